@@ -7,12 +7,12 @@
  * Levenberg-Marquardt (MINPACK's lmdif) over the logarithms of the parameters
  * named in stages[], one stage a data set, from the values in PHYSICS.yaml.
  * Residuals are log(model / measured) over the stage's tolerance, flattened for
- * outliers; a weak pull to the starting values keeps what the data do not
- * determine where it was. Equations are the library's; there are none here.
+ * outliers. A weak pull to the starting values keeps parameters that the data do not determine. The equations are the
+ * library's.
  *
  * A measured board has a stage of its own, board_stage: its GPU type's parameters,
- * and those of workloads that nothing else was fitted on. What is held back of a board
- * (docs/measured.md) enters no fit.
+ * and those of workloads that were fitted on nothing else. No fit uses the part of a board that is held back
+ * (docs/formats/measured.md).
  */
 #include <cminpack-1/cminpack.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ struct group {
 	const char *params;   /* "name:least:most ..." */
 };
 
-/* Parameters that one entry takes over from another, times a factor: what no data say. */
+/* Parameters without data: one entry takes them from another, times a factor. */
 struct inherit {
 	const char *kind;     /* "workload", "gpu" */
 	const char *to, *from;
@@ -137,7 +137,7 @@ static void free_board(struct fit *f, const struct group *g)
 		if (strcmp(p->type, b->type))
 			continue;
 		free_params(f, p, hes_gpu_params, hes_gpu_param_count, g->params);
-		/* Only workloads that come from another board can tell a type's rates from their own efficiency. */
+		/* Only workloads fitted on another board separate a type's rates from their own efficiency. */
 		if (f->elsewhere)
 			free_params(f, p, hes_gpu_params, hes_gpu_param_count, BOARD_RATES);
 		if (f->elsewhere && p->rate[HES_MATH_TF32] > 0)
@@ -252,7 +252,7 @@ static void set_up(struct fit *f, const struct stage *s, const struct hes_worklo
 		f->rows += has_row(f, &f->o->v[i]);
 }
 
-/* Each workload alone from scattered starts; the best one stands. */
+/* Each workload alone from scattered starts; the best fit is kept. */
 static int scatter(struct fit *f, const struct stage *s)
 {
 	struct hes_rng rng;
@@ -313,7 +313,7 @@ static void round_values(struct fit *f)
 		*f->value[i] = round_digits(*f->value[i]);
 }
 
-/* Fit a stage without each pair in turn; what nature becomes is kept beside the model. */
+/* Fit a stage without each pair in turn; the fitted nature is kept in addition to the model's. */
 static int hold_out(struct fit *f, const struct stage *s)
 {
 	struct hes_nature all = f->m->nature;
@@ -343,8 +343,8 @@ static void take_over(const char *list, void *to, void *from, const struct hes_p
 					round_digits(factor * *hes_param_in(&table[i], from));
 }
 
-/* An entry that a measured board was fitted on says so, and stands. */
-static bool stands(const char *origin)
+/* An entry that was fitted on a measured board is final. */
+static bool is_final(const char *origin)
 {
 	for (size_t i = 0; i < HES_SERIES_PUBLISHED; i++)
 		if (strcmp(hes_series[i].set, origin) == 0)
@@ -366,7 +366,7 @@ static int inherit(struct fit *f)
 
 		if (!to || !from)
 			return hes_fail(&f->err, -ENOENT, "%s or %s is not in the file", h->to, h->from);
-		if (stands(gpu ? ((struct hes_gpu_physics *)to)->origin : ((struct hes_workload *)to)->origin))
+		if (is_final(gpu ? ((struct hes_gpu_physics *)to)->origin : ((struct hes_workload *)to)->origin))
 			continue;
 		take_over(h->params, to, from, gpu ? hes_gpu_params : hes_workload_params,
 			  gpu ? hes_gpu_param_count : hes_workload_param_count);
@@ -396,7 +396,7 @@ static void claim(struct fit *f)
 			snprintf(f->m->workloads[i].origin, HES_NAME_MAX, "%s", b->name);
 }
 
-/* What the testbed only derived of a network follows what the board says of the GPU's part in the same arithmetic. */
+/* Values that the testbed derived for a network follow the board's measurement of the GPU's part in the same arithmetic. */
 static void hand_down(struct fit *f)
 {
 	static const char *const gpu_part = "efficiency:1 parallel_sms:1 parallel_growth:1 traffic_mib_per_item:1";

@@ -14,8 +14,9 @@ packages() {
 	torch) echo python3-torch ;;
 	roots) echo debootstrap ;;
 	lint) echo clang clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
-	papers) echo gnuplot-nox python3-numpy python3-sklearn libsvm-dev libfann-dev g++ libpagmo-dev bats jq ;;
-	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, lint, papers" >&2; exit 2 ;;
+	papers) echo gnuplot-nox python3-numpy python3-sklearn libsvm-dev libfann-dev bats jq ;;
+	pagmo) echo g++ libpagmo-dev ;;
+	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, lint, papers, pagmo" >&2; exit 2 ;;
 	esac
 }
 

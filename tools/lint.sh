@@ -25,6 +25,11 @@ while IFS=: read -r file link; do
 	if [ ! -e "$(dirname "$file")/$link" ]; then echo "$file: the link $link leads nowhere"; failed=1; fi
 done < <(printf '%s\n' "${texts[@]}" | grep '\.md$' | xargs grep -HoP '\]\(\K(?!https?:|#)[^)#]+' || true)
 
+# Documents wrap at 100 columns; tables, code, headings of pictures and what programs wrote may be longer.
+mapfile -t documents < <(printf '%s\n' "${texts[@]}" | grep '\.md$' | grep -v '^\./docs/results/')
+if ! awk 'FNR == 1 { code = 0 } /^```/ { code = !code } !code && !/^(\||    |!\[)/ && length > 100 {
+	print FILENAME ":" FNR ": " length " columns; wrap it at 100"; wide = 1 } END { exit wide }' "${documents[@]}"; then failed=1; fi
+
 echo "== scripts"
 mapfile -t scripts < <(files '*.sh'; grep -lE '^#!.*\b(ba)?sh\b' .ci/run bench/* tests/lab/* 2>/dev/null || true)
 shellcheck -S warning -e SC2046,SC2086 "${scripts[@]}" || failed=1

@@ -1,10 +1,8 @@
 /*
- * clock_preload.c - clocks and waits at the lab's speed, for programs that know nothing of it.
+ * clock_preload.c - let the clocks and waits of unmodified programs run at the lab's speed.
  *
- * Preloaded where the lab runs faster or slower than life: what a program
- * measures with its clocks then fits what GPUs tell, and what it sleeps
- * through passes on the GPUs. CPU clocks are left as they are.
- * Invariant: without a lab every call goes through unchanged.
+ * Preloaded if the speed is not 1: then the times that a program measures and sleeps agree with those of the virtual GPUs. CPU
+ * clocks do not change. Invariant: without a lab every call behaves as in the C library.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -42,7 +40,7 @@ static struct timespec timespec_of(int64_t ns)
 	return (struct timespec){ .tv_sec = ns / BILLION, .tv_nsec = ns % BILLION };
 }
 
-/* The real moment at which one of the lab's clocks started to run at its speed; -1: it runs as ever. */
+/* The real time from which a clock runs at the lab's speed; -1: this clock does not change. */
 static int64_t origin(const struct vgpu_lab *lab, clockid_t clock)
 {
 	switch (clock) {
@@ -69,7 +67,7 @@ static int64_t to_real(const struct vgpu_lab *lab, int64_t from, int64_t virtual
 	return from + (int64_t)((double)(virtual - from) / lab->speed);
 }
 
-static int64_t shorter(int64_t ns)
+static int64_t real_duration(int64_t ns)
 {
 	struct vgpu_lab *lab = vgpu_here();
 
@@ -118,7 +116,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
 	struct timespec real = *t;
 
 	if (from >= 0)
-		real = timespec_of(flags & TIMER_ABSTIME ? to_real(lab, from, ns_of(t)) : shorter(ns_of(t)));
+		real = timespec_of(flags & TIMER_ABSTIME ? to_real(lab, from, ns_of(t)) : real_duration(ns_of(t)));
 	if (!syscall(SYS_clock_nanosleep, clock, flags, &real, left))
 		return 0;
 	if (left && lab && from >= 0 && !(flags & TIMER_ABSTIME))
@@ -149,16 +147,16 @@ EXPORT unsigned sleep(unsigned s)
 	return nanosleep(&t, &left) ? (unsigned)left.tv_sec : 0;
 }
 
-/* Milliseconds of the lab as a real time; negative: for ever. */
+/* Milliseconds of the lab as real time; negative: no limit. */
 static struct timespec *wait_ms(int ms, struct timespec *real)
 {
-	*real = timespec_of(shorter(ms * 1000000ll));
+	*real = timespec_of(real_duration(ms * 1000000ll));
 	return ms < 0 ? NULL : real;
 }
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t, const sigset_t *mask)
 {
-	struct timespec real = t ? timespec_of(shorter(ns_of(t))) : (struct timespec){ 0 };
+	struct timespec real = t ? timespec_of(real_duration(ns_of(t))) : (struct timespec){ 0 };
 
 	return (int)syscall(SYS_ppoll, fds, n, t ? &real : NULL, mask, KERNEL_SIGSET_BYTES);
 }
@@ -173,7 +171,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 EXPORT int pselect(int n, fd_set *restrict r, fd_set *restrict w, fd_set *restrict x, const struct timespec *restrict t,
 		   const sigset_t *restrict mask)
 {
-	struct timespec real = t ? timespec_of(shorter(ns_of(t))) : (struct timespec){ 0 };
+	struct timespec real = t ? timespec_of(real_duration(ns_of(t))) : (struct timespec){ 0 };
 	const struct { const sigset_t *set; size_t bytes; } with = { mask, KERNEL_SIGSET_BYTES };
 
 	return (int)syscall(SYS_pselect6, n, r, w, x, t ? &real : NULL, &with);
@@ -188,7 +186,7 @@ EXPORT int select(int n, fd_set *restrict r, fd_set *restrict w, fd_set *restric
 	return pselect(n, r, w, x, t ? &real : NULL, NULL);
 }
 
-/* Where epoll waits whole milliseconds only. ppoll takes what has passed off @t; another thread may have been quicker. */
+/* Without epoll_pwait2: ppoll reduces @t by the time that has passed. Another thread may take the event first. */
 static int wait_by_poll(int fd, struct epoll_event *events, int max, struct timespec *t)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
@@ -202,13 +200,13 @@ static int wait_by_poll(int fd, struct epoll_event *events, int max, struct time
 EXPORT int epoll_wait(int fd, struct epoll_event *events, int max, int timeout_ms)
 {
 	struct timespec real, *t = wait_ms(timeout_ms, &real);
-	/* epoll_wait's own milliseconds would be too coarse for a part of one. */
+	/* epoll_wait() cannot wait for less than a millisecond. */
 	int n = (int)syscall(SYS_epoll_pwait2, fd, events, max, t, NULL, KERNEL_SIGSET_BYTES);
 
 	return n < 0 && errno == ENOSYS ? wait_by_poll(fd, events, max, t) : n;
 }
 
-/* A deadline on a clock of the lab, handed on to the C library as a real one. */
+/* Convert a deadline of the lab to a real one, for the C library. */
 static struct timespec deadline(clockid_t clock, const struct timespec *t)
 {
 	struct vgpu_lab *lab = vgpu_here();
@@ -237,7 +235,7 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t
 				  const struct timespec *restrict t)
 {
 	static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-	/* Which clock the condition goes by cannot be asked; no machine is up since 1970. */
+	/* The clock of a condition cannot be queried; monotonic times are far below wall times. */
 	struct timespec real = deadline(t->tv_sec > MONOTONIC_END_S ? CLOCK_REALTIME : CLOCK_MONOTONIC, t);
 
 	find((void **)&next, __func__);

@@ -1,8 +1,8 @@
 /*
- * cuda_context.c - libcuda's stand-in: start, devices, contexts.
+ * cuda_context.c - libcuda's stand-in: cuInit, devices, contexts.
  *
- * Neighbours: cuda_session.c says which GPUs there are, cuda_work.c launches,
- * cuda_memory.c allocates, cuda_entry.c finds functions by name.
+ * cuda_session.c selects the GPUs of the process, cuda_work.c launches, cuda_memory.c allocates, cuda_entry.c finds
+ * functions by name.
  */
 #include <math.h>
 #include <pthread.h>
@@ -18,13 +18,13 @@
 
 #define CONTEXT_BYTES (256ull << 20)
 #define STACK 32
-#define TPC_SMS 2   /* MPS hands out SMs by this many */
+#define TPC_SMS 2   /* MPS gives a client SMs in pairs */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static struct cuda_session session;
 static struct cuda_context *contexts;
-static pid_t owner;      /* the process that called cuInit; 0: none, and a fork's child has to call it again */
-static uint64_t opened;  /* contexts, ever */
+static pid_t owner;      /* the process that called cuInit; 0: none; a forked child must call it again */
+static uint64_t opened;  /* number of contexts ever opened */
 
 static _Thread_local struct cuda_context *stack[STACK];
 static _Thread_local int depth;
@@ -37,7 +37,7 @@ static void forget_parent(void)
 	pthread_mutex_init(&lock, NULL);
 }
 
-/* Asking for the process's id at every call would cost more than the call. */
+/* Comparing getpid() at every call would cost more than the call. */
 static void watch_forks(void)
 {
 	pthread_atfork(NULL, NULL, forget_parent);
@@ -165,7 +165,7 @@ EXPORT int cuDeviceGetPCIBusId(char *out, int length, int device)
 	return 0;
 }
 
-/* SMs that this process may use: under MPS whole pairs of its share. */
+/* The SMs that this process may use: its MPS share in whole pairs. */
 static int usable_sms(const struct lab_gpu *b)
 {
 	uint32_t sms = b->type.sm_count * session.sm_pct / 100;
@@ -231,7 +231,7 @@ static struct cuda_context *context_make(struct lab_gpu *b, int device, bool pri
 	return c;
 }
 
-/* A context of this process on a device; the process's lock is held. */
+/* Open a context on a device; the lock is held. */
 static int open_context(int device, bool primary, struct cuda_context **out)
 {
 	struct lab_gpu *b = cuda_gpu(device);
@@ -259,7 +259,7 @@ static int open_context(int device, bool primary, struct cuda_context **out)
 	return 0;
 }
 
-/* @at_exit: other threads may still be at work */
+/* Close a context; the lock is held. @at_exit: other threads may still use it */
 static void close_context(struct cuda_context *c, bool at_exit)
 {
 	struct cuda_context **at = &contexts;
@@ -452,7 +452,7 @@ EXPORT int cuCtxSynchronize(void)
 	return rc ? rc : cuda_await(c, cuda_context_end(c));
 }
 
-/* A driver closes what a process leaves open. */
+/* The driver closes contexts that a process leaves open. */
 __attribute__((destructor)) static void close_all(void)
 {
 	while (owner == getpid() && contexts)

@@ -1,8 +1,8 @@
 /*
- * cuda_entry.c - libcuda's stand-in: functions by name, as CUDA's runtime asks for them, and errors by name.
+ * cuda_entry.c - libcuda's stand-in: find functions by name, as CUDA's runtime does, and the names of errors.
  *
- * A base name ("cuMemAlloc") stands for the function that the CUDA version in question has. With the flag for per-thread
- * default streams it is the variant _ptsz or _ptds where there is one.
+ * A base name ("cuMemAlloc") stands for the function of the requested CUDA version. With the flag for per-thread default
+ * streams it is the variant _ptsz or _ptds, if there is one.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum { FOUND, NOT_FOUND, TOO_OLD };
 
 #define PER_THREAD (1u << 1)  /* of the flags */
 
-/* Base names whose function depends on the version that is asked for, or that came late; newest first. */
+/* Base names whose function depends on the requested version; newest first. */
 static const struct {
 	const char *base, *exported;
 	int         since;
@@ -82,7 +82,7 @@ static const struct {
 	{ "cuThreadExchangeStreamCaptureMode", "cuThreadExchangeStreamCaptureMode", 10010 },
 };
 
-#define OLDEST       2000   /* of all other names */
+#define OLDEST 2000            /* first version of all other names */
 #define PER_THREAD_SINCE 7000
 
 static void *exported(const char *name, const char *ending)
@@ -92,7 +92,7 @@ static void *exported(const char *name, const char *ending)
 	return snprintf(full, sizeof(full), "%s%s", name, ending) < (int)sizeof(full) ? cuda_exported(full) : NULL;
 }
 
-/* The exported name of a base name in a version. */
+/* The exported name for a base name in a CUDA version. */
 static const char *name_in(const char *base, int version, int *status)
 {
 	bool known = false;
@@ -130,7 +130,7 @@ static void *find(const char *base, int version, uint64_t flags, int *status)
 	return f ? f : exported(name, "");
 }
 
-/* What is not there is NULL and no error; @status says why. */
+/* A missing function is NULL and no error; @status says why. */
 EXPORT int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags, int *status)
 {
 	int why;
@@ -143,7 +143,7 @@ EXPORT int cuGetProcAddress_v2(const char *name, void **out, int version, uint64
 	return 0;
 }
 
-/* The one of CUDA 11 has no status: what is not there is an error. */
+/* The version of CUDA 11 has no status: a missing function is an error. */
 EXPORT int cuGetProcAddress(const char *name, void **out, int version, uint64_t flags)
 {
 	int rc = cuGetProcAddress_v2(name, out, version, flags, NULL);

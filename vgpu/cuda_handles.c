@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define QUARANTINE 256  /* destroyed objects that are not yet handed out again */
+#define QUARANTINE 256  /* destroyed objects that are not reused yet */
 
 static struct cuda_handle *handle_at(const struct cuda_pool *p, uint32_t i)
 {

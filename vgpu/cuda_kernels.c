@@ -1,9 +1,9 @@
 /*
- * cuda_kernels.c - the lab's small functions; see cuda_kernels.h.
+ * cuda_kernels.c - the lab's small kernels; see cuda_kernels.h.
  *
- *	lab.noop()                            nothing, in no time
- *	lab.spin(u32 us)                      keeps the GPU busy for so many microseconds
- *	lab.fill(u64 at, u32 count, u32 value)
+ *	lab.noop()                            does nothing, in no time
+ *	lab.spin(u32 us)                      keeps the GPU busy for @us microseconds
+ *	lab.fill(u64 at, u32 count, u32 value)  writes @count 32-bit integers
  *	lab.axpy(u64 y, u64 x, u32 a, u32 count)   y[i] += a * x[i], 32-bit integers
  *	lab.hash(u64 out, u64 in, u32 count)  a 64-bit hash of 32-bit integers, in their order
  */
@@ -14,7 +14,7 @@
 
 #include "cuda_stand_in.h"
 
-#define START_US       3.0     /* of a kernel, whatever it does */
+#define START_US       3.0     /* of any kernel */
 #define BYTES_PER_US   500e3   /* 500 GB/s */
 
 static double kernel_us_of(double bytes)

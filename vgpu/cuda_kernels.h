@@ -1,5 +1,5 @@
 /*
- * cuda_kernels.h - small functions of the lab's module besides its workloads: they compute, or take a given GPU time.
+ * cuda_kernels.h - small kernels in the lab's module: they compute results, or take a given GPU time.
  */
 #ifndef VGPU_CUDA_KERNELS_H
 #define VGPU_CUDA_KERNELS_H
@@ -12,16 +12,16 @@
 
 struct cuda_kernel {
 	const char *name;
-	uint8_t     bytes[CUDA_KERNEL_ARGS];   /* of each parameter; 0: no more */
+	uint8_t     bytes[CUDA_KERNEL_ARGS];   /* size of each parameter; 0: end */
 	double    (*us)(const uint64_t *args); /* of GPU time, at any clock; NULL: none */
 	int       (*run)(const uint64_t *args); /* NULL: computes nothing. @return 0; -EFAULT */
 };
 
-/** @return the function of that name; NULL: none */
+/** @return the kernel of that name; NULL: none */
 const struct cuda_kernel *cuda_kernel_find(const char *name);
-/** @return whether a pointer that a program passes as a function is one of these */
+/** @return whether the function handle @f is one of these kernels */
 bool cuda_kernel_is(const void *f);
-/** Compute. @return 0; -EFAULT memory that the program does not have on the GPU */
+/** Compute the results. @return 0; -EFAULT an address that is not device memory of the program */
 int  cuda_kernel_run(const struct cuda_kernel *k, const uint64_t *args);
 
 #endif

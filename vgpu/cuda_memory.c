@@ -1,7 +1,7 @@
 /*
- * cuda_memory.c - libcuda's stand-in: device memory, as address space of the process.
+ * cuda_memory.c - libcuda's stand-in: device memory is address space of the process.
  *
- * Pages that nobody touches cost nothing, so the GPUs' memory may be larger than the machine's.
+ * Pages that are never written take no memory, so the GPUs may have more memory than the machine.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ EXPORT int cuMemAlloc_v2(uintptr_t *out, size_t bytes)
 	return 0;
 }
 
-/* Freeing waits for the work that may still use the memory. */
+/* Wait for the work that may still use the memory. */
 EXPORT int cuMemFree_v2(uintptr_t p)
 {
 	struct block **at, *b;
@@ -125,7 +125,7 @@ EXPORT int cuMemGetInfo_v2(size_t *left, size_t *total)
 	return cuda_give(c, 0);
 }
 
-/* Host memory that a GPU could reach: here any is. */
+/* Pinned host memory: in the lab all host memory counts as pinned. */
 EXPORT int cuMemAllocHost_v2(void **out, size_t bytes)
 {
 	struct cuda_context *c;

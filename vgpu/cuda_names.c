@@ -1,8 +1,8 @@
 /*
- * cuda_names.c - libcuda's stand-in: every function that it exports, by name.
+ * cuda_names.c - libcuda's stand-in: the table of all functions that it exports.
  *
- * A table of its own, because a library that a program preloads may have its own dlsym. The library is linked so that its
- * functions are its own, too (vgpu/meson.build). A test compares the table with what is exported.
+ * cuGetProcAddress uses this table and not dlsym(), which a preloaded library may replace. For the same reason the library is
+ * linked with -Bsymbolic. A test compares the table with the exported symbols.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * cuda_queue.c - work of a context in order; see cuda_queue.h.
+ * cuda_queue.c - the operations of a context in order; see cuda_queue.h.
  *
- * Neighbours: cuda_streams.c says which stream, cuda_capture.c records instead, cuda_kernels.c computes.
- * Lock order: submit, then a GPU's lock or the queue's lock, never both of these.
+ * cuda_streams.c finds the stream, cuda_capture.c records operations instead, cuda_kernels.c computes.
+ * Lock order: submit, then a GPU's lock or the queue's lock, never both.
  */
 #include "cuda_queue.h"
 
@@ -14,12 +14,12 @@
 #include "cuda_stand_in.h"
 #include "cuda_streams.h"
 
-#define LET_WAIT 256  /* operations that may wait before a launching thread executes some */
+#define LET_WAIT 256  /* operations that may wait before a submitting thread executes some */
 
 struct cuda_pending {
 	struct cuda_pending *next;
 	struct cuda_op       op;
-	struct cuda_position at;   /* launches that it comes after; its own number */
+	struct cuda_position at;   /* the launches before it; its own number */
 };
 
 static struct cuda_position later(struct cuda_position a, struct cuda_position b)
@@ -27,7 +27,7 @@ static struct cuda_position later(struct cuda_position a, struct cuda_position b
 	return (struct cuda_position){ a.launch > b.launch ? a.launch : b.launch, a.op > b.op ? a.op : b.op };
 }
 
-/* Pages of copies may overlap in the program's mistakes; memmove does no harm then. */
+/* memmove, because a wrong program may copy between overlapping ranges. */
 static void op_execute(struct cuda_context *c, const struct cuda_op *op)
 {
 	switch (op->effect) {
@@ -71,7 +71,7 @@ static void queue_pop(struct cuda_queue *q)
 	free(p);
 }
 
-/* What a failed context still had to do is never done; the queue is locked. */
+/* Drop the operations of a failed context; the queue is locked. */
 static void queue_drop(struct cuda_queue *q)
 {
 	while (q->running)
@@ -94,7 +94,7 @@ static void queue_execute_first(struct cuda_context *c, struct cuda_queue *q)
 	pthread_cond_broadcast(&q->changed);
 }
 
-/* Execute what is due, as far as @upto. @return whether all of it is; the queue is locked */
+/* Execute operations up to @upto whose launches have ended. @return whether all were executed; the queue is locked */
 static bool queue_catch_up(struct cuda_context *c, uint64_t upto, bool host)
 {
 	struct cuda_queue *q = c->queue;
@@ -154,7 +154,7 @@ int cuda_await(struct cuda_context *c, struct cuda_position at)
 	return queue_await(c, at, false);
 }
 
-/* Calls host functions when their turn comes. */
+/* A thread that calls host functions in their turn. */
 static void *queue_serve(void *data)
 {
 	struct cuda_context *c = data;
@@ -180,7 +180,7 @@ static void *queue_serve(void *data)
 	return NULL;
 }
 
-/* The program's signals are for the program's threads. @return 0; CUresult; the queue is locked */
+/* The worker takes no signals of the program. @return 0; CUresult; the queue is locked */
 static int queue_start_worker(struct cuda_context *c)
 {
 	struct cuda_queue *q = c->queue;
@@ -195,7 +195,7 @@ static int queue_start_worker(struct cuda_context *c)
 	return q->has_worker ? 0 : VGPU_CUDA_OUT_OF_MEMORY;
 }
 
-/* Ask the GPU for a launch, waiting for room as a driver does. @return CUresult, *@number of the launch */
+/* Launch on the GPU; wait if its queue is full, as a driver does. @return CUresult; *@number of the launch */
 static int queue_launch(struct cuda_context *c, const struct vgpu_launch *l, uint64_t *number)
 {
 	for (;;) {
@@ -234,7 +234,7 @@ static int queue_append(struct cuda_context *c, const struct cuda_op *op, struct
 		free(p);
 		return rc;
 	}
-	p->at.op = at->op = ++q->asked;
+	p->at.op = at->op = ++q->submitted;
 	*q->last = p;
 	q->last = &p->next;
 	q->waiting++;
@@ -242,12 +242,12 @@ static int queue_append(struct cuda_context *c, const struct cuda_op *op, struct
 	if (op->effect == CUDA_HOST)
 		pthread_cond_broadcast(&q->changed);
 	if (q->waiting > LET_WAIT)
-		queue_catch_up(c, q->asked, false);
+		queue_catch_up(c, q->submitted, false);
 	pthread_mutex_unlock(&q->lock);
 	return 0;
 }
 
-/* What a stream's next operation comes after; the queue is locked. */
+/* The position that a stream's next operation must wait for; the queue is locked. */
 static struct cuda_position stream_end(const struct cuda_stream *s)
 {
 	const struct cuda_queue *q = s->context->queue;
@@ -321,7 +321,7 @@ struct cuda_position cuda_context_end(struct cuda_context *c)
 	at.launch = c->client->launched;
 	vgpu_unlock(c->gpu);
 	pthread_mutex_lock(&c->queue->lock);
-	at.op = c->queue->asked;
+	at.op = c->queue->submitted;
 	pthread_mutex_unlock(&c->queue->lock);
 	return at;
 }

@@ -1,9 +1,9 @@
 /*
- * cuda_queue.h - work of a context in the order it came: what the GPU is asked for, and what the process does itself.
+ * cuda_queue.h - the operations of a context in order: launches on the virtual GPU, and effects in this process.
  *
- * The GPU (shared memory) knows launches with durations. What a launch, copy or host function really does is an operation
- * of the process: it is executed once the launches before it have ended on the GPU, one at a time and in order.
- * Host functions run on a thread of the context; all else on whichever thread looks.
+ * The virtual GPU is in shared memory and knows only launches with durations. The effect of a launch, copy or host function
+ * is executed by this process, in order, once the launches before it have ended on the GPU. Host functions run on a thread of
+ * the context, all other effects on the thread that waits or queries.
  */
 #ifndef VGPU_CUDA_QUEUE_H
 #define VGPU_CUDA_QUEUE_H
@@ -19,7 +19,7 @@ struct cuda_context;
 struct cuda_stream;
 struct cuda_kernel;
 
-/** A moment of a context: launches that have ended on the GPU and operations that were executed, both counted from 1. */
+/** A position in a context's work: numbers of a launch and of an operation, both counted from 1. */
 struct cuda_position {
 	uint64_t launch, op;
 };
@@ -33,12 +33,12 @@ enum cuda_effect {
 };
 
 struct cuda_op {
-	struct vgpu_launch launch;   /* left is 0: no time of the GPU */
+	struct vgpu_launch launch;   /* left 0: takes no GPU time */
 	enum cuda_effect   effect;
 	uintptr_t          to, from;
 	size_t             bytes;
 	uint32_t           value, width;
-	char              *staged;   /* what @from held when the copy was asked for; the operation owns it */
+	char              *staged;   /* a copy of @from at the time of the call; owned by the operation */
 	void             (*function)(void *data);
 	void              *data;
 	const struct cuda_kernel *kernel;
@@ -48,31 +48,31 @@ struct cuda_op {
 struct cuda_pending;
 
 struct cuda_queue {
-	pthread_mutex_t      submit;  /* held while work is handed over, so that it stays in order */
+	pthread_mutex_t      submit;  /* held while operations are submitted, so that they stay in order */
 	pthread_mutex_t      lock;    /* guards what follows and the ends of the context's streams */
-	struct cuda_position blocking, legacy; /* end of all blocking streams; of the legacy stream */
+	struct cuda_position blocking, legacy; /* end of all blocking streams, and of the legacy stream */
 	pthread_cond_t       changed;
 	struct cuda_pending *first, **last;
-	uint64_t             asked, executed; /* operations */
-	uint64_t             hosts;   /* host functions that wait */
+	uint64_t             submitted, executed; /* numbers of operations */
+	uint64_t             hosts;   /* waiting host functions */
 	size_t               waiting;
-	bool                 running; /* somebody executes the first one */
+	bool                 running; /* a thread executes the first operation */
 	bool                 has_worker, closed;
 	pthread_t            worker;
 };
 
 void cuda_queue_open(struct cuda_context *c);
-/** Forget what waits. @at_exit: host functions may still be running and are not waited for */
+/** Drop waiting operations. @at_exit: do not wait for host functions that run */
 void cuda_queue_close(struct cuda_context *c, bool at_exit);
 
-/** Hand operations over, to a stream that is not capturing. @return CUresult */
+/** Submit operations to a stream that does not capture. @return CUresult */
 int  cuda_submit(struct cuda_stream *s, const struct cuda_op *ops, size_t n);
 
-/** Where a stream ends now, with what it waits for. */
+/** The end of a stream's work, with the work that it waits for. */
 struct cuda_position cuda_stream_end(struct cuda_stream *s);
-/** Let what comes later in a stream wait for a position of its context. */
+/** Let later operations of a stream wait for a position of its context. */
 void cuda_stream_after(struct cuda_stream *s, struct cuda_position at);
-/** Everything that was asked of a context so far. */
+/** The end of all work of a context so far. */
 struct cuda_position cuda_context_end(struct cuda_context *c);
 
 /** @return 0; CUDA_NOT_READY; the context's error */

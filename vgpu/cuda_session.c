@@ -1,9 +1,8 @@
 /*
  * cuda_session.c - CUDA_VISIBLE_DEVICES and MPS; see cuda_session.h.
  *
- * With a control daemon in the pipe directory the process becomes a client of
- * its server and sees the server's GPUs; what its own environment says can only
- * take away from that.
+ * If the pipe directory has a control daemon, the process becomes an MPS client and sees the GPUs of the server. The process's
+ * own environment can only restrict that further.
  */
 #include "cuda_session.h"
 
@@ -15,7 +14,7 @@
 #include "cuda_stand_in.h"
 #include "mps_wire.h"
 
-/* A GPU by UUID, or by its place among those there are so far. @return -1: none */
+/* Find a GPU by UUID, or by index among those of the session. @return -1: none */
 static int find_gpu(const struct cuda_session *s, const char *name)
 {
 	char *end;
@@ -29,8 +28,8 @@ static int find_gpu(const struct cuda_session *s, const char *name)
 	return -1;
 }
 
-/* Keep the GPUs of a list; as with a real driver it ends at the first name that is no GPU. */
-static void keep(struct cuda_session *s, const char *list)
+/* Keep only the GPUs of a list; as in a real driver the list ends at the first name that is no GPU. */
+static void keep_gpus(struct cuda_session *s, const char *list)
 {
 	struct cuda_session kept = *s;
 	char text[4096], *at = text, *name;
@@ -47,7 +46,7 @@ static void keep(struct cuda_session *s, const char *list)
 	*s = kept;
 }
 
-/* "0=1G,1=512M": least of what the server and the process say. */
+/* Parse "0=1G,1=512M"; the smallest limit of server and process counts. */
 static void limit(struct cuda_session *s, const char *list)
 {
 	char text[1024], *at = text, *part;
@@ -74,7 +73,7 @@ static int join_mps(struct cuda_session *s)
 	int rc;
 
 	snprintf(line, sizeof(line), "client %d", (int)getpid());
-	rc = vgpu_mps_ask(vgpu_mps_directory(), line, answer, sizeof(answer));
+	rc = vgpu_mps_request(vgpu_mps_directory(), line, answer, sizeof(answer));
 	if (rc == VGPU_MPS_NOT_THERE)
 		return 0;
 	if (rc)
@@ -86,7 +85,7 @@ static int join_mps(struct cuda_session *s)
 	s->server = server;
 	s->sm_pct = pct;
 	if (strcmp(uuids, "-") != 0)
-		keep(s, uuids);
+		keep_gpus(s, uuids);
 	limit(s, limits);
 	return 0;
 }
@@ -105,7 +104,7 @@ int cuda_session_open(struct vgpu_lab *lab, struct cuda_session *out)
 	if (rc)
 		return rc;
 	if (visible)
-		keep(&s, visible);
+		keep_gpus(&s, visible);
 	own = s.server && pct ? strtod(pct, NULL) : 100;
 	if (own >= 1 && own < s.sm_pct)
 		s.sm_pct = (uint32_t)own;

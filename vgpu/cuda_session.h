@@ -1,5 +1,5 @@
 /*
- * cuda_session.h - what a process is told when it first opens CUDA: its GPUs, and whether through MPS.
+ * cuda_session.h - the GPUs, MPS server and limits of a process, fixed when it calls cuInit.
  */
 #ifndef VGPU_CUDA_SESSION_H
 #define VGPU_CUDA_SESSION_H

@@ -1,11 +1,9 @@
 /*
- * cuda_stand_in.h - inside of the stand-in for libcuda: devices, contexts and what hangs on them.
+ * cuda_stand_in.h - inside of the stand-in for libcuda: devices and contexts.
  *
- * A context is a client on a GPU (state.h). The GPU executes workloads of the
- * physics, not machine code: a module for it is the text VGPU_IMAGE, its functions
- * are the workloads by name, and a launch takes two 32-bit parameters, the
- * batch size and the number of iterations. A few small functions compute (cuda_kernels.h). Everything else is refused
- * with the error that a real GPU has for code that it cannot run.
+ * A context is a client on a virtual GPU (state.h). The GPU runs workloads of the physics, not machine code: a module is the
+ * text VGPU_IMAGE, its functions are workloads by name, and a launch takes two 32-bit parameters, batch size and iterations.
+ * A few small kernels compute (cuda_kernels.h). Other modules fail as code for another GPU type does.
  */
 #ifndef VGPU_CUDA_STAND_IN_H
 #define VGPU_CUDA_STAND_IN_H
@@ -63,29 +61,29 @@ struct cuda_context {
 	int                  device;
 	unsigned             users;   /* of a primary context; others: 1 */
 	bool                 primary;
-	bool                 closed;  /* nobody waits for its GPU any more */
-	uint64_t             number;  /* of all contexts of the process */
+	bool                 closed;  /* waits for its GPU end with an error */
+	uint64_t             number;  /* unique in the process */
 	struct cuda_stream  *legacy;
 	struct cuda_queue   *queue;
 };
 
-/** The calling thread's context. @return 0; the error that it has for good; CUDA_INVALID_CONTEXT */
+/** The calling thread's context. @return 0; its permanent error; CUDA_INVALID_CONTEXT */
 int cuda_current(struct cuda_context **out);
 
-/** The same and its GPU locked; @out's client is looked at under that lock. */
+/** The same, with its GPU locked: the lock guards the client. */
 int cuda_take(struct cuda_context **out);
 int cuda_give(struct cuda_context *c, int code);
 
 /** Wait until launch number @target (1, 2, ...) of the context has ended. @return CUresult */
 int cuda_wait(struct cuda_context *c, uint64_t target);
 
-/** @return an exported function by its full name; NULL: there is none */
+/** @return the exported function with this full name; NULL: none */
 void *cuda_exported(const char *name);
 
-/** @return whether memory of the process on some GPU has all of these bytes */
+/** @return whether these bytes are device memory of the process */
 bool cuda_memory_holds(uintptr_t at, size_t bytes);
 
-/** Give back the memory of a context that is about to be closed. */
+/** Free the memory of a context that is about to be closed. */
 void cuda_forget_memory(const struct cuda_context *c);
 
 /** @return the GPU of a device; NULL if there is none */

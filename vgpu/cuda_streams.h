@@ -19,27 +19,27 @@ struct cuda_stream {
 	unsigned              flags;
 	int                   priority;
 	bool                  legacy;
-	bool                  blocking;  /* waits for the legacy stream, and that one for it */
+	bool                  blocking;  /* waits for the legacy stream, and the legacy stream waits for it */
 	struct cuda_position  end;       /* of its work; guarded by the queue's lock */
-	struct cuda_capture  *capture;   /* guarded by the lock of captures; NULL is read without */
-	unsigned              place;     /* among the capture's streams */
+	struct cuda_capture  *capture;   /* guarded by the lock of captures; compared with NULL without the lock */
+	unsigned              place;     /* index in the capture's streams */
 };
 
 struct cuda_event {
 	struct cuda_handle    handle;
 	struct cuda_context  *context;   /* NULL: not recorded yet */
 	struct cuda_position  at;
-	double                at_s;      /* when it was recorded; once it is seen, when it came to pass */
+	double                at_s;      /* when it was recorded; if @seen, when it was reached */
 	bool                  seen;
-	uint64_t              capture;   /* last recorded in this one; 0: in none */
-	uint32_t              covers[CUDA_CAPTURE_STREAMS]; /* operations of each of its streams */
+	uint64_t              capture;   /* id of the capture in which it was last recorded; 0: none */
+	uint32_t              covers[CUDA_CAPTURE_STREAMS]; /* operations of each of the capture's streams before it */
 };
 
 /** The stream of a handle; NULL is the legacy stream, or with @per_thread the thread's own. @return CUresult */
 int cuda_stream_find(void *handle, bool per_thread, struct cuda_stream **out);
 /** @return whether it is an event's handle */
 bool cuda_event_is(const struct cuda_event *e);
-/** A context's own stream, and at its end all of its streams. */
+/** Open the legacy stream of a context; close all of its streams. */
 struct cuda_stream *cuda_stream_legacy(struct cuda_context *c);
 void cuda_streams_close(struct cuda_context *c);
 

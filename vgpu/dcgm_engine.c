@@ -1,9 +1,9 @@
 /*
- * dcgm_engine.c - stand-in for libdcgm: profiling fields of the lab's GPUs, within the process or as a host engine would tell them.
+ * dcgm_engine.c - stand-in for libdcgm: profiling fields of the lab's GPUs, from an embedded or a host engine.
  *
- * Where the lab was started with --dcgm it is found as libdcgm.so.4. A watch keeps each GPU's integrals
- * at its last update; a value is the mean since then. Counters that are for root alone are refused
- * to an engine within the process; the host engine has the rights of a service.
+ * The lab's options --dcgm and --host-engine install it as libdcgm.so.4. A watch keeps each GPU's integrals at its last two
+ * updates; a value is the mean between them. Counters for root only are refused to an embedded engine and allowed to
+ * the host engine, which runs as a service.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ struct fields {
 	size_t         n;
 };
 
-/* A GPU under a watch: its integrals at the last update and at the one before. */
+/* A watched GPU: its integrals at the last two updates. */
 struct watched {
 	struct vgpu_sample before, last;
 };
@@ -103,7 +103,7 @@ EXPORT int dcgmGetAllDevices(uintptr_t handle, unsigned *ids, int *n)
 	return DCGM_OK;
 }
 
-/* Only what a GPU is called; the rest is watched. */
+/* Only UUIDs; other fields are read through watches. */
 EXPORT int dcgmEntitiesGetLatestValues(uintptr_t handle, const struct dcgm_entity *e, unsigned n,
 				       const unsigned short *fields, unsigned n_fields, unsigned flags,
 				       struct dcgm_entity_value *out)
@@ -203,7 +203,7 @@ static struct vgpu_sample present(unsigned id)
 	return s;
 }
 
-/* Whether a group's counters can be had. */
+/* Whether the counters of a group may be read. */
 static int allowed(uintptr_t handle, const struct group *g)
 {
 	struct vgpu_lab *lab = vgpu_here();
@@ -315,7 +315,7 @@ static struct dcgm_value value_of(const struct watched *b, unsigned short field)
 		v.value.i = 0;
 		v.type = 'i';
 		break;
-	default: v.value.d = NOT_SUPPORTED_DOUBLE; /* the physics knows no warps */
+	default: v.value.d = NOT_SUPPORTED_DOUBLE; /* the physics has no warps */
 	}
 	return v;
 }

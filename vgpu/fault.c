@@ -1,5 +1,5 @@
 /*
- * fault.c - vgpu-fault: make something go wrong in the lab that this process runs in.
+ * fault.c - vgpu-fault: inject faults into the lab that this process runs in.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,8 @@ static void help(FILE *f)
 	const char *what, *name;
 
 	fputs("usage: vgpu-fault GPU:KIND[:SECONDS]...\n"
-	      "Make something go wrong with a GPU (its index, or all) of the lab this runs in,\n"
-	      "for so many virtual seconds or for good:\n", f);
+	      "Inject a fault into a GPU (an index, or all) of this lab, for SECONDS of virtual time\n"
+	      "or for good:\n", f);
 	for (size_t i = 0; (name = vgpu_fault_describe(i, &what)); i++)
 		fprintf(f, "  %-14s %s\n", name, what);
 }
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!lab) {
-		fputs("vgpu-fault: there is no lab here; run it inside lab -- COMMAND\n", stderr);
+		fputs("vgpu-fault: no lab here; run it as lab -- COMMAND\n", stderr);
 		return 1;
 	}
 	for (int i = 1; i < argc; i++) {

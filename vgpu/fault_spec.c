@@ -1,5 +1,5 @@
 /*
- * fault_spec.c - read a fault's text and make it happen; see fault_spec.h.
+ * fault_spec.c - parse and inject faults; see fault_spec.h.
  */
 #include "fault_spec.h"
 
@@ -23,14 +23,14 @@ static const struct {
 	const char *what;
 } faults[] = {
 	[VGPU_FAULT_SENSOR_GAP] = { "sensor-gap", "power, energy and clocks cannot be read" },
-	[VGPU_FAULT_NO_PERMISSION] = { "no-permission", "nobody may change a setting of the GPU" },
-	[VGPU_FAULT_GPU_LOST] = { "gpu-lost", "the GPU falls off the bus, with all that runs on it" },
+	[VGPU_FAULT_NO_PERMISSION] = { "no-permission", "no setting of the GPU may be changed" },
+	[VGPU_FAULT_GPU_LOST] = { "gpu-lost", "the GPU falls off the bus, and its contexts fail" },
 	[VGPU_FAULT_LOCK_IGNORED] = { "lock-ignored", "a clock lock is accepted and has no effect" },
-	[VGPU_FAULT_CRASH] = { "crash", "what runs next faults; under MPS with all clients of its server" },
-	[VGPU_FAULT_HANG] = { "hang", "what runs makes no progress" },
-	[VGPU_FAULT_NO_COUNTERS] = { "no-counters", "performance counters are for root alone: neither GPM nor a DCGM of one's own" },
-	{ "unkillable", "processes that have contexts there now cannot be killed, as if they waited in the driver" },
-	{ "mps-death", "MPS servers of the GPU are killed" },
+	[VGPU_FAULT_CRASH] = { "crash", "the next launch fails; under MPS all clients of its server fail" },
+	[VGPU_FAULT_HANG] = { "hang", "launches make no progress" },
+	[VGPU_FAULT_NO_COUNTERS] = { "no-counters", "performance counters are for root: GPM and DCGM in the process are refused" },
+	{ "unkillable", "processes with contexts on the GPU cannot be killed, as if they waited in the driver" },
+	{ "mps-death", "the MPS servers of the GPU are killed" },
 	{ "clear", "all faults of the GPU end" },
 };
 
@@ -48,7 +48,7 @@ const char *vgpu_fault_describe(size_t i, const char **what)
 }
 
 /*
- * Who is traced stops at its exit, killed or not, until the tracer goes: a process of its own, which ends with the lab.
+ * A traced process stops at its exit, even when killed, until the tracer ends. The tracer is a process that ends with the lab.
  */
 static void hold_exits(const struct lab_gpu *b, const pid_t *pids, size_t n, double real_s)
 {
@@ -57,7 +57,7 @@ static void hold_exits(const struct lab_gpu *b, const pid_t *pids, size_t n, dou
 
 	for (size_t i = 0; i < n; i++)
 		ptrace(PTRACE_SEIZE, pids[i], NULL, PTRACE_O_TRACEEXIT);
-	/* The system's own clock: the lab's runs at the lab's speed. */
+	/* By system call: in the lab nanosleep() runs at the lab's speed. */
 	for (double s = 0; s < real_s && __atomic_load_n(&b->cleared, __ATOMIC_RELAXED) == cleared; s += HOLD_STEP_NS * 1e-9)
 		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &step, NULL);
 	_exit(0);
@@ -74,11 +74,11 @@ static int make_unkillable(struct vgpu_lab *lab, struct lab_gpu *b, double secon
 			pids[n++] = b->clients[i].pid;
 	vgpu_unlock(b);
 	if (!n)
-		return hes_fail(err, -ESRCH, "fault: no process has a context there; unkillable is for those that have");
+		return hes_fail(err, -ESRCH, "fault: unkillable needs a process with a context on the GPU");
 	child = fork();
 	if (!child)
 		hold_exits(b, pids, n, seconds / lab->speed);
-	return child < 0 ? hes_fail(err, -errno, "fault: no process to hold them: %s", strerror(errno)) : 0;
+	return child < 0 ? hes_fail(err, -errno, "fault: fork: %s", strerror(errno)) : 0;
 }
 
 static void inject(struct vgpu_lab *lab, struct lab_gpu *b, size_t kind, double seconds)
@@ -129,7 +129,7 @@ int vgpu_fault_inject(struct vgpu_lab *lab, const char *spec, struct hes_err *er
 	while (k < N_NAMES && strcmp(faults[k].name, kind) != 0)
 		k++;
 	if (k == N_NAMES)
-		return hes_fail(err, -EINVAL, "no fault \"%s\"; vgpu-fault --help lists them", kind);
+		return hes_fail(err, -EINVAL, "no fault \"%s\"; vgpu-fault --help lists the faults", kind);
 	for (uint32_t i = first; i <= last && !rc; i++) {
 		if (k == UNKILLABLE)
 			rc = make_unkillable(lab, &lab->gpus[i], seconds, err);

@@ -1,15 +1,14 @@
 /*
  * fault_spec.h - faults by name: "GPU:KIND[:SECONDS]".
  *
- * GPU is a GPU's index or "all"; without seconds (virtual) a fault lasts.
- * "GPU:clear" ends all faults of a GPU; "GPU:mps-death" kills its MPS servers.
+ * GPU is an index or "all". SECONDS are virtual; without them a fault lasts for good. "GPU:clear" ends all faults of a GPU.
  */
 #ifndef VGPU_FAULT_SPEC_H
 #define VGPU_FAULT_SPEC_H
 
 #include "state.h"
 
-/** @return 0; -EINVAL with what is wrong and what there is */
+/** @return 0; -EINVAL the text is wrong; -ESRCH, -errno */
 int vgpu_fault_inject(struct vgpu_lab *lab, const char *spec, struct hes_err *err);
 
 /** @return name and description of fault @i, for help; NULL past the last */

@@ -1,8 +1,7 @@
 /*
  * keeper.c - watch the processes that have contexts, through pidfds; see keeper.h.
  *
- * A process is watched from the first look after its context was opened; its
- * death then shows at once, and not at the next look.
+ * The keeper looks for new processes at intervals; the end of a watched process is noticed at once.
  */
 #include "keeper.h"
 
@@ -17,7 +16,7 @@
 
 int vgpu_keeper_init(struct vgpu_keeper *k, struct vgpu_lab *lab, int signals)
 {
-	/* Contexts and as many servers, and the signals. */
+	/* Contexts, as many servers, and the signals. */
 	size_t capacity = 2 * (size_t)lab->n_gpus * VGPU_MAX_CLIENTS + 1;
 
 	*k = (struct vgpu_keeper){ .lab = lab, .signals = signals, .capacity = capacity, .n = 1 };
@@ -40,7 +39,7 @@ void vgpu_keeper_finish(struct vgpu_keeper *k)
 	*k = (struct vgpu_keeper){ 0 };
 }
 
-/* @return false: it is gone already. What cannot be watched for want of descriptors is found at another's end. */
+/* @return false: it has ended already. A process without a free pidfd is noticed when another one ends. */
 static bool watch(struct vgpu_keeper *k, pid_t pid)
 {
 	int fd;
@@ -66,7 +65,7 @@ static void forget(struct vgpu_keeper *k, size_t i)
 	k->pids[i] = k->pids[k->n];
 }
 
-/* Those that opened contexts since the last look, and their servers. @return whether one is gone already */
+/* Watch the processes with new contexts, and their servers. @return whether one has ended already */
 static bool watch_new(struct vgpu_keeper *k)
 {
 	bool gone = false;

@@ -1,5 +1,5 @@
 /*
- * keeper.h - what a driver does when a process dies: its contexts go.
+ * keeper.h - close the contexts of processes that have ended, as a driver does.
  */
 #ifndef VGPU_KEEPER_H
 #define VGPU_KEEPER_H
@@ -20,12 +20,12 @@ int  vgpu_keeper_init(struct vgpu_keeper *k, struct vgpu_lab *lab, int signals);
 void vgpu_keeper_finish(struct vgpu_keeper *k);
 
 /**
- * Watch processes until a signal comes or @timeout_ms have passed; take away what dead ones left.
+ * Watch processes until a signal comes or @timeout_ms have passed; close the contexts of ended ones.
  * @return whether a signal is waiting
  */
 bool vgpu_keeper_wait(struct vgpu_keeper *k, int timeout_ms);
 
-/** Take contexts away whose process is gone; fail those whose MPS server is. */
+/** Close contexts whose process has ended; fail contexts whose MPS server has ended. */
 void vgpu_reap(struct vgpu_lab *lab);
 
 #endif

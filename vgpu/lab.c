@@ -1,11 +1,10 @@
 /*
- * lab.c - the virtual GPU lab: run a command among GPUs that are not there.
+ * lab.c - the virtual GPU lab: run a command with virtual GPUs.
  *
  *	lab [--fleet FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...
  *
- * Makes the state (state.h), puts the stand-ins on the command's paths, keeps
- * the books of dead processes (keeper.c) and, when the command has ended, leaves
- * nothing behind: no process, no file.
+ * Makes the state (state.h), adds the stand-ins to the command's paths and closes the contexts of processes that end
+ * (keeper.c). Invariant: when the command has ended, no process and no file of the lab remains.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +28,7 @@
 #include "keeper.h"
 #include "state.h"
 
-#define LOOK_MS  10     /* how often new processes are looked for */
+#define LOOK_MS  10     /* between two searches for new processes */
 #define MAX_FAULTS 16
 #define MAX_SPEED 10000
 
@@ -44,12 +43,12 @@ struct options {
 
 static const char usage[] =
 	"usage: lab [--fleet FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...\n"
-	"Run COMMAND (your shell if none is given) among virtual GPUs.\n"
-	"  --fleet FILE  the GPUs there are (the HeShare testbed: 4 T4, 2 V100, 2 A100)\n"
-	"  --speed N     virtual seconds in a real one (1)\n"
-	"  --fault SPEC  GPU:KIND[:SECONDS], from the start on; see vgpu-fault --help\n"
-	"  --dcgm        DCGM's library is there to be found\n"
-	"  --host-engine the same, and its host engine runs\n";
+	"Run COMMAND, or your shell, with virtual GPUs.\n"
+	"  --fleet FILE  GPUs of the lab (the HeShare testbed: 4 T4, 2 V100, 2 A100)\n"
+	"  --speed N     virtual seconds per real second (1)\n"
+	"  --fault SPEC  GPU:KIND[:SECONDS], from the start; see vgpu-fault --help\n"
+	"  --dcgm        install DCGM's library\n"
+	"  --host-engine install DCGM's library and run its host engine\n";
 
 static int fail(const struct hes_err *err)
 {
@@ -57,7 +56,7 @@ static int fail(const struct hes_err *err)
 	return 1;
 }
 
-/* @return 0; 1 all is said; 2 wrong usage */
+/* @return 0; 1 help was printed; 2 wrong usage */
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option names[] = {
@@ -93,7 +92,7 @@ static int parse(int argc, char **argv, struct options *o)
 	return 0;
 }
 
-/* Where the stand-ins are: beside this program, as built and as installed. */
+/* The folder of the stand-ins: that of this program, in the build and installed. */
 static int find_stand_ins(char *dir, size_t size, struct hes_err *err)
 {
 	char lib[PATH_MAX + 32];
@@ -107,7 +106,7 @@ static int find_stand_ins(char *dir, size_t size, struct hes_err *err)
 	*slash = '\0';
 	snprintf(lib, sizeof(lib), "%s/libnvidia-ml.so.1", dir);
 	if (access(lib, R_OK))
-		return hes_fail(err, -ENOENT, "%s: the lab's stand-in for NVML is not there", lib);
+		return hes_fail(err, -ENOENT, "%s: the lab's stand-in for NVML is missing", lib);
 	return 0;
 }
 
@@ -131,8 +130,7 @@ static void set_path(const char *name, const char *dir, const char *file)
 }
 
 /*
- * What is measured here must not come among measurements of real GPUs: heshare's store is another one, unless the user
- * has named one.
+ * Measurements of the lab must not mix with those of real GPUs: use another store, unless the user has named one.
  */
 static void set_store(void)
 {
@@ -145,8 +143,8 @@ static void set_store(void)
 	free(path);
 }
 
-/* What the command finds in its environment. */
-static void prepare(const char *stand_ins, const char *dir, double speed)
+/* Set the environment of the command. */
+static void set_environment(const char *stand_ins, const char *dir, double speed)
 {
 	char preload[PATH_MAX + 32];
 
@@ -161,7 +159,7 @@ static void prepare(const char *stand_ins, const char *dir, double speed)
 		prepend("LD_PRELOAD", preload, ':');
 }
 
-/* DCGM's stand-in has its name in the lab's own folder, and only there. @return 0; -errno */
+/* Give DCGM's stand-in its real name in a folder of the lab. @return 0; -errno */
 static int install_dcgm(const char *stand_ins, const char *dir)
 {
 	char folder[PATH_MAX], from[PATH_MAX + 32], to[PATH_MAX + 32];
@@ -192,7 +190,7 @@ static pid_t start(char **command)
 	_exit(127);
 }
 
-/* Signal every child; orphans of the command became ours. @return how many there are */
+/* Signal all children; orphans of the command became our children. @return how many there are */
 static int signal_children(int sig)
 {
 	DIR *proc = opendir("/proc");
@@ -223,7 +221,7 @@ static int signal_children(int sig)
 	return n;
 }
 
-/* Whoever is left gets a moment to end in order. */
+/* Remaining processes get SIGTERM first, then SIGKILL. */
 static void end_all(void)
 {
 	for (int round = 0; round < 200 && signal_children(round < 50 ? SIGTERM : SIGKILL) > 0; round++) {
@@ -233,8 +231,8 @@ static void end_all(void)
 	}
 }
 
-/* Keep the books until the command has ended. @return its exit status */
-static int keep(struct vgpu_keeper *k, pid_t command)
+/* Watch processes until the command has ended. @return its exit status */
+static int watch_command(struct vgpu_keeper *k, pid_t command)
 {
 	struct signalfd_siginfo s;
 	int status, code = -1;
@@ -252,7 +250,7 @@ static int keep(struct vgpu_keeper *k, pid_t command)
 	return code;
 }
 
-/* SIGINT is the command's: the terminal sends it to both. */
+/* The terminal sends SIGINT to the command, too: block it here. */
 static int take_signals(void)
 {
 	sigset_t set;
@@ -283,13 +281,13 @@ static int run(const struct options *o, struct vgpu_lab *lab, const char *dir, c
 		fprintf(stderr, "lab: %s\n", strerror(errno));
 		return 1;
 	}
-	prepare(stand_ins, dir, o->speed);
+	set_environment(stand_ins, dir, o->speed);
 	lab->host_engine = o->host_engine;
 	if (o->dcgm && install_dcgm(stand_ins, dir))
 		fprintf(stderr, "lab: %s/dcgm: %s\n", dir, strerror(errno));
 	pid = start(o->command);
 	if (pid > 0)
-		code = keep(&k, pid);
+		code = watch_command(&k, pid);
 	end_all();
 	vgpu_keeper_finish(&k);
 	close(signals);
@@ -336,7 +334,7 @@ int main(int argc, char **argv)
 	if (!rc && !mkdtemp(dir))
 		rc = hes_fail(&err, -errno, "%s: %s", dir, strerror(errno));
 	if (!rc) {
-		/* Other users of the machine may be among the lab's. */
+		/* Programs of other users may run in the lab. */
 		chmod(dir, 0755);
 		snprintf(state, sizeof(state), "%s/state", dir);
 		rc = vgpu_create(state, &f, m, o.speed, &lab, &err);

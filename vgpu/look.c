@@ -1,6 +1,5 @@
 /*
- * look.c - vgpu-look: how the GPUs of the lab are set and whose work they had, as they know it themselves and no driver
- * tells.
+ * look.c - vgpu-look: print the real settings of the lab's GPUs and the GPU time of each process, whatever faults hide.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +32,7 @@ static void print_gpu(struct vgpu_lab *lab, uint32_t i)
 	printf("%8u\n", contexts);
 }
 
-/* GPU seconds of a process: of its open contexts, and of those that it closed. */
+/* GPU seconds of a process, in open and closed contexts. */
 static void print_process(const struct lab_gpu *b, uint32_t i, pid_t pid, uint64_t started)
 {
 	double gpu_s = 0;
@@ -47,7 +46,7 @@ static void print_process(const struct lab_gpu *b, uint32_t i, pid_t pid, uint64
 	printf("%-4u %-8d %14.6f\n", i, (int)pid, gpu_s);
 }
 
-/* Whether the context at place @k is the first of its process, and its closed ones are not listed. */
+/* Whether context @k is the first of its process, and no closed context of it is listed. */
 static bool is_first(const struct lab_gpu *b, size_t k)
 {
 	for (size_t i = 0; i < k; i++)
@@ -87,13 +86,13 @@ int main(int argc, char **argv)
 		FILE *f = strcmp(argv[1], "--help") == 0 ? stdout : stderr;
 
 		fputs("usage: vgpu-look [--clients]\n"
-		      "Print a line a GPU: its locked clocks, MHz, and its power limit, W (-: as it is by\n"
-		      "default), and how many contexts are open on it.\n"
-		      "  --clients   a line a GPU (all) and process instead: seconds of the GPU that it had\n", f);
+		      "Print for each GPU its locked clocks in MHz and its power limit in W (-: default), and\n"
+		      "the number of open contexts.\n"
+		      "  --clients   print instead the GPU seconds of each process, and their sum (all)\n", f);
 		return f == stdout ? 0 : 2;
 	}
 	if (!lab) {
-		fputs("vgpu-look: there is no lab here; run it inside lab -- COMMAND\n", stderr);
+		fputs("vgpu-look: no lab here; run it as lab -- COMMAND\n", stderr);
 		return 1;
 	}
 	if (clients)

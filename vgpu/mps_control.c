@@ -1,6 +1,6 @@
 /*
- * mps_control.c - the lab's nvidia-cuda-mps-control: with -d or -f the control
- * daemon of a pipe directory (mps_daemon.c), else commands from standard input to it.
+ * mps_control.c - the lab's nvidia-cuda-mps-control: with -d or -f it is the control daemon of a pipe directory
+ * (mps_daemon.c); without, it sends commands from standard input to the daemon.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "mps_daemon.h"
 #include "mps_wire.h"
 
-#define LOOK_MS 20   /* while the daemon waits for its clients to finish */
+#define LOOK_MS 20   /* between two checks whether all clients have finished */
 
 static void join(char out[PATH_MAX], const char *dir, const char *file)
 {
@@ -41,7 +41,7 @@ static int make_folders(const char *dir)
 	return mkdir(path, 0755) && errno != EEXIST ? -errno : 0;
 }
 
-/* @return the listening socket; what a killed daemon left is taken over */
+/* Replace the socket of a daemon that was killed. @return the listening socket */
 static int open_control(const char *dir)
 {
 	char path[PATH_MAX];
@@ -196,7 +196,7 @@ static int start_daemon(const char *dir, bool foreground)
 	return run_daemon(&d, dir, listening);
 }
 
-/* Commands from standard input, each answered before the next. */
+/* Send commands from standard input and print the answers. */
 static int talk(const char *dir)
 {
 	char line[1000], text[1024], reply[VGPU_MPS_ANSWER];
@@ -204,7 +204,7 @@ static int talk(const char *dir)
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = '\0';
 		snprintf(text, sizeof(text), "command %s", line);
-		if (vgpu_mps_ask(dir, text, reply, sizeof(reply))) {
+		if (vgpu_mps_request(dir, text, reply, sizeof(reply))) {
 			fputs("Cannot find MPS control daemon process\n", stderr);
 			return 1;
 		}

@@ -1,5 +1,5 @@
 /*
- * mps_daemon.c - what the control daemon does; see mps_daemon.h. mps_control.c is the program around it.
+ * mps_daemon.c - the commands of the control daemon; see mps_daemon.h. mps_control.c is the program.
  */
 #include "mps_daemon.h"
 
@@ -56,7 +56,7 @@ static int start_server(struct mps_daemon *d, uid_t uid)
 	return 0;
 }
 
-/* A server for a user: the one there is, or a new one once nobody uses the other's. */
+/* Make sure that the server is of this user; another user's server is replaced once it has no clients. */
 static int server_for(struct mps_daemon *d, uid_t uid)
 {
 	if (d->quitting || (getuid() != 0 && uid != getuid()))
@@ -221,7 +221,7 @@ static void cmd_priority(struct mps_daemon *d, char **words, FILE *out)
 	fprintf(out, "%d\n", d->priority);
 }
 
-/* A client that is terminated drops its work; it hears of it at its next call. */
+/* A terminated client loses its work and gets an error at its next call. */
 static void cmd_terminate_client(struct mps_daemon *d, char **words, FILE *out)
 {
 	pid_t pid = words[1] && words[2] ? (pid_t)strtol(words[2], NULL, 10) : 0;

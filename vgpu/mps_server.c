@@ -1,7 +1,7 @@
 /*
- * mps_server.c - the lab's nvidia-cuda-mps-server: a process that the clients of MPS depend on.
+ * mps_server.c - the lab's nvidia-cuda-mps-server: MPS clients fail when this process dies.
  *
- * What a server does happens on the GPUs (virtual_gpu.c); its death is what counts here.
+ * The work of a server is done by virtual_gpu.c; this process only exists.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@ int main(void)
 {
 	sigset_t none;
 
-	/* The daemon that started it blocks them. */
+	/* The daemon has blocked signals. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (;;)

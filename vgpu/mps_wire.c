@@ -20,8 +20,7 @@ const char *vgpu_mps_directory(void)
 }
 
 /*
- * A socket's address has room for 107 bytes, a directory's name may be longer: it is
- * reached through its descriptor.
+ * A socket address holds 107 bytes. The name of the directory may be longer, so use its descriptor.
  */
 static int with_address(const char *dir, int (*act)(int fd, const struct sockaddr *a, socklen_t n))
 {
@@ -57,7 +56,7 @@ int vgpu_mps_connect(const char *dir)
 	return with_address(dir, connect);
 }
 
-int vgpu_mps_ask(const char *dir, const char *line, char *answer, size_t size)
+int vgpu_mps_request(const char *dir, const char *line, char *answer, size_t size)
 {
 	int fd = vgpu_mps_connect(dir);
 	size_t at = 0, length = strlen(line);

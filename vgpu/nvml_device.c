@@ -1,7 +1,7 @@
 /*
  * nvml_device.c - libnvidia-ml's stand-in: the library itself, devices and their fixed properties.
  *
- * Neighbours: nvml_sensors.c reads, nvml_settings.c sets, nvml_processes.c lists processes.
+ * nvml_sensors.c reads, nvml_settings.c sets, nvml_processes.c lists processes.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * nvml_gpm.c - libnvidia-ml's stand-in: GPM, the counters of Hopper and newer boards.
+ * nvml_gpm.c - libnvidia-ml's stand-in: GPM, the performance counters of Hopper and newer GPUs.
  *
- * A sample is the board's integrals at one moment, a metric the difference of two of
- * them over the time between. The physics knows no warps: occupancy is not supported.
+ * A sample holds the GPU's integrals at one moment; a metric is the mean between two samples. The physics has no warps, so
+ * occupancy is not supported.
  */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #define FIRST_WITH_GPM 9  /* compute capability */
 
 struct gpm_sample {
-	const struct lab_gpu *board;
+	const struct lab_gpu *gpu;
 	struct vgpu_sample       at;
 };
 
@@ -79,7 +79,7 @@ EXPORT int nvmlGpmMetricsGet(struct nvml_gpm_metrics *get)
 
 	if (!nvml_lab())
 		return NVML_UNINITIALIZED;
-	if (!before || !after || !before->board || before->board != after->board)
+	if (!before || !after || !before->gpu || before->gpu != after->gpu)
 		return NVML_INVALID_ARGUMENT;
 	if (get->version != NVML_GPM_VERSION)
 		return NVML_WRONG_VERSION;

@@ -1,7 +1,7 @@
 /*
  * products.c - the table of products; see products.h.
  *
- * Sensors: GPUs up to GA100 report an instant, later ones the mean of a second.
+ * Sensors: GPUs up to GA100 report instant power, later ones the mean of a second.
  */
 #include "products.h"
 

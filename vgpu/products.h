@@ -1,5 +1,5 @@
 /*
- * products.h - what a driver tells of a GPU type beside its data sheet.
+ * products.h - what a driver reports of a GPU type and the catalogue does not contain.
  */
 #ifndef VGPU_PRODUCTS_H
 #define VGPU_PRODUCTS_H
@@ -19,7 +19,7 @@ struct vgpu_product {
 	double      average_s;     /* window of a power reading; 0: the refresh */
 };
 
-/** @return the product of a catalogue type; of types that are not in the table something plain */
+/** @return the product of a GPU type; types that are not in the table get default values */
 const struct vgpu_product *vgpu_product(const char *type);
 
 #endif

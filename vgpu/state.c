@@ -1,8 +1,8 @@
 /*
  * state.c - make, map and lock the lab's state; see state.h.
  *
- * Clocks and futexes are asked of the kernel directly: the lab's own processes
- * may have clocks that run at the lab's speed (clock_preload.c).
+ * Clocks are read by system call: in processes of the lab, functions of the C library run at the lab's speed
+ * (clock_preload.c).
  */
 #include "state.h"
 
@@ -22,8 +22,8 @@
 #include "virtual_gpu.h"
 
 #define MAGIC 0x3162616c65726873ull
-#define SPIN_LIKE "resnet50" /* a spin has its power; of another physics, the first one's */
-#define LONGEST_SLEEP_S 1.0  /* real time; a wait that nobody ends looks again */
+#define SPIN_LIKE "resnet50" /* a spin draws the power of this workload, or of the first one */
+#define LONGEST_SLEEP_S 1.0  /* real time; then the waiting process checks again */
 
 static int64_t real_ns(clockid_t clock)
 {
@@ -82,10 +82,10 @@ static void fill(struct vgpu_lab *lab, const struct hes_fleet *f, const struct h
 		b->stale = true;
 		b->persistence = true;
 		snprintf(b->node, sizeof(b->node), "%s", f->gpus[i].node);
-		/* Those of two labs differ, as GPUs' do. */
+		/* Two labs have different UUIDs. */
 		snprintf(b->uuid, sizeof(b->uuid), "GPU-1ab00000-%04x-4%03x-8%03x-%012zx", (unsigned)getpid() & 0xffff,
 			 (unsigned)(lab->origin_ns >> 8) & 0xfff, (unsigned)(lab->origin_ns >> 20) & 0xfff, i + 1);
-		b->temperature_c = lab_gpu_cool_c;
+		b->temperature_c = VGPU_COOL_C;
 	}
 	lab->n_gpus = (uint32_t)f->n;
 	lab->magic = MAGIC;
@@ -111,7 +111,7 @@ int vgpu_create(const char *path, const struct hes_fleet *f, const struct hes_mo
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
-	/* Every user of the lab shares it, whatever the umask. */
+	/* All users of the lab share it; ignore the umask. */
 	if (fchmod(fd, 0666) || ftruncate(fd, (off_t)sizeof(**out)))
 		rc = hes_fail(err, -errno, "%s: %s", path, strerror(errno));
 	if (!rc)
@@ -182,7 +182,7 @@ uint64_t vgpu_wall_us(const struct vgpu_lab *lab, double now_s)
 
 void vgpu_lock(struct vgpu_lab *lab, struct lab_gpu *b)
 {
-	/* An owner that died left a GPU whose numbers are those of a moment ago. */
+	/* If the owner died, the state is still valid for an earlier moment. */
 	if (pthread_mutex_lock(&b->lock) == EOWNERDEAD)
 		pthread_mutex_consistent(&b->lock);
 	lab_gpu_advance(lab, b, vgpu_now(lab));
@@ -193,7 +193,7 @@ void vgpu_unlock(struct lab_gpu *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
-void vgpu_tell(struct lab_gpu *b)
+void vgpu_wake(struct lab_gpu *b)
 {
 	__atomic_add_fetch(&b->changed, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &b->changed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
@@ -228,7 +228,7 @@ uint64_t vgpu_process_started(pid_t pid)
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	/* The name in parentheses may hold anything; fields count from behind it. */
+	/* The name in parentheses may contain anything: fields count from its end. */
 	after = strrchr(text, ')');
 	if (!after || sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
 			     &state, &started) != 2)

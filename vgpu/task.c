@@ -3,10 +3,9 @@
  *
  *	vgpu-task --workload NAME --batch N --iterations N [--every S] [--device N]
  *
- * A program on the CUDA driver API and nothing else. It finds the driver the way
- * the CUDA runtime does (dlopen, then cuGetProcAddress), holds the workload's memory,
- * keeps a few launches in the queue and prints "heshare: N iterations" as they end; with
- * --every "heshare: N iterations in T s", T by the GPU's own clock, about as often.
+ * It uses only the CUDA driver API, and finds the driver as the CUDA runtime does (dlopen, then cuGetProcAddress). It
+ * allocates the workload's memory, keeps a few launches in the queue and prints "heshare: N iterations" when one ends. With
+ * --every S it prints "heshare: N iterations in T s" about every S seconds, T by the GPU's clock.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -19,10 +18,10 @@
 #include "base/num.h"
 #include "heshare/model.h"
 
-#define CUDA_ASKED 12000
+#define CUDA_API 12000
 #define IMAGE "heshare-lab workloads 1\n"
-#define STEPS 50         /* launches that the iterations are spread over, ... */
-#define IN_FLIGHT 4      /* ... and how many of them may be waiting */
+#define STEPS 50         /* launches in all, without --every */
+#define IN_FLIGHT 4      /* launches in the queue */
 #define CONTEXT_MIB 256  /* of a workload's memory */
 #define NOTHING 77       /* no GPU here */
 
@@ -122,7 +121,7 @@ static int find_cuda(struct cuda *c)
 		void **slot = (void **)(void *)((char *)c + functions[i].slot);
 		int status;
 
-		if (c->get(functions[i].name, slot, CUDA_ASKED, 0, &status) || !*slot) {
+		if (c->get(functions[i].name, slot, CUDA_API, 0, &status) || !*slot) {
 			fprintf(stderr, "vgpu-task: the CUDA driver has no %s\n", functions[i].name);
 			return NOTHING;
 		}
@@ -139,15 +138,15 @@ static int fail(const struct cuda *c, const char *what, int code)
 	return 1;
 }
 
-/* Launches on their way, and the clock of the GPU at the end of each. */
+/* Launches in the queue, with an event at the end of each. */
 struct flow {
 	const struct cuda    *c;
 	const struct options *o;
 	void                 *f;
-	void                 *events[IN_FLIGHT + 1]; /* one more: the end of the launch before */
+	void                 *events[IN_FLIGHT + 1]; /* the first is the end of the launch before */
 	uint64_t              upto[IN_FLIGHT + 1];   /* iterations done by then */
 	uint64_t              issued, done;          /* launches */
-	double                gpu_s, step_s, step;   /* of the last launch: seconds, iterations */
+	double                gpu_s, step_s, step;   /* GPU time so far; seconds and iterations of the last launch */
 };
 
 /* Iterations that the next launch ends with. */
@@ -162,7 +161,7 @@ static uint64_t next_upto(const struct flow *w)
 			i++;
 		return i < STEPS ? w->o->iterations * i / STEPS : w->o->iterations;
 	}
-	/* Twice as many at most: what is in flight still has the pace of before. */
+	/* At most twice as many: the launches in the queue were planned at an earlier rate. */
 	if (w->step_s > 0)
 		step = fmin(2 * w->step, fmax(1, w->step * w->o->every_s / w->step_s));
 	return before + (step < (double)left ? (uint64_t)step : left);
@@ -220,7 +219,7 @@ static int iterate(const struct cuda *c, void *f, const struct options *o)
 	return rc ? fail(c, "the work failed", rc) : 0;
 }
 
-/* With the device open: code, memory, work. */
+/* Load the module, allocate memory and run the iterations. */
 static int work(const struct cuda *c, const struct options *o, uint32_t memory_mib)
 {
 	void *module, *f;

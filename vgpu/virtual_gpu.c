@@ -1,16 +1,15 @@
 /*
- * virtual_gpu.c - GPUs as time goes by; see virtual_gpu.h.
+ * virtual_gpu.c - advance virtual GPUs in time; see virtual_gpu.h.
  *
- * Neighbours: src/model/physics.c gives rates and power, nvml_*.c and cuda_*.c
- * look and act. Invariant: unless stale, power_w and every client's rate are
- * what the physics says of the launches in front of the queues.
+ * src/model/physics.c computes rates and power; nvml_*.c and cuda_*.c read and change GPUs. Invariant: unless stale, power_w
+ * and every client's rate follow from the physics and the first launch of each client.
  */
 #include "virtual_gpu.h"
 
 #include <math.h>
 #include <string.h>
 
-#define WARM_C_PER_W_OF_LIMIT 45.0  /* above cool, at the GPU's limit */
+#define WARM_C_PER_W_OF_LIMIT 45.0  /* above the idle temperature, at the power limit */
 #define WARM_UP_S             20.0  /* time constant */
 #define DONE_ITERATIONS       1e-9
 #define RESERVED_MIB          256   /* memory that the driver keeps */
@@ -31,7 +30,7 @@ bool lab_gpu_has_fault(const struct lab_gpu *b, enum vgpu_fault f)
 	return b->now_s < b->fault_until_s[f];
 }
 
-/* Those that run together: one context, or all of an MPS server that have work. */
+/* Contexts that run together: one context, or all busy clients of an MPS server. */
 struct group {
 	struct vgpu_client *c[HES_MODEL_MAX_RESIDENTS];
 	struct hes_resident r[HES_MODEL_MAX_RESIDENTS];
@@ -56,7 +55,7 @@ static bool belongs(const struct group *g, const struct vgpu_client *c)
 	return g->n && c->server && g->c[0]->server == c->server;
 }
 
-/* Contexts at work as groups. More than the physics takes at a time wait their turn. */
+/* Sort busy contexts into groups. Clients above the limit of the physics wait. */
 static size_t form_groups(struct vgpu_lab *lab, struct lab_gpu *b, struct group *groups)
 {
 	size_t n = 0;
@@ -82,7 +81,7 @@ static size_t form_groups(struct vgpu_lab *lab, struct lab_gpu *b, struct group 
 	return n;
 }
 
-static uint32_t clock_asked(const struct lab_gpu *b)
+static uint32_t target_mhz(const struct lab_gpu *b)
 {
 	uint32_t clock = b->type.clock_default_mhz;
 
@@ -92,14 +91,14 @@ static uint32_t clock_asked(const struct lab_gpu *b)
 	return clock < b->lock_min_mhz ? b->lock_min_mhz : clock;
 }
 
-/* A GPU with nothing to do: down at its lowest clock, or held up by a lock or a context. */
+/* An idle GPU: at its lowest clock, unless a lock or an open context raises it. */
 static void idle(struct lab_gpu *b, const struct hes_model *m)
 {
 	bool open = false;
 
 	for (size_t i = 0; i < b->slots; i++)
 		open |= b->clients[i].pid != 0;
-	b->clock_mhz = open ? clock_asked(b) : b->type.clock_min_mhz;
+	b->clock_mhz = open ? target_mhz(b) : b->type.clock_min_mhz;
 	b->clock_mhz = fmax(b->clock_mhz, b->lock_min_mhz);
 	b->power_w = b->type.idle_power_mw * 1e-3;
 	if (open)
@@ -113,11 +112,11 @@ static void run_group(struct lab_gpu *b, const struct hes_model *m, struct group
 	struct hes_model_activity use;
 	struct hes_steady s;
 
-	if (hes_model_steady(m, &b->type, clock_asked(b), b->power_limit_mw, g->r, g->n, rates, &s, NULL))
+	if (hes_model_steady(m, &b->type, target_mhz(b), b->power_limit_mw, g->r, g->n, rates, &s, NULL))
 		return;
 	b->power_w += s.power_w * turn;
 	b->clock_mhz += s.clock_ghz * 1e3 * turn;
-	b->throttled |= s.clock_ghz * 1e3 < clock_asked(b) - 0.5;
+	b->throttled |= s.clock_ghz * 1e3 < target_mhz(b) - 0.5;
 	for (size_t i = 0; i < g->n; i++) {
 		if (is_spin(g->c[i]))
 			rates[i].iterations_per_s = 1e6;
@@ -167,7 +166,7 @@ double lab_gpu_next_s(const struct lab_gpu *b)
 	return next;
 }
 
-/* The end of a fault changes rates, too. */
+/* When the next fault ends: that changes rates. */
 static double fault_ends_s(const struct lab_gpu *b)
 {
 	double next = INFINITY;
@@ -187,7 +186,7 @@ static struct vgpu_sample plus(const struct lab_gpu *b, double s)
 				     t->fp32_s + b->fp32 * s, t->copied_mib + b->copy_mib_s * s };
 }
 
-/* Samples of the grid that lie in (now, until]; only the last are kept. */
+/* Take the samples of the grid in (now, until]; only the last ones are kept. */
 static void take_samples(struct lab_gpu *b, double until_s)
 {
 	uint64_t first = (uint64_t)floor(b->now_s / VGPU_GRID_S) + 1, last = (uint64_t)floor(until_s / VGPU_GRID_S);
@@ -198,23 +197,23 @@ static void take_samples(struct lab_gpu *b, double until_s)
 		b->past[k % VGPU_SAMPLES] = plus(b, (double)k * VGPU_GRID_S - b->total.time_s);
 }
 
-/* @return whether what follows is other work, or none: then rates change */
+/* @return whether rates change: other work follows, or none */
 static bool finish_launch(struct vgpu_client *c, double at_s)
 {
 	const struct vgpu_launch *done = front(c);
 
 	c->ended_s[c->completed % VGPU_ENDS] = at_s;
 	c->head = (c->head + 1) % VGPU_MAX_QUEUE;
-	/* Processes read it without the lock, too. */
+	/* Processes also read it without the lock. */
 	__atomic_store_n(&c->completed, c->completed + 1, __ATOMIC_RELEASE);
 	return !at_work(c) || front(c)->workload != done->workload || front(c)->batch != done->batch;
 }
 
-/* All is constant from now until then. */
+/* Advance to @until_s; rates and power are constant until then. */
 static void pass(struct lab_gpu *b, double until_s)
 {
 	double s = until_s - b->now_s;
-	double warm = lab_gpu_cool_c + WARM_C_PER_W_OF_LIMIT * b->power_w / (b->type.power_limit_mw * 1e-3);
+	double warm = VGPU_COOL_C + WARM_C_PER_W_OF_LIMIT * b->power_w / (b->type.power_limit_mw * 1e-3);
 	struct vgpu_sample then = plus(b, s);
 
 	take_samples(b, until_s);
@@ -236,7 +235,7 @@ static void pass(struct lab_gpu *b, double until_s)
 	b->now_s = until_s;
 }
 
-static void crash_if_asked(struct lab_gpu *b)
+static void apply_crash_fault(struct lab_gpu *b)
 {
 	for (size_t i = 0; i < b->slots; i++) {
 		struct vgpu_client *c = &b->clients[i];
@@ -252,7 +251,7 @@ static void crash_if_asked(struct lab_gpu *b)
 
 void lab_gpu_advance(struct vgpu_lab *lab, struct lab_gpu *b, double now_s)
 {
-	crash_if_asked(b);
+	apply_crash_fault(b);
 	if (b->stale)
 		refresh(lab, b);
 	while (b->now_s < now_s) {
@@ -265,11 +264,11 @@ void lab_gpu_advance(struct vgpu_lab *lab, struct lab_gpu *b, double now_s)
 	}
 }
 
-/* What is the case for as long as somebody holds the GPU changes what it does from now on. */
+/* The state of the locked GPU has changed: compute rates again, and wake waiting processes. */
 static void alter(struct lab_gpu *b)
 {
 	b->stale = true;
-	vgpu_tell(b);
+	vgpu_wake(b);
 }
 
 uint64_t lab_gpu_memory_total(const struct lab_gpu *b)
@@ -299,7 +298,7 @@ struct vgpu_client *lab_gpu_join(struct lab_gpu *b, pid_t pid, pid_t server, uin
 	*error = VGPU_CUDA_OUT_OF_MEMORY;
 	if (memory > lab_gpu_memory_total(b) - lab_gpu_memory_used(b))
 		return NULL;
-	/* The queue behind these needs no clearing. */
+	/* The queue is the last member and needs no clearing. */
 	memset(c, 0, offsetof(struct vgpu_client, queue));
 	c->server = server;
 	c->started = vgpu_process_started(pid);
@@ -314,7 +313,7 @@ struct vgpu_client *lab_gpu_join(struct lab_gpu *b, pid_t pid, pid_t server, uin
 	return c;
 }
 
-/* A process may have had several contexts. */
+/* Add the GPU time of a closed context to its process's account. */
 static void account_close(struct lab_gpu *b, const struct vgpu_client *c)
 {
 	struct vgpu_account *a = b->accounts;
@@ -376,7 +375,7 @@ void lab_gpu_fail(struct lab_gpu *b, pid_t server, pid_t pid, int error)
 	alter(b);
 }
 
-/* What brings a lost GPU back is a reset, and that forgets its settings. */
+/* A lost GPU comes back by a reset, which forgets its settings. */
 static void reset(struct lab_gpu *b)
 {
 	b->lock_min_mhz = b->lock_max_mhz = 0;

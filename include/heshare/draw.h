@@ -14,7 +14,7 @@
 #include "heshare/profile.h"
 
 #define HES_DRAW_MAX_BATCH   64 /* batch sizes are the powers of two up to this */
-#define HES_DRAW_MAX_BESIDE  3  /* neighbours of a sample */
+#define HES_DRAW_MAX_BESIDE  3  /* co-runners of a sample */
 #define HES_DRAW_MAX_SAMPLES 1000000
 
 struct hes_draw {
@@ -37,7 +37,7 @@ int hes_draw_profiles(const struct hes_draw *d, struct hes_profiles *out, struct
 
 /**
  * Samples under sharing (HeShare, section III-A), each a distinct combination
- * of workload, batch size, share, clock, type and neighbours.
+ * of workload, batch size, share, clock, type and co-runners.
  * @param profiles  whence the features come: those of the same types
  * @param n         1..HES_DRAW_MAX_SAMPLES
  * @param out       written on success only; hes_samples_free it
@@ -55,7 +55,7 @@ int hes_draw_samples(const struct hes_draw *d, const struct hes_profiles *profil
  *
  * As rows measured in the default manner: 3 windows of 2 s, between which time and power vary by @d->noise; no command;
  * sm_occupancy NaN, as the physics knows no warps; memory_busy is dram_active. The physics sends nothing back over PCIe.
- * @param clock_mhz  SM clock asked for; 0: the type's default
+ * @param clock_mhz  SM clock requested; 0: the type's default
  * @param r          @n of them, 1..HES_MODEL_MAX_RESIDENTS; shares may sum to more than 100
  * @param rows       @n of them, in the order of @r; written on success only
  * @return 0; -ENOSPC the jobs do not fit the type's memory; -EINVAL no job, noise outside 0..0.5, batch or share out of

@@ -109,7 +109,7 @@ struct hes_resident {
 	uint32_t sm_pct;   /* MPS share of the SMs, 1..100 */
 };
 
-/** What a resident gets. Utilisations are means over time, 0..1 of the board; over the residents each sums to at most 1. */
+/** Rates of a resident. Utilisations are means over time, 0..1 of the board; over the residents each sums to at most 1. */
 struct hes_rate {
 	double iterations_per_s;
 	double busy;        /* part of the time with a kernel of its own running */
@@ -122,7 +122,7 @@ struct hes_rate {
 struct hes_instant {
 	uint32_t power_mw;    /* mean board power */
 	uint32_t clock_mhz;   /* SM clock it can hold */
-	bool     throttled;   /* the power limit holds the clock below the one asked for */
+	bool     throttled;   /* the power limit holds the clock below the requested one */
 };
 
 /**
@@ -130,10 +130,10 @@ struct hes_instant {
  * Pure: no I/O, clock, allocation or state. @g may be a modified copy of a
  * catalogue type (a MIG slice, another power limit); parameters go by its
  * name, specification by its fields. Memory is the caller's to check.
- * Shares may sum to more than 100: residents then squeeze each other in as
+ * Shares may sum to more than 100: residents then limit each other in as
  * far as they are busy at the same time.
  *
- * @param clock_mhz       SM clock asked for; 0: the type's default
+ * @param clock_mhz       SM clock requested; 0: the type's default
  * @param power_limit_mw  board limit; 0: the type's
  * @param n               0 .. HES_MODEL_MAX_RESIDENTS; 0: the idle board
  * @param rates           n of them; like @out written only on success

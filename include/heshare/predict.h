@@ -1,39 +1,39 @@
 /*
- * predict.h - time and board power of a job under a setting beside others
- * (HeShare, section III-A), learnt from samples.
+ * predict.h - time and GPU power of a job with its setting and its co-runners, learnt from samples (HeShare, section
+ * III-A).
  */
 #ifndef HESHARE_PREDICT_H
 #define HESHARE_PREDICT_H
 
 #include <stdbool.h>
 
-#include "heshare/training_range.h"
 #include "heshare/gpu_type.h"
 #include "heshare/profile.h"
 #include "heshare/regressor.h"
+#include "heshare/training_range.h"
 
 struct hes_predictor;
 
-/** What a job can be given. */
+/** What a plan chooses for a job. */
 struct hes_setting {
 	uint32_t sm_pct;     /* 1..100 */
 	uint32_t clock_mhz;
 };
 
 /**
- * What is predicted, and the interval in which a measurement lies in so many cases as the
- * predictor's coverage says. It is wider outside of the samples, the more so the further.
+ * A prediction and its interval, which contains a measurement with the probability of the predictor's coverage. The
+ * interval is wider outside of the training range, and grows with the distance.
  */
 struct hes_estimate {
-	double   iteration_us; /* wall time of one iteration of the job in question */
-	uint32_t power_mw;     /* mean board power once it runs, everything included */
-	uint32_t outside;       /* what lies outside of the samples: enum hes_outside; 0: nothing */
+	double   iteration_us; /* wall time of one iteration of the job */
+	uint32_t power_mw;     /* mean power of the whole GPU while it runs */
+	uint32_t outside;      /* what is outside of the training range: enum hes_outside; 0: nothing */
 	double   iteration_low_us, iteration_high_us;
 	uint32_t power_low_mw, power_high_mw;
-	double   novelty;      /* how many times as wide as within the samples the wider interval is: 1 and more */
+	double   novelty;      /* width of the wider interval / its width inside of the training range: 1 and more */
 };
 
-/** What learns the deviation from the baseline. */
+/** The learner of the residual of the baseline. */
 enum hes_predictor_model {
 	HES_PREDICTOR_BEST,        /* the most accurate: boosting */
 	HES_PREDICTOR_FOREST,      /* the paper's */
@@ -43,17 +43,17 @@ enum hes_predictor_model {
 	HES_PREDICTOR_LINEAR,
 };
 
-/** What it sees and learns (docs/predictor.md). */
+/** Features and targets (docs/predictor.md). */
 enum hes_recipe {
-	HES_RECIPE_FULL,     /* every feature; deviation from the baseline, a closed form fitted first */
-	HES_RECIPE_TABLE_II, /* the paper's 14 features; deviation from the baseline */
-	HES_RECIPE_PLAIN,    /* the paper's 14 features; time and power as they are */
+	HES_RECIPE_FULL,     /* every feature; the residual of the baseline, a fitted closed form */
+	HES_RECIPE_TABLE_II, /* the paper's 14 features; the residual of the baseline */
+	HES_RECIPE_PLAIN,    /* the paper's 14 features; time and power themselves */
 };
 
-/** How to train; 0 stands for the default everywhere. */
+/** How to train; 0 means the default. */
 struct hes_train_options {
 	enum hes_predictor_model model;
-	uint32_t trees;              /* 1..10000 an output */
+	uint32_t trees;              /* 1..10000 per output */
 	uint64_t seed;
 	uint32_t threads;            /* default: all processors; the result is the same */
 	enum hes_criterion criterion;
@@ -65,7 +65,7 @@ struct hes_train_options {
 	double   row_fraction;
 	double   column_fraction;
 	enum hes_recipe recipe;
-	double   coverage;           /* part of measurements that an interval is to hold, 0.5..0.99; default: 0.9 */
+	double   coverage;           /* probability that an interval contains a measurement, 0.5..0.99; default: 0.9 */
 };
 
 /** Where a predictor comes from. */
@@ -74,11 +74,11 @@ struct hes_predictor_info {
 	uint32_t rows;                    /* samples it was fitted on */
 	uint32_t nodes;                   /* of all trees */
 	uint32_t n_types;
-	char   (*types)[HES_NAME_MAX];    /* GPU types it has seen, sorted */
+	char   (*types)[HES_NAME_MAX];    /* sampled GPU types, sorted */
 	uint32_t n_workloads;
 	char   (*workloads)[HES_NAME_MAX];/* sorted */
 	uint32_t samples_crc;             /* CRC-32 of the samples' values */
-	struct hes_regressor_errors time, power; /* on samples held back, in us and mW; rows 0: nobody looked */
+	struct hes_regressor_errors time, power; /* on samples held back, in us and mW; rows 0: not tested */
 };
 
 /** Accuracy on some samples. abs_error and rel_error are those of Table V: fractions, not percent. */
@@ -89,18 +89,18 @@ struct hes_accuracy {
 	double r2;             /* 1 - residual / total sum of squares; 0 when y does not vary */
 };
 
-/** How intervals fare on some samples. Of 0 samples all is 0. */
+/** How often intervals contain the measurements of some samples. For 0 samples all is 0. */
 struct hes_coverage {
 	size_t rows;
-	double stated;         /* part of the measurements that the intervals are meant to hold */
-	double time, power;    /* ... that they hold */
+	double stated;         /* intended coverage */
+	double time, power;    /* part of the measurements inside */
 	double time_width, power_width; /* median of high / prediction - 1 */
-	size_t outside;         /* samples outside of those that were learnt from */
+	size_t outside;        /* samples outside of the training range */
 };
 
 /**
- * Fit a predictor on samples. Deterministic for a seed whatever the number of threads.
- * @param c    types of the samples' boards; copied
+ * Train a predictor on samples. Deterministic for a seed, whatever the number of threads.
+ * @param c    types of the samples' GPUs; copied
  * @return 0; -EINVAL too few samples; -ENOENT a sample's GPU type is not in @c; -ENOMEM
  */
 int  hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue *c,
@@ -108,33 +108,32 @@ int  hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue
 			 struct hes_err *err);
 void hes_predictor_free(struct hes_predictor *p);
 const struct hes_predictor_info *hes_predictor_about(const struct hes_predictor *p);
-/** Whether samples of this GPU type were among those trained on; others are guessed from their data sheet. */
+/** Whether this GPU type was sampled; others are extrapolated from their data sheet. */
 bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type);
-/** What shares of jobs together summed to at most in the samples of a GPU type; of an unknown one, in all; whole tens. */
+/** Greatest sum of the shares on a GPU in samples of a type, in whole tens; for an unknown type, in all samples. */
 uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type);
 
 /**
- * Predict one job on a board of type @g. Pure, thread-safe, no allocation.
- * @param task    the job's solo profile on this type (hes_profile_find)
- * @param beside  its neighbours, summed (hes_load_add), with the board power of the neighbours alone
+ * Predict one job on a GPU of type @g. Pure, thread-safe, no allocation.
+ * @param task        the job's solo profile on this type (hes_profile_find)
+ * @param co_runners  their sums (hes_load_add), with the GPU power of the co-runners alone
  */
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_profile *task, const struct hes_setting *s,
 		 const struct hes_load *co_runners, struct hes_estimate *out);
 
 /**
- * hes_load_add() of a neighbour by what @p learnt: more accurate, and predictions beside one that it never saw tell.
- * Pure, no allocation. Where power_mw of the load is itself predicted, set predicted_mw to the same.
- * @param load  of this predictor's questions alone
+ * hes_load_add() with what @p learnt: more accurate, and predictions know of co-runners that were never sampled.
+ * Pure, no allocation. If power_mw of the load is itself predicted, set predicted_mw to the same.
+ * @param load  only for queries to this predictor
  */
 void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
 			const struct hes_setting *s, struct hes_load *load);
 
 /**
- * Predict what samples measured, from all that they tell of their neighbours: where those have names that s->known
- * knows, they say what the board drew with them alone, beside what was read of it.
+ * Predict what samples measured. Co-runners with names that s->known has are loaded from their profiles.
  * @param out  [s->n]; filled on success
- * @return 0; -EINVAL, -ENOENT a sample that cannot be; -ENOMEM
+ * @return 0; -EINVAL, -ENOENT an invalid sample; -ENOMEM
  */
 int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
 			struct hes_estimate *out, struct hes_err *err);
@@ -142,20 +141,20 @@ int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples 
 /**
  * Both errors of both outputs on samples (time, power).
  * @param time, power  written on success only
- * @return 0; -EINVAL no samples; -EINVAL, -ENOENT a sample that cannot be; -ENOMEM
+ * @return 0; -EINVAL no samples; -EINVAL, -ENOENT an invalid sample; -ENOMEM
  */
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
 		       const struct hes_catalogue *c, struct hes_accuracy *time,
 		       struct hes_accuracy *power, struct hes_err *err);
 
 /**
- * Keep the errors on @rows samples that were held back, so that its file tells them; before it is shared.
- * @return 0; -EINVAL errors that are no numbers
+ * Store the errors on @rows samples that were held back, for the model file. Call it before the predictor is shared.
+ * @return 0; -EINVAL errors that are not finite
  */
 int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,
 			      const struct hes_accuracy *power, struct hes_err *err);
 
-/** How often both outputs of samples lie in their intervals. @return 0; -ENOENT an unknown GPU type; -ENOMEM */
+/** How often intervals contain the measurements of samples. @return 0; -ENOENT an unknown GPU type; -ENOMEM */
 int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
 			struct hes_coverage *out, struct hes_err *err);
 
@@ -166,11 +165,11 @@ int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples 
 int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err);
 /**
  * @param out  written on success only; hes_predictor_free it
- * @return 0; -EINVAL no predictor's file, damaged, or of another version or with other features than this program's,
+ * @return 0; -EINVAL not a predictor's file, damaged, or of another version or with other features than this program's,
  *         with the reason; -EFBIG above 4 GiB; -ENOMEM; -errno of reading the file
  */
 int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err);
-/** The checksum that its file has or would have: predictors that say the same have the same. @return 0 or -ENOMEM */
+/** The checksum of its model file: predictors that predict the same have the same. @return 0 or -ENOMEM */
 int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err);
 
 #endif

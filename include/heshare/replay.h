@@ -12,10 +12,10 @@
 struct hes_outcome {
 	uint32_t gpu;
 	uint32_t sm_pct;
-	uint32_t clock_mhz;   /* asked for */
+	uint32_t clock_mhz;   /* requested */
 	int64_t  start_us;
 	int64_t  end_us;
-	int64_t  predicted_end_us; /* by the last plan that foretold it: the one that started it, or a later one that told of it (hes_onward) */
+	int64_t  predicted_end_us; /* by the last plan that predicted it: the one that started it, or a later one (hes_onward) */
 };
 
 /** A stretch of time in which nothing changed on one board. */
@@ -25,7 +25,7 @@ struct hes_segment {
 	int64_t  start_us;
 	int64_t  end_us;
 	uint32_t power_mw;
-	uint32_t clock_mhz;   /* effective: below the asked one where the power limit binds */
+	uint32_t clock_mhz;   /* effective: below the requested one where the power limit binds */
 	float    sm_util;     /* 0..1 */
 };
 
@@ -44,14 +44,14 @@ struct hes_replay {
 	struct hes_gpu_usage *gpus;      /* one a GPU */
 	size_t                n_gpus;
 	struct hes_totals     totals;    /* as it happened */
-	struct hes_totals     predicted; /* by the last plan that foretold each job */
+	struct hes_totals     predicted; /* by the last plan that predicted each job */
 	int64_t               p50_jct_us, p95_jct_us; /* between two jobs, linear interpolation */
 	double                mean_util; /* mean over the GPUs */
 };
 
 /**
  * Derive gpus, totals, percentiles and mean_util from jobs and segments;
- * whatever is there of gpus is replaced. predicted is the caller's to fill.
+ * gpus is replaced. The caller fills in predicted.
  * @param r     n_jobs outcomes, one a job of @jobs; segments do not overlap on a GPU of @f
  * @return 0 or -ENOMEM, with @r unchanged
  */

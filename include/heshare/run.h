@@ -25,11 +25,11 @@ struct hes_run_progress {
 	int64_t left_us;   /* as planned, stretched by how the jobs so far went */
 };
 
-/** What is told meanwhile. Any may be NULL. */
+/** What is reported meanwhile. Any may be NULL. */
 struct hes_run_listener {
 	void *ctx;
 	/** A sentence a person should see: what cannot be done, what failed. */
-	void (*told)(void *ctx, const char *sentence);
+	void (*message)(void *ctx, const char *sentence);
 	/** An act, as it is in the journal; in a rehearsal at the planned time. @gpu, @job: NULL where there is none */
 	void (*act)(void *ctx, int64_t at_us, const char *gpu, const char *job, const char *what);
 	void (*progress)(void *ctx, const struct hes_run_progress *p);

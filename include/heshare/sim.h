@@ -2,15 +2,13 @@
  * sim.h - carry a plan out on the testbed's physics: discrete events, a
  * replay as result.
  *
- * Jobs of a batch start together and slow each other at every instant
- * according to who is still there; the next batch of a board starts when
- * the last of them has ended and all its own jobs have arrived. In an open
- * queue the next job starts as soon as its share and memory are free. A plan's
- * order is kept, its times are not: they are predictions.
+ * Jobs of a batch start together and slow each other down as long as they run. The next batch of a board starts when
+ * the last of them has ended and all its own jobs have arrived. In an open queue the next job starts as soon as its
+ * share and memory are free. The simulation keeps a plan's order, not its times, which are predictions.
  *
  * Pure: no clock, file, environment or log; the same request gives the same
- * replay. Knows no predictor: plans come from outside, and what a planner is
- * told of running batches is its own predictions, never the physics.
+ * replay. It has no predictor: plans come from outside, and a planner sees its own predictions of running jobs, never
+ * the physics.
  */
 #ifndef HESHARE_SIM_H
 #define HESHARE_SIM_H
@@ -31,11 +29,11 @@ struct hes_sim {
 	const struct hes_plan  *plan;  /* of all jobs, made beforehand */
 	/**
 	 * Plan the waiting jobs; called at each moment at which jobs arrive. Running
-	 * batches stay; whatever was planned and has not started is replaced.
+	 * batches stay; batches that have not started are replaced.
 	 * @param waiting     indices into jobs, by arrival and then index
 	 * @param free_at_us  per GPU: when the last of its running jobs should end, but after now_us
 	 *                    as long as one runs; now_us when idle. By the plan that started it,
-	 *                    reckoned from its real start, or by a later one that told of it (hes_onward)
+	 *                    counted from its real start, or by a later plan that predicts it again (hes_onward)
 	 * @param running     the jobs that run, by GPU and then start; an open queue's jobs may join them
 	 * @param out         a plan for the waiting jobs alone, numbered as in jobs
 	 * @return 0, or a negative errno that ends the simulation
@@ -55,7 +53,7 @@ struct hes_sim {
 /**
  * Simulate until the last job has ended.
  * @param out  written only on success; hes_replay_free it
- * @return 0; -EINVAL a plan that names a job twice, leaves one out or asks for what a
+ * @return 0; -EINVAL a plan that names a job twice, leaves one out or needs what a
  *         board cannot do; -ENOSPC a batch larger than its board's memory; -ENOENT a workload
  *         or GPU type without physics; -ERANGE a job that would never end; -ENOMEM;
  *         or what replan returned

@@ -85,7 +85,6 @@ struct hes_delivery {
 struct hes_delivered {
 	size_t  profiles_new, profiles_known; /* known: a row of the same values was there */
 	size_t  samples_new, samples_known;
-	size_t  samples_named; /* of the known ones: they were there without the names of their neighbours, and have them now */
 	size_t  points_new, points_known;
 	size_t  forecasts;  /* kept: those of new samples */
 	int64_t origin;     /* number of this delivery; 0 when nothing was new */

@@ -3,8 +3,8 @@
  *
  * A trace gives rows one by one, from a log file in one of several formats
  * (hes_trace_formats) or from a generator whose distributions were fitted to
- * a log. hes_trace_jobs turns rows into jobs: the log tells when and how
- * long, a table of choices tells what runs, for the logs do not say.
+ * a log. hes_trace_jobs turns rows into jobs: the log gives arrival and
+ * run time; a table of choices gives the workload, which logs do not contain.
  * Everything depends on the input and the seed alone.
  */
 #ifndef HESHARE_TRACE_H
@@ -22,8 +22,8 @@ struct hes_trace_row {
 	int64_t  arrival_us;              /* on the log's own clock, which may start anywhere */
 	int64_t  runtime_us;              /* > 0 */
 	uint32_t gpu_milli;               /* 1000: one GPU; less: a part of one; > 0 */
-	char     workload[HES_NAME_MAX];  /* where the log tells; else "" */
-	uint32_t batch_size;              /* 0: the log does not tell */
+	char     workload[HES_NAME_MAX];  /* "": not in the log */
+	uint32_t batch_size;              /* 0: not in the log */
 };
 
 struct hes_csv;
@@ -105,7 +105,7 @@ enum hes_arrivals {
 struct hes_trace_options {
 	uint64_t seed;
 	size_t   n_jobs;          /* 0: every row that fits */
-	bool     any_gpus;        /* also rows of more than one GPU, as if they had asked for one */
+	bool     any_gpus;        /* also rows of more than one GPU, as if they had requested one */
 	int64_t  min_runtime_us;
 	int64_t  max_runtime_us;
 	bool     drop_outside;    /* leave rows outside the limits out, instead of clamping them */

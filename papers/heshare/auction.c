@@ -1,8 +1,8 @@
 /*
- * auction.c - jobs that bid for positions, one at a time; see auction.h.
+ * auction.c - jobs bid for positions, one at a time; see auction.h.
  *
- * While bidding, costs and prices are floats in units of a job's mean cost. A GPU's prices lie side by side; the last
- * two positions are free and cost nothing, so that there always is a best and a next best.
+ * Costs and prices are floats in units of a job's mean cost. The last two positions of a GPU are free and have no price, so
+ * there is always a best and a second best.
  */
 #include "auction.h"
 
@@ -11,16 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/assign/slots_state.h"
 
 #define NOBODY     UINT32_MAX
 #define FIRST_ROOM 16
-#define MOST_RAISE 1e6f  /* where there is no next best */
-#define LEAST_LOT  2     /* free positions, so that the next best of a free one is there as well */
+#define MOST_RAISE 1e6f  /* if there is no second best */
+#define LEAST_LOT  2     /* free positions of each GPU */
 
 struct hes_auction {
 	const struct hes_assign *a;
-	float                   *energy;   /* [job * n_types + type], in units of the mean of the jobs' least */
+	float                   *energy;   /* [job * n_types + type], in units of the mean over the jobs of their least */
 	float                   *time;     /* the same */
 	double                   energy_unit, time_unit;
 };
@@ -28,22 +27,22 @@ struct hes_auction {
 struct lot {
 	float    *price;   /* [room], those beyond n are 0 */
 	uint32_t *owner;   /* [room] */
-	uint32_t  n, room; /* positions that anybody could want: the last two are free */
+	uint32_t  n, room; /* positions in play: the last two are free */
 };
 
 /* One solve. */
 struct sale {
 	const struct hes_auction *x;
 	const struct hes_assign  *a;
-	float                     w_energy, w_time; /* of the units; a job's mean cost is about 1 */
+	float                     w_energy, w_time; /* a job's mean cost is about 1 */
 	float                     step;
 	float                    *wait;     /* [k]: what waiting costs */
 	struct lot               *lots;     /* [k] */
 	float                    *position; /* [most] 1, 2, ... */
 	uint32_t                  most;
 	uint32_t                 *gpu_of;   /* [n] */
-	uint32_t                (*liked)[2]; /* [n] GPUs that were best when a job looked last */
-	uint32_t                 *queue;    /* [n] jobs without a place, a ring */
+	uint32_t                (*liked)[2]; /* [n]: the two best GPUs of a job's last bid */
+	uint32_t                 *queue;    /* [n]: jobs without a position, a ring */
 	size_t                    head, waiting;
 	uint64_t                  bids;
 	int                       rc;
@@ -127,12 +126,10 @@ static int grow_positions(struct sale *s, uint32_t most)
 	return 0;
 }
 
-SLOTS_WIDE
 static float least_of(const float *price, const float *position, uint32_t n, float slope)
 {
 	float least = INFINITY;
 
-	SLOTS_LEAST
 	for (uint32_t p = 0; p < n; p++) {
 		const float v = slope * position[p] + price[p];
 
@@ -141,7 +138,7 @@ static float least_of(const float *price, const float *position, uint32_t n, flo
 	return least;
 }
 
-/* The best position of a GPU and what the next best there costs. */
+/* The best position of a GPU; @second: the cost of the second best there. */
 static uint32_t best_of(const struct lot *l, float slope, float *second)
 {
 	float best = INFINITY;
@@ -194,7 +191,7 @@ static void look_at(const struct sale *s, uint32_t job, uint32_t g, struct choic
 	const float base = s->w_energy * s->x->energy[cell] + s->wait[g], slope = s->w_time * s->x->time[cell];
 	float v;
 
-	/* Prices are not below 0: most GPUs are out of the question. */
+	/* Prices are not negative: this excludes most GPUs. */
 	if (!(base + slope < c->next))
 		return;
 	v = base + least_of(s->lots[g].price, s->position, s->lots[g].n, slope);
@@ -209,7 +206,7 @@ static void look_at(const struct sale *s, uint32_t job, uint32_t g, struct choic
 	}
 }
 
-/* A job without a place looks at all GPUs, those first that were best before: that rules out most others. */
+/* First the GPUs that were best before: they exclude most others. */
 static void bid(struct sale *s, uint32_t job)
 {
 	const struct hes_assign *a = s->a;
@@ -230,13 +227,13 @@ static void bid(struct sale *s, uint32_t job)
 	there += s->w_energy * s->x->energy[cell] + s->wait[c.gpu[0]];
 	raise = fminf(c.next, there) - c.best + s->step;
 	price = s->lots[c.gpu[0]].price[position];
-	/* A step that a large price swallows would have two jobs take turns for ever. */
+	/* If rounding removed the step, two jobs would outbid each other forever. */
 	price = fmaxf(price + fminf(fmaxf(raise, s->step), MOST_RAISE), nextafterf(price, INFINITY));
 	take(s, job, c.gpu[0], position, price);
 	s->bids++;
 }
 
-/* Doubles, from the costs themselves: what floats were good for does not matter. */
+/* In doubles and from the original costs. */
 static double prove(const struct sale *s, const struct hes_weights *w, double unit)
 {
 	const struct hes_assign *a = s->a;

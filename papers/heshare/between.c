@@ -1,5 +1,5 @@
 /*
- * between.c - all gaps of a front searched, and what came of them as one front; see between.h.
+ * between.c - searches all gaps of a front and merges the results; see between.h.
  */
 #include "between.h"
 
@@ -10,8 +10,8 @@
 #include "gap.h"
 
 #define EVALUATIONS    200000000u       /* by default */
-#define MOST_MARGINALS ((size_t)1 << 24) /* values a thread keeps */
-#define MEMORY         ((size_t)1 << 29) /* bytes that the front's assignments may take */
+#define MOST_MARGINALS ((size_t)1 << 24) /* values per thread */
+#define MEMORY         ((size_t)1 << 29) /* bytes of the front's assignments */
 
 struct between {
 	const struct hes_assign          *a;
@@ -60,7 +60,7 @@ static size_t bytes_of(const struct hes_assign *a)
 	       a->n * (sizeof(double) + 2 * sizeof(uint32_t));
 }
 
-/* Of all gaps, what nothing dominates; a tag is a gap's number and a node's. */
+/* The front over all gaps; a tag is the gap's number and the node's. */
 static int merge(const struct between *b, struct hes_pareto *all)
 {
 	const size_t most = MEMORY / bytes_of(b->a) / b->n_gaps + 2;
@@ -74,8 +74,8 @@ static int merge(const struct between *b, struct hes_pareto *all)
 	return rc < 0 ? rc : 0;
 }
 
-/* As assignments. Their objectives are summed anew, which rounds: what is equal or dominated then is left out. */
-static int write_down(const struct between *b, const struct hes_pareto *all, struct hes_assign_front *out)
+/* As assignments. Their objectives are computed again and rounded differently: equal and dominated ones are dropped. */
+static int merge_assignments(const struct between *b, const struct hes_pareto *all, struct hes_assign_front *out)
 {
 	struct hes_assignment *v = hes_assignments_new(b->a, all->n);
 	size_t n = 0;
@@ -108,7 +108,7 @@ int hes_between_search(const struct hes_assign *a, const struct hes_between_opti
 	if (!rc)
 		rc = merge(&b, &all);
 	if (!rc)
-		rc = write_down(&b, &all, &found);
+		rc = merge_assignments(&b, &all, &found);
 	for (size_t i = 0; b.gaps && i < b.n_gaps; i++) {
 		*evaluations += b.gaps[i].evaluations;
 		hes_gap_finish(&b.gaps[i]);

@@ -1,9 +1,8 @@
 /*
- * between.h - stage 1's front with what lies between the supported points: the
- * exact front's assignments, and the trade-offs found in every gap (gap.h).
+ * between.h - extends the exact front by the trade-offs between its points (gap.h).
  *
- * No front from here has less hypervolume than the exact one it starts from, and
- * its half-planes bound this one as well. Gaps are independent of each other: the front is the same with any number of threads.
+ * The result has at least the hypervolume of the front it starts from, and the half-planes of that front bound it as well.
+ * Gaps are independent: the front does not depend on the number of threads.
  */
 #ifndef HES_ASSIGN_BETWEEN_H
 #define HES_ASSIGN_BETWEEN_H
@@ -11,7 +10,7 @@
 #include "plan/assign/exact.h"
 
 struct hes_between_options {
-	uint64_t evaluations;  /* moves judged at most, all gaps together, path relinking beyond; 0: as many as suit seconds */
+	uint64_t evaluations;  /* moves judged at most, over all gaps, without path relinking; 0: 2e8 */
 	uint32_t threads;      /* at least 1 */
 };
 

@@ -131,7 +131,7 @@ refused() { # STATUS TEXT ARGUMENT...
 	[[ "$output" == *"$text"* ]] || { echo "got: $output"; false; }
 }
 
-@test "bad tables are told by file, line and column" {
+@test "bad tables are reported with file, line and column" {
 	printf '1,2\n3\n' >bad.csv
 	refused 1 "bad.csv:2: 1 numbers where the rows before have 2" bad.csv energy.csv
 	printf '1,2,3\n3,-4,5\n' >bad.csv

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""front_types [FRONT [OUTDIR]] - exact fronts of many jobs on many GPUs of four types, one thread.
+"""front_types [FRONT [OUTDIR]] - fronts of 50 exact weights of many jobs on many GPUs of four types, one thread.
 
 Jobs are drawn at random (log-normal work; each job takes to each type in its own way), written as matrices of a
 column a type, and given to `front --algorithm exact --counts`. The reference point is a tenth beyond
@@ -24,6 +24,7 @@ POWER_W = [70, 200, 250, 400]
 SHAPES = [(1000, 100), (10000, 1000)]  # jobs, GPUs
 WIDE = 1000000  # cells up to which matrices are written with a column a GPU as well
 BEYOND = 1.1
+WEIGHTS = "50"
 
 
 def draw(n, seed):
@@ -71,11 +72,11 @@ def measure(program, n, k, outdir):
     counts = ",".join([str(each)] * len(SPEED))
     files = write(outdir / f"types_{n}_time.csv", times), write(outdir / f"types_{n}_energy.csv", energies)
     ref = reference(program, files, counts, outdir / f"types_{n}_ref.csv")
-    row = front(program, *files, "--counts", counts, "--ref", ref)
+    row = front(program, *files, "--counts", counts, "--ref", ref, "--weights", WEIGHTS)
     if n * k <= WIDE:
         wide = (write(outdir / f"types_{n}_wide_time.csv", times, each),
                 write(outdir / f"types_{n}_wide_energy.csv", energies, each))
-        if front(program, *wide, "--ref", ref)["front"] != row["front"]:
+        if front(program, *wide, "--ref", ref, "--weights", WEIGHTS)["front"] != row["front"]:
             sys.exit(f"front_types: {n} jobs: columns of equal GPUs give another front than counts")
     row.update(jobs=n, gpus=k, trade_offs=len(row.pop("front")), missed_pct=100 * (1 - row["hypervolume"] / row["bound"]))
     return row

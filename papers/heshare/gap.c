@@ -1,5 +1,5 @@
 /*
- * gap.c - path relinking and local search between two neighbours; see gap.h.
+ * gap.c - path relinking and local search between two adjacent assignments; see gap.h.
  */
 #include "gap.h"
 
@@ -8,15 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCANS 32 /* costs that are compared, in place of judging a move */
+#define SCANS 32 /* comparisons of costs that take as long as judging a move */
 
-/* What one search goes by. */
 struct search {
 	struct hes_gap          *gap;
 	struct hes_gap_room     *r;
 	const struct hes_assign *a;
-	struct hes_objectives    corner;      /* nothing beyond it is between the ends */
-	double                   w_energy, w_jct; /* the ends cost the same */
+	struct hes_objectives    corner;      /* worst energy and completion time of the ends */
+	double                   w_energy, w_jct; /* the ends have equal cost */
 	int                      rc;
 };
 
@@ -74,7 +73,7 @@ void hes_gap_assignment(const struct hes_gap *g, const struct hes_assign *a, uin
 	uint32_t root = node;
 
 	memset(gpu_of, 0xff, a->n * sizeof(*gpu_of));
-	/* Going back, a job's last move comes first. */
+	/* Backwards: a job's last move counts. */
 	for (; g->nodes[root].parent != root; root = g->nodes[root].parent)
 		for (uint32_t m = g->nodes[root].n_moves; m-- > 0;)
 			if (gpu_of[g->nodes[root].moves[m].job] == UINT32_MAX)
@@ -135,7 +134,7 @@ static struct hes_objectives change_of(const struct search *s, const struct hes_
 	};
 }
 
-/* The moves from where the queues are to another assignment. @return how many */
+/* The moves from the queues to another assignment. @return how many */
 static size_t find_wanted(struct search *s, const uint32_t *to)
 {
 	const uint32_t *now = hes_queues_gpus(s->a, s->r->queues);
@@ -153,7 +152,7 @@ static size_t find_wanted(struct search *s, const uint32_t *to)
 	return n;
 }
 
-/* From one end to the other, always by the move that costs least; only moves of the two queues just changed are judged anew. */
+/* From one end to the other, each time by the move of least cost; then only moves on the two changed queues are judged again. */
 static void relink(struct search *s, uint32_t from)
 {
 	struct hes_gap_room *r = s->r;
@@ -193,7 +192,7 @@ static void relink(struct search *s, uint32_t from)
 	}
 }
 
-/* Keep a change of a solution if nothing dominates what comes of it. */
+/* Keep a changed solution if it is not dominated. */
 static void offer(struct search *s, uint32_t parent, const struct hes_objectives *change, struct hes_gap_move first,
 		  const struct hes_gap_move *second)
 {
@@ -212,7 +211,7 @@ static void offer(struct search *s, uint32_t parent, const struct hes_objectives
 	}
 }
 
-/* No solution that costs more than this is between the members. */
+/* A solution that costs more cannot join the front. */
 static double most(const struct search *s)
 {
 	const struct hes_pareto *f = &s->gap->front;
@@ -237,7 +236,7 @@ static void sort_by_gpu(struct hes_gap_room *r)
 		r->jobs[r->first[r->gpu_of[i] + 1]++] = i;
 }
 
-/* All moves of one job; by the way, what a change of places costs at least on either side. */
+/* All moves of one job; also each side's least cost of a swap. */
 static void try_moves(struct search *s, uint32_t node, double slack)
 {
 	struct hes_gap_room *r = s->r;
@@ -291,7 +290,7 @@ static void try_swaps_of(struct search *s, uint32_t node, uint32_t i, uint32_t h
 	}
 }
 
-/* Everything one step away from a solution. */
+/* All moves and swaps from one solution. */
 static void explore(struct search *s, uint32_t node)
 {
 	struct hes_gap_room *r = s->r;
@@ -310,7 +309,7 @@ static void explore(struct search *s, uint32_t node)
 				try_swaps_of(s, node, i, h, slack);
 }
 
-/* A member that has not been explored, oldest first; then what was met on the way, from *@behind on. @return the number of nodes when there is none */
+/* The oldest unexplored member, else the oldest unexplored node from *@behind on. @return n_nodes: none */
 static size_t next_member(const struct hes_gap *g, const bool *explored, size_t n_explored, size_t *behind)
 {
 	size_t best = g->n_nodes;

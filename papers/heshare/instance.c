@@ -1,5 +1,5 @@
 /*
- * instance.c - equal columns found and collapsed; see instance.h.
+ * instance.c - finds and merges equal columns; see instance.h.
  */
 #include "instance.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A column among the others, found again by its hash. */
+/* A column and its hash. */
 struct column {
 	uint64_t hash;
 	uint32_t at;
@@ -56,7 +56,7 @@ static bool equal_columns(const struct hes_matrix *m, size_t x, size_t y)
 	return true;
 }
 
-/* For each column the first that it equals, possibly itself. */
+/* For each column the first equal column, or itself. */
 static void find_first_equals(const struct hes_matrix *time_s, const struct hes_matrix *energy_j,
 			      struct column *columns, uint32_t *first_equal)
 {
@@ -80,7 +80,7 @@ static void find_first_equals(const struct hes_matrix *time_s, const struct hes_
 	}
 }
 
-/* Number the types in order of their first column. @return how many */
+/* Number the types by their first column. @return how many */
 static size_t number_types(uint32_t *first_equal, size_t width)
 {
 	size_t n_types = 0;

@@ -1,8 +1,6 @@
 /*
- * instance.h - stage 1's problem from two tables: run time and energy of
- * every job (rows) on every GPU (columns).
- *
- * Columns that are equal to the last bit are GPUs of one type.
+ * instance.h - an assignment problem from two tables: run time and energy of each job (rows) on each GPU (columns). Equal
+ * columns are GPUs of one type.
  */
 #ifndef HES_ASSIGN_INSTANCE_H
 #define HES_ASSIGN_INSTANCE_H

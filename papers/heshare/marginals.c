@@ -1,5 +1,5 @@
 /*
- * marginals.c - what jobs add where, move by move; see marginals.h.
+ * marginals.c - what each job adds on each GPU; see marginals.h.
  */
 #include "marginals.h"
 
@@ -25,8 +25,8 @@ void hes_marginals_finish(struct hes_marginals *m)
 	*m = (struct hes_marginals){ 0 };
 }
 
-/* A job comes to a GPU (sign 1) or leaves it (-1): what it means to the others. */
-static void weigh(struct hes_marginals *m, uint32_t job, size_t gpu, double sign)
+/* Update a GPU's values for a job that comes (sign 1) or leaves (-1). */
+static void update_gpu(struct hes_marginals *m, uint32_t job, size_t gpu, double sign)
 {
 	const struct hes_cost *cost = hes_marginals_costs(m, gpu);
 	const double time_us = cost[job].time_us, own = m->adds_us[gpu * m->a->n + job];
@@ -43,8 +43,8 @@ void hes_marginals_move(struct hes_marginals *m, uint32_t job, uint32_t gpu)
 
 	if (m->gpu_of[job] == gpu)
 		return;
-	weigh(m, job, m->gpu_of[job], -1);
-	weigh(m, job, gpu, 1);
+	update_gpu(m, job, m->gpu_of[job], -1);
+	update_gpu(m, job, gpu, 1);
 	m->gpu_of[job] = gpu;
 	m->at.energy_mj += change.energy_mj;
 	m->at.jct_us += change.jct_us;
@@ -63,11 +63,11 @@ static void build(struct hes_marginals *m, const uint32_t *gpu_of)
 		m->gpu_of[i] = gpu_of[i];
 		m->at.energy_mj += hes_marginals_costs(m, gpu_of[i])[i].energy_mj;
 		m->at.jct_us += m->adds_us[gpu_of[i] * a->n + i];
-		weigh(m, i, gpu_of[i], 1);
+		update_gpu(m, i, gpu_of[i], 1);
 	}
 }
 
-#define MOVES_PER_BUILD 3 /* a build weighs every job once, a move one job twice */
+#define MOVES_PER_BUILD 3 /* a build updates once per job, a move twice */
 
 void hes_marginals_set(struct hes_marginals *m, const uint32_t *gpu_of)
 {
@@ -92,7 +92,7 @@ struct hes_objectives hes_marginals_of_swap(const struct hes_marginals *m, uint3
 	const struct hes_cost *on_g = hes_marginals_costs(m, g), *on_h = hes_marginals_costs(m, h);
 	const size_t n = m->a->n;
 
-	/* Each comes to a queue that the other has left. */
+	/* Each joins a queue that the other has left. */
 	return (struct hes_objectives){
 		on_h[i].energy_mj + on_g[j].energy_mj - on_g[i].energy_mj - on_h[j].energy_mj,
 		m->adds_us[h * n + i] - m->adds_us[g * n + i] + m->adds_us[g * n + j] - m->adds_us[h * n + j] -

@@ -1,9 +1,6 @@
 /*
- * matrix.h - a table of numbers as a file: CSV without a header, plain or
- * .gz, as many columns as there are.
- *
- * An empty field is a number that is missing; what that means is the
- * caller's. NaN, infinities and rows of unequal length are refused.
+ * matrix.h - a table of numbers from a file: CSV without a header, plain or .gz. Refuses NaN, infinities and rows of
+ * different length. An empty field is NAN.
  */
 #ifndef HES_BASE_MATRIX_H
 #define HES_BASE_MATRIX_H

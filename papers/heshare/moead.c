@@ -1,34 +1,31 @@
 /*
- * moead.c - MOEA/D: as many weighted problems as members, each solved with
- * the help of those whose weights are nearest; see search.h.
+ * moead.c - MOEA/D; see search.h.
  *
- * A member's weights are its place's; what it costs there is the greater of
- * its weighted distances from the best value of each objective, each in units of the range found
- * so far (Tchebycheff). Offspring are weighed one by one, so a generation
- * is not spread over threads.
+ * Each member has its own weights. Its cost is the Tchebycheff distance: the greater of the two weighted distances from the
+ * best value found, each in units of the range found. Children are compared one by one, so a generation uses one thread.
  */
 #include <math.h>
 #include <string.h>
 
 #include "search.h"
 
-#define NEIGHBOURS    20  /* weights among which parents are sought, most often, and that an offspring may win */
-#define FROM_ANYWHERE 0.1 /* part of the matings whose parents may be any */
+#define NEAREST    20  /* members with the nearest weights: parents, and members that a child can replace */
+#define FROM_ANYWHERE 0.1 /* part of the matings with parents from all members */
 
 struct moead {
-	struct hes_population p;             /* members [0, n): the problems'; one more to breed in */
-	size_t                n, neighbours;
+	struct hes_population p;             /* members [0, n), and one for the child */
+	size_t                n, n_nearest;
 	struct hes_objectives cheapest, quickest; /* ends of the front of all that was found */
 };
 
-static size_t first_neighbour(const struct moead *m, size_t problem)
+static size_t first_nearest(const struct moead *m, size_t problem)
 {
-	size_t half = m->neighbours / 2, first = problem > half ? problem - half : 0;
+	size_t half = m->n_nearest / 2, first = problem > half ? problem - half : 0;
 
-	return first + m->neighbours > m->n ? m->n - m->neighbours : first;
+	return first + m->n_nearest > m->n ? m->n - m->n_nearest : first;
 }
 
-/* fmax is a call where it must care for NaN. */
+/* Without the NaN handling of fmax(). */
 static double greater(double a, double b)
 {
 	return a > b ? a : b;
@@ -41,7 +38,7 @@ static double at_least_some(double span)
 
 static double cost(const struct moead *m, size_t problem, const struct hes_objectives *at)
 {
-	/* No weight is nothing, or points of the front's end would be worth as much as any beyond them. */
+	/* No weight is 0, so that ends of the front differ from points that they dominate. */
 	double w = greater((double)problem / (double)(m->n - 1), 1e-6), u = greater(1 - w, 1e-6);
 
 	return greater(w * (at->energy_mj - m->cheapest.energy_mj) /
@@ -61,12 +58,12 @@ static void note(struct moead *m, const struct hes_objectives *at)
 		m->quickest = *at;
 }
 
-static void offer(struct moead *m, const struct hes_individual *offspring, size_t first, size_t n)
+static void offer(struct moead *m, const struct hes_individual *child, size_t first, size_t n)
 {
 	for (size_t i = first; i < first + n; i++)
-		if (cost(m, i, &offspring->at) < cost(m, i, &m->p.members[i].at)) {
-			memcpy(m->p.members[i].x, offspring->x, m->p.stride);
-			m->p.members[i].at = offspring->at;
+		if (cost(m, i, &child->at) < cost(m, i, &m->p.members[i].at)) {
+			memcpy(m->p.members[i].x, child->x, m->p.stride);
+			m->p.members[i].at = child->at;
 		}
 }
 
@@ -76,14 +73,14 @@ static void step(struct moead *m, size_t problem)
 	const struct hes_evolvable *v = p->v;
 	struct hes_rng r = hes_rng_fork(&p->streams, p->matings++);
 	bool anywhere = hes_rng_unit(&r) < FROM_ANYWHERE;
-	size_t first = anywhere ? 0 : first_neighbour(m, problem), n = anywhere ? m->n : m->neighbours;
+	size_t first = anywhere ? 0 : first_nearest(m, problem), n = anywhere ? m->n : m->n_nearest;
 	size_t a = first + hes_rng_below(&r, n), b = first + hes_rng_below(&r, n);
-	struct hes_individual *offspring = &p->members[m->n];
+	struct hes_individual *child = &p->members[m->n];
 
-	p->last += 1 + v->vary(v->problem, &r, p->scratch, p->members[a].x, p->members[b].x, offspring->x, NULL);
-	offspring->at = v->judge(v->problem, offspring->x);
-	note(m, &offspring->at);
-	offer(m, offspring, first, n);
+	p->last += 1 + v->vary(v->problem, &r, p->scratch, p->members[a].x, p->members[b].x, child->x, NULL);
+	child->at = v->judge(v->problem, child->x);
+	note(m, &child->at);
+	offer(m, child, first, n);
 }
 
 static int run(struct moead *m, struct hes_evolved *out)
@@ -105,7 +102,7 @@ static int run(struct moead *m, struct hes_evolved *out)
 
 int paper_moead(const struct hes_evolvable *v, const struct hes_evolve_options *o, struct hes_evolved *out)
 {
-	struct moead m = { .n = o->population, .neighbours = o->population < NEIGHBOURS ? o->population : NEIGHBOURS };
+	struct moead m = { .n = o->population, .n_nearest = o->population < NEAREST ? o->population : NEAREST };
 	int rc = hes_population_init(&m.p, v, o, m.n + 1);
 
 	if (rc)

@@ -10,7 +10,7 @@
 
 #include "auction.h"
 
-#define END_WEIGHT 1e-4 /* of the other objective at either end of the front, each in units of its least */
+#define END_WEIGHT 1e-4 /* of the other objective at each end of the front, in units of the least of each */
 #define LEVELS     5
 
 const struct hes_near_options hes_near_defaults = { .step = 0.005, .tolerance = 2e-3, .weights = 0, .threads = 1 };
@@ -18,7 +18,7 @@ const struct hes_near_options hes_near_defaults = { .step = 0.005, .tolerance = 
 struct point {
 	struct hes_objectives at;
 	uint32_t             *gpu_of;  /* [n] owned */
-	struct hes_halfplane  out;     /* what its weights rule out */
+	struct hes_halfplane  out;     /* what its weights exclude */
 	int                   rc;
 };
 
@@ -28,7 +28,7 @@ struct near {
 	struct hes_auction            *auction;
 	struct point                  *points;  /* of all solves, */
 	size_t                         n_points;
-	struct point                 **front;   /* those on the front by rising energy */
+	struct point                 **front;   /* the front, by rising energy */
 	size_t                         n_front;
 	struct hes_objectives          unit;    /* sums of the jobs' least */
 };
@@ -97,7 +97,7 @@ static int add_point(struct near *x, const struct hes_weights *w)
 	return 0;
 }
 
-/* Of all points those that nothing dominates. */
+/* The points that are not dominated. */
 static int gather(struct near *x)
 {
 	struct hes_pareto front = { 0 };
@@ -112,7 +112,7 @@ static int gather(struct near *x)
 	return rc < 0 ? rc : 0;
 }
 
-/* What a gap's hull may still gain, as a part of the front's box: a triangle's area at most. */
+/* The most that the hull can gain in a gap, as a part of the front's box: a triangle. */
 static double part_of(const struct near *x, size_t gap)
 {
 	const struct hes_objectives *first = &x->front[0]->at, *last = &x->front[x->n_front - 1]->at;

@@ -1,9 +1,8 @@
 /*
- * near.h - stage 1's front near the supported one, with the same proof of
- * how near: for GPUs that all differ, by the thousand.
+ * near.h - approximates the supported front with a proven gap: for thousands of different GPUs.
  *
- * The ends of the front and, level by level, the weights between neighbours, as in exact.h, each solved by auction to within a step (auction.h). The
- * weights of a level do not depend on each other: threads solve them at the same time, and the front is the same with any number of them.
+ * As exact.h, but each weight is solved by auction (auction.h), and gaps are split level by level. The weights of a level
+ * are independent: threads solve them in parallel, and the front does not depend on their number.
  */
 #ifndef HES_ASSIGN_NEAR_H
 #define HES_ASSIGN_NEAR_H
@@ -11,9 +10,9 @@
 #include "plan/assign/exact.h"
 
 struct hes_near_options {
-	double   step;      /* of an auction, as a part of a job's mean cost at least */
+	double   step;      /* of an auction, as a part of a job's mean cost */
 	double   tolerance; /* gaps below this part of the front's box are not split */
-	uint32_t weights;   /* stop after so many solves, at least 2; 0: a few levels */
+	uint32_t weights;   /* stop after this many solves, at least 2; 0: a few levels */
 	uint32_t threads;   /* at least 1 */
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pagmo.py [FRONT [OUTDIR]] - our NSGA-II, SPEA2, MOEA/D and HeShare's GA beside pagmo's, in one run.
+"""pagmo.py [FRONT [OUTDIR]] - our NSGA-II, SPEA2, MOEA/D and HeShare's GA and pagmo's, in one run.
 
 pagmo's NSGA-II on integers, at its own mutation rate and at ours (two jobs on average), and its MOEA/D, on the same
 matrices by papers/heshare/pagmo_front.cpp, which is compiled here. Every round runs each program once on one thread, one
@@ -105,6 +105,7 @@ def main(args):
     outdir = pathlib.Path(args[1] or ROOT / "build-papers/heshare")
     seeds = [int(s) for s in os.environ.get("SEEDS", "1 2 3 4 5").split()]
     outdir.mkdir(parents=True, exist_ok=True)
+    subprocess.run([ROOT / "tools/deps.sh", "pagmo"], check=True)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         programs = {"ours": program, "pagmo": compile_pagmo(folder)}

@@ -1,10 +1,9 @@
 /*
- * spea2.c - SPEA2: fitness by who dominates whom and how densely one's
- * neighbourhood is taken, and an archive that is thinned where it is densest;
- * see search.h.
+ * spea2.c - SPEA2; see search.h.
  *
- * Members [0, population) are the archive, those behind it the offspring.
- * Distances are between objectives scaled to the range of all.
+ * Fitness is the strength of those that dominate a member, plus its density. The archive is thinned where it is densest.
+ * Members [0, population) are the archive, followed by the children. Distances are between objectives scaled to the range
+ * of all.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,19 +18,19 @@
 
 struct place {
 	double   x, y;       /* objectives, scaled */
-	double   raw;        /* strengths of all that dominate it, a strength being how many one dominates */
-	uint32_t before, behind; /* neighbours on the front while it is thinned */
-	double   gap;        /* to the one behind */
+	double   raw;        /* sum of the strengths of its dominators; strength: how many a member dominates */
+	uint32_t before, behind; /* next to it on the front during thinning */
+	double   gap;        /* distance to the one behind */
 };
 
 struct spea2 {
 	struct hes_population  p;
 	struct place          *places;  /* [2 * population], in step with the members */
 	struct hes_individual *chosen;  /* [2 * population] */
-	double                *nearest; /* [2 * kth + 1]: of neighbours, and room to sort the first of them */
-	double                *xs, *ys, *raw; /* [2 * population]: the places', side by side */
+	double                *nearest; /* [2 * kth + 1]: least distances, and scratch */
+	double                *xs, *ys, *raw; /* [2 * population]: of the places */
 	uint32_t              *order;   /* [2 * population] */
-	size_t                 kth;     /* the neighbour whose distance tells the density */
+	size_t                 kth;     /* density is the distance to the kth nearest member */
 };
 
 static double square(double x)
@@ -39,7 +38,7 @@ static double square(double x)
 	return x * x;
 }
 
-/* Members are in order of energy. */
+/* Members by rising energy. */
 static void scale(struct spea2 *s, size_t n)
 {
 	const struct hes_individual *m = s->p.members;
@@ -59,7 +58,7 @@ static void scale(struct spea2 *s, size_t n)
 	}
 }
 
-/* The members that none dominates go into s->order, rising in x. @return how many */
+/* The members that are not dominated, by rising x, to s->order. @return how many */
 static size_t find_front(struct spea2 *s, size_t n)
 {
 	const struct place *v = s->places;
@@ -73,7 +72,7 @@ static size_t find_front(struct spea2 *s, size_t n)
 	return front;
 }
 
-/* Raw fitness. Members are in order of x, then y: of two places, the latter never dominates. */
+/* Raw fitness. Members by x, then y: a later one never dominates an earlier one. */
 static void compare(struct spea2 *s, size_t n)
 {
 	struct place *v = s->places;
@@ -100,7 +99,7 @@ static void compare(struct spea2 *s, size_t n)
 		v[i].raw = raw[i];
 }
 
-/* Few numbers, rising: each goes behind as many as are less, or equal and before it. No branch depends on them. */
+/* Sort a few numbers by counting smaller ones, without branches on the data. */
 static void sort_few(const double *v, size_t n, double *out)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -114,15 +113,15 @@ static void sort_few(const double *v, size_t n, double *out)
 	}
 }
 
-/* How far member @i lies from one at @x in x, squared; beyond the members, infinitely far. */
+/* Squared distance in x between member @i and @x; INFINITY for no member. */
 static double gap_in_x(const double *xs, size_t n, size_t i, double x)
 {
 	return i < n ? square(xs[i] - x) : INFINITY;
 }
 
 /*
- * Distance to the kth neighbour. Members lie in order of x: from the k next to one in that order on others are taken by
- * rising distance in x, until that alone is beyond the kth least distance so far. Least distances are kept squared, rising.
+ * Distance to the kth nearest member. Members are in order of x: start with the k next in that order, then take others by
+ * rising distance in x, until it exceeds the kth least distance. Least distances are kept squared, rising.
  */
 static double kth_distance(const struct spea2 *s, size_t at, size_t n)
 {
@@ -140,7 +139,7 @@ static double kth_distance(const struct spea2 *s, size_t at, size_t n)
 		found += i != at;
 	}
 	sort_few(nearest + k, k, nearest);
-	lo--; /* below the first member is beyond the last */
+	lo--; /* wraps around below the first member */
 	left = gap_in_x(xs, n, lo, x);
 	right = gap_in_x(xs, n, hi, x);
 	while (lesser(left, right) < nearest[k - 1]) {
@@ -161,7 +160,7 @@ static double kth_distance(const struct spea2 *s, size_t at, size_t n)
 	return sqrt(nearest[k - 1]);
 }
 
-/* Fitness, the less the better, of one of @n members. */
+/* Fitness of a member; less is better. */
 static void judge(struct spea2 *s, size_t at, size_t n)
 {
 	s->p.members[at].crowding = s->places[at].raw + 1 / (kth_distance(s, at, n) + 2);
@@ -173,13 +172,13 @@ static double gap(const struct place *v, uint32_t a, uint32_t b)
 							 (v[a].y - v[b].y) * (v[a].y - v[b].y));
 }
 
-/* Distance to the nearest on the front: of two objectives that is one of those next to it. */
+/* Distance to the nearest member of the front: with two objectives, one of the two next to it. */
 static double nearest(const struct place *v, uint32_t a)
 {
 	return lesser(v[a].before == NONE ? INFINITY : v[v[a].before].gap, v[a].gap);
 }
 
-/* Whether @a is more crowded than @b, whose nearest is as near: its second nearest is nearer, of equals the next. */
+/* Whether @a is more crowded than @b at equal nearest distance: compares the second nearest, then the third, ... */
 static bool more_crowded(const struct place *v, uint32_t a, uint32_t b)
 {
 	uint32_t la = v[a].before, ra = v[a].behind, lb = v[b].before, rb = v[b].behind;
@@ -201,7 +200,7 @@ static bool more_crowded(const struct place *v, uint32_t a, uint32_t b)
 	}
 }
 
-/* Take a member off the front. */
+/* Remove a member from the front. */
 static void unlink_place(struct place *v, uint32_t at)
 {
 	uint32_t before = v[at].before, behind = v[at].behind;
@@ -266,8 +265,8 @@ static void put_first(struct spea2 *s, size_t front, size_t n)
 }
 
 /*
- * Environmental selection: the archive becomes the first members. Where the front fills it, nothing is asked
- * of those it dominates.
+ * Environmental selection: the archive moves to the first members. If the front fills the archive, the fitness of
+ * dominated members is not needed.
  */
 static void select_archive(struct spea2 *s, size_t n)
 {

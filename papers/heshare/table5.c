@@ -134,7 +134,7 @@ static void search_svr(struct svr_search *s, double features)
 
 static void svr(const struct rows *fit, const struct rows *test, uint64_t seed, double *out)
 {
-	struct svm_node **x = nodes_of(fit), **asked = nodes_of(test);
+	struct svm_node **x = nodes_of(fit), **test_nodes = nodes_of(test);
 	struct svr_search s = { .problem = { (int)fit->n, fit->y, x }, .best_error = INFINITY, .seed = (unsigned)seed,
 				.held_out = room(fit->n, sizeof(double)) };
 	struct svm_model *model;
@@ -144,12 +144,12 @@ static void svr(const struct rows *fit, const struct rows *test, uint64_t seed, 
 	s.best.eps = 1e-3;
 	model = svm_train(&s.problem, &s.best);
 	for (size_t i = 0; i < test->n; i++)
-		out[i] = svm_predict(model, asked[i]);
+		out[i] = svm_predict(model, test_nodes[i]);
 	fprintf(stderr, "svr: C %g, gamma %g, epsilon %g, error in cross-validation %.4f\n", s.best.C, s.best.gamma,
 		s.best.p, s.best_error);
 	svm_free_and_destroy_model(&model);
 	nodes_free(x, fit->n);
-	nodes_free(asked, test->n);
+	nodes_free(test_nodes, test->n);
 	free(s.held_out);
 }
 

@@ -51,7 +51,7 @@ def over_baseline(value, baseline):
     return math.log(value / baseline)
 
 
-# How a question is put: features from the first, what is learnt of a value, and back.
+# A recipe: number of features, transform of a value before learning, and its inverse.
 RECIPES = {
     "as the paper": (TABLE_II, as_it_is, as_it_is),
     "logarithms": (TABLE_II, logarithm, lambda p, _: exp(p)),
@@ -60,7 +60,7 @@ RECIPES = {
 
 
 def exp(p):
-    """What a learner that has gone astray answers is bad enough; it need not be infinite."""
+    """Bounded, because a bad model can predict very large values."""
     return math.exp(min(p, 50))
 
 
@@ -106,7 +106,7 @@ def errors(rows, predicted, back):
     return result
 
 
-def ask(model, heshare, peers, fit, test, seed):
+def predict(model, heshare, peers, fit, test, seed):
     if model in ("svr", "mlp"):
         out = run([peers, model, fit, test, ",".join(OUTPUTS), seed], stdout=subprocess.PIPE,
                   stderr=subprocess.DEVNULL).stdout
@@ -118,8 +118,8 @@ def ask(model, heshare, peers, fit, test, seed):
     return list(csv.DictReader(out.decode().splitlines()))
 
 
-def put_questions(heshare, folder, seed):
-    """{recipe: (file to learn from, file to be tested on, the test rows)} of a seed."""
+def prepare_recipes(heshare, folder, seed):
+    """{recipe: (training file, test file, test rows)} of a seed."""
     rows = draw(heshare, seed, folder)
     held = len(rows) // 4
     result = {}
@@ -133,13 +133,13 @@ def put_questions(heshare, folder, seed):
 
 
 def compare(heshare, peers, folder, seeds):
-    """[{recipe: {model: {output: (absolute, relative)}}}], of each seed; a processor a learner, the slow ones first."""
-    asked = {seed: put_questions(heshare, folder, seed) for seed in seeds}
+    """[{recipe: {model: {output: (absolute, relative)}}}], of each seed; one processor for each learner, the slow ones first."""
+    recipes = {seed: prepare_recipes(heshare, folder, seed) for seed in seeds}
 
     def answer(job):
         seed, recipe, model = job
-        fit, test, rows = asked[seed][recipe]
-        return errors(rows, ask(model, heshare, peers, fit, test, seed), RECIPES[recipe][2])
+        fit, test, rows = recipes[seed][recipe]
+        return errors(rows, predict(model, heshare, peers, fit, test, seed), RECIPES[recipe][2])
 
     jobs = [(seed, recipe, model) for model in sorted(NAMES, key=["mlp", "svr"].count, reverse=True)
             for seed in seeds for recipe in RECIPES]
@@ -180,7 +180,7 @@ set ytics ({names})
 set title "time of an iteration" textcolor rgb "#1b2530" font ",13"
 plot {time}
 set ytics ({blanks})
-set title "board power" textcolor rgb "#1b2530" font ",13"
+set title "GPU power" textcolor rgb "#1b2530" font ",13"
 unset key
 plot {power}
 unset multiplot
@@ -217,7 +217,7 @@ def figure(table, out):
             data.append(f"$d{len(data)} << EOD\n" + "\n".join("%.4g %d" % p for p in points) + "\nEOD\n")
             kind, color = MARKS.get(name, (None, "#5a6673"))
             style = (f"with points pt {kind} ps 1.1 lc rgb '{color}' title '{TITLES[name]}'" if kind else
-                     f"using 1:($2-0.3):(0):(0.6) with vectors nohead lw 3 lc rgb '{color}' title 'the paper, real boards'")
+                     f"using 1:($2-0.3):(0):(0.6) with vectors nohead lw 3 lc rgb '{color}' title 'the paper, real GPUs'")
             plots[output].append(f"$d{len(data) - 1} {style}")
     names = ", ".join(f'"{NAMES[m]}" {y}' for y, m in enumerate(models, 1))
     blanks = ", ".join(f'"" {y}' for y, _ in enumerate(models, 1))
@@ -234,7 +234,7 @@ def main(args):
     os.environ["OMP_NUM_THREADS"] = "1"
     seeds = [int(s) for s in os.environ.get("SEEDS", "1 2 3 4 5").split()]
     outdir.mkdir(parents=True, exist_ok=True)
-    run([ROOT / "tools/deps.sh", "demo", "table5"])
+    run([ROOT / "tools/deps.sh", "demo", "papers"])
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         peers = compile_peers(folder)

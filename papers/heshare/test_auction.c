@@ -69,15 +69,14 @@ static void at_every_weight_the_optimum_lies_between_bound_and_cost(void **state
 	(void)state;
 	draw(&d, JOBS, GPUS, 1);
 	for (size_t i = 0; i < sizeof(weights) / sizeof(weights[0]); i++) {
-		const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
 		struct hes_auction *x = hes_auction_new(&d.a);
-		struct hes_slots *slots = hes_slots_new(&d.a);
+		struct hes_lap *lap = hes_lap_new(&d.a);
 		uint32_t gpu_of[JOBS];
 		double least, bound, before = INFINITY;
 		uint64_t bids;
 
-		assert_true(x && slots);
-		assert_int_equal(hes_slots_solve(slots, &weights[i], &nothing, gpu_of, &least), 0);
+		assert_true(x && lap);
+		assert_int_equal(hes_lap_solve(lap, &weights[i], gpu_of, &least), 0);
 		for (double step = 0.1; step > 1e-4; step /= 10) {
 			double cost;
 
@@ -89,7 +88,7 @@ static void at_every_weight_the_optimum_lies_between_bound_and_cost(void **state
 			/* No more than a step a job, in units that are less than what a job costs. */
 			assert_true(cost - bound <= 1.001 * step * least);
 		}
-		hes_slots_free(slots);
+		hes_lap_free(lap);
 		hes_auction_free(x);
 	}
 	hes_assign_finish(&d.a);

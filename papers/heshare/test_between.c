@@ -1,4 +1,4 @@
-/* test_between.c - what jobs add where against evaluation anew, and the front between supported points against exhaustion. */
+/* test_between.c - what jobs add where against evaluation from scratch, and the front between supported points against exhaustion. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static void draw(struct drawn *d, uint64_t seed)
 	assert_int_equal(hes_assign_init(&d->a, JOBS, TYPES, TYPES, d->cost, d->gpus), 0);
 }
 
-static struct hes_objectives anew(const struct hes_assign *a, const uint32_t *gpu_of)
+static struct hes_objectives rebuild(const struct hes_assign *a, const uint32_t *gpu_of)
 {
 	struct hes_queues *x = aligned_alloc(64, hes_queues_size(a));
 	struct hes_objectives at;
@@ -70,7 +70,7 @@ static void assert_same(const struct hes_objectives *x, const struct hes_objecti
 	assert_memory_equal(x, y, sizeof(*x));
 }
 
-static void changes_are_told_to_the_last_bit_whatever_moves_came_before(void **state)
+static void changes_of_moves_and_swaps_are_exact(void **state)
 {
 	struct hes_marginals m;
 	uint32_t gpu_of[JOBS] = { 1, 1, 1, 1, 2, 2, 0 };
@@ -85,7 +85,7 @@ static void changes_are_told_to_the_last_bit_whatever_moves_came_before(void **s
 	for (int turn = 0; turn < 2000; turn++) {
 		const uint32_t i = (uint32_t)hes_rng_below(&r, JOBS), j = (uint32_t)hes_rng_below(&r, JOBS);
 		const uint32_t g = (uint32_t)hes_rng_below(&r, TYPES);
-		struct hes_objectives at = anew(&d.a, m.gpu_of), change, then;
+		struct hes_objectives at = rebuild(&d.a, m.gpu_of), change, then;
 
 		assert_same(&at, &m.at);
 		memcpy(gpu_of, m.gpu_of, sizeof(gpu_of));
@@ -93,7 +93,7 @@ static void changes_are_told_to_the_last_bit_whatever_moves_came_before(void **s
 			change = hes_marginals_of_swap(&m, i, j);
 			gpu_of[i] = m.gpu_of[j];
 			gpu_of[j] = m.gpu_of[i];
-			then = anew(&d.a, gpu_of);
+			then = rebuild(&d.a, gpu_of);
 			assert_true(at.energy_mj + change.energy_mj == then.energy_mj);
 			assert_true(at.jct_us + change.jct_us == then.jct_us);
 		}
@@ -120,7 +120,7 @@ static void enumerate(const struct drawn *d, struct hes_pareto *out)
 		}
 		if (!runs)
 			continue;
-		at = anew(&d->a, gpu_of);
+		at = rebuild(&d->a, gpu_of);
 		assert_true(hes_pareto_insert(out, &at, code) >= 0);
 	}
 }
@@ -151,7 +151,7 @@ static void release(struct hes_algorithm_result *r)
 	free(r->halfplanes);
 }
 
-static void between_supported_points_nearly_all_that_is_possible_is_found(void **state)
+static void nearly_all_trade_offs_between_supported_points_are_found(void **state)
 {
 	double all = 0, found = 0, supported = 0;
 
@@ -183,7 +183,7 @@ static void between_supported_points_nearly_all_that_is_possible_is_found(void *
 	assert_true(found > 0.9995 * all);
 }
 
-static void the_front_between_does_not_depend_on_threads(void **state)
+static void the_front_does_not_depend_on_threads(void **state)
 {
 	struct hes_algorithm_result one, many;
 	struct drawn d;
@@ -201,7 +201,7 @@ static void the_front_between_does_not_depend_on_threads(void **state)
 	hes_assign_finish(&d.a);
 }
 
-static void few_evaluations_are_kept_to(void **state)
+static void the_limit_of_evaluations_holds(void **state)
 {
 	const struct hes_between_options o = { 1, 1 };
 	struct hes_algorithm_result exact;
@@ -244,10 +244,10 @@ static void tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(changes_are_told_to_the_last_bit_whatever_moves_came_before),
-		cmocka_unit_test(between_supported_points_nearly_all_that_is_possible_is_found),
-		cmocka_unit_test(the_front_between_does_not_depend_on_threads),
-		cmocka_unit_test(few_evaluations_are_kept_to),
+		cmocka_unit_test(changes_of_moves_and_swaps_are_exact),
+		cmocka_unit_test(nearly_all_trade_offs_between_supported_points_are_found),
+		cmocka_unit_test(the_front_does_not_depend_on_threads),
+		cmocka_unit_test(the_limit_of_evaluations_holds),
 		cmocka_unit_test(tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit),
 	};
 

@@ -1,6 +1,6 @@
 /*
- * clamp.h - the lesser and the greater of two numbers that are not NaN, in an instruction each: fmin() and fmax()
- * are calls of the library, for what they do with NaN.
+ * clamp.h - minimum and maximum of numbers that are not NaN, as one instruction. fmin() and fmax() are library
+ * calls.
  */
 #ifndef HES_BASE_CLAMP_H
 #define HES_BASE_CLAMP_H

@@ -1,5 +1,5 @@
 /*
- * csv.c - streaming CSV reader over zlib; see csv.h.
+ * csv.c - read CSV as a stream, through zlib; see csv.h.
  */
 #include "base/csv.h"
 

@@ -1,5 +1,5 @@
 /*
- * data.c - look up a built-in file; the table is generated. See data.h.
+ * data.c - find a built-in file; see data.h.
  */
 #include "base/data.h"
 

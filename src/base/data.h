@@ -1,7 +1,6 @@
 /*
- * data.h - the files under data/ that are built into the program.
- *
- * data/meson.build names them; tools/embed.py turns them into a table.
+ * data.h - files of the folder data/ that are built into the program. data/meson.build names them, tools/embed.py
+ * makes the table.
  */
 #ifndef HES_BASE_DATA_H
 #define HES_BASE_DATA_H

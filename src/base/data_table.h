@@ -1,5 +1,5 @@
 /*
- * data_table.h - shape of the table that tools/embed.py generates.
+ * data_table.h - the type of the table that tools/embed.py generates.
  */
 #ifndef HES_BASE_DATA_TABLE_H
 #define HES_BASE_DATA_TABLE_H

@@ -1,7 +1,7 @@
 /*
- * descriptors.c - close what a new process inherited; see descriptors.h.
+ * descriptors.c - close inherited descriptors; see descriptors.h.
  *
- * The C library's own calls for it are of glibc 2.34, and a portable build may be for an older one.
+ * The C library has calls for it since glibc 2.34; a portable build may run on an older one.
  */
 #include "base/descriptors.h"
 

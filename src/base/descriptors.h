@@ -1,5 +1,5 @@
 /*
- * descriptors.h - what a new process has open and should not.
+ * descriptors.h - close the descriptors that a new process has inherited.
  */
 #ifndef HES_BASE_DESCRIPTORS_H
 #define HES_BASE_DESCRIPTORS_H

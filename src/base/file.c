@@ -1,5 +1,5 @@
 /*
- * file.c - atomic output, whole-file input; see file.h.
+ * file.c - write files atomically, read whole files; see file.h.
  */
 #include "base/file.h"
 
@@ -70,7 +70,7 @@ static int open_nameless(const char *path)
 }
 
 /* A name in the file's folder, the i-th of this process. @return NULL out of memory */
-static char *name_beside(const struct hes_file *out, unsigned i)
+static char *name_in_folder(const struct hes_file *out, unsigned i)
 {
 	char *name;
 
@@ -78,14 +78,14 @@ static char *name_beside(const struct hes_file *out, unsigned i)
 }
 
 /* A file of another name in the same folder. */
-static int open_beside(struct hes_file *out)
+static int open_in_folder(struct hes_file *out)
 {
 	int fd = -1;
 
 	errno = EEXIST;
 	for (unsigned i = 0; i < MOST_NAMES && fd < 0 && errno == EEXIST; i++) {
 		free(out->tmp);
-		out->tmp = name_beside(out, i);
+		out->tmp = name_in_folder(out, i);
 		if (!out->tmp)
 			return -1;
 		fd = open(out->tmp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
@@ -114,7 +114,7 @@ static int open_output(struct hes_file *out, const struct stat *old)
 	int code, fd = out->in_place ? open(out->path, O_WRONLY | O_CLOEXEC) : open_nameless(out->path);
 
 	if (fd < 0 && !out->in_place)
-		fd = open_beside(out);
+		fd = open_in_folder(out);
 	if (fd >= 0 && (out->in_place || !old->st_nlink || !take_after(fd, old)))
 		out->f = fdopen(fd, "w");
 	if (out->f)
@@ -148,7 +148,7 @@ int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 	return 0;
 }
 
-/* A file cannot be linked over another: it gets a name beside it first, and is renamed. */
+/* A file cannot be linked over another: it first gets another name in the folder, then it is renamed. */
 static int give_name(struct hes_file *out)
 {
 	char self[40];
@@ -156,7 +156,7 @@ static int give_name(struct hes_file *out)
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(out->f));
 	for (unsigned i = 0; i < MOST_NAMES && code == -EEXIST; i++) {
-		char *tmp = name_beside(out, i);
+		char *tmp = name_in_folder(out, i);
 
 		if (!tmp)
 			return -ENOMEM;

@@ -1,11 +1,9 @@
 /*
- * file.h - output files that are whole or not there.
+ * file.h - write files completely or not at all; read whole files.
  *
- * A file is written without a name, where the file system has such files,
- * else beside its final name; it takes that name when complete. A failure on
- * the way leaves whatever was there before, and a killed process nothing else.
- * What is there and is no plain file, such as /dev/null or a pipe, is written
- * to as it is.
+ * A file is written without a name, or next to its final name where the file system has no nameless files. It gets
+ * its name when it is complete. A failure leaves the old file as it was. Devices and pipes, such as /dev/null, are
+ * written in place.
  */
 #ifndef HES_BASE_FILE_H
 #define HES_BASE_FILE_H

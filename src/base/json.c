@@ -1,5 +1,5 @@
 /*
- * json.c - JSON documents from outside, within bounds; see json.h.
+ * json.c - read JSON with bounds; see json.h.
  */
 #include "base/json.h"
 

@@ -1,8 +1,8 @@
 /*
- * json.h - JSON documents from outside, within bounds.
+ * json.h - read JSON documents with bounds on size and memory.
  *
- * A tree of JSON takes many times the bytes of its text: "{}," takes 232 bytes of memory. What it will take is therefore
- * estimated from the text before it is parsed.
+ * A JSON tree takes many times the bytes of its text: "{}," takes 232 bytes. So the memory is estimated from the
+ * text before it is parsed.
  */
 #ifndef HES_BASE_JSON_H
 #define HES_BASE_JSON_H

@@ -1,5 +1,5 @@
 /*
- * num.c - strict number parsing; see num.h.
+ * num.c - parse numbers; see num.h.
  */
 #include "base/num.h"
 

@@ -1,6 +1,6 @@
 /*
- * num.h - numbers from the outside: parsed whole, range checked, named in
- * the error. NaN and infinities are refused everywhere.
+ * num.h - parse numbers from outside: whole text, range checked, with the name in the error. NaN and infinity are
+ * refused.
  */
 #ifndef HES_BASE_NUM_H
 #define HES_BASE_NUM_H

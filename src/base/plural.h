@@ -1,5 +1,5 @@
 /*
- * plural.h - nouns beside numbers in sentences.
+ * plural.h - the plural s of nouns after numbers.
  */
 #ifndef HES_BASE_PLURAL_H
 #define HES_BASE_PLURAL_H

@@ -1,5 +1,5 @@
 /*
- * rng.c - xoshiro256** and the distributions drawn from it; see rng.h.
+ * rng.c - xoshiro256** and its distributions; see rng.h.
  */
 #include "base/rng.h"
 

@@ -1,9 +1,8 @@
 /*
- * rng.h - seeded random numbers, the same on every machine and compiler.
+ * rng.h - random numbers from a seed, equal on all machines and compilers.
  *
- * xoshiro256** (Blackman and Vigna, 2018), seeded through splitmix64. A
- * generator belongs to one thread. hes_rng_fork gives independent streams,
- * so that results do not depend on the number of threads.
+ * xoshiro256** (Blackman and Vigna, 2018), seeded through splitmix64. A generator belongs to one thread.
+ * hes_rng_fork() gives independent streams, so results do not depend on the number of threads.
  */
 #ifndef HES_BASE_RNG_H
 #define HES_BASE_RNG_H

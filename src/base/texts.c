@@ -1,5 +1,5 @@
 /*
- * texts.c - arrays of texts in order; see texts.h.
+ * texts.c - sort texts; see texts.h.
  */
 #include "base/texts.h"
 

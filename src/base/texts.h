@@ -1,5 +1,5 @@
 /*
- * texts.h - arrays of texts in order: char v[n][size], or pointers to texts.
+ * texts.h - sort texts and remove duplicates: char v[n][size], or pointers to texts.
  */
 #ifndef HES_BASE_TEXTS_H
 #define HES_BASE_TEXTS_H

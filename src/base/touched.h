@@ -1,8 +1,8 @@
 /*
- * touched.h - zeroed memory whose pages are there.
+ * touched.h - zeroed memory whose pages are mapped already.
  *
- * Large memory from calloc() has none: one that is read before it is written to, as a hash table's are, is
- * mapped twice, and the second time interrupts all threads.
+ * calloc() maps a large block page by page at the first use, which interrupts all threads. A hash table reads each
+ * page before it writes it, so its pages would even be mapped twice.
  */
 #ifndef HES_BASE_TOUCHED_H
 #define HES_BASE_TOUCHED_H

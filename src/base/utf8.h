@@ -1,6 +1,5 @@
 /*
- * utf8.h - whether text is UTF-8, as everything that ends up in JSON must be,
- * and whether it will do as a name.
+ * utf8.h - check UTF-8, which all text in JSON must be, and check names.
  */
 #ifndef HES_BASE_UTF8_H
 #define HES_BASE_UTF8_H

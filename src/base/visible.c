@@ -1,5 +1,5 @@
 /*
- * visible.c - text from outside, printed so that it cannot speak to the terminal; see visible.h.
+ * visible.c - print foreign text safely; see visible.h.
  */
 #include "base/visible.h"
 

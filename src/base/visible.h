@@ -1,8 +1,8 @@
 /*
- * visible.h - text from outside, printed so that it cannot speak to the terminal.
+ * visible.h - print text from outside so that it cannot control the terminal.
  *
- * Control characters, bytes that are not UTF-8, and characters that change the order or the breaking of lines are printed
- * byte by byte as \xNN. Anything else, the backslash too, is printed as it is: a command can be copied.
+ * Control characters, bytes that are not UTF-8, and characters that change the direction or breaking of lines are
+ * printed as \xNN. Everything else, the backslash too, is printed as it is, so that a command can be copied.
  */
 #ifndef HES_BASE_VISIBLE_H
 #define HES_BASE_VISIBLE_H

@@ -1,10 +1,8 @@
 /*
- * yaml.c - libcyaml with its backtrace folded into one sentence; see yaml.h.
+ * yaml.c - read YAML through libcyaml; see yaml.h.
  *
- * libcyaml reports an error as a headline and one log line a nesting level,
- * innermost first. They are collected here and turned into
- * "FILE:LINE: gpus[1].type: headline". Aliases are refused: a short file could
- * stand for gigabytes.
+ * libcyaml logs an error as a headline and a line for each level, innermost first. These become one sentence,
+ * "FILE:LINE: gpus[1].type: headline". Aliases are refused, because a short file could expand to gigabytes.
  */
 #include "base/yaml.h"
 
@@ -58,7 +56,7 @@ static void collect(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 		t->line = line;
 }
 
-/* Another kind of file is told by the keys of this one. */
+/* For another kind of file the keys of this one are listed. */
 static int fail_top(const char *name, const struct trace *t, const cyaml_schema_value_t *schema, struct hes_err *err)
 {
 	char keys[200] = "";

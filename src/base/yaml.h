@@ -1,6 +1,5 @@
 /*
- * yaml.h - YAML files through libcyaml, with errors that name file, line,
- * field and value.
+ * yaml.h - read YAML files through libcyaml; errors name file, line, field and value.
  */
 #ifndef HES_BASE_YAML_H
 #define HES_BASE_YAML_H

@@ -1,5 +1,5 @@
 /*
- * cli.c - what the commands share; see cli.h.
+ * cli.c - errors, JSON and progress of the commands; see cli.h.
  */
 #include "cli/cli.h"
 
@@ -31,6 +31,11 @@ int cli_fail(const char *command, const struct hes_err *err)
 {
 	cli_say(command, err->msg);
 	return 1;
+}
+
+json_t *cli_json_maybe(bool known, double value)
+{
+	return known ? json_real(value) : json_null();
 }
 
 int cli_print_json(json_t *doc)

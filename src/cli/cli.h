@@ -1,11 +1,11 @@
 /*
- * cli.h - what the commands share: failing with a sentence, progress on a
- * terminal, inputs that several commands take.
+ * cli.h - report errors, print JSON and progress: what all commands share.
  */
 #ifndef HES_CLI_CLI_H
 #define HES_CLI_CLI_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "heshare/err.h"
 #include "heshare/fleet.h"
@@ -14,6 +14,9 @@
 void cli_say(const char *command, const char *sentence);
 /** The same of an error. @return 1, the exit status */
 int cli_fail(const char *command, const struct hes_err *err);
+
+/** A number, or null where it is not known. */
+json_t *cli_json_maybe(bool known, double value);
 
 /** Print a JSON document on stdout and drop the reference. @return exit status */
 int cli_print_json(json_t *doc);

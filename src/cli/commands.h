@@ -1,9 +1,8 @@
 /*
- * commands.h - every command of the program; one file cmd_NAME.c each, in a folder of its group.
+ * commands.h - the table of commands. Each is a file cmd_NAME.c, in a folder of its group.
  *
- * To add a command: write src/cli/FOLDER/cmd_NAME.c exporting one struct command,
- * declare it here, add its row to commands[] in commands.c and a test
- * tests/cli/NAME.bats. Help, completion and the man page follow by themselves.
+ * To add a command: write src/cli/FOLDER/cmd_NAME.c with one struct command, declare it here, add its row in
+ * commands.c and a test tests/cli/NAME.bats. Help, completion and the man page follow from its table.
  */
 #ifndef HES_CLI_COMMANDS_H
 #define HES_CLI_COMMANDS_H
@@ -28,6 +27,8 @@ extern const struct command cmd_restore;
 extern const struct command *const commands[]; /* NULL-terminated, in the order of help */
 
 const struct command *command_find(const char *name);
+/** @return the title of the group that begins with this command; NULL: none begins here */
+const char *command_group(const struct command *c);
 
 /** What the program tells of itself: a word in a command's place. */
 struct about_word {

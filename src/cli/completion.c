@@ -1,9 +1,8 @@
 /*
- * completion.c - the command tables as completion for bash, zsh and fish; see describe.h.
+ * completion.c - completion scripts for bash, zsh and fish from the command tables; see describe.h.
  *
- * Each shell gets a script of its own without helpers to install: commands
- * first, then the options of the command typed or its own words, then the
- * words that an option's value may be, or file names. Values that nobody knows beforehand complete to nothing.
+ * A script completes commands, then options and words of the command, then values of options or file names. Values
+ * that the tables do not know complete to nothing.
  */
 #include "cli/describe.h"
 

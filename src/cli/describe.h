@@ -1,5 +1,5 @@
 /*
- * describe.h - the command tables as shell completion and man pages.
+ * describe.h - print the command tables as shell completion and man pages.
  */
 #ifndef HES_CLI_DESCRIBE_H
 #define HES_CLI_DESCRIBE_H

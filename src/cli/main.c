@@ -17,13 +17,16 @@
 static void usage(FILE *f)
 {
 	fputs("usage: heshare COMMAND [OPTION]... [OPERAND]...\n\n"
-	      "Decide which GPU each job goes to, which jobs share a GPU and with what part\n"
-	      "of its SMs, and at which clock.\n\ncommands:\n", f);
-	for (size_t i = 0; commands[i]; i++)
+	      "Decides which GPU runs each job, which jobs share a GPU, with which SM shares and at which clock.\n", f);
+	for (size_t i = 0; commands[i]; i++) {
+		if (command_group(commands[i]))
+			fprintf(f, "\n%s:\n", command_group(commands[i]));
 		fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+	}
+	fputs("\nabout heshare:\n", f);
 	for (const struct about_word *w = about_words; w->name; w++)
 		fprintf(f, "  %-12s %s\n", w->name, w->summary);
-	fputs("\nheshare COMMAND --help tells more; --version tells the version.\n", f);
+	fputs("\nheshare COMMAND --help explains a command; --version prints the version.\n", f);
 }
 
 static int no_such_command(const char *name)
@@ -51,7 +54,7 @@ static bool asks_help(int argc, char **argv)
 	return false;
 }
 
-/* What was printed must have reached whoever reads it; a command that failed has said why. */
+/* Output must have reached the reader. A command that failed has reported why. */
 static int flushed(const char *name, int status)
 {
 	if ((fflush(stdout) || ferror(stdout)) && !status) {
@@ -61,7 +64,7 @@ static int flushed(const char *name, int status)
 	return status;
 }
 
-/* `heshare fair serve --help` is about that word, where the table says which options a word takes. @return its index; -1 */
+/* `heshare fair serve --help` shows the options of that word. @return its index; -1: none */
 static int help_word(const struct command *c, int argc, char **argv)
 {
 	bool apart = false;
@@ -117,7 +120,7 @@ static int print_about(const struct about_word *w)
 	return 0;
 }
 
-/* Words about the program, which may be named, or one of its commands. */
+/* help and man: of the program, or of one of its commands. */
 static int run_about(int argc, char **argv, int (*print)(const struct command *))
 {
 	const char *of = argc > 2 ? argv[2] : "heshare";
@@ -149,8 +152,8 @@ static int dispatch(int argc, char **argv)
 }
 
 /*
- * What is opened must not get the number of a standard stream that was closed, and be written to as
- * one. In its place is /dev/null the wrong way round: using it fails, as it does on what is closed.
+ * A file that is opened must not get the number of a standard stream that is closed. /dev/null takes its place, opened
+ * the other way round: using it fails, as on a closed stream.
  */
 static int fill_standard_streams(void)
 {

@@ -1,5 +1,5 @@
 /*
- * manual.c - the command tables as man pages; see describe.h.
+ * manual.c - man pages from the command tables; see describe.h.
  */
 #include "cli/describe.h"
 

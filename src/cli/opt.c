@@ -1,5 +1,5 @@
 /*
- * opt.c - parse and describe options from a command's table; see opt.h.
+ * opt.c - parse options and print help from the table of a command; see opt.h.
  */
 #include "cli/opt.h"
 
@@ -12,7 +12,7 @@
 
 #define HELP_WIDTH  100
 #define HELP_INDENT 30
-#define MOST_TOLD   12 /* words of an option that its description lists */
+#define MOST_LISTED   12 /* words of an option that its description lists */
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -115,7 +115,7 @@ void opt_tell_words(const struct opt *o, FILE *f)
 	struct telling t = { 0 };
 
 	opt_words(o, tell, &t);
-	if (!t.n || t.n > MOST_TOLD)
+	if (!t.n || t.n > MOST_LISTED)
 		return;
 	t = (struct telling){ .f = f };
 	opt_words(o, tell, &t);
@@ -347,7 +347,7 @@ static void help_example(const struct command *c, int word, FILE *f)
 
 void opt_help(const struct command *c, int word, FILE *f)
 {
-	static const struct opt help = { .name = "help", .letter = 'h', .help = "say this" };
+	static const struct opt help = { .name = "help", .letter = 'h', .help = "print this help" };
 
 	if (word < 0)
 		fprintf(f, "usage: heshare %s%s%s%s\n\n%s", c->name, c->opts ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args, c->text);

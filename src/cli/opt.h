@@ -1,9 +1,8 @@
 /*
- * opt.h - options of a command as a table.
+ * opt.h - the options of a command, as a table.
  *
- * One row an option: the table parses, checks ranges, suggests the nearest
- * name after a typo and feeds --help, shell completion and the man pages.
- * Values land in a struct of the command's own, at a row's offset.
+ * A row describes an option. The table parses and checks options, suggests a name after a typo, and makes --help,
+ * shell completion and man pages. Values are stored in a struct of the command, at the offset of the row.
  */
 #ifndef HES_CLI_OPT_H
 #define HES_CLI_OPT_H

@@ -77,7 +77,7 @@ void hes_co_run_text_all(const struct hes_point *p, char out[HES_CO_RUN_ALL_MAX]
 
 void hes_co_run_text_put(struct hes_sample *s, char (*jobs)[HES_CO_RUN_JOB_MAX], size_t n)
 {
-	/* A workload whose name has a comma in it cannot be told from two. */
+	/* A workload whose name has a comma looks like two. */
 	if (!hes_co_run_text_join(jobs, n, s->co_runner_names, sizeof(s->co_runner_names)) || hes_co_run_text_check(s, NULL))
 		s->co_runner_names[0] = '\0';
 }
@@ -106,9 +106,9 @@ int hes_co_run_text_check(const struct hes_sample *s, struct hes_err *err)
 		sm_pct += job.sm_pct;
 	}
 	if (*at)
-		return hes_fail(err, -EINVAL, "beside: \"%.60s\" is not NAME/BATCH@SHARE, commas between them", at);
+		return hes_fail(err, -EINVAL, "beside: \"%.60s\" is not NAME/BATCH@SHARE, with commas", at);
 	if (n && (n != s->co_runners.residents || sm_pct != s->co_runners.sm_pct))
-		return hes_fail(err, -EINVAL, "beside: %u neighbour%s with %u %% of the SMs named; beside_residents and beside_sm_pct say %u and %u",
+		return hes_fail(err, -EINVAL, "beside: %u co-runner%s with %u %% of the SMs named; beside_residents and beside_sm_pct say %u and %u",
 				n, hes_s(n), sm_pct, s->co_runners.residents, s->co_runners.sm_pct);
 	return 0;
 }

@@ -1,8 +1,7 @@
 /*
- * fleet.c - fleets from YAML; see fleet.h.
+ * fleet.c - read fleets from YAML; see fleet.h.
  *
- * A file lists nodes with their GPUs by type and count; the GPUs are
- * numbered from 0 within a node ("gpu0/3").
+ * A file lists nodes with the types and numbers of their GPUs. The GPUs of a node are numbered from 0: "gpu0/3".
  */
 #include "heshare/fleet.h"
 

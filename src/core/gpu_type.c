@@ -1,5 +1,5 @@
 /*
- * gpu_type.c - the catalogue of GPU types, from YAML; see gpu_type.h.
+ * gpu_type.c - read the catalogue of GPU types from YAML; see gpu_type.h.
  */
 #include "heshare/gpu_type.h"
 

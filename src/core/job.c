@@ -1,8 +1,8 @@
 /*
- * job.c - jobs from CSV and YAML, and back to CSV; see job.h.
+ * job.c - read jobs from CSV and YAML, write CSV; see job.h.
  *
- * Both readers add one job at a time to a struct builder. Its hash map finds a repeated id at the row
- * that repeats it. Ten million ids take 128 MiB.
+ * Both readers add one job at a time to a struct builder. Its hash map finds a repeated id at the row that repeats
+ * it. Ten million ids take 128 MiB.
  */
 #include "heshare/job.h"
 
@@ -15,6 +15,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/num.h"
@@ -29,25 +30,12 @@
 
 struct builder {
 	struct hes_jobs     jobs;
-	size_t              cap;
 	struct hes_hash_map ids; /* of jobs.v */
 };
 
 static bool job_has_id(const void *jobs, uint32_t index, const void *id)
 {
 	return strcmp(((const struct hes_job *)jobs)[index].id, id) == 0;
-}
-
-static int grow_jobs(struct builder *b)
-{
-	size_t cap = b->cap ? b->cap * 2 : 64;
-	struct hes_job *v = realloc(b->jobs.v, cap * sizeof(*v));
-
-	if (!v)
-		return -ENOMEM;
-	b->jobs.v = v;
-	b->cap = cap;
-	return 0;
 }
 
 static void builder_free(struct builder *b)
@@ -63,6 +51,7 @@ static void builder_free(struct builder *b)
 static int add(struct builder *b, const struct hes_job *job, struct hes_err *err)
 {
 	const uint64_t hash = hes_hash_text(HES_HASH_START, job->id);
+	struct hes_job *v;
 	uint32_t other;
 
 	if (b->jobs.n == HES_MAX_JOBS)
@@ -71,7 +60,9 @@ static int add(struct builder *b, const struct hes_job *job, struct hes_err *err
 	if (other != HES_HASH_NONE)
 		return hes_fail(err, -EEXIST, "id: \"%s\" is also job %" PRIu32 " of the file; ids must differ",
 				job->id, other + 1);
-	if ((b->jobs.n == b->cap && grow_jobs(b)) || hes_hash_map_add(&b->ids, hash, (uint32_t)b->jobs.n))
+	v = hes_grow(b->jobs.v, b->jobs.n, sizeof(*v));
+	b->jobs.v = v ? v : b->jobs.v;
+	if (!v || hes_hash_map_add(&b->ids, hash, (uint32_t)b->jobs.n))
 		return hes_fail(err, -ENOMEM, "out of memory at job %zu", b->jobs.n + 1);
 	b->jobs.v[b->jobs.n++] = *job;
 	return 0;

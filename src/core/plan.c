@@ -1,8 +1,8 @@
 /*
- * plan.c - a plan in memory: built batch by batch, checked against the
- * fleet and the jobs it is for; see plan.h. Its file is plan_json.c.
+ * plan.c - build and check plans in memory; see plan.h. plan_json.c reads and writes plan files.
  */
 #include "heshare/plan.h"
+#include "base/grow.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,29 +32,22 @@ void hes_plan_finish(struct hes_plan *p)
 int hes_plan_append(struct hes_plan *p, size_t gpu, const struct hes_batch *b)
 {
 	struct hes_queue *q = &p->queues[gpu];
+	struct hes_batch *v = hes_grow(q->batches, q->n, sizeof(*v));
 
-	/* Room grows in powers of two, so it is full exactly when n is one (or 0). */
-	if ((q->n & (q->n - 1)) == 0) {
-		struct hes_batch *grown = reallocarray(q->batches, q->n ? 2 * q->n : 1, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		q->batches = grown;
-	}
+	if (!v)
+		return -ENOMEM;
+	q->batches = v;
 	q->batches[q->n++] = *b;
 	return 0;
 }
 
 int hes_plan_append_onward(struct hes_plan *p, const struct hes_onward *o)
 {
-	/* As above. */
-	if ((p->n_onward & (p->n_onward - 1)) == 0) {
-		struct hes_onward *grown = reallocarray(p->onward, p->n_onward ? 2 * p->n_onward : 1, sizeof(*grown));
+	struct hes_onward *v = hes_grow(p->onward, p->n_onward, sizeof(*v));
 
-		if (!grown)
-			return -ENOMEM;
-		p->onward = grown;
-	}
+	if (!v)
+		return -ENOMEM;
+	p->onward = v;
 	p->onward[p->n_onward++] = *o;
 	return 0;
 }
@@ -128,13 +121,13 @@ static int check_batch(const struct place *at, const struct hes_batch *b, uint32
 }
 
 /* Those of an open queue that run when the one in hand is admitted. */
-struct company {
+struct co_run {
 	const struct hes_batch *live[HES_MAX_SHARING + 1];
 	uint32_t n;
 };
 
 /* Who ended before @b starts leaves; @b joins. */
-static int check_company(const struct place *at, struct company *c, const struct hes_batch *b, const struct hes_queue *q,
+static int check_co_run(const struct place *at, struct co_run *c, const struct hes_batch *b, const struct hes_queue *q,
 			 struct hes_err *err)
 {
 	const struct hes_gpu_type *type = at->fleet->gpus[at->gpu].type;
@@ -165,7 +158,7 @@ static int check_company(const struct place *at, struct company *c, const struct
 static int check_open_queue(struct place *at, const struct hes_queue *q, uint32_t max_share_sum, bool *seen,
 			    struct hes_err *err)
 {
-	struct company c = { .n = 0 };
+	struct co_run c = { .n = 0 };
 
 	if (q->together > HES_MAX_SHARING)
 		return hes_fail(err, -ERANGE, "%s: %" PRIu32 " jobs at a time are more than %d", gpu_name(at),
@@ -186,7 +179,7 @@ static int check_open_queue(struct place *at, const struct hes_queue *q, uint32_
 		if (b && q->batches[b].start_us < q->batches[b - 1].start_us)
 			return hes_fail(err, -EINVAL, "%s: batch %zu is admitted before the one ahead of it",
 					gpu_name(at), b);
-		rc = check_company(at, &c, &q->batches[b], q, err);
+		rc = check_co_run(at, &c, &q->batches[b], q, err);
 		if (rc)
 			return rc;
 	}

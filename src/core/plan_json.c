@@ -1,10 +1,8 @@
 /*
- * plan_json.c - a plan as a file: JSON by jansson, jobs and GPUs by name
- * (docs/formats/plan.md); see plan.h.
+ * plan_json.c - write and read plan files, in JSON (docs/formats/plan.md); see plan.h.
  *
- * What is written reads back exactly: whole numbers as such, the one real
- * number with 17 digits. An error names the file and the JSON path. What a
- * file tells of its jobs and GPUs themselves is read by plan_subjects.c.
+ * A plan reads back exactly as it was written. Errors name the file and the JSON path. plan_subjects.c reads the
+ * jobs and GPUs of a plan file.
  */
 #include "heshare/plan.h"
 
@@ -16,6 +14,8 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/hash_map.h"
 #include "base/json.h"
 #include "core/plan_json.h"
 
@@ -24,7 +24,7 @@
 #define OPEN      2 /* with open queues: a reader of version 1 would put barriers between their jobs */
 #define OVER      3 /* with shares that may sum to more than 100 %: a reader of version 2 would admit jobs later */
 
-/* @return @list with @value at its end; NULL without memory: a plan must not lose a job without a word */
+/* @return @list with @value at its end; NULL: out of memory, so that no job is lost silently */
 static json_t *list_add(json_t *list, json_t *value)
 {
 	if (!json_array_append_new(list, value))
@@ -42,7 +42,7 @@ static json_t *object_set(json_t *o, const char *key, json_t *value)
 	return NULL;
 }
 
-static json_t *beyond_json(uint32_t outside)
+static json_t *outside_json(uint32_t outside)
 {
 	json_t *list = json_array();
 
@@ -58,7 +58,7 @@ static json_t *placement_json(const struct hes_placement *p, const struct hes_jo
 			      "start_us", (json_int_t)p->start_us, "end_us", (json_int_t)p->end_us);
 
 	if (p->outside)
-		o = object_set(o, "extrapolated", beyond_json(p->outside));
+		o = object_set(o, "extrapolated", outside_json(p->outside));
 	return o;
 }
 
@@ -86,7 +86,7 @@ static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g, co
 	return object_set(o, "batches", batches);
 }
 
-/* Enough of a job to run it: the plan then needs no other file. */
+/* All that it takes to run the job, so that a plan needs no other file. */
 static json_t *job_json(const struct hes_job *job)
 {
 	json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I}", "id", job->id, "workload", job->workload, "batch_size",
@@ -184,24 +184,20 @@ int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_f
 	return rc;
 }
 
-struct job_name {
-	const char *id;
-	uint32_t    job;
-};
-
-/* A file being read: what its names mean and where the reader stands. */
+/* A file being read: what its names mean and where the reader is. The first error stays; later reads return 0. */
 struct reader {
 	const char             *file;
 	const struct hes_fleet *fleet;
 	const struct hes_jobs  *jobs;
-	struct job_name        *names;  /* sorted by id */
-	char                    at[96]; /* JSON path of the object in hand; "" at the top */
+	struct hes_hash_map     ids;    /* of jobs */
+	char                    at[96]; /* JSON path of the current object; "" at the top */
+	int                     rc;
 	struct hes_err         *err;
 };
 
-static void stand_at(struct reader *r, const char *fmt, ...) HES_PRINTF(2, 3);
+static void set_path(struct reader *r, const char *fmt, ...) HES_PRINTF(2, 3);
 
-static void stand_at(struct reader *r, const char *fmt, ...)
+static void set_path(struct reader *r, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -210,287 +206,240 @@ static void stand_at(struct reader *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-static int wrong(const struct reader *r, const char *key, const char *what)
+static void refuse_as(struct reader *r, int code, const char *key, const char *fmt, ...) HES_PRINTF(4, 5);
+
+static void refuse_as(struct reader *r, int code, const char *key, const char *fmt, ...)
 {
-	return hes_fail(r->err, -EINVAL, "%s: %s%s%s: %s", r->file, r->at, *r->at ? "." : "", key, what);
+	char what[HES_ERR_MAX / 2];
+	va_list ap;
+
+	if (r->rc)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	r->rc = hes_fail(r->err, code, "%s: %s%s%s: %s", r->file, r->at, *r->at ? "." : "", key, what);
 }
 
-static int get_int(const struct reader *r, const json_t *o, const char *key, int64_t min, int64_t max,
-		   int64_t *out)
+static void refuse(struct reader *r, const char *key, const char *what)
 {
-	const json_t *v = json_object_get(o, key);
-	char range[80];
-
-	if (!json_is_integer(v))
-		return wrong(r, key, v ? "not a whole number" : "missing");
-	if (json_integer_value(v) < min || json_integer_value(v) > max) {
-		snprintf(range, sizeof(range), "%" PRId64 " is outside %" PRId64 " to %" PRId64,
-			 (int64_t)json_integer_value(v), min, max);
-		return wrong(r, key, range);
-	}
-	*out = json_integer_value(v);
-	return 0;
+	refuse_as(r, -EINVAL, key, "%s", what);
 }
 
-static int get_u32(const struct reader *r, const json_t *o, const char *key, uint32_t min, uint32_t max,
-		   uint32_t *out)
-{
-	int64_t v;
-	int rc = get_int(r, o, key, min, max, &v);
-
-	if (!rc)
-		*out = (uint32_t)v;
-	return rc;
-}
-
-static int get_u64(const struct reader *r, const json_t *o, const char *key, uint64_t *out)
-{
-	int64_t v;
-	int rc = get_int(r, o, key, 0, INT64_MAX, &v);
-
-	if (!rc)
-		*out = (uint64_t)v;
-	return rc;
-}
-
-static int get_text(const struct reader *r, const json_t *o, const char *key, const char **out)
-{
-	const json_t *v = json_object_get(o, key);
-
-	if (!json_is_string(v))
-		return wrong(r, key, v ? "not a string" : "missing");
-	if (json_string_length(v) >= HES_NAME_MAX || strlen(json_string_value(v)) != json_string_length(v))
-		return wrong(r, key, "not a name of at most 47 bytes");
-	*out = json_string_value(v);
-	return 0;
-}
-
-static int get_list(const struct reader *r, const json_t *o, const char *key, size_t max, json_t **out)
+/* @return the member; NULL, with an error, where it is missing or not of this type */
+static json_t *get(struct reader *r, const json_t *o, const char *key, bool (*is)(const json_t *), const char *not_so)
 {
 	json_t *v = json_object_get(o, key);
 
-	if (!json_is_array(v))
-		return wrong(r, key, v ? "not a list" : "missing");
-	if (json_array_size(v) > max)
-		return wrong(r, key, "too long a list");
-	*out = v;
-	return 0;
+	if (v && is(v))
+		return v;
+	refuse(r, key, v ? not_so : "missing");
+	return NULL;
 }
 
-static int by_id(const void *a, const void *b)
+static bool is_integer(const json_t *v) { return json_is_integer(v); }
+static bool is_string(const json_t *v) { return json_is_string(v); }
+static bool is_list(const json_t *v) { return json_is_array(v); }
+static bool is_time(const json_t *v) { return json_is_number(v) && json_number_value(v) >= 0; }
+
+static int64_t get_int(struct reader *r, const json_t *o, const char *key, int64_t min, int64_t max)
 {
-	return strcmp(((const struct job_name *)a)->id, ((const struct job_name *)b)->id);
+	const json_t *v = get(r, o, key, is_integer, "not a whole number");
+	const int64_t x = json_integer_value(v);
+
+	if (v && (x < min || x > max))
+		refuse_as(r, -EINVAL, key, "%" PRId64 " is outside %" PRId64 " to %" PRId64, x, min, max);
+	return r->rc ? 0 : x;
 }
 
-/* A job without the list was predicted within the samples, or by a version that did not tell. */
-static int read_beyond(const struct reader *r, const json_t *o, uint32_t *out)
+static uint32_t get_u32(struct reader *r, const json_t *o, const char *key, uint32_t min, uint32_t max)
+{
+	return (uint32_t)get_int(r, o, key, min, max);
+}
+
+static uint64_t get_u64(struct reader *r, const json_t *o, const char *key)
+{
+	return (uint64_t)get_int(r, o, key, 0, INT64_MAX);
+}
+
+static double get_time(struct reader *r, const json_t *o, const char *key)
+{
+	return json_number_value(get(r, o, key, is_time, "not a number from 0 on"));
+}
+
+static const char *get_text(struct reader *r, const json_t *o, const char *key)
+{
+	const json_t *v = get(r, o, key, is_string, "not a string");
+
+	if (v && (json_string_length(v) >= HES_NAME_MAX || strlen(json_string_value(v)) != json_string_length(v)))
+		refuse(r, key, "not a name of at most 47 bytes");
+	return r->rc ? "" : json_string_value(v);
+}
+
+static json_t *get_list(struct reader *r, const json_t *o, const char *key, size_t max)
+{
+	json_t *v = get(r, o, key, is_list, "not a list");
+
+	if (json_array_size(v) > max)
+		refuse(r, key, "too long a list");
+	return r->rc ? NULL : v;
+}
+
+/* A job without the list is within the training range. */
+static uint32_t read_outside(struct reader *r, const json_t *o)
 {
 	const json_t *list = json_object_get(o, "extrapolated");
 	uint32_t outside = 0;
 
 	if (list && !json_is_array(list))
-		return wrong(r, "extrapolated", "not a list");
+		refuse(r, "extrapolated", "not a list");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *name = json_string_value(json_array_get(list, i));
 		uint32_t one = name ? hes_outside_find(name) : 0;
 
 		if (!one)
-			return wrong(r, "extrapolated", "not a list of GPU type, workload, batch size, share, clock, neighbours");
+			refuse(r, "extrapolated", "not a list of GPU type, workload, batch size, share, clock, neighbours");
 		outside |= one;
 	}
-	*out = outside;
-	return 0;
+	return outside;
 }
 
-static int read_placement(const struct reader *r, const json_t *o, struct hes_placement *out)
+static bool job_has_id(const void *jobs, uint32_t index, const void *id)
 {
-	const struct job_name *found;
-	struct job_name key;
-	int rc = get_text(r, o, "job", &key.id);
-
-	if (rc)
-		return rc;
-	found = bsearch(&key, r->names, r->jobs->n, sizeof(key), by_id);
-	if (!found)
-		return hes_fail(r->err, -ENOENT, "%s: %s.job: no job \"%s\" among the jobs", r->file, r->at, key.id);
-	out->job = found->job;
-	rc = get_u32(r, o, "sm_pct", 1, 100, &out->sm_pct);
-	if (!rc)
-		rc = get_int(r, o, "start_us", 0, HES_PLAN_LONGEST_US, &out->start_us);
-	if (!rc)
-		rc = get_int(r, o, "end_us", out->start_us, HES_PLAN_LONGEST_US, &out->end_us);
-	return rc ? rc : read_beyond(r, o, &out->outside);
+	return strcmp(((const struct hes_job *)jobs)[index].id, id) == 0;
 }
 
-static int read_batch(struct reader *r, size_t gpu, size_t batch, bool open, const json_t *o, struct hes_batch *out)
+static void read_times(struct reader *r, const json_t *o, int64_t *start_us, int64_t *end_us)
 {
-	json_t *list = NULL;
-	int rc;
+	*start_us = get_int(r, o, "start_us", 0, HES_PLAN_LONGEST_US);
+	*end_us = get_int(r, o, "end_us", *start_us, HES_PLAN_LONGEST_US);
+}
 
-	stand_at(r, "gpus[%zu].batches[%zu]", gpu, batch);
-	rc = get_u32(r, o, "clock_mhz", 1, 100000, &out->clock_mhz);
-	if (!rc)
-		rc = get_int(r, o, "start_us", 0, HES_PLAN_LONGEST_US, &out->start_us);
-	if (!rc)
-		rc = get_int(r, o, "end_us", out->start_us, HES_PLAN_LONGEST_US, &out->end_us);
-	if (!rc)
-		rc = get_u64(r, o, "energy_mj", &out->energy_mj);
-	if (!rc)
-		rc = get_list(r, o, "jobs", HES_MAX_SHARING, &list);
-	if (rc)
-		return rc;
+static void read_placement(struct reader *r, const json_t *o, struct hes_placement *out)
+{
+	const char *id = get_text(r, o, "job");
+
+	out->job = hes_hash_map_find(&r->ids, hes_hash_text(HES_HASH_START, id), job_has_id, r->jobs->v, id);
+	if (out->job == HES_HASH_NONE)
+		refuse_as(r, -ENOENT, "job", "no job \"%s\" among the jobs", id);
+	out->sm_pct = get_u32(r, o, "sm_pct", 1, 100);
+	read_times(r, o, &out->start_us, &out->end_us);
+	out->outside = read_outside(r, o);
+}
+
+static void read_batch(struct reader *r, size_t gpu, size_t batch, bool open, const json_t *o, struct hes_batch *out)
+{
+	const json_t *list;
+
+	set_path(r, "gpus[%zu].batches[%zu]", gpu, batch);
+	out->clock_mhz = get_u32(r, o, "clock_mhz", 1, 100000);
+	read_times(r, o, &out->start_us, &out->end_us);
+	out->energy_mj = get_u64(r, o, "energy_mj");
+	list = get_list(r, o, "jobs", HES_MAX_SHARING);
 	out->n = (uint32_t)json_array_size(list);
 	if (out->n == 0)
-		return wrong(r, "jobs", "a batch without jobs");
+		refuse(r, "jobs", "a batch without jobs");
 	if (open && out->n != 1)
-		return wrong(r, "jobs", "several jobs in a batch of an open queue");
-	for (uint32_t i = 0; i < out->n && !rc; i++) {
-		stand_at(r, "gpus[%zu].batches[%zu].jobs[%" PRIu32 "]", gpu, batch, i);
-		rc = read_placement(r, json_array_get(list, i), &out->jobs[i]);
+		refuse(r, "jobs", "several jobs in a batch of an open queue");
+	for (uint32_t i = 0; i < out->n && !r->rc; i++) {
+		set_path(r, "gpus[%zu].batches[%zu].jobs[%" PRIu32 "]", gpu, batch, i);
+		read_placement(r, json_array_get(list, i), &out->jobs[i]);
 	}
-	return rc;
 }
 
-/* Which GPU an entry is for. Files in the fleet's own order need no search. */
-static int read_gpu_name(struct reader *r, size_t entry, const json_t *o, size_t *out)
+/* The GPU of an entry. Files in the order of the fleet need no search. */
+static size_t read_gpu_name(struct reader *r, size_t entry, const json_t *o)
 {
 	const char *name, *type;
 	long gpu;
-	int rc;
 
-	stand_at(r, "gpus[%zu]", entry);
-	rc = get_text(r, o, "gpu", &name);
-	if (!rc)
-		rc = get_text(r, o, "type", &type);
-	if (rc)
-		return rc;
-	if (entry < r->fleet->n && strcmp(r->fleet->gpus[entry].name, name) == 0)
-		gpu = (long)entry;
-	else
-		gpu = hes_fleet_find(r->fleet, name);
+	set_path(r, "gpus[%zu]", entry);
+	name = get_text(r, o, "gpu");
+	type = get_text(r, o, "type");
+	if (r->rc)
+		return 0;
+	gpu = entry < r->fleet->n && strcmp(r->fleet->gpus[entry].name, name) == 0 ? (long)entry : hes_fleet_find(r->fleet, name);
 	if (gpu < 0)
-		return hes_fail(r->err, -ENOENT, "%s: %s.gpu: no GPU \"%s\" in fleet %s", r->file, r->at, name,
-				r->fleet->name);
-	if (strcmp(r->fleet->gpus[gpu].type->name, type) != 0)
-		return hes_fail(r->err, -EINVAL, "%s: %s.type: %s is a %s in the fleet, not a %s", r->file, r->at,
-				name, r->fleet->gpus[gpu].type->name, type);
-	*out = (size_t)gpu;
-	return 0;
+		refuse_as(r, -ENOENT, "gpu", "no GPU \"%s\" in fleet %s", name, r->fleet->name);
+	else if (strcmp(r->fleet->gpus[gpu].type->name, type) != 0)
+		refuse_as(r, -EINVAL, "type", "%s is a %s in the fleet, not a %s", name, r->fleet->gpus[gpu].type->name, type);
+	return r->rc ? 0 : (size_t)gpu;
 }
 
-static int read_queue(struct reader *r, size_t entry, const json_t *o, struct hes_plan *out)
+static void read_queue(struct reader *r, size_t entry, const json_t *o, struct hes_plan *out)
 {
-	json_t *batches = NULL;
-	size_t gpu = 0;
-	int rc = read_gpu_name(r, entry, o, &gpu);
+	const size_t gpu = read_gpu_name(r, entry, o);
+	const json_t *batches = get_list(r, o, "batches", SIZE_MAX);
+	struct hes_queue *q = &out->queues[gpu];
 
-	if (!rc)
-		rc = get_list(r, o, "batches", SIZE_MAX, &batches);
-	if (rc)
-		return rc;
-	if (out->queues[gpu].n)
-		return wrong(r, "gpu", "given twice");
-	if (json_object_get(o, "together"))
-		rc = get_u32(r, o, "together", 1, HES_MAX_SHARING, &out->queues[gpu].together);
-	if (!rc && out->queues[gpu].together && json_object_get(o, "shares_pct"))
-		rc = get_u32(r, o, "shares_pct", 100, HES_MAX_SHARING * 100, &out->queues[gpu].shares_pct);
-	if (rc)
-		return rc;
-	for (size_t b = 0; b < json_array_size(batches) && !rc; b++) {
+	if (!r->rc && q->n)
+		refuse(r, "gpu", "given twice");
+	if (!r->rc && json_object_get(o, "together"))
+		q->together = get_u32(r, o, "together", 1, HES_MAX_SHARING);
+	if (!r->rc && q->together && json_object_get(o, "shares_pct"))
+		q->shares_pct = get_u32(r, o, "shares_pct", 100, HES_MAX_SHARING * 100);
+	for (size_t b = 0; b < json_array_size(batches) && !r->rc; b++) {
 		struct hes_batch batch = { 0 };
 
-		rc = read_batch(r, entry, b, out->queues[gpu].together > 0, json_array_get(batches, b), &batch);
-		if (!rc && hes_plan_append(out, gpu, &batch))
-			rc = hes_fail(r->err, -ENOMEM, "%s: out of memory", r->file);
+		read_batch(r, entry, b, q->together > 0, json_array_get(batches, b), &batch);
+		if (!r->rc && hes_plan_append(out, gpu, &batch))
+			r->rc = hes_fail(r->err, -ENOMEM, "%s: out of memory", r->file);
 	}
-	return rc;
 }
 
-static int read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
+static void read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
 {
-	const char *format, *policy, *prefer;
-	int64_t version;
-	int rc = get_text(r, doc, "format", &format);
-
-	if (!rc && strcmp(format, FORMAT) != 0)
-		rc = wrong(r, "format", "not \"" FORMAT "\"");
-	if (!rc)
-		rc = get_int(r, doc, "version", VERSION, OVER, &version);
-	if (!rc)
-		rc = get_text(r, doc, "policy", &policy);
-	if (!rc)
-		rc = get_text(r, doc, "prefer", &prefer);
-	if (!rc)
-		rc = get_u64(r, doc, "seed", &out->seed);
-	if (rc)
-		return rc;
-	strcpy(out->policy, policy);
-	strcpy(out->prefer, prefer);
-	return 0;
+	if (strcmp(get_text(r, doc, "format"), FORMAT) != 0)
+		refuse(r, "format", "not \"" FORMAT "\"");
+	get_int(r, doc, "version", VERSION, OVER);
+	strcpy(out->policy, get_text(r, doc, "policy"));
+	strcpy(out->prefer, get_text(r, doc, "prefer"));
+	out->seed = get_u64(r, doc, "seed");
 }
 
-static int get_time(struct reader *r, const json_t *o, const char *key, double *out)
-{
-	const json_t *time_us = json_object_get(o, key);
-
-	if (!json_is_number(time_us) || !(json_number_value(time_us) >= 0))
-		return wrong(r, key, time_us ? "not a number from 0 on" : "missing");
-	*out = json_number_value(time_us);
-	return 0;
-}
-
-static int read_totals(struct reader *r, const json_t *doc, struct hes_plan *plan)
+static void read_totals(struct reader *r, const json_t *doc, struct hes_plan *plan)
 {
 	const json_t *o = json_object_get(doc, "predicted");
 	struct hes_totals *out = &plan->predicted;
-	int rc;
 
-	stand_at(r, "predicted");
-	rc = get_time(r, o, "avg_jct_us", &out->avg_jct_us);
-	if (!rc)
-		rc = get_int(r, o, "makespan_us", 0, HES_PLAN_LONGEST_US, &out->makespan_us);
-	if (!rc)
-		rc = get_u64(r, o, "busy_energy_mj", &out->busy_energy_mj);
-	if (!rc)
-		rc = get_u64(r, o, "fleet_energy_mj", &out->fleet_energy_mj);
-	if (!rc && json_object_get(o, "least_energy_mj"))
-		rc = get_u64(r, o, "least_energy_mj", &plan->least_energy_mj);
-	if (!rc && json_object_get(o, "least_avg_jct_us"))
-		rc = get_time(r, o, "least_avg_jct_us", &plan->least_avg_jct_us);
-	if (!rc && (json_object_get(o, "power_cap_mw") || json_object_get(o, "peak_mw"))) {
-		rc = get_u64(r, o, "power_cap_mw", &plan->power_cap_mw);
-		if (!rc)
-			rc = get_u64(r, o, "peak_mw", &plan->peak_mw);
+	set_path(r, "predicted");
+	out->avg_jct_us = get_time(r, o, "avg_jct_us");
+	out->makespan_us = get_int(r, o, "makespan_us", 0, HES_PLAN_LONGEST_US);
+	out->busy_energy_mj = get_u64(r, o, "busy_energy_mj");
+	out->fleet_energy_mj = get_u64(r, o, "fleet_energy_mj");
+	if (json_object_get(o, "least_energy_mj"))
+		plan->least_energy_mj = get_u64(r, o, "least_energy_mj");
+	if (json_object_get(o, "least_avg_jct_us"))
+		plan->least_avg_jct_us = get_time(r, o, "least_avg_jct_us");
+	if (json_object_get(o, "power_cap_mw") || json_object_get(o, "peak_mw")) {
+		plan->power_cap_mw = get_u64(r, o, "power_cap_mw");
+		plan->peak_mw = get_u64(r, o, "peak_mw");
 	}
-	return rc;
 }
 
-static int read_plan(struct reader *r, const json_t *doc, struct hes_plan *out)
+static void read_plan(struct reader *r, const json_t *doc, struct hes_plan *out)
 {
-	json_t *gpus = NULL;
-	int rc;
+	const json_t *gpus;
 
-	if (!json_is_object(doc))
-		return hes_fail(r->err, -EINVAL, "%s: not a JSON object", r->file);
-	rc = read_head(r, doc, out);
-	if (!rc)
-		rc = get_list(r, doc, "gpus", HES_MAX_GPUS, &gpus);
-	if (!rc)
-		rc = read_totals(r, doc, out);
-	for (size_t i = 0; !rc && i < json_array_size(gpus); i++)
-		rc = read_queue(r, i, json_array_get(gpus, i), out);
-	return rc;
+	if (!json_is_object(doc)) {
+		r->rc = hes_fail(r->err, -EINVAL, "%s: not a JSON object", r->file);
+		return;
+	}
+	read_head(r, doc, out);
+	gpus = get_list(r, doc, "gpus", HES_MAX_GPUS);
+	read_totals(r, doc, out);
+	for (size_t i = 0; !r->rc && i < json_array_size(gpus); i++)
+		read_queue(r, i, json_array_get(gpus, i), out);
 }
 
-static int name_jobs(struct reader *r)
+/* Of several jobs with one id the first is found. */
+static int index_jobs(struct reader *r)
 {
-	r->names = calloc(r->jobs->n ? r->jobs->n : 1, sizeof(*r->names));
-	if (!r->names)
-		return hes_fail(r->err, -ENOMEM, "%s: out of memory for %zu jobs", r->file, r->jobs->n);
-	for (size_t i = 0; i < r->jobs->n; i++)
-		r->names[i] = (struct job_name){ r->jobs->v[i].id, (uint32_t)i };
-	qsort(r->names, r->jobs->n, sizeof(*r->names), by_id);
-	return 0;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < r->jobs->n; i++)
+		rc = hes_hash_map_add(&r->ids, hes_hash_text(HES_HASH_START, r->jobs->v[i].id), (uint32_t)i);
+	return rc ? hes_fail(r->err, rc, "%s: out of memory for %zu jobs", r->file, r->jobs->n) : 0;
 }
 
 int hes_plan_parse(const char *path, json_t **out, struct hes_err *err)
@@ -508,16 +457,18 @@ int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_
 
 	if (rc)
 		return rc;
-	rc = name_jobs(&r);
+	rc = index_jobs(&r);
 	if (!rc && hes_plan_init(&plan, f->n))
 		rc = hes_fail(err, -ENOMEM, "%s: out of memory for %zu GPUs", path, f->n);
-	if (!rc)
-		rc = read_plan(&r, doc, &plan);
+	if (!rc) {
+		read_plan(&r, doc, &plan);
+		rc = r.rc;
+	}
 	if (rc)
 		hes_plan_finish(&plan);
 	else
 		*out = plan;
-	free(r.names);
+	hes_hash_map_finish(&r.ids);
 	json_decref(doc);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /*
- * plan_json.h - a plan's file as JSON, for those who read parts of it.
+ * plan_json.h - read a plan file as JSON.
  */
 #ifndef HES_CORE_PLAN_JSON_H
 #define HES_CORE_PLAN_JSON_H

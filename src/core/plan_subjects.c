@@ -1,6 +1,6 @@
 /*
- * plan_subjects.c - the GPUs and jobs that a plan's file is about
- * (docs/formats/plan.md); see plan.h. The plan itself is plan_json.c's.
+ * plan_subjects.c - read the GPUs and jobs of a plan file (docs/formats/plan.md); see plan.h. plan_json.c reads the
+ * plan itself.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * point.c - measured points as CSV; see point.h. The store's columns are the same.
+ * point.c - measured points as CSV; see point.h.
  */
 #include "heshare/point.h"
 

@@ -1,8 +1,6 @@
 /*
- * profile.c - profiles and samples: their CSV files, order and look-up; see
- * profile.h.
- *
- * A file's columns are a table (row.h); the store's are the same.
+ * profile.c - read, write, sort and find profiles and samples; see profile.h. row.h describes the tables of
+ * columns.
  */
 #include "heshare/profile.h"
 
@@ -26,7 +24,7 @@
 #define MAX_MIB   16777216
 #define MAX_MW    10000000
 #define MAX_UTIL  1
-#define MAX_LOAD  64 /* a sum over neighbours */
+#define MAX_LOAD  64 /* a sum over co-runners */
 
 static const struct hes_row_column profile_columns[] = {
 	{ "workload",     HES_ROW_TEXT, PROFILE(workload), 0, 0, false },
@@ -243,7 +241,7 @@ static void interpolate(const struct hes_profile *a, const struct hes_profile *b
 	out->power_mw = between_u32(a->power_mw, b->power_mw, t);
 }
 
-/* Profiles are sorted by workload, so that each name is told once. */
+/* Profiles are sorted by workload, so that each name is reported once. */
 static int fail_unknown(const struct hes_profiles *p, const char *workload, struct hes_err *err)
 {
 	const char *near = NULL;
@@ -393,7 +391,7 @@ void hes_load_add(struct hes_load *load, const struct hes_gpu_type *g, const str
 		  uint32_t sm_pct, uint32_t clock_mhz)
 {
 	double share = sm_pct / 100.0;
-	/* A neighbour held to its share does this part of the work it does alone. */
+	/* A co-runner with a smaller share does this part of its work. */
 	double part = solo->sm_util > share ? share / solo->sm_util : 1;
 
 	load->sm_util += solo->sm_util * part;

@@ -1,8 +1,6 @@
 /*
- * replay.c - totals of a replay from its outcomes and segments; see replay.h.
- *
- * Energy is summed in whole microseconds times milliwatts, so that it does
- * not depend on the order of the segments.
+ * replay.c - totals of a replay; see replay.h. Energy is summed in whole microseconds times milliwatts, so the
+ * order of the segments does not matter.
  */
 #include "heshare/replay.h"
 

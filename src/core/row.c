@@ -1,5 +1,5 @@
 /*
- * row.c - rows of a struct as CSV, by a table of its columns; see row.h.
+ * row.c - read, check and write rows; see row.h.
  */
 #include "core/row.h"
 
@@ -134,14 +134,12 @@ int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, s
 	return 0;
 }
 
-static void put(FILE *f, const struct hes_row_table *t, const void *row, bool only_told)
+void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row)
 {
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const struct hes_row_column *c = &t->columns[i];
 		const void *slot = (const char *)row + c->offset;
 
-		if (only_told && c->kind == HES_ROW_LINE && c->optional && !*(const char *)slot)
-			continue;
 		if (i)
 			fputc(',', f);
 		if (c->kind == HES_ROW_TEXT || c->kind == HES_ROW_LINE)
@@ -152,16 +150,6 @@ static void put(FILE *f, const struct hes_row_table *t, const void *row, bool on
 			fprintf(f, "%.*g", HES_PROFILE_DIGITS, *(const double *)slot + 0.0); /* -0 is 0 */
 	}
 	fputc('\n', f);
-}
-
-void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row)
-{
-	put(f, t, row, false);
-}
-
-void hes_row_put_told(FILE *f, const struct hes_row_table *t, const void *row)
-{
-	put(f, t, row, true);
 }
 
 int hes_rows_save(const struct hes_row_table *t, const char *path, const void *rows, size_t n,

@@ -1,9 +1,7 @@
 /*
- * row.h - rows of a struct as CSV, by a table of its columns: name, where the
- * value lies, its range.
+ * row.h - rows of a struct as CSV, described by a table of columns: name, offset and range.
  *
- * The same table reads, checks and writes, here and in the store, so that
- * they cannot part.
+ * The files and the store use the same tables.
  */
 #ifndef HES_CORE_ROW_H
 #define HES_CORE_ROW_H
@@ -54,7 +52,5 @@ int hes_rows_save(const struct hes_row_table *t, const char *path, const void *r
 		  struct hes_err *err);
 /** One row and its newline, as hes_rows_save writes it. */
 void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row);
-/** The same without cells of optional lines that are empty: as it was written before there were such columns. */
-void hes_row_put_told(FILE *f, const struct hes_row_table *t, const void *row);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * activity.c - a watch over GPUs: the best source each one has, added up; see heshare/activity.h.
- * Neighbours: gpm.c and dcgm.c are sources, the utilisation rates are read by reading.c.
+ * activity.c - watch GPUs, each with its best source, and sum up; see heshare/activity.h.
+ * Sources: gpm.c, dcgm.c, and the utilisation rates, which reading.c reads.
  */
 #include "heshare/activity.h"
 
@@ -17,13 +17,13 @@
 struct watched {
 	size_t         gpu;
 	double         looked_s;
-	struct hes_gpm gpm;     /* where sums.from says so */
+	struct hes_gpm gpm;     /* valid if sums.from is HES_ACTIVITY_GPM */
 	struct hes_activity_sums sums;
 };
 
 struct hes_watch {
 	const struct hes_devices *d;
-	struct hes_dcgm *dcgm;  /* NULL: not needed, or not there */
+	struct hes_dcgm *dcgm;  /* NULL: not needed, or not installed */
 	size_t           n;
 	struct watched   gpus[];
 };
@@ -70,7 +70,7 @@ int hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const s
 		return hes_fail(err, -ENOMEM, "no memory to watch %zu GPUs", n);
 	w->d = d;
 	w->n = n;
-	/* Threads that DCGM starts must not take the program's signals. */
+	/* DCGM's threads must not take the program's signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t k = 0; k < n; k++) {
@@ -93,7 +93,7 @@ void hes_watch_stop(struct hes_watch *w)
 	free(w);
 }
 
-/* The rates are means of the driver's last period, taken to hold since the last look. */
+/* The rates are means of the driver's last period; assume that they hold since the last sample. */
 static void look_at_rates(const struct hes_watch *w, struct watched *b, double seconds)
 {
 	struct hes_reading r;
@@ -134,7 +134,7 @@ static struct hes_mean mean_between(const struct hes_activity_sums *from, const 
 {
 	double seconds = to->seconds[a] - from->seconds[a], value_s = to->value_s[a] - from->value_s[a];
 
-	/* By the window: a source that comes late, or falls silent, is not mixed with the rates. */
+	/* Use the rates only for a window without any value of the source: the two are never mixed. */
 	if (!(seconds > 0) && a == HES_ACT_BUSY) {
 		seconds = to->rate_seconds - from->rate_seconds;
 		value_s = to->rate_s - from->rate_s;
@@ -151,7 +151,7 @@ void hes_activity_between(const struct hes_activity_sums *from, const struct hes
 		o.of[a] = mean_between(from, to, (enum hes_act)a);
 		if (!(o.of[a].seconds > 0))
 			continue;
-		/* A source that tells no more than the rates told nothing. */
+		/* Name the source only if it gave more than the rates do. */
 		if (o.from < HES_ACTIVITY_DCGM)
 			o.from = a == HES_ACT_BUSY || a == HES_ACT_COPYING ? HES_ACTIVITY_UTILISATION : to->from;
 	}

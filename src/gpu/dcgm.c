@@ -1,12 +1,12 @@
 /*
- * dcgm.c - DCGM by dlopen; see dcgm.h. Names of fields changed with DCGM's versions, numbers did not.
+ * dcgm.c - DCGM by dlopen; see dcgm.h. The names of fields changed between versions of DCGM, their numbers did not.
  *
- * A GPU is a group of its own: what profiling fields there are goes by the GPU, and a group of
- * unlike GPUs is refused. A value is the mean since the value before it.
+ * Each GPU has its own group: DCGM refuses groups of different GPU types. A value is the mean since the value before it.
  */
 #include "gpu/dcgm.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static const struct {
 	enum hes_act   act;
 	double         unit;
 } fields[] = {
-	/* Those that any GPU with profiling has come first. */
+	/* The first N_ESSENTIAL fields are those of every GPU with profiling. */
 	{ DCGM_FIELD_SM, HES_ACT_SM, 1 },
 	{ DCGM_FIELD_OCCUPANCY, HES_ACT_OCCUPANCY, 1 },
 	{ DCGM_FIELD_DRAM, HES_ACT_DRAM, 1 },
@@ -45,8 +45,8 @@ static const struct {
 struct gpu {
 	unsigned   id;                 /* DCGM's */
 	uintptr_t  group, field_group;
-	long long  since_us;           /* values from here on were not seen yet */
-	int64_t    last_us[N_FIELDS];  /* of the last value */
+	long long  since_us;           /* time of the first value that was not read yet */
+	int64_t    last_us[N_FIELDS];  /* time of the last value */
 	struct hes_activity_sums *sums;
 };
 
@@ -133,14 +133,14 @@ static bool find(struct hes_dcgm *c)
 }
 
 /*
- * A host engine that runs has the rights of its user, which are more than ours as a rule. One of our
- * own is told when to read its counters, and has no thread that wakes.
+ * A host engine has the rights of its user, usually more than ours. Our own engine reads counters only on request and has no
+ * periodic thread.
  */
-static bool reach(struct hes_dcgm *c)
+static bool connect_engine(struct hes_dcgm *c)
 {
 	struct dcgm_connect how = { .version = DCGM_CONNECT_VERSION, .timeout_ms = CONNECT_MS };
 
-	/* What another user listens there for is not known. */
+	/* Do not trust another user's program on this port. */
 	if (hes_port_is_trusted(ENGINE_PORT, geteuid()) && !c->connect(ENGINE, &how, &c->handle) && c->handle)
 		return true;
 	c->handle = 0;
@@ -154,7 +154,7 @@ struct hes_dcgm *hes_dcgm_open(void)
 	bool found = c && find(c);
 
 	if (found && !c->init()) {
-		if (reach(c))
+		if (connect_engine(c))
 			return c;
 		c->shutdown();
 	}
@@ -178,7 +178,7 @@ void hes_dcgm_close(struct hes_dcgm *c)
 	else
 		c->disconnect(c->handle);
 	c->shutdown();
-	/* DCGM's threads may still be on their way out: the library stays. */
+	/* DCGM's threads may still run: keep the library loaded. */
 	free(c);
 }
 
@@ -249,19 +249,19 @@ static int take(unsigned entity_group, unsigned entity, struct dcgm_value *value
 	(void)entity;
 	for (int k = 0; k < n; k++) {
 		const struct dcgm_value *v = &values[k];
+		double value = NAN;
 		size_t f = 0;
 
 		while (f < N_FIELDS && fields[f].field != v->field)
 			f++;
 		if (f == N_FIELDS || v->time_us <= b->last_us[f])
 			continue;
-		/* PCIe's bytes are integers in some versions. */
+		/* Some versions report PCIe bytes as integers. */
 		if (!v->code && v->type == 'd' && v->value.d < DCGM_BLANK_DOUBLE)
-			hes_activity_add(b->sums, fields[f].act, v->value.d * fields[f].unit,
-					 (double)(v->time_us - b->last_us[f]) * 1e-6);
+			value = v->value.d;
 		else if (!v->code && v->type == 'i' && v->value.i < DCGM_BLANK_INTEGER)
-			hes_activity_add(b->sums, fields[f].act, (double)v->value.i * fields[f].unit,
-					 (double)(v->time_us - b->last_us[f]) * 1e-6);
+			value = (double)v->value.i;
+		hes_activity_add(b->sums, fields[f].act, value * fields[f].unit, (double)(v->time_us - b->last_us[f]) * 1e-6);
 		b->last_us[f] = v->time_us;
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /*
- * dcgm.h - DCGM's profiling fields of GPUs, where DCGM is installed.
+ * dcgm.h - the profiling fields of GPUs from DCGM, if DCGM is installed.
  */
 #ifndef HES_GPU_DCGM_H
 #define HES_GPU_DCGM_H
@@ -10,17 +10,17 @@
 
 struct hes_dcgm;
 
-/** Whether the library is on this machine; it is not started. */
+/** Whether the library can be loaded; DCGM is not started. */
 bool hes_dcgm_installed(void);
 
-/** Connect to this machine's host engine, else start one within the process. @return NULL: neither went */
+/** Connect to the host engine of this machine, else start an engine in this process. @return NULL: both failed */
 struct hes_dcgm *hes_dcgm_open(void);
 void hes_dcgm_close(struct hes_dcgm *c);
 
-/** Watch the GPU @uuid and add to @sums, which must outlive @c. @return whether its counters can be had */
+/** Watch the GPU @uuid and add to @sums, which must outlive @c. @return whether its counters can be read */
 bool hes_dcgm_watch(struct hes_dcgm *c, const char *uuid, struct hes_activity_sums *sums);
 
-/** Let the engine read its counters, and add what came since the last look. */
+/** Read the counters and add the new values. */
 void hes_dcgm_look(struct hes_dcgm *c);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * dcgm_abi.h - the part of DCGM's binary interface that heshare uses: return codes, field
- * numbers and the layout of structures, as NVIDIA documents them.
+ * dcgm_abi.h - the part of DCGM's binary interface that heshare uses: return codes, field numbers and structures, as NVIDIA
+ * documents them.
  *
- * src/gpu calls it, the lab's stand-in (vgpu/) implements it. Handles and groups are integers
- * as wide as a pointer. Versions carry the size of their structure.
+ * src/gpu calls it; the lab's stand-in implements it. Handles and groups are integers as wide as a pointer. Versions
+ * contain the size of their structure.
  */
 #ifndef HES_GPU_DCGM_ABI_H
 #define HES_GPU_DCGM_ABI_H
@@ -40,7 +40,7 @@ enum dcgm_field {
 	DCGM_FIELD_PCIE_RX   = 1010,
 };
 
-/* Blank values are this and a little more, by the reason why there is none. */
+/* A blank value is this, or a little more: the difference is the reason. */
 #define DCGM_BLANK_DOUBLE 140737488355328.0
 #define DCGM_BLANK_INTEGER 0x7ffffffffffffff0ll
 
@@ -54,7 +54,7 @@ union dcgm_content {
 	char    blob[4096];
 };
 
-/* What a watch delivers. */
+/* A value of a watch. */
 struct dcgm_value {
 	unsigned int   version;
 	unsigned short field, type;   /* 'd', 'i', 's' */
@@ -63,7 +63,7 @@ struct dcgm_value {
 	union dcgm_content value;
 };
 
-/* What a question about an entity is answered with. */
+/* The answer to a query about an entity. */
 struct dcgm_entity_value {
 	unsigned int   version;
 	unsigned int   entity_group, entity;

@@ -1,5 +1,5 @@
 /*
- * device.c - discovery and settings of GPUs; see heshare/device.h. reading.c reads them.
+ * device.c - find GPUs, list their properties and change their settings; see heshare/device.h. reading.c reads sensors.
  */
 #include "heshare/device.h"
 
@@ -37,7 +37,7 @@ static int find_gpus(struct hes_devices *d, struct hes_err *err)
 	return 0;
 }
 
-/* Newer drivers have the instant beside the mean of a second: a field of its own. */
+/* Newer drivers report instant power in a separate field. */
 static void find_fields(struct hes_devices *d)
 {
 	for (size_t i = 0; i < d->n && d->nvml.fields; i++) {
@@ -154,7 +154,7 @@ int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_inf
 	if (!code)
 		code = d->nvml.uuid(dev, o.uuid, sizeof(o.uuid));
 	if (code)
-		return hes_nvml_fail(d, i, "asking for its name", code, err);
+		return hes_nvml_fail(d, i, "reading its name", code, err);
 	if (d->nvml.pci && !d->nvml.pci(dev, &pci))
 		snprintf(o.bus, sizeof(o.bus), "%.*s", (int)sizeof(pci.bus_id) - 1, pci.bus_id);
 	if (d->nvml.memory && !d->nvml.memory(dev, &memory))

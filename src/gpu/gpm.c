@@ -1,5 +1,5 @@
 /*
- * gpm.c - counters read twice, and what they say of the time between; see gpm.h.
+ * gpm.c - read GPM counters twice and compute the activity in between; see gpm.h.
  */
 #include "gpu/gpm.h"
 
@@ -7,7 +7,7 @@
 
 #include "gpu/watch.h"
 
-/* Of the array that NVML documents; longer than any version's. What is there and not asked for is left alone. */
+/* Length of the metrics array: longer than in any version of NVML. NVML ignores unused entries. */
 #define DOCUMENTED_MAX 512
 
 static const struct {

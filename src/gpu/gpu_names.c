@@ -1,8 +1,8 @@
 /*
- * gpu_names.c - which type of the catalogue a driver's name of a GPU means.
+ * gpu_names.c - find the GPU type of the catalogue by the driver's name of a GPU.
  *
- * Drivers say "Tesla T4" or "NVIDIA T4", with or without the memory: words are looked for,
- * and the memory decides where one name stands for several GPUs.
+ * Names differ between drivers ("Tesla T4", "NVIDIA T4"), so words are searched. Where one name stands for several types, the
+ * memory decides.
  */
 #include <string.h>
 

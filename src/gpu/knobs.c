@@ -1,5 +1,5 @@
 /*
- * knobs.c - what is missing on a GPU, and what to do about it; see heshare/knobs.h.
+ * knobs.c - find what is missing on a GPU, and what to do about it; see heshare/knobs.h.
  */
 #include "heshare/knobs.h"
 
@@ -19,15 +19,15 @@
 #define CAP_SYS_ADMIN_BIT 21
 #define MPS_PIPE_DIR "/tmp/nvidia-mps"
 
-struct lacks {
+struct missing_knobs {
 	struct hes_missing_knob *v;
 	long             n;
 };
 
-static void lack(struct lacks *l, enum hes_knob knob, const char *what_to_do, const char *why, ...)
+static void add_missing(struct missing_knobs *l, enum hes_knob knob, const char *what_to_do, const char *why, ...)
 	__attribute__((format(printf, 4, 5)));
 
-static void lack(struct lacks *l, enum hes_knob knob, const char *what_to_do, const char *why, ...)
+static void add_missing(struct missing_knobs *l, enum hes_knob knob, const char *what_to_do, const char *why, ...)
 {
 	struct hes_missing_knob *o = &l->v[l->n++];
 	va_list ap;
@@ -54,8 +54,8 @@ static bool has_capability(void)
 }
 
 /*
- * Whether the driver takes settings from this process: what is set is set again. A mode that cannot be
- * read, or is none that a driver has, is never set; then rights go by the process's capabilities.
+ * Whether this process may change settings: set the persistence mode again that was just read. If the mode cannot be read, or
+ * is not 0 or 1, nothing is set and the capabilities of the process decide.
  */
 static bool may_set(const struct hes_devices *d, size_t i)
 {
@@ -67,27 +67,27 @@ static bool may_set(const struct hes_devices *d, size_t i)
 	return code == NVML_NO_PERMISSION ? false : code ? has_capability() : true;
 }
 
-static void look_at_settings(const struct hes_devices *d, size_t i, const struct hes_device_info *b, struct lacks *l)
+static void look_at_settings(const struct hes_devices *d, size_t i, const struct hes_device_info *b, struct missing_knobs *l)
 {
 	static const char root[] = "run as root, in a container with CAP_SYS_ADMIN";
 	bool may = may_set(d, i);
 	int mode;
 
 	if (!(b->can & HES_CAN_LOCK_CLOCK))
-		lack(l, HES_KNOB_LOCK_CLOCK, "a newer driver can on Volta and newer; plans keep to the default clock",
-		     "clocks cannot be locked: the driver has no call for it");
+		add_missing(l, HES_KNOB_LOCK_CLOCK, "install a newer driver (needs Volta or newer); until then plans use the default clock",
+		     "clocks cannot be locked: the driver has no function for it");
 	else if (!may)
-		lack(l, HES_KNOB_LOCK_CLOCK, root, "clocks cannot be locked: the driver does not let this user");
+		add_missing(l, HES_KNOB_LOCK_CLOCK, root, "clocks cannot be locked: the driver does not let this user");
 	if (!(b->can & HES_CAN_LIMIT_POWER))
-		lack(l, HES_KNOB_LIMIT_POWER, "nothing: the GPU keeps its limit", "the power limit cannot be set: the driver has no call for it");
+		add_missing(l, HES_KNOB_LIMIT_POWER, "nothing: the GPU keeps its limit", "the power limit cannot be set: the driver has no function for it");
 	else if (!may)
-		lack(l, HES_KNOB_LIMIT_POWER, root, "the power limit cannot be set: the driver does not let this user");
+		add_missing(l, HES_KNOB_LIMIT_POWER, root, "the power limit cannot be set: the driver does not let this user");
 	if (d->nvml.persistence && !d->nvml.persistence(d->handles[i], &mode) && !mode)
-		lack(l, HES_KNOB_PERSISTENCE, "sudo nvidia-smi -pm 1, or start nvidia-persistenced",
+		add_missing(l, HES_KNOB_PERSISTENCE, "sudo nvidia-smi -pm 1, or start nvidia-persistenced",
 		     "persistence mode is off: the driver forgets settings when its last user leaves");
 }
 
-static void look_at_sensors(const struct hes_device_info *b, struct lacks *l)
+static void look_at_sensors(const struct hes_device_info *b, struct missing_knobs *l)
 {
 	static const struct {
 		enum hes_device_can can;
@@ -99,55 +99,55 @@ static void look_at_sensors(const struct hes_device_info *b, struct lacks *l)
 		{ HES_CAN_READ_ENERGY, HES_KNOB_READ_ENERGY, "there is no energy counter",
 		  "nothing: joules come from the integral of power" },
 		{ HES_CAN_READ_CLOCK, HES_KNOB_READ_CLOCK, "clocks cannot be read", "nothing: locks cannot be verified" },
-		{ HES_CAN_READ_REASONS, HES_KNOB_READ_REASONS, "throttling cannot be seen", "compare clocks asked for and held" },
+		{ HES_CAN_READ_REASONS, HES_KNOB_READ_REASONS, "throttling cannot be seen", "compare the locked clocks with the measured ones" },
 	};
 
 	for (size_t k = 0; k < sizeof(sensors) / sizeof(sensors[0]); k++)
 		if (!(b->can & sensors[k].can))
-			lack(l, sensors[k].knob, sensors[k].what_to_do, "%s", sensors[k].why);
+			add_missing(l, sensors[k].knob, sensors[k].what_to_do, "%s", sensors[k].why);
 }
 
-static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_mps_status *m, struct lacks *l)
+static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_mps_status *m, struct missing_knobs *l)
 {
 	int mode = NVML_COMPUTE_DEFAULT;
 
 	if (d->nvml.compute_mode && d->nvml.compute_mode(d->handles[i], &mode))
 		mode = NVML_COMPUTE_DEFAULT;
 	if (mode == NVML_COMPUTE_PROHIBITED)
-		lack(l, HES_KNOB_COMPUTE_MODE, "sudo nvidia-smi -c DEFAULT, or -c EXCLUSIVE_PROCESS",
+		add_missing(l, HES_KNOB_COMPUTE_MODE, "sudo nvidia-smi -c DEFAULT, or -c EXCLUSIVE_PROCESS",
 		     "compute mode is Prohibited: no job can run");
 	if (!m->found)
-		lack(l, HES_KNOB_MPS, "install it (Debian: nvidia-cuda-mps; else it comes with the driver) and have it on the PATH",
+		add_missing(l, HES_KNOB_MPS, "install it (Debian: nvidia-cuda-mps; else it comes with the driver) and add it to PATH",
 		     "jobs cannot share the GPU: nvidia-cuda-mps-control is not found");
 	else if (!m->may_run)
-		lack(l, HES_KNOB_MPS, "ask for the right to execute it",
+		add_missing(l, HES_KNOB_MPS, "get the right to execute it",
 		     "jobs cannot share the GPU: this user may not run nvidia-cuda-mps-control");
 	else if (m->daemon && m->owner != getuid() && mode == NVML_COMPUTE_EXCLUSIVE)
-		lack(l, HES_KNOB_MPS, "have its owner end it: echo quit | nvidia-cuda-mps-control",
+		add_missing(l, HES_KNOB_MPS, "let its owner end it: echo quit | nvidia-cuda-mps-control",
 		     "jobs cannot share the GPU: it is in exclusive mode, and an MPS daemon of user %u (process %d) runs with %s",
 		     (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
 	else if (m->daemon && m->owner != getuid())
-		lack(l, HES_KNOB_CO_RUNNERS, "have its owner end it before anything is measured: echo quit | nvidia-cuda-mps-control",
+		add_missing(l, HES_KNOB_CO_RUNNERS, "let its owner end it before you measure: echo quit | nvidia-cuda-mps-control",
 		     "an MPS daemon of user %u (process %d) runs with %s: its clients may be on the GPU, too",
 		     (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
 }
 
-static void look_at_activity(const struct hes_devices *d, size_t i, struct lacks *l)
+static void look_at_activity(const struct hes_devices *d, size_t i, struct missing_knobs *l)
 {
 	if (hes_activity_source(d, i) >= HES_ACTIVITY_DCGM)
 		return;
 	if (hes_gpm_supported(d, i))
-		lack(l, HES_KNOB_ACTIVITY, "run as root, load the driver with NVreg_RestrictProfilingToAdminUsers=0, or have DCGM's host engine run",
+		add_missing(l, HES_KNOB_ACTIVITY, "run as root, load the driver with NVreg_RestrictProfilingToAdminUsers=0, or start DCGM's host engine",
 		     "how much of SMs and memory is used cannot be read: performance counters are refused to this user");
 	else
-		lack(l, HES_KNOB_ACTIVITY, "install DCGM (datacenter-gpu-manager); without it profiles know busy time alone",
+		add_missing(l, HES_KNOB_ACTIVITY, "install DCGM (datacenter-gpu-manager); without it profiles contain only busy time",
 		     "how much of SMs and memory is used cannot be read: the GPU has no GPM, and DCGM is not installed");
 }
 
 long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
 		       struct hes_missing_knob out[HES_KNOBS], struct hes_err *err)
 {
-	struct lacks l = { .v = out };
+	struct missing_knobs l = { .v = out };
 	struct hes_device_info b;
 	int rc = hes_device_info(d, i, &b, err);
 
@@ -160,7 +160,7 @@ long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_m
 	return l.n;
 }
 
-/* The file @name in one of the folders of a path. */
+/* Search the file @name in the folders of PATH. */
 static bool on_path(const char *path, const char *name, bool *executable)
 {
 	bool found = false;
@@ -179,7 +179,7 @@ static bool on_path(const char *path, const char *name, bool *executable)
 	return found;
 }
 
-/* The daemon that holds a pipe directory has left its number there. */
+/* The daemon of a pipe directory writes its pid there. */
 static void find_daemon(struct hes_mps_status *o)
 {
 	char path[HES_MPS_PATH_MAX + 64];

@@ -1,5 +1,5 @@
 /*
- * mps.c - talk to nvidia-cuda-mps-control; see heshare/mps.h.
+ * mps.c - start and control MPS daemons through nvidia-cuda-mps-control; see heshare/mps.h.
  */
 #include "heshare/mps.h"
 
@@ -16,14 +16,14 @@
 #include "gpu/spawn.h"
 
 #define CONTROL "nvidia-cuda-mps-control"
-#define ANSWER_MS 5000  /* of a daemon that runs */
-#define START_MS 60000  /* for a daemon to come: a driver that has to come up takes seconds */
-#define QUIT_MS 5000    /* for it to go, beyond the grace of its clients */
+#define ANSWER_MS 5000  /* for an answer of a running daemon */
+#define START_MS 60000  /* for a daemon to start: loading the driver can take seconds */
+#define QUIT_MS 5000    /* for a daemon to end after the grace of its clients */
 #define LOOK_MS 10
 #define ANSWER_MAX 8192
 #define ROWS 3
 
-/* Variables that name the daemon of @m. */
+/* The environment that selects the daemon of @m. */
 static void names(const struct hes_mps *m, char rows[ROWS][HES_MPS_VARIABLE_MAX], const char *out[ROWS + 1])
 {
 	snprintf(rows[0], sizeof(rows[0]), "CUDA_MPS_PIPE_DIRECTORY=%s", m->pipe_dir);
@@ -69,7 +69,7 @@ static int folder(char *out, const char *dir, const char *name, struct hes_err *
 {
 	if (snprintf(out, HES_MPS_PATH_MAX, "%s/%s", dir, name) >= HES_MPS_PATH_MAX)
 		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for a folder of MPS", dir);
-	/* Jobs of any user talk to the daemon; it says itself whom it serves. */
+	/* Jobs of any user connect to the daemon; the daemon decides whom it serves. */
 	if (mkdir(out, 0755) ? errno != EEXIST : chmod(out, 0755))
 		return hes_fail(err, -errno, "%s: %s", out, strerror(errno));
 	return 0;
@@ -123,7 +123,7 @@ size_t hes_mps_processes_read(const char *text, pid_t *out, size_t max)
 		const char *first = at + strspn(at, " \t");
 		long v = *first >= '0' && *first <= '9' ? strtol(first, NULL, 10) : 0;
 
-		/* A larger one would be another process once it is cut to a pid_t. */
+		/* A larger number would be another process once it is cut to a pid_t. */
 		if (v > 0 && v <= INT_MAX) {
 			if (n < max)
 				out[n] = (pid_t)v;
@@ -169,7 +169,7 @@ int hes_mps_set_share(const struct hes_mps *m, unsigned pct, struct hes_err *err
 
 	if (pct < 1 || pct > 100)
 		return hes_fail(err, -EINVAL, "an SM share of %u %%; it must be from 1 to 100", pct);
-	/* The default reaches the next server only, the server's own share its next clients. */
+	/* The default is for the next server; the server's own share is for its next clients. */
 	snprintf(line, sizeof(line), "set_default_active_thread_percentage %u", pct);
 	rc = hes_mps_command(m, line, text, sizeof(text), err);
 	if (rc)

@@ -1,8 +1,8 @@
 /*
- * nvml.c - find NVML at run time; see nvml.h.
+ * nvml.c - load NVML at run time; see nvml.h.
  *
- * The program must start on a machine without a GPU. Newest symbol first; one that
- * is optional and missing is NULL, and clears a capability instead of failing.
+ * The program must start on a machine without a GPU. The newest symbol comes first. A missing optional symbol is NULL and
+ * clears a capability.
  */
 #include "gpu/nvml.h"
 
@@ -37,7 +37,7 @@ static const struct {
 	{ { "nvmlDeviceGetSupportedGraphicsClocks" }, offsetof(struct nvml, clocks), false },
 	{ { "nvmlDeviceSetGpuLockedClocks" }, offsetof(struct nvml, lock_clocks), false },
 	{ { "nvmlDeviceResetGpuLockedClocks" }, offsetof(struct nvml, unlock_clocks), false },
-	/* The limit that can be set, so that it can be set back: what is enforced may be lower for other reasons. */
+	/* The limit that was set, so that it can be restored. The enforced limit may be lower. */
 	{ { "nvmlDeviceGetPowerManagementLimit", "nvmlDeviceGetEnforcedPowerLimit" },
 	  offsetof(struct nvml, power_limit), false },
 	{ { "nvmlDeviceGetPowerManagementLimitConstraints" }, offsetof(struct nvml, power_limits), false },

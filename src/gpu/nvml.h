@@ -1,5 +1,5 @@
 /*
- * nvml.h - NVML as found on this machine: its functions as pointers.
+ * nvml.h - the functions of NVML, loaded at run time.
  */
 #ifndef HES_GPU_NVML_H
 #define HES_GPU_NVML_H
@@ -7,7 +7,7 @@
 #include "gpu/nvml_abi.h"
 #include "heshare/device.h"
 
-/* Functions that are optional may be NULL. */
+/* Optional functions may be NULL. */
 struct nvml {
 	int (*init)(void);
 	int (*shutdown)(void);
@@ -49,14 +49,14 @@ struct hes_devices {
 	struct nvml nvml;
 	size_t      n;
 	void      **handles;
-	bool       *instant;     /* whether the GPU has the field of its instant power */
+	bool       *instant;     /* per GPU: whether it has the field of instant power */
 	char        driver[80];
 };
 
-/** Find the library and its functions. @return 0; -ENODEV, -EPROTO */
+/** Load the library and its functions. @return 0; -ENODEV, -EPROTO */
 int hes_nvml_find(struct hes_devices *d, struct hes_err *err);
 
-/** A sentence on an NVML code, and its errno: "GPU 3: WHAT: ...". */
+/** Turn an NVML code into a sentence, "GPU 3: WHAT: ...", and an errno. */
 int hes_nvml_fail(const struct hes_devices *d, size_t i, const char *what, int code, struct hes_err *err);
 
 #endif

@@ -1,9 +1,8 @@
 /*
- * nvml_abi.h - the part of NVML's binary interface that heshare uses: return
- * codes, constants and the layout of structures, as NVIDIA documents them.
+ * nvml_abi.h - the part of NVML's binary interface that heshare uses: return codes, constants and structures, as NVIDIA
+ * documents them.
  *
- * src/gpu calls it, the lab's stand-in (vgpu/) implements it. Names that NVML
- * exports are spelt as NVML spells them; what is only ours is not.
+ * src/gpu calls it; the lab's stand-in implements it.
  */
 #ifndef HES_GPU_NVML_ABI_H
 #define HES_GPU_NVML_ABI_H
@@ -28,7 +27,7 @@ enum nvml_code {
 
 enum { NVML_CLOCK_GRAPHICS, NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_CLOCK_VIDEO };
 
-/* Why a clock is not what it could be: bits. */
+/* Throttle reasons: bits. */
 #define NVML_REASON_IDLE          0x01ull
 #define NVML_REASON_SETTING       0x02ull
 #define NVML_REASON_POWER_CAP     0x04ull
@@ -114,8 +113,8 @@ struct nvml_event {
 };
 
 /*
- * GPM: counters read twice, metrics computed from the pair. The array is as long as the caller says;
- * its largest size grew with the versions of NVML and is none of the interface's versions.
+ * GPM: counters are read twice, and metrics are computed from the pair. The caller chooses the length of the array; its
+ * largest length differs between versions of NVML.
  */
 #define NVML_GPM_VERSION 1u
 

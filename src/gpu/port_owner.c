@@ -1,5 +1,5 @@
 /*
- * port_owner.c - whose a TCP port is; see port_owner.h.
+ * port_owner.c - find the user of a TCP port in /proc/net; see port_owner.h.
  */
 #include "gpu/port_owner.h"
 
@@ -13,7 +13,7 @@ bool hes_port_table_is_trusted(FILE *table, unsigned port, uid_t user)
 	while (fgets(line, sizeof(line), table)) {
 		unsigned at, state, uid;
 
-		/* Slot, local address and port, the other end's, state, two queues, two timers, retransmissions, user. */
+		/* Slot, local address and port, remote ones, state, two queues, two timers, retransmissions, user. */
 		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %u", &at, &state, &uid) == 3 &&
 		    at == port && state == LISTENS && uid != 0 && uid != user)
 			return false;

@@ -1,14 +1,13 @@
 /*
- * reading.c - what a GPU's sensors say; see heshare/device.h.
+ * reading.c - read a GPU's sensors; see heshare/device.h.
  *
- * Sensors were seen to answer "not supported" or 0 W now and then when asked
- * often: such a reading is missing.
+ * Sensors that are read often sometimes answer "not supported" or 0 W: such a reading is missing.
  */
 #include <stdlib.h>
 
 #include "gpu/nvml.h"
 
-/* A lock is rounded to a clock that the GPU has. */
+/* Drivers round a lock to a clock of the GPU. */
 #define STEP_MHZ 15
 
 typedef int read_fn(const struct hes_devices *d, size_t i, struct hes_reading *out);

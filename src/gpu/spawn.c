@@ -1,5 +1,5 @@
 /*
- * spawn.c - a program run to its end, at most for so long; see spawn.h.
+ * spawn.c - run a program to its end, with a time limit; see spawn.h.
  */
 #include "gpu/spawn.h"
 
@@ -49,7 +49,7 @@ static bool sets(const char *variable, const char *const *variables)
 	return false;
 }
 
-/* The environment with @variables in place of what they name. @return what to free; NULL: no memory */
+/* Our environment, with @variables replacing those of the same name; free() it. @return NULL: no memory */
 static const char **environment(const char *const *variables)
 {
 	size_t n = 0, at = 0;
@@ -69,32 +69,31 @@ static const char **environment(const char *const *variables)
 }
 
 /*
- * In the new process, forked from a program that may have threads. It dies with us: what we asked
- * for is not to be done after what we leave was undone. What it leaves running itself, a daemon, stays, and
- * must hold nothing of ours open.
+ * Runs in the new process; the program may have threads. The process dies with us, so that it changes nothing after our
+ * changes were undone. A daemon that it starts remains, and must not inherit our descriptors.
  */
-static void become(char *const argv[], const char **env, const struct pipes *p, pid_t parent, int tell)
+static void become(char *const argv[], const char **env, const struct pipes *p, pid_t parent, int report)
 {
 	struct sigaction normal = { .sa_handler = SIG_DFL };
 	sigset_t none;
 	int error;
 
-	/* Jobs of all users talk to a daemon that is started, whatever our umask is. */
+	/* Jobs of all users connect to a daemon that it starts. */
 	umask(022);
 	sigaction(SIGPIPE, &normal, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && dup2(p->in[0], STDIN_FILENO) >= 0 &&
-	    dup2(p->out[1], STDOUT_FILENO) >= 0 && dup2(p->out[1], STDERR_FILENO) >= 0 && !hes_close_but(tell))
+	    dup2(p->out[1], STDOUT_FILENO) >= 0 && dup2(p->out[1], STDERR_FILENO) >= 0 && !hes_close_but(report))
 		execvpe(argv[0], argv, (char *const *)env);
 	error = errno;
-	while (write(tell, &error, sizeof(error)) < 0 && errno == EINTR)
+	while (write(report, &error, sizeof(error)) < 0 && errno == EINTR)
 		;
 	_exit(127);
 }
 
-/* What the new process says before it is the program: why it is not. */
-static int hear(int from)
+/* Read the error with which the new process failed to run the program; 0: it runs. */
+static int read_error(int from)
 {
 	int error = 0;
 	ssize_t n;
@@ -108,24 +107,24 @@ static int start(char *const argv[], const char *const *variables, const struct 
 {
 	const char **env = environment(variables);
 	pid_t parent = getpid(), child = -1;
-	int tell[2], rc = 0;
+	int report[2], rc = 0;
 
 	if (!env)
 		return -ENOMEM;
-	if (pipe2(tell, O_CLOEXEC))
+	if (pipe2(report, O_CLOEXEC))
 		rc = -errno;
 	if (!rc)
 		child = fork();
 	if (!rc && !child)
-		become(argv, env, p, parent, tell[1]);
+		become(argv, env, p, parent, report[1]);
 	free(env);
 	if (rc)
 		return rc;
 	rc = child < 0 ? -errno : 0;
-	close(tell[1]);
+	close(report[1]);
 	if (!rc)
-		rc = hear(tell[0]);
-	close(tell[0]);
+		rc = read_error(report[0]);
+	close(report[0]);
 	if (rc && child > 0)
 		waitpid(child, NULL, 0);
 	*pid = child;
@@ -133,8 +132,8 @@ static int start(char *const argv[], const char *const *variables, const struct 
 }
 
 /*
- * Read until the program has ended and all it wrote is there. What it left running may
- * hold its output open, so its end counts and not that of the pipe.
+ * Read until the program has ended and its output is complete. A daemon may hold the pipe open, so wait for the end of the
+ * program, not of the pipe.
  */
 static int collect(pid_t pid, int from, int64_t until_ms, char *output, size_t size)
 {
@@ -177,7 +176,7 @@ int hes_spawn(char *const argv[], const char *const *variables, const char *inpu
 
 	if (rc)
 		return rc;
-	/* Less than a pipe holds: written before anybody reads. */
+	/* The input fits in the pipe: write it before the program starts. */
 	if (write(p.in[1], input, strlen(input)) != (ssize_t)strlen(input))
 		rc = -EIO;
 	close(p.in[1]);

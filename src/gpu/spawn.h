@@ -1,5 +1,5 @@
 /*
- * spawn.h - run a program to its end with variables added to the environment.
+ * spawn.h - run a program to its end, with variables added to the environment.
  */
 #ifndef HES_GPU_SPAWN_H
 #define HES_GPU_SPAWN_H
@@ -13,7 +13,7 @@
 /**
  * Run @argv with @input on its standard input; its standard output and error go to @output,
  * a text of at most @size - 1 bytes.
- * @param variables  NAME=VALUE, before those of the same name that are there; ends with NULL
+ * @param variables  NAME=VALUE, replacing ours of the same name; ends with NULL
  * @param status     exit status; 128 + the signal that ended it
  * @return 0; -ENOENT no such program; -ETIMEDOUT it was killed after @timeout_ms; -errno
  */

@@ -1,5 +1,5 @@
 /*
- * cgroup.c - folders of the cgroup file system; see cgroup.h.
+ * cgroup.c - make, list, kill and remove cgroups of jobs; see cgroup.h.
  */
 #include "launch/cgroup.h"
 
@@ -22,11 +22,11 @@
 #define CGROUP2_SUPER_MAGIC 0x63677270
 #endif
 
-#define DEPTH 16      /* of cgroups that a job makes below its own */
-#define LOOKS 20      /* at one that is to be removed, ... */
-#define LOOK_MS 500   /* ... at most so far apart */
+#define DEPTH 16      /* most levels of cgroups that a job makes below its own */
+#define LOOKS 20      /* at a cgroup that must become empty, ... */
+#define LOOK_MS 500   /* ... at most this far apart */
 
-/* A line of @path whose beginning @is says yes to. */
+/* Find the first line of the file @path that @is accepts. */
 static bool find_line(const char *path, bool (*is)(const char *), char *out, size_t size)
 {
 	FILE *f = fopen(path, "re");
@@ -51,7 +51,7 @@ static bool is_mount(const char *line)
 	return strstr(line, " - cgroup2 ") != NULL;
 }
 
-/* The folder of our own cgroup. @return false: there is no cgroup file system of version 2 */
+/* The folder of our own cgroup. @return false: no cgroup file system of version 2 */
 static bool own_folder(char out[HES_CGROUP_MAX])
 {
 	char mount[2048], own[HES_CGROUP_MAX], root[HES_CGROUP_MAX], at[HES_CGROUP_MAX];
@@ -62,11 +62,11 @@ static bool own_folder(char out[HES_CGROUP_MAX])
 	    !find_line("/proc/self/mountinfo", is_mount, mount, sizeof(mount)) ||
 	    sscanf(mount, "%*d %*d %*s %511s %511s", root, at) != 2)
 		return false;
-	/* What is mounted may be a part: that below root. */
+	/* The mount may show only the part below root. */
 	n = strcmp(root, "/") ? strlen(root) : 0;
 	if (strncmp(path, root, n) != 0)
 		return false;
-	/* Without a "/" at the end, which the root's has. */
+	/* The root cgroup is "/": leave no "/" at the end. */
 	n += strcmp(path + n, "/") ? 0 : 1;
 	return snprintf(out, HES_CGROUP_MAX, "%.255s%.255s", at, path + n) < HES_CGROUP_MAX;
 }
@@ -77,7 +77,7 @@ void hes_cgroup_own(char out[HES_CGROUP_MAX])
 		out[0] = '\0';
 }
 
-/* A job's cgroup, by its name and by where it is: the folder itself and no link to one. @return -1: it is none, or gone */
+/* Open a job's cgroup: check its name, its file system and that the path has no links. @return -1: not a job's cgroup, or gone */
 static int open_jobs(const char *folder)
 {
 	char link[48], path[HES_CGROUP_MAX];
@@ -120,9 +120,9 @@ void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX])
 		return;
 	}
 	snprintf(number, sizeof(number), "%d", (int)pid);
-	/* One that cannot be killed whole is of no use. */
+	/* A cgroup without cgroup.kill is of no use. */
 	fd = open_jobs(out);
-	/* Where the controller is ours to use: a job that forks without end stops there. */
+	/* Stops fork bombs, where we may use the controller. */
 	if (fd >= 0)
 		write_to(fd, "pids.max", PIDS_MAX);
 	if (fd >= 0 && !write_to(fd, "cgroup.kill", "1") && !write_to(fd, "cgroup.procs", number)) {
@@ -144,7 +144,7 @@ void hes_cgroup_sweep(void)
 	while (d && (e = readdir(d))) {
 		int maker, at = 0;
 
-		/* One that has processes stays: the kernel sees to it. */
+		/* The kernel refuses to remove a cgroup with processes. */
 		if (sscanf(e->d_name, "heshare-%d-%*16[0-9a-f]%n", &maker, &at) == 1 && at && !e->d_name[at] && maker > 0 &&
 		    kill(maker, 0) && errno == ESRCH)
 			unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
@@ -153,7 +153,7 @@ void hes_cgroup_sweep(void)
 		closedir(d);
 }
 
-/* Processes of the cgroup @folder, after those that are there. @return how many there are now; -errno */
+/* Append the processes of the cgroup @folder to @pids. @return how many there are now; -errno */
 static long list_one(int folder, pid_t **pids, long n)
 {
 	int fd = openat(folder, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW), pid;
@@ -195,7 +195,7 @@ long hes_cgroup_list(const char *folder, pid_t **out)
 	return n;
 }
 
-/* As list_one, of those below too. */
+/* As list_one, with the cgroups below. */
 static long list_all(int folder, pid_t **pids, long n, int depth)
 {
 	int again = fcntl(folder, F_DUPFD_CLOEXEC, 0);
@@ -258,7 +258,7 @@ static void remove_below(const char *folder, int depth)
 	rmdir(folder);
 }
 
-/* A process that has ended leaves its cgroup a moment later. */
+/* A process leaves its cgroup a moment after it has ended. */
 static void await_empty(const char *folder)
 {
 	char path[HES_CGROUP_MAX + 32], text[256];

@@ -1,9 +1,9 @@
 /*
- * cgroup.h - a cgroup (version 2) for each job, below our own where the system lets us make one: nothing leaves
- * it, and all of it is killed at once. Where there is none, members.h finds a job's processes as well as can be.
+ * cgroup.h - a cgroup (version 2) for each job, below our own cgroup where the system allows it.
  *
- * A folder is taken for one only if it has the name of a job's and lies, without links, in a cgroup file system; else
- * these functions find nothing in it and change nothing.
+ * Processes cannot leave a cgroup, and the kernel kills all of them at once. Without cgroups members.h searches for a job's
+ * processes. Invariant: these functions touch a folder only if its name is that of a job's cgroup and it lies, without links,
+ * in a cgroup file system.
  */
 #ifndef HES_LAUNCH_CGROUP_H
 #define HES_LAUNCH_CGROUP_H
@@ -13,17 +13,17 @@
 
 #include "launch/launch.h"
 
-/** Make the cgroup heshare-PID-@name below ours, PID our own, and move @pid into it; its folder goes to @out, "" when that cannot be done. */
+/** Make the cgroup heshare-PID-@name below ours, where PID is our own, and move @pid into it. @out: its folder; "": it failed. */
 void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX]);
-/** The folder of our own cgroup; "": there is no cgroup file system of version 2. */
+/** The folder of our own cgroup; "": no cgroup file system of version 2. */
 void hes_cgroup_own(char out[HES_CGROUP_MAX]);
-/** Remove empty ones below ours whose makers have ended: who is killed between making and promising one leaves it. */
+/** Remove empty cgroups of programs that have ended: one killed before it registered its cgroup leaves it behind. */
 void hes_cgroup_sweep(void);
-/** Processes in it; free() them. @return how many; -errno */
+/** List its processes; free() them. @return how many; -errno */
 long hes_cgroup_list(const char *folder, pid_t **out);
-/** Kill all in it and below. Harmless when it is gone. @return 0; -EPERM we, a process above us or one of another PID namespace are in it */
+/** Kill all processes in it and below it. Harmless if it is gone. @return 0; -EPERM it holds us, an ancestor, or a process of another PID namespace */
 int hes_cgroup_kill(const char *folder);
-/** Remove it and those below; they must be empty. */
+/** Remove it and the cgroups below; all must be empty. */
 void hes_cgroup_remove(const char *folder);
 
 #endif

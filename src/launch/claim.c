@@ -1,5 +1,5 @@
 /*
- * claim.c - GPUs as names of local sockets; see claim.h.
+ * claim.c - a claim is the name of a local socket; see claim.h.
  */
 #include "launch/claim.h"
 
@@ -13,14 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOKS 50    /* at a GPU that somebody has, ... */
-#define LOOK_MS 20  /* ... so far apart: a guard that sets GPUs back takes less */
+#define LOOKS 50    /* at a GPU that another program has, ... */
+#define LOOK_MS 20  /* ... this far apart: a guard restores its GPUs in less */
 
 static int take_name(int fd, const char *uuid)
 {
 	static const struct timespec nap = { .tv_nsec = LOOK_MS * 1000000l };
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	/* A first byte of 0: no file. */
+	/* The first byte is 0: an abstract name, no file. */
 	int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "heshare/gpu/%s", uuid);
 	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 

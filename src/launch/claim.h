@@ -1,9 +1,8 @@
 /*
- * claim.h - GPUs that are ours alone: of all programs on this machine that claim a GPU one has it at a time.
+ * claim.h - one program at a time has a GPU, among all programs of this machine that claim it.
  *
- * A claim is a name in the kernel's list of local sockets (those without a file), which ends with the process that
- * has it, however that ends: no file is left and none can be put in its place. It reaches as far as the
- * network namespace: containers with namespaces of their own are not kept apart.
+ * A claim is an abstract local socket, which ends with its process: no file remains, and none can be put in its place. Claims
+ * work within a network namespace: they do not separate containers with their own namespaces.
  */
 #ifndef HES_LAUNCH_CLAIM_H
 #define HES_LAUNCH_CLAIM_H
@@ -17,18 +16,18 @@ struct hes_claim {
 	int  fd;
 };
 
-/** Zero is none. */
+/** All zero: no claims. */
 struct hes_claims {
 	struct hes_claim *v;
 	size_t            n, room;
 };
 
 /**
- * Claim a GPU; harmless if we have it. Waits a moment for one who is just ending.
- * @return 0; -EBUSY somebody else has it; -ENOMEM, -EMFILE
+ * Claim a GPU; harmless if we have it. Waits a second for a program that is ending.
+ * @return 0; -EBUSY another program has it; -ENOMEM, -EMFILE
  */
 int hes_claim_gpu(struct hes_claims *c, const char *uuid, struct hes_err *err);
-/** Let all go. */
+/** Release all claims. */
 void hes_claims_free(struct hes_claims *c);
 
 #endif

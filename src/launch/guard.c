@@ -1,8 +1,8 @@
 /*
- * guard.c - the program's side: start the guard, tell it, start another when it has died; see guard.h.
+ * guard.c - the program's side: start the guard, send it changes, start another when it has died; see guard.h.
  *
- * The program has the same list. A change whose answer was lost with a guard is told to the next one again; all
- * that is said may be said twice.
+ * The program has the same undo log. A change without an answer is sent again to the next guard; every message may be sent
+ * twice without harm.
  */
 #include "launch/guard.h"
 
@@ -24,18 +24,18 @@
 #include "launch/guard_wire.h"
 #include "launch/proc.h"
 
-#define CHANGE_MS 10000   /* for the answer to a change */
-#define WORK_MS 30000     /* to undo everything: LAST_MS of guard_undo.c twice, and the settings */
-#define STOPPED_MS 3000   /* but one that somebody stopped does none */
-#define LOOK_MS 100       /* between two looks at whether it is */
-#define END_MS 5000       /* for it to end after its last answer */
+#define CHANGE_MS 10000   /* longest wait for the answer to a change */
+#define WORK_MS 30000     /* longest wait for undoing all: twice LAST_MS of guard_undo.c, and the settings */
+#define STOPPED_MS 3000   /* longest wait for a guard that is stopped */
+#define LOOK_MS 100       /* between two checks whether it is stopped */
+#define END_MS 5000       /* longest wait for its end after the last answer */
 
 struct hes_guard {
 	char            **argv;
 	char             *folder;
 	int               channel, watch;  /* -1: none */
 	pid_t             pid;
-	struct hes_undo_log duties;
+	struct hes_undo_log log;
 };
 
 static void free_words(char **argv)
@@ -63,7 +63,7 @@ static char **copy_words(const char *const *argv)
 	return out;
 }
 
-/* In a session of its own, the channel its input; it closes itself what else of ours comes along. */
+/* Start it in its own session, with the channel as input; it closes our other descriptors itself. */
 static int spawn(struct hes_guard *g, int channel)
 {
 	posix_spawn_file_actions_t act;
@@ -87,7 +87,7 @@ static int spawn(struct hes_guard *g, int channel)
 	return -rc;
 }
 
-static void lose(struct hes_guard *g)
+static void guard_lose(struct hes_guard *g)
 {
 	if (g->pid > 0) {
 		if (g->watch >= 0)
@@ -103,7 +103,7 @@ static void lose(struct hes_guard *g)
 	g->pid = 0;
 }
 
-/* @return whether there is an answer, or nobody to give one, within @limit_ms; false too when the guard was stopped */
+/* @return whether an answer or the end of the channel came within @limit_ms; false also if the guard is stopped */
 static bool await_answer(const struct hes_guard *g, int limit_ms)
 {
 	struct pollfd fd = { .fd = g->channel, .events = POLLIN };
@@ -119,8 +119,8 @@ static bool await_answer(const struct hes_guard *g, int limit_ms)
 	return false;
 }
 
-/* Say @text, hear the answer. @return 0; -EPIPE the guard is gone, or does not answer; what it says */
-static int ask(struct hes_guard *g, const char *text, int limit_ms, char *answer, size_t size, struct hes_err *err)
+/* Send @text and receive the answer. @return 0; -EPIPE the guard is gone or does not answer; the guard's error */
+static int request(struct hes_guard *g, const char *text, int limit_ms, char *answer, size_t size, struct hes_err *err)
 {
 	ssize_t n = -1;
 
@@ -135,7 +135,7 @@ static int ask(struct hes_guard *g, const char *text, int limit_ms, char *answer
 	return hes_guard_answer_read(answer, err);
 }
 
-static int start(struct hes_guard *g, bool keep, struct hes_undone *mended, struct hes_err *err)
+static int start(struct hes_guard *g, bool keep, struct hes_undone *undone, struct hes_err *err)
 {
 	char text[HES_GUARD_TEXT_MAX], answer[HES_GUARD_TEXT_MAX];
 	struct hes_undone m = { 0 };
@@ -150,14 +150,14 @@ static int start(struct hes_guard *g, bool keep, struct hes_undone *mended, stru
 		return hes_fail(err, rc, "%s: %s", g->argv[0], strerror(-rc));
 	g->watch = (int)syscall(SYS_pidfd_open, g->pid, 0);
 	if (g->watch < 0)
-		return hes_fail(err, -errno, "watching the guard: %s", errno == ENOSYS ? "it needs Linux 5.3 or newer" : strerror(errno));
+		return hes_fail(err, -errno, "watching the guard: %s", errno == ENOSYS ? "Linux 5.3 or newer is needed" : strerror(errno));
 	snprintf(text, sizeof(text), "%s %s", keep ? "keep" : "fresh", g->folder);
-	rc = ask(g, text, keep ? CHANGE_MS : WORK_MS, answer, sizeof(answer), err);
+	rc = request(g, text, keep ? CHANGE_MS : WORK_MS, answer, sizeof(answer), err);
 	if (rc)
 		return rc == -EPIPE ? hes_fail(err, rc, "the guard, %s, ended before it began", g->argv[0]) : rc;
 	hes_undone_read(answer, &m);
-	if (mended)
-		*mended = m;
+	if (undone)
+		*undone = m;
 	return 0;
 }
 
@@ -165,11 +165,11 @@ static void free_guard(struct hes_guard *g)
 {
 	free_words(g->argv);
 	free(g->folder);
-	hes_undo_log_free(&g->duties);
+	hes_undo_log_free(&g->log);
 	free(g);
 }
 
-int hes_guard_start(struct hes_guard **out, const char *const *argv, const char *folder, struct hes_undone *mended,
+int hes_guard_start(struct hes_guard **out, const char *const *argv, const char *folder, struct hes_undone *undone,
 		    struct hes_err *err)
 {
 	struct hes_guard *g = calloc(1, sizeof(*g));
@@ -185,9 +185,9 @@ int hes_guard_start(struct hes_guard **out, const char *const *argv, const char 
 	else if (!g->argv || !g->argv[0])
 		rc = hes_fail(err, -EINVAL, "no program to be the guard");
 	if (!rc)
-		rc = start(g, false, mended, err);
+		rc = start(g, false, undone, err);
 	if (rc) {
-		lose(g);
+		guard_lose(g);
 		free_guard(g);
 		return rc;
 	}
@@ -202,30 +202,30 @@ int hes_guard_fd(const struct hes_guard *g)
 
 const struct hes_undo_log *hes_guard_log(const struct hes_guard *g)
 {
-	return &g->duties;
+	return &g->log;
 }
 
-static int tell(struct hes_guard *g, char sign, const struct hes_undo *d, struct hes_err *err)
+static int send_change(struct hes_guard *g, char sign, const struct hes_undo *d, struct hes_err *err)
 {
-	char duty[HES_UNDO_LINE_MAX], text[HES_UNDO_LINE_MAX + 4], answer[HES_GUARD_TEXT_MAX];
-	int rc = hes_undo_format(d, duty, err);
+	char entry[HES_UNDO_LINE_MAX], text[HES_UNDO_LINE_MAX + 4], answer[HES_GUARD_TEXT_MAX];
+	int rc = hes_undo_format(d, entry, err);
 
 	if (rc)
 		return rc;
-	snprintf(text, sizeof(text), "%c %s", sign, duty);
-	return ask(g, text, CHANGE_MS, answer, sizeof(answer), err);
+	snprintf(text, sizeof(text), "%c %s", sign, entry);
+	return request(g, text, CHANGE_MS, answer, sizeof(answer), err);
 }
 
 static int start_another(struct hes_guard *g, struct hes_err *err)
 {
 	int rc;
 
-	lose(g);
+	guard_lose(g);
 	rc = start(g, true, NULL, err);
-	for (size_t i = 0; !rc && i < g->duties.n; i++)
-		rc = tell(g, '+', &g->duties.d[i], err);
+	for (size_t i = 0; !rc && i < g->log.n; i++)
+		rc = send_change(g, '+', &g->log.v[i], err);
 	if (rc)
-		lose(g);
+		guard_lose(g);
 	return rc ? rc : 1;
 }
 
@@ -238,15 +238,15 @@ int hes_guard_renew(struct hes_guard *g, struct hes_err *err)
 	return start_another(g, err);
 }
 
-/* Tell the guard, or the one after it. */
-static int tell_surely(struct hes_guard *g, char sign, const struct hes_undo *d, struct hes_err *err)
+/* Send a change to the guard, or to the next one. */
+static int send_change_again(struct hes_guard *g, char sign, const struct hes_undo *d, struct hes_err *err)
 {
-	int rc = tell(g, sign, d, err);
+	int rc = send_change(g, sign, d, err);
 
 	for (int i = 0; i < 3 && rc == -EPIPE; i++) {
 		rc = start_another(g, err);
 		if (rc > 0)
-			rc = tell(g, sign, d, err);
+			rc = send_change(g, sign, d, err);
 	}
 	return rc;
 }
@@ -255,22 +255,22 @@ int hes_guard_register(struct hes_guard *g, const struct hes_undo *d, struct hes
 {
 	int rc;
 
-	if (hes_undo_log_find(&g->duties, d) >= 0)
+	if (hes_undo_log_find(&g->log, d) >= 0)
 		return 0;
-	rc = tell_surely(g, '+', d, err);
-	return rc ? rc : hes_undo_log_add(&g->duties, d, err);
+	rc = send_change_again(g, '+', d, err);
+	return rc ? rc : hes_undo_log_add(&g->log, d, err);
 }
 
 int hes_guard_unregister(struct hes_guard *g, const struct hes_undo *d, struct hes_err *err)
 {
-	long i = hes_undo_log_find(&g->duties, d);
+	long i = hes_undo_log_find(&g->log, d);
 	int rc;
 
 	if (i < 0)
 		return 0;
-	rc = tell_surely(g, '-', d, err);
+	rc = send_change_again(g, '-', d, err);
 	if (!rc)
-		hes_undo_log_remove(&g->duties, (size_t)i);
+		hes_undo_log_remove(&g->log, (size_t)i);
 	return rc;
 }
 
@@ -291,15 +291,15 @@ int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
 
 	if (!g)
 		return 0;
-	rc = ask(g, "end", WORK_MS, answer, sizeof(answer), err);
+	rc = request(g, "end", WORK_MS, answer, sizeof(answer), err);
 	if (rc == -EPIPE && start_another(g, err) > 0)
-		rc = ask(g, "end", WORK_MS, answer, sizeof(answer), err);
+		rc = request(g, "end", WORK_MS, answer, sizeof(answer), err);
 	if (!rc && hes_undone_read(answer, &m) && m.failed)
 		rc = hes_fail(err, -EIO, "%u changes could not be undone; guard.log in %s says why", m.failed, g->folder);
-	/* It ends when it has answered; one that does not is ended. */
+	/* It ends after the answer, or is killed. */
 	if (rc != -EPIPE)
 		await_end(g);
-	lose(g);
+	guard_lose(g);
 	free_guard(g);
 	return rc;
 }

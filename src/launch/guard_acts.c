@@ -1,5 +1,5 @@
 /*
- * guard_acts.c - changes of GPUs and starts of jobs, each with its promise before and its drop after; see guard.h.
+ * guard_acts.c - change GPUs and start jobs, with their undo entries; see guard.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include "launch/undo_log.h"
 #include "launch/guard_undo.h"
 
-#define MPS_MS 1000  /* for a daemon that was asked to end by a signal */
+#define MPS_MS 1000  /* for a daemon to end after a signal */
 
-static int gpu_duty(struct hes_undo *out, enum hes_undo_kind kind, const struct hes_devices *d, size_t i,
+static int gpu_entry(struct hes_undo *out, enum hes_undo_kind kind, const struct hes_devices *d, size_t i,
 		      struct hes_err *err)
 {
 	struct hes_device_info info;
@@ -25,79 +25,79 @@ static int gpu_duty(struct hes_undo *out, enum hes_undo_kind kind, const struct 
 
 int hes_guard_claim(struct hes_guard *g, const char *uuid, struct hes_err *err)
 {
-	struct hes_undo duty = { .kind = HES_UNDO_CLAIM };
+	struct hes_undo entry = { .kind = HES_UNDO_CLAIM };
 
-	snprintf(duty.uuid, sizeof(duty.uuid), "%s", uuid);
-	return hes_guard_register(g, &duty, err);
+	snprintf(entry.uuid, sizeof(entry.uuid), "%s", uuid);
+	return hes_guard_register(g, &entry, err);
 }
 
-static const struct hes_undo *promised(const struct hes_guard *g, const struct hes_undo *d)
+static const struct hes_undo *registered(const struct hes_guard *g, const struct hes_undo *d)
 {
 	const struct hes_undo_log *l = hes_guard_log(g);
 	long i = hes_undo_log_find(l, d);
 
-	return i < 0 ? NULL : &l->d[i];
+	return i < 0 ? NULL : &l->v[i];
 }
 
-/* A setting that the GPU refuses is not one to set back, unless there was one before. */
-static int promise_and_set(struct hes_guard *g, const struct hes_devices *d, size_t i, const struct hes_undo *duty,
+/* A setting that the GPU refuses needs no undo entry, unless there was one before. */
+static int register_and_set(struct hes_guard *g, const struct hes_devices *d, size_t i, const struct hes_undo *entry,
 			   uint32_t value, struct hes_err *err)
 {
-	bool before = promised(g, duty) != NULL;
-	int rc = hes_guard_register(g, duty, err);
+	bool before = registered(g, entry) != NULL;
+	int rc = hes_guard_register(g, entry, err);
 
 	if (rc)
 		return rc;
-	rc = duty->kind == HES_UNDO_CLOCK ? hes_device_lock_clock(d, i, value, err) : hes_device_limit_power(d, i, value, err);
+	rc = entry->kind == HES_UNDO_CLOCK ? hes_device_lock_clock(d, i, value, err) : hes_device_limit_power(d, i, value, err);
 	if (rc && !before)
-		hes_guard_unregister(g, duty, NULL);
+		hes_guard_unregister(g, entry, NULL);
 	return rc;
 }
 
 int hes_guard_lock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err)
 {
-	struct hes_undo duty;
-	int rc = gpu_duty(&duty, HES_UNDO_CLOCK, d, i, err);
+	struct hes_undo entry;
+	int rc = gpu_entry(&entry, HES_UNDO_CLOCK, d, i, err);
 
-	return rc ? rc : promise_and_set(g, d, i, &duty, mhz, err);
+	return rc ? rc : register_and_set(g, d, i, &entry, mhz, err);
 }
 
 int hes_guard_unlock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, struct hes_err *err)
 {
-	struct hes_undo duty;
-	int rc = gpu_duty(&duty, HES_UNDO_CLOCK, d, i, err);
+	struct hes_undo entry;
+	int rc = gpu_entry(&entry, HES_UNDO_CLOCK, d, i, err);
 
 	if (!rc)
 		rc = hes_device_unlock_clock(d, i, err);
-	return rc ? rc : hes_guard_unregister(g, &duty, err);
+	return rc ? rc : hes_guard_unregister(g, &entry, err);
 }
 
 int hes_guard_limit_power(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err)
 {
-	struct hes_undo duty;
-	int rc = gpu_duty(&duty, HES_UNDO_POWER, d, i, err);
+	struct hes_undo entry;
+	int rc = gpu_entry(&entry, HES_UNDO_POWER, d, i, err);
 
-	if (!rc && !duty.power_mw)
-		rc = hes_fail(err, -ENOTSUP, "GPU %zu: it does not tell its power limit, which could not be set back", i);
-	return rc ? rc : promise_and_set(g, d, i, &duty, mw, err);
+	if (!rc && !entry.power_mw)
+		rc = hes_fail(err, -ENOTSUP, "GPU %zu: its power limit cannot be read, so it could not be restored", i);
+	return rc ? rc : register_and_set(g, d, i, &entry, mw, err);
 }
 
 int hes_guard_unlimit_power(struct hes_guard *g, const struct hes_devices *d, size_t i, struct hes_err *err)
 {
 	const struct hes_undo *before;
-	struct hes_undo duty;
-	int rc = gpu_duty(&duty, HES_UNDO_POWER, d, i, err);
+	struct hes_undo entry;
+	int rc = gpu_entry(&entry, HES_UNDO_POWER, d, i, err);
 
 	if (rc)
 		return rc;
-	before = promised(g, &duty);
+	before = registered(g, &entry);
 	if (!before)
 		return 0;
 	rc = hes_device_limit_power(d, i, before->power_mw, err);
-	return rc ? rc : hes_guard_unregister(g, &duty, err);
+	return rc ? rc : hes_guard_unregister(g, &entry, err);
 }
 
-static void mps_duty(struct hes_undo *out, const char *uuid, const char *dir)
+static void mps_entry(struct hes_undo *out, const char *uuid, const char *dir)
 {
 	*out = (struct hes_undo){ .kind = HES_UNDO_MPS };
 	snprintf(out->uuid, sizeof(out->uuid), "%s", uuid);
@@ -107,40 +107,40 @@ static void mps_duty(struct hes_undo *out, const char *uuid, const char *dir)
 int hes_guard_mps_start(struct hes_guard *g, struct hes_mps *out, const char *uuid, const char *dir, struct hes_err *err)
 {
 	char pipe[HES_MPS_PATH_MAX + 8];
-	struct hes_undo duty;
+	struct hes_undo entry;
 	int rc;
 
-	mps_duty(&duty, uuid, dir);
-	rc = hes_guard_register(g, &duty, err);
+	mps_entry(&entry, uuid, dir);
+	rc = hes_guard_register(g, &entry, err);
 	if (rc)
 		return rc;
 	rc = hes_mps_start(out, uuid, dir, err);
 	if (!rc)
 		return 0;
-	/* A daemon that came, or comes, and does not answer. */
+	/* A daemon may run or come up without answering. */
 	snprintf(pipe, sizeof(pipe), "%s/pipe", dir);
 	if (!hes_guard_end_mps(pipe, MPS_MS))
-		hes_guard_unregister(g, &duty, NULL);
+		hes_guard_unregister(g, &entry, NULL);
 	return rc;
 }
 
 int hes_guard_mps_quit(struct hes_guard *g, const struct hes_mps *m, unsigned grace_s, struct hes_err *err)
 {
 	char dir[HES_MPS_PATH_MAX];
-	struct hes_undo duty;
+	struct hes_undo entry;
 	int rc;
 
 	snprintf(dir, sizeof(dir), "%.*s", (int)(strlen(m->pipe_dir) - strlen("/pipe")), m->pipe_dir);
-	mps_duty(&duty, m->uuid, dir);
-	/* One that does not quit is ended, and so is one that answers no more but has not gone yet. */
+	mps_entry(&entry, m->uuid, dir);
+	/* A daemon that does not quit or answer is killed. */
 	hes_mps_quit(m, grace_s, err);
 	rc = hes_guard_end_mps(m->pipe_dir, MPS_MS);
 	if (rc)
 		return hes_fail(err, rc, "%s: the MPS daemon cannot be killed", m->pipe_dir);
-	return hes_guard_unregister(g, &duty, err);
+	return hes_guard_unregister(g, &entry, err);
 }
 
-static void job_duty(struct hes_undo *out, const struct hes_child *c)
+static void job_entry(struct hes_undo *out, const struct hes_child *c)
 {
 	*out = (struct hes_undo){ .kind = HES_UNDO_JOB, .job = c->id };
 	memcpy(out->mark, c->mark, sizeof(out->mark));
@@ -150,13 +150,13 @@ static void job_duty(struct hes_undo *out, const struct hes_child *c)
 int hes_guard_hold(struct hes_guard *g, const struct hes_launch *l, struct hes_child *out, struct hes_err *err)
 {
 	struct hes_child c;
-	struct hes_undo duty;
+	struct hes_undo entry;
 	int rc = hes_child_hold(l, &c, err);
 
 	if (rc)
 		return rc;
-	job_duty(&duty, &c);
-	rc = hes_guard_register(g, &duty, err);
+	job_entry(&entry, &c);
+	rc = hes_guard_register(g, &entry, err);
 	if (rc) {
 		hes_child_drop(&c);
 		return rc;
@@ -167,26 +167,26 @@ int hes_guard_hold(struct hes_guard *g, const struct hes_launch *l, struct hes_c
 
 int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err)
 {
-	struct hes_undo duty;
+	struct hes_undo entry;
 	int rc;
 
-	job_duty(&duty, c);
+	job_entry(&entry, c);
 	rc = hes_child_go(c, err);
 	if (rc)
-		hes_guard_unregister(g, &duty, NULL);
+		hes_guard_unregister(g, &entry, NULL);
 	return rc;
 }
 
 int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out, struct hes_err *err)
 {
-	struct hes_undo duty;
+	struct hes_undo entry;
 	int rc;
 
-	job_duty(&duty, c);
+	job_entry(&entry, c);
 	rc = hes_child_reap(c, out);
 	if (rc == -EBUSY)
 		return hes_fail(err, rc, "what process %d left running is killed and does not end", (int)c->id.pid);
-	if (rc > 0 && hes_guard_unregister(g, &duty, err))
+	if (rc > 0 && hes_guard_unregister(g, &entry, err))
 		return err ? err->code : -EIO;
 	return rc;
 }

@@ -1,8 +1,8 @@
 /*
- * guard_serve.c - the guard's side; see guard.h, and guard_wire.h for what is said.
+ * guard_serve.c - the guard's side; see guard.h, and guard_wire.h for the messages.
  *
- * It waits for two things: what the program says, and the program's end. The end is that of all its threads, and comes
- * after the kernel has killed the jobs' processes.
+ * The guard waits for messages of the program and for the program's end: the end of all its threads, after the kernel has
+ * killed the jobs' processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,105 +20,105 @@
 #include "launch/guard_undo.h"
 #include "launch/guard_wire.h"
 
-#define DYING_MS 1000  /* from the end of the channel to that of the program */
+#define DYING_MS 1000  /* from the end of the channel to the end of the program */
 #define NICE (-10)
-#define NEVER_KILLED "-1000" /* by the kernel for want of memory */
+#define NEVER_KILLED "-1000" /* oom_score_adj: not killed when memory is short */
 
-struct server {
+struct guard_server {
 	int                   channel;
 	struct hes_process    program;
 	int                   watch;    /* readable when the program has ended */
-	struct hes_undo_file list;
-	bool                  open;     /* the list is */
+	struct hes_undo_file  file;
+	bool                  open;     /* the undo file is */
 	bool                  done;
-	struct hes_devices   *devices;  /* opened before the first clock is locked: an end cannot wait for the driver */
+	struct hes_devices   *devices;  /* opened before the first clock is locked, so that undoing does not wait for the driver */
 };
 
-static void say(const struct server *s, const char *text)
+static void send_text(const struct guard_server *s, const char *text)
 {
-	/* Whoever does not hear it is gone, and that is seen. */
+	/* If this fails the program is gone, and poll() reports that. */
 	send(s->channel, text, strlen(text), MSG_NOSIGNAL);
 }
 
-static void answer(const struct server *s, int rc, const struct hes_err *err)
+static void answer(const struct guard_server *s, int rc, const struct hes_err *err)
 {
 	char text[HES_ERR_MAX + 32];
 
 	snprintf(text, sizeof(text), "no %d %s", -rc, err->msg);
-	say(s, rc ? text : "ok");
+	send_text(s, rc ? text : "ok");
 }
 
-static void answer_mended(const struct server *s, const struct hes_undone *m)
+static void answer_undone(const struct guard_server *s, const struct hes_undone *m)
 {
 	char text[HES_GUARD_TEXT_MAX];
 
 	hes_undone_write(m, text);
-	say(s, text);
+	send_text(s, text);
 }
 
-static void log_mended(const struct server *s, const char *why, const struct hes_undone *m, const struct hes_err *err)
+static void log_undone(const struct guard_server *s, const char *why, const struct hes_undone *m, const struct hes_err *err)
 {
 	char text[HES_ERR_MAX];
 
-	snprintf(text, sizeof(text), "%s: clocks unlocked %u, power limits set back %u, MPS daemons ended %u, jobs killed %u, "
+	snprintf(text, sizeof(text), "%s: clocks unlocked %u, power limits restored %u, MPS daemons ended %u, jobs killed %u, "
 		 "not undone %u%s%.*s", why, m->clocks, m->limits, m->daemons, m->jobs, m->failed, m->failed ? ": " : "",
 		 m->failed ? 300 : 0, err->msg);
-	hes_undo_file_note(&s->list, text);
+	hes_undo_file_note(&s->file, text);
 }
 
-static void begin(struct server *s, const char *folder, bool keep)
+static void begin(struct guard_server *s, const char *folder, bool keep)
 {
 	struct hes_undone m = { 0 };
 	struct hes_err err = { 0 };
 	int rc = s->open ? hes_fail(&err, -EINVAL, "the guard has a folder already") :
-		hes_undo_file_open(&s->list, folder, &s->program, &err);
+		hes_undo_file_open(&s->file, folder, &s->program, &err);
 
 	if (!rc) {
 		s->open = true;
 		if (!keep) {
-			hes_guard_undo(&s->list, &s->devices, &m, &err);
+			hes_guard_undo(&s->file, &s->devices, &m, &err);
 			if (m.clocks + m.limits + m.daemons + m.jobs + m.failed)
-				log_mended(s, "left by a run before", &m, &err);
+				log_undone(s, "left by an earlier run", &m, &err);
 		}
-		rc = hes_undo_file_begin(&s->list, &err);
+		rc = hes_undo_file_begin(&s->file, &err);
 	}
 	if (rc || keep)
 		answer(s, rc, &err);
 	else
-		answer_mended(s, &m);
+		answer_undone(s, &m);
 	s->done = rc != 0;
 }
 
-static void change(struct server *s, bool add, const char *duty)
+static void change(struct guard_server *s, bool add, const char *line)
 {
 	struct hes_err err = { 0 };
 	struct hes_undo d;
-	int rc = s->open ? hes_undo_parse(duty, &d, &err) : hes_fail(&err, -EINVAL, "the guard has no folder yet");
+	int rc = s->open ? hes_undo_parse(line, &d, &err) : hes_fail(&err, -EINVAL, "the guard has no folder yet");
 
 	if (!rc && !add)
-		hes_undo_file_remove(&s->list, &d);
+		hes_undo_file_remove(&s->file, &d);
 	if (!rc && add && !s->devices && (d.kind == HES_UNDO_CLOCK || d.kind == HES_UNDO_POWER))
 		rc = hes_devices_open(&s->devices, &err);
 	if (!rc && add && *d.uuid)
-		rc = hes_claim_gpu(&s->list.claims, d.uuid, &err);
+		rc = hes_claim_gpu(&s->file.claims, d.uuid, &err);
 	if (!rc && add)
-		rc = hes_undo_file_add(&s->list, &d, &err);
+		rc = hes_undo_file_add(&s->file, &d, &err);
 	answer(s, rc, &err);
 }
 
-static void undo_all(struct server *s, const char *why, struct hes_undone *m)
+static void undo_all(struct guard_server *s, const char *why, struct hes_undone *m)
 {
 	struct hes_err err = { 0 };
 
 	*m = (struct hes_undone){ 0 };
 	if (s->open)
-		hes_guard_undo(&s->list, &s->devices, m, &err);
+		hes_guard_undo(&s->file, &s->devices, m, &err);
 	if (why && s->open)
-		log_mended(s, why, m, &err);
+		log_undone(s, why, m, &err);
 	s->done = true;
 }
 
-static void obey(struct server *s, const char *text)
+static void handle(struct guard_server *s, const char *text)
 {
 	struct hes_undone m;
 	const char *rest;
@@ -138,14 +138,14 @@ static void obey(struct server *s, const char *text)
 		break;
 	case HES_GUARD_END:
 		undo_all(s, NULL, &m);
-		answer_mended(s, &m);
+		answer_undone(s, &m);
 		break;
 	default:
-		say(s, "no 22 the guard does not know this word");
+		send_text(s, "no 22 the guard does not know this message");
 	}
 }
 
-static void hear(struct server *s)
+static void receive(struct guard_server *s)
 {
 	char text[HES_GUARD_TEXT_MAX];
 	ssize_t n = recv(s->channel, text, sizeof(text) - 1, 0);
@@ -156,15 +156,15 @@ static void hear(struct server *s)
 		return;
 	text[n > 0 ? n : 0] = '\0';
 	if (n > 0) {
-		obey(s, text);
+		handle(s, text);
 		return;
 	}
-	/* Files are closed before the process has ended; or it runs on as something else. */
+	/* The kernel closes files before the process has ended. Or the program runs on as another program. */
 	poll(&program, 1, DYING_MS);
 	undo_all(s, "the program has gone", &m);
 }
 
-static void serve(struct server *s)
+static void serve(struct guard_server *s)
 {
 	struct pollfd fds[2] = { { .fd = s->watch, .events = POLLIN }, { .fd = s->channel, .events = POLLIN } };
 	struct hes_undone m;
@@ -175,11 +175,11 @@ static void serve(struct server *s)
 		if (fds[0].revents)
 			undo_all(s, "the program has died", &m);
 		else if (fds[1].revents)
-			hear(s);
+			receive(s);
 	}
 }
 
-/* What ends the program, from a terminal or a person, is not for its guard. */
+/* Signals that end the program, from a terminal or a user, must not end the guard. */
 static void ignore_signals(void)
 {
 	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM, SIGUSR1,
@@ -190,10 +190,7 @@ static void ignore_signals(void)
 		sigaction(signals[i], &none, NULL);
 }
 
-/*
- * GPUs do not wait until a busy machine has time, and a machine without memory ends others first: who may not ask for
- * it, as users other than root, does without.
- */
+/* Run first on a busy machine, and be the last to die when memory is short; both need root and are optional. */
 static void go_first(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -208,7 +205,7 @@ static void go_first(void)
 
 int hes_guard_serve(int channel, struct hes_err *err)
 {
-	struct server s = { .channel = channel, .watch = -1 };
+	struct guard_server s = { .channel = channel, .watch = -1 };
 	pid_t parent = getppid();
 	int rc;
 
@@ -219,7 +216,7 @@ int hes_guard_serve(int channel, struct hes_err *err)
 		return hes_fail(err, rc, "closing descriptors of the program: %s", strerror(-rc));
 	if (!hes_process_of(parent, &s.program))
 		s.watch = hes_process_open(&s.program);
-	/* It may have died before anybody looked: then nothing was changed. */
+	/* The program may have died already: then it has changed nothing. */
 	if (s.watch < 0 || getppid() != parent) {
 		if (s.watch >= 0)
 			close(s.watch);
@@ -227,7 +224,7 @@ int hes_guard_serve(int channel, struct hes_err *err)
 	}
 	serve(&s);
 	if (s.open)
-		hes_undo_file_close(&s.list);
+		hes_undo_file_close(&s.file);
 	hes_devices_close(s.devices);
 	close(s.watch);
 	return 0;

@@ -1,8 +1,8 @@
 /*
- * guard_undo.c - undo duties, all GPUs and jobs at once; see guard_undo.h.
+ * guard_undo.c - undo the changes to all GPUs and jobs at once; see guard_undo.h.
  *
- * Jobs first: what they do on the GPUs ends with them, and it needs no driver. Then
- * MPS is asked to end, clocks and limits are set back while it does, and what is still there is killed.
+ * Jobs are killed first: that needs no driver. Then MPS daemons get SIGTERM; clocks and power limits are restored while they
+ * end. Processes that remain are killed.
  */
 #include "launch/guard_undo.h"
 
@@ -17,7 +17,7 @@
 #include "launch/members.h"
 
 #define SOON_MS 200
-#define LAST_MS 8000  /* for a process that is killed and lets much memory go; one that waits in the driver stays on the list */
+#define LAST_MS 8000   /* for a killed process that frees much memory; one that waits in the driver stays in the log */
 #define TRIES 10       /* of a setting that the driver refuses */
 #define TRY_MS 50
 
@@ -28,45 +28,45 @@ static void pause_ms(int ms)
 	nanosleep(&t, NULL);
 }
 
-/* What the duties of a kind belong to. */
+/* The processes that the entries of one kind name. */
 struct targets {
-	struct hes_member_rule *b;
+	struct hes_member_rule *rules;
 	char                (*pipes)[HES_MPS_PATH_MAX + 8];
-	unsigned             *there;  /* of each, how many processes were found */
+	unsigned             *found;  /* number of processes for each rule */
 	size_t                n;
 };
 
 static void free_targets(struct targets *t)
 {
-	free(t->b);
+	free(t->rules);
 	free(t->pipes);
-	free(t->there);
+	free(t->found);
 }
 
-/* A number from a file is a job's leader if the process has the job's mark; else only its start tells what is older. */
+/* A pid from a file is the job's leader only if the process has the job's mark; else only its start time is used. */
 static struct hes_process leader_of(const struct hes_undo *d)
 {
 	struct hes_process nobody = { .started = d->job.started };
 
-	return d->kind != HES_UNDO_JOB || d->told || hes_process_has_mark(&d->job, d->mark) ? d->job : nobody;
+	return d->kind != HES_UNDO_JOB || d->from_program || hes_process_has_mark(&d->job, d->mark) ? d->job : nobody;
 }
 
 static int find_targets(struct targets *t, const struct hes_undo_log *l, enum hes_undo_kind kind)
 {
-	*t = (struct targets){ calloc(l->n + 1, sizeof(*t->b)), calloc(l->n + 1, sizeof(*t->pipes)),
-			       calloc(l->n + 1, sizeof(*t->there)), 0 };
-	if (!t->b || !t->pipes || !t->there) {
+	*t = (struct targets){ calloc(l->n + 1, sizeof(*t->rules)), calloc(l->n + 1, sizeof(*t->pipes)),
+			       calloc(l->n + 1, sizeof(*t->found)), 0 };
+	if (!t->rules || !t->pipes || !t->found) {
 		free_targets(t);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < l->n; i++) {
-		const struct hes_undo *d = &l->d[i];
+		const struct hes_undo *d = &l->v[i];
 
 		if (d->kind != kind)
 			continue;
 		if (kind == HES_UNDO_MPS)
 			snprintf(t->pipes[t->n], sizeof(t->pipes[0]), "%s/pipe", d->dir);
-		t->b[t->n] = (struct hes_member_rule){ .leader = leader_of(d), .mark = d->mark, .cgroup = d->cgroup,
+		t->rules[t->n] = (struct hes_member_rule){ .leader = leader_of(d), .mark = d->mark, .cgroup = d->cgroup,
 						     .mps_pipe = t->pipes[t->n] };
 		t->n++;
 	}
@@ -75,35 +75,35 @@ static int find_targets(struct targets *t, const struct hes_undo_log *l, enum he
 
 static int end_targets(struct targets *t, int sig, int wait_ms)
 {
-	int rc = t->n ? hes_members_end(t->b, t->n, sig, wait_ms, t->there) : 0;
+	int rc = t->n ? hes_members_end(t->rules, t->n, sig, wait_ms, t->found) : 0;
 
 	for (size_t i = 0; i < t->n && sig == SIGKILL; i++)
-		if (hes_cgroup_kill(t->b[i].cgroup))
+		if (hes_cgroup_kill(t->rules[i].cgroup))
 			rc = -EPERM;
 	return rc;
 }
 
-static unsigned count_there(const struct targets *t)
+static unsigned count_found(const struct targets *t)
 {
 	unsigned n = 0;
 
 	for (size_t i = 0; i < t->n; i++)
-		n += t->there[i] > 0;
+		n += t->found[i] > 0;
 	return n;
 }
 
-static void take_off(struct hes_undo_file *l, enum hes_undo_kind kind)
+static void remove_entries(struct hes_undo_file *l, enum hes_undo_kind kind)
 {
-	for (size_t i = l->duties.n; i-- > 0; ) {
-		if (l->duties.d[i].kind != kind)
+	for (size_t i = l->log.n; i-- > 0; ) {
+		if (l->log.v[i].kind != kind)
 			continue;
-		hes_cgroup_remove(l->duties.d[i].cgroup);
-		hes_undo_file_remove(l, &l->duties.d[i]);
+		hes_cgroup_remove(l->log.v[i].cgroup);
+		hes_undo_file_remove(l, &l->log.v[i]);
 	}
 }
 
-/* @return 1 it is set back; 0 the GPU is not on this machine, or is lost: it comes back as it is by default; -errno */
-static int set_back(const struct hes_devices *devices, const struct hes_undo *d, struct hes_err *err)
+/* @return 1 restored; 0 the GPU is not on this machine or is lost, and a reset forgets the setting; -errno */
+static int restore_setting(const struct hes_devices *devices, const struct hes_undo *d, struct hes_err *err)
 {
 	long i = hes_devices_find(devices, d->uuid);
 	int rc = 0;
@@ -122,27 +122,26 @@ static void log_absent(const struct hes_undo_file *l, const struct hes_undo *d)
 {
 	char text[sizeof(d->uuid) + 80];
 
-	snprintf(text, sizeof(text), "%s of %s: not set back, the GPU is not on this machine", d->kind == HES_UNDO_CLOCK ? "clock" :
+	snprintf(text, sizeof(text), "%s of %s: not restored, the GPU is not on this machine", d->kind == HES_UNDO_CLOCK ? "clock" :
 		 "power limit", d->uuid);
 	hes_undo_file_note(l, text);
 }
 
-/* Clocks and limits. */
-static void set_gpus_back(struct hes_undo_file *l, struct hes_devices **devices, struct hes_undone *out,
+static void restore_settings(struct hes_undo_file *l, struct hes_devices **devices, struct hes_undone *out,
 			    struct hes_err *err)
 {
-	for (size_t i = l->duties.n; i-- > 0; ) {
-		const struct hes_undo *d = &l->duties.d[i];
+	for (size_t i = l->log.n; i-- > 0; ) {
+		const struct hes_undo *d = &l->log.v[i];
 		int rc;
 
 		if (d->kind != HES_UNDO_CLOCK && d->kind != HES_UNDO_POWER)
 			continue;
-		/* A list of before: who has the GPU by now has set it and will set it back. */
+		/* In an old file: a program that has the GPU now restores it itself. */
 		rc = hes_claim_gpu(&l->claims, d->uuid, err);
 		if (!rc && !*devices)
 			rc = hes_devices_open(devices, err);
 		if (!rc)
-			rc = set_back(*devices, d, err);
+			rc = restore_setting(*devices, d, err);
 		if (rc < 0) {
 			out->failed++;
 			continue;
@@ -158,46 +157,46 @@ static void set_gpus_back(struct hes_undo_file *l, struct hes_devices **devices,
 static int settle(struct hes_undo_file *l, const struct targets *t, enum hes_undo_kind kind, int rc, unsigned *count,
 		  struct hes_undone *out, struct hes_err *err)
 {
-	*count += count_there(t);
+	*count += count_found(t);
 	if (!rc) {
-		take_off(l, kind);
+		remove_entries(l, kind);
 		return 0;
 	}
 	out->failed += (unsigned)t->n;
-	for (size_t i = 0; kind == HES_UNDO_JOB && i < l->duties.n; i++) {
-		if (l->duties.d[i].kind != kind)
+	for (size_t i = 0; kind == HES_UNDO_JOB && i < l->log.n; i++) {
+		if (l->log.v[i].kind != kind)
 			continue;
 		if (out->n_stuck < HES_STUCK_MAX)
-			out->stuck[out->n_stuck] = l->duties.d[i].job;
+			out->stuck[out->n_stuck] = l->log.v[i].job;
 		out->n_stuck++;
 	}
-	return hes_fail(err, rc, "%s: they cannot be killed: %s", kind == HES_UNDO_JOB ? "processes of jobs" : "MPS daemons",
+	return hes_fail(err, rc, "%s cannot be killed: %s", kind == HES_UNDO_JOB ? "processes of jobs" : "MPS daemons",
 			rc == -EBUSY ? "they wait in the driver" : rc != -EPERM ? strerror(-rc) :
-			"in their cgroup are this process, one above it or one of another PID namespace");
+			"their cgroup holds this process, one above it or one of another PID namespace");
 }
 
 int hes_guard_undo(struct hes_undo_file *l, struct hes_devices **devices, struct hes_undone *out, struct hes_err *err)
 {
 	struct hes_undone m = { 0 };
 	struct targets jobs, mps;
-	int rc = find_targets(&jobs, &l->duties, HES_UNDO_JOB);
+	int rc = find_targets(&jobs, &l->log, HES_UNDO_JOB);
 
 	if (rc)
-		return hes_fail(err, rc, "no memory for %zu duties", l->duties.n);
-	rc = find_targets(&mps, &l->duties, HES_UNDO_MPS);
+		return hes_fail(err, rc, "no memory for %zu undo entries", l->log.n);
+	rc = find_targets(&mps, &l->log, HES_UNDO_MPS);
 	if (rc) {
 		free_targets(&jobs);
-		return hes_fail(err, rc, "no memory for %zu duties", l->duties.n);
+		return hes_fail(err, rc, "no memory for %zu undo entries", l->log.n);
 	}
 	rc = end_targets(&jobs, SIGKILL, SOON_MS);
 	end_targets(&mps, SIGTERM, 0);
-	set_gpus_back(l, devices, &m, err);
+	restore_settings(l, devices, &m, err);
 	end_targets(&mps, SIGTERM, SOON_MS);
 	settle(l, &mps, HES_UNDO_MPS, end_targets(&mps, SIGKILL, LAST_MS), &m.daemons, &m, err);
 	if (rc)
 		rc = end_targets(&jobs, SIGKILL, LAST_MS);
 	settle(l, &jobs, HES_UNDO_JOB, rc, &m.jobs, &m, err);
-	take_off(l, HES_UNDO_CLAIM);
+	remove_entries(l, HES_UNDO_CLAIM);
 	hes_cgroup_sweep();
 	free_targets(&jobs);
 	free_targets(&mps);
@@ -207,9 +206,9 @@ int hes_guard_undo(struct hes_undo_file *l, struct hes_devices **devices, struct
 
 int hes_guard_end_mps(const char *mps_pipe, int wait_ms)
 {
-	const struct hes_member_rule b = { .mark = "", .cgroup = "", .mps_pipe = mps_pipe };
+	const struct hes_member_rule rule = { .mark = "", .cgroup = "", .mps_pipe = mps_pipe };
 
-	if (!hes_members_end(&b, 1, SIGTERM, wait_ms, NULL))
+	if (!hes_members_end(&rule, 1, SIGTERM, wait_ms, NULL))
 		return 0;
-	return hes_members_end(&b, 1, SIGKILL, LAST_MS, NULL);
+	return hes_members_end(&rule, 1, SIGKILL, LAST_MS, NULL);
 }

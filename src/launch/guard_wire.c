@@ -1,5 +1,5 @@
 /*
- * guard_wire.c - read and write what program and guard say to one another; see guard_wire.h. Pure.
+ * guard_wire.c - read and write the messages of program and guard; see guard_wire.h. Pure.
  */
 #include "launch/guard_wire.h"
 
@@ -38,7 +38,7 @@ void hes_undone_write(const struct hes_undone *m, char out[HES_GUARD_TEXT_MAX])
 		n += (size_t)snprintf(out + n, HES_GUARD_TEXT_MAX - n, " %d:%" PRIu64, (int)m->stuck[i].pid, m->stuck[i].started);
 }
 
-/* A number after @lead at *@at, which moves behind it. @return whether it is one, up to @max */
+/* Parse a number after @lead and move *@at behind it. @return whether it is one, at most @max */
 static bool take_number(const char **at, char lead, uint64_t max, uint64_t *out)
 {
 	char *end;
@@ -83,6 +83,6 @@ int hes_guard_answer_read(const char *answer, struct hes_err *err)
 	if (strcmp(answer, "ok") == 0 || strncmp(answer, "ok ", 3) == 0)
 		return 0;
 	if (sscanf(answer, "no %9d %n", &code, &at) != 1 || code <= 0)
-		return hes_fail(err, -EPROTO, "the guard says \"%.60s\"", answer);
+		return hes_fail(err, -EPROTO, "the guard answered \"%.60s\"", answer);
 	return hes_fail(err, -code, "%s", answer[at] ? answer + at : strerror(code));
 }

@@ -1,12 +1,12 @@
 /*
- * guard_wire.h - what program and guard say to one another: texts over a socket that keeps them apart.
+ * guard_wire.h - the messages of program and guard, over a socket that keeps message boundaries.
  *
- *	program: "fresh FOLDER"   undo what is left there, then be the guard    guard: "ok CLOCKS LIMITS DAEMONS JOBS FAILED STUCK PID:STARTED ..."
- *	         "keep FOLDER"    as one that died: go on with its list                "ok"
- *	         "+ DUTY"         put on the list, "- DUTY" take off                   "ok"
- *	         "end"            undo what is left, and end                           "ok ..." as above
+ *	program: "fresh FOLDER"  undo what an earlier run left, then guard   guard: "ok CLOCKS LIMITS DAEMONS JOBS FAILED STUCK PID:STARTED ..."
+ *	         "keep FOLDER"   replace a guard that died: keep its log            "ok"
+ *	         "+ ENTRY"       register an undo entry; "- ENTRY" remove it        "ok"
+ *	         "end"           undo what is left, and end                         "ok ..." as above
  *
- * or "no ERRNO SENTENCE".
+ * The guard's other answer is "no ERRNO SENTENCE".
  */
 #ifndef HES_LAUNCH_GUARD_WIRE_H
 #define HES_LAUNCH_GUARD_WIRE_H
@@ -27,15 +27,15 @@ enum hes_guard_word {
 	HES_GUARD_END,
 };
 
-/** What the program says. @param rest  the folder or the duty; written for the words that have one */
+/** The word of a message. @param rest  folder or entry; written for words that have one */
 enum hes_guard_word hes_guard_word_read(const char *text, const char **rest);
 
-/** What the guard answers when it has undone something. */
+/** Write the answer to "fresh" and "end". */
 void hes_undone_write(const struct hes_undone *m, char out[HES_GUARD_TEXT_MAX]);
-/** @return whether the answer lists what was undone, and nothing else; @out is written only then */
+/** Read that answer. @return whether it is complete and correct; @out is written only then */
 bool hes_undone_read(const char *answer, struct hes_undone *out);
 
-/** @return 0 the guard has done it; why it has not; -EPROTO it is no answer */
+/** @return 0 "ok"; the guard's error; -EPROTO it is no answer */
 int hes_guard_answer_read(const char *answer, struct hes_err *err);
 
 #endif

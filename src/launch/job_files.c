@@ -14,7 +14,7 @@
 
 #define CAREFULLY (O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK)
 #define OWNER_MODE 0644  /* 0666 and a umask of 022 */
-#define TRIES 10         /* at a file that comes and goes */
+#define TRIES 10         /* for a file that a job makes and removes again */
 
 int hes_job_folder_open(struct hes_job_folder *out, const char *path, struct hes_err *err)
 {
@@ -39,7 +39,7 @@ void hes_job_folder_close(struct hes_job_folder *f)
 
 /* --- who can replace a folder --- */
 
-/* The path that was opened leads to what is held, without links. */
+/* Whether the path leads to the open folder without links. */
 static bool folder_has_name(const struct hes_job_folder *f)
 {
 	char link[48], path[PATH_MAX];
@@ -53,7 +53,7 @@ static bool folder_has_name(const struct hes_job_folder *f)
 	return strcmp(path, f->path) == 0;
 }
 
-/* One folder of the path; @held: it is the one that files are in. */
+/* Check one folder of the path; @held: the folder of the files itself. */
 static int folder_check_one(const struct stat *st, const char *path, bool held, struct hes_err *err)
 {
 	const char *wanted = "jobs of other users need a folder that only root can write and replace, with all folders above it: "
@@ -61,7 +61,7 @@ static int folder_check_one(const struct stat *st, const char *path, bool held, 
 
 	if (st->st_uid != 0)
 		return hes_fail(err, -EPERM, "%s: user %u could replace it or what is in it; %s", path, (unsigned)st->st_uid, wanted);
-	/* In a sticky folder others cannot rename what is root's. */
+	/* In a sticky folder others cannot rename root's files. */
 	if (st->st_mode & (S_IWGRP | S_IWOTH) && (held || !(st->st_mode & S_ISVTX)))
 		return hes_fail(err, -EPERM, "%s: others than root may write it; %s", path, wanted);
 	return 0;
@@ -94,7 +94,7 @@ static int folder_check(const struct hes_job_folder *f, bool held, struct hes_er
 	if (at >= 0)
 		close(at);
 	if (!rc && !folder_has_name(f))
-		rc = hes_fail(err, -EPERM, "%s: it was replaced meanwhile, or there is a link in its name", f->path);
+		rc = hes_fail(err, -EPERM, "%s: it was replaced meanwhile, or its name contains a link", f->path);
 	return rc;
 }
 
@@ -115,7 +115,7 @@ static int fail_named(const struct hes_job_folder *f, const char *name, int rc, 
 	return hes_fail(err, rc, "%s%s%s: %s", f ? f->path : "", f ? "/" : "", name, why);
 }
 
-/* A name without "/" that is no link leads nowhere but into the folder. */
+/* A name without "/" that is not a link stays in the folder. */
 static int open_file(const struct hes_job_folder *f, const char *name, int flags, mode_t mode)
 {
 	int fd;
@@ -125,16 +125,16 @@ static int open_file(const struct hes_job_folder *f, const char *name, int flags
 	fd = f ? openat(f->fd, name, flags | CAREFULLY, mode) : open(name, flags | CAREFULLY, mode);
 	if (fd >= 0)
 		return fd;
-	/* A pipe that nobody reads, a link, a folder, a socket. */
+	/* A pipe without a reader, a link, a folder, a socket. */
 	return errno == ENXIO || errno == ELOOP || errno == EISDIR ? -EINVAL : -errno;
 }
 
-/* What was opened, if it is a plain file; else closed. */
-static int keep_plain(int fd, struct stat *st)
+/* Close @fd unless it is a plain file. @return @fd; -EINVAL; -errno */
+static int require_plain(int fd, struct stat *st)
 {
 	int rc = fstat(fd, st) ? -errno : S_ISREG(st->st_mode) ? 0 : -EINVAL;
 
-	/* Without O_NONBLOCK: a job inherits it. */
+	/* A job inherits the descriptor: clear O_NONBLOCK. */
 	if (!rc && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK))
 		rc = -errno;
 	if (rc)
@@ -145,7 +145,7 @@ static int keep_plain(int fd, struct stat *st)
 static int fail_open(const struct hes_job_folder *f, const char *name, int rc, const char *instead, struct hes_err *err)
 {
 	if (rc == -EINVAL)
-		return hes_fail(err, rc, "%s%s%s: it is no plain file%s", f ? f->path : "", f ? "/" : "", name, instead);
+		return hes_fail(err, rc, "%s%s%s: it is not a plain file%s", f ? f->path : "", f ? "/" : "", name, instead);
 	return fail_named(f, name, rc, strerror(-rc), err);
 }
 
@@ -155,7 +155,7 @@ int hes_job_file_read(const struct hes_job_folder *f, const char *name, struct h
 	int fd = open_file(f, name, O_RDONLY, 0);
 
 	if (fd >= 0)
-		fd = keep_plain(fd, &st);
+		fd = require_plain(fd, &st);
 	return fd < 0 ? fail_open(f, name, fd, "", err) : fd;
 }
 
@@ -170,7 +170,7 @@ int hes_job_file_make(const struct hes_job_folder *f, const char *name, const st
 	int rc, fd = open_file(f, name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, OWNER_MODE);
 
 	if (fd >= 0)
-		fd = keep_plain(fd, &st);
+		fd = require_plain(fd, &st);
 	if (fd < 0)
 		return fail_open(f, name, fd, "", err);
 	rc = give_to(fd, owner);
@@ -180,7 +180,7 @@ int hes_job_file_make(const struct hes_job_folder *f, const char *name, const st
 	return fail_named(f, name, rc, strerror(-rc), err);
 }
 
-/* A file of ours without another name was made here before its owner was known; it is given to the owner. */
+/* A file of ours with one name was made before its owner was known: give it to the owner. */
 static int take_over(const struct hes_job_folder *f, const char *name, int fd, const struct stat *st,
 		     const struct hes_owner *owner, struct hes_err *err)
 {
@@ -212,7 +212,7 @@ int hes_job_file_append(const struct hes_job_folder *f, const char *name, const 
 		fd = open_file(f, name, O_WRONLY | O_APPEND, 0);
 	}
 	if (fd >= 0)
-		fd = keep_plain(fd, &st);
+		fd = require_plain(fd, &st);
 	if (fd < 0)
 		return fail_open(f, name, fd, "; remove it", err);
 	rc = take_over(f, name, fd, &st, owner, err);

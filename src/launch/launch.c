@@ -1,8 +1,7 @@
 /*
  * launch.c - jobs' processes from their start to their end; see launch.h.
  *
- * A process that has ended is a zombie until it is reaped, and its number is nobody else's: what it left is
- * looked for before.
+ * A process that has ended keeps its pid until it is reaped. So the processes that it left are searched before that.
  */
 #include "launch/launch.h"
 
@@ -23,11 +22,11 @@
 #include "launch/members.h"
 #include "launch/start.h"
 
-#define KILL_MS 200    /* for killed processes to be gone, before the caller looks again */
-#define DROP_MS 5000   /* the same where nobody looks again */
-#define CLIENTS 64     /* a GPU has at most 60 */
+#define KILL_MS 200    /* for killed processes to end, if the caller checks again */
+#define DROP_MS 5000   /* the same if the caller does not check again */
+#define CLIENTS 64     /* MPS serves at most 60 */
 
-static struct hes_member_rule belonging(const struct hes_child *c)
+static struct hes_member_rule member_rule(const struct hes_child *c)
 {
 	return (struct hes_member_rule){ .leader = c->id, .mark = c->mark, .cgroup = c->cgroup, .mps_pipe = "" };
 }
@@ -56,8 +55,8 @@ static const char *step_name(int step)
 	}
 }
 
-/* What the process says; -ESRCH it ended without a word, which is what running the command looks like. */
-static int hear(int gate, struct hes_start_message *w)
+/* Read a message; -ESRCH the socket was closed: the process runs the command, or has ended. */
+static int read_message(int gate, struct hes_start_message *w)
 {
 	ssize_t n;
 
@@ -66,8 +65,8 @@ static int hear(int gate, struct hes_start_message *w)
 	return n == sizeof(*w) ? 0 : -ESRCH;
 }
 
-/* The process is there and says nothing yet. */
-static int begin(struct hes_start *s, struct hes_child *c, struct hes_err *err)
+/* Fork the process. */
+static int fork_child(struct hes_start *s, struct hes_child *c, struct hes_err *err)
 {
 	int ends[2], rc;
 	pid_t pid;
@@ -103,13 +102,13 @@ int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes
 
 	if (rc)
 		return rc;
-	rc = begin(&s, &c, err);
+	rc = fork_child(&s, &c, err);
 	hes_start_finish(&s);
 	if (rc) {
 		hes_child_forget(&c);
 		return rc;
 	}
-	rc = hear(c.gate, &w);
+	rc = read_message(c.gate, &w);
 	if (rc || w.error) {
 		hes_child_drop(&c);
 		if (rc)
@@ -129,10 +128,10 @@ int hes_child_go(struct hes_child *c, struct hes_err *err)
 	ssize_t n;
 
 	if (!c->id.pid || c->gate < 0)
-		return hes_fail(err, -EINVAL, "process %d was let go before", (int)c->id.pid);
+		return hes_fail(err, -EINVAL, "process %d already runs its command", (int)c->id.pid);
 	n = send(c->gate, "g", 1, MSG_NOSIGNAL);
-	if (n == 1 && hear(c->gate, &w)) {
-		/* The gate closes when the command runs, and when the process is killed: the end will tell. */
+	if (n == 1 && read_message(c->gate, &w)) {
+		/* The socket closes when the command runs and when the process is killed: its end shows which. */
 		close(c->gate);
 		c->gate = -1;
 		return 0;
@@ -144,21 +143,21 @@ int hes_child_go(struct hes_child *c, struct hes_err *err)
 }
 
 /*
- * What it left running is killed. All processes of the machine are looked at, with a cgroup too: one that moved out of
- * it, or was started by such a one, is in no list of the cgroup.
+ * Kill the processes that the job left. Search all processes of the machine, also with a cgroup: some may have moved out of
+ * it, with their children.
  */
 static int end_left(struct hes_child *c)
 {
-	struct hes_member_rule b = belonging(c);
+	struct hes_member_rule rule = member_rule(c);
 	unsigned left = 0;
-	int rc = hes_members_end(&b, 1, SIGKILL, KILL_MS, &left);
+	int rc = hes_members_end(&rule, 1, SIGKILL, KILL_MS, &left);
 
 	hes_cgroup_kill(c->cgroup);
 	c->left = left > c->left ? left : c->left;
 	return rc;
 }
 
-/* Its exit status. It has ended. */
+/* Reap the first process, which has ended. */
 static void collect(struct hes_child *c, struct hes_child_end *out)
 {
 	struct rusage used = { 0 };
@@ -196,19 +195,19 @@ int hes_child_reap(struct hes_child *c, struct hes_child_end *out)
 
 void hes_child_terminate(const struct hes_child *c)
 {
-	/* It is ours and not reaped: the number of its group is nobody else's. */
+	/* Our child, not reaped: no other group can have this number. */
 	if (c->id.pid)
 		kill(-c->id.pid, SIGTERM);
 }
 
-/* Clients among the job's processes are ended by the daemon, while they can still be. */
-static void end_clients(const struct hes_member_rule *b, const struct hes_mps *mps)
+/* Let the MPS daemon end the work of those processes of the job that are its clients. */
+static void end_clients(const struct hes_member_rule *rule, const struct hes_mps *mps)
 {
 	pid_t clients[CLIENTS];
 	long n = hes_mps_clients(mps, clients, CLIENTS, NULL), found;
 	struct hes_member *m = NULL;
 
-	found = n > 0 ? hes_members_find(b, 1, &m) : 0;
+	found = n > 0 ? hes_members_find(rule, 1, &m) : 0;
 	for (long i = 0; i < found; i++)
 		for (long k = 0; k < n && k < CLIENTS; k++)
 			if (clients[k] == m[i].id.pid)
@@ -218,14 +217,14 @@ static void end_clients(const struct hes_member_rule *b, const struct hes_mps *m
 
 unsigned hes_child_kill(const struct hes_child *c, const struct hes_mps *mps)
 {
-	struct hes_member_rule b = belonging(c);
+	struct hes_member_rule rule = member_rule(c);
 	unsigned killed = 0;
 
 	if (!c->id.pid)
 		return 0;
 	if (mps)
-		end_clients(&b, mps);
-	hes_members_end(&b, 1, SIGKILL, KILL_MS, &killed);
+		end_clients(&rule, mps);
+	hes_members_end(&rule, 1, SIGKILL, KILL_MS, &killed);
 	hes_cgroup_kill(c->cgroup);
 	return killed;
 }

@@ -1,18 +1,15 @@
 /*
- * launch.h - a job's process: started, watched, ended, with all that it started itself.
+ * launch.h - start, watch and end the processes of a job.
  *
- * A job is started in two steps. hes_child_hold makes the process, which then waits; who it
- * is can be written down (a journal, the guard). hes_child_go lets it run the command. A
- * program that dies between the two leaves nothing that ran.
+ * A job starts in two steps. hes_child_hold() makes the process, which then waits, so that it can be registered in a journal
+ * and with the guard. hes_child_go() lets it run the command. If the program dies in between, no command has run.
  *
- * A job is the process that was started and whatever descends from it: what is in its session,
- * in its cgroup, what has its mark in the environment (HESHARE_LAUNCH), and children of those. It
- * ends when the process that was started ends; what it left running is killed then. It
- * does not outlive this program either: the kernel kills the process that was started, the guard
- * (guard.h) the rest.
+ * A job is the process that was started and all its descendants: the processes in its session and in its cgroup, those with
+ * its mark in the environment (HESHARE_LAUNCH), and their children. It ends when the first process ends; the others are
+ * killed then. When this program dies, the kernel kills the first process and the guard (guard.h) the others.
  *
- * Of our descriptors the job has none but those named as its standard ones. One thread starts
- * children and lives as long as they do: the kernel's kill is bound to it.
+ * A job gets none of our descriptors but its standard ones. One thread must start all jobs and live as long as they do:
+ * the kernel kills a job when that thread ends.
  */
 #ifndef HES_LAUNCH_LAUNCH_H
 #define HES_LAUNCH_LAUNCH_H
@@ -32,76 +29,76 @@
 
 /** What to start. Strings are the caller's and needed until hes_child_hold returns. */
 struct hes_launch {
-	const char *const *argv;       /* ends with NULL; the program is looked for in PATH */
-	const char        *shell;      /* in place of argv: a line for /bin/sh */
-	const char *const *variables;  /* NAME=VALUE, ends with NULL; before ours of the same name. NULL: none. Of our own
-	                                  environment another user's job has LANG and TERM only (start.c) */
-	const char        *folder;     /* to run in; NULL: ours */
+	const char *const *argv;       /* ends with NULL; the program is searched in PATH */
+	const char        *shell;      /* instead of argv: a line for /bin/sh */
+	const char *const *variables;  /* NAME=VALUE, ends with NULL; NULL: none. They replace ours of the same name. Another
+	                                  user's job gets only LANG and TERM of our environment (start.c) */
+	const char        *folder;     /* to run in; NULL: our working directory */
 	const char        *output;     /* file that standard output and error are appended to; NULL: output_fd */
-	int                output_fd;  /* stays the caller's; -1: /dev/null */
-	int                input_fd;   /* standard input; stays the caller's; 0 or -1: /dev/null */
-	bool               no_new_rights; /* setuid programs give it none */
-	const char        *user;       /* to run as, a name or a number; NULL: ourselves. Others than ourselves need root */
+	int                output_fd;  /* owned by the caller; -1: /dev/null */
+	int                input_fd;   /* standard input; owned by the caller; 0 or -1: /dev/null */
+	bool               no_new_rights; /* setuid programs give it no rights */
+	const char        *user;       /* name or number; NULL: ourselves. Other users need root */
 };
 
-/** A job that was started. Zero is none. */
+/** A job that was started. id.pid 0: none. */
 struct hes_child {
-	struct hes_process id;         /* leader of its own session and process group; 0: none */
-	int                pidfd;      /* poll() it: readable once it has ended */
-	int                gate;       /* -1: it was let go */
+	struct hes_process id;         /* the first process: leader of its session and process group */
+	int                pidfd;      /* readable once the first process has ended */
+	int                gate;       /* socket on which it waits; -1: it runs the command */
 	char               mark[HES_MARK_MAX];
-	char               cgroup[HES_CGROUP_MAX]; /* folder of its own cgroup; "": none could be made */
-	unsigned           left;       /* processes that it left running, as far as they were seen */
+	char               cgroup[HES_CGROUP_MAX]; /* folder of its cgroup; "": none could be made */
+	unsigned           left;       /* processes that it left running, the most that were seen */
 };
 
 /** How a job ended. */
 struct hes_child_end {
-	int      code;       /* exit status; 128 + signal as shells tell it */
+	int      code;       /* exit status; 128 + signal, as in shells */
 	int      signal;     /* that ended it; 0: none */
-	int64_t  cpu_us;     /* user and system time, of it and of children that it waited for */
-	unsigned left;       /* processes that it left running, and that were killed */
+	int64_t  cpu_us;     /* user and system time, with the children that it waited for */
+	unsigned left;       /* processes that it left running and that were killed */
 };
 
 /**
- * Whose the files of a job of @user are.
- * @return 1 another user's, @out says whose; 0 ours, as for NULL; -ENOENT no such user; -EPERM another's, and we are not root
+ * The owner of the files of a job of @user.
+ * @return 1 another user, in @out; 0 ourselves, also for NULL; -ENOENT no such user; -EPERM another user, and we are not root
  */
 int hes_launch_owner(const char *user, struct hes_owner *out, struct hes_err *err);
 
 /**
- * Make the process; it waits for hes_child_go.
+ * Make the process; it waits for hes_child_go().
  * @return 0; -ENOENT no such program, folder or user; -EACCES; -EPERM another user, and we are not root;
  *         -ENOSPC, -EMFILE, -EAGAIN, -ENOMEM
  */
 int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes_err *err);
 
 /**
- * Let it run the command. When that fails @c is none again.
- * @return 0; -ENOENT, -EACCES, -ENOEXEC why it does not run; -ESRCH it was killed before
+ * Let it run the command. On failure @c is no job any more.
+ * @return 0; -ENOENT, -EACCES, -ENOEXEC the command cannot run; -ESRCH the process was killed before
  */
 int hes_child_go(struct hes_child *c, struct hes_err *err);
 
 /**
- * Whether it has ended. If so what it left running is killed, @out says how it ended and @c is none. Takes a fraction of
- * a second at most: what cannot be killed (a process that waits in the driver) is waited for by calling this again.
- * @return 1; 0 it runs; -EBUSY it has ended, but processes that it left are killed and still there; -ECHILD it is none
+ * Check whether the job has ended. If so, kill the processes that it left, write @out and clear @c. Takes a fraction of a
+ * second at most. A process that waits in the driver cannot be killed: call again until the result is not -EBUSY.
+ * @return 1 it has ended; 0 it runs; -EBUSY it has ended, but killed processes that it left remain; -ECHILD @c is no job
  */
 int hes_child_reap(struct hes_child *c, struct hes_child_end *out);
 
-/** Ask all of its process group to end: SIGTERM. Harmless on one that has ended. */
+/** Send SIGTERM to its process group. Harmless if it has ended. */
 void hes_child_terminate(const struct hes_child *c);
 
 /**
- * Kill all of it; takes a fraction of a second at most, whether they end or not. Under MPS a client that is killed at
- * work can take the others with it, so with @mps (else NULL) the daemon is asked first to end what its clients do. Reap it then.
+ * Kill all its processes, then hes_child_reap() it. Takes a fraction of a second at most, whether they end or not. Killing a
+ * busy MPS client can break the other clients: with @mps (else NULL) the daemon first ends the work of the job's clients.
  * @return how many processes there were
  */
 unsigned hes_child_kill(const struct hes_child *c, const struct hes_mps *mps);
 
-/** @c is none, whether it has ended or not: the guard's list still has it. */
+/** Clear @c, whether the job has ended or not: its undo entry remains with the guard. */
 void hes_child_forget(struct hes_child *c);
 
-/** Kill all of it, wait some seconds for its end, and @c is none. Harmless on none. */
+/** Kill all its processes, wait some seconds for their end, and clear @c. Harmless if @c is no job. */
 void hes_child_drop(struct hes_child *c);
 
 #endif

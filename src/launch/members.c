@@ -1,8 +1,8 @@
 /*
- * members.c - who belongs to what; see members.h.
+ * members.c - find the members of jobs in /proc, and signal them; see members.h.
  *
- * One pass over /proc serves any number of jobs. Whoever is found is signalled through
- * a descriptor that was checked to be that process, so no stranger is hit whose number is one that was used before.
+ * One pass over /proc serves any number of rules. Signals go through pidfds that were checked to be the process that was
+ * found, so that a reused pid hits no other process.
  */
 #include "launch/members.h"
 
@@ -20,13 +20,13 @@
 #include "launch/proc.h"
 
 #define NONE ((size_t)-1)
-#define MPS_NAME "nvidia-cuda-mps"  /* as long as the kernel lets a name be: control and server */
+#define MPS_NAME "nvidia-cuda-mps"  /* control and server; the kernel cuts names at 15 characters */
 
 struct scan {
 	struct hes_proc *all;
 	size_t           n;
-	size_t          *of;    /* of each of @all; NONE */
-	bool            *above; /* of each of @all: never to be ended */
+	size_t          *of;    /* rule of each process; NONE */
+	bool            *above; /* processes that must never be ended */
 	char            *room;  /* for environments */
 };
 
@@ -73,7 +73,7 @@ static size_t by_environment(struct scan *s, const struct hes_proc *p, const str
 	return NONE;
 }
 
-/* What a process belongs to by itself. */
+/* The rule that a process meets by itself. */
 static size_t belongs(struct scan *s, const struct hes_proc *p, const bool *led, const struct hes_member_rule *b, size_t n)
 {
 	bool old = true;
@@ -83,11 +83,11 @@ static size_t belongs(struct scan *s, const struct hes_proc *p, const bool *led,
 			return i;
 		old = old && p->id.started < b[i].leader.started;
 	}
-	/* What was there before the jobs is none of theirs. */
+	/* Processes that are older than all leaders are no members. */
 	return old ? NONE : by_environment(s, p, b, n);
 }
 
-/* This process, those above it and the first one belong to nothing, and nothing belongs by them. */
+/* This process, its ancestors and process 1 are no members, and make nobody a member. */
 static void find_above(struct scan *s)
 {
 	pid_t pid = getpid();
@@ -182,7 +182,7 @@ long hes_members_find(const struct hes_member_rule *b, size_t n, struct hes_memb
 	return count;
 }
 
-/* @return whether it has ended by @until_ms */
+/* Signal a process. @return whether it has ended by @until_ms */
 static bool end_one(const struct hes_process *p, int sig, int64_t until_ms)
 {
 	struct pollfd fd = { .fd = hes_process_open(p), .events = POLLIN };
@@ -209,7 +209,7 @@ static void signal_all(const struct hes_member *m, long n, int sig)
 	}
 }
 
-/* Both by ascending pid. */
+/* Whether all of @m are in @before; both are in order of pid. */
 static bool all_in(const struct hes_member *m, long n, const struct hes_member *before, long n_before)
 {
 	long at = 0;
@@ -224,8 +224,8 @@ static bool all_in(const struct hes_member *m, long n, const struct hes_member *
 }
 
 /*
- * All there are, and none of them starts another: each is stopped until a look shows nobody new. Killed
- * one by one, a parent would be gone before the child that it was just starting was seen to be its.
+ * Stop members until a scan finds no new one; then none of them can fork. If they were killed one by one, a parent could die
+ * before its newest child was found.
  */
 static long find_stopped(const struct hes_member_rule *b, size_t n, struct hes_member **out)
 {
@@ -258,7 +258,7 @@ int hes_members_end(const struct hes_member_rule *b, size_t n, int sig, int wait
 			free(m);
 			return found < 0 ? (int)found : found > 0 ? -EBUSY : 0;
 		}
-		/* All before any is waited for. */
+		/* Signal all of them before waiting for one. */
 		signal_all(m, found, sig);
 		for (long i = 0; i < found; i++) {
 			if (first && killed)

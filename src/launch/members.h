@@ -1,5 +1,5 @@
 /*
- * members.h - the processes that belong to jobs, or to MPS daemons, wherever they have gone; and their end.
+ * members.h - find and end all processes of jobs and of MPS daemons.
  */
 #ifndef HES_LAUNCH_MEMBERS_H
 #define HES_LAUNCH_MEMBERS_H
@@ -10,31 +10,31 @@
 
 #include "launch/process.h"
 
-/** What tells that a process belongs. It also does when its parent does. */
+/** Which processes belong to a job or daemon. Children of members are members, too. */
 struct hes_member_rule {
-	struct hes_process leader;  /* itself, and its session while it is there, be it as a zombie; pid 0: nobody */
-	const char *mark;           /* HESHARE_LAUNCH in its environment, or beginning of it up to a "/"; "": none */
-	const char *cgroup;         /* folder of the cgroup it is in; "": none */
-	const char *mps_pipe;       /* a program of MPS with this pipe directory; "": none */
+	struct hes_process leader;  /* this process and its session while it exists, also as a zombie; pid 0: none */
+	const char *mark;           /* HESHARE_LAUNCH is this, or begins with it and "/"; "": none */
+	const char *cgroup;         /* folder of its cgroup; "": none */
+	const char *mps_pipe;       /* MPS programs with this pipe directory; "": none */
 };
 
 struct hes_member {
 	struct hes_process id;
-	size_t             of;  /* index of what it belongs to */
+	size_t             of;  /* index of the rule */
 };
 
-/** Whether mark @value is that of the job @mark, or of one within it. Pure. */
+/** Whether @value is the mark of the job @mark, or of a job inside it. Pure. */
 bool hes_mark_is_of(const char *value, const char *mark);
-/** Whether @p runs and has the mark @mark, or one below it, in its environment. */
+/** Whether @p runs and its environment has the mark @mark, or of a job inside it. */
 bool hes_process_has_mark(const struct hes_process *p, const char *mark);
 
-/** Those that run now; free() them. This process, those above it and the first one never are among them. @return how many; -errno */
+/** The members that run now; free() them. Never this process, its ancestors or process 1. @return how many; -errno */
 long hes_members_find(const struct hes_member_rule *b, size_t n, struct hes_member **out);
 
 /**
- * Send @sig to all, and to those that come meanwhile, until none is there or @wait_ms are over.
- * @param killed  of each of @b, how many there were; may be NULL
- * @return 0; -EBUSY some are still there; -errno of /proc
+ * Send @sig to all members, also to new ones, until none is left or @wait_ms have passed.
+ * @param killed  how many there were, for each rule; may be NULL
+ * @return 0; -EBUSY some remain; -errno of /proc
  */
 int hes_members_end(const struct hes_member_rule *b, size_t n, int sig, int wait_ms, unsigned *killed);
 

@@ -13,7 +13,7 @@
 
 #define STAT_MAX 1024
 
-/* @return how many bytes there are, closed by a NUL; -1 */
+/* @return the number of bytes before the closing NUL; -1 */
 static ssize_t read_file(pid_t pid, const char *name, char *out, size_t size)
 {
 	char path[48];
@@ -42,7 +42,7 @@ int hes_proc_read(pid_t pid, struct hes_proc *out)
 
 	if (read_file(pid, "stat", text, sizeof(text)) <= 0)
 		return -ESRCH;
-	/* A name may hold anything, ")" too. */
+	/* A name may contain anything, also ")". */
 	name = strchr(text, '(');
 	end = strrchr(text, ')');
 	if (!name || !end || end < name ||

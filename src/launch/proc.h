@@ -1,5 +1,5 @@
 /*
- * proc.h - the processes there are, as /proc tells them.
+ * proc.h - read processes from /proc.
  */
 #ifndef HES_LAUNCH_PROC_H
 #define HES_LAUNCH_PROC_H
@@ -14,21 +14,21 @@ struct hes_proc {
 	pid_t parent, session;
 	bool  ended;     /* a zombie */
 	bool  stopped;   /* by a signal or a debugger */
-	char  name[16];  /* of the program, cut by the kernel */
+	char  name[16];  /* of the program; the kernel cuts it */
 };
 
 /** @return 0; -ESRCH no such process */
 int hes_proc_read(pid_t pid, struct hes_proc *out);
 
-/** All there are, by ascending pid; free() them. @return how many; -ENOMEM, -errno of /proc */
+/** All processes in order of pid; free() them. @return how many; -ENOMEM, -errno of /proc */
 long hes_proc_all(struct hes_proc **out);
 
-/** Room for the environment of any process that is looked at. */
+/** The part of an environment that is read. */
 #define HES_ENVIRONMENT_MAX (256 * 1024)
 
 /**
- * The value of variable @name in the environment that @pid was started with; it points into @room of
- * HES_ENVIRONMENT_MAX bytes. @return NULL: it is not there, or not ours to see
+ * The value of the variable @name in the environment with which @pid was started. It points into @room, of
+ * HES_ENVIRONMENT_MAX bytes. @return NULL: not set, or not readable for us
  */
 const char *hes_proc_variable(pid_t pid, const char *name, char *room);
 

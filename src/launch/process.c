@@ -1,5 +1,5 @@
 /*
- * process.c - processes by number and start; see process.h. proc.c reads /proc.
+ * process.c - identities of processes; see process.h. proc.c reads /proc.
  */
 #include "launch/process.h"
 
@@ -36,7 +36,7 @@ int hes_process_open(const struct hes_process *p)
 
 	if (fd < 0)
 		return -ESRCH;
-	/* Who has the number now has had it since the descriptor was opened: then it is the descriptor's. */
+	/* The process with this pid and start time existed when the descriptor was opened: they are the same. */
 	if (!hes_proc_read(p->pid, &s) && s.id.started == p->started)
 		return fd;
 	close(fd);

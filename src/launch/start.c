@@ -1,5 +1,5 @@
 /*
- * start.c - program, environment, user and descriptors of a job; see start.h. start_run.c is the new process.
+ * start.c - prepare program, environment, user and descriptors of a job; see start.h. start_run.c runs in the new process.
  */
 #include "launch/start.h"
 
@@ -15,8 +15,8 @@
 
 #define SHELL "/bin/sh"
 #define USER_PATH "/usr/local/bin:/usr/bin:/bin"
-#define USER_ROOM 16384  /* for a row of the users' list */
-#define MAX_GROUPS 65536  /* as the kernel has it */
+#define USER_ROOM 16384   /* for a passwd row */
+#define MAX_GROUPS 65536  /* limit of the kernel */
 
 static const char *find(const char *const *rows, const char *name)
 {
@@ -28,7 +28,7 @@ static const char *find(const char *const *rows, const char *name)
 	return NULL;
 }
 
-/* A new name, below that of the job we are ourselves, if we are one. */
+/* A new mark; inside a job it begins with that job's mark. */
 static int make_mark(char mark[HES_MARK_MAX], struct hes_err *err)
 {
 	const char *outer = find((const char *const *)environ, HES_MARK_VARIABLE);
@@ -36,7 +36,7 @@ static int make_mark(char mark[HES_MARK_MAX], struct hes_err *err)
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return hes_fail(err, -EIO, "random numbers: %s", strerror(errno));
-	/* What is not a mark that heshare made says nothing: a blank in it would end it in a guard's list. */
+	/* Ignore a value that is not a mark: a blank would end it in the undo file. */
 	if (outer && *outer && strlen(outer) + 18 < HES_MARK_MAX && !outer[strspn(outer, "0123456789abcdef/")])
 		snprintf(mark, HES_MARK_MAX, "%.*s/%016llx", HES_MARK_MAX - 18, outer, number);
 	else
@@ -60,13 +60,13 @@ static bool add(const char **env, size_t *n, const char *row)
 	return true;
 }
 
-/* Of what root has, another user's job gets only how to talk to people. */
+/* Variables of root's environment that another user's job gets. */
 static bool for_others(const char *row)
 {
 	return same_name(row, "LANG=") || same_name(row, "TERM=");
 }
 
-/* Ours, then the job's, then the user's, then what we have. */
+/* In order of precedence: the mark, the job's variables, the user's, our environment. */
 static int make_env(struct hes_start *s, const char *const *variables, struct hes_err *err)
 {
 	size_t room = 1 + HES_USER_VARIABLES + 1, n = 0;
@@ -99,7 +99,7 @@ static int make_argv(struct hes_start *s, const struct hes_launch *l, struct hes
 	while (!l->shell && l->argv[n])
 		n++;
 	if (!l->shell && !n)
-		return hes_fail(err, -EINVAL, "an empty command; it needs a program at least");
+		return hes_fail(err, -EINVAL, "an empty command; name a program");
 	s->argv = calloc(n + 4, sizeof(*s->argv));
 	if (!s->argv)
 		return hes_fail(err, -ENOMEM, "no memory for a command of %zu words", n);
@@ -113,7 +113,7 @@ static int make_argv(struct hes_start *s, const struct hes_launch *l, struct hes
 	return 0;
 }
 
-/* Where the program is: as it is named, or the first of PATH that can be run. */
+/* Find the program: as named, or the first executable in PATH. */
 static int make_path(struct hes_start *s, bool shell, struct hes_err *err)
 {
 	const char *name = shell ? SHELL : s->argv[0], *path = find(s->env, "PATH");
@@ -159,7 +159,7 @@ static int find_groups(struct hes_user *u, const char *name, struct hes_err *err
 	}
 }
 
-/* A user's row by name, else by number. */
+/* The passwd row of a name, else of a number. */
 static int look_up(const char *name, struct passwd *row, char *room, size_t size, struct passwd **found)
 {
 	char *end;
@@ -172,7 +172,7 @@ static int look_up(const char *name, struct passwd *row, char *room, size_t size
 	return *end || uid > UINT32_MAX ? rc : getpwuid_r((uid_t)uid, row, room, size, found);
 }
 
-/* The row of a user; @return 1 another than ourselves; 0 ourselves; -errno */
+/* The passwd row of a user. @return 1 another user; 0 ourselves; -errno */
 static int find_user(const char *name, struct passwd *row, char *room, size_t size, struct hes_err *err)
 {
 	struct passwd *found = NULL;

@@ -1,7 +1,7 @@
 /*
- * start_run.c - a new process until it is the job; see start.h.
+ * start_run.c - the new process from the fork to the command; see start.h.
  *
- * It was forked from a program that may have threads: system calls only, no memory, no locks.
+ * Invariant: only system calls, no allocation and no locks, because the program may have threads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #define FIRST (STDERR_FILENO + 1)  /* descriptor after the standard ones */
 
-/* The C library's calls for these tell all threads, of which there are none here. */
+/* By system call: the C library's functions would also change other threads. */
 static int become(const struct hes_user *u)
 {
 	if (!u->other)
@@ -39,12 +39,12 @@ static void default_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Of the descriptors only the standard ones and the gate stay. */
+/* Keep only the standard descriptors and the socket. */
 static int take_files(const struct hes_start *s, int *gate_at)
 {
 	int output = s->output_fd, input = s->input_fd, gate = *gate_at;
 
-	/* Out of the way of where they go; what is left of them is closed below. */
+	/* First move them above the standard ones; hes_close_but() closes the originals. */
 	output = fcntl(output, F_DUPFD_CLOEXEC, FIRST);
 	input = fcntl(input, F_DUPFD_CLOEXEC, FIRST);
 	gate = fcntl(gate, F_DUPFD_CLOEXEC, FIRST);
@@ -55,7 +55,7 @@ static int take_files(const struct hes_start *s, int *gate_at)
 	return -hes_close_but(gate);
 }
 
-/* The kernel forgets the parent's end whenever the user changes: last of all. */
+/* Must come last: the kernel clears this setting when the user changes. */
 static int die_with(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
@@ -63,7 +63,7 @@ static int die_with(pid_t parent)
 	return getppid() == parent ? 0 : ESRCH;
 }
 
-static void say(int gate, enum hes_start_step step, int error)
+static void send_step(int gate, enum hes_start_step step, int error)
 {
 	struct hes_start_message w = { .step = (int)step, .error = error };
 
@@ -103,7 +103,7 @@ void hes_start_run(const struct hes_start *s, int gate)
 	int rc = prepare(s, &gate, &step);
 	ssize_t n;
 
-	say(gate, rc ? step : HES_START_READY, rc);
+	send_step(gate, rc ? step : HES_START_READY, rc);
 	if (rc)
 		_exit(127);
 	while ((n = read(gate, &go, 1)) < 0 && errno == EINTR)
@@ -111,6 +111,6 @@ void hes_start_run(const struct hes_start *s, int gate)
 	if (n != 1)
 		_exit(127);
 	execve(s->path, (char *const *)s->argv, (char *const *)s->env);
-	say(gate, HES_START_EXEC, errno);
+	send_step(gate, HES_START_EXEC, errno);
 	_exit(127);
 }

@@ -1,5 +1,5 @@
 /*
- * undo_check.c - what a list may name; see undo_check.h.
+ * undo_check.c - which undo entries may be carried out; see undo_check.h.
  */
 #include "launch/undo_check.h"
 
@@ -27,7 +27,7 @@ static bool is_hex(const char *text, size_t n)
 	return true;
 }
 
-/* The last part of a mark is the job's own: 16 digits. What is before it may be anybody's. */
+/* The last part of a mark is the job's own: 16 digits. The parts before it are of the jobs around it. */
 static const char *mark_own(const char *mark)
 {
 	const char *slash = strrchr(mark, '/'), *own = slash ? slash + 1 : mark;
@@ -35,7 +35,7 @@ static const char *mark_own(const char *mark)
 	return strlen(own) == MARK_DIGITS && is_hex(own, MARK_DIGITS) ? own : NULL;
 }
 
-/* Absolute, and nothing in it leads back. */
+/* Absolute, without "." and "..". */
 static bool path_is_plain(const char *path)
 {
 	if (*path != '/' || strstr(path, "//"))
@@ -74,7 +74,7 @@ static bool uuid_is_plain(const char *uuid)
 	return uuid[4] != '\0';
 }
 
-/* --- duties --- */
+/* --- entries --- */
 
 static int check_job(const struct hes_undo *d, const struct hes_undo_facts *f, struct hes_err *err)
 {
@@ -82,7 +82,7 @@ static int check_job(const struct hes_undo *d, const struct hes_undo_facts *f, s
 		return hes_fail(err, -EPERM, "process %d is no job's", (int)d->job.pid);
 	for (size_t i = 0; i < f->n_above; i++)
 		if (f->above[i].pid == d->job.pid && f->above[i].started == d->job.started)
-			return hes_fail(err, -EPERM, "process %d is this one, or one above it, and no job that is left", (int)d->job.pid);
+			return hes_fail(err, -EPERM, "process %d is this one, or one above it, and no job of a run that has ended", (int)d->job.pid);
 	if (!mark_own(d->mark))
 		return hes_fail(err, -EPERM, "\"%.60s\" is no mark of a job; it ends with %d hexadecimal digits", d->mark, MARK_DIGITS);
 	if (hes_mark_is_of(f->mark, d->mark))
@@ -96,7 +96,7 @@ static int check_job(const struct hes_undo *d, const struct hes_undo_facts *f, s
 	return 0;
 }
 
-/* Beside the list, or where a run has it whose folder's name is too long for sockets. */
+/* Below the folder of the undo file, or in the short folder that a run uses if that name is too long for sockets. */
 static int check_mps(const struct hes_undo *d, const struct hes_undo_facts *f, struct hes_err *err)
 {
 	char other[64];

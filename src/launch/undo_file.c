@@ -20,8 +20,8 @@
 #define LOG_NAME "guard.log"
 #define TITLE "heshare guard 1"
 #define MAX_BYTES (64 << 20)
-#define LOCK_MS 30000      /* for the guard of a program that has ended, which may wait in the driver */
-#define STOPPED_MS 2000    /* but not for one that is stopped */
+#define LOCK_MS 30000      /* longest wait for the guard of a program that has ended; it may wait for the driver */
+#define STOPPED_MS 2000    /* longest wait for a guard that is stopped */
 #define LOCK_LOOK_MS 50
 
 /* The whole file; free() it. */
@@ -35,10 +35,10 @@ static int slurp(int fd, char **out, struct hes_err *err)
 	if (fstat(fd, &st))
 		return hes_fail(err, -errno, "%s: %s", FILE_NAME, strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES)
-		return hes_fail(err, -EINVAL, "%s: it is no list of a guard; remove it", FILE_NAME);
-	/* What it names is killed. */
+		return hes_fail(err, -EINVAL, "%s: it is no undo file of a guard; remove it", FILE_NAME);
+	/* Processes that it names are killed. */
 	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
-		return hes_fail(err, -EPERM, "%s: others than you may have written it; it must be yours and writable by you alone",
+		return hes_fail(err, -EPERM, "%s: other users may have written it; it must be yours and writable by you alone",
 				FILE_NAME);
 	text = malloc((size_t)st.st_size + 1);
 	if (!text)
@@ -58,7 +58,7 @@ static int slurp(int fd, char **out, struct hes_err *err)
 static int read_title(const char *line, char boot[HES_BOOT_MAX], struct hes_err *err)
 {
 	return sscanf(line, TITLE " %39s", boot) == 1 ? 0 :
-		hes_fail(err, -EINVAL, "%s: line 1: it is no list of a guard; remove it", FILE_NAME);
+		hes_fail(err, -EINVAL, "%s: line 1: it is no undo file of a guard; remove it", FILE_NAME);
 }
 
 static int read_program(const char *line, struct hes_process *out)
@@ -85,7 +85,7 @@ static int check(const struct hes_undo_file *l, const struct hes_undo *d, struct
 	return rc;
 }
 
-/* "+ DUTY", "- DUTY", "= PROGRAM" */
+/* "+ ENTRY", "- ENTRY", "= PROGRAM" */
 static int read_change(struct hes_undo_file *l, const char *line, struct hes_process *program, struct hes_err *err)
 {
 	struct hes_undo d;
@@ -93,21 +93,21 @@ static int read_change(struct hes_undo_file *l, const char *line, struct hes_pro
 	int rc;
 
 	if (!strchr("+-=", *line) || line[1] != ' ')
-		return hes_fail(err, -EINVAL, "\"%.40s\" is no change; it begins with +, - or =", line);
+		return hes_fail(err, -EINVAL, "\"%.40s\" is no change; a change begins with +, - or =", line);
 	if (*line == '=')
 		return read_program(line + 2, program) ? hes_fail(err, -EINVAL, "\"%.40s\" is no process", line + 2) : 0;
 	rc = hes_undo_parse(line + 2, &d, err);
 	if (!rc && *line == '+')
 		rc = check(l, &d, err);
 	if (rc || *line == '+')
-		return rc ? rc : hes_undo_log_add(&l->duties, &d, err);
-	found = hes_undo_log_find(&l->duties, &d);
+		return rc ? rc : hes_undo_log_add(&l->log, &d, err);
+	found = hes_undo_log_find(&l->log, &d);
 	if (found >= 0)
-		hes_undo_log_remove(&l->duties, (size_t)found);
+		hes_undo_log_remove(&l->log, (size_t)found);
 	return 0;
 }
 
-/* @complete: bytes up to the end of the last whole line; what comes after was never acknowledged */
+/* @complete: bytes up to the end of the last whole line; a partial line was never acknowledged */
 static int read_changes(struct hes_undo_file *l, char *text, struct hes_process *program, size_t *complete,
 			struct hes_err *err)
 {
@@ -123,7 +123,7 @@ static int read_changes(struct hes_undo_file *l, char *text, struct hes_process 
 	return 0;
 }
 
-/* What the file tells, if that was since the machine started. */
+/* Read the entries of the file, unless the machine was restarted since. */
 static int load(struct hes_undo_file *l, struct hes_process *program, size_t *complete, struct hes_err *err)
 {
 	char boot[HES_BOOT_MAX], *text = NULL, *after;
@@ -133,7 +133,7 @@ static int load(struct hes_undo_file *l, struct hes_process *program, size_t *co
 		return rc;
 	*complete = 0;
 	after = strchr(text, '\n');
-	/* A title cut short: it was never used. */
+	/* With a partial title the file was never used. */
 	if (after) {
 		*complete = (size_t)(after + 1 - text);
 		rc = read_title(text, boot, err);
@@ -144,7 +144,7 @@ static int load(struct hes_undo_file *l, struct hes_process *program, size_t *co
 	return rc;
 }
 
-/* Who has the file locked, as /proc/locks tells; 0: not known. */
+/* The process that locks the file, from /proc/locks; 0: unknown. */
 static pid_t lock_holder(int file)
 {
 	FILE *f = fopen("/proc/locks", "re");
@@ -164,7 +164,7 @@ static pid_t lock_holder(int file)
 	return holder;
 }
 
-/* Wait for the guard of a program that has ended, while it is at work. @return 0; -EBUSY it takes too long, or was stopped */
+/* Wait for the guard of a program that has ended. @return 0; -EBUSY it takes too long, or is stopped */
 static int await_lock(int file, struct hes_err *err)
 {
 	static const struct timespec nap = { .tv_nsec = LOCK_LOOK_MS * 1000000l };
@@ -178,7 +178,7 @@ static int await_lock(int file, struct hes_err *err)
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME, strerror(errno));
 		nanosleep(&nap, NULL);
-		/* All locks of the machine are a long list: not at once. */
+		/* Reading all locks of the machine is slow: not at once. */
 		if (ms >= STOPPED_MS && !holder)
 			holder = lock_holder(file);
 		stopped_ms = holder && !hes_proc_read(holder, &s) && s.stopped ? stopped_ms + LOCK_LOOK_MS : 0;
@@ -190,7 +190,7 @@ static int await_lock(int file, struct hes_err *err)
 			"kill -KILL %d", FILE_NAME, (int)holder, (int)holder);
 }
 
-/* @return 0; -EBUSY whose list it is runs, or its guard does not end; -EAGAIN the file was removed meanwhile */
+/* @return 0; -EBUSY the program runs, or its guard does not end; -EAGAIN the file was removed meanwhile */
 static int lock(struct hes_undo_file *l, struct hes_err *err)
 {
 	struct hes_process program = { 0 };
@@ -202,14 +202,14 @@ static int lock(struct hes_undo_file *l, struct hes_err *err)
 	if (flock(l->file, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
 			return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME, strerror(errno));
-		peek.duties = (struct hes_undo_log){ 0 };
+		peek.log = (struct hes_undo_log){ 0 };
 		load(&peek, &program, &complete, NULL);
-		hes_undo_log_free(&peek.duties);
+		hes_undo_log_free(&peek.log);
 		if (!program.pid)
-			return hes_fail(err, -EBUSY, "somebody else has just begun with this folder");
+			return hes_fail(err, -EBUSY, "another program has just begun to use this folder");
 		if (hes_process_runs(&program))
 			return hes_fail(err, -EBUSY, "process %d runs jobs from this folder", (int)program.pid);
-		/* Its guard is at work, and ends. */
+		/* Its guard still undoes changes. */
 		rc = await_lock(l->file, err);
 		if (rc)
 			return rc;
@@ -258,14 +258,14 @@ int hes_undo_file_open(struct hes_undo_file *out, const char *folder, const stru
 		if (l.file >= 0)
 			close(l.file);
 		close(l.folder);
-		hes_undo_log_free(&l.duties);
+		hes_undo_log_free(&l.log);
 		return err ? hes_fail_in(err, "%s", folder) : rc;
 	}
 	*out = l;
 	return 0;
 }
 
-/* A line, whole or not at all. */
+/* Append a line, or nothing if it does not fit. */
 static int append(struct hes_undo_file *l, const char *line, struct hes_err *err)
 {
 	off_t end = lseek(l->file, 0, SEEK_END);
@@ -285,7 +285,7 @@ int hes_undo_file_begin(struct hes_undo_file *l, struct hes_err *err)
 	char text[128];
 	int n = 0;
 
-	if (!l->duties.n) {
+	if (!l->log.n) {
 		if (ftruncate(l->file, 0))
 			return hes_fail(err, -errno, "%s: %s", FILE_NAME, strerror(errno));
 		n = snprintf(text, sizeof(text), TITLE " %s\n", l->boot);
@@ -296,42 +296,42 @@ int hes_undo_file_begin(struct hes_undo_file *l, struct hes_err *err)
 
 static int write_change(struct hes_undo_file *l, char sign, const struct hes_undo *d, struct hes_err *err)
 {
-	char duty[HES_UNDO_LINE_MAX], line[HES_UNDO_LINE_MAX + 4];
-	int rc = hes_undo_format(d, duty, err);
+	char entry[HES_UNDO_LINE_MAX], line[HES_UNDO_LINE_MAX + 4];
+	int rc = hes_undo_format(d, entry, err);
 
 	if (rc)
 		return rc;
-	snprintf(line, sizeof(line), "%c %s\n", sign, duty);
+	snprintf(line, sizeof(line), "%c %s\n", sign, entry);
 	return append(l, line, err);
 }
 
 int hes_undo_file_add(struct hes_undo_file *l, const struct hes_undo *d, struct hes_err *err)
 {
-	struct hes_undo duty = *d;
-	long i = hes_undo_log_find(&l->duties, d);
+	struct hes_undo entry = *d;
+	long i = hes_undo_log_find(&l->log, d);
 	int rc;
 
 	if (i >= 0) {
-		l->duties.d[i].told = true;
+		l->log.v[i].from_program = true;
 		return 0;
 	}
-	duty.told = true;
-	rc = check(l, &duty, err);
+	entry.from_program = true;
+	rc = check(l, &entry, err);
 	if (!rc)
-		rc = write_change(l, '+', &duty, err);
-	return rc ? rc : hes_undo_log_add(&l->duties, &duty, err);
+		rc = write_change(l, '+', &entry, err);
+	return rc ? rc : hes_undo_log_add(&l->log, &entry, err);
 }
 
 void hes_undo_file_remove(struct hes_undo_file *l, const struct hes_undo *d)
 {
-	long i = hes_undo_log_find(&l->duties, d);
+	long i = hes_undo_log_find(&l->log, d);
 	struct hes_undo gone;
 
 	if (i < 0)
 		return;
-	gone = l->duties.d[i];
+	gone = l->log.v[i];
 	write_change(l, '-', &gone, NULL);
-	hes_undo_log_remove(&l->duties, (size_t)i);
+	hes_undo_log_remove(&l->log, (size_t)i);
 }
 
 void hes_undo_file_note(const struct hes_undo_file *l, const char *text)
@@ -347,7 +347,7 @@ void hes_undo_file_note(const struct hes_undo_file *l, const char *text)
 	if (gmtime_r(&now, &t))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &t);
 	n = snprintf(line, sizeof(line), "%s %.*s\n", when, HES_ERR_MAX, text);
-	/* A log that cannot be written changes nothing of what is to be done. */
+	/* Undoing goes on without a log. */
 	if (write(fd, line, (size_t)n) < 0)
 		n = 0;
 	close(fd);
@@ -355,15 +355,15 @@ void hes_undo_file_note(const struct hes_undo_file *l, const char *text)
 
 void hes_undo_file_close(struct hes_undo_file *l)
 {
-	/* Who waits for the file finds the GPUs free. */
+	/* First: a program that waits for the file needs the claims. */
 	hes_claims_free(&l->claims);
 	if (l->file >= 0) {
-		if (!l->duties.n)
+		if (!l->log.n)
 			unlinkat(l->folder, FILE_NAME, 0);
 		close(l->file);
 	}
 	if (l->folder >= 0)
 		close(l->folder);
-	hes_undo_log_free(&l->duties);
+	hes_undo_log_free(&l->log);
 	*l = (struct hes_undo_file){ .folder = -1, .file = -1 };
 }

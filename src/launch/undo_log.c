@@ -1,5 +1,5 @@
 /*
- * undo_log.c - duties as lines and in lists; see undo_log.h.
+ * undo_log.c - undo entries as lines and in a list; see undo_log.h.
  *
  *	clock UUID
  *	power UUID MILLIWATTS
@@ -7,7 +7,7 @@
  *	job PID STARTED MARK [CGROUP]
  *	GPU UUID
  *
- * What may hold spaces comes last.
+ * A part that may contain spaces comes last.
  */
 #include "launch/undo_log.h"
 
@@ -23,7 +23,7 @@
 static const struct {
 	const char *name;
 	bool        gpu;  /* a UUID follows */
-	bool        rest;   /* a folder ends it */
+	bool        rest;   /* a folder comes last */
 } kinds[] = {
 	[HES_UNDO_CLOCK] = { "clock", true, false },
 	[HES_UNDO_POWER] = { "power", true, false },
@@ -46,7 +46,7 @@ int hes_undo_format(const struct hes_undo *d, char out[HES_UNDO_LINE_MAX], struc
 	int n;
 
 	if (kinds[d->kind].gpu && !one_word(d->uuid))
-		return hes_fail(err, -EINVAL, "a duty for the GPU \"%s\"; it must have a UUID", d->uuid);
+		return hes_fail(err, -EINVAL, "an undo entry for the GPU \"%s\"; a UUID is needed", d->uuid);
 	if (kinds[d->kind].rest && strchr(rest, '\n'))
 		return hes_fail(err, -EINVAL, "the folder \"%s\" has a line break in its name", rest);
 	switch (d->kind) {
@@ -65,12 +65,12 @@ int hes_undo_format(const struct hes_undo *d, char out[HES_UNDO_LINE_MAX], struc
 			     d->cgroup);
 	}
 	if (n >= (int)sizeof(line))
-		return hes_fail(err, -ENAMETOOLONG, "a duty of %d bytes", n);
+		return hes_fail(err, -ENAMETOOLONG, "an undo entry of %d bytes; it is too long", n);
 	memcpy(out, line, (size_t)n + 1);
 	return 0;
 }
 
-/* A number of digits alone. @return whether it is one, up to @max */
+/* Parse a number of digits only. @return whether it is one, at most @max */
 static bool number(const char *word, uint64_t max, uint64_t *out)
 {
 	return !hes_parse_u64("number", word, 0, max, out, NULL);
@@ -101,7 +101,7 @@ static bool parse_power(const char *text, struct hes_undo *d)
 	return true;
 }
 
-/* What follows the kind. @return whether it is all there */
+/* Parse what follows the kind. @return whether it is complete */
 static bool parse_rest(const char *text, struct hes_undo *d)
 {
 	int at = -1;
@@ -135,7 +135,7 @@ int hes_undo_parse(const char *line, struct hes_undo *out, struct hes_err *err)
 		*out = d;
 		return 0;
 	}
-	return hes_fail(err, -EINVAL, "\"%.80s\" is no duty; it would be \"clock UUID\" or the like", line);
+	return hes_fail(err, -EINVAL, "\"%.80s\" is no undo entry, such as \"clock UUID\"", line);
 }
 
 static bool same(const struct hes_undo *a, const struct hes_undo *b)
@@ -150,7 +150,7 @@ static bool same(const struct hes_undo *a, const struct hes_undo *b)
 long hes_undo_log_find(const struct hes_undo_log *l, const struct hes_undo *d)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (same(&l->d[i], d))
+		if (same(&l->v[i], d))
 			return (long)i;
 	return -1;
 }
@@ -161,25 +161,25 @@ int hes_undo_log_add(struct hes_undo_log *l, const struct hes_undo *d, struct he
 		return 0;
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 16;
-		struct hes_undo *more = realloc(l->d, room * sizeof(*more));
+		struct hes_undo *more = realloc(l->v, room * sizeof(*more));
 
 		if (!more)
-			return hes_fail(err, -ENOMEM, "no memory for %zu duties", room);
-		l->d = more;
+			return hes_fail(err, -ENOMEM, "no memory for %zu undo entries", room);
+		l->v = more;
 		l->room = room;
 	}
-	l->d[l->n++] = *d;
+	l->v[l->n++] = *d;
 	return 0;
 }
 
 void hes_undo_log_remove(struct hes_undo_log *l, size_t i)
 {
 	l->n--;
-	memmove(&l->d[i], &l->d[i + 1], (l->n - i) * sizeof(*l->d));
+	memmove(&l->v[i], &l->v[i + 1], (l->n - i) * sizeof(*l->v));
 }
 
 void hes_undo_log_free(struct hes_undo_log *l)
 {
-	free(l->d);
+	free(l->v);
 	*l = (struct hes_undo_log){ 0 };
 }

@@ -1,15 +1,14 @@
 /*
- * attribute.c - a GPU's joules among the jobs that shared it; see heshare/measure.h.
+ * attribute.c - attribute a GPU's joules to the jobs that shared it; see heshare/measure.h.
  *
- * GPUs meter the whole GPU. What is attributed is an estimate that sums to
- * the meter, not a measurement.
+ * Sensors measure the whole GPU. The parts of the jobs are estimates that sum to the measured value.
  */
 #include <errno.h>
 #include <math.h>
 
 #include "heshare/measure.h"
 
-/* The next moment after @t at which a job comes or goes; @end when none does. */
+/* The next moment after @t at which a job starts or ends; @end if none does. */
 static double next_change(const struct hes_sharer *jobs, size_t n, double t, double end)
 {
 	double next = end;
@@ -45,7 +44,7 @@ int hes_attribute(double energy_j, double idle_w, double seconds, struct hes_sha
 					jobs[i].sm_pct, jobs[i].activity, seconds);
 		activity += jobs[i].activity * (jobs[i].end_s - jobs[i].start_s);
 	}
-	/* A GPU cannot have drawn less than idle: then idle was less than was said. */
+	/* If the GPU drew less than idle power, the idle power was given too high. */
 	idle_j = fmin(idle_w * seconds, energy_j);
 	rest_j = energy_j - idle_j;
 	for (size_t i = 0; i < n; i++)

@@ -1,10 +1,9 @@
 /*
- * meter.c - the sampling thread and the windows it feeds; see heshare/measure.h.
+ * meter.c - the sampling thread and its windows; see heshare/measure.h.
  *
- * Between two samples a GPU draws the mean of the two (trapezoid) where both have a
- * power, and is a gap where one has not. A window begins and ends between two samples:
- * it takes a sample of its own at both ends. The counter moves in steps of the
- * sensor's refresh: its value at a moment is the last one and the power since that came.
+ * Power between two samples is their mean (trapezoid); if one of them has no power, the time is a gap. A window takes its own
+ * sample at both ends. The energy counter moves in steps of the sensor's refresh: its value at a moment is the last step plus
+ * power times the time since.
  */
 #include "heshare/measure.h"
 
@@ -18,26 +17,26 @@
 
 #include "base/clock.h"
 
-#define FIND_S    0.5   /* spent on finding the refresh */
+#define FIND_S    0.5   /* time to find the refresh */
 #define FIND_STEP_S 0.01
 #define PROMPT_S  0.002
 #define ATTEMPTS  3
-#define RATES_S   0.5   /* between two looks at activity; drivers' rates are means of up to a second */
-#define COUNTERS_S 2.0  /* between two that read counters, too, which costs more */
+#define RATES_S   0.5   /* between two samples of activity; drivers' rates are means of up to a second */
+#define COUNTERS_S 2.0  /* between two samples of counters, which cost more */
 #define WANT (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK | HES_HAS_REASONS)
 
-/* What is known of a GPU at one moment. */
+/* A GPU at one moment. */
 struct sample {
 	double   time_s;
 	unsigned has;
 	double   power_w;
-	double   counter_j;   /* as it would read at time_s if it did not move in steps */
+	double   counter_j;   /* the counter without its steps */
 	double   clock_mhz;
 	bool     capped;
 	bool     lost;
 };
 
-/* The counter's last step: seen between two looks, taken to be in the middle; no longer ago than half a refresh on average. */
+/* The counter's last step: assumed in the middle between two samples, at most half a refresh ago. */
 struct counter {
 	uint64_t mj;
 	double   since_s;
@@ -67,13 +66,13 @@ struct hes_meter {
 	double             refresh_s; /* of the quickest sensor */
 	pthread_t          thread;
 	pthread_mutex_t    lock;     /* guards what follows */
-	pthread_cond_t     stop;     /* told when the meter ends */
+	pthread_cond_t     stop;     /* signalled when the meter ends */
 	bool               stopping;
 	struct hes_window *windows;
 	struct counter    *counters;
 	struct sample     *now;      /* one a GPU */
 	struct hes_watch  *watch;
-	double             watched_s, counted_s; /* when it looked last, and when at counters */
+	double             watched_s, counted_s; /* times of its last samples: of rates, of counters */
 };
 
 static struct sample read_gpu(struct hes_meter *m, size_t i)
@@ -83,7 +82,7 @@ static struct sample read_gpu(struct hes_meter *m, size_t i)
 	struct hes_reading r = { 0 }, read;
 	double took_s = INFINITY;
 
-	/* A thread that was put aside amid a reading does not know when it was: the quickest of some counts. */
+	/* A thread that lost the CPU during a reading has a wrong time: use the quickest of several readings. */
 	for (int attempt = 0; attempt < ATTEMPTS && took_s > PROMPT_S; attempt++) {
 		double before = hes_monotonic_s(), took;
 		bool lost = hes_device_read(m->d, m->gpus[i], WANT, &read, NULL) != 0;
@@ -140,7 +139,7 @@ static void add(struct sum *w, const struct sample *s)
 	w->last = *s;
 }
 
-/* A sample of a GPU, into every window; the meter is locked. */
+/* Sample one GPU for all windows; the meter is locked. */
 static void sample_one(struct hes_meter *m, size_t i)
 {
 	m->now[i] = read_gpu(m, i);
@@ -175,14 +174,14 @@ static void *sample_loop(void *meter)
 		sample_all(m);
 		if (hes_monotonic_s() >= m->watched_s + RATES_S)
 			watch(m, hes_monotonic_s() >= m->counted_s + COUNTERS_S);
-		/* Who comes too late leaves samples out rather than taking them in a row. */
+		/* When late, skip samples instead of taking several at once. */
 		next = fmax(next + m->period_s, hes_monotonic_s());
 	}
 	pthread_mutex_unlock(&m->lock);
 	return NULL;
 }
 
-/* The shortest time between two steps of a GPU's counter or power, or the longest looked for. */
+/* The shortest time between two steps of a GPU's counter or power, at most FIND_S. */
 static double find_refresh(struct hes_meter *m)
 {
 	double start = hes_monotonic_s(), found = FIND_S, last[m->n];
@@ -241,7 +240,7 @@ static int prepare(struct hes_meter *m, const size_t *gpus, struct hes_err *err)
 	return hes_watch_start(&m->watch, m->d, m->gpus, m->n, err);
 }
 
-/* Signals are for the program's own threads. */
+/* The meter's thread takes no signals of the program. */
 static int start_thread(struct hes_meter *m)
 {
 	sigset_t all, before;
@@ -345,7 +344,7 @@ static struct hes_measured result(const struct sum *w)
 		.capped_s = w->capped_s, .samples = w->samples, .lost = w->last.lost,
 	};
 
-	/* A counter that went back began anew with its driver. */
+	/* A counter that went back was reset with the driver. */
 	if (w->first.has & w->last.has & HES_HAS_ENERGY && w->last.counter_j >= w->first.counter_j) {
 		o.from = HES_ENERGY_COUNTER;
 		o.energy_j = w->last.counter_j - w->first.counter_j;

@@ -1,6 +1,5 @@
 /*
- * check.c - the model asked for what was measured, and its errors summed up a
- * series; see check.h.
+ * check.c - predict every observation by the model, and sum up the errors of each series; see check.h.
  */
 #include "model/check.h"
 
@@ -120,7 +119,7 @@ static struct hes_check_row sum_up(const struct hes_series *s, double *errors, s
 	return row;
 }
 
-/* What a board's values are to the parameters: its type's origin says whether they were fitted on it. */
+/* Whether the parameters were fitted on a board: its type's origin says so. */
 static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_measured_board *b,
 				   const struct hes_series *s, bool held)
 {

@@ -17,7 +17,7 @@
 #include "model/params.h"
 
 #define TF32_OVER_FP32 8    /* rates of the A100's units, flop a cycle and SM */
-#define FP32_REACH     0.85 /* what a network that nobody measured in FP32 may reach of the rate at most */
+#define FP32_REACH     0.85 /* highest part of the rate for a network without FP32 measurements */
 
 static const struct precision {
 	const char   *name;

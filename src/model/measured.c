@@ -2,8 +2,7 @@
  * measured.c - measured boards: their folders and board.json; the tables in a folder are
  * measured_tables.c's. See measured.h and docs/formats/measured.md.
  *
- * What board.json says of the board (limit, idle power, SMs, clocks) goes before
- * the catalogue's figures for its type.
+ * The figures in board.json (limit, idle power, SMs, clocks) replace those of its type in the catalogue.
  */
 #include "model/measured.h"
 
@@ -22,14 +21,14 @@
 #define VERSION        1
 #define MAX_BOARD_JSON (1 << 20)
 
-/* board.json and where in it the reader stands. */
+/* board.json, for messages. */
 struct json_reader {
 	const char     *path;
 	struct hes_err *err;
 	int             rc;
 };
 
-/* A number, or @fallback where the driver would not say (null) or the key is not there. */
+/* A number, or @fallback where the driver has no value (null) or the key is missing. */
 static double json_number_of(struct json_reader *j, const json_t *o, const char *key, double min, double max,
 			     double fallback)
 {
@@ -76,7 +75,7 @@ static int check_format(const char *path, const json_t *doc, bool tests, struct 
 	return 0;
 }
 
-/* The type's figures, and before them what the board says of itself. */
+/* The board's own figures, then those of its type. */
 static int read_board(const struct hes_catalogue *c, const char *path, const json_t *doc,
 		      struct hes_gpu_type *out, struct hes_err *err)
 {

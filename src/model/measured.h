@@ -23,7 +23,7 @@ int hes_observe_tables(const struct hes_model *m, const char *dir, const struct 
 
 /**
  * The part that no fit may use. Alone: shares of 30, 60 and 90 %, and at locked clocks half of the
- * workloads. Pairs: half of the pairs of workloads, whatever batch, precision and split. By a hash of names.
+ * workloads. Pairs: half of the pairs of workloads, whatever batch, precision and split. Chosen by a hash of names.
  */
 bool hes_held_back_alone(const char *workload, uint32_t share_pct, bool locked_clock);
 bool hes_held_back_pair(const char *one, const char *two);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
+#include "model/set_reader.h"
 
 #define MAX_GROUP_ROWS 10000
 #define SW_POWER_CAP   0x4 /* NVML's throttle reason: the power limit holds the clock */
@@ -25,11 +25,11 @@ static const char *const prefixes[2] = { "first_", "second_" };
 struct member {
 	struct hes_resident r;
 	char     workload[HES_NAME_MAX];
-	uint32_t asked_pct;
+	uint32_t requested_pct;
 	double   time_s;            /* 0: not read */
 };
 
-/* What a row says of the board. */
+/* The board's figures in a row. */
 struct reading {
 	double   power_w, dram;     /* 0: not read */
 	uint32_t clock_mhz;         /* mean; 0: not read */
@@ -46,15 +46,9 @@ struct group_row {
 };
 
 struct reader {
-	const struct hes_model    *m;
-	const char                *dir;
+	struct set_reader          set;
 	const struct hes_gpu_type *gpu;
-	struct hes_observations   *out;
 	struct hes_measured_board *board;
-	size_t                     first;  /* observation of this board */
-	struct hes_csv            *csv;
-	struct hes_err            *err;
-	int                        rc;     /* first failure; later calls do nothing */
 };
 
 static uint32_t hash(uint32_t h, const char *text)
@@ -89,13 +83,13 @@ static const char *text(struct reader *r, const char *prefix, const char *column
 	char name[64];
 	int at;
 
-	if (r->rc)
+	if (r->set.rc)
 		return "";
 	snprintf(name, sizeof(name), "%s%s", prefix, column);
-	at = needed ? hes_csv_column(r->csv, name, r->err) : hes_csv_find(r->csv, name);
+	at = needed ? hes_csv_column(r->set.csv, name, r->set.err) : hes_csv_find(r->set.csv, name);
 	if (needed && at < 0)
-		r->rc = at;
-	return at < 0 ? "" : hes_csv_text(r->csv, at);
+		r->set.rc = at;
+	return at < 0 ? "" : hes_csv_text(r->set.csv, at);
 }
 
 /* A number; @fallback where the cell is empty, or its column not there and not needed. */
@@ -106,11 +100,11 @@ static double number(struct reader *r, const char *prefix, const char *column, b
 	char name[64];
 	double v = fallback;
 
-	if (r->rc || !cell[0])
+	if (r->set.rc || !cell[0])
 		return fallback;
 	snprintf(name, sizeof(name), "%s%s", prefix, column);
-	r->rc = hes_csv_double(r->csv, hes_csv_find(r->csv, name), min, max, &v, r->err);
-	return r->rc ? fallback : v;
+	r->set.rc = hes_csv_double(r->set.csv, hes_csv_find(r->set.csv, name), min, max, &v, r->set.err);
+	return r->set.rc ? fallback : v;
 }
 
 /* A whole number that must be there, not empty. */
@@ -120,10 +114,10 @@ static uint32_t whole(struct reader *r, const char *prefix, const char *column, 
 	uint32_t v = min;
 
 	text(r, prefix, column, true);
-	if (r->rc)
+	if (r->set.rc)
 		return min;
 	snprintf(name, sizeof(name), "%s%s", prefix, column);
-	r->rc = hes_csv_u32(r->csv, hes_csv_find(r->csv, name), min, max, &v, r->err);
+	r->set.rc = hes_csv_u32(r->set.csv, hes_csv_find(r->set.csv, name), min, max, &v, r->set.err);
 	return v;
 }
 
@@ -134,13 +128,13 @@ static void one_of(struct reader *r, const char *prefix, const char *column, con
 	char all[128] = "";
 	size_t at = 0;
 
-	for (const char *const *w = words; !r->rc && *w; w++) {
+	for (const char *const *w = words; !r->set.rc && *w; w++) {
 		if (strcmp(cell, *w) == 0)
 			return;
 		at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", at ? ", " : "", *w);
 	}
-	if (!r->rc)
-		r->rc = hes_csv_fail(r->csv, r->err, -EINVAL, "%s%s: \"%.60s\"; it must be one of %s", prefix,
+	if (!r->set.rc)
+		r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -EINVAL, "%s%s: \"%.60s\"; it must be one of %s", prefix,
 				     column, cell, all);
 }
 
@@ -150,12 +144,12 @@ static bool power_limited(struct reader *r)
 	unsigned long long bits;
 	char *end;
 
-	if (r->rc || !cell[0])
+	if (r->set.rc || !cell[0])
 		return false;
 	errno = 0;
 	bits = strtoull(cell, &end, 16);
 	if (*end || errno || cell[0] == '-')
-		r->rc = hes_csv_fail(r->csv, r->err, -EINVAL, "throttle: \"%.60s\" is no hexadecimal number", cell);
+		r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -EINVAL, "throttle: \"%.60s\" is no hexadecimal number", cell);
 	return bits & SW_POWER_CAP;
 }
 
@@ -180,9 +174,9 @@ static struct reading reading(struct reader *r, bool may_lock)
 }
 
 /* The share that it got counts: a context has whole groups of SMs. */
-static uint32_t share_of(const struct reader *r, uint32_t asked_pct, double sms)
+static uint32_t share_of(const struct reader *r, uint32_t requested_pct, double sms)
 {
-	double pct = sms > 0 ? round(100 * sms / r->gpu->sm_count) : asked_pct;
+	double pct = sms > 0 ? round(100 * sms / r->gpu->sm_count) : requested_pct;
 
 	return (uint32_t)fmin(fmax(pct, 1), 100);
 }
@@ -195,26 +189,26 @@ static struct member member(struct reader *r, const char *prefix)
 	struct member m = { 0 };
 	char name[HES_NAME_MAX];
 
-	if (!r->rc && (!workload[0] || strlen(workload) >= sizeof(m.workload)))
-		r->rc = hes_csv_fail(r->csv, r->err, -EINVAL, "%sworkload: \"%.60s\"; a name of 1 to %zu characters "
+	if (!r->set.rc && (!workload[0] || strlen(workload) >= sizeof(m.workload)))
+		r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -EINVAL, "%sworkload: \"%.60s\"; a name of 1 to %zu characters "
 				     "is needed", prefix, workload, sizeof(m.workload) - 1);
 	one_of(r, prefix, "precision", precision, precisions);
-	m.asked_pct = whole(r, prefix, "sm_share_pct", 1, 100);
+	m.requested_pct = whole(r, prefix, "sm_share_pct", 1, 100);
 	m.r.batch = whole(r, prefix, "batch_size", 1, HES_MODEL_MAX_BATCH);
-	m.r.sm_pct = share_of(r, m.asked_pct, number(r, prefix, "sms", false, 1, 1e5, 0));
+	m.r.sm_pct = share_of(r, m.requested_pct, number(r, prefix, "sms", false, 1, 1e5, 0));
 	m.time_s = number(r, prefix, "iteration_us", true, 1e-3, 1e12, 0) / 1e6;
-	if (r->rc)
+	if (r->set.rc)
 		return m;
 	snprintf(m.workload, sizeof(m.workload), "%s", workload);
 	hes_inference_name(name, workload, precision);
-	m.r.workload = hes_model_workload(r->m, name, NULL);
+	m.r.workload = hes_model_workload(r->set.m, name, NULL);
 	return m;
 }
 
-/* Whether the model can be asked for a row, else it is counted. */
+/* Whether the model can predict a row; if not, it is counted. */
 static bool usable(struct reader *r, const struct reading *b, bool known, bool described)
 {
-	if (r->rc)
+	if (r->set.rc)
 		return false;
 	r->board->unsteady += b->inference && known && !b->steady;
 	r->board->undescribed += !b->inference || (known && b->steady && !described);
@@ -222,70 +216,31 @@ static bool usable(struct reader *r, const struct reading *b, bool known, bool d
 	return b->inference && known && b->steady && described;
 }
 
-static void observe(struct reader *r, enum hes_series_id series, enum hes_metric metric, const struct hes_setup *at,
-		    double measured, bool held)
-{
-	struct hes_observation v = { .series = series, .metric = metric, .at = *at, .measured = measured,
-				     .line = r->csv ? hes_csv_line(r->csv) : 0,
-				     .board = (size_t)(r->board - r->out->boards) + 1, .held = held };
-
-	if (!r->rc && measured > 0)
-		r->rc = hes_observations_add(r->out, &v, r->err);
-}
-
-/* Open a table. @return whether it is there and readable */
-static bool open_table(struct reader *r, const char *file)
-{
-	char path[PATH_MAX + 16];
-
-	if (r->rc)
-		return false;
-	snprintf(path, sizeof(path), "%s/%s", r->dir, file);
-	r->rc = hes_csv_open(path, &r->csv, r->err);
-	if (r->rc != -ENOENT)
-		return r->rc == 0;
-	r->rc = 0;
-	return false;
-}
-
-static bool next_row(struct reader *r)
-{
-	int got = r->rc ? 0 : hes_csv_next(r->csv, r->err);
-
-	if (got < 0)
-		r->rc = got;
-	if (got <= 0) {
-		hes_csv_close(r->csv);
-		r->csv = NULL;
-	}
-	return got > 0;
-}
-
 static void read_solo(struct reader *r)
 {
-	if (!open_table(r, "solo.csv"))
+	if (!set_reader_open(&r->set, "solo.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(&r->set)) {
 		struct member m = member(r, "");
 		struct reading b = reading(r, true);
 		struct hes_setup s = { .gpu = *r->gpu, .clock_mhz = b.locked_mhz, .r = { m.r }, .n = 1 };
-		bool held = hes_held_back_alone(m.workload, m.asked_pct, b.locked_mhz);
+		bool held = hes_held_back_alone(m.workload, m.requested_pct, b.locked_mhz);
 
 		if (!usable(r, &b, m.r.workload, true))
 			continue;
-		observe(r, HES_SERIES_BOARD_TIME, HES_METRIC_TIME_S, &s, m.time_s, held);
-		observe(r, HES_SERIES_BOARD_POWER, HES_METRIC_POWER_W, &s, b.power_w, held);
-		observe(r, HES_SERIES_BOARD_DRAM, HES_METRIC_DRAM_UTIL, &s, b.dram, held);
+		set_reader_observe(&r->set, HES_SERIES_BOARD_TIME, HES_METRIC_TIME_S, &s, m.time_s, held);
+		set_reader_observe(&r->set, HES_SERIES_BOARD_POWER, HES_METRIC_POWER_W, &s, b.power_w, held);
+		set_reader_observe(&r->set, HES_SERIES_BOARD_DRAM, HES_METRIC_DRAM_UTIL, &s, b.dram, held);
 		if (b.limited)
-			observe(r, HES_SERIES_BOARD_CLOCK, HES_METRIC_CLOCK_GHZ, &s, b.clock_mhz / 1e3, held);
+			set_reader_observe(&r->set, HES_SERIES_BOARD_CLOCK, HES_METRIC_CLOCK_GHZ, &s, b.clock_mhz / 1e3, held);
 	}
 }
 
 /* The same job with the same share, alone at the clock the board chose. */
 static const struct hes_observation *alone(const struct reader *r, const struct hes_resident *job)
 {
-	for (size_t i = r->first; i < r->out->n; i++) {
-		const struct hes_observation *o = &r->out->v[i];
+	for (size_t i = r->set.first; i < r->set.out->n; i++) {
+		const struct hes_observation *o = &r->set.out->v[i];
 
 		if (o->series == HES_SERIES_BOARD_TIME && o->at.clock_mhz == 0 && o->at.r[0].workload == job->workload &&
 		    o->at.r[0].batch == job->batch && o->at.r[0].sm_pct == job->sm_pct)
@@ -297,22 +252,19 @@ static const struct hes_observation *alone(const struct reader *r, const struct 
 static void compare(struct reader *r, const struct hes_setup *at, double time_s, bool held)
 {
 	const struct hes_observation *o = time_s > 0 ? alone(r, &at->r[0]) : NULL;
-	struct hes_observation v = { .series = HES_SERIES_BOARD_PAIRS, .metric = HES_METRIC_TIME_S, .at = *at,
-				     .relative = true, .line = hes_csv_line(r->csv),
-				     .board = (size_t)(r->board - r->out->boards) + 1, .held = held };
+	struct hes_setup against;
 
-	if (!o || r->rc)
+	if (!o)
 		return;
-	v.against = o->at;
-	v.measured = time_s / o->measured;
-	r->rc = hes_observations_add(r->out, &v, r->err);
+	against = o->at; /* a copy: the list of observations may move as it grows */
+	set_reader_compare(&r->set, HES_SERIES_BOARD_PAIRS, at, &against, time_s / o->measured, held);
 }
 
 static void read_pairs(struct reader *r)
 {
-	if (!open_table(r, "pairs.csv"))
+	if (!set_reader_open(&r->set, "pairs.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(&r->set)) {
 		struct member m[2] = { member(r, prefixes[0]), member(r, prefixes[1]) };
 		struct reading b = reading(r, false);
 		bool held = hes_held_back_pair(m[0].workload, m[1].workload);
@@ -325,7 +277,7 @@ static void read_pairs(struct reader *r)
 
 			compare(r, &s, m[i].time_s, held);
 			if (i == 0)
-				observe(r, HES_SERIES_BOARD_PAIR_POWER, HES_METRIC_POWER_W, &s, b.power_w, held);
+				set_reader_observe(&r->set, HES_SERIES_BOARD_PAIR_POWER, HES_METRIC_POWER_W, &s, b.power_w, held);
 		}
 	}
 }
@@ -341,12 +293,12 @@ static struct group_row group_row(struct reader *r)
 	one_of(r, "", "form", form, forms);
 	g.m = member(r, "");
 	g.b = reading(r, false);
-	if (r->rc)
+	if (r->set.rc)
 		return g;
 	g.size = (uint32_t)(form[strlen(form) - 1] - '0');
 	g.sequential = strcmp(form, "sequential2") == 0;
 	g.usable = usable(r, &g.b, g.m.r.workload, !g.sequential && g.b.mps);
-	g.line = hes_csv_line(r->csv);
+	g.line = hes_csv_line(r->set.csv);
 	return g;
 }
 
@@ -361,7 +313,7 @@ static void observe_group(struct reader *r, const struct group_row *rows, size_t
 		if (rows[i].group != rows[at].group)
 			continue;
 		if (s.n == rows[at].size || rows[i].size != rows[at].size) {
-			r->rc = hes_fail(r->err, -EINVAL, "%s/groups.csv:%zu: group %u has %u members", r->dir,
+			r->set.rc = hes_fail(r->set.err, -EINVAL, "%s/groups.csv:%zu: group %u has %u members", r->set.dir,
 					 rows[i].line, rows[at].group, rows[at].size);
 			return;
 		}
@@ -369,14 +321,14 @@ static void observe_group(struct reader *r, const struct group_row *rows, size_t
 		g[s.n++] = &rows[i];
 	}
 	if (s.n < rows[at].size)
-		r->rc = hes_fail(r->err, -EINVAL, "%s/groups.csv:%zu: group %u needs %u members and has %zu rows",
-				 r->dir, rows[at].line, rows[at].group, rows[at].size, s.n);
-	for (size_t i = 0; !r->rc && whole_group && i < s.n; i++) {
+		r->set.rc = hes_fail(r->set.err, -EINVAL, "%s/groups.csv:%zu: group %u needs %u members and has %zu rows",
+				 r->set.dir, rows[at].line, rows[at].group, rows[at].size, s.n);
+	for (size_t i = 0; !r->set.rc && whole_group && i < s.n; i++) {
 		for (size_t k = 0; k < s.n; k++)
 			s.r[k] = g[(i + k) % s.n]->m.r;
-		observe(r, HES_SERIES_BOARD_GROUPS, HES_METRIC_TIME_S, &s, g[i]->m.time_s, true);
+		set_reader_observe(&r->set, HES_SERIES_BOARD_GROUPS, HES_METRIC_TIME_S, &s, g[i]->m.time_s, true);
 		if (i == 0)
-			observe(r, HES_SERIES_BOARD_GROUP_POWER, HES_METRIC_POWER_W, &s, g[i]->b.power_w, true);
+			set_reader_observe(&r->set, HES_SERIES_BOARD_GROUP_POWER, HES_METRIC_POWER_W, &s, g[i]->b.power_w, true);
 	}
 }
 
@@ -393,21 +345,21 @@ static void read_groups(struct reader *r)
 	struct group_row *rows = NULL;
 	size_t n = 0;
 
-	if (!open_table(r, "groups.csv"))
+	if (!set_reader_open(&r->set, "groups.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(&r->set)) {
 		struct group_row row = group_row(r);
 
 		if (n == 0)
 			rows = malloc(MAX_GROUP_ROWS * sizeof(*rows));
-		if (!r->rc && !rows)
-			r->rc = hes_fail(r->err, -ENOMEM, "out of memory");
-		if (!r->rc && n == MAX_GROUP_ROWS)
-			r->rc = hes_csv_fail(r->csv, r->err, -E2BIG, "more than %d rows", MAX_GROUP_ROWS);
-		if (!r->rc)
+		if (!r->set.rc && !rows)
+			r->set.rc = hes_fail(r->set.err, -ENOMEM, "out of memory");
+		if (!r->set.rc && n == MAX_GROUP_ROWS)
+			r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -E2BIG, "more than %d rows", MAX_GROUP_ROWS);
+		if (!r->set.rc)
 			rows[n++] = row;
 	}
-	for (size_t i = 0; !r->rc && i < n; i++)
+	for (size_t i = 0; !r->set.rc && i < n; i++)
 		if (first_of_group(rows, i))
 			observe_group(r, rows, n, i);
 	free(rows);
@@ -417,15 +369,15 @@ int hes_observe_tables(const struct hes_model *m, const char *dir, const struct 
 		       struct hes_observations *out, struct hes_err *err)
 {
 	struct reader r = {
-		.m = m, .dir = dir, .gpu = gpu, .out = out,
-		.board = &out->boards[out->n_boards - 1], .first = out->n, .err = err,
+		.set = { .m = m, .dir = dir, .out = out, .first = out->n, .board = out->n_boards, .err = err },
+		.gpu = gpu, .board = &out->boards[out->n_boards - 1],
 	};
 
 	read_solo(&r);
 	read_pairs(&r);
 	read_groups(&r);
-	hes_csv_close(r.csv);
-	if (!r.rc && out->n == r.first && r.board->unknown + r.board->unsteady + r.board->undescribed == 0)
-		r.rc = hes_fail(err, -ENOENT, "%s: no rows in solo.csv, pairs.csv or groups.csv", dir);
-	return r.rc;
+	hes_csv_close(r.set.csv);
+	if (!r.set.rc && out->n == r.set.first && r.board->unknown + r.board->unsteady + r.board->undescribed == 0)
+		r.set.rc = hes_fail(err, -ENOENT, "%s: no rows in solo.csv, pairs.csv or groups.csv", dir);
+	return r.set.rc;
 }

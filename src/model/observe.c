@@ -4,7 +4,7 @@
  *
  * Boards measured in our own format are measured.c's.
  * Each reader names the board a set was measured on, turns its columns into
- * residents and units, and leaves every judgement to check.c. What the
+ * residents and units; check.c judges them. What the
  * sets are and where they come from: docs/gpu-model.md.
  */
 #include "model/observe.h"
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/csv.h"
 #include "model/measured.h"
+#include "model/set_reader.h"
 
 const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_IGNITER_SOLO]    = { "igniter_v100", "latency alone, by SM share and batch", .03, .08, true },
@@ -56,18 +56,6 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_BOARD_GROUP_POWER] = { NULL, "board power of three and more", 0, 0, false },
 };
 
-/* What a reader works with. */
-struct reader {
-	const struct hes_model     *m;
-	const struct hes_catalogue *c;
-	const char                 *dir;
-	struct hes_observations    *out;
-	struct hes_csv             *csv;
-	struct hes_err             *err;
-	size_t                      first; /* observation of this folder */
-	int                         rc;   /* first failure; later calls do nothing */
-};
-
 int hes_observations_add(struct hes_observations *o, const struct hes_observation *v, struct hes_err *err)
 {
 	if (o->n == o->capacity) {
@@ -83,42 +71,8 @@ int hes_observations_add(struct hes_observations *o, const struct hes_observatio
 	return 0;
 }
 
-static void add(struct reader *r, struct hes_observation v)
-{
-	v.line = r->csv ? hes_csv_line(r->csv) : 0;
-	r->rc = hes_observations_add(r->out, &v, r->err);
-}
-
-/* Open a set's file. @return whether it is there and readable */
-static bool open_set(struct reader *r, const char *set, const char *file)
-{
-	char path[4096];
-
-	if (r->rc)
-		return false;
-	snprintf(path, sizeof(path), "%s/%s/%s", r->dir, set, file);
-	r->rc = hes_csv_open(path, &r->csv, r->err);
-	if (r->rc != -ENOENT)
-		return r->rc == 0;
-	r->rc = 0;
-	return false;
-}
-
-static bool next_row(struct reader *r)
-{
-	int got = r->rc ? 0 : hes_csv_next(r->csv, r->err);
-
-	if (got < 0)
-		r->rc = got;
-	if (got <= 0) {
-		hes_csv_close(r->csv);
-		r->csv = NULL;
-	}
-	return got > 0;
-}
-
 /* From 0 to what an uint32_t holds, for batch sizes and clocks become one. */
-static double number(struct reader *r, const char *column)
+static double number(struct set_reader *r, const char *column)
 {
 	double v = 1;
 	int at = r->rc ? 0 : hes_csv_column(r->csv, column, r->err);
@@ -128,7 +82,7 @@ static double number(struct reader *r, const char *column)
 	return r->rc ? 1 : v;
 }
 
-static const char *text(struct reader *r, const char *column)
+static const char *text(struct set_reader *r, const char *column)
 {
 	int at = r->rc ? 0 : hes_csv_column(r->csv, column, r->err);
 
@@ -137,8 +91,8 @@ static const char *text(struct reader *r, const char *column)
 	return r->rc ? "" : hes_csv_text(r->csv, at);
 }
 
-static const struct hes_workload *workload(struct reader *r, const char *fmt, ...) HES_PRINTF(2, 3);
-static const struct hes_workload *workload(struct reader *r, const char *fmt, ...)
+static const struct hes_workload *workload(struct set_reader *r, const char *fmt, ...) HES_PRINTF(2, 3);
+static const struct hes_workload *workload(struct set_reader *r, const char *fmt, ...)
 {
 	char name[128];
 	va_list ap;
@@ -149,7 +103,7 @@ static const struct hes_workload *workload(struct reader *r, const char *fmt, ..
 	return hes_model_workload(r->m, name, NULL);
 }
 
-static struct hes_setup setup(struct reader *r, const char *type, const struct hes_workload *w,
+static struct hes_setup setup(struct set_reader *r, const char *type, const struct hes_workload *w,
 			      double batch, double share)
 {
 	const struct hes_gpu_type *g = hes_gpu_type_find(r->c, type, r->rc ? NULL : r->err);
@@ -160,23 +114,6 @@ static struct hes_setup setup(struct reader *r, const char *type, const struct h
 	else if (!r->rc)
 		r->rc = -ENOENT;
 	return s;
-}
-
-static void observe(struct reader *r, enum hes_series_id series, enum hes_metric metric,
-		    const struct hes_setup *at, double measured)
-{
-	if (!r->rc && measured > 0)
-		add(r, (struct hes_observation){ .series = series, .metric = metric, .at = *at,
-						 .measured = measured });
-}
-
-/* A ratio of iteration times. */
-static void compare(struct reader *r, enum hes_series_id series, const struct hes_setup *at,
-		    const struct hes_setup *against, double measured)
-{
-	if (!r->rc)
-		add(r, (struct hes_observation){ .series = series, .metric = HES_METRIC_TIME_S, .at = *at,
-						 .against = *against, .relative = true, .measured = measured });
 }
 
 /* The boards of some sets are A100s with the 40 GB kind's memory, on SXM or PCIe. */
@@ -212,61 +149,61 @@ static void slice(struct hes_setup *s, double slices)
 	s->gpu.l2_kib = s->gpu.l2_kib * eighths / 8;
 }
 
-static void read_igniter_solo(struct reader *r)
+static void read_igniter_solo(struct set_reader *r)
 {
-	if (!open_set(r, "igniter_v100", "solo_mps.csv"))
+	if (!set_reader_open(r, "igniter_v100/solo_mps.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const struct hes_workload *w = workload(r, "%s-trt8", text(r, "model"));
 		struct hes_setup s = setup(r, "V100-SXM2-32", w, number(r, "batch"), number(r, "mps_pct"));
 		const char *dram = text(r, "dram_util_pct");
 
 		if (!w)
 			continue;
-		observe(r, HES_SERIES_IGNITER_SOLO, HES_METRIC_TIME_S, &s, number(r, "latency_ms") / 1e3);
+		set_reader_observe(r, HES_SERIES_IGNITER_SOLO, HES_METRIC_TIME_S, &s, number(r, "latency_ms") / 1e3, false);
 		if (dram[0])
-			observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s,
-				number(r, "dram_util_pct") / 100);
+			set_reader_observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s,
+				number(r, "dram_util_pct") / 100, false);
 	}
 }
 
-static void read_igniter_power(struct reader *r)
+static void read_igniter_power(struct set_reader *r)
 {
-	if (!open_set(r, "igniter_v100", "power_freq.csv"))
+	if (!set_reader_open(r, "igniter_v100/power_freq.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const struct hes_workload *w = workload(r, "%s-trt8", text(r, "model"));
 		struct hes_setup s = setup(r, "V100-SXM2-32", w, number(r, "batch"), number(r, "mps_pct"));
 
 		if (w)
-			observe(r, HES_SERIES_IGNITER_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"));
+			set_reader_observe(r, HES_SERIES_IGNITER_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
 		if (w && number(r, "sm_mhz") < s.gpu.clock_max_mhz)
-			observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3);
+			set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3, false);
 	}
 }
 
-static void read_igniter_copies(struct reader *r)
+static void read_igniter_copies(struct set_reader *r)
 {
-	if (!open_set(r, "igniter_v100", "colocated_n_vgg19_20pct.csv"))
+	if (!set_reader_open(r, "igniter_v100/colocated_n_vgg19_20pct.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const struct hes_workload *w = workload(r, "vgg19-trt8");
 		struct hes_setup s = setup(r, "V100-SXM2-32", w, 3, 20);
 
 		if (!w)
 			continue;
 		multiply(&s, number(r, "n_colocated"));
-		observe(r, HES_SERIES_IGNITER_COPIES, HES_METRIC_POWER_W, &s, number(r, "power_w"));
+		set_reader_observe(r, HES_SERIES_IGNITER_COPIES, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
 		if (number(r, "sm_mhz") < s.gpu.clock_max_mhz)
-			observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3);
+			set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3, false);
 	}
 }
 
-static void read_igniter_pairs(struct reader *r)
+static void read_igniter_pairs(struct set_reader *r)
 {
-	if (!open_set(r, "igniter_v100", "pair_mps.csv"))
+	if (!set_reader_open(r, "igniter_v100/pair_mps.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const struct hes_workload *one = workload(r, "%s-trt8", text(r, "model1"));
 		const struct hes_workload *two = workload(r, "%s-trt8", text(r, "model2"));
 		struct hes_setup a = setup(r, "V100-SXM2-32", one, number(r, "batch1"), number(r, "mps1"));
@@ -278,25 +215,25 @@ static void read_igniter_pairs(struct reader *r)
 
 			together.r[1] = i ? a.r[0] : b.r[0];
 			together.n = 2;
-			compare(r, HES_SERIES_IGNITER_PAIRS, &together, &alone, slowdown[i]);
-			compare(r, HES_SERIES_IGNITER_HELD, &together, &alone, slowdown[i]);
+			set_reader_compare(r, HES_SERIES_IGNITER_PAIRS, &together, &alone, slowdown[i], false);
+			set_reader_compare(r, HES_SERIES_IGNITER_HELD, &together, &alone, slowdown[i], false);
 		}
 	}
 }
 
-static void read_jetson(struct reader *r)
+static void read_jetson(struct set_reader *r)
 {
-	if (!open_set(r, "etf_jetson_tx2", "freq_time_power.csv"))
+	if (!set_reader_open(r, "etf_jetson_tx2/freq_time_power.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const struct hes_workload *w = workload(r, "%s-jetson", text(r, "model"));
 		struct hes_setup s = setup(r, "Jetson-TX2", w, 1, 100);
 
 		s.clock_mhz = (uint32_t)number(r, "gpu_mhz");
 		if (!w)
 			continue;
-		observe(r, HES_SERIES_JETSON_TIME, HES_METRIC_TIME_S, &s, number(r, "exec_time_us") / 1e6);
-		observe(r, HES_SERIES_JETSON_POWER, HES_METRIC_POWER_W, &s, number(r, "gpu_power_mw") / 1e3);
+		set_reader_observe(r, HES_SERIES_JETSON_TIME, HES_METRIC_TIME_S, &s, number(r, "exec_time_us") / 1e6, false);
+		set_reader_observe(r, HES_SERIES_JETSON_POWER, HES_METRIC_POWER_W, &s, number(r, "gpu_power_mw") / 1e3, false);
 	}
 }
 
@@ -314,11 +251,11 @@ static double epoch_items(const char *dataset)
 	return 0;
 }
 
-static void read_zeus(struct reader *r)
+static void read_zeus(struct set_reader *r)
 {
-	if (!open_set(r, "zeus_power_limit", "power_limit_train.csv"))
+	if (!set_reader_open(r, "zeus_power_limit/power_limit_train.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const char *dataset = text(r, "dataset");
 		double items = epoch_items(dataset), batch = number(r, "batch"), step_s;
 		/* Two optimisers were tried on one network only. */
@@ -331,16 +268,16 @@ static void read_zeus(struct reader *r)
 			continue;
 		s.power_limit_mw = (uint32_t)(number(r, "power_limit_w") * 1e3);
 		step_s = number(r, "time_per_epoch_s") / (items / batch);
-		observe(r, HES_SERIES_ZEUS_TIME, HES_METRIC_TIME_S, &s, step_s);
-		observe(r, HES_SERIES_ZEUS_ENERGY, HES_METRIC_ENERGY_J, &s, step_s * number(r, "avg_power_w"));
+		set_reader_observe(r, HES_SERIES_ZEUS_TIME, HES_METRIC_TIME_S, &s, step_s, false);
+		set_reader_observe(r, HES_SERIES_ZEUS_ENERGY, HES_METRIC_ENERGY_J, &s, step_s * number(r, "avg_power_w"), false);
 	}
 }
 
-static void read_a100_sweep(struct reader *r)
+static void read_a100_sweep(struct set_reader *r)
 {
-	if (!open_set(r, "a100_freq_powercap", "energy_time.csv"))
+	if (!set_reader_open(r, "a100_freq_powercap/energy_time.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const struct hes_workload *w = workload(r, "%s", text(r, "benchmark"));
 		struct hes_setup s = setup(r, "A100-SXM-80", w, 1, 100);
 
@@ -349,16 +286,16 @@ static void read_a100_sweep(struct reader *r)
 		s.gpu.memory_bandwidth_gbs = 1935; /* the PCIe board's */
 		s.clock_mhz = (uint32_t)number(r, "sm_mhz");
 		s.power_limit_mw = (uint32_t)(number(r, "power_cap_w") * 1e3);
-		observe(r, HES_SERIES_A100_TIME, HES_METRIC_TIME_S, &s, number(r, "time_s"));
-		observe(r, HES_SERIES_A100_POWER, HES_METRIC_POWER_W, &s, number(r, "avg_power_w"));
+		set_reader_observe(r, HES_SERIES_A100_TIME, HES_METRIC_TIME_S, &s, number(r, "time_s"), false);
+		set_reader_observe(r, HES_SERIES_A100_POWER, HES_METRIC_POWER_W, &s, number(r, "avg_power_w"), false);
 	}
 }
 
-static void read_parva(struct reader *r)
+static void read_parva(struct set_reader *r)
 {
-	if (!open_set(r, "parvagpu_a100", "mig_batch_nproc.csv"))
+	if (!set_reader_open(r, "parvagpu_a100/mig_batch_nproc.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const char *model = text(r, "model");
 		const struct hes_workload *w = workload(r, "%s", strcmp(model, "bert") ? model : "bert-large");
 		struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
@@ -368,8 +305,8 @@ static void read_parva(struct reader *r)
 			continue;
 		slice(&s, number(r, "mig_gpcs"));
 		multiply(&s, processes);
-		observe(r, s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE,
-			HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"));
+		set_reader_observe(r, s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE,
+			HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"), false);
 	}
 }
 
@@ -388,11 +325,11 @@ static const char *board(const char *name)
 	return NULL;
 }
 
-static void read_tensorrt_bert(struct reader *r)
+static void read_tensorrt_bert(struct set_reader *r)
 {
-	if (!open_set(r, "tensorrt_bert", "latency.csv"))
+	if (!set_reader_open(r, "tensorrt_bert/latency.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const char *gpu = board(text(r, "gpu"));
 		bool large = strcmp(text(r, "model"), "BERT Large") == 0;
 		const struct hes_workload *w = workload(r, "bert-%s-trt-%s", large ? "large" : "base",
@@ -403,7 +340,7 @@ static void read_tensorrt_bert(struct reader *r)
 			continue;
 		s = setup(r, gpu, w, number(r, "batch"), 100);
 		with_40gb(&s);
-		observe(r, HES_SERIES_BERT_TIME, HES_METRIC_TIME_S, &s, number(r, "avg_ms") / 1e3);
+		set_reader_observe(r, HES_SERIES_BERT_TIME, HES_METRIC_TIME_S, &s, number(r, "avg_ms") / 1e3, false);
 	}
 }
 
@@ -411,11 +348,11 @@ static void read_tensorrt_bert(struct reader *r)
  * ResNet-50 in TensorFlow on three types; and in PyTorch on two, which is the
  * testbed's workload where it was not fitted.
  */
-static void read_dle(struct reader *r)
+static void read_dle(struct set_reader *r)
 {
-	if (!open_set(r, "nvidia_dle", "native_inference.csv"))
+	if (!set_reader_open(r, "nvidia_dle/native_inference.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const char *gpu = board(text(r, "gpu")), *precision = text(r, "precision");
 		const char *readme = text(r, "readme");
 		bool mixed = strcmp(precision, "mixed") == 0;
@@ -433,19 +370,19 @@ static void read_dle(struct reader *r)
 		batch = number(r, "batch");
 		s = setup(r, gpu, w, batch, 100);
 		with_40gb(&s);
-		observe(r, torch ? HES_SERIES_DLE_TESTBED : HES_SERIES_DLE_TIME, HES_METRIC_TIME_S, &s,
-			batch / number(r, "throughput"));
+		set_reader_observe(r, torch ? HES_SERIES_DLE_TESTBED : HES_SERIES_DLE_TIME, HES_METRIC_TIME_S, &s,
+			batch / number(r, "throughput"), false);
 	}
 }
 
-static void read_sia(struct reader *r, const char *application)
+static void read_sia(struct set_reader *r, const char *application)
 {
 	char file[64];
 
-	snprintf(file, sizeof(file), "seed_1gpu_%s.csv", application);
-	if (!open_set(r, "sia_profiles", file))
+	snprintf(file, sizeof(file), "sia_profiles/seed_1gpu_%s.csv", application);
+	if (!set_reader_open(r, file))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const char *gpu = board(text(r, "gpu_type"));
 		const struct hes_workload *w = workload(r, "%s-sia", application);
 		struct hes_setup s;
@@ -454,15 +391,15 @@ static void read_sia(struct reader *r, const char *application)
 			continue;
 		s = setup(r, gpu, w, number(r, "local_bsz"), 100);
 		with_40gb(&s);
-		observe(r, HES_SERIES_SIA_TIME, HES_METRIC_TIME_S, &s, number(r, "step_time"));
+		set_reader_observe(r, HES_SERIES_SIA_TIME, HES_METRIC_TIME_S, &s, number(r, "step_time"), false);
 	}
 }
 
-static void read_miso_steps(struct reader *r)
+static void read_miso_steps(struct set_reader *r)
 {
-	if (!open_set(r, "miso_a100", "mig_step_time.csv"))
+	if (!set_reader_open(r, "miso_a100/mig_step_time.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
 		struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
 		double slices = number(r, "mig_slices");
@@ -471,22 +408,22 @@ static void read_miso_steps(struct reader *r)
 			continue;
 		with_40gb_pcie(&s);
 		slice(&s, slices);
-		observe(r, slices == 3 || slices == 7 ? HES_SERIES_MISO_TIME : HES_SERIES_MISO_SLICES,
-			HES_METRIC_TIME_S, &s, number(r, "median_step_s"));
+		set_reader_observe(r, slices == 3 || slices == 7 ? HES_SERIES_MISO_TIME : HES_SERIES_MISO_SLICES,
+			HES_METRIC_TIME_S, &s, number(r, "median_step_s"), false);
 	}
 }
 
-static void read_miso_power(struct reader *r)
+static void read_miso_power(struct set_reader *r)
 {
-	if (!open_set(r, "miso_a100", "full_gpu_util_power.csv"))
+	if (!set_reader_open(r, "miso_a100/full_gpu_util_power.csv"))
 		return;
-	while (next_row(r)) {
+	while (set_reader_next(r)) {
 		const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
 		struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
 
 		with_40gb_pcie(&s);
 		if (w)
-			observe(r, HES_SERIES_MISO_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"));
+			set_reader_observe(r, HES_SERIES_MISO_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
 	}
 }
 
@@ -496,7 +433,7 @@ static bool same_job(const struct hes_observation *a, const struct hes_observati
 }
 
 /* Speed of every time in @from against the T4's at the same workload and batch. */
-static void add_ratios(struct reader *r, enum hes_series_id from, enum hes_series_id to)
+static void add_ratios(struct set_reader *r, enum hes_series_id from, enum hes_series_id to)
 {
 	size_t n = r->out->n;
 
@@ -508,13 +445,13 @@ static void add_ratios(struct reader *r, enum hes_series_id from, enum hes_serie
 
 			if (slow.series != from || strcmp(slow.at.gpu.name, "T4") || !same_job(&slow, &fast))
 				continue;
-			compare(r, to, &slow.at, &fast.at, slow.measured / fast.measured);
+			set_reader_compare(r, to, &slow.at, &fast.at, slow.measured / fast.measured, false);
 			break;
 		}
 	}
 }
 
-static void read_published(struct reader *r)
+static void read_published(struct set_reader *r)
 {
 	static const char *const sia[] = { "bert", "imagenet", "cifar10" };
 
@@ -543,7 +480,7 @@ int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const 
 		struct hes_observations *out, struct hes_err *err)
 {
 	const size_t n = out->n, n_boards = out->n_boards;
-	struct reader r = { .m = m, .c = c, .dir = dir, .out = out, .err = err,
+	struct set_reader r = { .m = m, .c = c, .dir = dir, .out = out, .err = err,
 			    .first = n };
 	struct stat st;
 

@@ -1,6 +1,5 @@
 /*
- * observe.h - measurements as observations that the model can be asked to
- * reproduce: published sets, and boards measured in our own format.
+ * observe.h - measurements that the model should reproduce: published data sets, and boards measured in our own format.
  *
  * A data directory holds one folder a published set (igniter_v100,
  * zeus_power_limit, ...; those that are not there are skipped), folders of

@@ -38,10 +38,10 @@ struct hes_nature {
 	double sm_sharpness;      /* how abruptly share gives way to parallelism as the limit */
 	double host_sharpness;    /* how abruptly host time gives way to GPU time */
 	double fp32_reach;        /* part of the FP32 rate that networks written for TF32 can reach */
-	double l2_interference;   /* slowdown of computing by neighbours' use of the L2 */
-	double dram_interference; /* slowdown of memory phases by neighbours' traffic, below saturation */
-	double copy_interference; /* slowdown of copies by a busy neighbour */
-	double host_interference; /* slowdown of synchronisation by neighbours off the GPU */
+	double l2_interference;   /* slowdown of computing by co-runners' use of the L2 */
+	double dram_interference; /* slowdown of memory phases by co-runners' traffic, below saturation */
+	double copy_interference; /* slowdown of copies by a busy co-runner */
+	double host_interference; /* slowdown of synchronisation by co-runners off the GPU */
 };
 
 /** What nature is when fitted without one pair of workloads: the check of that pair uses it. */
@@ -73,7 +73,7 @@ extern const size_t hes_gpu_param_count;
 extern const struct hes_param hes_nature_params[];
 extern const size_t hes_nature_param_count;
 
-/** The value that a row of a table stands for in @object. */
+/** The value of a table row in @object. */
 static inline double *hes_param_in(const struct hes_param *p, void *object)
 {
 	return (double *)(void *)((char *)object + p->offset);
@@ -107,7 +107,7 @@ struct hes_model_activity {
 	double copied_mib_s;     /* over PCIe to the GPU */
 };
 
-/** @param rates  what hes_model_steady() gave the residents @r at @clock_ghz; the model knows the type @g */
+/** @param rates  from hes_model_steady() for the residents @r at @clock_ghz; the model must know the type @g */
 void hes_model_activity(const struct hes_model *m, const struct hes_gpu_type *g, double clock_ghz,
 			const struct hes_resident *r, const struct hes_rate *rates, size_t n,
 			struct hes_model_activity *out);

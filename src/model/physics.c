@@ -4,10 +4,10 @@
  * docs/gpu-model.md numbers them; so do the comments here. Everything is a
  * mean over the steady state: a resident is in its compute phase, memory
  * phase, launch gaps or host part for a fraction of its iteration, and
- * meets its neighbours with the fractions that they spend in theirs. Those
- * fractions and the iteration times are solved together (a fixed point, in
- * which pressure only ever adds time), and around that the clock that fits
- * under the power limit.
+ * meets its co-runners with the fractions that they spend in theirs. Those
+ * fractions and the iteration times are solved together, as a fixed point in
+ * which pressure only adds time. An outer loop finds the clock that fits the
+ * power limit.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,15 +20,15 @@
 #define A100_TF32_RATE 1024
 #define NEGLIGIBLE 1e-3            /* ratio at which a smooth maximum is the larger value */
 #define MAX_ROUNDS 60
-#define SETTLED    1e-8            /* change of a time fraction at which the fixed point stands */
+#define SETTLED    1e-8            /* change of a time fraction at which the fixed point has converged */
 #define CLOCK_TOLERANCE_GHZ 1e-6
 
-/* A resident; what does not change with clock and neighbours first. */
+/* A resident; first what is independent of clock and co-runners. */
 struct state {
 	double sms;       /* SMs its share and parallelism let it use */
 	double draw;      /* part of the bandwidth those can draw */
 	double gcycles;   /* compute of an iteration, SM x 10^9 cycles */
-	double fixed_gb;  /* DRAM traffic of an iteration: whatever L2 holds, and ... */
+	double fixed_gb;  /* DRAM traffic of an iteration: that which L2 cannot save, and ... */
 	double item_gb;   /* ... what L2 would save if all fitted */
 	double set_mib;   /* working set */
 	double gaps_s;    /* launch gaps */
@@ -38,7 +38,7 @@ struct state {
 	double activity;
 	/* The fixed point: seconds an iteration spends in each, ... */
 	double compute_s, memory_s, gpu_s, iteration_s, traffic_gb;
-	/* ... and the fractions of its time that neighbours meet it in. */
+	/* ... and the fractions of its time in which co-runners meet it. */
 	double computing, waiting, busy, serving;
 };
 
@@ -101,7 +101,7 @@ static void prepare(const struct board *b, const struct hes_resident *r, struct 
 	};
 }
 
-/* What a resident meets of its neighbours, as means over time. */
+/* The load of a resident's co-runners, as means over time. */
 struct pressure {
 	double sms;      /* SMs they compute on */
 	double draw;     /* part of the bandwidth they draw */
@@ -128,7 +128,7 @@ static struct pressure pressure_on(const struct board *b, size_t i)
 	return o;
 }
 
-/* (5)-(11): one resident's iteration beside a given pressure, at a clock. */
+/* (5)-(11): one resident's iteration under a given pressure, at a clock. */
 static void iterate(const struct board *b, struct state *s, const struct pressure *o, double ghz)
 {
 	const struct hes_nature *k = b->nature;
@@ -154,9 +154,8 @@ static void iterate(const struct board *b, struct state *s, const struct pressur
 }
 
 /*
- * Each resident as if alone, at the clock asked for: where the fixed point starts. What
- * it spends off the GPU stays so for its neighbours; one that is itself held up there
- * does not disturb the less for it.
+ * The start of the fixed point: each resident as if alone, at the requested clock. Its time off the GPU stays the same
+ * for its co-runners, even if it is itself slowed down there.
  */
 static void start(struct board *b, double ghz)
 {
@@ -170,7 +169,7 @@ static void start(struct board *b, double ghz)
 	}
 }
 
-/* All residents at a clock, from the fractions that are there until they stand. */
+/* All residents at a clock, from the current fractions until they converge. */
 static void settle(struct board *b, double ghz)
 {
 	for (int round = 0; round < MAX_ROUNDS; round++) {
@@ -332,10 +331,10 @@ static void fill_rates(const struct board *b, double ghz, struct hes_rate *rates
 	}
 }
 
-static int check_board(const struct hes_gpu_type *g, uint32_t asked, uint32_t limit, struct hes_err *err)
+static int check_board(const struct hes_gpu_type *g, uint32_t requested, uint32_t limit, struct hes_err *err)
 {
-	if (asked < g->clock_min_mhz || asked > g->clock_max_mhz)
-		return hes_fail(err, -ERANGE, "clock %u MHz; %s runs from %u to %u MHz", asked, g->name,
+	if (requested < g->clock_min_mhz || requested > g->clock_max_mhz)
+		return hes_fail(err, -ERANGE, "clock %u MHz; %s runs from %u to %u MHz", requested, g->name,
 				g->clock_min_mhz, g->clock_max_mhz);
 	if (limit <= g->idle_power_mw)
 		return hes_fail(err, -EINVAL, "a limit of %u mW is below the idle power of %s, %u mW", limit,
@@ -348,7 +347,7 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 		     const struct hes_resident *r, size_t n,
 		     struct hes_rate *rates, struct hes_steady *out, struct hes_err *err)
 {
-	uint32_t asked = clock_mhz ? clock_mhz : g->clock_default_mhz;
+	uint32_t requested = clock_mhz ? clock_mhz : g->clock_default_mhz;
 	uint32_t limit = power_limit_mw ? power_limit_mw : g->power_limit_mw;
 	struct board b = { .nature = &m->nature, .p = hes_model_gpu(m, g->name), .g = g, .n = n };
 	struct power power;
@@ -357,7 +356,7 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 	if (!rc && !b.p)
 		rc = hes_fail(err, -ENOENT, "the model has no parameters for GPU type \"%s\"", g->name);
 	if (!rc)
-		rc = check_board(g, asked, limit, err);
+		rc = check_board(g, requested, limit, err);
 	if (rc)
 		return rc;
 	b.sms = g->sm_count;
@@ -366,8 +365,8 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 	b.clock_max_ghz = g->clock_max_mhz * 1e-3;
 	for (size_t i = 0; i < n; i++)
 		prepare(&b, &r[i], &b.s[i]);
-	start(&b, asked * 1e-3);
-	out->clock_ghz = fit_clock(&b, g->clock_min_mhz * 1e-3, asked * 1e-3, limit * 1e-3,
+	start(&b, requested * 1e-3);
+	out->clock_ghz = fit_clock(&b, g->clock_min_mhz * 1e-3, requested * 1e-3, limit * 1e-3,
 				   &power);
 	out->power_w = power.mean_w;
 	fill_rates(&b, out->clock_ghz, rates);

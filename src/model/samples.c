@@ -23,7 +23,7 @@ struct job {
 	uint32_t sm_pct;
 };
 
-/* All that makes a sample distinct; neighbours in rising order, unused ones 0. */
+/* Everything that makes a sample distinct; co-runners in rising order, unused ones 0. */
 struct combination {
 	uint32_t   type, clock_mhz, n_beside;
 	struct job task;
@@ -95,7 +95,7 @@ static bool fits(const struct drawing *w, const struct combination *c)
 	return mib <= w->d->types[c->type]->memory_mib;
 }
 
-/* FNV-1a; never 0. Two combinations of one hash count as the same: one of them is drawn anew. */
+/* FNV-1a; never 0. Two combinations of one hash count as the same: one of them is drawn again. */
 static uint64_t hash_of(const struct combination *c)
 {
 	const unsigned char *p = (const unsigned char *)c;
@@ -118,7 +118,7 @@ static bool is_new(struct drawing *w, const struct combination *c)
 	return true;
 }
 
-/* The board with some jobs on it; @first: 0 with the task, 1 the neighbours alone. */
+/* The board with some jobs on it; @first: 0 with the task, 1 the co-runners alone. */
 static int measure(const struct drawing *w, const struct combination *c, size_t first,
 		   struct hes_rate *rates, struct hes_instant *now, struct hes_err *err)
 {
@@ -218,7 +218,7 @@ static int draw_sample(struct drawing *w, size_t index, struct hes_sample *out, 
 		if (fits(w, &c) && is_new(w, &c))
 			return fill_sample(w, &c, out, err);
 	}
-	return hes_fail(err, -ENOSPC, "%zu distinct samples were found, no more; ask for fewer", index);
+	return hes_fail(err, -ENOSPC, "%zu distinct samples were found, no more; request fewer", index);
 }
 
 static int drawing_init(struct drawing *w, const struct hes_draw *d, const struct hes_profiles *profiles,

@@ -409,7 +409,7 @@ static void leap(void *at)
 	longjmp(*(jmp_buf *)at, 1);
 }
 
-/* GLPK prints unless told not to, and ends the process when memory runs out: its hook leaves it instead. */
+/* GLPK prints by default, and aborts when memory runs out: output is off, and the error hook jumps out of it. */
 static int solve_guarded(struct bound *b, const struct hes_objectives *plan, struct hes_bounds *out)
 {
 	const int printed = glp_term_out(GLP_OFF);

@@ -1,5 +1,5 @@
 /*
- * bound_none.c - stands in for bound.c in builds without GLPK.
+ * bound_none.c - replaces bound.c in builds without GLPK.
  */
 #include <errno.h>
 

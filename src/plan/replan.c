@@ -1,10 +1,8 @@
 /*
- * replan.c - one arriving job into open queues; see replan.h. What then moves
- * others about is replan_walk.c.
+ * replan.c - put one arriving job into open queues; see replan.h. replan_search.c then moves waiting jobs.
  *
- * GPUs are ranked by what the job would cost alone behind all that is there:
- * two additions a GPU. On the best of them it is tried at three places of the queue that have
- * not started, with all of the GPU and with the share it can use, and the best of these at every clock.
+ * GPUs are ranked by the cost of the job alone, behind everything in their queue. On the best GPUs the job is tried at
+ * three positions of the queue, with the whole GPU and with the share that it can use; the best of these at every clock.
  */
 #include "plan/replan_state.h"
 
@@ -16,15 +14,15 @@
 #include "plan/batch/compose.h"
 #include "plan/batch/sharing.h"
 
-#define MORE_JOBS  1024 /* room for so many, and for as many as there are */
+#define MORE_JOBS  1024 /* room for so many arrivals, and for as many as there are jobs */
 #define MORE_KINDS 64
-#define WORTH      2.0        /* of a part of the plan's time in parts of its energy: whoever comes later waits, too */
-#define FRUGAL     (1 / 25.0) /* what time is worth to those who prefer energy, against the balanced rate: less saved hardly any energy */
-#define QUICK      15.0       /* and to those who prefer time: as far as joint's walks go */
-#define MOST_SETS  65536 /* in the rate cache when an arrival begins */
+#define TIME_WEIGHT 2.0       /* of a percent of the plan's time, in percents of its energy: later arrivals wait, too */
+#define PREFER_ENERGY (1 / 25.0) /* factor of the time weight: a lower one saves hardly any energy */
+#define PREFER_JCT 15.0       /* the same: as far as the joint search goes */
+#define MOST_SETS  65536 /* sets in the rate cache when an arrival begins */
 
-/* One way to take the job in. */
-struct seat {
+/* One position for the job. */
+struct position {
 	size_t               gpu;
 	uint32_t             at;
 	struct hes_timeline_item item;
@@ -65,21 +63,7 @@ double hes_replan_value(const struct hes_replan *s, const struct hes_timeline_co
 	return c->energy_mj + s->mj_per_us * (c->ends_us + HES_REPLAN_PENALTY * late_us);
 }
 
-void hes_replan_note_change(struct hes_replan *s, size_t gpu)
-{
-	for (size_t i = 0; i < s->n_changed; i++)
-		if (s->changed[i] == gpu)
-			return;
-	s->changed[s->n_changed++] = gpu;
-}
-
-size_t hes_replan_changed(const struct hes_replan *s, size_t gpus[HES_REPLAN_TRIED])
-{
-	memcpy(gpus, s->changed, s->n_changed * sizeof(*gpus));
-	return s->n_changed;
-}
-
-/* The problem as a queue sees it: from its own time on, beside what runs there. */
+/* The problem of one queue: from its own time on, with the jobs that run there. */
 static struct hes_problem view_of(const struct hes_replan *s, size_t gpu)
 {
 	struct hes_replan_queue *q = &s->queues[gpu];
@@ -121,7 +105,7 @@ static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *
 		long clock = clock_index(g->type, b->clock_mhz);
 
 		if (clock < 0)
-			return hes_fail(err, -EINVAL, "%s: %u MHz is none of the clocks %s is planned at", g->name,
+			return hes_fail(err, -EINVAL, "%s: %u MHz is not a clock that %s is planned at", g->name,
 					b->clock_mhz, g->type->name);
 		if (hes_replan_make_room(s, q, q->n + 1))
 			return hes_fail(err, -ENOMEM, "out of memory for a queue of %zu jobs", from->n);
@@ -158,8 +142,8 @@ static int read_plan(struct hes_replan *s, const struct hes_plan *plan, struct h
 	return rc;
 }
 
-/* The first touch of a page takes longer than all else about an arrival. */
-static void touch(struct hes_replan *s)
+/* Prefault memory: the first write to a page takes longer than everything else about an arrival. */
+static void prefault(struct hes_replan *s)
 {
 	memset(&s->p.jobs[s->p.n_jobs], 0, (s->p.room - s->p.n_jobs) * sizeof(*s->p.jobs));
 }
@@ -183,7 +167,7 @@ int hes_replan_open(const struct hes_request *r, const struct hes_plan *plan, do
 		hes_replan_close(s);
 		return rc;
 	}
-	touch(s);
+	prefault(s);
 	*out = s;
 	return 0;
 }
@@ -204,13 +188,13 @@ void hes_replan_close(struct hes_replan *s)
 	free(s);
 }
 
-/* Behind all that is there: a first guess. */
-static double guess(const struct hes_replan *s, size_t gpu, const struct hes_cost *c, double now_us)
+/* The cost of the job alone, behind everything in the queue. */
+static double first_guess(const struct hes_replan *s, size_t gpu, const struct hes_cost *c, double now_us)
 {
 	return c->energy_mj + s->mj_per_us * (fmax(0, s->queues[gpu].cost.last_us - now_us) + c->time_us);
 }
 
-/* The best GPUs by guess, best first. @return how many */
+/* The best GPUs by first guess, best first. @return how many */
 static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_t *gpus)
 {
 	double values[HES_REPLAN_TRIED];
@@ -225,7 +209,7 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 		if (!hes_problem_runs(&s->p, job, type))
 			continue;
 		c = hes_problem_alone(&s->p, job, type);
-		value = guess(s, g, &c, now_us);
+		value = first_guess(s, g, &c, now_us);
 		if (n == HES_REPLAN_TRIED && value >= values[n - 1])
 			continue;
 		n += n < HES_REPLAN_TRIED;
@@ -239,9 +223,9 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 	return n;
 }
 
-/* Try one seat; keep it if it is the best so far. */
-static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_timeline_item item,
-		     struct seat *best)
+/* Try one position; keep it if it is the best so far. */
+static void position_try(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_timeline_item item,
+			 struct position *best)
 {
 	const struct hes_replan_queue *q = &s->queues[gpu];
 	const struct hes_problem view = view_of(s, gpu);
@@ -257,32 +241,32 @@ static void try_seat(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_t
 		return;
 	value = hes_replan_value(s, &c) - before;
 	if (value < best->value)
-		*best = (struct seat){ gpu, at, item, c, value };
+		*best = (struct position){ gpu, at, item, c, value };
 }
 
-/* Before the first job that is longer, but behind those that have started. */
-static uint32_t by_length(const struct hes_replan *s, const struct hes_replan_queue *q, uint32_t job, uint32_t from)
+/* The position before the first longer job, after those that have started. */
+static uint32_t position_by_length(const struct hes_replan *s, const struct hes_replan_queue *q, uint32_t job, uint32_t from)
 {
 	while (from < q->n && s->p.jobs[q->items[from].job].iterations <= s->p.jobs[job].iterations)
 		from++;
 	return from;
 }
 
-/* Every clock for the best seat of a GPU. */
-static void try_clocks(struct hes_replan *s, struct seat *best)
+/* Every clock at the best position of a GPU. */
+static void try_clocks(struct hes_replan *s, struct position *best)
 {
-	const struct seat from = *best;
+	const struct position from = *best;
 
 	for (uint16_t c = 0; c < s->p.types[s->p.gpus[from.gpu].type]->n_clocks; c++) {
 		struct hes_timeline_item item = from.item;
 
 		item.clock = c;
 		if (c != from.item.clock)
-			try_seat(s, from.gpu, from.at, item, best);
+			position_try(s, from.gpu, from.at, item, best);
 	}
 }
 
-/* The clock of who is there already, or the default one. */
+/* The clock of the last job in the queue, of the last that runs, or the default one. */
 static uint16_t usual_clock(const struct hes_replan *s, const struct hes_replan_queue *q, uint32_t type)
 {
 	if (q->n)
@@ -291,10 +275,11 @@ static uint16_t usual_clock(const struct hes_replan *s, const struct hes_replan_
 }
 
 /*
- * In the plan as it stands with the new job, alone where it seems best, a part of all times to completion from now on is
- * worth WORTH times as large a part of all energy to come; of what is over by now, as much is left out as of the queue's time.
+ * The energy that a microsecond of completion time is worth. One percent of all remaining completion times counts like
+ * TIME_WEIGHT percent of all remaining energy, the new job included as if alone on its best GPU. A queue's energy is
+ * taken to be spread evenly over its time.
  */
-static double worth(struct hes_replan *s, uint32_t job, size_t gpu, double now_us)
+static double time_worth(struct hes_replan *s, uint32_t job, size_t gpu, double now_us)
 {
 	const char *prefer = s->p.request->prefer ? s->p.request->prefer : "";
 	const struct hes_cost own = hes_problem_alone(&s->p, job, s->p.gpus[gpu].type);
@@ -310,17 +295,17 @@ static double worth(struct hes_replan *s, uint32_t job, size_t gpu, double now_u
 		mj += q->cost.energy_mj * (q->cost.last_us - now_us) / (q->cost.last_us - q->from_us);
 		us += fmax(0, q->cost.ends_us - (double)(q->n + q->n_running) * now_us);
 	}
-	return WORTH * mj / fmax(us, 1) * (strcmp(prefer, "energy") == 0 ? FRUGAL : strcmp(prefer, "jct") == 0 ? QUICK : 1);
+	return TIME_WEIGHT * mj / fmax(us, 1) * (strcmp(prefer, "energy") == 0 ? PREFER_ENERGY : strcmp(prefer, "jct") == 0 ? PREFER_JCT : 1);
 }
 
-static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_us, struct seat *best)
+static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_us, struct position *best)
 {
 	const uint32_t type = s->p.gpus[gpu].type;
 	const struct hes_replan_queue *q = &s->queues[gpu];
 	const double use = s->p.solo[type * s->p.n_kinds + s->p.jobs[job].kind].sm_util;
 	const uint32_t fits = HES_SHARE_STEP_PCT * (uint32_t)fmin(fmax(ceil(use * 10), 1), 10);
 	const uint16_t clock = usual_clock(s, q, type);
-	struct seat here = { .value = INFINITY };
+	struct position here = { .value = INFINITY };
 	struct hes_timeline_cost c;
 	uint32_t first = 0, places[3];
 
@@ -328,11 +313,11 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	while (first < q->n && s->times[first].start_us <= now_us)
 		first++;
 	places[0] = first;
-	places[1] = by_length(s, q, job, first);
+	places[1] = position_by_length(s, q, job, first);
 	places[2] = q->n;
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t pct = fits; i == 0 || places[i] != places[i - 1]; pct = 100) {
-			try_seat(s, gpu, places[i], (struct hes_timeline_item){ job, (uint16_t)pct, clock }, &here);
+			position_try(s, gpu, places[i], (struct hes_timeline_item){ job, (uint16_t)pct, clock }, &here);
 			if (pct == 100)
 				break;
 		}
@@ -341,8 +326,8 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 		*best = here;
 }
 
-/* Put the job where it is best. */
-static void take_in(struct hes_replan *s, const struct seat *best)
+/* Put the job at its best position. */
+static void insert(struct hes_replan *s, const struct position *best)
 {
 	struct hes_replan_queue *q = &s->queues[best->gpu];
 
@@ -351,23 +336,12 @@ static void take_in(struct hes_replan *s, const struct seat *best)
 	q->n++;
 	q->cost = best->cost;
 	s->arrivals++;
-	s->n_changed = 0;
-	hes_replan_note_change(s, best->gpu);
-}
-
-/* Which of these GPUs a job waits on. */
-static size_t place_of(const struct hes_replan *s, uint32_t job, const size_t *gpus)
-{
-	for (size_t i = 0;; i++)
-		for (uint32_t at = 0; at < s->queues[gpus[i]].n; at++)
-			if (s->queues[gpus[i]].items[at].job == job)
-				return gpus[i];
 }
 
 int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpu, struct hes_err *err)
 {
 	const double ready_us = (double)(now_us - s->p.request->now_us);
-	struct seat best = { .value = INFINITY };
+	struct position best = { .value = INFINITY };
 	size_t gpus[HES_REPLAN_TRIED], n;
 	long number;
 
@@ -380,14 +354,17 @@ int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t
 	if (!n)
 		return hes_fail(err, -ENOSPC, "job %s fits the memory of no GPU it was profiled on",
 				s->p.request->jobs->v[job].id);
-	s->mj_per_us = worth(s, (uint32_t)number, gpus[0], ready_us);
+	s->mj_per_us = time_worth(s, (uint32_t)number, gpus[0], ready_us);
 	for (size_t i = 0; i < n; i++)
 		try_gpu(s, gpus[i], (uint32_t)number, ready_us, &best);
-	take_in(s, &best);
+	insert(s, &best);
 	if (hes_replan_make_room(s, &s->queues[best.gpu], s->queues[best.gpu].n + 1) ||
-	    hes_replan_walk(s, gpus, n, ready_us))
+	    hes_replan_search(s, gpus, n, ready_us))
 		return hes_fail(err, -ENOMEM, "out of memory for a queue of %u jobs", s->queues[best.gpu].n);
-	*gpu = place_of(s, (uint32_t)number, gpus);
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t at = 0; at < s->queues[gpus[i]].n; at++)
+			if (s->queues[gpus[i]].items[at].job == (uint32_t)number)
+				*gpu = gpus[i];
 	return 0;
 }
 

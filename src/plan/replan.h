@@ -1,38 +1,36 @@
 /*
- * replan.h - a plan of open queues kept up to date as jobs arrive: what runs or
- * should have started stays where it is, the new job is placed, and those that wait
- * near it are moved about.
+ * replan.h - a plan of open queues, kept up to date as jobs arrive. Running and started jobs stay where they are. The
+ * new job is inserted, and a short local search moves jobs that wait near it.
  *
- * An arrival costs a glance at each GPU and some hundred runs of the few queues where
- * the job would do best; only those change. Times go by the
- * predictions; what really started and runs is told GPU by GPU, where something did. When the
- * room for more is used up, open it anew. Memory for the rates of sets is taken, and touched, when it is opened.
+ * An arrival ranks all GPUs and changes only the queues of the best HES_REPLAN_TRIED. Times follow the predictions;
+ * hes_replan_observe() reports what really started and runs. All memory is allocated and prefaulted when a replan is
+ * opened. When the room for arrivals is used up, open it again.
  */
 #ifndef HES_PLAN_REPLAN_H
 #define HES_PLAN_REPLAN_H
 
 #include "heshare/policy.h"
 
-#define HES_REPLAN_TRIED 8 /* GPUs looked at closely */
+#define HES_REPLAN_TRIED 8 /* GPUs that are tried for an arrival */
 
 struct hes_replan;
 
 /**
- * @param r     must outlive the replan; its jobs hold those to come, too. Its preference and seed are those of all arrivals
+ * @param r     must outlive the replan; its jobs include those to come. Its preference and seed hold for all arrivals
  * @param plan  of r's waiting jobs, every queue open
- * @param mj_per_us  energy that a microsecond of a job's completion time is worth (joules a second are millijoules a millisecond);
- *                   0: at each arrival, by all energy and all time to completion that the plan has to come (docs/planning.md)
- * @return 0; -EINVAL a queue with barriers, or a clock its type does not offer; what a policy fails with; -ENOMEM
+ * @param mj_per_us  energy that a microsecond of a job's completion time is worth, in mJ; 0: derived at each arrival
+ *                   from the plan's remaining energy and completion times
+ * @return 0; -EINVAL a queue with barriers, or a clock its type does not offer; an error of a policy; -ENOMEM
  */
 int  hes_replan_open(const struct hes_request *r, const struct hes_plan *plan, double mj_per_us,
 		     struct hes_replan **out, struct hes_err *err);
 void hes_replan_close(struct hes_replan *s);
 
 /**
- * What a GPU's queue has come to.
- * @param n_started  so many of its jobs, in order, have started since this was told last; some may have ended
- * @param running    those of all its jobs that run now; their ends are what is thought of them
- * @return 0; -EINVAL a job that nobody planned, or more than can run together: nothing has changed then
+ * Report the state of a GPU's queue.
+ * @param n_started  jobs, in order, that have started since the last report; some may have ended
+ * @param running    the jobs that run now, with their predicted ends
+ * @return 0; -EINVAL a job that was never planned, or more than can run together: nothing has changed then
  */
 int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started, const struct hes_running *running, size_t n,
 		       int64_t now_us, struct hes_err *err);
@@ -41,15 +39,12 @@ int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started, const
 size_t hes_replan_queue(const struct hes_replan *s, size_t gpu, uint32_t *jobs, size_t room);
 
 /**
- * A job has arrived.
+ * Insert a job that has arrived.
  * @param job   index into the request's jobs
- * @param gpu   where it goes; queues of other GPUs may have changed, too: hes_replan_changed
- * @return 0; -ENOSPC it fits no GPU; -EXFULL no room is left: open anew; -ENOENT never profiled; -ENOMEM
+ * @param gpu   its GPU; queues of other GPUs may have changed, too
+ * @return 0; -ENOSPC it fits no GPU; -EXFULL no room is left: open again; -ENOENT never profiled; -ENOMEM
  */
 int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpu, struct hes_err *err);
-
-/** Whose queues the last arrival changed. @return how many */
-size_t hes_replan_changed(const struct hes_replan *s, size_t gpus[HES_REPLAN_TRIED]);
 
 /** Append a GPU's queue as it is now to a plan in which it is empty. @return 0; -ENOMEM; -ERANGE over 300 years */
 int hes_replan_write(const struct hes_replan *s, size_t gpu, struct hes_plan *plan);

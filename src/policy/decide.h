@@ -2,7 +2,7 @@
  * decide.h - how the policies decide: one function for each row of hes_policies[] (policies.c).
  *
  * A decide function fills an empty plan with batches (plan/batch/compose.h). It may leave the front that it chose from;
- * front is NULL where nobody wants it. It returns 0, -ENOMEM, or -ERANGE as hes_compose_batch() does.
+ * front is NULL if it is not wanted. It returns 0, -ENOMEM, or -ERANGE as hes_compose_batch() does.
  */
 #ifndef HES_POLICY_DECIDE_H
 #define HES_POLICY_DECIDE_H

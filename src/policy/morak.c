@@ -16,7 +16,7 @@
 
 #define MAX_SLOWDOWN 5 /* of a job's run against its run alone at the default clock */
 
-/* What a group's jobs take one after the other. */
+/* A group's jobs one after the other. */
 struct apart {
 	uint32_t n;
 	double   time_us[HES_MAX_SHARING];
@@ -38,7 +38,7 @@ static struct apart run_apart(const struct hes_problem *p, uint32_t type, const 
 	return a;
 }
 
-/* Energy-delay product against the same jobs apart; INFINITY beyond the latency bound. */
+/* Energy-delay product relative to the jobs one after the other; INFINITY beyond the latency bound. */
 static double score(const struct hes_group_cost *c, const void *arg)
 {
 	const struct apart *a = arg;
@@ -55,7 +55,7 @@ struct choice {
 	double           score;
 };
 
-/* The best shares at each clock in turn, each starting from the ones before. */
+/* The best shares at each clock in turn, starting from those at the clock before. */
 static struct choice tune(const struct hes_problem *p, uint32_t type, const struct hes_group *g)
 {
 	const struct hes_gpu_type *t = p->types[type];
@@ -79,7 +79,7 @@ static struct choice tune(const struct hes_problem *p, uint32_t type, const stru
 	return best;
 }
 
-/* The next batch of a queue: as many jobs as pay, in the order they came. */
+/* The next batch of a queue: as many jobs as pay, in order of arrival. */
 static struct choice next_batch(const struct hes_problem *p, uint32_t type, const uint32_t *jobs, size_t n)
 {
 	struct choice best = { .score = INFINITY };

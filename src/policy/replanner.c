@@ -1,6 +1,6 @@
 /*
- * replanner.c - what happened since the time before, told to a replan, and
- * what it says as a plan; see replanner.h.
+ * replanner.c - compare a request with the last one, report the difference to a replan, and write its queues as a plan;
+ * see replanner.h.
  */
 #include "policy/replanner.h"
 
@@ -13,11 +13,11 @@
 
 struct hes_replanner {
 	const struct hes_policy *policy;
-	struct hes_request       opened;     /* as it was then, what ran left out */
+	struct hes_request       opened;     /* the request that the replan was opened with, without its running jobs */
 	uint32_t                *waiting;    /* [jobs] of that request */
 	int64_t                 *free_at_us; /* [GPUs] of it */
-	struct hes_replan       *replan;     /* NULL: nothing was planned yet */
-	bool                    *planned;    /* [jobs]: has a place, or has run */
+	struct hes_replan       *replan;     /* NULL: nothing is planned yet */
+	bool                    *planned;    /* [jobs]: has a position, or has run */
 	bool                    *waits;      /* [jobs]: scratch */
 	uint32_t                *queue;      /* [jobs]: scratch */
 };
@@ -58,8 +58,8 @@ static int make_room(struct hes_replanner *r, const struct hes_request *q)
 	return r->waiting && r->free_at_us && r->planned && r->waits && r->queue ? 0 : -ENOMEM;
 }
 
-/* The request as it is now, and a plan of it; kept from here on. */
-static int keep(struct hes_replanner *r, const struct hes_request *q, const struct hes_plan *plan, struct hes_err *err)
+/* Open the replan with this request and its plan. */
+static int open_replan(struct hes_replanner *r, const struct hes_request *q, const struct hes_plan *plan, struct hes_err *err)
 {
 	int rc;
 
@@ -71,14 +71,14 @@ static int keep(struct hes_replanner *r, const struct hes_request *q, const stru
 	r->opened.waiting = r->waiting;
 	r->opened.free_at_us = r->free_at_us;
 	rc = hes_replan_open(&r->opened, plan, 0, &r->replan, err);
-	/* The caller's, and of that moment. */
+	/* These belong to the caller and to this moment. */
 	r->opened.running = NULL;
 	r->opened.n_running = 0;
 	return rc;
 }
 
-/* The first time. Where nobody is to come later, nothing is kept. */
-static int open_first(struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
+/* The first plan. Without later arrivals there is nothing to replan. */
+static int plan_first(struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
 		      struct hes_err *err)
 {
 	struct hes_plan plan;
@@ -86,7 +86,7 @@ static int open_first(struct hes_replanner *r, const struct hes_request *q, stru
 
 	if (rc)
 		return rc;
-	rc = q->n_waiting < q->jobs->n ? keep(r, q, &plan, err) : 0;
+	rc = q->n_waiting < q->jobs->n ? open_replan(r, q, &plan, err) : 0;
 	if (rc) {
 		hes_plan_finish(&plan);
 		return rc;
@@ -106,7 +106,7 @@ static size_t running_on(const struct hes_request *q, size_t gpu, size_t from)
 	return n;
 }
 
-/* Queues are admitted in order, so what no longer waits is the first of each. */
+/* Jobs start in the order of their queue, so those that no longer wait come first in it. */
 static int observe(struct hes_replanner *r, const struct hes_request *q, struct hes_err *err)
 {
 	size_t at = 0;
@@ -127,7 +127,7 @@ static int observe(struct hes_replanner *r, const struct hes_request *q, struct 
 	return rc;
 }
 
-static int write_down(const struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_err *err)
+static int write_plan(const struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_err *err)
 {
 	struct hes_plan plan;
 	int rc = hes_plan_init(&plan, q->fleet->n);
@@ -145,13 +145,13 @@ static int write_down(const struct hes_replanner *r, const struct hes_request *q
 	return 0;
 }
 
-/* The same plan with room for more jobs: those that wait for their first place are left out. */
+/* Open again with room for more jobs; jobs without a position are left out. */
 static int reopen(struct hes_replanner *r, const struct hes_request *q, struct hes_err *err)
 {
 	struct hes_request planned = *q;
 	struct hes_plan plan;
 	size_t n = 0;
-	int rc = write_down(r, q, &plan, err);
+	int rc = write_plan(r, q, &plan, err);
 
 	if (rc)
 		return rc;
@@ -160,12 +160,12 @@ static int reopen(struct hes_replanner *r, const struct hes_request *q, struct h
 			r->queue[n++] = q->waiting[i];
 	planned.waiting = r->queue;
 	planned.n_waiting = n;
-	rc = keep(r, &planned, &plan, err);
+	rc = open_replan(r, &planned, &plan, err);
 	hes_plan_finish(&plan);
 	return rc;
 }
 
-static int place(struct hes_replanner *r, const struct hes_request *q, struct hes_err *err)
+static int insert_arrived(struct hes_replanner *r, const struct hes_request *q, struct hes_err *err)
 {
 	size_t gpu;
 	int rc = 0;
@@ -194,9 +194,9 @@ int hes_replanner_plan(struct hes_replanner *r, const struct hes_request *q, str
 	if (rc)
 		return hes_fail(err, rc, "out of memory for %zu jobs", q->jobs->n);
 	if (!r->replan)
-		return open_first(r, q, out, front, err);
+		return plan_first(r, q, out, front, err);
 	rc = observe(r, q, err);
 	if (!rc)
-		rc = place(r, q, err);
-	return rc ? rc : write_down(r, q, out, err);
+		rc = insert_arrived(r, q, err);
+	return rc ? rc : write_plan(r, q, out, err);
 }

@@ -1,6 +1,5 @@
 /*
- * accuracy.c - mean errors and the part of the variance explained; see
- * accuracy.h.
+ * accuracy.c - mean errors and the explained part of the variance; see accuracy.h.
  */
 #include "predict/accuracy.h"
 

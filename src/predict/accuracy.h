@@ -1,5 +1,5 @@
 /*
- * accuracy.h - how far predictions are from what was measured.
+ * accuracy.h - errors of predictions against measurements.
  */
 #ifndef HES_PREDICT_ACCURACY_H
 #define HES_PREDICT_ACCURACY_H
@@ -7,8 +7,7 @@
 #include "heshare/predict.h"
 
 /**
- * Errors of predictions of one output. Infinite or NaN where a measured value,
- * or their mean, is 0 and an error relative to it has no meaning.
+ * Errors of predictions of one output. An error relative to 0 is infinite or NaN.
  * @param y       n measured values
  * @param p       n predictions, @stride apart
  * @param n       at least 1

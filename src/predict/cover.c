@@ -1,6 +1,5 @@
 /*
- * cover.c - how often measurements lie in the intervals predicted for them;
- * see heshare/predict.h.
+ * cover.c - how often measurements are inside the predicted intervals; see heshare/predict.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +19,9 @@ static double median(double *v, size_t n)
 	return v[n / 2];
 }
 
-/* One sample; @width: where its time's and power's are put, n apart. */
-static void cover(const struct hes_sample *s, const struct hes_estimate *e, struct hes_coverage *sum, double *width, size_t n)
+/* Count one sample. @param width  its widths of time and power, n apart */
+static void cover(const struct hes_sample *s, const struct hes_estimate *e, struct hes_coverage *sum, double *width,
+		  size_t n)
 {
 	sum->time += s->iteration_us >= e->iteration_low_us && s->iteration_us <= e->iteration_high_us;
 	sum->power += s->power_mw >= e->power_low_mw && s->power_mw <= e->power_high_mw;
@@ -35,12 +35,12 @@ int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples 
 {
 	struct hes_coverage sum = { .rows = s->n, .stated = hes_predictor_about(p)->options.coverage };
 	double *width = calloc(2 * s->n + 1, sizeof(*width));
-	struct hes_estimate *said = calloc(s->n + 1, sizeof(*said));
-	int rc = width && said ? hes_predict_samples(p, s, c, said, err)
+	struct hes_estimate *predicted = calloc(s->n + 1, sizeof(*predicted));
+	int rc = width && predicted ? hes_predict_samples(p, s, c, predicted, err)
 			       : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 
 	for (size_t i = 0; i < s->n && !rc; i++)
-		cover(&s->v[i], &said[i], &sum, width + i, s->n);
+		cover(&s->v[i], &predicted[i], &sum, width + i, s->n);
 	if (!rc && s->n) {
 		sum.time /= (double)s->n;
 		sum.power /= (double)s->n;
@@ -50,6 +50,6 @@ int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples 
 	if (!rc)
 		*out = sum;
 	free(width);
-	free(said);
+	free(predicted);
 	return rc;
 }

@@ -1,6 +1,5 @@
 /*
- * drift.c - whether a predictor has become worse than it was when it was
- * validated; see heshare/drift.h.
+ * drift.c - compare a predictor's recent errors with those at validation; see heshare/drift.h.
  */
 #include "heshare/drift.h"
 

@@ -1,6 +1,6 @@
 /*
- * features.h - what a row of a predictor holds: Table II of the paper, and
- * what a profile adds to it, as one table with units and how each is filled.
+ * features.h - the features of a predictor: Table II of the paper and further ones, in one table with units and
+ * functions.
  */
 #ifndef HES_PREDICT_FEATURES_H
 #define HES_PREDICT_FEATURES_H
@@ -11,7 +11,7 @@
 enum feature_need {
 	FEATURE_OF_TASK,    /* ... the task alone; of its baseline off_gpu */
 	FEATURE_OF_SETTING, /* ... the task and its setting */
-	FEATURE_OF_OTHERS,  /* ... all that a query has */
+	FEATURE_OF_OTHERS,  /* ... the whole query */
 	FEATURE_NEEDS
 };
 
@@ -36,7 +36,7 @@ struct feature_list {
 	size_t  n;
 };
 
-/** Those of a recipe that need no less and no more. */
+/** The features of a recipe with this need. */
 struct feature_list features_needing(enum hes_recipe recipe, enum feature_need need);
 
 /** @q with its baseline. @param row  room for @n, the first @n features */

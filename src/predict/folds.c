@@ -1,9 +1,8 @@
 /*
- * folds.c - samples left out in turn; see folds.h.
+ * folds.c - leave samples out in turn; see folds.h.
  *
- * The baseline's constants without them are one step from those of all
- * samples (calibrate.h); the regressor is learnt anew. Of many samples, some
- * are enough here.
+ * The baseline's constants without them are one step away from those of all samples (calibrate.h); the regressor is
+ * fitted again. Of many samples a part is used.
  */
 #include "predict/folds.h"
 
@@ -15,19 +14,19 @@
 
 #include "base/rng.h"
 
-#define ROWS       4000  /* learnt from or asked about; of more, every so many-th */
-#define BY_LOT     4     /* folds of samples drawn by lot */
-#define BY_NAME    4     /* at most, of workloads and of types: several are left out together where there are more */
-#define BY_PAIR    3     /* of the workloads on types one in so many, every type and workload still there on others */
-#define STRANGERS  4     /* folds of a workload each that is left out as a task and as a neighbour */
-#define FOLDS      (BY_LOT + 2 * BY_NAME + 1 + STRANGERS + 2)
-#define MIN_FIT    10    /* samples that a fold learns from at least */
-#define END_PART   0.1   /* of the samples at least at an end of a setting */
+#define ROWS       4000  /* to fit on or to predict; of more, every k-th */
+#define RANDOM_FOLDS     4     /* folds of random samples */
+#define BY_NAME    4     /* folds by workload and by type at most: a fold leaves out several when there are more */
+#define BY_PAIR    3     /* one in so many pairs of workload and type; each type and workload stays with others */
+#define CO_RUNNER_FOLDS  4     /* folds that leave one workload out, as a task and as a co-runner */
+#define FOLDS      (RANDOM_FOLDS + 2 * BY_NAME + 1 + CO_RUNNER_FOLDS + 2)
+#define MIN_FIT    10    /* samples to fit on at least */
+#define END_PART   0.1   /* part of the samples at an end of a setting, at least */
 #define END_MOST   0.4   /* ... and at most */
-#define MOST_RATE  0.25  /* that is doubled to hurry */
+#define MOST_RATE  0.25  /* that is doubled to save time */
 #define LOT_STREAM 0x666f6c6473u
 
-enum fold_kind { LOT, WORKLOAD, TYPE, PAIR, STRANGER, LOW_END, HIGH_END };
+enum fold_kind { RANDOM, WORKLOAD, TYPE, PAIR, CO_RUNNER, LOW_END, HIGH_END };
 
 struct fold {
 	enum fold_kind kind;
@@ -35,9 +34,9 @@ struct fold {
 	const char    *name;          /* of a stranger */
 };
 
-/* What sorts a sample into folds. */
+/* What decides the folds of a sample. */
 struct tag {
-	uint32_t lot, workload, type; /* its number of each; names in their order */
+	uint32_t random, workload, type; /* index of its workload and its type among the sorted names */
 	bool     low, high;           /* at an end of one of its settings */
 };
 
@@ -50,7 +49,7 @@ struct folding {
 	struct hes_regressor_options        o;
 };
 
-static bool is_beside(const struct observation *o, const char *workload)
+static bool is_co_runner(const struct observation *o, const char *workload)
 {
 	for (size_t i = 0; i < o->n_named; i++)
 		if (strcmp(o->named[i].solo.workload, workload) == 0)
@@ -61,16 +60,16 @@ static bool is_beside(const struct observation *o, const char *workload)
 static bool left_out(const struct tag *t, const struct observation *o, const struct fold *f)
 {
 	switch (f->kind) {
-	case LOT:
-		return t->lot % f->groups == f->group;
+	case RANDOM:
+		return t->random % f->groups == f->group;
 	case WORKLOAD:
 		return t->workload % f->groups == f->group;
 	case TYPE:
 		return t->type % f->groups == f->group;
 	case PAIR:
 		return (t->workload + t->type) % f->groups == f->group;
-	case STRANGER:
-		return strcmp(o->query.task->workload, f->name) == 0 || is_beside(o, f->name);
+	case CO_RUNNER:
+		return strcmp(o->query.task->workload, f->name) == 0 || is_co_runner(o, f->name);
 	case LOW_END:
 		return t->low;
 	default:
@@ -91,7 +90,7 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Number names in their order: dealt out to groups by that, names alike are apart. @return names */
+/* Number names in sorted order, so that similar names fall into different groups. @return the number of names */
 static uint32_t number_names(struct folding *w, struct named *room, size_t name, size_t number)
 {
 	uint32_t names = 0;
@@ -106,7 +105,7 @@ static uint32_t number_names(struct folding *w, struct named *room, size_t name,
 	return names + 1;
 }
 
-static void deal_lots(struct folding *w, uint32_t *order)
+static void shuffle_samples(struct folding *w, uint32_t *order)
 {
 	struct hes_rng rng;
 
@@ -115,7 +114,7 @@ static void deal_lots(struct folding *w, uint32_t *order)
 	hes_rng_seed(&rng, w->o.seed ^ LOT_STREAM);
 	hes_rng_shuffle(&rng, order, w->n);
 	for (uint32_t i = 0; i < w->n; i++)
-		w->tags[order[i]].lot = i;
+		w->tags[order[i]].random = i;
 }
 
 static int by_value(const void *a, const void *b)
@@ -136,7 +135,7 @@ static double axis_value(const struct observation *o, size_t axis)
 	return at[axis];
 }
 
-#define END_AXES 4 /* the last, neighbours, has a high end only: a job alone is the common case */
+#define END_AXES 4 /* the last, co-runners, has only a high end: a job alone is the common case */
 
 /* The value up to which END_PART of sorted values lie; *part: how many do. */
 static double low_end(const double *sorted, size_t n, double *part)
@@ -150,7 +149,7 @@ static double low_end(const double *sorted, size_t n, double *part)
 	return end;
 }
 
-/* Where a setting takes few values, its end may be too many samples to do without. */
+/* A setting with few values may have too many samples at an end to leave them out. */
 static void mark_ends(struct folding *w, double *room, size_t axis, bool high)
 {
 	double sign = high ? -1 : 1, part, end;
@@ -167,7 +166,7 @@ static void mark_ends(struct folding *w, double *room, size_t axis, bool high)
 	}
 }
 
-/* As many of a kind as there are names, BY_NAME at most; none of one name, without which nothing is left. */
+/* One fold per name, BY_NAME at most; none when there is only one name. */
 static int add_folds(struct fold *to, enum fold_kind kind, uint32_t names)
 {
 	uint32_t groups = names < BY_NAME ? names : BY_NAME;
@@ -177,10 +176,10 @@ static int add_folds(struct fold *to, enum fold_kind kind, uint32_t names)
 	return groups > 1 ? (int)groups : 0;
 }
 
-/* Workloads that samples name beside others; where there are many, some of them, far from one another in their order. */
-static int add_strangers(const struct folding *w, struct fold *to, uint32_t workloads)
+/* Workloads that samples name as co-runners; of many, some that are far apart in sorted order. */
+static int add_co_runner_folds(const struct folding *w, struct fold *to, uint32_t workloads)
 {
-	uint32_t most = workloads < STRANGERS ? workloads : STRANGERS;
+	uint32_t most = workloads < CO_RUNNER_FOLDS ? workloads : CO_RUNNER_FOLDS;
 	int n = 0;
 
 	for (uint32_t k = 0; k < most && workloads > 1; k++) {
@@ -191,14 +190,14 @@ static int add_strangers(const struct folding *w, struct fold *to, uint32_t work
 			if (w->tags[i].workload == k * workloads / most)
 				name = w->v[i].query.task->workload;
 		for (size_t i = 0; i < w->n && !co_runners; i++)
-			co_runners = is_beside(&w->v[i], name);
+			co_runners = is_co_runner(&w->v[i], name);
 		if (co_runners)
-			to[n++] = (struct fold){ .kind = STRANGER, .name = name };
+			to[n++] = (struct fold){ .kind = CO_RUNNER, .name = name };
 	}
 	return n;
 }
 
-/* @return folds, at most as many as there is room for; -ENOMEM */
+/* @return the number of folds; -ENOMEM */
 static int lay_out(struct folding *w, struct fold *folds)
 {
 	struct named *names = calloc(w->n, sizeof(*names));
@@ -208,21 +207,22 @@ static int lay_out(struct folding *w, struct fold *folds)
 
 	if (names && values && order) {
 		n = 0;
-		deal_lots(w, order);
-		workloads = number_names(w, names, offsetof(struct hes_profile, workload), offsetof(struct tag, workload));
+		shuffle_samples(w, order);
+		workloads = number_names(w, names, offsetof(struct hes_profile, workload),
+					 offsetof(struct tag, workload));
 		types = number_names(w, names, offsetof(struct hes_profile, gpu_type), offsetof(struct tag, type));
 		for (size_t axis = 0; axis < END_AXES; axis++) {
 			mark_ends(w, values, axis, true);
 			if (axis + 1 < END_AXES)
 				mark_ends(w, values, axis, false);
 		}
-		for (uint32_t i = 0; i < BY_LOT; i++)
-			folds[n++] = (struct fold){ .kind = LOT, .group = i, .groups = BY_LOT };
+		for (uint32_t i = 0; i < RANDOM_FOLDS; i++)
+			folds[n++] = (struct fold){ .kind = RANDOM, .group = i, .groups = RANDOM_FOLDS };
 		n += add_folds(folds + n, WORKLOAD, workloads);
 		n += add_folds(folds + n, TYPE, types);
 		if (types > 1 && workloads > 1)
 			folds[n++] = (struct fold){ .kind = PAIR, .groups = BY_PAIR };
-		n += add_strangers(w, folds + n, workloads);
+		n += add_co_runner_folds(w, folds + n, workloads);
 		folds[n++] = (struct fold){ .kind = LOW_END };
 		folds[n++] = (struct fold){ .kind = HIGH_END };
 	}
@@ -232,7 +232,7 @@ static int lay_out(struct folding *w, struct fold *folds)
 	return n;
 }
 
-/* A predictor that has not seen some samples; those it has, and its place to put them. */
+/* A predictor fitted without some samples. */
 struct half {
 	struct hes_predictor p;
 	struct observation  *seen;
@@ -243,8 +243,8 @@ struct half {
 static void half_finish(struct half *h)
 {
 	constants_finish(&h->p.constants);
-	hes_regressor_free(h->p.rest);
-	support_finish(&h->p.support);
+	hes_regressor_free(h->p.residual);
+	range_finish(&h->p.range);
 	free(h->seen);
 	free(h->without);
 }
@@ -265,44 +265,45 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 			h->seen[h->n_seen++] = w->v[i];
 	}
 	for (size_t i = 0; i < h->n_seen; i++)
-		observation_settle(&h->seen[i]);
+		observation_relink(&h->seen[i]);
 	if (h->n_seen < MIN_FIT)
 		return 0;
 	rc = w->fit ? calibration_without(w->fit, h->without, &h->p.constants) : constants_init(&h->p.constants, 1, 1);
 	if (!rc)
-		rc = support_learn(h->seen, h->n_seen, &h->p.support);
+		rc = range_fit(h->seen, h->n_seen, &h->p.range);
 	if (rc)
 		return hes_fail(err, rc, "out of memory for %zu samples", w->n);
 	for (size_t i = 0; i < h->n_seen; i++)
-		predictor_hear(&h->p, &h->seen[i]);
-	return predictor_learn_rest(&h->p, h->seen, h->n_seen, &w->o, err);
+		predictor_set_load(&h->p, &h->seen[i]);
+	return predictor_fit_residual(&h->p, h->seen, h->n_seen, &w->o, err);
 }
 
-/* Of a stranger: what is beside it. */
+/* For an unseen co-runner, the tasks that ran with it are scored. */
 static void score(const struct folding *w, const struct half *h, const struct fold *f, struct fold_scores *out)
 {
 	for (size_t i = 0; i < w->n; i += w->every) {
 		struct interval_score *s = &out->v[out->n];
 		struct observation o = w->v[i];
-		double said[PREDICTOR_OUTPUTS];
+		double predicted[PREDICTOR_OUTPUTS];
 		struct query q;
 
-		if (!h->without[i] || (f->kind == STRANGER && !strcmp(o.query.task->workload, f->name)))
+		if (!h->without[i] || (f->kind == CO_RUNNER && !strcmp(o.query.task->workload, f->name)))
 			continue;
-		observation_settle(&o);
-		predictor_hear(&h->p, &o);
+		observation_relink(&o);
+		predictor_set_load(&h->p, &o);
 		predictor_query(&h->p, o.query.gpu, o.query.task, o.query.setting, o.query.co_runners, &q);
-		predictor_say(&h->p, &q, said);
-		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q), .residents = q.co_runners->residents, .by_lot = f->kind == LOT };
-		s->off[PREDICTOR_TIME] = log(o.iteration_us / said[PREDICTOR_TIME]);
-		s->off[PREDICTOR_POWER] = log(o.power_w / said[PREDICTOR_POWER]);
-		s->rest[PREDICTOR_TIME] = log(said[PREDICTOR_TIME] / (q.task->iteration_us * q.base.slowdown));
-		s->rest[PREDICTOR_POWER] = log(said[PREDICTOR_POWER] / q.base.power_w);
+		predictor_predict(&h->p, &q, predicted);
+		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q),
+					     .residents = q.co_runners->residents, .random = f->kind == RANDOM };
+		s->off[PREDICTOR_TIME] = log(o.iteration_us / predicted[PREDICTOR_TIME]);
+		s->off[PREDICTOR_POWER] = log(o.power_w / predicted[PREDICTOR_POWER]);
+		s->residual[PREDICTOR_TIME] = log(predicted[PREDICTOR_TIME] / (q.task->iteration_us * q.base.slowdown));
+		s->residual[PREDICTOR_POWER] = log(predicted[PREDICTOR_POWER] / q.base.power_w);
 		out->n++;
 	}
 }
 
-/* Scores of one fold; none where too few samples would be left. */
+/* Scores of one fold; none when too few samples are left. */
 static int run_fold(const struct folding *w, const struct fold *f, struct fold_scores *out, struct hes_err *err)
 {
 	struct half h = { .n_seen = 0 };
@@ -311,7 +312,7 @@ static int run_fold(const struct folding *w, const struct fold *f, struct fold_s
 	out->v = rc ? NULL : calloc(w->n / w->every + 1, sizeof(*out->v));
 	if (!rc && !out->v)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", w->n);
-	if (!rc && h.p.rest)
+	if (!rc && h.p.residual)
 		score(w, &h, f, out);
 	half_finish(&h);
 	return rc;
@@ -362,11 +363,12 @@ static int run_folds(const struct folding *w, const struct fold *folds, int n, u
 	return rc;
 }
 
-/* A quarter of the trees, each taken for four times as much, are hardly less accurate, as long as that is a part. */
-static void hurry(struct hes_regressor_options *o)
+/* A quarter of the trees with four times the learning rate is hardly less accurate. */
+static void use_fewer_trees(struct hes_regressor_options *o)
 {
 	for (int i = 0; i < 2; i++)
-		if (o->kind == HES_REGRESSOR_BOOSTING && o->trees > 1 && o->learning_rate > 0 && o->learning_rate <= MOST_RATE) {
+		if (o->kind == HES_REGRESSOR_BOOSTING && o->trees > 1 && o->learning_rate > 0 &&
+		    o->learning_rate <= MOST_RATE) {
 			o->trees = (o->trees + 1) / 2;
 			o->learning_rate *= 2;
 		}
@@ -381,7 +383,7 @@ int folds_score(const struct observation *v, size_t n, enum hes_recipe recipe, c
 	int rc = w.tags ? lay_out(&w, folds) : -ENOMEM;
 
 	w.o.threads = 1;
-	hurry(&w.o);
+	use_fewer_trees(&w.o);
 	if (rc < 0)
 		hes_fail(err, rc, "out of memory for %zu samples", n);
 	else

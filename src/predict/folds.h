@@ -1,7 +1,6 @@
 /*
- * folds.h - what a predictor would have said of samples, had it not seen
- * them: some drawn by lot, all of a workload, all of a GPU type, workloads on
- * types, those at the ends of the settings.
+ * folds.h - cross-validation: predict samples that were left out. Folds leave out random samples, a workload, a GPU
+ * type, workloads on types, or the ends of the settings.
  */
 #ifndef HES_PREDICT_FOLDS_H
 #define HES_PREDICT_FOLDS_H
@@ -14,9 +13,9 @@ struct fold_scores {
 };
 
 /**
- * @param v    all samples, in whatever order
- * @param fit  constants of all samples; NULL where the recipe knows none
- * @param o    of the regressors; o->threads folds are learnt at a time, and the result is the same
+ * @param v    all samples, in any order
+ * @param fit  constants of all samples; NULL when the recipe has none
+ * @param o    of the regressors; o->threads folds at a time, with the same result
  * @return 0 or -errno with why
  */
 int folds_score(const struct observation *v, size_t n, enum hes_recipe recipe, const struct calibration *fit,

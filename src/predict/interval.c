@@ -1,6 +1,6 @@
 /*
- * interval.c - widths from errors of samples that were left out; see
- * interval.h and docs/predictor.md, which names the sources.
+ * interval.c - interval widths from errors of samples that were left out; see interval.h. docs/predictor.md names the
+ * sources.
  */
 #include "predict/interval.h"
 
@@ -8,28 +8,28 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PRIOR       20.0  /* errors of all samples that a number of neighbours is given besides its own */
+#define PRIOR       20.0  /* errors of all samples that each number of co-runners gets in addition to its own */
 #define LEAST       1e-4  /* half-width */
-#define LEAST_BEYOND 0.01 /* for a unit of distance: what was never sampled is less certain even where errors of samples do not show it */
-#define MOST        4.6   /* ... a factor of 100 either way: nothing is known */
-#define MIN_SCORES  10    /* of a kind, below which what is believed stands for it */
-/* Believed of errors outside of the samples where no sample tells; half-widths for a unit of distance. */
-#define BELIEVED_SETTING 0.5
-#define BELIEVED_CROWD   0.5
-#define BELIEVED_TASK    1.0
-#define BELIEVED_TYPE    0.5
-#define BELIEVED_PAIR    0.1  /* whatever the distance */
-#define BELIEVED_STRANGE 0.03
-/* A distance at which an error is expected although it is nearly none, in the unit of each. */
+#define LEAST_BEYOND 0.01 /* per unit of distance: never 0, because unseen cases are less certain even if no error shows it */
+#define MOST        4.6   /* ... a factor of 100 either way, when nothing is known */
+#define MIN_SCORES  10    /* scores of a kind; with fewer, the prior is used */
+/* Priors of errors outside of the training range: half-widths per unit of distance. */
+#define PRIOR_SETTING 0.5
+#define PRIOR_CROWD   0.5
+#define PRIOR_TASK    1.0
+#define PRIOR_TYPE    0.5
+#define PRIOR_PAIR    0.1  /* whatever the distance */
+#define PRIOR_CO_RUNNER 0.03
+/* Offsets that make small distances count, in the unit of each. */
 #define NEAR_SETTING 0.25
 #define NEAR_TASK    0.05
 #define FAR_TASK     0.01 /* for each standard deviation to the tasks nearest to it */
 #define NEAR_TYPE    0.5
 #define NEAR_STRANGE 0.25
 
-enum kind { WITHIN, SETTING, CROWD, TASK, TYPE, PAIR, STRANGER, MIXED };
+enum kind { WITHIN, SETTING, CROWD, TASK, TYPE, PAIR, CO_RUNNER, MIXED };
 
-static enum kind kind_of(const struct support_distance *d)
+static enum kind kind_of(const struct range_distance *d)
 {
 	if (d->outside == 0)
 		return WITHIN;
@@ -42,7 +42,7 @@ static enum kind kind_of(const struct support_distance *d)
 	if (d->outside == HES_OUTSIDE_PAIR)
 		return PAIR;
 	if (d->outside == HES_OUTSIDE_CO_RUNNER)
-		return STRANGER;
+		return CO_RUNNER;
 	return d->outside & ~(uint32_t)(HES_OUTSIDE_BATCH_SIZE | HES_OUTSIDE_SHARE | HES_OUTSIDE_CLOCK) ? MIXED : SETTING;
 }
 
@@ -58,7 +58,7 @@ static int rising(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The value that a further one, drawn like these, stays below in @coverage of cases (split conformal prediction). */
+/* The value that a further score stays below with probability @coverage (split conformal prediction). */
 static double quantile(double *v, size_t n, double coverage)
 {
 	double rank = ceil(coverage * (double)(n + 1));
@@ -67,7 +67,7 @@ static double quantile(double *v, size_t n, double coverage)
 	return v[rank < (double)n ? (size_t)fmax(rank, 1) - 1 : n - 1];
 }
 
-/* Mean errors by number of neighbours, which the widths are in proportion to. */
+/* Mean errors by number of co-runners; widths are proportional to them. */
 static void find_levels(const struct interval_score *v, size_t n, int output, double level[INTERVAL_CROWDS])
 {
 	double sum[INTERVAL_CROWDS] = { 0 }, count[INTERVAL_CROWDS] = { 0 }, all = 0, of = 0;
@@ -98,8 +98,8 @@ static void learn_within(const struct interval_score *v, size_t n, int output, d
 		out->within[k] = fmin(fmax(q * level[k], LEAST), MOST);
 }
 
-/* A distance with its offset; 0 where there is none. */
-static double reach(const struct support_distance *d, enum kind kind, int output)
+/* A distance plus its offset; 0 for distance 0. */
+static double reach(const struct range_distance *d, enum kind kind, int output)
 {
 	switch (kind) {
 	case SETTING:
@@ -110,15 +110,15 @@ static double reach(const struct support_distance *d, enum kind kind, int output
 		return d->outside & HES_OUTSIDE_WORKLOAD ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task : 0;
 	case PAIR:
 		return d->outside & HES_OUTSIDE_PAIR ? 1 : 0;
-	case STRANGER:
-		return d->strange > 0 ? d->strange + NEAR_STRANGE : 0;
+	case CO_RUNNER:
+		return d->co_runner > 0 ? d->co_runner + NEAR_STRANGE : 0;
 	default:
 		return d->outside & HES_OUTSIDE_TYPE ? d->type + NEAR_TYPE : 0;
 	}
 }
 
-/* What errors of a kind have beyond those within the samples, for a unit of distance. */
-static double learn_beyond(const struct interval_score *v, size_t n, int output, double coverage, double *room,
+/* The extra error of a kind outside of the training range, per unit of distance. */
+static double learn_outside(const struct interval_score *v, size_t n, int output, double coverage, double *room,
 			   const struct interval_width *w, enum kind kind, double believed)
 {
 	size_t many = 0;
@@ -150,12 +150,12 @@ int interval_learn(const struct interval_score *v, size_t n, double coverage, st
 		struct interval_width *w = &made.of[o];
 
 		learn_within(v, n, o, coverage, room, w);
-		w->setting = learn_beyond(v, n, o, coverage, room, w, SETTING, BELIEVED_SETTING);
-		w->crowd = learn_beyond(v, n, o, coverage, room, w, CROWD, BELIEVED_CROWD);
-		w->task = learn_beyond(v, n, o, coverage, room, w, TASK, BELIEVED_TASK);
-		w->type = learn_beyond(v, n, o, coverage, room, w, TYPE, BELIEVED_TYPE);
-		w->pair = learn_beyond(v, n, o, coverage, room, w, PAIR, BELIEVED_PAIR);
-		w->strange = learn_beyond(v, n, o, coverage, room, w, STRANGER, BELIEVED_STRANGE);
+		w->setting = learn_outside(v, n, o, coverage, room, w, SETTING, PRIOR_SETTING);
+		w->crowd = learn_outside(v, n, o, coverage, room, w, CROWD, PRIOR_CROWD);
+		w->task = learn_outside(v, n, o, coverage, room, w, TASK, PRIOR_TASK);
+		w->type = learn_outside(v, n, o, coverage, room, w, TYPE, PRIOR_TYPE);
+		w->pair = learn_outside(v, n, o, coverage, room, w, PAIR, PRIOR_PAIR);
+		w->co_runner = learn_outside(v, n, o, coverage, room, w, CO_RUNNER, PRIOR_CO_RUNNER);
 	}
 	settle(&made);
 	free(room);
@@ -163,7 +163,7 @@ int interval_learn(const struct interval_score *v, size_t n, double coverage, st
 	return 0;
 }
 
-struct interval_bound interval_bound(const struct interval *i, const struct support_distance *d, uint32_t residents)
+struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d, uint32_t residents)
 {
 	size_t crowd = crowd_of(residents);
 	struct interval_bound b = { { i->of[0].factor[crowd], i->of[1].factor[crowd] }, 1 };
@@ -172,11 +172,11 @@ struct interval_bound interval_bound(const struct interval *i, const struct supp
 		const struct interval_width *w = &i->of[o];
 		double setting = w->setting * reach(d, SETTING, o), task = w->task * reach(d, TASK, o);
 		double more = w->crowd * reach(d, CROWD, o), type = w->type * reach(d, TYPE, o);
-		double pair = w->pair * reach(d, PAIR, o), strange = w->strange * reach(d, STRANGER, o);
+		double pair = w->pair * reach(d, PAIR, o), co_runner = w->co_runner * reach(d, CO_RUNNER, o);
 		double within = w->within[crowd], half;
 
 		half = fmin(sqrt(within * within + setting * setting + more * more + task * task + type * type +
-				 pair * pair + strange * strange), 2 * MOST);
+				 pair * pair + co_runner * co_runner), 2 * MOST);
 		b.factor[o] = exp(half);
 		b.novelty = fmax(b.novelty, half / within);
 	}
@@ -194,7 +194,7 @@ void interval_put(struct model_writer *b, const struct interval *i)
 		model_put_f64(b, i->of[o].task);
 		model_put_f64(b, i->of[o].type);
 		model_put_f64(b, i->of[o].pair);
-		model_put_f64(b, i->of[o].strange);
+		model_put_f64(b, i->of[o].co_runner);
 	}
 }
 
@@ -211,7 +211,7 @@ void interval_get(struct model_reader *r, struct interval *out)
 		w->task = model_get_within(r, 0, MOST);
 		w->type = model_get_within(r, 0, MOST);
 		w->pair = model_get_within(r, 0, MOST);
-		w->strange = model_get_within(r, 0, MOST);
+		w->co_runner = model_get_within(r, 0, MOST);
 	}
 	settle(out);
 }

@@ -1,6 +1,6 @@
 /*
- * predictor.c - a baseline fitted to samples, a regressor of what it misses;
- * see heshare/predict.h.
+ * predictor.c - train a predictor: a baseline fitted to samples, and a regressor of the residual; see
+ * heshare/predict.h.
  */
 #include "predict/predictor.h"
 
@@ -23,13 +23,13 @@
 #define MIN_COVERAGE     0.5
 #define MAX_COVERAGE     0.99
 
-/* What a regressor learns in place of a value that the baseline puts at @expected. */
+/* What the regressor learns instead of a value for which the baseline predicts @expected. */
 static double target_of(enum hes_recipe recipe, double value, double expected)
 {
 	return recipe == HES_RECIPE_PLAIN ? value : log(value / expected);
 }
 
-/* Positive and finite whatever the regressor says. */
+/* Positive and finite for any output of the regressor. */
 static double value_of(enum hes_recipe recipe, double target, double expected)
 {
 	if (recipe == HES_RECIPE_PLAIN)
@@ -68,7 +68,7 @@ static void fill_rows(const struct hes_predictor *p, const struct observation *v
 	}
 }
 
-/* Found by bench/predictor on samples of the modelled boards; what is 0 is the regressor's own default. */
+/* Found by bench/predictor on samples of modelled GPUs; 0 is the regressor's own default. */
 static const struct hes_regressor_options defaults[] = {
 	[HES_PREDICTOR_FOREST] = { .kind = HES_REGRESSOR_FOREST, .trees = 100, .min_leaf = 2 },
 	[HES_PREDICTOR_EXTRA_TREES] = { .kind = HES_REGRESSOR_EXTRA_TREES, .trees = 100, .min_leaf = 2 },
@@ -78,14 +78,14 @@ static const struct hes_regressor_options defaults[] = {
 	[HES_PREDICTOR_LINEAR] = { .kind = HES_REGRESSOR_LINEAR },
 };
 
-static uint32_t or_default(uint32_t asked, uint32_t otherwise)
+static uint32_t or_default(uint32_t given, uint32_t otherwise)
 {
-	return asked ? asked : otherwise;
+	return given ? given : otherwise;
 }
 
-static double or_part(double asked, double otherwise)
+static double or_part(double given, double otherwise)
 {
-	return asked > 0 || asked < 0 ? asked : otherwise;
+	return given > 0 || given < 0 ? given : otherwise;
 }
 
 static int regressor_options(const struct hes_train_options *o, struct hes_regressor_options *out,
@@ -116,9 +116,9 @@ static int regressor_options(const struct hes_train_options *o, struct hes_regre
 	return 0;
 }
 
-void predictor_tell(struct hes_predictor *p)
+void predictor_describe(struct hes_predictor *p)
 {
-	const struct hes_regressor_info *used = hes_regressor_about(p->rest);
+	const struct hes_regressor_info *used = hes_regressor_about(p->residual);
 	const struct hes_regressor_options *r = &used->options;
 	struct hes_train_options *o = &p->about.options;
 
@@ -138,15 +138,15 @@ void predictor_tell(struct hes_predictor *p)
 		.coverage = p->interval.coverage,
 	};
 	p->about.nodes = (uint32_t)used->n_nodes;
-	p->about.time = p->rest->outputs[PREDICTOR_TIME].errors;
-	p->about.power = p->rest->outputs[PREDICTOR_POWER].errors;
+	p->about.time = p->residual->outputs[PREDICTOR_TIME].errors;
+	p->about.power = p->residual->outputs[PREDICTOR_POWER].errors;
 }
 
 void predictor_ready(struct hes_predictor *p)
 {
 	for (unsigned need = 0; need < FEATURE_NEEDS; need++)
 		p->lists[need] = features_needing(p->about.options.recipe, (enum feature_need)need);
-	predictor_tell(p);
+	predictor_describe(p);
 }
 
 /* Distinct names among the samples at @offset of each, sorted. @return 0 or -ENOMEM */
@@ -181,7 +181,7 @@ void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_C
 		names[i] = features[i].name;
 }
 
-int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, size_t n,
+int predictor_fit_residual(struct hes_predictor *p, const struct observation *v, size_t n,
 			 const struct hes_regressor_options *o, struct hes_err *err)
 {
 	static const char *const outputs[PREDICTOR_OUTPUTS] = { "time", "power" }, *const units[] = { "us", "mW" };
@@ -199,9 +199,9 @@ int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, s
 		crc = crc32_z(0, (const Bytef *)x, n * columns * sizeof(*x));
 		p->about.samples_crc = (uint32_t)crc32_z(crc, (const Bytef *)y, n * PREDICTOR_OUTPUTS * sizeof(*y));
 		predictor_feature_names(p->about.options.recipe, names);
-		rc = hes_regressor_fit(&rows, o, &p->rest, err);
+		rc = hes_regressor_fit(&rows, o, &p->residual, err);
 		for (size_t i = 0; i < PREDICTOR_OUTPUTS && !rc; i++)
-			strcpy(p->rest->outputs[i].unit, units[i]);
+			strcpy(p->residual->outputs[i].unit, units[i]);
 	} else {
 		hes_fail(err, rc, "out of memory for %zu samples", n);
 	}
@@ -211,8 +211,8 @@ int predictor_learn_rest(struct hes_predictor *p, const struct observation *v, s
 }
 
 /*
- * How much of what the regressor says is worth saying: the factor that would have been best for samples left out by lot
- * (stacking; Wolpert, 1992). Errors become those with it.
+ * The weight of the regressor's output: the best factor for samples that were left out at random (stacking; Wolpert,
+ * 1992). The errors are changed to those with this weight.
  */
 static void weigh(struct fold_scores *s, double weight[PREDICTOR_OUTPUTS])
 {
@@ -220,14 +220,14 @@ static void weigh(struct fold_scores *s, double weight[PREDICTOR_OUTPUTS])
 		double both = 0, square = 0;
 
 		for (size_t i = 0; i < s->n; i++) {
-			double rest = s->v[i].rest[o], missed = s->v[i].off[o] + rest;
+			double rest = s->v[i].residual[o], missed = s->v[i].off[o] + rest;
 
-			both += s->v[i].by_lot ? missed * rest : 0;
-			square += s->v[i].by_lot ? rest * rest : 0;
+			both += s->v[i].random ? missed * rest : 0;
+			square += s->v[i].random ? rest * rest : 0;
 		}
 		weight[o] = square > 0 ? fmin(fmax(both / square, 0), 1) : 1;
 		for (size_t i = 0; i < s->n; i++)
-			s->v[i].off[o] += (1 - weight[o]) * s->v[i].rest[o];
+			s->v[i].off[o] += (1 - weight[o]) * s->v[i].residual[o];
 	}
 }
 
@@ -242,7 +242,7 @@ static int learn_interval(const struct observation *v, size_t n, const struct ca
 		return rc;
 	if (p->about.options.recipe != HES_RECIPE_PLAIN)
 		weigh(&scores, p->weight);
-	if (support_learn(v, n, &p->support) || interval_learn(scores.v, scores.n, coverage, &p->interval))
+	if (range_fit(v, n, &p->range) || interval_learn(scores.v, scores.n, coverage, &p->interval))
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
 	free(scores.v);
 	return rc;
@@ -263,11 +263,11 @@ static int learn(struct observation *v, size_t n, const struct hes_regressor_opt
 	if (!rc)
 		constants_settle(&p->constants);
 	for (size_t i = 0; i < n && !rc && fit; i++)
-		observation_tell(&p->constants, &v[i]);
+		observation_predict_load(&p->constants, &v[i]);
 	if (rc)
 		hes_fail(err, rc, "out of memory for %zu samples", n);
 	else
-		rc = predictor_learn_rest(p, v, n, r, err);
+		rc = predictor_fit_residual(p, v, n, r, err);
 	if (!rc)
 		rc = learn_interval(v, n, fit, r, coverage, p, err);
 	if (!rc)
@@ -329,8 +329,8 @@ void hes_predictor_free(struct hes_predictor *p)
 	if (!p)
 		return;
 	constants_finish(&p->constants);
-	support_finish(&p->support);
-	hes_regressor_free(p->rest);
+	range_finish(&p->range);
+	hes_regressor_free(p->residual);
 	free(p->about.types);
 	free(p->about.workloads);
 	free(p);
@@ -351,71 +351,72 @@ bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type)
 
 uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type)
 {
-	return (uint32_t)(support_share_sum(&p->support, gpu_type) / 10) * 10;
+	return (uint32_t)(range_share_sum(&p->range, gpu_type) / 10) * 10;
 }
 
-void predictor_weigh(const struct hes_predictor *p, const struct query *q, const double rest[PREDICTOR_OUTPUTS],
+void predictor_combine(const struct hes_predictor *p, const struct query *q, const double rest[PREDICTOR_OUTPUTS],
 		     double out[PREDICTOR_OUTPUTS])
 {
 	enum hes_recipe recipe = p->about.options.recipe;
 	double time_us = q->task->iteration_us * q->base.slowdown;
 
 	out[PREDICTOR_TIME] = value_of(recipe, p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
-	out[PREDICTOR_POWER] = lesser(value_of(recipe, p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER], q->base.power_w),
+	out[PREDICTOR_POWER] = lesser(value_of(recipe, p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER],
+					       q->base.power_w),
 				      PREDICTOR_MAX_W);
 }
 
-void predictor_say(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS])
+void predictor_predict(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS])
 {
 	double rest[PREDICTOR_OUTPUTS];
 	float row[FEATURE_COUNT];
 
 	features_fill(q, row, features_of(p->about.options.recipe));
-	hes_regressor_predict(p->rest, row, rest);
-	predictor_weigh(p, q, rest, out);
+	hes_regressor_predict(p->residual, row, rest);
+	predictor_combine(p, q, rest, out);
 }
 
-void predictor_hear(const struct hes_predictor *p, struct observation *o)
+void predictor_set_load(const struct hes_predictor *p, struct observation *o)
 {
 	if (p->about.options.recipe != HES_RECIPE_PLAIN)
-		observation_tell(&p->constants, o);
+		observation_predict_load(&p->constants, o);
 	for (size_t i = 0; i < o->n_named; i++)
-		o->co_runners.unseen_distance += support_strangeness(&p->support, o->query.gpu, &o->named[i].solo);
+		o->co_runners.unseen_distance += range_unseen_distance(&p->range, o->query.gpu, &o->named[i].solo);
 }
 
 int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
 			struct hes_estimate *out, struct hes_err *err)
 {
-	struct observations asked;
-	int rc = observations_init(&asked, s, c, err);
+	struct observations all;
+	int rc = observations_init(&all, s, c, err);
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < asked.n; i++) {
-		struct observation *o = &asked.v[i];
+	for (size_t i = 0; i < all.n; i++) {
+		struct observation *o = &all.v[i];
 
-		predictor_hear(p, o);
+		predictor_set_load(p, o);
 		hes_predict(p, o->query.gpu, o->query.task, &o->setting, &o->co_runners, &out[i]);
 	}
-	observations_finish(&asked);
+	observations_finish(&all);
 	return 0;
 }
 
 /* Measured and predicted values of samples: times, then powers. */
-static int ask_all(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
-		   double *measured, double *predicted, struct hes_err *err)
+static int predict_all(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
+		       double *measured, double *predicted, struct hes_err *err)
 {
-	struct hes_estimate *said = calloc(s->n, sizeof(*said));
-	int rc = said ? hes_predict_samples(p, s, c, said, err)
-		      : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
+	struct hes_estimate *e = calloc(s->n, sizeof(*e));
+	int rc = e ? hes_predict_samples(p, s, c, e, err)
+		   : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 
 	for (size_t i = 0; i < s->n && !rc; i++) {
 		measured[i] = s->v[i].iteration_us;
 		measured[s->n + i] = s->v[i].power_mw;
-		predicted[i] = said[i].iteration_us;
-		predicted[s->n + i] = said[i].power_mw;
+		predicted[i] = e[i].iteration_us;
+		predicted[s->n + i] = e[i].power_mw;
 	}
-	free(said);
+	free(e);
 	return rc;
 }
 
@@ -433,7 +434,7 @@ int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *
 	if (!measured || !predicted)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 	else
-		rc = ask_all(p, s, c, measured, predicted, err);
+		rc = predict_all(p, s, c, measured, predicted, err);
 	if (!rc) {
 		*time = accuracy_measure(measured, predicted, 1, s->n);
 		*power = accuracy_measure(measured + s->n, predicted + s->n, 1, s->n);
@@ -448,10 +449,11 @@ static int keep_errors(struct hes_predictor *p, size_t output, size_t rows, cons
 {
 	const struct hes_regressor_errors e = { rows, a->mae, a->r2, 100 * a->abs_error, 100 * a->rel_error };
 
-	if (!isfinite(e.mae) || !isfinite(e.r2) || !isfinite(e.abs_error_pct) || !isfinite(e.rel_error_pct) || e.mae < 0 ||
+	if (!isfinite(e.mae) || !isfinite(e.r2) || !isfinite(e.abs_error_pct) || !isfinite(e.rel_error_pct) ||
+	    e.mae < 0 ||
 	    e.r2 > 1)
 		return hes_fail(err, -EINVAL, "errors are not finite, below 0, or r2 is above 1");
-	p->rest->outputs[output].errors = e;
+	p->residual->outputs[output].errors = e;
 	return 0;
 }
 
@@ -463,6 +465,6 @@ int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct
 	if (!rc)
 		rc = keep_errors(p, PREDICTOR_POWER, rows, power, err);
 	if (!rc)
-		predictor_tell(p);
+		predictor_describe(p);
 	return rc;
 }

@@ -1,10 +1,9 @@
 /*
  * predictor_file.c - predictors as files; see heshare/predict.h.
  *
- * "heshare predictor 5" and one block (model_bytes.h): what it was trained on, the
- * baseline's constants, the weights of what the regressor says, where samples
- * were taken, the intervals, the regressor. Nothing of a file is believed:
- * after the checksum, every count, name, constant and node is checked.
+ * "heshare predictor 5" and one body (model_bytes.h): provenance, the baseline's constants, the weights of the
+ * regressor, the training range, the intervals, the regressor. After the checksum, every count, name, constant and
+ * node is checked.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,9 +39,9 @@ static void put_predictor(struct model_writer *b, const struct hes_predictor *p)
 	constants_put(b, &p->constants);
 	for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
 		model_put_f64(b, p->weight[o]);
-	support_put(b, &p->support);
+	range_put(b, &p->range);
 	interval_put(b, &p->interval);
-	regressor_put(b, p->rest);
+	regressor_put(b, p->residual);
 }
 
 int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err)
@@ -69,7 +68,7 @@ int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct 
 	return rc;
 }
 
-/* Each name takes two bytes at least, which bounds what a wrong count can allocate. */
+/* Each name takes two bytes at least, which limits what a wrong count can allocate. */
 static int get_names(struct model_reader *r, char (**out)[HES_NAME_MAX], uint32_t *out_n, struct hes_err *err)
 {
 	uint32_t n = model_get_u32(r);
@@ -107,10 +106,10 @@ static int get_about(struct model_reader *r, struct hes_predictor_info *a, struc
 	return rc || r->bad ? rc : get_names(r, &a->workloads, &a->n_workloads, err);
 }
 
-/* A regressor of this program's features, in its order. */
+/* The regressor must have the features of this program, in this order. */
 static int check_features(const char *path, const struct hes_predictor *p, struct hes_err *err)
 {
-	const struct hes_regressor_info *a = hes_regressor_about(p->rest);
+	const struct hes_regressor_info *a = hes_regressor_about(p->residual);
 	const char *names[FEATURE_COUNT];
 	size_t n = features_of(p->about.options.recipe);
 
@@ -122,9 +121,10 @@ static int check_features(const char *path, const struct hes_predictor *p, struc
 				a->n_features, n);
 	predictor_feature_names(p->about.options.recipe, names);
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(p->rest->feature_names[i], names[i]))
-			return hes_fail(err, -EINVAL, "%s: feature %zu is \"%s\", this program's is \"%s\"; train it anew",
-					path, i + 1, p->rest->feature_names[i], names[i]);
+		if (strcmp(p->residual->feature_names[i], names[i]))
+			return hes_fail(err, -EINVAL,
+					"%s: feature %zu is \"%s\", this program's is \"%s\"; train it anew",
+					path, i + 1, p->residual->feature_names[i], names[i]);
 	return 0;
 }
 
@@ -146,14 +146,14 @@ static int get_predictor(struct model_reader *r, struct hes_predictor *p, struct
 		r->bad |= !(p->weight[o] >= 0 && p->weight[o] <= 1);
 	}
 	if (!rc)
-		rc = support_get(r, &p->support, err);
+		rc = range_get(r, &p->range, err);
 	if (!rc) {
 		interval_get(r, &p->interval);
 		if (r->bad)
 			rc = hes_fail(err, -EINVAL, "%s: an interval is missing or out of its range", r->path);
 	}
 	if (!rc)
-		rc = regressor_get(r, &p->rest, err);
+		rc = regressor_get(r, &p->residual, err);
 	if (!rc && (r->bad || r->n))
 		rc = unsound(r, err);
 	if (!rc)

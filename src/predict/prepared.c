@@ -1,6 +1,6 @@
 /*
- * prepared.c - what a predictor predicts of one placement with co-runners, and what a placement adds to the load of its
- * co-runners; see predict/prepared.h.
+ * prepared.c - what a predictor predicts of one placement with co-runners, and what a placement adds to the load of
+ * its co-runners; see predict/prepared.h.
  *
  * A prediction has three steps: what depends on the job alone, on its setting, and on its co-runners. Planners prepare
  * the first two once and repeat the last.
@@ -14,14 +14,14 @@
 #include "base/clamp.h"
 #include "predict/predictor.h"
 
-#define GUESS_OFF 3.0 /* factor by which a constant guessed for a workload may be off */
+#define GUESS_OFF 3.0 /* possible error factor of a constant that is guessed for a workload */
 
 struct hes_prepared_job {
 	const struct hes_predictor *p;
 	const struct hes_gpu_type  *gpu;
 	const struct hes_profile   *task;
 	struct base_task            t;     /* unless the recipe is plain */
-	struct support_place        place;
+	struct range_position        place;
 	double                      unseen_distance;
 	struct leaf_sets            left;  /* after the job's features */
 };
@@ -30,7 +30,7 @@ struct hes_prepared {
 	const struct hes_prepared_job *c;
 	struct hes_setting          setting;
 	struct base_setting         b;     /* unless the recipe is plain */
-	struct support_place        place;
+	struct range_position        place;
 	struct hes_load             load;
 	struct leaf_sets            left;  /* after the setting's features, too */
 };
@@ -48,7 +48,7 @@ static void exclude_leaves(const struct hes_predictor *p, enum feature_need need
 	float row[FEATURE_COUNT];
 
 	features_fill_some(q, list, row);
-	quickscorer_exclude(p->rest->scorer, list->of, list->n, row, from, out);
+	quickscorer_exclude(p->residual->scorer, list->of, list->n, row, from, out);
 }
 
 /* All but what it adds to a load. */
@@ -66,9 +66,9 @@ static void prepare_job(const struct hes_predictor *p, const struct hes_gpu_type
 		out->t = baseline_task(&k, g, task);
 		q.base.off_gpu = out->t.off_gpu;
 	}
-	out->place = support_place_task(&p->support, g, task);
-	if (p->rest->scorer) {
-		quickscorer_start(p->rest->scorer, &out->left);
+	out->place = range_position_of_job(&p->range, g, task);
+	if (p->residual->scorer) {
+		quickscorer_start(p->residual->scorer, &out->left);
 		exclude_leaves(p, FEATURE_OF_TASK, &q, &out->left, &out->left);
 	}
 }
@@ -81,8 +81,8 @@ static void prepare_setting(const struct hes_prepared_job *c, const struct hes_s
 	out->setting = *s;
 	if (!is_plain(p))
 		out->b = baseline_setting(&c->t, s);
-	out->place = support_place_setting(&c->place, c->gpu, s);
-	if (p->rest->scorer) {
+	out->place = range_position_of_setting(&c->place, c->gpu, s);
+	if (p->residual->scorer) {
 		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &out->setting };
 
 		exclude_leaves(p, FEATURE_OF_SETTING, &q, &c->left, &out->left);
@@ -97,7 +97,7 @@ struct hes_prepared_job *hes_prepared_job_new(const struct hes_predictor *p, con
 	if (!j)
 		return NULL;
 	prepare_job(p, g, solo, j);
-	j->unseen_distance = support_strangeness(&p->support, g, solo);
+	j->unseen_distance = range_unseen_distance(&p->range, g, solo);
 	return j;
 }
 
@@ -138,7 +138,7 @@ static uint32_t to_mw(double watts)
 }
 
 /* Time in us and power in W. */
-static void say(const struct hes_prepared *r, const struct hes_load *co_runners, double out[PREDICTOR_OUTPUTS])
+static void predict_both(const struct hes_prepared *r, const struct hes_load *co_runners, double out[PREDICTOR_OUTPUTS])
 {
 	const struct hes_prepared_job *c = r->c;
 	struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners };
@@ -146,31 +146,33 @@ static void say(const struct hes_prepared *r, const struct hes_load *co_runners,
 	double rest[PREDICTOR_OUTPUTS];
 
 	if (!is_plain(c->p))
-		q.base = baseline_beside(&c->t, &r->b, co_runners);
-	if (!c->p->rest->scorer) {
-		predictor_say(c->p, &q, out);
+		q.base = baseline_with(&c->t, &r->b, co_runners);
+	if (!c->p->residual->scorer) {
+		predictor_predict(c->p, &q, out);
 		return;
 	}
 	exclude_leaves(c->p, FEATURE_OF_OTHERS, &q, &r->left, &left);
-	quickscorer_sum(c->p->rest->scorer, &left, rest);
-	predictor_weigh(c->p, &q, rest, out);
+	quickscorer_sum(c->p->residual->scorer, &left, rest);
+	predictor_combine(c->p, &q, rest, out);
 }
 
-void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *co_runners, struct hes_quick_estimate *out)
+void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *co_runners,
+			  struct hes_quick_estimate *out)
 {
-	double said[PREDICTOR_OUTPUTS];
+	double predicted[PREDICTOR_OUTPUTS];
 
-	say(r, co_runners, said);
-	*out = (struct hes_quick_estimate){ said[PREDICTOR_TIME], to_mw(said[PREDICTOR_POWER]),
-				     support_place_beside(&r->place, &r->setting, co_runners).outside };
+	predict_both(r, co_runners, predicted);
+	*out = (struct hes_quick_estimate){ predicted[PREDICTOR_TIME], to_mw(predicted[PREDICTOR_POWER]),
+				     range_distance_with(&r->place, &r->setting, co_runners).outside };
 }
 
-/* What the baseline says where one of the constants guessed for the workload is this much larger. */
-static void guess(const struct constants *k, const struct query *q, size_t constant, double times, double out[2])
+/* The baseline when one of the workload's guessed constants is @times as large. */
+static void baseline_with_guess(const struct constants *k, const struct query *q, size_t constant, double times,
+				double out[2])
 {
 	double workload[WORKLOAD_CONSTANTS];
 	const struct constants guessed = { k->shared, k->type, workload, k->host };
-	const struct belief *b = &workload_beliefs[constant];
+	const struct prior *b = &workload_priors[constant];
 	struct baseline base;
 
 	memcpy(workload, k->workload, sizeof(workload));
@@ -180,14 +182,14 @@ static void guess(const struct constants *k, const struct query *q, size_t const
 	out[PREDICTOR_POWER] = log(base.power_w);
 }
 
-/* Let a distance tell what is guessed of a workload that was never sampled. */
-static void add_guesses(const struct constants *k, const struct query *q, struct support_distance *d)
+/* Add the effect of guessed constants for a workload that was never sampled. */
+static void add_guesses(const struct constants *k, const struct query *q, struct range_distance *d)
 {
 	for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
 		double more[PREDICTOR_OUTPUTS], less[PREDICTOR_OUTPUTS];
 
-		guess(k, q, i, GUESS_OFF, more);
-		guess(k, q, i, 1 / GUESS_OFF, less);
+		baseline_with_guess(k, q, i, GUESS_OFF, more);
+		baseline_with_guess(k, q, i, 1 / GUESS_OFF, less);
 		for (int o = 0; o < PREDICTOR_OUTPUTS; o++)
 			d->guess[o] += (more[o] - less[o]) * (more[o] - less[o]) / 4;
 	}
@@ -195,9 +197,9 @@ static void add_guesses(const struct constants *k, const struct query *q, struct
 		d->guess[o] = sqrt(d->guess[o]);
 }
 
-struct support_distance predictor_distance(const struct hes_predictor *p, const struct query *q)
+struct range_distance predictor_distance(const struct hes_predictor *p, const struct query *q)
 {
-	struct support_distance d = support_distance(&p->support, q);
+	struct range_distance d = range_distance_of(&p->range, q);
 
 	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(p)) {
 		const struct constants k = constants_of(&p->constants, q->gpu->name, q->task->workload);
@@ -207,13 +209,15 @@ struct support_distance predictor_distance(const struct hes_predictor *p, const 
 	return d;
 }
 
-static struct interval_bound bound_of(const struct hes_prepared *r, const struct hes_load *co_runners, uint32_t *outside)
+static struct interval_bound bound_of(const struct hes_prepared *r, const struct hes_load *co_runners,
+				      uint32_t *outside)
 {
 	const struct hes_prepared_job *c = r->c;
-	struct support_distance d = support_place_beside(&r->place, &r->setting, co_runners);
+	struct range_distance d = range_distance_with(&r->place, &r->setting, co_runners);
 
 	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(c->p)) {
-		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners };
+		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting,
+					.co_runners = co_runners };
 
 		add_guesses(&c->t.k, &q, &d);
 	}
@@ -232,7 +236,7 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_profile *task, const struct hes_setting *s,
 		 const struct hes_load *co_runners, struct hes_estimate *out)
 {
-	double said[PREDICTOR_OUTPUTS], time_us, watts;
+	double predicted[PREDICTOR_OUTPUTS], time_us, watts;
 	struct hes_prepared_job job;
 	struct hes_prepared placement;
 	struct interval_bound bound;
@@ -240,10 +244,10 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 
 	prepare_job(p, g, task, &job);
 	prepare_setting(&job, s, &placement);
-	say(&placement, co_runners, said);
+	predict_both(&placement, co_runners, predicted);
 	bound = bound_of(&placement, co_runners, &outside);
-	time_us = said[PREDICTOR_TIME];
-	watts = said[PREDICTOR_POWER];
+	time_us = predicted[PREDICTOR_TIME];
+	watts = predicted[PREDICTOR_POWER];
 	*out = (struct hes_estimate){
 		.iteration_us = time_us,
 		.power_mw = to_mw(watts),
@@ -268,5 +272,5 @@ void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_ty
 
 		baseline_join(&t, &b, s, load);
 	}
-	load->unseen_distance += support_strangeness(&p->support, g, solo);
+	load->unseen_distance += range_unseen_distance(&p->range, g, solo);
 }

@@ -1,5 +1,5 @@
 /*
- * draw_energy.c - energy by GPU: a bar each, busy part and idle part.
+ * draw_energy.c - figure: energy of each GPU, busy and idle.
  */
 #include <math.h>
 

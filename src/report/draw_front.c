@@ -1,6 +1,6 @@
 /*
- * draw_front.c - energy against average completion time: the predicted front
- * and every policy as predicted and as it turned out.
+ * draw_front.c - figure: energy against average completion time of the predicted front and of each policy,
+ * predicted and replayed.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,9 +1,8 @@
 /*
- * draw_gantt.c - the Gantt chart: a row a GPU, a band a job.
+ * draw_gantt.c - figure: the Gantt chart, a row for each GPU, a band for each job.
  *
- * Rows are measured in per cent of SMs. Co-runners are stacked: in order of
- * start, each takes the lowest free stretch of its height. Where shares sum to
- * more than 100 % the row grows; heights stay comparable between rows.
+ * Heights are % of SMs. Co-runners are stacked: in order of start, each takes the lowest free place of its height.
+ * Where the shares sum to more than 100 % the row grows.
  */
 #include <errno.h>
 #include <math.h>
@@ -146,13 +145,13 @@ static size_t tip_of(const struct hes_report *r, struct fig *f, const struct ban
 	const struct hes_job *j = &r->jobs->v[b->job];
 	const struct hes_outcome *o = &r->replay->jobs[b->job];
 	char start[QUANTITY_MAX], end[QUANTITY_MAX], took[QUANTITY_MAX], jct[QUANTITY_MAX];
-	char foretold[QUANTITY_MAX];
+	char predicted[QUANTITY_MAX];
 
 	return fig_text(f, "%s: %s, batch size %u, on %s; %u %% of SMs at %u MHz; from %s to %s (%s; "
 			"predicted end %s), completion time %s", j->id, j->workload, j->batch_size, r->fleet->gpus[b->gpu].name,
 			o->sm_pct, o->clock_mhz, format_time(start, (double)o->start_us),
 			format_time(end, (double)o->end_us), format_time(took, (double)(o->end_us - o->start_us)),
-			o->predicted_end_us > 0 ? format_time(foretold, (double)o->predicted_end_us) : "not known",
+			o->predicted_end_us > 0 ? format_time(predicted, (double)o->predicted_end_us) : "not known",
 			format_time(jct, (double)(o->end_us - j->arrival_us)));
 }
 

@@ -1,6 +1,5 @@
 /*
- * draw_jct.c - completion times by policy: a box plot a row, the jobs as
- * dots behind it where they are few enough to be told apart.
+ * draw_jct.c - figure: completion times of each policy as a box plot, with a dot for each job if there are few.
  */
 #include <errno.h>
 #include <math.h>

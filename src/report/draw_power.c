@@ -1,9 +1,8 @@
 /*
- * draw_power.c - board power over time, stacked by GPU type.
+ * draw_power.c - figure: power over time, stacked by GPU type.
  *
- * Time is cut into bins of about a pixel and each shows its mean, so that the
- * area under the figure is the energy of the replay however many segments
- * there are. Outside its segments a board draws its idle power.
+ * Time is cut into bins of about a pixel with the mean power of each, so the area is the energy of the replay.
+ * Outside of its segments a GPU draws idle power.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,5 @@
 /*
- * fig.c - builds the gnuplot script of a figure; see fig.h. The drawing
- * becomes a document in fig_svg.c.
+ * fig.c - build the gnuplot script of a figure; see fig.h. fig_svg.c makes the SVG.
  */
 #include "report/fig.h"
 
@@ -10,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "report/gnuplot.h"
 #include "report/text.h"
 
@@ -63,15 +63,9 @@ double fig_y(const struct fig *f, double y)
 	return a->top + (a->y1 - y) / (a->y1 - a->y0) * (a->height - a->top - a->bottom);
 }
 
-/* Room for one more in an array whose size is always its count rounded up to a power of two. */
-static void *grown(void *v, size_t n, size_t size)
-{
-	return n & (n - 1) ? v : reallocarray(v, n ? 2 * n : 1, size);
-}
-
 static size_t keep(struct fig *f, const char *fmt, va_list ap)
 {
-	char **more = grown(f->texts, f->n_texts, sizeof(*more));
+	char **more = hes_grow(f->texts, f->n_texts, sizeof(*more));
 	char *s;
 
 	if (more)
@@ -200,7 +194,7 @@ void fig_data_end(struct fig *f)
 
 void fig_plot(struct fig *f, size_t block, size_t tip, const char *fmt, ...)
 {
-	size_t *more = grown(f->tips, f->n_elements, sizeof(*more));
+	size_t *more = hes_grow(f->tips, f->n_elements, sizeof(*more));
 	va_list ap;
 
 	if (!more) {

@@ -1,14 +1,11 @@
 /*
- * fig.h - a figure on its way through gnuplot.
+ * fig.h - a figure that gnuplot draws.
  *
- * Lengths are pixels from the top left of the figure; the plot area is set
- * explicitly, so that a figure knows where its data land and can tell whether
- * a label fits. Text never enters the gnuplot script: the script holds a
- * token "@17@" which is replaced, escaped, in the drawing. So nothing in a
- * job's name can be a command.
+ * Lengths are pixels from the top left. The plot area is fixed, so a figure knows where its data is. Text never
+ * enters the gnuplot script: the script has tokens such as "@17@" that are replaced, escaped, in the drawing. So no
+ * job name can be a command.
  *
- * Life: fig_begin, any number of the calls below, fig_render, fig_end. A
- * failed allocation is kept in the figure and told by fig_render.
+ * Life: fig_begin, any of the calls below, fig_render, fig_end. fig_render reports failed allocations.
  */
 #ifndef HES_REPORT_FIG_H
 #define HES_REPORT_FIG_H
@@ -92,5 +89,7 @@ void fig_plot(struct fig *f, size_t block, size_t tip, const char *fmt, ...) HES
  */
 int fig_render(struct fig *f, const char *id, const char *label, bool standalone, FILE *out,
 	       struct hes_err *err);
+/** Write a standalone figure to a file and end it, also on failure. */
+int fig_save(struct fig *f, const char *path, const char *id, const char *label, struct hes_err *err);
 
 #endif

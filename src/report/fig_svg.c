@@ -1,7 +1,6 @@
 /*
- * fig_svg.c - gnuplot's drawing as a figure of a document: tokens become
- * text, colours one notation that a style sheet can match, ids unique,
- * everything that varies with gnuplot's version and that nobody sees is gone.
+ * fig_svg.c - make an SVG figure from the drawing of gnuplot: insert texts, unify colours, make ids unique, remove
+ * what depends on the version of gnuplot.
  */
 #include "report/fig.h"
 
@@ -10,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "report/gnuplot.h"
 #include "report/text.h"
 
@@ -173,5 +173,21 @@ int fig_render(struct fig *f, const char *id, const char *label, bool standalone
 	}
 	if (drawing)
 		fclose(drawing);
+	return rc;
+}
+
+int fig_save(struct fig *f, const char *path, const char *id, const char *label, struct hes_err *err)
+{
+	struct hes_file out;
+	int rc = hes_file_create(&out, path, err);
+
+	if (!rc) {
+		rc = fig_render(f, id, label, true, out.f, err);
+		if (rc)
+			hes_file_abort(&out);
+		else
+			rc = hes_file_commit(&out, err);
+	}
+	fig_end(f);
 	return rc;
 }

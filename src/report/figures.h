@@ -1,9 +1,8 @@
 /*
- * figures.h - the figures of a report; one file draw_NAME.c each.
+ * figures.h - the figures of a report. Each has a file draw_NAME.c.
  *
- * A draw function begins the figure and fills it; it is called only where
- * its figure applies. Which colour a GPU type has and how wide the column of
- * GPU names is are shared, so that figures can be read against each other.
+ * A draw function begins and fills its figure; it is called only if the figure applies. All figures share the
+ * colours of GPU types and the width of GPU names.
  */
 #ifndef HES_REPORT_FIGURES_H
 #define HES_REPORT_FIGURES_H

@@ -1,8 +1,7 @@
 /*
- * gnuplot.c - the one place that starts a process for a report; see gnuplot.h.
+ * gnuplot.c - run gnuplot; see gnuplot.h. No other file of the report starts a process.
  *
- * Script, drawing and complaints travel in memory files rather than pipes,
- * so that neither side can block on the other.
+ * Script, drawing and error output are memory files, not pipes, so neither side can block.
  */
 #include "report/gnuplot.h"
 

@@ -1,5 +1,5 @@
 /*
- * gnuplot.h - run gnuplot on a script and take what it draws.
+ * gnuplot.h - run gnuplot on a script and read its drawing.
  */
 #ifndef HES_REPORT_GNUPLOT_H
 #define HES_REPORT_GNUPLOT_H

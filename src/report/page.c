@@ -1,7 +1,6 @@
 /*
- * page.c - see page.h. The page is XHTML that is also HTML, so that both
- * kinds of tools can read it. Text of ours is plain; text from outside goes
- * through text_xml.
+ * page.c - the HTML page around the figures; see page.h. It is valid XHTML and HTML. Foreign text goes through
+ * text_xml.
  */
 #include "report/page.h"
 
@@ -169,12 +168,12 @@ static void how_to_read(FILE *f, const struct hes_report *r)
 	fputs("<section>\n<h2>How to read this</h2>\n<dl>\n"
 	      "<dt>JCT</dt><dd>job completion time: from a job’s arrival to its end, waiting included.</dd>\n"
 	      "<dt>busy energy</dt><dd>what boards draw while they run at least one job, their idle part included. "
-	      "Plans are made to lower this unless asked otherwise.</dd>\n"
+	      "Plans lower this by default.</dd>\n"
 	      "<dt>fleet energy</dt><dd>busy energy and the idle power of every board until the last job ends: "
 	      "the operator’s bill. A plan that ends early saves here.</dd>\n"
 	      "<dt>SM share</dt><dd>the part of a GPU’s multiprocessors that a job may use (MPS active thread "
 	      "percentage).</dd>\n"
-	      "<dt>clock</dt><dd>the SM clock asked for; a board at its power limit runs slower than that.</dd>\n"
+	      "<dt>clock</dt><dd>the SM clock that was set; a GPU at its power limit runs slower.</dd>\n"
 	      "<dt>predicted</dt><dd>what the planner believed, from profiles and its trained predictor; it never "
 	      "sees how boards behave. It is off by (predicted − realised) / realised: negative is too optimistic.</dd>\n"
 	      "<dt>front</dt><dd>plans of which none beats another in both energy and average JCT, as predicted."

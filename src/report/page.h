@@ -1,5 +1,5 @@
 /*
- * page.h - the parts of the HTML page around its figures.
+ * page.h - the HTML page around the figures.
  */
 #ifndef HES_REPORT_PAGE_H
 #define HES_REPORT_PAGE_H

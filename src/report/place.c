@@ -1,6 +1,6 @@
 /*
- * place.c - label placement by descent: every label in turn takes the best
- * of a ring of candidates given the others, until nobody moves.
+ * place.c - place labels by descent: each label in turn takes the best of a ring of candidates, until none moves;
+ * see place.h.
  */
 #include "report/place.h"
 

@@ -1,6 +1,6 @@
 /*
- * place.h - where the labels of points go so that they cover neither each
- * other nor the points. All in pixels, y downwards.
+ * place.h - place the labels of points so that they cover neither each other nor the points. In pixels, y
+ * downwards.
  */
 #ifndef HES_REPORT_PLACE_H
 #define HES_REPORT_PLACE_H

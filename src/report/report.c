@@ -1,7 +1,6 @@
 /*
- * report.c - checks what a report is made of and writes it; see
- * include/heshare/report.h. Parts that do not belong together are refused
- * before anything is drawn, so that the drawing need not check.
+ * report.c - check the data of a report and write it; see heshare/report.h. Bad data is refused before anything is
+ * drawn.
  */
 #include "heshare/report.h"
 

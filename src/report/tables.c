@@ -1,6 +1,5 @@
 /*
- * tables.c - see tables.h. A column has one unit, so that its numbers can
- * be compared by eye; the columns of the comparison are a table of their own.
+ * tables.c - the tables of a report; see tables.h. A column has one unit.
  */
 #include "report/tables.h"
 

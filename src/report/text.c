@@ -1,5 +1,5 @@
 /*
- * text.c - escaping, measuring and formatting; see text.h.
+ * text.c - escape, measure and format text; see text.h.
  */
 #include "report/text.h"
 
@@ -147,7 +147,7 @@ bool text_fit_tail(char *out, size_t out_size, const char *s, double size, doubl
 	return true;
 }
 
-/* A larger unit from ten of it on, so that small values beside a large one keep their digits. */
+/* A larger unit from ten of it on, so that small values next to a large one keep their digits. */
 static struct unit unit_of(const struct unit *units, size_t n, double max)
 {
 	size_t i = 0;

@@ -1,6 +1,5 @@
 /*
- * text.h - text as a report shows it: escaped, measured, cut to a width;
- * quantities with separators and a unit fit for their size.
+ * text.h - text of a report: escaped, measured, cut to a width; quantities with separators and units.
  */
 #ifndef HES_REPORT_TEXT_H
 #define HES_REPORT_TEXT_H

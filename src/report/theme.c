@@ -1,8 +1,6 @@
 /*
- * theme.c - the table of colours; see theme.h.
- *
- * Types come in an order that keeps neighbours apart for readers with
- * impaired colour vision; text in ROLE_INK is legible on every one of them.
+ * theme.c - the table of colours; see theme.h. Adjacent colours are distinct for readers with impaired colour
+ * vision; ROLE_INK is legible on all of them.
  */
 #include "report/theme.h"
 

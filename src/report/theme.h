@@ -1,10 +1,8 @@
 /*
  * theme.h - the colours of a report, light and dark.
  *
- * A figure names colours by role and is drawn in the light ones; a style
- * sheet turns them dark where the reader's system asks for it. So a figure
- * is right even in a viewer that knows no style sheets. Colours mean one
- * thing throughout: a hue is a GPU type, the accent is the chosen plan.
+ * Figures use roles, drawn in light colours; a style sheet makes them dark if the reader's system asks for it. A
+ * hue is a GPU type, the accent colour is the chosen plan.
  */
 #ifndef HES_REPORT_THEME_H
 #define HES_REPORT_THEME_H

@@ -5,6 +5,7 @@
  * hes_attribute() splits them.
  */
 #include "run/account.h"
+#include "base/grow.h"
 
 #include <errno.h>
 #include <math.h>
@@ -82,16 +83,12 @@ static void split_segment(struct run_gpu *g, double joules, double seconds)
 
 static void keep_segment(struct run_energy *e)
 {
-	if (e->n_segments == e->room) {
-		size_t room = e->room ? 2 * e->room : 16;
-		struct run_segment *v = reallocarray(e->segments, room, sizeof(*v));
+	struct run_segment *v = hes_grow(e->segments, e->n_segments, sizeof(*v));
 
-		/* Without memory there are fewer samples. */
-		if (!v)
-			return;
-		e->segments = v;
-		e->room = room;
-	}
+	/* Without memory there are fewer samples. */
+	if (!v)
+		return;
+	e->segments = v;
 	e->segments[e->n_segments++] = e->now;
 }
 
@@ -152,7 +149,7 @@ void run_segment_begin(const struct run_meter *m, struct run_gpu *g)
 	}
 	e->now = (struct run_segment){ .start_us = now, .clock_mhz = g->lock.mhz, .n = g->n_running, .has_energy = true };
 	for (uint32_t i = 0; i < g->n_running; i++)
-		e->now.paces[i].task = g->running[i];
+		e->now.rates[i].task = g->running[i];
 }
 
 void run_look(const struct run_meter *m, struct run_task *t)
@@ -161,15 +158,15 @@ void run_look(const struct run_meter *m, struct run_task *t)
 
 	if (t->progress.fd < 0 || hes_progress_read(&t->progress) <= 0)
 		return;
-	t->told_us = run_now_us(m->clock);
+	t->progress_us = run_now_us(m->clock);
 	for (uint32_t i = 0; i < s->n; i++) {
-		struct run_pace *p = &s->paces[i];
+		struct run_rate *p = &s->rates[i];
 
 		if (p->task != t)
 			continue;
 		if (!p->seen)
-			*p = (struct run_pace){ t, true, t->told_us, t->told_us, t->progress.iterations, t->progress.iterations };
-		p->last_us = t->told_us;
+			*p = (struct run_rate){ t, true, t->progress_us, t->progress_us, t->progress.iterations, t->progress.iterations };
+		p->last_us = t->progress_us;
 		p->last = t->progress.iterations;
 	}
 }

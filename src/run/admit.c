@@ -1,10 +1,10 @@
 /*
- * admit.c - which of a board's jobs may start now; see admit.h.
+ * admit.c - choose the jobs of a GPU that may start now; see admit.h.
  */
 #include "run/admit.h"
 
 /* What runs now. */
-struct company {
+struct co_run {
 	size_t   n;
 	uint64_t sm_pct, memory_mib;
 	uint32_t clock_mhz, user;
@@ -18,9 +18,9 @@ static size_t first_open(struct run_queue *q)
 	return q->over;
 }
 
-static struct company company_of(const struct run_queue *q)
+static struct co_run co_run_of(const struct run_queue *q)
 {
-	struct company c = { 0 };
+	struct co_run c = { 0 };
 
 	for (size_t i = q->over; i < q->reach; i++) {
 		const struct run_place *p = &q->v[i];
@@ -37,7 +37,7 @@ static struct company company_of(const struct run_queue *q)
 	return c;
 }
 
-static bool fits(const struct run_queue *q, const struct company *c, const struct run_place *p)
+static bool fits(const struct run_queue *q, const struct co_run *c, const struct run_place *p)
 {
 	if (!c->n)
 		return true;
@@ -51,12 +51,12 @@ long run_admit_next(struct run_queue *q)
 {
 	size_t i = first_open(q);
 	uint32_t batch;
-	struct company c;
+	struct co_run c;
 
 	if (i == q->n)
 		return -1;
 	batch = q->v[i].batch;
-	c = company_of(q);
+	c = co_run_of(q);
 	for (; i < q->n && (q->together || q->v[i].batch == batch); i++) {
 		if (q->v[i].state != RUN_WAITING)
 			continue;
@@ -73,12 +73,12 @@ long run_admit_next(struct run_queue *q)
 
 uint32_t run_admit_clock(const struct run_queue *q)
 {
-	return company_of(q).clock_mhz;
+	return co_run_of(q).clock_mhz;
 }
 
 size_t run_admit_running(const struct run_queue *q)
 {
-	return company_of(q).n;
+	return co_run_of(q).n;
 }
 
 bool run_admit_over(struct run_queue *q)

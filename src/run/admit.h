@@ -1,11 +1,9 @@
 /*
- * admit.h - which of a board's jobs may start now: decided from what runs there, without a
- * clock, a process or a board.
+ * admit.h - choose the jobs of a GPU that may start now, from what runs there. No clock, process or GPU is needed.
  *
- * With a barrier (together is 0) the jobs of a batch run together and the next batch waits for the
- * last of them. An open queue is admitted in order, each job as soon as its share
- * and memory are free and fewer than `together` run; one that waits holds up those behind it.
- * A job that is to be tried again is waiting again, at its place in the order.
+ * With a barrier (together is 0) the jobs of a batch run together, and the next batch waits until all have ended.
+ * In an open queue a job starts, in order, when its share and memory are free and fewer than `together` jobs run; a
+ * job that waits holds up those behind it. A job that is tried again waits at its old place.
  */
 #ifndef HES_RUN_ADMIT_H
 #define HES_RUN_ADMIT_H
@@ -28,7 +26,7 @@ struct run_place {
 	uint32_t clock_mhz;
 	uint32_t memory_mib;
 	uint32_t user;        /* whose it is: an MPS daemon serves one user at a time; all the same without MPS */
-	bool     alone;       /* nothing else may run beside it: it is suspected of having felled its neighbours */
+	bool     alone;       /* it runs alone, because it may have caused its co-runners to fail */
 	enum run_place_state state;
 };
 

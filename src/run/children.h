@@ -1,5 +1,5 @@
 /*
- * children.h - the processes of jobs while they run: watched, asked to end, killed, reaped.
+ * children.h - the processes of jobs while they run: watched, ended, killed, reaped.
  */
 #ifndef HES_RUN_CHILDREN_H
 #define HES_RUN_CHILDREN_H
@@ -8,7 +8,7 @@
 
 /** Wait for the end of a child that was let go. @return 0 or -errno */
 int  run_watch(struct runner *r, struct run_task *t);
-/** Ask a task to end, or kill it if it was asked before. */
+/** Request a task to end, or kill it if that was done before. */
 void run_end(struct runner *r, struct run_task *t, enum run_ending why);
 /** Take in the end of a task and of all that it left running; else look again soon. */
 void run_reap(struct runner *r, struct run_task *t);

@@ -1,5 +1,5 @@
 /*
- * environment.c - what a job finds in its environment; see environment.h.
+ * environment.c - set the environment of a job; see environment.h.
  */
 #include "run/environment.h"
 
@@ -37,7 +37,7 @@ void run_environment_set(struct run_environment *out, const struct run_environme
 	add(out, &n, "HESHARE_GPU=%s", of->gpu);
 	add(out, &n, "HESHARE_SM_PCT=%" PRIu32, of->sm_pct);
 	if (of->mps)
-		rows = hes_mps_variables(of->mps, of->sm_pct, limit_mib < of->board_mib ? limit_mib : 0, out->mps);
+		rows = hes_mps_variables(of->mps, of->sm_pct, limit_mib < of->gpu_mib ? limit_mib : 0, out->mps);
 	/* Behind MPS too: indices that were meant for heshare itself would be none of the daemon's. */
 	add(out, &n, "CUDA_VISIBLE_DEVICES=%s", of->uuid);
 	for (size_t i = 0; i < rows; i++)

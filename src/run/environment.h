@@ -1,5 +1,5 @@
 /*
- * environment.h - what a job finds in its environment beside what the runner has. Pure.
+ * environment.h - the environment variables that a job gets from the runner. Pure.
  */
 #ifndef HES_RUN_ENVIRONMENT_H
 #define HES_RUN_ENVIRONMENT_H
@@ -23,7 +23,7 @@ struct run_environment_of {
 	const char *gpu;        /* its name in the plan */
 	const char *uuid;
 	uint32_t    sm_pct;
-	uint32_t    board_mib;  /* memory of the board */
+	uint32_t    gpu_mib;  /* memory of the board */
 	const struct hes_mps *mps; /* NULL: none */
 };
 
@@ -32,7 +32,7 @@ void run_environment_set(struct run_environment *out, const struct run_environme
 /** A number for a user's name; 0 for nobody's. */
 uint32_t run_user(const char *name);
 
-/** Whether a GPU's part of a plan needs MPS: jobs beside one another, or a share below the whole. */
+/** Whether a GPU's part of a plan needs MPS: jobs that share the GPU, or a share below 100 %. */
 bool run_shares(const struct hes_queue *q);
 
 #endif

@@ -129,8 +129,8 @@ void run_finish(struct runner *r)
 		run_hold(&r->log, &err);
 		return;
 	}
-	if (r->log.hold_told)
+	if (r->log.hold_reported)
 		run_tell(&r->log, "the journal can be written again");
-	r->log.hold_told = false;
+	r->log.hold_reported = false;
 	settle_ended(r);
 }

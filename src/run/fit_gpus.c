@@ -1,5 +1,5 @@
 /*
- * fit_gpus.c - which board carries out which GPU's part of a plan; see fit_gpus.h.
+ * fit_gpus.c - match the GPUs of a plan with those of this machine; see fit_gpus.h.
  */
 #include "run/fit_gpus.h"
 

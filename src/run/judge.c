@@ -46,7 +46,7 @@ static struct run_seen evidence(const struct runner *r, const struct run_gpu *g,
 
 	return (struct run_seen){
 		.failed = failed, .orphaned = failed && output_tells_of_mps(r, t),
-		.lives = !failed && (!there || t->told_us > g->trial.from_us),
+		.lives = !failed && (!there || t->progress_us > g->trial.from_us),
 		.signal = t->end.signal ? t->end.signal
 			: t->end.code > SIGNALLED && t->end.code <= SIGNALLED + SIGNALS ? t->end.code - SIGNALLED : 0,
 		.code = t->end.code, .end_us = t->ended_us, .falls = t->falls,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "core/co_run_text.h"
 #include "run/steps.h"
 
@@ -24,7 +25,7 @@ static bool profile_of(const struct runner *r, const struct run_gpu *g, const st
 static bool segment_has(const struct run_segment *s, const struct run_task *task)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->paces[i].task == task)
+		if (s->rates[i].task == task)
 			return true;
 	return false;
 }
@@ -33,7 +34,7 @@ static bool segment_has(const struct run_segment *s, const struct run_task *task
 static bool is_metered(const struct run_segment *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		if (!s->paces[i].seen)
+		if (!s->rates[i].seen)
 			return false;
 	return s->has_energy && s->seconds >= LEAST_S;
 }
@@ -51,7 +52,7 @@ static bool power_without(const struct run_gpu *g, const struct run_segment *s, 
 		bool same = o->n == s->n - 1 && o->clock_mhz == s->clock_mhz && is_metered(o);
 
 		for (uint32_t k = 0; same && k < s->n; k++)
-			same = s->paces[k].task == task || segment_has(o, s->paces[k].task);
+			same = s->rates[k].task == task || segment_has(o, s->rates[k].task);
 		if (!same)
 			continue;
 		*out_mw = (uint32_t)(o->energy_j / o->seconds * 1e3 + 0.5);
@@ -60,7 +61,7 @@ static bool power_without(const struct run_gpu *g, const struct run_segment *s, 
 	return false;
 }
 
-static bool make_sample(const struct runner *r, const struct run_gpu *g, const struct run_segment *s, const struct run_pace *p,
+static bool make_sample(const struct runner *r, const struct run_gpu *g, const struct run_segment *s, const struct run_rate *p,
 		 struct hes_sample *out)
 {
 	uint32_t mhz = s->clock_mhz ? s->clock_mhz : g->planned->type->clock_default_mhz;
@@ -72,15 +73,15 @@ static bool make_sample(const struct runner *r, const struct run_gpu *g, const s
 	    !profile_of(r, g, p->task, &x.task))
 		return false;
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct run_task *t = s->paces[i].task;
+		const struct run_task *t = s->rates[i].task;
 		uint32_t sm_pct = t->place->sm_pct;
 		struct hes_profile solo;
 
-		if (s->paces[i].task == p->task) {
+		if (s->rates[i].task == p->task) {
 			x.sm_pct = sm_pct;
 			continue;
 		}
-		if (!profile_of(r, g, s->paces[i].task, &solo))
+		if (!profile_of(r, g, s->rates[i].task, &solo))
 			return false;
 		hes_load_add(&x.co_runners, g->planned->type, &solo, sm_pct, mhz);
 		hes_co_run_text_job(jobs[n++], solo.workload, solo.batch_size, sm_pct);
@@ -94,17 +95,13 @@ static bool make_sample(const struct runner *r, const struct run_gpu *g, const s
 	return true;
 }
 
-static int samples_add(struct hes_samples *out, size_t *room, const struct hes_sample *s, struct hes_err *err)
+static int samples_add(struct hes_samples *out, const struct hes_sample *s, struct hes_err *err)
 {
-	if (out->n == *room) {
-		size_t more = *room ? 2 * *room : 64;
-		struct hes_sample *v = reallocarray(out->v, more, sizeof(*v));
+	struct hes_sample *v = hes_grow(out->v, out->n, sizeof(*v));
 
-		if (!v)
-			return hes_fail(err, -ENOMEM, "out of memory for %zu samples", more);
-		out->v = v;
-		*room = more;
-	}
+	if (!v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", out->n);
+	out->v = v;
 	out->v[out->n++] = *s;
 	return 0;
 }
@@ -112,7 +109,6 @@ static int samples_add(struct hes_samples *out, size_t *room, const struct hes_s
 int run_samples(const struct runner *r, struct hes_samples *out, struct hes_err *err)
 {
 	struct hes_samples samples = { 0 };
-	size_t room = 0;
 	int rc = 0;
 
 	for (size_t i = 0; r->q->profiles && i < r->n_gpus; i++) {
@@ -124,8 +120,8 @@ int run_samples(const struct runner *r, struct hes_samples *out, struct hes_err 
 			struct hes_sample x;
 
 			for (uint32_t j = 0; j < s->n && !rc; j++)
-				if (make_sample(r, g, s, &s->paces[j], &x))
-					rc = samples_add(&samples, &room, &x, err);
+				if (make_sample(r, g, s, &s->rates[j], &x))
+					rc = samples_add(&samples, &x, err);
 		}
 	}
 	if (rc)

@@ -41,7 +41,7 @@ static void take_signals(struct runner *r)
 	while (read(r->events.signals, &s, sizeof(s)) == sizeof(s)) {
 		r->events.stopping++;
 		if (r->events.stopping == 1)
-			run_tell(&r->log, "stopping: no job starts any more, %zu that run are asked to end; once more ends them at once",
+			run_tell(&r->log, "stopping: no job starts any more, %zu that run are requested to end; a second signal kills them",
 				 r->counts.running);
 		end_running(r);
 	}

@@ -1,6 +1,6 @@
 /*
- * rehearse.c - every act of a run in order, at the planned times, with nothing done: admit.c decides, the plan's durations
- * stand for the jobs'; see heshare/run.h.
+ * rehearse.c - report every act of a run in order, with planned times, without doing it; see heshare/run.h. admit.c
+ * decides the order.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -105,7 +105,7 @@ static void put_start(FILE *f, const struct hes_run_request *q, const struct sta
 
 	run_environment_set(&e, &(struct run_environment_of){
 		.job = job, .attempt = 1, .gpu = q->fleet->gpus[s->gpu].name, .uuid = s->info.uuid, .sm_pct = p->sm_pct,
-		.board_mib = s->queue.memory_mib, .mps = s->shares ? &s->mps : NULL });
+		.gpu_mib = s->queue.memory_mib, .mps = s->shares ? &s->mps : NULL });
 	fputs("start attempt 1", f);
 	if (user) {
 		fputs(" as ", f);

@@ -51,7 +51,7 @@ struct run_task {
 	struct hes_child   child;
 	struct hes_progress progress;
 	unsigned    mps_daemon;       /* that it was started with: 1 is the GPU's first; 0: none */
-	int64_t     told_us;          /* when progress was last read; 0: never in this attempt */
+	int64_t     progress_us;          /* when progress was last read; 0: never in this attempt */
 	uint64_t    output_from;      /* bytes of output of earlier attempts */
 	int64_t     deadline_us, kill_us;
 	int64_t     stuck_us;         /* when a killed job counts as stuck; RUN_NEVER_US: it is not killed */
@@ -73,7 +73,7 @@ struct run_task {
 };
 
 /* Progress of a job within a segment: iterations between two of its lines. */
-struct run_pace {
+struct run_rate {
 	const struct run_task *task;
 	bool     seen;
 	int64_t  first_us, last_us;
@@ -85,7 +85,7 @@ struct run_segment {
 	int64_t  start_us, end_us;
 	uint32_t clock_mhz;           /* set; 0: none */
 	uint32_t n;
-	struct run_pace paces[HES_MAX_SHARING];
+	struct run_rate rates[HES_MAX_SHARING];
 	bool     has_energy;
 	double   energy_j;
 	double   seconds;             /* of the meter */
@@ -100,7 +100,7 @@ struct run_energy {
 	bool     lost_busy;           /* jobs ran meanwhile */
 	struct run_segment now;
 	struct run_segment *segments;
-	size_t   n_segments, room;
+	size_t   n_segments;
 };
 
 /* settings.c */

@@ -13,12 +13,12 @@ void run_tell(const struct run_log *l, const char *fmt, ...)
 	char text[HES_ERR_MAX + RUN_TEXT_MAX];
 	va_list ap;
 
-	if (!l->listener->told)
+	if (!l->listener->message)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	l->listener->told(l->listener->ctx, text);
+	l->listener->message(l->listener->ctx, text);
 }
 
 int run_act(struct run_log *l, const char *gpu, const char *job, struct hes_err *err, const char *fmt, ...)
@@ -44,8 +44,8 @@ void run_retry(struct run_log *l)
 
 void run_hold(struct run_log *l, const struct hes_err *err)
 {
-	if (!l->hold_told)
+	if (!l->hold_reported)
 		run_tell(l, "the journal cannot be written, so nothing new starts until it can: %s", err->msg);
-	l->held = l->hold_told = true;
+	l->held = l->hold_reported = true;
 	run_retry(l);
 }

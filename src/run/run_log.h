@@ -18,7 +18,7 @@ struct run_log {
 	const struct run_clock        *clock;
 	int64_t retry_us;   /* when to try again what could not be done; RUN_NEVER_US: nothing waits */
 	bool    held;       /* on hold until retry_us */
-	bool    hold_told;
+	bool    hold_reported;
 };
 
 /** Report a sentence to the listener. */

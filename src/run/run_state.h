@@ -40,7 +40,7 @@ struct runner {
 	struct run_events  events;
 	struct hes_undone  mended;    /* what an earlier process had left */
 	bool               begun;     /* the first jobs were started */
-	bool               start_told;
+	bool               start_reported;
 };
 
 #endif

@@ -32,9 +32,9 @@ void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz)
 	if (rc) {
 		g->lock.refused = true;
 		g->lock.verify_us = RUN_NEVER_US;
-		if (!k->clocks_told)
+		if (!k->clocks_reported)
 			run_tell(k->log, "clocks are not set, here and wherever it is so: %s", err.msg);
-		k->clocks_told = true;
+		k->clocks_reported = true;
 		return;
 	}
 	g->lock.mhz = mhz;
@@ -52,7 +52,7 @@ void run_verify_clock(struct run_knobs *k, struct run_gpu *g)
 	state = hes_lock_state(&now, g->lock.mhz);
 	g->lock.missed = state == HES_LOCK_CAPPED || state == HES_LOCK_IGNORED;
 	if (g->lock.missed)
-		run_tell(k->log, "%s does not hold its clock: %" PRIu32 " MHz were asked for, it runs at %" PRIu32 " MHz%s", run_gpu_name(g),
+		run_tell(k->log, "%s does not hold its clock: %" PRIu32 " MHz were set, it runs at %" PRIu32 " MHz%s", run_gpu_name(g),
 			 g->lock.mhz, now.clock_mhz, state == HES_LOCK_CAPPED ? ", held down by power or heat" : " and does not say why");
 }
 
@@ -74,9 +74,9 @@ static void refuse_mps(struct run_knobs *k, struct run_gpu *g, const struct hes_
 {
 	g->mps.on = false;
 	g->mps.refused = true;
-	if (!k->mps_told)
+	if (!k->mps_reported)
 		run_tell(k->log, "jobs share without MPS, by turns, here and wherever it is so: %s", err->msg);
-	k->mps_told = true;
+	k->mps_reported = true;
 }
 
 /* @return 0; -errno the journal cannot be written, and nothing was done */

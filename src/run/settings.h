@@ -13,7 +13,7 @@ struct run_knobs {
 	struct hes_guard   *guard;
 	const struct hes_devices *devices;
 	const char         *mps_folder;
-	bool                clocks_told, mps_told;
+	bool                clocks_reported, mps_reported;
 };
 
 /** The clock for the jobs that run on a GPU; 0: none is to be set. */

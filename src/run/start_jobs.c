@@ -51,7 +51,7 @@ static void set_environment(const struct runner *r, const struct run_gpu *g, con
 {
 	run_environment_set(e, &(struct run_environment_of){
 		.job = t->job, .run = r->log.run->id, .attempt = t->attempt.number, .gpu = run_gpu_name(g), .uuid = g->info.uuid,
-		.sm_pct = t->attempt.sm_pct, .board_mib = g->queue.memory_mib, .mps = g->mps.on ? &g->mps.daemon : NULL });
+		.sm_pct = t->attempt.sm_pct, .gpu_mib = g->queue.memory_mib, .mps = g->mps.on ? &g->mps.daemon : NULL });
 }
 
 /*
@@ -163,9 +163,9 @@ static size_t hold_jobs(struct runner *r, struct run_gpu *g, struct run_task **l
 		int rc = hold(r, g, t, &err);
 
 		if (rc && may_pass(rc)) {
-			if (!r->start_told)
+			if (!r->start_reported)
 				run_tell(&r->log, "jobs cannot be started now, and will be tried again: %s", err.msg);
-			r->start_told = true;
+			r->start_reported = true;
 			run_retry(&r->log);
 			break;
 		}
@@ -235,7 +235,7 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->state = TASK_RUNNING;
 	t->ending = ENDING_OWN;
 	t->kill_us = t->stuck_us = RUN_NEVER_US;
-	t->told_us = 0;
+	t->progress_us = 0;
 	t->mps_daemon = g->mps.on ? g->mps.gone + 1 : 0;
 	t->attempt.started_us = run_now_us(&r->clock);
 	t->deadline_us = t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;

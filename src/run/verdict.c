@@ -1,5 +1,5 @@
 /*
- * verdict.c - why jobs ended; see verdict.h.
+ * verdict.c - decide why jobs failed; see verdict.h.
  */
 #include "run/verdict.h"
 
@@ -22,7 +22,7 @@ bool run_tells_of_mps(const char *text)
 	return false;
 }
 
-/* What no neighbour can cause. */
+/* Failures that no co-runner can cause. */
 static bool surely_own(const struct run_seen *s)
 {
 	return s->code == CANNOT_RUN || s->code == NOT_FOUND || s->falls >= RUN_MAX_FALLS;

@@ -1,13 +1,10 @@
 /*
- * verdict.h - why jobs ended: by their own fault, or because a neighbour felled them. Pure.
+ * verdict.h - decide why jobs failed: by their own fault, or because a co-runner failed. Pure.
  *
- * Behind MPS all clients of a board share a server: a fault of one ends all, and no error code tells
- * whose it was. What is seen: which jobs of those that ran together ended badly, how and in
- * which order, and whether those that still run show that they live. A job that failed while others
- * went on failed by itself. One that says that it lost its server did not. Of several that failed
- * together one is to blame if it alone was killed by a signal; else nobody is yet: the first to end
- * becomes a suspect and is tried again with the board to itself, where a failure is its own and a
- * success clears it. The others are tried again as before.
+ * The MPS clients of a GPU share a server: a fault of one ends all, and no error code names it. A job that fails
+ * while others go on failed by itself. A job whose output says that it lost the MPS server did not. If several fail
+ * together and one alone was killed by a signal, that one is to blame. Else the first to end is a suspect: it is
+ * tried again alone, where a failure is its own and a success clears it.
  */
 #ifndef HES_RUN_VERDICT_H
 #define HES_RUN_VERDICT_H
@@ -22,7 +19,7 @@
 struct run_seen {
 	bool     failed;     /* it ended badly, and not because we ended it; else it still runs, or ended well */
 	bool     orphaned;   /* failed: its last words tell of MPS that was gone (run_tells_of_mps) */
-	bool     lives;      /* not failed: it ended well, or told of progress after the first failure */
+	bool     lives;      /* not failed: it ended well, or made progress after the first failure */
 	int      signal;     /* that ended it; 0: none */
 	int      code;       /* as shells tell it */
 	int64_t  end_us;     /* order of ends */

@@ -1,5 +1,5 @@
 /*
- * words.c - a job's command line from a pattern; see heshare/run.h.
+ * words.c - fill the pattern of a job's command; see heshare/run.h.
  */
 #include "heshare/run.h"
 

@@ -1,10 +1,10 @@
 /*
- * wrap.c - between the runner and a job: a process that keeps how the job ended where a later runner finds it, should
- * this one not live to see it, and that ends what the job left running; see heshare/run.h.
+ * wrap.c - the process between the runner and a job: writes the status of the job to a file, and kills what the job
+ * left running.
  *
- * The status goes to the file that is standard input, which the runner opened: it depends on no right of the job's user.
- * Whoever descends from the job becomes this process's child when its own parent ends, whatever its session and
- * environment are. The job dies with this process, and this process with the runner.
+ * The status file is standard input, opened by the runner, so it needs no right of the job's user; a later runner
+ * reads it. Descendants of the job become children of this process when their parents end. The job dies with this
+ * process, and this process with the runner. See heshare/run.h.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
  * agenda.h - when each board changes next.
  *
  * A binary heap by time and then board, so that equal times come out in one
- * order. A board has at most one entry: nothing but its own jobs' ends and
- * its own starts changes what runs on it. Putting a board that is there moves it.
+ * order. A board has at most one entry: only the starts and ends of its own jobs
+ * change its state. Putting a board again moves its entry.
  */
 #ifndef HES_SIM_AGENDA_H
 #define HES_SIM_AGENDA_H

@@ -1,6 +1,5 @@
 /*
- * board.h - one GPU of the simulation: the jobs on it, how far each is,
- * and the segment of constant state it is in.
+ * board.h - one GPU of the simulation: its jobs, their progress, and its current segment of constant state.
  *
  * Between two events of a board its rates are constant. Times are whole
  * microseconds; progress is in iterations, as a double.
@@ -21,18 +20,18 @@ struct sim_task {
 	uint32_t clock_mhz;
 	uint32_t memory_mib;
 	int64_t  start_us;
-	int64_t  told_us;      /* when it was last foretold by a plan: its start, or the plan's moment, */
-	int64_t  end_us;       /* its end, */
-	double   part;         /* which part of its work was to be done from told_us on, */
-	double   energy_mj;    /* and what energy that takes */
+	int64_t  predicted_at_us;      /* when a plan last predicted it: its start, or the moment of that plan */
+	int64_t  end_us;       /* its predicted end */
+	double   part;         /* the part of its work after predicted_at_us */
+	double   energy_mj;    /* the predicted energy of that part */
 	double   left;   /* iterations */
-	double   rate;   /* iterations a second, among those who are there */
+	double   rate;   /* iterations a second, with its co-runners */
 	double   pace;   /* this run's speed against the mean: noise */
 };
 
 enum sim_board_state {
 	SIM_IDLE,
-	SIM_SWITCHING,   /* to the clock of what is committed */
+	SIM_SWITCHING,   /* to the clock of the jobs that start next */
 	SIM_RUNNING,
 };
 
@@ -40,7 +39,7 @@ struct sim_board {
 	enum sim_board_state state;
 	const struct hes_gpu_type *type;
 	size_t   next_batch;     /* of its queue in the current plan */
-	uint32_t clock_mhz;      /* last set; while jobs are there, the highest of theirs */
+	uint32_t clock_mhz;      /* last set; while jobs run, the highest of theirs */
 	int64_t  free_us;        /* predicted end of the last job there; valid unless idle */
 	double   predicted_busy_us; /* so far */
 	double   power_factor;   /* of the power above idle, since the board last began: noise */
@@ -49,7 +48,7 @@ struct sim_board {
 	struct hes_segment now;  /* open, since start_us; valid while running */
 };
 
-/** Rates and power among those who are there. @return 0, or what hes_model_instant failed with */
+/** Update rates and power for the jobs that run. @return 0, or what hes_model_instant failed with */
 int sim_board_refresh(struct sim_board *b, const struct hes_model *m, struct hes_err *err);
 
 /**

@@ -9,7 +9,7 @@
 #include "sim/agenda.h"
 #include "sim/board.h"
 
-/** What the simulation keeps of a job beside its outcome. */
+/** A job's state, in addition to its outcome. */
 struct sim_job {
 	const struct hes_workload *workload;
 	uint32_t gpu;      /* where the current plan puts it */
@@ -38,9 +38,9 @@ struct sim {
 	struct hes_plan     own;        /* the plan in force when replanning; else empty */
 	const struct hes_plan *plan;    /* the plan in force */
 	uint32_t            plan_no;    /* from 1 */
-	struct hes_plan     carried_out; /* batches started so far, if asked for */
+	struct hes_plan     carried_out; /* batches started so far, if wanted */
 	struct hes_rng      noise;
-	double              foretold_mj; /* busy energy so far, by the last plan that foretold of each job */
+	double              predicted_mj; /* busy energy so far, by the last prediction of each job */
 	int64_t             now_us;
 	size_t              n_ended;
 	struct hes_replay   out;        /* what is known so far */
@@ -49,11 +49,11 @@ struct sim {
 
 /** Check the plan given from outside and put it in force. */
 int sim_adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, struct hes_err *err);
-/** Ask for a plan of the waiting jobs and put it in force. */
+/** Plan the waiting jobs and put the plan in force. */
 int sim_replan(struct sim *s, struct hes_err *err);
-/** Start what a board's queue lets start now: its next batch, or of an open queue its next jobs. */
+/** Start the next batch of a board's queue if it can; of an open queue the next jobs. */
 int sim_start(struct sim *s, uint32_t gpu, struct hes_err *err);
-/** The clock is set: the jobs committed begin. */
+/** The clock is set: start the jobs that wait for it. */
 int sim_begin(struct sim *s, uint32_t gpu, struct hes_err *err);
 /** Schedule the next end of a job on a running board. */
 int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err);

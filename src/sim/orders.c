@@ -2,9 +2,8 @@
  * orders.c - plans in the simulation: checked when they come, carried out
  * batch by batch; see engine.h.
  *
- * A plan is checked whole before anything of it starts. Afterwards a batch
- * only ever waits for its board, or in an open queue for its part of the
- * board, and for its jobs to arrive.
+ * A whole plan is checked before any of it starts. After that a batch waits only for its board (in an open queue: for
+ * its share of the board) and for its jobs to arrive.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -135,18 +134,18 @@ static void forget_started(struct sim *s)
 	s->n_waiting = n;
 }
 
-/* One that overran its prediction has still not ended now. */
+/* A job that overran its prediction ends later than now. */
 static int64_t not_yet(const struct sim *s, int64_t predicted_us)
 {
 	return predicted_us > s->now_us ? predicted_us : s->now_us + 1;
 }
 
-/* The part of the time from when a task was last foretold to its end then that is still to come: above 0 to 1. */
-static double to_come(const struct sim *s, const struct sim_task *t)
+/* The part of a task's predicted time that is left: above 0, at most 1. */
+static double part_left(const struct sim *s, const struct sim_task *t)
 {
 	const int64_t end_us = not_yet(s, t->end_us);
 
-	return t->told_us < s->now_us ? (double)(end_us - s->now_us) / (double)(end_us - t->told_us) : 1;
+	return t->predicted_at_us < s->now_us ? (double)(end_us - s->now_us) / (double)(end_us - t->predicted_at_us) : 1;
 }
 
 static size_t list_running(const struct sim *s)
@@ -159,13 +158,13 @@ static size_t list_running(const struct sim *s)
 
 			s->running[n++] = (struct hes_running){
 				.job = t->job, .gpu = g, .sm_pct = t->sm_pct, .clock_mhz = t->clock_mhz,
-				.start_us = t->start_us, .end_us = not_yet(s, t->end_us), .left = t->part * to_come(s, t),
+				.start_us = t->start_us, .end_us = not_yet(s, t->end_us), .left = t->part * part_left(s, t),
 			};
 		}
 	return n;
 }
 
-/* The task of a job that runs; NULL: it does not. */
+/* The task of a running job; NULL: it does not run. */
 static struct sim_task *task_of(const struct sim *s, uint32_t job)
 {
 	struct sim_board *b;
@@ -179,32 +178,32 @@ static struct sim_task *task_of(const struct sim *s, uint32_t job)
 	return NULL;
 }
 
-/* What runs is foretold anew: it will have company that the plan which started it did not know of. */
-static int foretell(struct sim *s, const struct hes_onward *o, struct hes_err *err)
+/* A new plan predicts a running job again: it gets co-runners that the last plan did not know. */
+static int update_prediction(struct sim *s, const struct hes_onward *o, struct hes_err *err)
 {
 	struct sim_task *t = task_of(s, o->job);
-	double coming;
+	double left;
 
 	if (!t || o->end_us < s->now_us || o->end_us > SIM_LONGEST_US)
 		return hes_fail(err, -EINVAL, "plan: job number %" PRIu32 " does not run, or its end at %" PRId64
 				" us is before now or after 10^16", o->job, o->end_us);
-	coming = to_come(s, t);
-	s->foretold_mj += (double)o->energy_mj - t->energy_mj * coming;
-	t->part *= coming;
+	left = part_left(s, t);
+	s->predicted_mj += (double)o->energy_mj - t->energy_mj * left;
+	t->part *= left;
 	t->energy_mj = (double)o->energy_mj;
 	t->end_us = o->end_us;
-	t->told_us = t->start_us > s->now_us ? t->start_us : s->now_us;
+	t->predicted_at_us = t->start_us > s->now_us ? t->start_us : s->now_us;
 	s->out.jobs[o->job].predicted_end_us = o->end_us;
 	return 0;
 }
 
-/* When a board is free goes by the last of those that run there. */
-static int foretell_all(struct sim *s, const struct hes_plan *p, struct hes_err *err)
+/* A board is free when the last of its running jobs ends. */
+static int update_predictions(struct sim *s, const struct hes_plan *p, struct hes_err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < p->n_onward && !rc; i++)
-		rc = foretell(s, &p->onward[i], err);
+		rc = update_prediction(s, &p->onward[i], err);
 	for (size_t g = 0; g < s->in->fleet->n && !rc && p->n_onward; g++) {
 		struct sim_board *b = &s->boards[g];
 		int64_t last_us = 0;
@@ -236,7 +235,7 @@ int sim_replan(struct sim *s, struct hes_err *err)
 		return rc;
 	hes_plan_finish(&s->own);
 	s->own = p;
-	rc = foretell_all(s, &s->own, err);
+	rc = update_predictions(s, &s->own, err);
 	return rc ? rc : sim_adopt(s, &s->own, s->n_waiting, err);
 }
 
@@ -271,7 +270,7 @@ static void commit_job(struct sim *s, uint32_t gpu, const struct hes_batch *batc
 	b->tasks[b->n++] = (struct sim_task){
 		.workload = s->jobs[p->job].workload, .job = p->job, .batch_size = job->batch_size,
 		.sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz, .memory_mib = job->memory_mib,
-		.start_us = begin_us, .told_us = begin_us, .end_us = begin_us + (p->end_us - p->start_us),
+		.start_us = begin_us, .predicted_at_us = begin_us, .end_us = begin_us + (p->end_us - p->start_us),
 		.part = 1, .energy_mj = (double)batch->energy_mj / batch->n,
 		.left = (double)job->iterations, .pace = noise(s, s->in->time_noise, p->job),
 	};
@@ -298,7 +297,7 @@ static void commit(struct sim *s, uint32_t gpu, const struct hes_batch *batch, i
 	if (end_us > from_us)
 		b->predicted_busy_us += (double)(end_us - from_us);
 	b->free_us = end_us > b->free_us ? end_us : b->free_us;
-	s->foretold_mj += (double)batch->energy_mj;
+	s->predicted_mj += (double)batch->energy_mj;
 	for (uint32_t i = 0; i < batch->n; i++)
 		commit_job(s, gpu, batch, &batch->jobs[i], begin_us);
 }
@@ -376,7 +375,7 @@ int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err)
 	int64_t us;
 
 	if (sim_board_refresh(b, s->in->model, err))
-		return hes_fail_in(err, "GPU %s, job %s and its neighbours", s->in->fleet->gpus[gpu].name, first);
+		return hes_fail_in(err, "GPU %s, job %s and its co-runners", s->in->fleet->gpus[gpu].name, first);
 	us = sim_board_next_us(b);
 	if (us < 0 || us > INT64_MAX - s->now_us)
 		return hes_fail(err, -ERANGE, "job %s would not end on GPU %s in 300 years", first,

@@ -3,8 +3,7 @@
  *
  * At one moment, in this order: jobs end (by board), jobs arrive (by index)
  * and are planned for, boards start what is next. So a job that
- * arrives when a board falls idle is considered for it, and a board never
- * stands idle for a microsecond because of the order of events.
+ * arrives when a board becomes idle can start there at once.
  */
 #include "heshare/sim.h"
 
@@ -25,7 +24,7 @@ static int by_arrival(const void *a, const void *b)
 	return (x->job > y->job) - (x->job < y->job);
 }
 
-/* calloc that gives something for nothing. */
+/* calloc that returns memory for no elements, too. */
 static void *room_for(size_t n, size_t size)
 {
 	return calloc(n ? n : 1, size);
@@ -168,7 +167,7 @@ int sim_settle(struct sim *s, uint32_t gpu, struct hes_err *err)
 	return keep_segment(s, &seg, err);
 }
 
-/* What the agenda held for a board has come. */
+/* Process the event of a board. */
 static int advance(struct sim *s, uint32_t gpu, struct hes_err *err)
 {
 	struct sim_board *b = &s->boards[gpu];
@@ -196,8 +195,8 @@ static int start_after_replan(struct sim *s, struct hes_err *err)
 	return rc;
 }
 
-/* Boards that may have something to start: those where jobs ended, and in a fixed plan those whose jobs came. */
-static int start_touched(struct sim *s, size_t first_arrival, struct hes_err *err)
+/* Start on boards where jobs ended, and in a fixed plan where jobs have arrived. */
+static int start_affected(struct sim *s, size_t first_arrival, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -224,7 +223,7 @@ static int step(struct sim *s, struct hes_err *err)
 		return rc;
 	if (s->in->replan && s->n_arrived > first)
 		return start_after_replan(s, err);
-	return start_touched(s, first, err);
+	return start_affected(s, first, err);
 }
 
 static int run(struct sim *s, struct hes_err *err)
@@ -255,7 +254,7 @@ static int by_start(const void *a, const void *b)
 	return (x->gpu > y->gpu) - (x->gpu < y->gpu);
 }
 
-/* Totals of what the plans foretold. */
+/* Totals of the plans' predictions. */
 static void sum_predictions(struct sim *s)
 {
 	struct hes_totals *p = &s->out.predicted;
@@ -270,7 +269,7 @@ static void sum_predictions(struct sim *s)
 	}
 	if (s->out.n_jobs)
 		p->avg_jct_us = jct / (double)s->out.n_jobs;
-	p->busy_energy_mj = (uint64_t)llround(fmax(s->foretold_mj, 0));
+	p->busy_energy_mj = (uint64_t)llround(fmax(s->predicted_mj, 0));
 	p->fleet_energy_mj = p->busy_energy_mj;
 	for (size_t g = 0; g < s->in->fleet->n; g++) {
 		double idle_us = (double)p->makespan_us - s->boards[g].predicted_busy_us;
@@ -280,7 +279,7 @@ static void sum_predictions(struct sim *s)
 	}
 }
 
-/* Hand over what the caller asked for; release() finds nothing left of it. */
+/* Move the results to the caller; release() finds nothing left of them. */
 static void hand_over(struct sim *s, struct hes_replay *out)
 {
 	*out = s->out;

@@ -1,8 +1,8 @@
 /*
- * db.c - the open database, statements, transactions and why SQLite refused;
- * see db.h.
+ * db.c - SQLite: statements, transactions, errors; see db.h.
  */
 #include "store/db.h"
+#include "base/grow.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -84,7 +84,7 @@ int hes_db_fail(const struct hes_store *s, struct hes_err *err)
 	case SQLITE_AUTH:
 		return hes_fail(err, -EROFS, "%s: it, or its folder, may not be written to, which SQLite needs even to read", s->path);
 	case SQLITE_CANTOPEN:
-		return hes_fail(err, code, "%s: cannot open it or the files beside it: %s", s->path, strerror(-code));
+		return hes_fail(err, code, "%s: cannot open it or the files next to it: %s", s->path, strerror(-code));
 	case SQLITE_NOTADB:
 		return hes_fail(err, -EINVAL, "%s: not a store: no SQLite database", s->path);
 	case SQLITE_CORRUPT:
@@ -196,29 +196,21 @@ void hes_db_text(sqlite3_stmt *q, int column, char *out, size_t size)
 	out[len] = '\0';
 }
 
-static int grow(const struct hes_store *s, char **v, size_t *room, size_t size, struct hes_err *err)
-{
-	size_t more = *room ? 2 * *room : 256;
-	char *p = reallocarray(*v, more, size);
-
-	if (!p)
-		return hes_fail(err, -ENOMEM, "%s: out of memory for %zu rows", s->path, more);
-	*v = p;
-	*room = more;
-	return 0;
-}
-
 int hes_db_collect(struct hes_store *s, sqlite3_stmt *q, size_t size,
 		   int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err), void **out,
 		   size_t *out_n, struct hes_err *err)
 {
-	size_t n = 0, room = 0;
-	char *v = NULL;
+	size_t n = 0;
+	char *v = NULL, *more;
 	int rc;
 
 	while ((rc = hes_db_step(s, q, err)) > 0) {
-		if (n == room && (rc = grow(s, &v, &room, size, err)))
+		more = hes_grow(v, n, size);
+		if (!more) {
+			rc = hes_fail(err, -ENOMEM, "%s: out of memory for %zu rows", s->path, n);
 			break;
+		}
+		v = more;
 		memset(v + n * size, 0, size);
 		rc = row(s, q, v + n * size, err);
 		if (rc)

@@ -1,6 +1,5 @@
 /*
- * db.h - inside of src/store: the open database, statements, transactions
- * and why SQLite refused.
+ * db.h - the open SQLite database: statements, transactions, errors. Private to src/store.
  */
 #ifndef HES_STORE_DB_H
 #define HES_STORE_DB_H

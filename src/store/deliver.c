@@ -1,8 +1,8 @@
 /*
- * deliver.c - rows into the store, and out again; see heshare/store.h.
+ * deliver.c - add and remove rows; see heshare/store.h.
  *
- * A delivery is one transaction: its origin, its rows, the forecasts of its
- * samples. One that brings no new row is no origin.
+ * A delivery is one transaction: its origin, its rows, and forecasts of its samples. A delivery without new rows
+ * has no origin.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 #include "core/co_run_text.h"
 #include "store/forecasts.h"
-#include "store/twins.h"
+#include "store/row_sql.h"
 
 /* Statements for the rows of one table. */
 struct inserter {
@@ -82,28 +82,6 @@ static int insert(struct hes_store *s, struct inserter *in, int64_t origin, enum
 	return sqlite3_changes(s->db) ? 1 : check_known(s, in, key, source, what, err);
 }
 
-/*
- * A sample whose twin is there is known; one that names its neighbours gives the names to its twin, which stays
- * with its origin and its forecasts. @return as insert()
- */
-static int insert_sample(struct hes_store *s, struct inserter *in, struct twins *t, const struct hes_delivery *d,
-			 const struct hes_sample *row, const char *what, struct hes_delivered *out, struct hes_err *err)
-{
-	unsigned char key[HES_ROW_KEY_BYTES];
-	int rc = hes_row_check(in->t, row, what, err);
-
-	if (!rc)
-		rc = twins_find(s, t, row, key, err);
-	if (rc > 0) {
-		rc = check_known(s, in, key, d->source, what, err);
-		if (rc || !*row->co_runner_names)
-			return rc;
-		rc = twins_name(s, t, row, key, err);
-		out->samples_named += rc == 1;
-	}
-	return rc < 0 ? rc : insert(s, in, out->origin, d->source, row, what, err);
-}
-
 static int add_origin(struct hes_store *s, const struct hes_delivery *d, int64_t *out, struct hes_err *err)
 {
 	int len = (int)strnlen(d->name, HES_STORE_ORIGIN_NAME - 1);
@@ -150,12 +128,9 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 		       struct hes_err *err)
 {
 	struct forecasts f = { 0 };
-	struct twins twins = { 0 };
 	struct inserter in;
 	int rc = open_inserter(s, &hes_sample_table, &in, err);
 
-	if (!rc)
-		rc = twins_open(s, &twins, err);
 	if (!rc && d->predictor)
 		rc = forecasts_open(s, d->predictor, true, &f, err);
 	for (size_t i = 0; i < d->samples->n && rc >= 0; i++) {
@@ -164,7 +139,7 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 
 		snprintf(what, sizeof(what), "%.*s: sample %zu", HES_STORE_ORIGIN_NAME, d->name, i + 1);
 		hes_co_run_text_sort(row.co_runner_names);
-		rc = insert_sample(s, &in, &twins, d, &row, what, out, err);
+		rc = insert(s, &in, out->origin, d->source, &row, what, err);
 		out->samples_new += rc == 1;
 		out->samples_known += rc == 0;
 		if (rc != 1 || !d->predictor || !(d->forecasts[i].iteration_us > 0))
@@ -173,7 +148,6 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 		out->forecasts += !rc;
 	}
 	forecasts_close(&f);
-	twins_close(&twins);
 	close_inserter(&in);
 	return rc < 0 ? rc : 0;
 }
@@ -218,8 +192,7 @@ static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes
 	if (!rc && d->points)
 		rc = add_points(s, d, out, err);
 	if (!rc && out->profiles_new + out->samples_new + out->points_new == 0) {
-		rc = take_back_origin(s, d, out, err);
-		return rc ? rc : out->samples_named > 0;
+		return take_back_origin(s, d, out, err);
 	}
 	return rc ? rc : 1;
 }

@@ -1,5 +1,5 @@
 /*
- * forecasts.c - what predictors said of samples; see heshare/store.h.
+ * forecasts.c - write and read forecasts of predictors for samples; see heshare/store.h.
  */
 #include "store/forecasts.h"
 

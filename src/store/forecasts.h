@@ -1,6 +1,6 @@
 /*
- * forecasts.h - inside of src/store: what predictors said of samples, written
- * within a transaction of the caller's.
+ * forecasts.h - write forecasts of predictors for samples, within a transaction of the caller. Private to
+ * src/store.
  */
 #ifndef HES_STORE_FORECASTS_H
 #define HES_STORE_FORECASTS_H

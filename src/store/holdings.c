@@ -1,6 +1,5 @@
 /*
- * holdings.c - rows out of the store, and what there is of each workload;
- * see heshare/store.h.
+ * holdings.c - read rows, and count them for each workload; see heshare/store.h.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /*
- * journal.c - runs, attempts and acts into the store; see heshare/journal.h.
+ * journal.c - write runs, attempts and acts; see heshare/journal.h.
  *
- * What a run writes again and again is prepared once. The database waits for
- * the disk at every commit (synchronous = FULL, store.c).
+ * Statements that a run repeats are prepared once. Every commit waits for the disk (synchronous = FULL, store.c).
  */
 #include "store/journal.h"
 

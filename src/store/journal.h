@@ -1,6 +1,5 @@
 /*
- * journal.h - inside of src/store: the open journal; journal.c writes,
- * journal_read.c reads.
+ * journal.h - the open journal. Private to src/store.
  */
 #ifndef HES_STORE_JOURNAL_H
 #define HES_STORE_JOURNAL_H

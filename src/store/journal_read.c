@@ -1,6 +1,5 @@
 /*
- * journal_read.c - runs, attempts and results out of the store again; see
- * heshare/journal.h.
+ * journal_read.c - read runs, attempts and results; see heshare/journal.h.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * row_sql.c - rows of profiles and samples in the database; see row_sql.h.
+ * row_sql.c - bind, read and check rows in the database; see row_sql.h.
  */
 #include "store/row_sql.h"
 
@@ -98,7 +98,7 @@ int hes_row_key(const struct hes_row_table *t, const void *row, unsigned char ou
 
 	if (!f)
 		return hes_fail(err, -ENOMEM, "out of memory");
-	hes_row_put_told(f, t, row);
+	hes_row_put(f, t, row);
 	fflush(f);
 	len = ftell(f);
 	fclose(f);

@@ -1,10 +1,8 @@
 /*
- * row_sql.h - rows of profiles and samples in the database, by the tables of
- * their files (core/row.h).
+ * row_sql.h - rows of profiles, samples and points in the database, by the tables of their files (core/row.h).
  *
- * A row is stored as its file would hold it: reals to HES_PROFILE_DIGITS
- * digits. Its key is a hash of its line of CSV, what is optional and not told left out: the same row has the
- * same key, and a row whose key is another's was damaged.
+ * A row is stored as in its file, with reals of HES_PROFILE_DIGITS digits. Its key is a hash of its CSV line: equal
+ * rows have equal keys, and a row that does not match its key is damaged.
  */
 #ifndef HES_STORE_ROW_SQL_H
 #define HES_STORE_ROW_SQL_H

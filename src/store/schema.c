@@ -1,6 +1,8 @@
 /*
- * schema.c - the tables of a store, as steps from one version to the next; see
- * schema.h. docs/store.md draws them.
+ * schema.c - the tables of a store, as steps from one version to the next; see schema.h. docs/store.md draws them.
+ *
+ * Tables of profiles, samples and points have the columns of their files (core/row.h), after an id, an origin and the key
+ * of the row (row_sql.h).
  */
 #include "store/schema.h"
 
@@ -8,72 +10,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/*
- * Columns of profiles and samples are those of their files, by name and unit
- * (docs/formats/profiles.md). key: what the row says, to find it again and to
- * find damage (row_sql.h).
- */
-static const char step_1[] =
+static const char origins_step[] =
 	"CREATE TABLE origins ("
 	"  id     INTEGER PRIMARY KEY AUTOINCREMENT," /* a number is never given again */
 	"  at_us  INTEGER NOT NULL,"
 	"  source TEXT NOT NULL CHECK (source IN ('measured', 'imported', 'modelled')),"
 	"  name   TEXT NOT NULL"
 	") STRICT;"
-	"CREATE TABLE profiles ("
-	"  id           INTEGER PRIMARY KEY,"
-	"  origin_id    INTEGER NOT NULL REFERENCES origins(id) ON DELETE CASCADE,"
-	"  key          BLOB NOT NULL UNIQUE CHECK (length(key) = 16),"
-	"  workload     TEXT NOT NULL,"
-	"  gpu_type     TEXT NOT NULL,"
-	"  batch_size   INTEGER NOT NULL,"
-	"  memory_mib   INTEGER NOT NULL,"
-	"  clock_mhz    INTEGER NOT NULL,"
-	"  iteration_us REAL NOT NULL,"
-	"  busy         REAL NOT NULL,"
-	"  sm_util      REAL NOT NULL,"
-	"  dram_util    REAL NOT NULL,"
-	"  l2_util      REAL NOT NULL,"
-	"  power_mw     INTEGER NOT NULL"
-	") STRICT;"
-	"CREATE INDEX profiles_by_origin ON profiles(origin_id);"
-	"CREATE TABLE samples ("
-	"  id                INTEGER PRIMARY KEY,"
-	"  origin_id         INTEGER NOT NULL REFERENCES origins(id) ON DELETE CASCADE,"
-	"  key               BLOB NOT NULL UNIQUE CHECK (length(key) = 16),"
-	"  workload          TEXT NOT NULL,"
-	"  gpu_type          TEXT NOT NULL,"
-	"  batch_size        INTEGER NOT NULL,"
-	"  memory_mib        INTEGER NOT NULL,"
-	"  solo_clock_mhz    INTEGER NOT NULL,"
-	"  solo_iteration_us REAL NOT NULL,"
-	"  solo_busy         REAL NOT NULL,"
-	"  solo_sm_util      REAL NOT NULL,"
-	"  solo_dram_util    REAL NOT NULL,"
-	"  solo_l2_util      REAL NOT NULL,"
-	"  solo_power_mw     INTEGER NOT NULL,"
-	"  least_us          REAL NOT NULL,"
-	"  sm_pct            INTEGER NOT NULL,"
-	"  clock_mhz         INTEGER NOT NULL,"
-	"  beside_residents  INTEGER NOT NULL,"
-	"  beside_sm_pct     INTEGER NOT NULL,"
-	"  beside_sm_util    REAL NOT NULL,"
-	"  beside_dram_util  REAL NOT NULL,"
-	"  beside_l2_util    REAL NOT NULL,"
-	"  beside_power_mw   INTEGER NOT NULL,"
-	"  beside_busy       REAL NOT NULL,"
-	"  beside_sm_busy    REAL NOT NULL,"
-	"  beside_l2_sets    REAL NOT NULL,"
-	"  beside_serial     REAL NOT NULL,"
-	"  beside_dram_busy  REAL NOT NULL,"
-	"  beside_pace       REAL NOT NULL,"
-	"  beside_iterations_per_s REAL NOT NULL,"
-	"  beside_solo_power_mw REAL NOT NULL,"
-	"  beside_solo_clock_mhz REAL NOT NULL,"
-	"  iteration_us      REAL NOT NULL,"
-	"  power_mw          INTEGER NOT NULL"
-	") STRICT;"
-	"CREATE INDEX samples_by_origin ON samples(origin_id);"
 	"CREATE TABLE predictors ("
 	"  id    INTEGER PRIMARY KEY,"
 	"  crc   INTEGER NOT NULL UNIQUE,"
@@ -89,41 +32,18 @@ static const char step_1[] =
 	"  power_mw     INTEGER NOT NULL,"
 	"  PRIMARY KEY (predictor_id, sample_id)"
 	") STRICT, WITHOUT ROWID;"
-	"CREATE INDEX forecasts_by_sample ON forecasts(sample_id);";
-
-/* Columns of points are those of their file. */
-static const char points[] =
-	"CREATE TABLE points ("
-	"  id           INTEGER PRIMARY KEY,"
-	"  origin_id    INTEGER NOT NULL REFERENCES origins(id) ON DELETE CASCADE,"
-	"  key          BLOB NOT NULL UNIQUE CHECK (length(key) = 16),"
-	"  workload     TEXT NOT NULL,"
-	"  gpu_type     TEXT NOT NULL,"
-	"  batch_size   INTEGER NOT NULL,"
-	"  sm_pct       INTEGER NOT NULL,"
-	"  clock_mhz    INTEGER NOT NULL,"
-	"  beside       TEXT NOT NULL,"
-	"  command      TEXT NOT NULL,"
-	"  iteration_us REAL NOT NULL,"
-	"  cv           REAL NOT NULL,"
-	"  windows      INTEGER NOT NULL,"
-	"  seconds      REAL NOT NULL,"
-	"  memory_mib   REAL,"
-	"  power_mw     INTEGER NOT NULL,"
-	"  power_cv     REAL,"
-	"  held_mhz     REAL,"
-	"  capped       REAL,"
-	"  busy         REAL,"
-	"  memory_busy  REAL,"
-	"  sm_active    REAL,"
-	"  sm_occupancy REAL,"
-	"  dram_active  REAL,"
-	"  fp32_active  REAL,"
-	"  tensor_active REAL,"
-	"  pcie_tx_mibs REAL,"
-	"  pcie_rx_mibs REAL"
-	") STRICT;"
-	"CREATE INDEX points_by_origin ON points(origin_id);";
+	"CREATE INDEX forecasts_by_sample ON forecasts(sample_id);"
+	"CREATE TABLE tenant_powers ("
+	"  tenant    TEXT NOT NULL,"
+	"  uid       INTEGER NOT NULL,"
+	"  gpu_type  TEXT NOT NULL,"
+	"  clock_mhz INTEGER NOT NULL," /* 0: as the driver chooses */
+	"  power_w   REAL NOT NULL CHECK (power_w > 0),"
+	"  cv        REAL NOT NULL,"
+	"  seconds   REAL NOT NULL,"
+	"  at_us     INTEGER NOT NULL,"
+	"  PRIMARY KEY (tenant, uid, gpu_type, clock_mhz)"
+	") STRICT, WITHOUT ROWID;";
 
 /* Runs of plans and the runner's journal; times in microseconds from the run's start, but for started_us and ended_us of runs. */
 static const char runs_step[] =
@@ -197,33 +117,9 @@ static const char runs_step[] =
 	") STRICT;"
 	"CREATE INDEX acts_by_run ON acts(run_id);";
 
-/* Keys stay: a row that names nobody has the key that it had (row_sql.h). */
-static const char co_runner_names[] = "ALTER TABLE samples ADD COLUMN beside TEXT NOT NULL DEFAULT '';";
-
-/* To find a sample by its values (twins.h): hardly two took the same time to nine digits. */
-static const char by_values[] = "CREATE INDEX IF NOT EXISTS samples_by_time ON samples(iteration_us);";
-
-/* Powers of tenants that share a GPU over time. */
-static const char tenants[] =
-	"CREATE TABLE IF NOT EXISTS tenant_powers ("
-	"  tenant    TEXT NOT NULL,"
-	"  uid       INTEGER NOT NULL,"
-	"  gpu_type  TEXT NOT NULL,"
-	"  clock_mhz INTEGER NOT NULL," /* 0: as the driver chooses */
-	"  power_w   REAL NOT NULL CHECK (power_w > 0),"
-	"  cv        REAL NOT NULL,"
-	"  seconds   REAL NOT NULL,"
-	"  at_us     INTEGER NOT NULL,"
-	"  PRIMARY KEY (tenant, uid, gpu_type, clock_mhz)"
-	") STRICT, WITHOUT ROWID;";
-
 const struct hes_schema_step hes_schema_steps[] = {
-	{ "profiles, samples and forecasts", step_1 },
-	{ "runs and their journal", runs_step },
-	{ "measured points", points },
-	{ "names of samples' neighbours", co_runner_names },
-	{ "samples by their values", by_values },
-	{ "powers of tenants", tenants },
+	{ "profiles, samples, points, predictions and powers", origins_step, { &hes_profile_table, &hes_sample_table, &hes_point_table } },
+	{ "runs and their journal", runs_step, { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);
@@ -254,6 +150,9 @@ int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_er
 		rc = hes_db_end(s, rc, err);
 	if (rc)
 		return rc;
+	if (h.owner == HES_SCHEMA_UNRELEASED)
+		return hes_fail(err, -ENOTSUP, "%s: written by a heshare from before version 0.1.0 (version %" PRId64 " of the store); "
+				"export its rows with that heshare (profiles export) and import them into a new store", s->path, h.version);
 	if (h.owner != HES_SCHEMA_APPLICATION && (h.owner || h.version || h.tables))
 		return hes_fail(err, -EINVAL, "%s: an SQLite database, but not a store of heshare's", s->path);
 	if (h.version < 0 || (h.owner && !h.version))
@@ -300,11 +199,29 @@ int hes_schema_check_kinds(struct hes_store *s, struct hes_err *err)
 	return rc ? rc : refuse_rows(s, computed, err);
 }
 
+static int create_rows(struct hes_store *s, const struct hes_row_table *t, struct hes_err *err)
+{
+	static const char *const types[] = {
+		[HES_ROW_TEXT] = "TEXT NOT NULL", [HES_ROW_LINE] = "TEXT NOT NULL", [HES_ROW_U32] = "INTEGER NOT NULL",
+		[HES_ROW_REAL] = "REAL NOT NULL", [HES_ROW_MAYBE] = "REAL",
+	};
+	char sql[4 * HES_ROW_SQL_MAX];
+	size_t at = (size_t)snprintf(sql, sizeof(sql), "CREATE TABLE %s (id INTEGER PRIMARY KEY, origin_id INTEGER NOT NULL "
+				     "REFERENCES origins(id) ON DELETE CASCADE, key BLOB NOT NULL UNIQUE CHECK (length(key) = 16)", t->what);
+
+	for (size_t i = 0; i < t->n_columns; i++)
+		at += (size_t)snprintf(sql + at, sizeof(sql) - at, ", %s %s", t->columns[i].name, types[t->columns[i].kind]);
+	snprintf(sql + at, sizeof(sql) - at, ") STRICT; CREATE INDEX %s_by_origin ON %s(origin_id)", t->what, t->what);
+	return hes_db_exec(s, sql, err);
+}
+
 static int take_step(struct hes_store *s, const struct hes_schema_step *step, size_t version, struct hes_err *err)
 {
 	char pragmas[96];
 	int rc = hes_db_exec(s, step->sql, err);
 
+	for (size_t i = 0; !rc && i < HES_SCHEMA_ROWS && step->rows[i]; i++)
+		rc = create_rows(s, step->rows[i], err);
 	snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id = %d; PRAGMA user_version = %zu",
 		 HES_SCHEMA_APPLICATION, version);
 	if (!rc)

@@ -1,19 +1,23 @@
 /*
  * schema.h - the tables of a store, as steps from one version to the next.
  *
- * To change the schema, append a step to hes_schema_steps: never edit one
- * that was released. A store's version is the number of steps it has taken.
+ * To change the schema, append a step to hes_schema_steps. Never edit a released step. The version of a store is
+ * the number of steps it has taken.
  */
 #ifndef HES_STORE_SCHEMA_H
 #define HES_STORE_SCHEMA_H
 
-#include "store/db.h"
+#include "store/row_sql.h"
 
-#define HES_SCHEMA_APPLICATION 0x48655374 /* "HeSt": what SQLite's header names the file's owner by */
+#define HES_SCHEMA_APPLICATION 0x48655331 /* "HeS1": the owner of the file in SQLite's header */
+#define HES_SCHEMA_UNRELEASED  0x48655374 /* "HeSt": stores from before version 0.1.0; their steps are gone */
+
+#define HES_SCHEMA_ROWS 3
 
 struct hes_schema_step {
 	const char *what; /* "profiles and samples" */
 	const char *sql;  /* run inside a transaction */
+	const struct hes_row_table *rows[HES_SCHEMA_ROWS]; /* tables of rows to create, then NULL */
 };
 
 extern const struct hes_schema_step hes_schema_steps[];
@@ -21,7 +25,7 @@ extern const size_t hes_schema_n_steps;
 
 /**
  * How many steps a database has taken; 0: an empty one. Changes nothing.
- * @return 0; -EINVAL not a store; -ENOTSUP newer than @n
+ * @return 0; -EINVAL not a store; -ENOTSUP newer than @n, or from before version 0.1.0
  */
 int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_err *err);
 
@@ -33,8 +37,8 @@ int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_er
 int hes_schema_check_kinds(struct hes_store *s, struct hes_err *err);
 
 /**
- * Bring a database up to the version of @n steps, all of them or none, whoever
- * else tries the same at this moment. An empty database gets all steps.
+ * Bring a database up to the version of @n steps, all of them or none, also when other
+ * processes try the same. An empty database gets all steps.
  * @return 0; -EINVAL not a store; -ENOTSUP newer than @n
  */
 int hes_schema_bring_up(struct hes_store *s, const struct hes_schema_step *steps, size_t n, struct hes_err *err);

@@ -1,8 +1,7 @@
 /*
  * store.c - open and close a store; see heshare/store.h.
  *
- * A file is looked at before anything is set: one that is not a store, or is
- * damaged or newer, is left byte for byte as it was.
+ * A file is checked first: a file that is not a store, or is damaged or newer, stays unchanged.
  */
 #include <errno.h>
 #include <stdio.h>

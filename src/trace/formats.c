@@ -1,7 +1,7 @@
 /*
- * formats.c - the table of log formats, and logs read through it; see trace.h.
+ * formats.c - read logs by the table of formats (log_formats.c); see trace.h.
  *
- * A format is known by its columns, wherever they stand in the header.
+ * A format is recognised by its columns, in any order.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,14 +12,6 @@
 #include "trace/source.h"
 
 #define MAX_COLUMNS 8
-
-const struct hes_trace_format *const hes_trace_formats[] = {
-	&hes_trace_helios,
-	&hes_trace_philly,
-	&hes_trace_alibaba,
-	&hes_trace_miso,
-	NULL
-};
 
 struct log {
 	struct hes_trace base;

@@ -4,7 +4,7 @@
  * Arrivals are a renewal process whose clock runs at the hour's and day's
  * rate: a gap is drawn in expected arrivals, then spent hour by hour. Size and
  * run time are drawn independently of it. A row takes three random numbers,
- * so that row i is the same however many are asked for.
+ * so that row i is the same however many are requested.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * source.h - inside of src/trace: what a source of rows implements, and the formats.
+ * source.h - what a source of rows implements; private to src/trace.
  */
 #ifndef HES_TRACE_SOURCE_H
 #define HES_TRACE_SOURCE_H
@@ -14,10 +14,5 @@ struct hes_trace {
 	int  (*next)(struct hes_trace *t, struct hes_trace_row *out, struct hes_err *err);
 	void (*close)(struct hes_trace *t); /* Required; frees @t too */
 };
-
-extern const struct hes_trace_format hes_trace_alibaba;
-extern const struct hes_trace_format hes_trace_helios;
-extern const struct hes_trace_format hes_trace_miso;
-extern const struct hes_trace_format hes_trace_philly;
 
 #endif

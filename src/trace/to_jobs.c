@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "trace/menu.h"
+#include "trace/job_choices.h"
 #include "trace/rows.h"
 
 enum stream { STREAM_PICK, STREAM_ARRIVALS, STREAM_CHOICES };
@@ -103,13 +103,13 @@ static void set_arrivals(const struct hes_trace_options *d, const struct rows *r
 }
 
 static void set_work(const struct hes_trace_options *d, const struct rows *rows, const uint32_t *picked,
-		     const struct menu *menu, struct hes_jobs *jobs)
+		     const struct choices *from, struct hes_jobs *jobs)
 {
 	struct hes_rng rng = stream_of(d, STREAM_CHOICES);
 
 	for (size_t i = 0; i < jobs->n; i++) {
 		const struct hes_trace_row *row = &rows->v[picked[i]];
-		const struct hes_choice *c = menu_choose(menu, row->workload, row->batch_size, &rng);
+		const struct hes_choice *c = choices_choose(from, row->workload, row->batch_size, &rng);
 		double runtime = (double)clamp(row->runtime_us, d->min_runtime_us, d->max_runtime_us);
 		long long iterations = llround(runtime / c->iteration_us);
 		struct hes_job *job = &jobs->v[i];
@@ -132,13 +132,13 @@ static int check(const struct hes_trace *t, const struct hes_trace_options *d, c
 		return hes_fail(err, -ERANGE, "%s: no %sjob%s in this trace", hes_trace_name(t), what,
 				d->drop_outside ? " within the run-time limits" : "");
 	if (d->n_jobs > rows->n)
-		return hes_fail(err, -ERANGE, "%s: %zu jobs asked for, but the trace has %zu %sjobs%s",
+		return hes_fail(err, -ERANGE, "%s: %zu jobs requested, but the trace has %zu %sjobs%s",
 				hes_trace_name(t), d->n_jobs, rows->n, what,
 				d->drop_outside ? " within the run-time limits" : "");
 	return 0;
 }
 
-static int draw(const struct hes_trace *t, struct rows *rows, const struct menu *menu,
+static int draw(const struct hes_trace *t, struct rows *rows, const struct choices *from,
 		const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err)
 {
 	size_t n = d->n_jobs ? d->n_jobs : rows->n;
@@ -152,7 +152,7 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct menu 
 	}
 	pick(d, rows, n, picked);
 	set_arrivals(d, rows, picked, &jobs);
-	set_work(d, rows, picked, menu, &jobs);
+	set_work(d, rows, picked, from, &jobs);
 	free(picked);
 	*out = jobs;
 	return 0;
@@ -161,9 +161,9 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct menu 
 int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
 		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err)
 {
-	struct menu menu;
+	struct choices from;
 	struct rows rows;
-	int rc = menu_init(&menu, choices, n_choices, d->mix, err);
+	int rc = choices_init(&from, choices, n_choices, d->mix, err);
 
 	if (rc)
 		return rc;
@@ -171,8 +171,8 @@ int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t
 	if (!rc)
 		rc = check(t, d, &rows, err);
 	if (!rc)
-		rc = draw(t, &rows, &menu, d, out, err);
+		rc = draw(t, &rows, &from, d, out, err);
 	rows_free(&rows);
-	menu_finish(&menu);
+	choices_finish(&from);
 	return rc;
 }

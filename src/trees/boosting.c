@@ -2,8 +2,8 @@
  * boosting.c - gradient boosting (Friedman, 2001 and 2002): each tree is fitted to the residuals of those before it;
  * see tree_fit.h.
  *
- * Squared error: a leaf adds the mean residual, shrunk a little for leaves of few rows. Absolute error: trees follow the
- * residuals' signs, and a leaf adds their median.
+ * Squared error: a leaf adds the mean residual, shrunk a little for leaves of few rows. Absolute error: trees follow
+ * the residuals' signs, and a leaf adds their median.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /*
  * ensemble.h - regression trees in one plain form: the fitters make it, files store it, evaluation reads it.
  *
- * Children come after their parent and siblings are adjacent, so every path through a tree ends.
- * The prediction of an output is base[output] + scale[output] * the sum over its trees of the leaf that a row reaches.
- * Scale is 1 / trees for averages and 1 for boosting.
+ * Children come after their parent and siblings are adjacent, so every path through a tree ends. The prediction of an
+ * output is base[output] + scale[output] * the sum over its trees of the leaf that a row reaches. Scale is 1 / trees
+ * for averages and 1 for boosting.
  */
 #ifndef HES_TREES_ENSEMBLE_H
 #define HES_TREES_ENSEMBLE_H

@@ -111,7 +111,8 @@ static struct split split_after(const struct column *c, uint32_t lead, uint32_t 
 }
 
 /*
- * Try the cuts behind rows first..last - 1. The gain of a cut is the square of the left part's sum of deviations from the
+ * Try the cuts behind rows first..last - 1. The gain of a cut is the square of the left part's sum of deviations from
+ * the
  * node's mean / (left weight x right weight); the factor that all cuts of the node share is left out.
  */
 static void try_cuts(const struct tree *t, uint32_t node_weight, const struct column *c, uint32_t lead, uint32_t first,

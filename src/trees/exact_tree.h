@@ -1,8 +1,8 @@
 /*
  * exact_tree.h - a tree whose every split is the best of all cuts of the features drawn for it.
  *
- * Rows have a count, so that a bootstrap sample and all rows take the same path. Ties go to the feature drawn first and
- * to its lowest cut.
+ * Rows have a count, so that a bootstrap sample and all rows take the same path. Ties go to the feature drawn first
+ * and to its lowest cut.
  */
 #ifndef HES_TREES_EXACT_TREE_H
 #define HES_TREES_EXACT_TREE_H

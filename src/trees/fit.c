@@ -34,7 +34,8 @@ static int check_values(const struct hes_rows *rows, struct hes_err *err)
 {
 	for (size_t i = 0; i < rows->n_features * rows->n; i++)
 		if (isinf(rows->x[i]))
-			return hes_fail(err, -EINVAL, "row %zu: feature %zu is infinite; it must be a number or missing",
+			return hes_fail(err, -EINVAL,
+					"row %zu: feature %zu is infinite; it must be a number or missing",
 					i % rows->n + 1, i / rows->n + 1);
 	for (size_t i = 0; i < rows->n_outputs * rows->n; i++)
 		if (!(fabs(rows->y[i]) <= MAX_TARGET))

@@ -1,8 +1,8 @@
 /*
  * histogram_tree.c - best splits of binned features; see histogram_tree.h.
  *
- * A bin of a histogram holds the sum of its rows' gradients above COUNT_BITS bits of their number, so that one addition
- * counts and sums.
+ * A bin of a histogram holds the sum of its rows' gradients above COUNT_BITS bits of their number, so that one
+ * addition counts and sums.
  */
 #include "trees/histogram_tree.h"
 
@@ -150,7 +150,10 @@ struct cut {
 	uint32_t bin;
 };
 
-/* Cuts behind the bins 0..n - 1 that are not empty, when @left is on the left already. No branch: empty bins are random. */
+/*
+ * Cuts behind the bins 0..n - 1 that are not empty, when @left is on the left already. No branch: empty bins are
+ * random.
+ */
 static uint32_t list_cuts(const int64_t *bins, uint32_t n, int64_t left, struct cut *cuts)
 {
 	uint32_t to = 0;
@@ -163,7 +166,8 @@ static uint32_t list_cuts(const int64_t *bins, uint32_t n, int64_t left, struct 
 	return to;
 }
 
-static void scan_bins(const struct histogram_tree *t, const struct leaf *leaf, uint32_t feature, uint32_t n, int64_t left,
+static void scan_bins(const struct histogram_tree *t, const struct leaf *leaf, uint32_t feature, uint32_t n,
+		      int64_t left,
 		      bool missing_left, struct split *best)
 {
 	struct cut cuts[BINS_MAX];

@@ -103,7 +103,8 @@ static uint8_t collect_tests(const struct ensemble *e, uint32_t tree, uint32_t a
 }
 
 /* The tables of a feature from its tests; on entry they exclude nothing. */
-static void scorer_fill_feature(const struct quickscorer *s, struct scorer_feature *f, const struct test *tests, size_t n, float *cuts,
+static void scorer_fill_feature(const struct quickscorer *s, struct scorer_feature *f, const struct test *tests,
+				size_t n, float *cuts,
 			 uint8_t *left)
 {
 	const size_t row = s->n_vectors * QUICKSCORER_ALIGN;
@@ -222,7 +223,8 @@ void quickscorer_start(const struct quickscorer *s, struct leaf_sets *out)
 }
 
 /* Leaves that a value of a feature does not exclude. */
-static inline __attribute__((always_inline)) const leaf_vector *leaves_after(const struct scorer_feature *f, float x, size_t n_vectors)
+static inline __attribute__((always_inline)) const leaf_vector *leaves_after(const struct scorer_feature *f, float x,
+									     size_t n_vectors)
 {
 	const cuts_vector value = { x, x, x, x };
 	count_vector below = { 0 };
@@ -238,7 +240,8 @@ static inline __attribute__((always_inline)) const leaf_vector *leaves_after(con
 }
 
 /* When the compiler knows n_vectors, it keeps all vectors in registers. */
-static inline __attribute__((always_inline)) void exclude_vectors(const struct quickscorer *s, const uint8_t *features, size_t n,
+static inline __attribute__((always_inline)) void exclude_vectors(const struct quickscorer *s, const uint8_t *features,
+								  size_t n,
 							    const float *row, const leaf_vector *from, leaf_vector *out,
 							    const size_t n_vectors)
 {
@@ -259,7 +262,8 @@ static inline __attribute__((always_inline)) void exclude_vectors(const struct q
 		out[v] = left[v];
 }
 
-void quickscorer_exclude(const struct quickscorer *s, const uint8_t *features, size_t n, const float *row, const struct leaf_sets *from,
+void quickscorer_exclude(const struct quickscorer *s, const uint8_t *features, size_t n, const float *row,
+			 const struct leaf_sets *from,
 		struct leaf_sets *out)
 {
 	const leaf_vector *all = (const void *)from->of;
@@ -298,7 +302,8 @@ void quickscorer_predict(const struct quickscorer *s, const float *row, double *
 	quickscorer_sum(s, &left, out);
 }
 
-static inline __attribute__((always_inline)) double leaf_value(const struct quickscorer *s, const struct leaf_sets *left, size_t tree)
+static inline __attribute__((always_inline)) double leaf_value(const struct quickscorer *s,
+							       const struct leaf_sets *left, size_t tree)
 {
 	return s->values[tree][(uint32_t)__builtin_ctz(left->of[tree])];
 }

@@ -1,8 +1,8 @@
 /*
  * regressor_file.c - regressors in model files; see docs/formats/model.md.
  *
- * Every count, name, number and node is checked, although the checksum was right. So no file can make an evaluation leave
- * its tree or run in circles, or allocate more memory than its own size justifies.
+ * Every count, name, number and node is checked, although the checksum was right. So no file can make an evaluation
+ * leave its tree or run in circles, or allocate more memory than its own size justifies.
  */
 #include "trees/regressor_file.h"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# The virtual GPU lab, and heshare's commands on boards inside of it.
+# The virtual GPU lab, and heshare's commands inside of it.
 
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
@@ -77,7 +77,7 @@ setup() {
 	[[ "$stderr" == *"J on 8 of 8 GPUs"* ]]
 }
 
-@test "heshare measure finds how often a board's sensors are read anew: every 100 ms" {
+@test "heshare measure finds the refresh time of a GPU's sensors: 100 ms" {
 	run -0 --separate-stderr "$HES_LAB" --speed 0.2 -- heshare measure -g 0 --json -o - -- true
 	jq -e '.period_s > 0.05 and .period_s < 0.2' <<<"$output"
 }
@@ -90,7 +90,7 @@ setup() {
 	[[ "$stderr" =~ "Tesla T4"\ +-\ +-\ +-\ +-\  ]]
 }
 
-@test "heshare measure refuses boards that are not there, and commands that are not" {
+@test "heshare measure refuses GPUs that are not there, and commands that are not" {
 	run -1 "$HES_LAB" -- heshare measure -g 9 -- true
 	[ "$output" = 'heshare measure: --gpus: no GPU "9"; there are 8, from 0 on: see heshare gpus' ]
 	run -1 "$HES_LAB" -- heshare measure -g 0,0 -- true
@@ -98,7 +98,7 @@ setup() {
 	run -127 "$HES_LAB" -- heshare measure -- no-such-command
 	[ "$output" = 'heshare measure: no-such-command: No such file or directory' ]
 	run -1 "$HES_LAB" --fault 0:gpu-lost -- heshare measure -- true
-	[[ "$output" == 'heshare measure: GPU 0: '*'the board is lost'* ]]
+	[[ "$output" == 'heshare measure: GPU 0: '*'the GPU is lost'* ]]
 }
 
 @test "a signal reaches the measured command, and the report still comes" {
@@ -108,7 +108,7 @@ setup() {
 	[ "$(jq .exit_status m.json)" = 143 ]
 }
 
-# Whoever starts the tests may ignore signals, as nohup does, and no shell traps what was ignored when it began.
+# The parent may ignore signals, as nohup does, and a shell cannot trap signals that were ignored when it started.
 @test "signals that others send reach the measured command once, whichever they are" {
 	for sig in INT QUIT USR1 USR2 HUP; do
 		run -0 --separate-stderr env --default-signal "$HES_LAB" -- bash -c '
@@ -130,10 +130,10 @@ setup() {
 	[ "$output" = 'heshare measure: ./plain: Permission denied' ]
 }
 
-@test "a lost board is told, the others are listed" {
+@test "a lost GPU is reported, the others are listed" {
 	run -1 --separate-stderr "$HES_LAB" --dcgm --fault 2:gpu-lost -- heshare gpus
 	[ "${#lines[@]}" -eq 8 ]
-	[[ "$stderr" == "heshare gpus: GPU 2: "*"the board is lost"* ]]
+	[[ "$stderr" == "heshare gpus: GPU 2: "*"the GPU is lost"* ]]
 }
 
 @test "without a driver heshare gpus and measure say what is missing" {
@@ -157,7 +157,7 @@ setup() {
 	awk '{ s = $2 - $1; if (s < 39.2) { print s; exit 1 } }' <<<"$output"
 }
 
-@test "jobs crash, hang and lose their board on demand" {
+@test "jobs crash, hang and lose their GPU on demand" {
 	run -0 --separate-stderr "$HES_LAB" --speed 50 -- sh -c '
 		task() { vgpu-task --workload resnet50 --batch 16 --iterations "$1" >/dev/null 2>>errors; echo $?; }
 		vgpu-fault 0:crash; task 10; task 10

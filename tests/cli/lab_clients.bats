@@ -21,22 +21,22 @@ setup() {
 		import collections, subprocess, time
 		import pynvml as n
 		n.nvmlInit()
-		boards = [n.nvmlDeviceGetHandleByIndex(i) for i in range(n.nvmlDeviceGetCount())]
-		print(sorted(collections.Counter(n.nvmlDeviceGetName(b) for b in boards).items()))
+		gpus = [n.nvmlDeviceGetHandleByIndex(i) for i in range(n.nvmlDeviceGetCount())]
+		print(sorted(collections.Counter(n.nvmlDeviceGetName(b) for b in gpus).items()))
 		task = subprocess.Popen(["vgpu-task", "--workload", "resnet50", "--batch", "16", "--iterations", "100000"],
 		                        stdout=subprocess.DEVNULL)
-		while not n.nvmlDeviceGetUtilizationRates(boards[0]).gpu > 50:
+		while not n.nvmlDeviceGetUtilizationRates(gpus[0]).gpu > 50:
 		    time.sleep(0.1)
 		time.sleep(1)
-		found = n.nvmlDeviceGetComputeRunningProcesses(boards[0])
+		found = n.nvmlDeviceGetComputeRunningProcesses(gpus[0])
 		print([p.pid == task.pid for p in found], found[0].usedGpuMemory >> 20)
-		print(n.nvmlDeviceGetMemoryInfo(boards[0], version=n.nvmlMemory_v2).used >> 20)
-		print(600 < n.nvmlDeviceGetClockInfo(boards[0], n.NVML_CLOCK_SM) < 1590, n.nvmlDeviceGetClockInfo(boards[7], n.NVML_CLOCK_SM))
-		print(60000 < n.nvmlDeviceGetPowerUsage(boards[0]) < 71000, n.nvmlDeviceGetPowerUsage(boards[7]))
-		print(n.nvmlDeviceGetCurrentClocksThrottleReasons(boards[0]) == n.nvmlClocksThrottleReasonSwPowerCap)
-		n.nvmlDeviceSetGpuLockedClocks(boards[0], 600, 600)
-		print(n.nvmlDeviceGetClockInfo(boards[0], n.NVML_CLOCK_SM))
-		type, samples = n.nvmlDeviceGetSamples(boards[0], n.NVML_TOTAL_POWER_SAMPLES, 0)
+		print(n.nvmlDeviceGetMemoryInfo(gpus[0], version=n.nvmlMemory_v2).used >> 20)
+		print(600 < n.nvmlDeviceGetClockInfo(gpus[0], n.NVML_CLOCK_SM) < 1590, n.nvmlDeviceGetClockInfo(gpus[7], n.NVML_CLOCK_SM))
+		print(60000 < n.nvmlDeviceGetPowerUsage(gpus[0]) < 71000, n.nvmlDeviceGetPowerUsage(gpus[7]))
+		print(n.nvmlDeviceGetCurrentClocksThrottleReasons(gpus[0]) == n.nvmlClocksThrottleReasonSwPowerCap)
+		n.nvmlDeviceSetGpuLockedClocks(gpus[0], 600, 600)
+		print(n.nvmlDeviceGetClockInfo(gpus[0], n.NVML_CLOCK_SM))
+		type, samples = n.nvmlDeviceGetSamples(gpus[0], n.NVML_TOTAL_POWER_SAMPLES, 0)
 		print(len(samples) > 20, all(a.timeStamp < b.timeStamp for a, b in zip(samples, samples[1:])))
 		task.kill()
 		task.wait()
@@ -52,7 +52,7 @@ setup() {
 	[ "${lines[7]}" = "True True" ]
 }
 
-@test "pynvml gets the errors of boards that refuse, are silent or lost" {
+@test "pynvml gets the errors of GPUs that refuse, are silent or lost" {
 	cat >ask.py <<-'EOF'
 		import pynvml as n
 		n.nvmlInit()
@@ -67,7 +67,7 @@ setup() {
 	[ "$output" = $'4 Insufficient Permissions\n3 Not Supported\n15 GPU is lost' ]
 }
 
-@test "nvtop draws the boards and the task" {
+@test "nvtop draws the GPUs and the task" {
 	command -v tmux >/dev/null || skip "tmux is not installed"
 	cat >watch.sh <<-'EOF'
 		vgpu-task --workload resnet50 --batch 16 --iterations 100000 --device 6 >/dev/null &

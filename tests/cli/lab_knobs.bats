@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# What boards in the lab tell of their activity, what they refuse, and what is planned without.
+# The activity that GPUs of the lab report, the settings that they refuse, and plans without them.
 
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
@@ -13,7 +13,7 @@ setup() {
 	for i in 1 2 3 4 5 6; do echo "j$i,0,resnet18,8,2000,1500"; done >>jobs.csv
 }
 
-# Both boards at work, and what a measurement of six seconds says of them: measured LAB-OPTION...
+# Both GPUs at work, and what a measurement of six seconds says of them: measured LAB-OPTION...
 measured() {
 	"$HES_LAB" --fleet two.yaml --speed 10 "$@" -- sh -c '
 		vgpu-task --device 0 --workload resnet50 --batch 16 --iterations 100000 >/dev/null &
@@ -28,7 +28,7 @@ near() { # near JSON KEY VALUE
 	jq -e --arg k "$2" --argjson v "$3" '.[$k] != null and (.[$k] / $v - 1 | fabs) < 0.03' <<<"$1"
 }
 
-@test "Hopper boards tell their activity by GPM, older ones their utilisation" {
+@test "Hopper GPUs report activity by GPM, older ones utilisation" {
 	run -0 --separate-stderr measured
 	jq -e '.from == "utilisation" and .sm == null and .dram == null and .tensor == null' <<<"${lines[0]}"
 	near "${lines[0]}" busy 0.945
@@ -37,7 +37,7 @@ near() { # near JSON KEY VALUE
 	near "${lines[1]}" dram 0.226
 }
 
-@test "DCGM within the process tells of boards that have no GPM" {
+@test "DCGM in the process reports GPUs without GPM" {
 	run -0 --separate-stderr measured --dcgm
 	jq -e '.from == "DCGM" and .occupancy == null and .tensor == 0 and .fp32 > 0.5' <<<"${lines[0]}"
 	near "${lines[0]}" sm 0.945
@@ -69,7 +69,7 @@ near() { # near JSON KEY VALUE
 	jq -e 'all(.missing == [] and .activity == "DCGM")' <<<"$output"
 }
 
-@test "each missing knob is told once, with its boards and what to do" {
+@test "each missing knob is reported once, with its GPUs and what to do" {
 	run -0 "$HES_LAB" --dcgm --fault 0:no-permission --fault 1:no-permission --fault 6:no-permission -- heshare gpus
 	[ "${lines[9]}" = "GPUs 0-1, 6: clocks cannot be locked: the driver does not let this user" ]
 	[ "${lines[10]}" = "    to do: run as root, in a container with CAP_SYS_ADMIN" ]
@@ -105,21 +105,21 @@ near() { # near JSON KEY VALUE
 
 @test "MPS that is not there, not to be run, or somebody else's" {
 	run -0 --separate-stderr "$HES_LAB" --dcgm -- sh -c 'H=$(command -v heshare); PATH=/usr/bin:/bin "$H" gpus --json'
-	[ "$(jq -r '.[0].missing[0] | .knob + ": " + .why' <<<"$output")" = "mps: jobs cannot share the board: nvidia-cuda-mps-control is not found" ]
+	[ "$(jq -r '.[0].missing[0] | .knob + ": " + .why' <<<"$output")" = "mps: jobs cannot share the GPU: nvidia-cuda-mps-control is not found" ]
 	mkdir refused
 	: >refused/nvidia-cuda-mps-control
 	run -0 "$HES_LAB" --dcgm -- sh -c 'H=$(command -v heshare); PATH=$PWD/refused:/usr/bin:/bin "$H" gpus'
-	[ "${lines[9]}" = "GPUs 0-7: jobs cannot share the board: this user may not run nvidia-cuda-mps-control" ]
+	[ "${lines[9]}" = "GPUs 0-7: jobs cannot share the GPU: this user may not run nvidia-cuda-mps-control" ]
 	[ "$(id -u)" -eq 0 ] || skip "another user's daemon takes root"
 	chmod 711 "$BATS_TEST_TMPDIR"
 	run -0 "$HES_LAB" --dcgm -- sh -c 'mkdir theirs && setpriv --reuid 65534 --regid 65534 --clear-groups sleep 100 &
 		until [ -d theirs ] && pid=$(pgrep -u 65534 -x sleep | head -n 1); do sleep 0.05; done
 		echo "$pid" >theirs/nvidia-cuda-mps-control.pid
 		CUDA_MPS_PIPE_DIRECTORY=theirs heshare gpus'
-	[[ "${lines[9]}" == "GPUs 0-7: an MPS daemon of user 65534 (process "*") runs with theirs: its clients may be on the board, too" ]]
+	[[ "${lines[9]}" == "GPUs 0-7: an MPS daemon of user 65534 (process "*") runs with theirs: its clients may be on the GPU, too" ]]
 }
 
-@test "boards without clock rights are planned at their default clock, and that is said once" {
+@test "GPUs without clock rights are planned at their default clock, and that is said once" {
 	run -0 --separate-stderr "$HES_LAB" --dcgm --fault all:no-permission -- heshare plan jobs.csv --gpus 0,4 --prefer energy --json
 	[ "$stderr" = "GPUs 0, 4: clocks cannot be locked: the driver does not let this user; planned at the default clock" ]
 	jq -e '[.gpus[].batches[].clock_mhz] | all(. == 1530 or . == 1590)' <<<"$output"
@@ -129,18 +129,18 @@ near() { # near JSON KEY VALUE
 	jq -e '[.gpus[].batches[].clock_mhz] | min < 1530' <<<"$output"
 }
 
-@test "boards without MPS get one job at a time, from batches, equal shares and open queues" {
+@test "GPUs without MPS get one job at a time, from batches, equal shares and open queues" {
 	for policy in heshare mps-equal joint; do
 		with=(-p "$policy")
 		[ "$policy" != joint ] || with+=(--budget 2000)
 		run -0 --separate-stderr "$HES_LAB" --dcgm -- sh -c 'H=$(command -v heshare); PATH=/usr/bin:/bin "$H" plan jobs.csv --gpus 0,6 --json "$@"' - "${with[@]}"
-		[ "$stderr" = "GPUs 0, 6: jobs cannot share the board: nvidia-cuda-mps-control is not found; planned one job at a time" ]
+		[ "$stderr" = "GPUs 0, 6: jobs cannot share the GPU: nvidia-cuda-mps-control is not found; planned one job at a time" ]
 		jq -e '[.gpus[].batches[] | (.jobs | length) == 1 and .jobs[0].sm_pct == 100] | length >= 6 and all' <<<"$output"
 		jq -e 'all(.gpus[]; . as $g | [range(1; $g.batches | length) | $g.batches[.].start_us >= $g.batches[. - 1].end_us] | all)' <<<"$output"
 	done
 }
 
-@test "a board on which nothing can run is refused, one may be left out" {
+@test "a GPU on which nothing can run is refused, one may be left out" {
 	run -1 --separate-stderr "$HES_LAB" --dcgm -- sh -c 'python3 -c "
 import ctypes
 n = ctypes.CDLL(\"libnvidia-ml.so.1\"); n.nvmlInit_v2(); d = ctypes.c_void_p()

@@ -300,7 +300,7 @@ known_partly() {
 	[ "$status" -eq 0 ]
 	[[ "$output" != *searched:* ]]
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --bound |
-		grep -Ex -A 1 "energy is [0-9.]+ % above a lower bound for any plan as quick, completion time [0-9.]+ % above one for any as frugal;" |
+		grep -Ex -A 1 "energy is [0-9.]+ % above a lower bound at this completion time, completion time [0-9.]+ % above one at this energy;" |
 		grep -x "no plan need reach these bounds, and they do not count power caps and deadlines"
 	[ "$(jq '.predicted | .least_energy_mj > 0 and .least_energy_mj <= .busy_energy_mj and
 		.least_avg_jct_us > 0 and .least_avg_jct_us <= .avg_jct_us' plan.json)" = true ]
@@ -308,7 +308,7 @@ known_partly() {
 		refused 2 "--budget: \"$budget\" is neither a time in ms or s, from 1ms on, such as 200ms or 5s, nor a number of evaluations, from 1 on" \
 			jobs.csv $fleet --policy joint --budget=$budget
 	done
-	refused 2 "--budget: policy heshare does not search for as long as it is told; those that do: joint" jobs.csv $fleet --budget 1s
+	refused 2 "--budget: policy heshare does not search for a given time; those that do: joint" jobs.csv $fleet --budget 1s
 	refused 2 "--bound: policy heshare does not tell what is possible at best; those that do: joint" jobs.csv $fleet --bound
 }
 

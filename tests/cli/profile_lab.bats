@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare profile on boards, those of the lab.
+# heshare profile on GPUs of the lab.
 
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
@@ -43,11 +43,11 @@ rows() {
 		($at["sensitivity"] - 0.147) ^ 2 < 1e-4 { n++ } END { exit n != 2 }' out/points.csv
 }
 
-@test "beside another: samples of both, with what the board drew before each came; a point of two is two rows" {
+@test "two jobs: samples of both, with the GPU's power before each joined; a point of two jobs is two rows" {
 	run -0 "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --shares 60 --clocks default \
 		--beside 'resnet50/16=vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2' -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
-	# Nobody measured bert-large on the whole board: it has no profile, and no sample beside it can be told.
+	# bert-large was not measured on the whole GPU: it has no profile, so it gives no samples.
 	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 2 new" ]
 	run -0 "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --shares 60,100 --clocks default --beside resnet50/16 -- \
 		"${TASK[@]}"
@@ -94,7 +94,7 @@ rows() {
 	[[ "$output" == *'mute at batch size 1 ended without a line "heshare: N iterations"; say by --iterations how many it makes'* ]]
 }
 
-@test "jobs that fail are told with their last words, the others are measured" {
+@test "failed jobs are reported with their last line, the others are measured" {
 	run -1 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile broken -g 0,1 "${QUICK[@]}" --shares 50,100 --clocks default --batch 1,2 -- \
 		'[ {batch} = 1 ] || { echo no such model; exit 3; }; vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2'
 	[ "${lines[0]}" = "points: 2 measured, 0 known before, 2 failed" ]
@@ -102,14 +102,14 @@ rows() {
 	[ "$(rows "SELECT count(*) FROM points")" = 2 ]
 }
 
-@test "without the right to set clocks that is told once, and the default clock is measured" {
+@test "without the right to set clocks one message says so, and the default clock is measured" {
 	run -0 --separate-stderr "$HES_LAB" --speed 100 --fault all:no-permission -- heshare profile resnet50 -g 0,1 "${QUICK[@]}" --batch 16 --shares 50,100 -- "${TASK[@]}"
-	[ "$(grep -c 'only the default clock is measured' <<<"$stderr")" = 1 ]
+	[ "$(grep -c 'measuring only the default clock' <<<"$stderr")" = 1 ]
 	[ "$(rows "SELECT count(*), min(clock_mhz) FROM points")" = "2|1590" ]
 }
 
-@test "a board that falls off the bus is given up, the others of its type do its work" {
-	# The fifth line of a job there is amid its first point.
+@test "a GPU that falls off the bus is given up, the others of its type do its work" {
+	# A job prints its fifth line during its first point.
 	run ! "$HES_LAB" --speed 50 -- sh -c 'lost=$(heshare gpus --json | jq -r ".[1].uuid"); export lost
 		heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 5 --repeats 2..4 --patience 100000 --shares 10..60 --clocks 900 -- "$0" 2>err' \
 		"n=0; ${TASK[*]} | while read -r line; do echo \"\$line\"; n=\$((n + 1)); [ \$n != 5 ] || [ \$CUDA_VISIBLE_DEVICES != \$lost ] || vgpu-fault 1:gpu-lost; done"
@@ -118,13 +118,13 @@ rows() {
 	[ "$(rows "SELECT count(*) FROM points")" -ge 8 ]
 }
 
-@test "a board that does not tell its power measures nothing" {
+@test "a GPU that does not report its power measures nothing" {
 	run -1 "$HES_LAB" --speed 100 --fault 0:sensor-gap -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 100 --clocks default -- "${TASK[@]}"
-	[[ "$output" == *"GPU 0 does not tell its power"* ]]
+	[[ "$output" == *"GPU 0 does not report its power"* ]]
 	[ "$(rows "SELECT count(*) FROM points")" = 0 ]
 }
 
-@test "wrong usage and what cannot be are told before anything runs" {
+@test "wrong usage and impossible requests fail before anything runs" {
 	run -2 heshare profile resnet50
 	[[ "$output" == *"NAME -- COMMAND is needed, or --jobs FILE, or --modelled"* ]]
 	run -2 heshare profile --modelled -o x -- true

@@ -191,24 +191,6 @@ said() {
 	! cmp -s <(said all.db) <(said none.db)
 }
 
-@test "names of neighbours find the samples that came without" {
-	n=$(head -1 "$LAB/samples.csv" | tr , '\n' | grep -nx beside | cut -d: -f1)
-	python3 - "$LAB/samples.csv" "$n" >nameless.csv <<-'END'
-		import csv, sys
-		for row in csv.reader(open(sys.argv[1])):
-		    del row[int(sys.argv[2]) - 1]
-		    print(",".join(row))
-	END
-	run -0 "$HESHARE" profiles import nameless.csv
-	run -0 "$HESHARE" profiles import "$LAB/samples.csv"
-	[[ "$output" == *"samples: 0 new, 1000 known, "*" of them told now who was beside" ]]
-	"$HESHARE" profiles export out >/dev/null
-	cmp out/samples.csv "$LAB/samples.csv"
-	run -0 "$HESHARE" profiles import nameless.csv
-	[[ "$output" == *"samples: 0 new, 1000 known" ]]
-	"$HESHARE" profiles import --json nameless.csv | jq -e '.imports[0].named == 0'
-}
-
 @test "a predictor says nothing of GPU types that it never saw" {
 	"$HESHARE" train "$LAB" -o predictor --trees 5 >/dev/null
 	"$HESHARE" profile --modelled --types T4,H100-SXM --samples 60 -o other 2>/dev/null

@@ -8,7 +8,7 @@ setup() {
 }
 
 commands() {
-	"$HESHARE" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+	"$HESHARE" help | sed -n 's/^  \([a-z]*\) .*/\1/p'
 }
 
 @test "without a command the usage goes to standard error, exit status 2" {

@@ -16,7 +16,7 @@ leave() {
 	[ "$output" = ".: nothing to restore" ]
 }
 
-@test "a folder that is not there is told" {
+@test "a missing folder is reported" {
 	run "$HESHARE" restore nowhere
 	[ "$status" -eq 1 ]
 	[[ "$output" == "heshare restore: nowhere: "* ]]
@@ -56,7 +56,7 @@ leave() {
 	leave "+ fan GPU-1"
 	run "$HESHARE" restore .
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"guard.list: line 3: "*"is no duty"* ]]
+	[[ "$output" == *"guard.list: line 3: "*"is no undo entry"* ]]
 	[ -e guard.list ]
 }
 
@@ -96,10 +96,10 @@ export STRANGER='
 		: >everything/cgroup.kill
 		leave "+ job 4000000 1 $mark $PWD/everything"
 		"$HESHARE" restore .
-		echo "status $?, told to be killed: $(cat everything/cgroup.kill)"
+		echo "status $?, kill requested: $(cat everything/cgroup.kill)"
 		[ -e guard.list ] && spared $stranger'
 	[[ "$output" == *"line 3: "*"/everything: it is no cgroup of a job"* ]]
-	[[ "$output" == *"status 1, told to be killed: "*spared ]]
+	[[ "$output" == *"status 1, kill requested: "*spared ]]
 }
 
 @test "a folder that only has the name of a job's cgroup stops nobody, nor does a link to the root's" {
@@ -140,7 +140,7 @@ export STRANGER='
 	[[ "$output" == *"line 3: "*"this process belongs to job 0123456789abcdef itself"*1*spared ]]
 }
 
-@test "an MPS daemon in a folder of somebody else's is left alone, and so are values that no board has" {
+@test "an MPS daemon in a folder of somebody else's is left alone, and so are values that no GPU has" {
 	apart "$STRANGER"'
 		cp /bin/sleep nvidia-cuda-mps-control
 		CUDA_MPS_PIPE_DIRECTORY=/var/run/theirs/pipe ./nvidia-cuda-mps-control 1000 &
@@ -157,7 +157,7 @@ export STRANGER='
 		spared $theirs'
 	[[ "$output" == *"/var/run/theirs: it is no folder of this run's MPS daemons"* ]]
 	[ "$(grep -c 'it is no folder of this run' <<<"$output")" = 2 ]
-	[[ "$output" == *"line 3: "*"power limit"* && "$output" == *"../../etc\" is no UUID of a board"*spared ]]
+	[[ "$output" == *"line 3: "*"power limit"* && "$output" == *"../../etc\" is no UUID of a GPU"*spared ]]
 }
 
 # A cgroup with a job's name, of our own making; its folder goes to "cgroup".
@@ -200,6 +200,6 @@ job_cgroup() { # MARK
 	wait "$outside" || true
 	rmdir "$cgroup"
 	[ "${lines[0]}" = 0 ]
-	[[ "$output" == *"processes of jobs: they cannot be killed: in their cgroup are "*spared ]]
+	[[ "$output" == *"processes of jobs cannot be killed: their cgroup holds "*spared ]]
 	[ "$state" = S ]
 }

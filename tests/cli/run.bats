@@ -189,7 +189,7 @@ once() { # every job left its line once
 	jq -e '.state == "stopped" and .jobs_done == 1 and .jobs_waiting == 7' out1
 	lab 40 sh -c 'heshare run batches.json -c "$task"'
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == *"run 1 of batches.json was interrupted; --resume goes on with it, --anew starts over"* ]]
+	[[ "$stderr" == *"run 1 of batches.json was interrupted; --resume goes on with it, --restart starts over"* ]]
 	lab 40 sh -c 'heshare run batches.json --resume --json -c "$task"'
 	[ "$status" -eq 0 ]
 	jq -e '.jobs_done == 8 and .state == "done"' <<<"$output"

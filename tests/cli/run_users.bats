@@ -101,15 +101,15 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 @test "a job that puts a pipe in place of its log holds nobody up" {
 	run_plan run 'rm run/{job}.log && mkfifo run/{job}.log; sleep 1; exit 3' --retries 0
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == *"job a: run/a.log: it is no plain file; passed over"* || "$stderr" == *"run/a.log: it is no plain file"*"passed over"* ]]
+	[[ "$stderr" == *"job a: run/a.log: it is not a plain file; passed over"* || "$stderr" == *"run/a.log: it is not a plain file"*"passed over"* ]]
 	[[ "$stderr" == *"job a failed with status 3"* && "$stderr" == *"job b failed with status 3"* ]]
 }
 
 @test "a pipe in place of the next job's log, or of a job's status, holds nobody up" {
 	run_plan run 'case {job} in a) mkfifo run/b.log;; esac' --retries 0
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == *"job b cannot be started: "*"run/b.log: it is no plain file; remove it"* ]]
-	run_plan again 'rm again/.{job}.1.status; mkfifo again/.{job}.1.status' --anew
+	[[ "$stderr" == *"job b cannot be started: "*"run/b.log: it is not a plain file; remove it"* ]]
+	run_plan again 'rm again/.{job}.1.status; mkfifo again/.{job}.1.status' --restart
 	[ "$status" -eq 0 ]
 }
 
@@ -167,7 +167,7 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 	cat >script <<-'END'
 		# Without a cgroup file system as well.
 		[ "$1" = cgroup ] || mount -t tmpfs none /sys/fs/cgroup
-		"$HESHARE" run plan.json --no-mps --jobs "run-$1" --anew -c "(setsid env -i sh -c 'sleep 98765 & exit') ; env -i python3 chain & sleep 1" 3>&-
+		"$HESHARE" run plan.json --no-mps --jobs "run-$1" --restart -c "(setsid env -i sh -c 'sleep 98765 & exit') ; env -i python3 chain & sleep 1" 3>&-
 		echo "status $?"
 		sleep 2
 		ps -eo args | grep -E "sleep 9876[5]|chai[n]" || echo none
@@ -185,6 +185,6 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 	grep -q 'NoNewPrivs:.1' run/a.log
 	# Where root may ask for it.
 	! sh -c 'echo -1000 >/proc/self/oom_score_adj' 2>/dev/null || grep -qx -- -1000 run/a.log
-	run_plan run2 'grep NoNewPrivs /proc/self/status' --anew --allow-setuid
+	run_plan run2 'grep NoNewPrivs /proc/self/status' --restart --allow-setuid
 	grep -q 'NoNewPrivs:.0' run2/a.log
 }

@@ -41,11 +41,11 @@ refused() {
 @test "joint places what arrives among what is planned, or plans anew" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing -t 1 >a.json
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing -t 2 >b.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --anew --json --no-timing >anew.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --replan --json --no-timing >anew.json
 	cmp a.json b.json
 	jq -es '.[0].policies[0].avg_jct_s != .[1].policies[0].avg_jct_s and .[0].policies[1] == .[1].policies[1] and
 		.[0].policies[0].busy_energy_j < 1.5 * .[1].policies[0].busy_energy_j' a.json anew.json
-	refused 2 "--anew: all of these policies plan anew in any case; those that do not: joint" "$G/jobs.csv" "${FLEET[@]}" -p heshare --anew
+	refused 2 "--replan: all of these policies plan again at every arrival; those that do not: joint" "$G/jobs.csv" "${FLEET[@]}" -p heshare --replan
 }
 
 @test "replanning knows preferences, and goes on where the room for new workloads ends" {

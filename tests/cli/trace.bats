@@ -147,7 +147,7 @@ need_data() {
 	refused 2 "--jobs: \"-3\" is not a whole number" helios-like --jobs -3
 	refused 2 "--gap" helios-like --gap nan
 	refused 2 "--json goes with" helios-like --json
-	refused 1 "50001 jobs asked for, but the trace has" helios-like --jobs 50001
+	refused 1 "50001 jobs requested, but the trace has" helios-like --jobs 50001
 }
 
 @test "an output that cannot be written leaves nothing, and an old file as it was" {

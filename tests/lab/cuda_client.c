@@ -36,7 +36,7 @@
 #define MAX_THREADS 16
 #define GRAPH_LAUNCHES 5  /* a round */
 #define RECAPTURE 8       /* rounds that a graph serves */
-#define PAUSE_US  20000   /* in every second capture: whoever looks for a stream without work has time to */
+#define PAUSE_US  20000   /* in every second capture, so that a thread can find the stream without work */
 #define NON_BLOCKING 1
 #define THREAD_LOCAL 1    /* capture mode */
 
@@ -186,7 +186,7 @@ static int reach_by_address(struct program *p, void *lib, bool first)
 
 	if (!get.p)
 		return 1;
-	/* As NVIDIA's runtime: the function is asked for itself. */
+	/* As NVIDIA's runtime: get cuGetProcAddress through itself. */
 	if (first ? get.v1("cuGetProcAddress", &get.p, 11040, flags) : get.v2("cuGetProcAddress", &get.p, 12000, flags, NULL))
 		return 1;
 	for (size_t i = 0; i < N_ROWS; i++) {
@@ -419,7 +419,7 @@ static int run_rounds(struct program *p)
 static int run_for(struct program *p, const char *name, void **params)
 {
 	uint64_t n = p->o.queue, launched = 0;
-	double from = seconds(), now = from, told = from;
+	double from = seconds(), now = from, reported = from;
 	void **ends = calloc(n, sizeof(*ends)), *f, *s;
 
 	if (!ends)
@@ -439,10 +439,10 @@ static int run_for(struct program *p, const char *name, void **params)
 			TRY(p, wait_stream(s));
 			usleep((useconds_t)p->o.idle_us);
 		}
-		if (now - told >= 1) {
+		if (now - reported >= 1) {
 			printf("progress %" PRIu64 " %.6f\n", launched, now - from);
 			fflush(stdout);
-			told = now;
+			reported = now;
 		}
 	}
 	TRY(p, wait_stream(s));

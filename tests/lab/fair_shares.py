@@ -259,7 +259,7 @@ class Cases:
 
 
     def case_results_are_the_same_with_and_without(self):
-        """Streams, threads, graphs, host functions and copies, by each route to the driver, beside another tenant."""
+        """Streams, threads, graphs, host functions and copies, by each route to the driver, while another tenant runs."""
         self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
         self.tenant(self.arbiter, "other", WORK[3])
         sums = set()

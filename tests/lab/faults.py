@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What `heshare run` leaves behind, and what it makes of it, when things die: faults.py [--moments N] [--seed S] [CASE...]
+"""Inject faults into `heshare run` in the virtual GPU lab: faults.py [--moments N] [--seed S] [CASE...]
 
-Real processes in the virtual GPU lab. After each fault: no clock stays locked, no power limit changed, no MPS daemon
-and no job is left (--within SECONDS: by then, else only told); --resume ends with each job done exactly once; no row
-of the journal that was there before is lost. Prints TAP, and at the end how many faults were survived.
+After each fault no locked clock, changed power limit, MPS daemon or job may remain (--within SECONDS: after that time; else the
+time is only reported). --resume must end with each job done exactly once, and no row of the journal may be lost. Prints TAP,
+and at the end how many faults were survived.
 
-HESHARE and HES_LAB name the programs. The fault happens at moments drawn from the seed.
+HESHARE and HES_LAB name the programs. The moments of the faults are drawn from the seed.
 """
 import argparse
 import contextlib
@@ -25,18 +25,18 @@ sys.dont_write_bytecode = True
 from lab import HESHARE, Lab, Wrong, await_that, enter_namespace, expect, kill
 from lab_run import Run, make_plan
 
-LIVES = 5         # of a run before it may finish
+LIVES = 5         # kills of a run before it may finish
 
 PROFILE = [HESHARE, "profile", "mobilenet", "--gpus", "0,1,2", "--batch", "32", "--shares", "40,100", "--clocks", "600,900"]
-PROFILE_POINTS = 12  # two types, two shares, two clocks and the one by default
+PROFILE_POINTS = 12  # two types, two shares, two clocks and the default
 
 
 class Skip(Exception):
-    """What cannot be tried here."""
+    """A case that cannot run here."""
 
 
 def may_write(c, most):
-    """Set the size of file that the run may write. @return what it was before; of no meaning where the run has ended by itself"""
+    """Limit the size of files that the run may write. @return the limit before; meaningless if the run has ended"""
     try:
         before, hard = resource.prlimit(c.run.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(c.run.pid, resource.RLIMIT_FSIZE, (most, hard))
@@ -46,7 +46,7 @@ def may_write(c, most):
 
 
 class Faults:
-    """Each test_* is a case; what it yields are faults survived."""
+    """Each test_* is a case."""
 
     def __init__(self, lab, plan, options):
         self.lab, self.plan, self.options = lab, plan, options
@@ -71,7 +71,7 @@ class Faults:
             self.lab.fault("all:clear")
 
     def moment(self):
-        """Of a run without faults, from its start to just before its end."""
+        """A random time in a run without faults, before its end."""
         return self.random.random() * 0.97 * self.takes_s
 
     def wait_moment(self, c, seconds):
@@ -86,8 +86,17 @@ class Faults:
     def complete(self, c, *more):
         """Resume to the end."""
         c.start("--resume", *more)
-        expect(c.finish() == 0, "resumed, the run fails")
+        self.finish(c)
+
+    def finish(self, c, *under):
+        """The run must end with success."""
+        expect(c.finish() == 0, "the run fails", *under)
         self.done(c)
+
+    def survive(self, c):
+        """The run must survive a fault and end with success."""
+        self.finish(c)
+        self.survived += 1
 
     def done(self, c):
         c.await_nothing_left([])
@@ -100,8 +109,29 @@ class Faults:
                        stdout=subprocess.DEVNULL)
 
     def some(self, n):
-        """So many moments of a kind of fault, fewer in a short run."""
+        """The rounds of a case: n, or fewer in a short run."""
         return range(max(1, round(n * self.options.moments / 30)))
+
+    @contextlib.contextmanager
+    def running(self, what="a job", part=2):
+        """A run, at a random moment of its first 1/part after the first job, daemon or server has started."""
+        ready = {"a job": None, "a daemon": "is_daemon", "a server": "is_server"}[what]
+        with self.case() as c:
+            c.start()
+            await_that(what, c.begun if not ready else lambda: c.ended() or any(getattr(p, ready)() for p in c.processes()))
+            if part:
+                self.wait_moment(c, self.moment() / part)
+            yield c
+
+    @contextlib.contextmanager
+    def locked_store(self, c):
+        db = sqlite3.connect(c.store, timeout=30, isolation_level=None)
+        db.execute("begin exclusive")
+        try:
+            yield
+        finally:
+            db.execute("rollback")
+            db.close()
 
     # --- cases ---
 
@@ -125,17 +155,13 @@ class Faults:
                     c.kill_run()
                     moments -= 1
                     self.clean(c)
-                    # Before there is a run there is nothing to go on with.
+                    # Without a run in the journal there is nothing to resume.
                     c.start(*(["--resume"] if c.read("select 1 from runs") else []))
-                expect(c.finish() == 0, "resumed, the run fails")
-                self.done(c)
+                self.finish(c)
 
     def test_the_guard_is_killed(self):
         for i in self.some(4):
-            with self.case() as c:
-                c.start()
-                await_that("a job", c.begun)
-                self.wait_moment(c, self.moment() / 2)
+            with self.running() as c:
                 guard = c.guard()
                 if guard:
                     kill(guard.pid)
@@ -145,16 +171,11 @@ class Faults:
                     self.clean(c)
                     self.complete(c)
                 else:
-                    expect(c.finish() == 0, "the run fails")
-                    self.survived += 1
-                    self.done(c)
+                    self.survive(c)
 
     def test_program_and_guard_are_killed_at_once(self):
         for i in self.some(6):
-            with self.case() as c:
-                c.start()
-                await_that("a job", c.begun)
-                self.wait_moment(c, self.moment() / 2)
+            with self.running() as c:
                 guard = c.guard()
                 kill(c.run.pid, signal.SIGSTOP)
                 if guard:
@@ -168,51 +189,31 @@ class Faults:
 
     def test_an_mps_daemon_is_killed(self):
         for i in self.some(4):
-            with self.case() as c:
-                c.start()
-                await_that("a daemon", lambda: c.ended() or any(p.is_daemon() for p in c.processes()))
-                self.wait_moment(c, self.moment() / 2)
+            with self.running("a daemon") as c:
                 for p in c.processes():
                     if p.is_daemon() or (i % 2 and p.is_server()):
                         kill(p.pid)
-                expect(c.finish() == 0, "the run fails")
-                self.survived += 1
-                self.done(c)
+                self.survive(c)
 
     def test_an_mps_server_dies(self):
         for _ in self.some(4):
-            with self.case() as c:
-                c.start()
-                await_that("a server", lambda: c.ended() or any(p.is_server() for p in c.processes()))
-                self.wait_moment(c, self.moment() / 3)
+            with self.running("a server", part=3) as c:
                 self.lab.fault("all:mps-death")
-                expect(c.finish() == 0, "the run fails")
-                self.survived += 1
-                self.done(c)
+                self.survive(c)
 
     def test_jobs_are_killed(self):
         for _ in self.some(4):
-            with self.case() as c:
-                c.start()
-                await_that("a job", c.begun)
-                self.wait_moment(c, self.moment() / 2)
+            with self.running() as c:
                 tasks = [p for p in c.processes() if p.name == "vgpu-task"]
                 for p in self.random.sample(tasks, min(2, len(tasks))):
                     kill(p.pid)
-                expect(c.finish() == 0, "the run fails")
-                self.survived += 1
-                self.done(c)
+                self.survive(c)
 
     def test_a_job_faults_on_the_gpu(self):
         for _ in self.some(4):
-            with self.case() as c:
-                c.start()
-                await_that("a job", c.begun)
-                self.wait_moment(c, self.moment() / 2)
+            with self.running() as c:
                 self.lab.fault("2:crash")
-                expect(c.finish() == 0, "the run fails")
-                self.survived += 1
-                self.done(c)
+                self.survive(c)
 
     def test_the_disk_is_full(self):
         small = tempfile.mkdtemp(dir=self.lab.folder)
@@ -252,7 +253,7 @@ class Faults:
                 time.sleep(self.takes_s / 4)
             os.unlink(filler)
             if i % 4 == 1:
-                # It goes on by itself, or says why not.
+                # The run continues, or reports why not.
                 c.finish()
                 self.clean(c)
             elif i % 4 == 3:
@@ -262,17 +263,16 @@ class Faults:
         shutil.rmtree(folder)
 
     def again(self, c):
-        """From whatever state: to the end."""
+        """From any state to the end."""
         runs = c.read("select state from runs order by id desc limit 1")
         if runs and runs[0][0] == "done":
             self.done(c)
             return
         c.start(*(["--resume"] if runs else []))
-        expect(c.finish() == 0, "resumed, the run fails")
-        self.done(c)
+        self.finish(c)
 
     def test_the_program_may_write_no_more(self):
-        """Every write of its own fails, whatever the file system."""
+        """Every write of the run fails, on any file system."""
         ignore = lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         for i in self.some(4):
             with self.case() as c:
@@ -289,7 +289,7 @@ class Faults:
                 self.clean(c)
                 self.again(c)
 
-    def test_it_is_asked_to_stop(self):
+    def test_the_run_is_stopped_by_signals(self):
         for i in self.some(6):
             with self.case() as c:
                 c.start()
@@ -304,45 +304,32 @@ class Faults:
 
     def test_the_store_is_locked(self):
         for i in self.some(4):
-            with self.case() as c:
-                c.start()
-                await_that("a job", c.begun)
-                self.wait_moment(c, self.moment() / 2)
+            with self.running() as c:
                 c.see()
-                db = sqlite3.connect(c.store, timeout=30, isolation_level=None)
-                db.execute("begin exclusive")
-                time.sleep((0.05, 1, 3, 0.3)[i % 4])
-                if i % 2 and not c.ended():
-                    c.kill_run()
-                    self.clean(c)
-                db.execute("rollback")
-                db.close()
+                with self.locked_store(c):
+                    time.sleep((0.05, 1, 3, 0.3)[i % 4])
+                    if i % 2 and not c.ended():
+                        c.kill_run()
+                        self.clean(c)
                 c.finish()
                 if not i % 2:
                     self.clean(c)
                 self.again(c)
 
     def test_an_mps_daemon_is_killed_while_the_store_is_locked(self):
-        """Another one is started once that can be written down."""
+        """The run starts another daemon once it can write to the journal."""
         for _ in self.some(3):
-            with self.case() as c:
-                c.start()
-                await_that("a server", lambda: c.ended() or any(p.is_server() for p in c.processes()))
+            with self.running("a server", part=0) as c:
                 c.see()
-                db = sqlite3.connect(c.store, timeout=30, isolation_level=None)
-                db.execute("begin exclusive")
-                for p in c.processes():
-                    if p.is_daemon() or p.is_server():
-                        kill(p.pid)
-                await_that("the run to hold", lambda: c.ended() or "the journal cannot be written" in c.said())
-                # Mostly it finds the daemon gone meanwhile.
-                time.sleep(self.takes_s / 4)
-                db.execute("rollback")
-                db.close()
-                expect(c.finish() == 0, "the run fails")
+                with self.locked_store(c):
+                    for p in c.processes():
+                        if p.is_daemon() or p.is_server():
+                            kill(p.pid)
+                    await_that("the run to hold", lambda: c.ended() or "the journal cannot be written" in c.said())
+                    # Usually the run notices in this time that the daemon is gone.
+                    time.sleep(self.takes_s / 4)
+                self.survive(c)
                 expect("share without MPS" not in c.said(), "the run gave MPS up")
-                self.survived += 1
-                self.done(c)
 
     def test_the_driver_refuses(self):
         for spec in ("all:no-permission", "all:sensor-gap", "all:lock-ignored"):
@@ -355,7 +342,7 @@ class Faults:
                         self.wait_moment(c, self.moment())
                         self.lab.fault(spec + ":20")
                     expect(c.finish() == 0, "the run fails under", spec)
-                    # What the driver refused to the last is told, and kept for later.
+                    # What the driver still refuses is reported, and can be restored later.
                     if "could not be undone" in c.said():
                         self.lab.fault("all:clear")
                         self.restore(c)
@@ -364,29 +351,22 @@ class Faults:
 
     def test_a_gpu_is_lost(self):
         for _ in self.some(3):
-            with self.case() as c:
-                c.start()
-                await_that("a job", c.begun)
-                self.wait_moment(c, self.moment() / 3)
+            with self.running(part=3) as c:
                 self.lab.fault("2:gpu-lost")
                 c.finish()
                 self.lab.fault("all:clear")
                 self.clean(c)
                 self.again(c)
 
-
     def make_unkillable(self, seconds):
-        """@return on how many GPUs there were processes"""
+        """@return the number of GPUs with processes"""
         return sum(not subprocess.run(["vgpu-fault", "%d:unkillable:%d" % (gpu, seconds)], env=self.lab.env,
                                       stderr=subprocess.DEVNULL).returncode for gpu in range(3))
 
     def test_jobs_that_cannot_be_killed(self):
-        """The program is killed while processes on a GPU do not end: nothing starts twice beside them."""
+        """The program is killed while processes on a GPU do not end: no second copy starts there."""
         for i in self.some(4):
-            with self.case() as c:
-                c.start()
-                await_that("a job", c.begun)
-                self.wait_moment(c, self.moment() / 2)
+            with self.running() as c:
                 await_that("a job on a GPU", lambda: c.ended() or self.make_unkillable((100, 600)[i % 2]))
                 c.kill_run()
                 self.clean(c)
@@ -394,10 +374,7 @@ class Faults:
 
     def test_the_guard_is_stopped(self):
         for i in self.some(4):
-            with self.case() as c:
-                c.start()
-                await_that("a job", c.begun)
-                self.wait_moment(c, self.moment() / 2)
+            with self.running() as c:
                 guard = c.guard()
                 if guard:
                     kill(guard.pid, signal.SIGSTOP)
@@ -409,28 +386,21 @@ class Faults:
                     self.clean(c)
                     self.complete(c)
                 else:
-                    expect(c.finish() == 0, "the run fails")
-                    self.survived += 1
-                    self.done(c)
+                    self.survive(c)
 
     def test_the_store_is_away_for_a_while(self):
         for i in self.some(4):
-            with self.case() as c:
-                c.start()
-                await_that("a job", c.begun)
-                self.wait_moment(c, self.moment() / 2)
+            with self.running() as c:
                 names = [n for n in (c.store, c.store + "-wal", c.store + "-shm") if os.path.exists(n)]
                 for n in names:
                     os.rename(n, n + ".away")
                 time.sleep((0.02, 0.5, 2, 0.2)[i % 4])
                 for n in names:
                     os.rename(n + ".away", n)
-                expect(c.finish() == 0, "the run fails")
-                self.survived += 1
-                self.done(c)
+                self.survive(c)
 
-    def test_jobs_leave_chains_of_forks_and_games_with_files(self):
-        """Chains without their environment in sessions of their own; pipes and links in place of logs and statuses."""
+    def test_jobs_leave_fork_chains_and_replace_files(self):
+        """Fork chains in their own sessions without environment; pipes and links instead of logs and statuses."""
         chain = os.path.join(self.lab.folder, "chain.py")
         with open(chain, "w", encoding="ascii") as f:
             f.write("import os, sys\nos.setsid()\nwhile True:\n    open(sys.argv[1], 'a').write('.')\n    if os.fork():\n        os._exit(0)\n")
@@ -441,7 +411,7 @@ class Faults:
                 with open(script, "w", encoding="ascii") as f:
                     f.write("env -i %s %s %s &\n" % (sys.executable, chain, beat))
                     f.write("cd %s/plan.run && for n in *.log; do ln -sf /dev/full link.$$; mkfifo pipe.$$ 2>/dev/null; done\n" % c.folder)
-                    # A job that removes its own status, and whose runner is killed just then, is run again: its own doing.
+                    # Not with kills: a job that removes its own status is run again if the runner dies then.
                     if not i % 2:
                         f.write("rm -f .$HESHARE_JOB.*.status; mkfifo .$HESHARE_JOB.$HESHARE_ATTEMPT.status; ln -s /dev/full .x.status\n")
                 c.start(first="sh " + script)
@@ -452,15 +422,13 @@ class Faults:
                     self.clean(c)
                     self.complete(c)
                 else:
-                    expect(c.finish() == 0, "the run fails")
-                    self.survived += 1
-                    self.done(c)
+                    self.survive(c)
                 size = os.path.getsize(beat) if os.path.exists(beat) else 0
                 time.sleep(0.3)
                 expect(not size or os.path.getsize(beat) == size, "a chain of forks goes on")
 
     def test_a_profile_is_killed(self):
-        """The other program that changes GPUs: what it has measured stays, and it goes on where it was."""
+        """`heshare profile` keeps its points when it is killed, and continues with the missing ones."""
         if "--shares" not in self.lab.tool(HESHARE, "profile", "--help"):
             raise Skip("this heshare profiles no real GPUs")
         with self.case() as c:
@@ -503,9 +471,9 @@ def run_case(faults, number, name, within_s):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--moments", type=int, default=30, help="at which the program is killed; the other faults in proportion")
+    p.add_argument("--moments", type=int, default=30, help="kills of the program; other faults in proportion")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--within", type=float, default=0, help="seconds after which nothing may be left; 0: only told")
+    p.add_argument("--within", type=float, default=0, help="seconds after which nothing may remain; 0: report only")
     p.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(names()))
     o = p.parse_args()
     enter_namespace()
@@ -521,8 +489,8 @@ def main():
     finally:
         lab.close()
         shutil.rmtree(folder)
-    print(f"# faults survived: {faults.survived}; gpus clean after {max(faults.times, default=0):.2f} s at most; attempts that were "
-          f"in vain: {faults.repeated}, of them after the job's last act: {faults.cut}")
+    print(f"# faults survived: {faults.survived}; GPUs clean after {max(faults.times, default=0):.2f} s at most; repeated "
+          f"attempts: {faults.repeated}, of them after the job's last act: {faults.cut}")
     return 0 if good else 1
 
 

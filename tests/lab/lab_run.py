@@ -9,7 +9,7 @@ import time
 from lab import HESHARE, PATIENCE_S, Process, await_that, expect, kill, runs
 
 MARK = "HESHARE_FAULTS_CASE"
-SLOW_S = 0.5      # is told
+SLOW_S = 0.5      # longer times are reported
 
 JOBS = """id,arrival_s,workload,batch_size,iterations,memory_mib
 j01,0,resnet34,8,1534,1813
@@ -39,7 +39,7 @@ def make_plan(folder):
 
 
 class Run:
-    """A run of the plan in a folder of its own, with whoever belongs to it."""
+    """A run of the plan in its own folder, with all of its processes."""
 
     count = 0
 

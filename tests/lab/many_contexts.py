@@ -80,7 +80,7 @@ def main():
     total = rounds(gpus, contexts)
     child = os.fork()
     if not child:
-        # The driver works in no child before it is started anew.
+        # A forked child must call cuInit again.
         os._exit(3 if cuda.cuCtxSynchronize() else 0)
     if os.WEXITSTATUS(os.waitpid(child, 0)[1]) != 3:
         sys.exit("the child of a fork has a driver")

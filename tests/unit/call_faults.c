@@ -261,7 +261,7 @@ static int file_lock(sqlite3_file *f, int level)
 	return fault_here(FAULT_IO) ? SQLITE_IOERR_LOCK : behind(f)->pMethods->xLock(behind(f), level);
 }
 
-/* A lock is let go whatever happens: no disk is asked for it. */
+/* Releasing a lock cannot fail: it needs no disk. */
 static int file_unlock(sqlite3_file *f, int level)
 {
 	return behind(f)->pMethods->xUnlock(behind(f), level);

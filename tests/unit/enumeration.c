@@ -142,7 +142,7 @@ struct open {
 	const struct hes_problem *p;
 	uint32_t           type;
 	double             slack;
-	double             least_us[MAX_JOBS]; /* of each job, whatever its setting */
+	double             least_us[MAX_JOBS]; /* of each job, in any setting */
 	double             least_mj[MAX_JOBS]; /* added to what an idle board draws */
 	struct hes_pareto *front;              /* of the set in hand */
 };
@@ -165,7 +165,7 @@ static void find_pace(const struct open *o, const struct begun *b, struct hes_pa
 	hes_rates_of(o->p->rates, &set, pace);
 }
 
-/* Until somebody ends. */
+/* Until the first job ends. */
 static void play(const struct open *o, struct begun *b)
 {
 	struct hes_pace pace;
@@ -212,7 +212,7 @@ static void admit(struct begun *b, const struct guest *g)
 	b->rest &= ~(1u << g->job);
 }
 
-/* The least that a beginning can come to: nobody ends sooner, or takes less, than alone with the best of settings. */
+/* A lower bound for a partial plan: no job ends earlier, or takes less energy, than alone with its best setting. */
 static struct hes_objectives least(const struct open *o, const struct begun *b)
 {
 	struct hes_objectives at = { b->energy_mj, b->ends_us + b->n * b->now_us };

@@ -1,7 +1,7 @@
 /*
- * fake_driver.h - a CUDA driver for tests of the gate: one context, one GPU that works in the order of launches.
+ * fake_driver.h - a CUDA driver for tests of the gate: one context, one GPU that runs launches in order.
  *
- * The GPU's time is real, or stands still until somebody waits for an event (@still).
+ * The GPU's time is real, or stands still until a thread waits for an event (@still).
  */
 #ifndef HES_TESTS_FAKE_DRIVER_H
 #define HES_TESTS_FAKE_DRIVER_H
@@ -20,17 +20,17 @@ extern const struct fair_driver fake_driver;
 
 /** Start again. */
 void fake_reset(bool still);
-/** A kernel of @ns on the GPU. The calls of a program end here, behind the gate. */
+/** Run a kernel of @ns on the GPU. */
 void fake_launch(void *stream, uint64_t ns);
-/** Let a still GPU do all work. */
+/** Let a still GPU finish all work. */
 void fake_finish(void);
-/** @return GPU time of the work that is not done, ns */
+/** @return GPU time of the unfinished work, ns */
 uint64_t fake_pending_ns(void);
 
-extern _Atomic bool     fake_allowed;    /* launches are right at this time */
-extern _Atomic unsigned fake_wrong;      /* launches that were not, and records during a capture in its stream or the legacy one */
+extern _Atomic bool     fake_allowed;    /* launches are allowed now */
+extern _Atomic unsigned fake_wrong;      /* launches that were not allowed, and event records in a capturing or the legacy stream during a capture */
 extern _Atomic uint64_t fake_launches, fake_syncs;
 extern _Atomic bool     fake_captures;   /* stream 1 captures */
-extern _Atomic uint64_t fake_most_ns;    /* the most that was ever pending */
+extern _Atomic uint64_t fake_most_ns;    /* the most that was pending */
 
 #endif

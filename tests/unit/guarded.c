@@ -1,26 +1,17 @@
 /*
- * guarded.c - a program with a guard, to be killed; see guarded.h.
+ * guarded.c - a program with a guard, for tests that kill it; see guarded.h.
  */
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "guarded.h"
 #include "launch/proc.h"
+#include "unit_test.h"
 
 const char *const guarded_argv[] = { "/proc/self/exe", "--guard", NULL };
 
@@ -51,6 +42,28 @@ void guarded_remove(const char *folder)
 
 	snprintf(line, sizeof(line), "rm -rf '%s'", folder);
 	assert_int_equal(system(line), 0);
+}
+
+int guarded_set_up(void **state)
+{
+	*state = malloc(64);
+	guarded_folder(*state);
+	return 0;
+}
+
+int guarded_tear_down(void **state)
+{
+	guarded_remove(*state);
+	free(*state);
+	return 0;
+}
+
+struct hes_guard *guarded_guard(const char *folder)
+{
+	struct hes_guard *g = NULL;
+
+	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	return g;
 }
 
 bool guarded_exists(const char *folder, const char *file)
@@ -95,7 +108,7 @@ pid_t guarded_find(pid_t pid)
 	long n = hes_proc_all(&all);
 	pid_t found = 0;
 
-	/* Named by the link that it was started through. */
+	/* The kernel names it by the link /proc/self/exe. */
 	for (long i = 0; i < n && !found; i++)
 		if (all[i].parent == pid && strcmp(all[i].name, "exe") == 0 && !all[i].ended)
 			found = all[i].id.pid;
@@ -104,13 +117,13 @@ pid_t guarded_find(pid_t pid)
 	return found;
 }
 
-static void be_program(const char *folder, guarded_act *act, void *shared, int say)
+static void be_program(const char *folder, guarded_act *act, void *shared, int report)
 {
 	struct hes_guard *g;
 	struct hes_err err = { 0 };
 	pid_t guard;
 
-	/* A test that fails leaves nothing. */
+	/* Ends with the test. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGSEGV, SIG_DFL);
 	if (hes_guard_start(&g, guarded_argv, folder, NULL, &err)) {
@@ -118,7 +131,7 @@ static void be_program(const char *folder, guarded_act *act, void *shared, int s
 		_exit(1);
 	}
 	guard = guarded_find(getpid());
-	if (act(g, folder, shared) || write(say, &guard, sizeof(guard)) < 0)
+	if (act(g, folder, shared) || write(report, &guard, sizeof(guard)) < 0)
 		_exit(1);
 	for (;;)
 		pause();
@@ -158,4 +171,12 @@ void guarded_await_end(const char *folder)
 		return;
 	assert_int_equal(flock(fd, LOCK_EX), 0);
 	close(fd);
+}
+
+void guarded_kill_and_expect_clean(const char *folder, pid_t pid)
+{
+	guarded_kill(pid);
+	guarded_await_end(folder);
+	assert_int_equal(guarded_count(folder), 0);
+	assert_false(guarded_exists(folder, "guard.list"));
 }

@@ -1,14 +1,6 @@
 /* test_activity.c - activity between two sums: what is missing stays missing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "heshare/activity.h"
+#include "unit_test.h"
 
 static void a_window_is_the_difference_of_two_sums(void **state)
 {
@@ -28,7 +20,7 @@ static void a_window_is_the_difference_of_two_sums(void **state)
 			assert_true(a.of[k].seconds == 0);
 }
 
-static void a_window_without_news_tells_nothing(void **state)
+static void a_window_without_values_has_no_source(void **state)
 {
 	struct hes_activity_sums sums = { .from = HES_ACTIVITY_DCGM };
 	struct hes_activity a = { .from = HES_ACTIVITY_GPM };
@@ -40,8 +32,8 @@ static void a_window_without_news_tells_nothing(void **state)
 	assert_true(a.of[HES_ACT_BUSY].seconds == 0);
 }
 
-/* Counters that are refused come back blank: then the rates alone are known, and that is what is said. */
-static void a_source_that_tells_no_more_than_the_rates_is_not_named(void **state)
+/* Refused counters are blank: then only the rates are known and named. */
+static void a_source_that_gives_no_more_than_the_rates_is_not_named(void **state)
 {
 	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM }, to = from;
 	struct hes_activity a;
@@ -90,8 +82,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_is_the_difference_of_two_sums),
-		cmocka_unit_test(a_window_without_news_tells_nothing),
-		cmocka_unit_test(a_source_that_tells_no_more_than_the_rates_is_not_named),
+		cmocka_unit_test(a_window_without_values_has_no_source),
+		cmocka_unit_test(a_source_that_gives_no_more_than_the_rates_is_not_named),
 		cmocka_unit_test(a_source_that_comes_late_is_not_mixed_with_the_rates),
 		cmocka_unit_test(every_act_and_source_has_a_name_of_its_own),
 	};

@@ -1,13 +1,6 @@
 /* test_admit.c - which of a GPU's jobs may start: barriers, open queues, suspects, repetitions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "run/admit.h"
+#include "unit_test.h"
 
 /* Start whatever may. @return how many did */
 static size_t start_all(struct run_queue *q)
@@ -113,12 +106,12 @@ static void a_suspect_runs_alone(void **state)
 	struct run_queue q = { .v = v, .n = 3, .memory_mib = 1000 };
 
 	(void)state;
-	assert_int_equal(start_all(&q), 2);  /* those beside it, within a batch, first */
+	assert_int_equal(start_all(&q), 2);  /* first its co-runners of the batch */
 	assert_int_equal(v[1].state, RUN_WAITING);
 	v[0].state = v[2].state = RUN_OVER;
 	assert_int_equal(start_all(&q), 1);
 	v[2].state = RUN_WAITING;
-	assert_int_equal(run_admit_next(&q), -1);  /* nobody beside a suspect */
+	assert_int_equal(run_admit_next(&q), -1);  /* a suspect runs without co-runners */
 }
 
 static void users_do_not_share_a_gpu(void **state)

@@ -1,5 +1,4 @@
-/* test_assign.c - the Pareto set, stage 1's objectives, and the genetic algorithm against what chance and exhaustion give. */
-#include <float.h>
+/* test_assign.c - the Pareto set, stage 1's objectives, and the genetic algorithm against exhaustion. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "assign_bench.h"
 #include "base/rng.h"
 #include "plan/assign/genetic.h"
 
@@ -20,7 +20,7 @@ static int put(struct hes_pareto *p, double energy, double jct, uint64_t tag)
 	return hes_pareto_insert(p, &(struct hes_objectives){ energy, jct }, tag);
 }
 
-static void a_point_that_is_no_better_in_anything_stays_out(void **state)
+static void a_dominated_or_equal_point_is_not_inserted(void **state)
 {
 	struct hes_pareto p = { 0 };
 
@@ -34,7 +34,7 @@ static void a_point_that_is_no_better_in_anything_stays_out(void **state)
 	hes_pareto_free(&p);
 }
 
-static void a_better_point_drives_out_all_it_dominates(void **state)
+static void an_inserted_point_removes_all_it_dominates(void **state)
 {
 	struct hes_pareto p = { 0 };
 
@@ -51,7 +51,7 @@ static void a_better_point_drives_out_all_it_dominates(void **state)
 	hes_pareto_free(&p);
 }
 
-static void a_front_of_many_is_sorted_and_nobody_dominates_anybody(void **state)
+static void a_large_front_is_sorted_and_no_member_dominates_another(void **state)
 {
 	struct hes_pareto p = { 0 };
 	struct hes_rng r;
@@ -71,7 +71,7 @@ static void a_front_of_many_is_sorted_and_nobody_dominates_anybody(void **state)
 	hes_pareto_free(&p);
 }
 
-/* What the text says, member by member. */
+/* As pareto.h describes it. */
 static void thin_slowly(struct hes_pareto *p, size_t most)
 {
 	while (p->n > most) {
@@ -88,7 +88,7 @@ static void thin_slowly(struct hes_pareto *p, size_t most)
 	}
 }
 
-static void a_front_is_thinned_by_what_is_missed_least(void **state)
+static void thinning_removes_the_member_of_least_area(void **state)
 {
 	struct hes_rng r;
 
@@ -116,7 +116,7 @@ static void a_front_is_thinned_by_what_is_missed_least(void **state)
 }
 
 /* Scaled: (0, 1), (.2, .3), (.6, .1), (1, 0); the second is nearest the origin. */
-static void the_knee_is_nearest_the_ideal_after_scaling(void **state)
+static void the_knee_is_nearest_the_ideal_point_after_scaling(void **state)
 {
 	struct hes_pareto p = { 0 };
 
@@ -130,7 +130,7 @@ static void the_knee_is_nearest_the_ideal_after_scaling(void **state)
 	hes_pareto_free(&p);
 }
 
-static void hypervolume_is_the_area_under_the_reference(void **state)
+static void hypervolume_is_the_dominated_area_up_to_the_reference(void **state)
 {
 	struct hes_pareto p = { 0 };
 	const struct hes_objectives reference = { 10, 100 };
@@ -138,7 +138,7 @@ static void hypervolume_is_the_area_under_the_reference(void **state)
 	(void)state;
 	put(&p, 2, 80, 0);  /* .8 x .2 */
 	put(&p, 5, 30, 0);  /* .5 x .5 more */
-	put(&p, 12, 1, 0);  /* beyond the reference */
+	put(&p, 12, 1, 0);  /* above the reference */
 	assert_true(fabs(hes_pareto_hypervolume(&p, &reference) - (0.16 + 0.25)) < 1e-12);
 	hes_pareto_free(&p);
 }
@@ -150,7 +150,7 @@ static const struct hes_cost small_cost[] = {
 };
 static const struct hes_assign_gpu small_gpus[] = { { 0, 0 }, { 0, 5 }, { 1, 0 } };
 
-static void objectives_are_those_of_queues_run_shortest_first(void **state)
+static void objectives_are_of_queues_run_shortest_first(void **state)
 {
 	struct hes_assign a;
 	struct hes_assignment *x;
@@ -174,44 +174,6 @@ static void objectives_are_those_of_queues_run_shortest_first(void **state)
 	hes_assign_finish(&a);
 }
 
-/* A problem drawn by lot: n jobs, k GPUs of three types. */
-struct drawn {
-	struct hes_assign      a;
-	struct hes_cost       *cost;
-	struct hes_assign_gpu *gpus;
-};
-
-static void draw(struct drawn *d, size_t n, size_t k, uint64_t seed)
-{
-	static const double speed[] = { 1, 2, 4 }, power[] = { 60, 180, 300 };
-	struct hes_rng r;
-
-	hes_rng_seed(&r, seed);
-	d->cost = calloc(3 * n, sizeof(*d->cost));
-	d->gpus = calloc(k, sizeof(*d->gpus));
-	assert_true(d->cost && d->gpus);
-	for (size_t i = 0; i < n; i++) {
-		double work = 100 + hes_rng_exponential(&r, 1000);
-
-		for (size_t t = 0; t < 3; t++) {
-			struct hes_cost *c = &d->cost[t * n + i];
-
-			c->time_us = work / speed[t] * (0.5 + hes_rng_unit(&r));
-			c->energy_mj = c->time_us * power[t] * (0.7 + 0.6 * hes_rng_unit(&r));
-		}
-	}
-	for (size_t g = 0; g < k; g++)
-		d->gpus[g] = (struct hes_assign_gpu){ (uint32_t)(g % 3), g % 2 ? 50 : 0 };
-	assert_int_equal(hes_assign_init(&d->a, n, k, 3, d->cost, d->gpus), 0);
-}
-
-static void drop(struct drawn *d)
-{
-	hes_assign_finish(&d->a);
-	free(d->cost);
-	free(d->gpus);
-}
-
 static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, uint64_t seed)
 {
 	struct hes_genetic_options o = hes_genetic_defaults;
@@ -229,71 +191,17 @@ static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, u
 	return p;
 }
 
-/* The same number of evaluations, spent on assignments drawn by lot. */
-static struct hes_pareto chance(const struct hes_assign *a, size_t draws, uint64_t seed)
-{
-	struct hes_assignment *x = hes_assignments_new(a, 1);
-	struct hes_pareto p = { 0 };
-	struct hes_rng r;
-
-	assert_non_null(x);
-	hes_rng_seed(&r, seed);
-	for (size_t i = 0; i < draws; i++) {
-		for (size_t j = 0; j < a->n; j++)
-			x->gpu_of[j] = (uint32_t)hes_rng_below(&r, a->k);
-		hes_assign_evaluate(a, x);
-		assert_true(hes_pareto_insert(&p, &x->at, i) >= 0);
-	}
-	free(x);
-	return p;
-}
-
-static void the_genetic_front_dominates_what_chance_finds(void **state)
-{
-	const uint32_t generations = 60;
-
-	(void)state;
-	for (uint64_t seed = 1; seed <= 3; seed++) {
-		struct drawn d;
-		struct hes_pareto found, lots;
-
-		draw(&d, 40, 6, seed);
-		found = run(&d.a, generations, seed);
-		lots = chance(&d.a, (generations + 1) * 75, seed);
-		for (size_t i = 0; i < lots.n; i++) {
-			bool beaten = false;
-
-			for (size_t j = 0; j < found.n; j++)
-				beaten |= found.v[j].at.energy_mj < lots.v[i].at.energy_mj &&
-					  found.v[j].at.jct_us < lots.v[i].at.jct_us;
-			assert_true(beaten);
-		}
-		hes_pareto_free(&found);
-		hes_pareto_free(&lots);
-		drop(&d);
-	}
-}
-
 /* 3 GPUs, 7 jobs: all 2187 assignments. */
-static void on_a_tiny_problem_the_front_is_nearly_the_true_one(void **state)
+static void the_genetic_front_of_a_tiny_problem_is_nearly_the_true_one(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
-		struct drawn d;
-		struct hes_pareto all = { 0 }, found;
-		struct hes_assignment *x;
+		struct assign_bench d;
+		struct hes_pareto all, found;
 		struct hes_objectives reference;
 
-		draw(&d, 7, 3, seed);
-		x = hes_assignments_new(&d.a, 1);
-		assert_non_null(x);
-		for (uint32_t code = 0; code < 2187; code++) {
-			for (uint32_t j = 0, c = code; j < 7; j++, c /= 3)
-				x->gpu_of[j] = c % 3;
-			hes_assign_evaluate(&d.a, x);
-			hes_pareto_insert(&all, &x->at, code);
-		}
-		free(x);
+		assign_bench_draw(&d, 7, 3, 3, seed);
+		all = assign_bench_exhaust(&d.a);
 		found = run(&d.a, 100, seed);
 		reference = (struct hes_objectives){ 2 * all.v[all.n - 1].at.energy_mj, 2 * all.v[0].at.jct_us };
 		for (size_t i = 0; i < found.n; i++) {
@@ -307,17 +215,17 @@ static void on_a_tiny_problem_the_front_is_nearly_the_true_one(void **state)
 		assert_true(hes_pareto_hypervolume(&found, &reference) > 0.98 * hes_pareto_hypervolume(&all, &reference));
 		hes_pareto_free(&all);
 		hes_pareto_free(&found);
-		drop(&d);
+		assign_bench_finish(&d);
 	}
 }
 
-static void the_same_seed_gives_the_same_front_and_another_seed_another(void **state)
+static void the_seed_determines_the_front(void **state)
 {
-	struct drawn d;
+	struct assign_bench d;
 	struct hes_pareto x, y, z;
 
 	(void)state;
-	draw(&d, 30, 5, 9);
+	assign_bench_draw(&d, 30, 5, 3, 9);
 	x = run(&d.a, 30, 7);
 	y = run(&d.a, 30, 7);
 	z = run(&d.a, 30, 8);
@@ -327,21 +235,20 @@ static void the_same_seed_gives_the_same_front_and_another_seed_another(void **s
 	hes_pareto_free(&x);
 	hes_pareto_free(&y);
 	hes_pareto_free(&z);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
 static void a_job_is_never_put_where_it_cannot_run(void **state)
 {
 	struct hes_genetic_options o = hes_genetic_defaults;
 	struct hes_assign_front f;
-	struct drawn d;
+	struct assign_bench d;
 
 	(void)state;
-	draw(&d, 20, 6, 4);
-	hes_assign_finish(&d.a);
+	assign_bench_draw(&d, 20, 6, 3, 4);
 	for (size_t i = 0; i < 20; i += 2)
 		d.cost[0 * 20 + i] = d.cost[2 * 20 + i] = (struct hes_cost){ INFINITY, INFINITY };
-	assert_int_equal(hes_assign_init(&d.a, 20, 6, 3, d.cost, d.gpus), 0);
+	assign_bench_again(&d);
 	o.evolve.generations = 40;
 	assert_int_equal(hes_genetic_run(&d.a, &o, &f), 0);
 	for (size_t i = 0; i < f.n; i++) {
@@ -350,35 +257,34 @@ static void a_job_is_never_put_where_it_cannot_run(void **state)
 			assert_int_equal(d.gpus[f.v[i].gpu_of[j]].type, 1);
 	}
 	free(f.v);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
 static void one_job_on_one_gpu_is_a_front_of_one(void **state)
 {
-	struct drawn d;
+	struct assign_bench d;
 	struct hes_pareto p;
 
 	(void)state;
-	draw(&d, 1, 1, 1);
+	assign_bench_draw(&d, 1, 1, 1, 1);
 	p = run(&d.a, 5, 1);
 	assert_int_equal(p.n, 1);
 	hes_pareto_free(&p);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_point_that_is_no_better_in_anything_stays_out),
-		cmocka_unit_test(a_better_point_drives_out_all_it_dominates),
-		cmocka_unit_test(a_front_of_many_is_sorted_and_nobody_dominates_anybody),
-		cmocka_unit_test(a_front_is_thinned_by_what_is_missed_least),
-		cmocka_unit_test(the_knee_is_nearest_the_ideal_after_scaling),
-		cmocka_unit_test(hypervolume_is_the_area_under_the_reference),
-		cmocka_unit_test(objectives_are_those_of_queues_run_shortest_first),
-		cmocka_unit_test(the_genetic_front_dominates_what_chance_finds),
-		cmocka_unit_test(on_a_tiny_problem_the_front_is_nearly_the_true_one),
-		cmocka_unit_test(the_same_seed_gives_the_same_front_and_another_seed_another),
+		cmocka_unit_test(a_dominated_or_equal_point_is_not_inserted),
+		cmocka_unit_test(an_inserted_point_removes_all_it_dominates),
+		cmocka_unit_test(a_large_front_is_sorted_and_no_member_dominates_another),
+		cmocka_unit_test(thinning_removes_the_member_of_least_area),
+		cmocka_unit_test(the_knee_is_nearest_the_ideal_point_after_scaling),
+		cmocka_unit_test(hypervolume_is_the_dominated_area_up_to_the_reference),
+		cmocka_unit_test(objectives_are_of_queues_run_shortest_first),
+		cmocka_unit_test(the_genetic_front_of_a_tiny_problem_is_nearly_the_true_one),
+		cmocka_unit_test(the_seed_determines_the_front),
 		cmocka_unit_test(a_job_is_never_put_where_it_cannot_run),
 		cmocka_unit_test(one_job_on_one_gpu_is_a_front_of_one),
 	};

@@ -1,15 +1,8 @@
 /* test_attribute.c - a shared GPU's joules among its jobs: sums, idle by share, the rest by activity. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "heshare/measure.h"
+#include "unit_test.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
 
@@ -38,7 +31,7 @@ static void idle_time_belongs_to_nobody_and_all_sums_to_the_meter(void **state)
 	assert_true(jobs[2].energy_j > 0);
 }
 
-static void a_meter_below_idle_leaves_nothing_negative(void **state)
+static void below_idle_power_no_part_is_negative(void **state)
 {
 	struct hes_sharer job = { 0, 5, 100, 10, 0 };
 	double nobody = -1;
@@ -49,7 +42,7 @@ static void a_meter_below_idle_leaves_nothing_negative(void **state)
 	NEAR(nobody, 50);
 }
 
-static void without_jobs_all_belongs_to_nobody(void **state)
+static void without_jobs_no_job_gets_joules(void **state)
 {
 	double nobody = -1;
 
@@ -78,8 +71,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(idle_goes_by_share_and_the_rest_by_activity),
 		cmocka_unit_test(idle_time_belongs_to_nobody_and_all_sums_to_the_meter),
-		cmocka_unit_test(a_meter_below_idle_leaves_nothing_negative),
-		cmocka_unit_test(without_jobs_all_belongs_to_nobody),
+		cmocka_unit_test(below_idle_power_no_part_is_negative),
+		cmocka_unit_test(without_jobs_no_job_gets_joules),
 		cmocka_unit_test(a_job_outside_of_the_time_is_refused),
 	};
 

@@ -42,9 +42,9 @@ static int set_up(void **state)
 	lab.samples.known = &lab.profiles;
 	if (observations_init(&lab.seen, &lab.samples, &lab.c, NULL) || constants_init(&lab.believed, 1, 1))
 		return -1;
-	/* Every other sample's neighbours are known by name, the others by their sums. */
+	/* Every other sample's co-runners are known by name, the others by their sums. */
 	for (size_t i = 0; i < lab.seen.n; i += 2)
-		observation_tell(&lab.believed, &lab.seen.v[i]);
+		observation_predict_load(&lab.believed, &lab.seen.v[i]);
 	return 0;
 }
 
@@ -60,7 +60,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void move_aside(const double *v, const struct belief *b, size_t n, double *out)
+static void move_aside(const double *v, const struct prior *b, size_t n, double *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		double by = SMALL * b[i].spread;
@@ -89,12 +89,12 @@ static void set_rows(struct row *believed, struct row *aside)
 	memcpy(believed->v, lab.believed.shared, sizeof(lab.believed.shared));
 	memcpy(type, lab.believed.types[0].v, sizeof(lab.believed.types[0].v));
 	memcpy(workload, lab.believed.workloads[0].v, sizeof(lab.believed.workloads[0].v));
-	move_aside(believed->v, shared_beliefs, SHARED_CONSTANTS, aside->v);
-	move_aside(type, type_beliefs, TYPE_CONSTANTS, aside->v + SHARED_CONSTANTS);
-	move_aside(workload, workload_beliefs, WORKLOAD_CONSTANTS, aside->v + SHARED_CONSTANTS + TYPE_CONSTANTS);
+	move_aside(believed->v, shared_priors, SHARED_CONSTANTS, aside->v);
+	move_aside(type, type_priors, TYPE_CONSTANTS, aside->v + SHARED_CONSTANTS);
+	move_aside(workload, workload_priors, WORKLOAD_CONSTANTS, aside->v + SHARED_CONSTANTS + TYPE_CONSTANTS);
 }
 
-static void spread_out(const struct baseline_moves *m, struct baseline_answer out[N])
+static void spread_out(const struct baseline_moves *m, struct baseline_outputs out[N])
 {
 	memcpy(out, m->shared, sizeof(m->shared));
 	memcpy(out + SHARED_CONSTANTS, m->type, sizeof(m->type));
@@ -122,13 +122,13 @@ static void a_constant_moved_alone_says_what_the_baseline_says_with_it(void **st
 		const struct baseline at = baseline_of(&k, q);
 		bool held = at.clock < 1;
 		struct baseline_moves m;
-		struct baseline_answer moved[N];
+		struct baseline_outputs moved[N];
 
 		n_held += held;
 		baseline_move(&k, &to, q, &m);
 		agree(m.at.slowdown, at.slowdown, at.slowdown, false);
 		agree(m.at.power_w, at.power_w, at.power_w, false);
-		agree(m.at.told_w, at.told_w, at.told_w, false);
+		agree(m.at.predicted_w, at.predicted_w, at.predicted_w, false);
 		spread_out(&m, moved);
 		for (size_t c = 0; c < N; c++) {
 			struct row one = believed;
@@ -141,7 +141,7 @@ static void a_constant_moved_alone_says_what_the_baseline_says_with_it(void **st
 				continue;
 			agree(moved[c].slowdown, asked.slowdown, at.slowdown, held);
 			agree(moved[c].power_w, asked.power_w, at.power_w, held);
-			agree(moved[c].told_w, asked.told_w, at.told_w, false);
+			agree(moved[c].predicted_w, asked.predicted_w, at.predicted_w, false);
 			felt[c] += moved[c].slowdown != at.slowdown || moved[c].power_w != at.power_w;
 		}
 	}

@@ -51,7 +51,7 @@ struct image {
 	size_t n;
 };
 
-enum { NOW = 6 }; /* version of the store */
+enum { NOW = 2 }; /* version of the store */
 static struct image images[NOW + 1]; /* by version */
 
 static struct image image_read(void)
@@ -111,7 +111,7 @@ static struct hes_point point(uint32_t i)
 	return p;
 }
 
-/* Rows of every kind, with forecasts; @name: of the neighbours of the samples. */
+/* Rows of every kind, with forecasts; @name: of the co-runners of the samples. */
 static int add_rows(struct bench *b, uint32_t first, const char *name, struct hes_delivered *done, struct hes_err *err)
 {
 	struct hes_profile p[2] = { store_profile("net", "T4", first), store_profile("other", "T4", first) };
@@ -413,15 +413,6 @@ static int add_known(struct bench *b, struct hes_err *err)
 	return rc;
 }
 
-static int add_names(struct bench *b, struct hes_err *err)
-{
-	struct hes_delivered done = { .origin = 99 };
-	int rc = add_rows(b, 1, "net/4@50", &done, err);
-
-	assert_int_equal(done.samples_named, rc ? 0 : 3);
-	return rc;
-}
-
 static int forget(struct bench *b, struct hes_err *err)
 {
 	return hes_store_forget(b->store, 1, err);
@@ -651,15 +642,10 @@ static const struct call opening[] = {
 	{ "open a store to write", NOW, true, false, open_to_write },
 	{ "open a store to read", NOW, true, false, open_to_read },
 	{ "open a store of version 1", 1, true, false, open_to_write },
-	{ "open a store of version 2", 2, true, false, open_to_read },
-	{ "open a store of version 3", 3, true, false, open_to_write },
-	{ "open a store of version 4", 4, true, false, open_to_read },
-	{ "open a store of version 5", 5, true, false, open_to_write },
 };
 static const struct call writing[] = {
 	{ "add rows", NOW, false, false, add_new },
 	{ "add rows that are there", NOW, false, false, add_known },
-	{ "add names of neighbours", NOW, false, false, add_names },
 	{ "forget rows", NOW, false, false, forget },
 	{ "keep a validation", NOW, false, false, keep_validation },
 };

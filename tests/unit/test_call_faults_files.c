@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "plan/assign/slots.h"
+#include "plan/assign/lap.h"
 #include "call_faults.h"
 #include "heshare/plan.h"
 
@@ -250,10 +250,8 @@ static int assign(size_t n, size_t k, uint64_t *out)
 	static struct hes_cost cost[2 * 64];
 	static struct hes_assign_gpu gpus[32];
 	static uint32_t gpu_of[64];
-	const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
 	const struct hes_weights w = { 1, 0.5 };
-	struct hes_slots_end end = { 0 };
-	struct hes_slots *s = NULL;
+	struct hes_lap *l = NULL;
 	struct hes_assign a = { 0 };
 	double bound;
 	int rc;
@@ -265,21 +263,18 @@ static int assign(size_t n, size_t k, uint64_t *out)
 	for (size_t g = 0; g < k; g++)
 		gpus[g].type = g % 2;
 	rc = hes_assign_init(&a, n, k, 2, cost, gpus);
-	if (!rc && !(s = hes_slots_new(&a)))
+	if (!rc && !(l = hes_lap_new(&a)))
 		rc = -ENOMEM;
 	if (!rc)
-		rc = hes_slots_solve(s, &w, &nothing, gpu_of, &bound);
-	if (!rc)
-		rc = hes_slots_save(s, &end);
+		rc = hes_lap_solve(l, &w, gpu_of, &bound);
 	if (!rc)
 		*out = mix(mix(0, gpu_of, n * sizeof(*gpu_of)), &bound, sizeof(bound));
-	hes_slots_end_free(&end);
-	hes_slots_free(s);
+	hes_lap_free(l);
 	hes_assign_finish(&a);
 	return rc;
 }
 
-/* With steps kept in rows, and without (slots.c). */
+/* Short queues and long ones. */
 static int assign_to_many(uint64_t *out, struct hes_err *err)
 {
 	int rc = assign(64, 32, out);

@@ -1,19 +1,12 @@
 /*
  * test_cuda_graphs_in_lab.c - the lab's libcuda: streams, capture, graphs, copies, host functions, small kernels. Run inside
- * the lab at a low speed (tests/meson.build), so that what is asked for is still going on when the next call comes.
+ * the lab at a low speed (tests/meson.build), so that work still runs when the next call comes.
  */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit_test.h"
 
 #define LEGACY     ((void *)1)
 #define PER_THREAD ((void *)2)

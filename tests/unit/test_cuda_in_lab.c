@@ -4,19 +4,10 @@
  */
 #include <dlfcn.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "heshare/model.h"
+#include "unit_test.h"
 
 #define CUDA_12 12000
 
@@ -217,7 +208,7 @@ static void without_a_context_nothing_is_launched(void **state)
 	assert_int_equal(CALL("cuCtxSynchronize", (void), ()), 201);
 }
 
-static void a_forked_child_has_to_start_anew(void **state)
+static void a_forked_child_must_call_cuinit_again(void **state)
 {
 	int status = -1;
 	pid_t pid = fork();
@@ -242,7 +233,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(code_of_other_machines_is_refused, open_context, close_context),
 		cmocka_unit_test_setup_teardown(events_tell_the_time_of_the_physics, open_context, close_context),
 		cmocka_unit_test(without_a_context_nothing_is_launched),
-		cmocka_unit_test(a_forked_child_has_to_start_anew),
+		cmocka_unit_test(a_forked_child_must_call_cuinit_again),
 	};
 
 	return cmocka_run_group_tests(tests, init, done);

@@ -45,7 +45,7 @@ static void make(struct world *w, size_t n, size_t k, size_t types, uint64_t see
 	w->rows = calloc(hes_delays_rows(&w->a), sizeof(*w->rows));
 	assert_true(w->x && w->rows);
 	memset(w->x, 0, hes_queues_size(&w->a));
-	hes_queues_build(&w->a, w->x); /* everything on the first GPU, where everything runs */
+	hes_queues_build(&w->a, w->x); /* all jobs on the first GPU, which runs all */
 	hes_delays_fill(&w->delays, w->x, w->rows);
 }
 
@@ -69,8 +69,8 @@ static double least_by_walking(const struct world *w, uint32_t job)
 	return least_us;
 }
 
-/* A job and a GPU on which it can run, by lot. */
-static void move_by_lot(struct world *w)
+/* A random job to a random GPU that can run it. */
+static void move_at_random(struct world *w)
 {
 	uint32_t job = (uint32_t)hes_rng_below(&w->r, w->a.n), gpu = (uint32_t)hes_rng_below(&w->r, w->a.k);
 	const uint32_t from = hes_queues_gpus(&w->a, w->x)[job];
@@ -85,7 +85,7 @@ static const size_t shapes[][3] = { { 60, 8, 3 }, { 40, 40, 40 }, { 300, 2, 2 },
 
 #define N(v) (sizeof(v) / sizeof((v)[0]))
 
-static void no_queue_would_delay_less_than_the_one_found(void **state)
+static void the_gpu_found_has_the_least_delay(void **state)
 {
 	(void)state;
 	for (size_t s = 0; s < N(shapes); s++) {
@@ -98,29 +98,29 @@ static void no_queue_would_delay_less_than_the_one_found(void **state)
 
 			assert_true(isfinite(hes_assign_cost(&w.a, job, found)->time_us));
 			assert_true(hes_queues_delay_us(&w.a, w.x, job, found) == least_by_walking(&w, job));
-			move_by_lot(&w);
+			move_at_random(&w);
 		}
 		unmake(&w);
 	}
 }
 
-/* Sums are exact: kept through moves, they are those of filling anew, to the last bit. */
-static void rows_kept_through_moves_are_those_of_the_queues(void **state)
+/* Sums are exact, so rows after moves equal newly computed rows bit for bit. */
+static void rows_after_moves_equal_computed_rows(void **state)
 {
 	(void)state;
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;
-		double *anew;
+		double *filled;
 
 		make(&w, shapes[s][0], shapes[s][1], shapes[s][2], s + 11);
-		anew = calloc(hes_delays_rows(&w.a), sizeof(*anew));
-		assert_non_null(anew);
+		filled = calloc(hes_delays_rows(&w.a), sizeof(*filled));
+		assert_non_null(filled);
 		for (int i = 0; i < 500; i++)
-			move_by_lot(&w);
-		hes_delays_fill(&w.delays, w.x, anew);
+			move_at_random(&w);
+		hes_delays_fill(&w.delays, w.x, filled);
 		for (size_t i = 0; i < w.a.k * w.delays.n_knots; i++)
-			assert_true(anew[i] == w.rows[i]);
-		free(anew);
+			assert_true(filled[i] == w.rows[i]);
+		free(filled);
 		unmake(&w);
 	}
 }
@@ -128,8 +128,8 @@ static void rows_kept_through_moves_are_those_of_the_queues(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_queue_would_delay_less_than_the_one_found),
-		cmocka_unit_test(rows_kept_through_moves_are_those_of_the_queues),
+		cmocka_unit_test(the_gpu_found_has_the_least_delay),
+		cmocka_unit_test(rows_after_moves_equal_computed_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

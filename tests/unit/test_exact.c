@@ -1,4 +1,4 @@
-/* test_exact.c - moves of single jobs against evaluation anew, and the supported front against exhaustion. */
+/* test_exact.c - queues against evaluation from scratch, the assignment solver and the supported front against exhaustion. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,56 +9,13 @@
 
 #include <cmocka.h>
 
+#include "assign_bench.h"
 #include "base/rng.h"
 #include "plan/assign/exact.h"
 #include "plan/assign/operators.h"
 #include "plan/assign/queues.h"
 
-#define MAX_TYPES 64
-
-/* A problem drawn by lot: n jobs, k GPUs of some types, in turn. */
-struct drawn {
-	struct hes_assign      a;
-	struct hes_cost       *cost;
-	struct hes_assign_gpu *gpus;
-};
-
-static void draw(struct drawn *d, size_t n, size_t k, size_t types, uint64_t seed)
-{
-	double speed[MAX_TYPES], power[MAX_TYPES];
-	struct hes_rng r;
-
-	hes_rng_seed(&r, seed);
-	d->cost = calloc(types * n, sizeof(*d->cost));
-	d->gpus = calloc(k, sizeof(*d->gpus));
-	assert_true(d->cost && d->gpus && types <= MAX_TYPES);
-	for (size_t t = 0; t < types; t++) {
-		speed[t] = 1 + 4 * hes_rng_unit(&r);
-		power[t] = 60 * speed[t] * (0.8 + 0.6 * hes_rng_unit(&r));
-	}
-	for (size_t i = 0; i < n; i++) {
-		double work = 1e5 + hes_rng_exponential(&r, 1e6);
-
-		for (size_t t = 0; t < types; t++) {
-			struct hes_cost *c = &d->cost[t * n + i];
-
-			c->time_us = work / speed[t] * (0.5 + hes_rng_unit(&r));
-			c->energy_mj = c->time_us * power[t] * (0.7 + 0.6 * hes_rng_unit(&r));
-		}
-	}
-	for (size_t g = 0; g < k; g++)
-		d->gpus[g] = (struct hes_assign_gpu){ (uint32_t)(g % types), 0 };
-	assert_int_equal(hes_assign_init(&d->a, n, k, types, d->cost, d->gpus), 0);
-}
-
-static void drop(struct drawn *d)
-{
-	hes_assign_finish(&d->a);
-	free(d->cost);
-	free(d->gpus);
-}
-
-static struct hes_queues *queues_by_lot(const struct hes_assign *a, struct hes_rng *r)
+static struct hes_queues *random_queues(const struct hes_assign *a, struct hes_rng *r)
 {
 	struct hes_queues *x = aligned_alloc(64, hes_queues_size(a));
 
@@ -70,37 +27,36 @@ static struct hes_queues *queues_by_lot(const struct hes_assign *a, struct hes_r
 	return x;
 }
 
-static void assert_true_of(const struct hes_assign *a, const struct hes_queues *x)
+static void assert_consistent(const struct hes_assign *a, const struct hes_queues *x)
 {
-	struct hes_queues *anew = aligned_alloc(64, hes_queues_size(a));
+	struct hes_queues *rebuilt = aligned_alloc(64, hes_queues_size(a));
 	struct hes_assignment *y = hes_assignments_new(a, 1);
 
-	assert_true(anew && y);
-	memcpy(anew, x, hes_queues_size(a));
-	hes_queues_build(a, anew);
-	assert_memory_equal(anew, x, sizeof(*x) + a->k * sizeof(x->v[0]));
-	assert_memory_equal(hes_queues_next(a, anew), hes_queues_next(a, x), a->n * sizeof(uint32_t));
+	assert_true(rebuilt && y);
+	memcpy(rebuilt, x, hes_queues_size(a));
+	hes_queues_build(a, rebuilt);
+	assert_memory_equal(rebuilt, x, sizeof(*x) + a->k * sizeof(x->v[0]));
+	assert_memory_equal(hes_queues_next(a, rebuilt), hes_queues_next(a, x), a->n * sizeof(uint32_t));
 	memcpy(y->gpu_of, hes_queues_gpus(a, x), a->n * sizeof(*y->gpu_of));
 	hes_assign_evaluate(a, y);
 	assert_true(fabs(y->at.energy_mj / x->at.energy_mj - 1) < 1e-9);
 	assert_true(fabs(y->at.jct_us / x->at.jct_us - 1) < 1e-9);
-	free(anew);
+	free(rebuilt);
 	free(y);
 }
 
-/* Single moves and, a hundred at a time, such as are settled after the last. */
-static void move_by_lot(size_t n, size_t k, uint64_t seed)
+/* A hundred single moves, then a hundred shifts and one settle. */
+static void move_at_random(size_t n, size_t k, uint64_t seed)
 {
-	struct drawn d;
+	struct assign_bench d;
 	struct hes_queues *x;
 	struct hes_rng r;
 
-	draw(&d, n, k, 3, seed);
+	assign_bench_draw(&d, n, k, 3, seed);
 	d.gpus[2].wait_us = 3e5;
-	hes_assign_finish(&d.a);
-	assert_int_equal(hes_assign_init(&d.a, n, k, 3, d.cost, d.gpus), 0);
+	assign_bench_again(&d);
 	hes_rng_seed(&r, seed);
-	x = queues_by_lot(&d.a, &r);
+	x = random_queues(&d.a, &r);
 	for (int i = 0; i < 3000; i++) {
 		const uint32_t job = (uint32_t)hes_rng_below(&r, n), gpu = (uint32_t)hes_rng_below(&r, k);
 
@@ -110,19 +66,19 @@ static void move_by_lot(size_t n, size_t k, uint64_t seed)
 			hes_queues_shift(&d.a, x, job, gpu);
 		if (i % 100 == 99) {
 			hes_queues_settle(&d.a, x);
-			assert_true_of(&d.a, x);
+			assert_consistent(&d.a, x);
 		}
 	}
 	free(x);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
-static void after_any_moves_all_is_as_if_built_anew_to_the_last_bit(void **state)
+static void queues_after_moves_equal_rebuilt_queues_bit_for_bit(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++) {
-		move_by_lot(80, 7, seed);
-		move_by_lot(300, 3, seed); /* long queues */
+		move_at_random(80, 7, seed);
+		move_at_random(300, 3, seed); /* long queues */
 	}
 }
 
@@ -145,26 +101,25 @@ static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *mov
 	return best;
 }
 
-/* Few jobs a queue, and so many that they are looked for by rank; some take equally long, some are not to be taken. */
-static void the_job_most_alike_is_found_in_short_queues_and_long_ones(void **state)
+/* Short queues, and queues long enough for the search by rank; some jobs take equally long, some are excluded. */
+static void the_most_similar_job_is_found_in_short_and_long_queues(void **state)
 {
 	static const size_t shapes[][2] = { { 60, 8 }, { 600, 3 } };
 
 	(void)state;
 	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
 		const size_t n = shapes[s][0], k = shapes[s][1];
-		struct drawn d;
+		struct assign_bench d;
 		struct hes_queues *x;
 		struct hes_rng r;
 		uint8_t *moves = calloc(n, 1);
 
-		draw(&d, n, k, 3, 7);
+		assign_bench_draw(&d, n, k, 3, 7);
 		for (size_t i = 0; i < 3 * n; i++)
 			d.cost[i].time_us = round(d.cost[i].time_us / 1e5) * 1e5 + 1e5;
-		hes_assign_finish(&d.a);
-		assert_int_equal(hes_assign_init(&d.a, n, k, 3, d.cost, d.gpus), 0);
+		assign_bench_again(&d);
 		hes_rng_seed(&r, 7);
-		x = queues_by_lot(&d.a, &r);
+		x = random_queues(&d.a, &r);
 		for (size_t i = 0; i < n; i++)
 			moves[i] = hes_rng_below(&r, 5) == 0;
 		for (uint32_t job = 0; job < n; job++)
@@ -173,20 +128,20 @@ static void the_job_most_alike_is_found_in_short_queues_and_long_ones(void **sta
 						 most_similar_of_all(&d.a, moves, x, job, gpu, (gpu + 1) % (uint32_t)k));
 		free(moves);
 		free(x);
-		drop(&d);
+		assign_bench_finish(&d);
 	}
 }
 
-static void becoming_another_assignment_is_the_same_by_moves_and_anew(void **state)
+static void taking_over_an_assignment_gives_the_same_queues_by_moves_and_by_rebuild(void **state)
 {
-	struct drawn d;
+	struct assign_bench d;
 	struct hes_rng r;
 
 	(void)state;
-	draw(&d, 60, 5, 5, 3);
+	assign_bench_draw(&d, 60, 5, 5, 3);
 	hes_rng_seed(&r, 3);
 	for (size_t changes = 0; changes <= 60; changes += 3) {
-		struct hes_queues *x = queues_by_lot(&d.a, &r);
+		struct hes_queues *x = random_queues(&d.a, &r);
 		uint32_t wanted[60];
 
 		memcpy(wanted, hes_queues_gpus(&d.a, x), sizeof(wanted));
@@ -194,22 +149,22 @@ static void becoming_another_assignment_is_the_same_by_moves_and_anew(void **sta
 			wanted[i] = (wanted[i] + 1) % 5;
 		hes_queues_become(&d.a, x, wanted);
 		assert_memory_equal(wanted, hes_queues_gpus(&d.a, x), sizeof(wanted));
-		assert_true_of(&d.a, x);
+		assert_consistent(&d.a, x);
 		free(x);
 	}
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
-static void the_delay_of_a_move_is_what_completion_times_gain(void **state)
+static void the_delay_of_a_move_equals_the_change_of_completion_times(void **state)
 {
-	struct drawn d;
+	struct assign_bench d;
 	struct hes_queues *x;
 	struct hes_rng r;
 
 	(void)state;
-	draw(&d, 40, 6, 3, 5);
+	assign_bench_draw(&d, 40, 6, 3, 5);
 	hes_rng_seed(&r, 5);
-	x = queues_by_lot(&d.a, &r);
+	x = random_queues(&d.a, &r);
 	for (uint32_t i = 0; i < 500; i++) {
 		uint32_t job = (uint32_t)hes_rng_below(&r, 40), gpu = (uint32_t)hes_rng_below(&r, 6);
 		uint32_t from = hes_queues_gpus(&d.a, x)[job];
@@ -220,31 +175,7 @@ static void the_delay_of_a_move_is_what_completion_times_gain(void **state)
 		assert_true(x->at.jct_us == before + (gpu == from ? 0 : gains - loses));
 	}
 	free(x);
-	drop(&d);
-}
-
-/* All assignments of a small problem: the front of all. */
-static struct hes_pareto exhaust(const struct hes_assign *a)
-{
-	struct hes_assignment *x = hes_assignments_new(a, 1);
-	struct hes_pareto all = { 0 };
-	size_t at = 0;
-
-	assert_non_null(x);
-	while (at < a->n) {
-		bool runs = true;
-
-		for (size_t i = 0; i < a->n; i++)
-			runs &= isfinite(hes_assign_cost(a, i, x->gpu_of[i])->time_us) != 0;
-		if (runs) {
-			hes_assign_evaluate(a, x);
-			assert_true(hes_pareto_insert(&all, &x->at, 0) >= 0);
-		}
-		for (at = 0; at < a->n && ++x->gpu_of[at] == a->k; at++)
-			x->gpu_of[at] = 0;
-	}
-	free(x);
-	return all;
+	assign_bench_finish(&d);
 }
 
 static double least_at(const struct hes_pareto *p, double weight)
@@ -269,7 +200,7 @@ static struct hes_pareto points_of(const struct hes_exact_front *f)
 static void assert_is_supported_front(const struct hes_assign *a)
 {
 	const struct hes_exact_options complete = { 0 };
-	struct hes_pareto all = exhaust(a), found;
+	struct hes_pareto all = assign_bench_exhaust(a), found;
 	struct hes_exact_front f;
 	struct hes_objectives reference;
 
@@ -290,51 +221,50 @@ static void assert_is_supported_front(const struct hes_assign *a)
 	free(f.halfplanes);
 }
 
-static void the_supported_front_is_that_of_all_assignments(void **state)
+static void the_supported_front_equals_that_of_all_assignments(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 8; seed++) {
-		struct drawn d;
+		struct assign_bench d;
 
-		draw(&d, 7, 3, seed % 2 ? 3 : 2, seed);
+		assign_bench_draw(&d, 7, 3, seed % 2 ? 3 : 2, seed);
 		assert_is_supported_front(&d.a);
-		drop(&d);
+		assign_bench_finish(&d);
 	}
 }
 
-static void waits_and_jobs_that_cannot_run_everywhere_are_minded(void **state)
+static void waits_and_jobs_that_cannot_run_everywhere_are_respected(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 6; seed++) {
-		struct drawn d;
+		struct assign_bench d;
 
-		draw(&d, 6, 4, 2, seed);
+		assign_bench_draw(&d, 6, 4, 2, seed);
 		d.gpus[0].wait_us = 4e5;
 		d.gpus[1].wait_us = 2e6;
 		d.cost[0] = d.cost[3] = d.cost[6 + 4] = (struct hes_cost){ INFINITY, INFINITY };
-		hes_assign_finish(&d.a);
-		assert_int_equal(hes_assign_init(&d.a, 6, 4, 2, d.cost, d.gpus), 0);
+		assign_bench_again(&d);
 		assert_is_supported_front(&d.a);
-		drop(&d);
+		assign_bench_finish(&d);
 	}
 }
 
-static void one_job_or_one_gpu_is_no_trouble(void **state)
+static void one_job_or_one_gpu_works(void **state)
 {
 	static const size_t shapes[][2] = { { 1, 1 }, { 1, 3 }, { 6, 1 }, { 2, 5 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-		struct drawn d;
+		struct assign_bench d;
 
-		draw(&d, shapes[i][0], shapes[i][1], shapes[i][1], i + 1);
+		assign_bench_draw(&d, shapes[i][0], shapes[i][1], shapes[i][1], i + 1);
 		assert_is_supported_front(&d.a);
-		drop(&d);
+		assign_bench_finish(&d);
 	}
 }
 
-/* The same GPUs, each called a type of its own: nothing to collapse, no rows, no samples. */
-static void draw_apart(const struct drawn *d, struct drawn *apart)
+/* The same GPUs, each as its own type: nothing to collapse. */
+static void draw_apart(const struct assign_bench *d, struct assign_bench *apart)
 {
 	const size_t n = d->a.n, k = d->a.k;
 
@@ -348,8 +278,8 @@ static void draw_apart(const struct drawn *d, struct drawn *apart)
 	assert_int_equal(hes_assign_init(&apart->a, n, k, k, apart->cost, apart->gpus), 0);
 }
 
-/* Of points on one line either search may meet others, so what is compared is the hull. */
-static void collapsing_equal_gpus_changes_nothing_but_the_work(void **state)
+/* Compares the hull, because the searches may find different points on one line. */
+static void collapsing_equal_gpus_does_not_change_the_front(void **state)
 {
 	const struct hes_exact_options complete = { 0 };
 
@@ -357,9 +287,9 @@ static void collapsing_equal_gpus_changes_nothing_but_the_work(void **state)
 	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct hes_exact_front f, g;
 		struct hes_pareto p, q;
-		struct drawn d, apart;
+		struct assign_bench d, apart;
 
-		draw(&d, 60, seed == 1 ? 27 : 9, 3, seed);
+		assign_bench_draw(&d, 60, seed == 1 ? 27 : 9, 3, seed);
 		draw_apart(&d, &apart);
 		assert_int_equal(hes_exact_run(&d.a, &complete, &f), 0);
 		assert_int_equal(hes_exact_run(&apart.a, &complete, &g), 0);
@@ -373,54 +303,53 @@ static void collapsing_equal_gpus_changes_nothing_but_the_work(void **state)
 		free(f.halfplanes);
 		free(g.front.v);
 		free(g.halfplanes);
-		drop(&d);
-		drop(&apart);
+		assign_bench_finish(&d);
+		assign_bench_finish(&apart);
 	}
 }
 
-/* The bound comes from prices alone, the cost from the assignment alone: where they meet, both are right. */
-static void assert_meets_its_bound(size_t n, size_t k, size_t types, uint64_t seed)
+/* The bound comes from prices alone, the cost from the assignment alone: if they are equal, both are right. */
+static void assert_cost_equals_bound(size_t n, size_t k, size_t types, uint64_t seed)
 {
-	struct drawn d;
-	struct hes_slots *s;
+	struct assign_bench d;
+	struct hes_lap *l;
 	struct hes_assignment *x;
 
-	draw(&d, n, k, types, seed);
-	s = hes_slots_new(&d.a);
+	assign_bench_draw(&d, n, k, types, seed);
+	l = hes_lap_new(&d.a);
 	x = hes_assignments_new(&d.a, 1);
-	assert_true(s && x);
+	assert_true(l && x);
 	for (int i = 0; i < 4; i++) {
-		const struct hes_slots_start nothing = { NULL, NULL, 0, 0 };
 		const struct hes_weights w = { pow(10, -i), pow(10, i - 3) * 100 };
 		double bound;
 
-		assert_int_equal(hes_slots_solve(s, &w, &nothing, x->gpu_of, &bound), 0);
+		assert_int_equal(hes_lap_solve(l, &w, x->gpu_of, &bound), 0);
 		hes_assign_evaluate(&d.a, x);
 		assert_true(fabs((w.energy * x->at.energy_mj + w.jct * x->at.jct_us) / bound - 1) < 1e-11);
 	}
-	hes_slots_free(s);
+	hes_lap_free(l);
 	free(x);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
-static void cost_and_bound_meet_whatever_the_shape(void **state)
+static void cost_and_bound_are_equal_for_any_shape(void **state)
 {
 	(void)state;
-	assert_meets_its_bound(300, 20, 20, 1);
-	assert_meets_its_bound(500, 60, 4, 2);   /* rows of steps */
-	assert_meets_its_bound(10000, 400, 4, 3); /* and samples */
-	assert_meets_its_bound(400, 5, 5, 4);    /* long queues: columns are renumbered */
-	assert_meets_its_bound(50, 200, 4, 5);   /* more GPUs than jobs */
+	assert_cost_equals_bound(300, 20, 20, 1);
+	assert_cost_equals_bound(500, 60, 4, 2);   /* rows of steps */
+	assert_cost_equals_bound(10000, 400, 4, 3); /* and samples */
+	assert_cost_equals_bound(400, 5, 5, 4);    /* long queues */
+	assert_cost_equals_bound(50, 200, 4, 5);   /* more GPUs than jobs */
 }
 
-static void a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left(void **state)
+static void a_tolerance_or_a_number_of_weights_ends_the_search(void **state)
 {
 	struct hes_exact_options o = { .weights = 2 };
 	struct hes_exact_front few, more;
-	struct drawn d;
+	struct assign_bench d;
 
 	(void)state;
-	draw(&d, 120, 9, 9, 2);
+	assign_bench_draw(&d, 120, 9, 9, 2);
 	assert_int_equal(hes_exact_run(&d.a, &o, &few), 0);
 	assert_true(few.solves == 2 && few.front.n == 2 && few.left > 0.01);
 	o = (struct hes_exact_options){ .tolerance = 1e-3 };
@@ -431,22 +360,22 @@ static void a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left
 	free(few.halfplanes);
 	free(more.front.v);
 	free(more.halfplanes);
-	drop(&d);
+	assign_bench_finish(&d);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(after_any_moves_all_is_as_if_built_anew_to_the_last_bit),
-		cmocka_unit_test(the_job_most_alike_is_found_in_short_queues_and_long_ones),
-		cmocka_unit_test(becoming_another_assignment_is_the_same_by_moves_and_anew),
-		cmocka_unit_test(the_delay_of_a_move_is_what_completion_times_gain),
-		cmocka_unit_test(the_supported_front_is_that_of_all_assignments),
-		cmocka_unit_test(waits_and_jobs_that_cannot_run_everywhere_are_minded),
-		cmocka_unit_test(one_job_or_one_gpu_is_no_trouble),
-		cmocka_unit_test(collapsing_equal_gpus_changes_nothing_but_the_work),
-		cmocka_unit_test(cost_and_bound_meet_whatever_the_shape),
-		cmocka_unit_test(a_tolerance_or_a_number_of_weights_ends_the_search_with_what_is_left),
+		cmocka_unit_test(queues_after_moves_equal_rebuilt_queues_bit_for_bit),
+		cmocka_unit_test(the_most_similar_job_is_found_in_short_and_long_queues),
+		cmocka_unit_test(taking_over_an_assignment_gives_the_same_queues_by_moves_and_by_rebuild),
+		cmocka_unit_test(the_delay_of_a_move_equals_the_change_of_completion_times),
+		cmocka_unit_test(the_supported_front_equals_that_of_all_assignments),
+		cmocka_unit_test(waits_and_jobs_that_cannot_run_everywhere_are_respected),
+		cmocka_unit_test(one_job_or_one_gpu_works),
+		cmocka_unit_test(collapsing_equal_gpus_does_not_change_the_front),
+		cmocka_unit_test(cost_and_bound_are_equal_for_any_shape),
+		cmocka_unit_test(a_tolerance_or_a_number_of_weights_ends_the_search),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

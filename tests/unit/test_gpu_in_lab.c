@@ -2,30 +2,19 @@
  * test_gpu_in_lab.c - src/gpu on GPUs: discovery, readings, settings, MPS. Run inside the lab (tests/meson.build);
  * jobs and faults are the lab's programs.
  */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "heshare/device.h"
 #include "heshare/measure.h"
 #include "heshare/mps.h"
+#include "unit_test.h"
 
 #define T4 0
 #define V100 4
 #define A100 6
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static struct hes_devices *devices;
 
@@ -98,7 +87,7 @@ static int end_job(pid_t pid, int sig)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Wait until a job holds memory on the GPU. */
+/* Wait until the GPU is busy. */
 static void await_load(size_t gpu)
 {
 	struct hes_reading r = { 0 };
@@ -145,7 +134,7 @@ static void clocks_are_listed_as_drivers_name_them(void **state)
 	assert_int_equal(mhz[n - 1], 1530);
 }
 
-static void a_lock_holds_under_load_and_is_capped_where_power_says_so(void **state)
+static void a_lock_holds_under_load_and_the_power_limit_caps_it(void **state)
 {
 	struct hes_reading r;
 	pid_t job = start_job("0", "1000000", NULL, 0, 0);
@@ -167,7 +156,7 @@ static void a_lock_holds_under_load_and_is_capped_where_power_says_so(void **sta
 	assert_int_equal(end_job(job, SIGKILL), 128 + SIGKILL);
 }
 
-static void a_power_limit_is_taken_within_what_the_gpu_says(void **state)
+static void a_power_limit_must_be_in_the_range_of_the_gpu(void **state)
 {
 	struct hes_device_info b;
 	struct hes_err err;
@@ -181,7 +170,7 @@ static void a_power_limit_is_taken_within_what_the_gpu_says(void **state)
 	assert_int_equal(hes_device_limit_power(devices, A100, b.power_limit_default_mw, &err), 0);
 }
 
-static void without_rights_the_sentence_says_whose_they_are(void **state)
+static void without_rights_the_error_says_who_has_them(void **state)
 {
 	struct hes_err err = { 0 };
 
@@ -192,7 +181,7 @@ static void without_rights_the_sentence_says_whose_they_are(void **state)
 	assert_int_equal(hes_device_limit_power(devices, V100, 200000, &err), -EPERM);
 }
 
-static void a_reading_that_did_not_come_is_not_there(void **state)
+static void a_missing_reading_is_not_valid(void **state)
 {
 	struct hes_reading r;
 
@@ -204,7 +193,7 @@ static void a_reading_that_did_not_come_is_not_there(void **state)
 	assert_int_equal(hes_lock_state(&r, 600), HES_LOCK_UNKNOWN);
 }
 
-static void a_lost_gpu_is_told_from_one_without_a_sensor(void **state)
+static void a_lost_gpu_differs_from_one_without_a_sensor(void **state)
 {
 	struct hes_reading r = { .has = 12345 };
 	struct hes_err err = { 0 };
@@ -248,7 +237,7 @@ static void windows_nest_and_sum(void **state)
 	}
 }
 
-static void a_gap_is_told_and_the_counter_bridges_it(void **state)
+static void a_gap_is_reported_and_the_counter_bridges_it(void **state)
 {
 	const size_t gpus[] = { A100 };
 	struct hes_measured m[1];
@@ -388,13 +377,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_testbed_is_found),
 		cmocka_unit_test(clocks_are_listed_as_drivers_name_them),
-		cmocka_unit_test_teardown(a_lock_holds_under_load_and_is_capped_where_power_says_so, clear),
-		cmocka_unit_test(a_power_limit_is_taken_within_what_the_gpu_says),
-		cmocka_unit_test_teardown(without_rights_the_sentence_says_whose_they_are, clear),
-		cmocka_unit_test_teardown(a_reading_that_did_not_come_is_not_there, clear),
-		cmocka_unit_test_teardown(a_lost_gpu_is_told_from_one_without_a_sensor, clear),
+		cmocka_unit_test_teardown(a_lock_holds_under_load_and_the_power_limit_caps_it, clear),
+		cmocka_unit_test(a_power_limit_must_be_in_the_range_of_the_gpu),
+		cmocka_unit_test_teardown(without_rights_the_error_says_who_has_them, clear),
+		cmocka_unit_test_teardown(a_missing_reading_is_not_valid, clear),
+		cmocka_unit_test_teardown(a_lost_gpu_differs_from_one_without_a_sensor, clear),
 		cmocka_unit_test(windows_nest_and_sum),
-		cmocka_unit_test_teardown(a_gap_is_told_and_the_counter_bridges_it, clear),
+		cmocka_unit_test_teardown(a_gap_is_reported_and_the_counter_bridges_it, clear),
 		cmocka_unit_test(mps_serves_one_gpu_with_shares_and_limits),
 		cmocka_unit_test(a_server_that_dies_takes_its_clients_and_a_new_one_comes),
 		cmocka_unit_test(a_killed_daemons_directory_can_be_used_again),

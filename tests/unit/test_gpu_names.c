@@ -1,16 +1,10 @@
-/* test_gpu_names.c - drivers' names of GPUs, and what a reading says of a clock lock. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+/* test_gpu_names.c - drivers' names of GPUs, and the effect of a clock lock. */
 #include "heshare/device.h"
+#include "unit_test.h"
 
 #define GIB(n) ((uint64_t)(n) << 30)
 
-static void drivers_names_lead_to_the_catalogue(void **state)
+static void drivers_names_give_types_of_the_catalogue(void **state)
 {
 	(void)state;
 	assert_string_equal(hes_device_type("Tesla T4", GIB(15)), "T4");
@@ -25,7 +19,7 @@ static void drivers_names_lead_to_the_catalogue(void **state)
 	assert_string_equal(hes_device_type("NVIDIA A10G", GIB(22)), "A10G");
 }
 
-static void a_gpu_that_only_sounds_alike_has_no_type(void **state)
+static void a_gpu_with_a_similar_name_has_no_type(void **state)
 {
 	(void)state;
 	assert_string_equal(hes_device_type("Tesla V100-SXM2-16GB", GIB(16)), "");
@@ -56,8 +50,8 @@ static void a_lock_is_held_capped_ignored_or_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(drivers_names_lead_to_the_catalogue),
-		cmocka_unit_test(a_gpu_that_only_sounds_alike_has_no_type),
+		cmocka_unit_test(drivers_names_give_types_of_the_catalogue),
+		cmocka_unit_test(a_gpu_with_a_similar_name_has_no_type),
 		cmocka_unit_test(a_lock_is_held_capped_ignored_or_unknown),
 	};
 

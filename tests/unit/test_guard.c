@@ -1,52 +1,25 @@
 /*
- * test_guard.c - the list of duties, and the guard of a program that has jobs. GPUs are in test_guard_in_lab.c.
+ * test_guard.c - undo entries, the undo file, and the guard of a program with jobs. GPUs are in test_guard_in_lab.c.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "guarded.h"
-#include "launch/undo_file.h"
 #include "launch/guard_wire.h"
+#include "launch/undo_file.h"
+#include "unit_test.h"
 
 #define SECONDS_AT_MOST 60
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
-static int set_up(void **state)
+/* --- undo entries --- */
+
+static void an_entry_is_the_same_after_writing_and_reading(void **state)
 {
-	char *folder = malloc(64);
-
-	guarded_folder(folder);
-	*state = folder;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	guarded_remove(*state);
-	free(*state);
-	return 0;
-}
-
-/* --- duties --- */
-
-static void a_duty_comes_back_from_its_line(void **state)
-{
-	const struct hes_undo duties[] = {
+	const struct hes_undo entries[] = {
 		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-0a1b" },
 		{ .kind = HES_UNDO_POWER, .uuid = "GPU-0a1b", .power_mw = 70000 },
 		{ .kind = HES_UNDO_CLAIM, .uuid = "GPU-0a1b" },
@@ -57,22 +30,22 @@ static void a_duty_comes_back_from_its_line(void **state)
 	char line[HES_UNDO_LINE_MAX], again[HES_UNDO_LINE_MAX];
 
 	(void)state;
-	for (size_t i = 0; i < N(duties); i++) {
+	for (size_t i = 0; i < N(entries); i++) {
 		struct hes_undo d;
 		struct hes_err err = { 0 };
 
-		assert_int_equal(hes_undo_format(&duties[i], line, NULL), 0);
+		assert_int_equal(hes_undo_format(&entries[i], line, NULL), 0);
 		if (hes_undo_parse(line, &d, &err))
 			fail_msg("%s: %s", line, err.msg);
 		assert_int_equal(hes_undo_format(&d, again, NULL), 0);
 		assert_string_equal(line, again);
-		assert_int_equal(d.kind, duties[i].kind);
-		assert_string_equal(d.dir, duties[i].dir);
-		assert_string_equal(d.cgroup, duties[i].cgroup);
+		assert_int_equal(d.kind, entries[i].kind);
+		assert_string_equal(d.dir, entries[i].dir);
+		assert_string_equal(d.cgroup, entries[i].cgroup);
 	}
 }
 
-static void what_is_no_duty_is_refused(void **state)
+static void a_wrong_entry_is_refused(void **state)
 {
 	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "power GPU-1 4294967296", "power GPU-1 -1",
 		"job 4294967298 2 mark", "job 12 -2 mark", "mps GPU-1", "mps GPU-1 ",
@@ -91,7 +64,7 @@ static void what_is_no_duty_is_refused(void **state)
 	assert_int_equal(hes_undo_format(&bad, line, NULL), -EINVAL);
 }
 
-static void what_was_undone_is_told_wholly_or_not_at_all(void **state)
+static void the_answer_lists_all_that_was_undone_or_is_refused(void **state)
 {
 	static const char *const wrong[] = { "ok", "ok 1 2 3", "ok 0 0 0 0 2 2 77:123", "ok 0 0 0 0 1 1 1:5", "ok 0 0 0 0 0 0 7",
 					     "ok 0 0 0 0 0 99999999999", "ok -1 0 0 0 0 0" };
@@ -108,7 +81,7 @@ static void what_was_undone_is_told_wholly_or_not_at_all(void **state)
 	assert_memory_equal(&m, &back, sizeof(m));
 }
 
-static void the_first_power_limit_is_the_one_that_is_kept(void **state)
+static void the_first_power_limit_is_kept(void **state)
 {
 	struct hes_undo d = { .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = 300000 };
 	struct hes_undo_log l = { 0 };
@@ -118,11 +91,11 @@ static void the_first_power_limit_is_the_one_that_is_kept(void **state)
 	d.power_mw = 200000;
 	assert_int_equal(hes_undo_log_add(&l, &d, NULL), 0);
 	assert_int_equal(l.n, 1);
-	assert_int_equal(l.d[0].power_mw, 300000);
+	assert_int_equal(l.v[0].power_mw, 300000);
 	hes_undo_log_free(&l);
 }
 
-/* --- the list's file --- */
+/* --- the undo file --- */
 
 static struct hes_process me(void)
 {
@@ -145,7 +118,7 @@ static void write_list(const char *folder, const char *text)
 	assert_int_equal(chmod(path, 0600), 0);
 }
 
-static void a_list_is_read_as_it_was_left(void **state)
+static void an_undo_file_is_read_as_it_was_written(void **state)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
@@ -162,17 +135,17 @@ static void a_list_is_read_as_it_was_left(void **state)
 	hes_undo_file_close(&l);
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.program.pid, p.pid);
-	assert_int_equal(l.duties.n, 1);
-	assert_string_equal(l.duties.d[0].dir, mps.dir);
-	assert_false(l.duties.d[0].told);
+	assert_int_equal(l.log.n, 1);
+	assert_string_equal(l.log.v[0].dir, mps.dir);
+	assert_false(l.log.v[0].from_program);
 	hes_undo_file_remove(&l, &mps);
 	hes_undo_file_close(&l);
-	/* Empty it is gone. */
+	/* An empty file is removed. */
 	assert_false(guarded_exists(folder, "guard.list"));
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), -ENOENT);
 }
 
-static void a_line_that_was_cut_short_is_not_there(void **state)
+static void a_partial_last_line_is_dropped(void **state)
 {
 	const char *folder = *state;
 	const struct hes_undo other = { .kind = HES_UNDO_CLOCK, .uuid = "GPU-3" };
@@ -183,26 +156,26 @@ static void a_line_that_was_cut_short_is_not_there(void **state)
 	snprintf(text, sizeof(text), "heshare guard 1 %s\n= 12 34\n+ clock GPU-1\n+ clock GPU-", boot);
 	write_list(folder, text);
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, 1);
+	assert_int_equal(l.log.n, 1);
 	assert_int_equal(hes_undo_file_add(&l, &other, NULL), 0);
 	hes_undo_file_close(&l);
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, 2);
+	assert_int_equal(l.log.n, 2);
 	hes_undo_file_close(&l);
 }
 
-static void a_list_from_before_the_machine_started_is_empty(void **state)
+static void entries_from_before_a_restart_of_the_machine_are_dropped(void **state)
 {
 	const char *folder = *state;
 	struct hes_undo_file l;
 
 	write_list(folder, "heshare guard 1 00000000-0000-0000-0000-000000000000\n= 12 34\n+ clock GPU-1\n+ job 1234 5 mark \n");
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, 0);
+	assert_int_equal(l.log.n, 0);
 	hes_undo_file_close(&l);
 }
 
-static void what_is_no_list_is_left_alone(void **state)
+static void a_file_of_another_format_is_not_changed(void **state)
 {
 	static const char *const rows[][2] = {
 		{ "hello\n", "line 1" }, { "@\n= 1 2\n* clock GPU-1\n", "line 3" }, { "@\n= 12 34\n+ fan GPU-1\n", "line 3" },
@@ -228,7 +201,7 @@ static void what_is_no_list_is_left_alone(void **state)
 	}
 }
 
-static void a_list_that_others_may_write_is_not_believed(void **state)
+static void a_file_that_other_users_may_write_is_refused(void **state)
 {
 	const char *folder = *state;
 	char boot[HES_BOOT_MAX], text[256], path[256];
@@ -251,7 +224,7 @@ static void a_list_that_others_may_write_is_not_believed(void **state)
 	hes_undo_file_close(&l);
 }
 
-static void a_full_disk_takes_no_promise(void **state)
+static void a_full_disk_registers_nothing(void **state)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
@@ -275,12 +248,12 @@ static void a_full_disk_takes_no_promise(void **state)
 	setrlimit(RLIMIT_FSIZE, &before);
 	assert_true(rc < 0);
 	assert_non_null(strstr(err.msg, "guard.list"));
-	held = l.duties.n;
+	held = l.log.n;
 	assert_true(held > 5 && held < 50);
 	hes_undo_file_close(&l);
-	/* The file has what was promised and nothing more. */
+	/* The file has the registered entries and no others. */
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
-	assert_int_equal(l.duties.n, held);
+	assert_int_equal(l.log.n, held);
 	hes_undo_file_close(&l);
 }
 
@@ -296,6 +269,14 @@ static void await_count(const char *folder, unsigned n)
 struct jobs {
 	struct hes_child child[3];
 };
+
+/* Start a job that sleeps. */
+static int start_sleeper(struct hes_guard *g, const char *folder, struct hes_child *out)
+{
+	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
+
+	return hes_guard_hold(g, &l, out, NULL) || hes_child_go(out, NULL) ? -1 : 0;
+}
 
 /* Three jobs: one with a family, one held. */
 static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
@@ -314,7 +295,7 @@ static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-static void jobs_die_with_the_program_families_and_all(void **state)
+static void jobs_and_their_descendants_die_with_the_program(void **state)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -322,14 +303,11 @@ static void jobs_die_with_the_program_families_and_all(void **state)
 
 	await_count(folder, 6);
 	assert_true(guarded_exists(folder, "guard.list"));
-	guarded_kill(pid);
-	guarded_await_end(folder);
-	assert_int_equal(guarded_count(folder), 0);
-	assert_false(guarded_exists(folder, "guard.list"));
+	guarded_kill_and_expect_clean(folder, pid);
 	assert_true(guarded_exists(folder, "guard.log"));
 }
 
-/* What has left its session, has no mark and no parent any more. */
+/* A process outside of its session, without mark and parent. */
 static int hide_job(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct jobs *jobs = shared;
@@ -343,7 +321,7 @@ static int hide_job(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-static void nothing_leaves_a_cgroup(void **state)
+static void processes_cannot_leave_a_cgroup(void **state)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -359,13 +337,11 @@ static void nothing_leaves_a_cgroup(void **state)
 		skip();
 	pid = guarded_start(folder, hide_job, jobs, NULL);
 	await_count(folder, 2);
-	guarded_kill(pid);
-	guarded_await_end(folder);
-	assert_int_equal(guarded_count(folder), 0);
+	guarded_kill_and_expect_clean(folder, pid);
 	assert_int_equal(access(jobs->child[0].cgroup, F_OK), -1);
 }
 
-static void any_signal_that_ends_the_program_will_do(void **state)
+static void every_signal_that_ends_the_program_ends_its_jobs(void **state)
 {
 	static const int signals[] = { SIGTERM, SIGSEGV, SIGINT };
 	const char *folder = *state;
@@ -386,20 +362,19 @@ static int keep_going(struct hes_guard *g, const char *folder, void *shared)
 	struct jobs *jobs = shared;
 	pid_t first = guarded_find(getpid());
 	struct pollfd fd = { .fd = hes_guard_fd(g), .events = POLLIN };
-	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
 
-	if (hes_guard_hold(g, &l, &jobs->child[0], NULL) || hes_child_go(&jobs->child[0], NULL))
+	if (start_sleeper(g, folder, &jobs->child[0]))
 		return -1;
-	/* Noticed by the descriptor, ... */
+	/* Noticed through the descriptor, ... */
 	kill(first, SIGKILL);
 	if (poll(&fd, 1, 60000) != 1 || hes_guard_renew(g, NULL) != 1 || hes_guard_renew(g, NULL) != 0)
 		return -1;
-	/* ... and by a promise that nobody hears. */
+	/* ... and by a registration without an answer. */
 	fd.fd = hes_guard_fd(g);
 	kill(guarded_find(getpid()), SIGKILL);
 	if (poll(&fd, 1, 60000) != 1)
 		return -1;
-	return hes_guard_hold(g, &l, &jobs->child[1], NULL) || hes_child_go(&jobs->child[1], NULL);
+	return start_sleeper(g, folder, &jobs->child[1]);
 }
 
 /* A program whose guard was replaced is killed: the new guard undoes the whole list. */
@@ -409,13 +384,10 @@ static void assert_all_undone(const char *folder, guarded_act *act)
 	pid_t pid = guarded_start(folder, act, jobs, NULL);
 
 	await_count(folder, 2);
-	guarded_kill(pid);
-	guarded_await_end(folder);
-	assert_int_equal(guarded_count(folder), 0);
-	assert_false(guarded_exists(folder, "guard.list"));
+	guarded_kill_and_expect_clean(folder, pid);
 }
 
-static void a_guard_that_is_killed_is_followed_by_another_with_the_whole_list(void **state)
+static void a_killed_guard_is_replaced_with_the_whole_log(void **state)
 {
 	assert_all_undone(*state, keep_going);
 }
@@ -429,12 +401,10 @@ static void signals_for_the_program_do_not_end_its_guard(void **state)
 	kill(guard, SIGTERM);
 	kill(guard, SIGINT);
 	kill(guard, SIGHUP);
-	guarded_kill(pid);
-	guarded_await_end(folder);
-	assert_int_equal(guarded_count(folder), 0);
+	guarded_kill_and_expect_clean(folder, pid);
 }
 
-/* Program and guard at once: what the kernel does not kill stays until somebody looks. */
+/* Kill program and guard at once: processes that the kernel does not kill remain. */
 static void kill_both(const char *folder)
 {
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -446,7 +416,7 @@ static void kill_both(const char *folder)
 	assert_true(guarded_exists(folder, "guard.list"));
 }
 
-static void what_both_left_is_undone_by_the_next_run(void **state)
+static void the_next_run_undoes_what_both_left(void **state)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -462,7 +432,7 @@ static void what_both_left_is_undone_by_the_next_run(void **state)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-static void what_both_left_can_be_undone_without_a_run(void **state)
+static void restore_undoes_what_both_left(void **state)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -474,28 +444,27 @@ static void what_both_left_can_be_undone_without_a_run(void **state)
 	assert_int_equal(hes_guard_restore(folder, &m, NULL), -ENOENT);
 }
 
-/* Stopped by somebody, not dead: it answers nobody and holds the list. */
+/* A stopped guard does not answer and keeps the file locked. */
 static int stop_guard(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct jobs *jobs = shared;
-	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
 
-	if (hes_guard_hold(g, &l, &jobs->child[0], NULL) || hes_child_go(&jobs->child[0], NULL))
+	if (start_sleeper(g, folder, &jobs->child[0]))
 		return -1;
 	alarm(SECONDS_AT_MOST);
 	kill(guarded_find(getpid()), SIGSTOP);
-	if (hes_guard_hold(g, &l, &jobs->child[1], NULL) || hes_child_go(&jobs->child[1], NULL))
+	if (start_sleeper(g, folder, &jobs->child[1]))
 		return -1;
 	alarm(0);
 	return 0;
 }
 
-static void a_stopped_guard_is_followed_by_another_within_seconds(void **state)
+static void a_stopped_guard_is_replaced_within_seconds(void **state)
 {
 	assert_all_undone(*state, stop_guard);
 }
 
-static void a_stopped_guard_of_a_dead_program_is_named_within_seconds(void **state)
+static void a_stopped_guard_of_a_dead_program_is_named_in_the_error(void **state)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -522,16 +491,14 @@ static void a_stopped_guard_of_a_dead_program_is_named_within_seconds(void **sta
 	assert_int_equal(guarded_count(folder), 0);
 }
 
-static void a_guard_that_is_stopped_in_the_end_holds_up_for_seconds(void **state)
+static void finishing_does_not_wait_long_for_a_stopped_guard(void **state)
 {
 	const char *folder = *state;
-	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
 	struct hes_child c;
 	struct hes_guard *g;
 
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
-	assert_int_equal(hes_child_go(&c, NULL), 0);
+	g = guarded_guard(folder);
+	assert_int_equal(start_sleeper(g, folder, &c), 0);
 	kill(guarded_find(getpid()), SIGSTOP);
 	alarm(SECONDS_AT_MOST);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
@@ -556,13 +523,13 @@ static void a_folder_has_one_run_at_a_time(void **state)
 	assert_int_equal(hes_guard_restore(folder, &m, &err), -EBUSY);
 	await_count(folder, 6);
 	guarded_kill(pid);
-	/* No matter whether that run's guard is still at work. */
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	/* Also while that run's guard still undoes changes. */
+	g = guarded_guard(folder);
 	assert_int_equal(guarded_count(folder), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-static void a_gpu_is_one_programs_until_its_guard_ends(void **state)
+static void a_claim_lasts_until_the_guard_ends(void **state)
 {
 	const char *folder = *state;
 	struct hes_claims mine = { 0 };
@@ -571,7 +538,7 @@ static void a_gpu_is_one_programs_until_its_guard_ends(void **state)
 	char gpu[80];
 
 	snprintf(gpu, sizeof(gpu), "GPU-of-a-test-%d", (int)getpid());
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	g = guarded_guard(folder);
 	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
 	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
 	assert_int_equal(hes_claim_gpu(&mine, gpu, &err), -EBUSY);
@@ -579,7 +546,7 @@ static void a_gpu_is_one_programs_until_its_guard_ends(void **state)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 	assert_int_equal(hes_claim_gpu(&mine, gpu, NULL), 0);
 	assert_int_equal(hes_claim_gpu(&mine, gpu, NULL), 0);
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	g = guarded_guard(folder);
 	assert_int_equal(hes_guard_claim(g, gpu, NULL), -EBUSY);
 	hes_claims_free(&mine);
 	assert_int_equal(hes_guard_claim(g, gpu, NULL), 0);
@@ -587,7 +554,7 @@ static void a_gpu_is_one_programs_until_its_guard_ends(void **state)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-static void a_job_that_was_reaped_is_off_the_list(void **state)
+static void a_reaped_job_is_unregistered(void **state)
 {
 	const char *folder = *state;
 	const struct hes_launch l = { .shell = "exit 3", .output_fd = -1 };
@@ -596,7 +563,7 @@ static void a_job_that_was_reaped_is_off_the_list(void **state)
 	struct hes_guard *g;
 	struct pollfd fd;
 
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	g = guarded_guard(folder);
 	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
 	assert_int_equal(hes_guard_log(g)->n, 1);
 	assert_int_equal(hes_guard_reap(g, &c, &end, NULL), 0);
@@ -612,20 +579,18 @@ static void a_job_that_was_reaped_is_off_the_list(void **state)
 static void finishing_undoes_what_is_left(void **state)
 {
 	const char *folder = *state;
-	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
 	struct hes_child c;
 	struct hes_guard *g;
 
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_hold(g, &l, &c, NULL), 0);
-	assert_int_equal(hes_child_go(&c, NULL), 0);
+	g = guarded_guard(folder);
+	assert_int_equal(start_sleeper(g, folder, &c), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 	assert_int_equal(guarded_count(folder), 0);
 	hes_child_drop(&c);
 	assert_int_equal(hes_guard_finish(NULL, NULL), 0);
 }
 
-static void what_is_no_guard_is_told(void **state)
+static void a_wrong_guard_program_is_an_error(void **state)
 {
 	static const char *const nobody[] = { "/nowhere/guard", NULL }, *const false_one[] = { "false", NULL }, *const none[] = { NULL };
 	const char *folder = *state;
@@ -640,36 +605,36 @@ static void what_is_no_guard_is_told(void **state)
 	assert_null(g);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define T(f) cmocka_unit_test_setup_teardown(f, guarded_set_up, guarded_tear_down)
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_duty_comes_back_from_its_line),
-		cmocka_unit_test(what_is_no_duty_is_refused),
-		cmocka_unit_test(the_first_power_limit_is_the_one_that_is_kept),
-		cmocka_unit_test(what_was_undone_is_told_wholly_or_not_at_all),
-		T(a_list_is_read_as_it_was_left),
-		T(a_line_that_was_cut_short_is_not_there),
-		T(a_list_from_before_the_machine_started_is_empty),
-		T(what_is_no_list_is_left_alone),
-		T(a_list_that_others_may_write_is_not_believed),
-		T(a_full_disk_takes_no_promise),
-		T(jobs_die_with_the_program_families_and_all),
-		T(nothing_leaves_a_cgroup),
-		T(any_signal_that_ends_the_program_will_do),
-		T(a_guard_that_is_killed_is_followed_by_another_with_the_whole_list),
+		cmocka_unit_test(an_entry_is_the_same_after_writing_and_reading),
+		cmocka_unit_test(a_wrong_entry_is_refused),
+		cmocka_unit_test(the_first_power_limit_is_kept),
+		cmocka_unit_test(the_answer_lists_all_that_was_undone_or_is_refused),
+		T(an_undo_file_is_read_as_it_was_written),
+		T(a_partial_last_line_is_dropped),
+		T(entries_from_before_a_restart_of_the_machine_are_dropped),
+		T(a_file_of_another_format_is_not_changed),
+		T(a_file_that_other_users_may_write_is_refused),
+		T(a_full_disk_registers_nothing),
+		T(jobs_and_their_descendants_die_with_the_program),
+		T(processes_cannot_leave_a_cgroup),
+		T(every_signal_that_ends_the_program_ends_its_jobs),
+		T(a_killed_guard_is_replaced_with_the_whole_log),
 		T(signals_for_the_program_do_not_end_its_guard),
-		T(what_both_left_is_undone_by_the_next_run),
-		T(what_both_left_can_be_undone_without_a_run),
-		T(a_stopped_guard_is_followed_by_another_within_seconds),
-		T(a_stopped_guard_of_a_dead_program_is_named_within_seconds),
-		T(a_guard_that_is_stopped_in_the_end_holds_up_for_seconds),
+		T(the_next_run_undoes_what_both_left),
+		T(restore_undoes_what_both_left),
+		T(a_stopped_guard_is_replaced_within_seconds),
+		T(a_stopped_guard_of_a_dead_program_is_named_in_the_error),
+		T(finishing_does_not_wait_long_for_a_stopped_guard),
 		T(a_folder_has_one_run_at_a_time),
-		T(a_gpu_is_one_programs_until_its_guard_ends),
-		T(a_job_that_was_reaped_is_off_the_list),
+		T(a_claim_lasts_until_the_guard_ends),
+		T(a_reaped_job_is_unregistered),
 		T(finishing_undoes_what_is_left),
-		T(what_is_no_guard_is_told),
+		T(a_wrong_guard_program_is_an_error),
 	};
 	int status;
 

@@ -1,25 +1,15 @@
 /*
  * test_guard_in_lab.c - a guard restores GPUs: clocks, power limits, MPS. Run inside the lab (tests/meson.build).
  */
-#include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "guarded.h"
-#include "launch/undo_file.h"
 #include "launch/members.h"
+#include "launch/undo_file.h"
+#include "unit_test.h"
 
 #define T4 0
 #define A100 6
@@ -27,7 +17,7 @@
 #define LIMIT_MW 250000
 #define WAIT_MS 60000   /* of the lab's time */
 
-static struct hes_devices *gpus;
+static struct hes_devices *devices;
 
 static void fault(const char *spec)
 {
@@ -39,28 +29,22 @@ static void fault(const char *spec)
 
 static int set_up(void **state)
 {
-	char *folder = malloc(64);
-
-	guarded_folder(folder);
-	*state = folder;
-	return hes_devices_open(&gpus, NULL);
+	return guarded_set_up(state) || hes_devices_open(&devices, NULL);
 }
 
 static int tear_down(void **state)
 {
 	fault("all:clear");
-	hes_devices_close(gpus);
-	guarded_remove(*state);
-	free(*state);
-	return 0;
+	hes_devices_close(devices);
+	return guarded_tear_down(state);
 }
 
-/* An idle GPU shows a lock: it stays up there. */
+/* A lock also raises the clock of an idle GPU. */
 static uint32_t clock_of(size_t i)
 {
 	struct hes_reading r;
 
-	assert_int_equal(hes_device_read(gpus, i, HES_HAS_CLOCK, &r, NULL), 0);
+	assert_int_equal(hes_device_read(devices, i, HES_HAS_CLOCK, &r, NULL), 0);
 	assert_true(r.has & HES_HAS_CLOCK);
 	return r.clock_mhz;
 }
@@ -69,7 +53,7 @@ static uint32_t limit_of(size_t i, uint32_t *normal)
 {
 	struct hes_device_info info;
 
-	assert_int_equal(hes_device_info(gpus, i, &info, NULL), 0);
+	assert_int_equal(hes_device_info(devices, i, &info, NULL), 0);
 	if (normal)
 		*normal = info.power_limit_default_mw;
 	return info.power_limit_mw;
@@ -79,12 +63,12 @@ static uint32_t limit_of(size_t i, uint32_t *normal)
 static size_t mps_programs(const char *folder)
 {
 	char pipe[128];
-	const struct hes_member_rule b = { .mark = "", .cgroup = "", .mps_pipe = pipe };
+	const struct hes_member_rule rule = { .mark = "", .cgroup = "", .mps_pipe = pipe };
 	struct hes_member *m = NULL;
 	long n;
 
 	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
-	n = hes_members_find(&b, 1, &m);
+	n = hes_members_find(&rule, 1, &m);
 	assert_true(n >= 0);
 	free(m);
 	return (size_t)n;
@@ -116,7 +100,7 @@ static void expect_untouched(void)
 	assert_int_equal(now, normal);
 }
 
-static void clocks_and_limits_are_set_back(void **state)
+static void clocks_and_limits_are_restored(void **state)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -130,42 +114,42 @@ static void clocks_and_limits_are_set_back(void **state)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-static void what_the_program_set_back_itself_is_nobody_s_duty(void **state)
+static void settings_that_the_program_restored_are_unregistered(void **state)
 {
 	const char *folder = *state;
 	struct hes_guard *g;
 	uint32_t normal;
 
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_lock_clock(g, gpus, A100, LOCKED_MHZ, NULL), 0);
-	assert_int_equal(hes_guard_limit_power(g, gpus, A100, LIMIT_MW, NULL), 0);
-	assert_int_equal(hes_guard_limit_power(g, gpus, A100, LIMIT_MW - 50000, NULL), 0);
-	assert_int_equal(hes_guard_unlock_clock(g, gpus, A100, NULL), 0);
-	assert_int_equal(hes_guard_unlimit_power(g, gpus, A100, NULL), 0);
+	g = guarded_guard(folder);
+	assert_int_equal(hes_guard_lock_clock(g, devices, A100, LOCKED_MHZ, NULL), 0);
+	assert_int_equal(hes_guard_limit_power(g, devices, A100, LIMIT_MW, NULL), 0);
+	assert_int_equal(hes_guard_limit_power(g, devices, A100, LIMIT_MW - 50000, NULL), 0);
+	assert_int_equal(hes_guard_unlock_clock(g, devices, A100, NULL), 0);
+	assert_int_equal(hes_guard_unlimit_power(g, devices, A100, NULL), 0);
 	limit_of(A100, &normal);
 	assert_int_equal(limit_of(A100, NULL), normal);
 	expect_untouched();
-	/* Somebody else's from here on. */
-	assert_int_equal(hes_device_lock_clock(gpus, A100, LOCKED_MHZ, NULL), 0);
-	assert_int_equal(hes_guard_unlimit_power(g, gpus, A100, NULL), 0);
+	/* Another program's lock from here on. */
+	assert_int_equal(hes_device_lock_clock(devices, A100, LOCKED_MHZ, NULL), 0);
+	assert_int_equal(hes_guard_unlimit_power(g, devices, A100, NULL), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 	assert_int_equal(clock_of(A100), LOCKED_MHZ);
-	assert_int_equal(hes_device_unlock_clock(gpus, A100, NULL), 0);
+	assert_int_equal(hes_device_unlock_clock(devices, A100, NULL), 0);
 }
 
-static void a_setting_that_is_refused_is_nobody_s_duty(void **state)
+static void a_refused_setting_is_not_registered(void **state)
 {
 	const char *folder = *state;
 	struct hes_guard *g;
 
 	fault("0:no-permission");
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
-	assert_int_equal(hes_guard_lock_clock(g, gpus, T4, LOCKED_MHZ, NULL), -EPERM);
-	assert_int_equal(hes_guard_limit_power(g, gpus, A100, 1000, NULL), -ERANGE);
+	g = guarded_guard(folder);
+	assert_int_equal(hes_guard_lock_clock(g, devices, T4, LOCKED_MHZ, NULL), -EPERM);
+	assert_int_equal(hes_guard_limit_power(g, devices, A100, 1000, NULL), -ERANGE);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-static void a_driver_that_refuses_for_a_while_is_asked_again(void **state)
+static void a_setting_that_the_driver_refuses_is_tried_again(void **state)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -176,7 +160,7 @@ static void a_driver_that_refuses_for_a_while_is_asked_again(void **state)
 	expect_untouched();
 }
 
-static void what_could_not_be_undone_stays_on_the_list_for_the_next(void **state)
+static void what_could_not_be_undone_stays_in_the_file(void **state)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -197,7 +181,7 @@ static void what_could_not_be_undone_stays_on_the_list_for_the_next(void **state
 	expect_untouched();
 }
 
-static void a_lost_gpu_holds_nothing_up(void **state)
+static void a_lost_gpu_does_not_block_the_others(void **state)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -208,11 +192,11 @@ static void a_lost_gpu_holds_nothing_up(void **state)
 	fault("0:clear");
 	assert_true(clock_of(A100) < LOCKED_MHZ);
 	assert_false(guarded_exists(folder, "guard.list"));
-	hes_device_unlock_clock(gpus, T4, NULL);
+	hes_device_unlock_clock(devices, T4, NULL);
 }
 
-/* It was reported as unlocked. */
-static void a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named(void **state)
+/* Such a setting was once counted as unlocked. */
+static void a_setting_of_a_missing_gpu_is_dropped_and_logged(void **state)
 {
 	const char *folder = *state;
 	const struct hes_process dead = { .pid = getpid(), .started = 1 };
@@ -236,11 +220,11 @@ static void a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named(void **sta
 	assert_non_null(log);
 	assert_true(fread(text, 1, sizeof(text) - 1, log) > 0);
 	fclose(log);
-	assert_non_null(strstr(text, "clock of GPU-none-1: not set back, the GPU is not on this machine"));
-	assert_non_null(strstr(text, "power limit of GPU-none-2: not set back, the GPU is not on this machine"));
+	assert_non_null(strstr(text, "clock of GPU-none-1: not restored, the GPU is not on this machine"));
+	assert_non_null(strstr(text, "power limit of GPU-none-2: not restored, the GPU is not on this machine"));
 }
 
-/* A job at work behind MPS. */
+/* Start a job as an MPS client. */
 static int share_gpu(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct shared *s = shared;
@@ -304,22 +288,22 @@ static void a_server_whose_daemon_was_killed_ends_too(void **state)
 	assert_int_equal(mps_programs(folder), 0);
 }
 
-static void quitting_ends_daemon_and_server_and_the_duty(void **state)
+static void quitting_ends_daemon_and_server_and_unregisters(void **state)
 {
 	const char *folder = *state;
 	struct hes_device_info info;
 	struct hes_guard *g;
 	struct hes_mps m;
 
-	assert_int_equal(hes_device_info(gpus, T4, &info, NULL), 0);
-	assert_int_equal(hes_guard_start(&g, guarded_argv, folder, NULL, NULL), 0);
+	assert_int_equal(hes_device_info(devices, T4, &info, NULL), 0);
+	g = guarded_guard(folder);
 	for (int round = 0; round < 2; round++) {
 		assert_int_equal(hes_guard_mps_start(g, &m, info.uuid, folder, NULL), 0);
 		assert_int_equal(mps_programs(folder), 1);
 		assert_int_equal(hes_guard_mps_quit(g, &m, 0, NULL), 0);
 		assert_int_equal(mps_programs(folder), 0);
 	}
-	/* One that was killed is as good as one that quit. */
+	/* Also after the daemon was killed. */
 	assert_int_equal(hes_guard_mps_start(g, &m, info.uuid, folder, NULL), 0);
 	assert_int_equal(hes_members_end(&(struct hes_member_rule){ .mark = "", .cgroup = "", .mps_pipe = m.pipe_dir }, 1, SIGKILL,
 					 WAIT_MS, NULL), 0);
@@ -327,22 +311,22 @@ static void quitting_ends_daemon_and_server_and_the_duty(void **state)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-/* The program is the one who is killed, at any moment of what it does all the time. */
+/* A program that changes settings all the time, to be killed at any moment. */
 static void changing_all_the_time(const char *folder)
 {
 	struct hes_device_info info;
 	struct hes_guard *g;
 	struct hes_mps m;
 
-	if (hes_device_info(gpus, T4, &info, NULL) || hes_guard_start(&g, guarded_argv, folder, NULL, NULL))
+	if (hes_device_info(devices, T4, &info, NULL) || hes_guard_start(&g, guarded_argv, folder, NULL, NULL))
 		_exit(1);
 	for (;;)
-		if (hes_guard_lock_clock(g, gpus, T4, LOCKED_MHZ, NULL) || hes_guard_mps_start(g, &m, info.uuid, folder, NULL) ||
-		    hes_guard_mps_quit(g, &m, 0, NULL) || hes_guard_unlock_clock(g, gpus, T4, NULL))
+		if (hes_guard_lock_clock(g, devices, T4, LOCKED_MHZ, NULL) || hes_guard_mps_start(g, &m, info.uuid, folder, NULL) ||
+		    hes_guard_mps_quit(g, &m, 0, NULL) || hes_guard_unlock_clock(g, devices, T4, NULL))
 			_exit(1);
 }
 
-/* One that is empty may not be locked yet: nobody could wait for its guard. */
+/* An empty file may not be locked yet, so one could not wait for its guard. */
 static bool list_begun(const char *folder)
 {
 	char path[256];
@@ -363,7 +347,7 @@ static void whenever_the_program_is_killed_nothing_is_left(void **state)
 			changing_all_the_time(folder);
 		while (!list_begun(folder))
 			guarded_sleep_ms(1);
-		/* Of the lab's time: a round takes some 100 ms of ours. */
+		/* Virtual time: a round takes about 100 ms of real time. */
 		guarded_sleep_ms((int)(moment * 7919 % 10 * 173));
 		guarded_kill(pid);
 		guarded_await_end(folder);
@@ -378,16 +362,16 @@ static void whenever_the_program_is_killed_nothing_is_left(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		T(clocks_and_limits_are_set_back),
-		T(what_the_program_set_back_itself_is_nobody_s_duty),
-		T(a_setting_that_is_refused_is_nobody_s_duty),
-		T(a_driver_that_refuses_for_a_while_is_asked_again),
-		T(what_could_not_be_undone_stays_on_the_list_for_the_next),
-		T(a_lost_gpu_holds_nothing_up),
-		T(a_setting_of_a_gpu_that_is_not_there_is_dropped_and_named),
+		T(clocks_and_limits_are_restored),
+		T(settings_that_the_program_restored_are_unregistered),
+		T(a_refused_setting_is_not_registered),
+		T(a_setting_that_the_driver_refuses_is_tried_again),
+		T(what_could_not_be_undone_stays_in_the_file),
+		T(a_lost_gpu_does_not_block_the_others),
+		T(a_setting_of_a_missing_gpu_is_dropped_and_logged),
 		T(mps_and_its_clients_end_with_the_program),
 		T(a_server_whose_daemon_was_killed_ends_too),
-		T(quitting_ends_daemon_and_server_and_the_duty),
+		T(quitting_ends_daemon_and_server_and_unregisters),
 		T(whenever_the_program_is_killed_nothing_is_left),
 	};
 	int status;

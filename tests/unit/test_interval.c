@@ -144,7 +144,7 @@ static void never_sampled(const char *what, uint32_t told)
 	assert_true(c.time > 0.75 && c.power > 0.75);
 	assert_int_equal(c.outside, n_unseen);
 	assert_int_equal(known.outside, 0);
-	/* Medians are of other numbers of neighbours, too; a pair is little wider than that. */
+	/* Medians are of other numbers of co-runners, too; a pair is little wider than that. */
 	if (told != HES_OUTSIDE_PAIR)
 		assert_true(c.time_width > known.time_width && c.power_width > known.power_width);
 	for (size_t i = 0; i < n_unseen; i++) {
@@ -180,7 +180,7 @@ static void workloads_never_sampled_on_a_type_are_told_though_both_are_known(voi
 	never_sampled("pair", HES_OUTSIDE_PAIR);
 }
 
-/* Samples name their neighbours; two workloads are there as neighbours only. */
+/* Samples name their co-runners; two workloads are there as co-runners only. */
 static void workloads_seen_only_beside_others_have_constants_of_their_own_and_are_held(void **state)
 {
 	struct hes_sample *seen = calloc(1000, sizeof(*seen)), *unseen = calloc(1000, sizeof(*unseen));
@@ -323,7 +323,7 @@ static void the_bound_is_the_conformal_quantile(void **state)
 static void without_any_sample_that_tells_what_is_believed_stands(void **state)
 {
 	struct interval_score v[9] = { 0 };
-	struct support_distance far = { .outside = HES_OUTSIDE_TYPE, .type = 1 };
+	struct range_distance far = { .outside = HES_OUTSIDE_TYPE, .type = 1 };
 	struct interval i = learn(v, 9);
 
 	(void)state;
@@ -335,9 +335,9 @@ static void without_any_sample_that_tells_what_is_believed_stands(void **state)
 static void each_distance_widens_on_its_own_and_together(void **state)
 {
 	struct interval_score v[9] = { 0 };
-	struct support_distance one = { .outside = HES_OUTSIDE_CLOCK, .setting = 0.5 };
-	struct support_distance both = { .outside = HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE, .setting = 0.5, .type = 0.5 };
-	struct support_distance more = { .outside = HES_OUTSIDE_CO_RUN, .crowd = 0.5 };
+	struct range_distance one = { .outside = HES_OUTSIDE_CLOCK, .setting = 0.5 };
+	struct range_distance both = { .outside = HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE, .setting = 0.5, .type = 0.5 };
+	struct range_distance more = { .outside = HES_OUTSIDE_CO_RUN, .crowd = 0.5 };
 	struct interval i;
 
 	(void)state;
@@ -345,7 +345,7 @@ static void each_distance_widens_on_its_own_and_together(void **state)
 		v[k].off[0] = v[k].off[1] = 0.01 * (k + 1);
 	i = learn(v, 9);
 	for (uint32_t n = 0; n < 6; n++) {
-		struct interval_bound a = interval_bound(&i, &(struct support_distance){ 0 }, n);
+		struct interval_bound a = interval_bound(&i, &(struct range_distance){ 0 }, n);
 		struct interval_bound b = interval_bound(&i, &one, n), c = interval_bound(&i, &both, n);
 
 		assert_true(a.novelty == 1 && b.novelty > 1 && c.novelty > b.novelty);
@@ -388,7 +388,7 @@ static void what_was_sampled_is_read_back_or_refused(void **state)
 {
 	struct hes_gpu_type g = *lab.types[0];
 	struct observation seen[12];
-	struct support s, back;
+	struct training_range s, back;
 	struct model_writer b = { 0 };
 	struct hes_err err;
 
@@ -400,18 +400,18 @@ static void what_was_sampled_is_read_back_or_refused(void **state)
 		seen[i].query = (struct query){ .gpu = &g, .task = &from->task, .setting = &seen[i].setting,
 						.co_runners = &from->co_runners };
 	}
-	assert_int_equal(support_learn(seen, 12, &s), 0);
-	support_put(&b, &s);
-	assert_int_equal(support_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err), 0);
+	assert_int_equal(range_fit(seen, 12, &s), 0);
+	range_put(&b, &s);
+	assert_int_equal(range_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err), 0);
 	assert_int_equal(back.n_types, s.n_types);
 	assert_memory_equal(back.tasks, s.tasks, s.n_tasks * sizeof(*s.tasks));
-	support_finish(&back);
+	range_finish(&back);
 	for (size_t n = 0; n < b.n; n += 5)
-		assert_int_equal(support_get(&(struct model_reader){ "x", b.v, n, false }, &back, &err), -EINVAL);
+		assert_int_equal(range_get(&(struct model_reader){ "x", b.v, n, false }, &back, &err), -EINVAL);
 	memset(b.v + b.n - 8, 0xff, 8);
-	assert_int_equal(support_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err), -EINVAL);
+	assert_int_equal(range_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err), -EINVAL);
 	assert_string_equal(err.msg, "x: what was sampled is missing or out of its range");
-	support_finish(&s);
+	range_finish(&s);
 	free(b.v);
 }
 

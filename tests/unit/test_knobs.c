@@ -1,17 +1,9 @@
-/* test_knobs.c - finding out what may be set changes nothing; on drivers made up of functions here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+/* test_knobs.c - the check of settings changes nothing; with fake drivers. */
 #include "gpu/nvml.h"
 #include "heshare/knobs.h"
+#include "unit_test.h"
 
-/* A GPU's persistence mode, what reading it answers, and how often it was set. */
+/* A GPU's persistence mode, the result of reading it, and how often it was set. */
 struct gpu {
 	int mode, answer, refusal, sets;
 };
@@ -58,7 +50,7 @@ static int unlock(void *dev)
 	return NVML_OK;
 }
 
-static bool lacks_locks(struct gpu *b)
+static bool is_missing_locks(struct gpu *b)
 {
 	void *handles[] = { b };
 	bool instant[] = { false }, found = false;
@@ -79,17 +71,17 @@ static bool lacks_locks(struct gpu *b)
 	return found;
 }
 
-static void the_mode_that_is_set_again_is_the_one_that_was_read(void **state)
+static void the_check_sets_the_mode_that_it_has_read(void **state)
 {
 	(void)state;
 	for (int mode = 0; mode < 2; mode++) {
 		struct gpu b = { .mode = mode };
 
-		assert_false(lacks_locks(&b));
+		assert_false(is_missing_locks(&b));
 		assert_int_equal(b.mode, mode);
 		assert_int_equal(b.sets, 1);
 		b.refusal = NVML_NO_PERMISSION;
-		assert_true(lacks_locks(&b));
+		assert_true(is_missing_locks(&b));
 		assert_int_equal(b.mode, mode);
 	}
 }
@@ -99,10 +91,10 @@ static void a_mode_that_cannot_be_read_is_never_set(void **state)
 	struct gpu b = { .mode = 1, .answer = NVML_NOT_SUPPORTED };
 
 	(void)state;
-	lacks_locks(&b);
+	is_missing_locks(&b);
 	assert_int_equal(b.sets, 0);
 	b = (struct gpu){ .mode = 7 };
-	lacks_locks(&b);
+	is_missing_locks(&b);
 	assert_int_equal(b.sets, 0);
 	assert_int_equal(b.mode, 7);
 }
@@ -110,7 +102,7 @@ static void a_mode_that_cannot_be_read_is_never_set(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_mode_that_is_set_again_is_the_one_that_was_read),
+		cmocka_unit_test(the_check_sets_the_mode_that_it_has_read),
 		cmocka_unit_test(a_mode_that_cannot_be_read_is_never_set),
 	};
 

@@ -1,15 +1,8 @@
-/* test_lane.c - how fast a job is, by the lines it prints and when they are read. */
+/* test_lane.c - the speed of a job, from its progress lines and the times of reading them. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "profile/lane.h"
+#include "unit_test.h"
 
 static const struct hes_profiled job = { .workload = "net", .batch_size = 1 };
 

@@ -1,30 +1,19 @@
 /*
- * test_launch.c - jobs' processes: held, let go, ended with all they started.
+ * test_launch.c - start jobs in two steps, and end them with all processes that they started.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "guarded.h"
 #include "launch/cgroup.h"
 #include "launch/launch.h"
 #include "launch/members.h"
+#include "unit_test.h"
 
 struct place {
 	char dir[64];
@@ -35,31 +24,19 @@ static int set_up(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
 
-	snprintf(p->dir, sizeof(p->dir), "/tmp/test_launch.XXXXXX");
-	if (!mkdtemp(p->dir) || chmod(p->dir, 0777))
-		return -1;
+	guarded_folder(p->dir);
 	snprintf(p->output, sizeof(p->output), "%s/output", p->dir);
 	*state = p;
-	return 0;
+	return chmod(p->dir, 0777);
 }
 
 static int tear_down(void **state)
 {
 	struct place *p = *state;
-	char line[128];
-	int rc;
 
-	snprintf(line, sizeof(line), "rm -rf %s", p->dir);
-	rc = system(line);
+	guarded_remove(p->dir);
 	free(p);
-	return rc;
-}
-
-static void sleep_ms(int ms)
-{
-	struct timespec t = { .tv_nsec = ms * 1000000l };
-
-	nanosleep(&t, NULL);
+	return 0;
 }
 
 static void await_end(const struct hes_child *c)
@@ -100,15 +77,15 @@ static char *text_of(const char *path)
 	return text;
 }
 
-/* Until a job has written its word. */
+/* Wait until a job has printed @word. */
 static void await_text(const char *path, const char *word)
 {
 	for (int i = 0; i < 6000 && !strstr(text_of(path), word); i++)
-		sleep_ms(10);
+		guarded_sleep_ms(10);
 	assert_non_null(strstr(text_of(path), word));
 }
 
-static void a_held_job_runs_nothing_until_it_is_let_go(void **state)
+static void a_held_job_runs_nothing_before_go(void **state)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo ran", .output = p->output, .output_fd = -1 };
@@ -119,7 +96,7 @@ static void a_held_job_runs_nothing_until_it_is_let_go(void **state)
 	assert_int_equal(hes_process_of(c.id.pid, &who), 0);
 	assert_int_equal(who.started, c.id.started);
 	assert_true(hes_process_runs(&c.id));
-	sleep_ms(30);
+	guarded_sleep_ms(30);
 	assert_string_equal(text_of(p->output), "");
 	assert_int_equal(hes_child_go(&c, NULL), 0);
 	assert_int_equal(wait_for(&c).code, 0);
@@ -143,7 +120,7 @@ static void a_dropped_job_never_ran(void **state)
 	assert_string_equal(text_of(p->output), "");
 }
 
-static void the_job_has_its_environment_folder_output_and_no_descriptor_of_ours(void **state)
+static void a_job_gets_its_environment_folder_and_output_and_no_other_descriptor(void **state)
 {
 	struct place *p = *state;
 	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES=GPU-1", "PATH=/usr/bin:/bin", "EMPTY=", NULL };
@@ -166,7 +143,7 @@ static void the_job_has_its_environment_folder_output_and_no_descriptor_of_ours(
 	close(leak);
 }
 
-static void output_is_added_to_what_is_there(void **state)
+static void output_is_appended(void **state)
 {
 	struct place *p = *state;
 	struct hes_launch l = { .shell = "echo one", .output = p->output, .output_fd = -1 };
@@ -182,7 +159,7 @@ static void output_is_added_to_what_is_there(void **state)
 	close(fd);
 }
 
-static void exit_status_and_signals_are_told_apart(void **state)
+static void exit_statuses_and_signals_differ(void **state)
 {
 	static const struct {
 		const char *line;
@@ -203,7 +180,7 @@ static void exit_status_and_signals_are_told_apart(void **state)
 	}
 }
 
-static void signals_that_we_block_or_ignore_are_the_job_s_again(void **state)
+static void a_job_starts_with_default_signals(void **state)
 {
 	const struct hes_launch l = { .shell = "kill -PIPE $$; kill -USR1 $$; exit 3", .output_fd = -1 };
 	sigset_t set, before;
@@ -220,7 +197,7 @@ static void signals_that_we_block_or_ignore_are_the_job_s_again(void **state)
 	assert_int_equal(wait_for(&c).signal, SIGPIPE);
 }
 
-static void what_cannot_run_is_refused_with_a_sentence(void **state)
+static void a_wrong_launch_fails_with_a_sentence(void **state)
 {
 	struct place *p = *state;
 	static const char *const nothing[] = { NULL }, *const absent[] = { "heshare-no-such-program", NULL },
@@ -236,7 +213,7 @@ static void what_cannot_run_is_refused_with_a_sentence(void **state)
 		{ { .argv = yes, .variables = bad, .output_fd = -1 }, -EINVAL, 0, "NOVALUE" },
 		{ { .argv = yes, .folder = "/nowhere", .output_fd = -1 }, -ENOENT, 0, "/nowhere" },
 		{ { .argv = yes, .output = "/nowhere/output", .output_fd = -1 }, -ENOENT, 0, "/nowhere/output" },
-		{ { .argv = yes, .output = "/dev/null", .output_fd = -1 }, -EINVAL, 0, "no plain file" },
+		{ { .argv = yes, .output = "/dev/null", .output_fd = -1 }, -EINVAL, 0, "not a plain file" },
 		{ { .argv = yes, .user = "no-such-user-here", .output_fd = -1 }, -ENOENT, 0, "no-such-user-here" },
 		{ { .argv = gone, .output_fd = -1 }, 0, -ENOENT, "running the command" },
 	};
@@ -254,7 +231,7 @@ static void what_cannot_run_is_refused_with_a_sentence(void **state)
 			assert_int_equal(c.gate, -9);
 		}
 		if (!strstr(err.msg, rows[i].says))
-			fail_msg("\"%s\" says nothing of %s", err.msg, rows[i].says);
+			fail_msg("\"%s\" does not name %s", err.msg, rows[i].says);
 	}
 }
 
@@ -286,7 +263,7 @@ static void a_job_of_another_user_runs_as_that_user(void **state)
 /* One in its session, one in a session of its own, one without the environment below that one. */
 #define FAMILY "sleep 1000 & setsid sleep 1001 & setsid sh -c 'env -i sleep 1002 & echo there; wait' & "
 
-static void what_a_job_leaves_running_ends_with_it(void **state)
+static void processes_that_a_job_leaves_are_killed(void **state)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = FAMILY "while ! grep -q there output; do sleep 0.01; done; exit 4",
@@ -301,7 +278,7 @@ static void what_a_job_leaves_running_ends_with_it(void **state)
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
-static void killing_a_job_kills_its_family(void **state)
+static void killing_a_job_kills_its_descendants(void **state)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap '' TERM; " FAMILY "wait; wait", .folder = p->dir, .output = p->output, .output_fd = -1 };
@@ -311,13 +288,13 @@ static void killing_a_job_kills_its_family(void **state)
 	await_text(p->output, "there");
 	assert_true(guarded_count(p->dir) >= 4);
 	hes_child_terminate(&c);
-	sleep_ms(20);
+	guarded_sleep_ms(20);
 	assert_true(hes_child_kill(&c, NULL) >= 4);
 	assert_int_equal(wait_for(&c).signal, SIGKILL);
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
-static void a_job_that_ends_when_it_is_asked_is_not_killed(void **state)
+static void a_job_that_ends_after_sigterm_is_not_killed(void **state)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done", .output = p->output, .output_fd = -1 };
@@ -329,7 +306,7 @@ static void a_job_that_ends_when_it_is_asked_is_not_killed(void **state)
 	assert_int_equal(wait_for(&c).code, 5);
 }
 
-/* A process that is stopped at its exit by a tracer cannot be killed, as one that waits in the driver. It ends when *@release is closed. */
+/* A tracer stops the process at its exit: it cannot be killed, like one that waits in the driver, until *@release is closed. */
 static void make_unkillable(pid_t pid, int *release)
 {
 	int ends[2], ready[2];
@@ -351,7 +328,7 @@ static void make_unkillable(pid_t pid, int *release)
 	*release = ends[1];
 }
 
-static void a_job_that_cannot_be_killed_holds_nobody_up(void **state)
+static void killing_does_not_wait_for_a_job_that_cannot_be_killed(void **state)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo there; exec sleep 1000", .output = p->output, .output_fd = -1 };
@@ -372,7 +349,7 @@ static void a_job_that_cannot_be_killed_holds_nobody_up(void **state)
 		;
 }
 
-static void a_job_has_not_ended_while_what_it_left_cannot_be_killed(void **state)
+static void a_job_has_not_ended_while_a_process_of_it_cannot_be_killed(void **state)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "sleep 1000 & echo $!; read x <go; exit 3", .folder = p->dir, .output = p->output, .output_fd = -1 };
@@ -394,14 +371,14 @@ static void a_job_has_not_ended_while_what_it_left_cannot_be_killed(void **state
 	assert_int_equal(hes_child_reap(&c, &end), -EBUSY);
 	close(release);
 	while (hes_child_reap(&c, &end) == -EBUSY)
-		sleep_ms(10);
+		guarded_sleep_ms(10);
 	assert_int_equal(end.code, 3);
 	assert_int_equal(end.left, 1);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 }
 
-static void a_stranger_with_a_used_number_is_not_the_job(void **state)
+static void a_process_with_a_reused_pid_is_not_the_job(void **state)
 {
 	struct hes_process me, other;
 	struct hes_member_rule b;
@@ -413,14 +390,14 @@ static void a_stranger_with_a_used_number_is_not_the_job(void **state)
 	other.started--;
 	assert_false(hes_process_runs(&other));
 	assert_int_equal(hes_process_open(&other), -ESRCH);
-	/* Nor is who is in the session of one that now has the number. */
+	/* Nor are processes in the session of a reused pid. */
 	other.pid = getsid(0);
 	b = (struct hes_member_rule){ .leader = { .pid = other.pid, .started = 1 }, .mark = "", .cgroup = "", .mps_pipe = "" };
 	assert_int_equal(hes_members_find(&b, 1, &m), 0);
 	free(m);
 }
 
-/* A program that starts a job and is killed at once, or while it holds it. */
+/* A program that is killed after it has started a job, or while it holds the job. */
 static void fork_program(const struct hes_launch *l, bool go, struct hes_child *job)
 {
 	int said[2];
@@ -454,14 +431,14 @@ static void a_job_dies_with_the_program_that_started_it(void **state)
 
 		fork_program(&l, go, &job);
 		for (int i = 0; i < 6000 && hes_process_runs(&job.id); i++)
-			sleep_ms(10);
+			guarded_sleep_ms(10);
 		assert_false(hes_process_runs(&job.id));
 		hes_cgroup_remove(job.cgroup);
 	}
 }
 
-/* Its program was killed between making the cgroup and telling the guard of it. */
-static void a_cgroup_that_nobody_promised_is_swept(void **state)
+/* The program was killed after it made the cgroup and before it registered it. */
+static void an_unregistered_cgroup_is_removed(void **state)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child lost, ours;
@@ -471,14 +448,14 @@ static void a_cgroup_that_nobody_promised_is_swept(void **state)
 	assert_int_equal(hes_child_hold(&l, &ours, NULL), 0);
 	for (int i = 0; *lost.cgroup && i < 6000 && !access(lost.cgroup, F_OK); i++) {
 		hes_cgroup_sweep();
-		sleep_ms(10);
+		guarded_sleep_ms(10);
 	}
 	assert_true(!*lost.cgroup || access(lost.cgroup, F_OK));
 	assert_true(!*ours.cgroup || !access(ours.cgroup, F_OK));
 	hes_child_drop(&ours);
 }
 
-static void a_job_within_a_job_has_a_mark_below_its(void **state)
+static void a_job_within_a_job_extends_its_mark(void **state)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child c;
@@ -489,7 +466,7 @@ static void a_job_within_a_job_has_a_mark_below_its(void **state)
 	assert_memory_equal(c.mark, "0123456789abcdef/", 17);
 	assert_int_equal(strlen(c.mark), 33);
 	wait_for(&c);
-	/* A blank would end the mark in a guard's list. */
+	/* A blank would end the mark in the undo file. */
 	setenv(HES_MARK_VARIABLE, "not a mark", 1);
 	start(&l, &c);
 	unsetenv(HES_MARK_VARIABLE);
@@ -502,23 +479,23 @@ static void a_job_within_a_job_has_a_mark_below_its(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(a_held_job_runs_nothing_until_it_is_let_go),
+		T(a_held_job_runs_nothing_before_go),
 		T(a_dropped_job_never_ran),
-		T(the_job_has_its_environment_folder_output_and_no_descriptor_of_ours),
-		T(output_is_added_to_what_is_there),
-		T(exit_status_and_signals_are_told_apart),
-		T(signals_that_we_block_or_ignore_are_the_job_s_again),
-		T(what_cannot_run_is_refused_with_a_sentence),
+		T(a_job_gets_its_environment_folder_and_output_and_no_other_descriptor),
+		T(output_is_appended),
+		T(exit_statuses_and_signals_differ),
+		T(a_job_starts_with_default_signals),
+		T(a_wrong_launch_fails_with_a_sentence),
 		T(a_job_of_another_user_runs_as_that_user),
-		T(what_a_job_leaves_running_ends_with_it),
-		T(killing_a_job_kills_its_family),
-		T(a_job_that_ends_when_it_is_asked_is_not_killed),
-		T(a_job_that_cannot_be_killed_holds_nobody_up),
-		T(a_job_has_not_ended_while_what_it_left_cannot_be_killed),
-		T(a_stranger_with_a_used_number_is_not_the_job),
+		T(processes_that_a_job_leaves_are_killed),
+		T(killing_a_job_kills_its_descendants),
+		T(a_job_that_ends_after_sigterm_is_not_killed),
+		T(killing_does_not_wait_for_a_job_that_cannot_be_killed),
+		T(a_job_has_not_ended_while_a_process_of_it_cannot_be_killed),
+		T(a_process_with_a_reused_pid_is_not_the_job),
 		T(a_job_dies_with_the_program_that_started_it),
-		T(a_cgroup_that_nobody_promised_is_swept),
-		T(a_job_within_a_job_has_a_mark_below_its),
+		T(an_unregistered_cgroup_is_removed),
+		T(a_job_within_a_job_extends_its_mark),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

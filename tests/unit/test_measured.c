@@ -178,7 +178,7 @@ static void what_the_board_says_of_itself_goes_before_the_catalogue(void **state
 	hes_observations_free(&o);
 }
 
-static void the_share_that_a_job_got_counts_not_the_one_asked_for(void **state)
+static void the_share_that_a_job_got_counts_not_the_requested_one(void **state)
 {
 	struct hes_observations o;
 
@@ -258,7 +258,7 @@ static void shares_and_pairs_held_back_are_the_same_every_time(void **state)
 	write_all();
 	o = observe();
 	assert_false(find(&o, HES_SERIES_BOARD_TIME, 0)->held);
-	assert_true(find(&o, HES_SERIES_BOARD_TIME, 1)->held); /* asked for 60 %, got 59 */
+	assert_true(find(&o, HES_SERIES_BOARD_TIME, 1)->held); /* requested 60 %, got 59 */
 	assert_true(find(&o, HES_SERIES_BOARD_TIME, 3)->held == hes_held_back_alone("vgg19", 100, true));
 	hes_observations_free(&o);
 	for (int i = 0; i < 15; i++) {
@@ -311,7 +311,7 @@ static void a_reading_that_is_missing_is_no_value_and_never_zero(void **state)
 	hes_observations_free(&o);
 }
 
-static void what_the_model_cannot_be_asked_for_is_counted_and_left_out(void **state)
+static void rows_that_the_model_cannot_predict_are_counted_and_left_out(void **state)
 {
 	struct hes_observations o;
 
@@ -477,7 +477,7 @@ static void a_bad_board_is_named_by_file_and_key(void **state)
 	refused(-ENOENT, "/l4: no rows in solo.csv, pairs.csv or groups.csv");
 }
 
-static void a_test_is_refused_unless_tests_are_asked_for(void **state)
+static void a_test_is_refused_without_the_tests_option(void **state)
 {
 	struct hes_observations o = { 0 };
 	struct hes_err err;
@@ -544,21 +544,21 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_become_observations),
 		cmocka_unit_test(what_the_board_says_of_itself_goes_before_the_catalogue),
-		cmocka_unit_test(the_share_that_a_job_got_counts_not_the_one_asked_for),
+		cmocka_unit_test(the_share_that_a_job_got_counts_not_the_requested_one),
 		cmocka_unit_test(only_a_clock_that_the_limit_held_is_checked),
 		cmocka_unit_test(a_pair_is_held_against_each_job_alone_with_the_same_share),
 		cmocka_unit_test(every_member_of_a_group_is_observed_and_all_of_it_is_held_back),
 		cmocka_unit_test(shares_and_pairs_held_back_are_the_same_every_time),
 		cmocka_unit_test(columns_that_only_some_boards_have_may_be_missing),
 		cmocka_unit_test(a_reading_that_is_missing_is_no_value_and_never_zero),
-		cmocka_unit_test(what_the_model_cannot_be_asked_for_is_counted_and_left_out),
+		cmocka_unit_test(rows_that_the_model_cannot_predict_are_counted_and_left_out),
 		cmocka_unit_test(jobs_in_turn_are_no_sharing),
 		cmocka_unit_test(a_network_in_the_loop_is_a_workload_without_copies_and_waits),
 		cmocka_unit_test(a_bad_value_is_named_by_file_line_column_and_value),
 		cmocka_unit_test(a_needed_column_that_is_not_there_is_named),
 		cmocka_unit_test(a_group_has_as_many_rows_as_its_form_says),
 		cmocka_unit_test(a_bad_board_is_named_by_file_and_key),
-		cmocka_unit_test(a_test_is_refused_unless_tests_are_asked_for),
+		cmocka_unit_test(a_test_is_refused_without_the_tests_option),
 		cmocka_unit_test(a_folder_of_boards_is_read_and_the_same_board_twice_is_refused),
 		cmocka_unit_test(the_table_tells_the_part_held_back_from_the_part_to_fit),
 	};

@@ -1,5 +1,5 @@
 /*
- * test_model.c - the physics: what must hold whatever the parameters, errors
+ * test_model.c - the physics: what must hold for all parameters, errors
  * that name their place, and the published measurements where they are.
  */
 #include <setjmp.h>
@@ -186,7 +186,7 @@ static void an_idle_board_draws_its_idle_power(void **state)
 }
 
 /* Random sets of up to four jobs, shares from @least in @n_steps steps. */
-static void add_neighbours(uint32_t least, uint32_t step, uint32_t n_steps, double tolerance)
+static void add_co_runners(uint32_t least, uint32_t step, uint32_t n_steps, double tolerance)
 {
 	struct hes_rng rng;
 
@@ -204,7 +204,7 @@ static void add_neighbours(uint32_t least, uint32_t step, uint32_t n_steps, doub
 			double rate = rate_of(g, 0, r, n);
 
 			if (rate > before * (1 + tolerance))
-				fail_msg("%s on %s: %g/s, and %g/s with %s beside it", r[0].workload->name,
+				fail_msg("%s on %s: %g/s, and %g/s with co-runner %s", r[0].workload->name,
 					 g->name, before, rate, r[n - 1].workload->name);
 			before = rate;
 		}
@@ -214,14 +214,14 @@ static void add_neighbours(uint32_t least, uint32_t step, uint32_t n_steps, doub
 static void a_neighbour_never_speeds_a_job(void **state)
 {
 	(void)state;
-	add_neighbours(10, 5, 4, 1e-6);
+	add_co_runners(10, 5, 4, 1e-6);
 }
 
 /* A newcomer can slow the others so much that they press less on the first: docs/gpu-model.md. */
 static void beyond_the_whole_board_a_neighbour_speeds_a_job_by_little_at_most(void **state)
 {
 	(void)state;
-	add_neighbours(10, 10, 10, 0.05);
+	add_co_runners(10, 10, 10, 0.05);
 }
 
 static void the_order_of_residents_does_not_matter(void **state)

@@ -1,14 +1,8 @@
 /* test_mps_answer.c - lists of servers and clients as the MPS control daemon prints them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "gpu/mps_answer.h"
+#include "unit_test.h"
 
-static void a_list_names_a_process_a_line(void **state)
+static void each_line_of_a_list_is_a_process(void **state)
 {
 	pid_t v[2] = { 0 };
 
@@ -21,7 +15,7 @@ static void a_list_names_a_process_a_line(void **state)
 }
 
 /* Cut to a pid_t the first is process 1. */
-static void a_number_that_is_no_process_is_passed_over(void **state)
+static void a_number_that_is_no_process_is_skipped(void **state)
 {
 	pid_t v[1] = { 77 };
 
@@ -30,7 +24,7 @@ static void a_number_that_is_no_process_is_passed_over(void **state)
 	assert_int_equal(v[0], 77);
 }
 
-static void an_empty_line_does_not_count_the_next_one_twice(void **state)
+static void empty_lines_are_skipped(void **state)
 {
 	pid_t v[2] = { 0 };
 
@@ -42,9 +36,9 @@ static void an_empty_line_does_not_count_the_next_one_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_list_names_a_process_a_line),
-		cmocka_unit_test(a_number_that_is_no_process_is_passed_over),
-		cmocka_unit_test(an_empty_line_does_not_count_the_next_one_twice),
+		cmocka_unit_test(each_line_of_a_list_is_a_process),
+		cmocka_unit_test(a_number_that_is_no_process_is_skipped),
+		cmocka_unit_test(empty_lines_are_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

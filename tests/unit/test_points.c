@@ -2,20 +2,10 @@
  * test_points.c - points drawn from the physics, models extended by a file, and the workloads of papers/partition
  * against the table that they stand for.
  */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "heshare/draw.h"
+#include "unit_test.h"
 
 static struct hes_model    *model;
 static struct hes_catalogue types;
@@ -95,7 +85,7 @@ static void a_point_alone_is_what_the_physics_says(void **state)
 	assert_true(near(p.pcie_rx_mibs, 8 * r.workload->copy_mib_per_item * rate.iterations_per_s));
 }
 
-static void no_clock_asked_for_is_the_types_default_and_a_power_limit_shows(void **state)
+static void without_a_clock_the_types_default_holds_and_a_power_limit_shows(void **state)
 {
 	const struct hes_resident r = job("vgg19-trt8", 32, 100);
 	struct hes_point p;
@@ -173,7 +163,7 @@ static void every_setting_has_noise_of_its_own(void **state)
 	assert_true(with[0].iteration_us != with[1].iteration_us && without[0].iteration_us == without[1].iteration_us);
 }
 
-static void noise_has_the_coefficient_of_variation_that_is_asked_for(void **state)
+static void noise_has_the_requested_coefficient_of_variation(void **state)
 {
 	enum { N = 4000 };
 	const struct hes_resident r = job("resnet50", 4, 30);
@@ -422,11 +412,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_point_alone_is_what_the_physics_says),
-		cmocka_unit_test(no_clock_asked_for_is_the_types_default_and_a_power_limit_shows),
+		cmocka_unit_test(without_a_clock_the_types_default_holds_and_a_power_limit_shows),
 		cmocka_unit_test(rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu),
 		cmocka_unit_test(noise_does_not_depend_on_the_order_of_calls_or_jobs),
 		cmocka_unit_test(every_setting_has_noise_of_its_own),
-		cmocka_unit_test(noise_has_the_coefficient_of_variation_that_is_asked_for),
+		cmocka_unit_test(noise_has_the_requested_coefficient_of_variation),
 		cmocka_unit_test(drawn_points_come_back_from_a_file_as_they_were),
 		cmocka_unit_test(what_cannot_be_measured_is_refused_and_writes_no_row),
 		cmocka_unit_test(a_file_adds_workloads_behind_those_of_the_model),

@@ -70,7 +70,7 @@ static int forget(void **state)
 	return 0;
 }
 
-/* Jobs by lot among the profiles; memory at times so large that few boards or neighbours suit. */
+/* Random jobs of the profiles; some need so much memory that few GPUs or co-runners fit. */
 static void draw_jobs(size_t n, uint64_t seed)
 {
 	struct bench *b = &bench;
@@ -233,7 +233,7 @@ static size_t gpu_of(const struct hes_plan *p, uint32_t job)
 }
 
 /* As replanning at an arrival does: half of the jobs are gone. */
-static void jobs_drawn_by_lot_keep_their_gpu_when_planned_again(void **state)
+static void random_gpus_of_jobs_stay_the_same_when_planned_again(void **state)
 {
 	static const char *const by_lot[] = { "random", "muserve", "morak" };
 	struct hes_plan first, again;
@@ -351,7 +351,7 @@ static bool dominates(const struct hes_totals *x, const struct hes_totals *y)
 	       (x->busy_energy_mj < y->busy_energy_mj || x->avg_jct_us < y->avg_jct_us);
 }
 
-static void assert_nobody_dominates(const struct hes_plan *ours, const char *nor)
+static void assert_undominated(const struct hes_plan *ours, const char *nor)
 {
 	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_plan other;
@@ -378,8 +378,8 @@ static void no_baseline_dominates_heshare_or_joint_in_prediction(void **state)
 			draw_jobs(24, 20 + seed);
 			ours = plan_named("heshare", prefers[k]);
 			joint = plan_named("joint", prefers[k]);
-			assert_nobody_dominates(&ours, "joint");
-			assert_nobody_dominates(&joint, "");
+			assert_undominated(&ours, "joint");
+			assert_undominated(&joint, "");
 			hes_plan_finish(&ours);
 			hes_plan_finish(&joint);
 		}
@@ -491,7 +491,7 @@ int main(void)
 		cmocka_unit_test(the_same_request_gives_the_same_plan),
 		cmocka_unit_test(the_totals_are_those_of_the_batches),
 		cmocka_unit_test(a_busy_gpu_is_planned_for_only_after_it_is_free),
-		cmocka_unit_test(jobs_drawn_by_lot_keep_their_gpu_when_planned_again),
+		cmocka_unit_test(random_gpus_of_jobs_stay_the_same_when_planned_again),
 		cmocka_unit_test(lots_fall_on_every_gpu_and_change_with_the_seed),
 		cmocka_unit_test(first_come_is_first_served_where_the_policy_says_so),
 		cmocka_unit_test(an_exclusive_job_takes_the_free_gpu_that_runs_it_fastest),

@@ -1,19 +1,11 @@
 /*
- * test_port_owner.c - whose a TCP port of this machine is.
+ * test_port_owner.c - the user of a TCP port.
  */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "gpu/port_owner.h"
+#include "unit_test.h"
 
 #define HEAD "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 
@@ -48,7 +40,7 @@ static void a_port_is_trusted_if_root_or_the_user_listens_there(void **state)
 	assert_false(trusted(version_6, 5555, 0));
 }
 
-static void a_port_that_this_process_listens_on_is_its_user_s(void **state)
+static void a_port_of_this_process_belongs_to_its_user(void **state)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -67,7 +59,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_port_is_trusted_if_root_or_the_user_listens_there),
-		cmocka_unit_test(a_port_that_this_process_listens_on_is_its_user_s),
+		cmocka_unit_test(a_port_of_this_process_belongs_to_its_user),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

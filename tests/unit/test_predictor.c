@@ -1,4 +1,4 @@
-/* test_predictor.c - predictors: errors, files, accuracy on modelled boards; samples drawn from the physics. */
+/* test_predictor.c - predictors: errors, files, accuracy on modelled GPUs; samples drawn from the physics. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -105,7 +105,7 @@ static void the_papers_errors_are_reached_on_modelled_boards(void **state)
 	hes_predictor_free(p);
 }
 
-/* Errors of power on samples beside others, against boards without a meter's noise. */
+/* Errors of power on samples beside others, against GPUs without a meter's noise. */
 static double error_beside(bool named)
 {
 	const struct hes_draw still = { lab.m, lab.types, 3, 0, 1 };
@@ -137,7 +137,7 @@ static void neighbours_with_names_tell_more_than_a_meter(void **state)
 	assert_true(error_beside(true) < 0.8 * error_beside(false));
 }
 
-/* Named neighbours without a profile are sums, as nameless ones are. */
+/* Named co-runners without a profile are sums, as nameless ones are. */
 static void names_that_nobody_profiled_change_nothing(void **state)
 {
 	struct hes_profiles nobody = { 0 };

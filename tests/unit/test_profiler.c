@@ -1,22 +1,12 @@
-/* test_profiler.c - which points are measured, when they count as steady, and what profiles and samples they tell. */
-#include <errno.h>
+/* test_profiler.c - the points to measure, when they are steady, and the profiles and samples that follow from them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "heshare/profiler.h"
 #include "heshare/store.h"
 #include "profile/session.h"
 #include "profile/setting.h"
 #include "profile/steady.h"
+#include "unit_test.h"
 
 static struct hes_catalogue catalogue;
 
@@ -52,7 +42,7 @@ static void ranges_are_numbers_ranges_and_both(void **state)
 	assert_int_equal(hes_ranges_parse("x", "99..100", 1, 100, v, 16, NULL), 1);
 }
 
-static void ranges_that_are_none_are_told(void **state)
+static void wrong_ranges_are_errors(void **state)
 {
 	struct hes_err err;
 	uint32_t v[4] = { 7 };
@@ -100,7 +90,7 @@ static void the_grid_of_a_job_has_all_that_its_samples_need(void **state)
 
 	(void)state;
 	assert_int_equal(hes_sequences_grid(&small_grid, 0, sets, 2, &t, NULL), 0);
-	/* Alone with 100 and 30 %; the neighbours on the whole GPU; a pair and a triple at 30 %, which the job leaves first. */
+	/* Alone with 100 and 30 %; the co-runners on the whole GPU; a pair and a triple at 30 %, which the job leaves first. */
 	assert_int_equal(t.n, 2 + 2 + 2);
 	assert_int_equal(t.v[0].jobs[0].sm_pct, 100);
 	assert_int_equal(t.v[1].jobs[0].sm_pct, 30);
@@ -114,7 +104,7 @@ static void the_grid_of_a_job_has_all_that_its_samples_need(void **state)
 	hes_sequences_free(&t);
 }
 
-static void jobs_of_a_tower_come_and_go_in_one_order(void **state)
+static void jobs_of_a_sequence_join_and_leave_in_one_order(void **state)
 {
 	static const struct hes_stage expected[] = { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 1, 3 }, { 2, 3 } };
 	const struct hes_sequence three = { .n = 3 }, one = { .n = 1 };
@@ -139,12 +129,12 @@ static void fill_jobs(struct hes_profiled *jobs)
 	}
 }
 
-static void random_towers_fit_the_gpu(void **state)
+static void random_sequences_fit_the_gpu(void **state)
 {
 	struct hes_grid g = { .n_shares = 10, .n_clocks = 3, .clocks_mhz = { 600, 900, 1590 } };
 	struct hes_sequences t = { .type = t4() }, same = { .type = t4() };
 	struct hes_profiled jobs[JOBS];
-	size_t points = 0, company = 0;
+	size_t points = 0, shared = 0;
 
 	(void)state;
 	for (uint32_t i = 0; i < 10; i++)
@@ -160,10 +150,10 @@ static void random_towers_fit_the_gpu(void **state)
 		}
 		assert_true(shares <= 100 && mib <= t4()->memory_mib);
 		points += t.v[i].n > 1 ? (size_t)hes_sequence_stages(&t.v[i]) * t.v[i].n_clocks : 0;
-		company += t.v[i].n > 1;
+		shared += t.v[i].n > 1;
 	}
 	/* The fifth job does not fit the GPU at all: four are alone on it. */
-	assert_int_equal(t.n - company, 4);
+	assert_int_equal(t.n - shared, 4);
 	assert_true(points >= 100 && points < 100 + 2 * 7);
 	/* The same seed, the same sequences. */
 	assert_int_equal(hes_sequences_draw(&g, jobs, JOBS, 4, 100, 7, &same, NULL), 0);
@@ -215,15 +205,15 @@ static size_t a_pair(struct hes_point *p)
 	return 6;
 }
 
-static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload, uint32_t sm_pct, uint32_t residents)
+static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload, uint32_t sm_pct, uint32_t n)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].co_runners.residents == residents)
+		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].co_runners.residents == n)
 			return &s->v[i];
 	return NULL;
 }
 
-static void points_of_a_pair_tell_profiles_and_samples_of_both(void **state)
+static void points_of_a_pair_give_profiles_and_samples_of_both(void **state)
 {
 	struct hes_point v[8];
 	const struct hes_points p = { v, a_pair(v) };
@@ -237,7 +227,7 @@ static void points_of_a_pair_tell_profiles_and_samples_of_both(void **state)
 	assert_true(profiles.v[0].sm_util == 0.8 && profiles.v[0].dram_util == 0.2 && profiles.v[0].busy == 0.9);
 	assert_int_equal(profiles.v[0].memory_mib, 900);
 	assert_int_equal(samples.n, 6);
-	/* a joined b: its neighbour's power is that of b alone with its share at this clock. */
+	/* a joined b: its co-runner's power is that of b alone with its share at this clock. */
 	s = find_sample(&samples, "a", 60, 1);
 	assert_non_null(s);
 	assert_int_equal(s->co_runners.power_mw, 30000);
@@ -311,7 +301,7 @@ static void sms_are_guessed_from_the_shares_that_change_nothing(void **state)
 	assert_true(profiles.v[0].dram_util == 0.3);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
-	/* A GPU that tells neither tells no profile. */
+	/* A GPU without both values gives no profile. */
 	for (size_t i = 0; i < 3; i++)
 		v[i].busy = v[i].memory_busy = NAN;
 	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
@@ -336,7 +326,7 @@ static void sensitivity_is_the_slope_of_throughput_over_shares(void **state)
 	assert_true(isnan(solo) && isnan(slope));
 }
 
-static void a_setting_is_the_same_whoever_joined_first(void **state)
+static void a_setting_does_not_depend_on_the_order_of_joining(void **state)
 {
 	const struct hes_point a = point("a", 1, 60, 900, "b/4@40,c/2@10", 1, 1), c = point("c", 2, 10, 900, "a/1@60,b/4@40", 1, 1);
 	struct hes_profiled jobs[] = { { .workload = "c", .batch_size = 2 }, { .workload = "a", .batch_size = 1 },
@@ -429,19 +419,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_are_numbers_ranges_and_both),
-		cmocka_unit_test(ranges_that_are_none_are_told),
+		cmocka_unit_test(wrong_ranges_are_errors),
 		cmocka_unit_test(a_coefficient_of_variation_is_the_deviation_over_the_mean),
 		cmocka_unit_test(a_point_is_steady_once_its_last_windows_agree),
 		cmocka_unit_test(the_grid_of_a_job_has_all_that_its_samples_need),
-		cmocka_unit_test(jobs_of_a_tower_come_and_go_in_one_order),
-		cmocka_unit_test(random_towers_fit_the_gpu),
+		cmocka_unit_test(jobs_of_a_sequence_join_and_leave_in_one_order),
+		cmocka_unit_test(random_sequences_fit_the_gpu),
 		cmocka_unit_test(a_job_alone_is_profiled_at_the_default_clock),
-		cmocka_unit_test(points_of_a_pair_tell_profiles_and_samples_of_both),
+		cmocka_unit_test(points_of_a_pair_give_profiles_and_samples_of_both),
 		cmocka_unit_test(what_was_not_measured_is_not_made_up),
 		cmocka_unit_test(unsteady_points_are_not_learnt_from_and_the_last_of_two_counts),
 		cmocka_unit_test(sms_are_guessed_from_the_shares_that_change_nothing),
 		cmocka_unit_test(sensitivity_is_the_slope_of_throughput_over_shares),
-		cmocka_unit_test(a_setting_is_the_same_whoever_joined_first),
+		cmocka_unit_test(a_setting_does_not_depend_on_the_order_of_joining),
 		cmocka_unit_test(a_missing_reading_is_missing_in_files_and_in_the_store),
 		cmocka_unit_test(later_rows_join_an_earlier_delivery),
 	};

@@ -1,21 +1,11 @@
 /*
- * test_progress.c - how far a job is, from the file that its output goes to.
+ * test_progress.c - the progress of a job, from the file with its output.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "launch/progress.h"
+#include "unit_test.h"
 
 struct output {
 	char path[64];
@@ -141,7 +131,7 @@ static void what_was_there_before_can_be_left_out(void **state)
 	hes_progress_close(&later);
 }
 
-static void a_file_that_is_not_there_is_told(void **state)
+static void a_missing_file_is_an_error(void **state)
 {
 	struct hes_progress p = { .fd = -7 };
 	struct hes_err err;
@@ -166,7 +156,7 @@ static void a_pipe_in_place_of_the_file_is_refused_at_once(void **state)
 	assert_int_equal(symlink("/etc/passwd", link), 0);
 	alarm(60);
 	assert_int_equal(hes_progress_open(&p, NULL, pipe, 0, &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "no plain file"));
+	assert_non_null(strstr(err.msg, "not a plain file"));
 	assert_int_equal(hes_progress_open(&p, NULL, link, 0, &err), -EINVAL);
 	assert_int_equal(hes_progress_open(&p, NULL, folder, 0, &err), -EINVAL);
 	assert_int_equal(p.fd, -7);
@@ -188,7 +178,7 @@ int main(void)
 		T(a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing),
 		T(a_long_line_is_passed_over_whole),
 		T(what_was_there_before_can_be_left_out),
-		cmocka_unit_test(a_file_that_is_not_there_is_told),
+		cmocka_unit_test(a_missing_file_is_an_error),
 		cmocka_unit_test(a_pipe_in_place_of_the_file_is_refused_at_once),
 	};
 

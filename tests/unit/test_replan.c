@@ -84,7 +84,7 @@ static void an_arriving_job_is_placed_and_what_started_stays(void **state)
 	hes_replan_close(r);
 }
 
-/* A light job goes beside what runs rather than behind it, when time is worth much. */
+/* If time is worth much, a light job shares a GPU with running jobs instead of waiting for them. */
 static void an_arriving_job_takes_the_share_that_is_free(void **state)
 {
 	struct bench *b = *state;
@@ -113,11 +113,11 @@ static void an_arriving_job_takes_the_share_that_is_free(void **state)
 }
 
 /* Five wait on one board, the other is idle: the arrived job is not the only one that goes there. */
-static void those_who_wait_are_moved_about_when_one_arrives(void **state)
+static void waiting_jobs_move_when_a_job_arrives(void **state)
 {
 	struct bench *b = *state;
 	const struct hes_timeline_item items[] = { { 0, 100, 11 }, { 1, 100, 11 }, { 2, 100, 11 }, { 3, 100, 11 }, { 4, 100, 11 } };
-	size_t gpu, gpus[HES_REPLAN_TRIED];
+	size_t gpu;
 	struct hes_plan plan;
 	struct hes_replan *r;
 	uint32_t queue[8];
@@ -131,7 +131,6 @@ static void those_who_wait_are_moved_about_when_one_arrives(void **state)
 	assert_int_equal(hes_compose_open(&b->p, &plan, 1, NULL, 0), 0);
 	assert_int_equal(hes_replan_open(&b->request, &plan, 1e6, &r, &b->err), 0);
 	assert_int_equal(hes_replan_arrive(r, 5, 1000, &gpu, &b->err), 0);
-	assert_int_equal(hes_replan_changed(r, gpus), 2);
 	assert_true(hes_replan_queue(r, 1, queue, 8) >= 2);
 	assert_int_equal(hes_replan_queue(r, 0, queue, 8) + hes_replan_queue(r, 1, queue, 8), 6);
 	/* What has started is where it was. */
@@ -200,7 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(an_arriving_job_is_placed_and_what_started_stays),
 		CASE(an_arriving_job_takes_the_share_that_is_free),
-		CASE(those_who_wait_are_moved_about_when_one_arrives),
+		CASE(waiting_jobs_move_when_a_job_arrives),
 		CASE(what_started_leaves_the_queue_and_what_runs_takes_its_share),
 		CASE(a_plan_with_barriers_is_not_replanned),
 	};

@@ -21,7 +21,7 @@
 
 #define KINDS     40
 
-/* Boards of four types, of which three are sampled, and all but one workload of these. */
+/* GPUs of four types, of which three are sampled, and all but one workload of these. */
 static struct {
 	struct hes_catalogue       c;
 	struct hes_model          *m;
@@ -110,7 +110,7 @@ static struct hes_setting draw_setting(struct hes_rng *rng, const struct hes_gpu
 				     g->clocks_mhz[hes_rng_below(rng, g->n_clocks)] };
 }
 
-/* A job beside up to four others, prepared and from scratch, of which the board's power was read or told. */
+/* A job beside up to four others, prepared and from scratch, of which the GPU's power was read or told. */
 static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 {
 	const uint32_t type = (uint32_t)hes_rng_below(rng, 4), others = (uint32_t)hes_rng_below(rng, 5);
@@ -245,7 +245,7 @@ static void rates_of_a_set_are_those_of_its_members_beside_the_others(void **sta
 	hes_predictor_free(p);
 }
 
-/* Of more members than there is memory for, the first are worked out anew. */
+/* Of more members than there is memory for, the first are worked out again. */
 static void what_was_forgotten_is_worked_out_anew_and_the_same(void **state)
 {
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1, .trees = 2 });

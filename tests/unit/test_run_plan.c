@@ -153,7 +153,7 @@ static void behind_mps_a_job_has_share_and_limit_and_its_board_by_uuid(void **st
 {
 	const struct hes_mps mps = { .uuid = "GPU-1", .pipe_dir = "/run/p", .log_dir = "/run/l" };
 	struct run_environment_of of = { .job = &job, .run = 4, .attempt = 2, .gpu = "a/0", .uuid = "GPU-1", .sm_pct = 40,
-					 .board_mib = 15360, .mps = &mps };
+					 .gpu_mib = 15360, .mps = &mps };
 	struct run_environment e;
 
 	(void)state;
@@ -165,7 +165,7 @@ static void behind_mps_a_job_has_share_and_limit_and_its_board_by_uuid(void **st
 	assert_true(has(&e, "HESHARE_JOB=it's"));
 	assert_true(has(&e, "HESHARE_ATTEMPT=2"));
 	assert_true(has(&e, "CUDA_VISIBLE_DEVICES=GPU-1"));
-	of.board_mib = 1050; /* a limit above the board's memory is none */
+	of.gpu_mib = 1050; /* a limit above the board's memory is none */
 	run_environment_set(&e, &of);
 	assert_false(has(&e, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1100M"));
 	of.mps = NULL;

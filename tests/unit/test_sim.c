@@ -1,4 +1,4 @@
-/* test_sim.c - batches played on the physics: every time and joule checked against rates asked of the model. */
+/* test_sim.c - batches played on the physics: every time and joule checked against the model. */
 #include <math.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
 /* What the model says of these jobs together at the type's default clock. */
-static void ask(const struct bench *b, size_t gpu, uint32_t clock_mhz, size_t n, const uint32_t *jobs,
+static void query_model(const struct bench *b, size_t gpu, uint32_t clock_mhz, size_t n, const uint32_t *jobs,
 		const uint32_t *sm_pct, struct hes_rate *rates, struct hes_instant *at)
 {
 	struct hes_resident r[HES_MODEL_MAX_RESIDENTS];
@@ -28,7 +28,7 @@ static double rate_alone(const struct bench *b, size_t gpu, uint32_t job, uint32
 	struct hes_rate rate;
 	struct hes_instant at;
 
-	ask(b, gpu, 0, 1, &job, &sm_pct, &rate, &at);
+	query_model(b, gpu, 0, 1, &job, &sm_pct, &rate, &at);
 	return rate.iterations_per_s;
 }
 
@@ -66,7 +66,7 @@ static void jobs_slow_each_other_only_while_both_are_there(void **state)
 
 	plan_batch(b, 0, 2, jobs);
 	run_sim(b, &s);
-	ask(b, 0, 0, 2, jobs, half, both, &at);
+	query_model(b, 0, 0, 2, jobs, half, both, &at);
 	first = 2000 / both[0].iterations_per_s;
 	second = first + (40000 - first * both[1].iterations_per_s) / rate_alone(b, 0, jobs[1], 50);
 	assert_us(b->replay.jobs[0].end_us, first, 1);
@@ -187,7 +187,7 @@ static void every_iteration_is_done_once_and_every_joule_is_power_times_time(voi
 		struct hes_instant at;
 
 		assert_int_equal(n, seg->residents);
-		ask(b, seg->gpu, b->replay.jobs[jobs[0]].clock_mhz, n, jobs, pct, rates, &at);
+		query_model(b, seg->gpu, b->replay.jobs[jobs[0]].clock_mhz, n, jobs, pct, rates, &at);
 		assert_true(labs((long)at.power_mw - (long)seg->power_mw) <= 1);
 		assert_int_equal(at.clock_mhz, seg->clock_mhz);
 		for (size_t i = 0; i < n; i++)
@@ -282,7 +282,7 @@ static double luck(struct bench *b, const struct hes_sim *s, size_t gpu)
 	       (5000 / rate_alone(b, gpu, 1, 100));
 }
 
-/* The same job gets the same luck whatever else is planned, so that policies compare on equal terms. */
+/* The same job gets the same noise in every plan, so that policies are compared fairly. */
 static void a_jobs_noise_does_not_depend_on_the_plan(void **state)
 {
 	struct bench *b = *state;

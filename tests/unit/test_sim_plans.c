@@ -81,7 +81,7 @@ static void an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn(voi
 }
 
 /* Told to be free now, a first-come policy would queue jobs behind it while another board idles. */
-static void a_board_whose_batch_overran_its_prediction_is_not_told_to_be_free_yet(void **state)
+static void a_batch_that_overruns_its_prediction_keeps_its_gpu_busy(void **state)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .predicted_us = 1000 };
@@ -308,7 +308,7 @@ static void shares_of_an_open_queue_overlap_as_far_as_it_allows(void **state)
 }
 
 /* The board follows the highest clock of those that are there. */
-static void the_clock_of_an_open_queue_falls_when_the_job_that_asked_for_it_ends(void **state)
+static void the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends(void **state)
 {
 	static const uint32_t shares[] = { 40, 60 };
 	struct bench *b = *state;
@@ -366,7 +366,7 @@ static int plan_beside(void *ctx, int64_t now_us, const uint32_t *waiting, size_
 	return 0;
 }
 
-static void an_arrival_joins_those_who_run_and_its_planner_is_told_of_them(void **state)
+static void an_arrival_joins_running_jobs_and_its_planner_sees_them(void **state)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b };
@@ -383,7 +383,7 @@ static void an_arrival_joins_those_who_run_and_its_planner_is_told_of_them(void 
 	assert_int_equal(b->replay.n_segments, 3);
 }
 
-/* Job 0, its first plan's second and 1000 mJ behind it, has company twice, and is told to take longer each time. */
+/* Job 0, its first plan's second and 1000 mJ behind it, gets co-runners twice, and each plan predicts a later end. */
 static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
 		       const struct hes_running *running, size_t n_running, struct hes_plan *out, struct hes_err *err)
 {
@@ -416,7 +416,7 @@ static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_
 	return 0;
 }
 
-static void what_runs_is_foretold_anew_by_every_plan_that_tells_of_it(void **state)
+static void a_plan_can_predict_running_jobs_again(void **state)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b };
@@ -452,7 +452,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, sim_bench_setup, sim_bench_teardown)
 	const struct CMUnitTest tests[] = {
 		T(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn),
-		T(a_board_whose_batch_overran_its_prediction_is_not_told_to_be_free_yet),
+		T(a_batch_that_overruns_its_prediction_keeps_its_gpu_busy),
 		T(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run),
 		T(the_plan_carried_out_is_made_of_the_batches_that_started),
 		T(a_planners_failure_ends_the_simulation_with_its_reason),
@@ -463,10 +463,10 @@ int main(void)
 		T(an_open_queue_admits_the_next_job_when_its_share_is_free),
 		T(an_open_queue_keeps_to_memory_and_to_its_number),
 		T(shares_of_an_open_queue_overlap_as_far_as_it_allows),
-		T(the_clock_of_an_open_queue_falls_when_the_job_that_asked_for_it_ends),
+		T(the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends),
 		T(an_open_queue_has_one_job_a_batch),
-		T(an_arrival_joins_those_who_run_and_its_planner_is_told_of_them),
-		T(what_runs_is_foretold_anew_by_every_plan_that_tells_of_it),
+		T(an_arrival_joins_running_jobs_and_its_planner_sees_them),
+		T(a_plan_can_predict_running_jobs_again),
 		T(a_plan_that_tells_of_a_job_that_does_not_run_is_refused),
 		T(an_unknown_workload_and_an_endless_job_are_refused),
 	};

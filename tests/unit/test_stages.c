@@ -68,7 +68,7 @@ static void jobs_that_end_together_end_one_phase(void **state)
 	assert_true(near(c.energy_mj, 0.77 * (10000 + 3 * 6000)));
 }
 
-static void what_was_asked_once_is_not_asked_again(void **state)
+static void a_set_is_predicted_once(void **state)
 {
 	const struct hes_group g = { 3, { { 0, 20 }, { 1, 30 }, { 2, 50 } } };
 	const struct hes_group other = { 3, { { 5, 50 }, { 3, 20 }, { 4, 30 } } };
@@ -443,7 +443,7 @@ static struct extremes extremes_of(struct bench *b)
 	return x;
 }
 
-static void all_clocks_and_neighbours_are_used_where_all_were_sampled(void **state)
+static void all_clocks_and_co_runners_are_used_where_all_were_sampled(void **state)
 {
 	struct extremes x = extremes_of(*state);
 
@@ -556,7 +556,7 @@ int main(void)
 		CASE(a_job_alone_costs_its_time_and_the_boards_power),
 		CASE(a_batch_is_run_phase_by_phase),
 		CASE(jobs_that_end_together_end_one_phase),
-		CASE(what_was_asked_once_is_not_asked_again),
+		CASE(a_set_is_predicted_once),
 		CASE(shares_start_from_what_jobs_use_and_fill_the_board),
 		CASE(batches_and_shares_are_nearly_as_good_as_exhaustion_finds),
 		CASE(jobs_that_leave_room_share_and_jobs_that_do_not_are_split),
@@ -564,7 +564,7 @@ int main(void)
 		CASE(every_member_of_the_front_is_a_plan_with_its_objectives),
 		CASE(no_member_of_stage_1_dominates_the_updated_set),
 		CASE(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it),
-		CASE(all_clocks_and_neighbours_are_used_where_all_were_sampled),
+		CASE(all_clocks_and_co_runners_are_used_where_all_were_sampled),
 		CASE(clocks_far_outside_of_the_samples_are_avoided),
 		CASE(sharing_far_outside_of_the_samples_is_avoided),
 		CASE(company_of_a_workload_that_was_never_sampled_is_avoided),

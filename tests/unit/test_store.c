@@ -322,60 +322,6 @@ static void neighbours_in_another_order_are_the_same_sample(void **state)
 	hes_store_close(s);
 }
 
-static void a_sample_that_names_its_neighbours_names_those_of_its_twin(void **state)
-{
-	struct hes_sample nameless = beside_two(""), named = beside_two("net/4@30,a/8@20");
-	struct hes_store *s = store_opened(HES_STORE_WRITE);
-	struct hes_samples one = { .v = &nameless, .n = 1 };
-	struct hes_forecast said = { 1900, 80000 };
-	struct hes_store_predictor p = { 0xabcd, 10, 3, "p" };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x", .samples = &one, .predictor = &p, .forecasts = &said };
-	struct hes_store_origin *origins;
-	struct hes_store_miss *miss;
-	struct hes_delivered done;
-	size_t n;
-
-	(void)state;
-	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
-	done = store_add(s, HES_SOURCE_IMPORTED, 2, NULL, 0, &named, 1);
-	assert_int_equal(done.samples_new, 0);
-	assert_int_equal(done.samples_known, 1);
-	assert_int_equal(done.samples_named, 1);
-	assert_int_equal(done.origin, 0);
-	assert_named(s, "a/8@20,net/4@30");
-	assert_int_equal(hes_store_misses(s, 0xabcd, true, &miss, &n, NULL), 0);
-	assert_int_equal(n, 1); /* what was said of it stays */
-	free(miss);
-	assert_int_equal(hes_store_origins(s, &origins, &n, NULL), 0);
-	assert_int_equal(n, 1);
-	free(origins);
-	/* The other way round nothing is left to do. */
-	for (int i = 0; i < 2; i++) {
-		done = store_add(s, HES_SOURCE_IMPORTED, 3, NULL, 0, i ? &named : &nameless, 1);
-		assert_int_equal(done.samples_new + done.samples_named, 0);
-		assert_int_equal(done.samples_known, 1);
-	}
-	assert_named(s, "a/8@20,net/4@30");
-	hes_store_close(s);
-}
-
-static void a_modelled_sample_gives_no_names_to_a_measured_one(void **state)
-{
-	struct hes_sample nameless = beside_two(""), named = beside_two("net/4@30,a/8@20");
-	struct hes_samples one = { .v = &named, .n = 1 };
-	struct hes_delivery d = { .source = HES_SOURCE_MODELLED, .at_us = 9, .name = "drawn", .samples = &one };
-	struct hes_store *s = store_opened(HES_STORE_WRITE);
-	struct hes_delivered done;
-	struct hes_err err;
-
-	(void)state;
-	store_add(s, HES_SOURCE_MEASURED, 1, NULL, 0, &nameless, 1);
-	assert_int_equal(hes_store_add(s, &d, &done, &err), -EEXIST);
-	assert_non_null(strstr(err.msg, "already, as measured or imported"));
-	assert_named(s, "");
-	hes_store_close(s);
-}
-
 static void powers_of_tenants_are_replaced_and_told_apart(void **state)
 {
 	struct hes_tenant_power p = { .tenant = "a \"b\"", .uid = 7, .gpu_type = "T4", .clock_mhz = 600, .power_w = 40, .cv = 0.02,
@@ -420,9 +366,7 @@ int main(void)
 		STORE_TEST(a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over),
 		STORE_TEST(holdings_count_profiles_samples_and_age),
 		STORE_TEST(neighbours_in_another_order_are_the_same_sample),
-		STORE_TEST(a_sample_that_names_its_neighbours_names_those_of_its_twin),
 		STORE_TEST(powers_of_tenants_are_replaced_and_told_apart),
-		STORE_TEST(a_modelled_sample_gives_no_names_to_a_measured_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,28 +93,12 @@ static void a_newer_store_is_left_alone(void **state)
 	refused(HES_STORE_READ, -ENOTSUP, "newer");
 }
 
-/* Version 3 had no names of neighbours, and rows keep the keys that they had there. */
-static void samples_of_an_older_store_are_still_known(void **state)
+static void a_store_from_before_the_first_release_is_left_alone(void **state)
 {
-	struct hes_sample v[2] = { store_sample("T4", 1), store_sample("T4", 2) };
-	struct hes_store *s = store_opened(HES_STORE_WRITE);
-	struct hes_delivered done;
-	struct hes_samples got;
-
 	(void)state;
-	store_add(s, HES_SOURCE_MEASURED, 1, NULL, 0, v, 1);
-	hes_store_close(s);
-	by_hand("ALTER TABLE samples DROP COLUMN beside; PRAGMA user_version = 3");
-	s = store_opened(HES_STORE_WRITE);
-	strcpy(v[1].co_runner_names, "net/4@50");
-	done = store_add(s, HES_SOURCE_MEASURED, 2, NULL, 0, v, 2);
-	assert_int_equal(done.samples_known, 1);
-	assert_int_equal(done.samples_new, 1);
-	assert_int_equal(hes_store_samples(s, &(struct hes_store_query){ 0 }, &got, NULL), 0);
-	assert_string_equal(got.v[0].co_runner_names, "");
-	assert_string_equal(got.v[1].co_runner_names, "net/4@50");
-	hes_samples_free(&got);
-	hes_store_close(s);
+	hes_store_close(store_opened(HES_STORE_WRITE));
+	by_hand("PRAGMA application_id = 0x48655374; PRAGMA user_version = 6");
+	refused(HES_STORE_WRITE, -ENOTSUP, "from before version 0.1.0 (version 6 of the store); export its rows");
 }
 
 /* A store of a few hundred rows, closed. */
@@ -192,9 +176,9 @@ static void a_value_that_changed_is_found(void **state)
 
 /* Versions to come, made up: two steps, then one that cannot be taken. */
 static const struct hes_schema_step future[] = {
-	{ "a table", "CREATE TABLE a (x INTEGER NOT NULL) STRICT; INSERT INTO a VALUES (1), (2)" },
-	{ "a column", "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 0; UPDATE a SET y = 10 * x" },
-	{ "what fails half way", "CREATE TABLE b (x INTEGER) STRICT; INSERT INTO a (x) VALUES (NULL)" },
+	{ "a table", "CREATE TABLE a (x INTEGER NOT NULL) STRICT; INSERT INTO a VALUES (1), (2)", { NULL } },
+	{ "a column", "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 0; UPDATE a SET y = 10 * x", { NULL } },
+	{ "what fails half way", "CREATE TABLE b (x INTEGER) STRICT; INSERT INTO a (x) VALUES (NULL)", { NULL } },
 };
 
 static int64_t number(struct hes_store *s, const char *sql)
@@ -286,38 +270,6 @@ static void a_store_with_programs_in_it_is_refused(void **state)
 	refused(HES_STORE_READ, -EBADMSG, "damaged");
 }
 
-/* It was copied as if it had its length: behind its end lies other memory. */
-static void a_key_of_another_length_is_damage(void **state)
-{
-	static const char without_rule[] =
-		"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'CHECK (length(key) = 16)', '');"
-		"PRAGMA writable_schema = RESET; UPDATE samples SET key = ";
-	static const char *const keys[] = { "x''", "x'0011'" };
-
-	(void)state;
-	for (size_t i = 0; i < N(keys); i++) {
-		struct hes_sample v = store_sample("T4", 1);
-		const struct hes_samples samples = { .v = &v, .n = 1 };
-		const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "here", .samples = &samples };
-		struct hes_delivered done;
-		struct hes_store *s;
-		struct hes_err err;
-		char sql[256];
-
-		unlink(store_path);
-		s = store_opened(HES_STORE_WRITE);
-		assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
-		hes_store_close(s);
-		snprintf(sql, sizeof(sql), "%s%s", without_rule, keys[i]);
-		by_hand(sql);
-		s = store_opened(HES_STORE_WRITE);
-		snprintf(v.co_runner_names, sizeof(v.co_runner_names), "net/4@50");
-		assert_int_equal(hes_store_add(s, &d, &done, &err), -EBADMSG);
-		assert_non_null(strstr(err.msg, "a sample without its key"));
-		hes_store_close(s);
-	}
-}
-
 /* Whatever makes a query long: without the indexes a join of few rows takes the square of their number. */
 static void a_query_ends_after_steps_that_suit_the_file(void **state)
 {
@@ -338,15 +290,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(files_that_are_no_store_are_left_alone),
 		STORE_TEST(a_newer_store_is_left_alone),
+		STORE_TEST(a_store_from_before_the_first_release_is_left_alone),
 		STORE_TEST(a_damaged_file_is_refused),
 		STORE_TEST(a_cut_file_is_refused),
 		STORE_TEST(a_value_that_changed_is_found),
 		STORE_TEST(an_older_store_is_brought_up_with_its_rows),
-		STORE_TEST(samples_of_an_older_store_are_still_known),
 		STORE_TEST(a_step_that_fails_leaves_the_version_before_it),
 		STORE_TEST(the_store_keeps_what_it_promises_to_sqlite),
 		STORE_TEST(a_store_with_programs_in_it_is_refused),
-		STORE_TEST(a_key_of_another_length_is_damage),
 		STORE_TEST(a_query_ends_after_steps_that_suit_the_file),
 	};
 

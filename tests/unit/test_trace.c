@@ -306,7 +306,7 @@ static void iterations_fill_the_clamped_run_time(void **state)
 	o.arrivals = HES_ARRIVALS_BURST;
 	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,0,1,1\nb,0,120,1\nc,0,500,1\nd,0,6083,1\ne,0,99999,1\n"
 			      "f,0,500,2\n"), &o);
-	assert_int_equal(jobs.n, 5); /* the last asked for two GPUs */
+	assert_int_equal(jobs.n, 5); /* the last requests two GPUs */
 	for (size_t i = 0; i < jobs.n; i++) {
 		assert_true(fabs(runtime_s(&jobs.v[i]) - clamped[i]) <= choice_of(&jobs.v[i])->iteration_us / 2e6 + 1e-9);
 		assert_int_equal(jobs.v[i].memory_mib, choice_of(&jobs.v[i])->memory_mib);
@@ -370,7 +370,7 @@ static void the_logs_own_arrivals_are_kept_in_order_and_scaled(void **state)
 	hes_jobs_free(&jobs);
 }
 
-/* Jobs of a window are neighbours in the log: here every job's run time tells its place. */
+/* Jobs of a window are consecutive in the log: here a job's run time is its position. */
 static void a_window_of_the_log_is_consecutive(void **state)
 {
 	struct hes_trace_options o = options(10);
@@ -522,7 +522,7 @@ static void what_cannot_be_drawn_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(hes_trace_jobs(t, choices, N_CHOICES, &o, &out, &err), -ERANGE);
-	assert_non_null(strstr(err.msg, "2 jobs asked for, but the trace has 1 single-GPU jobs"));
+	assert_non_null(strstr(err.msg, "2 jobs requested, but the trace has 1 single-GPU jobs"));
 	hes_trace_close(t);
 	t = open_text(log);
 	o.drop_outside = true;

@@ -1,22 +1,10 @@
 /*
- * test_undo_check.c - what a guard's list may name. Decisions alone: nothing is signalled here.
+ * test_undo_check.c - which undo entries are accepted. Only the decisions: nothing is signalled here.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "launch/undo_check.h"
 #include "launch/members.h"
+#include "launch/undo_check.h"
+#include "unit_test.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 #define MARK "0123456789abcdef"
 #define CGROUP "/sys/fs/cgroup/user/heshare-77-" MARK
 
@@ -43,16 +31,16 @@ static void expect(const struct hes_undo *d, const char *refusal)
 	if (!refusal && rc)
 		fail_msg("refused: %s", err.msg);
 	if (refusal && (rc != -EPERM || !strstr(err.msg, refusal)))
-		fail_msg("\"%s\" (%d) says nothing of \"%s\"", err.msg, rc, refusal);
+		fail_msg("\"%s\" (%d) does not contain \"%s\"", err.msg, rc, refusal);
 }
 
-static void what_heshare_writes_is_accepted(void **state)
+static void entries_of_heshare_are_accepted(void **state)
 {
-	const struct hes_undo duties[] = {
+	const struct hes_undo entries[] = {
 		job(4711, 7, MARK, ""), job(4711, 7, MARK, CGROUP), job(4711, 7, "outer/0000000000000000/" MARK, CGROUP),
-		/* A number that has become ours or that of one above us: another start. */
+		/* A reused pid that is now ours or an ancestor's: the start time differs. */
 		job(100, 999, MARK, ""), job(50, 499, MARK, ""),
-		/* A job of ours, within the job that we belong to. */
+		/* A job of ours, inside the job that we run in. */
 		job(4711, 7, "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb/" MARK, "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below/heshare-100-" MARK),
 		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-1ab00000-0001-4002-8003-000000000004" },
 		{ .kind = HES_UNDO_CLAIM, .uuid = "MIG-1ab00000-0001-4002-8003-000000000004" },
@@ -63,8 +51,8 @@ static void what_heshare_writes_is_accepted(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < N(duties); i++)
-		expect(&duties[i], NULL);
+	for (size_t i = 0; i < N(entries); i++)
+		expect(&entries[i], NULL);
 }
 
 static void processes_that_are_no_jobs_are_refused(void **state)
@@ -171,7 +159,7 @@ static void the_facts_are_those_of_this_process(void **state)
 	assert_string_equal(f.folder, "");
 }
 
-static void this_process_and_those_above_it_are_nobody_s_members(void **state)
+static void this_process_and_its_ancestors_are_no_members(void **state)
 {
 	struct hes_member_rule b = { .mark = "", .cgroup = "", .mps_pipe = "" };
 	struct hes_member *m = NULL;
@@ -179,7 +167,7 @@ static void this_process_and_those_above_it_are_nobody_s_members(void **state)
 
 	(void)state;
 	hes_undo_facts_get(&f, -1);
-	/* Sessions are led by one above us, or by us. */
+	/* The leader of our session is an ancestor or ourselves. */
 	for (size_t i = 0; i < f.n_above; i++) {
 		long n;
 
@@ -195,14 +183,14 @@ static void this_process_and_those_above_it_are_nobody_s_members(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_heshare_writes_is_accepted),
+		cmocka_unit_test(entries_of_heshare_are_accepted),
 		cmocka_unit_test(processes_that_are_no_jobs_are_refused),
 		cmocka_unit_test(cgroups_that_are_no_jobs_are_refused),
 		cmocka_unit_test(a_cgroup_with_us_or_one_above_us_is_not_killed),
 		cmocka_unit_test(folders_of_other_daemons_are_refused),
 		cmocka_unit_test(values_that_no_gpu_has_are_refused),
 		cmocka_unit_test(the_facts_are_those_of_this_process),
-		cmocka_unit_test(this_process_and_those_above_it_are_nobody_s_members),
+		cmocka_unit_test(this_process_and_its_ancestors_are_no_members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

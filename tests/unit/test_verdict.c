@@ -1,12 +1,6 @@
 /* test_verdict.c - why jobs behind one MPS server failed: by themselves, felled by another, or nobody knows yet. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "run/verdict.h"
+#include "unit_test.h"
 
 static void a_failure_beside_one_that_lives_is_its_own(void **state)
 {
@@ -20,7 +14,7 @@ static void a_failure_beside_one_that_lives_is_its_own(void **state)
 	assert_int_equal(b[2], RUN_BLAME_NONE);
 }
 
-static void while_a_neighbour_may_still_fail_nothing_is_said(void **state)
+static void there_is_no_verdict_while_a_co_runner_may_still_fail(void **state)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 1 }, { .lives = false } };
 	enum run_blame b[2] = { RUN_BLAME_SUSPECT, RUN_BLAME_SUSPECT };
@@ -113,7 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_failure_beside_one_that_lives_is_its_own),
-		cmocka_unit_test(while_a_neighbour_may_still_fail_nothing_is_said),
+		cmocka_unit_test(there_is_no_verdict_while_a_co_runner_may_still_fail),
 		cmocka_unit_test(of_all_that_failed_alike_the_first_is_a_suspect),
 		cmocka_unit_test(the_one_that_a_signal_ended_felled_the_others),
 		cmocka_unit_test(who_lost_its_server_is_not_to_blame),

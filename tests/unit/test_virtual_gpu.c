@@ -1,20 +1,11 @@
-/* test_virtual_gpu.c - the lab's GPUs: time and energy as the physics says, MPS, turns, faults, whoever looks and when. */
+/* test_virtual_gpu.c - virtual GPUs: time and energy as in the physics, MPS, turns, faults. */
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "keeper.h"
+#include "unit_test.h"
 #include "virtual_gpu.h"
 
 #define NEAR(a, b, part) assert_true(fabs((a) - (b)) <= (part) * fabs((double)(b)))
@@ -82,7 +73,7 @@ static void launch(struct bench *t, struct lab_gpu *b, struct vgpu_client *c, co
 	assert_true(lab_gpu_launch(b, c, &l));
 }
 
-/* What the physics says of residents on a GPU at its default clock. */
+/* The state of a GPU with these jobs at its default clock, from the physics. */
 static struct hes_instant physics(struct bench *t, const struct lab_gpu *b, const struct hes_resident *r, size_t n,
 				  struct hes_rate *rates)
 {
@@ -92,7 +83,7 @@ static struct hes_instant physics(struct bench *t, const struct lab_gpu *b, cons
 	return at;
 }
 
-static struct hes_resident resident(struct bench *t, const char *workload, uint32_t batch, uint32_t pct)
+static struct hes_resident job(struct bench *t, const char *workload, uint32_t batch, uint32_t pct)
 {
 	return (struct hes_resident){ hes_model_workload(t->model, workload, NULL), batch, pct };
 }
@@ -100,7 +91,7 @@ static struct hes_resident resident(struct bench *t, const char *workload, uint3
 static void a_job_alone_takes_the_time_and_energy_of_the_physics(void **state)
 {
 	struct bench *t = *state;
-	struct hes_resident r = resident(t, "resnet50", 16, 100);
+	struct hes_resident r = job(t, "resnet50", 16, 100);
 	struct hes_rate rate;
 	struct hes_instant at = physics(t, t->t4, &r, 1, &rate);
 	struct vgpu_client *c;
@@ -118,25 +109,25 @@ static void a_job_alone_takes_the_time_and_energy_of_the_physics(void **state)
 	NEAR(c->ended_s[1], 1 + seconds, 1e-6);
 }
 
-static void energy_does_not_depend_on_who_looks(void **state)
+static void energy_does_not_depend_on_when_it_is_read(void **state)
 {
 	struct bench *t = *state;
-	struct lab_gpu *twin = &t->lab->gpus[1];
+	struct lab_gpu *other = &t->lab->gpus[1];
 
 	for (int gpu = 0; gpu < 2; gpu++)
 		launch(t, &t->lab->gpus[gpu], join(&t->lab->gpus[gpu], ME, 0, 100), "vgg19", 8, 40);
 	lab_gpu_advance(t->lab, t->t4, 30);
 	for (int i = 1; i <= 3000; i++)
-		lab_gpu_advance(t->lab, twin, i * 0.01);
+		lab_gpu_advance(t->lab, other, i * 0.01);
 	assert_true(t->t4->total.energy_j > 300);
-	NEAR(twin->total.energy_j, t->t4->total.energy_j, 1e-9);
-	NEAR(lab_gpu_sample(twin, 29).energy_j, lab_gpu_sample(t->t4, 29).energy_j, 1e-9);
+	NEAR(other->total.energy_j, t->t4->total.energy_j, 1e-9);
+	NEAR(lab_gpu_sample(other, 29).energy_j, lab_gpu_sample(t->t4, 29).energy_j, 1e-9);
 }
 
 static void clients_of_one_server_run_together_with_their_shares(void **state)
 {
 	struct bench *t = *state;
-	struct hes_resident r[2] = { resident(t, "bert-large", 8, 60), resident(t, "resnet50", 16, 40) };
+	struct hes_resident r[2] = { job(t, "bert-large", 8, 60), job(t, "resnet50", 16, 40) };
 	struct hes_rate rates[2];
 	struct hes_instant at = physics(t, t->a100, r, 2, rates);
 	struct vgpu_client *a = join(t->a100, ME, SERVER, 60), *b = join(t->a100, OTHER, SERVER, 40);
@@ -149,10 +140,10 @@ static void clients_of_one_server_run_together_with_their_shares(void **state)
 	NEAR(t->a100->power_w, at.power_mw * 1e-3, 1e-4);
 }
 
-static void without_mps_processes_have_the_gpu_in_turn(void **state)
+static void without_mps_processes_run_in_turns(void **state)
 {
 	struct bench *t = *state;
-	struct hes_resident r = resident(t, "resnet50", 16, 100);
+	struct hes_resident r = job(t, "resnet50", 16, 100);
 	struct vgpu_client *a = join(t->a100, ME, 0, 30), *b = join(t->a100, OTHER, 0, 100);
 	struct hes_rate rate;
 
@@ -167,7 +158,7 @@ static void without_mps_processes_have_the_gpu_in_turn(void **state)
 	NEAR(a->rate, rate.iterations_per_s, 1e-9);
 }
 
-static void a_crash_takes_the_clients_of_its_server_and_nobody_else(void **state)
+static void a_crash_fails_the_clients_of_its_server_only(void **state)
 {
 	struct bench *t = *state;
 	struct vgpu_client *a = join(t->a100, ME, SERVER, 50), *b = join(t->a100, OTHER, SERVER, 50);
@@ -187,11 +178,11 @@ static void a_crash_takes_the_clients_of_its_server_and_nobody_else(void **state
 	assert_int_equal(c->completed, 1);
 }
 
-static void what_hangs_goes_on_when_the_fault_ends(void **state)
+static void a_hanging_launch_continues_when_the_fault_ends(void **state)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
-	struct hes_resident r = resident(t, "resnet50", 16, 100);
+	struct hes_resident r = job(t, "resnet50", 16, 100);
 	struct hes_rate rate;
 
 	physics(t, t->t4, &r, 1, &rate);
@@ -207,7 +198,7 @@ static void what_hangs_goes_on_when_the_fault_ends(void **state)
 	assert_int_equal(c->completed, 1);
 }
 
-static void a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise(void **state)
+static void a_locked_clock_holds_without_power_limit_or_fault(void **state)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
@@ -230,7 +221,7 @@ static void a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise(void *
 	assert_true(t->t4->clock_mhz < 1400);
 }
 
-static void memory_is_not_given_out_twice(void **state)
+static void memory_is_allocated_once(void **state)
 {
 	struct bench *t = *state;
 	uint64_t all = lab_gpu_memory_total(t->t4), used;
@@ -261,7 +252,7 @@ static void the_forty_ninth_context_is_refused(void **state)
 	assert_int_equal(error, VGPU_CUDA_MPS_MAX_CLIENTS);
 }
 
-static void a_context_with_nothing_to_do_draws_more_than_none(void **state)
+static void an_idle_context_draws_power(void **state)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c;
@@ -276,14 +267,14 @@ static void a_context_with_nothing_to_do_draws_more_than_none(void **state)
 	NEAR(t->a100->power_w, 55, 1e-9);
 }
 
-static void a_dead_process_is_known_by_its_start(void **state)
+static void a_process_that_has_ended_has_no_start_time(void **state)
 {
 	(void)state;
 	assert_true(vgpu_process_started(getpid()) > 0);
 	assert_int_equal(vgpu_process_started(0x3fffffff), 0);
 }
 
-/* A process that does nothing, and not for longer than the test. */
+/* An idle process that ends with the test. */
 static pid_t process(void)
 {
 	pid_t pid = fork();
@@ -303,7 +294,7 @@ static void end(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void a_server_that_died_before_anybody_looked_fails_its_clients(void **state)
+static void a_server_that_died_early_fails_its_clients(void **state)
 {
 	struct bench *t = *state;
 	pid_t server = process();
@@ -319,19 +310,19 @@ static void a_server_that_died_before_anybody_looked_fails_its_clients(void **st
 	vgpu_keeper_finish(&k);
 }
 
-static void the_dead_leave_and_a_server_takes_its_clients_along(void **state)
+static void contexts_of_ended_processes_close_and_a_dead_server_fails_its_clients(void **state)
 {
 	struct bench *t = *state;
 	pid_t server = process(), other = process();
-	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *neighbour = join(t->a100, other, server, 50);
+	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *second = join(t->a100, other, server, 50);
 	struct vgpu_keeper k;
 
 	assert_int_equal(vgpu_keeper_init(&k, t->lab, -1), 0);
 	vgpu_keeper_wait(&k, 0);
-	assert_int_equal(neighbour->pid, other);
+	assert_int_equal(second->pid, other);
 	end(other);
 	vgpu_keeper_wait(&k, 0);
-	assert_int_equal(neighbour->pid, 0);
+	assert_int_equal(second->pid, 0);
 	assert_int_equal(client->error, 0);
 	end(server);
 	vgpu_keeper_wait(&k, 0);
@@ -344,7 +335,7 @@ static void spin(struct lab_gpu *b, struct vgpu_client *c, double us)
 	assert_true(lab_gpu_launch(b, c, &(struct vgpu_launch){ .workload = VGPU_SPIN, .left = us }));
 }
 
-static void a_spin_takes_its_time_at_any_clock(void **state)
+static void a_spin_takes_the_same_time_at_any_clock(void **state)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->a100, ME, 0, 100);
@@ -374,8 +365,8 @@ static double account_of(const struct lab_gpu *b, pid_t pid)
 	return gpu_s;
 }
 
-/* One alone for a second, then two in turn for two seconds, then the first again; clients of a server share a turn. */
-static void gpu_time_is_counted_by_process_and_kept_when_it_leaves(void **state)
+/* One alone for a second, two in turns for two seconds, the first again; clients of a server share a turn. */
+static void gpu_time_is_counted_per_process_and_kept_after_its_end(void **state)
 {
 	struct bench *t = *state;
 	struct vgpu_client *a = join(t->t4, ME, 0, 100), *b;
@@ -411,20 +402,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_job_alone_takes_the_time_and_energy_of_the_physics),
-		TEST(energy_does_not_depend_on_who_looks),
+		TEST(energy_does_not_depend_on_when_it_is_read),
 		TEST(clients_of_one_server_run_together_with_their_shares),
-		TEST(without_mps_processes_have_the_gpu_in_turn),
-		TEST(a_crash_takes_the_clients_of_its_server_and_nobody_else),
-		TEST(what_hangs_goes_on_when_the_fault_ends),
-		TEST(a_locked_clock_holds_unless_the_cap_or_a_fault_says_otherwise),
-		TEST(memory_is_not_given_out_twice),
+		TEST(without_mps_processes_run_in_turns),
+		TEST(a_crash_fails_the_clients_of_its_server_only),
+		TEST(a_hanging_launch_continues_when_the_fault_ends),
+		TEST(a_locked_clock_holds_without_power_limit_or_fault),
+		TEST(memory_is_allocated_once),
 		TEST(the_forty_ninth_context_is_refused),
-		TEST(a_context_with_nothing_to_do_draws_more_than_none),
-		TEST(a_dead_process_is_known_by_its_start),
-		TEST(a_server_that_died_before_anybody_looked_fails_its_clients),
-		TEST(the_dead_leave_and_a_server_takes_its_clients_along),
-		TEST(a_spin_takes_its_time_at_any_clock),
-		TEST(gpu_time_is_counted_by_process_and_kept_when_it_leaves),
+		TEST(an_idle_context_draws_power),
+		TEST(a_process_that_has_ended_has_no_start_time),
+		TEST(a_server_that_died_early_fails_its_clients),
+		TEST(contexts_of_ended_processes_close_and_a_dead_server_fails_its_clients),
+		TEST(a_spin_takes_the_same_time_at_any_clock),
+		TEST(gpu_time_is_counted_per_process_and_kept_after_its_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

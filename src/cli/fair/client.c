@@ -1,5 +1,5 @@
 /*
- * client.c - a connection to an arbiter; see client.h.
+ * client.c - connect to an arbiter; see client.h.
  */
 #include "cli/fair/client.h"
 

@@ -1,5 +1,5 @@
 /*
- * client.h - a connection to an arbiter for words of `heshare fair` that ask or change it.
+ * client.h - a connection to an arbiter, for the words of `heshare fair` that query or change it.
  */
 #ifndef HES_CLI_FAIR_CLIENT_H
 #define HES_CLI_FAIR_CLIENT_H

@@ -1,5 +1,5 @@
 /*
- * fair.h - options and words of `heshare fair`; cmd_fair.c has the table, a file fair_WORD.c each word.
+ * fair.h - the options of `heshare fair`, and a function for each of its words. cmd_fair.c has the tables.
  */
 #ifndef HES_CLI_FAIR_FAIR_H
 #define HES_CLI_FAIR_FAIR_H

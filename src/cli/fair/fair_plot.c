@@ -1,13 +1,13 @@
 /*
- * fair_plot.c - shares of tenants as a picture, over time or over phi; see replay_tenants.h.
+ * fair_plot.c - the figure of `heshare fair simulate`: shares of tenants over time or over phi; see
+ * replay_tenants.h.
  *
- * A tenant has a colour: a solid line is its part of the time, a broken one of the energy.
+ * A tenant has a colour. A solid line is its part of the time, a broken line its part of the energy.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/file.h"
 #include "cli/fair/replay_tenants.h"
 #include "report/figures.h"
 #include "report/text.h"
@@ -108,20 +108,8 @@ static int draw(struct fig *f, const struct fair_simulation *s, struct hes_err *
 
 int fair_simulation_plot(const struct fair_simulation *s, const char *path, struct hes_err *err)
 {
-	struct hes_file out;
 	struct fig f;
 	int rc = draw(&f, s, err);
 
-	if (rc)
-		return rc;
-	rc = hes_file_create(&out, path, err);
-	if (!rc) {
-		rc = fig_render(&f, "fair", "shares of time and energy of each tenant", true, out.f, err);
-		if (rc)
-			hes_file_abort(&out);
-		else
-			rc = hes_file_commit(&out, err);
-	}
-	fig_end(&f);
-	return rc;
+	return rc ? rc : fig_save(&f, path, "fair", "shares of time and energy of each tenant", err);
 }

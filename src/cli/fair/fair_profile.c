@@ -1,7 +1,8 @@
 /*
- * fair_profile.c - `heshare fair profile`: the power of a tenant's command alone on a GPU under each clock; see fair.h.
+ * fair_profile.c - `heshare fair profile`: measure the power of a command alone on a GPU at each clock; see fair.h.
  *
- * Five seconds of GPU time are measured in parts, again where the parts differ too much. A part counts if the GPU was busy in it.
+ * Five seconds of GPU time are measured in parts, and again if the parts differ too much. Parts in which the GPU
+ * was idle do not count.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /*
- * fair_run.c - `heshare fair run`: become a command whose launches an arbiter schedules; see fair.h.
+ * fair_run.c - `heshare fair run`: run a command as a tenant of an arbiter; see fair.h.
  *
- * The command is started with the preload library (interpose/). The environment tells that library who the tenant is.
+ * The command is started with the preload library (interpose/), which reads the name of the tenant from the
+ * environment.
  */
 #include <elf.h>
 #include <errno.h>

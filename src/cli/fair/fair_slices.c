@@ -1,5 +1,6 @@
 /*
- * fair_slices.c - `heshare fair slices`: slices of an interval from powers, weights and demands; see fair.h.
+ * fair_slices.c - `heshare fair slices`: compute the slices of an interval from powers, weights and demands; see
+ * fair.h.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /*
- * replay_out.c - what `heshare fair simulate` prints and writes; see replay_tenants.h.
+ * replay_out.c - print and write the results of `heshare fair simulate`; see replay_tenants.h.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * replay_tenants.c - `heshare fair simulate`: tenants of a file on a virtual clock; see fair.h.
+ * replay_tenants.c - `heshare fair simulate`: replay the tenants of a file on a virtual clock; see fair.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -36,7 +36,7 @@ double fair_energy_share(const struct fair_simulation *s, const struct fair_simu
 	return sum > 0 ? r->usage[tenant].energy_j / sum : 0;
 }
 
-/* --- what is asked for --- */
+/* --- options --- */
 
 /* LOW:HIGH:STEP to the phi of each run. */
 static int sweep_parse(struct fair_simulation *s, const char *text, struct hes_err *err)

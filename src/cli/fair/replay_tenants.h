@@ -1,6 +1,6 @@
 /*
- * replay_tenants.h - what `heshare fair simulate` has replayed: replay_tenants.c runs it, replay_out.c writes it, fair_plot.c
- * draws it.
+ * replay_tenants.h - the results of `heshare fair simulate`: replay_tenants.c computes, replay_out.c prints and
+ * fair_plot.c draws them.
  */
 #ifndef HES_CLI_FAIR_REPLAY_TENANTS_H
 #define HES_CLI_FAIR_REPLAY_TENANTS_H
@@ -20,7 +20,7 @@ struct fair_simulation {
 	struct fair_replay_config c; /* its phi is that of the last run */
 	struct fair_simulation_run *runs;
 	size_t n_runs;
-	bool   sweep, timed; /* timed: shares over time were asked for */
+	bool   sweep, timed; /* timed: with shares over time */
 	struct fair_series series; /* of the only run, where there is no sweep */
 	double phi_fair;
 };

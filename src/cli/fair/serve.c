@@ -1,5 +1,5 @@
 /*
- * serve.c - `heshare fair serve`: be the arbiter of GPUs; see fair.h.
+ * serve.c - `heshare fair serve`: run the arbiter of GPUs; see fair.h.
  */
 #include <errno.h>
 #include <grp.h>

@@ -1,5 +1,5 @@
 /*
- * set.c - `heshare fair set`: change phi, or the weight of a tenant, while an arbiter serves; see fair.h.
+ * set.c - `heshare fair set`: change phi or the weight of a tenant of a running arbiter; see fair.h.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
  * tenants_file.c - read a tenants file; see tenants_file.h.
  *
- * A column that nobody reads is refused: a misspelt "weight" would be 1 for everyone.
+ * Unknown columns are refused: with a misspelt "weight" all tenants would have weight 1.
  */
 #include "cli/fair/tenants_file.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/grow.h"
 #include "base/utf8.h"
 
 enum column { NAME, POWER, REQUEST, WEIGHT, RATE, SPACING, ARRIVAL, DEPARTURE, PIECE, CLOCK, COLUMNS };
@@ -40,7 +41,6 @@ static const struct {
 struct tenants_reader {
 	struct hes_csv *csv;
 	int    at[COLUMNS]; /* -1: not there */
-	size_t room;
 	struct fair_tenants t;
 };
 
@@ -157,28 +157,20 @@ static int tenant_read(struct tenants_reader *r, struct hes_err *err)
 
 static int tenants_grow(struct tenants_reader *r, struct hes_err *err)
 {
-	size_t room = r->room ? 2 * r->room : 16;
+	const size_t n = r->t.n;
 	char (*names)[HES_NAME_MAX];
 	struct fair_replay_tenant *v;
 	double *clocks;
 
-	if (r->t.n < r->room)
-		return 0;
-	if (r->t.n == FAIR_REPLAY_MAX_TENANTS)
+	if (n == FAIR_REPLAY_MAX_TENANTS)
 		return hes_csv_fail(r->csv, err, -E2BIG, "more than %d tenants", FAIR_REPLAY_MAX_TENANTS);
-	names = reallocarray(r->t.names, room, sizeof(*names));
-	if (names)
-		r->t.names = names;
-	v = reallocarray(r->t.v, room, sizeof(*v));
-	if (v)
-		r->t.v = v;
-	clocks = reallocarray(r->t.clock_mhz, room, sizeof(*clocks));
-	if (clocks)
-		r->t.clock_mhz = clocks;
-	if (!names || !v || !clocks)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu tenants", room);
-	r->room = room;
-	return 0;
+	names = hes_grow(r->t.names, n, sizeof(*names));
+	r->t.names = names ? names : r->t.names;
+	v = hes_grow(r->t.v, n, sizeof(*v));
+	r->t.v = v ? v : r->t.v;
+	clocks = hes_grow(r->t.clock_mhz, n, sizeof(*clocks));
+	r->t.clock_mhz = clocks ? clocks : r->t.clock_mhz;
+	return names && v && clocks ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu tenants", n);
 }
 
 int fair_tenants_load(const char *path, struct fair_tenants *out, struct hes_err *err)

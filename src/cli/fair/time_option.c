@@ -1,5 +1,5 @@
 /*
- * time_option.c - times as options of `heshare fair`; see time_option.h.
+ * time_option.c - read times such as 200ms; see time_option.h.
  */
 #include "cli/fair/time_option.h"
 

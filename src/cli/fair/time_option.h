@@ -1,5 +1,5 @@
 /*
- * time_option.h - times as options of `heshare fair`: 200ms, 2s, 500us.
+ * time_option.h - times as values of options of `heshare fair`: 200ms, 2s, 500us.
  */
 #ifndef HES_CLI_FAIR_TIME_OPTION_H
 #define HES_CLI_FAIR_TIME_OPTION_H

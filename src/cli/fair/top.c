@@ -1,5 +1,5 @@
 /*
- * top.c - `heshare fair top`: what tenants of an arbiter use now, and since they came; see fair.h.
+ * top.c - `heshare fair top`: print what each tenant of an arbiter uses now and has used so far; see fair.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
@@ -27,7 +28,7 @@ struct view {
 	struct fair_gpu         gpus[MAX_GPUS];
 	size_t                  n_gpus;
 	struct fair_tenant_row *rows;
-	size_t                  n_rows, room;
+	size_t                  n_rows;
 };
 
 static const char *word(const char *const *words, size_t n, uint32_t i)
@@ -37,15 +38,11 @@ static const char *word(const char *const *words, size_t n, uint32_t i)
 
 static int row_add(struct view *v, const struct fair_tenant_row *r, struct hes_err *err)
 {
-	if (v->n_rows == v->room) {
-		size_t room = v->room ? 2 * v->room : 64;
-		struct fair_tenant_row *rows = reallocarray(v->rows, room, sizeof(*rows));
+	struct fair_tenant_row *rows = hes_grow(v->rows, v->n_rows, sizeof(*rows));
 
-		if (!rows)
-			return hes_fail(err, -ENOMEM, "out of memory for %zu tenants", room);
-		v->rows = rows;
-		v->room = room;
-	}
+	if (!rows)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu tenants", v->n_rows);
+	v->rows = rows;
 	v->rows[v->n_rows++] = *r;
 	return 0;
 }
@@ -104,11 +101,6 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static json_t *number_or_null(double x)
-{
-	return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *row_json(const struct fair_tenant_row *r, const struct shares *all)
 {
 	return json_pack("{s:s, s:I, s:I, s:I, s:s, s:I, s:f, s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}",
@@ -142,7 +134,7 @@ static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 			 "policy", g->policy, "phi", g->phi, "phi_fair", g->phi_fair, "interval_ms", (double)g->interval_ns * 1e-6,
 			 "age_s", (double)g->age_ns * 1e-9, "wanted_s", (double)g->wanted_ns * 1e-9, "used_s", (double)g->used_ns * 1e-9,
 			 "leases", (json_int_t)g->leases, "clock_changes", (json_int_t)g->clock_changes,
-			 "energy_j", number_or_null(g->energy_j), "power_source", word(sources, N(sources), g->power_source),
+			 "energy_j", cli_json_maybe(isfinite(g->energy_j), g->energy_j), "power_source", word(sources, N(sources), g->power_source),
 			 "fairness_recent", fairness_json(g->fairness_time, g->fairness_energy, g->fairness_system),
 			 "fairness", fairness_json(g->total_time, g->total_energy, g->total_system), "tenants", rows);
 }

@@ -1,5 +1,5 @@
 /*
- * cmd_gpus.c - `heshare gpus`: the boards of this machine, the GPUs of a fleet, or the GPU types of the catalogue.
+ * cmd_gpus.c - `heshare gpus`: list the GPUs of this machine, of a fleet, or the GPU types of the catalogue.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,21 +9,20 @@
 #include "cli/commands.h"
 
 struct gpus_opts {
-	const char *fleet;
-	const char *catalogue;
-	bool        types;
-	bool        json;
+	const char *fleet, *catalogue;
+	bool       types, json;
 };
 
+#define AT(member) .offset = offsetof(struct gpus_opts, member)
+
 static const struct opt gpus_opts[] = {
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct gpus_opts, fleet),
-	  .arg = "FILE", .help = "list the GPUs of this fleet" },
-	{ .name = "types", .letter = 't', .kind = OPT_FLAG, .offset = offsetof(struct gpus_opts, types),
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	  .help = "list the GPUs of this fleet file" },
+	{ .name = "types", .letter = 't', .kind = OPT_FLAG, AT(types),
 	  .help = "list the GPU types that heshare knows" },
-	{ .name = "catalogue", .kind = OPT_FILE, .offset = offsetof(struct gpus_opts, catalogue),
-	  .arg = "FILE", .help = "the types of this file, and for --fleet, instead of the built-in ones" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct gpus_opts, json),
-	  .help = "one JSON document on standard output" },
+	{ .name = "catalogue", .kind = OPT_FILE, AT(catalogue), .arg = "FILE",
+	  .help = "read GPU types from this file instead of the built-in ones; also for --fleet" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ 0 }
 };
 

@@ -1,5 +1,5 @@
 /*
- * cmd_measure.c - `heshare measure`: what a command takes of the boards, as `time` tells what it takes of the CPU.
+ * cmd_measure.c - `heshare measure`: run a command and report energy, power and clocks of the GPUs.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,18 +23,18 @@
 #define NOT_RUN   126
 
 struct measure_opts {
-	const char *gpus;
-	const char *output;
-	bool        json;
+	const char *gpus, *output;
+	bool       json;
 };
 
+#define AT(member) .offset = offsetof(struct measure_opts, member)
+
 static const struct opt measure_opts[] = {
-	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct measure_opts, gpus), .arg = "LIST",
-	  .help = "boards to measure: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
-	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct measure_opts, output), .arg = "FILE",
-	  .help = "report into this file (-: standard output) instead of standard error" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct measure_opts, json),
-	  .help = "report as one JSON document" },
+	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
+	  .help = "measure these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
+	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
+	  .help = "write the report to this file (-: standard output) instead of standard error" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "write the report as one JSON document" },
 	{ 0 }
 };
 
@@ -184,18 +184,17 @@ const struct command cmd_measure = {
 	.args = "[--] COMMAND [ARGUMENT]...",
 	.min_args = 1,
 	.max_args = MAX_ARGS,
-	.summary = "seconds, joules, watts and clocks of the GPUs while a command runs",
-	.text = "Runs COMMAND and tells what the boards did meanwhile, whoever made them do it: joules from\n"
-		"the energy counter where a board has one, else from the integral of power; mean and\n"
-		"peak power; the mean SM clock; the part of the time that power or heat held the clock down;\n"
-		"the part of the time with any kernel running, and where GPM (Hopper and newer boards) or DCGM\n"
-		"tells it, how much of the SMs and of the memory bandwidth was in use.\n"
-		"Boards are sampled as often as their sensors refresh. Time without readings is told as a\n"
-		"gap. Short commands are measured badly: sensors refresh every 20 to 100 ms, so measure\n"
-		"seconds, better tens of them.\n\n"
-		"Signals are handed on to COMMAND, and the report comes when it has ended. The exit status is the\n"
-		"command's: 128 and the number of a signal that ended it, 126 or 127 when it could not be run;\n"
-		"1 when there is nothing to measure with.",
+	.summary = "measure joules, watts and clocks of the GPUs while a command runs",
+	.text = "Runs COMMAND and reports for each GPU, for all programs together: joules, from the energy counter\n"
+		"or else from the integral of power; mean and peak power; the mean SM clock; the part of the time\n"
+		"in which power or heat lowered the clock; the part with a kernel running. With GPM (Hopper and\n"
+		"newer) or DCGM also the use of SMs and of memory bandwidth.\n"
+		"\n"
+		"GPUs are sampled as often as their sensors refresh, every 20 to 100 ms, so measure commands of\n"
+		"many seconds. Time without readings is reported as a gap.\n"
+		"\n"
+		"Signals are passed to COMMAND. The exit status is that of COMMAND: 128 plus the number of a signal\n"
+		"that ended it; 126 or 127 if it could not start; 1 if nothing can be measured.",
 	.example = "  heshare measure -- python3 train.py --epochs 1\n"
 		   "  heshare measure --gpus 0,2 --json -o joules.json -- ./job.sh",
 	.opts = measure_opts,

@@ -1,11 +1,12 @@
 /*
- * measure_report.c - measurements as text and as JSON; see measure_report.h.
+ * measure_report.c - print measurements as text or JSON; see measure_report.h.
  */
 #include "cli/gpu/measure_report.h"
 
 #include <math.h>
 
 #include "base/plural.h"
+#include "cli/cli.h"
 
 /* Counter and integral further apart than this are worth a word: a sensor integrates a part of the time. */
 #define APART 0.05
@@ -87,17 +88,12 @@ void measure_text(FILE *f, const struct measured_board *b, size_t n, double seco
 			"a Hopper board tells, or DCGM\n", coarse, hes_s(coarse));
 }
 
-static json_t *number_or_null(bool there, double v)
-{
-	return there ? json_real(v) : json_null();
-}
-
 static json_t *activity_json(const struct hes_activity *a)
 {
 	json_t *o = json_pack("{s:s}", "from", hes_activity_from_name(a->from));
 
 	for (int k = 0; k < HES_ACTS; k++)
-		json_object_set_new(o, hes_act_name((enum hes_act)k), number_or_null(a->of[k].seconds > 0, a->of[k].value));
+		json_object_set_new(o, hes_act_name((enum hes_act)k), cli_json_maybe(a->of[k].seconds > 0, a->of[k].value));
 	return o;
 }
 
@@ -110,11 +106,11 @@ static json_t *board_json(const struct measured_board *b)
 			 "gpu", (json_int_t)b->index, "name", b->info.name, "uuid", b->info.uuid,
 			 "type", *b->info.type ? json_string(b->info.type) : json_null(),
 			 "seconds", m->seconds, "energy_from", sources[m->from],
-			 "energy_j", number_or_null(known, m->energy_j),
-			 "integral_j", number_or_null(m->power_s > 0, m->integral_j),
-			 "mean_w", number_or_null(known, m->mean_w), "peak_w", number_or_null(m->peak_w > 0, m->peak_w),
-			 "mean_clock_mhz", number_or_null(m->clock_s > 0, m->clock_mhz),
-			 "capped_part", number_or_null(m->reasons_s > 0, m->reasons_s > 0 ? m->capped_s / m->reasons_s : 0),
+			 "energy_j", cli_json_maybe(known, m->energy_j),
+			 "integral_j", cli_json_maybe(m->power_s > 0, m->integral_j),
+			 "mean_w", cli_json_maybe(known, m->mean_w), "peak_w", cli_json_maybe(m->peak_w > 0, m->peak_w),
+			 "mean_clock_mhz", cli_json_maybe(m->clock_s > 0, m->clock_mhz),
+			 "capped_part", cli_json_maybe(m->reasons_s > 0, m->reasons_s > 0 ? m->capped_s / m->reasons_s : 0),
 			 "gap_s", m->seconds - m->power_s, "longest_gap_s", m->longest_gap_s,
 			 "samples", (json_int_t)m->samples, "lost", m->lost,
 			 "activity", activity_json(&m->activity));

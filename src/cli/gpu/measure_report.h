@@ -1,5 +1,5 @@
 /*
- * measure_report.h - what `heshare measure` found, for people and for programs.
+ * measure_report.h - the report of `heshare measure`, as text or JSON.
  */
 #ifndef HES_CLI_GPU_MEASURE_REPORT_H
 #define HES_CLI_GPU_MEASURE_REPORT_H

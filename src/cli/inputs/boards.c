@@ -29,11 +29,6 @@ static const struct {
 };
 #define N_ABILITIES (sizeof(abilities) / sizeof(abilities[0]))
 
-static json_t *number_or_null(bool there, double v)
-{
-	return there ? json_real(v) : json_null();
-}
-
 /* A board as it is now. */
 struct shown {
 	size_t                 index;
@@ -67,12 +62,12 @@ static json_t *board_json(const struct shown *s)
 			 "name", b->name, "uuid", b->uuid, "bus", b->bus,
 			 "type", *b->type ? json_string(b->type) : json_null(),
 			 "memory_mib", (json_int_t)(b->memory_bytes / MIB),
-			 "memory_used_mib", number_or_null(r->has & HES_HAS_MEMORY, (double)r->memory_used_bytes / MIB),
-			 "power_w", number_or_null(r->has & HES_HAS_POWER, r->power_mw * 1e-3),
-			 "power_limit_w", number_or_null(b->power_limit_mw, b->power_limit_mw * 1e-3),
-			 "clock_mhz", number_or_null(r->has & HES_HAS_CLOCK, r->clock_mhz),
-			 "temperature_c", number_or_null(r->has & HES_HAS_TEMPERATURE, r->temperature_c),
-			 "busy_pct", number_or_null(r->has & HES_HAS_UTILISATION, r->busy_pct), "can", can,
+			 "memory_used_mib", cli_json_maybe(r->has & HES_HAS_MEMORY, (double)r->memory_used_bytes / MIB),
+			 "power_w", cli_json_maybe(r->has & HES_HAS_POWER, r->power_mw * 1e-3),
+			 "power_limit_w", cli_json_maybe(b->power_limit_mw, b->power_limit_mw * 1e-3),
+			 "clock_mhz", cli_json_maybe(r->has & HES_HAS_CLOCK, r->clock_mhz),
+			 "temperature_c", cli_json_maybe(r->has & HES_HAS_TEMPERATURE, r->temperature_c),
+			 "busy_pct", cli_json_maybe(r->has & HES_HAS_UTILISATION, r->busy_pct), "can", can,
 			 "activity", hes_activity_from_name(s->activity), "missing", lacks_json(s));
 }
 
@@ -131,8 +126,8 @@ static void print_who(FILE *f, const struct shown *s, size_t n, const struct hes
 	}
 }
 
-/* Each lack once, with all boards that have it. */
-static void print_lacks(FILE *f, const struct shown *s, size_t n)
+/* Each lack once, with all GPUs that have it. @instead  NULL: all knobs, with what to do; else what happens without @knob */
+static void print_lacks(FILE *f, const struct shown *s, size_t n, enum hes_knob knob, const char *instead)
 {
 	for (size_t i = 0; i < n; i++)
 		for (long k = 0; k < s[i].n_lacks; k++) {
@@ -141,10 +136,13 @@ static void print_lacks(FILE *f, const struct shown *s, size_t n)
 
 			while (!lacks(&s[first], l))
 				first++;
-			if (first < i)
+			if (first < i || (instead && l->knob != knob))
 				continue;
 			print_who(f, s, n, l);
-			fprintf(f, ": %s\n    to do: %s\n", l->why, l->what_to_do);
+			if (instead)
+				fprintf(f, ": %s; %s\n", l->why, instead);
+			else
+				fprintf(f, ": %s\n    to do: %s\n", l->why, l->what_to_do);
 		}
 }
 
@@ -170,7 +168,7 @@ static void print_all(const struct shown *s, size_t n)
 	printf("GPU  %-24s %-13s     MiB     used     W limit   MHz    C busy %%  UUID\n", "name", "type");
 	for (size_t i = 0; i < n; i++)
 		board_row(&s[i]);
-	print_lacks(stdout, s, n);
+	print_lacks(stdout, s, n, HES_KNOB_MPS, NULL);
 }
 
 static int print_all_json(const struct shown *s, size_t n)
@@ -182,7 +180,7 @@ static int print_all_json(const struct shown *s, size_t n)
 	return cli_print_json(doc);
 }
 
-/* A board that is lost is told where the others are listed, and fails the command. */
+/* A lost GPU is reported among the others, and the command fails. */
 static int show(const struct hes_devices *d, bool json)
 {
 	struct shown *s = calloc(hes_devices_count(d) + 1, sizeof(*s));
@@ -284,23 +282,6 @@ int boards_choose(const struct hes_devices *d, const char *list, size_t **out, s
 /* The knobs that planning needs. */
 enum { CLOCK = 1, MPS = 2 };
 
-/* What a plan for the boards does without, in the words of `heshare gpus`. */
-static void print_without(FILE *f, const struct shown *s, size_t n, enum hes_knob knob, const char *instead)
-{
-	for (size_t i = 0; i < n; i++)
-		for (long k = 0; k < s[i].n_lacks; k++) {
-			const struct hes_missing_knob *l = &s[i].lacks[k];
-			size_t first = 0;
-
-			while (!lacks(&s[first], l))
-				first++;
-			if (l->knob != knob || first < i)
-				continue;
-			print_who(f, s, n, l);
-			fprintf(f, ": %s; %s\n", l->why, instead);
-		}
-}
-
 static unsigned knobs_without(const struct shown *s)
 {
 	unsigned without = 0;
@@ -394,8 +375,8 @@ int boards_fleet_load(const char *list, const struct hes_catalogue *c, FILE *not
 	if (!rc)
 		rc = fill_fleet(d, gpus, n, c, s, &b, err);
 	if (!rc && notes) {
-		print_without(notes, s, n, HES_KNOB_LOCK_CLOCK, "planned at the default clock");
-		print_without(notes, s, n, HES_KNOB_MPS, "planned one job at a time");
+		print_lacks(notes, s, n, HES_KNOB_LOCK_CLOCK, "planned at the default clock");
+		print_lacks(notes, s, n, HES_KNOB_MPS, "planned one job at a time");
 	}
 	free(s);
 	free(gpus);

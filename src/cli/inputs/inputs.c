@@ -1,5 +1,5 @@
 /*
- * inputs.c - inputs that several commands take in the same way; see inputs.h.
+ * inputs.c - load a fleet; move arrivals to time 0; see inputs.h.
  */
 #include "cli/inputs/inputs.h"
 

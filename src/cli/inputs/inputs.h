@@ -1,5 +1,5 @@
 /*
- * inputs.h - inputs that several commands take in the same way.
+ * inputs.h - load a fleet, and move arrivals to time 0.
  */
 #ifndef HES_CLI_INPUTS_INPUTS_H
 #define HES_CLI_INPUTS_INPUTS_H

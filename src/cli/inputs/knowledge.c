@@ -1,5 +1,5 @@
 /*
- * knowledge.c - profiles and a predictor, from files or drawn; see knowledge.h.
+ * knowledge.c - load or make profiles and a predictor; see knowledge.h.
  */
 #include "cli/inputs/knowledge.h"
 

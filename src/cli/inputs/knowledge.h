@@ -1,7 +1,5 @@
 /*
- * knowledge.h - what a planner knows: profiles and a predictor, from files
- * or, where none are given, drawn from the modelled boards and trained on
- * the spot.
+ * knowledge.h - the profiles and the predictor of a planner: from files, or drawn from the GPU model and trained.
  */
 #ifndef HES_CLI_INPUTS_KNOWLEDGE_H
 #define HES_CLI_INPUTS_KNOWLEDGE_H

@@ -1,5 +1,5 @@
 /*
- * offers.h - values that options of several commands may have, from the tables that the program plans and models by.
+ * offers.h - values of options, from the tables of policies, GPU types and workloads.
  */
 #ifndef HES_CLI_INPUTS_OFFERS_H
 #define HES_CLI_INPUTS_OFFERS_H

@@ -1,6 +1,5 @@
 /*
- * rows_folder.c - profiles.csv and samples.csv, by themselves or in one
- * folder; see rows_folder.h.
+ * rows_folder.c - read and write profiles.csv and samples.csv, alone or in one folder; see rows_folder.h.
  */
 #include "cli/inputs/rows_folder.h"
 

@@ -1,5 +1,5 @@
 /*
- * rows_folder.h - profiles.csv and samples.csv, by themselves or in one folder.
+ * rows_folder.h - profiles.csv and samples.csv, alone or in one folder.
  */
 #ifndef HES_CLI_INPUTS_ROWS_FOLDER_H
 #define HES_CLI_INPUTS_ROWS_FOLDER_H
@@ -13,7 +13,7 @@ struct cli_rows {
 };
 
 /**
- * @param path  profiles.csv or samples.csv, told apart by their columns, or a folder with one or both
+ * @param path  profiles.csv or samples.csv, distinguished by their columns, or a folder with one or both
  * @return 0; -ENOENT none there; errors of reading. @out is untouched on failure
  */
 int  cli_rows_load(const char *path, struct cli_rows *out, struct hes_err *err);
@@ -21,7 +21,7 @@ void cli_rows_free(struct cli_rows *r);
 
 /** Profiles alone; @path profiles.csv or the folder it lies in. */
 int cli_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err);
-/** Samples, likewise; out of a folder with its profiles, if there are some: those of the neighbours that samples name. */
+/** Samples, likewise; out of a folder with its profiles, if there are some: those of the co-runners. */
 int cli_samples_load(const char *path, struct cli_rows *out, struct hes_err *err);
 
 /** Write both into a folder, which is made unless it is there; an empty table makes no file. */

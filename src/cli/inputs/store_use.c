@@ -1,5 +1,5 @@
 /*
- * store_use.c - the store as commands take it; see store_use.h.
+ * store_use.c - find and open the store; dates; forecasts; see store_use.h.
  */
 #include "cli/inputs/store_use.h"
 
@@ -115,22 +115,22 @@ int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c, 
 		  struct hes_forecast **out, struct hes_err *err)
 {
 	struct hes_forecast *v = calloc(s->n + 1, sizeof(*v));
-	struct hes_estimate *said = calloc(s->n + 1, sizeof(*said));
-	struct hes_samples asked = { .v = calloc(s->n + 1, sizeof(*asked.v)), .known = s->known };
-	int rc = v && said && asked.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu predictions", s->n);
+	struct hes_estimate *forecasts = calloc(s->n + 1, sizeof(*forecasts));
+	struct hes_samples known = { .v = calloc(s->n + 1, sizeof(*known.v)), .known = s->known };
+	int rc = v && forecasts && known.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu predictions", s->n);
 
 	for (size_t i = 0; i < s->n && !rc; i++)
 		if (hes_predictor_knows(p, s->v[i].task.gpu_type))
-			asked.v[asked.n++] = s->v[i];
+			known.v[known.n++] = s->v[i];
 	if (!rc)
-		rc = hes_predict_samples(p, &asked, c, said, err);
+		rc = hes_predict_samples(p, &known, c, forecasts, err);
 	for (size_t i = 0, at = 0; i < s->n && !rc; i++)
 		if (hes_predictor_knows(p, s->v[i].task.gpu_type)) {
-			v[i] = (struct hes_forecast){ said[at].iteration_us, said[at].power_mw };
+			v[i] = (struct hes_forecast){ forecasts[at].iteration_us, forecasts[at].power_mw };
 			at++;
 		}
-	hes_samples_free(&asked);
-	free(said);
+	hes_samples_free(&known);
+	free(forecasts);
 	if (rc)
 		free(v);
 	else

@@ -1,6 +1,5 @@
 /*
- * store_use.h - the store as commands take it: where it is by default, what
- * time it is, predictors as the store knows them.
+ * store_use.h - find and open the store, read and print dates, and make forecasts for the store.
  */
 #ifndef HES_CLI_INPUTS_STORE_USE_H
 #define HES_CLI_INPUTS_STORE_USE_H
@@ -20,11 +19,11 @@ int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct h
 /** "2026-11-21 14:30", UTC. */
 void cli_format_when(int64_t us, char out[20]);
 
-/** What the store is told of the predictor @p, whose file is @path; @out keeps @path. */
+/** The predictor @p, with its file @path, as the store describes it; @out keeps @path. */
 int cli_store_predictor(const char *path, const struct hes_predictor *p, struct hes_store_predictor *out,
 			struct hes_err *err);
 
-/** What @p says of each sample; nothing of types that it never saw. free() @out. */
+/** Forecasts of @p for each sample, except those of GPU types that it does not know. free() @out. */
 int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c, const struct hes_samples *s,
 		  struct hes_forecast **out, struct hes_err *err);
 

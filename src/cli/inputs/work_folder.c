@@ -1,5 +1,5 @@
 /*
- * work_folder.c - folders for a while; see work_folder.h.
+ * work_folder.c - make and remove temporary folders; see work_folder.h.
  */
 #include "cli/inputs/work_folder.h"
 

@@ -1,5 +1,5 @@
 /*
- * work_folder.h - a folder for a guard and its MPS daemons while a command measures, removed at its end.
+ * work_folder.h - a temporary folder for a guard and its MPS daemons while a command measures.
  */
 #ifndef HES_CLI_INPUTS_WORK_FOLDER_H
 #define HES_CLI_INPUTS_WORK_FOLDER_H

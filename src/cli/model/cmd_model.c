@@ -1,6 +1,6 @@
 /*
- * cmd_model.c - `heshare model`: what the testbed's physics says of workloads on a
- * board, what it knows, and its errors against measurements.
+ * cmd_model.c - `heshare model`: print time and power of workloads by the GPU model, its parameters, and its errors
+ * against measurements.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,45 +20,38 @@
 #define MAX_DIRS 64
 
 struct model_opts {
-	bool        list;
-	const char *check;
-	bool        tests;
-	uint64_t    batch;
-	const char *gpu;
-	uint64_t    share;
-	uint64_t    clock;
-	double      limit_w;
-	const char *co_runners;
-	const char *physics;
-	const char *catalogue;
-	bool        json;
+	bool       list, tests, json;
+	const char *check, *gpu, *co_runners, *physics, *catalogue;
+	uint64_t   batch, share, clock;
+	double     limit_w;
 };
 
+#define AT(member) .offset = offsetof(struct model_opts, member)
+
 static const struct opt model_opts[] = {
-	{ .name = "list", .letter = 'l', .kind = OPT_FLAG, .offset = offsetof(struct model_opts, list),
-	  .help = "list the workloads and GPU types the model has parameters for" },
-	{ .name = "check", .kind = OPT_FILE, .offset = offsetof(struct model_opts, check), .arg = "DIR",
-	  .help = "errors against the published data sets and measured boards in DIR" },
-	{ .name = "tests", .kind = OPT_FLAG, .offset = offsetof(struct model_opts, tests),
-	  .help = "with --check: take boards that say they are a test, not a measurement" },
-	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct model_opts, batch),
-	  .arg = "N", .def = "1", .min = 1, .max = HES_MODEL_MAX_BATCH, .help = "batch size" },
-	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct model_opts, gpu),
-	  .arg = "TYPE", .def = "A100-SXM-80", .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
-	{ .name = "share", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct model_opts, share),
-	  .arg = "PCT", .def = "100", .min = 1, .max = 100, .help = "part of the SMs, %" },
-	{ .name = "clock", .letter = 'c', .kind = OPT_U64, .offset = offsetof(struct model_opts, clock),
-	  .arg = "MHZ", .min = 1, .max = 10000, .help = "SM clock, MHz; without it the type's default" },
-	{ .name = "power-limit", .kind = OPT_DOUBLE, .offset = offsetof(struct model_opts, limit_w),
-	  .arg = "W", .min = 1, .max = 10000, .help = "power limit of the board, W; without it the type's" },
-	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct model_opts, co_runners),
-	  .arg = "W:B:S[,...]", .help = "neighbours: workload, batch size and SM share of each" },
-	{ .name = "physics", .kind = OPT_FILE, .offset = offsetof(struct model_opts, physics),
-	  .arg = "FILE", .help = "physics parameters from this file instead of the built-in ones" },
-	{ .name = "catalogue", .kind = OPT_FILE, .offset = offsetof(struct model_opts, catalogue),
-	  .arg = "FILE", .help = "GPU types from this file instead of the built-in ones" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct model_opts, json),
-	  .help = "one JSON document on standard output" },
+	{ .name = "list", .letter = 'l', .kind = OPT_FLAG, AT(list),
+	  .help = "list the workloads and GPU types of the model" },
+	{ .name = "check", .kind = OPT_FILE, AT(check), .arg = "DIR",
+	  .help = "print errors against published data sets and measured GPUs in DIR" },
+	{ .name = "tests", .kind = OPT_FLAG, AT(tests),
+	  .help = "with --check: include GPUs that are marked as a test, not a measurement" },
+	{ .name = "batch", .letter = 'b', .kind = OPT_U64, AT(batch), .arg = "N", .def = "1", .min = 1,
+	  .max = HES_MODEL_MAX_BATCH, .help = "batch size" },
+	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE", .def = "A100-SXM-80",
+	  .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
+	{ .name = "share", .letter = 's', .kind = OPT_U64, AT(share), .arg = "PCT", .def = "100", .min = 1, .max = 100,
+	  .help = "SM share, %" },
+	{ .name = "clock", .letter = 'c', .kind = OPT_U64, AT(clock), .arg = "MHZ", .min = 1, .max = 10000,
+	  .help = "SM clock, MHz; without it, the default of the type" },
+	{ .name = "power-limit", .kind = OPT_DOUBLE, AT(limit_w), .arg = "W", .min = 1, .max = 10000,
+	  .help = "power limit of the GPU, W; without it, that of the type" },
+	{ .name = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "W:B:S[,...]",
+	  .help = "co-runners: workload, batch size and SM share of each" },
+	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
+	  .help = "read physics parameters from this file instead of the built-in ones" },
+	{ .name = "catalogue", .kind = OPT_FILE, AT(catalogue), .arg = "FILE",
+	  .help = "read GPU types from this file instead of the built-in ones" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ 0 }
 };
 
@@ -193,8 +186,8 @@ static int check(const struct hes_model *m, const struct hes_catalogue *c, const
 	return rc;
 }
 
-/* Fill residents 1.. from "W:B:S,W:B:S". */
-static int parse_beside(const struct hes_model *m, const char *text, struct hes_resident *r, size_t *n,
+/* Fill co-runners 1.. from "W:B:S,W:B:S". */
+static int parse_co_runners(const struct hes_model *m, const char *text, struct hes_resident *r, size_t *n,
 			struct hes_err *err)
 {
 	char name[HES_NAME_MAX], batch[16], share[16];
@@ -262,7 +255,7 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c, con
 
 	r[0].workload = hes_model_workload(m, workload, &err);
 	g = r[0].workload ? hes_gpu_type_find(c, o->gpu, &err) : NULL;
-	if (!g || parse_beside(m, o->co_runners, r, &n, &err) ||
+	if (!g || parse_co_runners(m, o->co_runners, r, &n, &err) ||
 	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n, rates,
 			      &now, &err))
 		return cli_fail("model", &err);
@@ -305,9 +298,9 @@ const struct command cmd_model = {
 	.name = "model",
 	.args = "[WORKLOAD | DIR...]",
 	.max_args = MAX_DIRS,
-	.summary = "what the testbed's physics says of jobs on a board",
-	.text = "Time of an iteration, board power and the clock a board holds when WORKLOAD runs\n"
-		"on it, alone or beside others. Every figure is modelled.\n\n"
+	.summary = "predict time and power of jobs by the GPU model",
+	.text = "Prints the modelled time of an iteration, power and clock of a GPU that runs WORKLOAD, alone or\n"
+		"with co-runners.\n\n"
 		"--list names workloads and GPU types and what their parameters were fitted on.\n"
 		"--check compares the model with measurements, a row a series: the median and\n"
 		"90th percentile of the absolute relative error. DIR, of which there may be\n"

@@ -1,6 +1,6 @@
 /*
- * cmd_partition.c - `heshare partition`: which part of a GPU's SMs each of some jobs should get, and which jobs
- * should share a GPU.
+ * cmd_partition.c - `heshare partition`: find the split of a GPU's SMs between jobs, and the jobs that should share
+ * a GPU.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,42 +19,46 @@
 
 static const char *const methods[] = { "corrected", "paper", NULL };
 
-#define AT(member) offsetof(struct partition_opts, member)
+#define AT(member) .offset = offsetof(struct partition_opts, member)
 
 static const struct opt partition_opts[] = {
-	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = AT(gpu), .arg = "TYPE|INDEX", .offer = offer_gpu_types,
-	  .help = "GPU type, or index of a GPU of this machine; without it, the only type that all jobs were profiled on, "
-		  "V100-SXM2-32 with --modelled" },
-	{ .name = "objective", .kind = OPT_CHOICE, .offset = AT(objective), .arg = "WHAT",
-	  .choices = hes_partition_objectives, .help = "what counts for each watt; without it, throughput, and energy with --jobs" },
-	{ .name = "floor", .kind = OPT_TEXT, .offset = AT(floor), .arg = "LIST",
-	  .help = "part of its throughput alone that a job must keep: B=0.5, commas between; or 0.3 for all" },
-	{ .name = "step", .kind = OPT_U64, .offset = AT(step), .arg = "PCT", .def = "10", .min = 1, .max = 50,
-	  .help = "shares are multiples of it, %" },
-	{ .name = "clocks", .kind = OPT_TEXT, .offset = AT(clocks), .arg = "LIST", .def = "default",
-	  .help = "clocks to choose from, MHz: default; all, those that every job was profiled at; or 900,1200" },
-	{ .name = "split", .kind = OPT_TEXT, .offset = AT(split), .arg = "LIST",
-	  .help = "predict this split as well: 30,70, % of the SMs in the order of the jobs" },
-	{ .name = "all", .kind = OPT_FLAG, .offset = AT(all), .help = "print every split that was predicted" },
-	{ .name = "plot", .kind = OPT_FILE, .offset = AT(plot), .arg = "FILE", .help = "draw the splits as an SVG file" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "one JSON document on standard output" },
-	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, .offset = AT(jobs), .arg = "FILE",
-	  .help = "jobs to put on the GPUs of a fleet, in place of JOB JOB" },
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = AT(fleet), .arg = "FILE",
-	  .help = "of --jobs: the GPUs; without it the HeShare paper's eight" },
-	{ .name = "most", .kind = OPT_U64, .offset = AT(most), .given = AT(most_given), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
-	  .help = "of --jobs: jobs on one GPU at a time" },
-	{ .name = "effort", .kind = OPT_U64, .offset = AT(effort), .given = AT(effort_given), .arg = "N", .def = "0", .max = 1e12,
-	  .help = "of --jobs: groups to look at; 0: 50000, and 700 more for each job" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .given = AT(seed_given), .arg = "S", .def = "1", .max = 0x1p64,
-	  .help = "of --jobs: seed of the search" },
-	{ .name = "method", .kind = OPT_CHOICE, .offset = AT(method), .arg = "HOW", .def = "corrected", .choices = methods,
-	  .help = "how throughput and power are predicted; see below" },
-	{ .name = "store", .kind = OPT_FILE, .offset = AT(from.store), .arg = "FILE",
-	  .help = "measured points; without it " CLI_STORE_PLACE },
-	{ .name = "points", .kind = OPT_FILE, .offset = AT(from.points), .arg = "FILE",
-	  .help = "measured points: points.csv or its folder, from heshare profiles export" },
-	{ .name = "modelled", .kind = OPT_FLAG, .offset = AT(from.modelled), .help = "points of the GPU model; no GPU is needed" },
+	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE|INDEX", .offer = offer_gpu_types,
+	  .help = "GPU type, or index of a GPU of this machine; without it, the type that all jobs were profiled "
+		"on, V100-SXM2-32 with --modelled" },
+	{ .name = "objective", .kind = OPT_CHOICE, AT(objective), .arg = "WHAT", .choices = hes_partition_objectives,
+	  .help = "what to maximise for each watt; without it throughput, with --jobs energy" },
+	{ .name = "floor", .kind = OPT_TEXT, AT(floor), .arg = "LIST",
+	  .help = "least throughput of a job, as a part of its throughput alone: B=0.5, with commas; or 0.3 for all" },
+	{ .name = "step", .kind = OPT_U64, AT(step), .arg = "PCT", .def = "10", .min = 1, .max = 50,
+	  .help = "shares are multiples of this, %" },
+	{ .name = "clocks", .kind = OPT_TEXT, AT(clocks), .arg = "LIST", .def = "default", .help = "clocks to "
+		"choose from in MHz, such as 900,1200; default: the default clock; all: every profiled clock" },
+	{ .name = "split", .kind = OPT_TEXT, AT(split), .arg = "LIST",
+	  .help = "also predict this split, such as 30,70: % of the SMs in the order of the jobs" },
+	{ .name = "all", .kind = OPT_FLAG, AT(all), .help = "print every split" },
+	{ .name = "plot", .kind = OPT_FILE, AT(plot), .arg = "FILE",
+	  .help = "draw the splits as an SVG file (needs gnuplot)" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
+	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "FILE",
+	  .help = "put these jobs on the GPUs of a fleet, instead of JOB JOB" },
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	  .help = "with --jobs: fleet file; without it, the eight GPUs of the HeShare paper" },
+	{ .name = "most", .kind = OPT_U64, AT(most), .given = offsetof(struct partition_opts, most_given), .arg = "N",
+	  .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS, .help = "with --jobs: most jobs on one GPU at a time" },
+	{ .name = "effort", .kind = OPT_U64, AT(effort), .given = offsetof(struct partition_opts, effort_given),
+	  .arg = "N", .def = "0", .max = 1e12,
+	  .help = "with --jobs: number of groups to try; 0: 50000, plus 700 for each job" },
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed),
+	  .given = offsetof(struct partition_opts, seed_given), .arg = "S", .def = "1", .max = 0x1p64,
+	  .help = "with --jobs: seed of the search" },
+	{ .name = "method", .kind = OPT_CHOICE, AT(method), .arg = "HOW", .def = "corrected", .choices = methods,
+	  .help = "how to predict throughput and power; see below" },
+	{ .name = "store", .kind = OPT_FILE, AT(from.store), .arg = "FILE",
+	  .help = "store with measured points; without it " CLI_STORE_PLACE },
+	{ .name = "points", .kind = OPT_FILE, AT(from.points), .arg = "FILE",
+	  .help = "points.csv or its folder, from heshare profiles export, instead of the store" },
+	{ .name = "modelled", .kind = OPT_FLAG, AT(from.modelled),
+	  .help = "draw points from the GPU model; needs no GPU" },
 	{ 0 }
 };
 
@@ -391,7 +395,7 @@ const struct command cmd_partition = {
 	.args = "[JOB JOB...]",
 	.min_args = 0,
 	.max_args = HES_PARTITION_MAX_JOBS,
-	.summary = "the split of a shared GPU's SMs with the most throughput per watt",
+	.summary = "find the split of a GPU's SMs with the most throughput per watt",
 	.text = "Predicts, for every split of a GPU's SMs between jobs (MPS), the throughput of each job, the GPU's\n"
 		"power and the work per watt, from measurements of each job alone. Marks the best split and prints\n"
 		"the commands that apply it. A JOB is NAME, or NAME/BATCH, as heshare profile measured it; with\n"

@@ -1,5 +1,5 @@
 /*
- * partition.h - options of `heshare partition`, and its two parts: one GPU, and a fleet.
+ * partition.h - the options of `heshare partition`, and its two parts: one GPU and a fleet.
  */
 #ifndef HES_CLI_PARTITION_PARTITION_H
 #define HES_CLI_PARTITION_PARTITION_H
@@ -9,18 +9,10 @@
 #define PARTITION_MODELLED_BATCH 8 /* of a job whose batch size was not given, on modelled GPUs */
 
 struct partition_opts {
-	const char *gpu;
-	const char *objective;
-	const char *floor;
-	uint64_t    step;
-	const char *clocks;
-	bool        all, json;
-	const char *plot;
-	const char *jobs, *fleet;
-	uint64_t    most, effort, seed;
-	const char *most_given, *effort_given, *seed_given;
-	const char *split;
-	const char *method;
+	const char *gpu, *objective, *floor, *clocks, *plot, *jobs, *fleet, *most_given, *effort_given, *seed_given,
+		*split, *method;
+	uint64_t   step, most, effort, seed;
+	bool       all, json;
 	struct partition_from from;
 };
 

@@ -1,5 +1,5 @@
 /*
- * split_fleet.c - `heshare partition --jobs`: which jobs share a GPU of a fleet, and with which split.
+ * split_fleet.c - `heshare partition --jobs`: choose the jobs that share a GPU of a fleet, and their splits.
  */
 #include <errno.h>
 #include <math.h>

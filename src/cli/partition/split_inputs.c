@@ -1,5 +1,5 @@
 /*
- * split_inputs.c - what `heshare partition` predicts from; see split_inputs.h.
+ * split_inputs.c - load or draw measured points and train the model; see split_inputs.h.
  */
 #include "cli/partition/split_inputs.h"
 

@@ -1,6 +1,6 @@
 /*
- * split_inputs.h - what `heshare partition` predicts from: measured points of a store or a file, or points
- * drawn from the GPU model, and a model trained on them.
+ * split_inputs.h - the inputs of `heshare partition`: measured points of a store or file, or drawn from the GPU
+ * model, and a model trained on them.
  */
 #ifndef HES_CLI_PARTITION_SPLIT_INPUTS_H
 #define HES_CLI_PARTITION_SPLIT_INPUTS_H

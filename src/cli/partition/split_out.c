@@ -1,5 +1,5 @@
 /*
- * split_out.c - the answer of `heshare partition` as text and JSON; see split_out.h.
+ * split_out.c - print the splits of `heshare partition` as text and JSON; see split_out.h.
  */
 #include "cli/partition/split_out.h"
 
@@ -266,16 +266,11 @@ static json_t *split_json(const struct partition_answer *a, const struct hes_spl
 
 		json_array_append_new(shares, json_integer(s->sm_pct[i]));
 		json_array_append_new(rates, json_real(s->estimate.rate[i]));
-		json_array_append_new(normalized, isnan(alone) ? json_null() : json_real(s->estimate.rate[i] / alone));
+		json_array_append_new(normalized, cli_json_maybe(!isnan(alone), s->estimate.rate[i] / alone));
 	}
 	return json_pack("{s:o, s:i, s:o, s:o, s:f, s:f, s:[f,f], s:b}", "sm_pct", shares, "clock_mhz", (int)clock_mhz, "throughput",
 			 rates, "normalized", normalized, "power_w", s->estimate.power_w, "per_watt", s->per_watt, "interval",
 			 s->per_watt * a->model->low, s->per_watt * a->model->high, "floors_kept", s->allowed);
-}
-
-static json_t *error_json(double e)
-{
-	return isnan(e) ? json_null() : json_real(e);
 }
 
 static json_t *maybe_split(const struct partition_answer *a, const struct hes_split *s, uint32_t clock_mhz)
@@ -298,7 +293,7 @@ json_t *partition_json(const struct partition_answer *a)
 			json_array_append_new(splits, split_json(a, &a->splits[c].v[i], a->clocks_mhz[c]));
 	}
 	model = json_pack("{s:s, s:I, s:b, s:f, s:o, s:o}", "points", a->what, "co_runs", (json_int_t)m->sets, "learnt", m->learnt,
-			  "coverage", m->coverage, "throughput_error", error_json(m->rate_error), "power_error", error_json(m->power_error));
+			  "coverage", m->coverage, "throughput_error", cli_json_maybe(!isnan(m->rate_error), m->rate_error), "power_error", cli_json_maybe(!isnan(m->power_error), m->power_error));
 	out = json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "gpu", a->g->name, "objective",
 			hes_partition_objectives[a->objective], "jobs", jobs, "splits", splits, "best", best, "equal",
 			maybe_split(a, &a->equal, a->equal_mhz), "turns", maybe_split(a, &a->turns, a->equal_mhz), "given",

@@ -1,5 +1,5 @@
 /*
- * split_out.h - the answer of `heshare partition` as text, JSON and a picture.
+ * split_out.h - the results of `heshare partition` as text, JSON and a figure.
  */
 #ifndef HES_CLI_PARTITION_SPLIT_OUT_H
 #define HES_CLI_PARTITION_SPLIT_OUT_H

@@ -1,13 +1,12 @@
 /*
- * split_plot.c - the splits of `heshare partition` as a picture: a bar of work per watt each, what every job adds
- * to it, and the interval; see split_out.h.
+ * split_plot.c - the figure of `heshare partition`: a bar of work per watt for each split, with the part of each
+ * job and the interval; see split_out.h.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "cli/partition/split_out.h"
 #include "report/figures.h"
 
@@ -124,7 +123,6 @@ int partition_plot(const char *path, const struct partition_answer *a, struct he
 {
 	struct partition_rows rows;
 	struct window w;
-	struct hes_file out;
 	struct fig f;
 	int rc = partition_rows(a, a->best, ROWS, &rows) ? hes_fail(err, -ENOMEM, "out of memory for a picture") : 0;
 
@@ -133,16 +131,5 @@ int partition_plot(const char *path, const struct partition_answer *a, struct he
 	w = window_of(a, &rows);
 	rc = draw(&f, a, &w, err);
 	free(rows.v);
-	if (rc)
-		return rc;
-	rc = hes_file_create(&out, path, err);
-	if (!rc) {
-		rc = fig_render(&f, "partition", "work per watt of each split of the SMs", true, out.f, err);
-		if (rc)
-			hes_file_abort(&out);
-		else
-			rc = hes_file_commit(&out, err);
-	}
-	fig_end(&f);
-	return rc;
+	return rc ? rc : fig_save(&f, path, "partition", "work per watt of each split of the SMs", err);
 }

@@ -1,6 +1,6 @@
 /*
- * cmd_plan.c - `heshare plan`: decide which GPU runs which jobs, together
- * with which, with what share and at which clock; write it down.
+ * cmd_plan.c - `heshare plan`: decide GPU, co-runners, SM share and clock of each job, print the plan and write it
+ * to a file.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,23 +22,13 @@
 #include "plan/bound.h"
 
 #define MAX_SHARE_SUM 100
-#define MAX_HOPELESS_TOLD 10
+#define MAX_HOPELESS_SHOWN 10
 
 struct plan_opts {
-	const char *fleet;
-	const char *gpus;
-	const char *policy;
-	const char *prefer;
-	uint64_t    seed;
-	const char *predictor;
-	const char *profiles;
-	const char *output;
-	const char *front;
-	const char *budget;
-	double      power_cap_w;
-	bool        bound;
-	bool        default_clock;
-	bool        json;
+	const char *fleet, *gpus, *policy, *prefer, *predictor, *profiles, *output, *front, *budget;
+	uint64_t   seed;
+	double     power_cap_w;
+	bool       bound, default_clock, json;
 };
 
 static void offer_policies(opt_say_fn *say, void *ctx)
@@ -47,37 +37,40 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 	say(OFFER_LIST, ctx);
 }
 
+#define AT(member) .offset = offsetof(struct plan_opts, member)
+
 static const struct opt plan_opts[] = {
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, fleet),
-	  .arg = "FILE", .help = "the GPUs; without it, the HeShare paper's eight" },
-	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, gpus),
-	  .arg = "LIST", .help = "boards of this machine instead of a fleet: all, or indices, UUIDs, PCI addresses with commas" },
-	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, policy),
-	  .arg = "NAME", .def = "heshare", .offer = offer_policies,
-	  .help = "how to plan, as NAME or NAME:PREFERENCE; list says what each policy does" },
-	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, prefer),
-	  .arg = "NAME", .offer = offer_preferences, .help = "what a policy that has a preference is to favour: busy energy, average completion (jct), or both; without it, its first" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct plan_opts, seed),
-	  .arg = "N", .def = "1", .max = 0x1p62, .help = "seed of all that is random" },
-	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, predictor),
-	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
-	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, profiles),
-	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
-	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = offsetof(struct plan_opts, output),
-	  .arg = "FILE", .help = "write the plan (JSON); - is standard output" },
-	{ .name = "front", .kind = OPT_FILE, .offset = offsetof(struct plan_opts, front),
-	  .arg = "FILE", .help = "write the Pareto front that the plan was chosen from (CSV); - is standard output" },
-	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, .offset = offsetof(struct plan_opts, budget),
-	  .arg = "TIME|N", .help = "how long joint searches: a time, such as 200ms or 5s, or a number of evaluations, which gives the same plan anywhere; "
-		"without it, as many as suit the jobs: 604800 for 60. The search may make some hundreds more" },
-	{ .name = "power-cap", .kind = OPT_DOUBLE, .offset = offsetof(struct plan_opts, power_cap_w),
-	  .arg = "W", .max = 1e9, .help = "joint keeps the sum of the boards' highest power below this, 0: no cap; where it finds no such plan, it says by how much the one that it makes is above" },
-	{ .name = "bound", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, bound),
-	  .help = "joint says how far the plan's energy is above a lower bound for any plan as quick, and its completion time above one for any as frugal; for 300 jobs at most" },
-	{ .name = "default-clock", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, default_clock),
-	  .help = "plan with every type's default clock alone: nobody may set clocks there" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct plan_opts, json),
-	  .help = "the plan as one JSON document on standard output, instead of the summary" },
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
+	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
+	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses with commas" },
+	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "heshare",
+	  .offer = offer_policies, .help = "policy, as NAME or NAME:PREFERENCE; list prints all of them" },
+	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
+	  .help = "what to favour: busy energy, average completion time (jct), or both; without it, the first that "
+		"the policy has" },
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1", .max = 0x1p62,
+	  .help = "seed of the random choices" },
+	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
+	  .help = "predictor of heshare train; without it, train one on modelled samples" },
+	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
+	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
+	  .help = "write the plan to this JSON file; -: standard output" },
+	{ .name = "front", .kind = OPT_FILE, AT(front), .arg = "FILE",
+	  .help = "write the Pareto front of the search to this CSV file; -: standard output" },
+	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N", .help = "joint: stop "
+		"searching after TIME (200ms, 5s) or N evaluations; N gives the same plan on every machine. Without "
+		"it, N suits the number of jobs: 604800 for 60. Evaluations that have started are finished" },
+	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9, .help = "joint: keep "
+		"the sum of the highest power of all GPUs below this, W; 0: no cap. If no plan is found, the plan "
+		"is above the cap, and the excess is printed" },
+	{ .name = "bound", .kind = OPT_FLAG, AT(bound),
+	  .help = "joint: print lower bounds of energy and completion time; for at most 300 jobs" },
+	{ .name = "default-clock", .kind = OPT_FLAG, AT(default_clock),
+	  .help = "plan only with the default clock of each GPU type" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "print the plan as one JSON document instead of the summary" },
 	{ 0 }
 };
 
@@ -308,7 +301,7 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	if (p->power_cap_mw && p->peak_mw <= p->power_cap_mw)
 		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3, o->power_cap_w);
 	if (p->least_energy_mj && p->least_avg_jct_us > 0)
-		printf("energy is %.1f %% above a lower bound for any plan as quick, completion time %.1f %% above one for any as frugal;\n"
+		printf("energy is %.1f %% above a lower bound at this completion time, completion time %.1f %% above one at this energy;\n"
 		       "no plan need reach these bounds, and they do not count power caps and deadlines\n",
 		       100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1),
 		       100 * (t->avg_jct_us / p->least_avg_jct_us - 1));
@@ -344,14 +337,14 @@ static const struct hes_job *latest_job(const struct inputs *in, const struct he
 /* Deadlines that were left out, some of them by name. */
 static void warn_of_hopeless(const struct inputs *in, const struct hes_plan *p)
 {
-	for (size_t i = 0; i < p->n_hopeless && i < MAX_HOPELESS_TOLD; i++) {
+	for (size_t i = 0; i < p->n_hopeless && i < MAX_HOPELESS_SHOWN; i++) {
 		const struct hes_job *j = &in->jobs.v[p->hopeless[i].job];
 
 		fprintf(stderr, "heshare plan: deadline of job %s cannot be met on any of these GPUs: it needs at least %.1f s and has %.1f s; "
 			"it is planned without\n", j->id, (double)p->hopeless[i].least_us * 1e-6, (double)j->deadline_us * 1e-6);
 	}
-	if (p->n_hopeless > MAX_HOPELESS_TOLD)
-		fprintf(stderr, "heshare plan: %zu more deadlines cannot be met, either\n", p->n_hopeless - MAX_HOPELESS_TOLD);
+	if (p->n_hopeless > MAX_HOPELESS_SHOWN)
+		fprintf(stderr, "heshare plan: %zu more deadlines cannot be met, either\n", p->n_hopeless - MAX_HOPELESS_SHOWN);
 }
 
 /* Constraints are kept where that can be found, and broken as little as can be found where not. */
@@ -425,7 +418,7 @@ static int check_policy(const struct plan_opts *o, const struct hes_policy *p, s
 	int rc = o->front ? check_ability("front", p, makes_front, "makes no front", err) : 0;
 
 	if (!rc && limit)
-		rc = check_ability(limit, p, hes_policy_searches, o->budget ? "does not search for as long as it is told" :
+		rc = check_ability(limit, p, hes_policy_searches, o->budget ? "does not search for a given time" :
 					o->bound ? "does not tell what is possible at best" : "does not search under constraints", err);
 	return rc;
 }
@@ -523,23 +516,25 @@ const struct command cmd_plan = {
 	.args = "JOBS",
 	.min_args = 0,
 	.max_args = 1,
-	.summary = "plan jobs on GPUs: where, with whom, with what share, at which clock",
-	.text = "Plans the jobs as a batch that waits now; their deadlines count from their arrival.\n"
-		"The summary lists each GPU's batches in order: start and end in seconds, clock, energy,\n"
-		"and the jobs with their SM shares.\n"
-		"Jobs of a batch start together; the next batch starts when the last of them ends. Plans of joint\n"
-		"have no such barriers: a job starts when its share and its memory are free, shares may\n"
-		"overlap, and a board runs at the highest clock of the jobs that are there.\n"
-		"Busy energy is that of GPUs while they run anything; fleet energy adds idle GPUs\n"
-		"until the last job ends. All of it is predicted; heshare simulate plays a plan.\n"
-		"With --gpus the boards of this machine are planned for, as they can be used: at their default\n"
-		"clock where this user cannot lock clocks, one job at a time where there is no MPS.\n"
-		"Jobs are named that were predicted outside of the samples that the predictor knows,\n"
-		"with their GPU and the reason. Plans avoid shares, clocks and neighbours far outside of them.\n\n"
-		"More jobs than would be planned in minutes are refused; --policy list says how many\n"
-		"each policy takes.\n\n"
-		"The exit status is 0 where there is a plan, even one that breaks the power cap or deadlines:\n"
-		"that is said on standard error, and by power_cap_mw, peak_mw and deadlines_missed in the plan.",
+	.summary = "plan jobs: which GPU, which co-runners, which SM share, which clock",
+	.text = "Plans jobs that all wait now; their deadlines count from their arrival. Prints the batches of each\n"
+		"GPU: start and end in seconds, clock, energy, and the jobs with their SM shares. Busy energy is\n"
+		"the energy of GPUs while they run jobs; fleet energy adds idle GPUs until the last job ends. All\n"
+		"values are predicted; heshare simulate replays a plan.\n"
+		"\n"
+		"Jobs of a batch start together, and the next batch starts when all have ended. Plans of joint have\n"
+		"no batches: a job starts when its share and memory are free, shares may overlap, and the GPU runs\n"
+		"at the highest clock of its jobs.\n"
+		"\n"
+		"With --gpus: plans for the GPUs of this machine as this user can use them, at the default clock\n"
+		"without the right to lock clocks, one job at a time without MPS.\n"
+		"\n"
+		"Jobs whose predictions are outside of the training range are printed with GPU and reason. Plans\n"
+		"avoid shares, clocks and co-runners far outside of it. More jobs than can be planned in minutes\n"
+		"are refused; --policy list prints the limits.\n"
+		"\n"
+		"The exit status is 0 if there is a plan. If it breaks the power cap or deadlines, standard error\n"
+		"says so, and power_cap_mw, peak_mw and deadlines_missed in the plan.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
 		   "  heshare plan jobs.csv --policy joint:energy --budget 200ms\n"

@@ -1,6 +1,5 @@
 /*
- * cmd_profile.c - `heshare profile`: its options, and profiles and samples drawn from the modelled
- * boards; profile_boards.c measures boards of this machine.
+ * cmd_profile.c - `heshare profile`: its options, and drawing from the GPU model; profile_boards.c measures.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -20,55 +19,56 @@
 
 #define MAX_ARGS 4096
 
-#define AT(member) offsetof(struct profile_opts, member)
+#define AT(member) .offset = offsetof(struct profile_opts, member)
 
 static const struct opt profile_opts[] = {
-	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, .offset = AT(gpus), .arg = "LIST",
-	  .help = "boards to measure on: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
-	{ .name = "batch", .letter = 'b', .kind = OPT_TEXT, .offset = AT(batch), .arg = "LIST", .def = "1",
-	  .help = "batch sizes of NAME: 8, or 1,8,64; put into COMMAND for {batch}" },
-	{ .name = "shares", .kind = OPT_TEXT, .offset = AT(shares), .arg = "LIST", .def = "10..100",
-	  .help = "SM shares, %: 30,60 or 10..100 (in tens) or 10..100:5" },
-	{ .name = "clocks", .kind = OPT_TEXT, .offset = AT(clocks), .arg = "LIST", .def = "auto",
-	  .help = "SM clocks, MHz: auto, those of the type; default, none is locked; or 900,1200" },
-	{ .name = "beside", .kind = OPT_TEXT, .offset = AT(co_runners), .arg = "LIST",
-	  .help = "neighbours, NAME/BATCH, profiled before; a+b: both at once; or one NAME/BATCH=COMMAND" },
-	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, .offset = AT(jobs), .arg = "FILE",
-	  .help = "all workloads and batch sizes of these jobs, alone and in random company, in place of NAME" },
-	{ .name = "samples", .kind = OPT_U64, .offset = AT(samples), .arg = "N", .def = "1000", .min = 1,
-	  .max = HES_DRAW_MAX_SAMPLES, .help = "of --jobs and --modelled: samples under sharing" },
-	{ .name = "most", .kind = OPT_U64, .offset = AT(most), .arg = "N", .def = "4", .min = 2, .max = HES_MAX_SHARING,
-	  .help = "of --jobs: jobs on a board at a time" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
-	  .help = "of --jobs and --modelled: of what is drawn, and of the noise" },
-	{ .name = "iterations", .letter = 'n', .kind = OPT_U64, .offset = AT(iterations), .arg = "N", .def = "0", .max = 1e12,
-	  .help = "that one run of COMMAND makes, where it does not print its progress" },
-	{ .name = "warm-up", .kind = OPT_DOUBLE, .offset = AT(warm_up_s), .arg = "S", .def = "2", .max = 86400,
-	  .help = "left out after a job has joined; half of it after a change of the clock" },
-	{ .name = "window", .letter = 'w', .kind = OPT_DOUBLE, .offset = AT(window_s), .arg = "S", .def = "2", .min = 0.1,
-	  .max = 86400, .help = "length of one measurement" },
-	{ .name = "repeats", .kind = OPT_TEXT, .offset = AT(repeats), .arg = "A..B", .def = "3..10",
-	  .help = "measurements of a point: until the last A agree, at most B" },
-	{ .name = "cv", .kind = OPT_DOUBLE, .offset = AT(cv_pct), .arg = "PCT", .def = "5", .min = 0.01, .max = 100,
-	  .help = "they agree when time and power vary by less: coefficient of variation, %" },
-	{ .name = "patience", .kind = OPT_DOUBLE, .offset = AT(patience_s), .arg = "S", .def = "120", .min = 1, .max = 1e6,
-	  .help = "a job without progress for so long has failed" },
-	{ .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, .offset = AT(minutes), .arg = "MIN", .def = "0", .max = 1e6,
-	  .help = "stop after this time; the same command goes on from there; 0: no limit" },
-	{ .name = "dry-run", .kind = OPT_FLAG, .offset = AT(dry_run), .help = "say how many points and how long, and measure nothing" },
-	{ .name = "store", .kind = OPT_FILE, .offset = AT(store), .arg = "FILE",
-	  .help = "the store; without it " CLI_STORE_PLACE ". Of --modelled: into this store, marked as modelled" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "the result as one JSON document" },
-	{ .name = "modelled", .kind = OPT_FLAG, .offset = AT(modelled),
-	  .help = "take boards as the model has them; no GPU is needed" },
-	{ .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = AT(out), .arg = "DIR",
-	  .help = "of --modelled: where profiles.csv and samples.csv go; made if it is not there" },
-	{ .name = "types", .kind = OPT_TEXT, .offset = AT(types), .arg = "LIST", .def = "T4,V100-SXM2-32,A100-SXM-80",
-	  .offer = offer_gpu_types, .many = true, .help = "of --modelled: GPU types, commas between them" },
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = AT(fleet), .arg = "FILE",
-	  .help = "of --modelled: the GPU types of this fleet instead" },
-	{ .name = "noise", .kind = OPT_DOUBLE, .offset = AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
-	  .help = "of --modelled: run-to-run variation of a measurement, %" },
+	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
+	  .help = "measure on these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
+	{ .name = "batch", .letter = 'b', .kind = OPT_TEXT, AT(batch), .arg = "LIST", .def = "1",
+	  .help = "batch sizes of NAME, such as 8 or 1,8,64; {batch} in COMMAND" },
+	{ .name = "shares", .kind = OPT_TEXT, AT(shares), .arg = "LIST", .def = "10..100",
+	  .help = "SM shares in %, such as 30,60 or 10..100 (steps of 10) or 10..100:5" },
+	{ .name = "clocks", .kind = OPT_TEXT, AT(clocks), .arg = "LIST", .def = "auto",
+	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; default: lock none" },
+	{ .name = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "LIST", .help = "also run with these co-runners: "
+		"NAME/BATCH,..., profiled before; a+b: both at once; or NAME/BATCH=COMMAND" },
+	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "FILE", .help = "profile the workloads "
+		"and batch sizes of these jobs, alone and in random co-run sets, instead of NAME" },
+	{ .name = "samples", .kind = OPT_U64, AT(samples), .arg = "N", .def = "1000", .min = 1,
+	  .max = HES_DRAW_MAX_SAMPLES,
+	  .help = "with --jobs or --modelled: number of samples of jobs that share a GPU" },
+	{ .name = "most", .kind = OPT_U64, AT(most), .arg = "N", .def = "4", .min = 2, .max = HES_MAX_SHARING,
+	  .help = "with --jobs: most jobs on a GPU at a time" },
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
+	  .help = "with --jobs or --modelled: seed of the random choices and of the noise" },
+	{ .name = "iterations", .letter = 'n', .kind = OPT_U64, AT(iterations), .arg = "N", .def = "0", .max = 1e12,
+	  .help = "iterations of one run of COMMAND, if it does not print its progress" },
+	{ .name = "warm-up", .kind = OPT_DOUBLE, AT(warm_up_s), .arg = "S", .def = "2", .max = 86400,
+	  .help = "wait after a job has joined, seconds; half of it after a change of the clock" },
+	{ .name = "window", .letter = 'w', .kind = OPT_DOUBLE, AT(window_s), .arg = "S", .def = "2", .min = 0.1,
+	  .max = 86400, .help = "length of one measurement, seconds" },
+	{ .name = "repeats", .kind = OPT_TEXT, AT(repeats), .arg = "A..B", .def = "3..10",
+	  .help = "measure a point until the last A measurements agree, at most B times" },
+	{ .name = "cv", .kind = OPT_DOUBLE, AT(cv_pct), .arg = "PCT", .def = "5", .min = 0.01, .max = 100,
+	  .help = "measurements agree if time and power vary by less: coefficient of variation, %" },
+	{ .name = "patience", .kind = OPT_DOUBLE, AT(patience_s), .arg = "S", .def = "120", .min = 1, .max = 1e6,
+	  .help = "a job without progress for this time has failed, seconds" },
+	{ .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, AT(minutes), .arg = "MIN", .def = "0", .max = 1e6,
+	  .help = "stop after this time; the same command continues later; 0: no limit" },
+	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
+	  .help = "print how many points and how much time it takes, measure nothing" },
+	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE", .help = "the store; without it "
+		CLI_STORE_PLACE ". With --modelled: add the rows to it, marked as modelled" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the result as one JSON document" },
+	{ .name = "modelled", .kind = OPT_FLAG, AT(modelled), .help = "draw from the GPU model; needs no GPU" },
+	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(out), .arg = "DIR",
+	  .help = "with --modelled: write profiles.csv and samples.csv into this folder" },
+	{ .name = "types", .kind = OPT_TEXT, AT(types), .arg = "LIST", .def = "T4,V100-SXM2-32,A100-SXM-80",
+	  .offer = offer_gpu_types, .many = true, .help = "with --modelled: GPU types, with commas" },
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	  .help = "with --modelled: the GPU types of this fleet instead" },
+	{ .name = "noise", .kind = OPT_DOUBLE, AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
+	  .help = "with --modelled: variation of a measurement from run to run, %" },
 	{ 0 }
 };
 
@@ -189,24 +189,26 @@ const struct command cmd_profile = {
 	.args = "[NAME] [-- COMMAND [ARGUMENT]...]",
 	.max_args = MAX_ARGS,
 	.summary = "profile workloads alone and sharing a GPU",
-	.text = "Runs COMMAND, known as NAME, on the boards of this machine with every SM share and at\n"
-		"every clock, alone and beside the jobs of --beside, and keeps what was measured in the store:\n"
-		"time of an iteration, power, clock, activity of SMs and memory. Boards of one type share\n"
-		"the work. COMMAND is to print \"heshare: N iterations\" now and then, N counted from its start,\n"
-		"or to be known to make --iterations in a run; it is started again when it ends, and ended\n"
-		"when it was measured. A point is jobs together on one board, each at its share, at one clock;\n"
-		"those that the store has are passed over, so that what was stopped, by Ctrl-C too, goes on\n"
-		"with the same command. Clocks and MPS are set back whatever happens. With several arguments\n"
-		"COMMAND is a program; alone it is a line for the shell. {batch} and {workload} in it are\n"
-		"filled in.\n"
+	.text = "Measures a workload: runs COMMAND, called NAME in the store, on the GPUs of this machine at every\n"
+		"SM share and clock, alone and with the co-runners of --beside. The store keeps the time of an\n"
+		"iteration, power, clock, and the activity of SMs and memory. GPUs of one type divide the work.\n"
 		"\n"
-		"With --jobs, profiles whatever the jobs of FILE are, with their own commands or\n"
-		"with COMMAND: each alone on the whole board, and random ones together at random shares and\n"
-		"clocks until there are --samples: what `heshare train --from-store` learns from.\n"
+		"COMMAND must print \"heshare: N iterations\" from time to time, with N counted from its start. If it\n"
+		"does not, give --iterations. It is started again when it ends, and stopped after the measurement.\n"
+		"One word is a line for the shell; several are a program with arguments. {batch} and {workload}\n"
+		"are replaced.\n"
 		"\n"
-		"With --modelled no board is needed: writes DIR/profiles.csv, every workload alone on every GPU\n"
-		"type at batch sizes 1 to 64, and DIR/samples.csv, random workloads beside random\n"
-		"neighbours, from the model of the boards with measurement noise; see docs/gpu-model.md.",
+		"A point is a co-run set on one GPU at one clock. Points that are in the store are skipped, so a\n"
+		"profile that was stopped, also by Ctrl-C, continues with the same command. Clocks and MPS are\n"
+		"always restored.\n"
+		"\n"
+		"With --jobs: profiles the jobs of FILE, with their own commands or with COMMAND. Each runs alone\n"
+		"on a whole GPU, then random ones share a GPU until there are --samples of them. heshare train\n"
+		"--from-store learns from these.\n"
+		"\n"
+		"With --modelled: draws profiles and samples from the GPU model, with measurement noise. Writes\n"
+		"DIR/profiles.csv, every workload alone at batch sizes 1 to 64, and DIR/samples.csv, random\n"
+		"workloads with random co-runners. See docs/gpu-model.md.",
 	.example = "  heshare profile resnet50 --batch 1,8,64 -- python3 serve.py --batch {batch}\n"
 		   "  heshare profile bert --shares 30..90:30 --beside resnet50/8 -- python3 bert.py\n"
 		   "  heshare profile --jobs jobs.csv --samples 500\n"

@@ -1,5 +1,5 @@
 /*
- * profile.h - options of `heshare profile`, which cmd_profile.c describes and other files carry out.
+ * profile.h - the options of `heshare profile`, and the parts that carry it out.
  */
 #ifndef HES_CLI_PROFILE_PROFILE_H
 #define HES_CLI_PROFILE_PROFILE_H

@@ -1,8 +1,8 @@
 /*
- * profile_boards.c - `heshare profile NAME -- COMMAND`: boards of this machine, measured into the store.
+ * profile_boards.c - `heshare profile NAME -- COMMAND`: measure on the GPUs of this machine, into the store.
  *
- * A point is in the store before the next is begun; what points tell together, profiles and
- * samples, follows at the end, and after an interruption at the end of the next run.
+ * Each point is in the store before the next one starts. Profiles and samples follow from the points at the end, or
+ * after an interruption at the end of the next run.
  */
 #include <errno.h>
 #include <limits.h>
@@ -131,7 +131,7 @@ static int read_manner(struct boards_profile *b, struct hes_err *err)
 
 static int grid_clocks(const struct profile_opts *o, const struct hes_gpu_type *g, struct hes_grid *grid, struct hes_err *err)
 {
-	uint32_t asked[HES_MAX_CLOCKS];
+	uint32_t wanted[HES_MAX_CLOCKS];
 	int n;
 
 	if (strcmp(o->clocks, "auto") == 0) {
@@ -143,17 +143,17 @@ static int grid_clocks(const struct profile_opts *o, const struct hes_gpu_type *
 	grid->n_clocks = 1;
 	if (strcmp(o->clocks, "default") == 0)
 		return 0;
-	n = hes_ranges_parse("--clocks", o->clocks, 1, 10000, asked, HES_MAX_CLOCKS - 1, err);
+	n = hes_ranges_parse("--clocks", o->clocks, 1, 10000, wanted, HES_MAX_CLOCKS - 1, err);
 	if (n < 0)
 		return n;
 	/* The profile of a job is of the default clock, so that this one is always there; and it is the last. */
 	grid->n_clocks = 0;
 	for (int i = 0; i < n; i++) {
-		if (!hes_gpu_type_has_clock(g, asked[i]))
-			return hes_fail(err, -ERANGE, "--clocks: %s does not run at %u MHz; it has %u to %u MHz", g->name, asked[i],
+		if (!hes_gpu_type_has_clock(g, wanted[i]))
+			return hes_fail(err, -ERANGE, "--clocks: %s does not run at %u MHz; it has %u to %u MHz", g->name, wanted[i],
 					g->clock_min_mhz, g->clock_max_mhz);
-		if (asked[i] != g->clock_default_mhz)
-			grid->clocks_mhz[grid->n_clocks++] = asked[i];
+		if (wanted[i] != g->clock_default_mhz)
+			grid->clocks_mhz[grid->n_clocks++] = wanted[i];
 	}
 	grid->clocks_mhz[grid->n_clocks++] = g->clock_default_mhz;
 	return 0;
@@ -255,7 +255,7 @@ static void release(struct boards_profile *b)
 	hes_catalogue_free(&b->catalogue);
 }
 
-/* The same measurement, told earlier when less was known besides. */
+/* The same measurement, imported earlier with fewer columns. */
 static bool same_measurement(const struct hes_sample *a, const struct hes_sample *b)
 {
 	return a->iteration_us == b->iteration_us && a->power_mw == b->power_mw && a->sm_pct == b->sm_pct &&

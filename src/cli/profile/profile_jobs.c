@@ -1,8 +1,8 @@
 /*
- * profile_jobs.c - which jobs `heshare profile` runs, with which commands and beside which others.
+ * profile_jobs.c - the jobs that `heshare profile` runs, with their commands and co-runners.
  *
- * A command is one line for the shell, with the workload and the batch size put in: it is
- * what the store remembers, so that --beside needs a name alone the next time.
+ * A command is one line for the shell with workload and batch size filled in. The store keeps it, so --beside needs
+ * only a name the next time.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,5 @@
 /*
- * cmd_profiles.c - `heshare profiles`: what the store holds; rows into it and
- * out of it.
+ * cmd_profiles.c - `heshare profiles`: its options and actions; export, forget.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,23 +12,24 @@
 #include "cli/profiles/profiles.h"
 #include "cli/inputs/rows_folder.h"
 
+#define AT(member) .offset = offsetof(struct profiles_opts, member)
+
 static const struct opt profiles_opts[] = {
-	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct profiles_opts, store), .arg = "FILE",
+	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
 	  .help = "the store; without it " CLI_STORE_PLACE },
-	{ .name = "as", .kind = OPT_CHOICE, .offset = offsetof(struct profiles_opts, as), .arg = "SOURCE",
-	  .def = "imported", .choices = hes_source_names, .help = "import: where the rows come from" },
-	{ .name = "when", .kind = OPT_TEXT, .offset = offsetof(struct profiles_opts, when), .arg = "DATE",
-	  .help = "import: when they were measured, such as 2026-11-21, UTC; without it, now" },
-	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct profiles_opts, predictor), .arg = "FILE",
-	  .help = "import: let it predict each new sample first, and keep what it said; drift: judge this one" },
-	{ .name = "last", .kind = OPT_U64, .offset = offsetof(struct profiles_opts, last), .arg = "N", .def = "200",
-	  .min = 1, .max = 1000000, .help = "drift: predictions of each GPU type that count as recent" },
-	{ .name = "with-modelled", .kind = OPT_FLAG, .offset = offsetof(struct profiles_opts, with_modelled),
-	  .help = "show, export, drift: modelled rows too" },
-	{ .name = "wait", .kind = OPT_DOUBLE, .offset = offsetof(struct profiles_opts, wait_s), .arg = "S",
-	  .def = "10", .max = 3600, .help = "how long to wait for others who write to the store, s" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct profiles_opts, json),
-	  .help = "one JSON document on standard output" },
+	{ .name = "as", .kind = OPT_CHOICE, AT(as), .arg = "SOURCE", .def = "imported", .choices = hes_source_names,
+	  .help = "import: origin of the rows" },
+	{ .name = "when", .kind = OPT_TEXT, AT(when), .arg = "DATE",
+	  .help = "import: date of the measurement in UTC, such as 2026-11-21; without it, now" },
+	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
+	  .help = "import: predict each new sample first and store the forecast; drift: judge this predictor" },
+	{ .name = "last", .kind = OPT_U64, AT(last), .arg = "N", .def = "200", .min = 1, .max = 1000000,
+	  .help = "drift: number of recent predictions of each GPU type" },
+	{ .name = "with-modelled", .kind = OPT_FLAG, AT(with_modelled),
+	  .help = "show, export, drift: include modelled rows" },
+	{ .name = "wait", .kind = OPT_DOUBLE, AT(wait_s), .arg = "S", .def = "10", .max = 3600,
+	  .help = "wait for other programs that write to the store, seconds" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ 0 }
 };
 
@@ -149,25 +149,24 @@ const struct command cmd_profiles = {
 	.min_args = 1,
 	.max_args = 1001,
 	.words = action_names,
-	.summary = "what is known of workloads: the store of profiles and samples",
-	.text = "list: workloads and GPU types, how many batch sizes of each have a profile, how many samples\n"
-		"there are, and how old; deliveries with their rows.\n"
+	.summary = "manage the store of profiles and samples",
+	.text = "list: prints the workloads and GPU types of the store with the number of profiled batch sizes, of\n"
+		"samples and their age; then the deliveries, the imports and measurements that added rows.\n"
 		"\n"
-		"show WORKLOAD: its rows.\n"
+		"show WORKLOAD: prints the rows of a workload.\n"
 		"\n"
-		"import FILE...: profiles.csv, samples.csv or a folder with them, each in one step. Rows\n"
-		"that are there already are not added again.\n"
+		"import FILE...: adds profiles.csv, samples.csv or a folder with both, each file completely or not\n"
+		"at all. Rows that are in the store are skipped.\n"
 		"\n"
-		"export DIR: profiles.csv and samples.csv again, and points.csv where there are points that\n"
-		"heshare profile measured: a row for each job of a point.\n"
+		"export DIR: writes profiles.csv and samples.csv, and points.csv with a row for each job of a\n"
+		"measured point.\n"
 		"\n"
-		"forget NUMBER: remove what a delivery brought, by its number in list.\n"
+		"forget NUMBER: removes the rows of a delivery, by its number in list.\n"
 		"\n"
-		"drift: whether the predictor has become worse. Its errors on samples that came later\n"
-		"against those at validation, and whether to train again.\n"
+		"drift: compares the errors of a predictor on samples that came later with those at validation,\n"
+		"and says whether to train again.\n"
 		"\n"
-		"Rows of modelled boards are kept apart: they count only --with-modelled. See\n"
-		"docs/store.md.",
+		"Modelled rows count only with --with-modelled. See docs/store.md.",
 	.example = "  heshare profiles import lab\n"
 		   "  heshare train --from-store -o predictor\n"
 		   "  heshare profiles import --predictor predictor this-week/samples.csv\n"

@@ -1,7 +1,6 @@
 /*
- * drift_report.c - `heshare profiles drift`: a predictor's errors on
- * samples that came after its training against those at validation, for each
- * GPU type and output.
+ * drift_report.c - `heshare profiles drift`: compare the errors of a predictor on samples after its training with
+ * those at validation, for each GPU type, for time and for power.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -96,21 +95,21 @@ static int judge(struct drift_report *r, const struct hes_store_miss *v, size_t 
 	return rc;
 }
 
-/* The one asked for, or the one that predicted last. */
+/* The given one, or the one that predicted last. */
 static int choose(struct hes_store *s, const struct profiles_opts *o, struct hes_store_forecaster *out,
 		  struct hes_err *err)
 {
 	struct hes_store_forecaster *v = NULL;
-	struct hes_store_predictor asked = { 0 };
+	struct hes_store_predictor wanted = { 0 };
 	struct hes_predictor *p = NULL;
 	size_t n = 0, i = 0;
 	int rc = o->predictor ? hes_predictor_load(o->predictor, &p, err) : 0;
 
 	if (!rc && p)
-		rc = cli_store_predictor(o->predictor, p, &asked, err);
+		rc = cli_store_predictor(o->predictor, p, &wanted, err);
 	if (!rc)
 		rc = hes_store_forecasters(s, &v, &n, err);
-	while (p && i < n && v[i].crc != asked.crc)
+	while (p && i < n && v[i].crc != wanted.crc)
 		i++;
 	if (!rc && i < n)
 		*out = v[i];

@@ -1,9 +1,9 @@
 /*
- * import.c - `heshare profiles import`: files into the store, each
- * in one transaction, told when it is on the disk.
+ * import.c - `heshare profiles import`: add files to the store, each in one transaction, reported when it is on the
+ * disk.
  *
- * A predictor that is named says what it expects of each sample before
- * anybody can learn from it; both go into the store together.
+ * With a predictor, its forecast of each new sample is stored in the same transaction, before anything can learn
+ * from it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct import {
 	struct hes_predictor       *predictor; /* NULL: none */
 	struct hes_store_predictor  about;
 	struct hes_store           *store;
-	json_t                     *told;
+	json_t                     *reported;
 };
 
 /* Rows of a type that nobody knows could never be trained on. */
@@ -49,25 +49,22 @@ static int check_types(const struct import *im, const char *path, const struct c
 static void tell(struct import *im, const char *path, const struct hes_delivered *d)
 {
 	if (im->o->json) {
-		json_array_append_new(im->told, json_pack(
-			"{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I}", "from", path, "number", (json_int_t)d->origin,
+		json_array_append_new(im->reported, json_pack(
+			"{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I}", "from", path, "number", (json_int_t)d->origin,
 			"profiles", "new", (json_int_t)d->profiles_new, "known", (json_int_t)d->profiles_known,
 			"samples", "new", (json_int_t)d->samples_new, "known", (json_int_t)d->samples_known,
-			"named", (json_int_t)d->samples_named,
 			"predicted", (json_int_t)d->forecasts));
 		return;
 	}
 	printf("%s: profiles: %zu new, %zu known; samples: %zu new, %zu known", path, d->profiles_new,
 	       d->profiles_known, d->samples_new, d->samples_known);
-	if (d->samples_named)
-		printf(", %zu of them told now who was beside", d->samples_named);
 	if (im->predictor)
 		printf(", %zu predicted", d->forecasts);
 	putchar('\n');
 	fflush(stdout);
 }
 
-/* Profiles of neighbours: those that came along, and the store's where they lack. */
+/* Profiles of co-runners: from the same folder, else from the store. */
 static int load_known(struct import *im, const struct hes_profiles *along, struct hes_profiles *out, struct hes_err *err)
 {
 	struct hes_profiles stored;
@@ -130,15 +127,15 @@ static int get_ready(struct import *im, struct hes_err *err)
 
 int profiles_import(const struct profiles_opts *o, int n, char **operands)
 {
-	struct import im = { .o = o, .told = json_array() };
+	struct import im = { .o = o, .reported = json_array() };
 	struct hes_err err;
 	int rc = get_ready(&im, &err);
 
 	for (int i = 0; i < n && !rc; i++)
 		rc = import_one(&im, operands[i], &err);
-	if (o->json && (!rc || json_array_size(im.told)))
-		cli_print_json(json_pack("{s:O}", "imports", im.told));
-	json_decref(im.told);
+	if (o->json && (!rc || json_array_size(im.reported)))
+		cli_print_json(json_pack("{s:O}", "imports", im.reported));
+	json_decref(im.reported);
 	hes_store_close(im.store);
 	hes_predictor_free(im.predictor);
 	hes_catalogue_free(&im.catalogue);

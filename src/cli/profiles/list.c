@@ -1,6 +1,5 @@
 /*
- * list.c - `heshare profiles list` and `show`: what the store holds,
- * for people and for programs.
+ * list.c - `heshare profiles list` and `show`: print the rows of the store, as text or JSON.
  */
 #include <errno.h>
 #include <inttypes.h>

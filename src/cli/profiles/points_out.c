@@ -1,8 +1,8 @@
 /*
- * points_out.c - measured points as a file, with what only several of them tell.
+ * points_out.c - write measured points as a file.
  *
- * To a row's own columns come two features of Han et al. that belong to the job on that type: its
- * throughput alone, and how much of it a percent of the SMs is worth.
+ * A row also has two features of Han et al., computed from all points of its job and GPU type: the throughput
+ * alone, and the throughput that one percent of the SMs adds.
  */
 #include <errno.h>
 #include <stddef.h>

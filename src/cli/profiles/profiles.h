@@ -1,6 +1,5 @@
 /*
- * profiles.h - what the files of `heshare profiles` share: its options, its
- * actions.
+ * profiles.h - the options and actions of `heshare profiles`.
  */
 #ifndef HES_CLI_PROFILES_PROFILES_H
 #define HES_CLI_PROFILES_PROFILES_H

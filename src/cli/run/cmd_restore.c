@@ -1,6 +1,6 @@
 /*
- * cmd_restore.c - `heshare restore`: boards as they were before a run that was killed together with its guard; and
- * the guard itself, as heshare starts it.
+ * cmd_restore.c - `heshare restore`: restore GPUs after a run that was killed together with its guard. Also the
+ * guard itself, which heshare starts.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,9 +16,11 @@ struct restore_opts {
 	bool guard;
 };
 
+#define AT(member) .offset = offsetof(struct restore_opts, member)
+
 static const struct opt restore_opts[] = {
-	{ .name = "guard", .kind = OPT_FLAG, .offset = offsetof(struct restore_opts, guard),
-	  .help = "be the guard of the program at the other end of standard input; heshare starts it so" },
+	{ .name = "guard", .kind = OPT_FLAG, AT(guard),
+	  .help = "internal: be the guard of the program at the other end of standard input" },
 	{ 0 }
 };
 
@@ -55,12 +57,11 @@ const struct command cmd_restore = {
 	.name = "restore",
 	.args = "DIR",
 	.max_args = 1,
-	.summary = "set boards back after a run that was killed together with its guard",
-	.text = "A program that changes boards has a guard beside it: a process that unlocks clocks, sets power\n"
-		"limits back, kills jobs and ends MPS daemons when the program dies. When both are\n"
-		"killed at once, what was changed is in the file guard.list of the run's folder DIR, and\n"
-		"restore does the guard's work. So does the next run in that folder, before it begins. While\n"
-		"the run is alive nothing is done.",
+	.summary = "restore GPUs after a run that was killed together with its guard",
+	.text = "Unlocks clocks, restores power limits, kills jobs and ends MPS daemons of a run that was killed.\n"
+		"Normally the guard of the run, a second process, does this. If both were killed, restore does it\n"
+		"from the file guard.list in the folder DIR of the run. The next run in that folder does the same\n"
+		"before it starts. While the run is alive nothing is done.",
 	.example = "  heshare restore plan.run",
 	.opts = restore_opts,
 	.opts_size = sizeof(struct restore_opts),

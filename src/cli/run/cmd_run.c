@@ -1,7 +1,7 @@
 /*
- * cmd_run.c - `heshare run`: carry a plan out on this machine's boards, and what came of it.
+ * cmd_run.c - `heshare run`: carry out a plan on the GPUs of this machine and report.
  *
- * Composes: the plan with its jobs, this machine's boards, the store, and the runner (heshare/run.h).
+ * Loads the plan with its jobs, matches the GPUs, opens the store and calls the runner (heshare/run.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
 
 struct run_opts {
-	bool        dry_run, resume, anew, wrap;
+	bool        dry_run, resume, restart, wrap;
 	const char *jobs, *command, *commands, *node, *store, *profiles;
 	uint64_t    retries;
 	uint64_t    share_sum;
@@ -43,43 +43,45 @@ struct run_opts {
 	bool        no_clocks, no_mps, json, allow_setuid;
 };
 
+#define AT(member) .offset = offsetof(struct run_opts, member)
+
 static const struct opt run_opts[] = {
-	{ .name = "dry-run", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, dry_run),
-	  .help = "tell every act in order, at the planned times, and touch nothing" },
-	{ .name = "resume", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, resume),
-	  .help = "go on with the last run of this plan; jobs that are done are not run again" },
-	{ .name = "anew", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, anew),
-	  .help = "start over although the last run of this plan can be resumed" },
-	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, .offset = offsetof(struct run_opts, jobs), .arg = "DIR",
-	  .help = "folder for the jobs' output; without it, the plan's name with .run in place of .json" },
-	{ .name = "command", .letter = 'c', .kind = OPT_TEXT, .offset = offsetof(struct run_opts, command), .arg = "PATTERN",
-	  .help = "what to run for jobs without a command of their own, with {workload}, {batch}, {iterations}, {memory} and {job}" },
-	{ .name = "commands", .kind = OPT_FILE, .offset = offsetof(struct run_opts, commands), .arg = "FILE",
-	  .help = "CSV with columns workload and command: a pattern for each workload" },
-	{ .name = "node", .kind = OPT_TEXT, .offset = offsetof(struct run_opts, node), .arg = "NAME",
-	  .help = "carry out this node's part; without it, this machine's where the plan has a node of its name, else all" },
-	{ .name = "retries", .kind = OPT_U64, .offset = offsetof(struct run_opts, retries), .arg = "N", .def = "2", .max = 1000,
-	  .help = "how often a job that failed is tried again" },
-	{ .name = "timeout-factor", .kind = OPT_DOUBLE, .offset = offsetof(struct run_opts, timeout_factor), .arg = "X", .def = "10",
-	  .max = 1e6, .help = "a job may take so many times as long as planned; 0: as long as it likes" },
-	{ .name = "timeout-least", .kind = OPT_DOUBLE, .offset = offsetof(struct run_opts, timeout_least_s), .arg = "S", .def = "600",
-	  .max = 1e9, .help = "but never less than this, s" },
-	{ .name = "grace", .kind = OPT_DOUBLE, .offset = offsetof(struct run_opts, grace_s), .arg = "S", .def = "30", .max = 1e6,
-	  .help = "time that a job has to end when it is asked to, s" },
-	{ .name = "no-clocks", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, no_clocks), .help = "leave the boards' clocks alone" },
-	{ .name = "share-sum", .kind = OPT_U64, .offset = offsetof(struct run_opts, share_sum), .arg = "PCT", .def = "100", .min = 100,
-	  .max = 100 * HES_MAX_SHARING, .help = "shares on a GPU may sum to this, %: above 100 jobs squeeze each other" },
-	{ .name = "no-mps", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, no_mps),
-	  .help = "start no MPS: jobs that share a GPU have it in turn" },
-	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct run_opts, profiles), .arg = "FILE",
-	  .help = "profiles.csv, or the folder it lies in, to attribute joules and to learn from the run; without it, those in the store" },
-	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct run_opts, store), .arg = "FILE",
-	  .help = "where the journal is kept; without it " CLI_STORE_PLACE },
-	{ .name = "allow-setuid", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, allow_setuid),
-	  .help = "jobs may gain rights by setuid programs, as sudo and ping do" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, json), .help = "the report as one JSON document" },
-	{ .name = "wrap", .kind = OPT_FLAG, .offset = offsetof(struct run_opts, wrap),
-	  .help = "be the process between heshare and a job; heshare starts it so" },
+	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
+	  .help = "print every act in order, with planned times, and do nothing" },
+	{ .name = "resume", .kind = OPT_FLAG, AT(resume),
+	  .help = "continue the last run of this plan; jobs that are done do not run again" },
+	{ .name = "restart", .kind = OPT_FLAG, AT(restart),
+	  .help = "start again although the last run of this plan can be resumed" },
+	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "DIR",
+	  .help = "folder for the output of the jobs; without it, the name of the plan with .run in place of .json" },
+	{ .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN", .help = "command of "
+		"jobs without one of their own, with {workload}, {batch}, {iterations}, {memory} and {job}" },
+	{ .name = "commands", .kind = OPT_FILE, AT(commands), .arg = "FILE",
+	  .help = "CSV file with the columns workload and command: a pattern for each workload" },
+	{ .name = "node", .kind = OPT_TEXT, AT(node), .arg = "NAME",
+	  .help = "run only the jobs of this node; without it, those of this machine if the plan names it, else all" },
+	{ .name = "retries", .kind = OPT_U64, AT(retries), .arg = "N", .def = "2", .max = 1000,
+	  .help = "try a job that failed again, at most N times" },
+	{ .name = "timeout-factor", .kind = OPT_DOUBLE, AT(timeout_factor), .arg = "X", .def = "10", .max = 1e6,
+	  .help = "end a job after X times its planned time; 0: never" },
+	{ .name = "timeout-least", .kind = OPT_DOUBLE, AT(timeout_least_s), .arg = "S", .def = "600", .max = 1e9,
+	  .help = "but not before this time, seconds" },
+	{ .name = "grace", .kind = OPT_DOUBLE, AT(grace_s), .arg = "S", .def = "30", .max = 1e6,
+	  .help = "time from asking a job to end until it is killed, seconds" },
+	{ .name = "no-clocks", .kind = OPT_FLAG, AT(no_clocks), .help = "do not set clocks" },
+	{ .name = "share-sum", .kind = OPT_U64, AT(share_sum), .arg = "PCT", .def = "100", .min = 100,
+	  .max = 100 * HES_MAX_SHARING,
+	  .help = "highest sum of the shares on a GPU, %; above 100, jobs slow each other more" },
+	{ .name = "no-mps", .kind = OPT_FLAG, AT(no_mps),
+	  .help = "do not start MPS: jobs that share a GPU take turns" },
+	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "profiles.csv or its folder, "
+		"to split joules and to add samples of this run; without it, those of the store" },
+	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
+	  .help = "store with the journal of the run; without it " CLI_STORE_PLACE },
+	{ .name = "allow-setuid", .kind = OPT_FLAG, AT(allow_setuid),
+	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the report as one JSON document" },
+	{ .name = "wrap", .kind = OPT_FLAG, AT(wrap), .help = "internal: run one job and write down its status" },
 	{ 0 }
 };
 
@@ -264,11 +266,11 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 	if (there && in->run.state == HES_RUN_GOING && alive(&in->run))
 		return hes_fail(err, -EBUSY, "%s is being carried out by process %" PRId64 ", as run %" PRId64, plan, in->run.runner.pid,
 				in->run.id);
-	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->anew)
+	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->restart)
 		return hes_fail(err, -EBUSY, "run %" PRId64 " of %s began on %s and has not ended; whether it goes on cannot be seen from %s: "
-				"resume it there, or start over with --anew", in->run.id, plan, in->run.host, in->host);
-	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) && !o->resume && !o->anew)
-		return hes_fail(err, -EEXIST, "run %" PRId64 " of %s was interrupted; --resume goes on with it, --anew starts over", in->run.id,
+				"resume it there, or start over with --restart", in->run.id, plan, in->run.host, in->host);
+	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) && !o->resume && !o->restart)
+		return hes_fail(err, -EEXIST, "run %" PRId64 " of %s was interrupted; --resume goes on with it, --restart starts over", in->run.id,
 				plan);
 	if (!o->resume) {
 		in->run = (struct hes_run){ .plan_key = in->key };
@@ -312,7 +314,7 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 	return rc;
 }
 
-/* With sudo, for clocks' sake, the jobs are still those of who asked. */
+/* With sudo, which clocks may need, jobs run as the user who called sudo. */
 static const char *user_behind_sudo(void)
 {
 	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
@@ -336,7 +338,7 @@ static void clear_line(void)
 		fputs("\r\033[K", stderr);
 }
 
-static void told(void *ctx, const char *sentence)
+static void show_message(void *ctx, const char *sentence)
 {
 	(void)ctx;
 	/* The reader may be gone. */
@@ -480,7 +482,7 @@ static void clear_environment(void)
 		unsetenv(names[i]);
 }
 
-/* A run that is over has nothing to stop: whoever asks then still gets its report. The program ends with them blocked. */
+/* After the run there is nothing to stop; the report is still printed. The signals stay blocked until the program ends. */
 static void block_stops(void)
 {
 	sigset_t set;
@@ -503,7 +505,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.timeout_factor = o->timeout_factor, .timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),
 		.grace_us = (int64_t)(o->grace_s * 1e6), .no_clocks = o->no_clocks, .no_mps = o->no_mps,
 		.allow_setuid = o->allow_setuid,
-		.listener = { .told = told, .progress = show_progress },
+		.listener = { .message = show_message, .progress = show_progress },
 	};
 	struct hes_run_report report = { 0 };
 	struct hes_err err;
@@ -553,16 +555,16 @@ const struct command cmd_run = {
 	.args = "PLAN [JOBS]",
 	.min_args = 1,
 	.max_args = 2,
-	.summary = "carry a plan out on this machine's GPUs: shares, clocks, measured and resumable",
-	.text = "Runs the jobs of PLAN as it says: on which GPU, beside which others, with which MPS share and\n"
-		"at which clock, and tells in the end what it took, beside what was planned. GPUs of the plan are\n"
-		"mapped to the boards here by type. A job's command is its own, from the jobs file; else that of its\n"
-		"workload in --commands; else --command. JOBS is needed for plans that do not hold their jobs.\n"
+	.summary = "carry out a plan on the GPUs of this machine, measured and resumable",
+	.text = "Runs the jobs of PLAN on the GPUs of this machine with the planned co-runners, MPS shares and\n"
+		"clocks. At the end prints measured times and energies next to the planned ones. GPUs of the plan\n"
+		"are mapped to GPUs of this machine by type. The command of a job comes from the jobs file, else\n"
+		"from --commands, else from --command. JOBS is needed if the plan has no jobs in it.\n"
 		"\n"
-		"Output of each job goes to its own file in the folder --jobs. A job that fails is tried again,\n"
-		"--retries times; one that was felled by a neighbour's fault is tried again without being charged.\n"
-		"SIGINT and SIGTERM stop in order, a second one at once; --resume goes on, also\n"
-		"after a crash: each job is done exactly once. Whatever happens, clocks are unlocked and MPS ended.\n"
+		"Each job has an output file in the folder --jobs. A job that fails is tried again --retries times.\n"
+		"A job that failed because of a co-runner's fault is tried again and not charged. SIGINT and\n"
+		"SIGTERM ask the jobs to end, a second one kills them. --resume continues, also after a crash:\n"
+		"each job is done exactly once. Clocks and MPS are always restored.\n"
 		"\n"
 		"Without the right to set clocks, or without MPS, the run goes on without them and says so.\n"
 		"The exit status is 0 when every job is done.",

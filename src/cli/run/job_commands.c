@@ -1,5 +1,5 @@
 /*
- * job_commands.c - what `heshare run` starts for each job; see job_commands.h.
+ * job_commands.c - find the command of each job of `heshare run`; see job_commands.h.
  */
 #include "cli/run/job_commands.h"
 

@@ -1,5 +1,5 @@
 /*
- * job_commands.h - what `heshare run` starts for each job.
+ * job_commands.h - the commands of the jobs of `heshare run`.
  */
 #ifndef HES_CLI_RUN_JOB_COMMANDS_H
 #define HES_CLI_RUN_JOB_COMMANDS_H

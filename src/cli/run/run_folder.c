@@ -1,5 +1,5 @@
 /*
- * run_folder.c - folders of a run; see run_folder.h.
+ * run_folder.c - name and make the folders of a run; see run_folder.h.
  */
 #include "cli/run/run_folder.h"
 
@@ -40,14 +40,14 @@ static int check_folder(const char *name, struct hes_err *err)
 	return rc;
 }
 
-int run_folder_choose(const char *asked, const char *plan, bool others, char out[HES_JOURNAL_PATH_MAX], struct hes_err *err)
+int run_folder_choose(const char *named, const char *plan, bool others, char out[HES_JOURNAL_PATH_MAX], struct hes_err *err)
 {
 	size_t len = strlen(plan);
 	char name[PATH_MAX], *real;
 	int rc;
 
-	if (asked)
-		snprintf(name, sizeof(name), "%s", asked);
+	if (named)
+		snprintf(name, sizeof(name), "%s", named);
 	else
 		snprintf(name, sizeof(name), "%.*s.run", (int)(len > 5 && strcmp(plan + len - 5, ".json") == 0 ? len - 5 : len), plan);
 	rc = others ? check_folder(name, err) : 0;

@@ -1,5 +1,5 @@
 /*
- * run_report.c - a run as text and as JSON; see run_report.h.
+ * run_report.c - print the report of a run as text or JSON; see run_report.h.
  */
 #include "cli/run/run_report.h"
 
@@ -8,6 +8,7 @@
 
 #include "base/plural.h"
 #include "base/visible.h"
+#include "cli/cli.h"
 
 static const char *const job_states[] = { "waiting", "done", "failed" };
 
@@ -105,12 +106,12 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 
 static json_t *seconds(bool there, int64_t us)
 {
-	return there ? json_real((double)us * 1e-6) : json_null();
+	return cli_json_maybe(there, (double)us * 1e-6);
 }
 
 static json_t *joules(bool there, uint64_t mj)
 {
-	return there ? json_real((double)mj * 1e-3) : json_null();
+	return cli_json_maybe(there, (double)mj * 1e-3);
 }
 
 static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts)

@@ -1,5 +1,5 @@
 /*
- * run_report.h - what came of a run, beside what was planned, for people and for programs.
+ * run_report.h - the report of a run next to its plan, as text or JSON.
  */
 #ifndef HES_CLI_RUN_RUN_REPORT_H
 #define HES_CLI_RUN_RUN_REPORT_H

@@ -1,9 +1,8 @@
 /*
- * campaign.c - policies times seeds; see campaign.h.
+ * campaign.c - plan and replay each policy with each seed; see campaign.h.
  *
- * A run touches nothing but its own entry, so that the result does not
- * depend on the number of threads. Time is measured here, around a policy,
- * never inside.
+ * A run changes only its own entry, so results do not depend on the number of threads. Planning time is measured
+ * around the policy.
  */
 #include "cli/simulate/campaign.h"
 
@@ -20,7 +19,7 @@
 #include "policy/replanner.h"
 
 #define MAX_SEEDS 10000
-#define MAX_PLANNINGS 10 /* of as much effort as one request may take, in one run: half an hour of planning anew as jobs arrive */
+#define MAX_PLANNINGS 10 /* times the effort of the largest request, in one run: about half an hour */
 
 void contender_label(const struct contender *w, char *out, size_t size)
 {
@@ -135,7 +134,7 @@ bool campaign_can_replan(const struct contender *w)
 struct planner {
 	const struct campaign *c;
 	struct campaign_run   *run;
-	struct hes_replanner      *replanner; /* NULL: everything anew at every arrival */
+	struct hes_replanner      *replanner; /* NULL: plan everything at every arrival */
 };
 
 static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
@@ -157,9 +156,9 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 	if (!p->replanner)
 		run->effort += hes_policy_effort(run->who->policy, n_waiting, r.fleet->n);
 	if (run->effort > MAX_PLANNINGS)
-		return hes_fail(err, -E2BIG, "planning anew at every arrival takes too long: %zu jobs wait at %.0f s; "
+		return hes_fail(err, -E2BIG, "planning again at every arrival takes too long: %zu jobs wait at %.0f s; "
 				"fewer jobs, more GPUs, --burst%s or a policy that does not search, such as pwr, is needed",
-				n_waiting, (double)now_us * 1e-6, campaign_can_replan(run->who) ? ", no --anew" : "");
+				n_waiting, (double)now_us * 1e-6, campaign_can_replan(run->who) ? ", no --replan" : "");
 	start_s = hes_monotonic_s();
 	if (p->replanner)
 		rc = hes_replanner_plan(p->replanner, &r, out, shown ? &run->front : NULL, err);
@@ -195,7 +194,7 @@ static void do_run(const struct campaign *c, struct campaign_run *run)
 	struct planner p = { c, run, NULL };
 	struct hes_sim s = c->terms;
 
-	if (!c->anew && campaign_can_replan(run->who)) {
+	if (!c->replan_all && campaign_can_replan(run->who)) {
 		p.replanner = hes_replanner_new(run->who->policy);
 		if (!p.replanner) {
 			run->rc = hes_fail(&run->err, -ENOMEM, "out of memory");
@@ -241,7 +240,7 @@ static size_t most_at_once(const struct campaign *c, const struct contender *w)
 	int64_t first_us = INT64_MAX;
 	size_t n = 0;
 
-	if (c->anew || !campaign_can_replan(w))
+	if (c->replan_all || !campaign_can_replan(w))
 		return c->jobs->n;
 	for (size_t i = 0; i < c->jobs->n; i++)
 		first_us = c->jobs->v[i].arrival_us < first_us ? c->jobs->v[i].arrival_us : first_us;

@@ -1,6 +1,6 @@
 /*
- * campaign.h - the runs of `heshare simulate`: policies times seeds on one
- * jobs file, planned and replayed in parallel, kept in the order asked for.
+ * campaign.h - the runs of `heshare simulate`: each policy with each seed on one jobs file, planned and replayed in
+ * parallel.
  */
 #ifndef HES_CLI_SIMULATE_CAMPAIGN_H
 #define HES_CLI_SIMULATE_CAMPAIGN_H
@@ -42,7 +42,7 @@ struct campaign {
 	const struct hes_profiles  *profiles;
 	const struct hes_predictor *predictor;
 	struct hes_sim              terms;    /* clock change and noise; the rest is filled in */
-	bool                        anew;     /* policies with open queues, too, plan anew at every arrival instead of placing what arrives (replanner.h) */
+	bool                        replan_all;     /* policies with open queues, too, plan everything at every arrival (replanner.h) */
 	bool                        keep;     /* outcomes, segments, plans and fronts of the first seed */
 	struct contender           *who;      /* owned */
 	size_t                      n_who;

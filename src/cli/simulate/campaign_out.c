@@ -1,8 +1,6 @@
 /*
- * campaign_out.c - the runs of a campaign as a table for people, and as JSON
- * and CSV for programs; see campaign.h.
- *
- * What is shown stands once, in campaign_figures.
+ * campaign_out.c - print the runs of a campaign as a table, JSON or CSV; see campaign.h. The table campaign_figures
+ * says what is shown.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -31,19 +29,19 @@ static double fleet_j(const struct campaign_run *r) { return (double)r->replay.t
 static double fleet_kj(const struct campaign_run *r) { return (double)r->replay.totals.fleet_energy_mj * 1e-6; }
 static double util(const struct campaign_run *r) { return r->replay.mean_util; }
 static double util_pct(const struct campaign_run *r) { return 100 * r->replay.mean_util; }
-static double foretold_jct(const struct campaign_run *r) { return r->replay.predicted.avg_jct_us * 1e-6; }
-static double foretold_j(const struct campaign_run *r) { return (double)r->replay.predicted.busy_energy_mj * 1e-3; }
+static double predicted_jct(const struct campaign_run *r) { return r->replay.predicted.avg_jct_us * 1e-6; }
+static double predicted_j(const struct campaign_run *r) { return (double)r->replay.predicted.busy_energy_mj * 1e-3; }
 static double wall(const struct campaign_run *r) { return r->plan_wall_s; }
 static double missed(const struct campaign_run *r) { return r->deadlines_missed; }
 
 /* How far a prediction was off, in percent of what happened. */
-static double off(double foretold, double real)
+static double off(double predicted, double real)
 {
-	return real > 0 ? 100 * (foretold / real - 1) : 0;
+	return real > 0 ? 100 * (predicted / real - 1) : 0;
 }
 
-static double jct_off(const struct campaign_run *r) { return off(foretold_jct(r), avg_jct(r)); }
-static double energy_off(const struct campaign_run *r) { return off(foretold_j(r), busy_j(r)); }
+static double jct_off(const struct campaign_run *r) { return off(predicted_jct(r), avg_jct(r)); }
+static double energy_off(const struct campaign_run *r) { return off(predicted_j(r), busy_j(r)); }
 
 /* A column of the table alone has no key for programs, and the other way round. */
 const struct figure campaign_figures[] = {
@@ -58,8 +56,8 @@ const struct figure campaign_figures[] = {
 	{ "mean_util", NULL, 0, 0, false, util },
 	{ "", "util %", 1, 0, false, util_pct },
 	{ MISSED_KEY, "missed", 0, -1, true, missed },
-	{ "predicted.avg_jct_s", NULL, 0, 0, false, foretold_jct },
-	{ "predicted.busy_energy_j", NULL, 0, 0, false, foretold_j },
+	{ "predicted.avg_jct_s", NULL, 0, 0, false, predicted_jct },
+	{ "predicted.busy_energy_j", NULL, 0, 0, false, predicted_j },
 	{ "", "JCT off %", 1, 2, false, jct_off },
 	{ "", "kJ off %", 1, 2, false, energy_off },
 	{ TIMING_KEY, "plan s", 3, 0, false, wall },
@@ -182,7 +180,7 @@ static void print_names(const char *what, const json_t *names)
 	}
 }
 
-/* One line, where anything is to be told. */
+/* One line, if there are any. */
 static void print_never_sampled(const struct campaign *c)
 {
 	json_t *never = never_sampled(c);

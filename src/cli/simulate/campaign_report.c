@@ -1,9 +1,7 @@
 /*
- * campaign_report.c - a campaign as an HTML report; see campaign.h and
- * heshare/report.h.
+ * campaign_report.c - the HTML report of a campaign; see campaign.h and heshare/report.h.
  *
- * Rows are means over the seeds; plan, replay, front and the distributions
- * of completion times are those of the first seed.
+ * Rows are means over the seeds. Plan, replay, front and distributions are those of the first seed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +17,7 @@ static void mean_row(const struct campaign *c, size_t who, struct hes_report_pol
 {
 	const struct campaign_run *runs = campaign_runs_of(c, who);
 	double n = (double)c->n_seeds;
-	struct { double makespan, busy, fleet, jct, p50, p95, util, foretold_jct, foretold_busy; } sum = { 0 };
+	struct { double makespan, busy, fleet, jct, p50, p95, util, predicted_jct, predicted_busy; } sum = { 0 };
 
 	for (size_t i = 0; i < c->n_seeds; i++) {
 		const struct hes_replay *r = &runs[i].replay;
@@ -31,8 +29,8 @@ static void mean_row(const struct campaign *c, size_t who, struct hes_report_pol
 		sum.p50 += (double)r->p50_jct_us;
 		sum.p95 += (double)r->p95_jct_us;
 		sum.util += r->mean_util;
-		sum.foretold_jct += r->predicted.avg_jct_us;
-		sum.foretold_busy += (double)r->predicted.busy_energy_mj;
+		sum.predicted_jct += r->predicted.avg_jct_us;
+		sum.predicted_busy += (double)r->predicted.busy_energy_mj;
 	}
 	row->realised = (struct hes_totals){ sum.jct / n, (int64_t)(sum.makespan / n), (uint64_t)(sum.busy / n),
 					     (uint64_t)(sum.fleet / n) };
@@ -40,8 +38,8 @@ static void mean_row(const struct campaign *c, size_t who, struct hes_report_pol
 	row->p95_jct_us = (int64_t)(sum.p95 / n);
 	row->mean_util = sum.util / n;
 	row->has_prediction = true;
-	row->predicted = (struct hes_totals){ .avg_jct_us = sum.foretold_jct / n,
-					      .busy_energy_mj = (uint64_t)(sum.foretold_busy / n) };
+	row->predicted = (struct hes_totals){ .avg_jct_us = sum.predicted_jct / n,
+					      .busy_energy_mj = (uint64_t)(sum.predicted_busy / n) };
 }
 
 static double *completion_times(const struct campaign *c, const struct hes_replay *r)

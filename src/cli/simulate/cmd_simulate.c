@@ -1,9 +1,8 @@
 /*
- * cmd_simulate.c - `heshare simulate`: plan jobs by policies and play the
- * plans on the modelled fleet; what came of it, side by side.
+ * cmd_simulate.c - `heshare simulate`: plan jobs with several policies, replay the plans on the GPU model, and
+ * compare the results.
  *
- * Composes: jobs and fleet, what planners know (knowledge.h), the physics,
- * and the runs (campaign.h).
+ * Loads jobs, fleet, profiles and predictor (knowledge.h), runs the policies (campaign.h) and prints.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,24 +19,11 @@
 #include "cli/inputs/offers.h"
 
 struct simulate_opts {
-	const char *fleet;
-	const char *policy;
-	const char *prefer;
-	const char *seeds;
-	const char *plan;
-	const char *predictor;
-	const char *profiles;
-	bool        burst;
-	bool        anew;
-	double      time_noise_pct;
-	double      power_noise_pct;
-	double      clock_change_ms;
-	uint64_t    threads;
-	bool        json;
-	bool        no_timing;
-	const char *csv;
+	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *csv, *show;
+	bool       burst, replan, json, no_timing;
+	double     time_noise_pct, power_noise_pct, clock_change_ms;
+	uint64_t   threads;
 	struct campaign_pages pages;
-	const char *show;
 };
 
 static void offer_policies(opt_say_fn *say, void *ctx)
@@ -47,48 +33,47 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 	say(OFFER_LIST, ctx);
 }
 
+#define AT(member) .offset = offsetof(struct simulate_opts, member)
+
 static const struct opt simulate_opts[] = {
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, fleet),
-	  .arg = "FILE", .help = "the GPUs; without it, the HeShare paper's eight" },
-	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, policy),
-	  .arg = "LIST", .offer = offer_policies, .many = true,
-	  .help = "all, or policies with commas between them: heshare:energy,morak; all unless --plan is given; list says what each does" },
-	{ .name = "prefer", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, prefer),
-	  .arg = "NAME", .offer = offer_preferences, .help = "preference of the policies named without one" },
-	{ .name = "plan", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, plan),
-	  .arg = "FILE", .help = "replay this plan too; heshare plan plans as if all jobs waited, so replay its plans with --burst" },
-	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, predictor),
-	  .arg = "FILE", .help = "what heshare train wrote; without it, trained on the spot on modelled boards" },
-	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, profiles),
-	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, drawn from modelled boards" },
-	{ .name = "burst", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, burst),
-	  .help = "all jobs arrive at time 0; deadlines then count from there as they did from the job's arrival" },
-	{ .name = "anew", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, anew),
-	  .help = "joint, too, plans anew at every arrival; without it, it plans once and then places each arriving job among what is planned" },
-	{ .name = "seeds", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, seeds),
-	  .arg = "LIST", .def = "1", .help = "seeds of the policies and of the noise: 1..10 or 3,5,8" },
-	{ .name = "time-noise", .kind = OPT_DOUBLE, .offset = offsetof(struct simulate_opts, time_noise_pct),
-	  .arg = "PCT", .def = "0", .max = 100 * HES_SIM_MAX_NOISE,
-	  .help = "run-to-run variation of a job's speed, %" },
-	{ .name = "power-noise", .kind = OPT_DOUBLE, .offset = offsetof(struct simulate_opts, power_noise_pct),
-	  .arg = "PCT", .def = "0", .max = 100 * HES_SIM_MAX_NOISE,
-	  .help = "run-to-run variation of a batch's power above idle, %" },
-	{ .name = "clock-change", .kind = OPT_DOUBLE, .offset = offsetof(struct simulate_opts, clock_change_ms),
-	  .arg = "MS", .def = "0", .max = 1e6, .help = "time a board stands idle to change its clock, ms" },
-	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = offsetof(struct simulate_opts, threads),
-	  .arg = "N", .def = "0", .max = 1024, .help = "runs at a time; 0: one a processor" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, json),
-	  .help = "one JSON document on standard output" },
-	{ .name = "csv", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, csv),
-	  .arg = "FILE", .help = "also write a row a policy and seed" },
-	{ .name = "report", .letter = 'r', .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, pages.report),
-	  .arg = "FILE", .help = "also write an HTML report with figures (needs gnuplot)" },
-	{ .name = "figures", .kind = OPT_FILE, .offset = offsetof(struct simulate_opts, pages.figures),
-	  .arg = "DIR", .help = "also write each figure of the report as an SVG file (needs gnuplot)" },
-	{ .name = "show", .kind = OPT_TEXT, .offset = offsetof(struct simulate_opts, show),
-	  .arg = "POLICY", .offer = offer_contenders, .help = "whose plan the report draws; heshare:balanced, else the first" },
-	{ .name = "no-timing", .kind = OPT_FLAG, .offset = offsetof(struct simulate_opts, no_timing),
-	  .help = "leave out the time planning took, so that the same input gives the same bytes" },
+	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
+	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "LIST", .offer = offer_policies,
+	  .many = true, .help = "policies with commas, such as heshare:energy,morak, or all; list prints them. "
+		"Without it, all, or none with --plan" },
+	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
+	  .help = "preference of policies that are named without one" },
+	{ .name = "plan", .kind = OPT_FILE, AT(plan), .arg = "FILE",
+	  .help = "also replay this plan. heshare plan assumes that all jobs wait, so use --burst" },
+	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
+	  .help = "predictor of heshare train; without it, train one on modelled samples" },
+	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
+	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	{ .name = "burst", .kind = OPT_FLAG, AT(burst),
+	  .help = "let all jobs arrive at time 0; deadlines then count from there as they did from the job's arrival" },
+	{ .name = "replan", .kind = OPT_FLAG, AT(replan), .help = "let joint, too, plan again at every arrival; without "
+		"it, joint plans once and then places each new job" },
+	{ .name = "seeds", .kind = OPT_TEXT, AT(seeds), .arg = "LIST", .def = "1",
+	  .help = "seeds of policies and noise, such as 1..10 or 3,5,8" },
+	{ .name = "time-noise", .kind = OPT_DOUBLE, AT(time_noise_pct), .arg = "PCT", .def = "0",
+	  .max = 100 * HES_SIM_MAX_NOISE, .help = "variation of a job's speed from run to run, %" },
+	{ .name = "power-noise", .kind = OPT_DOUBLE, AT(power_noise_pct), .arg = "PCT", .def = "0",
+	  .max = 100 * HES_SIM_MAX_NOISE, .help = "variation of a batch's power above idle from run to run, %" },
+	{ .name = "clock-change", .kind = OPT_DOUBLE, AT(clock_change_ms), .arg = "MS", .def = "0", .max = 1e6,
+	  .help = "time that a GPU idles when its clock changes, ms" },
+	{ .name = "threads", .letter = 't', .kind = OPT_U64, AT(threads), .arg = "N", .def = "0", .max = 1024,
+	  .help = "runs at a time; 0: one for each processor" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
+	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE",
+	  .help = "also write a row for each policy and seed" },
+	{ .name = "report", .letter = 'r', .kind = OPT_FILE, AT(pages.report), .arg = "FILE",
+	  .help = "also write an HTML report with figures (needs gnuplot)" },
+	{ .name = "figures", .kind = OPT_FILE, AT(pages.figures), .arg = "DIR",
+	  .help = "also write each figure of the report as an SVG file (needs gnuplot)" },
+	{ .name = "show", .kind = OPT_TEXT, AT(show), .arg = "POLICY", .offer = offer_contenders,
+	  .help = "draw the plan of this policy in the report; without it, heshare:balanced, or the first" },
+	{ .name = "no-timing", .kind = OPT_FLAG, AT(no_timing),
+	  .help = "leave out planning times, so that equal input gives equal output" },
 	{ 0 }
 };
 
@@ -162,12 +147,12 @@ static bool anyone_can_replan(const struct campaign *c)
 	return false;
 }
 
-static int fail_all_plan_anew(struct hes_err *err)
+static int fail_none_can_replan(struct hes_err *err)
 {
 	char names[200];
 
 	hes_policy_names(hes_policy_searches, names, sizeof(names));
-	return hes_fail(err, -EINVAL, "--anew: all of these policies plan anew in any case; those that do not: %s", names);
+	return hes_fail(err, -EINVAL, "--replan: all of these policies plan again at every arrival; those that do not: %s", names);
 }
 
 static bool has_preference(const struct hes_policy *p)
@@ -184,16 +169,16 @@ static int none_prefers(const char *prefer, struct hes_err *err)
 			names);
 }
 
-/* Who is to run; the exit status is 2 when this fails, for it is what was asked that is wrong. */
+/* The policies to run. Exit status 2 if this fails: the options are wrong. */
 static int set_up(const struct simulate_opts *o, const struct inputs *in, struct campaign *c, struct hes_err *err)
 {
 	int rc = campaign_seeds(c, o->seeds, err);
 
 	if (!rc && (o->policy || !o->plan))
 		rc = campaign_policies(c, o->policy ? o->policy : CAMPAIGN_ALL, o->prefer, err);
-	c->anew = o->anew;
-	if (!rc && o->anew && !anyone_can_replan(c))
-		rc = fail_all_plan_anew(err);
+	c->replan_all = o->replan;
+	if (!rc && o->replan && !anyone_can_replan(c))
+		rc = fail_none_can_replan(err);
 	if (!rc && o->prefer && !anyone_prefers(c))
 		rc = none_prefers(o->prefer, err);
 	if (!rc && o->plan)
@@ -226,7 +211,7 @@ static void command_line(const struct simulate_opts *o, const char *jobs, char *
 		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL }, { "show", o->show },
 	};
 	int at = snprintf(out, size, "heshare simulate %s%s%s", jobs, o->burst ? " --burst" : "",
-			  o->anew ? " --anew" : "");
+			  o->replan ? " --replan" : "");
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]) && at > 0 && (size_t)at < size; i++)
 		if (given[i].value)
@@ -303,15 +288,15 @@ const struct command cmd_simulate = {
 	.args = "JOBS",
 	.min_args = 0,
 	.max_args = 1,
-	.summary = "play plans on modelled GPUs and compare policies",
-	.text = "Plans the jobs by every policy asked for and plays each plan on the modelled fleet. When\n"
-		"jobs arrive, all that wait are planned anew; joint places the new ones among what it has\n"
-		"planned, unless told otherwise (--anew). Planners see profiles and predictions; what\n"
-		"happens is decided by the physics: jobs on one GPU slow each other while they are there\n"
-		"together, a batch ends with its last job. Times are in seconds from a job's arrival; busy energy\n"
-		"is that of GPUs while they run anything, fleet energy adds idle GPUs until the last\n"
-		"job ends. The columns ending in \"off %\" say how far the predictions were from what\n"
-		"happened. On a terminal the best of a column is bold.",
+	.summary = "replay plans on modelled GPUs and compare policies",
+	.text = "Plans the jobs with each policy and replays the plans on a model of the GPUs. When jobs arrive,\n"
+		"all waiting jobs are planned again; joint only places the new ones, without --replan. Policies see\n"
+		"profiles and predictions. The replay uses the physics of the GPU model: jobs on a GPU slow each\n"
+		"other, and a batch ends with its last job.\n"
+		"\n"
+		"Times count from the arrival of a job, in seconds. Busy energy is the energy of GPUs while they\n"
+		"run jobs; fleet energy adds idle GPUs until the last job ends. The columns \"off %\" compare the\n"
+		"prediction with the replay. On a terminal the best value of a column is bold.",
 	.example = "  heshare simulate jobs.csv --policy heshare:energy,heshare:jct,morak\n"
 		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"
 		   "  heshare simulate --policy list",

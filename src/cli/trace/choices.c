@@ -1,5 +1,5 @@
 /*
- * choices.c - the table of choices; see choices.h.
+ * choices.c - make the table of workloads that jobs may run; see choices.h.
  */
 #include "cli/trace/choices.h"
 
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "cli/inputs/rows_folder.h"
 #include "heshare/model.h"
 #include "heshare/profile.h"
@@ -18,7 +19,6 @@ struct builder {
 	const struct trace_choices_from *from;
 	const struct hes_model *model;
 	struct trace_choices    made;
-	size_t                  cap;
 	char                    known[320]; /* names of workloads, for errors */
 	const char             *last;       /* workload listed last in known */
 };
@@ -56,15 +56,11 @@ static unsigned mix_of(const struct hes_model *m, const char *workload)
 
 static int add(struct builder *b, const struct hes_choice *c, struct hes_err *err)
 {
-	if (b->made.n == b->cap) {
-		size_t cap = b->cap ? b->cap * 2 : 64;
-		struct hes_choice *v = realloc(b->made.v, cap * sizeof(*v));
+	struct hes_choice *v = hes_grow(b->made.v, b->made.n, sizeof(*v));
 
-		if (!v)
-			return hes_fail(err, -ENOMEM, "out of memory for %zu choices", cap);
-		b->made.v = v;
-		b->cap = cap;
-	}
+	if (!v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu choices", b->made.n);
+	b->made.v = v;
 	b->made.v[b->made.n++] = *c;
 	return 0;
 }
@@ -169,7 +165,7 @@ static int check_named(const struct builder *b, const char *name, struct hes_err
 	return 0;
 }
 
-/* Keep what is asked for and small enough. */
+/* Keep the wanted workloads that are small enough. */
 static int narrow(struct builder *b, struct hes_err *err)
 {
 	size_t kept = 0;

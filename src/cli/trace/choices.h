@@ -1,6 +1,6 @@
 /*
- * choices.h - what jobs of `heshare trace` may run: workloads and batch
- * sizes with memory and iteration time on a reference board.
+ * choices.h - what jobs of `heshare trace` may run: workloads and batch sizes, with memory and iteration time on a
+ * reference GPU.
  */
 #ifndef HES_CLI_TRACE_CHOICES_H
 #define HES_CLI_TRACE_CHOICES_H

@@ -1,9 +1,7 @@
 /*
- * cmd_trace.c - `heshare trace`: cluster logs and the generator, summarised or
- * turned into a jobs file.
+ * cmd_trace.c - `heshare trace`: draw jobs from cluster logs or from a generator.
  *
- * What jobs may run comes from src/model, or from measured profiles; src/trace
- * sees only the table of choices made here (choices.c).
+ * The table of workloads that jobs may run comes from the GPU model or from measured profiles (choices.c).
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -33,49 +31,50 @@ static void offer_formats(opt_say_fn *say, void *ctx)
 		say(hes_trace_formats[i]->name, ctx);
 }
 
-#define AT(field) .offset = offsetof(struct trace_opts, field)
+#define AT(member) .offset = offsetof(struct trace_opts, member)
 
 static const struct opt trace_opts[] = {
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE", .def = "-",
-	  .help = "jobs file to write; - is standard output" },
-	{ .name = "jobs", .letter = 'n', .kind = OPT_U64, AT(jobs), .arg = "N", .def = "60",
-	  .max = HES_MAX_JOBS, .help = "jobs to draw; 0: every one" },
+	  .help = "write the jobs to this file; -: standard output" },
+	{ .name = "jobs", .letter = 'n', .kind = OPT_U64, AT(jobs), .arg = "N", .def = "60", .max = HES_MAX_JOBS,
+	  .help = "draw this many jobs; 0: take every one" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1", .max = 0x1p64,
-	  .help = "seed of all that is random" },
+	  .help = "seed of the random choices" },
 	{ .name = "mix", .kind = OPT_CHOICE, AT(mix), .arg = "CLASS", .def = "all", .choices = mix_names,
-	  .help = "workloads to choose from, by load" },
-	{ .name = "workloads", .kind = OPT_TEXT, AT(workloads), .arg = "A,B,...",
-	  .offer = offer_workloads, .many = true, .help = "choose from these workloads only (heshare model --list)" },
+	  .help = "choose workloads of this load" },
+	{ .name = "workloads", .kind = OPT_TEXT, AT(workloads), .arg = "A,B,...", .offer = offer_workloads,
+	  .many = true, .help = "choose from these workloads only (heshare model --list)" },
 	{ .name = "arrivals", .kind = OPT_CHOICE, AT(arrivals), .arg = "HOW", .def = "poisson",
-	  .choices = arrival_names, .help = "when jobs arrive; trace: as consecutive jobs of the log did" },
-	{ .name = "burst", .kind = OPT_FLAG, AT(burst), .help = "all jobs at once: --arrivals burst" },
+	  .choices = arrival_names, .help = "how jobs arrive; trace: as in the log" },
+	{ .name = "burst", .kind = OPT_FLAG, AT(burst),
+	  .help = "let all jobs arrive at once, same as --arrivals burst" },
 	{ .name = "gap", .kind = OPT_DOUBLE, AT(gap_s), .arg = "S", .def = "60", .min = 0, .max = 1e6,
-	  .help = "mean seconds between Poisson arrivals" },
-	{ .name = "first-gap", .kind = OPT_DOUBLE, AT(first_gap_s), .arg = "S", .def = "30", .min = 0,
-	  .max = 1e6, .help = "the same among the first third of the jobs" },
-	{ .name = "speedup", .kind = OPT_DOUBLE, AT(speedup), .arg = "X", .def = "1", .min = 1e-3,
-	  .max = 1e6, .help = "divide the log's arrival times by this (--arrivals trace)" },
-	{ .name = "min-runtime", .kind = OPT_DOUBLE, AT(min_s), .arg = "S", .def = "120", .min = 1e-3,
-	  .max = 1e8, .help = "shortest run time, seconds" },
-	{ .name = "max-runtime", .kind = OPT_DOUBLE, AT(max_s), .arg = "S", .def = "6082", .min = 1e-3,
-	  .max = 1e8, .help = "longest run time, seconds" },
+	  .help = "mean time between Poisson arrivals, seconds" },
+	{ .name = "first-gap", .kind = OPT_DOUBLE, AT(first_gap_s), .arg = "S", .def = "30", .min = 0, .max = 1e6,
+	  .help = "the same for the first third of the jobs" },
+	{ .name = "speedup", .kind = OPT_DOUBLE, AT(speedup), .arg = "X", .def = "1", .min = 1e-3, .max = 1e6,
+	  .help = "divide the arrival times of the log by X (--arrivals trace)" },
+	{ .name = "min-runtime", .kind = OPT_DOUBLE, AT(min_s), .arg = "S", .def = "120", .min = 1e-3, .max = 1e8,
+	  .help = "shortest run time, seconds" },
+	{ .name = "max-runtime", .kind = OPT_DOUBLE, AT(max_s), .arg = "S", .def = "6082", .min = 1e-3, .max = 1e8,
+	  .help = "longest run time, seconds" },
 	{ .name = "drop", .kind = OPT_FLAG, AT(drop),
-	  .help = "leave out jobs outside these limits, instead of clamping them" },
+	  .help = "leave out jobs outside of these limits instead of clamping them" },
 	{ .name = "any-gpus", .kind = OPT_FLAG, AT(any_gpus),
-	  .help = "draw from jobs of several GPUs too, as if they had asked for one" },
+	  .help = "also draw from jobs on several GPUs, as jobs on one GPU" },
 	{ .name = "format", .kind = OPT_CHOICE, AT(format), .arg = "NAME", .offer = offer_formats,
-	  .help = "format of the log, where its columns do not tell" },
+	  .help = "format of the log, if its columns do not show it" },
 	{ .name = "rows", .kind = OPT_U64, AT(rows), .arg = "N", .def = "50000", .min = 1, .max = HES_MAX_JOBS,
-	  .help = "jobs the generator makes, to draw from" },
+	  .help = "jobs that the generator makes, to draw from" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
-	  .help = "iteration times and memory from this profiles.csv, or the folder it lies in, instead of the model" },
+	  .help = "take iteration times and memory from this profiles.csv, or its folder, instead of the model" },
 	{ .name = "reference", .kind = OPT_TEXT, AT(reference), .arg = "TYPE", .def = "V100-SXM2-32",
-	  .offer = offer_gpu_types, .help = "GPU type on which a job alone takes its run time" },
+	  .offer = offer_gpu_types, .help = "GPU type on which a job alone has its run time" },
 	{ .name = "max-memory", .kind = OPT_U64, AT(max_memory_mib), .arg = "MIB", .def = "15360", .min = 1,
-	  .max = 16777216, .help = "largest job; the default fits a T4" },
+	  .max = 16777216, .help = "memory of the largest job, MiB; the default fits a T4" },
 	{ .name = "list", .kind = OPT_FLAG, AT(list), .help = "list the formats and generators" },
 	{ .name = "stats", .kind = OPT_FLAG, AT(stats), .help = "summarise SOURCE instead of drawing jobs" },
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "with --list, --stats: one JSON document" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print --list or --stats as one JSON document" },
 	{ 0 }
 };
 

@@ -43,7 +43,7 @@ int train_write_features(const char *path, const struct hes_samples *s, const st
 	if (!rc) {
 		write_header(file.f, hes_predictor_about(p)->options.recipe);
 		for (size_t i = 0; i < all.n; i++) {
-			predictor_hear(p, &all.v[i]);
+			predictor_set_load(p, &all.v[i]);
 			write_row(file.f, &all.v[i], p);
 		}
 		rc = hes_file_commit(&file, err);

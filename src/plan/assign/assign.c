@@ -40,7 +40,6 @@ static int higher_rank(const void *a, const void *b)
 	return -shorter(a, b);
 }
 
-/* A job that cannot run on a type has the highest rank there, which does no harm. */
 static void order_by_mean_rank(struct hes_assign *a, struct keyed *keys)
 {
 	for (size_t i = 0; i < a->n; i++) {
@@ -53,7 +52,7 @@ static void order_by_mean_rank(struct hes_assign *a, struct keyed *keys)
 		a->longest_first[i] = keys[i].job;
 }
 
-/* The spacing of a grid on which every sum up to @most is exact. */
+/* The grid spacing at which every sum up to @most is exact. */
 static double grid_for(double most)
 {
 	int exponent;
@@ -130,18 +129,6 @@ void hes_assign_finish(struct hes_assign *a)
 	*a = (struct hes_assign){ 0 };
 }
 
-/* Each queue in order, type by type: for few types. */
-static void fill_by_type(const struct hes_assign *a, struct hes_assignment *x)
-{
-	for (size_t t = 0; t < a->n_types; t++)
-		for (size_t i = 0; i < a->n; i++) {
-			uint32_t job = a->order[t * a->n + i], gpu = x->gpu_of[job];
-
-			if (a->gpus[gpu].type == t)
-				x->queue[x->first[gpu]++] = job;
-		}
-}
-
 static void sort_queue(uint32_t *queue, uint32_t n, const uint32_t *rank)
 {
 	for (uint32_t i = 1; i < n; i++) {
@@ -153,7 +140,7 @@ static void sort_queue(uint32_t *queue, uint32_t n, const uint32_t *rank)
 	}
 }
 
-/* In an order that is nearly right on every type, then queue by queue: for many types and short queues. */
+/* By mean rank, which is nearly right on every type, then sorted queue by queue. */
 static void fill_and_sort(const struct hes_assign *a, struct hes_assignment *x)
 {
 	for (size_t i = a->n; i-- > 0;) {
@@ -175,11 +162,8 @@ static void fill_queues(const struct hes_assign *a, struct hes_assignment *x)
 		x->first[x->gpu_of[i] + 1]++;
 	for (size_t g = 0; g < a->k; g++)
 		x->first[g + 1] += x->first[g];
-	if (a->n_types > a->n / a->k)
-		fill_and_sort(a, x);
-	else
-		fill_by_type(a, x);
-	/* Filling moved each start to its end, which is the next one's start. */
+	fill_and_sort(a, x);
+	/* The loops moved each start to its end, which is the next start. */
 	memmove(x->first + 1, x->first, a->k * sizeof(*x->first));
 	x->first[0] = 0;
 }
@@ -210,7 +194,7 @@ void hes_assign_evaluate(const struct hes_assign *a, struct hes_assignment *x)
 
 struct hes_assignment *hes_assignments_new(const struct hes_assign *a, size_t count)
 {
-	/* Widest members first, so that every array is aligned. */
+	/* Widest members first: every array is aligned. */
 	size_t each = a->k * sizeof(struct hes_gpu_sum) + a->n * sizeof(double) +
 		      (2 * a->n + a->k + 1) * sizeof(uint32_t);
 	struct hes_assignment *x;

@@ -1,9 +1,8 @@
 /*
  * assign.h - stage 1: which GPU each job goes to (HeShare, section III-B).
  *
- * The problem every assignment algorithm takes, and its evaluation: total
- * busy energy and the sum of completion times with each GPU's queue run
- * shortest first, one job at a time. GPUs of one type share cost rows.
+ * The problem of all assignment algorithms, and its evaluation: total busy energy and the sum of completion times. Each
+ * GPU runs its queue shortest first, one job at a time. GPUs of one type share cost rows.
  */
 #ifndef HES_ASSIGN_ASSIGN_H
 #define HES_ASSIGN_ASSIGN_H
@@ -14,7 +13,7 @@
 
 #include "plan/assign/pareto.h"
 
-/** A job alone on a type: whole board, default clock. */
+/** A job alone on a GPU type: all SMs, default clock. */
 struct hes_cost {
 	double time_us;    /* INFINITY where the job cannot run */
 	double energy_mj;
@@ -33,34 +32,34 @@ struct hes_assign {
 	uint32_t                    *order;         /* [type * n + rank]: the job of that rank */
 	uint32_t                    *longest_first; /* [n]: the jobs by their mean rank */
 	/*
-	 * The costs and waits rounded to multiples of a power of two, so coarse that a double holds every sum of
-	 * them that an evaluation can come to: sums are exact, in any order. Off by 1e-9 of a job at 1000 jobs.
+	 * Costs and waits rounded to multiples of a power of two, so that every sum is exact in a double, in any order.
+	 * The error is 1e-9 of a job's cost with 1000 jobs.
 	 */
 	struct hes_cost             *exact;         /* [type * n + job] */
 	double                      *exact_wait_us; /* [k] */
 };
 
-/** What one GPU's queue comes to. */
+/** Sums over one GPU's queue. */
 struct hes_gpu_sum {
 	double   energy_mj;
-	double   ends_us;  /* sum of its jobs' completion times, its wait included */
+	double   ends_us;  /* sum of the completion times, from now */
 	double   busy_us;
 };
 
-/** An assignment with its evaluation; queue holds the jobs GPU by GPU, each GPU's shortest first. */
+/** An assignment with its evaluation. */
 struct hes_assignment {
 	uint32_t             *gpu_of;   /* [n] */
-	uint32_t             *queue;    /* [n] */
-	uint32_t             *first;    /* [k + 1]: where in queue a GPU's jobs begin */
+	uint32_t             *queue;    /* [n]: the jobs, GPU by GPU, shortest first */
+	uint32_t             *first;    /* [k + 1]: start of each GPU in queue */
 	double               *end_us;   /* [n]: completion time of each job */
 	struct hes_gpu_sum   *sums;     /* [k] */
 	struct hes_objectives at;       /* jct_us: sum of completion times from now */
 };
 
 /**
- * Nothing is checked: every job must be able to run on some GPU, and types of GPUs are below @n_types.
+ * Checks nothing: every job must be able to run on some GPU; types of GPUs are below @n_types.
  * @param a           written on success only; hes_assign_finish it
- * @param n, k        from 1, below UINT32_MAX
+ * @param n, k        at least 1, below UINT32_MAX
  * @param cost, gpus  must outlive @a
  * @return 0 or -ENOMEM
  */
@@ -73,7 +72,7 @@ static inline const struct hes_cost *hes_assign_cost(const struct hes_assign *a,
 	return &a->cost[a->gpus[gpu].type * a->n + job];
 }
 
-/** Fill all but gpu_of from gpu_of. Every job must be able to run where it is. No allocation. */
+/** Compute everything else from gpu_of. Every job must be able to run on its GPU. No allocation. */
 void hes_assign_evaluate(const struct hes_assign *a, struct hes_assignment *x);
 
 /** Non-dominated assignments, by rising energy. */
@@ -82,7 +81,7 @@ struct hes_assign_front {
 	size_t                 n;
 };
 
-/** Room for @count assignments in one block. @return NULL out of memory; free() it */
+/** Memory for @count assignments in one block. @return NULL out of memory; free() it */
 struct hes_assignment *hes_assignments_new(const struct hes_assign *a, size_t count);
 
 #endif

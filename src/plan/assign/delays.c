@@ -1,5 +1,5 @@
 /*
- * delays.c - where a job delays the others least; see delays.h.
+ * delays.c - the GPU where a job delays the others least; see delays.h.
  */
 #include "plan/assign/delays.h"
 
@@ -9,7 +9,7 @@
 
 #define MOST_KNOTS 64
 
-/* About one job of a queue between two knots. */
+/* About one job of a queue lies between two knots. */
 static size_t knots_for(const struct hes_assign *a)
 {
 	size_t n = 2 + (a->k ? a->n / a->k : 0);
@@ -22,14 +22,14 @@ size_t hes_delays_rows(const struct hes_assign *a)
 	return a->k * (knots_for(a) + 1);
 }
 
-/* A type's knots: run times of jobs evenly spread over the order of run times. */
+/* Run times of jobs, evenly spread over their order. */
 static void place_knots(struct hes_delays *d, size_t type)
 {
 	const struct hes_assign *a = d->a;
 	const struct hes_cost *costs = &a->exact[type * a->n];
 	const uint32_t *order = &a->order[type * a->n];
 	double *knots_us = &d->knots_us[type * d->n_knots];
-	size_t n = a->n; /* jobs that can run there come first */
+	size_t n = a->n; /* jobs that can run there */
 
 	while (n && !isfinite(costs[order[n - 1]].time_us))
 		n--;
@@ -151,7 +151,7 @@ uint32_t hes_delays_least(const struct hes_delays *d, const struct hes_queues *x
 
 	for (uint32_t g = 0; g < a->k; g++)
 		bounds_us[g] = bound_us(d, rows, spots, g);
-	bounds_us[at] -= spots[a->gpus[at].type].time_us; /* it is in that queue, and must not count twice */
+	bounds_us[at] -= spots[a->gpus[at].type].time_us; /* the job itself is in that queue */
 	for (uint32_t g = 0; g < a->k; g++)
 		best = bounds_us[g] < bounds_us[best] ? g : best;
 	least_us = hes_queues_delay_us(a, x, job, best);

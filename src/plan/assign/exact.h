@@ -1,22 +1,19 @@
 /*
- * exact.h - stage 1's supported front: the assignments that are best at some
- * weights of energy and completion time, found exactly.
+ * exact.h - stage 1's supported front: the assignments that are best at some weights of energy and completion time.
  *
- * Dichotomic search (Aneja and Nair, Management Science 25(1), 1979): between two
- * neighbours on the front the weights that hold them equal are solved
- * (slots.h). What comes out is a point below the line through them, or the proof that
- * there is none. Each solve rules out a half-plane; what all leave open bounds the
- * hypervolume of every front, unsupported points included.
+ * Dichotomic search (Aneja and Nair, Management Science 25(1), 1979): for two adjacent points, solve at the weights that
+ * make them equal (lap.h). This finds a point below the line through them, or proves that there is none. Each solve
+ * excludes a half-plane.
  */
 #ifndef HES_ASSIGN_EXACT_H
 #define HES_ASSIGN_EXACT_H
 
 #include "plan/assign/assign.h"
-#include "plan/assign/slots.h"
+#include "plan/assign/lap.h"
 
 struct hes_exact_options {
-	double   tolerance; /* stop when what the front's hull may still gain is this part of its box; 0: complete */
-	uint32_t weights;   /* stop after so many solves, at least 2; 0: no limit */
+	double   tolerance; /* stop when the hull can gain at most this part of its box; 0: complete */
+	uint32_t weights;   /* stop after this many solves, at least 2; 0: no limit */
 };
 
 /** No assignment has w.energy * energy + w.jct * sum of completion times below @least. */
@@ -30,7 +27,7 @@ struct hes_exact_front {
 	struct hes_halfplane   *halfplanes; /* owned, free() */
 	size_t                  n_halfplanes;
 	uint32_t                solves;
-	double                  left;       /* what the hull may still gain, as a part of its box */
+	double                  left;       /* what the hull can still gain, as a part of its box */
 };
 
 /** @return 0 or -ENOMEM; @out is written on success only */

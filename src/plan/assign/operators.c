@@ -343,7 +343,7 @@ size_t hes_most_similar(const struct hes_assign *a, const uint8_t *moves, const 
 						  most_similar_in_queue(a, moves, x, job, gpu, to);
 }
 
-static void move(const struct hes_operators *ops, const struct hes_operator_room *room, bool for_energy,
+static void migrate_job(const struct hes_operators *ops, const struct hes_operator_room *room, bool for_energy,
 		 struct hes_queues *x, uint32_t job, uint32_t gpu)
 {
 	const uint32_t from = hes_queues_gpus(ops->a, x)[job];
@@ -373,12 +373,12 @@ uint64_t hes_migrate(const struct hes_operators *ops, struct hes_rng *r, const s
 
 		if (target == source)
 			continue;
-		move(ops, room, for_energy, x, job, target);
+		migrate_job(ops, room, for_energy, x, job, target);
 		if (hes_rng_u64(r) >> 63)
 			continue;
 		other = hes_most_similar(a, room->moves, x, job, target, source);
 		if (other < a->n)
-			move(ops, room, for_energy, x, (uint32_t)other, source);
+			migrate_job(ops, room, for_energy, x, (uint32_t)other, source);
 	}
 	hes_queues_settle(a, x);
 	return for_energy ? 0 : n_moving;

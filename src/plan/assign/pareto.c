@@ -1,8 +1,7 @@
 /*
  * pareto.c - the non-dominated set; see pareto.h.
  *
- * It is thinned by a heap of what its members are worth, in which a member that is left out
- * moves its two neighbours.
+ * Thinning uses a heap ordered by the area that each member adds. A removal changes the two members next to it.
  */
 #include "plan/assign/pareto.h"
 
@@ -33,7 +32,7 @@ static size_t upper_bound(const struct hes_pareto *p, double energy_mj)
 	return lo;
 }
 
-static int make_room(struct hes_pareto *p)
+static int pareto_grow(struct hes_pareto *p)
 {
 	size_t room = p->room ? 2 * p->room : 64;
 	struct hes_pareto_point *v;
@@ -52,10 +51,10 @@ int hes_pareto_insert(struct hes_pareto *p, const struct hes_objectives *at, uin
 {
 	size_t first, past = upper_bound(p, at->energy_mj);
 
-	/* Of the members with no more energy, the last is the quickest. */
+	/* Among members with no more energy the last is the fastest. */
 	if (past > 0 && p->v[past - 1].at.jct_us <= at->jct_us)
 		return 0;
-	if (make_room(p))
+	if (pareto_grow(p))
 		return -ENOMEM;
 	first = past;
 	if (first > 0 && p->v[first - 1].at.energy_mj == at->energy_mj)
@@ -68,7 +67,7 @@ int hes_pareto_insert(struct hes_pareto *p, const struct hes_objectives *at, uin
 	return 1;
 }
 
-/* Whether the first of three, by rising energy, leads to the third no worse than by the second. */
+/* Whether the second of three points lies on or above the line from the first to the third. */
 static bool is_above(const struct hes_objectives *a, const struct hes_objectives *b, const struct hes_objectives *c)
 {
 	return (b->energy_mj - a->energy_mj) * (a->jct_us - c->jct_us) >= (c->energy_mj - a->energy_mj) * (a->jct_us - b->jct_us);
@@ -86,17 +85,17 @@ size_t hes_pareto_hull(const struct hes_pareto *p, size_t *out)
 	return n;
 }
 
-/* A member while the set is thinned. */
+/* A member during thinning. */
 struct link {
-	double part;          /* what the set would lose without it */
-	size_t before, after; /* members, SIZE_MAX: left out */
+	double part;          /* area lost without it */
+	size_t before, after; /* members; SIZE_MAX: removed */
 	size_t where;         /* in the heap */
 };
 
 struct thinning {
 	const struct hes_pareto_point *v;
 	struct link                   *links; /* [n] */
-	size_t                        *heap;  /* members that are no ends, that with the least part first */
+	size_t                        *heap;  /* members except the ends, the least part first */
 	size_t                         n;     /* in the heap */
 };
 
@@ -107,54 +106,54 @@ static double part_of(const struct thinning *t, size_t m)
 	return (t->v[t->links[m].after].at.energy_mj - at->energy_mj) * (t->v[t->links[m].before].at.jct_us - at->jct_us);
 }
 
-static bool goes_first(const struct thinning *t, size_t a, size_t b)
+static bool heap_before(const struct thinning *t, size_t a, size_t b)
 {
 	return t->links[a].part != t->links[b].part ? t->links[a].part < t->links[b].part : a < b;
 }
 
-static void put(struct thinning *t, size_t at, size_t member)
+static void heap_put(struct thinning *t, size_t at, size_t member)
 {
 	t->heap[at] = member;
 	t->links[member].where = at;
 }
 
-/* Let the member at a place of the heap rise or sink to where it belongs. */
-static void settle(struct thinning *t, size_t at)
+/* Move a member up or down in the heap. */
+static void heap_settle(struct thinning *t, size_t at)
 {
 	const size_t m = t->heap[at];
 
-	for (; at > 0 && goes_first(t, m, t->heap[(at - 1) / 2]); at = (at - 1) / 2)
-		put(t, at, t->heap[(at - 1) / 2]);
+	for (; at > 0 && heap_before(t, m, t->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		heap_put(t, at, t->heap[(at - 1) / 2]);
 	for (size_t child; (child = 2 * at + 1) < t->n; at = child) {
-		if (child + 1 < t->n && goes_first(t, t->heap[child + 1], t->heap[child]))
+		if (child + 1 < t->n && heap_before(t, t->heap[child + 1], t->heap[child]))
 			child++;
-		if (!goes_first(t, t->heap[child], m))
+		if (!heap_before(t, t->heap[child], m))
 			break;
-		put(t, at, t->heap[child]);
+		heap_put(t, at, t->heap[child]);
 	}
-	put(t, at, m);
+	heap_put(t, at, m);
 }
 
-static void weigh_again(struct thinning *t, size_t m, size_t last)
+static void heap_update(struct thinning *t, size_t m, size_t last)
 {
 	if (m == 0 || m == last)
 		return;
 	t->links[m].part = part_of(t, m);
-	settle(t, t->links[m].where);
+	heap_settle(t, t->links[m].where);
 }
 
-static void leave_out_first(struct thinning *t, size_t last)
+static void remove_first(struct thinning *t, size_t last)
 {
 	const size_t m = t->heap[0];
 	struct link *l = &t->links[m];
 
-	put(t, 0, t->heap[--t->n]);
+	heap_put(t, 0, t->heap[--t->n]);
 	if (t->n)
-		settle(t, 0);
+		heap_settle(t, 0);
 	t->links[l->before].after = l->after;
 	t->links[l->after].before = l->before;
-	weigh_again(t, l->before, last);
-	weigh_again(t, l->after, last);
+	heap_update(t, l->before, last);
+	heap_update(t, l->after, last);
 	l->after = SIZE_MAX;
 }
 
@@ -177,11 +176,11 @@ int hes_pareto_thin(struct hes_pareto *p, size_t most)
 		if (m == 0 || m + 1 == p->n)
 			continue;
 		t.links[m].part = part_of(&t, m);
-		put(&t, t.n++, m);
-		settle(&t, t.n - 1);
+		heap_put(&t, t.n++, m);
+		heap_settle(&t, t.n - 1);
 	}
 	for (size_t left = p->n; left > most; left--)
-		leave_out_first(&t, p->n - 1);
+		remove_first(&t, p->n - 1);
 	for (size_t m = 0; m < p->n; m++)
 		if (t.links[m].after != SIZE_MAX)
 			p->v[n++] = p->v[m];

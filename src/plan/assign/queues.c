@@ -16,13 +16,13 @@ static const struct hes_cost *costs_on(const struct hes_assign *a, uint32_t gpu)
 	return &a->exact[a->gpus[gpu].type * a->n];
 }
 
-/* Where each job stands on a GPU's type, shorter ones first. */
+/* Rank of each job on a GPU's type, the shortest first. */
 static const uint32_t *ranks_on(const struct hes_assign *a, uint32_t gpu)
 {
 	return &a->rank[a->gpus[gpu].type * a->n];
 }
 
-static void put(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu)
+static void queue_put(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu)
 {
 	const struct hes_cost *costs = costs_on(a, gpu);
 	const uint32_t *ranks = ranks_on(a, gpu);
@@ -34,14 +34,14 @@ static void put(const struct hes_assign *a, struct hes_queues *x, uint32_t job, 
 		end_us += costs[*link].time_us;
 	next[job] = *link;
 	*link = job;
-	/* It ends after those ahead; those behind end later by its run time. */
+	/* The job ends after the jobs ahead; those behind end later by its run time. */
 	q->sum.ends_us += end_us + costs[job].time_us * (double)(1 + q->n - ahead);
 	q->sum.energy_mj += costs[job].energy_mj;
 	q->sum.busy_us += costs[job].time_us;
 	q->n++;
 }
 
-static void take(const struct hes_assign *a, struct hes_queues *x, uint32_t job)
+static void queue_take(const struct hes_assign *a, struct hes_queues *x, uint32_t job)
 {
 	uint32_t gpu = hes_queues_gpu_of(a, x)[job];
 	const struct hes_cost *costs = costs_on(a, gpu);
@@ -58,8 +58,8 @@ static void take(const struct hes_assign *a, struct hes_queues *x, uint32_t job)
 	q->n--;
 }
 
-/* Put a job into the chain alone. */
-static void chain(const struct hes_assign *a, struct hes_queues *x, uint32_t *next, uint32_t job, uint32_t gpu)
+/* Link a job without updating sums. */
+static void queue_link(const struct hes_assign *a, struct hes_queues *x, uint32_t *next, uint32_t job, uint32_t gpu)
 {
 	const uint32_t *ranks = ranks_on(a, gpu);
 	uint32_t *link = &x->v[gpu].head;
@@ -70,7 +70,7 @@ static void chain(const struct hes_assign *a, struct hes_queues *x, uint32_t *ne
 	*link = job;
 }
 
-static void sum_up(const struct hes_assign *a, const uint32_t *next, uint32_t gpu, struct hes_gpu_queue *q)
+static void sum_queue(const struct hes_assign *a, const uint32_t *next, uint32_t gpu, struct hes_gpu_queue *q)
 {
 	const struct hes_cost *costs = costs_on(a, gpu);
 	const double wait_us = a->exact_wait_us[gpu];
@@ -82,28 +82,28 @@ static void sum_up(const struct hes_assign *a, const uint32_t *next, uint32_t gp
 	}
 }
 
-/* All sums of chains as they are. */
-static void sum_up_all(const struct hes_assign *a, struct hes_queues *x)
+/* Sums of all lists. */
+static void sum_all(const struct hes_assign *a, struct hes_queues *x)
 {
 	x->at = (struct hes_objectives){ 0, 0 };
 	for (uint32_t g = 0; g < a->k; g++) {
 		struct hes_gpu_queue *q = &x->v[g];
 
 		*q = (struct hes_gpu_queue){ .head = q->head };
-		sum_up(a, hes_queues_next(a, x), g, q);
+		sum_queue(a, hes_queues_next(a, x), g, q);
 		x->at.energy_mj += q->sum.energy_mj;
 		x->at.jct_us += q->sum.ends_us;
 	}
 }
 
-/* A move walks along half of two queues; a shift looks for a job of either GPU, and settling adds up some ten jobs for each shift. */
+/* A move walks half of two queues. On long queues it is faster to find the place by rank and to sum up at the end. */
 static bool are_long(const struct hes_assign *a)
 {
 	return a->n / a->k > 2 * a->k + 10;
 }
 
-/* Longest first on each type, so that every job becomes its queue's head. */
-static void chain_by_rank(const struct hes_assign *a, struct hes_queues *x)
+/* Longest first on each type: every job becomes its queue's head. */
+static void link_by_rank(const struct hes_assign *a, struct hes_queues *x)
 {
 	const uint32_t *gpu_of = hes_queues_gpu_of(a, x);
 	uint32_t *next = next_of(a, x);
@@ -128,11 +128,11 @@ void hes_queues_build(const struct hes_assign *a, struct hes_queues *x)
 	for (size_t g = 0; g < a->k; g++)
 		x->v[g] = (struct hes_gpu_queue){ .head = HES_QUEUES_END };
 	if (are_long(a))
-		chain_by_rank(a, x);
-	/* Longest first on the whole, so that almost every job becomes its queue's head. */
+		link_by_rank(a, x);
+	/* Longest first by mean rank: almost every job becomes its queue's head. */
 	for (size_t i = 0; i < a->n && !are_long(a); i++)
-		chain(a, x, next, a->longest_first[i], gpu_of[a->longest_first[i]]);
-	sum_up_all(a, x);
+		queue_link(a, x, next, a->longest_first[i], gpu_of[a->longest_first[i]]);
+	sum_all(a, x);
 }
 
 void hes_queues_move(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu)
@@ -143,14 +143,14 @@ void hes_queues_move(const struct hes_assign *a, struct hes_queues *x, uint32_t 
 		return;
 	x->at.energy_mj -= x->v[from].sum.energy_mj + x->v[gpu].sum.energy_mj;
 	x->at.jct_us -= x->v[from].sum.ends_us + x->v[gpu].sum.ends_us;
-	take(a, x, job);
-	put(a, x, job, gpu);
+	queue_take(a, x, job);
+	queue_put(a, x, job, gpu);
 	gpu_of[job] = gpu;
 	x->at.energy_mj += x->v[from].sum.energy_mj + x->v[gpu].sum.energy_mj;
 	x->at.jct_us += x->v[from].sum.ends_us + x->v[gpu].sum.ends_us;
 }
 
-/* The link to the first job on a GPU that is no shorter there than this one, found among the jobs next shorter on its type. */
+/* The link to the job's place on a GPU: behind the next shorter job there, found by rank. */
 static uint32_t *link_to(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu)
 {
 	const uint32_t *gpu_of = hes_queues_gpus(a, x), *order = &a->order[a->gpus[gpu].type * a->n];
@@ -161,7 +161,7 @@ static uint32_t *link_to(const struct hes_assign *a, struct hes_queues *x, uint3
 	return &x->v[gpu].head;
 }
 
-/* Move a job, finding its places by its rank among all jobs. */
+/* Move a job on long queues; completion times stay as they were. */
 static void shift(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu)
 {
 	uint32_t *gpu_of = hes_queues_gpu_of(a, x), *next = next_of(a, x), *link;
@@ -193,10 +193,10 @@ void hes_queues_shift(const struct hes_assign *a, struct hes_queues *x, uint32_t
 void hes_queues_settle(const struct hes_assign *a, struct hes_queues *x)
 {
 	if (are_long(a))
-		sum_up_all(a, x);
+		sum_all(a, x);
 }
 
-#define MOVES_PER_BUILD 12 /* putting a job in while building costs about a twelfth of a move */
+#define MOVES_PER_BUILD 12 /* a rebuild costs a twelfth of a move per job */
 
 void hes_queues_become(const struct hes_assign *a, struct hes_queues *x, const uint32_t *gpu_of)
 {

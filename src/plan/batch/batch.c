@@ -1,5 +1,5 @@
 /*
- * batch.c - a group of jobs on one board, phase by phase; see batch.h.
+ * batch.c - a group of jobs on one GPU, phase by phase; see batch.h.
  */
 #include "plan/batch/batch.h"
 
@@ -21,8 +21,8 @@ static bool before(const struct running *a, const struct running *b)
 	return a->at < b->at;
 }
 
-/* The group in the order of its set. */
-static void start(const struct hes_problem *p, const struct hes_group *g, struct running *r)
+/* Sort the group in the order of its set. */
+static void group_sort(const struct hes_problem *p, const struct hes_group *g, struct running *r)
 {
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct hes_problem_job *job = &p->jobs[g->m[i].job];
@@ -53,7 +53,7 @@ void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mh
 	struct hes_group_cost c = { .energy_mj = 0 };
 	uint32_t n = g->n;
 
-	start(p, g, r);
+	group_sort(p, g, r);
 	while (n > 0) {
 		struct hes_set set = { .type = type, .clock_mhz = clock_mhz, .n = n };
 		struct hes_pace rate;
@@ -69,7 +69,7 @@ void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mh
 		c.far |= rate.far;
 		for (uint32_t i = 0; i < n; i++) {
 			c.outside[r[i].at] |= rate.outside[i];
-			/* Against rounding: what is left below a billionth of the phase has ended. */
+			/* Rounding: a job with less than a billionth of the phase left has ended. */
 			if (r[i].left * rate.iteration_us[i] <= phase_us * (1 + 1e-9)) {
 				c.end_us[r[i].at] = c.last_us;
 				c.ends_us += c.last_us;

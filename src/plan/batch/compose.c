@@ -50,7 +50,7 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 	return hes_plan_append(plan, gpu, &b);
 }
 
-/* What becomes of those that run on a GPU. */
+/* The rest of the jobs that run on a GPU. */
 static int append_onward(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_timeline_times *times)
 {
 	const size_t first = p->first_running[gpu], n = p->first_running[gpu + 1] - first;
@@ -116,7 +116,7 @@ int hes_compose_assignment(const struct hes_problem *p, const struct hes_assignm
 	return rc;
 }
 
-/* Add what one GPU's queue comes to. */
+/* Add the totals of one GPU's queue. */
 static void add_queue(const struct hes_problem *p, const struct hes_queue *q, struct hes_totals *t, double *jct_us)
 {
 	for (size_t b = 0; b < q->n; b++) {

@@ -1,13 +1,11 @@
 /*
  * configure.c - Algorithm 1 over a front; see configure.h.
  *
- * Energy and the sum of completion times both add up over batches: a batch
- * counts with its own jobs' ends and with its length times the jobs behind it.
- * So each batch has, by clock, a list of trade-offs of its own, and the best
- * settings of a whole solution are found by starting from every batch at its
- * quickest clock and slowing, again and again, the one batch that saves most
- * energy for the delay: a walk along the lower convex hull of all settings.
- * Queues that occur in several solutions are worked out once.
+ * Energy and the sum of completion times are sums over batches: a batch counts with its own jobs' ends, and with its
+ * length times the number of jobs behind it. So each batch has a list of trade-offs of its own, one for each clock. A
+ * solution starts with every batch at its fastest clock. Then, step by step, the batch that saves most energy for its
+ * delay takes a slower clock: these steps follow the lower convex hull of all settings. Queues that occur in several
+ * solutions are configured once.
  */
 #include "plan/batch/configure.h"
 
@@ -22,7 +20,7 @@
 /* A batch at one clock. */
 struct option {
 	uint32_t clock_mhz;
-	bool     far;        /* outside of the predictor's samples */
+	bool     far;        /* far outside of the predictor's training range */
 	double   delay_us;   /* its part of the sum of completion times */
 	double   energy_mj;
 };
@@ -30,7 +28,7 @@ struct option {
 struct batch {
 	struct hes_group group;
 	uint32_t         n;                        /* options that can be best: */
-	struct option    options[HES_MAX_CLOCKS];  /* a convex curve from the quickest to the most frugal */
+	struct option    options[HES_MAX_CLOCKS];  /* a convex curve from the fastest to the one with least energy */
 };
 
 struct queue {
@@ -61,7 +59,7 @@ struct hes_configured {
 	size_t                         n_queues;
 	uint32_t                      *queue_of;  /* [solution * k + gpu] */
 	struct step                   *steps;     /* room for one solution's */
-	struct hes_pareto              found;     /* tag: solution << 32 | position on its walk, 0: as in stage 1 */
+	struct hes_pareto              found;     /* tag: solution << 32 | (1 + steps); 0: as in stage 1 */
 };
 
 static int compare_contents(const struct queue_ref *x, const struct queue_ref *y)
@@ -115,7 +113,7 @@ static uint32_t keep_hull(struct option *o, uint32_t n)
 	return kept;
 }
 
-/* Options far outside of the samples go, where there are others. @return how many stay */
+/* Remove options far outside of the training range, unless there are no others. @return how many stay */
 static uint32_t drop_far(struct option *o, uint32_t n)
 {
 	uint32_t kept = 0;
@@ -127,9 +125,8 @@ static uint32_t drop_far(struct option *o, uint32_t n)
 }
 
 /*
- * Every clock of the type for one batch (lines 12-13), from the highest down.
- * Power falls with the clock to its floor while time only rises: once a clock
- * takes a tenth more energy than a quicker one, so do all below.
+ * Every clock of the type for one batch (lines 12-13), from the highest down. Power falls with the clock to a floor while
+ * time only rises: once a clock takes a tenth more energy than a faster one, all lower clocks do, too.
  */
 static void try_clocks(const struct hes_problem *p, uint32_t type, double behind, struct batch *b)
 {
@@ -173,7 +170,7 @@ static int configure_queue(const struct hes_problem *p, const struct queue_ref *
 	return q->v ? 0 : -ENOMEM;
 }
 
-/* Work out every different queue of the front once. */
+/* Configure every distinct queue of the front once. */
 static int configure_queues(struct hes_configured *c)
 {
 	const size_t k = c->p->k, n = c->front->n * k;
@@ -216,8 +213,8 @@ static int by_saving(const void *a, const void *b)
 	return x->option < y->option ? -1 : x->option > y->option;
 }
 
-/* The steps of a solution's walk, most saving first; a batch's own come in order, its curve being convex. */
-static size_t plan_walk(const struct hes_configured *c, size_t solution, struct step *steps)
+/* The steps of a solution, most saving first. A batch's steps come in order, since its curve is convex. */
+static size_t list_steps(const struct hes_configured *c, size_t solution, struct step *steps)
 {
 	size_t n = 0;
 
@@ -235,8 +232,8 @@ static size_t plan_walk(const struct hes_configured *c, size_t solution, struct 
 	return n;
 }
 
-/* Every batch at its quickest clock. */
-static struct hes_objectives quickest(const struct hes_configured *c, size_t solution)
+/* Every batch at its fastest clock. */
+static struct hes_objectives fastest(const struct hes_configured *c, size_t solution)
 {
 	const struct hes_assignment *x = &c->front->v[solution];
 	struct hes_objectives at = { 0, 0 };
@@ -254,10 +251,10 @@ static struct hes_objectives quickest(const struct hes_configured *c, size_t sol
 }
 
 /* Lines 11-20 for one solution. */
-static int walk(struct hes_configured *c, size_t solution)
+static int take_steps(struct hes_configured *c, size_t solution)
 {
-	struct hes_objectives at = quickest(c, solution);
-	size_t n = plan_walk(c, solution, c->steps);
+	struct hes_objectives at = fastest(c, solution);
+	size_t n = list_steps(c, solution, c->steps);
 	int rc = hes_pareto_insert(&c->found, &at, (uint64_t)solution << 32 | 1);
 
 	for (size_t i = 0; i < n && rc >= 0; i++) {
@@ -281,7 +278,7 @@ static int configure(struct hes_configured *c)
 		rc = rc < 0 ? rc : 0;
 	}
 	for (size_t s = 0; s < c->front->n && !rc; s++)
-		rc = walk(c, s);
+		rc = take_steps(c, s);
 	return rc;
 }
 
@@ -326,46 +323,45 @@ const struct hes_pareto *hes_configured_front(const struct hes_configured *c)
 }
 
 /*
- * The option each batch is at after the first @n_steps of the walk.
- * @param out  [n]: a GPU's batches from its first job on
+ * The option of each batch of a member. @return 0 or -ENOMEM
+ * @param out  [n] free(): a GPU's batches from its first job on; NULL: the member is as in stage 1
  */
-static void options_after(const struct step *steps, size_t n_steps, const struct hes_assignment *x, uint32_t *out)
+static int member_options(const struct hes_configured *c, uint64_t tag, uint32_t **out)
 {
-	for (size_t i = 0; i < n_steps; i++)
-		out[x->first[steps[i].gpu] + steps[i].batch] = steps[i].option;
-}
+	const size_t solution = (size_t)(tag >> 32), n_steps = (size_t)(tag & UINT32_MAX);
+	struct step *steps;
 
-static int compose_walked(const struct hes_configured *c, size_t solution, size_t n_steps,
-			  struct hes_plan *plan)
-{
-	const struct hes_assignment *x = &c->front->v[solution];
-	uint32_t *option = calloc(c->p->n + 1, sizeof(*option));
-	int rc = option ? 0 : -ENOMEM;
-
-	if (option) {
-		plan_walk(c, solution, c->steps);
-		options_after(c->steps, n_steps, x, option);
+	*out = NULL;
+	if (!n_steps)
+		return 0;
+	steps = calloc(c->p->n * HES_MAX_CLOCKS + 1, sizeof(*steps));
+	*out = calloc(c->p->n + 1, sizeof(**out));
+	if (steps && *out) {
+		list_steps(c, solution, steps);
+		for (size_t i = 0; i + 1 < n_steps; i++)
+			(*out)[c->front->v[solution].first[steps[i].gpu] + steps[i].batch] = steps[i].option;
 	}
-	for (size_t g = 0; g < c->p->k; g++) {
-		const struct queue *q = queue_at(c, solution, g);
-
-		for (size_t b = 0; b < q->n && !rc; b++) {
-			const struct option *o = &q->v[b].options[option[x->first[g] + b]];
-
-			rc = hes_compose_batch(c->p, plan, g, o->clock_mhz, &q->v[b].group);
-		}
-	}
-	free(option);
-	return rc;
+	free(steps);
+	return steps && *out ? 0 : -ENOMEM;
 }
 
 int hes_configured_plan(const struct hes_configured *c, size_t member, struct hes_plan *plan)
 {
 	const uint64_t tag = c->found.v[member].tag;
-	const size_t solution = (size_t)(tag >> 32), position = (size_t)(tag & UINT32_MAX);
-	int rc = position ? compose_walked(c, solution, position - 1, plan)
-			  : hes_compose_assignment(c->p, &c->front->v[solution], plan);
+	const size_t solution = (size_t)(tag >> 32);
+	const struct hes_assignment *x = &c->front->v[solution];
+	uint32_t *option;
+	int rc = member_options(c, tag, &option);
 
+	if (!rc && !option)
+		rc = hes_compose_assignment(c->p, x, plan);
+	for (size_t g = 0; g < c->p->k && option; g++) {
+		const struct queue *q = queue_at(c, solution, g);
+
+		for (size_t b = 0; b < q->n && !rc; b++)
+			rc = hes_compose_batch(c->p, plan, g, q->v[b].options[option[x->first[g] + b]].clock_mhz, &q->v[b].group);
+	}
+	free(option);
 	if (!rc)
 		hes_compose_totals(c->p, plan);
 	return rc;
@@ -383,34 +379,28 @@ static uint16_t clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
 int hes_configured_open(const struct hes_configured *c, size_t member, struct hes_timeline_item *items, uint32_t *first)
 {
 	const uint64_t tag = c->found.v[member].tag;
-	const size_t solution = (size_t)(tag >> 32), position = (size_t)(tag & UINT32_MAX);
+	const size_t solution = (size_t)(tag >> 32);
 	const struct hes_assignment *x = &c->front->v[solution];
-	struct step *steps = calloc(c->p->n * HES_MAX_CLOCKS + 1, sizeof(*steps));
-	uint32_t *option = calloc(c->p->n + 1, sizeof(*option)), n = 0;
-	const int rc = steps && option ? 0 : -ENOMEM;
+	uint32_t *option, n = 0;
+	const int rc = member_options(c, tag, &option);
 
-	if (!rc && position) {
-		plan_walk(c, solution, steps);
-		options_after(steps, position - 1, x, option);
-	}
 	for (size_t g = 0; g < c->p->k && !rc; g++) {
 		const struct queue *q = queue_at(c, solution, g);
 		const struct hes_gpu_type *type = c->p->types[c->p->gpus[g].type];
 
 		first[g] = n;
-		for (uint32_t i = x->first[g]; i < x->first[g + 1] && !position; i++)
+		for (uint32_t i = x->first[g]; i < x->first[g + 1] && !option; i++)
 			items[n++] = (struct hes_timeline_item){ x->queue[i], 100, clock_index(type, type->clock_default_mhz) };
-		for (size_t b = 0; b < q->n && position; b++) {
+		for (size_t b = 0; b < q->n && option; b++) {
 			const struct option *o = &q->v[b].options[option[x->first[g] + b]];
 			const struct hes_group *group = &q->v[b].group;
 
 			for (uint32_t i = 0; i < group->n; i++)
 				items[n++] = (struct hes_timeline_item){ group->m[i].job, (uint16_t)group->m[i].sm_pct,
-								     clock_index(type, o->clock_mhz) };
+									 clock_index(type, o->clock_mhz) };
 		}
 	}
 	first[c->p->k] = n;
-	free(steps);
 	free(option);
 	return rc;
 }

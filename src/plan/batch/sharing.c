@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FAR_PENALTY 1e9  /* factor of a score, beyond any between scores */
-#define TUNING_GAIN 0.04 /* tuning seldom gives more; what is further off is not tuned */
+#define FAR_PENALTY 1e9  /* factor of a score, larger than the ratio of any two scores */
+#define TUNING_GAIN 0.04 /* tuning seldom gains more, so a batch that is worse by more is not tuned */
 
 void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_group *g)
 {
@@ -32,8 +32,8 @@ void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_gro
 	}
 }
 
-/* One step of share from one job to another. @return false if the giver has no more */
-static bool shift(struct hes_group *g, uint32_t from, uint32_t to)
+/* Move one step of share from one job to another. @return false if it would leave the first without */
+static bool share_shift(struct hes_group *g, uint32_t from, uint32_t to)
 {
 	if (from == to || g->m[from].sm_pct <= HES_SHARE_STEP_PCT)
 		return false;
@@ -50,7 +50,7 @@ double hes_share_judge(const struct hes_share_aim *aim, const struct hes_group_c
 void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
 		    const struct hes_share_aim *aim, struct hes_group *g, struct hes_group_cost *cost)
 {
-	uint32_t idle = 0; /* moves in a row that did not help */
+	uint32_t idle = 0; /* moves in a row without a gain */
 	const uint32_t pairs = g->n * g->n;
 	double least;
 
@@ -62,7 +62,7 @@ void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_m
 		double score;
 
 		idle++;
-		while (shift(&trial, i % g->n, i / g->n)) {
+		while (share_shift(&trial, i % g->n, i / g->n)) {
 			hes_group_run(p, type, clock_mhz, &trial, &c);
 			score = hes_share_judge(aim, &c);
 			if (!(score < least))
@@ -81,15 +81,15 @@ static double jct_score(const struct hes_group_cost *c, const void *behind)
 	return c->ends_us + c->last_us * *(const double *)behind;
 }
 
-/* The best way to run a queue from some job on. */
+/* The best batches of a queue from some job on. */
 struct cut {
 	double           jct_us;  /* sum of completion times, from the start of this batch */
 	struct hes_group first;
 };
 
 /*
- * A batch's cost with shares by use; tuned where that might pay, INFINITY where not or
- * where it is far outside of the samples. A job alone is what remains, whatever it is.
+ * A batch's cost with the best shares. INFINITY: tuning could not make it pay, or it is far outside of the training
+ * range. A job alone is always allowed.
  */
 static double value_of(const struct hes_problem *p, uint32_t type, struct hes_group *g, double behind,
 		       double worth_us)
@@ -108,7 +108,7 @@ static double value_of(const struct hes_problem *p, uint32_t type, struct hes_gr
 	return cost.far && g->n > 1 ? INFINITY : jct_score(&cost, &behind);
 }
 
-/* Whether the jobs together leave SMs idle, so that one more may still be welcome. */
+/* Whether the jobs together leave SMs idle, so that one more may pay. */
 static bool leaves_room(const struct hes_problem *p, uint32_t type, const struct hes_group *g)
 {
 	double used = 0;
@@ -126,7 +126,7 @@ static void cut_at(const struct hes_problem *p, uint32_t type, const uint32_t *j
 	int worse = 0;
 
 	cuts[i].jct_us = INFINITY;
-	/* A batch grows while that pays; one bad step may hide a good one, two or a very bad one do not. */
+	/* A batch grows while that pays. One bad step may hide a good one; two bad ones, or a very bad one, end it. */
 	while (g.n < HES_SHARE_MOST && i + g.n < n && worse < 2) {
 		struct hes_group tuned;
 		double rest_us, jct_us;

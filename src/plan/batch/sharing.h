@@ -13,8 +13,8 @@
 
 #define HES_SHARE_STEP_PCT 10
 #define HES_SHARE_SUM_PCT  100 /* of a batch */
-#define HES_SHARE_OVER_PCT 200 /* of an open queue, where the predictor was trained on that: more was never better */
-#define HES_SHARE_MOST     4   /* beyond it no predictor was trained */
+#define HES_SHARE_OVER_PCT 200 /* of an open queue, if the predictor was trained on that; more was never better */
+#define HES_SHARE_MOST     4   /* jobs on a GPU; no predictor is trained on more */
 
 /** Batches in the order they run. */
 struct hes_batches {
@@ -23,23 +23,22 @@ struct hes_batches {
 };
 
 /**
- * Shares in proportion to what each job keeps busy alone: step by step to the
- * job that its share holds back most; of several, the last, the longest of a queue.
+ * Shares in proportion to the SMs that each job uses alone. Each step goes to the job with the least share for its use;
+ * of several, to the last one, which is the longest of a queue.
  */
 void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_group *g);
 
-/** What a group's shares are judged by, less being better. */
+/** The score of a group's shares; less is better. */
 struct hes_share_aim {
 	double (*score)(const struct hes_group_cost *c, const void *arg);
 	const void *arg;
 };
 
-/** A group's score by an aim; that of one with settings far outside of the predictor's samples is worse than any other's. */
+/** A group's score. A group far outside of the predictor's training range scores worse than any other. */
 double hes_share_judge(const struct hes_share_aim *aim, const struct hes_group_cost *c);
 
 /**
- * Improve a group's shares: hand steps from one job to another, every pair in
- * turn, as long as that helps.
+ * Improve a group's shares: move steps from one job to another, every pair in turn, as long as that helps.
  * @param cost  of the shares found
  */
 void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,

@@ -1,23 +1,21 @@
 /*
- * baseline.c - a roofline of share, clock, memory and host; see baseline.h.
- * Power is next door (baseline_power.c).
+ * baseline.c - time as a roofline of share, clock, memory and host; see baseline.h. baseline_power.c has the power.
  *
- * Knows data sheets, solo profiles and the state of the GPU, as a planner
- * does. Neighbours are a crowd: their sums stand for all of them, and a
- * task that makes them slower makes each busier in the same measure. What
- * does not depend on neighbours is worked out first, for those who ask often.
+ * It knows what a planner knows: data sheets, solo profiles, the state of the GPU. Co-runners are represented by their
+ * sums (struct crowd), and a task that slows them down makes each of them busier by the same factor. What does not
+ * depend on co-runners is computed first, because planners reuse it.
  */
 #include "predict/baseline/baseline_parts.h"
 
-#define CROWD_ROUNDS  2      /* task and crowd press on each other this often */
-#define SHORTEST_US   4000.0 /* iteration of a workload of which nothing else is known */
+#define CROWD_ROUNDS  2      /* rounds in which task and co-runners slow each other down */
+#define SHORTEST_US   4000.0 /* iteration of a workload without a profile */
 #define MIN_BUSY      1e-3
 #define MIN_SERIAL    0.005  /* of the solo iteration */
 #define MIN_COMPUTING 1e-3
-#define MOST_MISSES   20.0   /* growth of neighbours' traffic */
-#define LIKELY_SAVED  0.7    /* of the traffic of neighbours of whom it is not known */
+#define MOST_MISSES   20.0   /* growth of co-runners' traffic */
+#define LIKELY_SAVED  0.7    /* of the traffic, when co-runners' profiles do not say it */
 #define LEAST_SAVED   0.02   /* of the traffic: by L2, alone */
-#define MOST_OF_L2    0.98   /* what touches more may be of any size */
+#define MOST_OF_L2    0.98   /* a larger working set may have any size */
 
 static double busy_of(const struct hes_profile *task)
 {
@@ -39,10 +37,10 @@ double baseline_clock_mhz(const struct query *q)
 	return clock_of(q->gpu, q->task);
 }
 
-/* A mean neighbour's time. Needs sms and busy_sum. */
+/* A mean co-runner's time. Needs sms and busy_sum. */
 static void split_crowd(const struct constants *k, const struct hes_load *o, struct crowd *c)
 {
-	double sharp = k->shared[HOST_SHARPNESS], compute = c->busy_sum; /* where memory's part is not known */
+	double sharp = k->shared[HOST_SHARPNESS], compute = c->busy_sum; /* the memory part is unknown */
 	bool known = o->pace > 0, by_name = o->computing > 0;
 
 	c->busy = clamp(c->busy_sum / c->n, MIN_BUSY, 0.9999);
@@ -76,7 +74,7 @@ static struct crowd crowd_of(const struct constants *k, const struct hes_load *o
 	return c;
 }
 
-/* SMs and bandwidth that a share gives; both as at the whole GPU where the share is whole. */
+/* SMs and bandwidth that a share gives; a share of 100 % gives what the whole GPU has. */
 static void share_out(const struct base_task *t, struct base_setting *b)
 {
 	double sharp = t->k.shared[WIDTH_SHARPNESS], narrow = pow(b->share, -sharp);
@@ -86,13 +84,13 @@ static void share_out(const struct base_task *t, struct base_setting *b)
 	b->compute_us = t->compute_part * t->solo_us * t->width / b->sms;
 }
 
-/* What a working set's traffic that L2 can save grows to when @more of other sets joins @set, both in L2 capacities. */
+/* Growth of the traffic that L2 can save when @more of other working sets joins @set, both in L2 capacities. */
 static double more_misses(const struct base_task *t, double set, double more, double saved)
 {
 	return 1 + saved * t->k.shared[MISS_GROWTH] * ((set + more) / (set + more + 1) * (set + 1) / set - 1);
 }
 
-/* What L2 no longer keeps, the task's and its neighbours' sets together, comes from memory. */
+/* What does not fit in L2, of all working sets together, comes from memory. */
 static void share_cache(struct state *s)
 {
 	const struct base_task *t = s->t;
@@ -111,8 +109,8 @@ static void share_cache(struct state *s)
 }
 
 /*
- * The solo iteration is the longer of launching and the GPU's work, and a
- * serial rest in which the GPU is idle: synchronisation, once, and copies.
+ * The solo iteration is the longer of launching and the GPU's work, plus a serial part in which the GPU is idle: one
+ * synchronisation, and copies.
  */
 static void split_host(struct base_task *t)
 {
@@ -138,7 +136,8 @@ static double touched(const struct base_task *t)
 
 struct base_task baseline_task(const struct constants *k, const struct hes_gpu_type *g, const struct hes_profile *task)
 {
-	double sharp = k->shared[WIDTH_SHARPNESS], mb = task->dram_util * g->memory_bandwidth_gbs * task->iteration_us * 1e-3;
+	double sharp = k->shared[WIDTH_SHARPNESS],
+		mb = task->dram_util * g->memory_bandwidth_gbs * task->iteration_us * 1e-3;
 	struct base_task t = {
 		.k = *k,
 		.gpu = g,
@@ -214,7 +213,8 @@ struct iteration baseline_iteration(const struct state *s, double mhz)
 	}
 }
 
-struct baseline baseline_beside(const struct base_task *t, const struct base_setting *b, const struct hes_load *co_runners)
+struct baseline baseline_with(const struct base_task *t, const struct base_setting *b,
+			      const struct hes_load *co_runners)
 {
 	const struct state s = baseline_state(t, b, co_runners);
 
@@ -226,10 +226,10 @@ struct baseline baseline_of(const struct constants *k, const struct query *q)
 	const struct base_task t = baseline_task(k, q->gpu, q->task);
 	const struct base_setting b = baseline_setting(&t, q->setting);
 
-	return baseline_beside(&t, &b, q->co_runners);
+	return baseline_with(&t, &b, q->co_runners);
 }
 
-/* Dynamic energy of an iteration alone, of the solo one's; voltage apart. */
+/* Dynamic energy of an iteration alone, as part of the solo one's, without the voltage. */
 static double joules_alone(const struct state *s)
 {
 	const struct base_task *t = s->t;

@@ -1,6 +1,6 @@
 /*
- * baseline_move.c - what the baseline says when a constant is moved a
- * little; see baseline.h. What a constant reaches is in the tables here.
+ * baseline_move.c - the baseline when a constant is moved a little; see baseline.h. The tables say which steps a
+ * constant affects.
  */
 #include <string.h>
 
@@ -8,12 +8,12 @@
 
 #define RISE_STEP 1e-4 /* of the clock, for what it changes */
 
-/* What is to be worked out anew when a constant moves: this and all before it, but where told. */
+/* The steps to compute again when a constant moves: this one and all before it, with the exceptions below. */
 enum depth {
-	POWER,     /* watts and what comes of them */
+	POWER,     /* watts and what follows from them */
 	OWN,       /* the task's own watts and the voltage; not the iteration */
 	ITERATION, /* the iteration; not the task's own watts */
-	STATE,     /* what the crowd does to the task; not its own watts */
+	STATE,     /* the effect of co-runners on the task; not its own watts */
 	HOST,      /* the task; not what its share gives */
 	BY_POWERS, /* the same, without the table of the smooth maximum, which is of the constant that moves */
 	ALL,
@@ -21,7 +21,7 @@ enum depth {
 
 struct reach {
 	enum depth depth;
-	bool       co_runners; /* nothing without neighbours */
+	bool       co_runners; /* only with co-runners */
 };
 
 static const struct reach shared_reach[SHARED_CONSTANTS] = {
@@ -65,7 +65,7 @@ static const struct reach workload_reach[WORKLOAD_CONSTANTS] = {
 	[FIXED_MB]  = { HOST, false },
 };
 
-/* An answer from which constants are moved. */
+/* The outputs from which constants are moved. */
 struct rest {
 	const struct query *q;
 	struct base_task    t;
@@ -113,17 +113,17 @@ static void rest_init(struct rest *r, const struct constants *k, const struct qu
 		r->rise = rise_of(r);
 }
 
-static struct baseline_answer answer_of(const struct base_task *t, const struct watts *w, double us, double power_w)
+static struct baseline_outputs answer_of(const struct base_task *t, const struct watts *w, double us, double power_w)
 {
-	return (struct baseline_answer){
+	return (struct baseline_outputs){
 		greater(us / t->solo_us, BASELINE_MIN_SLOWDOWN),
 		greater(power_w, 1e-3),
 		greater(w->told, 1e-3),
 	};
 }
 
-/* The clock moves as far as the limiter's power must come back (implicit function theorem). */
-static struct baseline_answer move(const struct rest *r, const struct constants *k, enum depth depth)
+/* The clock moves so that the limiter's power stays at the limit (implicit function theorem). */
+static struct baseline_outputs move(const struct rest *r, const struct constants *k, enum depth depth)
 {
 	struct base_task t = r->t;
 	struct base_setting b = r->b;
@@ -159,9 +159,9 @@ static struct baseline_answer move(const struct rest *r, const struct constants 
 
 /* @param k, own  a copy of the constants, some of which are moved one by one */
 static void move_each(const struct rest *r, const struct constants *k, double *own, const double *moved,
-		      const struct reach *reach, size_t n, struct baseline_answer *out)
+		      const struct reach *reach, size_t n, struct baseline_outputs *out)
 {
-	const struct baseline_answer at = answer_of(&r->t, &r->w, r->m.it.us, r->m.power_w);
+	const struct baseline_outputs at = answer_of(&r->t, &r->w, r->m.it.us, r->m.power_w);
 
 	for (size_t i = 0; i < n; i++) {
 		double kept = own[i];

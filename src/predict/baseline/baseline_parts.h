@@ -1,13 +1,12 @@
 /*
- * baseline_parts.h - between baseline.c, which says how long things take, and
- * baseline_power.c, which says what they draw: a task beside a crowd.
+ * baseline_parts.h - shared by baseline.c (times) and baseline_power.c (power): a task with its co-runners.
  */
 #ifndef HES_PREDICT_BASELINE_PARTS_H
 #define HES_PREDICT_BASELINE_PARTS_H
 
 #include "predict/baseline/baseline.h"
 
-/** Neighbours as one. Parts of time are of an iteration of each by itself, mean. */
+/** All co-runners as their mean. Parts of time refer to an iteration of each alone. */
 struct crowd {
 	double n;
 	double sms;        /* SMs that each may use, mean */
@@ -15,16 +14,16 @@ struct crowd {
 	double computing;  /* ... that SMs compute; the rest of busy waits for memory */
 	double serial;     /* ... that it copies or synchronises */
 	double sync;       /* ... that it synchronises */
-	double launch;     /* ... that launching would take if nothing hid it */
+	double launch;     /* ... that launching would take if it did not overlap */
 	double sm_busy;    /* SMs that compute for them */
-	double dram;       /* bandwidth they draw beside the task */
-	double misses;     /* their traffic beside the task, of that without it */
+	double dram;       /* bandwidth they use while the task runs */
+	double misses;     /* their traffic with the task / without it */
 	double sets;       /* their working sets, of the L2 */
 	double busy_sum;
 	double serving;    /* how many of them synchronise at a time */
 };
 
-/** A task with its setting beside a crowd; times in us of an iteration. */
+/** A task with its setting and its co-runners; times of an iteration in us. */
 struct state {
 	const struct base_task    *t;
 	const struct base_setting *b;
@@ -32,7 +31,7 @@ struct state {
 	struct crowd               crowd;
 	double memory_us;  /* the crowd there */
 	double traffic;    /* against the solo iteration's */
-	double serial_us;  /* synchronisation, the crowd there */
+	double serial_us;  /* synchronisation, with co-runners */
 };
 
 /** An iteration at a clock. */
@@ -40,7 +39,7 @@ struct iteration {
 	double us;
 	double gpu_us;     /* with a kernel running */
 	double compute_us;
-	double crowd_sms;  /* SMs that neighbours compute on meanwhile */
+	double crowd_sms;  /* SMs that co-runners compute on meanwhile */
 };
 
 struct state baseline_state(const struct base_task *t, const struct base_setting *b, const struct hes_load *co_runners);
@@ -49,26 +48,26 @@ struct iteration baseline_iteration(const struct state *s, double mhz);
 /** Clock x voltage^2, of those at the full clock. */
 double baseline_switching(const struct base_task *t, double mhz);
 
-/** Watts of all SMs that switch for a task, at the full clock: struct base_task. Needs all else of it. */
+/** Watts of all SMs that switch for a task, at the full clock (struct base_task). Needs its other fields. */
 double baseline_own(const struct base_task *t);
 
-/** Where the board's watts go. */
+/** The parts of the GPU's power. */
 struct watts {
 	double limit, idle;
 	double context;        /* at the full clock */
 	double dram;           /* at the data sheet's bandwidth */
-	double others;         /* dynamic power of the neighbours, the task not there, at the clock asked for */
+	double others;         /* dynamic power of the co-runners without the task, at the requested clock */
 	double others_dram;    /* ... part of it that the memory draws */
-	double others_longer;  /* neighbours' computing beside each other */
-	double told;           /* all of the board's before the task came, by the neighbours' profiles; 0: unknown */
-	double alone;          /* an iteration of a mean neighbour without the task, of one by itself */
+	double others_longer;  /* computing of co-runners while others compute */
+	double told;           /* GPU power before the task started, from the co-runners' profiles; 0: unknown */
+	double alone;          /* an iteration of a mean co-runner without the task / alone */
 };
 
-/** What the board does at a clock. */
+/** What the GPU does at a clock. */
 struct moment {
 	struct iteration it;
 	double power_w;
-	double limiter_w;  /* what the limiter acts on: the power while the board is busy, the more so the longer that is */
+	double limiter_w;  /* what the limiter acts on: between mean power and the power while the GPU is busy */
 };
 
 #define BASELINE_MIN_SLOWDOWN 1e-3
@@ -76,21 +75,23 @@ struct moment {
 struct watts baseline_watts(const struct state *s);
 
 /** @param it  iteration at that clock. @param g  switching there */
-struct moment baseline_moment(const struct state *s, const struct watts *w, const struct iteration *it, double mhz, double g);
+struct moment baseline_moment(const struct state *s, const struct watts *w, const struct iteration *it, double mhz,
+			      double g);
 
-/** The highest clock up to @high whose power is within the limit, by false position (Illinois). @param top  at @high */
-struct moment baseline_fit_clock(const struct state *s, const struct watts *w, struct moment top, double high, double *mhz);
+/** The highest clock up to @high whose power is within the limit. @param top  the power at @high */
+struct moment baseline_fit_clock(const struct state *s, const struct watts *w, struct moment top, double high,
+				 double *mhz);
 
 /** Power, and time where the limit lowers the clock. */
 struct baseline baseline_powered(const struct state *s);
 
-/** How much longer a neighbour computes where @others compute besides on a part of the SMs. */
+/** How much longer a co-runner computes when @others compute on a part of the SMs, too. */
 static inline double crowd_squeeze(const struct state *s, double sms, double others, double crowd)
 {
 	return greater(1, sms + others) * (1 + crowd * s->t->k.shared[L2_CROWD] * lesser(1, others));
 }
 
-/** An iteration of a mean neighbour without what it does off the GPU, when computing takes @longer and memory @queue. */
+/** An iteration of a mean co-runner without its work off the GPU, when computing takes @longer and memory @queue. */
 static inline double crowd_paced(const struct state *s, double longer, double queue)
 {
 	const struct crowd *c = &s->crowd;
@@ -99,7 +100,7 @@ static inline double crowd_paced(const struct state *s, double longer, double qu
 			  c->computing * longer + (c->busy - c->computing) * queue);
 }
 
-/** ... with it, where so many others are @busy and serve. */
+/** ... its work off the GPU, when so many others are @busy and synchronise. */
 static inline double crowd_serial(const struct state *s, double busy, double serving)
 {
 	const struct crowd *c = &s->crowd;

@@ -1,23 +1,23 @@
 /*
- * baseline_power.c - where a board's watts go, and the clock that fits under
- * its limit; see baseline_parts.h.
+ * baseline_power.c - the parts of a GPU's power, and the clock that keeps it within its limit; see baseline_parts.h.
  */
 #include "base/bracket.h"
 #include "predict/baseline/baseline_parts.h"
 
-#define LIMIT_ROUNDS  12     /* to find the clock that fits under the power limit */
+#define LIMIT_ROUNDS  12     /* to find the clock that keeps the power limit */
 #define LIMIT_FIT     1e-5   /* of the limit */
 #define MIN_DYNAMIC   0.01   /* of the power limit */
-#define NEAR_LIMIT    0.95   /* of the limit: a board that draws this is held there, ... */
+#define NEAR_LIMIT    0.95   /* of the limit: from here on the limiter holds the GPU, ... */
 #define NEAR_WIDTH    0.015  /* ... with a soft edge */
-#define HARDLY_HELD   1e-6   /* what is less within the edge makes no difference */
-#define DRAM_BUSY     0.85   /* of the data sheet's bandwidth is what a neighbour's dram_busy counts in */
+#define HARDLY_HELD   1e-6   /* smaller effects of the edge are ignored */
+#define DRAM_BUSY     0.85   /* unit of a co-runner's dram_busy, of the data sheet's bandwidth */
 
-bool baseline_tells(const struct query *q)
+bool baseline_reads_power(const struct query *q)
 {
 	const struct hes_load *o = q->co_runners;
 
-	return o->residents && o->pace > 0 && !o->predicted_mw && o->power_mw && o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
+	return o->residents && o->pace > 0 && !o->predicted_mw && o->power_mw &&
+	       o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
 }
 
 /* Voltage at a part of the full clock, of that there: flat to a knee, then rising. */
@@ -43,10 +43,11 @@ double baseline_own(const struct base_task *t)
 	double dynamic = t->task->power_mw * 1e-3 - g->idle_power_mw * 1e-3 - type[CONTEXT] * limit * solo -
 			 type[DRAM_POWER] * limit * t->task->dram_util;
 
-	return greater(dynamic, MIN_DYNAMIC * limit) / solo / (t->computing + type[STALL] * (t->memory_part * t->width));
+	return greater(dynamic, MIN_DYNAMIC * limit) / solo /
+	       (t->computing + type[STALL] * (t->memory_part * t->width));
 }
 
-/* The neighbours' dynamic power by their profiles: V^2 of their solo clocks brought to the one asked for. */
+/* The co-runners' dynamic power by their profiles, with V^2 scaled from their solo clocks to the requested one. */
 static double others_told(const struct state *s, const struct watts *w)
 {
 	const struct hes_load *o = s->co_runners;
@@ -64,8 +65,8 @@ static double others_told(const struct state *s, const struct watts *w)
 }
 
 /*
- * What was read of the board, and what the neighbours' profiles tell: weighed, as
- * both are off, but a board held at its limit tells nothing of what they want.
+ * A weighted mean of the power reading and of the co-runners' profiles, since both have errors. A reading at the limit
+ * says nothing about the power that they would draw.
  */
 static void find_others(const struct state *s, struct watts *w)
 {
@@ -94,7 +95,7 @@ static void find_others(const struct state *s, struct watts *w)
 	w->others_dram = clamp(w->others_dram / greater(w->others, 1e-3), 0, 0.8) * w->others;
 }
 
-/* An iteration of a mean neighbour without the task. */
+/* An iteration of a mean co-runner without the task. */
 static double crowd_alone(const struct state *s)
 {
 	const struct crowd *c = &s->crowd;
@@ -122,7 +123,7 @@ struct watts baseline_watts(const struct state *s)
 	return w;
 }
 
-/* How much longer an iteration of a mean neighbour takes with the task there than without it. */
+/* An iteration of a mean co-runner with the task / without it. */
 static double crowd_slowdown(const struct state *s, const struct watts *w, const struct iteration *it, double mhz)
 {
 	const struct crowd *c = &s->crowd;
@@ -131,18 +132,21 @@ static double crowd_slowdown(const struct state *s, const struct watts *w, const
 	double draws = s->t->memory_part * s->t->solo_us * s->traffic / it->us;
 	double others = (c->n - 1) / c->n, rest = c->sm_busy * others;
 	double queue = c->misses * (1 + k[DRAM_CROWD] * k[NEIGHBOUR_DRAM] * draws);
-	double with = crowd_paced(s, crowd_squeeze(s, c->sms, rest + task, k[NEIGHBOUR_CROWD]) * s->b->clock_mhz / mhz, queue) +
+	double with = crowd_paced(s, crowd_squeeze(s, c->sms, rest + task, k[NEIGHBOUR_CROWD]) * s->b->clock_mhz / mhz,
+				  queue) +
 		crowd_serial(s, c->busy_sum * others + it->gpu_us / it->us, c->serving * others + s->t->off_gpu);
 
 	return greater(with / w->alone, 0.5);
 }
 
-struct moment baseline_moment(const struct state *s, const struct watts *w, const struct iteration *it, double mhz, double g)
+struct moment baseline_moment(const struct state *s, const struct watts *w, const struct iteration *it, double mhz,
+			      double g)
 {
 	const struct base_task *t = s->t;
 	const struct crowd *c = &s->crowd;
 	struct moment m = { .it = *it };
-	double asked = s->b->clock_mhz, us = m.it.us, pause, window, moving, computing = t->computing * t->solo_mhz / mhz;
+	double asked = s->b->clock_mhz, us = m.it.us, pause, window, moving,
+		computing = t->computing * t->solo_mhz / mhz;
 
 	moving = t->own * g * (computing * t->solo_us + t->k.type[STALL] * s->memory_us * s->b->sms) / us +
 		 w->dram * t->task->dram_util * s->traffic * t->solo_us / us;
@@ -167,7 +171,8 @@ static struct moment moment_at(const struct state *s, const struct watts *w, dou
 	return baseline_moment(s, w, &it, mhz, g);
 }
 
-struct moment baseline_fit_clock(const struct state *s, const struct watts *w, struct moment top, double high, double *mhz)
+struct moment baseline_fit_clock(const struct state *s, const struct watts *w, struct moment top, double high,
+				 double *mhz)
 {
 	struct hes_bracket b = { .low = s->t->gpu->clock_min_mhz, .high = high, .over = top.limiter_w - w->limit };
 	struct moment m = moment_at(s, w, b.low, baseline_switching(s->t, b.low));
@@ -200,7 +205,7 @@ struct baseline baseline_powered(const struct state *s)
 	struct baseline b = {
 		.demand_w = greater(m.power_w, 1e-3),
 		.others_w = w.others,
-		.told_w = greater(w.told, 1e-3),
+		.predicted_w = greater(w.told, 1e-3),
 		.off_gpu = s->t->off_gpu,
 	};
 

@@ -1,13 +1,10 @@
 /*
- * calibrate.c - Levenberg-Marquardt on the baseline's constants; see
- * calibrate.h.
+ * calibrate.c - Levenberg-Marquardt on the baseline's constants; see calibrate.h.
  *
- * The unknowns are shared constants; those of a type in general and each
- * type's departures from them; those of a workload in general and each
- * workload's departures: logarithms, or the values where a belief is linear.
- * A sample depends on its own type's and workload's only, and on the general
- * ones as on the departures, so that a row of the Jacobian has few distinct
- * entries. Beliefs are further rows: value minus belief over spread.
+ * The unknowns are the shared constants, those of a type in general and each type's deviations from them, those of a
+ * workload in general and each workload's deviations. They are logarithms, or values where the prior is linear. A
+ * sample depends only on its own type and workload, and on general constants as on deviations, so a row of the
+ * Jacobian has few distinct entries. Priors are further rows: (value - prior) / spread.
  */
 #include "predict/baseline/calibrate.h"
 
@@ -17,33 +14,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OUTPUTS     3      /* time, power, power before the task came */
-#define ROBUST      2.0    /* residuals, in noises, from which they count less than squared */
-#define MAX_ROWS    3000   /* learnt from; of more, every so many-th */
+#define OUTPUTS     3      /* time, power, power before the task started */
+#define ROBUST      2.0    /* residuals above this many noises count less than squared */
+#define MAX_ROWS    3000   /* to fit on; of more rows, every k-th */
 #define MAX_ROUNDS  20
-#define CAREFUL      1e-6   /* caution of the step without some rows */
-#define BOLDEST     10.0   /* caution to begin with: bolder first steps run into the ends of ranges and stay there */
-#define MAX_TRIES   8      /* of one round, each more careful */
+#define STEP_DAMPING      1e-6   /* damping of the step without some rows */
+#define FIRST_DAMPING     10.0   /* initial damping: larger first steps run into the ends of ranges and stay there */
+#define MAX_TRIES   8      /* of one round, each with more damping */
 #define ENOUGH      1e-3   /* relative gain of a round at which it ends */
 #define STEP        1e-3   /* of an unknown, in spreads, for its derivative */
 #define LOCAL       (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
-#define GENERAL     3.0    /* what workloads have in common is believed this much less than one's departure */
+#define GENERAL     3.0    /* the prior of general workload constants is wider by this factor */
 #define GENERAL_TYPE 2.0
 
-/* Of a logarithm; weighs samples against beliefs. What profiles tell of neighbours' power is off by more than a measurement. */
+/*
+ * Of a logarithm; weighs samples against priors. Co-runners' power from profiles has a larger error than a
+ * measurement.
+ */
 static const double noise[OUTPUTS] = { 0.02, 0.02, 0.06 };
 
 /*
- * One observation's residuals and their derivatives by its own constants. What its named neighbours tell is of the
- * constants at the beginning of a step, and taken as given in it.
+ * The residuals of one observation and their derivatives by its constants. The load of its named co-runners is computed
+ * with the constants at the start of a step and stays fixed during the step.
  */
 struct row {
 	struct observation o;     /* the row's own */
 	size_t at;                /* which observation it is */
 	size_t type, workload;
-	bool   before;            /* of the last neighbour joining the others, before the task came */
+	bool   before;            /* of the last co-runner that joined the others, before the task */
 	bool   has[OUTPUTS];      /* what was measured */
-	double measured[OUTPUTS]; /* logarithms, as what is predicted of them */
+	double measured[OUTPUTS]; /* logarithms */
 	double r[OUTPUTS];        /* predicted - measured, in noises, flattened */
 	double d[OUTPUTS][LOCAL];
 };
@@ -68,14 +68,14 @@ struct problem {
 	double     *g;           /* gradient */
 };
 
-static double outward(const struct belief *b, double unknown)
+static double constant_of(const struct prior *b, double unknown)
 {
 	double v = b->linear ? unknown : exp(unknown);
 
 	return fmin(fmax(v, b->min), b->max);
 }
 
-static double inward(const struct belief *b)
+static double prior_unknown(const struct prior *b)
 {
 	return b->linear ? b->start : log(b->start);
 }
@@ -92,48 +92,48 @@ static struct layout layout_of(size_t n_types, size_t n_workloads)
 }
 
 /* Unknowns to constants. */
-static void spread_out(const struct problem *p, const double *x)
+static void set_constants(const struct problem *p, const double *x)
 {
 	const struct layout *l = &p->at;
 
 	for (size_t i = 0; i < SHARED_CONSTANTS; i++)
-		p->t->shared[i] = outward(&shared_beliefs[i], x[i]);
+		p->t->shared[i] = constant_of(&shared_priors[i], x[i]);
 	for (size_t k = 0; k <= l->n_types; k++)
 		for (size_t i = 0; i < TYPE_CONSTANTS; i++) {
 			double own = k < l->n_types ? x[l->departures + k * TYPE_CONSTANTS + i] : 0;
 
-			p->t->types[k].v[i] = outward(&type_beliefs[i], x[l->types + i] + own);
+			p->t->types[k].v[i] = constant_of(&type_priors[i], x[l->types + i] + own);
 		}
 	for (size_t k = 0; k <= l->n_workloads; k++)
 		for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
 			double own = k < l->n_workloads ? x[l->workload_departures + k * WORKLOAD_CONSTANTS + i] : 0;
 
-			p->t->workloads[k].v[i] = outward(&workload_beliefs[i], x[l->workloads + i] + own);
+			p->t->workloads[k].v[i] = constant_of(&workload_priors[i], x[l->workloads + i] + own);
 		}
 	constants_settle(p->t);
 }
 
-/* What an unknown is believed to be; *spread: how far off. */
-static double belief_of(const struct layout *l, size_t i, double *spread)
+/* The prior of an unknown. @param spread  its standard deviation */
+static double prior_of(const struct layout *l, size_t i, double *spread)
 {
-	const struct belief *b;
+	const struct prior *b;
 	bool general = true;
 
 	if (i < l->types) {
-		b = &shared_beliefs[i];
+		b = &shared_priors[i];
 		*spread = b->spread;
-		return inward(b);
+		return prior_unknown(b);
 	}
 	if (i < l->workloads) {
 		general = i < l->departures;
-		b = &type_beliefs[(i - l->types) % TYPE_CONSTANTS];
+		b = &type_priors[(i - l->types) % TYPE_CONSTANTS];
 		*spread = b->spread * (general ? GENERAL_TYPE : 1);
 	} else {
 		general = i < l->workload_departures;
-		b = &workload_beliefs[(i - l->workloads) % WORKLOAD_CONSTANTS];
+		b = &workload_priors[(i - l->workloads) % WORKLOAD_CONSTANTS];
 		*spread = b->spread * (general ? GENERAL : 1);
 	}
-	return general ? inward(b) : 0;
+	return general ? prior_unknown(b) : 0;
 }
 
 /* Pseudo-Huber: squared near 0, absolute far away. *slope: derivative. */
@@ -145,10 +145,11 @@ static double flatten(double r, double *slope)
 	return r < 0 ? -flat : flat;
 }
 
-/* Residuals of what is predicted. @param slope  of what is made of them, flattened; 0 of what was not measured */
-static void compare(struct row *row, const struct baseline_answer *said, double slope[OUTPUTS])
+/* Residuals of the outputs. @param slope  of flatten(); 0 for outputs that were not measured */
+static void compare(struct row *row, const struct baseline_outputs *said, double slope[OUTPUTS])
 {
-	const double at[OUTPUTS] = { log(said->slowdown * row->o.query.task->iteration_us), log(said->power_w), log(said->told_w) };
+	const double at[OUTPUTS] = { log(said->slowdown * row->o.query.task->iteration_us), log(said->power_w),
+				    log(said->predicted_w) };
 
 	for (int j = 0; j < OUTPUTS; j++) {
 		slope[j] = 0;
@@ -156,45 +157,46 @@ static void compare(struct row *row, const struct baseline_answer *said, double 
 	}
 }
 
-static void ask(const struct problem *p, struct row *row)
+static void evaluate_row(const struct problem *p, struct row *row)
 {
 	const struct constants k = constants_at(p->t, row->type, row->workload);
 	const struct baseline b = baseline_of(&k, &row->o.query);
-	const struct baseline_answer said = { b.slowdown, b.power_w, b.told_w };
+	const struct baseline_outputs said = { b.slowdown, b.power_w, b.predicted_w };
 	double slope[OUTPUTS];
 
 	compare(row, &said, slope);
 }
 
 /* A small step from each constant, into its range. */
-static void step_aside(const double *v, const struct belief *beliefs, size_t n, double *aside)
+static void step_aside(const double *v, const struct prior *priors, size_t n, double *aside)
 {
 	for (size_t i = 0; i < n; i++) {
-		double unknown = beliefs[i].linear ? v[i] : log(v[i]), h = STEP * beliefs[i].spread;
+		double unknown = priors[i].linear ? v[i] : log(v[i]), h = STEP * priors[i].spread;
 
-		aside[i] = outward(&beliefs[i], unknown + h);
+		aside[i] = constant_of(&priors[i], unknown + h);
 		if (aside[i] <= v[i])
-			aside[i] = outward(&beliefs[i], unknown - h);
+			aside[i] = constant_of(&priors[i], unknown - h);
 	}
 }
 
 static void step_all_aside(struct problem *p)
 {
-	step_aside(p->t->shared, shared_beliefs, SHARED_CONSTANTS, p->aside.shared);
+	step_aside(p->t->shared, shared_priors, SHARED_CONSTANTS, p->aside.shared);
 	for (size_t i = 0; i < p->t->n_types; i++)
-		step_aside(p->t->types[i].v, type_beliefs, TYPE_CONSTANTS, p->aside.types[i].v);
+		step_aside(p->t->types[i].v, type_priors, TYPE_CONSTANTS, p->aside.types[i].v);
 	for (size_t i = 0; i < p->t->n_workloads; i++)
-		step_aside(p->t->workloads[i].v, workload_beliefs, WORKLOAD_CONSTANTS, p->aside.workloads[i].v);
+		step_aside(p->t->workloads[i].v, workload_priors, WORKLOAD_CONSTANTS, p->aside.workloads[i].v);
 }
 
-/* Derivatives of logarithms in noises; @slope: of what is made of these. */
-static void derive(struct row *row, const struct baseline_answer *at, const double slope[OUTPUTS], const double *v,
-		   const double *aside, const struct belief *beliefs, size_t n, const struct baseline_answer *moved, size_t column)
+/* Derivatives of logarithms in noises, times @slope of flatten(). */
+static void derive(struct row *row, const struct baseline_outputs *at, const double slope[OUTPUTS], const double *v,
+		   const double *aside, const struct prior *priors, size_t n, const struct baseline_outputs *moved,
+		   size_t column)
 {
 	for (size_t i = 0; i < n; i++) {
-		double h = STEP * beliefs[i].spread * (aside[i] > v[i] ? 1 : -1);
+		double h = STEP * priors[i].spread * (aside[i] > v[i] ? 1 : -1);
 		double by[OUTPUTS] = { moved[i].slowdown / at->slowdown - 1, moved[i].power_w / at->power_w - 1,
-				       moved[i].told_w / at->told_w - 1 };
+				       moved[i].predicted_w / at->predicted_w - 1 };
 
 		for (int j = 0; j < OUTPUTS; j++)
 			row->d[j][column + i] = by[j] / h / noise[j] * slope[j];
@@ -210,19 +212,19 @@ static void differentiate_row(const struct problem *p, struct row *row)
 
 	baseline_move(&k, &aside, &row->o.query, &m);
 	compare(row, &m.at, slope);
-	derive(row, &m.at, slope, k.shared, aside.shared, shared_beliefs, SHARED_CONSTANTS, m.shared, 0);
-	derive(row, &m.at, slope, k.type, aside.type, type_beliefs, TYPE_CONSTANTS, m.type, SHARED_CONSTANTS);
-	derive(row, &m.at, slope, k.workload, aside.workload, workload_beliefs, WORKLOAD_CONSTANTS, m.workload,
+	derive(row, &m.at, slope, k.shared, aside.shared, shared_priors, SHARED_CONSTANTS, m.shared, 0);
+	derive(row, &m.at, slope, k.type, aside.type, type_priors, TYPE_CONSTANTS, m.type, SHARED_CONSTANTS);
+	derive(row, &m.at, slope, k.workload, aside.workload, workload_priors, WORKLOAD_CONSTANTS, m.workload,
 	       SHARED_CONSTANTS + TYPE_CONSTANTS);
 }
 
-/* Unknowns and derivatives by them; unknowns rise. */
+/* Unknowns in rising order, and derivatives by them. */
 struct entries {
 	size_t index[2 * LOCAL], n;
 	double value[2 * LOCAL];
 };
 
-/* Without those that do not move it: a row alone on its board is not moved by what is of neighbours. */
+/* Without zeros: a row without co-runners does not depend on their constants. */
 static void enter(struct entries *e, size_t first, const double *d, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -232,7 +234,7 @@ static void enter(struct entries *e, size_t first, const double *d, size_t n)
 	}
 }
 
-/* @param weight  1, or -1 to take a row out again */
+/* @param weight  1, or -1 to remove a row */
 static void add_row(struct problem *p, const struct row *row, int output, double weight)
 {
 	const struct layout *l = &p->at;
@@ -260,38 +262,38 @@ static void add_row(struct problem *p, const struct row *row, int output, double
 	}
 }
 
-static double cost_of_beliefs(const struct problem *p, const double *x)
+static double cost_of_priors(const struct problem *p, const double *x)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < p->at.n; i++) {
-		double spread, off = x[i] - belief_of(&p->at, i, &spread);
+		double spread, off = x[i] - prior_of(&p->at, i, &spread);
 
 		sum += off * off / (spread * spread);
 	}
 	return sum;
 }
 
-/* Constants at p->x, and what named neighbours tell by them. */
-static void hear(struct problem *p)
+/* Set the constants to p->x, and the loads of named co-runners. */
+static void update_loads(struct problem *p)
 {
-	spread_out(p, p->x);
+	set_constants(p, p->x);
 #pragma omp parallel for num_threads((int)p->threads) schedule(static)
 	for (size_t i = 0; i < p->n; i++) {
 		struct observation *o = &p->rows[i].o;
 
-		observation_tell(p->t, o);
+		observation_predict_load(p->t, o);
 		if (p->rows[i].before && o->n_named)
 			o->co_runners.power_mw = o->co_runners.predicted_mw;
 	}
 }
 
-/* What constants predict of all rows. */
-static void ask_all(struct problem *p)
+/* Evaluate all rows. */
+static void evaluate_rows(struct problem *p)
 {
 #pragma omp parallel for num_threads((int)p->threads) schedule(static)
 	for (size_t i = 0; i < p->n; i++)
-		ask(p, &p->rows[i]);
+		evaluate_row(p, &p->rows[i]);
 }
 
 /* The same with derivatives. */
@@ -303,7 +305,7 @@ static void differentiate(struct problem *p)
 		differentiate_row(p, &p->rows[i]);
 }
 
-/* Half of nothing is saved: twice the cost, the sum of squares, of what rows were asked last. */
+/* The sum of squares of the last evaluation, and of the priors. */
 static double cost_of(const struct problem *p, const double *x)
 {
 	double sum = 0;
@@ -311,14 +313,14 @@ static double cost_of(const struct problem *p, const double *x)
 	for (size_t i = 0; i < p->n; i++)
 		for (int j = 0; j < OUTPUTS; j++)
 			sum += p->rows[i].r[j] * p->rows[i].r[j];
-	return sum + cost_of_beliefs(p, x);
+	return sum + cost_of_priors(p, x);
 }
 
-/* Constants are left at @x. */
+/* Leaves the constants at @x. */
 static double cost_at(struct problem *p, const double *x)
 {
-	spread_out(p, x);
-	ask_all(p);
+	set_constants(p, x);
+	evaluate_rows(p);
 	return cost_of(p, x);
 }
 
@@ -333,22 +335,22 @@ static void add_rows(struct problem *p)
 		for (int j = 0; j < OUTPUTS; j++)
 			add_row(p, &p->rows[i], j, 1);
 	for (size_t i = 0; i < n; i++) {
-		double spread, off = p->x[i] - belief_of(&p->at, i, &spread);
+		double spread, off = p->x[i] - prior_of(&p->at, i, &spread);
 
 		p->a[i * n + i] += 1 / (spread * spread);
 		p->g[i] += off / (spread * spread);
 	}
 }
 
-/* p->step of a given caution, by Cholesky; beliefs keep the matrix positive. */
-static void solve(struct problem *p, double caution)
+/* p->step with a damping, by Cholesky; priors keep the matrix positive definite. */
+static void solve_step(struct problem *p, double damping)
 {
 	size_t n = p->at.n;
 	double *f = p->factor, *s = p->step;
 
 	memcpy(f, p->a, n * n * sizeof(*f));
 	for (size_t j = 0; j < n; j++) {
-		double d = f[j * n + j] * (1 + caution);
+		double d = f[j * n + j] * (1 + damping);
 
 		for (size_t k = 0; k < j; k++)
 			d -= f[j * n + k] * f[j * n + k];
@@ -375,17 +377,17 @@ static void solve(struct problem *p, double caution)
 	}
 }
 
-/* One step that makes the cost less, of the most tries. @return relative gain; 0: none did */
-static double step_down(struct problem *p, double *caution)
+/* One step that lowers the cost. @return relative gain; 0: there is none */
+static double step_down(struct problem *p, double *damping)
 {
 	double before = cost_of(p, p->x), next = INFINITY;
 
 	for (int i = 0; i < MAX_TRIES && !(next < before); i++) {
-		solve(p, *caution);
+		solve_step(p, *damping);
 		for (size_t k = 0; k < p->at.n; k++)
 			p->trial[k] = p->x[k] + p->step[k];
 		next = cost_at(p, p->trial);
-		*caution = fmax(*caution * (next < before ? 0.2 : 5), 1e-7);
+		*damping = fmax(*damping * (next < before ? 0.2 : 5), 1e-7);
 	}
 	if (!(next < before))
 		return 0;
@@ -393,19 +395,19 @@ static double step_down(struct problem *p, double *caution)
 	return 1 - next / before;
 }
 
-/* Normal equations are left as at the end, by derivatives of the last step, which moved little. */
+/* Leaves the normal equations as at the end, with derivatives of the last step, which was small. */
 static void descend(struct problem *p)
 {
-	double caution = BOLDEST, gain = INFINITY;
+	double damping = FIRST_DAMPING, gain = INFINITY;
 
 	for (int round = 0; round < MAX_ROUNDS && gain > ENOUGH; round++) {
-		hear(p);
+		update_loads(p);
 		differentiate(p);
 		add_rows(p);
-		gain = step_down(p, &caution);
+		gain = step_down(p, &damping);
 	}
-	hear(p);
-	ask_all(p);
+	update_loads(p);
+	evaluate_rows(p);
 	add_rows(p);
 }
 
@@ -423,7 +425,7 @@ static void problem_finish(struct problem *p)
 
 static struct row row_of(const struct constants_table *t, const struct observation *o, size_t at)
 {
-	bool tells = !o->n_named && baseline_tells(&o->query);
+	bool tells = !o->n_named && baseline_reads_power(&o->query);
 	struct row row = {
 		.o = *o,
 		.at = at,
@@ -438,10 +440,10 @@ static struct row row_of(const struct constants_table *t, const struct observati
 	return row;
 }
 
-/* What was read before the task came: what came of the last neighbour joining the others. Its load is told by hear(). */
+/* The power reading before the task: the result of the last co-runner joining the others. */
 static struct row row_before(const struct constants_table *t, const struct observation *o, size_t at)
 {
-	const struct neighbour *last = observation_before(o);
+	const struct named_co_runner *last = observation_last_named(o);
 	struct observation before = {
 		.query = { .gpu = o->query.gpu, .task = &last->solo },
 		.setting = { last->sm_pct, o->setting.clock_mhz },
@@ -452,7 +454,7 @@ static struct row row_before(const struct constants_table *t, const struct obser
 	struct row row;
 
 	before.co_runners.power_mw = o->query.gpu->idle_power_mw;
-	observation_settle(&before);
+	observation_relink(&before);
 	row = row_of(t, &before, at);
 	row.before = true;
 	return row;
@@ -477,15 +479,15 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i += every) {
 		p->rows[p->n++] = row_of(t, &v[i], i);
-		if (observation_before(&v[i]))
+		if (observation_last_named(&v[i]))
 			p->rows[p->n++] = row_before(t, &v[i], i);
 	}
 	for (size_t i = 0; i < p->n; i++)
-		observation_settle(&p->rows[i].o);
+		observation_relink(&p->rows[i].o);
 	for (size_t i = 0; i < k; i++) {
 		double spread;
 
-		p->x[i] = belief_of(&p->at, i, &spread);
+		p->x[i] = prior_of(&p->at, i, &spread);
 	}
 	return 0;
 }
@@ -547,10 +549,10 @@ int calibration_without(const struct calibration *c, const bool *without, struct
 		for (size_t i = 0; i < own.n; i++)
 			for (int output = 0; output < OUTPUTS && without[own.rows[i].at]; output++)
 				add_row(&own, &own.rows[i], output, -1);
-		solve(&own, CAREFUL);
+		solve_step(&own, STEP_DAMPING);
 		for (size_t i = 0; i < n; i++)
 			own.trial[i] = own.x[i] + own.step[i];
-		spread_out(&own, own.trial);
+		set_constants(&own, own.trial);
 		*out = t;
 	} else {
 		constants_finish(&t);

@@ -1,10 +1,8 @@
 /*
- * constants.c - what is believed, kept and found of the baseline's
- * constants; see constants.h.
+ * constants.c - priors, copies and files of the baseline's constants; see constants.h.
  *
- * Beliefs are round numbers that hold for GPUs in general, and how far off
- * they may be. A file's values must lie within the table's ranges, so that no
- * file can make the baseline anything but positive and finite.
+ * Priors are round numbers that hold for GPUs in general, with a standard deviation. Values of a file must be within
+ * the ranges here, so that the baseline is always positive and finite.
  */
 #include "predict/baseline/constants.h"
 
@@ -14,7 +12,7 @@
 
 #include "base/texts.h"
 
-const struct belief shared_beliefs[SHARED_CONSTANTS] = {
+const struct prior shared_priors[SHARED_CONSTANTS] = {
 	[WIDTH_SHARPNESS] = { "width_sharpness", 8, 1, 1.5, 30, false },
 	[HOST_SHARPNESS]  = { "host_sharpness", 5, 1, 1.5, 30, false },
 	[L2_CROWD]        = { "l2_crowd", 0.1, 0.4, 0, 3, true },
@@ -36,7 +34,7 @@ const struct belief shared_beliefs[SHARED_CONSTANTS] = {
 	[SYNC_S]          = { "sync_s", 1.5e-3, 1.4, 1e-5, 1, false },
 };
 
-const struct belief type_beliefs[TYPE_CONSTANTS] = {
+const struct prior type_priors[TYPE_CONSTANTS] = {
 	[REACH]         = { "bandwidth_reached", 0.88, 0.1, 0.4, 1, false },
 	[SATURATING]    = { "saturating_share", 0.5, 0.4, 0.05, 1.5, false },
 	[CONTEXT]       = { "context_power", 0.05, 1, 1e-4, 0.5, false },
@@ -49,16 +47,16 @@ const struct belief type_beliefs[TYPE_CONSTANTS] = {
 	[LIMITER_S]     = { "limiter_s", 0.1, 1.5, 1e-4, 100, false },
 };
 
-const struct belief workload_beliefs[WORKLOAD_CONSTANTS] = {
+const struct prior workload_priors[WORKLOAD_CONSTANTS] = {
 	[HOST_PART] = { "host_part", 0.8, 0.5, 1e-3, 100, false },
 	[SYNC_US] = { "sync_us", 1500, 1, 1, 1e9, false },
 	[FIXED_MB] = { "fixed_mb", 100, 1.5, 1e-2, 1e7, false },
 };
 
-static void believe(double *v, const struct belief *beliefs, size_t n)
+static void set_priors(double *v, const struct prior *priors, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		v[i] = beliefs[i].start;
+		v[i] = priors[i].start;
 }
 
 int constants_init(struct constants_table *t, size_t n_types, size_t n_workloads)
@@ -74,11 +72,11 @@ int constants_init(struct constants_table *t, size_t n_types, size_t n_workloads
 		constants_finish(&made);
 		return -ENOMEM;
 	}
-	believe(made.shared, shared_beliefs, SHARED_CONSTANTS);
+	set_priors(made.shared, shared_priors, SHARED_CONSTANTS);
 	for (size_t i = 0; i < n_types; i++)
-		believe(made.types[i].v, type_beliefs, TYPE_CONSTANTS);
+		set_priors(made.types[i].v, type_priors, TYPE_CONSTANTS);
 	for (size_t i = 0; i < n_workloads; i++)
-		believe(made.workloads[i].v, workload_beliefs, WORKLOAD_CONSTANTS);
+		set_priors(made.workloads[i].v, workload_priors, WORKLOAD_CONSTANTS);
 	*t = made;
 	return 0;
 }
@@ -122,7 +120,8 @@ void constants_settle(struct constants_table *t)
 
 struct constants constants_at(const struct constants_table *t, size_t type, size_t workload)
 {
-	return (struct constants){ t->shared, t->types[type].v, t->workloads[workload].v, t->settled ? &t->host : NULL };
+	return (struct constants){ t->shared, t->types[type].v, t->workloads[workload].v,
+				  t->settled ? &t->host : NULL };
 }
 
 struct constants constants_of(const struct constants_table *t, const char *type, const char *workload)
@@ -151,11 +150,11 @@ void constants_put(struct model_writer *b, const struct constants_table *t)
 	}
 }
 
-static void get_values(struct model_reader *r, double *v, const struct belief *beliefs, size_t n)
+static void get_values(struct model_reader *r, double *v, const struct prior *priors, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		v[i] = model_get_f64(r);
-		r->bad |= !(v[i] >= beliefs[i].min && v[i] <= beliefs[i].max);
+		r->bad |= !(v[i] >= priors[i].min && v[i] <= priors[i].max);
 	}
 }
 
@@ -166,18 +165,19 @@ int constants_get(struct model_reader *r, struct constants_table *out, struct he
 
 	if (r->bad || n_types < 1 || n_types > CONSTANTS_MAX_TYPES + 1 || n_workloads < 1 ||
 	    n_workloads > CONSTANTS_MAX_WORKLOADS + 1)
-		return hes_fail(err, -EINVAL, "%s: constants of %zu types and %zu workloads; at most %d and %d are kept",
+		return hes_fail(err, -EINVAL,
+				"%s: constants of %zu types and %zu workloads; at most %d and %d are kept",
 				r->path, n_types, n_workloads, CONSTANTS_MAX_TYPES + 1, CONSTANTS_MAX_WORKLOADS + 1);
 	if (constants_init(&t, n_types, n_workloads))
 		return hes_fail(err, -ENOMEM, "%s: out of memory", r->path);
-	get_values(r, t.shared, shared_beliefs, SHARED_CONSTANTS);
+	get_values(r, t.shared, shared_priors, SHARED_CONSTANTS);
 	for (size_t i = 0; i < n_types; i++) {
 		model_get_text(r, t.types[i].name, HES_NAME_MAX);
-		get_values(r, t.types[i].v, type_beliefs, TYPE_CONSTANTS);
+		get_values(r, t.types[i].v, type_priors, TYPE_CONSTANTS);
 	}
 	for (size_t i = 0; i < n_workloads; i++) {
 		model_get_text(r, t.workloads[i].name, HES_NAME_MAX);
-		get_values(r, t.workloads[i].v, workload_beliefs, WORKLOAD_CONSTANTS);
+		get_values(r, t.workloads[i].v, workload_priors, WORKLOAD_CONSTANTS);
 	}
 	if (r->bad) {
 		constants_finish(&t);

@@ -12,8 +12,8 @@
 
 #define MAX_MW 4e9
 
-/* Profiles of a sample's neighbours, all of them or none. @return how many */
-static size_t find_named(const struct hes_sample *s, const struct hes_profiles *known, struct neighbour *out)
+/* Profiles of a sample's co-runners, all of them or none. @return how many */
+static size_t find_named(const struct hes_sample *s, const struct hes_profiles *known, struct named_co_runner *out)
 {
 	const char *at = s->co_runner_names;
 	struct hes_co_run_job job;
@@ -46,11 +46,11 @@ static int observe(const struct hes_sample *s, size_t index, const struct hes_ca
 		.iteration_us = s->iteration_us,
 		.power_w = s->power_mw * 1e-3,
 	};
-	observation_settle(out);
+	observation_relink(out);
 	return 0;
 }
 
-void observation_settle(struct observation *o)
+void observation_relink(struct observation *o)
 {
 	o->query.setting = &o->setting;
 	o->query.co_runners = &o->co_runners;
@@ -71,7 +71,7 @@ int observations_init(struct observations *o, const struct hes_samples *s, const
 {
 	struct observations made = { calloc(s->n + 1, sizeof(*made.v)), s->n,
 				     calloc(count_named(s) + 1, sizeof(*made.named)) };
-	struct neighbour *next = made.named;
+	struct named_co_runner *next = made.named;
 	int rc = made.v && made.named ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 
 	for (size_t i = 0; i < s->n && !rc; i++) {
@@ -96,7 +96,7 @@ void observations_finish(struct observations *o)
 	*o = (struct observations){ 0 };
 }
 
-void observation_tell(const struct constants_table *t, struct observation *o)
+void observation_predict_load(const struct constants_table *t, struct observation *o)
 {
 	const struct hes_gpu_type *g = o->query.gpu;
 	struct hes_load load = { .power_mw = g->idle_power_mw };
@@ -106,7 +106,7 @@ void observation_tell(const struct constants_table *t, struct observation *o)
 		const struct constants k = constants_of(t, g->name, o->named[i].solo.workload);
 		const struct base_task task = baseline_task(&k, g, &o->named[i].solo);
 		const struct base_setting b = baseline_setting(&task, &setting);
-		double power_mw = baseline_beside(&task, &b, &load).power_w * 1e3;
+		double power_mw = baseline_with(&task, &b, &load).power_w * 1e3;
 
 		baseline_join(&task, &b, &setting, &load);
 		load.power_mw = load.predicted_mw = (uint32_t)lround(fmin(power_mw, MAX_MW));
@@ -117,7 +117,7 @@ void observation_tell(const struct constants_table *t, struct observation *o)
 	o->co_runners = load;
 }
 
-const struct neighbour *observation_before(const struct observation *o)
+const struct named_co_runner *observation_last_named(const struct observation *o)
 {
 	return o->n_named && o->co_runners.power_mw ? &o->named[o->n_named - 1] : NULL;
 }
@@ -166,7 +166,7 @@ int observations_constants(const struct observation *v, size_t n, struct constan
 	int rc = types && workloads ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && !rc; i++) {
-		const struct neighbour *before = observation_before(&v[i]);
+		const struct named_co_runner *before = observation_last_named(&v[i]);
 
 		types[i] = (struct tally){ v[i].query.task->gpu_type, 1 };
 		workloads[named++] = (struct tally){ v[i].query.task->workload, 1 };

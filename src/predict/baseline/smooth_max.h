@@ -1,6 +1,6 @@
 /*
  * smooth_max.h - a smooth maximum: (a^sharpness + b^sharpness)^(1/sharpness), the larger value where the lesser is
- * negligible beside it. From a table for those who ask often, else by powers; they agree to 1e-9.
+ * negligible. From a table, or by pow(); both agree to 1e-9.
  */
 #ifndef HES_PREDICT_SMOOTH_MAX_H
 #define HES_PREDICT_SMOOTH_MAX_H
@@ -13,7 +13,10 @@
 #define SMOOTH_MAX_NEGLIGIBLE 0.2 /* ratio up to which the lesser value is left out: a step of 6e-5 at a sharpness of 5, of .3 % at 3 */
 #define SMOOTH_MAX_STEPS      128
 
-/** (1 + r^sharpness)^(1/sharpness) of a ratio r: a polynomial for each step from SMOOTH_MAX_NEGLIGIBLE to 1, and one at 1. */
+/**
+ * (1 + r^sharpness)^(1/sharpness) of a ratio r: a polynomial for each step from SMOOTH_MAX_NEGLIGIBLE to 1, and one
+ * at 1.
+ */
 struct smooth_max {
 	double step[SMOOTH_MAX_STEPS + 1][6];
 };

@@ -1,10 +1,8 @@
 /*
- * replan_walk.c - jobs that wait, moved about after one has arrived; see
- * replan_state.h.
+ * replan_search.c - a short local search over waiting jobs after an arrival; see replan_state.h.
  *
- * A problem of its own: the GPUs that were looked at for the arrived job, what runs there now,
- * and what waits there. It is walked as the joint search does (anneal.h), for a number of steps that grows
- * with the jobs that wait and has an end.
+ * It is a problem of its own: the GPUs that were tried for the arrived job, and the jobs that run and wait there. The
+ * joint search's annealing solves it (anneal.h). Its steps grow with the waiting jobs, up to a limit.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,13 +14,13 @@
 
 #define STEPS_A_JOB 600
 #define STEPS_MOST  3000
-#define STEPS_RUN   9000  /* of them, times the jobs of the longest queue */
-#define QUERIES     2000.0 /* predictions, at most */
-#define LOOK        8     /* moves between two looks at them */
+#define STEPS_RUN   9000  /* limit of steps times the jobs of the longest queue */
+#define QUERIES     2000.0 /* of the predictor, at most */
+#define LOOK        8     /* moves between two checks of both limits */
 #define HOT         0.01  /* temperatures, in parts of the mean cost of a job */
 #define COLD        0.002
 
-/* The part of the problem that is walked. */
+/* The part of the problem that is searched. */
 struct part {
 	struct hes_problem        p;
 	struct hes_problem_job   *jobs;
@@ -34,8 +32,8 @@ struct part {
 	struct hes_joint_solution as_is;
 };
 
-/* What is left of one that runs, as its time goes by evenly. */
-static void add_running(const struct hes_replan *s, struct part *w, uint32_t job, uint32_t sm_pct, uint32_t clock,
+/* A running job with the work that is left, at an even rate. */
+static void part_add_running(const struct hes_replan *s, struct part *w, uint32_t job, uint32_t sm_pct, uint32_t clock,
 			const struct hes_timeline_times *t, double now_us)
 {
 	struct hes_problem_job *j = &w->jobs[w->p.n + w->p.n_running];
@@ -59,8 +57,8 @@ static size_t count_jobs(const struct hes_replan *s, const size_t *gpus, size_t 
 	return jobs;
 }
 
-/* Those that wait, GPU by GPU. Where nobody has told what runs now, those have started that should have. */
-static void add_waiting(struct hes_replan *s, struct part *w, const size_t *gpus, size_t n, double now_us)
+/* The waiting jobs, GPU by GPU. Without news from a GPU, jobs have started as predicted. */
+static void part_add_waiting(struct hes_replan *s, struct part *w, const size_t *gpus, size_t n, double now_us)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_replan_queue *q = &s->queues[gpus[i]];
@@ -84,7 +82,7 @@ static void add_waiting(struct hes_replan *s, struct part *w, const size_t *gpus
 	w->as_is.first[n] = (uint32_t)w->p.n;
 }
 
-static void add_all_running(struct hes_replan *s, struct part *w, const size_t *gpus, size_t n, double now_us)
+static void part_add_all_running(struct hes_replan *s, struct part *w, const size_t *gpus, size_t n, double now_us)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_replan_queue *q = &s->queues[gpus[i]];
@@ -94,9 +92,9 @@ static void add_all_running(struct hes_replan *s, struct part *w, const size_t *
 		w->first_running[i] = w->p.n_running;
 		hes_replan_run(s, gpus[i], q->items, q->n, &c, s->times, running);
 		for (size_t r = 0; r < q->n_running; r++)
-			add_running(s, w, q->running[r].at, q->running[r].sm_pct, q->running[r].clock, &running[r], now_us);
+			part_add_running(s, w, q->running[r].at, q->running[r].sm_pct, q->running[r].clock, &running[r], now_us);
 		for (uint32_t at = 0; at < w->n_started[i]; at++)
-			add_running(s, w, q->items[at].job, q->items[at].sm_pct, q->items[at].clock, &s->times[at], now_us);
+			part_add_running(s, w, q->items[at].job, q->items[at].sm_pct, q->items[at].clock, &s->times[at], now_us);
 	}
 	w->first_running[n] = w->p.n_running;
 }
@@ -131,8 +129,8 @@ static int part_init(struct part *w, struct hes_replan *s, const size_t *gpus, s
 	w->p.k = n;
 	w->p.n = w->p.n_running = 0;
 	w->p.from_us = now_us;
-	add_waiting(s, w, gpus, n, now_us);
-	add_all_running(s, w, gpus, n, now_us);
+	part_add_waiting(s, w, gpus, n, now_us);
+	part_add_all_running(s, w, gpus, n, now_us);
 	w->p.n_jobs = w->p.room = w->p.n + w->p.n_running;
 	for (uint32_t t = 0; t < w->p.n_types; t++)
 		for (size_t i = 0; i < w->p.n; i++)
@@ -140,7 +138,7 @@ static int part_init(struct part *w, struct hes_replan *s, const size_t *gpus, s
 	return 0;
 }
 
-/* A queue as the walk has it, in the whole problem's numbers, behind what started of it. @return how many */
+/* A queue as found, with the whole problem's numbers, after the jobs that have started. @return how many */
 static uint32_t lay_out(const struct part *w, const struct anneal *walk, size_t i, struct hes_timeline_item *out)
 {
 	const struct anneal_queue *q = &walk->queues[i];
@@ -162,7 +160,7 @@ static bool is_same(const struct hes_replan_queue *q, const struct hes_timeline_
 	return same;
 }
 
-/* The walk's queues in place of those there are, if that is better by the whole problem's figures, too. */
+/* Take over the queues that were found, if the whole problem's figures also say that they are better. */
 static int take_over(struct hes_replan *s, const struct part *w, const struct anneal *walk, const size_t *gpus)
 {
 	struct hes_timeline_cost costs[HES_REPLAN_TRIED];
@@ -188,23 +186,22 @@ static int take_over(struct hes_replan *s, const struct part *w, const struct an
 			continue;
 		q->n = lay_out(w, walk, i, q->items);
 		q->cost = costs[i];
-		hes_replan_note_change(s, gpus[i]);
 	}
 	return 0;
 }
 
-/* Steps and predictions, whichever is spent first. */
+/* Steps and queries of the predictor; the search ends at the first limit reached. */
 struct effort {
 	const struct anneal *walk;
-	uint64_t                 steps;  /* it may make */
-	uint64_t                 asked;  /* predictions made before */
+	uint64_t                 steps;  /* limit */
+	uint64_t                 before; /* queries of the predictor before the search */
 };
 
 static double effort_spent(void *ctx)
 {
 	const struct effort *e = ctx;
 	const double steps = (double)e->walk->evaluations / (double)e->steps;
-	const double queries = (double)(hes_rates_queries(e->walk->p->rates) - e->asked) / QUERIES;
+	const double queries = (double)(hes_rates_queries(e->walk->p->rates) - e->before) / QUERIES;
 
 	return fmax(steps, queries);
 }
@@ -228,10 +225,11 @@ static void set_up(const struct hes_replan *s, const struct part *w, struct anne
 	*e = (struct effort){ walk, w->p.k + steps, hes_rates_queries(s->p.rates) };
 }
 
-static int walk_part(struct hes_replan *s, struct part *w, const size_t *gpus)
+static int part_search(struct hes_replan *s, struct part *w, const size_t *gpus)
 {
 	struct anneal walk;
 	struct effort e;
+	struct anneal_budget all = { .spent = effort_spent, .spent_ctx = &e, .to = 1 };
 	int rc;
 
 	set_up(s, w, &walk, &e);
@@ -239,8 +237,8 @@ static int walk_part(struct hes_replan *s, struct part *w, const size_t *gpus)
 	if (!rc)
 		rc = anneal_start(&walk, w->as_is);
 	if (!rc)
-		rc = anneal_run(&walk, &(struct anneal_budget){ .spent = effort_spent, .spent_ctx = &e, .to = 1 }, HOT, COLD);
-	if (!rc && walk.archive.front.n)
+		rc = anneal_run(&walk, &all, HOT, COLD);
+	if (!rc)
 		rc = anneal_start(&walk, plan_archive_member(&walk.archive, plan_archive_best(&walk.archive, walk.lambda)));
 	if (!rc)
 		rc = take_over(s, w, &walk, gpus);
@@ -248,7 +246,7 @@ static int walk_part(struct hes_replan *s, struct part *w, const size_t *gpus)
 	return rc;
 }
 
-int hes_replan_walk(struct hes_replan *s, const size_t *gpus, size_t n, double now_us)
+int hes_replan_search(struct hes_replan *s, const size_t *gpus, size_t n, double now_us)
 {
 	struct part w;
 	int rc = part_init(&w, s, gpus, n, now_us);
@@ -256,7 +254,7 @@ int hes_replan_walk(struct hes_replan *s, const size_t *gpus, size_t n, double n
 	if (rc)
 		return rc;
 	if (w.p.n > 0)
-		rc = walk_part(s, &w, gpus);
+		rc = part_search(s, &w, gpus);
 	part_finish(&w);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /*
- * menu.c - choosing a workload and a batch size; see menu.h.
+ * job_choices.c - choosing a workload and a batch size; see job_choices.h.
  */
-#include "trace/menu.h"
+#include "trace/job_choices.h"
 
 #include <errno.h>
 #include <math.h>
@@ -26,7 +26,7 @@ static int check(const struct hes_choice *c, const struct hes_choice *before, st
 	return 0;
 }
 
-static int group(struct menu *m, size_t n, struct hes_err *err)
+static int choices_group(struct choices *m, size_t n, struct hes_err *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_choice *before = i ? &m->v[i - 1] : NULL;
@@ -35,39 +35,39 @@ static int group(struct menu *m, size_t n, struct hes_err *err)
 		if (rc)
 			return rc;
 		if (!before || strcmp(before->workload, m->v[i].workload) != 0)
-			m->groups[m->n_groups++] = (struct menu_group){ i, 0 };
+			m->groups[m->n_groups++] = (struct choice_group){ i, 0 };
 		m->groups[m->n_groups - 1].n++;
 	}
 	return 0;
 }
 
-int menu_init(struct menu *m, const struct hes_choice *choices, size_t n, unsigned mix,
+int choices_init(struct choices *m, const struct hes_choice *choices, size_t n, unsigned mix,
 	      struct hes_err *err)
 {
 	size_t kept = 0;
 	int rc;
 
-	*m = (struct menu){ calloc(n + 1, sizeof(*m->v)), calloc(n + 1, sizeof(*m->groups)), 0 };
+	*m = (struct choices){ calloc(n + 1, sizeof(*m->v)), calloc(n + 1, sizeof(*m->groups)), 0 };
 	if (!m->v || !m->groups) {
-		menu_finish(m);
+		choices_finish(m);
 		return hes_fail(err, -ENOMEM, "out of memory for %zu choices", n);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (choices[i].mix & mix)
 			m->v[kept++] = choices[i];
 	qsort(m->v, kept, sizeof(*m->v), by_name_and_batch);
-	rc = kept ? group(m, kept, err)
+	rc = kept ? choices_group(m, kept, err)
 		  : hes_fail(err, -EINVAL, "no workload left to choose from: none is of this mix");
 	if (rc)
-		menu_finish(m);
+		choices_finish(m);
 	return rc;
 }
 
-void menu_finish(struct menu *m)
+void choices_finish(struct choices *m)
 {
 	free(m->v);
 	free(m->groups);
-	*m = (struct menu){ 0 };
+	*m = (struct choices){ 0 };
 }
 
 /* How far apart two batch sizes are, as a ratio of at least 1. */
@@ -76,10 +76,10 @@ static double ratio(uint32_t a, uint32_t b)
 	return a > b ? (double)a / b : (double)b / a;
 }
 
-const struct hes_choice *menu_choose(const struct menu *m, const char *workload, uint32_t batch,
+const struct hes_choice *choices_choose(const struct choices *m, const char *workload, uint32_t batch,
 				     struct hes_rng *rng)
 {
-	const struct menu_group *g = &m->groups[hes_rng_below(rng, m->n_groups)];
+	const struct choice_group *g = &m->groups[hes_rng_below(rng, m->n_groups)];
 	const struct hes_choice *best = NULL, *random;
 
 	for (size_t i = 0; workload[0] && i < m->n_groups; i++)

@@ -1,11 +1,10 @@
 /*
- * support.c - ranges of what was sampled, and distances from it; see support.h.
+ * range.c - the training range, and distances from it; see range.h.
  *
- * The planner's inner loop asks this: a sampled workload on a sampled type
- * costs two look-ups by name and a few comparisons. Only what was never
- * sampled is compared with all that was.
+ * This is in the planner's inner loop: a sampled workload on a sampled type costs two look-ups by name and a few
+ * comparisons. Only unsampled ones are compared with all samples.
  */
-#include "predict/support.h"
+#include "predict/range.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,35 +13,35 @@
 
 #include "base/texts.h"
 
-#define SLACK      0.02  /* of a range, on either side: samples drawn at random seldom hit its ends */
+#define SLACK      0.02  /* of a range, on either side: random samples seldom hit its ends */
 #define NEAREST    3     /* tasks whose distances are averaged */
-#define TINY       1e-4  /* utilisation below which a logarithm would magnify noise */
+#define TINY       1e-4  /* smaller utilisations would make the logarithm noisy */
 #define MAX_EXCESS 10.0  /* e-folds */
 #define MAX_PLACE  1e6
 #define MAX_NAMES  100000
-#define STRANGE    1e-3  /* the least that tells of a neighbour that was never sampled, standard deviations */
+#define LEAST_UNSEEN    1e-3  /* least distance of an unseen co-runner, standard deviations */
 
-static void type_place(const struct hes_gpu_type *g, double out[SUPPORT_TYPE_PLACES])
+static void type_place(const struct hes_gpu_type *g, double out[RANGE_TYPE_FEATURES])
 {
-	const double sheet[SUPPORT_TYPE_PLACES] = {
+	const double sheet[RANGE_TYPE_FEATURES] = {
 		g->sm_count, g->memory_bandwidth_gbs, g->l2_kib, g->clock_max_mhz, g->power_limit_mw,
 	};
 
-	for (size_t i = 0; i < SUPPORT_TYPE_PLACES; i++)
+	for (size_t i = 0; i < RANGE_TYPE_FEATURES; i++)
 		out[i] = log(fmax(sheet[i], 1e-3));
 }
 
-/* Not yet in standard deviations. */
-static void task_place(const struct query *q, double out[SUPPORT_TASK_PLACES])
+/* Not yet scaled to standard deviations. */
+static void task_place(const struct query *q, double out[RANGE_TASK_FEATURES])
 {
 	const struct hes_profile *t = q->task;
 	double sms = (t->sm_util + TINY) * q->gpu->sm_count * baseline_clock_mhz(q);
-	double place[SUPPORT_TASK_PLACES] = {
+	double place[RANGE_TASK_FEATURES] = {
 		t->sm_util, t->dram_util, t->l2_util, t->busy, (double)t->power_mw / q->gpu->power_limit_mw,
 		log(fmax(t->iteration_us, 1e-3) * sms), log((t->dram_util + TINY) * q->gpu->memory_bandwidth_gbs / sms),
 	};
 
-	for (size_t i = 0; i < SUPPORT_TASK_PLACES; i++)
+	for (size_t i = 0; i < RANGE_TASK_FEATURES; i++)
 		out[i] = fmin(fmax(place[i], -MAX_PLACE), MAX_PLACE);
 }
 
@@ -51,30 +50,30 @@ static double clock_axis(const struct hes_gpu_type *g, const struct hes_setting 
 	return (double)setting->clock_mhz / g->clock_max_mhz;
 }
 
-static void settings_of(const struct query *q, double out[SUPPORT_AXES])
+static void settings_of(const struct query *q, double out[RANGE_AXES])
 {
-	out[SUPPORT_CLOCK] = clock_axis(q->gpu, q->setting);
-	out[SUPPORT_SHARE] = q->setting->sm_pct;
-	out[SUPPORT_JOBS] = q->co_runners->residents + 1.0;
-	out[SUPPORT_SHARE_SUM] = q->co_runners->sm_pct + (double)q->setting->sm_pct;
+	out[RANGE_CLOCK] = clock_axis(q->gpu, q->setting);
+	out[RANGE_SHARE] = q->setting->sm_pct;
+	out[RANGE_JOBS] = q->co_runners->residents + 1.0;
+	out[RANGE_SHARE_SUM] = q->co_runners->sm_pct + (double)q->setting->sm_pct;
 }
 
-static const struct support_range nowhere = { INFINITY, -INFINITY };
+static const struct limits nowhere = { INFINITY, -INFINITY };
 
-static void include(struct support_range *r, double x)
+static void include(struct limits *r, double x)
 {
 	r->low = fmin(r->low, x);
 	r->high = fmax(r->high, x);
 }
 
-static struct support_range slacken(struct support_range r)
+static struct limits slacken(struct limits r)
 {
 	double slack = SLACK * (r.high - r.low);
 
-	return (struct support_range){ fmax(r.low - slack, 0), r.high + slack };
+	return (struct limits){ fmax(r.low - slack, 0), r.high + slack };
 }
 
-/* Which of two samples comes first: by type, or by workload, type and batch size; then as given. */
+/* A sample to sort: by type, or by workload, type and batch size; then by index. */
 struct ref {
 	const struct observation *o;
 	size_t                    at;
@@ -105,38 +104,38 @@ static int by_task(const void *a, const void *b)
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-static void begin_type(struct support_type *t, const struct observation *o)
+static void begin_type(struct range_type *t, const struct observation *o)
 {
-	*t = (struct support_type){ .name = "" };
+	*t = (struct range_type){ .name = "" };
 	if (o) {
 		strcpy(t->name, o->query.task->gpu_type);
 		type_place(o->query.gpu, t->place);
 	}
-	for (size_t i = 0; i < SUPPORT_AXES; i++)
+	for (size_t i = 0; i < RANGE_AXES; i++)
 		t->range[i] = nowhere;
 }
 
-static void end_type(struct support_type *t)
+static void end_type(struct range_type *t)
 {
-	for (size_t i = 0; i < SUPPORT_AXES; i++)
+	for (size_t i = 0; i < RANGE_AXES; i++)
 		t->range[i] = slacken(t->range[i]);
-	t->range[SUPPORT_SHARE_SUM].low = 0; /* the share tells */
+	t->range[RANGE_SHARE_SUM].low = 0; /* the share tells */
 }
 
-static void learn_types(const struct ref *v, size_t n, struct support *s)
+static void learn_types(const struct ref *v, size_t n, struct training_range *s)
 {
-	struct support_type all, *own = s->types;
+	struct range_type all, *own = s->types;
 
 	begin_type(&all, NULL);
 	for (size_t i = 0; i < n; i++) {
-		double at[SUPPORT_AXES];
+		double at[RANGE_AXES];
 
 		if (i == 0 || strcmp(v[i].o->query.task->gpu_type, v[i - 1].o->query.task->gpu_type)) {
 			own = &s->types[s->n_types++];
 			begin_type(own, v[i].o);
 		}
 		settings_of(&v[i].o->query, at);
-		for (size_t k = 0; k < SUPPORT_AXES; k++) {
+		for (size_t k = 0; k < RANGE_AXES; k++) {
 			include(&own->range[k], at[k]);
 			include(&all.range[k], at[k]);
 		}
@@ -146,11 +145,11 @@ static void learn_types(const struct ref *v, size_t n, struct support *s)
 		end_type(&s->types[i]);
 }
 
-static void learn_workloads(const struct ref *v, size_t n, struct support *s)
+static void learn_workloads(const struct ref *v, size_t n, struct training_range *s)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_profile *t = v[i].o->query.task;
-		struct support_workload *own = &s->workloads[s->n_workloads];
+		struct range_workload *own = &s->workloads[s->n_workloads];
 
 		if (i == 0 || strcmp(t->workload, own[-1].name)) {
 			strcpy(own->name, t->workload);
@@ -162,8 +161,8 @@ static void learn_workloads(const struct ref *v, size_t n, struct support *s)
 	}
 }
 
-/* Which workloads were sampled on which types; both are there. @return 0 or -ENOMEM */
-static int learn_pairs(const struct ref *v, size_t n, struct support *s)
+/* Which workloads were sampled on which types. Needs both. @return 0 or -ENOMEM */
+static int learn_pairs(const struct ref *v, size_t n, struct training_range *s)
 {
 	s->pairs = calloc((s->n_types - 1) * s->n_workloads, sizeof(*s->pairs));
 	if (!s->pairs)
@@ -171,17 +170,18 @@ static int learn_pairs(const struct ref *v, size_t n, struct support *s)
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_profile *t = v[i].o->query.task;
 		size_t type = hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1, t->gpu_type);
-		size_t workload = hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, t->workload);
+		size_t workload = hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads,
+						 t->workload);
 
 		s->pairs[type * s->n_workloads + workload] = true;
 	}
 	return 0;
 }
 
-/* Bring places to standard deviations. */
-static void scale_tasks(struct support *s)
+/* Scale coordinates to standard deviations. */
+static void scale_tasks(struct training_range *s)
 {
-	for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++) {
+	for (size_t k = 0; k < RANGE_TASK_FEATURES; k++) {
 		double sum = 0, squares = 0;
 
 		for (size_t i = 0; i < s->n_tasks; i++)
@@ -197,27 +197,27 @@ static void scale_tasks(struct support *s)
 	}
 }
 
-/* Distinct tasks; of too many, every so many-th. */
-static void learn_tasks(struct ref *v, size_t n, struct support *s)
+/* Distinct tasks; of too many, every k-th. */
+static void learn_tasks(struct ref *v, size_t n, struct training_range *s)
 {
 	size_t distinct = 0, every;
 
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || compare_tasks(v[distinct - 1].o->query.task, v[i].o->query.task))
 			v[distinct++] = v[i];
-	every = (distinct + SUPPORT_MAX_TASKS - 1) / SUPPORT_MAX_TASKS;
+	every = (distinct + RANGE_MAX_TASKS - 1) / RANGE_MAX_TASKS;
 	for (size_t i = 0; i < distinct; i += every)
 		task_place(&v[i].o->query, s->tasks[s->n_tasks++].place);
 	scale_tasks(s);
 }
 
-static bool has_workload(const struct support *s, const char *name)
+static bool has_workload(const struct training_range *s, const char *name)
 {
 	return hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, name) < s->n_workloads;
 }
 
-/* Named neighbours that are no task's workload; workloads are there. @return 0 or -ENOMEM */
-static int learn_neighbours(const struct observation *v, size_t n, struct support *s)
+/* Named co-runners that are not a task's workload. Needs the workloads. @return 0 or -ENOMEM */
+static int learn_co_runner_names(const struct observation *v, size_t n, struct training_range *s)
 {
 	size_t many = 0;
 	char (*names)[HES_NAME_MAX];
@@ -233,14 +233,14 @@ static int learn_neighbours(const struct observation *v, size_t n, struct suppor
 			if (!has_workload(s, v[i].named[k].solo.workload))
 				strcpy(names[many++], v[i].named[k].solo.workload);
 	s->co_runner_names = names;
-	s->n_neighbours = hes_texts_distinct(names, many, sizeof(*names));
+	s->n_co_runner_names = hes_texts_distinct(names, many, sizeof(*names));
 	return 0;
 }
 
-/* Names may be shortened when it is known how many there are: rooms are for the worst case. */
-static int make_room(struct support *s, size_t types, size_t workloads, size_t tasks)
+/* Memory for the worst case. */
+static int make_room(struct training_range *s, size_t types, size_t workloads, size_t tasks)
 {
-	*s = (struct support){
+	*s = (struct training_range){
 		.types = calloc(types, sizeof(*s->types)),
 		.workloads = calloc(workloads, sizeof(*s->workloads)),
 		.tasks = calloc(tasks, sizeof(*s->tasks)),
@@ -258,10 +258,10 @@ static size_t count_changes(const struct ref *v, size_t n, size_t offset)
 	return changes;
 }
 
-int support_learn(const struct observation *v, size_t n, struct support *out)
+int range_fit(const struct observation *v, size_t n, struct training_range *out)
 {
 	struct ref *types = calloc(n, sizeof(*types)), *tasks = calloc(n, sizeof(*tasks));
-	struct support s = { 0 };
+	struct training_range s = { 0 };
 	int rc = types && tasks ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && !rc; i++)
@@ -270,72 +270,72 @@ int support_learn(const struct observation *v, size_t n, struct support *out)
 		qsort(types, n, sizeof(*types), by_type);
 		qsort(tasks, n, sizeof(*tasks), by_task);
 		rc = make_room(&s, count_changes(types, n, offsetof(struct hes_profile, gpu_type)) + 1,
-			       count_changes(tasks, n, offsetof(struct hes_profile, workload)), SUPPORT_MAX_TASKS);
+			       count_changes(tasks, n, offsetof(struct hes_profile, workload)), RANGE_MAX_TASKS);
 	}
 	if (!rc) {
 		learn_types(types, n, &s);
 		learn_workloads(tasks, n, &s);
 		rc = learn_pairs(tasks, n, &s);
 		if (!rc)
-			rc = learn_neighbours(v, n, &s);
+			rc = learn_co_runner_names(v, n, &s);
 	}
 	if (!rc) {
 		learn_tasks(tasks, n, &s);
 		*out = s;
 	} else {
-		support_finish(&s);
+		range_finish(&s);
 	}
 	free(types);
 	free(tasks);
 	return rc;
 }
 
-void support_finish(struct support *s)
+void range_finish(struct training_range *s)
 {
 	free(s->types);
 	free(s->workloads);
 	free(s->co_runner_names);
 	free(s->pairs);
 	free(s->tasks);
-	*s = (struct support){ 0 };
+	*s = (struct training_range){ 0 };
 }
 
-/* E-folds outside of a range. */
-static double excess(const struct support_range *r, double x)
+/* Logarithm of the ratio to the nearest end of a range; 0 inside. */
+static double excess(const struct limits *r, double x)
 {
 	if (x >= r->low && x <= r->high)
 		return 0;
 	return fmin(log(x < r->low ? r->low / fmax(x, 1e-9) : x / fmax(r->high, 1e-9)), MAX_EXCESS);
 }
 
-static double type_distance(const struct support *s, const struct hes_gpu_type *g)
+static double type_distance(const struct training_range *s, const struct hes_gpu_type *g)
 {
-	double place[SUPPORT_TYPE_PLACES], least = INFINITY;
+	double place[RANGE_TYPE_FEATURES], least = INFINITY;
 
 	type_place(g, place);
 	for (size_t i = 0; i + 1 < s->n_types; i++) {
 		double sum = 0;
 
-		for (size_t k = 0; k < SUPPORT_TYPE_PLACES; k++)
+		for (size_t k = 0; k < RANGE_TYPE_FEATURES; k++)
 			sum += (place[k] - s->types[i].place[k]) * (place[k] - s->types[i].place[k]);
 		least = fmin(least, sum);
 	}
 	return sqrt(least);
 }
 
-static double task_distance(const struct support *s, const struct query *q)
+static double task_distance(const struct training_range *s, const struct query *q)
 {
-	double place[SUPPORT_TASK_PLACES], near[NEAREST] = { 0 }, sum = 0;
+	double place[RANGE_TASK_FEATURES], near[NEAREST] = { 0 }, sum = 0;
 	size_t n = 0;
 
 	task_place(q, place);
-	for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+	for (size_t k = 0; k < RANGE_TASK_FEATURES; k++)
 		place[k] /= s->spread[k];
 	for (size_t i = 0; i < s->n_tasks; i++) {
 		double d = 0;
 		size_t at;
 
-		for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+		for (size_t k = 0; k < RANGE_TASK_FEATURES; k++)
 			d += (place[k] - s->tasks[i].place[k]) * (place[k] - s->tasks[i].place[k]);
 		if (n == NEAREST && d >= near[n - 1])
 			continue;
@@ -349,12 +349,12 @@ static double task_distance(const struct support *s, const struct query *q)
 	return sum / (double)n;
 }
 
-struct support_place support_place_task(const struct support *s, const struct hes_gpu_type *g,
+struct range_position range_position_of_job(const struct training_range *s, const struct hes_gpu_type *g,
 					const struct hes_profile *task)
 {
 	size_t type = hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1, g->name);
 	size_t workload = hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, task->workload);
-	struct support_place p = { .type = &s->types[type] };
+	struct range_position p = { .type = &s->types[type] };
 
 	if (workload == s->n_workloads) {
 		p.outside |= HES_OUTSIDE_WORKLOAD;
@@ -374,8 +374,9 @@ struct support_place support_place_task(const struct support *s, const struct he
 	return p;
 }
 
-/* @return squared; @beyond takes what lies outside */
-static double axis_excess(const struct support_type *t, enum support_axis axis, double x, enum hes_outside what, uint32_t *outside)
+/* @return the squared excess. @param outside  takes a bit when there is one */
+static double axis_excess(const struct range_type *t, enum range_axis axis, double x, enum hes_outside what,
+			  uint32_t *outside)
 {
 	double e = excess(&t->range[axis], x);
 
@@ -383,72 +384,76 @@ static double axis_excess(const struct support_type *t, enum support_axis axis, 
 	return e * e;
 }
 
-struct support_place support_place_setting(const struct support_place *task, const struct hes_gpu_type *g,
+struct range_position range_position_of_setting(const struct range_position *task, const struct hes_gpu_type *g,
 					   const struct hes_setting *setting)
 {
-	struct support_place p = *task;
+	struct range_position p = *task;
 
-	p.setting += axis_excess(p.type, SUPPORT_CLOCK, clock_axis(g, setting), HES_OUTSIDE_CLOCK, &p.outside);
-	p.setting += axis_excess(p.type, SUPPORT_SHARE, setting->sm_pct, HES_OUTSIDE_SHARE, &p.outside);
+	p.setting += axis_excess(p.type, RANGE_CLOCK, clock_axis(g, setting), HES_OUTSIDE_CLOCK, &p.outside);
+	p.setting += axis_excess(p.type, RANGE_SHARE, setting->sm_pct, HES_OUTSIDE_SHARE, &p.outside);
 	return p;
 }
 
-struct support_distance support_place_beside(const struct support_place *p, const struct hes_setting *setting,
+struct range_distance range_distance_with(const struct range_position *p, const struct hes_setting *setting,
 					     const struct hes_load *co_runners)
 {
-	struct support_distance d = { .outside = p->outside, .task = p->task, .type = p->type_distance };
+	struct range_distance d = { .outside = p->outside, .task = p->task, .type = p->type_distance };
 
-	d.crowd = axis_excess(p->type, SUPPORT_JOBS, co_runners->residents + 1.0, HES_OUTSIDE_CO_RUN, &d.outside);
-	d.crowd += axis_excess(p->type, SUPPORT_SHARE_SUM, co_runners->sm_pct + (double)setting->sm_pct, HES_OUTSIDE_CO_RUN,
+	d.crowd = axis_excess(p->type, RANGE_JOBS, co_runners->residents + 1.0, HES_OUTSIDE_CO_RUN, &d.outside);
+	d.crowd += axis_excess(p->type, RANGE_SHARE_SUM, co_runners->sm_pct + (double)setting->sm_pct,
+			       HES_OUTSIDE_CO_RUN,
 			   &d.outside);
 	if (co_runners->unseen_distance > 0) {
 		d.outside |= HES_OUTSIDE_CO_RUNNER;
-		d.strange = sqrt(co_runners->unseen_distance);
+		d.co_runner = sqrt(co_runners->unseen_distance);
 	}
 	d.setting = p->setting > 0 ? sqrt(p->setting) : 0;
 	d.crowd = d.crowd > 0 ? sqrt(d.crowd) : 0;
 	return d;
 }
 
-struct support_distance support_distance(const struct support *s, const struct query *q)
+struct range_distance range_distance_of(const struct training_range *s, const struct query *q)
 {
-	const struct support_place task = support_place_task(s, q->gpu, q->task);
-	const struct support_place p = support_place_setting(&task, q->gpu, q->setting);
+	const struct range_position task = range_position_of_job(s, q->gpu, q->task);
+	const struct range_position p = range_position_of_setting(&task, q->gpu, q->setting);
 
-	return support_place_beside(&p, q->setting, q->co_runners);
+	return range_distance_with(&p, q->setting, q->co_runners);
 }
 
-double support_strangeness(const struct support *s, const struct hes_gpu_type *g, const struct hes_profile *solo)
+double range_unseen_distance(const struct training_range *s, const struct hes_gpu_type *g,
+			     const struct hes_profile *solo)
 {
 	const struct query q = { .gpu = g, .task = solo };
 	double d;
 
 	if (has_workload(s, solo->workload) ||
-	    hes_texts_find(s->co_runner_names[0], sizeof(*s->co_runner_names), s->n_neighbours, solo->workload) < s->n_neighbours)
+	    hes_texts_find(s->co_runner_names[0], sizeof(*s->co_runner_names), s->n_co_runner_names,
+			   solo->workload) < s->n_co_runner_names)
 		return 0;
 	d = task_distance(s, &q);
-	return fmax(d * d, STRANGE * STRANGE);
+	return fmax(d * d, LEAST_UNSEEN * LEAST_UNSEEN);
 }
 
-double support_share_sum(const struct support *s, const char *gpu_type)
+double range_share_sum(const struct training_range *s, const char *gpu_type)
 {
-	return s->types[hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1, gpu_type)].range[SUPPORT_SHARE_SUM].high;
+	return s->types[hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1,
+				       gpu_type)].range[RANGE_SHARE_SUM].high;
 }
 
-static void put_range(struct model_writer *b, const struct support_range *r)
+static void put_range(struct model_writer *b, const struct limits *r)
 {
 	model_put_f64(b, r->low);
 	model_put_f64(b, r->high);
 }
 
-void support_put(struct model_writer *b, const struct support *s)
+void range_put(struct model_writer *b, const struct training_range *s)
 {
 	model_put_u64(b, s->n_types, 4);
 	for (size_t i = 0; i < s->n_types; i++) {
 		model_put_text(b, s->types[i].name);
-		for (size_t k = 0; k < SUPPORT_AXES; k++)
+		for (size_t k = 0; k < RANGE_AXES; k++)
 			put_range(b, &s->types[i].range[k]);
-		for (size_t k = 0; k < SUPPORT_TYPE_PLACES; k++)
+		for (size_t k = 0; k < RANGE_TYPE_FEATURES; k++)
 			model_put_f64(b, s->types[i].place[k]);
 	}
 	model_put_u64(b, s->n_workloads, 4);
@@ -456,26 +461,26 @@ void support_put(struct model_writer *b, const struct support *s)
 		model_put_text(b, s->workloads[i].name);
 		put_range(b, &s->workloads[i].batch_size);
 	}
-	for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+	for (size_t k = 0; k < RANGE_TASK_FEATURES; k++)
 		model_put_f64(b, s->spread[k]);
 	model_put_u64(b, s->n_tasks, 4);
 	for (size_t i = 0; i < s->n_tasks; i++)
-		for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+		for (size_t k = 0; k < RANGE_TASK_FEATURES; k++)
 			model_put_f64(b, s->tasks[i].place[k]);
 	for (size_t i = 0; i < (s->n_types - 1) * s->n_workloads; i++)
 		model_put_u64(b, s->pairs[i], 1);
-	model_put_u64(b, s->n_neighbours, 4);
-	for (size_t i = 0; i < s->n_neighbours; i++)
+	model_put_u64(b, s->n_co_runner_names, 4);
+	for (size_t i = 0; i < s->n_co_runner_names; i++)
 		model_put_text(b, s->co_runner_names[i]);
 }
 
-static void get_range(struct model_reader *r, struct support_range *out)
+static void get_range(struct model_reader *r, struct limits *out)
 {
 	out->low = model_get_within(r, 0, 1e9);
 	out->high = model_get_within(r, out->low, 1e9);
 }
 
-/* A count of things of some bytes at least, which bounds what a wrong one can allocate. */
+/* A count of things of @bytes at least, which limits what a wrong count can allocate. */
 static size_t get_count(struct model_reader *r, size_t least, size_t most, size_t bytes)
 {
 	uint32_t n = model_get_u32(r);
@@ -484,26 +489,26 @@ static size_t get_count(struct model_reader *r, size_t least, size_t most, size_
 	return r->bad ? 0 : n;
 }
 
-/* Names rise, so that they are found; the last type has none. */
-static void get_types(struct model_reader *r, struct support *s)
+/* Names are sorted; the last type has none. */
+static void get_types(struct model_reader *r, struct training_range *s)
 {
 	for (size_t i = 0; i < s->n_types; i++) {
-		struct support_type *t = &s->types[i];
+		struct range_type *t = &s->types[i];
 
 		model_get_text(r, t->name, HES_NAME_MAX);
 		r->bad |= (t->name[0] == '\0') != (i + 1 == s->n_types);
 		r->bad |= i > 0 && t->name[0] && strcmp(t[-1].name, t->name) >= 0;
-		for (size_t k = 0; k < SUPPORT_AXES; k++)
+		for (size_t k = 0; k < RANGE_AXES; k++)
 			get_range(r, &t->range[k]);
-		for (size_t k = 0; k < SUPPORT_TYPE_PLACES; k++)
+		for (size_t k = 0; k < RANGE_TYPE_FEATURES; k++)
 			t->place[k] = model_get_within(r, -100, 100);
 	}
 }
 
-static void get_workloads(struct model_reader *r, struct support *s)
+static void get_workloads(struct model_reader *r, struct training_range *s)
 {
 	for (size_t i = 0; i < s->n_workloads; i++) {
-		struct support_workload *w = &s->workloads[i];
+		struct range_workload *w = &s->workloads[i];
 
 		model_get_text(r, w->name, HES_NAME_MAX);
 		r->bad |= !w->name[0] || (i > 0 && strcmp(w[-1].name, w->name) >= 0);
@@ -511,14 +516,14 @@ static void get_workloads(struct model_reader *r, struct support *s)
 	}
 }
 
-static void get_tasks(struct model_reader *r, struct support *s)
+static void get_tasks(struct model_reader *r, struct training_range *s)
 {
 	for (size_t i = 0; i < s->n_tasks; i++)
-		for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+		for (size_t k = 0; k < RANGE_TASK_FEATURES; k++)
 			s->tasks[i].place[k] = model_get_within(r, -1e9, 1e9);
 }
 
-static int get_pairs(struct model_reader *r, struct support *s)
+static int get_pairs(struct model_reader *r, struct training_range *s)
 {
 	size_t n = r->bad ? 0 : (s->n_types - 1) * s->n_workloads;
 
@@ -535,20 +540,21 @@ static int get_pairs(struct model_reader *r, struct support *s)
 	return 0;
 }
 
-static int get_neighbours(struct model_reader *r, struct support *s)
+static int get_co_runner_names(struct model_reader *r, struct training_range *s)
 {
-	s->n_neighbours = get_count(r, 0, MAX_NAMES, 2);
-	s->co_runner_names = calloc(s->n_neighbours + 1, sizeof(*s->co_runner_names));
+	s->n_co_runner_names = get_count(r, 0, MAX_NAMES, 2);
+	s->co_runner_names = calloc(s->n_co_runner_names + 1, sizeof(*s->co_runner_names));
 	if (!s->co_runner_names)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->n_neighbours; i++) {
+	for (size_t i = 0; i < s->n_co_runner_names; i++) {
 		model_get_text(r, s->co_runner_names[i], HES_NAME_MAX);
-		r->bad |= !s->co_runner_names[i][0] || (i > 0 && strcmp(s->co_runner_names[i - 1], s->co_runner_names[i]) >= 0);
+		r->bad |= !s->co_runner_names[i][0] || (i > 0 && strcmp(s->co_runner_names[i - 1],
+									s->co_runner_names[i]) >= 0);
 	}
 	return 0;
 }
 
-static int get_support(struct model_reader *r, struct support *s)
+static int get_support(struct model_reader *r, struct training_range *s)
 {
 	s->n_types = get_count(r, 2, MAX_NAMES, 1);
 	s->types = calloc(s->n_types + 1, sizeof(*s->types));
@@ -560,19 +566,19 @@ static int get_support(struct model_reader *r, struct support *s)
 	if (!s->workloads)
 		return -ENOMEM;
 	get_workloads(r, s);
-	for (size_t k = 0; k < SUPPORT_TASK_PLACES; k++)
+	for (size_t k = 0; k < RANGE_TASK_FEATURES; k++)
 		s->spread[k] = model_get_within(r, 1e-3, MAX_PLACE);
-	s->n_tasks = get_count(r, 1, SUPPORT_MAX_TASKS, 8 * SUPPORT_TASK_PLACES);
+	s->n_tasks = get_count(r, 1, RANGE_MAX_TASKS, 8 * RANGE_TASK_FEATURES);
 	s->tasks = calloc(s->n_tasks + 1, sizeof(*s->tasks));
 	if (!s->tasks)
 		return -ENOMEM;
 	get_tasks(r, s);
-	return get_pairs(r, s) ? -ENOMEM : get_neighbours(r, s);
+	return get_pairs(r, s) ? -ENOMEM : get_co_runner_names(r, s);
 }
 
-int support_get(struct model_reader *r, struct support *out, struct hes_err *err)
+int range_get(struct model_reader *r, struct training_range *out, struct hes_err *err)
 {
-	struct support s = { 0 };
+	struct training_range s = { 0 };
 	int rc = get_support(r, &s);
 
 	if (rc)
@@ -580,7 +586,7 @@ int support_get(struct model_reader *r, struct support *out, struct hes_err *err
 	else if (r->bad)
 		rc = hes_fail(err, -EINVAL, "%s: what was sampled is missing or out of its range", r->path);
 	if (rc)
-		support_finish(&s);
+		range_finish(&s);
 	else
 		*out = s;
 	return rc;
