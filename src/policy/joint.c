@@ -15,7 +15,7 @@ static enum hes_joint_wanted wanted(const char *prefer)
 {
 	enum hes_joint_wanted w = HES_JOINT_BALANCED;
 
-	while (w < HES_JOINT_QUICK && strcmp(hes_preferences[w], prefer) != 0)
+	while (w < HES_JOINT_JCT && strcmp(hes_preferences[w], prefer) != 0)
 		w++;
 	return w;
 }

@@ -219,19 +219,19 @@ static void a_search_finds_most_where_it_is_wanted(void **state)
 
 	make_twelve_jobs(b);
 	for (uint64_t seed = 1; seed <= 8; seed++)
-		for (enum hes_joint_wanted wanted = HES_JOINT_BALANCED; wanted <= HES_JOINT_QUICK; wanted++) {
+		for (enum hes_joint_wanted wanted = HES_JOINT_BALANCED; wanted <= HES_JOINT_JCT; wanted++) {
 			struct hes_joint *j = search(&b->p, &(struct hes_joint_options){ .seed = seed, .wanted = wanted, .evaluations = 6000 });
 			const struct hes_pareto *f = hes_joint_front(j);
 			const size_t last = f->n - 1, member = hes_joint_wanted(j);
 
-			assert_true(wanted != HES_JOINT_FRUGAL || member == 0);
-			assert_true(wanted != HES_JOINT_QUICK || member == last);
+			assert_true(wanted != HES_JOINT_ENERGY || member == 0);
+			assert_true(wanted != HES_JOINT_JCT || member == last);
 			least_mj[wanted] += f->v[0].at.energy_mj;
 			least_us[wanted] += f->v[last].at.jct_us;
 			hes_joint_free(j);
 		}
-	assert_true(least_mj[HES_JOINT_FRUGAL] < least_mj[HES_JOINT_BALANCED] && least_mj[HES_JOINT_FRUGAL] < least_mj[HES_JOINT_QUICK]);
-	assert_true(least_us[HES_JOINT_QUICK] <= least_us[HES_JOINT_BALANCED] && least_us[HES_JOINT_QUICK] <= least_us[HES_JOINT_FRUGAL]);
+	assert_true(least_mj[HES_JOINT_ENERGY] < least_mj[HES_JOINT_BALANCED] && least_mj[HES_JOINT_ENERGY] < least_mj[HES_JOINT_JCT]);
+	assert_true(least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_BALANCED] && least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_ENERGY]);
 }
 
 /* The longest job alone on the quicker board, first and at its default clock, just meets it. */

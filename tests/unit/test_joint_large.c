@@ -163,7 +163,7 @@ static void deadlines_of_a_large_fleet_are_kept(void **state)
 	for (uint32_t i = 0; i < JOBS; i++)
 		l->v[i].iterations *= 20;
 	make(l);
-	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000, .wanted = HES_JOINT_FRUGAL });
+	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000, .wanted = HES_JOINT_ENERGY });
 	for (uint32_t i = 0; i < JOBS; i += 26)
 		l->p.jobs[i].deadline_us = 3600e6;
 	assert_true(late_us(l, j, 0) > 0);

@@ -126,8 +126,8 @@ static double balanced_weight(const struct hes_joint *j)
 static double wanted_weight(const struct hes_joint *j)
 {
 	switch (j->wanted) {
-	case HES_JOINT_FRUGAL: return weight_at(j, 0);
-	case HES_JOINT_QUICK: return weight_at(j, WEIGHTS - 1);
+	case HES_JOINT_ENERGY: return weight_at(j, 0);
+	case HES_JOINT_JCT: return weight_at(j, WEIGHTS - 1);
 	default: return balanced_weight(j);
 	}
 }
@@ -293,7 +293,7 @@ size_t hes_joint_wanted(const struct hes_joint *j)
 	size_t best = 0;
 
 	if (j->wanted != HES_JOINT_BALANCED)
-		return j->wanted == HES_JOINT_FRUGAL ? 0 : n - 1;
+		return j->wanted == HES_JOINT_ENERGY ? 0 : n - 1;
 	for (size_t m = 1; m < n; m++)
 		if (smaller_gain(j, m) > smaller_gain(j, best))
 			best = m;

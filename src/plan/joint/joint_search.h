@@ -20,8 +20,8 @@ enum hes_joint_wanted {
 	 * clock, and for more than 128 jobs, the knee of Algorithm 1's front on the exact assignments stands in.
 	 */
 	HES_JOINT_BALANCED,
-	HES_JOINT_FRUGAL,   /* least energy */
-	HES_JOINT_QUICK,    /* least completion time */
+	HES_JOINT_ENERGY,   /* least energy */
+	HES_JOINT_JCT,    /* least completion time */
 };
 
 struct hes_joint_options {
