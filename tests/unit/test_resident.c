@@ -1,12 +1,19 @@
 /* test_resident.c - what is worked out once and asked about often says what a question from scratch does. */
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
 
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "plan/rates.h"
 #include "predict/baseline/smooth_max.h"
 #include "predict/prepared.h"
-#include "unit_test.h"
 
 #define QUESTIONS 3000
 #define SETS      1500
@@ -153,8 +160,9 @@ static void check_questions(struct hes_train_options o, size_t n)
 	hes_predictor_free(p);
 }
 
-TEST(residents_say_what_questions_from_scratch_do)
+static void residents_say_what_questions_from_scratch_do(void **state)
 {
+	(void)state;
 	check_questions((struct hes_train_options){ .seed = 1 }, QUESTIONS);
 	check_questions((struct hes_train_options){ .seed = 2, .recipe = HES_RECIPE_TABLE_II }, QUESTIONS / 4);
 	check_questions((struct hes_train_options){ .seed = 3, .recipe = HES_RECIPE_PLAIN, .trees = 5 }, QUESTIONS / 4);
@@ -199,12 +207,13 @@ static struct hes_estimate ask_plainly(const struct hes_predictor *p, const stru
 	return e;
 }
 
-TEST(rates_of_a_set_are_those_of_its_members_beside_the_others)
+static void rates_of_a_set_are_those_of_its_members_beside_the_others(void **state)
 {
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_rng rng;
 
+	(void)state;
 	hes_rng_seed(&rng, 6);
 	for (size_t i = 0; i < SETS; i++) {
 		const struct hes_set s = draw_set(&rng);
@@ -237,7 +246,7 @@ TEST(rates_of_a_set_are_those_of_its_members_beside_the_others)
 }
 
 /* Of more members than there is memory for, the first are worked out again. */
-TEST(what_was_forgotten_is_worked_out_anew_and_the_same)
+static void what_was_forgotten_is_worked_out_anew_and_the_same(void **state)
 {
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1, .trees = 2 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS), *fresh = hes_rates_new(p, lab.types, lab.solo, KINDS);
@@ -245,6 +254,7 @@ TEST(what_was_forgotten_is_worked_out_anew_and_the_same)
 	struct hes_pace pace, want;
 	uint32_t asked = 0;
 
+	(void)state;
 	for (uint16_t pct = 1; pct <= 100; pct++)
 		for (uint16_t kind = 0; kind < KINDS; kind++)
 			for (uint32_t clock_mhz = 1335; clock_mhz <= 1530 && asked < MEMBERS; clock_mhz += 30, asked++)
@@ -274,8 +284,8 @@ static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets, const
 	return hes_rates_queries(r) - before;
 }
 
-/* More sets than there is room for at first, several times over. What is not asked about from one turn to the next is forgotten. */
-TEST(what_was_asked_is_known_while_the_memo_grows_and_until_it_has_turned_twice)
+/* More sets than there is room for at first, several times over. */
+static void sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them(void **state)
 {
 	static struct hes_set sets[2 * SETS];
 	static struct hes_pace said[2 * SETS];
@@ -283,27 +293,26 @@ TEST(what_was_asked_is_known_while_the_memo_grows_and_until_it_has_turned_twice)
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_rng rng;
 
+	(void)state;
 	hes_rng_seed(&rng, 8);
 	for (size_t i = 0; i < 2 * SETS; i++) {
 		sets[i] = draw_set(&rng);
 		hes_rates_of(r, &sets[i], &said[i]);
 	}
 	assert_int_equal(ask_again(r, sets, said, 2 * SETS), 0);
-	hes_rates_turn(r);
-	assert_int_equal(ask_again(r, sets, said, SETS), 0);
-	hes_rates_turn(r);
-	assert_int_equal(ask_again(r, sets, said, SETS), 0);
-	assert_true(ask_again(r, sets + SETS, said + SETS, SETS) > SETS);
+	hes_rates_forget(r, 0);
+	assert_true(ask_again(r, sets, said, SETS) > SETS);
 	hes_rates_free(r);
 	hes_predictor_free(p);
 }
 
-TEST(a_smooth_maximum_is_the_same_from_its_table)
+static void a_smooth_maximum_is_the_same_from_its_table(void **state)
 {
 	static const double sharpness[] = { 1.5, 2, 3.3, 5, 8, 17, 30 };
 	struct hes_rng rng;
 	struct smooth_max b;
 
+	(void)state;
 	hes_rng_seed(&rng, 7);
 	for (size_t i = 0; i < sizeof(sharpness) / sizeof(sharpness[0]); i++) {
 		smooth_max_init(&b, sharpness[i]);
@@ -318,4 +327,15 @@ TEST(a_smooth_maximum_is_the_same_from_its_table)
 	}
 }
 
-int main(void) { return run_unit_tests(set_up, tear_down); }
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(residents_say_what_questions_from_scratch_do),
+		cmocka_unit_test(rates_of_a_set_are_those_of_its_members_beside_the_others),
+		cmocka_unit_test(what_was_forgotten_is_worked_out_anew_and_the_same),
+		cmocka_unit_test(sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them),
+		cmocka_unit_test(a_smooth_maximum_is_the_same_from_its_table),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
