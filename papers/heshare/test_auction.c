@@ -1,6 +1,5 @@
 /* test_auction.c - an auction's assignment and bound against exact solutions. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/rng.h"
 #include "auction.h"

@@ -1,7 +1,5 @@
 /* test_between.c - what jobs add where against evaluation from scratch, and the front between supported points against exhaustion. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "algorithms.h"
@@ -65,7 +63,7 @@ static void assert_same(const struct hes_objectives *x, const struct hes_objecti
 	assert_memory_equal(x, y, sizeof(*x));
 }
 
-static void changes_of_moves_and_swaps_are_exact(void **state)
+TEST(changes_of_moves_and_swaps_are_exact)
 {
 	struct hes_marginals m;
 	uint32_t gpu_of[JOBS] = { 1, 1, 1, 1, 2, 2, 0 };
@@ -145,7 +143,7 @@ static void release(struct hes_algorithm_result *r)
 	free(r->halfplanes);
 }
 
-static void nearly_all_trade_offs_between_supported_points_are_found(void **state)
+TEST(nearly_all_trade_offs_between_supported_points_are_found)
 {
 	double all = 0, found = 0, supported = 0;
 
@@ -176,7 +174,7 @@ static void nearly_all_trade_offs_between_supported_points_are_found(void **stat
 	assert_true(found > 0.9995 * all);
 }
 
-static void the_front_does_not_depend_on_threads(void **state)
+TEST(the_front_does_not_depend_on_threads)
 {
 	struct hes_algorithm_result one, many;
 	struct drawn d;
@@ -193,7 +191,7 @@ static void the_front_does_not_depend_on_threads(void **state)
 	hes_assign_finish(&d.a);
 }
 
-static void the_limit_of_evaluations_holds(void **state)
+TEST(the_limit_of_evaluations_holds)
 {
 	const struct hes_between_options o = { 1, 1 };
 	struct hes_algorithm_result exact;
@@ -231,15 +229,4 @@ TEST(tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit)
 	free(gpus);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(changes_of_moves_and_swaps_are_exact),
-		cmocka_unit_test(nearly_all_trade_offs_between_supported_points_are_found),
-		cmocka_unit_test(the_front_does_not_depend_on_threads),
-		cmocka_unit_test(the_limit_of_evaluations_holds),
-		cmocka_unit_test(tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

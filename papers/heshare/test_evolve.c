@@ -3,13 +3,10 @@
  * Computation 8(2), 2000), whose fronts are known, with the operators of the NSGA-II paper.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "search.h"
 #include "unit_test.h"
 
-#define N(a) (sizeof(a) / sizeof((a)[0]))
 #define VARIABLES 30
 #define ETA_CROSS 20.0
 #define ETA_MUTATE 20.0

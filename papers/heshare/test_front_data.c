@@ -3,9 +3,6 @@
  * them.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "matrix.h"
 #include "algorithms.h"

@@ -19,7 +19,7 @@ TEST(a_window_is_the_difference_of_two_sums)
 			assert_true(a.of[k].seconds == 0);
 }
 
-static void a_window_without_values_has_no_source(void **state)
+TEST(a_window_without_values_has_no_source)
 {
 	struct hes_activity_sums sums = { .from = HES_ACTIVITY_DCGM };
 	struct hes_activity a = { .from = HES_ACTIVITY_GPM };
@@ -31,7 +31,7 @@ static void a_window_without_values_has_no_source(void **state)
 }
 
 /* Refused counters are blank: then only the rates are known and named. */
-static void a_source_that_gives_no_more_than_the_rates_is_not_named(void **state)
+TEST(a_source_that_gives_no_more_than_the_rates_is_not_named)
 {
 	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM }, to = from;
 	struct hes_activity a;
@@ -73,15 +73,4 @@ TEST(every_act_and_source_has_a_name_of_its_own)
 						hes_activity_from_name((enum hes_activity_from)b));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_window_is_the_difference_of_two_sums),
-		cmocka_unit_test(a_window_without_values_has_no_source),
-		cmocka_unit_test(a_source_that_gives_no_more_than_the_rates_is_not_named),
-		cmocka_unit_test(a_source_that_comes_late_is_not_mixed_with_the_rates),
-		cmocka_unit_test(every_act_and_source_has_a_name_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

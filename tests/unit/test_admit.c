@@ -100,7 +100,6 @@ TEST(a_suspect_runs_alone)
 	};
 	struct run_queue q = { .v = v, .n = 3, .memory_mib = 1000 };
 
-	(void)state;
 	assert_int_equal(start_all(&q), 2);  /* first its co-runners of the batch */
 	assert_int_equal(v[1].state, RUN_WAITING);
 	v[0].state = v[2].state = RUN_OVER;

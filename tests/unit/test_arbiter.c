@@ -2,11 +2,7 @@
  * test_arbiter.c - modelled programs on a virtual clock share a GPU: shares against slices, arrivals and departures, hangs,
  * deaths, floods, powers, bounds. Clocks are in test_arbiter_clocks.c.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "arbiter_bench.h"
 #include "unit_test.h"

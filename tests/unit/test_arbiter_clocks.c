@@ -2,8 +2,6 @@
  * test_arbiter_clocks.c - the clock of a GPU on a virtual clock: it is that of the tenant which runs, and set back whatever
  * the tenant or the driver does.
  */
-#include <errno.h>
-
 #include "arbiter_bench.h"
 #include "unit_test.h"
 

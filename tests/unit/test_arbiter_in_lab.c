@@ -4,18 +4,13 @@
  * Clients come, work, go and send nonsense at once; then the server gets the order to end. Built with ThreadSanitizer this shows
  * that the server and its threads share nothing without a lock.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "arbiter/gpu_thread.h"
 #include "arbiter/server.h"

@@ -1,23 +1,17 @@
 /* test_assign.c - the Pareto set, stage 1's objectives, and the genetic algorithm against exhaustion. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "assign_bench.h"
 #include "base/rng.h"
 #include "plan/assign/genetic.h"
 #include "unit_test.h"
 
-#define N(a) (sizeof(a) / sizeof((a)[0]))
-
 static int put(struct hes_pareto *p, double energy, double jct, uint64_t tag)
 {
 	return hes_pareto_insert(p, &(struct hes_objectives){ energy, jct }, tag);
 }
 
-static void a_dominated_or_equal_point_is_not_inserted(void **state)
+TEST(a_dominated_or_equal_point_is_not_inserted)
 {
 	struct hes_pareto p = { 0 };
 
@@ -30,7 +24,7 @@ static void a_dominated_or_equal_point_is_not_inserted(void **state)
 	hes_pareto_free(&p);
 }
 
-static void an_inserted_point_removes_all_it_dominates(void **state)
+TEST(an_inserted_point_removes_all_it_dominates)
 {
 	struct hes_pareto p = { 0 };
 
@@ -46,7 +40,7 @@ static void an_inserted_point_removes_all_it_dominates(void **state)
 	hes_pareto_free(&p);
 }
 
-static void a_large_front_is_sorted_and_no_member_dominates_another(void **state)
+TEST(a_large_front_is_sorted_and_no_member_dominates_another)
 {
 	struct hes_pareto p = { 0 };
 	struct hes_rng r;
@@ -82,7 +76,7 @@ static void thin_slowly(struct hes_pareto *p, size_t most)
 	}
 }
 
-static void thinning_removes_the_member_of_least_area(void **state)
+TEST(thinning_removes_the_member_of_least_area)
 {
 	struct hes_rng r;
 
@@ -109,7 +103,7 @@ static void thinning_removes_the_member_of_least_area(void **state)
 }
 
 /* Scaled: (0, 1), (.2, .3), (.6, .1), (1, 0); the second is nearest the origin. */
-static void the_knee_is_nearest_the_ideal_point_after_scaling(void **state)
+TEST(the_knee_is_nearest_the_ideal_point_after_scaling)
 {
 	struct hes_pareto p = { 0 };
 
@@ -122,7 +116,7 @@ static void the_knee_is_nearest_the_ideal_point_after_scaling(void **state)
 	hes_pareto_free(&p);
 }
 
-static void hypervolume_is_the_dominated_area_up_to_the_reference(void **state)
+TEST(hypervolume_is_the_dominated_area_up_to_the_reference)
 {
 	struct hes_pareto p = { 0 };
 	const struct hes_objectives reference = { 10, 100 };
@@ -141,7 +135,7 @@ static const struct hes_cost small_cost[] = {
 };
 static const struct hes_assign_gpu small_gpus[] = { { 0, 0 }, { 0, 5 }, { 1, 0 } };
 
-static void objectives_are_of_queues_run_shortest_first(void **state)
+TEST(objectives_are_of_queues_run_shortest_first)
 {
 	struct hes_assign a;
 	struct hes_assignment *x;
@@ -182,7 +176,7 @@ static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, u
 }
 
 /* 3 GPUs, 7 jobs: all 2187 assignments. */
-static void the_genetic_front_of_a_tiny_problem_is_nearly_the_true_one(void **state)
+TEST(the_genetic_front_of_a_tiny_problem_is_nearly_the_true_one)
 {
 	for (uint64_t seed = 1; seed <= 5; seed++) {
 		struct assign_bench d;
@@ -208,12 +202,11 @@ static void the_genetic_front_of_a_tiny_problem_is_nearly_the_true_one(void **st
 	}
 }
 
-static void the_seed_determines_the_front(void **state)
+TEST(the_seed_determines_the_front)
 {
 	struct assign_bench d;
 	struct hes_pareto x, y, z;
 
-	(void)state;
 	assign_bench_draw(&d, 30, 5, 3, 9);
 	x = run(&d.a, 30, 7);
 	y = run(&d.a, 30, 7);
@@ -233,7 +226,6 @@ TEST(a_job_is_never_put_where_it_cannot_run)
 	struct hes_assign_front f;
 	struct assign_bench d;
 
-	(void)state;
 	assign_bench_draw(&d, 20, 6, 3, 4);
 	for (size_t i = 0; i < 20; i += 2)
 		d.cost[0 * 20 + i] = d.cost[2 * 20 + i] = (struct hes_cost){ INFINITY, INFINITY };
@@ -254,7 +246,6 @@ TEST(one_job_on_one_gpu_is_a_front_of_one)
 	struct assign_bench d;
 	struct hes_pareto p;
 
-	(void)state;
 	assign_bench_draw(&d, 1, 1, 1, 1);
 	p = run(&d.a, 5, 1);
 	assert_int_equal(p.n, 1);
@@ -262,21 +253,4 @@ TEST(one_job_on_one_gpu_is_a_front_of_one)
 	assign_bench_finish(&d);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_dominated_or_equal_point_is_not_inserted),
-		cmocka_unit_test(an_inserted_point_removes_all_it_dominates),
-		cmocka_unit_test(a_large_front_is_sorted_and_no_member_dominates_another),
-		cmocka_unit_test(thinning_removes_the_member_of_least_area),
-		cmocka_unit_test(the_knee_is_nearest_the_ideal_point_after_scaling),
-		cmocka_unit_test(hypervolume_is_the_dominated_area_up_to_the_reference),
-		cmocka_unit_test(objectives_are_of_queues_run_shortest_first),
-		cmocka_unit_test(the_genetic_front_of_a_tiny_problem_is_nearly_the_true_one),
-		cmocka_unit_test(the_seed_determines_the_front),
-		cmocka_unit_test(a_job_is_never_put_where_it_cannot_run),
-		cmocka_unit_test(one_job_on_one_gpu_is_a_front_of_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -29,7 +29,7 @@ TEST(idle_time_has_no_job_and_all_parts_sum_to_the_meter)
 	assert_true(jobs[2].energy_j > 0);
 }
 
-static void below_idle_power_no_part_is_negative(void **state)
+TEST(below_idle_power_no_part_is_negative)
 {
 	struct hes_sharer job = { 0, 5, 100, 10, 0 };
 	double nobody = -1;
@@ -39,7 +39,7 @@ static void below_idle_power_no_part_is_negative(void **state)
 	NEAR(nobody, 50);
 }
 
-static void without_jobs_no_job_gets_joules(void **state)
+TEST(without_jobs_no_job_gets_joules)
 {
 	double nobody = -1;
 
@@ -61,15 +61,4 @@ TEST(a_job_outside_of_the_time_is_refused)
 	assert_int_equal(hes_attribute(100, 30, 10, &job, 1, &nobody, &err), -EINVAL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(idle_goes_by_share_and_the_rest_by_activity),
-		cmocka_unit_test(idle_time_belongs_to_nobody_and_all_sums_to_the_meter),
-		cmocka_unit_test(below_idle_power_no_part_is_negative),
-		cmocka_unit_test(without_jobs_no_job_gets_joules),
-		cmocka_unit_test(a_job_outside_of_the_time_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

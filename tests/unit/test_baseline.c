@@ -1,13 +1,11 @@
-/* test_baseline.c - constants moved one by one, against the baseline with each of them. */
+/* test_baseline.c - constants moved one by one, against the baseline asked with each of them. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "heshare/draw.h"
 #include "predict/baseline/observation.h"
 #include "unit_test.h"
 
-#define N (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
+#define N_CONSTANTS (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define SMALL 1e-3  /* move of a constant, of its spread */
 #define FOUND 1e-4  /* a clock under the limit is found to this, of what it brings */
 
@@ -68,7 +66,7 @@ static void move_aside(const double *v, const struct prior *b, size_t n, double 
 
 /* A constant of all kinds, in one row. */
 struct row {
-	double v[N];
+	double v[N_CONSTANTS];
 };
 
 static struct constants constants_in(const struct row *r)
@@ -89,25 +87,25 @@ static void set_rows(struct row *believed, struct row *aside)
 	move_aside(workload, workload_priors, WORKLOAD_CONSTANTS, aside->v + SHARED_CONSTANTS + TYPE_CONSTANTS);
 }
 
-static void spread_out(const struct baseline_moves *m, struct baseline_outputs out[N])
+static void spread_out(const struct baseline_moves *m, struct baseline_outputs out[N_CONSTANTS])
 {
 	memcpy(out, m->shared, sizeof(m->shared));
 	memcpy(out + SHARED_CONSTANTS, m->type, sizeof(m->type));
 	memcpy(out + SHARED_CONSTANTS + TYPE_CONSTANTS, m->workload, sizeof(m->workload));
 }
 
-/* Where no limit lowers the clock the numbers are the same. Where one does, the change is proportional. */
-static void agree(double got, double want, double at, bool held)
+/* Where no limit holds the clock they are the same numbers; where one does, the change is in proportion. */
+static void agree(double said, double asked, double at, bool held)
 {
-	double allowed = held ? 0.1 * fabs(want - at) + FOUND * at : 1e-12 * at;
+	double allowed = held ? 0.1 * fabs(asked - at) + FOUND * at : 1e-12 * at;
 
-	assert_true(fabs(got - want) <= allowed);
+	assert_true(fabs(said - asked) <= allowed);
 }
 
 TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 {
 	struct row believed, aside;
-	size_t felt[N] = { 0 }, n_held = 0;
+	size_t felt[N_CONSTANTS] = { 0 }, n_held = 0;
 
 	set_rows(&believed, &aside);
 	for (size_t i = 0; i < lab.seen.n; i++) {
@@ -116,7 +114,7 @@ TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 		const struct baseline at = baseline_of(&k, q);
 		bool held = at.clock < 1;
 		struct baseline_moves m;
-		struct baseline_outputs moved[N];
+		struct baseline_outputs moved[N_CONSTANTS];
 
 		n_held += held;
 		baseline_move(&k, &to, q, &m);
@@ -124,14 +122,14 @@ TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 		agree(m.at.power_w, at.power_w, at.power_w, false);
 		agree(m.at.predicted_w, at.predicted_w, at.predicted_w, false);
 		spread_out(&m, moved);
-		for (size_t c = 0; c < N; c++) {
+		for (size_t c = 0; c < N_CONSTANTS; c++) {
 			struct row one = believed;
 			struct constants other = constants_in(&one);
-			struct baseline want;
+			struct baseline asked;
 
 			one.v[c] = aside.v[c];
-			want = baseline_of(&other, q);
-			if (held != (want.clock < 1))
+			asked = baseline_of(&other, q);
+			if (held != (asked.clock < 1))
 				continue;
 			agree(moved[c].slowdown, asked.slowdown, at.slowdown, held);
 			agree(moved[c].power_w, asked.power_w, at.power_w, held);
@@ -140,7 +138,7 @@ TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 		}
 	}
 	/* None of the constants is one that no sample here feels; and limits hold some. */
-	for (size_t c = 0; c < N; c++)
+	for (size_t c = 0; c < N_CONSTANTS; c++)
 		assert_true(felt[c] > 0);
 	assert_in_range(n_held, 5, lab.seen.n - 5);
 }

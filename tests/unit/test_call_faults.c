@@ -6,12 +6,6 @@
  * left; then the same with accesses. Every time: an error has its sentence and leaves the outputs alone, the handle goes on,
  * nothing is half written and nothing that was acknowledged is lost.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "call_faults.h"
 #include "heshare/journal.h"
 #include "heshare/point.h"
@@ -19,7 +13,6 @@
 #include "store_bench.h"
 #include "unit_test.h"
 
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 #define MOST 100000 /* faults of one call: more than any has */
 #define ALL_UP_TO 12 /* faults of one call that are tried in any case */
 

@@ -6,20 +6,10 @@
  * accesses. An error has its sentence and leaves nothing behind; what succeeds all the same gives what it gives without
  * faults.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "plan/assign/lap.h"
 #include "call_faults.h"
 #include "heshare/plan.h"
 #include "unit_test.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static char folder[] = "/tmp/hes-faults-XXXXXX";
 static char plan_path[64], saved_path[64], csv_path[64], yaml_path[64], fleet_path[64];

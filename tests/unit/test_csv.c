@@ -1,9 +1,4 @@
 /* test_csv.c - CSV reading: quoting, errors that name their place. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/csv.h"
 #include "unit_test.h"
 

@@ -201,7 +201,7 @@ TEST(without_a_context_nothing_is_launched)
 	assert_int_equal(CALL("cuCtxSynchronize", (void), ()), 201);
 }
 
-static void a_forked_child_must_call_cuinit_again(void **state)
+TEST(a_forked_child_must_call_cuinit_again)
 {
 	int status = -1;
 	pid_t pid = fork();
@@ -215,18 +215,4 @@ static void a_forked_child_must_call_cuinit_again(void **state)
 	assert_int_equal(status, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_lead_to_the_exported_functions),
-		cmocka_unit_test(unknown_names_and_old_versions_are_null),
-		cmocka_unit_test(devices_are_the_gpus_of_the_lab),
-		cmocka_unit_test_setup_teardown(memory_holds_what_is_copied_and_ends_where_the_gpu_does, open_context, close_context),
-		cmocka_unit_test_setup_teardown(code_of_other_machines_is_refused, open_context, close_context),
-		cmocka_unit_test_setup_teardown(events_tell_the_time_of_the_physics, open_context, close_context),
-		cmocka_unit_test(without_a_context_nothing_is_launched),
-		cmocka_unit_test(a_forked_child_must_call_cuinit_again),
-	};
-
-	return cmocka_run_group_tests(tests, init, done);
-}
+int main(void) { return run_unit_tests(init, done); }

@@ -2,8 +2,6 @@
  * test_delays.c - the GPU of least delay, found by bounds, against walking every queue.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "plan/assign/delays.h"
@@ -78,9 +76,7 @@ static void move_at_random(struct world *w)
 
 static const size_t shapes[][3] = { { 60, 8, 3 }, { 40, 40, 40 }, { 300, 2, 2 }, { 5, 9, 2 }, { 1, 1, 1 } };
 
-#define N(v) (sizeof(v) / sizeof((v)[0]))
-
-static void the_gpu_found_has_the_least_delay(void **state)
+TEST(the_gpu_found_has_the_least_delay)
 {
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;
@@ -99,7 +95,7 @@ static void the_gpu_found_has_the_least_delay(void **state)
 }
 
 /* Sums are exact, so rows after moves equal newly computed rows bit for bit. */
-static void rows_after_moves_equal_computed_rows(void **state)
+TEST(rows_after_moves_equal_computed_rows)
 {
 	for (size_t s = 0; s < N(shapes); s++) {
 		struct world w;
@@ -118,12 +114,4 @@ static void rows_after_moves_equal_computed_rows(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_gpu_found_has_the_least_delay),
-		cmocka_unit_test(rows_after_moves_equal_computed_rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -3,13 +3,9 @@
  *
  * Runs as it is and as on an older kernel (tests/tools/old_kernel.c), where another way is taken.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/descriptors.h"
 #include "gpu/spawn.h"

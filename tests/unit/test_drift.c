@@ -1,13 +1,9 @@
 /* test_drift.c - the drift of a predictor: the test against worked figures, false alarms and detection on seeded series. */
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "heshare/drift.h"
 #include "unit_test.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* With ties; the figure is U counted pair by pair, and the normal distribution. */
 TEST(the_chance_is_mann_and_whitneys)

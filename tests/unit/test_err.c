@@ -1,9 +1,4 @@
 /* test_err.c - error sentences: filled, prefixed, cut, never overrun. */
-#include <stdlib.h>
-#include <string.h>
-
-#include <errno.h>
-
 #include "heshare/err.h"
 #include "unit_test.h"
 

@@ -1,9 +1,5 @@
 /* test_exact.c - queues against evaluation from scratch, the assignment solver and the supported front against exhaustion. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "assign_bench.h"
 #include "base/rng.h"
@@ -70,7 +66,7 @@ static void move_at_random(size_t n, size_t k, uint64_t seed)
 	assign_bench_finish(&d);
 }
 
-static void queues_after_moves_equal_rebuilt_queues_bit_for_bit(void **state)
+TEST(queues_after_moves_equal_rebuilt_queues_bit_for_bit)
 {
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		move_at_random(80, 7, seed);
@@ -98,7 +94,7 @@ static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *mov
 }
 
 /* Short queues, and queues long enough for the search by rank; some jobs take equally long, some are excluded. */
-static void the_most_similar_job_is_found_in_short_and_long_queues(void **state)
+TEST(the_most_similar_job_is_found_in_short_and_long_queues)
 {
 	static const size_t shapes[][2] = { { 60, 8 }, { 600, 3 } };
 
@@ -127,12 +123,11 @@ static void the_most_similar_job_is_found_in_short_and_long_queues(void **state)
 	}
 }
 
-static void taking_over_an_assignment_gives_the_same_queues_by_moves_and_by_rebuild(void **state)
+TEST(taking_over_an_assignment_gives_the_same_queues_by_moves_and_by_rebuild)
 {
 	struct assign_bench d;
 	struct hes_rng r;
 
-	(void)state;
 	assign_bench_draw(&d, 60, 5, 5, 3);
 	hes_rng_seed(&r, 3);
 	for (size_t changes = 0; changes <= 60; changes += 3) {
@@ -150,13 +145,12 @@ static void taking_over_an_assignment_gives_the_same_queues_by_moves_and_by_rebu
 	assign_bench_finish(&d);
 }
 
-static void the_delay_of_a_move_equals_the_change_of_completion_times(void **state)
+TEST(the_delay_of_a_move_equals_the_change_of_completion_times)
 {
 	struct assign_bench d;
 	struct hes_queues *x;
 	struct hes_rng r;
 
-	(void)state;
 	assign_bench_draw(&d, 40, 6, 3, 5);
 	hes_rng_seed(&r, 5);
 	x = random_queues(&d.a, &r);
@@ -216,7 +210,7 @@ static void assert_is_supported_front(const struct hes_assign *a)
 	free(f.halfplanes);
 }
 
-static void the_supported_front_equals_that_of_all_assignments(void **state)
+TEST(the_supported_front_equals_that_of_all_assignments)
 {
 	for (uint64_t seed = 1; seed <= 8; seed++) {
 		struct assign_bench d;
@@ -227,7 +221,7 @@ static void the_supported_front_equals_that_of_all_assignments(void **state)
 	}
 }
 
-static void waits_and_jobs_that_cannot_run_everywhere_are_respected(void **state)
+TEST(waits_and_jobs_that_cannot_run_everywhere_are_respected)
 {
 	for (uint64_t seed = 1; seed <= 6; seed++) {
 		struct assign_bench d;
@@ -242,7 +236,7 @@ static void waits_and_jobs_that_cannot_run_everywhere_are_respected(void **state
 	}
 }
 
-static void one_job_or_one_gpu_works(void **state)
+TEST(one_job_or_one_gpu_works)
 {
 	static const size_t shapes[][2] = { { 1, 1 }, { 1, 3 }, { 6, 1 }, { 2, 5 } };
 
@@ -271,7 +265,7 @@ static void draw_apart(const struct assign_bench *d, struct assign_bench *apart)
 }
 
 /* Compares the hull, because the searches may find different points on one line. */
-static void collapsing_equal_gpus_does_not_change_the_front(void **state)
+TEST(collapsing_equal_gpus_does_not_change_the_front)
 {
 	const struct hes_exact_options complete = { 0 };
 
@@ -323,9 +317,8 @@ static void assert_cost_equals_bound(size_t n, size_t k, size_t types, uint64_t 
 	assign_bench_finish(&d);
 }
 
-static void cost_and_bound_are_equal_for_any_shape(void **state)
+TEST(cost_and_bound_are_equal_for_any_shape)
 {
-	(void)state;
 	assert_cost_equals_bound(300, 20, 20, 1);
 	assert_cost_equals_bound(500, 60, 4, 2);   /* rows of steps */
 	assert_cost_equals_bound(10000, 400, 4, 3); /* and samples */
@@ -333,13 +326,12 @@ static void cost_and_bound_are_equal_for_any_shape(void **state)
 	assert_cost_equals_bound(50, 200, 4, 5);   /* more GPUs than jobs */
 }
 
-static void a_tolerance_or_a_number_of_weights_ends_the_search(void **state)
+TEST(a_tolerance_or_a_number_of_weights_ends_the_search)
 {
 	struct hes_exact_options o = { .weights = 2 };
 	struct hes_exact_front few, more;
 	struct assign_bench d;
 
-	(void)state;
 	assign_bench_draw(&d, 120, 9, 9, 2);
 	assert_int_equal(hes_exact_run(&d.a, &o, &few), 0);
 	assert_true(few.solves == 2 && few.front.n == 2 && few.left > 0.01);
@@ -354,20 +346,4 @@ static void a_tolerance_or_a_number_of_weights_ends_the_search(void **state)
 	assign_bench_finish(&d);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(queues_after_moves_equal_rebuilt_queues_bit_for_bit),
-		cmocka_unit_test(the_most_similar_job_is_found_in_short_and_long_queues),
-		cmocka_unit_test(taking_over_an_assignment_gives_the_same_queues_by_moves_and_by_rebuild),
-		cmocka_unit_test(the_delay_of_a_move_equals_the_change_of_completion_times),
-		cmocka_unit_test(the_supported_front_equals_that_of_all_assignments),
-		cmocka_unit_test(waits_and_jobs_that_cannot_run_everywhere_are_respected),
-		cmocka_unit_test(one_job_or_one_gpu_works),
-		cmocka_unit_test(collapsing_equal_gpus_does_not_change_the_front),
-		cmocka_unit_test(cost_and_bound_are_equal_for_any_shape),
-		cmocka_unit_test(a_tolerance_or_a_number_of_weights_ends_the_search),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

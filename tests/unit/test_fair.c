@@ -2,11 +2,7 @@
  * test_fair.c - slices of an interval: the paper's example and theorems, the fast version against Algorithm 1, limits,
  * the TX2 profiles that the paper's authors published (HES_DATA).
  */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/rng.h"

@@ -3,9 +3,7 @@
  * events against the physics, shares, errors of the driver.
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "heshare/fair_scheduler.h"
 #include "heshare/model.h"

@@ -2,11 +2,7 @@
  * test_fair_queue.c - turns on a shared GPU: measured shares against slices, arrivals and departures, debts, streams,
  * random events against a plain queue that scans all tenants, bad numbers.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "fair/tenant_heap.h"

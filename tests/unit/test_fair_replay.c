@@ -2,10 +2,7 @@
  * test_fair_replay.c - tenants on a virtual clock: small cases by hand, random ones that never use more time than passes nor leave
  * any while there is work, shares after arrivals and departures, bad numbers.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "fair/fair_replay.h"

@@ -2,10 +2,7 @@
  * test_fair_scheduler.c - turns of tenants on a virtual clock, exactly: order, shares against a plain model, windows,
  * clocks, meters, errors. Threads are in test_fair_threads.c.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "heshare/fair_scheduler.h"

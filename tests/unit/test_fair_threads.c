@@ -2,11 +2,9 @@
  * test_fair_threads.c - the fair scheduler with threads: submits from many, one tenant at a time, ends with work pending.
  * Nothing here depends on how fast the machine is; build with -Db_sanitize=thread to find races.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "base/rng.h"
 #include "heshare/fair_scheduler.h"

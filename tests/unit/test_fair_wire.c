@@ -1,7 +1,4 @@
 /* test_fair_wire.c - messages of the arbiter and its tenants: whole ones are taken, all others refused and nothing written. */
-#include <errno.h>
-#include <string.h>
-
 #include "base/rng.h"
 #include "fair/fair_wire.h"
 #include "unit_test.h"

@@ -1,16 +1,10 @@
 /* test_file.c - output that is whole or not there; input in one piece, bounded. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "base/file.h"

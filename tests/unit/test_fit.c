@@ -1,8 +1,5 @@
 /* test_fit.c - lines, options, what is refused; test_trees.c is about trees. */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "rows_to_learn.h"
 #include "unit_test.h"

@@ -1,10 +1,4 @@
 /* test_fleet.c - fleets: names, repetition, bounds, refusals that change nothing. */
-#include <stdlib.h>
-#include <string.h>
-
-#include <errno.h>
-#include <stdio.h>
-
 #include "heshare/fleet.h"
 #include "unit_test.h"
 

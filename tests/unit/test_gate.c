@@ -1,16 +1,11 @@
 /* test_gate.c - launches wait at the gate while other tenants have the GPU: with a made-up driver and arbiter. */
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "captures.h"
 #include "fake_driver.h"

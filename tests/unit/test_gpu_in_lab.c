@@ -132,7 +132,7 @@ TEST(clocks_are_listed_as_drivers_name_them)
 	assert_int_equal(mhz[n - 1], 1530);
 }
 
-static void a_lock_holds_under_load_and_the_power_limit_caps_it(void **state)
+TEST_WITH(a_lock_holds_under_load_and_the_power_limit_caps_it, NULL, clear)
 {
 	struct hes_reading r;
 	pid_t job = start_job("0", "1000000", NULL, 0, 0);
@@ -153,7 +153,7 @@ static void a_lock_holds_under_load_and_the_power_limit_caps_it(void **state)
 	assert_int_equal(end_job(job, SIGKILL), 128 + SIGKILL);
 }
 
-static void a_power_limit_must_be_in_the_range_of_the_gpu(void **state)
+TEST(a_power_limit_must_be_in_the_range_of_the_gpu)
 {
 	struct hes_device_info b;
 	struct hes_err err;
@@ -166,7 +166,7 @@ static void a_power_limit_must_be_in_the_range_of_the_gpu(void **state)
 	assert_int_equal(hes_device_limit_power(devices, A100, b.power_limit_default_mw, &err), 0);
 }
 
-static void without_rights_the_error_says_who_has_them(void **state)
+TEST_WITH(without_rights_the_error_says_who_has_them, NULL, clear)
 {
 	struct hes_err err = { 0 };
 
@@ -176,7 +176,7 @@ static void without_rights_the_error_says_who_has_them(void **state)
 	assert_int_equal(hes_device_limit_power(devices, V100, 200000, &err), -EPERM);
 }
 
-static void a_missing_reading_is_not_valid(void **state)
+TEST_WITH(a_missing_reading_is_not_valid, NULL, clear)
 {
 	struct hes_reading r;
 
@@ -187,7 +187,7 @@ static void a_missing_reading_is_not_valid(void **state)
 	assert_int_equal(hes_lock_state(&r, 600), HES_LOCK_UNKNOWN);
 }
 
-static void a_lost_gpu_differs_from_one_without_a_sensor(void **state)
+TEST_WITH(a_lost_gpu_differs_from_one_without_a_sensor, NULL, clear)
 {
 	struct hes_reading r = { .has = 12345 };
 	struct hes_err err = { 0 };
@@ -229,7 +229,7 @@ TEST(windows_nest_and_sum)
 	}
 }
 
-static void a_gap_is_reported_and_the_counter_bridges_it(void **state)
+TEST_WITH(a_gap_is_reported_and_the_counter_bridges_it, NULL, clear)
 {
 	const size_t gpus[] = { A100 };
 	struct hes_measured m[1];
@@ -360,22 +360,4 @@ TEST(a_killed_daemons_directory_can_be_used_again)
 	remove_dir(dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_testbed_is_found),
-		cmocka_unit_test(clocks_are_listed_as_drivers_name_them),
-		cmocka_unit_test_teardown(a_lock_holds_under_load_and_the_power_limit_caps_it, clear),
-		cmocka_unit_test(a_power_limit_must_be_in_the_range_of_the_gpu),
-		cmocka_unit_test_teardown(without_rights_the_error_says_who_has_them, clear),
-		cmocka_unit_test_teardown(a_missing_reading_is_not_valid, clear),
-		cmocka_unit_test_teardown(a_lost_gpu_differs_from_one_without_a_sensor, clear),
-		cmocka_unit_test(windows_nest_and_sum),
-		cmocka_unit_test_teardown(a_gap_is_reported_and_the_counter_bridges_it, clear),
-		cmocka_unit_test(mps_serves_one_gpu_with_shares_and_limits),
-		cmocka_unit_test(a_server_that_dies_takes_its_clients_and_a_new_one_comes),
-		cmocka_unit_test(a_killed_daemons_directory_can_be_used_again),
-	};
-
-	return cmocka_run_group_tests(tests, open_gpus, close_gpus);
-}
+int main(void) { return run_unit_tests(open_gpus, close_gpus); }

@@ -4,7 +4,7 @@
 
 #define GIB(n) ((uint64_t)(n) << 30)
 
-static void drivers_names_give_types_of_the_catalogue(void **state)
+TEST(drivers_names_give_types_of_the_catalogue)
 {
 	assert_string_equal(hes_device_type("Tesla T4", GIB(15)), "T4");
 	assert_string_equal(hes_device_type("NVIDIA T4", GIB(15)), "T4");
@@ -18,7 +18,7 @@ static void drivers_names_give_types_of_the_catalogue(void **state)
 	assert_string_equal(hes_device_type("NVIDIA A10G", GIB(22)), "A10G");
 }
 
-static void a_gpu_with_a_similar_name_has_no_type(void **state)
+TEST(a_gpu_with_a_similar_name_has_no_type)
 {
 	assert_string_equal(hes_device_type("Tesla V100-SXM2-16GB", GIB(16)), "");
 	assert_string_equal(hes_device_type("NVIDIA A100-SXM4-40GB", GIB(40)), "");
@@ -44,13 +44,4 @@ TEST(a_lock_is_held_capped_ignored_or_unknown)
 	assert_int_equal(hes_lock_state(&r, 1380), HES_LOCK_UNKNOWN);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(drivers_names_give_types_of_the_catalogue),
-		cmocka_unit_test(a_gpu_with_a_similar_name_has_no_type),
-		cmocka_unit_test(a_lock_is_held_capped_ignored_or_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

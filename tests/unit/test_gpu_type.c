@@ -1,11 +1,4 @@
 /* test_gpu_type.c - the catalogue: the built-in types, clocks to plan with, refusals. */
-#include <stdlib.h>
-#include <string.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "heshare/gpu_type.h"
 #include "unit_test.h"
 

@@ -1,9 +1,6 @@
 /* test_groups.c - jobs in groups: the search against the exact optimum and its own starts, the assignment against all. */
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "partition/groups.h"

@@ -17,7 +17,7 @@
 
 /* --- undo entries --- */
 
-static void an_entry_is_the_same_after_writing_and_reading(void **state)
+TEST(an_entry_is_the_same_after_writing_and_reading)
 {
 	const struct hes_undo entries[] = {
 		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-0a1b" },
@@ -29,7 +29,6 @@ static void an_entry_is_the_same_after_writing_and_reading(void **state)
 	};
 	char line[HES_UNDO_LINE_MAX], again[HES_UNDO_LINE_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < N(entries); i++) {
 		struct hes_undo d;
 		struct hes_err err = { 0 };
@@ -45,7 +44,7 @@ static void an_entry_is_the_same_after_writing_and_reading(void **state)
 	}
 }
 
-static void a_wrong_entry_is_refused(void **state)
+TEST(a_wrong_entry_is_refused)
 {
 	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "power GPU-1 4294967296", "power GPU-1 -1",
 		"job 4294967298 2 mark", "job 12 -2 mark", "mps GPU-1", "mps GPU-1 ",
@@ -63,7 +62,7 @@ static void a_wrong_entry_is_refused(void **state)
 	assert_int_equal(hes_undo_format(&bad, line, NULL), -EINVAL);
 }
 
-static void the_answer_lists_all_that_was_undone_or_is_refused(void **state)
+TEST(the_answer_lists_all_that_was_undone_or_is_refused)
 {
 	static const char *const wrong[] = { "ok", "ok 1 2 3", "ok 0 0 0 0 2 2 77:123", "ok 0 0 0 0 1 1 1:5", "ok 0 0 0 0 0 0 7",
 					     "ok 0 0 0 0 0 99999999999", "ok -1 0 0 0 0 0" };
@@ -79,7 +78,7 @@ static void the_answer_lists_all_that_was_undone_or_is_refused(void **state)
 	assert_memory_equal(&m, &back, sizeof(m));
 }
 
-static void the_first_power_limit_is_kept(void **state)
+TEST(the_first_power_limit_is_kept)
 {
 	struct hes_undo d = { .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = 300000 };
 	struct hes_undo_log l = { 0 };
@@ -115,7 +114,7 @@ static void write_list(const char *folder, const char *text)
 	assert_int_equal(chmod(path, 0600), 0);
 }
 
-static void an_undo_file_is_read_as_it_was_written(void **state)
+TEST_WITH(an_undo_file_is_read_as_it_was_written, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
@@ -142,7 +141,7 @@ static void an_undo_file_is_read_as_it_was_written(void **state)
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), -ENOENT);
 }
 
-static void a_partial_last_line_is_dropped(void **state)
+TEST_WITH(a_partial_last_line_is_dropped, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	const struct hes_undo other = { .kind = HES_UNDO_CLOCK, .uuid = "GPU-3" };
@@ -161,7 +160,7 @@ static void a_partial_last_line_is_dropped(void **state)
 	hes_undo_file_close(&l);
 }
 
-static void entries_from_before_a_restart_of_the_machine_are_dropped(void **state)
+TEST_WITH(entries_from_before_a_restart_of_the_machine_are_dropped, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct hes_undo_file l;
@@ -172,7 +171,7 @@ static void entries_from_before_a_restart_of_the_machine_are_dropped(void **stat
 	hes_undo_file_close(&l);
 }
 
-static void a_file_of_another_format_is_not_changed(void **state)
+TEST_WITH(a_file_of_another_format_is_not_changed, guarded_set_up, guarded_tear_down)
 {
 	static const char *const rows[][2] = {
 		{ "hello\n", "line 1" }, { "@\n= 1 2\n* clock GPU-1\n", "line 3" }, { "@\n= 12 34\n+ fan GPU-1\n", "line 3" },
@@ -198,7 +197,7 @@ static void a_file_of_another_format_is_not_changed(void **state)
 	}
 }
 
-static void a_file_that_other_users_may_write_is_refused(void **state)
+TEST_WITH(a_file_that_other_users_may_write_is_refused, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	char boot[HES_BOOT_MAX], text[256], path[256];
@@ -221,7 +220,7 @@ static void a_file_that_other_users_may_write_is_refused(void **state)
 	hes_undo_file_close(&l);
 }
 
-static void a_full_disk_registers_nothing(void **state)
+TEST_WITH(a_full_disk_registers_nothing, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	const struct hes_process p = me();
@@ -292,7 +291,7 @@ static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-static void jobs_and_their_descendants_die_with_the_program(void **state)
+TEST_WITH(jobs_and_their_descendants_die_with_the_program, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -318,7 +317,7 @@ static int hide_job(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-static void processes_cannot_leave_a_cgroup(void **state)
+TEST_WITH(processes_cannot_leave_a_cgroup, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -338,7 +337,7 @@ static void processes_cannot_leave_a_cgroup(void **state)
 	assert_int_equal(access(jobs->child[0].cgroup, F_OK), -1);
 }
 
-static void every_signal_that_ends_the_program_ends_its_jobs(void **state)
+TEST_WITH(every_signal_that_ends_the_program_ends_its_jobs, guarded_set_up, guarded_tear_down)
 {
 	static const int signals[] = { SIGTERM, SIGSEGV, SIGINT };
 	const char *folder = *state;
@@ -384,12 +383,12 @@ static void assert_all_undone(const char *folder, guarded_act *act)
 	guarded_kill_and_expect_clean(folder, pid);
 }
 
-static void a_killed_guard_is_replaced_with_the_whole_log(void **state)
+TEST_WITH(a_killed_guard_is_replaced_with_the_whole_log, guarded_set_up, guarded_tear_down)
 {
 	assert_all_undone(*state, keep_going);
 }
 
-TEST_WITH(signals_for_the_program_do_not_end_its_guard, set_up, tear_down)
+TEST_WITH(signals_for_the_program_do_not_end_its_guard, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -413,7 +412,7 @@ static void kill_both(const char *folder)
 	assert_true(guarded_exists(folder, "guard.list"));
 }
 
-static void the_next_run_undoes_what_both_left(void **state)
+TEST_WITH(the_next_run_undoes_what_both_left, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -429,7 +428,7 @@ static void the_next_run_undoes_what_both_left(void **state)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-static void restore_undoes_what_both_left(void **state)
+TEST_WITH(restore_undoes_what_both_left, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -456,12 +455,12 @@ static int stop_guard(struct hes_guard *g, const char *folder, void *shared)
 	return 0;
 }
 
-static void a_stopped_guard_is_replaced_within_seconds(void **state)
+TEST_WITH(a_stopped_guard_is_replaced_within_seconds, guarded_set_up, guarded_tear_down)
 {
 	assert_all_undone(*state, stop_guard);
 }
 
-static void a_stopped_guard_of_a_dead_program_is_named_in_the_error(void **state)
+TEST_WITH(a_stopped_guard_of_a_dead_program_is_named_in_the_error, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -488,7 +487,7 @@ static void a_stopped_guard_of_a_dead_program_is_named_in_the_error(void **state
 	assert_int_equal(guarded_count(folder), 0);
 }
 
-static void finishing_does_not_wait_long_for_a_stopped_guard(void **state)
+TEST_WITH(finishing_does_not_wait_long_for_a_stopped_guard, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct hes_child c;
@@ -504,7 +503,7 @@ static void finishing_does_not_wait_long_for_a_stopped_guard(void **state)
 	hes_child_drop(&c);
 }
 
-TEST_WITH(a_folder_has_one_run_at_a_time, set_up, tear_down)
+TEST_WITH(a_folder_has_one_run_at_a_time, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -526,7 +525,7 @@ TEST_WITH(a_folder_has_one_run_at_a_time, set_up, tear_down)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-static void a_claim_lasts_until_the_guard_ends(void **state)
+TEST_WITH(a_claim_lasts_until_the_guard_ends, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct hes_claims mine = { 0 };
@@ -551,7 +550,7 @@ static void a_claim_lasts_until_the_guard_ends(void **state)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-static void a_reaped_job_is_unregistered(void **state)
+TEST_WITH(a_reaped_job_is_unregistered, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	const struct hes_launch l = { .shell = "exit 3", .output_fd = -1 };
@@ -573,7 +572,7 @@ static void a_reaped_job_is_unregistered(void **state)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-TEST_WITH(finishing_undoes_the_remaining_entries, set_up, tear_down)
+TEST_WITH(finishing_undoes_the_remaining_entries, guarded_set_up, guarded_tear_down)
 {
 	const char *folder = *state;
 	struct hes_child c;
@@ -587,7 +586,7 @@ TEST_WITH(finishing_undoes_the_remaining_entries, set_up, tear_down)
 	assert_int_equal(hes_guard_finish(NULL, NULL), 0);
 }
 
-static void a_wrong_guard_program_is_an_error(void **state)
+TEST_WITH(a_wrong_guard_program_is_an_error, guarded_set_up, guarded_tear_down)
 {
 	static const char *const nobody[] = { "/nowhere/guard", NULL }, *const false_one[] = { "false", NULL }, *const none[] = { NULL };
 	const char *folder = *state;
@@ -602,37 +601,8 @@ static void a_wrong_guard_program_is_an_error(void **state)
 	assert_null(g);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, guarded_set_up, guarded_tear_down)
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_entry_is_the_same_after_writing_and_reading),
-		cmocka_unit_test(a_wrong_entry_is_refused),
-		cmocka_unit_test(the_first_power_limit_is_kept),
-		cmocka_unit_test(the_answer_lists_all_that_was_undone_or_is_refused),
-		T(an_undo_file_is_read_as_it_was_written),
-		T(a_partial_last_line_is_dropped),
-		T(entries_from_before_a_restart_of_the_machine_are_dropped),
-		T(a_file_of_another_format_is_not_changed),
-		T(a_file_that_other_users_may_write_is_refused),
-		T(a_full_disk_registers_nothing),
-		T(jobs_and_their_descendants_die_with_the_program),
-		T(processes_cannot_leave_a_cgroup),
-		T(every_signal_that_ends_the_program_ends_its_jobs),
-		T(a_killed_guard_is_replaced_with_the_whole_log),
-		T(signals_for_the_program_do_not_end_its_guard),
-		T(the_next_run_undoes_what_both_left),
-		T(restore_undoes_what_both_left),
-		T(a_stopped_guard_is_replaced_within_seconds),
-		T(a_stopped_guard_of_a_dead_program_is_named_in_the_error),
-		T(finishing_does_not_wait_long_for_a_stopped_guard),
-		T(a_folder_has_one_run_at_a_time),
-		T(a_claim_lasts_until_the_guard_ends),
-		T(a_reaped_job_is_unregistered),
-		T(finishing_undoes_what_is_left),
-		T(a_wrong_guard_program_is_an_error),
-	};
 	int status;
 
 	return guarded_main(argc, argv, &status) ? status : run_unit_tests(NULL, NULL);

@@ -100,7 +100,7 @@ static void expect_untouched(void)
 	assert_int_equal(now, normal);
 }
 
-static void clocks_and_limits_are_restored(void **state)
+TEST_WITH(clocks_and_limits_are_restored, set_up, tear_down)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -114,7 +114,7 @@ static void clocks_and_limits_are_restored(void **state)
 	assert_false(guarded_exists(folder, "guard.list"));
 }
 
-static void settings_that_the_program_restored_are_unregistered(void **state)
+TEST_WITH(settings_that_the_program_restored_are_unregistered, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_guard *g;
@@ -137,7 +137,7 @@ static void settings_that_the_program_restored_are_unregistered(void **state)
 	assert_int_equal(hes_device_unlock_clock(devices, A100, NULL), 0);
 }
 
-static void a_refused_setting_is_not_registered(void **state)
+TEST_WITH(a_refused_setting_is_not_registered, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_guard *g;
@@ -149,7 +149,7 @@ static void a_refused_setting_is_not_registered(void **state)
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
-static void a_setting_that_the_driver_refuses_is_tried_again(void **state)
+TEST_WITH(a_setting_that_the_driver_refuses_is_tried_again, set_up, tear_down)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -160,7 +160,7 @@ static void a_setting_that_the_driver_refuses_is_tried_again(void **state)
 	expect_untouched();
 }
 
-static void what_could_not_be_undone_stays_in_the_file(void **state)
+TEST_WITH(what_could_not_be_undone_stays_in_the_file, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
@@ -181,7 +181,7 @@ static void what_could_not_be_undone_stays_in_the_file(void **state)
 	expect_untouched();
 }
 
-static void a_lost_gpu_does_not_block_the_others(void **state)
+TEST_WITH(a_lost_gpu_does_not_block_the_others, set_up, tear_down)
 {
 	const char *folder = *state;
 	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
@@ -196,7 +196,7 @@ static void a_lost_gpu_does_not_block_the_others(void **state)
 }
 
 /* Such a setting was once counted as unlocked. */
-static void a_setting_of_a_missing_gpu_is_dropped_and_logged(void **state)
+TEST_WITH(a_setting_of_a_missing_gpu_is_dropped_and_logged, set_up, tear_down)
 {
 	const char *folder = *state;
 	const struct hes_process dead = { .pid = getpid(), .started = 1 };
@@ -288,7 +288,7 @@ TEST_WITH(a_server_whose_daemon_was_killed_ends_too, set_up, tear_down)
 	assert_int_equal(mps_programs(folder), 0);
 }
 
-static void quitting_ends_daemon_and_server_and_unregisters(void **state)
+TEST_WITH(quitting_ends_daemon_and_server_and_unregisters, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_device_info info;
@@ -359,19 +359,6 @@ TEST_WITH(a_kill_at_any_moment_leaves_nothing, set_up, tear_down)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		T(clocks_and_limits_are_restored),
-		T(settings_that_the_program_restored_are_unregistered),
-		T(a_refused_setting_is_not_registered),
-		T(a_setting_that_the_driver_refuses_is_tried_again),
-		T(what_could_not_be_undone_stays_in_the_file),
-		T(a_lost_gpu_does_not_block_the_others),
-		T(a_setting_of_a_missing_gpu_is_dropped_and_logged),
-		T(mps_and_its_clients_end_with_the_program),
-		T(a_server_whose_daemon_was_killed_ends_too),
-		T(quitting_ends_daemon_and_server_and_unregisters),
-		T(whenever_the_program_is_killed_nothing_is_left),
-	};
 	int status;
 
 	return guarded_main(argc, argv, &status) ? status : run_unit_tests(NULL, NULL);

@@ -1,12 +1,9 @@
 /* test_hash_map.c - the hash map that indexes a caller's array, and the set of 64-bit keys on top of it. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "unit_test.h"
 
-#define N 5000
+#define ENTRIES 5000
 
 struct name {
 	char text[8];
@@ -24,17 +21,17 @@ static uint32_t find(const struct hes_hash_map *m, const struct name *names, con
 
 TEST(exactly_the_added_entries_are_found)
 {
-	static struct name names[N];
+	static struct name names[ENTRIES];
 	struct hes_hash_map m = { 0 };
 
 	assert_int_equal(find(&m, names, "0", 0), HES_HASH_NONE);
-	for (uint32_t i = 0; i < N; i++) {
+	for (uint32_t i = 0; i < ENTRIES; i++) {
 		snprintf(names[i].text, sizeof(names[i].text), "%u", i);
 		assert_int_equal(hes_hash_map_add(&m, hes_hash_text(HES_HASH_START, names[i].text), i), 0);
 	}
-	assert_int_equal(m.n, N);
+	assert_int_equal(m.n, ENTRIES);
 	assert_true(3 * m.n <= 2 * m.n_slots);
-	for (uint32_t i = 0; i < N; i++)
+	for (uint32_t i = 0; i < ENTRIES; i++)
 		assert_int_equal(find(&m, names, names[i].text, hes_hash_text(HES_HASH_START, names[i].text)), i);
 	assert_int_equal(find(&m, names, "none", hes_hash_text(HES_HASH_START, "none")), HES_HASH_NONE);
 	hes_hash_map_finish(&m);
@@ -75,13 +72,13 @@ TEST(a_set_takes_a_key_once)
 	struct hes_hash_set s = { 0 };
 
 	assert_false(hes_hash_set_has(&s, 0));
-	for (uint64_t key = 0; key < N; key++)
+	for (uint64_t key = 0; key < ENTRIES; key++)
 		assert_int_equal(hes_hash_set_add(&s, key << 32), 1);
-	for (uint64_t key = 0; key < N; key++)
+	for (uint64_t key = 0; key < ENTRIES; key++)
 		assert_int_equal(hes_hash_set_add(&s, key << 32), 0);
 	assert_true(hes_hash_set_has(&s, 0));
 	assert_false(hes_hash_set_has(&s, 1));
-	assert_int_equal(s.map.n, N);
+	assert_int_equal(s.map.n, ENTRIES);
 	hes_hash_set_finish(&s);
 }
 

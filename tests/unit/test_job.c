@@ -1,9 +1,4 @@
 /* test_job.c - jobs files: what is written is read again, what is wrong is named. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "base/rng.h"

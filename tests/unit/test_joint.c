@@ -2,11 +2,8 @@
  * test_joint.c - the joint search against enumeration, and under constraints.
  * The predictor is plan_bench.h's.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "enumeration.h"
 #include "plan/bound.h"

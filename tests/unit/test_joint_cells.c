@@ -3,9 +3,6 @@
  * The predictor is plan_bench.h's.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/joint/joint_cells.h"
 #include "plan_bench.h"

@@ -3,8 +3,6 @@
  * where they differ, and boards' queues put together anew. The predictor is plan_bench.h's.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rough.h"
 #include "plan/joint/joint_moves.h"

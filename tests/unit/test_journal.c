@@ -1,11 +1,6 @@
 /* test_journal.c - the runner's journal: written rows are read back, failed writes leave nothing, older versions of the store. */
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "heshare/journal.h"
 #include "store/schema.h"

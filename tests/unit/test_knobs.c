@@ -71,7 +71,7 @@ static bool is_missing_locks(struct gpu *b)
 	return found;
 }
 
-static void the_check_sets_the_mode_that_it_has_read(void **state)
+TEST(the_check_sets_the_mode_that_it_has_read)
 {
 	for (int mode = 0; mode < 2; mode++) {
 		struct gpu b = { .mode = mode };
@@ -89,7 +89,6 @@ TEST(a_mode_that_cannot_be_read_is_never_set)
 {
 	struct gpu b = { .mode = 1, .answer = NVML_NOT_SUPPORTED };
 
-	(void)state;
 	is_missing_locks(&b);
 	assert_int_equal(b.sets, 0);
 	b = (struct gpu){ .mode = 7 };
@@ -98,12 +97,4 @@ TEST(a_mode_that_cannot_be_read_is_never_set)
 	assert_int_equal(b.mode, 7);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_check_sets_the_mode_that_it_has_read),
-		cmocka_unit_test(a_mode_that_cannot_be_read_is_never_set),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -85,7 +85,7 @@ static void await_text(const char *path, const char *word)
 	assert_non_null(strstr(text_of(path), word));
 }
 
-static void a_held_job_runs_nothing_before_go(void **state)
+TEST_WITH(a_held_job_runs_nothing_before_go, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo ran", .output = p->output, .output_fd = -1 };
@@ -120,7 +120,7 @@ TEST_WITH(a_dropped_job_never_ran, set_up, tear_down)
 	assert_string_equal(text_of(p->output), "");
 }
 
-static void a_job_gets_its_environment_folder_and_output_and_no_other_descriptor(void **state)
+TEST_WITH(a_job_gets_its_environment_folder_and_output_and_no_other_descriptor, set_up, tear_down)
 {
 	struct place *p = *state;
 	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES=GPU-1", "PATH=/usr/bin:/bin", "EMPTY=", NULL };
@@ -143,7 +143,7 @@ static void a_job_gets_its_environment_folder_and_output_and_no_other_descriptor
 	close(leak);
 }
 
-static void output_is_appended(void **state)
+TEST_WITH(output_is_appended, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct hes_launch l = { .shell = "echo one", .output = p->output, .output_fd = -1 };
@@ -159,7 +159,7 @@ static void output_is_appended(void **state)
 	close(fd);
 }
 
-static void exit_statuses_and_signals_differ(void **state)
+TEST_WITH(exit_statuses_and_signals_differ, set_up, tear_down)
 {
 	static const struct {
 		const char *line;
@@ -179,7 +179,7 @@ static void exit_statuses_and_signals_differ(void **state)
 	}
 }
 
-static void a_job_starts_with_default_signals(void **state)
+TEST_WITH(a_job_starts_with_default_signals, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "kill -PIPE $$; kill -USR1 $$; exit 3", .output_fd = -1 };
 	sigset_t set, before;
@@ -195,7 +195,7 @@ static void a_job_starts_with_default_signals(void **state)
 	assert_int_equal(wait_for(&c).signal, SIGPIPE);
 }
 
-static void a_wrong_launch_fails_with_a_sentence(void **state)
+TEST_WITH(a_wrong_launch_fails_with_a_sentence, set_up, tear_down)
 {
 	struct place *p = *state;
 	static const char *const nothing[] = { NULL }, *const absent[] = { "heshare-no-such-program", NULL },
@@ -261,7 +261,7 @@ TEST_WITH(a_job_of_another_user_runs_as_that_user, set_up, tear_down)
 /* One in its session, one in a session of its own, one without the environment below that one. */
 #define FAMILY "sleep 1000 & setsid sleep 1001 & setsid sh -c 'env -i sleep 1002 & echo there; wait' & "
 
-static void processes_that_a_job_leaves_are_killed(void **state)
+TEST_WITH(processes_that_a_job_leaves_are_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = FAMILY "while ! grep -q there output; do sleep 0.01; done; exit 4",
@@ -276,7 +276,7 @@ static void processes_that_a_job_leaves_are_killed(void **state)
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
-static void killing_a_job_kills_its_descendants(void **state)
+TEST_WITH(killing_a_job_kills_its_descendants, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap '' TERM; " FAMILY "wait; wait", .folder = p->dir, .output = p->output, .output_fd = -1 };
@@ -292,7 +292,7 @@ static void killing_a_job_kills_its_descendants(void **state)
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
-static void a_job_that_ends_after_sigterm_is_not_killed(void **state)
+TEST_WITH(a_job_that_ends_after_sigterm_is_not_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done", .output = p->output, .output_fd = -1 };
@@ -304,10 +304,7 @@ static void a_job_that_ends_after_sigterm_is_not_killed(void **state)
 	assert_int_equal(wait_for(&c).code, 5);
 }
 
-/*
- * A tracer stops the process at its exit: it cannot be killed, like one that waits in the driver, until *@release is
- * closed.
- */
+/* A tracer stops the process at its exit: it cannot be killed, like one that waits in the driver, until *@release is closed. */
 static void make_unkillable(pid_t pid, int *release)
 {
 	int ends[2], ready[2];
@@ -329,7 +326,7 @@ static void make_unkillable(pid_t pid, int *release)
 	*release = ends[1];
 }
 
-static void killing_does_not_wait_for_a_job_that_cannot_be_killed(void **state)
+TEST_WITH(killing_does_not_wait_for_a_job_that_cannot_be_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "echo there; exec sleep 1000", .output = p->output, .output_fd = -1 };
@@ -350,7 +347,7 @@ static void killing_does_not_wait_for_a_job_that_cannot_be_killed(void **state)
 		;
 }
 
-static void a_job_has_not_ended_while_a_process_of_it_cannot_be_killed(void **state)
+TEST_WITH(a_job_has_not_ended_while_a_process_of_it_cannot_be_killed, set_up, tear_down)
 {
 	struct place *p = *state;
 	const struct hes_launch l = { .shell = "sleep 1000 & echo $!; read x <go; exit 3", .folder = p->dir, .output = p->output, .output_fd = -1 };
@@ -379,7 +376,7 @@ static void a_job_has_not_ended_while_a_process_of_it_cannot_be_killed(void **st
 		;
 }
 
-static void a_process_with_a_reused_pid_is_not_the_job(void **state)
+TEST_WITH(a_process_with_a_reused_pid_is_not_the_job, set_up, tear_down)
 {
 	struct hes_process me, other;
 	struct hes_member_rule b;
@@ -438,7 +435,7 @@ TEST_WITH(a_job_dies_with_the_program_that_started_it, set_up, tear_down)
 }
 
 /* The program was killed after it made the cgroup and before it registered it. */
-static void an_unregistered_cgroup_is_removed(void **state)
+TEST_WITH(an_unregistered_cgroup_is_removed, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child lost, ours;
@@ -454,7 +451,7 @@ static void an_unregistered_cgroup_is_removed(void **state)
 	hes_child_drop(&ours);
 }
 
-static void a_job_within_a_job_extends_its_mark(void **state)
+TEST_WITH(a_job_within_a_job_extends_its_mark, set_up, tear_down)
 {
 	const struct hes_launch l = { .shell = "true", .output_fd = -1 };
 	struct hes_child c;
@@ -472,29 +469,4 @@ static void a_job_within_a_job_extends_its_mark(void **state)
 	wait_for(&c);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(a_held_job_runs_nothing_before_go),
-		T(a_dropped_job_never_ran),
-		T(a_job_gets_its_environment_folder_and_output_and_no_other_descriptor),
-		T(output_is_appended),
-		T(exit_statuses_and_signals_differ),
-		T(a_job_starts_with_default_signals),
-		T(a_wrong_launch_fails_with_a_sentence),
-		T(a_job_of_another_user_runs_as_that_user),
-		T(processes_that_a_job_leaves_are_killed),
-		T(killing_a_job_kills_its_descendants),
-		T(a_job_that_ends_after_sigterm_is_not_killed),
-		T(killing_does_not_wait_for_a_job_that_cannot_be_killed),
-		T(a_job_has_not_ended_while_a_process_of_it_cannot_be_killed),
-		T(a_process_with_a_reused_pid_is_not_the_job),
-		T(a_job_dies_with_the_program_that_started_it),
-		T(an_unregistered_cgroup_is_removed),
-		T(a_job_within_a_job_extends_its_mark),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -2,13 +2,8 @@
  * test_measured.c - boards measured in our own format: what becomes of a good folder,
  * what may be missing, and each kind of bad value with its place.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "heshare/model.h"
 #include "model/check.h"
@@ -171,7 +166,7 @@ TEST(values_of_the_gpu_replace_those_of_the_catalogue)
 	hes_observations_free(&o);
 }
 
-static void the_share_that_a_job_got_counts_not_the_requested_one(void **state)
+TEST(the_share_that_a_job_got_counts_not_the_requested_one)
 {
 	struct hes_observations o;
 
@@ -297,7 +292,7 @@ TEST(a_missing_reading_is_no_value_and_never_zero)
 	hes_observations_free(&o);
 }
 
-static void rows_that_the_model_cannot_predict_are_counted_and_left_out(void **state)
+TEST(rows_that_the_model_cannot_predict_are_counted_and_left_out)
 {
 	struct hes_observations o;
 
@@ -456,7 +451,7 @@ TEST(a_bad_board_is_named_by_file_and_key)
 	refused(-ENOENT, "/l4: no rows in solo.csv, pairs.csv or groups.csv");
 }
 
-static void a_test_is_refused_without_the_tests_option(void **state)
+TEST(a_test_is_refused_without_the_tests_option)
 {
 	struct hes_observations o = { 0 };
 	struct hes_err err;
@@ -515,29 +510,4 @@ TEST(the_table_separates_held_back_rows_from_fitted_ones)
 	hes_observations_free(&o);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_become_observations),
-		cmocka_unit_test(what_the_board_says_of_itself_goes_before_the_catalogue),
-		cmocka_unit_test(the_share_that_a_job_got_counts_not_the_requested_one),
-		cmocka_unit_test(only_a_clock_that_the_limit_held_is_checked),
-		cmocka_unit_test(a_pair_is_held_against_each_job_alone_with_the_same_share),
-		cmocka_unit_test(every_member_of_a_group_is_observed_and_all_of_it_is_held_back),
-		cmocka_unit_test(shares_and_pairs_held_back_are_the_same_every_time),
-		cmocka_unit_test(columns_that_only_some_boards_have_may_be_missing),
-		cmocka_unit_test(a_reading_that_is_missing_is_no_value_and_never_zero),
-		cmocka_unit_test(rows_that_the_model_cannot_predict_are_counted_and_left_out),
-		cmocka_unit_test(jobs_in_turn_are_no_sharing),
-		cmocka_unit_test(a_network_in_the_loop_is_a_workload_without_copies_and_waits),
-		cmocka_unit_test(a_bad_value_is_named_by_file_line_column_and_value),
-		cmocka_unit_test(a_needed_column_that_is_not_there_is_named),
-		cmocka_unit_test(a_group_has_as_many_rows_as_its_form_says),
-		cmocka_unit_test(a_bad_board_is_named_by_file_and_key),
-		cmocka_unit_test(a_test_is_refused_without_the_tests_option),
-		cmocka_unit_test(a_folder_of_boards_is_read_and_the_same_board_twice_is_refused),
-		cmocka_unit_test(the_table_tells_the_part_held_back_from_the_part_to_fit),
-	};
-
-	return cmocka_run_group_tests(tests, load, unload);
-}
+int main(void) { return run_unit_tests(load, unload); }

@@ -2,7 +2,7 @@
 #include "gpu/mps_answer.h"
 #include "unit_test.h"
 
-static void each_line_of_a_list_is_a_process(void **state)
+TEST(each_line_of_a_list_is_a_process)
 {
 	pid_t v[2] = { 0 };
 
@@ -14,7 +14,7 @@ static void each_line_of_a_list_is_a_process(void **state)
 }
 
 /* Cut to a pid_t the first is process 1. */
-static void a_number_that_is_no_process_is_skipped(void **state)
+TEST(a_number_that_is_no_process_is_skipped)
 {
 	pid_t v[1] = { 77 };
 
@@ -22,7 +22,7 @@ static void a_number_that_is_no_process_is_skipped(void **state)
 	assert_int_equal(v[0], 77);
 }
 
-static void empty_lines_are_skipped(void **state)
+TEST(empty_lines_are_skipped)
 {
 	pid_t v[2] = { 0 };
 
@@ -30,13 +30,4 @@ static void empty_lines_are_skipped(void **state)
 	assert_int_equal(v[0], 12);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_line_of_a_list_is_a_process),
-		cmocka_unit_test(a_number_that_is_no_process_is_skipped),
-		cmocka_unit_test(empty_lines_are_skipped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

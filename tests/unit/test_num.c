@@ -1,9 +1,4 @@
 /* test_num.c - numbers from the outside: whole, in range, or refused and named. */
-#include <stdlib.h>
-#include <string.h>
-
-#include <errno.h>
-
 #include "base/num.h"
 #include "unit_test.h"
 

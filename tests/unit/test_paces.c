@@ -4,7 +4,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "plan/paces.h"
 #include "plan_bench.h"

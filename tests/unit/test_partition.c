@@ -1,10 +1,7 @@
 /*
  * test_partition.c - share profiles, predictions of jobs together, the best split, groups.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "partition/co_features.h"

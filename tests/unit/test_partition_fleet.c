@@ -1,10 +1,7 @@
 /*
  * test_partition_fleet.c - which jobs share a GPU of a fleet.
  */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "partition_bench.h"

@@ -1,10 +1,5 @@
 /* test_plan.c - plans in memory and as files: what is checked, what an error names, exact round trips. */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "heshare/plan.h"
 #include "unit_test.h"

@@ -84,7 +84,7 @@ TEST(a_point_alone_is_what_the_physics_says)
 	assert_true(near(p.pcie_rx_mibs, 8 * r.workload->copy_mib_per_item * rate.iterations_per_s));
 }
 
-static void without_a_clock_the_types_default_holds_and_a_power_limit_shows(void **state)
+TEST(without_a_clock_the_types_default_holds_and_a_power_limit_shows)
 {
 	const struct hes_resident r = job("vgg19-trt8", 32, 100);
 	struct hes_point p;
@@ -158,7 +158,7 @@ TEST(every_setting_has_noise_of_its_own)
 	assert_true(with[0].iteration_us != with[1].iteration_us && without[0].iteration_us == without[1].iteration_us);
 }
 
-static void noise_has_the_requested_coefficient_of_variation(void **state)
+TEST(noise_has_the_requested_coefficient_of_variation)
 {
 	enum { N = 4000 };
 	const struct hes_resident r = job("resnet50", 4, 30);
@@ -395,23 +395,4 @@ TEST(the_papers_workloads_take_to_sms_as_their_kinds_do)
 	hes_model_free(m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_point_alone_is_what_the_physics_says),
-		cmocka_unit_test(without_a_clock_the_types_default_holds_and_a_power_limit_shows),
-		cmocka_unit_test(rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu),
-		cmocka_unit_test(noise_does_not_depend_on_the_order_of_calls_or_jobs),
-		cmocka_unit_test(every_setting_has_noise_of_its_own),
-		cmocka_unit_test(noise_has_the_requested_coefficient_of_variation),
-		cmocka_unit_test(drawn_points_come_back_from_a_file_as_they_were),
-		cmocka_unit_test(what_cannot_be_measured_is_refused_and_writes_no_row),
-		cmocka_unit_test(a_file_adds_workloads_behind_those_of_the_model),
-		cmocka_unit_test(a_file_that_is_wrong_leaves_the_model_as_it_was),
-		cmocka_unit_test(the_papers_workloads_use_the_gpu_as_its_table_1_says),
-		cmocka_unit_test(as_many_of_the_papers_pairs_fit_as_it_says),
-		cmocka_unit_test(the_papers_workloads_take_to_sms_as_their_kinds_do),
-	};
-
-	return cmocka_run_group_tests(tests, load, unload);
-}
+int main(void) { return run_unit_tests(load, unload); }

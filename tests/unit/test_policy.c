@@ -1,9 +1,4 @@
 /* test_policy.c - every policy's plans, under a predictor trained on drawn samples. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "heshare/policy.h"
@@ -224,7 +219,7 @@ static size_t gpu_of(const struct hes_plan *p, uint32_t job)
 }
 
 /* As replanning at an arrival does: half of the jobs are gone. */
-static void random_gpus_of_jobs_stay_the_same_when_planned_again(void **state)
+TEST(random_gpus_of_jobs_stay_the_same_when_planned_again)
 {
 	static const char *const by_lot[] = { "random", "muserve", "morak" };
 	struct hes_plan first, again;
@@ -464,25 +459,4 @@ TEST(no_jobs_give_an_empty_plan)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_policys_plan_is_valid_whatever_the_jobs),
-		cmocka_unit_test(the_same_request_gives_the_same_plan),
-		cmocka_unit_test(the_totals_are_those_of_the_batches),
-		cmocka_unit_test(a_busy_gpu_is_planned_for_only_after_it_is_free),
-		cmocka_unit_test(random_gpus_of_jobs_stay_the_same_when_planned_again),
-		cmocka_unit_test(lots_fall_on_every_gpu_and_change_with_the_seed),
-		cmocka_unit_test(first_come_is_first_served_where_the_policy_says_so),
-		cmocka_unit_test(an_exclusive_job_takes_the_free_gpu_that_runs_it_fastest),
-		cmocka_unit_test(muserve_keeps_every_job_within_its_slowdown),
-		cmocka_unit_test(no_baseline_dominates_heshare_or_joint_in_prediction),
-		cmocka_unit_test(preferences_pick_the_ends_and_the_knee_of_the_front),
-		cmocka_unit_test(an_unknown_policy_or_preference_is_named_with_what_there_is),
-		cmocka_unit_test(a_policy_is_written_with_its_preference_or_without),
-		cmocka_unit_test(policies_are_listed_by_what_they_do),
-		cmocka_unit_test(no_jobs_give_an_empty_plan),
-	};
-
-	return cmocka_run_group_tests(tests, learn, forget);
-}
+int main(void) { return run_unit_tests(learn, forget); }

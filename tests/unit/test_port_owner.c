@@ -39,7 +39,7 @@ TEST(a_port_is_trusted_if_root_or_the_user_listens_there)
 	assert_false(trusted(version_6, 5555, 0));
 }
 
-static void a_port_of_this_process_belongs_to_its_user(void **state)
+TEST(a_port_of_this_process_belongs_to_its_user)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -53,12 +53,4 @@ static void a_port_of_this_process_belongs_to_its_user(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_port_is_trusted_if_root_or_the_user_listens_there),
-		cmocka_unit_test(a_port_of_this_process_belongs_to_its_user),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

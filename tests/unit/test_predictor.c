@@ -1,10 +1,5 @@
 /* test_predictor.c - predictors: errors, files, accuracy on modelled GPUs; samples drawn from the physics. */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "heshare/draw.h"
@@ -124,13 +119,13 @@ static double error_beside(bool named)
 	return sum / n;
 }
 
-TEST(named_co_runners_predict_power_better_than_a_meter)
+TEST(neighbours_with_names_tell_more_than_a_meter)
 {
-	assert_true(error_with_co_runners(true) < 0.8 * error_with_co_runners(false));
+	assert_true(error_beside(true) < 0.8 * error_beside(false));
 }
 
 /* Named co-runners without a profile are sums, as nameless ones are. */
-static void names_that_nobody_profiled_change_nothing(void **state)
+TEST(names_that_nobody_profiled_change_nothing)
 {
 	struct hes_profiles nobody = { 0 };
 	struct hes_samples named = { lab.samples.v, 300, &nobody }, sums = { .v = lab.samples.v, .n = 300 };
@@ -461,7 +456,7 @@ TEST(a_drawn_profile_is_at_least_as_busy_as_its_sms)
 }
 
 /* Against a drawing without noise, value by value. */
-TEST(noise_is_as_large_as_requested_and_the_seed_decides)
+TEST(noise_is_as_large_as_asked_for_and_the_seed_decides)
 {
 	struct hes_draw quiet = lab.draw, other = lab.draw;
 	struct hes_samples still, same;

@@ -41,7 +41,7 @@ TEST(ranges_are_numbers_ranges_and_both)
 	assert_int_equal(hes_ranges_parse("x", "99..100", 1, 100, v, 16, NULL), 1);
 }
 
-static void wrong_ranges_are_errors(void **state)
+TEST(wrong_ranges_are_errors)
 {
 	struct hes_err err;
 	uint32_t v[4] = { 7 };
@@ -99,7 +99,7 @@ TEST(the_grid_of_a_job_has_all_that_its_samples_need)
 	hes_sequences_free(&t);
 }
 
-static void jobs_of_a_sequence_join_and_leave_in_one_order(void **state)
+TEST(jobs_of_a_sequence_join_and_leave_in_one_order)
 {
 	static const struct hes_stage expected[] = { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 1, 3 }, { 2, 3 } };
 	const struct hes_sequence three = { .n = 3 }, one = { .n = 1 };
@@ -123,7 +123,7 @@ static void fill_jobs(struct hes_profiled *jobs)
 	}
 }
 
-static void random_sequences_fit_the_gpu(void **state)
+TEST(random_sequences_fit_the_gpu)
 {
 	struct hes_grid g = { .n_shares = 10, .n_clocks = 3, .clocks_mhz = { 600, 900, 1590 } };
 	struct hes_sequences t = { .type = t4() }, same = { .type = t4() };
@@ -205,7 +205,7 @@ static const struct hes_sample *find_sample(const struct hes_samples *s, const c
 	return NULL;
 }
 
-static void points_of_a_pair_give_profiles_and_samples_of_both(void **state)
+TEST(points_of_a_pair_give_profiles_and_samples_of_both)
 {
 	struct hes_point v[8];
 	const struct hes_points p = { v, a_pair(v) };
@@ -313,7 +313,7 @@ TEST(sensitivity_is_the_slope_of_throughput_over_shares)
 	assert_true(isnan(solo) && isnan(slope));
 }
 
-static void a_setting_does_not_depend_on_the_order_of_joining(void **state)
+TEST(a_setting_does_not_depend_on_the_order_of_joining)
 {
 	const struct hes_point a = point("a", 1, 60, 900, "b/4@40,c/2@10", 1, 1), c = point("c", 2, 10, 900, "a/1@60,b/4@40", 1, 1);
 	struct hes_profiled jobs[] = { { .workload = "c", .batch_size = 2 }, { .workload = "a", .batch_size = 1 },
@@ -399,26 +399,4 @@ TEST(later_rows_join_an_earlier_delivery)
 	rmdir(folder);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranges_are_numbers_ranges_and_both),
-		cmocka_unit_test(wrong_ranges_are_errors),
-		cmocka_unit_test(a_coefficient_of_variation_is_the_deviation_over_the_mean),
-		cmocka_unit_test(a_point_is_steady_once_its_last_windows_agree),
-		cmocka_unit_test(the_grid_of_a_job_has_all_that_its_samples_need),
-		cmocka_unit_test(jobs_of_a_sequence_join_and_leave_in_one_order),
-		cmocka_unit_test(random_sequences_fit_the_gpu),
-		cmocka_unit_test(a_job_alone_is_profiled_at_the_default_clock),
-		cmocka_unit_test(points_of_a_pair_give_profiles_and_samples_of_both),
-		cmocka_unit_test(what_was_not_measured_is_not_made_up),
-		cmocka_unit_test(unsteady_points_are_not_learnt_from_and_the_last_of_two_counts),
-		cmocka_unit_test(sms_are_guessed_from_the_shares_that_change_nothing),
-		cmocka_unit_test(sensitivity_is_the_slope_of_throughput_over_shares),
-		cmocka_unit_test(a_setting_does_not_depend_on_the_order_of_joining),
-		cmocka_unit_test(a_missing_reading_is_missing_in_files_and_in_the_store),
-		cmocka_unit_test(later_rows_join_an_earlier_delivery),
-	};
-
-	return cmocka_run_group_tests(tests, load_catalogue, free_catalogue);
-}
+int main(void) { return run_unit_tests(load_catalogue, free_catalogue); }

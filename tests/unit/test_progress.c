@@ -131,7 +131,7 @@ TEST_WITH(older_lines_can_be_left_out, set_up, tear_down)
 	hes_progress_close(&later);
 }
 
-static void a_missing_file_is_an_error(void **state)
+TEST(a_missing_file_is_an_error)
 {
 	struct hes_progress p = { .fd = -7 };
 	struct hes_err err;
@@ -164,21 +164,4 @@ TEST(a_pipe_in_place_of_the_file_is_refused_at_once)
 	rmdir(folder);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(lines_among_others_are_found),
-		T(a_line_may_say_how_long_it_took),
-		T(a_line_counts_when_it_is_complete),
-		T(what_only_looks_like_one_is_none),
-		T(a_bar_that_goes_back_to_the_line_s_beginning_hides_nothing),
-		T(a_long_line_is_passed_over_whole),
-		T(what_was_there_before_can_be_left_out),
-		cmocka_unit_test(a_missing_file_is_an_error),
-		cmocka_unit_test(a_pipe_in_place_of_the_file_is_refused_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,7 +1,5 @@
 /* test_quickscorer.c - QuickScorer predicts what the node-by-node evaluation predicts, bit for bit. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "random_ensemble.h"
 #include "unit_test.h"

@@ -1,10 +1,5 @@
 /* test_regressor_file.c - regressors in model files: what is saved is loaded, what is damaged or forged is refused. */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "trees/regressor_file.h"

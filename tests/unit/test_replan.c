@@ -2,10 +2,6 @@
  * test_replan.c - an arriving job placed in an open plan, which goes on meanwhile.
  * The predictor is plan_bench.h's; the search itself is test_joint.c's.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/batch/compose.h"
 #include "plan/joint/joint_search.h"
 #include "plan/replan.h"
@@ -86,7 +82,7 @@ TEST_WITH(an_arriving_job_is_placed_and_what_started_stays, bench_setup, plan_be
 }
 
 /* If time is worth much, a light job shares a GPU with running jobs instead of waiting for them. */
-static void an_arriving_job_takes_the_share_that_is_free(void **state)
+TEST_WITH(an_arriving_job_takes_the_share_that_is_free, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan plan, after;
@@ -114,7 +110,7 @@ static void an_arriving_job_takes_the_share_that_is_free(void **state)
 }
 
 /* Five wait on one board, the other is idle: the arrived job is not the only one that goes there. */
-static void waiting_jobs_move_when_a_job_arrives(void **state)
+TEST_WITH(waiting_jobs_move_when_a_job_arrives, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	const struct hes_timeline_item items[] = { { 0, 100, 11 }, { 1, 100, 11 }, { 2, 100, 11 }, { 3, 100, 11 }, { 4, 100, 11 } };
@@ -194,16 +190,4 @@ TEST_WITH(a_plan_with_barriers_is_not_replanned, bench_setup, plan_bench_teardow
 	hes_plan_finish(&plan);
 }
 
-int main(void)
-{
-#define CASE(f) cmocka_unit_test_setup_teardown(f, bench_setup, plan_bench_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(an_arriving_job_is_placed_and_what_started_stays),
-		CASE(an_arriving_job_takes_the_share_that_is_free),
-		CASE(waiting_jobs_move_when_a_job_arrives),
-		CASE(what_started_leaves_the_queue_and_what_runs_takes_its_share),
-		CASE(a_plan_with_barriers_is_not_replanned),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,7 +1,4 @@
 /* test_replay.c - totals of a replay, by hand. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "heshare/replay.h"
 #include "unit_test.h"
 

@@ -1,10 +1,5 @@
 /* test_report.c - reports and figures. With a file name as argument, leaves the sample report there to look at. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "report/place.h"

@@ -1,13 +1,12 @@
 /* test_resident.c - what is worked out once and asked about often says what a question from scratch does. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "plan/rates.h"
 #include "predict/baseline/smooth_max.h"
 #include "predict/prepared.h"
+#include "unit_test.h"
 
 #define QUESTIONS 3000
 #define SETS      1500
@@ -238,7 +237,7 @@ TEST(rates_of_a_set_are_those_of_its_members_beside_the_others)
 }
 
 /* Of more members than there is memory for, the first are worked out again. */
-static void what_was_forgotten_is_worked_out_anew_and_the_same(void **state)
+TEST(what_was_forgotten_is_worked_out_anew_and_the_same)
 {
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1, .trees = 2 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS), *fresh = hes_rates_new(p, lab.types, lab.solo, KINDS);

@@ -1,7 +1,4 @@
 /* test_rng.c - random numbers: the published sequence, the distributions, independent streams. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <math.h>
 
 #include "base/rng.h"

@@ -1,9 +1,4 @@
 /* test_run_plan.c - a plan made ready to run: commands from patterns, GPUs to boards, what a job finds in its environment. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "heshare/run.h"
 #include "run/environment.h"
 #include "run/fit_gpus.h"

@@ -1,13 +1,9 @@
 /* test_sim.c - batches played on the physics: every time and joule checked against the model. */
 #include <math.h>
-#include <stdlib.h>
-#include <stdio.h>
 
 #include "base/rng.h"
 #include "sim_bench.h"
 #include "unit_test.h"
-
-#define N(a) (sizeof(a) / sizeof((a)[0]))
 
 /* What the model says of these jobs together at the type's default clock. */
 static void query_model(const struct bench *b, size_t gpu, uint32_t clock_mhz, size_t n, const uint32_t *jobs,
@@ -156,7 +152,7 @@ static void plan_at_random(struct bench *b, uint64_t seed)
 }
 
 /* Jobs that run on a board all through a segment. */
-static size_t placements_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs, uint32_t *sm_pct)
+static size_t residents_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs, uint32_t *sm_pct)
 {
 	size_t n = 0;
 
@@ -183,7 +179,7 @@ TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_
 		const struct hes_segment *seg = &b->replay.segments[k];
 		double us = (double)(seg->end_us - seg->start_us);
 		uint32_t jobs[8] = { 0 }, pct[8] = { 0 };
-		size_t n = placements_of(b, seg, jobs, pct);
+		size_t n = residents_of(b, seg, jobs, pct);
 		struct hes_rate rates[8];
 		struct hes_instant at;
 
@@ -284,7 +280,7 @@ static double luck(struct bench *b, const struct hes_sim *s, size_t gpu)
 }
 
 /* The same job gets the same noise in every plan, so that policies are compared fairly. */
-static void a_jobs_noise_does_not_depend_on_the_plan(void **state)
+TEST_WITH(a_jobs_noise_does_not_depend_on_the_plan, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_sim s = request(b);

@@ -1,8 +1,5 @@
 /* test_sim_plans.c - plans in the simulation: made as jobs arrive, carried out, or refused. */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "sim_bench.h"
 #include "unit_test.h"
@@ -69,7 +66,7 @@ TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_
 	assert_int_equal(p.n_waiting[1], 1);
 	assert_int_equal(p.first[1], 1);
 	assert_int_equal(b->replay.jobs[1].start_us, b->replay.jobs[0].end_us);
-	/* The planner gets its own prediction, not the end in the GPU model. */
+	/* Told of its own prediction, not of the physics. */
 	assert_int_equal(p.free_at_us[1][0], 30000000);
 	assert_int_equal(p.free_at_us[1][1], 1000000);
 	assert_true(b->replay.jobs[0].end_us != 30000000);
@@ -82,7 +79,7 @@ TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_
 }
 
 /* Told to be free now, a first-come policy would queue jobs behind it while another board idles. */
-static void a_batch_that_overruns_its_prediction_keeps_its_gpu_busy(void **state)
+TEST_WITH(a_batch_that_overruns_its_prediction_keeps_its_gpu_busy, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .predicted_us = 1000 };
@@ -309,7 +306,7 @@ TEST_WITH(shares_of_an_open_queue_overlap_as_far_as_it_allows, sim_bench_setup, 
 }
 
 /* The board follows the highest clock of those that are there. */
-static void the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends(void **state)
+TEST_WITH(the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends, sim_bench_setup, sim_bench_teardown)
 {
 	static const uint32_t shares[] = { 40, 60 };
 	struct bench *b = *state;
@@ -340,7 +337,7 @@ TEST_WITH(an_open_queue_has_one_job_a_batch, sim_bench_setup, sim_bench_teardown
 }
 
 /* Plans every waiting job as an open queue of 30 % each on board a. */
-static int plan_together(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
+static int plan_beside(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
 		       const struct hes_running *running, size_t n_running, struct hes_plan *out, struct hes_err *err)
 {
 	struct planner *p = ctx;
@@ -367,13 +364,13 @@ static int plan_together(void *ctx, int64_t now_us, const uint32_t *waiting, siz
 	return 0;
 }
 
-static void an_arrival_joins_running_jobs_and_its_planner_sees_them(void **state)
+TEST_WITH(an_arrival_joins_running_jobs_and_its_planner_sees_them, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b };
 	struct hes_sim s = online(b, &p);
 
-	s.replan = plan_together;
+	s.replan = plan_beside;
 	add_job(b, "resnet50", 100000, 0);
 	add_job(b, "resnet50", 10, 1000000);
 	run_sim(b, &s);
@@ -417,7 +414,7 @@ static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_
 	return 0;
 }
 
-static void a_plan_can_predict_running_jobs_again(void **state)
+TEST_WITH(a_plan_can_predict_running_jobs_again, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b };
@@ -434,7 +431,7 @@ static void a_plan_can_predict_running_jobs_again(void **state)
 	assert_int_equal(b->replay.predicted.busy_energy_mj, 400 + 350 + 500 + 2000);
 }
 
-TEST_WITH(a_plan_that_predicts_a_job_that_does_not_run_is_refused, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(a_plan_that_tells_of_a_job_that_does_not_run_is_refused, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .fail_at = 2 };
@@ -448,29 +445,4 @@ TEST_WITH(a_plan_that_predicts_a_job_that_does_not_run_is_refused, sim_bench_set
 	assert_non_null(strstr(b->err.msg, "job number 1 does not run"));
 }
 
-int main(void)
-{
-#define T(f) cmocka_unit_test_setup_teardown(f, sim_bench_setup, sim_bench_teardown)
-	const struct CMUnitTest tests[] = {
-		T(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn),
-		T(a_batch_that_overruns_its_prediction_keeps_its_gpu_busy),
-		T(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run),
-		T(the_plan_carried_out_is_made_of_the_batches_that_started),
-		T(a_planners_failure_ends_the_simulation_with_its_reason),
-		T(a_plan_that_names_a_job_twice_is_refused),
-		T(a_plan_that_leaves_a_job_out_is_refused),
-		T(a_batch_larger_than_its_boards_memory_is_refused),
-		T(what_a_board_cannot_do_is_refused),
-		T(an_open_queue_admits_the_next_job_when_its_share_is_free),
-		T(an_open_queue_keeps_to_memory_and_to_its_number),
-		T(shares_of_an_open_queue_overlap_as_far_as_it_allows),
-		T(the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends),
-		T(an_open_queue_has_one_job_a_batch),
-		T(an_arrival_joins_running_jobs_and_its_planner_sees_them),
-		T(a_plan_can_predict_running_jobs_again),
-		T(a_plan_that_tells_of_a_job_that_does_not_run_is_refused),
-		T(an_unknown_workload_and_an_endless_job_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

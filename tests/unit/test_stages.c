@@ -2,18 +2,13 @@
  * test_stages.c - batches, shares and clocks under a predictor simple enough
  * to compute by hand (plan_bench.h).
  */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/batch/compose.h"
 #include "plan/batch/configure.h"
 #include "plan/batch/sharing.h"
 #include "plan_bench.h"
 #include "unit_test.h"
-
-#define N(a) (sizeof(a) / sizeof((a)[0]))
 
 static bool near(double a, double b)
 {
@@ -69,7 +64,7 @@ TEST_WITH(jobs_that_end_together_end_one_phase, plan_bench_setup, plan_bench_tea
 	assert_true(near(c.energy_mj, 0.77 * (10000 + 3 * 6000)));
 }
 
-static void a_set_is_predicted_once(void **state)
+TEST_WITH(a_set_is_predicted_once, plan_bench_setup, plan_bench_teardown)
 {
 	const struct hes_group g = { 3, { { 0, 20 }, { 1, 30 }, { 2, 50 } } };
 	const struct hes_group other = { 3, { { 5, 50 }, { 3, 20 }, { 4, 30 } } };
@@ -444,7 +439,7 @@ static struct extremes extremes_of(struct bench *b)
 	return x;
 }
 
-static void all_clocks_and_co_runners_are_used_where_all_were_sampled(void **state)
+TEST_WITH(all_clocks_and_co_runners_are_used_where_all_were_sampled, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x = extremes_of(*state);
 
@@ -473,7 +468,7 @@ TEST_WITH(sharing_far_outside_of_the_samples_is_avoided, plan_bench_setup, plan_
 }
 
 /* A job of it may run, alone. */
-TEST_WITH(co_runners_that_were_never_sampled_are_avoided, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(company_of_a_workload_that_was_never_sampled_is_avoided, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -494,7 +489,7 @@ TEST_WITH(a_default_clock_outside_of_the_samples_is_avoided_too, plan_bench_setu
 	assert_int_equal(x.extrapolated, 0);
 }
 
-TEST_WITH(jobs_that_can_only_be_extrapolated_are_planned_and_reported, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(what_can_only_be_extrapolated_is_planned_and_told, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -549,32 +544,4 @@ TEST_WITH(jobs_that_would_run_for_millennia_are_refused, plan_bench_setup, plan_
 	b->p.request = NULL;
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, plan_bench_setup, plan_bench_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CASE(a_job_alone_costs_its_time_and_the_boards_power),
-		CASE(a_batch_is_run_phase_by_phase),
-		CASE(jobs_that_end_together_end_one_phase),
-		CASE(a_set_is_predicted_once),
-		CASE(shares_start_from_what_jobs_use_and_fill_the_board),
-		CASE(batches_and_shares_are_nearly_as_good_as_exhaustion_finds),
-		CASE(jobs_that_leave_room_share_and_jobs_that_do_not_are_split),
-		CASE(a_batch_never_exceeds_the_boards_memory),
-		CASE(every_member_of_the_front_is_a_plan_with_its_objectives),
-		CASE(no_member_of_stage_1_dominates_the_updated_set),
-		CASE(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it),
-		CASE(all_clocks_and_co_runners_are_used_where_all_were_sampled),
-		CASE(clocks_far_outside_of_the_samples_are_avoided),
-		CASE(sharing_far_outside_of_the_samples_is_avoided),
-		CASE(company_of_a_workload_that_was_never_sampled_is_avoided),
-		CASE(a_default_clock_outside_of_the_samples_is_avoided_too),
-		CASE(what_can_only_be_extrapolated_is_planned_and_told),
-		CASE(a_job_runs_only_where_it_was_profiled_and_fits),
-		CASE(a_job_that_can_run_nowhere_is_named),
-		CASE(jobs_that_would_run_for_millennia_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,15 +1,9 @@
 /* test_store.c - the rows of a store: what is added is found again, once, and what fails changes nothing. */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "heshare/tenant_power.h"
 #include "store_bench.h"
 #include "unit_test.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static size_t count(struct hes_store *s, bool with_modelled)
 {
@@ -223,7 +217,7 @@ TEST_WITH(forecasts_are_kept_of_new_rows_alone, store_set_up, store_tear_down)
 }
 
 /* It was refused by the table's constraint, and the predictor's errors were not kept at all. */
-TEST_WITH(a_held_back_sample_without_a_forecast_is_skipped, store_set_up, store_tear_down)
+TEST_WITH(a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("L4", 2) };
@@ -274,7 +268,7 @@ TEST_WITH(holdings_count_profiles_samples_and_age, store_set_up, store_tear_down
 	hes_store_close(s);
 }
 
-/* A sample with two co-runners of these names. */
+/* A sample beside two, who are named so. */
 static struct hes_sample beside_two(const char *co_runner_names)
 {
 	struct hes_sample v = store_sample("T4", 1);
@@ -295,7 +289,7 @@ static void assert_named(struct hes_store *s, const char *co_runner_names)
 	hes_samples_free(&got);
 }
 
-TEST_WITH(co_runners_in_another_order_are_the_same_sample, store_set_up, store_tear_down)
+TEST_WITH(neighbours_in_another_order_are_the_same_sample, store_set_up, store_tear_down)
 {
 	struct hes_sample v[] = { beside_two("net/4@30,a/8@20"), beside_two("a/8@20,net/4@30"), beside_two("net/04@30,a/8@20") };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
@@ -307,7 +301,7 @@ TEST_WITH(co_runners_in_another_order_are_the_same_sample, store_set_up, store_t
 	hes_store_close(s);
 }
 
-static void powers_of_tenants_are_replaced_and_told_apart(void **state)
+TEST_WITH(powers_of_tenants_are_replaced_and_told_apart, store_set_up, store_tear_down)
 {
 	struct hes_tenant_power p = { .tenant = "a \"b\"", .uid = 7, .gpu_type = "T4", .clock_mhz = 600, .power_w = 40, .cv = 0.02,
 				      .seconds = 5, .at_us = 1 };
@@ -337,21 +331,4 @@ static void powers_of_tenants_are_replaced_and_told_apart(void **state)
 	hes_store_close(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STORE_TEST(rows_come_back_as_a_file_would_hold_them),
-		STORE_TEST(the_same_rows_are_added_once),
-		STORE_TEST(modelled_rows_are_kept_apart),
-		STORE_TEST(the_newest_profile_of_a_point_counts),
-		STORE_TEST(a_bad_row_leaves_out_the_whole_delivery),
-		STORE_TEST(what_is_forgotten_takes_its_rows_and_forecasts_along),
-		STORE_TEST(forecasts_are_kept_of_new_rows_alone),
-		STORE_TEST(a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over),
-		STORE_TEST(holdings_count_profiles_samples_and_age),
-		STORE_TEST(neighbours_in_another_order_are_the_same_sample),
-		STORE_TEST(powers_of_tenants_are_replaced_and_told_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,23 +1,16 @@
 /* test_store_faults.c - the store when processes die, write at once, lack rights or room: what was acknowledged is there, nothing else is. */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <sqlite3.h>
 
 #include "base/rng.h"
 #include "store_bench.h"
 #include "unit_test.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { ROWS = 40 }; /* of a delivery */
 

@@ -1,10 +1,5 @@
 /* test_store_file.c - the file of a store: other programs' files, damage, versions before and to come. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -12,8 +7,6 @@
 #include "store/schema.h"
 #include "store_bench.h"
 #include "unit_test.h"
-
-#define N(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Open must fail with @code, say @says, and leave the file byte for byte. */
 static void refused(enum hes_store_mode mode, int code, const char *says)
@@ -87,9 +80,8 @@ TEST_WITH(a_newer_store_is_not_changed, store_set_up, store_tear_down)
 	refused(HES_STORE_READ, -ENOTSUP, "newer");
 }
 
-static void a_store_from_before_the_first_release_is_left_alone(void **state)
+TEST_WITH(a_store_from_before_the_first_release_is_left_alone, store_set_up, store_tear_down)
 {
-	(void)state;
 	hes_store_close(store_opened(HES_STORE_WRITE));
 	by_hand("PRAGMA application_id = 0x48655374; PRAGMA user_version = 6");
 	refused(HES_STORE_WRITE, -ENOTSUP, "from before version 0.1.0 (version 6 of the store); export its rows");
@@ -271,21 +263,4 @@ TEST_WITH(a_query_ends_after_steps_that_suit_the_file, store_set_up, store_tear_
 	hes_store_close(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STORE_TEST(files_that_are_no_store_are_left_alone),
-		STORE_TEST(a_newer_store_is_left_alone),
-		STORE_TEST(a_store_from_before_the_first_release_is_left_alone),
-		STORE_TEST(a_damaged_file_is_refused),
-		STORE_TEST(a_cut_file_is_refused),
-		STORE_TEST(a_value_that_changed_is_found),
-		STORE_TEST(an_older_store_is_brought_up_with_its_rows),
-		STORE_TEST(a_step_that_fails_leaves_the_version_before_it),
-		STORE_TEST(the_store_keeps_what_it_promises_to_sqlite),
-		STORE_TEST(a_store_with_programs_in_it_is_refused),
-		STORE_TEST(a_query_ends_after_steps_that_suit_the_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

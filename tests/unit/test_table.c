@@ -1,9 +1,5 @@
 /* test_table.c - tables of numbers: what is missing, what is refused and where. */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "base/table.h"

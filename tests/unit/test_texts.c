@@ -1,6 +1,4 @@
 /* test_texts.c - texts in order, each once. */
-#include <stdlib.h>
-
 #include "base/texts.h"
 #include "unit_test.h"
 

@@ -1,10 +1,5 @@
 /* test_trace.c - logs and the generator as rows, and jobs made of rows. */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "heshare/trace.h"
 #include "unit_test.h"
@@ -197,7 +192,7 @@ TEST(a_wrong_value_is_named_with_its_line_and_column)
 
 /* --- generator --- */
 
-TEST(the_same_seed_gives_the_same_rows_for_any_number_of_jobs)
+TEST(the_same_seed_gives_the_same_rows_however_many_are_asked)
 {
 	struct hes_trace *a = generate(7, 1000), *b = generate(7, 50), *c = generate(8, 50);
 	struct hes_trace_row x, y, z;
@@ -354,7 +349,7 @@ TEST(the_logs_own_arrivals_are_kept_in_order_and_scaled)
 }
 
 /* Jobs of a window are consecutive in the log: here a job's run time is its position. */
-static void a_window_of_the_log_is_consecutive(void **state)
+TEST(a_window_of_the_log_is_consecutive)
 {
 	struct hes_trace_options o = options(10);
 	size_t starts[2] = { 0 };

@@ -3,11 +3,6 @@
  * generator comes to the log it was fitted to. Skips without the data
  * (HES_DATA, or ../shared/data next to the sources).
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <zlib.h>
 
 #include "heshare/trace.h"

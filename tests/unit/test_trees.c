@@ -1,9 +1,6 @@
 /* test_trees.c - what trees learn: best splits by definition, known functions, determinism. test_fit.c has the rest. */
-#include <errno.h>
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "rows_to_learn.h"
 #include "unit_test.h"

@@ -34,7 +34,7 @@ static void expect(const struct hes_undo *d, const char *refusal)
 		fail_msg("\"%s\" (%d) does not contain \"%s\"", err.msg, rc, refusal);
 }
 
-static void entries_of_heshare_are_accepted(void **state)
+TEST(entries_of_heshare_are_accepted)
 {
 	const struct hes_undo entries[] = {
 		job(4711, 7, MARK, ""), job(4711, 7, MARK, CGROUP), job(4711, 7, "outer/0000000000000000/" MARK, CGROUP),
@@ -50,7 +50,6 @@ static void entries_of_heshare_are_accepted(void **state)
 		{ .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/tmp/heshare-1000-" MARK "/0" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < N(entries); i++)
 		expect(&entries[i], NULL);
 }
@@ -153,7 +152,7 @@ TEST(the_facts_are_those_of_this_process)
 	assert_string_equal(f.folder, "");
 }
 
-static void this_process_and_its_ancestors_are_no_members(void **state)
+TEST(this_process_and_its_ancestors_are_no_members)
 {
 	struct hes_member_rule b = { .mark = "", .cgroup = "", .mps_pipe = "" };
 	struct hes_member *m = NULL;
@@ -173,18 +172,4 @@ static void this_process_and_its_ancestors_are_no_members(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(entries_of_heshare_are_accepted),
-		cmocka_unit_test(processes_that_are_no_jobs_are_refused),
-		cmocka_unit_test(cgroups_that_are_no_jobs_are_refused),
-		cmocka_unit_test(a_cgroup_with_us_or_one_above_us_is_not_killed),
-		cmocka_unit_test(folders_of_other_daemons_are_refused),
-		cmocka_unit_test(values_that_no_gpu_has_are_refused),
-		cmocka_unit_test(the_facts_are_those_of_this_process),
-		cmocka_unit_test(this_process_and_its_ancestors_are_no_members),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

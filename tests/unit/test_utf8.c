@@ -1,6 +1,4 @@
 /* test_utf8.c - what is UTF-8 and what only looks like it. */
-#include <errno.h>
-
 #include "base/utf8.h"
 #include "unit_test.h"
 

@@ -13,7 +13,7 @@ TEST(a_failure_with_a_living_co_runner_is_its_own)
 	assert_int_equal(b[2], RUN_BLAME_NONE);
 }
 
-static void there_is_no_verdict_while_a_co_runner_may_still_fail(void **state)
+TEST(there_is_no_verdict_while_a_co_runner_may_still_fail)
 {
 	const struct run_seen v[] = { { .failed = true, .code = 1 }, { .lives = false } };
 	enum run_blame b[2] = { RUN_BLAME_SUSPECT, RUN_BLAME_SUSPECT };
@@ -95,18 +95,4 @@ TEST(alone_on_its_gpu_a_job_failed_by_itself)
 	assert_int_equal(b[0], RUN_BLAME_OWN);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_failure_beside_one_that_lives_is_its_own),
-		cmocka_unit_test(there_is_no_verdict_while_a_co_runner_may_still_fail),
-		cmocka_unit_test(of_all_that_failed_alike_the_first_is_a_suspect),
-		cmocka_unit_test(the_one_that_a_signal_ended_felled_the_others),
-		cmocka_unit_test(who_lost_its_server_is_not_to_blame),
-		cmocka_unit_test(a_command_that_is_not_there_is_nobody_elses_fault),
-		cmocka_unit_test(a_job_cannot_fall_for_ever),
-		cmocka_unit_test(alone_on_its_gpu_a_job_failed_by_itself),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

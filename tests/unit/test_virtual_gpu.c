@@ -7,7 +7,6 @@
 #include "keeper.h"
 #include "unit_test.h"
 #include "virtual_gpu.h"
-#include "unit_test.h"
 
 #define NEAR(a, b, part) assert_true(fabs((a) - (b)) <= (part) * fabs((double)(b)))
 #define SERVER 900001
@@ -110,7 +109,7 @@ TEST_WITH(a_job_alone_takes_the_time_and_energy_of_the_physics, setup, teardown)
 	NEAR(c->ended_s[1], 1 + seconds, 1e-6);
 }
 
-static void energy_does_not_depend_on_when_it_is_read(void **state)
+TEST_WITH(energy_does_not_depend_on_when_it_is_read, setup, teardown)
 {
 	struct bench *t = *state;
 	struct lab_gpu *other = &t->lab->gpus[1];
@@ -141,7 +140,7 @@ TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 	NEAR(t->a100->power_w, at.power_mw * 1e-3, 1e-4);
 }
 
-static void without_mps_processes_run_in_turns(void **state)
+TEST_WITH(without_mps_processes_run_in_turns, setup, teardown)
 {
 	struct bench *t = *state;
 	struct hes_resident r = job(t, "resnet50", 16, 100);
@@ -159,7 +158,7 @@ static void without_mps_processes_run_in_turns(void **state)
 	NEAR(a->rate, rate.iterations_per_s, 1e-9);
 }
 
-static void a_crash_fails_the_clients_of_its_server_only(void **state)
+TEST_WITH(a_crash_fails_the_clients_of_its_server_only, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *a = join(t->a100, ME, SERVER, 50), *b = join(t->a100, OTHER, SERVER, 50);
@@ -179,7 +178,7 @@ static void a_crash_fails_the_clients_of_its_server_only(void **state)
 	assert_int_equal(c->completed, 1);
 }
 
-static void a_hanging_launch_continues_when_the_fault_ends(void **state)
+TEST_WITH(a_hanging_launch_continues_when_the_fault_ends, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
@@ -199,7 +198,7 @@ static void a_hanging_launch_continues_when_the_fault_ends(void **state)
 	assert_int_equal(c->completed, 1);
 }
 
-static void a_locked_clock_holds_without_power_limit_or_fault(void **state)
+TEST_WITH(a_locked_clock_holds_without_power_limit_or_fault, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
@@ -222,7 +221,7 @@ static void a_locked_clock_holds_without_power_limit_or_fault(void **state)
 	assert_true(t->t4->clock_mhz < 1400);
 }
 
-static void memory_is_allocated_once(void **state)
+TEST_WITH(memory_is_allocated_once, setup, teardown)
 {
 	struct bench *t = *state;
 	uint64_t all = lab_gpu_memory_total(t->t4), used;
@@ -253,7 +252,7 @@ TEST_WITH(the_forty_ninth_context_is_refused, setup, teardown)
 	assert_int_equal(error, VGPU_CUDA_MPS_MAX_CLIENTS);
 }
 
-static void an_idle_context_draws_power(void **state)
+TEST_WITH(an_idle_context_draws_power, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c;
@@ -268,7 +267,7 @@ static void an_idle_context_draws_power(void **state)
 	NEAR(t->a100->power_w, 55, 1e-9);
 }
 
-static void a_process_that_has_ended_has_no_start_time(void **state)
+TEST_WITH(a_process_that_has_ended_has_no_start_time, setup, teardown)
 {
 	assert_true(vgpu_process_started(getpid()) > 0);
 	assert_int_equal(vgpu_process_started(0x3fffffff), 0);
@@ -294,7 +293,7 @@ static void end(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void a_server_that_died_early_fails_its_clients(void **state)
+TEST_WITH(a_server_that_died_early_fails_its_clients, setup, teardown)
 {
 	struct bench *t = *state;
 	pid_t server = process();
@@ -310,7 +309,7 @@ static void a_server_that_died_early_fails_its_clients(void **state)
 	vgpu_keeper_finish(&k);
 }
 
-static void contexts_of_ended_processes_close_and_a_dead_server_fails_its_clients(void **state)
+TEST_WITH(contexts_of_ended_processes_close_and_a_dead_server_fails_its_clients, setup, teardown)
 {
 	struct bench *t = *state;
 	pid_t server = process(), other = process();
@@ -335,7 +334,7 @@ static void spin(struct lab_gpu *b, struct vgpu_client *c, double us)
 	assert_true(lab_gpu_launch(b, c, &(struct vgpu_launch){ .workload = VGPU_SPIN, .left = us }));
 }
 
-static void a_spin_takes_the_same_time_at_any_clock(void **state)
+TEST_WITH(a_spin_takes_the_same_time_at_any_clock, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->a100, ME, 0, 100);
@@ -366,7 +365,7 @@ static double account_of(const struct lab_gpu *b, pid_t pid)
 }
 
 /* One alone for a second, two in turns for two seconds, the first again; clients of a server share a turn. */
-static void gpu_time_is_counted_per_process_and_kept_after_its_end(void **state)
+TEST_WITH(gpu_time_is_counted_per_process_and_kept_after_its_end, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *a = join(t->t4, ME, 0, 100), *b;
@@ -396,27 +395,4 @@ static void gpu_time_is_counted_per_process_and_kept_after_its_end(void **state)
 	NEAR(t->a100->held_s, 2, 1e-9);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_job_alone_takes_the_time_and_energy_of_the_physics),
-		TEST(energy_does_not_depend_on_when_it_is_read),
-		TEST(clients_of_one_server_run_together_with_their_shares),
-		TEST(without_mps_processes_run_in_turns),
-		TEST(a_crash_fails_the_clients_of_its_server_only),
-		TEST(a_hanging_launch_continues_when_the_fault_ends),
-		TEST(a_locked_clock_holds_without_power_limit_or_fault),
-		TEST(memory_is_allocated_once),
-		TEST(the_forty_ninth_context_is_refused),
-		TEST(an_idle_context_draws_power),
-		TEST(a_process_that_has_ended_has_no_start_time),
-		TEST(a_server_that_died_early_fails_its_clients),
-		TEST(contexts_of_ended_processes_close_and_a_dead_server_fails_its_clients),
-		TEST(a_spin_takes_the_same_time_at_any_clock),
-		TEST(gpu_time_is_counted_per_process_and_kept_after_its_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

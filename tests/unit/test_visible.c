@@ -1,7 +1,4 @@
 /* test_visible.c - text from outside says nothing to the terminal that shows it. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/visible.h"
 #include "unit_test.h"
 

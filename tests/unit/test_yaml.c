@@ -1,7 +1,4 @@
 /* test_yaml.c - YAML errors: one sentence with file, line and field. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/yaml.h"
 #include "unit_test.h"
 

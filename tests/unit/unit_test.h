@@ -1,5 +1,7 @@
 /*
- * unit_test.h - cmocka with the headers that it needs, and what most unit tests use.
+ * unit_test.h - how a unit test is written: a file with TEST(sentence) { ... } and at its end a main() that calls run_unit_tests().
+ *
+ * Every TEST() puts itself into the list of its file, at the place of its line, so that tests run in the order of the file.
  */
 #ifndef HES_TEST_UNIT_TEST_H
 #define HES_TEST_UNIT_TEST_H
@@ -17,5 +19,26 @@
 #include <cmocka.h>
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
+
+#define UNIT_TEST_LINES 1000 /* of a file at most */
+
+static struct CMUnitTest unit_tests[UNIT_TEST_LINES]; /* by line; cmocka passes over entries without a name */
+
+/** A test with functions that run before and after it. */
+#define TEST_WITH(test, setup, teardown)                                                                             \
+	static void test(void **state);                                                                              \
+	__attribute__((constructor)) static void register_##test(void)                                               \
+	{                                                                                                            \
+		unit_tests[__LINE__] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(test, setup, teardown);    \
+	}                                                                                                            \
+	static void test(__attribute__((unused)) void **state)
+
+#define TEST(test) TEST_WITH(test, NULL, NULL)
+
+/** Run the tests of the file. @return what main() returns */
+static inline int run_unit_tests(CMFixtureFunction group_setup, CMFixtureFunction group_teardown)
+{
+	return cmocka_run_group_tests(unit_tests, group_setup, group_teardown);
+}
 
 #endif
