@@ -304,7 +304,10 @@ TEST_WITH(a_job_that_ends_after_sigterm_is_not_killed, set_up, tear_down)
 	assert_int_equal(wait_for(&c).code, 5);
 }
 
-/* A tracer stops the process at its exit: it cannot be killed, like one that waits in the driver, until *@release is closed. */
+/*
+ * A tracer stops the process at its exit: it cannot be killed, like one that waits in the driver, until *@release is
+ * closed.
+ */
 static void make_unkillable(pid_t pid, int *release)
 {
 	int ends[2], ready[2];

@@ -174,7 +174,7 @@ TEST(names_of_co_runners_must_agree_with_their_sums)
 	static const struct {
 		const char *names, *says;
 	} bad[] = {
-		{ "b/8@100", "sample 2: beside: 1 neighbour with 100 %" }, { "b/8@60,c/8@50", "2 neighbours with 110 %" },
+		{ "b/8@100", "sample 2: beside: 1 co-runner with 100 %" }, { "b/8@60,c/8@50", "2 co-runners with 110 %" },
 		{ "b/8@60,c", "\"c\" is not NAME/BATCH@SHARE" }, { "b/0@60,c/1@60", "\"b/0@60,c/1@60\" is not" },
 		{ "/8@60,c/1@60", "is not NAME/BATCH@SHARE" }, { "b/8@600,c/1@60", "is not NAME/BATCH@SHARE" },
 		{ "b/8@60,c/1@60,", "\"c/1@60,\" is not NAME/BATCH@SHARE" },
