@@ -14,7 +14,7 @@ struct stand_in stand_in;
 
 /*
  * A job held below its utilisation slows in proportion, and by the part of the bandwidth its
- * neighbours use; half of its time follows the clock. Where shares sum to more than the board,
+ * neighbours use; half of its time follows the clock. Where shares sum to more than the GPU,
  * all slow as much. Each resident adds 200 mW a percent of share, times the clock squared.
  */
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,

@@ -51,7 +51,7 @@ static void on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds(void 
 	hes_pareto_free(&all);
 }
 
-/* Boards with so few clocks that everything can be enumerated: the lowest, the highest, and some between. */
+/* GPUs with so few clocks that everything can be enumerated: the lowest, the highest, and some between. */
 static void thin_clocks(struct bench *b, size_t n)
 {
 	for (size_t g = 0; g < b->fleet.n; g++) {
@@ -112,7 +112,7 @@ static void on_four_jobs_the_front_has_99_percent_of_all_open_queues(void **stat
 	assert_99_percent_of_all_open_queues(b, 3);
 }
 
-static void shares_beyond_the_board_are_used_as_well_as_enumeration_can(void **state)
+static void shares_beyond_the_gpu_are_used_as_well_as_enumeration_can(void **state)
 {
 	struct bench *b = *state;
 
@@ -234,7 +234,7 @@ static void a_search_finds_most_where_it_is_wanted(void **state)
 	assert_true(least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_BALANCED] && least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_ENERGY]);
 }
 
-/* The longest job alone on the quicker board, first and at its default clock, just meets it. */
+/* The longest job alone on the quicker GPU, first and at its default clock, just meets it. */
 static void a_deadline_that_can_be_met_is_met_by_every_member(void **state)
 {
 	struct bench *b = *state;
@@ -261,7 +261,7 @@ static void a_deadline_that_no_plan_can_meet_costs_nobody_anything(void **state)
 	make_six_jobs(b);
 	without = search(&b->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 6000 });
 	hes_problem_finish(&b->p);
-	b->v[3].has_deadline = true; /* 27 s on the quicker board */
+	b->v[3].has_deadline = true; /* 27 s on the quicker GPU */
 	b->v[3].deadline_us = 1000000;
 	make_problem(b);
 	assert_true(isinf(b->p.jobs[3].deadline_us) && fabs(b->p.jobs[3].least_us - 27e6) < 1);
@@ -446,7 +446,7 @@ static void a_queue_begins_beside_the_jobs_that_run(void **state)
 	assert_true(behind.start_us > 0 && behind.start_us < 1100000);
 }
 
-static void more_than_a_board_takes_cannot_run_there(void **state)
+static void more_than_a_gpu_takes_cannot_run_there(void **state)
 {
 	struct bench *b = *state;
 	struct hes_running running[HES_MAX_SHARING + 1];
@@ -510,7 +510,7 @@ static void a_plan_tells_what_becomes_of_the_jobs_that_run(void **state)
 	assert_int_equal(alone.onward[0].job, 1);
 	assert_int_equal(co_runners.n_onward, 1);
 	assert_true(co_runners.onward[0].end_us > alone.onward[0].end_us);
-	/* Company bears its part of the board's energy. */
+	/* Company bears its part of the GPU's energy. */
 	assert_true(co_runners.onward[0].energy_mj < alone.onward[0].energy_mj);
 	hes_plan_finish(&alone);
 	hes_plan_finish(&co_runners);
@@ -522,7 +522,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds),
 		CASE(on_four_jobs_the_front_has_99_percent_of_all_open_queues),
-		CASE(shares_beyond_the_board_are_used_as_well_as_enumeration_can),
+		CASE(shares_beyond_the_gpu_are_used_as_well_as_enumeration_can),
 		CASE(the_front_does_not_depend_on_the_number_of_threads),
 		CASE(nor_does_that_of_more_jobs),
 		CASE(a_member_is_what_its_queues_come_to),
@@ -537,7 +537,7 @@ int main(void)
 		CASE(the_bound_is_below_every_plan_and_near_one_that_is_best),
 		CASE(at_no_completion_time_is_the_bound_above_the_least_energy),
 		CASE(a_queue_begins_beside_the_jobs_that_run),
-		CASE(more_than_a_board_takes_cannot_run_there),
+		CASE(more_than_a_gpu_takes_cannot_run_there),
 		CASE(what_runs_is_a_job_on_a_gpu_and_goes_by_gpu),
 		CASE(a_plan_tells_what_becomes_of_the_jobs_that_run),
 	};
