@@ -1,6 +1,6 @@
 /*
  * test_joint_walk.c - what a walk of the joint search rests on: queues tried from
- * where they differ, and boards' queues put together anew. The predictor is plan_bench.h's.
+ * where they differ, and solutions made of queues of different GPUs. The predictor is plan_bench.h's.
  */
 #include <math.h>
 
@@ -138,7 +138,7 @@ TEST_WITH(queues_that_never_were_together_make_solutions, plan_bench_setup, plan
 	first_step = c[0].ends_us / c[0].energy_mj > c[1].ends_us / c[1].energy_mj;
 	other_step = is_kept(f, half[0].energy_mj + c[1].energy_mj, half[0].ends_us + c[1].ends_us);
 	assert_true(first_step ? is_kept(f, c[0].energy_mj + half[1].energy_mj, c[0].ends_us + half[1].ends_us) : other_step);
-	/* The most frugal member has both boards' other queues, each on its own board. */
+	/* The member with the least energy has the other queue of both GPUs, each on its own GPU. */
 	assert_int_equal(w.archive.items[f->v[0].tag * 4].clock, 0);
 	assert_int_equal(w.archive.items[f->v[0].tag * 4].job, 0);
 	assert_int_equal(w.archive.items[f->v[0].tag * 4 + 2].clock, 0);
@@ -221,7 +221,7 @@ static void end_walk(struct walking *x)
 	hes_estimator_free(x->estimator);
 }
 
-/* Five of the six jobs in queues, and what a sixth one takes at places of these: told, and run. */
+/* Five of the six jobs are in queues. What a sixth one costs at places of these queues: estimated, and evaluated. */
 struct placed {
 	double told_mj, run_mj;
 };
@@ -257,11 +257,11 @@ static void tell_places(const struct bench *b, bool knows_all)
 			same += (v[i].told_mj < v[k].told_mj) == (v[i].run_mj < v[k].run_mj);
 	}
 	if (!((double)same > 0.65 * (double)pairs))
-		fail_msg("%zu of %zu pairs of places are told in the order of what they cost", same, pairs);
+		fail_msg("%zu of %zu pairs of places are estimated in the order of their costs", same, pairs);
 	end_walk(&x);
 }
 
-TEST_WITH(places_told_cheaper_are_cheaper_to_run, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(places_estimated_cheaper_cost_less, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -368,7 +368,7 @@ TEST_WITH(where_jobs_stay_only_shares_and_clocks_change, plan_bench_setup, plan_
 	end_walk(&x);
 }
 
-TEST(what_an_archive_forgot_does_not_stand_in_anybodys_way)
+TEST(forgotten_members_of_an_archive_reject_nothing)
 {
 	struct joint_archive a = { .n = 1, .k = 1 };
 	size_t slot;
@@ -386,7 +386,7 @@ TEST(what_an_archive_forgot_does_not_stand_in_anybodys_way)
 	joint_archive_finish(&a);
 }
 
-/* What a start is told to be: of the same job, with nobody behind it, all else is the same at every place of a board. */
+/* The estimated start: for the same job with nothing behind it, all else is equal at every place of a GPU. */
 static double start_beyond_first(const struct joint_walk *w, uint32_t at)
 {
 	struct joint_place first = { .at = 0, .item = { 3, 50, 3 } }, other = { .mark = at, .item = { 3, 50, 3 } };
@@ -396,7 +396,7 @@ static double start_beyond_first(const struct joint_walk *w, uint32_t at)
 	return other.told_mj - first.told_mj;
 }
 
-TEST_WITH(a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(a_place_knows_its_co_runners_also_after_a_job_was_removed, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_timeline_item items[3] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 50, 3 } };
@@ -424,7 +424,7 @@ TEST_WITH(a_place_knows_who_is_there_whether_or_not_a_job_was_taken_out, plan_be
 	end_walk(&x);
 }
 
-TEST_WITH(a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_end,
+TEST_WITH(a_place_starts_where_shares_are_free_or_with_co_runners_or_before_the_end,
 	plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
@@ -443,7 +443,7 @@ TEST_WITH(a_place_starts_where_there_is_room_or_with_who_is_there_or_before_the_
 	marks = x.w.boards[0].marks;
 	last_us = x.w.boards[0].queue.cost.last_us;
 	assert_true(marks[2].now_us > 0 && marks[3].now_us > marks[2].now_us && last_us > marks[3].now_us);
-	/* Beside the first, with the third, at the end. */
+	/* With the first, with the third, at the end. */
 	assert_true(fabs(start_beyond_first(&x.w, 1)) < 1e-6 * last_us);
 	assert_true(fabs(start_beyond_first(&x.w, 2) - marks[3].now_us) < 1e-6 * last_us);
 	assert_true(start_beyond_first(&x.w, 3) > marks[3].now_us && start_beyond_first(&x.w, 3) < last_us);
@@ -461,7 +461,7 @@ static void assert_same_state(const struct hes_timeline_state *a, const struct h
 	}
 }
 
-/* What a walk keeps of a board is what its queue tells anew. */
+/* What the search keeps of a GPU equals what its queue gives when it is evaluated again. */
 static void assert_knows_its_board(struct walking *x, const struct bench *b, uint32_t g)
 {
 	const struct joint_board *is = &x->w.boards[g];

@@ -27,7 +27,7 @@ static struct hes_brief pace_of(const struct bench *b, struct hes_paces *paces, 
 	return hes_paces_of(paces, s, clock, roughly);
 }
 
-/* Rates as estimated, then as predicted; and what is known is told as it is. */
+/* Rates are estimated first, then predicted; known rates are returned unchanged. */
 TEST_WITH(a_set_is_estimated_near_its_rates_without_asking_for_it, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
@@ -65,16 +65,16 @@ TEST_WITH(a_set_is_estimated_near_its_rates_without_asking_for_it, bench_setup, 
 }
 
 /* Two kinds that were predicted together at one clock are estimated nearer to their rates at another. */
-TEST_WITH(estimates_learn_from_predictions_of_the_same_company, bench_setup, plan_bench_teardown)
+TEST_WITH(estimates_learn_from_predictions_of_the_same_co_runners, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
-	const struct hes_set asked = { 0, 1590, 2, { { 0, 60 }, { 1, 40 } } };
+	const struct hes_set learnt = { 0, 1590, 2, { { 0, 60 }, { 1, 40 } } };
 	const struct hes_set other = { 0, 945, 2, { { 0, 60 }, { 1, 40 } } };
 	struct hes_estimator *e;
 	struct hes_rates *rates, *apart;
 	struct hes_paces *paces;
 	struct hes_pace rate;
-	double before = 0, after = 0, told_us;
+	double before = 0, after = 0, estimated_us;
 
 	make_six_jobs(b);
 	assert_int_equal(hes_estimator_new(&b->p, 1, false, &e), 0);
@@ -84,23 +84,23 @@ TEST_WITH(estimates_learn_from_predictions_of_the_same_company, bench_setup, pla
 	hes_rates_of(apart, &other, &rate);
 	for (uint32_t m = 0; m < 2; m++)
 		before += fabs(log(pace_of(b, paces, &other, true).us[m] / rate.iteration_us[m]));
-	pace_of(b, paces, &asked, false);
+	pace_of(b, paces, &learnt, false);
 	for (uint32_t m = 0; m < 2; m++)
 		after += fabs(log(pace_of(b, paces, &other, true).us[m] / rate.iteration_us[m]));
 	if (!(after < before))
 		fail_msg("off by %g, before by %g", after, before);
-	told_us = pace_of(b, paces, &other, true).us[0];
+	estimated_us = pace_of(b, paces, &other, true).us[0];
 	hes_paces_hope(paces, 0.1);
-	assert_true(fabs(pace_of(b, paces, &other, true).us[0] / told_us - 0.9) < 1e-6);
-	assert_true(fabs(pace_of(b, paces, &asked, true).us[0] / pace_of(b, paces, &asked, false).us[0] - 1) < 1e-12);
+	assert_true(fabs(pace_of(b, paces, &other, true).us[0] / estimated_us - 0.9) < 1e-6);
+	assert_true(fabs(pace_of(b, paces, &learnt, true).us[0] / pace_of(b, paces, &learnt, false).us[0] - 1) < 1e-12);
 	hes_paces_free(paces);
 	hes_rates_free(rates);
 	hes_rates_free(apart);
 	hes_estimator_free(e);
 }
 
-/* Each of them taught all four's bond: the more was asked, the further off were estimates. */
-TEST_WITH(estimates_of_one_kind_beside_itself_do_not_run_away, bench_setup, plan_bench_teardown)
+/* Each member once corrected the pair of all four, so that estimates got worse with every prediction. */
+TEST_WITH(estimates_of_co_runners_of_one_kind_do_not_run_away, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_set set = { .n = 4 };
@@ -131,7 +131,7 @@ TEST_WITH(estimates_of_one_kind_beside_itself_do_not_run_away, bench_setup, plan
 	hes_estimator_free(e);
 }
 
-/* Every share of one kind beside every share of another: more pairs than there are places for at first. */
+/* Every share of one kind with every share of another: more pairs than the first table has room for. */
 TEST_WITH(sets_stay_known_while_their_table_grows_until_they_are_forgotten, bench_setup, plan_bench_teardown)
 {
 	static double us[100][100];

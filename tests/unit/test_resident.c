@@ -1,4 +1,4 @@
-/* test_resident.c - what is worked out once and asked about often says what a question from scratch does. */
+/* test_resident.c - prepared predictions equal predictions from scratch. */
 #include <math.h>
 
 #include "base/rng.h"
@@ -8,7 +8,7 @@
 #include "predict/prepared.h"
 #include "unit_test.h"
 
-#define QUESTIONS 3000
+#define QUERIES 3000
 #define SETS      1500
 #define MEMBERS   20000 /* more than are kept at a time */
 
@@ -103,7 +103,7 @@ static struct hes_setting draw_setting(struct hes_rng *rng, const struct hes_gpu
 				     g->clocks_mhz[hes_rng_below(rng, g->n_clocks)] };
 }
 
-/* A job beside up to four others, prepared and from scratch, of which the GPU's power was read or told. */
+/* A job with up to four co-runners, prepared and from scratch, with the GPU's power measured or predicted. */
 static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 {
 	const uint32_t type = (uint32_t)hes_rng_below(rng, 4), others = (uint32_t)hes_rng_below(rng, 5);
@@ -142,7 +142,7 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 	hes_prepared_job_free(j);
 }
 
-static void check_questions(struct hes_train_options o, size_t n)
+static void check_queries(struct hes_train_options o, size_t n)
 {
 	struct hes_predictor *p = train(o);
 	struct hes_rng rng;
@@ -153,14 +153,14 @@ static void check_questions(struct hes_train_options o, size_t n)
 	hes_predictor_free(p);
 }
 
-TEST(residents_say_what_questions_from_scratch_do)
+TEST(prepared_queries_equal_queries_from_scratch)
 {
-	check_questions((struct hes_train_options){ .seed = 1 }, QUESTIONS);
-	check_questions((struct hes_train_options){ .seed = 2, .recipe = HES_RECIPE_TABLE_II }, QUESTIONS / 4);
-	check_questions((struct hes_train_options){ .seed = 3, .recipe = HES_RECIPE_PLAIN, .trees = 5 }, QUESTIONS / 4);
+	check_queries((struct hes_train_options){ .seed = 1 }, QUERIES);
+	check_queries((struct hes_train_options){ .seed = 2, .recipe = HES_RECIPE_TABLE_II }, QUERIES / 4);
+	check_queries((struct hes_train_options){ .seed = 3, .recipe = HES_RECIPE_PLAIN, .trees = 5 }, QUERIES / 4);
 	/* Trees with too many leaves for sets of them, and none. */
-	check_questions((struct hes_train_options){ .seed = 4, .model = HES_PREDICTOR_FOREST, .trees = 5 }, QUESTIONS / 4);
-	check_questions((struct hes_train_options){ .seed = 5, .model = HES_PREDICTOR_LINEAR }, QUESTIONS / 4);
+	check_queries((struct hes_train_options){ .seed = 4, .model = HES_PREDICTOR_FOREST, .trees = 5 }, QUERIES / 4);
+	check_queries((struct hes_train_options){ .seed = 5, .model = HES_PREDICTOR_LINEAR }, QUERIES / 4);
 }
 
 static int by_member(const void *a, const void *b)
@@ -182,7 +182,7 @@ static struct hes_set draw_set(struct hes_rng *rng)
 	return s;
 }
 
-/* The last of the first n of some members, all but one of a set, beside those before it; as rates.h says. */
+/* The last of the first n of some members, all but one of a set, with those before it; see rates.h. */
 static struct hes_estimate ask_plainly(const struct hes_predictor *p, const struct hes_set *s, const struct hes_member *m,
 				       uint32_t n)
 {
@@ -237,19 +237,19 @@ TEST(rates_of_a_set_are_those_of_its_members_beside_the_others)
 }
 
 /* Of more members than there is memory for, the first are worked out again. */
-TEST(what_was_forgotten_is_worked_out_anew_and_the_same)
+TEST(forgotten_rates_are_computed_again_and_equal)
 {
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1, .trees = 2 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS), *fresh = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_set pair = { .type = 1, .clock_mhz = 1380, .n = 2, .m = { { 0, 30 }, { 1, 70 } } };
 	struct hes_pace pace, want;
-	uint32_t asked = 0;
+	uint32_t queries = 0;
 
 	for (uint16_t pct = 1; pct <= 100; pct++)
 		for (uint16_t kind = 0; kind < KINDS; kind++)
-			for (uint32_t clock_mhz = 1335; clock_mhz <= 1530 && asked < MEMBERS; clock_mhz += 30, asked++)
+			for (uint32_t clock_mhz = 1335; clock_mhz <= 1530 && queries < MEMBERS; clock_mhz += 30, queries++)
 				hes_rates_of(r, &(struct hes_set){ 1, clock_mhz, 1, { { kind, pct } } }, &pace);
-	assert_int_equal(asked, MEMBERS);
+	assert_int_equal(queries, MEMBERS);
 	hes_rates_of(r, &pair, &pace);
 	hes_rates_of(fresh, &pair, &want);
 	assert_memory_equal(pace.iteration_us, want.iteration_us, 2 * sizeof(want.iteration_us[0]));
@@ -259,7 +259,7 @@ TEST(what_was_forgotten_is_worked_out_anew_and_the_same)
 	hes_predictor_free(p);
 }
 
-/* @return questions that asking for some sets took, which must be said to have the same rates as before */
+/* @return the queries that some sets needed; their rates must be the same as before */
 static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets, const struct hes_pace *said, size_t n)
 {
 	const uint64_t before = hes_rates_queries(r);
@@ -274,8 +274,8 @@ static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets, const
 	return hes_rates_queries(r) - before;
 }
 
-/* More sets than there is room for at first, several times over. What is not asked about from one turn to the next is forgotten. */
-TEST(what_was_asked_is_known_while_the_memo_grows_and_until_it_has_turned_twice)
+/* More sets than there is room for at first, several times over. What is not queries about from one turn to the next is forgotten. */
+TEST(rates_are_known_while_the_cache_grows_and_until_it_has_turned_twice)
 {
 	static struct hes_set sets[2 * SETS];
 	static struct hes_pace said[2 * SETS];
