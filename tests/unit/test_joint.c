@@ -436,7 +436,7 @@ TEST_WITH(a_queue_begins_together_with_running_jobs, bench_setup, plan_bench_tea
 	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
 					     .end_us = 1000000, .left = .5 };
 	const struct hes_timeline_item items[] = { { 0, 40, 11 }, { 0, 50, 11 } };
-	struct hes_timeline_times co_runners, behind;
+	struct hes_timeline_times together, behind;
 	struct hes_timeline_cost c;
 
 	add_job(b, "light", 1000, 1000);
@@ -446,9 +446,9 @@ TEST_WITH(a_queue_begins_together_with_running_jobs, bench_setup, plan_bench_tea
 	b->request.n_running = 1;
 	b->free_at_us[0] = 1000000;
 	make_problem(b);
-	hes_timeline_run(&b->p, b->p.rates, 0, &items[0], 1, &c, &co_runners);
+	hes_timeline_run(&b->p, b->p.rates, 0, &items[0], 1, &c, &together);
 	hes_timeline_run(&b->p, b->p.rates, 0, &items[1], 1, &c, &behind);
-	assert_true(co_runners.start_us == 0);
+	assert_true(together.start_us == 0);
 	/* Half of 2000 iterations of a millisecond are left: a second, the two slowing each other but for a while. */
 	assert_true(behind.start_us > 0 && behind.start_us < 1100000);
 }
@@ -501,7 +501,7 @@ TEST_WITH(a_plan_tells_what_becomes_of_the_jobs_that_run, bench_setup, plan_benc
 	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
 					     .end_us = 1000000, .left = .5 };
 	const struct hes_timeline_item item = { 0, 40, 11 };
-	struct hes_plan alone, co_runners;
+	struct hes_plan alone, together;
 
 	add_job(b, "light", 1000, 1000);
 	add_job(b, "light", 2000, 1000);
@@ -510,17 +510,17 @@ TEST_WITH(a_plan_tells_what_becomes_of_the_jobs_that_run, bench_setup, plan_benc
 	b->request.n_running = 1;
 	make_problem(b);
 	assert_int_equal(hes_plan_init(&alone, 2), 0);
-	assert_int_equal(hes_plan_init(&co_runners, 2), 0);
+	assert_int_equal(hes_plan_init(&together, 2), 0);
 	assert_int_equal(hes_compose_open(&b->p, &alone, 0, NULL, 0), 0);
-	assert_int_equal(hes_compose_open(&b->p, &co_runners, 0, &item, 1), 0);
+	assert_int_equal(hes_compose_open(&b->p, &together, 0, &item, 1), 0);
 	assert_int_equal(alone.n_onward, 1);
 	assert_int_equal(alone.onward[0].job, 1);
-	assert_int_equal(co_runners.n_onward, 1);
-	assert_true(co_runners.onward[0].end_us > alone.onward[0].end_us);
+	assert_int_equal(together.n_onward, 1);
+	assert_true(together.onward[0].end_us > alone.onward[0].end_us);
 	/* Co-runners bear their part of the GPU's energy. */
-	assert_true(co_runners.onward[0].energy_mj < alone.onward[0].energy_mj);
+	assert_true(together.onward[0].energy_mj < alone.onward[0].energy_mj);
 	hes_plan_finish(&alone);
-	hes_plan_finish(&co_runners);
+	hes_plan_finish(&together);
 }
 
 int main(void) { return run_unit_tests(NULL, NULL); }
