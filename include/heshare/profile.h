@@ -63,43 +63,43 @@ void hes_profiles_sort(struct hes_profiles *p);
 int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_t batch_size,
 		     const char *gpu_type, struct hes_profile *out, struct hes_err *err);
 
-/** What the other residents of a GPU do, summed over them (Table II, collocation features). */
+/** The co-runners of a job, as sums (Table II, collocation features). */
 struct hes_load {
-	double   sm_util;      /* sum of solo utilisations limited by each one's share; may exceed 1 */
+	double   sm_util;      /* sum of solo utilisations, each limited by its share; may exceed 1 */
 	double   dram_util;
 	double   l2_util;
-	uint32_t power_mw;     /* board power with the neighbours alone at this clock; with none, idle power */
-	uint32_t residents;
+	uint32_t power_mw;     /* GPU power with only the co-runners at this clock; without any, idle power */
+	uint32_t residents;    /* number of co-runners */
 	uint32_t sm_pct;       /* sum of their shares */
-	/* What each would do alone with its share at the clock, told from its profile, summed. pace 0: unknown. */
-	double   busy;             /* part of the time it has a kernel running */
-	double   sm_busy;          /* part of the SMs that compute for it, mean over time */
-	double   l2_sets;          /* its working set, in L2 capacities, mean over time */
-	double   dram_busy;        /* part of the bandwidth it draws, mean over time */
-	double   serial;           /* part of the time it copies or synchronises, launching taken as some ms an iteration */
-	double   pace;             /* what it switches a second, of its solo run: its speed, and more of it the longer its SMs wait */
+	/* Sums of what each would do alone with its share at the clock, from its profile. pace 0: unknown. */
+	double   busy;             /* part of the time with a kernel running */
+	double   sm_busy;          /* part of the SMs that compute, mean over time */
+	double   l2_sets;          /* working set in L2 capacities, mean over time */
+	double   dram_busy;        /* part of the bandwidth, mean over time */
+	double   serial;           /* part of the time for copies and synchronisation; launches take some ms an iteration */
+	double   pace;             /* switching activity / that of the solo run: speed, plus a part for waiting SMs */
 	double   iterations_per_s;
-	double   solo_power_mw;    /* dynamic: its solo board power above idle, at its activity */
-	double   solo_clock_mhz;   /* not a sum: mean of the profiles' clocks, by solo_power_mw */
-	/* Of a predictor, not of the board, and in no file: hes_predict_load_add() adds them up. */
-	double   unseen_distance;      /* squared distances of the neighbours that it never saw to what it saw, summed; 0: it knows all */
-	double   computing;        /* part of the time that SMs compute for it; 0: this and the next two are unknown */
-	double   syncing;          /* ... that it synchronises: of serial */
-	double   saved;            /* part of the bandwidth that it draws for want of L2, and would not with more of it: of dram_busy */
-	uint32_t predicted_mw;          /* power_mw as predicted, one neighbour joining after the other; 0: nobody asked */
+	double   solo_power_mw;    /* dynamic: solo GPU power above idle, at its activity */
+	double   solo_clock_mhz;   /* not a sum: mean clock of the profiles, weighted by solo_power_mw */
+	/* Of a predictor, and in no file: hes_predict_load_add() sums them. */
+	double   unseen_distance;  /* squared out-of-distribution distances of unseen co-runners; 0: all were sampled */
+	double   computing;        /* part of the time that SMs compute; 0: this and the next two are unknown */
+	double   syncing;          /* part of serial that is synchronisation */
+	double   saved;            /* part of dram_busy that a larger L2 would save */
+	uint32_t predicted_mw;     /* power_mw if it is predicted, one co-runner joining after another; 0: it is measured */
 };
 
 /**
- * Add a neighbour with a share at a clock to a load: everything but power_mw, which is
- * the board's and known (measured, or predicted) for the set of neighbours as a whole.
+ * Add a co-runner with a share at a clock to a load: everything but power_mw, which is that of the GPU, measured or
+ * predicted for all co-runners together.
  */
 void hes_load_add(struct hes_load *load, const struct hes_gpu_type *g, const struct hes_profile *solo,
 		  uint32_t sm_pct, uint32_t clock_mhz);
 
-/** Add neighbours' loads: everything but power_mw and predicted_mw. */
+/** Add the load of other co-runners: everything but power_mw and predicted_mw. */
 void hes_load_join(struct hes_load *load, const struct hes_load *more);
 
-#define HES_CO_RUN_TEXT_MAX 576 /* bytes that name neighbours: seven at least */
+#define HES_CO_RUN_TEXT_MAX 576 /* bytes for the names of co-runners: seven at least */
 
 /** One observation under sharing: the row a predictor learns from. */
 struct hes_sample {
@@ -107,28 +107,28 @@ struct hes_sample {
 	uint32_t           sm_pct;     /* its share */
 	uint32_t           clock_mhz;
 	struct hes_load    co_runners;
-	char               co_runner_names[HES_CO_RUN_TEXT_MAX]; /* who they are, "NAME/BATCH@SHARE" sorted, commas between them; "": not told */
-	double             iteration_us; /* measured, under this setting and these neighbours */
-	uint32_t           power_mw;     /* measured board power after it arrived */
+	char               co_runner_names[HES_CO_RUN_TEXT_MAX]; /* "NAME/BATCH@SHARE", sorted, commas between them; "": unknown */
+	double             iteration_us; /* measured, with this setting and these co-runners */
+	uint32_t           power_mw;     /* measured GPU power after it started */
 };
 
 struct hes_samples {
 	struct hes_sample         *v;
 	size_t                     n;
-	const struct hes_profiles *known; /* of the neighbours that samples name; somebody else's. NULL: their sums are all that is known */
+	const struct hes_profiles *known; /* profiles of named co-runners; not owned. NULL: only their sums are known */
 };
 
 /**
  * Read a file (docs/formats/profiles.md, .gz too); the order is kept.
  * @param out  written on success only, with known NULL; hes_samples_free it
- * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row, or neighbours that are not those counted;
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row, or co-runners that differ from the counted ones;
  *         -ENOENT a column that is missing; -E2BIG too many rows or too long a one; -EIO damaged .gz; -ENOMEM; -errno of
  *         reading the file
  */
 int  hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *err);
 /** Write one; @path "-" is standard output. The file appears whole or not at all. @return 0; -errno of creating or writing it */
 int  hes_samples_save(const char *path, const struct hes_samples *s, struct hes_err *err);
-/** Free what they hold and clear them; known is somebody else's. */
+/** Free what they hold and clear them; known is not owned. */
 void hes_samples_free(struct hes_samples *s);
 
 #endif

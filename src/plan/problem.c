@@ -27,23 +27,25 @@ static int earlier(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* @param i  of those that run */
 static int check_running(const struct hes_request *r, size_t i, struct hes_err *err)
 {
 	const struct hes_running *run = &r->running[i];
 	size_t there = 0;
 
 	if (run->job >= r->jobs->n)
-		return hes_fail(err, -EINVAL, "running job %zu: job number %" PRIu32 "; there are %zu", i, run->job, r->jobs->n);
+		return hes_fail(err, -EINVAL, "running job %zu: job number %" PRIu32 "; there are %zu", i, run->job,
+				r->jobs->n);
 	if (run->gpu >= r->fleet->n)
-		return hes_fail(err, -EINVAL, "running job %zu: GPU number %" PRIu32 "; the fleet has %zu", i, run->gpu, r->fleet->n);
+		return hes_fail(err, -EINVAL, "running job %zu: GPU number %" PRIu32 "; the fleet has %zu", i, run->gpu,
+				r->fleet->n);
 	if (i && run->gpu < r->running[i - 1].gpu)
-		return hes_fail(err, -EINVAL, "running job %zu: GPU number %" PRIu32 " after number %" PRIu32 "; running jobs go by GPU", i,
-				run->gpu, r->running[i - 1].gpu);
+		return hes_fail(err, -EINVAL, "running job %zu: GPU number %" PRIu32 " after number %" PRIu32
+				"; running jobs go by GPU", i, run->gpu, r->running[i - 1].gpu);
 	while (there <= i && r->running[i - there].gpu == run->gpu)
 		there++;
 	if (there > HES_MAX_SHARING)
-		return hes_fail(err, -EINVAL, "%s: %zu jobs run there; at most %d can", r->fleet->gpus[run->gpu].name, there, HES_MAX_SHARING);
+		return hes_fail(err, -EINVAL, "%s: %zu jobs run there; at most %d can",
+				r->fleet->gpus[run->gpu].name, there, HES_MAX_SHARING);
 	return 0;
 }
 
@@ -131,7 +133,7 @@ static void number_types(struct hes_problem *p)
 	}
 }
 
-/* Samples mostly split a board; how far shares exceeded it is the predictor's to say. */
+/* The predictor knows how far the SM shares in its samples exceeded 100 %. */
 static int limit_shares(struct hes_problem *p)
 {
 	p->shares_pct = calloc(p->n_types + 1, sizeof(*p->shares_pct));
@@ -185,10 +187,7 @@ static int number_kinds(struct hes_problem *p, size_t more_kinds)
 	return 0;
 }
 
-/*
- * A kind must be profiled on one type at least; on the others its jobs do not run. Of several reasons the one
- * that a batch size is out of range is told: it says how near the job is to one that can be planned.
- */
+/* A kind must be profiled on one type at least. Of several errors, a batch size out of range says most. */
 static int find_profiles_of(struct hes_problem *p, const struct hes_problem_job *j, struct hes_err *err)
 {
 	const struct hes_job *job = &p->request->jobs->v[j->job];
@@ -256,7 +255,7 @@ struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint3
 	return alone_at(p, job, type, p->types[type]->clock_default_mhz);
 }
 
-#define COMPANY_GAIN 0.001 /* of a run time that company was ever predicted to save (docs/planning.md) */
+#define CO_RUN_GAIN 0.001 /* largest part of a run time that co-runners were ever predicted to save */
 
 /* The least run time over all types and clocks. */
 static double least_alone_us(const struct hes_problem *p, size_t job)
@@ -270,9 +269,8 @@ static double least_alone_us(const struct hes_problem *p, size_t job)
 }
 
 /*
- * A deadline that no plan can meet is none. It would be broken whatever is planned, and what breaks
- * constraints least is all that a search keeps: everybody else would pay for it. Most are met at
- * some default clock, so that the others are not asked about.
+ * A deadline that no plan can meet is no constraint. A search keeps only the plans with the smallest violation, so
+ * such a deadline would cost all other jobs. Most deadlines are met at a default clock: try these first.
  */
 static void drop_hopeless(const struct hes_problem *p, size_t job)
 {
@@ -286,13 +284,13 @@ static void drop_hopeless(const struct hes_problem *p, size_t job)
 		if (hes_problem_alone(p, job, t).time_us <= left_us)
 			return;
 	least_us = least_alone_us(p, job);
-	if (least_us <= left_us * (1 + COMPANY_GAIN))
+	if (least_us <= left_us * (1 + CO_RUN_GAIN))
 		return;
 	j->deadline_us = INFINITY;
 	j->least_us = least_us;
 }
 
-/* One job on every type. @return the longest of its run times; negative where it runs on none */
+/* @return the longest run time of a job over all types; negative: it runs on none */
 static double find_costs_of(struct hes_problem *p, size_t job)
 {
 	double longest_us = -1;
@@ -364,7 +362,7 @@ int hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct 
 	return hes_problem_init_for_more(p, r, 0, 0, err);
 }
 
-/* The kind of a job among those there are. @return n_kinds_now when it is of none */
+/* @return n_kinds_now: a new kind */
 static uint32_t kind_of(const struct hes_problem *p, const struct hes_job *job)
 {
 	for (size_t i = 0; i < p->n_jobs; i++)

@@ -1,55 +1,62 @@
 /*
- * rates.c - the memo of predictions; see rates.h.
+ * rates.c - the rate cache; see rates.h.
  *
- * Open addressing over entries that lie one behind the other in one growing
- * array, each as long as its set is large; an entry is never removed, but all
- * those that were not asked about from one turn to the next. An entry holds
- * the power its set has as somebody's neighbours and, once asked for, the
- * set's rates.
+ * Entries of varying length lie in one growing array of 8-byte units and are found by a hash map. An entry holds the
+ * power that its set has as co-runners and, once it was asked for, the rates of the set. Entries move when the array
+ * grows: no pointer to an entry is kept over a prediction. What the predictor computes once for a member, whatever its
+ * co-runners, is kept as well, for a limited number of members.
  */
 #include "plan/rates.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/touched.h"
-#include "plan/residents.h"
+#include "base/hash_map.h"
+#include "predict/prepared.h"
 
-#define USUAL 4 /* members that room for a set is meant for */
+#define ALONE      16384 /* members alone in the quick table */
+#define PREPARED   16384 /* jobs and members that are prepared: 7 MiB */
+#define MOST_UNITS ((size_t)1 << 25) /* 256 MiB */
 
-/* What matters of an estimate. */
-struct said {
+/* What is used of a prediction. */
+struct predicted {
 	double   iteration_us;
 	uint32_t power_mw;
 	uint8_t  outside;
 	bool     far;
 };
 
-struct rated_member {
-	double            iteration_us; /* of the last one also where nothing is rated: beside the others */
+struct entry_member {
+	double            iteration_us; /* of the last member valid before the set is rated */
 	struct hes_member m;
-	uint8_t           outside;       /* ... */
+	uint8_t           outside;       /* likewise */
 };
 
 struct entry {
-	double              power_mw;      /* rates' */
+	double              power_mw;      /* of the set, once rated */
 	uint32_t            type;
 	uint32_t            clock_mhz;
-	uint32_t            last_power_mw; /* of the last member beside the others: what neighbours see */
+	uint32_t            last_power_mw; /* predicted with the last member added last: the set's power as co-runners */
 	uint8_t             n;
 	bool                rated;
 	bool                last_far;
-	bool                far;           /* rates' */
-	struct rated_member of[];          /* [n] */
+	bool                far;           /* once rated */
+	struct entry_member of[];          /* [n] */
 };
 
-#define UNIT sizeof(struct rated_member) /* bytes that entries are counted in */
-_Static_assert(sizeof(struct entry) % sizeof(double) == 0 && UNIT % sizeof(double) == 0, "entries are aligned");
+_Static_assert(sizeof(struct entry) % 8 == 0 && sizeof(struct entry_member) % 8 == 0, "entries are aligned");
 
-/* With its hash here, hardly another set's entry is read on the way, and none where slots become more. */
-struct slot {
-	uint32_t at;   /* of the entry, in units, from 1; 0: empty */
-	uint32_t hash;
+/* A member alone. */
+struct alone {
+	uint64_t       key; /* 0: none */
+	struct hes_alone is;
+};
+
+/* A kind on a type or, with share and clock, a member: one of the pointers is set. */
+struct prepared {
+	uint64_t                 key;
+	struct hes_prepared_job *job;
+	struct hes_prepared     *member;
 };
 
 struct hes_rates {
@@ -57,14 +64,21 @@ struct hes_rates {
 	const struct hes_gpu_type *const *types;
 	const struct hes_profile         *solo;
 	size_t                            n_kinds;
-	struct rated_member              *entries;  /* units */
-	size_t                            used, units;
-	size_t                            n, room;  /* sets */
-	struct slot                      *slots;
-	size_t                            n_slots;  /* a power of two, twice the room */
-	struct hes_residents             *residents;
+	struct prepared                  *prepared; /* [PREPARED] */
+	struct hes_hash_map               prepared_map;
+	size_t                            n_prepared;
+	struct hes_hash_map               map;   /* of a set: the first unit of its entry */
+	uint64_t                         *units;
+	size_t                            used, room;
 	uint64_t                          queries;
-	struct hes_rates                 *before;   /* entries and slots alone: those before the last turn; may be NULL */
+	struct alone                      alone[ALONE]; /* by hash: the last query of those with the same */
+};
+
+/* A set, and what the predictor has computed for each member. */
+struct co_runners {
+	struct hes_set           set;
+	bool                     known; /* of[] is valid */
+	const struct hes_prepared *of[HES_MAX_SHARING];
 };
 
 struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_gpu_type *const *types,
@@ -75,22 +89,33 @@ struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_
 	if (!r)
 		return NULL;
 	*r = (struct hes_rates){ .predictor = p, .types = types, .solo = solo, .n_kinds = n_kinds,
-				 .residents = hes_residents_new(p, types, solo, n_kinds) };
-	if (!r->residents) {
-		free(r);
-		return NULL;
-	}
-	return r;
+				 .prepared = calloc(PREPARED, sizeof(*r->prepared)) };
+	if (r->prepared)
+		return r;
+	free(r);
+	return NULL;
+}
+
+/* Members go before the jobs they are of. */
+static void forget_prepared(struct hes_rates *r)
+{
+	for (size_t i = 0; i < r->n_prepared; i++)
+		hes_prepared_free(r->prepared[i].member);
+	for (size_t i = 0; i < r->n_prepared; i++)
+		hes_prepared_job_free(r->prepared[i].job);
+	hes_hash_map_clear(&r->prepared_map);
+	r->n_prepared = 0;
 }
 
 void hes_rates_free(struct hes_rates *r)
 {
 	if (!r)
 		return;
-	hes_rates_free(r->before);
-	hes_residents_free(r->residents);
-	free(r->entries);
-	free(r->slots);
+	forget_prepared(r);
+	hes_hash_map_finish(&r->prepared_map);
+	free(r->prepared);
+	hes_hash_map_finish(&r->map);
+	free(r->units);
 	free(r);
 }
 
@@ -99,33 +124,93 @@ uint64_t hes_rates_queries(const struct hes_rates *r)
 	return r->queries;
 }
 
+void hes_rates_forget(struct hes_rates *r, size_t most)
+{
+	if (r->map.n <= most)
+		return;
+	hes_hash_map_clear(&r->map);
+	r->used = 0;
+}
+
 static uint64_t mix(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * 0x9e3779b97f4a7c15u;
 	return h ^ (h >> 29);
 }
 
-static uint32_t hash(const struct hes_set *s)
+static uint64_t key_of(uint32_t type, uint32_t clock_mhz, struct hes_member m)
+{
+	return (uint64_t)(type + 1) << 48 | (uint64_t)clock_mhz << 32 | (uint64_t)m.kind << 16 | m.sm_pct;
+}
+
+static bool has_key(const void *prepared, uint32_t at, const void *key)
+{
+	return ((const struct prepared *)prepared)[at].key == *(const uint64_t *)key;
+}
+
+/* @return NULL: there is none */
+static const struct prepared *find_prepared(const struct hes_rates *r, uint64_t key)
+{
+	const uint32_t at = hes_hash_map_find(&r->prepared_map, mix(0, key), has_key, r->prepared, &key);
+
+	return at == HES_HASH_NONE ? NULL : &r->prepared[at];
+}
+
+/* Takes what @one points to. @return NULL: no room */
+static const struct prepared *add_prepared(struct hes_rates *r, struct prepared one)
+{
+	if ((one.job || one.member) && r->n_prepared < PREPARED &&
+	    !hes_hash_map_add(&r->prepared_map, mix(0, one.key), (uint32_t)r->n_prepared)) {
+		r->prepared[r->n_prepared] = one;
+		return &r->prepared[r->n_prepared++];
+	}
+	hes_prepared_free(one.member);
+	hes_prepared_job_free(one.job);
+	return NULL;
+}
+
+/* @return NULL: no room */
+static const struct hes_prepared *prepare(struct hes_rates *r, uint32_t type, uint32_t clock_mhz, struct hes_member m)
+{
+	const uint64_t key = key_of(type, clock_mhz, m), job_key = key_of(type, 0, (struct hes_member){ m.kind, 0 });
+	const struct hes_profile *solo = &r->solo[type * r->n_kinds + m.kind];
+	const struct hes_setting setting = { m.sm_pct, clock_mhz };
+	const struct prepared *known = find_prepared(r, key), *job;
+
+	if (known)
+		return known->member;
+	job = find_prepared(r, job_key);
+	if (!job)
+		job = add_prepared(r, (struct prepared){ job_key, hes_prepared_job_new(r->predictor, r->types[type], solo), NULL });
+	if (job)
+		known = add_prepared(r, (struct prepared){ key, NULL, hes_prepared_new(job->job, &setting) });
+	return known ? known->member : NULL;
+}
+
+static bool prepare_all(struct hes_rates *r, const struct hes_set *s, const struct hes_prepared **out)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		out[i] = prepare(r, s->type, s->clock_mhz, s->m[i]);
+		if (!out[i])
+			return false;
+	}
+	return true;
+}
+
+static uint64_t hash_set(const struct hes_set *s)
 {
 	uint64_t h = mix(s->n, (uint64_t)s->type << 32 | s->clock_mhz);
 
 	for (uint32_t i = 0; i < s->n; i++)
 		h = mix(h, (uint64_t)s->m[i].kind << 16 | s->m[i].sm_pct);
-	return (uint32_t)(h >> 32);
+	return h;
 }
 
-static size_t units_of(uint32_t n)
+static bool is_same_set(const void *units, uint32_t at, const void *key)
 {
-	return (sizeof(struct entry) + n * sizeof(struct rated_member) + UNIT - 1) / UNIT;
-}
+	const struct entry *e = (const void *)&((const uint64_t *)units)[at];
+	const struct hes_set *s = key;
 
-static struct entry *entry_at(const struct hes_rates *r, size_t at)
-{
-	return (void *)&r->entries[at];
-}
-
-static bool is_of(const struct entry *e, const struct hes_set *s)
-{
 	if (e->type != s->type || e->clock_mhz != s->clock_mhz || e->n != s->n)
 		return false;
 	for (uint32_t i = 0; i < s->n; i++)
@@ -134,151 +219,59 @@ static bool is_of(const struct entry *e, const struct hes_set *s)
 	return true;
 }
 
-static struct hes_set set_of(const struct entry *e)
+static struct entry *entry_at(const struct hes_rates *r, size_t at)
 {
-	struct hes_set s = { .type = e->type, .clock_mhz = e->clock_mhz, .n = e->n };
-
-	for (uint32_t i = 0; i < e->n; i++)
-		s.m[i] = e->of[i].m;
-	return s;
+	return (void *)&r->units[at];
 }
 
-static void tell(const struct entry *e, struct hes_pace *out)
+/* @return NULL: the set is not in the cache */
+static struct entry *find_entry(const struct hes_rates *r, const struct hes_set *s, uint64_t hash)
 {
-	*out = (struct hes_pace){ .power_mw = e->power_mw, .far = e->far };
-	for (uint32_t i = 0; i < e->n; i++) {
-		out->iteration_us[i] = e->of[i].iteration_us;
-		out->outside[i] = e->of[i].outside;
-	}
+	const uint32_t at = hes_hash_map_find(&r->map, hash, is_same_set, r->units, s);
+
+	return at == HES_HASH_NONE ? NULL : entry_at(r, at);
 }
 
-/* @return what is known of a set of that hash; NULL: nothing */
-static struct entry *find(const struct hes_rates *r, const struct hes_set *s, uint32_t h)
+static size_t units_of(uint32_t n)
 {
-	size_t at = h & (r->n_slots - 1);
-
-	if (!r->n_slots)
-		return NULL;
-	for (; r->slots[at].at; at = (at + 1) & (r->n_slots - 1)) {
-		struct entry *e = entry_at(r, r->slots[at].at - 1);
-
-		if (r->slots[at].hash == h && is_of(e, s))
-			return e;
-	}
-	return NULL;
+	return (sizeof(struct entry) + n * sizeof(struct entry_member)) / sizeof(uint64_t);
 }
 
-/* Let a slot tell of an entry that none tells of yet. */
-static void put(struct hes_rates *r, struct slot of)
+static bool reserve_units(struct hes_rates *r, size_t more)
 {
-	size_t at = of.hash & (r->n_slots - 1);
+	const size_t room = r->room ? 2 * r->room : 4096;
+	uint64_t *units;
 
-	while (r->slots[at].at)
-		at = (at + 1) & (r->n_slots - 1);
-	r->slots[at] = of;
-}
-
-static bool grow_to(struct hes_rates *r, size_t room)
-{
-	const size_t units = room * units_of(USUAL), n_old = r->n_slots;
-	struct rated_member *entries;
-	struct slot *slots, *old = r->slots;
-
-	if (units > UINT32_MAX / 4)
+	if (r->used + more > MOST_UNITS)
+		hes_rates_forget(r, 0);
+	if (r->used + more <= r->room)
+		return true;
+	units = reallocarray(r->units, room, sizeof(*units));
+	if (!units)
 		return false;
-	slots = hes_touched(2 * room, sizeof(*slots));
-	entries = slots ? reallocarray(r->entries, units, UNIT) : NULL;
-	if (!entries) {
-		free(slots);
-		return false;
-	}
-	r->entries = entries;
 	r->units = units;
-	r->slots = slots;
 	r->room = room;
-	r->n_slots = 2 * room;
-	for (size_t i = 0; i < n_old; i++)
-		if (old[i].at)
-			put(r, old[i]);
-	free(old);
 	return true;
 }
 
-/* Larger sets than usual may take the memory of more. @return false: it is short */
-static bool has_room(struct hes_rates *r, uint32_t n)
-{
-	while (r->n == r->room || r->units - r->used < units_of(n))
-		if (!grow_to(r, r->room ? 2 * r->room : 1024))
-			return false;
-	return true;
-}
-
-void hes_rates_reserve(struct hes_rates *r, size_t more)
-{
-	size_t room = r->room ? r->room : 1024;
-
-	while (room < r->n + more || room * units_of(USUAL) < r->used + more * units_of(USUAL))
-		room *= 2;
-	if (room > r->room && !grow_to(r, room))
-		return;
-	/* Pages that have been written to once are there, as those of slots are. */
-	memset(&r->entries[r->used], 0, (r->units - r->used) * UNIT);
-}
-
-size_t hes_rates_room(const struct hes_rates *r)
-{
-	const size_t sets = r->room - r->n, of_usual = (r->units - r->used) / units_of(USUAL);
-
-	return sets < of_usual ? sets : of_usual;
-}
-
-void hes_rates_turn(struct hes_rates *r)
-{
-	struct hes_rates *b = r->before ? r->before : calloc(1, sizeof(*b));
-	struct hes_rates now = *r;
-
-	r->before = b;
-	if (!b || (b->room < r->room && !grow_to(b, r->room)))
-		return;
-	r->entries = b->entries;
-	r->units = b->units;
-	r->slots = b->slots;
-	r->room = b->room;
-	r->n_slots = b->n_slots;
-	r->n = r->used = 0;
-	if (r->n_slots)
-		memset(r->slots, 0, r->n_slots * sizeof(*r->slots));
-	*b = (struct hes_rates){ .entries = now.entries, .used = now.used, .units = now.units, .n = now.n, .room = now.room,
-				 .slots = now.slots, .n_slots = now.n_slots };
-}
-
-/* @return an entry of a set that has none; NULL: memory is short */
-static struct entry *add(struct hes_rates *r, const struct hes_set *s, uint32_t h)
+/* @return a new entry, not rated; NULL: out of memory */
+static struct entry *add_entry(struct hes_rates *r, const struct hes_set *s, uint64_t hash)
 {
 	struct entry *e;
 
-	if (!has_room(r, s->n))
+	if (!reserve_units(r, units_of(s->n)) || hes_hash_map_add(&r->map, hash, (uint32_t)r->used))
 		return NULL;
 	e = entry_at(r, r->used);
 	*e = (struct entry){ .type = s->type, .clock_mhz = s->clock_mhz, .n = (uint8_t)s->n };
 	for (uint32_t i = 0; i < s->n; i++)
-		e->of[i] = (struct rated_member){ .m = s->m[i] };
-	put(r, (struct slot){ (uint32_t)r->used + 1, h });
+		e->of[i] = (struct entry_member){ .m = s->m[i] };
 	r->used += units_of(s->n);
-	r->n++;
 	return e;
 }
 
-/* A set, and what the predictor has worked out of its members. */
-struct company {
-	struct hes_set             set;
-	const struct hes_prepared *who[HES_MAX_SHARING];
-	bool                       known; /* who is valid */
-};
-
-static struct company without(const struct company *c, uint32_t member)
+static struct co_runners all_but(const struct co_runners *c, uint32_t member)
 {
-	struct company rest;
+	struct co_runners rest;
 
 	rest.known = c->known;
 	rest.set.type = c->set.type;
@@ -287,14 +280,14 @@ static struct company without(const struct company *c, uint32_t member)
 	for (uint32_t i = 0; i < c->set.n; i++)
 		if (i != member) {
 			rest.set.m[rest.set.n] = c->set.m[i];
-			rest.who[rest.set.n++] = c->who[i];
+			rest.of[rest.set.n++] = c->of[i];
 		}
 	return rest;
 }
 
-/* Where there is no memory for what is worked out once. */
-static struct said ask_from_scratch(const struct hes_rates *r, const struct company *rest, struct hes_member m,
-				    struct hes_load *co_runners)
+/* Without memory for what could be computed once. */
+static struct predicted predict_slowly(const struct hes_rates *r, const struct co_runners *rest, struct hes_member m,
+				       struct hes_load *load)
 {
 	const struct hes_gpu_type *g = r->types[rest->set.type];
 	const struct hes_profile *solo = &r->solo[rest->set.type * r->n_kinds];
@@ -303,70 +296,38 @@ static struct said ask_from_scratch(const struct hes_rates *r, const struct comp
 
 	for (uint32_t i = 0; i < rest->set.n; i++)
 		hes_predict_load_add(r->predictor, g, &solo[rest->set.m[i].kind],
-				   &(struct hes_setting){ rest->set.m[i].sm_pct, clock_mhz }, co_runners);
-	hes_predict(r->predictor, g, &solo[m.kind], &(struct hes_setting){ m.sm_pct, clock_mhz }, co_runners, &e);
-	return (struct said){ e.iteration_us, e.power_mw, (uint8_t)e.outside,
-			      (e.outside & HES_OUTSIDE_SETTING) && e.novelty >= HES_RATES_FAR };
+				   &(struct hes_setting){ rest->set.m[i].sm_pct, clock_mhz }, load);
+	hes_predict(r->predictor, g, &solo[m.kind], &(struct hes_setting){ m.sm_pct, clock_mhz }, load, &e);
+	return (struct predicted){ e.iteration_us, e.power_mw, (uint8_t)e.outside,
+				   (e.outside & HES_OUTSIDE_SETTING) && e.novelty >= HES_RATES_FAR };
 }
 
-/* All of a set but one. */
-struct others {
-	struct company c;
-	uint32_t       hash;
-};
+static uint32_t co_power_mw(struct hes_rates *r, const struct co_runners *c);
 
-/* All but one. Its slot is fetched meanwhile: ask for all members' others before any is looked up. */
-static struct others others_of(const struct hes_rates *r, const struct company *c, uint32_t member)
+/* One member with the others as co-runners. */
+static struct predicted predict_member(struct hes_rates *r, const struct co_runners *c, uint32_t member)
 {
-	struct others o = { .c = without(c, member) };
-
-	o.hash = hash(&o.c.set);
-	if (r->n_slots)
-		__builtin_prefetch(&r->slots[o.hash & (r->n_slots - 1)]);
-	return o;
-}
-
-static uint32_t power_mw_of(struct hes_rates *r, const struct others *o);
-
-/* One member of a set beside the others. */
-static struct said ask(struct hes_rates *r, const struct company *c, uint32_t member, const struct others *o)
-{
-	const struct company *rest = &o->c;
-	struct hes_load co_runners = { .power_mw = power_mw_of(r, o) };
+	const struct co_runners rest = all_but(c, member);
+	struct hes_load load = { .power_mw = co_power_mw(r, &rest) };
 	struct hes_quick_estimate out;
 
 	r->queries++;
-	co_runners.predicted_mw = rest->set.n ? co_runners.power_mw : 0;
+	load.predicted_mw = rest.set.n ? load.power_mw : 0;
 	if (!c->known)
-		return ask_from_scratch(r, rest, c->set.m[member], &co_runners);
-	for (uint32_t i = 0; i < rest->set.n; i++)
-		hes_load_join(&co_runners, hes_prepared_load(rest->who[i]));
-	hes_prepared_predict(c->who[member], &co_runners, &out);
-	return (struct said){ out.iteration_us, out.power_mw, (uint8_t)out.outside,
-			      (out.outside & HES_OUTSIDE_SETTING) &&
-			      hes_prepared_novelty(c->who[member], &co_runners) >= HES_RATES_FAR };
+		return predict_slowly(r, &rest, c->set.m[member], &load);
+	for (uint32_t i = 0; i < rest.set.n; i++)
+		hes_load_join(&load, hes_prepared_load(rest.of[i]));
+	hes_prepared_predict(c->of[member], &load, &out);
+	return (struct predicted){ out.iteration_us, out.power_mw, (uint8_t)out.outside,
+				   (out.outside & HES_OUTSIDE_SETTING) &&
+				   hes_prepared_novelty(c->of[member], &load) >= HES_RATES_FAR };
 }
 
-/* @return what is known of a set, remembered here if memory suffices; NULL: nothing */
-static struct entry *look_up(struct hes_rates *r, const struct hes_set *s, uint32_t h)
+/* The last member of a set that is not in the cache, and a new entry for it. */
+static struct predicted predict_last(struct hes_rates *r, const struct co_runners *c, uint64_t hash)
 {
-	struct entry *known = find(r, s, h), *own;
-
-	if (known)
-		return known;
-	known = r->before ? find(r->before, s, h) : NULL;
-	own = known ? add(r, s, h) : NULL;
-	if (!own)
-		return known;
-	memcpy(own, known, sizeof(*own) + s->n * sizeof(own->of[0]));
-	return own;
-}
-
-/* The last member of a set of which nothing is known; it is remembered. @param o  the others */
-static struct said ask_last(struct hes_rates *r, const struct company *c, uint32_t h, const struct others *o)
-{
-	const struct said last = ask(r, c, c->set.n - 1, o);
-	struct entry *e = add(r, &c->set, h);
+	const struct predicted last = predict_member(r, c, c->set.n - 1);
+	struct entry *e = add_entry(r, &c->set, hash);
 
 	if (e) {
 		e->last_power_mw = last.power_mw;
@@ -377,54 +338,52 @@ static struct said ask_last(struct hes_rates *r, const struct company *c, uint32
 	return last;
 }
 
-static struct said last_of(const struct entry *e)
+static struct predicted last_of(const struct entry *e)
 {
-	return (struct said){ e->of[e->n - 1].iteration_us, e->last_power_mw, e->of[e->n - 1].outside, e->last_far };
+	const struct entry_member *m = &e->of[e->n - 1];
+
+	return (struct predicted){ m->iteration_us, e->last_power_mw, m->outside, e->last_far };
 }
 
-/* What neighbours draw before one more joins them. */
-static uint32_t power_mw_of(struct hes_rates *r, const struct others *o)
+/* The power of co-runners before one more job joins them. */
+static uint32_t co_power_mw(struct hes_rates *r, const struct co_runners *c)
 {
-	const struct company *c = &o->c;
-	const struct entry *known;
-	struct others rest;
+	const uint64_t hash = hash_set(&c->set);
+	const struct entry *e;
 
 	if (c->set.n == 0)
 		return r->types[c->set.type]->idle_power_mw;
-	known = look_up(r, &c->set, o->hash);
-	if (known)
-		return known->last_power_mw;
-	rest = others_of(r, c, c->set.n - 1);
-	return ask_last(r, c, o->hash, &rest).power_mw;
+	e = find_entry(r, &c->set, hash);
+	return e ? e->last_power_mw : predict_last(r, c, hash).power_mw;
 }
 
-static bool is_alike(const struct hes_set *s, uint32_t a, uint32_t b)
+static bool are_equal(const struct hes_member *a, const struct hes_member *b)
 {
-	return memcmp(&s->m[a], &s->m[b], sizeof(s->m[a])) == 0;
+	return a->kind == b->kind && a->sm_pct == b->sm_pct;
 }
 
-/* Every member of a set beside the others. Equal members are neighbours in the order and fare alike. */
-static struct hes_pace rate(struct hes_rates *r, const struct company *c, const struct others *o, const struct said *last)
+/* Equal members are next to each other and have equal rates. */
+static void predict_rest(struct hes_rates *r, const struct co_runners *c, const struct predicted *last,
+			 struct hes_pace *out)
 {
 	const struct hes_set *s = &c->set;
-	struct hes_pace pace = { .power_mw = 0 };
-	struct said each = *last;
+	struct predicted each = *last;
 
+	*out = (struct hes_pace){ .power_mw = 0 };
 	for (uint32_t i = 0; i < s->n; i++) {
-		if (is_alike(s, i, s->n - 1))
+		if (are_equal(&s->m[i], &s->m[s->n - 1]))
 			each = *last;
-		else if (i == 0 || !is_alike(s, i, i - 1))
-			each = ask(r, c, i, &o[i]);
-		pace.iteration_us[i] = each.iteration_us;
-		pace.outside[i] = each.outside;
-		pace.far |= each.far;
-		pace.power_mw += each.power_mw;
+		else if (i == 0 || !are_equal(&s->m[i], &s->m[i - 1]))
+			each = predict_member(r, c, i);
+		out->iteration_us[i] = each.iteration_us;
+		out->outside[i] = each.outside;
+		out->far |= each.far;
+		out->power_mw += each.power_mw;
 	}
-	pace.power_mw /= s->n;
-	return pace;
+	out->power_mw /= s->n;
 }
 
-static void keep_rates(struct entry *e, const struct hes_pace *pace)
+static void store_rates(struct entry *e, const struct hes_pace *pace)
 {
 	e->rated = true;
 	e->power_mw = pace->power_mw;
@@ -435,27 +394,38 @@ static void keep_rates(struct entry *e, const struct hes_pace *pace)
 	}
 }
 
+static void load_rates(const struct entry *e, struct hes_pace *out)
+{
+	out->power_mw = e->power_mw;
+	out->far = e->far;
+	for (uint32_t i = 0; i < e->n; i++) {
+		out->iteration_us[i] = e->of[i].iteration_us;
+		out->outside[i] = e->of[i].outside;
+	}
+}
+
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out)
 {
-	const uint32_t h = hash(s);
-	struct entry *e = look_up(r, s, h);
-	struct others o[HES_MAX_SHARING];
-	struct company c;
-	struct said last;
+	const uint64_t hash = hash_set(s);
+	struct entry *e = find_entry(r, s, hash);
+	struct co_runners c;
+	struct predicted last;
 
 	if (e && e->rated) {
-		tell(e, out);
+		load_rates(e, out);
 		return;
 	}
 	c.set = *s;
-	c.known = hes_residents_of(r->residents, s, c.who);
-	for (uint32_t i = 0; i < s->n; i++)
-		o[i] = others_of(r, &c, i);
-	last = e ? last_of(e) : ask_last(r, &c, h, &o[s->n - 1]);
-	*out = rate(r, &c, o, &last);
-	e = find(r, s, h); /* as others were added, it may lie elsewhere */
+	c.known = prepare_all(r, s, c.of);
+	if (!c.known) {
+		forget_prepared(r);
+		c.known = prepare_all(r, s, c.of);
+	}
+	last = e ? last_of(e) : predict_last(r, &c, hash);
+	predict_rest(r, &c, &last, out);
+	e = find_entry(r, s, hash);
 	if (e)
-		keep_rates(e, out);
+		store_rates(e, out);
 }
 
 void hes_rates_each(const struct hes_rates *r,
@@ -463,12 +433,27 @@ void hes_rates_each(const struct hes_rates *r,
 {
 	for (size_t at = 0; at < r->used; at += units_of(entry_at(r, at)->n)) {
 		const struct entry *e = entry_at(r, at);
-		const struct hes_set s = set_of(e);
-		struct hes_pace pace;
+		struct hes_set s = { .type = e->type, .clock_mhz = e->clock_mhz, .n = e->n };
+		struct hes_pace pace = { .power_mw = 0 };
 
 		if (!e->rated)
 			continue;
-		tell(e, &pace);
+		for (uint32_t i = 0; i < e->n; i++)
+			s.m[i] = e->of[i].m;
+		load_rates(e, &pace);
 		each(ctx, &s, &pace);
 	}
+}
+
+struct hes_alone hes_rates_alone(struct hes_rates *r, uint32_t type, struct hes_member m, uint32_t clock_mhz)
+{
+	const uint64_t key = key_of(type, clock_mhz, m);
+	struct alone *known = &r->alone[mix(0, key) >> 40 & (ALONE - 1)];
+	struct hes_pace pace;
+
+	if (known->key != key) {
+		hes_rates_of(r, &(struct hes_set){ .type = type, .clock_mhz = clock_mhz, .n = 1, .m = { m } }, &pace);
+		*known = (struct alone){ key, { (float)pace.iteration_us[0], (float)pace.power_mw } };
+	}
+	return known->is;
 }

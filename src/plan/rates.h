@@ -1,16 +1,12 @@
 /*
- * rates.h - how fast the jobs of a set run together on a board, and the
- * board's power: predictions, asked once and remembered.
+ * rates.h - the rate cache: how fast the jobs of a co-run set run, and the power of the GPU.
  *
- * A member is a kind (workload and batch size) with an SM share; a set is a
- * multiset of members on a type at a clock. Many jobs are of one kind, and a
- * search meets the same sets over and over.
+ * A member is a kind (workload and batch size) with an SM share. A co-run set is a multiset of members on a GPU
+ * type at a clock. A search meets the same sets again and again, so each is predicted once.
  *
- * Each job's time is predicted beside the others, whose board power is
- * itself predicted by adding them one at a time in the set's fixed order
- * (by kind, then share). The power of the set is the mean over its members
- * of the power predicted when that member comes last. A memo belongs to one
- * planning call.
+ * The time of a member is predicted with the others as co-runners. The power of the co-runners is itself predicted:
+ * they are added one at a time, by kind, then by share. The power of the set is the mean, over its members, of the
+ * power predicted when that member is added last. A cache belongs to one thread at a time.
  */
 #ifndef HES_PLAN_RATES_H
 #define HES_PLAN_RATES_H
@@ -39,46 +35,42 @@ struct hes_set {
 
 struct hes_pace {
 	double  iteration_us[HES_MAX_SHARING]; /* of each member, in the set's order */
-	double  power_mw;                      /* of the board */
-	uint8_t outside[HES_MAX_SHARING];       /* what of each is outside of the predictor's samples: enum hes_outside */
-	bool    far;                           /* shares, clock or neighbours are, far, for one of them */
+	double  power_mw;                      /* of the GPU */
+	uint8_t outside[HES_MAX_SHARING];       /* what is outside of the training range: enum hes_outside */
+	bool    far;                           /* share, clock or co-runners of a member are far outside of it */
 };
 
-/**
- * Novelty (struct hes_estimate) from which on a setting is far outside of the samples:
- * where there is another one, planners take that.
- */
+/** From this novelty on (struct hes_estimate), a setting is far outside of the training range: planners avoid it. */
 #define HES_RATES_FAR 1.5
 
 /**
  * @param types  by number
- * @param solo   [type * n_kinds + kind]: solo profiles; all three must outlive the memo
+ * @param solo   [type * n_kinds + kind]: solo profiles; predictor, types and profiles must outlive the cache
  * @return NULL out of memory
  */
 struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_gpu_type *const *types,
 				const struct hes_profile *solo, size_t n_kinds);
 void hes_rates_free(struct hes_rates *r);
 
-/** Have memory at hand for so many more sets, so that none is taken while they are asked about. Where it runs short, that is as before. */
-void hes_rates_reserve(struct hes_rates *r, size_t more);
+/** Forget all sets if the cache holds more than @most. Without this call it forgets them at 256 MiB. */
+void hes_rates_forget(struct hes_rates *r, size_t most);
 
-/** How many sets more there is memory for at hand. */
-size_t hes_rates_room(const struct hes_rates *r);
-
-/**
- * Start anew with as much memory, and forget what nobody has asked about since this was done last; the time before
- * stands behind: what is asked of it is known, and taken over. Where memory runs short, all stays as it is.
- */
-void hes_rates_turn(struct hes_rates *r);
-
-/** Rates of a set of one or more members. Where memory runs short it forgets, and asks again. */
+/** Rates of a set of one or more members. Never fails: without memory, it predicts again. */
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out);
 
-/** Every set that was rated, in the order first asked about. */
+/** A member alone, to seven digits. */
+struct hes_alone {
+	float iteration_us, power_mw;
+};
+
+/** Faster than hes_rates_of() for a set of one. */
+struct hes_alone hes_rates_alone(struct hes_rates *r, uint32_t type, struct hes_member m, uint32_t clock_mhz);
+
+/** Call @each for every set that the cache holds, in the order of the first queries. */
 void hes_rates_each(const struct hes_rates *r,
 		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_pace *pace), void *ctx);
 
-/** Predictions asked so far. */
+/** Predictions made so far. */
 uint64_t hes_rates_queries(const struct hes_rates *r);
 
 #endif

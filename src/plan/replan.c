@@ -2,8 +2,7 @@
  * replan.c - put one arriving job into open queues; see replan.h. replan_search.c then moves waiting jobs.
  *
  * GPUs are ranked by the cost of the job alone, behind everything in their queue. On the best GPUs the job is tried at
- * three positions of the queue, with the whole GPU and with the share that it can use, by estimates. The best position
- * of each GPU is then predicted.
+ * three positions of the queue, with the whole GPU and with the share that it can use; the best of these at every clock.
  */
 #include "plan/replan_state.h"
 
@@ -20,9 +19,7 @@
 #define TIME_WEIGHT 2.0       /* of a percent of the plan's time, in percents of its energy: later arrivals wait, too */
 #define PREFER_ENERGY (1 / 25.0) /* factor of the time weight: a lower one saves hardly any energy */
 #define PREFER_JCT 15.0       /* the same: as far as the joint search goes */
-#define MORE_SETS  32768 /* sets that the rate cache has memory for */
-#define SETS_AN_ARRIVAL 4096 /* of them that one arrival may take */
-#define MOST_PACES 12000 /* sets in the fast cache when an arrival begins */
+#define MOST_SETS  65536 /* sets in the rate cache when an arrival begins */
 
 /* One position for the job. */
 struct position {
@@ -148,9 +145,6 @@ static int read_plan(struct hes_replan *s, const struct hes_plan *plan, struct h
 /* Prefault memory: the first write to a page takes longer than everything else about an arrival. */
 static void prefault(struct hes_replan *s)
 {
-	hes_rates_reserve(s->p.rates, MORE_SETS);
-	hes_rates_turn(s->p.rates);
-	hes_rates_reserve(s->p.rates, MORE_SETS);
 	memset(&s->p.jobs[s->p.n_jobs], 0, (s->p.room - s->p.n_jobs) * sizeof(*s->p.jobs));
 }
 
@@ -167,12 +161,8 @@ int hes_replan_open(const struct hes_request *r, const struct hes_plan *plan, do
 	s->p.counts_running = true;
 	if (!rc)
 		rc = read_plan(s, plan, err);
-	if (!rc) {
+	if (!rc)
 		s->shun_far = !hes_default_is_far(&s->p);
-		rc = hes_replan_fit(s);
-		if (rc)
-			hes_fail(err, rc, "out of memory for %zu GPUs", s->p.k);
-	}
 	if (rc) {
 		hes_replan_close(s);
 		return rc;
@@ -193,8 +183,6 @@ void hes_replan_close(struct hes_replan *s)
 	free(s->first);
 	free(s->trial);
 	free(s->times);
-	hes_paces_free(s->paces);
-	hes_estimator_free(s->estimator);
 	if (s->p.request)
 		hes_problem_finish(&s->p);
 	free(s);
@@ -235,21 +223,21 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 	return n;
 }
 
-/* Try one position, by estimates or by predictions; keep it if it is the best so far. */
+/* Try one position; keep it if it is the best so far. */
 static void position_try(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_timeline_item item,
-		     bool by_estimates, struct position *best)
+			 struct position *best)
 {
 	const struct hes_replan_queue *q = &s->queues[gpu];
 	const struct hes_problem view = view_of(s, gpu);
 	const double before = hes_replan_value(s, &q->cost);
-	const struct hes_timeline_stop stop = { s->mj_per_us, before + best->value, by_estimates };
+	const struct hes_timeline_stop stop = { s->mj_per_us, before + best->value };
 	struct hes_timeline_cost c;
 	double value;
 
 	memcpy(s->trial, q->items, at * sizeof(item));
 	s->trial[at] = item;
 	memcpy(&s->trial[at + 1], &q->items[at], (q->n - at) * sizeof(item));
-	if (!hes_timeline_try(&view, s->paces, gpu, s->trial, q->n + 1, NULL, 0, &stop, &c))
+	if (!hes_timeline_try(&view, view.rates, gpu, s->trial, q->n + 1, &stop, NULL, &c))
 		return;
 	value = hes_replan_value(s, &c) - before;
 	if (value < best->value)
@@ -274,7 +262,7 @@ static void try_clocks(struct hes_replan *s, struct position *best)
 
 		item.clock = c;
 		if (c != from.item.clock)
-			position_try(s, from.gpu, from.at, item, true, best);
+			position_try(s, from.gpu, from.at, item, best);
 	}
 }
 
@@ -329,16 +317,13 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	places[2] = q->n;
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t pct = fits; i == 0 || places[i] != places[i - 1]; pct = 100) {
-			position_try(s, gpu, places[i], (struct hes_timeline_item){ job, (uint16_t)pct, clock },
-				 true, &here);
+			position_try(s, gpu, places[i], (struct hes_timeline_item){ job, (uint16_t)pct, clock }, &here);
 			if (pct == 100)
 				break;
 		}
 	try_clocks(s, &here);
-	if (!s->estimator && here.value < best->value)
+	if (here.value < best->value)
 		*best = here;
-	else if (s->estimator)
-		position_try(s, gpu, here.at, here.item, false, best);
 }
 
 /* Put the job at its best position. */
@@ -360,12 +345,10 @@ int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t
 	size_t gpus[HES_REPLAN_TRIED], n;
 	long number;
 
-	if (hes_rates_room(s->p.rates) < SETS_AN_ARRIVAL)
-		hes_rates_turn(s->p.rates);
+	hes_rates_forget(s->p.rates, MOST_SETS);
 	number = hes_problem_add(&s->p, job, ready_us, err);
 	if (number < 0)
 		return (int)number;
-	hes_paces_forget(s->paces, MOST_PACES);
 	s->number_of[job] = (uint32_t)number;
 	n = shortlist(s, (uint32_t)number, ready_us, gpus);
 	if (!n)

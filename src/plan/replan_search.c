@@ -2,22 +2,21 @@
  * replan_search.c - a short local search over waiting jobs after an arrival; see replan_state.h.
  *
  * It is a problem of its own: the GPUs that were tried for the arrived job, and the jobs that run and wait there. The
- * joint search's local search solves it (joint_walk.h). Its steps grow with the waiting jobs, up to a limit.
+ * joint search's annealing solves it (anneal.h). Its steps grow with the waiting jobs, up to a limit.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/joint/joint_walk.h"
+#include "plan/joint/anneal.h"
 #include "plan/replan_state.h"
 
 #define STEPS_A_JOB 600
 #define STEPS_MOST  3000
 #define STEPS_RUN   9000  /* limit of steps times the jobs of the longest queue */
-#define QUERIES     300.0 /* of the predictor, at most */
+#define QUERIES     2000.0 /* of the predictor, at most */
 #define LOOK        8     /* moves between two checks of both limits */
-#define SCREEN_FROM 8     /* jobs so far: fewer make few sets, which need no estimates */
 #define HOT         0.01  /* temperatures, in parts of the mean cost of a job */
 #define COLD        0.002
 
@@ -140,9 +139,9 @@ static int part_init(struct part *w, struct hes_replan *s, const size_t *gpus, s
 }
 
 /* A queue as found, with the whole problem's numbers, after the jobs that have started. @return how many */
-static uint32_t lay_out(const struct part *w, const struct joint_walk *walk, size_t i, struct hes_timeline_item *out)
+static uint32_t lay_out(const struct part *w, const struct anneal *walk, size_t i, struct hes_timeline_item *out)
 {
-	const struct joint_queue *q = &walk->boards[i].queue;
+	const struct anneal_queue *q = &walk->queues[i];
 
 	for (uint32_t at = 0; at < q->n; at++) {
 		out[w->n_started[i] + at] = q->items[at];
@@ -162,7 +161,7 @@ static bool is_same(const struct hes_replan_queue *q, const struct hes_timeline_
 }
 
 /* Take over the queues that were found, if the whole problem's figures also say that they are better. */
-static int take_over(struct hes_replan *s, const struct part *w, const struct joint_walk *walk, const size_t *gpus)
+static int take_over(struct hes_replan *s, const struct part *w, const struct anneal *walk, const size_t *gpus)
 {
 	struct hes_timeline_cost costs[HES_REPLAN_TRIED];
 	bool same[HES_REPLAN_TRIED];
@@ -170,7 +169,7 @@ static int take_over(struct hes_replan *s, const struct part *w, const struct jo
 
 	for (size_t i = 0; i < w->p.k; i++) {
 		struct hes_replan_queue *q = &s->queues[gpus[i]];
-		uint32_t n = w->n_started[i] + walk->boards[i].queue.n;
+		uint32_t n = w->n_started[i] + walk->queues[i].n;
 
 		if (hes_replan_make_room(s, q, n + 1))
 			return -ENOMEM;
@@ -193,7 +192,7 @@ static int take_over(struct hes_replan *s, const struct part *w, const struct jo
 
 /* Steps and queries of the predictor; the search ends at the first limit reached. */
 struct effort {
-	const struct joint_walk *walk;
+	const struct anneal *walk;
 	uint64_t                 steps;  /* limit */
 	uint64_t                 before; /* queries of the predictor before the search */
 };
@@ -207,33 +206,7 @@ static double effort_spent(void *ctx)
 	return fmax(steps, queries);
 }
 
-int hes_replan_fit(struct hes_replan *s)
-{
-	const bool fits = s->p.n_jobs >= SCREEN_FROM && s->p.n_kinds_now >= 2 * s->fitted_kinds;
-	struct hes_estimator *e = NULL;
-	struct hes_paces *paces;
-
-	if (s->paces && !fits)
-		return 0;
-	s->whole = s->p;
-	s->whole.n = s->p.n_jobs;
-	if (fits && hes_estimator_new(&s->whole, s->p.request->seed, false, &e))
-		return -ENOMEM;
-	paces = hes_paces_new(&s->whole, s->p.rates, e);
-	if (!paces) {
-		hes_estimator_free(e);
-		return -ENOMEM;
-	}
-	hes_paces_free(s->paces);
-	hes_estimator_free(s->estimator);
-	s->paces = paces;
-	s->estimator = e;
-	if (fits)
-		s->fitted_kinds = s->p.n_kinds_now;
-	return 0;
-}
-
-static void set_up(const struct hes_replan *s, const struct part *w, struct joint_walk *walk, struct effort *e)
+static void set_up(const struct hes_replan *s, const struct part *w, struct anneal *walk, struct effort *e)
 {
 	uint64_t steps = (uint64_t)w->p.n * STEPS_A_JOB;
 	struct hes_rng all;
@@ -245,34 +218,31 @@ static void set_up(const struct hes_replan *s, const struct part *w, struct join
 	steps = steps < STEPS_MOST ? steps : STEPS_MOST;
 	steps = steps * longest < STEPS_RUN ? steps : STEPS_RUN / longest;
 	hes_rng_seed(&all, s->p.request->seed);
-	walk->rng = hes_rng_fork(&all, s->arrivals);
-	walk->lambda = s->mj_per_us;
-	walk->penalty = HES_REPLAN_PENALTY * s->mj_per_us;
-	walk->shun_far = s->shun_far;
+	*walk = (struct anneal){
+		.p = &w->p, .rates = s->p.rates, .rng = hes_rng_fork(&all, s->arrivals), .lambda = s->mj_per_us,
+		.penalty = HES_REPLAN_PENALTY * s->mj_per_us, .shun_far = s->shun_far, .look = LOOK,
+	};
 	*e = (struct effort){ walk, w->p.k + steps, hes_rates_queries(s->p.rates) };
-	walk->look = LOOK;
-	walk->spent = effort_spent;
-	walk->spent_ctx = e;
-	walk->to = 1;
 }
 
 static int part_search(struct hes_replan *s, struct part *w, const size_t *gpus)
 {
-	struct joint_walk walk;
+	struct anneal walk;
 	struct effort e;
-	int rc = joint_walk_init(&walk, &w->p, s->paces);
+	struct anneal_budget all = { .spent = effort_spent, .spent_ctx = &e, .to = 1 };
+	int rc;
 
-	if (rc)
-		return rc;
 	set_up(s, w, &walk, &e);
-	rc = joint_walk_start(&walk, &w->as_is);
+	rc = anneal_init(&walk);
 	if (!rc)
-		rc = joint_walk_anneal(&walk, 1, HOT, COLD);
+		rc = anneal_start(&walk, w->as_is);
 	if (!rc)
-		rc = joint_walk_restart(&walk);
+		rc = anneal_run(&walk, &all, HOT, COLD);
+	if (!rc)
+		rc = anneal_start(&walk, plan_archive_member(&walk.archive, plan_archive_best(&walk.archive, walk.lambda)));
 	if (!rc)
 		rc = take_over(s, w, &walk, gpus);
-	joint_walk_finish(&walk);
+	anneal_finish(&walk);
 	return rc;
 }
 
@@ -284,8 +254,6 @@ int hes_replan_search(struct hes_replan *s, const size_t *gpus, size_t n, double
 	if (rc)
 		return rc;
 	if (w.p.n > 0)
-		rc = hes_replan_fit(s);
-	if (w.p.n > 0 && !rc)
 		rc = part_search(s, &w, gpus);
 	part_finish(&w);
 	return rc;

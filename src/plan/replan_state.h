@@ -31,10 +31,6 @@ struct hes_replan {
 	struct hes_timeline_times   *times;
 	uint32_t                 longest;
 	uint64_t                 arrivals;        /* so far */
-	struct hes_problem       whole;           /* p with all jobs, running or arrived: the estimator samples them */
-	struct hes_estimator    *estimator;       /* of whole; NULL: too few jobs so far */
-	struct hes_paces        *paces;           /* of both */
-	size_t                   fitted_kinds;    /* kinds of jobs when it was fitted */
 };
 
 /** Make room for so many jobs in a queue and in the scratch memory. @return 0 or -ENOMEM */
@@ -45,8 +41,6 @@ void hes_replan_run(const struct hes_replan *s, size_t gpu, const struct hes_tim
 /** Energy and delay of a queue, mJ. */
 double hes_replan_value(const struct hes_replan *s, const struct hes_timeline_cost *c);
 
-/** Fit the estimates that moves are tried on; again when the number of job kinds has doubled. @return 0 or -ENOMEM */
-int  hes_replan_fit(struct hes_replan *s);
 /** Improve the queues of some GPUs by local search. @return 0; -ENOMEM: nothing has changed */
 int  hes_replan_search(struct hes_replan *s, const size_t *gpus, size_t n, double now_us);
 

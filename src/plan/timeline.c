@@ -1,280 +1,233 @@
 /*
- * timeline.c - an open queue on one board, event by event; see timeline.h.
+ * timeline.c - an open queue on one GPU, from event to event; see timeline.h.
  */
 #include "plan/timeline.h"
 
 #include <math.h>
-#include <stddef.h>
-#include <string.h>
 
 #include "base/clamp.h"
 
-struct flow {
-	const struct hes_problem   *p;
-	uint32_t                    type;
-	struct hes_timeline_state       s;        /* of v nothing is read beyond n */
-	size_t                      to_count; /* jobs that count, all in all */
-	const struct hes_timeline_stop *stop;     /* may be NULL */
-	struct hes_timeline_state      *marks;    /* may be NULL */
-	struct hes_timeline_times      *each;     /* of the items; may be NULL */
-	struct hes_timeline_times      *running;  /* of those that ran before; may be NULL */
+#define RAN (UINT32_C(1) << 31) /* added to the position of a job that ran before */
+
+/* A job on the GPU. */
+struct live {
+	struct hes_member member;
+	uint32_t          job;   /* of the problem */
+	uint32_t          at;    /* position in the queue, or RAN + position among the running jobs */
+	uint16_t          clock;
+	double            left;  /* iterations */
 };
 
-static bool before(const struct hes_timeline_live *a, const struct hes_timeline_live *b)
+struct timeline {
+	const struct hes_problem       *p;
+	struct hes_rates               *rates;
+	uint32_t                        type;
+	const struct hes_timeline_stop *stop;      /* may be NULL */
+	double                         *starts_us; /* may be NULL */
+	struct hes_timeline_times      *each;      /* may be NULL */
+	struct hes_timeline_times      *running;   /* may be NULL */
+	size_t                          to_end;    /* jobs that count and have not ended */
+	double                          now_us;
+	struct hes_timeline_cost        cost;      /* so far */
+	uint64_t                        memory_mib;
+	uint32_t                        shares_pct;
+	uint32_t                        n;
+	struct live                     live[HES_MAX_SHARING]; /* in the order of a set */
+};
+
+static bool is_before(const struct live *a, const struct live *b)
 {
 	if (a->member.kind != b->member.kind)
 		return a->member.kind < b->member.kind;
 	return a->member.sm_pct < b->member.sm_pct;
 }
 
-static void join(struct flow *f, const struct hes_timeline_live *one)
+static void join(struct timeline *t, const struct live *one)
 {
-	struct hes_timeline_state *s = &f->s;
-	uint32_t i = s->n++;
+	uint32_t i = t->n++;
 
-	for (; i > 0 && before(one, &s->v[i - 1]); i--)
-		s->v[i] = s->v[i - 1];
-	s->v[i] = *one;
-	s->shares_pct += one->member.sm_pct;
-	s->memory_mib += f->p->jobs[one->job].memory_mib;
+	for (; i > 0 && is_before(one, &t->live[i - 1]); i--)
+		t->live[i] = t->live[i - 1];
+	t->live[i] = *one;
+	t->shares_pct += one->member.sm_pct;
+	t->memory_mib += t->p->jobs[one->job].memory_mib;
 }
 
-/* States are copied more often than anything else is done with them: no more of one than there is. */
-static void copy(struct hes_timeline_state *to, const struct hes_timeline_state *from)
+static bool has_room(const struct timeline *t, const struct hes_timeline_item *item)
 {
-	memcpy(to, from, offsetof(struct hes_timeline_state, v));
-	for (uint32_t i = 0; i < from->n; i++)
-		to->v[i] = from->v[i];
+	const struct hes_problem_job *job = &t->p->jobs[item->job];
+	const struct hes_gpu_type *type = t->p->types[t->type];
+
+	return t->n < HES_SHARE_MOST && job->ready_us <= t->now_us &&
+	       t->shares_pct + hes_timeline_share(type, item) <= t->p->shares_pct[t->type] &&
+	       t->memory_mib + job->memory_mib <= type->memory_mib;
 }
 
-static bool has_room(const struct flow *f, const struct hes_timeline_item *item)
+static void admit(struct timeline *t, const struct hes_timeline_item *item, size_t at)
 {
-	const struct hes_timeline_taken taken = hes_timeline_taken_of(&f->s);
+	const struct hes_problem_job *job = &t->p->jobs[item->job];
 
-	return hes_timeline_has_room(f->p, f->type, &taken, item);
-}
-
-static void admit(struct flow *f, const struct hes_timeline_item *item, size_t at)
-{
-	const struct hes_problem_job *job = &f->p->jobs[item->job];
-
-	if (f->each)
-		f->each[at] = (struct hes_timeline_times){ f->s.now_us, f->s.now_us, 0, 0 };
-	join(f, &(struct hes_timeline_live){
-		.member = { (uint16_t)job->kind, hes_timeline_share(f->p->types[f->type], item) },
+	if (t->each)
+		t->each[at] = (struct hes_timeline_times){ t->now_us, t->now_us, 0, 0 };
+	if (t->starts_us)
+		t->starts_us[at] = t->now_us;
+	join(t, &(struct live){
+		.member = { (uint16_t)job->kind, hes_timeline_share(t->p->types[t->type], item) },
 		.job = item->job, .at = (uint32_t)at, .clock = item->clock, .left = job->iterations,
 	});
 }
 
-/* Who answers: one of them. */
-struct source {
-	struct hes_paces *paces;
-	struct hes_rates *rates;
-	struct hes_pace  *pace;  /* room for what rates say: times of jobs are told by these alone */
-};
-
-static struct hes_brief rates_of(const struct flow *f, struct source *from)
+static void find_rates(const struct timeline *t, struct hes_pace *out)
 {
-	struct hes_set set;
+	struct hes_set set = { .type = t->type, .n = t->n };
 	uint16_t clock = 0;
 
-	for (uint32_t i = 0; i < f->s.n; i++) {
-		set.m[i] = f->s.v[i].member;
-		clock = f->s.v[i].clock > clock ? f->s.v[i].clock : clock;
+	for (uint32_t i = 0; i < t->n; i++) {
+		set.m[i] = t->live[i].member;
+		clock = t->live[i].clock > clock ? t->live[i].clock : clock;
 	}
-	set.type = f->type;
-	set.n = f->s.n;
-	set.clock_mhz = f->p->types[f->type]->clocks_mhz[clock];
-	if (from->paces)
-		return hes_paces_of(from->paces, &set, clock, f->stop->roughly);
-	hes_rates_of(from->rates, &set, from->pace);
-	return (struct hes_brief){ from->pace->iteration_us, from->pace->power_mw, true, from->pace->far };
+	set.clock_mhz = t->p->types[t->type]->clocks_mhz[clock];
+	hes_rates_of(t->rates, &set, out);
 }
 
-/* Where a job's times go; NULL: nowhere. */
-static struct hes_timeline_times *times_of(const struct flow *f, const struct hes_timeline_live *l)
+/* Where a job's times are written; NULL: nowhere. */
+static struct hes_timeline_times *times_of(const struct timeline *t, const struct live *l)
 {
-	if (l->at >= HES_TIMELINE_RAN)
-		return f->running ? &f->running[l->at - HES_TIMELINE_RAN] : NULL;
-	return f->each ? &f->each[l->at] : NULL;
+	if (l->at >= RAN)
+		return t->running ? &t->running[l->at - RAN] : NULL;
+	return t->each ? &t->each[l->at] : NULL;
 }
 
-static void end(struct flow *f, const struct hes_timeline_live *l, struct hes_timeline_times *times)
+static void end_job(struct timeline *t, const struct live *l, struct hes_timeline_times *times)
 {
-	const struct hes_problem_job *job = &f->p->jobs[l->job];
-	struct hes_timeline_state *s = &f->s;
+	const struct hes_problem_job *job = &t->p->jobs[l->job];
 
-	s->shares_pct -= l->member.sm_pct;
-	s->memory_mib -= job->memory_mib;
+	t->shares_pct -= l->member.sm_pct;
+	t->memory_mib -= job->memory_mib;
 	if (times)
-		times->end_us = s->now_us;
-	if (l->at >= HES_TIMELINE_RAN && !f->p->counts_running)
+		times->end_us = t->now_us;
+	if (l->at >= RAN && !t->p->counts_running)
 		return;
-	s->ended++;
-	s->cost.ends_us += s->now_us;
-	s->cost.late_us += greater(0, s->now_us - job->deadline_us);
+	t->to_end--;
+	t->cost.ends_us += t->now_us;
+	t->cost.late_us += greater(0, t->now_us - job->deadline_us);
 }
 
-/* Until the first of those who run has ended, or until the next job arrives. */
-static void phase(struct flow *f, struct source *from, double arrival_us)
+/* Until the first co-runner ends, or until the next job arrives. */
+static void run_phase(struct timeline *t, double arrival_us)
 {
-	const struct hes_brief pace = rates_of(f, from);
-	struct hes_timeline_state *s = &f->s;
-	const uint32_t n = s->n, shares_pct = s->shares_pct;
+	const uint32_t shares_pct = t->shares_pct, n = t->n;
+	struct hes_pace pace;
 	double us = INFINITY, mj;
 	uint32_t still = 0;
 
+	find_rates(t, &pace);
 	for (uint32_t i = 0; i < n; i++)
-		us = lesser(us, s->v[i].left * pace.us[i]);
-	if (arrival_us > s->now_us)
-		us = lesser(us, arrival_us - s->now_us);
+		us = lesser(us, t->live[i].left * pace.iteration_us[i]);
+	if (arrival_us > t->now_us)
+		us = lesser(us, arrival_us - t->now_us);
 	mj = us * pace.power_mw * 1e-6;
-	s->now_us += us;
-	s->cost.energy_mj += mj;
-	s->cost.peak_mw = greater(s->cost.peak_mw, pace.power_mw);
-	s->cost.rough_us += pace.known ? 0 : us;
-	s->cost.far_us += pace.far ? us : 0;
+	t->now_us += us;
+	t->cost.energy_mj += mj;
+	t->cost.peak_mw = greater(t->cost.peak_mw, pace.power_mw);
+	t->cost.far_us += pace.far ? us : 0;
 	for (uint32_t i = 0; i < n; i++) {
-		struct hes_timeline_live *l = &s->v[i];
-		struct hes_timeline_times *times = times_of(f, l);
+		struct live *l = &t->live[i];
+		struct hes_timeline_times *times = times_of(t, l);
 
 		if (times) {
 			times->energy_mj += mj * l->member.sm_pct / shares_pct;
-			times->outside |= from->pace->outside[i];
+			times->outside |= pace.outside[i];
 		}
-		/* Against rounding: what is left below a billionth of the phase has ended. */
-		if (l->left * pace.us[i] <= us * (1 + 1e-9)) {
-			end(f, l, times);
+		/* Against rounding: a job has ended if less than a billionth of the phase is left of it. */
+		if (l->left * pace.iteration_us[i] <= us * (1 + 1e-9)) {
+			end_job(t, l, times);
 		} else {
-			l->left -= us / pace.us[i];
+			l->left -= us / pace.iteration_us[i];
 			if (still++ != i)
-				s->v[still - 1] = *l;
+				t->live[still - 1] = *l;
 		}
 	}
-	s->n = still;
+	t->n = still;
 }
 
-/* Whatever comes, no job ends before now. */
-static bool is_lost(const struct flow *f)
+/* No job ends before now, whatever follows. */
+static bool is_lost(const struct timeline *t)
 {
-	const struct hes_timeline_cost *c = &f->s.cost;
-	const double to_end = (double)(f->to_count - f->s.ended);
+	const double ends_us = t->cost.ends_us + (double)t->to_end * t->now_us;
 
-	return c->energy_mj + f->stop->lambda * (c->ends_us + to_end * f->s.now_us) > f->stop->limit_mj;
+	return t->cost.energy_mj + t->stop->lambda * ends_us > t->stop->limit_mj;
 }
 
-static void take_running(struct flow *f, size_t gpu)
+static void take_running(struct timeline *t, size_t gpu)
 {
-	const struct hes_problem *p = f->p;
+	const struct hes_problem *p = t->p;
 	const size_t first = p->first_running[gpu];
 
 	for (size_t i = first; i < p->first_running[gpu + 1]; i++) {
 		const struct hes_problem_running *r = &p->running[i];
 
-		if (f->running)
-			f->running[i - first] = (struct hes_timeline_times){ f->s.now_us, f->s.now_us, 0, 0 };
-		join(f, &(struct hes_timeline_live){
+		if (t->running)
+			t->running[i - first] = (struct hes_timeline_times){ t->now_us, t->now_us, 0, 0 };
+		join(t, &(struct live){
 			.member = { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, .job = r->at,
-			.at = (uint32_t)(HES_TIMELINE_RAN + i - first), .clock = r->clock, .left = p->jobs[r->at].iterations,
+			.at = (uint32_t)(RAN + i - first), .clock = r->clock, .left = p->jobs[r->at].iterations,
 		});
 	}
-	/* Of what holds a board nothing else may be known than until when. */
-	if (f->s.n == 0)
-		f->s.now_us = fmax(p->gpus[gpu].wait_us, p->from_us);
+	/* The GPU may also be held by something of which only the end is known. */
+	if (t->n == 0)
+		t->now_us = fmax(p->gpus[gpu].wait_us, p->from_us);
 }
 
-/* From the state f->s is in, in which the first @next items were admitted. @return false given up */
-static bool run(struct flow *f, struct source *from, const struct hes_timeline_item *items, size_t next, size_t n)
+/* @return false stopped early */
+static bool run(struct timeline *t, size_t gpu, const struct hes_timeline_item *items, size_t n,
+		struct hes_timeline_cost *out)
 {
+	const struct hes_problem *p = t->p;
+	size_t next = 0;
 	bool lost = false;
 
-	while ((f->s.n || next < n) && !lost) {
-		for (; next < n && has_room(f, &items[next]); next++) {
-			admit(f, &items[next], next);
-			if (f->marks)
-				copy(&f->marks[next + 1], &f->s);
-		}
-		if (f->s.n)
-			phase(f, from, next < n ? f->p->jobs[items[next].job].ready_us : 0);
+	t->type = p->gpus[gpu].type;
+	t->now_us = p->from_us;
+	t->to_end = n + (p->counts_running ? p->first_running[gpu + 1] - p->first_running[gpu] : 0);
+	take_running(t, gpu);
+	while ((t->n || next < n) && !lost) {
+		for (; next < n && has_room(t, &items[next]); next++)
+			admit(t, &items[next], next);
+		if (t->n)
+			run_phase(t, next < n ? p->jobs[items[next].job].ready_us : 0);
 		else if (next < n)
-			f->s.now_us = f->p->jobs[items[next].job].ready_us;
-		lost = f->stop && is_lost(f);
+			t->now_us = p->jobs[items[next].job].ready_us;
+		lost = t->stop && is_lost(t);
 	}
-	f->s.cost.last_us = f->s.now_us;
+	t->cost.last_us = t->now_us;
+	*out = t->cost;
 	return !lost;
 }
 
-/* All of a flow but the state. */
-static void set_up(struct flow *f, const struct hes_problem *p, size_t gpu, size_t n)
+void hes_timeline_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu,
+			  const struct hes_timeline_item *items, size_t n, struct hes_timeline_cost *out,
+			  struct hes_timeline_times *each, struct hes_timeline_times *running)
 {
-	f->p = p;
-	f->type = p->gpus[gpu].type;
-	f->to_count = n;
-	if (p->counts_running)
-		f->to_count += p->first_running[gpu + 1] - p->first_running[gpu];
-	f->stop = NULL;
-	f->marks = NULL;
-	f->each = f->running = NULL;
+	struct timeline t;
+
+	t = (struct timeline){ .p = p, .rates = rates, .each = each, .running = running };
+	run(&t, gpu, items, n, out);
 }
 
-/* @param from  a state to go on from; NULL: the queue is empty, and those that run are there */
-static void begin(struct flow *f, size_t gpu, const struct hes_timeline_state *from)
-{
-	if (from) {
-		copy(&f->s, from);
-		return;
-	}
-	memset(&f->s, 0, offsetof(struct hes_timeline_state, v));
-	f->s.now_us = f->p->from_us;
-	take_running(f, gpu);
-}
-
-void hes_timeline_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_timeline_item *items,
-		      size_t n, struct hes_timeline_cost *out, struct hes_timeline_times *each, struct hes_timeline_times *running)
-{
-	struct hes_pace pace;
-	struct flow f;
-
-	set_up(&f, p, gpu, n);
-	f.each = each;
-	f.running = running;
-	begin(&f, gpu, NULL);
-	run(&f, &(struct source){ .rates = rates, .pace = &pace }, items, 0, n);
-	*out = f.s.cost;
-}
-
-void hes_timeline_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu, const struct hes_timeline_item *items,
-		  size_t n, struct hes_timeline_cost *out, struct hes_timeline_times *each)
+void hes_timeline_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu,
+		      const struct hes_timeline_item *items, size_t n, struct hes_timeline_cost *out,
+		      struct hes_timeline_times *each)
 {
 	hes_timeline_run_all(p, rates, gpu, items, n, out, each, NULL);
 }
 
-bool hes_timeline_try(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_timeline_item *items,
-		  size_t n, const struct hes_timeline_state *marks, size_t same, const struct hes_timeline_stop *stop,
-		  struct hes_timeline_cost *out)
+bool hes_timeline_try(const struct hes_problem *p, struct hes_rates *rates, size_t gpu,
+		      const struct hes_timeline_item *items, size_t n, const struct hes_timeline_stop *stop,
+		      double *starts_us, struct hes_timeline_cost *out)
 {
-	struct flow f;
-	bool done;
+	struct timeline t;
 
-	set_up(&f, p, gpu, n);
-	f.stop = stop;
-	begin(&f, gpu, same ? &marks[same] : NULL);
-	done = run(&f, &(struct source){ .paces = paces }, items, same, n);
-	*out = f.s.cost;
-	return done;
-}
-
-void hes_timeline_mark(const struct hes_problem *p, struct hes_paces *paces, size_t gpu, const struct hes_timeline_item *items,
-		   size_t n, size_t same, struct hes_timeline_state *marks)
-{
-	static const struct hes_timeline_stop never = { 0, INFINITY, false };
-	struct flow f;
-
-	set_up(&f, p, gpu, n);
-	f.stop = &never;
-	f.marks = marks;
-	begin(&f, gpu, same ? &marks[same] : NULL);
-	if (!same)
-		copy(&marks[0], &f.s);
-	run(&f, &(struct source){ .paces = paces }, items, same, n);
+	t = (struct timeline){ .p = p, .rates = rates, .stop = stop, .starts_us = starts_us };
+	return run(&t, gpu, items, n, out);
 }

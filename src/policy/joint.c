@@ -1,6 +1,6 @@
 /*
- * joint.c - the policy `joint`, ours: place, company, SM share and clock of
- * every job searched together, without a barrier between jobs.
+ * joint.c - the policy `joint`: GPU, co-runners, SM share and clock of every job searched together
+ * (plan/joint/joint_search.h), without a barrier between jobs.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@ static enum hes_joint_wanted wanted(const char *prefer)
 {
 	enum hes_joint_wanted w = HES_JOINT_BALANCED;
 
-	while (w < HES_JOINT_QUICK && strcmp(hes_preferences[w], prefer) != 0)
+	while (w < HES_JOINT_JCT && strcmp(hes_preferences[w], prefer) != 0)
 		w++;
 	return w;
 }
@@ -40,8 +40,8 @@ static double mean_wait_us(const struct hes_problem *p)
 	return sum / (double)p->n;
 }
 
-/* Whose deadlines were left out, since no plan meets them. */
-static int tell_hopeless(const struct hes_problem *p, struct hes_plan *plan)
+/* Deadlines that no plan can meet are not constraints: the plan names them. */
+static int list_hopeless(const struct hes_problem *p, struct hes_plan *plan)
 {
 	plan->hopeless = calloc(p->n + 1, sizeof(*plan->hopeless));
 	if (!plan->hopeless)
@@ -70,7 +70,7 @@ int hes_decide_joint(const struct hes_problem *p, struct hes_plan *plan, struct 
 	plan->evaluations = hes_joint_evaluated(j);
 	rc = compose(p, j, chosen, plan);
 	if (!rc)
-		rc = tell_hopeless(p, plan);
+		rc = list_hopeless(p, plan);
 	plan->power_cap_mw = r->power_cap_mw;
 	if (r->power_cap_mw)
 		plan->peak_mw = (uint64_t)ceil(hes_joint_peak_mw(j, chosen));

@@ -182,7 +182,7 @@ static struct hes_set draw_set(struct hes_rng *rng)
 	return s;
 }
 
-/* The last of the first n of some members, all but one of a set, with those before it; see rates.h. */
+/* The last of the first n of some members, all but one of a set, beside those before it; as rates.h says. */
 static struct hes_estimate ask_plainly(const struct hes_predictor *p, const struct hes_set *s, const struct hes_member *m,
 				       uint32_t n)
 {
@@ -243,13 +243,13 @@ TEST(forgotten_rates_are_computed_again_and_equal)
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS), *fresh = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_set pair = { .type = 1, .clock_mhz = 1380, .n = 2, .m = { { 0, 30 }, { 1, 70 } } };
 	struct hes_pace pace, want;
-	uint32_t queries = 0;
+	uint32_t made = 0;
 
 	for (uint16_t pct = 1; pct <= 100; pct++)
 		for (uint16_t kind = 0; kind < KINDS; kind++)
-			for (uint32_t clock_mhz = 1335; clock_mhz <= 1530 && queries < MEMBERS; clock_mhz += 30, queries++)
+			for (uint32_t clock_mhz = 1335; clock_mhz <= 1530 && made < MEMBERS; clock_mhz += 30, made++)
 				hes_rates_of(r, &(struct hes_set){ 1, clock_mhz, 1, { { kind, pct } } }, &pace);
-	assert_int_equal(queries, MEMBERS);
+	assert_int_equal(made, MEMBERS);
 	hes_rates_of(r, &pair, &pace);
 	hes_rates_of(fresh, &pair, &want);
 	assert_memory_equal(pace.iteration_us, want.iteration_us, 2 * sizeof(want.iteration_us[0]));
@@ -274,8 +274,8 @@ static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets, const
 	return hes_rates_queries(r) - before;
 }
 
-/* More sets than there is room for at first, several times over. What is not queries about from one turn to the next is forgotten. */
-TEST(rates_are_known_while_the_cache_grows_and_until_it_has_turned_twice)
+/* More sets than there is room for at first, several times over. */
+TEST(sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them)
 {
 	static struct hes_set sets[2 * SETS];
 	static struct hes_pace said[2 * SETS];
@@ -289,11 +289,8 @@ TEST(rates_are_known_while_the_cache_grows_and_until_it_has_turned_twice)
 		hes_rates_of(r, &sets[i], &said[i]);
 	}
 	assert_int_equal(ask_again(r, sets, said, 2 * SETS), 0);
-	hes_rates_turn(r);
-	assert_int_equal(ask_again(r, sets, said, SETS), 0);
-	hes_rates_turn(r);
-	assert_int_equal(ask_again(r, sets, said, SETS), 0);
-	assert_true(ask_again(r, sets + SETS, said + SETS, SETS) > SETS);
+	hes_rates_forget(r, 0);
+	assert_true(ask_again(r, sets, said, SETS) > SETS);
 	hes_rates_free(r);
 	hes_predictor_free(p);
 }

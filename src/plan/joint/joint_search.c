@@ -1,6 +1,5 @@
 /*
- * joint_search.c - the walks of the joint search: their starts, rounds and weights, the
- * tuning after them, and what they found together; see joint_search.h.
+ * joint_search.c - weights, rounds and threads of the joint search, and its result; see joint_search.h.
  */
 #include "plan/joint/joint_search.h"
 
@@ -8,71 +7,82 @@
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "plan/joint/joint_result.h"
-#include "plan/joint/joint_starts.h"
-#include "plan/joint/joint_walk.h"
+#include "plan/joint/anneal.h"
+#include "plan/joint/starts.h"
 
-#define WALKS         JOINT_MEMOS     /* one for the weights from the middle one to either end */
-#define STEPS         6     /* weights of a walk after the middle one, evenly spaced on a log scale */
-#define FRUGAL        (1 / 60.0) /* the ends, against the middle weight */
-#define QUICK         15.0
-#define ROUNDS        2     /* over all weights, from plans of their own, */
-#define APART         4     /* at first at a weight so many steps further out than that of the round before */
-#define FIRST_PART    0.2   /* of a round's evaluations, spent at its first weight */
-#define DWELLING      0.1   /* of a walk's, after all rounds, at the weight of what is wanted; */
-#define TUNING        0.1   /* then for shares and clocks alone, */
-#define TUNED_STEPS   12    /* at the middle weight and so many more, */
-#define TUNING_LOOK   8     /* moves between two looks at what is spent: there may be no more than some dozens a weight */
-#define HALVED_TO     1.01  /* the balanced weight's interval: neighbours on the front differ by more */
-#define HOPE          0.04  /* part of estimated times that is left out after a round's first weight, so that more moves are asked about */
-#define HOT           2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
-#define HOTTEST       0.5   /* and where there are few or many jobs */
-#define COOLEST       0.03
-#define WARM          0.3   /* part of it at a round's other weights, but with few jobs: a move of one is a large part of the plan */
-#define LONG          8000.0 /* evaluations a job: with x times as many WARM is x to the third times as much, */
-#define WARMER        20.0  /* times at most: 40 was no better */
-#define COLD          0.002 /* last temperature, in parts of the mean cost */
-#define COOL          0.004 /* first temperature of tuning, likewise */
-#define START_PART    0.01  /* of a round's evaluations at most, but for the first few starts */
-#define SCREEN_FROM   8     /* jobs: few make few sets, which are soon all known */
-#define LEFT          1e-6  /* of the clock's time for the walks at least: parts are of it */
-#define PENALTY       10.0  /* of a microsecond late, in microseconds of everybody's completion */
+#define WEIGHTS   14    /* on a log scale between the ends, */
+#define WANTED    4     /* annealings at the weight of the wanted member */
+#define LOW_END   (1 / 60.0) /* as parts of the reference's ratio of energy to completion time */
+#define HIGH_END  15.0
+#define HALVED_TO 1.01  /* width of the interval of the balanced weight: neighbours on the front differ by more */
+#define HOT       2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
+#define HOTTEST   0.5   /* within limits */
+#define COOLEST   0.03
+#define COLD      0.002 /* last temperature */
+#define PENALTY   10.0  /* of a microsecond late, in microseconds of the completion time of all jobs */
+#define EVALUATIONS_A_JOB 500 /* at least, by default; queues are long enough with */
+#define COUNTED_A_GPU     50  /* jobs */
+/* One search takes some minutes where jobs times (GPUs + 100) come to this; from 16 GPUs on, by the jobs alone. */
+#define SMALL_WORK   500000.0
+#define MOST_A_GPU   300.0
+#define MOST_JOBS    30000.0
+#define MOST_SQUARED 1.5e6 /* jobs squared, for each GPU */
+#define LOOK      64    /* moves between two looks at the budget */
 
-_Static_assert(WALKS == 2, "exchange() merges each with the other");
-_Static_assert((ROUNDS - 1) * APART <= STEPS, "a round begins at one of the weights");
+static const struct {
+	double part;   /* of the budget */
+	double warmth; /* part of the first temperature */
+	size_t walks;  /* annealings, each at a weight of its own or, if there are fewer than weights, */
+	bool   wanted; /* all at the weight of the wanted member, with other random numbers */
+} rounds[] = { { 0.5, 1, WEIGHTS, false }, { 0.35, 0.3, WEIGHTS, false }, { 0.15, 0.3, WANTED, true } };
 
-/* What all walks share. */
+#define ROUNDS (sizeof(rounds) / sizeof(rounds[0]))
+
+struct hes_joint {
+	const struct hes_problem *p;
+	struct plan_archive       archive;
+	struct hes_objectives     reference;
+	enum hes_joint_wanted     wanted;
+	uint64_t                  evaluations;
+	struct hes_rates        **caches; /* [n_caches]: one a thread */
+	size_t                    n_caches;
+};
+
 struct search {
 	const struct hes_problem       *p;
 	const struct hes_joint_options *o;
-	struct joint_starts             starts;
-	struct hes_estimator           *estimator;
+	struct hes_joint               *j;
+	uint64_t                        evaluations; /* the budget without a clock */
 	bool                            shun_far;
-	double                          hot;    /* first temperature, in parts of the mean cost of a job */
-	double                          begun;  /* part of the clock's time that was spent before the walks */
-	size_t                          threads, turns; /* walks at a time, and how often */
-	int                             first;  /* weight of this round, in steps from the middle */
-	double                          foretold[WALKS]; /* [walk], its own: evaluations of all walks in the whole search; against a clock by its part before, 0 before the first */
-	struct joint_walk               walks[WALKS];
-	struct joint_archive            found[WALKS]; /* by each walk, in the rounds before */
+	double                          begun;       /* part of the clock's time before the first round */
+	double                          before;      /* part of the budget for the rounds before this one */
+	size_t                          round;
+	struct plan_archive             found[WEIGHTS];
+	uint64_t                        evaluated[WEIGHTS];
+	size_t                          done;        /* weights of all rounds */
+	int                             rc;          /* of the first weight that failed */
 };
 
-uint64_t hes_joint_evaluations(size_t n_jobs)
+uint64_t hes_joint_evaluations(size_t n_jobs, size_t n_gpus)
 {
-	const uint64_t n = n_jobs;
+	const double n = (double)n_jobs, counted = fmin(n, COUNTED_A_GPU * (double)n_gpus);
 
-	if (n < SCREEN_FROM)
+	if (n_jobs < 8)
 		return 240000;
-	if (n < 25)
-		return 72000;
-	if (n < 60)
-		return n * n * n * 14 / 3;
-	return n < 144 ? 16800 * n : 2419200;
+	return (uint64_t)fmax(fmin(fmax(72000, 2.8 * n * n * n), 10080 * fmin(n, 144)), EVALUATIONS_A_JOB * counted);
 }
 
-/* Whether settings far outside of the predictor's samples cannot be avoided: by what runs, or by stage 1's own. */
+double hes_joint_effort(size_t n_jobs, size_t n_gpus)
+{
+	const double n = (double)n_jobs, k = (double)n_gpus, small = n * (k + 100) / SMALL_WORK;
+
+	if (n_jobs < 512)
+		return fmin(small, 1);
+	return n_gpus < 16 ? small : n / fmin(MOST_A_GPU * k, fmax(MOST_JOBS, sqrt(MOST_SQUARED * k)));
+}
+
+/* Settings far outside of the training range are not avoided where jobs that run, or default settings, have them. */
 static bool is_far_anyway(const struct hes_problem *p)
 {
 	bool far = hes_default_is_far(p);
@@ -86,146 +96,26 @@ static bool is_far_anyway(const struct hes_problem *p)
 	return far;
 }
 
-/* What walks need. Against a clock at the same time; else the genetic algorithm has all threads. */
-static int prepare(struct search *s)
+static double middle_weight(const struct hes_joint *j)
 {
-	int starts = 0, estimator = 0;
-
-#pragma omp parallel sections num_threads(s->o->spent && s->threads > 1 ? 2 : 1)
-	{
-#pragma omp section
-		starts = joint_starts_find(s->p, s->o, &s->starts);
-#pragma omp section
-		if (s->p->n >= SCREEN_FROM)
-			estimator = hes_estimator_new(s->p, s->o->seed, true, &s->estimator);
-	}
-	return starts ? starts : estimator;
+	return j->reference.energy_mj / fmax(j->reference.jct_us, 1);
 }
 
-static int open_walk(struct search *s, size_t number, struct hes_rates *rates)
+static double weight_at(const struct hes_joint *j, size_t i)
 {
-	struct hes_paces *paces = hes_paces_new(s->p, rates, s->estimator);
-	struct joint_walk *w = &s->walks[number];
-	struct hes_rng all;
-	int rc = paces ? joint_walk_init(w, s->p, paces) : -ENOMEM;
-
-	if (rc) {
-		hes_paces_free(paces);
-		return rc;
-	}
-	hes_rng_seed(&all, s->o->seed);
-	w->rng = hes_rng_fork(&all, number);
-	w->power_cap_mw = s->o->power_cap_mw;
-	w->spent = s->o->spent;
-	w->spent_ctx = s->o->spent_ctx;
-	w->shun_far = s->shun_far;
-	w->pool = joint_pool_new();
-	s->foretold[number] = s->o->spent ? 0 : (double)s->o->evaluations;
-	s->found[number] = (struct joint_archive){ .n = s->p->n, .k = s->p->k };
-	return w->pool ? 0 : -ENOMEM;
+	return middle_weight(j) * LOW_END * pow(HIGH_END / LOW_END, (double)i / (WEIGHTS - 1));
 }
 
-static void close_walk(struct search *s, size_t number)
+/* The weight at which the best plan gains as much energy as completion time over the reference. */
+static double balanced_weight(const struct hes_joint *j)
 {
-	struct joint_walk *w = &s->walks[number];
-
-	joint_archive_finish(&s->found[number]);
-	if (!w->p)
-		return;
-	hes_paces_free(w->paces);
-	joint_walk_finish(w);
-}
-
-static void set_weight(const struct search *s, struct joint_walk *w, double lambda)
-{
-	w->lambda = lambda;
-	w->penalty = PENALTY * fmax(lambda, s->starts.middle) * (double)s->p->n;
-}
-
-/* Steps from the middle one to a walk's end. */
-static double weight_at(const struct search *s, size_t number, double step)
-{
-	return s->starts.middle * pow(number ? QUICK : FRUGAL, step / STEPS);
-}
-
-/*
- * First temperature at a round's other weights, in parts of the mean cost of a job. A longer search has time
- * to cool from higher up; else it ends where a short one ends, in plans that no few moves lead out of.
- */
-static double warm_of(const struct search *s, size_t number)
-{
-	double longer;
-
-	if (s->p->n < SCREEN_FROM)
-		return s->hot;
-	longer = s->foretold[number] / (LONG * (double)s->p->n);
-	return fmin(s->hot * WARM * fmin(fmax(longer * longer * longer, 1), WARMER), HOTTEST);
-}
-
-/* At a round's first weight, hot, and no less than at the others. */
-static int begin_round(struct search *s, size_t number)
-{
-	struct joint_walk *w = &s->walks[number];
-	int rc;
-
-	set_weight(s, w, weight_at(s, number, s->first));
-	hes_paces_hope(w->paces, 0);
-	rc = joint_starts_try(&s->starts, w, number, WALKS, START_PART / FIRST_PART);
-	return rc ? rc : joint_walk_anneal(w, 1, fmax(s->hot, warm_of(s, number)), COLD);
-}
-
-/* Warm, from the best that is known at a weight by then. */
-static int visit(struct search *s, size_t number, int step, double until)
-{
-	struct joint_walk *w = &s->walks[number];
-	int rc;
-
-	if (joint_walk_spent(w) >= until)
-		return 0;
-	set_weight(s, w, weight_at(s, number, step));
-	rc = joint_walk_recombine(w);
-	if (!rc)
-		rc = joint_walk_restart(w);
-	return rc ? rc : joint_walk_anneal(w, until, warm_of(s, number), COLD);
-}
-
-/* From the first weight to the middle one, and then to the end. */
-static int sweep(struct search *s, size_t number)
-{
-	int rc = 0, visited = 0;
-
-	hes_paces_hope(s->walks[number].paces, HOPE);
-	for (int step = s->first - 1; step >= 0 && !rc; step--)
-		rc = visit(s, number, step, (double)++visited / STEPS);
-	for (int step = s->first + 1; step <= STEPS && !rc; step++)
-		rc = visit(s, number, step, (double)++visited / STEPS);
-	return rc;
-}
-
-static const struct hes_objectives *best_at(const struct hes_pareto *front, double lambda)
-{
-	const struct hes_objectives *best = &front->v[0].at;
-
-	for (size_t m = 1; m < front->n; m++) {
-		const struct hes_objectives *x = &front->v[m].at;
-
-		if (x->energy_mj + lambda * x->jct_us < best->energy_mj + lambda * best->jct_us)
-			best = x;
-	}
-	return best;
-}
-
-/* The weight, between the ends, on whose one side what is best gains more energy than time over the knee, on the other less. */
-static double balanced_weight(const struct search *s, const struct hes_pareto *front)
-{
-	const struct hes_objectives *knee = &s->starts.knee;
-	double low = s->starts.middle * FRUGAL, high = s->starts.middle * QUICK;
+	double low = weight_at(j, 0), high = weight_at(j, WEIGHTS - 1);
 
 	while (high > HALVED_TO * low) {
 		const double lambda = sqrt(low * high);
-		const struct hes_objectives *best = best_at(front, lambda);
+		const struct hes_objectives *at = &j->archive.front.v[plan_archive_best(&j->archive, lambda)].at;
 
-		if (best->energy_mj * knee->jct_us < best->jct_us * knee->energy_mj)
+		if (at->energy_mj * j->reference.jct_us < at->jct_us * j->reference.energy_mj)
 			low = lambda;
 		else
 			high = lambda;
@@ -233,209 +123,228 @@ static double balanced_weight(const struct search *s, const struct hes_pareto *f
 	return sqrt(low * high);
 }
 
-static double wanted_weight(const struct search *s, const struct hes_pareto *front)
+static double wanted_weight(const struct hes_joint *j)
 {
-	switch (s->o->wanted) {
-	case HES_JOINT_FRUGAL: return s->starts.middle * FRUGAL;
-	case HES_JOINT_QUICK: return s->starts.middle * QUICK;
-	default: return balanced_weight(s, front);
+	switch (j->wanted) {
+	case HES_JOINT_ENERGY: return weight_at(j, 0);
+	case HES_JOINT_JCT: return weight_at(j, WEIGHTS - 1);
+	default: return balanced_weight(j);
 	}
 }
 
-/* What is wanted is one plan: both walks are at its weight, each its own way, from what either found. */
-static int dwell(struct search *s, size_t number)
+/* Weights that one thread anneals in turn share the time of the round. @param turn, turns  which of how many */
+static struct anneal_budget budget_of(const struct search *s, size_t turn, size_t turns)
 {
-	struct joint_walk *w = &s->walks[number];
+	const double rest = 1 - s->begun, each = rest * rounds[s->round].part / (double)turns;
+	const double from = s->begun + rest * s->before + each * (double)turn;
+
+	return (struct anneal_budget){
+		.evaluations = (uint64_t)(rounds[s->round].part * (double)s->evaluations / (double)rounds[s->round].walks) + 1,
+		.spent = s->o->spent, .spent_ctx = s->o->spent_ctx,
+		.from = from, .to = from + each,
+	};
+}
+
+static int anneal_weight(struct search *s, size_t i, struct hes_rates *rates, const struct anneal_budget *b)
+{
+	const struct hes_joint *j = s->j;
+	const double lambda = rounds[s->round].wanted ? wanted_weight(j) : weight_at(j, i);
+	const double first = fmin(fmax(HOT / (double)s->p->n, COOLEST), HOTTEST);
+	struct anneal a = {
+		.p = s->p, .rates = rates, .lambda = lambda, .power_cap_mw = s->o->power_cap_mw, .shun_far = s->shun_far,
+		.penalty = PENALTY * fmax(lambda, middle_weight(j)) * (double)s->p->n, .look = LOOK,
+	};
+	struct hes_rng all;
 	int rc;
 
-	if (joint_walk_spent(w) >= 1)
-		return 0;
-	set_weight(s, w, wanted_weight(s, &w->archive.front));
-	rc = joint_walk_recombine(w);
+	hes_rng_seed(&all, s->o->seed);
+	a.rng = hes_rng_fork(&all, s->round * WEIGHTS + i);
+	rc = anneal_init(&a);
 	if (!rc)
-		rc = joint_walk_restart(w);
-	return rc ? rc : joint_walk_anneal(w, 1, warm_of(s, number), COLD);
+		rc = anneal_start(&a, plan_archive_member(&j->archive, plan_archive_best(&j->archive, lambda)));
+	if (!rc)
+		rc = anneal_run(&a, b, first * rounds[s->round].warmth, COLD);
+	s->found[i] = a.archive;
+	s->evaluated[i] = a.evaluations;
+	a.archive = (struct plan_archive){ 0 };
+	anneal_finish(&a);
+	return rc;
 }
 
-/* The best that either walk knows at this one's weights and between them, jobs where they are: shares and clocks alone, cool. */
-static int tune(struct search *s, size_t number)
+static void end_weight(struct search *s, int rc)
 {
-	struct joint_walk *w = &s->walks[number];
-	int rc = joint_walk_recombine(w);
-
-	w->stays = true;
-	w->look = TUNING_LOOK;
-	for (int i = 0; i <= TUNED_STEPS && joint_walk_spent(w) < 1 && !rc; i++) {
-		set_weight(s, w, weight_at(s, number, (double)i * STEPS / TUNED_STEPS));
-		rc = joint_walk_restart(w);
-		if (!rc)
-			rc = joint_walk_anneal(w, (i + 1.0) / (TUNED_STEPS + 1), COOL, COLD);
+#pragma omp critical(joint_search)
+	{
+		s->rc = s->rc ? s->rc : rc;
+		s->done++;
+		if (s->o->progress)
+			s->o->progress(s->o->progress_ctx, s->done, 2 * WEIGHTS + WANTED);
 	}
-	w->stays = false;
-	return rc ? rc : joint_walk_recombine(w);
 }
 
-/* Walks that one thread makes in turn share the time there is for this part of the search. */
-static void begin_part(const struct search *s, struct joint_walk *w, size_t number, double from, double to)
+static int run_round(struct search *s)
 {
-	const double each = (to - from) / (double)s->turns, at = from + each * (double)(number / s->threads);
+	const size_t n = rounds[s->round].walks, turns = (n + s->j->n_caches - 1) / s->j->n_caches;
+	int rc;
 
-	w->from = s->begun + (1 - s->begun) * at;
-	w->to = s->begun + (1 - s->begun) * (at + each);
-	w->since = w->evaluations;
-	w->budget = (uint64_t)((to - from) * (double)s->o->evaluations / WALKS) + 1;
-}
+#pragma omp parallel for schedule(static, turns) num_threads((int)s->j->n_caches)
+	for (size_t i = 0; i < n; i++) {
+		const struct anneal_budget b = budget_of(s, i % turns, turns);
 
-/* Evaluations of all walks in the whole search, by what one made in a part of it. */
-static double foretell(const struct joint_walk *w, double part)
-{
-	return WALKS * (double)(w->evaluations - w->since) / (part * fmax(joint_walk_spent(w), 1));
-}
-
-static int walk_all(struct search *s, double from, double to, int (*part)(struct search *s, size_t number))
-{
-	int rc = 0;
-
-#pragma omp parallel for schedule(static, 1) num_threads((int)s->threads) reduction(min : rc)
-	for (size_t i = 0; i < WALKS; i++) {
-		int failed;
-
-		begin_part(s, &s->walks[i], i, from, to);
-		failed = part(s, i);
-		if (s->o->spent)
-			s->foretold[i] = foretell(&s->walks[i], to - from);
-		rc = failed < rc ? failed : rc;
+		end_weight(s, anneal_weight(s, i, s->j->caches[i / turns], &b));
+	}
+	rc = s->rc;
+	for (size_t i = 0; i < n; i++) {
+		if (!rc)
+			rc = plan_archive_merge(&s->j->archive, &s->found[i]);
+		plan_archive_finish(&s->found[i]);
+		s->j->evaluations += s->evaluated[i];
 	}
 	return rc;
 }
 
-/* Each walk has a memo of its own, for nobody else may ask it meanwhile. */
-static int open_all(struct search *s, struct hes_joint *j)
+static int open_caches(struct hes_joint *j, const struct hes_joint_options *o)
 {
-	int rc = 0;
+	const size_t threads = o->threads ? o->threads : (size_t)omp_get_max_threads();
+	const size_t n = threads < WEIGHTS ? threads : WEIGHTS;
 
-	s->turns = (WALKS + s->threads - 1) / s->threads;
-	s->shun_far = !is_far_anyway(s->p);
-	s->begun = s->o->spent ? fmin(s->o->spent(s->o->spent_ctx), 1 - LEFT) : 0;
-	for (size_t i = 0; i < WALKS && !rc; i++) {
-		j->memos[i] = hes_rates_new(s->p->request->predictor, s->p->types, s->p->solo, s->p->n_kinds);
-		if (!j->memos[i])
+	j->caches = calloc(n, sizeof(struct hes_rates *));
+	if (!j->caches)
+		return -ENOMEM;
+	for (; j->n_caches < n; j->n_caches++) {
+		j->caches[j->n_caches] = hes_rates_new(j->p->request->predictor, j->p->types, j->p->solo, j->p->n_kinds);
+		if (!j->caches[j->n_caches])
 			return -ENOMEM;
-		j->n_memos++;
-		rc = open_walk(s, i, j->memos[i]);
 	}
-	return rc;
-}
-
-/* Both go on from what either found. */
-static int exchange(struct search *s)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < WALKS && !rc; i++)
-		rc = joint_archive_merge(&s->walks[i].archive, &s->walks[WALKS - 1 - i].archive);
-	return rc;
-}
-
-static int make_round(struct search *s, double from, double to)
-{
-	const double begun = from + FIRST_PART * (to - from);
-	int rc = walk_all(s, from, begun, begin_round);
-
-	if (!rc && s->first == 0) /* both walks begin at the same weight */
-		rc = exchange(s);
-	return rc ? rc : walk_all(s, begun, to, sweep);
-}
-
-/* The next round shall not go on from it; the queues in pools, and what estimates learnt, it has. */
-static int set_all_aside(struct search *s)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < WALKS && !rc; i++) {
-		rc = joint_archive_merge(&s->found[i], &s->walks[i].archive);
-		joint_archive_clear(&s->walks[i].archive);
-	}
-	return rc;
-}
-
-static bool is_over(const struct search *s)
-{
-	return s->o->spent && s->o->spent(s->o->spent_ctx) >= 1;
-}
-
-static int make_rounds(struct search *s, double until)
-{
-	const double each = until / ROUNDS;
-	int rc = make_round(s, 0, each);
-
-	for (int i = 1; i < ROUNDS && !is_over(s) && !rc; i++) {
-		s->first = i * APART;
-		rc = set_all_aside(s);
-		if (!rc)
-			rc = make_round(s, i * each, (i + 1) * each);
-	}
-	for (size_t i = 0; i < WALKS && !rc; i++)
-		rc = joint_archive_merge(&s->walks[i].archive, &s->found[i]);
-	return rc;
+	return 0;
 }
 
 static int search_all(struct search *s)
 {
-	int rc = make_rounds(s, 1 - DWELLING - TUNING);
+	int rc = open_caches(s->j, s->o);
 
 	if (!rc)
-		rc = exchange(s);
-	if (!rc)
-		rc = walk_all(s, 1 - DWELLING - TUNING, 1 - TUNING, dwell);
-	if (!rc)
-		rc = exchange(s);
-	return rc ? rc : walk_all(s, 1 - TUNING, 1, tune);
-}
-
-static int gather(struct search *s, struct hes_joint *j)
-{
-	int rc = 0;
-
-	j->archive = (struct joint_archive){ .n = s->p->n, .k = s->p->k };
-	for (size_t i = 0; i < WALKS && !rc; i++) {
-		rc = joint_archive_merge(&j->archive, &s->walks[i].archive);
-		j->evaluations += s->walks[i].evaluations;
+		rc = starts_find(s->p, s->o, &s->j->reference, &s->j->archive);
+	s->shun_far = !rc && !is_far_anyway(s->p);
+	s->begun = s->o->spent ? fmin(s->o->spent(s->o->spent_ctx), 1) : 0;
+	for (s->round = 0; s->round < ROUNDS && !rc; s->round++) {
+		rc = run_round(s);
+		s->before += rounds[s->round].part;
 	}
 	return rc;
 }
 
-int hes_joint_search_whole(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out)
+int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out)
 {
-	struct hes_joint_options options = *o;
-	struct search s = { .p = p, .o = &options };
 	struct hes_joint *j = calloc(1, sizeof(*j));
+	struct search s = { .p = p, .o = o, .j = j };
 	int rc;
 
-	s.threads = o->threads ? o->threads : (size_t)omp_get_max_threads();
-	s.threads = s.threads < WALKS ? s.threads : WALKS;
-	rc = j ? prepare(&s) : -ENOMEM;
-	s.hot = fmin(fmax(HOT / (double)p->n, COOLEST), HOTTEST);
-	if (!options.evaluations)
-		options.evaluations = hes_joint_evaluations(p->n);
-	if (!rc)
-		rc = open_all(&s, j);
-	if (!rc)
-		rc = search_all(&s);
-	if (!rc)
-		rc = gather(&s, j);
-	if (j) {
-		j->p = p;
-		j->knee = s.starts.knee;
-		j->wanted = o->wanted;
-	}
-	for (size_t i = 0; i < WALKS; i++)
-		close_walk(&s, i);
-	hes_estimator_free(s.estimator);
-	joint_starts_finish(&s.starts);
+	if (!j)
+		return -ENOMEM;
+	j->p = p;
+	j->wanted = o->wanted;
+	s.evaluations = o->evaluations ? o->evaluations : hes_joint_evaluations(p->n, p->k);
+	rc = search_all(&s);
 	if (rc)
 		hes_joint_free(j);
 	else
 		*out = j;
+	return rc;
+}
+
+void hes_joint_free(struct hes_joint *j)
+{
+	if (!j)
+		return;
+	for (size_t i = 0; i < j->n_caches; i++)
+		hes_rates_free(j->caches[i]);
+	free(j->caches);
+	plan_archive_finish(&j->archive);
+	free(j);
+}
+
+const struct hes_pareto *hes_joint_front(const struct hes_joint *j)
+{
+	return &j->archive.front;
+}
+
+struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member)
+{
+	return plan_archive_member(&j->archive, member);
+}
+
+uint64_t hes_joint_evaluated(const struct hes_joint *j)
+{
+	return j->evaluations;
+}
+
+/* The smaller one of the relative gains over the reference. */
+static double smaller_gain(const struct hes_joint *j, size_t member)
+{
+	const struct hes_objectives *at = &j->archive.front.v[member].at;
+
+	return fmin(1 - at->energy_mj / j->reference.energy_mj, 1 - at->jct_us / j->reference.jct_us);
+}
+
+size_t hes_joint_wanted(const struct hes_joint *j)
+{
+	const size_t n = j->archive.front.n;
+	size_t best = 0;
+
+	if (j->wanted != HES_JOINT_BALANCED)
+		return j->wanted == HES_JOINT_ENERGY ? 0 : n - 1;
+	for (size_t m = 1; m < n; m++)
+		if (smaller_gain(j, m) > smaller_gain(j, best))
+			best = m;
+	return best;
+}
+
+double hes_joint_peak_mw(const struct hes_joint *j, size_t member)
+{
+	const struct hes_joint_solution s = hes_joint_member(j, member);
+	double sum = 0;
+
+	for (size_t g = 0; g < j->p->k; g++) {
+		struct hes_timeline_cost c;
+
+		hes_timeline_run(j->p, j->p->rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
+		sum += fmax(c.peak_mw, j->p->types[j->p->gpus[g].type]->idle_power_mw);
+	}
+	return sum;
+}
+
+/* When each job of a member ends, and its energy. */
+static void find_times(const struct hes_joint *j, size_t member, struct hes_timeline_times *of_job,
+		       struct hes_timeline_times *room)
+{
+	const struct hes_joint_solution s = hes_joint_member(j, member);
+
+	for (size_t g = 0; g < j->p->k; g++) {
+		const struct hes_timeline_item *items = &s.items[s.first[g]];
+		const uint32_t n = s.first[g + 1] - s.first[g];
+		struct hes_timeline_cost c;
+
+		hes_timeline_run(j->p, j->p->rates, g, items, n, &c, room);
+		for (uint32_t i = 0; i < n; i++)
+			of_job[items[i].job] = room[i];
+	}
+}
+
+int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out)
+{
+	struct hes_timeline_times *times = calloc(2 * (j->p->n + 1), sizeof(*times));
+	struct hes_rates *caches[WEIGHTS + 1];
+	size_t n = 0;
+	int rc;
+
+	if (!times)
+		return -ENOMEM;
+	find_times(j, member, times, times + j->p->n + 1);
+	for (; n < j->n_caches; n++)
+		caches[n] = j->caches[n];
+	caches[n++] = j->p->rates; /* the sets of Algorithm 1 */
+	rc = hes_bound(j->p, caches, n, times, &j->archive.front.v[member].at, out);
+	free(times);
 	return rc;
 }

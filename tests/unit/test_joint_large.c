@@ -1,10 +1,9 @@
 /*
- * test_joint_cells.c - a fleet that is searched in cells, and what they are put together to.
- * The predictor is plan_bench.h's.
+ * test_joint_large.c - the joint search on a larger fleet: 520 jobs on 20 GPUs. The predictor is plan_bench.h's.
  */
 #include <math.h>
 
-#include "plan/joint/joint_cells.h"
+#include "plan/joint/joint_search.h"
 #include "plan_bench.h"
 #include "unit_test.h"
 
@@ -89,68 +88,11 @@ static struct hes_joint *search(const struct hes_problem *p, const struct hes_jo
 	return j;
 }
 
-/* A queue of every job of a part that runs there costs the same as in the whole. */
-static void assert_same_cost(const struct hes_problem *part, size_t gpu, const struct hes_problem *whole, size_t in_whole, const uint32_t *jobs)
-{
-	struct hes_timeline_item items[2][8];
-	struct hes_timeline_cost cost[2];
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < part->n; i++) {
-		const bool runs = hes_problem_runs(part, i, part->gpus[gpu].type);
-
-		assert_int_equal(runs, hes_problem_runs(whole, jobs[i], whole->gpus[in_whole].type));
-		if (!runs)
-			continue;
-		items[0][n] = (struct hes_timeline_item){ i, (uint16_t)(30 + 10 * n), 2 };
-		items[1][n] = items[0][n];
-		items[1][n++].job = jobs[i];
-	}
-	hes_timeline_run(part, part->rates, gpu, items[0], n, &cost[0], NULL);
-	hes_timeline_run(whole, whole->rates, in_whole, items[1], n, &cost[1], NULL);
-	assert_memory_equal(&cost[0], &cost[1], sizeof(cost[0]));
-	assert_true(cost[0].energy_mj > 0);
-}
-
-/* Of kinds and types the part has fewer, with other numbers; on two boards something runs. */
-TEST_WITH(on_a_part_of_a_problem_queues_cost_what_they_do_on_the_whole, setup, teardown)
-{
-	static const uint32_t jobs[] = { 1, 8, 13, 14, 28, 511 }, gpus[] = { 7, 3, 19 };
-	struct large *l = *state;
-	struct hes_problem part;
-
-	/* "half" and "small", and "light" on the A100: no job of the part is "full". */
-	l->running[0] = (struct hes_running){ .job = JOBS + 1, .gpu = 3, .sm_pct = 40, .clock_mhz = 585, .left = 0.5 };
-	l->running[1] = (struct hes_running){ .job = JOBS + 3, .gpu = 3, .sm_pct = 40, .clock_mhz = 585, .left = 0.7 };
-	l->running[2] = (struct hes_running){ .job = JOBS + 2, .gpu = 7, .sm_pct = 40, .clock_mhz = 1410, .left = 0.1 };
-	l->request.running = l->running;
-	l->request.n_running = RUNNING;
-	l->free_at_us[19] = 77000000;
-	l->v[13].has_deadline = true;
-	l->v[13].deadline_us = INT64_C(5000000000);
-	make(l);
-	assert_int_equal(hes_problem_part(&part, &l->p, jobs, 6, gpus, 3), 0);
-	assert_int_equal(part.n, 6);
-	assert_int_equal(part.k, 3);
-	assert_int_equal(part.n_running, RUNNING);
-	assert_true(part.n_kinds < l->p.n_kinds);
-	assert_true(part.jobs[2].deadline_us == 5e9);
-	for (size_t g = 0; g < 3; g++)
-		assert_same_cost(&part, g, &l->p, gpus[g], jobs);
-	for (size_t t = 0; t < part.n_types; t++)
-		for (size_t i = 0; i < part.n; i++) {
-			const struct hes_cost alone = hes_problem_alone(&part, i, (uint32_t)t);
-
-			assert_memory_equal(&part.cost[t * part.n + i], &alone, sizeof(alone));
-		}
-	hes_problem_finish(&part);
-}
-
 static void count(void *ctx, size_t done, size_t of)
 {
-	size_t *calls = ctx;
+	size_t *reported = ctx;
 
-	assert_int_equal(done, ++*calls);
+	assert_int_equal(done, ++*reported);
 	assert_true(done <= of);
 }
 
@@ -180,7 +122,7 @@ static void assert_members_are_plans(const struct large *l, const struct hes_joi
 	}
 }
 
-TEST_WITH(in_a_plan_of_cells_every_job_is_once_where_it_runs, setup, teardown)
+TEST_WITH(every_member_has_every_job_once_where_it_runs, setup, teardown)
 {
 	struct large *l = *state;
 	struct hes_joint *j;
@@ -194,24 +136,6 @@ TEST_WITH(in_a_plan_of_cells_every_job_is_once_where_it_runs, setup, teardown)
 	assert_true(hes_joint_front(j)->n > 10);
 	assert_members_are_plans(l, j);
 	hes_joint_free(j);
-}
-
-/* Jobs do not leave their cell: with one A100 there is one, with two there are two. */
-TEST_WITH(every_cell_has_boards_of_each_type, setup, teardown)
-{
-	static const char *const fleets[] = { "{ type: T4, count: 19 }, { type: A100-SXM-80, count: 1 }",
-					      "{ type: T4, count: 18 }, { type: A100-SXM-80, count: 2 }" };
-	struct large *l = *state;
-
-	for (size_t i = 0; i < 2; i++) {
-		size_t calls = 0;
-
-		make_fleet(l, fleets[i]);
-		make(l);
-		hes_joint_free(search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 1000, .progress = count, .progress_ctx = &calls }));
-		assert_int_equal(calls, i ? 2 : 0);
-		hes_problem_finish(&l->p);
-	}
 }
 
 static double late_us(const struct large *l, const struct hes_joint *j, size_t member)
@@ -229,7 +153,7 @@ static double late_us(const struct large *l, const struct hes_joint *j, size_t m
 }
 
 /* A long job every 26th, and an hour for it, where the last ones end after more than two. */
-TEST_WITH(deadlines_are_kept_in_cells, setup, teardown)
+TEST_WITH(deadlines_of_a_large_fleet_are_kept, setup, teardown)
 {
 	struct large *l = *state;
 	struct hes_joint *j;
@@ -237,7 +161,7 @@ TEST_WITH(deadlines_are_kept_in_cells, setup, teardown)
 	for (uint32_t i = 0; i < JOBS; i++)
 		l->v[i].iterations *= 20;
 	make(l);
-	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000, .wanted = HES_JOINT_FRUGAL });
+	j = search(&l->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000, .wanted = HES_JOINT_ENERGY });
 	for (uint32_t i = 0; i < JOBS; i += 26)
 		l->p.jobs[i].deadline_us = 3600e6;
 	assert_true(late_us(l, j, 0) > 0);
@@ -248,7 +172,7 @@ TEST_WITH(deadlines_are_kept_in_cells, setup, teardown)
 	hes_joint_free(j);
 }
 
-TEST_WITH(plans_of_cells_do_not_depend_on_the_number_of_threads, setup, teardown)
+TEST_WITH(large_plans_do_not_depend_on_the_number_of_threads, setup, teardown)
 {
 	struct large *l = *state;
 	struct hes_joint *j[2];
@@ -268,8 +192,7 @@ TEST_WITH(plans_of_cells_do_not_depend_on_the_number_of_threads, setup, teardown
 	hes_joint_free(j[1]);
 }
 
-/* In parts of what boards can draw beyond idle. */
-TEST_WITH(cells_share_a_power_cap, setup, teardown)
+TEST_WITH(a_large_fleet_keeps_to_a_power_cap, setup, teardown)
 {
 	struct large *l = *state;
 	double idle_mw = 0, most_mw = 0;
@@ -301,89 +224,14 @@ static double tick(void *ctx)
 TEST_WITH(progress_is_reported_and_a_clock_ends_the_search, setup, teardown)
 {
 	struct large *l = *state;
-	size_t calls = 0;
+	size_t reported = 0;
 	double now = 0;
 
 	make(l);
 	hes_joint_free(search(&l->p, &(struct hes_joint_options){ .seed = 1, .spent = tick, .spent_ctx = &now, .threads = 1,
-								 .progress = count, .progress_ctx = &calls }));
-	assert_int_equal(calls, 2);
+								 .progress = count, .progress_ctx = &reported }));
+	assert_int_equal(reported, 2 * 14 + 4); /* annealings of all rounds */
 	assert_true(now > 0.99 && now < 1.3);
-}
-
-/* Three cells with a board each; one has a single plan, of no jobs, the others four of a job. */
-struct cells {
-	struct joint_cell    v[3];
-	struct joint_corner  corners[2][4];
-	struct hes_timeline_item items[2][4];
-	uint32_t             first[2][4][2], none[2], gpus[3];
-	struct joint_corner  idle;
-};
-
-static void make_cells(struct cells *c)
-{
-	static const struct hes_objectives at[2][4] = {
-		{ { 10, 100 }, { 12, 70 }, { 17, 55 }, { 30, 50 } }, { { 5, 90 }, { 6, 60 }, { 9, 56 }, { 20, 48 } },
-	};
-
-	*c = (struct cells){ .gpus = { 2, 0, 1 } };
-	for (uint32_t i = 0; i < 2; i++) {
-		c->v[i] = (struct joint_cell){ .gpus = &c->gpus[i], .n = 1, .k = 1, .corners = c->corners[i], .n_corners = 4, .evaluations = 100 };
-		for (uint16_t k = 0; k < 4; k++) {
-			c->items[i][k] = (struct hes_timeline_item){ i, (uint16_t)(10 + k), k };
-			c->first[i][k][1] = 1;
-			c->corners[i][k] = (struct joint_corner){ at[i][k], &c->items[i][k], c->first[i][k] };
-		}
-	}
-	c->idle = (struct joint_corner){ .at = { 3, 0 }, .first = c->none, .items = c->items[0] };
-	c->v[2] = (struct joint_cell){ .gpus = &c->gpus[2], .k = 1, .corners = &c->idle, .n_corners = 1 };
-}
-
-/* Against every pair of their plans. */
-TEST(what_is_put_together_is_best_at_every_weight)
-{
-	struct hes_joint j = { .archive = { .n = 2, .k = 3 } };
-	struct cells c;
-
-	make_cells(&c);
-	assert_int_equal(joint_cells_join(c.v, 3, &j), 0);
-	assert_int_equal(j.evaluations, 200);
-	assert_int_equal(j.archive.front.n, 7);
-	for (double lambda = 1e-3; lambda < 1e3; lambda *= 1.1) {
-		double best = INFINITY, least = INFINITY;
-
-		for (size_t m = 0; m < j.archive.front.n; m++)
-			best = fmin(best, j.archive.front.v[m].at.energy_mj + lambda * j.archive.front.v[m].at.jct_us);
-		for (size_t i = 0; i < 16; i++) {
-			const struct hes_objectives *a = &c.corners[0][i / 4].at, *b = &c.corners[1][i % 4].at;
-
-			least = fmin(least, a->energy_mj + b->energy_mj + 3 + lambda * (a->jct_us + b->jct_us));
-		}
-		assert_true(fabs(best - least) < 1e-9 * least);
-	}
-	joint_archive_finish(&j.archive);
-}
-
-/* Job 0 is the first cell's, whose board is the last of the three; nobody is on board 1. */
-TEST(queues_put_together_lie_on_the_boards_of_their_cells)
-{
-	struct hes_joint j = { .archive = { .n = 2, .k = 3 } };
-	struct cells c;
-
-	make_cells(&c);
-	assert_int_equal(joint_cells_join(c.v, 3, &j), 0);
-	for (size_t m = 0; m < j.archive.front.n; m++) {
-		const uint64_t slot = j.archive.front.v[m].tag;
-		const struct hes_timeline_item *items = &j.archive.items[slot * 2];
-		const struct hes_objectives *at = &j.archive.front.v[m].at;
-
-		assert_memory_equal(&j.archive.first[slot * 4], ((uint32_t[]){ 0, 1, 1, 2 }), 4 * sizeof(uint32_t));
-		assert_int_equal(items[0].job, 1);
-		assert_int_equal(items[1].job, 0);
-		assert_true(at->energy_mj == c.corners[1][items[0].clock].at.energy_mj + c.corners[0][items[1].clock].at.energy_mj + 3);
-		assert_true(at->jct_us == c.corners[1][items[0].clock].at.jct_us + c.corners[0][items[1].clock].at.jct_us);
-	}
-	joint_archive_finish(&j.archive);
 }
 
 TEST(of_a_front_its_hull_has_what_is_best_at_some_weight)
@@ -402,18 +250,32 @@ TEST(of_a_front_its_hull_has_what_is_best_at_some_weight)
 	hes_pareto_free(&front);
 }
 
-/* Of 30,000 jobs there is room for 279 members, and twice as many slots; the ends stay. */
+/* Of 300,000 jobs there is room for 3 members, but 16 are kept at least; the ends stay. */
 TEST(an_archive_keeps_to_its_memory)
 {
-	struct joint_archive a = { .n = 30000, .k = 8 };
-	size_t slot;
+	struct plan_archive a = { .n = 300000, .k = 8 };
+	struct hes_joint_solution slot;
 
-	for (uint32_t i = 0; i < 3000; i++)
-		assert_int_equal(joint_archive_offer(&a, &(struct hes_objectives){ 1 + i, 3000 - i }, 0, &slot), 1);
-	assert_true(a.room <= 512 && a.used <= a.room && a.front.n <= a.used);
-	assert_true(a.front.n > 128);
-	assert_true(a.front.v[0].at.energy_mj == 1 && a.front.v[a.front.n - 1].at.energy_mj == 3000);
-	joint_archive_finish(&a);
+	for (uint32_t i = 0; i < 300; i++)
+		assert_int_equal(plan_archive_offer(&a, &(struct hes_objectives){ 1 + i, 300 - i }, 0, &slot), 1);
+	assert_true(a.room <= 32 && a.used <= a.room && a.front.n <= a.used);
+	assert_true(a.front.n >= 8);
+	assert_true(a.front.v[0].at.energy_mj == 1 && a.front.v[a.front.n - 1].at.energy_mj == 300);
+	plan_archive_finish(&a);
+}
+
+TEST(plans_that_violate_less_replace_all_others)
+{
+	struct plan_archive a = { .n = 1, .k = 1 };
+	struct hes_joint_solution slot;
+
+	assert_int_equal(plan_archive_offer(&a, &(struct hes_objectives){ 1, 1 }, 5, &slot), 1);
+	assert_int_equal(plan_archive_offer(&a, &(struct hes_objectives){ 2, 2 }, 5, &slot), 0);
+	assert_int_equal(plan_archive_offer(&a, &(struct hes_objectives){ 0, 0 }, 6, &slot), 0);
+	assert_int_equal(plan_archive_offer(&a, &(struct hes_objectives){ 3, 3 }, 0, &slot), 1);
+	assert_int_equal(a.front.n, 1);
+	assert_true(a.front.v[0].at.energy_mj == 3);
+	plan_archive_finish(&a);
 }
 
 /* As docs/policies.md has it. */

@@ -1,0 +1,221 @@
+/*
+ * anneal.c - see anneal.h. How much worse a move may be is drawn before its queues run, so that a run stops as soon
+ * as it must cost more.
+ */
+#include "plan/joint/anneal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CAP_UNIT 1e6 /* a milliwatt above the power cap counts as so many microseconds late */
+
+int anneal_queue_reserve(struct anneal_queue *q, uint32_t n)
+{
+	struct hes_timeline_item *items;
+	double *starts_us;
+
+	if (n <= q->room)
+		return 0;
+	items = reallocarray(q->items, 2 * (size_t)n, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	q->items = items;
+	starts_us = reallocarray(q->starts_us, 2 * (size_t)n, sizeof(*starts_us));
+	if (!starts_us)
+		return -ENOMEM;
+	q->starts_us = starts_us;
+	q->room = 2 * n;
+	return 0;
+}
+
+static void queue_free(struct anneal_queue *q)
+{
+	free(q->items);
+	free(q->starts_us);
+}
+
+int anneal_init(struct anneal *a)
+{
+	a->archive.n = a->p->n;
+	a->archive.k = a->p->k;
+	a->queues = calloc(a->p->k + 1, sizeof(*a->queues));
+	a->position_of = calloc(a->p->n + 1, sizeof(*a->position_of));
+	a->run_us_to = calloc(a->p->n + 1, sizeof(*a->run_us_to));
+	if (!a->queues || !a->position_of || !a->run_us_to)
+		return -ENOMEM;
+	anneal_weigh_jobs(a);
+	return 0;
+}
+
+void anneal_finish(struct anneal *a)
+{
+	for (size_t g = 0; a->queues && g < a->p->k; g++)
+		queue_free(&a->queues[g]);
+	for (int i = 0; i < 2; i++)
+		queue_free(&a->move.queue[i]);
+	free(a->queues);
+	free(a->position_of);
+	free(a->run_us_to);
+	plan_archive_finish(&a->archive);
+	*a = (struct anneal){ 0 };
+}
+
+/* @return false: the queue costs more than @limit_mj */
+static bool queue_run(struct anneal *a, uint32_t gpu, struct anneal_queue *q, double limit_mj)
+{
+	const struct hes_timeline_stop stop = { a->lambda, limit_mj };
+
+	a->evaluations++;
+	if (!hes_timeline_try(a->p, a->rates, gpu, q->items, q->n, &stop, q->starts_us, &q->cost))
+		return false;
+	/* A GPU that runs nothing draws its idle power. */
+	q->cost.peak_mw = fmax(q->cost.peak_mw, a->p->types[a->p->gpus[gpu].type]->idle_power_mw);
+	if (a->shun_far)
+		q->cost.late_us += q->cost.far_us;
+	return true;
+}
+
+static double price_of(const struct anneal *a, const struct hes_timeline_cost *c)
+{
+	return c->energy_mj + a->lambda * c->ends_us;
+}
+
+/* Violation of the constraints; 0: none. */
+static double excess_of(const struct anneal *a, double late_us, double peak_mw)
+{
+	const double over_mw = a->power_cap_mw > 0 ? fmax(0, peak_mw - a->power_cap_mw) : 0;
+
+	return late_us + CAP_UNIT * over_mw;
+}
+
+static double cost_of(const struct anneal *a, const struct hes_objectives *at, double excess)
+{
+	return at->energy_mj + a->lambda * at->jct_us + a->penalty * excess;
+}
+
+/* Sums over all GPUs. Differences would gather rounding errors. */
+static void sum_up(struct anneal *a)
+{
+	a->at = (struct hes_objectives){ 0, 0 };
+	a->late_us = a->peak_mw = 0;
+	for (size_t g = 0; g < a->p->k; g++) {
+		const struct hes_timeline_cost *c = &a->queues[g].cost;
+
+		a->at.energy_mj += c->energy_mj;
+		a->at.jct_us += c->ends_us;
+		a->late_us += c->late_us;
+		a->peak_mw += c->peak_mw;
+	}
+}
+
+static int offer_current(struct anneal *a)
+{
+	struct hes_joint_solution slot;
+	uint32_t n = 0;
+	const int rc = plan_archive_offer(&a->archive, &a->at, excess_of(a, a->late_us, a->peak_mw), &slot);
+
+	if (rc <= 0)
+		return rc;
+	for (size_t g = 0; g < a->p->k; g++) {
+		const struct anneal_queue *q = &a->queues[g];
+
+		slot.first[g] = n;
+		if (q->n)
+			memcpy(&slot.items[n], q->items, q->n * sizeof(*q->items));
+		n += q->n;
+	}
+	slot.first[a->p->k] = n;
+	return 0;
+}
+
+static void note_positions(struct anneal *a, uint32_t gpu)
+{
+	for (uint32_t i = 0; i < a->queues[gpu].n; i++)
+		a->position_of[a->queues[gpu].items[i].job] = (struct anneal_position){ gpu, i };
+}
+
+int anneal_start(struct anneal *a, struct hes_joint_solution s)
+{
+	for (uint32_t g = 0; g < a->p->k; g++) {
+		struct anneal_queue *q = &a->queues[g];
+		const uint32_t n = s.first[g + 1] - s.first[g];
+
+		if (anneal_queue_reserve(q, n + 1))
+			return -ENOMEM;
+		if (n)
+			memcpy(q->items, &s.items[s.first[g]], n * sizeof(*q->items));
+		q->n = n;
+		note_positions(a, g);
+		queue_run(a, g, q, INFINITY);
+	}
+	sum_up(a);
+	return offer_current(a);
+}
+
+/* The queues of the move and the current ones change places. */
+static int accept_move(struct anneal *a)
+{
+	for (uint32_t i = 0; i < a->move.n; i++) {
+		struct anneal_queue *q = &a->queues[a->move.gpu[i]], old = *q;
+
+		*q = a->move.queue[i];
+		a->move.queue[i] = old;
+		note_positions(a, a->move.gpu[i]);
+	}
+	sum_up(a);
+	return offer_current(a);
+}
+
+/* Take the move if its cost is less, or more by at most @allowed. */
+static int decide_move(struct anneal *a, double allowed)
+{
+	const double excess = excess_of(a, a->late_us, a->peak_mw);
+	const double limit = cost_of(a, &a->at, excess) + allowed;
+	struct hes_objectives at = a->at;
+	double late_us = a->late_us, peak_mw = a->peak_mw, left = allowed + a->penalty * excess;
+
+	for (uint32_t i = 0; i < a->move.n; i++)
+		left += price_of(a, &a->queues[a->move.gpu[i]].cost);
+	for (uint32_t i = 0; i < a->move.n; i++) {
+		const struct hes_timeline_cost *old = &a->queues[a->move.gpu[i]].cost, *new = &a->move.queue[i].cost;
+
+		if (!queue_run(a, a->move.gpu[i], &a->move.queue[i], left * (1 + 1e-9)))
+			return 0;
+		left -= price_of(a, new);
+		at.energy_mj += new->energy_mj - old->energy_mj;
+		at.jct_us += new->ends_us - old->ends_us;
+		late_us += new->late_us - old->late_us;
+		peak_mw += new->peak_mw - old->peak_mw;
+	}
+	return cost_of(a, &at, excess_of(a, late_us, peak_mw)) > limit ? 0 : accept_move(a);
+}
+
+static double part_spent(const struct anneal *a, const struct anneal_budget *b, uint64_t since)
+{
+	if (b->spent)
+		return (b->spent(b->spent_ctx) - b->from) / (b->to - b->from);
+	return (double)(a->evaluations - since) / (double)b->evaluations;
+}
+
+int anneal_run(struct anneal *a, const struct anneal_budget *b, double hot, double cold)
+{
+	const double scale = cost_of(a, &a->at, 0) / (double)a->p->n;
+	const uint64_t since = a->evaluations;
+	double part = part_spent(a, b, since), temperature = scale * hot;
+	int rc = 0;
+
+	for (uint64_t made = 0; part < 1 && rc >= 0; made++) {
+		if (made % a->look == 0) {
+			part = part_spent(a, b, since);
+			temperature = scale * hot * pow(cold / hot, fmin(fmax(part, 0), 1));
+		}
+		rc = anneal_propose(a);
+		if (rc > 0)
+			rc = decide_move(a, -temperature * log(1 - hes_rng_unit(&a->rng)));
+		else
+			a->evaluations++; /* the search also ends where no move can be made */
+	}
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,147 @@
+/*
+ * starts.c - see starts.h.
+ */
+#include "plan/joint/starts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "plan/assign/exact.h"
+#include "plan/assign/genetic.h"
+#include "plan/batch/configure.h"
+#include "plan/joint/anneal.h"
+
+#define MEMBERS 16  /* of Algorithm 1's front that become open queues */
+#define GENETIC 128 /* jobs at most for which HeShare's own search runs */
+#define MANY    512 /* from so many jobs on the exact front is coarser, and takes all GPUs as free: this is fast */
+
+static int find_front(const struct hes_problem *p, struct hes_assign_front *out)
+{
+	const bool many = p->n >= MANY;
+	const struct hes_exact_options o = { .tolerance = many ? 1e-2 : 1e-3, .weights = many ? 4 : 8 };
+	struct hes_assign_gpu *gpus = calloc(p->k + 1, sizeof(*gpus));
+	struct hes_exact_front found;
+	struct hes_assign a;
+	int rc = -ENOMEM;
+
+	for (size_t g = 0; gpus && g < p->k; g++)
+		gpus[g] = (struct hes_assign_gpu){ p->gpus[g].type, many ? 0 : p->gpus[g].wait_us };
+	if (gpus)
+		rc = hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, gpus);
+	if (!rc) {
+		rc = hes_exact_run(&a, &o, &found);
+		hes_assign_finish(&a);
+	}
+	free(gpus);
+	if (rc)
+		return rc;
+	free(found.halfplanes);
+	*out = found.front;
+	return 0;
+}
+
+/* HeShare's own search. */
+static int find_genetic(const struct hes_problem *p, uint64_t seed, struct hes_assign_front *out)
+{
+	struct hes_genetic_options o = hes_genetic_defaults;
+	struct hes_assign a;
+	int rc = hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, p->gpus);
+
+	if (rc)
+		return rc;
+	o.evolve.seed = seed;
+	rc = hes_genetic_run(&a, &o, out);
+	hes_assign_finish(&a);
+	return rc;
+}
+
+static int start_member(struct anneal *a, const struct hes_configured *c, size_t member, struct hes_joint_solution room)
+{
+	const int rc = hes_configured_open(c, member, room.items, room.first);
+
+	return rc ? rc : anneal_start(a, room);
+}
+
+static int start_assignment(struct anneal *a, const struct hes_assignment *x, struct hes_joint_solution room)
+{
+	const struct hes_problem *p = a->p;
+
+	for (size_t g = 0; g < p->k; g++)
+		for (uint32_t i = x->first[g]; i < x->first[g + 1]; i++)
+			room.items[i] = (struct hes_timeline_item){
+				x->queue[i], HES_SHARE_SUM_PCT, (uint16_t)(p->types[p->gpus[g].type]->n_clocks - 1),
+			};
+	for (size_t g = 0; g <= p->k; g++)
+		room.first[g] = x->first[g];
+	return anneal_start(a, room);
+}
+
+static int start_all(struct anneal *a, const struct hes_assign_front *front, const struct hes_configured *c,
+		     struct hes_joint_solution room)
+{
+	const size_t n = hes_configured_front(c)->n, members = n < MEMBERS ? n : MEMBERS;
+	int rc = 0;
+
+	for (size_t i = 0; i < front->n && !rc; i++)
+		rc = start_assignment(a, &front->v[i], room);
+	for (size_t i = 0; i < members && !rc; i++)
+		rc = start_member(a, c, members > 1 ? i * (n - 1) / (members - 1) : 0, room);
+	return rc;
+}
+
+/* The knee of Algorithm 1's front; where jobs run already, as open queues. */
+static int find_reference(struct anneal *a, const struct hes_problem *p, const struct hes_joint_options *o,
+			  const struct hes_configured *own, struct hes_joint_solution room, struct hes_objectives *out)
+{
+	struct hes_assign_front front = { 0 };
+	struct hes_configured *genetic = NULL;
+	const struct hes_configured *c = own;
+	size_t knee;
+	int rc = 0;
+
+	if (!o->spent && p->n <= GENETIC) {
+		rc = find_genetic(p, o->seed, &front);
+		if (!rc)
+			rc = hes_configure(p, &front, &genetic);
+		c = genetic;
+	}
+	if (!rc) {
+		knee = hes_pareto_knee(hes_configured_front(c));
+		*out = hes_configured_front(c)->v[knee].at;
+		rc = start_member(a, c, knee, room);
+		if (p->n_running)
+			*out = a->at;
+	}
+	hes_configured_free(genetic);
+	free(front.v);
+	return rc;
+}
+
+int starts_find(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_objectives *reference,
+		struct plan_archive *plans)
+{
+	struct anneal a = { .p = p, .rates = p->rates, .power_cap_mw = o->power_cap_mw };
+	struct hes_joint_solution room = {
+		calloc(p->n + 1, sizeof(*room.items)), calloc(p->k + 1, sizeof(*room.first)),
+	};
+	struct hes_assign_front front = { 0 };
+	struct hes_configured *configured = NULL;
+	int rc = room.items && room.first ? anneal_init(&a) : -ENOMEM;
+
+	if (!rc)
+		rc = find_front(p, &front);
+	if (!rc)
+		rc = hes_configure(p, &front, &configured);
+	if (!rc)
+		rc = start_all(&a, &front, configured, room);
+	if (!rc)
+		rc = find_reference(&a, p, o, configured, room, reference);
+	*plans = a.archive;
+	a.archive = (struct plan_archive){ 0 };
+	anneal_finish(&a);
+	hes_configured_free(configured);
+	free(front.v);
+	free(room.items);
+	free(room.first);
+	return rc;
+}
