@@ -47,7 +47,7 @@ struct group_row {
 
 struct reader {
 	struct set_reader          set;
-	const struct hes_gpu_type *gpu;
+	const struct hes_gpu_type *type;
 	struct hes_measured_board *board;
 };
 
@@ -167,8 +167,8 @@ static struct reading reading(struct reader *r, bool may_lock)
 	b.dram = number(r, "", "dram_active", false, 0, 1, 0);
 	b.clock_mhz = (uint32_t)number(r, "", "sm_clock_mhz", false, 1, 10000, 0);
 	if (may_lock)
-		b.locked_mhz = (uint32_t)number(r, "", "locked_clock_mhz", false, r->gpu->clock_min_mhz,
-						r->gpu->clock_max_mhz, 0);
+		b.locked_mhz = (uint32_t)number(r, "", "locked_clock_mhz", false, r->type->clock_min_mhz,
+						r->type->clock_max_mhz, 0);
 	b.limited = power_limited(r);
 	return b;
 }
@@ -176,7 +176,7 @@ static struct reading reading(struct reader *r, bool may_lock)
 /* The share that it got counts: a context has whole groups of SMs. */
 static uint32_t share_of(const struct reader *r, uint32_t requested_pct, double sms)
 {
-	double pct = sms > 0 ? round(100 * sms / r->gpu->sm_count) : requested_pct;
+	double pct = sms > 0 ? round(100 * sms / r->type->sm_count) : requested_pct;
 
 	return (uint32_t)fmin(fmax(pct, 1), 100);
 }
@@ -223,7 +223,7 @@ static void read_solo(struct reader *r)
 	while (set_reader_next(&r->set)) {
 		struct member m = member(r, "");
 		struct reading b = reading(r, true);
-		struct hes_setup s = { .gpu = *r->gpu, .clock_mhz = b.locked_mhz, .r = { m.r }, .n = 1 };
+		struct hes_setup s = { .gpu = *r->type, .clock_mhz = b.locked_mhz, .r = { m.r }, .n = 1 };
 		bool held = hes_held_back_alone(m.workload, m.requested_pct, b.locked_mhz);
 
 		if (!usable(r, &b, m.r.workload, true))
@@ -273,7 +273,7 @@ static void read_pairs(struct reader *r)
 		if (!usable(r, &b, m[0].r.workload && m[1].r.workload, b.mps))
 			continue;
 		for (int i = 0; i < 2; i++) {
-			struct hes_setup s = { .gpu = *r->gpu, .r = { m[i].r, m[1 - i].r }, .n = 2 };
+			struct hes_setup s = { .gpu = *r->type, .r = { m[i].r, m[1 - i].r }, .n = 2 };
 
 			compare(r, &s, m[i].time_s, held);
 			if (i == 0)
@@ -306,7 +306,7 @@ static struct group_row group_row(struct reader *r)
 static void observe_group(struct reader *r, const struct group_row *rows, size_t n, size_t at)
 {
 	const struct group_row *g[HES_MODEL_MAX_RESIDENTS];
-	struct hes_setup s = { .gpu = *r->gpu };
+	struct hes_setup s = { .gpu = *r->type };
 	bool whole_group = true;
 
 	for (size_t i = at; i < n; i++) {
@@ -370,7 +370,7 @@ int hes_observe_tables(const struct hes_model *m, const char *dir, const struct 
 {
 	struct reader r = {
 		.set = { .m = m, .dir = dir, .out = out, .first = out->n, .board = out->n_boards, .err = err },
-		.gpu = gpu, .board = &out->boards[out->n_boards - 1],
+		.type = gpu, .board = &out->boards[out->n_boards - 1],
 	};
 
 	read_solo(&r);

@@ -311,7 +311,7 @@ static void read_parva(struct set_reader *r)
 }
 
 /* The board behind the name a set uses; NULL: not one of ours. */
-static const char *board(const char *name)
+static const char *gpu_type_of(const char *name)
 {
 	static const char *const names[][2] = {
 		{ "T4", "T4" }, { "T4-16GB", "T4" }, { "t4", "T4" },
@@ -330,7 +330,7 @@ static void read_tensorrt_bert(struct set_reader *r)
 	if (!set_reader_open(r, "tensorrt_bert/latency.csv"))
 		return;
 	while (set_reader_next(r)) {
-		const char *gpu = board(text(r, "gpu"));
+		const char *gpu = gpu_type_of(text(r, "gpu"));
 		bool large = strcmp(text(r, "model"), "BERT Large") == 0;
 		const struct hes_workload *w = workload(r, "bert-%s-trt-%s", large ? "large" : "base",
 							text(r, "seq_len"));
@@ -353,7 +353,7 @@ static void read_dle(struct set_reader *r)
 	if (!set_reader_open(r, "nvidia_dle/native_inference.csv"))
 		return;
 	while (set_reader_next(r)) {
-		const char *gpu = board(text(r, "gpu")), *precision = text(r, "precision");
+		const char *gpu = gpu_type_of(text(r, "gpu")), *precision = text(r, "precision");
 		const char *readme = text(r, "readme");
 		bool mixed = strcmp(precision, "mixed") == 0;
 		bool torch = strcmp(readme, "PyTorch/Classification/ConvNets/resnet50v1.5") == 0;
@@ -383,7 +383,7 @@ static void read_sia(struct set_reader *r, const char *application)
 	if (!set_reader_open(r, file))
 		return;
 	while (set_reader_next(r)) {
-		const char *gpu = board(text(r, "gpu_type"));
+		const char *gpu = gpu_type_of(text(r, "gpu_type"));
 		const struct hes_workload *w = workload(r, "%s-sia", application);
 		struct hes_setup s;
 
