@@ -42,7 +42,7 @@ demo: build ## plan and replay 60 jobs on eight GPUs; leaves reports and a plan 
 
 lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 200 x, compare; two minutes
 	@tools/deps.sh build check
-	@HES_LAB=$(abspath $(BUILD))/vgpu/lab tests/lab/demo
+	@HES_LAB=$(abspath $(BUILD))/lab/lab tests/lab/demo
 
 test: ## the tests of one compiler that a change breaks most often: two minutes on two cores
 	@tools/deps.sh build demo check
@@ -72,10 +72,10 @@ bench: build ## every figure that the documents quote
 
 faults: all ## kill a run at 30 moments, and whatever else can go wrong with one, in the lab; every allocation and access of the store failing once
 	@HES_ALL_FAULTS=1 $(BUILD)/tests/test_call_faults
-	@HES_LAB=$(abspath $(BUILD))/vgpu/lab tests/lab/faults.py --within 1
+	@HES_LAB=$(abspath $(BUILD))/lab/lab tests/lab/faults.py --within 1
 
 fair-shares: all ## programs take turns on a GPU of the lab: shares over 30 s against their slices, kills, arrivals
-	@HES_LAB=$(abspath $(BUILD))/vgpu/lab HES_CUDA_CLIENT=$(abspath $(BUILD))/tests/cuda_client tests/lab/fair_shares.py
+	@HES_LAB=$(abspath $(BUILD))/lab/lab HES_CUDA_CLIENT=$(abspath $(BUILD))/tests/cuda_client tests/lab/fair_shares.py
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 	@tools/deps.sh build check

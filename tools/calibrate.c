@@ -1,6 +1,6 @@
 /*
  * calibrate.c - fit the physics parameters to measurements: published sets,
- * and boards measured in our own format.
+ * and GPUs measured in our own format.
  *
  *	heshare-calibrate [--stage PATTERN] [--tests] PHYSICS.yaml DIR... > FITTED.yaml
  *
@@ -10,8 +10,8 @@
  * outliers. A weak pull to the starting values keeps parameters that the data do not determine. The equations are the
  * library's.
  *
- * A measured board has a stage of its own, board_stage: its GPU type's parameters,
- * and those of workloads that were fitted on nothing else. No fit uses the part of a board that is held back
+ * A measured GPU has a stage of its own, gpu_stage: its GPU type's parameters,
+ * and those of workloads that were fitted on nothing else. No fit uses the part of a GPU that is held back
  * (docs/formats/measured.md).
  */
 #include <cminpack-1/cminpack.h>
@@ -64,14 +64,14 @@ static const struct stage stages[] = {
 #include "calibrate_stages.h"
 };
 
-#define BOARD_WEIGHTS { { HES_SERIES_BOARD_TIME, .02 }, { HES_SERIES_BOARD_POWER, .03 }, \
-	{ HES_SERIES_BOARD_PAIR_POWER, .03 }, { HES_SERIES_BOARD_DRAM, .15 } }
-#include "calibrate_board.h"
+#define GPU_WEIGHTS { { HES_SERIES_GPU_TIME, .02 }, { HES_SERIES_GPU_POWER, .03 }, \
+	{ HES_SERIES_GPU_PAIR_POWER, .03 }, { HES_SERIES_GPU_DRAM, .15 } }
+#include "calibrate_gpu.h"
 
-/* Of a measured board: groups are its type, and the workloads that are its own. */
-static const struct stage type_stage  = { "type", 0, false, BOARD_WEIGHTS, { { "gpu", "", BOARD_TYPE } } };
-static const struct stage board_stage = {
-	"board", 3, false, BOARD_WEIGHTS, { { "gpu", "", BOARD_TYPE }, { "workload", "", BOARD_WORKLOAD } }
+/* Of a measured GPU: groups are its type, and the workloads that are its own. */
+static const struct stage type_stage  = { "type", 0, false, GPU_WEIGHTS, { { "gpu", "", GPU_TYPE } } };
+static const struct stage gpu_stage = {
+	"gpu", 3, false, GPU_WEIGHTS, { { "gpu", "", GPU_TYPE }, { "workload", "", GPU_WORKLOAD } }
 };
 
 static const struct inherit inherits[] = {
@@ -84,7 +84,7 @@ struct fit {
 	double  tolerance[HES_SERIES_COUNT]; /* 0: not in this stage */
 	const struct hes_workload *only;     /* rows of this workload only; NULL: of all */
 	const struct hes_held_out *without;  /* no rows of this pair; NULL: all */
-	size_t                     board;    /* rows of this measured board only; 0: of all */
+	size_t                     gpu;    /* rows of this measured GPU only; 0: of all */
 	bool                       elsewhere;/* ... and no rows of workloads that are its own */
 	double *value[MAX_FREE];             /* the parameters that are free ... */
 	double  least[MAX_FREE], most[MAX_FREE];
@@ -127,9 +127,9 @@ static void free_params(struct fit *f, void *object, const struct hes_param *tab
 	}
 }
 
-static void free_board(struct fit *f, const struct group *g)
+static void free_gpu(struct fit *f, const struct group *g)
 {
-	const struct hes_measured_board *b = &f->o->boards[f->board - 1];
+	const struct hes_measured_gpu *b = &f->o->gpus[f->gpu - 1];
 
 	for (size_t i = 0; g->kind[0] == 'g' && !f->only && i < f->m->n_gpus; i++) {
 		struct hes_gpu_physics *p = &f->m->gpus[i];
@@ -137,11 +137,11 @@ static void free_board(struct fit *f, const struct group *g)
 		if (strcmp(p->type, b->type))
 			continue;
 		free_params(f, p, hes_gpu_params, hes_gpu_param_count, g->params);
-		/* Only workloads fitted on another board separate a type's rates from their own efficiency. */
+		/* Only workloads fitted on another GPU separate a type's rates from their own efficiency. */
 		if (f->elsewhere)
-			free_params(f, p, hes_gpu_params, hes_gpu_param_count, BOARD_RATES);
+			free_params(f, p, hes_gpu_params, hes_gpu_param_count, GPU_RATES);
 		if (f->elsewhere && p->rate[HES_MATH_TF32] > 0)
-			free_params(f, p, hes_gpu_params, hes_gpu_param_count, BOARD_TF32);
+			free_params(f, p, hes_gpu_params, hes_gpu_param_count, GPU_TF32);
 	}
 	for (size_t i = 0; g->kind[0] == 'w' && i < f->m->n_workloads; i++)
 		if (strcmp(f->m->workloads[i].origin, b->name) == 0 && (!f->only || f->only == &f->m->workloads[i]))
@@ -150,8 +150,8 @@ static void free_board(struct fit *f, const struct group *g)
 
 static void free_group(struct fit *f, const struct group *g)
 {
-	if (f->board) {
-		free_board(f, g);
+	if (f->gpu) {
+		free_gpu(f, g);
 		return;
 	}
 	if (strcmp(g->kind, "nature") == 0 && !f->only)
@@ -169,7 +169,7 @@ static void free_group(struct fit *f, const struct group *g)
 static bool has_own_workload(const struct fit *f, const struct hes_observation *o)
 {
 	for (size_t i = 0; i < o->at.n; i++)
-		if (strcmp(o->at.r[i].workload->origin, f->o->boards[f->board - 1].name) == 0)
+		if (strcmp(o->at.r[i].workload->origin, f->o->gpus[f->gpu - 1].name) == 0)
 			return true;
 	return false;
 }
@@ -180,7 +180,7 @@ static bool has_row(const struct fit *f, const struct hes_observation *o)
 
 	if (f->tolerance[o->series] == 0 || (f->only && o->at.r[0].workload != f->only))
 		return false;
-	if (o->held || (f->board && (o->board != f->board || (f->only && o->at.n > 1))))
+	if (o->held || (f->gpu && (o->gpu != f->gpu || (f->only && o->at.n > 1))))
 		return false;
 	if (f->elsewhere && has_own_workload(f, o))
 		return false;
@@ -343,7 +343,7 @@ static void take_over(const char *list, void *to, void *from, const struct hes_p
 					round_digits(factor * *hes_param_in(&table[i], from));
 }
 
-/* An entry that was fitted on a measured board is final. */
+/* An entry that was fitted on a measured GPU is final. */
 static bool is_final(const char *origin)
 {
 	for (size_t i = 0; i < HES_SERIES_PUBLISHED; i++)
@@ -377,16 +377,16 @@ static int inherit(struct fit *f)
 static bool has_rows_of(const struct fit *f, const struct hes_workload *w)
 {
 	for (size_t i = 0; i < f->o->n; i++)
-		if (f->o->v[i].board && (!f->board || f->o->v[i].board == f->board) &&
+		if (f->o->v[i].gpu && (!f->gpu || f->o->v[i].gpu == f->gpu) &&
 		    f->o->v[i].at.r[0].workload == w)
 			return true;
 	return false;
 }
 
-/* The type, and the workloads that were only derived, become the board's own. */
+/* The type, and the workloads that were only derived, become the GPU's own. */
 static void claim(struct fit *f)
 {
-	const struct hes_measured_board *b = &f->o->boards[f->board - 1];
+	const struct hes_measured_gpu *b = &f->o->gpus[f->gpu - 1];
 
 	for (size_t i = 0; i < f->m->n_gpus; i++)
 		if (strcmp(f->m->gpus[i].type, b->type) == 0)
@@ -396,11 +396,11 @@ static void claim(struct fit *f)
 			snprintf(f->m->workloads[i].origin, HES_NAME_MAX, "%s", b->name);
 }
 
-/* Values that the testbed derived for a network follow the board's measurement of the GPU's part in the same arithmetic. */
+/* Values that the testbed derived for a network follow the GPU's measurement of the GPU's part in the same arithmetic. */
 static void hand_down(struct fit *f)
 {
 	static const char *const gpu_part = "efficiency:1 parallel_sms:1 parallel_growth:1 traffic_mib_per_item:1";
-	const struct hes_measured_board *b = &f->o->boards[f->board - 1];
+	const struct hes_measured_gpu *b = &f->o->gpus[f->gpu - 1];
 
 	for (size_t i = 0; i < f->m->n_workloads; i++) {
 		struct hes_workload *to = &f->m->workloads[i], *from;
@@ -418,15 +418,15 @@ static void hand_down(struct fit *f)
 }
 
 /*
- * A board: its type on the workloads that come from another board, or on all as they were derived
+ * A GPU: its type on the workloads that come from another GPU, or on all as they were derived
  * when none does; then its own workloads each on that type; then all.
  */
-static int fit_boards(struct fit *f)
+static int fit_gpus(struct fit *f)
 {
 	int rc = 0;
 
-	for (f->board = 1; !rc && f->board <= f->o->n_boards; f->board++) {
-		fprintf(stderr, "%s, of type %s\n", f->o->boards[f->board - 1].name, f->o->boards[f->board - 1].type);
+	for (f->gpu = 1; !rc && f->gpu <= f->o->n_gpus; f->gpu++) {
+		fprintf(stderr, "%s, of type %s\n", f->o->gpus[f->gpu - 1].name, f->o->gpus[f->gpu - 1].type);
 		claim(f);
 		f->elsewhere = true;
 		set_up(f, &type_stage, NULL);
@@ -434,15 +434,15 @@ static int fit_boards(struct fit *f)
 		rc = fit_stage(f, &type_stage);
 		f->elsewhere = false;
 		if (!rc)
-			rc = fit_stage(f, &board_stage);
+			rc = fit_stage(f, &gpu_stage);
 		round_values(f);
 		hand_down(f);
 	}
-	f->board = 0;
+	f->gpu = 0;
 	return rc;
 }
 
-/* Workloads of measured boards that none of these was measured with leave again. */
+/* Workloads of measured GPUs that none of these was measured with leave again. */
 static void drop_unused(struct fit *f, size_t first)
 {
 	size_t n = first;
@@ -465,8 +465,8 @@ static int calibrate(struct fit *f, const char *only)
 		if (!rc && stages[i].hold_out)
 			rc = hold_out(f, &stages[i]);
 	}
-	if (!rc && (!only || fnmatch(only, board_stage.name, 0) == 0))
-		rc = fit_boards(f);
+	if (!rc && (!only || fnmatch(only, gpu_stage.name, 0) == 0))
+		rc = fit_gpus(f);
 	return rc ? rc : inherit(f);
 }
 

@@ -36,7 +36,7 @@ LAYERS = {
 }
 
 # The lab may use these folders of src and these headers of others. Nothing uses the lab.
-LAB = "vgpu"
+LAB = "lab"
 LAB_MAY = ["base", "core", "model"]
 LAB_MAY_SEE = {"gpu/nvml_abi.h", "gpu/dcgm_abi.h"}
 
@@ -69,7 +69,7 @@ ALLOWED = {("src/report/gnuplot.c", "getenv"),  # starts a process, which needs 
 PURE = {"fair", "partition", "plan", "plan/assign", "policy", "sim"}
 NOT_IN_PURE = re.compile(r"\b(time|clock|clock_gettime|gettimeofday|hes_(?:clock|monotonic|boottime|wall)_\w+|rand|random|srand|fopen|open|fprintf)\s*\(")
 
-MAX_LINES = {"src": 650, "vgpu": 650, "interpose": 600, "bench": 650, "papers": 550, "tests": 800}  # a test file is flat and reads from anywhere
+MAX_LINES = {"src": 650, "lab": 650, "interpose": 600, "bench": 650, "papers": 550, "tests": 800}  # a test file is flat and reads from anywhere
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
 
 
@@ -221,7 +221,7 @@ def check_table(tree):
         found = re.match(r"\| \d \| `src/([\w/]+)` \|.*\| ([^|]*) \|$", line)
         if found:
             rows[found.group(1)] = (number, re.findall(r"[\w/]+", found.group(2)))
-        for name in re.findall(r"`((?:src|data|tools|vgpu|lab)/[\w./-]+\.\w+)`", line):
+        for name in re.findall(r"`((?:src|data|tools|lab)/[\w./-]+\.\w+)`", line):
             if not os.path.exists(os.path.join(tree.root, name)):
                 tree.say(path, number, "names %s, which is not there" % name, "name the file that took its place")
     for folder, may in LAYERS.items():

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-FOLDERS = ["include", "src", "lab", "vgpu", "interpose", "papers", "examples", "bench", "tools", "tests", "docs", "data", "Makefile",
+FOLDERS = ["include", "src", "lab", "interpose", "papers", "examples", "bench", "tools", "tests", "docs", "data", "Makefile",
            "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "meson.build"]
 NOT_CHECKED = {"docs/glossary.md", "tools/check-words.py"}
 TEXTS = (".c", ".h", ".py", ".sh", ".bats", ".md", ".build", ".yaml", ".txt", ".R")

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 export ASAN_OPTIONS=${ASAN_OPTIONS:-abort_on_error=0:allocator_may_return_null=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
-# Many tests wait, for boards of the lab or for what they started.
+# Many tests wait, for GPUs of the lab or for what they started.
 export MESON_TESTTHREADS=${MESON_TESTTHREADS:-$(($(nproc) + 2))}
 builds=()
 failed=0

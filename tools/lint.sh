@@ -41,11 +41,11 @@ cppcheck --quiet -j "$(nproc)" --std=c11 --enable=warning,performance,portabilit
 	--suppress=uninitvar:src/core/plan_json.c --suppress=uninitvar:src/plan/problem.c \
 	--suppress=nullPointer:src/plan/problem.c --suppress=memleak:src/predict/predictor_file.c --suppress=memleak:src/trees/model_bytes.c \
 	--suppress=missingInclude --suppress=internalAstError --error-exitcode=1 \
-	-D_GNU_SOURCE -Iinclude -Isrc -Ivgpu -Iinterpose -Ipapers/partition -Ipapers/fairness src vgpu interpose papers || failed=1
+	-D_GNU_SOURCE -Iinclude -Isrc -Ilab -Iinterpose -Ipapers/partition -Ipapers/fairness src lab interpose papers || failed=1
 
 echo "== clang-tidy"
 [ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true -Ddebug=false >/dev/null
-mapfile -t sources < <(files '*.c' | grep -E '^\./(src|vgpu|interpose)/')
+mapfile -t sources < <(files '*.c' | grep -E '^\./(src|lab|interpose)/')
 printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-clang --warnings-as-errors='*' \
 	2> >(grep -vE 'warnings? (generated|treated)|Suppressed' >&2) || failed=1
 

@@ -1,8 +1,8 @@
-"""Locked SM clocks: the only thing this folder ever changes on a board, and only when its owner allows it."""
+"""Locked SM clocks: the only thing this folder ever changes on a GPU, and only when its owner allows it."""
 import contextlib
 import ctypes
 
-import board as nvml
+import gpu_data as nvml
 
 
 def thinned(clocks_mhz, most=6):
@@ -16,16 +16,16 @@ def thinned(clocks_mhz, most=6):
 
 
 def reset(index):
-    board = nvml.Nvml(index)
-    return board._call("nvmlDeviceResetGpuLockedClocks", board.handle)
+    gpu = nvml.Nvml(index)
+    return gpu._call("nvmlDeviceResetGpuLockedClocks", gpu.handle)
 
 
 @contextlib.contextmanager
-def locked(board, index, guard, clock_mhz):
+def locked(gpu, index, guard, clock_mhz):
     """Lock for the length of a with block. @raise PermissionError when the driver refuses."""
     guard.register("clocks", index)
     try:
-        rc = board._call("nvmlDeviceSetGpuLockedClocks", board.handle, ctypes.c_uint(clock_mhz), ctypes.c_uint(clock_mhz))
+        rc = gpu._call("nvmlDeviceSetGpuLockedClocks", gpu.handle, ctypes.c_uint(clock_mhz), ctypes.c_uint(clock_mhz))
         if rc != nvml.OK:
             raise PermissionError("the driver refuses to lock %d MHz (NVML error %s): run as root" % (clock_mhz, rc))
         yield

@@ -2,7 +2,7 @@
 The measuring process's end of the workers: start them, give them networks, keep those that will be used again.
 
 With MPS a lane is a process whose share was fixed at its start; with green contexts all lanes are threads of one
-process; with neither a lane is a process on the whole board.
+process; with neither a lane is a process on the whole GPU.
 """
 import json
 import os
@@ -23,11 +23,11 @@ class WorkerFailed(Exception):
 
 
 class OutOfMemory(WorkerFailed):
-    """A network found no room on the board."""
+    """A network found no room on the GPU."""
 
 
 def clean_environment(env):
-    """Ours without what its owner set for boards and MPS: a client of our daemon sees one board, whatever its index."""
+    """Ours without what its owner set for GPUs and MPS: a client of our daemon sees one GPU, whatever its index."""
     return {**{k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES" and not k.startswith("CUDA_MPS_")}, **env}
 
 

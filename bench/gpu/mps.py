@@ -1,4 +1,4 @@
-"""An MPS control daemon of our own, in a directory of its own, for one board. It changes no setting of the board."""
+"""An MPS control daemon of our own, in a directory of its own, for one GPU. It changes no setting of the GPU."""
 import os
 import shutil
 import signal

@@ -1,5 +1,5 @@
 """
-The networks of HeShare's Table IV with random weights, in PyTorch alone, so that every board runs the same code.
+The networks of HeShare's Table IV with random weights, in PyTorch alone, so that every GPU runs the same code.
 
 Names are those of data/physics.yaml, and an item has the operations of its gflop_per_item: image networks take 224 x 224
 pixels, BERT 128 tokens, GPT-2 512, the transformer 128 source and 128 target tokens. All run forward passes without

@@ -4,7 +4,7 @@ import os
 METHOD = """\
 Each job repeats forward passes of a network with random weights in PyTorch's ordinary eager mode, half precision
 (`fp16`: weights and activations) or the framework's default (`fp32`, `tf32`), channels last, two iterations in flight, inputs
-already on the board. After a warm-up, windows of the same length follow one another without a gap until the iteration time
+already on the GPU. After a warm-up, windows of the same length follow one another without a gap until the iteration time
 of every job varies by less than 5 % between the last three (`steady` 1), or there were eight. `power_mw` is the energy counter
 between its first and its last change within the windows over the time between; `power_integral_mw` is the integral of the power
 samples over all windows, every 20 ms. Activity is the driver's own (GPM), over the same time. No clock, power limit,
@@ -15,7 +15,7 @@ CAVEATS = {
     "green": "Shares are green contexts, of jobs alone: two contexts may be given the same SMs, so pairs and equal groups were "
              "not measured. Unpartitioned groups are threads of one process; at small batch sizes they wait for one another in "
              "Python, so that jobs look slower than as processes of their own.",
-    "none": "Neither MPS nor green contexts worked: jobs were alone on the whole board, or shared it by time slices.",
+    "none": "Neither MPS nor green contexts worked: jobs were alone on the whole GPU, or shared it by time slices.",
 }
 
 
@@ -34,7 +34,7 @@ def counts(folder):
 
 def text(folder):
     a = folder.about
-    b, sharing = a["board"], a["sharing"]
+    b, sharing = a["gpu"], a["sharing"]
     lines = ["# %s" % b["name"], ""]
     if a["test"]:
         lines += ["**A test: readings played from a recording, networks on a CPU. Not a measurement.**", ""]

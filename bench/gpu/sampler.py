@@ -1,19 +1,19 @@
 """
-A thread that reads the board's sensors all the while. Readings are kept as they came; a reading that failed
+A thread that reads the GPU's sensors all the while. Readings are kept as they came; a reading that failed
 is None. The readers below cut windows out of them.
 """
 import threading
 
-import board as nvml
+import gpu_data as nvml
 import stats
 
 SLOWDOWN = 0x8 | 0x20 | 0x40 | 0x80  # NVML's reasons: hardware slowdown, thermal by software and hardware, power brake
-PERIOD_S = 0.02  # boards refresh every 20 to 100 ms; reading faster repeats values
+PERIOD_S = 0.02  # GPUs refresh every 20 to 100 ms; reading faster repeats values
 
 
 class Sampler:
-    def __init__(self, board, period_s=PERIOD_S):
-        self.board = board
+    def __init__(self, gpu, period_s=PERIOD_S):
+        self.gpu = gpu
         self.period_s = period_s
         self.readings = []
         self.lost = None
@@ -22,7 +22,7 @@ class Sampler:
         self._thread.start()
 
     def _read(self):
-        b = self.board
+        b = self.gpu
         t0 = b.now()
         energy = b.energy_mj()
         t1 = b.now()
@@ -36,7 +36,7 @@ class Sampler:
         while not self._stop.is_set():
             try:
                 self.readings.append(self._read())
-            except nvml.BoardGone as e:
+            except nvml.GpuGone as e:
                 self.lost = e
                 return
             self._stop.wait(self.period_s)
@@ -73,8 +73,8 @@ def mean_of(readings, key):
     return stats.mean(values) if values else None
 
 
-def board_columns(readings, start, end):
-    """The board's columns of a table, from readings that reach a little beyond both ends."""
+def gpu_columns(readings, start, end):
+    """The GPU's columns of a table, from readings that reach a little beyond both ends."""
     inside = [r for r in readings if start <= r["t"] <= end]
     integral = stats.integral(power_column(readings), start, end)
     bits = [r["throttle"] for r in inside if r["throttle"] is not None]

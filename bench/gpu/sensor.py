@@ -1,4 +1,4 @@
-"""What the board's sensors are worth: idle and context power, refresh, energy counter against integral."""
+"""What the GPU's sensors are worth: idle and context power, refresh, energy counter against integral."""
 import sampler as sensors
 import schedule
 import stats
@@ -6,12 +6,12 @@ import stats
 LOAD = ("resnet50", 32)
 
 
-def record(sampler, board, state, seconds):
+def record(sampler, gpu, state, seconds):
     """Readings of a state, as rows of sensor.csv."""
-    start = board.now()
-    board.sleep(seconds)
+    start = gpu.now()
+    gpu.sleep(seconds)
     sampler.check()
-    readings = sampler.between(start, board.now())
+    readings = sampler.between(start, gpu.now())
     return [{**r, "state": state, "t_ms": 1000 * (r["t"] - start)} for r in readings]
 
 
@@ -40,7 +40,7 @@ def energy_error_pct(rows):
 
 
 def summary(rows_of):
-    """Keys of board.json. @param rows_of  rows of sensor.csv by state, those that were recorded"""
+    """Keys of gpu.json. @param rows_of  rows of sensor.csv by state, those that were recorded"""
     load = rows_of.get("load", [])
     return {
         "idle_power_mw": mean_power(rows_of.get("idle", [])),

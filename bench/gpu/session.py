@@ -39,13 +39,13 @@ def find_program(given):
 
 def add_options(p):
     """Options of every experiment."""
-    p.add_argument("--out", metavar="DIR", help="results; without it docs/results/BOARD")
-    p.add_argument("--work", metavar="DIR", help="store, plans and logs; without it heshare-bench/BOARD")
+    p.add_argument("--out", metavar="DIR", help="results; without it docs/results/GPU")
+    p.add_argument("--work", metavar="DIR", help="store, plans and logs; without it heshare-bench/GPU")
     p.add_argument("--heshare", metavar="FILE", help="the program; without it the one here that is newest, else that of PATH")
     p.add_argument("--minutes", type=float, default=8, help="to be done by then (default 8)")
     p.add_argument("--gpu", type=int, default=0, metavar="INDEX", help="which GPU, by NVML's index (default 0)")
     p.add_argument("--lab", metavar="TYPE", help="a virtual GPU of this type, such as T4 or A100-SXM-80")
-    p.add_argument("--lab-program", metavar="FILE", help="the lab; without it build/vgpu/lab here")
+    p.add_argument("--lab-program", metavar="FILE", help="the lab; without it build/lab/lab here")
 
 
 def end_with_parent():
@@ -75,14 +75,14 @@ class Session:
         self.heshare = find_program(o.heshare)
         self.lab = None
         if o.lab:
-            self.lab = os.path.abspath(o.lab_program or os.path.join(ROOT, "build/vgpu/lab"))
+            self.lab = os.path.abspath(o.lab_program or os.path.join(ROOT, "build/lab/lab"))
             self.heshare = find_program(o.heshare or os.path.join(ROOT, "build/src/cli/heshare"))
             if not os.access(self.lab, os.X_OK):
                 raise Failed("%s is not there: the lab comes with make" % self.lab)
         self.scale = o.speed if o.lab else 1  # seconds of the GPU in a real one
         self.fleet = None
-        self.board = self.find_board()
-        slug = re.sub(r"[^a-z0-9]+", "-", self.board["name"].lower()).strip("-")
+        self.gpu = self.find_gpu()
+        slug = re.sub(r"[^a-z0-9]+", "-", self.gpu["name"].lower()).strip("-")
         slug = "lab-" + slug if o.lab else slug
         self.work = os.path.abspath(o.work or os.path.join("heshare-bench", slug))
         self.out = os.path.abspath(o.out or os.path.join(ROOT, "docs/results", slug))
@@ -97,14 +97,14 @@ class Session:
     def left(self):
         return 60 * self.o.minutes - (time.monotonic() - self.start)
 
-    def call(self, *args, boards=True, output=None, allowed=(0,), limit_s=None):
+    def call(self, *args, gpus=True, output=None, allowed=(0,), limit_s=None):
         """
         heshare with the GPUs of the machine, or of the lab.
         @param limit_s  stop it after so long
         @return its standard output; None: it was stopped
         """
         command = [self.heshare, *args]
-        if boards and self.lab and not getattr(self.o, "in_lab", False):
+        if gpus and self.lab and not getattr(self.o, "in_lab", False):
             command = [self.lab, "--fleet", self.fleet, "--speed", "%g" % self.o.speed, "--dcgm", "--", *command]
         with open(output or os.devnull, "w", encoding="utf-8") as f:
             child = subprocess.Popen(command, cwd=self.work, stdout=f if output else subprocess.PIPE, text=True,
@@ -121,25 +121,25 @@ class Session:
             raise Failed("%s: exit status %d" % (shlex.join(command), child.returncode))
         return text
 
-    def find_board(self):
+    def find_gpu(self):
         self.work = os.getcwd()
         if self.lab:
             self.fleet = os.path.abspath("heshare-bench-%s.yaml" % self.o.lab)
             self.write_fleet(self.o.lab)
         try:
-            boards = json.loads(self.call("gpus", "--json"))
+            gpus = json.loads(self.call("gpus", "--json"))
         finally:
             if self.lab:
                 os.unlink(self.fleet)
-        if self.o.gpu >= len(boards):
-            raise Failed("--gpu %d: there are %d GPUs" % (self.o.gpu, len(boards)))
-        board = boards[self.o.gpu]
-        if not board["type"]:
-            raise Failed("%s is not in the catalogue of GPU types (data/gpu_types.yaml)" % board["name"])
-        self.check_board(board, boards)
-        return board
+        if self.o.gpu >= len(gpus):
+            raise Failed("--gpu %d: there are %d GPUs" % (self.o.gpu, len(gpus)))
+        gpu = gpus[self.o.gpu]
+        if not gpu["type"]:
+            raise Failed("%s is not in the catalogue of GPU types (data/gpu_types.yaml)" % gpu["name"])
+        self.check_gpu(gpu, gpus)
+        return gpu
 
-    def check_board(self, board, boards):
+    def check_gpu(self, gpu, gpus):
         """For an experiment that cannot use every GPU. Raises Failed."""
 
     def write_fleet(self, kind):

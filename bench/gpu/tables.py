@@ -1,17 +1,17 @@
-"""The folder that a run writes: tables appended row by row and flushed, board.json whole or not at all."""
+"""The folder that a run writes: tables appended row by row and flushed, gpu.json whole or not at all."""
 import csv
 import json
 import os
 
-BOARD = ["kind", "mechanism", "windows", "window_s", "steady", "power_mw", "power_integral_mw", "sm_clock_mhz",
+GPU = ["kind", "mechanism", "windows", "window_s", "steady", "power_mw", "power_integral_mw", "sm_clock_mhz",
          "memory_clock_mhz", "sm_active", "sm_occupancy", "dram_active", "tensor_active", "fp32_active", "pcie_tx_mib_s",
          "pcie_rx_mib_s", "gpu_util", "temperature_c", "throttle"]
 MEMBER = ["workload", "batch_size", "precision", "sm_share_pct", "sms", "iterations", "iteration_us", "cv_pct", "p50_us",
           "p95_us", "p99_us", "items_per_s", "memory_mib"]
 COLUMNS = {
-    "solo": MEMBER + ["locked_clock_mhz"] + BOARD,
-    "pairs": ["first_" + c for c in MEMBER] + ["second_" + c for c in MEMBER] + BOARD,
-    "groups": ["group", "form"] + MEMBER + BOARD,
+    "solo": MEMBER + ["locked_clock_mhz"] + GPU,
+    "pairs": ["first_" + c for c in MEMBER] + ["second_" + c for c in MEMBER] + GPU,
+    "groups": ["group", "form"] + MEMBER + GPU,
     "sensor": ["state", "t_ms", "power_mw", "power_instant_mw", "power_average_mw", "energy_mj", "sm_clock_mhz",
                "temperature_c"],
 }
@@ -89,7 +89,7 @@ class Folder:
         self.about = self._read_about()
 
     def _read_about(self):
-        path = os.path.join(self.path, "board.json")
+        path = os.path.join(self.path, "gpu.json")
         if not os.path.exists(path):
             return {}
         try:
@@ -99,7 +99,7 @@ class Folder:
             raise Broken("%s: not JSON: %s" % (path, e)) from e
 
     def save_about(self):
-        path = os.path.join(self.path, "board.json")
+        path = os.path.join(self.path, "gpu.json")
         with open(path + ".new", "w", encoding="utf-8") as f:
             json.dump(self.about, f, indent=1, sort_keys=True)
             f.write("\n")
@@ -137,7 +137,7 @@ class Folder:
         return 1 + max([int(r["group"]) for r in self.tables["groups"].rows], default=0)
 
     def add_point(self, point, kind, mechanism, looks):
-        """@param looks  (columns of the board, columns of each member) of every turn"""
+        """@param looks  (columns of the GPU, columns of each member) of every turn"""
         shared = {"kind": kind, "mechanism": mechanism}
         shares = [m[3] for m in point.members]
         rows = []

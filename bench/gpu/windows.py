@@ -26,21 +26,21 @@ class Manner:
         return self.warm_up_s + self.least * self.window_s
 
 
-def one_window(board, lanes, manner):
+def one_window(gpu, lanes, manner):
     """
     @return (start, end): long enough for every lane's completions within it. A completion is counted a little after its
     time, which may be before the start; so times are looked at, not counts.
     """
-    start = board.now()
-    board.sleep(manner.window_s)
+    start = gpu.now()
+    gpu.sleep(manner.window_s)
     deadline = start + manner.patience_s
     while True:
-        end = board.now()
+        end = gpu.now()
         if all(len(lane.ring.between(start, end)) >= manner.completions for lane in lanes):
             return start, end
         if end > deadline:
             raise crew.WorkerFailed("no %d iterations in a window of %.0f s" % (manner.completions, manner.patience_s))
-        board.sleep(0.02)
+        gpu.sleep(0.02)
 
 
 def member_row(lane, bounds):
@@ -68,33 +68,33 @@ def settled(lanes, bounds):
     return True
 
 
-def look(board, sampler, lanes, manner):
+def look(gpu, sampler, lanes, manner):
     """Windows until they agree. @return list of (start, end)"""
     bounds = []
     while len(bounds) < manner.least or (not settled(lanes[:], bounds[-manner.least:]) and len(bounds) < manner.most):
-        bounds.append(one_window(board, lanes, manner))
+        bounds.append(one_window(gpu, lanes, manner))
         sampler.check()
     return bounds[-manner.least:] if settled(lanes, bounds[-manner.least:]) else bounds
 
 
-def measure(board, sampler, lanes, manner):
+def measure(gpu, sampler, lanes, manner):
     """
     Run lanes together and look.
-    @return (columns of the board, columns of each member)
+    @return (columns of the GPU, columns of each member)
     """
     crew.run(lanes)
     try:
-        started = board.now()
+        started = gpu.now()
         crew.wait_for(lanes, 3, 60)
-        board.sleep(max(0.0, manner.warm_up_s - (board.now() - started)))
-        first = board.gpm_sample()
-        bounds = look(board, sampler, lanes, manner)
-        activity = board.gpm_between(first, board.gpm_sample())
-        board.sleep(3 * sampler.period_s)
+        gpu.sleep(max(0.0, manner.warm_up_s - (gpu.now() - started)))
+        first = gpu.gpm_sample()
+        bounds = look(gpu, sampler, lanes, manner)
+        activity = gpu.gpm_between(first, gpu.gpm_sample())
+        gpu.sleep(3 * sampler.period_s)
     finally:
         crew.halt(lanes)
     start, end = bounds[0][0], bounds[-1][1]
-    columns = sensors.board_columns(sampler.between(start - 1, end + 1), start, end)
+    columns = sensors.gpu_columns(sampler.between(start - 1, end + 1), start, end)
     members = [member_row(lane, bounds) for lane in lanes]
     slowed_down = columns.pop("slowed_down")
     steady = not slowed_down and all(m["cv_pct"] is not None and m["cv_pct"] < CV_PCT for m in members)

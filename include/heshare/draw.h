@@ -1,6 +1,6 @@
 /*
  * draw.h - profiles, samples and points drawn from the testbed's physics, as
- * profiling real boards would give them: with measurement noise.
+ * profiling real GPUs would give them: with measurement noise.
  *
  * For machines without the GPUs to be planned for. Results depend on the
  * arguments alone.

@@ -23,7 +23,7 @@ struct hes_gpu_type {
 	uint32_t memory_bandwidth_gbs;    /* 10^9 bytes a second */
 	uint32_t l2_kib;
 	double   pcie_gbs;                /* 10^9 bytes a second that copies reach in one direction; 0: unknown */
-	uint32_t power_limit_mw;          /* default board limit */
+	uint32_t power_limit_mw;          /* default GPU limit */
 	uint32_t idle_power_mw;           /* no context, lowest state */
 	uint32_t clock_min_mhz;           /* SM clock range that can be locked */
 	uint32_t clock_max_mhz;
@@ -31,7 +31,7 @@ struct hes_gpu_type {
 	uint32_t clock_default_mhz;       /* what it runs at when nobody sets a clock */
 	uint32_t clocks_mhz[HES_MAX_CLOCKS]; /* ascending; the range thinned, default last */
 	size_t   n_clocks;
-	bool     alone;                   /* jobs cannot share such a board: it has no MPS; false in a catalogue */
+	bool     alone;                   /* jobs cannot share such a GPU: it has no MPS; false in a catalogue */
 };
 
 /** The built-in catalogue, loaded on first use by hes_catalogue_load and owned by the caller. */

@@ -91,7 +91,7 @@ enum hes_verdict {
 	HES_VERDICT_DONE,     /* exit status 0 */
 	HES_VERDICT_FAILED,   /* by its own fault */
 	HES_VERDICT_TIMEOUT,
-	HES_VERDICT_FELL,     /* with others on its board: not by its fault as far as known */
+	HES_VERDICT_FELL,     /* with others on its GPU: not by its fault as far as known */
 	HES_VERDICT_STOPPED,  /* by us, asked by a person */
 	HES_VERDICT_LOST,     /* with the runner: nobody saw how it ended */
 };

@@ -1,11 +1,11 @@
 /*
- * model.h - how long an iteration takes and what a board draws when jobs
+ * model.h - how long an iteration takes and what a GPU draws when jobs
  * run on it, alone or together: the testbed's physics.
  *
  * One set of equations (docs/gpu-model.md) for every workload and GPU type.
  * Parameters belong to a workload, to a GPU type or to nature, never to a
  * data point; they come from data/physics.yaml. Planners must not use this:
- * they see profiles and trained predictors, as they would on real boards.
+ * they see profiles and trained predictors, as they would on real GPUs.
  *
  * A model is constant once loaded and extended: any number of threads may share it.
  */
@@ -109,7 +109,7 @@ struct hes_resident {
 	uint32_t sm_pct;   /* MPS share of the SMs, 1..100 */
 };
 
-/** Rates of a resident. Utilisations are means over time, 0..1 of the board; over the residents each sums to at most 1. */
+/** Rates of a resident. Utilisations are means over time, 0..1 of the GPU; over the residents each sums to at most 1. */
 struct hes_rate {
 	double iterations_per_s;
 	double busy;        /* part of the time with a kernel of its own running */
@@ -118,9 +118,9 @@ struct hes_rate {
 	double l2_util;     /* of the L2 capacity, while busy */
 };
 
-/** What the board does meanwhile. */
+/** What the GPU does meanwhile. */
 struct hes_instant {
-	uint32_t power_mw;    /* mean board power */
+	uint32_t power_mw;    /* mean GPU power */
 	uint32_t clock_mhz;   /* SM clock it can hold */
 	bool     throttled;   /* the power limit holds the clock below the requested one */
 };
@@ -134,8 +134,8 @@ struct hes_instant {
  * far as they are busy at the same time.
  *
  * @param clock_mhz       SM clock requested; 0: the type's default
- * @param power_limit_mw  board limit; 0: the type's
- * @param n               0 .. HES_MODEL_MAX_RESIDENTS; 0: the idle board
+ * @param power_limit_mw  GPU limit; 0: the type's
+ * @param n               0 .. HES_MODEL_MAX_RESIDENTS; 0: the idle GPU
  * @param rates           n of them; like @out written only on success
  * @return 0; -EINVAL batch or share out of range, or a limit below idle; -ERANGE a clock
  *         outside the type's range; -E2BIG too many residents; -ENOENT no parameters for the type

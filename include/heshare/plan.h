@@ -6,8 +6,8 @@
  * when the last job of the one before has ended. Without one (an open queue),
  * every batch is a single job, and the next is admitted, in order, as soon as
  * the share and the memory it needs are free and fewer than the queue allows
- * are running; the board runs at the highest clock that any job on it has.
- * Shares of an open queue may sum to more than the board: each job keeps to
+ * are running; the GPU runs at the highest clock that any job on it has.
+ * Shares of an open queue may sum to more than the GPU: each job keeps to
  * its own, and where several want the same SMs they take turns (MPS).
  */
 #ifndef HESHARE_PLAN_H
@@ -41,7 +41,7 @@ struct hes_batch {
 	struct hes_placement jobs[HES_MAX_SHARING];
 	int64_t  start_us;   /* predicted */
 	int64_t  end_us;
-	uint64_t energy_mj;  /* predicted energy of the board over the batch, idle part included; in an open
+	uint64_t energy_mj;  /* predicted energy of the GPU over the batch, idle part included; in an open
 				queue the job's part of it, by share among those there at each moment */
 };
 
@@ -58,7 +58,7 @@ static inline uint32_t hes_queue_shares_pct(const struct hes_queue *q)
 	return q->together && q->shares_pct ? q->shares_pct : 100;
 }
 
-/** A job on a board, as a planner is told of it: from the last plan that foretold its end, never measured. */
+/** A job on a GPU, as a planner is told of it: from the last plan that foretold its end, never measured. */
 struct hes_running {
 	uint32_t job;
 	uint32_t gpu;
@@ -73,10 +73,10 @@ struct hes_running {
 struct hes_onward {
 	uint32_t job;
 	int64_t  end_us;
-	uint64_t energy_mj;  /* its part of the board's, from the plan on */
+	uint64_t energy_mj;  /* its part of the GPU's, from the plan on */
 };
 
-/** A job whose deadline no plan can meet, alone and at once on any board: planned as if it had none. */
+/** A job whose deadline no plan can meet, alone and at once on any GPU: planned as if it had none. */
 struct hes_hopeless {
 	uint32_t job;
 	int64_t  least_us;   /* what it takes at least */
@@ -86,8 +86,8 @@ struct hes_hopeless {
 struct hes_totals {
 	double   avg_jct_us;      /* mean of end - arrival */
 	int64_t  makespan_us;     /* end of the last job, from time 0 */
-	uint64_t busy_energy_mj;  /* boards while they run anything */
-	uint64_t fleet_energy_mj; /* plus idle power of every board until the last job ends */
+	uint64_t busy_energy_mj;  /* GPUs while they run anything */
+	uint64_t fleet_energy_mj; /* plus idle power of every GPU until the last job ends */
 };
 
 struct hes_plan {
@@ -106,7 +106,7 @@ struct hes_plan {
 	double            least_avg_jct_us;     /* of plans that take no more busy energy */
 	uint64_t          evaluations;          /* of policy joint: queues tried, and moves that came to nothing; 0: not counted. Not in its file */
 	uint64_t          power_cap_mw;         /* the request's, where the policy honours it; 0: none */
-	uint64_t          peak_mw;              /* with a cap: what the fleet may draw at most, each board at its highest */
+	uint64_t          peak_mw;              /* with a cap: what the fleet may draw at most, each GPU at its highest */
 };
 
 /** An empty plan: an empty queue for each GPU. What @p holds is not freed. @return 0, to be hes_plan_finish()ed; -ENOMEM, @p untouched */

@@ -1,9 +1,9 @@
 /*
  * point.h - rows of points: what was measured of one job of a point.
  *
- * A point is jobs together on one board, or one alone, each with its SM share, at one clock. Points are
+ * A point is jobs together on one GPU, or one alone, each with its SM share, at one clock. Points are
  * the facts of profiling; profiles and samples (profile.h) are told from them. A point of
- * several jobs is one row a job: what belongs to the board is the same in each. A reading that did not
+ * several jobs is one row a job: what belongs to the GPU is the same in each. A reading that did not
  * come is NaN, an empty cell in files and NULL in the store, never 0.
  */
 #ifndef HESHARE_POINT_H
@@ -32,7 +32,7 @@ struct hes_point {
 	uint32_t windows;
 	double   seconds;                    /* all windows together */
 	double   memory_mib;                 /* device memory, NaN beside others */
-	/* Of the board meanwhile. */
+	/* Of the GPU meanwhile. */
 	uint32_t power_mw;                   /* mean */
 	double   power_cv;                   /* between windows; NaN: the sensor was asked once */
 	double   held_mhz;                   /* mean SM clock */

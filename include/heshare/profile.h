@@ -24,8 +24,8 @@ struct hes_profile {
 	double   busy;         /* part of the time with a kernel running: what NVML calls GPU utilisation; 0: unknown, sm_util then */
 	double   sm_util;      /* part of the SMs at work, mean over time: at most busy */
 	double   dram_util;    /* share of memory bandwidth */
-	double   l2_util;      /* share of L2 capacity touched; 0: unknown, as no counter of a board tells it */
-	uint32_t power_mw;     /* mean board power */
+	double   l2_util;      /* share of L2 capacity touched; 0: unknown, as no counter of a GPU tells it */
+	uint32_t power_mw;     /* mean GPU power */
 	double   least_us;     /* shortest iteration known of the workload, on any type; hes_profiles_sort() fills it; 0: unknown */
 };
 

@@ -1,6 +1,6 @@
 /*
  * replay.h - what happened when a plan was carried out, on modelled or on
- * real boards: the outcome of every job, the state of every board over time.
+ * real GPUs: the outcome of every job, the state of every GPU over time.
  */
 #ifndef HESHARE_REPLAY_H
 #define HESHARE_REPLAY_H
@@ -18,7 +18,7 @@ struct hes_outcome {
 	int64_t  predicted_end_us; /* by the last plan that predicted it: the one that started it, or a later one (hes_onward) */
 };
 
-/** A stretch of time in which nothing changed on one board. */
+/** A stretch of time in which nothing changed on one GPU. */
 struct hes_segment {
 	uint32_t gpu;
 	uint32_t residents;   /* 0: idle */

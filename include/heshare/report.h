@@ -35,7 +35,7 @@ struct hes_report_policy {
 struct hes_report {
 	const char             *title;     /* NULL: "heshare report" */
 	const char             *command;   /* how to make it again, shown at the end; may be NULL */
-	bool                    modelled;  /* replayed on the GPU model; false: measured on boards */
+	bool                    modelled;  /* replayed on the GPU model; false: measured on GPUs */
 	const struct hes_fleet *fleet;
 	const struct hes_jobs  *jobs;
 	const struct hes_plan  *plan;      /* the chosen plan; says policy, preference, seed */
@@ -51,7 +51,7 @@ struct hes_report {
 enum hes_figure {
 	HES_FIGURE_FRONT,   /* energy against average completion time, all policies */
 	HES_FIGURE_GANTT,   /* the plan as it went, a row a GPU */
-	HES_FIGURE_POWER,   /* board power over time, by GPU type */
+	HES_FIGURE_POWER,   /* GPU power over time, by GPU type */
 	HES_FIGURE_ENERGY,  /* busy and idle energy by GPU */
 	HES_FIGURE_JCT,     /* completion times by policy */
 	HES_FIGURES

@@ -1,9 +1,9 @@
 /*
- * run.h - carry a plan out on this machine's boards: jobs as processes with their shares, clocks as
+ * run.h - carry a plan out on this machine's GPUs: jobs as processes with their shares, clocks as
  * planned, everything measured and written down (docs/running.md).
  *
- * One thread runs the plan, beside the meter's; it owns the boards while it does. Whatever it is about to do is in
- * the journal first. When it dies the guard (src/launch) ends its jobs and sets the boards back, and the plan can be
+ * One thread runs the plan, beside the meter's; it owns the GPUs while it does. Whatever it is about to do is in
+ * the journal first. When it dies the guard (src/launch) ends its jobs and sets the GPUs back, and the plan can be
  * resumed: a job that is done is never run again.
  */
 #ifndef HESHARE_RUN_H
@@ -42,7 +42,7 @@ struct hes_run_request {
 	const struct hes_jobs    *jobs;
 	const char *const        *commands;  /* one a job, lines for a shell */
 	const struct hes_devices *devices;
-	const long               *boards;    /* one a GPU of the fleet; negative: not ours (hes_run_fit) */
+	const long               *gpus;    /* one a GPU of the fleet; negative: not ours (hes_run_fit) */
 	const struct hes_profiles *profiles; /* what is known of the workloads; may be NULL */
 	const char *folder;                  /* of the jobs' output; absolute, is there */
 	const char *mps_folder;              /* of MPS's pipes and logs; absolute, short, is there */
@@ -70,18 +70,18 @@ struct hes_run_report {
 	size_t              retried, felled, timeouts; /* attempts */
 	struct hes_totals   planned, measured; /* of the jobs that are here; measured: of those done */
 	bool                has_energy;      /* measured's energies are valid */
-	uint32_t            clocks_refused;  /* boards whose clock could not be set */
-	uint32_t            clocks_missed;   /* boards that did not hold it */
-	double              longest_gap_s;   /* without a power reading, of any board */
+	uint32_t            clocks_refused;  /* GPUs whose clock could not be set */
+	uint32_t            clocks_missed;   /* GPUs that did not hold it */
+	double              longest_gap_s;   /* without a power reading, of any GPU */
 	struct hes_samples  samples;         /* what was learnt under sharing */
 };
 
 void hes_run_report_free(struct hes_run_report *r);
 
 /**
- * Map a plan's GPUs to this machine's boards, by type and in order.
+ * Map a plan's GPUs to this machine's GPUs, by type and in order.
  * @param node  carry out this node's part alone; NULL: all
- * @param out   one a GPU: index of a board; -1
+ * @param out   one a GPU: index of a GPU; -1
  * @return 0; -ENODEV they do not fit; -ENOENT the plan has no such node
  */
 int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct hes_devices *d,
@@ -91,7 +91,7 @@ int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char 
 int hes_run_words(const char *pattern, const struct hes_job *job, char **out, struct hes_err *err);
 
 /**
- * Tell every act in order to the listener, at the planned times, and touch nothing. Without devices boards go by
+ * Tell every act in order to the listener, at the planned times, and touch nothing. Without devices GPUs go by
  * their GPUs' names.
  * @return 0; -ENOMEM
  */

@@ -2,7 +2,7 @@
  * sim.h - carry a plan out on the testbed's physics: discrete events, a
  * replay as result.
  *
- * Jobs of a batch start together and slow each other down as long as they run. The next batch of a board starts when
+ * Jobs of a batch start together and slow each other down as long as they run. The next batch of a GPU starts when
  * the last of them has ended and all its own jobs have arrived. In an open queue the next job starts as soon as its
  * share and memory are free. The simulation keeps a plan's order, not its times, which are predictions.
  *
@@ -42,7 +42,7 @@ struct hes_sim {
 		      const int64_t *free_at_us, const struct hes_running *running, size_t n_running,
 		      struct hes_plan *out, struct hes_err *err);
 	void    *ctx;
-	int64_t  clock_change_us; /* an idle board stays so for so long before jobs at another clock; 0: at once */
+	int64_t  clock_change_us; /* an idle GPU stays so for so long before jobs at another clock; 0: at once */
 	double   time_noise;      /* run-to-run variation (cv) of a job's speed, 0 .. HES_SIM_MAX_NOISE */
 	double   power_noise;     /* of a batch's power above idle */
 	uint64_t seed;            /* of the noise; a job's draw does not depend on the plan */
@@ -54,7 +54,7 @@ struct hes_sim {
  * Simulate until the last job has ended.
  * @param out  written only on success; hes_replay_free it
  * @return 0; -EINVAL a plan that names a job twice, leaves one out or needs what a
- *         board cannot do; -ENOSPC a batch larger than its board's memory; -ENOENT a workload
+ *         GPU cannot do; -ENOSPC a batch larger than its GPU's memory; -ENOENT a workload
  *         or GPU type without physics; -ERANGE a job that would never end; -ENOMEM;
  *         or what replan returned
  */

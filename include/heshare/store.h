@@ -37,7 +37,7 @@ enum hes_store_mode {
 
 /** Where rows come from. */
 enum hes_source {
-	HES_SOURCE_MEASURED, /* heshare measured them on a board */
+	HES_SOURCE_MEASURED, /* heshare measured them on a GPU */
 	HES_SOURCE_IMPORTED, /* somebody else did */
 	HES_SOURCE_MODELLED, /* drawn from the testbed's physics: kept apart unless asked for */
 };

@@ -92,7 +92,7 @@ struct hes_choice {
 	char     workload[HES_NAME_MAX];
 	uint32_t batch_size;
 	uint32_t memory_mib;
-	double   iteration_us;  /* alone on the reference board */
+	double   iteration_us;  /* alone on the reference GPU */
 	unsigned mix;           /* its class */
 };
 

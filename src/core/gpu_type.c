@@ -114,7 +114,7 @@ static int check_ranges(const char *file, const struct doc_type *d, struct hes_e
 
 /*
  * At most HES_MAX_CLOCKS settings over the upper three quarters of the range:
- * far below, no board does useful work per joule.
+ * far below, no GPU does useful work per joule.
  */
 static void thin_clocks(struct hes_gpu_type *g, const struct doc_clocks *c)
 {

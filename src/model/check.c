@@ -78,10 +78,10 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The values that make up a row: a series of the published sets, or a board's part of one. */
+/* The values that make up a row: a series of the published sets, or a GPU's part of one. */
 struct chosen {
 	enum hes_series_id series;
-	size_t             board;
+	size_t             gpu;
 	bool               held;
 };
 
@@ -94,7 +94,7 @@ static int collect(const struct hes_model *m, const struct hes_observations *o, 
 		double value;
 		int rc;
 
-		if (v->series != c.series || v->board != c.board || v->held != c.held)
+		if (v->series != c.series || v->gpu != c.gpu || v->held != c.held)
 			continue;
 		rc = hes_reproduce(m, v, &value, err);
 		if (rc)
@@ -119,8 +119,8 @@ static struct hes_check_row sum_up(const struct hes_series *s, double *errors, s
 	return row;
 }
 
-/* Whether the parameters were fitted on a board: its type's origin says so. */
-static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_measured_board *b,
+/* Whether the parameters were fitted on a GPU: its type's origin says so. */
+static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_measured_gpu *b,
 				   const struct hes_series *s, bool held)
 {
 	const char *origin = hes_model_gpu_origin(m, b->type);
@@ -130,13 +130,13 @@ static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_m
 	return held ? HES_CHECK_HELD_BACK : s->fitted ? HES_CHECK_FITTED : HES_CHECK_PREDICTED;
 }
 
-static int check_board(const struct hes_model *m, const struct hes_observations *o, size_t board,
+static int check_gpu(const struct hes_model *m, const struct hes_observations *o, size_t gpu,
 		       double *errors, struct hes_check *c, struct hes_err *err)
 {
-	const struct hes_measured_board *b = &o->boards[board - 1];
+	const struct hes_measured_gpu *b = &o->gpus[gpu - 1];
 
 	for (int i = 2 * HES_SERIES_PUBLISHED; i < 2 * HES_SERIES_COUNT; i++) {
-		struct chosen which = { (enum hes_series_id)(i / 2), board, i % 2 };
+		struct chosen which = { (enum hes_series_id)(i / 2), gpu, i % 2 };
 		size_t n;
 		int rc = collect(m, o, which, errors, &n, err);
 
@@ -155,7 +155,7 @@ static int check_board(const struct hes_model *m, const struct hes_observations 
 int hes_model_check(const struct hes_model *m, const struct hes_observations *o,
 		    struct hes_check *out, struct hes_err *err)
 {
-	size_t most = HES_SERIES_PUBLISHED + o->n_boards * 2 * (HES_SERIES_COUNT - HES_SERIES_PUBLISHED);
+	size_t most = HES_SERIES_PUBLISHED + o->n_gpus * 2 * (HES_SERIES_COUNT - HES_SERIES_PUBLISHED);
 	double *errors = malloc((o->n + 1) * sizeof(*errors));
 	struct hes_check c = { malloc(most * sizeof(*c.rows)), 0 };
 	int rc = 0;
@@ -169,8 +169,8 @@ int hes_model_check(const struct hes_model *m, const struct hes_observations *o,
 		if (!rc)
 			c.rows[c.n++] = sum_up(&hes_series[i], errors, n);
 	}
-	for (size_t i = 1; !rc && i <= o->n_boards; i++)
-		rc = check_board(m, o, i, errors, &c, err);
+	for (size_t i = 1; !rc && i <= o->n_gpus; i++)
+		rc = check_gpu(m, o, i, errors, &c, err);
 	free(errors);
 	if (rc)
 		hes_check_free(&c);

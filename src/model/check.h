@@ -8,7 +8,7 @@
 
 struct hes_held_out;
 
-/** Whether an observation is of this pair of workloads, together on a board. */
+/** Whether an observation is of this pair of workloads, together on a GPU. */
 bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair);
 
 /** The model's value for an observation. @return 0 or the error of hes_model_instant */
@@ -17,14 +17,14 @@ int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, do
 
 enum hes_check_kind {
 	HES_CHECK_FITTED,     /* parameters were fitted on these very values */
-	HES_CHECK_HELD_BACK,  /* they were fitted on other values of this board */
+	HES_CHECK_HELD_BACK,  /* they were fitted on other values of this GPU */
 	HES_CHECK_PREDICTED,  /* they were not fitted on this set */
 };
 
 struct hes_check_row {
 	const struct hes_series *series;
-	const char *set;     /* the series', or the board's name; owned by the observations */
-	bool   held;         /* the part of a measured board that no fit uses */
+	const char *set;     /* the series', or the GPU's name; owned by the observations */
+	bool   held;         /* the part of a measured GPU that no fit uses */
 	enum hes_check_kind kind;
 	size_t n;            /* values; 0: the set is not there */
 	double median;       /* of |model / measured - 1| */
@@ -39,7 +39,7 @@ struct hes_check {
 
 /**
  * Reproduce every observation and sum up a series a row: HES_SERIES_PUBLISHED rows first, then
- * for each measured board its series that have values, the part to fit on before the part held back.
+ * for each measured GPU its series that have values, the part to fit on before the part held back.
  * @param out  set on success; hes_check_free it, before @o
  * @return 0; -ENOMEM; or the error of a set-up the model cannot take
  */

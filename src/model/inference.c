@@ -3,7 +3,7 @@
  * loop and in a precision of their own; see measured.h.
  *
  * A workload is a network in one program. The testbed's programs copy every input to the
- * board and wait for every result; the loop has its inputs there and two iterations in
+ * GPU and wait for every result; the loop has its inputs there and two iterations in
  * flight. What is left is the GPU's work and the time to issue it.
  */
 #include "model/measured.h"

@@ -1,8 +1,8 @@
 /*
- * measured.c - measured boards: their folders and board.json; the tables in a folder are
+ * measured.c - measured GPUs: their folders and gpu.json; the tables in a folder are
  * measured_tables.c's. See measured.h and docs/formats/measured.md.
  *
- * The figures in board.json (limit, idle power, SMs, clocks) replace those of its type in the catalogue.
+ * The figures in gpu.json (limit, idle power, SMs, clocks) replace those of its type in the catalogue.
  */
 #include "model/measured.h"
 
@@ -17,11 +17,11 @@
 
 #include "base/file.h"
 
-#define FORMAT         "heshare measured board"
+#define FORMAT         "heshare measured GPU"
 #define VERSION        1
-#define MAX_BOARD_JSON (1 << 20)
+#define MAX_GPU_JSON (1 << 20)
 
-/* board.json, for messages. */
+/* gpu.json, for messages. */
 struct json_reader {
 	const char     *path;
 	struct hes_err *err;
@@ -49,7 +49,7 @@ static int parse_json(const char *path, json_t **out, struct hes_err *err)
 	json_error_t why;
 	size_t len;
 	char *text;
-	int rc = hes_file_slurp(path, MAX_BOARD_JSON, &text, &len, err);
+	int rc = hes_file_slurp(path, MAX_GPU_JSON, &text, &len, err);
 
 	if (rc)
 		return rc;
@@ -70,18 +70,18 @@ static int check_format(const char *path, const json_t *doc, bool tests, struct 
 	if (test && !json_is_boolean(test))
 		return hes_fail(err, -EINVAL, "%s: test: true or false is needed", path);
 	if (json_is_true(test) && !tests)
-		return hes_fail(err, -EINVAL, "%s: test: true, so this is a recording and no measured board; it is "
+		return hes_fail(err, -EINVAL, "%s: test: true, so this is a recording and no measured GPU; it is "
 				"taken with --tests alone", path);
 	return 0;
 }
 
-/* The board's own figures, then those of its type. */
-static int read_board(const struct hes_catalogue *c, const char *path, const json_t *doc,
+/* The GPU's own figures, then those of its type. */
+static int read_gpu(const struct hes_catalogue *c, const char *path, const json_t *doc,
 		      struct hes_gpu_type *out, struct hes_err *err)
 {
-	const json_t *board = json_object_get(doc, "board");
-	const char *type = json_string_value(json_object_get(board, "gpu_type"));
-	const char *name = json_string_value(json_object_get(board, "name"));
+	const json_t *gpu = json_object_get(doc, "gpu");
+	const char *type = json_string_value(json_object_get(gpu, "gpu_type"));
+	const char *name = json_string_value(json_object_get(gpu, "name"));
 	const struct hes_gpu_type *g = type ? hes_gpu_type_find(c, type, err) : NULL;
 	struct json_reader j = { path, err, 0 };
 	struct hes_gpu_type own;
@@ -89,15 +89,15 @@ static int read_board(const struct hes_catalogue *c, const char *path, const jso
 	if (!type)
 		return hes_fail(err, -ENOENT, "%s: gpu_type: \"%.80s\" is no type of the catalogue; give it a row "
 				"there (`heshare gpus` lists them) and write that row's name here", path,
-				name ? name : "a board without a name");
+				name ? name : "a GPU without a name");
 	if (!g)
 		return hes_fail_in(err, "%s: gpu_type", path);
 	own = *g;
-	own.sm_count = (uint32_t)json_number_of(&j, board, "sm_count", 1, 10000, g->sm_count);
-	own.l2_kib = (uint32_t)json_number_of(&j, board, "l2_kib", 16, 16777216, g->l2_kib);
-	own.memory_mib = (uint32_t)json_number_of(&j, board, "memory_mib", 16, 16777216, g->memory_mib);
-	own.power_limit_mw = (uint32_t)json_number_of(&j, board, "power_limit_mw", 1000, 1e7, g->power_limit_mw);
-	own.clock_max_mhz = (uint32_t)json_number_of(&j, board, "sm_clock_max_mhz", g->clock_min_mhz, 10000,
+	own.sm_count = (uint32_t)json_number_of(&j, gpu, "sm_count", 1, 10000, g->sm_count);
+	own.l2_kib = (uint32_t)json_number_of(&j, gpu, "l2_kib", 16, 16777216, g->l2_kib);
+	own.memory_mib = (uint32_t)json_number_of(&j, gpu, "memory_mib", 16, 16777216, g->memory_mib);
+	own.power_limit_mw = (uint32_t)json_number_of(&j, gpu, "power_limit_mw", 1000, 1e7, g->power_limit_mw);
+	own.clock_max_mhz = (uint32_t)json_number_of(&j, gpu, "sm_clock_max_mhz", g->clock_min_mhz, 10000,
 						      g->clock_max_mhz);
 	if (own.clock_max_mhz != g->clock_max_mhz)
 		own.clock_default_mhz = own.clock_max_mhz;
@@ -111,8 +111,8 @@ static int read_board(const struct hes_catalogue *c, const char *path, const jso
 	return j.rc;
 }
 
-/* A board is called by its folder, and that name goes into YAML. */
-static int name_board(const char *dir, char name[HES_NAME_MAX], struct hes_err *err)
+/* A GPU is called by its folder, and that name goes into YAML. */
+static int name_gpu(const char *dir, char name[HES_NAME_MAX], struct hes_err *err)
 {
 	char *real = realpath(dir, NULL);
 	const char *base = real ? strrchr(real, '/') + 1 : "";
@@ -120,7 +120,7 @@ static int name_board(const char *dir, char name[HES_NAME_MAX], struct hes_err *
 
 	if (!base[0] || strlen(base) >= HES_NAME_MAX ||
 	    strspn(base, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != strlen(base))
-		rc = hes_fail(err, -EINVAL, "%s: a measured board's folder has a name of 1 to %d letters, digits, "
+		rc = hes_fail(err, -EINVAL, "%s: a measured GPU's folder has a name of 1 to %d letters, digits, "
 			      "'.', '_' and '-'", dir, HES_NAME_MAX - 1);
 	else
 		snprintf(name, HES_NAME_MAX, "%s", base);
@@ -128,24 +128,24 @@ static int name_board(const char *dir, char name[HES_NAME_MAX], struct hes_err *
 	return rc;
 }
 
-static int add_board(struct hes_observations *out, const char *name, const char *type, struct hes_err *err)
+static int add_gpu(struct hes_observations *out, const char *name, const char *type, struct hes_err *err)
 {
-	struct hes_measured_board *grown;
+	struct hes_measured_gpu *grown;
 
-	for (size_t i = 0; i < out->n_boards; i++)
-		if (strcmp(out->boards[i].name, name) == 0)
-			return hes_fail(err, -EEXIST, "two folders of a measured board are called %s", name);
-	grown = realloc(out->boards, (out->n_boards + 1) * sizeof(*grown));
+	for (size_t i = 0; i < out->n_gpus; i++)
+		if (strcmp(out->gpus[i].name, name) == 0)
+			return hes_fail(err, -EEXIST, "two folders of a measured GPU are called %s", name);
+	grown = realloc(out->gpus, (out->n_gpus + 1) * sizeof(*grown));
 	if (!grown)
 		return hes_fail(err, -ENOMEM, "out of memory");
-	out->boards = grown;
-	grown[out->n_boards] = (struct hes_measured_board){ 0 };
-	snprintf(grown[out->n_boards].name, HES_NAME_MAX, "%s", name);
-	snprintf(grown[out->n_boards++].type, HES_NAME_MAX, "%s", type);
+	out->gpus = grown;
+	grown[out->n_gpus] = (struct hes_measured_gpu){ 0 };
+	snprintf(grown[out->n_gpus].name, HES_NAME_MAX, "%s", name);
+	snprintf(grown[out->n_gpus++].type, HES_NAME_MAX, "%s", type);
 	return 0;
 }
 
-static int observe_board(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
+static int observe_gpu(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
 			 struct hes_observations *out, struct hes_err *err)
 {
 	char path[PATH_MAX + 16], name[HES_NAME_MAX];
@@ -153,26 +153,26 @@ static int observe_board(const struct hes_model *m, const struct hes_catalogue *
 	json_t *doc = NULL;
 	int rc;
 
-	snprintf(path, sizeof(path), "%s/board.json", dir);
+	snprintf(path, sizeof(path), "%s/gpu.json", dir);
 	rc = parse_json(path, &doc, err);
 	if (!rc)
 		rc = check_format(path, doc, tests, err);
 	if (!rc)
-		rc = read_board(c, path, doc, &gpu, err);
+		rc = read_gpu(c, path, doc, &gpu, err);
 	json_decref(doc);
 	if (!rc)
-		rc = name_board(dir, name, err);
+		rc = name_gpu(dir, name, err);
 	if (!rc)
-		rc = add_board(out, name, gpu.name, err);
+		rc = add_gpu(out, name, gpu.name, err);
 	return rc ? rc : hes_observe_tables(m, dir, &gpu, out, err);
 }
 
-static bool is_board(const char *dir)
+static bool is_gpu(const char *dir)
 {
 	char path[PATH_MAX + 16];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/board.json", dir);
+	snprintf(path, sizeof(path), "%s/gpu.json", dir);
 	return stat(path, &st) == 0;
 }
 
@@ -181,14 +181,14 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-int hes_observe_boards(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
+int hes_observe_gpus(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
 		       struct hes_observations *out, struct hes_err *err)
 {
 	struct dirent **list;
 	int n, rc = 0;
 
-	if (is_board(dir))
-		return observe_board(m, c, dir, tests, out, err);
+	if (is_gpu(dir))
+		return observe_gpu(m, c, dir, tests, out, err);
 	n = scandir(dir, &list, NULL, by_name);
 	if (n < 0)
 		return hes_fail(err, -errno, "%s: %s", dir, strerror(errno));
@@ -196,8 +196,8 @@ int hes_observe_boards(const struct hes_model *m, const struct hes_catalogue *c,
 		char path[PATH_MAX];
 
 		snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name);
-		if (!rc && list[i]->d_name[0] != '.' && is_board(path))
-			rc = observe_board(m, c, path, tests, out, err);
+		if (!rc && list[i]->d_name[0] != '.' && is_gpu(path))
+			rc = observe_gpu(m, c, path, tests, out, err);
 		free(list[i]);
 	}
 	free(list);

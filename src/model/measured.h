@@ -1,5 +1,5 @@
 /*
- * measured.h - boards measured in our own format (docs/formats/measured.md) as
+ * measured.h - GPUs measured in our own format (docs/formats/measured.md) as
  * observations; observe.h calls this.
  */
 #ifndef HES_MODEL_MEASURED_H
@@ -8,15 +8,15 @@
 #include "model/observe.h"
 
 /**
- * Add the observations of the measured board in @dir, or of every folder in it that holds
+ * Add the observations of the measured GPU in @dir, or of every folder in it that holds
  * one, by name; none is no error. Arguments and result as of hes_observe.
  */
-int hes_observe_boards(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
+int hes_observe_gpus(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
 		       struct hes_observations *out, struct hes_err *err);
 
 /**
- * Add what the tables in @dir hold to the last board of @out. Tables that are not there are skipped.
- * @param gpu  the type with the board's own limit, idle power, SMs and clocks
+ * Add what the tables in @dir hold to the last GPU of @out. Tables that are not there are skipped.
+ * @param gpu  the type with the GPU's own limit, idle power, SMs and clocks
  */
 int hes_observe_tables(const struct hes_model *m, const char *dir, const struct hes_gpu_type *gpu,
 		       struct hes_observations *out, struct hes_err *err);

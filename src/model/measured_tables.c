@@ -1,5 +1,5 @@
 /*
- * measured_tables.c - solo.csv, pairs.csv and groups.csv of a measured board as
+ * measured_tables.c - solo.csv, pairs.csv and groups.csv of a measured GPU as
  * observations, and which of them no fit may use; see measured.h.
  *
  * A reading that is not there gives no observation; rows that were not steady,
@@ -29,7 +29,7 @@ struct member {
 	double   time_s;            /* 0: not read */
 };
 
-/* The board's figures in a row. */
+/* The GPU's figures in a row. */
 struct reading {
 	double   power_w, dram;     /* 0: not read */
 	uint32_t clock_mhz;         /* mean; 0: not read */
@@ -48,7 +48,7 @@ struct group_row {
 struct reader {
 	struct set_reader          set;
 	const struct hes_gpu_type *type;
-	struct hes_measured_board *board;
+	struct hes_measured_gpu *gpu;
 };
 
 static uint32_t hash(uint32_t h, const char *text)
@@ -210,9 +210,9 @@ static bool usable(struct reader *r, const struct reading *b, bool known, bool d
 {
 	if (r->set.rc)
 		return false;
-	r->board->unsteady += b->inference && known && !b->steady;
-	r->board->undescribed += !b->inference || (known && b->steady && !described);
-	r->board->unknown += b->inference && !known;
+	r->gpu->unsteady += b->inference && known && !b->steady;
+	r->gpu->undescribed += !b->inference || (known && b->steady && !described);
+	r->gpu->unknown += b->inference && !known;
 	return b->inference && known && b->steady && described;
 }
 
@@ -228,21 +228,21 @@ static void read_solo(struct reader *r)
 
 		if (!usable(r, &b, m.r.workload, true))
 			continue;
-		set_reader_observe(&r->set, HES_SERIES_BOARD_TIME, HES_METRIC_TIME_S, &s, m.time_s, held);
-		set_reader_observe(&r->set, HES_SERIES_BOARD_POWER, HES_METRIC_POWER_W, &s, b.power_w, held);
-		set_reader_observe(&r->set, HES_SERIES_BOARD_DRAM, HES_METRIC_DRAM_UTIL, &s, b.dram, held);
+		set_reader_observe(&r->set, HES_SERIES_GPU_TIME, HES_METRIC_TIME_S, &s, m.time_s, held);
+		set_reader_observe(&r->set, HES_SERIES_GPU_POWER, HES_METRIC_POWER_W, &s, b.power_w, held);
+		set_reader_observe(&r->set, HES_SERIES_GPU_DRAM, HES_METRIC_DRAM_UTIL, &s, b.dram, held);
 		if (b.limited)
-			set_reader_observe(&r->set, HES_SERIES_BOARD_CLOCK, HES_METRIC_CLOCK_GHZ, &s, b.clock_mhz / 1e3, held);
+			set_reader_observe(&r->set, HES_SERIES_GPU_CLOCK, HES_METRIC_CLOCK_GHZ, &s, b.clock_mhz / 1e3, held);
 	}
 }
 
-/* The same job with the same share, alone at the clock the board chose. */
+/* The same job with the same share, alone at the clock the GPU chose. */
 static const struct hes_observation *alone(const struct reader *r, const struct hes_resident *job)
 {
 	for (size_t i = r->set.first; i < r->set.out->n; i++) {
 		const struct hes_observation *o = &r->set.out->v[i];
 
-		if (o->series == HES_SERIES_BOARD_TIME && o->at.clock_mhz == 0 && o->at.r[0].workload == job->workload &&
+		if (o->series == HES_SERIES_GPU_TIME && o->at.clock_mhz == 0 && o->at.r[0].workload == job->workload &&
 		    o->at.r[0].batch == job->batch && o->at.r[0].sm_pct == job->sm_pct)
 			return o;
 	}
@@ -257,7 +257,7 @@ static void compare(struct reader *r, const struct hes_setup *at, double time_s,
 	if (!o)
 		return;
 	against = o->at; /* a copy: the list of observations may move as it grows */
-	set_reader_compare(&r->set, HES_SERIES_BOARD_PAIRS, at, &against, time_s / o->measured, held);
+	set_reader_compare(&r->set, HES_SERIES_GPU_PAIRS, at, &against, time_s / o->measured, held);
 }
 
 static void read_pairs(struct reader *r)
@@ -277,7 +277,7 @@ static void read_pairs(struct reader *r)
 
 			compare(r, &s, m[i].time_s, held);
 			if (i == 0)
-				set_reader_observe(&r->set, HES_SERIES_BOARD_PAIR_POWER, HES_METRIC_POWER_W, &s, b.power_w, held);
+				set_reader_observe(&r->set, HES_SERIES_GPU_PAIR_POWER, HES_METRIC_POWER_W, &s, b.power_w, held);
 		}
 	}
 }
@@ -326,9 +326,9 @@ static void observe_group(struct reader *r, const struct group_row *rows, size_t
 	for (size_t i = 0; !r->set.rc && whole_group && i < s.n; i++) {
 		for (size_t k = 0; k < s.n; k++)
 			s.r[k] = g[(i + k) % s.n]->m.r;
-		set_reader_observe(&r->set, HES_SERIES_BOARD_GROUPS, HES_METRIC_TIME_S, &s, g[i]->m.time_s, true);
+		set_reader_observe(&r->set, HES_SERIES_GPU_GROUPS, HES_METRIC_TIME_S, &s, g[i]->m.time_s, true);
 		if (i == 0)
-			set_reader_observe(&r->set, HES_SERIES_BOARD_GROUP_POWER, HES_METRIC_POWER_W, &s, g[i]->b.power_w, true);
+			set_reader_observe(&r->set, HES_SERIES_GPU_GROUP_POWER, HES_METRIC_POWER_W, &s, g[i]->b.power_w, true);
 	}
 }
 
@@ -369,15 +369,15 @@ int hes_observe_tables(const struct hes_model *m, const char *dir, const struct 
 		       struct hes_observations *out, struct hes_err *err)
 {
 	struct reader r = {
-		.set = { .m = m, .dir = dir, .out = out, .first = out->n, .board = out->n_boards, .err = err },
-		.type = gpu, .board = &out->boards[out->n_boards - 1],
+		.set = { .m = m, .dir = dir, .out = out, .first = out->n, .gpu = out->n_gpus, .err = err },
+		.type = gpu, .gpu = &out->gpus[out->n_gpus - 1],
 	};
 
 	read_solo(&r);
 	read_pairs(&r);
 	read_groups(&r);
 	hes_csv_close(r.set.csv);
-	if (!r.set.rc && out->n == r.set.first && r.board->unknown + r.board->unsteady + r.board->undescribed == 0)
+	if (!r.set.rc && out->n == r.set.first && r.gpu->unknown + r.gpu->unsteady + r.gpu->undescribed == 0)
 		r.set.rc = hes_fail(err, -ENOENT, "%s: no rows in solo.csv, pairs.csv or groups.csv", dir);
 	return r.set.rc;
 }

@@ -2,8 +2,8 @@
  * observe.c - readers of the published sets, one function a file; see
  * observe.h.
  *
- * Boards measured in our own format are measured.c's.
- * Each reader names the board a set was measured on, turns its columns into
+ * GPUs measured in our own format are measured.c's.
+ * Each reader names the GPU a set was measured on, turns its columns into
  * residents and units; check.c judges them. What the
  * sets are and where they come from: docs/gpu-model.md.
  */
@@ -23,8 +23,8 @@
 const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_IGNITER_SOLO]    = { "igniter_v100", "latency alone, by SM share and batch", .03, .08, true },
 	[HES_SERIES_IGNITER_DRAM]    = { "igniter_v100", "DRAM use alone", 0, 0, true },
-	[HES_SERIES_IGNITER_POWER]   = { "igniter_v100", "board power alone", .06, 0, true },
-	[HES_SERIES_IGNITER_COPIES]  = { "igniter_v100", "board power of 1-5 VGG-19", .06, 0, true },
+	[HES_SERIES_IGNITER_POWER]   = { "igniter_v100", "GPU power alone", .06, 0, true },
+	[HES_SERIES_IGNITER_COPIES]  = { "igniter_v100", "GPU power of 1-5 VGG-19", .06, 0, true },
 	[HES_SERIES_IGNITER_CLOCK]   = { "igniter_v100", "clock held at the power limit", 0, 0, false },
 	[HES_SERIES_IGNITER_PAIRS]   = { "igniter_v100", "slowdown of pairs", .025, 0, true },
 	[HES_SERIES_IGNITER_HELD]    = { "igniter_v100", "slowdown of pairs, each pair left out", .03, 0, false },
@@ -46,14 +46,14 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_MISO_TIME]       = { "miso_a100", "training step, 3 and 7 slices", 0, 0, true },
 	[HES_SERIES_MISO_SLICES]     = { "miso_a100", "training step, 1, 2 and 4 slices", 0, 0, false },
 	[HES_SERIES_MISO_POWER]      = { "miso_a100", "training power, whole GPU", 0, 0, true },
-	[HES_SERIES_BOARD_TIME]        = { NULL, "time alone", 0, 0, true },
-	[HES_SERIES_BOARD_POWER]       = { NULL, "board power alone", 0, 0, true },
-	[HES_SERIES_BOARD_DRAM]        = { NULL, "DRAM use alone", 0, 0, true },
-	[HES_SERIES_BOARD_CLOCK]       = { NULL, "clock held alone", 0, 0, false },
-	[HES_SERIES_BOARD_PAIRS]       = { NULL, "slowdown of pairs", 0, 0, false },
-	[HES_SERIES_BOARD_PAIR_POWER]  = { NULL, "board power of pairs", 0, 0, true },
-	[HES_SERIES_BOARD_GROUPS]      = { NULL, "time of three and more", 0, 0, false },
-	[HES_SERIES_BOARD_GROUP_POWER] = { NULL, "board power of three and more", 0, 0, false },
+	[HES_SERIES_GPU_TIME]        = { NULL, "time alone", 0, 0, true },
+	[HES_SERIES_GPU_POWER]       = { NULL, "GPU power alone", 0, 0, true },
+	[HES_SERIES_GPU_DRAM]        = { NULL, "DRAM use alone", 0, 0, true },
+	[HES_SERIES_GPU_CLOCK]       = { NULL, "clock held alone", 0, 0, false },
+	[HES_SERIES_GPU_PAIRS]       = { NULL, "slowdown of pairs", 0, 0, false },
+	[HES_SERIES_GPU_PAIR_POWER]  = { NULL, "GPU power of pairs", 0, 0, true },
+	[HES_SERIES_GPU_GROUPS]      = { NULL, "time of three and more", 0, 0, false },
+	[HES_SERIES_GPU_GROUP_POWER] = { NULL, "GPU power of three and more", 0, 0, false },
 };
 
 int hes_observations_add(struct hes_observations *o, const struct hes_observation *v, struct hes_err *err)
@@ -116,7 +116,7 @@ static struct hes_setup setup(struct set_reader *r, const char *type, const stru
 	return s;
 }
 
-/* The boards of some sets are A100s with the 40 GB kind's memory, on SXM or PCIe. */
+/* The GPUs of some sets are A100s with the 40 GB kind's memory, on SXM or PCIe. */
 static void with_40gb(struct hes_setup *s)
 {
 	if (strcmp(s->gpu.name, "A100-SXM-80") == 0)
@@ -283,7 +283,7 @@ static void read_a100_sweep(struct set_reader *r)
 
 		if (strcmp(text(r, "gpu"), "cricket-a100") || !w)
 			continue;
-		s.gpu.memory_bandwidth_gbs = 1935; /* the PCIe board's */
+		s.gpu.memory_bandwidth_gbs = 1935; /* the PCIe GPU's */
 		s.clock_mhz = (uint32_t)number(r, "sm_mhz");
 		s.power_limit_mw = (uint32_t)(number(r, "power_cap_w") * 1e3);
 		set_reader_observe(r, HES_SERIES_A100_TIME, HES_METRIC_TIME_S, &s, number(r, "time_s"), false);
@@ -310,7 +310,7 @@ static void read_parva(struct set_reader *r)
 	}
 }
 
-/* The board behind the name a set uses; NULL: not one of ours. */
+/* The GPU behind the name a set uses; NULL: not one of ours. */
 static const char *gpu_type_of(const char *name)
 {
 	static const char *const names[][2] = {
@@ -479,7 +479,7 @@ static void read_published(struct set_reader *r)
 int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
 		struct hes_observations *out, struct hes_err *err)
 {
-	const size_t n = out->n, n_boards = out->n_boards;
+	const size_t n = out->n, n_gpus = out->n_gpus;
 	struct set_reader r = { .m = m, .c = c, .dir = dir, .out = out, .err = err,
 			    .first = n };
 	struct stat st;
@@ -490,13 +490,13 @@ int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const 
 		return hes_fail(err, -ENOTDIR, "%s: not a folder; the one that holds the data sets is needed", dir);
 	read_published(&r);
 	if (!r.rc)
-		r.rc = hes_observe_boards(m, c, dir, tests, out, err);
-	if (!r.rc && out->n == n && out->n_boards == n_boards) /* nothing checked must not pass for all met */
+		r.rc = hes_observe_gpus(m, c, dir, tests, out, err);
+	if (!r.rc && out->n == n && out->n_gpus == n_gpus) /* nothing checked must not pass for all met */
 		r.rc = hes_fail(err, -ENOENT, "%s: no data set below it; one is a folder such as %s, or a measured "
-				"board's with board.json", dir, hes_series[0].set);
+				"GPU's with gpu.json", dir, hes_series[0].set);
 	if (r.rc) {
 		out->n = n;
-		out->n_boards = n_boards;
+		out->n_gpus = n_gpus;
 	}
 	return r.rc;
 }
@@ -504,6 +504,6 @@ int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const 
 void hes_observations_free(struct hes_observations *o)
 {
 	free(o->v);
-	free(o->boards);
+	free(o->gpus);
 	*o = (struct hes_observations){ 0 };
 }

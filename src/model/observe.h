@@ -1,9 +1,9 @@
 /*
- * observe.h - measurements that the model should reproduce: published data sets, and boards measured in our own format.
+ * observe.h - measurements that the model should reproduce: published data sets, and GPUs measured in our own format.
  *
  * A data directory holds one folder a published set (igniter_v100,
  * zeus_power_limit, ...; those that are not there are skipped), folders of
- * measured boards, or is one such folder itself (docs/formats/measured.md). An
+ * measured GPUs, or is one such folder itself (docs/formats/measured.md). An
  * observation is the set-up of a measurement in the model's terms and the value
  * that was measured.
  */
@@ -39,20 +39,20 @@ enum hes_series_id {
 	HES_SERIES_MISO_TIME,
 	HES_SERIES_MISO_SLICES,
 	HES_SERIES_MISO_POWER,
-	HES_SERIES_PUBLISHED,       /* as many as published ones; from here on those of each measured board */
-	HES_SERIES_BOARD_TIME = HES_SERIES_PUBLISHED,
-	HES_SERIES_BOARD_POWER,
-	HES_SERIES_BOARD_DRAM,
-	HES_SERIES_BOARD_CLOCK,
-	HES_SERIES_BOARD_PAIRS,
-	HES_SERIES_BOARD_PAIR_POWER,
-	HES_SERIES_BOARD_GROUPS,
-	HES_SERIES_BOARD_GROUP_POWER,
+	HES_SERIES_PUBLISHED,       /* as many as published ones; from here on those of each measured GPU */
+	HES_SERIES_GPU_TIME = HES_SERIES_PUBLISHED,
+	HES_SERIES_GPU_POWER,
+	HES_SERIES_GPU_DRAM,
+	HES_SERIES_GPU_CLOCK,
+	HES_SERIES_GPU_PAIRS,
+	HES_SERIES_GPU_PAIR_POWER,
+	HES_SERIES_GPU_GROUPS,
+	HES_SERIES_GPU_GROUP_POWER,
 	HES_SERIES_COUNT
 };
 
 struct hes_series {
-	const char *set;       /* folder below the data directory; NULL: the board's */
+	const char *set;       /* folder below the data directory; NULL: the GPU's */
 	const char *what;
 	double      target;    /* median absolute relative error; 0: none set */
 	double      target_p90;/* of the 90th percentile; 0: none set */
@@ -64,13 +64,13 @@ extern const struct hes_series hes_series[HES_SERIES_COUNT];
 enum hes_metric {
 	HES_METRIC_TIME_S,       /* an iteration of the subject */
 	HES_METRIC_ITEMS_PER_S,  /* of all residents */
-	HES_METRIC_POWER_W,      /* board */
-	HES_METRIC_ENERGY_J,     /* board, over an iteration of the subject */
+	HES_METRIC_POWER_W,      /* GPU */
+	HES_METRIC_ENERGY_J,     /* GPU, over an iteration of the subject */
 	HES_METRIC_DRAM_UTIL,    /* of the subject */
-	HES_METRIC_CLOCK_GHZ,    /* that the board holds */
+	HES_METRIC_CLOCK_GHZ,    /* that the GPU holds */
 };
 
-/** Residents on a board at a clock. */
+/** Residents on a GPU at a clock. */
 struct hes_setup {
 	struct hes_gpu_type gpu;
 	uint32_t            clock_mhz;      /* 0: default */
@@ -87,12 +87,12 @@ struct hes_observation {
 	struct hes_setup   against;
 	double             measured;
 	size_t             line;      /* of the set's file */
-	size_t             board;     /* 0: published; k: boards[k - 1] */
-	bool               held;      /* of a board's part that no fit may use */
+	size_t             gpu;     /* 0: published; k: GPUs[k - 1] */
+	bool               held;      /* of a GPU's part that no fit may use */
 };
 
-/** A board measured in our own format. */
-struct hes_measured_board {
+/** A GPU measured in our own format. */
+struct hes_measured_gpu {
 	char   name[HES_NAME_MAX];  /* of its folder */
 	char   type[HES_NAME_MAX];  /* in the catalogue of GPU types */
 	/* Rows left out: of workloads that the model does not have, ... */
@@ -104,15 +104,15 @@ struct hes_measured_board {
 struct hes_observations {
 	struct hes_observation    *v;
 	size_t                     n, capacity;
-	struct hes_measured_board *boards;
-	size_t                     n_boards;
+	struct hes_measured_gpu *gpus;
+	size_t                     n_gpus;
 };
 
 /**
- * Read every set and measured board found in or below @dir and add them to @out,
+ * Read every set and measured GPU found in or below @dir and add them to @out,
  * zeroed before the first call. Workloads are looked up in @m, which must outlive the
  * observations; values of workloads it does not have are left out.
- * @param tests  take boards whose folder says that it is a test; else they are refused
+ * @param tests  take GPUs whose folder says that it is a test; else they are refused
  * @return 0; -ENOENT nothing there; -EINVAL, -ERANGE with file, line, column and value;
  *         @out is as before then
  */

@@ -82,7 +82,7 @@ static inline double *hes_param_in(const struct hes_param *p, void *object)
 /* In physics.c, which needs no file and no library: stand-ins for drivers are made of it. */
 const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const char *type);
 
-/** What contexts with nothing to do add to the idle board at a clock, watts; 0 for a type @m does not know. */
+/** What contexts with nothing to do add to the idle GPU at a clock, watts; 0 for a type @m does not know. */
 double hes_model_context_w(const struct hes_model *m, const struct hes_gpu_type *g, double clock_mhz);
 
 /** hes_model_instant without the rounding: what a fit differentiates. */

@@ -1,5 +1,5 @@
 /*
- * physics.c - the equations: rates and power of residents on one board.
+ * physics.c - the equations: rates and power of residents on one GPU.
  *
  * docs/gpu-model.md numbers them; so do the comments here. Everything is a
  * mean over the steady state: a resident is in its compute phase, memory
@@ -42,7 +42,7 @@ struct state {
 	double computing, waiting, busy, serving;
 };
 
-struct board {
+struct gpu {
 	const struct hes_nature      *nature;
 	const struct hes_gpu_physics *p;
 	const struct hes_gpu_type    *g;
@@ -70,7 +70,7 @@ static double soft_max(double a, double b, double k)
  * (2) Flop a cycle and SM that a workload reaches. Its efficiency in TF32 is of
  * the A100's units; units without TF32 do as well until their FP32 rate stops them.
  */
-static double rate_of(const struct board *b, const struct hes_workload *w)
+static double rate_of(const struct gpu *b, const struct hes_workload *w)
 {
 	const double *rate = b->p->rate;
 
@@ -79,7 +79,7 @@ static double rate_of(const struct board *b, const struct hes_workload *w)
 	return soft_min(w->efficiency * A100_TF32_RATE, b->nature->fp32_reach * rate[HES_MATH_FP32], 4);
 }
 
-static void prepare(const struct board *b, const struct hes_resident *r, struct state *s)
+static void prepare(const struct gpu *b, const struct hes_resident *r, struct state *s)
 {
 	const struct hes_workload *w = r->workload;
 	double k = b->nature->sm_sharpness, batch = r->batch, share = b->sms * r->sm_pct / 100;
@@ -110,7 +110,7 @@ struct pressure {
 	double serving;  /* how many of them copy or run on the host */
 };
 
-static struct pressure pressure_on(const struct board *b, size_t i)
+static struct pressure pressure_on(const struct gpu *b, size_t i)
 {
 	struct pressure o = { 0 };
 
@@ -129,7 +129,7 @@ static struct pressure pressure_on(const struct board *b, size_t i)
 }
 
 /* (5)-(11): one resident's iteration under a given pressure, at a clock. */
-static void iterate(const struct board *b, struct state *s, const struct pressure *o, double ghz)
+static void iterate(const struct gpu *b, struct state *s, const struct pressure *o, double ghz)
 {
 	const struct hes_nature *k = b->nature;
 	double squeeze = fmax(1, (s->sms + o->sms) / b->sms);
@@ -157,7 +157,7 @@ static void iterate(const struct board *b, struct state *s, const struct pressur
  * The start of the fixed point: each resident as if alone, at the requested clock. Its time off the GPU stays the same
  * for its co-runners, even if it is itself slowed down there.
  */
-static void start(struct board *b, double ghz)
+static void start(struct gpu *b, double ghz)
 {
 	static const struct pressure none;
 
@@ -170,7 +170,7 @@ static void start(struct board *b, double ghz)
 }
 
 /* All residents at a clock, from the current fractions until they converge. */
-static void settle(struct board *b, double ghz)
+static void settle(struct gpu *b, double ghz)
 {
 	for (int round = 0; round < MAX_ROUNDS; round++) {
 		double change = 0;
@@ -189,7 +189,7 @@ static void settle(struct board *b, double ghz)
 }
 
 /* (12) Voltage at a clock, of that at the full clock: flat to the knee, then rising. */
-static double voltage(const struct board *b, double ghz)
+static double voltage(const struct gpu *b, double ghz)
 {
 	const struct hes_gpu_physics *p = b->p;
 	double x = (ghz / b->clock_max_ghz - p->volt_knee) / (1 - p->volt_knee);
@@ -203,7 +203,7 @@ struct power {
 };
 
 /* (13)-(15) */
-static struct power power_at(const struct board *b, double ghz)
+static struct power power_at(const struct gpu *b, double ghz)
 {
 	const struct hes_gpu_physics *p = b->p;
 	double v = voltage(b, ghz), scale = ghz / b->clock_max_ghz * v * v;
@@ -224,7 +224,7 @@ static struct power power_at(const struct board *b, double ghz)
 	return (struct power){ still + moving, still + moving * (1 + window * (1 / (1 - idle + 1e-12) - 1)) };
 }
 
-static struct power try_clock(struct board *b, double ghz)
+static struct power try_clock(struct gpu *b, double ghz)
 {
 	settle(b, ghz);
 	return power_at(b, ghz);
@@ -232,10 +232,10 @@ static struct power try_clock(struct board *b, double ghz)
 
 /*
  * (16) The highest clock in [low, high] whose power is within the limit, by false
- * position (Illinois) on a function that rises with the clock. The board is left
+ * position (Illinois) on a function that rises with the clock. The GPU is left
  * settled at that clock, *@p is its power there.
  */
-static double fit_clock(struct board *b, double low, double high, double limit_w, struct power *p)
+static double fit_clock(struct gpu *b, double low, double high, double limit_w, struct power *p)
 {
 	struct hes_bracket k = { .low = low, .high = high };
 	double mid;
@@ -282,7 +282,7 @@ const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const cha
 
 double hes_model_context_w(const struct hes_model *m, const struct hes_gpu_type *g, double clock_mhz)
 {
-	const struct board b = { .p = hes_model_gpu(m, g->name), .clock_max_ghz = g->clock_max_mhz * 1e-3 };
+	const struct gpu b = { .p = hes_model_gpu(m, g->name), .clock_max_ghz = g->clock_max_mhz * 1e-3 };
 	double ghz = clock_mhz * 1e-3, v = b.p ? voltage(&b, ghz) : 0;
 
 	return b.p ? b.p->context_w * ghz / b.clock_max_ghz * v * v : 0;
@@ -304,8 +304,8 @@ static int check_residents(const struct hes_resident *r, size_t n, struct hes_er
 	return 0;
 }
 
-/* Utilisations; the parts of a board never sum to more than all of it. */
-static void fill_rates(const struct board *b, double ghz, struct hes_rate *rates)
+/* Utilisations; the parts of a GPU never sum to more than all of it. */
+static void fill_rates(const struct gpu *b, double ghz, struct hes_rate *rates)
 {
 	double sm = 0, dram = 0, sets = b->l2_mib, most;
 
@@ -331,7 +331,7 @@ static void fill_rates(const struct board *b, double ghz, struct hes_rate *rates
 	}
 }
 
-static int check_board(const struct hes_gpu_type *g, uint32_t requested, uint32_t limit, struct hes_err *err)
+static int check_gpu(const struct hes_gpu_type *g, uint32_t requested, uint32_t limit, struct hes_err *err)
 {
 	if (requested < g->clock_min_mhz || requested > g->clock_max_mhz)
 		return hes_fail(err, -ERANGE, "clock %u MHz; %s runs from %u to %u MHz", requested, g->name,
@@ -349,14 +349,14 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 {
 	uint32_t requested = clock_mhz ? clock_mhz : g->clock_default_mhz;
 	uint32_t limit = power_limit_mw ? power_limit_mw : g->power_limit_mw;
-	struct board b = { .nature = &m->nature, .p = hes_model_gpu(m, g->name), .g = g, .n = n };
+	struct gpu b = { .nature = &m->nature, .p = hes_model_gpu(m, g->name), .g = g, .n = n };
 	struct power power;
 	int rc = check_residents(r, n, err);
 
 	if (!rc && !b.p)
 		rc = hes_fail(err, -ENOENT, "the model has no parameters for GPU type \"%s\"", g->name);
 	if (!rc)
-		rc = check_board(g, requested, limit, err);
+		rc = check_gpu(g, requested, limit, err);
 	if (rc)
 		return rc;
 	b.sms = g->sm_count;

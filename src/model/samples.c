@@ -118,7 +118,7 @@ static bool is_new(struct drawing *w, const struct combination *c)
 	return true;
 }
 
-/* The board with some jobs on it; @first: 0 with the task, 1 the co-runners alone. */
+/* The GPU with some jobs on it; @first: 0 with the task, 1 the co-runners alone. */
 static int measure(const struct drawing *w, const struct combination *c, size_t first,
 		   struct hes_rate *rates, struct hes_instant *now, struct hes_err *err)
 {

@@ -14,7 +14,7 @@ struct set_reader {
 	const char                 *dir;
 	struct hes_observations    *out;
 	size_t                      first; /* observation of this folder */
-	size_t                      board; /* of the observations; 0: published */
+	size_t                      gpu; /* of the observations; 0: published */
 	struct hes_csv             *csv;
 	struct hes_err             *err;
 	int                         rc;    /* first failure */

@@ -113,13 +113,13 @@ static void draw_idle(const struct stack *s, double end, struct fig *f)
 
 	fprintf(f->script, "0 %.10g\n%.10g %.10g\n", s->idle_mw, end, s->idle_mw);
 	fig_data_end(f);
-	fig_plot(f, block, fig_text(f, "all boards idle: %s", format_power(text, s->idle_mw)),
+	fig_plot(f, block, fig_text(f, "all GPUs idle: %s", format_power(text, s->idle_mw)),
 		 "using 1:2 with lines lc rgb '%s' lw 1.2 dt (5,4)", theme_hex(ROLE_INK));
 }
 
 static void draw_legend(const struct hes_report *r, const struct type_list *types, struct fig *f)
 {
-	const char *all = r->fleet->n == 1 ? "the board" : "all boards";
+	const char *all = r->fleet->n == 1 ? "the GPU" : "all GPUs";
 	double x = f->at.left, y = f->at.height - 9;
 
 	type_legend(f, types, 16);

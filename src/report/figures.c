@@ -38,13 +38,13 @@ const struct figure figures[HES_FIGURES] = {
 		"100 %), its colour the GPU type, its shade the clock: the paler, the slower. Point at a band for "
 		"its job.",
 		"There are too many jobs to draw.", has_few_jobs, draw_gantt },
-	[HES_FIGURE_POWER] = { "power", "Board power",
-		"Power of all boards of a type, stacked, so that the upper edge is the power of the fleet; idle boards "
+	[HES_FIGURE_POWER] = { "power", "GPU power",
+		"Power of all GPUs of a type, stacked, so that the upper edge is the power of the fleet; idle GPUs "
 		"count. The dashed line is what the fleet draws when nothing runs. The time axis is that of the "
 		"chart above.",
 		"", always, draw_power },
 	[HES_FIGURE_ENERGY] = { "energy", "Energy by GPU",
-		"The coloured part is the energy while the board ran anything (busy), the grey part what it drew idle "
+		"The coloured part is the energy while the GPU ran anything (busy), the grey part what it drew idle "
 		"until the last job of the fleet ended. The right column is the part of the time it was busy.",
 		"", always, draw_energy },
 	[HES_FIGURE_JCT] = { "jct", "Completion times of the jobs",

@@ -137,8 +137,8 @@ static void facts(FILE *f, const struct hes_report *r)
 	text_xml(f, policy_label(name, &r->policies[r->chosen]));
 	fprintf(f, ", seed %llu</dd>\n<dt>figures</dt><dd>%s</dd>\n</dl></section>\n",
 		(unsigned long long)r->plan->seed, r->modelled
-		? "modelled: the plans were replayed on the GPU time-and-power model, not on boards"
-		: "measured on the boards; energy of single jobs that share a board is attributed");
+		? "modelled: the plans were replayed on the GPU time-and-power model, not on GPUs"
+		: "measured on the GPUs; energy of single jobs that share a GPU is attributed");
 }
 
 void page_head(FILE *f, const struct hes_report *r)
@@ -167,20 +167,20 @@ static void how_to_read(FILE *f, const struct hes_report *r)
 {
 	fputs("<section>\n<h2>How to read this</h2>\n<dl>\n"
 	      "<dt>JCT</dt><dd>job completion time: from a job’s arrival to its end, waiting included.</dd>\n"
-	      "<dt>busy energy</dt><dd>what boards draw while they run at least one job, their idle part included. "
+	      "<dt>busy energy</dt><dd>what GPUs draw while they run at least one job, their idle part included. "
 	      "Plans lower this by default.</dd>\n"
-	      "<dt>fleet energy</dt><dd>busy energy and the idle power of every board until the last job ends: "
+	      "<dt>fleet energy</dt><dd>busy energy and the idle power of every GPU until the last job ends: "
 	      "the operator’s bill. A plan that ends early saves here.</dd>\n"
 	      "<dt>SM share</dt><dd>the part of a GPU’s multiprocessors that a job may use (MPS active thread "
 	      "percentage).</dd>\n"
 	      "<dt>clock</dt><dd>the SM clock that was set; a GPU at its power limit runs slower.</dd>\n"
 	      "<dt>predicted</dt><dd>what the planner believed, from profiles and its trained predictor; it never "
-	      "sees how boards behave. It is off by (predicted − realised) / realised: negative is too optimistic.</dd>\n"
+	      "sees how GPUs behave. It is off by (predicted − realised) / realised: negative is too optimistic.</dd>\n"
 	      "<dt>front</dt><dd>plans of which none beats another in both energy and average JCT, as predicted."
 	      "</dd>\n", f);
 	if (r->modelled)
 		fputs("<dt>modelled</dt><dd>all realised times, powers and energies on this page come from a model "
-		      "of GPUs that was calibrated on published measurements; they are estimates of what boards "
+		      "of GPUs that was calibrated on published measurements; they are estimates of what GPUs "
 		      "would do.</dd>\n", f);
 	fputs("</dl>\n</section>\n", f);
 }

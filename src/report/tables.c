@@ -31,8 +31,8 @@ static const struct column {
 	{ "median JCT", "half the jobs took at most this long", TIME, false, p50_jct },
 	{ "p95 JCT", "95 % of the jobs took at most this long", TIME, false, p95_jct },
 	{ "makespan", "end of the last job", TIME, false, makespan },
-	[COLUMN_BUSY] = { "busy energy", "boards while they run anything", ENERGY, false, busy },
-	{ "fleet energy", "busy energy and the idle power of every board until the last job ends", ENERGY, false,
+	[COLUMN_BUSY] = { "busy energy", "GPUs while they run anything", ENERGY, false, busy },
+	{ "fleet energy", "busy energy and the idle power of every GPU until the last job ends", ENERGY, false,
 	  fleet },
 	{ "SM use", "mean SM utilisation of the fleet over the makespan", PERCENT, true, util },
 };

@@ -22,7 +22,7 @@ enum role {
 	ROLE_OTHER,    /* policies not chosen */
 	ROLE_OTHER_SOFT,
 	ROLE_FRONT,    /* the predicted front */
-	ROLE_IDLE,     /* energy of idle boards */
+	ROLE_IDLE,     /* energy of idle GPUs */
 	ROLE_GOOD,     /* best of a column; pages only */
 	ROLE_BAD,      /* pages only */
 	ROLE_TYPE_0,   /* GPU types by first appearance in the fleet */

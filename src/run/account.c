@@ -16,7 +16,7 @@
 int run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus, size_t n, struct hes_err *err)
 {
 	size_t *metered = calloc(n + 1, sizeof(*metered));
-	int rc = metered ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu boards", n);
+	int rc = metered ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", n);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		metered[i] = gpus[i].device;

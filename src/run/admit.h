@@ -18,7 +18,7 @@ enum run_place_state {
 	RUN_OVER,     /* done or given up */
 };
 
-/** A job in a board's queue. */
+/** A job in a GPU's queue. */
 struct run_place {
 	void    *task;        /* the caller's */
 	uint32_t batch;       /* ascending */
@@ -36,7 +36,7 @@ struct run_queue {
 	size_t            over;       /* all before are over; kept by run_admit_next, as is the next */
 	size_t            reach;      /* none from here on was ever started */
 	uint32_t          together;   /* 0: a barrier between batches */
-	uint32_t          memory_mib; /* of the board */
+	uint32_t          memory_mib; /* of the GPU */
 };
 
 /** @return index of the place to start next, if at all; -1: none may start now */

@@ -23,7 +23,7 @@ struct run_environment_of {
 	const char *gpu;        /* its name in the plan */
 	const char *uuid;
 	uint32_t    sm_pct;
-	uint32_t    gpu_mib;  /* memory of the board */
+	uint32_t    gpu_mib;  /* memory of the GPU */
 	const struct hes_mps *mps; /* NULL: none */
 };
 

@@ -22,22 +22,22 @@ static bool ours(const struct hes_fleet *f, size_t g, const char *node)
 	return !node || strcmp(f->gpus[g].node, node) == 0;
 }
 
-/* Boards to GPUs of the same type, both in their order. @return the first GPU that has work and gets none; -1: all do */
+/* GPUs to GPUs of the same type, both in their order. @return the first GPU that has work and gets none; -1: all do */
 static long match(const struct hes_fleet *f, const struct hes_plan *p, const char *node, bool idle_too,
-		  const struct run_fit_type *boards, size_t n_boards, bool *taken, long *out)
+		  const struct run_fit_type *gpus, size_t n_gpus, bool *taken, long *out)
 {
 	long missing = -1;
 
-	memset(taken, 0, n_boards * sizeof(*taken));
+	memset(taken, 0, n_gpus * sizeof(*taken));
 	for (size_t g = 0; g < f->n; g++) {
 		size_t b = 0;
 
-		out[g] = RUN_NO_BOARD;
+		out[g] = RUN_NO_GPU;
 		if (!ours(f, g, node) || (!idle_too && !p->queues[g].n))
 			continue;
-		while (b < n_boards && (taken[b] || strcmp(boards[b].type, f->gpus[g].type->name) != 0))
+		while (b < n_gpus && (taken[b] || strcmp(gpus[b].type, f->gpus[g].type->name) != 0))
 			b++;
-		if (b < n_boards) {
+		if (b < n_gpus) {
 			out[g] = (long)b;
 			taken[b] = true;
 		} else if (missing < 0 && p->queues[g].n) {
@@ -48,21 +48,21 @@ static long match(const struct hes_fleet *f, const struct hes_plan *p, const cha
 }
 
 static int refuse(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const char *type,
-		  const struct run_fit_type *boards, size_t n_boards, struct hes_err *err)
+		  const struct run_fit_type *gpus, size_t n_gpus, struct hes_err *err)
 {
 	size_t have = 0, need = 0;
 
-	for (size_t b = 0; b < n_boards; b++)
-		have += strcmp(boards[b].type, type) == 0;
+	for (size_t b = 0; b < n_gpus; b++)
+		have += strcmp(gpus[b].type, type) == 0;
 	for (size_t g = 0; g < f->n; g++)
 		need += ours(f, g, node) && p->queues[g].n && strcmp(f->gpus[g].type->name, type) == 0;
-	return hes_fail(err, -ENODEV, "the plan has work for %zu GPU%s of type %s%s%s, this machine has %zu, of %zu board%s in all; plan for "
+	return hes_fail(err, -ENODEV, "the plan has work for %zu GPU%s of type %s%s%s, this machine has %zu, of %zu GPU%s in all; plan for "
 			"the GPUs that are here, or name one node of the plan by --node", need, hes_s(need), type,
-			node ? " on node " : "", node ? node : "", have, n_boards, hes_s(n_boards));
+			node ? " on node " : "", node ? node : "", have, n_gpus, hes_s(n_gpus));
 }
 
-int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct run_fit_type *boards,
-	    size_t n_boards, long *out, struct hes_err *err)
+int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct run_fit_type *gpus,
+	    size_t n_gpus, long *out, struct hes_err *err)
 {
 	long *found, missing;
 	bool *taken;
@@ -72,18 +72,18 @@ int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *nod
 		return hes_fail(err, -ENOENT, "no GPU of the plan is on a node \"%s\"; the first is %s", node,
 				f->n ? f->gpus[0].name : "missing");
 	found = calloc(f->n + 1, sizeof(*found));
-	taken = calloc(n_boards + 1, sizeof(*taken));
+	taken = calloc(n_gpus + 1, sizeof(*taken));
 	if (!found || !taken) {
 		free(found);
 		free(taken);
 		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", f->n);
 	}
 	/* Where the whole fleet is here, idle GPUs keep their places. */
-	missing = match(f, p, node, true, boards, n_boards, taken, found);
+	missing = match(f, p, node, true, gpus, n_gpus, taken, found);
 	if (missing >= 0)
-		missing = match(f, p, node, false, boards, n_boards, taken, found);
+		missing = match(f, p, node, false, gpus, n_gpus, taken, found);
 	if (missing >= 0)
-		rc = refuse(f, p, node, f->gpus[missing].type->name, boards, n_boards, err);
+		rc = refuse(f, p, node, f->gpus[missing].type->name, gpus, n_gpus, err);
 	else
 		memcpy(out, found, f->n * sizeof(*out));
 	free(found);

@@ -6,9 +6,9 @@
 
 #include "heshare/plan.h"
 
-#define RUN_NO_BOARD (-1)
+#define RUN_NO_GPU (-1)
 
-/** A board of this machine. */
+/** A GPU of this machine. */
 struct run_fit_type {
 	const char *type;  /* in the catalogue; "": not in it */
 	const char *name;  /* the driver's, for sentences */
@@ -16,12 +16,12 @@ struct run_fit_type {
 
 /**
  * @param node  carry out this node's part alone; NULL: all of the plan
- * @param out   one a GPU of @f: a board's index, or RUN_NO_BOARD for one that is not ours to run, or that has nothing
- *              to do and no board
- * @return 0; -ENODEV too few boards of a type; -ENOENT the plan has no such node
+ * @param out   one a GPU of @f: a GPU's index, or RUN_NO_GPU for one that is not ours to run, or that has nothing
+ *              to do and no GPU
+ * @return 0; -ENODEV too few GPUs of a type; -ENOENT the plan has no such node
  */
-int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct run_fit_type *boards,
-	    size_t n_boards, long *out, struct hes_err *err);
+int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct run_fit_type *gpus,
+	    size_t n_gpus, long *out, struct hes_err *err);
 
 /** @return whether the plan has GPUs of the node @name */
 bool run_has_node(const struct hes_fleet *f, const char *name);

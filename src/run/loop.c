@@ -57,12 +57,12 @@ static void renew_guard(struct runner *r)
 	epoll_ctl(r->events.epoll, EPOLL_CTL_DEL, hes_guard_fd(r->knobs.guard), NULL);
 	rc = hes_guard_renew(r->knobs.guard, &err);
 	if (rc < 0) {
-		run_tell(&r->log, "the guard that restores the boards died and cannot be started again, so nothing new starts: %s", err.msg);
+		run_tell(&r->log, "the guard that restores the GPUs died and cannot be started again, so nothing new starts: %s", err.msg);
 		r->events.stopping += !r->events.stopping;
 		return;
 	}
 	if (rc)
-		run_tell(&r->log, "the guard that restores the boards died; another has taken its place");
+		run_tell(&r->log, "the guard that restores the GPUs died; another has taken its place");
 }
 
 /* --- times --- */

@@ -171,7 +171,7 @@ static int take_gpus(struct runner *r, struct hes_err *err)
 	int rc = hes_journal_gpus(r->log.journal, r->log.run->id, &v, &n, err);
 
 	if (!rc && n != r->n_gpus)
-		rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on %zu board%s, the plan for this machine on %zu", r->log.run->id, n, hes_s(n), r->n_gpus);
+		rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on %zu GPU%s, the plan for this machine on %zu", r->log.run->id, n, hes_s(n), r->n_gpus);
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (strcmp(v[i].gpu, r->gpus[i].row.gpu) != 0)
 			rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on GPU %s where the plan has %s", r->log.run->id, v[i].gpu, r->gpus[i].row.gpu);

@@ -62,7 +62,7 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 	int rc = 0;
 
 	if (q->devices)
-		rc = hes_device_info(q->devices, (size_t)q->boards[gpu], &s->info, err);
+		rc = hes_device_info(q->devices, (size_t)q->gpus[gpu], &s->info, err);
 	else
 		snprintf(s->info.uuid, sizeof(s->info.uuid), "%s", q->fleet->gpus[gpu].name);
 	if (rc)
@@ -81,8 +81,8 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 	for (size_t i = 0; i < queue->n; i++)
 		for (uint32_t k = 0; k < queue->batches[i].n; k++)
 			add_place(q, s, &queue->batches[i], i, &queue->batches[i].jobs[k]);
-	snprintf(s->mps.pipe_dir, sizeof(s->mps.pipe_dir), "%.400s/%ld/pipe", q->mps_folder, q->boards[gpu]);
-	snprintf(s->mps.log_dir, sizeof(s->mps.log_dir), "%.400s/%ld/log", q->mps_folder, q->boards[gpu]);
+	snprintf(s->mps.pipe_dir, sizeof(s->mps.pipe_dir), "%.400s/%ld/pipe", q->mps_folder, q->gpus[gpu]);
+	snprintf(s->mps.log_dir, sizeof(s->mps.log_dir), "%.400s/%ld/log", q->mps_folder, q->gpus[gpu]);
 	return 0;
 }
 
@@ -198,7 +198,7 @@ static int play(const struct hes_run_request *q, struct stage *v, size_t n, stru
 
 	for (size_t i = 0; i < n; i++)
 		if (v[i].shares)
-			act(q, 0, &v[i], NULL, "start the MPS daemon of %s in %s/%ld", v[i].info.uuid, q->mps_folder, q->boards[v[i].gpu]);
+			act(q, 0, &v[i], NULL, "start the MPS daemon of %s in %s/%ld", v[i].info.uuid, q->mps_folder, q->gpus[v[i].gpu]);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = admit(q, &v[i], 0, err);
 	while (!rc && (s = next_end(v, n, &place))) {
@@ -219,7 +219,7 @@ int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err)
 	int rc = v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", q->fleet->n);
 
 	for (size_t g = 0; !rc && g < q->fleet->n; g++)
-		if (q->boards[g] >= 0 && q->plan->queues[g].n)
+		if (q->gpus[g] >= 0 && q->plan->queues[g].n)
 			rc = make(q, g, &v[n++], err);
 	if (!rc)
 		rc = play(q, v, n, err);

@@ -95,7 +95,7 @@ static int make_gpu(struct runner *r, struct run_gpu *g, size_t at, struct hes_e
 	const struct hes_queue *queue = &r->q->plan->queues[at];
 	int rc;
 
-	*g = (struct run_gpu){ .planned = &r->q->fleet->gpus[at], .device = (size_t)r->q->boards[at],
+	*g = (struct run_gpu){ .planned = &r->q->fleet->gpus[at], .device = (size_t)r->q->gpus[at],
 			       .lock = { .verify_us = RUN_NEVER_US, .refused = r->q->no_clocks } };
 	g->mps.wanted = g->mps.due = !r->q->no_mps && run_shares(queue);
 	rc = hes_device_info(r->q->devices, g->device, &g->info, err);
@@ -123,8 +123,8 @@ static int make(struct runner *r, struct hes_err *err)
 	for (size_t at = 0; at < r->q->fleet->n; at++) {
 		const struct hes_queue *q = &r->q->plan->queues[at];
 
-		r->n_gpus += r->q->boards[at] >= 0;
-		for (size_t i = 0; i < q->n && r->q->boards[at] >= 0; i++)
+		r->n_gpus += r->q->gpus[at] >= 0;
+		for (size_t i = 0; i < q->n && r->q->gpus[at] >= 0; i++)
 			tasks += q->batches[i].n;
 	}
 	r->gpus = calloc(r->n_gpus + 1, sizeof(*r->gpus));
@@ -133,7 +133,7 @@ static int make(struct runner *r, struct hes_err *err)
 	if (!r->gpus || !r->tasks || !r->ended)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", tasks, r->n_gpus);
 	for (size_t at = 0; at < r->q->fleet->n && !rc; at++)
-		if (r->q->boards[at] >= 0)
+		if (r->q->gpus[at] >= 0)
 			rc = make_gpu(r, &r->gpus[n++], at, err);
 	return rc;
 }
@@ -400,7 +400,7 @@ int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char 
 	size_t n = hes_devices_count(d);
 	struct hes_device_info *info = calloc(n + 1, sizeof(*info));
 	struct run_fit_type *types = calloc(n + 1, sizeof(*types));
-	int rc = info && types ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu boards", n);
+	int rc = info && types ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", n);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		/* A lost GPU matches nothing; the plan may do without it. */

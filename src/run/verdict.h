@@ -30,7 +30,7 @@ enum run_blame {
 	RUN_BLAME_NONE,      /* it did not fail */
 	RUN_BLAME_OWN,       /* its own failure: charged */
 	RUN_BLAME_FELL,      /* felled: tried again, not charged */
-	RUN_BLAME_SUSPECT,   /* the same, and with the board to itself */
+	RUN_BLAME_SUSPECT,   /* the same, and with the GPU to itself */
 };
 
 /** Whether what a job printed last names an error of CUDA that says: the MPS server or daemon is gone. */

@@ -1,9 +1,9 @@
 /*
- * agenda.h - when each board changes next.
+ * agenda.h - when each GPU changes next.
  *
- * A binary heap by time and then board, so that equal times come out in one
- * order. A board has at most one entry: only the starts and ends of its own jobs
- * change its state. Putting a board again moves its entry.
+ * A binary heap by time and then GPU, so that equal times come out in one
+ * order. A GPU has at most one entry: only the starts and ends of its own jobs
+ * change its state. Putting a GPU again moves its entry.
  */
 #ifndef HES_SIM_AGENDA_H
 #define HES_SIM_AGENDA_H
@@ -17,9 +17,9 @@ struct sim_event {
 };
 
 struct sim_agenda {
-	struct sim_event *heap;  /* owned; room for one a board */
+	struct sim_event *heap;  /* owned; room for one a GPU */
 	size_t            n;
-	uint32_t         *where; /* owned; one a board: its place in the heap from 1; 0: not there */
+	uint32_t         *where; /* owned; one a GPU: its place in the heap from 1; 0: not there */
 };
 
 /** @return 0 or -ENOMEM */

@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "sim/agenda.h"
-#include "sim/board.h"
+#include "sim/sim_gpu.h"
 
 /** A job's state, in addition to its outcome. */
 struct sim_job {
@@ -25,14 +25,14 @@ struct sim_arrival {
 struct sim {
 	const struct hes_sim *in;
 	struct sim_job     *jobs;       /* one a job */
-	struct sim_board   *boards;     /* one a GPU */
+	struct sim_gpu   *gpus;     /* one a GPU */
 	struct sim_arrival *arrivals;   /* by time and then index */
 	size_t              n_arrived;
 	uint32_t           *waiting;    /* arrived and not started; exact after sim_replan */
 	size_t              n_waiting;
 	int64_t            *free_at_us; /* one a GPU; scratch of sim_replan */
 	struct hes_running *running;    /* HES_MAX_SHARING a GPU; scratch of sim_replan */
-	uint32_t           *freed;      /* boards on which jobs ended at now_us */
+	uint32_t           *freed;      /* GPUs on which jobs ended at now_us */
 	size_t              n_freed;
 	struct sim_agenda   agenda;
 	struct hes_plan     own;        /* the plan in force when replanning; else empty */
@@ -51,13 +51,13 @@ struct sim {
 int sim_adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, struct hes_err *err);
 /** Plan the waiting jobs and put the plan in force. */
 int sim_replan(struct sim *s, struct hes_err *err);
-/** Start the next batch of a board's queue if it can; of an open queue the next jobs. */
+/** Start the next batch of a GPU's queue if it can; of an open queue the next jobs. */
 int sim_start(struct sim *s, uint32_t gpu, struct hes_err *err);
 /** The clock is set: start the jobs that wait for it. */
 int sim_begin(struct sim *s, uint32_t gpu, struct hes_err *err);
-/** Schedule the next end of a job on a running board. */
+/** Schedule the next end of a job on a running GPU. */
 int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err);
-/** Account what a running board did until now_us, and keep the segment. */
+/** Account what a running GPU did until now_us, and keep the segment. */
 int sim_settle(struct sim *s, uint32_t gpu, struct hes_err *err);
 
 #endif

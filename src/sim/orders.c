@@ -2,8 +2,8 @@
  * orders.c - plans in the simulation: checked when they come, carried out
  * batch by batch; see engine.h.
  *
- * A whole plan is checked before any of it starts. After that a batch waits only for its board (in an open queue: for
- * its share of the board) and for its jobs to arrive.
+ * A whole plan is checked before any of it starts. After that a batch waits only for its GPU (in an open queue: for
+ * its share of the GPU) and for its jobs to arrive.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -116,7 +116,7 @@ int sim_adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, struct
 
 		if (rc)
 			return rc;
-		s->boards[g].next_batch = 0;
+		s->gpus[g].next_batch = 0;
 	}
 	if (n != n_expected)
 		return name_missing(s, err);
@@ -153,8 +153,8 @@ static size_t list_running(const struct sim *s)
 	size_t n = 0;
 
 	for (uint32_t g = 0; g < s->in->fleet->n; g++)
-		for (uint32_t i = 0; i < s->boards[g].n; i++) {
-			const struct sim_task *t = &s->boards[g].tasks[i];
+		for (uint32_t i = 0; i < s->gpus[g].n; i++) {
+			const struct sim_task *t = &s->gpus[g].tasks[i];
 
 			s->running[n++] = (struct hes_running){
 				.job = t->job, .gpu = g, .sm_pct = t->sm_pct, .clock_mhz = t->clock_mhz,
@@ -167,11 +167,11 @@ static size_t list_running(const struct sim *s)
 /* The task of a running job; NULL: it does not run. */
 static struct sim_task *task_of(const struct sim *s, uint32_t job)
 {
-	struct sim_board *b;
+	struct sim_gpu *b;
 
 	if (job >= s->in->jobs->n || !s->jobs[job].started)
 		return NULL;
-	b = &s->boards[s->out.jobs[job].gpu];
+	b = &s->gpus[s->out.jobs[job].gpu];
 	for (uint32_t i = 0; i < b->n; i++)
 		if (b->tasks[i].job == job)
 			return &b->tasks[i];
@@ -197,7 +197,7 @@ static int update_prediction(struct sim *s, const struct hes_onward *o, struct h
 	return 0;
 }
 
-/* A board is free when the last of its running jobs ends. */
+/* A GPU is free when the last of its running jobs ends. */
 static int update_predictions(struct sim *s, const struct hes_plan *p, struct hes_err *err)
 {
 	int rc = 0;
@@ -205,7 +205,7 @@ static int update_predictions(struct sim *s, const struct hes_plan *p, struct he
 	for (size_t i = 0; i < p->n_onward && !rc; i++)
 		rc = update_prediction(s, &p->onward[i], err);
 	for (size_t g = 0; g < s->in->fleet->n && !rc && p->n_onward; g++) {
-		struct sim_board *b = &s->boards[g];
+		struct sim_gpu *b = &s->gpus[g];
 		int64_t last_us = 0;
 
 		for (uint32_t i = 0; i < b->n; i++)
@@ -225,7 +225,7 @@ int sim_replan(struct sim *s, struct hes_err *err)
 
 	forget_started(s);
 	for (size_t g = 0; g < s->in->fleet->n; g++) {
-		const struct sim_board *b = &s->boards[g];
+		const struct sim_gpu *b = &s->gpus[g];
 
 		s->free_at_us[g] = b->state == SIM_IDLE ? s->now_us : not_yet(s, b->free_us);
 	}
@@ -247,8 +247,8 @@ static bool all_arrived(const struct sim *s, const struct hes_batch *b)
 	return true;
 }
 
-/* Whether the next job of an open queue finds its part of the board free. */
-static bool has_room(const struct sim *s, const struct sim_board *b, const struct hes_queue *q,
+/* Whether the next job of an open queue finds its part of the GPU free. */
+static bool has_room(const struct sim *s, const struct sim_gpu *b, const struct hes_queue *q,
 		     const struct hes_placement *p)
 {
 	uint64_t memory_mib = s->in->jobs->v[p->job].memory_mib;
@@ -265,7 +265,7 @@ static void commit_job(struct sim *s, uint32_t gpu, const struct hes_batch *batc
 		       int64_t begin_us)
 {
 	const struct hes_job *job = &s->in->jobs->v[p->job];
-	struct sim_board *b = &s->boards[gpu];
+	struct sim_gpu *b = &s->gpus[gpu];
 
 	b->tasks[b->n++] = (struct sim_task){
 		.workload = s->jobs[p->job].workload, .job = p->job, .batch_size = job->batch_size,
@@ -281,10 +281,10 @@ static void commit_job(struct sim *s, uint32_t gpu, const struct hes_batch *batc
 	};
 }
 
-/* Several jobs of an open queue overlap: only what lengthens the board's time adds to it. */
+/* Several jobs of an open queue overlap: only what lengthens the GPU's time adds to it. */
 static void commit(struct sim *s, uint32_t gpu, const struct hes_batch *batch, int64_t begin_us)
 {
-	struct sim_board *b = &s->boards[gpu];
+	struct sim_gpu *b = &s->gpus[gpu];
 	const int64_t end_us = begin_us + (batch->end_us - batch->start_us);
 	int64_t from_us = begin_us;
 
@@ -302,10 +302,10 @@ static void commit(struct sim *s, uint32_t gpu, const struct hes_batch *batch, i
 		commit_job(s, gpu, batch, &batch->jobs[i], begin_us);
 }
 
-/* The next batch of a board's queue, if it may start now. */
+/* The next batch of a GPU's queue, if it may start now. */
 static const struct hes_batch *next_to_start(const struct sim *s, uint32_t gpu)
 {
-	const struct sim_board *b = &s->boards[gpu];
+	const struct sim_gpu *b = &s->gpus[gpu];
 	const struct hes_queue *q = &s->plan->queues[gpu];
 	const struct hes_batch *batch;
 
@@ -319,10 +319,10 @@ static const struct hes_batch *next_to_start(const struct sim *s, uint32_t gpu)
 	return q->together && has_room(s, b, q, &batch->jobs[0]) ? batch : NULL;
 }
 
-/* Batches that start while others run set the clock at once; on an idle board that takes clock_change_us. */
+/* Batches that start while others run set the clock at once; on an idle GPU that takes clock_change_us. */
 static int start_one(struct sim *s, uint32_t gpu, const struct hes_batch *batch, struct hes_err *err)
 {
-	struct sim_board *b = &s->boards[gpu];
+	struct sim_gpu *b = &s->gpus[gpu];
 	bool waits = b->state == SIM_IDLE && s->in->clock_change_us && batch->clock_mhz != b->clock_mhz;
 	int rc = b->state == SIM_RUNNING ? sim_settle(s, gpu, err) : 0;
 
@@ -356,12 +356,12 @@ int sim_start(struct sim *s, uint32_t gpu, struct hes_err *err)
 		rc = start_one(s, gpu, batch, err);
 		any = true;
 	}
-	return !rc && any && s->boards[gpu].state == SIM_RUNNING ? sim_schedule(s, gpu, err) : rc;
+	return !rc && any && s->gpus[gpu].state == SIM_RUNNING ? sim_schedule(s, gpu, err) : rc;
 }
 
 int sim_begin(struct sim *s, uint32_t gpu, struct hes_err *err)
 {
-	struct sim_board *b = &s->boards[gpu];
+	struct sim_gpu *b = &s->gpus[gpu];
 
 	b->state = SIM_RUNNING;
 	b->now = (struct hes_segment){ .gpu = gpu, .start_us = s->now_us };
@@ -370,13 +370,13 @@ int sim_begin(struct sim *s, uint32_t gpu, struct hes_err *err)
 
 int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err)
 {
-	struct sim_board *b = &s->boards[gpu];
+	struct sim_gpu *b = &s->gpus[gpu];
 	const char *first = s->in->jobs->v[b->tasks[0].job].id;
 	int64_t us;
 
-	if (sim_board_refresh(b, s->in->model, err))
+	if (sim_gpu_refresh(b, s->in->model, err))
 		return hes_fail_in(err, "GPU %s, job %s and its co-runners", s->in->fleet->gpus[gpu].name, first);
-	us = sim_board_next_us(b);
+	us = sim_gpu_next_us(b);
 	if (us < 0 || us > INT64_MAX - s->now_us)
 		return hes_fail(err, -ERANGE, "job %s would not end on GPU %s in 300 years", first,
 				s->in->fleet->gpus[gpu].name);

@@ -1,9 +1,9 @@
 /*
  * sim.c - the events of a simulation; see sim.h.
  *
- * At one moment, in this order: jobs end (by board), jobs arrive (by index)
- * and are planned for, boards start what is next. So a job that
- * arrives when a board becomes idle can start there at once.
+ * At one moment, in this order: jobs end (by GPU), jobs arrive (by index)
+ * and are planned for, GPUs start what is next. So a job that
+ * arrives when a GPU becomes idle can start there at once.
  */
 #include "heshare/sim.h"
 
@@ -37,7 +37,7 @@ static int allocate(struct sim *s, struct hes_err *err)
 	s->jobs = room_for(n, sizeof(*s->jobs));
 	s->arrivals = room_for(n, sizeof(*s->arrivals));
 	s->waiting = room_for(n, sizeof(*s->waiting));
-	s->boards = room_for(g, sizeof(*s->boards));
+	s->gpus = room_for(g, sizeof(*s->gpus));
 	s->free_at_us = room_for(g, sizeof(*s->free_at_us));
 	s->running = room_for(g * HES_MAX_SHARING, sizeof(*s->running));
 	s->freed = room_for(g, sizeof(*s->freed));
@@ -45,7 +45,7 @@ static int allocate(struct sim *s, struct hes_err *err)
 	s->out.n_jobs = n;
 	if (s->in->carried_out && hes_plan_init(&s->carried_out, g))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", g);
-	if (!s->jobs || !s->arrivals || !s->waiting || !s->boards || !s->free_at_us || !s->running ||
+	if (!s->jobs || !s->arrivals || !s->waiting || !s->gpus || !s->free_at_us || !s->running ||
 	    !s->freed || !s->out.jobs || sim_agenda_init(&s->agenda, g))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", n, g);
 	return 0;
@@ -56,7 +56,7 @@ static void release(struct sim *s)
 	free(s->jobs);
 	free(s->arrivals);
 	free(s->waiting);
-	free(s->boards);
+	free(s->gpus);
 	free(s->free_at_us);
 	free(s->running);
 	free(s->freed);
@@ -120,8 +120,8 @@ static int prepare(struct sim *s, struct hes_err *err)
 		return rc;
 	hes_rng_seed(&s->noise, s->in->seed);
 	for (size_t g = 0; g < f->n; g++) {
-		s->boards[g].type = f->gpus[g].type;
-		s->boards[g].clock_mhz = f->gpus[g].type->clock_default_mhz;
+		s->gpus[g].type = f->gpus[g].type;
+		s->gpus[g].clock_mhz = f->gpus[g].type->clock_default_mhz;
 	}
 	return s->in->plan ? sim_adopt(s, s->in->plan, s->in->jobs->n, err) : 0;
 }
@@ -141,7 +141,7 @@ static int keep_segment(struct sim *s, const struct hes_segment *seg, struct hes
 	return 0;
 }
 
-static void end_finished(struct sim *s, struct sim_board *b)
+static void end_finished(struct sim *s, struct sim_gpu *b)
 {
 	uint32_t n = 0;
 
@@ -158,19 +158,19 @@ static void end_finished(struct sim *s, struct sim_board *b)
 
 int sim_settle(struct sim *s, uint32_t gpu, struct hes_err *err)
 {
-	struct sim_board *b = &s->boards[gpu];
+	struct sim_gpu *b = &s->gpus[gpu];
 	struct hes_segment seg;
 
 	if (b->now.start_us == s->now_us)
 		return 0;
-	sim_board_settle(b, s->now_us, &seg);
+	sim_gpu_settle(b, s->now_us, &seg);
 	return keep_segment(s, &seg, err);
 }
 
-/* Process the event of a board. */
+/* Process the event of a GPU. */
 static int advance(struct sim *s, uint32_t gpu, struct hes_err *err)
 {
-	struct sim_board *b = &s->boards[gpu];
+	struct sim_gpu *b = &s->gpus[gpu];
 	int rc;
 
 	s->freed[s->n_freed++] = gpu;
@@ -195,7 +195,7 @@ static int start_after_replan(struct sim *s, struct hes_err *err)
 	return rc;
 }
 
-/* Start on boards where jobs ended, and in a fixed plan where jobs have arrived. */
+/* Start on GPUs where jobs ended, and in a fixed plan where jobs have arrived. */
 static int start_affected(struct sim *s, size_t first_arrival, struct hes_err *err)
 {
 	int rc = 0;
@@ -272,10 +272,10 @@ static void sum_predictions(struct sim *s)
 	p->busy_energy_mj = (uint64_t)llround(fmax(s->predicted_mj, 0));
 	p->fleet_energy_mj = p->busy_energy_mj;
 	for (size_t g = 0; g < s->in->fleet->n; g++) {
-		double idle_us = (double)p->makespan_us - s->boards[g].predicted_busy_us;
+		double idle_us = (double)p->makespan_us - s->gpus[g].predicted_busy_us;
 
 		if (idle_us > 0)
-			p->fleet_energy_mj += (uint64_t)(idle_us * 1e-6 * s->boards[g].type->idle_power_mw);
+			p->fleet_energy_mj += (uint64_t)(idle_us * 1e-6 * s->gpus[g].type->idle_power_mw);
 	}
 }
 

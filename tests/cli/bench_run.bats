@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# From profiles to joules in the lab: bench/gpu/run on one board, with the job that runs networks, and tests/lab/demo in small.
+# From profiles to joules in the lab: bench/gpu/run on one GPU, with the job that runs networks, and tests/lab/demo in small.
 
 run_bench="$HES_SOURCE_ROOT/bench/gpu/run"
 
@@ -33,16 +33,16 @@ setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
 	args=(--lab T4 --lab-program "$HES_LAB" --heshare "$HESHARE" --speed 100 --minutes 0.3 --jobs 12 --networks resnet18,vgg16,mobilenetv2 --work work --out out)
 	run -0 python3 "$run_bench" "${args[@]}"
-	jq -e '.virtual and .board.type == "T4" and (.runs | length == 4 and all(.done == 12 and .measured.busy_j > 0 and .measured.avg_jct_s > 0))
+	jq -e '.virtual and .gpu.type == "T4" and (.runs | length == 4 and all(.done == 12 and .measured.busy_j > 0 and .measured.avg_jct_s > 0))
 		and (.runs[0].planned.busy_j > 0) and (.jobs | length == 12)' out/result.json
-	grep -q 'A virtual board of the lab' out/README.md
+	grep -q 'A virtual gpu of the lab' out/README.md
 	head -c 4 out/jct.svg out/energy.svg | grep -c '<svg'
 	before=$(cat out/result.json)
 	run -0 python3 "$run_bench" "${args[@]}"
 	[ "$(cat out/result.json)" = "$before" ]
 }
 
-@test "from profiles to joules: six jobs on two boards, each done once" {
+@test "from profiles to joules: six jobs on two GPUs, each done once" {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
 	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: A100-SXM-80, count: 1 } ]\n' >f.yaml
 	{

@@ -1,17 +1,17 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare-calibrate on measured boards. The boards are made up by tests/tools/measured_board.c: the physics with
+# heshare-calibrate on measured GPUs. The GPUs are made up by tests/tools/measured_gpu.c: the physics with
 # parameters of type and workloads moved by 10 to 60 %, and 1 % of noise on every reading.
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR"
-	mkdir boards
-	"$HES_MEASURED_BOARD" "$HES_SOURCE_ROOT/data/physics.yaml" H100-SXM boards/first 5
-	"$HES_MEASURED_BOARD" "$HES_SOURCE_ROOT/data/physics.yaml" L4 boards/second 5
-	"$HES_CALIBRATE" --tests "$HES_SOURCE_ROOT/data/physics.yaml" boards >fitted.yaml 2>log
-	"$HESHARE" model --check boards --tests --json >before.json
-	"$HESHARE" model --check boards --tests --physics fitted.yaml --json >after.json
+	mkdir gpus
+	"$HES_MEASURED_GPU" "$HES_SOURCE_ROOT/data/physics.yaml" H100-SXM gpus/first 5
+	"$HES_MEASURED_GPU" "$HES_SOURCE_ROOT/data/physics.yaml" L4 gpus/second 5
+	"$HES_CALIBRATE" --tests "$HES_SOURCE_ROOT/data/physics.yaml" gpus >fitted.yaml 2>log
+	"$HESHARE" model --check gpus --tests --json >before.json
+	"$HESHARE" model --check gpus --tests --physics fitted.yaml --json >after.json
 }
 
 setup() {
@@ -19,7 +19,7 @@ setup() {
 	physics=$HES_SOURCE_ROOT/data/physics.yaml
 }
 
-error() { # FILE BOARD WHAT KEY: of the part held back
+error() { # FILE GPU WHAT KEY: of the part held back
 	jq -e "[.[] | select(.set == \"$2\" and .what == \"$3\" and .part == \"held back\")][0].$4" "$1"
 }
 
@@ -27,19 +27,19 @@ below() {
 	awk -v have="$1" -v most="$2" 'BEGIN { exit !(have < most) }'
 }
 
-all=("time alone" "board power alone" "DRAM use alone" "slowdown of pairs" "board power of pairs" "time of three and more"
-	"board power of three and more")
+all=("time alone" "GPU power alone" "DRAM use alone" "slowdown of pairs" "GPU power of pairs" "time of three and more"
+	"GPU power of three and more")
 
-@test "a board is found again from the part to fit: the part held back is met to 2 % in the median" {
+@test "a GPU is found again from the part to fit: the part held back is met to 2 % in the median" {
 	below 0.2 "$(error before.json first "time alone" median_error)"
-	below 0.1 "$(error before.json first "board power alone" median_error)"
+	below 0.1 "$(error before.json first "gpu power alone" median_error)"
 	for what in "${all[@]}"; do
 		below "$(error after.json first "$what" median_error)" 0.02
 		below "$(error after.json first "$what" p90_error)" 0.05
 	done
 }
 
-@test "a second board follows from its type's parameters alone: held back is met to 4 % in the median" {
+@test "a second GPU follows from its type's parameters alone: held back is met to 4 % in the median" {
 	below 0.2 "$(error before.json second "time alone" median_error)"
 	for what in "${all[@]}"; do
 		below "$(error after.json second "$what" median_error)" 0.04
@@ -47,7 +47,7 @@ all=("time alone" "board power alone" "DRAM use alone" "slowdown of pairs" "boar
 	! grep -q 'origin: second' <(sed -n '/^workloads:/,$p' fitted.yaml)
 }
 
-@test "what is fitted says on which board, what it is no part of stays" {
+@test "what is fitted says on which GPU, what it is no part of stays" {
 	[ "$(grep -A1 'type: H100-SXM$' fitted.yaml | tail -1)" = "    origin: first" ]
 	[ "$(grep -A1 'type: L4$' fitted.yaml | tail -1)" = "    origin: second" ]
 	[ "$(grep -A2 'name: vgg19-fp16$' fitted.yaml | tail -1)" = "    origin: first" ]
@@ -60,28 +60,28 @@ all=("time alone" "board power alone" "DRAM use alone" "slowdown of pairs" "boar
 }
 
 @test "what is held back changes no parameter" {
-	cp -r boards changed
+	cp -r gpus changed
 	awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
 		NR > 1 && $at["sm_share_pct"] == 60 { $at["iteration_us"] *= 3; $at["power_mw"] *= 2 }
-		{ print }' boards/first/solo.csv >changed/first/solo.csv
+		{ print }' gpus/first/solo.csv >changed/first/solo.csv
 	awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
 		NR > 1 && $at["first_workload"] == "bert-large" && $at["second_workload"] == "gpt2" { $at["power_mw"] *= 2 }
-		{ print }' boards/first/pairs.csv >changed/first/pairs.csv
-	! cmp -s boards/first/solo.csv changed/first/solo.csv
-	! cmp -s boards/first/pairs.csv changed/first/pairs.csv
+		{ print }' gpus/first/pairs.csv >changed/first/pairs.csv
+	! cmp -s gpus/first/solo.csv changed/first/solo.csv
+	! cmp -s gpus/first/pairs.csv changed/first/pairs.csv
 	rm changed/first/groups.csv
 	"$HES_CALIBRATE" --tests "$physics" changed >again.yaml 2>log
 	cmp fitted.yaml again.yaml
 }
 
 @test "a test is no measurement: without --tests it is refused" {
-	run -1 --separate-stderr "$HES_CALIBRATE" "$physics" boards
-	[[ "$stderr" == *"boards/first/board.json: test: true, so this is a recording and no measured board"* ]]
+	run -1 --separate-stderr "$HES_CALIBRATE" "$physics" gpus
+	[[ "$stderr" == *"gpus/first/gpu.json: test: true, so this is a recording and no measured GPU"* ]]
 	[ -z "$output" ]
 	run -2 "$HES_CALIBRATE" "$physics"
 }
 
 @test "parameters that cannot be written are a failure" {
-	run -1 bash -c '"$HES_CALIBRATE" --tests --stage none "$0" boards >/dev/full' "$physics"
+	run -1 bash -c '"$HES_CALIBRATE" --tests --stage none "$0" gpus >/dev/full' "$physics"
 	[ "$output" = "heshare-calibrate: cannot write standard output: No space left on device" ]
 }

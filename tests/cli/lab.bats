@@ -144,7 +144,7 @@ setup() {
 		run -1 --separate-stderr "$HESHARE" gpus $json
 		[ -z "$output" ]
 		[ "${#stderr_lines[@]}" -eq 1 ]
-		[[ "$stderr" == "heshare gpus: $none; --types lists "*"build/vgpu/lab -- build/src/cli/heshare gpus"* ]]
+		[[ "$stderr" == "heshare gpus: $none; --types lists "*"build/lab/lab -- build/src/cli/heshare gpus"* ]]
 	done
 	run -1 "$HESHARE" measure -- true
 	[ "$output" = "heshare measure: $none" ]

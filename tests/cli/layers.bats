@@ -94,16 +94,16 @@ setup() {
 }
 
 @test "the lab may use the physics and NVML's layout, nothing else, and nobody the lab" {
-	mkdir vgpu
-	touch vgpu/state.h
-	printf '#include "state.h"\n#include "model/physics.h"\n#include "gpu/nvml_abi.h"\n#include "heshare/job.h"\n' >vgpu/lab.c
+	mkdir lab
+	touch lab/state.h
+	printf '#include "state.h"\n#include "model/physics.h"\n#include "gpu/nvml_abi.h"\n#include "heshare/job.h"\n' >lab/lab.c
 	check -0
-	printf '#include "gpu/nvml.h"\n#include "heshare/predict.h"\n' >vgpu/lab.c
-	echo '#include "vgpu/state.h"' >src/sim/watcher.c
+	printf '#include "gpu/nvml.h"\n#include "heshare/predict.h"\n' >lab/lab.c
+	echo '#include "lab/state.h"' >src/sim/watcher.c
 	check -1
-	[[ "${lines[0]}" == 'src/sim/watcher.c:1: includes "vgpu/state.h", which belongs to no folder'* ]]
-	[ "${lines[1]}" = 'vgpu/lab.c:1: the lab includes "gpu/nvml.h"; it may use base, core, model and gpu/dcgm_abi.h, gpu/nvml_abi.h' ]
-	[[ "${lines[2]}" == 'vgpu/lab.c:2: the lab includes "heshare/predict.h"'* ]]
+	[[ "${lines[0]}" == 'src/sim/watcher.c:1: includes "lab/state.h", which belongs to no folder'* ]]
+	[ "${lines[1]}" = 'lab/lab.c:1: the lab includes "gpu/nvml.h"; it may use base, core, model and gpu/dcgm_abi.h, gpu/nvml_abi.h' ]
+	[[ "${lines[2]}" == 'lab/lab.c:2: the lab includes "heshare/predict.h"'* ]]
 }
 
 @test "a paper's program may use the project and its own folder, and nothing may use it" {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# bench/gpu/measure from end to end: real worker processes with PyTorch on the CPU, a board played from a recording.
+# bench/gpu/measure from end to end: real worker processes with PyTorch on the CPU, a GPU played from a recording.
 
 measure="$HES_SOURCE_ROOT/bench/gpu/measure"
 recording="$HES_SOURCE_ROOT/tests/gpu/recording.json"
@@ -68,9 +68,9 @@ points() { # rows of all tables of points in DIR
 	[ "$(grep -c ,sequential2, out/groups.csv)" -ge 2 ]
 	[ "$(grep -c ,equal4, out/groups.csv)" -ge 4 ]
 	[ "$(cut -d, -f1 out/sensor.csv | sort -u | tr '\n' ' ')" = "context idle load state " ]
-	jq -e '.test and .version == 1 and .idle_power_mw > 1e5 and .failures == []' out/board.json
+	jq -e '.test and .version == 1 and .idle_power_mw > 1e5 and .failures == []' out/gpu.json
 	# A sampler that the networks left no time saw too few steps to say.
-	jq -e '.energy_refresh_ms == null or .energy_refresh_ms > 20' out/board.json
+	jq -e '.energy_refresh_ms == null or .energy_refresh_ms > 20' out/gpu.json
 	grep -q 'Not a measurement' out/README.md
 	run pgrep -f "$PWD"
 	[ -z "$output" ]
@@ -108,10 +108,10 @@ points() { # rows of all tables of points in DIR
 	[ "$(points out)" -eq 7 ]
 }
 
-@test "a folder of another board is refused" {
+@test "a folder of another GPU is refused" {
 	torch_python
 	mkdir out
-	echo '{"test": true, "board": {"name": "NVIDIA Other"}}' >out/board.json
+	echo '{"test": true, "gpu": {"name": "NVIDIA Other"}}' >out/gpu.json
 	run -1 "$python" "${tiny[@]}"
-	[[ $output == *"holds measurements of NVIDIA Other; give NVIDIA Synthetic Test Board another folder"* ]]
+	[[ $output == *"holds measurements of NVIDIA Other; give NVIDIA Synthetic Test GPU another folder"* ]]
 }

@@ -32,7 +32,7 @@
 @test "a check of nothing is a failure, not a pass" {
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR"
 	[ "$status" -eq 1 ]
-	[[ "$output" == *": no data set below it; one is a folder such as igniter_v100, or a measured board's with board.json" ]]
+	[[ "$output" == *": no data set below it; one is a folder such as igniter_v100, or a measured GPU's with gpu.json" ]]
 	touch "$BATS_TEST_TMPDIR/file"
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/file"
 	[ "$status" -eq 1 ]
@@ -59,10 +59,10 @@
 	[ "$status" -eq 2 ]
 }
 
-# A measured board in DIR, one row a table.
-board() {
+# A measured GPU in DIR, one row a table.
+gpu() {
 	mkdir -p "$1"
-	echo '{"format": "heshare measured board", "version": 1, "board": {"name": "NVIDIA L4", "gpu_type": "L4"}}' >"$1/board.json"
+	echo '{"format": "heshare measured GPU", "version": 1, "gpu": {"name": "NVIDIA L4", "gpu_type": "L4"}}' >"$1/gpu.json"
 	cat >"$1/solo.csv" <<-'EOF'
 		workload,batch_size,precision,sm_share_pct,kind,mechanism,steady,iteration_us,power_mw
 		resnet50,8,fp16,100,inference,none,1,6000,60000
@@ -71,20 +71,20 @@ board() {
 	EOF
 }
 
-@test "a measured board has a row a series for the part to fit and one for the part held back" {
-	board "$BATS_TEST_TMPDIR/boards/l4"
-	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/boards"
+@test "a measured GPU has a row a series for the part to fit and one for the part held back" {
+	gpu "$BATS_TEST_TMPDIR/gpus/l4"
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/gpus"
 	[ "$status" -eq 0 ]
 	[ "$(grep -cE '^l4 +time alone +1 .* predicted$' <<<"$output")" -eq 1 ]
 	[ "$(grep -cE '^l4 +time alone, held back +1 .* predicted$' <<<"$output")" -eq 1 ]
 	[[ "$output" == *"l4: L4; rows left out: 1 not steady, 0 of workloads and 0 of sharing that the model does not have" ]]
 	[[ "$output" != *"igniter_v100"* ]]
-	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/boards/l4" --json
-	[ "$(jq -r '[.[] | select(.what == "board power alone") | .part] | join(",")' <<<"$output")" = "to fit,held back" ]
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/gpus/l4" --json
+	[ "$(jq -r '[.[] | select(.what == "gpu power alone") | .part] | join(",")' <<<"$output")" = "to fit,held back" ]
 }
 
-@test "several folders, published sets and boards, make one table" {
-	board "$BATS_TEST_TMPDIR/l4"
+@test "several folders, published sets and GPUs, make one table" {
+	gpu "$BATS_TEST_TMPDIR/l4"
 	mkdir -p "$BATS_TEST_TMPDIR/sets/etf_jetson_tx2"
 	printf 'model,gpu_mhz,exec_time_us,gpu_power_mw\nresnet18,114.75,180739,498\n' \
 		>"$BATS_TEST_TMPDIR/sets/etf_jetson_tx2/freq_time_power.csv"
@@ -97,19 +97,19 @@ board() {
 	[ "$output" = "heshare model: one WORKLOAD at a time; several DIRs go with --check" ]
 }
 
-@test "a board that is a test, of no known type or broken is refused with a sentence" {
-	board "$BATS_TEST_TMPDIR/l4"
-	sed -i 's/"version"/"test": true, "version"/' "$BATS_TEST_TMPDIR/l4/board.json"
+@test "a GPU that is a test, of no known type or broken is refused with a sentence" {
+	gpu "$BATS_TEST_TMPDIR/l4"
+	sed -i 's/"version"/"test": true, "version"/' "$BATS_TEST_TMPDIR/l4/gpu.json"
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/l4"
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"board.json: test: true, so this is a recording and no measured board; it is taken with --tests alone" ]]
+	[[ "$output" == *"gpu.json: test: true, so this is a recording and no measured GPU; it is taken with --tests alone" ]]
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/l4" --tests
 	[ "$status" -eq 0 ]
-	sed -i 's/"L4"/null/; s/true/false/' "$BATS_TEST_TMPDIR/l4/board.json"
+	sed -i 's/"L4"/null/; s/true/false/' "$BATS_TEST_TMPDIR/l4/gpu.json"
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/l4"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *'gpu_type: "NVIDIA L4" is no type of the catalogue'* ]]
-	board "$BATS_TEST_TMPDIR/l4"
+	gpu "$BATS_TEST_TMPDIR/l4"
 	sed -i 's/,6000,/,soon,/' "$BATS_TEST_TMPDIR/l4/solo.csv"
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/l4"
 	[ "$status" -eq 1 ]

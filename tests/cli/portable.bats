@@ -38,7 +38,7 @@ write_work() {
 	END
 }
 
-# What the work left in folder $1: all was done, and boards are as they were.
+# What the work left in folder $1: all was done, and GPUs are as they were.
 worked() {
 	cd "$1"
 	jq -e 'length == 2 and .[0].name == "NVIDIA A100-SXM4-80GB"' gpus.json
@@ -67,7 +67,7 @@ newer_than_2_31() {
 # Numbers of system calls that the sources take from headers, where headers before Linux 5.5 lack them.
 newer_than_5_4() {
 	cd "$HES_SOURCE_ROOT"
-	grep -roE '\bSYS_[a-z0-9_]+' --include='*.[ch]' src vgpu | sort -u | while IFS=: read -r file name; do
+	grep -roE '\bSYS_[a-z0-9_]+' --include='*.[ch]' src lab | sort -u | while IFS=: read -r file name; do
 		grep -q "^#ifndef $name\$" "$file" && continue
 		number=$(printf '#include <sys/syscall.h>\n%s\n' "$name" | ${CC:-gcc} -E -P - | tail -n 1)
 		[[ "$number" =~ ^[0-9]+$ && "$number" -le 435 ]] || echo "$file: $name is $number; give its number where the headers do not"

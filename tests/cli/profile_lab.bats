@@ -32,7 +32,7 @@ rows() {
 	[ "${lines[0]}" = "points: 0 measured, 4 known before, 0 failed" ]
 	[ "${lines[1]}" = "profiles: 0 new, 1 known; samples: 0 new" ]
 	run -0 "$HES_LAB" --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 50,80,100 --clocks 600 --dry-run -- "${TASK[@]}"
-	[[ "$output" == "T4: 2 points, for which jobs are started 1 time; "*" min of one board at least; known: 4" ]]
+	[[ "$output" == "T4: 2 points, for which jobs are started 1 time; "*" min of one GPU at least; known: 4" ]]
 	run -1 "$HES_LAB" --speed 100 -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 -- sleep 1
 	[[ "$output" == *'resnet50 at batch size 16 is in the store already, as "exec vgpu-task '*'give it another name'* ]]
 	run -0 heshare profiles export --store s.db out
@@ -114,7 +114,7 @@ rows() {
 		heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 5 --repeats 2..4 --patience 100000 --shares 10..60 --clocks 900 -- "$0" 2>err' \
 		"n=0; ${TASK[*]} | while read -r line; do echo \"\$line\"; n=\$((n + 1)); [ \$n != 5 ] || [ \$CUDA_VISIBLE_DEVICES != \$lost ] || vgpu-fault 1:gpu-lost; done"
 	grep -q 'GPU 1 is given up' err
-	grep -qE 'boards were given up or have no MPS, [1-4] points? left' err
+	grep -qE 'gpus were given up or have no MPS, [1-4] points? left' err
 	[ "$(rows "SELECT count(*) FROM points")" -ge 8 ]
 }
 
@@ -136,7 +136,7 @@ rows() {
 	run -1 "$HES_LAB" -- heshare profile net --store s.db --repeats 5..3 -- true
 	run -1 "$HES_LAB" -- heshare profile a+b --store s.db -- true
 	run -0 "$HES_LAB" -- heshare profile net --store s.db --dry-run -- true
-	[[ "${lines[0]}" == "T4: 120 points, for which jobs are started 10 times; "*" min of one board at least" ]]
+	[[ "${lines[0]}" == "T4: 120 points, for which jobs are started 10 times; "*" min of one GPU at least" ]]
 }
 
 @test "a clock that cannot be unlocked any more is not taken for the default" {

@@ -144,7 +144,7 @@ slower() {
 	"$HESHARE" predict --predictor predictor --json | jq -e '.rows == 180'
 }
 
-@test "samples like those before raise no alarm; slower boards call for retraining" {
+@test "samples like those before raise no alarm; slower GPUs call for retraining" {
 	"$HESHARE" profiles import "$LAB" >/dev/null
 	"$HESHARE" train --from-store -o predictor >/dev/null
 	run -0 "$HESHARE" profiles import --predictor predictor "$LAB/week"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare run, on the boards of the lab with real processes: jobs run once, as planned; failures are reported separately.
+# heshare run, on the GPUs of the lab with real processes: jobs run once, as planned; failures are reported separately.
 # Every test's job leaves a line in "marks" when it is done: a job with two lines ran twice. What has to be during
 # something when something else happens waits for it: no test counts on how quick the machine is.
 
@@ -96,13 +96,13 @@ once() { # every job left its line once
 }
 
 @test "batches: every job runs once, its output in its own file, with the planned and the real times" {
-	# What boards somebody else would see is nothing to the jobs.
+	# What GPUs somebody else would see is nothing to the jobs.
 	lab 40 sh -c 'CUDA_VISIBLE_DEVICES=7 heshare run batches.json --json -c "$task"; echo $? >status; sh left'
 	[ "$(cat status)" = 0 ]
 	once
 	jq -e '.jobs_done == 8 and .state == "done" and .repeated == 0 and (.jobs | length) == 8 and (.gpus | length) == 2' <<<"$output"
 	jq -e '[.jobs[] | .state == "done" and .attempts == 1 and .attributed_j > 0 and .end_s > .start_s] | all' <<<"$output"
-	# Parts of the meter's joules: jobs' sum to those of their boards.
+	# Parts of the meter's joules: jobs' sum to those of their GPUs.
 	jq -e '([.jobs[].attributed_j] | add) as $j | ([.gpus[].busy_j] | add) as $g | ($j / $g - 1) | fabs < 0.01' <<<"$output"
 	[[ "$output" != *left:* ]]
 	grep -q "heshare: 1500 iterations" batches.run/a.log
@@ -120,7 +120,7 @@ once() { # every job left its line once
 	once
 	jq -e '.jobs_done == 8' <<<"$output"
 	[[ "$output" != *left:* ]]
-	# At no time more than the whole board.
+	# At no time more than the whole GPU.
 	jq -e '[.jobs[] as $x | [.jobs[] | select(.gpu == $x.gpu and .start_s <= $x.start_s and .end_s > $x.start_s + 0.001) | .sm_pct] | add <= 100] | all' <<<"$output"
 }
 
@@ -133,11 +133,11 @@ once() { # every job left its line once
 	grep -q 'start the MPS daemon of GPU-' <<<"$output"
 	grep -q 'CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=' <<<"$output"
 	[ "$(grep -c 'unlock the clock' <<<"$output")" = 2 ]
-	# In order of time, and of each board a clock before its jobs.
+	# In order of time, and of each GPU a clock before its jobs.
 	awk '/^ *[0-9]+\.[0-9]+ / { if ($1 + 0 < last) exit 1; last = $1 + 0 }' <<<"$output"
 	[ ! -e store.db ] && [ ! -e batches.run ] && [ ! -s marks ]
 	if ldconfig -p | grep -q libnvidia-ml.so.1; then return; fi
-	# On a machine without boards too.
+	# On a machine without GPUs too.
 	run -0 --separate-stderr "$HESHARE" run batches.json --dry-run -c "$task"
 	[ "$(grep -c 'start attempt' <<<"$output")" = 8 ]
 	[[ "$stderr" == *"the rehearsal goes by the plan's GPUs" ]]
@@ -334,7 +334,7 @@ together() {
 	[ "$(sort marks | tr -d '\n')" = ace ]
 }
 
-@test "a board that is lost fails nobody: its jobs wait" {
+@test "a GPU that is lost fails nobody: its jobs wait" {
 	together
 	lab 10 bash -c 'heshare run three.json --jobs batches.run --retries 0 --json -c "$endless" & sh await 3; vgpu-fault 0:gpu-lost; wait $!'
 	jq -e '.jobs_done == 0 and .jobs_failed == 0 and .jobs_waiting == 3 and .state == "stopped"' <<<"$output"
@@ -418,14 +418,14 @@ d.execute(\"COMMIT\")"; wait'
 	jq -e '.samples >= 2' <<<"$output"
 	"$HESHARE" profiles export learnt
 	[ "$(wc -l <learnt/samples.csv)" = $(($(jq .samples <<<"$output") + 1)) ]
-	# With co-runners and alone, each with the power of the others alone; more than the 55 W that the board draws by itself.
+	# With co-runners and alone, each with the power of the others alone; more than the 55 W that the GPU draws by itself.
 	awk -F, '{ gsub(/"[^"]*"/, "") } NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		$at["power_mw"] < 60000 || $at["beside_power_mw"] < 50000 || $at["sm_pct"] != 30 || $at["clock_mhz"] != 1410 { exit 1 }
 		{ seen[$at["beside_residents"]] = 1 } END { exit !(0 in seen) || !(1 in seen || 2 in seen) }' learnt/samples.csv
 	"$HESHARE" profiles list | grep -q "measured.*run 1 of long.json"
 }
 
-@test "two runs at a time are refused, on one plan and on one board" {
+@test "two runs at a time are refused, on one plan and on one GPU" {
 	lab 20 bash -c 'heshare run batches.json -c "$gated" >/dev/null & sh await 1
 		heshare run batches.json -c "$task"; echo $?; heshare run open.json -c "$task"; echo $?; : >go; wait'
 	[ "$output" = $'1\n1' ]
@@ -434,7 +434,7 @@ d.execute(\"COMMIT\")"; wait'
 	once
 }
 
-@test "two runs with different stores do not have one board either" {
+@test "two runs with different stores do not have one GPU either" {
 	lab 20 bash -c 'heshare run batches.json -c "$gated" >/dev/null & sh await 1
 		heshare run open.json -c "$task" --store other.db; echo $?; : >go; wait'
 	[ "$output" = 1 ]
@@ -464,7 +464,7 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n' >two.yaml
 	lab 1 heshare run batches.json -c true
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == *"the plan has work for 1 GPU of type A100-SXM-80, this machine has 0, of 1 board in all; plan for the GPUs that are here"* ]]
+	[[ "$stderr" == *"the plan has work for 1 GPU of type A100-SXM-80, this machine has 0, of 1 GPU in all; plan for the GPUs that are here"* ]]
 	[ ! -e batches.run ] && [ ! -s marks ]
 }
 
@@ -506,7 +506,7 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	[ "$(sort marks | head -3 | tr '\n' ' ')" = "R a R e gpt2 1 1500 " ]
 }
 
-@test "indices of boards that heshare was started with do not reach jobs behind MPS" {
+@test "indices of GPUs that heshare was started with do not reach jobs behind MPS" {
 	lab 40 env CUDA_VISIBLE_DEVICES=1 sh -c 'heshare run batches.json -c "$task"'
 	[ "$status" = 0 ]
 	once

@@ -1,6 +1,6 @@
 /*
- * fuzz_measured.c - any bytes in the files of a measured board are observations or an
- * error with a sentence. A line "%%" ends one file and begins the next: board.json,
+ * fuzz_measured.c - any bytes in the files of a measured GPU are observations or an
+ * error with a sentence. A line "%%" ends one file and begins the next: gpu.json,
  * solo.csv, pairs.csv, groups.csv.
  */
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "model/check.h"
 #include "model/measured.h"
 
-static const char *const names[] = { "board.json", "solo.csv", "pairs.csv", "groups.csv" };
+static const char *const names[] = { "gpu.json", "solo.csv", "pairs.csv", "groups.csv" };
 #define N_FILES (sizeof(names) / sizeof(names[0]))
 
 static struct hes_model    *model;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-make_recording.py - a synthetic board for the tests of bench/gpu: readings as NVML would give them, made up, and
+make_recording.py - a synthetic GPU for the tests of bench/gpu: readings as NVML would give them, made up, and
 marked as such. Prints JSON; tests/gpu/recording.json is its output.
 """
 import json
@@ -19,7 +19,7 @@ def sample(i):
 
 print(json.dumps({
     "test": True,
-    "board": {"name": "NVIDIA Synthetic Test Board", "gpu_type": None, "driver": "0.0", "vbios": None,
+    "gpu": {"name": "NVIDIA Synthetic Test GPU", "gpu_type": None, "driver": "0.0", "vbios": None,
               "memory_mib": 40960, "power_limit_mw": 250000, "power_default_mw": 250000, "power_min_mw": 100000,
               "power_max_mw": 250000, "sm_clock_max_mhz": 1410, "memory_clock_max_mhz": 1215,
               "sm_clocks_mhz": list(range(210, 1411, 15)), "ecc": 1, "mig": 0, "compute_mode": "default",

@@ -16,7 +16,7 @@ ROOT = os.environ.get("HES_SOURCE_ROOT") or os.path.join(os.path.dirname(os.path
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "bench", "gpu"))
 
-import board
+import gpu_data
 import clocks
 import guard
 import lanes
@@ -73,51 +73,51 @@ class Statistics(unittest.TestCase):
 
 class Driver(unittest.TestCase):
     def test_structures_have_the_sizes_of_nvml(self):
-        self.assertEqual(ctypes.sizeof(board.FieldValue), 40)
-        self.assertEqual(ctypes.sizeof(board.Memory), 24)
-        self.assertEqual(ctypes.sizeof(board.Utilization), 8)
-        self.assertEqual(ctypes.sizeof(board.GpmMetric), 40)
-        self.assertEqual(board.GpmMetricsGet.metrics.offset, 24)
+        self.assertEqual(ctypes.sizeof(gpu.FieldValue), 40)
+        self.assertEqual(ctypes.sizeof(gpu.Memory), 24)
+        self.assertEqual(ctypes.sizeof(gpu.Utilization), 8)
+        self.assertEqual(ctypes.sizeof(gpu.GpmMetric), 40)
+        self.assertEqual(gpu.GpmMetricsGet.metrics.offset, 24)
 
     def test_a_field_value_is_read_by_its_type(self):
-        value = board.FieldValue(value_type=1, bits=0xffffffff00000005)
+        value = gpu.FieldValue(value_type=1, bits=0xffffffff00000005)
         self.assertEqual(value.number(), 5)
         bits = ctypes.c_ulonglong.from_buffer(ctypes.c_double(2.5)).value
-        self.assertEqual(board.FieldValue(value_type=0, bits=bits).number(), 2.5)
-        self.assertIsNone(board.FieldValue(value_type=99).number())
+        self.assertEqual(gpu.FieldValue(value_type=0, bits=bits).number(), 2.5)
+        self.assertIsNone(gpu.FieldValue(value_type=99).number())
 
     def test_a_machine_without_a_driver_gets_an_error(self):
         try:
             ctypes.CDLL("libnvidia-ml.so.1")
         except OSError:
-            with self.assertRaisesRegex(board.BoardGone, "no NVIDIA driver"):
-                board.Nvml(0)
+            with self.assertRaisesRegex(gpu.GpuGone, "no NVIDIA driver"):
+                gpu.Nvml(0)
         else:
             self.skipTest("a driver is here")
 
-    def test_folders_and_types_go_by_the_boards_name(self):
-        self.assertEqual(board.slug("NVIDIA H100 80GB HBM3"), "h100-80gb-hbm3")
-        self.assertEqual(board.slug("Tesla T4"), "tesla-t4")
-        self.assertEqual(board.catalogue_type("NVIDIA H200"), "H200")
-        self.assertIsNone(board.catalogue_type("NVIDIA GeForce RTX 9090"))
+    def test_folders_and_types_go_by_the_gpus_name(self):
+        self.assertEqual(gpu_data.slug("NVIDIA H100 80GB HBM3"), "h100-80gb-hbm3")
+        self.assertEqual(gpu_data.slug("Tesla T4"), "tesla-t4")
+        self.assertEqual(gpu_data.catalogue_type("NVIDIA H200"), "H200")
+        self.assertIsNone(gpu_data.catalogue_type("NVIDIA GeForce RTX 9090"))
 
     def test_types_are_those_of_the_catalogue(self):
         with open(os.path.join(ROOT, "data", "gpu_types.yaml"), encoding="utf-8") as f:
             catalogue = f.read()
-        for _, gpu_type in board.TYPES:
+        for _, gpu_type in gpu.TYPES:
             self.assertIn("name: %s," % gpu_type, catalogue)
 
     def test_the_counter_of_a_recording_counts_its_power(self):
-        played = board.Recorded(RECORDING)
+        played = gpu.Recorded(RECORDING)
         played.start -= 1000  # 100 turns of 10 s at a mean of 180 W
         self.assertAlmostEqual(played.energy_mj() / 1000, 180e3, delta=100)
 
     def test_a_recording_that_is_not_marked_is_refused(self):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
-            json.dump({"board": {}, "samples": [], "period_s": 1}, f)
+            json.dump({"gpu": {}, "samples": [], "period_s": 1}, f)
             f.flush()
-            with self.assertRaisesRegex(board.BoardGone, "\"test\" must be true"):
-                board.Recorded(f.name)
+            with self.assertRaisesRegex(gpu.GpuGone, "\"test\" must be true"):
+                gpu.Recorded(f.name)
 
 
 class Shares(unittest.TestCase):
@@ -205,10 +205,10 @@ class Schedule(unittest.TestCase):
 
 
 def look(n, share=100):
-    board_columns = {"windows": 3, "window_s": 2.4, "steady": 1, "power_mw": 123456.789, "sm_active": None}
+    gpu_columns = {"windows": 3, "window_s": 2.4, "steady": 1, "power_mw": 123456.789, "sm_active": None}
     members = [{"workload": "resnet50", "batch_size": 8, "precision": "fp16", "sms": 10 * (i + 1), "iterations": 100,
                 "iteration_us": 1000.5, "cv_pct": 0.5} for i in range(n)]
-    return board_columns, members
+    return gpu_columns, members
 
 
 class Tables(unittest.TestCase):
@@ -231,7 +231,7 @@ class Tables(unittest.TestCase):
         for each in (folder, tables.Folder(self.dir.name)):
             self.assertEqual(each.done("mps"), {p.key() for p in points})
 
-    def test_a_sequence_keeps_the_board_of_each_turn(self):
+    def test_a_sequence_keeps_the_gpu_of_each_turn(self):
         folder = tables.Folder(self.dir.name)
         p = schedule.Point("groups", "sequential2", [self.member(100, 0), self.member(100, 1)])
         first, second = look(1), look(1)
@@ -293,7 +293,7 @@ class Tables(unittest.TestCase):
 
     def test_the_readme_says_what_is_a_test_and_what_failed(self):
         folder = tables.Folder(self.dir.name)
-        folder.about.update({"test": True, "started": "a", "ended": "b", "board": {"name": "X", "sm_count": 1, "l2_kib": None},
+        folder.about.update({"test": True, "started": "a", "ended": "b", "gpu": {"name": "X", "sm_count": 1, "l2_kib": None},
                              "software": {"torch": "2"}, "sharing": {"mechanism": "green", "why": "mps: no daemon"},
                              "failures": [{"point": "solo vgg19", "why": "out of memory"}]})
         text = readme.text(folder)
@@ -316,16 +316,16 @@ class Sensors(unittest.TestCase):
         rows = [dict(self.reading(i, 300), power_instant_mw=310000) for i in range(10)]
         self.assertEqual(sampler.power_column(rows)[0][1], 310000)
 
-    def test_board_columns_tell_a_slowdown_but_not_the_power_cap(self):
+    def test_gpu_columns_tell_a_slowdown_but_not_the_power_cap(self):
         rows = [self.reading(i, 300) for i in range(300)]
-        steady = sampler.board_columns(rows, 0.5, 2.5)
+        steady = sampler.gpu_columns(rows, 0.5, 2.5)
         self.assertAlmostEqual(steady["power_mw"], 300000, delta=1)
         self.assertAlmostEqual(steady["power_integral_mw"], 300000, delta=1)
         self.assertEqual((steady["throttle"], steady["slowed_down"]), ("0", False))
         self.assertIsNone(steady["memory_clock_mhz"])
-        capped = sampler.board_columns(rows, 2.5, 3.5)
+        capped = sampler.gpu_columns(rows, 2.5, 3.5)
         self.assertEqual((capped["throttle"], capped["slowed_down"]), ("4", False))
-        hot = sampler.board_columns(rows, 3.5, 4.5)
+        hot = sampler.gpu_columns(rows, 3.5, 4.5)
         self.assertEqual((hot["throttle"], hot["slowed_down"]), ("44", True))
 
 
@@ -337,7 +337,7 @@ class Answers(unittest.TestCase):
         with self.assertRaises(lanes.OutOfMemory):
             lanes.answer_of('{"error": "RuntimeError: CUDA out of memory"}')
 
-    def test_a_client_does_not_inherit_which_boards_its_owner_sees(self):
+    def test_a_client_does_not_inherit_which_gpus_its_owner_sees(self):
         with unittest.mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": "3", "CUDA_MPS_PIPE_DIRECTORY": "/x"}):
             env = lanes.clean_environment(mps.client_environment("/tmp/x", 30))
             self.assertNotIn("CUDA_VISIBLE_DEVICES", env)
@@ -392,7 +392,7 @@ class Rings(unittest.TestCase):
                 each.close()
 
 
-class LateBoard:
+class LateGpu:
     """A clock that jumps when it is slept by; completions of a script come meanwhile."""
 
     def __init__(self, ring_of_lane, completions):
@@ -418,14 +418,14 @@ class Windows(unittest.TestCase):
         self.manner = windows.Manner(window_s=1.0, completions=2, patience_s=5)
 
     def test_a_completion_of_before_that_is_counted_later_is_none_of_the_window(self):
-        late = LateBoard(self.lane.ring, [99.999, 100.5, 100.9, 101.01])
+        late = LateGpu(self.lane.ring, [99.999, 100.5, 100.9, 101.01])
         start, end = windows.one_window(late, [self.lane], self.manner)
         self.assertEqual(self.lane.ring.between(start, end), [100.5, 100.9, 101.01])
         self.assertIsNotNone(stats.iteration_s(self.lane.ring.between(start, end)))
 
     def test_a_window_without_its_completions_fails(self):
         with self.assertRaisesRegex(lanes.WorkerFailed, "no 2 iterations in a window of 5 s"):
-            windows.one_window(LateBoard(self.lane.ring, [99.999, 100.5]), [self.lane], self.manner)
+            windows.one_window(LateGpu(self.lane.ring, [99.999, 100.5]), [self.lane], self.manner)
 
 
 FAKE_CONTROL = """#!/bin/sh

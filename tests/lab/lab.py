@@ -10,7 +10,7 @@ import sys
 import time
 
 HESHARE = os.environ.get("HESHARE", "build/src/cli/heshare")
-LAB = os.environ.get("HES_LAB", "build/vgpu/lab")
+LAB = os.environ.get("HES_LAB", "build/lab/lab")
 SPEED = 50
 PATIENCE_S = 60   # for what is to happen at all
 

@@ -143,7 +143,7 @@ struct open {
 	uint32_t           type;
 	double             slack;
 	double             least_us[MAX_JOBS]; /* of each job, in any setting */
-	double             least_mj[MAX_JOBS]; /* added to what an idle board draws */
+	double             least_mj[MAX_JOBS]; /* added to what an idle GPU draws */
 	struct hes_pareto *front;              /* of the set in hand */
 };
 

@@ -188,7 +188,7 @@ void sample_init(struct sample *s, const char *fleet, size_t n_jobs, uint64_t se
 	run_all(s, &rng);
 	add_policies(s);
 	s->plan = (struct hes_plan){ .policy = "heshare", .prefer = "balanced", .seed = seed };
-	s->report = (struct hes_report){ .title = "Sixty jobs on eight boards", .modelled = true,
+	s->report = (struct hes_report){ .title = "Sixty jobs on eight GPUs", .modelled = true,
 		.command = "heshare simulate jobs.csv --fleet heshare.yaml --policy all --report report.html",
 		.fleet = &s->fleet, .jobs = &s->jobs, .plan = &s->plan, .replay = &s->replay, .front = &s->front,
 		.policies = s->policies, .n_policies = 10, .chosen = 8, .reference = 4 };

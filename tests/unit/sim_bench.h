@@ -1,5 +1,5 @@
 /*
- * sim_bench.h - two boards, jobs and a plan to try the simulator on.
+ * sim_bench.h - two GPUs, jobs and a plan to try the simulator on.
  */
 #ifndef HES_TESTS_SIM_BENCH_H
 #define HES_TESTS_SIM_BENCH_H

@@ -49,7 +49,7 @@ TEST_WITH(on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds, bench_
 	hes_pareto_free(&all);
 }
 
-/* Boards with so few clocks that everything can be enumerated: the lowest, the highest, and some between. */
+/* GPUs with so few clocks that everything can be enumerated: the lowest, the highest, and some between. */
 static void thin_clocks(struct bench *b, size_t n)
 {
 	for (size_t g = 0; g < b->fleet.n; g++) {
@@ -110,7 +110,7 @@ TEST_WITH(on_four_jobs_the_front_has_99_percent_of_all_open_queues, bench_setup,
 	assert_99_percent_of_all_open_queues(b, 3);
 }
 
-TEST_WITH(shares_beyond_the_board_are_used_as_well_as_enumeration_can, bench_setup, plan_bench_teardown)
+TEST_WITH(shares_beyond_the_gpu_are_used_as_well_as_enumeration_can, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -232,7 +232,7 @@ TEST_WITH(a_search_finds_most_where_it_is_wanted, bench_setup, plan_bench_teardo
 	assert_true(least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_BALANCED] && least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_ENERGY]);
 }
 
-/* The longest job alone on the quicker board, first and at its default clock, just meets it. */
+/* The longest job alone on the quicker GPU, first and at its default clock, just meets it. */
 TEST_WITH(a_deadline_that_can_be_met_is_met_by_every_member, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
@@ -259,7 +259,7 @@ TEST_WITH(a_deadline_that_no_plan_can_meet_costs_nobody_anything, bench_setup, p
 	make_six_jobs(b);
 	without = search(&b->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 6000 });
 	hes_problem_finish(&b->p);
-	b->v[3].has_deadline = true; /* 27 s on the quicker board */
+	b->v[3].has_deadline = true; /* 27 s on the quicker GPU */
 	b->v[3].deadline_us = 1000000;
 	make_problem(b);
 	assert_true(isinf(b->p.jobs[3].deadline_us) && fabs(b->p.jobs[3].least_us - 27e6) < 1);
@@ -443,7 +443,7 @@ TEST_WITH(a_queue_begins_together_with_running_jobs, bench_setup, plan_bench_tea
 	assert_true(behind.start_us > 0 && behind.start_us < 1100000);
 }
 
-TEST_WITH(more_than_a_board_takes_cannot_run_there, bench_setup, plan_bench_teardown)
+TEST_WITH(more_than_a_gpu_takes_cannot_run_there, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_running running[HES_MAX_SHARING + 1];

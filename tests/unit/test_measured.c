@@ -1,5 +1,5 @@
 /*
- * test_measured.c - boards measured in our own format: what becomes of a good folder,
+ * test_measured.c - GPUs measured in our own format: what becomes of a good folder,
  * what may be missing, and each kind of bad value with its place.
  */
 #include <math.h>
@@ -11,28 +11,28 @@
 #include "model/params.h"
 #include "unit_test.h"
 
-#define BOARD_JSON \
-	"{\"format\": \"heshare measured board\", \"version\": 1, \"board\": {\"name\": \"NVIDIA L4\", \"gpu_type\": \"L4\",\n" \
+#define GPU_JSON \
+	"{\"format\": \"heshare measured GPU\", \"version\": 1, \"gpu\": {\"name\": \"NVIDIA L4\", \"gpu_type\": \"L4\",\n" \
 	"\"sm_count\": 58, \"power_limit_mw\": 60000, \"sm_clock_max_mhz\": null}, \"idle_power_mw\": 15500.5}\n"
-#define BOARD "kind,mechanism,steady,power_mw,power_integral_mw,sm_clock_mhz,dram_active,throttle,"
+#define GPU "kind,mechanism,steady,power_mw,power_integral_mw,sm_clock_mhz,dram_active,throttle,"
 #define MEMBER "workload,batch_size,precision,sm_share_pct,sms,iteration_us"
-#define SOLO BOARD MEMBER ",locked_clock_mhz\n" \
+#define SOLO GPU MEMBER ",locked_clock_mhz\n" \
 	"inference,none,1,50000,50100,2040,0.5,0x0,resnet50,8,tf32,100,58,9000,\n" \
 	"inference,mps,1,40000,40100,1900,0.3,0x4,resnet50,8,tf32,60,34,14000,\n" \
 	"inference,mps,1,30000,30100,2040,0.2,0x0,vgg19,8,tf32,40,,40000,\n" \
 	"inference,mps,1,35000,35100,900,0.2,0x0,vgg19,8,tf32,100,,50000,900\n"
-#define PAIRS BOARD "first_workload,first_batch_size,first_precision,first_sm_share_pct,first_sms,first_iteration_us," \
+#define PAIRS GPU "first_workload,first_batch_size,first_precision,first_sm_share_pct,first_sms,first_iteration_us," \
 	"second_workload,second_batch_size,second_precision,second_sm_share_pct,second_sms,second_iteration_us\n" \
 	"inference,mps,1,55000,55100,1800,0.5,0x4,resnet50,8,tf32,60,34,15400,vgg19,8,tf32,40,,44000\n"
-#define GROUPS BOARD MEMBER ",group,form\n" \
+#define GROUPS GPU MEMBER ",group,form\n" \
 	"inference,mps,1,58000,,1700,0.5,0x4,resnet50,8,tf32,33,,30000,0,equal3\n" \
 	"inference,mps,1,58000,,1700,0.5,0x4,vgg19,8,tf32,33,,60000,0,equal3\n" \
 	"inference,mps,1,58000,,1700,0.5,0x4,gpt2,8,tf32,33,,200000,0,equal3\n"
 
-enum file { BOARD_FILE, SOLO_FILE, PAIRS_FILE, GROUPS_FILE, N_FILES };
+enum file { GPU_FILE, SOLO_FILE, PAIRS_FILE, GROUPS_FILE, N_FILES };
 
 static const struct { const char *name, *text; } files[N_FILES] = {
-	{ "board.json", BOARD_JSON }, { "solo.csv", SOLO }, { "pairs.csv", PAIRS }, { "groups.csv", GROUPS },
+	{ "gpu.json", GPU_JSON }, { "solo.csv", SOLO }, { "pairs.csv", PAIRS }, { "groups.csv", GROUPS },
 };
 
 static struct hes_model    *model;
@@ -131,21 +131,21 @@ TEST(rows_become_observations)
 
 	write_all();
 	o = observe();
-	assert_int_equal(o.n_boards, 1);
-	assert_string_equal(o.boards[0].name, "l4");
-	assert_string_equal(o.boards[0].type, "L4");
-	assert_int_equal(count(&o, HES_SERIES_BOARD_TIME), 4);
-	assert_int_equal(count(&o, HES_SERIES_BOARD_POWER), 4);
-	assert_int_equal(count(&o, HES_SERIES_BOARD_DRAM), 4);
-	v = find(&o, HES_SERIES_BOARD_TIME, 1);
+	assert_int_equal(o.n_gpus, 1);
+	assert_string_equal(o.gpus[0].name, "l4");
+	assert_string_equal(o.gpus[0].type, "L4");
+	assert_int_equal(count(&o, HES_SERIES_GPU_TIME), 4);
+	assert_int_equal(count(&o, HES_SERIES_GPU_POWER), 4);
+	assert_int_equal(count(&o, HES_SERIES_GPU_DRAM), 4);
+	v = find(&o, HES_SERIES_GPU_TIME, 1);
 	assert_true(fabs(v->measured - .014) < 1e-12);
 	assert_int_equal(v->line, 3);
-	assert_int_equal(v->board, 1);
+	assert_int_equal(v->gpu, 1);
 	assert_string_equal(v->at.r[0].workload->name, "resnet50-tf32");
 	assert_int_equal(v->at.r[0].batch, 8);
-	v = find(&o, HES_SERIES_BOARD_POWER, 1);
+	v = find(&o, HES_SERIES_GPU_POWER, 1);
 	assert_true(fabs(v->measured - 40) < 1e-12);
-	assert_int_equal(find(&o, HES_SERIES_BOARD_TIME, 3)->at.clock_mhz, 900);
+	assert_int_equal(find(&o, HES_SERIES_GPU_TIME, 3)->at.clock_mhz, 900);
 	hes_observations_free(&o);
 }
 
@@ -155,7 +155,7 @@ TEST(values_of_the_gpu_replace_those_of_the_catalogue)
 	const struct hes_gpu_type *g;
 
 	write_all();
-	change(BOARD_FILE, "\"sm_clock_max_mhz\": null", "\"sm_clock_max_mhz\": 2100");
+	change(GPU_FILE, "\"sm_clock_max_mhz\": null", "\"sm_clock_max_mhz\": 2100");
 	o = observe();
 	g = &o.v[0].at.gpu;
 	assert_int_equal(g->power_limit_mw, 60000);
@@ -172,8 +172,8 @@ TEST(the_share_that_a_job_got_counts_not_the_requested_one)
 
 	write_all();
 	o = observe();
-	assert_int_equal(find(&o, HES_SERIES_BOARD_TIME, 1)->at.r[0].sm_pct, 59); /* 34 of 58 SMs */
-	assert_int_equal(find(&o, HES_SERIES_BOARD_TIME, 2)->at.r[0].sm_pct, 40);
+	assert_int_equal(find(&o, HES_SERIES_GPU_TIME, 1)->at.r[0].sm_pct, 59); /* 34 of 58 SMs */
+	assert_int_equal(find(&o, HES_SERIES_GPU_TIME, 2)->at.r[0].sm_pct, 40);
 	hes_observations_free(&o);
 }
 
@@ -183,8 +183,8 @@ TEST(only_clocks_held_by_the_power_limit_are_checked)
 
 	write_all();
 	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_BOARD_CLOCK), 1);
-	assert_true(find(&o, HES_SERIES_BOARD_CLOCK, 0)->measured == 1.9);
+	assert_int_equal(count(&o, HES_SERIES_GPU_CLOCK), 1);
+	assert_true(find(&o, HES_SERIES_GPU_CLOCK, 0)->measured == 1.9);
 	hes_observations_free(&o);
 }
 
@@ -195,21 +195,21 @@ TEST(a_pair_is_compared_with_each_job_alone_at_the_same_share)
 
 	write_all();
 	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_BOARD_PAIRS), 2);
-	assert_int_equal(count(&o, HES_SERIES_BOARD_PAIR_POWER), 1);
-	v = find(&o, HES_SERIES_BOARD_PAIRS, 0);
+	assert_int_equal(count(&o, HES_SERIES_GPU_PAIRS), 2);
+	assert_int_equal(count(&o, HES_SERIES_GPU_PAIR_POWER), 1);
+	v = find(&o, HES_SERIES_GPU_PAIRS, 0);
 	assert_true(v->relative && fabs(v->measured - 15.4 / 14) < 1e-12);
 	assert_int_equal(v->at.n, 2);
 	assert_int_equal(v->against.n, 1);
 	assert_int_equal(v->against.r[0].sm_pct, 59);
-	v = find(&o, HES_SERIES_BOARD_PAIRS, 1);
+	v = find(&o, HES_SERIES_GPU_PAIRS, 1);
 	assert_string_equal(v->at.r[0].workload->name, "vgg19-tf32");
 	assert_true(fabs(v->measured - 1.1) < 1e-12);
 	hes_observations_free(&o);
 	change(PAIRS_FILE, "vgg19,8", "vgg19,16"); /* which was not measured alone */
 	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_BOARD_PAIRS), 1);
-	assert_int_equal(count(&o, HES_SERIES_BOARD_PAIR_POWER), 1);
+	assert_int_equal(count(&o, HES_SERIES_GPU_PAIRS), 1);
+	assert_int_equal(count(&o, HES_SERIES_GPU_PAIR_POWER), 1);
 	hes_observations_free(&o);
 }
 
@@ -220,9 +220,9 @@ TEST(every_member_of_a_group_is_observed_and_all_of_it_is_held_back)
 
 	write_all();
 	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_BOARD_GROUPS), 3);
-	assert_int_equal(count(&o, HES_SERIES_BOARD_GROUP_POWER), 1);
-	v = find(&o, HES_SERIES_BOARD_GROUPS, 2);
+	assert_int_equal(count(&o, HES_SERIES_GPU_GROUPS), 3);
+	assert_int_equal(count(&o, HES_SERIES_GPU_GROUP_POWER), 1);
+	v = find(&o, HES_SERIES_GPU_GROUPS, 2);
 	assert_true(v->held && v->at.n == 3 && v->measured == .2);
 	assert_string_equal(v->at.r[0].workload->name, "gpt2-tf32");
 	assert_string_equal(v->at.r[1].workload->name, "resnet50-tf32");
@@ -240,9 +240,9 @@ TEST(shares_and_pairs_held_back_are_the_same_every_time)
 
 	write_all();
 	o = observe();
-	assert_false(find(&o, HES_SERIES_BOARD_TIME, 0)->held);
-	assert_true(find(&o, HES_SERIES_BOARD_TIME, 1)->held); /* requested 60 %, got 59 */
-	assert_true(find(&o, HES_SERIES_BOARD_TIME, 3)->held == hes_held_back_alone("vgg19", 100, true));
+	assert_false(find(&o, HES_SERIES_GPU_TIME, 0)->held);
+	assert_true(find(&o, HES_SERIES_GPU_TIME, 1)->held); /* requested 60 %, got 59 */
+	assert_true(find(&o, HES_SERIES_GPU_TIME, 3)->held == hes_held_back_alone("vgg19", 100, true));
 	hes_observations_free(&o);
 	for (int i = 0; i < 15; i++) {
 		swept += hes_held_back_alone(networks[i], 100, true);
@@ -253,7 +253,7 @@ TEST(shares_and_pairs_held_back_are_the_same_every_time)
 			pairs += held;
 		}
 	}
-	/* About half; the very pairs are pinned so that a board's parts never change. */
+	/* About half; the very pairs are pinned so that a GPU's parts never change. */
 	assert_int_equal(pairs, 53);
 	assert_int_equal(swept, 8);
 	assert_false(hes_held_back_pair("resnet50", "vgg19"));
@@ -268,7 +268,7 @@ TEST(optional_columns_may_be_missing)
 			      "resnet50,8,tf32,100,inference,none,1,9000\n");
 	write_file(PAIRS_FILE, NULL);
 	write_file(GROUPS_FILE, NULL);
-	write_file(BOARD_FILE, "{\"format\": \"heshare measured board\", \"version\": 1, \"board\": {\"gpu_type\": \"L4\"}}");
+	write_file(GPU_FILE, "{\"format\": \"heshare measured GPU\", \"version\": 1, \"gpu\": {\"gpu_type\": \"L4\"}}");
 	o = observe();
 	assert_int_equal(o.n, 1);
 	assert_int_equal(o.v[0].at.gpu.power_limit_mw, 72000);
@@ -282,13 +282,13 @@ TEST(a_missing_reading_is_no_value_and_never_zero)
 	write_all();
 	change(SOLO_FILE, "1,50000,50100,2040,0.5,0x0,resnet50,8,tf32,100,58,9000,", "1,,,,,,resnet50,8,tf32,100,,,");
 	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_BOARD_TIME), 3);
-	assert_int_equal(count(&o, HES_SERIES_BOARD_POWER), 3);
-	assert_int_equal(count(&o, HES_SERIES_BOARD_DRAM), 3);
+	assert_int_equal(count(&o, HES_SERIES_GPU_TIME), 3);
+	assert_int_equal(count(&o, HES_SERIES_GPU_POWER), 3);
+	assert_int_equal(count(&o, HES_SERIES_GPU_DRAM), 3);
 	hes_observations_free(&o);
 	change(SOLO_FILE, "1,50000,50100", "1,,50100"); /* the counter was not there: the integral is taken */
 	o = observe();
-	assert_true(fabs(find(&o, HES_SERIES_BOARD_POWER, 0)->measured - 50.1) < 1e-12);
+	assert_true(fabs(find(&o, HES_SERIES_GPU_POWER, 0)->measured - 50.1) < 1e-12);
 	hes_observations_free(&o);
 }
 
@@ -301,17 +301,17 @@ TEST(rows_that_the_model_cannot_predict_are_counted_and_left_out)
 	change(PAIRS_FILE, "inference,mps,1", "inference,mps,0");
 	change(GROUPS_FILE, "inference,mps", "inference,none");
 	o = observe();
-	assert_int_equal(o.boards[0].unknown, 1);
-	assert_int_equal(o.boards[0].unsteady, 1);
-	assert_int_equal(o.boards[0].undescribed, 1);
-	assert_int_equal(count(&o, HES_SERIES_BOARD_TIME), 3);
-	assert_int_equal(count(&o, HES_SERIES_BOARD_PAIRS), 0);
-	assert_int_equal(count(&o, HES_SERIES_BOARD_GROUPS), 0);
+	assert_int_equal(o.gpus[0].unknown, 1);
+	assert_int_equal(o.gpus[0].unsteady, 1);
+	assert_int_equal(o.gpus[0].undescribed, 1);
+	assert_int_equal(count(&o, HES_SERIES_GPU_TIME), 3);
+	assert_int_equal(count(&o, HES_SERIES_GPU_PAIRS), 0);
+	assert_int_equal(count(&o, HES_SERIES_GPU_GROUPS), 0);
 	hes_observations_free(&o);
 	write_all();
 	change(SOLO_FILE, "inference,none", "training,none");
 	o = observe();
-	assert_int_equal(o.boards[0].undescribed, 1);
+	assert_int_equal(o.gpus[0].undescribed, 1);
 	hes_observations_free(&o);
 }
 
@@ -320,12 +320,12 @@ TEST(jobs_that_take_turns_are_not_sharing)
 	struct hes_observations o;
 
 	write_all();
-	write_file(GROUPS_FILE, BOARD MEMBER ",group,form\n"
+	write_file(GROUPS_FILE, GPU MEMBER ",group,form\n"
 		   "inference,none,1,58000,,1700,0.5,0x4,resnet50,8,tf32,100,,30000,4,sequential2\n"
 		   "inference,none,1,58000,,1700,0.5,0x4,vgg19,8,tf32,100,,60000,4,sequential2\n");
 	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_BOARD_GROUPS), 0);
-	assert_int_equal(o.boards[0].undescribed, 2);
+	assert_int_equal(count(&o, HES_SERIES_GPU_GROUPS), 0);
+	assert_int_equal(o.gpus[0].undescribed, 2);
 	hes_observations_free(&o);
 }
 
@@ -357,7 +357,7 @@ static void refused(int code, const char *words)
 	if (!strstr(err.msg, words))
 		fail_msg("\"%s\" does not say \"%s\"", err.msg, words);
 	assert_int_equal(o.n, 0);
-	assert_int_equal(o.n_boards, 0);
+	assert_int_equal(o.n_gpus, 0);
 	hes_observations_free(&o);
 	write_all();
 }
@@ -424,27 +424,27 @@ TEST(a_group_has_as_many_rows_as_its_form_says)
 	refused(-EINVAL, "groups.csv:4: group 0 has 3 members");
 }
 
-TEST(a_bad_board_is_named_by_file_and_key)
+TEST(a_bad_gpu_is_named_by_file_and_key)
 {
 	write_all();
-	change(BOARD_FILE, "\"L4\"", "null");
-	refused(-ENOENT, "/l4/board.json: gpu_type: \"NVIDIA L4\" is no type of the catalogue; give it a row there");
-	change(BOARD_FILE, "\"L4\"", "\"K80\"");
-	refused(-ENOENT, "/l4/board.json: gpu_type: unknown GPU type \"K80\"; known: T4");
-	change(BOARD_FILE, "heshare measured board", "a board");
-	refused(-EINVAL, "format: \"heshare measured board\" is needed");
-	change(BOARD_FILE, "\"version\": 1", "\"version\": 2");
+	change(GPU_FILE, "\"L4\"", "null");
+	refused(-ENOENT, "/l4/gpu.json: gpu_type: \"NVIDIA L4\" is no type of the catalogue; give it a row there");
+	change(GPU_FILE, "\"L4\"", "\"K80\"");
+	refused(-ENOENT, "/l4/gpu.json: gpu_type: unknown GPU type \"K80\"; known: T4");
+	change(GPU_FILE, "heshare measured GPU", "a GPU");
+	refused(-EINVAL, "format: \"heshare measured GPU\" is needed");
+	change(GPU_FILE, "\"version\": 1", "\"version\": 2");
 	refused(-EINVAL, "version: this program reads version 1");
-	change(BOARD_FILE, "60000", "\"60 W\"");
+	change(GPU_FILE, "60000", "\"60 W\"");
 	refused(-EINVAL, "power_limit_mw: a number or null is needed");
-	change(BOARD_FILE, "60000", "60");
+	change(GPU_FILE, "60000", "60");
 	refused(-ERANGE, "power_limit_mw: 60; it must be from 1000 to 1e+07");
-	change(BOARD_FILE, "15500.5", "60000");
+	change(GPU_FILE, "15500.5", "60000");
 	refused(-ERANGE, "idle_power_mw: 60000; it must be from 1 to 59999");
-	change(BOARD_FILE, "\"version\": 1", "\"test\": \"no\", \"version\": 1");
+	change(GPU_FILE, "\"version\": 1", "\"test\": \"no\", \"version\": 1");
 	refused(-EINVAL, "test: true or false is needed");
-	change(BOARD_FILE, "60000,", "60000");
-	refused(-EINVAL, "/l4/board.json:2: ");
+	change(GPU_FILE, "60000,", "60000");
+	refused(-EINVAL, "/l4/gpu.json:2: ");
 	write_file(SOLO_FILE, NULL);
 	write_file(PAIRS_FILE, NULL);
 	write_file(GROUPS_FILE, NULL);
@@ -457,15 +457,15 @@ TEST(a_test_is_refused_without_the_tests_option)
 	struct hes_err err;
 
 	write_all();
-	change(BOARD_FILE, "\"version\": 1", "\"test\": true, \"version\": 1");
-	refused(-EINVAL, "/l4/board.json: test: true, so this is a recording and no measured board");
-	change(BOARD_FILE, "\"version\": 1", "\"test\": true, \"version\": 1");
+	change(GPU_FILE, "\"version\": 1", "\"test\": true, \"version\": 1");
+	refused(-EINVAL, "/l4/gpu.json: test: true, so this is a recording and no measured GPU");
+	change(GPU_FILE, "\"version\": 1", "\"test\": true, \"version\": 1");
 	assert_int_equal(hes_observe(model, &types, dir, true, &o, &err), 0);
 	assert_true(o.n > 0);
 	hes_observations_free(&o);
 }
 
-TEST(a_folder_of_boards_is_read_and_the_same_board_twice_is_refused)
+TEST(a_folder_of_gpus_is_read_and_the_same_gpu_twice_is_refused)
 {
 	struct hes_observations o = { 0 };
 	struct hes_err err;
@@ -473,12 +473,12 @@ TEST(a_folder_of_boards_is_read_and_the_same_board_twice_is_refused)
 
 	write_all();
 	assert_int_equal(hes_observe(model, &types, root, false, &o, &err), 0);
-	assert_int_equal(o.n_boards, 1);
+	assert_int_equal(o.n_gpus, 1);
 	n = o.n;
 	assert_int_equal(hes_observe(model, &types, dir, false, &o, &err), -EEXIST);
-	assert_non_null(strstr(err.msg, "two folders of a measured board are called l4"));
+	assert_non_null(strstr(err.msg, "two folders of a measured GPU are called l4"));
 	assert_int_equal(o.n, n);
-	assert_int_equal(o.n_boards, 1);
+	assert_int_equal(o.n_gpus, 1);
 	hes_observations_free(&o);
 }
 

@@ -162,7 +162,7 @@ TEST(power_is_between_idle_and_limit_and_no_part_is_used_twice)
 	everywhere(within_limits);
 }
 
-TEST(an_idle_board_draws_its_idle_power)
+TEST(an_idle_gpu_draws_its_idle_power)
 {
 	for (size_t t = 0; t < types.n; t++)
 		assert_int_equal(instant(&types.types[t], 0, 0, NULL, 0, NULL).power_mw,

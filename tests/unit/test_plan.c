@@ -103,7 +103,7 @@ TEST_WITH(shares_clocks_and_batch_sizes_have_their_limits, setup, teardown)
 	expect(b, -ERANGE, "9 jobs");
 }
 
-/* Each fits alone; together they need one MiB more than the board has. */
+/* Each fits alone; together they need one MiB more than the GPU has. */
 TEST_WITH(memory_is_never_oversubscribed, setup, teardown)
 {
 	struct bench *b = *state;

@@ -81,7 +81,7 @@ TEST(errors_are_those_of_table_v)
 	hes_predictor_free(p);
 }
 
-TEST(the_papers_errors_are_reached_on_modelled_boards)
+TEST(the_papers_errors_are_reached_on_modelled_gpus)
 {
 	struct hes_samples fit = { .v = lab.samples.v, .n = 750 }, test = { .v = lab.samples.v + 750, .n = 250 };
 	struct hes_accuracy time, power;
@@ -424,7 +424,7 @@ static bool same_combination(const struct hes_sample *a, const struct hes_sample
 	       a->co_runners.sm_pct == b->co_runners.sm_pct && a->co_runners.residents == b->co_runners.residents;
 }
 
-TEST(drawn_samples_are_distinct_settings_that_a_board_can_take)
+TEST(drawn_samples_are_distinct_settings_that_a_gpu_can_take)
 {
 	size_t oversubscribed = 0, alone = 0;
 
@@ -483,7 +483,7 @@ TEST(noise_is_as_large_as_requested_and_the_seed_decides)
 	hes_samples_free(&still);
 }
 
-TEST(asking_for_more_samples_than_there_are_or_for_an_unknown_board_fails)
+TEST(asking_for_more_samples_than_there_are_or_for_an_unknown_gpu_fails)
 {
 	struct hes_gpu_type odd = *lab.types[0];
 	const struct hes_gpu_type *list[] = { &odd };

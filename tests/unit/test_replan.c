@@ -109,7 +109,7 @@ TEST_WITH(an_arriving_job_takes_the_share_that_is_free, bench_setup, plan_bench_
 	hes_replan_close(r);
 }
 
-/* Five wait on one board, the other is idle: the arrived job is not the only one that goes there. */
+/* Five wait on one GPU, the other is idle: the arrived job is not the only one that goes there. */
 TEST_WITH(waiting_jobs_move_when_a_job_arrives, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;

@@ -1,4 +1,4 @@
-/* test_run_plan.c - a plan made ready to run: commands from patterns, GPUs to boards, what a job finds in its environment. */
+/* test_run_plan.c - a plan made ready to run: commands from patterns, GPUs to GPUs, what a job finds in its environment. */
 #include "heshare/run.h"
 #include "run/environment.h"
 #include "run/fit_gpus.h"
@@ -80,11 +80,11 @@ static int tear_down(void **state)
 
 TEST_WITH(planned_gpus_get_real_ones_of_their_type_in_order, set_up, tear_down)
 {
-	const struct run_fit_type boards[] = { { "V100-SXM2-32", "" }, { "", "GeForce" }, { "T4", "" }, { "T4", "" } };
+	const struct run_fit_type gpus[] = { { "V100-SXM2-32", "" }, { "", "GeForce" }, { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
 	long at[3];
 
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, boards, 4, at, NULL), 0);
+	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, gpus, 4, at, NULL), 0);
 	assert_int_equal(at[0], 2);
 	assert_int_equal(at[1], 3);
 	assert_int_equal(at[2], 0);
@@ -92,39 +92,39 @@ TEST_WITH(planned_gpus_get_real_ones_of_their_type_in_order, set_up, tear_down)
 
 TEST_WITH(a_gpu_without_work_needs_no_real_one, set_up, tear_down)
 {
-	const struct run_fit_type boards[] = { { "T4", "" }, { "V100-SXM2-32", "" } };
+	const struct run_fit_type gpus[] = { { "T4", "" }, { "V100-SXM2-32", "" } };
 	const struct bench *b = *state;
 	long at[3];
 
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, boards, 2, at, NULL), 0);
+	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, gpus, 2, at, NULL), 0);
 	assert_int_equal(at[0], 0);
-	assert_int_equal(at[1], RUN_NO_BOARD);
+	assert_int_equal(at[1], RUN_NO_GPU);
 	assert_int_equal(at[2], 1);
 }
 
 TEST_WITH(a_plan_that_does_not_fit_is_refused_with_numbers, set_up, tear_down)
 {
-	const struct run_fit_type boards[] = { { "T4", "" }, { "T4", "" } };
+	const struct run_fit_type gpus[] = { { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
 	struct hes_err err = { 0 };
 	long at[3] = { 7, 7, 7 };
 
-	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, boards, 2, at, &err), -ENODEV);
-	assert_non_null(strstr(err.msg, "work for 1 GPU of type V100-SXM2-32, this machine has 0, of 2 boards in all"));
+	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, gpus, 2, at, &err), -ENODEV);
+	assert_non_null(strstr(err.msg, "work for 1 GPU of type V100-SXM2-32, this machine has 0, of 2 GPUs in all"));
 	assert_int_equal(at[0], 7);
 }
 
 TEST_WITH(one_nodes_part_can_be_carried_out_alone, set_up, tear_down)
 {
-	const struct run_fit_type boards[] = { { "T4", "" }, { "T4", "" } };
+	const struct run_fit_type gpus[] = { { "T4", "" }, { "T4", "" } };
 	const struct bench *b = *state;
 	struct hes_err err = { 0 };
 	long at[3];
 
-	assert_int_equal(run_fit(&b->fleet, &b->plan, "a", boards, 2, at, &err), 0);
+	assert_int_equal(run_fit(&b->fleet, &b->plan, "a", gpus, 2, at, &err), 0);
 	assert_int_equal(at[0], 0);
-	assert_int_equal(at[2], RUN_NO_BOARD);
-	assert_int_equal(run_fit(&b->fleet, &b->plan, "c", boards, 2, at, &err), -ENOENT);
+	assert_int_equal(at[2], RUN_NO_GPU);
+	assert_int_equal(run_fit(&b->fleet, &b->plan, "c", gpus, 2, at, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "no GPU of the plan is on a node \"c\""));
 }
 
@@ -151,7 +151,7 @@ TEST(behind_mps_a_job_has_share_limit_and_the_uuid_of_its_gpu)
 	assert_true(has(&e, "HESHARE_JOB=it's"));
 	assert_true(has(&e, "HESHARE_ATTEMPT=2"));
 	assert_true(has(&e, "CUDA_VISIBLE_DEVICES=GPU-1"));
-	of.gpu_mib = 1050; /* a limit above the board's memory is none */
+	of.gpu_mib = 1050; /* a limit above the GPU's memory is none */
 	run_environment_set(&e, &of);
 	assert_false(has(&e, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1100M"));
 	of.mps = NULL;

@@ -90,7 +90,7 @@ TEST_WITH(a_batch_waits_for_the_last_job_of_the_one_before, sim_bench_setup, sim
 	assert_int_equal(b->replay.totals.makespan_us, b->replay.jobs[2].end_us);
 }
 
-/* The board stands idle while it changes its clock, and only when it changes. */
+/* The GPU stands idle while it changes its clock, and only when it changes. */
 TEST_WITH(a_clock_change_costs_its_latency_once, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
@@ -127,7 +127,7 @@ TEST_WITH(a_job_of_a_fixed_plan_does_not_start_before_it_arrives, sim_bench_setu
 	assert_true(b->replay.totals.avg_jct_us > 1e6);
 }
 
-/* Thirty jobs in batches of one to four, arrivals, two boards, shares and clocks at random. */
+/* Thirty jobs in batches of one to four, arrivals, two GPUs, shares and clocks at random. */
 static void plan_at_random(struct bench *b, uint64_t seed)
 {
 	static const char *const workloads[] = { "resnet18", "resnet50", "densenet121", "vgg16", "bert-large", "gpt2" };
@@ -151,7 +151,7 @@ static void plan_at_random(struct bench *b, uint64_t seed)
 	}
 }
 
-/* Jobs that run on a board all through a segment. */
+/* Jobs that run on a GPU all through a segment. */
 static size_t placements_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs, uint32_t *sm_pct)
 {
 	size_t n = 0;
@@ -201,7 +201,7 @@ TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_
 	assert_true(fabs(energy_mj + idle_mj - (double)b->replay.totals.fleet_energy_mj) < 2);
 }
 
-TEST_WITH(an_idle_board_draws_its_idle_power_until_the_last_job_ends, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(an_idle_gpu_draws_its_idle_power_until_the_last_job_ends, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 100000, 2000000);
@@ -218,7 +218,7 @@ TEST_WITH(an_idle_board_draws_its_idle_power_until_the_last_job_ends, sim_bench_
 	assert_true(fabs(b->replay.mean_util - b->replay.gpus[1].mean_util / 2) < 1e-12);
 }
 
-TEST_WITH(segments_are_in_order_and_do_not_overlap_on_a_board, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(segments_are_in_order_and_do_not_overlap_on_a_gpu, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_sim s = request(b);
@@ -265,7 +265,7 @@ TEST_WITH(the_same_request_gives_the_same_replay_with_noise_too, sim_bench_setup
 	hes_replay_free(&again);
 }
 
-/* How much longer than the mean job 1 took, alone on a board. */
+/* How much longer than the mean job 1 took, alone on a GPU. */
 static double luck(struct bench *b, const struct hes_sim *s, size_t gpu)
 {
 	uint32_t jobs[] = { 0, 1 };

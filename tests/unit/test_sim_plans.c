@@ -4,7 +4,7 @@
 #include "sim_bench.h"
 #include "unit_test.h"
 
-/* A planner for tests: every waiting job alone, in order, on a board of the test's choice. */
+/* A planner for tests: every waiting job alone, in order, on a GPU of the test's choice. */
 struct planner {
 	struct bench *b;
 	size_t   gpu[8];          /* by call */
@@ -70,7 +70,7 @@ TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_
 	assert_int_equal(p.free_at_us[1][0], 30000000);
 	assert_int_equal(p.free_at_us[1][1], 1000000);
 	assert_true(b->replay.jobs[0].end_us != 30000000);
-	/* Predicted: 30 s and 60 s - 1 s; two batches of 5 J; board b idle for 60 s. */
+	/* Predicted: 30 s and 60 s - 1 s; two batches of 5 J; GPU b idle for 60 s. */
 	assert_true(b->replay.predicted.avg_jct_us == 44500000);
 	assert_int_equal(b->replay.predicted.makespan_us, 60000000);
 	assert_int_equal(b->replay.predicted.busy_energy_mj, 10000);
@@ -181,7 +181,7 @@ TEST_WITH(a_plan_that_leaves_a_job_out_is_refused, sim_bench_setup, sim_bench_te
 	assert_refused(b, -EINVAL, "leaves out job j1");
 }
 
-TEST_WITH(a_batch_larger_than_its_boards_memory_is_refused, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(a_batch_larger_than_its_gpus_memory_is_refused, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t jobs[] = { add_job(b, "resnet50", 100, 0), add_job(b, "resnet50", 100, 0) };
@@ -192,7 +192,7 @@ TEST_WITH(a_batch_larger_than_its_boards_memory_is_refused, sim_bench_setup, sim
 	assert_refused(b, -ENOSPC, "T4 has");
 }
 
-TEST_WITH(what_a_board_cannot_do_is_refused, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(what_a_gpu_cannot_do_is_refused, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 100, 0);
@@ -225,7 +225,7 @@ TEST_WITH(an_unknown_workload_and_an_endless_job_are_refused, sim_bench_setup, s
 	assert_refused(b, -EINVAL, "0 iterations");
 }
 
-/* An open queue on board a: each job with its share, all at one clock. */
+/* An open queue on GPU a: each job with its share, all at one clock. */
 static void plan_open(struct bench *b, uint32_t together, uint32_t n, const uint32_t *shares)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -305,7 +305,7 @@ TEST_WITH(shares_of_an_open_queue_overlap_as_far_as_it_allows, sim_bench_setup, 
 	assert_non_null(strstr(b->err.msg, "shares that sum to 90 %"));
 }
 
-/* The board follows the highest clock of those that are there. */
+/* The GPU follows the highest clock of those that are there. */
 TEST_WITH(the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends, sim_bench_setup, sim_bench_teardown)
 {
 	static const uint32_t shares[] = { 40, 60 };
@@ -336,7 +336,7 @@ TEST_WITH(an_open_queue_has_one_job_a_batch, sim_bench_setup, sim_bench_teardown
 	assert_refused(b, -EINVAL, "2 jobs where an open queue has one");
 }
 
-/* Plans every waiting job as an open queue of 30 % each on board a. */
+/* Plans every waiting job as an open queue of 30 % each on GPU a. */
 static int plan_together(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
 		       const struct hes_running *running, size_t n_running, struct hes_plan *out, struct hes_err *err)
 {

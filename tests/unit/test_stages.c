@@ -15,7 +15,7 @@ static bool near(double a, double b)
 	return fabs(a - b) <= 1e-9 * fabs(b) + 1e-9;
 }
 
-TEST_WITH(a_job_alone_costs_its_time_and_the_boards_power, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(a_job_alone_costs_its_time_and_the_gpus_power, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -90,7 +90,7 @@ TEST_WITH(a_set_is_predicted_once, plan_bench_setup, plan_bench_teardown)
 	assert_true(stand_in.queries > before);
 }
 
-TEST_WITH(shares_start_from_what_jobs_use_and_fill_the_board, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(shares_start_from_what_jobs_use_and_fill_the_gpu, plan_bench_setup, plan_bench_teardown)
 {
 	static const uint32_t want[][4] = { { 100 }, { 20, 80 }, { 10, 60, 30 }, { 10, 30, 20, 40 } };
 	struct bench *b = *state;
@@ -214,7 +214,7 @@ TEST_WITH(jobs_that_leave_room_share_and_jobs_that_do_not_are_split, plan_bench_
 	free(batches.v);
 }
 
-TEST_WITH(a_batch_never_exceeds_the_boards_memory, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(a_batch_never_exceeds_the_gpus_memory, plan_bench_setup, plan_bench_teardown)
 {
 	static const uint32_t jobs[] = { 0, 1, 2 };
 	struct bench *b = *state;

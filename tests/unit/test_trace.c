@@ -27,7 +27,7 @@ static const struct hes_choice *choice_of(const struct hes_job *job)
 	return NULL;
 }
 
-/* Run time alone on the reference board. */
+/* Run time alone on the reference GPU. */
 static double runtime_s(const struct hes_job *job)
 {
 	return (double)job->iterations * choice_of(job)->iteration_us / 1e6;

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/visible.h"
-#include "cli/inputs/boards.h"
+#include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "cli/inputs/store_use.h"
@@ -252,7 +252,7 @@ static int gpu_choose(struct measuring *m, const char *list, struct hes_err *err
 	int rc = hes_devices_open(&m->devices, err);
 
 	if (!rc)
-		rc = boards_choose(m->devices, list ? list : "0", &gpus, &n, err);
+		rc = gpus_choose(m->devices, list ? list : "0", &gpus, &n, err);
 	if (!rc && n != 1)
 		rc = hes_fail(err, -EINVAL, "--gpus: profile measures on one GPU, not on %zu", n);
 	if (!rc) {

@@ -15,7 +15,7 @@
 #include "arbiter/server.h"
 #include "base/clock.h"
 #include "base/num.h"
-#include "cli/inputs/boards.h"
+#include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "cli/fair/client.h"
@@ -255,7 +255,7 @@ static int serve(const struct fair_opts *o, struct arbiter_server_config *c, str
 	if (!rc)
 		rc = hes_devices_open(&d, err);
 	if (!rc)
-		rc = boards_choose(d, o->gpus, &gpus, &c->n_gpus, err);
+		rc = gpus_choose(d, o->gpus, &gpus, &c->n_gpus, err);
 	if (!rc && c->n_gpus > ARBITER_MAX_GPUS)
 		rc = hes_fail(err, -EINVAL, "%zu GPUs are more than the %d that an arbiter takes; choose some with --gpus", c->n_gpus,
 			      ARBITER_MAX_GPUS);

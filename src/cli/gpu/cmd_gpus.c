@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/inputs/boards.h"
+#include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
@@ -93,7 +93,7 @@ static int run_gpus(const void *opts, int n_args, char **args)
 	(void)n_args;
 	(void)args;
 	if (!o->types && !o->fleet && !o->catalogue)
-		return boards_list(o->json);
+		return gpus_list(o->json);
 	rc = hes_catalogue_load(o->catalogue, &c, &err);
 	if (!rc && o->fleet)
 		rc = hes_fleet_load(o->fleet, &c, &f, &err);
@@ -110,7 +110,7 @@ const struct command cmd_gpus = {
 	.name = "gpus",
 	.args = "",
 	.summary = "list the GPUs of this machine, of a fleet, or GPU types",
-	.text = "Without an option the boards of this machine, which NVIDIA's driver tells of: type,\n"
+	.text = "Without an option the GPUs of this machine, which NVIDIA's driver tells of: type,\n"
 		"memory, power, clock, and what cannot be read or set with what to do about it; the\n"
 		"exit status is 1 where there are none. With --fleet every GPU of that fleet, with\n"
 		"--types the types heshare knows: size, memory, bandwidth, power and the clocks\n"

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "cli/inputs/boards.h"
+#include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/gpu/measure_report.h"
@@ -93,7 +93,7 @@ static int run_command(char **argv)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int write_report(const struct measure_opts *o, const struct measured_board *b, size_t n, double seconds,
+static int write_report(const struct measure_opts *o, const struct measured_gpu *b, size_t n, double seconds,
 			double period_s, int status, struct hes_err *err)
 {
 	struct hes_file file;
@@ -120,7 +120,7 @@ static int write_report(const struct measure_opts *o, const struct measured_boar
 static int measure(const struct measure_opts *o, const struct hes_devices *d, const size_t *gpus, size_t n,
 		   char **argv, struct hes_err *err)
 {
-	struct measured_board *b = calloc(n + 1, sizeof(*b));
+	struct measured_gpu *b = calloc(n + 1, sizeof(*b));
 	struct hes_measured *m = calloc(n + 1, sizeof(*m));
 	struct hes_meter *meter = NULL;
 	struct hes_window *w = NULL;
@@ -166,7 +166,7 @@ static int run_measure(const void *opts, int n_args, char **args)
 	int rc = argv ? hes_devices_open(&d, &err) : hes_fail(&err, -ENOMEM, "no memory for the command");
 
 	if (!rc)
-		rc = boards_choose(d, o->gpus, &gpus, &n, &err);
+		rc = gpus_choose(d, o->gpus, &gpus, &n, &err);
 	if (!rc) {
 		memcpy(argv, args, (size_t)n_args * sizeof(*argv));
 		rc = measure(o, d, gpus, n, argv, &err);

@@ -39,7 +39,7 @@ static void cell(FILE *f, bool there, int width, int digits, double v)
 static void remarks(FILE *f, const struct hes_measured *m)
 {
 	if (m->lost)
-		fputs("     the board was lost on the way\n", f);
+		fputs("     the GPU was lost on the way\n", f);
 	if (gap_s(m) > 0)
 		fprintf(f, "     no power reading for %.2f s, at the longest %.2f s in a row%s\n", gap_s(m), m->longest_gap_s,
 			m->from == HES_ENERGY_INTEGRAL ? "; joules are of the rest" : "");
@@ -49,7 +49,7 @@ static void remarks(FILE *f, const struct hes_measured *m)
 			100 * (m->integral_j / m->energy_j - 1));
 }
 
-static void row(FILE *f, const struct measured_board *b)
+static void row(FILE *f, const struct measured_gpu *b)
 {
 	const struct hes_measured *m = &b->m;
 	bool known = m->from != HES_ENERGY_UNKNOWN;
@@ -66,7 +66,7 @@ static void row(FILE *f, const struct measured_board *b)
 	remarks(f, m);
 }
 
-void measure_text(FILE *f, const struct measured_board *b, size_t n, double seconds)
+void measure_text(FILE *f, const struct measured_gpu *b, size_t n, double seconds)
 {
 	double joules = 0;
 	size_t known = 0, coarse = 0;
@@ -85,7 +85,7 @@ void measure_text(FILE *f, const struct measured_board *b, size_t n, double seco
 		fputs("joules unknown\n", f);
 	if (coarse)
 		fprintf(f, "busy %% of %zu GPU%s is NVML's utilisation: time with any kernel; how much of SMs and memory it used, "
-			"a Hopper board tells, or DCGM\n", coarse, hes_s(coarse));
+			"a Hopper GPU tells, or DCGM\n", coarse, hes_s(coarse));
 }
 
 static json_t *activity_json(const struct hes_activity *a)
@@ -97,7 +97,7 @@ static json_t *activity_json(const struct hes_activity *a)
 	return o;
 }
 
-static json_t *board_json(const struct measured_board *b)
+static json_t *gpu_json(const struct measured_gpu *b)
 {
 	const struct hes_measured *m = &b->m;
 	bool known = m->from != HES_ENERGY_UNKNOWN;
@@ -116,12 +116,12 @@ static json_t *board_json(const struct measured_board *b)
 			 "activity", activity_json(&m->activity));
 }
 
-json_t *measure_json(const struct measured_board *b, size_t n, double seconds, double period_s, int status)
+json_t *measure_json(const struct measured_gpu *b, size_t n, double seconds, double period_s, int status)
 {
-	json_t *boards = json_array();
+	json_t *gpus = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(boards, board_json(&b[i]));
+		json_array_append_new(gpus, gpu_json(&b[i]));
 	return json_pack("{s:f, s:i, s:f, s:o}", "seconds", seconds, "exit_status", status, "period_s", period_s,
-			 "gpus", boards);
+			 "gpus", gpus);
 }

@@ -9,14 +9,14 @@
 
 #include "heshare/measure.h"
 
-/** A board's measurement with who it is. */
-struct measured_board {
+/** A GPU's measurement with who it is. */
+struct measured_gpu {
 	size_t              index;
 	struct hes_device_info info;
 	struct hes_measured m;
 };
 
-void    measure_text(FILE *f, const struct measured_board *b, size_t n, double seconds);
-json_t *measure_json(const struct measured_board *b, size_t n, double seconds, double period_s, int status);
+void    measure_text(FILE *f, const struct measured_gpu *b, size_t n, double seconds);
+json_t *measure_json(const struct measured_gpu *b, size_t n, double seconds, double period_s, int status);
 
 #endif

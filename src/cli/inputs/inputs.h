@@ -7,7 +7,7 @@
 #include "heshare/fleet.h"
 #include "heshare/job.h"
 
-/** A fleet file; @path NULL: the HeShare paper's eight boards. */
+/** A fleet file; @path NULL: the HeShare paper's eight GPUs. */
 int  cli_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out, struct hes_err *err);
 
 /** Let all jobs arrive at time 0; deadlines keep their distance from the arrival. */

@@ -134,7 +134,7 @@ static void print_row(const struct hes_check_row *r)
 	       s->target == 0 ? "" : r->met ? ", met" : ", NOT MET");
 }
 
-static void print_left_out(const struct hes_measured_board *b)
+static void print_left_out(const struct hes_measured_gpu *b)
 {
 	printf("%s: %s; rows left out: %zu not steady, %zu of workloads and %zu of sharing that the model does not have\n",
 	       b->name, b->type, b->unsteady, b->unknown, b->undescribed);
@@ -160,10 +160,10 @@ static int print_check(const struct hes_check *c, const struct hes_observations 
 	if (json)
 		return cli_print_json(doc) || !met;
 	json_decref(doc);
-	if (obs->n_boards)
+	if (obs->n_gpus)
 		putchar('\n');
-	for (size_t i = 0; i < obs->n_boards; i++)
-		print_left_out(&obs->boards[i]);
+	for (size_t i = 0; i < obs->n_gpus; i++)
+		print_left_out(&obs->gpus[i]);
 	return !met;
 }
 
@@ -195,7 +195,7 @@ static int parse_co_runners(const struct hes_model *m, const char *text, struct 
 
 	for (; text && *text && !rc; text += len + (text[len] == ',')) {
 		if (*n == HES_MODEL_MAX_RESIDENTS)
-			return hes_fail(err, -E2BIG, "--beside: at most %d jobs on a board",
+			return hes_fail(err, -E2BIG, "--beside: at most %d jobs on a GPU",
 					HES_MODEL_MAX_RESIDENTS);
 		if (sscanf(text, "%47[^:,]:%15[^:,]:%15[^:,]%n", name, batch, share, &len) != 3)
 			return hes_fail(err, -EINVAL, "--beside \"%s\": WORKLOAD:BATCH:SHARE is needed", text);
@@ -306,7 +306,7 @@ const struct command cmd_model = {
 		"90th percentile of the absolute relative error. DIR, of which there may be\n"
 		"several, holds one folder a published data set (igniter_v100,\n"
 		"zeus_power_limit, ...; the ones that are not there are skipped), or folders that\n"
-		"bench/gpu/measure wrote, or is one of those. A measured board has two rows a\n"
+		"bench/gpu/measure wrote, or is one of those. A measured GPU has two rows a\n"
 		"series: the part that its parameters are fitted on and the part held back. The\n"
 		"status is 1 when a target is missed.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"

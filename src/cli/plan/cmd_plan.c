@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/num.h"
 #include "base/plural.h"
-#include "cli/inputs/boards.h"
+#include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/inputs.h"
@@ -77,7 +77,7 @@ static const struct opt plan_opts[] = {
 struct inputs {
 	struct hes_catalogue     catalogue;
 	struct hes_fleet         fleet;
-	struct boards_fleet      boards;   /* owns the fleet where there is --gpus */
+	struct gpus_fleet      gpus;   /* owns the fleet where there is --gpus */
 	struct hes_jobs          jobs;
 	struct cli_knowledge     knowledge;
 	const struct hes_policy *policy;
@@ -90,8 +90,8 @@ static void unload(struct inputs *in)
 {
 	cli_knowledge_free(&in->knowledge);
 	hes_jobs_free(&in->jobs);
-	if (in->boards.types)
-		boards_fleet_free(&in->boards);
+	if (in->gpus.types)
+		gpus_fleet_free(&in->gpus);
 	else
 		hes_fleet_free(&in->fleet);
 	hes_catalogue_free(&in->catalogue);
@@ -119,8 +119,8 @@ static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_e
 		in->catalogue.types[i].n_clocks = 1;
 	}
 	if (!rc && o->gpus) {
-		rc = boards_fleet_load(o->gpus, &in->catalogue, stderr, &in->boards, err);
-		in->fleet = in->boards.fleet;
+		rc = gpus_fleet_load(o->gpus, &in->catalogue, stderr, &in->gpus, err);
+		in->fleet = in->gpus.fleet;
 	} else if (!rc) {
 		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
 	}
@@ -251,11 +251,11 @@ static void print_batch(const struct hes_batch *b, bool open, const struct hes_j
 static void print_knowledge(const struct plan_opts *o)
 {
 	if (!o->predictor && !o->profiles)
-		puts("Profiles and predictor are modelled, not measured on these boards.");
+		puts("Profiles and predictor are modelled, not measured on these GPUs.");
 	else if (!o->predictor)
-		puts("The predictor was trained on modelled boards, not on measurements.");
+		puts("The predictor was trained on modelled GPUs, not on measurements.");
 	else if (!o->profiles)
-		puts("Profiles are modelled, not measured on these boards.");
+		puts("Profiles are modelled, not measured on these GPUs.");
 }
 
 /* Which jobs were predicted outside of the samples, on which GPU, and why. */
@@ -355,7 +355,7 @@ static void warn_of_broken(const struct plan_opts *o, const struct inputs *in, c
 	const size_t due = hes_jobs_due(&in->jobs);
 
 	if (p->peak_mw > p->power_cap_mw)
-		fprintf(stderr, "heshare plan: --power-cap: no plan was found within %g W; with this one the boards may draw %.1f W\n", o->power_cap_w,
+		fprintf(stderr, "heshare plan: --power-cap: no plan was found within %g W; with this one the GPUs may draw %.1f W\n", o->power_cap_w,
 			(double)p->peak_mw * 1e-3);
 	if (latest)
 		fprintf(stderr, "heshare plan: %zu of %zu deadline%s would be missed; the latest job, %s, ends %.1f s after its deadline\n",

@@ -1,5 +1,5 @@
 /*
- * cmd_profile.c - `heshare profile`: its options, and drawing from the GPU model; profile_boards.c measures.
+ * cmd_profile.c - `heshare profile`: its options, and drawing from the GPU model; profile_gpus.c measures.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -159,7 +159,7 @@ static int profile(const struct profile_opts *o, struct hes_err *err)
 static const char *misuse(const struct profile_opts *o, int n_args)
 {
 	if (o->modelled && n_args)
-		return "--modelled takes no command: modelled boards run nothing";
+		return "--modelled takes no command: modelled GPUs run nothing";
 	if (o->modelled)
 		return o->out || o->store ? NULL : "-o DIR is needed, the folder for profiles.csv and samples.csv, or --store FILE";
 	if (o->out)
@@ -180,7 +180,7 @@ static int run_profile(const void *opts, int n_args, char **args)
 		return 2;
 	}
 	if (!o->modelled)
-		return profile_boards(o, n_args, args);
+		return profile_gpus(o, n_args, args);
 	return profile(o, &err) ? cli_fail("profile", &err) : 0;
 }
 

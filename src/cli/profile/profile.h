@@ -14,11 +14,11 @@ struct profile_opts {
 	const char *store;
 	uint64_t    samples;
 	uint64_t    seed;
-	/* modelled boards */
+	/* modelled GPUs */
 	const char *types;
 	const char *fleet;
 	double      noise_pct;
-	/* boards of this machine */
+	/* GPUs of this machine */
 	const char *gpus;
 	const char *jobs;
 	const char *batch;
@@ -50,7 +50,7 @@ int  profile_jobs_choose(const struct profile_opts *o, int n_args, char **args, 
 			 struct profile_jobs *out, struct hes_err *err);
 void profile_jobs_free(struct profile_jobs *j);
 
-/** Profile boards of this machine. @return exit status */
-int profile_boards(const struct profile_opts *o, int n_args, char **args);
+/** Profile GPUs of this machine. @return exit status */
+int profile_gpus(const struct profile_opts *o, int n_args, char **args);
 
 #endif

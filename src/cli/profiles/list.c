@@ -155,7 +155,7 @@ static void print_profiles(const struct hes_profiles *p)
 static void print_samples(const struct hes_samples *s)
 {
 	printf("\njoining others\n%-16s %6s %7s %6s %7s %7s %14s %9s\n", "GPU type", "batch", "share %", "MHz",
-	       "beside", "their %", "us/iteration", "board W");
+	       "beside", "their %", "us/iteration", "GPU W");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct hes_sample *r = &s->v[i];
 

@@ -16,7 +16,7 @@
 
 struct featured {
 	struct hes_point p;          /* first: the columns of points are at their offsets */
-	double           solo_per_s; /* iterations a second on the whole board at the default clock */
+	double           solo_per_s; /* iterations a second on the whole GPU at the default clock */
 	double           sensitivity;/* ... that each percent of the SMs adds */
 };
 

@@ -94,7 +94,7 @@ struct inputs {
 	uint64_t             key;
 	char               **commands;
 	struct hes_devices  *devices;
-	long                *boards;
+	long                *gpus;
 	const char          *node;
 	char                 host[64];
 	struct hes_store    *store;
@@ -110,7 +110,7 @@ static void unload(struct inputs *in)
 	hes_profiles_free(&in->profiles);
 	hes_journal_close(in->journal);
 	hes_store_close(in->store);
-	free(in->boards);
+	free(in->gpus);
 	hes_devices_close(in->devices);
 	run_commands_free(in->commands, in->jobs.n);
 	hes_plan_finish(&in->plan);
@@ -181,26 +181,26 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
 }
 
-/* A rehearsal needs no boards. */
+/* A rehearsal needs no GPUs. */
 static void take_all(struct inputs *in)
 {
 	for (size_t g = 0; g < in->fleet.n; g++)
-		in->boards[g] = !in->node || strcmp(in->fleet.gpus[g].node, in->node) == 0 ? (long)g : -1;
+		in->gpus[g] = !in->node || strcmp(in->fleet.gpus[g].node, in->node) == 0 ? (long)g : -1;
 }
 
-static int find_boards(const struct run_opts *o, struct inputs *in, struct hes_err *err)
+static int find_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	int rc = hes_devices_open(&in->devices, err);
 
-	in->boards = calloc(in->fleet.n + 1, sizeof(*in->boards));
-	if (!in->boards)
+	in->gpus = calloc(in->fleet.n + 1, sizeof(*in->gpus));
+	if (!in->gpus)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", in->fleet.n);
 	if (rc == -ENODEV && o->dry_run) {
 		fprintf(stderr, "heshare run: %s; the rehearsal goes by the plan's GPUs\n", err->msg);
 		take_all(in);
 		return 0;
 	}
-	return rc ? rc : hes_run_fit(&in->fleet, &in->plan, in->node, in->devices, in->boards, err);
+	return rc ? rc : hes_run_fit(&in->fleet, &in->plan, in->node, in->devices, in->gpus, err);
 }
 
 /* Who may start jobs of others. */
@@ -225,7 +225,7 @@ static bool alive(const struct hes_run *run)
 	return !hes_process_boot(boot, NULL) && strcmp(boot, run->runner.boot) == 0 && hes_process_runs(&p);
 }
 
-/* Two runs on one board would take the clock from one another. */
+/* Two runs on one GPU would take the clock from one another. */
 static int check_others(struct inputs *in, struct hes_err *err)
 {
 	struct hes_run *v = NULL;
@@ -243,10 +243,10 @@ static int check_others(struct inputs *in, struct hes_err *err)
 			for (size_t b = 0; !rc && b < in->fleet.n; b++) {
 				struct hes_device_info info;
 
-				if (in->boards[b] < 0 || hes_device_info(in->devices, (size_t)in->boards[b], &info, NULL) ||
+				if (in->gpus[b] < 0 || hes_device_info(in->devices, (size_t)in->gpus[b], &info, NULL) ||
 				    strcmp(info.uuid, g[k].uuid) != 0)
 					continue;
-				rc = hes_fail(err, -EBUSY, "GPU %ld is in use by run %" PRId64 " of %.200s, process %" PRId64, in->boards[b],
+				rc = hes_fail(err, -EBUSY, "GPU %ld is in use by run %" PRId64 " of %.200s, process %" PRId64, in->gpus[b],
 					      v[i].id, v[i].plan, v[i].runner.pid);
 			}
 		free(g);
@@ -473,7 +473,7 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 	return status || r->done < r->n_jobs;
 }
 
-/* What we were started with names other boards, or another share, than the jobs are given. */
+/* What we were started with names other GPUs, or another share, than the jobs are given. */
 static void clear_environment(void)
 {
 	static const char *const names[] = { "CUDA_VISIBLE_DEVICES", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT" };
@@ -500,7 +500,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 	static const char *const wrap[] = { "/proc/self/exe", "run", "--wrap", "--", NULL };
 	struct hes_run_request q = {
 		.plan = &in->plan, .fleet = &in->fleet, .jobs = &in->jobs, .commands = (const char *const *)in->commands,
-		.devices = in->devices, .boards = in->boards, .profiles = &in->profiles, .folder = in->run.folder,
+		.devices = in->devices, .gpus = in->gpus, .profiles = &in->profiles, .folder = in->run.folder,
 		.mps_folder = in->mps_folder, .guard = guard, .wrap = wrap, .user = in->user, .retries = (unsigned)o->retries,
 		.timeout_factor = o->timeout_factor, .timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),
 		.grace_us = (int64_t)(o->grace_s * 1e6), .no_clocks = o->no_clocks, .no_mps = o->no_mps,
@@ -541,7 +541,7 @@ static int run_run(const void *opts, int n_args, char **args)
 	if (!rc && !o->dry_run)
 		rc = check_users(&in, &err);
 	if (!rc)
-		rc = find_boards(o, &in, &err);
+		rc = find_gpus(o, &in, &err);
 	in.user = user_behind_sudo();
 	if (!rc && !o->dry_run)
 		rc = open_run(o, args[0], &in, &err);

@@ -64,11 +64,11 @@ static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, u
 static void remarks(FILE *f, const struct hes_run_report *r)
 {
 	if (!r->has_energy)
-		fputs("Some boards gave no readings for a while: energies are missing, not 0.\n", f);
+		fputs("Some GPUs gave no readings for a while: energies are missing, not 0.\n", f);
 	else if (r->longest_gap_s > 1)
 		fprintf(f, "Without a power reading for up to %.1f s in a row.\n", r->longest_gap_s);
 	if (r->clocks_refused)
-		fprintf(f, "Clocks were not set on %" PRIu32 " GPU%s: times and energies are those of the boards' own clocks.\n",
+		fprintf(f, "Clocks were not set on %" PRIu32 " GPU%s: times and energies are those of the GPUs' own clocks.\n",
 			r->clocks_refused, hes_s(r->clocks_refused));
 	if (r->clocks_missed)
 		fprintf(f, "%" PRIu32 " GPU%s did not hold the clock at some time.\n", r->clocks_missed, hes_s(r->clocks_missed));

@@ -139,7 +139,7 @@ static int from_profiles(struct builder *b, struct hes_err *err)
 		rc = add(b, &c, err);
 	}
 	if (!rc && !b->last)
-		rc = hes_fail(err, -ENOENT, "%s: no profile on %s, the reference board; name another with --reference",
+		rc = hes_fail(err, -ENOENT, "%s: no profile on %s, the reference GPU; name another with --reference",
 			      b->from->profiles, b->from->reference);
 	b->last = NULL; /* it points into the profiles */
 	hes_profiles_free(&p);

@@ -1,8 +1,8 @@
 """
-The board as its driver shows it: NVML by ctypes, or a recording of it for tests.
+The GPU as its driver shows it: NVML by ctypes, or a recording of it for tests.
 
 Readings only. The one setter, locked clocks, is in clocks.py. What a driver does not give is None; nothing
-here raises after open_board() except for a board that is gone.
+here raises after open_gpu() except for a GPU that is gone.
 """
 import ctypes
 import json
@@ -21,7 +21,7 @@ GPM_METRICS = {  # nvmlGpmMetricId_t: column, factor
     21: ("pcie_rx_mib_s", 1.0),
 }
 COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
-# heshare's catalogue by what NVML calls a board; the first match counts.
+# heshare's catalogue by what NVML calls a GPU; the first match counts.
 TYPES = [
     ("H200", "H200"), ("H100 80GB HBM3", "H100-SXM"), ("A100-SXM4-80GB", "A100-SXM-80"),
     ("A100-PCIE-40GB", "A100-PCIe-40"), ("V100-SXM2-32GB", "V100-SXM2-32"), ("V100-PCIE", "V100-PCIe"),
@@ -29,8 +29,8 @@ TYPES = [
 ]
 
 
-class BoardGone(Exception):
-    """No NVML, no such board, or the board fell off the bus."""
+class GpuGone(Exception):
+    """No NVML, no such GPU, or the GPU fell off the bus."""
 
 
 class FieldValue(ctypes.Structure):
@@ -71,7 +71,7 @@ class GpmMetricsGet(ctypes.Structure):
 
 
 def slug(name):
-    """A board's folder from its name: NVIDIA H200 -> h200."""
+    """A GPU's folder from its name: NVIDIA H200 -> h200."""
     text = "".join(c if c.isalnum() else " " for c in name.lower()).split()
     return "-".join(text[1:] if len(text) > 1 and text[0] == "nvidia" else text)
 
@@ -84,14 +84,14 @@ def catalogue_type(name):
 
 
 class Nvml:
-    """One board through libnvidia-ml.so.1."""
+    """One GPU through libnvidia-ml.so.1."""
     test = False
 
     def __init__(self, index):
         try:
             self.lib = ctypes.CDLL("libnvidia-ml.so.1")
         except OSError as e:
-            raise BoardGone("no NVIDIA driver: libnvidia-ml.so.1 does not load (%s)" % e) from e
+            raise GpuGone("no NVIDIA driver: libnvidia-ml.so.1 does not load (%s)" % e) from e
         self._must("nvmlInit_v2")
         self.handle = ctypes.c_void_p()
         self._must("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(self.handle))
@@ -108,14 +108,14 @@ class Nvml:
     def _must(self, name, *args):
         rc = self._call(name, *args)
         if rc != OK:
-            raise BoardGone("%s: NVML error %s" % (name, rc))
+            raise GpuGone("%s: NVML error %s" % (name, rc))
 
     def _get(self, name, kind, *args):
         """One value by the last argument of a getter; None when refused."""
         value = kind()
         rc = self._call(name, self.handle, *args, ctypes.byref(value))
         if rc == 15:
-            raise BoardGone("%s: the board is lost" % name)
+            raise GpuGone("%s: the GPU is lost" % name)
         if rc != OK:
             return None
         return getattr(value, "value", value)
@@ -247,15 +247,15 @@ class Nvml:
 
 
 class Recorded:
-    """A board played from a recording (tests/gpu/recording.json): for tests, never evidence."""
+    """A GPU played from a recording (tests/gpu/recording.json): for tests, never evidence."""
     test = True
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as f:
             recording = json.load(f)
         if recording.get("test") is not True:
-            raise BoardGone("%s: not a recording for tests: \"test\" must be true" % path)
-        self.board = recording["board"]
+            raise GpuGone("%s: not a recording for tests: \"test\" must be true" % path)
+        self.gpu = recording["gpu"]
         self.samples = recording["samples"]
         self.period_s = recording["period_s"]
         self.start = time.monotonic()
@@ -273,7 +273,7 @@ class Recorded:
         return (at[-1] if at else self.samples[0]).get(key)
 
     def name(self):
-        return self.board["name"]
+        return self.gpu["name"]
 
     def uuid(self):
         return None
@@ -309,7 +309,7 @@ class Recorded:
         return self._sample("memory_used_mib")
 
     def facts(self):
-        return dict(self.board)
+        return dict(self.gpu)
 
     def gpm_sample(self):
         return None
@@ -318,5 +318,5 @@ class Recorded:
         return {}
 
 
-def open_board(index, recording):
+def open_gpu(index, recording):
     return Recorded(recording) if recording else Nvml(index)

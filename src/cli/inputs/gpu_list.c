@@ -1,7 +1,7 @@
 /*
- * boards.c - show and choose boards; see boards.h.
+ * gpu_list.c - show and choose GPUs; see gpu_list.h.
  */
-#include "cli/inputs/boards.h"
+#include "cli/inputs/gpu_list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define MIB (1024 * 1024)
 
-/* What a board can, for programs. */
+/* What a GPU can, for programs. */
 static const struct {
 	enum hes_device_can can;
 	const char *name;
@@ -29,7 +29,7 @@ static const struct {
 };
 #define N_ABILITIES (sizeof(abilities) / sizeof(abilities[0]))
 
-/* A board as it is now. */
+/* A GPU as it is now. */
 struct shown {
 	size_t                 index;
 	struct hes_device_info info;
@@ -49,7 +49,7 @@ static json_t *lacks_json(const struct shown *s)
 	return o;
 }
 
-static json_t *board_json(const struct shown *s)
+static json_t *gpu_json(const struct shown *s)
 {
 	const struct hes_device_info *b = &s->info;
 	const struct hes_reading *r = &s->reading;
@@ -80,7 +80,7 @@ static void cell(bool there, int width, double v)
 		printf(" %*s", width, "-");
 }
 
-static void board_row(const struct shown *s)
+static void gpu_row(const struct shown *s)
 {
 	const struct hes_device_info *b = &s->info;
 	const struct hes_reading *r = &s->reading;
@@ -167,7 +167,7 @@ static void print_all(const struct shown *s, size_t n)
 {
 	printf("GPU  %-24s %-13s     MiB     used     W limit   MHz    C busy %%  UUID\n", "name", "type");
 	for (size_t i = 0; i < n; i++)
-		board_row(&s[i]);
+		gpu_row(&s[i]);
 	print_lacks(stdout, s, n, HES_KNOB_MPS, NULL);
 }
 
@@ -176,7 +176,7 @@ static int print_all_json(const struct shown *s, size_t n)
 	json_t *doc = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(doc, board_json(&s[i]));
+		json_array_append_new(doc, gpu_json(&s[i]));
 	return cli_print_json(doc);
 }
 
@@ -208,8 +208,8 @@ static int show(const struct hes_devices *d, bool json)
 	return status;
 }
 
-/* The boards of this machine: one at least. */
-static int open_boards(struct hes_devices **out, struct hes_err *err)
+/* The GPUs of this machine: one at least. */
+static int open_gpus(struct hes_devices **out, struct hes_err *err)
 {
 	struct hes_devices *d;
 	int rc = hes_devices_open(&d, err);
@@ -224,15 +224,15 @@ static int open_boards(struct hes_devices **out, struct hes_err *err)
 	return 0;
 }
 
-int boards_list(bool json)
+int gpus_list(bool json)
 {
 	struct hes_devices *d = NULL;
 	struct hes_err err;
-	int rc = open_boards(&d, &err);
+	int rc = open_gpus(&d, &err);
 
 	if (rc == -ENODEV) {
-		fprintf(stderr, "heshare gpus: %s; --types lists the types that heshare knows, and in the virtual lab there are boards "
-			"to try: build/vgpu/lab -- build/src/cli/heshare gpus (docs/lab.md)\n", err.msg);
+		fprintf(stderr, "heshare gpus: %s; --types lists the types that heshare knows, and in the virtual lab there are GPUs "
+			"to try: build/lab/lab -- build/src/cli/heshare gpus (docs/lab.md)\n", err.msg);
 		return 1;
 	}
 	if (rc)
@@ -256,7 +256,7 @@ static int choose(const struct hes_devices *d, const char *name, size_t *chosen,
 	return 0;
 }
 
-int boards_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n, struct hes_err *err)
+int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n, struct hes_err *err)
 {
 	const bool all = !list || strcmp(list, "all") == 0;
 	size_t *chosen = calloc(hes_devices_count(d) + 1, sizeof(*chosen)), many = 0;
@@ -291,8 +291,8 @@ static unsigned knobs_without(const struct shown *s)
 	return without;
 }
 
-/* A board's type as it can be used: a row of @types for each type and set of knobs. */
-static const struct hes_gpu_type *usable(const struct hes_gpu_type *g, unsigned without, struct boards_fleet *b)
+/* A GPU's type as it can be used: a row of @types for each type and set of knobs. */
+static const struct hes_gpu_type *usable(const struct hes_gpu_type *g, unsigned without, struct gpus_fleet *b)
 {
 	struct hes_gpu_type *o = NULL;
 
@@ -312,7 +312,7 @@ static const struct hes_gpu_type *usable(const struct hes_gpu_type *g, unsigned 
 	return o;
 }
 
-static int add_board(const struct shown *s, const char *host, const struct hes_catalogue *c, struct boards_fleet *b,
+static int add_gpu(const struct shown *s, const char *host, const struct hes_catalogue *c, struct gpus_fleet *b,
 		     struct hes_err *err)
 {
 	const struct hes_gpu_type *g;
@@ -336,7 +336,7 @@ static int add_board(const struct shown *s, const char *host, const struct hes_c
 }
 
 static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t n, const struct hes_catalogue *c,
-		      struct shown *s, struct boards_fleet *b, struct hes_err *err)
+		      struct shown *s, struct gpus_fleet *b, struct hes_err *err)
 {
 	struct hes_mps_status mps;
 	char host[HES_NAME_MAX] = "";
@@ -349,22 +349,22 @@ static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t n,
 	for (size_t i = 0; i < n && !rc; i++) {
 		rc = look(d, gpus[i], &mps, &s[i], err);
 		if (!rc)
-			rc = add_board(&s[i], host, c, b, err);
+			rc = add_gpu(&s[i], host, c, b, err);
 	}
 	return rc;
 }
 
-int boards_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes, struct boards_fleet *out,
+int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
 		      struct hes_err *err)
 {
-	struct boards_fleet b = { .n_types = 0 };
+	struct gpus_fleet b = { .n_types = 0 };
 	struct hes_devices *d = NULL;
 	struct shown *s = NULL;
 	size_t *gpus = NULL, n = 0;
-	int rc = open_boards(&d, err);
+	int rc = open_gpus(&d, err);
 
 	if (!rc)
-		rc = boards_choose(d, list, &gpus, &n, err);
+		rc = gpus_choose(d, list, &gpus, &n, err);
 	if (!rc) {
 		s = calloc(n + 1, sizeof(*s));
 		b.types = calloc(n + 1, sizeof(*b.types));
@@ -382,15 +382,15 @@ int boards_fleet_load(const char *list, const struct hes_catalogue *c, FILE *not
 	free(gpus);
 	hes_devices_close(d);
 	if (rc)
-		boards_fleet_free(&b);
+		gpus_fleet_free(&b);
 	else
 		*out = b;
 	return rc;
 }
 
-void boards_fleet_free(struct boards_fleet *b)
+void gpus_fleet_free(struct gpus_fleet *b)
 {
 	hes_fleet_free(&b->fleet);
 	free(b->types);
-	*b = (struct boards_fleet){ .n_types = 0 };
+	*b = (struct gpus_fleet){ .n_types = 0 };
 }

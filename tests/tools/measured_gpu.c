@@ -1,13 +1,13 @@
 /*
- * measured_board.c - a board made up for tests, in the format of measured ones:
+ * measured_gpu.c - a GPU made up for tests, in the format of measured ones:
  *
- *	measured_board PHYSICS.yaml TYPE FOLDER [NETWORKS [NOISE]]
+ *	measured_gpu PHYSICS.yaml TYPE FOLDER [NETWORKS [NOISE]]
  *
  * The physics with TYPE's parameters moved by known factors and those of the measured
- * workloads by factors of their own, the same for every board, as bench/gpu/measure
- * would have seen that board in its usual order, with relative noise (0.01 unless
- * given), the first NETWORKS of its networks (all 15 unless given). board.json says that it is a test. What a fit finds again is a test of the
- * fit; nothing is learnt of any real board.
+ * workloads by factors of their own, the same for every GPU, as bench/gpu/measure
+ * would have seen that GPU in its usual order, with relative noise (0.01 unless
+ * given), the first NETWORKS of its networks (all 15 unless given). gpu.json says that it is a test. What a fit finds again is a test of the
+ * fit; nothing is learnt of any real GPU.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,7 +19,7 @@
 #include "model/measured.h"
 #include "model/params.h"
 
-#define BOARD_COLUMNS "kind,mechanism,windows,window_s,steady,power_mw,power_integral_mw,sm_clock_mhz,dram_active,throttle"
+#define GPU_COLUMNS "kind,mechanism,windows,window_s,steady,power_mw,power_integral_mw,sm_clock_mhz,dram_active,throttle"
 #define MEMBER_COLUMNS(p) p "workload," p "batch_size," p "precision," p "sm_share_pct," p "iterations," p "iteration_us," \
 	p "cv_pct," p "items_per_s"
 
@@ -28,7 +28,7 @@ struct factor {
 	double      factor;
 };
 
-/* How the made-up board differs from what the file says of its type. */
+/* How the made-up GPU differs from what the file says of its type. */
 static const struct factor type_factors[] = {
 	{ "rate_tf32", .75 }, { "rate_fp16", .8 }, { "bandwidth_fraction", .9 }, { "saturating_share", 1.3 },
 	{ "launch_us", 1.6 }, { "host_factor", .6 }, { "context_w", 1.5 }, { "switch_w", .8 }, { "stall", 1.4 },
@@ -107,7 +107,7 @@ static void put_member(struct maker *k, const struct hes_resident *r, double ite
 		r->batch, precision + 1, r->sm_pct, 4e6 / us, us, 1e6 * r->batch / us);
 }
 
-static void put_board(struct maker *k, const char *mechanism, const struct hes_instant *now, double dram)
+static void put_gpu(struct maker *k, const char *mechanism, const struct hes_instant *now, double dram)
 {
 	double power = noisy(k, now->power_mw);
 
@@ -144,7 +144,7 @@ static int put_solo(struct maker *k, const struct hes_workload *w, uint32_t batc
 
 	if (rc)
 		return rc;
-	put_board(k, pct == 100 ? "none" : "mps", &now, rate.dram_util);
+	put_gpu(k, pct == 100 ? "none" : "mps", &now, rate.dram_util);
 	put_member(k, &r, rate.iterations_per_s);
 	fputs(",\n", k->out.f);
 	return 0;
@@ -162,7 +162,7 @@ static const char *single(const char *network)
 static int make_solo(struct maker *k)
 {
 	static const uint32_t batches[] = { 8, 1, 32 };
-	int rc = open_table(k, "solo.csv", BOARD_COLUMNS "," MEMBER_COLUMNS("") ",locked_clock_mhz");
+	int rc = open_table(k, "solo.csv", GPU_COLUMNS "," MEMBER_COLUMNS("") ",locked_clock_mhz");
 
 	for (size_t b = 0; b < 3; b++) {
 		for (size_t i = 0; !rc && i < k->n; i++)
@@ -185,7 +185,7 @@ static int put_pair(struct maker *k, const char *one, const char *two, uint32_t 
 
 	if (rc)
 		return rc;
-	put_board(k, "mps", &now, rates[0].dram_util + rates[1].dram_util);
+	put_gpu(k, "mps", &now, rates[0].dram_util + rates[1].dram_util);
 	put_member(k, &r[0], rates[0].iterations_per_s);
 	put_member(k, &r[1], rates[1].iterations_per_s);
 	fputs("\n", k->out.f);
@@ -194,7 +194,7 @@ static int put_pair(struct maker *k, const char *one, const char *two, uint32_t 
 
 static int make_pairs(struct maker *k)
 {
-	int rc = open_table(k, "pairs.csv", BOARD_COLUMNS "," MEMBER_COLUMNS("first_") "," MEMBER_COLUMNS("second_"));
+	int rc = open_table(k, "pairs.csv", GPU_COLUMNS "," MEMBER_COLUMNS("first_") "," MEMBER_COLUMNS("second_"));
 
 	for (size_t step = 1; step <= (k->few + 1) / 2 - 1; step++)
 		for (size_t i = 0; i < k->few; i++)
@@ -214,7 +214,7 @@ static int put_group(struct maker *k, unsigned group, const char *form, uint32_t
 		r[i] = (struct hes_resident){ in(k, networks[(group + 2 * i) % k->few], "fp16"), 8, pct };
 	rc = hes_model_instant(k->m, &k->gpu, 0, 0, r, n, rates, &now, &k->err);
 	for (uint32_t i = 0; !rc && i < n; i++) {
-		put_board(k, "mps", &now, rates[i].dram_util);
+		put_gpu(k, "mps", &now, rates[i].dram_util);
 		put_member(k, &r[i], rates[i].iterations_per_s);
 		fprintf(k->out.f, ",%u,%s\n", group, form);
 	}
@@ -223,7 +223,7 @@ static int put_group(struct maker *k, unsigned group, const char *form, uint32_t
 
 static int make_groups(struct maker *k)
 {
-	int rc = open_table(k, "groups.csv", BOARD_COLUMNS "," MEMBER_COLUMNS("") ",group,form");
+	int rc = open_table(k, "groups.csv", GPU_COLUMNS "," MEMBER_COLUMNS("") ",group,form");
 
 	for (unsigned g = 0; !rc && g < 12; g += 3) {
 		rc = put_group(k, g, "equal3", 3, 33);
@@ -235,17 +235,17 @@ static int make_groups(struct maker *k)
 	return rc ? rc : hes_file_commit(&k->out, &k->err);
 }
 
-static int make_board(struct maker *k)
+static int make_gpu(struct maker *k)
 {
 	char path[4096];
 	int rc;
 
-	snprintf(path, sizeof(path), "%s/board.json", k->dir);
+	snprintf(path, sizeof(path), "%s/gpu.json", k->dir);
 	rc = hes_file_create(&k->out, path, &k->err);
 	if (rc)
 		return rc;
-	fprintf(k->out.f, "{\"format\": \"heshare measured board\", \"version\": 1, \"test\": true,\n"
-		" \"board\": {\"name\": \"made up for tests\", \"gpu_type\": \"%s\", \"sm_count\": %u, \"power_limit_mw\": %u,\n"
+	fprintf(k->out.f, "{\"format\": \"heshare measured GPU\", \"version\": 1, \"test\": true,\n"
+		" \"gpu\": {\"name\": \"made up for tests\", \"gpu_type\": \"%s\", \"sm_count\": %u, \"power_limit_mw\": %u,\n"
 		"  \"sm_clock_max_mhz\": null},\n"
 		" \"sharing\": {\"mechanism\": \"mps\", \"why\": \"\"}, \"idle_power_mw\": %u}\n", k->gpu.name,
 		k->gpu.sm_count, k->gpu.power_limit_mw, k->gpu.idle_power_mw);
@@ -266,7 +266,7 @@ static int make(struct maker *k, const struct hes_catalogue *c, char **argv)
 	k->gpu = *g;
 	k->gpu.idle_power_mw = g->idle_power_mw * 5 / 4;
 	make_truth(k);
-	rc = make_board(k);
+	rc = make_gpu(k);
 	if (!rc)
 		rc = make_solo(k);
 	if (!rc)
@@ -282,7 +282,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (argc < 4 || argc > 6 || k.n < 4 || k.n > N_NETWORKS) {
-		fputs("usage: measured_board PHYSICS.yaml TYPE FOLDER [NETWORKS [NOISE]]\n", stderr);
+		fputs("usage: measured_gpu PHYSICS.yaml TYPE FOLDER [NETWORKS [NOISE]]\n", stderr);
 		return 2;
 	}
 	k.few = k.n < FEW ? k.n : FEW;
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
 	if (!rc)
 		rc = make(&k, &c, argv);
 	if (rc)
-		fprintf(stderr, "measured_board: %s\n", k.err.msg);
+		fprintf(stderr, "measured_gpu: %s\n", k.err.msg);
 	hes_model_free(k.m);
 	hes_catalogue_free(&c);
 	return rc ? 1 : 0;

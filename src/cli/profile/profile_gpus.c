@@ -1,5 +1,5 @@
 /*
- * profile_boards.c - `heshare profile NAME -- COMMAND`: measure on the GPUs of this machine, into the store.
+ * profile_gpus.c - `heshare profile NAME -- COMMAND`: measure on the GPUs of this machine, into the store.
  *
  * Each point is in the store before the next one starts. Profiles and samples follow from the points at the end, or
  * after an interruption at the end of the next run.
@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/plural.h"
-#include "cli/inputs/boards.h"
+#include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/profile/profile.h"
 #include "cli/inputs/store_use.h"
@@ -24,7 +24,7 @@
 
 #define SETTLE_PART 0.5  /* of the warm-up, after a change of the clock */
 
-struct boards_profile {
+struct gpus_profile {
 	const struct profile_opts *o;
 	struct hes_catalogue  catalogue;
 	struct hes_devices   *devices;
@@ -53,14 +53,14 @@ static void interrupt(int sig)
 
 static bool stop(void *ctx)
 {
-	const struct boards_profile *b = ctx;
+	const struct gpus_profile *b = ctx;
 
 	return interrupted || hes_monotonic_s() > b->end_s;
 }
 
 static int keep(void *ctx, const struct hes_points *p, struct hes_err *err)
 {
-	struct boards_profile *b = ctx;
+	struct gpus_profile *b = ctx;
 	const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = hes_wall_us(), .name = b->name, .points = p,
 					.into = b->origin };
 	struct hes_delivered done;
@@ -120,7 +120,7 @@ static int parse_repeats(const char *text, uint32_t *least, uint32_t *most, stru
 	return rc;
 }
 
-static int read_manner(struct boards_profile *b, struct hes_err *err)
+static int read_manner(struct gpus_profile *b, struct hes_err *err)
 {
 	const struct profile_opts *o = b->o;
 
@@ -169,7 +169,7 @@ static int make_grid(const struct profile_opts *o, const struct hes_gpu_type *g,
 	return grid_clocks(o, g, grid, err);
 }
 
-static int make_sequences(struct boards_profile *b, struct hes_sequences *t, size_t share_of_samples, struct hes_err *err)
+static int make_sequences(struct gpus_profile *b, struct hes_sequences *t, size_t share_of_samples, struct hes_err *err)
 {
 	struct hes_grid grid;
 	int rc = make_grid(b->o, t->type, &grid, err);
@@ -183,7 +183,7 @@ static int make_sequences(struct boards_profile *b, struct hes_sequences *t, siz
 	return rc;
 }
 
-static bool has_type(const struct boards_profile *b, const struct hes_gpu_type *g)
+static bool has_type(const struct gpus_profile *b, const struct hes_gpu_type *g)
 {
 	for (size_t k = 0; k < b->n_types; k++)
 		if (b->sequences[k].type == g)
@@ -191,11 +191,11 @@ static bool has_type(const struct boards_profile *b, const struct hes_gpu_type *
 	return false;
 }
 
-static int find_types(struct boards_profile *b, struct hes_err *err)
+static int find_types(struct gpus_profile *b, struct hes_err *err)
 {
 	b->sequences = calloc(b->n_gpus + 1, sizeof(*b->sequences));
 	if (!b->sequences)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu boards", b->n_gpus);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", b->n_gpus);
 	for (size_t i = 0; i < b->n_gpus; i++) {
 		struct hes_device_info info;
 		const struct hes_gpu_type *g;
@@ -216,7 +216,7 @@ static int find_types(struct boards_profile *b, struct hes_err *err)
 	return 0;
 }
 
-static int get_ready(struct boards_profile *b, int n_args, char **args, struct hes_err *err)
+static int get_ready(struct gpus_profile *b, int n_args, char **args, struct hes_err *err)
 {
 	const struct hes_store_query all = { 0 };
 	int rc = hes_catalogue_load(NULL, &b->catalogue, err);
@@ -226,7 +226,7 @@ static int get_ready(struct boards_profile *b, int n_args, char **args, struct h
 	if (!rc)
 		rc = hes_devices_open(&b->devices, err);
 	if (!rc)
-		rc = boards_choose(b->devices, b->o->gpus, &b->gpus, &b->n_gpus, err);
+		rc = gpus_choose(b->devices, b->o->gpus, &b->gpus, &b->n_gpus, err);
 	if (!rc)
 		rc = find_types(b, err);
 	if (!rc)
@@ -242,7 +242,7 @@ static int get_ready(struct boards_profile *b, int n_args, char **args, struct h
 	return rc;
 }
 
-static void release(struct boards_profile *b)
+static void release(struct gpus_profile *b)
 {
 	for (size_t k = 0; k < b->n_types; k++)
 		hes_sequences_free(&b->sequences[k]);
@@ -303,7 +303,7 @@ static void leave_out_known(struct hes_samples *s, struct hes_samples *there)
 }
 
 /* Profiles and samples of all points there are. */
-static int tell_store(struct boards_profile *b, struct hes_delivered *done, struct hes_err *err)
+static int tell_store(struct gpus_profile *b, struct hes_delivered *done, struct hes_err *err)
 {
 	const struct hes_store_query all = { 0 };
 	struct hes_points points = { 0 };
@@ -329,7 +329,7 @@ static int tell_store(struct boards_profile *b, struct hes_delivered *done, stru
 	return rc;
 }
 
-static int report(const struct boards_profile *b, const struct hes_profiled_result *r, const struct hes_delivered *d)
+static int report(const struct gpus_profile *b, const struct hes_profiled_result *r, const struct hes_delivered *d)
 {
 	if (b->o->json)
 		return cli_print_json(json_pack("{s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I}", "measured", (json_int_t)r->measured,
@@ -354,7 +354,7 @@ static void watch_signals(void)
 	sigaction(SIGHUP, &act, NULL);
 }
 
-static struct hes_profiler profiler_of(struct boards_profile *b)
+static struct hes_profiler profiler_of(struct gpus_profile *b)
 {
 	return (struct hes_profiler){
 		.devices = b->devices, .gpus = b->gpus, .n_gpus = b->n_gpus, .jobs = b->jobs.v, .n_jobs = b->jobs.n,
@@ -363,7 +363,7 @@ static struct hes_profiler profiler_of(struct boards_profile *b)
 	};
 }
 
-static int measure(struct boards_profile *b, const char *folder, struct hes_profiled_result *r, struct hes_err *err)
+static int measure(struct gpus_profile *b, const char *folder, struct hes_profiled_result *r, struct hes_err *err)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -381,7 +381,7 @@ static int measure(struct boards_profile *b, const char *folder, struct hes_prof
 	return hes_profile_gpus(&p, r, err);
 }
 
-static int in_folder(struct boards_profile *b, struct hes_profiled_result *r, struct hes_err *err)
+static int in_folder(struct gpus_profile *b, struct hes_profiled_result *r, struct hes_err *err)
 {
 	char folder[PATH_MAX];
 	int rc = work_folder_make("profile", folder, err);
@@ -393,7 +393,7 @@ static int in_folder(struct boards_profile *b, struct hes_profiled_result *r, st
 	return rc;
 }
 
-static int dry_run(struct boards_profile *b, struct hes_err *err)
+static int dry_run(struct gpus_profile *b, struct hes_err *err)
 {
 	const struct hes_profiler p = profiler_of(b);
 	struct hes_profile_work w;
@@ -403,7 +403,7 @@ static int dry_run(struct boards_profile *b, struct hes_err *err)
 		rc = hes_profile_estimate(&p, k, &w, err);
 		if (rc)
 			break;
-		printf("%s: %zu point%s, for which jobs are started %zu time%s; %.0f min of one board at least",
+		printf("%s: %zu point%s, for which jobs are started %zu time%s; %.0f min of one GPU at least",
 		       b->sequences[k].type->name, w.points, hes_s(w.points), w.starts, hes_s(w.starts), ((double)w.starts * b->timing.warm_up_s +
 			(double)w.points * (b->timing.settle_s + b->timing.least * b->timing.window_s)) / 60);
 		if (w.known)
@@ -413,7 +413,7 @@ static int dry_run(struct boards_profile *b, struct hes_err *err)
 	return rc ? cli_fail("profile", err) : 0;
 }
 
-static int run(struct boards_profile *b, struct hes_err *err)
+static int run(struct gpus_profile *b, struct hes_err *err)
 {
 	struct hes_profiled_result r = { 0 };
 	struct hes_delivered d = { 0 };
@@ -426,13 +426,13 @@ static int run(struct boards_profile *b, struct hes_err *err)
 	rc = report(b, &r, &d);
 	if (r.left)
 		fprintf(stderr, "heshare profile: %s, %zu point%s left; the same command goes on from here\n",
-			r.stopped ? "stopped early" : "boards were given up or have no MPS", r.left, hes_s(r.left));
+			r.stopped ? "stopped early" : "GPUs were given up or have no MPS", r.left, hes_s(r.left));
 	return rc ? rc : r.left || r.failed;
 }
 
-int profile_boards(const struct profile_opts *o, int n_args, char **args)
+int profile_gpus(const struct profile_opts *o, int n_args, char **args)
 {
-	struct boards_profile b = { .o = o };
+	struct gpus_profile b = { .o = o };
 	struct hes_err err;
 	int rc = get_ready(&b, n_args, args, &err);
 

@@ -1,11 +1,11 @@
 /*
- * board.h - one GPU of the simulation: its jobs, their progress, and its current segment of constant state.
+ * sim_gpu.h - one GPU of the simulation: its jobs, their progress, and its current segment of constant state.
  *
- * Between two events of a board its rates are constant. Times are whole
+ * Between two events of a GPU its rates are constant. Times are whole
  * microseconds; progress is in iterations, as a double.
  */
-#ifndef HES_SIM_BOARD_H
-#define HES_SIM_BOARD_H
+#ifndef HES_SIM_SIM_GPU_H
+#define HES_SIM_SIM_GPU_H
 
 #include "heshare/sim.h"
 
@@ -29,36 +29,36 @@ struct sim_task {
 	double   pace;   /* this run's speed against the mean: noise */
 };
 
-enum sim_board_state {
+enum sim_gpu_state {
 	SIM_IDLE,
 	SIM_SWITCHING,   /* to the clock of the jobs that start next */
 	SIM_RUNNING,
 };
 
-struct sim_board {
-	enum sim_board_state state;
+struct sim_gpu {
+	enum sim_gpu_state state;
 	const struct hes_gpu_type *type;
 	size_t   next_batch;     /* of its queue in the current plan */
 	uint32_t clock_mhz;      /* last set; while jobs run, the highest of theirs */
 	int64_t  free_us;        /* predicted end of the last job there; valid unless idle */
 	double   predicted_busy_us; /* so far */
-	double   power_factor;   /* of the power above idle, since the board last began: noise */
+	double   power_factor;   /* of the power above idle, since the GPU last began: noise */
 	struct sim_task tasks[HES_MAX_SHARING];
 	uint32_t n;
 	struct hes_segment now;  /* open, since start_us; valid while running */
 };
 
 /** Update rates and power for the jobs that run. @return 0, or what hes_model_instant failed with */
-int sim_board_refresh(struct sim_board *b, const struct hes_model *m, struct hes_err *err);
+int sim_gpu_refresh(struct sim_gpu *b, const struct hes_model *m, struct hes_err *err);
 
 /**
  * When the next job ends.
  * @return microseconds after the last settling, at least 1; -ERANGE never, or in over 300 years
  */
-int64_t sim_board_next_us(const struct sim_board *b);
+int64_t sim_gpu_next_us(const struct sim_gpu *b);
 
 /** Account the work done until @now_us; the open segment is closed, its copy goes to @out. */
-void sim_board_settle(struct sim_board *b, int64_t now_us, struct hes_segment *out);
+void sim_gpu_settle(struct sim_gpu *b, int64_t now_us, struct hes_segment *out);
 
 /** Whether a task's work is done, to within a nanosecond's work. */
 bool sim_task_done(const struct sim_task *t);

@@ -1,15 +1,15 @@
 /*
- * board.c - rates, power and progress on one GPU; see board.h.
+ * sim_gpu.c - rates, power and progress on one GPU; see sim_gpu.h.
  */
-#include "sim/board.h"
+#include "sim/sim_gpu.h"
 
 #include <errno.h>
 #include <math.h>
 
 #define SLACK_US   1e-3 /* work left for so short a time is rounding of a double */
 
-/* Noise moves what the load adds to the idle board, and never past the limit. */
-static uint32_t noisy_power(const struct sim_board *b, uint32_t power_mw)
+/* Noise moves what the load adds to the idle GPU, and never past the limit. */
+static uint32_t noisy_power(const struct sim_gpu *b, uint32_t power_mw)
 {
 	double idle = b->type->idle_power_mw, limit = b->type->power_limit_mw;
 	double p = idle + ((double)power_mw - idle) * b->power_factor;
@@ -19,7 +19,7 @@ static uint32_t noisy_power(const struct sim_board *b, uint32_t power_mw)
 	return (uint32_t)lround(fmin(fmax(p, 0), fmax(limit, power_mw)));
 }
 
-int sim_board_refresh(struct sim_board *b, const struct hes_model *m, struct hes_err *err)
+int sim_gpu_refresh(struct sim_gpu *b, const struct hes_model *m, struct hes_err *err)
 {
 	struct hes_resident r[HES_MAX_SHARING];
 	struct hes_rate rates[HES_MAX_SHARING];
@@ -46,7 +46,7 @@ int sim_board_refresh(struct sim_board *b, const struct hes_model *m, struct hes
 	return 0;
 }
 
-int64_t sim_board_next_us(const struct sim_board *b)
+int64_t sim_gpu_next_us(const struct sim_gpu *b)
 {
 	double first = INFINITY;
 
@@ -58,7 +58,7 @@ int64_t sim_board_next_us(const struct sim_board *b)
 	return first <= 1 ? 1 : (int64_t)ceil(first - SLACK_US);
 }
 
-void sim_board_settle(struct sim_board *b, int64_t now_us, struct hes_segment *out)
+void sim_gpu_settle(struct sim_gpu *b, int64_t now_us, struct hes_segment *out)
 {
 	double s = (double)(now_us - b->now.start_us) * 1e-6;
 

@@ -1,0 +1,40 @@
+/*
+ * gpu_list.h - the GPUs of this machine as commands take and show them.
+ */
+#ifndef HES_CLI_INPUTS_GPU_LIST_H
+#define HES_CLI_INPUTS_GPU_LIST_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "heshare/device.h"
+#include "heshare/fleet.h"
+
+/** Print the GPUs; a sentence where there are none. @return exit status */
+int gpus_list(bool json);
+
+/**
+ * The GPUs that a list names, by index, UUID or PCI address with commas; "all" or NULL: all.
+ * @param out  to free(); set on success with @n
+ * @return 0; -ENOENT a GPU that is not there, -EEXIST one named twice
+ */
+int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n, struct hes_err *err);
+
+/** GPUs of this machine as a fleet to plan for. */
+struct gpus_fleet {
+	struct hes_fleet     fleet;   /* GPUs are called HOST/INDEX, with NVML's index */
+	struct hes_gpu_type *types;   /* the catalogue's, without the knobs that GPUs lack */
+	size_t               n_types;
+};
+
+/**
+ * Make a fleet of GPUs: a list as gpus_choose takes it. A GPU whose clock this user cannot lock has its
+ * default clock alone, one without MPS takes one job at a time.
+ * @param notes  where a sentence goes for each knob that is done without; NULL: nowhere
+ * @return 0; -ENODEV, -ENOENT, -EEXIST; -ENOENT also a GPU of no type of @c; -EPERM one on which no job can run
+ */
+int  gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
+		       struct hes_err *err);
+void gpus_fleet_free(struct gpus_fleet *b);
+
+#endif
