@@ -14,7 +14,7 @@ enum {
 };
 
 #define DRIVER_EVENT_DEFAULT       0
-#define DRIVER_EVENT_BLOCKING_SYNC 1 /* who waits for the event sleeps */
+#define DRIVER_EVENT_BLOCKING_SYNC 1 /* a thread that waits for the event sleeps */
 #define DRIVER_CAPTURE_RELAXED     2 /* a mode of a thread: its calls do not disturb captures of other threads */
 
 /* Streams that are no handles. */

@@ -9,14 +9,14 @@
 #include "captures.h"
 #include "fair/fair_wire.h"
 
-#define UNSAMPLED    1023      /* mask where nothing is sampled: a look at the context every so many launches */
+#define UNSAMPLED    1023      /* mask without sampling: check the context after this many launches */
 #define POLL_NS      20000     /* between two looks at events while the GPU drains ... */
 #define LONG_NS      5000000   /* ... and, after this time, ... */
 #define LONG_POLL_NS 200000    /* ... that */
 #define GIVE_UP_NS   10000000000 /* a kernel may wait for a launch that waits at the gate */
-#define IDLE_FACTOR  10        /* nobody else has work: a lease may be idle for so many times as long */
+#define IDLE_FACTOR  10        /* no other tenant has work: a lease may be idle this many times longer */
 #define WINDOW_LEAST_NS 100000
-#define WINDOW_ALONE_NS 100000000 /* in a lease without end: who arrives waits for it */
+#define WINDOW_ALONE_NS 100000000 /* in a lease without end: an arriving tenant waits for it */
 #define ALONE_POLL_NS   50000     /* between two looks at a window that is full there ... */
 #define ALONE_WAIT_NS   1000000000 /* ... for so long */
 

@@ -145,7 +145,7 @@ void gate_connect(struct gate *g, uint64_t window_ns, uint64_t idle_ns);
 void gate_disconnect(struct gate *g);
 void gate_grant(struct gate *g, uint64_t lease, uint64_t slice_ns);
 void gate_stop(struct gate *g, uint64_t lease);
-/** Do what is due. @return when to come again, ns of gate_now_ns(); GATE_NEVER: when something happens */
+/** Run all actions whose time has come. @return when to call again, ns of gate_now_ns(); GATE_NEVER: at the next event */
 uint64_t gate_work(struct gate *g);
 
 uint64_t gate_now_ns(void);

@@ -29,7 +29,7 @@ static const char *settings_socket(struct settings *s, const char *given)
 	return NULL;
 }
 
-/* The arbiter refuses what is not UTF-8, and control characters. A "?" takes the place of each such byte. @return whether there was one */
+/* The arbiter refuses control characters and text that is not UTF-8. A "?" replaces each bad byte. @return whether there was one */
 static bool name_clean(char *name)
 {
 	bool wrong = false;

@@ -89,7 +89,7 @@ static void places_end(void)
 			link_stop(&links[i]);
 }
 
-/* The events of a gate whose context is gone, in another one. Captures of the calling thread are not disturbed. */
+/* Make the events of a gate in another context, because the first was destroyed. Captures of the calling thread go on. */
 static void places_adopt(struct gate *g, void *context)
 {
 	int mode = DRIVER_CAPTURE_RELAXED;

@@ -193,7 +193,7 @@ static bool set_means_user(const struct arbiter *a, uint32_t before, uint32_t gp
 	return false;
 }
 
-/* A name is of one user's tenants, or SET says whose. */
+/* Only one user has tenants of this name, or SET names the user. */
 static int set_check_user(const struct arbiter *a, uint32_t gpu, const struct fair_set *s, struct hes_err *err)
 {
 	char list[60] = "";
@@ -334,7 +334,7 @@ bool arbiter_waits_to_write(const struct arbiter *a, uint32_t id)
 	return id < a->c.connections && a->connections[id].listing;
 }
 
-/* What GPUs have drawn in all, for those who ask. */
+/* The energy of all GPUs since the start, for STATUS. */
 static void counters_read(struct arbiter *a)
 {
 	for (size_t i = 0; i < a->c.n_gpus; i++)

@@ -1,9 +1,9 @@
 /*
  * arbiter.h - the arbiter of shared GPUs without its I/O: who is connected, who has a lease, what each has used.
  *
- * Time comes in as monotonic nanoseconds and never goes back. What is to be done goes out through struct arbiter_out.
- * Those functions do not call the arbiter. A connection is a number below config.connections; the caller chooses a free
- * one. Bytes of clients are not trusted: a wrong packet ends its connection and nothing else.
+ * The caller passes the time as monotonic nanoseconds. The arbiter acts through the functions of struct arbiter_out, which
+ * do not call the arbiter. A connection is a number below config.connections; the caller chooses a free one. Bytes of
+ * clients are not trusted: a wrong packet ends only its connection.
  *
  * Memory is allocated by arbiter_create() and, for tenants up to a fixed number, by their run queues. One thread at a time.
  */
@@ -101,7 +101,7 @@ void arbiter_disconnect(struct arbiter *a, uint32_t id, uint64_t now);
 void arbiter_writable(struct arbiter *a, uint32_t id, uint64_t now);
 /** @return whether the connection waits for room in its socket */
 bool arbiter_waits_to_write(const struct arbiter *a, uint32_t id);
-/** Do what is due. @return when to call again; ARBITER_NEVER */
+/** Run all actions whose time has come. @return when to call again; ARBITER_NEVER */
 uint64_t arbiter_tick(struct arbiter *a, uint64_t now);
 
 /** The GPU's sensors are there. @param refresh_ns  how often the energy counter moves; 0: it has none */

@@ -1,8 +1,8 @@
 /*
  * arbiter_state.h - inside of the arbiter: connections, tenants, leases and GPUs.
  *
- * Every call from outside changes state, then arbiter_settle() closes what is doomed and gives free GPUs to the next
- * tenants. So nothing is closed or granted while a list is being walked.
+ * Every public call changes state. Then arbiter_settle() closes the marked connections and gives free GPUs to the next
+ * tenants, so that no connection is closed and no lease granted while a list is read.
  *
  * A connection's item is in its tenant's stream of the run queue from its WANT to the RELEASE without MORE.
  */
@@ -121,7 +121,7 @@ struct gpu {
 	uint32_t  switching;   /* connection that waits for the clock; NONE */
 	struct hes_fair_turn turn; /* of it */
 	uint64_t  clock_tag, clock_deadline_ns; /* 0: no answer is awaited */
-	uint64_t  late_tag;    /* of a clock whose answer came too late, or comes yet; 0: none */
+	uint64_t  late_tag;    /* of a clock order that was not answered in time; 0: none */
 	uint32_t  clock_mhz, clock_wanted;
 	bool      clock_fails; /* the last one could not be set, and that was said */
 	bool      clocks;      /* may be set, as far as is known */
@@ -163,7 +163,7 @@ void arbiter_say(struct arbiter *a, enum arbiter_note_kind kind, const struct co
 /** @return its index; NONE: no room or no memory */
 uint32_t tenant_join(struct arbiter *a, uint32_t id, uint32_t gpu, const struct fair_hello *h, uint64_t now);
 void tenant_leave(struct arbiter *a, uint32_t id, uint64_t now);
-/** Charge what it owes for tenants of its user that went. @return whether it owed anything */
+/** Charge it the debt of its user's tenants that left. @return whether there was a debt */
 bool tenant_pay(struct arbiter *a, struct tenant *t, uint64_t now);
 void tenants_sweep(struct arbiter *a, uint64_t now);
 /** Give the queue the tenant's power and weight. */

@@ -1,8 +1,8 @@
 /*
  * clocks.c - the clock of a GPU follows the tenant that runs; it is set before the tenant's lease begins.
  *
- * What is locked is remembered until the driver has said that it is not: an unlock that fails is tried again each second.
- * A clock that could not be set is tried again too. Without the right to set clocks none is, as the first try tells.
+ * A lock is remembered until the driver has confirmed the unlock. A failed lock or unlock is tried again each second.
+ * Without permission to set clocks, the first attempt fails and no clock is set after it.
  */
 #include <errno.h>
 

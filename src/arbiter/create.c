@@ -1,5 +1,5 @@
 /*
- * create.c - an arbiter comes and goes, with all of its memory; see arbiter_state.h.
+ * create.c - create and destroy an arbiter, with all of its memory; see arbiter_state.h.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * gpu_thread.c - what may block for a GPU: readings, clocks, the store; see gpu_thread.h.
+ * gpu_thread.c - calls for a GPU that may block: readings, clocks, the store; see gpu_thread.h.
  */
 #include "arbiter/gpu_thread.h"
 
@@ -326,7 +326,7 @@ int gpu_thread_stop(struct gpu_thread *t, struct hes_err *err)
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += STOP_S;
 	rc = pthread_timedjoin_np(t->thread, NULL, &until);
-	/* It may still use what it has: its memory stays. */
+	/* The thread may still use its memory, so that it is not freed. */
 	if (rc)
 		return hes_fail(err, -ETIMEDOUT, "GPU %zu: its driver does not answer; the guard sets its clock back", t->c.index);
 	rc = t->undone;

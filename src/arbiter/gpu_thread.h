@@ -1,8 +1,8 @@
 /*
- * gpu_thread.h - a thread for each GPU, for all that may block: its driver, the guard of its clock, the store.
+ * gpu_thread.h - a thread for each GPU, for all calls that may block: its driver, the guard of its clock, the store.
  *
- * The server leaves orders and takes reports. Neither end waits for the other, but for the thread when reports are not taken.
- * When the server ends in order, the thread's guard sets the clock back; when it is killed the guard does so by itself.
+ * The server leaves orders and takes reports. The server never waits for the thread; the thread waits
+ * only while reports are not taken. At the end of the server, also when it is killed, the guard resets the clock.
  */
 #ifndef HES_ARBITER_GPU_THREAD_H
 #define HES_ARBITER_GPU_THREAD_H

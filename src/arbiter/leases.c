@@ -1,8 +1,8 @@
 /*
  * leases.c - leases of a GPU: who gets a lease, for how long, what it is charged, and when it is lost.
  *
- * What a lease has used is charged when it ends, and before anything that the order of tenants depends on changes: a tenant
- * that comes starts at the least vruntime, and may not be given what another used before it came.
+ * A lease is charged when it ends, and before each change of the order of tenants: a new tenant starts at the least
+ * vruntime, which must include the use of the others until then.
  */
 #include <string.h>
 
@@ -75,7 +75,7 @@ static uint64_t charge_least(uint64_t held)
 	return held - (slack < SLACK_NS ? slack : SLACK_NS);
 }
 
-/* Charge @used of the lease, less what was charged before. */
+/* Charge @used of the lease, minus earlier charges. */
 static void lease_charge(struct arbiter *a, struct gpu *g, uint64_t used, uint64_t now)
 {
 	struct lease *l = &g->lease;
@@ -215,7 +215,7 @@ static uint64_t lease_limit(const struct arbiter *a, const struct gpu *g)
 	return u.slice * a->c.queue.quantum_ns;
 }
 
-/* @return when the lease is over, or should be; ARBITER_NEVER: nobody else waits */
+/* @return when the lease ends, or should end; ARBITER_NEVER: no other tenant waits */
 static uint64_t lease_over(const struct arbiter *a, const struct gpu *g)
 {
 	const struct lease *l = &g->lease;

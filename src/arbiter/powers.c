@@ -1,5 +1,5 @@
 /*
- * powers.c - what is known of tenants' powers: profiles of the store, profiling leases, running averages.
+ * powers.c - the powers of tenants: profiles of the store, profiling leases, running averages.
  *
  * A tenant without a profile has, once, a profiling lease that is not charged. It is divided into parts; where their powers
  * differ too much it is repeated. A tenant that always releases early gets no more profiling leases once it has held them for

@@ -1,8 +1,8 @@
 /*
  * server.c - the loop that serves clients; see server.h.
  *
- * Descriptors are events with a number: those of clients are their connection's. A client gets so many messages a wake, then
- * it is the others' turn. New clients come last in a wake, so that no event that was fetched before can be taken for theirs.
+ * The number of an event is its descriptor's; a client's is its connection. Messages of a client in one wake are bounded, so
+ * that all clients have a turn. New clients are accepted last in a wake, so that they cannot get older events.
  */
 #include "arbiter/server.h"
 

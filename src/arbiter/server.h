@@ -1,8 +1,8 @@
 /*
  * server.h - the arbiter as a process: its socket, its clock, a thread for each GPU.
  *
- * One thread serves all clients, and nothing in it may block. A GPU whose driver does not answer is shared on without
- * clocks and by known powers.
+ * One thread serves all clients, and nothing in it may block. A GPU whose driver does not answer is still shared,
+ * without clocks and by known powers.
  */
 #ifndef HES_ARBITER_SERVER_H
 #define HES_ARBITER_SERVER_H
@@ -34,7 +34,7 @@ struct arbiter_server_config {
  */
 int arbiter_serve(const struct arbiter_server_config *c, struct hes_err *err);
 
-/** The 16 bytes of a UUID such as GPU-7d4c...; @return whether it is one */
+/** The 16 bytes of a UUID such as GPU-7d4c...; @return whether the text is a UUID */
 bool arbiter_parse_uuid(const char *text, uint8_t out[16]);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * tenants.c - tenants and users: they come with their first connection and are remembered for a while after the last.
+ * tenants.c - tenants and users: added at their first connection, and remembered for a while after the last.
  *
- * A tenant that went keeps its place in the run queue, so that it cannot shed what it owes by connecting again. Nor by
- * another name: a new tenant owes as much as any of its user's that went in the last minute.
+ * A tenant that left keeps its place in the run queue, so that a new connection does not clear its debt. A new name does not
+ * either: a new tenant gets the largest debt of its user's tenants that left in the last minute.
  */
 #include <string.h>
 

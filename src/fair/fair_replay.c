@@ -1,8 +1,7 @@
 /*
  * fair_replay.c - tenants share a GPU on a virtual clock; see fair_replay.h.
  *
- * The clock moves from one moment at which something happens to the next: a tenant arrives or departs, a request comes or ends,
- * a turn ends, a sample is due. The next arrival, departure or request of each tenant is in a heap, by its time in ns: doubles
+ * The clock moves from event to event: a tenant arrives or departs, a request comes or ends, a turn ends, a sample is due. The next arrival, departure or request of each tenant is in a heap, by its time in ns: doubles
  * hold those exactly up to 2^53.
  *
  * Invariant: a tenant is in the queue from its arrival to its departure; the queue's items of it are its requests that are not done.
@@ -45,7 +44,7 @@ struct replay {
 	uint32_t           holder, last;
 	uint64_t           left_ns, used_ns, switch_ns;
 	uint64_t           charged_ns; /* of used_ns */
-	bool               alone;      /* nobody else had work when it began */
+	bool               alone;      /* no other tenant had work when the turn began */
 	size_t             busy;       /* tenants with work */
 };
 

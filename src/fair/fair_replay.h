@@ -1,8 +1,8 @@
 /*
  * fair_replay.h - tenants share a GPU on a virtual clock: the run queue deals out turns, and each tenant's work is a row of numbers.
  *
- * Every decision is the run queue's (heshare/fair_queue.h). The replay only lets time pass, as a GPU and a clock would: it
- * submits requests, lets the tenant whose turn it is run, and charges what it used. A tenant that is alone runs on; when another one
+ * The run queue (heshare/fair_queue.h) makes every decision. The replay lets time pass, as a GPU and a clock would: it
+ * submits requests, runs the tenant that has the turn, and charges its use. A tenant that is alone runs on; when another one
  * gets work, its turn ends once it has used its slice of two tenants. Pure: the same input gives the same result.
  */
 #ifndef HES_FAIR_FAIR_REPLAY_H
@@ -28,7 +28,7 @@ struct fair_replay_config {
 	struct hes_fair_queue_config queue;
 	uint64_t duration_ns; /* at least 1 */
 	uint64_t every_ns;    /* between two samples; 0: only the one at the end */
-	uint64_t switch_ns;   /* GPU time that is lost when another tenant's turn begins; charged to nobody */
+	uint64_t switch_ns;   /* GPU time lost when the turn of another tenant begins; no tenant is charged */
 	uint64_t seed;        /* of random arrivals */
 };
 

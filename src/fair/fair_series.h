@@ -1,5 +1,5 @@
 /*
- * fair_series.h - shares over time of a replay: what part of the time and of the energy each tenant had, from a sample to the next.
+ * fair_series.h - shares over time of a replay: the part of time and energy of each tenant between two samples.
  *
  * Zero a series, set n, and hand it to fair_replay() with fair_series_sample(). Free it with fair_series_free().
  */

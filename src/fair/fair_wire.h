@@ -78,7 +78,7 @@ struct fair_prepare {
 struct fair_grant {
 	struct fair_head head;
 	uint64_t lease;     /* its number, never 0, never given twice */
-	uint64_t slice_ns;  /* work should be drained this long from now; 0: nobody else has work, until STOP */
+	uint64_t slice_ns;  /* work should be drained after this time; 0: no other tenant has work, run until STOP */
 };
 
 struct fair_stop {

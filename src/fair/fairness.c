@@ -1,5 +1,5 @@
 /*
- * fairness.c - the policies, and how even slices are; see heshare/fair.h.
+ * fairness.c - the policies, and the fairness of slices; see heshare/fair.h.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * run_queue.c - who runs next on a GPU that tenants share by turns; see heshare/fair_queue.h.
  *
- * A tenant is in the heap while it has work. Its vruntime is in its slot too, and stays there while it has none.
+ * A tenant is in the heap while it has work. Its slot has its vruntime too, also while it has no work.
  *
  * Invariant: no tenant in the heap is below the minimum, which never falls. So a tenant that gets work cannot have saved
  * up turns. The minimum is the first vruntime of the heap, and of the last tenant that had work while the heap is empty.

@@ -1,13 +1,13 @@
 /*
  * slices.c - Algorithm 1 of the paper without its loop over all quanta; slices_plain.c is the definition.
  *
- * The loop gives the quantum after the s-th to a tenant at the energy e(s) = s P / w that it has by then, the least of
- * all. e grows with s. So the loop takes, of all quanta of all tenants, the T - sum of guarantees with the least (e, index).
- * All quanta below an energy level are therefore its first ones, whatever order it takes them in. A level is found whose
- * quanta are nearly, and not more than, what remains. A heap deals out the few that are left, in the loop's own order.
+ * The loop gives each quantum to the tenant with the least energy. A tenant with s quanta has the energy e(s) = s P / w,
+ * which grows with s. So the loop takes, of all quanta of all tenants, the T - sum of guarantees with the least (e, index).
+ * All quanta below an energy level are therefore among its first ones. This file finds a level with nearly as many quanta
+ * as remain, and not more. A heap deals out the last few in the order of the loop.
  *
- * Invariant: a level only decides how much the heap has to do; which quanta lie below it is decided by the same
- * rounded e(s) as in the loop. The result is that of the loop, bit for bit.
+ * Invariant: the level decides only how much work is left for the heap. The same rounded e(s) as in the loop decides which
+ * quanta are below it, so that the result equals that of the loop bit for bit.
  */
 #include "fair/slices.h"
 
@@ -96,7 +96,7 @@ static double level_find(const struct search *s, double target, double offset)
 	return low;
 }
 
-/* Quanta of a tenant whose energy, before each, is below the level. */
+/* Quanta of a tenant before which its energy is below the level. */
 static uint64_t slice_below(const struct search *s, size_t i, double level)
 {
 	const struct share *a = &s->shares[i];

@@ -67,7 +67,7 @@ static double group_value(void *ctx, uint32_t kind, const uint32_t *jobs, uint32
 	return split_quick(&s, &split) ? split_gain(&s, &split) - x->price * split.estimate.power_w : -INFINITY;
 }
 
-/* The fastest of a job's types is what its throughput is a part of. */
+/* The throughput of a job is relative to its fastest type. */
 static int prepare_job(struct grouping *x, size_t i, struct hes_err *err)
 {
 	const struct hes_share_profile *const *profiles = x->p->profiles + i * x->n_types, *any = NULL;

@@ -32,7 +32,7 @@ void groups_state_finish(struct groups_state *s);
 
 /** The value of a set in a slot, which may be a virtual one. */
 double groups_slot_value(struct groups_state *s, uint32_t slot, const struct groups_set *set);
-/** Change what is in a slot. */
+/** Change the job in a slot. */
 void   groups_slot_change(struct groups_state *s, uint32_t slot, const struct groups_set *set, double value);
 /** If where the search stands is better than the best, remember it. */
 void   groups_state_keep(struct groups_state *s);

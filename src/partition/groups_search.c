@@ -227,7 +227,7 @@ static void search_run(struct search *x)
 	}
 }
 
-/* Write what was found, if every job has a place. */
+/* Write the result if every job has a place. */
 static int search_result(const struct groups_state *s, uint32_t *slot_of, double *total, struct hes_err *err)
 {
 	const struct groups_problem *p = s->p;

@@ -15,7 +15,7 @@
 
 #define PRICES      9     /* of a watt, from nothing to four times what the first split pays */
 #define QUICK_TRIES 4     /* floors of a quick split are raised so often, */
-#define RAISE       1.002 /* ... each time by what is missing, and a little more */
+#define RAISE       1.002 /* ... each time by the missing part and a little more */
 
 const char *const hes_partition_objectives[] = { "throughput", "normalized", "energy", NULL };
 

@@ -12,7 +12,7 @@
 /** A job at every level: share = level x step. */
 struct split_job {
 	const struct hes_share_profile *profile;
-	double         alone_rate;  /* what its rate is a part of: in objectives but throughput, and in its floor */
+	double         alone_rate;  /* its rate alone: the divisor in floors and in all objectives but throughput */
 	double         floor;       /* 0: none */
 	uint32_t       memory_mib;  /* 0: not known */
 	uint32_t       least, most; /* levels of the least and the greatest share that was profiled */

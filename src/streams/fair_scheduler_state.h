@@ -45,7 +45,7 @@ struct tenant {
 	struct hes_fair_stream *turn; /* the ready stream that is next; NULL: none */
 	uint64_t pending;            /* items not ended */
 	uint64_t on_way;             /* of them, started */
-	bool     leaving;            /* takes and starts no more work; the run queue counts what is on the way only */
+	bool     leaving;            /* takes and starts no more work; the run queue counts only work that is running */
 	double   item_ns;            /* recent mean time of an item in a turn; 0: not known */
 	char     name[HES_FAIR_MAX_MEMBER_NAME];
 	uint32_t clock_mhz;
@@ -107,7 +107,7 @@ void tenant_cancel(struct hes_fair_scheduler *s, struct tenant *t);
 /** Close what the executor still knows of dropped streams. Lock held, released meanwhile; only by the thread that runs turns. */
 void scheduler_close_streams(struct hes_fair_scheduler *s);
 
-/** One turn. @return whether anybody had work */
+/** One turn. @return whether a tenant had work */
 bool scheduler_run_turn(struct hes_fair_scheduler *s);
 
 /** Turns until the scheduler ends; a thread's function. */

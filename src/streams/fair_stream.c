@@ -334,7 +334,7 @@ static int waiter_report(struct hes_fair_scheduler *s, const struct waiter *w, s
 	return hes_fail(err, first.rc, "an item of tenant %s failed with error %d", first.tenant->name, -first.rc);
 }
 
-/* Wait for what is there now. Lock held, released meanwhile. */
+/* Wait for the items that are queued now. The lock is held, and released while waiting. */
 static int waiter_wait(struct hes_fair_scheduler *s, struct waiter *w, struct hes_err *err)
 {
 	struct waiter **at = &s->waiters;

@@ -29,7 +29,7 @@ static double meter_read(const struct hes_fair_scheduler *s)
 	return s->c.meter_j ? s->c.meter_j(s->c.ctx) : NAN;
 }
 
-/* Lock held. @return false: nobody has work */
+/* The lock is held. @return false: no tenant has work */
 static bool turn_pick(struct turn *u)
 {
 	struct hes_fair_scheduler *s = u->s;

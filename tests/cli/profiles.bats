@@ -18,7 +18,7 @@ setup() {
 
 # slower FACTOR <SAMPLES: the same jobs when each takes that much longer
 slower() {
-	awk -F, -v OFS=, -v f="$1" 'NR > 1 { $(NF - 1) *= f } 1' # iteration_us: from the end, for names of neighbours have commas
+	awk -F, -v OFS=, -v f="$1" 'NR > 1 { $(NF - 1) *= f } 1' # iteration_us: from the end, because names of co-runners have commas
 }
 
 @test "there is no store before something is imported" {
@@ -82,7 +82,7 @@ slower() {
 	[[ "$output" == *'no rows of workload "resnet5"'* ]]
 }
 
-@test "the folder that profile wrote serves where profiles are asked for" {
+@test "the folder that profile wrote serves where profiles are expected" {
 	"$HESHARE" train "$LAB" -o predictor --trees 3 >/dev/null
 	"$HESHARE" trace helios-like --rows 500 -n 3 --profiles "$LAB" -o jobs.csv
 	"$HESHARE" trace helios-like --rows 500 -n 3 --profiles "$LAB/profiles.csv" | cmp - jobs.csv
@@ -112,7 +112,7 @@ slower() {
 	run -2 "$HESHARE" profiles forget two
 }
 
-@test "modelled rows are kept apart unless asked for" {
+@test "modelled rows are kept apart unless requested" {
 	run -0 "$HESHARE" profile --modelled --samples 100 --store s.db
 	[[ "$output" == "s.db: profiles: "*" new, 0 known; samples: 100 new, 0 known" ]]
 	run -1 "$HESHARE" train --from-store --store s.db
@@ -136,7 +136,7 @@ slower() {
 	cmp a b
 }
 
-@test "a validation that cannot be kept is told, and the predictor is there" {
+@test "a validation that cannot be kept is reported, and the predictor is there" {
 	"$HESHARE" profiles import --store s.db "$LAB/week" >/dev/null
 	sqlite3 s.db 'ALTER TABLE predictors RENAME COLUMN name TO called'
 	run -1 "$HESHARE" train --from-store --store s.db --trees 5 -o predictor
@@ -187,7 +187,7 @@ said() {
 	"$HESHARE" profiles import --store none.db --predictor predictor part >/dev/null
 	said all.db | wc -l | grep -qx 240
 	cmp <(said all.db) <(said part.db)
-	# Without them neighbours are known by their sums, and the answers are others.
+	# Without them co-runners are known by their sums, and predictions differ.
 	! cmp -s <(said all.db) <(said none.db)
 }
 
@@ -238,7 +238,7 @@ said() {
 	[ "$sum" = "$(sha256sum <"$STORE")" ]
 }
 
-@test "wrong usage is told with exit status 2" {
+@test "wrong usage gives exit status 2" {
 	run -2 "$HESHARE" profiles lst
 	[[ "$output" == *'nothing called "lst" (did you mean list?)'* ]]
 	run -2 "$HESHARE" profiles show
@@ -296,19 +296,19 @@ said() {
 	cmp "$LAB/week/samples.csv" out/samples.csv
 }
 
-@test "importers killed at any moment lose nothing that they told" {
+@test "importers killed at any moment lose nothing that they reported" {
 	head -1 "$LAB/samples.csv" >header
 	for i in $(seq 20); do
 		{ cat header; sed -n "$((50 * i - 48)),$((50 * i + 1))p" "$LAB/samples.csv"; } >"part$i.csv"
 	done
 	for seed in 1 2 3 4 5 6 7 8 9 10; do
 		rm -rf s.db*
-		"$HESHARE" profiles import --store s.db part*.csv >told 2>/dev/null &
+		"$HESHARE" profiles import --store s.db part*.csv >reported 2>/dev/null &
 		pid=$!
 		sleep "$(awk -v s=$seed 'BEGIN { srand(s); printf "%.3f", 0.002 + 0.05 * rand() }')"
 		kill -KILL $pid 2>/dev/null || true
 		wait $pid || true
-		sed -n 's/: profiles: 0 new.*//p' told >names
+		sed -n 's/: profiles: 0 new.*//p' reported >names
 		[ -s names ] || continue
 		xargs "$HESHARE" profiles import --store s.db --json <names |
 			jq -e '.imports | all(.samples == {new: 0, known: 50})' >/dev/null

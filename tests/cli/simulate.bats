@@ -38,13 +38,13 @@ refused() {
 	! grep -q plan_wall_s a.json
 }
 
-@test "joint places what arrives among what is planned, or plans anew" {
+@test "joint replans at arrivals, or plans again from scratch" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing -t 1 >a.json
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing -t 2 >b.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --replan --json --no-timing >anew.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --replan --json --no-timing >again.json
 	cmp a.json b.json
 	jq -es '.[0].policies[0].avg_jct_s != .[1].policies[0].avg_jct_s and .[0].policies[1] == .[1].policies[1] and
-		.[0].policies[0].busy_energy_j < 1.5 * .[1].policies[0].busy_energy_j' a.json anew.json
+		.[0].policies[0].busy_energy_j < 1.5 * .[1].policies[0].busy_energy_j' a.json again.json
 	refused 2 "--replan: all of these policies plan again at every arrival; those that do not: joint" "$G/jobs.csv" "${FLEET[@]}" -p heshare --replan
 }
 
@@ -70,7 +70,7 @@ refused() {
 	[ "$(jq -s '.[0].policies[0].makespan_s >= .[1].policies[0].makespan_s' out.json burst.json)" = true ]
 }
 
-@test "a plan that starts jobs before they arrive is told of, with what plays it as it was made" {
+@test "a plan that starts jobs before they arrive gets a note that names the option to replay it as it is" {
 	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy pwr -o waiting.json >/dev/null
 	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan waiting.json --json
 	jq -e '.policies[0].name == "pwr"' <<<"$output"
@@ -88,7 +88,7 @@ refused() {
 	[[ "$output" == *$'\npwr: 1 job on 1 GPU\n'* ]]
 }
 
-@test "a plan stands beside policies, and what it names must be there" {
+@test "a plan is compared with policies, and what it names must exist" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" -p exclusive --json >out.json
 	[ "$(jq -c '[.policies[].name]' out.json)" = '["exclusive","by-hand"]' ]
 	head -3 "$G/jobs.csv" >few.csv
@@ -183,7 +183,7 @@ refused() {
 	refused 1 'file: cannot make this folder: a file of that name is there' "$G/jobs.csv" "${FLEET[@]}" -p random --figures file
 }
 
-@test "what is asked for wrongly is answered with what would be right" {
+@test "wrong arguments get an error that names what would be right" {
 	refused 2 'unknown policy "rondom"; known: ' "$G/jobs.csv" -p rondom
 	refused 2 'preference "cheap" is not one of balanced, energy, jct' "$G/jobs.csv" -p heshare:cheap
 	refused 2 'random has no preference' "$G/jobs.csv" -p random:jct
@@ -197,7 +197,7 @@ refused() {
 	refused 1 'nowhere.csv' nowhere.csv
 }
 
-@test "GPU types and workloads that the predictor never saw are told" {
+@test "GPU types and workloads that the predictor never saw are reported" {
 	"$HESHARE" profile --modelled --types T4 -o known 2>/dev/null
 	grep -v '^resnet50,' known/samples.csv >some.csv
 	"$HESHARE" train some.csv -o predictor --trees 5 >/dev/null
@@ -244,7 +244,7 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 	refused 1 "more than 100000 blank lines" j.csv.gz "${FLEET[@]}"
 }
 
-@test "a file above 2 GiB is told to be too large" {
+@test "a file above 2 GiB is refused as too large" {
 	truncate -s 3G p.json
 	refused 1 "p.json: larger than 1024 MiB, unpacked" "$G/jobs.csv" "${FLEET[@]}" --plan p.json
 }

@@ -157,6 +157,7 @@ static void bench_note(void *ctx, const struct arbiter_note *n)
 
 void bench_open(struct bench *b, const struct arbiter_config *c, uint64_t seed)
 {
+	const struct arbiter_config usual = bench_config();
 	const struct arbiter_out out = { b, bench_send, bench_closed, bench_read, bench_clock, bench_find, bench_keep, bench_note };
 
 	memset(b, 0, sizeof(*b));
@@ -166,7 +167,7 @@ void bench_open(struct bench *b, const struct arbiter_config *c, uint64_t seed)
 	b->clock_at_ns = BENCH_FOREVER;
 	b->idle_w = 50;
 	b->set_uid = FAIR_ANY_USER;
-	assert_int_equal(arbiter_create(c, &out, b->now, &b->a, NULL), 0);
+	assert_int_equal(arbiter_create(c ? c : &usual, &out, b->now, &b->a, NULL), 0);
 	b->tick = b->now;
 }
 

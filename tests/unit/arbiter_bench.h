@@ -70,6 +70,7 @@ struct bench {
 
 /** What tests start from: policy etf, phi 0.7, 200 quanta of 1 ms, patience 2 s, no profiling leases. */
 struct arbiter_config bench_config(void);
+/** @param c  NULL: bench_config() */
 void bench_open(struct bench *b, const struct arbiter_config *c, uint64_t seed);
 void bench_close(struct bench *b);
 /** Add a client that is always busy, of user 1000. @return its index */

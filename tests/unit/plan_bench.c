@@ -13,9 +13,9 @@
 struct stand_in stand_in;
 
 /*
- * A job held below its utilisation slows in proportion, and by the part of the bandwidth its
- * neighbours use; half of its time follows the clock. Where shares sum to more than the GPU,
- * all slow as much. Each resident adds 200 mW a percent of share, times the clock squared.
+ * A job with a share below its utilisation is slower in proportion, and by the part of the bandwidth that its
+ * co-runners use. Half of its time follows the clock. Where shares sum to more than the GPU, all jobs are slower by
+ * that factor. Each job adds 200 mW a percent of share, times the clock squared.
  */
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
 		 const struct hes_setting *s, const struct hes_load *co_runners, struct hes_estimate *out)

@@ -30,13 +30,13 @@ int store_set_up(void **state)
 
 int store_tear_down(void **state)
 {
-	static const char *const co_runners[] = { "", "-wal", "-shm", "-journal" };
+	static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(co_runners) / sizeof(co_runners[0]); i++) {
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
 		char name[80];
 
-		snprintf(name, sizeof(name), "%s%s", store_path, co_runners[i]);
+		snprintf(name, sizeof(name), "%s%s", store_path, suffixes[i]);
 		unlink(name);
 	}
 	return rmdir(store_folder);

@@ -2,11 +2,10 @@
  * test_anneal.c - annealing, its moves, and the rate cache below it. The predictor is plan_bench.h's.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/joint/anneal.h"
 #include "plan_bench.h"
+#include "unit_test.h"
 
 /* All six jobs, three on each GPU. */
 static void begin_six(struct anneal *a, struct bench *b)
@@ -31,7 +30,7 @@ static const struct anneal_queue *queue_after_move(const struct anneal *a, uint3
 	return &a->queues[gpu];
 }
 
-static void a_move_leaves_every_job_in_one_position(void **state)
+TEST_WITH(a_move_leaves_every_job_in_one_position, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t made[3] = { 0 };
@@ -81,7 +80,7 @@ static void assert_knows_gpu(const struct anneal *a, const struct bench *b, uint
 	}
 }
 
-static void after_moves_the_state_knows_where_every_job_is_and_when_it_starts(void **state)
+TEST_WITH(after_moves_the_state_knows_where_every_job_is_and_when_it_starts, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct anneal a;
@@ -96,7 +95,7 @@ static void after_moves_the_state_knows_where_every_job_is_and_when_it_starts(vo
 	anneal_finish(&a);
 }
 
-static void annealing_finds_a_better_plan_than_it_started_from(void **state)
+TEST_WITH(annealing_finds_a_better_plan_than_it_started_from, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct anneal a;
@@ -111,7 +110,7 @@ static void annealing_finds_a_better_plan_than_it_started_from(void **state)
 }
 
 /* The limit of a trial only saves time: a queue that stays below it costs the same. */
-static void a_queue_is_given_up_only_if_it_costs_more_than_the_limit(void **state)
+TEST_WITH(a_queue_is_given_up_only_if_it_costs_more_than_the_limit, plan_bench_setup, plan_bench_teardown)
 {
 	const struct hes_timeline_item items[3] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 } };
 	struct hes_timeline_stop stop = { .lambda = 0.05 };
@@ -130,7 +129,7 @@ static void a_queue_is_given_up_only_if_it_costs_more_than_the_limit(void **stat
 }
 
 /* Every share of one kind with every share of another: more pairs than the first memory holds. */
-static void sets_stay_in_the_rate_cache_until_they_are_forgotten(void **state)
+TEST_WITH(sets_stay_in_the_rate_cache_until_they_are_forgotten, plan_bench_setup, plan_bench_teardown)
 {
 	static double us[100][100];
 	struct bench *b = *state;
@@ -162,16 +161,4 @@ static void sets_stay_in_the_rate_cache_until_they_are_forgotten(void **state)
 	assert_memory_equal(&pace.iteration_us[1], &us[99][99], sizeof(us[99][99]));
 }
 
-int main(void)
-{
-#define CASE(f) cmocka_unit_test_setup_teardown(f, plan_bench_setup, plan_bench_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(a_move_leaves_every_job_in_one_position),
-		CASE(after_moves_the_state_knows_where_every_job_is_and_when_it_starts),
-		CASE(annealing_finds_a_better_plan_than_it_started_from),
-		CASE(a_queue_is_given_up_only_if_it_costs_more_than_the_limit),
-		CASE(sets_stay_in_the_rate_cache_until_they_are_forgotten),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -79,9 +79,8 @@ TEST(random_tenants_get_the_time_of_their_slices)
 TEST(equal_tenants_have_two_to_one_by_weight)
 {
 	const double slices[] = { 2, 1 };
-	struct arbiter_config c = bench_config();
 
-	bench_open(&b, &c, 1);
+	bench_open(&b, NULL, 1);
 	bench_add(&b, "heavy", 2, 200);
 	bench_add(&b, "light", 1, 200);
 	b.switch_ns = 100000;
@@ -128,9 +127,7 @@ TEST(arrivals_and_departures_settle_within_two_intervals)
 
 TEST(a_tenant_that_was_alone_for_long_owes_nothing)
 {
-	struct arbiter_config c = bench_config();
-
-	bench_open(&b, &c, 3);
+	bench_open(&b, NULL, 3);
 	bench_add(&b, "old", 1, 200);
 	bench_add(&b, "new", 1, 200);
 	b.c[1].comes_ns = b.now + 3600 * BENCH_SECOND;
@@ -154,9 +151,7 @@ TEST(a_tenant_that_was_alone_for_long_owes_nothing)
 /* Patience counts from the STOP, however long the lease was before. */
 TEST(a_tenant_that_was_alone_has_all_of_the_patience)
 {
-	struct arbiter_config c = bench_config();
-
-	bench_open(&b, &c, 3);
+	bench_open(&b, NULL, 3);
 	bench_add(&b, "old", 1, 200);
 	bench_add(&b, "new", 1, 200);
 	b.c[0].hangs = true;
@@ -173,10 +168,9 @@ TEST(a_tenant_that_was_alone_has_all_of_the_patience)
 TEST(a_tenant_with_short_bursts_waits_for_an_interval_at_most)
 {
 	for (uint64_t k = 0; k < CASES / 4; k++) {
-		struct arbiter_config c = bench_config();
 		uint32_t n = 2 + (uint32_t)(k % 5);
 
-		bench_open(&b, &c, k);
+		bench_open(&b, NULL, k);
 		for (uint32_t i = 0; i < n; i++) {
 			char name[8];
 
@@ -199,9 +193,8 @@ TEST(a_tenant_with_short_bursts_waits_for_an_interval_at_most)
 TEST(processes_of_one_name_share_its_slice)
 {
 	const double slices[] = { 1, 1, 2 };
-	struct arbiter_config c = bench_config();
 
-	bench_open(&b, &c, 5);
+	bench_open(&b, NULL, 5);
 	bench_add(&b, "pair", 1, 200);
 	bench_add(&b, "pair", 1, 200);
 	bench_add(&b, "one", 1, 200);
@@ -223,9 +216,8 @@ TEST(processes_of_one_name_share_its_slice)
 TEST(two_processes_of_the_only_tenant_take_turns)
 {
 	const double slices[] = { 1, 1 };
-	struct arbiter_config c = bench_config();
 
-	bench_open(&b, &c, 6);
+	bench_open(&b, NULL, 6);
 	bench_add(&b, "pair", 1, 200);
 	bench_add(&b, "pair", 1, 200);
 	bench_run(&b, 30 * BENCH_SECOND);
@@ -235,10 +227,9 @@ TEST(two_processes_of_the_only_tenant_take_turns)
 
 TEST(a_lease_that_is_not_released_is_lost_and_charged)
 {
-	struct arbiter_config c = bench_config();
 	const struct fair_tenant_row *r;
 
-	bench_open(&b, &c, 7);
+	bench_open(&b, NULL, 7);
 	bench_add(&b, "hangs", 1, 200);
 	bench_add(&b, "works", 1, 200);
 	b.c[0].hangs = true;
@@ -264,9 +255,7 @@ TEST(a_lease_that_is_not_released_is_lost_and_charged)
 
 TEST(death_in_a_lease_frees_the_gpu_at_once)
 {
-	struct arbiter_config c = bench_config();
-
-	bench_open(&b, &c, 8);
+	bench_open(&b, NULL, 8);
 	bench_add(&b, "dies", 1, 200);
 	bench_add(&b, "lives", 1, 200);
 	b.c[0].hangs = true;
@@ -279,10 +268,9 @@ TEST(death_in_a_lease_frees_the_gpu_at_once)
 
 TEST(a_new_connection_does_not_clear_a_debt)
 {
-	struct arbiter_config c = bench_config();
 	uint64_t cheat = 0;
 
-	bench_open(&b, &c, 9);
+	bench_open(&b, NULL, 9);
 	bench_add(&b, "honest", 1, 200);
 	for (uint32_t i = 0; i < 60; i++) {
 		bench_add(&b, "cheat", 1, 200);
@@ -299,10 +287,9 @@ TEST(a_new_connection_does_not_clear_a_debt)
 
 TEST(a_new_name_does_not_clear_the_debt_of_its_user)
 {
-	struct arbiter_config c = bench_config();
 	uint64_t cheat = 0;
 
-	bench_open(&b, &c, 9);
+	bench_open(&b, NULL, 9);
 	bench_add(&b, "honest", 1, 200);
 	for (uint32_t i = 0; i < 60; i++) {
 		char name[16];
@@ -381,9 +368,8 @@ TEST(short_leases_are_charged_in_full)
 
 	for (uint64_t k = 0; k < 12; k++) {
 		static const uint64_t holds[] = { 50000, 500000, 990000, 5 * BENCH_MS };
-		struct arbiter_config c = bench_config();
 
-		bench_open(&b, &c, k);
+		bench_open(&b, NULL, k);
 		bench_add(&b, "cheat", 1, 200);
 		bench_add(&b, "victim", 1, 200);
 		b.c[0].holds_ns = holds[k % 4];
@@ -397,11 +383,10 @@ TEST(short_leases_are_charged_in_full)
 
 TEST(a_flooding_client_is_closed)
 {
-	struct arbiter_config c = bench_config();
 	union fair_message m;
 	size_t length = fair_wire_begin(&m, FAIR_WANT);
 
-	bench_open(&b, &c, 10);
+	bench_open(&b, NULL, 10);
 	bench_add(&b, "floods", 1, 200);
 	bench_add(&b, "works", 1, 200);
 	bench_run(&b, BENCH_SECOND);
@@ -421,10 +406,9 @@ TEST(a_flooding_client_is_closed)
 TEST(a_wrong_packet_ends_only_its_connection)
 {
 	static const char junk[] = "no packet";
-	struct arbiter_config c = bench_config();
 	union fair_message m;
 
-	bench_open(&b, &c, 11);
+	bench_open(&b, NULL, 11);
 	for (uint32_t i = 0; i < 6; i++) {
 		char name[8];
 
@@ -466,9 +450,8 @@ TEST(connections_of_a_user_are_bounded)
 TEST(settings_are_for_the_owner_and_root)
 {
 	const double slices[] = { 3, 1 };
-	struct arbiter_config c = bench_config();
 
-	bench_open(&b, &c, 13);
+	bench_open(&b, NULL, 13);
 	bench_add(&b, "a", 1, 200);
 	bench_add(&b, "b", 1, 200);
 	bench_run(&b, BENCH_SECOND);
@@ -490,9 +473,7 @@ TEST(settings_are_for_the_owner_and_root)
 
 TEST(a_weight_is_set_for_the_tenant_of_one_user)
 {
-	struct arbiter_config c = bench_config();
-
-	bench_open(&b, &c, 13);
+	bench_open(&b, NULL, 13);
 	bench_add(&b, "a", 1, 200);
 	bench_add(&b, "a", 1, 200);
 	bench_add(&b, "b", 1, 200);
@@ -546,10 +527,9 @@ TEST(powers_are_measured_in_profiling_leases)
 /* A lease of 5 refreshes or more is measured: its joules are the counter's. */
 TEST(long_leases_are_measured_by_the_counter)
 {
-	struct arbiter_config c = bench_config();
 	const struct fair_tenant_row *r;
 
-	bench_open(&b, &c, 15);
+	bench_open(&b, NULL, 15);
 	b.refresh_ns = 20 * BENCH_MS;
 	arbiter_gpu_ready(b.a, 0, b.refresh_ns, b.now);
 	bench_add(&b, "one", 1, 150);
@@ -595,9 +575,7 @@ TEST(a_gpu_whose_driver_hangs_is_still_shared)
 
 TEST(a_name_that_is_not_utf_8_is_refused)
 {
-	struct arbiter_config c = bench_config();
-
-	bench_open(&b, &c, 19);
+	bench_open(&b, NULL, 19);
 	bench_add(&b, "", 1, 100);
 	bench_add(&b, "\xff\xfe", 1, 100);
 	bench_add(&b, "na\xc3\xafve", 1, 100);

@@ -7,15 +7,19 @@
 
 static struct bench b;
 
-TEST(the_gpu_has_the_clock_of_the_running_tenant)
+/* The GPU is ready, and its first tenant has a clock of 600 MHz. */
+static void open_slow(uint64_t seed)
 {
-	struct arbiter_config c = bench_config();
-
-	bench_open(&b, &c, 16);
+	bench_open(&b, NULL, seed);
 	arbiter_gpu_ready(b.a, 0, 0, b.now);
 	bench_add(&b, "slow", 1, 100);
-	bench_add(&b, "fast", 1, 100);
 	b.c[0].clock_mhz = 600;
+}
+
+TEST(the_gpu_has_the_clock_of_the_running_tenant)
+{
+	open_slow(16);
+	bench_add(&b, "fast", 1, 100);
 	b.c[0].goes_ns = b.now + 5 * BENCH_SECOND;
 	b.clock_ns = 3 * BENCH_MS;
 	for (int i = 0; i < 4000; i++) {
@@ -31,12 +35,7 @@ TEST(the_gpu_has_the_clock_of_the_running_tenant)
 
 TEST(a_driver_that_hangs_sets_no_more_clocks)
 {
-	struct arbiter_config c = bench_config();
-
-	bench_open(&b, &c, 17);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	b.c[0].clock_mhz = 600;
+	open_slow(17);
 	b.clock_ns = BENCH_FOREVER;
 	bench_run(&b, 5 * BENCH_SECOND);
 	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 1);
@@ -46,12 +45,7 @@ TEST(a_driver_that_hangs_sets_no_more_clocks)
 
 TEST(a_clock_set_for_a_tenant_that_left_is_reset)
 {
-	struct arbiter_config c = bench_config();
-
-	bench_open(&b, &c, 17);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	b.c[0].clock_mhz = 600;
+	open_slow(17);
 	b.c[0].goes_ns = b.now + 5 * BENCH_MS;
 	b.clock_ns = 10 * BENCH_MS;
 	bench_run(&b, BENCH_SECOND);
@@ -62,12 +56,7 @@ TEST(a_clock_set_for_a_tenant_that_left_is_reset)
 
 TEST(setting_a_clock_is_retried_after_errors)
 {
-	struct arbiter_config c = bench_config();
-
-	bench_open(&b, &c, 17);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	b.c[0].clock_mhz = 600;
+	open_slow(17);
 	b.c[0].goes_ns = b.now + 4 * BENCH_SECOND;
 	b.clock_ns = BENCH_MS;
 	b.clock_fails = 1;
@@ -92,13 +81,8 @@ TEST(setting_a_clock_is_retried_after_errors)
 
 TEST(without_permission_clocks_are_not_retried)
 {
-	struct arbiter_config c = bench_config();
-
-	bench_open(&b, &c, 17);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
+	open_slow(17);
 	bench_add(&b, "fast", 1, 100);
-	b.c[0].clock_mhz = 600;
 	b.clock_fails = 100;
 	b.clock_rc = -EPERM;
 	bench_run(&b, 5 * BENCH_SECOND);
@@ -110,12 +94,7 @@ TEST(without_permission_clocks_are_not_retried)
 /* The driver answers when nobody waits any more, and the clock is locked. */
 TEST(a_clock_that_is_set_too_late_is_reset)
 {
-	struct arbiter_config c = bench_config();
-
-	bench_open(&b, &c, 17);
-	arbiter_gpu_ready(b.a, 0, 0, b.now);
-	bench_add(&b, "slow", 1, 100);
-	b.c[0].clock_mhz = 600;
+	open_slow(17);
 	b.clock_ns = 5 * BENCH_SECOND;
 	bench_run(&b, 4 * BENCH_SECOND);
 	assert_int_equal(b.notes[ARBITER_NO_CLOCKS], 1);

@@ -1,4 +1,4 @@
-/* test_baseline.c - constants moved one by one, against the baseline asked with each of them. */
+/* test_baseline.c - constants moved one by one, against the baseline with each of them. */
 #include <math.h>
 
 #include "heshare/draw.h"
@@ -94,12 +94,12 @@ static void spread_out(const struct baseline_moves *m, struct baseline_outputs o
 	memcpy(out + SHARED_CONSTANTS + TYPE_CONSTANTS, m->workload, sizeof(m->workload));
 }
 
-/* Where no limit holds the clock they are the same numbers; where one does, the change is in proportion. */
-static void agree(double said, double asked, double at, bool held)
+/* Where no limit lowers the clock the numbers are the same. Where one does, the change is proportional. */
+static void agree(double got, double want, double at, bool held)
 {
-	double allowed = held ? 0.1 * fabs(asked - at) + FOUND * at : 1e-12 * at;
+	double allowed = held ? 0.1 * fabs(want - at) + FOUND * at : 1e-12 * at;
 
-	assert_true(fabs(said - asked) <= allowed);
+	assert_true(fabs(got - want) <= allowed);
 }
 
 TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
@@ -125,15 +125,15 @@ TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 		for (size_t c = 0; c < N_CONSTANTS; c++) {
 			struct row one = believed;
 			struct constants other = constants_in(&one);
-			struct baseline asked;
+			struct baseline want;
 
 			one.v[c] = aside.v[c];
-			asked = baseline_of(&other, q);
-			if (held != (asked.clock < 1))
+			want = baseline_of(&other, q);
+			if (held != (want.clock < 1))
 				continue;
-			agree(moved[c].slowdown, asked.slowdown, at.slowdown, held);
-			agree(moved[c].power_w, asked.power_w, at.power_w, held);
-			agree(moved[c].predicted_w, asked.predicted_w, at.predicted_w, false);
+			agree(moved[c].slowdown, want.slowdown, at.slowdown, held);
+			agree(moved[c].power_w, want.power_w, at.power_w, held);
+			agree(moved[c].predicted_w, want.predicted_w, at.predicted_w, false);
 			felt[c] += moved[c].slowdown != at.slowdown || moved[c].power_w != at.power_w;
 		}
 	}

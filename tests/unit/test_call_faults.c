@@ -56,12 +56,12 @@ static struct image image_read(void)
 
 static void remove_store(void)
 {
-	static const char *const co_runners[] = { "", "-wal", "-shm", "-journal" };
+	static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
 
-	for (size_t i = 0; i < N(co_runners); i++) {
+	for (size_t i = 0; i < N(suffixes); i++) {
 		char name[80];
 
-		snprintf(name, sizeof(name), "%s%s", store_path, co_runners[i]);
+		snprintf(name, sizeof(name), "%s%s", store_path, suffixes[i]);
 		unlink(name);
 	}
 }

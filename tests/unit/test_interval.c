@@ -114,8 +114,8 @@ static bool is_new(const struct hes_sample *s, const char *what)
 	return v100;
 }
 
-/* Learnt without some, asked about those: held nearly as often, told, and wider. */
-static void never_sampled(const char *what, uint32_t told)
+/* Trained without some samples: their intervals hold nearly as often, are wider, and the query is reported as extrapolated. */
+static void never_sampled(const char *what, uint32_t outside)
 {
 	struct hes_sample *seen = calloc(1000, sizeof(*seen)), *unseen = calloc(1000, sizeof(*unseen));
 	size_t n_seen = 0, n_unseen = 0;
@@ -134,7 +134,7 @@ static void never_sampled(const char *what, uint32_t told)
 	assert_int_equal(c.outside, n_unseen);
 	assert_int_equal(known.outside, 0);
 	/* Medians are of other numbers of co-runners, too; a pair is little wider than that. */
-	if (told != HES_OUTSIDE_PAIR)
+	if (outside != HES_OUTSIDE_PAIR)
 		assert_true(c.time_width > known.time_width && c.power_width > known.power_width);
 	for (size_t i = 0; i < n_unseen; i++) {
 		struct hes_setting s = { unseen[i].sm_pct, unseen[i].clock_mhz };
@@ -142,7 +142,7 @@ static void never_sampled(const char *what, uint32_t told)
 
 		hes_predict(p, hes_gpu_type_find(&lab.c, unseen[i].task.gpu_type, NULL), &unseen[i].task, &s,
 			    &unseen[i].co_runners, &e);
-		assert_true(e.outside & told);
+		assert_true(e.outside & outside);
 		assert_true(e.novelty > 1);
 	}
 	hes_predictor_free(p);
@@ -150,24 +150,24 @@ static void never_sampled(const char *what, uint32_t told)
 	free(unseen);
 }
 
-TEST(workloads_never_sampled_are_told_and_held_by_wider_intervals)
+TEST(workloads_never_sampled_are_reported_and_have_wider_intervals)
 {
 	never_sampled("workload", HES_OUTSIDE_WORKLOAD);
 }
 
-TEST(gpu_types_never_sampled_are_told_and_held_by_wider_intervals)
+TEST(gpu_types_never_sampled_are_reported_and_have_wider_intervals)
 {
 	never_sampled("type", HES_OUTSIDE_TYPE);
 }
 
 /* DenseNets and GPT-2 were seen on T4 and A100, VGGs on V100 and A100. */
-TEST(workloads_never_sampled_on_a_type_are_told_though_both_are_known)
+TEST(workloads_never_sampled_on_a_type_are_reported_though_both_are_known)
 {
 	never_sampled("pair", HES_OUTSIDE_PAIR);
 }
 
 /* Samples name their co-runners; two workloads are there as co-runners only. */
-TEST(workloads_seen_only_beside_others_have_constants_of_their_own_and_are_held)
+TEST(workloads_seen_only_as_co_runners_have_constants_of_their_own_and_are_held)
 {
 	struct hes_sample *seen = calloc(1000, sizeof(*seen)), *unseen = calloc(1000, sizeof(*unseen));
 	struct hes_samples fit = { .v = seen, .known = &lab.profiles }, test = { .v = unseen, .known = &lab.profiles };
@@ -217,10 +217,10 @@ static double width(const struct hes_estimate *e)
 	return e->iteration_high_us / e->iteration_us;
 }
 
-/* Shares, clocks and batch sizes leave the samples step by step: each step is told, and wider. */
-TEST(the_farther_from_the_samples_the_wider)
+/* Shares, clocks and batch sizes leave the training range step by step. Each step is reported and has a wider interval. */
+TEST(intervals_widen_with_the_distance_from_the_samples)
 {
-	static const struct { uint32_t sm_pct, clock_mhz, batch_size, told; } steps[][3] = {
+	static const struct { uint32_t sm_pct, clock_mhz, batch_size, outside; } steps[][3] = {
 		{ { 5, 1000, 32, HES_OUTSIDE_SHARE }, { 3, 1000, 32, HES_OUTSIDE_SHARE }, { 1, 1000, 32, HES_OUTSIDE_SHARE } },
 		{ { 50, 110, 32, HES_OUTSIDE_CLOCK }, { 50, 60, 32, HES_OUTSIDE_CLOCK }, { 50, 30, 32, HES_OUTSIDE_CLOCK } },
 		{ { 50, 1000, 100, HES_OUTSIDE_BATCH_SIZE }, { 50, 1000, 300, HES_OUTSIDE_BATCH_SIZE },
@@ -237,22 +237,22 @@ TEST(the_farther_from_the_samples_the_wider)
 			struct hes_estimate e =
 				ask(steps[i][k].sm_pct, steps[i][k].clock_mhz, steps[i][k].batch_size, 0);
 
-			assert_int_equal(e.outside, steps[i][k].told);
+			assert_int_equal(e.outside, steps[i][k].outside);
 			assert_true(width(&e) > last);
 			last = width(&e);
 		}
 	}
 }
 
-TEST(more_neighbours_than_sampled_are_told)
+TEST(more_co_runners_than_sampled_are_reported)
 {
 	assert_int_equal(ask(50, 1000, 32, 3).outside, 0);
 	assert_int_equal(ask(50, 1000, 32, 5).outside, HES_OUTSIDE_CO_RUN);
 	assert_true(ask(50, 1000, 32, 5).novelty > 1);
 }
 
-/* Beside itself, by its own name and by one that nobody sampled; what tells of it is otherwise the same. */
-TEST(neighbours_never_sampled_are_told_and_held_by_wider_intervals)
+/* Its co-runner is the same job, under its own name and under a name without samples. */
+TEST(co_runners_never_sampled_are_reported_and_have_wider_intervals)
 {
 	const struct hes_gpu_type *g = lab.types[2];
 	const struct hes_setting s = { 40, 1005 };
@@ -276,7 +276,7 @@ TEST(neighbours_never_sampled_are_told_and_held_by_wider_intervals)
 		assert_int_equal(e[i].outside, HES_OUTSIDE_CO_RUNNER);
 	assert_true(width(&e[1]) > width(&e[0]) && e[1].power_high_mw > e[0].power_high_mw);
 	assert_true(e[2].novelty > 1 && e[3].novelty > e[1].novelty && e[1].novelty > e[0].novelty);
-	/* What was learnt of workloads in general stands for one that nobody sampled. */
+	/* A workload without samples gets the constants of workloads in general. */
 	assert_true(fabs(e[1].iteration_us / e[0].iteration_us - 1) < 0.1 && fabs(e[1].power_mw / (double)e[0].power_mw - 1) < 0.1);
 }
 
@@ -301,7 +301,7 @@ TEST(the_bound_is_the_conformal_quantile)
 	assert_true(fabs(i.of[0].factor[0] - exp(0.09)) < 1e-12);
 }
 
-TEST(without_any_sample_that_tells_what_is_believed_stands)
+TEST(without_samples_the_assumed_width_stands)
 {
 	struct interval_score v[9] = { 0 };
 	struct range_distance far = { .outside = HES_OUTSIDE_TYPE, .type = 1 };

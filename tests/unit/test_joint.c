@@ -2,17 +2,15 @@
  * test_joint.c - the joint search against enumeration, and under constraints.
  * The predictor is plan_bench.h's.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "enumeration.h"
 #include "plan/bound.h"
 #include "plan/batch/compose.h"
 #include "plan/joint/joint_search.h"
 #include "plan_bench.h"
+#include "unit_test.h"
 
 static int bench_setup(void **state)
 {
@@ -31,7 +29,7 @@ static struct hes_joint *search(const struct hes_problem *p, const struct hes_jo
 }
 
 /* Six jobs, two GPUs: every assignment, order, batch, share and clock. */
-static void on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds(void **state)
+TEST_WITH(on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_pareto all = { 0 };
@@ -101,7 +99,7 @@ static void assert_99_percent_of_all_open_queues(struct bench *b, size_t clocks)
 	hes_pareto_free(&all);
 }
 
-static void on_four_jobs_the_front_has_99_percent_of_all_open_queues(void **state)
+TEST_WITH(on_four_jobs_the_front_has_99_percent_of_all_open_queues, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -112,7 +110,7 @@ static void on_four_jobs_the_front_has_99_percent_of_all_open_queues(void **stat
 	assert_99_percent_of_all_open_queues(b, 3);
 }
 
-static void shares_beyond_the_gpu_are_used_as_well_as_enumeration_can(void **state)
+TEST_WITH(shares_beyond_the_gpu_are_used_as_well_as_enumeration_can, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -143,7 +141,7 @@ static void assert_same_by_one_thread_and_two(const struct hes_problem *p, uint6
 	hes_joint_free(two);
 }
 
-static void the_front_does_not_depend_on_the_number_of_threads(void **state)
+TEST_WITH(the_front_does_not_depend_on_the_number_of_threads, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -151,7 +149,7 @@ static void the_front_does_not_depend_on_the_number_of_threads(void **state)
 	assert_same_by_one_thread_and_two(&b->p, 4000);
 }
 
-static void nor_does_that_of_more_jobs(void **state)
+TEST_WITH(nor_does_that_of_more_jobs, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -177,7 +175,7 @@ static struct hes_timeline_cost cost_of(const struct hes_problem *p, const struc
 	return all;
 }
 
-static void a_member_is_what_its_queues_come_to(void **state)
+TEST_WITH(a_member_is_what_its_queues_come_to, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_joint *j;
@@ -194,7 +192,7 @@ static void a_member_is_what_its_queues_come_to(void **state)
 	hes_joint_free(j);
 }
 
-static void no_member_draws_more_than_the_power_cap(void **state)
+TEST_WITH(no_member_draws_more_than_the_power_cap, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_joint *free_, *capped;
@@ -212,7 +210,7 @@ static void no_member_draws_more_than_the_power_cap(void **state)
 }
 
 /* Over some seeds, for one search may be lucky; few evaluations, for the ends of twelve jobs' front are soon found. */
-static void a_search_finds_most_where_it_is_wanted(void **state)
+TEST_WITH(a_search_finds_most_where_it_is_wanted, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	double least_mj[3] = { 0 }, least_us[3] = { 0 };
@@ -235,7 +233,7 @@ static void a_search_finds_most_where_it_is_wanted(void **state)
 }
 
 /* The longest job alone on the quicker GPU, first and at its default clock, just meets it. */
-static void a_deadline_that_can_be_met_is_met_by_every_member(void **state)
+TEST_WITH(a_deadline_that_can_be_met_is_met_by_every_member, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_job *j = add_job(b, "light", 30000, 1000);
@@ -253,7 +251,7 @@ static void a_deadline_that_can_be_met_is_met_by_every_member(void **state)
 }
 
 /* What breaks constraints least is all that is kept, so that one such deadline once cost the other jobs a fifth of both objectives. */
-static void a_deadline_that_no_plan_can_meet_costs_nobody_anything(void **state)
+TEST_WITH(a_deadline_that_no_plan_can_meet_costs_nobody_anything, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_joint *without, *with;
@@ -271,7 +269,7 @@ static void a_deadline_that_no_plan_can_meet_costs_nobody_anything(void **state)
 	hes_joint_free(with);
 }
 
-static void a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it(void **state)
+TEST_WITH(a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	const double slower = 2, least_us = 27e6 * (0.5 + 0.5 / slower);
@@ -279,7 +277,7 @@ static void a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it(void *
 	for (size_t t = 0; t < b->catalogue.n; t++)
 		b->catalogue.types[t].clock_default_mhz /= (uint32_t)slower;
 	add_job(b, "light", 30000, 1000)->has_deadline = true;
-	b->v[0].deadline_us = (int64_t)(0.9992 * least_us); /* beside others it might be a thousandth quicker */
+	b->v[0].deadline_us = (int64_t)(0.9992 * least_us); /* with co-runners it might be a thousandth quicker */
 	make_problem(b);
 	assert_true(isfinite(b->p.jobs[0].deadline_us) && b->p.jobs[0].least_us == 0);
 	hes_problem_finish(&b->p);
@@ -289,7 +287,7 @@ static void a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it(void *
 }
 
 /* It takes 27 s and has until 37.1 s: enough from 10 s on, not from 11 s. */
-static void so_is_that_of_a_job_that_comes_too_late(void **state)
+TEST_WITH(so_is_that_of_a_job_that_comes_too_late, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -306,7 +304,7 @@ static void so_is_that_of_a_job_that_comes_too_late(void **state)
 	assert_true(isinf(b->p.jobs[2].deadline_us) && fabs(b->p.jobs[2].least_us - 27e6) < 1);
 }
 
-static void the_bound_is_below_every_plan_and_near_one_that_is_best(void **state)
+TEST_WITH(the_bound_is_below_every_plan_and_near_one_that_is_best, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_joint *j;
@@ -359,8 +357,8 @@ static double proven(const struct hes_problem *p, const struct hes_pareto *all, 
 	return bound.least_mj / least_mj;
 }
 
-/* Every plan of batches, and the open queues met by a search, whose sets enumeration has asked about. */
-static void at_no_completion_time_is_the_bound_above_the_least_energy(void **state)
+/* Every plan of batches, and the open queues that a search found. */
+TEST_WITH(at_no_completion_time_is_the_bound_above_the_least_energy, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_pareto all = { 0 };
@@ -384,9 +382,8 @@ static void at_no_completion_time_is_the_bound_above_the_least_energy(void **sta
 }
 
 /* Fewer than eight jobs have a number of their own. */
-static void more_jobs_are_searched_no_less(void **state)
+TEST(more_jobs_are_searched_no_less)
 {
-	(void)state;
 	for (size_t n = 8; n < 2000; n++)
 		if (hes_joint_evaluations(n + 1, 8) < hes_joint_evaluations(n, 8))
 			fail_msg("%" PRIu64 " evaluations for %zu jobs, fewer for one more", hes_joint_evaluations(n, 8), n);
@@ -405,7 +402,7 @@ static double tick(void *ctx)
 	return then;
 }
 
-static void a_clock_ends_the_search_wherever_it_is(void **state)
+TEST_WITH(a_clock_ends_the_search_wherever_it_is, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_joint *j;
@@ -422,14 +419,14 @@ static void a_clock_ends_the_search_wherever_it_is(void **state)
 	hes_joint_free(j);
 }
 
-/* What runs is not moved, and the next job starts beside it, not behind it. */
-static void a_queue_begins_beside_the_jobs_that_run(void **state)
+/* A running job is not moved. The next job starts together with it, not after it. */
+TEST_WITH(a_queue_begins_together_with_running_jobs, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
 					     .end_us = 1000000, .left = .5 };
 	const struct hes_timeline_item items[] = { { 0, 40, 11 }, { 0, 50, 11 } };
-	struct hes_timeline_times co_runners, behind;
+	struct hes_timeline_times together, behind;
 	struct hes_timeline_cost c;
 
 	add_job(b, "light", 1000, 1000);
@@ -439,14 +436,14 @@ static void a_queue_begins_beside_the_jobs_that_run(void **state)
 	b->request.n_running = 1;
 	b->free_at_us[0] = 1000000;
 	make_problem(b);
-	hes_timeline_run(&b->p, b->p.rates, 0, &items[0], 1, &c, &co_runners);
+	hes_timeline_run(&b->p, b->p.rates, 0, &items[0], 1, &c, &together);
 	hes_timeline_run(&b->p, b->p.rates, 0, &items[1], 1, &c, &behind);
-	assert_true(co_runners.start_us == 0);
+	assert_true(together.start_us == 0);
 	/* Half of 2000 iterations of a millisecond are left: a second, the two slowing each other but for a while. */
 	assert_true(behind.start_us > 0 && behind.start_us < 1100000);
 }
 
-static void more_than_a_gpu_takes_cannot_run_there(void **state)
+TEST_WITH(more_than_a_gpu_takes_cannot_run_there, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_running running[HES_MAX_SHARING + 1];
@@ -464,7 +461,7 @@ static void more_than_a_gpu_takes_cannot_run_there(void **state)
 	make_problem(b);
 }
 
-static void what_runs_is_a_job_on_a_gpu_and_goes_by_gpu(void **state)
+TEST_WITH(what_runs_is_a_job_on_a_gpu_and_goes_by_gpu, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_running running[2] = { { .job = 1, .gpu = 1, .sm_pct = 10, .clock_mhz = 1590, .end_us = 1000, .left = 1 } };
@@ -487,14 +484,14 @@ static void what_runs_is_a_job_on_a_gpu_and_goes_by_gpu(void **state)
 	assert_string_equal(b->err.msg, "running job 1: job number 3; there are 3");
 }
 
-/* A plan says when those that run end, with the company that it gives them. */
-static void a_plan_tells_what_becomes_of_the_jobs_that_run(void **state)
+/* A plan says when running jobs end, with the co-runners that it gives them. */
+TEST_WITH(a_plan_tells_what_becomes_of_the_jobs_that_run, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
 					     .end_us = 1000000, .left = .5 };
 	const struct hes_timeline_item item = { 0, 40, 11 };
-	struct hes_plan alone, co_runners;
+	struct hes_plan alone, together;
 
 	add_job(b, "light", 1000, 1000);
 	add_job(b, "light", 2000, 1000);
@@ -503,44 +500,17 @@ static void a_plan_tells_what_becomes_of_the_jobs_that_run(void **state)
 	b->request.n_running = 1;
 	make_problem(b);
 	assert_int_equal(hes_plan_init(&alone, 2), 0);
-	assert_int_equal(hes_plan_init(&co_runners, 2), 0);
+	assert_int_equal(hes_plan_init(&together, 2), 0);
 	assert_int_equal(hes_compose_open(&b->p, &alone, 0, NULL, 0), 0);
-	assert_int_equal(hes_compose_open(&b->p, &co_runners, 0, &item, 1), 0);
+	assert_int_equal(hes_compose_open(&b->p, &together, 0, &item, 1), 0);
 	assert_int_equal(alone.n_onward, 1);
 	assert_int_equal(alone.onward[0].job, 1);
-	assert_int_equal(co_runners.n_onward, 1);
-	assert_true(co_runners.onward[0].end_us > alone.onward[0].end_us);
-	/* Company bears its part of the GPU's energy. */
-	assert_true(co_runners.onward[0].energy_mj < alone.onward[0].energy_mj);
+	assert_int_equal(together.n_onward, 1);
+	assert_true(together.onward[0].end_us > alone.onward[0].end_us);
+	/* Co-runners bear their part of the GPU's energy. */
+	assert_true(together.onward[0].energy_mj < alone.onward[0].energy_mj);
 	hes_plan_finish(&alone);
-	hes_plan_finish(&co_runners);
+	hes_plan_finish(&together);
 }
 
-int main(void)
-{
-#define CASE(f) cmocka_unit_test_setup_teardown(f, bench_setup, plan_bench_teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds),
-		CASE(on_four_jobs_the_front_has_99_percent_of_all_open_queues),
-		CASE(shares_beyond_the_gpu_are_used_as_well_as_enumeration_can),
-		CASE(the_front_does_not_depend_on_the_number_of_threads),
-		CASE(nor_does_that_of_more_jobs),
-		CASE(a_member_is_what_its_queues_come_to),
-		CASE(no_member_draws_more_than_the_power_cap),
-		CASE(a_search_finds_most_where_it_is_wanted),
-		CASE(a_deadline_that_can_be_met_is_met_by_every_member),
-		CASE(a_deadline_that_no_plan_can_meet_costs_nobody_anything),
-		CASE(a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it),
-		CASE(so_is_that_of_a_job_that_comes_too_late),
-		cmocka_unit_test(more_jobs_are_searched_no_less),
-		CASE(a_clock_ends_the_search_wherever_it_is),
-		CASE(the_bound_is_below_every_plan_and_near_one_that_is_best),
-		CASE(at_no_completion_time_is_the_bound_above_the_least_energy),
-		CASE(a_queue_begins_beside_the_jobs_that_run),
-		CASE(more_than_a_gpu_takes_cannot_run_there),
-		CASE(what_runs_is_a_job_on_a_gpu_and_goes_by_gpu),
-		CASE(a_plan_tells_what_becomes_of_the_jobs_that_run),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -2,12 +2,10 @@
  * test_joint_large.c - the joint search on a larger fleet: 520 jobs on 20 GPUs. The predictor is plan_bench.h's.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "plan/joint/joint_search.h"
 #include "plan_bench.h"
+#include "unit_test.h"
 
 #define JOBS    520
 #define GPUS    20
@@ -124,7 +122,7 @@ static void assert_members_are_plans(const struct large *l, const struct hes_joi
 	}
 }
 
-static void every_member_has_every_job_once_where_it_runs(void **state)
+TEST_WITH(every_member_has_every_job_once_where_it_runs, setup, teardown)
 {
 	struct large *l = *state;
 	struct hes_joint *j;
@@ -155,7 +153,7 @@ static double late_us(const struct large *l, const struct hes_joint *j, size_t m
 }
 
 /* A long job every 26th, and an hour for it, where the last ones end after more than two. */
-static void deadlines_of_a_large_fleet_are_kept(void **state)
+TEST_WITH(deadlines_of_a_large_fleet_are_kept, setup, teardown)
 {
 	struct large *l = *state;
 	struct hes_joint *j;
@@ -174,7 +172,7 @@ static void deadlines_of_a_large_fleet_are_kept(void **state)
 	hes_joint_free(j);
 }
 
-static void large_plans_do_not_depend_on_the_number_of_threads(void **state)
+TEST_WITH(large_plans_do_not_depend_on_the_number_of_threads, setup, teardown)
 {
 	struct large *l = *state;
 	struct hes_joint *j[2];
@@ -194,7 +192,7 @@ static void large_plans_do_not_depend_on_the_number_of_threads(void **state)
 	hes_joint_free(j[1]);
 }
 
-static void a_large_fleet_keeps_to_a_power_cap(void **state)
+TEST_WITH(a_large_fleet_keeps_to_a_power_cap, setup, teardown)
 {
 	struct large *l = *state;
 	double idle_mw = 0, most_mw = 0;
@@ -223,7 +221,7 @@ static double tick(void *ctx)
 	return *now;
 }
 
-static void progress_is_reported_and_a_clock_ends_the_search(void **state)
+TEST_WITH(progress_is_reported_and_a_clock_ends_the_search, setup, teardown)
 {
 	struct large *l = *state;
 	size_t reported = 0;
@@ -236,14 +234,13 @@ static void progress_is_reported_and_a_clock_ends_the_search(void **state)
 	assert_true(now > 0.99 && now < 1.3);
 }
 
-static void of_a_front_its_hull_has_what_is_best_at_some_weight(void **state)
+TEST(of_a_front_its_hull_has_what_is_best_at_some_weight)
 {
 	static const struct hes_objectives at[] = { { 1, 10 }, { 2, 9.5 }, { 3, 5 }, { 4, 4 }, { 5, 3 }, { 8, 2.9 }, { 9, 1 } };
 	static const size_t expected[] = { 0, 2, 4, 6 };
 	struct hes_pareto front = { 0 };
 	size_t hull[7];
 
-	(void)state;
 	for (size_t i = 0; i < 7; i++)
 		assert_int_equal(hes_pareto_insert(&front, &at[i], i), 1);
 	assert_int_equal(hes_pareto_hull(&front, hull), 4);
@@ -254,12 +251,11 @@ static void of_a_front_its_hull_has_what_is_best_at_some_weight(void **state)
 }
 
 /* Of 300,000 jobs there is room for 3 members, but 16 are kept at least; the ends stay. */
-static void an_archive_keeps_to_its_memory(void **state)
+TEST(an_archive_keeps_to_its_memory)
 {
 	struct plan_archive a = { .n = 300000, .k = 8 };
 	struct hes_joint_solution slot;
 
-	(void)state;
 	for (uint32_t i = 0; i < 300; i++)
 		assert_int_equal(plan_archive_offer(&a, &(struct hes_objectives){ 1 + i, 300 - i }, 0, &slot), 1);
 	assert_true(a.room <= 32 && a.used <= a.room && a.front.n <= a.used);
@@ -268,12 +264,11 @@ static void an_archive_keeps_to_its_memory(void **state)
 	plan_archive_finish(&a);
 }
 
-static void plans_that_violate_less_replace_all_others(void **state)
+TEST(plans_that_violate_less_replace_all_others)
 {
 	struct plan_archive a = { .n = 1, .k = 1 };
 	struct hes_joint_solution slot;
 
-	(void)state;
 	assert_int_equal(plan_archive_offer(&a, &(struct hes_objectives){ 1, 1 }, 5, &slot), 1);
 	assert_int_equal(plan_archive_offer(&a, &(struct hes_objectives){ 2, 2 }, 5, &slot), 0);
 	assert_int_equal(plan_archive_offer(&a, &(struct hes_objectives){ 0, 0 }, 6, &slot), 0);
@@ -284,13 +279,12 @@ static void plans_that_violate_less_replace_all_others(void **state)
 }
 
 /* As docs/policies.md has it. */
-static void so_many_jobs_take_all_effort_there_is(void **state)
+TEST(so_many_jobs_take_all_effort_there_is)
 {
 	static const struct { size_t gpus, jobs; } most[] = {
 		{ 8, 4629 }, { 16, 4800 }, { 100, 30000 }, { 1000, 38729 }, { 10000, 122474 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
 		assert_true(hes_joint_effort(most[i].jobs, most[i].gpus) <= 1);
 		assert_true(hes_joint_effort(most[i].jobs + 1, most[i].gpus) > 1);
@@ -301,19 +295,4 @@ static void so_many_jobs_take_all_effort_there_is(void **state)
 	assert_true(hes_joint_effort(60, 1000) > 0.1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_member_has_every_job_once_where_it_runs, setup, teardown),
-		cmocka_unit_test_setup_teardown(deadlines_of_a_large_fleet_are_kept, setup, teardown),
-		cmocka_unit_test_setup_teardown(large_plans_do_not_depend_on_the_number_of_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_large_fleet_keeps_to_a_power_cap, setup, teardown),
-		cmocka_unit_test_setup_teardown(progress_is_reported_and_a_clock_ends_the_search, setup, teardown),
-		cmocka_unit_test(of_a_front_its_hull_has_what_is_best_at_some_weight),
-		cmocka_unit_test(an_archive_keeps_to_its_memory),
-		cmocka_unit_test(plans_that_violate_less_replace_all_others),
-		cmocka_unit_test(so_many_jobs_take_all_effort_there_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_unit_tests(NULL, NULL); }

@@ -195,18 +195,18 @@ static void add_co_runners(uint32_t least, uint32_t step, uint32_t n_steps, doub
 	}
 }
 
-TEST(a_neighbour_never_speeds_a_job)
+TEST(a_co_runner_never_speeds_up_a_job)
 {
 	add_co_runners(10, 5, 4, 1e-6);
 }
 
 /* A newcomer can slow the others so much that they press less on the first: docs/gpu-model.md. */
-TEST(beyond_the_whole_gpu_a_neighbour_speeds_a_job_by_little_at_most)
+TEST(where_shares_exceed_the_gpu_a_co_runner_speeds_up_a_job_by_little_at_most)
 {
 	add_co_runners(10, 10, 10, 0.05);
 }
 
-TEST(the_order_of_residents_does_not_matter)
+TEST(the_order_of_co_runners_does_not_matter)
 {
 	const struct hes_resident a[] = { { workload("vgg19"), 8, 60 }, { workload("bert-large"), 4, 40 } };
 	const struct hes_resident b[] = { a[1], a[0] };
@@ -282,7 +282,7 @@ TEST(light_networks_gain_little_from_a_large_gpu_and_heavy_ones_much)
 	assert_true(rate_of(gpu("V100-PCIe"), 0, &r, 1) > 1.8 * rate_of(gpu("T4"), 0, &r, 1));
 }
 
-TEST(the_same_question_has_the_same_answer_to_the_bit)
+TEST(the_same_query_has_the_same_answer_to_the_bit)
 {
 	const struct hes_resident r[] = { { workload("resnet50"), 8, 50 }, { workload("gpt2"), 2, 50 } };
 	struct hes_rate a[2], b[2];

@@ -93,8 +93,8 @@ TEST(the_papers_errors_are_reached_on_modelled_gpus)
 	hes_predictor_free(p);
 }
 
-/* Errors of power on samples beside others, against GPUs without a meter's noise. */
-static double error_beside(bool named)
+/* Errors of power on samples with co-runners, against GPUs without the noise of a meter. */
+static double error_with_co_runners(bool named)
 {
 	const struct hes_draw still = { lab.m, lab.types, 3, 0, 1 };
 	struct hes_samples fit = { lab.samples.v, 750, named ? &lab.profiles : NULL };
@@ -119,9 +119,9 @@ static double error_beside(bool named)
 	return sum / n;
 }
 
-TEST(neighbours_with_names_tell_more_than_a_meter)
+TEST(named_co_runners_predict_power_better_than_a_meter)
 {
-	assert_true(error_beside(true) < 0.8 * error_beside(false));
+	assert_true(error_with_co_runners(true) < 0.8 * error_with_co_runners(false));
 }
 
 /* Named co-runners without a profile are sums, as nameless ones are. */
@@ -456,7 +456,7 @@ TEST(a_drawn_profile_is_at_least_as_busy_as_its_sms)
 }
 
 /* Against a drawing without noise, value by value. */
-TEST(noise_is_as_large_as_asked_for_and_the_seed_decides)
+TEST(noise_is_as_large_as_requested_and_the_seed_decides)
 {
 	struct hes_draw quiet = lab.draw, other = lab.draw;
 	struct hes_samples still, same;

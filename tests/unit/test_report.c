@@ -26,31 +26,44 @@ static int tear_down(void **state)
 	return rmdir(dir); /* fails if a test left something behind */
 }
 
+static struct sample s;
+static char *text;
+
+/* After a test: what it left in s and text. */
+static int finish(void **state)
+{
+	(void)state;
+	free(text);
+	text = NULL;
+	sample_finish(&s);
+	return 0;
+}
+
 static char *slurp(void)
 {
-	char *text = NULL;
+	char *content = NULL;
 	size_t len;
 	struct hes_err err;
 
-	assert_int_equal(hes_file_slurp(path, 64 << 20, &text, &len, &err), 0);
+	assert_int_equal(hes_file_slurp(path, 64 << 20, &content, &len, &err), 0);
 	unlink(path);
-	return text;
+	return content;
 }
 
-static char *report_of(const struct sample *s)
+static char *report_of(const struct sample *of)
 {
 	struct hes_err err = { 0 };
 
-	if (hes_report_write(path, &s->report, &err))
+	if (hes_report_write(path, &of->report, &err))
 		fail_msg("%s", err.msg);
 	return slurp();
 }
 
-static size_t count(const char *text, const char *what)
+static size_t count(const char *in, const char *what)
 {
 	size_t n = 0;
 
-	for (const char *p = text; (p = strstr(p, what)); p += strlen(what))
+	for (const char *p = in; (p = strstr(p, what)); p += strlen(what))
 		n++;
 	return n;
 }
@@ -65,12 +78,12 @@ static void name_end(const char *p, char *out)
 }
 
 /* Every element closed by its own name, in order; what a browser would forgive is not forgiven. */
-static void assert_well_formed(const char *text)
+static void assert_well_formed(const char *markup)
 {
 	char open[64][32];
 	size_t depth = 0;
 
-	for (const char *p = text; (p = strchr(p, '<')); p++) {
+	for (const char *p = markup; (p = strchr(p, '<')); p++) {
 		const char *end = strchr(p, '>');
 		char name[32];
 
@@ -90,11 +103,8 @@ static void assert_well_formed(const char *text)
 	assert_int_equal(depth, 0);
 }
 
-TEST(a_report_names_every_job_and_gpu_and_has_all_figures)
+TEST_WITH(a_report_names_every_job_and_gpu_and_has_all_figures, NULL, finish)
 {
-	struct sample s;
-	char *text;
-
 	sample_init(&s, sample_fleet, 60, 7);
 	text = report_of(&s);
 	assert_well_formed(text);
@@ -109,28 +119,21 @@ TEST(a_report_names_every_job_and_gpu_and_has_all_figures)
 	}
 	for (size_t i = 0; i < s.fleet.n; i++) /* three figures and a table */
 		assert_true(count(text, s.fleet.gpus[i].name) >= 4);
-	free(text);
-	sample_finish(&s);
 }
 
-TEST(a_report_needs_nothing_from_elsewhere)
+TEST_WITH(a_report_needs_nothing_from_elsewhere, NULL, finish)
 {
 	static const char *const fetchers[] = { "src=", "<script", "<link", "@import", "url(", "<iframe", "https:" };
-	struct sample s;
-	char *text;
 
 	sample_init(&s, sample_fleet, 10, 7);
 	text = report_of(&s);
 	for (size_t i = 0; i < sizeof(fetchers) / sizeof(fetchers[0]); i++)
 		assert_null(strstr(text, fetchers[i]));
 	assert_int_equal(count(text, "http:"), count(text, "=\"http://www.w3.org/"));
-	free(text);
-	sample_finish(&s);
 }
 
-TEST(the_same_input_gives_the_same_bytes)
+TEST_WITH(the_same_input_gives_the_same_bytes, NULL, finish)
 {
-	struct sample s;
 	char *first, *second;
 
 	sample_init(&s, sample_fleet, 40, 3);
@@ -140,13 +143,11 @@ TEST(the_same_input_gives_the_same_bytes)
 	assert_null(strstr(first, "Produced by"));
 	free(first);
 	free(second);
-	sample_finish(&s);
 }
 
-TEST(the_dark_style_has_every_colour_of_a_figure)
+TEST_WITH(the_dark_style_has_every_colour_of_a_figure, NULL, finish)
 {
-	struct sample s;
-	char *text, *dark, *figure;
+	char *dark, *figure;
 
 	sample_init(&s, sample_fleet, 40, 3);
 	text = report_of(&s);
@@ -162,8 +163,6 @@ TEST(the_dark_style_has_every_colour_of_a_figure)
 		assert_non_null(strstr(dark, rule));
 	}
 	assert_null(strstr(figure, "rgb("));
-	free(text);
-	sample_finish(&s);
 }
 
 /* Names that would break HTML, SVG, gnuplot's strings, its substitution or its data blocks. */
@@ -175,11 +174,8 @@ static const char *const nasty[] = {
 
 #define N_NASTY (sizeof(nasty) / sizeof(nasty[0]))
 
-TEST(names_are_never_markup)
+TEST_WITH(names_are_never_markup, NULL, finish)
 {
-	struct sample s;
-	char *text;
-
 	sample_init(&s, sample_fleet, 60, 7);
 	for (size_t i = 0; i < s.jobs.n; i++) {
 		snprintf(s.jobs.v[i].id, HES_NAME_MAX, "%s", nasty[i % N_NASTY]);
@@ -200,15 +196,10 @@ TEST(names_are_never_markup)
 	assert_non_null(strstr(text, ">rgb(1,2,3)<"));
 	assert_null(strchr(text, '\xFF'));
 	assert_null(strstr(text, "\xE2\x80\xAE"));
-	free(text);
-	sample_finish(&s);
 }
 
-TEST(one_gpu_and_one_job_are_enough)
+TEST_WITH(one_gpu_and_one_job_are_enough, NULL, finish)
 {
-	struct sample s;
-	char *text;
-
 	sample_init(&s, "name: edge\nnodes:\n  - name: box\n    gpus: [ { type: Jetson-TX2, count: 1 } ]\n", 1, 1);
 	s.report.front = NULL;
 	s.report.n_policies = 1;
@@ -218,26 +209,19 @@ TEST(one_gpu_and_one_job_are_enough)
 	assert_int_equal(count(text, "<svg "), HES_FIGURES);
 	assert_null(strstr(text, "nan"));
 	assert_null(strstr(text, "% against "));
-	free(text);
-	sample_finish(&s);
 }
 
-TEST(a_replay_without_jobs_is_still_a_report)
+TEST_WITH(a_replay_without_jobs_is_still_a_report, NULL, finish)
 {
-	struct sample s;
-	char *text;
-
 	sample_init(&s, sample_fleet, 0, 1);
 	text = report_of(&s);
 	assert_well_formed(text);
 	assert_int_equal(count(text, "<svg "), HES_FIGURES - 1); /* no completion times */
-	free(text);
-	sample_finish(&s);
 }
 
-static double height_of(const char *text, const char *figure)
+static double height_of(const char *report, const char *figure)
 {
-	const char *p = strstr(text, figure);
+	const char *p = strstr(report, figure);
 	double height = 0;
 
 	assert_non_null(p);
@@ -247,10 +231,8 @@ static double height_of(const char *text, const char *figure)
 	return height;
 }
 
-TEST(the_gantt_chart_grows_with_the_fleet)
+TEST_WITH(the_gantt_chart_grows_with_the_fleet, NULL, finish)
 {
-	struct sample s;
-	char *text;
 	double eight;
 
 	sample_init(&s, sample_fleet, 60, 7);
@@ -264,18 +246,14 @@ TEST(the_gantt_chart_grows_with_the_fleet)
 	assert_well_formed(text);
 	assert_true(height_of(text, "<section id=\"gantt\"") > 2 * eight);
 	assert_non_null(strstr(text, ">b/23<"));
-	free(text);
-	sample_finish(&s);
 }
 
 /* Jobs admitted as shares free, with no barrier between batches. */
-TEST(bands_never_overlap_where_shares_become_free_one_by_one)
+TEST_WITH(bands_never_overlap_where_shares_become_free_one_by_one, NULL, finish)
 {
 	static const struct { uint32_t sm_pct; int64_t start_s, end_s; } placed[] = {
 		{ 40, 0, 100 }, { 30, 0, 50 }, { 30, 0, 200 }, { 60, 100, 300 },
 	};
-	struct sample s;
-	char *text;
 
 	sample_init(&s, "name: x\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n", 4, 1);
 	for (size_t i = 0; i < 4; i++) {
@@ -290,34 +268,29 @@ TEST(bands_never_overlap_where_shares_become_free_one_by_one)
 	s.replay.jobs[1].end_us = 200 * 1000000LL; /* now only 0..40 is: it goes on top, the row grows */
 	text = report_of(&s);
 	assert_true(height_of(text, "<section id=\"gantt\"") > 235);
-	free(text);
-	sample_finish(&s);
 }
 
-TEST(each_figure_is_a_file_of_its_own)
+TEST_WITH(each_figure_is_a_file_of_its_own, NULL, finish)
 {
 	struct hes_err err;
-	struct sample s;
 
 	sample_init(&s, sample_fleet, 60, 7);
 	for (enum hes_figure i = 0; i < HES_FIGURES; i++) {
-		char *text;
+		char *figure;
 
 		assert_int_equal(hes_report_figure(path, i, &s.report, &err), 0);
-		text = slurp();
-		assert_well_formed(text);
-		assert_int_equal(strncmp(text, "<?xml ", 6), 0);
-		assert_int_equal(count(text, "<svg "), 1);
-		assert_non_null(strstr(text, "prefers-color-scheme:dark"));
-		free(text);
+		figure = slurp();
+		assert_well_formed(figure);
+		assert_int_equal(strncmp(figure, "<?xml ", 6), 0);
+		assert_int_equal(count(figure, "<svg "), 1);
+		assert_non_null(strstr(figure, "prefers-color-scheme:dark"));
+		free(figure);
 	}
-	sample_finish(&s);
 }
 
-TEST(without_gnuplot_the_error_names_the_package_and_no_file_is_left)
+TEST_WITH(without_gnuplot_the_error_names_the_package_and_no_file_is_left, NULL, finish)
 {
 	struct hes_err err = { 0 };
-	struct sample s;
 	char *saved = strdup(getenv("PATH"));
 
 	sample_init(&s, sample_fleet, 10, 7);
@@ -327,14 +300,12 @@ TEST(without_gnuplot_the_error_names_the_package_and_no_file_is_left)
 	assert_non_null(strstr(err.msg, "gnuplot-nox"));
 	assert_int_equal(access(path, F_OK), -1);
 	free(saved);
-	sample_finish(&s);
 }
 
-TEST(a_gnuplot_that_fails_is_quoted_and_leaves_the_old_file)
+TEST_WITH(a_gnuplot_that_fails_is_quoted_and_leaves_the_old_file, NULL, finish)
 {
 	struct hes_err err = { 0 };
-	struct sample s;
-	char *saved = strdup(getenv("PATH")), fake[96], *text;
+	char *saved = strdup(getenv("PATH")), fake[96];
 	FILE *f;
 
 	snprintf(fake, sizeof(fake), "%s/gnuplot", dir);
@@ -353,15 +324,12 @@ TEST(a_gnuplot_that_fails_is_quoted_and_leaves_the_old_file)
 	assert_non_null(strstr(err.msg, "status 3: line 0: no such terminal"));
 	text = slurp();
 	assert_string_equal(text, "old");
-	free(text);
 	free(saved);
-	sample_finish(&s);
 }
 
-TEST(parts_that_do_not_belong_together_are_refused)
+TEST_WITH(parts_that_do_not_belong_together_are_refused, NULL, finish)
 {
 	struct hes_err err;
-	struct sample s;
 
 	sample_init(&s, sample_fleet, 10, 7);
 	s.jobs.n = 9;
@@ -377,52 +345,49 @@ TEST(parts_that_do_not_belong_together_are_refused)
 	s.front.v[2].energy_j = -1.0 / 0.0;
 	assert_int_equal(hes_report_write(path, &s.report, &err), -EINVAL);
 	assert_int_equal(access(path, F_OK), -1);
-	sample_finish(&s);
 }
 
-TEST(an_unwritable_place_is_named)
+TEST_WITH(an_unwritable_place_is_named, NULL, finish)
 {
 	struct hes_err err;
-	struct sample s;
 
 	sample_init(&s, sample_fleet, 10, 7);
 	assert_int_equal(hes_report_write("/nonexistent/r.html", &s.report, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/nonexistent/r.html"));
-	sample_finish(&s);
 }
 
 TEST(quantities_are_printed_with_units_and_digits_for_people)
 {
-	char s[QUANTITY_MAX];
+	char out[QUANTITY_MAX];
 
-	assert_string_equal(format_number(s, 1234567.8, 1), "1\u202f234\u202f567.8");
-	assert_string_equal(format_number(s, -999.6, 0), "\u22121\u202f000");
-	assert_string_equal(format_number(s, -0.004, 2), "0.00");
-	assert_string_equal(format_time(s, 83.2e6), "83.20\u202fs");
-	assert_string_equal(format_time(s, 5400e6), "90.00\u202fmin");
-	assert_string_equal(format_energy(s, 5.8e9), "5\u202f800\u202fkJ");
-	assert_string_equal(format_energy(s, 58e9), "58.00\u202fMJ");
-	assert_string_equal(format_power(s, 1.2e6), "1\u202f200\u202fW");
-	assert_string_equal(format_change(s, 74, 100), "\u221226.0\u202f%");
-	assert_string_equal(format_change(s, 103, 100), "+3.0\u202f%");
-	assert_string_equal(format_change(s, 100.01, 100), "0.0\u202f%");
-	assert_string_equal(format_change(s, 1, 0), "\u2013");
+	assert_string_equal(format_number(out, 1234567.8, 1), "1\u202f234\u202f567.8");
+	assert_string_equal(format_number(out, -999.6, 0), "\u22121\u202f000");
+	assert_string_equal(format_number(out, -0.004, 2), "0.00");
+	assert_string_equal(format_time(out, 83.2e6), "83.20\u202fs");
+	assert_string_equal(format_time(out, 5400e6), "90.00\u202fmin");
+	assert_string_equal(format_energy(out, 5.8e9), "5\u202f800\u202fkJ");
+	assert_string_equal(format_energy(out, 58e9), "58.00\u202fMJ");
+	assert_string_equal(format_power(out, 1.2e6), "1\u202f200\u202fW");
+	assert_string_equal(format_change(out, 74, 100), "\u221226.0\u202f%");
+	assert_string_equal(format_change(out, 103, 100), "+3.0\u202f%");
+	assert_string_equal(format_change(out, 100.01, 100), "0.0\u202f%");
+	assert_string_equal(format_change(out, 1, 0), "\u2013");
 }
 
 TEST(text_is_cut_between_characters)
 {
-	char s[64];
+	char out[64];
 
-	assert_true(text_fit(s, sizeof(s), "job-0042", 10, 1000));
-	assert_string_equal(s, "job-0042");
-	assert_true(text_fit(s, sizeof(s), "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9", 10, 40));
-	assert_string_equal(s, "\u00e9\u00e9\u00e9\u00e9\u2026");
-	assert_true(text_width(s, 10) <= 40);
-	assert_true(text_fit_tail(s, sizeof(s), "job-0042", 10, 36));
-	assert_string_equal(s, "\u20260042");
-	assert_false(text_fit(s, sizeof(s), "job-0042", 10, 12));
-	assert_string_equal(s, "");
-	assert_false(text_fit_tail(s, sizeof(s), "job-0042", 10, 12));
+	assert_true(text_fit(out, sizeof(out), "job-0042", 10, 1000));
+	assert_string_equal(out, "job-0042");
+	assert_true(text_fit(out, sizeof(out), "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9", 10, 40));
+	assert_string_equal(out, "\u00e9\u00e9\u00e9\u00e9\u2026");
+	assert_true(text_width(out, 10) <= 40);
+	assert_true(text_fit_tail(out, sizeof(out), "job-0042", 10, 36));
+	assert_string_equal(out, "\u20260042");
+	assert_false(text_fit(out, sizeof(out), "job-0042", 10, 12));
+	assert_string_equal(out, "");
+	assert_false(text_fit_tail(out, sizeof(out), "job-0042", 10, 12));
 }
 
 static bool apart(const struct box *a, const struct box *b)
@@ -449,7 +414,6 @@ TEST(labels_of_close_points_do_not_overlap)
 static int show(const char *file)
 {
 	struct hes_err err;
-	struct sample s;
 	int rc;
 
 	sample_init(&s, sample_fleet, 60, 7);

@@ -1,21 +1,14 @@
-/* test_resident.c - what is worked out once and asked about often says what a question from scratch does. */
+/* test_resident.c - prepared predictions equal predictions from scratch. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "plan/rates.h"
 #include "predict/baseline/smooth_max.h"
 #include "predict/prepared.h"
+#include "unit_test.h"
 
-#define QUESTIONS 3000
+#define QUERIES 3000
 #define SETS      1500
 #define MEMBERS   20000 /* more than are kept at a time */
 
@@ -110,7 +103,7 @@ static struct hes_setting draw_setting(struct hes_rng *rng, const struct hes_gpu
 				     g->clocks_mhz[hes_rng_below(rng, g->n_clocks)] };
 }
 
-/* A job beside up to four others, prepared and from scratch, of which the GPU's power was read or told. */
+/* A job with up to four co-runners, prepared and from scratch, with the GPU's power measured or predicted. */
 static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 {
 	const uint32_t type = (uint32_t)hes_rng_below(rng, 4), others = (uint32_t)hes_rng_below(rng, 5);
@@ -149,7 +142,7 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 	hes_prepared_job_free(j);
 }
 
-static void check_questions(struct hes_train_options o, size_t n)
+static void check_queries(struct hes_train_options o, size_t n)
 {
 	struct hes_predictor *p = train(o);
 	struct hes_rng rng;
@@ -160,15 +153,14 @@ static void check_questions(struct hes_train_options o, size_t n)
 	hes_predictor_free(p);
 }
 
-static void residents_say_what_questions_from_scratch_do(void **state)
+TEST(prepared_queries_equal_queries_from_scratch)
 {
-	(void)state;
-	check_questions((struct hes_train_options){ .seed = 1 }, QUESTIONS);
-	check_questions((struct hes_train_options){ .seed = 2, .recipe = HES_RECIPE_TABLE_II }, QUESTIONS / 4);
-	check_questions((struct hes_train_options){ .seed = 3, .recipe = HES_RECIPE_PLAIN, .trees = 5 }, QUESTIONS / 4);
+	check_queries((struct hes_train_options){ .seed = 1 }, QUERIES);
+	check_queries((struct hes_train_options){ .seed = 2, .recipe = HES_RECIPE_TABLE_II }, QUERIES / 4);
+	check_queries((struct hes_train_options){ .seed = 3, .recipe = HES_RECIPE_PLAIN, .trees = 5 }, QUERIES / 4);
 	/* Trees with too many leaves for sets of them, and none. */
-	check_questions((struct hes_train_options){ .seed = 4, .model = HES_PREDICTOR_FOREST, .trees = 5 }, QUESTIONS / 4);
-	check_questions((struct hes_train_options){ .seed = 5, .model = HES_PREDICTOR_LINEAR }, QUESTIONS / 4);
+	check_queries((struct hes_train_options){ .seed = 4, .model = HES_PREDICTOR_FOREST, .trees = 5 }, QUERIES / 4);
+	check_queries((struct hes_train_options){ .seed = 5, .model = HES_PREDICTOR_LINEAR }, QUERIES / 4);
 }
 
 static int by_member(const void *a, const void *b)
@@ -207,13 +199,12 @@ static struct hes_estimate ask_plainly(const struct hes_predictor *p, const stru
 	return e;
 }
 
-static void rates_of_a_set_are_those_of_its_members_beside_the_others(void **state)
+TEST(rates_of_a_set_are_those_of_its_members_beside_the_others)
 {
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_rng rng;
 
-	(void)state;
 	hes_rng_seed(&rng, 6);
 	for (size_t i = 0; i < SETS; i++) {
 		const struct hes_set s = draw_set(&rng);
@@ -246,20 +237,19 @@ static void rates_of_a_set_are_those_of_its_members_beside_the_others(void **sta
 }
 
 /* Of more members than there is memory for, the first are worked out again. */
-static void what_was_forgotten_is_worked_out_anew_and_the_same(void **state)
+TEST(forgotten_rates_are_computed_again_and_equal)
 {
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1, .trees = 2 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS), *fresh = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_set pair = { .type = 1, .clock_mhz = 1380, .n = 2, .m = { { 0, 30 }, { 1, 70 } } };
 	struct hes_pace pace, want;
-	uint32_t asked = 0;
+	uint32_t made = 0;
 
-	(void)state;
 	for (uint16_t pct = 1; pct <= 100; pct++)
 		for (uint16_t kind = 0; kind < KINDS; kind++)
-			for (uint32_t clock_mhz = 1335; clock_mhz <= 1530 && asked < MEMBERS; clock_mhz += 30, asked++)
+			for (uint32_t clock_mhz = 1335; clock_mhz <= 1530 && made < MEMBERS; clock_mhz += 30, made++)
 				hes_rates_of(r, &(struct hes_set){ 1, clock_mhz, 1, { { kind, pct } } }, &pace);
-	assert_int_equal(asked, MEMBERS);
+	assert_int_equal(made, MEMBERS);
 	hes_rates_of(r, &pair, &pace);
 	hes_rates_of(fresh, &pair, &want);
 	assert_memory_equal(pace.iteration_us, want.iteration_us, 2 * sizeof(want.iteration_us[0]));
@@ -269,7 +259,7 @@ static void what_was_forgotten_is_worked_out_anew_and_the_same(void **state)
 	hes_predictor_free(p);
 }
 
-/* @return questions that asking for some sets took, which must be said to have the same rates as before */
+/* @return the queries that some sets needed; their rates must be the same as before */
 static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets, const struct hes_pace *said, size_t n)
 {
 	const uint64_t before = hes_rates_queries(r);
@@ -285,7 +275,7 @@ static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets, const
 }
 
 /* More sets than there is room for at first, several times over. */
-static void sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them(void **state)
+TEST(sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them)
 {
 	static struct hes_set sets[2 * SETS];
 	static struct hes_pace said[2 * SETS];
@@ -293,7 +283,6 @@ static void sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them(
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_rng rng;
 
-	(void)state;
 	hes_rng_seed(&rng, 8);
 	for (size_t i = 0; i < 2 * SETS; i++) {
 		sets[i] = draw_set(&rng);
@@ -306,13 +295,12 @@ static void sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them(
 	hes_predictor_free(p);
 }
 
-static void a_smooth_maximum_is_the_same_from_its_table(void **state)
+TEST(a_smooth_maximum_is_the_same_from_its_table)
 {
 	static const double sharpness[] = { 1.5, 2, 3.3, 5, 8, 17, 30 };
 	struct hes_rng rng;
 	struct smooth_max b;
 
-	(void)state;
 	hes_rng_seed(&rng, 7);
 	for (size_t i = 0; i < sizeof(sharpness) / sizeof(sharpness[0]); i++) {
 		smooth_max_init(&b, sharpness[i]);
@@ -327,15 +315,4 @@ static void a_smooth_maximum_is_the_same_from_its_table(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(residents_say_what_questions_from_scratch_do),
-		cmocka_unit_test(rates_of_a_set_are_those_of_its_members_beside_the_others),
-		cmocka_unit_test(what_was_forgotten_is_worked_out_anew_and_the_same),
-		cmocka_unit_test(sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them),
-		cmocka_unit_test(a_smooth_maximum_is_the_same_from_its_table),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+int main(void) { return run_unit_tests(set_up, tear_down); }

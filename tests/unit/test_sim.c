@@ -152,7 +152,7 @@ static void plan_at_random(struct bench *b, uint64_t seed)
 }
 
 /* Jobs that run on a GPU all through a segment. */
-static size_t residents_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs, uint32_t *sm_pct)
+static size_t placements_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs, uint32_t *sm_pct)
 {
 	size_t n = 0;
 
@@ -179,7 +179,7 @@ TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_
 		const struct hes_segment *seg = &b->replay.segments[k];
 		double us = (double)(seg->end_us - seg->start_us);
 		uint32_t jobs[8] = { 0 }, pct[8] = { 0 };
-		size_t n = residents_of(b, seg, jobs, pct);
+		size_t n = placements_of(b, seg, jobs, pct);
 		struct hes_rate rates[8];
 		struct hes_instant at;
 

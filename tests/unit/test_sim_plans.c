@@ -66,7 +66,7 @@ TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_
 	assert_int_equal(p.n_waiting[1], 1);
 	assert_int_equal(p.first[1], 1);
 	assert_int_equal(b->replay.jobs[1].start_us, b->replay.jobs[0].end_us);
-	/* Told of its own prediction, not of the physics. */
+	/* The planner gets its own prediction, not the end in the GPU model. */
 	assert_int_equal(p.free_at_us[1][0], 30000000);
 	assert_int_equal(p.free_at_us[1][1], 1000000);
 	assert_true(b->replay.jobs[0].end_us != 30000000);
@@ -78,7 +78,7 @@ TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_
 			 10000 + 60 * b->fleet.gpus[1].type->idle_power_mw);
 }
 
-/* Told to be free now, a first-come policy would queue jobs behind it while another GPU idles. */
+/* With a GPU that seems free now, a first-come policy would queue jobs behind it while another GPU idles. */
 TEST_WITH(a_batch_that_overruns_its_prediction_keeps_its_gpu_busy, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
@@ -337,7 +337,7 @@ TEST_WITH(an_open_queue_has_one_job_a_batch, sim_bench_setup, sim_bench_teardown
 }
 
 /* Plans every waiting job as an open queue of 30 % each on GPU a. */
-static int plan_beside(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
+static int plan_together(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
 		       const struct hes_running *running, size_t n_running, struct hes_plan *out, struct hes_err *err)
 {
 	struct planner *p = ctx;
@@ -370,7 +370,7 @@ TEST_WITH(an_arrival_joins_running_jobs_and_its_planner_sees_them, sim_bench_set
 	struct planner p = { .b = b };
 	struct hes_sim s = online(b, &p);
 
-	s.replan = plan_beside;
+	s.replan = plan_together;
 	add_job(b, "resnet50", 100000, 0);
 	add_job(b, "resnet50", 10, 1000000);
 	run_sim(b, &s);
@@ -431,7 +431,7 @@ TEST_WITH(a_plan_can_predict_running_jobs_again, sim_bench_setup, sim_bench_tear
 	assert_int_equal(b->replay.predicted.busy_energy_mj, 400 + 350 + 500 + 2000);
 }
 
-TEST_WITH(a_plan_that_tells_of_a_job_that_does_not_run_is_refused, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(a_plan_that_predicts_a_job_that_does_not_run_is_refused, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .fail_at = 2 };

@@ -468,7 +468,7 @@ TEST_WITH(sharing_far_outside_of_the_samples_is_avoided, plan_bench_setup, plan_
 }
 
 /* A job of it may run, alone. */
-TEST_WITH(company_of_a_workload_that_was_never_sampled_is_avoided, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(co_runners_that_were_never_sampled_are_avoided, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -489,7 +489,7 @@ TEST_WITH(a_default_clock_outside_of_the_samples_is_avoided_too, plan_bench_setu
 	assert_int_equal(x.extrapolated, 0);
 }
 
-TEST_WITH(what_can_only_be_extrapolated_is_planned_and_told, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(jobs_that_can_only_be_extrapolated_are_planned_and_reported, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;
 

@@ -217,7 +217,7 @@ TEST_WITH(forecasts_are_kept_of_new_rows_alone, store_set_up, store_tear_down)
 }
 
 /* It was refused by the table's constraint, and the predictor's errors were not kept at all. */
-TEST_WITH(a_held_back_sample_that_no_forecast_was_asked_of_is_passed_over, store_set_up, store_tear_down)
+TEST_WITH(a_held_back_sample_without_a_forecast_is_skipped, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("L4", 2) };
@@ -268,7 +268,7 @@ TEST_WITH(holdings_count_profiles_samples_and_age, store_set_up, store_tear_down
 	hes_store_close(s);
 }
 
-/* A sample beside two, who are named so. */
+/* A sample with two co-runners of these names. */
 static struct hes_sample beside_two(const char *co_runner_names)
 {
 	struct hes_sample v = store_sample("T4", 1);
@@ -289,7 +289,7 @@ static void assert_named(struct hes_store *s, const char *co_runner_names)
 	hes_samples_free(&got);
 }
 
-TEST_WITH(neighbours_in_another_order_are_the_same_sample, store_set_up, store_tear_down)
+TEST_WITH(co_runners_in_another_order_are_the_same_sample, store_set_up, store_tear_down)
 {
 	struct hes_sample v[] = { beside_two("net/4@30,a/8@20"), beside_two("a/8@20,net/4@30"), beside_two("net/04@30,a/8@20") };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
@@ -301,7 +301,7 @@ TEST_WITH(neighbours_in_another_order_are_the_same_sample, store_set_up, store_t
 	hes_store_close(s);
 }
 
-TEST_WITH(powers_of_tenants_are_replaced_and_told_apart, store_set_up, store_tear_down)
+TEST_WITH(powers_of_tenants_are_replaced_and_kept_apart, store_set_up, store_tear_down)
 {
 	struct hes_tenant_power p = { .tenant = "a \"b\"", .uid = 7, .gpu_type = "T4", .clock_mhz = 600, .power_w = 40, .cv = 0.02,
 				      .seconds = 5, .at_us = 1 };

@@ -192,7 +192,7 @@ TEST(a_wrong_value_is_named_with_its_line_and_column)
 
 /* --- generator --- */
 
-TEST(the_same_seed_gives_the_same_rows_however_many_are_asked)
+TEST(the_same_seed_gives_the_same_rows_for_any_number_of_jobs)
 {
 	struct hes_trace *a = generate(7, 1000), *b = generate(7, 50), *c = generate(8, 50);
 	struct hes_trace_row x, y, z;

@@ -90,7 +90,7 @@ static const struct opt fair_opts[] = {
 	{ 0 }
 };
 
-/* A row a word: the operands that it takes after itself, and what it does. */
+/* One row for each word: its operands and its function. */
 static const struct fair_action {
 	const char *word;
 	int         min_args, max_args;

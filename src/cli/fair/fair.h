@@ -58,7 +58,7 @@ int fair_top(const struct fair_opts *o, int n_args, char **args);
 /** Change phi or a weight. */
 int fair_set(const struct fair_opts *o, int n_args, char **args);
 
-/** Measure a tenant's power under clocks, or list what was measured. */
+/** Measure a tenant's power at clocks, or list measured powers. */
 int fair_profile(const struct fair_opts *o, int n_args, char **args);
 
 #endif

@@ -205,7 +205,7 @@ static int clock_measure(struct measuring *m, uint32_t mhz, struct hes_tenant_po
 		     : hes_guard_unlock_clock(m->guard, m->devices, m->gpu, err);
 
 	if (rc == -EPERM && !mhz)
-		rc = 0; /* nobody has locked it either */
+		rc = 0; /* the clock is not locked either */
 	p->clock_mhz = mhz;
 	for (int i = 0; !rc && i < ROUNDS; i++) {
 		rc = round_measure(m, give_up_s, p, err);

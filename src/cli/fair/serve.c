@@ -45,7 +45,7 @@ static const char *const event_names[] = {
 	[ARBITER_NO_CLOCKS] = "no_clocks", [ARBITER_CLOCK_FAILED] = "clock_failed", [ARBITER_GPU_GONE] = "gpu_gone", [ARBITER_CHANGED] = "changed",
 };
 
-/* @return whether a line can be written without waiting for who reads it: nothing in the arbiter may wait */
+/* @return whether a line can be written without waiting for its reader, because the arbiter must never wait */
 static bool output_is_ready(int descriptor)
 {
 	struct pollfd fd = { .fd = descriptor, .events = POLLOUT };
