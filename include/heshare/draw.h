@@ -14,7 +14,7 @@
 #include "heshare/profile.h"
 
 #define HES_DRAW_MAX_BATCH   64 /* batch sizes are the powers of two up to this */
-#define HES_DRAW_MAX_BESIDE  3  /* co-runners of a sample */
+#define HES_DRAW_MAX_CO_RUNNERS  3  /* co-runners of a sample */
 #define HES_DRAW_MAX_SAMPLES 1000000
 
 struct hes_draw {
@@ -56,12 +56,12 @@ int hes_draw_samples(const struct hes_draw *d, const struct hes_profiles *profil
  * As rows measured in the default manner: 3 windows of 2 s, between which time and power vary by @d->noise; no command;
  * sm_occupancy NaN, as the physics knows no warps; memory_busy is dram_active. The physics sends nothing back over PCIe.
  * @param clock_mhz  SM clock requested; 0: the type's default
- * @param r          @n of them, 1..HES_MODEL_MAX_RESIDENTS; shares may sum to more than 100
+ * @param r          @n of them, 1..HES_MODEL_MAX_JOBS; shares may sum to more than 100
  * @param rows       @n of them, in the order of @r; written on success only
  * @return 0; -ENOSPC the jobs do not fit the type's memory; -EINVAL no job, noise outside 0..0.5, batch or share out of
  *         range; -E2BIG too many jobs; -ERANGE a clock outside the type's range; -ENOENT no parameters for the type
  */
 int hes_draw_point(const struct hes_draw *d, const struct hes_gpu_type *g, uint32_t clock_mhz,
-		   const struct hes_resident *r, size_t n, struct hes_point *rows, struct hes_err *err);
+		   const struct hes_model_job *r, size_t n, struct hes_point *rows, struct hes_err *err);
 
 #endif

@@ -27,7 +27,7 @@
 
 struct hes_journal;
 
-/** A process, told from a later one of the same number. */
+/** A process. The start time distinguishes it from a later one with the same number. */
 struct hes_run_process {
 	int64_t pid;                        /* 0: none */
 	int64_t start;                      /* ticks from the machine's start: field 22 of /proc/PID/stat */
@@ -91,9 +91,9 @@ enum hes_verdict {
 	HES_VERDICT_DONE,     /* exit status 0 */
 	HES_VERDICT_FAILED,   /* by its own fault */
 	HES_VERDICT_TIMEOUT,
-	HES_VERDICT_FELL,     /* with others on its GPU: not by its fault as far as known */
-	HES_VERDICT_STOPPED,  /* by us, asked by a person */
-	HES_VERDICT_LOST,     /* with the runner: nobody saw how it ended */
+	HES_VERDICT_CO_FAILED, /* a co-runner took the MPS server down, or the GPU was lost: not its own fault, as far as known */
+	HES_VERDICT_STOPPED,  /* by heshare, which a person stopped */
+	HES_VERDICT_LOST,     /* with the runner: how it ended is unknown */
 };
 
 extern const char *const hes_verdict_names[]; /* by enum hes_verdict; ends with NULL */
@@ -104,11 +104,11 @@ struct hes_attempt {
 	uint32_t number;                    /* from 1 */
 	char     gpu[HES_NAME_MAX];
 	uint32_t sm_pct;
-	uint32_t clock_mhz;                 /* asked for; 0: none */
+	uint32_t clock_mhz;                 /* requested; 0: none */
 	int64_t  started_us;
 	struct hes_run_process process;         /* pid 0: it was about to be started */
 	int64_t  ended_us;                  /* valid unless open */
-	int32_t  status;                    /* as a shell tells it: exit status, or 128 + signal; valid unless open */
+	int32_t  status;                    /* as a shell reports it: exit status, or 128 + signal; valid unless open */
 	enum hes_verdict verdict;
 };
 

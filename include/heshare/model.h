@@ -19,7 +19,7 @@
 #include "heshare/err.h"
 #include "heshare/gpu_type.h"
 
-#define HES_MODEL_MAX_RESIDENTS 8     /* jobs on one GPU at a time */
+#define HES_MODEL_MAX_JOBS 8     /* jobs on one GPU at a time */
 #define HES_MODEL_MAX_BATCH     65536
 
 struct hes_model;
@@ -103,7 +103,7 @@ const char *hes_load_class_name(enum hes_load_class c);
 uint32_t hes_workload_memory_mib(const struct hes_workload *w, uint32_t batch);
 
 /** A job on a GPU. */
-struct hes_resident {
+struct hes_model_job {
 	const struct hes_workload *workload;
 	uint32_t batch;    /* 1 .. HES_MODEL_MAX_BATCH */
 	uint32_t sm_pct;   /* MPS share of the SMs, 1..100 */
@@ -135,14 +135,14 @@ struct hes_instant {
  *
  * @param clock_mhz       SM clock requested; 0: the type's default
  * @param power_limit_mw  GPU limit; 0: the type's
- * @param n               0 .. HES_MODEL_MAX_RESIDENTS; 0: the idle GPU
+ * @param n               0 .. HES_MODEL_MAX_JOBS; 0: the idle GPU
  * @param rates           n of them; like @out written only on success
  * @return 0; -EINVAL batch or share out of range, or a limit below idle; -ERANGE a clock
  *         outside the type's range; -E2BIG too many residents; -ENOENT no parameters for the type
  */
 int hes_model_instant(const struct hes_model *m, const struct hes_gpu_type *g,
 		      uint32_t clock_mhz, uint32_t power_limit_mw,
-		      const struct hes_resident *r, size_t n,
+		      const struct hes_model_job *r, size_t n,
 		      struct hes_rate *rates, struct hes_instant *out, struct hes_err *err);
 
 #endif

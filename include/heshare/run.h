@@ -67,7 +67,7 @@ struct hes_run_report {
 	uint32_t           *attempts;        /* one a job */
 	uint64_t           *planned_mj;      /* one a job: attributed as measured energy is */
 	size_t              n_jobs, done, failed, waiting;
-	size_t              retried, felled, timeouts; /* attempts */
+	size_t              retried, co_failed, timeouts; /* attempts */
 	struct hes_totals   planned, measured; /* of the jobs that are here; measured: of those done */
 	bool                has_energy;      /* measured's energies are valid */
 	uint32_t            clocks_refused;  /* GPUs whose clock could not be set */

@@ -133,7 +133,7 @@ static void with_40gb_pcie(struct hes_setup *s)
 /* As many residents like the first. */
 static void multiply(struct hes_setup *s, double copies)
 {
-	size_t n = (size_t)fmin(fmax(copies, 1), HES_MODEL_MAX_RESIDENTS);
+	size_t n = (size_t)fmin(fmax(copies, 1), HES_MODEL_MAX_JOBS);
 
 	for (s->n = 1; s->n < n; s->n++)
 		s->r[s->n] = s->r[0];

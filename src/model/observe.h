@@ -75,7 +75,7 @@ struct hes_setup {
 	struct hes_gpu_type gpu;
 	uint32_t            clock_mhz;      /* 0: default */
 	uint32_t            power_limit_mw; /* 0: the type's */
-	struct hes_resident r[HES_MODEL_MAX_RESIDENTS];
+	struct hes_model_job r[HES_MODEL_MAX_JOBS];
 	size_t              n;
 };
 

@@ -92,7 +92,7 @@ struct hes_steady {
 };
 int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 		     uint32_t clock_mhz, uint32_t power_limit_mw,
-		     const struct hes_resident *r, size_t n,
+		     const struct hes_model_job *r, size_t n,
 		     struct hes_rate *rates, struct hes_steady *out, struct hes_err *err);
 
 /**
@@ -109,7 +109,7 @@ struct hes_model_activity {
 
 /** @param rates  from hes_model_steady() for the residents @r at @clock_ghz; the model must know the type @g */
 void hes_model_activity(const struct hes_model *m, const struct hes_gpu_type *g, double clock_ghz,
-			const struct hes_resident *r, const struct hes_rate *rates, size_t n,
+			const struct hes_model_job *r, const struct hes_rate *rates, size_t n,
 			struct hes_model_activity *out);
 
 /** Write @m as YAML that hes_model_load reads back to the same bits. */

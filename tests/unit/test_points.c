@@ -34,15 +34,15 @@ static const struct hes_gpu_type *gpu(const char *name)
 	return g;
 }
 
-static struct hes_resident job(const char *workload, uint32_t batch, uint32_t sm_pct)
+static struct hes_model_job job(const char *workload, uint32_t batch, uint32_t sm_pct)
 {
 	const struct hes_workload *w = hes_model_workload(model, workload, NULL);
 
 	assert_non_null(w);
-	return (struct hes_resident){ w, batch, sm_pct };
+	return (struct hes_model_job){ w, batch, sm_pct };
 }
 
-static void draw(double noise, uint64_t seed, uint32_t mhz, const struct hes_resident *r, size_t n, struct hes_point *rows)
+static void draw(double noise, uint64_t seed, uint32_t mhz, const struct hes_model_job *r, size_t n, struct hes_point *rows)
 {
 	const struct hes_draw d = { .model = model, .noise = noise, .seed = seed };
 	struct hes_err err;
@@ -58,7 +58,7 @@ static bool near(double a, double b)
 
 TEST(a_point_alone_is_what_the_physics_says)
 {
-	const struct hes_resident r = job("bert-large", 8, 60);
+	const struct hes_model_job r = job("bert-large", 8, 60);
 	struct hes_instant now;
 	struct hes_rate rate;
 	struct hes_point p;
@@ -86,7 +86,7 @@ TEST(a_point_alone_is_what_the_physics_says)
 
 TEST(without_a_clock_the_types_default_holds_and_a_power_limit_shows)
 {
-	const struct hes_resident r = job("vgg19-trt8", 32, 100);
+	const struct hes_model_job r = job("vgg19-trt8", 32, 100);
 	struct hes_point p;
 
 	draw(0, 1, 0, &r, 1, &p);
@@ -97,7 +97,7 @@ TEST(without_a_clock_the_types_default_holds_and_a_power_limit_shows)
 
 TEST(rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu)
 {
-	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50), job("mobilenetv2", 1, 20) };
+	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50), job("mobilenetv2", 1, 20) };
 	struct hes_point p[3], a, b;
 
 	draw(0.017, 3, 1005, r, 3, p);
@@ -129,7 +129,7 @@ TEST(rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu)
 
 TEST(noise_does_not_depend_on_the_order_of_calls_or_jobs)
 {
-	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) }, turned[] = { r[1], r[0] };
+	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) }, turned[] = { r[1], r[0] };
 	struct hes_point first[2], later[2], other[2];
 
 	draw(0.05, 7, 0, r, 2, first);
@@ -144,7 +144,7 @@ TEST(noise_does_not_depend_on_the_order_of_calls_or_jobs)
 /* What a clock, a share or a co-runner changes in noise alone. */
 TEST(every_setting_has_noise_of_its_own)
 {
-	const struct hes_resident r[] = { job("resnet50", 4, 30), job("resnet50", 4, 30) };
+	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("resnet50", 4, 30) };
 	struct hes_point with[2], without[2];
 	double factor[3];
 
@@ -161,7 +161,7 @@ TEST(every_setting_has_noise_of_its_own)
 TEST(noise_has_the_requested_coefficient_of_variation)
 {
 	enum { N = 4000 };
-	const struct hes_resident r = job("resnet50", 4, 30);
+	const struct hes_model_job r = job("resnet50", 4, 30);
 	struct hes_point p, exact;
 	double sum = 0, squares = 0, watts = 0, power_squares = 0;
 
@@ -183,7 +183,7 @@ TEST(noise_has_the_requested_coefficient_of_variation)
 
 TEST(drawn_points_come_back_from_a_file_as_they_were)
 {
-	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) };
+	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) };
 	char path[] = "/tmp/heshare-points-XXXXXX";
 	struct hes_point drawn[2];
 	struct hes_points in = { drawn, 2 }, out;
@@ -211,17 +211,17 @@ TEST(what_cannot_be_measured_is_refused_and_writes_no_row)
 {
 	const struct hes_draw d = { .model = model }, noisy = { .model = model, .noise = 0.6 };
 	const struct hes_gpu_type *g = gpu("T4");
-	struct hes_resident r[HES_MODEL_MAX_RESIDENTS + 1];
-	struct hes_point rows[HES_MODEL_MAX_RESIDENTS + 1], before[HES_MODEL_MAX_RESIDENTS + 1];
+	struct hes_model_job r[HES_MODEL_MAX_JOBS + 1];
+	struct hes_point rows[HES_MODEL_MAX_JOBS + 1], before[HES_MODEL_MAX_JOBS + 1];
 	struct hes_err err;
 
-	for (size_t i = 0; i < HES_MODEL_MAX_RESIDENTS + 1; i++)
+	for (size_t i = 0; i < HES_MODEL_MAX_JOBS + 1; i++)
 		r[i] = job("vgg19", 64, 10);
 	memset(rows, 0x5a, sizeof(rows));
 	memcpy(before, rows, sizeof(rows));
 	assert_int_equal(hes_draw_point(&d, g, 0, r, 8, rows, &err), -ENOSPC);
 	assert_non_null(strstr(err.msg, "T4 has"));
-	assert_int_equal(hes_draw_point(&d, g, 0, r, HES_MODEL_MAX_RESIDENTS + 1, rows, &err), -E2BIG);
+	assert_int_equal(hes_draw_point(&d, g, 0, r, HES_MODEL_MAX_JOBS + 1, rows, &err), -E2BIG);
 	assert_int_equal(hes_draw_point(&d, g, 0, r, 0, rows, &err), -EINVAL);
 	assert_int_equal(hes_draw_point(&d, g, 9999, r, 1, rows, &err), -ERANGE);
 	assert_int_equal(hes_draw_point(&noisy, g, 0, r, 1, rows, &err), -EINVAL);
@@ -316,7 +316,7 @@ static const struct {
 #define TABLE_1 (sizeof(table_1) / sizeof(table_1[0]))
 #define POINTS  10.0 /* percentage points that the model may be off */
 
-static struct hes_model *with_the_papers_workloads(struct hes_resident r[TABLE_1])
+static struct hes_model *with_the_papers_workloads(struct hes_model_job r[TABLE_1])
 {
 	const char *root = getenv("HES_SOURCE_ROOT");
 	char path[4096];
@@ -329,13 +329,13 @@ static struct hes_model *with_the_papers_workloads(struct hes_resident r[TABLE_1
 	if (hes_model_load(NULL, &m, &err) || hes_model_extend(m, path, &err))
 		fail_msg("%s", err.msg);
 	for (size_t i = 0; i < TABLE_1; i++)
-		r[i] = (struct hes_resident){ hes_model_workload(m, table_1[i].name, NULL), table_1[i].batch, 100 };
+		r[i] = (struct hes_model_job){ hes_model_workload(m, table_1[i].name, NULL), table_1[i].batch, 100 };
 	return m;
 }
 
 TEST(the_papers_workloads_use_the_gpu_as_its_table_1_says)
 {
-	struct hes_resident r[TABLE_1];
+	struct hes_model_job r[TABLE_1];
 	struct hes_model *m = with_the_papers_workloads(r);
 	const struct hes_draw d = { .model = m };
 
@@ -355,14 +355,14 @@ TEST(the_papers_workloads_use_the_gpu_as_its_table_1_says)
 
 TEST(as_many_of_the_papers_pairs_fit_as_it_says)
 {
-	struct hes_resident r[TABLE_1];
+	struct hes_model_job r[TABLE_1];
 	struct hes_model *m = with_the_papers_workloads(r);
 	const struct hes_draw d = { .model = m };
 	size_t fit = 0;
 
 	for (size_t i = 0; i < TABLE_1; i++)
 		for (size_t j = i; j < TABLE_1; j++) {
-			const struct hes_resident pair[] = { { r[i].workload, r[i].batch, 50 }, { r[j].workload, r[j].batch, 50 } };
+			const struct hes_model_job pair[] = { { r[i].workload, r[i].batch, 50 }, { r[j].workload, r[j].batch, 50 } };
 			struct hes_point p[2];
 			int rc = hes_draw_point(&d, gpu("V100-SXM2-32"), 0, pair, 2, p, NULL);
 
@@ -373,7 +373,7 @@ TEST(as_many_of_the_papers_pairs_fit_as_it_says)
 	hes_model_free(m);
 }
 
-static double speed(const struct hes_draw *d, struct hes_resident r, uint32_t sm_pct)
+static double speed(const struct hes_draw *d, struct hes_model_job r, uint32_t sm_pct)
 {
 	struct hes_point p;
 
@@ -385,7 +385,7 @@ static double speed(const struct hes_draw *d, struct hes_resident r, uint32_t sm
 /* fwt-samples, gemm-samples and mobile-inf: limited by bandwidth, by SMs, by the host. */
 TEST(the_papers_workloads_take_to_sms_as_their_kinds_do)
 {
-	struct hes_resident r[TABLE_1];
+	struct hes_model_job r[TABLE_1];
 	struct hes_model *m = with_the_papers_workloads(r);
 	const struct hes_draw d = { .model = m };
 

@@ -273,7 +273,7 @@ static struct hes_sample beside_two(const char *co_runner_names)
 {
 	struct hes_sample v = store_sample("T4", 1);
 
-	v.co_runners.residents = 2;
+	v.co_runners.jobs = 2;
 	strcpy(v.co_runner_names, co_runner_names);
 	return v;
 }
