@@ -1,7 +1,7 @@
 /*
  * fair.h - share the time of one GPU between tenants, fair in time and in energy.
  *
- * Energy-Time Fairness (Liang et al., SEC '23; below "the paper"). An interval of T quanta is dealt out: each tenant gets
+ * Energy-Time Fairness (Liang et al., SEC '23; below "the paper"). An interval of T quanta is divided: each tenant gets
  * a slice, a whole number of quanta. phi sets the balance. Each tenant is guaranteed the part phi of its fair share of
  * the time. The rest goes, quantum by quantum, to the tenant with the least energy so far.
  *
@@ -28,7 +28,7 @@
 /** Who has work on the GPU. A tenant without work is left out of the array: its weight would count all the same. */
 struct hes_fair_tenant {
 	double   power_w; /* P_i, W while it runs: HES_FAIR_MIN_NUMBER..HES_FAIR_MAX_NUMBER */
-	double   weight;  /* w_i, its part beside the others' weights; the same range; 1 where nothing sets it apart */
+	double   weight;  /* w_i, its part relative to the other weights; the same range; 1 unless tenants differ */
 	uint64_t demand;  /* d_i, quanta that it can use at most; HES_FAIR_BACKLOGGED: no limit */
 };
 
@@ -42,7 +42,7 @@ struct hes_fair_policy {
 
 /**
  * Policies; ends with a row whose name is NULL.
- *   time    Eq. 5: equal time for equal weights, to within a quantum; what a tenant leaves of its share is dealt out likewise
+ *   time    Eq. 5: equal time for equal weights, to within a quantum; what a tenant does not use goes to the others in the same way
  *   energy  Eq. 3: equal energy for equal weights: Algorithm 1 with phi = 0
  *   etf     Eq. 12: Algorithm 1 with the phi of the request
  */

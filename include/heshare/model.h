@@ -102,14 +102,14 @@ const char *hes_load_class_name(enum hes_load_class c);
 /** Device memory of a workload at a batch size. */
 uint32_t hes_workload_memory_mib(const struct hes_workload *w, uint32_t batch);
 
-/** A job on a GPU. */
+/** A placement: a job on the GPU, with its SM share. */
 struct hes_model_job {
 	const struct hes_workload *workload;
 	uint32_t batch;    /* 1 .. HES_MODEL_MAX_BATCH */
 	uint32_t sm_pct;   /* MPS share of the SMs, 1..100 */
 };
 
-/** Rates of a resident. Utilisations are means over time, 0..1 of the GPU; over the residents each sums to at most 1. */
+/** Rates of a job. Utilisations are means over time, 0..1 of the GPU; each sums to at most 1 over the jobs. */
 struct hes_rate {
 	double iterations_per_s;
 	double busy;        /* part of the time with a kernel of its own running */
@@ -126,11 +126,11 @@ struct hes_instant {
 };
 
 /**
- * The steady state of residents on one GPU at a clock (docs/gpu-model.md).
+ * The steady state of jobs on one GPU at a clock (docs/gpu-model.md).
  * Pure: no I/O, clock, allocation or state. @g may be a modified copy of a
  * catalogue type (a MIG slice, another power limit); parameters go by its
  * name, specification by its fields. Memory is the caller's to check.
- * Shares may sum to more than 100: residents then limit each other in as
+ * Shares may sum to more than 100: jobs then limit each other as
  * far as they are busy at the same time.
  *
  * @param clock_mhz       SM clock requested; 0: the type's default
@@ -138,7 +138,7 @@ struct hes_instant {
  * @param n               0 .. HES_MODEL_MAX_JOBS; 0: the idle GPU
  * @param rates           n of them; like @out written only on success
  * @return 0; -EINVAL batch or share out of range, or a limit below idle; -ERANGE a clock
- *         outside the type's range; -E2BIG too many residents; -ENOENT no parameters for the type
+ *         outside the type's range; -E2BIG too many jobs; -ENOENT no parameters for the type
  */
 int hes_model_instant(const struct hes_model *m, const struct hes_gpu_type *g,
 		      uint32_t clock_mhz, uint32_t power_limit_mw,

@@ -1,8 +1,8 @@
 /*
- * physics.c - the equations: rates and power of residents on one GPU.
+ * physics.c - the equations: rates and power of jobs on one GPU.
  *
  * docs/gpu-model.md numbers them; so do the comments here. Everything is a
- * mean over the steady state: a resident is in its compute phase, memory
+ * mean over the steady state: a job is in its compute phase, memory
  * phase, launch gaps or host part for a fraction of its iteration, and
  * meets its co-runners with the fractions that they spend in theirs. Those
  * fractions and the iteration times are solved together, as a fixed point in
@@ -23,7 +23,7 @@
 #define SETTLED    1e-8            /* change of a time fraction at which the fixed point has converged */
 #define CLOCK_TOLERANCE_GHZ 1e-6
 
-/* A resident; first what is independent of clock and co-runners. */
+/* A job; first what is independent of clock and co-runners. */
 struct state {
 	double sms;       /* SMs its share and parallelism let it use */
 	double draw;      /* part of the bandwidth those can draw */
@@ -101,7 +101,7 @@ static void prepare(const struct gpu *b, const struct hes_model_job *r, struct s
 	};
 }
 
-/* The load of a resident's co-runners, as means over time. */
+/* The load of a job's co-runners, as means over time. */
 struct pressure {
 	double sms;      /* SMs they compute on */
 	double draw;     /* part of the bandwidth they draw */
@@ -128,7 +128,7 @@ static struct pressure pressure_on(const struct gpu *b, size_t i)
 	return o;
 }
 
-/* (5)-(11): one resident's iteration under a given pressure, at a clock. */
+/* (5)-(11): one job's iteration under a given pressure, at a clock. */
 static void iterate(const struct gpu *b, struct state *s, const struct pressure *o, double ghz)
 {
 	const struct hes_nature *k = b->nature;
@@ -154,7 +154,7 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 }
 
 /*
- * The start of the fixed point: each resident as if alone, at the requested clock. Its time off the GPU stays the same
+ * The start of the fixed point: each job as if alone, at the requested clock. Its time off the GPU stays the same
  * for its co-runners, even if it is itself slowed down there.
  */
 static void start(struct gpu *b, double ghz)
@@ -169,7 +169,7 @@ static void start(struct gpu *b, double ghz)
 	}
 }
 
-/* All residents at a clock, from the current fractions until they converge. */
+/* All jobs at a clock, from the current fractions until they converge. */
 static void settle(struct gpu *b, double ghz)
 {
 	for (int round = 0; round < MAX_ROUNDS; round++) {
@@ -291,7 +291,7 @@ double hes_model_context_w(const struct hes_model *m, const struct hes_gpu_type 
 static int check_jobs(const struct hes_model_job *r, size_t n, struct hes_err *err)
 {
 	if (n > HES_MODEL_MAX_JOBS)
-		return hes_fail(err, -E2BIG, "%zu residents on a GPU; the model takes at most %d", n,
+		return hes_fail(err, -E2BIG, "%zu jobs on a GPU; the model takes at most %d", n,
 				HES_MODEL_MAX_JOBS);
 	for (size_t i = 0; i < n; i++) {
 		if (r[i].batch < 1 || r[i].batch > HES_MODEL_MAX_BATCH)

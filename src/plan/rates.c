@@ -2,7 +2,7 @@
  * rates.c - the rate cache; see rates.h.
  *
  * Entries of varying length lie in one growing array of 8-byte units and are found by a hash map. An entry holds the
- * power that its set has as co-runners and, once it was asked for, the rates of the set. Entries move when the array
+ * power that its set has as co-runners and, after the first query, the rates of the set. Entries move when the array
  * grows: no pointer to an entry is kept over a prediction. What the predictor computes once for a member, whatever its
  * co-runners, is kept as well, for a limited number of members.
  */

@@ -40,7 +40,7 @@ struct hes_set_rates {
 	bool    far;                           /* share, clock or co-runners of a member are far outside of it */
 };
 
-/** From this novelty on (struct hes_estimate), a setting is far outside of the training range: planners avoid it. */
+/** With an interval this much wider (struct hes_estimate), a setting is far out of distribution: planners avoid it. */
 #define HES_RATES_FAR 1.5
 
 /**

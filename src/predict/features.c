@@ -88,7 +88,7 @@ const struct feature features[FEATURE_COUNT] = {
 	{ "occupied_l2_sets",     "L2 capacities", others_l2_sets, FEATURE_OF_OTHERS },
 	{ "occupied_serial",      "jobs",  others_serial, FEATURE_OF_OTHERS },
 	{ "occupied_dram_busy",   "parts", others_dram_busy, FEATURE_OF_OTHERS },
-	{ "occupied_pace",        "of their solo paces, summed", others_pace, FEATURE_OF_OTHERS },
+	{ "occupied_pace",        "of their solo speeds, summed", others_pace, FEATURE_OF_OTHERS },
 	{ "occupied_rate",        "iterations/s", others_rate, FEATURE_OF_OTHERS },
 	{ "occupied_solo_power",  "parts of the power limit", others_solo_power, FEATURE_OF_OTHERS },
 	/* derived from the above */

@@ -32,7 +32,7 @@ struct interval_score {
 	double                  residual[INTERVAL_OUTPUTS]; /* of the prediction: log(predicted / baseline) */
 	bool                    random;                /* left out at random */
 	struct range_distance distance;              /* to the samples of the fit */
-	uint32_t                co_runners;            /* beside it */
+	uint32_t                co_runners;            /* how many */
 };
 
 /** The interval goes from prediction / factor to prediction * factor. */

@@ -182,7 +182,7 @@ static struct hes_set draw_set(struct hes_rng *rng)
 	return s;
 }
 
-/* The last of the first n of some members, all but one of a set, beside those before it; as rates.h says. */
+/* The last of the first n members, with those before it as co-runners, as rates.h says. */
 static struct hes_estimate ask_plainly(const struct hes_predictor *p, const struct hes_set *s, const struct hes_member *m,
 				       uint32_t n)
 {

@@ -374,7 +374,7 @@ LAP_CLONES static double lap_bound(const struct hes_lap *l)
 }
 
 /* The jobs of a group go to its GPUs in turn, the longest first. */
-static void lap_deal(struct hes_lap *l, uint32_t *gpu_of)
+static void lap_assign(struct hes_lap *l, uint32_t *gpu_of)
 {
 	const struct hes_assign *a = l->a;
 
@@ -396,7 +396,7 @@ int hes_lap_solve(struct hes_lap *l, const struct hes_weights *w, uint32_t *gpu_
 		rc = lap_insert(l, l->a->longest_first[i]);
 	if (rc)
 		return rc;
-	lap_deal(l, gpu_of);
+	lap_assign(l, gpu_of);
 	*bound = lap_bound(l);
 	return 0;
 }

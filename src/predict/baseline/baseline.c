@@ -127,7 +127,7 @@ static void split_host(struct base_task *t)
 	t->copy_us = serial - t->sync_us;
 }
 
-static double touched(const struct base_task *t)
+static double working_set(const struct base_task *t)
 {
 	double part = clamp(t->task->l2_util / t->busy, 1e-4, MOST_OF_L2);
 
@@ -154,7 +154,7 @@ struct base_task baseline_task(const struct constants *k, const struct hes_gpu_t
 	t.memory_part = lesser(task->dram_util / k->type[REACH], 0.98 * t.busy);
 	t.compute_part = t.busy - t.memory_part;
 	t.computing = greater(task->sm_util - t.memory_part * t.width, 1e-4);
-	t.set = touched(&t);
+	t.set = working_set(&t);
 	split_host(&t);
 	t.own = baseline_own(&t);
 	return t;
