@@ -140,7 +140,7 @@ TEST(names_that_nobody_profiled_change_nothing)
 	hes_predictor_free(q);
 }
 
-TEST(a_workload_that_was_sampled_beside_others_only_is_no_stranger)
+TEST(a_workload_that_was_sampled_only_with_co_runners_is_inside_the_training_range)
 {
 	struct hes_sample *v = calloc(lab.samples.n, sizeof(*v));
 	struct hes_samples s = { v, 0, &lab.profiles };

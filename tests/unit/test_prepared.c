@@ -199,7 +199,7 @@ static struct hes_estimate ask_plainly(const struct hes_predictor *p, const stru
 	return e;
 }
 
-TEST(rates_of_a_set_are_those_of_its_members_beside_the_others)
+TEST(rates_of_a_set_are_those_of_its_members_with_the_others)
 {
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
