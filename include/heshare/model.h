@@ -1,10 +1,10 @@
 /*
- * model.h - how long an iteration takes and what a GPU draws when jobs
- * run on it, alone or together: the testbed's physics.
+ * model.h - the GPU model: the time of an iteration and the power of a GPU when jobs
+ * run on it, alone or together.
  *
  * One set of equations (docs/gpu-model.md) for every workload and GPU type.
- * Parameters belong to a workload, to a GPU type or to nature, never to a
- * data point; they come from data/physics.yaml. Planners must not use this:
+ * Parameters belong to a workload, to a GPU type or to all of them, never to a
+ * data point; they come from data/physics.yaml. Planners must not use this header:
  * they see profiles and trained predictors, as they would on real GPUs.
  *
  * A model is constant once loaded and extended: any number of threads may share it.
@@ -77,10 +77,10 @@ int  hes_model_load(const char *path, struct hes_model **out, struct hes_err *er
 void hes_model_free(struct hes_model *m);
 
 /**
- * Add the workloads of a YAML file to a loaded model, behind those it has. The file has the key `workloads` alone,
- * with entries as in data/physics.yaml. Extend before the model is shared: pointers to its workloads are no longer valid.
- * @return 0; -EINVAL, -ERANGE with file, entry, field and value; -EEXIST a name that the model has already, or given
- *         twice; -ENOMEM; -errno of reading the file. On failure the model is as it was
+ * Add the workloads of a YAML file at the end of a loaded model. The only key of the file is `workloads`, with
+ * entries as in data/physics.yaml. Extend before the model is shared: earlier pointers to its workloads become invalid.
+ * @return 0; -EINVAL, -ERANGE with file, entry, field and value; -EEXIST a name that the model already has, or that the file
+ *         has twice; -ENOMEM; -errno of reading the file. On failure the model is as it was
  */
 int  hes_model_extend(struct hes_model *m, const char *path, struct hes_err *err);
 
@@ -118,10 +118,10 @@ struct hes_rate {
 	double l2_util;     /* of the L2 capacity, while busy */
 };
 
-/** What the GPU does meanwhile. */
+/** Power and clock of the GPU meanwhile. */
 struct hes_instant {
 	uint32_t power_mw;    /* mean GPU power */
-	uint32_t clock_mhz;   /* SM clock it can hold */
+	uint32_t clock_mhz;   /* SM clock that it holds */
 	bool     throttled;   /* the power limit holds the clock below the requested one */
 };
 
