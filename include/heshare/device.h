@@ -76,8 +76,6 @@ enum hes_lock_state {
 int    hes_devices_open(struct hes_devices **out, struct hes_err *err);
 void   hes_devices_close(struct hes_devices *d);
 size_t hes_devices_count(const struct hes_devices *d);
-/** Version of the driver; "": unknown. */
-const char *hes_devices_driver(const struct hes_devices *d);
 
 /** Find a GPU by index, UUID, beginning of a UUID, or PCI address. @return its index; -1: none */
 long   hes_devices_find(const struct hes_devices *d, const char *name);
@@ -90,9 +88,6 @@ int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_inf
  * @return 0; -ENODEV the GPU is lost
  */
 int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out, struct hes_err *err);
-
-/** SM clocks that can be locked, ascending. @return how many there are; at most @max are written; -errno */
-long hes_device_clocks(const struct hes_devices *d, size_t i, uint32_t *out, size_t max, struct hes_err *err);
 
 /**
  * Lock the SM clock at @mhz. hes_lock_state() says under load whether the GPU obeys.

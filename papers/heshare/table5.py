@@ -73,7 +73,7 @@ def compile_peers(folder):
     program = folder / "table5-peers"
     base = [ROOT / "src/base" / f"{name}.c" for name in ("table", "csv", "num", "err", "rng")]
     run([os.environ.get("CC", "cc"), "-O2", "-std=gnu17", "-D_GNU_SOURCE", "-I", ROOT / "include", "-I", ROOT / "src",
-         ROOT / "papers/heshare/table5.c", *base, "-lsvm", "-ldoublefann", "-lz", "-lm", "-o", program])
+         ROOT / "papers/heshare/table5.c", ROOT / "papers/heshare/number_table.c", *base, "-lsvm", "-ldoublefann", "-lz", "-lm", "-o", program])
     return program
 
 
