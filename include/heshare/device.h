@@ -98,8 +98,6 @@ int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct
 int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err);
 /** Let the driver choose the SM clock again. @return as hes_device_lock_clock() */
 int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_err *err);
-/** @return 0; -ERANGE outside of the GPU's range; else as hes_device_lock_clock() */
-int hes_device_limit_power(const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err);
 
 /** The effect of a lock at @locked_mhz, from a reading under load. */
 enum hes_lock_state hes_lock_state(const struct hes_reading *r, uint32_t locked_mhz);

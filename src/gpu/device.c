@@ -171,19 +171,3 @@ int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_er
 
 	return code ? hes_nvml_fail(d, i, "unlocking its clock", code, err) : 0;
 }
-
-int hes_device_limit_power(const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err)
-{
-	struct hes_device_info info = { 0 };
-	char what[64];
-	int code = NVML_FUNCTION_MISSING;
-
-	read_limits(d, d->handles[i], &info);
-	if (info.power_limit_max_mw && (mw < info.power_limit_min_mw || mw > info.power_limit_max_mw))
-		return hes_fail(err, -ERANGE, "GPU %zu: a power limit of %.1f W; the GPU takes %.1f to %.1f W", i, mw / 1e3,
-				info.power_limit_min_mw / 1e3, info.power_limit_max_mw / 1e3);
-	if (d->nvml.set_power_limit)
-		code = d->nvml.set_power_limit(d->handles[i], mw);
-	snprintf(what, sizeof(what), "limiting its power to %.1f W", mw / 1e3);
-	return code ? hes_nvml_fail(d, i, what, code, err) : 0;
-}

@@ -133,24 +133,10 @@ TEST_WITH(a_lock_holds_under_load_and_the_power_limit_caps_it, NULL, clear)
 	assert_int_equal(hes_lock_state(&r, 1590), HES_LOCK_CAPPED);
 	fault("0:lock-ignored");
 	assert_int_equal(hes_device_lock_clock(devices, T4, 600, NULL), 0);
-	assert_int_equal(hes_device_limit_power(devices, T4, 70000, NULL), 0);
 	assert_int_equal(hes_device_read(devices, T4, HES_HAS_ALL, &r, NULL), 0);
 	assert_int_equal(hes_lock_state(&r, 600), HES_LOCK_IGNORED);
 	assert_int_equal(hes_device_unlock_clock(devices, T4, NULL), 0);
 	assert_int_equal(end_job(job, SIGKILL), 128 + SIGKILL);
-}
-
-TEST(a_power_limit_must_be_in_the_range_of_the_gpu)
-{
-	struct hes_device_info b;
-	struct hes_err err;
-
-	assert_int_equal(hes_device_limit_power(devices, A100, 1000, &err), -ERANGE);
-	assert_non_null(strstr(err.msg, "GPU 6: a power limit of 1.0 W; the GPU takes"));
-	assert_int_equal(hes_device_limit_power(devices, A100, 250000, &err), 0);
-	assert_int_equal(hes_device_info(devices, A100, &b, NULL), 0);
-	assert_int_equal(b.power_limit_mw, 250000);
-	assert_int_equal(hes_device_limit_power(devices, A100, b.power_limit_default_mw, &err), 0);
 }
 
 TEST_WITH(without_rights_the_error_says_who_has_them, NULL, clear)
@@ -160,7 +146,6 @@ TEST_WITH(without_rights_the_error_says_who_has_them, NULL, clear)
 	fault("4:no-permission");
 	assert_int_equal(hes_device_lock_clock(devices, V100, 900, &err), -EPERM);
 	assert_non_null(strstr(err.msg, "GPU 4: locking its clock at 900 MHz: the driver allows it to root alone"));
-	assert_int_equal(hes_device_limit_power(devices, V100, 200000, &err), -EPERM);
 }
 
 TEST_WITH(a_missing_reading_is_not_valid, NULL, clear)
