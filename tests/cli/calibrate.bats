@@ -32,7 +32,7 @@ all=("time alone" "GPU power alone" "DRAM use alone" "slowdown of pairs" "GPU po
 
 @test "a GPU is found again from the part to fit: the part held back is met to 2 % in the median" {
 	below 0.2 "$(error before.json first "time alone" median_error)"
-	below 0.1 "$(error before.json first "gpu power alone" median_error)"
+	below 0.1 "$(error before.json first "GPU power alone" median_error)"
 	for what in "${all[@]}"; do
 		below "$(error after.json first "$what" median_error)" 0.02
 		below "$(error after.json first "$what" p90_error)" 0.05

@@ -46,7 +46,7 @@ setup() {
 
 @test "no picture of a test goes under docs, and what is wrong is a sentence" {
 	run -1 "$figures" gpu docs/figures
-	[ "$output" = "figures: GPU is a test; no picture of it goes under docs/figures" ]
+	[ "$output" = "figures: gpu is a test; no picture of it goes under docs/figures" ]
 	[ ! -e docs ]
 	sed -i 's/,44000/,soon/' gpu/pairs.csv
 	run -1 "$figures" gpu out
@@ -54,7 +54,7 @@ setup() {
 	[ ! -e out ]
 	sed -i '1s/first_workload/workload/' gpu/pairs.csv
 	run -1 "$figures" gpu out
-	[ "$output" = "figures: GPU: no column or key 'first_workload'" ]
+	[ "$output" = "figures: gpu: no column or key 'first_workload'" ]
 	run -1 "$figures" nowhere out
 	[[ "$output" == "figures: nowhere: no measured GPU: "* ]]
 	run -2 "$figures" gpu

@@ -80,7 +80,7 @@ gpu() {
 	[[ "$output" == *"l4: L4; rows left out: 1 not steady, 0 of workloads and 0 of sharing that the model does not have" ]]
 	[[ "$output" != *"igniter_v100"* ]]
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/gpus/l4" --json
-	[ "$(jq -r '[.[] | select(.what == "gpu power alone") | .part] | join(",")' <<<"$output")" = "to fit,held back" ]
+	[ "$(jq -r '[.[] | select(.what == "GPU power alone") | .part] | join(",")' <<<"$output")" = "to fit,held back" ]
 }
 
 @test "several folders, published sets and GPUs, make one table" {

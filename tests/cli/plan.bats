@@ -352,7 +352,7 @@ known_partly() {
 	jq -e '.predicted | .avg_jct_us > 0 and .power_cap_mw == 450000 and .peak_mw <= 450000 and (has("deadlines_missed") | not)' capped.json
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 80 --json 2>err |
 		jq -e '.predicted | .power_cap_mw == 80000 and .peak_mw > 80000'
-	grep -E "^heshare plan: --power-cap: no plan was found within 80 W; with this one the gpus may draw [0-9.]+ W$" err
+	grep -E "^heshare plan: --power-cap: no plan was found within 80 W; with this one the GPUs may draw [0-9.]+ W$" err
 	"$HESHARE" plan jobs.csv $fleet --policy joint --budget 3000 --power-cap 0 >out
 	[ -z "$(grep 'highest power' out)" ]
 	refused 2 "--power-cap: policy pwr does not search under constraints; those that do: joint" jobs.csv $fleet --policy pwr --power-cap 450

@@ -114,7 +114,7 @@ rows() {
 		heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 5 --repeats 2..4 --patience 100000 --shares 10..60 --clocks 900 -- "$0" 2>err' \
 		"n=0; ${TASK[*]} | while read -r line; do echo \"\$line\"; n=\$((n + 1)); [ \$n != 5 ] || [ \$CUDA_VISIBLE_DEVICES != \$lost ] || vgpu-fault 1:gpu-lost; done"
 	grep -q 'GPU 1 is given up' err
-	grep -qE 'gpus were given up or have no MPS, [1-4] points? left' err
+	grep -qE 'GPUs were given up or have no MPS, [1-4] points? left' err
 	[ "$(rows "SELECT count(*) FROM points")" -ge 8 ]
 }
 

@@ -73,25 +73,25 @@ class Statistics(unittest.TestCase):
 
 class Driver(unittest.TestCase):
     def test_structures_have_the_sizes_of_nvml(self):
-        self.assertEqual(ctypes.sizeof(gpu.FieldValue), 40)
-        self.assertEqual(ctypes.sizeof(gpu.Memory), 24)
-        self.assertEqual(ctypes.sizeof(gpu.Utilization), 8)
-        self.assertEqual(ctypes.sizeof(gpu.GpmMetric), 40)
-        self.assertEqual(gpu.GpmMetricsGet.metrics.offset, 24)
+        self.assertEqual(ctypes.sizeof(gpu_data.FieldValue), 40)
+        self.assertEqual(ctypes.sizeof(gpu_data.Memory), 24)
+        self.assertEqual(ctypes.sizeof(gpu_data.Utilization), 8)
+        self.assertEqual(ctypes.sizeof(gpu_data.GpmMetric), 40)
+        self.assertEqual(gpu_data.GpmMetricsGet.metrics.offset, 24)
 
     def test_a_field_value_is_read_by_its_type(self):
-        value = gpu.FieldValue(value_type=1, bits=0xffffffff00000005)
+        value = gpu_data.FieldValue(value_type=1, bits=0xffffffff00000005)
         self.assertEqual(value.number(), 5)
         bits = ctypes.c_ulonglong.from_buffer(ctypes.c_double(2.5)).value
-        self.assertEqual(gpu.FieldValue(value_type=0, bits=bits).number(), 2.5)
-        self.assertIsNone(gpu.FieldValue(value_type=99).number())
+        self.assertEqual(gpu_data.FieldValue(value_type=0, bits=bits).number(), 2.5)
+        self.assertIsNone(gpu_data.FieldValue(value_type=99).number())
 
     def test_a_machine_without_a_driver_gets_an_error(self):
         try:
             ctypes.CDLL("libnvidia-ml.so.1")
         except OSError:
-            with self.assertRaisesRegex(gpu.GpuGone, "no NVIDIA driver"):
-                gpu.Nvml(0)
+            with self.assertRaisesRegex(gpu_data.GpuGone, "no NVIDIA driver"):
+                gpu_data.Nvml(0)
         else:
             self.skipTest("a driver is here")
 
@@ -104,11 +104,11 @@ class Driver(unittest.TestCase):
     def test_types_are_those_of_the_catalogue(self):
         with open(os.path.join(ROOT, "data", "gpu_types.yaml"), encoding="utf-8") as f:
             catalogue = f.read()
-        for _, gpu_type in gpu.TYPES:
+        for _, gpu_type in gpu_data.TYPES:
             self.assertIn("name: %s," % gpu_type, catalogue)
 
     def test_the_counter_of_a_recording_counts_its_power(self):
-        played = gpu.Recorded(RECORDING)
+        played = gpu_data.Recorded(RECORDING)
         played.start -= 1000  # 100 turns of 10 s at a mean of 180 W
         self.assertAlmostEqual(played.energy_mj() / 1000, 180e3, delta=100)
 
@@ -116,8 +116,8 @@ class Driver(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
             json.dump({"gpu": {}, "samples": [], "period_s": 1}, f)
             f.flush()
-            with self.assertRaisesRegex(gpu.GpuGone, "\"test\" must be true"):
-                gpu.Recorded(f.name)
+            with self.assertRaisesRegex(gpu_data.GpuGone, "\"test\" must be true"):
+                gpu_data.Recorded(f.name)
 
 
 class Shares(unittest.TestCase):
