@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -507,6 +508,56 @@ static int load(struct fit *f, const struct hes_catalogue *c, const struct argum
 	return rc;
 }
 
+static void print_params(FILE *f, void *object, const struct hes_param *table, size_t n, bool zeros)
+{
+	for (size_t i = 0; i < n; i++) {
+		double v = *hes_param_in(&table[i], object);
+
+		if (v != 0 || zeros)
+			fprintf(f, "    %s: %.10g\n", table[i].name, v);
+	}
+}
+
+static void print_nature(FILE *f, struct hes_nature nature, const char *indent)
+{
+	for (size_t i = 0; i < hes_nature_param_count; i++)
+		fprintf(f, "%s%s: %.10g\n", indent, hes_nature_params[i].name,
+			*hes_param_in(&hes_nature_params[i], &nature));
+}
+
+/* Write @m as YAML that hes_model_load() reads back to the same bits. */
+static void print_model(const struct hes_model *m, FILE *f)
+{
+	static const char *const math_names[] = { [HES_MATH_FP32] = "fp32", [HES_MATH_TF32] = "tf32", [HES_MATH_FP16] = "fp16" };
+
+	fputs("# Physics parameters of workloads and GPU types; docs/gpu-model.md says what each means.\n"
+	      "# Written by heshare-calibrate. \"origin\" names the data set that an entry was fitted on;\n"
+	      "# \"derived\" ones were scaled from a sibling by published figures.\n"
+	      "nature:\n", f);
+	print_nature(f, m->nature, "  ");
+	fputs("gpus:\n", f);
+	for (size_t i = 0; i < m->n_gpus; i++) {
+		fprintf(f, "  - type: %s\n    origin: %s\n", m->gpus[i].type, m->gpus[i].origin);
+		print_params(f, &m->gpus[i], hes_gpu_params, hes_gpu_param_count, true);
+	}
+	fputs("workloads:\n", f);
+	for (size_t i = 0; i < m->n_workloads; i++) {
+		struct hes_workload *w = &m->workloads[i];
+
+		fprintf(f, "  - name: %s\n    framework: \"%s\"\n    origin: %s\n", w->name, w->framework, w->origin);
+		if (w->testbed)
+			fprintf(f, "    testbed: true\n    load: %s\n", hes_load_class_name(w->load));
+		fprintf(f, "    math: %s\n", math_names[w->math]);
+		print_params(f, w, hes_workload_params, hes_workload_param_count, false);
+	}
+	if (m->n_held_out)
+		fputs("held_out:\n", f);
+	for (size_t i = 0; i < m->n_held_out; i++) {
+		fprintf(f, "  - one: %s\n    two: %s\n    nature:\n", m->held_out[i].one, m->held_out[i].two);
+		print_nature(f, m->held_out[i].nature, "      ");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct hes_catalogue c = { 0 };
@@ -529,7 +580,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "heshare-calibrate: %s\n", f.err.msg);
 	} else {
 		drop_unused(&f, n_workloads);
-		hes_model_print(f.m, stdout);
+		print_model(f.m, stdout);
 		errno = 0;
 		if (fflush(stdout) || ferror(stdout)) {
 			rc = errno ? -errno : -EIO;

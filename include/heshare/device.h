@@ -76,8 +76,6 @@ enum hes_lock_state {
 int    hes_devices_open(struct hes_devices **out, struct hes_err *err);
 void   hes_devices_close(struct hes_devices *d);
 size_t hes_devices_count(const struct hes_devices *d);
-/** Version of the driver; "": unknown. */
-const char *hes_devices_driver(const struct hes_devices *d);
 
 /** Find a GPU by index, UUID, beginning of a UUID, or PCI address. @return its index; -1: none */
 long   hes_devices_find(const struct hes_devices *d, const char *name);
@@ -91,9 +89,6 @@ int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_inf
  */
 int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out, struct hes_err *err);
 
-/** SM clocks that can be locked, ascending. @return how many there are; at most @max are written; -errno */
-long hes_device_clocks(const struct hes_devices *d, size_t i, uint32_t *out, size_t max, struct hes_err *err);
-
 /**
  * Lock the SM clock at @mhz. hes_lock_state() says under load whether the GPU obeys.
  * @return 0; -EPERM, @err says which right is missing; -ENOTSUP the GPU or its driver cannot; -EINVAL the driver
@@ -102,8 +97,6 @@ long hes_device_clocks(const struct hes_devices *d, size_t i, uint32_t *out, siz
 int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err);
 /** Let the driver choose the SM clock again. @return as hes_device_lock_clock() */
 int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_err *err);
-/** @return 0; -ERANGE outside of the GPU's range; else as hes_device_lock_clock() */
-int hes_device_limit_power(const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err);
 
 /** The effect of a lock at @locked_mhz, from a reading under load. */
 enum hes_lock_state hes_lock_state(const struct hes_reading *r, uint32_t locked_mhz);

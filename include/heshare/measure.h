@@ -66,11 +66,9 @@ double hes_meter_period_s(const struct hes_meter *m);
 
 /** Begin a window; end it with hes_window_end. @return 0; -ENOMEM */
 int  hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_err *err);
-/** Results so far, one for each GPU in the order given to the meter. */
-void hes_window_look(struct hes_window *w, struct hes_measured *out);
 /** The result so far of the meter's @i-th GPU alone; reads that GPU only. */
 void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out);
-/** As hes_window_look(), and free the window. */
+/** End and free the window. @param out  results, one for each GPU in the order given to the meter */
 void hes_window_end(struct hes_window *w, struct hes_measured *out);
 
 /** A job on a shared GPU. */

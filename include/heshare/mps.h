@@ -47,19 +47,6 @@ int hes_mps_server(const struct hes_mps *m, pid_t *out, struct hes_err *err);
 long hes_mps_clients(const struct hes_mps *m, pid_t *out, size_t max, struct hes_err *err);
 
 /**
- * Set the SM share of clients that start later without a share of their own.
- * @param pct  percent, 1..100
- * @return 0; -EINVAL @pct out of range; else as hes_mps_command(). The daemon's output is ignored
- */
-int hes_mps_set_share(const struct hes_mps *m, unsigned pct, struct hes_err *err);
-
-/**
- * Limit the device memory, in MiB, of each client that starts later.
- * @return as hes_mps_command(). The daemon's output is ignored
- */
-int hes_mps_set_memory(const struct hes_mps *m, uint32_t mib, struct hes_err *err);
-
-/**
  * End a client's GPU work before its process is killed: killing a busy client can hang the server.
  * @return 0, also for a process that is not a client; -ESRCH no server runs; else as hes_mps_command()
  */

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "base/table.h"
+#include "number_table.h"
 
 #define MAX_TARGETS 8
 

@@ -71,9 +71,9 @@ def run(command, **how):
 def compile_peers(folder):
     """The learners of libsvm and FANN, from their source and the parts of base that it stands on."""
     program = folder / "table5-peers"
-    base = [ROOT / "src/base" / f"{name}.c" for name in ("table", "csv", "num", "err", "rng")]
+    base = [ROOT / "src/base" / f"{name}.c" for name in ("csv", "num", "err", "rng")]
     run([os.environ.get("CC", "cc"), "-O2", "-std=gnu17", "-D_GNU_SOURCE", "-I", ROOT / "include", "-I", ROOT / "src",
-         ROOT / "papers/heshare/table5.c", *base, "-lsvm", "-ldoublefann", "-lz", "-lm", "-o", program])
+         ROOT / "papers/heshare/table5.c", ROOT / "papers/heshare/number_table.c", *base, "-lsvm", "-ldoublefann", "-lz", "-lm", "-o", program])
     return program
 
 

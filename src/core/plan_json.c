@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"

@@ -11,9 +11,6 @@
 
 #include "gpu/nvml.h"
 
-#define MAX_MEMORY_CLOCKS 32
-#define MAX_CLOCKS 512
-
 static int find_gpus(struct hes_devices *d, struct hes_err *err)
 {
 	unsigned n = 0;
@@ -62,8 +59,6 @@ int hes_devices_open(struct hes_devices **out, struct hes_err *err)
 		return rc;
 	}
 	find_fields(d);
-	if (!d->nvml.driver_version || d->nvml.driver_version(d->driver, sizeof(d->driver)))
-		d->driver[0] = '\0';
 	*out = d;
 	return 0;
 }
@@ -84,11 +79,6 @@ void hes_devices_close(struct hes_devices *d)
 size_t hes_devices_count(const struct hes_devices *d)
 {
 	return d->n;
-}
-
-const char *hes_devices_driver(const struct hes_devices *d)
-{
-	return d->driver;
 }
 
 long hes_devices_find(const struct hes_devices *d, const char *name)
@@ -166,30 +156,6 @@ int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_inf
 	return 0;
 }
 
-long hes_device_clocks(const struct hes_devices *d, size_t i, uint32_t *out, size_t max, struct hes_err *err)
-{
-	unsigned memory[MAX_MEMORY_CLOCKS], mhz[MAX_CLOCKS], n = MAX_MEMORY_CLOCKS;
-	void *dev = d->handles[i];
-	int code = NVML_NOT_SUPPORTED;
-
-	if (d->nvml.memory_clocks && d->nvml.clocks)
-		code = d->nvml.memory_clocks(dev, &n, memory);
-	if (!code) {
-		unsigned highest = 0;
-
-		for (unsigned k = 0; k < n; k++)
-			highest = memory[k] > highest ? memory[k] : highest;
-		n = MAX_CLOCKS;
-		code = d->nvml.clocks(dev, highest, &n, mhz);
-	}
-	if (code)
-		return hes_nvml_fail(d, i, "listing its clocks", code, err);
-	/* NVML lists them from the highest down. */
-	for (size_t k = 0; k < n && k < max; k++)
-		out[k] = mhz[n - 1 - k];
-	return n;
-}
-
 int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err)
 {
 	char what[48];
@@ -204,20 +170,4 @@ int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_er
 	int code = d->nvml.unlock_clocks ? d->nvml.unlock_clocks(d->handles[i]) : NVML_FUNCTION_MISSING;
 
 	return code ? hes_nvml_fail(d, i, "unlocking its clock", code, err) : 0;
-}
-
-int hes_device_limit_power(const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err)
-{
-	struct hes_device_info info = { 0 };
-	char what[64];
-	int code = NVML_FUNCTION_MISSING;
-
-	read_limits(d, d->handles[i], &info);
-	if (info.power_limit_max_mw && (mw < info.power_limit_min_mw || mw > info.power_limit_max_mw))
-		return hes_fail(err, -ERANGE, "GPU %zu: a power limit of %.1f W; the GPU takes %.1f to %.1f W", i, mw / 1e3,
-				info.power_limit_min_mw / 1e3, info.power_limit_max_mw / 1e3);
-	if (d->nvml.set_power_limit)
-		code = d->nvml.set_power_limit(d->handles[i], mw);
-	snprintf(what, sizeof(what), "limiting its power to %.1f W", mw / 1e3);
-	return code ? hes_nvml_fail(d, i, what, code, err) : 0;
 }

@@ -3,8 +3,6 @@
  */
 #include "heshare/knobs.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

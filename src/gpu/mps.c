@@ -161,34 +161,6 @@ long hes_mps_clients(const struct hes_mps *m, pid_t *out, size_t max, struct hes
 	return rc ? rc : (long)hes_mps_processes_read(text, out, max);
 }
 
-int hes_mps_set_share(const struct hes_mps *m, unsigned pct, struct hes_err *err)
-{
-	char line[64], text[ANSWER_MAX];
-	pid_t server;
-	int rc;
-
-	if (pct < 1 || pct > 100)
-		return hes_fail(err, -EINVAL, "an SM share of %u %%; it must be from 1 to 100", pct);
-	/* The default is for the next server; the server's own share is for its next clients. */
-	snprintf(line, sizeof(line), "set_default_active_thread_percentage %u", pct);
-	rc = hes_mps_command(m, line, text, sizeof(text), err);
-	if (rc)
-		return rc;
-	rc = hes_mps_server(m, &server, err);
-	if (rc)
-		return rc == -ESRCH ? 0 : rc;
-	snprintf(line, sizeof(line), "set_active_thread_percentage %d %u", (int)server, pct);
-	return hes_mps_command(m, line, text, sizeof(text), err);
-}
-
-int hes_mps_set_memory(const struct hes_mps *m, uint32_t mib, struct hes_err *err)
-{
-	char line[64], text[ANSWER_MAX];
-
-	snprintf(line, sizeof(line), "set_default_device_pinned_mem_limit 0 %uM", mib);
-	return hes_mps_command(m, line, text, sizeof(text), err);
-}
-
 int hes_mps_terminate(const struct hes_mps *m, pid_t client, struct hes_err *err)
 {
 	char line[64], text[ANSWER_MAX];

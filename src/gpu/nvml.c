@@ -18,7 +18,6 @@ static const struct {
 	{ { "nvmlInit_v2", "nvmlInit" }, offsetof(struct nvml, init), true },
 	{ { "nvmlShutdown" }, offsetof(struct nvml, shutdown), true },
 	{ { "nvmlErrorString" }, offsetof(struct nvml, error), true },
-	{ { "nvmlSystemGetDriverVersion" }, offsetof(struct nvml, driver_version), false },
 	{ { "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount" }, offsetof(struct nvml, count), true },
 	{ { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" }, offsetof(struct nvml, handle), true },
 	{ { "nvmlDeviceGetName" }, offsetof(struct nvml, name), true },
@@ -33,8 +32,6 @@ static const struct {
 	{ { "nvmlDeviceGetClockInfo" }, offsetof(struct nvml, clock), false },
 	{ { "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons" },
 	  offsetof(struct nvml, reasons), false },
-	{ { "nvmlDeviceGetSupportedMemoryClocks" }, offsetof(struct nvml, memory_clocks), false },
-	{ { "nvmlDeviceGetSupportedGraphicsClocks" }, offsetof(struct nvml, clocks), false },
 	{ { "nvmlDeviceSetGpuLockedClocks" }, offsetof(struct nvml, lock_clocks), false },
 	{ { "nvmlDeviceResetGpuLockedClocks" }, offsetof(struct nvml, unlock_clocks), false },
 	/* The limit that was set, so that it can be restored. The enforced limit may be lower. */

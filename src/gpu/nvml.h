@@ -12,7 +12,6 @@ struct nvml {
 	int (*init)(void);
 	int (*shutdown)(void);
 	const char *(*error)(int code);
-	int (*driver_version)(char *out, unsigned length);
 	int (*count)(unsigned *out);
 	int (*handle)(unsigned index, void **out);
 	int (*name)(void *dev, char *out, unsigned length);
@@ -26,8 +25,6 @@ struct nvml {
 	int (*fields)(void *dev, int n, struct nvml_field *f);
 	int (*clock)(void *dev, int what, unsigned *mhz);
 	int (*reasons)(void *dev, unsigned long long *out);
-	int (*memory_clocks)(void *dev, unsigned *n, unsigned *mhz);
-	int (*clocks)(void *dev, unsigned memory_mhz, unsigned *n, unsigned *mhz);
 	int (*lock_clocks)(void *dev, unsigned min_mhz, unsigned max_mhz);
 	int (*unlock_clocks)(void *dev);
 	int (*power_limit)(void *dev, unsigned *mw);
@@ -50,7 +47,6 @@ struct hes_devices {
 	size_t      n;
 	void      **handles;
 	bool       *instant;     /* per GPU: whether it has the field of instant power */
-	char        driver[80];
 };
 
 /** Load the library and its functions. @return 0; -ENODEV, -EPROTO */

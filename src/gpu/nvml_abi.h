@@ -43,8 +43,6 @@ enum { NVML_CLOCK_GRAPHICS, NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_CLOCK_VIDEO };
 
 #define NVML_EVENT_XID 0x8ull
 
-#define NVML_UUID_SIZE 80
-#define NVML_NAME_SIZE 96
 
 struct nvml_memory {
 	unsigned long long total, free, used; /* bytes */

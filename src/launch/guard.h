@@ -5,7 +5,7 @@
  * removes the entry after it has undone the change (hes_guard_unregister). Both return when the guard has confirmed.
  * The functions below that make changes do both.
  *
- * - The program dies: the guard unlocks clocks, restores power limits, kills jobs and ends MPS daemons.
+ * - The program dies: the guard unlocks clocks, kills jobs and ends MPS daemons.
  * - The guard dies: the descriptor hes_guard_fd() becomes readable, and hes_guard_renew() starts another guard with the
  *   whole log. hes_guard_register() notices it, too.
  * - Both die at once: the kernel kills the jobs' processes. The log is a file in the run's folder (undo_file.h); the next
@@ -31,7 +31,6 @@ struct hes_guard;
 
 enum hes_undo_kind {
 	HES_UNDO_CLOCK,  /* unlock the clock of GPU uuid */
-	HES_UNDO_POWER,  /* set the power limit of GPU uuid to power_mw */
 	HES_UNDO_MPS,    /* end the MPS daemon of GPU uuid in the folder dir, and its servers */
 	HES_UNDO_JOB,    /* kill the job */
 	HES_UNDO_CLAIM,  /* release the claim of GPU uuid (claim.h) */
@@ -41,7 +40,6 @@ enum hes_undo_kind {
 struct hes_undo {
 	enum hes_undo_kind kind;
 	char               uuid[80];
-	uint32_t           power_mw;
 	char               dir[HES_MPS_PATH_MAX];   /* as of hes_mps_start() */
 	struct hes_process job;
 	char               mark[HES_MARK_MAX];
@@ -51,7 +49,7 @@ struct hes_undo {
 
 /** What was undone. */
 struct hes_undone {
-	unsigned clocks, limits, daemons, jobs;  /* jobs: those with processes left */
+	unsigned clocks, daemons, jobs;  /* jobs: those with processes left */
 	unsigned failed;                         /* entries that could not be undone; they stay in the log */
 	struct hes_process stuck[HES_STUCK_MAX]; /* first processes of killed jobs that do not end */
 	unsigned n_stuck;                        /* how many; the array holds HES_STUCK_MAX of them */
@@ -94,9 +92,6 @@ int hes_guard_claim(struct hes_guard *g, const char *uuid, struct hes_err *err);
 /* Changes with their undo entries. Errors are those of the change or of hes_guard_register(). */
 int hes_guard_lock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err);
 int hes_guard_unlock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, struct hes_err *err);
-int hes_guard_limit_power(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err);
-/** Restore the limit from before the first hes_guard_limit_power(). */
-int hes_guard_unlimit_power(struct hes_guard *g, const struct hes_devices *d, size_t i, struct hes_err *err);
 int hes_guard_mps_start(struct hes_guard *g, struct hes_mps *out, const char *uuid, const char *dir,
 			struct hes_err *err);
 /** End daemon and server: ask them first, kill them after @grace_s. */

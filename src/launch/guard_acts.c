@@ -10,15 +10,14 @@
 
 #define MPS_MS 1000  /* for a daemon to end after a signal */
 
-static int gpu_entry(struct hes_undo *out, enum hes_undo_kind kind, const struct hes_devices *d, size_t i,
-		      struct hes_err *err)
+static int clock_entry(struct hes_undo *out, const struct hes_devices *d, size_t i, struct hes_err *err)
 {
 	struct hes_device_info info;
 	int rc = hes_device_info(d, i, &info, err);
 
 	if (rc)
 		return rc;
-	*out = (struct hes_undo){ .kind = kind, .power_mw = info.power_limit_mw };
+	*out = (struct hes_undo){ .kind = HES_UNDO_CLOCK };
 	memcpy(out->uuid, info.uuid, sizeof(out->uuid));
 	return 0;
 }
@@ -31,69 +30,32 @@ int hes_guard_claim(struct hes_guard *g, const char *uuid, struct hes_err *err)
 	return hes_guard_register(g, &entry, err);
 }
 
-static const struct hes_undo *registered(const struct hes_guard *g, const struct hes_undo *d)
-{
-	const struct hes_undo_log *l = hes_guard_log(g);
-	long i = hes_undo_log_find(l, d);
-
-	return i < 0 ? NULL : &l->v[i];
-}
-
-/* A setting that the GPU refuses needs no undo entry, unless there was one before. */
-static int register_and_set(struct hes_guard *g, const struct hes_devices *d, size_t i, const struct hes_undo *entry,
-			   uint32_t value, struct hes_err *err)
-{
-	bool before = registered(g, entry) != NULL;
-	int rc = hes_guard_register(g, entry, err);
-
-	if (rc)
-		return rc;
-	rc = entry->kind == HES_UNDO_CLOCK ? hes_device_lock_clock(d, i, value, err) : hes_device_limit_power(d, i, value, err);
-	if (rc && !before)
-		hes_guard_unregister(g, entry, NULL);
-	return rc;
-}
-
+/* A clock that the GPU refuses needs no undo entry, unless there was one before. */
 int hes_guard_lock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err)
 {
 	struct hes_undo entry;
-	int rc = gpu_entry(&entry, HES_UNDO_CLOCK, d, i, err);
+	bool before;
+	int rc = clock_entry(&entry, d, i, err);
 
-	return rc ? rc : register_and_set(g, d, i, &entry, mhz, err);
+	if (rc)
+		return rc;
+	before = hes_undo_log_find(hes_guard_log(g), &entry) >= 0;
+	rc = hes_guard_register(g, &entry, err);
+	if (rc)
+		return rc;
+	rc = hes_device_lock_clock(d, i, mhz, err);
+	if (rc && !before)
+		hes_guard_unregister(g, &entry, NULL);
+	return rc;
 }
 
 int hes_guard_unlock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, struct hes_err *err)
 {
 	struct hes_undo entry;
-	int rc = gpu_entry(&entry, HES_UNDO_CLOCK, d, i, err);
+	int rc = clock_entry(&entry, d, i, err);
 
 	if (!rc)
 		rc = hes_device_unlock_clock(d, i, err);
-	return rc ? rc : hes_guard_unregister(g, &entry, err);
-}
-
-int hes_guard_limit_power(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mw, struct hes_err *err)
-{
-	struct hes_undo entry;
-	int rc = gpu_entry(&entry, HES_UNDO_POWER, d, i, err);
-
-	if (!rc && !entry.power_mw)
-		rc = hes_fail(err, -ENOTSUP, "GPU %zu: its power limit cannot be read, so it could not be restored", i);
-	return rc ? rc : register_and_set(g, d, i, &entry, mw, err);
-}
-
-int hes_guard_unlimit_power(struct hes_guard *g, const struct hes_devices *d, size_t i, struct hes_err *err)
-{
-	const struct hes_undo *before;
-	struct hes_undo entry;
-	int rc = gpu_entry(&entry, HES_UNDO_POWER, d, i, err);
-
-	if (rc)
-		return rc;
-	before = registered(g, &entry);
-	if (!before)
-		return 0;
-	rc = hes_device_limit_power(d, i, before->power_mw, err);
 	return rc ? rc : hes_guard_unregister(g, &entry, err);
 }
 

@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -60,8 +59,8 @@ static void log_undone(const struct guard_server *s, const char *why, const stru
 {
 	char text[HES_ERR_MAX];
 
-	snprintf(text, sizeof(text), "%s: clocks unlocked %u, power limits restored %u, MPS daemons ended %u, jobs killed %u, "
-		 "not undone %u%s%.*s", why, m->clocks, m->limits, m->daemons, m->jobs, m->failed, m->failed ? ": " : "",
+	snprintf(text, sizeof(text), "%s: clocks unlocked %u, MPS daemons ended %u, jobs killed %u, "
+		 "not undone %u%s%.*s", why, m->clocks, m->daemons, m->jobs, m->failed, m->failed ? ": " : "",
 		 m->failed ? 300 : 0, err->msg);
 	hes_undo_file_note(&s->file, text);
 }
@@ -77,7 +76,7 @@ static void server_begin(struct guard_server *s, const char *folder, bool keep)
 		s->open = true;
 		if (!keep) {
 			hes_guard_undo(&s->file, &s->devices, &m, &err);
-			if (m.clocks + m.limits + m.daemons + m.jobs + m.failed)
+			if (m.clocks + m.daemons + m.jobs + m.failed)
 				log_undone(s, "left by an earlier run", &m, &err);
 		}
 		rc = hes_undo_file_begin(&s->file, &err);
@@ -97,7 +96,7 @@ static void server_change(struct guard_server *s, bool add, const char *line)
 
 	if (!rc && !add)
 		hes_undo_file_remove(&s->file, &d);
-	if (!rc && add && !s->devices && (d.kind == HES_UNDO_CLOCK || d.kind == HES_UNDO_POWER))
+	if (!rc && add && !s->devices && d.kind == HES_UNDO_CLOCK)
 		rc = hes_devices_open(&s->devices, &err);
 	if (!rc && add && *d.uuid)
 		rc = hes_claim_gpu(&s->file.claims, d.uuid, &err);

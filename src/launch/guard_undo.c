@@ -1,7 +1,7 @@
 /*
  * guard_undo.c - undo the changes to all GPUs and jobs at once; see guard_undo.h.
  *
- * Jobs are killed first: that needs no driver. Then MPS daemons get SIGTERM; clocks and power limits are restored while
+ * Jobs are killed first: that needs no driver. Then MPS daemons get SIGTERM; clocks are unlocked while
  * they end. Processes that remain are killed.
  */
 #include "launch/guard_undo.h"
@@ -109,8 +109,7 @@ static int restore_setting(const struct hes_devices *devices, const struct hes_u
 	int rc = 0;
 
 	for (int try = 0; i >= 0 && try < TRIES; try++) {
-		rc = d->kind == HES_UNDO_CLOCK ? hes_device_unlock_clock(devices, (size_t)i, err) :
-			hes_device_limit_power(devices, (size_t)i, d->power_mw, err);
+		rc = hes_device_unlock_clock(devices, (size_t)i, err);
 		if (!rc || rc == -ENODEV)
 			return !rc;
 		pause_ms(TRY_MS);
@@ -122,8 +121,7 @@ static void log_absent(const struct hes_undo_file *l, const struct hes_undo *d)
 {
 	char text[sizeof(d->uuid) + 80];
 
-	snprintf(text, sizeof(text), "%s of %s: not restored, the GPU is not on this machine", d->kind == HES_UNDO_CLOCK ? "clock" :
-		 "power limit", d->uuid);
+	snprintf(text, sizeof(text), "clock of %s: not restored, the GPU is not on this machine", d->uuid);
 	hes_undo_file_note(l, text);
 }
 
@@ -134,7 +132,7 @@ static void restore_settings(struct hes_undo_file *l, struct hes_devices **devic
 		const struct hes_undo *d = &l->log.v[i];
 		int rc;
 
-		if (d->kind != HES_UNDO_CLOCK && d->kind != HES_UNDO_POWER)
+		if (d->kind != HES_UNDO_CLOCK)
 			continue;
 		/* In an old file: a program that has the GPU now restores it itself. */
 		rc = hes_claim_gpu(&l->claims, d->uuid, err);
@@ -148,8 +146,7 @@ static void restore_settings(struct hes_undo_file *l, struct hes_devices **devic
 		}
 		if (!rc)
 			log_absent(l, d);
-		out->clocks += rc && d->kind == HES_UNDO_CLOCK;
-		out->limits += rc && d->kind == HES_UNDO_POWER;
+		out->clocks += rc > 0;
 		hes_undo_file_remove(l, d);
 	}
 }

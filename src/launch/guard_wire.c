@@ -31,8 +31,7 @@ enum hes_guard_word hes_guard_word_read(const char *text, const char **rest)
 
 void hes_undone_write(const struct hes_undone *m, char out[HES_GUARD_TEXT_MAX])
 {
-	size_t n = (size_t)snprintf(out, HES_GUARD_TEXT_MAX, "ok %u %u %u %u %u %u", m->clocks, m->limits, m->daemons, m->jobs, m->failed,
-				    m->n_stuck);
+	size_t n = (size_t)snprintf(out, HES_GUARD_TEXT_MAX, "ok %u %u %u %u %u", m->clocks, m->daemons, m->jobs, m->failed, m->n_stuck);
 
 	for (unsigned i = 0; i < m->n_stuck && i < HES_STUCK_MAX; i++)
 		n += (size_t)snprintf(out + n, HES_GUARD_TEXT_MAX - n, " %d:%" PRIu64, (int)m->stuck[i].pid, m->stuck[i].started);
@@ -54,7 +53,7 @@ static bool take_number(const char **at, char lead, uint64_t max, uint64_t *out)
 bool hes_undone_read(const char *answer, struct hes_undone *out)
 {
 	struct hes_undone m = { 0 };
-	unsigned *const counts[] = { &m.clocks, &m.limits, &m.daemons, &m.jobs, &m.failed, &m.n_stuck };
+	unsigned *const counts[] = { &m.clocks, &m.daemons, &m.jobs, &m.failed, &m.n_stuck };
 	const char *at = answer + 2;
 	uint64_t v;
 

@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +14,6 @@
 #include "launch/proc.h"
 
 #define MARK_DIGITS 16
-#define POWER_MAX_MW 10000000  /* of any GPU */
 
 /* --- names --- */
 
@@ -116,8 +114,6 @@ int hes_undo_check(const struct hes_undo *d, const struct hes_undo_facts *f, str
 		return check_job(d, f, err);
 	if (!uuid_is_plain(d->uuid))
 		return hes_fail(err, -EPERM, "\"%.80s\" is no UUID of a GPU; it begins with GPU- or MIG-", d->uuid);
-	if (d->kind == HES_UNDO_POWER && (!d->power_mw || d->power_mw > POWER_MAX_MW))
-		return hes_fail(err, -EPERM, "a power limit of %" PRIu32 " mW; it would be from 1 to %d", d->power_mw, POWER_MAX_MW);
 	return d->kind == HES_UNDO_MPS ? check_mps(d, f, err) : 0;
 }
 

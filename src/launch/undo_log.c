@@ -26,7 +26,6 @@ static const struct {
 	bool        rest;   /* a folder comes last */
 } kinds[] = {
 	[HES_UNDO_CLOCK] = { "clock", true, false },
-	[HES_UNDO_POWER] = { "power", true, false },
 	[HES_UNDO_MPS] = { "mps", true, true },
 	[HES_UNDO_JOB] = { "job", false, true },
 	[HES_UNDO_CLAIM] = { "gpu", true, false },
@@ -53,9 +52,6 @@ int hes_undo_format(const struct hes_undo *d, char out[HES_UNDO_LINE_MAX], struc
 	case HES_UNDO_CLOCK:
 	case HES_UNDO_CLAIM:
 		n = snprintf(line, sizeof(line), "%s %s", kinds[d->kind].name, d->uuid);
-		break;
-	case HES_UNDO_POWER:
-		n = snprintf(line, sizeof(line), "power %s %" PRIu32, d->uuid, d->power_mw);
 		break;
 	case HES_UNDO_MPS:
 		n = snprintf(line, sizeof(line), "mps %s %s", d->uuid, d->dir);
@@ -89,18 +85,6 @@ static bool parse_job(const char *text, struct hes_undo *d)
 	return snprintf(d->cgroup, sizeof(d->cgroup), "%s", text + at) < (int)sizeof(d->cgroup);
 }
 
-static bool parse_power(const char *text, struct hes_undo *d)
-{
-	char word[24];
-	uint64_t mw;
-	int at = -1;
-
-	if (sscanf(text, "%79s %23s%n", d->uuid, word, &at) != 2 || text[at] || !parse_number(word, UINT32_MAX, &mw))
-		return false;
-	d->power_mw = (uint32_t)mw;
-	return true;
-}
-
 /* Parse what follows the kind. @return whether it is complete */
 static bool parse_rest(const char *text, struct hes_undo *d)
 {
@@ -110,8 +94,6 @@ static bool parse_rest(const char *text, struct hes_undo *d)
 	case HES_UNDO_CLOCK:
 	case HES_UNDO_CLAIM:
 		return sscanf(text, "%79s%n", d->uuid, &at) == 1 && !text[at];
-	case HES_UNDO_POWER:
-		return parse_power(text, d);
 	case HES_UNDO_MPS:
 		return sscanf(text, "%79s %n", d->uuid, &at) == 1 && at > 0 && text[at] &&
 			snprintf(d->dir, sizeof(d->dir), "%s", text + at) < (int)sizeof(d->dir);

@@ -4,7 +4,6 @@
 #ifndef HES_LAUNCH_UNDO_LOG_H
 #define HES_LAUNCH_UNDO_LOG_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "launch/guard.h"
@@ -24,7 +23,7 @@ int hes_undo_parse(const char *line, struct hes_undo *out, struct hes_err *err);
 
 /** @return the index of the entry; -1: none */
 long hes_undo_log_find(const struct hes_undo_log *l, const struct hes_undo *d);
-/** Harmless if the entry is there: the first power limit is the one to restore. @return 0; -ENOMEM */
+/** Harmless if the entry is there. @return 0; -ENOMEM */
 int  hes_undo_log_add(struct hes_undo_log *l, const struct hes_undo *d, struct hes_err *err);
 void hes_undo_log_remove(struct hes_undo_log *l, size_t i);
 void hes_undo_log_free(struct hes_undo_log *l);

@@ -371,13 +371,6 @@ static void window_read(struct hes_window *w, struct hes_measured *out)
 	}
 }
 
-void hes_window_look(struct hes_window *w, struct hes_measured *out)
-{
-	pthread_mutex_lock(&w->meter->lock);
-	window_read(w, out);
-	pthread_mutex_unlock(&w->meter->lock);
-}
-
 void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out)
 {
 	pthread_mutex_lock(&w->meter->lock);

@@ -7,7 +7,6 @@
 #define HES_MODEL_PARAMS_H
 
 #include <stddef.h>
-#include <stdio.h>
 
 #include "heshare/model.h"
 
@@ -111,8 +110,5 @@ struct hes_model_activity {
 void hes_model_activity(const struct hes_model *m, const struct hes_gpu_type *g, double clock_ghz,
 			const struct hes_model_job *r, const struct hes_rate *rates, size_t n,
 			struct hes_model_activity *out);
-
-/** Write @m as YAML that hes_model_load reads back to the same bits. */
-void hes_model_print(const struct hes_model *m, FILE *f);
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include "report/page.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "heshare/version.h"

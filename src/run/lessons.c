@@ -5,7 +5,6 @@
  * without the job, so there must be another segment with only them.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"

@@ -2,7 +2,6 @@
  * loop.c - the event loop of a run: ends of processes, signals, the end of the guard, times; see steps.h.
  */
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>

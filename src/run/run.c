@@ -203,10 +203,9 @@ static int open_events(struct runner *r, struct hes_err *err)
 
 static void report_restored(const struct runner *r, const struct hes_undone *m)
 {
-	if (m->clocks + m->limits + m->daemons + m->jobs)
-		run_tell(&r->log, "what a run before had left was set right: %u clock%s, %u power limit%s, "
-			 "%u MPS daemon%s, %u job%s", m->clocks, hes_s(m->clocks), m->limits, hes_s(m->limits), m->daemons,
-			 hes_s(m->daemons), m->jobs, hes_s(m->jobs));
+	if (m->clocks + m->daemons + m->jobs)
+		run_tell(&r->log, "what a run before had left was set right: %u clock%s, %u MPS daemon%s, %u job%s", m->clocks,
+			 hes_s(m->clocks), m->daemons, hes_s(m->daemons), m->jobs, hes_s(m->jobs));
 	if (m->failed)
 		run_tell(&r->log, "%u change%s that a run before had left cannot be undone now; tried again at the end; guard.log in %s "
 			 "says why", m->failed, hes_s(m->failed), r->q->folder);

@@ -7,7 +7,6 @@
  * Events are polled. A wait in the driver would keep new work of the tenant from being queued meanwhile.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include "trees/histogram_tree.h"
 
 #include <errno.h>
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -212,11 +212,6 @@ void quickscorer_destroy(struct quickscorer *s)
 	free(s);
 }
 
-size_t quickscorer_bytes(const struct quickscorer *s)
-{
-	return s->n_vectors * QUICKSCORER_ALIGN;
-}
-
 void quickscorer_start(const struct quickscorer *s, struct leaf_sets *out)
 {
 	memset(out->of, 0xff, s->n_vectors * QUICKSCORER_ALIGN);

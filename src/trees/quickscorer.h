@@ -14,7 +14,7 @@
 
 struct quickscorer;
 
-/** Leaves that are not excluded yet: a byte per tree, a bit per leaf. Only quickscorer_bytes() of them are used. */
+/** Leaves that are not excluded yet: a byte per tree, a bit per leaf. */
 struct leaf_sets {
 	_Alignas(QUICKSCORER_ALIGN) uint8_t of[QUICKSCORER_TREES];
 };
@@ -26,9 +26,6 @@ struct leaf_sets {
  */
 int  quickscorer_create(const struct ensemble *e, struct quickscorer **out);
 void quickscorer_destroy(struct quickscorer *s);
-
-/** Bytes of struct leaf_sets that are used. */
-size_t quickscorer_bytes(const struct quickscorer *s);
 
 /** No leaf is excluded. */
 void quickscorer_start(const struct quickscorer *s, struct leaf_sets *out);

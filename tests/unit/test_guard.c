@@ -21,7 +21,6 @@ TEST(an_entry_is_the_same_after_writing_and_reading)
 {
 	const struct hes_undo entries[] = {
 		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-0a1b" },
-		{ .kind = HES_UNDO_POWER, .uuid = "GPU-0a1b", .power_mw = 70000 },
 		{ .kind = HES_UNDO_CLAIM, .uuid = "GPU-0a1b" },
 		{ .kind = HES_UNDO_MPS, .uuid = "GPU-0a1b", .dir = "/var/run/a folder with spaces" },
 		{ .kind = HES_UNDO_JOB, .job = { 4711, 123456789012 }, .mark = "outer/0011223344556677", .cgroup = "/sys/fs/cgroup/x y" },
@@ -46,16 +45,16 @@ TEST(an_entry_is_the_same_after_writing_and_reading)
 
 TEST(a_wrong_entry_is_refused)
 {
-	static const char *const lines[] = { "", "clock", "clock ", "clock a b", "power GPU-1", "power GPU-1 many", "power GPU-1 4294967296", "power GPU-1 -1",
+	static const char *const lines[] = { "", "clock", "clock ", "clock a b",
 		"job 4294967298 2 mark", "job 12 -2 mark", "mps GPU-1", "mps GPU-1 ",
 		"job", "job 1 2 mark", "job 0 2 mark", "job -5 2 mark", "job 12 x mark", "job 12 13", "fan GPU-1", "clocks GPU-1" };
-	struct hes_undo d = { .power_mw = 77 }, bad = { .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/a\nb" };
+	struct hes_undo d = { .uuid = "as it was" }, bad = { .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/a\nb" };
 	char line[HES_UNDO_LINE_MAX] = "as it was";
 
 	for (size_t i = 0; i < N(lines); i++)
 		if (hes_undo_parse(lines[i], &d, NULL) != -EINVAL)
 			fail_msg("\"%s\" was taken", lines[i]);
-	assert_int_equal(d.power_mw, 77);
+	assert_string_equal(d.uuid, "as it was");
 	assert_int_equal(hes_undo_format(&bad, line, NULL), -EINVAL);
 	assert_string_equal(line, "as it was");
 	bad = (struct hes_undo){ .kind = HES_UNDO_CLOCK };
@@ -64,31 +63,18 @@ TEST(a_wrong_entry_is_refused)
 
 TEST(the_answer_lists_all_that_was_undone_or_is_refused)
 {
-	static const char *const wrong[] = { "ok", "ok 1 2 3", "ok 0 0 0 0 2 2 77:123", "ok 0 0 0 0 1 1 1:5", "ok 0 0 0 0 0 0 7",
-					     "ok 0 0 0 0 0 99999999999", "ok -1 0 0 0 0 0" };
+	static const char *const wrong[] = { "ok", "ok 1 2 3", "ok 0 0 0 2 2 77:123", "ok 0 0 0 1 1 1:5", "ok 0 0 0 0 0 7",
+					     "ok 0 0 0 0 99999999999", "ok -1 0 0 0 0" };
 	struct hes_undone m = { .clocks = 1, .jobs = 2, .failed = 3, .n_stuck = 1, .stuck = { { 77, 123 } } }, back = { 0 };
 	char text[HES_GUARD_TEXT_MAX];
 
 	hes_undone_write(&m, text);
-	assert_string_equal(text, "ok 1 0 0 2 3 1 77:123");
+	assert_string_equal(text, "ok 1 0 2 3 1 77:123");
 	assert_true(hes_undone_read(text, &back));
 	assert_memory_equal(&m, &back, sizeof(m));
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_false(hes_undone_read(wrong[i], &back));
 	assert_memory_equal(&m, &back, sizeof(m));
-}
-
-TEST(the_first_power_limit_is_kept)
-{
-	struct hes_undo d = { .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = 300000 };
-	struct hes_undo_log l = { 0 };
-
-	assert_int_equal(hes_undo_log_add(&l, &d, NULL), 0);
-	d.power_mw = 200000;
-	assert_int_equal(hes_undo_log_add(&l, &d, NULL), 0);
-	assert_int_equal(l.n, 1);
-	assert_int_equal(l.v[0].power_mw, 300000);
-	hes_undo_log_free(&l);
 }
 
 /* --- the undo file --- */

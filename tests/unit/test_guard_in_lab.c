@@ -1,5 +1,5 @@
 /*
- * test_guard_in_lab.c - a guard restores GPUs: clocks, power limits, MPS. Run inside the lab (tests/meson.build).
+ * test_guard_in_lab.c - a guard restores GPUs: clocks, MPS. Run inside the lab (tests/meson.build).
  */
 #include <poll.h>
 #include <signal.h>
@@ -14,7 +14,6 @@
 #define T4 0
 #define A100 6
 #define LOCKED_MHZ 1200
-#define LIMIT_MW 250000
 #define WAIT_MS 60000   /* of the lab's time */
 
 static struct hes_devices *devices;
@@ -49,16 +48,6 @@ static uint32_t clock_of(size_t i)
 	return r.clock_mhz;
 }
 
-static uint32_t limit_of(size_t i, uint32_t *normal)
-{
-	struct hes_device_info info;
-
-	assert_int_equal(hes_device_info(devices, i, &info, NULL), 0);
-	if (normal)
-		*normal = info.power_limit_default_mw;
-	return info.power_limit_mw;
-}
-
 /* Programs of MPS with a pipe directory in @folder. */
 static size_t mps_programs(const char *folder)
 {
@@ -80,34 +69,29 @@ struct shared {
 	int              rc;
 };
 
-static int set_clock_and_limit(struct hes_guard *g, const char *folder, void *shared)
+static int lock_clocks(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct hes_devices *d;
 
 	(void)folder;
 	(void)shared;
 	return hes_devices_open(&d, NULL) || hes_guard_lock_clock(g, d, T4, LOCKED_MHZ, NULL) ||
-		hes_guard_lock_clock(g, d, A100, LOCKED_MHZ, NULL) || hes_guard_lock_clock(g, d, A100, LOCKED_MHZ + 15, NULL) ||
-		hes_guard_limit_power(g, d, A100, LIMIT_MW, NULL) || hes_guard_limit_power(g, d, A100, LIMIT_MW - 1000, NULL);
+		hes_guard_lock_clock(g, d, A100, LOCKED_MHZ, NULL) || hes_guard_lock_clock(g, d, A100, LOCKED_MHZ + 15, NULL);
 }
 
 static void expect_untouched(void)
 {
-	uint32_t normal, now = limit_of(A100, &normal);
-
 	assert_true(clock_of(T4) < LOCKED_MHZ);
 	assert_true(clock_of(A100) < LOCKED_MHZ);
-	assert_int_equal(now, normal);
 }
 
-TEST_WITH(clocks_and_limits_are_restored, set_up, tear_down)
+TEST_WITH(clocks_are_unlocked, set_up, tear_down)
 {
 	const char *folder = *state;
-	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
+	pid_t pid = guarded_start(folder, lock_clocks, NULL, NULL);
 
 	assert_int_equal(clock_of(T4), LOCKED_MHZ);
 	assert_int_equal(clock_of(A100), LOCKED_MHZ + 15);
-	assert_int_equal(limit_of(A100, NULL), LIMIT_MW - 1000);
 	guarded_kill(pid);
 	guarded_await_end(folder);
 	expect_untouched();
@@ -118,20 +102,13 @@ TEST_WITH(settings_that_the_program_restored_are_unregistered, set_up, tear_down
 {
 	const char *folder = *state;
 	struct hes_guard *g;
-	uint32_t normal;
 
 	g = guarded_guard(folder);
 	assert_int_equal(hes_guard_lock_clock(g, devices, A100, LOCKED_MHZ, NULL), 0);
-	assert_int_equal(hes_guard_limit_power(g, devices, A100, LIMIT_MW, NULL), 0);
-	assert_int_equal(hes_guard_limit_power(g, devices, A100, LIMIT_MW - 50000, NULL), 0);
 	assert_int_equal(hes_guard_unlock_clock(g, devices, A100, NULL), 0);
-	assert_int_equal(hes_guard_unlimit_power(g, devices, A100, NULL), 0);
-	limit_of(A100, &normal);
-	assert_int_equal(limit_of(A100, NULL), normal);
 	expect_untouched();
 	/* Another program's lock from here on. */
 	assert_int_equal(hes_device_lock_clock(devices, A100, LOCKED_MHZ, NULL), 0);
-	assert_int_equal(hes_guard_unlimit_power(g, devices, A100, NULL), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 	assert_int_equal(clock_of(A100), LOCKED_MHZ);
 	assert_int_equal(hes_device_unlock_clock(devices, A100, NULL), 0);
@@ -145,14 +122,13 @@ TEST_WITH(a_refused_setting_is_not_registered, set_up, tear_down)
 	fault("0:no-permission");
 	g = guarded_guard(folder);
 	assert_int_equal(hes_guard_lock_clock(g, devices, T4, LOCKED_MHZ, NULL), -EPERM);
-	assert_int_equal(hes_guard_limit_power(g, devices, A100, 1000, NULL), -ERANGE);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
 
 TEST_WITH(a_setting_that_the_driver_refuses_is_tried_again, set_up, tear_down)
 {
 	const char *folder = *state;
-	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
+	pid_t pid = guarded_start(folder, lock_clocks, NULL, NULL);
 
 	fault("0:no-permission:0.1");
 	guarded_kill(pid);
@@ -164,7 +140,7 @@ TEST_WITH(what_could_not_be_undone_stays_in_the_file, set_up, tear_down)
 {
 	const char *folder = *state;
 	struct hes_undone m = { 0 };
-	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
+	pid_t pid = guarded_start(folder, lock_clocks, NULL, NULL);
 
 	fault("0:no-permission");
 	guarded_kill(pid);
@@ -184,7 +160,7 @@ TEST_WITH(what_could_not_be_undone_stays_in_the_file, set_up, tear_down)
 TEST_WITH(a_lost_gpu_does_not_block_the_others, set_up, tear_down)
 {
 	const char *folder = *state;
-	pid_t pid = guarded_start(folder, set_clock_and_limit, NULL, NULL);
+	pid_t pid = guarded_start(folder, lock_clocks, NULL, NULL);
 
 	fault("0:gpu-lost");
 	guarded_kill(pid);
@@ -201,7 +177,6 @@ TEST_WITH(a_setting_of_a_missing_gpu_is_dropped_and_logged, set_up, tear_down)
 	const char *folder = *state;
 	const struct hes_process dead = { .pid = getpid(), .started = 1 };
 	const struct hes_undo clock = { .kind = HES_UNDO_CLOCK, .uuid = "GPU-none-1" };
-	const struct hes_undo power = { .kind = HES_UNDO_POWER, .uuid = "GPU-none-2", .power_mw = LIMIT_MW };
 	struct hes_undone m = { 0 };
 	struct hes_undo_file l;
 	char path[96], text[1024] = "";
@@ -210,10 +185,9 @@ TEST_WITH(a_setting_of_a_missing_gpu_is_dropped_and_logged, set_up, tear_down)
 	assert_int_equal(hes_undo_file_open(&l, folder, &dead, NULL), 0);
 	assert_int_equal(hes_undo_file_begin(&l, NULL), 0);
 	assert_int_equal(hes_undo_file_add(&l, &clock, NULL), 0);
-	assert_int_equal(hes_undo_file_add(&l, &power, NULL), 0);
 	hes_undo_file_close(&l);
 	assert_int_equal(hes_guard_restore(folder, &m, NULL), 0);
-	assert_int_equal(m.clocks + m.limits + m.failed, 0);
+	assert_int_equal(m.clocks + m.failed, 0);
 	assert_false(guarded_exists(folder, "guard.list"));
 	snprintf(path, sizeof(path), "%s/guard.log", folder);
 	log = fopen(path, "r");
@@ -221,7 +195,6 @@ TEST_WITH(a_setting_of_a_missing_gpu_is_dropped_and_logged, set_up, tear_down)
 	assert_true(fread(text, 1, sizeof(text) - 1, log) > 0);
 	fclose(log);
 	assert_non_null(strstr(text, "clock of GPU-none-1: not restored, the GPU is not on this machine"));
-	assert_non_null(strstr(text, "power limit of GPU-none-2: not restored, the GPU is not on this machine"));
 }
 
 /* Start a job as an MPS client. */

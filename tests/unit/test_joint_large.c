@@ -234,22 +234,6 @@ TEST_WITH(progress_is_reported_and_a_clock_ends_the_search, setup, teardown)
 	assert_true(now > 0.99 && now < 1.3);
 }
 
-TEST(of_a_front_its_hull_has_what_is_best_at_some_weight)
-{
-	static const struct hes_objectives at[] = { { 1, 10 }, { 2, 9.5 }, { 3, 5 }, { 4, 4 }, { 5, 3 }, { 8, 2.9 }, { 9, 1 } };
-	static const size_t expected[] = { 0, 2, 4, 6 };
-	struct hes_pareto front = { 0 };
-	size_t hull[7];
-
-	for (size_t i = 0; i < 7; i++)
-		assert_int_equal(hes_pareto_insert(&front, &at[i], i), 1);
-	assert_int_equal(hes_pareto_hull(&front, hull), 4);
-	assert_memory_equal(hull, expected, sizeof(expected));
-	front.n = 1;
-	assert_int_equal(hes_pareto_hull(&front, hull), 1);
-	hes_pareto_free(&front);
-}
-
 /* Of 300,000 jobs there is room for 3 members, but 16 are kept at least; the ends stay. */
 TEST(an_archive_keeps_to_its_memory)
 {

@@ -44,7 +44,6 @@ TEST(entries_of_heshare_are_accepted)
 		job(4711, 7, "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb/" MARK, "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below/heshare-100-" MARK),
 		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-1ab00000-0001-4002-8003-000000000004" },
 		{ .kind = HES_UNDO_CLAIM, .uuid = "MIG-1ab00000-0001-4002-8003-000000000004" },
-		{ .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = 70000 },
 		{ .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/home/a/plan.run/mps/0" },
 		{ .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/home/a/plan.run" },
 		{ .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/tmp/heshare-1000-" MARK "/0" },
@@ -126,18 +125,15 @@ TEST(folders_of_other_daemons_are_refused)
 TEST(values_that_no_gpu_has_are_refused)
 {
 	static const char *const uuids[] = { "", "0", "GPU-", "gpu-1", "GPU-1/../2", "GPU-1;", "../../etc", "GPU-\x01" };
-	const struct hes_undo none = { .kind = HES_UNDO_POWER, .uuid = "GPU-1" }, much = { .kind = HES_UNDO_POWER, .uuid = "GPU-1", .power_mw = UINT32_MAX };
 
 	for (size_t i = 0; i < N(uuids); i++)
 		for (int kind = HES_UNDO_CLOCK; kind <= HES_UNDO_CLAIM; kind++) {
-			struct hes_undo d = { .kind = (enum hes_undo_kind)kind, .power_mw = 1, .dir = "/home/a/plan.run" };
+			struct hes_undo d = { .kind = (enum hes_undo_kind)kind, .dir = "/home/a/plan.run" };
 
 			snprintf(d.uuid, sizeof(d.uuid), "%s", uuids[i]);
 			if (kind != HES_UNDO_JOB)
 				expect(&d, "no UUID of a GPU");
 		}
-	expect(&none, "power limit of 0 mW");
-	expect(&much, "power limit");
 }
 
 TEST(the_facts_are_those_of_this_process)

@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "base/rng.h"
-#include "base/table.h"
+#include "../number_table.h"
 #include "heshare/regressor.h"
 #include "predict/accuracy.h"
 #include "usage.h"

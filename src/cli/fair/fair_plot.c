@@ -4,7 +4,6 @@
  *
  * A tenant has a colour. A solid line is its part of the time, a broken line its part of the energy.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 

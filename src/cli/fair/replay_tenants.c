@@ -15,7 +15,6 @@
 
 #define DEFAULT_INTERVAL "200ms"
 #define DEFAULT_SECONDS  60.0
-#define MOST_RUNS        1001
 #define MOST_WINDOWS     1000000 /* times tenants */
 
 double fair_time_share(const struct fair_simulation *s, const struct fair_simulation_run *r, size_t tenant)

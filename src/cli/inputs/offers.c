@@ -3,7 +3,6 @@
  */
 #include "cli/inputs/offers.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "heshare/gpu_type.h"

@@ -4,7 +4,6 @@
 #include "cli/partition/split_inputs.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  * guard itself, which heshare starts.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -26,8 +25,7 @@ static const struct opt restore_opts[] = {
 
 static void print_mended(const char *folder, const struct hes_undone *m)
 {
-	printf("%s: clocks unlocked %u, power limits set back %u, MPS daemons ended %u, jobs killed %u\n", folder, m->clocks,
-	       m->limits, m->daemons, m->jobs);
+	printf("%s: clocks unlocked %u, MPS daemons ended %u, jobs killed %u\n", folder, m->clocks, m->daemons, m->jobs);
 }
 
 static int run_restore(const void *opts, int n_args, char **args)
@@ -48,7 +46,7 @@ static int run_restore(const void *opts, int n_args, char **args)
 		printf("%s: nothing to restore\n", args[0]);
 		return 0;
 	}
-	if (!rc || m.clocks + m.limits + m.daemons + m.jobs)
+	if (!rc || m.clocks + m.daemons + m.jobs)
 		print_mended(args[0], &m);
 	return rc ? cli_fail("restore", &err) : 0;
 }
@@ -58,7 +56,7 @@ const struct command cmd_restore = {
 	.args = "DIR",
 	.max_args = 1,
 	.summary = "restore GPUs after a run that was killed together with its guard",
-	.text = "Unlocks clocks, restores power limits, kills jobs and ends MPS daemons of a run that was killed.\n"
+	.text = "Unlocks clocks, kills jobs and ends MPS daemons of a run that was killed.\n"
 		"Normally the guard of the run, a second process, does this. If both were killed, restore does it\n"
 		"from the file guard.list in the folder DIR of the run. The next run in that folder does the same\n"
 		"before it starts. While the run is alive nothing is done.",

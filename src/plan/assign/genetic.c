@@ -4,7 +4,6 @@
 #include "plan/assign/genetic.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/assign/operators.h"

@@ -67,24 +67,6 @@ int hes_pareto_insert(struct hes_pareto *p, const struct hes_objectives *at, uin
 	return 1;
 }
 
-/* Whether the second of three points lies on or above the line from the first to the third. */
-static bool is_above(const struct hes_objectives *a, const struct hes_objectives *b, const struct hes_objectives *c)
-{
-	return (b->energy_mj - a->energy_mj) * (a->jct_us - c->jct_us) >= (c->energy_mj - a->energy_mj) * (a->jct_us - b->jct_us);
-}
-
-size_t hes_pareto_hull(const struct hes_pareto *p, size_t *out)
-{
-	size_t n = 0;
-
-	for (size_t m = 0; m < p->n; m++) {
-		while (n > 1 && is_above(&p->v[out[n - 2]].at, &p->v[out[n - 1]].at, &p->v[m].at))
-			n--;
-		out[n++] = m;
-	}
-	return n;
-}
-
 /* A member during thinning. */
 struct link {
 	double part;          /* area lost without it */

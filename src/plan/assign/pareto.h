@@ -34,12 +34,6 @@ int hes_pareto_insert(struct hes_pareto *p, const struct hes_objectives *at, uin
  * @return 0; -ENOMEM: the set is as it was
  */
 int hes_pareto_thin(struct hes_pareto *p, size_t most);
-/**
- * The corners of the lower convex hull: the members that are best at some weight.
- * @param out  [n]: indices
- * @return how many
- */
-size_t hes_pareto_hull(const struct hes_pareto *p, size_t *out);
 /** The member nearest the ideal point, both objectives scaled to the set's range; n > 0. */
 size_t hes_pareto_knee(const struct hes_pareto *p);
 /**

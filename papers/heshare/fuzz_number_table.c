@@ -1,7 +1,7 @@
-/* fuzz_table.c - any bytes are a table of numbers or an error with a sentence. */
+/* fuzz_number_table.c - any bytes are a table of numbers or an error with a sentence. */
 #include <math.h>
 
-#include "base/table.h"
+#include "number_table.h"
 #include "fuzz_loader.h"
 
 static int load(const char *path, struct hes_err *err)

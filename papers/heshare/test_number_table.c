@@ -1,8 +1,8 @@
-/* test_table.c - tables of numbers: what is missing, what is refused and where. */
+/* test_number_table.c - tables of numbers: what is missing, what is refused and where. */
 #include <math.h>
 #include <zlib.h>
 
-#include "base/table.h"
+#include "number_table.h"
 #include "unit_test.h"
 
 #define NAMES(...) { (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *) }

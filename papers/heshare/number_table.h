@@ -1,13 +1,13 @@
 /*
- * table.h - a table of numbers with named columns, read from any CSV file.
+ * number_table.h - a table of numbers with named columns, read from any CSV file.
  *
  * What base/csv.h is to records of known columns, this is to measurements of
  * whatever columns a file has. An empty cell, NA or nan, in any case, is a
  * missing number: NaN in memory. Values fit a float, so that none becomes
  * infinite on the way to one. A table is row by row: row i is v + i * n_columns.
  */
-#ifndef HES_BASE_TABLE_H
-#define HES_BASE_TABLE_H
+#ifndef HES_NUMBER_TABLE_H
+#define HES_NUMBER_TABLE_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /*
- * table.c - read a table of numbers from CSV; see table.h.
+ * number_table.c - read a table of numbers from CSV; see number_table.h.
  */
-#include "base/table.h"
+#include "number_table.h"
 
 #include <errno.h>
 #include <float.h>
