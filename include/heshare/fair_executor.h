@@ -1,7 +1,6 @@
 /*
  * fair_executor.h - executors run the work of a fair scheduler (heshare/fair_scheduler.h): in CPU threads, in CUDA
- * streams,
- * or in an executor that you write.
+ * streams, or in an executor that you write.
  */
 #ifndef HESHARE_FAIR_EXECUTOR_H
 #define HESHARE_FAIR_EXECUTOR_H
@@ -23,18 +22,17 @@ struct hes_fair_kernel {
 /** An item of work. Exactly one of run and kernel is set. */
 struct hes_fair_work {
 	/*
-	 * CPU: the item itself, in a worker; stream is NULL. CUDA: queues the item on stream, a CUstream whose
-	 * context is
-	 * current, and does not wait for it. The stream must wait for all work that the item starts on other
+	 * CPU: the item itself, in a worker; stream is NULL. CUDA: queues the item on stream, a CUstream whose context
+	 * is current, and does not wait for it. The stream must wait for all work that the item starts on other
 	 * streams, which the executor does not see.
 	 * @return 0 or a negative errno
 	 */
 	int  (*run)(void *arg, void *stream);
 	const struct hes_fair_kernel *kernel; /* CUDA only */
 	/*
-	 * Optional: the item has ended (rc 0 or a negative errno) or was cancelled (-ECANCELED). Called once for
-	 * each submitted
-	 * item, in the order of the stream, by the scheduler's thread or by the thread that cancels. Must not block.
+	 * Optional: the item has ended (rc 0 or a negative errno) or was cancelled (-ECANCELED). Called once for each
+	 * submitted item, in the order of the stream, by the scheduler's thread or by the thread that cancels. Must not
+	 * block.
 	 */
 	void (*done)(void *arg, int rc);
 	void *arg;                            /* of run and done */
@@ -85,9 +83,8 @@ struct hes_fair_executor {
 	/* Optional: let collect return. */
 	void (*wake)(void *self);
 	/*
-	 * The turn ends; all items have ended. Called also if begin failed. @return the time that its items used,
-	 * ns, from
-	 * the start of the first one to the end of the last one
+	 * The turn ends; all items have ended. Called also if begin failed. @return the time that its items used, ns,
+	 * from the start of the first one to the end of the last one
 	 */
 	uint64_t (*end)(void *self);
 };
@@ -109,9 +106,8 @@ struct hes_fair_cuda {
 
 /**
  * CUDA streams, through the driver that is found at run time (libcuda.so.1): a CUstream for each stream of the
- * scheduler, created
- * without synchronising with the default stream. Time is measured by events on the GPU.
- * open: -ENODEV no driver or no such device; -EIO an error of the driver, with its name.
+ * scheduler, created without synchronising with the default stream. Time is measured by events on the GPU. open:
+ * -ENODEV no driver or no such device; -EIO an error of the driver, with its name.
  */
 extern const struct hes_fair_executor hes_fair_cuda_executor;
 

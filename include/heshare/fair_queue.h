@@ -1,17 +1,15 @@
 /*
  * fair_queue.h - the run queue of a GPU that tenants share by turns: who is next, for how long, and what each has used.
  *
- * The tenant with the least vruntime is next. It runs for its slice (hes_fair_slices()) or until it has no work.
- * Then it
- * is charged the measured GPU time t: vruntime += t / slice (Eq. 16 of the paper, see heshare/fair.h). So a tenant
+ * The tenant with the least vruntime is next. It runs for its slice (hes_fair_slices()) or until it has no work. Then
+ * it is charged the measured GPU time t: vruntime += t / slice (Eq. 16 of the paper, see heshare/fair.h). So a tenant
  * whose turn was longer than its slice waits longer for the next one. Ties go to the lowest index.
  *
  * Only tenants with work have slices. A tenant that gets work starts at the minimum vruntime of the tenants with work,
- * or at its own if that is greater. Arrivals, departures and changes take effect at the next pick.
- * With more tenants than HES_FAIR_EXACT_TENANTS, a tenant that came or changed gets its slice at once, from the
- * last energy level; the others keep theirs, which would hardly change. All slices are computed again after changes
- * to a
- * quarter of the weights, or after as many picks as there are tenants.
+ * or at its own if that is greater. Arrivals, departures and changes take effect at the next pick. With more tenants
+ * than HES_FAIR_EXACT_TENANTS, a tenant that came or changed gets its slice at once, from the last energy level; the
+ * others keep theirs, which would hardly change. All slices are computed again after changes to a quarter of the
+ * weights, or after as many picks as there are tenants.
  *
  * A queue has no clock and no lock: the caller measures time, and one thread at a time calls. Only
  * hes_fair_queue_create() and hes_fair_queue_add() allocate memory. A function that fails changes nothing.

@@ -3,14 +3,11 @@
  * to streams, as in CUDA.
  *
  * It is the scheduling library of Energy-Time Fairness (Liang et al., SEC '23, section 5). Each tenant has streams.
- * Work
- * is submitted to a stream and runs in the order it came (FIFO). Streams of a tenant take turns, one item each. Only
- * one
- * tenant runs at a time. The run queue (heshare/fair_queue.h) says which tenant is next and for how long. Its turn ends
- * when its slice is over or it has no more work; items that run then are completed first. The tenant is charged the
- * measured
- * time (Eq. 16). An item is never interrupted. A long item makes a long turn; later turns of the tenant then start
- * later.
+ * Work is submitted to a stream and runs in the order it came (FIFO). Streams of a tenant take turns, one item each.
+ * Only one tenant runs at a time. The run queue (heshare/fair_queue.h) says which tenant is next and for how long. Its
+ * turn ends when its slice is over or it has no more work; items that run then are completed first. The tenant is
+ * charged the measured time (Eq. 16). An item is never interrupted. A long item makes a long turn; later turns of the
+ * tenant then start later.
  *
  *	struct hes_fair_cpu cpu = { .workers = 1 };
  *	struct hes_fair_scheduler_config c = {
@@ -52,9 +49,9 @@ struct hes_fair_scheduler_config {
 	const void *executor_config;             /* struct hes_fair_cpu or hes_fair_cuda; NULL: all members 0. Copied */
 	uint64_t    window_ns;                   /* length of the work that may be queued on the GPU; a switch waits for it; 0: 2 ms */
 	/*
-	 * Optional: set the SM clock, in MHz (0: as the driver chooses). Called between turns, while the GPU is
-	 * idle, if the
-	 * next tenant's clock differs from the last one. A failure is counted, and the turn runs without the clock.
+	 * Optional: set the SM clock, in MHz (0: as the driver chooses). Called between turns, while the GPU is idle,
+	 * if the next tenant's clock differs from the last one. A failure is counted, and the turn runs without the
+	 * clock.
 	 */
 	int  (*set_clock)(void *ctx, uint32_t mhz);
 	/*
@@ -123,10 +120,9 @@ void hes_fair_stream_destroy(struct hes_fair_stream *stream);
 int hes_fair_stream_submit(struct hes_fair_stream *stream, const struct hes_fair_work *w, struct hes_err *err);
 
 /**
- * Wait for the items that were submitted before the call to a stream, to all streams of a tenant, or to all streams.
- * An item that
- * fails does not stop its stream. A stream keeps its first error until a sync that covers the stream reports it. A
- * manual scheduler runs turns in the calling thread.
+ * Wait for the items that were submitted before the call to a stream, to all streams of a tenant, or to all streams. An
+ * item that fails does not stop its stream. A stream keeps its first error until a sync that covers the stream reports
+ * it. A manual scheduler runs turns in the calling thread.
  * @return 0; -ENOENT no such tenant; -ECANCELED the scheduler ends; else the error of the first item that failed
  */
 int hes_fair_stream_sync(struct hes_fair_stream *stream, struct hes_err *err);

@@ -192,9 +192,8 @@ int  hes_partition_judge(const struct hes_partition_model *m, const struct hes_g
  * The best split at one clock, with shares inside of the profiled range that sum to 100 % or less.
  *
  * For two jobs, every split is tried. For more jobs, dynamic programming that ignores interference gives starting
- * points,
- * and so do equal shares. From each, shares move between jobs step by step while that helps. @out has all splits that
- * were tried.
+ * points, and so do equal shares. From each, shares move between jobs step by step while that helps. @out has all
+ * splits that were tried.
  * @param m, g, jobs, n  as hes_partition_predict()'s
  * @param out  written on success only; hes_splits_free it
  * @return 0; -EINVAL a step or floor out of range, or more jobs than steps; -ENOSPC too little GPU memory; -ERANGE

@@ -150,9 +150,8 @@ int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_
 		  struct hes_plan *out, struct hes_err *err);
 
 /**
- * Read the GPUs and the jobs of a plan's file, for hes_plan_load(). A GPU has a name and a type; its node is the
- * name up
- * to the last slash. A job has what is needed to run it; it arrives at time 0.
+ * Read the GPUs and the jobs of a plan's file, for hes_plan_load(). A GPU has a name and a type; its node is the name
+ * up to the last slash. A job has what is needed to run it; it arrives at time 0.
  * @param c     must outlive @fleet
  * @param fleet, jobs  written on success only: hes_fleet_free, hes_jobs_free
  * @param jobs  empty if the file has no jobs

@@ -12,12 +12,10 @@
 #include "heshare/predict.h"
 
 /**
- * The caller's clock: the part of the planning time that is spent, 0 to 1 or more. It must never fall and must reach
- * 1 by
- * itself; several threads call it at the same time. A search calls it at its start, then every 64 moves, in its last
- * tenth
- * every 8 moves, and ends at 1. Initial solutions and the bound are always completed. With a clock, the plan depends on
- * the machine.
+ * The caller's clock: the part of the planning time that is spent, 0 to 1 or more. It must never fall and must reach 1
+ * by itself; several threads call it at the same time. A search calls it at its start, then every 64 moves, in its last
+ * tenth every 8 moves, and ends at 1. Initial solutions and the bound are always completed. With a clock, the plan
+ * depends on the machine.
  */
 typedef double hes_spent_fn(void *ctx);
 

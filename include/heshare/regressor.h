@@ -2,9 +2,8 @@
  * regressor.h - functions of many numbers, learnt from rows: boosting, extra trees, random forests, one tree, a
  * straight line.
  *
- * This layer knows no GPUs or jobs; predict.h and partition.h use it for them. Missing values (NaN) are allowed in
- * rows to
- * learn from and in rows to predict: each split learns a direction for them. A trained regressor is constant, so any
+ * This layer knows no GPUs or jobs; predict.h and partition.h use it for them. Missing values (NaN) are allowed in rows
+ * to learn from and in rows to predict: each split learns a direction for them. A trained regressor is constant, so any
  * number of threads may share it.
  */
 #ifndef HESHARE_REGRESSOR_H

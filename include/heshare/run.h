@@ -98,9 +98,8 @@ int hes_run_words(const char *pattern, const struct hes_job *job, char **out, st
 int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err);
 
 /**
- * Carry the plan out. SIGINT, SIGTERM and SIGHUP stop it in order, a second one at once: other threads of the
- * program must
- * have them blocked.
+ * Carry the plan out. SIGINT, SIGTERM and SIGHUP stop it in order, a second one at once: other threads of the program
+ * must have them blocked.
  * @param journal  its calls wait for other writers at most as long as hes_store_open() said
  * @param run      id 0: a new run, else one to resume, as the journal has it; id and started_us are set
  * @return 0 also if jobs failed, see @out; -EBUSY another process carries it out; -errno nothing could be started
@@ -113,8 +112,7 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 
 /**
  * The wrapper, a process between runner and job: run a shell command, write its exit status into the file that is
- * standard
- * input, and kill the processes that it left. @return exit status
+ * standard input, and kill the processes that it left. @return exit status
  */
 int hes_run_wrap(const char *command);
 

@@ -2,11 +2,10 @@
  * store.h - the store: profiles, samples and points with their origins, and
  * predictions of samples that a predictor had not learnt from.
  *
- * One SQLite file in WAL mode (docs/store.md). A call that adds or removes is
- * one transaction: when it returns 0 its rows are on the disk, and when it
- * fails the store is as it was. Exception: if the last sync to the
- * disk fails (-EIO), the whole change may be in the file. Several processes may use a file at the same time;
- * writers wait for each other. One thread at a time uses a handle.
+ * One SQLite file in WAL mode (docs/store.md). A call that adds or removes is one transaction: when it returns 0 its
+ * rows are on the disk, and when it fails the store is as it was. Exception: if the last sync to the disk fails (-EIO),
+ * the whole change may be in the file. Several processes may use a file at the same time; writers wait for each other.
+ * One thread at a time uses a handle.
  *
  * Errors of every call: -EBUSY another process held the file for longer than
  * the wait; -ENOSPC no room; -EROFS, -EACCES the file cannot be written; -EBADMSG it is
@@ -91,8 +90,7 @@ struct hes_delivered {
 
 /**
  * Add rows. A row with the same values (reals to HES_PROFILE_DIGITS digits) is never added again, so adding is
- * idempotent;
- * co-runners have a fixed order, and a sample is the same with and without their names.
+ * idempotent; co-runners have a fixed order, and a sample is the same with and without their names.
  * @return 0; -EEXIST a row that the store has as modelled is now added as measured or imported, or the
  *         reverse; -EINVAL, -ERANGE a value that profiles and samples cannot have
  */
