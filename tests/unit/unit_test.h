@@ -41,4 +41,15 @@ static inline int run_unit_tests(CMFixtureFunction group_setup, CMFixtureFunctio
 	return cmocka_run_group_tests(unit_tests, group_setup, group_teardown);
 }
 
+/** The same with a temporary file, which all tests share. @param path  ends with XXXXXX; its name then */
+static inline int run_unit_tests_with_file(char *path)
+{
+	int rc;
+
+	close(mkstemp(path));
+	rc = run_unit_tests(NULL, NULL);
+	unlink(path);
+	return rc;
+}
+
 #endif
