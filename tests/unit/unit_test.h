@@ -26,6 +26,7 @@ static struct CMUnitTest unit_tests[UNIT_TEST_LINES]; /* by line; cmocka passes 
 
 /** A test with functions that run before and after it. */
 #define TEST_WITH(test, setup, teardown)                                                                             \
+	_Static_assert(__LINE__ < UNIT_TEST_LINES, "a test file is longer than UNIT_TEST_LINES");                     \
 	static void test(void **state);                                                                              \
 	__attribute__((constructor)) static void register_##test(void)                                               \
 	{                                                                                                            \
