@@ -90,7 +90,7 @@ golden: build ## accept the present output as the golden one; read the diff befo
 	@tools/deps.sh check
 	@tests/golden/golden.sh --accept
 
-figures: build ## draw the pictures of README and docs anew, into docs/figures
+figures: build ## draw the pictures of README and docs again, into docs/figures
 	@tools/deps.sh demo
 	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --figures docs/figures >/dev/null
 	$(HESHARE) partition resnet50/16 bert-large/8 --modelled --plot docs/figures/partition.svg >/dev/null

@@ -51,11 +51,11 @@ static void print(const char *what, double *us)
 static size_t draw(const struct hes_draw *d, const struct hes_gpu_type *g, const size_t *job, const uint32_t *share, size_t n,
 		   struct hes_point *out)
 {
-	struct hes_resident r[HES_PARTITION_MAX_JOBS];
+	struct hes_model_job r[HES_PARTITION_MAX_JOBS];
 	struct hes_err err;
 
 	for (size_t i = 0; i < n; i++)
-		r[i] = (struct hes_resident){ hes_model_workload(d->model, jobs[job[i]].workload, NULL), jobs[job[i]].batch, share[i] };
+		r[i] = (struct hes_model_job){ hes_model_workload(d->model, jobs[job[i]].workload, NULL), jobs[job[i]].batch, share[i] };
 	if (hes_draw_point(d, g, 0, r, n, out, &err))
 		die(&err);
 	return n;

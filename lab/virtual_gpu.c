@@ -32,8 +32,8 @@ bool lab_gpu_has_fault(const struct lab_gpu *b, enum vgpu_fault f)
 
 /* Contexts that run together: one context, or all busy clients of an MPS server. */
 struct group {
-	struct vgpu_client *c[HES_MODEL_MAX_RESIDENTS];
-	struct hes_resident r[HES_MODEL_MAX_RESIDENTS];
+	struct vgpu_client *c[HES_MODEL_MAX_JOBS];
+	struct hes_model_job r[HES_MODEL_MAX_JOBS];
 	size_t n;
 };
 
@@ -42,11 +42,11 @@ static bool is_spin(const struct vgpu_client *c)
 	return first_launch(c)->workload == VGPU_SPIN;
 }
 
-static struct hes_resident resident_of(struct vgpu_lab *lab, const struct vgpu_client *c)
+static struct hes_model_job model_job_of(struct vgpu_lab *lab, const struct vgpu_client *c)
 {
 	const struct vgpu_launch *l = first_launch(c);
 
-	return (struct hes_resident){ .workload = &lab->workloads[is_spin(c) ? lab->spin_workload : l->workload],
+	return (struct hes_model_job){ .workload = &lab->workloads[is_spin(c) ? lab->spin_workload : l->workload],
 				      .batch = is_spin(c) ? SPIN_BATCH : l->batch, .sm_pct = c->server ? c->sm_pct : 100 };
 }
 
@@ -73,10 +73,10 @@ static size_t form_groups(struct vgpu_lab *lab, struct lab_gpu *b, struct group 
 			g++;
 		if (g == n)
 			groups[n++].n = 0;
-		if (groups[g].n == HES_MODEL_MAX_RESIDENTS)
+		if (groups[g].n == HES_MODEL_MAX_JOBS)
 			continue;
 		groups[g].c[groups[g].n] = c;
-		groups[g].r[groups[g].n++] = resident_of(lab, c);
+		groups[g].r[groups[g].n++] = model_job_of(lab, c);
 	}
 	return n;
 }
@@ -108,7 +108,7 @@ static void set_idle(struct lab_gpu *b, const struct hes_model *m)
 
 static void run_group(struct lab_gpu *b, const struct hes_model *m, struct group *g, double turn)
 {
-	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
+	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 	struct hes_model_activity use;
 	struct hes_steady s;
 

@@ -15,6 +15,9 @@ files() {
 echo "== layers"
 tools/check-layers.py || failed=1
 
+echo "== words"
+tools/check-words.py || failed=1
+
 echo "== text"
 mapfile -t texts < <(files '*.c' '*.h' '*.md' '*.py' '*.sh' '*.bats' '*.build' '*.yaml' '*.txt' Makefile run)
 if grep -nE '[[:space:]]+$' "${texts[@]}"; then echo "trailing space"; failed=1; fi

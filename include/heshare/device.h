@@ -71,7 +71,7 @@ enum hes_lock_state {
 	HES_LOCK_UNKNOWN,  /* the clock cannot be read */
 };
 
-/** @return 0; -ENODEV no NVML or no driver; -EPROTO an NVML without what is needed; -ENOMEM */
+/** @return 0; -ENODEV no NVML or no driver; -EPROTO this NVML lacks a function that is needed; -ENOMEM */
 int    hes_devices_open(struct hes_devices **out, struct hes_err *err);
 void   hes_devices_close(struct hes_devices *d);
 size_t hes_devices_count(const struct hes_devices *d);
@@ -91,8 +91,7 @@ int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct
 /**
  * Lock the SM clock at @mhz. hes_lock_state() says under load whether the GPU obeys.
  * @return 0; -EPERM, @err says which right is missing; -ENOTSUP the GPU or its driver cannot; -EINVAL the driver
- *         refuses the value;
- *         -ENODEV the GPU is lost; -EIO
+ *         refuses the value; -ENODEV the GPU is lost; -EIO
  */
 int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err);
 /** Let the driver choose the SM clock again. @return as hes_device_lock_clock() */

@@ -1,9 +1,7 @@
 /*
- * draw.h - profiles, samples and points drawn from the testbed's physics, as
- * profiling real GPUs would give them: with measurement noise.
+ * draw.h - draw profiles, samples and points from the GPU model, with measurement noise, as if GPUs were profiled.
  *
- * For machines without the GPUs to be planned for. Results depend on the
- * arguments alone.
+ * It lets heshare plan for GPUs that this machine does not have. The same arguments give the same results.
  */
 #ifndef HESHARE_DRAW_H
 #define HESHARE_DRAW_H
@@ -13,9 +11,9 @@
 #include "heshare/point.h"
 #include "heshare/profile.h"
 
-#define HES_DRAW_MAX_BATCH   64 /* batch sizes are the powers of two up to this */
-#define HES_DRAW_MAX_BESIDE  3  /* co-runners of a sample */
-#define HES_DRAW_MAX_SAMPLES 1000000
+#define HES_DRAW_MAX_BATCH      64 /* batch sizes are the powers of two up to this */
+#define HES_DRAW_MAX_CO_RUNNERS 3  /* of a sample */
+#define HES_DRAW_MAX_SAMPLES    1000000
 
 struct hes_draw {
 	const struct hes_model           *model;
@@ -25,7 +23,7 @@ struct hes_draw {
 	uint64_t                          seed;
 };
 
-/** How many solo runs a profile is the mean of. */
+/** A profile is the mean of this many solo runs. */
 #define HES_DRAW_REPEATS 10
 
 /**
@@ -38,7 +36,7 @@ int hes_draw_profiles(const struct hes_draw *d, struct hes_profiles *out, struct
 /**
  * Samples under sharing (HeShare, section III-A), each a distinct combination
  * of workload, batch size, share, clock, type and co-runners.
- * @param profiles  whence the features come: those of the same types
+ * @param profiles  of the same types; the features are computed from them
  * @param n         1..HES_DRAW_MAX_SAMPLES
  * @param out       written on success only; hes_samples_free it
  * @return 0; -EINVAL no types, noise outside 0..0.5, or @n out of its range; -ENOENT a type without physics; -ENOENT,
@@ -48,20 +46,20 @@ int hes_draw_samples(const struct hes_draw *d, const struct hes_profiles *profil
 		     struct hes_samples *out, struct hes_err *err);
 
 /**
- * What `heshare profile` would measure of jobs that share a GPU, or of one alone: a row for each job. Every job's
- * iteration_us and the GPU's power are off by a random factor with the coefficient of variation @d->noise; the factors
- * depend on @d->seed, the type, the clock and the jobs with their shares, not on the order of jobs or calls. Of @d the
- * model, noise and seed are used; its types may be NULL.
+ * Draw what `heshare profile` would measure for one job alone or for a co-run set: a row for each job. Each
+ * iteration_us and the GPU's power get a random factor with the coefficient of variation @d->noise. The factors depend
+ * on @d->seed, the type, the clock and the jobs with their shares, not on the order of jobs or calls. The call uses
+ * the model, noise and seed of @d; its types may be NULL.
  *
- * As rows measured in the default manner: 3 windows of 2 s, between which time and power vary by @d->noise; no command;
- * sm_occupancy NaN, as the physics knows no warps; memory_busy is dram_active. The physics sends nothing back over PCIe.
+ * A row has 3 windows of 2 s, the default, between which time and power vary by @d->noise. It has no command.
+ * sm_occupancy is NaN, since the model has no warps. memory_busy is dram_active. Nothing is sent back over PCIe.
  * @param clock_mhz  SM clock requested; 0: the type's default
- * @param r          @n of them, 1..HES_MODEL_MAX_RESIDENTS; shares may sum to more than 100
+ * @param r          @n of them, 1..HES_MODEL_MAX_JOBS; shares may sum to more than 100
  * @param rows       @n of them, in the order of @r; written on success only
  * @return 0; -ENOSPC the jobs do not fit the type's memory; -EINVAL no job, noise outside 0..0.5, batch or share out of
  *         range; -E2BIG too many jobs; -ERANGE a clock outside the type's range; -ENOENT no parameters for the type
  */
 int hes_draw_point(const struct hes_draw *d, const struct hes_gpu_type *g, uint32_t clock_mhz,
-		   const struct hes_resident *r, size_t n, struct hes_point *rows, struct hes_err *err);
+		   const struct hes_model_job *r, size_t n, struct hes_point *rows, struct hes_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * fleet.h - the GPUs there are: name, node and type of each.
+ * fleet.h - the GPUs that a plan may use: name, node and type of each.
  */
 #ifndef HESHARE_FLEET_H
 #define HESHARE_FLEET_H
@@ -24,12 +24,12 @@ struct hes_fleet {
  * Read a fleet file (docs/formats/fleet.md).
  * @param c    must outlive the fleet
  * @param out  written on success only; hes_fleet_free it
- * @return 0; -EINVAL, -ERANGE with file, field and value, the line where it is no such YAML; -ENOENT unknown GPU type;
- *         -EEXIST two nodes of one name; -EFBIG above 64 MiB; -ENOMEM; -errno of reading the file
+ * @return 0; -EINVAL, -ERANGE with file, field and value, or the line of a YAML error; -ENOENT unknown GPU type;
+ *         -EEXIST two nodes with the same name; -EFBIG above 64 MiB; -ENOMEM; -errno of reading the file
  */
 int  hes_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out,
 		    struct hes_err *err);
-/** The same from @len bytes of memory; @name stands for the file in errors. @return as hes_fleet_load(), but for those of reading */
+/** The same from @len bytes of memory; @name stands for the file in errors. @return as hes_fleet_load(), without the errors of reading */
 int  hes_fleet_parse(const char *name, const char *text, size_t len, const struct hes_catalogue *c,
 		     struct hes_fleet *out, struct hes_err *err);
 /** Free what a fleet holds and clear it. */

@@ -1,8 +1,8 @@
 /*
- * gpu_type.h - what is known of a GPU model from its data sheet.
+ * gpu_type.h - GPU types with the values of their data sheets.
  *
- * The catalogue (data/gpu_types.yaml) is built in. How a type behaves is
- * not here: planners learn it from profiles, the testbed from model.h.
+ * The catalogue (data/gpu_types.yaml) is built in. How fast jobs run on a type
+ * is not here: planners learn it from profiles; model.h computes it.
  */
 #ifndef HESHARE_GPU_TYPE_H
 #define HESHARE_GPU_TYPE_H
@@ -28,13 +28,13 @@ struct hes_gpu_type {
 	uint32_t clock_min_mhz;           /* SM clock range that can be locked */
 	uint32_t clock_max_mhz;
 	double   clock_step_mhz;          /* 0: only clocks_mhz can be set; drivers name clocks rounded down */
-	uint32_t clock_default_mhz;       /* what it runs at when nobody sets a clock */
-	uint32_t clocks_mhz[HES_MAX_CLOCKS]; /* ascending; the range thinned, default last */
+	uint32_t clock_default_mhz;       /* its clock when nothing is locked */
+	uint32_t clocks_mhz[HES_MAX_CLOCKS]; /* ascending; chosen from the range, default last */
 	size_t   n_clocks;
 	bool     alone;                   /* jobs cannot share such a GPU: it has no MPS; false in a catalogue */
 };
 
-/** The built-in catalogue, loaded on first use by hes_catalogue_load and owned by the caller. */
+/** A catalogue: loaded by hes_catalogue_load(), owned by the caller. */
 struct hes_catalogue {
 	struct hes_gpu_type *types;
 	size_t               n;
@@ -48,7 +48,7 @@ struct hes_catalogue {
 int  hes_catalogue_load(const char *path, struct hes_catalogue *out, struct hes_err *err);
 void hes_catalogue_free(struct hes_catalogue *c);
 
-/** @return the type, owned by @c; NULL with -ENOENT and the names there are in @err */
+/** @return the type, owned by @c; NULL with -ENOENT and the known names in @err */
 const struct hes_gpu_type *hes_gpu_type_find(const struct hes_catalogue *c, const char *name,
 					     struct hes_err *err);
 

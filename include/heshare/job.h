@@ -1,6 +1,6 @@
 /*
- * job.h - what a user wants run: a workload, a batch size and a number of
- * iterations, from a moment on.
+ * job.h - what a user wants to run: a workload, a batch size, a number of
+ * iterations, and the time at which the job arrives.
  */
 #ifndef HESHARE_JOB_H
 #define HESHARE_JOB_H
@@ -39,16 +39,16 @@ struct hes_jobs {
  * Rows are checked one by one; ids must be unique; the order of the file is kept.
  * @param out  written on success only; hes_jobs_free it
  * @return 0; -EINVAL, -ERANGE with file, line, field, value and what would be right; -EINVAL no jobs; -EEXIST an id that
- *         is there twice; -ENOENT a column that is missing; -E2BIG more than HES_MAX_JOBS, or too long a row; -EFBIG YAML
+ *         occurs twice; -ENOENT a missing column; -E2BIG more than HES_MAX_JOBS, or a row that is too long; -EFBIG YAML
  *         above 256 MiB; -EIO damaged .gz; -ENOMEM; -errno of reading the file
  */
 int  hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err);
 /**
- * Write CSV; @path "-" is standard output. The file appears whole or not at all.
+ * Write CSV; @path "-" is standard output. The file is written completely or not at all.
  * @return 0; -errno of creating or writing it
  */
 int  hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err *err);
-/** How many have a deadline. */
+/** Number of jobs with a deadline. */
 size_t hes_jobs_due(const struct hes_jobs *jobs);
 /** Free what they hold and clear them. */
 void hes_jobs_free(struct hes_jobs *jobs);

@@ -1,14 +1,13 @@
 /*
- * journal.h - what `heshare run` does, written down before it is done: runs of
- * plans with their GPUs, jobs, attempts at jobs and acts.
+ * journal.h - the journal of `heshare run`: runs of plans with their GPUs, jobs,
+ * attempts at jobs and acts. Each act is written before it is done.
  *
- * Part of the store (docs/store.md). Every call is one transaction, unless it
- * lies between hes_journal_begin and hes_journal_end; when the outermost returns
- * 0 what was written is on the disk. After a crash the journal therefore knows at
- * least everything that was done; what it does not know did not begin. Times of a run
- * are microseconds from its start, so that they compare with the plan's.
+ * Part of the store (docs/store.md). Every call is one transaction, except between
+ * hes_journal_begin and hes_journal_end, which make one of all calls. When a transaction
+ * returns 0, its rows are on the disk. So after a crash the journal has every act that
+ * was begun. Times of a run are microseconds from its start, as in the plan.
  *
- * Errors are those of the store (heshare/store.h). A journal is used by one thread at a time, and with its store by the same.
+ * Errors are those of the store (heshare/store.h). One thread at a time uses a journal and its store.
  */
 #ifndef HESHARE_JOURNAL_H
 #define HESHARE_JOURNAL_H
@@ -27,7 +26,7 @@
 
 struct hes_journal;
 
-/** A process, told from a later one of the same number. */
+/** A process. The start time distinguishes it from a later one with the same number. */
 struct hes_run_process {
 	int64_t pid;                        /* 0: none */
 	int64_t start;                      /* ticks from the machine's start: field 22 of /proc/PID/stat */
@@ -35,7 +34,7 @@ struct hes_run_process {
 };
 
 enum hes_run_state {
-	HES_RUN_GOING,    /* or interrupted: its process tells */
+	HES_RUN_GOING,    /* or interrupted, if its process is gone */
 	HES_RUN_DONE,     /* every job is done */
 	HES_RUN_FAILED,   /* every job is done or given up */
 	HES_RUN_STOPPED,  /* by a person; may be resumed */
@@ -45,8 +44,8 @@ extern const char *const hes_run_state_names[]; /* by enum hes_run_state; ends w
 
 struct hes_run {
 	int64_t  id;
-	uint64_t plan_key;                  /* of what the plan's file holds */
-	char     plan[HES_JOURNAL_PATH_MAX];   /* its name, for people */
+	uint64_t plan_key;                  /* hash of the plan's file */
+	char     plan[HES_JOURNAL_PATH_MAX];   /* name of its file, for messages */
 	char     folder[HES_JOURNAL_PATH_MAX]; /* of the jobs' output */
 	char     host[64];
 	int64_t  started_us;                /* since 1970 UTC */
@@ -62,7 +61,7 @@ struct hes_run_gpu {
 	uint64_t planned_mj;
 	int64_t  planned_busy_us;
 	bool     measured;                  /* the rest is valid */
-	int64_t  busy_us;                   /* with jobs on it */
+	int64_t  busy_us;                   /* time with jobs on it */
 	uint64_t busy_mj;
 	uint64_t idle_mj;                   /* between jobs and after, until the run's last job */
 };
@@ -91,9 +90,9 @@ enum hes_verdict {
 	HES_VERDICT_DONE,     /* exit status 0 */
 	HES_VERDICT_FAILED,   /* by its own fault */
 	HES_VERDICT_TIMEOUT,
-	HES_VERDICT_FELL,     /* with others on its GPU: not by its fault as far as known */
-	HES_VERDICT_STOPPED,  /* by us, asked by a person */
-	HES_VERDICT_LOST,     /* with the runner: nobody saw how it ended */
+	HES_VERDICT_CO_FAILED, /* not its own fault: a co-runner took the MPS server down, or the GPU was lost */
+	HES_VERDICT_STOPPED,  /* by heshare, which a person stopped */
+	HES_VERDICT_LOST,     /* with the runner: how it ended is unknown */
 };
 
 extern const char *const hes_verdict_names[]; /* by enum hes_verdict; ends with NULL */
@@ -104,11 +103,11 @@ struct hes_attempt {
 	uint32_t number;                    /* from 1 */
 	char     gpu[HES_NAME_MAX];
 	uint32_t sm_pct;
-	uint32_t clock_mhz;                 /* asked for; 0: none */
+	uint32_t clock_mhz;                 /* requested; 0: none */
 	int64_t  started_us;
 	struct hes_run_process process;         /* pid 0: it was about to be started */
 	int64_t  ended_us;                  /* valid unless open */
-	int32_t  status;                    /* as a shell tells it: exit status, or 128 + signal; valid unless open */
+	int32_t  status;                    /* as a shell reports it: exit status, or 128 + signal; valid unless open */
 	enum hes_verdict verdict;
 };
 
@@ -116,9 +115,9 @@ struct hes_attempt {
 int  hes_journal_open(struct hes_store *s, struct hes_journal **out, struct hes_err *err);
 void hes_journal_close(struct hes_journal *j);
 
-/** What follows is one transaction, until hes_journal_end. Not nested. */
+/** Calls until hes_journal_end are one transaction. Not nested. */
 int hes_journal_begin(struct hes_journal *j, struct hes_err *err);
-/** Keep it if @rc is 0, else drop it. @return @rc, or why it could not be kept */
+/** Commit if @rc is 0, else roll back. @return @rc, or the error of the commit */
 int hes_journal_end(struct hes_journal *j, int rc, struct hes_err *err);
 
 /** A new run; @run->id is set on success. */
@@ -126,20 +125,20 @@ int hes_journal_new_run(struct hes_journal *j, struct hes_run *run, const struct
 			const struct hes_run_job *jobs, size_t n_jobs, struct hes_err *err);
 /** The last run of a plan. @return 0; -ENOENT there was none */
 int hes_journal_last_run(struct hes_journal *j, uint64_t plan_key, struct hes_run *out, struct hes_err *err);
-/** Runs that have not ended, those of @id left out: their runners live or died. free() @out. */
+/** Runs other than @id that have not ended: their runners are alive or crashed. free() @out. */
 int hes_journal_going(struct hes_journal *j, int64_t id, struct hes_run **out, size_t *out_n, struct hes_err *err);
-/** Somebody else carries the run on. */
+/** From now on the process @runner carries out the run. */
 int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_run_process *runner, struct hes_err *err);
 int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state state, int64_t ended_us,
 			  struct hes_err *err);
 
-/** Of a run, in the order they came; free() @out. */
+/** Rows of a run, in the order in which they were written; free() @out. */
 int hes_journal_gpus(struct hes_journal *j, int64_t run, struct hes_run_gpu **out, size_t *out_n, struct hes_err *err);
 int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **out, size_t *out_n, struct hes_err *err);
 int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt **out, size_t *out_n,
 			 struct hes_err *err);
 
-/** What is about to be done, in words. @gpu, @job: NULL where there is none */
+/** Write the next act in words. @gpu, @job: NULL if it has none */
 int hes_journal_act(struct hes_journal *j, int64_t run, int64_t at_us, const char *gpu, const char *job, const char *what,
 		    struct hes_err *err);
 /** An attempt is about to be started: @a->id is set on success. */
@@ -147,9 +146,9 @@ int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *
 int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt, const struct hes_run_process *p, struct hes_err *err);
 int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us, int32_t status,
 			      enum hes_verdict verdict, struct hes_err *err);
-/** What came of a job: state, start_us, end_us, energy_mj and has_energy of @r, found by its name. */
+/** Write the result of a job, found by its name: state, start_us, end_us, energy_mj and has_energy of @r. */
 int hes_journal_result(struct hes_journal *j, int64_t run, const struct hes_run_job *r, struct hes_err *err);
-/** What a GPU took so far: measured, and if so busy_us, busy_mj and idle_mj of @g, found by its name. */
+/** Write what a GPU, found by its name, has used so far: measured, and then busy_us, busy_mj, idle_mj of @g. */
 int hes_journal_gpu_took(struct hes_journal *j, int64_t run, const struct hes_run_gpu *g, struct hes_err *err);
 
 #endif

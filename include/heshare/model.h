@@ -1,10 +1,10 @@
 /*
- * model.h - how long an iteration takes and what a GPU draws when jobs
- * run on it, alone or together: the testbed's physics.
+ * model.h - the GPU model: the time of an iteration and the power of a GPU when jobs
+ * run on it, alone or together.
  *
  * One set of equations (docs/gpu-model.md) for every workload and GPU type.
- * Parameters belong to a workload, to a GPU type or to nature, never to a
- * data point; they come from data/physics.yaml. Planners must not use this:
+ * Parameters belong to a workload, to a GPU type or to all of them, never to a
+ * data point; they come from data/physics.yaml. Planners must not use this header:
  * they see profiles and trained predictors, as they would on real GPUs.
  *
  * A model is constant once loaded and extended: any number of threads may share it.
@@ -19,7 +19,7 @@
 #include "heshare/err.h"
 #include "heshare/gpu_type.h"
 
-#define HES_MODEL_MAX_RESIDENTS 8     /* jobs on one GPU at a time */
+#define HES_MODEL_MAX_JOBS 8     /* jobs on one GPU at a time */
 #define HES_MODEL_MAX_BATCH     65536
 
 struct hes_model;
@@ -77,10 +77,10 @@ int  hes_model_load(const char *path, struct hes_model **out, struct hes_err *er
 void hes_model_free(struct hes_model *m);
 
 /**
- * Add the workloads of a YAML file to a loaded model, behind those it has. The file has the key `workloads` alone,
- * with entries as in data/physics.yaml. Extend before the model is shared: pointers to its workloads are no longer valid.
- * @return 0; -EINVAL, -ERANGE with file, entry, field and value; -EEXIST a name that the model has already, or given
- *         twice; -ENOMEM; -errno of reading the file. On failure the model is as it was
+ * Add the workloads of a YAML file at the end of a loaded model. The only key of the file is `workloads`, with
+ * entries as in data/physics.yaml. Extend before the model is shared: earlier pointers to its workloads become invalid.
+ * @return 0; -EINVAL, -ERANGE with file, entry, field and value; -EEXIST a name that the model already has, or that the file
+ *         has twice; -ENOMEM; -errno of reading the file. On failure the model is as it was
  */
 int  hes_model_extend(struct hes_model *m, const char *path, struct hes_err *err);
 
@@ -102,14 +102,14 @@ const char *hes_load_class_name(enum hes_load_class c);
 /** Device memory of a workload at a batch size. */
 uint32_t hes_workload_memory_mib(const struct hes_workload *w, uint32_t batch);
 
-/** A job on a GPU. */
-struct hes_resident {
+/** A placement: a job on the GPU, with its SM share. */
+struct hes_model_job {
 	const struct hes_workload *workload;
 	uint32_t batch;    /* 1 .. HES_MODEL_MAX_BATCH */
 	uint32_t sm_pct;   /* MPS share of the SMs, 1..100 */
 };
 
-/** Rates of a resident. Utilisations are means over time, 0..1 of the GPU; over the residents each sums to at most 1. */
+/** Rates of a job. Utilisations are means over time, 0..1 of the GPU; each sums to at most 1 over the jobs. */
 struct hes_rate {
 	double iterations_per_s;
 	double busy;        /* part of the time with a kernel of its own running */
@@ -118,31 +118,31 @@ struct hes_rate {
 	double l2_util;     /* of the L2 capacity, while busy */
 };
 
-/** What the GPU does meanwhile. */
+/** Power and clock of the GPU meanwhile. */
 struct hes_instant {
 	uint32_t power_mw;    /* mean GPU power */
-	uint32_t clock_mhz;   /* SM clock it can hold */
+	uint32_t clock_mhz;   /* SM clock that it holds */
 	bool     throttled;   /* the power limit holds the clock below the requested one */
 };
 
 /**
- * The steady state of residents on one GPU at a clock (docs/gpu-model.md).
+ * The steady state of jobs on one GPU at a clock (docs/gpu-model.md).
  * Pure: no I/O, clock, allocation or state. @g may be a modified copy of a
  * catalogue type (a MIG slice, another power limit); parameters go by its
  * name, specification by its fields. Memory is the caller's to check.
- * Shares may sum to more than 100: residents then limit each other in as
+ * Shares may sum to more than 100: jobs then limit each other as
  * far as they are busy at the same time.
  *
  * @param clock_mhz       SM clock requested; 0: the type's default
  * @param power_limit_mw  GPU limit; 0: the type's
- * @param n               0 .. HES_MODEL_MAX_RESIDENTS; 0: the idle GPU
+ * @param n               0 .. HES_MODEL_MAX_JOBS; 0: the idle GPU
  * @param rates           n of them; like @out written only on success
  * @return 0; -EINVAL batch or share out of range, or a limit below idle; -ERANGE a clock
- *         outside the type's range; -E2BIG too many residents; -ENOENT no parameters for the type
+ *         outside the type's range; -E2BIG too many jobs; -ENOENT no parameters for the type
  */
 int hes_model_instant(const struct hes_model *m, const struct hes_gpu_type *g,
 		      uint32_t clock_mhz, uint32_t power_limit_mw,
-		      const struct hes_resident *r, size_t n,
+		      const struct hes_model_job *r, size_t n,
 		      struct hes_rate *rates, struct hes_instant *out, struct hes_err *err);
 
 #endif

@@ -24,7 +24,7 @@
 /** GPU activity while a job runs alone: features of the paper. Parts of 1, but PCIe in MiB/s. */
 enum hes_metric {
 	HES_METRIC_SM,          /* SMs with work */
-	HES_METRIC_OCCUPANCY,   /* warps resident, of those possible */
+	HES_METRIC_OCCUPANCY,   /* active warps, of those possible */
 	HES_METRIC_FP32,        /* FP32 pipes at work */
 	HES_METRIC_DRAM,        /* memory bandwidth used */
 	HES_METRIC_MEMORY_BUSY, /* time with memory traffic */
@@ -240,7 +240,7 @@ struct hes_partition_groups {
  *
  * The harmonic mean of HES_PARTITION_ENERGY is over all jobs. Every job runs: where memory, floors or @most leave no place
  * for all at one time, in several waves. A job's normalized throughput and its floor are parts of its throughput alone on
- * the type of the fleet that is fastest for it. Where jobs dealt to the GPUs in their order fit, the result is not worse.
+ * the type of the fleet that is fastest for it. If jobs that are assigned to the GPUs in their order fit, the result is not worse.
  * @param m    trained for the types of the fleet
  * @return 0; -EINVAL a number out of range; -ENODATA as hes_partition_search(); -ENOSPC a job that no GPU can run alone;
  *         -ENOMEM

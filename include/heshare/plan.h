@@ -58,7 +58,7 @@ static inline uint32_t hes_queue_shares_pct(const struct hes_queue *q)
 	return q->together && q->shares_pct ? q->shares_pct : 100;
 }
 
-/** A job on a GPU, as a planner is told of it: from the last plan that foretold its end, never measured. */
+/** A running job, as a planner sees it: its times are those that the last plan predicted, never measured ones. */
 struct hes_running {
 	uint32_t job;
 	uint32_t gpu;
@@ -69,7 +69,7 @@ struct hes_running {
 	double   left;       /* part of its work that should still be to do, above 0 to 1 */
 };
 
-/** What becomes of a job that ran when a plan was made, beside those who join it. */
+/** The rest of a job that already ran when a plan was made, with the co-runners that the plan adds. */
 struct hes_onward {
 	uint32_t job;
 	int64_t  end_us;

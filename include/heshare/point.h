@@ -2,7 +2,7 @@
  * point.h - rows of points: what was measured of one job of a point.
  *
  * A point is jobs together on one GPU, or one alone, each with its SM share, at one clock. Points are
- * the facts of profiling; profiles and samples (profile.h) are told from them. A point of
+ * the facts of profiling; profiles and samples (profile.h) are computed from them. A point of
  * several jobs is one row a job: what belongs to the GPU is the same in each. A reading that did not
  * come is NaN, an empty cell in files and NULL in the store, never 0.
  */
@@ -23,7 +23,7 @@ struct hes_point {
 	char     gpu_type[HES_NAME_MAX];
 	uint32_t batch_size;
 	uint32_t sm_pct;                     /* its share */
-	uint32_t clock_mhz;                  /* asked for; the type's default where none was */
+	uint32_t clock_mhz;                  /* requested; else the type's default */
 	char     co_runners[HES_CO_RUN_TEXT_MAX];     /* the others, "NAME/BATCH@SHARE" sorted, commas between them; "" alone */
 	char     command[HES_POINT_COMMAND]; /* what ran */
 	/* Of the job. */
@@ -31,16 +31,16 @@ struct hes_point {
 	double   cv;                         /* of iteration_us between windows: standard deviation / mean */
 	uint32_t windows;
 	double   seconds;                    /* all windows together */
-	double   memory_mib;                 /* device memory, NaN beside others */
+	double   memory_mib;                 /* device memory; NaN with co-runners */
 	/* Of the GPU meanwhile. */
 	uint32_t power_mw;                   /* mean */
-	double   power_cv;                   /* between windows; NaN: the sensor was asked once */
+	double   power_cv;                   /* between windows; NaN: the sensor was read once */
 	double   held_mhz;                   /* mean SM clock */
 	double   capped;                     /* part of the time that power or heat held the clock down */
 	double   busy;                       /* parts, 0..1: time with a kernel, ... */
 	double   memory_busy;                /* ... time with memory traffic, */
 	double   sm_active;                  /* SMs with work, mean over SMs and time */
-	double   sm_occupancy;               /* warps resident, of those possible */
+	double   sm_occupancy;               /* active warps, of those possible */
 	double   dram_active;                /* of the bandwidth */
 	double   fp32_active;                /* of the FP32 units' cycles */
 	double   tensor_active;              /* of the tensor cores' */

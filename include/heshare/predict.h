@@ -30,7 +30,7 @@ struct hes_estimate {
 	uint32_t outside;      /* what is outside of the training range: enum hes_outside; 0: nothing */
 	double   iteration_low_us, iteration_high_us;
 	uint32_t power_low_mw, power_high_mw;
-	double   novelty;      /* width of the wider interval / its width inside of the training range: 1 and more */
+	double   widening;      /* width of the wider interval / its width inside of the training range: 1 and more */
 };
 
 /** The learner of the residual of the baseline. */

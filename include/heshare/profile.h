@@ -69,7 +69,7 @@ struct hes_load {
 	double   dram_util;
 	double   l2_util;
 	uint32_t power_mw;     /* GPU power with only the co-runners at this clock; without any, idle power */
-	uint32_t residents;    /* number of co-runners */
+	uint32_t jobs;         /* number of co-runners */
 	uint32_t sm_pct;       /* sum of their shares */
 	/* Sums of what each would do alone with its share at the clock, from its profile. pace 0: unknown. */
 	double   busy;             /* part of the time with a kernel running */

@@ -21,7 +21,7 @@ struct hes_outcome {
 /** A stretch of time in which nothing changed on one GPU. */
 struct hes_segment {
 	uint32_t gpu;
-	uint32_t residents;   /* 0: idle */
+	uint32_t jobs;        /* 0: idle */
 	int64_t  start_us;
 	int64_t  end_us;
 	uint32_t power_mw;

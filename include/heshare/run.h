@@ -2,8 +2,8 @@
  * run.h - carry a plan out on this machine's GPUs: jobs as processes with their shares, clocks as
  * planned, everything measured and written down (docs/running.md).
  *
- * One thread runs the plan, beside the meter's; it owns the GPUs while it does. Whatever it is about to do is in
- * the journal first. When it dies the guard (src/launch) ends its jobs and sets the GPUs back, and the plan can be
+ * One thread runs the plan and owns the GPUs meanwhile; the meter has a thread of its own. Each act is written to
+ * the journal before it is done. When it dies the guard (src/launch) ends its jobs and sets the GPUs back, and the plan can be
  * resumed: a job that is done is never run again.
  */
 #ifndef HESHARE_RUN_H
@@ -67,7 +67,7 @@ struct hes_run_report {
 	uint32_t           *attempts;        /* one a job */
 	uint64_t           *planned_mj;      /* one a job: attributed as measured energy is */
 	size_t              n_jobs, done, failed, waiting;
-	size_t              retried, felled, timeouts; /* attempts */
+	size_t              retried, co_failed, timeouts; /* attempts */
 	struct hes_totals   planned, measured; /* of the jobs that are here; measured: of those done */
 	bool                has_energy;      /* measured's energies are valid */
 	uint32_t            clocks_refused;  /* GPUs whose clock could not be set */
@@ -100,7 +100,7 @@ int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err);
 /**
  * Carry the plan out. SIGINT, SIGTERM and SIGHUP stop it in order, a second one at once: other threads of the program must
  * have them blocked.
- * @param journal  its calls wait for others at most as long as the store was told
+ * @param journal  its calls wait for other writers at most as long as hes_store_open() said
  * @param run      id 0: a new run, else one to resume, as the journal has it; id and started_us are set
  * @return 0 whatever became of the jobs: @out tells; -EBUSY somebody carries it out; -errno nothing could be started
  */

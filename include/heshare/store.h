@@ -39,7 +39,7 @@ enum hes_store_mode {
 enum hes_source {
 	HES_SOURCE_MEASURED, /* heshare measured them on a GPU */
 	HES_SOURCE_IMPORTED, /* somebody else did */
-	HES_SOURCE_MODELLED, /* drawn from the testbed's physics: kept apart unless asked for */
+	HES_SOURCE_MODELLED, /* drawn from the testbed's physics: kept apart unless requested */
 };
 
 extern const char *const hes_source_names[]; /* by enum hes_source; ends with NULL */
@@ -55,7 +55,7 @@ void hes_store_close(struct hes_store *s);
 /** Name of its file. */
 const char *hes_store_path(const struct hes_store *s);
 
-/** What a predictor says of one sample; iteration_us 0: it was not asked. */
+/** A prediction of one sample; iteration_us 0: none was made. */
 struct hes_forecast {
 	double   iteration_us;
 	uint32_t power_mw;
@@ -92,7 +92,7 @@ struct hes_delivered {
 
 /**
  * Add rows. A row of the same values (reals to HES_PROFILE_DIGITS digits) is never added again, so that adding is idempotent;
- * a sample's neighbours are named in their order, and one that differs from what is there in naming them at all is the same.
+ * co-runners have a fixed order, and a sample is the same with and without their names.
  * @return 0; -EEXIST a row is there as modelled and now comes as measured or imported, or the other
  *         way round; -EINVAL, -ERANGE a value that profiles and samples cannot have
  */
@@ -152,8 +152,8 @@ int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t
 
 /**
  * Keep what a predictor says of samples of this store that were held back from its training: its
- * errors there are what later ones are compared with. Samples no longer in the store are passed over,
- * and those it was not asked of.
+ * errors there are what later ones are compared with. Samples that are no longer in the store
+ * and samples without a prediction are skipped.
  */
 int hes_store_keep_validation(struct hes_store *s, const struct hes_store_predictor *p,
 			      const struct hes_samples *held_back, const struct hes_forecast *forecasts,

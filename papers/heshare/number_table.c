@@ -88,7 +88,7 @@ static int choose(struct reader *r, const struct hes_table_wanted *w, struct hes
 	return rc;
 }
 
-/* Columns of one name are told apart by place alone: a name that stands for two is refused. */
+/* Two columns with the same name differ in position only: such a name is refused. */
 static int check_twice(const struct reader *r, struct hes_err *err)
 {
 	for (size_t i = 0; i < r->t.n_columns; i++)

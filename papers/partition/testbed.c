@@ -35,15 +35,15 @@ static double cv_limit(double noise)
 	return fmax(CV, 2 * noise);
 }
 
-static void co_runners_of(const struct testbed *t, const struct co_run_set *s, struct hes_resident *r)
+static void co_runners_of(const struct testbed *t, const struct co_run_set *s, struct hes_model_job *r)
 {
 	for (size_t i = 0; i < s->n; i++)
-		r[i] = (struct hes_resident){ t->workload[s->job[i]], paper_jobs[s->job[i]].batch, s->sm_pct[i] };
+		r[i] = (struct hes_model_job){ t->workload[s->job[i]], paper_jobs[s->job[i]].batch, s->sm_pct[i] };
 }
 
 int testbed_truth(const struct testbed *t, struct co_run_set *s, struct hes_err *err)
 {
-	struct hes_resident r[HES_PARTITION_MAX_JOBS];
+	struct hes_model_job r[HES_PARTITION_MAX_JOBS];
 	struct hes_rate rates[HES_PARTITION_MAX_JOBS];
 	struct hes_instant now;
 	int rc;
@@ -60,7 +60,7 @@ int testbed_truth(const struct testbed *t, struct co_run_set *s, struct hes_err 
 
 int testbed_measure(const struct testbed *t, struct co_run_set *s, uint64_t again, struct hes_err *err)
 {
-	struct hes_resident r[HES_PARTITION_MAX_JOBS];
+	struct hes_model_job r[HES_PARTITION_MAX_JOBS];
 	struct hes_draw draw = t->draw;
 	int rc = testbed_truth(t, s, err);
 

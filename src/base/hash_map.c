@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/touched.h"
+#include "base/prefault.h"
 
 #define FEWEST_SLOTS 64
 
@@ -41,7 +41,7 @@ int hes_hash_map_reserve(struct hes_hash_map *m, size_t n)
 		larger.n_slots *= 2;
 	if (larger.n_slots == m->n_slots)
 		return 0;
-	larger.slots = hes_touched(larger.n_slots, sizeof(*larger.slots));
+	larger.slots = hes_calloc_prefaulted(larger.n_slots, sizeof(*larger.slots));
 	if (!larger.slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->n_slots; i++)

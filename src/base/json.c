@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 
-/* What jansson 2.14 takes on a 64-bit machine, rounded up. A value beside these costs at most what its comma or colon stands for. */
+/* Memory that jansson 2.14 needs on a 64-bit machine, rounded up. Other values cost at most the bytes counted for their comma or colon. */
 #define OBJECT_BYTES 240
 #define LIST_BYTES   144
 #define TEXT_BYTES   104 /* and its characters; a key too */

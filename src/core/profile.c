@@ -55,7 +55,7 @@ static const struct hes_row_column sample_columns[] = {
 	{ "least_us",          HES_ROW_REAL, SAMPLE(task.least_us), 0, MAX_US, true },
 	{ "sm_pct",            HES_ROW_U32,  SAMPLE(sm_pct), 1, 100, false },
 	{ "clock_mhz",         HES_ROW_U32,  SAMPLE(clock_mhz), 1, 10000, false },
-	{ "beside_residents",  HES_ROW_U32,  SAMPLE(co_runners.residents), 0, 63, false },
+	{ "beside_residents",  HES_ROW_U32,  SAMPLE(co_runners.jobs), 0, 63, false },
 	{ "beside_sm_pct",     HES_ROW_U32,  SAMPLE(co_runners.sm_pct), 0, 6300, false },
 	{ "beside_sm_util",    HES_ROW_REAL, SAMPLE(co_runners.sm_util), 0, MAX_LOAD, false },
 	{ "beside_dram_util",  HES_ROW_REAL, SAMPLE(co_runners.dram_util), 0, MAX_LOAD, false },
@@ -397,7 +397,7 @@ void hes_load_add(struct hes_load *load, const struct hes_gpu_type *g, const str
 	load->sm_util += solo->sm_util * part;
 	load->dram_util += solo->dram_util * part;
 	load->l2_util += solo->l2_util * part;
-	load->residents++;
+	load->jobs++;
 	load->sm_pct += sm_pct;
 	add_activity(load, g, solo, share, clock_mhz);
 }
@@ -409,7 +409,7 @@ void hes_load_join(struct hes_load *load, const struct hes_load *more)
 	load->sm_util += more->sm_util;
 	load->dram_util += more->dram_util;
 	load->l2_util += more->l2_util;
-	load->residents += more->residents;
+	load->jobs += more->jobs;
 	load->sm_pct += more->sm_pct;
 	load->busy += more->busy;
 	load->sm_busy += more->sm_busy;

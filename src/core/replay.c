@@ -74,7 +74,7 @@ static void tally_segments(const struct hes_replay *r, struct tally *t)
 		const struct hes_segment *s = &r->segments[i];
 		int64_t us = s->end_us - s->start_us;
 
-		if (s->residents == 0)
+		if (s->jobs == 0)
 			continue;
 		add_energy(&t[s->gpu].busy, s->power_mw, us);
 		t[s->gpu].busy_us += us;

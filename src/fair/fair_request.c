@@ -68,10 +68,10 @@ static uint64_t whole_part(double x)
 
 void fair_guarantee(const struct hes_fair_request *r, uint64_t *slices)
 {
-	double sum = weight_sum(r), dealt = (double)r->interval * (r->policy->takes_phi ? r->phi : 0);
+	double sum = weight_sum(r), guaranteed = (double)r->interval * (r->policy->takes_phi ? r->phi : 0);
 
 	for (size_t i = 0; i < r->n; i++) {
-		uint64_t fair = whole_part(r->tenants[i].weight * dealt / sum);
+		uint64_t fair = whole_part(r->tenants[i].weight * guaranteed / sum);
 
 		slices[i] = fair < r->tenants[i].demand ? fair : r->tenants[i].demand;
 	}

@@ -37,7 +37,7 @@ struct search {
 	struct share *shares; /* [n] */
 	struct entry *heap;   /* [n] */
 	size_t        n_heap;
-	uint64_t      remain; /* quanta not dealt out */
+	uint64_t      remain; /* quanta not assigned */
 };
 
 /* Quanta of all tenants below a level where that is taken as continuous, each tenant's moved by @offset. */
@@ -149,7 +149,7 @@ static void heap_fill(struct search *s)
 }
 
 /* Lines 4 to 9 of Algorithm 1. */
-static void heap_deal(struct search *s)
+static void heap_assign(struct search *s)
 {
 	heap_fill(s);
 	for (; s->remain && s->n_heap; s->remain--) {
@@ -192,7 +192,7 @@ static void search_run(struct search *s, uint64_t *slices)
 		level_take(s, INFINITY);
 	else if (!level_take(s, level_find(s, greater(target - margin, 0), 0.5)) && !level_take(s, level_find(s, target, 1)))
 		level_take(s, 0);
-	heap_deal(s);
+	heap_assign(s);
 	for (size_t i = 0; i < s->r->n; i++)
 		slices[i] = s->shares[i].slice;
 }

@@ -20,7 +20,7 @@ static size_t least_energy(const struct hes_fair_request *r, const uint64_t *sli
 }
 
 /* Lines 2 to 9; line 1 is done. */
-static void deal(const struct hes_fair_request *r, uint64_t *slices, double *energy, fair_dealt_fn *dealt, void *ctx)
+static void assign_quanta(const struct hes_fair_request *r, uint64_t *slices, double *energy, fair_assigned_fn *assigned, void *ctx)
 {
 	uint64_t remain = r->interval;
 
@@ -35,12 +35,12 @@ static void deal(const struct hes_fair_request *r, uint64_t *slices, double *ene
 			break;
 		slices[k] += 1;
 		energy[k] = fair_energy(r, k, slices[k]);
-		if (dealt)
-			dealt(k, slices, ctx);
+		if (assigned)
+			assigned(k, slices, ctx);
 	}
 }
 
-int fair_slices_plain(const struct hes_fair_request *r, uint64_t *slices, fair_dealt_fn *dealt, void *ctx,
+int fair_slices_plain(const struct hes_fair_request *r, uint64_t *slices, fair_assigned_fn *assigned, void *ctx,
 		      struct hes_err *err)
 {
 	int rc = fair_request_check(r, err);
@@ -51,7 +51,7 @@ int fair_slices_plain(const struct hes_fair_request *r, uint64_t *slices, fair_d
 	if (!energy)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu tenants", r->n);
 	fair_guarantee(r, slices);
-	deal(r, slices, energy, dealt, ctx);
+	assign_quanta(r, slices, energy, assigned, ctx);
 	free(energy);
 	return 0;
 }

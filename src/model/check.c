@@ -22,7 +22,7 @@ bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pai
 static int measure(const struct hes_model *m, const struct hes_setup *s, enum hes_metric metric,
 		   double *out, struct hes_err *err)
 {
-	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
+	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 	struct hes_steady now;
 	int rc = hes_model_steady(m, &s->gpu, s->clock_mhz, s->power_limit_mw, s->r, s->n, rates, &now, err);
 

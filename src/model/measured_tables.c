@@ -23,7 +23,7 @@ static const char *const prefixes[2] = { "first_", "second_" };
 
 /* A member of a row: what ran, and how fast. */
 struct member {
-	struct hes_resident r;
+	struct hes_model_job r;
 	char     workload[HES_NAME_MAX];
 	uint32_t requested_pct;
 	double   time_s;            /* 0: not read */
@@ -237,7 +237,7 @@ static void read_solo(struct reader *r)
 }
 
 /* The same job with the same share, alone at the clock the GPU chose. */
-static const struct hes_observation *alone(const struct reader *r, const struct hes_resident *job)
+static const struct hes_observation *alone(const struct reader *r, const struct hes_model_job *job)
 {
 	for (size_t i = r->set.first; i < r->set.out->n; i++) {
 		const struct hes_observation *o = &r->set.out->v[i];
@@ -305,7 +305,7 @@ static struct group_row group_row(struct reader *r)
 /* The members of the group that begins at row @at, each in turn as the subject. */
 static void observe_group(struct reader *r, const struct group_row *rows, size_t n, size_t at)
 {
-	const struct group_row *g[HES_MODEL_MAX_RESIDENTS];
+	const struct group_row *g[HES_MODEL_MAX_JOBS];
 	struct hes_setup s = { .gpu = *r->type };
 	bool whole_group = true;
 

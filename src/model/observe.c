@@ -4,7 +4,7 @@
  *
  * GPUs measured in our own format are measured.c's.
  * Each reader names the GPU a set was measured on, turns its columns into
- * residents and units; check.c judges them. What the
+ * jobs and units; check.c judges them. What the
  * sets are and where they come from: docs/gpu-model.md.
  */
 #include "model/observe.h"
@@ -130,10 +130,10 @@ static void with_40gb_pcie(struct hes_setup *s)
 	s->gpu.power_limit_mw = 250000;
 }
 
-/* As many residents like the first. */
+/* Copies of the first job. */
 static void multiply(struct hes_setup *s, double copies)
 {
-	size_t n = (size_t)fmin(fmax(copies, 1), HES_MODEL_MAX_RESIDENTS);
+	size_t n = (size_t)fmin(fmax(copies, 1), HES_MODEL_MAX_JOBS);
 
 	for (s->n = 1; s->n < n; s->n++)
 		s->r[s->n] = s->r[0];

@@ -20,7 +20,7 @@ enum hes_series_id {
 	HES_SERIES_IGNITER_COPIES,
 	HES_SERIES_IGNITER_CLOCK,
 	HES_SERIES_IGNITER_PAIRS,
-	HES_SERIES_IGNITER_HELD,    /* the same observations as PAIRS, predicted without the pair in question */
+	HES_SERIES_IGNITER_HELD,    /* the same observations as PAIRS, predicted by a fit without that pair */
 	HES_SERIES_JETSON_TIME,
 	HES_SERIES_JETSON_POWER,
 	HES_SERIES_ZEUS_TIME,
@@ -63,26 +63,26 @@ extern const struct hes_series hes_series[HES_SERIES_COUNT];
 
 enum hes_metric {
 	HES_METRIC_TIME_S,       /* an iteration of the subject */
-	HES_METRIC_ITEMS_PER_S,  /* of all residents */
+	HES_METRIC_ITEMS_PER_S,  /* of all jobs */
 	HES_METRIC_POWER_W,      /* GPU */
 	HES_METRIC_ENERGY_J,     /* GPU, over an iteration of the subject */
 	HES_METRIC_DRAM_UTIL,    /* of the subject */
 	HES_METRIC_CLOCK_GHZ,    /* that the GPU holds */
 };
 
-/** Residents on a GPU at a clock. */
+/** Jobs on a GPU at a clock. */
 struct hes_setup {
 	struct hes_gpu_type gpu;
 	uint32_t            clock_mhz;      /* 0: default */
 	uint32_t            power_limit_mw; /* 0: the type's */
-	struct hes_resident r[HES_MODEL_MAX_RESIDENTS];
+	struct hes_model_job r[HES_MODEL_MAX_JOBS];
 	size_t              n;
 };
 
 struct hes_observation {
 	enum hes_series_id series;
 	enum hes_metric    metric;
-	struct hes_setup   at;        /* the subject is resident 0 */
+	struct hes_setup   at;        /* the subject is job 0 */
 	bool               relative;  /* the value is at / against */
 	struct hes_setup   against;
 	double             measured;

@@ -91,24 +91,24 @@ struct hes_steady {
 };
 int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 		     uint32_t clock_mhz, uint32_t power_limit_mw,
-		     const struct hes_resident *r, size_t n,
+		     const struct hes_model_job *r, size_t n,
 		     struct hes_rate *rates, struct hes_steady *out, struct hes_err *err);
 
 /**
- * How far residents use the parts of a GPU, means over time; what its counters show.
+ * How far jobs use the parts of a GPU, means over time: what its counters show.
  * A workload whose efficiency is above 1 can use more than all of a pipe: operations that its algorithm saves count.
  */
 struct hes_model_activity {
-	double busy;             /* part of the time with a kernel of anybody running */
+	double busy;             /* part of the time with a kernel of any job running */
 	double sm;               /* SMs with work, of all */
 	double dram;             /* bandwidth used, of the data sheet's */
 	double fp32, tensor;     /* pipes at work, of all of the kind */
 	double copied_mib_s;     /* over PCIe to the GPU */
 };
 
-/** @param rates  from hes_model_steady() for the residents @r at @clock_ghz; the model must know the type @g */
+/** @param rates  from hes_model_steady() for the jobs @r at @clock_ghz; the model must know the type @g */
 void hes_model_activity(const struct hes_model *m, const struct hes_gpu_type *g, double clock_ghz,
-			const struct hes_resident *r, const struct hes_rate *rates, size_t n,
+			const struct hes_model_job *r, const struct hes_rate *rates, size_t n,
 			struct hes_model_activity *out);
 
 #endif

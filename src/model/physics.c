@@ -1,8 +1,8 @@
 /*
- * physics.c - the equations: rates and power of residents on one GPU.
+ * physics.c - the equations: rates and power of jobs on one GPU.
  *
  * docs/gpu-model.md numbers them; so do the comments here. Everything is a
- * mean over the steady state: a resident is in its compute phase, memory
+ * mean over the steady state: a job is in its compute phase, memory
  * phase, launch gaps or host part for a fraction of its iteration, and
  * meets its co-runners with the fractions that they spend in theirs. Those
  * fractions and the iteration times are solved together, as a fixed point in
@@ -23,7 +23,7 @@
 #define SETTLED    1e-8            /* change of a time fraction at which the fixed point has converged */
 #define CLOCK_TOLERANCE_GHZ 1e-6
 
-/* A resident; first what is independent of clock and co-runners. */
+/* A job; first what is independent of clock and co-runners. */
 struct state {
 	double sms;       /* SMs its share and parallelism let it use */
 	double draw;      /* part of the bandwidth those can draw */
@@ -47,7 +47,7 @@ struct gpu {
 	const struct hes_gpu_physics *p;
 	const struct hes_gpu_type    *g;
 	double sms, l2_mib, bandwidth_gbs, clock_max_ghz;
-	struct state s[HES_MODEL_MAX_RESIDENTS];
+	struct state s[HES_MODEL_MAX_JOBS];
 	size_t n;
 };
 
@@ -79,7 +79,7 @@ static double rate_of(const struct gpu *b, const struct hes_workload *w)
 	return soft_min(w->efficiency * A100_TF32_RATE, b->nature->fp32_reach * rate[HES_MATH_FP32], 4);
 }
 
-static void prepare(const struct gpu *b, const struct hes_resident *r, struct state *s)
+static void prepare(const struct gpu *b, const struct hes_model_job *r, struct state *s)
 {
 	const struct hes_workload *w = r->workload;
 	double k = b->nature->sm_sharpness, batch = r->batch, share = b->sms * r->sm_pct / 100;
@@ -101,7 +101,7 @@ static void prepare(const struct gpu *b, const struct hes_resident *r, struct st
 	};
 }
 
-/* The load of a resident's co-runners, as means over time. */
+/* The load of a job's co-runners, as means over time. */
 struct pressure {
 	double sms;      /* SMs they compute on */
 	double draw;     /* part of the bandwidth they draw */
@@ -128,7 +128,7 @@ static struct pressure pressure_on(const struct gpu *b, size_t i)
 	return o;
 }
 
-/* (5)-(11): one resident's iteration under a given pressure, at a clock. */
+/* (5)-(11): one job's iteration under a given pressure, at a clock. */
 static void iterate(const struct gpu *b, struct state *s, const struct pressure *o, double ghz)
 {
 	const struct hes_nature *k = b->nature;
@@ -154,7 +154,7 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 }
 
 /*
- * The start of the fixed point: each resident as if alone, at the requested clock. Its time off the GPU stays the same
+ * The start of the fixed point: each job as if alone, at the requested clock. Its time off the GPU stays the same
  * for its co-runners, even if it is itself slowed down there.
  */
 static void start(struct gpu *b, double ghz)
@@ -169,7 +169,7 @@ static void start(struct gpu *b, double ghz)
 	}
 }
 
-/* All residents at a clock, from the current fractions until they converge. */
+/* All jobs at a clock, from the current fractions until they converge. */
 static void settle(struct gpu *b, double ghz)
 {
 	for (int round = 0; round < MAX_ROUNDS; round++) {
@@ -288,11 +288,11 @@ double hes_model_context_w(const struct hes_model *m, const struct hes_gpu_type 
 	return b.p ? b.p->context_w * ghz / b.clock_max_ghz * v * v : 0;
 }
 
-static int check_residents(const struct hes_resident *r, size_t n, struct hes_err *err)
+static int check_jobs(const struct hes_model_job *r, size_t n, struct hes_err *err)
 {
-	if (n > HES_MODEL_MAX_RESIDENTS)
-		return hes_fail(err, -E2BIG, "%zu residents on a GPU; the model takes at most %d", n,
-				HES_MODEL_MAX_RESIDENTS);
+	if (n > HES_MODEL_MAX_JOBS)
+		return hes_fail(err, -E2BIG, "%zu jobs on a GPU; the model takes at most %d", n,
+				HES_MODEL_MAX_JOBS);
 	for (size_t i = 0; i < n; i++) {
 		if (r[i].batch < 1 || r[i].batch > HES_MODEL_MAX_BATCH)
 			return hes_fail(err, -EINVAL, "%s: batch size %u; it must be from 1 to %d",
@@ -344,14 +344,14 @@ static int check_gpu(const struct hes_gpu_type *g, uint32_t requested, uint32_t 
 
 int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 		     uint32_t clock_mhz, uint32_t power_limit_mw,
-		     const struct hes_resident *r, size_t n,
+		     const struct hes_model_job *r, size_t n,
 		     struct hes_rate *rates, struct hes_steady *out, struct hes_err *err)
 {
 	uint32_t requested = clock_mhz ? clock_mhz : g->clock_default_mhz;
 	uint32_t limit = power_limit_mw ? power_limit_mw : g->power_limit_mw;
 	struct gpu b = { .nature = &m->nature, .p = hes_model_gpu(m, g->name), .g = g, .n = n };
 	struct power power;
-	int rc = check_residents(r, n, err);
+	int rc = check_jobs(r, n, err);
 
 	if (!rc && !b.p)
 		rc = hes_fail(err, -ENOENT, "the model has no parameters for GPU type \"%s\"", g->name);
@@ -375,10 +375,10 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 
 int hes_model_instant(const struct hes_model *m, const struct hes_gpu_type *g,
 		      uint32_t clock_mhz, uint32_t power_limit_mw,
-		      const struct hes_resident *r, size_t n,
+		      const struct hes_model_job *r, size_t n,
 		      struct hes_rate *rates, struct hes_instant *out, struct hes_err *err)
 {
-	double asked_mhz = clock_mhz ? clock_mhz : g->clock_default_mhz;
+	double requested_mhz = clock_mhz ? clock_mhz : g->clock_default_mhz;
 	struct hes_steady s;
 	int rc = hes_model_steady(m, g, clock_mhz, power_limit_mw, r, n, rates, &s, err);
 
@@ -387,7 +387,7 @@ int hes_model_instant(const struct hes_model *m, const struct hes_gpu_type *g,
 	*out = (struct hes_instant){
 		.power_mw = (uint32_t)lround(s.power_w * 1e3),
 		.clock_mhz = (uint32_t)(s.clock_ghz * 1e3 + 1e-6),
-		.throttled = s.clock_ghz * 1e3 < asked_mhz - 0.5,
+		.throttled = s.clock_ghz * 1e3 < requested_mhz - 0.5,
 	};
 	return 0;
 }

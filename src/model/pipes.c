@@ -9,7 +9,7 @@
 #include "model/params.h"
 
 /* The part of the GPU's pipes for one arithmetic that a job keeps at work. */
-static double pipe_use(const struct hes_gpu_physics *p, const struct hes_gpu_type *g, const struct hes_resident *r,
+static double pipe_use(const struct hes_gpu_physics *p, const struct hes_gpu_type *g, const struct hes_model_job *r,
 		       enum hes_math math, double iterations_per_s, double clock_ghz)
 {
 	double gflop = r->workload->gflop_per_item * pow(r->batch, 1 + r->workload->padding);
@@ -18,7 +18,7 @@ static double pipe_use(const struct hes_gpu_physics *p, const struct hes_gpu_typ
 }
 
 void hes_model_activity(const struct hes_model *m, const struct hes_gpu_type *g, double clock_ghz,
-			const struct hes_resident *r, const struct hes_rate *rates, size_t n,
+			const struct hes_model_job *r, const struct hes_rate *rates, size_t n,
 			struct hes_model_activity *out)
 {
 	const struct hes_gpu_physics *p = hes_model_gpu(m, g->name);

@@ -28,12 +28,12 @@ struct drawn_job {
 /* A point as the physics has it. Jobs are sorted: their order in the call must not matter, to the last digit. */
 struct drawn_point {
 	size_t                    n;
-	struct drawn_job          jobs[HES_MODEL_MAX_RESIDENTS];
-	struct hes_resident       residents[HES_MODEL_MAX_RESIDENTS];
-	struct hes_rate           rates[HES_MODEL_MAX_RESIDENTS];
+	struct drawn_job          jobs[HES_MODEL_MAX_JOBS];
+	struct hes_model_job       placements[HES_MODEL_MAX_JOBS];
+	struct hes_rate           rates[HES_MODEL_MAX_JOBS];
 	struct hes_steady         now;
 	struct hes_model_activity use;
-	double power_noise, time_noise[HES_MODEL_MAX_RESIDENTS]; /* factors */
+	double power_noise, time_noise[HES_MODEL_MAX_JOBS]; /* factors */
 };
 
 static int job_order(const void *a, const void *b)
@@ -44,7 +44,7 @@ static int job_order(const void *a, const void *b)
 	return c ? c : (x->at > y->at) - (x->at < y->at);
 }
 
-static void sort_jobs(struct drawn_point *p, const struct hes_resident *r, size_t n)
+static void sort_jobs(struct drawn_point *p, const struct hes_model_job *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		hes_co_run_text_job(p->jobs[i].text, r[i].workload->name, r[i].batch, r[i].sm_pct);
@@ -52,7 +52,7 @@ static void sort_jobs(struct drawn_point *p, const struct hes_resident *r, size_
 	}
 	qsort(p->jobs, n, sizeof(p->jobs[0]), job_order);
 	for (size_t i = 0; i < n; i++)
-		p->residents[i] = r[p->jobs[i].at];
+		p->placements[i] = r[p->jobs[i].at];
 	p->n = n;
 }
 
@@ -78,7 +78,7 @@ static int check_memory(const struct hes_gpu_type *g, const struct drawn_point *
 	uint64_t mib = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		mib += hes_workload_memory_mib(p->residents[i].workload, p->residents[i].batch);
+		mib += hes_workload_memory_mib(p->placements[i].workload, p->placements[i].batch);
 	if (mib > g->memory_mib)
 		return hes_fail(err, -ENOSPC, "%s%s take%s %llu MiB of device memory; %s has %u MiB", p->jobs[0].text,
 				p->n > 1 ? " and its co-runners" : "", p->n > 1 ? "" : "s", (unsigned long long)mib, g->name, g->memory_mib);
@@ -117,7 +117,7 @@ static struct hes_point gpu_row(const struct hes_draw *d, const struct hes_gpu_t
 
 static void name_co_runners(const struct drawn_point *p, size_t but, char out[HES_CO_RUN_TEXT_MAX])
 {
-	char jobs[HES_MODEL_MAX_RESIDENTS][HES_CO_RUN_JOB_MAX];
+	char jobs[HES_MODEL_MAX_JOBS][HES_CO_RUN_JOB_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++)
@@ -130,7 +130,7 @@ static void name_co_runners(const struct drawn_point *p, size_t but, char out[HE
 static void fill_rows(const struct hes_point *gpu, const struct drawn_point *p, struct hes_point *rows)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		const struct hes_resident *r = &p->residents[i];
+		const struct hes_model_job *r = &p->placements[i];
 		struct hes_point *row = &rows[p->jobs[i].at];
 
 		*row = *gpu;
@@ -148,15 +148,15 @@ static int check_jobs(const struct hes_draw *d, size_t n, struct hes_err *err)
 {
 	if (!n)
 		return hes_fail(err, -EINVAL, "a point of no jobs; it has one at least");
-	if (n > HES_MODEL_MAX_RESIDENTS)
-		return hes_fail(err, -E2BIG, "a point of %zu jobs; the model takes at most %d", n, HES_MODEL_MAX_RESIDENTS);
+	if (n > HES_MODEL_MAX_JOBS)
+		return hes_fail(err, -E2BIG, "a point of %zu jobs; the model takes at most %d", n, HES_MODEL_MAX_JOBS);
 	return draw_check_noise(d, err);
 }
 
 int hes_draw_point(const struct hes_draw *d, const struct hes_gpu_type *g, uint32_t clock_mhz,
-		   const struct hes_resident *r, size_t n, struct hes_point *rows, struct hes_err *err)
+		   const struct hes_model_job *r, size_t n, struct hes_point *rows, struct hes_err *err)
 {
-	uint32_t asked_mhz = clock_mhz ? clock_mhz : g->clock_default_mhz;
+	uint32_t requested_mhz = clock_mhz ? clock_mhz : g->clock_default_mhz;
 	struct drawn_point p;
 	struct hes_point gpu;
 	int rc = check_jobs(d, n, err);
@@ -164,14 +164,14 @@ int hes_draw_point(const struct hes_draw *d, const struct hes_gpu_type *g, uint3
 	if (rc)
 		return rc;
 	sort_jobs(&p, r, n);
-	rc = hes_model_steady(d->model, g, asked_mhz, 0, p.residents, n, p.rates, &p.now, err);
+	rc = hes_model_steady(d->model, g, requested_mhz, 0, p.placements, n, p.rates, &p.now, err);
 	if (!rc)
 		rc = check_memory(g, &p, err);
 	if (rc)
 		return rc;
-	hes_model_activity(d->model, g, p.now.clock_ghz, p.residents, p.rates, n, &p.use);
-	draw_factors(d, g, asked_mhz, &p);
-	gpu = gpu_row(d, g, asked_mhz, &p);
+	hes_model_activity(d->model, g, p.now.clock_ghz, p.placements, p.rates, n, &p.use);
+	draw_factors(d, g, requested_mhz, &p);
+	gpu = gpu_row(d, g, requested_mhz, &p);
 	fill_rows(&gpu, &p, rows);
 	return 0;
 }

@@ -57,7 +57,7 @@ static int draw_profile(const struct hes_draw *d, const struct hes_gpu_type *g,
 			const struct hes_workload *w, uint32_t batch, struct hes_rng *rng,
 			struct hes_profile *out, struct hes_err *err)
 {
-	const struct hes_resident alone = { w, batch, 100 };
+	const struct hes_model_job alone = { w, batch, 100 };
 	double cv = d->noise / sqrt(HES_DRAW_REPEATS);
 	struct hes_instant now;
 	struct hes_rate rate;

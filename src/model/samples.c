@@ -26,9 +26,9 @@ struct job {
 
 /* Everything that makes a sample distinct; co-runners in rising order, unused ones 0. */
 struct combination {
-	uint32_t   type, clock_mhz, n_beside;
+	uint32_t   type, clock_mhz, n_co_runners;
 	struct job task;
-	struct job co_runners[HES_DRAW_MAX_BESIDE];
+	struct job co_runners[HES_DRAW_MAX_CO_RUNNERS];
 };
 
 struct drawing {
@@ -69,7 +69,7 @@ static struct combination random_combination(struct drawing *w, uint32_t cell)
 	struct combination c = {
 		.type = (uint32_t)(cell / w->n_workloads),
 		.clock_mhz = g->clocks_mhz[below(w, g->n_clocks)],
-		.n_beside = below(w, HES_DRAW_MAX_BESIDE + 1),
+		.n_co_runners = below(w, HES_DRAW_MAX_CO_RUNNERS + 1),
 	};
 	bool split = hes_rng_unit(&w->rng) >= OVERSUBSCRIBED;
 	uint32_t sum;
@@ -77,12 +77,12 @@ static struct combination random_combination(struct drawing *w, uint32_t cell)
 	do {
 		c.task = random_job(w, (uint32_t)(cell % w->n_workloads));
 		sum = c.task.sm_pct;
-		for (uint32_t i = 0; i < c.n_beside; i++) {
+		for (uint32_t i = 0; i < c.n_co_runners; i++) {
 			c.co_runners[i] = random_job(w, below(w, w->n_workloads));
 			sum += c.co_runners[i].sm_pct;
 		}
 	} while (split && sum > 100);
-	qsort(c.co_runners, c.n_beside, sizeof(*c.co_runners), by_value);
+	qsort(c.co_runners, c.n_co_runners, sizeof(*c.co_runners), by_value);
 	return c;
 }
 
@@ -90,7 +90,7 @@ static bool fits(const struct drawing *w, const struct combination *c)
 {
 	uint64_t mib = hes_workload_memory_mib(w->workloads[c->task.workload], c->task.batch);
 
-	for (uint32_t i = 0; i < c->n_beside; i++)
+	for (uint32_t i = 0; i < c->n_co_runners; i++)
 		mib += hes_workload_memory_mib(w->workloads[c->co_runners[i].workload], c->co_runners[i].batch);
 	return mib <= w->d->types[c->type]->memory_mib;
 }
@@ -110,15 +110,15 @@ static uint64_t hash_of(const struct combination *c)
 static int measure(const struct drawing *w, const struct combination *c, size_t first,
 		   struct hes_rate *rates, struct hes_instant *now, struct hes_err *err)
 {
-	struct hes_resident r[1 + HES_DRAW_MAX_BESIDE];
+	struct hes_model_job r[1 + HES_DRAW_MAX_CO_RUNNERS];
 
-	for (size_t i = 0; i <= c->n_beside; i++) {
+	for (size_t i = 0; i <= c->n_co_runners; i++) {
 		const struct job *j = i ? &c->co_runners[i - 1] : &c->task;
 
-		r[i] = (struct hes_resident){ w->workloads[j->workload], j->batch, j->sm_pct };
+		r[i] = (struct hes_model_job){ w->workloads[j->workload], j->batch, j->sm_pct };
 	}
 	return hes_model_instant(w->d->model, w->d->types[c->type], c->clock_mhz, 0, r + first,
-				 1 + c->n_beside - first, rates, now, err);
+				 1 + c->n_co_runners - first, rates, now, err);
 }
 
 static int look_up(const struct drawing *w, const struct combination *c, const struct job *j,
@@ -132,19 +132,19 @@ static int look_up(const struct drawing *w, const struct combination *c, const s
 static int fill_load(struct drawing *w, const struct combination *c, struct hes_load *out,
 		     struct hes_err *err)
 {
-	struct hes_rate rates[HES_DRAW_MAX_BESIDE];
+	struct hes_rate rates[HES_DRAW_MAX_CO_RUNNERS];
 	struct hes_load load = { .power_mw = w->d->types[c->type]->idle_power_mw };
 	struct hes_instant now;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < c->n_beside && !rc; i++) {
+	for (uint32_t i = 0; i < c->n_co_runners && !rc; i++) {
 		struct hes_profile solo;
 
 		rc = look_up(w, c, &c->co_runners[i], &solo, err);
 		if (!rc)
 			hes_load_add(&load, w->d->types[c->type], &solo, c->co_runners[i].sm_pct, c->clock_mhz);
 	}
-	if (!rc && c->n_beside) {
+	if (!rc && c->n_co_runners) {
 		rc = measure(w, c, 1, rates, &now, err);
 		if (!rc)
 			load.power_mw = (uint32_t)lround(now.power_mw * draw_noise(&w->rng, w->d->noise));
@@ -165,19 +165,19 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 	return rc;
 }
 
-static void name_neighbours(const struct drawing *w, const struct combination *c, struct hes_sample *out)
+static void name_co_runners(const struct drawing *w, const struct combination *c, struct hes_sample *out)
 {
-	char jobs[HES_DRAW_MAX_BESIDE][HES_CO_RUN_JOB_MAX];
+	char jobs[HES_DRAW_MAX_CO_RUNNERS][HES_CO_RUN_JOB_MAX];
 
-	for (uint32_t i = 0; i < c->n_beside; i++)
+	for (uint32_t i = 0; i < c->n_co_runners; i++)
 		hes_co_run_text_job(jobs[i], w->workloads[c->co_runners[i].workload]->name, c->co_runners[i].batch, c->co_runners[i].sm_pct);
-	hes_co_run_text_put(out, jobs, c->n_beside);
+	hes_co_run_text_put(out, jobs, c->n_co_runners);
 }
 
 static int fill_sample(struct drawing *w, const struct combination *c, struct hes_sample *out,
 		       struct hes_err *err)
 {
-	struct hes_rate rates[1 + HES_DRAW_MAX_BESIDE];
+	struct hes_rate rates[1 + HES_DRAW_MAX_CO_RUNNERS];
 	struct hes_instant now;
 	int rc = look_up(w, c, &c->task, &out->task, err);
 
@@ -189,7 +189,7 @@ static int fill_sample(struct drawing *w, const struct combination *c, struct he
 		return rc;
 	out->sm_pct = c->task.sm_pct;
 	out->clock_mhz = c->clock_mhz;
-	name_neighbours(w, c, out);
+	name_co_runners(w, c, out);
 	out->iteration_us =
 		draw_digits(1e6 / rates[0].iterations_per_s * draw_noise(&w->rng, w->d->noise));
 	out->power_mw = (uint32_t)lround(now.power_mw * draw_noise(&w->rng, w->d->noise));

@@ -3,7 +3,7 @@
  *
  * Work per watt of a fleet is no sum over its GPUs, but made of two: gain (split_gain) and power. So, after Dinkelbach, at
  * a price of a watt gain less price x power is a sum, which groups.h makes large; gain / power of the result is the
- * next price. Jobs dealt to the GPUs in turn give the first one. The harmonic mean is no ratio of sums; there other prices
+ * next price. Jobs assigned to the GPUs in turn give the first one. The harmonic mean is no ratio of sums; there other prices
  * find better groups now and then.
  */
 #include <errno.h>
@@ -218,7 +218,7 @@ static double price_of(const struct grouping *x, const struct hes_partition_grou
 	return (x->p->objective == HES_PARTITION_ENERGY ? n * n / work : work) / (g->power_w * x->waves);
 }
 
-/* Jobs dealt to the GPUs in turn: nothing where they do not fit so. */
+/* Jobs assigned to the GPUs in turn: nothing if they do not fit. */
 static void deal_jobs(struct grouping *x, uint32_t *slot_of, struct hes_partition_groups *out)
 {
 	struct hes_partition_groups now;

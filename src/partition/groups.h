@@ -44,7 +44,7 @@ struct groups_options {
 };
 
 /**
- * Place every job. Never worse than jobs dealt to the slots in turn, than slots filled one after the other, and than three
+ * Place every job. Never worse than jobs assigned to the slots in turn, than slots filled one after the other, and than three
  * random placements. The same seed gives the same answer.
  * @param slot_of  [n_jobs]; slots of a kind are interchangeable
  * @return 0; -EINVAL; -ENOSPC no placement of all jobs found, the sentence says how many are left; -ENOMEM.

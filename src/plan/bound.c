@@ -29,7 +29,7 @@
 #define FASTER    0.001 /* part by which the predictor may make a job faster with co-runners than alone */
 #define ROUNDING  1e-6  /* safety margin of the proof: its sums are of doubles */
 
-static const double paces[BOUND_CUTS] = { 1, 1.5, 2.2, 3.3, 5 }; /* in least run times of the job */
+static const double cut_pace[BOUND_CUTS] = { 1, 1.5, 2.2, 3.3, 5 }; /* in least run times of the job */
 
 /* The best set of a chunk for a type and moment. */
 struct best {
@@ -332,10 +332,10 @@ static double least_us(const struct bound *b, uint32_t kind, double iterations)
 		for (size_t c = 0; c < p->types[t]->n_clocks && p->solo[t * p->n_kinds + kind].iteration_us > 0; c++)
 			for (uint16_t pct = HES_SHARE_STEP_PCT; pct <= HES_SHARE_SUM_PCT; pct += HES_SHARE_STEP_PCT) {
 				const struct hes_set s = { t, p->types[t]->clocks_mhz[c], 1, { { (uint16_t)kind, pct } } };
-				struct hes_pace pace;
+				struct hes_set_rates rates;
 
-				hes_rates_of(p->rates, &s, &pace);
-				least = fmin(least, pace.iteration_us[0]);
+				hes_rates_of(p->rates, &s, &rates);
+				least = fmin(least, rates.iteration_us[0]);
 			}
 	return least * iterations;
 }
@@ -374,7 +374,7 @@ static int bound_init(struct bound *b, const struct hes_timeline_times *known, s
 
 		b->least += least * (1 - FASTER);
 		for (size_t k = 0; k < BOUND_CUTS; k++)
-			b->pricing.jobs[i].pace[k] = paces[k] * least;
+			b->pricing.jobs[i].pace[k] = cut_pace[k] * least;
 		b->centre[1 + i] = known[i].energy_mj / b->energy_unit + GUESS * known[i].end_us / b->time_unit;
 		b->centre[row_of_cut(b, i, 0)] = GUESS;
 	}

@@ -33,7 +33,7 @@ extern const bool hes_bound_built;
 /**
  * @param caches  rate caches with the sets of known plans
  * @param known   [n] when each job ends in some plan, and its energy: units and first prices, no part of the proof
- * @param plan    the plan in question; jct_us is the sum of completion times, from now
+ * @param plan    the plan to compare with; jct_us is the sum of completion times, from now
  * @return 0 or -ENOMEM; @out is written only on success
  */
 int hes_bound(const struct hes_problem *p, struct hes_rates *const *caches, size_t n_caches,

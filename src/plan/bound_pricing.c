@@ -66,16 +66,16 @@ struct gathering {
 	int                   rc;
 };
 
-static void set_gather(void *ctx, const struct hes_set *s, const struct hes_pace *pace)
+static void set_gather(void *ctx, const struct hes_set *s, const struct hes_set_rates *rates)
 {
 	struct gathering *g = ctx;
-	struct bound_set set = { .type = s->type, .power = pace->power_mw / g->b->power_unit_mw };
+	struct bound_set set = { .type = s->type, .power = rates->power_mw / g->b->power_unit_mw };
 
 	if (s->n > HES_SHARE_MOST || g->rc)
 		return;
 	for (; set.n < s->n; set.n++) {
 		set.kind[set.n] = s->m[set.n].kind;
-		set.rate[set.n] = g->b->time_unit_us / pace->iteration_us[set.n];
+		set.rate[set.n] = g->b->time_unit_us / rates->iteration_us[set.n];
 	}
 	g->rc = set_add(g->b, &set);
 }
@@ -205,14 +205,14 @@ static void candidate_rate(struct cell *c, struct candidate *y)
 	const struct bound_pricing *b = c->b;
 	struct hes_set set = { .type = c->type, .clock_mhz = c->clock_mhz, .n = y->n };
 	struct bound_set s = { .n = y->n };
-	struct hes_pace pace;
+	struct hes_set_rates rates;
 
 	memcpy(set.m, y->m, sizeof(y->m));
-	hes_rates_of(c->rates, &set, &pace);
-	y->power = pace.power_mw / b->power_unit_mw;
+	hes_rates_of(c->rates, &set, &rates);
+	y->power = rates.power_mw / b->power_unit_mw;
 	for (size_t i = 0; i < y->n; i++) {
 		s.kind[i] = y->m[i].kind;
-		s.rate[i] = y->rate[i] = b->time_unit_us / pace.iteration_us[i];
+		s.rate[i] = y->rate[i] = b->time_unit_us / rates.iteration_us[i];
 	}
 	bound_set_earns(b, &s, y->earns);
 	y->profit = profit_of(c, y);

@@ -240,14 +240,14 @@ static struct hes_cost alone_at(const struct hes_problem *p, size_t job, uint32_
 	const struct hes_set alone = {
 		.type = type, .clock_mhz = clock_mhz, .n = 1, .m = { { (uint16_t)p->jobs[job].kind, 100 } },
 	};
-	struct hes_pace pace;
+	struct hes_set_rates rates;
 	double time_us;
 
 	if (!hes_problem_runs(p, job, type))
 		return (struct hes_cost){ INFINITY, INFINITY };
-	hes_rates_of(p->rates, &alone, &pace);
-	time_us = pace.iteration_us[0] * p->jobs[job].iterations;
-	return (struct hes_cost){ time_us, time_us * pace.power_mw * 1e-6 };
+	hes_rates_of(p->rates, &alone, &rates);
+	time_us = rates.iteration_us[0] * p->jobs[job].iterations;
+	return (struct hes_cost){ time_us, time_us * rates.power_mw * 1e-6 };
 }
 
 struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type)

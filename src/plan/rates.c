@@ -2,7 +2,7 @@
  * rates.c - the rate cache; see rates.h.
  *
  * Entries of varying length lie in one growing array of 8-byte units and are found by a hash map. An entry holds the
- * power that its set has as co-runners and, once it was asked for, the rates of the set. Entries move when the array
+ * power that its set has as co-runners and, after the first query, the rates of the set. Entries move when the array
  * grows: no pointer to an entry is kept over a prediction. What the predictor computes once for a member, whatever its
  * co-runners, is kept as well, for a limited number of members.
  */
@@ -299,7 +299,7 @@ static struct predicted predict_slowly(const struct hes_rates *r, const struct c
 				   &(struct hes_setting){ rest->set.m[i].sm_pct, clock_mhz }, load);
 	hes_predict(r->predictor, g, &solo[m.kind], &(struct hes_setting){ m.sm_pct, clock_mhz }, load, &e);
 	return (struct predicted){ e.iteration_us, e.power_mw, (uint8_t)e.outside,
-				   (e.outside & HES_OUTSIDE_SETTING) && e.novelty >= HES_RATES_FAR };
+				   (e.outside & HES_OUTSIDE_SETTING) && e.widening >= HES_RATES_FAR };
 }
 
 static uint32_t co_power_mw(struct hes_rates *r, const struct co_runners *c);
@@ -320,7 +320,7 @@ static struct predicted predict_member(struct hes_rates *r, const struct co_runn
 	hes_prepared_predict(c->of[member], &load, &out);
 	return (struct predicted){ out.iteration_us, out.power_mw, (uint8_t)out.outside,
 				   (out.outside & HES_OUTSIDE_SETTING) &&
-				   hes_prepared_novelty(c->of[member], &load) >= HES_RATES_FAR };
+				   hes_prepared_widening(c->of[member], &load) >= HES_RATES_FAR };
 }
 
 /* The last member of a set that is not in the cache, and a new entry for it. */
@@ -364,12 +364,12 @@ static bool are_equal(const struct hes_member *a, const struct hes_member *b)
 
 /* Equal members are next to each other and have equal rates. */
 static void predict_rest(struct hes_rates *r, const struct co_runners *c, const struct predicted *last,
-			 struct hes_pace *out)
+			 struct hes_set_rates *out)
 {
 	const struct hes_set *s = &c->set;
 	struct predicted each = *last;
 
-	*out = (struct hes_pace){ .power_mw = 0 };
+	*out = (struct hes_set_rates){ .power_mw = 0 };
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (are_equal(&s->m[i], &s->m[s->n - 1]))
 			each = *last;
@@ -383,18 +383,18 @@ static void predict_rest(struct hes_rates *r, const struct co_runners *c, const 
 	out->power_mw /= s->n;
 }
 
-static void store_rates(struct entry *e, const struct hes_pace *pace)
+static void store_rates(struct entry *e, const struct hes_set_rates *rates)
 {
 	e->rated = true;
-	e->power_mw = pace->power_mw;
-	e->far = pace->far;
+	e->power_mw = rates->power_mw;
+	e->far = rates->far;
 	for (uint32_t i = 0; i < e->n; i++) {
-		e->of[i].iteration_us = pace->iteration_us[i];
-		e->of[i].outside = pace->outside[i];
+		e->of[i].iteration_us = rates->iteration_us[i];
+		e->of[i].outside = rates->outside[i];
 	}
 }
 
-static void load_rates(const struct entry *e, struct hes_pace *out)
+static void load_rates(const struct entry *e, struct hes_set_rates *out)
 {
 	out->power_mw = e->power_mw;
 	out->far = e->far;
@@ -404,7 +404,7 @@ static void load_rates(const struct entry *e, struct hes_pace *out)
 	}
 }
 
-void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out)
+void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_set_rates *out)
 {
 	const uint64_t hash = hash_set(s);
 	struct entry *e = find_entry(r, s, hash);
@@ -429,19 +429,19 @@ void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace 
 }
 
 void hes_rates_each(const struct hes_rates *r,
-		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_pace *pace), void *ctx)
+		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_set_rates *rates), void *ctx)
 {
 	for (size_t at = 0; at < r->used; at += units_of(entry_at(r, at)->n)) {
 		const struct entry *e = entry_at(r, at);
 		struct hes_set s = { .type = e->type, .clock_mhz = e->clock_mhz, .n = e->n };
-		struct hes_pace pace = { .power_mw = 0 };
+		struct hes_set_rates rates = { .power_mw = 0 };
 
 		if (!e->rated)
 			continue;
 		for (uint32_t i = 0; i < e->n; i++)
 			s.m[i] = e->of[i].m;
-		load_rates(e, &pace);
-		each(ctx, &s, &pace);
+		load_rates(e, &rates);
+		each(ctx, &s, &rates);
 	}
 }
 
@@ -449,11 +449,11 @@ struct hes_alone hes_rates_alone(struct hes_rates *r, uint32_t type, struct hes_
 {
 	const uint64_t key = key_of(type, clock_mhz, m);
 	struct alone *known = &r->alone[mix(0, key) >> 40 & (ALONE - 1)];
-	struct hes_pace pace;
+	struct hes_set_rates rates;
 
 	if (known->key != key) {
-		hes_rates_of(r, &(struct hes_set){ .type = type, .clock_mhz = clock_mhz, .n = 1, .m = { m } }, &pace);
-		*known = (struct alone){ key, { (float)pace.iteration_us[0], (float)pace.power_mw } };
+		hes_rates_of(r, &(struct hes_set){ .type = type, .clock_mhz = clock_mhz, .n = 1, .m = { m } }, &rates);
+		*known = (struct alone){ key, { (float)rates.iteration_us[0], (float)rates.power_mw } };
 	}
 	return known->is;
 }

@@ -33,14 +33,14 @@ struct hes_set {
 	struct hes_member m[HES_MAX_SHARING];
 };
 
-struct hes_pace {
+struct hes_set_rates {
 	double  iteration_us[HES_MAX_SHARING]; /* of each member, in the set's order */
 	double  power_mw;                      /* of the GPU */
 	uint8_t outside[HES_MAX_SHARING];       /* what is outside of the training range: enum hes_outside */
 	bool    far;                           /* share, clock or co-runners of a member are far outside of it */
 };
 
-/** From this novelty on (struct hes_estimate), a setting is far outside of the training range: planners avoid it. */
+/** With an interval this much wider (struct hes_estimate), a setting is far out of distribution: planners avoid it. */
 #define HES_RATES_FAR 1.5
 
 /**
@@ -56,7 +56,7 @@ void hes_rates_free(struct hes_rates *r);
 void hes_rates_forget(struct hes_rates *r, size_t most);
 
 /** Rates of a set of one or more members. Never fails: without memory, it predicts again. */
-void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_pace *out);
+void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_set_rates *out);
 
 /** A member alone, to seven digits. */
 struct hes_alone {
@@ -68,7 +68,7 @@ struct hes_alone hes_rates_alone(struct hes_rates *r, uint32_t type, struct hes_
 
 /** Call @each for every set that the cache holds, in the order of the first queries. */
 void hes_rates_each(const struct hes_rates *r,
-		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_pace *pace), void *ctx);
+		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_set_rates *rates), void *ctx);
 
 /** Predictions made so far. */
 uint64_t hes_rates_queries(const struct hes_rates *r);

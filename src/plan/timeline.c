@@ -77,7 +77,7 @@ static void admit(struct timeline *t, const struct hes_timeline_item *item, size
 	});
 }
 
-static void find_rates(const struct timeline *t, struct hes_pace *out)
+static void find_rates(const struct timeline *t, struct hes_set_rates *out)
 {
 	struct hes_set set = { .type = t->type, .n = t->n };
 	uint16_t clock = 0;
@@ -117,33 +117,33 @@ static void end_job(struct timeline *t, const struct live *l, struct hes_timelin
 static void run_phase(struct timeline *t, double arrival_us)
 {
 	const uint32_t shares_pct = t->shares_pct, n = t->n;
-	struct hes_pace pace;
+	struct hes_set_rates rates;
 	double us = INFINITY, mj;
 	uint32_t still = 0;
 
-	find_rates(t, &pace);
+	find_rates(t, &rates);
 	for (uint32_t i = 0; i < n; i++)
-		us = lesser(us, t->live[i].left * pace.iteration_us[i]);
+		us = lesser(us, t->live[i].left * rates.iteration_us[i]);
 	if (arrival_us > t->now_us)
 		us = lesser(us, arrival_us - t->now_us);
-	mj = us * pace.power_mw * 1e-6;
+	mj = us * rates.power_mw * 1e-6;
 	t->now_us += us;
 	t->cost.energy_mj += mj;
-	t->cost.peak_mw = greater(t->cost.peak_mw, pace.power_mw);
-	t->cost.far_us += pace.far ? us : 0;
+	t->cost.peak_mw = greater(t->cost.peak_mw, rates.power_mw);
+	t->cost.far_us += rates.far ? us : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct live *l = &t->live[i];
 		struct hes_timeline_times *times = times_of(t, l);
 
 		if (times) {
 			times->energy_mj += mj * l->member.sm_pct / shares_pct;
-			times->outside |= pace.outside[i];
+			times->outside |= rates.outside[i];
 		}
 		/* Against rounding: a job has ended if less than a billionth of the phase is left of it. */
-		if (l->left * pace.iteration_us[i] <= us * (1 + 1e-9)) {
+		if (l->left * rates.iteration_us[i] <= us * (1 + 1e-9)) {
 			end_job(t, l, times);
 		} else {
-			l->left -= us / pace.iteration_us[i];
+			l->left -= us / rates.iteration_us[i];
 			if (still++ != i)
 				t->live[still - 1] = *l;
 		}

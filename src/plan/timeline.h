@@ -29,7 +29,7 @@ struct hes_timeline_cost {
 	double last_us;    /* when the GPU is free */
 	double late_us;    /* sum over jobs of the time after their deadlines */
 	double peak_mw;    /* highest power */
-	double far_us;     /* time with a setting far outside of the training range: struct hes_pace */
+	double far_us;     /* time with a setting far outside of the training range: struct hes_set_rates */
 };
 
 struct hes_timeline_times {

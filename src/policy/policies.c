@@ -20,7 +20,7 @@ const struct hes_policy hes_policies[] = {
 	  .summary = "assignment, batches, SM shares and clocks for energy and completion time together" },
 	{ .name = "joint", .decide = hes_decide_joint, .prefers = hes_preferences, .makes_front = true, .searches = true,
 	  .effort = hes_joint_effort,
-	  .summary = "place, company, SM share and clock searched together, no barrier between batches" },
+	  .summary = "GPU, co-runners, SM share and clock searched together, no barrier between batches" },
 	{ .name = "sched-only", .decide = hes_decide_sched_only, .makes_front = true, .max_work = 20000000,
 	  .summary = "HeShare's assignment alone: no sharing, default clock" },
 	{ .name = "morak", .decide = hes_decide_morak, .max_work = 200000000,

@@ -25,7 +25,7 @@ static double gpu_idle(const struct query *q) { return q->gpu->idle_power_mw * 1
 
 /* Measured along with Table II */
 static double task_busy(const struct query *q) { return q->task->busy; }
-static double others_residents(const struct query *q) { return q->co_runners->residents; }
+static double others_count(const struct query *q) { return q->co_runners->jobs; }
 static double others_busy(const struct query *q) { return q->co_runners->busy; }
 static double others_sm_busy(const struct query *q) { return q->co_runners->sm_busy; }
 static double others_l2_sets(const struct query *q) { return q->co_runners->l2_sets; }
@@ -81,14 +81,14 @@ const struct feature features[FEATURE_COUNT] = {
 	{ "gpu_idle_power",       "W",     gpu_idle, FEATURE_OF_TASK },
 	/* further measurements of profiles and sharing */
 	{ "task_busy",            "part of the time", task_busy, FEATURE_OF_TASK },
-	{ "residents",            "jobs",  others_residents, FEATURE_OF_OTHERS },
+	{ "residents",            "jobs",  others_count, FEATURE_OF_OTHERS },
 	{ "share_sum",            "%",     share_sum, FEATURE_OF_OTHERS },
 	{ "occupied_busy",        "jobs",  others_busy, FEATURE_OF_OTHERS },
 	{ "occupied_sm_busy",     "parts", others_sm_busy, FEATURE_OF_OTHERS },
 	{ "occupied_l2_sets",     "L2 capacities", others_l2_sets, FEATURE_OF_OTHERS },
 	{ "occupied_serial",      "jobs",  others_serial, FEATURE_OF_OTHERS },
 	{ "occupied_dram_busy",   "parts", others_dram_busy, FEATURE_OF_OTHERS },
-	{ "occupied_pace",        "of their solo paces, summed", others_pace, FEATURE_OF_OTHERS },
+	{ "occupied_pace",        "of their solo speeds, summed", others_pace, FEATURE_OF_OTHERS },
 	{ "occupied_rate",        "iterations/s", others_rate, FEATURE_OF_OTHERS },
 	{ "occupied_solo_power",  "parts of the power limit", others_solo_power, FEATURE_OF_OTHERS },
 	/* derived from the above */

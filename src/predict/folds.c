@@ -129,7 +129,7 @@ static double axis_value(const struct observation *o, size_t axis)
 	const struct query *q = &o->query;
 	const double at[] = {
 		(double)q->setting->clock_mhz / q->gpu->clock_max_mhz, q->setting->sm_pct, q->task->batch_size,
-		q->co_runners->residents,
+		q->co_runners->jobs,
 	};
 
 	return at[axis];
@@ -294,7 +294,7 @@ static void score(const struct folding *w, const struct half *h, const struct fo
 		predictor_query(&h->p, o.query.gpu, o.query.task, o.query.setting, o.query.co_runners, &q);
 		predictor_predict(&h->p, &q, predicted);
 		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q),
-					     .residents = q.co_runners->residents, .random = f->kind == RANDOM };
+					     .co_runners = q.co_runners->jobs, .random = f->kind == RANDOM };
 		s->off[PREDICTOR_TIME] = log(o.iteration_us / predicted[PREDICTOR_TIME]);
 		s->off[PREDICTOR_POWER] = log(o.power_w / predicted[PREDICTOR_POWER]);
 		s->residual[PREDICTOR_TIME] = log(predicted[PREDICTOR_TIME] / (q.task->iteration_us * q.base.slowdown));

@@ -46,9 +46,9 @@ static enum kind kind_of(const struct range_distance *d)
 	return d->outside & ~(uint32_t)(HES_OUTSIDE_BATCH_SIZE | HES_OUTSIDE_SHARE | HES_OUTSIDE_CLOCK) ? MIXED : SETTING;
 }
 
-static size_t crowd_of(uint32_t residents)
+static size_t crowd_of(uint32_t co_runners)
 {
-	return residents < INTERVAL_CROWDS ? residents : INTERVAL_CROWDS - 1;
+	return co_runners < INTERVAL_CROWDS ? co_runners : INTERVAL_CROWDS - 1;
 }
 
 static int rising(const void *a, const void *b)
@@ -74,8 +74,8 @@ static void find_levels(const struct interval_score *v, size_t n, int output, do
 
 	for (size_t i = 0; i < n; i++)
 		if (kind_of(&v[i].distance) == WITHIN) {
-			sum[crowd_of(v[i].residents)] += fabs(v[i].off[output]);
-			count[crowd_of(v[i].residents)]++;
+			sum[crowd_of(v[i].co_runners)] += fabs(v[i].off[output]);
+			count[crowd_of(v[i].co_runners)]++;
 			all += fabs(v[i].off[output]);
 			of++;
 		}
@@ -92,7 +92,7 @@ static void learn_within(const struct interval_score *v, size_t n, int output, d
 	find_levels(v, n, output, level);
 	for (size_t i = 0; i < n; i++)
 		if (kind_of(&v[i].distance) == WITHIN)
-			room[many++] = fabs(v[i].off[output]) / level[crowd_of(v[i].residents)];
+			room[many++] = fabs(v[i].off[output]) / level[crowd_of(v[i].co_runners)];
 	q = many ? quantile(room, many, coverage) : INFINITY;
 	for (size_t k = 0; k < INTERVAL_CROWDS; k++)
 		out->within[k] = fmin(fmax(q * level[k], LEAST), MOST);
@@ -124,7 +124,7 @@ static double learn_outside(const struct interval_score *v, size_t n, int output
 	size_t many = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		double within = w->within[crowd_of(v[i].residents)], off = v[i].off[output];
+		double within = w->within[crowd_of(v[i].co_runners)], off = v[i].off[output];
 
 		if (kind_of(&v[i].distance) == kind)
 			room[many++] = sqrt(fmax(off * off - within * within, 0)) / reach(&v[i].distance, kind, output);
@@ -163,9 +163,9 @@ int interval_learn(const struct interval_score *v, size_t n, double coverage, st
 	return 0;
 }
 
-struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d, uint32_t residents)
+struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d, uint32_t co_runners)
 {
-	size_t crowd = crowd_of(residents);
+	size_t crowd = crowd_of(co_runners);
 	struct interval_bound b = { { i->of[0].factor[crowd], i->of[1].factor[crowd] }, 1 };
 
 	for (int o = 0; o < INTERVAL_OUTPUTS && d->outside; o++) {
@@ -178,7 +178,7 @@ struct interval_bound interval_bound(const struct interval *i, const struct rang
 		half = fmin(sqrt(within * within + setting * setting + more * more + task * task + type * type +
 				 pair * pair + co_runner * co_runner), 2 * MOST);
 		b.factor[o] = exp(half);
-		b.novelty = fmax(b.novelty, half / within);
+		b.widening = fmax(b.widening, half / within);
 	}
 	return b;
 }

@@ -32,20 +32,20 @@ struct interval_score {
 	double                  residual[INTERVAL_OUTPUTS]; /* of the prediction: log(predicted / baseline) */
 	bool                    random;                /* left out at random */
 	struct range_distance distance;              /* to the samples of the fit */
-	uint32_t                residents;             /* beside it */
+	uint32_t                co_runners;            /* how many */
 };
 
 /** The interval goes from prediction / factor to prediction * factor. */
 struct interval_bound {
 	double factor[INTERVAL_OUTPUTS];
-	double novelty;  /* half-width / half-width inside of the training range, of the wider output: 1 and more */
+	double widening;  /* half-width / half-width inside of the training range, of the wider output: 1 and more */
 };
 
 /** @return 0 or -ENOMEM */
 int  interval_learn(const struct interval_score *v, size_t n, double coverage, struct interval *out);
 
 /** Pure, no allocation. Never narrower when a distance is larger. */
-struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d, uint32_t residents);
+struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d, uint32_t co_runners);
 
 void interval_put(struct model_writer *b, const struct interval *i);
 /** Sets r->bad when it is unsound. */

@@ -117,13 +117,13 @@ static int check_features(const char *path, const struct hes_predictor *p, struc
 		return hes_fail(err, -EINVAL, "%s: %zu outputs; a predictor has %d", path, a->n_outputs,
 				PREDICTOR_OUTPUTS);
 	if (a->n_features != n)
-		return hes_fail(err, -EINVAL, "%s: trained on %zu features, this program has %zu; train it anew", path,
+		return hes_fail(err, -EINVAL, "%s: trained on %zu features, this program has %zu; train it again", path,
 				a->n_features, n);
 	predictor_feature_names(p->about.options.recipe, names);
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(p->residual->feature_names[i], names[i]))
 			return hes_fail(err, -EINVAL,
-					"%s: feature %zu is \"%s\", this program's is \"%s\"; train it anew",
+					"%s: feature %zu is \"%s\", this program's is \"%s\"; train it again",
 					path, i + 1, p->residual->feature_names[i], names[i]);
 	return 0;
 }

@@ -222,14 +222,14 @@ static struct interval_bound bound_of(const struct hes_prepared *r, const struct
 		add_guesses(&c->t.k, &q, &d);
 	}
 	*outside = d.outside;
-	return interval_bound(&c->p->interval, &d, co_runners->residents);
+	return interval_bound(&c->p->interval, &d, co_runners->jobs);
 }
 
-double hes_prepared_novelty(const struct hes_prepared *r, const struct hes_load *co_runners)
+double hes_prepared_widening(const struct hes_prepared *r, const struct hes_load *co_runners)
 {
 	uint32_t outside;
 
-	return bound_of(r, co_runners, &outside).novelty;
+	return bound_of(r, co_runners, &outside).widening;
 }
 
 void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
@@ -256,7 +256,7 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		.iteration_high_us = time_us * bound.factor[PREDICTOR_TIME],
 		.power_low_mw = to_mw(watts / bound.factor[PREDICTOR_POWER]),
 		.power_high_mw = to_mw(watts * bound.factor[PREDICTOR_POWER]),
-		.novelty = bound.novelty,
+		.widening = bound.widening,
 	};
 }
 

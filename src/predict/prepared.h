@@ -36,6 +36,6 @@ const struct hes_load *hes_prepared_load(const struct hes_prepared *p);
 
 void   hes_prepared_predict(const struct hes_prepared *p, const struct hes_load *co_runners,
 			     struct hes_quick_estimate *out);
-double hes_prepared_novelty(const struct hes_prepared *p, const struct hes_load *co_runners);
+double hes_prepared_widening(const struct hes_prepared *p, const struct hes_load *co_runners);
 
 #endif

@@ -54,7 +54,7 @@ static void settings_of(const struct query *q, double out[RANGE_AXES])
 {
 	out[RANGE_CLOCK] = clock_axis(q->gpu, q->setting);
 	out[RANGE_SHARE] = q->setting->sm_pct;
-	out[RANGE_JOBS] = q->co_runners->residents + 1.0;
+	out[RANGE_JOBS] = q->co_runners->jobs + 1.0;
 	out[RANGE_SHARE_SUM] = q->co_runners->sm_pct + (double)q->setting->sm_pct;
 }
 
@@ -399,7 +399,7 @@ struct range_distance range_distance_with(const struct range_position *p, const 
 {
 	struct range_distance d = { .outside = p->outside, .task = p->task, .type = p->type_distance };
 
-	d.crowd = axis_excess(p->type, RANGE_JOBS, co_runners->residents + 1.0, HES_OUTSIDE_CO_RUN, &d.outside);
+	d.crowd = axis_excess(p->type, RANGE_JOBS, co_runners->jobs + 1.0, HES_OUTSIDE_CO_RUN, &d.outside);
 	d.crowd += axis_excess(p->type, RANGE_SHARE_SUM, co_runners->sm_pct + (double)setting->sm_pct,
 			       HES_OUTSIDE_CO_RUN,
 			   &d.outside);

@@ -53,7 +53,7 @@ static int stack_init(struct stack *s, const struct hes_report *r, const struct 
 		const struct hes_segment *g = &r->replay->segments[i];
 		const struct hes_gpu_type *t = r->fleet->gpus[g->gpu].type;
 
-		if (g->residents)
+		if (g->jobs)
 			add(s, type_index(types, t), (double)g->start_us, (double)g->end_us,
 			    (double)g->power_mw - t->idle_power_mw);
 	}

@@ -108,7 +108,7 @@ static enum hes_verdict judge_timeout(struct runner *r, const struct run_task *t
 	struct run_gpu *g = t->gpu;
 
 	run_revive_mps(&r->knobs, g);
-	return t->mps_daemon && t->mps_daemon <= g->mps.gone ? HES_VERDICT_FELL : HES_VERDICT_TIMEOUT;
+	return t->mps_daemon && t->mps_daemon <= g->mps.gone ? HES_VERDICT_CO_FAILED : HES_VERDICT_TIMEOUT;
 }
 
 /* @return whether the verdict is known without the co-runners */

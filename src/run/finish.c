@@ -79,7 +79,7 @@ static void task_settle(struct runner *r, struct run_task *t)
 	unlinkat(r->folder.fd, name, 0);
 	t->decided = false;
 	t->charged += t->verdict == HES_VERDICT_FAILED || t->verdict == HES_VERDICT_TIMEOUT;
-	t->falls += t->verdict == HES_VERDICT_FELL;
+	t->co_failures += t->verdict == HES_VERDICT_CO_FAILED;
 	if (!t->over) {
 		t->state = TASK_WAITING;
 		p->state = RUN_WAITING;

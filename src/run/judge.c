@@ -49,7 +49,7 @@ static struct run_seen evidence(const struct runner *r, const struct run_gpu *g,
 		.lives = !failed && (!there || t->progress_us > g->trial.from_us),
 		.signal = t->end.signal ? t->end.signal
 			: t->end.code > SIGNALLED && t->end.code <= SIGNALLED + SIGNALS ? t->end.code - SIGNALLED : 0,
-		.code = t->end.code, .end_us = t->ended_us, .falls = t->falls,
+		.code = t->end.code, .end_us = t->ended_us, .co_failures = t->co_failures,
 	};
 }
 
@@ -71,7 +71,7 @@ void run_judge_gpu(struct runner *r, struct run_gpu *g)
 
 	for (uint32_t i = 0; i < g->trial.n; i++)
 		v[i] = evidence(r, g, g->trial.v[i]);
-	/* Without MPS one job cannot fell another. */
+	/* Without MPS, a job that fails ends no co-runner. */
 	if (!run_judge(v, g->trial.n, !g->mps.on || run_now_us(&r->clock) >= g->trial.until_us, blame))
 		return;
 	g->trial.open = false;
@@ -82,7 +82,7 @@ void run_judge_gpu(struct runner *r, struct run_gpu *g)
 		if (t->state != TASK_ENDED)
 			continue;
 		t->state = TASK_JUDGED;
-		t->verdict = !g->lost && (blame[i] == RUN_BLAME_OWN || !g->mps.on) ? HES_VERDICT_FAILED : HES_VERDICT_FELL;
+		t->verdict = !g->lost && (blame[i] == RUN_BLAME_OWN || !g->mps.on) ? HES_VERDICT_FAILED : HES_VERDICT_CO_FAILED;
 		if (blame[i] == RUN_BLAME_SUSPECT && g->mps.on && !g->lost) {
 			t->place->alone = true;
 			run_tell(&r->log, "%s: all jobs there failed together; job %s, which was the first, is tried again by itself",
@@ -112,8 +112,8 @@ void run_decide(struct runner *r, struct run_task *t)
 			 t->attempt.number, then, r->q->folder, log);
 	else if (t->verdict == HES_VERDICT_TIMEOUT)
 		run_tell(&r->log, "job %s timed out in attempt %" PRIu32 "; %s", t->job->id, t->attempt.number, then);
-	else if (t->verdict == HES_VERDICT_FELL)
-		run_tell(&r->log, "job %s fell with others on its GPU, status %d in attempt %" PRIu32 "; %s", t->job->id, t->end.code,
+	else if (t->verdict == HES_VERDICT_CO_FAILED)
+		run_tell(&r->log, "job %s failed because a co-runner failed, status %d in attempt %" PRIu32 "; %s", t->job->id, t->end.code,
 			 t->attempt.number, then);
 }
 

@@ -27,7 +27,7 @@ static int count_attempts(struct runner *r, struct hes_run_report *out, struct h
 	int rc = hes_journal_attempts(r->log.journal, r->log.run->id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		out->felled += v[i].verdict == HES_VERDICT_FELL;
+		out->co_failed += v[i].verdict == HES_VERDICT_CO_FAILED;
 		out->timeouts += v[i].verdict == HES_VERDICT_TIMEOUT;
 		out->retried += v[i].number > 1;
 	}

@@ -66,7 +66,7 @@ struct run_task {
 	/* All attempts. */
 	unsigned    tries;
 	unsigned    charged;          /* failures of its own in this life of the run */
-	unsigned    falls;            /* failures with others */
+	unsigned    co_failures;      /* failures with others */
 	double      energy_j;         /* in this life of the run */
 	double      earlier_j;
 	bool        energy_missing;

@@ -25,7 +25,7 @@ bool run_tells_of_mps(const char *text)
 /* Failures that no co-runner can cause. */
 static bool surely_own(const struct run_seen *s)
 {
-	return s->code == CANNOT_RUN || s->code == NOT_FOUND || s->falls >= RUN_MAX_FALLS;
+	return s->code == CANNOT_RUN || s->code == NOT_FOUND || s->co_failures >= RUN_MAX_CO_FAILURES;
 }
 
 static bool may_be_to_blame(const struct run_seen *s)
@@ -79,13 +79,13 @@ bool run_judge(const struct run_seen *v, size_t n, bool waited, enum run_blame *
 		else if (surely_own(&v[i]))
 			out[i] = RUN_BLAME_OWN;
 		else if (v[i].orphaned)
-			out[i] = RUN_BLAME_FELL;
+			out[i] = RUN_BLAME_CO_FAILED;
 		else if (failed < n || failed == 1 || (may == 1 && one >= 0))
 			out[i] = RUN_BLAME_OWN;
 		else if (one >= 0)
-			out[i] = (long)i == one ? RUN_BLAME_OWN : RUN_BLAME_FELL;
+			out[i] = (long)i == one ? RUN_BLAME_OWN : RUN_BLAME_CO_FAILED;
 		else
-			out[i] = (long)i == first ? RUN_BLAME_SUSPECT : RUN_BLAME_FELL;
+			out[i] = (long)i == first ? RUN_BLAME_SUSPECT : RUN_BLAME_CO_FAILED;
 	}
 	return true;
 }

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RUN_MAX_FALLS 16 /* so often a job may fall with others before it counts as its own failure */
+#define RUN_MAX_CO_FAILURES 16 /* after so many failures because of co-runners, the next one is its own */
 
 /** What was seen of one job that ran with others behind MPS. */
 struct run_seen {
@@ -23,13 +23,13 @@ struct run_seen {
 	int      signal;     /* that ended it; 0: none */
 	int      code;       /* as shells tell it */
 	int64_t  end_us;     /* order of ends */
-	unsigned falls;      /* how often it has fallen with others so far */
+	unsigned co_failures; /* how often it failed so because of a co-runner */
 };
 
 enum run_blame {
 	RUN_BLAME_NONE,      /* it did not fail */
 	RUN_BLAME_OWN,       /* its own failure: charged */
-	RUN_BLAME_FELL,      /* felled: tried again, not charged */
+	RUN_BLAME_CO_FAILED, /* a co-runner took the MPS server down: tried again, not charged */
 	RUN_BLAME_SUSPECT,   /* the same, and with the GPU to itself */
 };
 

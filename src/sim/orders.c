@@ -11,7 +11,7 @@
 
 #include "sim/engine.h"
 
-_Static_assert(HES_MAX_SHARING <= HES_MODEL_MAX_RESIDENTS, "a batch fits the model");
+_Static_assert(HES_MAX_SHARING <= HES_MODEL_MAX_JOBS, "a batch fits the model");
 
 /* Streams of noise: one a job, one a batch by its first job. */
 static double noise(const struct sim *s, double cv, uint64_t stream)

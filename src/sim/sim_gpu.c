@@ -21,7 +21,7 @@ static uint32_t noisy_power(const struct sim_gpu *b, uint32_t power_mw)
 
 int sim_gpu_refresh(struct sim_gpu *b, const struct hes_model *m, struct hes_err *err)
 {
-	struct hes_resident r[HES_MAX_SHARING];
+	struct hes_model_job r[HES_MAX_SHARING];
 	struct hes_rate rates[HES_MAX_SHARING];
 	struct hes_instant at;
 	double util = 0;
@@ -30,7 +30,7 @@ int sim_gpu_refresh(struct sim_gpu *b, const struct hes_model *m, struct hes_err
 	b->clock_mhz = 0;
 	for (uint32_t i = 0; i < b->n; i++) {
 		b->clock_mhz = b->tasks[i].clock_mhz > b->clock_mhz ? b->tasks[i].clock_mhz : b->clock_mhz;
-		r[i] = (struct hes_resident){ b->tasks[i].workload, b->tasks[i].batch_size, b->tasks[i].sm_pct };
+		r[i] = (struct hes_model_job){ b->tasks[i].workload, b->tasks[i].batch_size, b->tasks[i].sm_pct };
 	}
 	rc = hes_model_instant(m, b->type, b->clock_mhz, 0, r, b->n, rates, &at, err);
 	if (rc)
@@ -39,7 +39,7 @@ int sim_gpu_refresh(struct sim_gpu *b, const struct hes_model *m, struct hes_err
 		b->tasks[i].rate = rates[i].iterations_per_s * b->tasks[i].pace;
 		util += rates[i].sm_util;
 	}
-	b->now.residents = b->n;
+	b->now.jobs = b->n;
 	b->now.power_mw = noisy_power(b, at.power_mw);
 	b->now.clock_mhz = at.clock_mhz;
 	b->now.sm_util = (float)fmin(util, 1);

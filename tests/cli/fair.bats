@@ -34,7 +34,7 @@ slices() {
 	slices --interval 40 --power 5,5,5 --weight 2,1,1 --json | jq -e '.time_fairness == 1 and .energy_fairness == 1 and .energy == [100, 50, 50]'
 }
 
-@test "a huge interval is dealt out to the last quantum" {
+@test "a huge interval is divided to the last quantum" {
 	[ "$(slices --interval 1000000000000 --power 3,7,11,250.5 --json | jq '.slices | add')" = 1000000000000 ]
 }
 
@@ -59,7 +59,7 @@ refused() { # SENTENCE ARGUMENT...: one line on standard error, exit status 2
 	refused 'nothing called "slice" (did you mean slices?); there is slices, simulate, run, serve, top, set, profile' slice
 	refused "missing operand; usage: heshare fair ACTION [OPERAND]..."
 	refused "too many operands; usage: heshare fair slices" slices 3
-	refused "--interval is missing: how many quanta to deal out" slices --power 1
+	refused "--interval is missing: the number of quanta to divide" slices --power 1
 	refused "--power is missing: the power of each tenant in W, such as --power 2,3,8" slices --interval 5
 	refused "--interval: 0 is outside 1 to 1000000000000" slices --interval 0 --power 1
 	refused "--phi: 2 is outside 0 to 1" slices --interval 5 --power 1 --phi 2

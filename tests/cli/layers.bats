@@ -118,3 +118,21 @@ setup() {
 	[ "${lines[1]}" = 'papers/second/other.c:1: a paper includes "study.h"; it may use include, src and files of its own folder' ]
 	[ "${#lines[@]}" -eq 2 ]
 }
+
+# tools/check-words.py on a small tree with a glossary of its own.
+@test "a word that the glossary replaced is found in a name, a help text and a document" {
+	mkdir -p docs
+	printf '%s\n' '## Words we do not use' '' '| old | new | allowed |' '|---|---|---|' \
+		'| `gadget`, `gadgets` | GPU | `--gadget`, `"gadget"` |' >docs/glossary.md
+	printf '%s\n' 'static int open_gadget(void);' '{ "gadget", COLUMN },' 'int gadgetry;' >src/core/job.c
+	printf '%s\n' '"--gadget NAME  which Gadgets to use\n"' >src/cli/main.c
+	printf '%s\n' 'The option `gadget`.' '    gadget' 'A gadget is a GPU.' >docs/guide.md
+	run -1 python3 "$HES_SOURCE_ROOT/tools/check-words.py" .
+	[ "${lines[0]}" = 'docs/guide.md:3: "gadget"; write: GPU' ]
+	[ "${lines[1]}" = 'src/cli/main.c:1: "Gadgets"; write: GPU' ]
+	[ "${lines[2]}" = 'src/core/job.c:1: "gadget"; write: GPU' ]
+	[ "${#lines[@]}" -eq 3 ]
+	rm docs/guide.md src/core/job.c src/cli/main.c
+	run -0 python3 "$HES_SOURCE_ROOT/tools/check-words.py" .
+	[ -z "$output" ]
+}

@@ -77,7 +77,7 @@ setup_file() {
 	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --beside resnet50:8:30,gpt2:1:20 \
 		--predictor "$LAB/predictor" --profiles "$LAB/profiles.csv" --json
 	[ "$status" -eq 0 ]
-	jq -e '.neighbours == 2 and .slowdown > 1.5 and .power_w > 30 and .power_w < 80' <<<"$output"
+	jq -e '."neighbours" == 2 and .slowdown > 1.5 and .power_w > 30 and .power_w < 80' <<<"$output"
 	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --predictor "$LAB/predictor" --profiles "$LAB/profiles.csv"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"GPU power"* ]]
@@ -123,7 +123,7 @@ setup_file() {
 	[[ "$output" == *"90 % interval    "*" ms, "*" W"* ]]
 	[[ "$output" != *extrapolated* ]]
 	run "$HESHARE" predict "${what[@]}" --json
-	jq -e '.interval.coverage_pct == 90 and .novelty == 1 and .extrapolated == []' <<<"$output"
+	jq -e '.interval.coverage_pct == 90 and ."novelty" == 1 and .extrapolated == []' <<<"$output"
 	jq -e '.interval.iteration_low_us < .iteration_us and .iteration_us < .interval.iteration_high_us and
 		.interval.power_low_w < .power_w and .power_w < .interval.power_high_w' <<<"$output"
 }
@@ -133,7 +133,7 @@ setup_file() {
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"extrapolated     outside of the samples: GPU type; the interval is "*" times as wide for it"* ]]
 	run "$HESHARE" predict vgg16 --gpu T4 --share 1 --predictor "$LAB/predictor" --json
-	jq -e '.extrapolated == ["share"] and .novelty > 1.2' <<<"$output"
+	jq -e '.extrapolated == ["share"] and ."novelty" > 1.2' <<<"$output"
 }
 
 @test "a co-runner that was never sampled is reported, and so is a workload never sampled on the type" {
@@ -142,7 +142,7 @@ setup_file() {
 		"$LAB/samples.csv" >"$BATS_TEST_TMPDIR/some.csv"
 	"$HESHARE" train "$BATS_TEST_TMPDIR/some.csv" --trees 10 --validate 0 -o "$BATS_TEST_TMPDIR/some" >/dev/null
 	run "$HESHARE" predict resnet50 --share 40 --gpu T4 --beside mobilenetv2:8:50 --predictor "$BATS_TEST_TMPDIR/some" --json
-	jq -e '.extrapolated == ["unsampled neighbour"] and .novelty > 1' <<<"$output"
+	jq -e '.extrapolated == ["unsampled neighbour"] and ."novelty" > 1' <<<"$output"
 	run "$HESHARE" predict vgg16 --share 40 --gpu T4 --beside resnet50:8:50 --predictor "$BATS_TEST_TMPDIR/some"
 	[[ "$output" == *"outside of the samples: workload on GPU type; the interval is"* ]]
 	run "$HESHARE" predict vgg16 --share 40 --gpu A100-SXM-80 --beside resnet50:8:50 --predictor "$BATS_TEST_TMPDIR/some"

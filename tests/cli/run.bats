@@ -160,7 +160,7 @@ once() { # every job left its line once
 	jq '(.jobs[] | select(.id == "c")).command = "test -e fixed && echo c >>marks"' batches.json >p.json
 	lab 40 heshare run p.json --retries 1 --json -c "$task"
 	[ "$status" -eq 1 ]
-	jq -e '.jobs_done == 7 and .jobs_failed == 1 and .repeated == 1 and .felled == 0' <<<"$output"
+	jq -e '.jobs_done == 7 and .jobs_failed == 1 and .repeated == 1 and ."felled" == 0' <<<"$output"
 	jq -e '.jobs[] | select(.job == "c") | .state == "failed" and .attempts == 2' <<<"$output"
 	[[ "$stderr" == *"job c failed with status 1 in attempt 2; it is given up"* ]]
 	touch fixed
@@ -301,7 +301,7 @@ together() {
 @test "a fault of one client fells all: none is charged, a suspect runs alone, and all are done" {
 	together
 	lab 10 bash -c 'heshare run three.json --jobs batches.run --retries 0 --json -c "$endless_first" & sh await 3; vgpu-fault 0:crash; wait $!; sh left'
-	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .felled == 3 and .repeated == 3' <<<"$output"
+	jq -e '.jobs_done == 3 and .jobs_failed == 0 and ."felled" == 3 and .repeated == 3' <<<"$output"
 	[[ "$stderr" == *"a/0: all jobs there failed together; job "*", which was the first, is tried again by itself"* ]]
 	# By itself: none of the others' last attempts overlaps the suspect's.
 	suspect=$(sed -n 's/.*job \([ace]\), which was the first.*/\1/p' <<<"$stderr")
@@ -312,7 +312,7 @@ together() {
 @test "the death of the MPS server is nobody's fault" {
 	together
 	lab 10 bash -c 'heshare run three.json --jobs batches.run --retries 0 --json -c "$endless_first" & sh await 3; vgpu-fault 0:mps-death; wait $!; sh left'
-	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .felled == 3' <<<"$output"
+	jq -e '.jobs_done == 3 and .jobs_failed == 0 and ."felled" == 3' <<<"$output"
 	[[ "$stderr" != *"tried again by itself"* ]]
 	[ "$(sort marks | tr -d '\n')" = ace ]
 }
@@ -328,7 +328,7 @@ together() {
 	# Every first attempt waits for the daemon that it stopped; the time limit ends that of job a, whose second one needs no GPU.
 	export stop_first="case \$HESHARE_ATTEMPT,{job} in 1,*) sh $PWD/stop_mps; $task;; *,a) echo a >>$PWD/marks;; *) $task;; esac"
 	lab 10 bash -c 'heshare run p.json --retries 0 --timeout-factor 1 --timeout-least 50 --grace 1 --json -c "$stop_first"; sh left'
-	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .timeouts == 0 and .felled >= 1' <<<"$output"
+	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .timeouts == 0 and ."felled" >= 1' <<<"$output"
 	[[ "$stderr" == *"a/0: its MPS daemon is gone or does not answer; another is started"* ]]
 	[[ "$output" != *left:* ]]
 	[ "$(sort marks | tr -d '\n')" = ace ]

@@ -28,7 +28,7 @@ static void ask(const struct hes_predictor *p)
 			abort();
 		if (!(out.iteration_low_us <= out.iteration_us && out.iteration_us <= out.iteration_high_us) ||
 		    out.power_low_mw > out.power_mw || out.power_mw > out.power_high_mw ||
-		    !isfinite(out.iteration_high_us) || !isfinite(out.novelty) || !(out.novelty >= 1))
+		    !isfinite(out.iteration_high_us) || !isfinite(out.widening) || !(out.widening >= 1))
 			abort();
 		hes_predict_load_add(p, &catalogue.types[0], &task, &settings[i], &co_runners);
 	}

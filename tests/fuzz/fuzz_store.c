@@ -132,7 +132,7 @@ static int add_rows(struct hes_store *s, int further, const char *name, struct h
 {
 	struct hes_profile p = { .workload = "net", .gpu_type = "T4", .batch_size = 4, .memory_mib = 900, .clock_mhz = 1500,
 				 .iteration_us = 1000, .busy = 0.5, .sm_util = 0.5, .dram_util = 0.25, .l2_util = 0.125, .power_mw = 60000 };
-	struct hes_sample v = { .task = p, .sm_pct = 50, .clock_mhz = 1000, .co_runners = { .power_mw = 40000, .residents = 1, .sm_pct = 50 },
+	struct hes_sample v = { .task = p, .sm_pct = 50, .clock_mhz = 1000, .co_runners = { .power_mw = 40000, .jobs = 1, .sm_pct = 50 },
 				.iteration_us = 2000 + further, .power_mw = 80000 };
 	struct hes_point q = { .workload = "net", .gpu_type = "T4", .batch_size = 4, .sm_pct = 50, .clock_mhz = 900, .command = "train",
 			       .iteration_us = 700, .cv = 0.01, .windows = 5, .seconds = 3, .memory_mib = 900, .power_mw = 60000 };

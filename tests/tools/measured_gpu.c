@@ -98,7 +98,7 @@ static double noisy(struct maker *k, double v)
 }
 
 /* A workload's name is NETWORK-PRECISION. */
-static void put_member(struct maker *k, const struct hes_resident *r, double iterations_per_s)
+static void put_member(struct maker *k, const struct hes_model_job *r, double iterations_per_s)
 {
 	const char *precision = strrchr(r->workload->name, '-');
 	double us = noisy(k, 1e6 / iterations_per_s);
@@ -137,7 +137,7 @@ static const struct hes_workload *in(struct maker *k, const char *network, const
 
 static int put_solo(struct maker *k, const struct hes_workload *w, uint32_t batch, uint32_t pct)
 {
-	struct hes_resident r = { w, batch, pct };
+	struct hes_model_job r = { w, batch, pct };
 	struct hes_rate rate;
 	struct hes_instant now;
 	int rc = hes_model_instant(k->m, &k->gpu, 0, 0, &r, 1, &rate, &now, &k->err);
@@ -178,7 +178,7 @@ static int make_solo(struct maker *k)
 
 static int put_pair(struct maker *k, const char *one, const char *two, uint32_t pct)
 {
-	struct hes_resident r[2] = { { in(k, one, "fp16"), 8, pct }, { in(k, two, "fp16"), 8, 100 - pct } };
+	struct hes_model_job r[2] = { { in(k, one, "fp16"), 8, pct }, { in(k, two, "fp16"), 8, 100 - pct } };
 	struct hes_rate rates[2];
 	struct hes_instant now;
 	int rc = hes_model_instant(k->m, &k->gpu, 0, 0, r, 2, rates, &now, &k->err);
@@ -205,13 +205,13 @@ static int make_pairs(struct maker *k)
 
 static int put_group(struct maker *k, unsigned group, const char *form, uint32_t n, uint32_t pct)
 {
-	struct hes_resident r[4];
+	struct hes_model_job r[4];
 	struct hes_rate rates[4];
 	struct hes_instant now;
 	int rc;
 
 	for (uint32_t i = 0; i < n; i++)
-		r[i] = (struct hes_resident){ in(k, networks[(group + 2 * i) % k->few], "fp16"), 8, pct };
+		r[i] = (struct hes_model_job){ in(k, networks[(group + 2 * i) % k->few], "fp16"), 8, pct };
 	rc = hes_model_instant(k->m, &k->gpu, 0, 0, r, n, rates, &now, &k->err);
 	for (uint32_t i = 0; !rc && i < n; i++) {
 		put_gpu(k, "mps", &now, rates[i].dram_util);

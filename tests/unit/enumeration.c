@@ -152,7 +152,7 @@ static bool is_before(const struct guest *a, const struct guest *b)
 	return a->member.kind != b->member.kind ? a->member.kind < b->member.kind : a->member.sm_pct < b->member.sm_pct;
 }
 
-static void find_pace(const struct open *o, const struct begun *b, struct hes_pace *pace)
+static void find_rates(const struct open *o, const struct begun *b, struct hes_set_rates *rates)
 {
 	struct hes_set set = { .type = o->type, .n = b->n };
 	uint32_t clock = 0;
@@ -162,26 +162,26 @@ static void find_pace(const struct open *o, const struct begun *b, struct hes_pa
 		clock = b->v[i].clock > clock ? b->v[i].clock : clock;
 	}
 	set.clock_mhz = o->p->types[o->type]->clocks_mhz[clock];
-	hes_rates_of(o->p->rates, &set, pace);
+	hes_rates_of(o->p->rates, &set, rates);
 }
 
 /* Until the first job ends. */
 static void play(const struct open *o, struct begun *b)
 {
-	struct hes_pace pace;
+	struct hes_set_rates rates;
 	double us = INFINITY;
 	uint32_t still = 0;
 
-	find_pace(o, b, &pace);
+	find_rates(o, b, &rates);
 	for (uint32_t i = 0; i < b->n; i++)
-		us = fmin(us, b->v[i].left * pace.iteration_us[i]);
+		us = fmin(us, b->v[i].left * rates.iteration_us[i]);
 	b->now_us += us;
-	b->energy_mj += us * pace.power_mw * 1e-6;
+	b->energy_mj += us * rates.power_mw * 1e-6;
 	for (uint32_t i = 0; i < b->n; i++) {
 		struct guest g = b->v[i];
 
-		g.left -= us / pace.iteration_us[i];
-		if (g.left * pace.iteration_us[i] <= 1e-9 * us)
+		g.left -= us / rates.iteration_us[i];
+		if (g.left * rates.iteration_us[i] <= 1e-9 * us)
 			b->ends_us += b->now_us;
 		else
 			b->v[still++] = g;

@@ -48,18 +48,18 @@ void bench_close(struct partition_bench *b)
 	hes_catalogue_free(&b->c);
 }
 
-static struct hes_resident placed(const struct partition_bench *b, struct bench_job j, uint32_t sm_pct)
+static struct hes_model_job placed(const struct partition_bench *b, struct bench_job j, uint32_t sm_pct)
 {
 	const struct hes_workload *w = hes_model_workload(b->model, j.workload, NULL);
 
 	assert_non_null(w);
-	return (struct hes_resident){ w, j.batch, sm_pct };
+	return (struct hes_model_job){ w, j.batch, sm_pct };
 }
 
 void bench_together(struct partition_bench *b, const struct bench_job *jobs, const uint32_t *sm_pct, size_t n, double noise)
 {
 	const struct hes_draw d = { .model = b->model, .noise = noise, .seed = 1 };
-	struct hes_resident r[HES_PARTITION_MAX_JOBS];
+	struct hes_model_job r[HES_PARTITION_MAX_JOBS];
 
 	if (b->points.n + n > b->room) {
 		b->room = 2 * b->room + 64;
@@ -81,7 +81,7 @@ void bench_alone(struct partition_bench *b, struct bench_job j, double noise)
 void bench_truth(const struct partition_bench *b, const struct bench_job *jobs, const uint32_t *sm_pct, size_t n,
 		 struct hes_partition_estimate *out)
 {
-	struct hes_resident r[HES_PARTITION_MAX_JOBS] = { { .workload = NULL } };
+	struct hes_model_job r[HES_PARTITION_MAX_JOBS] = { { .workload = NULL } };
 	struct hes_rate rates[HES_PARTITION_MAX_JOBS];
 	struct hes_instant now;
 

@@ -27,15 +27,15 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g, co
 	(void)p;
 #pragma omp atomic
 	stand_in.queries++;
-	*out = (struct hes_estimate){ .novelty = 1 };
+	*out = (struct hes_estimate){ .widening = 1 };
 	if (s->clock_mhz < stand_in.from_mhz)
 		out->outside |= HES_OUTSIDE_CLOCK;
-	if (co_runners->residents + 1 > stand_in.jobs)
+	if (co_runners->jobs + 1 > stand_in.jobs)
 		out->outside |= HES_OUTSIDE_CO_RUN;
 	if (co_runners->unseen_distance > 0)
 		out->outside |= HES_OUTSIDE_CO_RUNNER;
 	if (out->outside)
-		out->novelty = 5;
+		out->widening = 5;
 	out->iteration_us = task->iteration_us * held * (1 + co_runners->dram_util) * (0.5 + 0.5 / clock) * crowd;
 	out->power_mw = co_runners->power_mw + (uint32_t)(200.0 * (stand_in.power_by_use ? used : s->sm_pct) * clock * clock);
 }
@@ -105,14 +105,14 @@ void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *c
 	*out = (struct hes_quick_estimate){ e.iteration_us, e.power_mw, e.outside };
 }
 
-double hes_prepared_novelty(const struct hes_prepared *r, const struct hes_load *co_runners)
+double hes_prepared_widening(const struct hes_prepared *r, const struct hes_load *co_runners)
 {
 	struct hes_estimate e;
 
 	hes_predict(NULL, r->j.g, r->j.solo, &r->s, co_runners, &e);
 #pragma omp atomic
 	stand_in.queries--;
-	return e.novelty;
+	return e.widening;
 }
 
 uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type)

@@ -99,10 +99,10 @@ static void add_segments(struct sample *s, uint32_t gpu)
 			if (o->gpu == gpu && o->start_us <= cut[i - 1] && o->end_us >= cut[i]) {
 				pct += o->sm_pct;
 				seg.clock_mhz = o->clock_mhz;
-				seg.residents++;
+				seg.jobs++;
 			}
 		}
-		if (!seg.residents || seg.end_us == seg.start_us)
+		if (!seg.jobs || seg.end_us == seg.start_us)
 			continue;
 		seg.power_mw = (uint32_t)(g->idle_power_mw + (g->power_limit_mw - g->idle_power_mw) * 0.9 * pct / 100 *
 					  pow((double)seg.clock_mhz / g->clock_default_mhz, 2));

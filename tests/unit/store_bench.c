@@ -68,7 +68,7 @@ struct hes_sample store_sample(const char *type, uint32_t i)
 {
 	return (struct hes_sample){
 		.task = store_profile("net", type, 4), .sm_pct = 50, .clock_mhz = 1000 + i,
-		.co_runners = { .sm_util = 0.5, .dram_util = 0.25, .l2_util = 0.125, .power_mw = 40000, .residents = 1, .sm_pct = 50 },
+		.co_runners = { .sm_util = 0.5, .dram_util = 0.25, .l2_util = 0.125, .power_mw = 40000, .jobs = 1, .sm_pct = 50 },
 		.iteration_us = 2000.0 + i, .power_mw = 80000,
 	};
 }

@@ -134,7 +134,7 @@ TEST_WITH(sets_stay_in_the_rate_cache_until_they_are_forgotten, plan_bench_setup
 	static double us[100][100];
 	struct bench *b = *state;
 	struct hes_set pair = { 0, 1590, 2, { { 0, 0 }, { 1, 0 } } };
-	struct hes_pace pace;
+	struct hes_set_rates rates;
 	uint64_t queries;
 
 	make_six_jobs(b);
@@ -144,21 +144,21 @@ TEST_WITH(sets_stay_in_the_rate_cache_until_they_are_forgotten, plan_bench_setup
 			for (uint16_t other = 0; other < 100; other++) {
 				pair.m[0].sm_pct = (uint16_t)(one + 1);
 				pair.m[1].sm_pct = (uint16_t)(other + 1);
-				hes_rates_of(b->p.rates, &pair, &pace);
+				hes_rates_of(b->p.rates, &pair, &rates);
 				if (round)
-					assert_memory_equal(&pace.iteration_us[1], &us[one][other], sizeof(us[one][other]));
-				us[one][other] = pace.iteration_us[1];
+					assert_memory_equal(&rates.iteration_us[1], &us[one][other], sizeof(us[one][other]));
+				us[one][other] = rates.iteration_us[1];
 			}
 		assert_true(round == 0 || hes_rates_queries(b->p.rates) == queries);
 		queries = hes_rates_queries(b->p.rates);
 	}
 	hes_rates_forget(b->p.rates, SIZE_MAX);
-	hes_rates_of(b->p.rates, &pair, &pace);
+	hes_rates_of(b->p.rates, &pair, &rates);
 	assert_int_equal(hes_rates_queries(b->p.rates), queries);
 	hes_rates_forget(b->p.rates, 9999);
-	hes_rates_of(b->p.rates, &pair, &pace);
+	hes_rates_of(b->p.rates, &pair, &rates);
 	assert_true(hes_rates_queries(b->p.rates) > queries);
-	assert_memory_equal(&pace.iteration_us[1], &us[99][99], sizeof(us[99][99]));
+	assert_memory_equal(&rates.iteration_us[1], &us[99][99], sizeof(us[99][99]));
 }
 
 int main(void) { return run_unit_tests(NULL, NULL); }

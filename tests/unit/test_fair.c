@@ -26,7 +26,7 @@ static struct hes_fair_tenant backlogged(double power_w)
 	return (struct hes_fair_tenant){ power_w, 1, HES_FAIR_BACKLOGGED };
 }
 
-static void deal(struct fair_case *c)
+static void divide(struct fair_case *c)
 {
 	c->r.tenants = c->t;
 	assert_int_equal(hes_fair_slices(&c->r, c->slices, NULL), 0);
@@ -76,7 +76,7 @@ TEST(slices_of_the_papers_example_are_14_9_7)
 	struct fair_case c = example();
 	struct hes_fairness f;
 
-	deal(&c);
+	divide(&c);
 	assert_memory_equal(c.slices, slices, sizeof(slices));
 	assert_near(hes_fair_energy(&c.t[0], 14), 28, 0);
 	assert_near(hes_fair_energy(&c.t[1], 9), 27, 0);
@@ -127,7 +127,7 @@ TEST(the_fast_version_is_equal_to_algorithm_1)
 		struct fair_case c;
 
 		draw_case(&rng, MOST, k % 10 ? 200 : 20000, &c);
-		deal(&c);
+		divide(&c);
 		assert_int_equal(fair_slices_plain(&c.r, plain, NULL, NULL, NULL), 0);
 		assert_memory_equal(c.slices, plain, c.r.n * sizeof(*plain));
 	}
@@ -156,7 +156,7 @@ TEST(the_fast_version_is_equal_to_algorithm_1_for_many_tenants)
 	}
 }
 
-/* Theorem 1: all quanta are dealt out, or all demands are met; none is exceeded. */
+/* Theorem 1: all quanta are assigned, or all demands are met; none is exceeded. */
 TEST(slices_are_pareto_efficient)
 {
 	struct hes_rng rng;
@@ -168,7 +168,7 @@ TEST(slices_are_pareto_efficient)
 		struct fair_case c;
 
 		draw_case(&rng, MOST, 100000, &c);
-		deal(&c);
+		divide(&c);
 		for (size_t i = 0; i < c.r.n; i++) {
 			sum += c.slices[i];
 			met &= c.slices[i] == c.t[i].demand;
@@ -199,7 +199,7 @@ TEST(the_minimum_time_is_guaranteed)
 
 		draw_case(&rng, MOST, 100000, &c);
 		c.r.policy = &hes_fair_policies[ETF];
-		deal(&c);
+		divide(&c);
 		for (size_t i = 0; i < c.r.n; i++)
 			assert_true(c.slices[i] >= guaranteed(&c, i));
 	}
@@ -217,7 +217,7 @@ TEST(moving_a_quantum_cannot_raise_the_smallest_energy)
 
 		draw_case(&rng, MOST, 100000, &c);
 		c.r.policy = &hes_fair_policies[ETF];
-		deal(&c);
+		divide(&c);
 		for (size_t i = 0; i < c.r.n; i++)
 			if (c.slices[i] < c.t[i].demand)
 				least = fmin(least, normalised(&c, i, c.slices[i]));
@@ -239,7 +239,7 @@ static double enumerate(const struct fair_case *c, size_t i, uint64_t left, doub
 	return best;
 }
 
-/* Theorem 3, against every other way to deal out the interval. */
+/* Theorem 3, against every other way to divide the interval. */
 TEST(the_smallest_energy_of_a_tenant_is_maximal)
 {
 	struct hes_rng rng;
@@ -251,7 +251,7 @@ TEST(the_smallest_energy_of_a_tenant_is_maximal)
 
 		draw_case(&rng, 4, 20, &c);
 		c.r.policy = &hes_fair_policies[ETF];
-		deal(&c);
+		divide(&c);
 		for (size_t i = 0; i < c.r.n; i++)
 			least = fmin(least, normalised(&c, i, c.slices[i]));
 		assert_true(least >= enumerate(&c, 0, c.r.interval, INFINITY));
@@ -269,12 +269,12 @@ TEST(a_false_demand_gains_nothing)
 		uint64_t demand, had, i;
 
 		draw_case(&rng, MOST, 5000, &c);
-		deal(&c);
+		divide(&c);
 		i = hes_rng_below(&rng, c.r.n);
 		demand = c.t[i].demand;
 		had = c.slices[i];
 		c.t[i].demand = hes_rng_below(&rng, 4) ? hes_rng_below(&rng, c.r.interval + 2) : HES_FAIR_BACKLOGGED;
-		deal(&c);
+		divide(&c);
 		assert_true((c.slices[i] < demand ? c.slices[i] : demand) <= had);
 	}
 }
@@ -307,12 +307,12 @@ TEST(a_higher_power_gains_nothing)
 		draw_case(&rng, MOST, 5000, &c);
 		if (c.r.policy == &hes_fair_policies[TIME])
 			c.r.policy = &hes_fair_policies[ETF];
-		deal(&c);
+		divide(&c);
 		i = hes_rng_below(&rng, c.r.n);
 		had = c.slices[i];
 		had_energy = hes_fair_energy(&c.t[i], had);
 		c.t[i].power_w *= 1 + 3 * hes_rng_unit(&rng);
-		deal(&c);
+		divide(&c);
 		assert_true(c.slices[i] <= had);
 		if (c.r.policy == &hes_fair_policies[ENERGY] && c.slices[i] == had && had < c.t[i].demand)
 			assert_true(hes_fair_energy(&c.t[i], had) - had_energy <= gain_by_whole_quanta(&c, i) + 1e-9 * had_energy);
@@ -325,15 +325,15 @@ TEST(the_exceptions_of_the_paper_are_reproduced)
 	struct fair_case c = example();
 
 	c.t[2].power_w = 10;
-	deal(&c);
+	divide(&c);
 	assert_int_equal(c.slices[2], 7);
 	assert_near(hes_fair_energy(&c.t[2], c.slices[2]), 70, 0);
 	c.r.phi = 0; /* at 3 W as at 8 W: less is claimed, more time is had */
 	c.t[2].power_w = 8;
-	deal(&c);
+	divide(&c);
 	assert_int_equal(c.slices[2], 4);
 	c.t[2].power_w = 3;
-	deal(&c);
+	divide(&c);
 	assert_true(c.slices[2] > 4);
 }
 
@@ -343,11 +343,11 @@ TEST(phi_0_is_equal_energy_and_phi_1_equal_time)
 	uint64_t slices[3];
 
 	c.r.phi = 0;
-	deal(&c);
+	divide(&c);
 	memcpy(slices, c.slices, sizeof(slices));
 	c.r.policy = &hes_fair_policies[ENERGY];
 	c.r.phi = NAN; /* not requested */
-	deal(&c);
+	divide(&c);
 	assert_memory_equal(c.slices, slices, sizeof(slices));
 	for (size_t i = 0; i < 3; i++)
 		for (size_t k = 0; k < 3; k++)
@@ -355,7 +355,7 @@ TEST(phi_0_is_equal_energy_and_phi_1_equal_time)
 	for (int by_phi = 0; by_phi < 2; by_phi++) {
 		c.r.policy = &hes_fair_policies[by_phi ? ETF : TIME];
 		c.r.phi = 1;
-		deal(&c);
+		divide(&c);
 		for (size_t i = 0; i < 3; i++)
 			assert_int_equal(c.slices[i], 10);
 	}
@@ -368,15 +368,15 @@ TEST(policy_time_deals_leftovers_by_time)
 
 	c.r.policy = &hes_fair_policies[TIME];
 	c.r.interval = 32;
-	deal(&c);
+	divide(&c);
 	assert_int_equal(c.slices[0] * 10000 + c.slices[1] * 100 + c.slices[2], 111110);
 	c.t[0].demand = 2;
-	deal(&c);
+	divide(&c);
 	assert_int_equal(c.slices[0] * 10000 + c.slices[1] * 100 + c.slices[2], 21515);
 	c.t[0].demand = HES_FAIR_BACKLOGGED;
 	c.r.policy = &hes_fair_policies[ETF];
 	c.r.phi = 1;
-	deal(&c);
+	divide(&c);
 	assert_int_equal(c.slices[0] * 10000 + c.slices[1] * 100 + c.slices[2], 121010);
 }
 
@@ -385,30 +385,30 @@ TEST(limits_are_served)
 	struct fair_case c = { .r = { &hes_fair_policies[ETF], 1000, 0.3, NULL, 1 }, .t = { backlogged(5) } };
 	struct hes_fairness f;
 
-	deal(&c);
+	divide(&c);
 	assert_int_equal(c.slices[0], 1000);
 	assert_near(hes_fair_phi_fair(c.t, 1), 1, 0);
 	c.t[0].demand = 0;
-	deal(&c);
+	divide(&c);
 	assert_int_equal(c.slices[0], 0);
 	hes_fair_measure(c.t, 1, c.slices, &f);
 	assert_near(f.time + f.energy + f.system, 3, 0);
 	c.t[1] = backlogged(7);
 	c.r.n = 2;
-	deal(&c); /* the guarantee of a tenant without demand goes to the other */
+	divide(&c); /* the guarantee of a tenant without demand goes to the other */
 	assert_int_equal(c.slices[1], 1000);
 	hes_fair_measure(c.t, 2, c.slices, &f);
 	assert_near(f.system, 0, 0);
 	c.t[0].demand = 30;
 	c.t[1].demand = 40;
-	deal(&c);
+	divide(&c);
 	assert_int_equal(c.slices[0] + c.slices[1], 70);
 	/* Fewer quanta than tenants: one each, from the first on. */
 	c.r.n = 5;
 	c.r.interval = 3;
 	for (size_t i = 0; i < 5; i++)
 		c.t[i] = backlogged(1 + (double)i);
-	deal(&c);
+	divide(&c);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(c.slices[i], i < 3);
 }
@@ -420,7 +420,7 @@ TEST(ties_go_to_the_lowest_index)
 
 	for (size_t i = 0; i < 4; i++)
 		c.t[i] = backlogged(0.1);
-	deal(&c);
+	divide(&c);
 	assert_memory_equal(c.slices, slices, sizeof(slices));
 }
 
@@ -431,11 +431,11 @@ TEST(a_guarantee_is_not_lost_by_rounding)
 	c.r.interval = 100 * 3;
 	c.r.phi = 0.29; /* 0.29 * 100 is 28.999999999999996 */
 	c.t[2].power_w = 1000;
-	deal(&c);
+	divide(&c);
 	assert_int_equal(c.slices[2], 29);
 }
 
-TEST(a_huge_interval_is_dealt_out_to_the_last_quantum)
+TEST(a_huge_interval_is_divided_to_the_last_quantum)
 {
 	struct hes_rng rng;
 
@@ -453,7 +453,7 @@ TEST(a_huge_interval_is_dealt_out_to_the_last_quantum)
 			if (k % 14 == 0)
 				c.t[i].weight = i % 2 ? HES_FAIR_MIN_NUMBER : HES_FAIR_MAX_NUMBER;
 		}
-		deal(&c);
+		divide(&c);
 		for (size_t i = 0; i < c.r.n; i++)
 			sum += c.slices[i];
 		assert_true(sum == c.r.interval || c.r.n == 1);
@@ -556,7 +556,7 @@ TEST(published_profiles_have_fair_energy_below_phi_fair)
 		for (size_t i = 0; i < c.r.n; i++)
 			c.t[i] = backlogged(tx2.power_w[hes_rng_below(&rng, tx2.n)]);
 		c.r.phi = hes_fair_phi_fair(c.t, c.r.n) * hes_rng_unit(&rng);
-		deal(&c);
+		divide(&c);
 		for (size_t i = 0; i < c.r.n; i++)
 			for (size_t j = 0; j < c.r.n; j++)
 				assert_true(normalised(&c, i, c.slices[i]) - normalised(&c, j, c.slices[j]) <= c.t[i].power_w * (1 + 1e-12));
@@ -575,7 +575,7 @@ TEST(published_profiles_have_fair_time_at_phi_1)
 				struct fair_case c = { .r = { &hes_fair_policies[ETF], t, 1, NULL, 2 },
 						       .t = { backlogged(tx2.power_w[i]), backlogged(tx2.power_w[k]) } };
 
-				deal(&c);
+				divide(&c);
 				assert_true(c.slices[0] <= c.slices[1] + 1 && c.slices[1] <= c.slices[0] + 1);
 			}
 }
@@ -585,7 +585,7 @@ static double system_fairness(const struct hes_fair_policy *p, double a_w, doubl
 	struct fair_case c = { .r = { p, 100000, 0.7, NULL, 2 }, .t = { backlogged(a_w), backlogged(b_w) } };
 	struct hes_fairness f;
 
-	deal(&c);
+	divide(&c);
 	hes_fair_measure(c.t, 2, c.slices, &f);
 	return f.system;
 }

@@ -141,7 +141,7 @@ static double iteration_s(const char *workload, uint32_t batch)
 	struct hes_model *m;
 	struct hes_rate rate;
 	struct hes_instant at;
-	struct hes_resident r = { .batch = batch, .sm_pct = 100 };
+	struct hes_model_job r = { .batch = batch, .sm_pct = 100 };
 
 	assert_int_equal(hes_catalogue_load(NULL, &c, NULL), 0);
 	assert_int_equal(hes_model_load(NULL, &m, NULL), 0);

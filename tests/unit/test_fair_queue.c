@@ -142,7 +142,7 @@ TEST(weights_of_2_to_1_get_time_of_2_to_1)
 	hes_fair_queue_destroy(q);
 }
 
-/* Section 4.3 of the paper: one interval is dealt out as 14, 9 and 7 quanta. */
+/* Section 4.3 of the paper: one interval is divided into 14, 9 and 7 quanta. */
 TEST(turns_of_the_papers_example_last_14_9_7_quanta)
 {
 	const double power_w[] = { 2, 3, 8 };

@@ -5,7 +5,7 @@
 #include "unit_test.h"
 
 /* y = 3 - 2 x0 + 0.5 x1, x3 = x0 + x1: the sum of what the two say of x0 is -2, of x1 is 0.5. */
-TEST(a_line_is_found_again_beside_columns_that_others_make_up)
+TEST(a_line_is_found_next_to_columns_that_are_sums_of_others)
 {
 	struct set *s = noise(200, 1000, 0, 16);
 	struct hes_regressor_options o = { .kind = HES_REGRESSOR_LINEAR };

@@ -148,7 +148,7 @@ TEST(the_exact_solver_finds_the_best_of_all_placements)
 }
 
 /* Jobs in a given order, each to the next slot that takes it: first come first served. @return NAN: one has no place */
-static double deal(const struct drawn *d, const uint32_t *order)
+static double assign_in_turn(const struct drawn *d, const uint32_t *order)
 {
 	uint32_t slot_of[MAX_JOBS], cursor = 0;
 
@@ -192,9 +192,9 @@ TEST(the_search_is_never_worse_than_first_come_first_served_or_random_placements
 			order[i] = i;
 		found = search(&d.p, seed, few ? 1 : 20000, slot_of);
 		for (int k = 0; k < (few ? 1 : 20); k++) {
-			const double dealt = deal(&d, order);
+			const double in_turn = assign_in_turn(&d, order);
 
-			assert_true(isnan(dealt) || found >= dealt * (1 - 1e-12));
+			assert_true(isnan(in_turn) || found >= in_turn * (1 - 1e-12));
 			hes_rng_shuffle(&r, order, n_jobs);
 		}
 	}

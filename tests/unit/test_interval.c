@@ -114,7 +114,7 @@ static void never_sampled(const char *what, uint32_t outside)
 		hes_predict(p, hes_gpu_type_find(&lab.c, unseen[i].task.gpu_type, NULL), &unseen[i].task, &s,
 			    &unseen[i].co_runners, &e);
 		assert_true(e.outside & outside);
-		assert_true(e.novelty > 1);
+		assert_true(e.widening > 1);
 	}
 	hes_predictor_free(p);
 	free(seen);
@@ -200,7 +200,7 @@ TEST(intervals_widen_with_the_distance_from_the_samples)
 	struct hes_estimate within = ask(50, 1000, 32, 0);
 
 	assert_int_equal(within.outside, 0);
-	assert_true(within.novelty == 1);
+	assert_true(within.widening == 1);
 	for (int i = 0; i < 3; i++) {
 		double last = width(&within);
 
@@ -219,7 +219,7 @@ TEST(more_co_runners_than_sampled_are_reported)
 {
 	assert_int_equal(ask(50, 1000, 32, 3).outside, 0);
 	assert_int_equal(ask(50, 1000, 32, 5).outside, HES_OUTSIDE_CO_RUN);
-	assert_true(ask(50, 1000, 32, 5).novelty > 1);
+	assert_true(ask(50, 1000, 32, 5).widening > 1);
 }
 
 /* Its co-runner is the same job, under its own name and under a name without samples. */
@@ -246,7 +246,7 @@ TEST(co_runners_never_sampled_are_reported_and_have_wider_intervals)
 	for (int i = 1; i < 4; i++)
 		assert_int_equal(e[i].outside, HES_OUTSIDE_CO_RUNNER);
 	assert_true(width(&e[1]) > width(&e[0]) && e[1].power_high_mw > e[0].power_high_mw);
-	assert_true(e[2].novelty > 1 && e[3].novelty > e[1].novelty && e[1].novelty > e[0].novelty);
+	assert_true(e[2].widening > 1 && e[3].widening > e[1].widening && e[1].widening > e[0].widening);
 	/* A workload without samples gets the constants of workloads in general. */
 	assert_true(fabs(e[1].iteration_us / e[0].iteration_us - 1) < 0.1 && fabs(e[1].power_mw / (double)e[0].power_mw - 1) < 0.1);
 }
@@ -298,9 +298,9 @@ TEST(each_distance_widens_on_its_own_and_together)
 		struct interval_bound a = interval_bound(&i, &(struct range_distance){ 0 }, n);
 		struct interval_bound b = interval_bound(&i, &one, n), c = interval_bound(&i, &both, n);
 
-		assert_true(a.novelty == 1 && b.novelty > 1 && c.novelty > b.novelty);
+		assert_true(a.widening == 1 && b.widening > 1 && c.widening > b.widening);
 		assert_true(a.factor[0] < b.factor[0] && b.factor[0] < c.factor[0]);
-		assert_true(interval_bound(&i, &more, n).novelty > 1);
+		assert_true(interval_bound(&i, &more, n).widening > 1);
 	}
 }
 

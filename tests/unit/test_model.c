@@ -47,7 +47,7 @@ static const struct hes_gpu_type *gpu(const char *name)
 }
 
 static struct hes_instant instant(const struct hes_gpu_type *g, uint32_t mhz, uint32_t limit_mw,
-				  const struct hes_resident *r, size_t n, struct hes_rate *rates)
+				  const struct hes_model_job *r, size_t n, struct hes_rate *rates)
 {
 	struct hes_instant out;
 	struct hes_err err;
@@ -58,16 +58,16 @@ static struct hes_instant instant(const struct hes_gpu_type *g, uint32_t mhz, ui
 	return out;
 }
 
-static double rate_of(const struct hes_gpu_type *g, uint32_t mhz, const struct hes_resident *r, size_t n)
+static double rate_of(const struct hes_gpu_type *g, uint32_t mhz, const struct hes_model_job *r, size_t n)
 {
-	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
+	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 
 	instant(g, mhz, 0, r, n, rates);
 	return rates[0].iterations_per_s;
 }
 
 /* Call @body for every workload of the testbed on every GPU type at three batch sizes. */
-static void everywhere(void (*body)(const struct hes_gpu_type *g, struct hes_resident r))
+static void everywhere(void (*body)(const struct hes_gpu_type *g, struct hes_model_job r))
 {
 	static const uint32_t batches[] = { 1, 8, 64 };
 
@@ -75,7 +75,7 @@ static void everywhere(void (*body)(const struct hes_gpu_type *g, struct hes_res
 		for (size_t i = 0; i < hes_model_workloads(model); i++)
 			for (size_t b = 0; b < 3 && hes_model_workload_at(model, i)->testbed; b++)
 				body(&types.types[t],
-				     (struct hes_resident){ hes_model_workload_at(model, i), batches[b], 100 });
+				     (struct hes_model_job){ hes_model_workload_at(model, i), batches[b], 100 });
 }
 
 TEST(the_testbed_is_table_iv)
@@ -98,7 +98,7 @@ TEST(the_testbed_is_table_iv)
 		assert_true(hes_model_knows_gpu(model, types.types[t].name));
 }
 
-static void more_share(const struct hes_gpu_type *g, struct hes_resident r)
+static void more_share(const struct hes_gpu_type *g, struct hes_model_job r)
 {
 	double before = 0;
 
@@ -115,7 +115,7 @@ TEST(a_larger_share_is_never_slower)
 	everywhere(more_share);
 }
 
-static void more_clock(const struct hes_gpu_type *g, struct hes_resident r)
+static void more_clock(const struct hes_gpu_type *g, struct hes_model_job r)
 {
 	struct hes_rate rate;
 	double before = 0, power = 0;
@@ -136,9 +136,9 @@ TEST(a_higher_clock_is_never_slower_and_never_draws_less)
 	everywhere(more_clock);
 }
 
-static void within_limits(const struct hes_gpu_type *g, struct hes_resident r)
+static void within_limits(const struct hes_gpu_type *g, struct hes_model_job r)
 {
-	const struct hes_resident all[] = { r, r, r };
+	const struct hes_model_job all[] = { r, r, r };
 	struct hes_rate rates[3];
 
 	for (uint32_t n = 0; n <= 3; n++) {
@@ -177,11 +177,11 @@ static void add_co_runners(uint32_t least, uint32_t step, uint32_t n_steps, doub
 	hes_rng_seed(&rng, 7);
 	for (int k = 0; k < 5000; k++) {
 		const struct hes_gpu_type *g = &types.types[hes_rng_below(&rng, types.n)];
-		struct hes_resident r[4];
+		struct hes_model_job r[4];
 		double before = INFINITY;
 
 		for (size_t i = 0; i < 4; i++)
-			r[i] = (struct hes_resident){
+			r[i] = (struct hes_model_job){
 				hes_model_workload_at(model, hes_rng_below(&rng, 15)),
 				1u << hes_rng_below(&rng, 7), least + step * (uint32_t)hes_rng_below(&rng, n_steps) };
 		for (size_t n = 1; n <= 4; n++) {
@@ -208,8 +208,8 @@ TEST(where_shares_exceed_the_gpu_a_co_runner_speeds_up_a_job_by_little_at_most)
 
 TEST(the_order_of_co_runners_does_not_matter)
 {
-	const struct hes_resident a[] = { { workload("vgg19"), 8, 60 }, { workload("bert-large"), 4, 40 } };
-	const struct hes_resident b[] = { a[1], a[0] };
+	const struct hes_model_job a[] = { { workload("vgg19"), 8, 60 }, { workload("bert-large"), 4, 40 } };
+	const struct hes_model_job b[] = { a[1], a[0] };
 	struct hes_rate x[2], y[2];
 
 	instant(gpu("T4"), 0, 0, a, 2, x);
@@ -220,7 +220,7 @@ TEST(the_order_of_co_runners_does_not_matter)
 
 TEST(a_lower_limit_throttles)
 {
-	const struct hes_resident r = { workload("vgg19"), 32, 100 };
+	const struct hes_model_job r = { workload("vgg19"), 32, 100 };
 	struct hes_rate free_run, held;
 	struct hes_instant now;
 
@@ -231,7 +231,7 @@ TEST(a_lower_limit_throttles)
 	assert_true(held.iterations_per_s < free_run.iterations_per_s);
 }
 
-static void least_energy(const struct hes_gpu_type *g, struct hes_resident r)
+static void least_energy(const struct hes_gpu_type *g, struct hes_model_job r)
 {
 	struct hes_rate rate;
 	double best = INFINITY;
@@ -258,7 +258,7 @@ TEST(the_default_clock_never_takes_the_least_energy_at_large_batches)
 
 TEST(a_loaded_v100_takes_least_energy_inside_its_clock_range)
 {
-	const struct hes_resident r = { workload("resnet50"), 32, 100 };
+	const struct hes_model_job r = { workload("resnet50"), 32, 100 };
 	const struct hes_gpu_type *g = gpu("V100-PCIe");
 	struct hes_rate rate;
 	double energy[HES_MAX_CLOCKS], least = INFINITY;
@@ -274,17 +274,17 @@ TEST(a_loaded_v100_takes_least_energy_inside_its_clock_range)
 /* HeShare, section II-B: MobileNet hardly differs between GPUs, BERT more than fivefold. */
 TEST(light_networks_gain_little_from_a_large_gpu_and_heavy_ones_much)
 {
-	struct hes_resident r = { workload("mobilenet"), 1, 100 };
+	struct hes_model_job r = { workload("mobilenet"), 1, 100 };
 
 	assert_true(rate_of(gpu("A100-SXM-80"), 0, &r, 1) < 1.3 * rate_of(gpu("T4"), 0, &r, 1));
-	r = (struct hes_resident){ workload("bert-large"), 16, 100 };
+	r = (struct hes_model_job){ workload("bert-large"), 16, 100 };
 	assert_true(rate_of(gpu("A100-SXM-80"), 0, &r, 1) > 5 * rate_of(gpu("T4"), 0, &r, 1));
 	assert_true(rate_of(gpu("V100-PCIe"), 0, &r, 1) > 1.8 * rate_of(gpu("T4"), 0, &r, 1));
 }
 
 TEST(the_same_query_has_the_same_answer_to_the_bit)
 {
-	const struct hes_resident r[] = { { workload("resnet50"), 8, 50 }, { workload("gpt2"), 2, 50 } };
+	const struct hes_model_job r[] = { { workload("resnet50"), 8, 50 }, { workload("gpt2"), 2, 50 } };
 	struct hes_rate a[2], b[2];
 	struct hes_instant x = instant(gpu("T4"), 900, 0, r, 2, a), y = instant(gpu("T4"), 900, 0, r, 2, b);
 
@@ -294,9 +294,9 @@ TEST(the_same_query_has_the_same_answer_to_the_bit)
 }
 
 static void refused(int code, const struct hes_gpu_type *g, uint32_t mhz, uint32_t limit,
-		    const struct hes_resident *r, size_t n, const char *words)
+		    const struct hes_model_job *r, size_t n, const char *words)
 {
-	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS + 1], untouched[HES_MODEL_MAX_RESIDENTS + 1];
+	struct hes_rate rates[HES_MODEL_MAX_JOBS + 1], untouched[HES_MODEL_MAX_JOBS + 1];
 	struct hes_instant out = { 1, 2, true };
 	struct hes_err err = { 0 };
 
@@ -311,14 +311,14 @@ static void refused(int code, const struct hes_gpu_type *g, uint32_t mhz, uint32
 TEST(what_cannot_be_is_refused_and_changes_nothing)
 {
 	const struct hes_workload *w = workload("resnet50");
-	struct hes_resident r[HES_MODEL_MAX_RESIDENTS + 1];
+	struct hes_model_job r[HES_MODEL_MAX_JOBS + 1];
 	const struct hes_gpu_type *g = gpu("T4");
 	struct hes_gpu_type unknown = *g;
 
-	for (size_t i = 0; i <= HES_MODEL_MAX_RESIDENTS; i++)
-		r[i] = (struct hes_resident){ w, 1, 10 };
+	for (size_t i = 0; i <= HES_MODEL_MAX_JOBS; i++)
+		r[i] = (struct hes_model_job){ w, 1, 10 };
 	strcpy(unknown.name, "K80");
-	refused(-E2BIG, g, 0, 0, r, HES_MODEL_MAX_RESIDENTS + 1, "at most 8");
+	refused(-E2BIG, g, 0, 0, r, HES_MODEL_MAX_JOBS + 1, "at most 8");
 	refused(-ENOENT, &unknown, 0, 0, r, 1, "K80");
 	refused(-ERANGE, g, 2000, 0, r, 1, "2000 MHz; T4 runs from 300 to 1590");
 	refused(-EINVAL, g, 0, 9000, r, 1, "below the idle power");

@@ -1,5 +1,5 @@
 /*
- * test_points.c - points drawn from the physics, and models extended by a file.
+ * test_points.c - points drawn from the physics.
  */
 #include <math.h>
 
@@ -33,15 +33,15 @@ static const struct hes_gpu_type *gpu(const char *name)
 	return g;
 }
 
-static struct hes_resident job(const char *workload, uint32_t batch, uint32_t sm_pct)
+static struct hes_model_job job(const char *workload, uint32_t batch, uint32_t sm_pct)
 {
 	const struct hes_workload *w = hes_model_workload(model, workload, NULL);
 
 	assert_non_null(w);
-	return (struct hes_resident){ w, batch, sm_pct };
+	return (struct hes_model_job){ w, batch, sm_pct };
 }
 
-static void draw(double noise, uint64_t seed, uint32_t mhz, const struct hes_resident *r, size_t n, struct hes_point *rows)
+static void draw(double noise, uint64_t seed, uint32_t mhz, const struct hes_model_job *r, size_t n, struct hes_point *rows)
 {
 	const struct hes_draw d = { .model = model, .noise = noise, .seed = seed };
 	struct hes_err err;
@@ -57,7 +57,7 @@ static bool near(double a, double b)
 
 TEST(a_point_alone_is_what_the_physics_says)
 {
-	const struct hes_resident r = job("bert-large", 8, 60);
+	const struct hes_model_job r = job("bert-large", 8, 60);
 	struct hes_instant now;
 	struct hes_rate rate;
 	struct hes_point p;
@@ -85,7 +85,7 @@ TEST(a_point_alone_is_what_the_physics_says)
 
 TEST(without_a_clock_the_types_default_holds_and_a_power_limit_shows)
 {
-	const struct hes_resident r = job("vgg19-trt8", 32, 100);
+	const struct hes_model_job r = job("vgg19-trt8", 32, 100);
 	struct hes_point p;
 
 	draw(0, 1, 0, &r, 1, &p);
@@ -96,7 +96,7 @@ TEST(without_a_clock_the_types_default_holds_and_a_power_limit_shows)
 
 TEST(rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu)
 {
-	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50), job("mobilenetv2", 1, 20) };
+	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50), job("mobilenetv2", 1, 20) };
 	struct hes_point p[3], a, b;
 
 	draw(0.017, 3, 1005, r, 3, p);
@@ -128,7 +128,7 @@ TEST(rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu)
 
 TEST(noise_does_not_depend_on_the_order_of_calls_or_jobs)
 {
-	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) }, turned[] = { r[1], r[0] };
+	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) }, turned[] = { r[1], r[0] };
 	struct hes_point first[2], later[2], other[2];
 
 	draw(0.05, 7, 0, r, 2, first);
@@ -143,7 +143,7 @@ TEST(noise_does_not_depend_on_the_order_of_calls_or_jobs)
 /* What a clock, a share or a co-runner changes in noise alone. */
 TEST(every_setting_has_noise_of_its_own)
 {
-	const struct hes_resident r[] = { job("resnet50", 4, 30), job("resnet50", 4, 30) };
+	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("resnet50", 4, 30) };
 	struct hes_point with[2], without[2];
 	double factor[3];
 
@@ -160,7 +160,7 @@ TEST(every_setting_has_noise_of_its_own)
 TEST(noise_has_the_requested_coefficient_of_variation)
 {
 	enum { N = 4000 };
-	const struct hes_resident r = job("resnet50", 4, 30);
+	const struct hes_model_job r = job("resnet50", 4, 30);
 	struct hes_point p, exact;
 	double sum = 0, squares = 0, watts = 0, power_squares = 0;
 
@@ -182,7 +182,7 @@ TEST(noise_has_the_requested_coefficient_of_variation)
 
 TEST(drawn_points_come_back_from_a_file_as_they_were)
 {
-	const struct hes_resident r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) };
+	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) };
 	char path[] = "/tmp/heshare-points-XXXXXX";
 	struct hes_point drawn[2];
 	struct hes_points in = { drawn, 2 }, out;
@@ -210,93 +210,23 @@ TEST(what_cannot_be_measured_is_refused_and_writes_no_row)
 {
 	const struct hes_draw d = { .model = model }, noisy = { .model = model, .noise = 0.6 };
 	const struct hes_gpu_type *g = gpu("T4");
-	struct hes_resident r[HES_MODEL_MAX_RESIDENTS + 1];
-	struct hes_point rows[HES_MODEL_MAX_RESIDENTS + 1], before[HES_MODEL_MAX_RESIDENTS + 1];
+	struct hes_model_job r[HES_MODEL_MAX_JOBS + 1];
+	struct hes_point rows[HES_MODEL_MAX_JOBS + 1], before[HES_MODEL_MAX_JOBS + 1];
 	struct hes_err err;
 
-	for (size_t i = 0; i < HES_MODEL_MAX_RESIDENTS + 1; i++)
+	for (size_t i = 0; i < HES_MODEL_MAX_JOBS + 1; i++)
 		r[i] = job("vgg19", 64, 10);
 	memset(rows, 0x5a, sizeof(rows));
 	memcpy(before, rows, sizeof(rows));
 	assert_int_equal(hes_draw_point(&d, g, 0, r, 8, rows, &err), -ENOSPC);
 	assert_non_null(strstr(err.msg, "T4 has"));
-	assert_int_equal(hes_draw_point(&d, g, 0, r, HES_MODEL_MAX_RESIDENTS + 1, rows, &err), -E2BIG);
+	assert_int_equal(hes_draw_point(&d, g, 0, r, HES_MODEL_MAX_JOBS + 1, rows, &err), -E2BIG);
 	assert_int_equal(hes_draw_point(&d, g, 0, r, 0, rows, &err), -EINVAL);
 	assert_int_equal(hes_draw_point(&d, g, 9999, r, 1, rows, &err), -ERANGE);
 	assert_int_equal(hes_draw_point(&noisy, g, 0, r, 1, rows, &err), -EINVAL);
 	r[0].sm_pct = 101;
 	assert_int_equal(hes_draw_point(&d, g, 0, r, 1, rows, &err), -EINVAL);
 	assert_memory_equal(rows, before, sizeof(rows));
-}
-
-#define ENTRY(name, efficiency) \
-	"  - { name: " name ", framework: f, origin: derived, math: fp32, efficiency: " efficiency ", parallel_sms: 80, gflop_per_item: 5 }\n"
-
-static int extend(struct hes_model *m, const char *text, struct hes_err *err)
-{
-	char path[] = "/tmp/heshare-workloads-XXXXXX";
-	int fd = mkstemp(path), rc;
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-	rc = hes_model_extend(m, path, err);
-	unlink(path);
-	return rc;
-}
-
-TEST(a_file_adds_workloads_behind_those_of_the_model)
-{
-	struct hes_model *m;
-	struct hes_err err;
-	size_t n;
-
-	assert_int_equal(hes_model_load(NULL, &m, &err), 0);
-	n = hes_model_workloads(m);
-	if (extend(m, "workloads:\n" ENTRY("one", "0.5") ENTRY("two", "0.25"), &err))
-		fail_msg("%s", err.msg);
-	assert_int_equal(hes_model_workloads(m), n + 2);
-	assert_string_equal(hes_model_workload_at(m, n)->name, "one");
-	assert_ptr_equal(hes_model_workload(m, "two", NULL), hes_model_workload_at(m, n + 1));
-	assert_true(hes_model_workload(m, "two", NULL)->efficiency == 0.25);
-	assert_string_equal(hes_model_workload_at(m, 0)->name, hes_model_workload_at(model, 0)->name);
-	assert_int_equal(extend(m, "workloads:\n" ENTRY("three", "0.5"), &err), 0);
-	assert_int_equal(hes_model_workloads(m), n + 3);
-	hes_model_free(m);
-}
-
-TEST(a_file_that_is_wrong_leaves_the_model_as_it_was)
-{
-	static const struct {
-		const char *text, *says;
-		int         rc;
-	} wrong[] = {
-		{ "workloads:\n" ENTRY("new", "0.5") ENTRY("resnet50", "0.5"), "workload resnet50 is in the model already", -EEXIST },
-		{ "workloads:\n" ENTRY("new", "0.5") ENTRY("new", "0.5"), "workload new is given twice", -EEXIST },
-		{ "workloads:\n" ENTRY("new", "11"), "workload new: efficiency is 11; it must be from", -ERANGE },
-		{ "workloads:\n" ENTRY("new", "fast"), "efficiency", -EINVAL },
-		{ "workloads:\n  - { name: new }\n", "workloads", -EINVAL },
-		{ "nature: {}\nworkloads:\n" ENTRY("new", "0.5"), "nature", -EINVAL },
-		{ "workloads: []\n", "workloads", -EINVAL },
-	};
-	struct hes_model *m;
-	struct hes_err err;
-	size_t n;
-
-	assert_int_equal(hes_model_load(NULL, &m, &err), 0);
-	n = hes_model_workloads(m);
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		const struct hes_workload *first = hes_model_workload_at(m, 0);
-
-		assert_int_equal(extend(m, wrong[i].text, &err), wrong[i].rc);
-		if (!strstr(err.msg, wrong[i].says) || !strstr(err.msg, "/tmp/heshare-workloads-"))
-			fail_msg("case %zu: \"%s\" does not name the file and \"%s\"", i, err.msg, wrong[i].says);
-		assert_int_equal(hes_model_workloads(m), n);
-		assert_ptr_equal(hes_model_workload_at(m, 0), first);
-		assert_null(hes_model_workload(m, "new", NULL));
-	}
-	assert_int_equal(hes_model_extend(m, "/nowhere/workloads.yaml", &err), -ENOENT);
-	hes_model_free(m);
 }
 
 int main(void) { return run_unit_tests(load, unload); }

@@ -77,7 +77,7 @@ static double error_with_co_runners(bool named)
 	assert_int_equal(hes_draw_samples(&still, &profiles, 1000, &truth, NULL), 0);
 	assert_int_equal(hes_predict_samples(p, &test, &lab.c, said, NULL), 0);
 	for (size_t i = 0; i < test.n; i++)
-		if (test.v[i].co_runners.residents) {
+		if (test.v[i].co_runners.jobs) {
 			assert_string_equal(test.v[i].co_runner_names, truth.v[750 + i].co_runner_names);
 			sum += fabs(said[i].power_mw / (double)truth.v[750 + i].power_mw - 1);
 			n++;
@@ -109,7 +109,7 @@ TEST(names_that_nobody_profiled_change_nothing)
 	hes_predictor_free(q);
 }
 
-TEST(a_workload_that_was_sampled_beside_others_only_is_no_stranger)
+TEST(a_workload_that_was_sampled_only_with_co_runners_is_inside_the_training_range)
 {
 	struct hes_sample *v = calloc(lab.samples.n, sizeof(*v));
 	struct hes_samples s = { v, 0, &lab.profiles };
@@ -226,7 +226,7 @@ TEST(a_predictor_read_back_says_the_same)
 		hes_predict(q, g, &lab.profiles.v[i], &s, &co_runners, &b);
 		assert_true(a.iteration_us == b.iteration_us && a.power_mw == b.power_mw);
 		assert_true(a.iteration_low_us == b.iteration_low_us && a.power_high_mw == b.power_high_mw);
-		assert_true(a.outside == b.outside && a.novelty == b.novelty);
+		assert_true(a.outside == b.outside && a.widening == b.widening);
 	}
 	hes_predictor_free(p);
 	hes_predictor_free(q);
@@ -387,7 +387,7 @@ static bool same_combination(const struct hes_sample *a, const struct hes_sample
 	return strcmp(a->task.workload, b->task.workload) == 0 && strcmp(a->task.gpu_type, b->task.gpu_type) == 0 &&
 	       a->task.batch_size == b->task.batch_size && a->sm_pct == b->sm_pct && a->clock_mhz == b->clock_mhz &&
 	       a->co_runners.sm_util == b->co_runners.sm_util && a->co_runners.l2_util == b->co_runners.l2_util &&
-	       a->co_runners.sm_pct == b->co_runners.sm_pct && a->co_runners.residents == b->co_runners.residents;
+	       a->co_runners.sm_pct == b->co_runners.sm_pct && a->co_runners.jobs == b->co_runners.jobs;
 }
 
 TEST(drawn_samples_are_distinct_settings_that_a_gpu_can_take)
@@ -400,10 +400,10 @@ TEST(drawn_samples_are_distinct_settings_that_a_gpu_can_take)
 
 		assert_true(hes_gpu_type_has_clock(g, s->clock_mhz));
 		assert_int_equal(s->sm_pct % 10, 0);
-		assert_true(s->sm_pct >= 10 && s->sm_pct <= 100 && s->co_runners.residents <= 3);
+		assert_true(s->sm_pct >= 10 && s->sm_pct <= 100 && s->co_runners.jobs <= 3);
 		assert_true(s->task.memory_mib <= g->memory_mib);
 		oversubscribed += s->sm_pct + s->co_runners.sm_pct > 100;
-		alone += s->co_runners.residents == 0;
+		alone += s->co_runners.jobs == 0;
 		for (size_t j = 0; j < i; j++)
 			assert_false(same_combination(s, &lab.samples.v[j]));
 	}

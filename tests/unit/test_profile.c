@@ -104,7 +104,7 @@ TEST(samples_come_back_from_their_file_as_they_went)
 {
 	struct hes_sample v[2] = {
 		{ .task = { "a, \"b\"", "T4", 4, 600, 1590, 123.456789, 0.5, 0.25, 0.125, 1, 40000, 99.5 },
-		  .sm_pct = 30, .clock_mhz = 900, .co_runners = { .sm_util = 1.5, .dram_util = 0.25, .l2_util = 2, .power_mw = 35000, .residents = 2,
+		  .sm_pct = 30, .clock_mhz = 900, .co_runners = { .sm_util = 1.5, .dram_util = 0.25, .l2_util = 2, .power_mw = 35000, .jobs = 2,
 			      .sm_pct = 120, .busy = 1.25, .l2_sets = 12.5, .serial = 0.125, .pace = 1.5 },
 		  .co_runner_names = "b/8@100,x/y/1@20",
 		  .iteration_us = 1e9 / 3, .power_mw = 55555 },
@@ -138,7 +138,7 @@ TEST(co_runners_are_read_in_their_order)
 {
 	struct hes_sample v = {
 		.task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 }, .sm_pct = 30, .clock_mhz = 900,
-		.co_runners = { .residents = 3, .sm_pct = 70 }, .co_runner_names = "x/y/1@20,b/16@30,b/08@20", .iteration_us = 10, .power_mw = 55555,
+		.co_runners = { .jobs = 3, .sm_pct = 70 }, .co_runner_names = "x/y/1@20,b/16@30,b/08@20", .iteration_us = 10, .power_mw = 55555,
 	};
 	struct hes_samples in = { .v = &v, .n = 1 }, out;
 	struct hes_err err;
@@ -187,7 +187,7 @@ TEST(names_of_co_runners_must_agree_with_their_sums)
 	struct hes_err err;
 
 	v[1] = v[0];
-	v[1].co_runners = (struct hes_load){ .residents = 2, .sm_pct = 120 };
+	v[1].co_runners = (struct hes_load){ .jobs = 2, .sm_pct = 120 };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		strcpy(v[1].co_runner_names, bad[i].names);
 		assert_int_equal(hes_samples_save(path, &in, &err), 0);
@@ -211,7 +211,7 @@ TEST(a_co_runner_counts_with_what_its_share_lets_it_do)
 	hes_load_add(&load, &gpu, &narrow, 50, 1000);
 	assert_true(fabs(load.sm_util - 0.3) < 1e-12);
 	assert_true(fabs(load.dram_util - 0.4) < 1e-12);
-	assert_int_equal(load.residents, 2);
+	assert_int_equal(load.jobs, 2);
 	assert_int_equal(load.sm_pct, 70);
 	assert_int_equal(load.power_mw, 7);
 }

@@ -200,7 +200,7 @@ static size_t a_pair(struct hes_point *p)
 static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload, uint32_t sm_pct, uint32_t n)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].co_runners.residents == n)
+		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].co_runners.jobs == n)
 			return &s->v[i];
 	return NULL;
 }

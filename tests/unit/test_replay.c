@@ -15,8 +15,8 @@ TEST(totals_and_percentiles_are_those_computed_by_hand)
 	struct hes_outcome outcomes[5] = { { .end_us = 40000000 }, { .end_us = 10000000 }, { .end_us = 30000000 },
 					   { .end_us = 20000000 }, { .gpu = 1, .end_us = 101000000 } };
 	struct hes_segment segments[] = {
-		{ .gpu = 0, .residents = 4, .end_us = 40000000, .power_mw = 50000, .sm_util = 0.5F },
-		{ .gpu = 1, .residents = 1, .start_us = 1000000, .end_us = 101000000, .power_mw = 70000, .sm_util = 1 },
+		{ .gpu = 0, .jobs = 4, .end_us = 40000000, .power_mw = 50000, .sm_util = 0.5F },
+		{ .gpu = 1, .jobs = 1, .start_us = 1000000, .end_us = 101000000, .power_mw = 70000, .sm_util = 1 },
 	};
 	struct hes_jobs jobs = { v, 5 };
 	struct hes_replay r = { .jobs = outcomes, .n_jobs = 5, .segments = segments, .n_segments = 2 };
@@ -48,7 +48,7 @@ TEST(energy_below_a_millijoule_is_not_lost)
 	r.segments = calloc(N_SEGMENTS, sizeof(*r.segments));
 	assert_non_null(r.segments);
 	for (int i = 0; i < N_SEGMENTS; i++)
-		r.segments[i] = (struct hes_segment){ .residents = 1, .start_us = i, .end_us = i + 1, .power_mw = 3 };
+		r.segments[i] = (struct hes_segment){ .jobs = 1, .start_us = i, .end_us = i + 1, .power_mw = 3 };
 	assert_int_equal(hes_replay_summarise(&r, &fleet, &jobs), 0);
 	assert_int_equal(r.gpus[0].busy_energy_mj, 3);
 	assert_int_equal(r.totals.busy_energy_mj, 3);

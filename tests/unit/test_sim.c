@@ -9,7 +9,7 @@
 static void query_model(const struct bench *b, size_t gpu, uint32_t clock_mhz, size_t n, const uint32_t *jobs,
 		const uint32_t *sm_pct, struct hes_rate *rates, struct hes_instant *at)
 {
-	struct hes_resident r[HES_MODEL_MAX_RESIDENTS];
+	struct hes_model_job r[HES_MODEL_MAX_JOBS];
 
 	for (size_t i = 0; i < n; i++) {
 		r[i].workload = hes_model_workload(b->model, b->v[jobs[i]].workload, NULL);
@@ -69,9 +69,9 @@ TEST_WITH(jobs_slow_each_other_only_while_both_are_there, sim_bench_setup, sim_b
 	assert_us(b->replay.jobs[0].end_us, first, 1);
 	assert_us(b->replay.jobs[1].end_us, second, 2);
 	assert_int_equal(b->replay.n_segments, 2);
-	assert_int_equal(b->replay.segments[0].residents, 2);
+	assert_int_equal(b->replay.segments[0].jobs, 2);
 	assert_int_equal(b->replay.segments[0].power_mw, at.power_mw);
-	assert_int_equal(b->replay.segments[1].residents, 1);
+	assert_int_equal(b->replay.segments[1].jobs, 1);
 	assert_int_equal(b->replay.segments[1].start_us, b->replay.jobs[0].end_us);
 }
 
@@ -183,7 +183,7 @@ TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_
 		struct hes_rate rates[8];
 		struct hes_instant at;
 
-		assert_int_equal(n, seg->residents);
+		assert_int_equal(n, seg->jobs);
 		query_model(b, seg->gpu, b->replay.jobs[jobs[0]].clock_mhz, n, jobs, pct, rates, &at);
 		assert_true(labs((long)at.power_mw - (long)seg->power_mw) <= 1);
 		assert_int_equal(at.clock_mhz, seg->clock_mhz);

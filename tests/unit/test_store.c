@@ -269,11 +269,11 @@ TEST_WITH(holdings_count_profiles_samples_and_age, store_set_up, store_tear_down
 }
 
 /* A sample with two co-runners of these names. */
-static struct hes_sample beside_two(const char *co_runner_names)
+static struct hes_sample with_two(const char *co_runner_names)
 {
 	struct hes_sample v = store_sample("T4", 1);
 
-	v.co_runners.residents = 2;
+	v.co_runners.jobs = 2;
 	strcpy(v.co_runner_names, co_runner_names);
 	return v;
 }
@@ -291,7 +291,7 @@ static void assert_named(struct hes_store *s, const char *co_runner_names)
 
 TEST_WITH(co_runners_in_another_order_are_the_same_sample, store_set_up, store_tear_down)
 {
-	struct hes_sample v[] = { beside_two("net/4@30,a/8@20"), beside_two("a/8@20,net/4@30"), beside_two("net/04@30,a/8@20") };
+	struct hes_sample v[] = { with_two("net/4@30,a/8@20"), with_two("a/8@20,net/4@30"), with_two("net/04@30,a/8@20") };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_delivered done = store_add(s, HES_SOURCE_IMPORTED, 1, NULL, 0, v, N(v));
 

@@ -1,4 +1,4 @@
-/* test_verdict.c - why jobs behind one MPS server failed: by themselves, felled by another, or nobody knows yet. */
+/* test_verdict.c - why jobs behind one MPS server failed: by themselves, because of a co-runner, or nobody knows yet. */
 #include "run/verdict.h"
 #include "unit_test.h"
 
@@ -32,9 +32,9 @@ TEST(of_equal_failures_the_first_is_a_suspect)
 	enum run_blame b[3];
 
 	assert_true(run_judge(v, 3, false, b));
-	assert_int_equal(b[0], RUN_BLAME_FELL);
+	assert_int_equal(b[0], RUN_BLAME_CO_FAILED);
 	assert_int_equal(b[1], RUN_BLAME_SUSPECT);
-	assert_int_equal(b[2], RUN_BLAME_FELL);
+	assert_int_equal(b[2], RUN_BLAME_CO_FAILED);
 }
 
 TEST(a_job_ended_by_a_signal_made_the_others_fail)
@@ -43,7 +43,7 @@ TEST(a_job_ended_by_a_signal_made_the_others_fail)
 	enum run_blame b[2];
 
 	assert_true(run_judge(v, 2, false, b));
-	assert_int_equal(b[0], RUN_BLAME_FELL);
+	assert_int_equal(b[0], RUN_BLAME_CO_FAILED);
 	assert_int_equal(b[1], RUN_BLAME_OWN);
 }
 
@@ -55,12 +55,12 @@ TEST(a_job_that_lost_its_server_did_not_fail_by_itself)
 	enum run_blame b[2];
 
 	assert_true(run_judge(all, 2, false, b));
-	assert_int_equal(b[0], RUN_BLAME_FELL);
-	assert_int_equal(b[1], RUN_BLAME_FELL);
+	assert_int_equal(b[0], RUN_BLAME_CO_FAILED);
+	assert_int_equal(b[1], RUN_BLAME_CO_FAILED);
 	assert_true(run_judge(one, 1, false, b));
-	assert_int_equal(b[0], RUN_BLAME_FELL);
+	assert_int_equal(b[0], RUN_BLAME_CO_FAILED);
 	assert_true(run_judge(but_one, 2, false, b));
-	assert_int_equal(b[0], RUN_BLAME_FELL);
+	assert_int_equal(b[0], RUN_BLAME_CO_FAILED);
 	assert_int_equal(b[1], RUN_BLAME_SUSPECT);
 	assert_true(run_tells_of_mps("vgpu-task: the work failed: CUDA_ERROR_MPS_RPC_FAILURE (806)"));
 	assert_true(run_tells_of_mps("RuntimeError: cudaErrorMpsClientTerminated: ..."));
@@ -79,7 +79,7 @@ TEST(a_missing_command_is_a_failure_of_its_job)
 
 TEST(repetitions_of_a_job_are_bounded)
 {
-	const struct run_seen v[] = { { .failed = true, .code = 1, .orphaned = true, .falls = RUN_MAX_FALLS } };
+	const struct run_seen v[] = { { .failed = true, .code = 1, .orphaned = true, .co_failures = RUN_MAX_CO_FAILURES } };
 	enum run_blame b[1];
 
 	assert_true(run_judge(v, 1, false, b));

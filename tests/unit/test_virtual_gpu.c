@@ -74,7 +74,7 @@ static void launch(struct bench *t, struct lab_gpu *b, struct vgpu_client *c, co
 }
 
 /* The state of a GPU with these jobs at its default clock, from the physics. */
-static struct hes_instant physics(struct bench *t, const struct lab_gpu *b, const struct hes_resident *r, size_t n,
+static struct hes_instant physics(struct bench *t, const struct lab_gpu *b, const struct hes_model_job *r, size_t n,
 				  struct hes_rate *rates)
 {
 	struct hes_instant at;
@@ -83,15 +83,15 @@ static struct hes_instant physics(struct bench *t, const struct lab_gpu *b, cons
 	return at;
 }
 
-static struct hes_resident job(struct bench *t, const char *workload, uint32_t batch, uint32_t pct)
+static struct hes_model_job job(struct bench *t, const char *workload, uint32_t batch, uint32_t pct)
 {
-	return (struct hes_resident){ hes_model_workload(t->model, workload, NULL), batch, pct };
+	return (struct hes_model_job){ hes_model_workload(t->model, workload, NULL), batch, pct };
 }
 
 TEST_WITH(a_job_alone_takes_the_time_and_energy_of_the_physics, setup, teardown)
 {
 	struct bench *t = *state;
-	struct hes_resident r = job(t, "resnet50", 16, 100);
+	struct hes_model_job r = job(t, "resnet50", 16, 100);
 	struct hes_rate rate;
 	struct hes_instant at = physics(t, t->t4, &r, 1, &rate);
 	struct vgpu_client *c;
@@ -127,7 +127,7 @@ TEST_WITH(energy_does_not_depend_on_when_it_is_read, setup, teardown)
 TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 {
 	struct bench *t = *state;
-	struct hes_resident r[2] = { job(t, "bert-large", 8, 60), job(t, "resnet50", 16, 40) };
+	struct hes_model_job r[2] = { job(t, "bert-large", 8, 60), job(t, "resnet50", 16, 40) };
 	struct hes_rate rates[2];
 	struct hes_instant at = physics(t, t->a100, r, 2, rates);
 	struct vgpu_client *a = join(t->a100, ME, SERVER, 60), *b = join(t->a100, OTHER, SERVER, 40);
@@ -143,7 +143,7 @@ TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 TEST_WITH(without_mps_processes_run_in_turns, setup, teardown)
 {
 	struct bench *t = *state;
-	struct hes_resident r = job(t, "resnet50", 16, 100);
+	struct hes_model_job r = job(t, "resnet50", 16, 100);
 	struct vgpu_client *a = join(t->a100, ME, 0, 30), *b = join(t->a100, OTHER, 0, 100);
 	struct hes_rate rate;
 
@@ -182,7 +182,7 @@ TEST_WITH(a_hanging_launch_continues_when_the_fault_ends, setup, teardown)
 {
 	struct bench *t = *state;
 	struct vgpu_client *c = join(t->t4, ME, 0, 100);
-	struct hes_resident r = job(t, "resnet50", 16, 100);
+	struct hes_model_job r = job(t, "resnet50", 16, 100);
 	struct hes_rate rate;
 
 	physics(t, t->t4, &r, 1, &rate);

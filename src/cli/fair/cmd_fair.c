@@ -167,7 +167,7 @@ const struct command cmd_fair = {
 		"scheduled. The exit status is the command's.\n"
 		"\n"
 		"serve: starts the arbiter. It gives one tenant at a time a lease, the right to run, for its slice.\n"
-		"An interval is dealt out by the powers that it measures. A tenant's clock is set before its lease,\n"
+		"It divides each interval by the powers that it measures. A tenant's clock is set before its lease,\n"
 		"if the arbiter may, and set back at the end, also when it is killed (the guard does it). Stop it by\n"
 		"Ctrl-C or SIGTERM; tenants then keep running unscheduled.\n"
 		"\n"

@@ -152,7 +152,7 @@ static int answer(const struct hes_fair_request *r, uint64_t *slices, bool json,
 static const char *missing(const struct fair_opts *o)
 {
 	if (!o->interval)
-		return "--interval is missing: how many quanta to deal out";
+		return "--interval is missing: the number of quanta to divide";
 	return o->power ? NULL : "--power is missing: the power of each tenant in W, such as --power 2,3,8";
 }
 

@@ -25,7 +25,7 @@ static int train_on_drawn(const struct hes_draw *d, const struct hes_profiles *p
 	return rc;
 }
 
-/* Samples are drawn from drawn profiles, even beside profiles of the user's own. */
+/* Samples are drawn from drawn profiles, even if the user has profiles. */
 static int draw(bool predictor, bool profiles, const struct hes_catalogue *c,
 		const struct hes_gpu_type *const *types, size_t n_types, struct cli_knowledge *k,
 		struct hes_err *err)

@@ -186,16 +186,16 @@ static int check(const struct hes_model *m, const struct hes_catalogue *c, const
 }
 
 /* Fill co-runners 1.. from "W:B:S,W:B:S". */
-static int parse_co_runners(const struct hes_model *m, const char *text, struct hes_resident *r, size_t *n,
+static int parse_co_runners(const struct hes_model *m, const char *text, struct hes_model_job *r, size_t *n,
 			struct hes_err *err)
 {
 	char name[HES_NAME_MAX], batch[16], share[16];
 	int len, rc = 0;
 
 	for (; text && *text && !rc; text += len + (text[len] == ',')) {
-		if (*n == HES_MODEL_MAX_RESIDENTS)
+		if (*n == HES_MODEL_MAX_JOBS)
 			return hes_fail(err, -E2BIG, "--beside: at most %d jobs on a GPU",
-					HES_MODEL_MAX_RESIDENTS);
+					HES_MODEL_MAX_JOBS);
 		if (sscanf(text, "%47[^:,]:%15[^:,]:%15[^:,]%n", name, batch, share, &len) != 3)
 			return hes_fail(err, -EINVAL, "--beside \"%s\": WORKLOAD:BATCH:SHARE is needed", text);
 		r[*n].workload = hes_model_workload(m, name, err);
@@ -209,7 +209,7 @@ static int parse_co_runners(const struct hes_model *m, const char *text, struct 
 	return rc;
 }
 
-static json_t *resident_json(const struct hes_resident *r, const struct hes_rate *x)
+static json_t *model_job_json(const struct hes_model_job *r, const struct hes_rate *x)
 {
 	return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "workload", r->workload->name,
 			 "batch", (json_int_t)r->batch, "sm_pct", (json_int_t)r->sm_pct, "memory_mib",
@@ -219,12 +219,12 @@ static json_t *resident_json(const struct hes_resident *r, const struct hes_rate
 }
 
 static int print_instant(const struct hes_gpu_type *g, const struct hes_instant *now,
-			 const struct hes_resident *r, const struct hes_rate *rates, size_t n, bool json)
+			 const struct hes_model_job *r, const struct hes_rate *rates, size_t n, bool json)
 {
 	json_t *jobs = json_array();
 
 	for (size_t i = 0; json && i < n; i++)
-		json_array_append_new(jobs, resident_json(&r[i], &rates[i]));
+		json_array_append_new(jobs, model_job_json(&r[i], &rates[i]));
 	if (json)
 		return cli_print_json(json_pack("{s:s, s:I, s:b, s:I, s:o}", "gpu", g->name, "clock_mhz",
 						(json_int_t)now->clock_mhz, "throttled", now->throttled,
@@ -244,9 +244,9 @@ static int print_instant(const struct hes_gpu_type *g, const struct hes_instant 
 static int what_if(const struct hes_model *m, const struct hes_catalogue *c, const struct model_opts *o,
 		   const char *workload)
 {
-	struct hes_resident r[HES_MODEL_MAX_RESIDENTS] = { { .batch = (uint32_t)o->batch,
+	struct hes_model_job r[HES_MODEL_MAX_JOBS] = { { .batch = (uint32_t)o->batch,
 							     .sm_pct = (uint32_t)o->share } };
-	struct hes_rate rates[HES_MODEL_MAX_RESIDENTS];
+	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 	struct hes_instant now;
 	const struct hes_gpu_type *g;
 	struct hes_err err;

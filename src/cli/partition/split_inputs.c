@@ -46,12 +46,12 @@ struct drawing {
 	struct hes_rng           rng;
 };
 
-static int draw_point(struct drawing *w, uint32_t clock_mhz, const struct hes_resident *r, size_t n, struct hes_err *err)
+static int draw_point(struct drawing *w, uint32_t clock_mhz, const struct hes_model_job *r, size_t n, struct hes_err *err)
 {
 	int rc;
 
 	if (w->points.n + n > w->room) {
-		size_t room = 2 * w->room + HES_MODEL_MAX_RESIDENTS;
+		size_t room = 2 * w->room + HES_MODEL_MAX_JOBS;
 		struct hes_point *v = realloc(w->points.v, room * sizeof(*v));
 
 		if (!v)
@@ -64,7 +64,7 @@ static int draw_point(struct drawing *w, uint32_t clock_mhz, const struct hes_re
 	return rc;
 }
 
-static bool fits(const struct drawing *w, const struct hes_resident *r, size_t n)
+static bool fits(const struct drawing *w, const struct hes_model_job *r, size_t n)
 {
 	uint64_t mib = 0;
 
@@ -76,7 +76,7 @@ static bool fits(const struct drawing *w, const struct hes_resident *r, size_t n
 /* A job alone at every share and clock. A job that does not fit has no points. */
 static int draw_alone(struct drawing *w, const struct hes_workload *workload, uint32_t batch, struct hes_err *err)
 {
-	struct hes_resident r = { workload, batch, STEP };
+	struct hes_model_job r = { workload, batch, STEP };
 	int rc = 0;
 
 	if (!fits(w, &r, 1))
@@ -93,7 +93,7 @@ static const uint32_t learnt_batches[] = { 1, 8, 64 };
 /* Random jobs together, their shares in tens summing to 100. */
 static int draw_set(struct drawing *w, const struct hes_model *m, struct hes_err *err)
 {
-	struct hes_resident r[MODELLED_JOBS];
+	struct hes_model_job r[MODELLED_JOBS];
 	size_t n = 2 + hes_rng_below(&w->rng, MODELLED_JOBS - 1);
 	uint32_t left = 100;
 
@@ -103,7 +103,7 @@ static int draw_set(struct drawing *w, const struct hes_model *m, struct hes_err
 		do
 			one = hes_model_workload_at(m, hes_rng_below(&w->rng, hes_model_workloads(m)));
 		while (!one->testbed);
-		r[i] = (struct hes_resident){ one, learnt_batches[hes_rng_below(&w->rng, N_BATCHES)], left };
+		r[i] = (struct hes_model_job){ one, learnt_batches[hes_rng_below(&w->rng, N_BATCHES)], left };
 		if (i + 1 < n)
 			r[i].sm_pct = STEP * (1 + (uint32_t)hes_rng_below(&w->rng, left / STEP - (n - 1 - i)));
 		left -= r[i].sm_pct;

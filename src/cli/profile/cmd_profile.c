@@ -165,7 +165,7 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 	if (o->out)
 		return "-o is of --modelled; what is measured goes into the store (heshare profiles export)";
 	if (o->jobs)
-		return o->co_runners ? "--beside is of NAME: --jobs puts jobs beside one another by itself" : NULL;
+		return o->co_runners ? "--beside needs NAME: --jobs chooses co-runners by itself" : NULL;
 	return n_args >= 2 ? NULL : "NAME -- COMMAND is needed, or --jobs FILE, or --modelled; see heshare profile --help";
 }
 

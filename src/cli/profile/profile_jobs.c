@@ -168,7 +168,7 @@ static const char *known_command(const struct hes_points *known, const char *wor
 }
 
 /* "NAME[/BATCH][=COMMAND]" @return its index; -errno */
-static long beside_job(char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
+static long co_runner_job(char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
 {
 	char *command = strchr(text, '='), *slash;
 	const struct hes_profiled *there;
@@ -209,7 +209,7 @@ static int add_set(char *text, const struct hes_points *known, struct profile_jo
 
 		if (set->n == HES_MAX_SHARING - 1)
 			return hes_fail(err, -E2BIG, "--beside: more than %d at a time", HES_MAX_SHARING - 1);
-		job = beside_job(part, known, j, err);
+		job = co_runner_job(part, known, j, err);
 		if (job < 0)
 			return (int)job;
 		set->job[set->n++] = (uint32_t)job;
@@ -220,7 +220,7 @@ static int add_set(char *text, const struct hes_points *known, struct profile_jo
 	return 0;
 }
 
-static int add_beside(const char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
+static int add_co_runners(const char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
 {
 	char *copy = strdup(text), *at = copy, *part;
 	int rc = 0;
@@ -281,7 +281,7 @@ int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args, c
 		rc = o->jobs ? add_all(o, template, &j, err) : add_own(o, args[0], template, &j, err);
 	j.own = j.n;
 	if (!rc && o->co_runners)
-		rc = add_beside(o->co_runners, known, &j, err);
+		rc = add_co_runners(o->co_runners, known, &j, err);
 	if (!rc)
 		rc = check_commands(&j, known, err);
 	if (rc)

@@ -161,7 +161,7 @@ static void print_samples(const struct hes_samples *s)
 
 		hes_visible_put(stdout, 16, r->task.gpu_type);
 		printf(" %6u %7u %6u %7u %7u %14.2f %9.3f\n", r->task.batch_size, r->sm_pct, r->clock_mhz,
-		       r->co_runners.residents, r->co_runners.sm_pct, r->iteration_us, r->power_mw / 1e3);
+		       r->co_runners.jobs, r->co_runners.sm_pct, r->iteration_us, r->power_mw / 1e3);
 	}
 }
 
@@ -177,7 +177,7 @@ static json_t *sample_json(const struct hes_sample *r)
 {
 	return json_pack("{s:o, s:i, s:i, s:{s:i, s:i, s:f, s:f, s:f, s:i}, s:f, s:i}", "solo", solo_json(&r->task),
 			 "sm_pct", (int)r->sm_pct, "clock_mhz", (int)r->clock_mhz, "beside", "residents",
-			 (int)r->co_runners.residents, "sm_pct", (int)r->co_runners.sm_pct, "sm_util", r->co_runners.sm_util,
+			 (int)r->co_runners.jobs, "sm_pct", (int)r->co_runners.sm_pct, "sm_util", r->co_runners.sm_util,
 			 "dram_util", r->co_runners.dram_util, "l2_util", r->co_runners.l2_util, "power_mw",
 			 (int)r->co_runners.power_mw, "iteration_us", r->iteration_us, "power_mw", (int)r->power_mw);
 }

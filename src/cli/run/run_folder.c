@@ -17,7 +17,7 @@
 #include "heshare/job.h"
 #include "launch/job_files.h"
 
-#define FILE_ROOM 32         /* of the names of a job's files, beside the job's: "/.JOB.4294967295.status" */
+#define FILE_ROOM 32         /* of a file name, in addition to the job's name: "/.JOB.4294967295.status" */
 #define SOCKET_ROOM 80       /* of a socket's name: that of a folder for MPS, which adds "/63/pipe/control" */
 
 /* Nothing is made in a folder that other users could replace, nor below one. */

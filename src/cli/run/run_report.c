@@ -93,7 +93,7 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 	if (r->waiting)
 		fprintf(f, ", %zu wait for --resume", r->waiting);
 	if (r->retried)
-		fprintf(f, "; attempts: %zu repeated, %zu fell with others, %zu timed out", r->retried, r->felled, r->timeouts);
+		fprintf(f, "; attempts: %zu repeated, %zu ended by the failure of a co-runner, %zu timed out", r->retried, r->co_failed, r->timeouts);
 	fprintf(f, "\n%36s %12s\n", "planned", "measured");
 	compare(f, "average completion", r->planned.avg_jct_us * 1e-6, r->measured.avg_jct_us * 1e-6, "s", any);
 	compare(f, "last job", (double)r->planned.makespan_us * 1e-6, (double)r->measured.makespan_us * 1e-6, "s", any);
@@ -151,7 +151,7 @@ json_t *run_report_json(const struct hes_run_report *r)
 	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "run",
 			 (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state", hes_run_state_names[r->run.state],
 			 "jobs_done", (json_int_t)r->done, "jobs_failed", (json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting,
-			 "repeated", (json_int_t)r->retried, "felled", (json_int_t)r->felled, "timeouts", (json_int_t)r->timeouts,
+			 "repeated", (json_int_t)r->retried, "felled", (json_int_t)r->co_failed, "timeouts", (json_int_t)r->timeouts,
 			 "clocks_refused", (json_int_t)r->clocks_refused, "clocks_missed", (json_int_t)r->clocks_missed, "samples",
 			 (json_int_t)r->samples.n, "longest_gap_s", r->longest_gap_s, "planned", totals_json(&r->planned, true, true),
 			 "measured", totals_json(&r->measured, r->done > 0, r->has_energy), "jobs", jobs, "gpus", gpus);

@@ -72,7 +72,7 @@ static int add_workload(struct builder *b, const struct hes_gpu_type *g, const s
 
 	note(b, w->name);
 	for (uint32_t batch = 1; batch <= MAX_BATCH && !rc; batch *= 2) {
-		const struct hes_resident alone = { w, batch, 100 };
+		const struct hes_model_job alone = { w, batch, 100 };
 		struct hes_choice c = {
 			.batch_size = batch,
 			.memory_mib = hes_workload_memory_mib(w, batch),

@@ -75,7 +75,7 @@ static int add_co_runner(struct query_line *q, char *text, struct hes_err *err)
 		rc = hes_profile_find(&q->known->profiles, text, size, q->gpu->name, &solo, err);
 	if (rc)
 		return rc;
-	if (q->co_runners.residents + 2 > HES_MAX_SHARING)
+	if (q->co_runners.jobs + 2 > HES_MAX_SHARING)
 		return hes_fail(err, -E2BIG, "--beside: more than %d co-runners", HES_MAX_SHARING - 1);
 	hes_predict(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners, &e);
 	hes_predict_load_add(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners);
@@ -135,7 +135,7 @@ static void print_interval(const struct hes_estimate *e, double coverage)
 	if (!e->outside)
 		return;
 	hes_outside_text(e->outside, why);
-	printf("  extrapolated     outside of the samples: %s; the interval is %.1f times as wide for it\n", why, e->novelty);
+	printf("  extrapolated     outside of the samples: %s; the interval is %.1f times as wide for it\n", why, e->widening);
 }
 
 static int print_prediction(const struct query_line *q, bool json)
@@ -152,14 +152,14 @@ static int print_prediction(const struct query_line *q, bool json)
 		return cli_print_json(json_pack(
 			"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:o}", "workload", q->task.workload,
 			"batch_size", (int)q->task.batch_size, "gpu", q->gpu->name, "sm_pct", (int)q->setting.sm_pct,
-			"clock_mhz", (int)q->setting.clock_mhz, "neighbours", (int)q->co_runners.residents,
+			"clock_mhz", (int)q->setting.clock_mhz, "neighbours", (int)q->co_runners.jobs,
 			"iteration_us", e.iteration_us, "slowdown", slowdown, "items_per_s", items_per_s,
 			"power_w", watts, "power_before_w", q->co_runners.power_mw * 1e-3,
 			"added_j_per_item", (watts - q->co_runners.power_mw * 1e-3) / items_per_s,
-			"interval", interval_json(&e, coverage), "novelty", e.novelty, "extrapolated",
+			"interval", interval_json(&e, coverage), "novelty", e.widening, "extrapolated",
 			reasons_json(e.outside)));
 	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n", q->task.workload,
-	       q->task.batch_size, q->gpu->name, q->setting.sm_pct, q->setting.clock_mhz, q->co_runners.residents);
+	       q->task.batch_size, q->gpu->name, q->setting.sm_pct, q->setting.clock_mhz, q->co_runners.jobs);
 	printf("  an iteration     %.3f ms (%.2f times as long as alone)\n", e.iteration_us * 1e-3, slowdown);
 	printf("  items a second   %.1f\n", items_per_s);
 	printf("  GPU power        %.1f W (%.1f W before it started)\n", watts, q->co_runners.power_mw * 1e-3);

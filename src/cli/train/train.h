@@ -43,7 +43,7 @@ uint32_t train_threads(uint64_t threads);
 /** A predictor from samples; @path a samples.csv or its folder, NULL: the store. @return exit status */
 int train_samples(const struct train_opts *o, const char *path);
 
-/** The store's samples and profiles, modelled ones only when asked for. */
+/** The store's samples and profiles, modelled ones only if requested. */
 int train_store_load(const struct train_opts *o, struct cli_rows *out, struct hes_err *err);
 
 /** Let the store keep what the predictor in the file o->out says of samples held back from it. */

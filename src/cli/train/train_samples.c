@@ -39,7 +39,7 @@ static const struct {
 
 struct left_out {
 	char         (*names)[HES_NAME_MAX]; /* the predictor's */
-	uint32_t       n;                    /* 0: not asked for */
+	uint32_t       n;                    /* 0: not requested */
 	struct scores *scores;
 };
 
@@ -289,7 +289,7 @@ static int print_text(const struct job *j)
 	return 0;
 }
 
-/* Neighbours' names tell more than their sums do, but by their profiles only. */
+/* Names of co-runners predict better than sums, but only with their profiles. */
 static void note_unprofiled(const struct hes_samples *s, const char *path)
 {
 	bool named = false;

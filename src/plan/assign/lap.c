@@ -32,7 +32,7 @@
 struct lap_group {
 	uint32_t  type, m;      /* m: its GPUs */
 	uint32_t  first_gpu;    /* into gpus */
-	uint32_t  dealt;
+	uint32_t  assigned;
 	double    wait_us, wait_cost;
 	size_t    n, room;      /* jobs; positions there is memory for */
 	uint32_t *job;          /* [room * m] */
@@ -335,7 +335,7 @@ static int lap_clear(struct hes_lap *l, const struct hes_weights *w)
 									  runs ? w->jct * c->time_us : 0 };
 		}
 	for (struct lap_group *g = l->groups; g < l->groups + l->n_groups; g++) {
-		g->n = g->dealt = 0;
+		g->n = g->assigned = 0;
 		g->wait_cost = w->jct * g->wait_us;
 		if (group_grow(l, g))
 			return -ENOMEM;
@@ -374,7 +374,7 @@ LAP_CLONES static double lap_bound(const struct hes_lap *l)
 }
 
 /* The jobs of a group go to its GPUs in turn, the longest first. */
-static void lap_deal(struct hes_lap *l, uint32_t *gpu_of)
+static void lap_assign(struct hes_lap *l, uint32_t *gpu_of)
 {
 	const struct hes_assign *a = l->a;
 
@@ -384,7 +384,7 @@ static void lap_deal(struct hes_lap *l, uint32_t *gpu_of)
 			struct lap_group *g = &l->groups[l->slot_of[job].group];
 
 			if (g->type == t)
-				gpu_of[job] = l->gpus[g->first_gpu + g->dealt++ % g->m];
+				gpu_of[job] = l->gpus[g->first_gpu + g->assigned++ % g->m];
 		}
 }
 
@@ -396,7 +396,7 @@ int hes_lap_solve(struct hes_lap *l, const struct hes_weights *w, uint32_t *gpu_
 		rc = lap_insert(l, l->a->longest_first[i]);
 	if (rc)
 		return rc;
-	lap_deal(l, gpu_of);
+	lap_assign(l, gpu_of);
 	*bound = lap_bound(l);
 	return 0;
 }

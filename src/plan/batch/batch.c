@@ -37,7 +37,7 @@ static void group_sort(const struct hes_problem *p, const struct hes_group *g, s
 	}
 }
 
-static double until_first_end(const struct running *r, uint32_t n, const struct hes_pace *rate)
+static double until_first_end(const struct running *r, uint32_t n, const struct hes_set_rates *rate)
 {
 	double least = INFINITY;
 
@@ -56,7 +56,7 @@ void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mh
 	group_sort(p, g, r);
 	while (n > 0) {
 		struct hes_set set = { .type = type, .clock_mhz = clock_mhz, .n = n };
-		struct hes_pace rate;
+		struct hes_set_rates rate;
 		uint32_t still = 0;
 		double phase_us;
 

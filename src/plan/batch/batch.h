@@ -23,7 +23,7 @@ struct hes_group_cost {
 	double last_us;                 /* when the GPU is free */
 	double energy_mj;
 	uint8_t outside[HES_MAX_SHARING]; /* of each job, in any phase: enum hes_outside */
-	bool   far;                     /* in any phase: struct hes_pace */
+	bool   far;                     /* in any phase: struct hes_set_rates */
 };
 
 /** Predict a group on a type at a clock. When a job ends, the others continue at the rates predicted for them. */

@@ -15,7 +15,7 @@
 #define WANTED    4     /* annealings at the weight of the wanted member */
 #define LOW_END   (1 / 60.0) /* as parts of the reference's ratio of energy to completion time */
 #define HIGH_END  15.0
-#define HALVED_TO 1.01  /* width of the interval of the balanced weight: neighbours on the front differ by more */
+#define HALVED_TO 1.01  /* width of the interval of the balanced weight: adjacent members of the front differ by more */
 #define HOT       2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
 #define HOTTEST   0.5   /* within limits */
 #define COOLEST   0.03

@@ -57,11 +57,11 @@ static void split_crowd(const struct constants *k, const struct hes_load *o, str
 
 static struct crowd crowd_of(const struct constants *k, const struct hes_load *o)
 {
-	double n = greater(o->residents, 1), share = greater(o->sm_pct / 100.0, 1e-2);
+	double n = greater(o->jobs, 1), share = greater(o->sm_pct / 100.0, 1e-2);
 	double used = clamp(o->sm_util / share, MIN_BUSY, 1);
 	bool known = o->pace > 0;
 	struct crowd c = {
-		.n = o->residents,
+		.n = o->jobs,
 		.sms = lesser(share / n, 1),
 		.busy_sum = known ? o->busy : n * used,
 		.sm_busy = k->shared[SM_SCALE] * (known ? o->sm_busy : o->sm_util),
@@ -127,7 +127,7 @@ static void split_host(struct base_task *t)
 	t->copy_us = serial - t->sync_us;
 }
 
-static double touched(const struct base_task *t)
+static double working_set(const struct base_task *t)
 {
 	double part = clamp(t->task->l2_util / t->busy, 1e-4, MOST_OF_L2);
 
@@ -154,7 +154,7 @@ struct base_task baseline_task(const struct constants *k, const struct hes_gpu_t
 	t.memory_part = lesser(task->dram_util / k->type[REACH], 0.98 * t.busy);
 	t.compute_part = t.busy - t.memory_part;
 	t.computing = greater(task->sm_util - t.memory_part * t.width, 1e-4);
-	t.set = touched(&t);
+	t.set = working_set(&t);
 	split_host(&t);
 	t.own = baseline_own(&t);
 	return t;
@@ -177,7 +177,7 @@ struct state baseline_state(const struct base_task *t, const struct base_setting
 	struct state s = { .t = t, .b = b, .co_runners = co_runners };
 	double queue;
 
-	if (co_runners->residents)
+	if (co_runners->jobs)
 		s.crowd = crowd_of(&t->k, co_runners);
 	share_cache(&s);
 	queue = greater(1 + t->k.shared[DRAM_CROWD] * s.crowd.dram, b->draw + s.crowd.dram);
@@ -263,7 +263,7 @@ void baseline_join(const struct base_task *t, const struct base_setting *b, cons
 	load->sm_util += p->sm_util * held;
 	load->dram_util += p->dram_util * held;
 	load->l2_util += p->l2_util * held;
-	load->residents++;
+	load->jobs++;
 	load->sm_pct += setting->sm_pct;
 	load->busy += it.gpu_us / it.us;
 	load->computing += it.compute_us / it.us;

@@ -22,8 +22,8 @@ enum shared_constant {
 	GAP_PART,         /* launch gaps on the GPU, of the host's launch time */
 	SM_SCALE,         /* co-runners' SMs and ... */
 	DRAM_SCALE,       /* ... bandwidth / that of their profiles */
-	NEIGHBOUR_CROWD,  /* slowdown of the co-runners' computing, of L2_CROWD */
-	NEIGHBOUR_DRAM,   /* slowdown of the co-runners' memory phases by the task's traffic, of DRAM_CROWD */
+	CO_RUNNER_CROWD,  /* slowdown of the co-runners' computing, of L2_CROWD */
+	CO_RUNNER_DRAM,   /* slowdown of the co-runners' memory phases by the task's traffic, of DRAM_CROWD */
 	HELD_SCALE,       /* co-runners' power without a limit / that of their profiles */
 	POWER_TRUST,      /* weight of one co-runner's profile against the power reading, 0..1 */
 	CROWD_TRUST,      /* ... of the summed profiles of several co-runners */

@@ -36,8 +36,8 @@ static const struct reach shared_reach[SHARED_CONSTANTS] = {
 	[GAP_PART]        = { HOST, false },
 	[SM_SCALE]        = { STATE, true },
 	[DRAM_SCALE]      = { STATE, true },
-	[NEIGHBOUR_CROWD] = { POWER, true },
-	[NEIGHBOUR_DRAM]  = { POWER, true },
+	[CO_RUNNER_CROWD] = { POWER, true },
+	[CO_RUNNER_DRAM]  = { POWER, true },
 	[HELD_SCALE]      = { POWER, true },
 	[POWER_TRUST]     = { POWER, true },
 	[CROWD_TRUST]     = { POWER, true },
@@ -118,7 +118,7 @@ static struct baseline_outputs answer_of(const struct base_task *t, const struct
 	return (struct baseline_outputs){
 		greater(us / t->solo_us, BASELINE_MIN_SLOWDOWN),
 		greater(power_w, 1e-3),
-		greater(w->told, 1e-3),
+		greater(w->profiled, 1e-3),
 	};
 }
 
@@ -167,7 +167,7 @@ static void move_each(const struct rest *r, const struct constants *k, double *o
 		double kept = own[i];
 
 		out[i] = at;
-		if (reach[i].co_runners && !r->q->co_runners->residents)
+		if (reach[i].co_runners && !r->q->co_runners->jobs)
 			continue;
 		own[i] = moved[i];
 		out[i] = move(r, k, reach[i].depth);

@@ -59,7 +59,7 @@ struct watts {
 	double others;         /* dynamic power of the co-runners without the task, at the requested clock */
 	double others_dram;    /* ... part of it that the memory draws */
 	double others_longer;  /* computing of co-runners while others compute */
-	double told;           /* GPU power before the task started, from the co-runners' profiles; 0: unknown */
+	double profiled;       /* GPU power before the task started, from the co-runners' profiles; 0: unknown */
 	double alone;          /* an iteration of a mean co-runner without the task / alone */
 };
 

@@ -16,7 +16,7 @@ bool baseline_reads_power(const struct query *q)
 {
 	const struct hes_load *o = q->co_runners;
 
-	return o->residents && o->pace > 0 && !o->predicted_mw && o->power_mw &&
+	return o->jobs && o->pace > 0 && !o->predicted_mw && o->power_mw &&
 	       o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
 }
 
@@ -48,19 +48,19 @@ double baseline_own(const struct base_task *t)
 }
 
 /* The co-runners' dynamic power by their profiles, with V^2 scaled from their solo clocks to the requested one. */
-static double others_told(const struct state *s, const struct watts *w)
+static double others_profiled(const struct state *s, const struct watts *w)
 {
 	const struct hes_load *o = s->co_runners;
 	const struct crowd *c = &s->crowd;
 	const double *k = s->t->k.shared;
-	double asked = s->b->clock_mhz, solo = o->solo_clock_mhz > 0 ? o->solo_clock_mhz : asked;
+	double requested = s->b->clock_mhz, solo = o->solo_clock_mhz > 0 ? o->solo_clock_mhz : requested;
 	double at_solo = baseline_switching(s->t, solo), dram = w->dram * DRAM_BUSY * o->dram_busy;
 	double slow = 1 - c->busy + w->others_longer * c->busy;
 	double moving = o->solo_power_mw * 1e-3 - w->context * at_solo * o->pace - dram;
 
 	slow += k[COPY_CROWD] * o->serial / c->n * c->busy_sum * (c->n - 1) / c->n; /* copies */
-	slow *= 1 + k[DRAM_CROWD] * k[NEIGHBOUR_DRAM] * c->dram * (c->n - 1) / c->n;
-	return (s->t->k.type[POWER_SCALE] * greater(moving, 0) * s->b->switching / asked * solo / at_solo + dram) /
+	slow *= 1 + k[DRAM_CROWD] * k[CO_RUNNER_DRAM] * c->dram * (c->n - 1) / c->n;
+	return (s->t->k.type[POWER_SCALE] * greater(moving, 0) * s->b->switching / requested * solo / at_solo + dram) /
 	       greater(slow, 0.5);
 }
 
@@ -73,7 +73,7 @@ static void find_others(const struct state *s, struct watts *w)
 	const struct hes_load *o = s->co_runners;
 	const double *k = s->t->k.shared;
 	double before = o->power_mw * 1e-3, awake = w->context * s->b->switching, room = w->limit - w->idle - awake;
-	double held, told = 0, trust = 0;
+	double held, estimate = 0, trust = 0;
 	bool several = s->crowd.n > 1;
 
 	w->others_longer = crowd_squeeze(s, s->crowd.sms, s->crowd.sm_busy * (s->crowd.n - 1) / s->crowd.n, 1);
@@ -81,17 +81,17 @@ static void find_others(const struct state *s, struct watts *w)
 	w->others_dram = w->dram * s->t->k.type[REACH] * (o->pace > 0 ? o->dram_busy : o->dram_util);
 	held = 1 / (1 + exp(clamp((NEAR_LIMIT - before / w->limit) / NEAR_WIDTH, -50, 50)));
 	if (o->pace > 0 && (!o->predicted_mw || held > HARDLY_HELD)) {
-		told = others_told(s, w);
-		w->told = w->idle + awake + told;
-		w->others += held * greater(k[HELD_SCALE] * told - w->others, 0);
+		estimate = others_profiled(s, w);
+		w->profiled = w->idle + awake + estimate;
+		w->others += held * greater(k[HELD_SCALE] * estimate - w->others, 0);
 		trust = k[several ? CROWD_TRUST : POWER_TRUST];
 	}
 	if (o->predicted_mw) {
-		told = o->predicted_mw * 1e-3 - w->idle - awake;
+		estimate = o->predicted_mw * 1e-3 - w->idle - awake;
 		trust = k[several ? CHAIN_TRUST : NAMED_TRUST];
 	}
 	if (trust > 0)
-		w->others += (1 - held) * trust * (clamp(told, 0, greater(room, 0)) - w->others);
+		w->others += (1 - held) * trust * (clamp(estimate, 0, greater(room, 0)) - w->others);
 	w->others_dram = clamp(w->others_dram / greater(w->others, 1e-3), 0, 0.8) * w->others;
 }
 
@@ -99,7 +99,7 @@ static void find_others(const struct state *s, struct watts *w)
 static double crowd_alone(const struct state *s)
 {
 	const struct crowd *c = &s->crowd;
-	double others = (c->n - 1) / c->n, rest = c->sm_busy * others, crowd = s->t->k.shared[NEIGHBOUR_CROWD];
+	double others = (c->n - 1) / c->n, rest = c->sm_busy * others, crowd = s->t->k.shared[CO_RUNNER_CROWD];
 
 	return crowd_paced(s, crowd_squeeze(s, c->sms, rest, crowd), 1) +
 		crowd_serial(s, c->busy_sum * others, c->serving * others);
@@ -131,8 +131,8 @@ static double crowd_slowdown(const struct state *s, const struct watts *w, const
 	double task = it->compute_us / it->us * s->b->sms;
 	double draws = s->t->memory_part * s->t->solo_us * s->traffic / it->us;
 	double others = (c->n - 1) / c->n, rest = c->sm_busy * others;
-	double queue = c->misses * (1 + k[DRAM_CROWD] * k[NEIGHBOUR_DRAM] * draws);
-	double with = crowd_paced(s, crowd_squeeze(s, c->sms, rest + task, k[NEIGHBOUR_CROWD]) * s->b->clock_mhz / mhz,
+	double queue = c->misses * (1 + k[DRAM_CROWD] * k[CO_RUNNER_DRAM] * draws);
+	double with = crowd_paced(s, crowd_squeeze(s, c->sms, rest + task, k[CO_RUNNER_CROWD]) * s->b->clock_mhz / mhz,
 				  queue) +
 		crowd_serial(s, c->busy_sum * others + it->gpu_us / it->us, c->serving * others + s->t->off_gpu);
 
@@ -145,7 +145,7 @@ struct moment baseline_moment(const struct state *s, const struct watts *w, cons
 	const struct base_task *t = s->t;
 	const struct crowd *c = &s->crowd;
 	struct moment m = { .it = *it };
-	double asked = s->b->clock_mhz, us = m.it.us, pause, window, moving,
+	double requested = s->b->clock_mhz, us = m.it.us, pause, window, moving,
 		computing = t->computing * t->solo_mhz / mhz;
 
 	moving = t->own * g * (computing * t->solo_us + t->k.type[STALL] * s->memory_us * s->b->sms) / us +
@@ -154,7 +154,7 @@ struct moment baseline_moment(const struct state *s, const struct watts *w, cons
 	if (c->n > 0) {
 		double slow = crowd_slowdown(s, w, &m.it, mhz);
 
-		moving += ((w->others - w->others_dram) * g / s->b->switching * asked / mhz + w->others_dram * c->misses) / slow;
+		moving += ((w->others - w->others_dram) * g / s->b->switching * requested / mhz + w->others_dram * c->misses) / slow;
 		for (int i = 0; i < (int)c->n; i++)
 			pause *= 1 - lesser(c->busy, 0.98);
 	}
@@ -199,21 +199,21 @@ struct moment baseline_fit_clock(const struct state *s, const struct watts *w, s
 
 struct baseline baseline_powered(const struct state *s)
 {
-	double asked = s->b->clock_mhz, mhz = asked;
+	double requested = s->b->clock_mhz, mhz = requested;
 	struct watts w = baseline_watts(s);
-	struct moment m = moment_at(s, &w, asked, s->b->switching);
+	struct moment m = moment_at(s, &w, requested, s->b->switching);
 	struct baseline b = {
 		.demand_w = greater(m.power_w, 1e-3),
 		.others_w = w.others,
-		.predicted_w = greater(w.told, 1e-3),
+		.predicted_w = greater(w.profiled, 1e-3),
 		.off_gpu = s->t->off_gpu,
 	};
 
 	if (m.limiter_w > w.limit)
-		m = baseline_fit_clock(s, &w, m, asked, &mhz);
+		m = baseline_fit_clock(s, &w, m, requested, &mhz);
 	b.slowdown = greater(m.it.us / s->t->solo_us, BASELINE_MIN_SLOWDOWN);
 	b.power_w = greater(m.power_w, 1e-3);
-	b.clock = mhz / asked;
+	b.clock = mhz / requested;
 	b.crowded_sm = m.it.crowd_sms;
 	return b;
 }

@@ -62,7 +62,7 @@ static size_t count_named(const struct hes_samples *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n && s->known; i++)
-		n += s->v[i].co_runner_names[0] ? s->v[i].co_runners.residents : 0;
+		n += s->v[i].co_runner_names[0] ? s->v[i].co_runners.jobs : 0;
 	return n;
 }
 

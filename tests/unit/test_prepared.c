@@ -1,4 +1,4 @@
-/* test_resident.c - prepared predictions equal predictions from scratch. */
+/* test_prepared.c - prepared predictions equal predictions from scratch. */
 #include <math.h>
 
 #include "base/rng.h"
@@ -89,7 +89,7 @@ static bool near(double x, double y)
 static void check_load(const struct hes_load *x, const struct hes_load *y)
 {
 	assert_true(near(x->sm_util, y->sm_util) && near(x->dram_util, y->dram_util) && near(x->l2_util, y->l2_util));
-	assert_true(x->residents == y->residents && x->sm_pct == y->sm_pct);
+	assert_true(x->jobs == y->jobs && x->sm_pct == y->sm_pct);
 	assert_true(near(x->busy, y->busy) && near(x->sm_busy, y->sm_busy) && near(x->l2_sets, y->l2_sets));
 	assert_true(near(x->dram_busy, y->dram_busy) && near(x->serial, y->serial) && near(x->pace, y->pace));
 	assert_true(near(x->iterations_per_s, y->iterations_per_s) && near(x->solo_power_mw, y->solo_power_mw));
@@ -137,7 +137,7 @@ static void ask_both_ways(const struct hes_predictor *p, struct hes_rng *rng)
 	assert_true(near(said.iteration_us, want.iteration_us));
 	assert_int_equal(said.power_mw, want.power_mw);
 	assert_int_equal(said.outside, want.outside);
-	assert_true(near(hes_prepared_novelty(r, &joined), want.novelty));
+	assert_true(near(hes_prepared_widening(r, &joined), want.widening));
 	hes_prepared_free(r);
 	hes_prepared_job_free(j);
 }
@@ -182,7 +182,7 @@ static struct hes_set draw_set(struct hes_rng *rng)
 	return s;
 }
 
-/* The last of the first n of some members, all but one of a set, beside those before it; as rates.h says. */
+/* The last of the first n members, with those before it as co-runners, as rates.h says. */
 static struct hes_estimate ask_plainly(const struct hes_predictor *p, const struct hes_set *s, const struct hes_member *m,
 				       uint32_t n)
 {
@@ -199,7 +199,7 @@ static struct hes_estimate ask_plainly(const struct hes_predictor *p, const stru
 	return e;
 }
 
-TEST(rates_of_a_set_are_those_of_its_members_beside_the_others)
+TEST(rates_of_a_set_are_those_of_its_members_with_the_others)
 {
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
@@ -208,11 +208,11 @@ TEST(rates_of_a_set_are_those_of_its_members_beside_the_others)
 	hes_rng_seed(&rng, 6);
 	for (size_t i = 0; i < SETS; i++) {
 		const struct hes_set s = draw_set(&rng);
-		struct hes_pace pace, again;
+		struct hes_set_rates rates, again;
 		bool far = false;
 		double power_mw = 0;
 
-		hes_rates_of(r, &s, &pace);
+		hes_rates_of(r, &s, &rates);
 		for (uint32_t k = 0; k < s.n; k++) {
 			struct hes_member m[HES_MAX_SHARING];
 			struct hes_estimate e;
@@ -222,15 +222,15 @@ TEST(rates_of_a_set_are_those_of_its_members_beside_the_others)
 			memmove(&m[k], &m[k + 1], (s.n - 1 - k) * sizeof(m[0]));
 			m[s.n - 1] = s.m[k];
 			e = ask_plainly(p, &s, m, s.n);
-			assert_true(near(pace.iteration_us[k], e.iteration_us));
-			assert_int_equal(pace.outside[k], e.outside);
-			far |= (e.outside & HES_OUTSIDE_SETTING) && e.novelty >= HES_RATES_FAR;
+			assert_true(near(rates.iteration_us[k], e.iteration_us));
+			assert_int_equal(rates.outside[k], e.outside);
+			far |= (e.outside & HES_OUTSIDE_SETTING) && e.widening >= HES_RATES_FAR;
 			power_mw += e.power_mw;
 		}
-		assert_true(fabs(pace.power_mw - power_mw / s.n) <= 1); /* mW: whole ones at each step of the chain */
-		assert_int_equal(pace.far, far);
+		assert_true(fabs(rates.power_mw - power_mw / s.n) <= 1); /* mW: whole ones at each step of the chain */
+		assert_int_equal(rates.far, far);
 		hes_rates_of(r, &s, &again);
-		assert_memory_equal(again.iteration_us, pace.iteration_us, s.n * sizeof(pace.iteration_us[0]));
+		assert_memory_equal(again.iteration_us, rates.iteration_us, s.n * sizeof(rates.iteration_us[0]));
 	}
 	hes_rates_free(r);
 	hes_predictor_free(p);
@@ -242,34 +242,34 @@ TEST(forgotten_rates_are_computed_again_and_equal)
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1, .trees = 2 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS), *fresh = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_set pair = { .type = 1, .clock_mhz = 1380, .n = 2, .m = { { 0, 30 }, { 1, 70 } } };
-	struct hes_pace pace, want;
+	struct hes_set_rates rates, want;
 	uint32_t made = 0;
 
 	for (uint16_t pct = 1; pct <= 100; pct++)
 		for (uint16_t kind = 0; kind < KINDS; kind++)
 			for (uint32_t clock_mhz = 1335; clock_mhz <= 1530 && made < MEMBERS; clock_mhz += 30, made++)
-				hes_rates_of(r, &(struct hes_set){ 1, clock_mhz, 1, { { kind, pct } } }, &pace);
+				hes_rates_of(r, &(struct hes_set){ 1, clock_mhz, 1, { { kind, pct } } }, &rates);
 	assert_int_equal(made, MEMBERS);
-	hes_rates_of(r, &pair, &pace);
+	hes_rates_of(r, &pair, &rates);
 	hes_rates_of(fresh, &pair, &want);
-	assert_memory_equal(pace.iteration_us, want.iteration_us, 2 * sizeof(want.iteration_us[0]));
-	assert_true(pace.power_mw >= want.power_mw && pace.power_mw <= want.power_mw);
+	assert_memory_equal(rates.iteration_us, want.iteration_us, 2 * sizeof(want.iteration_us[0]));
+	assert_true(rates.power_mw >= want.power_mw && rates.power_mw <= want.power_mw);
 	hes_rates_free(r);
 	hes_rates_free(fresh);
 	hes_predictor_free(p);
 }
 
 /* @return the queries that some sets needed; their rates must be the same as before */
-static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets, const struct hes_pace *said, size_t n)
+static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets, const struct hes_set_rates *said, size_t n)
 {
 	const uint64_t before = hes_rates_queries(r);
 
 	for (size_t i = 0; i < n; i++) {
-		struct hes_pace pace;
+		struct hes_set_rates rates;
 
-		hes_rates_of(r, &sets[i], &pace);
-		assert_memory_equal(pace.iteration_us, said[i].iteration_us, sets[i].n * sizeof(pace.iteration_us[0]));
-		assert_memory_equal(&pace.power_mw, &said[i].power_mw, sizeof(pace.power_mw));
+		hes_rates_of(r, &sets[i], &rates);
+		assert_memory_equal(rates.iteration_us, said[i].iteration_us, sets[i].n * sizeof(rates.iteration_us[0]));
+		assert_memory_equal(&rates.power_mw, &said[i].power_mw, sizeof(rates.power_mw));
 	}
 	return hes_rates_queries(r) - before;
 }
@@ -278,7 +278,7 @@ static uint64_t ask_again(struct hes_rates *r, const struct hes_set *sets, const
 TEST(sets_are_known_while_the_rate_cache_grows_and_until_it_forgets_them)
 {
 	static struct hes_set sets[2 * SETS];
-	static struct hes_pace said[2 * SETS];
+	static struct hes_set_rates said[2 * SETS];
 	struct hes_predictor *p = train((struct hes_train_options){ .seed = 1, .trees = 2 });
 	struct hes_rates *r = hes_rates_new(p, lab.types, lab.solo, KINDS);
 	struct hes_rng rng;
