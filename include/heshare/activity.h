@@ -58,7 +58,7 @@ struct hes_activity_sums {
 
 struct hes_watch;
 
-/** Samples closer together than this bring nothing new. */
+/** Shortest useful time between two samples: sensors do not refresh faster. */
 #define HES_WATCH_FASTEST_S 0.1
 
 /**

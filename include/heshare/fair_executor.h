@@ -1,6 +1,6 @@
 /*
- * fair_executor.h - what runs the work of a fair scheduler (heshare/fair_scheduler.h): threads of the CPU, streams of a GPU,
- * or an executor of your own.
+ * fair_executor.h - executors run the work of a fair scheduler (heshare/fair_scheduler.h): in CPU threads, in CUDA
+ * streams, or in an executor that you write.
  */
 #ifndef HESHARE_FAIR_EXECUTOR_H
 #define HESHARE_FAIR_EXECUTOR_H
@@ -19,26 +19,28 @@ struct hes_fair_kernel {
 	void   **extra;
 };
 
-/** An item. One of run and kernel is given. */
+/** An item of work. Exactly one of run and kernel is set. */
 struct hes_fair_work {
 	/*
-	 * CPU: the item itself, in a worker; stream is NULL. CUDA: queues the item on stream, a CUstream whose context is
-	 * current, and does not wait for it; it must leave the stream joined: what it starts on other streams is not seen.
+	 * CPU: the item itself, in a worker; stream is NULL. CUDA: queues the item on stream, a CUstream whose context
+	 * is current, and does not wait for it. The stream must wait for all work that the item starts on other
+	 * streams, which the executor does not see.
 	 * @return 0 or a negative errno
 	 */
 	int  (*run)(void *arg, void *stream);
 	const struct hes_fair_kernel *kernel; /* CUDA only */
 	/*
-	 * Optional: the item has ended (rc 0 or a negative errno), or was given up (-ECANCELED). Called once for each item that
-	 * was submitted, in the order of the stream, by the scheduler's thread or the thread that gives up. Must not block.
+	 * Optional: the item has ended (rc 0 or a negative errno) or was cancelled (-ECANCELED). Called once for each
+	 * submitted item, in the order of the stream, by the scheduler's thread or by the thread that cancels. Must not
+	 * block.
 	 */
 	void (*done)(void *arg, int rc);
 	void *arg;                            /* of run and done */
 };
 
-/** How many items may be on their way at a time. */
+/** How many items may be started and not ended. */
 struct hes_fair_depth {
-	unsigned least; /* fewer leave it idle: workers; at least 1 */
+	unsigned least; /* with fewer, the executor is partly idle (workers); at least 1 */
 	unsigned most;  /* least..HES_FAIR_MAX_DEPTH */
 };
 
@@ -52,8 +54,8 @@ struct hes_fair_ended {
 };
 
 /**
- * An executor. All functions are required unless marked optional. One thread at a time calls them, the one that runs turns;
- * exceptions are open, close (no turn runs), now_ns and wake (any thread at any time).
+ * An executor. All functions are required unless marked optional. Only the thread that runs turns calls them.
+ * Exceptions: open and close (called while no turn runs), now_ns and wake (any thread at any time).
  */
 struct hes_fair_executor {
 	const char *name;
@@ -61,35 +63,35 @@ struct hes_fair_executor {
 	bool launches_kernels; /* takes work with kernel */
 	bool keeps_order;     /* items of a stream end in the order of their start: the next may start before the last has ended */
 
-	/* @param config of the scheduler's configuration; may be NULL. @return 0 or a negative errno */
+	/* @param config executor_config of the scheduler; may be NULL. @return 0 or a negative errno */
 	int  (*open)(const void *config, void **self, struct hes_fair_depth *depth, struct hes_err *err);
 	void (*close)(void *self);
 
-	/* Monotonic, ns from any moment. */
+	/* A monotonic clock, ns. */
 	uint64_t (*now_ns)(void *self);
 
-	/* Optional, both or none: what a stream is to the executor. Opened before its first item; *stream is NULL without it. */
+	/* Optional, both or none: the executor's own data of a stream, made before its first item; else *stream is NULL. */
 	int  (*stream_open)(void *self, void **stream, struct hes_err *err);
 	void (*stream_close)(void *self, void *stream);
 
-	/* Optional: a turn begins, nothing is on its way. An error fails the tenant's next item. */
+	/* Optional: a turn begins; no item is started. An error fails the tenant's next item. */
 	int  (*begin)(void *self, struct hes_err *err);
-	/* Start an item, or queue it. @item comes back from collect. On an error it does not. */
+	/* Start an item, or queue it. collect returns @item, unless start failed. */
 	int  (*start)(void *self, void *stream, const struct hes_fair_work *w, void *item, struct hes_err *err);
 	/* Wait until an item has ended, or wake was called since the last collect. @return how many ended, at most max */
 	unsigned (*collect)(void *self, struct hes_fair_ended *out, unsigned max);
 	/* Optional: let collect return. */
 	void (*wake)(void *self);
 	/*
-	 * The turn ends, nothing is on its way any more; also where begin failed. @return the time that its items used, ns, from
-	 * the start of the first one to the end of the last one
+	 * The turn ends; all items have ended. Called also if begin failed. @return the time that its items used, ns,
+	 * from the start of the first one to the end of the last one
 	 */
 	uint64_t (*end)(void *self);
 };
 
 /** Configuration of hes_fair_cpu_executor. */
 struct hes_fair_cpu {
-	unsigned workers; /* threads, up to HES_FAIR_MAX_DEPTH; 0: 1. Items of one tenant's streams run side by side */
+	unsigned workers; /* threads, up to HES_FAIR_MAX_DEPTH; 0: 1. Items of different streams of a tenant run in parallel */
 };
 
 /** Functions in a pool of worker threads, timed by the monotonic clock. */
@@ -97,15 +99,15 @@ extern const struct hes_fair_executor hes_fair_cpu_executor;
 
 /** Configuration of hes_fair_cuda_executor. */
 struct hes_fair_cuda {
-	int      device;  /* ordinal; only where context is NULL */
-	void    *context; /* CUcontext of the caller's, which outlives the scheduler; NULL: the device's primary one */
+	int      device;  /* ordinal; used if context is NULL */
+	void    *context; /* the caller's CUcontext, which must outlive the scheduler; NULL: the primary context of the device */
 	unsigned depth;   /* launches that may be queued at most, up to HES_FAIR_MAX_DEPTH; 0: 64 */
 };
 
 /**
- * CUDA streams, by the driver that is found at run time (libcuda.so.1): a CUstream for each stream of the scheduler, created
- * without synchronising with the default stream. Time is measured by events on the GPU.
- * open: -ENODEV no driver or no such device; -EIO the driver refuses, with the driver's name of the error.
+ * CUDA streams, through the driver that is found at run time (libcuda.so.1): a CUstream for each stream of the
+ * scheduler, created without synchronising with the default stream. Time is measured by events on the GPU. open:
+ * -ENODEV no driver or no such device; -EIO an error of the driver, with its name.
  */
 extern const struct hes_fair_executor hes_fair_cuda_executor;
 

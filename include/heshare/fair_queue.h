@@ -1,18 +1,18 @@
 /*
  * fair_queue.h - the run queue of a GPU that tenants share by turns: who is next, for how long, and what each has used.
  *
- * The tenant with the least vruntime is next. It runs for its slice (hes_fair_slices()) or until it has no work. Then it
- * is charged the measured GPU time t: vruntime += t / slice (Eq. 16 of the paper, see heshare/fair.h). A turn that was
- * longer than the slice is therefore paid back. Ties go to the lowest index.
+ * The tenant with the least vruntime is next. It runs for its slice (hes_fair_slices()) or until it has no work. Then
+ * it is charged the measured GPU time t: vruntime += t / slice (Eq. 16 of the paper, see heshare/fair.h). So a tenant
+ * whose turn was longer than its slice waits longer for the next one. Ties go to the lowest index.
  *
  * Only tenants with work have slices. A tenant that gets work starts at the minimum vruntime of the tenants with work,
- * or at its own where that is greater. Arrivals, departures and changes take effect at the next pick.
- * With more tenants than HES_FAIR_EXACT_TENANTS, those that came or changed have a slice at the last energy level. The
- * others' slices hardly differ. They are computed again when a quarter of the weights has come, gone or changed, or
- * after a pick for each tenant.
+ * or at its own if that is greater. Arrivals, departures and changes take effect at the next pick. With more tenants
+ * than HES_FAIR_EXACT_TENANTS, a tenant that came or changed gets its slice at once, from the last energy level; the
+ * others keep theirs, which would hardly change. All slices are computed again after changes to a quarter of the
+ * weights, or after as many picks as there are tenants.
  *
- * A queue has no clock and no lock: the caller measures, and calls from one thread at a time. Memory is allocated by
- * hes_fair_queue_create() and hes_fair_queue_add() only. Where a function fails, nothing has changed.
+ * A queue has no clock and no lock: the caller measures time, and one thread at a time calls. Only
+ * hes_fair_queue_create() and hes_fair_queue_add() allocate memory. A function that fails changes nothing.
  */
 #ifndef HESHARE_FAIR_QUEUE_H
 #define HESHARE_FAIR_QUEUE_H
@@ -31,7 +31,7 @@ struct hes_fair_queue;
 
 struct hes_fair_queue_config {
 	const struct hes_fair_policy *policy;
-	double   phi;        /* 0..1; checked only where the policy takes it */
+	double   phi;        /* 0..1; checked only if the policy uses it */
 	uint64_t interval;   /* T, quanta; many more than there are tenants */
 	uint64_t quantum_ns; /* at least 1; interval times quantum_ns is HES_FAIR_MAX_NS at most */
 };
@@ -47,7 +47,7 @@ void hes_fair_queue_destroy(struct hes_fair_queue *q);
  * @param t         its power, weight and demand; the demand is at least 1
  * @param n_streams 1..HES_FAIR_MAX_STREAMS; a stream is its index
  * @param tenant    its index; that of a removed tenant is used again
- * @return 0; -EINVAL a number out of range; -ENOSPC HES_FAIR_MAX_TENANTS are there; -ENOMEM
+ * @return 0; -EINVAL a number out of range; -ENOSPC there are HES_FAIR_MAX_TENANTS already; -ENOMEM
  */
 int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t, uint32_t n_streams, uint32_t *tenant,
 		       struct hes_err *err);
@@ -56,8 +56,8 @@ int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t
 int hes_fair_queue_remove(struct hes_fair_queue *q, uint32_t tenant, struct hes_err *err);
 
 /**
- * Change a tenant's power, weight and demand. It counts as an arrival and a departure: change a running average of power
- * only where it moved noticeably.
+ * Change a tenant's power, weight and demand. This costs as much as a departure and an arrival, so report a
+ * running average of power only when it has changed noticeably.
  * @return 0; -ENOENT no such tenant; -EINVAL a number out of range
  */
 int hes_fair_queue_change(struct hes_fair_queue *q, uint32_t tenant, const struct hes_fair_tenant *t, struct hes_err *err);
@@ -72,7 +72,7 @@ int hes_fair_queue_set_phi(struct hes_fair_queue *q, double phi, struct hes_err 
 int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items, struct hes_err *err);
 
 /**
- * Count items from the head of a stream that have run, or are given up.
+ * Count items from the head of a stream that have run or were cancelled.
  * @return 0; -ENOENT no such tenant or stream; -EINVAL the stream has fewer items
  */
 int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items, struct hes_err *err);
@@ -80,34 +80,34 @@ int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint32_t stre
 /** Whose turn it is. */
 struct hes_fair_turn {
 	uint32_t tenant;
-	uint64_t slice;    /* quanta, at least 1: a tenant to whom Algorithm 1 gives none gets one */
+	uint64_t slice;    /* quanta, at least 1: one if Algorithm 1 gives none */
 	uint64_t slice_ns;
 };
 
 /**
  * The tenant that runs next. Until it is charged, or another one gets work, a further pick returns the same tenant.
- * O(1), and where something changed a computation of all slices, about O(n log n), as said at the top: of 10,000 tenants
- * 0.1 us a change on average.
+ * O(1), and after changes sometimes a computation of all slices, about O(n log n), as said at the top: with 10,000
+ * tenants 0.1 us for each change on average.
  * @return false: no tenant has work
  */
 bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out);
 
 /**
  * The tenant that runs after the picked one, unless that one is picked again. It can prepare while the picked one still
- * runs. O(1), and a computation of all slices as by hes_fair_queue_pick().
+ * runs. Cost: as hes_fair_queue_pick().
  * @return false: fewer than two tenants have work
  */
 bool hes_fair_queue_second(struct hes_fair_queue *q, struct hes_fair_turn *out);
 
 /**
- * The stream whose head is next of a tenant: its streams with items take turns, one item each. O(1).
+ * The stream of a tenant whose first item is next: streams with items take turns, one item each. O(1).
  * @return 0; -ENOENT no such tenant; -EAGAIN it has no work
  */
 int hes_fair_queue_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t *stream, struct hes_err *err);
 
 /**
- * Charge what a turn used, as measured. A tenant without work may be charged, too: its last turn. O(log n).
- * Time in which a tenant kept the GPU from others without using it must be charged as well, else it is picked for ever.
+ * Charge the measured time and energy of a turn. A tenant may be charged for its last turn when it has no more work.
+ * Charge also the time in which a tenant held the GPU without using it; else it is picked again and again. O(log n).
  * @param time_ns  at most HES_FAIR_MAX_NS
  * @param energy_j not negative; for the sums only
  * @return 0; -ENOENT no such tenant; -EINVAL a number out of range, or the tenant never had a slice
@@ -119,8 +119,8 @@ struct hes_fair_usage {
 	uint64_t time_ns;  /* charged since the tenant was added */
 	double   energy_j;
 	uint64_t items;    /* not done, of all streams */
-	uint64_t slice;    /* quanta, as of the last pick where the tenant had work; 0: it never had a slice */
-	double   vruntime; /* slices that it has used, from a zero that moves: only differences between tenants count */
+	uint64_t slice;    /* quanta, at the last pick while the tenant had work; 0: it never had a slice */
+	double   vruntime; /* slices that it has used; the zero point moves, so only differences between tenants count */
 };
 
 /** @return 0; -ENOENT no such tenant */

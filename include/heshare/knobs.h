@@ -1,8 +1,8 @@
 /*
- * knobs.h - settings and sensors of a GPU that heshare needs and cannot use: why, and what to do about it.
+ * knobs.h - find settings and sensors of a GPU that heshare needs but cannot use, with the reason and the remedy.
  *
  * The check changes nothing, and any user may run it. To find whether settings are allowed, it reads the persistence
- * mode and sets the same mode again. Where the mode cannot be read, the capabilities of the process decide.
+ * mode and sets the same mode again. If the mode cannot be read, the capabilities of the process decide.
  */
 #ifndef HESHARE_KNOBS_H
 #define HESHARE_KNOBS_H

@@ -2,7 +2,7 @@
  * measure.h - measure GPUs over a window of time: seconds, joules, power, clock, activity.
  *
  * A meter samples its GPUs in its own thread, as often as their sensors refresh. Windows may nest and overlap. Several
- * threads may use one meter; each has its own windows. Joules come from the energy counter where the GPU has one, else
+ * threads may use one meter; each has its own windows. Joules come from the energy counter if the GPU has one, else
  * from the integral of power; both are reported. Time without a reading is a gap and never counts as 0 W.
  */
 #ifndef HESHARE_MEASURE_H
@@ -32,7 +32,7 @@ struct hes_measured {
 	double   energy_j;         /* not valid if from is HES_ENERGY_UNKNOWN */
 	double   integral_j;       /* of power, over power_s */
 	double   power_s;          /* time with power readings; the rest of seconds is a gap */
-	double   mean_w;           /* energy_j by its time; not valid if HES_ENERGY_UNKNOWN */
+	double   mean_w;           /* energy_j / its time; not valid if HES_ENERGY_UNKNOWN */
 	double   peak_w;           /* highest reading; 0: none */
 	double   longest_gap_s;    /* without a power reading */
 	double   clock_s;          /* time with clock readings */
@@ -44,12 +44,12 @@ struct hes_measured {
 	struct hes_activity activity; /* of SMs, memory, ... */
 };
 
-/** Bounds of a meter's period. Sensors that are read more often repeat values and sometimes refuse. */
+/** Bounds of a meter's period. Faster reads repeat old values and sometimes fail. */
 #define HES_METER_FASTEST_S 0.05
 #define HES_METER_SLOWEST_S 1.0
 
 /**
- * Start measuring GPUs. Takes up to half a second to find out how often their sensors refresh.
+ * Start measuring GPUs. Takes up to half a second, to find how often their sensors refresh.
  * @param gpus  @n indices of @d, which must outlive the meter
  * @return 0; -EINVAL no such GPU; -ENODEV it is lost; -ENOMEM, -EAGAIN
  */
@@ -82,8 +82,7 @@ struct hes_sharer {
 /**
  * Attribute a GPU's joules over [0, @seconds] to the jobs on it. Idle power is split at each moment by SM share among
  * the jobs that run; the rest is split by activity times time. Idle power while no job runs goes to @nobody_j. All
- * parts sum to
- * @energy_j.
+ * parts sum to @energy_j.
  * @return 0; -EINVAL a job lies outside of the time, has no share or a negative activity
  */
 int hes_attribute(double energy_j, double idle_w, double seconds, struct hes_sharer *jobs, size_t n,

@@ -36,8 +36,7 @@ bool hes_mps_alive(const struct hes_mps *m);
 /**
  * Send the daemon one line of at most 254 bytes and read its output, at most @size - 1 bytes.
  * @return 0; -EPIPE no daemon; -ENOENT MPS is not installed; -ETIMEDOUT no answer in time; -EIO, -ENOMEM, -errno of
- *         running
- *         the control program
+ *         running the control program
  */
 int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t size, struct hes_err *err);
 

@@ -6,7 +6,7 @@
  * several SM shares, predict the throughput and the GPU power of every split, take the best ratio.
  * Steps: measured points (point.h) -> share profiles -> a model -> predictions, the best split, groups.
  *
- * All of it is a pure function of its arguments. A trained model is constant: threads may share it.
+ * All functions are pure. A trained model is constant, so threads may share it.
  */
 #ifndef HESHARE_PARTITION_H
 #define HESHARE_PARTITION_H
@@ -21,7 +21,7 @@
 #define HES_PARTITION_MAX_JOBS HES_MAX_SHARING
 #define HES_SHARES_MAX         100 /* shares that a job is profiled at */
 
-/** GPU activity while a job runs alone: features of the paper. Parts of 1, but PCIe in MiB/s. */
+/** GPU activity while a job runs alone: features of the paper. From 0 to 1; PCIe in MiB/s. */
 enum hes_metric {
 	HES_METRIC_SM,          /* SMs with work */
 	HES_METRIC_OCCUPANCY,   /* active warps, of those possible */
@@ -49,7 +49,7 @@ struct hes_share_profile {
 	uint32_t clock_mhz;
 	uint32_t memory_mib;        /* 0: not measured */
 	double   alone_rate;        /* on the whole GPU at the type's default clock; NaN: not measured */
-	double   fixed_s;           /* part of an iteration that no share shortens: fixed + work / share fits the times best */
+	double   fixed_s;           /* part of an iteration that does not depend on the share: the fit of fixed + work / share */
 	double   sensitivity;       /* iterations a second that each percent of the SMs adds: slope of a straight line */
 	char     command[HES_POINT_COMMAND];
 	struct hes_share_point *at; /* by rising share; [n] */
@@ -63,9 +63,10 @@ struct hes_share_profiles {
 };
 
 /**
- * Share profiles of all jobs that were measured alone at two or more shares. Of two points of one setting the later counts.
- * @param p   points; rows of jobs that share a GPU, and of GPU types that @c lacks, are passed over
- * @param cv  points that vary by as much or more are passed over; see `heshare profile --cv`
+ * Share profiles of all jobs that were measured alone at two or more shares. Of two points with the same setting,
+ * the later one counts.
+ * @param p   points; rows of jobs that share a GPU, and of GPU types that @c lacks, are skipped
+ * @param cv  points with at least this coefficient of variation are skipped; see `heshare profile --cv`
  * @param out written on success only; hes_share_profiles_free it
  * @return 0 or -ENOMEM
  */
@@ -97,29 +98,29 @@ struct hes_partition_options {
 	enum hes_partition_method  method;
 	enum hes_partition_learner learner;
 	uint32_t trees;                     /* of each output; default 100 */
-	double   cv;                        /* co-runs that vary by as much or more are passed over; default HES_PARTITION_CV */
+	double   cv;                        /* points with at least this coefficient of variation are skipped; default HES_PARTITION_CV */
 	uint64_t seed;
 	uint32_t threads;                   /* default: all processors; the result is the same */
 };
 
 struct hes_partition_model;
 
-/** What a model was learnt from, and how well it predicts what it did not see. Errors are fractions; NaN: not known. */
+/** The data of a model, and its errors on data that it did not see. Errors are fractions; NaN: not known. */
 struct hes_partition_info {
 	struct hes_partition_options options; /* as used */
 	size_t sets;                  /* co-run sets with shares and clock that were measured */
-	bool   learnt;                /* trees learnt from them; false: too few, the closed form alone */
-	bool   unseen;                /* errors are of jobs that were never seen together; else of other splits of the same */
+	bool   learnt;                /* trees were trained on them; false: too few, only the closed form is used */
+	bool   unseen;                /* errors are on combinations of jobs that were held back; false: on other splits of known combinations */
 	double rate_error;            /* mean |predicted / measured - 1| of the sum of throughputs */
 	double power_error;           /* ... of GPU power */
-	double coverage;              /* part of measurements that the interval is meant to hold */
-	double low, high;             /* the interval: throughput per watt lies between these times the prediction */
+	double coverage;              /* intended coverage of the interval */
+	double low, high;             /* the interval of throughput per watt, as factors of the prediction */
 };
 
 /**
- * Learn from jobs that were measured together, and from those jobs alone. Each GPU type is learnt by itself.
- * @param p      points; sets whose jobs lack a share profile are passed over
- * @param types  what is learnt; they must outlive the model
+ * Train on jobs that were measured together and alone. Each GPU type has trees of its own.
+ * @param p      points; co-run sets with a job without share profile are skipped
+ * @param types  GPU types to train for; they must outlive the model
  * @return 0; -EINVAL the paper's method and a type with fewer than 5 co-run sets; -ENOMEM
  */
 int  hes_partition_train(const struct hes_points *p, const struct hes_share_profiles *solo, const struct hes_gpu_type *const *types,
@@ -136,7 +137,7 @@ struct hes_partition_estimate {
 };
 
 /**
- * Predict jobs that share a GPU. Pure, no allocation. A share outside of those profiled counts as the nearest one.
+ * Predict jobs that share a GPU. Pure, no allocation. A share outside of the profiled range counts as its nearest end.
  * @param g      a type that @m was trained for
  * @param jobs   share profiles of one GPU type at one clock; [n]
  * @param n      1..HES_PARTITION_MAX_JOBS
@@ -146,11 +147,11 @@ void hes_partition_predict(const struct hes_partition_model *m, const struct hes
 			   const struct hes_share_profile *const *jobs, size_t n, const uint32_t *sm_pct,
 			   struct hes_partition_estimate *out);
 
-/** What a split is to make large, for each watt. */
+/** What a split maximises for each watt. */
 enum hes_partition_objective {
 	HES_PARTITION_THROUGHPUT, /* the sum of iterations a second: the paper's */
 	HES_PARTITION_NORMALIZED, /* the sum of each job's throughput, as a part of its own alone on the whole GPU */
-	HES_PARTITION_ENERGY,     /* the same parts' harmonic mean times their number: no job can be starved for the others */
+	HES_PARTITION_ENERGY,     /* the harmonic mean of these parts times their number: no job is starved */
 };
 
 extern const char *const hes_partition_objectives[]; /* by enum hes_partition_objective; ends with NULL */
@@ -158,19 +159,19 @@ extern const char *const hes_partition_objectives[]; /* by enum hes_partition_ob
 struct hes_partition_goal {
 	enum hes_partition_objective objective;
 	uint32_t step;                          /* shares are multiples of it: 1..50, %; default 10 */
-	double   floor[HES_PARTITION_MAX_JOBS]; /* throughput that a job must keep, as a part of its own alone; 0: none */
+	double   floor[HES_PARTITION_MAX_JOBS]; /* throughput that a job must keep, as a part of its throughput alone; 0: none */
 };
 
 /** A split with its prediction. */
 struct hes_split {
 	uint32_t sm_pct[HES_PARTITION_MAX_JOBS];
 	struct hes_partition_estimate estimate;
-	double   work;      /* numerator of the objective: iterations a second, or whole GPUs' worth of work */
+	double   work;      /* numerator of the objective: iterations a second, or work in units of one whole GPU */
 	double   per_watt;  /* work / GPU power */
 	bool     allowed;   /* keeps every floor */
 };
 
-/** Splits that were predicted, by falling share of the first job, then of the second, and so on. */
+/** Predicted splits, by falling share of the first job, then of the second, and so on. */
 struct hes_splits {
 	struct hes_split *v;
 	size_t            n;
@@ -188,14 +189,17 @@ int  hes_partition_judge(const struct hes_partition_model *m, const struct hes_g
 			 const uint32_t *sm_pct, struct hes_split *out, struct hes_err *err);
 
 /**
- * The best split at one clock, among shares that were profiled and sum to 100 % or less.
+ * The best split at one clock, with shares inside of the profiled range that sum to 100 % or less.
  *
- * Equal shares are a candidate, too. Two jobs: every split. More jobs: exact dynamic programming without interference gives starting points, from which
- * shares move step by step between jobs while that helps; the splits that this looked at are returned.
+ * For two jobs, every split is tried. For more jobs, dynamic programming that ignores interference gives starting
+ * points, and so do equal shares. From each, shares move between jobs step by step while that helps. @out has all
+ * splits that were tried.
  * @param m, g, jobs, n  as hes_partition_predict()'s
  * @param out  written on success only; hes_splits_free it
- * @return 0; -EINVAL a step or floor out of range, or more jobs than steps; -ENOSPC memory that the GPU lacks; -ERANGE floors
- *         that no split keeps, with the most that is possible; -ENODATA a normalized objective without alone_rate; -ENOMEM
+ * @return 0; -EINVAL a step or floor out of range, or more jobs than steps; -ENOSPC too little GPU memory; -ERANGE
+ *          floors
+ *         that no split keeps, with the highest that is possible; -ENODATA a normalized objective without
+ *         alone_rate; -ENOMEM
  */
 int  hes_partition_search(const struct hes_partition_model *m, const struct hes_gpu_type *g,
 			  const struct hes_share_profile *const *jobs, size_t n, const struct hes_partition_goal *goal,
@@ -213,7 +217,7 @@ struct hes_partition_jobs {
 	uint32_t step;                                   /* as in hes_partition_goal */
 	uint32_t most;                                   /* jobs on one GPU at a time, 1..HES_PARTITION_MAX_JOBS */
 	uint64_t seed;
-	uint64_t effort;                                 /* groups to look at; 0: 50000, and 700 more for each job */
+	uint64_t effort;                                 /* groups to try; 0: 50000, plus 700 for each job */
 	void   (*progress)(void *ctx, uint64_t done, uint64_t of); /* may be NULL */
 	void    *ctx;
 };
@@ -221,10 +225,10 @@ struct hes_partition_jobs {
 /** Jobs that share a GPU. */
 struct hes_partition_group {
 	uint32_t gpu;                             /* index into the fleet */
-	uint32_t wave;                            /* from 0: groups of a wave run at one time */
+	uint32_t wave;                            /* from 0: groups of a wave run at the same time */
 	uint32_t n;                               /* jobs; 0: the GPU is idle in this wave */
 	uint32_t job[HES_PARTITION_MAX_JOBS];
-	struct hes_split split;                   /* shares in the order of @job; of an idle GPU its power alone */
+	struct hes_split split;                   /* shares in the order of @job; for an idle GPU only its power */
 };
 
 struct hes_partition_groups {
@@ -232,17 +236,19 @@ struct hes_partition_groups {
 	size_t   n;
 	uint32_t waves;
 	double   work, power_w;                   /* means over the waves, of the whole fleet, idle GPUs included */
-	double   per_watt;                        /* what grouping makes large: work / power */
+	double   per_watt;                        /* what grouping maximises: work / power */
 };
 
 /**
  * Choose which jobs share a GPU, on which GPU and with which split, for the most work per watt of the whole fleet.
  *
- * The harmonic mean of HES_PARTITION_ENERGY is over all jobs. Every job runs: where memory, floors or @most leave no place
- * for all at one time, in several waves. A job's normalized throughput and its floor are parts of its throughput alone on
- * the type of the fleet that is fastest for it. If jobs that are assigned to the GPUs in their order fit, the result is not worse.
+ * The harmonic mean of HES_PARTITION_ENERGY is over all jobs. Every job runs, in several waves if memory, floors or
+ * @most do not allow all jobs at the same time. A job's normalized throughput and floor
+ * are relative to its throughput alone on the type of the fleet that is fastest for it. The result is not worse than
+ * assigning jobs to GPUs in their order, if they fit.
  * @param m    trained for the types of the fleet
- * @return 0; -EINVAL a number out of range; -ENODATA as hes_partition_search(); -ENOSPC a job that no GPU can run alone;
+ * @return 0; -EINVAL a number out of range; -ENODATA as hes_partition_search(); -ENOSPC a job that no GPU can run
+ *          alone;
  *         -ENOMEM
  */
 int  hes_partition_group(const struct hes_partition_model *m, const struct hes_partition_jobs *p,

@@ -1,10 +1,9 @@
 /*
- * point.h - rows of points: what was measured of one job of a point.
+ * point.h - points: measurements of a co-run set, or of one job alone, at one clock.
  *
- * A point is jobs together on one GPU, or one alone, each with its SM share, at one clock. Points are
- * the facts of profiling; profiles and samples (profile.h) are computed from them. A point of
- * several jobs is one row a job: what belongs to the GPU is the same in each. A reading that did not
- * come is NaN, an empty cell in files and NULL in the store, never 0.
+ * Points are the facts of profiling; profiles and samples (profile.h) are computed from them. A point has one
+ * row for each job; values of the GPU are the same in all of them. A missing reading is NaN, an empty
+ * cell in files and NULL in the store, never 0.
  */
 #ifndef HESHARE_POINT_H
 #define HESHARE_POINT_H
@@ -55,11 +54,11 @@ struct hes_points {
 /**
  * Read a file (docs/formats/profiles.md, .gz too); the order is kept.
  * @param out  written on success only; hes_points_free it
- * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row; -ENOENT a column that is missing; -E2BIG
- *         too many rows or too long a one; -EIO damaged .gz; -ENOMEM; -errno of reading the file
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row; -ENOENT a missing column; -E2BIG
+ *         too many rows, or a row that is too long; -EIO damaged .gz; -ENOMEM; -errno of reading the file
  */
 int  hes_points_load(const char *path, struct hes_points *out, struct hes_err *err);
-/** Write one; @path "-" is standard output. The file appears whole or not at all. @return 0; -errno of creating or writing it */
+/** Write one; @path "-" is standard output. The file is written completely or not at all. @return 0; -errno of creating or writing it */
 int  hes_points_save(const char *path, const struct hes_points *p, struct hes_err *err);
 /** Free what they hold and clear them. */
 void hes_points_free(struct hes_points *p);

@@ -1,8 +1,8 @@
 /*
  * policy.h - ways to turn waiting jobs into a plan.
  *
- * A policy is a pure function of its request: no clock, file, environment or log. It knows profiles and a predictor,
- * never how GPUs really behave.
+ * A policy is a pure function of its request: no clock, file, environment or log. It uses profiles and a predictor,
+ * never the GPU model.
  */
 #ifndef HESHARE_POLICY_H
 #define HESHARE_POLICY_H
@@ -12,10 +12,10 @@
 #include "heshare/predict.h"
 
 /**
- * The part of the time for planning that is spent, 0 to 1 or more: the caller's clock, since the library has none. It must
- * never fall and must reach 1 by itself; several threads call it at the same time. A search calls it at its start, then
- * every 64 moves, in its last tenth every 8, and ends at 1. Initial solutions and the bound do not count: they are always
- * completed. What a search finds so depends on the machine.
+ * The caller's clock: the part of the planning time that is spent, 0 to 1 or more. It must never fall and must reach 1
+ * by itself; several threads call it at the same time. A search calls it at its start, then every 64 moves, in its last
+ * tenth every 8 moves, and ends at 1. Initial solutions and the bound are always completed. With a clock, the plan
+ * depends on the machine.
  */
 typedef double hes_spent_fn(void *ctx);
 
@@ -28,19 +28,19 @@ struct hes_request {
 	const uint32_t             *waiting;    /* indices of the jobs to plan; all have arrived */
 	size_t                      n_waiting;
 	int64_t                     now_us;
-	const int64_t              *free_at_us; /* per GPU: when its running jobs are predicted to end; now_us when idle */
-	const struct hes_running   *running;    /* those jobs, by GPU, at most HES_MAX_SHARING on each; only joint needs them */
+	const int64_t              *free_at_us; /* for each GPU: predicted end of its running jobs; now_us if it is idle */
+	const struct hes_running   *running;    /* the running jobs, by GPU, at most HES_MAX_SHARING on each; only joint needs them */
 	size_t                      n_running;
 	const struct hes_predictor *predictor;
 	const struct hes_profiles  *profiles;
-	const char                 *prefer;     /* "balanced", "energy", "jct"; ignored by policies without */
+	const char                 *prefer;     /* "balanced", "energy", "jct"; ignored by policies without preferences */
 	uint64_t                    seed;
-	uint64_t                    budget;     /* evaluations a search may make; 0: the default for so many jobs */
+	uint64_t                    budget;     /* evaluations a search may make; 0: the default for this number of jobs */
 	hes_spent_fn               *spent;      /* replaces the budget; may be NULL */
 	void                       *spent_ctx;
 	hes_progress_fn            *progress;   /* of a search in parts, as for large fleets; may be NULL */
 	void                       *progress_ctx;
-	bool                        bound;      /* find least_energy_mj and least_avg_jct_us, too; for at most HES_POLICY_MOST_BOUND jobs */
+	bool                        bound;      /* also find least_energy_mj and least_avg_jct_us; for at most HES_POLICY_MOST_BOUND jobs */
 	uint64_t                    power_cap_mw; /* of the fleet, at any time; 0: none; ignored by policies that do not search */
 };
 
@@ -71,8 +71,9 @@ struct hes_policy {
  * @param out    a plan for the waiting jobs alone; written only on success
  * @param front  the front that the plan was chosen from, if the policy makes one, else empty; may be NULL
  * @return 0; -ENOENT a workload profiled on no type; -ERANGE a batch size outside the profiled ones, or run times
- *         beyond all reason; -ENOSPC a job fits no GPU's memory; -E2BIG more jobs than hes_policy_most_jobs();
- *         -EINVAL a preference it does not have, or running jobs that are not there, out of order, or too many on a
+ *         above 300 years; -ENOSPC a job fits no GPU's memory; -E2BIG more jobs than hes_policy_most_jobs();
+ *         -EINVAL a preference that the policy does not have, or running jobs that are not there, out of order, or
+ *         too many on a
  *         GPU; -ENOMEM
  */
 int hes_policy_plan(const struct hes_policy *policy, const struct hes_request *r, struct hes_plan *out,
@@ -81,7 +82,7 @@ int hes_policy_plan(const struct hes_policy *policy, const struct hes_request *r
 /** The estimated planning time as a part of the limit for one request, which is some minutes. */
 double hes_policy_effort(const struct hes_policy *p, size_t n_jobs, size_t n_gpus);
 
-/** The most jobs that a policy plans at once: those with an effort of 1, and no more than a file may hold. */
+/** The most jobs that a policy plans at once: as many as give an effort of 1, but at most HES_MAX_JOBS. */
 size_t hes_policy_most_jobs(const struct hes_policy *p, size_t n_gpus);
 
 /** @return 0; -E2BIG more jobs than that */

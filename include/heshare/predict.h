@@ -1,6 +1,6 @@
 /*
- * predict.h - time and GPU power of a job with its setting and its co-runners, learnt from samples (HeShare, section
- * III-A).
+ * predict.h - predict the iteration time of a job and the power of its GPU from setting and co-runners, learnt from
+ * samples (HeShare, section III-A).
  */
 #ifndef HESHARE_PREDICT_H
 #define HESHARE_PREDICT_H
@@ -30,7 +30,7 @@ struct hes_estimate {
 	uint32_t outside;      /* what is outside of the training range: enum hes_outside; 0: nothing */
 	double   iteration_low_us, iteration_high_us;
 	uint32_t power_low_mw, power_high_mw;
-	double   widening;      /* width of the wider interval / its width inside of the training range: 1 and more */
+	double   widening;     /* width of the wider interval / its width inside of the training range: 1 and more */
 };
 
 /** The learner of the residual of the baseline. */
@@ -99,7 +99,7 @@ struct hes_coverage {
 };
 
 /**
- * Train a predictor on samples. Deterministic for a seed, whatever the number of threads.
+ * Train a predictor on samples. The same seed gives the same predictor, with any number of threads.
  * @param c    types of the samples' GPUs; copied
  * @return 0; -EINVAL too few samples; -ENOENT a sample's GPU type is not in @c; -ENOMEM
  */
@@ -108,7 +108,7 @@ int  hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue
 			 struct hes_err *err);
 void hes_predictor_free(struct hes_predictor *p);
 const struct hes_predictor_info *hes_predictor_about(const struct hes_predictor *p);
-/** Whether this GPU type was sampled; others are extrapolated from their data sheet. */
+/** Whether this GPU type was sampled; other types are extrapolated from their data sheets. */
 bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type);
 /** Greatest sum of the shares on a GPU in samples of a type, in whole tens; for an unknown type, in all samples. */
 uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type);
@@ -123,7 +123,7 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_load *co_runners, struct hes_estimate *out);
 
 /**
- * hes_load_add() with what @p learnt: more accurate, and predictions know of co-runners that were never sampled.
+ * hes_load_add() with data of @p: predictions are more accurate, and report co-runners that were never sampled.
  * Pure, no allocation. If power_mw of the load is itself predicted, set predicted_mw to the same.
  * @param load  only for queries to this predictor
  */
@@ -131,7 +131,7 @@ void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_ty
 			const struct hes_setting *s, struct hes_load *load);
 
 /**
- * Predict what samples measured. Co-runners with names that s->known has are loaded from their profiles.
+ * Predict what samples measured. Co-runners whose names are in s->known are loaded from their profiles.
  * @param out  [s->n]; filled on success
  * @return 0; -EINVAL, -ENOENT an invalid sample; -ENOMEM
  */
@@ -148,7 +148,8 @@ int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *
 		       struct hes_accuracy *power, struct hes_err *err);
 
 /**
- * Store the errors on @rows samples that were held back, for the model file. Call it before the predictor is shared.
+ * Keep the errors on @rows samples that were held back; they go into the model file. Call it before the predictor is
+ * shared.
  * @return 0; -EINVAL errors that are not finite
  */
 int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,
@@ -159,17 +160,18 @@ int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples 
 			struct hes_coverage *out, struct hes_err *err);
 
 /**
- * Write a model file: versioned, checksummed. @path "-" is standard output. The file appears whole or not at all.
+ * Write a model file: versioned, checksummed. @path "-" is standard output. The file is written completely or not at
+ * all.
  * @return 0; -ENOMEM; -errno of creating or writing it
  */
 int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err);
 /**
  * @param out  written on success only; hes_predictor_free it
- * @return 0; -EINVAL not a predictor's file, damaged, or of another version or with other features than this program's,
- *         with the reason; -EFBIG above 4 GiB; -ENOMEM; -errno of reading the file
+ * @return 0; -EINVAL not a predictor's file, a damaged one, or one of another version or with other features; @err has
+ *         the reason; -EFBIG above 4 GiB; -ENOMEM; -errno of reading the file
  */
 int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err);
-/** The checksum of its model file: predictors that predict the same have the same. @return 0 or -ENOMEM */
+/** The checksum of its model file: predictors with equal predictions have equal checksums. @return 0 or -ENOMEM */
 int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * profile.h - what was measured (or modelled) of workloads: solo profiles,
- * from which a planner takes a task's features, and samples under sharing,
- * from which a predictor is trained.
+ * profile.h - measurements of workloads, real or modelled: solo profiles, which give a
+ * planner the features of a job, and samples of jobs that share a GPU, which train a
+ * predictor.
  */
 #ifndef HESHARE_PROFILE_H
 #define HESHARE_PROFILE_H
@@ -19,14 +19,14 @@ struct hes_profile {
 	char     gpu_type[HES_NAME_MAX];
 	uint32_t batch_size;
 	uint32_t memory_mib;
-	uint32_t clock_mhz;    /* SM clock it held: below the default where the power limit binds; 0: the default */
+	uint32_t clock_mhz;    /* SM clock that it held: below the default if the power limit lowered it; 0: the default */
 	double   iteration_us;
-	double   busy;         /* part of the time with a kernel running: what NVML calls GPU utilisation; 0: unknown, sm_util then */
+	double   busy;         /* part of the time with a kernel running: NVML's GPU utilisation; 0: unknown, then sm_util is used */
 	double   sm_util;      /* part of the SMs at work, mean over time: at most busy */
 	double   dram_util;    /* share of memory bandwidth */
-	double   l2_util;      /* share of L2 capacity touched; 0: unknown, as no counter of a GPU tells it */
+	double   l2_util;      /* part of the L2 capacity in use; 0: unknown, since GPUs have no counter for it */
 	uint32_t power_mw;     /* mean GPU power */
-	double   least_us;     /* shortest iteration known of the workload, on any type; hes_profiles_sort() fills it; 0: unknown */
+	double   least_us;     /* shortest known iteration of the workload, on any type; hes_profiles_sort() fills it; 0: unknown */
 };
 
 /** Profiles sorted by (workload, type, batch size). */
@@ -38,21 +38,22 @@ struct hes_profiles {
 /**
  * Read a file (docs/formats/profiles.md, .gz too), and sort.
  * @param out  written on success only; hes_profiles_free it
- * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row; -EEXIST a workload given twice on one type at one batch size; -ENOENT a
- *         column that is missing; -E2BIG too many rows or too long a one; -EIO damaged .gz; -ENOMEM; -errno of reading the file
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row; -EEXIST two rows with
+ *         the same workload, type and batch size; -ENOENT a missing column; -E2BIG too many rows, or a row that is
+ *         too long; -EIO damaged .gz; -ENOMEM; -errno of reading the file
  */
 int  hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err);
-/** Write one; @path "-" is standard output. The file appears whole or not at all. @return 0; -errno of creating or writing it */
+/** Write one; @path "-" is standard output. The file is written completely or not at all. @return 0; -errno of creating or writing it */
 int  hes_profiles_save(const char *path, const struct hes_profiles *p, struct hes_err *err);
 /** Free what they hold and clear them. */
 void hes_profiles_free(struct hes_profiles *p);
 /**
- * All profiles of @first, and those of @rest of workloads, types and batch sizes that @first has none of; both sorted.
+ * All profiles of @first, and those of @rest whose workload, type and batch size @first does not have. Both are sorted.
  * @param out  to be freed by hes_profiles_free()
  * @return 0; -ENOMEM
  */
 int  hes_profiles_join(const struct hes_profiles *first, const struct hes_profiles *rest, struct hes_profiles *out);
-/** Sort into the order the look-ups need, and see to what profiles tell of one another; call after filling by hand. */
+/** Sort for hes_profile_find(), and fill least_us. Call it after you fill profiles by hand. */
 void hes_profiles_sort(struct hes_profiles *p);
 
 /**
@@ -121,12 +122,14 @@ struct hes_samples {
 /**
  * Read a file (docs/formats/profiles.md, .gz too); the order is kept.
  * @param out  written on success only, with known NULL; hes_samples_free it
- * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row, or co-runners that differ from the counted ones;
- *         -ENOENT a column that is missing; -E2BIG too many rows or too long a one; -EIO damaged .gz; -ENOMEM; -errno of
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row, or co-runners that differ from the
+ *          counted ones;
+ *         -ENOENT a missing column; -E2BIG too many rows, or a row that is too long; -EIO damaged .gz; -ENOMEM;
+ *         -errno of
  *         reading the file
  */
 int  hes_samples_load(const char *path, struct hes_samples *out, struct hes_err *err);
-/** Write one; @path "-" is standard output. The file appears whole or not at all. @return 0; -errno of creating or writing it */
+/** Write one; @path "-" is standard output. The file is written completely or not at all. @return 0; -errno of creating or writing it */
 int  hes_samples_save(const char *path, const struct hes_samples *s, struct hes_err *err);
 /** Free what they hold and clear them; known is not owned. */
 void hes_samples_free(struct hes_samples *s);

@@ -2,8 +2,8 @@
  * regressor.h - functions of many numbers, learnt from rows: boosting, extra trees, random forests, one tree, a
  * straight line.
  *
- * Knows nothing of GPUs; predict.h and partition.h put jobs and GPUs on top. Missing values (NaN) are legal in rows to
- * learn from and in rows to predict: each split learns where to send them. A regressor is constant once made, so any
+ * This layer knows no GPUs or jobs; predict.h and partition.h use it for them. Missing values (NaN) are allowed in rows
+ * to learn from and in rows to predict: each split learns a direction for them. A trained regressor is constant, so any
  * number of threads may share it.
  */
 #ifndef HESHARE_REGRESSOR_H
@@ -50,7 +50,7 @@ struct hes_regressor_options {
 	double   column_fraction;    /* boosting: features drawn for a tree, 0 < f <= 1 */
 };
 
-/** Rows to learn from; the caller's. Names may be NULL: x0, x1, ..., y0, ... then. */
+/** Rows to learn from, owned by the caller. Names may be NULL: then they are x0, x1, ..., y0, ... */
 struct hes_rows {
 	const float  *x;               /* column by column: x[feature * n + row]; NaN: missing; infinite: refused */
 	const double *y;               /* output by output: y[output * n + row]; finite */
@@ -81,7 +81,7 @@ struct hes_regressor_errors {
 };
 
 /**
- * Fit. Deterministic for a seed, whatever the number of threads and the compiler.
+ * Fit. The same seed gives the same regressor, with any number of threads and any compiler.
  * @return 0; -EINVAL rows or options, with what would be right; -ENOMEM
  */
 int  hes_regressor_fit(const struct hes_rows *rows, const struct hes_regressor_options *o,

@@ -1,6 +1,6 @@
 /*
- * replay.h - what happened when a plan was carried out, on modelled or on
- * real GPUs: the outcome of every job, the state of every GPU over time.
+ * replay.h - the result of a plan on modelled or real GPUs: the outcome of every
+ * job and the state of every GPU over time.
  */
 #ifndef HESHARE_REPLAY_H
 #define HESHARE_REPLAY_H
@@ -15,17 +15,17 @@ struct hes_outcome {
 	uint32_t clock_mhz;   /* requested */
 	int64_t  start_us;
 	int64_t  end_us;
-	int64_t  predicted_end_us; /* by the last plan that predicted it: the one that started it, or a later one (hes_onward) */
+	int64_t  predicted_end_us; /* of the last plan that predicted it: the plan that started it, or a later one (hes_onward) */
 };
 
-/** A stretch of time in which nothing changed on one GPU. */
+/** A period in which nothing changes on a GPU. */
 struct hes_segment {
 	uint32_t gpu;
 	uint32_t jobs;        /* 0: idle */
 	int64_t  start_us;
 	int64_t  end_us;
 	uint32_t power_mw;
-	uint32_t clock_mhz;   /* effective: below the requested one where the power limit binds */
+	uint32_t clock_mhz;   /* effective: below the requested one if the power limit lowers it */
 	float    sm_util;     /* 0..1 */
 };
 
@@ -39,11 +39,11 @@ struct hes_gpu_usage {
 struct hes_replay {
 	struct hes_outcome   *jobs;      /* one a job */
 	size_t                n_jobs;
-	struct hes_segment   *segments;  /* by start; busy stretches only */
+	struct hes_segment   *segments;  /* by start; busy periods only */
 	size_t                n_segments;
 	struct hes_gpu_usage *gpus;      /* one a GPU */
 	size_t                n_gpus;
-	struct hes_totals     totals;    /* as it happened */
+	struct hes_totals     totals;    /* realised */
 	struct hes_totals     predicted; /* by the last plan that predicted each job */
 	int64_t               p50_jct_us, p95_jct_us; /* between two jobs, linear interpolation */
 	double                mean_util; /* mean over the GPUs */

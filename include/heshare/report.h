@@ -1,12 +1,11 @@
 /*
- * report.h - one HTML file, or one figure, that shows what a plan did: the
- * trade-off front, the Gantt chart, power, energy and completion times.
+ * report.h - write an HTML report, or one figure, of a plan's result: Pareto front,
+ * Gantt chart, power, energy and completion times.
  *
- * The file stands alone: figures are inline SVG, nothing is fetched, light
- * and dark follow the reader's system. Figures are drawn by gnuplot, found in
- * PATH; no text from jobs or fleets reaches it. The same input gives the same
- * bytes: there is no date in a report. Nothing here is kept or freed; every
- * pointer is borrowed for the call.
+ * The file needs no other file: figures are inline SVG. Light and dark follow the
+ * reader's system. gnuplot, found in PATH, draws the figures; it gets no text from
+ * jobs or fleets. The same input gives the same bytes, so there is no date in a
+ * report. Pointers are used only during the call.
  */
 #ifndef HESHARE_REPORT_H
 #define HESHARE_REPORT_H
@@ -22,7 +21,7 @@
 /** One policy in the comparison. */
 struct hes_report_policy {
 	const char       *name;
-	const char       *prefer;        /* "" or NULL where it has no preference */
+	const char       *prefer;        /* "" or NULL if it has no preference */
 	struct hes_totals realised;
 	int64_t           p50_jct_us, p95_jct_us;
 	double            mean_util;     /* 0..1 */
@@ -34,23 +33,23 @@ struct hes_report_policy {
 
 struct hes_report {
 	const char             *title;     /* NULL: "heshare report" */
-	const char             *command;   /* how to make it again, shown at the end; may be NULL */
+	const char             *command;   /* the command that wrote the report, shown at its end; may be NULL */
 	bool                    modelled;  /* replayed on the GPU model; false: measured on GPUs */
 	const struct hes_fleet *fleet;
 	const struct hes_jobs  *jobs;
-	const struct hes_plan  *plan;      /* the chosen plan; says policy, preference, seed */
+	const struct hes_plan  *plan;      /* the chosen plan, with policy, preference and seed */
 	const struct hes_replay *replay;   /* of that plan; summarised */
 	const struct hes_front *front;     /* predicted, of the chosen policy; NULL or empty: none */
 	const struct hes_report_policy *policies; /* in the order of the table */
 	size_t                  n_policies;       /* at least 1 */
 	size_t                  chosen;           /* the row that is @plan */
 	size_t                  reference;        /* differences are against this row */
-	uint32_t                n_seeds;          /* runs a row is the mean of; 0 and 1: a single one */
+	uint32_t                n_seeds;          /* each row is the mean of so many runs; 0 and 1: a single one */
 };
 
 enum hes_figure {
 	HES_FIGURE_FRONT,   /* energy against average completion time, all policies */
-	HES_FIGURE_GANTT,   /* the plan as it went, a row a GPU */
+	HES_FIGURE_GANTT,   /* the realised plan, a row for each GPU */
 	HES_FIGURE_POWER,   /* GPU power over time, by GPU type */
 	HES_FIGURE_ENERGY,  /* busy and idle energy by GPU */
 	HES_FIGURE_JCT,     /* completion times by policy */
@@ -61,9 +60,9 @@ enum hes_figure {
 const char *hes_figure_name(enum hes_figure which);
 
 /**
- * Write the report. The file appears whole or not at all; "-" is standard output.
+ * Write the report. The file is written completely or not at all; "-" is standard output.
  * @return 0; -EINVAL parts that do not belong together; -ENOENT gnuplot is not
- *         installed; -EIO gnuplot failed; -ENOMEM; what writing the file gave
+ *         installed; -EIO gnuplot failed; -ENOMEM; -errno of writing the file
  */
 int hes_report_write(const char *path, const struct hes_report *r, struct hes_err *err);
 

@@ -17,8 +17,8 @@ struct hes_tenant_power {
 	char     gpu_type[HES_NAME_MAX];
 	uint32_t clock_mhz; /* 0: as the driver chooses */
 	double   power_w;   /* of the GPU while the tenant runs, idle power included */
-	double   cv;        /* of the parts of the measurement */
-	double   seconds;   /* that it took */
+	double   cv;        /* between parts of the measurement */
+	double   seconds;   /* length of the measurement */
 	int64_t  at_us;     /* when it was last changed, us since 1970 UTC */
 };
 
@@ -29,7 +29,7 @@ struct hes_tenant_power {
  */
 int hes_store_find_tenant_power(struct hes_store *s, struct hes_tenant_power *p, struct hes_err *err);
 
-/** Write a row, in place of the one that is there. Where seconds is 0, cv and seconds of that one stay. @return 0; -EINVAL a number out of range */
+/** Write a row, or replace it. If seconds is 0, cv and seconds of the old row stay. @return 0; -EINVAL a number out of range */
 int hes_store_keep_tenant_power(struct hes_store *s, const struct hes_tenant_power *p, struct hes_err *err);
 
 /** All rows, sorted by name, user, type and clock; free() @out. */

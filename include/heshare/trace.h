@@ -1,11 +1,11 @@
 /*
- * trace.h - what clusters logged, and jobs drawn from it.
+ * trace.h - read logs of clusters, and draw jobs from them.
  *
  * A trace gives rows one by one, from a log file in one of several formats
  * (hes_trace_formats) or from a generator whose distributions were fitted to
  * a log. hes_trace_jobs turns rows into jobs: the log gives arrival and
  * run time; a table of choices gives the workload, which logs do not contain.
- * Everything depends on the input and the seed alone.
+ * The same input and seed give the same jobs.
  */
 #ifndef HESHARE_TRACE_H
 #define HESHARE_TRACE_H
@@ -17,9 +17,9 @@
 #include "heshare/err.h"
 #include "heshare/job.h"
 
-/** A job that ran on GPUs, as the log has it. */
+/** A job of the log that ran on GPUs. */
 struct hes_trace_row {
-	int64_t  arrival_us;              /* on the log's own clock, which may start anywhere */
+	int64_t  arrival_us;              /* on the clock of the log, whose zero is arbitrary */
 	int64_t  runtime_us;              /* > 0 */
 	uint32_t gpu_milli;               /* 1000: one GPU; less: a part of one; > 0 */
 	char     workload[HES_NAME_MAX];  /* "": not in the log */
@@ -32,11 +32,11 @@ struct hes_csv;
 struct hes_trace_format {
 	const char        *name;
 	const char        *summary;   /* one line */
-	const char *const *columns;   /* that it reads and is known by, NULL-terminated, at most 8 */
+	const char *const *columns;   /* that it reads; they identify the format; NULL-terminated, at most 8 */
 	/**
 	 * Read the row that @c is at. @col: indices of the columns, in their order.
 	 * @param out  zeroed before
-	 * @return 1 a job; 0 not a job that ran on a GPU, to be passed over; negative errno
+	 * @return 1 a job; 0 to skip the row, which is no job that ran on a GPU; negative errno
 	 */
 	int (*parse)(const struct hes_csv *c, const int *col, struct hes_trace_row *out,
 		     struct hes_err *err);
@@ -44,7 +44,7 @@ struct hes_trace_format {
 
 extern const struct hes_trace_format *const hes_trace_formats[]; /* NULL-terminated */
 
-/** @return NULL with the names there are in @err */
+/** @return NULL with the known names in @err */
 const struct hes_trace_format *hes_trace_format_find(const char *name, struct hes_err *err);
 
 struct hes_trace;
@@ -52,7 +52,7 @@ struct hes_trace;
 /**
  * Open a log, plain or .gz.
  * @param f  NULL: recognised by the header
- * @return 0; -ENOENT a column is missing, or no format has these columns (the sentence lists them)
+ * @return 0; -ENOENT a column is missing, or no format has these columns (@err lists them)
  */
 int  hes_trace_open(const char *path, const struct hes_trace_format *f, struct hes_trace **out,
 		    struct hes_err *err);
@@ -64,7 +64,8 @@ int  hes_trace_open(const char *path, const struct hes_trace_format *f, struct h
  * @param path  a profile in YAML; NULL: the built-in one
  * @param n     rows to give
  * @param out   written on success only; hes_trace_close it
- * @return 0; -EINVAL, -ERANGE with file, field and what is wrong; -EFBIG above 16 MiB; -ENOMEM; -errno of reading the file
+ * @return 0; -EINVAL, -ERANGE with file, field and what is wrong; -EFBIG above 16 MiB; -ENOMEM; -errno of reading
+ *          the file
  */
 int  hes_trace_generate(const char *path, uint64_t seed, uint64_t n, struct hes_trace **out,
 			struct hes_err *err);
@@ -75,7 +76,7 @@ int  hes_trace_next(struct hes_trace *t, struct hes_trace_row *out, struct hes_e
 const char *hes_trace_name(const struct hes_trace *t);
 /** Name of the format, "generator" for a generator. */
 const char *hes_trace_format_name(const struct hes_trace *t);
-/** Lines passed over so far: no GPU, or never ran. */
+/** Lines skipped so far: without GPU, or never run. */
 uint64_t    hes_trace_skipped(const struct hes_trace *t);
 void        hes_trace_close(struct hes_trace *t);
 
@@ -87,7 +88,7 @@ enum hes_mix {
 	HES_MIX_ALL    = 7,
 };
 
-/** Something a job can run. */
+/** A workload and batch size that a job can have. */
 struct hes_choice {
 	char     workload[HES_NAME_MAX];
 	uint32_t batch_size;
@@ -99,7 +100,7 @@ struct hes_choice {
 enum hes_arrivals {
 	HES_ARRIVALS_POISSON, /* independent gaps; jobs picked at random */
 	HES_ARRIVALS_BURST,   /* all at 0; jobs picked at random */
-	HES_ARRIVALS_TRACE,   /* the log's: consecutive jobs from a random moment on */
+	HES_ARRIVALS_TRACE,   /* of the log: consecutive jobs from a random moment on */
 };
 
 struct hes_trace_options {
@@ -108,7 +109,7 @@ struct hes_trace_options {
 	bool     any_gpus;        /* also rows of more than one GPU, as if they had requested one */
 	int64_t  min_runtime_us;
 	int64_t  max_runtime_us;
-	bool     drop_outside;    /* leave rows outside the limits out, instead of clamping them */
+	bool     drop_outside;    /* skip rows outside of the limits, instead of clamping them */
 	enum hes_arrivals arrivals;
 	double   gap_s;           /* Poisson: mean time between arrivals */
 	double   first_gap_s;     /* ... among the first third of the jobs */
@@ -121,12 +122,12 @@ void hes_trace_options_defaults(struct hes_trace_options *d);
 
 /**
  * Draw jobs from the rest of a trace, in the order of arrival; the first
- * arrives at 0. A row's workload is used where the choices have it, with the
- * nearest batch size; else workload and batch size are picked at random, each
- * workload as likely as any other. Iterations fill the row's run time.
- * Run times, arrivals and workloads come from random streams of their own, so
- * that another mix or arrival process leaves the run times as they were.
- * @return 0; -EINVAL no choice left; -ERANGE too few rows; -E2BIG too many; -ENOMEM; what reading gave
+ * arrives at 0. If the choices have the row's workload, it is used with the
+ * nearest batch size; else workload and batch size are drawn at random, each
+ * workload with the same probability. The number of iterations follows from the run time.
+ * Run times, arrivals and workloads have separate random streams, so that another
+ * mix or arrival process does not change the run times.
+ * @return 0; -EINVAL no choice left; -ERANGE too few rows; -E2BIG too many; -ENOMEM; -errno of reading
  */
 int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
 		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err);
@@ -151,7 +152,7 @@ struct hes_trace_summary {
 	int64_t  gap_us[HES_TRACE_QUANTILES];       /* between arrivals; 0 with one job */
 };
 
-/** Summarise the rest of a trace. @return 0; -EINVAL no rows; -E2BIG; -ENOMEM; what reading gave */
+/** Summarise the rest of a trace. @return 0; -EINVAL no rows; -E2BIG; -ENOMEM; -errno of reading */
 int hes_trace_summarise(struct hes_trace *t, struct hes_trace_summary *out, struct hes_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * training_range.h - what of a prediction lies outside of the training range: the samples that the predictor learnt
- * from. Such a prediction is an extrapolation.
+ * training_range.h - which parts of a query are outside of the training range, the range of the samples that the
+ * predictor learnt from. Such a prediction is extrapolated.
  */
 #ifndef HESHARE_TRAINING_RANGE_H
 #define HESHARE_TRAINING_RANGE_H
@@ -21,7 +21,7 @@ enum hes_outside {
 
 #define HES_OUTSIDE_ALL ((uint32_t)(1 << 8) - 1)
 
-/** What a plan can change for the same job on the same GPU. */
+/** The parts that a plan can change for a job on a GPU. */
 #define HES_OUTSIDE_SETTING \
 	((uint32_t)(HES_OUTSIDE_SHARE | HES_OUTSIDE_CLOCK | HES_OUTSIDE_CO_RUN | HES_OUTSIDE_CO_RUNNER))
 
@@ -36,7 +36,7 @@ const char *hes_outside_name(enum hes_outside one);
 /** The names in a set, a comma and a space between them. */
 void hes_outside_text(uint32_t set, char out[HES_OUTSIDE_TEXT]);
 
-/** @return the one of that name; 0: none has it */
+/** @return the value with this name; 0: none */
 uint32_t hes_outside_find(const char *name);
 
 #endif
