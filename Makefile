@@ -5,7 +5,7 @@ BUILD  ?= build
 DEMO   := $(BUILD)/demo
 JOBS   ?= data/traces/demo.csv
 FLEET  ?= data/fleets/heshare.yaml
-POLICY ?= heshare
+POLICY ?= joint
 IGNITER ?= $(HES_DATA)/igniter_v100
 ETF_PROFILES ?= $(HES_DATA)/etf_jetson_tx2
 
