@@ -84,9 +84,12 @@ static int load(void **state)
 	       hes_catalogue_load(NULL, &types, &err);
 }
 
+static struct hes_observations o; /* of the last observe() */
+
 static int unload(void **state)
 {
 	(void)state;
+	hes_observations_free(&o);
 	for (int i = 0; i < N_FILES; i++)
 		write_file((enum file)i, NULL);
 	rmdir(dir);
@@ -96,137 +99,128 @@ static int unload(void **state)
 	return 0;
 }
 
-static struct hes_observations observe(void)
+static void forget(void)
 {
-	struct hes_observations o = { 0 };
-	struct hes_err err;
-
-	if (hes_observe(model, &types, dir, false, &o, &err))
-		fail_msg("%s", err.msg);
-	return o;
+	hes_observations_free(&o);
+	o = (struct hes_observations){ 0 };
 }
 
-static size_t count(const struct hes_observations *o, enum hes_series_id series)
+static void observe(void)
+{
+	struct hes_err err;
+
+	forget();
+	if (hes_observe(model, &types, dir, false, &o, &err))
+		fail_msg("%s", err.msg);
+}
+
+static void observe_all(void)
+{
+	write_all();
+	observe();
+}
+
+static size_t count(enum hes_series_id series)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < o->n; i++)
-		n += o->v[i].series == series;
+	for (size_t i = 0; i < o.n; i++)
+		n += o.v[i].series == series;
 	return n;
 }
 
-static const struct hes_observation *find(const struct hes_observations *o, enum hes_series_id series, size_t nth)
+static const struct hes_observation *find(enum hes_series_id series, size_t nth)
 {
-	for (size_t i = 0; i < o->n; i++)
-		if (o->v[i].series == series && nth-- == 0)
-			return &o->v[i];
+	for (size_t i = 0; i < o.n; i++)
+		if (o.v[i].series == series && nth-- == 0)
+			return &o.v[i];
 	fail_msg("no such observation");
 	return NULL;
 }
 
 TEST(rows_become_observations)
 {
-	struct hes_observations o;
 	const struct hes_observation *v;
 
-	write_all();
-	o = observe();
+	observe_all();
 	assert_int_equal(o.n_gpus, 1);
 	assert_string_equal(o.gpus[0].name, "l4");
 	assert_string_equal(o.gpus[0].type, "L4");
-	assert_int_equal(count(&o, HES_SERIES_GPU_TIME), 4);
-	assert_int_equal(count(&o, HES_SERIES_GPU_POWER), 4);
-	assert_int_equal(count(&o, HES_SERIES_GPU_DRAM), 4);
-	v = find(&o, HES_SERIES_GPU_TIME, 1);
+	assert_int_equal(count(HES_SERIES_GPU_TIME), 4);
+	assert_int_equal(count(HES_SERIES_GPU_POWER), 4);
+	assert_int_equal(count(HES_SERIES_GPU_DRAM), 4);
+	v = find(HES_SERIES_GPU_TIME, 1);
 	assert_true(fabs(v->measured - .014) < 1e-12);
 	assert_int_equal(v->line, 3);
 	assert_int_equal(v->gpu, 1);
 	assert_string_equal(v->at.r[0].workload->name, "resnet50-tf32");
 	assert_int_equal(v->at.r[0].batch, 8);
-	v = find(&o, HES_SERIES_GPU_POWER, 1);
+	v = find(HES_SERIES_GPU_POWER, 1);
 	assert_true(fabs(v->measured - 40) < 1e-12);
-	assert_int_equal(find(&o, HES_SERIES_GPU_TIME, 3)->at.clock_mhz, 900);
-	hes_observations_free(&o);
+	assert_int_equal(find(HES_SERIES_GPU_TIME, 3)->at.clock_mhz, 900);
 }
 
 TEST(values_of_the_gpu_replace_those_of_the_catalogue)
 {
-	struct hes_observations o;
 	const struct hes_gpu_type *g;
 
 	write_all();
 	change(GPU_FILE, "\"sm_clock_max_mhz\": null", "\"sm_clock_max_mhz\": 2100");
-	o = observe();
+	observe();
 	g = &o.v[0].at.gpu;
 	assert_int_equal(g->power_limit_mw, 60000);
 	assert_int_equal(g->idle_power_mw, 15500);
 	assert_int_equal(g->clock_max_mhz, 2100);
 	assert_int_equal(g->clock_default_mhz, 2100);
 	assert_int_equal(g->memory_bandwidth_gbs, 300);
-	hes_observations_free(&o);
 }
 
 TEST(the_share_that_a_job_got_counts_not_the_requested_one)
 {
-	struct hes_observations o;
-
-	write_all();
-	o = observe();
-	assert_int_equal(find(&o, HES_SERIES_GPU_TIME, 1)->at.r[0].sm_pct, 59); /* 34 of 58 SMs */
-	assert_int_equal(find(&o, HES_SERIES_GPU_TIME, 2)->at.r[0].sm_pct, 40);
-	hes_observations_free(&o);
+	observe_all();
+	assert_int_equal(find(HES_SERIES_GPU_TIME, 1)->at.r[0].sm_pct, 59); /* 34 of 58 SMs */
+	assert_int_equal(find(HES_SERIES_GPU_TIME, 2)->at.r[0].sm_pct, 40);
 }
 
 TEST(only_clocks_held_by_the_power_limit_are_checked)
 {
-	struct hes_observations o;
-
-	write_all();
-	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_GPU_CLOCK), 1);
-	assert_true(find(&o, HES_SERIES_GPU_CLOCK, 0)->measured == 1.9);
-	hes_observations_free(&o);
+	observe_all();
+	assert_int_equal(count(HES_SERIES_GPU_CLOCK), 1);
+	assert_true(find(HES_SERIES_GPU_CLOCK, 0)->measured == 1.9);
 }
 
 TEST(a_pair_is_compared_with_each_job_alone_at_the_same_share)
 {
-	struct hes_observations o;
 	const struct hes_observation *v;
 
-	write_all();
-	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_GPU_PAIRS), 2);
-	assert_int_equal(count(&o, HES_SERIES_GPU_PAIR_POWER), 1);
-	v = find(&o, HES_SERIES_GPU_PAIRS, 0);
+	observe_all();
+	assert_int_equal(count(HES_SERIES_GPU_PAIRS), 2);
+	assert_int_equal(count(HES_SERIES_GPU_PAIR_POWER), 1);
+	v = find(HES_SERIES_GPU_PAIRS, 0);
 	assert_true(v->relative && fabs(v->measured - 15.4 / 14) < 1e-12);
 	assert_int_equal(v->at.n, 2);
 	assert_int_equal(v->against.n, 1);
 	assert_int_equal(v->against.r[0].sm_pct, 59);
-	v = find(&o, HES_SERIES_GPU_PAIRS, 1);
+	v = find(HES_SERIES_GPU_PAIRS, 1);
 	assert_string_equal(v->at.r[0].workload->name, "vgg19-tf32");
 	assert_true(fabs(v->measured - 1.1) < 1e-12);
-	hes_observations_free(&o);
 	change(PAIRS_FILE, "vgg19,8", "vgg19,16"); /* which was not measured alone */
-	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_GPU_PAIRS), 1);
-	assert_int_equal(count(&o, HES_SERIES_GPU_PAIR_POWER), 1);
-	hes_observations_free(&o);
+	observe();
+	assert_int_equal(count(HES_SERIES_GPU_PAIRS), 1);
+	assert_int_equal(count(HES_SERIES_GPU_PAIR_POWER), 1);
 }
 
 TEST(every_member_of_a_group_is_observed_and_all_of_it_is_held_back)
 {
-	struct hes_observations o;
 	const struct hes_observation *v;
 
-	write_all();
-	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_GPU_GROUPS), 3);
-	assert_int_equal(count(&o, HES_SERIES_GPU_GROUP_POWER), 1);
-	v = find(&o, HES_SERIES_GPU_GROUPS, 2);
+	observe_all();
+	assert_int_equal(count(HES_SERIES_GPU_GROUPS), 3);
+	assert_int_equal(count(HES_SERIES_GPU_GROUP_POWER), 1);
+	v = find(HES_SERIES_GPU_GROUPS, 2);
 	assert_true(v->held && v->at.n == 3 && v->measured == .2);
 	assert_string_equal(v->at.r[0].workload->name, "gpt2-tf32");
 	assert_string_equal(v->at.r[1].workload->name, "resnet50-tf32");
-	hes_observations_free(&o);
 }
 
 TEST(shares_and_pairs_held_back_are_the_same_every_time)
@@ -236,14 +230,11 @@ TEST(shares_and_pairs_held_back_are_the_same_every_time)
 		"densenet201", "vgg19", "vgg16", "mobilenet", "mobilenetv2", "bert-large", "transformer", "gpt2",
 	};
 	size_t pairs = 0, swept = 0;
-	struct hes_observations o;
 
-	write_all();
-	o = observe();
-	assert_false(find(&o, HES_SERIES_GPU_TIME, 0)->held);
-	assert_true(find(&o, HES_SERIES_GPU_TIME, 1)->held); /* requested 60 %, got 59 */
-	assert_true(find(&o, HES_SERIES_GPU_TIME, 3)->held == hes_held_back_alone("vgg19", 100, true));
-	hes_observations_free(&o);
+	observe_all();
+	assert_false(find(HES_SERIES_GPU_TIME, 0)->held);
+	assert_true(find(HES_SERIES_GPU_TIME, 1)->held); /* requested 60 %, got 59 */
+	assert_true(find(HES_SERIES_GPU_TIME, 3)->held == hes_held_back_alone("vgg19", 100, true));
 	for (int i = 0; i < 15; i++) {
 		swept += hes_held_back_alone(networks[i], 100, true);
 		for (int j = 0; j < i; j++) {
@@ -261,72 +252,58 @@ TEST(shares_and_pairs_held_back_are_the_same_every_time)
 
 TEST(optional_columns_may_be_missing)
 {
-	struct hes_observations o;
-
 	write_all();
 	write_file(SOLO_FILE, "workload,batch_size,precision,sm_share_pct,kind,mechanism,steady,iteration_us\n"
 			      "resnet50,8,tf32,100,inference,none,1,9000\n");
 	write_file(PAIRS_FILE, NULL);
 	write_file(GROUPS_FILE, NULL);
 	write_file(GPU_FILE, "{\"format\": \"heshare measured GPU\", \"version\": 1, \"gpu\": {\"gpu_type\": \"L4\"}}");
-	o = observe();
+	observe();
 	assert_int_equal(o.n, 1);
 	assert_int_equal(o.v[0].at.gpu.power_limit_mw, 72000);
-	hes_observations_free(&o);
 }
 
 TEST(a_missing_reading_is_no_value_and_never_zero)
 {
-	struct hes_observations o;
-
 	write_all();
 	change(SOLO_FILE, "1,50000,50100,2040,0.5,0x0,resnet50,8,tf32,100,58,9000,", "1,,,,,,resnet50,8,tf32,100,,,");
-	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_GPU_TIME), 3);
-	assert_int_equal(count(&o, HES_SERIES_GPU_POWER), 3);
-	assert_int_equal(count(&o, HES_SERIES_GPU_DRAM), 3);
-	hes_observations_free(&o);
+	observe();
+	assert_int_equal(count(HES_SERIES_GPU_TIME), 3);
+	assert_int_equal(count(HES_SERIES_GPU_POWER), 3);
+	assert_int_equal(count(HES_SERIES_GPU_DRAM), 3);
 	change(SOLO_FILE, "1,50000,50100", "1,,50100"); /* the counter was not there: the integral is taken */
-	o = observe();
-	assert_true(fabs(find(&o, HES_SERIES_GPU_POWER, 0)->measured - 50.1) < 1e-12);
-	hes_observations_free(&o);
+	observe();
+	assert_true(fabs(find(HES_SERIES_GPU_POWER, 0)->measured - 50.1) < 1e-12);
 }
 
 TEST(rows_that_the_model_cannot_predict_are_counted_and_left_out)
 {
-	struct hes_observations o;
-
 	write_all();
 	change(SOLO_FILE, "resnet50,8,tf32,60", "lenet,8,tf32,60");
 	change(PAIRS_FILE, "inference,mps,1", "inference,mps,0");
 	change(GROUPS_FILE, "inference,mps", "inference,none");
-	o = observe();
+	observe();
 	assert_int_equal(o.gpus[0].unknown, 1);
 	assert_int_equal(o.gpus[0].unsteady, 1);
 	assert_int_equal(o.gpus[0].undescribed, 1);
-	assert_int_equal(count(&o, HES_SERIES_GPU_TIME), 3);
-	assert_int_equal(count(&o, HES_SERIES_GPU_PAIRS), 0);
-	assert_int_equal(count(&o, HES_SERIES_GPU_GROUPS), 0);
-	hes_observations_free(&o);
+	assert_int_equal(count(HES_SERIES_GPU_TIME), 3);
+	assert_int_equal(count(HES_SERIES_GPU_PAIRS), 0);
+	assert_int_equal(count(HES_SERIES_GPU_GROUPS), 0);
 	write_all();
 	change(SOLO_FILE, "inference,none", "training,none");
-	o = observe();
+	observe();
 	assert_int_equal(o.gpus[0].undescribed, 1);
-	hes_observations_free(&o);
 }
 
 TEST(jobs_that_take_turns_are_not_sharing)
 {
-	struct hes_observations o;
-
 	write_all();
 	write_file(GROUPS_FILE, GPU MEMBER ",group,form\n"
 		   "inference,none,1,58000,,1700,0.5,0x4,resnet50,8,tf32,100,,30000,4,sequential2\n"
 		   "inference,none,1,58000,,1700,0.5,0x4,vgg19,8,tf32,100,,60000,4,sequential2\n");
-	o = observe();
-	assert_int_equal(count(&o, HES_SERIES_GPU_GROUPS), 0);
+	observe();
+	assert_int_equal(count(HES_SERIES_GPU_GROUPS), 0);
 	assert_int_equal(o.gpus[0].undescribed, 2);
-	hes_observations_free(&o);
 }
 
 TEST(a_network_in_the_loop_is_a_workload_without_copies_and_waits)
@@ -350,15 +327,14 @@ TEST(a_network_in_the_loop_is_a_workload_without_copies_and_waits)
 /* The folder as it is must be refused, and nothing must come of it. */
 static void refused(int code, const char *words)
 {
-	struct hes_observations o = { 0 };
 	struct hes_err err = { 0 };
 
+	forget();
 	assert_int_equal(hes_observe(model, &types, dir, false, &o, &err), code);
 	if (!strstr(err.msg, words))
 		fail_msg("\"%s\" does not say \"%s\"", err.msg, words);
 	assert_int_equal(o.n, 0);
 	assert_int_equal(o.n_gpus, 0);
-	hes_observations_free(&o);
 	write_all();
 }
 
@@ -453,7 +429,6 @@ TEST(a_bad_gpu_is_named_by_file_and_key)
 
 TEST(a_test_is_refused_without_the_tests_option)
 {
-	struct hes_observations o = { 0 };
 	struct hes_err err;
 
 	write_all();
@@ -462,15 +437,14 @@ TEST(a_test_is_refused_without_the_tests_option)
 	change(GPU_FILE, "\"version\": 1", "\"test\": true, \"version\": 1");
 	assert_int_equal(hes_observe(model, &types, dir, true, &o, &err), 0);
 	assert_true(o.n > 0);
-	hes_observations_free(&o);
 }
 
 TEST(a_folder_of_gpus_is_read_and_the_same_gpu_twice_is_refused)
 {
-	struct hes_observations o = { 0 };
 	struct hes_err err;
 	size_t n;
 
+	forget();
 	write_all();
 	assert_int_equal(hes_observe(model, &types, root, false, &o, &err), 0);
 	assert_int_equal(o.n_gpus, 1);
@@ -479,19 +453,16 @@ TEST(a_folder_of_gpus_is_read_and_the_same_gpu_twice_is_refused)
 	assert_non_null(strstr(err.msg, "two folders of a measured GPU are called l4"));
 	assert_int_equal(o.n, n);
 	assert_int_equal(o.n_gpus, 1);
-	hes_observations_free(&o);
 }
 
 TEST(the_table_separates_held_back_rows_from_fitted_ones)
 {
 	struct hes_gpu_physics *l4 = (struct hes_gpu_physics *)hes_model_gpu(model, "L4");
-	struct hes_observations o;
 	struct hes_check table;
 	struct hes_err err;
 	size_t held = 0;
 
-	write_all();
-	o = observe();
+	observe_all();
 	assert_int_equal(hes_model_check(model, &o, &table, &err), 0);
 	assert_true(table.n > HES_SERIES_PUBLISHED);
 	for (size_t i = HES_SERIES_PUBLISHED; i < table.n; i++) {
@@ -507,7 +478,6 @@ TEST(the_table_separates_held_back_rows_from_fitted_ones)
 	assert_int_equal(table.rows[HES_SERIES_PUBLISHED + 1].kind, HES_CHECK_HELD_BACK);
 	snprintf(l4->origin, sizeof(l4->origin), "derived");
 	hes_check_free(&table);
-	hes_observations_free(&o);
 }
 
 int main(void) { return run_unit_tests(load, unload); }
