@@ -181,7 +181,7 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 	if (!rc && o->prefer && !anyone_prefers(c))
 		rc = none_prefers(o->prefer, err);
 	if (!rc && o->plan)
-		rc = campaign_add_plan(c, &in->plan, err);
+		rc = campaign_add_plan(c, o->plan, &in->plan, err);
 	if (!rc && o->show && campaign_find(c, o->show) < 0)
 		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run", o->show);
 	c->keep = o->pages.report || o->pages.figures;
@@ -289,13 +289,14 @@ const struct command cmd_simulate = {
 	.max_args = 1,
 	.summary = "replay plans on modelled GPUs and compare policies",
 	.text = "Plans the jobs with each policy and replays the plans on a model of the GPUs. When jobs arrive,\n"
-		"all waiting jobs are planned again; joint only places the new ones, without --replan. Policies see\n"
-		"profiles and predictions. The replay uses the physics of the GPU model: jobs on a GPU slow each\n"
-		"other, and a batch ends with its last job.\n"
+		"all waiting jobs are planned again; joint places only the new jobs (--replan: plans again).\n"
+		"Policies see profiles and predictions. The replay uses the physics of the GPU model: jobs on a GPU\n"
+		"slow each other, and a batch ends with its last job.\n"
 		"\n"
 		"Times count from the arrival of a job, in seconds. Busy energy is the energy of GPUs while they\n"
-		"run jobs; fleet energy adds idle GPUs until the last job ends. The columns \"off %\" compare the\n"
-		"prediction with the replay. On a terminal the best value of a column is bold.",
+		"run jobs; fleet energy adds idle GPUs until the last job ends. util is the mean part of the\n"
+		"SMs that is busy. The columns \"off %\" compare the prediction with the replay. On a terminal the\n"
+		"best value of a column is bold.",
 	.example = "  heshare simulate jobs.csv --policy heshare:energy,heshare:jct,morak\n"
 		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"
 		   "  heshare simulate --policy list",
