@@ -37,7 +37,6 @@ struct hes_device_info {
 	unsigned can;                  /* enum hes_device_can */
 	uint64_t memory_bytes;
 	uint32_t power_limit_mw;       /* as set now; 0: unknown */
-	uint32_t power_limit_min_mw, power_limit_max_mw, power_limit_default_mw; /* 0: unknown */
 };
 
 /** Which fields of a reading are valid: bits. */

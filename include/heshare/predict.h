@@ -57,13 +57,6 @@ struct hes_train_options {
 	uint64_t seed;
 	uint32_t threads;            /* default: all processors; the result is the same */
 	enum hes_criterion criterion;
-	uint32_t features_per_split; /* default: see docs/predictor.md */
-	uint32_t min_leaf;           /* samples in a leaf at least */
-	uint32_t max_depth;          /* default: no limit */
-	uint32_t max_leaves;         /* boosting, as those below: see heshare/regressor.h */
-	double   learning_rate;
-	double   row_fraction;
-	double   column_fraction;
 	enum hes_recipe recipe;
 	double   coverage;           /* probability that an interval contains a measurement, 0.5..0.99; default: 0.9 */
 };

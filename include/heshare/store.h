@@ -90,7 +90,8 @@ struct hes_delivered {
 
 /**
  * Add rows. A row with the same values (reals to HES_PROFILE_DIGITS digits) is never added again, so adding is
- * idempotent; co-runners have a fixed order, and a sample is the same with and without their names.
+ * idempotent. Co-runners have a fixed order. A sample with the names of its co-runners and the same sample without
+ * them are two samples.
  * @return 0; -EEXIST a row that the store has as modelled is now added as measured or imported, or the
  *         reverse; -EINVAL, -ERANGE a value that profiles and samples cannot have
  */

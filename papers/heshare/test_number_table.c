@@ -154,12 +154,4 @@ TEST(a_header_alone_is_a_table_without_rows)
 	hes_table_free(&t);
 }
 
-int main(void)
-{
-	int rc;
-
-	close(mkstemp(path));
-	rc = run_unit_tests(NULL, NULL);
-	unlink(path);
-	return rc;
-}
+int main(void) { return run_unit_tests_with_file(path); }

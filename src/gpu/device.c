@@ -115,25 +115,12 @@ static unsigned abilities(const struct hes_devices *d, size_t i)
 	return can;
 }
 
-static void read_limits(const struct hes_devices *d, void *dev, struct hes_device_info *o)
-{
-	unsigned now, min, max, normal;
-
-	if (d->nvml.power_limit && !d->nvml.power_limit(dev, &now))
-		o->power_limit_mw = now;
-	if (d->nvml.power_default && !d->nvml.power_default(dev, &normal))
-		o->power_limit_default_mw = normal;
-	if (d->nvml.power_limits && !d->nvml.power_limits(dev, &min, &max)) {
-		o->power_limit_min_mw = min;
-		o->power_limit_max_mw = max;
-	}
-}
-
 int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_info *out, struct hes_err *err)
 {
 	struct hes_device_info o = { 0 };
 	struct nvml_memory memory;
 	struct nvml_pci pci;
+	unsigned limit_mw;
 	void *dev;
 	int code;
 
@@ -150,7 +137,8 @@ int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_inf
 	if (d->nvml.memory && !d->nvml.memory(dev, &memory))
 		o.memory_bytes = memory.total;
 	snprintf(o.type, sizeof(o.type), "%s", hes_device_type(o.name, o.memory_bytes));
-	read_limits(d, dev, &o);
+	if (d->nvml.power_limit && !d->nvml.power_limit(dev, &limit_mw))
+		o.power_limit_mw = limit_mw;
 	o.can = abilities(d, i);
 	*out = o;
 	return 0;

@@ -34,11 +34,9 @@ static const struct {
 	  offsetof(struct nvml, reasons), false },
 	{ { "nvmlDeviceSetGpuLockedClocks" }, offsetof(struct nvml, lock_clocks), false },
 	{ { "nvmlDeviceResetGpuLockedClocks" }, offsetof(struct nvml, unlock_clocks), false },
-	/* The limit that was set, so that it can be restored. The enforced limit may be lower. */
+	/* The limit that was set; the enforced one may be lower. */
 	{ { "nvmlDeviceGetPowerManagementLimit", "nvmlDeviceGetEnforcedPowerLimit" },
 	  offsetof(struct nvml, power_limit), false },
-	{ { "nvmlDeviceGetPowerManagementLimitConstraints" }, offsetof(struct nvml, power_limits), false },
-	{ { "nvmlDeviceGetPowerManagementDefaultLimit" }, offsetof(struct nvml, power_default), false },
 	{ { "nvmlDeviceSetPowerManagementLimit" }, offsetof(struct nvml, set_power_limit), false },
 	{ { "nvmlDeviceGetPersistenceMode" }, offsetof(struct nvml, persistence), false },
 	{ { "nvmlDeviceSetPersistenceMode" }, offsetof(struct nvml, set_persistence), false },

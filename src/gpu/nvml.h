@@ -28,8 +28,6 @@ struct nvml {
 	int (*lock_clocks)(void *dev, unsigned min_mhz, unsigned max_mhz);
 	int (*unlock_clocks)(void *dev);
 	int (*power_limit)(void *dev, unsigned *mw);
-	int (*power_limits)(void *dev, unsigned *min_mw, unsigned *max_mw);
-	int (*power_default)(void *dev, unsigned *mw);
 	int (*set_power_limit)(void *dev, unsigned mw);
 	int (*persistence)(void *dev, int *mode);
 	int (*set_persistence)(void *dev, int mode);

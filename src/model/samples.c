@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_map.h"
 #include "core/co_run_text.h"
 #include "model/draw.h"
 
@@ -38,8 +39,7 @@ struct drawing {
 	struct hes_rng             rng;
 	uint32_t                  *cells;   /* this round's order of (type, workload) */
 	size_t                     n_cells;
-	uint64_t                  *seen;    /* hash set of combinations; 0: free */
-	size_t                     n_seen;  /* a power of two */
+	struct hes_hash_set        seen;     /* hashes of the combinations drawn so far */
 };
 
 static uint32_t below(struct drawing *w, size_t n)
@@ -95,7 +95,7 @@ static bool fits(const struct drawing *w, const struct combination *c)
 	return mib <= w->d->types[c->type]->memory_mib;
 }
 
-/* FNV-1a; never 0. Two combinations of one hash count as the same: one of them is drawn again. */
+/* FNV-1a. Two combinations of one hash count as the same: one of them is drawn again. */
 static uint64_t hash_of(const struct combination *c)
 {
 	const unsigned char *p = (const unsigned char *)c;
@@ -103,19 +103,7 @@ static uint64_t hash_of(const struct combination *c)
 
 	for (size_t i = 0; i < sizeof(*c); i++)
 		h = (h ^ p[i]) * 0x100000001b3u;
-	return h | 1;
-}
-
-static bool is_new(struct drawing *w, const struct combination *c)
-{
-	uint64_t h = hash_of(c);
-	size_t i = (size_t)(h >> 20) & (w->n_seen - 1);
-
-	for (; w->seen[i]; i = (i + 1) & (w->n_seen - 1))
-		if (w->seen[i] == h)
-			return false;
-	w->seen[i] = h;
-	return true;
+	return h;
 }
 
 /* The GPU with some jobs on it; @first: 0 with the task, 1 the co-runners alone. */
@@ -215,7 +203,11 @@ static int draw_sample(struct drawing *w, size_t index, struct hes_sample *out, 
 	for (int i = 0; i < MAX_TRIES; i++) {
 		struct combination c = random_combination(w, w->cells[index % w->n_cells]);
 
-		if (fits(w, &c) && is_new(w, &c))
+		int added = fits(w, &c) ? hes_hash_set_add(&w->seen, hash_of(&c)) : 0;
+
+		if (added < 0)
+			return hes_fail(err, added, "out of memory for %zu samples", index);
+		if (added)
 			return fill_sample(w, &c, out, err);
 	}
 	return hes_fail(err, -ENOSPC, "%zu distinct samples were found, no more; request fewer", index);
@@ -224,14 +216,11 @@ static int draw_sample(struct drawing *w, size_t index, struct hes_sample *out, 
 static int drawing_init(struct drawing *w, const struct hes_draw *d, const struct hes_profiles *profiles,
 			size_t n, struct hes_err *err)
 {
-	*w = (struct drawing){ .d = d, .profiles = profiles, .n_seen = 16 };
+	*w = (struct drawing){ .d = d, .profiles = profiles };
 	w->n_workloads = draw_workloads(d->model, w->workloads, DRAW_MAX_WORKLOADS);
 	w->n_cells = w->n_workloads * d->n_types;
-	while (w->n_seen < 2 * n)
-		w->n_seen *= 2;
-	w->seen = calloc(w->n_seen, sizeof(*w->seen));
 	w->cells = malloc(w->n_cells * sizeof(*w->cells));
-	if (!w->seen || !w->cells)
+	if (!w->cells)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
 	for (uint32_t i = 0; i < w->n_cells; i++)
 		w->cells[i] = i;
@@ -254,7 +243,7 @@ int hes_draw_samples(const struct hes_draw *d, const struct hes_profiles *profil
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
 	for (; !rc && s.n < n; s.n += !rc)
 		rc = draw_sample(&w, s.n, &s.v[s.n], err);
-	free(w.seen);
+	hes_hash_set_finish(&w.seen);
 	free(w.cells);
 	if (rc)
 		hes_samples_free(&s);

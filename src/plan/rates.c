@@ -16,7 +16,7 @@
 
 #define ALONE      16384 /* members alone in the quick table */
 #define PREPARED   16384 /* jobs and members that are prepared: 7 MiB */
-#define MOST_UNITS ((size_t)1 << 25) /* 256 MiB */
+#define MOST_BYTES ((size_t)256 << 20)
 
 /* What is used of a prediction. */
 struct predicted {
@@ -69,7 +69,7 @@ struct hes_rates {
 	size_t                            n_prepared;
 	struct hes_hash_map               map;   /* of a set: the first unit of its entry */
 	uint64_t                         *units;
-	size_t                            used, room;
+	size_t                            used, room, most; /* units */
 	uint64_t                          queries;
 	struct alone                      alone[ALONE]; /* by hash: the last query of those with the same */
 };
@@ -89,6 +89,7 @@ struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_
 	if (!r)
 		return NULL;
 	*r = (struct hes_rates){ .predictor = p, .types = types, .solo = solo, .n_kinds = n_kinds,
+				 .most = MOST_BYTES / sizeof(*r->units),
 				 .prepared = calloc(PREPARED, sizeof(*r->prepared)) };
 	if (r->prepared)
 		return r;
@@ -122,6 +123,11 @@ void hes_rates_free(struct hes_rates *r)
 uint64_t hes_rates_queries(const struct hes_rates *r)
 {
 	return r->queries;
+}
+
+void hes_rates_limit(struct hes_rates *r, size_t bytes)
+{
+	r->most = bytes / sizeof(*r->units);
 }
 
 void hes_rates_forget(struct hes_rates *r, size_t most)
@@ -242,7 +248,7 @@ static bool reserve_units(struct hes_rates *r, size_t more)
 	const size_t room = r->room ? 2 * r->room : 4096;
 	uint64_t *units;
 
-	if (r->used + more > MOST_UNITS)
+	if (r->used + more > r->most)
 		hes_rates_forget(r, 0);
 	if (r->used + more <= r->room)
 		return true;

@@ -78,16 +78,6 @@ static const struct hes_regressor_options defaults[] = {
 	[HES_PREDICTOR_LINEAR] = { .kind = HES_REGRESSOR_LINEAR },
 };
 
-static uint32_t or_default(uint32_t given, uint32_t otherwise)
-{
-	return given ? given : otherwise;
-}
-
-static double or_part(double given, double otherwise)
-{
-	return given > 0 || given < 0 ? given : otherwise;
-}
-
 static int regressor_options(const struct hes_train_options *o, struct hes_regressor_options *out,
 			     struct hes_err *err)
 {
@@ -103,15 +93,10 @@ static int regressor_options(const struct hes_train_options *o, struct hes_regre
 	r.criterion = o->criterion;
 	r.seed = o->seed;
 	r.threads = o->threads;
-	r.trees = or_default(o->trees, r.trees);
-	r.features_per_split = or_default(o->features_per_split,
-					  bagged ? (uint32_t)(features_of(o->recipe) + 1) / 2 : 0);
-	r.min_leaf = or_default(o->min_leaf, r.min_leaf);
-	r.max_depth = o->max_depth;
-	r.max_leaves = or_default(o->max_leaves, r.max_leaves);
-	r.learning_rate = or_part(o->learning_rate, r.learning_rate);
-	r.row_fraction = or_part(o->row_fraction, r.row_fraction);
-	r.column_fraction = or_part(o->column_fraction, r.column_fraction);
+	if (o->trees)
+		r.trees = o->trees;
+	if (bagged)
+		r.features_per_split = (uint32_t)(features_of(o->recipe) + 1) / 2;
 	*out = r;
 	return 0;
 }
@@ -127,13 +112,6 @@ void predictor_describe(struct hes_predictor *p)
 		.trees = r->trees,
 		.seed = o->seed,
 		.criterion = r->criterion,
-		.features_per_split = r->features_per_split,
-		.min_leaf = r->min_leaf,
-		.max_depth = r->max_depth,
-		.max_leaves = r->max_leaves,
-		.learning_rate = r->learning_rate,
-		.row_fraction = r->row_fraction,
-		.column_fraction = r->column_fraction,
 		.recipe = o->recipe,
 		.coverage = p->interval.coverage,
 	};
@@ -303,7 +281,7 @@ static int train(const struct hes_samples *s, const struct hes_catalogue *c, con
 	p->about.options.recipe = o->recipe;
 	p->about.options.seed = o->seed;
 	p->weight[PREDICTOR_TIME] = p->weight[PREDICTOR_POWER] = 1;
-	rc = learn(seen.v, seen.n, &r, or_part(o->coverage, DEFAULT_COVERAGE), p, err);
+	rc = learn(seen.v, seen.n, &r, o->coverage > 0 || o->coverage < 0 ? o->coverage : DEFAULT_COVERAGE, p, err);
 	if (!rc)
 		rc = describe(s, p, err);
 	observations_finish(&seen);

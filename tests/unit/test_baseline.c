@@ -1,55 +1,37 @@
 /* test_baseline.c - constants moved one by one, against the baseline with each of them. */
 #include <math.h>
 
-#include "heshare/draw.h"
 #include "predict/baseline/observation.h"
 #include "unit_test.h"
+#include "paper_lab.h"
 
 #define N_CONSTANTS (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
 #define SMALL 1e-3  /* move of a constant, of its spread */
 #define FOUND 1e-4  /* a clock under the limit is found to this, of what it brings */
 
-static struct {
-	struct hes_catalogue       c;
-	struct hes_model          *m;
-	const struct hes_gpu_type *types[3];
-	struct hes_profiles        profiles;
-	struct hes_samples         samples;
-	struct observations        seen;
-	struct constants_table     believed;
-} lab;
+static struct observations    seen;
+static struct constants_table assumed;
 
 static int set_up(void **state)
 {
-	static const char *const names[] = { "T4", "V100-SXM2-32", "A100-SXM-80" };
-	struct hes_draw draw = { .types = lab.types, .n_types = 3, .noise = 0.017, .seed = 1 };
-
 	(void)state;
-	if (hes_catalogue_load(NULL, &lab.c, NULL) || hes_model_load(NULL, &lab.m, NULL))
-		return -1;
-	for (int i = 0; i < 3; i++)
-		lab.types[i] = hes_gpu_type_find(&lab.c, names[i], NULL);
-	draw.model = lab.m;
-	if (hes_draw_profiles(&draw, &lab.profiles, NULL) || hes_draw_samples(&draw, &lab.profiles, 200, &lab.samples, NULL))
+	if (paper_lab_init(200))
 		return -1;
 	lab.samples.known = &lab.profiles;
-	if (observations_init(&lab.seen, &lab.samples, &lab.c, NULL) || constants_init(&lab.believed, 1, 1))
+	if (observations_init(&seen, &lab.samples, &lab.c, NULL) || constants_init(&assumed, 1, 1))
 		return -1;
 	/* Every other sample's co-runners are known by name, the others by their sums. */
-	for (size_t i = 0; i < lab.seen.n; i += 2)
-		observation_predict_load(&lab.believed, &lab.seen.v[i]);
+	for (size_t i = 0; i < seen.n; i += 2)
+		observation_predict_load(&assumed, &seen.v[i]);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	constants_finish(&lab.believed);
-	observations_finish(&lab.seen);
-	hes_samples_free(&lab.samples);
-	hes_profiles_free(&lab.profiles);
-	hes_model_free(lab.m);
-	hes_catalogue_free(&lab.c);
+	constants_finish(&assumed);
+	observations_finish(&seen);
+	paper_lab_finish();
 	return 0;
 }
 
@@ -79,9 +61,9 @@ static void set_rows(struct row *believed, struct row *aside)
 {
 	double *type = believed->v + SHARED_CONSTANTS, *workload = type + TYPE_CONSTANTS;
 
-	memcpy(believed->v, lab.believed.shared, sizeof(lab.believed.shared));
-	memcpy(type, lab.believed.types[0].v, sizeof(lab.believed.types[0].v));
-	memcpy(workload, lab.believed.workloads[0].v, sizeof(lab.believed.workloads[0].v));
+	memcpy(believed->v, assumed.shared, sizeof(assumed.shared));
+	memcpy(type, assumed.types[0].v, sizeof(assumed.types[0].v));
+	memcpy(workload, assumed.workloads[0].v, sizeof(assumed.workloads[0].v));
 	move_aside(believed->v, shared_priors, SHARED_CONSTANTS, aside->v);
 	move_aside(type, type_priors, TYPE_CONSTANTS, aside->v + SHARED_CONSTANTS);
 	move_aside(workload, workload_priors, WORKLOAD_CONSTANTS, aside->v + SHARED_CONSTANTS + TYPE_CONSTANTS);
@@ -108,8 +90,8 @@ TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 	size_t felt[N_CONSTANTS] = { 0 }, n_held = 0;
 
 	set_rows(&believed, &aside);
-	for (size_t i = 0; i < lab.seen.n; i++) {
-		const struct query *q = &lab.seen.v[i].query;
+	for (size_t i = 0; i < seen.n; i++) {
+		const struct query *q = &seen.v[i].query;
 		const struct constants k = constants_in(&believed), to = constants_in(&aside);
 		const struct baseline at = baseline_of(&k, q);
 		bool held = at.clock < 1;
@@ -140,7 +122,7 @@ TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 	/* None of the constants is one that no sample here feels; and limits hold some. */
 	for (size_t c = 0; c < N_CONSTANTS; c++)
 		assert_true(felt[c] > 0);
-	assert_in_range(n_held, 5, lab.seen.n - 5);
+	assert_in_range(n_held, 5, seen.n - 5);
 }
 
 int main(void) { return run_unit_tests(set_up, tear_down); }

@@ -117,12 +117,4 @@ TEST(a_file_has_at_most_the_bytes_of_its_kind)
 	hes_csv_close(c);
 }
 
-int main(void)
-{
-	int rc;
-
-	close(mkstemp(path));
-	rc = run_unit_tests(NULL, NULL);
-	unlink(path);
-	return rc;
-}
+int main(void) { return run_unit_tests_with_file(path); }

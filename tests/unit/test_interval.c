@@ -1,58 +1,29 @@
 /* test_interval.c - intervals of predictions: what they hold, where they widen, what of a file is refused. */
 #include <math.h>
 
-#include "heshare/draw.h"
-#include "heshare/predict.h"
 #include "predict/interval.h"
 #include "predict/predictor.h"
 #include "unit_test.h"
+#include "paper_lab.h"
 
 #define N_FIT 400
 
-/* The paper's three types, drawn once; a predictor of the first samples. */
-static struct {
-	struct hes_catalogue       c;
-	struct hes_model          *m;
-	const struct hes_gpu_type *types[3];
-	struct hes_profiles        profiles;
-	struct hes_samples         samples;
-	struct hes_predictor      *p;
-} lab;
-
-static struct hes_predictor *train(const struct hes_samples *s, struct hes_train_options o)
-{
-	struct hes_predictor *p = NULL;
-	struct hes_err err = { 0 };
-
-	assert_int_equal(hes_predictor_train(s, &lab.c, &o, &p, &err), 0);
-	return p;
-}
+static struct hes_predictor *first; /* of the first samples */
 
 static int set_up(void **state)
 {
-	static const char *const names[] = { "T4", "V100-SXM2-32", "A100-SXM-80" };
-	struct hes_draw draw;
-
 	(void)state;
-	if (hes_catalogue_load(NULL, &lab.c, NULL) || hes_model_load(NULL, &lab.m, NULL))
+	if (paper_lab_init(1000))
 		return -1;
-	for (int i = 0; i < 3; i++)
-		lab.types[i] = hes_gpu_type_find(&lab.c, names[i], NULL);
-	draw = (struct hes_draw){ lab.m, lab.types, 3, 0.017, 1 };
-	if (hes_draw_profiles(&draw, &lab.profiles, NULL) || hes_draw_samples(&draw, &lab.profiles, 1000, &lab.samples, NULL))
-		return -1;
-	lab.p = train(&(struct hes_samples){ .v = lab.samples.v, .n = N_FIT }, (struct hes_train_options){ .seed = 1 });
+	first = train(&(struct hes_samples){ .v = lab.samples.v, .n = N_FIT }, (struct hes_train_options){ .seed = 1 });
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	hes_predictor_free(lab.p);
-	hes_samples_free(&lab.samples);
-	hes_profiles_free(&lab.profiles);
-	hes_model_free(lab.m);
-	hes_catalogue_free(&lab.c);
+	hes_predictor_free(first);
+	paper_lab_finish();
 	return 0;
 }
 
@@ -67,7 +38,7 @@ static struct hes_coverage cover(const struct hes_predictor *p, struct hes_sampl
 /* 600 unseen samples: four standard deviations are 5 %. Twice as wide would hold all, half as wide six of ten. */
 TEST(as_many_unseen_samples_lie_in_intervals_as_they_say)
 {
-	struct hes_coverage c = cover(lab.p, lab.samples.v + N_FIT, 1000 - N_FIT);
+	struct hes_coverage c = cover(first, lab.samples.v + N_FIT, 1000 - N_FIT);
 
 	assert_true(c.stated == 0.9);
 	assert_true(c.time > 0.84 && c.time < 0.96);
@@ -206,7 +177,7 @@ static struct hes_estimate ask(uint32_t sm_pct, uint32_t clock_mhz, uint32_t bat
 	task.batch_size = batch_size;
 	for (uint32_t i = 0; i < co_runner_names; i++)
 		hes_load_add(&co_runners, g, &task, 10, clock_mhz);
-	hes_predict(lab.p, g, &task, &s, &co_runners, &e);
+	hes_predict(first, g, &task, &s, &co_runners, &e);
 	return e;
 }
 
@@ -266,10 +237,10 @@ TEST(co_runners_never_sampled_are_reported_and_have_wider_intervals)
 		other = task;
 		strcpy(other.workload, i ? "unheard-of" : "resnet50");
 		other.sm_util *= i > 2 ? 0.1 : 1; /* of a kind that no task is */
-		hes_predict_load_add(lab.p, g, &other, &s, &co_runners);
+		hes_predict_load_add(first, g, &other, &s, &co_runners);
 		if (i == 2)
-			hes_predict_load_add(lab.p, g, &other, &s, &co_runners);
-		hes_predict(lab.p, g, &task, &s, &co_runners, &e[i]);
+			hes_predict_load_add(first, g, &other, &s, &co_runners);
+		hes_predict(first, g, &task, &s, &co_runners, &e[i]);
 	}
 	assert_int_equal(e[0].outside, 0);
 	for (int i = 1; i < 4; i++)

@@ -466,12 +466,4 @@ TEST_WITH(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown)
 	hes_jobs_free(&jobs);
 }
 
-int main(void)
-{
-	int rc;
-
-	close(mkstemp(path));
-	rc = run_unit_tests(NULL, NULL);
-	unlink(path);
-	return rc;
-}
+int main(void) { return run_unit_tests_with_file(path); }

@@ -239,12 +239,4 @@ TEST(launch_time_follows_from_the_shortest_iteration_of_the_workload)
 	assert_true(fabs(load.iterations_per_s - 2000 - 500 / 1.9) < 20);
 }
 
-int main(void)
-{
-	int rc;
-
-	close(mkstemp(path));
-	rc = run_unit_tests(NULL, NULL);
-	unlink(path);
-	return rc;
-}
+int main(void) { return run_unit_tests_with_file(path); }

@@ -507,12 +507,4 @@ TEST(impossible_draws_are_refused)
 	assert_int_equal(out.n, 77);
 }
 
-int main(void)
-{
-	int rc;
-
-	close(mkstemp(path));
-	rc = run_unit_tests(NULL, NULL);
-	unlink(path);
-	return rc;
-}
+int main(void) { return run_unit_tests_with_file(path); }

@@ -26,6 +26,7 @@ static struct CMUnitTest unit_tests[UNIT_TEST_LINES]; /* by line; cmocka passes 
 
 /** A test with functions that run before and after it. */
 #define TEST_WITH(test, setup, teardown)                                                                             \
+	_Static_assert(__LINE__ < UNIT_TEST_LINES, "a test file is longer than UNIT_TEST_LINES");                     \
 	static void test(void **state);                                                                              \
 	__attribute__((constructor)) static void register_##test(void)                                               \
 	{                                                                                                            \
@@ -39,6 +40,17 @@ static struct CMUnitTest unit_tests[UNIT_TEST_LINES]; /* by line; cmocka passes 
 static inline int run_unit_tests(CMFixtureFunction group_setup, CMFixtureFunction group_teardown)
 {
 	return cmocka_run_group_tests(unit_tests, group_setup, group_teardown);
+}
+
+/** The same with a temporary file, which all tests share. @param path  ends with XXXXXX; its name then */
+static inline int run_unit_tests_with_file(char *path)
+{
+	int rc;
+
+	close(mkstemp(path));
+	rc = run_unit_tests(NULL, NULL);
+	unlink(path);
+	return rc;
 }
 
 #endif

@@ -132,7 +132,7 @@ static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs 
 	int rc = load_jobs(jobs, in, err);
 
 	if (!rc && o->bound && !hes_bound_built)
-		rc = hes_fail(err, -ENOTSUP, "--bound: this build has no GLPK, which finds the bound; portable builds do without it");
+		rc = hes_fail(err, -ENOTSUP, "--bound: this build has no GLPK, which finds the bound; portable builds and -Dglpk=false leave it out");
 	if (!rc && o->bound && in->jobs.n > HES_POLICY_MOST_BOUND)
 		rc = hes_fail(err, -E2BIG, "--bound: what is possible at best is found in minutes for at most %d jobs, not %zu",
 			      HES_POLICY_MOST_BOUND, in->jobs.n);

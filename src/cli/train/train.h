@@ -18,13 +18,6 @@ struct train_opts {
 	uint64_t    threads;
 	const char *criterion;
 	const char *recipe;
-	uint64_t    features;
-	uint64_t    min_leaf;
-	uint64_t    max_depth;
-	uint64_t    leaves;
-	double      learning_rate;
-	double      row_pct;
-	double      column_pct;
 	double      validate_pct;
 	double      noise_pct;
 	double      coverage_pct;

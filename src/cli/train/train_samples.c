@@ -64,13 +64,6 @@ static struct hes_train_options options_of(const struct train_opts *o)
 		.threads = (uint32_t)o->threads,
 		.criterion = (enum hes_criterion)train_choice(train_criteria, o->criterion),
 		.recipe = (enum hes_recipe)train_choice(train_recipes, o->recipe),
-		.features_per_split = (uint32_t)o->features,
-		.min_leaf = (uint32_t)o->min_leaf,
-		.max_depth = (uint32_t)o->max_depth,
-		.max_leaves = (uint32_t)o->leaves,
-		.learning_rate = o->learning_rate,
-		.row_fraction = o->row_pct / 100,
-		.column_fraction = o->column_pct / 100,
 		.coverage = o->coverage_pct / 100,
 	};
 }

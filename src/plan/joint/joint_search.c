@@ -28,6 +28,7 @@
 #define MOST_A_GPU   300.0
 #define MOST_JOBS    30000.0
 #define MOST_SQUARED 1.5e6 /* jobs squared, for each GPU */
+#define CACHE_BYTES ((size_t)512 << 20) /* of all threads' rate caches */
 #define LOOK      64    /* moves between two looks at the budget */
 
 static const struct {
@@ -215,6 +216,7 @@ static int open_caches(struct hes_joint *j, const struct hes_joint_options *o)
 		j->caches[j->n_caches] = hes_rates_new(j->p->request->predictor, j->p->types, j->p->solo, j->p->n_kinds);
 		if (!j->caches[j->n_caches])
 			return -ENOMEM;
+		hes_rates_limit(j->caches[j->n_caches], CACHE_BYTES / n);
 	}
 	return 0;
 }
@@ -223,9 +225,9 @@ static int search_all(struct search *s)
 {
 	int rc = open_caches(s->j, s->o);
 
-	if (!rc)
-		rc = starts_find(s->p, s->o, &s->j->reference, &s->j->archive);
 	s->shun_far = !rc && !is_far_anyway(s->p);
+	if (!rc)
+		rc = starts_find(s->p, s->o, &s->j->reference, s->shun_far, &s->j->archive);
 	s->begun = s->o->spent ? fmin(s->o->spent(s->o->spent_ctx), 1) : 0;
 	for (s->round = 0; s->round < ROUNDS && !rc; s->round++) {
 		rc = run_round(s);

@@ -118,9 +118,9 @@ static int find_reference(struct anneal *a, const struct hes_problem *p, const s
 }
 
 int starts_find(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_objectives *reference,
-		struct plan_archive *plans)
+		bool shun_far, struct plan_archive *plans)
 {
-	struct anneal a = { .p = p, .rates = p->rates, .power_cap_mw = o->power_cap_mw };
+	struct anneal a = { .p = p, .rates = p->rates, .power_cap_mw = o->power_cap_mw, .shun_far = shun_far };
 	struct hes_joint_solution room = {
 		calloc(p->n + 1, sizeof(*room.items)), calloc(p->k + 1, sizeof(*room.first)),
 	};

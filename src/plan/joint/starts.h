@@ -16,6 +16,6 @@
  * @return 0 or -ENOMEM
  */
 int starts_find(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_objectives *reference,
-		struct plan_archive *plans);
+		bool shun_far, struct plan_archive *plans);
 
 #endif
