@@ -219,10 +219,10 @@ refused() {
 	[ ! -e out.csv ]
 }
 
-@test "the policy that a plan names cannot speak to the terminal" {
+@test "neither the name of a plan's file nor its policy can speak to the terminal" {
 	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" -p random -o plan.json >/dev/null
-	jq '.policy = "a\u001b[31mb" | .prefer = "\u009b"' plan.json >red.json
-	run -0 "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan red.json
+	jq '.policy = "a\u001b[31mb" | .prefer = "\u009b"' plan.json >$'a\e[31mb'
+	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan $'a\e[31mb'
 	grep -q '^a\\x1b\[31mb' <<<"$output"
 	! grep -q $'\x1b\|\xc2\x9b' <<<"$output"
 }
