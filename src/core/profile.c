@@ -255,7 +255,7 @@ static int fail_unknown(const struct hes_profiles *p, const char *workload, stru
 		if (i == 0 || strcmp(p->v[i].workload, p->v[i - 1].workload) != 0)
 			at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", i ? ", " : "", p->v[i].workload);
 	return hes_fail(err, -ENOENT, "workload \"%.60s\" was never profiled%s%s%s; there are: %s", workload,
-			near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", known);
+			near ? " (did you mean " : "", near ? near : " (heshare profile measures it)", near ? "?)" : "", known);
 }
 
 /* Why there is no profile: no such workload, not on this type, or not at this batch size. */

@@ -290,7 +290,7 @@ known_partly() {
 	cmp one.json two.json
 	[ "$(jq .version one.json)" -ge 2 ] # 3 where shares overlap
 	[ "$(jq '[.gpus[] | select(.batches != [])] | all(.together == 4 and all(.batches[]; .jobs | length == 1))' one.json)" = true ]
-	"$HESHARE" simulate jobs.csv $fleet --burst --plan one.json | grep -q "joint:balanced"
+	"$HESHARE" simulate jobs.csv $fleet --burst --plan one.json | grep -q "^one.json "
 }
 
 @test "joint searches for as long as it is given, and says what is possible at best" {

@@ -64,7 +64,7 @@ refused() {
 
 @test "a plan is replayed as it is, its jobs not before they arrive" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json >out.json
-	[ "$(jq -c '[.policies[] | [.name, .predicted.avg_jct_s > 0]]' out.json)" = '[["by-hand",true]]' ]
+	[ "$(jq -c '[.policies[] | [.name, .predicted.avg_jct_s > 0]]' out.json)" = '[["plan.json",true]]' ]
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --burst --json >burst.json
 	# The last job starts when it arrives or when the batch before it ends, never earlier.
 	[ "$(jq -s '.[0].policies[0].makespan_s >= .[1].policies[0].makespan_s' out.json burst.json)" = true ]
@@ -73,7 +73,7 @@ refused() {
 @test "a plan that starts jobs before they arrive gets a note that names the option to replay it as it is" {
 	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy pwr -o waiting.json >/dev/null
 	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan waiting.json --json
-	jq -e '.policies[0].name == "pwr"' <<<"$output"
+	jq -e '.policies[0].name == "waiting.json"' <<<"$output"
 	[[ "$stderr" == "heshare simulate: waiting.json starts "*" of 8 jobs before they arrive; with --burst it is played as "* ]]
 	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan waiting.json --burst
 	[ -z "$stderr" ]
@@ -90,7 +90,7 @@ refused() {
 
 @test "a plan is compared with policies, and what it names must exist" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" -p exclusive --json >out.json
-	[ "$(jq -c '[.policies[].name]' out.json)" = '["exclusive","by-hand"]' ]
+	[ "$(jq -c '[.policies[].name]' out.json)" = '["exclusive","plan.json"]' ]
 	head -3 "$G/jobs.csv" >few.csv
 	refused 1 'no job "' few.csv "${FLEET[@]}" --plan "$G/plan.json"
 	sed 's/"small"/"late"/' "$G/plan.json" >twice.json
@@ -130,7 +130,7 @@ refused() {
 @test "energy and times in the table are those of the JSON" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json >out.json
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" >out.txt
-	read -r _ jct _ _ _ busy _ <<<"$(grep ^by-hand out.txt)"
+	read -r _ jct _ _ _ busy _ <<<"$(grep ^plan.json out.txt)"
 	[ "$(jq -r '.policies[0].avg_jct_s * 10 | round / 10' out.json)" = "${jct%.0}" ]
 	[ "$(jq -r '.policies[0].busy_energy_j / 100 | round / 10' out.json)" = "${busy%.0}" ]
 }
@@ -219,10 +219,10 @@ refused() {
 	[ ! -e out.csv ]
 }
 
-@test "the policy that a plan names cannot speak to the terminal" {
+@test "neither the name of a plan's file nor its policy can speak to the terminal" {
 	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" -p random -o plan.json >/dev/null
-	jq '.policy = "a\u001b[31mb" | .prefer = "\u009b"' plan.json >red.json
-	run -0 "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan red.json
+	jq '.policy = "a\u001b[31mb" | .prefer = "\u009b"' plan.json >$'a\e[31mb'
+	run -0 "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan $'a\e[31mb'
 	grep -q '^a\\x1b\[31mb' <<<"$output"
 	! grep -q $'\x1b\|\xc2\x9b' <<<"$output"
 }

@@ -51,7 +51,7 @@ TEST(what_was_not_profiled_is_named)
 	write_rows("net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\nnet,T4,16,600,1590,500,0.4,0.2,0.1,0.3,40000\n");
 	assert_int_equal(hes_profiles_load(path, &p, &err), 0);
 	assert_int_equal(hes_profile_find(&p, "other", 4, "T4", &out, &err), -ENOENT);
-	assert_string_equal(err.msg, "workload \"other\" was never profiled; there are: net");
+	assert_string_equal(err.msg, "workload \"other\" was never profiled (heshare profile measures it); there are: net");
 	assert_int_equal(hes_profile_find(&p, "Net", 4, "T4", &out, &err), -ENOENT);
 	assert_string_equal(err.msg, "workload \"Net\" was never profiled (did you mean net?); there are: net");
 	assert_int_equal(hes_profile_find(&p, "net", 4, "V100", &out, &err), -ENOENT);

@@ -47,8 +47,8 @@ static const struct opt plan_opts[] = {
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "heshare",
 	  .offer = offer_policies, .help = "policy, as NAME or NAME:PREFERENCE; list prints all of them" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
-	  .help = "what to favour: busy energy, average completion time (jct), or both; without it, the first that "
-		"the policy has" },
+	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); without it, "
+		"balanced" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1", .max = 0x1p62,
 	  .help = "seed of the random choices" },
 	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
@@ -534,7 +534,7 @@ const struct command cmd_plan = {
 		"are refused; --policy list prints the limits.\n"
 		"\n"
 		"The exit status is 0 if there is a plan. If it breaks the power cap or deadlines, standard error\n"
-		"says so, and power_cap_mw, peak_mw and deadlines_missed in the plan.",
+		"says so; power_cap_mw, peak_mw and deadlines_missed in the plan show by how much.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
 		   "  heshare plan jobs.csv --policy joint:energy --budget 200ms\n"

@@ -29,9 +29,9 @@ static const struct opt profile_opts[] = {
 	{ .name = "shares", .kind = OPT_TEXT, AT(shares), .arg = "LIST", .def = "10..100",
 	  .help = "SM shares in %, such as 30,60 or 10..100 (steps of 10) or 10..100:5" },
 	{ .name = "clocks", .kind = OPT_TEXT, AT(clocks), .arg = "LIST", .def = "auto",
-	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; default: lock none" },
+	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; the word default: do not lock" },
 	{ .name = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "LIST", .help = "also run with these co-runners: "
-		"NAME/BATCH,..., profiled before; a+b: both at once; or NAME/BATCH=COMMAND" },
+		"NAME/BATCH,..., profiled before; a+b: both at once; or NAME/BATCH=COMMAND. Such as bert/8,vgg/4+bert/8" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "FILE", .help = "profile the workloads "
 		"and batch sizes of these jobs, alone and in random co-run sets, instead of NAME" },
 	{ .name = "samples", .kind = OPT_U64, AT(samples), .arg = "N", .def = "1000", .min = 1,
@@ -48,9 +48,9 @@ static const struct opt profile_opts[] = {
 	{ .name = "window", .letter = 'w', .kind = OPT_DOUBLE, AT(window_s), .arg = "S", .def = "2", .min = 0.1,
 	  .max = 86400, .help = "length of one measurement, seconds" },
 	{ .name = "repeats", .kind = OPT_TEXT, AT(repeats), .arg = "A..B", .def = "3..10",
-	  .help = "measure a point until the last A measurements agree, at most B times" },
+	  .help = "measure a point until the last A measurements agree, at most B times; see docs/profiling.md" },
 	{ .name = "cv", .kind = OPT_DOUBLE, AT(cv_pct), .arg = "PCT", .def = "5", .min = 0.01, .max = 100,
-	  .help = "measurements agree if time and power vary by less: coefficient of variation, %" },
+	  .help = "measurements agree if time and power vary by less: coefficient of variation, %; see docs/profiling.md" },
 	{ .name = "patience", .kind = OPT_DOUBLE, AT(patience_s), .arg = "S", .def = "120", .min = 1, .max = 1e6,
 	  .help = "a job without progress for this time has failed, seconds" },
 	{ .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, AT(minutes), .arg = "MIN", .def = "0", .max = 1e6,
@@ -195,12 +195,12 @@ const struct command cmd_profile = {
 		"\n"
 		"COMMAND must print \"heshare: N iterations\" from time to time, with N counted from its start. If it\n"
 		"does not, give --iterations. It is started again when it ends, and stopped after the measurement.\n"
-		"One word is a line for the shell; several are a program with arguments. {batch} and {workload}\n"
-		"are replaced.\n"
+		"If COMMAND is one word, the shell runs it; else it is a program and its arguments. {batch} and\n"
+		"{workload} are replaced.\n"
 		"\n"
 		"A point is a co-run set on one GPU at one clock. Points that are in the store are skipped, so a\n"
-		"profile that was stopped, also by Ctrl-C, continues with the same command. Clocks and MPS are\n"
-		"always restored.\n"
+		"profile that was stopped, also by Ctrl-C, continues with the same command. Clocks and\n"
+		"MPS are restored by the guard, a second process. If it is killed too, use heshare restore.\n"
 		"\n"
 		"With --jobs: profiles the jobs of FILE, with their own commands or with COMMAND. Each runs alone\n"
 		"on a whole GPU, then random ones share a GPU until there are --samples of them. heshare train\n"

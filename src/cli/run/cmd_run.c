@@ -65,13 +65,13 @@ static const struct opt run_opts[] = {
 	{ .name = "timeout-factor", .kind = OPT_DOUBLE, AT(timeout_factor), .arg = "X", .def = "10", .max = 1e6,
 	  .help = "end a job after X times its planned time; 0: never" },
 	{ .name = "timeout-least", .kind = OPT_DOUBLE, AT(timeout_least_s), .arg = "S", .def = "600", .max = 1e9,
-	  .help = "but not before this time, seconds" },
+	  .help = "a job is never ended before this time, seconds" },
 	{ .name = "grace", .kind = OPT_DOUBLE, AT(grace_s), .arg = "S", .def = "30", .max = 1e6,
 	  .help = "time from asking a job to end until it is killed, seconds" },
 	{ .name = "no-clocks", .kind = OPT_FLAG, AT(no_clocks), .help = "do not set clocks" },
 	{ .name = "share-sum", .kind = OPT_U64, AT(share_sum), .arg = "PCT", .def = "100", .min = 100,
 	  .max = 100 * HES_MAX_SHARING,
-	  .help = "highest sum of the shares on a GPU, %; above 100, jobs slow each other more" },
+	  .help = "for batches: highest sum of the shares on a GPU, %; above 100, jobs slow each other more" },
 	{ .name = "no-mps", .kind = OPT_FLAG, AT(no_mps),
 	  .help = "do not start MPS: jobs that share a GPU take turns" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "profiles.csv or its folder, "
@@ -564,7 +564,8 @@ const struct command cmd_run = {
 		"Each job has an output file in the folder --jobs. A job that fails is tried again --retries times.\n"
 		"A job that failed because of a co-runner's fault is tried again and not charged. SIGINT and\n"
 		"SIGTERM ask the jobs to end, a second one kills them. --resume continues, also after a crash:\n"
-		"each job is done exactly once. Clocks and MPS are always restored.\n"
+		"a job that is recorded as done does not run again. The guard, a second process, restores clocks\n"
+		"and MPS if the run dies. If the guard is killed too, use heshare restore.\n"
 		"\n"
 		"Without the right to set clocks, or without MPS, the run goes on without them and says so.\n"
 		"The exit status is 0 when every job is done.",

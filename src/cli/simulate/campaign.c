@@ -37,9 +37,11 @@ static int add(struct campaign *c, const struct contender *w, struct hes_err *er
 	return 0;
 }
 
-int campaign_add_plan(struct campaign *c, const struct hes_plan *plan, struct hes_err *err)
+int campaign_add_plan(struct campaign *c, const char *path, const struct hes_plan *plan, struct hes_err *err)
 {
-	return add(c, &(struct contender){ .plan = plan, .name = plan->policy, .prefer = plan->prefer }, err);
+	const char *slash = strrchr(path, '/');
+
+	return add(c, &(struct contender){ .plan = plan, .name = slash ? slash + 1 : path, .prefer = "" }, err);
 }
 
 /* @param prefer  NULL: the policy's first, if it has any */

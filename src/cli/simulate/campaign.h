@@ -56,8 +56,8 @@ struct campaign {
  * @param prefer  for those named without a preference; NULL: every one of "all", else a policy's first
  */
 int  campaign_policies(struct campaign *c, const char *list, const char *prefer, struct hes_err *err);
-/** One more contender: a plan made beforehand; the plan is borrowed. */
-int  campaign_add_plan(struct campaign *c, const struct hes_plan *plan, struct hes_err *err);
+/** One more contender: a plan made beforehand, shown by the name of its file. Plan and path are borrowed. */
+int  campaign_add_plan(struct campaign *c, const char *path, const struct hes_plan *plan, struct hes_err *err);
 /** Seeds from "7", "1,5,9" or "1..10". */
 int  campaign_seeds(struct campaign *c, const char *text, struct hes_err *err);
 

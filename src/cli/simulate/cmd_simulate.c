@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/plural.h"
+#include "base/visible.h"
 #include "cli/simulate/campaign.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -125,9 +126,12 @@ static void tell_of_arrivals(const char *path, const struct hes_plan *p, const s
 
 				early += at->start_us < jobs->v[at->job].arrival_us;
 			}
-	if (early)
-		fprintf(stderr, "heshare simulate: %s starts %zu of %zu job%s before they arrive; "
-			"with --burst it is played as it was planned, all jobs at time 0\n", path, early, jobs->n, hes_s(jobs->n));
+	if (!early)
+		return;
+	fputs("heshare simulate: ", stderr);
+	hes_visible_put(stderr, 0, path);
+	fprintf(stderr, " starts %zu of %zu job%s before they arrive; with --burst it is played as it was planned, all jobs "
+		"at time 0\n", early, jobs->n, hes_s(jobs->n));
 }
 
 static bool anyone_prefers(const struct campaign *c)
@@ -181,7 +185,7 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 	if (!rc && o->prefer && !anyone_prefers(c))
 		rc = none_prefers(o->prefer, err);
 	if (!rc && o->plan)
-		rc = campaign_add_plan(c, &in->plan, err);
+		rc = campaign_add_plan(c, o->plan, &in->plan, err);
 	if (!rc && o->show && campaign_find(c, o->show) < 0)
 		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run", o->show);
 	c->keep = o->pages.report || o->pages.figures;
@@ -289,13 +293,14 @@ const struct command cmd_simulate = {
 	.max_args = 1,
 	.summary = "replay plans on modelled GPUs and compare policies",
 	.text = "Plans the jobs with each policy and replays the plans on a model of the GPUs. When jobs arrive,\n"
-		"all waiting jobs are planned again; joint only places the new ones, without --replan. Policies see\n"
-		"profiles and predictions. The replay uses the physics of the GPU model: jobs on a GPU slow each\n"
-		"other, and a batch ends with its last job.\n"
+		"all waiting jobs are planned again; joint places only the new jobs (--replan: plans again).\n"
+		"Policies see profiles and predictions. The replay uses the physics of the GPU model: jobs on a GPU\n"
+		"slow each other, and a batch ends with its last job.\n"
 		"\n"
 		"Times count from the arrival of a job, in seconds. Busy energy is the energy of GPUs while they\n"
-		"run jobs; fleet energy adds idle GPUs until the last job ends. The columns \"off %\" compare the\n"
-		"prediction with the replay. On a terminal the best value of a column is bold.",
+		"run jobs; fleet energy adds idle GPUs until the last job ends. util is the mean part of the\n"
+		"SMs that is busy. The columns \"off %\" compare the prediction with the replay. On a terminal the\n"
+		"best value of a column is bold.",
 	.example = "  heshare simulate jobs.csv --policy heshare:energy,heshare:jct,morak\n"
 		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"
 		   "  heshare simulate --policy list",

@@ -97,7 +97,7 @@ static void print_names(const char *what, char (*names)[HES_NAME_MAX], uint32_t 
 
 static int print_predictor(const struct hes_predictor_info *a, uint32_t checksum)
 {
-	printf("predictor %08" PRIx32 ": %s, recipe %s, %" PRIu32 " trees an output with %" PRIu32
+	printf("predictor %08" PRIx32 ": %s, recipe %s, %" PRIu32 " trees per output with %" PRIu32
 	       " nodes in all, fitted on %" PRIu32 " samples (%08" PRIx32 ")\n", checksum,
 	       train_models[a->options.model - HES_PREDICTOR_FOREST], train_recipes[a->options.recipe], a->options.trees,
 	       a->nodes, a->rows, a->samples_crc);

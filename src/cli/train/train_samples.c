@@ -277,7 +277,7 @@ static int print_text(const struct job *j)
 {
 	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
 
-	printf("%u trees an output, fitted on %u samples in %.3f s\n", about->options.trees, about->rows, j->fit_s);
+	printf("%u trees per output, fitted on %u samples in %.3f s\n", about->options.trees, about->rows, j->fit_s);
 	if (!j->test.n && !j->o->left_out && !j->o->left_out_types)
 		return 0;
 	print_head(j);
