@@ -122,7 +122,7 @@ newer_than_5_4() {
 	run "$HES_LAB" --fleet two.yaml -- "$HES_OLD_KERNEL" 433 heshare run plan.json --store store.db -c true
 	echo "$output"
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"watching the guard: it needs Linux 5.3 or newer"* ]]
+	[[ "$output" == *"watching the guard: Linux 5.3 or newer is needed"* ]]
 }
 
 # in_root COMMAND...: there, as in a container
