@@ -138,6 +138,8 @@ static int dispatch(int argc, char **argv)
 		return run(c, argc - 1, argv + 1);
 	if (strcmp(word, "help") == 0 && argc > 2 && about_find(argv[2]))
 		return print_about(about_find(argv[2]));
+	if (about_find(word) && asks_help(argc - 1, argv + 1))
+		return print_about(about_find(word));
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return run_about(argc, argv, print_help);
 	if (strcmp(word, "man") == 0)

@@ -38,10 +38,11 @@ commands() {
 	done
 }
 
-@test "help tells of the words that are no commands too" {
+@test "help explains help, completion and man, which are no commands" {
 	for word in help completion man; do
 		run -0 "$HESHARE" help "$word"
 		[[ "$output" == "usage: heshare $word "* ]]
+		[ "$("$HESHARE" "$word" --help)" = "$output" ]
 	done
 	[[ "$("$HESHARE" help completion)" == *"source <(heshare completion bash)"* ]]
 	run -2 "$HESHARE" hlp
