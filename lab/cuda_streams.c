@@ -134,8 +134,8 @@ EXPORT int cuCtxGetStreamPriorityRange(int *least, int *greatest)
 }
 
 /* Read one property of a stream. @return CUresult */
-#define STREAM_GETTER(name, type, member) \
-	static int get_##member(void *handle, type *out, bool per_thread) \
+#define STREAM_GETTER(name, out_type, member) \
+	static int get_##member(void *handle, out_type out, bool per_thread) \
 	{ \
 		struct cuda_stream *s; \
 		int rc = out ? cuda_stream_find(handle, per_thread, &s) : CUDA_INVALID_VALUE; \
@@ -144,11 +144,11 @@ EXPORT int cuCtxGetStreamPriorityRange(int *least, int *greatest)
 			*out = s->member; \
 		return rc; \
 	} \
-	EXPORT_BOTH(name, _ptsz, (void *stream, type *out), get_##member(stream, out, per_thread))
+	EXPORT_BOTH(name, _ptsz, (void *stream, out_type out), get_##member(stream, out, per_thread))
 
-STREAM_GETTER(cuStreamGetFlags, unsigned, flags)
-STREAM_GETTER(cuStreamGetPriority, int, priority)
-STREAM_GETTER(cuStreamGetCtx, struct cuda_context *, context)
+STREAM_GETTER(cuStreamGetFlags, unsigned *, flags)
+STREAM_GETTER(cuStreamGetPriority, int *, priority)
+STREAM_GETTER(cuStreamGetCtx, struct cuda_context **, context)
 
 static int stream_synchronize(void *handle, bool per_thread)
 {

@@ -40,12 +40,13 @@ static double area(const struct corner *v, size_t n)
 
 double hes_halfplanes_bound(const struct hes_halfplane *h, size_t n, const struct hes_objectives *reference)
 {
-	struct corner *room = calloc(2 * (n + 4), sizeof(*room)), *now = room, *next = room + n + 4; /* a cut adds one corner */
+	struct corner *room = calloc(2 * (n + 4), sizeof(*room)), *now = room, *next;
 	size_t corners = 4;
 	double bound;
 
 	if (!room)
 		return -1;
+	next = room + n + 4; /* a cut adds one corner */
 	now[1].x = now[2].x = now[2].y = now[3].y = 1;
 	for (size_t i = 0; i < n && corners; i++) {
 		struct corner *spare = now;

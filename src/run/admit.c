@@ -43,7 +43,7 @@ static bool fits(const struct run_queue *q, const struct co_run *c, const struct
 		return true;
 	if (p->alone || c->alone || p->user != c->user)
 		return false;
-	return !q->together || (c->n < q->together && c->sm_pct + p->sm_pct <= 100 &&
+	return !q->together || (c->n < q->together && c->sm_pct + p->sm_pct <= q->shares_pct &&
 				c->memory_mib + p->memory_mib <= q->memory_mib);
 }
 

@@ -35,6 +35,7 @@ struct run_queue {
 	size_t            n;
 	size_t            over;       /* all before are over; kept by run_admit_next, as is the next */
 	size_t            reach;      /* none from here on was ever started */
+	uint32_t          shares_pct; /* of an open queue: most that the shares of running jobs sum to */
 	uint32_t          together;   /* 0: a barrier between batches */
 	uint32_t          memory_mib; /* of the GPU */
 };

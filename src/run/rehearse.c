@@ -71,7 +71,8 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 	for (size_t i = 0; i < queue->n; i++)
 		n += queue->batches[i].n;
 	s->queue = (struct run_queue){
-		.v = calloc(n + 1, sizeof(*s->queue.v)), .together = queue->together, .memory_mib = q->fleet->gpus[gpu].type->memory_mib,
+		.v = calloc(n + 1, sizeof(*s->queue.v)), .together = queue->together, .shares_pct = hes_queue_shares_pct(queue),
+		.memory_mib = q->fleet->gpus[gpu].type->memory_mib,
 	};
 	s->placements = calloc(n + 1, sizeof(*s->placements));
 	s->end_us = calloc(n + 1, sizeof(*s->end_us));

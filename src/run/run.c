@@ -104,6 +104,7 @@ static int make_gpu(struct runner *r, struct run_gpu *g, size_t at, struct hes_e
 	for (size_t i = 0; i < queue->n; i++)
 		g->queue.n += queue->batches[i].n;
 	g->queue.together = queue->together;
+	g->queue.shares_pct = hes_queue_shares_pct(queue);
 	g->queue.memory_mib = g->planned->type->memory_mib;
 	g->queue.v = calloc(g->queue.n + 1, sizeof(*g->queue.v));
 	if (!g->queue.v)

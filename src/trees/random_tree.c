@@ -140,7 +140,7 @@ static void find_ranges(const struct tree *t, const struct open_node *at, size_t
 static void sum_chunk(const struct tree *t, const struct open_node *at, uint32_t begin, uint32_t end, size_t first)
 {
 	struct cut *cuts = t->w->cuts + first;
-	lanes cut, sum = { 0 };
+	lanes cut = { 0 }, sum = { 0 };
 	marks n = { 0 };
 
 	for (size_t k = 0; k < LANES; k++)

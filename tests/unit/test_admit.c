@@ -46,7 +46,7 @@ TEST(an_open_queue_admits_fitting_jobs_in_order)
 		{ .batch = 2, .sm_pct = 30, .memory_mib = 100, .clock_mhz = 700 },  /* no share is free */
 		{ .batch = 3, .sm_pct = 10, .memory_mib = 100, .clock_mhz = 700 },  /* fits, but is behind it */
 	};
-	struct run_queue q = { .v = v, .n = 4, .together = 4, .memory_mib = 1000 };
+	struct run_queue q = { .v = v, .n = 4, .together = 4, .shares_pct = 100, .memory_mib = 1000 };
 
 	assert_int_equal(start_all(&q), 2);
 	assert_int_equal(run_admit_clock(&q), 1200);
@@ -56,13 +56,24 @@ TEST(an_open_queue_admits_fitting_jobs_in_order)
 	assert_int_equal(run_admit_running(&q), 3);
 }
 
+/* The joint policy plans shares that overlap; they once ran one after the other. */
+TEST(shares_of_an_open_queue_overlap_up_to_the_plans_limit)
+{
+	struct run_place v[] = { { .batch = 0, .sm_pct = 70 }, { .batch = 1, .sm_pct = 90 }, { .batch = 2, .sm_pct = 50 } };
+	struct run_queue q = { .v = v, .n = 3, .together = 4, .shares_pct = 200, .memory_mib = 1000 };
+
+	assert_int_equal(start_all(&q), 2);  /* 210 % are too many */
+	v[0].state = RUN_OVER;
+	assert_int_equal(start_all(&q), 1);
+}
+
 TEST(an_open_queue_keeps_to_memory_and_number)
 {
 	struct run_place v[] = {
 		{ .batch = 0, .sm_pct = 10, .memory_mib = 600 }, { .batch = 1, .sm_pct = 10, .memory_mib = 500 },
 		{ .batch = 2, .sm_pct = 10, .memory_mib = 100 },
 	};
-	struct run_queue q = { .v = v, .n = 3, .together = 2, .memory_mib = 1000 };
+	struct run_queue q = { .v = v, .n = 3, .together = 2, .shares_pct = 100, .memory_mib = 1000 };
 
 	assert_int_equal(start_all(&q), 1);  /* 600 + 500 MiB are too many */
 	v[0].state = RUN_OVER;
@@ -78,7 +89,7 @@ TEST(an_open_queue_keeps_to_memory_and_number)
 TEST(a_job_larger_than_all_that_is_free_starts_on_an_empty_gpu)
 {
 	struct run_place v[] = { { .sm_pct = 100, .memory_mib = 5000 } };
-	struct run_queue q = { .v = v, .n = 1, .together = 1, .memory_mib = 1000 };
+	struct run_queue q = { .v = v, .n = 1, .together = 1, .shares_pct = 100, .memory_mib = 1000 };
 
 	assert_int_equal(run_admit_next(&q), 0);
 }
@@ -86,7 +97,7 @@ TEST(a_job_larger_than_all_that_is_free_starts_on_an_empty_gpu)
 TEST(a_repeated_job_keeps_its_place)
 {
 	struct run_place v[] = { { .batch = 0, .sm_pct = 60 }, { .batch = 1, .sm_pct = 40 }, { .batch = 2, .sm_pct = 40 } };
-	struct run_queue q = { .v = v, .n = 3, .together = 3, .memory_mib = 1000 };
+	struct run_queue q = { .v = v, .n = 3, .together = 3, .shares_pct = 100, .memory_mib = 1000 };
 
 	assert_int_equal(start_all(&q), 2);
 	v[0].state = RUN_WAITING;
