@@ -342,7 +342,7 @@ known_partly() {
 	grep -q "and has 0.5 s; it is planned without" err
 	grep -q "^heshare plan: 1 of 12 deadlines would be missed" err
 	"$HESHARE" plan --help | tr -s ' \n' ' ' | grep -q "their deadlines count from their arrival"
-	"$HESHARE" simulate --help | tr -s ' \n' ' ' | grep -q "deadlines then count from there as they did from the job's arrival"
+	"$HESHARE" simulate --help | tr -s ' \n' ' ' | grep -q "each job keeps the time from its arrival to its deadline"
 }
 
 @test "a power cap is for policies that search under constraints" {

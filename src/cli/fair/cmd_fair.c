@@ -46,22 +46,22 @@ static const struct opt fair_opts[] = {
 	{ .name = "sweep", .words = SIMULATE, .kind = OPT_TEXT, AT(simulate.sweep), .arg = "LOW:HIGH:STEP",
 	  .help = "simulate: replay for each phi from LOW to HIGH, such as 0:1:0.1" },
 	{ .name = "every", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.every_s), .arg = "SECONDS", .min = 1e-6,
-	  .max = 1e6, .help = "simulate: shares over time, in windows of this length; a hundredth of the duration "
-		"where a file needs them" },
+	  .max = 1e6, .help = "simulate: print shares over time, in windows of this length; for --csv and --figure "
+		"without it, a hundredth of the duration" },
 	{ .name = "csv", .words = SIMULATE, .kind = OPT_FILE, AT(simulate.csv), .arg = "FILE",
 	  .help = "simulate: write shares over time, or over phi with --sweep, as CSV" },
 	{ .name = "figure", .words = SIMULATE, .kind = OPT_FILE, AT(simulate.figure), .arg = "FILE",
-	  .help = "simulate: draw them as an SVG file" },
+	  .help = "simulate: draw the same as an SVG file" },
 	{ .name = "seed", .words = SIMULATE, .kind = OPT_U64, AT(simulate.seed), .arg = "N", .def = "1", .max = 0x1p53,
-	  .help = "simulate: of random request times" },
+	  .help = "simulate: seed of random request times" },
 	{ .name = "tenant", .words = RUN | PROFILE | SET, .kind = OPT_TEXT, AT(tenant), .arg = "NAME",
 	  .help = "run, profile, set: the name that the command's GPU time is counted under; commands of one user "
 		"with the same name share it" },
 	{ .name = "user", .words = SET, .kind = OPT_TEXT, AT(user), .arg = "USER",
 	  .help = "set: user name or number, if several users have a tenant of this name" },
 	{ .name = "clock", .words = RUN | PROFILE, .kind = OPT_TEXT, AT(clock), .arg = "MHZ", .help = "run: SM "
-		"clock while it has the GPU, MHz; without it as the driver chooses. profile: clocks to measure, "
-		"commas between them; 0 is as the driver chooses" },
+		"clock while it has the GPU, MHz; without it, the driver chooses. profile: clocks to measure, "
+		"with commas; 0: the driver chooses" },
 	{ .name = "socket", .words = RUN | SERVE | TOP | SET, .kind = OPT_FILE, AT(socket), .arg = "PATH",
 	  .help = "run, serve, top, set: where the arbiter listens; without it $HESHARE_FAIR_SOCKET, "
 		"$XDG_RUNTIME_DIR/heshare/fair.sock or /run/heshare/fair.sock" },
@@ -77,7 +77,7 @@ static const struct opt fair_opts[] = {
 	  .max = 3600, .help = "serve: take the GPU from a tenant that does not release it, after this time, seconds" },
 	{ .name = "profile-for", .words = SERVE, .kind = OPT_DOUBLE, AT(profile_for), .arg = "S", .def = "5",
 	  .max = 3600,
-	  .help = "serve: let a new tenant run alone to measure its power, uncharged, seconds; 0: do not" },
+	  .help = "serve: let a new tenant run alone for this time, uncharged, to measure its power, seconds; 0: do not" },
 	{ .name = "store", .words = SERVE | PROFILE, .letter = 's', .kind = OPT_FILE, AT(store), .arg = "FILE",
 	  .help = "serve, profile: store with the powers of tenants; without it " CLI_STORE_PLACE },
 	{ .name = "no-clocks", .words = SERVE, .kind = OPT_FLAG, AT(no_clocks),
@@ -152,31 +152,32 @@ const struct command cmd_fair = {
 		"Policies. etf: as above. time: equal time for equal weights, whatever the powers. energy: equal\n"
 		"energy for equal weights, as etf with phi 0.\n"
 		"\n"
-		"Fairness is the least divided by the greatest, of time and of energy, each divided by the weight; 1\n"
-		"is even. System fairness is the lesser of both. phi_fair is the greatest phi at which energy can\n"
-		"still be equal. Energy is in W times quanta: joules where a quantum is a second.\n"
+		"Fairness of time is the least time of a tenant divided by the greatest, each relative to the weight;\n"
+		"1 is equal. Fairness of energy is the same for energy. System fairness is the lesser of both.\n"
+		"phi_fair is the greatest phi at which energy can still be equal. Energy is in W times quanta:\n"
+		"joules if a quantum is a second.\n"
 		"\n"
-		"simulate: replays tenants on a virtual clock through the run queue, and tells what each gets: time,\n"
-		"energy, throughput and latency. It needs no GPU. TENANTS is a CSV file with a row for each tenant:\n"
-		"its power and, where wanted, request time, rate, weight, arrival and departure. See\n"
+		"simulate: replays tenants on a virtual clock through the run queue, and prints the time, energy,\n"
+		"throughput and latency of each. It needs no GPU. TENANTS is a CSV file with a row for each tenant:\n"
+		"its power and, optionally, request time, rate, weight, arrival and departure. See\n"
 		"docs/formats/tenants.md.\n"
 		"\n"
-		"run: starts COMMAND as a tenant, without a change to it. A library is preloaded that holds the\n"
-		"command's launches up while other tenants have the GPU. Without an arbiter the command runs\n"
-		"unscheduled, and the library tries to connect every second. Static and setuid programs cannot be\n"
-		"scheduled. The exit status is the command's.\n"
+		"run: starts the unmodified COMMAND as a tenant. A preloaded library delays its CUDA launches while\n"
+		"other tenants have the GPU. Without an arbiter the command runs unscheduled, and the library tries\n"
+		"to connect every second. Static and setuid programs cannot be scheduled. The exit status is the\n"
+		"command's.\n"
 		"\n"
 		"serve: starts the arbiter. It gives one tenant at a time a lease, the right to run, for its slice.\n"
-		"It divides each interval by the powers that it measures. A tenant's clock is set before its lease,\n"
-		"if the arbiter may, and set back at the end, also when it is killed (the guard does it). Stop it by\n"
-		"Ctrl-C or SIGTERM; tenants then keep running unscheduled.\n"
+		"It divides each interval by the powers that it measures. If it may set clocks, it sets a tenant's\n"
+		"clock before its lease. At its end the clocks are restored, by the guard if it is killed.\n"
+		"Stop it by Ctrl-C or SIGTERM; tenants then keep running unscheduled.\n"
 		"\n"
-		"top: shows what each tenant uses now and since it came, once a second on a terminal.\n"
+		"top: shows what each tenant uses now and has used since it came; on a terminal once a second.\n"
 		"\n"
 		"set: changes phi, or the weight of a tenant; for root and the arbiter's user.\n"
 		"\n"
-		"profile: runs COMMAND alone under each clock until five seconds of its power are measured, and\n"
-		"stores that. See docs/fairness.md.",
+		"profile: runs COMMAND alone at each clock until its power was measured for five seconds, and\n"
+		"stores the power. See docs/fairness.md.",
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
 		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json\n"
 		   "  heshare fair simulate tenants.csv --phi 0.7 --duration 30\n"

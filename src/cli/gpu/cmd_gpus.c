@@ -110,11 +110,10 @@ const struct command cmd_gpus = {
 	.name = "gpus",
 	.args = "",
 	.summary = "list the GPUs of this machine, of a fleet, or GPU types",
-	.text = "Without an option the GPUs of this machine, which NVIDIA's driver tells of: type,\n"
-		"memory, power, clock, and what cannot be read or set with what to do about it; the\n"
-		"exit status is 1 where there are none. With --fleet every GPU of that fleet, with\n"
-		"--types the types heshare knows: size, memory, bandwidth, power and the clocks\n"
-		"it plans with.",
+	.text = "Without an option, lists the GPUs of this machine as NVIDIA's driver reports them: type, memory,\n"
+		"power, clock. Then it lists what cannot be read or set, with the remedy. The exit status is 1 if\n"
+		"there is no GPU. --fleet lists every GPU of a fleet. --types lists the GPU types that heshare\n"
+		"knows: size, memory, bandwidth, power, and the clocks that plans use.",
 	.example = "  heshare gpus\n"
 		   "  heshare gpus --fleet data/fleets/heshare.yaml\n  heshare gpus --types --json",
 	.opts = gpus_opts,

@@ -300,14 +300,13 @@ const struct command cmd_model = {
 	.summary = "predict time and power of jobs by the GPU model",
 	.text = "Prints the modelled time of an iteration, power and clock of a GPU that runs WORKLOAD, alone or\n"
 		"with co-runners.\n\n"
-		"--list names workloads and GPU types and what their parameters were fitted on.\n"
-		"--check compares the model with measurements, a row a series: the median and\n"
-		"90th percentile of the absolute relative error. DIR, of which there may be\n"
-		"several, holds one folder a published data set (igniter_v100,\n"
-		"zeus_power_limit, ...; the ones that are not there are skipped), or folders that\n"
-		"bench/gpu/measure wrote, or is one of those. A measured GPU has two rows a\n"
-		"series: the part that its parameters are fitted on and the part held back. The\n"
-		"status is 1 when a target is missed.",
+		"--list lists workloads and GPU types, with the data that their parameters were fitted on.\n\n"
+		"--check compares the model with measurements and prints a row for each series: the median and the\n"
+		"90th percentile of the absolute relative error. Each DIR has a folder for each published data set\n"
+		"(igniter_v100, zeus_power_limit, ...; missing ones are skipped) or folders written by\n"
+		"bench/gpu/measure, or is itself such a folder. A measured GPU has two rows for each series: the\n"
+		"part that its parameters are fitted on, and the part held back. The exit status is 1 if a target\n"
+		"is missed.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
 		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"
 		   "  heshare model --check data-sets data/measured",

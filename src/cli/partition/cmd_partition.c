@@ -52,7 +52,7 @@ static const struct opt partition_opts[] = {
 	  .given = offsetof(struct partition_opts, seed_given), .arg = "S", .def = "1", .max = 0x1p64,
 	  .help = "with --jobs: seed of the search" },
 	{ .name = "method", .kind = OPT_CHOICE, AT(method), .arg = "HOW", .def = "corrected", .choices = methods,
-	  .help = "how to predict throughput and power; see below" },
+	  .help = "how to predict throughput and power; see above" },
 	{ .name = "store", .kind = OPT_FILE, AT(from.store), .arg = "FILE",
 	  .help = "store with measured points; without it " CLI_STORE_PLACE },
 	{ .name = "points", .kind = OPT_FILE, AT(from.points), .arg = "FILE",

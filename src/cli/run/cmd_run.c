@@ -562,7 +562,7 @@ const struct command cmd_run = {
 		"from --commands, else from --command. JOBS is needed if the plan has no jobs in it.\n"
 		"\n"
 		"Each job has an output file in the folder --jobs. A job that fails is tried again --retries times.\n"
-		"A job that failed because of a co-runner's fault is tried again and not charged. SIGINT and\n"
+		"A job that failed because a co-runner failed is tried again, and this does not count. SIGINT and\n"
 		"SIGTERM ask the jobs to end, a second one kills them. --resume continues, also after a crash:\n"
 		"a job that is recorded as done does not run again. The guard, a second process, restores clocks\n"
 		"and MPS if the run dies. If the guard is killed too, use heshare restore.\n"

@@ -50,9 +50,9 @@ static const struct opt simulate_opts[] = {
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
 	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
 	{ .name = "burst", .kind = OPT_FLAG, AT(burst),
-	  .help = "let all jobs arrive at time 0; deadlines then count from there as they did from the job's arrival" },
-	{ .name = "replan", .kind = OPT_FLAG, AT(replan), .help = "let joint, too, plan again at every arrival; without "
-		"it, joint plans once and then places each new job" },
+	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its deadline" },
+	{ .name = "replan", .kind = OPT_FLAG, AT(replan), .help = "also let joint plan again at every arrival; without it, "
+		"joint plans once and then places each new job" },
 	{ .name = "seeds", .kind = OPT_TEXT, AT(seeds), .arg = "LIST", .def = "1",
 	  .help = "seeds of policies and noise, such as 1..10 or 3,5,8" },
 	{ .name = "time-noise", .kind = OPT_DOUBLE, AT(time_noise_pct), .arg = "PCT", .def = "0",

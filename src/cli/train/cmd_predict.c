@@ -28,7 +28,7 @@ struct predict_opts {
 
 static const struct opt predict_opts[] = {
 	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct predict_opts, batch),
-	  .arg = "B", .def = "8", .min = 1, .max = HES_MAX_BATCH_SIZE, .help = "items an iteration" },
+	  .arg = "B", .def = "8", .min = 1, .max = HES_MAX_BATCH_SIZE, .help = "batch size: items in one iteration" },
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, gpu),
 	  .arg = "TYPE", .def = "V100-SXM2-32", .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
 	{ .name = "share", .kind = OPT_U64, .offset = offsetof(struct predict_opts, share), .arg = "PCT",
@@ -36,11 +36,11 @@ static const struct opt predict_opts[] = {
 	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock), .arg = "MHZ",
 	  .def = "0", .max = 10000, .help = "SM clock, MHz; 0: the type's default" },
 	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, co_runners), .arg = "LIST",
-	  .help = "co-runners, commas between them: WORKLOAD:BATCH:SHARE" },
+	  .help = "co-runners as WORKLOAD:BATCH:SHARE, with commas" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, predictor),
-	  .arg = "FILE", .help = "from heshare train; without it, one is trained on modelled GPUs" },
+	  .arg = "FILE", .help = "predictor of heshare train; without it, train one on modelled samples" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, profiles),
-	  .arg = "FILE", .help = "profiles.csv, or the folder it lies in; without it, from modelled GPUs" },
+	  .arg = "FILE", .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
@@ -207,12 +207,12 @@ const struct command cmd_predict = {
 	.args = "[WORKLOAD]",
 	.min_args = 0,
 	.max_args = 1,
-	.summary = "time and power of a job with its setting and its co-runners",
-	.text = "Predicts what a planner uses: the time of an iteration of WORKLOAD with a share of the SMs,\n"
-		"a clock and co-runners, and the power of the GPU.\n"
+	.summary = "predict time and power of a job with its setting and co-runners",
+	.text = "Predicts the values that plans are made from: the time of an iteration of WORKLOAD with an SM\n"
+		"share, a clock and co-runners, and the power of the GPU.\n"
 		"\n"
-		"Without a WORKLOAD, prints what is in the file of --predictor: what it was fitted on, names,\n"
-		"units, and its errors on samples that were held back.",
+		"Without WORKLOAD, describes the file of --predictor: its training data, names, units, and its\n"
+		"errors on samples that were held back.",
 	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50",
 	.opts = predict_opts,
 	.opts_size = sizeof(struct predict_opts),
