@@ -1,7 +1,7 @@
 /*
  * clock.h - the clocks of the machine, by their use.
  *
- * Monotonic: differences within a process; nobody can set it. Boottime: the same with the time that the machine slept,
+ * Monotonic: differences within a process; it cannot be set. Boottime: the same with the time that the machine slept,
  * equal for all processes since it started. Wall: the date, since 1970; an administrator can set it back.
  */
 #ifndef HES_BASE_CLOCK_H

@@ -198,7 +198,7 @@ static bool is_for(const struct opt *o, int word)
 	return word < 0 || !o->words || o->words >> word & 1;
 }
 
-/* Options that another word of the command takes would be read by nobody. @param given  a bit an option, the first 64 */
+/* Refuse options that only another word of the command takes. @param given  a bit an option, the first 64 */
 static int check_words(const struct command *c, uint64_t given, int word, struct hes_err *err)
 {
 	for (size_t k = 0; c->opts && k < 64 && c->opts[k].name; k++) {

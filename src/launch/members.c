@@ -87,7 +87,7 @@ static size_t rule_of(struct scan *s, const struct hes_proc *p, const bool *led,
 	return old ? NONE : by_environment(s, p, b, n);
 }
 
-/* This process, its ancestors and process 1 are no members, and make nobody a member. */
+/* This process, its ancestors and process 1 are no members, and make no other process a member. */
 static void find_above(struct scan *s)
 {
 	pid_t pid = getpid();

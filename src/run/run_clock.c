@@ -2,7 +2,7 @@
  * run_clock.c - the time of a run; see run_clock.h.
  *
  * Within a process it is the monotonic clock's. From one process to the next it is the time since the machine's start,
- * which nobody can set: the file .clock of the run's folder has the moment when the run began. After a restart of the
+ * which cannot be set: the file .clock of the run's folder has the moment when the run began. After a restart of the
  * machine only the wall clock is left.
  */
 #include "run/run_clock.h"

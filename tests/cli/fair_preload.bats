@@ -236,7 +236,7 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 	[ "$(grep -c progress out)" -ge 3 ]
 }
 
-@test "a line for nobody ends no program" {
+@test "a message to a closed standard error ends no program" {
 	# Nobody reads its standard error.
 	run -0 "$HES_LAB" -- heshare fair run --tenant a --socket "$PWD/none" -- env HESHARE_FAIR_WEIGHT=junk python3 -c '
 import os, subprocess, sys

@@ -140,7 +140,7 @@ export STRANGER='
 	[[ "$output" == *"line 3: "*"this process belongs to job 0123456789abcdef itself"*1*spared ]]
 }
 
-@test "an MPS daemon in a folder of somebody else's is left alone, and so are values that no GPU has" {
+@test "a foreign MPS daemon is left alone, and a list with impossible values is refused" {
 	apart "$STRANGER"'
 		cp /bin/sleep nvidia-cuda-mps-control
 		CUDA_MPS_PIPE_DIRECTORY=/var/run/theirs/pipe ./nvidia-cuda-mps-control 1000 &

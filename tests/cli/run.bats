@@ -96,7 +96,7 @@ once() { # every job left its line once
 }
 
 @test "batches: every job runs once, its output in its own file, with the planned and the real times" {
-	# What GPUs somebody else would see is nothing to the jobs.
+	# The CUDA_VISIBLE_DEVICES of the caller does not reach the jobs.
 	lab 40 sh -c 'CUDA_VISIBLE_DEVICES=7 heshare run batches.json --json -c "$task"; echo $? >status; sh left'
 	[ "$(cat status)" = 0 ]
 	once
@@ -335,7 +335,7 @@ together() {
 	[ "$(sort marks | tr -d '\n')" = ace ]
 }
 
-@test "a GPU that is lost fails nobody: its jobs wait" {
+@test "a GPU that is lost fails no job: its jobs wait" {
 	together
 	lab 10 bash -c 'heshare run three.json --jobs batches.run --retries 0 --json -c "$endless" & sh await 3; vgpu-fault 0:gpu-lost; wait $!'
 	jq -e '.jobs_done == 0 and .jobs_failed == 0 and .jobs_waiting == 3 and .state == "stopped"' <<<"$output"

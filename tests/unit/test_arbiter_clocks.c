@@ -91,7 +91,7 @@ TEST(without_permission_clocks_are_not_retried)
 	bench_close(&b);
 }
 
-/* The driver answers when nobody waits any more, and the clock is locked. */
+/* The driver answers after the wait has ended, and the clock is locked. */
 TEST(a_clock_that_is_set_too_late_is_reset)
 {
 	open_slow(17);

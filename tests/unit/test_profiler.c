@@ -227,7 +227,7 @@ TEST(points_of_a_pair_give_profiles_and_samples_of_both)
 	assert_true(s->iteration_us == 2500 && s->task.iteration_us == 1000);
 	s = find_sample(&samples, "b", 40, 1);
 	assert_int_equal(s->co_runners.power_mw, 40000);
-	/* With nobody there the GPU idles. */
+	/* Without jobs the GPU idles. */
 	s = find_sample(&samples, "a", 60, 0);
 	assert_int_equal(s->co_runners.power_mw, t4()->idle_power_mw);
 	hes_profiles_free(&profiles);
@@ -241,7 +241,7 @@ TEST(what_was_not_measured_is_not_made_up)
 	struct hes_profiles profiles;
 	struct hes_samples samples;
 
-	/* Without b alone with its share nobody knows what the GPU drew before a came. */
+	/* The power before a came is unknown without a measurement of b alone at its share. */
 	v[3] = v[5];
 	p.n = 5;
 	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);

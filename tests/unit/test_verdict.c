@@ -1,4 +1,4 @@
-/* test_verdict.c - why jobs behind one MPS server failed: by themselves, because of a co-runner, or nobody knows yet. */
+/* test_verdict.c - why jobs behind one MPS server failed: by themselves, because of a co-runner, or for a reason not known yet. */
 #include "run/verdict.h"
 #include "unit_test.h"
 
