@@ -106,7 +106,7 @@ EXPORT int cuDeviceGetName(char *out, int length, int device)
 
 	if (!b || !out || length < 1)
 		return b ? CUDA_INVALID_VALUE : CUDA_INVALID_DEVICE;
-	snprintf(out, (size_t)length, "%s", vgpu_product(b->type.name)->name);
+	snprintf(out, (size_t)length, "%s", vgpu_product(&b->type).name);
 	return 0;
 }
 
@@ -150,8 +150,8 @@ EXPORT int cuDeviceComputeCapability(int *major, int *minor, int device)
 
 	if (!b || !major || !minor)
 		return b ? CUDA_INVALID_VALUE : CUDA_INVALID_DEVICE;
-	*major = vgpu_product(b->type.name)->major;
-	*minor = vgpu_product(b->type.name)->minor;
+	*major = vgpu_product(&b->type).major;
+	*minor = vgpu_product(&b->type).minor;
 	return 0;
 }
 
@@ -178,11 +178,11 @@ static int usable_sms(const struct lab_gpu *b)
 EXPORT int cuDeviceGetAttribute(int *out, int attribute, int device)
 {
 	const struct lab_gpu *b = cuda_gpu(device);
-	const struct vgpu_product *p;
+	struct vgpu_product p;
 
 	if (!b || !out)
 		return b ? CUDA_INVALID_VALUE : CUDA_INVALID_DEVICE;
-	p = vgpu_product(b->type.name);
+	p = vgpu_product(&b->type);
 	switch (attribute) {
 	case 1: case 2: case 3: *out = 1024; break;          /* threads of a block; its x and y */
 	case 4: *out = 64; break;                            /* its z */
@@ -196,12 +196,13 @@ EXPORT int cuDeviceGetAttribute(int *out, int attribute, int device)
 	case 31: case 41: *out = 1; break;                   /* concurrent kernels, unified addresses */
 	case 33: *out = (int)session.gpus[device] + 1; break;
 	case 34: case 50: case 17: case 18: *out = 0; break; /* PCI device and domain; time limit, integrated */
-	case 36: *out = (int)p->memory_mhz * 1000; break;
+	case 36: *out = (int)p.memory_mhz * 1000; break;
+	case 37: *out = (int)p.bus_bits; break;
 	case 38: *out = (int)b->type.l2_kib * 1024; break;
-	case 39: *out = p->major == 7 && p->minor == 5 ? 1024 : 2048; break; /* threads of an SM */
+	case 39: *out = p.major == 7 && p.minor == 5 ? 1024 : 2048; break; /* threads of an SM */
 	case 40: *out = 2; break;                            /* copy engines */
-	case 75: *out = p->major; break;
-	case 76: *out = p->minor; break;
+	case 75: *out = p.major; break;
+	case 76: *out = p.minor; break;
 	default: return CUDA_INVALID_VALUE;
 	}
 	return 0;

@@ -209,7 +209,7 @@ static int allowed(uintptr_t handle, const struct group *g)
 
 		if (strcmp(b->type.name, lab->gpus[g->ids[0]].type.name) != 0)
 			return GROUP_INCOMPATIBLE;
-		if (vgpu_product(b->type.name)->major < FIRST_WITH_PROFILING)
+		if (vgpu_product(&b->type).major < FIRST_WITH_PROFILING)
 			return DCGM_PROFILING_NOT_SUPPORTED;
 		vgpu_lock(lab, b);
 		refused = handle == EMBEDDED && lab_gpu_has_fault(b, VGPU_FAULT_NO_COUNTERS);

@@ -1,7 +1,7 @@
 /*
  * lab.c - the virtual GPU lab: run a command with virtual GPUs.
  *
- *	lab [--fleet FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...
+ *	lab [--fleet FILE] [--catalogue FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...
  *
  * Makes the state (state.h), adds the stand-ins to the command's paths and closes the contexts of processes that end
  * (keeper.c). Invariant: when the command has ended, no process and no file of the lab remains.
@@ -33,7 +33,7 @@
 #define MAX_SPEED 10000
 
 struct options {
-	const char *fleet;
+	const char *fleet, *catalogue;
 	double      speed;
 	const char *faults[MAX_FAULTS];
 	size_t      n_faults;
@@ -42,9 +42,10 @@ struct options {
 };
 
 static const char usage[] =
-	"usage: lab [--fleet FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...\n"
+	"usage: lab [--fleet FILE] [--catalogue FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...\n"
 	"Run COMMAND, or your shell, with virtual GPUs.\n"
 	"  --fleet FILE  GPUs of the lab (the HeShare testbed: 4 T4, 2 V100, 2 A100)\n"
+	"  --catalogue FILE  add the GPU types of this YAML file\n"
 	"  --speed N     virtual seconds per real second (1)\n"
 	"  --fault SPEC  GPU:KIND[:SECONDS], from the start; see vgpu-fault --help\n"
 	"  --dcgm        install DCGM's library\n"
@@ -62,7 +63,7 @@ static int parse(int argc, char **argv, struct options *o)
 	static const struct option names[] = {
 		{ "fleet", required_argument, NULL, 'f' }, { "speed", required_argument, NULL, 's' },
 		{ "fault", required_argument, NULL, 'x' }, { "help", no_argument, NULL, 'h' },
-		{ "dcgm", no_argument, NULL, 'd' }, { "host-engine", no_argument, NULL, 'e' }, { 0 }
+		{ "catalogue", required_argument, NULL, 'c' }, { "dcgm", no_argument, NULL, 'd' }, { "host-engine", no_argument, NULL, 'e' }, { 0 }
 	};
 	static char *shell[] = { NULL, NULL };
 	struct hes_err err;
@@ -72,6 +73,8 @@ static int parse(int argc, char **argv, struct options *o)
 	while ((c = getopt_long(argc, argv, "+f:s:h", names, NULL)) >= 0) {
 		if (c == 'f') {
 			o->fleet = optarg;
+		} else if (c == 'c') {
+			o->catalogue = optarg;
 		} else if (c == 's') {
 			if (hes_parse_double("--speed", optarg, 0.001, MAX_SPEED, &o->speed, &err)) {
 				fail(&err);
@@ -137,7 +140,7 @@ static void set_store(void)
 	const char *named = getenv("HESHARE_STORE");
 	char *path;
 
-	if ((named && *named) || hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), "lab.db", &path))
+	if ((named && *named) || hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), ".local/share", "lab.db", &path))
 		return;
 	setenv("HESHARE_STORE", path, 1);
 	free(path);
@@ -302,7 +305,7 @@ static int remove_entry(const char *path, const struct stat *st, int what, struc
 	return remove(path);
 }
 
-static int load_physics(const char *path, struct hes_catalogue *c, struct hes_fleet *f, struct hes_model **m,
+static int load_physics(const struct options *o, struct hes_catalogue *c, struct hes_fleet *f, struct hes_model **m,
 		struct hes_err *err)
 {
 	static const char standard[] = "fleets/heshare.yaml";
@@ -310,9 +313,26 @@ static int load_physics(const char *path, struct hes_catalogue *c, struct hes_fl
 	size_t len;
 	const char *text = hes_data_find(standard, &len);
 
+	if (!rc && o->catalogue)
+		rc = hes_catalogue_add(c, o->catalogue, err);
 	if (!rc)
-		rc = path ? hes_fleet_load(path, c, f, err) : hes_fleet_parse(standard, text, len, c, f, err);
-	return rc ? rc : hes_model_load(NULL, m, err);
+		rc = o->fleet ? hes_fleet_load(o->fleet, c, f, err) : hes_fleet_parse(standard, text, len, c, f, err);
+	if (!rc)
+		rc = hes_model_load(NULL, m, err);
+	return rc ? rc : hes_model_derive(*m, c, err);
+}
+
+static void tell_derived(const struct hes_fleet *f, const struct hes_model *m)
+{
+	const struct hes_gpu_type *types[VGPU_MAX_GPUS];
+	size_t n = hes_fleet_types(f, types, VGPU_MAX_GPUS), told = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(hes_model_gpu_origin(m, types[i]->name), HES_MODEL_DERIVED) == 0)
+			fprintf(stderr, "%s%s", told++ ? ", " : "lab: derived from data sheets, not fitted to measurements: ",
+				types[i]->name);
+	if (told)
+		fputs(" (docs/gpu-model.md)\n", stderr);
 }
 
 int main(int argc, char **argv)
@@ -328,7 +348,7 @@ int main(int argc, char **argv)
 
 	if (rc)
 		return rc == 1 ? 0 : rc;
-	rc = load_physics(o.fleet, &c, &f, &m, &err);
+	rc = load_physics(&o, &c, &f, &m, &err);
 	if (!rc)
 		rc = find_stand_ins(stand_ins, sizeof(stand_ins), &err);
 	if (!rc && !mkdtemp(dir))
@@ -338,6 +358,8 @@ int main(int argc, char **argv)
 		chmod(dir, 0755);
 		snprintf(state, sizeof(state), "%s/state", dir);
 		rc = vgpu_create(state, &f, m, o.speed, &lab, &err);
+		if (!rc)
+			tell_derived(&f, m);
 		rc = rc ? fail(&err) : run_lab(&o, lab, dir, stand_ins);
 		nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 	} else {

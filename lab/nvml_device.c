@@ -16,6 +16,7 @@
 #define DRIVER_NOT_LOADED 9
 #define FIRST_BUS 1        /* bus number of the first GPU */
 #define PCIE_WIDTH 16
+#define PCI_NVIDIA 0x10de
 
 static int users;
 
@@ -170,7 +171,7 @@ static unsigned index_of(const struct lab_gpu *b)
 
 static struct nvml_pci pci_of(const struct lab_gpu *b)
 {
-	struct nvml_pci pci = { .bus = FIRST_BUS + index_of(b), .device_id = nvml_product(b)->pci_id };
+	struct nvml_pci pci = { .bus = FIRST_BUS + index_of(b), .device_id = PCI_NVIDIA };
 
 	snprintf(pci.bus_id_legacy, sizeof(pci.bus_id_legacy), "0000:%02X:00.0", pci.bus & 0xff);
 	snprintf(pci.bus_id, sizeof(pci.bus_id), "00000000:%02X:00.0", pci.bus & 0xff);
@@ -222,7 +223,7 @@ EXPORT int nvmlDeviceGetName(struct lab_gpu *b, char *out, unsigned length)
 {
 	int rc = nvml_take(b, out);
 
-	return rc ? rc : nvml_give(b, copy_text(out, length, nvml_product(b)->name));
+	return rc ? rc : nvml_give(b, copy_text(out, length, nvml_product(b).name));
 }
 
 EXPORT int nvmlDeviceGetUUID(struct lab_gpu *b, char *out, unsigned length)
@@ -245,10 +246,11 @@ EXPORT int nvmlDeviceGetSerial(struct lab_gpu *b, char *out, unsigned length)
 
 NVML_GETTER(nvmlDeviceGetIndex, unsigned, index_of(b))
 NVML_ALIAS(nvmlDeviceGetMinorNumber, nvmlDeviceGetIndex)
-NVML_GETTER(nvmlDeviceGetBrand, unsigned, nvml_product(b)->major < 8 ? 2 : 14) /* Tesla, NVIDIA */
-NVML_GETTER(nvmlDeviceGetArchitecture, unsigned, nvml_product(b)->architecture)
-NVML_GETTER(nvmlDeviceGetNumGpuCores, unsigned, b->type.sm_count * nvml_product(b)->cores_per_sm)
-NVML_GETTER(nvmlDeviceGetMaxPcieLinkGeneration, unsigned, nvml_product(b)->pcie_gen)
+NVML_GETTER(nvmlDeviceGetBrand, unsigned, nvml_product(b).major < 8 ? 2 : 14) /* Tesla, NVIDIA */
+NVML_GETTER(nvmlDeviceGetArchitecture, unsigned, nvml_product(b).architecture)
+NVML_GETTER(nvmlDeviceGetNumGpuCores, unsigned, b->type.sm_count * nvml_product(b).cores_per_sm)
+NVML_GETTER(nvmlDeviceGetMemoryBusWidth, unsigned, nvml_product(b).bus_bits)
+NVML_GETTER(nvmlDeviceGetMaxPcieLinkGeneration, unsigned, nvml_product(b).pcie_gen)
 NVML_ALIAS(nvmlDeviceGetCurrPcieLinkGeneration, nvmlDeviceGetMaxPcieLinkGeneration)
 NVML_GETTER(nvmlDeviceGetMaxPcieLinkWidth, unsigned, PCIE_WIDTH)
 NVML_ALIAS(nvmlDeviceGetCurrPcieLinkWidth, nvmlDeviceGetMaxPcieLinkWidth)
@@ -259,8 +261,8 @@ EXPORT int nvmlDeviceGetCudaComputeCapability(struct lab_gpu *b, int *major, int
 
 	if (rc)
 		return rc;
-	*major = nvml_product(b)->major;
-	*minor = nvml_product(b)->minor;
+	*major = nvml_product(b).major;
+	*minor = nvml_product(b).minor;
 	return nvml_give(b, 0);
 }
 
@@ -286,7 +288,7 @@ EXPORT int nvmlDeviceGetMigMode(struct lab_gpu *b, unsigned *current, unsigned *
 
 	if (rc)
 		return rc;
-	if (nvml_product(b)->major < 8)
+	if (nvml_product(b).major < 8)
 		return nvml_give(b, NVML_NOT_SUPPORTED);
 	*current = *pending = 0;
 	return nvml_give(b, 0);

@@ -21,7 +21,7 @@ EXPORT int nvmlGpmQueryDeviceSupport(struct lab_gpu *b, struct nvml_gpm_support 
 
 	if (rc || out->version != NVML_GPM_VERSION)
 		return rc ? rc : nvml_give(b, NVML_WRONG_VERSION);
-	out->supported = nvml_product(b)->major >= FIRST_WITH_GPM;
+	out->supported = nvml_product(b).major >= FIRST_WITH_GPM;
 	return nvml_give(b, 0);
 }
 
@@ -47,7 +47,7 @@ EXPORT int nvmlGpmSampleGet(struct lab_gpu *b, struct gpm_sample *s)
 
 	if (rc)
 		return rc;
-	if (nvml_product(b)->major < FIRST_WITH_GPM)
+	if (nvml_product(b).major < FIRST_WITH_GPM)
 		return nvml_give(b, NVML_NOT_SUPPORTED);
 	if (lab_gpu_has_fault(b, VGPU_FAULT_NO_COUNTERS))
 		return nvml_give(b, NVML_NO_PERMISSION);

@@ -18,7 +18,7 @@
 /* When the GPU's sensors refreshed last. */
 static double last_reading_s(const struct lab_gpu *b)
 {
-	double refresh = nvml_product(b)->refresh_s;
+	double refresh = nvml_product(b).refresh_s;
 
 	return floor(b->now_s / refresh + 1e-9) * refresh;
 }
@@ -36,7 +36,7 @@ static unsigned sensed_mw(const struct lab_gpu *b, double window_s)
 /* The value of nvmlDeviceGetPowerUsage: an instant, or on newer GPUs the mean of a second. */
 static unsigned power_mw(const struct lab_gpu *b)
 {
-	double window = nvml_product(b)->average_s;
+	double window = nvml_product(b).average_s;
 
 	return sensed_mw(b, window > 0 ? window : VGPU_GRID_S);
 }
@@ -179,7 +179,7 @@ EXPORT int nvmlDeviceGetClockInfo(struct lab_gpu *b, int what, unsigned *out)
 	if (what < NVML_CLOCK_GRAPHICS || what > NVML_CLOCK_VIDEO)
 		return nvml_give(b, NVML_INVALID_ARGUMENT);
 	/* HBM has one clock; GDDR slows down while no context is open. */
-	memory_mhz = nvml_product(b)->memory_mhz;
+	memory_mhz = nvml_product(b).memory_mhz;
 	if (memory_mhz > GDDR_MIN_MHZ && at_lowest_clock(b))
 		memory_mhz = IDLE_MEMORY_MHZ;
 	*out = what == NVML_CLOCK_MEM ? memory_mhz : nvml_snap(&b->type, (uint32_t)(b->clock_mhz + 0.5));
@@ -197,7 +197,7 @@ EXPORT int nvmlDeviceGetMaxClockInfo(struct lab_gpu *b, int what, unsigned *out)
 
 	if (rc)
 		return rc;
-	*out = what == NVML_CLOCK_MEM ? nvml_product(b)->memory_mhz : b->type.clock_max_mhz;
+	*out = what == NVML_CLOCK_MEM ? nvml_product(b).memory_mhz : b->type.clock_max_mhz;
 	return nvml_give(b, 0);
 }
 
@@ -214,7 +214,7 @@ NVML_GETTER(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long, throt
 NVML_ALIAS(nvmlDeviceGetCurrentClocksEventReasons, nvmlDeviceGetCurrentClocksThrottleReasons)
 NVML_GETTER(nvmlDeviceGetSupportedClocksThrottleReasons, unsigned long long,
 	    NVML_REASON_IDLE | NVML_REASON_SETTING | NVML_REASON_POWER_CAP)
-NVML_GETTER(nvmlDeviceGetPerformanceState, int, !at_lowest_clock(b) || nvml_product(b)->memory_mhz < GDDR_MIN_MHZ ? 0 : 8)
+NVML_GETTER(nvmlDeviceGetPerformanceState, int, !at_lowest_clock(b) || nvml_product(b).memory_mhz < GDDR_MIN_MHZ ? 0 : 8)
 NVML_ALIAS(nvmlDeviceGetPowerState, nvmlDeviceGetPerformanceState)
 
 EXPORT int nvmlDeviceGetTemperature(struct lab_gpu *b, int sensor, unsigned *out)

@@ -39,7 +39,7 @@ EXPORT int nvmlDeviceSetGpuLockedClocks(struct lab_gpu *b, unsigned min_mhz, uns
 
 	if (rc)
 		return rc;
-	if (nvml_product(b)->major < 7)
+	if (nvml_product(b).major < 7)
 		return nvml_give(b, NVML_NOT_SUPPORTED);
 	if (min_mhz > max_mhz)
 		return nvml_give(b, NVML_INVALID_ARGUMENT);
@@ -62,7 +62,7 @@ EXPORT int nvmlDeviceSetApplicationsClocks(struct lab_gpu *b, unsigned memory_mh
 
 	if (rc)
 		return rc;
-	if (memory_mhz != nvml_product(b)->memory_mhz || nvml_snap(&b->type, graphics_mhz) != graphics_mhz)
+	if (memory_mhz != nvml_product(b).memory_mhz || nvml_snap(&b->type, graphics_mhz) != graphics_mhz)
 		return nvml_give(b, NVML_INVALID_ARGUMENT);
 	return set_lock(b, graphics_mhz, graphics_mhz);
 }
@@ -75,7 +75,7 @@ static int get_clock(struct lab_gpu *b, int what, bool lock, unsigned *out)
 		return rc;
 	*out = lock && b->lock_max_mhz ? b->lock_max_mhz : b->type.clock_default_mhz;
 	if (what == NVML_CLOCK_MEM)
-		*out = nvml_product(b)->memory_mhz;
+		*out = nvml_product(b).memory_mhz;
 	return nvml_give(b, 0);
 }
 
@@ -100,7 +100,7 @@ EXPORT int nvmlDeviceGetSupportedMemoryClocks(struct lab_gpu *b, unsigned *count
 	*count = 1;
 	if (!room || !out)
 		return nvml_give(b, NVML_INSUFFICIENT_SIZE);
-	*out = nvml_product(b)->memory_mhz;
+	*out = nvml_product(b).memory_mhz;
 	return nvml_give(b, 0);
 }
 
@@ -122,7 +122,7 @@ EXPORT int nvmlDeviceGetSupportedGraphicsClocks(struct lab_gpu *b, unsigned memo
 
 	if (rc)
 		return rc;
-	if (memory_mhz != nvml_product(b)->memory_mhz)
+	if (memory_mhz != nvml_product(b).memory_mhz)
 		return nvml_give(b, NVML_NOT_FOUND);
 	room = out ? *count : 0;
 	*count = list_clocks(&b->type, out, room);

@@ -48,9 +48,9 @@ int nvml_take_to_set(struct lab_gpu *b);
 struct vgpu_lab *nvml_lab(void);
 
 /** The product of a GPU. */
-static inline const struct vgpu_product *nvml_product(const struct lab_gpu *b)
+static inline struct vgpu_product nvml_product(const struct lab_gpu *b)
 {
-	return vgpu_product(b->type.name);
+	return vgpu_product(&b->type);
 }
 
 /** The highest clock of the GPU type that is not above @mhz; the lowest clock if all are. */

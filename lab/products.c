@@ -1,31 +1,50 @@
 /*
- * products.c - the table of products; see products.h.
+ * products.c - a driver's values of a GPU type, from its row of the catalogue; see products.h.
  *
  * Sensors: GPUs up to GA100 report instant power, later ones the mean of a second.
  */
 #include "products.h"
 
-#include <string.h>
+#include <math.h>
 
-static const struct vgpu_product products[] = {
-	{ "T4",           "Tesla T4",                7, 5, 6,  64, 0x1eb810de, 5001, 3, 0.10, 0 },
-	{ "V100-PCIe",    "Tesla V100-PCIE-16GB",    7, 0, 5,  64, 0x1db410de, 877,  3, 0.02, 0 },
-	{ "V100-SXM2-32", "Tesla V100-SXM2-32GB",    7, 0, 5,  64, 0x1db510de, 877,  3, 0.02, 0 },
-	{ "A100-PCIe-40", "NVIDIA A100-PCIE-40GB",   8, 0, 7,  64, 0x20f110de, 1215, 4, 0.10, 0 },
-	{ "A100-SXM-80",  "NVIDIA A100-SXM4-80GB",   8, 0, 7,  64, 0x20b210de, 1593, 4, 0.10, 0 },
-	{ "H100-SXM",     "NVIDIA H100 80GB HBM3",   9, 0, 9, 128, 0x233010de, 2619, 5, 0.10, 1 },
-	{ "H200",         "NVIDIA H200",             9, 0, 9, 128, 0x233510de, 3201, 5, 0.10, 1 },
-	{ "L4",           "NVIDIA L4",               8, 9, 8, 128, 0x27b810de, 6251, 4, 0.10, 1 },
-	{ "A10G",         "NVIDIA A10G",             8, 6, 7, 128, 0x223710de, 6251, 4, 0.10, 1 },
-	{ "Jetson-TX2",   "NVIDIA Tegra X2",         6, 2, 4, 128, 0x000010de, 1866, 2, 0.10, 0 },
-	{ "",             "NVIDIA Graphics Device",  8, 0, 7,  64, 0x000010de, 1000, 4, 0.10, 0 },
-};
+#include "core/generation.h"
 
-const struct vgpu_product *vgpu_product(const char *type)
+#define GA100   80
+#define UNNAMED "NVIDIA Graphics Device"
+
+static unsigned architecture_of(unsigned compute)
 {
-	const struct vgpu_product *p = products;
+	static const struct { unsigned compute, number; } from[] = {
+		{ 100, 10 }, { 90, 9 }, { 89, 8 }, { 80, 7 }, { 75, 6 }, { 70, 5 }, { 60, 4 }, { 50, 3 }, { 0, 2 },
+	};
+	size_t i = 0;
 
-	while (*p->type && strcmp(p->type, type) != 0)
-		p++;
-	return p;
+	while (compute < from[i].compute)
+		i++;
+	return from[i].number;
+}
+
+/* HBM is on the chips for computing, x.0, and has a wide bus. */
+static unsigned bus_of(unsigned compute, unsigned gbs)
+{
+	if (compute % 10)
+		return gbs < 150 ? 128 : gbs < 400 ? 256 : 384;
+	return gbs < 1000 ? 4096 : gbs < 4000 ? 5120 : gbs < 6000 ? 6144 : 8192;
+}
+
+struct vgpu_product vgpu_product(const struct hes_gpu_type *g)
+{
+	unsigned compute = g->compute ? g->compute : GA100, bus = bus_of(compute, g->memory_bandwidth_gbs);
+
+	return (struct vgpu_product){
+		.name = g->driver_names[0][0] ? g->driver_names[0] : UNNAMED,
+		.major = (int)compute / 10, .minor = (int)compute % 10,
+		.architecture = architecture_of(compute),
+		.cores_per_sm = hes_generation_of(compute)->cores_per_sm,
+		.bus_bits = bus,
+		.memory_mhz = (unsigned)lround(g->memory_bandwidth_gbs * 4e3 / bus),
+		.pcie_gen = g->pcie_gbs > 40 ? 5 : g->pcie_gbs > 20 ? 4 : 3,
+		.refresh_s = compute == 70 ? 0.02 : 0.1,
+		.average_s = compute > GA100 ? 1 : 0,
+	};
 }

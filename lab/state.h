@@ -23,7 +23,7 @@
 #define VGPU_MAX_QUEUE     256     /* waiting launches of a context */
 #define VGPU_ENDS          4096    /* launches whose end is kept */
 #define VGPU_MAX_WORKLOADS 192
-#define VGPU_MAX_TYPES     32
+#define VGPU_MAX_TYPES     128
 #define VGPU_ACCOUNTS      256     /* processes that left a GPU and whose GPU time is kept */
 #define VGPU_SPIN          UINT32_MAX /* instead of a workload: a launch of given microseconds at any clock */
 #define VGPU_GRID_S        0.02    /* virtual time between two samples of a GPU */

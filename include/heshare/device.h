@@ -33,7 +33,7 @@ struct hes_device_info {
 	char     name[96];             /* the driver's name of the GPU */
 	char     uuid[80];
 	char     bus[32];              /* PCI address */
-	char     type[HES_NAME_MAX];   /* in the catalogue of GPU types; "": it is not there */
+	char     type[HES_NAME_MAX];   /* the catalogue's name of its type; without a row, one made of the driver's */
 	unsigned can;                  /* enum hes_device_can */
 	uint64_t memory_bytes;
 	uint32_t power_limit_mw;       /* as set now; 0: unknown */
@@ -71,8 +71,12 @@ enum hes_lock_state {
 	HES_LOCK_UNKNOWN,  /* the clock cannot be read */
 };
 
-/** @return 0; -ENODEV no NVML or no driver; -EPROTO this NVML lacks a function that is needed; -ENOMEM */
-int    hes_devices_open(struct hes_devices **out, struct hes_err *err);
+/**
+ * Load NVML and find the GPUs.
+ * @param c  gives the GPUs their types; it may be freed afterwards. NULL: their types are named after the driver's names
+ * @return 0; -ENODEV no NVML or no driver; -EPROTO this NVML lacks a function that is needed; -ENOMEM
+ */
+int    hes_devices_open(const struct hes_catalogue *c, struct hes_devices **out, struct hes_err *err);
 void   hes_devices_close(struct hes_devices *d);
 size_t hes_devices_count(const struct hes_devices *d);
 
@@ -81,6 +85,14 @@ long   hes_devices_find(const struct hes_devices *d, const char *name);
 
 /** @return 0; -ENODEV the GPU is lost; -EIO */
 int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_info *out, struct hes_err *err);
+
+/**
+ * Make a row of a catalogue from what NVML reports of a GPU. Of what it does not report, L2, copy rate and idle power
+ * are typical values of the generation.
+ * @return 0; -ENOTSUP NVML does not report a value that is needed, and @err says which; -EINVAL no such GPU; -ENODEV
+ *         the GPU is lost; -EIO
+ */
+int hes_device_describe(const struct hes_devices *d, size_t i, struct hes_gpu_type *out, struct hes_err *err);
 
 /**
  * Read the values in @want (enum hes_reading_has). out->has says which of them were read.
@@ -99,8 +111,5 @@ int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_er
 
 /** The effect of a lock at @locked_mhz, from a reading under load. */
 enum hes_lock_state hes_lock_state(const struct hes_reading *r, uint32_t locked_mhz);
-
-/** The catalogue's name of a GPU type, from the driver's name and the memory; "": not in the catalogue. */
-const char *hes_device_type(const char *name, uint64_t memory_bytes);
 
 #endif

@@ -84,6 +84,16 @@ void hes_model_free(struct hes_model *m);
  */
 int  hes_model_extend(struct hes_model *m, const char *path, struct hes_err *err);
 
+/** The origin of parameters that were not fitted to measurements. */
+#define HES_MODEL_DERIVED "derived"
+
+/**
+ * Add parameters for each type of @c that @m has none for: those of the measured type most like it, scaled by figures of
+ * data sheets (docs/gpu-model.md). Their origin is HES_MODEL_DERIVED. Derive before the model is shared.
+ * @return 0; -ENOMEM
+ */
+int  hes_model_derive(struct hes_model *m, const struct hes_catalogue *c, struct hes_err *err);
+
 /** Number of workloads; hes_model_workload_at takes 0 .. n - 1, in the order of the file. */
 size_t hes_model_workloads(const struct hes_model *m);
 const struct hes_workload *hes_model_workload_at(const struct hes_model *m, size_t i);

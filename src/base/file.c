@@ -312,15 +312,15 @@ int hes_folder_create(const char *path, struct hes_err *err)
 			errno == EEXIST ? "a file of that name is there" : strerror(errno));
 }
 
-int hes_user_file(const char *data_home, const char *home, const char *name, char **out)
+int hes_user_file(const char *xdg, const char *home, const char *below, const char *name, char **out)
 {
 	char *path;
 	int len;
 
-	if (data_home && data_home[0] == '/')
-		len = asprintf(&path, "%s/heshare/%s", data_home, name);
+	if (xdg && xdg[0] == '/')
+		len = asprintf(&path, "%s/heshare/%s", xdg, name);
 	else if (home && home[0] == '/')
-		len = asprintf(&path, "%s/.local/share/heshare/%s", home, name);
+		len = asprintf(&path, "%s/%s/heshare/%s", home, below, name);
 	else
 		return -ENOENT;
 	if (len < 0)

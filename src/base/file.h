@@ -31,11 +31,11 @@ void hes_file_abort(struct hes_file *out);
 int hes_folder_create(const char *path, struct hes_err *err);
 
 /**
- * Where a user keeps heshare's file @name: below @data_home (XDG_DATA_HOME), or below @home/.local/share where that is
- * no absolute path. NULL stands for a variable that is not set. free() @out.
+ * Where a user keeps heshare's file @name: below @xdg (XDG_DATA_HOME, XDG_CONFIG_HOME), or below @home/@below where that
+ * is no absolute path. NULL stands for a variable that is not set. free() @out.
  * @return 0; -ENOENT neither is an absolute path; -ENOMEM
  */
-int hes_user_file(const char *data_home, const char *home, const char *name, char **out);
+int hes_user_file(const char *xdg, const char *home, const char *below, const char *name, char **out);
 
 /** A whole text file (.gz too) in memory, NUL-terminated; free() it. At most @max_bytes.
  *  @out is untouched on failure. */

@@ -1,16 +1,20 @@
 /*
- * gpu_type.c - read the catalogue of GPU types from YAML; see gpu_type.h.
+ * gpu_type.c - read catalogues of GPU types from YAML; find types by name and by the driver's name; see gpu_type.h.
  */
 #include "heshare/gpu_type.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/data.h"
 #include "base/yaml.h"
+
+#define MEMORY_TOLERANCE 0.1 /* error correction takes a sixteenth, drivers keep some */
 
 /* Document shape; one to one with data/gpu_types.yaml. */
 struct doc_clocks {
@@ -21,6 +25,9 @@ struct doc_clocks {
 
 struct doc_type {
 	char    *name;
+	char   **driver_names;
+	unsigned driver_names_count;
+	double   compute;
 	uint32_t sms, memory_mib, l2_kib;
 	double   bandwidth_gbs, pcie_gbs, power_limit_w, idle_w;
 	struct doc_clocks clocks;
@@ -43,8 +50,15 @@ static const cyaml_schema_field_t clock_fields[] = {
 	CYAML_FIELD_END
 };
 
+static const cyaml_schema_value_t driver_name_value = {
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 1, HES_DRIVER_NAME_MAX - 1),
+};
+
 static const cyaml_schema_field_t type_fields[] = {
 	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct doc_type, name, 1, HES_NAME_MAX - 1),
+	CYAML_FIELD_SEQUENCE("driver_names", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_type, driver_names,
+			     &driver_name_value, 0, HES_DRIVER_NAMES),
+	CYAML_FIELD_FLOAT("compute", CYAML_FLAG_OPTIONAL, struct doc_type, compute),
 	CYAML_FIELD_UINT("sms", CYAML_FLAG_DEFAULT, struct doc_type, sms),
 	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_DEFAULT, struct doc_type, memory_mib),
 	CYAML_FIELD_FLOAT("bandwidth_gbs", CYAML_FLAG_DEFAULT, struct doc_type, bandwidth_gbs),
@@ -78,6 +92,7 @@ struct range {
 static int check_ranges(const char *file, const struct doc_type *d, struct hes_err *err)
 {
 	const struct range ranges[] = {
+		{ "compute", d->compute, 0, 99, "(compute capability)" },
 		{ "sms", d->sms, 1, 10000, "SMs" },
 		{ "memory_mib", d->memory_mib, 16, 16777216, "MiB" },
 		{ "bandwidth_gbs", d->bandwidth_gbs, 1, 100000, "GB/s" },
@@ -112,25 +127,15 @@ static int check_ranges(const char *file, const struct doc_type *d, struct hes_e
 	return 0;
 }
 
-/*
- * At most HES_MAX_CLOCKS settings over the upper three quarters of the range:
- * far below, no GPU does useful work per joule.
- */
-static void thin_clocks(struct hes_gpu_type *g, const struct doc_clocks *c)
+void hes_gpu_type_choose_clocks(struct hes_gpu_type *g)
 {
-	double low = c->default_mhz / 4 > c->min ? c->default_mhz / 4 : c->min;
-	long steps;
+	double from = g->clock_default_mhz, low = fmax(from / 4, g->clock_min_mhz);
+	long steps = (long)floor((from - low) / g->clock_step_mhz);
 
 	g->n_clocks = 0;
-	if (c->list_count) {
-		for (unsigned i = 0; i < c->list_count; i++)
-			g->clocks_mhz[g->n_clocks++] = (uint32_t)c->list[i];
-		return;
-	}
-	steps = (long)floor((c->default_mhz - low) / c->step);
 	for (long i = 0; i < HES_MAX_CLOCKS; i++) {
 		long down = steps * (HES_MAX_CLOCKS - 1 - i) / (HES_MAX_CLOCKS - 1);
-		uint32_t mhz = (uint32_t)(c->default_mhz - (double)down * c->step);
+		uint32_t mhz = (uint32_t)(from - (double)down * g->clock_step_mhz);
 
 		if (g->n_clocks == 0 || mhz > g->clocks_mhz[g->n_clocks - 1])
 			g->clocks_mhz[g->n_clocks++] = mhz;
@@ -140,6 +145,7 @@ static void thin_clocks(struct hes_gpu_type *g, const struct doc_clocks *c)
 static void fill(struct hes_gpu_type *g, const struct doc_type *d)
 {
 	*g = (struct hes_gpu_type){
+		.compute = (uint32_t)lround(10 * d->compute),
 		.sm_count = d->sms,
 		.memory_mib = d->memory_mib,
 		.memory_bandwidth_gbs = (uint32_t)lround(d->bandwidth_gbs),
@@ -153,7 +159,12 @@ static void fill(struct hes_gpu_type *g, const struct doc_type *d)
 		.clock_default_mhz = (uint32_t)d->clocks.default_mhz,
 	};
 	strcpy(g->name, d->name);
-	thin_clocks(g, &d->clocks);
+	for (unsigned i = 0; i < d->driver_names_count; i++)
+		strcpy(g->driver_names[i], d->driver_names[i]);
+	for (; g->n_clocks < d->clocks.list_count; g->n_clocks++)
+		g->clocks_mhz[g->n_clocks] = (uint32_t)d->clocks.list[g->n_clocks];
+	if (!g->n_clocks)
+		hes_gpu_type_choose_clocks(g);
 }
 
 static int convert(const char *file, const struct doc *doc, struct hes_catalogue *out,
@@ -195,26 +206,126 @@ int hes_catalogue_load(const char *path, struct hes_catalogue *out, struct hes_e
 	return rc;
 }
 
+int hes_catalogue_put(struct hes_catalogue *c, const struct hes_gpu_type *types, size_t n, struct hes_err *err)
+{
+	struct hes_gpu_type *all = realloc(c->types, (c->n + n + 1) * sizeof(*all));
+
+	if (!all)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu GPU types", c->n + n);
+	c->types = all;
+	for (size_t i = 0; i < n; i++) {
+		const struct hes_gpu_type *there = hes_gpu_type_find(c, types[i].name, NULL);
+
+		all[there ? (size_t)(there - all) : c->n++] = types[i];
+	}
+	return 0;
+}
+
+int hes_catalogue_add(struct hes_catalogue *c, const char *path, struct hes_err *err)
+{
+	struct hes_catalogue more;
+	int rc = hes_catalogue_load(path, &more, err);
+
+	if (rc)
+		return rc;
+	rc = hes_catalogue_put(c, more.types, more.n, err);
+	hes_catalogue_free(&more);
+	return rc;
+}
+
 void hes_catalogue_free(struct hes_catalogue *c)
 {
 	free(c->types);
 	*c = (struct hes_catalogue){ 0 };
 }
 
+static bool has_text(const char *name, const char *text)
+{
+	for (size_t n = strlen(text); strlen(name) >= n; name++)
+		if (strncasecmp(name, text, n) == 0)
+			return true;
+	return false;
+}
+
+/* Names of types that have @like in them, whatever its case, with commas. */
+static void list_names(const struct hes_catalogue *c, const char *like, char *out, size_t size)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < c->n && at < size; i++)
+		if (has_text(c->types[i].name, like))
+			at += (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "", c->types[i].name);
+}
+
 const struct hes_gpu_type *hes_gpu_type_find(const struct hes_catalogue *c, const char *name,
 					     struct hes_err *err)
 {
-	char have[400] = "";
-	size_t at = 0;
+	char like[300] = "", have[400] = "";
 
 	for (size_t i = 0; i < c->n; i++)
 		if (strcmp(c->types[i].name, name) == 0)
 			return &c->types[i];
-	for (size_t i = 0; err && i < c->n && at < sizeof(have); i++)
-		at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", i ? ", " : "",
-				       c->types[i].name);
-	hes_fail(err, -ENOENT, "unknown GPU type \"%s\"; known: %s", name, have);
+	if (!err)
+		return NULL;
+	list_names(c, name, like, sizeof(like));
+	list_names(c, "", have, sizeof(have));
+	if (*name && *like)
+		hes_fail(err, -ENOENT, "unknown GPU type \"%s\"; did you mean %s?", name, like);
+	else
+		hes_fail(err, -ENOENT, "unknown GPU type \"%s\"; known: %s; --catalogue FILE adds others", name, have);
 	return NULL;
+}
+
+/* The name without the maker's: drivers before 465 say "Tesla T4" and "GeForce RTX 3090", later ones "NVIDIA T4". */
+static const char *bare_name(const char *driver_name)
+{
+	static const char *const makers[] = { "NVIDIA ", "Tesla " };
+
+	for (size_t i = 0; i < 2; i++)
+		if (strncasecmp(driver_name, makers[i], strlen(makers[i])) == 0)
+			driver_name += strlen(makers[i]);
+	return driver_name;
+}
+
+static bool is_called(const struct hes_gpu_type *g, const char *driver_name)
+{
+	for (size_t i = 0; i < HES_DRIVER_NAMES && g->driver_names[i][0]; i++)
+		if (strcasecmp(bare_name(g->driver_names[i]), bare_name(driver_name)) == 0)
+			return true;
+	return false;
+}
+
+const struct hes_gpu_type *hes_gpu_type_of_driver(const struct hes_catalogue *c, const char *driver_name,
+						  uint32_t memory_mib)
+{
+	const struct hes_gpu_type *found = NULL;
+	double least = MEMORY_TOLERANCE;
+
+	for (size_t i = 0; i < c->n; i++) {
+		double off = fabs((double)memory_mib / c->types[i].memory_mib - 1);
+
+		if (off <= least && is_called(&c->types[i], driver_name)) {
+			found = &c->types[i];
+			least = off;
+		}
+	}
+	return found;
+}
+
+void hes_gpu_type_name(const char *driver_name, char out[HES_NAME_MAX])
+{
+	size_t n = 0;
+
+	for (const char *at = bare_name(driver_name); *at && n < HES_NAME_MAX - 1; at++)
+		if (isalnum((unsigned char)*at) || strchr("._-", *at))
+			out[n++] = *at;
+		else if (n && out[n - 1] != '-')
+			out[n++] = '-';
+	while (n && out[n - 1] == '-')
+		n--;
+	out[n] = '\0';
+	if (!n)
+		strcpy(out, "GPU");
 }
 
 bool hes_gpu_type_has_clock(const struct hes_gpu_type *g, uint32_t clock_mhz)

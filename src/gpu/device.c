@@ -24,7 +24,8 @@ static int find_gpus(struct hes_devices *d, struct hes_err *err)
 				d->nvml.error(code), code);
 	d->handles = calloc(n ? n : 1, sizeof(*d->handles));
 	d->instant = calloc(n ? n : 1, sizeof(*d->instant));
-	if (!d->handles || !d->instant)
+	d->types = calloc(n ? n : 1, sizeof(*d->types));
+	if (!d->handles || !d->instant || !d->types)
 		return hes_fail(err, -ENOMEM, "no memory for %u GPUs", n);
 	for (d->n = 0; d->n < n; d->n++) {
 		code = d->nvml.handle((unsigned)d->n, &d->handles[d->n]);
@@ -44,7 +45,22 @@ static void find_fields(struct hes_devices *d)
 	}
 }
 
-int hes_devices_open(struct hes_devices **out, struct hes_err *err)
+static void find_types(struct hes_devices *d, const struct hes_catalogue *c)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct hes_gpu_type *g;
+		struct hes_device_info info;
+
+		if (hes_device_info(d, i, &info, NULL))
+			continue;
+		g = c ? hes_gpu_type_of_driver(c, info.name, (uint32_t)(info.memory_bytes >> 20)) : NULL;
+		hes_gpu_type_name(info.name, d->types[i]);
+		if (g)
+			strcpy(d->types[i], g->name);
+	}
+}
+
+int hes_devices_open(const struct hes_catalogue *c, struct hes_devices **out, struct hes_err *err)
 {
 	struct hes_devices *d = calloc(1, sizeof(*d));
 	int rc;
@@ -59,6 +75,7 @@ int hes_devices_open(struct hes_devices **out, struct hes_err *err)
 		return rc;
 	}
 	find_fields(d);
+	find_types(d, c);
 	*out = d;
 	return 0;
 }
@@ -73,6 +90,7 @@ void hes_devices_close(struct hes_devices *d)
 		dlclose(d->library);
 	free(d->handles);
 	free(d->instant);
+	free(d->types);
 	free(d);
 }
 
@@ -136,7 +154,7 @@ int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_inf
 		snprintf(o.bus, sizeof(o.bus), "%.*s", (int)sizeof(pci.bus_id) - 1, pci.bus_id);
 	if (d->nvml.memory && !d->nvml.memory(dev, &memory))
 		o.memory_bytes = memory.total;
-	snprintf(o.type, sizeof(o.type), "%s", hes_device_type(o.name, o.memory_bytes));
+	strcpy(o.type, d->types[i]);
 	if (d->nvml.power_limit && !d->nvml.power_limit(dev, &limit_mw))
 		o.power_limit_mw = limit_mw;
 	o.can = abilities(d, i);

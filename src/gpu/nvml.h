@@ -32,6 +32,14 @@ struct nvml {
 	int (*persistence)(void *dev, int *mode);
 	int (*set_persistence)(void *dev, int mode);
 	int (*compute_mode)(void *dev, int *mode);
+	int (*cores)(void *dev, unsigned *out);
+	int (*capability)(void *dev, int *major, int *minor);
+	int (*bus_width)(void *dev, unsigned *bits);
+	int (*max_clock)(void *dev, int what, unsigned *mhz);
+	int (*supported_clocks)(void *dev, unsigned memory_mhz, unsigned *n, unsigned *mhz);
+	int (*default_limit)(void *dev, unsigned *mw);
+	int (*pcie_generation)(void *dev, unsigned *out);
+	int (*pcie_width)(void *dev, unsigned *out);
 	int (*gpm_support)(void *dev, struct nvml_gpm_support *out);
 	int (*gpm_alloc)(void **out);
 	int (*gpm_free)(void *sample);
@@ -45,6 +53,7 @@ struct hes_devices {
 	size_t      n;
 	void      **handles;
 	bool       *instant;     /* per GPU: whether it has the field of instant power */
+	char      (*types)[HES_NAME_MAX]; /* per GPU */
 };
 
 /** Load the library and its functions. @return 0; -ENODEV, -EPROTO */

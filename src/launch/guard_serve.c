@@ -97,7 +97,7 @@ static void server_change(struct guard_server *s, bool add, const char *line)
 	if (!rc && !add)
 		hes_undo_file_remove(&s->file, &d);
 	if (!rc && add && !s->devices && d.kind == HES_UNDO_CLOCK)
-		rc = hes_devices_open(&s->devices, &err);
+		rc = hes_devices_open(NULL, &s->devices, &err);
 	if (!rc && add && *d.uuid)
 		rc = hes_claim_gpu(&s->file.claims, d.uuid, &err);
 	if (!rc && add)

@@ -137,7 +137,7 @@ static void restore_settings(struct hes_undo_file *l, struct hes_devices **devic
 		/* In an old file: a program that has the GPU now restores it itself. */
 		rc = hes_claim_gpu(&l->claims, d->uuid, err);
 		if (!rc && !*devices)
-			rc = hes_devices_open(devices, err);
+			rc = hes_devices_open(NULL, devices, err);
 		if (!rc)
 			rc = restore_setting(*devices, d, err);
 		if (rc < 0) {

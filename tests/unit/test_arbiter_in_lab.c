@@ -69,7 +69,7 @@ static void world_open(struct world *w)
 	guarded_folder(w->folder);
 	snprintf(w->socket, sizeof(w->socket), "%s/fair.sock", w->folder);
 	snprintf(w->store, sizeof(w->store), "%s/store.db", w->folder);
-	assert_int_equal(hes_devices_open(&w->devices, NULL), 0);
+	assert_int_equal(hes_devices_open(NULL, &w->devices, NULL), 0);
 	w->gpus[1] = 4;
 	w->c = (struct arbiter_server_config){
 		.arbiter = { .queue = { hes_fair_policy_find("etf", NULL), 0.7, 20, 1000000 }, .connections = 32, .per_user = 16, .max_weight = 1,

@@ -16,6 +16,7 @@
 #define V100 4
 #define A100 6
 
+static struct hes_catalogue catalogue;
 static struct hes_devices *devices;
 
 static int open_gpus(void **state)
@@ -23,7 +24,7 @@ static int open_gpus(void **state)
 	struct hes_err err;
 
 	(void)state;
-	if (!hes_devices_open(&devices, &err))
+	if (!hes_catalogue_load(NULL, &catalogue, &err) && !hes_devices_open(&catalogue, &devices, &err))
 		return 0;
 	print_error("%s\n", err.msg);
 	return -1;
@@ -33,6 +34,7 @@ static int close_gpus(void **state)
 {
 	(void)state;
 	hes_devices_close(devices);
+	hes_catalogue_free(&catalogue);
 	return 0;
 }
 
@@ -117,6 +119,30 @@ TEST(the_testbed_is_found)
 	assert_int_equal(hes_devices_find(devices, "8"), -1);
 	assert_int_equal(hes_devices_find(devices, ""), -1);
 	assert_int_equal(hes_device_info(devices, 8, &b, NULL), -EINVAL);
+}
+
+TEST(a_gpu_is_described_as_its_row_does)
+{
+	static const char *const as[] = { "T4", "V100-SXM2-32", "A100-SXM-80" };
+	static const size_t gpus[] = { 0, 4, 6 };
+
+	for (size_t i = 0; i < N(gpus); i++) {
+		const struct hes_gpu_type *row = hes_gpu_type_find(&catalogue, as[i], NULL);
+		struct hes_gpu_type g;
+
+		assert_int_equal(hes_device_describe(devices, gpus[i], &g, NULL), 0);
+		assert_string_equal(g.name, as[i]);
+		assert_string_equal(g.driver_names[0], row->driver_names[0]);
+		assert_int_equal(g.compute, row->compute);
+		assert_int_equal(g.sm_count, row->sm_count);
+		assert_int_equal(g.memory_mib, row->memory_mib);
+		assert_int_equal(g.memory_bandwidth_gbs, row->memory_bandwidth_gbs);
+		assert_int_equal(g.power_limit_mw, row->power_limit_mw);
+		assert_true(g.pcie_gbs == row->pcie_gbs && g.clock_step_mhz == row->clock_step_mhz);
+		assert_int_equal(g.n_clocks, row->n_clocks);
+		assert_memory_equal(g.clocks_mhz, row->clocks_mhz, sizeof(g.clocks_mhz));
+		assert_in_range(g.l2_kib, row->l2_kib * 3 / 4, row->l2_kib * 5 / 4);
+	}
 }
 
 TEST_WITH(a_lock_holds_under_load_and_the_power_limit_caps_it, NULL, clear)

@@ -19,12 +19,17 @@ static int tear_down(void **state)
 	return unlink(path);
 }
 
-static int load(const char *text, struct hes_catalogue *out, struct hes_err *err)
+static void write_text(const char *text)
 {
 	FILE *f = fopen(path, "we");
 
 	fputs(text, f);
 	fclose(f);
+}
+
+static int load(const char *text, struct hes_catalogue *out, struct hes_err *err)
+{
+	write_text(text);
 	return hes_catalogue_load(path, out, err);
 }
 
@@ -41,7 +46,7 @@ static int load_with(const char *clocks, const char *with, struct hes_catalogue 
 
 TEST(every_built_in_type_offers_rising_clocks_that_can_be_locked)
 {
-	assert_int_equal(builtin.n, 10);
+	assert_int_equal(builtin.n, 28);
 	for (size_t i = 0; i < builtin.n; i++) {
 		const struct hes_gpu_type *g = &builtin.types[i];
 
@@ -83,8 +88,9 @@ TEST(the_error_for_an_unknown_type_lists_the_known_ones)
 
 	assert_null(hes_gpu_type_find(&builtin, "K80", &err));
 	assert_int_equal(err.code, -ENOENT);
-	assert_non_null(strstr(err.msg, "unknown GPU type \"K80\"; known: T4, V100-PCIe"));
-	assert_null(hes_gpu_type_find(&builtin, "t4", NULL));
+	assert_non_null(strstr(err.msg, "unknown GPU type \"K80\"; known: P100-PCIe-16, P100-SXM2-16"));
+	assert_null(hes_gpu_type_find(&builtin, "h100", &err));
+	assert_non_null(strstr(err.msg, "unknown GPU type \"h100\"; did you mean H100-PCIe, H100-NVL, H100-SXM?"));
 }
 
 TEST(a_small_range_gives_fewer_clocks_without_doubles)
@@ -133,6 +139,27 @@ TEST(a_type_given_twice_is_refused)
 	snprintf(text, sizeof(text), "types:\n%s%s", type, type);
 	assert_int_equal(load(text, &c, &err), -EEXIST);
 	assert_non_null(strstr(err.msg, "type X is given twice"));
+}
+
+TEST(rows_of_a_file_are_added_and_replace_those_of_the_same_name)
+{
+	static const char row[] = "types:\n  - { name: %s, driver_names: [%s], compute: 12.0, sms: 4, memory_mib: 1536, bandwidth_gbs: 32,"
+				  " l2_kib: 409, power_limit_w: 7, idle_w: 1, clocks: { min: 100, max: 130, step: 15, default: 130 } }\n";
+	struct hes_catalogue c;
+	struct hes_err err;
+	char text[512];
+
+	assert_int_equal(hes_catalogue_load(NULL, &c, NULL), 0);
+	snprintf(text, sizeof(text), row, "T4", "Tesla T4");
+	write_text(text);
+	assert_int_equal(hes_catalogue_add(&c, path, NULL), 0);
+	assert_int_equal(c.n, builtin.n);
+	assert_int_equal(hes_gpu_type_find(&c, "T4", NULL)->compute, 120);
+	snprintf(text, sizeof(text), row, "New", "a, b, c, d, e");
+	assert_int_equal(load(text, &c, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "driver_names"));
+	assert_int_equal(c.n, builtin.n);
+	hes_catalogue_free(&c);
 }
 
 int main(void) { return run_unit_tests(set_up, tear_down); }

@@ -28,7 +28,7 @@ static void fault(const char *spec)
 
 static int set_up(void **state)
 {
-	return guarded_set_up(state) || hes_devices_open(&devices, NULL);
+	return guarded_set_up(state) || hes_devices_open(NULL, &devices, NULL);
 }
 
 static int tear_down(void **state)
@@ -75,7 +75,7 @@ static int lock_clocks(struct hes_guard *g, const char *folder, void *shared)
 
 	(void)folder;
 	(void)shared;
-	return hes_devices_open(&d, NULL) || hes_guard_lock_clock(g, d, T4, LOCKED_MHZ, NULL) ||
+	return hes_devices_open(NULL, &d, NULL) || hes_guard_lock_clock(g, d, T4, LOCKED_MHZ, NULL) ||
 		hes_guard_lock_clock(g, d, A100, LOCKED_MHZ, NULL) || hes_guard_lock_clock(g, d, A100, LOCKED_MHZ + 15, NULL);
 }
 
@@ -210,7 +210,7 @@ static int share_gpu(struct hes_guard *g, const char *folder, void *shared)
 	struct hes_err err;
 	size_t n;
 
-	if (hes_devices_open(&d, NULL) || hes_device_info(d, A100, &info, NULL) ||
+	if (hes_devices_open(NULL, &d, NULL) || hes_device_info(d, A100, &info, NULL) ||
 	    hes_guard_mps_start(g, &s->mps, info.uuid, folder, &err))
 		return -1;
 	n = hes_mps_variables(&s->mps, 50, 0, rows);

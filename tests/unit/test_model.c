@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "heshare/model.h"
 #include "model/check.h"
+#include "model/params.h"
 #include "unit_test.h"
 
 static struct hes_model    *model;
@@ -19,7 +20,7 @@ static int load(void **state)
 	struct hes_err err;
 
 	(void)state;
-	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err);
+	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err) || hes_model_derive(model, &types, &err);
 }
 
 static int unload(void **state)
@@ -387,6 +388,40 @@ TEST(bad_parameters_are_named_by_file_entry_and_field)
 	assert_int_equal(load_changed("volt_knee:", "volt_knie:", &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "volt_knie"));
 	assert_int_equal(load_changed("rate_fp32: 128", "rate_fp32: 127", &err), 0);
+}
+
+TEST(types_that_nobody_measured_are_derived_from_the_measured_type_most_like_them)
+{
+	static const struct { const char *type, *from; double fp32, tf32, fp16; } cases[] = {
+		{ "A100-SXM-40", "A100-SXM-80", 1, 1, 1 },
+		{ "V100-SXM2-16", "V100-SXM2-32", 1, 1, 1 },
+		{ "V100-PCIe-32", "V100-PCIe", 1, 1, 1 },
+		{ "A40", "A100-SXM-80", 2, .5, .5 },
+		{ "GeForce-RTX-3090", "A100-SXM-80", 2, .25, .25 },
+		{ "B200", "A100-SXM-80", 2, 4, 4 },
+		{ "Jetson-AGX-Orin-64", "T4", 2, 0, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct hes_gpu_physics *p = hes_model_gpu(model, cases[i].type), *from = hes_model_gpu(model, cases[i].from);
+
+		assert_string_equal(p->origin, HES_MODEL_DERIVED);
+		assert_true(p->rate[HES_MATH_FP32] == cases[i].fp32 * from->rate[HES_MATH_FP32]);
+		if (cases[i].tf32 > 0)
+			assert_true(p->rate[HES_MATH_TF32] == cases[i].tf32 * from->rate[HES_MATH_TF32]);
+		assert_true(fabs(p->rate[HES_MATH_FP16] / (cases[i].fp16 * from->rate[HES_MATH_FP16]) - 1) < 1e-9);
+		assert_true(p->volt_knee == from->volt_knee && p->stall == from->stall);
+	}
+	/* The same chip with half of the power above idle draws as much until its limit holds it. */
+	assert_true(hes_model_gpu(model, "V100-SXM2-16")->switch_w == hes_model_gpu(model, "V100-SXM2-32")->switch_w);
+	/* All of them keep to their limit and reach it under full load, give or take what the meters do. */
+	for (size_t t = 0; t < types.n; t++) {
+		const struct hes_model_job r = { workload("bert-large"), 32, 100 };
+		struct hes_rate rate;
+		struct hes_instant now = instant(&types.types[t], 0, 0, &r, 1, &rate);
+
+		assert_in_range(now.power_mw, types.types[t].power_limit_mw / 4, types.types[t].power_limit_mw);
+	}
 }
 
 static const char *data_directory(char *path, size_t size)

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/visible.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
@@ -249,7 +250,12 @@ static int guard_begin(struct measuring *m, struct hes_err *err)
 static int gpu_choose(struct measuring *m, const char *list, struct hes_err *err)
 {
 	size_t *gpus = NULL, n = 0;
-	int rc = hes_devices_open(&m->devices, err);
+	struct hes_catalogue c = { 0 };
+	int rc = cli_catalogue_load(NULL, false, &c, err);
+
+	if (!rc)
+		rc = hes_devices_open(&c, &m->devices, err);
+	hes_catalogue_free(&c);
 
 	if (!rc)
 		rc = gpus_choose(m->devices, list ? list : "0", &gpus, &n, err);

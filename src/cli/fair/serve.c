@@ -15,6 +15,7 @@
 #include "arbiter/server.h"
 #include "base/clock.h"
 #include "base/num.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
@@ -247,13 +248,17 @@ static int store_choose(const struct fair_opts *o, char **out, struct hes_err *e
 
 static int serve(const struct fair_opts *o, struct arbiter_server_config *c, struct serve_log *log, struct hes_err *err)
 {
+	struct hes_catalogue types = { 0 };
 	struct hes_devices *d = NULL;
 	char path[FAIR_SOCKET_MAX], *store = NULL;
 	size_t *gpus = NULL;
 	int rc = fair_socket_own(o->socket, path, err);
 
 	if (!rc)
-		rc = hes_devices_open(&d, err);
+		rc = cli_catalogue_load(NULL, false, &types, err);
+	if (!rc)
+		rc = hes_devices_open(&types, &d, err);
+	hes_catalogue_free(&types);
 	if (!rc)
 		rc = gpus_choose(d, o->gpus, &gpus, &c->n_gpus, err);
 	if (!rc && c->n_gpus > ARBITER_MAX_GPUS)

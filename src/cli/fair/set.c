@@ -25,7 +25,7 @@ static int gpu_parse(const char *name, uint8_t out[16], struct hes_err *err)
 
 	if (arbiter_parse_uuid(name, out))
 		return 0;
-	rc = hes_devices_open(&d, err);
+	rc = hes_devices_open(NULL, &d, err);
 	if (rc)
 		return rc;
 	i = hes_devices_find(d, name);

@@ -4,13 +4,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 
 struct gpus_opts {
 	const char *fleet, *catalogue;
-	bool       types, json;
+	bool       types, yaml, json;
 };
 
 #define AT(member) .offset = offsetof(struct gpus_opts, member)
@@ -20,8 +21,9 @@ static const struct opt gpus_opts[] = {
 	  .help = "list the GPUs of this fleet file" },
 	{ .name = "types", .letter = 't', .kind = OPT_FLAG, AT(types),
 	  .help = "list the GPU types that heshare knows" },
-	{ .name = "catalogue", .kind = OPT_FILE, AT(catalogue), .arg = "FILE",
-	  .help = "read GPU types from this file instead of the built-in ones; also for --fleet" },
+	{ .name = "yaml", .letter = 'y', .kind = OPT_FLAG, AT(yaml),
+	  .help = "print rows of a catalogue for the GPUs of this machine, also for GPUs without a row" },
+	CLI_CATALOGUE_OPT(offsetof(struct gpus_opts, catalogue)),
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ 0 }
 };
@@ -42,12 +44,12 @@ static json_t *type_json(const struct hes_gpu_type *g)
 
 static void type_row(const char *first, const struct hes_gpu_type *g)
 {
-	printf("%-14s %4u %8u %6u %7u %6.1f %6.1f  %u-%u\n", first, g->sm_count, g->memory_mib,
+	printf("%-19s %4u %8u %6u %7u %6.1f %6.1f  %u-%u\n", first, g->sm_count, g->memory_mib,
 	       g->memory_bandwidth_gbs, g->l2_kib, g->power_limit_mw / 1e3, g->idle_power_mw / 1e3,
 	       g->clocks_mhz[0], g->clock_default_mhz);
 }
 
-static const char header[] = "%-14s  SMs      MiB   GB/s  L2 KiB  W max W idle  MHz\n";
+static const char header[] = "%-19s  SMs      MiB   GB/s  L2 KiB  W max W idle  MHz\n";
 
 static int list_types(const struct hes_catalogue *c, bool json)
 {
@@ -92,15 +94,17 @@ static int run_gpus(const void *opts, int n_args, char **args)
 
 	(void)n_args;
 	(void)args;
-	if (!o->types && !o->fleet && !o->catalogue)
-		return gpus_list(o->json);
-	rc = hes_catalogue_load(o->catalogue, &c, &err);
+	rc = cli_catalogue_load(o->catalogue, !o->types && !o->fleet, &c, &err);
 	if (!rc && o->fleet)
 		rc = hes_fleet_load(o->fleet, &c, &f, &err);
 	if (rc)
 		rc = cli_fail("gpus", &err);
-	else
+	else if (o->yaml)
+		rc = gpus_list_rows(&c);
+	else if (o->fleet || o->types)
 		rc = o->fleet ? list_fleet(&f, o->json) : list_types(&c, o->json);
+	else
+		rc = gpus_list(&c, o->json);
 	hes_fleet_free(&f);
 	hes_catalogue_free(&c);
 	return rc;
@@ -113,7 +117,11 @@ const struct command cmd_gpus = {
 	.text = "Without an option, lists the GPUs of this machine as NVIDIA's driver reports them: type, memory,\n"
 		"power, clock. Then it lists what cannot be read or set, with the remedy. The exit status is 1 if\n"
 		"there is no GPU. --fleet lists every GPU of a fleet. --types lists the GPU types that heshare\n"
-		"knows: size, memory, bandwidth, power, and the clocks that plans use.",
+		"knows: size, memory, bandwidth, power, and the clocks that plans use.\n"
+		"\n"
+		"A GPU that no row of the catalogue names is a type of its own, with the values that NVML reports.\n"
+		"--yaml prints its row, to be corrected and kept in ~/.config/heshare/gpu_types.yaml or\n"
+		"/etc/heshare/gpu_types.yaml, which all commands read (docs/formats/gpu-types.md).",
 	.example = "  heshare gpus\n"
 		   "  heshare gpus --fleet data/fleets/heshare.yaml\n  heshare gpus --types --json",
 	.opts = gpus_opts,

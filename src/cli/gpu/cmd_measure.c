@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -161,10 +162,14 @@ static int run_measure(const void *opts, int n_args, char **args)
 	const struct measure_opts *o = opts;
 	char **argv = calloc((size_t)n_args + 1, sizeof(*argv));
 	struct hes_devices *d = NULL;
+	struct hes_catalogue c = { 0 };
 	size_t *gpus = NULL, n = 0;
 	struct hes_err err = { 0 };
-	int rc = argv ? hes_devices_open(&d, &err) : hes_fail(&err, -ENOMEM, "no memory for the command");
+	int rc = argv ? cli_catalogue_load(NULL, false, &c, &err) : hes_fail(&err, -ENOMEM, "no memory for the command");
 
+	if (!rc)
+		rc = hes_devices_open(&c, &d, &err);
+	hes_catalogue_free(&c);
 	if (!rc)
 		rc = gpus_choose(d, o->gpus, &gpus, &n, &err);
 	if (!rc) {

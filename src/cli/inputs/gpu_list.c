@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/inputs/catalogue.h"
 #include "heshare/activity.h"
 #include "heshare/knobs.h"
 
@@ -209,10 +210,10 @@ static int show(const struct hes_devices *d, bool json)
 }
 
 /* The GPUs of this machine: one at least. */
-static int open_gpus(struct hes_devices **out, struct hes_err *err)
+static int open_gpus(const struct hes_catalogue *c, struct hes_devices **out, struct hes_err *err)
 {
 	struct hes_devices *d;
-	int rc = hes_devices_open(&d, err);
+	int rc = hes_devices_open(c, &d, err);
 
 	if (rc)
 		return rc;
@@ -224,22 +225,70 @@ static int open_gpus(struct hes_devices **out, struct hes_err *err)
 	return 0;
 }
 
-int gpus_list(bool json)
+/* @return the GPUs; NULL where there are none, which a sentence on stderr says */
+static struct hes_devices *open_or_say(const struct hes_catalogue *c)
 {
 	struct hes_devices *d = NULL;
 	struct hes_err err;
-	int rc = open_gpus(&d, &err);
+	int rc = open_gpus(c, &d, &err);
 
-	if (rc == -ENODEV) {
+	if (rc == -ENODEV)
 		fprintf(stderr, "heshare gpus: %s; --types lists the types that heshare knows, and in the virtual lab there are GPUs "
 			"to try: build/lab/lab -- build/src/cli/heshare gpus (docs/lab.md)\n", err.msg);
-		return 1;
-	}
-	if (rc)
-		return cli_fail("gpus", &err);
-	rc = show(d, json);
+	else if (rc)
+		cli_fail("gpus", &err);
+	return d;
+}
+
+int gpus_list(const struct hes_catalogue *c, bool json)
+{
+	struct hes_devices *d = open_or_say(c);
+	int rc = d ? show(d, json) : 1;
+
 	hes_devices_close(d);
 	return rc;
+}
+
+static void print_row(const struct hes_gpu_type *g)
+{
+	printf("  - { name: %s, driver_names: [", g->name);
+	for (size_t i = 0; i < HES_DRIVER_NAMES && g->driver_names[i][0]; i++)
+		printf("%s\"%s\"", i ? ", " : "", g->driver_names[i]);
+	printf("], compute: %g, sms: %u, memory_mib: %u,\n      bandwidth_gbs: %u, l2_kib: %u, pcie_gbs: %g, power_limit_w: %g,"
+	       " idle_w: %g,\n      clocks: { min: %u, max: %u, default: %u, ", g->compute / 10.0, g->sm_count, g->memory_mib,
+	       g->memory_bandwidth_gbs, g->l2_kib, g->pcie_gbs, g->power_limit_mw / 1e3, g->idle_power_mw / 1e3, g->clock_min_mhz,
+	       g->clock_max_mhz, g->clock_default_mhz);
+	if (g->clock_step_mhz > 0) {
+		printf("step: %g } }\n", g->clock_step_mhz);
+		return;
+	}
+	for (size_t i = 0; i < g->n_clocks; i++)
+		printf("%s%u", i ? ", " : "list: [", g->clocks_mhz[i]);
+	puts("] } }");
+}
+
+int gpus_list_rows(const struct hes_catalogue *c)
+{
+	struct hes_devices *d = open_or_say(c);
+	size_t n = d ? hes_devices_count(d) : 0;
+	const struct hes_gpu_type **seen = calloc(n + 1, sizeof(const struct hes_gpu_type *));
+	int status = d && seen ? 0 : 1;
+	struct hes_err err;
+
+	if (!status)
+		puts("types:");
+	for (size_t i = 0, k = 0; seen && i < n; i++) {
+		seen[i] = cli_gpu_type(d, i, c, &err);
+		if (!seen[i])
+			status = cli_fail("gpus", &err);
+		for (k = 0; seen[k] != seen[i]; k++)
+			;
+		if (seen[i] && k == i)
+			print_row(seen[i]);
+	}
+	free(seen);
+	hes_devices_close(d);
+	return status;
 }
 
 static int choose(const struct hes_devices *d, const char *name, size_t *chosen, size_t *n, struct hes_err *err)
@@ -312,7 +361,7 @@ static const struct hes_gpu_type *usable(const struct hes_gpu_type *g, unsigned 
 	return o;
 }
 
-static int add_gpu(const struct shown *s, const char *host, const struct hes_catalogue *c, struct gpus_fleet *b,
+static int add_gpu(const struct hes_devices *d, const struct shown *s, const char *host, const struct hes_catalogue *c, struct gpus_fleet *b,
 		     struct hes_err *err)
 {
 	const struct hes_gpu_type *g;
@@ -322,12 +371,9 @@ static int add_gpu(const struct shown *s, const char *host, const struct hes_cat
 		if (s->lacks[k].knob == HES_KNOB_COMPUTE_MODE)
 			return hes_fail(err, -EPERM, "GPU %zu: %s; %s; or leave it out with --gpus", s->index, s->lacks[k].why,
 					s->lacks[k].what_to_do);
-	if (!*s->info.type)
-		return hes_fail(err, -ENOENT, "GPU %zu: \"%s\" is no type that heshare knows (heshare gpus --types); leave it out "
-				"with --gpus", s->index, s->info.name);
-	g = hes_gpu_type_find(c, s->info.type, err);
+	g = cli_gpu_type(d, s->index, c, err);
 	if (!g)
-		return -ENOENT;
+		return err->code;
 	snprintf(o->node, sizeof(o->node), "%.32s", host);
 	snprintf(o->name, sizeof(o->name), "%.32s/%zu", host, s->index);
 	o->type = usable(g, knobs_without(s), b);
@@ -349,7 +395,7 @@ static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t n,
 	for (size_t i = 0; i < n && !rc; i++) {
 		rc = look(d, gpus[i], &mps, &s[i], err);
 		if (!rc)
-			rc = add_gpu(&s[i], host, c, b, err);
+			rc = add_gpu(d, &s[i], host, c, b, err);
 	}
 	return rc;
 }
@@ -361,7 +407,7 @@ int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes
 	struct hes_devices *d = NULL;
 	struct shown *s = NULL;
 	size_t *gpus = NULL, n = 0;
-	int rc = open_gpus(&d, err);
+	int rc = open_gpus(c, &d, err);
 
 	if (!rc)
 		rc = gpus_choose(d, list, &gpus, &n, err);

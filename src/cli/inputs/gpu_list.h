@@ -10,8 +10,11 @@
 #include "heshare/device.h"
 #include "heshare/fleet.h"
 
-/** Print the GPUs; a sentence where there are none. @return exit status */
-int gpus_list(bool json);
+/** Print the GPUs with their types of @c; a sentence where there are none. @return exit status */
+int gpus_list(const struct hes_catalogue *c, bool json);
+
+/** Print the rows of their types for a catalogue file, each type once. @return exit status */
+int gpus_list_rows(const struct hes_catalogue *c);
 
 /**
  * The GPUs that a list names, by index, UUID or PCI address with commas; "all" or NULL: all.
@@ -31,7 +34,8 @@ struct gpus_fleet {
  * Make a fleet of GPUs: a list as gpus_choose takes it. A GPU whose clock this user cannot lock has its
  * default clock alone, one without MPS takes one job at a time.
  * @param notes  where a sentence goes for each knob that is done without; NULL: nowhere
- * @return 0; -ENODEV, -ENOENT, -EEXIST; -ENOENT also a GPU of no type of @c; -EPERM one on which no job can run
+ * @return 0; -ENODEV, -ENOENT, -EEXIST; -ENOTSUP a GPU of no type of @c that NVML cannot describe; -EPERM one on which
+ *         no job can run
  */
 int  gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
 		       struct hes_err *err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/rows_folder.h"
 #include "heshare/draw.h"
 
@@ -33,7 +34,7 @@ static int draw(bool predictor, bool profiles, const struct hes_catalogue *c,
 	struct hes_profiles drawn = { 0 };
 	struct hes_model *model;
 	struct hes_draw d = { .types = types, .n_types = n_types, .noise = CLI_NOISE, .seed = CLI_SAMPLE_SEED };
-	int rc = hes_model_load(NULL, &model, err);
+	int rc = cli_model_load(NULL, c, types, n_types, &model, err);
 
 	if (rc)
 		return rc;

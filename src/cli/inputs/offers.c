@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "heshare/gpu_type.h"
+#include "cli/inputs/catalogue.h"
 #include "heshare/model.h"
 #include "heshare/policy.h"
 
@@ -58,7 +58,7 @@ void offer_gpu_types(opt_say_fn *say, void *ctx)
 	struct hes_catalogue c = { 0 };
 	struct hes_err err;
 
-	if (hes_catalogue_load(NULL, &c, &err))
+	if (cli_catalogue_load(NULL, false, &c, &err))
 		return;
 	for (size_t i = 0; i < c.n; i++)
 		say(c.types[i].name, ctx);

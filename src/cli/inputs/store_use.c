@@ -23,7 +23,7 @@ static int default_path(char **out, struct hes_err *err)
 		copy = strdup(named);
 		rc = copy ? 0 : -ENOMEM;
 	} else {
-		rc = hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), "store.db", &copy);
+		rc = hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), ".local/share", "store.db", &copy);
 	}
 	if (rc == -ENOENT)
 		return hes_fail(err, rc, "none of HESHARE_STORE, XDG_DATA_HOME and HOME tells where the store is; name it by --store FILE");

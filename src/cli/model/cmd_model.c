@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/offers.h"
 #include "heshare/model.h"
 #include "model/check.h"
@@ -48,8 +49,7 @@ static const struct opt model_opts[] = {
 	  .help = "co-runners: workload, batch size and SM share of each" },
 	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
 	  .help = "read physics parameters from this file instead of the built-in ones" },
-	{ .name = "catalogue", .kind = OPT_FILE, AT(catalogue), .arg = "FILE",
-	  .help = "read GPU types from this file instead of the built-in ones" },
+	CLI_CATALOGUE_OPT(offsetof(struct model_opts, catalogue)),
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ 0 }
 };
@@ -218,7 +218,7 @@ static json_t *model_job_json(const struct hes_model_job *r, const struct hes_ra
 			 "sm_util", x->sm_util, "dram_util", x->dram_util, "l2_util", x->l2_util);
 }
 
-static int print_instant(const struct hes_gpu_type *g, const struct hes_instant *now,
+static int print_instant(const struct hes_gpu_type *g, const char *origin, const struct hes_instant *now,
 			 const struct hes_model_job *r, const struct hes_rate *rates, size_t n, bool json)
 {
 	json_t *jobs = json_array();
@@ -226,7 +226,7 @@ static int print_instant(const struct hes_gpu_type *g, const struct hes_instant 
 	for (size_t i = 0; json && i < n; i++)
 		json_array_append_new(jobs, model_job_json(&r[i], &rates[i]));
 	if (json)
-		return cli_print_json(json_pack("{s:s, s:I, s:b, s:I, s:o}", "gpu", g->name, "clock_mhz",
+		return cli_print_json(json_pack("{s:s, s:s, s:I, s:b, s:I, s:o}", "gpu", g->name, "origin", origin, "clock_mhz",
 						(json_int_t)now->clock_mhz, "throttled", now->throttled,
 						"power_mw", (json_int_t)now->power_mw, "jobs", jobs));
 	json_decref(jobs);
@@ -258,7 +258,8 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c, con
 	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n, rates,
 			      &now, &err))
 		return cli_fail("model", &err);
-	return print_instant(g, &now, r, rates, n, o->json);
+	cli_model_tell_derived(m, &g, 1);
+	return print_instant(g, hes_model_gpu_origin(m, g->name), &now, r, rates, n, o->json);
 }
 
 static int run_model(const void *opts, int n_args, char **args)
@@ -277,9 +278,9 @@ static int run_model(const void *opts, int n_args, char **args)
 		fputs("heshare model: one WORKLOAD at a time; several DIRs go with --check\n", stderr);
 		return 2;
 	}
-	rc = hes_catalogue_load(o->catalogue, &c, &err);
+	rc = cli_catalogue_load(o->catalogue, false, &c, &err);
 	if (!rc)
-		rc = hes_model_load(o->physics, &m, &err);
+		rc = cli_model_load(o->physics, &c, NULL, 0, &m, &err);
 	if (!rc && o->check)
 		rc = hes_model_add_inference(m, &err);
 	if (rc)

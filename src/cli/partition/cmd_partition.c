@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/offers.h"
 #include "cli/partition/partition.h"
 #include "cli/partition/split_out.h"
@@ -25,6 +26,7 @@ static const struct opt partition_opts[] = {
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE|INDEX", .offer = offer_gpu_types,
 	  .help = "GPU type, or index of a GPU of this machine; without it, the type that all jobs were profiled "
 		"on, V100-SXM2-32 with --modelled" },
+	CLI_CATALOGUE_OPT(offsetof(struct partition_opts, catalogue)),
 	{ .name = "objective", .kind = OPT_CHOICE, AT(objective), .arg = "WHAT", .choices = hes_partition_objectives,
 	  .help = "what to maximise for each watt; without it throughput, with --jobs energy" },
 	{ .name = "floor", .kind = OPT_TEXT, AT(floor), .arg = "LIST",
@@ -123,21 +125,16 @@ static int find_gpu(const char *index, const struct hes_catalogue *c, const stru
 		    struct hes_err *err)
 {
 	struct hes_devices *d = NULL;
-	int rc = hes_devices_open(&d, err);
+	int rc = hes_devices_open(c, &d, err);
 	long i = rc ? -1 : hes_devices_find(d, index);
 
 	if (!rc && i < 0)
 		rc = hes_fail(err, -ENOENT, "--gpu: there is no GPU %s; heshare gpus lists them", index);
 	if (!rc)
 		rc = hes_device_info(d, (size_t)i, info, err);
-	if (!rc && !info->type[0])
-		rc = hes_fail(err, -ENOENT, "GPU %s, \"%s\", is of no type that heshare knows; heshare gpus --types lists these", index,
-			      info->name);
+	*out = rc ? NULL : cli_gpu_type(d, (size_t)i, c, err);
 	hes_devices_close(d);
-	if (rc)
-		return rc;
-	*out = hes_gpu_type_find(c, info->type, err);
-	return *out ? 0 : -ENOENT;
+	return rc || *out ? rc : err->code;
 }
 
 static int choose_type(const struct partition_opts *o, const struct hes_catalogue *c, const struct hes_gpu_type **out,
@@ -328,7 +325,7 @@ static int run_split(const struct partition_opts *o, const struct partition_name
 	struct hes_device_info info = { .uuid = "" };
 	struct partition_answer a = { .n = n, .uuid = info.uuid, .what = in.what, .step = (uint32_t)o->step };
 	struct hes_err err;
-	int status = 0, rc = hes_catalogue_load(NULL, &in.catalogue, &err);
+	int status = 0, rc = cli_catalogue_load(o->catalogue, !o->from.modelled, &in.catalogue, &err);
 
 	if (o->objective)
 		a.objective = (enum hes_partition_objective)partition_word(o->objective, hes_partition_objectives);

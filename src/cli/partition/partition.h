@@ -10,7 +10,7 @@
 
 struct partition_opts {
 	const char *gpu, *objective, *floor, *clocks, *plot, *jobs, *fleet, *most_given, *effort_given, *seed_given,
-		*split, *method;
+		*split, *method, *catalogue;
 	uint64_t   step, most, effort, seed;
 	bool       all, json;
 	struct partition_from from;

@@ -9,6 +9,7 @@
 
 #include "base/plural.h"
 #include "cli/cli.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/knowledge.h"
 #include "cli/partition/partition.h"
@@ -37,7 +38,7 @@ static void show_progress(void *ctx, uint64_t done, uint64_t of)
 static int load(struct task *t, struct hes_err *err)
 {
 	const struct partition_opts *o = t->o;
-	int rc = hes_catalogue_load(NULL, &t->in.catalogue, err);
+	int rc = cli_catalogue_load(o->catalogue, !o->from.modelled, &t->in.catalogue, err);
 
 	if (!rc)
 		rc = hes_jobs_load(o->jobs, &t->jobs, err);

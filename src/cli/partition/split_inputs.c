@@ -13,6 +13,7 @@
 #include "base/plural.h"
 #include "base/rng.h"
 #include "cli/cli.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/knowledge.h"
 #include "cli/inputs/store_use.h"
 #include "heshare/draw.h"
@@ -139,7 +140,7 @@ static int draw_all(const struct partition_name *jobs, size_t n_jobs, const stru
 {
 	struct drawing w = { .d = { .noise = CLI_NOISE, .seed = CLI_SAMPLE_SEED } };
 	struct hes_model *m = NULL;
-	int rc = hes_model_load(NULL, &m, err);
+	int rc = cli_model_load(NULL, &in->catalogue, types, n_types, &m, err);
 
 	w.d.model = m;
 	hes_rng_seed(&w.rng, CLI_SAMPLE_SEED);

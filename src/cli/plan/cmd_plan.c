@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/num.h"
 #include "base/plural.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -25,7 +26,7 @@
 #define MAX_HOPELESS_SHOWN 10
 
 struct plan_opts {
-	const char *fleet, *gpus, *policy, *prefer, *predictor, *profiles, *output, *front, *budget;
+	const char *fleet, *gpus, *policy, *prefer, *predictor, *profiles, *output, *front, *budget, *catalogue;
 	uint64_t   seed;
 	double     power_cap_w;
 	bool       bound, default_clock, json;
@@ -44,6 +45,7 @@ static const struct opt plan_opts[] = {
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
 	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses with commas" },
+	CLI_CATALOGUE_OPT(offsetof(struct plan_opts, catalogue)),
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "heshare",
 	  .offer = offer_policies, .help = "policy, as NAME or NAME:PREFERENCE; list prints all of them" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
@@ -112,7 +114,7 @@ static int load_jobs(const char *path, struct inputs *in, struct hes_err *err)
 
 static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
 {
-	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
+	int rc = cli_catalogue_load(o->catalogue, o->gpus != NULL, &in->catalogue, err);
 
 	for (size_t i = 0; i < in->catalogue.n && !rc && o->default_clock; i++) {
 		in->catalogue.types[i].clocks_mhz[0] = in->catalogue.types[i].clock_default_mhz;

@@ -10,6 +10,7 @@
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/knowledge.h"
 #include "cli/inputs/offers.h"
 #include "cli/profile/profile.h"
@@ -24,6 +25,7 @@
 static const struct opt profile_opts[] = {
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
 	  .help = "measure on these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
+	CLI_CATALOGUE_OPT(offsetof(struct profile_opts, catalogue)),
 	{ .name = "batch", .letter = 'b', .kind = OPT_TEXT, AT(batch), .arg = "LIST", .def = "1",
 	  .help = "batch sizes of NAME, such as 8 or 1,8,64; {batch} in COMMAND" },
 	{ .name = "shares", .kind = OPT_TEXT, AT(shares), .arg = "LIST", .def = "10..100",
@@ -137,14 +139,14 @@ static int profile(const struct profile_opts *o, struct hes_err *err)
 	struct hes_draw d = { .types = types, .noise = o->noise_pct / 100, .seed = o->seed };
 	struct hes_catalogue c;
 	struct hes_model *model = NULL;
-	int rc = hes_catalogue_load(NULL, &c, err);
+	int rc = cli_catalogue_load(o->catalogue, false, &c, err);
 
 	if (rc)
 		return rc;
 	rc = choose_types(o, &c, types, err);
 	if (rc > 0) {
 		d.n_types = (size_t)rc;
-		rc = hes_model_load(NULL, &model, err);
+		rc = cli_model_load(NULL, &c, types, d.n_types, &model, err);
 	}
 	if (!rc) {
 		d.model = model;

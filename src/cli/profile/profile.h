@@ -11,7 +11,7 @@
 struct profile_opts {
 	bool        modelled;
 	const char *out;
-	const char *store;
+	const char *store, *catalogue;
 	uint64_t    samples;
 	uint64_t    seed;
 	/* modelled GPUs */

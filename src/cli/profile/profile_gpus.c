@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/plural.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/profile/profile.h"
@@ -203,12 +204,9 @@ static int find_types(struct gpus_profile *b, struct hes_err *err)
 
 		if (rc)
 			return rc;
-		if (!*info.type)
-			return hes_fail(err, -ENOENT, "GPU %zu is a %s, which is not in the catalogue of GPU types; leave it out by "
-					"--gpus, or add it (CONTRIBUTING.md)", b->gpus[i], info.name);
-		g = hes_gpu_type_find(&b->catalogue, info.type, err);
+		g = cli_gpu_type(b->devices, b->gpus[i], &b->catalogue, err);
 		if (!g)
-			return -ENOENT;
+			return err->code;
 		b->clocks |= (info.can & HES_CAN_LOCK_CLOCK) != 0;
 		if (!has_type(b, g))
 			b->sequences[b->n_types++].type = g;
@@ -219,12 +217,12 @@ static int find_types(struct gpus_profile *b, struct hes_err *err)
 static int get_ready(struct gpus_profile *b, int n_args, char **args, struct hes_err *err)
 {
 	const struct hes_store_query all = { 0 };
-	int rc = hes_catalogue_load(NULL, &b->catalogue, err);
+	int rc = cli_catalogue_load(b->o->catalogue, true, &b->catalogue, err);
 
 	if (!rc)
 		rc = read_manner(b, err);
 	if (!rc)
-		rc = hes_devices_open(&b->devices, err);
+		rc = hes_devices_open(&b->catalogue, &b->devices, err);
 	if (!rc)
 		rc = gpus_choose(b->devices, b->o->gpus, &b->gpus, &b->n_gpus, err);
 	if (!rc)

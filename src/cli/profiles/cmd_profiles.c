@@ -9,6 +9,7 @@
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/profiles/profiles.h"
 #include "cli/inputs/rows_folder.h"
 
@@ -23,6 +24,7 @@ static const struct opt profiles_opts[] = {
 	  .help = "import: date of the measurement in UTC, such as 2026-11-21; without it, now" },
 	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
 	  .help = "import: predict each new sample first and store the forecast; drift: judge this predictor" },
+	CLI_CATALOGUE_OPT(offsetof(struct profiles_opts, catalogue)),
 	{ .name = "last", .kind = OPT_U64, AT(last), .arg = "N", .def = "200", .min = 1, .max = 1000000,
 	  .help = "drift: number of recent predictions of each GPU type" },
 	{ .name = "with-modelled", .kind = OPT_FLAG, AT(with_modelled),
@@ -67,7 +69,7 @@ static int profiles_export(const struct profiles_opts *o, int n, char **operands
 	if (!rc)
 		rc = cli_rows_save(operands[0], &p, &s, &err);
 	if (!rc && points.n)
-		rc = profiles_save_points(operands[0], &points, &err);
+		rc = profiles_save_points(operands[0], o->catalogue, &points, &err);
 	if (!rc && o->json)
 		rc = cli_print_json(json_pack("{s:s, s:I, s:I, s:I}", "folder", operands[0], "profiles", (json_int_t)p.n,
 					      "samples", (json_int_t)s.n, "points", (json_int_t)points.n));

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/profiles/profiles.h"
 #include "cli/inputs/rows_folder.h"
 
@@ -117,7 +118,7 @@ static int get_ready(struct import *im, struct hes_err *err)
 	if (o->when)
 		rc = cli_parse_when("--when", o->when, &im->at_us, err);
 	if (!rc)
-		rc = hes_catalogue_load(NULL, &im->catalogue, err);
+		rc = cli_catalogue_load(o->catalogue, true, &im->catalogue, err);
 	if (!rc && o->predictor)
 		rc = hes_predictor_load(o->predictor, &im->predictor, err);
 	if (!rc && o->predictor)

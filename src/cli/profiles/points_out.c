@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/inputs/catalogue.h"
 #include "cli/profiles/profiles.h"
 #include "core/row.h"
 #include "heshare/profiler.h"
@@ -39,7 +40,7 @@ static int fill(const struct hes_points *points, const struct hes_catalogue *c, 
 	return 0;
 }
 
-int profiles_save_points(const char *folder, const struct hes_points *points, struct hes_err *err)
+int profiles_save_points(const char *folder, const char *catalogue, const struct hes_points *points, struct hes_err *err)
 {
 	struct hes_row_column columns[HES_ROW_MAX_COLUMNS];
 	const struct hes_row_table t = { "points", columns, hes_point_table.n_columns + N_FURTHER, sizeof(struct featured) };
@@ -51,7 +52,7 @@ int profiles_save_points(const char *folder, const struct hes_points *points, st
 	memcpy(columns, hes_point_table.columns, hes_point_table.n_columns * sizeof(columns[0]));
 	memcpy(columns + hes_point_table.n_columns, further, sizeof(further));
 	if (!rc)
-		rc = hes_catalogue_load(NULL, &c, err);
+		rc = cli_catalogue_load(catalogue, true, &c, err);
 	if (!rc)
 		rc = fill(points, &c, v, err);
 	if (!rc)

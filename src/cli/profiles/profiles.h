@@ -14,6 +14,7 @@ struct profiles_opts {
 	const char *as;        /* one of hes_source_names */
 	const char *when;
 	const char *predictor;
+	const char *catalogue;
 	uint64_t    last;
 	double      wait_s;
 	bool        with_modelled;
@@ -37,7 +38,7 @@ int profiles_import(const struct profiles_opts *o, int n, char **operands);
 int profiles_drift(const struct profiles_opts *o, int n, char **operands);
 
 /** points.csv in a folder that is there, each row with what several points tell of its job. */
-int profiles_save_points(const char *folder, const struct hes_points *points, struct hes_err *err);
+int profiles_save_points(const char *folder, const char *catalogue, const struct hes_points *points, struct hes_err *err);
 
 /** Errors of one output of a predictor on one GPU type. */
 struct drift_group {

@@ -23,6 +23,7 @@
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/rows_folder.h"
 #include "cli/run/job_commands.h"
@@ -36,7 +37,7 @@
 
 struct run_opts {
 	bool        dry_run, resume, restart, wrap;
-	const char *jobs, *command, *commands, *node, *store, *profiles;
+	const char *jobs, *command, *commands, *node, *store, *profiles, *catalogue;
 	uint64_t    retries;
 	uint64_t    share_sum;
 	double      timeout_factor, timeout_least_s, grace_s;
@@ -78,6 +79,7 @@ static const struct opt run_opts[] = {
 		"to split joules and to add samples of this run; without it, those of the store" },
 	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
 	  .help = "store with the journal of the run; without it " CLI_STORE_PLACE },
+	CLI_CATALOGUE_OPT(offsetof(struct run_opts, catalogue)),
 	{ .name = "allow-setuid", .kind = OPT_FLAG, AT(allow_setuid),
 	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the report as one JSON document" },
@@ -164,7 +166,7 @@ static int load_jobs(const char *plan, const char *jobs, struct inputs *in, stru
 
 static int load_plan(const struct run_opts *o, const char *plan, const char *jobs, struct inputs *in, struct hes_err *err)
 {
-	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
+	int rc = cli_catalogue_load(o->catalogue, true, &in->catalogue, err);
 
 	if (!rc)
 		rc = load_jobs(plan, jobs, in, err);
@@ -190,7 +192,7 @@ static void take_all(struct inputs *in)
 
 static int find_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
-	int rc = hes_devices_open(&in->devices, err);
+	int rc = hes_devices_open(&in->catalogue, &in->devices, err);
 
 	in->gpus = calloc(in->fleet.n + 1, sizeof(*in->gpus));
 	if (!in->gpus)

@@ -14,12 +14,13 @@
 #include "cli/simulate/campaign.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/knowledge.h"
 #include "cli/inputs/offers.h"
 
 struct simulate_opts {
-	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *csv, *show;
+	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *csv, *show, *catalogue;
 	bool       burst, replan, json, no_timing;
 	double     time_noise_pct, power_noise_pct, clock_change_ms;
 	uint64_t   threads;
@@ -38,6 +39,7 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 static const struct opt simulate_opts[] = {
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
+	CLI_CATALOGUE_OPT(offsetof(struct simulate_opts, catalogue)),
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "LIST", .offer = offer_policies,
 	  .many = true, .help = "policies with commas, such as heshare:energy,morak, or all; list prints them. "
 		"Without it, all, or none with --plan" },
@@ -89,7 +91,10 @@ struct inputs {
 
 static int load(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
 {
-	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
+	/* Knowledge that is drawn from the model says so itself. */
+	const bool draws = (!o->plan || o->policy) && !(o->predictor && o->profiles);
+	const struct hes_gpu_type *types[CLI_MAX_TYPES];
+	int rc = cli_catalogue_load(o->catalogue, false, &in->catalogue, err);
 
 	if (!rc)
 		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
@@ -100,7 +105,8 @@ static int load(const struct simulate_opts *o, const char *jobs, struct inputs *
 	if (!rc && o->plan)
 		rc = hes_plan_load(o->plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc)
-		rc = hes_model_load(NULL, &in->model, err);
+		rc = cli_model_load(NULL, &in->catalogue, types, draws ? 0 : hes_fleet_types(&in->fleet, types, CLI_MAX_TYPES),
+				    &in->model, err);
 	return rc;
 }
 

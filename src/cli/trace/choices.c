@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/rows_folder.h"
 #include "heshare/model.h"
 #include "heshare/profile.h"
@@ -97,7 +98,7 @@ static int from_model(struct builder *b, struct hes_err *err)
 {
 	struct hes_catalogue types;
 	const struct hes_gpu_type *g;
-	int rc = hes_catalogue_load(NULL, &types, err);
+	int rc = cli_catalogue_load(b->from->catalogue, false, &types, err);
 
 	if (rc)
 		return rc;

@@ -17,6 +17,7 @@ struct trace_choices {
 struct trace_choices_from {
 	const char *profiles;       /* file; NULL: the model's workloads of the testbed */
 	const char *reference;      /* GPU type */
+	const char *catalogue;      /* file with more GPU types; NULL: none */
 	const char *workloads;      /* "A,B": only these; NULL: all */
 	uint32_t    max_memory_mib;
 };

@@ -11,12 +11,13 @@
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/offers.h"
 #include "cli/trace/choices.h"
 #include "heshare/trace.h"
 
 struct trace_opts {
-	const char *output, *format, *arrivals, *mix, *profiles, *workloads, *reference;
+	const char *output, *format, *arrivals, *mix, *profiles, *workloads, *reference, *catalogue;
 	uint64_t    jobs, rows, seed, max_memory_mib;
 	double      min_s, max_s, gap_s, first_gap_s, speedup;
 	bool        burst, drop, any_gpus, list, stats, json;
@@ -70,6 +71,7 @@ static const struct opt trace_opts[] = {
 	  .help = "take iteration times and memory from this profiles.csv, or its folder, instead of the model" },
 	{ .name = "reference", .kind = OPT_TEXT, AT(reference), .arg = "TYPE", .def = "V100-SXM2-32",
 	  .offer = offer_gpu_types, .help = "GPU type on which a job alone has its run time" },
+	CLI_CATALOGUE_OPT(offsetof(struct trace_opts, catalogue)),
 	{ .name = "max-memory", .kind = OPT_U64, AT(max_memory_mib), .arg = "MIB", .def = "15360", .min = 1,
 	  .max = 16777216, .help = "memory of the largest job, MiB; the default fits a T4" },
 	{ .name = "list", .kind = OPT_FLAG, AT(list), .help = "list the formats and generators" },
@@ -247,7 +249,7 @@ static struct hes_trace_options draw_of(const struct trace_opts *o)
 static int draw(const struct trace_opts *o, struct hes_trace *t)
 {
 	const struct trace_choices_from from = {
-		.profiles = o->profiles, .reference = o->reference, .workloads = o->workloads,
+		.profiles = o->profiles, .reference = o->reference, .catalogue = o->catalogue, .workloads = o->workloads,
 		.max_memory_mib = (uint32_t)o->max_memory_mib,
 	};
 	const struct hes_trace_options d = draw_of(o);

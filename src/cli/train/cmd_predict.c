@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/knowledge.h"
 #include "cli/train/about_model.h"
 #include "cli/inputs/offers.h"
@@ -23,6 +24,7 @@ struct predict_opts {
 	const char *co_runners;
 	const char *predictor;
 	const char *profiles;
+	const char *catalogue;
 	bool        json;
 };
 
@@ -31,6 +33,7 @@ static const struct opt predict_opts[] = {
 	  .arg = "B", .def = "8", .min = 1, .max = HES_MAX_BATCH_SIZE, .help = "batch size: items in one iteration" },
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, gpu),
 	  .arg = "TYPE", .def = "V100-SXM2-32", .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
+	CLI_CATALOGUE_OPT(offsetof(struct predict_opts, catalogue)),
 	{ .name = "share", .kind = OPT_U64, .offset = offsetof(struct predict_opts, share), .arg = "PCT",
 	  .def = "100", .min = 1, .max = 100, .help = "SM share, %" },
 	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock), .arg = "MHZ",
@@ -173,7 +176,7 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	struct query_line q = { .known = &known };
 	struct hes_catalogue c;
 	struct hes_err err;
-	int status = 1, rc = hes_catalogue_load(NULL, &c, &err);
+	int status = 1, rc = cli_catalogue_load(o->catalogue, o->predictor != NULL, &c, &err);
 
 	if (rc)
 		return cli_fail("predict", &err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/store_use.h"
 #include "cli/train/train.h"
 
@@ -62,6 +63,7 @@ static const struct opt train_opts[] = {
 	  .help = "train on the measured and imported samples of the store" },
 	{ .name = "store", .kind = OPT_FILE, .offset = AT(store), .arg = "FILE",
 	  .help = "with --from-store: the store; without it " CLI_STORE_PLACE },
+	CLI_CATALOGUE_OPT(AT(catalogue)),
 	{ .name = "with-modelled", .kind = OPT_FLAG, .offset = AT(with_modelled),
 	  .help = "with --from-store: modelled samples, too" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "one JSON document on standard output" },

@@ -33,6 +33,7 @@ struct train_opts {
 	const char *features_csv;
 	bool        from_store;
 	const char *store;
+	const char *catalogue;
 	bool        with_modelled;
 	bool        json;
 };

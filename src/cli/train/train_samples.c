@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "cli/cli.h"
+#include "cli/inputs/catalogue.h"
 #include "cli/inputs/rows_folder.h"
 #include "cli/train/train.h"
 
@@ -310,7 +311,7 @@ static void note_unprofiled(const struct hes_samples *s, const char *path)
 
 static int run(struct job *j, const char *path, struct hes_err *err)
 {
-	int rc = hes_catalogue_load(NULL, &j->catalogue, err);
+	int rc = cli_catalogue_load(j->o->catalogue, true, &j->catalogue, err);
 
 	if (!rc)
 		rc = path ? cli_samples_load(path, &j->rows, err) : train_store_load(j->o, &j->rows, err);

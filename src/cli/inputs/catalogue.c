@@ -1,0 +1,120 @@
+/*
+ * catalogue.c - load GPU types and the GPU model; see catalogue.h.
+ */
+#include "cli/inputs/catalogue.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+#define FILE_NAME "gpu_types.yaml"
+
+static int add_if_there(struct hes_catalogue *c, const char *path, struct hes_err *err)
+{
+	return access(path, F_OK) ? 0 : hes_catalogue_add(c, path, err);
+}
+
+static int add_files(struct hes_catalogue *c, const char *path, struct hes_err *err)
+{
+	char *own = NULL;
+	int rc = add_if_there(c, "/etc/heshare/" FILE_NAME, err);
+
+	if (!rc && !hes_user_file(getenv("XDG_CONFIG_HOME"), getenv("HOME"), ".config", FILE_NAME, &own))
+		rc = add_if_there(c, own, err);
+	free(own);
+	return rc || !path ? rc : hes_catalogue_add(c, path, err);
+}
+
+static const struct hes_gpu_type *type_of(const struct hes_devices *d, size_t i, const struct hes_catalogue *c)
+{
+	struct hes_device_info info;
+
+	return hes_device_info(d, i, &info, NULL) ? NULL
+		: hes_gpu_type_of_driver(c, info.name, (uint32_t)(info.memory_bytes >> 20));
+}
+
+/* GPUs that NVML cannot describe get no row: who needs one of them learns why by cli_gpu_type(). */
+static int add_present(struct hes_catalogue *c, struct hes_err *err)
+{
+	struct hes_devices *d;
+	int rc = 0;
+
+	if (hes_devices_open(c, &d, NULL))
+		return 0;
+	for (size_t i = 0; i < hes_devices_count(d) && !rc; i++) {
+		struct hes_gpu_type g;
+
+		if (type_of(d, i, c) || hes_device_describe(d, i, &g, NULL))
+			continue;
+		/* The same name with another memory. */
+		if (hes_gpu_type_find(c, g.name, NULL))
+			snprintf(g.name + strnlen(g.name, HES_NAME_MAX - 12), 12, "-%uGB", (g.memory_mib + 512) / 1024 % 100000);
+		rc = hes_catalogue_put(c, &g, 1, err);
+	}
+	hes_devices_close(d);
+	return rc;
+}
+
+int cli_catalogue_load(const char *path, bool present, struct hes_catalogue *out, struct hes_err *err)
+{
+	struct hes_catalogue c;
+	int rc = hes_catalogue_load(NULL, &c, err);
+
+	if (rc)
+		return rc;
+	rc = add_files(&c, path, err);
+	if (!rc && present)
+		rc = add_present(&c, err);
+	if (rc)
+		hes_catalogue_free(&c);
+	else
+		*out = c;
+	return rc;
+}
+
+const struct hes_gpu_type *cli_gpu_type(const struct hes_devices *d, size_t i, const struct hes_catalogue *c, struct hes_err *err)
+{
+	const struct hes_gpu_type *g = type_of(d, i, c);
+	struct hes_gpu_type described;
+
+	if (!g && !hes_device_describe(d, i, &described, err))
+		hes_fail(err, -ENOENT, "GPU %zu: its type, %s, is not in the catalogue", i, described.name);
+	return g;
+}
+
+void cli_model_tell_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n)
+{
+	const char *between = "heshare: derived from data sheets, not fitted to measurements: ";
+
+	for (size_t i = 0; i < n; i++) {
+		const char *origin = hes_model_gpu_origin(m, types[i]->name);
+
+		if (!origin || strcmp(origin, HES_MODEL_DERIVED) != 0)
+			continue;
+		fprintf(stderr, "%s%s", between, types[i]->name);
+		between = ", ";
+	}
+	if (*between == ',')
+		fputs(" (docs/gpu-model.md)\n", stderr);
+}
+
+int cli_model_load(const char *physics, const struct hes_catalogue *c, const struct hes_gpu_type *const *use, size_t n_use,
+		   struct hes_model **out, struct hes_err *err)
+{
+	struct hes_model *m = NULL;
+	int rc = hes_model_load(physics, &m, err);
+
+	if (!rc)
+		rc = hes_model_derive(m, c, err);
+	if (rc) {
+		hes_model_free(m);
+		return rc;
+	}
+	cli_model_tell_derived(m, use, n_use);
+	*out = m;
+	return 0;
+}
