@@ -101,7 +101,7 @@ points() {
 	points a 4 T4 2 40 ./a.sh 1590
 	points b 8 T4 20 4 ./b.sh 1590
 	run -1 heshare partition a/4 b --points points.csv
-	[[ "$output" == *"profiled on several GPU types; choose one by --gpu: T4, V100-SXM2-32" ]]
+	[[ "$output" == *"profiled on several GPU types; choose one by --gpu: V100-SXM2-32, T4" ]]
 	run -1 heshare partition gpt2/4096 bert-large/64 --modelled --gpu T4
 	[[ "$output" == *"gpt2/4096 needs more memory than the 15360 MiB of a T4"* ]]
 	run -1 heshare partition vgg19/32 bert-large/32 resnet152/32 densenet161/32 --modelled --gpu T4

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
 # heshare profile, train, predict
 
 setup_file() {
@@ -96,8 +97,7 @@ setup_file() {
 }
 
 @test "a what-if needs no files" {
-	run "$HESHARE" predict resnet50 --gpu H100-SXM --json
-	[ "$status" -eq 0 ]
+	run -0 --separate-stderr "$HESHARE" predict resnet50 --gpu H100-SXM --json
 	jq -e '.slowdown > 0.8 and .slowdown < 1.25' <<<"$output"
 }
 

@@ -160,7 +160,7 @@ rows() {
 }
 
 @test "GPUs as people have them: one of a data sheet, one for games, one that nobody knows; from gpus to run" {
-	printf 'types:\n  - { name: Odd, driver_names: ["NVIDIA Odd Board 7"], compute: 8.6, sms: 46, memory_mib: 12288, bandwidth_gbs: 504,
+	printf 'types:\n  - { name: Odd, driver_names: ["NVIDIA Odd GPU 7"], compute: 8.6, sms: 46, memory_mib: 12288, bandwidth_gbs: 504,
       l2_kib: 4096, pcie_gbs: 24, power_limit_w: 220, idle_w: 18, clocks: { min: 210, max: 1800, step: 15, default: 1800 } }\n' >odd.yaml
 	printf 'name: odd\nnodes:\n  - name: a\n    gpus: [ { type: L40S, count: 1 }, { type: GeForce-RTX-3090, count: 1 }, { type: Odd, count: 1 } ]\n' >fleet.yaml
 	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,resnet50,16,2000,6000\nb,0,vgg16,8,1500,6000\nc,0,bert-large,4,500,6000\n' >jobs.csv
@@ -168,11 +168,11 @@ rows() {
 	# The lab has the row of the third; heshare has not.
 	lab=("$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml --speed 100 --)
 	run -0 --separate-stderr "${lab[@]}" heshare gpus --json
-	[ "$(jq -r '.[].type' <<<"$output" | xargs)" = "L40S GeForce-RTX-3090 Odd-Board-7" ]
+	[ "$(jq -r '.[].type' <<<"$output" | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]
 	run -0 --separate-stderr "${lab[@]}" heshare gpus --yaml
 	echo "$output" >rows.yaml
 	[ "$(heshare gpus --types --json --catalogue rows.yaml | jq -r '.[-1] | [.name, .sm_count, .memory_mib, .memory_bandwidth_gbs,
-		.power_limit_mw, .clock_default_mhz] | @text')" = '["Odd-Board-7",46,12288,504,220000,1800]' ]
+		.power_limit_mw, .clock_default_mhz] | @text')" = '["Odd-GPU-7",46,12288,504,220000,1800]' ]
 	run -0 --separate-stderr "${lab[@]}" heshare profile --jobs jobs.csv --samples 12 --warm-up 5 --window 10 --repeats 2..4 --patience 100000 \
 		--clocks default -- "${TASK[@]}"
 	[[ "${lines[0]}" == "points: "*" measured, 0 known before, 0 failed" ]]
@@ -180,11 +180,11 @@ rows() {
 	run -0 "${lab[@]}" heshare train --from-store -o predictor
 	# Away from these GPUs their rows say what the types are.
 	run -1 heshare train --from-store -o elsewhere
-	[[ "$output" == *'unknown GPU type "Odd-Board-7"; '* ]]
+	[[ "$output" == *'unknown GPU type "Odd-GPU-7"; '* ]]
 	run -0 heshare train --from-store -o elsewhere --catalogue rows.yaml
 	heshare profiles export rows --catalogue rows.yaml
 	run -0 "${lab[@]}" heshare plan jobs.csv --gpus all --predictor predictor --profiles rows -o plan.json
-	[ "$(jq -r '.gpus[].type' plan.json | xargs)" = "L40S GeForce-RTX-3090 Odd-Board-7" ]
+	[ "$(jq -r '.gpus[].type' plan.json | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]
 	run -0 "${lab[@]}" heshare run plan.json -c 'vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2'
 	[[ "$output" == *"3 of 3 jobs done"* ]]
 }

@@ -166,7 +166,7 @@ policies() {
 	[ "$(complete_words heshare plan --policy '' | grep -v :)" = "$(policies; echo list)" ]
 	[ "$(complete_words heshare plan -p jo)" = $'joint\njoint:balanced\njoint:energy\njoint:jct' ]
 	[ "$(complete_words heshare plan --prefer = e)" = energy ]
-	[ "$(complete_words heshare predict --gpu A100-S)" = A100-SXM-80 ]
+	[ "$(complete_words heshare predict --gpu A100-SXM-8)" = A100-SXM-80 ]
 	[ "$(complete_words heshare model --gpu '')" = "$("$HESHARE" gpus --types --json | jq -r '.[].name')" ]
 	[ "$(complete_words heshare trace --format '')" = "$("$HESHARE" trace --list --json | jq -r '.[] | select(.kind == "log").name')" ]
 	for name in $(policies); do

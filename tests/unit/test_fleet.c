@@ -91,7 +91,7 @@ TEST(impossible_values_are_named_with_their_place)
 			 -EINVAL);
 	assert_string_equal(err.msg, "f.yaml: name: control character 0x1b in byte 2");
 	assert_refused("  - name: a\n    gpus: [ { type: K80, count: 1 } ]\n", -ENOENT,
-		       "f.yaml: nodes[0].gpus[0].type: unknown GPU type \"K80\"; known: T4");
+		       "f.yaml: nodes[0].gpus[0].type: unknown GPU type \"K80\"; known: P100");
 	assert_refused("  - name: a\n    gpus: [ { type: T4, count: 0 } ]\n", -ERANGE,
 		       "f.yaml: nodes[0].gpus[0].count: 0 is outside 1 to 64");
 	assert_refused("  - name: a\n    gpus: [ { type: T4, count: -1 } ]\n", -EINVAL,

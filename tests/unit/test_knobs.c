@@ -54,7 +54,8 @@ static bool is_missing_locks(struct gpu *b)
 {
 	void *handles[] = { b };
 	bool instant[] = { false }, found = false;
-	struct hes_devices d = { .n = 1, .handles = handles, .instant = instant };
+	char types[1][HES_NAME_MAX] = { "" };
+	struct hes_devices d = { .n = 1, .handles = handles, .instant = instant, .types = types };
 	const struct hes_mps_status mps = { .found = true, .may_run = true };
 	struct hes_missing_knob lacks[HES_KNOBS];
 	long n;

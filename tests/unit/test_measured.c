@@ -406,7 +406,7 @@ TEST(a_bad_gpu_is_named_by_file_and_key)
 	change(GPU_FILE, "\"L4\"", "null");
 	refused(-ENOENT, "/l4/gpu.json: gpu_type: \"NVIDIA L4\" is no type of the catalogue; give it a row there");
 	change(GPU_FILE, "\"L4\"", "\"K80\"");
-	refused(-ENOENT, "/l4/gpu.json: gpu_type: unknown GPU type \"K80\"; known: T4");
+	refused(-ENOENT, "/l4/gpu.json: gpu_type: unknown GPU type \"K80\"; known: P100");
 	change(GPU_FILE, "heshare measured GPU", "a GPU");
 	refused(-EINVAL, "format: \"heshare measured GPU\" is needed");
 	change(GPU_FILE, "\"version\": 1", "\"version\": 2");

@@ -147,7 +147,7 @@ static void within_limits(const struct hes_gpu_type *g, struct hes_model_job r)
 		double sm = 0, dram = 0, l2 = 0;
 
 		assert_true(now.power_mw >= g->idle_power_mw && now.power_mw <= g->power_limit_mw + 1);
-		assert_true(now.throttled == (now.clock_mhz + 1 < g->clock_default_mhz));
+		assert_true(now.throttled ? now.clock_mhz < g->clock_default_mhz : now.clock_mhz + 1 >= g->clock_default_mhz);
 		for (uint32_t i = 0; i < n; i++) {
 			sm += rates[i].sm_util;
 			dram += rates[i].dram_util;
@@ -412,16 +412,8 @@ TEST(types_that_nobody_measured_are_derived_from_the_measured_type_most_like_the
 		assert_true(fabs(p->rate[HES_MATH_FP16] / (cases[i].fp16 * from->rate[HES_MATH_FP16]) - 1) < 1e-9);
 		assert_true(p->volt_knee == from->volt_knee && p->stall == from->stall);
 	}
-	/* The same chip with half of the power above idle draws as much until its limit holds it. */
-	assert_true(hes_model_gpu(model, "V100-SXM2-16")->switch_w == hes_model_gpu(model, "V100-SXM2-32")->switch_w);
-	/* All of them keep to their limit and reach it under full load, give or take what the meters do. */
-	for (size_t t = 0; t < types.n; t++) {
-		const struct hes_model_job r = { workload("bert-large"), 32, 100 };
-		struct hes_rate rate;
-		struct hes_instant now = instant(&types.types[t], 0, 0, &r, 1, &rate);
-
-		assert_in_range(now.power_mw, types.types[t].power_limit_mw / 4, types.types[t].power_limit_mw);
-	}
+	/* The same chip with another limit draws the same until the limit holds it. */
+	assert_true(hes_model_gpu(model, "A100-PCIe-80")->switch_w == hes_model_gpu(model, "A100-SXM-80")->switch_w);
 }
 
 static const char *data_directory(char *path, size_t size)
