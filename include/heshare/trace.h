@@ -4,7 +4,7 @@
  * A trace gives rows one by one, from a log file in one of several formats
  * (hes_trace_formats) or from a generator whose distributions were fitted to
  * a log. hes_trace_jobs turns rows into jobs: the log gives arrival and
- * run time; a table of choices gives the workload, which logs do not contain.
+ * run time; a table of choices gives the workload, where the log does not name one.
  * The same input and seed give the same jobs.
  */
 #ifndef HESHARE_TRACE_H
@@ -19,7 +19,8 @@
 
 /** A job of the log that ran on GPUs. */
 struct hes_trace_row {
-	int64_t  arrival_us;              /* on the clock of the log, whose zero is arbitrary */
+	char     id[HES_NAME_MAX];        /* "": not in the log */
+	int64_t  arrival_us;              /* on the clock of the log, whose zero is arbitrary; 0: not in the log */
 	int64_t  runtime_us;              /* > 0 */
 	uint32_t gpu_milli;               /* 1000: one GPU; less: a part of one; > 0 */
 	char     workload[HES_NAME_MAX];  /* "": not in the log */
@@ -28,10 +29,11 @@ struct hes_trace_row {
 
 struct hes_csv;
 
-/** A log format. To add one: a file src/trace/read_NAME.c, a row in formats.c, a test. */
+/** A log format: a row of the table in src/trace/log_formats.c. */
 struct hes_trace_format {
 	const char        *name;
 	const char        *summary;   /* one line */
+	bool               no_arrivals; /* the log does not say when jobs arrived */
 	const char *const *columns;   /* that it reads; they identify the format; NULL-terminated, at most 8 */
 	/**
 	 * Read the row that @c is at. @col: indices of the columns, in their order.
@@ -56,6 +58,18 @@ struct hes_trace;
  */
 int  hes_trace_open(const char *path, const struct hes_trace_format *f, struct hes_trace **out,
 		    struct hes_err *err);
+
+/** What a log of a user's own may hold; NULL-terminated. */
+extern const char *const hes_trace_fields[];
+
+/**
+ * Open a log of no known format, plain or .gz, of which the caller names the columns.
+ * @param columns  "FIELD=COLUMN,..." (docs/formats/trace.md); fields: hes_trace_fields. Needed is runtime, or start and end.
+ *                 Without gpus, each job has one
+ * @return 0; -EINVAL @columns is wrong; -ENOENT a column is missing (@err lists those there are); -ENOMEM; -errno of
+ *         reading
+ */
+int  hes_trace_open_columns(const char *path, const char *columns, struct hes_trace **out, struct hes_err *err);
 
 #define HES_TRACE_GENERATOR "helios-like" /* the built-in profile's name */
 

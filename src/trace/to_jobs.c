@@ -59,6 +59,27 @@ static int by_arrival(const void *a, const void *b, void *rows)
 	return x != y ? (x > y) - (x < y) : (i > k) - (i < k);
 }
 
+static int by_id(const void *a, const void *b, void *rows)
+{
+	const struct hes_trace_row *v = ((const struct rows *)rows)->v;
+
+	return strcmp(v[*(const uint32_t *)a].id, v[*(const uint32_t *)b].id);
+}
+
+/* Ids of the log must differ among the picked rows; reorders @picked. */
+static int check_ids(const struct hes_trace *t, struct rows *rows, uint32_t *picked, size_t n, struct hes_err *err)
+{
+	qsort_r(picked, n, sizeof(*picked), by_id, rows);
+	for (size_t i = 1; i < n; i++) {
+		const char *id = rows->v[picked[i]].id;
+
+		if (id[0] && strcmp(id, rows->v[picked[i - 1]].id) == 0)
+			return hes_fail(err, -EEXIST, "%s: \"%s\" is the id of several jobs; ids must differ",
+					hes_trace_name(t), id);
+	}
+	return 0;
+}
+
 /* Indices of @n rows at @out, which has room for all of them. */
 static void pick(const struct hes_trace_options *d, struct rows *rows, size_t n, uint32_t *out)
 {
@@ -114,7 +135,10 @@ static void set_work(const struct hes_trace_options *d, const struct rows *rows,
 		long long iterations = llround(runtime / c->iteration_us);
 		struct hes_job *job = &jobs->v[i];
 
-		snprintf(job->id, sizeof(job->id), "j%04zu", i + 1);
+		if (row->id[0])
+			memcpy(job->id, row->id, sizeof(job->id));
+		else
+			snprintf(job->id, sizeof(job->id), "j%04zu", i + 1);
 		memcpy(job->workload, c->workload, sizeof(job->workload));
 		job->batch_size = c->batch_size;
 		job->memory_mib = c->memory_mib;
@@ -144,6 +168,7 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct choic
 	size_t n = d->n_jobs ? d->n_jobs : rows->n;
 	struct hes_jobs jobs = { calloc(n, sizeof(*jobs.v)), n };
 	uint32_t *picked = malloc(rows->n * sizeof(*picked));
+	int rc;
 
 	if (!jobs.v || !picked) {
 		free(jobs.v);
@@ -153,9 +178,13 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct choic
 	pick(d, rows, n, picked);
 	set_arrivals(d, rows, picked, &jobs);
 	set_work(d, rows, picked, from, &jobs);
+	rc = check_ids(t, rows, picked, n, err);
 	free(picked);
-	*out = jobs;
-	return 0;
+	if (rc)
+		hes_jobs_free(&jobs);
+	else
+		*out = jobs;
+	return rc;
 }
 
 int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,

@@ -101,6 +101,50 @@ need_data() {
 	refused 2 "--format: \"slurm\" is not one of" log.csv --format slurm
 }
 
+@test "a log with columns of one's own becomes jobs" {
+	printf 'nr,submit,minutes,gpus,net,bs\na,2026-11-01 10:00:00,10,1,resnet50,16\nb,2026-11-01T10:05:00.5Z,30,0.5,bert-large,\n' >log.csv
+	printf 'c,2026-11-01T12:06:00+02:00,5,1,mynet,8\nd,2026-11-01 10:07:00,5,4,gpt2,8\ne,2026-11-01 10:09:00,,1,gpt2,8\n' >>log.csv
+	printf 'f,2026-11-01 10:10:00,Unknown,1,gpt2,8\ng,2026-11-01 10:11:00,9,0,gpt2,8\n' >>log.csv
+	"$HESHARE" trace log.csv -n 0 --arrivals trace -o jobs.csv \
+		--columns id=nr,arrival=submit,runtime=minutes:min,gpus=gpus,workload=net,batch_size=bs
+	[ "$(cut -d, -f1,2 jobs.csv | tr '\n' ' ')" = "id,arrival_s a,0 b,300.5 c,360 " ]
+	[[ "$(sed -n 2p jobs.csv)" == *,resnet50,16,* ]]
+	[[ "$(sed -n 3p jobs.csv)" == *,bert-large,* ]]
+	[ "$("$HESHARE" trace log.csv --stats --json --columns runtime=minutes:min,gpus=gpus |
+		jq -c '[.jobs, .skipped, .mean_runtime_s, .jobs_by_gpus["<1"]]')" = '[4,3,750,1]' ]
+	"$HESHARE" simulate jobs.csv --policy exclusive
+}
+
+@test "start and end are a run time" {
+	printf 'from,to\n100,160\n1700000000,1700000600\nNone,\n' >log.csv
+	[ "$("$HESHARE" trace log.csv --stats --json --columns start=from,end=to | jq -c '[.jobs, .mean_runtime_s]')" = '[2,330]' ]
+	printf 'from,to\n160,100\n' >log.csv
+	refused 1 "log.csv:2: to: 100 is before from, 160" log.csv --columns start=from,end=to
+}
+
+@test "wrong columns, and wrong values of one's own log, are refused with line, column and value" {
+	printf 'nr,submit,dur,n\na,0,60,1\na,5,60,1\n' >log.csv
+	refused 1 'columns: "runtime" is not FIELD=COLUMN, such as runtime=duration' log.csv --columns runtime
+	refused 1 'columns: no field "power"; there are: id, arrival, start, end, runtime' log.csv --columns power=n
+	refused 1 'columns: runtime is given twice' log.csv --columns runtime=dur,runtime=n
+	refused 1 'must have the run time once: runtime=COLUMN, or start=COLUMN and end=COLUMN' log.csv --columns arrival=submit
+	refused 1 'must have the run time once' log.csv --columns start=submit,runtime=dur
+	refused 1 'log.csv:1: no column "hours"; there are: nr, submit, dur, n' log.csv --columns runtime=hours
+	refused 1 'log.csv:1: no column "dur:day"' log.csv --columns runtime=dur:day
+	refused 1 'log.csv: "a" is the id of several jobs' log.csv -n 0 --columns id=nr,runtime=dur
+	refused 2 "leave out --format" log.csv --columns runtime=dur --format helios
+	refused 2 "go with a log" helios-like --columns runtime=dur
+	printf 'submit,dur,n,bs\n0,60,1,\nnoon,60,1,\n' >log.csv
+	refused 1 'log.csv:3: submit: "noon" is neither a number nor a time like 2017-10-09 07:01:55' log.csv \
+		--columns arrival=submit,runtime=dur
+	printf 'submit,dur,n,bs\n0,-5,1,\n' >log.csv
+	refused 1 'log.csv:2: dur: -5 is outside' log.csv --columns runtime=dur
+	printf 'submit,dur,n,bs\n0,5,many,\n' >log.csv
+	refused 1 'log.csv:2: n: "many" is not a number' log.csv --columns runtime=dur,gpus=n
+	printf 'submit,dur,n,bs\n0,5,1,0\n' >log.csv
+	refused 1 'log.csv:2: bs: 0 is outside 1 to 65536' log.csv --columns runtime=dur,batch_size=bs
+}
+
 @test "an unknown workload is answered with those there are" {
 	refused 1 'unknown workload "resnet51"; there are: resnet152' helios-like --workloads gpt2,resnet51
 	refused 1 'unknown workload ""' helios-like --workloads gpt2,

@@ -16,7 +16,7 @@
 #include "heshare/trace.h"
 
 struct trace_opts {
-	const char *output, *format, *arrivals, *mix, *profiles, *workloads, *reference;
+	const char *output, *format, *columns, *arrivals, *mix, *profiles, *workloads, *reference;
 	uint64_t    jobs, rows, seed, max_memory_mib;
 	double      min_s, max_s, gap_s, first_gap_s, speedup;
 	bool        burst, drop, any_gpus, list, stats, json;
@@ -29,6 +29,16 @@ static void offer_formats(opt_say_fn *say, void *ctx)
 {
 	for (size_t i = 0; hes_trace_formats[i]; i++)
 		say(hes_trace_formats[i]->name, ctx);
+}
+
+static void offer_fields(opt_say_fn *say, void *ctx)
+{
+	for (size_t i = 0; hes_trace_fields[i]; i++) {
+		char name[HES_NAME_MAX];
+
+		snprintf(name, sizeof(name), "%s=", hes_trace_fields[i]);
+		say(name, ctx);
+	}
 }
 
 #define AT(member) .offset = offsetof(struct trace_opts, member)
@@ -64,6 +74,8 @@ static const struct opt trace_opts[] = {
 	  .help = "also draw from jobs on several GPUs, as jobs on one GPU" },
 	{ .name = "format", .kind = OPT_CHOICE, AT(format), .arg = "NAME", .offer = offer_formats,
 	  .help = "format of the log, if its columns do not show it" },
+	{ .name = "columns", .kind = OPT_TEXT, AT(columns), .arg = "FIELD=COLUMN,...", .offer = offer_fields, .many = true,
+	  .help = "columns of a log of your own: runtime, or start and end, and id, arrival, gpus, workload, batch_size" },
 	{ .name = "rows", .kind = OPT_U64, AT(rows), .arg = "N", .def = "50000", .min = 1, .max = HES_MAX_JOBS,
 	  .help = "jobs that the generator makes, to draw from" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
@@ -120,16 +132,19 @@ static bool is_profile(const char *source)
 	return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
 }
 
+static bool is_generator(const char *source)
+{
+	return strcmp(source, HES_TRACE_GENERATOR) == 0 || is_profile(source);
+}
+
 static int open_source(const struct trace_opts *o, const char *source, struct hes_trace **out,
 		       struct hes_err *err)
 {
 	const struct hes_trace_format *f = o->format ? hes_trace_format_find(o->format, err) : NULL;
 
-	if (strcmp(source, HES_TRACE_GENERATOR) == 0)
-		return hes_trace_generate(NULL, o->seed, o->rows, out, err);
-	if (is_profile(source))
-		return hes_trace_generate(source, o->seed, o->rows, out, err);
-	return hes_trace_open(source, f, out, err);
+	if (is_generator(source))
+		return hes_trace_generate(is_profile(source) ? source : NULL, o->seed, o->rows, out, err);
+	return o->columns ? hes_trace_open_columns(source, o->columns, out, err) : hes_trace_open(source, f, out, err);
 }
 
 static const char *const size_names[HES_TRACE_GPU_SIZES] = { "<1", "1", "2", "3-4", "5-8", "9-16", ">16" };
@@ -286,6 +301,10 @@ static int run_trace(const void *opts, int n_args, char **args)
 		return usage("a SOURCE is needed: a log, or " HES_TRACE_GENERATOR "; see heshare trace --list");
 	if (o->min_s > o->max_s)
 		return usage("--min-runtime is above --max-runtime");
+	if ((o->columns || o->format) && is_generator(args[0]))
+		return usage("--columns and --format go with a log, not with a generator");
+	if (o->columns && o->format)
+		return usage("--columns reads a log of no known format; leave out --format");
 	if (o->json && !o->stats)
 		return usage("--json goes with --list or --stats; jobs are written as CSV");
 	if (open_source(o, args[0], &t, &err))
