@@ -51,11 +51,8 @@ need_data() {
 	printf 'workload,gpu_type,batch_size,clock_mhz,memory_mib,iteration_us,busy,sm_util,dram_util,l2_util,power_mw\n' >p.csv
 	printf 'mine,T4,8,1590,900,5e5,0.9,0.5,0.2,0.1,60000\nmine,V100-SXM2-32,8,1530,900,250000,0.9,0.5,0.2,0.1,60000\n' >>p.csv
 	printf '%s\na,0,500,1\n' "$HEADER" >log.csv
-	run "$HESHARE" trace log.csv -n 1 --profiles p.csv
-	echo "$output"
-	[ "${lines[1]}" = j0001,0,mine,8,2000,900 ]
-	run "$HESHARE" trace log.csv -n 1 --profiles p.csv --reference T4
-	[ "${lines[1]}" = j0001,0,mine,8,1000,900 ]
+	[ "$("$HESHARE" trace log.csv -n 1 --profiles p.csv | tail -n +2)" = j0001,0,mine,8,2000,900 ]
+	[ "$("$HESHARE" trace log.csv -n 1 --profiles p.csv --reference T4 | tail -n +2)" = j0001,0,mine,8,1000,900 ]
 	refused 1 "no profile on A100-SXM-80" log.csv -n 1 --profiles p.csv --reference A100-SXM-80
 }
 
@@ -74,6 +71,47 @@ need_data() {
 	[ "$(jq -c 'map(.name)' <<<"$output")" = '["helios","philly","alibaba","miso","helios-like"]' ]
 	run "$HESHARE" trace --list
 	[[ "$output" == *"columns: timestamp, duration, num_gpus"* ]]
+}
+
+@test "what was dropped, clamped and invented is told apart from the jobs" {
+	printf 'at,run,n,net\n0,60,1,gpt2\n9,500,1,mynet\n20,9000,1,gpt2\n30,500,2,gpt2\n40,,1,gpt2\n' >log.csv
+	columns=arrival=at,runtime=run,gpus=n,workload=net
+	"$HESHARE" trace log.csv -n 0 --columns $columns >jobs.csv 2>told
+	[ "$(wc -l <jobs.csv)" -eq 4 ]
+	diff told - <<-END
+		log.csv (own columns): 3 jobs from 5 rows
+		dropped      1 row without a GPU, or never run
+		dropped      1 row on several GPUs; --any-gpus keeps them
+		kept         3 rows; each is a job
+		run times    of the trace, alone on V100-SXM2-32, in whole iterations
+		clamped      of the rows, 1 (33.3 %) below 120 s, 1 (33.3 %) above 6082 s
+		             of the jobs, 1 (33.3 %) raised to 120 s, 1 (33.3 %) lowered to 6082 s
+		             --durations trace keeps them
+		invented     arrivals: Poisson, mean gap 30 s in the first third, then 60 s
+		workloads    of the trace for 2 jobs
+		invented     workloads of 1 job, drawn at random
+		             1 of these name one that is not among the choices, such as mynet
+		invented     batch sizes of 3 jobs, drawn at random
+	END
+	"$HESHARE" trace log.csv -n 0 --columns $columns --arrivals trace --durations trace -o jobs.csv --speedup 2 2>told
+	grep -qx 'arrivals     of the trace; 0 is 0 s after its first kept row; divided by 2' told
+	! grep -q clamped told
+	[ "$(cut -d, -f2 jobs.csv | tr '\n' ' ')" = "arrival_s 0 4.5 10 " ]
+	[ "$("$HESHARE" trace log.csv -n 0 --columns $columns --drop -o jobs.csv --json |
+		jq -c '[.rows, .jobs.drawn, .runtime_limits.max_s, .invented.workloads, .arrivals, .unknown_workload]')" = \
+		'[{"read":5,"without_gpu_or_run":1,"several_gpus":1,"shorter":1,"longer":1,"kept":1},1,6082,1,"poisson","mynet"]' ]
+	[ "$(wc -l <jobs.csv)" -eq 2 ]
+}
+
+# The figures of the paper's clamp on Philly's jobs on one GPU.
+@test "a quarter of Philly's jobs are shorter than the paper's limits, an eighth longer" {
+	need_data
+	"$HESHARE" trace "$data/philly_trace/philly.csv.gz" -o jobs.csv 2>told
+	grep -qF 'of the rows, 19058 (24.9 %) below 120 s, 9057 (11.8 %) above 6082 s' told
+	"$HESHARE" trace "$data/philly_trace/philly.csv.gz" -n 0 --arrivals trace --durations trace -o jobs.csv
+	zcat "$data/philly_trace/philly.csv.gz" | awk -F, 'NR > 1 && $3 == 1 { print $1 }' | sort | TZ=UTC date -f - +%s |
+		awk 'NR == 1 { first = $1 } { print $1 - first }' >real
+	tail -n +2 jobs.csv | cut -d, -f2 | cmp - real
 }
 
 @test "real logs become jobs" {
@@ -190,7 +228,8 @@ need_data() {
 	refused 2 "--min-runtime is above --max-runtime" helios-like --min-runtime 9000
 	refused 2 "--jobs: \"-3\" is not a whole number" helios-like --jobs -3
 	refused 2 "--gap" helios-like --gap nan
-	refused 2 "--json goes with" helios-like --json
+	refused 2 "--json goes with --list, --stats or -o FILE" helios-like --json
+	refused 2 "--durations trace has no limits" helios-like --durations trace --max-runtime 9000
 	refused 1 "50001 jobs requested, but the trace has" helios-like --jobs 50001
 }
 
