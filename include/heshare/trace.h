@@ -64,8 +64,8 @@ extern const char *const hes_trace_fields[];
 
 /**
  * Open a log of no known format, plain or .gz, of which the caller names the columns.
- * @param columns  "FIELD=COLUMN,..." (docs/formats/trace.md); fields: hes_trace_fields. Needed is runtime, or start and end.
- *                 Without gpus, each job has one
+ * @param columns  "FIELD=COLUMN,..." (docs/formats/trace.md); fields: hes_trace_fields. Needed is runtime, or start
+ *                 and end. Without gpus, each job has one
  * @return 0; -EINVAL @columns is wrong; -ENOENT a column is missing (@err lists those there are); -ENOMEM; -errno of
  *         reading
  */
@@ -161,8 +161,9 @@ struct hes_trace_account {
  * @return 0; -EINVAL no choice left, or arrivals of the log are wanted that it does not have; -ERANGE too few rows, or
  *         more than HES_MAX_ITERATIONS; -E2BIG too many rows; -EEXIST an id of several jobs; -ENOMEM; -errno of reading
  */
-int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices, const struct hes_trace_options *d,
-		   struct hes_jobs *out, struct hes_trace_account *account, struct hes_err *err);
+int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
+		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_trace_account *account,
+		   struct hes_err *err);
 
 #define HES_TRACE_QUANTILES 9
 #define HES_TRACE_GPU_SIZES 7

@@ -153,8 +153,8 @@ static void account_for(struct hes_trace_account *a, const struct hes_trace_opti
 		memcpy(a->unknown_workload, row->workload, sizeof(a->unknown_workload));
 }
 
-static int set_work(const struct hes_trace *t, const struct hes_trace_options *d, const struct rows *rows, const uint32_t *picked,
-		    const struct choices *from, struct hes_jobs *jobs, struct hes_trace_account *account,
+static int set_work(const struct hes_trace *t, const struct hes_trace_options *d, const struct rows *rows,
+		    const uint32_t *picked, const struct choices *from, struct hes_jobs *jobs, struct hes_trace_account *account,
 		    struct hes_err *err)
 {
 	struct hes_rng rng = stream_of(d, STREAM_CHOICES);
@@ -236,8 +236,9 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct choic
 	return rc;
 }
 
-int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices, const struct hes_trace_options *d,
-		   struct hes_jobs *out, struct hes_trace_account *account, struct hes_err *err)
+int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
+		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_trace_account *account,
+		   struct hes_err *err)
 {
 	struct reading reading = { .d = d };
 	struct choices from;

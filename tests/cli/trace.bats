@@ -73,12 +73,12 @@ need_data() {
 	[[ "$output" == *"columns: timestamp, duration, num_gpus"* ]]
 }
 
-@test "what was dropped, clamped and invented is told apart from the jobs" {
+@test "what was dropped, clamped and invented is printed apart from the jobs" {
 	printf 'at,run,n,net\n0,60,1,gpt2\n9,500,1,mynet\n20,9000,1,gpt2\n30,500,2,gpt2\n40,,1,gpt2\n' >log.csv
 	columns=arrival=at,runtime=run,gpus=n,workload=net
-	"$HESHARE" trace log.csv -n 0 --columns $columns >jobs.csv 2>told
+	"$HESHARE" trace log.csv -n 0 --columns $columns >jobs.csv 2>account
 	[ "$(wc -l <jobs.csv)" -eq 4 ]
-	diff told - <<-END
+	diff account - <<-END
 		log.csv (own columns): 3 jobs from 5 rows
 		dropped      1 row without a GPU, or never run
 		dropped      1 row on several GPUs; --any-gpus keeps them
@@ -93,9 +93,9 @@ need_data() {
 		             1 of these name one that is not among the choices, such as mynet
 		invented     batch sizes of 3 jobs, drawn at random
 	END
-	"$HESHARE" trace log.csv -n 0 --columns $columns --arrivals trace --durations trace -o jobs.csv --speedup 2 2>told
-	grep -qx 'arrivals     of the trace; 0 is 0 s after its first kept row; divided by 2' told
-	! grep -q clamped told
+	"$HESHARE" trace log.csv -n 0 --columns $columns --arrivals trace --durations trace -o jobs.csv --speedup 2 2>account
+	grep -qx 'arrivals     of the trace; 0 is 0 s after its first kept row; divided by 2' account
+	! grep -q clamped account
 	[ "$(cut -d, -f2 jobs.csv | tr '\n' ' ')" = "arrival_s 0 4.5 10 " ]
 	[ "$("$HESHARE" trace log.csv -n 0 --columns $columns --drop -o jobs.csv --json |
 		jq -c '[.rows, .jobs.drawn, .runtime_limits.max_s, .invented.workloads, .arrivals, .unknown_workload]')" = \
@@ -106,8 +106,8 @@ need_data() {
 # The figures of the paper's clamp on Philly's jobs on one GPU.
 @test "a quarter of Philly's jobs are shorter than the paper's limits, an eighth longer" {
 	need_data
-	"$HESHARE" trace "$data/philly_trace/philly.csv.gz" -o jobs.csv 2>told
-	grep -qF 'of the rows, 19058 (24.9 %) below 120 s, 9057 (11.8 %) above 6082 s' told
+	"$HESHARE" trace "$data/philly_trace/philly.csv.gz" -o jobs.csv 2>account
+	grep -qF 'of the rows, 19058 (24.9 %) below 120 s, 9057 (11.8 %) above 6082 s' account
 	"$HESHARE" trace "$data/philly_trace/philly.csv.gz" -n 0 --arrivals trace --durations trace -o jobs.csv
 	zcat "$data/philly_trace/philly.csv.gz" | awk -F, 'NR > 1 && $3 == 1 { print $1 }' | sort | TZ=UTC date -f - +%s |
 		awk 'NR == 1 { first = $1 } { print $1 - first }' >real

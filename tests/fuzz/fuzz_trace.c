@@ -1,4 +1,6 @@
-/* fuzz_trace.c - any bytes are a cluster's log, of whichever format its header tells or with columns of its own, or an error with a sentence. */
+/* fuzz_trace.c - any bytes are a cluster's log, of a known format or with own columns, or an error with a sentence. */
+#include <errno.h>
+
 #include "fuzz_loader.h"
 #include "heshare/trace.h"
 

@@ -69,9 +69,11 @@ static const struct opt trace_opts[] = {
 	  .help = "divide the arrival times of the log by X (--arrivals trace)" },
 	{ .name = "durations", .kind = OPT_CHOICE, AT(durations), .arg = "HOW", .def = "clamp", .choices = duration_names,
 	  .help = "how long jobs run; clamp: between the two limits below; trace: as in the log" },
-	{ .name = "min-runtime", .kind = OPT_DOUBLE, AT(min_s), .given = offsetof(struct trace_opts, min_given), .arg = "S", .def = "120", .min = 1e-3, .max = 1e8,
+	{ .name = "min-runtime", .kind = OPT_DOUBLE, AT(min_s), .given = offsetof(struct trace_opts, min_given),
+	  .arg = "S", .def = "120", .min = 1e-3, .max = 1e8,
 	  .help = "shortest run time, seconds" },
-	{ .name = "max-runtime", .kind = OPT_DOUBLE, AT(max_s), .given = offsetof(struct trace_opts, max_given), .arg = "S", .def = "6082", .min = 1e-3, .max = 1e8,
+	{ .name = "max-runtime", .kind = OPT_DOUBLE, AT(max_s), .given = offsetof(struct trace_opts, max_given),
+	  .arg = "S", .def = "6082", .min = 1e-3, .max = 1e8,
 	  .help = "longest run time, seconds" },
 	{ .name = "drop", .kind = OPT_FLAG, AT(drop),
 	  .help = "leave out jobs outside of these limits instead of clamping them" },
@@ -91,7 +93,8 @@ static const struct opt trace_opts[] = {
 	  .max = 16777216, .help = "memory of the largest job, MiB; the default fits a T4" },
 	{ .name = "list", .kind = OPT_FLAG, AT(list), .help = "list the formats and generators" },
 	{ .name = "stats", .kind = OPT_FLAG, AT(stats), .help = "summarise SOURCE instead of drawing jobs" },
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print --list, --stats, or with -o what became of the rows, as one JSON document" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "print --list, --stats, or with -o what became of the rows, as one JSON document" },
 	{ 0 }
 };
 
@@ -277,7 +280,7 @@ static int draw(const struct trace_opts *o, struct hes_trace *t)
 	const struct hes_trace_options d = draw_of(o);
 	struct trace_choices choices;
 	struct hes_trace_account account;
-	const struct trace_told told = { t, &d, &account, o->reference, strcmp(o->durations, "clamp") == 0 };
+	const struct trace_result result = { t, &d, &account, o->reference, strcmp(o->durations, "clamp") == 0 };
 	struct hes_jobs jobs;
 	struct hes_err err;
 	int rc = trace_choices_load(&from, &choices, &err);
@@ -293,8 +296,8 @@ static int draw(const struct trace_opts *o, struct hes_trace *t)
 	if (rc)
 		return cli_fail("trace", &err);
 	if (o->json)
-		return cli_print_json(trace_account_json(&told));
-	trace_account_print(&told, stderr);
+		return cli_print_json(trace_account_json(&result));
+	trace_account_print(&result, stderr);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ static uint64_t rows_of_size(const struct hes_trace_account *a)
 	return a->rows - a->skipped - a->several_gpus;
 }
 
-static void print_rows(const struct trace_told *t, FILE *f)
+static void print_rows(const struct trace_result *t, FILE *f)
 {
 	const struct hes_trace_account *a = t->account;
 
@@ -45,7 +45,7 @@ static void print_rows(const struct trace_told *t, FILE *f)
 		fprintf(f, "%" PRIu64 " of them, drawn at random, are jobs\n", a->jobs);
 }
 
-static void print_runtimes(const struct trace_told *t, FILE *f)
+static void print_runtimes(const struct trace_result *t, FILE *f)
 {
 	const struct hes_trace_account *a = t->account;
 	const double min_s = (double)t->options->min_runtime_us / 1e6, max_s = (double)t->options->max_runtime_us / 1e6;
@@ -53,14 +53,14 @@ static void print_runtimes(const struct trace_told *t, FILE *f)
 	fprintf(f, "%-12s of the trace, alone on %s, in whole iterations\n", "run times", t->reference);
 	if (!t->clamped || t->options->drop_outside)
 		return;
-	fprintf(f, "%-12s of the rows, %" PRIu64 " (%.1f %%) below %g s, %" PRIu64 " (%.1f %%) above %g s\n", "clamped", a->shorter,
-		percent(a->shorter, a->kept), min_s, a->longer, percent(a->longer, a->kept), max_s);
-	fprintf(f, "%-12s of the jobs, %" PRIu64 " (%.1f %%) raised to %g s, %" PRIu64 " (%.1f %%) lowered to %g s\n", "", a->raised,
-		percent(a->raised, a->jobs), min_s, a->lowered, percent(a->lowered, a->jobs), max_s);
+	fprintf(f, "%-12s of the rows, %" PRIu64 " (%.1f %%) below %g s, %" PRIu64 " (%.1f %%) above %g s\n", "clamped",
+		a->shorter, percent(a->shorter, a->kept), min_s, a->longer, percent(a->longer, a->kept), max_s);
+	fprintf(f, "%-12s of the jobs, %" PRIu64 " (%.1f %%) raised to %g s, %" PRIu64 " (%.1f %%) lowered to %g s\n", "",
+		a->raised, percent(a->raised, a->jobs), min_s, a->lowered, percent(a->lowered, a->jobs), max_s);
 	fprintf(f, "%-12s --durations trace keeps them\n", "");
 }
 
-static void print_arrivals(const struct trace_told *t, FILE *f)
+static void print_arrivals(const struct trace_result *t, FILE *f)
 {
 	const struct hes_trace_options *d = t->options;
 
@@ -78,7 +78,7 @@ static void print_arrivals(const struct trace_told *t, FILE *f)
 	}
 }
 
-static void print_workloads(const struct trace_told *t, FILE *f)
+static void print_workloads(const struct trace_result *t, FILE *f)
 {
 	const struct hes_trace_account *a = t->account;
 	const uint64_t named = a->named + a->nearest + a->named_alone, drawn = a->jobs - named;
@@ -87,8 +87,8 @@ static void print_workloads(const struct trace_told *t, FILE *f)
 	if (named)
 		fprintf(f, "%-12s of the trace for %" PRIu64 " job%s\n", "workloads", named, hes_s(named));
 	if (a->named + a->nearest)
-		fprintf(f, "%-12s of the trace for %" PRIu64 " job%s, the nearest there is for %" PRIu64 "\n", "batch sizes", a->named,
-			hes_s(a->named), a->nearest);
+		fprintf(f, "%-12s of the trace for %" PRIu64 " job%s, the nearest there is for %" PRIu64 "\n", "batch sizes",
+			a->named, hes_s(a->named), a->nearest);
 	if (drawn)
 		fprintf(f, "%-12s workloads of %" PRIu64 " job%s, drawn at random\n", "invented", drawn, hes_s(drawn));
 	if (a->unknown)
@@ -98,7 +98,7 @@ static void print_workloads(const struct trace_told *t, FILE *f)
 		fprintf(f, "%-12s batch sizes of %" PRIu64 " job%s, drawn at random\n", "invented", batches, hes_s(batches));
 }
 
-void trace_account_print(const struct trace_told *t, FILE *f)
+void trace_account_print(const struct trace_result *t, FILE *f)
 {
 	print_rows(t, f);
 	print_runtimes(t, f);
@@ -106,7 +106,7 @@ void trace_account_print(const struct trace_told *t, FILE *f)
 	print_workloads(t, f);
 }
 
-json_t *trace_account_json(const struct trace_told *t)
+json_t *trace_account_json(const struct trace_result *t)
 {
 	static const char *const arrivals[] = {
 		[HES_ARRIVALS_POISSON] = "poisson", [HES_ARRIVALS_BURST] = "burst", [HES_ARRIVALS_TRACE] = "trace",
@@ -120,13 +120,13 @@ json_t *trace_account_json(const struct trace_told *t)
 				 (json_int_t)a->shorter, "longer", (json_int_t)a->longer, "kept", (json_int_t)a->kept);
 	json_t *jobs = json_pack("{s:I, s:I, s:I}", "drawn", (json_int_t)a->jobs, "raised", (json_int_t)a->raised, "lowered",
 				 (json_int_t)a->lowered);
-	json_t *invented = json_pack("{s:b, s:I, s:I, s:I}", "arrivals", t->options->arrivals != HES_ARRIVALS_TRACE, "workloads",
-				     (json_int_t)drawn, "batch_sizes", (json_int_t)(drawn + a->named_alone), "nearest_batch_sizes",
+	json_t *invented = json_pack("{s:b, s:I, s:I, s:I}", "arrivals", t->options->arrivals != HES_ARRIVALS_TRACE,
+				     "workloads", (json_int_t)drawn, "batch_sizes", (json_int_t)(drawn + a->named_alone), "nearest_batch_sizes",
 				     (json_int_t)a->nearest);
 	json_t *origin = t->options->arrivals == HES_ARRIVALS_TRACE ? json_real((double)a->origin_us / 1e6) : json_null();
 
-	return json_pack("{s:s, s:s, s:o, s:b, s:o, s:o, s:s, s:o, s:f, s:o, s:I, s:s, s:s}", "source", hes_trace_name(t->trace),
-			 "format", hes_trace_format_name(t->trace), "rows", rows, "dropped_outside", t->options->drop_outside,
+	return json_pack("{s:s, s:s, s:o, s:b, s:o, s:o, s:s, s:o, s:f, s:o, s:I, s:s, s:s}", "source",
+			 hes_trace_name(t->trace), "format", hes_trace_format_name(t->trace), "rows", rows, "dropped_outside", t->options->drop_outside,
 			 "runtime_limits", limits, "jobs", jobs, "arrivals", arrivals[t->options->arrivals], "origin_s", origin,
 			 "speedup", t->options->speedup, "invented", invented, "unknown_workloads", (json_int_t)a->unknown,
 			 "unknown_workload", a->unknown_workload, "reference", t->reference);

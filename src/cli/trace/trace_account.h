@@ -9,7 +9,7 @@
 
 #include "heshare/trace.h"
 
-struct trace_told {
+struct trace_result {
 	const struct hes_trace         *trace;
 	const struct hes_trace_options *options;
 	const struct hes_trace_account *account;
@@ -17,8 +17,8 @@ struct trace_told {
 	bool                            clamped;   /* false: run times are the trace's */
 };
 
-void    trace_account_print(const struct trace_told *t, FILE *f);
+void    trace_account_print(const struct trace_result *t, FILE *f);
 /** @return a new document */
-json_t *trace_account_json(const struct trace_told *t);
+json_t *trace_account_json(const struct trace_result *t);
 
 #endif
