@@ -113,6 +113,7 @@ json_t *trace_account_json(const struct trace_result *t)
 	};
 	const struct hes_trace_account *a = t->account;
 	const uint64_t named = a->named + a->nearest + a->named_alone, drawn = a->jobs - named;
+	const uint64_t batches = drawn + a->named_alone; /* drawn */
 	json_t *limits = t->clamped ? json_pack("{s:f, s:f}", "min_s", (double)t->options->min_runtime_us / 1e6, "max_s",
 						(double)t->options->max_runtime_us / 1e6) : json_null();
 	json_t *rows = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "read", (json_int_t)a->rows, "without_gpu_or_run",
@@ -121,8 +122,8 @@ json_t *trace_account_json(const struct trace_result *t)
 	json_t *jobs = json_pack("{s:I, s:I, s:I}", "drawn", (json_int_t)a->jobs, "raised", (json_int_t)a->raised, "lowered",
 				 (json_int_t)a->lowered);
 	json_t *invented = json_pack("{s:b, s:I, s:I, s:I}", "arrivals", t->options->arrivals != HES_ARRIVALS_TRACE,
-				     "workloads", (json_int_t)drawn, "batch_sizes", (json_int_t)(drawn + a->named_alone), "nearest_batch_sizes",
-				     (json_int_t)a->nearest);
+				     "workloads", (json_int_t)drawn, "batch_sizes", (json_int_t)batches,
+				     "nearest_batch_sizes", (json_int_t)a->nearest);
 	json_t *origin = t->options->arrivals == HES_ARRIVALS_TRACE ? json_real((double)a->origin_us / 1e6) : json_null();
 
 	return json_pack("{s:s, s:s, s:o, s:b, s:o, s:o, s:s, s:o, s:f, s:o, s:I, s:s, s:s}", "source",
