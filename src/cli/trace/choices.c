@@ -18,7 +18,7 @@
 
 struct builder {
 	const struct trace_choices_from *from;
-	const struct hes_model *model;
+	struct hes_model *model;
 	struct trace_choices    made;
 	char                    known[320]; /* names of workloads, for errors */
 	const char             *last;       /* workload listed last in known */
@@ -107,6 +107,10 @@ static int from_model(struct builder *b, struct hes_err *err)
 		hes_fail_in(err, "--reference");
 		rc = -ENOENT;
 	}
+	if (!rc)
+		rc = hes_model_derive(b->model, &types, err);
+	if (!rc)
+		cli_model_tell_derived(b->model, &g, 1);
 	for (size_t i = 0; i < hes_model_workloads(b->model) && !rc; i++) {
 		const struct hes_workload *w = hes_model_workload_at(b->model, i);
 
