@@ -325,14 +325,11 @@ static int load_physics(const struct options *o, struct hes_catalogue *c, struct
 static void tell_derived(const struct hes_fleet *f, const struct hes_model *m)
 {
 	const struct hes_gpu_type *types[VGPU_MAX_GPUS];
-	size_t n = hes_fleet_types(f, types, VGPU_MAX_GPUS), said = 0;
+	char names[400];
 
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(hes_model_gpu_origin(m, types[i]->name), HES_MODEL_DERIVED) == 0)
-			fprintf(stderr, "%s%s", said++ ? ", " : "lab: derived from data sheets, not fitted to measurements: ",
-				types[i]->name);
-	if (said)
-		fputs(" (docs/gpu-model.md)\n", stderr);
+	hes_model_derived(m, types, hes_fleet_types(f, types, VGPU_MAX_GPUS), names, sizeof(names));
+	if (*names)
+		fprintf(stderr, "lab: derived from data sheets, not fitted to measurements: %s (docs/gpu-model.md)\n", names);
 }
 
 int main(int argc, char **argv)

@@ -444,14 +444,18 @@ static int fit_gpus(struct fit *f)
 }
 
 /* Workloads of measured GPUs that none of these was measured with leave again. */
-static void drop_unused(struct fit *f, size_t first)
+static void drop_unused(struct fit *f, size_t first, size_t first_gpu)
 {
-	size_t n = first;
+	size_t n = first, n_gpus = first_gpu;
 
 	for (size_t i = first; i < f->m->n_workloads; i++)
 		if (has_rows_of(f, &f->m->workloads[i]))
 			f->m->workloads[n++] = f->m->workloads[i];
 	f->m->n_workloads = n;
+	for (size_t i = first_gpu; i < f->m->n_gpus; i++)
+		if (strcmp(f->m->gpus[i].origin, HES_MODEL_DERIVED) != 0)
+			f->m->gpus[n_gpus++] = f->m->gpus[i];
+	f->m->n_gpus = n_gpus;
 }
 
 static int calibrate(struct fit *f, const char *only)
@@ -495,14 +499,18 @@ static bool parse(int argc, char **argv, struct arguments *a)
 }
 
 static int load(struct fit *f, const struct hes_catalogue *c, const struct arguments *a, char **argv,
-		size_t *n_workloads)
+		size_t *n_workloads, size_t *n_gpus)
 {
 	int rc = hes_model_load(argv[a->first], &f->m, &f->err);
 
 	if (rc)
 		return rc;
 	*n_workloads = f->m->n_workloads;
+	*n_gpus = f->m->n_gpus;
 	rc = hes_model_add_inference(f->m, &f->err);
+	/* A measured GPU without parameters begins with derived ones. */
+	if (!rc)
+		rc = hes_model_derive(f->m, c, &f->err);
 	for (char **dir = &argv[a->first + 1]; !rc && *dir; dir++)
 		rc = hes_observe(f->m, c, *dir, a->tests, f->o, &f->err);
 	return rc;
@@ -564,7 +572,7 @@ int main(int argc, char **argv)
 	struct hes_observations o = { 0 };
 	struct fit f = { .o = &o };
 	struct arguments a = { 0 };
-	size_t n_workloads = 0;
+	size_t n_workloads = 0, n_gpus = 0;
 	int rc;
 
 	if (!parse(argc, argv, &a)) {
@@ -573,13 +581,13 @@ int main(int argc, char **argv)
 	}
 	rc = hes_catalogue_load(NULL, &c, &f.err);
 	if (!rc)
-		rc = load(&f, &c, &a, argv, &n_workloads);
+		rc = load(&f, &c, &a, argv, &n_workloads, &n_gpus);
 	if (!rc)
 		rc = calibrate(&f, a.stage);
 	if (rc) {
 		fprintf(stderr, "heshare-calibrate: %s\n", f.err.msg);
 	} else {
-		drop_unused(&f, n_workloads);
+		drop_unused(&f, n_workloads, n_gpus);
 		print_model(f.m, stdout);
 		errno = 0;
 		if (fflush(stdout) || ferror(stdout)) {

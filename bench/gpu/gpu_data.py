@@ -21,12 +21,18 @@ GPM_METRICS = {  # nvmlGpmMetricId_t: column, factor
     21: ("pcie_rx_mib_s", 1.0),
 }
 COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
-# heshare's catalogue by what NVML calls a GPU; the first match counts.
-TYPES = [
-    ("H200", "H200"), ("H100 80GB HBM3", "H100-SXM"), ("A100-SXM4-80GB", "A100-SXM-80"),
-    ("A100-PCIE-40GB", "A100-PCIe-40"), ("V100-SXM2-32GB", "V100-SXM2-32"), ("V100-PCIE", "V100-PCIe"),
-    ("Tesla T4", "T4"), ("NVIDIA L4", "L4"), ("A10G", "A10G"),
-]
+# Types of heshare's catalogue by NVML's name of a GPU, without NVIDIA or Tesla.
+TYPES = {
+    "P100-PCIE-16GB": "P100-PCIe-16", "P100-SXM2-16GB": "P100-SXM2-16", "V100-PCIE-16GB": "V100-PCIe",
+    "V100-PCIE-32GB": "V100-PCIe-32", "V100-SXM2-16GB": "V100-SXM2-16", "V100-SXM2-32GB": "V100-SXM2-32", "T4": "T4",
+    "GeForce RTX 2080 Ti": "GeForce-RTX-2080-Ti", "A100-PCIE-40GB": "A100-PCIe-40", "A100 80GB PCIe": "A100-PCIe-80",
+    "A100-SXM4-40GB": "A100-SXM-40", "A100-SXM-40GB": "A100-SXM-40", "A100-SXM4-80GB": "A100-SXM-80",
+    "A100-SXM-80GB": "A100-SXM-80", "A30": "A30", "A10": "A10", "A10G": "A10G", "A40": "A40",
+    "GeForce RTX 3090": "GeForce-RTX-3090", "Orin (nvgpu)": "Jetson-AGX-Orin-64", "Orin": "Jetson-AGX-Orin-64",
+    "L4": "L4", "L40S": "L40S", "RTX 6000 Ada Generation": "RTX-6000-Ada", "GeForce RTX 4090": "GeForce-RTX-4090",
+    "H100 PCIe": "H100-PCIe", "H100 NVL": "H100-NVL", "H100 80GB HBM3": "H100-SXM", "H200": "H200", "B200": "B200",
+    "Tegra X2": "Jetson-TX2",
+}
 
 
 class GpuGone(Exception):
@@ -77,10 +83,9 @@ def slug(name):
 
 
 def catalogue_type(name):
-    for part, gpu_type in TYPES:
-        if part in name:
-            return gpu_type
-    return None
+    for maker in ("NVIDIA ", "Tesla "):
+        name = name[len(maker):] if name.startswith(maker) else name
+    return TYPES.get(name)
 
 
 class Nvml:

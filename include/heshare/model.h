@@ -94,6 +94,12 @@ int  hes_model_extend(struct hes_model *m, const char *path, struct hes_err *err
  */
 int  hes_model_derive(struct hes_model *m, const struct hes_catalogue *c, struct hes_err *err);
 
+/**
+ * The types whose parameters are derived, of @n: their names with commas, cut where @out is full.
+ * @param out  of @size bytes, at least 1; "": none
+ */
+void hes_model_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n, char *out, size_t size);
+
 /** Number of workloads; hes_model_workload_at takes 0 .. n - 1, in the order of the file. */
 size_t hes_model_workloads(const struct hes_model *m);
 const struct hes_workload *hes_model_workload_at(const struct hes_model *m, size_t i);

@@ -35,6 +35,7 @@ struct hes_report {
 	const char             *title;     /* NULL: "heshare report" */
 	const char             *command;   /* the command that wrote the report, shown at its end; may be NULL */
 	bool                    modelled;  /* replayed on the GPU model; false: measured on GPUs */
+	const char             *derived;   /* GPU types with derived parameters, with commas; NULL or "": none */
 	const struct hes_fleet *fleet;
 	const struct hes_jobs  *jobs;
 	const struct hes_plan  *plan;      /* the chosen plan, with policy, preference and seed */

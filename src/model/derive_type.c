@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,4 +113,17 @@ int hes_model_derive(struct hes_model *m, const struct hes_catalogue *c, struct 
 			derive(&c->types[i], &s, &all[m->n_gpus++]);
 	}
 	return 0;
+}
+
+void hes_model_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n, char *out, size_t size)
+{
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < n && at < size; i++) {
+		const struct hes_gpu_physics *p = hes_model_gpu(m, types[i]->name);
+
+		if (p && strcmp(p->origin, HES_MODEL_DERIVED) == 0)
+			at += (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "", types[i]->name);
+	}
 }

@@ -134,10 +134,14 @@ static void facts(FILE *f, const struct hes_report *r)
 	jobs_fact(f, r);
 	fputs("<dt>plan shown</dt><dd>", f);
 	text_xml(f, policy_label(name, &r->policies[r->chosen]));
-	fprintf(f, ", seed %llu</dd>\n<dt>figures</dt><dd>%s</dd>\n</dl></section>\n",
-		(unsigned long long)r->plan->seed, r->modelled
+	fprintf(f, ", seed %llu</dd>\n<dt>figures</dt><dd>%s", (unsigned long long)r->plan->seed, r->modelled
 		? "modelled: the plans were replayed on the GPU time-and-power model, not on GPUs"
 		: "measured on the GPUs; energy of single jobs that share a GPU is attributed");
+	if (r->derived && *r->derived) {
+		fputs("</dd>\n<dt>derived</dt><dd>from data sheets, not fitted to measurements: ", f);
+		text_xml(f, r->derived);
+	}
+	fputs("</dd>\n</dl></section>\n", f);
 }
 
 void page_head(FILE *f, const struct hes_report *r)

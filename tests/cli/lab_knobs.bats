@@ -55,7 +55,7 @@ near() { # near JSON KEY VALUE
 }
 
 @test "people see activity where it is known, and what the busy column is" {
-	run -0 "$HES_LAB" --fleet two.yaml --speed 10 -- heshare measure -- sleep 2
+	run -0 --separate-stderr "$HES_LAB" --fleet two.yaml --speed 10 -- heshare measure -- sleep 2
 	[[ "${lines[0]}" == *"busy %   SM % DRAM %  from" ]]
 	[[ "${lines[1]}" =~ " 0.0      -      -  counter"$ ]]
 	[[ "${lines[2]}" =~ " 0.0    0.0    0.0  counter"$ ]]

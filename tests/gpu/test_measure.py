@@ -104,7 +104,7 @@ class Driver(unittest.TestCase):
     def test_types_are_those_of_the_catalogue(self):
         with open(os.path.join(ROOT, "data", "gpu_types.yaml"), encoding="utf-8") as f:
             catalogue = f.read()
-        for _, gpu_type in gpu_data.TYPES:
+        for gpu_type in gpu_data.TYPES.values():
             self.assertIn("name: %s," % gpu_type, catalogue)
 
     def test_the_counter_of_a_recording_counts_its_power(self):

@@ -88,18 +88,11 @@ const struct hes_gpu_type *cli_gpu_type(const struct hes_devices *d, size_t i, c
 
 void cli_model_tell_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n)
 {
-	const char *between = "heshare: derived from data sheets, not fitted to measurements: ";
+	char names[400];
 
-	for (size_t i = 0; i < n; i++) {
-		const char *origin = hes_model_gpu_origin(m, types[i]->name);
-
-		if (!origin || strcmp(origin, HES_MODEL_DERIVED) != 0)
-			continue;
-		fprintf(stderr, "%s%s", between, types[i]->name);
-		between = ", ";
-	}
-	if (*between == ',')
-		fputs(" (docs/gpu-model.md)\n", stderr);
+	hes_model_derived(m, types, n, names, sizeof(names));
+	if (*names)
+		fprintf(stderr, "heshare: derived from data sheets, not fitted to measurements: %s (docs/gpu-model.md)\n", names);
 }
 
 int cli_model_load(const char *physics, const struct hes_catalogue *c, const struct hes_gpu_type *const *use, size_t n_use,

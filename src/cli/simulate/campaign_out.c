@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/plural.h"
 #include "base/visible.h"
+#include "cli/inputs/knowledge.h"
 #include "cli/simulate/campaign.h"
 
 #define TIMING_KEY "plan_wall_s"
@@ -312,10 +313,13 @@ static json_t *fleet_json(const struct hes_fleet *f)
 
 json_t *campaign_json(const struct campaign *c, bool timing)
 {
+	const struct hes_gpu_type *types[CLI_MAX_TYPES];
 	json_t *rows = json_array();
+	char derived[400];
 
+	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, CLI_MAX_TYPES), derived, sizeof(derived));
 	for (size_t i = 0; i < c->n_who * c->n_seeds; i++)
 		json_array_append_new(rows, run_json(&c->runs[i], timing));
-	return json_pack("{s:o, s:I, s:o?, s:o}", "fleet", fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n,
-			 "never_sampled", never_sampled(c), "policies", rows);
+	return json_pack("{s:o, s:I, s:o?, s:s*, s:o}", "fleet", fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n,
+			 "never_sampled", never_sampled(c), "derived", *derived ? derived : NULL, "policies", rows);
 }

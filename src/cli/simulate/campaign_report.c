@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cli/inputs/knowledge.h"
 #include "cli/simulate/campaign.h"
 #include "heshare/report.h"
 
@@ -108,14 +109,17 @@ int campaign_write_report(const struct campaign *c, const struct campaign_pages 
 	struct hes_report_policy *rows = calloc(c->n_who, sizeof(*rows));
 	size_t shown = find_or_first(c, chosen ? chosen : "heshare:balanced");
 	const struct campaign_run *run = campaign_runs_of(c, shown);
+	const struct hes_gpu_type *types[CLI_MAX_TYPES];
+	char derived[400];
 	struct hes_report report = {
-		.command = command, .modelled = true, .fleet = c->fleet, .jobs = c->jobs,
+		.command = command, .modelled = true, .derived = derived, .fleet = c->fleet, .jobs = c->jobs,
 		.plan = &run->carried_out, .replay = &run->replay, .front = &run->front,
 		.policies = rows, .n_policies = c->n_who, .chosen = shown,
 		.reference = find_or_first(c, "morak"), .n_seeds = (uint32_t)c->n_seeds,
 	};
 	int rc = rows ? fill_rows(c, rows) : -ENOMEM;
 
+	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, CLI_MAX_TYPES), derived, sizeof(derived));
 	if (rc)
 		hes_fail(err, rc, "out of memory for the report");
 	if (!rc && pages->report)
