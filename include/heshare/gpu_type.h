@@ -66,6 +66,7 @@ const struct hes_gpu_type *hes_gpu_type_find(const struct hes_catalogue *c, cons
 /**
  * The type that a driver calls @driver_name. "NVIDIA" and "Tesla" before a name do not count. The memory must agree
  * within a tenth; of several types with the name, the one of the nearest memory is taken, then the last.
+ * @param memory_mib  0: unknown, the name decides
  * @return the type, owned by @c; NULL: no row has this name and memory
  */
 const struct hes_gpu_type *hes_gpu_type_of_driver(const struct hes_catalogue *c, const char *driver_name,

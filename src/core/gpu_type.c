@@ -302,7 +302,7 @@ const struct hes_gpu_type *hes_gpu_type_of_driver(const struct hes_catalogue *c,
 	double least = MEMORY_TOLERANCE;
 
 	for (size_t i = 0; i < c->n; i++) {
-		double off = fabs((double)memory_mib / c->types[i].memory_mib - 1);
+		double off = memory_mib ? fabs((double)memory_mib / c->types[i].memory_mib - 1) : 0;
 
 		if (off <= least && is_called(&c->types[i], driver_name)) {
 			found = &c->types[i];

@@ -14,7 +14,7 @@
 #define MAX_SUPPORTED  512
 #define IDLE_PART      0.1   /* of the power limit */
 #define LANE_3_GBS     0.75  /* what copies reach over a lane of PCIe 3, one direction; each generation doubles it */
-#define SAME_STEP      1     /* MHz by which names of clocks, rounded down, leave an even step */
+#define MAX_MEMORY     64    /* memory clocks */
 
 static int missing(size_t i, const char *what, struct hes_err *err)
 {
@@ -52,26 +52,36 @@ static int describe_chip(const struct hes_devices *d, size_t i, const struct hes
 	return 0;
 }
 
-/* The step of clocks that are named rounded down, highest first; 0: there is none. */
+/* The step of clocks that are named rounded down, highest first; 0: there is none. Steps are multiples of a half. */
 static double step_of(const unsigned *mhz, unsigned n)
 {
-	double step = n > 1 ? (double)(mhz[0] - mhz[n - 1]) / (n - 1) : 0;
+	double step = n > 1 ? round(2.0 * (mhz[0] - mhz[n - 1]) / (n - 1)) / 2 : 0;
 
 	for (unsigned k = 0; k < n; k++)
-		if (fabs(mhz[0] - k * step - mhz[k]) > SAME_STEP)
+		if ((unsigned)(mhz[0] - k * step) != mhz[k])
 			return 0;
-	/* NVIDIA's steps are multiples of a half. */
-	return step > 0 ? round(2 * step) / 2 : 0;
+	return step;
+}
+
+/* The highest memory clock, which decides about the clocks of the SMs. */
+static unsigned top_memory_clock(const struct nvml *nvml, void *dev)
+{
+	unsigned mhz[MAX_MEMORY], n = MAX_MEMORY, top = 0;
+
+	if (!nvml->memory_clocks || nvml->memory_clocks(dev, &n, mhz))
+		return nvml->max_clock(dev, NVML_CLOCK_MEM, &top) ? 0 : top;
+	for (unsigned k = 0; k < n && k < MAX_MEMORY; k++)
+		top = mhz[k] > top ? mhz[k] : top;
+	return top;
 }
 
 static int describe_clocks(const struct hes_devices *d, size_t i, struct hes_gpu_type *g, struct hes_err *err)
 {
-	unsigned mhz[MAX_SUPPORTED], n = MAX_SUPPORTED, memory_mhz = 0, last;
+	unsigned mhz[MAX_SUPPORTED], n = MAX_SUPPORTED, last;
 	const struct nvml *nvml = &d->nvml;
 	void *dev = d->handles[i];
 
-	nvml->max_clock(dev, NVML_CLOCK_MEM, &memory_mhz);
-	if (!nvml->supported_clocks || nvml->supported_clocks(dev, memory_mhz, &n, mhz) || !n) {
+	if (!nvml->supported_clocks || nvml->supported_clocks(dev, top_memory_clock(nvml, dev), &n, mhz) || !n) {
 		n = 1;
 		if (nvml->max_clock(dev, NVML_CLOCK_SM, mhz) || !mhz[0])
 			return missing(i, "clocks", err);

@@ -45,6 +45,7 @@ static const struct {
 	{ { "nvmlDeviceGetCudaComputeCapability" }, offsetof(struct nvml, capability), false },
 	{ { "nvmlDeviceGetMemoryBusWidth" }, offsetof(struct nvml, bus_width), false },
 	{ { "nvmlDeviceGetMaxClockInfo" }, offsetof(struct nvml, max_clock), false },
+	{ { "nvmlDeviceGetSupportedMemoryClocks" }, offsetof(struct nvml, memory_clocks), false },
 	{ { "nvmlDeviceGetSupportedGraphicsClocks" }, offsetof(struct nvml, supported_clocks), false },
 	{ { "nvmlDeviceGetPowerManagementDefaultLimit" }, offsetof(struct nvml, default_limit), false },
 	{ { "nvmlDeviceGetMaxPcieLinkGeneration" }, offsetof(struct nvml, pcie_generation), false },

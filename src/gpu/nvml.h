@@ -36,6 +36,7 @@ struct nvml {
 	int (*capability)(void *dev, int *major, int *minor);
 	int (*bus_width)(void *dev, unsigned *bits);
 	int (*max_clock)(void *dev, int what, unsigned *mhz);
+	int (*memory_clocks)(void *dev, unsigned *n, unsigned *mhz);
 	int (*supported_clocks)(void *dev, unsigned memory_mhz, unsigned *n, unsigned *mhz);
 	int (*default_limit)(void *dev, unsigned *mw);
 	int (*pcie_generation)(void *dev, unsigned *out);

@@ -188,3 +188,15 @@ rows() {
 	run -0 "${lab[@]}" heshare run plan.json -c 'vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2'
 	[[ "$output" == *"3 of 3 jobs done"* ]]
 }
+
+@test "unknown GPUs of one name and two memories are two types; clocks without an even step are listed" {
+	local row='driver_names: ["NVIDIA Odd GPU 7"], sms: 46, bandwidth_gbs: 504, l2_kib: 4096, power_limit_w: 220, idle_w: 18, clocks: { min: 300, max: 1800, default: 1800, list: [300, 900, 1000, 1800] } }'
+	printf 'types:\n  - { name: A, memory_mib: 12288, %s\n  - { name: B, memory_mib: 24576, %s\n' "$row" "$row" >odd.yaml
+	printf 'name: odd\nnodes:\n  - name: a\n    gpus: [ { type: A, count: 2 }, { type: B, count: 2 } ]\n' >fleet.yaml
+	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare gpus --json
+	[ "$(jq -r '.[].type' <<<"$output" | xargs)" = "Odd-GPU-7 Odd-GPU-7 Odd-GPU-7-24GB Odd-GPU-7-24GB" ]
+	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare gpus --yaml
+	[ "$(grep -c 'list: \[300, 900, 1000, 1800\]' <<<"$output")" = 2 ]
+	echo "$output" >rows.yaml
+	[ "$(heshare gpus --types --json --catalogue rows.yaml | jq -c '.[-1].clocks_mhz')" = "[300,900,1000,1800]" ]
+}

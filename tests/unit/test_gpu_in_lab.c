@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "gpu/nvml.h"
 #include "heshare/device.h"
 #include "heshare/measure.h"
 #include "heshare/mps.h"
@@ -143,6 +144,20 @@ TEST(a_gpu_is_described_as_its_row_does)
 		assert_memory_equal(g.clocks_mhz, row->clocks_mhz, sizeof(g.clocks_mhz));
 		assert_in_range(g.l2_kib, row->l2_kib * 3 / 4, row->l2_kib * 5 / 4);
 	}
+}
+
+TEST(what_nvml_does_not_report_is_named)
+{
+	int (*bus_width)(void *, unsigned *) = devices->nvml.bus_width;
+	struct hes_gpu_type g = { .sm_count = 99 };
+	struct hes_err err;
+
+	devices->nvml.bus_width = NULL;
+	assert_int_equal(hes_device_describe(devices, V100, &g, &err), -ENOTSUP);
+	devices->nvml.bus_width = bus_width;
+	assert_string_equal(err.msg, "GPU 4: NVML does not report its memory's bus width and clock; give its type a row in a catalogue");
+	assert_int_equal(g.sm_count, 99);
+	assert_int_equal(hes_device_describe(devices, 8, &g, &err), -EINVAL);
 }
 
 TEST_WITH(a_lock_holds_under_load_and_the_power_limit_caps_it, NULL, clear)

@@ -37,6 +37,7 @@ TEST(drivers_names_give_types_of_the_catalogue)
 	assert_string_equal(type_of("GeForce RTX 3090", 24268), "GeForce-RTX-3090");
 	assert_string_equal(type_of("NVIDIA A40", 49140), "A40"); /* without error correction */
 	assert_string_equal(type_of("NVIDIA A10", 23028), "A10");
+	assert_string_equal(type_of("NVIDIA A30", 0), "A30");
 }
 
 TEST(a_gpu_with_a_similar_name_or_another_memory_has_no_type_there)

@@ -106,8 +106,10 @@ static void assert_well_formed(const char *markup)
 TEST_WITH(a_report_names_every_job_and_gpu_and_has_all_figures, NULL, finish)
 {
 	sample_init(&s, sample_fleet, 60, 7);
+	s.report.derived = "A<40";
 	text = report_of(&s);
 	assert_well_formed(text);
+	assert_int_equal(count(text, "<dt>derived</dt><dd>from data sheets, not fitted to measurements: A&lt;40</dd>"), 1);
 	assert_int_equal(count(text, "<svg "), HES_FIGURES);
 	for (size_t i = 0; i < s.jobs.n; i++) {
 		char cell[96];
