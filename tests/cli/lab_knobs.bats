@@ -55,11 +55,12 @@ near() { # near JSON KEY VALUE
 }
 
 @test "people see activity where it is known, and what the busy column is" {
-	run -0 --separate-stderr "$HES_LAB" --fleet two.yaml --speed 10 -- heshare measure -- sleep 2
-	[[ "${lines[0]}" == *"busy %   SM % DRAM %  from" ]]
-	[[ "${lines[1]}" =~ " 0.0      -      -  counter"$ ]]
-	[[ "${lines[2]}" =~ " 0.0    0.0    0.0  counter"$ ]]
-	[[ "${lines[4]}" == "busy % of 1 GPU is NVML's utilisation: "* ]]
+	run -0 "$HES_LAB" --fleet two.yaml --speed 10 -- heshare measure -- sleep 2
+	[[ "${lines[0]}" == "lab: derived from data sheets, not fitted to measurements: H100-SXM "* ]]
+	[[ "${lines[1]}" == *"busy %   SM % DRAM %  from" ]]
+	[[ "${lines[2]}" =~ " 0.0      -      -  counter"$ ]]
+	[[ "${lines[3]}" =~ " 0.0    0.0    0.0  counter"$ ]]
+	[[ "${lines[5]}" == "busy % of 1 GPU is NVML's utilisation: "* ]]
 }
 
 @test "nothing is missing where all is there" {
