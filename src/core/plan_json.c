@@ -443,7 +443,13 @@ static int index_jobs(struct reader *r)
 
 int hes_plan_parse(const char *path, json_t **out, struct hes_err *err)
 {
-	return hes_json_load(path, HES_PLAN_MAX_BYTES, out, err);
+	int rc = hes_json_load(path, HES_PLAN_MAX_BYTES, out, err);
+	struct hes_err why;
+
+	if (rc != -EINVAL || !err)
+		return rc;
+	why = *err;
+	return hes_fail(err, rc, "%s; a plan is a JSON file that heshare plan -o FILE writes", why.msg);
 }
 
 int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_jobs *jobs,

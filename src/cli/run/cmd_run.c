@@ -386,11 +386,12 @@ static void show_act(void *ctx, int64_t at_us, const char *gpu, const char *job,
 
 static int keep_samples(struct inputs *in, const struct hes_run_report *report, struct hes_err *err)
 {
-	char name[HES_STORE_ORIGIN_NAME];
+	char name[HES_STORE_ORIGIN_NAME], driver[HES_DRIVER_MAX];
 	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = hes_wall_us(), .name = name, .samples = &report->samples };
 	struct hes_delivered done;
 
-	snprintf(name, sizeof(name), "run %" PRId64 " of %.200s", report->run.id, report->run.plan);
+	hes_devices_driver(in->devices, driver);
+	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", report->run.id, report->run.plan, driver);
 	return report->samples.n ? hes_store_add(in->store, &d, &done, err) : 0;
 }
 

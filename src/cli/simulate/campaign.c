@@ -73,15 +73,18 @@ int campaign_policies(struct campaign *c, const char *list, const char *prefer, 
 	char *copy, *rest, *word;
 	int rc = 0;
 
-	if (strcmp(list, CAMPAIGN_ALL) == 0)
-		return add_all(c, prefer, err);
 	copy = rest = strdup(list);
 	if (!copy)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	while (!rc && (word = strsep(&rest, ","))) {
 		const char *own;
-		const struct hes_policy *p = hes_policy_parse(word, &own, err);
+		const struct hes_policy *p;
 
+		if (strcmp(word, CAMPAIGN_ALL) == 0) {
+			rc = add_all(c, prefer, err);
+			continue;
+		}
+		p = hes_policy_parse(word, &own, err);
 		rc = p ? add_policy(c, p, own ? own : prefer, err) : -ENOENT;
 	}
 	free(copy);

@@ -10,7 +10,7 @@
 #include "heshare/policy.h"
 #include "heshare/sim.h"
 
-#define CAMPAIGN_ALL "all" /* in place of a list of policies */
+#define CAMPAIGN_ALL "all" /* in a list of policies */
 
 /** A policy with its preference, or a plan made beforehand. */
 struct contender {
@@ -52,7 +52,7 @@ struct campaign {
 };
 
 /**
- * Contenders from CAMPAIGN_ALL, or from names "heshare:energy,morak".
+ * Contenders from names such as "heshare:energy,morak"; CAMPAIGN_ALL stands for every policy.
  * @param prefer  for those named without a preference; NULL: every one of "all", else a policy's first
  */
 int  campaign_policies(struct campaign *c, const char *list, const char *prefer, struct hes_err *err);
