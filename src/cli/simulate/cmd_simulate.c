@@ -19,7 +19,7 @@
 #include "cli/inputs/offers.h"
 
 struct simulate_opts {
-	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *csv, *show;
+	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *csv, *per_job, *show;
 	bool       burst, replan, json, no_timing;
 	double     time_noise_pct, power_noise_pct, clock_change_ms;
 	uint64_t   threads;
@@ -39,12 +39,12 @@ static const struct opt simulate_opts[] = {
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "LIST", .offer = offer_policies,
-	  .many = true, .help = "policies with commas, such as heshare:energy,morak, or all; list prints them. "
-		"Without it, all, or none with --plan" },
+	  .many = true, .help = "policies with commas, such as heshare:energy,morak, or all; list prints them; exec:PROGRAM "
+		"runs a program that plans. Without it, all, or none with --plan" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "preference of policies that are named without one" },
 	{ .name = "plan", .kind = OPT_FILE, AT(plan), .arg = "FILE",
-	  .help = "also replay this plan. heshare plan assumes that all jobs wait, so use --burst" },
+	  .help = "also replay this plan; it needs no predictions. heshare plan assumes that all jobs wait, so use --burst" },
 	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
 	  .help = "predictor of heshare train; without it, train one on modelled samples" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
@@ -66,6 +66,8 @@ static const struct opt simulate_opts[] = {
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE",
 	  .help = "also write a row for each policy and seed" },
+	{ .name = "per-job", .kind = OPT_FILE, AT(per_job), .arg = "FILE",
+	  .help = "also write a CSV row for each job, policy and seed: times, energy, GPU, share, clock, co-runners" },
 	{ .name = "report", .letter = 'r', .kind = OPT_FILE, AT(pages.report), .arg = "FILE",
 	  .help = "also write an HTML report with figures (needs gnuplot)" },
 	{ .name = "figures", .kind = OPT_FILE, AT(pages.figures), .arg = "DIR",
@@ -188,6 +190,7 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 		rc = campaign_add_plan(c, o->plan, &in->plan, err);
 	if (!rc && o->show && campaign_find(c, o->show) < 0)
 		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run", o->show);
+	c->keep_jobs = o->per_job;
 	c->keep = o->pages.report || o->pages.figures;
 	c->terms = (struct hes_sim){
 		.time_noise = o->time_noise_pct / 100,
@@ -248,6 +251,8 @@ static int simulate(const struct simulate_opts *o, const char *jobs, struct inpu
 	rc = campaign_run_all(c, (int)o->threads, err);
 	if (!rc && o->csv)
 		rc = campaign_write_csv(c, o->csv, !o->no_timing, err);
+	if (!rc && o->per_job)
+		rc = campaign_write_jobs(c, o->per_job, err);
 	if (!rc && c->keep)
 		rc = write_report(o, jobs, c, err);
 	return rc;
@@ -273,7 +278,7 @@ static int run_simulate(const void *opts, int n_args, char **args)
 		status = 2;
 	else if (simulate(o, args[0], &in, &c, &err))
 		status = 1;
-	if (!status && o->plan)
+	if (!status && o->plan && !in.plan.unpredicted)
 		tell_of_arrivals(o->plan, &in.plan, &in.jobs);
 	if (status)
 		cli_fail("simulate", &err);
