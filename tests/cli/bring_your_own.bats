@@ -176,3 +176,74 @@ program() {
 	refused 1 "simulate: exec:bad, seed 1: exec:bad: its answer: gpus[0].batches[1].jobs[0].job: no job \"late\" among the jobs" \
 		simulate "$G/jobs.csv" "${FLEET[@]}" -p exec:./bad
 }
+
+# Rows of profiles.csv for a workload of the model under another name.
+profile_rows() {
+	local type batch
+	for type in T4 V100-SXM2-32 A100-SXM-80; do
+		for batch in 1 8 32; do
+			"$HESHARE" model "$1" --gpu "$type" -b "$batch" --json |
+				jq -r --arg name "$2" '.jobs[0] as $j | [$name, .gpu, $j.batch, $j.memory_mib, .clock_mhz, $j.iteration_us,
+					$j.sm_util, $j.dram_util, $j.l2_util, .power_mw] | @csv' | tr -d \"
+		done
+	done
+}
+
+# A workload that the model knows, but starts no fit from, under another name.
+own_profiles() {
+	echo workload,gpu_type,batch_size,memory_mib,clock_mhz,iteration_us,sm_util,dram_util,l2_util,power_mw
+	profile_rows bert-miso mine
+	profile_rows resnet50 resnet50
+}
+
+own_jobs() {
+	echo id,arrival_s,workload,batch_size,iterations,memory_mib
+	for i in 1 2 3 4 5 6; do
+		echo "m$i,$((20 * i)),$1,$((4 * i)),3000,3000"
+		echo "r$i,$((20 * i)),resnet50,16,5000,2000"
+	done
+}
+
+@test "simulate replays a workload that only a profile knows, and says how well it is fitted" {
+	own_profiles >rows.csv
+	own_jobs mine >mine.csv
+	own_jobs bert-miso >known.csv
+	refused 1 'the model has no workload "mine"' simulate mine.csv "${FLEET[@]}" --plan <(echo '{"gpus": []}')
+	run -0 "$HESHARE" simulate mine.csv "${FLEET[@]}" -p pwr,mps-equal --profiles rows.csv
+	[[ "${lines[-1]}" == "mine: fitted to 9 points: time "*" %, power "*" %; nearest network "* ]]
+	[[ "$output" != *"resnet50: fitted"* ]]
+	"$HESHARE" simulate mine.csv "${FLEET[@]}" -p pwr,mps-equal --profiles rows.csv --json >own.json
+	jq -e '.fitted | length == 1 and .[0].workload == "mine" and .[0].points == 9 and .[0].time_error < 0.03 and .[0].power_error < 0.03' own.json
+	# The same plans of the same profiles, replayed with the parameters that the profile was drawn with.
+	sed 's/^mine,/bert-miso,/' rows.csv >known_rows.csv
+	"$HESHARE" simulate known.csv "${FLEET[@]}" -p pwr,mps-equal --profiles known_rows.csv --json >known.json
+	jq -e 'has("fitted") | not' known.json
+	jq -es 'def near(a; b): (a / b - 1) | fabs < 0.05;
+		[.[0].policies, .[1].policies] | transpose | length == 2 and all(.[]; . as [$a, $b] |
+			near($a.avg_jct_s; $b.avg_jct_s) and near($a.busy_energy_j; $b.busy_energy_j))' own.json known.json
+}
+
+@test "a plan of one's own workloads is replayed, too, and model shows what was fitted" {
+	own_profiles >rows.csv
+	own_jobs mine | head -3 >two.csv
+	echo '{"gpus": [{"gpu": "new/0", "batches": [{"jobs": [{"job": "m1", "sm_pct": 50}, {"job": "r1", "sm_pct": 50}]}]}]}' >p.json
+	"$HESHARE" simulate two.csv "${FLEET[@]}" --plan p.json --profiles rows.csv --json >out.json
+	jq -e '.policies[0].avg_jct_s > 0 and .fitted[0].points == 9' out.json
+	"$HESHARE" model mine --profiles rows.csv --gpu T4 -b 8 --json >mine.json
+	"$HESHARE" model bert-miso --gpu T4 -b 8 --json >known.json
+	jq -es '(.[0].jobs[0].iteration_us / .[1].jobs[0].iteration_us - 1 | fabs < 0.05) and
+		(.[0].power_mw / .[1].power_mw - 1 | fabs < 0.05)' mine.json known.json
+	"$HESHARE" model --list --profiles rows.csv | grep -q '^mine  *profile  *profile'
+	run -0 "$HESHARE" model resnet50 --beside mine:8:50 -s 50 --profiles rows.csv
+	[[ "$output" == *"mine: fitted to 9 points: "* ]]
+}
+
+@test "a workload without a profile that can be used is named" {
+	own_profiles >rows.csv
+	own_jobs other >other.csv
+	refused 1 "rows.csv: workload other: the model does not know it, and it has no profile on a GPU type that the model knows" \
+		simulate other.csv "${FLEET[@]}" -p pwr --profiles rows.csv
+	refused 1 "nowhere.csv" model mine --profiles nowhere.csv
+	grep -v ,T4, rows.csv >no_t4.csv
+	refused 1 "no_t4.csv: no profiles of T4" simulate <(own_jobs mine) "${FLEET[@]}" -p pwr --profiles no_t4.csv
+}

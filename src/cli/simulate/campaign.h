@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "cli/inputs/fitted.h"
 #include "cli/inputs/policy_program.h"
 #include "heshare/sim.h"
 
@@ -37,6 +38,7 @@ struct campaign_run {
 
 struct campaign {
 	const struct hes_model     *model;
+	const struct cli_fits      *fits;     /* workloads of the model that were fitted to profiles */
 	const struct hes_fleet     *fleet;
 	const struct hes_jobs      *jobs;
 	const struct hes_profiles  *profiles;

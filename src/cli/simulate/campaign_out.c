@@ -250,6 +250,9 @@ void campaign_print_table(const struct campaign *c, bool timing)
 		print_spread(c, w, timing);
 	}
 	print_never_sampled(c);
+	if (c->fits->n)
+		putchar('\n');
+	cli_fits_print(c->fits);
 }
 
 static void csv_row(FILE *f, const struct campaign_run *r, bool timing)
@@ -338,6 +341,6 @@ json_t *campaign_json(const struct campaign *c, bool timing)
 
 	for (size_t i = 0; i < c->n_who * c->n_seeds; i++)
 		json_array_append_new(rows, run_json(&c->runs[i], timing));
-	return json_pack("{s:o, s:I, s:o?, s:o}", "fleet", fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n,
-			 "never_sampled", never_sampled(c), "policies", rows);
+	return json_pack("{s:o, s:I, s:o?, s:o*, s:o}", "fleet", fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n,
+			 "never_sampled", never_sampled(c), "fitted", cli_fits_json(c->fits), "policies", rows);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/plural.h"
@@ -86,6 +87,7 @@ struct inputs {
 	struct hes_jobs      jobs;
 	struct hes_plan      plan;
 	struct hes_model    *model;
+	struct cli_fits      fits;
 	struct cli_knowledge knowledge;
 };
 
@@ -103,12 +105,15 @@ static int load(const struct simulate_opts *o, const char *jobs, struct inputs *
 		rc = hes_plan_load(o->plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc)
 		rc = hes_model_load(NULL, &in->model, err);
+	if (!rc && o->profiles)
+		rc = cli_fit_jobs(in->model, &in->catalogue, o->profiles, &in->jobs, &in->fits, err);
 	return rc;
 }
 
 static void unload(struct inputs *in)
 {
 	cli_knowledge_free(&in->knowledge);
+	free(in->fits.v);
 	hes_model_free(in->model);
 	hes_plan_finish(&in->plan);
 	hes_jobs_free(&in->jobs);
@@ -244,6 +249,7 @@ static int simulate(const struct simulate_opts *o, const char *jobs, struct inpu
 	if (rc)
 		return rc;
 	c->model = in->model;
+	c->fits = &in->fits;
 	c->fleet = &in->fleet;
 	c->jobs = &in->jobs;
 	c->profiles = &in->knowledge.profiles;
