@@ -320,6 +320,7 @@ const struct command cmd_model = {
 		"is missed.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
 		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"
+		   "  heshare model mine --profiles profiles.csv -b 8\n"
 		   "  heshare model --check data-sets data/measured",
 	.opts = model_opts,
 	.opts_size = sizeof(struct model_opts),

@@ -544,6 +544,7 @@ const struct command cmd_plan = {
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
 		   "  heshare plan jobs.csv --policy joint:energy --budget 200ms\n"
+		   "  heshare plan jobs.csv --policy exec:./mine\n"
 		   "  heshare plan --policy list",
 	.opts = plan_opts,
 	.opts_size = sizeof(struct plan_opts),

@@ -49,7 +49,8 @@ static const struct opt simulate_opts[] = {
 	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
 	  .help = "predictor of heshare train; without it, train one on modelled samples" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
-	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	  .help = "profiles.csv or its folder; workloads that the GPU model does not know are fitted to it. Without it, draw "
+		"profiles from the GPU model" },
 	{ .name = "burst", .kind = OPT_FLAG, AT(burst),
 	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its deadline" },
 	{ .name = "replan", .kind = OPT_FLAG, AT(replan), .help = "also let joint plan again at every arrival; without it, "
@@ -311,8 +312,12 @@ const struct command cmd_simulate = {
 		"Times count from the arrival of a job, in seconds. Busy energy is the energy of GPUs while they\n"
 		"run jobs; fleet energy adds idle GPUs until the last job ends. util is the mean part of the\n"
 		"SMs that is busy. The columns \"off %\" compare the prediction with the replay. On a terminal the\n"
-		"best value of a column is bold.",
+		"best value of a column is bold.\n"
+		"\n"
+		"Workloads, plans and policies of your own: --profiles, --plan, --policy exec:PROGRAM; --per-job\n"
+		"writes what became of each job. docs/tutorial.md shows them.",
 	.example = "  heshare simulate jobs.csv --policy heshare:energy,heshare:jct,morak\n"
+		   "  heshare simulate jobs.csv --policy exec:./mine,joint --per-job rows.csv\n"
 		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"
 		   "  heshare simulate --policy list",
 	.opts = simulate_opts,
