@@ -34,8 +34,8 @@ static int check_queue(const struct hes_problem *p, size_t gpu, const struct hes
 	const uint32_t most_pct = p->shares_pct[p->gpus[gpu].type], most = at->type->alone ? 1 : HES_SHARE_MOST;
 
 	if (q->together > most)
-		return hes_fail(err, -ERANGE, "%s: together is %" PRIu32 "; at most %" PRIu32 " jobs can share this GPU", at->name,
-				q->together, most);
+		return hes_fail(err, -ERANGE, "%s: together is %" PRIu32 "; at most %" PRIu32 " jobs can share this GPU",
+				at->name, q->together, most);
 	if (hes_queue_shares_pct(q) > most_pct)
 		return hes_fail(err, -ERANGE, "%s: shares_pct is %" PRIu32 "; the predictor knows sums of shares up to %" PRIu32 " %%",
 				at->name, q->shares_pct, most_pct);
@@ -83,8 +83,10 @@ static int predict_open(struct hes_problem *p, size_t gpu, const struct hes_queu
 	if (!items)
 		return -ENOMEM;
 	for (size_t b = 0; b < q->n; b++)
-		items[b] = (struct hes_timeline_item){ number[q->batches[b].jobs[0].job], (uint16_t)q->batches[b].jobs[0].sm_pct,
-						       (uint16_t)clock_index(p->types[type], q->batches[b].clock_mhz) };
+		items[b] = (struct hes_timeline_item){
+			number[q->batches[b].jobs[0].job], (uint16_t)q->batches[b].jobs[0].sm_pct,
+			(uint16_t)clock_index(p->types[type], q->batches[b].clock_mhz),
+		};
 	p->shares_pct[type] = hes_queue_shares_pct(q);
 	p->together = q->together;
 	rc = hes_compose_open(p, plan, gpu, items, q->n);

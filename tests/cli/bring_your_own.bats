@@ -208,7 +208,7 @@ own_jobs() {
 	own_profiles >rows.csv
 	own_jobs mine >mine.csv
 	own_jobs bert-miso >known.csv
-	refused 1 'the model has no workload "mine"' simulate mine.csv "${FLEET[@]}" --plan <(echo '{"gpus": []}')
+	refused 1 'job m1: --profiles FILE with a profile of it is needed, for the model has no workload "mine"' simulate mine.csv "${FLEET[@]}" --plan <(echo '{"gpus": []}')
 	run -0 "$HESHARE" simulate mine.csv "${FLEET[@]}" -p pwr,mps-equal --profiles rows.csv
 	[[ "${lines[-1]}" == "mine: fitted to 9 points: time "*" %, power "*" %; nearest network "* ]]
 	[[ "$output" != *"resnet50: fitted"* ]]

@@ -174,7 +174,9 @@ struct policy_program *policy_program_new(const char *name, struct hes_err *err)
 		return NULL;
 	}
 	snprintf(p->name, sizeof(p->name), POLICY_PROGRAM "%.40s", file);
-	p->policy = (struct hes_policy){ .name = p->name, .summary = p->path, .external = decide, .external_ctx = p, .max_work = UINT64_MAX };
+	p->policy = (struct hes_policy){
+		.name = p->name, .summary = p->path, .external = decide, .external_ctx = p, .max_work = UINT64_MAX,
+	};
 	return p;
 }
 

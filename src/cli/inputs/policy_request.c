@@ -88,7 +88,8 @@ json_t *policy_request_json(const struct hes_request *r)
 {
 	const struct hes_gpu_type **types = calloc(r->fleet->n + 1, sizeof(*types));
 	const size_t n_types = types ? hes_fleet_types(r->fleet, types, r->fleet->n) : 0;
-	json_t *jobs = json_array(), *gpus = json_array(), *about = json_array(), *profiles = types ? profiles_json(r, types, n_types) : NULL;
+	json_t *jobs = json_array(), *gpus = json_array(), *about = json_array();
+	json_t *profiles = types ? profiles_json(r, types, n_types) : NULL;
 
 	for (size_t i = 0; i < r->n_waiting; i++)
 		json_array_append_new(jobs, job_json(&r->jobs->v[r->waiting[i]]));

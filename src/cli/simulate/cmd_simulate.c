@@ -92,6 +92,18 @@ struct inputs {
 	struct cli_knowledge knowledge;
 };
 
+/* Found before any policy has planned. */
+static int check_workloads(const struct inputs *in, struct hes_err *err)
+{
+	struct hes_err cause;
+
+	for (size_t i = 0; i < in->jobs.n; i++)
+		if (!hes_model_workload(in->model, in->jobs.v[i].workload, &cause))
+			return hes_fail(err, -ENOENT, "job %s: --profiles FILE with a profile of it is needed, for %s", in->jobs.v[i].id,
+					cause.msg);
+	return 0;
+}
+
 static int load(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
 {
 	int rc = hes_catalogue_load(NULL, &in->catalogue, err);
@@ -108,7 +120,7 @@ static int load(const struct simulate_opts *o, const char *jobs, struct inputs *
 		rc = hes_model_load(NULL, &in->model, err);
 	if (!rc && o->profiles)
 		rc = cli_fit_jobs(in->model, &in->catalogue, o->profiles, &in->jobs, &in->fits, err);
-	return rc;
+	return rc ? rc : check_workloads(in, err);
 }
 
 static void unload(struct inputs *in)

@@ -83,7 +83,7 @@ static int attribute(struct job_table *t, const struct hes_segment *s, size_t *f
 	const size_t end = t->first[s->gpu + 1];
 	const double seconds = (double)(s->end_us - s->start_us) * 1e-6;
 	struct hes_sharer sharers[HES_MAX_SHARING];
-	uint32_t jobs[HES_MAX_SHARING];
+	uint32_t jobs[HES_MAX_SHARING] = { 0 };
 	size_t n = 0;
 	double nobody_j;
 	int rc;
@@ -185,7 +185,8 @@ static int put_job(FILE *f, const struct campaign_run *r, const struct job_table
 	const struct hes_job *job = &t->c->jobs->v[i];
 	const struct hes_outcome *o = &t->replay->jobs[i];
 	const struct hes_gpu *gpu = &t->c->fleet->gpus[o->gpu];
-	const char *const names[] = { r->who->name, r->who->prefer }, *const more[] = { job->id, job->workload, gpu->name, gpu->type->name };
+	const char *const names[] = { r->who->name, r->who->prefer };
+	const char *const more[] = { job->id, job->workload, gpu->name, gpu->type->name };
 
 	for (size_t k = 0; k < 2; k++) {
 		hes_csv_put(f, names[k]);
