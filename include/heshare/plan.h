@@ -100,6 +100,7 @@ struct hes_plan {
 	struct hes_hopeless *hopeless;          /* if the policy plans by deadlines; not in its file */
 	size_t            n_hopeless;
 	struct hes_totals predicted;
+	bool              unpredicted;          /* its file has no predictions: all times and energies of it are 0 */
 	/* Predicted lower bounds, if they were computed (docs/planning.md); 0: unknown. */
 	uint64_t          least_energy_mj;      /* of plans that are as fast on average */
 	double            least_avg_jct_us;     /* of plans that take no more busy energy */
@@ -141,7 +142,8 @@ size_t hes_plan_missed(const struct hes_plan *p, const struct hes_jobs *jobs);
 int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_fleet *f,
 		  const struct hes_jobs *jobs, struct hes_err *err);
 /**
- * Read a plan back, for the jobs and the fleet that it names; hes_plan_validate() then checks whether it can run.
+ * Read a plan back, for the jobs and the fleet that it names; hes_plan_validate() then checks whether it can run. A
+ * file without predicted totals gives a plan that is unpredicted: its times and energies are not read.
  * @param out  written on success only; its old content is not freed. hes_plan_finish it
  * @return 0; -EINVAL not JSON, with file and line, or a wrong or missing member, with file and JSON path; -ENOENT a job
  *         or GPU that is not among @jobs or in @f; -EFBIG above 4 GiB; -ENOMEM; -errno of reading the file

@@ -44,6 +44,7 @@ struct hes_problem {
 	const struct hes_gpu_type  **types;    /* [n_types], in order of first appearance in the fleet */
 	size_t                       n_types;
 	uint32_t                    *shares_pct; /* [n_types]: limit of the sum of SM shares in an open queue */
+	uint32_t                     together; /* limit of the jobs at a time in an open queue */
 	struct hes_profile          *solo;     /* [type * n_kinds + kind]; iteration_us 0: not profiled there */
 	size_t                       n_kinds;  /* with room for kinds to come */
 	size_t                       n_kinds_now;

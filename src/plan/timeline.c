@@ -58,7 +58,7 @@ static bool has_room(const struct timeline *t, const struct hes_timeline_item *i
 	const struct hes_problem_job *job = &t->p->jobs[item->job];
 	const struct hes_gpu_type *type = t->p->types[t->type];
 
-	return t->n < HES_SHARE_MOST && job->ready_us <= t->now_us &&
+	return t->n < t->p->together && job->ready_us <= t->now_us &&
 	       t->shares_pct + hes_timeline_share(type, item) <= t->p->shares_pct[t->type] &&
 	       t->memory_mib + job->memory_mib <= type->memory_mib;
 }

@@ -277,6 +277,30 @@ TEST_WITH(an_error_names_file_and_json_path, setup, teardown)
 	}
 }
 
+TEST_WITH(a_plan_of_decisions_alone_is_read_without_predictions, setup, teardown)
+{
+	static const char *const text = "{ \"gpus\": [ { \"gpu\": \"b/0\", \"batches\": [ { \"end_us\": 7, \"jobs\": ["
+					"{ \"job\": \"j1\", \"sm_pct\": 30, \"start_us\": -1 }, { \"job\": \"j3\", \"sm_pct\": 70 } ] } ] } ] }";
+	struct bench *b = *state;
+	struct hes_plan back;
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &back, &b->err), 0);
+	assert_true(back.unpredicted && back.queues[0].n == 0 && back.queues[2].n == 1);
+	assert_int_equal(back.queues[2].batches[0].clock_mhz, b->fleet.gpus[2].type->clock_default_mhz);
+	assert_int_equal(back.queues[2].batches[0].end_us, 0);
+	assert_int_equal(back.queues[2].batches[0].jobs[1].job, 3);
+	assert_int_equal(back.queues[2].batches[0].jobs[1].sm_pct, 70);
+	hes_plan_finish(&back);
+	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
+	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &back, &b->err), 0);
+	assert_false(back.unpredicted);
+	hes_plan_finish(&back);
+}
+
 /* a/0 runs j0 and j1 together; j2 joins j1 when j0 has ended. */
 static void open_queue(struct bench *b)
 {

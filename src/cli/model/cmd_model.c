@@ -6,11 +6,13 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/inputs/fitted.h"
 #include "cli/inputs/offers.h"
 #include "heshare/model.h"
 #include "model/check.h"
@@ -20,7 +22,7 @@
 
 struct model_opts {
 	bool       list, tests, json;
-	const char *check, *gpu, *co_runners, *physics, *catalogue;
+	const char *check, *gpu, *co_runners, *physics, *catalogue, *profiles;
 	uint64_t   batch, share, clock;
 	double     limit_w;
 };
@@ -50,6 +52,8 @@ static const struct opt model_opts[] = {
 	  .help = "read physics parameters from this file instead of the built-in ones" },
 	{ .name = "catalogue", .kind = OPT_FILE, AT(catalogue), .arg = "FILE",
 	  .help = "read GPU types from this file instead of the built-in ones" },
+	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "also know the workloads of profiles.csv, or of "
+		"its folder: their parameters are fitted to it" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ 0 }
 };
@@ -219,16 +223,16 @@ static json_t *model_job_json(const struct hes_model_job *r, const struct hes_ra
 }
 
 static int print_instant(const struct hes_gpu_type *g, const struct hes_instant *now,
-			 const struct hes_model_job *r, const struct hes_rate *rates, size_t n, bool json)
+			 const struct hes_model_job *r, const struct hes_rate *rates, size_t n, const struct cli_fits *fits, bool json)
 {
 	json_t *jobs = json_array();
 
 	for (size_t i = 0; json && i < n; i++)
 		json_array_append_new(jobs, model_job_json(&r[i], &rates[i]));
 	if (json)
-		return cli_print_json(json_pack("{s:s, s:I, s:b, s:I, s:o}", "gpu", g->name, "clock_mhz",
+		return cli_print_json(json_pack("{s:s, s:I, s:b, s:I, s:o, s:o*}", "gpu", g->name, "clock_mhz",
 						(json_int_t)now->clock_mhz, "throttled", now->throttled,
-						"power_mw", (json_int_t)now->power_mw, "jobs", jobs));
+						"power_mw", (json_int_t)now->power_mw, "jobs", jobs, "fitted", cli_fits_json(fits)));
 	json_decref(jobs);
 	printf("%s at %u MHz%s: %.1f W (modelled)\n\n", g->name, now->clock_mhz,
 	       now->throttled ? ", held by its power limit" : "", now->power_mw / 1e3);
@@ -238,11 +242,14 @@ static int print_instant(const struct hes_gpu_type *g, const struct hes_instant 
 		       r[i].batch, r[i].sm_pct, hes_workload_memory_mib(r[i].workload, r[i].batch),
 		       1e3 / rates[i].iterations_per_s, rates[i].iterations_per_s * r[i].batch,
 		       100 * rates[i].sm_util, 100 * rates[i].dram_util, 100 * rates[i].l2_util);
+	if (fits->n)
+		putchar('\n');
+	cli_fits_print(fits);
 	return 0;
 }
 
 static int what_if(const struct hes_model *m, const struct hes_catalogue *c, const struct model_opts *o,
-		   const char *workload)
+		   const struct cli_fits *fits, const char *workload)
 {
 	struct hes_model_job r[HES_MODEL_MAX_JOBS] = { { .batch = (uint32_t)o->batch,
 							     .sm_pct = (uint32_t)o->share } };
@@ -258,7 +265,7 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c, con
 	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n, rates,
 			      &now, &err))
 		return cli_fail("model", &err);
-	return print_instant(g, &now, r, rates, n, o->json);
+	return print_instant(g, &now, r, rates, n, fits, o->json);
 }
 
 static int run_model(const void *opts, int n_args, char **args)
@@ -266,6 +273,7 @@ static int run_model(const void *opts, int n_args, char **args)
 	const struct model_opts *o = opts;
 	struct hes_catalogue c = { 0 };
 	struct hes_model *m = NULL;
+	struct cli_fits fits = { 0 };
 	struct hes_err err;
 	int rc;
 
@@ -280,6 +288,8 @@ static int run_model(const void *opts, int n_args, char **args)
 	rc = hes_catalogue_load(o->catalogue, &c, &err);
 	if (!rc)
 		rc = hes_model_load(o->physics, &m, &err);
+	if (!rc && o->profiles)
+		rc = cli_fit_all(m, &c, o->profiles, &fits, &err);
 	if (!rc && o->check)
 		rc = hes_model_add_inference(m, &err);
 	if (rc)
@@ -287,7 +297,8 @@ static int run_model(const void *opts, int n_args, char **args)
 	else if (o->list)
 		rc = list(m, &c, o->json);
 	else
-		rc = o->check ? check(m, &c, o, n_args, args) : what_if(m, &c, o, args[0]);
+		rc = o->check ? check(m, &c, o, n_args, args) : what_if(m, &c, o, &fits, args[0]);
+	free(fits.v);
 	hes_model_free(m);
 	hes_catalogue_free(&c);
 	return rc;
@@ -309,6 +320,7 @@ const struct command cmd_model = {
 		"is missed.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
 		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"
+		   "  heshare model mine --profiles profiles.csv -b 8\n"
 		   "  heshare model --check data-sets data/measured",
 	.opts = model_opts,
 	.opts_size = sizeof(struct model_opts),

@@ -170,6 +170,9 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 		rc = load_jobs(plan, jobs, in, err);
 	if (!rc)
 		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
+	if (!rc && in->plan.unpredicted)
+		rc = hes_fail(err, -EINVAL, "%s: it has no predictions, which limit the time of jobs and show what went wrong; "
+			      "heshare plan --policy exec:PROGRAM writes them to what a program decides", plan);
 	if (!rc && (rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, (uint32_t)o->share_sum, err)))
 		hes_fail_in(err, "%s", plan);
 	if (rc)

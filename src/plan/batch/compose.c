@@ -96,7 +96,7 @@ int hes_compose_open(const struct hes_problem *p, struct hes_plan *plan, size_t 
 		rc = hes_plan_append(plan, gpu, &b);
 	}
 	if (!rc && n) {
-		plan->queues[gpu].together = p->types[p->gpus[gpu].type]->alone ? 1 : HES_SHARE_MOST;
+		plan->queues[gpu].together = p->types[p->gpus[gpu].type]->alone ? 1 : p->together;
 		plan->queues[gpu].shares_pct = p->shares_pct[p->gpus[gpu].type];
 	}
 	free(times);
