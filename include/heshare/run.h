@@ -68,8 +68,17 @@ struct hes_run_report {
 	uint64_t           *planned_mj;      /* for each job: attributed in the same way as measured energy */
 	size_t              n_jobs, done, failed, waiting;
 	size_t              retried, co_failed, timeouts; /* attempts */
-	struct hes_totals   planned, measured; /* planned: of all jobs here; measured: of jobs that are done */
-	bool                has_energy;      /* measured's energies are valid */
+	struct hes_totals   planned;         /* of all jobs here */
+	/* Of the jobs that are done, and the same part of the plan. If not all are done, the busy energies are those
+	 * attributed to jobs, and the part's fleet energy is 0: not known. */
+	struct hes_totals   measured, part;
+	bool                has_energy;      /* measured's energies, and what follows, are valid */
+	uint64_t            jobs_mj;         /* attributed to the attempts that did the jobs */
+	uint64_t            aborted_mj;      /* to all other attempts: failed, stopped, lost, timed out */
+	uint64_t            idle_mj;         /* of GPUs without a job */
+	uint64_t            unattributed_mj; /* jobs ran, but there were no readings to split by */
+	uint64_t            meter_mj;        /* the GPUs' counters over the run's sessions: the sum of all four */
+	size_t              sessions;        /* processes that carried the run out */
 	uint32_t            clocks_refused;  /* GPUs whose clock could not be set */
 	uint32_t            clocks_missed;   /* GPUs that did not hold it */
 	double              longest_gap_s;   /* without a power reading, of any GPU */

@@ -104,7 +104,7 @@ static void lose(struct run_gpu *g)
 	g->energy.lost_busy |= g->n_running > 0;
 }
 
-void run_account(struct run_meter *m, struct run_gpu *g)
+static void account(struct run_meter *m, struct run_gpu *g, bool changes)
 {
 	struct run_energy *e = &g->energy;
 	struct hes_measured now;
@@ -117,6 +117,8 @@ void run_account(struct run_meter *m, struct run_gpu *g)
 		run_look(m, g->running[i]);
 	hes_window_look_at(m->window, e->metered, &now);
 	known = between(&e->last, &now, &joules);
+	if (!known && !changes)
+		return;
 	seconds = now.seconds - e->last.seconds;
 	m->longest_gap_s = fmax(m->longest_gap_s, now.longest_gap_s);
 	if (!known || e->missing)
@@ -125,6 +127,7 @@ void run_account(struct run_meter *m, struct run_gpu *g)
 	if (!known)
 		return;
 	e->last = now;
+	e->meter_j = now.from == HES_ENERGY_COUNTER ? now.energy_j : e->meter_j + joules;
 	if (!g->n_running && !e->lost_busy) {
 		e->idle_j += joules;
 		return;
@@ -136,6 +139,16 @@ void run_account(struct run_meter *m, struct run_gpu *g)
 	if (e->now.has_energy)
 		split_segment(g, joules, seconds);
 	e->lost_busy = false;
+}
+
+void run_account(struct run_meter *m, struct run_gpu *g)
+{
+	account(m, g, true);
+}
+
+void run_account_so_far(struct run_meter *m, struct run_gpu *g)
+{
+	account(m, g, false);
 }
 
 void run_segment_begin(const struct run_meter *m, struct run_gpu *g)

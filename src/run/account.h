@@ -11,11 +11,15 @@ struct run_meter {
 	struct hes_meter  *meter;
 	struct hes_window *window;
 	double             longest_gap_s;
+	uint32_t           session;      /* see struct hes_run_meter */
+	int64_t            keep_us;      /* when to write joules into the journal */
 };
 
 int  run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus, size_t n, struct hes_err *err);
 /** Charge the joules since the last call to the jobs that ran; call it before jobs or clock of the GPU change. */
 void run_account(struct run_meter *m, struct run_gpu *g);
+/** The same while nothing changes. Without a reading it does nothing: a later call charges the time, too. */
+void run_account_so_far(struct run_meter *m, struct run_gpu *g);
 /** Jobs or clock of the GPU have changed. */
 void run_segment_begin(const struct run_meter *m, struct run_gpu *g);
 /** Read the progress that a job has printed. */

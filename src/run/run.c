@@ -362,7 +362,7 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 	struct runner r = {
 		.q = q, .folder = { .fd = -1 }, .clock = { .boot_us = RUN_NEVER_US }, .events = { .epoll = -1, .signals = -1 },
 		.log = { .listener = &q->listener, .journal = journal, .run = run, .clock = &r.clock, .retry_us = RUN_NEVER_US },
-		.meter = { .clock = &r.clock },
+		.meter = { .clock = &r.clock, .session = 1 },
 		.knobs = { .log = &r.log, .meter = &r.meter, .devices = q->devices, .mps_folder = q->mps_folder },
 	};
 	struct hes_run_report report = { 0 };

@@ -48,6 +48,8 @@ struct run_task {
 	/* The attempt that runs, or ran last. */
 	enum run_task_state state;
 	struct hes_attempt attempt;
+	double      energy_j;
+	bool        energy_missing;
 	struct hes_child   child;
 	struct hes_progress progress;
 	unsigned    mps_daemon;       /* that it was started with: 1 is the GPU's first; 0: none */
@@ -67,9 +69,6 @@ struct run_task {
 	unsigned    tries;
 	unsigned    charged;          /* failures of its own in this life of the run */
 	unsigned    co_failures;      /* failures with others */
-	double      energy_j;         /* in this life of the run */
-	double      earlier_j;
-	bool        energy_missing;
 };
 
 /* Progress of a job within a segment: iterations between two of its lines. */
@@ -96,6 +95,7 @@ struct run_energy {
 	size_t   metered;             /* index in the meter */
 	struct hes_measured last;
 	double   busy_j, idle_j, busy_s;
+	double   meter_j;             /* since this process began: busy and idle */
 	bool     missing;             /* no reading since last */
 	bool     lost_busy;           /* jobs ran meanwhile */
 	struct run_segment now;

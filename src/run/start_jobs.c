@@ -117,6 +117,8 @@ static int hold(struct runner *r, struct run_gpu *g, struct run_task *t, struct 
 	if (rc < 0)
 		return rc;
 	t->attempt = (struct hes_attempt){ .number = t->tries + 1, .sm_pct = t->place->sm_pct };
+	t->energy_j = 0;
+	t->energy_missing = false;
 	snprintf(t->attempt.job, sizeof(t->attempt.job), "%s", t->job->id);
 	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(g));
 	run_status_name(t->job->id, t->attempt.number, status);

@@ -14,9 +14,13 @@ static const char *const job_states[] = { "waiting", "done", "failed" };
 
 /* --- text --- */
 
+/* @planned 0: not known */
 static void compare(FILE *f, const char *what, double planned, double measured, const char *unit, bool known)
 {
-	fprintf(f, "  %-20s %12.1f ", what, planned);
+	if (planned > 0)
+		fprintf(f, "  %-20s %12.1f ", what, planned);
+	else
+		fprintf(f, "  %-20s %12s ", what, "-");
 	if (!known)
 		fprintf(f, "%12s %s\n", "-", unit);
 	else if (planned > 0)
@@ -54,7 +58,7 @@ static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, u
 	else
 		fprintf(f, " %10s", "-");
 	fprintf(f, " %9.1f", (double)planned_mj * 1e-6);
-	if (j->state != HES_RUN_JOB_WAITING && j->has_energy)
+	if (j->state == HES_RUN_JOB_DONE && j->has_energy)
 		fprintf(f, " %9.1f", (double)j->energy_mj * 1e-6);
 	else
 		fprintf(f, " %9s", "-");
@@ -72,13 +76,29 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 			r->clocks_refused, hes_s(r->clocks_refused));
 	if (r->clocks_missed)
 		fprintf(f, "%" PRIu32 " GPU%s did not hold the clock at some time.\n", r->clocks_missed, hes_s(r->clocks_missed));
-	if (r->failed + r->waiting)
-		fprintf(f, "Measured means are of what is done: %zu job%s.\n", r->done, hes_s(r->done));
+}
+
+static void joules_row(FILE *f, const char *what, uint64_t mj)
+{
+	fprintf(f, "  %-33s %12.1f kJ\n", what, (double)mj * 1e-6);
+}
+
+/* The parts of what the GPUs' counters counted. */
+static void joules_sum(FILE *f, const struct hes_run_report *r)
+{
+	fputs("\nwhere the energy went\n", f);
+	joules_row(f, r->done == r->n_jobs ? "jobs" : "jobs that are done", r->jobs_mj);
+	joules_row(f, "aborted and repeated attempts", r->aborted_mj);
+	joules_row(f, "GPUs without a job", r->idle_mj);
+	if (r->unattributed_mj * 1000 > r->meter_mj)
+		joules_row(f, "jobs in gaps of the readings", r->unattributed_mj);
+	fprintf(f, "  %-33s %12.1f kJ", "the GPUs' meters", (double)r->meter_mj * 1e-6);
+	fprintf(f, r->sessions > 1 ? " in %zu sessions\n" : "\n", r->sessions);
 }
 
 void run_report_text(FILE *f, const struct hes_run_report *r)
 {
-	bool any = r->done > 0, energy = r->has_energy;
+	bool any = r->done > 0, energy = r->has_energy, all = r->done == r->n_jobs;
 
 	fprintf(f, "%-12s %-14s %4s %10s %10s %10s %10s %9s %9s %4s\n", "job", "GPU", "SM %", "s planned", "measured", "end plan.",
 		"measured", "kJ plan.", "attrib.", "try");
@@ -94,11 +114,17 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 		fprintf(f, ", %zu wait for --resume", r->waiting);
 	if (r->retried)
 		fprintf(f, "; attempts: %zu repeated, %zu ended by the failure of a co-runner, %zu timed out", r->retried, r->co_failed, r->timeouts);
+	if (!all)
+		fprintf(f, "\nthe %zu job%s that %s done, against %s part of the plan", r->done, hes_s(r->done), r->done == 1 ? "is" : "are",
+			r->done == 1 ? "its" : "their");
 	fprintf(f, "\n%36s %12s\n", "planned", "measured");
-	compare(f, "average completion", r->planned.avg_jct_us * 1e-6, r->measured.avg_jct_us * 1e-6, "s", any);
-	compare(f, "last job", (double)r->planned.makespan_us * 1e-6, (double)r->measured.makespan_us * 1e-6, "s", any);
-	compare(f, "busy energy", (double)r->planned.busy_energy_mj * 1e-6, (double)r->measured.busy_energy_mj * 1e-6, "kJ", energy);
-	compare(f, "fleet energy", (double)r->planned.fleet_energy_mj * 1e-6, (double)r->measured.fleet_energy_mj * 1e-6, "kJ", energy);
+	compare(f, "average completion", r->part.avg_jct_us * 1e-6, r->measured.avg_jct_us * 1e-6, "s", any);
+	compare(f, "last job", (double)r->part.makespan_us * 1e-6, (double)r->measured.makespan_us * 1e-6, "s", any);
+	compare(f, all ? "busy energy" : "energy of these jobs", (double)r->part.busy_energy_mj * 1e-6,
+		(double)r->measured.busy_energy_mj * 1e-6, "kJ", energy);
+	compare(f, "fleet energy", (double)r->part.fleet_energy_mj * 1e-6, (double)r->measured.fleet_energy_mj * 1e-6, "kJ", energy);
+	if (energy)
+		joules_sum(f, r);
 	remarks(f, r);
 }
 
@@ -118,11 +144,12 @@ static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32
 {
 	bool done = j->state == HES_RUN_JOB_DONE;
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:o}", "job", j->job, "workload", j->workload, "gpu",
+	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:o, s:f}", "job", j->job, "workload", j->workload, "gpu",
 			 j->gpu, "sm_pct", (json_int_t)j->sm_pct, "state", job_states[j->state], "attempts", (json_int_t)attempts,
 			 "planned_start_s", (double)j->planned_start_us * 1e-6, "planned_end_s", (double)j->planned_end_us * 1e-6,
 			 "start_s", seconds(done, j->start_us), "end_s", seconds(done, j->end_us), "planned_j",
-			 (double)planned_mj * 1e-3, "attributed_j", joules(j->state != HES_RUN_JOB_WAITING && j->has_energy, j->energy_mj));
+			 (double)planned_mj * 1e-3, "attributed_j", joules(done && j->has_energy, j->energy_mj), "aborted_j",
+			 (double)j->aborted_mj * 1e-3);
 }
 
 static json_t *gpu_json(const struct hes_run_gpu *g)
@@ -133,11 +160,21 @@ static json_t *gpu_json(const struct hes_run_gpu *g)
 			 joules(g->measured, g->idle_mj));
 }
 
+/* The parts sum to the meter. */
+static json_t *joules_json(const struct hes_run_report *r)
+{
+	const bool known = r->has_energy;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "jobs_j", joules(known, r->jobs_mj), "aborted_j", joules(known, r->aborted_mj),
+			 "idle_j", joules(known, r->idle_mj), "unattributed_j", joules(known, r->unattributed_mj), "meter_j",
+			 joules(known, r->meter_mj), "sessions", (json_int_t)r->sessions);
+}
+
 static json_t *totals_json(const struct hes_totals *t, bool any, bool energy)
 {
 	return json_pack("{s:o, s:o, s:o, s:o}", "avg_jct_s", seconds(any, (int64_t)llround(t->avg_jct_us)), "makespan_s",
 			 seconds(any, t->makespan_us), "busy_j", joules(energy, t->busy_energy_mj), "fleet_j",
-			 joules(energy, t->fleet_energy_mj));
+			 joules(energy && t->fleet_energy_mj, t->fleet_energy_mj));
 }
 
 json_t *run_report_json(const struct hes_run_report *r)
@@ -148,11 +185,12 @@ json_t *run_report_json(const struct hes_run_report *r)
 		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i]));
 	for (size_t i = 0; i < r->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
-	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "run",
+	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
 			 (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state", hes_run_state_names[r->run.state],
 			 "jobs_done", (json_int_t)r->done, "jobs_failed", (json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting,
 			 "repeated", (json_int_t)r->retried, "felled", (json_int_t)r->co_failed, "timeouts", (json_int_t)r->timeouts,
 			 "clocks_refused", (json_int_t)r->clocks_refused, "clocks_missed", (json_int_t)r->clocks_missed, "samples",
 			 (json_int_t)r->samples.n, "longest_gap_s", r->longest_gap_s, "planned", totals_json(&r->planned, true, true),
-			 "measured", totals_json(&r->measured, r->done > 0, r->has_energy), "jobs", jobs, "gpus", gpus);
+			 "part", totals_json(&r->part, r->done > 0, true), "measured", totals_json(&r->measured, r->done > 0, r->has_energy),
+			 "energy", joules_json(r), "jobs", jobs, "gpus", gpus);
 }

@@ -1,0 +1,48 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# The joules of heshare run: its parts sum to the counters of the lab's GPUs, whatever interrupts it.
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH
+	cd "$BATS_TEST_TMPDIR"
+	export HESHARE_STORE=$PWD/store.db
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 }, { type: T4, count: 1 } ]\n' >two.yaml
+	cat >jobs.csv <<-END
+		id,arrival_s,workload,batch_size,iterations,memory_mib
+		a,0,resnet34,8,10000,1813
+		b,0,resnet18,4,10000,1194
+		c,0,mobilenet,4,10000,1266
+		d,0,resnet18,4,15000,1194
+		e,0,resnet34,4,10000,1373
+		f,0,gpt2,1,10000,1513
+		g,0,resnet18,8,10000,1494
+		h,0,mobilenet,8,10000,1666
+	END
+	heshare plan jobs.csv -f two.yaml --policy joint --budget 3000 --json >open.json
+}
+
+lab() { # SPEED COMMAND...
+	local speed=$1
+	shift
+	run --separate-stderr "$HES_LAB" --fleet two.yaml --speed "$speed" -- "$@"
+}
+
+# Outside of its meter's time a run has GPUs at idle power: while it starts, and before its guard has ended. In a run that is
+# killed the joules since the last write of the journal, some seconds at most, are lost to both sums of the report.
+@test "ten interrupted and resumed runs: the joules of the report are those of the GPUs' counters" {
+	lab 100 python3 "$HES_SOURCE_ROOT/tests/lab/joules.py" open.json
+	[ "$status" -eq 0 ]
+	jq -c . <<<"$output"
+	[ "$(jq -s length <<<"$output")" = 10 ]
+	# By the report: its rows, and the rows of the jobs.
+	jq -se 'map(.done == 8 and .energy.sessions == 2 and .energy.aborted_j > 0 and .energy.unattributed_j < 1) | all' <<<"$output"
+	jq -se 'map((.energy.jobs_j + .energy.aborted_j + .energy.idle_j) / .energy.meter_j - 1 | fabs < 0.001) | all' <<<"$output"
+	jq -se 'map((.jobs_j - .energy.jobs_j | fabs < 1) and (.aborted_j - .energy.aborted_j | fabs < 1)) | all' <<<"$output"
+	# By the counters.
+	jq -se 'map(select(.killed | not) | (.counters_j - .outside_j) / .energy.meter_j - 1 | fabs < 0.005) | all' <<<"$output"
+	jq -se 'map(select(.killed) | (.counters_j - .outside_j) / .energy.meter_j > 0.995) | all' <<<"$output"
+	jq -se '((map(.counters_j - .outside_j) | add) / (map(.energy.meter_j) | add) - 1) | fabs < 0.005' <<<"$output"
+}
