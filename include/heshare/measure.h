@@ -71,21 +71,4 @@ void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out
 /** End and free the window. @param out  results, one for each GPU in the order given to the meter */
 void hes_window_end(struct hes_window *w, struct hes_measured *out);
 
-/** A job on a shared GPU. */
-struct hes_sharer {
-	double   start_s, end_s;
-	uint32_t sm_pct;       /* 1..100 */
-	double   activity;     /* its power above idle, in any unit: predicted watts */
-	double   energy_j;     /* result: attributed */
-};
-
-/**
- * Attribute a GPU's joules over [0, @seconds] to the jobs on it. Idle power is split at each moment by SM share among
- * the jobs that run; the rest is split by activity times time. Idle power while no job runs goes to @nobody_j. All
- * parts sum to @energy_j.
- * @return 0; -EINVAL a job lies outside of the time, has no share or a negative activity
- */
-int hes_attribute(double energy_j, double idle_w, double seconds, struct hes_sharer *jobs, size_t n,
-		  double *nobody_j, struct hes_err *err);
-
 #endif

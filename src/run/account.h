@@ -28,7 +28,5 @@ void run_look(const struct run_meter *m, struct run_task *t);
 /** Watts above idle that a job causes by its profile; 0: not known. */
 double run_activity(const struct hes_profiles *profiles, const struct hes_gpu_type *type, const struct hes_job *job, uint32_t sm_pct,
 		    uint32_t clock_mhz);
-/** Joules of @sharers by their activities, or by their shares where one of those is not known. @return false: they cannot be split */
-bool run_split(const struct hes_gpu_type *type, double joules, double seconds, struct hes_sharer *v, size_t n);
 
 #endif

@@ -39,14 +39,15 @@ static void make_task(const struct hes_run_request *q, struct run_gpu *g, struct
 		.job = job, .command = q->commands[p->job], .gpu = g, .place = place,
 		.planned_start_us = p->start_us, .planned_end_us = p->end_us, .child = { .pidfd = -1, .gate = -1 },
 		.progress = { .fd = -1 }, .limit_us = limit_of(q, p), .kill_us = RUN_NEVER_US,
-		.activity = run_activity(q->profiles, g->planned->type, job, p->sm_pct, place->clock_mhz),
+		.activity = p->activity_mw ? p->activity_mw * 1e-3
+			: run_activity(q->profiles, g->planned->type, job, p->sm_pct, place->clock_mhz),
 	};
 	place->sm_pct = p->sm_pct;
 	place->memory_mib = job->memory_mib;
 	place->user = g->mps.wanted ? run_user(job->user) : 0;
 }
 
-/* Split the planned energy of a batch like the measured one. A batch of an open queue is one job. */
+/* Joules of the jobs of a batch, where the plan does not have them: split like measured ones, in one piece. */
 static void split_planned(const struct run_gpu *g, const struct hes_batch *batch, struct run_task *tasks)
 {
 	double seconds = (double)(batch->end_us - batch->start_us) * 1e-6;
@@ -58,9 +59,9 @@ static void split_planned(const struct run_gpu *g, const struct hes_batch *batch
 			.end_s = fmin((double)(batch->jobs[i].end_us - batch->start_us) * 1e-6, seconds),
 			.sm_pct = batch->jobs[i].sm_pct, .activity = tasks[i].activity,
 		};
-	if (run_split(g->planned->type, (double)batch->energy_mj * 1e-3, seconds, v, batch->n))
+	if (!hes_attribute_known((double)batch->energy_mj * 1e-3, g->planned->type->idle_power_mw * 1e-3, seconds, v, batch->n))
 		for (uint32_t i = 0; i < batch->n; i++)
-			tasks[i].planned_mj = (uint64_t)(v[i].energy_j * 1e3 + 0.5);
+			tasks[i].planned_mj = batch->jobs[i].energy_mj ? batch->jobs[i].energy_mj : (uint64_t)(v[i].energy_j * 1e3 + 0.5);
 }
 
 /* The batches of a GPU as tasks, with the energy and time that are planned for them. @return how many */

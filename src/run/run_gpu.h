@@ -7,6 +7,7 @@
 #ifndef HES_RUN_RUN_GPU_H
 #define HES_RUN_RUN_GPU_H
 
+#include "heshare/attribute.h"
 #include "heshare/fleet.h"
 #include "heshare/measure.h"
 #include "heshare/mps.h"

@@ -9,6 +9,7 @@ setup() {
 	unset LD_LIBRARY_PATH
 	cd "$BATS_TEST_TMPDIR"
 	export HESHARE_STORE=$PWD/store.db
+	export task='vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 1'
 	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 }, { type: T4, count: 1 } ]\n' >two.yaml
 	cat >jobs.csv <<-END
 		id,arrival_s,workload,batch_size,iterations,memory_mib
@@ -28,6 +29,20 @@ lab() { # SPEED COMMAND...
 	local speed=$1
 	shift
 	run --separate-stderr "$HES_LAB" --fleet two.yaml --speed "$speed" -- "$@"
+}
+
+# The store has no profiles: the activities by which both are split are in the plan.
+@test "planned and measured joules of a job follow one rule: without noise they differ little" {
+	for policy in joint heshare; do
+		heshare plan jobs.csv -f two.yaml --policy $policy --json >$policy.json
+		lab 50 heshare run $policy.json --json -c "$task"
+		[ "$status" -eq 0 ]
+		# As power: jobs also take the time that their processes need to start.
+		jq '[.jobs[] | .attributed_j / .planned_j / (.end_s - .start_s) * (.planned_end_s - .planned_start_s) - 1]' <<<"$output" >off
+		cat off
+		jq -e 'map(fabs) | add / length < 0.04 and all(. < 0.08)' off
+		jq -e '([.jobs[].planned_j] | add) / .planned.busy_j - 1 | fabs < 0.001' <<<"$output"
+	done
 }
 
 # Outside of its meter's time a run has GPUs at idle power: while it starts, and before its guard has ended. In a run that is
