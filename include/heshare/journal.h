@@ -68,6 +68,19 @@ struct hes_run_gpu {
 	uint64_t idle_mj;                   /* between jobs and after, until the run's last job */
 };
 
+/** How an attempt ended. */
+enum hes_verdict {
+	HES_VERDICT_OPEN,     /* not known yet */
+	HES_VERDICT_DONE,     /* exit status 0 */
+	HES_VERDICT_FAILED,   /* by its own fault */
+	HES_VERDICT_TIMEOUT,
+	HES_VERDICT_CO_FAILED, /* not its own fault: a co-runner took the MPS server down, or the GPU was lost */
+	HES_VERDICT_STOPPED,  /* by heshare, which a person stopped */
+	HES_VERDICT_LOST,     /* with the runner: how it ended is unknown */
+};
+
+extern const char *const hes_verdict_names[]; /* by enum hes_verdict; ends with NULL */
+
 enum hes_run_job_state {
 	HES_RUN_JOB_WAITING,  /* not done; there may be an attempt */
 	HES_RUN_JOB_DONE,
@@ -84,21 +97,11 @@ struct hes_run_job {
 	int64_t  start_us, end_us;          /* of the attempt that counts; valid once done or failed */
 	uint64_t energy_mj;                 /* attributed to the attempt that did the job; valid if has_energy */
 	bool     has_energy;
-	uint64_t aborted_mj;                /* read only: attributed to its other attempts, as far as known */
+	/* Read only, from its attempts. */
+	uint64_t aborted_mj;                /* attributed to those that did not do the job, as far as known */
+	enum hes_verdict last_verdict;      /* of the last that ended; HES_VERDICT_OPEN: none has */
+	int32_t  last_status;               /* the same; see struct hes_attempt */
 };
-
-/** How an attempt ended. */
-enum hes_verdict {
-	HES_VERDICT_OPEN,     /* not known yet */
-	HES_VERDICT_DONE,     /* exit status 0 */
-	HES_VERDICT_FAILED,   /* by its own fault */
-	HES_VERDICT_TIMEOUT,
-	HES_VERDICT_CO_FAILED, /* not its own fault: a co-runner took the MPS server down, or the GPU was lost */
-	HES_VERDICT_STOPPED,  /* by heshare, which a person stopped */
-	HES_VERDICT_LOST,     /* with the runner: how it ended is unknown */
-};
-
-extern const char *const hes_verdict_names[]; /* by enum hes_verdict; ends with NULL */
 
 struct hes_attempt {
 	int64_t  id;                        /* given by hes_journal_attempt */

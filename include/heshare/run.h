@@ -99,6 +99,9 @@ int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char 
 /** A job's command from a pattern: {job}, {workload}, {batch}, {iterations}, {memory}. free() @out. @return 0; -EINVAL */
 int hes_run_words(const char *pattern, const struct hes_job *job, char **out, struct hes_err *err);
 
+/** Why a shell started no command, by its exit status; NULL: it did, or may have. Such a job is not tried again. */
+const char *hes_run_why_no_command(int status);
+
 /**
  * Report every act to the listener in order, at the planned times, and change nothing. Without devices, GPUs have
  * their names of the fleet.

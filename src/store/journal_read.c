@@ -112,6 +112,9 @@ int hes_journal_gpus(struct hes_journal *j, int64_t run, struct hes_run_gpu **ou
 		       " WHERE run_id = ? ORDER BY id", run, sizeof(**out), gpu_row, out, out_n, err);
 }
 
+/* The last attempt of a job that has ended. */
+#define ENDED "a.run_id = j.run_id AND a.job = j.job AND verdict <> 'open' ORDER BY number DESC LIMIT 1"
+
 static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
 {
 	struct hes_run_job *r = out;
@@ -130,13 +133,16 @@ static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	r->has_energy = sqlite3_column_type(q, 9) != SQLITE_NULL;
 	r->energy_mj = (uint64_t)sqlite3_column_int64(q, 9);
 	r->aborted_mj = (uint64_t)sqlite3_column_int64(q, 10);
+	r->last_status = sqlite3_column_int(q, 11);
+	r->last_verdict = (enum hes_verdict)word(q, 12, hes_verdict_names);
 	return 0;
 }
 
 int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **out, size_t *out_n, struct hes_err *err)
 {
 	return collect(j, "SELECT job, workload, gpu, sm_pct, planned_start_us, planned_end_us, state, start_us, end_us, energy_mj,"
-		       " (SELECT total(energy_mj) FROM attempts a WHERE a.run_id = j.run_id AND a.job = j.job AND verdict <> 'done')"
+		       " (SELECT total(energy_mj) FROM attempts a WHERE a.run_id = j.run_id AND a.job = j.job AND verdict <> 'done'),"
+		       " (SELECT status FROM attempts a WHERE " ENDED "), coalesce((SELECT verdict FROM attempts a WHERE " ENDED "), 'open')"
 		       " FROM run_jobs j WHERE run_id = ? ORDER BY id", run, sizeof(**out), job_row, out, out_n, err);
 }
 

@@ -9,6 +9,9 @@
 #include "base/plural.h"
 #include "base/visible.h"
 #include "cli/cli.h"
+#include "cli/run/last_lines.h"
+
+#define MOST_FAILURES 10 /* shown in text */
 
 static const char *const job_states[] = { "waiting", "done", "failed" };
 
@@ -83,6 +86,47 @@ static void joules_row(FILE *f, const char *what, uint64_t mj)
 	fprintf(f, "  %-33s %12.1f kJ\n", what, (double)mj * 1e-6);
 }
 
+static void put_end(FILE *f, const struct hes_run_job *j)
+{
+	const char *why = hes_run_why_no_command(j->last_status);
+
+	if (j->last_verdict == HES_VERDICT_OPEN)
+		fputs("could not be started", f);
+	else if (j->last_verdict == HES_VERDICT_TIMEOUT)
+		fputs("timed out", f);
+	else if (why)
+		fprintf(f, "failed: %s (status %" PRId32 ")", why, j->last_status);
+	else
+		fprintf(f, "failed with status %" PRId32, j->last_status);
+}
+
+/* Why jobs failed, as they say it. */
+static void failures(FILE *f, const struct hes_run_report *r)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < r->n_jobs && shown < MOST_FAILURES; i++) {
+		struct last_lines last;
+
+		if (r->jobs[i].state != HES_RUN_JOB_FAILED)
+			continue;
+		shown++;
+		last_lines_read(r->run.folder, r->jobs[i].job, &last);
+		fputs("\njob ", f);
+		hes_visible_put(f, 0, r->jobs[i].job);
+		fputc(' ', f);
+		put_end(f, &r->jobs[i]);
+		fputs(last.n ? "; the end of " : "; no output in ", f);
+		hes_visible_put(f, 0, last.log ? last.log : r->run.folder);
+		fputs(last.n ? ":\n" : "\n", f);
+		for (size_t k = 0; k < last.n; k++)
+			fprintf(f, "    %s\n", last.v[k]);
+		last_lines_free(&last);
+	}
+	if (shown < r->failed)
+		fprintf(f, "\n%zu more jobs failed; report.json has their last lines\n", r->failed - shown);
+}
+
 /* The parts of what the GPUs' counters counted. */
 static void joules_sum(FILE *f, const struct hes_run_report *r)
 {
@@ -104,6 +148,7 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 		"measured", "kJ plan.", "attrib.", "try");
 	for (size_t i = 0; i < r->n_jobs; i++)
 		job_row(f, &r->jobs[i], r->planned_mj[i], r->attempts[i]);
+	failures(f, r);
 	fprintf(f, "\n%-14s %-14s %10s %10s %10s %10s %10s\n", "GPU", "type", "busy s pl.", "measured", "kJ planned", "measured", "idle kJ");
 	for (size_t i = 0; i < r->n_gpus; i++)
 		gpu_row(f, &r->gpus[i]);
@@ -140,16 +185,33 @@ static json_t *joules(bool there, uint64_t mj)
 	return cli_json_maybe(there, (double)mj * 1e-3);
 }
 
-static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts)
+static json_t *failure_json(const struct hes_run_job *j, const char *folder)
+{
+	struct last_lines last;
+	json_t *lines, *o;
+
+	if (j->state != HES_RUN_JOB_FAILED)
+		return json_null();
+	last_lines_read(folder, j->job, &last);
+	lines = json_array();
+	for (size_t k = 0; k < last.n; k++)
+		json_array_append_new(lines, json_string(last.v[k]));
+	o = json_pack("{s:s, s:o, s:s?, s:o}", "verdict", hes_verdict_names[j->last_verdict], "status",
+		      j->last_verdict == HES_VERDICT_OPEN ? json_null() : json_integer(j->last_status), "log", last.log, "last_lines", lines);
+	last_lines_free(&last);
+	return o;
+}
+
+static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts, const char *folder)
 {
 	bool done = j->state == HES_RUN_JOB_DONE;
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:o, s:f}", "job", j->job, "workload", j->workload, "gpu",
+	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:o}", "job", j->job, "workload", j->workload, "gpu",
 			 j->gpu, "sm_pct", (json_int_t)j->sm_pct, "state", job_states[j->state], "attempts", (json_int_t)attempts,
 			 "planned_start_s", (double)j->planned_start_us * 1e-6, "planned_end_s", (double)j->planned_end_us * 1e-6,
 			 "start_s", seconds(done, j->start_us), "end_s", seconds(done, j->end_us), "planned_j",
 			 (double)planned_mj * 1e-3, "attributed_j", joules(done && j->has_energy, j->energy_mj), "aborted_j",
-			 (double)j->aborted_mj * 1e-3);
+			 (double)j->aborted_mj * 1e-3, "failure", failure_json(j, folder));
 }
 
 static json_t *gpu_json(const struct hes_run_gpu *g)
@@ -182,7 +244,7 @@ json_t *run_report_json(const struct hes_run_report *r)
 	json_t *jobs = json_array(), *gpus = json_array();
 
 	for (size_t i = 0; i < r->n_jobs; i++)
-		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i]));
+		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i], r->run.folder));
 	for (size_t i = 0; i < r->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
 	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
