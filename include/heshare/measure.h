@@ -61,6 +61,17 @@ int  hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, 
 /** End the meter and its windows. NULL is harmless. */
 void hes_meter_stop(struct hes_meter *m);
 
+/** Power of all GPUs of a meter together. */
+struct hes_meter_power {
+	double now_w;    /* at the last sample; 0: a GPU gave no reading */
+	double peak_w;   /* highest sum of readings; 0: none yet */
+	double over_s;   /* time above the watched power */
+};
+
+/** Count the time in which all GPUs together draw more than @watts. Until this call none is counted. */
+void hes_meter_watch_power(struct hes_meter *m, double watts);
+void hes_meter_power(struct hes_meter *m, struct hes_meter_power *out);
+
 /** Seconds between two samples. */
 double hes_meter_period_s(const struct hes_meter *m);
 

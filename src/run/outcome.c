@@ -147,6 +147,8 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	sum_jobs(out);
 	sum_gpus(r, out);
 	out->run = *r->log.run;
+	out->cap_mw = (uint64_t)(r->cap.cap_w * 1e3);
+	out->held = r->cap.held;
 	out->longest_gap_s = r->meter.longest_gap_s;
 	return 0;
 }

@@ -137,6 +137,8 @@ static int make(struct runner *r, struct hes_err *err)
 	for (size_t at = 0; at < r->q->fleet->n && !rc; at++)
 		if (r->q->gpus[at] >= 0)
 			rc = make_gpu(r, &r->gpus[n++], at, err);
+	if (!rc)
+		run_cap_init(&r->cap, r->q->plan, r->q->fleet, r->q->gpus, r->gpus);
 	return rc;
 }
 
@@ -299,6 +301,10 @@ static int begin(struct runner *r, struct hes_err *err)
 	for (size_t i = 0; i < r->n_gpus; i++)
 		run_start_mps(&r->knobs, &r->gpus[i]);
 	rc = run_meter_start(&r->meter, r->q->devices, r->gpus, r->n_gpus, err);
+	if (!rc && r->cap.cap_w > 0)
+		hes_meter_watch_power(r->meter.meter, r->cap.cap_w);
+	r->cap.earlier_over_us = r->log.run->over_cap_us;
+	r->cap.earlier_peak_mw = r->log.run->peak_mw;
 	if (!rc && resumed)
 		rc = resume_clock(r, err);
 	r->clock.mono_s = hes_monotonic_s();

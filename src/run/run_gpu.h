@@ -63,6 +63,7 @@ struct run_task {
 	struct hes_child_end end;
 	int64_t     ended_us;
 	enum hes_verdict verdict;
+	bool        held;             /* it had to wait for the power cap; reported */
 	bool        over;             /* with the verdict: not tried again */
 	bool        decided;          /* over is known and reported */
 
@@ -136,6 +137,7 @@ struct run_gpu {
 	size_t      device;
 	struct hes_device_info info;
 	struct run_queue  queue;
+	double            planned_most_w; /* with a power cap: highest sum of the activities that the plan has at a time */
 	struct hes_run_gpu row;       /* what was planned, as the journal has it */
 	struct hes_run_gpu before;    /* what earlier lives of the run measured */
 	struct run_task  *running[HES_MAX_SHARING];

@@ -68,12 +68,28 @@ static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, u
 	fprintf(f, " %4" PRIu32 "  %s\n", attempts, job_states[j->state]);
 }
 
+static void power_cap(FILE *f, const struct hes_run_report *r)
+{
+	fprintf(f, "Power cap %.0f W: ", (double)r->cap_mw * 1e-3);
+	if (!r->run.peak_mw)
+		fputs("the power of all GPUs together was never measured", f);
+	else if (r->run.over_cap_us)
+		fprintf(f, "above it for %.1f s, at most %.0f W", (double)r->run.over_cap_us * 1e-6, (double)r->run.peak_mw * 1e-3);
+	else
+		fprintf(f, "kept, at most %.0f W", (double)r->run.peak_mw * 1e-3);
+	if (r->held)
+		fprintf(f, "; %zu job%s waited for it", r->held, hes_s(r->held));
+	fputs(".\n", f);
+}
+
 static void remarks(FILE *f, const struct hes_run_report *r)
 {
 	if (!r->has_energy)
 		fputs("Some GPUs gave no readings for a while: energies are missing, not 0.\n", f);
 	else if (r->longest_gap_s > 1)
 		fprintf(f, "Without a power reading for up to %.1f s in a row.\n", r->longest_gap_s);
+	if (r->cap_mw)
+		power_cap(f, r);
 	if (r->clocks_refused)
 		fprintf(f, "Clocks were not set on %" PRIu32 " GPU%s: times and energies are those of the GPUs' own clocks.\n",
 			r->clocks_refused, hes_s(r->clocks_refused));
@@ -232,6 +248,15 @@ static json_t *joules_json(const struct hes_run_report *r)
 			 joules(known, r->meter_mj), "sessions", (json_int_t)r->sessions);
 }
 
+static json_t *power_cap_json(const struct hes_run_report *r)
+{
+	if (!r->cap_mw)
+		return json_null();
+	return json_pack("{s:f, s:o, s:o, s:I}", "cap_w", (double)r->cap_mw * 1e-3, "peak_w",
+			 cli_json_maybe(r->run.peak_mw > 0, (double)r->run.peak_mw * 1e-3), "over_s",
+			 seconds(r->run.peak_mw > 0, r->run.over_cap_us), "jobs_held", (json_int_t)r->held);
+}
+
 static json_t *totals_json(const struct hes_totals *t, bool any, bool energy)
 {
 	return json_pack("{s:o, s:o, s:o, s:o}", "avg_jct_s", seconds(any, (int64_t)llround(t->avg_jct_us)), "makespan_s",
@@ -247,12 +272,12 @@ json_t *run_report_json(const struct hes_run_report *r)
 		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i], r->run.folder));
 	for (size_t i = 0; i < r->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
-	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
+	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
 			 (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state", hes_run_state_names[r->run.state],
 			 "jobs_done", (json_int_t)r->done, "jobs_failed", (json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting,
 			 "repeated", (json_int_t)r->retried, "felled", (json_int_t)r->co_failed, "timeouts", (json_int_t)r->timeouts,
 			 "clocks_refused", (json_int_t)r->clocks_refused, "clocks_missed", (json_int_t)r->clocks_missed, "samples",
 			 (json_int_t)r->samples.n, "longest_gap_s", r->longest_gap_s, "planned", totals_json(&r->planned, true, true),
 			 "part", totals_json(&r->part, r->done > 0, true), "measured", totals_json(&r->measured, r->done > 0, r->has_energy),
-			 "energy", joules_json(r), "jobs", jobs, "gpus", gpus);
+			 "energy", joules_json(r), "power_cap", power_cap_json(r), "jobs", jobs, "gpus", gpus);
 }
