@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "heshare/activity.h"
+#include "heshare/attribute.h"
 #include "heshare/device.h"
 #include "heshare/err.h"
 
