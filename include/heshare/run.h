@@ -67,7 +67,8 @@ struct hes_run_report {
 	uint32_t           *attempts;        /* one a job */
 	uint64_t           *planned_mj;      /* for each job: attributed in the same way as measured energy */
 	size_t              n_jobs, done, failed, waiting;
-	size_t              retried, co_failed, timeouts; /* attempts */
+	size_t              retried, co_failed, timeouts, lost; /* attempts; lost: the process of the run died */
+	double              lost_s;          /* then at most so many seconds of joules are in none of the sums; 0: it did not die */
 	struct hes_totals   planned;         /* of all jobs here */
 	/* Of the jobs that are done, and the same part of the plan. If not all are done, the busy energies are those
 	 * attributed to jobs, and the part's fleet energy is 0: not known. */

@@ -110,14 +110,19 @@ int run_keep_gpus(struct runner *r, struct hes_err *err)
 	return hes_journal_end(r->log.journal, rc, err);
 }
 
+int64_t run_keep_pause_us(int64_t now)
+{
+	const int64_t pause = now / KEEP_PART;
+
+	return pause < KEEP_LEAST_US ? KEEP_LEAST_US : pause > KEEP_MOST_US ? KEEP_MOST_US : pause;
+}
+
 void run_keep_joules(struct runner *r, int64_t now)
 {
 	struct hes_err err;
-	int64_t pause = now / KEEP_PART;
 	int rc;
 
-	pause = pause > KEEP_LEAST_US ? pause : KEEP_LEAST_US;
-	r->meter.keep_us = now + (pause < KEEP_MOST_US ? pause : KEEP_MOST_US);
+	r->meter.keep_us = now + run_keep_pause_us(now);
 	if (r->log.held)
 		return;
 	rc = hes_journal_begin_light(r->log.journal, &err);

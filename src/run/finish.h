@@ -15,5 +15,7 @@ int  run_keep_gpus(struct runner *r, struct hes_err *err);
  * of the jobs and those of the meter.
  */
 void run_keep_joules(struct runner *r, int64_t now);
+/** The time to the next of these writes. */
+int64_t run_keep_pause_us(int64_t now);
 
 #endif

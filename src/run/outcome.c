@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/plural.h"
+#include "run/finish.h"
 #include "run/steps.h"
 
 void hes_run_report_free(struct hes_run_report *r)
@@ -29,6 +30,7 @@ static int count_attempts(struct runner *r, struct hes_run_report *out, struct h
 	for (size_t i = 0; !rc && i < n; i++) {
 		out->co_failed += v[i].verdict == HES_VERDICT_CO_FAILED;
 		out->timeouts += v[i].verdict == HES_VERDICT_TIMEOUT;
+		out->lost += v[i].verdict == HES_VERDICT_LOST;
 		out->retried += v[i].number > 1;
 	}
 	free(v);
@@ -146,6 +148,7 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	correct_ends(r, out);
 	sum_jobs(out);
 	sum_gpus(r, out);
+	out->lost_s = out->lost ? (double)run_keep_pause_us(run_now_us(&r->clock)) * 1e-6 : 0;
 	out->run = *r->log.run;
 	out->cap_mw = (uint64_t)(r->cap.cap_w * 1e3);
 	out->held = r->cap.held;

@@ -76,6 +76,7 @@ lab() { # SPEED COMMAND...
 	jq -se 'map(.done == 8 and .energy.sessions == 2 and .energy.aborted_j > 0 and .energy.unattributed_j < 1) | all' <<<"$output"
 	jq -se 'map((.energy.jobs_j + .energy.aborted_j + .energy.idle_j) / .energy.meter_j - 1 | fabs < 0.001) | all' <<<"$output"
 	jq -se 'map((.jobs_j - .energy.jobs_j | fabs < 1) and (.aborted_j - .energy.aborted_j | fabs < 1)) | all' <<<"$output"
+	jq -se 'map(.energy.lost_s == (if .killed then 2 else 0 end)) | all' <<<"$output"
 	# By the counters.
 	jq -se 'map(select(.killed | not) | (.counters_j - .outside_j) / .energy.meter_j - 1 | fabs < 0.005) | all' <<<"$output"
 	jq -se 'map(select(.killed) | (.counters_j - .outside_j) / .energy.meter_j > 0.995) | all' <<<"$output"

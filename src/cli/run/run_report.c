@@ -88,6 +88,8 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 		fputs("Some GPUs gave no readings for a while: energies are missing, not 0.\n", f);
 	else if (r->longest_gap_s > 1)
 		fprintf(f, "Without a power reading for up to %.1f s in a row.\n", r->longest_gap_s);
+	if (r->lost)
+		fprintf(f, "heshare died during the run: joules of at most %.0f s before are in none of these sums.\n", r->lost_s);
 	if (r->cap_mw)
 		power_cap(f, r);
 	if (r->clocks_refused)
@@ -243,9 +245,10 @@ static json_t *joules_json(const struct hes_run_report *r)
 {
 	const bool known = r->has_energy;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "jobs_j", joules(known, r->jobs_mj), "aborted_j", joules(known, r->aborted_mj),
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:f}", "jobs_j", joules(known, r->jobs_mj), "aborted_j", joules(known, r->aborted_mj),
 			 "idle_j", joules(known, r->idle_mj), "unattributed_j", joules(known, r->unattributed_mj), "meter_j",
-			 joules(known, r->meter_mj), "sessions", (json_int_t)r->sessions);
+			 joules(known, r->meter_mj), "sessions", (json_int_t)r->sessions,
+			 "lost_s", r->lost_s);
 }
 
 static json_t *power_cap_json(const struct hes_run_report *r)
