@@ -11,7 +11,7 @@
 
 #include "nvml_stand_in.h"
 
-#define DRIVER "535.216.01"
+#define DRIVER "535.216.01-lab"
 #define CUDA_VERSION 12020
 #define DRIVER_NOT_LOADED 9
 #define FIRST_BUS 1        /* bus number of the first GPU */

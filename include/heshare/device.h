@@ -19,6 +19,8 @@
 
 struct hes_devices;
 
+#define HES_DRIVER_MAX 80
+
 /** What a GPU and its driver can do, found without changing anything: bits. */
 enum hes_device_can {
 	HES_CAN_READ_POWER   = 1 << 0,
@@ -79,6 +81,9 @@ enum hes_lock_state {
 int    hes_devices_open(const struct hes_catalogue *c, struct hes_devices **out, struct hes_err *err);
 void   hes_devices_close(struct hes_devices *d);
 size_t hes_devices_count(const struct hes_devices *d);
+
+/** The driver's version, "unknown" if it cannot be read. The lab's ends in "-lab". @param out  of HES_DRIVER_MAX bytes */
+void   hes_devices_driver(const struct hes_devices *d, char *out);
 
 /** Find a GPU by index, UUID, beginning of a UUID, or PCI address. @return its index; -1: none */
 long   hes_devices_find(const struct hes_devices *d, const char *name);

@@ -76,14 +76,6 @@ struct hes_workload {
 int  hes_model_load(const char *path, struct hes_model **out, struct hes_err *err);
 void hes_model_free(struct hes_model *m);
 
-/**
- * Add the workloads of a YAML file at the end of a loaded model. The only key of the file is `workloads`, with
- * entries as in data/physics.yaml. Extend before the model is shared: earlier pointers to its workloads become invalid.
- * @return 0; -EINVAL, -ERANGE with file, entry, field and value; -EEXIST a name that the model already has, or that the file
- *         has twice; -ENOMEM; -errno of reading the file. On failure the model is as it was
- */
-int  hes_model_extend(struct hes_model *m, const char *path, struct hes_err *err);
-
 /** The origin of parameters that were not fitted to measurements. */
 #define HES_MODEL_DERIVED "derived"
 

@@ -31,6 +31,8 @@ struct hes_placement {
 	int64_t  start_us;
 	int64_t  end_us;
 	uint32_t outside;     /* what is outside of the training range: enum hes_outside */
+	uint32_t activity_mw; /* alone at its share and clock: power above idle (heshare/attribute.h); 0: not known */
+	uint64_t energy_mj;   /* its part of the GPU's energy by activity; 0: not known */
 };
 
 /** Jobs that start together; in an open queue, one job. */
@@ -41,7 +43,7 @@ struct hes_batch {
 	int64_t  start_us;   /* predicted */
 	int64_t  end_us;
 	uint64_t energy_mj;  /* predicted energy of the GPU over the batch, idle power included; in an open
-				queue the job's part of it, split by SM share at each moment */
+				queue the job's part of it */
 };
 
 struct hes_queue {
@@ -100,6 +102,7 @@ struct hes_plan {
 	struct hes_hopeless *hopeless;          /* if the policy plans by deadlines; not in its file */
 	size_t            n_hopeless;
 	struct hes_totals predicted;
+	bool              unpredicted;          /* its file has no predictions: all times and energies of it are 0 */
 	/* Predicted lower bounds, if they were computed (docs/planning.md); 0: unknown. */
 	uint64_t          least_energy_mj;      /* of plans that are as fast on average */
 	double            least_avg_jct_us;     /* of plans that take no more busy energy */
@@ -141,7 +144,8 @@ size_t hes_plan_missed(const struct hes_plan *p, const struct hes_jobs *jobs);
 int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_fleet *f,
 		  const struct hes_jobs *jobs, struct hes_err *err);
 /**
- * Read a plan back, for the jobs and the fleet that it names; hes_plan_validate() then checks whether it can run.
+ * Read a plan back, for the jobs and the fleet that it names; hes_plan_validate() then checks whether it can run. A
+ * file without predicted totals gives a plan that is unpredicted: its times and energies are not read.
  * @param out  written on success only; its old content is not freed. hes_plan_finish it
  * @return 0; -EINVAL not JSON, with file and line, or a wrong or missing member, with file and JSON path; -ENOENT a job
  *         or GPU that is not among @jobs or in @f; -EFBIG above 4 GiB; -ENOMEM; -errno of reading the file

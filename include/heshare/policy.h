@@ -52,6 +52,16 @@ struct hes_problem; /* src/plan/problem.h: the request, ready to search */
 typedef int hes_decide_fn(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front);
 
 /**
+ * A decision made outside of the library, such as a program's. Only GPUs, order, shares and clocks of its plan count;
+ * hes_policy_plan() checks them and predicts times and energies.
+ * @param waiting  the waiting jobs of the request; the plan has indices into these
+ * @param out      hes_plan_finish() is the caller's; written only on success
+ * @return 0; or a negative errno, with a sentence in @err
+ */
+typedef int hes_external_fn(void *ctx, const struct hes_request *r, const struct hes_jobs *waiting, struct hes_plan *out,
+			    struct hes_err *err);
+
+/**
  * A policy is a row of hes_policies[]. To add one: write its decide function in src/policy/NAME.c, declare it in
  * src/policy/decide.h, add its row to hes_policies[] in src/policy/policies.c, and its section to docs/policies.md.
  */
@@ -59,6 +69,8 @@ struct hes_policy {
 	const char        *name;
 	const char        *summary;     /* one line */
 	hes_decide_fn     *decide;
+	hes_external_fn   *external;    /* in place of decide; in no row of hes_policies[] */
+	void              *external_ctx;
 	const char *const *prefers;     /* NULL-terminated, the default first; NULL when it has no preference */
 	bool               makes_front;
 	bool               searches;    /* honours budget, spent, power_cap_mw and deadlines */
@@ -73,8 +85,7 @@ struct hes_policy {
  * @return 0; -ENOENT a workload profiled on no type; -ERANGE a batch size outside the profiled ones, or run times
  *         above 300 years; -ENOSPC a job fits no GPU's memory; -E2BIG more jobs than hes_policy_most_jobs();
  *         -EINVAL a preference that the policy does not have, or running jobs that are not there, out of order, or
- *         too many on a
- *         GPU; -ENOMEM
+ *         too many on a GPU; what an external decision or hes_plan_validate() of it fails with; -ENOMEM
  */
 int hes_policy_plan(const struct hes_policy *policy, const struct hes_request *r, struct hes_plan *out,
 		    struct hes_front *front, struct hes_err *err);

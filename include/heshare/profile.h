@@ -53,6 +53,8 @@ void hes_profiles_free(struct hes_profiles *p);
  * @return 0; -ENOMEM
  */
 int  hes_profiles_join(const struct hes_profiles *first, const struct hes_profiles *rest, struct hes_profiles *out);
+/** The order of profiles, for qsort: workload, type, batch size. */
+int  hes_profile_compare(const void *a, const void *b);
 /** Sort for hes_profile_find(), and fill least_us. Call it after you fill profiles by hand. */
 void hes_profiles_sort(struct hes_profiles *p);
 

@@ -1,10 +1,10 @@
 /*
- * test_workloads.c - models extended by a file, and the workloads of workloads.yaml against the paper's Table 1 that they
- * stand for.
+ * test_workloads.c - the workloads of workloads.yaml against the paper's Table 1 that they stand for.
  */
 #include <math.h>
 
 #include "heshare/draw.h"
+#include "paper_model.h"
 #include "unit_test.h"
 
 static struct hes_catalogue types;
@@ -30,76 +30,13 @@ static const struct hes_gpu_type *v100(void)
 	return g;
 }
 
-#define ENTRY(name, efficiency) \
-	"  - { name: " name ", framework: f, origin: derived, math: fp32, efficiency: " efficiency ", parallel_sms: 80, gflop_per_item: 5 }\n"
-
-static int extend(struct hes_model *m, const char *text, struct hes_err *err)
-{
-	char path[] = "/tmp/heshare-workloads-XXXXXX";
-	int fd = mkstemp(path), rc;
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-	rc = hes_model_extend(m, path, err);
-	unlink(path);
-	return rc;
-}
-
-TEST(a_file_adds_workloads_behind_those_of_the_model)
+TEST(a_file_without_workloads_is_refused)
 {
 	struct hes_model *m;
 	struct hes_err err;
-	char first[HES_NAME_MAX];
-	size_t n;
 
-	assert_int_equal(hes_model_load(NULL, &m, &err), 0);
-	n = hes_model_workloads(m);
-	snprintf(first, sizeof(first), "%s", hes_model_workload_at(m, 0)->name);
-	if (extend(m, "workloads:\n" ENTRY("one", "0.5") ENTRY("two", "0.25"), &err))
-		fail_msg("%s", err.msg);
-	assert_int_equal(hes_model_workloads(m), n + 2);
-	assert_string_equal(hes_model_workload_at(m, n)->name, "one");
-	assert_ptr_equal(hes_model_workload(m, "two", NULL), hes_model_workload_at(m, n + 1));
-	assert_true(hes_model_workload(m, "two", NULL)->efficiency == 0.25);
-	assert_string_equal(hes_model_workload_at(m, 0)->name, first);
-	assert_int_equal(extend(m, "workloads:\n" ENTRY("three", "0.5"), &err), 0);
-	assert_int_equal(hes_model_workloads(m), n + 3);
-	hes_model_free(m);
-}
-
-TEST(a_file_that_is_wrong_leaves_the_model_as_it_was)
-{
-	static const struct {
-		const char *text, *says;
-		int         rc;
-	} wrong[] = {
-		{ "workloads:\n" ENTRY("new", "0.5") ENTRY("resnet50", "0.5"), "workload resnet50 is in the model already", -EEXIST },
-		{ "workloads:\n" ENTRY("new", "0.5") ENTRY("new", "0.5"), "workload new is given twice", -EEXIST },
-		{ "workloads:\n" ENTRY("new", "11"), "workload new: efficiency is 11; it must be from", -ERANGE },
-		{ "workloads:\n" ENTRY("new", "fast"), "efficiency", -EINVAL },
-		{ "workloads:\n  - { name: new }\n", "workloads", -EINVAL },
-		{ "nature: {}\nworkloads:\n" ENTRY("new", "0.5"), "nature", -EINVAL },
-		{ "workloads: []\n", "workloads", -EINVAL },
-	};
-	struct hes_model *m;
-	struct hes_err err;
-	size_t n;
-
-	assert_int_equal(hes_model_load(NULL, &m, &err), 0);
-	n = hes_model_workloads(m);
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		const struct hes_workload *first = hes_model_workload_at(m, 0);
-
-		assert_int_equal(extend(m, wrong[i].text, &err), wrong[i].rc);
-		if (!strstr(err.msg, wrong[i].says) || !strstr(err.msg, "/tmp/heshare-workloads-"))
-			fail_msg("case %zu: \"%s\" does not name the file and \"%s\"", i, err.msg, wrong[i].says);
-		assert_int_equal(hes_model_workloads(m), n);
-		assert_ptr_equal(hes_model_workload_at(m, 0), first);
-		assert_null(hes_model_workload(m, "new", NULL));
-	}
-	assert_int_equal(hes_model_extend(m, "/nowhere/workloads.yaml", &err), -ENOENT);
-	hes_model_free(m);
+	assert_int_equal(paper_model_load("/dev/null", &m, &err), -EINVAL);
+	assert_int_equal(paper_model_load("/nowhere/workloads.yaml", &m, &err), -ENOENT);
 }
 
 /* Han et al., Table 1: compute and memory bandwidth use of each workload alone on a V100, per cent. */
@@ -128,7 +65,7 @@ static struct hes_model *with_the_papers_workloads(struct hes_model_job r[TABLE_
 	if (!root)
 		skip();
 	snprintf(path, sizeof(path), "%s/papers/partition/workloads.yaml", root);
-	if (hes_model_load(NULL, &m, &err) || hes_model_extend(m, path, &err))
+	if (paper_model_load(path, &m, &err))
 		fail_msg("%s", err.msg);
 	for (size_t i = 0; i < TABLE_1; i++)
 		r[i] = (struct hes_model_job){ hes_model_workload(m, table_1[i].name, NULL), table_1[i].batch, 100 };

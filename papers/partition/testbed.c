@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "paper_model.h"
+
 #define GPU_TYPE "V100-SXM2-32" /* the paper's, but for the socket */
 #define CV       0.05           /* default of `heshare profile --cv`; doubled where the requested noise is near it */
 
@@ -91,9 +93,7 @@ static int find_workloads(struct testbed *t, const char *path, struct hes_err *e
 	int rc = hes_catalogue_load(NULL, &t->catalogue, err);
 
 	if (!rc)
-		rc = hes_model_load(NULL, &t->model, err);
-	if (!rc)
-		rc = hes_model_extend(t->model, path, err);
+		rc = paper_model_load(path, &t->model, err);
 	if (rc)
 		return rc;
 	t->gpu = hes_gpu_type_find(&t->catalogue, GPU_TYPE, err);

@@ -55,16 +55,19 @@ static size_t memory_of(const char *text, size_t len)
 	return bytes;
 }
 
-static int parse_text(const char *path, const char *text, size_t len, json_t **out, struct hes_err *err)
+int hes_json_parse(const char *name, const char *text, size_t len, json_t **out, struct hes_err *err)
 {
 	json_error_t bad;
-	json_t *doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &bad);
+	json_t *doc;
 
+	if (memory_of(text, len) > HES_JSON_MAX_MEMORY)
+		return hes_fail(err, -EFBIG, "%s: its JSON would take more than %zu GiB of memory", name, HES_JSON_MAX_MEMORY >> 30);
+	doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &bad);
 	/* Mostly jansson then fails without a word. */
 	if (!doc && (!bad.text[0] || json_error_code(&bad) == json_error_out_of_memory))
-		return hes_fail(err, -ENOMEM, "%s: out of memory", path);
+		return hes_fail(err, -ENOMEM, "%s: out of memory", name);
 	if (!doc)
-		return hes_fail(err, -EINVAL, "%s:%d: not JSON: %s", path, bad.line, bad.text);
+		return hes_fail(err, -EINVAL, "%s:%d: not JSON: %s", name, bad.line, bad.text);
 	*out = doc;
 	return 0;
 }
@@ -77,11 +80,7 @@ int hes_json_load(const char *path, size_t max_bytes, json_t **out, struct hes_e
 
 	if (rc)
 		return rc;
-	if (memory_of(text, len) > HES_JSON_MAX_MEMORY) {
-		free(text);
-		return hes_fail(err, -EFBIG, "%s: its JSON would take more than %zu GiB of memory", path, HES_JSON_MAX_MEMORY >> 30);
-	}
-	rc = parse_text(path, text, len, out, err);
+	rc = hes_json_parse(path, text, len, out, err);
 	free(text);
 	return rc;
 }

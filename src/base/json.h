@@ -19,5 +19,7 @@
  * @return 0; -EFBIG above a bound; -EINVAL not JSON; -errno
  */
 int hes_json_load(const char *path, size_t max_bytes, json_t **out, struct hes_err *err);
+/** The same from a text. @param name  of the document, in errors */
+int hes_json_parse(const char *name, const char *text, size_t len, json_t **out, struct hes_err *err);
 
 #endif

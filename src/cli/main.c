@@ -31,16 +31,14 @@ static void usage(FILE *f)
 
 static int no_such_command(const char *name)
 {
-	const char *names[64], *near;
-	size_t n = 0;
+	const char *names[64] = { "--version", "--help" }, *near;
+	size_t n = 2;
 
-	while (n < 60 && commands[n]) {
-		names[n] = commands[n]->name;
-		n++;
-	}
+	for (size_t i = 0; n < 60 && commands[i]; i++)
+		names[n++] = commands[i]->name;
 	for (const struct about_word *w = about_words; w->name && n < 64; w++)
 		names[n++] = w->name;
-	near = opt_nearest(name, names, n);
+	near = strcmp(name, "-V") == 0 ? "--version" : opt_nearest(name, names, n);
 	fprintf(stderr, "heshare: no command \"%s\"%s%s%s; see heshare help\n", name,
 		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 	return 2;

@@ -61,12 +61,22 @@ static json_t *placement_json(const struct hes_placement *p, const struct hes_jo
 	return o;
 }
 
+/* Of a batch of one job, the energy is the batch's. */
+static json_t *energies_json(json_t *o, const struct hes_placement *p, bool alone)
+{
+	if (p->activity_mw)
+		o = object_set(o, "activity_mw", json_integer((json_int_t)p->activity_mw));
+	if (p->energy_mj && !alone)
+		o = object_set(o, "energy_mj", json_integer((json_int_t)p->energy_mj));
+	return o;
+}
+
 static json_t *batch_json(const struct hes_batch *b, const struct hes_jobs *jobs)
 {
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < b->n; i++)
-		list = list_add(list, placement_json(&b->jobs[i], jobs));
+		list = list_add(list, energies_json(placement_json(&b->jobs[i], jobs), &b->jobs[i], b->n == 1));
 	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "clock_mhz", (json_int_t)b->clock_mhz, "start_us",
 			 (json_int_t)b->start_us, "end_us", (json_int_t)b->end_us, "energy_mj",
 			 (json_int_t)b->energy_mj, "jobs", list);
@@ -189,6 +199,7 @@ struct reader {
 	const struct hes_fleet *fleet;
 	const struct hes_jobs  *jobs;
 	struct hes_hash_map     ids;    /* of jobs */
+	bool                    predicted; /* the plan has times and energies; else they are not read */
 	char                    at[96]; /* JSON path of the current object; "" at the top */
 	int                     rc;
 	struct hes_err         *err;
@@ -310,6 +321,8 @@ static bool job_has_id(const void *jobs, uint32_t index, const void *id)
 
 static void read_times(struct reader *r, const json_t *o, int64_t *start_us, int64_t *end_us)
 {
+	if (!r->predicted)
+		return;
 	*start_us = get_int(r, o, "start_us", 0, HES_PLAN_LONGEST_US);
 	*end_us = get_int(r, o, "end_us", *start_us, HES_PLAN_LONGEST_US);
 }
@@ -324,26 +337,34 @@ static void read_placement(struct reader *r, const json_t *o, struct hes_placeme
 	out->sm_pct = get_u32(r, o, "sm_pct", 1, 100);
 	read_times(r, o, &out->start_us, &out->end_us);
 	out->outside = read_outside(r, o);
+	out->activity_mw = json_object_get(o, "activity_mw") ? get_u32(r, o, "activity_mw", 1, UINT32_MAX) : 0;
+	out->energy_mj = json_object_get(o, "energy_mj") ? get_u64(r, o, "energy_mj") : 0;
 }
 
-static void read_batch(struct reader *r, size_t gpu, size_t batch, bool open, const json_t *o, struct hes_batch *out)
+/* @param q  the queue it is for. A batch without a clock has the type's default. */
+static void read_batch(struct reader *r, size_t entry, size_t gpu, const struct hes_queue *q, const json_t *o, struct hes_batch *out)
 {
 	const json_t *list;
 
-	set_path(r, "gpus[%zu].batches[%zu]", gpu, batch);
-	out->clock_mhz = get_u32(r, o, "clock_mhz", 1, 100000);
+	set_path(r, "gpus[%zu].batches[%zu]", entry, q->n);
+	out->clock_mhz = r->fleet->gpus[gpu].type->clock_default_mhz;
+	if (json_object_get(o, "clock_mhz"))
+		out->clock_mhz = get_u32(r, o, "clock_mhz", 1, 100000);
 	read_times(r, o, &out->start_us, &out->end_us);
-	out->energy_mj = get_u64(r, o, "energy_mj");
+	if (r->predicted)
+		out->energy_mj = get_u64(r, o, "energy_mj");
 	list = get_list(r, o, "jobs", HES_MAX_SHARING);
 	out->n = (uint32_t)json_array_size(list);
 	if (out->n == 0)
 		refuse(r, "jobs", "a batch without jobs");
-	if (open && out->n != 1)
+	if (q->together && out->n != 1)
 		refuse(r, "jobs", "several jobs in a batch of an open queue");
 	for (uint32_t i = 0; i < out->n && !r->rc; i++) {
-		set_path(r, "gpus[%zu].batches[%zu].jobs[%" PRIu32 "]", gpu, batch, i);
+		set_path(r, "gpus[%zu].batches[%zu].jobs[%" PRIu32 "]", entry, q->n, i);
 		read_placement(r, json_array_get(list, i), &out->jobs[i]);
 	}
+	if (out->n == 1)
+		out->jobs[0].energy_mj = out->energy_mj;
 }
 
 /* The GPU of an entry. Files in the order of the fleet need no search. */
@@ -354,13 +375,13 @@ static size_t read_gpu_name(struct reader *r, size_t entry, const json_t *o)
 
 	set_path(r, "gpus[%zu]", entry);
 	name = get_text(r, o, "gpu");
-	type = get_text(r, o, "type");
+	type = json_object_get(o, "type") ? get_text(r, o, "type") : NULL;
 	if (r->rc)
 		return 0;
 	gpu = entry < r->fleet->n && strcmp(r->fleet->gpus[entry].name, name) == 0 ? (long)entry : hes_fleet_find(r->fleet, name);
 	if (gpu < 0)
 		refuse_as(r, -ENOENT, "gpu", "no GPU \"%s\" in fleet %s", name, r->fleet->name);
-	else if (strcmp(r->fleet->gpus[gpu].type->name, type) != 0)
+	else if (type && strcmp(r->fleet->gpus[gpu].type->name, type) != 0)
 		refuse_as(r, -EINVAL, "type", "%s is a %s in the fleet, not a %s", name, r->fleet->gpus[gpu].type->name, type);
 	return r->rc ? 0 : (size_t)gpu;
 }
@@ -380,20 +401,30 @@ static void read_queue(struct reader *r, size_t entry, const json_t *o, struct h
 	for (size_t b = 0; b < json_array_size(batches) && !r->rc; b++) {
 		struct hes_batch batch = { 0 };
 
-		read_batch(r, entry, b, q->together > 0, json_array_get(batches, b), &batch);
+		read_batch(r, entry, gpu, q, json_array_get(batches, b), &batch);
 		if (!r->rc && hes_plan_append(out, gpu, &batch))
 			r->rc = hes_fail(r->err, -ENOMEM, "%s: out of memory", r->file);
 	}
 }
 
+static bool has(const json_t *o, const char *key)
+{
+	return json_object_get(o, key) != NULL;
+}
+
+/* A plan written by hand may lack all of it. */
 static void read_head(struct reader *r, const json_t *doc, struct hes_plan *out)
 {
-	if (strcmp(get_text(r, doc, "format"), FORMAT) != 0)
+	if (has(doc, "format") && strcmp(get_text(r, doc, "format"), FORMAT) != 0)
 		refuse(r, "format", "not \"" FORMAT "\"");
-	get_int(r, doc, "version", VERSION, OVER);
-	strcpy(out->policy, get_text(r, doc, "policy"));
-	strcpy(out->prefer, get_text(r, doc, "prefer"));
-	out->seed = get_u64(r, doc, "seed");
+	if (has(doc, "version"))
+		get_int(r, doc, "version", VERSION, OVER);
+	if (has(doc, "policy"))
+		strcpy(out->policy, get_text(r, doc, "policy"));
+	if (has(doc, "prefer"))
+		strcpy(out->prefer, get_text(r, doc, "prefer"));
+	if (has(doc, "seed"))
+		out->seed = get_u64(r, doc, "seed");
 }
 
 static void read_totals(struct reader *r, const json_t *doc, struct hes_plan *plan)
@@ -426,7 +457,10 @@ static void read_plan(struct reader *r, const json_t *doc, struct hes_plan *out)
 	}
 	read_head(r, doc, out);
 	gpus = get_list(r, doc, "gpus", HES_MAX_GPUS);
-	read_totals(r, doc, out);
+	r->predicted = has(doc, "predicted");
+	out->unpredicted = !r->predicted;
+	if (r->predicted)
+		read_totals(r, doc, out);
 	for (size_t i = 0; !r->rc && i < json_array_size(gpus); i++)
 		read_queue(r, i, json_array_get(gpus, i), out);
 }
@@ -443,22 +477,24 @@ static int index_jobs(struct reader *r)
 
 int hes_plan_parse(const char *path, json_t **out, struct hes_err *err)
 {
-	return hes_json_load(path, HES_PLAN_MAX_BYTES, out, err);
+	int rc = hes_json_load(path, HES_PLAN_MAX_BYTES, out, err);
+	struct hes_err why;
+
+	if (rc != -EINVAL || !err)
+		return rc;
+	why = *err;
+	return hes_fail(err, rc, "%s; a plan is a JSON file that heshare plan -o FILE writes", why.msg);
 }
 
-int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_jobs *jobs,
+int hes_plan_read(const json_t *doc, const char *name, const struct hes_fleet *f, const struct hes_jobs *jobs,
 		  struct hes_plan *out, struct hes_err *err)
 {
-	struct reader r = { .file = path, .fleet = f, .jobs = jobs, .err = err };
+	struct reader r = { .file = name, .fleet = f, .jobs = jobs, .err = err };
 	struct hes_plan plan = { 0 };
-	json_t *doc;
-	int rc = hes_plan_parse(path, &doc, err);
+	int rc = index_jobs(&r);
 
-	if (rc)
-		return rc;
-	rc = index_jobs(&r);
 	if (!rc && hes_plan_init(&plan, f->n))
-		rc = hes_fail(err, -ENOMEM, "%s: out of memory for %zu GPUs", path, f->n);
+		rc = hes_fail(err, -ENOMEM, "%s: out of memory for %zu GPUs", name, f->n);
 	if (!rc) {
 		read_plan(&r, doc, &plan);
 		rc = r.rc;
@@ -468,6 +504,18 @@ int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_
 	else
 		*out = plan;
 	hes_hash_map_finish(&r.ids);
+	return rc;
+}
+
+int hes_plan_load(const char *path, const struct hes_fleet *f, const struct hes_jobs *jobs,
+		  struct hes_plan *out, struct hes_err *err)
+{
+	json_t *doc;
+	int rc = hes_plan_parse(path, &doc, err);
+
+	if (rc)
+		return rc;
+	rc = hes_plan_read(doc, path, f, jobs, out, err);
 	json_decref(doc);
 	return rc;
 }

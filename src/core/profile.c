@@ -83,7 +83,7 @@ const struct hes_row_table hes_sample_table = {
 	"samples", sample_columns, N(sample_columns), sizeof(struct hes_sample),
 };
 
-static int compare(const void *a, const void *b)
+int hes_profile_compare(const void *a, const void *b)
 {
 	const struct hes_profile *x = a, *y = b;
 	int d = strcmp(x->workload, y->workload);
@@ -96,7 +96,7 @@ static int compare(const void *a, const void *b)
 void hes_profiles_sort(struct hes_profiles *p)
 {
 	if (p->n)
-		qsort(p->v, p->n, sizeof(*p->v), compare);
+		qsort(p->v, p->n, sizeof(*p->v), hes_profile_compare);
 	for (size_t i = 0, next; i < p->n; i = next) {
 		double least = p->v[i].iteration_us;
 
@@ -118,7 +118,7 @@ int hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err
 	p.v = rows;
 	hes_profiles_sort(&p);
 	for (size_t i = 1; i < p.n; i++)
-		if (compare(&p.v[i - 1], &p.v[i]) == 0) {
+		if (hes_profile_compare(&p.v[i - 1], &p.v[i]) == 0) {
 			rc = hes_fail(err, -EEXIST, "%s: %s on %s at batch size %u is given twice", path,
 				      p.v[i].workload, p.v[i].gpu_type, p.v[i].batch_size);
 			hes_profiles_free(&p);
@@ -135,9 +135,9 @@ int hes_profiles_join(const struct hes_profiles *first, const struct hes_profile
 	if (!p.v)
 		return -ENOMEM;
 	for (size_t i = 0, k = 0; k < rest->n; k++) {
-		while (i < first->n && compare(&first->v[i], &rest->v[k]) < 0)
+		while (i < first->n && hes_profile_compare(&first->v[i], &rest->v[k]) < 0)
 			i++;
-		if (i == first->n || compare(&first->v[i], &rest->v[k]))
+		if (i == first->n || hes_profile_compare(&first->v[i], &rest->v[k]))
 			p.v[p.n++] = rest->v[k];
 	}
 	for (size_t i = 0; i < first->n; i++)
@@ -201,7 +201,7 @@ static size_t lower_bound(const struct hes_profiles *p, const struct hes_profile
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (compare(&p->v[mid], key) < 0)
+		if (hes_profile_compare(&p->v[mid], key) < 0)
 			low = mid + 1;
 		else
 			high = mid;
@@ -292,7 +292,7 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 	strcpy(key.workload, workload);
 	strcpy(key.gpu_type, gpu_type);
 	i = lower_bound(p, &key);
-	if (i < p->n && compare(&p->v[i], &key) == 0)
+	if (i < p->n && hes_profile_compare(&p->v[i], &key) == 0)
 		*out = p->v[i];
 	else if (i > 0 && i < p->n && same_curve(&p->v[i - 1], &key) && same_curve(&p->v[i], &key))
 		interpolate(&p->v[i - 1], &p->v[i], batch_size, out);

@@ -94,6 +94,12 @@ void hes_devices_close(struct hes_devices *d)
 	free(d);
 }
 
+void hes_devices_driver(const struct hes_devices *d, char *out)
+{
+	if (!d->nvml.driver || d->nvml.driver(out, HES_DRIVER_MAX))
+		snprintf(out, HES_DRIVER_MAX, "unknown");
+}
+
 size_t hes_devices_count(const struct hes_devices *d)
 {
 	return d->n;

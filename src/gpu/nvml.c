@@ -20,6 +20,7 @@ static const struct {
 	{ { "nvmlErrorString" }, offsetof(struct nvml, error), true },
 	{ { "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount" }, offsetof(struct nvml, count), true },
 	{ { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" }, offsetof(struct nvml, handle), true },
+	{ { "nvmlSystemGetDriverVersion" }, offsetof(struct nvml, driver), false },
 	{ { "nvmlDeviceGetName" }, offsetof(struct nvml, name), true },
 	{ { "nvmlDeviceGetUUID" }, offsetof(struct nvml, uuid), true },
 	{ { "nvmlDeviceGetPciInfo_v3" }, offsetof(struct nvml, pci), false },

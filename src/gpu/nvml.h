@@ -14,6 +14,7 @@ struct nvml {
 	const char *(*error)(int code);
 	int (*count)(unsigned *out);
 	int (*handle)(unsigned index, void **out);
+	int (*driver)(char *out, unsigned length);
 	int (*name)(void *dev, char *out, unsigned length);
 	int (*uuid)(void *dev, char *out, unsigned length);
 	int (*pci)(void *dev, struct nvml_pci *out);

@@ -1,5 +1,5 @@
 /*
- * observe.c - readers of the published sets, one function a file; see
+ * observe.c - readers of the published sets, one function a file's rows; see
  * observe.h.
  *
  * GPUs measured in our own format are measured.c's.
@@ -149,92 +149,72 @@ static void slice(struct hes_setup *s, double slices)
 	s->gpu.l2_kib = s->gpu.l2_kib * eighths / 8;
 }
 
-static void read_igniter_solo(struct set_reader *r)
+static void igniter_solo_row(struct set_reader *r)
 {
-	if (!set_reader_open(r, "igniter_v100/solo_mps.csv"))
-		return;
-	while (set_reader_next(r)) {
-		const struct hes_workload *w = workload(r, "%s-trt8", text(r, "model"));
-		struct hes_setup s = setup(r, "V100-SXM2-32", w, number(r, "batch"), number(r, "mps_pct"));
-		const char *dram = text(r, "dram_util_pct");
+	const struct hes_workload *w = workload(r, "%s-trt8", text(r, "model"));
+	struct hes_setup s = setup(r, "V100-SXM2-32", w, number(r, "batch"), number(r, "mps_pct"));
+	const char *dram = text(r, "dram_util_pct");
 
-		if (!w)
-			continue;
-		set_reader_observe(r, HES_SERIES_IGNITER_SOLO, HES_METRIC_TIME_S, &s, number(r, "latency_ms") / 1e3, false);
-		if (dram[0])
-			set_reader_observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s,
-				number(r, "dram_util_pct") / 100, false);
+	if (!w)
+		return;
+	set_reader_observe(r, HES_SERIES_IGNITER_SOLO, HES_METRIC_TIME_S, &s, number(r, "latency_ms") / 1e3, false);
+	if (dram[0])
+		set_reader_observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s,
+			number(r, "dram_util_pct") / 100, false);
+}
+
+static void igniter_power_row(struct set_reader *r)
+{
+	const struct hes_workload *w = workload(r, "%s-trt8", text(r, "model"));
+	struct hes_setup s = setup(r, "V100-SXM2-32", w, number(r, "batch"), number(r, "mps_pct"));
+
+	if (w)
+		set_reader_observe(r, HES_SERIES_IGNITER_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
+	if (w && number(r, "sm_mhz") < s.gpu.clock_max_mhz)
+		set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3, false);
+}
+
+static void igniter_copies_row(struct set_reader *r)
+{
+	const struct hes_workload *w = workload(r, "vgg19-trt8");
+	struct hes_setup s = setup(r, "V100-SXM2-32", w, 3, 20);
+
+	if (!w)
+		return;
+	multiply(&s, number(r, "n_colocated"));
+	set_reader_observe(r, HES_SERIES_IGNITER_COPIES, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
+	if (number(r, "sm_mhz") < s.gpu.clock_max_mhz)
+		set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3, false);
+}
+
+static void igniter_pairs_row(struct set_reader *r)
+{
+	const struct hes_workload *one = workload(r, "%s-trt8", text(r, "model1"));
+	const struct hes_workload *two = workload(r, "%s-trt8", text(r, "model2"));
+	struct hes_setup a = setup(r, "V100-SXM2-32", one, number(r, "batch1"), number(r, "mps1"));
+	struct hes_setup b = setup(r, "V100-SXM2-32", two, number(r, "batch2"), number(r, "mps2"));
+	const double slowdown[2] = { number(r, "slowdown1"), number(r, "slowdown2") };
+
+	for (int i = 0; one && two && i < 2; i++) {
+		struct hes_setup alone = i ? b : a, together = alone;
+
+		together.r[1] = i ? a.r[0] : b.r[0];
+		together.n = 2;
+		set_reader_compare(r, HES_SERIES_IGNITER_PAIRS, &together, &alone, slowdown[i], false);
+		set_reader_compare(r, HES_SERIES_IGNITER_HELD, &together, &alone, slowdown[i], false);
 	}
 }
 
-static void read_igniter_power(struct set_reader *r)
+static void jetson_row(struct set_reader *r)
 {
-	if (!set_reader_open(r, "igniter_v100/power_freq.csv"))
+	const struct hes_workload *w = workload(r, "%s-jetson", text(r, "model"));
+	struct hes_setup s = setup(r, "Jetson-TX2", w, 1, 100);
+
+	s.clock_mhz = (uint32_t)number(r, "gpu_mhz");
+	if (!w)
 		return;
-	while (set_reader_next(r)) {
-		const struct hes_workload *w = workload(r, "%s-trt8", text(r, "model"));
-		struct hes_setup s = setup(r, "V100-SXM2-32", w, number(r, "batch"), number(r, "mps_pct"));
-
-		if (w)
-			set_reader_observe(r, HES_SERIES_IGNITER_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
-		if (w && number(r, "sm_mhz") < s.gpu.clock_max_mhz)
-			set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3, false);
-	}
-}
-
-static void read_igniter_copies(struct set_reader *r)
-{
-	if (!set_reader_open(r, "igniter_v100/colocated_n_vgg19_20pct.csv"))
-		return;
-	while (set_reader_next(r)) {
-		const struct hes_workload *w = workload(r, "vgg19-trt8");
-		struct hes_setup s = setup(r, "V100-SXM2-32", w, 3, 20);
-
-		if (!w)
-			continue;
-		multiply(&s, number(r, "n_colocated"));
-		set_reader_observe(r, HES_SERIES_IGNITER_COPIES, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
-		if (number(r, "sm_mhz") < s.gpu.clock_max_mhz)
-			set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3, false);
-	}
-}
-
-static void read_igniter_pairs(struct set_reader *r)
-{
-	if (!set_reader_open(r, "igniter_v100/pair_mps.csv"))
-		return;
-	while (set_reader_next(r)) {
-		const struct hes_workload *one = workload(r, "%s-trt8", text(r, "model1"));
-		const struct hes_workload *two = workload(r, "%s-trt8", text(r, "model2"));
-		struct hes_setup a = setup(r, "V100-SXM2-32", one, number(r, "batch1"), number(r, "mps1"));
-		struct hes_setup b = setup(r, "V100-SXM2-32", two, number(r, "batch2"), number(r, "mps2"));
-		const double slowdown[2] = { number(r, "slowdown1"), number(r, "slowdown2") };
-
-		for (int i = 0; one && two && i < 2; i++) {
-			struct hes_setup alone = i ? b : a, together = alone;
-
-			together.r[1] = i ? a.r[0] : b.r[0];
-			together.n = 2;
-			set_reader_compare(r, HES_SERIES_IGNITER_PAIRS, &together, &alone, slowdown[i], false);
-			set_reader_compare(r, HES_SERIES_IGNITER_HELD, &together, &alone, slowdown[i], false);
-		}
-	}
-}
-
-static void read_jetson(struct set_reader *r)
-{
-	if (!set_reader_open(r, "etf_jetson_tx2/freq_time_power.csv"))
-		return;
-	while (set_reader_next(r)) {
-		const struct hes_workload *w = workload(r, "%s-jetson", text(r, "model"));
-		struct hes_setup s = setup(r, "Jetson-TX2", w, 1, 100);
-
-		s.clock_mhz = (uint32_t)number(r, "gpu_mhz");
-		if (!w)
-			continue;
-		set_reader_observe(r, HES_SERIES_JETSON_TIME, HES_METRIC_TIME_S, &s, number(r, "exec_time_us") / 1e6, false);
-		set_reader_observe(r, HES_SERIES_JETSON_POWER, HES_METRIC_POWER_W, &s, number(r, "gpu_power_mw") / 1e3, false);
-	}
+	set_reader_observe(r, HES_SERIES_JETSON_TIME, HES_METRIC_TIME_S, &s, number(r, "exec_time_us") / 1e6, false);
+	set_reader_observe(r, HES_SERIES_JETSON_POWER, HES_METRIC_POWER_W, &s, number(r, "gpu_power_mw") / 1e3, false);
 }
 
 /* Items of an epoch; only their product with the work of an item matters. */
@@ -251,63 +231,51 @@ static double epoch_items(const char *dataset)
 	return 0;
 }
 
-static void read_zeus(struct set_reader *r)
+static void zeus_row(struct set_reader *r)
 {
-	if (!set_reader_open(r, "zeus_power_limit/power_limit_train.csv"))
-		return;
-	while (set_reader_next(r)) {
-		const char *dataset = text(r, "dataset");
-		double items = epoch_items(dataset), batch = number(r, "batch"), step_s;
-		/* Two optimisers were tried on one network only. */
-		bool two = strcmp(dataset, "cifar100") == 0;
-		const struct hes_workload *w = workload(r, "%s%s%s-%s-zeus", text(r, "network"), two ? "-" : "",
-							two ? text(r, "optimizer") : "", dataset);
-		struct hes_setup s = setup(r, "V100-PCIe", w, batch, 100);
+	const char *dataset = text(r, "dataset");
+	double items = epoch_items(dataset), batch = number(r, "batch"), step_s;
+	/* Two optimisers were tried on one network only. */
+	bool two = strcmp(dataset, "cifar100") == 0;
+	const struct hes_workload *w = workload(r, "%s%s%s-%s-zeus", text(r, "network"), two ? "-" : "",
+						two ? text(r, "optimizer") : "", dataset);
+	struct hes_setup s = setup(r, "V100-PCIe", w, batch, 100);
 
-		if (strcmp(text(r, "gpu"), "v100") || !w || items == 0)
-			continue;
-		s.power_limit_mw = (uint32_t)(number(r, "power_limit_w") * 1e3);
-		step_s = number(r, "time_per_epoch_s") / (items / batch);
-		set_reader_observe(r, HES_SERIES_ZEUS_TIME, HES_METRIC_TIME_S, &s, step_s, false);
-		set_reader_observe(r, HES_SERIES_ZEUS_ENERGY, HES_METRIC_ENERGY_J, &s, step_s * number(r, "avg_power_w"), false);
-	}
+	if (strcmp(text(r, "gpu"), "v100") || !w || items == 0)
+		return;
+	s.power_limit_mw = (uint32_t)(number(r, "power_limit_w") * 1e3);
+	step_s = number(r, "time_per_epoch_s") / (items / batch);
+	set_reader_observe(r, HES_SERIES_ZEUS_TIME, HES_METRIC_TIME_S, &s, step_s, false);
+	set_reader_observe(r, HES_SERIES_ZEUS_ENERGY, HES_METRIC_ENERGY_J, &s, step_s * number(r, "avg_power_w"), false);
 }
 
-static void read_a100_sweep(struct set_reader *r)
+static void a100_sweep_row(struct set_reader *r)
 {
-	if (!set_reader_open(r, "a100_freq_powercap/energy_time.csv"))
-		return;
-	while (set_reader_next(r)) {
-		const struct hes_workload *w = workload(r, "%s", text(r, "benchmark"));
-		struct hes_setup s = setup(r, "A100-SXM-80", w, 1, 100);
+	const struct hes_workload *w = workload(r, "%s", text(r, "benchmark"));
+	struct hes_setup s = setup(r, "A100-SXM-80", w, 1, 100);
 
-		if (strcmp(text(r, "gpu"), "cricket-a100") || !w)
-			continue;
-		s.gpu.memory_bandwidth_gbs = 1935; /* the PCIe GPU's */
-		s.clock_mhz = (uint32_t)number(r, "sm_mhz");
-		s.power_limit_mw = (uint32_t)(number(r, "power_cap_w") * 1e3);
-		set_reader_observe(r, HES_SERIES_A100_TIME, HES_METRIC_TIME_S, &s, number(r, "time_s"), false);
-		set_reader_observe(r, HES_SERIES_A100_POWER, HES_METRIC_POWER_W, &s, number(r, "avg_power_w"), false);
-	}
+	if (strcmp(text(r, "gpu"), "cricket-a100") || !w)
+		return;
+	s.gpu.memory_bandwidth_gbs = 1935; /* the PCIe GPU's */
+	s.clock_mhz = (uint32_t)number(r, "sm_mhz");
+	s.power_limit_mw = (uint32_t)(number(r, "power_cap_w") * 1e3);
+	set_reader_observe(r, HES_SERIES_A100_TIME, HES_METRIC_TIME_S, &s, number(r, "time_s"), false);
+	set_reader_observe(r, HES_SERIES_A100_POWER, HES_METRIC_POWER_W, &s, number(r, "avg_power_w"), false);
 }
 
-static void read_parva(struct set_reader *r)
+static void parva_row(struct set_reader *r)
 {
-	if (!set_reader_open(r, "parvagpu_a100/mig_batch_nproc.csv"))
-		return;
-	while (set_reader_next(r)) {
-		const char *model = text(r, "model");
-		const struct hes_workload *w = workload(r, "%s", strcmp(model, "bert") ? model : "bert-large");
-		struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
-		double processes = number(r, "n_procs");
+	const char *model = text(r, "model");
+	const struct hes_workload *w = workload(r, "%s", strcmp(model, "bert") ? model : "bert-large");
+	struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
+	double processes = number(r, "n_procs");
 
-		if (!w)
-			continue;
-		slice(&s, number(r, "mig_gpcs"));
-		multiply(&s, processes);
-		set_reader_observe(r, s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE,
-			HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"), false);
-	}
+	if (!w)
+		return;
+	slice(&s, number(r, "mig_gpcs"));
+	multiply(&s, processes);
+	set_reader_observe(r, s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE,
+		HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"), false);
 }
 
 /* The GPU behind the name a set uses; NULL: not one of ours. */
@@ -325,54 +293,46 @@ static const char *gpu_type_of(const char *name)
 	return NULL;
 }
 
-static void read_tensorrt_bert(struct set_reader *r)
+static void tensorrt_bert_row(struct set_reader *r)
 {
-	if (!set_reader_open(r, "tensorrt_bert/latency.csv"))
-		return;
-	while (set_reader_next(r)) {
-		const char *gpu = gpu_type_of(text(r, "gpu"));
-		bool large = strcmp(text(r, "model"), "BERT Large") == 0;
-		const struct hes_workload *w = workload(r, "bert-%s-trt-%s", large ? "large" : "base",
-							text(r, "seq_len"));
-		struct hes_setup s;
+	const char *gpu = gpu_type_of(text(r, "gpu"));
+	bool large = strcmp(text(r, "model"), "BERT Large") == 0;
+	const struct hes_workload *w = workload(r, "bert-%s-trt-%s", large ? "large" : "base",
+						text(r, "seq_len"));
+	struct hes_setup s;
 
-		if (!gpu || !w || strcmp(text(r, "precision"), "fp16"))
-			continue;
-		s = setup(r, gpu, w, number(r, "batch"), 100);
-		with_40gb(&s);
-		set_reader_observe(r, HES_SERIES_BERT_TIME, HES_METRIC_TIME_S, &s, number(r, "avg_ms") / 1e3, false);
-	}
+	if (!gpu || !w || strcmp(text(r, "precision"), "fp16"))
+		return;
+	s = setup(r, gpu, w, number(r, "batch"), 100);
+	with_40gb(&s);
+	set_reader_observe(r, HES_SERIES_BERT_TIME, HES_METRIC_TIME_S, &s, number(r, "avg_ms") / 1e3, false);
 }
 
 /*
  * ResNet-50 in TensorFlow on three types; and in PyTorch on two, which is the
  * testbed's workload where it was not fitted.
  */
-static void read_dle(struct set_reader *r)
+static void dle_row(struct set_reader *r)
 {
-	if (!set_reader_open(r, "nvidia_dle/native_inference.csv"))
-		return;
-	while (set_reader_next(r)) {
-		const char *gpu = gpu_type_of(text(r, "gpu")), *precision = text(r, "precision");
-		const char *readme = text(r, "readme");
-		bool mixed = strcmp(precision, "mixed") == 0;
-		bool torch = strcmp(readme, "PyTorch/Classification/ConvNets/resnet50v1.5") == 0;
-		const struct hes_workload *w = workload(r, "resnet50%s", torch ? "" : mixed ? "-tf-mixed" : "-tf");
-		struct hes_setup s;
-		double batch;
+	const char *gpu = gpu_type_of(text(r, "gpu")), *precision = text(r, "precision");
+	const char *readme = text(r, "readme");
+	bool mixed = strcmp(precision, "mixed") == 0;
+	bool torch = strcmp(readme, "PyTorch/Classification/ConvNets/resnet50v1.5") == 0;
+	const struct hes_workload *w = workload(r, "resnet50%s", torch ? "" : mixed ? "-tf-mixed" : "-tf");
+	struct hes_setup s;
+	double batch;
 
-		if (!gpu || !w || (!torch && strcmp(readme, "TensorFlow/Classification/ConvNets/resnet50v1.5")))
-			continue;
-		if (!mixed && strcmp(precision, strncmp(gpu, "A100", 4) ? "fp32" : "tf32"))
-			continue;
-		if (torch && mixed)
-			continue;
-		batch = number(r, "batch");
-		s = setup(r, gpu, w, batch, 100);
-		with_40gb(&s);
-		set_reader_observe(r, torch ? HES_SERIES_DLE_TESTBED : HES_SERIES_DLE_TIME, HES_METRIC_TIME_S, &s,
-			batch / number(r, "throughput"), false);
-	}
+	if (!gpu || !w || (!torch && strcmp(readme, "TensorFlow/Classification/ConvNets/resnet50v1.5")))
+		return;
+	if (!mixed && strcmp(precision, strncmp(gpu, "A100", 4) ? "fp32" : "tf32"))
+		return;
+	if (torch && mixed)
+		return;
+	batch = number(r, "batch");
+	s = setup(r, gpu, w, batch, 100);
+	with_40gb(&s);
+	set_reader_observe(r, torch ? HES_SERIES_DLE_TESTBED : HES_SERIES_DLE_TIME, HES_METRIC_TIME_S, &s,
+		batch / number(r, "throughput"), false);
 }
 
 static void read_sia(struct set_reader *r, const char *application)
@@ -395,36 +355,28 @@ static void read_sia(struct set_reader *r, const char *application)
 	}
 }
 
-static void read_miso_steps(struct set_reader *r)
+static void miso_steps_row(struct set_reader *r)
 {
-	if (!set_reader_open(r, "miso_a100/mig_step_time.csv"))
-		return;
-	while (set_reader_next(r)) {
-		const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
-		struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
-		double slices = number(r, "mig_slices");
+	const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
+	struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
+	double slices = number(r, "mig_slices");
 
-		if (!w)
-			continue;
-		with_40gb_pcie(&s);
-		slice(&s, slices);
-		set_reader_observe(r, slices == 3 || slices == 7 ? HES_SERIES_MISO_TIME : HES_SERIES_MISO_SLICES,
-			HES_METRIC_TIME_S, &s, number(r, "median_step_s"), false);
-	}
+	if (!w)
+		return;
+	with_40gb_pcie(&s);
+	slice(&s, slices);
+	set_reader_observe(r, slices == 3 || slices == 7 ? HES_SERIES_MISO_TIME : HES_SERIES_MISO_SLICES,
+		HES_METRIC_TIME_S, &s, number(r, "median_step_s"), false);
 }
 
-static void read_miso_power(struct set_reader *r)
+static void miso_power_row(struct set_reader *r)
 {
-	if (!set_reader_open(r, "miso_a100/full_gpu_util_power.csv"))
-		return;
-	while (set_reader_next(r)) {
-		const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
-		struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
+	const struct hes_workload *w = workload(r, "%s-miso", text(r, "model"));
+	struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
 
-		with_40gb_pcie(&s);
-		if (w)
-			set_reader_observe(r, HES_SERIES_MISO_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
-	}
+	with_40gb_pcie(&s);
+	if (w)
+		set_reader_observe(r, HES_SERIES_MISO_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
 }
 
 static bool same_job(const struct hes_observation *a, const struct hes_observation *b)
@@ -451,24 +403,34 @@ static void add_ratios(struct set_reader *r, enum hes_series_id from, enum hes_s
 	}
 }
 
+static const struct {
+	const char *file;
+	void      (*row)(struct set_reader *r);
+} tables[] = {
+	{ "igniter_v100/solo_mps.csv", igniter_solo_row },
+	{ "igniter_v100/power_freq.csv", igniter_power_row },
+	{ "igniter_v100/colocated_n_vgg19_20pct.csv", igniter_copies_row },
+	{ "igniter_v100/pair_mps.csv", igniter_pairs_row },
+	{ "etf_jetson_tx2/freq_time_power.csv", jetson_row },
+	{ "zeus_power_limit/power_limit_train.csv", zeus_row },
+	{ "a100_freq_powercap/energy_time.csv", a100_sweep_row },
+	{ "parvagpu_a100/mig_batch_nproc.csv", parva_row },
+	{ "tensorrt_bert/latency.csv", tensorrt_bert_row },
+	{ "nvidia_dle/native_inference.csv", dle_row },
+	{ "miso_a100/mig_step_time.csv", miso_steps_row },
+	{ "miso_a100/full_gpu_util_power.csv", miso_power_row },
+};
+
 static void read_published(struct set_reader *r)
 {
 	static const char *const sia[] = { "bert", "imagenet", "cifar10" };
 
-	read_igniter_solo(r);
-	read_igniter_power(r);
-	read_igniter_copies(r);
-	read_igniter_pairs(r);
-	read_jetson(r);
-	read_zeus(r);
-	read_a100_sweep(r);
-	read_parva(r);
-	read_tensorrt_bert(r);
-	read_dle(r);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		if (set_reader_open(r, tables[i].file))
+			while (set_reader_next(r))
+				tables[i].row(r);
 	for (size_t i = 0; i < sizeof(sia) / sizeof(sia[0]); i++)
 		read_sia(r, sia[i]);
-	read_miso_steps(r);
-	read_miso_power(r);
 	add_ratios(r, HES_SERIES_BERT_TIME, HES_SERIES_BERT_RATIO);
 	add_ratios(r, HES_SERIES_DLE_TIME, HES_SERIES_DLE_RATIO);
 	add_ratios(r, HES_SERIES_SIA_TIME, HES_SERIES_SIA_RATIO);

@@ -146,14 +146,6 @@ static const cyaml_schema_field_t doc_fields[] = {
 static const cyaml_schema_value_t doc_schema = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct doc, doc_fields),
 };
-/* A file that extends a model: workloads alone. */
-static const cyaml_schema_field_t extension_fields[] = {
-	CYAML_FIELD_SEQUENCE("workloads", CYAML_FLAG_POINTER, struct doc, workloads, &workload_value, 1, 10000),
-	CYAML_FIELD_END
-};
-static const cyaml_schema_value_t extension_schema = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct doc, extension_fields),
-};
 
 /* @return 0, or -ERANGE naming file, entry, field and value; NaN is out of every range. */
 static int check_params(const char *file, const char *kind, const char *name, void *object,
@@ -170,24 +162,6 @@ static int check_params(const char *file, const char *kind, const char *name, vo
 	return 0;
 }
 
-/* The workloads from index @from on, which come from @file. */
-static int check_workloads(const char *file, struct hes_model *m, size_t from, struct hes_err *err)
-{
-	int rc = 0;
-
-	for (size_t i = from; !rc && i < m->n_workloads; i++) {
-		struct hes_workload *w = &m->workloads[i];
-		const struct hes_workload *first = hes_model_workload(m, w->name, NULL);
-
-		if (first != w)
-			return hes_fail(err, -EEXIST, "%s: workload %s is %s", file, w->name,
-					first < m->workloads + from ? "in the model already; give it another name"
-								    : "given twice");
-		rc = check_params(file, "workload", w->name, w, hes_workload_params, hes_workload_param_count, err);
-	}
-	return rc;
-}
-
 static int check(const char *file, struct hes_model *m, struct hes_err *err)
 {
 	int rc = check_params(file, "nature", "", &m->nature, hes_nature_params,
@@ -199,8 +173,13 @@ static int check(const char *file, struct hes_model *m, struct hes_err *err)
 		rc = check_params(file, "gpu", m->gpus[i].type, &m->gpus[i], hes_gpu_params,
 				  hes_gpu_param_count, err);
 	}
-	if (!rc)
-		rc = check_workloads(file, m, 0, err);
+	for (size_t i = 0; !rc && i < m->n_workloads; i++) {
+		struct hes_workload *w = &m->workloads[i];
+
+		if (hes_model_workload(m, w->name, NULL) != w)
+			return hes_fail(err, -EEXIST, "%s: workload %s is given twice", file, w->name);
+		rc = check_params(file, "workload", w->name, w, hes_workload_params, hes_workload_param_count, err);
+	}
 	for (size_t i = 0; !rc && i < m->n_held_out; i++)
 		rc = check_params(file, "held_out", m->held_out[i].one, &m->held_out[i].nature,
 				  hes_nature_params, hes_nature_param_count, err);
@@ -251,40 +230,6 @@ int hes_model_load(const char *path, struct hes_model **out, struct hes_err *err
 		return rc;
 	rc = adopt(name, doc, out, err);
 	hes_yaml_free(&doc_schema, doc);
-	return rc;
-}
-
-/* Copies the document's workloads behind the model's, once they are found good together. */
-static int append_workloads(struct hes_model *m, const char *file, const struct doc *d, struct hes_err *err)
-{
-	struct hes_model longer = *m;
-	int rc;
-
-	longer.n_workloads += d->workloads_count;
-	longer.workloads = malloc(longer.n_workloads * sizeof(*longer.workloads));
-	if (!longer.workloads)
-		return hes_fail(err, -ENOMEM, "%s: out of memory", file);
-	memcpy(longer.workloads, m->workloads, m->n_workloads * sizeof(*m->workloads));
-	memcpy(longer.workloads + m->n_workloads, d->workloads, d->workloads_count * sizeof(*d->workloads));
-	rc = check_workloads(file, &longer, m->n_workloads, err);
-	if (rc) {
-		free(longer.workloads);
-		return rc;
-	}
-	free(m->workloads);
-	*m = longer;
-	return 0;
-}
-
-int hes_model_extend(struct hes_model *m, const char *path, struct hes_err *err)
-{
-	void *doc;
-	int rc = hes_yaml_load_file(path, &extension_schema, &doc, err);
-
-	if (rc)
-		return rc;
-	rc = append_workloads(m, path, doc, err);
-	hes_yaml_free(&extension_schema, doc);
 	return rc;
 }
 

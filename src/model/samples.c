@@ -134,6 +134,8 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 {
 	struct hes_rate rates[HES_DRAW_MAX_CO_RUNNERS];
 	struct hes_load load = { .power_mw = w->d->types[c->type]->idle_power_mw };
+	double *const reals[] = { &load.sm_util, &load.dram_util, &load.l2_util, &load.busy, &load.sm_busy, &load.l2_sets, &load.serial,
+				  &load.dram_busy, &load.pace, &load.iterations_per_s, &load.solo_power_mw, &load.solo_clock_mhz };
 	struct hes_instant now;
 	int rc = 0;
 
@@ -149,18 +151,8 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 		if (!rc)
 			load.power_mw = (uint32_t)lround(now.power_mw * draw_noise(&w->rng, w->d->noise));
 	}
-	load.sm_util = draw_digits(load.sm_util);
-	load.dram_util = draw_digits(load.dram_util);
-	load.l2_util = draw_digits(load.l2_util);
-	load.busy = draw_digits(load.busy);
-	load.sm_busy = draw_digits(load.sm_busy);
-	load.l2_sets = draw_digits(load.l2_sets);
-	load.serial = draw_digits(load.serial);
-	load.dram_busy = draw_digits(load.dram_busy);
-	load.pace = draw_digits(load.pace);
-	load.iterations_per_s = draw_digits(load.iterations_per_s);
-	load.solo_power_mw = draw_digits(load.solo_power_mw);
-	load.solo_clock_mhz = draw_digits(load.solo_clock_mhz);
+	for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
+		*reals[i] = draw_digits(*reals[i]);
 	*out = load;
 	return rc;
 }

@@ -332,7 +332,7 @@ int hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r
 {
 	int rc = 0;
 
-	*p = (struct hes_problem){ .request = r };
+	*p = (struct hes_problem){ .request = r, .together = HES_SHARE_MOST };
 	for (size_t i = 0; i < r->n_running && !rc; i++)
 		rc = check_running(r, i, err);
 	if (!rc)

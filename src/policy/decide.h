@@ -15,6 +15,11 @@
 hes_decide_fn hes_decide_heshare, hes_decide_joint, hes_decide_sched_only, hes_decide_morak, hes_decide_muserve,
 	hes_decide_pwr, hes_decide_mps_equal, hes_decide_exclusive, hes_decide_random;
 
+/** The plan of a policy outside of the library, checked and predicted. @return 0, or a negative errno with a sentence */
+int hes_decide_external(const struct hes_policy *policy, struct hes_problem *p, struct hes_plan *plan, struct hes_err *err);
+/** The sentence for what a decide function returned. */
+void hes_policy_fail(const struct hes_problem *p, int rc, struct hes_err *err);
+
 /** "balanced", "energy", "jct": the preferences of policies that make a front. NULL-terminated. */
 extern const char *const hes_preferences[];
 

@@ -38,7 +38,7 @@ const struct hes_policy hes_policies[] = {
 	{ .name = NULL }
 };
 
-static void fail(const struct hes_problem *p, int rc, struct hes_err *err)
+void hes_policy_fail(const struct hes_problem *p, int rc, struct hes_err *err)
 {
 	size_t longest = 0;
 
@@ -74,10 +74,13 @@ int hes_policy_plan(const struct hes_policy *policy, const struct hes_request *r
 	if (rc)
 		return rc;
 	rc = hes_plan_init(&plan, p.k);
-	if (!rc && p.n)
-		rc = policy->decide(&p, &plan, front ? &found : NULL);
+	if (rc)
+		hes_policy_fail(&p, rc, err);
+	else if (p.n && policy->external)
+		rc = hes_decide_external(policy, &p, &plan, err);
+	else if (p.n && (rc = policy->decide(&p, &plan, front ? &found : NULL)))
+		hes_policy_fail(&p, rc, err);
 	if (rc) {
-		fail(&p, rc, err);
 		hes_plan_finish(&plan);
 	} else {
 		hes_compose_totals(&p, &plan);

@@ -87,19 +87,10 @@ static int by_type(const void *a, const void *b)
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-static int compare_tasks(const struct hes_profile *x, const struct hes_profile *y)
-{
-	int order = strcmp(x->workload, y->workload);
-
-	if (!order)
-		order = strcmp(x->gpu_type, y->gpu_type);
-	return order ? order : (x->batch_size > y->batch_size) - (x->batch_size < y->batch_size);
-}
-
 static int by_task(const void *a, const void *b)
 {
 	const struct ref *x = a, *y = b;
-	int order = compare_tasks(x->o->query.task, y->o->query.task);
+	int order = hes_profile_compare(x->o->query.task, y->o->query.task);
 
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
@@ -203,7 +194,7 @@ static void learn_tasks(struct ref *v, size_t n, struct training_range *s)
 	size_t distinct = 0, every;
 
 	for (size_t i = 0; i < n; i++)
-		if (i == 0 || compare_tasks(v[distinct - 1].o->query.task, v[i].o->query.task))
+		if (i == 0 || hes_profile_compare(v[distinct - 1].o->query.task, v[i].o->query.task))
 			v[distinct++] = v[i];
 	every = (distinct + RANGE_MAX_TASKS - 1) / RANGE_MAX_TASKS;
 	for (size_t i = 0; i < distinct; i += every)

@@ -18,6 +18,8 @@ struct inserter {
 	const struct hes_row_table *t;
 	sqlite3_stmt               *insert;  /* ?1 origin, ?2 key, then the values */
 	sqlite3_stmt               *origin;  /* whether the row with key ?1 is a modelled one */
+	sqlite3_stmt               *named;   /* of samples: names of the one with these values, the names left out */
+	sqlite3_stmt               *name;    /* of samples: ?1 names, ?2 the key with them, ?3 the key without */
 };
 
 static int open_inserter(struct hes_store *s, const struct hes_row_table *t, struct inserter *in,
@@ -42,6 +44,8 @@ static void close_inserter(struct inserter *in)
 {
 	sqlite3_finalize(in->insert);
 	sqlite3_finalize(in->origin);
+	sqlite3_finalize(in->named);
+	sqlite3_finalize(in->name);
 }
 
 /* What was drawn and what was measured must not be taken for one another. */
@@ -79,6 +83,51 @@ static int insert(struct hes_store *s, struct inserter *in, int64_t origin, enum
 	if (rc)
 		return rc;
 	return sqlite3_changes(s->db) ? 1 : check_known(s, in, key, source, what, err);
+}
+
+static int open_names(struct hes_store *s, struct inserter *in, struct hes_err *err)
+{
+	char sql[2 * HES_ROW_SQL_MAX] = "SELECT beside FROM samples WHERE beside <> ''";
+	size_t at = strlen(sql);
+	int rc;
+
+	for (size_t i = 0; i < in->t->n_columns; i++)
+		if (in->t->columns[i].kind != HES_ROW_LINE)
+			at += (size_t)snprintf(sql + at, sizeof(sql) - at, " AND %s = ?%zu", in->t->columns[i].name, i + 1);
+	rc = hes_db_prepare(s, sql, &in->named, err);
+	return rc ? rc : hes_db_prepare(s, "UPDATE OR IGNORE samples SET beside = ?1, key = ?2 WHERE key = ?3", &in->name, err);
+}
+
+/*
+ * A sample with the names of its co-runners and the same sample without them are one: it gets the names, stays with its
+ * delivery and keeps its forecasts.
+ * @return 1 the store's sample has the names now; 0; negative errno
+ */
+static int match_names(struct hes_store *s, struct inserter *in, struct hes_sample *row, struct hes_err *err)
+{
+	unsigned char with[HES_ROW_KEY_BYTES], without[HES_ROW_KEY_BYTES];
+	struct hes_sample unnamed = *row;
+	int rc;
+
+	if (!*row->co_runner_names) {
+		hes_row_bind(in->named, 1, in->t, row);
+		rc = hes_db_step(s, in->named, err);
+		if (rc > 0)
+			hes_db_text(in->named, 0, row->co_runner_names, sizeof(row->co_runner_names));
+		sqlite3_reset(in->named);
+		return rc < 0 ? rc : 0;
+	}
+	*unnamed.co_runner_names = '\0';
+	rc = hes_row_key(in->t, row, with, err);
+	if (!rc)
+		rc = hes_row_key(in->t, &unnamed, without, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_text(in->name, 1, row->co_runner_names, -1, SQLITE_STATIC);
+	sqlite3_bind_blob(in->name, 2, with, sizeof(with), SQLITE_STATIC);
+	sqlite3_bind_blob(in->name, 3, without, sizeof(without), SQLITE_STATIC);
+	rc = hes_db_run(s, in->name, err);
+	return rc ? rc : sqlite3_changes(s->db) > 0;
 }
 
 static int add_origin(struct hes_store *s, const struct hes_delivery *d, int64_t *out, struct hes_err *err)
@@ -130,6 +179,8 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 	struct inserter in;
 	int rc = open_inserter(s, &hes_sample_table, &in, err);
 
+	if (!rc)
+		rc = open_names(s, &in, err);
 	if (!rc && d->predictor)
 		rc = forecasts_open(s, d->predictor, true, &f, err);
 	for (size_t i = 0; i < d->samples->n && rc >= 0; i++) {
@@ -138,7 +189,10 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 
 		snprintf(what, sizeof(what), "%.*s: sample %zu", HES_STORE_ORIGIN_NAME, d->name, i + 1);
 		hes_co_run_text_sort(row.co_runner_names);
-		rc = insert(s, &in, out->origin, d->source, &row, what, err);
+		rc = row.co_runners.jobs ? match_names(s, &in, &row, err) : 0;
+		out->samples_named += rc > 0;
+		if (rc >= 0)
+			rc = insert(s, &in, out->origin, d->source, &row, what, err);
 		out->samples_new += rc == 1;
 		out->samples_known += rc == 0;
 		if (rc != 1 || !d->predictor || !(d->forecasts[i].iteration_us > 0))
@@ -190,10 +244,10 @@ static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes
 		rc = add_samples(s, d, out, err);
 	if (!rc && d->points)
 		rc = add_points(s, d, out, err);
-	if (!rc && out->profiles_new + out->samples_new + out->points_new == 0) {
-		return take_back_origin(s, d, out, err);
-	}
-	return rc ? rc : 1;
+	if (rc || out->profiles_new + out->samples_new + out->points_new)
+		return rc ? rc : 1;
+	rc = take_back_origin(s, d, out, err);
+	return rc ? rc : out->samples_named > 0;
 }
 
 int hes_store_add(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,

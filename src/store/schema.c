@@ -2,7 +2,7 @@
  * schema.c - the tables of a store, as steps from one version to the next; see schema.h. docs/store.md draws them.
  *
  * Tables of profiles, samples and points have the columns of their files (core/row.h), after an id, an origin and the key
- * of the row (row_sql.h).
+ * of the row (row_sql.h). Steps create what is not there: a store from before version 0.1.0 has tables of several steps.
  */
 #include "store/schema.h"
 
@@ -11,20 +11,20 @@
 #include <stdio.h>
 
 static const char origins_step[] =
-	"CREATE TABLE origins ("
+	"CREATE TABLE IF NOT EXISTS origins ("
 	"  id     INTEGER PRIMARY KEY AUTOINCREMENT," /* a number is never given again */
 	"  at_us  INTEGER NOT NULL,"
 	"  source TEXT NOT NULL CHECK (source IN ('measured', 'imported', 'modelled')),"
 	"  name   TEXT NOT NULL"
 	") STRICT;"
-	"CREATE TABLE predictors ("
+	"CREATE TABLE IF NOT EXISTS predictors ("
 	"  id    INTEGER PRIMARY KEY,"
 	"  crc   INTEGER NOT NULL UNIQUE,"
 	"  rows  INTEGER NOT NULL,"
 	"  at_us INTEGER NOT NULL,"
 	"  name  TEXT NOT NULL"
 	") STRICT;"
-	"CREATE TABLE forecasts ("
+	"CREATE TABLE IF NOT EXISTS forecasts ("
 	"  predictor_id INTEGER NOT NULL REFERENCES predictors(id) ON DELETE CASCADE,"
 	"  sample_id    INTEGER NOT NULL REFERENCES samples(id) ON DELETE CASCADE,"
 	"  fresh        INTEGER NOT NULL CHECK (fresh IN (0, 1))," /* 0: held back from training */
@@ -32,8 +32,8 @@ static const char origins_step[] =
 	"  power_mw     INTEGER NOT NULL,"
 	"  PRIMARY KEY (predictor_id, sample_id)"
 	") STRICT, WITHOUT ROWID;"
-	"CREATE INDEX forecasts_by_sample ON forecasts(sample_id);"
-	"CREATE TABLE tenant_powers ("
+	"CREATE INDEX IF NOT EXISTS forecasts_by_sample ON forecasts(sample_id);"
+	"CREATE TABLE IF NOT EXISTS tenant_powers ("
 	"  tenant    TEXT NOT NULL,"
 	"  uid       INTEGER NOT NULL,"
 	"  gpu_type  TEXT NOT NULL,"
@@ -47,7 +47,7 @@ static const char origins_step[] =
 
 /* Runs of plans and the runner's journal; times in microseconds from the run's start, but for started_us and ended_us of runs. */
 static const char runs_step[] =
-	"CREATE TABLE runs ("
+	"CREATE TABLE IF NOT EXISTS runs ("
 	"  id           INTEGER PRIMARY KEY AUTOINCREMENT,"
 	"  plan_key     INTEGER NOT NULL,"
 	"  plan         TEXT NOT NULL,"
@@ -60,8 +60,8 @@ static const char runs_step[] =
 	"  runner_start INTEGER NOT NULL,"
 	"  runner_boot  TEXT NOT NULL"
 	") STRICT;"
-	"CREATE INDEX runs_by_plan ON runs(plan_key);"
-	"CREATE TABLE run_gpus ("
+	"CREATE INDEX IF NOT EXISTS runs_by_plan ON runs(plan_key);"
+	"CREATE TABLE IF NOT EXISTS run_gpus ("
 	"  id              INTEGER PRIMARY KEY,"
 	"  run_id          INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
 	"  gpu             TEXT NOT NULL,"
@@ -74,7 +74,7 @@ static const char runs_step[] =
 	"  idle_mj         INTEGER,"
 	"  UNIQUE (run_id, gpu)"
 	") STRICT;"
-	"CREATE TABLE run_jobs ("
+	"CREATE TABLE IF NOT EXISTS run_jobs ("
 	"  id               INTEGER PRIMARY KEY,"
 	"  run_id           INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
 	"  job              TEXT NOT NULL,"
@@ -89,7 +89,7 @@ static const char runs_step[] =
 	"  energy_mj        INTEGER," /* attributed */
 	"  UNIQUE (run_id, job)"
 	") STRICT;"
-	"CREATE TABLE attempts ("
+	"CREATE TABLE IF NOT EXISTS attempts ("
 	"  id         INTEGER PRIMARY KEY,"
 	"  run_id     INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
 	"  job        TEXT NOT NULL,"
@@ -107,7 +107,7 @@ static const char runs_step[] =
 	"             ('open', 'done', 'failed', 'timeout', 'fell', 'stopped', 'lost')),"
 	"  UNIQUE (run_id, job, number)"
 	") STRICT;"
-	"CREATE TABLE acts ("
+	"CREATE TABLE IF NOT EXISTS acts ("
 	"  id     INTEGER PRIMARY KEY,"
 	"  run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
 	"  at_us  INTEGER NOT NULL,"
@@ -115,14 +115,36 @@ static const char runs_step[] =
 	"  job    TEXT,"
 	"  what   TEXT NOT NULL"
 	") STRICT;"
-	"CREATE INDEX acts_by_run ON acts(run_id);";
+	"CREATE INDEX IF NOT EXISTS acts_by_run ON acts(run_id);";
+
+/* To find a sample by its values (deliver.c): hardly two took the same time to nine digits. */
+static const char times_step[] = "CREATE INDEX IF NOT EXISTS samples_by_time ON samples(iteration_us);";
+
+/* Joules of every attempt, of the meter, and what the fleet drew above its power cap. */
+static const char run_joules_step[] =
+	"ALTER TABLE attempts ADD COLUMN energy_mj INTEGER;" /* attributed so far; NULL: not known */
+	"ALTER TABLE runs ADD COLUMN over_cap_us INTEGER NOT NULL DEFAULT 0;" /* time above the plan's power cap */
+	"ALTER TABLE runs ADD COLUMN peak_mw INTEGER NOT NULL DEFAULT 0;" /* highest power of its GPUs; 0: not measured */
+	"CREATE TABLE run_meters ("
+	"  run_id      INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
+	"  session     INTEGER NOT NULL," /* a process that carried the run out, from 1 */
+	"  gpu         TEXT NOT NULL,"
+	"  measured_us INTEGER NOT NULL,"
+	"  energy_mj   INTEGER NOT NULL,"
+	"  PRIMARY KEY (run_id, session, gpu)"
+	") STRICT, WITHOUT ROWID;";
 
 const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples, points, predictions and powers", origins_step, { &hes_profile_table, &hes_sample_table, &hes_point_table } },
 	{ "runs and their journal", runs_step, { NULL } },
+	{ "samples by their values", times_step, { NULL } },
+	{ "joules of attempts and sessions", run_joules_step, { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);
+
+#define EARLY_VERSIONS   6 /* of the store, before version 0.1.0 of the program */
+#define EARLY_WITH_NAMES 4 /* the first in which samples have the names of their co-runners */
 
 struct header {
 	int64_t owner, version, tables;
@@ -137,31 +159,43 @@ static int read_header(struct hes_store *s, struct header *h, struct hes_err *er
 	return rc ? rc : hes_db_number(s, "SELECT count(*) FROM sqlite_schema", &h->tables, err);
 }
 
-int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_err *err)
+static bool is_early(const struct header *h)
+{
+	return h->owner == HES_SCHEMA_EARLY;
+}
+
+static int check_header(struct hes_store *s, size_t n, struct header *h, struct hes_err *err)
 {
 	bool alone = sqlite3_get_autocommit(s->db);
-	struct header h = { 0 };
 	/* One look: another process may be making the store between two. */
 	int rc = alone ? hes_db_exec(s, "BEGIN", err) : 0;
 
 	if (!rc)
-		rc = read_header(s, &h, err);
+		rc = read_header(s, h, err);
 	if (alone)
 		rc = hes_db_end(s, rc, err);
 	if (rc)
 		return rc;
-	if (h.owner == HES_SCHEMA_UNRELEASED)
-		return hes_fail(err, -ENOTSUP, "%s: written by a heshare from before version 0.1.0 (version %" PRId64 " of the store); "
-				"export its rows with that heshare (profiles export) and import them into a new store", s->path, h.version);
-	if (h.owner != HES_SCHEMA_APPLICATION && (h.owner || h.version || h.tables))
+	if (is_early(h))
+		n = EARLY_VERSIONS;
+	else if (h->owner != HES_SCHEMA_APPLICATION && (h->owner || h->version || h->tables))
 		return hes_fail(err, -EINVAL, "%s: an SQLite database, but not a store of heshare's", s->path);
-	if (h.version < 0 || (h.owner && !h.version))
-		return hes_fail(err, -EINVAL, "%s: not a store: its version is %" PRId64, s->path, h.version);
-	if ((size_t)h.version > n)
+	if (h->version < 0 || (h->owner && !h->version))
+		return hes_fail(err, -EINVAL, "%s: not a store: its version is %" PRId64, s->path, h->version);
+	if ((size_t)h->version > n)
 		return hes_fail(err, -ENOTSUP, "%s: written by a newer heshare (version %" PRId64 " of the store; this one "
-				"knows up to %zu)", s->path, h.version, n);
-	*out = (size_t)h.version;
+				"knows up to %zu)", s->path, h->version, n);
 	return 0;
+}
+
+int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_err *err)
+{
+	struct header h;
+	int rc = check_header(s, n, &h, err);
+
+	if (!rc)
+		*out = is_early(&h) ? 1 : (size_t)h.version;
+	return rc;
 }
 
 /* What SQLite does goes by the text, whatever type says. */
@@ -206,12 +240,12 @@ static int create_rows(struct hes_store *s, const struct hes_row_table *t, struc
 		[HES_ROW_REAL] = "REAL NOT NULL", [HES_ROW_MAYBE] = "REAL",
 	};
 	char sql[4 * HES_ROW_SQL_MAX];
-	size_t at = (size_t)snprintf(sql, sizeof(sql), "CREATE TABLE %s (id INTEGER PRIMARY KEY, origin_id INTEGER NOT NULL "
+	size_t at = (size_t)snprintf(sql, sizeof(sql), "CREATE TABLE IF NOT EXISTS %s (id INTEGER PRIMARY KEY, origin_id INTEGER NOT NULL "
 				     "REFERENCES origins(id) ON DELETE CASCADE, key BLOB NOT NULL UNIQUE CHECK (length(key) = 16)", t->what);
 
 	for (size_t i = 0; i < t->n_columns; i++)
 		at += (size_t)snprintf(sql + at, sizeof(sql) - at, ", %s %s", t->columns[i].name, types[t->columns[i].kind]);
-	snprintf(sql + at, sizeof(sql) - at, ") STRICT; CREATE INDEX %s_by_origin ON %s(origin_id)", t->what, t->what);
+	snprintf(sql + at, sizeof(sql) - at, ") STRICT; CREATE INDEX IF NOT EXISTS %s_by_origin ON %s(origin_id)", t->what, t->what);
 	return hes_db_exec(s, sql, err);
 }
 
@@ -229,19 +263,70 @@ static int take_step(struct hes_store *s, const struct hes_schema_step *step, si
 	return rc && err ? hes_fail_in(err, "to version %zu (%s)", version, step->what) : rc;
 }
 
+/* Before version 0.1.0 a key left out the names of co-runners where there were none. A damaged row keeps its key. */
+static int renew_keys(struct hes_store *s, struct hes_err *err)
+{
+	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
+	struct hes_row_column columns[HES_ROW_MAX_COLUMNS];
+	struct hes_row_table unnamed = { hes_sample_table.what, columns, 0, hes_sample_table.row_size };
+	sqlite3_stmt *q, *renew = NULL;
+	struct hes_err why;
+	int rc;
+
+	for (size_t i = 0; i < hes_sample_table.n_columns; i++)
+		if (hes_sample_table.columns[i].kind != HES_ROW_LINE)
+			columns[unnamed.n_columns++] = hes_sample_table.columns[i];
+	hes_row_names(&unnamed, "", names);
+	snprintf(sql, sizeof(sql), "SELECT key,%s,id FROM samples WHERE beside = ''", names);
+	rc = hes_db_prepare(s, sql, &q, err);
+	if (!rc)
+		rc = hes_db_prepare(s, "UPDATE samples SET key = ?1 WHERE id = ?2", &renew, err);
+	while (!rc && (rc = hes_db_step(s, q, err)) > 0) {
+		unsigned char key[HES_ROW_KEY_BYTES];
+		struct hes_sample row = { 0 };
+
+		rc = hes_row_read(s, q, &unnamed, &row, &why);
+		if (rc == -EBADMSG) {
+			rc = 0;
+			continue;
+		}
+		rc = rc ? hes_fail(err, rc, "%s", why.msg) : hes_row_key(&hes_sample_table, &row, key, err);
+		if (rc)
+			break;
+		sqlite3_bind_blob(renew, 1, key, sizeof(key), SQLITE_STATIC);
+		sqlite3_bind_int64(renew, 2, sqlite3_column_int64(q, 1 + (int)unnamed.n_columns));
+		rc = hes_db_run(s, renew, err);
+	}
+	sqlite3_finalize(q);
+	sqlite3_finalize(renew);
+	return rc;
+}
+
+static int upgrade_early(struct hes_store *s, int64_t version, struct hes_err *err)
+{
+	int rc = version < EARLY_WITH_NAMES ?
+		hes_db_exec(s, "ALTER TABLE samples ADD COLUMN beside TEXT NOT NULL DEFAULT ''", err) : 0;
+
+	return rc ? rc : renew_keys(s, err);
+}
+
 int hes_schema_bring_up(struct hes_store *s, const struct hes_schema_step *steps, size_t n, struct hes_err *err)
 {
-	size_t version;
-	int rc = hes_schema_version(s, n, &version, err);
+	struct header h;
+	int rc = check_header(s, n, &h, err);
 
-	if (rc || version == n)
+	if (rc || (!is_early(&h) && (size_t)h.version == n))
 		return rc;
 	rc = hes_db_begin(s, err);
 	if (rc)
 		return rc;
 	/* Another process may have been faster. */
-	rc = hes_schema_version(s, n, &version, err);
-	for (size_t i = version; i < n && !rc; i++)
+	rc = check_header(s, n, &h, err);
+	if (!rc && is_early(&h)) {
+		rc = upgrade_early(s, h.version, err);
+		h.version = 0;
+	}
+	for (size_t i = (size_t)h.version; i < n && !rc; i++)
 		rc = take_step(s, &steps[i], i + 1, err);
 	return hes_db_end(s, rc, err);
 }

@@ -25,6 +25,10 @@ commands() {
 @test "a misspelt command is answered with the right one" {
 	run -2 "$HESHARE" gpu
 	[ "$output" = 'heshare: no command "gpu" (did you mean gpus?); see heshare help' ]
+	for word in version --verison -V; do
+		run -2 "$HESHARE" "$word"
+		[ "$output" = "heshare: no command \"$word\" (did you mean --version?); see heshare help" ]
+	done
 }
 
 @test "help, man and --help know every command" {

@@ -14,6 +14,8 @@ leave() {
 	run "$HESHARE" restore .
 	[ "$status" -eq 0 ]
 	[ "$output" = ".: nothing to restore" ]
+	run "$HESHARE" restore --json .
+	[ "$(jq -c . <<<"$output")" = '{"folder":".","clocks_unlocked":0,"mps_daemons_ended":0,"jobs_killed":0}' ]
 }
 
 @test "a missing folder is reported" {

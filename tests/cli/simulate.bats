@@ -185,6 +185,7 @@ refused() {
 
 @test "wrong arguments get an error that names what would be right" {
 	refused 2 'unknown policy "rondom"; known: ' "$G/jobs.csv" -p rondom
+	refused 2 'unknown policy "rondom"; known: ' "$G/jobs.csv" -p all,rondom
 	refused 2 'preference "cheap" is not one of balanced, energy, jct' "$G/jobs.csv" -p heshare:cheap
 	refused 2 'random has no preference' "$G/jobs.csv" -p random:jct
 	refused 2 'none of these policies has a preference; those that have: heshare, joint' "$G/jobs.csv" -p random,pwr --prefer jct

@@ -7,6 +7,7 @@
  * nothing is half written and nothing that was acknowledged is lost.
  */
 #include "call_faults.h"
+#include "base/file.h"
 #include "heshare/journal.h"
 #include "heshare/point.h"
 #include "store/schema.h"
@@ -39,8 +40,8 @@ struct image {
 	size_t n;
 };
 
-enum { NOW = 2 }; /* version of the store */
-static struct image images[NOW + 1]; /* by version */
+enum { NOW = 4, EARLY }; /* version of the store; one from before version 0.1.0 */
+static struct image images[EARLY + 1]; /* by version */
 
 static struct image image_read(void)
 {
@@ -156,6 +157,23 @@ static void make_old_image(size_t version)
 	images[version] = image_read();
 }
 
+static void make_early_image(void)
+{
+	const char *root = getenv("HES_SOURCE_ROOT");
+	char path[400], *sql;
+	sqlite3 *db;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/tests/unit/early_store.sql", root ? root : ".");
+	assert_int_equal(hes_file_slurp(path, 1 << 20, &sql, &n, NULL), 0);
+	remove_store();
+	assert_int_equal(sqlite3_open(store_path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	free(sql);
+	images[EARLY] = image_read();
+}
+
 static int set_up_images(void **state)
 {
 	if (store_set_up(state))
@@ -164,6 +182,7 @@ static int set_up_images(void **state)
 	make_image();
 	for (size_t v = 1; v < hes_schema_n_steps; v++)
 		make_old_image(v);
+	make_early_image();
 	return 0;
 }
 
@@ -401,6 +420,15 @@ static int add_known(struct bench *b, struct hes_err *err)
 	return rc;
 }
 
+static int add_names(struct bench *b, struct hes_err *err)
+{
+	struct hes_delivered done = { 0 };
+	int rc = add_rows(b, 1, "net/4@50", &done, err);
+
+	assert_int_equal(done.samples_named, rc ? 0 : 3);
+	return rc;
+}
+
 static int forget(struct bench *b, struct hes_err *err)
 {
 	return hes_store_forget(b->store, 1, err);
@@ -431,65 +459,28 @@ static int give(struct bench *b, int rc, void *rows, size_t n, size_t size)
 	return 0;
 }
 
-static int read_profiles(struct bench *b, struct hes_err *err)
-{
-	struct hes_profiles p = { 0 };
-	int rc = hes_store_profiles(b->store, &all, &p, err);
-
-	return give(b, rc, p.v, p.n, sizeof(*p.v));
-}
-
-static int read_samples(struct bench *b, struct hes_err *err)
-{
-	struct hes_samples p = { 0 };
-	int rc = hes_store_samples(b->store, &all, &p, err);
-
-	return give(b, rc, p.v, p.n, sizeof(*p.v));
-}
-
-static int read_points(struct bench *b, struct hes_err *err)
-{
-	struct hes_points p = { 0 };
-	int rc = hes_store_points(b->store, &all, &p, err);
-
-	return give(b, rc, p.v, p.n, sizeof(*p.v));
-}
-
-static int read_holdings(struct bench *b, struct hes_err *err)
-{
-	struct hes_store_holding *v = NULL;
-	size_t n = 0;
-	int rc = hes_store_holdings(b->store, &v, &n, err);
-
-	return give(b, rc, v, n, sizeof(*v));
-}
-
-static int read_origins(struct bench *b, struct hes_err *err)
-{
-	struct hes_store_origin *v = NULL;
-	size_t n = 0;
-	int rc = hes_store_origins(b->store, &v, &n, err);
-
-	return give(b, rc, v, n, sizeof(*v));
-}
-
-static int read_forecasters(struct bench *b, struct hes_err *err)
-{
-	struct hes_store_forecaster *v = NULL;
-	size_t n = 0;
-	int rc = hes_store_forecasters(b->store, &v, &n, err);
-
-	return give(b, rc, v, n, sizeof(*v));
-}
-
-static int read_misses(struct bench *b, struct hes_err *err)
-{
-	struct hes_store_miss *v = NULL;
-	size_t n = 0;
-	int rc = hes_store_misses(b->store, predictor.crc, true, &v, &n, err);
-
-	return give(b, rc, v, n, sizeof(*v));
-}
+#define READ(what, type, call, ...) \
+	static int read_##what(struct bench *b, struct hes_err *err) \
+	{ \
+		type *v = NULL; \
+		size_t n = 0; \
+		int rc = call(__VA_ARGS__, &v, &n, err); \
+		return give(b, rc, v, n, sizeof(*v)); \
+	}
+#define READ_ALL(what, type, call) \
+	static int read_##what(struct bench *b, struct hes_err *err) \
+	{ \
+		type p = { 0 }; \
+		int rc = call(b->store, &all, &p, err); \
+		return give(b, rc, p.v, p.n, sizeof(*p.v)); \
+	}
+READ_ALL(profiles, struct hes_profiles, hes_store_profiles)
+READ_ALL(samples, struct hes_samples, hes_store_samples)
+READ_ALL(points, struct hes_points, hes_store_points)
+READ(holdings, struct hes_store_holding, hes_store_holdings, b->store)
+READ(origins, struct hes_store_origin, hes_store_origins, b->store)
+READ(forecasters, struct hes_store_forecaster, hes_store_forecasters, b->store)
+READ(misses, struct hes_store_miss, hes_store_misses, b->store, predictor.crc, true)
 
 static int open_journal(struct bench *b, struct hes_err *err)
 {
@@ -588,41 +579,10 @@ static int read_last_run(struct bench *b, struct hes_err *err)
 	return rc;
 }
 
-static int read_going(struct bench *b, struct hes_err *err)
-{
-	struct hes_run *v = NULL;
-	size_t n = 0;
-	int rc = hes_journal_going(b->journal, 0, &v, &n, err);
-
-	return give(b, rc, v, n, sizeof(*v));
-}
-
-static int read_gpus(struct bench *b, struct hes_err *err)
-{
-	struct hes_run_gpu *v = NULL;
-	size_t n = 0;
-	int rc = hes_journal_gpus(b->journal, 1, &v, &n, err);
-
-	return give(b, rc, v, n, sizeof(*v));
-}
-
-static int read_jobs(struct bench *b, struct hes_err *err)
-{
-	struct hes_run_job *v = NULL;
-	size_t n = 0;
-	int rc = hes_journal_jobs(b->journal, 1, &v, &n, err);
-
-	return give(b, rc, v, n, sizeof(*v));
-}
-
-static int read_attempts(struct bench *b, struct hes_err *err)
-{
-	struct hes_attempt *v = NULL;
-	size_t n = 0;
-	int rc = hes_journal_attempts(b->journal, 1, &v, &n, err);
-
-	return give(b, rc, v, n, sizeof(*v));
-}
+READ(going, struct hes_run, hes_journal_going, b->journal, 0)
+READ(gpus, struct hes_run_gpu, hes_journal_gpus, b->journal, 1)
+READ(jobs, struct hes_run_job, hes_journal_jobs, b->journal, 1)
+READ(attempts, struct hes_attempt, hes_journal_attempts, b->journal, 1)
 
 /* Name; version of the store, whether it opens it and whether it takes a journal; the call. */
 static const struct call opening[] = {
@@ -630,10 +590,12 @@ static const struct call opening[] = {
 	{ "open a store to write", NOW, true, false, open_to_write },
 	{ "open a store to read", NOW, true, false, open_to_read },
 	{ "open a store of version 1", 1, true, false, open_to_write },
+	{ "open a store from before version 0.1.0", EARLY, true, false, open_to_write },
 };
 static const struct call writing[] = {
 	{ "add rows", NOW, false, false, add_new },
 	{ "add rows that are there", NOW, false, false, add_known },
+	{ "add names to samples", NOW, false, false, add_names },
 	{ "forget rows", NOW, false, false, forget },
 	{ "keep a validation", NOW, false, false, keep_validation },
 };

@@ -80,11 +80,75 @@ TEST_WITH(a_newer_store_is_not_changed, store_set_up, store_tear_down)
 	refused(HES_STORE_READ, -ENOTSUP, "newer");
 }
 
-TEST_WITH(a_store_from_before_the_first_release_is_left_alone, store_set_up, store_tear_down)
+static int64_t number(struct hes_store *s, const char *sql)
 {
-	hes_store_close(store_opened(HES_STORE_WRITE));
-	by_hand("PRAGMA application_id = 0x48655374; PRAGMA user_version = 6");
-	refused(HES_STORE_WRITE, -ENOTSUP, "from before version 0.1.0 (version 6 of the store); export its rows");
+	int64_t x = -1;
+
+	assert_int_equal(hes_db_number(s, sql, &x, NULL), 0);
+	return x;
+}
+
+/* The store of early_store.sql at version 6, 3 or 1, each without what the next one brought. @return its number of tables */
+static size_t early_store(int version)
+{
+	char path[400], *sql;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/tests/unit/early_store.sql", getenv("HES_SOURCE_ROOT") ? getenv("HES_SOURCE_ROOT") : ".");
+	assert_int_equal(hes_file_slurp(path, 1 << 20, &sql, &n, NULL), 0);
+	unlink(store_path);
+	by_hand(sql);
+	free(sql);
+	if (version < 6)
+		by_hand("DROP TABLE tenant_powers; DROP INDEX samples_by_time; DELETE FROM samples WHERE beside <> '';"
+			"ALTER TABLE samples DROP COLUMN beside; PRAGMA user_version = 3");
+	if (version < 3)
+		by_hand("DROP TABLE acts; DROP TABLE attempts; DROP TABLE run_jobs; DROP TABLE run_gpus; DROP TABLE runs; DROP TABLE points;"
+			"PRAGMA user_version = 1");
+	return version == 6 ? 12 : version == 3 ? 11 : 5;
+}
+
+static void assert_same_rows(struct hes_store *s, const char *table)
+{
+	const char *columns = strcmp(table, "samples") == 0 ? "id, origin_id, workload, iteration_us, power_mw" : "*";
+	char sql[256];
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM (SELECT %s FROM old.%s EXCEPT SELECT %s FROM main.%s)", columns, table, columns, table);
+	assert_int_equal(number(s, sql), 0);
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM old.%s", table);
+	assert_true(number(s, sql) > 0);
+}
+
+TEST_WITH(a_store_from_before_the_first_release_keeps_its_rows, store_set_up, store_tear_down)
+{
+	static const char *const tables[] = { "origins", "profiles", "samples", "predictors", "forecasts", "points", "runs", "run_gpus",
+					      "run_jobs", "attempts", "acts", "tenant_powers" };
+
+	for (int version = 6; version; version = version == 6 ? 3 : version == 3 ? 1 : 0) {
+		size_t n = early_store(version);
+		struct hes_samples got;
+		struct hes_store *s;
+		char old[120];
+
+		snprintf(old, sizeof(old), "VACUUM INTO '%s/old'", store_folder);
+		by_hand(old);
+		s = store_opened(HES_STORE_WRITE);
+		snprintf(old, sizeof(old), "ATTACH '%s/old' AS old", store_folder);
+		assert_int_equal(hes_db_exec(s, old, NULL), 0);
+		for (size_t i = 0; i < n; i++)
+			assert_same_rows(s, tables[i]);
+		assert_int_equal(hes_store_samples(s, &(struct hes_store_query){ .with_modelled = true }, &got, NULL), 0);
+		assert_int_equal(got.n, number(s, "SELECT count(*) FROM old.samples")); /* each with the key of its values */
+		hes_samples_free(&got);
+		hes_store_close(s);
+		snprintf(old, sizeof(old), "%s/old", store_folder);
+		unlink(old);
+	}
+	early_store(3);
+	by_hand("DROP INDEX profiles_by_origin; ALTER TABLE profiles RENAME origin_id TO origin");
+	refused(HES_STORE_READ, -EINVAL, "no such column: origin_id");
+	by_hand("PRAGMA user_version = 7");
+	refused(HES_STORE_READ, -ENOTSUP, "written by a newer heshare (version 7 of the store; this one knows up to 6)");
 }
 
 /* A store of a few hundred rows, closed. */
@@ -163,14 +227,6 @@ static const struct hes_schema_step future[] = {
 	{ "a column", "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 0; UPDATE a SET y = 10 * x", { NULL } },
 	{ "what fails half way", "CREATE TABLE b (x INTEGER) STRICT; INSERT INTO a (x) VALUES (NULL)", { NULL } },
 };
-
-static int64_t number(struct hes_store *s, const char *sql)
-{
-	int64_t x = -1;
-
-	assert_int_equal(hes_db_number(s, sql, &x, NULL), 0);
-	return x;
-}
 
 TEST_WITH(an_older_store_is_migrated_with_its_rows, store_set_up, store_tear_down)
 {

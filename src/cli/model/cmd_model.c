@@ -6,12 +6,14 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
+#include "cli/inputs/fitted.h"
 #include "cli/inputs/offers.h"
 #include "heshare/model.h"
 #include "model/check.h"
@@ -21,7 +23,7 @@
 
 struct model_opts {
 	bool       list, tests, json;
-	const char *check, *gpu, *co_runners, *physics, *catalogue;
+	const char *check, *gpu, *co_runners, *physics, *catalogue, *profiles;
 	uint64_t   batch, share, clock;
 	double     limit_w;
 };
@@ -50,6 +52,8 @@ static const struct opt model_opts[] = {
 	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
 	  .help = "read physics parameters from this file instead of the built-in ones" },
 	CLI_CATALOGUE_OPT(offsetof(struct model_opts, catalogue)),
+	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "also know the workloads of profiles.csv, or of "
+		"its folder: their parameters are fitted to it" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ 0 }
 };
@@ -219,16 +223,16 @@ static json_t *model_job_json(const struct hes_model_job *r, const struct hes_ra
 }
 
 static int print_instant(const struct hes_gpu_type *g, const char *origin, const struct hes_instant *now,
-			 const struct hes_model_job *r, const struct hes_rate *rates, size_t n, bool json)
+			 const struct hes_model_job *r, const struct hes_rate *rates, size_t n, const struct cli_fits *fits, bool json)
 {
 	json_t *jobs = json_array();
 
 	for (size_t i = 0; json && i < n; i++)
 		json_array_append_new(jobs, model_job_json(&r[i], &rates[i]));
 	if (json)
-		return cli_print_json(json_pack("{s:s, s:s, s:I, s:b, s:I, s:o}", "gpu", g->name, "origin", origin, "clock_mhz",
+		return cli_print_json(json_pack("{s:s, s:s, s:I, s:b, s:I, s:o, s:o*}", "gpu", g->name, "origin", origin, "clock_mhz",
 						(json_int_t)now->clock_mhz, "throttled", now->throttled,
-						"power_mw", (json_int_t)now->power_mw, "jobs", jobs));
+						"power_mw", (json_int_t)now->power_mw, "jobs", jobs, "fitted", cli_fits_json(fits)));
 	json_decref(jobs);
 	printf("%s at %u MHz%s: %.1f W (modelled)\n\n", g->name, now->clock_mhz,
 	       now->throttled ? ", held by its power limit" : "", now->power_mw / 1e3);
@@ -238,11 +242,14 @@ static int print_instant(const struct hes_gpu_type *g, const char *origin, const
 		       r[i].batch, r[i].sm_pct, hes_workload_memory_mib(r[i].workload, r[i].batch),
 		       1e3 / rates[i].iterations_per_s, rates[i].iterations_per_s * r[i].batch,
 		       100 * rates[i].sm_util, 100 * rates[i].dram_util, 100 * rates[i].l2_util);
+	if (fits->n)
+		putchar('\n');
+	cli_fits_print(fits);
 	return 0;
 }
 
 static int what_if(const struct hes_model *m, const struct hes_catalogue *c, const struct model_opts *o,
-		   const char *workload)
+		   const struct cli_fits *fits, const char *workload)
 {
 	struct hes_model_job r[HES_MODEL_MAX_JOBS] = { { .batch = (uint32_t)o->batch,
 							     .sm_pct = (uint32_t)o->share } };
@@ -259,7 +266,7 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c, con
 			      &now, &err))
 		return cli_fail("model", &err);
 	cli_model_tell_derived(m, &g, 1);
-	return print_instant(g, hes_model_gpu_origin(m, g->name), &now, r, rates, n, o->json);
+	return print_instant(g, hes_model_gpu_origin(m, g->name), &now, r, rates, n, fits, o->json);
 }
 
 static int run_model(const void *opts, int n_args, char **args)
@@ -267,6 +274,7 @@ static int run_model(const void *opts, int n_args, char **args)
 	const struct model_opts *o = opts;
 	struct hes_catalogue c = { 0 };
 	struct hes_model *m = NULL;
+	struct cli_fits fits = { 0 };
 	struct hes_err err;
 	int rc;
 
@@ -281,6 +289,8 @@ static int run_model(const void *opts, int n_args, char **args)
 	rc = cli_catalogue_load(o->catalogue, false, &c, &err);
 	if (!rc)
 		rc = cli_model_load(o->physics, &c, NULL, 0, &m, &err);
+	if (!rc && o->profiles)
+		rc = cli_fit_all(m, &c, o->profiles, &fits, &err);
 	if (!rc && o->check)
 		rc = hes_model_add_inference(m, &err);
 	if (rc)
@@ -288,7 +298,8 @@ static int run_model(const void *opts, int n_args, char **args)
 	else if (o->list)
 		rc = list(m, &c, o->json);
 	else
-		rc = o->check ? check(m, &c, o, n_args, args) : what_if(m, &c, o, args[0]);
+		rc = o->check ? check(m, &c, o, n_args, args) : what_if(m, &c, o, &fits, args[0]);
+	free(fits.v);
 	hes_model_free(m);
 	hes_catalogue_free(&c);
 	return rc;
@@ -310,6 +321,7 @@ const struct command cmd_model = {
 		"is missed.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
 		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"
+		   "  heshare model mine --profiles profiles.csv -b 8\n"
 		   "  heshare model --check data-sets data/measured",
 	.opts = model_opts,
 	.opts_size = sizeof(struct model_opts),

@@ -19,6 +19,7 @@
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/knowledge.h"
 #include "cli/inputs/offers.h"
+#include "cli/inputs/policy_program.h"
 #include "heshare/policy.h"
 #include "plan/bound.h"
 
@@ -47,7 +48,7 @@ static const struct opt plan_opts[] = {
 	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses with commas" },
 	CLI_CATALOGUE_OPT(offsetof(struct plan_opts, catalogue)),
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "heshare",
-	  .offer = offer_policies, .help = "policy, as NAME or NAME:PREFERENCE; list prints all of them" },
+	  .offer = offer_policies, .help = "policy, as NAME or NAME:PREFERENCE; list prints all of them; exec:PROGRAM runs a program that plans" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); without it, "
 		"balanced" },
@@ -83,6 +84,7 @@ struct inputs {
 	struct hes_jobs          jobs;
 	struct cli_knowledge     knowledge;
 	const struct hes_policy *policy;
+	struct policy_program   *program;  /* owns the policy where it is a program */
 	const char              *prefer;   /* NULL: the policy's first */
 	double                   planned_s; /* how long planning took, bounds included */
 	bool                     arrivals_differed;
@@ -90,6 +92,7 @@ struct inputs {
 
 static void unload(struct inputs *in)
 {
+	policy_program_free(in->program);
 	cli_knowledge_free(&in->knowledge);
 	hes_jobs_free(&in->jobs);
 	if (in->gpus.types)
@@ -441,7 +444,9 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 {
 	int rc = 0;
 
-	in->policy = hes_policy_parse(o->policy, &in->prefer, err);
+	if (policy_program_is(o->policy))
+		in->program = policy_program_new(o->policy, err);
+	in->policy = in->program ? &in->program->policy : policy_program_is(o->policy) ? NULL : hes_policy_parse(o->policy, &in->prefer, err);
 	if (!in->policy)
 		return -ENOENT;
 	if (check_outputs(o, err))
@@ -489,6 +494,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	}
 	if (check(o, &in, &err)) {
 		cli_fail("plan", &err);
+		unload(&in);
 		return 2;
 	}
 	rc = load_fleet(o, &in, &err);
@@ -540,6 +546,7 @@ const struct command cmd_plan = {
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"
 		   "  heshare plan jobs.csv --policy joint:energy --budget 200ms\n"
+		   "  heshare plan jobs.csv --policy exec:./mine\n"
 		   "  heshare plan --policy list",
 	.opts = plan_opts,
 	.opts_size = sizeof(struct plan_opts),

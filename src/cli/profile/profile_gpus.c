@@ -217,6 +217,7 @@ static int find_types(struct gpus_profile *b, struct hes_err *err)
 static int get_ready(struct gpus_profile *b, int n_args, char **args, struct hes_err *err)
 {
 	const struct hes_store_query all = { 0 };
+	char driver[HES_DRIVER_MAX];
 	int rc = cli_catalogue_load(b->o->catalogue, true, &b->catalogue, err);
 
 	if (!rc)
@@ -235,7 +236,10 @@ static int get_ready(struct gpus_profile *b, int n_args, char **args, struct hes
 		rc = profile_jobs_choose(b->o, n_args, args, &b->known, &b->jobs, err);
 	for (size_t k = 0; k < b->n_types && !rc; k++)
 		rc = make_sequences(b, &b->sequences[k], (b->o->samples + b->n_types - 1) / b->n_types, err);
-	snprintf(b->name, sizeof(b->name), "heshare profile %s", b->o->jobs ? b->o->jobs : args[0]);
+	if (rc)
+		return rc;
+	hes_devices_driver(b->devices, driver);
+	snprintf(b->name, sizeof(b->name), "heshare profile %.150s, driver %s", b->o->jobs ? b->o->jobs : args[0], driver);
 	b->end_s = b->o->minutes > 0 ? hes_monotonic_s() + 60 * b->o->minutes : INFINITY;
 	return rc;
 }

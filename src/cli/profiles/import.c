@@ -51,14 +51,16 @@ static void tell(struct import *im, const char *path, const struct hes_delivered
 {
 	if (im->o->json) {
 		json_array_append_new(im->reported, json_pack(
-			"{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I}", "from", path, "number", (json_int_t)d->origin,
+			"{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I}", "from", path, "number", (json_int_t)d->origin,
 			"profiles", "new", (json_int_t)d->profiles_new, "known", (json_int_t)d->profiles_known,
 			"samples", "new", (json_int_t)d->samples_new, "known", (json_int_t)d->samples_known,
-			"predicted", (json_int_t)d->forecasts));
+			"named", (json_int_t)d->samples_named, "predicted", (json_int_t)d->forecasts));
 		return;
 	}
 	printf("%s: profiles: %zu new, %zu known; samples: %zu new, %zu known", path, d->profiles_new,
 	       d->profiles_known, d->samples_new, d->samples_known);
+	if (d->samples_named)
+		printf(", %zu of them got the names of their co-runners", d->samples_named);
 	if (im->predictor)
 		printf(", %zu predicted", d->forecasts);
 	putchar('\n');

@@ -12,20 +12,27 @@
 #include "launch/guard.h"
 
 struct restore_opts {
-	bool guard;
+	bool guard, json;
 };
 
 #define AT(member) .offset = offsetof(struct restore_opts, member)
 
 static const struct opt restore_opts[] = {
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print what was undone as one JSON document" },
 	{ .name = "guard", .kind = OPT_FLAG, AT(guard),
 	  .help = "internal: be the guard of the program at the other end of standard input" },
 	{ 0 }
 };
 
-static void print_mended(const char *folder, const struct hes_undone *m)
+static void print_undone(const struct restore_opts *o, const char *folder, const struct hes_undone *m, bool any)
 {
-	printf("%s: clocks unlocked %u, MPS daemons ended %u, jobs killed %u\n", folder, m->clocks, m->daemons, m->jobs);
+	if (o->json)
+		cli_print_json(json_pack("{s:s, s:I, s:I, s:I}", "folder", folder, "clocks_unlocked", (json_int_t)m->clocks,
+					 "mps_daemons_ended", (json_int_t)m->daemons, "jobs_killed", (json_int_t)m->jobs));
+	else if (any)
+		printf("%s: clocks unlocked %u, MPS daemons ended %u, jobs killed %u\n", folder, m->clocks, m->daemons, m->jobs);
+	else
+		printf("%s: nothing to restore\n", folder);
 }
 
 static int run_restore(const void *opts, int n_args, char **args)
@@ -43,11 +50,11 @@ static int run_restore(const void *opts, int n_args, char **args)
 		return hes_guard_serve(STDIN_FILENO, &err) ? cli_fail("restore", &err) : 0;
 	rc = hes_guard_restore(args[0], &m, &err);
 	if (rc == -ENOENT && !access(args[0], F_OK)) {
-		printf("%s: nothing to restore\n", args[0]);
+		print_undone(o, args[0], &m, false);
 		return 0;
 	}
 	if (!rc || m.clocks + m.daemons + m.jobs)
-		print_mended(args[0], &m);
+		print_undone(o, args[0], &m, true);
 	return rc ? cli_fail("restore", &err) : 0;
 }
 

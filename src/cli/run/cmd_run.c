@@ -172,6 +172,9 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 		rc = load_jobs(plan, jobs, in, err);
 	if (!rc)
 		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
+	if (!rc && in->plan.unpredicted)
+		rc = hes_fail(err, -EINVAL, "%s: it has no predictions, which limit the time of jobs and show what went wrong; "
+			      "heshare plan --policy exec:PROGRAM writes them to what a program decides", plan);
 	if (!rc && (rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, (uint32_t)o->share_sum, err)))
 		hes_fail_in(err, "%s", plan);
 	if (rc)
@@ -388,11 +391,12 @@ static void show_act(void *ctx, int64_t at_us, const char *gpu, const char *job,
 
 static int keep_samples(struct inputs *in, const struct hes_run_report *report, struct hes_err *err)
 {
-	char name[HES_STORE_ORIGIN_NAME];
+	char name[HES_STORE_ORIGIN_NAME], driver[HES_DRIVER_MAX];
 	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = hes_wall_us(), .name = name, .samples = &report->samples };
 	struct hes_delivered done;
 
-	snprintf(name, sizeof(name), "run %" PRId64 " of %.200s", report->run.id, report->run.plan);
+	hes_devices_driver(in->devices, driver);
+	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", report->run.id, report->run.plan, driver);
 	return report->samples.n ? hes_store_add(in->store, &d, &done, err) : 0;
 }
 
@@ -563,11 +567,15 @@ const struct command cmd_run = {
 		"are mapped to GPUs of this machine by type. The command of a job comes from the jobs file, else\n"
 		"from --commands, else from --command. JOBS is needed if the plan has no jobs in it.\n"
 		"\n"
-		"Each job has an output file in the folder --jobs. A job that fails is tried again --retries times.\n"
-		"A job that failed because a co-runner failed is tried again, and this does not count. SIGINT and\n"
-		"SIGTERM ask the jobs to end, a second one kills them. --resume continues, also after a crash:\n"
-		"a job that is recorded as done does not run again. The guard, a second process, restores clocks\n"
-		"and MPS if the run dies. If the guard is killed too, use heshare restore.\n"
+		"Each job has an output file in the folder --jobs. A job that fails is tried again --retries times,\n"
+		"unless its command was not found or cannot be executed (exit 127, 126). A job that failed because\n"
+		"a co-runner failed is tried again, and this does not count. SIGINT and SIGTERM ask the jobs to end,\n"
+		"a second one kills them. --resume continues, also after a crash: a job that is recorded as done\n"
+		"does not run again. With a power cap in the plan, a job waits while it might break the cap. The\n"
+		"joules of jobs, aborted attempts and idle GPUs sum to the GPUs' meters.\n"
+		"\n"
+		"The guard, a second process, restores clocks and MPS if the run dies. If the guard is killed too,\n"
+		"use heshare restore.\n"
 		"\n"
 		"Without the right to set clocks, or without MPS, the run goes on without them and says so.\n"
 		"The exit status is 0 when every job is done.",

@@ -68,20 +68,41 @@ static int add_all(struct campaign *c, const char *prefer, struct hes_err *err)
 	return rc;
 }
 
+static int add_program(struct campaign *c, const char *name, struct hes_err *err)
+{
+	struct policy_program **v = reallocarray(c->programs, c->n_programs + 1, sizeof(struct policy_program *));
+
+	if (!v)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	c->programs = v;
+	v[c->n_programs] = policy_program_new(name, err);
+	if (!v[c->n_programs])
+		return -EINVAL;
+	c->n_programs++;
+	return add_policy(c, &v[c->n_programs - 1]->policy, NULL, err);
+}
+
 int campaign_policies(struct campaign *c, const char *list, const char *prefer, struct hes_err *err)
 {
 	char *copy, *rest, *word;
 	int rc = 0;
 
-	if (strcmp(list, CAMPAIGN_ALL) == 0)
-		return add_all(c, prefer, err);
 	copy = rest = strdup(list);
 	if (!copy)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	while (!rc && (word = strsep(&rest, ","))) {
 		const char *own;
-		const struct hes_policy *p = hes_policy_parse(word, &own, err);
+		const struct hes_policy *p;
 
+		if (strcmp(word, CAMPAIGN_ALL) == 0) {
+			rc = add_all(c, prefer, err);
+			continue;
+		}
+		if (policy_program_is(word)) {
+			rc = add_program(c, word, err);
+			continue;
+		}
+		p = hes_policy_parse(word, &own, err);
 		rc = p ? add_policy(c, p, own ? own : prefer, err) : -ENOENT;
 	}
 	free(copy);
@@ -217,7 +238,7 @@ static void do_run(const struct campaign *c, struct campaign_run *run)
 	if (run->rc)
 		return;
 	run->deadlines_missed = count_missed(c->jobs, &run->replay);
-	if (!run->keep)
+	if (!run->keep && !c->keep_jobs)
 		keep_totals(&run->replay);
 }
 
@@ -300,10 +321,15 @@ void campaign_free(struct campaign *c)
 		hes_plan_finish(&c->runs[i].carried_out);
 		free(c->runs[i].front.v);
 	}
+	for (size_t i = 0; i < c->n_programs; i++)
+		policy_program_free(c->programs[i]);
+	free(c->programs);
 	free(c->runs);
 	free(c->who);
 	free(c->seeds);
 	c->runs = NULL;
+	c->programs = NULL;
+	c->n_programs = 0;
 	c->who = NULL;
 	c->seeds = NULL;
 }

@@ -7,10 +7,11 @@
 
 #include <jansson.h>
 
-#include "heshare/policy.h"
+#include "cli/inputs/fitted.h"
+#include "cli/inputs/policy_program.h"
 #include "heshare/sim.h"
 
-#define CAMPAIGN_ALL "all" /* in place of a list of policies */
+#define CAMPAIGN_ALL "all" /* in a list of policies */
 
 /** A policy with its preference, or a plan made beforehand. */
 struct contender {
@@ -25,7 +26,7 @@ struct campaign_run {
 	const struct contender *who;
 	uint64_t           seed;
 	bool               keep;
-	struct hes_replay  replay;       /* without keep: its totals only */
+	struct hes_replay  replay;       /* without keep and keep_jobs: its totals only */
 	struct hes_plan    carried_out;  /* with keep */
 	struct hes_front   front;        /* with keep: of the planning of all jobs at once; else empty */
 	uint32_t           deadlines_missed;
@@ -37,6 +38,7 @@ struct campaign_run {
 
 struct campaign {
 	const struct hes_model     *model;
+	const struct cli_fits      *fits;     /* workloads of the model that were fitted to profiles */
 	const struct hes_fleet     *fleet;
 	const struct hes_jobs      *jobs;
 	const struct hes_profiles  *profiles;
@@ -44,15 +46,18 @@ struct campaign {
 	struct hes_sim              terms;    /* clock change and noise; the rest is filled in */
 	bool                        replan_all;     /* policies with open queues, too, plan everything at every arrival (replanner.h) */
 	bool                        keep;     /* outcomes, segments, plans and fronts of the first seed */
+	bool                        keep_jobs; /* outcomes and segments of every run */
 	struct contender           *who;      /* owned */
 	size_t                      n_who;
+	struct policy_program     **programs; /* of contenders; owned */
+	size_t                      n_programs;
 	uint64_t                   *seeds;    /* owned */
 	size_t                      n_seeds;
 	struct campaign_run        *runs;     /* n_who * n_seeds, by contender and then seed; owned */
 };
 
 /**
- * Contenders from CAMPAIGN_ALL, or from names "heshare:energy,morak".
+ * Contenders from names such as "heshare:energy,exec:./mine,morak"; CAMPAIGN_ALL stands for every policy of the table.
  * @param prefer  for those named without a preference; NULL: every one of "all", else a policy's first
  */
 int  campaign_policies(struct campaign *c, const char *list, const char *prefer, struct hes_err *err);
@@ -67,6 +72,12 @@ bool campaign_can_replan(const struct contender *w);
 /** Do all runs on @threads threads (0: as many as there are). Fails with the first failure in order. */
 int  campaign_run_all(struct campaign *c, int threads, struct hes_err *err);
 void campaign_free(struct campaign *c);
+
+/** Whether a contender predicts what will happen; a plan written by hand may not. */
+static inline bool contender_predicts(const struct contender *w)
+{
+	return !w->plan || !w->plan->unpredicted;
+}
 
 /** "heshare:energy", "random". */
 void contender_label(const struct contender *w, char *out, size_t size);
@@ -90,6 +101,8 @@ extern const struct figure campaign_figures[]; /* ends with a row whose key is N
 void campaign_print_table(const struct campaign *c, bool timing);
 /** A row a contender and seed. @return 0 or a negative errno */
 int  campaign_write_csv(const struct campaign *c, const char *path, bool timing, struct hes_err *err);
+/** A row a contender, seed and job; needs keep_jobs. @return 0 or a negative errno */
+int  campaign_write_jobs(const struct campaign *c, const char *path, struct hes_err *err);
 /** docs/formats/simulate.md. @return the document, NULL when out of memory */
 json_t *campaign_json(const struct campaign *c, bool timing);
 

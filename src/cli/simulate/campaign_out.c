@@ -29,8 +29,18 @@ static double fleet_j(const struct campaign_run *r) { return (double)r->replay.t
 static double fleet_kj(const struct campaign_run *r) { return (double)r->replay.totals.fleet_energy_mj * 1e-6; }
 static double util(const struct campaign_run *r) { return r->replay.mean_util; }
 static double util_pct(const struct campaign_run *r) { return 100 * r->replay.mean_util; }
-static double predicted_jct(const struct campaign_run *r) { return r->replay.predicted.avg_jct_us * 1e-6; }
-static double predicted_j(const struct campaign_run *r) { return (double)r->replay.predicted.busy_energy_mj * 1e-3; }
+
+/* What was not predicted is NAN: "-" in the table, null in JSON, empty in CSV. */
+static double predicted_jct(const struct campaign_run *r)
+{
+	return contender_predicts(r->who) ? r->replay.predicted.avg_jct_us * 1e-6 : NAN;
+}
+
+static double predicted_j(const struct campaign_run *r)
+{
+	return contender_predicts(r->who) ? (double)r->replay.predicted.busy_energy_mj * 1e-3 : NAN;
+}
+
 static double wall(const struct campaign_run *r) { return r->plan_wall_s; }
 static double missed(const struct campaign_run *r) { return r->deadlines_missed; }
 
@@ -113,13 +123,23 @@ static double best_cost(const struct campaign *c, const struct figure *f)
 	return best;
 }
 
+static void print_number(double v, int decimals)
+{
+	if (isnan(v))
+		printf("%*s", WIDTH, "-");
+	else
+		printf("%*.*f", WIDTH, decimals, v);
+}
+
 /* Bold on a terminal where it is the column's best. */
 static void print_cell(const struct campaign *c, size_t who, const struct figure *f, bool terminal)
 {
 	double v = over_seeds(c, who, f).mean;
 	bool bold = terminal && f->better && c->n_who > 1 && cost(f, v) <= best_cost(c, f);
 
-	printf("%s %*.*f%s", bold ? "\033[1m" : "", WIDTH, decimals(c, f), v, bold ? "\033[0m" : "");
+	fputs(bold ? "\033[1m " : " ", stdout);
+	print_number(v, decimals(c, f));
+	fputs(bold ? "\033[0m" : "", stdout);
 }
 
 static void print_spread(const struct campaign *c, size_t who, bool timing)
@@ -132,8 +152,10 @@ static void print_spread(const struct campaign *c, size_t who, bool timing)
 		return;
 	printf("%-*s", FIRST_WIDTH, "  +-");
 	for (const struct figure *f = campaign_figures; f->key; f++)
-		if (in_table(c, f, timing))
-			printf(" %*.*f", WIDTH, decimals(c, f), over_seeds(c, who, f).sd);
+		if (in_table(c, f, timing)) {
+			putchar(' ');
+			print_number(over_seeds(c, who, f).sd, decimals(c, f));
+		}
 	putchar('\n');
 }
 
@@ -229,6 +251,9 @@ void campaign_print_table(const struct campaign *c, bool timing)
 		print_spread(c, w, timing);
 	}
 	print_never_sampled(c);
+	if (c->fits->n)
+		putchar('\n');
+	cli_fits_print(c->fits);
 }
 
 static void csv_row(FILE *f, const struct campaign_run *r, bool timing)
@@ -239,7 +264,7 @@ static void csv_row(FILE *f, const struct campaign_run *r, bool timing)
 	fprintf(f, ",%" PRIu64, r->seed);
 	for (const struct figure *fig = campaign_figures; fig->key; fig++)
 		if (*fig->key && shown(fig, timing))
-			fprintf(f, ",%.10g", fig->of(r));
+			fprintf(f, isnan(fig->of(r)) ? "," : ",%.10g", fig->of(r));
 	fputc('\n', f);
 }
 
@@ -273,7 +298,7 @@ int campaign_write_csv(const struct campaign *c, const char *path, bool timing, 
 /* A key with a dot lands in an object of its own. */
 static void put_figure(json_t *row, const struct figure *f, double v)
 {
-	json_t *number = f->whole ? json_integer(llround(v)) : json_real(v), *inner;
+	json_t *number = isnan(v) ? json_null() : f->whole ? json_integer(llround(v)) : json_real(v), *inner;
 	const char *dot = strchr(f->key, '.');
 	char outer[32];
 
@@ -320,6 +345,7 @@ json_t *campaign_json(const struct campaign *c, bool timing)
 	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, CLI_MAX_TYPES), derived, sizeof(derived));
 	for (size_t i = 0; i < c->n_who * c->n_seeds; i++)
 		json_array_append_new(rows, run_json(&c->runs[i], timing));
-	return json_pack("{s:o, s:I, s:o?, s:s*, s:o}", "fleet", fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n,
-			 "never_sampled", never_sampled(c), "derived", *derived ? derived : NULL, "policies", rows);
+	return json_pack("{s:o, s:I, s:o?, s:s*, s:o*, s:o}", "fleet", fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n,
+			 "never_sampled", never_sampled(c), "derived", *derived ? derived : NULL, "fitted", cli_fits_json(c->fits),
+			 "policies", rows);
 }

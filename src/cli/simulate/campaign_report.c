@@ -38,7 +38,7 @@ static void mean_row(const struct campaign *c, size_t who, struct hes_report_pol
 	row->p50_jct_us = (int64_t)(sum.p50 / n);
 	row->p95_jct_us = (int64_t)(sum.p95 / n);
 	row->mean_util = sum.util / n;
-	row->has_prediction = true;
+	row->has_prediction = contender_predicts(&c->who[who]);
 	row->predicted = (struct hes_totals){ .avg_jct_us = sum.predicted_jct / n,
 					      .busy_energy_mj = (uint64_t)(sum.predicted_busy / n) };
 }

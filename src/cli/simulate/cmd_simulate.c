@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/plural.h"
@@ -20,7 +21,7 @@
 #include "cli/inputs/offers.h"
 
 struct simulate_opts {
-	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *csv, *show, *catalogue;
+	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *csv, *per_job, *show, *catalogue;
 	bool       burst, replan, json, no_timing;
 	double     time_noise_pct, power_noise_pct, clock_change_ms;
 	uint64_t   threads;
@@ -41,16 +42,17 @@ static const struct opt simulate_opts[] = {
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	CLI_CATALOGUE_OPT(offsetof(struct simulate_opts, catalogue)),
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "LIST", .offer = offer_policies,
-	  .many = true, .help = "policies with commas, such as heshare:energy,morak, or all; list prints them. "
-		"Without it, all, or none with --plan" },
+	  .many = true, .help = "policies with commas, such as heshare:energy,morak, or all; list prints them; exec:PROGRAM "
+		"runs a program that plans. Without it, all, or none with --plan" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "preference of policies that are named without one" },
 	{ .name = "plan", .kind = OPT_FILE, AT(plan), .arg = "FILE",
-	  .help = "also replay this plan. heshare plan assumes that all jobs wait, so use --burst" },
+	  .help = "also replay this plan; it needs no predictions. heshare plan assumes that all jobs wait, so use --burst" },
 	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
 	  .help = "predictor of heshare train; without it, train one on modelled samples" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
-	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	  .help = "profiles.csv or its folder; workloads that the GPU model does not know are fitted to it. Without it, draw "
+		"profiles from the GPU model" },
 	{ .name = "burst", .kind = OPT_FLAG, AT(burst),
 	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its deadline" },
 	{ .name = "replan", .kind = OPT_FLAG, AT(replan), .help = "also let joint plan again at every arrival; without it, "
@@ -68,6 +70,8 @@ static const struct opt simulate_opts[] = {
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE",
 	  .help = "also write a row for each policy and seed" },
+	{ .name = "per-job", .kind = OPT_FILE, AT(per_job), .arg = "FILE",
+	  .help = "also write a CSV row for each job, policy and seed: times, energy, GPU, share, clock, co-runners" },
 	{ .name = "report", .letter = 'r', .kind = OPT_FILE, AT(pages.report), .arg = "FILE",
 	  .help = "also write an HTML report with figures (needs gnuplot)" },
 	{ .name = "figures", .kind = OPT_FILE, AT(pages.figures), .arg = "DIR",
@@ -86,8 +90,21 @@ struct inputs {
 	struct hes_jobs      jobs;
 	struct hes_plan      plan;
 	struct hes_model    *model;
+	struct cli_fits      fits;
 	struct cli_knowledge knowledge;
 };
+
+/* Found before any policy has planned. */
+static int check_workloads(const struct inputs *in, struct hes_err *err)
+{
+	struct hes_err cause;
+
+	for (size_t i = 0; i < in->jobs.n; i++)
+		if (!hes_model_workload(in->model, in->jobs.v[i].workload, &cause))
+			return hes_fail(err, -ENOENT, "job %s: --profiles FILE with a profile of it is needed, for %s", in->jobs.v[i].id,
+					cause.msg);
+	return 0;
+}
 
 static int load(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
 {
@@ -107,12 +124,15 @@ static int load(const struct simulate_opts *o, const char *jobs, struct inputs *
 	if (!rc)
 		rc = cli_model_load(NULL, &in->catalogue, types, draws ? 0 : hes_fleet_types(&in->fleet, types, CLI_MAX_TYPES),
 				    &in->model, err);
-	return rc;
+	if (!rc && o->profiles)
+		rc = cli_fit_jobs(in->model, &in->catalogue, o->profiles, &in->jobs, &in->fits, err);
+	return rc ? rc : check_workloads(in, err);
 }
 
 static void unload(struct inputs *in)
 {
 	cli_knowledge_free(&in->knowledge);
+	free(in->fits.v);
 	hes_model_free(in->model);
 	hes_plan_finish(&in->plan);
 	hes_jobs_free(&in->jobs);
@@ -194,6 +214,7 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 		rc = campaign_add_plan(c, o->plan, &in->plan, err);
 	if (!rc && o->show && campaign_find(c, o->show) < 0)
 		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run", o->show);
+	c->keep_jobs = o->per_job;
 	c->keep = o->pages.report || o->pages.figures;
 	c->terms = (struct hes_sim){
 		.time_noise = o->time_noise_pct / 100,
@@ -247,6 +268,7 @@ static int simulate(const struct simulate_opts *o, const char *jobs, struct inpu
 	if (rc)
 		return rc;
 	c->model = in->model;
+	c->fits = &in->fits;
 	c->fleet = &in->fleet;
 	c->jobs = &in->jobs;
 	c->profiles = &in->knowledge.profiles;
@@ -254,6 +276,8 @@ static int simulate(const struct simulate_opts *o, const char *jobs, struct inpu
 	rc = campaign_run_all(c, (int)o->threads, err);
 	if (!rc && o->csv)
 		rc = campaign_write_csv(c, o->csv, !o->no_timing, err);
+	if (!rc && o->per_job)
+		rc = campaign_write_jobs(c, o->per_job, err);
 	if (!rc && c->keep)
 		rc = write_report(o, jobs, c, err);
 	return rc;
@@ -279,7 +303,7 @@ static int run_simulate(const void *opts, int n_args, char **args)
 		status = 2;
 	else if (simulate(o, args[0], &in, &c, &err))
 		status = 1;
-	if (!status && o->plan)
+	if (!status && o->plan && !in.plan.unpredicted)
 		tell_of_arrivals(o->plan, &in.plan, &in.jobs);
 	if (status)
 		cli_fail("simulate", &err);
@@ -306,8 +330,12 @@ const struct command cmd_simulate = {
 		"Times count from the arrival of a job, in seconds. Busy energy is the energy of GPUs while they\n"
 		"run jobs; fleet energy adds idle GPUs until the last job ends. util is the mean part of the\n"
 		"SMs that is busy. The columns \"off %\" compare the prediction with the replay. On a terminal the\n"
-		"best value of a column is bold.",
+		"best value of a column is bold.\n"
+		"\n"
+		"Workloads, plans and policies of your own: --profiles, --plan, --policy exec:PROGRAM; --per-job\n"
+		"writes what became of each job. docs/tutorial.md shows them.",
 	.example = "  heshare simulate jobs.csv --policy heshare:energy,heshare:jct,morak\n"
+		   "  heshare simulate jobs.csv --policy exec:./mine,joint --per-job rows.csv\n"
 		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"
 		   "  heshare simulate --policy list",
 	.opts = simulate_opts,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/texts.h"
 #include "core/co_run_text.h"
 
 #define MAX_MW 4e9
@@ -124,14 +125,9 @@ const struct named_co_runner *observation_last_named(const struct observation *o
 
 /* A name and how often it occurs. */
 struct tally {
-	const char *name;
+	const char *name; /* first: hes_by_pointed_text() sorts them */
 	size_t      count;
 };
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct tally *)a)->name, ((const struct tally *)b)->name);
-}
 
 static int by_count(const void *a, const void *b)
 {
@@ -145,7 +141,7 @@ static size_t tally(struct tally *v, size_t n, size_t most)
 {
 	size_t distinct = 0;
 
-	qsort(v, n, sizeof(*v), by_name);
+	qsort(v, n, sizeof(*v), hes_by_pointed_text);
 	for (size_t i = 0; i < n; i++)
 		if (distinct && strcmp(v[distinct - 1].name, v[i].name) == 0)
 			v[distinct - 1].count++;
@@ -154,7 +150,7 @@ static size_t tally(struct tally *v, size_t n, size_t most)
 	if (distinct > most) {
 		qsort(v, distinct, sizeof(*v), by_count);
 		distinct = most;
-		qsort(v, distinct, sizeof(*v), by_name);
+		qsort(v, distinct, sizeof(*v), hes_by_pointed_text);
 	}
 	return distinct;
 }

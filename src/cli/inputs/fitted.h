@@ -1,0 +1,34 @@
+/*
+ * fitted.h - workloads that the GPU model knows from a profile alone: fit them, print how well.
+ */
+#ifndef HES_CLI_INPUTS_FITTED_H
+#define HES_CLI_INPUTS_FITTED_H
+
+#include <jansson.h>
+
+#include "heshare/job.h"
+#include "model/fit_profile.h"
+
+struct cli_fits {
+	struct hes_model_fit *v; /* owned: free() it */
+	size_t                n;
+};
+
+/**
+ * Fit the workloads of jobs that the model does not know to their profiles.
+ * @param profiles  file or folder
+ * @return 0, or what reading them or hes_model_fit_profile() returns
+ */
+int cli_fit_jobs(struct hes_model *m, const struct hes_catalogue *c, const char *profiles, const struct hes_jobs *jobs,
+		 struct cli_fits *fits, struct hes_err *err);
+
+/** The same for all workloads of the profiles. */
+int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *profiles, struct cli_fits *fits,
+		struct hes_err *err);
+
+/** A line for each. */
+void cli_fits_print(const struct cli_fits *fits);
+/** @return a list; NULL where there are none */
+json_t *cli_fits_json(const struct cli_fits *fits);
+
+#endif
