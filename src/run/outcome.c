@@ -19,7 +19,7 @@ void hes_run_report_free(struct hes_run_report *r)
 	*r = (struct hes_run_report){ 0 };
 }
 
-/* Jobs in the journal are in the order of tasks: that of the plan. */
+/* Jobs in the journal are in the order of tasks: that of the plan, then that in which they were added. */
 static int count_attempts(struct runner *r, struct hes_run_report *out, struct hes_err *err)
 {
 	struct hes_attempt *v = NULL;
@@ -33,8 +33,8 @@ static int count_attempts(struct runner *r, struct hes_run_report *out, struct h
 	}
 	free(v);
 	for (size_t i = 0; !rc && i < out->n_jobs && i < r->n_tasks; i++) {
-		out->attempts[i] = r->tasks[i].tries;
-		out->planned_mj[i] = r->tasks[i].planned_mj;
+		out->attempts[i] = r->tasks[i]->tries;
+		out->planned_mj[i] = r->tasks[i]->planned_mj;
 	}
 	return rc;
 }
@@ -46,15 +46,16 @@ static void sum_jobs(struct hes_run_report *out)
 	for (size_t i = 0; i < out->n_jobs; i++) {
 		const struct hes_run_job *j = &out->jobs[i];
 
+		out->added += j->arrival_us > 0;
 		out->done += j->state == HES_RUN_JOB_DONE;
 		out->failed += j->state == HES_RUN_JOB_FAILED;
 		out->waiting += j->state == HES_RUN_JOB_WAITING;
-		planned += (double)j->planned_end_us;
+		planned += (double)(j->planned_end_us - j->arrival_us);
 		if (j->planned_end_us > out->planned.makespan_us)
 			out->planned.makespan_us = j->planned_end_us;
 		if (j->state != HES_RUN_JOB_DONE)
 			continue;
-		took += (double)j->end_us;
+		took += (double)(j->end_us - j->arrival_us);
 		if (j->end_us > out->measured.makespan_us)
 			out->measured.makespan_us = j->end_us;
 	}

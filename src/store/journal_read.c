@@ -2,6 +2,7 @@
  * journal_read.c - read runs, attempts and results; see heshare/journal.h.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,10 +63,9 @@ int hes_journal_last_run(struct hes_journal *j, uint64_t plan_key, struct hes_ru
 	return n ? 0 : hes_fail(err, -ENOENT, "%s: this plan was never run", j->store->path);
 }
 
-/* Rows of a statement whose one parameter is a number. */
-static int collect(struct hes_journal *j, const char *sql, int64_t key, size_t size,
-		   int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err), void *out, size_t *out_n,
-		   struct hes_err *err)
+int hes_journal_collect(struct hes_journal *j, const char *sql, int64_t key, size_t size,
+			int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err), void *out, size_t *out_n,
+			struct hes_err *err)
 {
 	sqlite3_stmt *q;
 	void *rows;
@@ -82,8 +82,29 @@ static int collect(struct hes_journal *j, const char *sql, int64_t key, size_t s
 
 int hes_journal_going(struct hes_journal *j, int64_t id, struct hes_run **out, size_t *out_n, struct hes_err *err)
 {
-	return collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE state = 'going' AND id <> ? ORDER BY id", id, sizeof(**out),
+	return hes_journal_collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE state = 'going' AND id <> ? ORDER BY id", id, sizeof(**out),
 		       run_row, out, out_n, err);
+}
+
+int hes_journal_run(struct hes_journal *j, int64_t id, struct hes_run *out, struct hes_err *err)
+{
+	struct hes_run *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE id = ?", id, sizeof(*v), run_row, &v, &n, err);
+
+	if (rc)
+		return rc;
+	if (n)
+		*out = v[0];
+	free(v);
+	return n ? 0 : hes_fail(err, -ENOENT, "%s: there is no run %" PRId64, j->store->path, id);
+}
+
+int hes_journal_recent(struct hes_journal *j, size_t most, struct hes_run **out, size_t *out_n, struct hes_err *err)
+{
+	return hes_journal_collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE state = 'going' OR id IN (SELECT id FROM runs"
+				   " WHERE state <> 'going' ORDER BY id DESC LIMIT ?) ORDER BY id", (int64_t)most, sizeof(**out), run_row,
+				   out, out_n, err);
 }
 
 static int gpu_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
@@ -106,7 +127,7 @@ static int gpu_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 
 int hes_journal_gpus(struct hes_journal *j, int64_t run, struct hes_run_gpu **out, size_t *out_n, struct hes_err *err)
 {
-	return collect(j, "SELECT gpu, gpu_type, uuid, planned_mj, planned_busy_us, busy_us, busy_mj, idle_mj FROM run_gpus"
+	return hes_journal_collect(j, "SELECT gpu, gpu_type, uuid, planned_mj, planned_busy_us, busy_us, busy_mj, idle_mj FROM run_gpus"
 		       " WHERE run_id = ? ORDER BY id", run, sizeof(**out), gpu_row, out, out_n, err);
 }
 
@@ -127,12 +148,13 @@ static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	r->end_us = sqlite3_column_int64(q, 8);
 	r->has_energy = sqlite3_column_type(q, 9) != SQLITE_NULL;
 	r->energy_mj = (uint64_t)sqlite3_column_int64(q, 9);
+	r->arrival_us = sqlite3_column_int64(q, 10);
 	return 0;
 }
 
 int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **out, size_t *out_n, struct hes_err *err)
 {
-	return collect(j, "SELECT job, workload, gpu, sm_pct, planned_start_us, planned_end_us, state, start_us, end_us, energy_mj"
+	return hes_journal_collect(j, "SELECT job, workload, gpu, sm_pct, planned_start_us, planned_end_us, state, start_us, end_us, energy_mj, arrival_us"
 		       " FROM run_jobs WHERE run_id = ? ORDER BY id", run, sizeof(**out), job_row, out, out_n, err);
 }
 
@@ -161,6 +183,6 @@ static int attempt_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt **out, size_t *out_n,
 			 struct hes_err *err)
 {
-	return collect(j, "SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, pid, pid_start, pid_boot, ended_us, status,"
+	return hes_journal_collect(j, "SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, pid, pid_start, pid_boot, ended_us, status,"
 		       " verdict FROM attempts WHERE run_id = ? ORDER BY id", run, sizeof(**out), attempt_row, out, out_n, err);
 }
