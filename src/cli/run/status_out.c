@@ -59,8 +59,8 @@ static void print_amounts(FILE *f, const struct run_view *v)
 	char a[HES_QUANTITY_MAX], b[HES_QUANTITY_MAX];
 
 	fprintf(f, "  time    %s", time_text(a, v->now_us));
-	if (v->has_live && v->runner == RUN_VIEW_ALIVE)
-		fprintf(f, ", about %s left", time_text(b, v->live.left_us > v->age_us ? v->live.left_us - v->age_us : 0));
+	if (v->has_live && v->runner == RUN_VIEW_ALIVE && v->live.left_us > v->age_us)
+		fprintf(f, ", about %s left", time_text(b, v->live.left_us - v->age_us));
 	fputs("\n  energy  ", f);
 	fputs(v->has_energy ? hes_energy_text(a, v->energy_j * 1e3) : "not known", f);
 	if (v->has_power)
