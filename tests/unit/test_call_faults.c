@@ -39,7 +39,7 @@ struct image {
 	size_t n;
 };
 
-enum { NOW = 2 }; /* version of the store */
+enum { NOW = 3 }; /* version of the store */
 static struct image images[NOW + 1]; /* by version */
 
 static struct image image_read(void)
@@ -624,12 +624,36 @@ static int read_attempts(struct bench *b, struct hes_err *err)
 	return give(b, rc, v, n, sizeof(*v));
 }
 
+/* Jobs are there as soon as adding them says so, and not before. */
+static int add_jobs(struct bench *b, struct hes_err *err)
+{
+	static const int64_t busy_us[2] = { 5, 0 };
+	struct hes_run_added two[2] = {
+		{ .job = { .id = "p", .workload = "net", .batch_size = 1, .iterations = 9 }, .gpu = "a/0", .sm_pct = 50 },
+		{ .job = { .id = "q", .workload = "net", .batch_size = 2, .iterations = 9 }, .gpu = "a/0", .sm_pct = 50 },
+	};
+	struct hes_run_added *v = NULL;
+	char command[] = "true";
+	size_t n = 0;
+	int rc;
+
+	two[0].job.command = two[1].job.command = command;
+	rc = hes_journal_add(b->journal, 1, two, 2, 7, busy_us, err);
+	if (!rc)
+		rc = hes_journal_added(b->journal, 1, 0, &v, &n, err);
+	if (!rc)
+		assert_int_equal(n, 2);
+	hes_run_added_free(v, n);
+	return rc;
+}
+
 /* Name; version of the store, whether it opens it and whether it takes a journal; the call. */
 static const struct call opening[] = {
 	{ "make a store", 0, true, false, open_to_write },
 	{ "open a store to write", NOW, true, false, open_to_write },
 	{ "open a store to read", NOW, true, false, open_to_read },
 	{ "open a store of version 1", 1, true, false, open_to_write },
+	{ "open a store of version 2", 2, true, false, open_to_write },
 };
 static const struct call writing[] = {
 	{ "add rows", NOW, false, false, add_new },
@@ -663,6 +687,7 @@ static const struct call journal[] = {
 	{ "read a run's GPUs", NOW, false, true, read_gpus },
 	{ "read a run's jobs", NOW, false, true, read_jobs },
 	{ "read a run's attempts", NOW, false, true, read_attempts },
+	{ "add jobs and read them", NOW, false, true, add_jobs },
 };
 
 static void try_all(const struct call *calls, size_t n)
