@@ -184,8 +184,9 @@ once() { # JOBS: each of these left its line once
 }
 
 @test "a run that took added jobs is killed while they run, and resumed twice" {
-	lab two 'heshare run batches.json --json -c "$task" >out 2>err & p=$!
-		heshare status >/dev/null; until heshare add 1 more.csv -c "$endless_first" >/dev/null 2>&1; do sleep 1; done
+	lab two 'heshare run batches.json --json -c "$gated" >out 2>err & p=$!
+		sh await ".jobs_running > 0"
+		heshare add 1 more.csv -c "$endless_first"; : >go
 		sh await "[.jobs[] | select(.state != \"done\")] | map(.added) == [true, true] and any(.[]; .state == \"running\")"
 		kill -KILL $p; wait $p
 		heshare run batches.json --resume --json -c "$task" >out 2>err; echo $? >status'
