@@ -111,15 +111,22 @@ static int make_room(struct runner *r, size_t n, struct hes_err *err)
 	return 0;
 }
 
-/* @row is taken, and then empty, on success. */
+static bool is_sound(const struct hes_run_added *a)
+{
+	return a->sm_pct >= 1 && a->sm_pct <= 100 && a->planned_start_us >= 0 && a->planned_end_us >= a->planned_start_us &&
+	       a->planned_end_us <= HES_PLAN_LONGEST_US && a->together <= HES_MAX_SHARING && a->shares_pct <= 100 * HES_MAX_SHARING;
+}
+
+/* @row is taken, and then empty, on success. @return -EINVAL: it is left out */
 static int take_one(struct runner *r, struct hes_run_added *row, struct hes_err *err)
 {
-	struct run_gpu *g = gpu_of(r, row->gpu);
+	struct run_gpu *g = is_sound(row) ? gpu_of(r, row->gpu) : NULL;
 	struct run_place *v = g ? reallocarray(g->queue.v, g->queue.n + 2, sizeof(*v)) : NULL;
 	struct run_task *t;
 
 	if (!g)
-		return hes_fail(err, -EINVAL, "job %s was added to GPU %s, which this run does not have", row->job.id, row->gpu);
+		return hes_fail(err, -EINVAL, "job %s is left out: it was added to GPU %s with a placement that is not possible in this run", row->job.id,
+				row->gpu);
 	if (v)
 		g->queue.v = v;
 	for (size_t i = 0; v && i < g->queue.n; i++)
@@ -134,7 +141,6 @@ static int take_one(struct runner *r, struct hes_run_added *row, struct hes_err 
 	*t->added = *row;
 	row->job.command = NULL;
 	task_add(r, t, g);
-	r->added = row->id;
 	return 0;
 }
 
@@ -153,7 +159,16 @@ int run_take_added(struct runner *r, struct hes_err *err)
 	if (!rc && n)
 		rc = make_room(r, n, err);
 	for (size_t i = 0; i < n && !rc; i++) {
-		rc = take_one(r, &v[i], err);
+		struct hes_err why;
+
+		rc = take_one(r, &v[i], &why);
+		if (rc == -EINVAL) {
+			run_tell(&r->log, "%s", why.msg);
+			rc = 0;
+		} else if (rc) {
+			hes_fail(err, rc, "%s", why.msg);
+		}
+		r->added = rc ? r->added : v[i].id;
 		r->added_unconfirmed |= !rc;
 	}
 	hes_run_added_free(v, n);
