@@ -27,10 +27,8 @@ setup_file() {
 	"$HESHARE" plan jobs.csv -f two.yaml --policy joint --budget 3000 --json | stretch >open.json
 	"$HESHARE" plan jobs.csv -f two.yaml --policy heshare --json | stretch >batches.json
 	"$HESHARE" plan few.csv -f two.yaml --policy exclusive --json | stretch >exclusive.json
-	sed -i '/T4/s/{ type: T4, count: 1 }//; s/, *\]/ ]/' two.yaml
-	"$HESHARE" plan one.csv -f two.yaml --policy joint --json | jq '.gpus[].batches[].jobs[].sm_pct = 100' | stretch >alone.json
-	mv two.yaml one.yaml
-	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 }, { type: T4, count: 1 } ]\n' >two.yaml
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 } ]\n' >one.yaml
+	"$HESHARE" plan one.csv -f one.yaml --policy joint --json | jq '.gpus[].batches[].jobs[].sm_pct = 100' | stretch >alone.json
 }
 
 stretch() {
