@@ -27,6 +27,7 @@
 #include "cli/inputs/rows_folder.h"
 #include "cli/run/job_commands.h"
 #include "cli/run/run_folder.h"
+#include "cli/run/run_identity.h"
 #include "cli/run/run_report.h"
 #include "cli/inputs/store_use.h"
 #include "launch/job_files.h"
@@ -121,22 +122,6 @@ static void unload(struct inputs *in)
 
 /* --- the plan --- */
 
-/* A hash that names this plan, on this node, in the journal. */
-static int name_plan(const char *path, const char *node, uint64_t *out, struct hes_err *err)
-{
-	char *text;
-	size_t len;
-	int rc = hes_file_slurp(path, HES_PLAN_MAX_BYTES, &text, &len, err);
-
-	if (rc)
-		return rc;
-	*out = hes_hash_bytes(HES_HASH_START, text, len);
-	if (node)
-		*out = hes_hash_text(*out, node);
-	free(text);
-	return 0;
-}
-
 static bool plan_has_node(const struct hes_fleet *f, const char *name)
 {
 	for (size_t g = 0; g < f->n; g++)
@@ -180,7 +165,7 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 	gethostname(in->host, sizeof(in->host) - 1);
 	in->host[strcspn(in->host, ".")] = '\0';
 	in->node = o->node ? o->node : plan_has_node(&in->fleet, in->host) ? in->host : NULL;
-	rc = name_plan(plan, in->node, &in->key, err);
+	rc = run_plan_key(plan, in->node, &in->key, err);
 	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
 }
 
@@ -220,14 +205,6 @@ static int check_users(const struct inputs *in, struct hes_err *err)
 
 /* --- the run --- */
 
-static bool alive(const struct hes_run *run)
-{
-	struct hes_process p = { .pid = (pid_t)run->runner.pid, .started = (uint64_t)run->runner.start };
-	char boot[HES_BOOT_MAX];
-
-	return !hes_process_boot(boot, NULL) && strcmp(boot, run->runner.boot) == 0 && hes_process_runs(&p);
-}
-
 /* Two runs on one GPU would take the clock from one another. */
 static int check_others(struct inputs *in, struct hes_err *err)
 {
@@ -239,7 +216,7 @@ static int check_others(struct inputs *in, struct hes_err *err)
 		struct hes_run_gpu *g = NULL;
 		size_t n_gpus = 0;
 
-		if (!alive(&v[i]))
+		if (!run_is_alive(&v[i]))
 			continue;
 		rc = hes_journal_gpus(in->journal, v[i].id, &g, &n_gpus, err);
 		for (size_t k = 0; !rc && k < n_gpus; k++)
@@ -250,7 +227,7 @@ static int check_others(struct inputs *in, struct hes_err *err)
 				    strcmp(info.uuid, g[k].uuid) != 0)
 					continue;
 				rc = hes_fail(err, -EBUSY, "GPU %ld is in use by run %" PRId64 " of %.200s, process %" PRId64, in->gpus[b],
-					      v[i].id, v[i].plan, v[i].runner.pid);
+					      v[i].id, run_plan_name(&v[i]), v[i].runner.pid);
 			}
 		free(g);
 	}
@@ -266,7 +243,7 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 
 	if (rc && (rc != -ENOENT || o->resume))
 		return rc == -ENOENT ? hes_fail(err, rc, "%s was never run, so there is nothing to resume", plan) : rc;
-	if (there && in->run.state == HES_RUN_GOING && alive(&in->run))
+	if (there && in->run.state == HES_RUN_GOING && run_is_alive(&in->run))
 		return hes_fail(err, -EBUSY, "%s is being carried out by process %" PRId64 ", as run %" PRId64, plan, in->run.runner.pid,
 				in->run.id);
 	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->restart)
@@ -277,7 +254,7 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 				plan);
 	if (!o->resume) {
 		in->run = (struct hes_run){ .plan_key = in->key };
-		snprintf(in->run.plan, sizeof(in->run.plan), "%s", plan);
+		run_plan_path(plan, in->run.plan);
 		snprintf(in->run.host, sizeof(in->run.host), "%s", in->host);
 	}
 	return check_others(in, err);
@@ -315,14 +292,6 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 	if (!rc)
 		rc = load_profiles(o, in, err);
 	return rc;
-}
-
-/* With sudo, which clocks may need, jobs run as the user who called sudo. */
-static const char *user_behind_sudo(void)
-{
-	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
-
-	return user && strcmp(user, "root") != 0 ? user : NULL;
 }
 
 /* @return NULL: the user has no name here */
@@ -394,7 +363,7 @@ static int keep_samples(struct inputs *in, const struct hes_run_report *report, 
 	struct hes_delivered done;
 
 	hes_devices_driver(in->devices, driver);
-	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", report->run.id, report->run.plan, driver);
+	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", report->run.id, run_plan_name(&report->run), driver);
 	return report->samples.n ? hes_store_add(in->store, &d, &done, err) : 0;
 }
 
@@ -508,7 +477,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.mps_folder = in->mps_folder, .guard = guard, .wrap = wrap, .user = in->user, .retries = (unsigned)o->retries,
 		.timeout_factor = o->timeout_factor, .timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),
 		.grace_us = (int64_t)(o->grace_s * 1e6), .no_clocks = o->no_clocks, .no_mps = o->no_mps,
-		.allow_setuid = o->allow_setuid,
+		.allow_setuid = o->allow_setuid, .takes_added = o->dry_run || cli_store_is_trusted(in->store, in->user),
 		.listener = { .message = show_message, .progress = show_progress },
 	};
 	struct hes_run_report report = { 0 };
@@ -546,7 +515,7 @@ static int run_run(const void *opts, int n_args, char **args)
 		rc = check_users(&in, &err);
 	if (!rc)
 		rc = find_gpus(o, &in, &err);
-	in.user = user_behind_sudo();
+	in.user = run_user_behind_sudo();
 	if (!rc && !o->dry_run)
 		rc = open_run(o, args[0], &in, &err);
 	rc = rc ? cli_fail("run", &err) : carry_out(o, &in);

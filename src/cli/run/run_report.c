@@ -171,6 +171,8 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 	for (size_t i = 0; i < r->n_gpus; i++)
 		gpu_row(f, &r->gpus[i]);
 	fprintf(f, "\nrun %" PRId64 ": %zu of %zu job%s done", r->run.id, r->done, r->n_jobs, hes_s(r->n_jobs));
+	if (r->added)
+		fprintf(f, ", %zu of them added", r->added);
 	if (r->failed)
 		fprintf(f, ", %zu failed", r->failed);
 	if (r->waiting)
@@ -275,9 +277,9 @@ json_t *run_report_json(const struct hes_run_report *r)
 		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i], r->run.folder));
 	for (size_t i = 0; i < r->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
-	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
+	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
 			 (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state", hes_run_state_names[r->run.state],
-			 "jobs_done", (json_int_t)r->done, "jobs_failed", (json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting,
+			 "jobs_done", (json_int_t)r->done, "jobs_failed", (json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting, "jobs_added", (json_int_t)r->added,
 			 "repeated", (json_int_t)r->retried, "felled", (json_int_t)r->co_failed, "timeouts", (json_int_t)r->timeouts,
 			 "clocks_refused", (json_int_t)r->clocks_refused, "clocks_missed", (json_int_t)r->clocks_missed, "samples",
 			 (json_int_t)r->samples.n, "longest_gap_s", r->longest_gap_s, "planned", totals_json(&r->planned, true, true),
