@@ -4,12 +4,18 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/quantity.h"
 #include "base/visible.h"
+
+#define MIN_WIDTH 40
 
 void cli_say(const char *command, const char *sentence)
 {
@@ -50,16 +56,70 @@ int cli_print_json(json_t *doc)
 	return 0;
 }
 
+int cli_width(FILE *f)
+{
+	struct winsize w;
+
+	if (!isatty(fileno(f)) || ioctl(fileno(f), TIOCGWINSZ, &w) || !w.ws_col)
+		return INT_MAX;
+	return w.ws_col < MIN_WIDTH ? MIN_WIDTH : w.ws_col;
+}
+
+void cli_wrap(FILE *f, const char *text, int at, int indent, int width)
+{
+	const char *const first = text;
+
+	while (*text) {
+		const int n = (int)strcspn(text, " "), blank = text != first;
+
+		if (at > indent && n > width - at - blank) {
+			fprintf(f, "\n%*s", indent, "");
+			at = indent;
+		} else if (blank) {
+			fputc(' ', f);
+			at++;
+		}
+		fprintf(f, "%.*s", n, text);
+		at += n;
+		text += n + (text[n] == ' ');
+	}
+}
+
+static bool is_dumb(void)
+{
+	const char *term = getenv("TERM");
+
+	return !term || strcmp(term, "dumb") == 0;
+}
+
+bool cli_is_styled(FILE *f)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return isatty(fileno(f)) && !(no && *no) && !is_dumb();
+}
+
 void cli_progress(const char *what, uint64_t done, uint64_t total)
 {
-	static int64_t last_ms;
+	static int64_t first_ms, last_ms;
 	const int64_t now_ms = hes_monotonic_ms();
+	char left[HES_QUANTITY_MAX];
 
-	if (!isatty(STDERR_FILENO))
+	if (!isatty(STDERR_FILENO) || is_dumb())
 		return;
+	first_ms = first_ms ? first_ms : now_ms;
 	if (done < total && now_ms - last_ms < 100)
 		return;
 	last_ms = now_ms;
-	fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64 "%s", what, done, total, done == total ? "\033[K\r" : "");
+	if (done == total) {
+		first_ms = 0;
+		fputs("\r\033[K", stderr);
+	} else {
+		fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64, what, done, total);
+		if (done && now_ms - first_ms >= 1000)
+			fprintf(stderr, ", about %s left",
+				hes_time_text(left, (double)(now_ms - first_ms) * 1e3 * (double)(total - done) / (double)done));
+		fputs("\033[K", stderr);
+	}
 	fflush(stderr);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "cli/cli.h"
 
 #define HELP_WIDTH  100
 #define HELP_INDENT 30
@@ -273,26 +274,11 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 	return rc ? rc : n;
 }
 
-/* Words on lines of at most HELP_WIDTH, the first of which is @at bytes long already. */
-static void wrap(const char *text, int at, FILE *f)
-{
-	while (*text) {
-		int n = (int)strcspn(text, " ");
-
-		if (at > HELP_INDENT && at + 1 + n > HELP_WIDTH) {
-			fprintf(f, "\n%*s", HELP_INDENT, "");
-			at = HELP_INDENT;
-		}
-		at += fprintf(f, " %.*s", n, text);
-		text += n + (text[n] == ' ');
-	}
-	fputc('\n', f);
-}
-
 static void help_row(const struct opt *o, FILE *f)
 {
 	char left[64], letter[8] = "    ", *right = NULL;
 	FILE *text = open_memstream(&right, &(size_t){ 0 });
+	const int width = cli_width(f);
 
 	if (!text)
 		return;
@@ -306,7 +292,8 @@ static void help_row(const struct opt *o, FILE *f)
 		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 	snprintf(left, sizeof(left), "  %s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
 	if (right)
-		wrap(right, fprintf(f, "%-*s", HELP_INDENT, left), f);
+		cli_wrap(f, right, fprintf(f, "%-*s ", HELP_INDENT, left), HELP_INDENT + 1, width < HELP_WIDTH ? width : HELP_WIDTH);
+	fputc('\n', f);
 	free(right);
 }
 
