@@ -85,18 +85,18 @@ void cli_wrap(FILE *f, const char *text, int at, int indent, int width)
 	}
 }
 
-static bool is_dumb(void)
+bool cli_is_live(FILE *f)
 {
 	const char *term = getenv("TERM");
 
-	return !term || strcmp(term, "dumb") == 0;
+	return isatty(fileno(f)) && term && strcmp(term, "dumb") != 0;
 }
 
 bool cli_is_styled(FILE *f)
 {
 	const char *no = getenv("NO_COLOR");
 
-	return isatty(fileno(f)) && !(no && *no) && !is_dumb();
+	return cli_is_live(f) && !(no && *no);
 }
 
 void cli_progress(const char *what, uint64_t done, uint64_t total)
@@ -105,7 +105,7 @@ void cli_progress(const char *what, uint64_t done, uint64_t total)
 	const int64_t now_ms = hes_monotonic_ms();
 	char left[HES_QUANTITY_MAX];
 
-	if (!isatty(STDERR_FILENO) || is_dumb())
+	if (!cli_is_live(stderr))
 		return;
 	first_ms = first_ms ? first_ms : now_ms;
 	if (done < total && now_ms - last_ms < 100)

@@ -25,6 +25,9 @@ int cli_print_json(json_t *doc);
 /** @return the columns of the terminal behind @f, at least 40; INT_MAX: it is a file or a pipe */
 int cli_width(FILE *f);
 
+/** @return whether @f is a terminal on which lines can be written over: not with TERM=dumb */
+bool cli_is_live(FILE *f);
+
 /** @return whether @f is a terminal that may get colours and bold: not with NO_COLOR in the environment, nor TERM=dumb */
 bool cli_is_styled(FILE *f);
 

@@ -77,12 +77,19 @@ static const struct opt *find_letter(const struct command *c, char letter)
 	return NULL;
 }
 
+const struct opt *opt_shown(const struct opt *o)
+{
+	while (o && o->name && o->hidden)
+		o++;
+	return o && o->name ? o : NULL;
+}
+
 static int unknown(const struct command *c, const char *arg, struct hes_err *err)
 {
 	const char *names[64], *near;
 	size_t n = 0;
 
-	for (const struct opt *o = c->opts; o && o->name && n < 64; o++)
+	for (const struct opt *o = opt_shown(c->opts); o && n < 64; o = opt_shown(o + 1))
 		names[n++] = o->name;
 	near = strncmp(arg, "--", 2) == 0 ? opt_nearest(arg + 2, names, n) : NULL;
 	return hes_fail(err, -EINVAL, "no option %.64s%s%s%s; see heshare %s --help", arg,
@@ -335,6 +342,7 @@ static void help_example(const struct command *c, int word, FILE *f)
 void opt_help(const struct command *c, int word, FILE *f)
 {
 	static const struct opt help = { .name = "help", .letter = 'h', .help = "print this help" };
+	const char *heading = "options";
 
 	if (word < 0)
 		fprintf(f, "usage: heshare %s%s%s%s\n\n%s", c->name, c->opts ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args, c->text);
@@ -342,10 +350,18 @@ void opt_help(const struct command *c, int word, FILE *f)
 		fprintf(f, "usage: heshare %s %s [OPTION]... [OPERAND]...\n\n", c->name, c->words[word]);
 	if (word >= 0)
 		help_text(c, word, f);
-	fputs("\n\noptions:\n", f);
-	for (const struct opt *o = c->opts; o && o->name; o++)
-		if (is_for(o, word))
-			help_row(o, f);
+	fputc('\n', f);
+	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1)) {
+		heading = o->heading ? o->heading : heading;
+		if (!is_for(o, word))
+			continue;
+		if (heading)
+			fprintf(f, "\n%s:\n", heading);
+		heading = NULL;
+		help_row(o, f);
+	}
+	if (heading)
+		fprintf(f, "\n%s:\n", heading);
 	help_row(&help, f);
 	if (c->example && word < 0)
 		fprintf(f, "\nexample:\n%s\n", c->example);

@@ -167,6 +167,9 @@ policies() {
 	[ "$(complete_words heshare plan -p jo)" = $'joint\njoint:balanced\njoint:energy\njoint:jct' ]
 	[ "$(complete_words heshare plan --prefer = e)" = energy ]
 	[ "$(complete_words heshare predict --gpu A100-S)" = A100-SXM-80 ]
+	[ "$(complete_words heshare model resnet1)" = $'resnet152\nresnet101\nresnet18\nresnet18-jetson' ]
+	touch resnet5.csv
+	[ "$(complete_words heshare predict resnet5.)" = resnet5.csv ]
 	[ "$(complete_words heshare model --gpu '')" = "$("$HESHARE" gpus --types --json | jq -r '.[].name')" ]
 	[ "$(complete_words heshare trace --format '')" = "$("$HESHARE" trace --list --json | jq -r '.[] | select(.kind == "log").name')" ]
 	for name in $(policies); do
@@ -193,6 +196,15 @@ policies() {
 	[[ "$output" == *": balanced, energy, jct."* ]]
 }
 
+@test "options for heshare's own use are in no help, man page or completion" {
+	for name in run restore; do
+		run ! grep -e 'internal' -e '--wrap' -e '--guard' <("$HESHARE" "$name" --help; "$HESHARE" man "$name")
+	done
+	run ! grep -e '--wrap' -e '--guard' -e "'wrap" -e ' -l wrap' <("$HESHARE" completion bash; "$HESHARE" completion zsh; "$HESHARE" completion fish)
+	run -2 "$HESHARE" run --wra plan.json
+	[[ "$output" != *"did you mean"* ]]
+}
+
 @test "help keeps to 100 columns" {
 	for name in $(commands | grep -vxE 'help|completion|man'); do
 		"$HESHARE" "$name" --help | sed '/^example:/q' >help
@@ -216,7 +228,8 @@ policies() {
 	command -v zsh >/dev/null || skip "no zsh"
 	run -0 env HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_shell.py" zsh \
 		'autoload -U compinit; compinit -u -D; source <("$HESHARE" completion zsh); heshare() { echo "got: $*."; }' \
-		$'heshare plan --prefer\tjc\t\nheshare simul\t--pol\texclusive,heshare:en\t --pref\tjc\t'
+		$'heshare model --list resnet15\t\nheshare plan --prefer\tjc\t\nheshare simul\t--pol\texclusive,heshare:en\t --pref\tjc\t'
+	[[ "$output" == *"got: model --list resnet152."* ]]
 	[[ "$output" == *"got: plan --prefer jct."* ]]
 	[[ "$output" == *"got: simulate --policy exclusive,heshare:energy --prefer jct."* ]]
 }
@@ -232,6 +245,7 @@ policies() {
 		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare gpus --fl"')" == --fleet* ]]
 		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare profiles dr"')" == drift* ]]
 		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare plan --prefer en"')" == energy* ]]
+		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare model resnet10"')" == resnet101* ]]
 		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare simulate --policy exclusive,mor"')" == exclusive,morak* ]]
 	fi
 	run -2 "$HESHARE" completion tcsh

@@ -297,6 +297,7 @@ const struct command cmd_model = {
 	.name = "model",
 	.args = "[WORKLOAD | DIR...]",
 	.max_args = MAX_DIRS,
+	.offer = offer_workloads,
 	.summary = "predict time and power of jobs by the GPU model",
 	.text = "Prints the modelled time of an iteration, power and clock of a GPU that runs WORKLOAD, alone or\n"
 		"with co-runners.\n\n"

@@ -18,7 +18,7 @@ struct restore_opts {
 #define AT(member) .offset = offsetof(struct restore_opts, member)
 
 static const struct opt restore_opts[] = {
-	{ .name = "guard", .kind = OPT_FLAG, AT(guard),
+	{ .name = "guard", .kind = OPT_FLAG, AT(guard), .hidden = true,
 	  .help = "internal: be the guard of the program at the other end of standard input" },
 	{ 0 }
 };

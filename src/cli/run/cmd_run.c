@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/quantity.h"
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -81,7 +82,7 @@ static const struct opt run_opts[] = {
 	{ .name = "allow-setuid", .kind = OPT_FLAG, AT(allow_setuid),
 	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the report as one JSON document" },
-	{ .name = "wrap", .kind = OPT_FLAG, AT(wrap), .help = "internal: run one job and write down its status" },
+	{ .name = "wrap", .kind = OPT_FLAG, AT(wrap), .hidden = true, .help = "internal: run one job and write down its status" },
 	{ 0 }
 };
 
@@ -334,7 +335,7 @@ static const char *own_name(void)
 
 static void clear_line(void)
 {
-	if (isatty(STDERR_FILENO))
+	if (cli_is_live(stderr))
 		fputs("\r\033[K", stderr);
 }
 
@@ -350,13 +351,15 @@ static void show_message(void *ctx, const char *sentence)
 
 static void show_progress(void *ctx, const struct hes_run_progress *p)
 {
+	char since[HES_QUANTITY_MAX], left[HES_QUANTITY_MAX];
+
 	(void)ctx;
-	if (!isatty(STDERR_FILENO))
+	if (!cli_is_live(stderr))
 		return;
 	fprintf(stderr, "\r%zu of %zu jobs done, %zu running", p->done, p->jobs, p->running);
 	if (p->failed)
 		fprintf(stderr, ", %zu failed", p->failed);
-	fprintf(stderr, "; %.0f s, about %.0f s left\033[K", (double)p->now_us * 1e-6, (double)p->left_us * 1e-6);
+	fprintf(stderr, "; %s, about %s left\033[K", hes_time_text(since, (double)p->now_us), hes_time_text(left, (double)p->left_us));
 	fflush(stderr);
 }
 
