@@ -4,18 +4,14 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/quantity.h"
 #include "base/visible.h"
-
-#define MIN_WIDTH 40
+#include "cli/terminal.h"
 
 void cli_say(const char *command, const char *sentence)
 {
@@ -56,56 +52,13 @@ int cli_print_json(json_t *doc)
 	return 0;
 }
 
-int cli_width(FILE *f)
-{
-	struct winsize w;
-
-	if (!isatty(fileno(f)) || ioctl(fileno(f), TIOCGWINSZ, &w) || !w.ws_col)
-		return INT_MAX;
-	return w.ws_col < MIN_WIDTH ? MIN_WIDTH : w.ws_col;
-}
-
-void cli_wrap(FILE *f, const char *text, int at, int indent, int width)
-{
-	const char *const first = text;
-
-	while (*text) {
-		const int n = (int)strcspn(text, " "), blank = text != first;
-
-		if (at > indent && n > width - at - blank) {
-			fprintf(f, "\n%*s", indent, "");
-			at = indent;
-		} else if (blank) {
-			fputc(' ', f);
-			at++;
-		}
-		fprintf(f, "%.*s", n, text);
-		at += n;
-		text += n + (text[n] == ' ');
-	}
-}
-
-bool cli_is_live(FILE *f)
-{
-	const char *term = getenv("TERM");
-
-	return isatty(fileno(f)) && term && strcmp(term, "dumb") != 0;
-}
-
-bool cli_is_styled(FILE *f)
-{
-	const char *no = getenv("NO_COLOR");
-
-	return cli_is_live(f) && !(no && *no);
-}
-
 void cli_progress(const char *what, uint64_t done, uint64_t total)
 {
 	static int64_t first_ms, last_ms;
 	const int64_t now_ms = hes_monotonic_ms();
 	char left[HES_QUANTITY_MAX];
 
-	if (!cli_is_live(stderr))
+	if (!terminal_is_live(STDERR_FILENO))
 		return;
 	first_ms = first_ms ? first_ms : now_ms;
 	if (done < total && now_ms - last_ms < 100)

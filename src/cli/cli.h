@@ -6,7 +6,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "heshare/err.h"
 #include "heshare/fleet.h"
@@ -21,22 +20,6 @@ json_t *cli_json_maybe(bool known, double value);
 
 /** Print a JSON document on stdout and drop the reference. @return exit status */
 int cli_print_json(json_t *doc);
-
-/** @return the columns of the terminal behind @f, at least 40; INT_MAX: it is a file or a pipe */
-int cli_width(FILE *f);
-
-/** @return whether @f is a terminal on which lines can be written over: not with TERM=dumb */
-bool cli_is_live(FILE *f);
-
-/** @return whether @f is a terminal that may get colours and bold: not with NO_COLOR in the environment, nor TERM=dumb */
-bool cli_is_styled(FILE *f);
-
-/**
- * Print words on lines of at most @width columns.
- * @param at      columns of the first line that are taken
- * @param indent  blanks before each further line
- */
-void cli_wrap(FILE *f, const char *text, int at, int indent, int width);
 
 /**
  * Tell progress and the time left on stderr: only when it is a terminal, at most ten times a second.

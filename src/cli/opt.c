@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "cli/cli.h"
+#include "cli/terminal.h"
 
 #define HELP_WIDTH  100
 #define HELP_INDENT 30
@@ -285,7 +285,7 @@ static void help_row(const struct opt *o, FILE *f)
 {
 	char left[64], letter[8] = "    ", *right = NULL;
 	FILE *text = open_memstream(&right, &(size_t){ 0 });
-	const int width = cli_width(f);
+	const int width = terminal_width();
 
 	if (!text)
 		return;
@@ -299,12 +299,28 @@ static void help_row(const struct opt *o, FILE *f)
 		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 	snprintf(left, sizeof(left), "  %s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
 	if (right)
-		cli_wrap(f, right, fprintf(f, "%-*s ", HELP_INDENT, left), HELP_INDENT + 1, width < HELP_WIDTH ? width : HELP_WIDTH);
+		terminal_wrap(f, right, fprintf(f, "%-*s ", HELP_INDENT, left), HELP_INDENT + 1, width < HELP_WIDTH ? width : HELP_WIDTH);
 	fputc('\n', f);
 	free(right);
 }
 
-/* The paragraphs of a word: from the one that begins with "WORD:" on. */
+/* Paragraphs have lines of HELP_WIDTH; on a narrower terminal their words are parted again. */
+static void help_paragraph(const char *text, size_t n, FILE *f)
+{
+	const int width = terminal_width();
+	char *copy = width < HELP_WIDTH ? strndup(text, n) : NULL;
+
+	if (!copy) {
+		fwrite(text, 1, n, f);
+		return;
+	}
+	for (char *p = copy; *p; p++)
+		*p = *p == '\n' ? ' ' : *p;
+	terminal_wrap(f, copy, 0, 0, width);
+	free(copy);
+}
+
+/* All paragraphs, or those of a word: from the one that begins with "WORD:" on. */
 static void help_text(const struct command *c, int word, FILE *f)
 {
 	const char *between = "";
@@ -319,8 +335,9 @@ static void help_text(const struct command *c, int word, FILE *f)
 		snprintf(first, sizeof(first), "%.*s", (int)n, at);
 		if (at[n] == ':' && opt_word(c, first) >= 0)
 			now = opt_word(c, first);
-		if (now == word) {
-			fprintf(f, "%s%.*s", between, (int)(end - at), at);
+		if (word < 0 || now == word) {
+			fputs(between, f);
+			help_paragraph(at, (size_t)(end - at), f);
 			between = "\n\n";
 		}
 	}
@@ -345,11 +362,10 @@ void opt_help(const struct command *c, int word, FILE *f)
 	const char *heading = "options";
 
 	if (word < 0)
-		fprintf(f, "usage: heshare %s%s%s%s\n\n%s", c->name, c->opts ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args, c->text);
+		fprintf(f, "usage: heshare %s%s%s%s\n\n", c->name, opt_shown(c->opts) ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args);
 	else
 		fprintf(f, "usage: heshare %s %s [OPTION]... [OPERAND]...\n\n", c->name, c->words[word]);
-	if (word >= 0)
-		help_text(c, word, f);
+	help_text(c, word, f);
 	fputc('\n', f);
 	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1)) {
 		heading = o->heading ? o->heading : heading;

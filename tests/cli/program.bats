@@ -205,6 +205,17 @@ policies() {
 	[[ "$output" != *"did you mean"* ]]
 }
 
+@test "a narrow terminal gets its lines between words; JSON and pipes stay as they are" {
+	on_terminal() { script -qec "stty cols 60; $*" /dev/null </dev/null | tr -d '\r'; }
+	for arguments in "plan --help" "plan --policy list" "model resnet50 --beside vgg19:8:50"; do
+		on_terminal "$HESHARE" $arguments | sed '/^example:/,$d' >narrow
+		[ "$(awk 'length > 60' narrow)" = "" ]
+		cmp <(tr -s ' \n' '\n\n' <narrow) <("$HESHARE" $arguments | sed '/^example:/,$d' | tr -s ' \n' '\n\n')
+	done
+	[ "$(grep -c '^    ' <(on_terminal "$HESHARE" plan --policy list))" -gt 8 ]
+	cmp <(on_terminal "$HESHARE" trace --list --json) <("$HESHARE" trace --list --json)
+}
+
 @test "help keeps to 100 columns" {
 	for name in $(commands | grep -vxE 'help|completion|man'); do
 		"$HESHARE" "$name" --help | sed '/^example:/q' >help

@@ -19,6 +19,7 @@
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/knowledge.h"
 #include "cli/inputs/offers.h"
+#include "cli/terminal.h"
 #include "heshare/policy.h"
 #include "plan/bound.h"
 
@@ -285,7 +286,7 @@ static void print_batch(const struct hes_queue *q, const struct hes_batch *b, co
 			fprintf(f, " %" PRIu32 " %%", b->jobs[i].sm_pct);
 	}
 	if (f && !fclose(f))
-		cli_wrap(stdout, list, at, at, cli_width(stdout));
+		terminal_wrap(stdout, list, at, at, terminal_width());
 	free(list);
 	putchar('\n');
 }

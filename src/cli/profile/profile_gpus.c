@@ -19,6 +19,7 @@
 #include "base/plural.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
+#include "cli/terminal.h"
 #include "cli/profile/profile.h"
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/work_folder.h"
@@ -76,7 +77,7 @@ static int keep(void *ctx, const struct hes_points *p, struct hes_err *err)
 
 static void report_progress(void *ctx, const struct hes_profile_progress *t)
 {
-	const bool terminal = cli_is_live(stderr);
+	const bool terminal = terminal_is_live(STDERR_FILENO);
 	char left[HES_QUANTITY_MAX];
 
 	(void)ctx;

@@ -29,6 +29,7 @@
 #include "cli/run/job_commands.h"
 #include "cli/run/run_folder.h"
 #include "cli/run/run_report.h"
+#include "cli/terminal.h"
 #include "cli/inputs/store_use.h"
 #include "launch/job_files.h"
 #include "launch/process.h"
@@ -335,7 +336,7 @@ static const char *own_name(void)
 
 static void clear_line(void)
 {
-	if (cli_is_live(stderr))
+	if (terminal_is_live(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
 }
 
@@ -354,7 +355,7 @@ static void show_progress(void *ctx, const struct hes_run_progress *p)
 	char since[HES_QUANTITY_MAX], left[HES_QUANTITY_MAX];
 
 	(void)ctx;
-	if (!cli_is_live(stderr))
+	if (!terminal_is_live(STDERR_FILENO))
 		return;
 	fprintf(stderr, "\r%zu of %zu jobs done, %zu running", p->done, p->jobs, p->running);
 	if (p->failed)

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/plural.h"
 #include "base/quantity.h"
 #include "base/visible.h"
-#include "cli/cli.h"
 #include "cli/simulate/campaign.h"
+#include "cli/terminal.h"
 
 #define BRIEF_WIDTH 80
 #define MAX_COLUMNS 16
@@ -177,7 +178,7 @@ static bool is_best(const struct campaign *c, size_t who, const struct figure *f
 /* Bold where it is the column's best. */
 static void print_cell(const struct table *t, size_t who, const struct column *col, bool last)
 {
-	const bool bold = cli_is_styled(stdout) && is_best(t->c, who, col->figure);
+	const bool bold = terminal_is_styled(STDOUT_FILENO) && is_best(t->c, who, col->figure);
 	char text[HES_QUANTITY_MAX];
 
 	printf("%*s%s%*s%s", t->gap, "", bold ? "\033[1m" : "", col->value,
@@ -228,7 +229,7 @@ static void print_block(const struct table *t, size_t from, size_t to)
 /* Columns that do not fit follow below, with the policies again. */
 static void print_table(const struct table *t)
 {
-	const int most = cli_width(stdout);
+	const int most = terminal_width();
 
 	for (size_t from = 0, to; from < t->n; from = to) {
 		int width = t->label + column_width(t, from);
@@ -297,9 +298,7 @@ int campaign_print_table(const struct campaign *c, bool wide, bool timing, struc
 		print_table(&t);
 		print_never_sampled(c);
 		if (hes_report_sentence(t.rows, c->n_who, sentence, sizeof(sentence))) {
-			putchar('\n');
-			cli_wrap(stdout, sentence, 0, 0, cli_width(stdout));
-			fputs(".\n", stdout);
+			printf("\n%s.\n", sentence);
 		}
 	}
 	table_finish(&t);
