@@ -360,6 +360,7 @@ void opt_help(const struct command *c, int word, FILE *f)
 {
 	static const struct opt help = { .name = "help", .letter = 'h', .help = "print this help" };
 	const char *heading = "options";
+	bool any = false, grouped = false;
 
 	if (word < 0)
 		fprintf(f, "usage: heshare %s%s%s%s\n\n", c->name, opt_shown(c->opts) ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args);
@@ -373,11 +374,15 @@ void opt_help(const struct command *c, int word, FILE *f)
 			continue;
 		if (heading)
 			fprintf(f, "\n%s:\n", heading);
+		grouped |= o->heading != NULL;
+		any = true;
 		heading = NULL;
 		help_row(o, f);
 	}
-	if (heading)
-		fprintf(f, "\n%s:\n", heading);
+	if (!any)
+		fputs("\noptions:\n", f);
+	else if (grouped)
+		fputc('\n', f);
 	help_row(&help, f);
 	if (c->example && word < 0)
 		fprintf(f, "\nexample:\n%s\n", c->example);

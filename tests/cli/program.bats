@@ -205,6 +205,20 @@ policies() {
 	[[ "$output" != *"did you mean"* ]]
 }
 
+@test "more than a dozen options are grouped under headings, in help and manual page" {
+	grouped=0
+	for name in $(commands | grep -vxE 'help|completion|man'); do
+		"$HESHARE" "$name" --help | sed '/^example:/,$d' >help
+		[ "$(grep -cE '^  (-., |    )--' help)" -gt 12 ] || continue
+		grouped=$((grouped + 1))
+		[ "$(grep -c '^[a-zA-Z ]*:$' help)" -ge 3 ]
+		cmp <(grep '^[a-zA-Z ]*:$' help) <("$HESHARE" man "$name" | sed -n 's/^\.SS \(.*\)/\1:/p')
+	done
+	[ "$grouped" -ge 8 ]
+	# Of one word of a command no heading is without options.
+	run ! grep -A 1 '^[a-z ]*:$' <("$HESHARE" fair run --help | grep -A 1 '^output:')
+}
+
 @test "a narrow terminal gets its lines between words; JSON and pipes stay as they are" {
 	on_terminal() { script -qec "stty cols 60; $*" /dev/null </dev/null | tr -d '\r'; }
 	for arguments in "plan --help" "plan --policy list" "model resnet50 --beside vgg19:8:50"; do

@@ -42,26 +42,33 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 #define AT(member) .offset = offsetof(struct plan_opts, member)
 
 static const struct opt plan_opts[] = {
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	{ .heading = "GPUs",
+	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
 	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses with commas" },
-	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "joint",
+	{ .heading = "policy",
+	  .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "joint",
 	  .offer = offer_policies, .help = "policy, as NAME or NAME:PREFERENCE; list prints all of them" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); without it, "
 		"balanced" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1", .max = 0x1p62,
 	  .help = "seed of the random choices" },
-	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
+	{ .heading = "predictions",
+	  .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
 	  .help = "predictor of heshare train; without it, train one on modelled samples" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
 	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
-	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
+	{ .heading = "output",
+	  .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
 	  .help = "write the plan to this JSON file; -: standard output" },
 	{ .name = "front", .kind = OPT_FILE, AT(front), .arg = "FILE",
 	  .help = "write the Pareto front of the search to this CSV file; -: standard output" },
-	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N", .help = "joint: stop "
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "print the plan as one JSON document instead of the summary" },
+	{ .heading = "limits",
+	  .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N", .help = "joint: stop "
 		"searching after TIME (200ms, 5s) or N evaluations; N gives the same plan on every machine. Without "
 		"it, N suits the number of jobs: 604800 for 60. Evaluations that have started are finished" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9, .help = "joint: keep "
@@ -71,8 +78,6 @@ static const struct opt plan_opts[] = {
 	  .help = "joint: print lower bounds of energy and completion time; for at most 300 jobs" },
 	{ .name = "default-clock", .kind = OPT_FLAG, AT(default_clock),
 	  .help = "plan only with the default clock of each GPU type" },
-	{ .name = "json", .kind = OPT_FLAG, AT(json),
-	  .help = "print the plan as one JSON document instead of the summary" },
 	{ 0 }
 };
 

@@ -36,7 +36,8 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 #define AT(member) .offset = offsetof(struct simulate_opts, member)
 
 static const struct opt simulate_opts[] = {
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	{ .heading = "what is planned and replayed",
+	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "LIST", .offer = offer_policies,
 	  .many = true, .help = "policies with commas, such as heshare:energy,morak, or all; list prints them. "
@@ -49,7 +50,8 @@ static const struct opt simulate_opts[] = {
 	  .help = "predictor of heshare train; without it, train one on modelled samples" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
 	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
-	{ .name = "burst", .kind = OPT_FLAG, AT(burst),
+	{ .heading = "how it is replayed",
+	  .name = "burst", .kind = OPT_FLAG, AT(burst),
 	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its deadline" },
 	{ .name = "replan", .kind = OPT_FLAG, AT(replan), .help = "also let joint plan again at every arrival; without it, "
 		"joint plans once and then places each new job" },
@@ -63,7 +65,8 @@ static const struct opt simulate_opts[] = {
 	  .help = "time that a GPU idles when its clock changes, ms" },
 	{ .name = "threads", .letter = 't', .kind = OPT_U64, AT(threads), .arg = "N", .def = "0", .max = 1024,
 	  .help = "runs at a time; 0: one for each processor" },
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
+	{ .heading = "output",
+	  .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ .name = "wide", .letter = 'w', .kind = OPT_FLAG, AT(wide), .help = "print the table with all columns: also "
 		"median, busy energy, SM use, errors of the predictions and planning time" },
 	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE",
