@@ -112,6 +112,7 @@ static void man_program(FILE *f)
 	      "not there.\n"
 	      ".SH ENVIRONMENT\n.TP\n\\fBHESHARE_STORE\\fR\nThe store of commands that are given no \\-\\-store. Without it, heshare/store.db\n"
 	      "below XDG_DATA_HOME, or below ~/.local/share.\n"
+	      ".TP\n\\fBNO_COLOR\\fR, \\fBTERM\\fR\nWith NO_COLOR, or on a terminal \"dumb\", nothing is bold; on a dumb one no progress is shown.\n"
 	      ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n", f);
 }
 
