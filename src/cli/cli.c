@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/quantity.h"
 #include "base/visible.h"
 #include "cli/terminal.h"
 
@@ -52,6 +51,14 @@ int cli_print_json(json_t *doc)
 	return 0;
 }
 
+const char *cli_rough_time(char out[HES_QUANTITY_MAX], double us)
+{
+	if (us < 0 || us >= 59.5e6)
+		return hes_time_text(out, us);
+	snprintf(out, HES_QUANTITY_MAX, "%.0f s", us * 1e-6);
+	return out;
+}
+
 void cli_progress(const char *what, uint64_t done, uint64_t total)
 {
 	static int64_t first_ms, last_ms;
@@ -71,7 +78,7 @@ void cli_progress(const char *what, uint64_t done, uint64_t total)
 		fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64, what, done, total);
 		if (done && now_ms - first_ms >= 1000)
 			fprintf(stderr, ", about %s left",
-				hes_time_text(left, (double)(now_ms - first_ms) * 1e3 * (double)(total - done) / (double)done));
+				cli_rough_time(left, (double)(now_ms - first_ms) * 1e3 * (double)(total - done) / (double)done));
 		fputs("\033[K", stderr);
 	}
 	fflush(stderr);

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/quantity.h"
 #include "base/num.h"
 #include "base/plural.h"
 #include "cli/inputs/gpu_list.h"
@@ -91,7 +90,7 @@ static void report_progress(void *ctx, const struct hes_profile_progress *t)
 	if (t->left_s < 0)
 		fputs("time left unknown yet\033[K", stderr);
 	else
-		fprintf(stderr, "about %s left\033[K", hes_time_text(left, t->left_s * 1e6));
+		fprintf(stderr, "about %s left\033[K", cli_rough_time(left, t->left_s * 1e6));
 	if (t->points == t->all)
 		fputs("\r\033[K", stderr);
 }

@@ -20,7 +20,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/quantity.h"
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -365,7 +364,7 @@ static void show_progress(void *ctx, const struct hes_run_progress *p)
 	fprintf(stderr, "\r%zu of %zu jobs done, %zu running", p->done, p->jobs, p->running);
 	if (p->failed)
 		fprintf(stderr, ", %zu failed", p->failed);
-	fprintf(stderr, "; %s, about %s left\033[K", hes_time_text(since, (double)p->now_us), hes_time_text(left, (double)p->left_us));
+	fprintf(stderr, "; %s, about %s left\033[K", cli_rough_time(since, (double)p->now_us), cli_rough_time(left, (double)p->left_us));
 	fflush(stderr);
 }
 
