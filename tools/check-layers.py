@@ -52,7 +52,7 @@ PAPERS_SHARE = {"usage.h", "fuzz_file.h", "fuzz_loader.h", "unit_test.h"}
 HEADERS = {
     "err.h": "base", "version.h": "base",
     "training_range.h": "core", "gpu_type.h": "core", "fleet.h": "core", "job.h": "core", "plan.h": "core",
-    "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
+    "attribute.h": "core", "profile.h": "core", "point.h": "core", "replay.h": "core", "front.h": "core",
     "store.h": "store", "tenant_power.h": "store", "drift.h": "predict",
     "draw.h": "model", "trace.h": "trace", "model.h": "model", "predict.h": "predict", "regressor.h": "trees", "policy.h": "plan",
     "fair.h": "fair", "fair_queue.h": "fair", "fair_executor.h": "streams", "fair_scheduler.h": "streams", "partition.h": "partition", "sim.h": "sim", "report.h": "report", "activity.h": "gpu", "device.h": "gpu", "knobs.h": "gpu", "mps.h": "gpu", "measure.h": "measure",

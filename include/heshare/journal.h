@@ -52,6 +52,8 @@ struct hes_run {
 	int64_t  ended_us;                  /* 0: not ended */
 	enum hes_run_state state;
 	struct hes_run_process runner;
+	int64_t  over_cap_us;               /* time in which the GPUs drew more than the plan's power cap */
+	uint64_t peak_mw;                   /* the highest power of the GPUs together; 0: not measured */
 };
 
 struct hes_run_gpu {
@@ -64,24 +66,6 @@ struct hes_run_gpu {
 	int64_t  busy_us;                   /* time with jobs on it */
 	uint64_t busy_mj;
 	uint64_t idle_mj;                   /* between jobs and after, until the run's last job */
-};
-
-enum hes_run_job_state {
-	HES_RUN_JOB_WAITING,  /* not done; there may be an attempt */
-	HES_RUN_JOB_DONE,
-	HES_RUN_JOB_FAILED,   /* given up */
-};
-
-struct hes_run_job {
-	char     job[HES_NAME_MAX];
-	char     workload[HES_NAME_MAX];
-	char     gpu[HES_NAME_MAX];
-	uint32_t sm_pct;
-	int64_t  planned_start_us, planned_end_us;
-	enum hes_run_job_state state;
-	int64_t  start_us, end_us;          /* of the attempt that counts; valid once done or failed */
-	uint64_t energy_mj;                 /* attributed, all attempts; valid if has_energy */
-	bool     has_energy;
 };
 
 /** How an attempt ended. */
@@ -97,6 +81,28 @@ enum hes_verdict {
 
 extern const char *const hes_verdict_names[]; /* by enum hes_verdict; ends with NULL */
 
+enum hes_run_job_state {
+	HES_RUN_JOB_WAITING,  /* not done; there may be an attempt */
+	HES_RUN_JOB_DONE,
+	HES_RUN_JOB_FAILED,   /* given up */
+};
+
+struct hes_run_job {
+	char     job[HES_NAME_MAX];
+	char     workload[HES_NAME_MAX];
+	char     gpu[HES_NAME_MAX];
+	uint32_t sm_pct;
+	int64_t  planned_start_us, planned_end_us;
+	enum hes_run_job_state state;
+	int64_t  start_us, end_us;          /* of the attempt that counts; valid once done or failed */
+	uint64_t energy_mj;                 /* attributed to the attempt that did the job; valid if has_energy */
+	bool     has_energy;
+	/* Read only, from its attempts. */
+	uint64_t aborted_mj;                /* attributed to those that did not do the job, as far as known */
+	enum hes_verdict last_verdict;      /* of the last that ended; HES_VERDICT_OPEN: none has */
+	int32_t  last_status;               /* the same; see struct hes_attempt */
+};
+
 struct hes_attempt {
 	int64_t  id;                        /* given by hes_journal_attempt */
 	char     job[HES_NAME_MAX];
@@ -109,6 +115,19 @@ struct hes_attempt {
 	int64_t  ended_us;                  /* valid unless open */
 	int32_t  status;                    /* as a shell reports it: exit status, or 128 + signal; valid unless open */
 	enum hes_verdict verdict;
+	bool     has_energy;
+	uint64_t energy_mj;                 /* attributed so far; valid if has_energy */
+};
+
+/**
+ * What the meter of a GPU counted in a session: while one process carried out the run, until its last write. The meter
+ * of a run is the sum of its sessions. What GPUs use between sessions is not the run's.
+ */
+struct hes_run_meter {
+	uint32_t session;                   /* from 1 */
+	char     gpu[HES_NAME_MAX];
+	int64_t  measured_us;
+	uint64_t energy_mj;
 };
 
 /** @param s  must outlive the journal */
@@ -117,6 +136,8 @@ void hes_journal_close(struct hes_journal *j);
 
 /** Calls until hes_journal_end are one transaction. Not nested. */
 int hes_journal_begin(struct hes_journal *j, struct hes_err *err);
+/** The same, but the commit does not wait for the disk: it outlives the death of this process, not that of the machine. */
+int hes_journal_begin_light(struct hes_journal *j, struct hes_err *err);
 /** Commit if @rc is 0, else roll back. @return @rc, or the error of the commit */
 int hes_journal_end(struct hes_journal *j, int rc, struct hes_err *err);
 
@@ -137,6 +158,8 @@ int hes_journal_gpus(struct hes_journal *j, int64_t run, struct hes_run_gpu **ou
 int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **out, size_t *out_n, struct hes_err *err);
 int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt **out, size_t *out_n,
 			 struct hes_err *err);
+/** By session, then by the GPU's name. */
+int hes_journal_meters(struct hes_journal *j, int64_t run, struct hes_run_meter **out, size_t *out_n, struct hes_err *err);
 
 /** Write the next act in words. @gpu, @job: NULL if it has none */
 int hes_journal_act(struct hes_journal *j, int64_t run, int64_t at_us, const char *gpu, const char *job, const char *what,
@@ -146,9 +169,15 @@ int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *
 int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt, const struct hes_run_process *p, struct hes_err *err);
 int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us, int32_t status,
 			      enum hes_verdict verdict, struct hes_err *err);
+/** Write the joules that an attempt was attributed so far. */
+int hes_journal_attempt_took(struct hes_journal *j, int64_t attempt, bool known, uint64_t energy_mj, struct hes_err *err);
 /** Write the result of a job, found by its name: state, start_us, end_us, energy_mj and has_energy of @r. */
 int hes_journal_result(struct hes_journal *j, int64_t run, const struct hes_run_job *r, struct hes_err *err);
 /** Write what a GPU, found by its name, has used so far: measured, and then busy_us, busy_mj, idle_mj of @g. */
 int hes_journal_gpu_took(struct hes_journal *j, int64_t run, const struct hes_run_gpu *g, struct hes_err *err);
+/** Write what the meter of a GPU counted so far in a session. */
+int hes_journal_meter(struct hes_journal *j, int64_t run, const struct hes_run_meter *m, struct hes_err *err);
+/** Write over_cap_us and peak_mw of a run. */
+int hes_journal_power(struct hes_journal *j, int64_t run, int64_t over_cap_us, uint64_t peak_mw, struct hes_err *err);
 
 #endif

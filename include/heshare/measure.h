@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "heshare/activity.h"
+#include "heshare/attribute.h"
 #include "heshare/device.h"
 #include "heshare/err.h"
 
@@ -61,6 +62,17 @@ int  hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, 
 /** End the meter and its windows. NULL is harmless. */
 void hes_meter_stop(struct hes_meter *m);
 
+/** Power of all GPUs of a meter together. */
+struct hes_meter_power {
+	double now_w;    /* at the last sample; 0: a GPU gave no reading */
+	double peak_w;   /* highest sum of readings; 0: none yet */
+	double over_s;   /* time above the watched power */
+};
+
+/** Count the time in which all GPUs together draw more than @watts. Until this call none is counted. */
+void hes_meter_watch_power(struct hes_meter *m, double watts);
+void hes_meter_power(struct hes_meter *m, struct hes_meter_power *out);
+
 /** Seconds between two samples. */
 double hes_meter_period_s(const struct hes_meter *m);
 
@@ -70,22 +82,5 @@ int  hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_e
 void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out);
 /** End and free the window. @param out  results, one for each GPU in the order given to the meter */
 void hes_window_end(struct hes_window *w, struct hes_measured *out);
-
-/** A job on a shared GPU. */
-struct hes_sharer {
-	double   start_s, end_s;
-	uint32_t sm_pct;       /* 1..100 */
-	double   activity;     /* its power above idle, in any unit: predicted watts */
-	double   energy_j;     /* result: attributed */
-};
-
-/**
- * Attribute a GPU's joules over [0, @seconds] to the jobs on it. Idle power is split at each moment by SM share among
- * the jobs that run; the rest is split by activity times time. Idle power while no job runs goes to @nobody_j. All
- * parts sum to @energy_j.
- * @return 0; -EINVAL a job lies outside of the time, has no share or a negative activity
- */
-int hes_attribute(double energy_j, double idle_w, double seconds, struct hes_sharer *jobs, size_t n,
-		  double *nobody_j, struct hes_err *err);
 
 #endif

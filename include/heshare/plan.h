@@ -31,6 +31,8 @@ struct hes_placement {
 	int64_t  start_us;
 	int64_t  end_us;
 	uint32_t outside;     /* what is outside of the training range: enum hes_outside */
+	uint32_t activity_mw; /* alone at its share and clock: power above idle (heshare/attribute.h); 0: not known */
+	uint64_t energy_mj;   /* its part of the GPU's energy by activity; 0: not known */
 };
 
 /** Jobs that start together; in an open queue, one job. */
@@ -41,7 +43,7 @@ struct hes_batch {
 	int64_t  start_us;   /* predicted */
 	int64_t  end_us;
 	uint64_t energy_mj;  /* predicted energy of the GPU over the batch, idle power included; in an open
-				queue the job's part of it, split by SM share at each moment */
+				queue the job's part of it */
 };
 
 struct hes_queue {

@@ -68,8 +68,19 @@ struct hes_run_report {
 	uint64_t           *planned_mj;      /* for each job: attributed in the same way as measured energy */
 	size_t              n_jobs, done, failed, waiting;
 	size_t              retried, co_failed, timeouts; /* attempts */
-	struct hes_totals   planned, measured; /* planned: of all jobs here; measured: of jobs that are done */
-	bool                has_energy;      /* measured's energies are valid */
+	struct hes_totals   planned;         /* of all jobs here */
+	/* Of the jobs that are done, and the same part of the plan. If not all are done, the busy energies are those
+	 * attributed to jobs, and the part's fleet energy is 0: not known. */
+	struct hes_totals   measured, part;
+	bool                has_energy;      /* measured's energies, and what follows, are valid */
+	uint64_t            jobs_mj;         /* attributed to the attempts that did the jobs */
+	uint64_t            aborted_mj;      /* to all other attempts: failed, stopped, lost, timed out */
+	uint64_t            idle_mj;         /* of GPUs without a job */
+	uint64_t            unattributed_mj; /* jobs ran, but there were no readings to split by */
+	uint64_t            meter_mj;        /* the GPUs' counters over the run's sessions: the sum of all four */
+	size_t              sessions;        /* processes that carried the run out */
+	uint64_t            cap_mw;          /* power cap for the GPUs here; 0: none. What was drawn is in @run */
+	size_t              held;            /* jobs that waited for it, in this session */
 	uint32_t            clocks_refused;  /* GPUs whose clock could not be set */
 	uint32_t            clocks_missed;   /* GPUs that did not hold it */
 	double              longest_gap_s;   /* without a power reading, of any GPU */
@@ -89,6 +100,9 @@ int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char 
 
 /** A job's command from a pattern: {job}, {workload}, {batch}, {iterations}, {memory}. free() @out. @return 0; -EINVAL */
 int hes_run_words(const char *pattern, const struct hes_job *job, char **out, struct hes_err *err);
+
+/** Why a shell started no command, by its exit status; NULL: it did, or may have. Such a job is not tried again. */
+const char *hes_run_why_no_command(int status);
 
 /**
  * Report every act to the listener in order, at the planned times, and change nothing. Without devices, GPUs have

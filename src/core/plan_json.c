@@ -61,12 +61,22 @@ static json_t *placement_json(const struct hes_placement *p, const struct hes_jo
 	return o;
 }
 
+/* Of a batch of one job, the energy is the batch's. */
+static json_t *energies_json(json_t *o, const struct hes_placement *p, bool alone)
+{
+	if (p->activity_mw)
+		o = object_set(o, "activity_mw", json_integer((json_int_t)p->activity_mw));
+	if (p->energy_mj && !alone)
+		o = object_set(o, "energy_mj", json_integer((json_int_t)p->energy_mj));
+	return o;
+}
+
 static json_t *batch_json(const struct hes_batch *b, const struct hes_jobs *jobs)
 {
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < b->n; i++)
-		list = list_add(list, placement_json(&b->jobs[i], jobs));
+		list = list_add(list, energies_json(placement_json(&b->jobs[i], jobs), &b->jobs[i], b->n == 1));
 	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "clock_mhz", (json_int_t)b->clock_mhz, "start_us",
 			 (json_int_t)b->start_us, "end_us", (json_int_t)b->end_us, "energy_mj",
 			 (json_int_t)b->energy_mj, "jobs", list);
@@ -324,6 +334,8 @@ static void read_placement(struct reader *r, const json_t *o, struct hes_placeme
 	out->sm_pct = get_u32(r, o, "sm_pct", 1, 100);
 	read_times(r, o, &out->start_us, &out->end_us);
 	out->outside = read_outside(r, o);
+	out->activity_mw = json_object_get(o, "activity_mw") ? get_u32(r, o, "activity_mw", 1, UINT32_MAX) : 0;
+	out->energy_mj = json_object_get(o, "energy_mj") ? get_u64(r, o, "energy_mj") : 0;
 }
 
 static void read_batch(struct reader *r, size_t gpu, size_t batch, bool open, const json_t *o, struct hes_batch *out)
@@ -344,6 +356,8 @@ static void read_batch(struct reader *r, size_t gpu, size_t batch, bool open, co
 		set_path(r, "gpus[%zu].batches[%zu].jobs[%" PRIu32 "]", gpu, batch, i);
 		read_placement(r, json_array_get(list, i), &out->jobs[i]);
 	}
+	if (out->n == 1)
+		out->jobs[0].energy_mj = out->energy_mj;
 }
 
 /* The GPU of an entry. Files in the order of the fleet need no search. */

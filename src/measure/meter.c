@@ -73,6 +73,8 @@ struct hes_meter {
 	struct sample     *now;      /* one a GPU */
 	struct hes_watch  *watch;
 	double             watched_s, counted_s; /* times of its last samples: of rates, of counters */
+	struct hes_meter_power power;
+	double             power_limit_w, power_s; /* what counts as over; time of the last sum, 0: none */
 };
 
 static struct sample read_gpu(struct hes_meter *m, size_t i)
@@ -153,6 +155,26 @@ static void sample_all(struct hes_meter *m)
 		sample_one(m, i);
 }
 
+/* After the samples of the thread alone: those that windows take of one GPU come at any time. */
+static void sum_power(struct hes_meter *m)
+{
+	const double before_s = m->power_s;
+
+	m->power.now_w = 0;
+	m->power_s = 0;
+	for (size_t i = 0; i < m->n; i++) {
+		if (!(m->now[i].has & HES_HAS_POWER)) {
+			m->power.now_w = 0;
+			return;
+		}
+		m->power.now_w += m->now[i].power_w;
+		m->power_s = m->now[i].time_s;
+	}
+	m->power.peak_w = fmax(m->power.peak_w, m->power.now_w);
+	if (before_s > 0 && m->power.now_w > m->power_limit_w)
+		m->power.over_s += m->power_s - before_s;
+}
+
 static void meter_watch(struct hes_meter *m, bool counters)
 {
 	hes_watch_look(m->watch, counters);
@@ -172,6 +194,7 @@ static void *sample_loop(void *meter)
 		if (pthread_cond_clockwait(&m->stop, &m->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
 			continue;
 		sample_all(m);
+		sum_power(m);
 		if (hes_monotonic_s() >= m->watched_s + RATES_S)
 			meter_watch(m, hes_monotonic_s() >= m->counted_s + COUNTERS_S);
 		/* When late, skip samples instead of taking several at once. */
@@ -269,6 +292,7 @@ int hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, c
 		return hes_fail(err, -ENOMEM, "no memory for a meter of %zu GPUs", n);
 	m->d = d;
 	m->n = n;
+	m->power_limit_w = INFINITY;
 	rc = meter_prepare(m, gpus, err);
 	if (!rc) {
 		m->refresh_s = HES_METER_SLOWEST_S;
@@ -306,6 +330,20 @@ void hes_meter_stop(struct hes_meter *m)
 	pthread_cond_destroy(&m->stop);
 	pthread_mutex_destroy(&m->lock);
 	meter_free(m);
+}
+
+void hes_meter_watch_power(struct hes_meter *m, double watts)
+{
+	pthread_mutex_lock(&m->lock);
+	m->power_limit_w = watts;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void hes_meter_power(struct hes_meter *m, struct hes_meter_power *out)
+{
+	pthread_mutex_lock(&m->lock);
+	*out = m->power;
+	pthread_mutex_unlock(&m->lock);
 }
 
 double hes_meter_period_s(const struct hes_meter *m)

@@ -8,6 +8,7 @@
 #ifndef HES_PLAN_PROBLEM_H
 #define HES_PLAN_PROBLEM_H
 
+#include "heshare/attribute.h"
 #include "heshare/policy.h"
 #include "plan/assign/assign.h"
 #include "plan/rates.h"
@@ -72,6 +73,12 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 
 /** A job alone on a whole GPU of a type, at the default clock; INFINITY where it does not run. */
 struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type);
+
+/** The activity of a job of the problem, in watts: struct hes_sharer. */
+static inline double hes_problem_activity_w(const struct hes_problem *p, size_t job, uint32_t type, uint32_t sm_pct, uint32_t clock_mhz)
+{
+	return hes_activity_w(p->types[type], &p->solo[type * p->n_kinds + p->jobs[job].kind], sm_pct, clock_mhz);
+}
 
 /** @return whether a job can run on a GPU type: it was profiled there, and its memory fits */
 static inline bool hes_problem_runs(const struct hes_problem *p, size_t job, size_t type)

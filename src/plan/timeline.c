@@ -63,16 +63,25 @@ static bool has_room(const struct timeline *t, const struct hes_timeline_item *i
 	       t->memory_mib + job->memory_mib <= type->memory_mib;
 }
 
+static struct hes_timeline_times times_begin(const struct timeline *t, uint32_t job, uint32_t sm_pct, uint16_t clock)
+{
+	return (struct hes_timeline_times){
+		.start_us = t->now_us, .end_us = t->now_us,
+		.activity_w = hes_problem_activity_w(t->p, job, t->type, sm_pct, t->p->types[t->type]->clocks_mhz[clock]),
+	};
+}
+
 static void admit(struct timeline *t, const struct hes_timeline_item *item, size_t at)
 {
 	const struct hes_problem_job *job = &t->p->jobs[item->job];
+	const struct hes_gpu_type *type = t->p->types[t->type];
 
 	if (t->each)
-		t->each[at] = (struct hes_timeline_times){ t->now_us, t->now_us, 0, 0 };
+		t->each[at] = times_begin(t, item->job, hes_timeline_share(type, item), item->clock);
 	if (t->starts_us)
 		t->starts_us[at] = t->now_us;
 	join(t, &(struct live){
-		.member = { (uint16_t)job->kind, hes_timeline_share(t->p->types[t->type], item) },
+		.member = { (uint16_t)job->kind, hes_timeline_share(type, item) },
 		.job = item->job, .at = (uint32_t)at, .clock = item->clock, .left = job->iterations,
 	});
 }
@@ -113,10 +122,28 @@ static void end_job(struct timeline *t, const struct live *l, struct hes_timelin
 	t->cost.late_us += greater(0, t->now_us - job->deadline_us);
 }
 
+/* Attribute a phase. */
+static void add_parts(const struct timeline *t, double mj, double us)
+{
+	struct hes_timeline_times *times[HES_MAX_SHARING];
+	struct hes_sharer v[HES_MAX_SHARING];
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		times[i] = times_of(t, &t->live[i]);
+		v[i] = (struct hes_sharer){ .end_s = us * 1e-6, .sm_pct = t->live[i].member.sm_pct,
+					    .activity = times[i] ? times[i]->activity_w : 0 };
+	}
+	if (hes_attribute_known(mj * 1e-3, t->p->types[t->type]->idle_power_mw * 1e-3, us * 1e-6, v, t->n))
+		return;
+	for (uint32_t i = 0; i < t->n; i++)
+		if (times[i])
+			times[i]->energy_mj += v[i].energy_j * 1e3;
+}
+
 /* Until the first co-runner ends, or until the next job arrives. */
 static void run_phase(struct timeline *t, double arrival_us)
 {
-	const uint32_t shares_pct = t->shares_pct, n = t->n;
+	const uint32_t n = t->n;
 	struct hes_set_rates rates;
 	double us = INFINITY, mj;
 	uint32_t still = 0;
@@ -131,14 +158,14 @@ static void run_phase(struct timeline *t, double arrival_us)
 	t->cost.energy_mj += mj;
 	t->cost.peak_mw = greater(t->cost.peak_mw, rates.power_mw);
 	t->cost.far_us += rates.far ? us : 0;
+	if (t->each || t->running)
+		add_parts(t, mj, us);
 	for (uint32_t i = 0; i < n; i++) {
 		struct live *l = &t->live[i];
 		struct hes_timeline_times *times = times_of(t, l);
 
-		if (times) {
-			times->energy_mj += mj * l->member.sm_pct / shares_pct;
+		if (times)
 			times->outside |= rates.outside[i];
-		}
 		/* Against rounding: a job has ended if less than a billionth of the phase is left of it. */
 		if (l->left * rates.iteration_us[i] <= us * (1 + 1e-9)) {
 			end_job(t, l, times);
@@ -168,7 +195,7 @@ static void take_running(struct timeline *t, size_t gpu)
 		const struct hes_problem_running *r = &p->running[i];
 
 		if (t->running)
-			t->running[i - first] = (struct hes_timeline_times){ t->now_us, t->now_us, 0, 0 };
+			t->running[i - first] = times_begin(t, r->at, r->sm_pct, r->clock);
 		join(t, &(struct live){
 			.member = { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, .job = r->at,
 			.at = (uint32_t)(RAN + i - first), .clock = r->clock, .left = p->jobs[r->at].iterations,

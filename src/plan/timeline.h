@@ -34,7 +34,8 @@ struct hes_timeline_cost {
 
 struct hes_timeline_times {
 	double start_us, end_us; /* from now */
-	double energy_mj;        /* the job's part of the GPU's energy, by SM share */
+	double energy_mj;        /* the job's part of the GPU's energy */
+	double activity_w;       /* by which it was split: heshare/attribute.h */
 	uint32_t outside;         /* what was outside of the training range at any time: enum hes_outside */
 };
 

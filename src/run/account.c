@@ -2,7 +2,7 @@
  * account.c - joules of GPUs and progress of jobs; see account.h.
  *
  * A segment is a stretch of time with the same jobs and clock. Its joules are those of the meter between its two ends;
- * hes_attribute() splits them.
+ * hes_attribute_known() splits them, as it splits the predicted joules of a plan.
  */
 #include "run/account.h"
 #include "base/grow.h"
@@ -36,24 +36,10 @@ double run_activity(const struct hes_profiles *profiles, const struct hes_gpu_ty
 		    uint32_t clock_mhz)
 {
 	struct hes_profile solo;
-	struct hes_load load = { 0 };
 
 	if (!profiles || hes_profile_find(profiles, job->workload, job->batch_size, type->name, &solo, NULL))
 		return 0;
-	hes_load_add(&load, type, &solo, sm_pct, clock_mhz);
-	return load.solo_power_mw * 1e-3;
-}
-
-bool run_split(const struct hes_gpu_type *type, double joules, double seconds, struct hes_sharer *v, size_t n)
-{
-	double nobody_j = 0;
-	bool known = true;
-
-	for (size_t i = 0; i < n; i++)
-		known &= v[i].activity > 0;
-	for (size_t i = 0; i < n && !known; i++)
-		v[i].activity = v[i].sm_pct;
-	return !hes_attribute(joules, type->idle_power_mw * 1e-3, seconds, v, n, &nobody_j, NULL);
+	return hes_activity_w(type, &solo, sm_pct, clock_mhz);
 }
 
 /* Joules between two readings. @return false: not known */
@@ -76,7 +62,7 @@ static void split_segment(struct run_gpu *g, double joules, double seconds)
 
 	for (uint32_t i = 0; i < g->n_running; i++)
 		v[i] = (struct hes_sharer){ .end_s = seconds, .sm_pct = g->running[i]->place->sm_pct, .activity = g->running[i]->activity };
-	if (run_split(g->planned->type, joules, seconds, v, g->n_running))
+	if (!hes_attribute_known(joules, g->planned->type->idle_power_mw * 1e-3, seconds, v, g->n_running))
 		for (uint32_t i = 0; i < g->n_running; i++)
 			g->running[i]->energy_j += v[i].energy_j;
 }
@@ -104,7 +90,7 @@ static void lose(struct run_gpu *g)
 	g->energy.lost_busy |= g->n_running > 0;
 }
 
-void run_account(struct run_meter *m, struct run_gpu *g)
+static void account(struct run_meter *m, struct run_gpu *g, bool changes)
 {
 	struct run_energy *e = &g->energy;
 	struct hes_measured now;
@@ -117,6 +103,8 @@ void run_account(struct run_meter *m, struct run_gpu *g)
 		run_look(m, g->running[i]);
 	hes_window_look_at(m->window, e->metered, &now);
 	known = between(&e->last, &now, &joules);
+	if (!known && !changes)
+		return;
 	seconds = now.seconds - e->last.seconds;
 	m->longest_gap_s = fmax(m->longest_gap_s, now.longest_gap_s);
 	if (!known || e->missing)
@@ -125,6 +113,7 @@ void run_account(struct run_meter *m, struct run_gpu *g)
 	if (!known)
 		return;
 	e->last = now;
+	e->meter_j = now.from == HES_ENERGY_COUNTER ? now.energy_j : e->meter_j + joules;
 	if (!g->n_running && !e->lost_busy) {
 		e->idle_j += joules;
 		return;
@@ -136,6 +125,16 @@ void run_account(struct run_meter *m, struct run_gpu *g)
 	if (e->now.has_energy)
 		split_segment(g, joules, seconds);
 	e->lost_busy = false;
+}
+
+void run_account(struct run_meter *m, struct run_gpu *g)
+{
+	account(m, g, true);
+}
+
+void run_account_so_far(struct run_meter *m, struct run_gpu *g)
+{
+	account(m, g, false);
 }
 
 void run_segment_begin(const struct run_meter *m, struct run_gpu *g)

@@ -4,21 +4,36 @@
 #include "run/finish.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "run/judge.h"
 #include "run/start_jobs.h"
 
+#define KEEP_LEAST_US 2000000    /* between two writes of joules */
+#define KEEP_MOST_US 60000000
+#define KEEP_PART 1000           /* of the run so far */
+
+static uint64_t thousandths(double value)
+{
+	return (uint64_t)(value * 1e3 + 0.5);
+}
+
 static struct hes_run_job task_result(const struct run_task *t)
 {
+	const bool done = t->verdict == HES_VERDICT_DONE;
 	struct hes_run_job j = {
-		.state = t->verdict == HES_VERDICT_DONE ? HES_RUN_JOB_DONE : HES_RUN_JOB_FAILED,
-		.start_us = t->attempt.started_us, .end_us = t->ended_us, .has_energy = !t->energy_missing,
-		.energy_mj = (uint64_t)((t->energy_j + t->earlier_j) * 1e3 + 0.5),
+		.state = done ? HES_RUN_JOB_DONE : HES_RUN_JOB_FAILED, .start_us = t->attempt.started_us, .end_us = t->ended_us,
+		.has_energy = done && !t->energy_missing, .energy_mj = thousandths(t->energy_j),
 	};
 
 	snprintf(j.job, sizeof(j.job), "%s", t->job->id);
 	return j;
+}
+
+static int write_took(struct runner *r, const struct run_task *t, struct hes_err *err)
+{
+	return t->attempt.id ? hes_journal_attempt_took(r->log.journal, t->attempt.id, !t->energy_missing, thousandths(t->energy_j), err) : 0;
 }
 
 static int write_task(struct runner *r, const struct run_task *t, struct hes_err *err)
@@ -26,18 +41,42 @@ static int write_task(struct runner *r, const struct run_task *t, struct hes_err
 	struct hes_run_job j = task_result(t);
 	int rc = t->attempt.id ? hes_journal_attempt_ended(r->log.journal, t->attempt.id, t->ended_us, t->end.code, t->verdict, err) : 0;
 
+	if (!rc)
+		rc = write_took(r, t, err);
 	return rc || !t->over ? rc : hes_journal_result(r->log.journal, r->log.run->id, &j, err);
 }
 
+/* Also of the jobs that run there: the parts must sum to the meter. */
 static int write_gpu(struct runner *r, const struct run_gpu *g, struct hes_err *err)
 {
+	struct hes_run_meter m = { .session = r->meter.session, .measured_us = (int64_t)(g->energy.last.seconds * 1e6),
+				   .energy_mj = thousandths(g->energy.meter_j) };
 	struct hes_run_gpu row = g->row;
+	int rc;
 
+	memcpy(m.gpu, row.gpu, sizeof(m.gpu));
 	row.measured = !g->energy.missing;
 	row.busy_us = g->before.busy_us + (int64_t)(g->energy.busy_s * 1e6);
-	row.busy_mj = g->before.busy_mj + (uint64_t)(g->energy.busy_j * 1e3);
-	row.idle_mj = g->before.idle_mj + (uint64_t)(g->energy.idle_j * 1e3);
-	return hes_journal_gpu_took(r->log.journal, r->log.run->id, &row, err);
+	row.busy_mj = g->before.busy_mj + thousandths(g->energy.busy_j);
+	row.idle_mj = g->before.idle_mj + thousandths(g->energy.idle_j);
+	rc = hes_journal_gpu_took(r->log.journal, r->log.run->id, &row, err);
+	for (uint32_t i = 0; !rc && i < g->n_running; i++)
+		rc = write_took(r, g->running[i], err);
+	return rc ? rc : hes_journal_meter(r->log.journal, r->log.run->id, &m, err);
+}
+
+/* The power cap: what was drawn so far. */
+static int write_power(struct runner *r, struct hes_err *err)
+{
+	struct hes_run *run = r->log.run;
+	struct hes_meter_power now;
+
+	if (r->cap.cap_w <= 0)
+		return 0;
+	hes_meter_power(r->meter.meter, &now);
+	run->over_cap_us = r->cap.earlier_over_us + (int64_t)(now.over_s * 1e6);
+	run->peak_mw = thousandths(now.peak_w) > r->cap.earlier_peak_mw ? thousandths(now.peak_w) : r->cap.earlier_peak_mw;
+	return hes_journal_power(r->log.journal, run->id, run->over_cap_us, run->peak_mw, err);
 }
 
 static int write_ended(struct runner *r, struct hes_err *err)
@@ -66,7 +105,35 @@ int run_keep_gpus(struct runner *r, struct hes_err *err)
 		return rc;
 	for (size_t i = 0; i < r->n_gpus && !rc; i++)
 		rc = write_gpu(r, &r->gpus[i], err);
+	if (!rc)
+		rc = write_power(r, err);
 	return hes_journal_end(r->log.journal, rc, err);
+}
+
+void run_keep_joules(struct runner *r, int64_t now)
+{
+	struct hes_err err;
+	int64_t pause = now / KEEP_PART;
+	int rc;
+
+	pause = pause > KEEP_LEAST_US ? pause : KEEP_LEAST_US;
+	r->meter.keep_us = now + (pause < KEEP_MOST_US ? pause : KEEP_MOST_US);
+	if (r->log.held)
+		return;
+	rc = hes_journal_begin_light(r->log.journal, &err);
+	if (rc) {
+		/* Jobs go on. Another writer may need the store for long. */
+		r->meter.keep_us = now + KEEP_MOST_US;
+		return;
+	}
+	for (size_t i = 0; i < r->n_gpus && !rc; i++) {
+		run_account_so_far(&r->meter, &r->gpus[i]);
+		if (!r->gpus[i].energy.missing)
+			rc = write_gpu(r, &r->gpus[i], &err);
+	}
+	if (!rc)
+		rc = write_power(r, &err);
+	hes_journal_end(r->log.journal, rc, &err);
 }
 
 /* The task is in the journal. */

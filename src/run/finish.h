@@ -8,7 +8,12 @@
 
 /** Judge the tasks that have ended and write the results down. */
 void run_finish(struct runner *r);
-/** Write down what all GPUs have taken so far. */
+/** Write down what all GPUs and running attempts have taken so far. */
 int  run_keep_gpus(struct runner *r, struct hes_err *err);
+/**
+ * The same from time to time, without waiting for the disk: when the runner dies, the joules since then are lost, those
+ * of the jobs and those of the meter.
+ */
+void run_keep_joules(struct runner *r, int64_t now);
 
 #endif

@@ -104,10 +104,13 @@ void run_decide(struct runner *r, struct run_task *t)
 		return;
 	t->decided = true;
 	if (!t->over) /* it was started */
-		t->over = t->verdict == HES_VERDICT_DONE || (own && t->charged >= r->q->retries);
+		t->over = t->verdict == HES_VERDICT_DONE || (own && (t->charged >= r->q->retries || hes_run_why_no_command(t->end.code)));
 	then = t->over ? "it is given up"
 		: r->events.stopping || t->gpu->lost ? "it waits for --resume" : "it is tried again";
-	if (t->verdict == HES_VERDICT_FAILED)
+	if (t->verdict == HES_VERDICT_FAILED && hes_run_why_no_command(t->end.code))
+		run_tell(&r->log, "job %s: %s, status %d in attempt %" PRIu32 "; another attempt would end like this, so %s; %s/%s has its output",
+			 t->job->id, hes_run_why_no_command(t->end.code), t->end.code, t->attempt.number, then, r->q->folder, log);
+	else if (t->verdict == HES_VERDICT_FAILED)
 		run_tell(&r->log, "job %s failed with status %d in attempt %" PRIu32 "; %s; %s/%s has its output", t->job->id, t->end.code,
 			 t->attempt.number, then, r->q->folder, log);
 	else if (t->verdict == HES_VERDICT_TIMEOUT)

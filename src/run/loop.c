@@ -78,7 +78,7 @@ static int64_t task_time(const struct run_task *t)
 
 static int64_t next_time(const struct runner *r)
 {
-	int64_t next = sooner(r->log.retry_us, r->counts.running ? r->events.look_us : RUN_NEVER_US);
+	int64_t next = sooner(r->log.retry_us, r->counts.running ? sooner(r->events.look_us, r->meter.keep_us) : RUN_NEVER_US);
 
 	for (size_t i = 0; i < r->n_gpus; i++) {
 		const struct run_gpu *g = &r->gpus[i];
@@ -135,6 +135,8 @@ static void pass_times(struct runner *r)
 
 	if (now >= r->events.look_us)
 		look_at_all(r, now);
+	if (now >= r->meter.keep_us)
+		run_keep_joules(r, now);
 	if (now >= r->log.retry_us) {
 		r->log.retry_us = RUN_NEVER_US;
 		r->log.held = false;

@@ -39,31 +39,39 @@ static int count_attempts(struct runner *r, struct hes_run_report *out, struct h
 	return rc;
 }
 
+static void add_job(struct hes_totals *t, int64_t end_us)
+{
+	t->avg_jct_us += (double)end_us;
+	t->makespan_us = end_us > t->makespan_us ? end_us : t->makespan_us;
+}
+
 static void sum_jobs(struct hes_run_report *out)
 {
-	double planned = 0, took = 0;
-
 	for (size_t i = 0; i < out->n_jobs; i++) {
 		const struct hes_run_job *j = &out->jobs[i];
+		const bool done = j->state == HES_RUN_JOB_DONE;
 
-		out->done += j->state == HES_RUN_JOB_DONE;
+		out->done += done;
 		out->failed += j->state == HES_RUN_JOB_FAILED;
 		out->waiting += j->state == HES_RUN_JOB_WAITING;
-		planned += (double)j->planned_end_us;
-		if (j->planned_end_us > out->planned.makespan_us)
-			out->planned.makespan_us = j->planned_end_us;
-		if (j->state != HES_RUN_JOB_DONE)
+		out->aborted_mj += j->aborted_mj;
+		add_job(&out->planned, j->planned_end_us);
+		if (!done)
 			continue;
-		took += (double)j->end_us;
-		if (j->end_us > out->measured.makespan_us)
-			out->measured.makespan_us = j->end_us;
+		add_job(&out->measured, j->end_us);
+		add_job(&out->part, j->planned_end_us);
+		out->jobs_mj += j->energy_mj;
+		out->part.busy_energy_mj += out->planned_mj[i];
 	}
-	out->planned.avg_jct_us = out->n_jobs ? planned / (double)out->n_jobs : 0;
-	out->measured.avg_jct_us = out->done ? took / (double)out->done : 0;
+	out->planned.avg_jct_us /= out->n_jobs ? (double)out->n_jobs : 1;
+	out->measured.avg_jct_us /= out->done ? (double)out->done : 1;
+	out->part.avg_jct_us /= out->done ? (double)out->done : 1;
 }
 
 static void sum_gpus(const struct runner *r, struct hes_run_report *out)
 {
+	uint64_t busy_mj = 0, parts_mj;
+
 	out->has_energy = true;
 	for (size_t i = 0; i < out->n_gpus; i++) {
 		const struct hes_run_gpu *g = &out->gpus[i];
@@ -72,12 +80,31 @@ static void sum_gpus(const struct runner *r, struct hes_run_report *out)
 
 		out->planned.busy_energy_mj += g->planned_mj;
 		out->planned.fleet_energy_mj += g->planned_mj + (uint64_t)((double)idle_us * 1e-6 * type->idle_power_mw);
-		out->measured.busy_energy_mj += g->busy_mj;
-		out->measured.fleet_energy_mj += g->busy_mj + g->idle_mj;
+		busy_mj += g->busy_mj;
+		out->idle_mj += g->idle_mj;
 		out->has_energy &= g->measured;
 		out->clocks_refused += r->gpus[i].lock.refused && !r->q->no_clocks;
 		out->clocks_missed += r->gpus[i].lock.missed;
 	}
+	out->measured.busy_energy_mj = out->done < out->n_jobs ? out->jobs_mj : busy_mj;
+	out->measured.fleet_energy_mj = busy_mj + out->idle_mj;
+	parts_mj = out->jobs_mj + out->aborted_mj;
+	out->unattributed_mj = busy_mj > parts_mj ? busy_mj - parts_mj : 0;
+	if (out->done == out->n_jobs)
+		out->part = out->planned;
+}
+
+static int sum_meters(struct runner *r, struct hes_run_report *out, struct hes_err *err)
+{
+	struct hes_run_meter *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_meters(r->log.journal, r->log.run->id, &v, &n, err);
+
+	for (size_t i = 0; !rc && i < n; i++)
+		out->meter_mj += v[i].energy_mj;
+	out->sessions = r->meter.session;
+	free(v);
+	return rc;
 }
 
 /* An end that only the wall clock has may be before the start: the clock may have been set back. */
@@ -111,6 +138,8 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	if (!rc)
 		rc = count_attempts(r, out, err);
 	if (!rc)
+		rc = sum_meters(r, out, err);
+	if (!rc)
 		rc = run_samples(r, &out->samples, err);
 	if (rc)
 		return rc;
@@ -118,6 +147,8 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	sum_jobs(out);
 	sum_gpus(r, out);
 	out->run = *r->log.run;
+	out->cap_mw = (uint64_t)(r->cap.cap_w * 1e3);
+	out->held = r->cap.held;
 	out->longest_gap_s = r->meter.longest_gap_s;
 	return 0;
 }

@@ -90,8 +90,6 @@ static int take_results(struct runner *r, const struct index *x, struct hes_err 
 				      v[i].job);
 		else if (v[i].state == HES_RUN_JOB_DONE)
 			mark_over(r, t, TASK_DONE);
-		if (t && v[i].has_energy)
-			t->earlier_j = (double)v[i].energy_mj * 1e-3;
 	}
 	free(v);
 	return rc;
@@ -100,7 +98,7 @@ static int take_results(struct runner *r, const struct index *x, struct hes_err 
 static int close_attempt(struct runner *r, const struct hes_attempt *a, struct run_task *t, struct hes_err *err)
 {
 	char name[RUN_FILE_NAME_MAX];
-	struct hes_run_job j = { .state = HES_RUN_JOB_DONE };
+	struct hes_run_job j = { .state = HES_RUN_JOB_DONE, .has_energy = a->has_energy, .energy_mj = a->energy_mj };
 	int64_t wall_us, boot_us;
 	int code, rc;
 
@@ -181,6 +179,18 @@ static int take_gpus(struct runner *r, struct hes_err *err)
 	return rc;
 }
 
+static int take_sessions(struct runner *r, struct hes_err *err)
+{
+	struct hes_run_meter *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_meters(r->log.journal, r->log.run->id, &v, &n, err);
+
+	for (size_t i = 0; !rc && i < n; i++)
+		r->meter.session = v[i].session >= r->meter.session ? v[i].session + 1 : r->meter.session;
+	free(v);
+	return rc;
+}
+
 int run_reconcile(struct runner *r, struct hes_err *err)
 {
 	struct index x = { 0 };
@@ -188,6 +198,8 @@ int run_reconcile(struct runner *r, struct hes_err *err)
 
 	if (!rc)
 		rc = take_gpus(r, err);
+	if (!rc)
+		rc = take_sessions(r, err);
 	if (!rc)
 		rc = hes_journal_begin(r->log.journal, err);
 	if (!rc) {

@@ -39,14 +39,15 @@ static void make_task(const struct hes_run_request *q, struct run_gpu *g, struct
 		.job = job, .command = q->commands[p->job], .gpu = g, .place = place,
 		.planned_start_us = p->start_us, .planned_end_us = p->end_us, .child = { .pidfd = -1, .gate = -1 },
 		.progress = { .fd = -1 }, .limit_us = limit_of(q, p), .kill_us = RUN_NEVER_US,
-		.activity = run_activity(q->profiles, g->planned->type, job, p->sm_pct, place->clock_mhz),
+		.activity = p->activity_mw ? p->activity_mw * 1e-3
+			: run_activity(q->profiles, g->planned->type, job, p->sm_pct, place->clock_mhz),
 	};
 	place->sm_pct = p->sm_pct;
 	place->memory_mib = job->memory_mib;
 	place->user = g->mps.wanted ? run_user(job->user) : 0;
 }
 
-/* Split the planned energy of a batch like the measured one. A batch of an open queue is one job. */
+/* Joules of the jobs of a batch, where the plan does not have them: split like measured ones, in one piece. */
 static void split_planned(const struct run_gpu *g, const struct hes_batch *batch, struct run_task *tasks)
 {
 	double seconds = (double)(batch->end_us - batch->start_us) * 1e-6;
@@ -58,9 +59,9 @@ static void split_planned(const struct run_gpu *g, const struct hes_batch *batch
 			.end_s = fmin((double)(batch->jobs[i].end_us - batch->start_us) * 1e-6, seconds),
 			.sm_pct = batch->jobs[i].sm_pct, .activity = tasks[i].activity,
 		};
-	if (run_split(g->planned->type, (double)batch->energy_mj * 1e-3, seconds, v, batch->n))
+	if (!hes_attribute_known((double)batch->energy_mj * 1e-3, g->planned->type->idle_power_mw * 1e-3, seconds, v, batch->n))
 		for (uint32_t i = 0; i < batch->n; i++)
-			tasks[i].planned_mj = (uint64_t)(v[i].energy_j * 1e3 + 0.5);
+			tasks[i].planned_mj = batch->jobs[i].energy_mj ? batch->jobs[i].energy_mj : (uint64_t)(v[i].energy_j * 1e3 + 0.5);
 }
 
 /* The batches of a GPU as tasks, with the energy and time that are planned for them. @return how many */
@@ -136,6 +137,8 @@ static int make(struct runner *r, struct hes_err *err)
 	for (size_t at = 0; at < r->q->fleet->n && !rc; at++)
 		if (r->q->gpus[at] >= 0)
 			rc = make_gpu(r, &r->gpus[n++], at, err);
+	if (!rc)
+		run_cap_init(&r->cap, r->q->plan, r->q->fleet, r->q->gpus, r->gpus);
 	return rc;
 }
 
@@ -298,6 +301,10 @@ static int begin(struct runner *r, struct hes_err *err)
 	for (size_t i = 0; i < r->n_gpus; i++)
 		run_start_mps(&r->knobs, &r->gpus[i]);
 	rc = run_meter_start(&r->meter, r->q->devices, r->gpus, r->n_gpus, err);
+	if (!rc && r->cap.cap_w > 0)
+		hes_meter_watch_power(r->meter.meter, r->cap.cap_w);
+	r->cap.earlier_over_us = r->log.run->over_cap_us;
+	r->cap.earlier_peak_mw = r->log.run->peak_mw;
 	if (!rc && resumed)
 		rc = resume_clock(r, err);
 	r->clock.mono_s = hes_monotonic_s();
@@ -362,7 +369,7 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 	struct runner r = {
 		.q = q, .folder = { .fd = -1 }, .clock = { .boot_us = RUN_NEVER_US }, .events = { .epoll = -1, .signals = -1 },
 		.log = { .listener = &q->listener, .journal = journal, .run = run, .clock = &r.clock, .retry_us = RUN_NEVER_US },
-		.meter = { .clock = &r.clock },
+		.meter = { .clock = &r.clock, .session = 1 },
 		.knobs = { .log = &r.log, .meter = &r.meter, .devices = q->devices, .mps_folder = q->mps_folder },
 	};
 	struct hes_run_report report = { 0 };

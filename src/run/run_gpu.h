@@ -7,6 +7,7 @@
 #ifndef HES_RUN_RUN_GPU_H
 #define HES_RUN_RUN_GPU_H
 
+#include "heshare/attribute.h"
 #include "heshare/fleet.h"
 #include "heshare/measure.h"
 #include "heshare/mps.h"
@@ -48,6 +49,8 @@ struct run_task {
 	/* The attempt that runs, or ran last. */
 	enum run_task_state state;
 	struct hes_attempt attempt;
+	double      energy_j;
+	bool        energy_missing;
 	struct hes_child   child;
 	struct hes_progress progress;
 	unsigned    mps_daemon;       /* that it was started with: 1 is the GPU's first; 0: none */
@@ -60,6 +63,7 @@ struct run_task {
 	struct hes_child_end end;
 	int64_t     ended_us;
 	enum hes_verdict verdict;
+	bool        held;             /* it had to wait for the power cap; reported */
 	bool        over;             /* with the verdict: not tried again */
 	bool        decided;          /* over is known and reported */
 
@@ -67,9 +71,6 @@ struct run_task {
 	unsigned    tries;
 	unsigned    charged;          /* failures of its own in this life of the run */
 	unsigned    co_failures;      /* failures with others */
-	double      energy_j;         /* in this life of the run */
-	double      earlier_j;
-	bool        energy_missing;
 };
 
 /* Progress of a job within a segment: iterations between two of its lines. */
@@ -96,6 +97,7 @@ struct run_energy {
 	size_t   metered;             /* index in the meter */
 	struct hes_measured last;
 	double   busy_j, idle_j, busy_s;
+	double   meter_j;             /* since this process began: busy and idle */
 	bool     missing;             /* no reading since last */
 	bool     lost_busy;           /* jobs ran meanwhile */
 	struct run_segment now;
@@ -135,6 +137,7 @@ struct run_gpu {
 	size_t      device;
 	struct hes_device_info info;
 	struct run_queue  queue;
+	double            planned_most_w; /* with a power cap: highest sum of the activities that the plan has at a time */
 	struct hes_run_gpu row;       /* what was planned, as the journal has it */
 	struct hes_run_gpu before;    /* what earlier lives of the run measured */
 	struct run_task  *running[HES_MAX_SHARING];

@@ -7,6 +7,7 @@
 #ifndef HES_RUN_RUN_STATE_H
 #define HES_RUN_RUN_STATE_H
 
+#include "run/power_cap.h"
 #include "run/settings.h"
 
 struct run_counts {
@@ -30,6 +31,7 @@ struct runner {
 	struct run_log     log;
 	struct run_meter   meter;
 	struct run_knobs   knobs;
+	struct run_cap     cap;
 	struct run_gpu    *gpus;
 	size_t             n_gpus;
 	struct run_task   *tasks;

@@ -117,6 +117,8 @@ static int hold(struct runner *r, struct run_gpu *g, struct run_task *t, struct 
 	if (rc < 0)
 		return rc;
 	t->attempt = (struct hes_attempt){ .number = t->tries + 1, .sm_pct = t->place->sm_pct };
+	t->energy_j = 0;
+	t->energy_missing = false;
 	snprintf(t->attempt.job, sizeof(t->attempt.job), "%s", t->job->id);
 	snprintf(t->attempt.gpu, sizeof(t->attempt.gpu), "%s", run_gpu_name(g));
 	run_status_name(t->job->id, t->attempt.number, status);
@@ -150,6 +152,24 @@ static bool may_pass(int rc)
 	return rc == -EAGAIN || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE || rc == -ENOSPC || rc == -EIO;
 }
 
+/* Whether a job waits for the power cap. */
+static bool waits_for_power(struct runner *r, struct run_task *t)
+{
+	struct hes_meter_power now;
+	double with_w;
+
+	if (r->cap.cap_w <= 0)
+		return false;
+	hes_meter_power(r->meter.meter, &now);
+	if (!run_cap_holds(&r->cap, r->gpus, r->n_gpus, t, now.now_w, &with_w))
+		return false;
+	if (!t->held && with_w > r->cap.cap_w)
+		run_tell(&r->log, "job %s waits for the power cap of %.0f W: with it the GPUs might draw %.0f W", t->job->id, r->cap.cap_w, with_w);
+	r->cap.held += !t->held;
+	t->held = true;
+	return true;
+}
+
 /* Hold the jobs that may start on a GPU. @return how many were added to @list */
 static size_t hold_jobs(struct runner *r, struct run_gpu *g, struct run_task **list)
 {
@@ -160,8 +180,11 @@ static size_t hold_jobs(struct runner *r, struct run_gpu *g, struct run_task **l
 	while (g->n_running + n < HES_MAX_SHARING && (next = run_admit_next(&g->queue)) >= 0) {
 		struct run_place *p = &g->queue.v[next];
 		struct run_task *t = p->task;
-		int rc = hold(r, g, t, &err);
+		int rc;
 
+		if (waits_for_power(r, t))
+			break;
+		rc = hold(r, g, t, &err);
 		if (rc && may_pass(rc)) {
 			if (!r->start_reported)
 				run_tell(&r->log, "jobs cannot be started now, and will be tried again: %s", err.msg);
@@ -284,6 +307,7 @@ bool run_start(struct runner *r)
 		run_retry(&r->log);
 		return false;
 	}
+	run_cap_round(&r->cap);
 	for (size_t i = 0; i < r->n_gpus; i++)
 		if (!r->gpus[i].trial.open && !r->gpus[i].closed && !r->gpus[i].lost && !r->gpus[i].stuck)
 			n += hold_jobs(r, &r->gpus[i], list + n);

@@ -1,5 +1,5 @@
 /*
- * words.c - fill the pattern of a job's command; see heshare/run.h.
+ * words.c - fill the pattern of a job's command; say why there was none. See heshare/run.h.
  */
 #include "heshare/run.h"
 
@@ -11,6 +11,8 @@
 
 static const char *const names[] = { "job", "workload", "batch", "iterations", "memory" };
 #define N_NAMES (sizeof(names) / sizeof(names[0]))
+#define NOT_EXECUTABLE 126 /* exit status of shells */
+#define NOT_FOUND 127
 #define LETTERS "abcdefghijklmnopqrstuvwxyz_"
 #define PLAIN LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-./:=+,@%"
 
@@ -39,6 +41,11 @@ static void put_value(FILE *f, size_t name, const struct hes_job *job)
 	case 3: fprintf(f, "%" PRIu64, job->iterations); break;
 	default: fprintf(f, "%" PRIu32, job->memory_mib);
 	}
+}
+
+const char *hes_run_why_no_command(int status)
+{
+	return status == NOT_FOUND ? "its command was not found" : status == NOT_EXECUTABLE ? "its command cannot be executed" : NULL;
 }
 
 /* The word in braces at @at. @return its length; 0: none, the brace is the shell's */

@@ -1,7 +1,8 @@
 /*
  * journal.c - write runs, attempts and acts; see heshare/journal.h.
  *
- * Statements that a run repeats are prepared once. Every commit waits for the disk (synchronous = FULL, store.c).
+ * Statements that a run repeats are prepared once. Every commit waits for the disk (synchronous = FULL, store.c), except
+ * after hes_journal_begin_light().
  */
 #include "store/journal.h"
 
@@ -18,9 +19,13 @@ static const char *const texts[JOURNAL_STATEMENTS] = {
 			    " VALUES (?, ?, ?, ?, ?, ?, ?)",
 	[JOURNAL_ATTEMPT_RUNS] = "UPDATE attempts SET pid = ?2, pid_start = ?3, pid_boot = ?4 WHERE id = ?1",
 	[JOURNAL_ATTEMPT_ENDED] = "UPDATE attempts SET ended_us = ?2, status = ?3, verdict = ?4 WHERE id = ?1",
+	[JOURNAL_ATTEMPT_TOOK] = "UPDATE attempts SET energy_mj = ?2 WHERE id = ?1",
 	[JOURNAL_RESULT] = "UPDATE run_jobs SET state = ?3, start_us = ?4, end_us = ?5, energy_mj = ?6"
 			   " WHERE run_id = ?1 AND job = ?2",
 	[JOURNAL_GPU_TOOK] = "UPDATE run_gpus SET busy_us = ?3, busy_mj = ?4, idle_mj = ?5 WHERE run_id = ?1 AND gpu = ?2",
+	[JOURNAL_METER] = "INSERT INTO run_meters (run_id, session, gpu, measured_us, energy_mj) VALUES (?1, ?2, ?3, ?4, ?5)"
+			  " ON CONFLICT DO UPDATE SET measured_us = ?4, energy_mj = ?5",
+	[JOURNAL_POWER] = "UPDATE runs SET over_cap_us = ?2, peak_mw = ?3 WHERE id = ?1",
 };
 
 int hes_journal_open(struct hes_store *s, struct hes_journal **out, struct hes_err *err)
@@ -54,9 +59,23 @@ int hes_journal_begin(struct hes_journal *j, struct hes_err *err)
 	return hes_db_begin(j->store, err);
 }
 
+int hes_journal_begin_light(struct hes_journal *j, struct hes_err *err)
+{
+	int rc = hes_db_exec(j->store, "PRAGMA synchronous = NORMAL", err);
+
+	j->light = true;
+	if (!rc)
+		rc = hes_db_begin(j->store, err);
+	return rc ? hes_journal_end(j, rc, err) : 0;
+}
+
 int hes_journal_end(struct hes_journal *j, int rc, struct hes_err *err)
 {
-	return hes_db_end(j->store, rc, err);
+	rc = hes_db_end(j->store, rc, err);
+	if (j->light)
+		hes_db_exec(j->store, "PRAGMA synchronous = FULL", NULL);
+	j->light = false;
+	return rc;
 }
 
 static void bind_text(sqlite3_stmt *q, int i, const char *text)
@@ -234,6 +253,18 @@ int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t en
 	return hes_db_run(j->store, q, err);
 }
 
+int hes_journal_attempt_took(struct hes_journal *j, int64_t attempt, bool known, uint64_t energy_mj, struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_TOOK];
+
+	sqlite3_bind_int64(q, 1, attempt);
+	if (known)
+		sqlite3_bind_int64(q, 2, (int64_t)energy_mj);
+	else
+		sqlite3_bind_null(q, 2);
+	return hes_db_run(j->store, q, err);
+}
+
 int hes_journal_result(struct hes_journal *j, int64_t run, const struct hes_run_job *r, struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_RESULT];
@@ -265,5 +296,27 @@ int hes_journal_gpu_took(struct hes_journal *j, int64_t run, const struct hes_ru
 		sqlite3_bind_null(q, 4);
 		sqlite3_bind_null(q, 5);
 	}
+	return hes_db_run(j->store, q, err);
+}
+
+int hes_journal_meter(struct hes_journal *j, int64_t run, const struct hes_run_meter *m, struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_METER];
+
+	sqlite3_bind_int64(q, 1, run);
+	sqlite3_bind_int64(q, 2, m->session);
+	bind_text(q, 3, m->gpu);
+	sqlite3_bind_int64(q, 4, m->measured_us);
+	sqlite3_bind_int64(q, 5, (int64_t)m->energy_mj);
+	return hes_db_run(j->store, q, err);
+}
+
+int hes_journal_power(struct hes_journal *j, int64_t run, int64_t over_cap_us, uint64_t peak_mw, struct hes_err *err)
+{
+	sqlite3_stmt *q = j->q[JOURNAL_POWER];
+
+	sqlite3_bind_int64(q, 1, run);
+	sqlite3_bind_int64(q, 2, over_cap_us);
+	sqlite3_bind_int64(q, 3, (int64_t)peak_mw);
 	return hes_db_run(j->store, q, err);
 }

@@ -12,14 +12,18 @@ enum journal_statement {
 	JOURNAL_ATTEMPT,
 	JOURNAL_ATTEMPT_RUNS,
 	JOURNAL_ATTEMPT_ENDED,
+	JOURNAL_ATTEMPT_TOOK,
 	JOURNAL_RESULT,
 	JOURNAL_GPU_TOOK,
+	JOURNAL_METER,
+	JOURNAL_POWER,
 	JOURNAL_STATEMENTS,
 };
 
 struct hes_journal {
 	struct hes_store *store;
 	sqlite3_stmt     *q[JOURNAL_STATEMENTS];
+	bool              light; /* the transaction does not wait for the disk */
 };
 
 extern const char *const hes_run_job_state_names[]; /* by enum hes_run_job_state; ends with NULL */

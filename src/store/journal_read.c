@@ -7,7 +7,7 @@
 
 #include "store/journal.h"
 
-#define RUN_COLUMNS "id, plan_key, plan, folder, host, started_us, ended_us, state, runner_pid, runner_start, runner_boot"
+#define RUN_COLUMNS "id, plan_key, plan, folder, host, started_us, ended_us, state, runner_pid, runner_start, runner_boot, over_cap_us, peak_mw"
 
 /* Which of @names a column holds; the schema lets no other in. */
 static int word(sqlite3_stmt *q, int column, const char *const *names)
@@ -38,6 +38,8 @@ static int run_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	r->runner.pid = sqlite3_column_int64(q, 8);
 	r->runner.start = sqlite3_column_int64(q, 9);
 	hes_db_text(q, 10, r->runner.boot, sizeof(r->runner.boot));
+	r->over_cap_us = sqlite3_column_int64(q, 11);
+	r->peak_mw = (uint64_t)sqlite3_column_int64(q, 12);
 	return 0;
 }
 
@@ -110,6 +112,9 @@ int hes_journal_gpus(struct hes_journal *j, int64_t run, struct hes_run_gpu **ou
 		       " WHERE run_id = ? ORDER BY id", run, sizeof(**out), gpu_row, out, out_n, err);
 }
 
+/* The last attempt of a job that has ended. */
+#define ENDED "a.run_id = j.run_id AND a.job = j.job AND verdict <> 'open' ORDER BY number DESC LIMIT 1"
+
 static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
 {
 	struct hes_run_job *r = out;
@@ -127,13 +132,18 @@ static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	r->end_us = sqlite3_column_int64(q, 8);
 	r->has_energy = sqlite3_column_type(q, 9) != SQLITE_NULL;
 	r->energy_mj = (uint64_t)sqlite3_column_int64(q, 9);
+	r->aborted_mj = (uint64_t)sqlite3_column_int64(q, 10);
+	r->last_status = sqlite3_column_int(q, 11);
+	r->last_verdict = (enum hes_verdict)word(q, 12, hes_verdict_names);
 	return 0;
 }
 
 int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **out, size_t *out_n, struct hes_err *err)
 {
-	return collect(j, "SELECT job, workload, gpu, sm_pct, planned_start_us, planned_end_us, state, start_us, end_us, energy_mj"
-		       " FROM run_jobs WHERE run_id = ? ORDER BY id", run, sizeof(**out), job_row, out, out_n, err);
+	return collect(j, "SELECT job, workload, gpu, sm_pct, planned_start_us, planned_end_us, state, start_us, end_us, energy_mj,"
+		       " (SELECT total(energy_mj) FROM attempts a WHERE a.run_id = j.run_id AND a.job = j.job AND verdict <> 'done'),"
+		       " (SELECT status FROM attempts a WHERE " ENDED "), coalesce((SELECT verdict FROM attempts a WHERE " ENDED "), 'open')"
+		       " FROM run_jobs j WHERE run_id = ? ORDER BY id", run, sizeof(**out), job_row, out, out_n, err);
 }
 
 static int attempt_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
@@ -155,6 +165,8 @@ static int attempt_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 	a->ended_us = sqlite3_column_int64(q, 10);
 	a->status = sqlite3_column_int(q, 11);
 	a->verdict = (enum hes_verdict)word(q, 12, hes_verdict_names);
+	a->has_energy = sqlite3_column_type(q, 13) != SQLITE_NULL;
+	a->energy_mj = (uint64_t)sqlite3_column_int64(q, 13);
 	return 0;
 }
 
@@ -162,5 +174,24 @@ int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt 
 			 struct hes_err *err)
 {
 	return collect(j, "SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, pid, pid_start, pid_boot, ended_us, status,"
-		       " verdict FROM attempts WHERE run_id = ? ORDER BY id", run, sizeof(**out), attempt_row, out, out_n, err);
+		       " verdict, energy_mj FROM attempts WHERE run_id = ? ORDER BY id", run, sizeof(**out), attempt_row, out, out_n, err);
+}
+
+static int meter_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
+{
+	struct hes_run_meter *m = out;
+
+	(void)s;
+	(void)err;
+	m->session = (uint32_t)sqlite3_column_int64(q, 0);
+	hes_db_text(q, 1, m->gpu, sizeof(m->gpu));
+	m->measured_us = sqlite3_column_int64(q, 2);
+	m->energy_mj = (uint64_t)sqlite3_column_int64(q, 3);
+	return 0;
+}
+
+int hes_journal_meters(struct hes_journal *j, int64_t run, struct hes_run_meter **out, size_t *out_n, struct hes_err *err)
+{
+	return collect(j, "SELECT session, gpu, measured_us, energy_mj FROM run_meters WHERE run_id = ? ORDER BY session, gpu",
+		       run, sizeof(**out), meter_row, out, out_n, err);
 }

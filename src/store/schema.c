@@ -117,9 +117,24 @@ static const char runs_step[] =
 	") STRICT;"
 	"CREATE INDEX acts_by_run ON acts(run_id);";
 
+/* Joules of every attempt, of the meter, and what the fleet drew above its power cap. */
+static const char run_joules_step[] =
+	"ALTER TABLE attempts ADD COLUMN energy_mj INTEGER;" /* attributed so far; NULL: not known */
+	"ALTER TABLE runs ADD COLUMN over_cap_us INTEGER NOT NULL DEFAULT 0;" /* time above the plan's power cap */
+	"ALTER TABLE runs ADD COLUMN peak_mw INTEGER NOT NULL DEFAULT 0;" /* highest power of its GPUs; 0: not measured */
+	"CREATE TABLE run_meters ("
+	"  run_id      INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
+	"  session     INTEGER NOT NULL," /* a process that carried the run out, from 1 */
+	"  gpu         TEXT NOT NULL,"
+	"  measured_us INTEGER NOT NULL,"
+	"  energy_mj   INTEGER NOT NULL,"
+	"  PRIMARY KEY (run_id, session, gpu)"
+	") STRICT, WITHOUT ROWID;";
+
 const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples, points, predictions and powers", origins_step, { &hes_profile_table, &hes_sample_table, &hes_point_table } },
 	{ "runs and their journal", runs_step, { NULL } },
+	{ "joules of attempts and sessions", run_joules_step, { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

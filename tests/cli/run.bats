@@ -171,6 +171,27 @@ once() { # every job left its line once
 	once
 }
 
+@test "the report shows the log and the last lines of jobs that failed; a command that is not there is not tried again" {
+	jq '(.jobs[] | select(.id == "c")).command = "printf \"one\\ntwo\\n\\033[31mthree\\rfour \\377\\n\\n\"; exit 3"
+		| (.jobs[] | select(.id == "d")).command = "nothing-like-this"
+		| (.jobs[] | select(.id == "e")).command = "/etc/passwd"
+		| (.jobs[] | select(.id == "f")).command = "exit 4"' batches.json >p.json
+	lab 40 heshare run p.json --retries 1 --no-mps -c true
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"job c failed with status 3; the end of $PWD/p.run/c.log:"$'\n    two\n    \\x1b[31mthree\n    four \\xff\n'* ]]
+	[[ "$output" == *"job d failed: its command was not found (status 127); the end of $PWD/p.run/d.log:"$'\n'*"nothing-like-this: not found"* ]]
+	[[ "$output" == *"job e failed: its command cannot be executed (status 126)"* ]]
+	[[ "$output" == *"job f failed with status 4; no output in $PWD/p.run/f.log"$'\n'* ]]
+	[[ "$output" != *$'\e'* ]]
+	[[ "$stderr" == *"job d: its command was not found, status 127 in attempt 1; another attempt would end like this, so it is given up"* ]]
+	jq -e '[.jobs[] | select(.failure) | [.job, .attempts, .failure.status]] | sort == [["c", 2, 3], ["d", 1, 127], ["e", 1, 126], ["f", 2, 4]]' p.run/report.json
+	jq -e '.jobs[] | select(.job == "c").failure | .log == "'"$PWD"'/p.run/c.log" and .last_lines[2] == "four \\xff"' p.run/report.json
+	# What is compared is the part of the plan that was done.
+	[[ "$output" == *"the 4 jobs that are done, against their part of the plan"* ]]
+	jq -e '([.jobs[] | select(.state == "done").planned_j] | add) as $j | (.part.busy_j / $j - 1 | fabs) < 0.001 and .part.busy_j < .planned.busy_j
+		and .part.fleet_j == null' p.run/report.json
+}
+
 @test "a job that takes too long is ended" {
 	only_limited batches.json d >p.json
 	lab 40 sh -c 'heshare run p.json --timeout-factor 1 --timeout-least 20 --retries 0 --grace 5 --json -c "test {job} != d || sleep 100000"; sh left'

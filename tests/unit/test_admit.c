@@ -1,5 +1,6 @@
-/* test_admit.c - which of a GPU's jobs may start: barriers, open queues, suspects, repetitions. */
+/* test_admit.c - which of a GPU's jobs may start: barriers, open queues, suspects, repetitions, a power cap. */
 #include "run/admit.h"
+#include "run/power_cap.h"
 #include "unit_test.h"
 
 /* Start whatever may. @return how many did */
@@ -136,6 +137,118 @@ TEST(an_empty_queue_has_ended)
 
 	assert_int_equal(run_admit_next(&q), -1);
 	assert_true(run_admit_over(&q));
+}
+
+/* Two GPUs with 20 W of idle power. On the first two jobs run together, then a third; on the second one job, late. */
+struct cap_bench {
+	struct hes_gpu_type  type;
+	struct hes_gpu       fleet_gpus[2];
+	struct hes_fleet     fleet;
+	struct hes_batch     first[3], second[1];
+	struct hes_queue     queues[2];
+	struct hes_plan      plan;
+	struct run_gpu       gpus[2];
+	struct run_place     places[2][3];
+	struct run_task      tasks[2][3];
+	struct run_cap       cap;
+};
+
+static struct hes_batch one_job(int64_t start_us, int64_t end_us, uint32_t activity_mw)
+{
+	return (struct hes_batch){ .n = 1, .start_us = start_us, .end_us = end_us,
+				   .jobs = { { .sm_pct = 30, .start_us = start_us, .end_us = end_us, .activity_mw = activity_mw } } };
+}
+
+static void make_cap(struct cap_bench *b, uint64_t cap_mw, uint64_t peak_mw, const long *here)
+{
+	*b = (struct cap_bench){ .type = { .idle_power_mw = 20000, .power_limit_mw = 300000 } };
+	b->first[0] = one_job(0, 100, 60000);
+	b->first[1] = one_job(0, 200, 60000);
+	b->first[2] = one_job(200, 300, 90000);
+	b->second[0] = one_job(250, 300, 30000);
+	b->queues[0] = (struct hes_queue){ .batches = b->first, .n = 3, .together = 4 };
+	b->queues[1] = (struct hes_queue){ .batches = b->second, .n = 1, .together = 4 };
+	b->plan = (struct hes_plan){ .queues = b->queues, .n_gpus = 2, .power_cap_mw = cap_mw, .peak_mw = peak_mw };
+	b->fleet_gpus[0].type = b->fleet_gpus[1].type = &b->type;
+	b->fleet = (struct hes_fleet){ .gpus = b->fleet_gpus, .n = 2 };
+	for (size_t g = 0; g < 2; g++) {
+		b->gpus[g] = (struct run_gpu){ .planned = &b->fleet_gpus[g] };
+		b->gpus[g].queue = (struct run_queue){ .v = b->places[g], .n = b->queues[g].n, .reach = b->queues[g].n };
+		for (size_t i = 0; i < b->queues[g].n; i++) {
+			const struct hes_placement *p = &b->queues[g].batches[i].jobs[0];
+
+			b->places[g][i] = (struct run_place){ .task = &b->tasks[g][i], .sm_pct = 30 };
+			b->tasks[g][i] = (struct run_task){ .gpu = &b->gpus[g], .place = &b->places[g][i], .activity = p->activity_mw * 1e-3,
+							    .planned_start_us = p->start_us };
+		}
+	}
+	run_cap_init(&b->cap, &b->plan, &b->fleet, here, b->gpus);
+}
+
+static bool holds(struct cap_bench *b, size_t gpu, size_t job, double now_w)
+{
+	double with_w;
+
+	return run_cap_holds(&b->cap, b->gpus, 2, &b->tasks[gpu][job], now_w, &with_w);
+}
+
+static const long both_here[] = { 0, 1 };
+
+TEST(a_plan_that_keeps_its_power_cap_is_not_held)
+{
+	struct cap_bench b;
+
+	make_cap(&b, 140000, 140000, both_here); /* of 150 W of activity 100 are drawn */
+	assert_false(holds(&b, 0, 0, 0));
+	b.places[0][0].state = RUN_STARTED;
+	assert_false(holds(&b, 0, 1, 0));
+	b.places[0][1].state = RUN_STARTED;
+	/* The other GPU is too early: its highest power is part of the plan's. */
+	assert_false(holds(&b, 1, 0, 0));
+	b.places[1][0].state = RUN_STARTED;
+	b.places[0][0].state = b.places[0][1].state = RUN_OVER;
+	assert_false(holds(&b, 0, 2, 0));
+}
+
+TEST(with_a_late_job_the_next_one_waits_for_the_power_cap)
+{
+	struct cap_bench b;
+
+	make_cap(&b, 140000, 140000, both_here);
+	b.places[0][0].state = RUN_OVER;
+	b.places[0][1].state = b.places[1][0].state = RUN_STARTED;
+	assert_true(holds(&b, 0, 2, 0)); /* 40 + 2/3 (60 + 90) + 20 W */
+	b.places[1][0].state = RUN_OVER;
+	assert_false(holds(&b, 0, 2, 0)); /* the other GPU is idle now */
+	/* It draws more than was predicted. */
+	assert_true(holds(&b, 0, 2, 120));
+	/* A job that is killed and stuck has no work. Where nothing else runs, a job starts in any case. */
+	b.tasks[0][1].stuck = true;
+	assert_false(holds(&b, 0, 2, 500));
+}
+
+TEST(jobs_planned_later_do_not_pass_the_one_that_waits_for_power)
+{
+	struct cap_bench b;
+
+	make_cap(&b, 130000, 140000, both_here);
+	b.places[0][0].state = RUN_OVER;
+	b.places[0][1].state = RUN_STARTED;
+	run_cap_round(&b.cap);
+	assert_true(holds(&b, 0, 2, 0));
+	run_cap_round(&b.cap);
+	assert_true(holds(&b, 1, 0, 0)); /* it has room, and is planned later */
+	run_cap_round(&b.cap);
+	assert_false(holds(&b, 1, 0, 0)); /* nobody waits */
+}
+
+TEST(a_part_of_the_fleet_keeps_its_part_of_the_power_cap)
+{
+	const long here[] = { 0, -1 };
+	struct cap_bench b;
+
+	make_cap(&b, 140000, 140000, here);
+	assert_true(b.cap.cap_w > 99.9 && b.cap.cap_w < 100.1); /* the other may draw 20 + 2/3 30 W */
 }
 
 int main(void) { return run_unit_tests(NULL, NULL); }

@@ -1,7 +1,7 @@
 /* test_attribute.c - a shared GPU's joules among its jobs: sums, idle by share, the rest by activity. */
 #include <math.h>
 
-#include "heshare/measure.h"
+#include "heshare/attribute.h"
 #include "unit_test.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)

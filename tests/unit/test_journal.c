@@ -195,6 +195,86 @@ TEST_WITH(measured_energy_of_a_gpu_is_kept, store_set_up, store_tear_down)
 	close_bench(&b);
 }
 
+TEST_WITH(joules_of_attempts_and_sessions_are_kept, store_set_up, store_tear_down)
+{
+	struct hes_attempt a[] = { { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40 }, { .job = "z", .number = 2, .gpu = "a/0", .sm_pct = 40 } };
+	struct hes_run_meter m = { 1, "a/0", 500, 70 }, next = { 2, "a/0", 100, 20 }, *meters;
+	struct hes_attempt *v;
+	struct hes_run_job *j;
+	struct hes_run found;
+	struct bench b;
+	size_t n;
+
+	open_bench(&b);
+	begin_run(&b);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a[i], NULL), 0);
+	assert_int_equal(hes_journal_begin_light(b.journal, NULL), 0);
+	assert_int_equal(hes_journal_attempt_took(b.journal, a[0].id, true, 30, NULL), 0);
+	assert_int_equal(hes_journal_meter(b.journal, b.run.id, &m, NULL), 0);
+	m.energy_mj = 90;
+	assert_int_equal(hes_journal_meter(b.journal, b.run.id, &m, NULL), 0);
+	assert_int_equal(hes_journal_meter(b.journal, b.run.id, &next, NULL), 0);
+	assert_int_equal(hes_journal_power(b.journal, b.run.id, 5, 6, NULL), 0);
+	assert_int_equal(hes_journal_end(b.journal, 0, NULL), 0);
+	assert_int_equal(hes_journal_attempt_ended(b.journal, a[0].id, 99, 1, HES_VERDICT_FAILED, NULL), 0);
+	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
+	assert_true(v[0].has_energy && v[0].energy_mj == 30 && !v[1].has_energy);
+	free(v);
+	assert_int_equal(hes_journal_jobs(b.journal, b.run.id, &j, &n, NULL), 0);
+	assert_int_equal(j[0].aborted_mj, 30);
+	assert_int_equal(j[1].aborted_mj, 0);
+	free(j);
+	assert_int_equal(hes_journal_meters(b.journal, b.run.id, &meters, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(meters[0].energy_mj, 90);
+	assert_int_equal(meters[1].session, 2);
+	free(meters);
+	assert_int_equal(hes_journal_last_run(b.journal, UINT64_MAX, &found, NULL), 0);
+	assert_true(found.over_cap_us == 5 && found.peak_mw == 6);
+	close_bench(&b);
+}
+
+/* A commit that does not wait for the disk must not make later ones light. */
+TEST_WITH(after_a_light_transaction_commits_wait_for_the_disk_again, store_set_up, store_tear_down)
+{
+	int64_t synchronous = 0;
+	struct bench b;
+
+	open_bench(&b);
+	for (int rc = 0; rc > -2; rc--) {
+		assert_int_equal(hes_journal_begin_light(b.journal, NULL), 0);
+		assert_int_equal(hes_db_number(b.store, "PRAGMA synchronous", &synchronous, NULL), 0);
+		assert_int_equal(synchronous, 1);
+		assert_int_equal(hes_journal_end(b.journal, rc, NULL), rc);
+		assert_int_equal(hes_db_number(b.store, "PRAGMA synchronous", &synchronous, NULL), 0);
+		assert_int_equal(synchronous, 2);
+	}
+	close_bench(&b);
+}
+
+TEST_WITH(a_run_from_before_joules_of_attempts_is_read, store_set_up, store_tear_down)
+{
+	struct hes_store old = { .path = store_path, .wait_ms = 100 };
+	struct hes_attempt *v;
+	struct bench b;
+	size_t n;
+
+	assert_int_equal(sqlite3_open(store_path, &old.db), SQLITE_OK);
+	assert_int_equal(hes_schema_bring_up(&old, hes_schema_steps, 2, NULL), 0);
+	assert_int_equal(hes_db_exec(&old, "INSERT INTO runs (id, plan_key, plan, folder, host, started_us, state, runner_pid, runner_start,"
+				     " runner_boot) VALUES (1, 2, 'p', 'f', 'h', 3, 'stopped', 4, 5, 'b');"
+				     "INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, started_us)"
+				     " VALUES (1, 'z', 1, 'a/0', 40, 0, 7)", NULL), 0);
+	sqlite3_close(old.db);
+	open_bench(&b);
+	assert_int_equal(hes_journal_attempts(b.journal, 1, &v, &n, NULL), 0);
+	assert_int_equal(n, 1);
+	assert_false(v[0].has_energy);
+	free(v);
+	close_bench(&b);
+}
+
 TEST_WITH(a_store_without_a_journal_gets_one_and_keeps_its_rows, store_set_up, store_tear_down)
 {
 	struct hes_store old = { .path = store_path, .wait_ms = 100 };

@@ -23,9 +23,9 @@ struct bench {
 static int setup(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
-	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70, 0 }, { 1, 60, 0, 100, HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE } }, 0, 100, 7 };
-	const struct hes_batch second = { 945, 1, { { 2, 100, 100, 250, 0 } }, 100, 250, 9 };
-	const struct hes_batch other = { 1530, 1, { { 3, 100, 0, 50, 0 } }, 0, 50, 11 };
+	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70, 0, 9000, 3 }, { 1, 60, 0, 100, HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE, 0, 4 } }, 0, 100, 7 };
+	const struct hes_batch second = { 945, 1, { { 2, 100, 100, 250, 0, 1, 9 } }, 100, 250, 9 };
+	const struct hes_batch other = { 1530, 1, { { 3, 100, 0, 50, 0, 0, 11 } }, 0, 50, 11 };
 
 	assert_non_null(b);
 	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
@@ -171,6 +171,8 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 		assert_int_equal(x->jobs[i].start_us, y->jobs[i].start_us);
 		assert_int_equal(x->jobs[i].end_us, y->jobs[i].end_us);
 		assert_int_equal(x->jobs[i].outside, y->jobs[i].outside);
+		assert_int_equal(x->jobs[i].activity_mw, y->jobs[i].activity_mw);
+		assert_int_equal(x->jobs[i].energy_mj, y->jobs[i].energy_mj);
 	}
 }
 
@@ -281,9 +283,9 @@ TEST_WITH(an_error_names_file_and_json_path, setup, teardown)
 static void open_queue(struct bench *b)
 {
 	const struct hes_batch v[] = {
-		{ 1590, 1, { { 0, 40, 0, 70, 0 } }, 0, 70, 7 },
-		{ 945, 1, { { 1, 60, 0, 100, 0 } }, 0, 100, 9 },
-		{ 945, 1, { { 2, 40, 70, 250, 0 } }, 70, 250, 9 },
+		{ 1590, 1, { { 0, 40, 0, 70, 0, 0, 7 } }, 0, 70, 7 },
+		{ 945, 1, { { 1, 60, 0, 100, 0, 0, 9 } }, 0, 100, 9 },
+		{ 945, 1, { { 2, 40, 70, 250, 0, 0, 9 } }, 70, 250, 9 },
 	};
 	struct hes_queue *q = &b->plan.queues[0];
 

@@ -9,14 +9,21 @@
 #include "base/plural.h"
 #include "base/visible.h"
 #include "cli/cli.h"
+#include "cli/run/last_lines.h"
+
+#define MOST_FAILURES 10 /* shown in text */
 
 static const char *const job_states[] = { "waiting", "done", "failed" };
 
 /* --- text --- */
 
+/* @planned 0: not known */
 static void compare(FILE *f, const char *what, double planned, double measured, const char *unit, bool known)
 {
-	fprintf(f, "  %-20s %12.1f ", what, planned);
+	if (planned > 0)
+		fprintf(f, "  %-20s %12.1f ", what, planned);
+	else
+		fprintf(f, "  %-20s %12s ", what, "-");
 	if (!known)
 		fprintf(f, "%12s %s\n", "-", unit);
 	else if (planned > 0)
@@ -54,11 +61,25 @@ static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, u
 	else
 		fprintf(f, " %10s", "-");
 	fprintf(f, " %9.1f", (double)planned_mj * 1e-6);
-	if (j->state != HES_RUN_JOB_WAITING && j->has_energy)
+	if (j->state == HES_RUN_JOB_DONE && j->has_energy)
 		fprintf(f, " %9.1f", (double)j->energy_mj * 1e-6);
 	else
 		fprintf(f, " %9s", "-");
 	fprintf(f, " %4" PRIu32 "  %s\n", attempts, job_states[j->state]);
+}
+
+static void power_cap(FILE *f, const struct hes_run_report *r)
+{
+	fprintf(f, "Power cap %.0f W: ", (double)r->cap_mw * 1e-3);
+	if (!r->run.peak_mw)
+		fputs("the power of all GPUs together was never measured", f);
+	else if (r->run.over_cap_us)
+		fprintf(f, "above it for %.1f s, at most %.0f W", (double)r->run.over_cap_us * 1e-6, (double)r->run.peak_mw * 1e-3);
+	else
+		fprintf(f, "kept, at most %.0f W", (double)r->run.peak_mw * 1e-3);
+	if (r->held)
+		fprintf(f, "; %zu job%s waited for it", r->held, hes_s(r->held));
+	fputs(".\n", f);
 }
 
 static void remarks(FILE *f, const struct hes_run_report *r)
@@ -67,23 +88,83 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 		fputs("Some GPUs gave no readings for a while: energies are missing, not 0.\n", f);
 	else if (r->longest_gap_s > 1)
 		fprintf(f, "Without a power reading for up to %.1f s in a row.\n", r->longest_gap_s);
+	if (r->cap_mw)
+		power_cap(f, r);
 	if (r->clocks_refused)
 		fprintf(f, "Clocks were not set on %" PRIu32 " GPU%s: times and energies are those of the GPUs' own clocks.\n",
 			r->clocks_refused, hes_s(r->clocks_refused));
 	if (r->clocks_missed)
 		fprintf(f, "%" PRIu32 " GPU%s did not hold the clock at some time.\n", r->clocks_missed, hes_s(r->clocks_missed));
-	if (r->failed + r->waiting)
-		fprintf(f, "Measured means are of what is done: %zu job%s.\n", r->done, hes_s(r->done));
+}
+
+static void joules_row(FILE *f, const char *what, uint64_t mj)
+{
+	fprintf(f, "  %-33s %12.1f kJ\n", what, (double)mj * 1e-6);
+}
+
+static void put_end(FILE *f, const struct hes_run_job *j)
+{
+	const char *why = hes_run_why_no_command(j->last_status);
+
+	if (j->last_verdict == HES_VERDICT_OPEN)
+		fputs("could not be started", f);
+	else if (j->last_verdict == HES_VERDICT_TIMEOUT)
+		fputs("timed out", f);
+	else if (why)
+		fprintf(f, "failed: %s (status %" PRId32 ")", why, j->last_status);
+	else
+		fprintf(f, "failed with status %" PRId32, j->last_status);
+}
+
+/* Why jobs failed, as they say it. */
+static void failures(FILE *f, const struct hes_run_report *r)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < r->n_jobs && shown < MOST_FAILURES; i++) {
+		struct last_lines last;
+
+		if (r->jobs[i].state != HES_RUN_JOB_FAILED)
+			continue;
+		shown++;
+		last_lines_read(r->run.folder, r->jobs[i].job, &last);
+		fputs("\njob ", f);
+		hes_visible_put(f, 0, r->jobs[i].job);
+		fputc(' ', f);
+		put_end(f, &r->jobs[i]);
+		fputs(last.n ? "; the end of " : "; no output in ", f);
+		hes_visible_put(f, 0, last.log ? last.log : r->run.folder);
+		fputs(last.n ? ":\n" : "\n", f);
+		for (size_t k = 0; k < last.n; k++)
+			fprintf(f, "    %s\n", last.v[k]);
+		last_lines_free(&last);
+	}
+	if (shown < r->failed)
+		fprintf(f, "\n%zu more jobs failed; report.json has their last lines\n", r->failed - shown);
+}
+
+/* The parts of what the GPUs' counters counted. */
+static void joules_sum(FILE *f, const struct hes_run_report *r)
+{
+	fputs("\nwhere the energy went\n", f);
+	joules_row(f, r->done == r->n_jobs ? "jobs" : "jobs that are done", r->jobs_mj);
+	joules_row(f, "aborted and repeated attempts", r->aborted_mj);
+	joules_row(f, "GPUs without a job", r->idle_mj);
+	if (r->unattributed_mj * 1000 > r->meter_mj)
+		joules_row(f, "jobs in gaps of the readings", r->unattributed_mj);
+	fprintf(f, "  %-33s %12.1f kJ", "the GPUs' meters", (double)r->meter_mj * 1e-6);
+	fprintf(f, r->sessions > 1 ? " in %zu sessions\n" : "\n", r->sessions);
 }
 
 void run_report_text(FILE *f, const struct hes_run_report *r)
 {
-	bool any = r->done > 0, energy = r->has_energy;
+	bool any = r->done > 0, energy = r->has_energy, all = r->done == r->n_jobs;
 
 	fprintf(f, "%-12s %-14s %4s %10s %10s %10s %10s %9s %9s %4s\n", "job", "GPU", "SM %", "s planned", "measured", "end plan.",
 		"measured", "kJ plan.", "attrib.", "try");
 	for (size_t i = 0; i < r->n_jobs; i++)
 		job_row(f, &r->jobs[i], r->planned_mj[i], r->attempts[i]);
+	failures(f, r);
 	fprintf(f, "\n%-14s %-14s %10s %10s %10s %10s %10s\n", "GPU", "type", "busy s pl.", "measured", "kJ planned", "measured", "idle kJ");
 	for (size_t i = 0; i < r->n_gpus; i++)
 		gpu_row(f, &r->gpus[i]);
@@ -94,11 +175,17 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 		fprintf(f, ", %zu wait for --resume", r->waiting);
 	if (r->retried)
 		fprintf(f, "; attempts: %zu repeated, %zu ended by the failure of a co-runner, %zu timed out", r->retried, r->co_failed, r->timeouts);
+	if (!all)
+		fprintf(f, "\nthe %zu job%s that %s done, against %s part of the plan", r->done, hes_s(r->done), r->done == 1 ? "is" : "are",
+			r->done == 1 ? "its" : "their");
 	fprintf(f, "\n%36s %12s\n", "planned", "measured");
-	compare(f, "average completion", r->planned.avg_jct_us * 1e-6, r->measured.avg_jct_us * 1e-6, "s", any);
-	compare(f, "last job", (double)r->planned.makespan_us * 1e-6, (double)r->measured.makespan_us * 1e-6, "s", any);
-	compare(f, "busy energy", (double)r->planned.busy_energy_mj * 1e-6, (double)r->measured.busy_energy_mj * 1e-6, "kJ", energy);
-	compare(f, "fleet energy", (double)r->planned.fleet_energy_mj * 1e-6, (double)r->measured.fleet_energy_mj * 1e-6, "kJ", energy);
+	compare(f, "average completion", r->part.avg_jct_us * 1e-6, r->measured.avg_jct_us * 1e-6, "s", any);
+	compare(f, "last job", (double)r->part.makespan_us * 1e-6, (double)r->measured.makespan_us * 1e-6, "s", any);
+	compare(f, all ? "busy energy" : "energy of these jobs", (double)r->part.busy_energy_mj * 1e-6,
+		(double)r->measured.busy_energy_mj * 1e-6, "kJ", energy);
+	compare(f, "fleet energy", (double)r->part.fleet_energy_mj * 1e-6, (double)r->measured.fleet_energy_mj * 1e-6, "kJ", energy);
+	if (energy)
+		joules_sum(f, r);
 	remarks(f, r);
 }
 
@@ -114,15 +201,33 @@ static json_t *joules(bool there, uint64_t mj)
 	return cli_json_maybe(there, (double)mj * 1e-3);
 }
 
-static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts)
+static json_t *failure_json(const struct hes_run_job *j, const char *folder)
+{
+	struct last_lines last;
+	json_t *lines, *o;
+
+	if (j->state != HES_RUN_JOB_FAILED)
+		return json_null();
+	last_lines_read(folder, j->job, &last);
+	lines = json_array();
+	for (size_t k = 0; k < last.n; k++)
+		json_array_append_new(lines, json_string(last.v[k]));
+	o = json_pack("{s:s, s:o, s:s?, s:o}", "verdict", hes_verdict_names[j->last_verdict], "status",
+		      j->last_verdict == HES_VERDICT_OPEN ? json_null() : json_integer(j->last_status), "log", last.log, "last_lines", lines);
+	last_lines_free(&last);
+	return o;
+}
+
+static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts, const char *folder)
 {
 	bool done = j->state == HES_RUN_JOB_DONE;
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:o}", "job", j->job, "workload", j->workload, "gpu",
+	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:o}", "job", j->job, "workload", j->workload, "gpu",
 			 j->gpu, "sm_pct", (json_int_t)j->sm_pct, "state", job_states[j->state], "attempts", (json_int_t)attempts,
 			 "planned_start_s", (double)j->planned_start_us * 1e-6, "planned_end_s", (double)j->planned_end_us * 1e-6,
 			 "start_s", seconds(done, j->start_us), "end_s", seconds(done, j->end_us), "planned_j",
-			 (double)planned_mj * 1e-3, "attributed_j", joules(j->state != HES_RUN_JOB_WAITING && j->has_energy, j->energy_mj));
+			 (double)planned_mj * 1e-3, "attributed_j", joules(done && j->has_energy, j->energy_mj), "aborted_j",
+			 (double)j->aborted_mj * 1e-3, "failure", failure_json(j, folder));
 }
 
 static json_t *gpu_json(const struct hes_run_gpu *g)
@@ -133,11 +238,30 @@ static json_t *gpu_json(const struct hes_run_gpu *g)
 			 joules(g->measured, g->idle_mj));
 }
 
+/* The parts sum to the meter. */
+static json_t *joules_json(const struct hes_run_report *r)
+{
+	const bool known = r->has_energy;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "jobs_j", joules(known, r->jobs_mj), "aborted_j", joules(known, r->aborted_mj),
+			 "idle_j", joules(known, r->idle_mj), "unattributed_j", joules(known, r->unattributed_mj), "meter_j",
+			 joules(known, r->meter_mj), "sessions", (json_int_t)r->sessions);
+}
+
+static json_t *power_cap_json(const struct hes_run_report *r)
+{
+	if (!r->cap_mw)
+		return json_null();
+	return json_pack("{s:f, s:o, s:o, s:I}", "cap_w", (double)r->cap_mw * 1e-3, "peak_w",
+			 cli_json_maybe(r->run.peak_mw > 0, (double)r->run.peak_mw * 1e-3), "over_s",
+			 seconds(r->run.peak_mw > 0, r->run.over_cap_us), "jobs_held", (json_int_t)r->held);
+}
+
 static json_t *totals_json(const struct hes_totals *t, bool any, bool energy)
 {
 	return json_pack("{s:o, s:o, s:o, s:o}", "avg_jct_s", seconds(any, (int64_t)llround(t->avg_jct_us)), "makespan_s",
 			 seconds(any, t->makespan_us), "busy_j", joules(energy, t->busy_energy_mj), "fleet_j",
-			 joules(energy, t->fleet_energy_mj));
+			 joules(energy && t->fleet_energy_mj, t->fleet_energy_mj));
 }
 
 json_t *run_report_json(const struct hes_run_report *r)
@@ -145,14 +269,15 @@ json_t *run_report_json(const struct hes_run_report *r)
 	json_t *jobs = json_array(), *gpus = json_array();
 
 	for (size_t i = 0; i < r->n_jobs; i++)
-		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i]));
+		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i], r->run.folder));
 	for (size_t i = 0; i < r->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
-	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o}", "run",
+	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
 			 (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state", hes_run_state_names[r->run.state],
 			 "jobs_done", (json_int_t)r->done, "jobs_failed", (json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting,
 			 "repeated", (json_int_t)r->retried, "felled", (json_int_t)r->co_failed, "timeouts", (json_int_t)r->timeouts,
 			 "clocks_refused", (json_int_t)r->clocks_refused, "clocks_missed", (json_int_t)r->clocks_missed, "samples",
 			 (json_int_t)r->samples.n, "longest_gap_s", r->longest_gap_s, "planned", totals_json(&r->planned, true, true),
-			 "measured", totals_json(&r->measured, r->done > 0, r->has_energy), "jobs", jobs, "gpus", gpus);
+			 "part", totals_json(&r->part, r->done > 0, true), "measured", totals_json(&r->measured, r->done > 0, r->has_energy),
+			 "energy", joules_json(r), "power_cap", power_cap_json(r), "jobs", jobs, "gpus", gpus);
 }

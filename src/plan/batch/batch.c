@@ -46,8 +46,22 @@ static double until_first_end(const struct running *r, uint32_t n, const struct 
 	return least;
 }
 
-void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, const struct hes_group *g,
-		   struct hes_group_cost *out)
+/* Attribute a phase. */
+static void add_parts(const struct hes_problem *p, uint32_t type, const struct running *r, uint32_t n, double mj, double us,
+		      const double *activity_w, double *part_mj)
+{
+	struct hes_sharer v[HES_MAX_SHARING];
+
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = (struct hes_sharer){ .end_s = us * 1e-6, .sm_pct = r[i].member.sm_pct, .activity = activity_w[r[i].at] };
+	if (!hes_attribute_known(mj * 1e-3, p->types[type]->idle_power_mw * 1e-3, us * 1e-6, v, n))
+		for (uint32_t i = 0; i < n; i++)
+			part_mj[r[i].at] += v[i].energy_j * 1e3;
+}
+
+/* @activity_w, @part_mj: both, or NULL */
+static void group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, const struct hes_group *g,
+		      struct hes_group_cost *out, const double *activity_w, double *part_mj)
 {
 	struct running r[HES_MAX_SHARING];
 	struct hes_group_cost c = { .energy_mj = 0 };
@@ -66,6 +80,8 @@ void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mh
 		phase_us = until_first_end(r, n, &rate);
 		c.last_us += phase_us;
 		c.energy_mj += phase_us * rate.power_mw * 1e-6;
+		if (part_mj)
+			add_parts(p, type, r, n, phase_us * rate.power_mw * 1e-6, phase_us, activity_w, part_mj);
 		c.far |= rate.far;
 		for (uint32_t i = 0; i < n; i++) {
 			c.outside[r[i].at] |= rate.outside[i];
@@ -81,6 +97,22 @@ void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mh
 		n = still;
 	}
 	*out = c;
+}
+
+void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, const struct hes_group *g,
+		   struct hes_group_cost *out)
+{
+	group_run(p, type, clock_mhz, g, out, NULL, NULL);
+}
+
+void hes_group_run_parts(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, const struct hes_group *g,
+			 struct hes_group_cost *out, double activity_w[HES_MAX_SHARING], double part_mj[HES_MAX_SHARING])
+{
+	for (uint32_t i = 0; i < g->n; i++) {
+		activity_w[i] = hes_problem_activity_w(p, g->m[i].job, type, g->m[i].sm_pct, clock_mhz);
+		part_mj[i] = 0;
+	}
+	group_run(p, type, clock_mhz, g, out, activity_w, part_mj);
 }
 
 bool hes_group_fits(const struct hes_problem *p, uint32_t type, const struct hes_group *g)

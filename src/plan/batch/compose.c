@@ -32,9 +32,10 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 {
 	const int64_t start_us = hes_compose_free_us(p, plan, gpu);
 	struct hes_batch b = { .clock_mhz = clock_mhz, .n = g->n, .start_us = start_us };
+	double activity_w[HES_MAX_SHARING], part_mj[HES_MAX_SHARING];
 	struct hes_group_cost c;
 
-	hes_group_run(p, p->gpus[gpu].type, clock_mhz, g, &c);
+	hes_group_run_parts(p, p->gpus[gpu].type, clock_mhz, g, &c, activity_w, part_mj);
 	if (!((double)start_us + c.last_us <= LONGEST_US))
 		return -ERANGE;
 	for (uint32_t i = 0; i < g->n; i++)
@@ -44,6 +45,8 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 			.start_us = start_us,
 			.end_us = start_us + llround(c.end_us[i]),
 			.outside = c.outside[i],
+			.activity_mw = (uint32_t)llround(activity_w[i] * 1e3),
+			.energy_mj = (uint64_t)llround(part_mj[i]),
 		};
 	b.end_us = start_us + llround(c.last_us);
 	b.energy_mj = (uint64_t)llround(c.energy_mj);
@@ -92,6 +95,8 @@ int hes_compose_open(const struct hes_problem *p, struct hes_plan *plan, size_t 
 			.start_us = b.start_us,
 			.end_us = b.end_us,
 			.outside = times[i].outside,
+			.activity_mw = (uint32_t)llround(times[i].activity_w * 1e3),
+			.energy_mj = b.energy_mj,
 		};
 		rc = hes_plan_append(plan, gpu, &b);
 	}

@@ -1,12 +1,19 @@
 /*
- * attribute.c - attribute a GPU's joules to the jobs that shared it; see heshare/measure.h.
- *
- * Sensors measure the whole GPU. The parts of the jobs are estimates that sum to the measured value.
+ * attribute.c - attribute a GPU's joules to the jobs that shared it; see heshare/attribute.h.
  */
+#include "heshare/attribute.h"
+
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 
-#include "heshare/measure.h"
+double hes_activity_w(const struct hes_gpu_type *g, const struct hes_profile *solo, uint32_t sm_pct, uint32_t clock_mhz)
+{
+	struct hes_load load = { 0 };
+
+	hes_load_add(&load, g, solo, sm_pct, clock_mhz);
+	return load.solo_power_mw * 1e-3;
+}
 
 /* The next moment after @t at which a job starts or ends; @end if none does. */
 static double next_change(const struct hes_sharer *jobs, size_t n, double t, double end)
@@ -61,4 +68,16 @@ int hes_attribute(double energy_j, double idle_w, double seconds, struct hes_sha
 	}
 	*nobody_j = idle_j * (seconds > 0 ? nobody_s / seconds : 0) + (activity > 0 ? 0 : rest_j);
 	return 0;
+}
+
+int hes_attribute_known(double energy_j, double idle_w, double seconds, struct hes_sharer *jobs, size_t n)
+{
+	double nobody_j = 0;
+	bool known = true;
+
+	for (size_t i = 0; i < n; i++)
+		known &= jobs[i].activity > 0;
+	for (size_t i = 0; i < n && !known; i++)
+		jobs[i].activity = jobs[i].sm_pct;
+	return hes_attribute(energy_j, idle_w, seconds, jobs, n, &nobody_j, NULL);
 }
