@@ -29,6 +29,7 @@
 #include "cli/run/run_folder.h"
 #include "cli/run/run_identity.h"
 #include "cli/run/run_report.h"
+#include "cli/terminal.h"
 #include "cli/inputs/store_use.h"
 #include "launch/job_files.h"
 #include "launch/process.h"
@@ -47,7 +48,8 @@ struct run_opts {
 #define AT(member) .offset = offsetof(struct run_opts, member)
 
 static const struct opt run_opts[] = {
-	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
+	{ .heading = "the run",
+	  .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
 	  .help = "print every act in order, with planned times, and do nothing" },
 	{ .name = "resume", .kind = OPT_FLAG, AT(resume),
 	  .help = "continue the last run of this plan; jobs that are done do not run again" },
@@ -55,13 +57,17 @@ static const struct opt run_opts[] = {
 	  .help = "start again although the last run of this plan can be resumed" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "DIR",
 	  .help = "folder for the output of the jobs; without it, the name of the plan with .run in place of .json" },
-	{ .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN", .help = "command of "
+	{ .heading = "commands of jobs",
+	  .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN", .help = "command of "
 		"jobs without one of their own, with {workload}, {batch}, {iterations}, {memory} and {job}" },
 	{ .name = "commands", .kind = OPT_FILE, AT(commands), .arg = "FILE",
 	  .help = "CSV file with the columns workload and command: a pattern for each workload" },
+	{ .name = "allow-setuid", .kind = OPT_FLAG, AT(allow_setuid),
+	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
 	{ .name = "node", .kind = OPT_TEXT, AT(node), .arg = "NAME",
 	  .help = "run only the jobs of this node; without it, those of this machine if the plan names it, else all" },
-	{ .name = "retries", .kind = OPT_U64, AT(retries), .arg = "N", .def = "2", .max = 1000,
+	{ .heading = "jobs that fail",
+	  .name = "retries", .kind = OPT_U64, AT(retries), .arg = "N", .def = "2", .max = 1000,
 	  .help = "try a job that failed again, at most N times" },
 	{ .name = "timeout-factor", .kind = OPT_DOUBLE, AT(timeout_factor), .arg = "X", .def = "10", .max = 1e6,
 	  .help = "end a job after X times its planned time; 0: never" },
@@ -69,20 +75,20 @@ static const struct opt run_opts[] = {
 	  .help = "a job is never ended before this time, seconds" },
 	{ .name = "grace", .kind = OPT_DOUBLE, AT(grace_s), .arg = "S", .def = "30", .max = 1e6,
 	  .help = "time from asking a job to end until it is killed, seconds" },
-	{ .name = "no-clocks", .kind = OPT_FLAG, AT(no_clocks), .help = "do not set clocks" },
+	{ .heading = "GPUs",
+	  .name = "no-clocks", .kind = OPT_FLAG, AT(no_clocks), .help = "do not set clocks" },
 	{ .name = "share-sum", .kind = OPT_U64, AT(share_sum), .arg = "PCT", .def = "100", .min = 100,
 	  .max = 100 * HES_MAX_SHARING,
 	  .help = "for batches: highest sum of the shares on a GPU, %; above 100, jobs slow each other more" },
 	{ .name = "no-mps", .kind = OPT_FLAG, AT(no_mps),
 	  .help = "do not start MPS: jobs that share a GPU take turns" },
-	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "profiles.csv or its folder, "
+	{ .heading = "records and report",
+	  .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "profiles.csv or its folder, "
 		"to split joules and to add samples of this run; without it, those of the store" },
 	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
 	  .help = "store with the journal of the run; without it " CLI_STORE_PLACE },
-	{ .name = "allow-setuid", .kind = OPT_FLAG, AT(allow_setuid),
-	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the report as one JSON document" },
-	{ .name = "wrap", .kind = OPT_FLAG, AT(wrap), .help = "internal: run one job and write down its status" },
+	{ .name = "wrap", .kind = OPT_FLAG, AT(wrap), .hidden = true, .help = "internal: run one job and write down its status" },
 	{ 0 }
 };
 
@@ -306,7 +312,7 @@ static const char *own_name(void)
 
 static void clear_line(void)
 {
-	if (isatty(STDERR_FILENO))
+	if (terminal_is_live(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
 }
 
@@ -322,13 +328,15 @@ static void show_message(void *ctx, const char *sentence)
 
 static void show_progress(void *ctx, const struct hes_run_progress *p)
 {
+	char since[HES_QUANTITY_MAX], left[HES_QUANTITY_MAX];
+
 	(void)ctx;
-	if (!isatty(STDERR_FILENO))
+	if (!terminal_is_live(STDERR_FILENO))
 		return;
 	fprintf(stderr, "\r%zu of %zu jobs done, %zu running", p->done, p->jobs, p->running);
 	if (p->failed)
 		fprintf(stderr, ", %zu failed", p->failed);
-	fprintf(stderr, "; %.0f s, about %.0f s left\033[K", (double)p->now_us * 1e-6, (double)p->left_us * 1e-6);
+	fprintf(stderr, "; %s, about %s left\033[K", cli_rough_time(since, (double)p->now_us), cli_rough_time(left, (double)p->left_us));
 	fflush(stderr);
 }
 
