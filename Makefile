@@ -35,10 +35,9 @@ demo: build ## plan and replay 60 jobs on eight GPUs; leaves reports and a plan 
 	$(HESHARE) plan $(JOBS) --fleet $(FLEET) --policy $(POLICY) -o $(DEMO)/plan.json >$(DEMO)/plan.txt
 	@printf '\nThe jobs as they arrive:\n'
 	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --report $(DEMO)/arrivals.html
-	@printf '\nAll jobs waiting at time 0, as in plan.json:\n'
+	@printf '\nAll jobs waiting at time 0, as in %s, as text %s\nReports: %s; as they arrive: %s\n' \
+		$(DEMO)/plan.json $(DEMO)/plan.txt $(DEMO)/report.html $(DEMO)/arrivals.html
 	$(HESHARE) simulate $(JOBS) --fleet $(FLEET) --policy all --burst --report $(DEMO)/report.html
-	@printf '\nplan:   %s, as text %s\nreport: %s; as they arrive: %s\n' $(DEMO)/plan.json $(DEMO)/plan.txt \
-		$(DEMO)/report.html $(DEMO)/arrivals.html
 
 lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 200 x, compare; two minutes
 	@tools/deps.sh build check

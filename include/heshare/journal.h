@@ -18,6 +18,7 @@
 
 #include "heshare/err.h"
 #include "heshare/gpu_type.h"
+#include "heshare/job.h"
 #include "heshare/store.h"
 
 #define HES_JOURNAL_PATH_MAX 1024
@@ -68,6 +69,19 @@ struct hes_run_gpu {
 	uint64_t idle_mj;                   /* between jobs and after, until the run's last job */
 };
 
+/** A job that was added to a run, with its placement. */
+struct hes_run_added {
+	int64_t  id;                        /* given by hes_journal_add */
+	struct hes_job job;                 /* without user, arrival and deadline; its command is a line for a shell */
+	char     gpu[HES_NAME_MAX];
+	uint32_t sm_pct, clock_mhz;
+	uint32_t together, shares_pct;      /* of the GPU's queue, if it was empty: see struct hes_queue */
+	char     before[HES_NAME_MAX];      /* the job of the GPU's queue that it goes before; "": last */
+	int64_t  planned_start_us, planned_end_us;
+	uint64_t planned_mj;
+	uint32_t activity_mw;               /* see struct hes_placement; 0: not known */
+};
+
 /** How an attempt ended. */
 enum hes_verdict {
 	HES_VERDICT_OPEN,     /* not known yet */
@@ -97,6 +111,7 @@ struct hes_run_job {
 	int64_t  start_us, end_us;          /* of the attempt that counts; valid once done or failed */
 	uint64_t energy_mj;                 /* attributed to the attempt that did the job; valid if has_energy */
 	bool     has_energy;
+	int64_t  arrival_us;                /* above 0: it was added then */
 	/* Read only, from its attempts. */
 	uint64_t aborted_mj;                /* attributed to those that did not do the job, as far as known */
 	enum hes_verdict last_verdict;      /* of the last that ended; HES_VERDICT_OPEN: none has */
@@ -146,10 +161,15 @@ int hes_journal_new_run(struct hes_journal *j, struct hes_run *run, const struct
 			const struct hes_run_job *jobs, size_t n_jobs, struct hes_err *err);
 /** The last run of a plan. @return 0; -ENOENT there was none */
 int hes_journal_last_run(struct hes_journal *j, uint64_t plan_key, struct hes_run *out, struct hes_err *err);
+/** @return 0; -ENOENT no such run */
+int hes_journal_run(struct hes_journal *j, int64_t id, struct hes_run *out, struct hes_err *err);
+/** Runs that have not ended, and the last @most that have, in order; free() @out. */
+int hes_journal_recent(struct hes_journal *j, size_t most, struct hes_run **out, size_t *out_n, struct hes_err *err);
 /** Runs other than @id that have not ended: their runners are alive or crashed. free() @out. */
 int hes_journal_going(struct hes_journal *j, int64_t id, struct hes_run **out, size_t *out_n, struct hes_err *err);
 /** From now on the process @runner carries out the run. */
 int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_run_process *runner, struct hes_err *err);
+/** A run with added jobs that its process has not taken ends as stopped. */
 int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state state, int64_t ended_us,
 			  struct hes_err *err);
 
@@ -160,6 +180,22 @@ int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt 
 			 struct hes_err *err);
 /** By session, then by the GPU's name. */
 int hes_journal_meters(struct hes_journal *j, int64_t run, struct hes_run_meter **out, size_t *out_n, struct hes_err *err);
+
+/**
+ * Add waiting jobs to a run that has not ended, or was stopped, in this order; all or none.
+ * @param arrival_us  of the run; at least 1
+ * @param busy_us     one a job: by how much it makes the planned busy time of its GPU longer
+ * @return 0; -ESHUTDOWN the run is over; -EEXIST the run has a job of this name
+ */
+int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_added *v, size_t n, int64_t arrival_us,
+		    const int64_t *busy_us, struct hes_err *err);
+/** Jobs that were added after that with the id @after, in order; hes_run_added_free() them. */
+int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct hes_run_added **out, size_t *out_n, struct hes_err *err);
+/** The run's process has all added jobs up to the id @last. */
+int hes_journal_added_taken(struct hes_journal *j, int64_t run, int64_t last, struct hes_err *err);
+/** Number of added jobs that the run's process does not have yet. */
+int hes_journal_added_waiting(struct hes_journal *j, int64_t run, size_t *out, struct hes_err *err);
+void hes_run_added_free(struct hes_run_added *v, size_t n);
 
 /** Write the next act in words. @gpu, @job: NULL if it has none */
 int hes_journal_act(struct hes_journal *j, int64_t run, int64_t at_us, const char *gpu, const char *job, const char *what,

@@ -22,6 +22,7 @@
 struct hes_report_policy {
 	const char       *name;
 	const char       *prefer;        /* "" or NULL if it has no preference */
+	const char       *method;        /* the policy that made the plan in a file, whose row has the file's name; else NULL */
 	struct hes_totals realised;
 	int64_t           p50_jct_us, p95_jct_us;
 	double            mean_util;     /* 0..1 */
@@ -47,6 +48,21 @@ struct hes_report {
 	size_t                  reference;        /* differences are against this row */
 	uint32_t                n_seeds;          /* each row is the mean of so many runs; 0 and 1: a single one */
 };
+
+#define HES_REPORT_SENTENCE 400
+
+/** @return the row with the least product of average completion time and fleet energy, the first of equals; 0 if @n is 0 */
+size_t hes_report_best(const struct hes_report_policy *v, size_t n);
+
+/** @return the row that others are compared with: "exclusive", else the first */
+size_t hes_report_reference(const struct hes_report_policy *v, size_t n);
+
+/**
+ * A sentence without its full stop: the best row against the best row of another method, then against "exclusive".
+ * Pure.
+ * @return whether there is one: rows of two methods, with times and energies above 0; else @out is ""
+ */
+bool hes_report_sentence(const struct hes_report_policy *v, size_t n, char *out, size_t size);
 
 enum hes_figure {
 	HES_FIGURE_FRONT,   /* energy against average completion time, all policies */

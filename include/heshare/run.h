@@ -55,6 +55,7 @@ struct hes_run_request {
 	int64_t  timeout_least_us;
 	int64_t  grace_us;                   /* from SIGTERM to SIGKILL */
 	bool     no_clocks, no_mps;          /* do not use clock locks, MPS */
+	bool     takes_added;                /* only those who may write the journal whose jobs this process may start */
 	struct hes_run_listener listener;
 };
 
@@ -67,6 +68,7 @@ struct hes_run_report {
 	uint32_t           *attempts;        /* one a job */
 	uint64_t           *planned_mj;      /* for each job: attributed in the same way as measured energy */
 	size_t              n_jobs, done, failed, waiting;
+	size_t              added;           /* of the jobs: not in the plan */
 	size_t              retried, co_failed, timeouts, lost; /* attempts; lost: the process of the run died */
 	double              lost_s;          /* then at most so many seconds of joules are in none of the sums; 0: it did not die */
 	struct hes_totals   planned;         /* of all jobs here */
@@ -89,6 +91,40 @@ struct hes_run_report {
 };
 
 void hes_run_report_free(struct hes_run_report *r);
+
+/** A GPU of a run that goes on. */
+struct hes_run_live_gpu {
+	char     gpu[HES_NAME_MAX];
+	bool     has_power, has_energy;
+	double   power_w;                    /* now */
+	double   energy_j;                   /* since the run began, idle energy included */
+	uint32_t clock_mhz;                  /* 0: not known */
+};
+
+/** A job that runs. */
+struct hes_run_live_job {
+	char    job[HES_NAME_MAX];
+	double  done;                        /* part of its iterations, 0..1; below 0: it has printed no progress */
+	int64_t left_us;                     /* by its progress, else by the plan */
+};
+
+/** What the runner knows of its run, as it writes it once a second (live.json in the run's folder). */
+struct hes_run_live {
+	int64_t at_us;                       /* since 1970 UTC */
+	int64_t now_us, left_us;             /* time of the run; what it still takes */
+	struct hes_run_live_gpu *gpus;
+	size_t                   n_gpus;
+	struct hes_run_live_job *jobs;       /* that run */
+	size_t                   n_jobs;
+};
+
+/**
+ * Read the last state that the runner of a run wrote.
+ * @param out  hes_run_live_free() it; written only on success
+ * @return 0; -ENOENT there is none: the run has not begun, or is over; -EINVAL not such a file; -errno
+ */
+int  hes_run_live_load(const struct hes_run *run, struct hes_run_live *out, struct hes_err *err);
+void hes_run_live_free(struct hes_run_live *l);
 
 /**
  * Map a plan's GPUs to this machine's GPUs, by type and in order.

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/visible.h"
+#include "cli/terminal.h"
 
 void cli_say(const char *command, const char *sentence)
 {
@@ -50,16 +51,35 @@ int cli_print_json(json_t *doc)
 	return 0;
 }
 
+const char *cli_rough_time(char out[HES_QUANTITY_MAX], double us)
+{
+	if (us < 0 || us >= 59.5e6)
+		return hes_time_text(out, us);
+	snprintf(out, HES_QUANTITY_MAX, "%.0f s", us * 1e-6);
+	return out;
+}
+
 void cli_progress(const char *what, uint64_t done, uint64_t total)
 {
-	static int64_t last_ms;
+	static int64_t first_ms, last_ms;
 	const int64_t now_ms = hes_monotonic_ms();
+	char left[HES_QUANTITY_MAX];
 
-	if (!isatty(STDERR_FILENO))
+	if (!terminal_is_live(STDERR_FILENO))
 		return;
+	first_ms = first_ms ? first_ms : now_ms;
 	if (done < total && now_ms - last_ms < 100)
 		return;
 	last_ms = now_ms;
-	fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64 "%s", what, done, total, done == total ? "\033[K\r" : "");
+	if (done == total) {
+		first_ms = 0;
+		fputs("\r\033[K", stderr);
+	} else {
+		fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64, what, done, total);
+		if (done && now_ms - first_ms >= 1000)
+			fprintf(stderr, ", about %s left",
+				cli_rough_time(left, (double)(now_ms - first_ms) * 1e3 * (double)(total - done) / (double)done));
+		fputs("\033[K", stderr);
+	}
 	fflush(stderr);
 }

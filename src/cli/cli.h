@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "base/quantity.h"
 #include "heshare/err.h"
 #include "heshare/fleet.h"
 
@@ -21,9 +22,13 @@ json_t *cli_json_maybe(bool known, double value);
 /** Print a JSON document on stdout and drop the reference. @return exit status */
 int cli_print_json(json_t *doc);
 
+/** A time for progress: "9 s", "3 h 52 min". @return @out */
+const char *cli_rough_time(char out[HES_QUANTITY_MAX], double us);
+
 /**
- * Tell progress on stderr: only when it is a terminal, at most ten times a second.
- * done == total ends the line. Safe to call from one thread at a time.
+ * Tell progress and the time left on stderr: only when it is a terminal, at most ten times a second.
+ * done == total ends the line. Time counts from the first call, or from the first after the end. Safe to call from one
+ * thread at a time.
  */
 void cli_progress(const char *what, uint64_t done, uint64_t total);
 

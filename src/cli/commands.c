@@ -12,6 +12,8 @@ const struct command *const commands[] = {
 	&cmd_plan,
 	&cmd_simulate,
 	&cmd_run,
+	&cmd_status,
+	&cmd_add,
 	&cmd_measure,
 	&cmd_restore,
 	&cmd_partition,

@@ -9,6 +9,7 @@
 
 #include "cli/opt.h"
 
+extern const struct command cmd_add;
 extern const struct command cmd_fair;
 extern const struct command cmd_gpus;
 extern const struct command cmd_predict;
@@ -20,6 +21,7 @@ extern const struct command cmd_partition;
 extern const struct command cmd_plan;
 extern const struct command cmd_run;
 extern const struct command cmd_simulate;
+extern const struct command cmd_status;
 extern const struct command cmd_model;
 extern const struct command cmd_measure;
 extern const struct command cmd_restore;

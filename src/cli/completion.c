@@ -54,6 +54,14 @@ static char *values(const struct opt *o)
 	return text ? text : strdup("");
 }
 
+/* The same of a command's operands. */
+static char *operands(const struct command *c)
+{
+	const struct opt as_option = { .choices = c->words, .offer = c->offer };
+
+	return values(&as_option);
+}
+
 /* Commands, and words about the program. */
 static void all_names(FILE *f)
 {
@@ -86,9 +94,15 @@ static void bash_value(const struct command *c, const struct opt *o, FILE *f)
 static void bash_command(const struct command *c, FILE *f)
 {
 	fprintf(f, "\t%s:-*) COMPREPLY=($(compgen -W '--help", c->name);
-	for (const struct opt *o = c->opts; o && o->name; o++)
+	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1))
 		fprintf(f, " --%s", o->name);
 	fputs("' -- \"$cur\")) ;;\n", f);
+	if (c->offer && !c->words) {
+		char *words = operands(c);
+
+		fprintf(f, "\t%s:*) _heshare_words '%s'; [ ${#COMPREPLY[@]} -gt 0 ] || _heshare_files ;;\n", c->name, words);
+		free(words);
+	}
 	if (!c->words)
 		return;
 	fprintf(f, "\t%s:*) if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W '", c->name);
@@ -123,7 +137,7 @@ static void bash(FILE *f)
 		"\thelp:*|man:*) COMPREPLY=($(compgen -W \"$names\" -- \"$cur\")); return ;;\n"
 		"\tcompletion:*) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", shells);
 	for (size_t i = 0; commands[i]; i++)
-		for (const struct opt *o = commands[i]->opts; o && o->name; o++)
+		for (const struct opt *o = opt_shown(commands[i]->opts); o; o = opt_shown(o + 1))
 			bash_value(commands[i], o, f);
 	fputs("\tesac\n\tcase ${COMP_WORDS[1]}:$cur in\n", f);
 	for (size_t i = 0; commands[i]; i++)
@@ -163,6 +177,17 @@ static void zsh_option(const struct opt *o, FILE *f)
 	fputc('\'', f);
 }
 
+static void zsh_operands(const struct command *c, FILE *f)
+{
+	char *words = operands(c);
+
+	if (c->offer && !c->words)
+		fprintf(f, " \\\n\t\t\t'*: :_alternative \"words\\:word\\:(%s)\" \"files\\:file\\:_files\"' ;;\n", words);
+	else
+		fputs(" \\\n\t\t\t'*:file:_files' ;;\n", f);
+	free(words);
+}
+
 static void zsh(FILE *f)
 {
 	fputs("#compdef heshare\n_heshare() {\n\tlocal -a names=(\n", f);
@@ -176,14 +201,14 @@ static void zsh(FILE *f)
 		"\thelp|man) _describe command names ;;\n\tcompletion) _values shell %s ;;\n", shells);
 	for (size_t i = 0; commands[i]; i++) {
 		fprintf(f, "\t%s)\n\t\t_arguments -s -S '--help[say what it does]'", commands[i]->name);
-		for (const struct opt *o = commands[i]->opts; o && o->name; o++)
+		for (const struct opt *o = opt_shown(commands[i]->opts); o; o = opt_shown(o + 1))
 			zsh_option(o, f);
 		if (commands[i]->words) {
 			fputs(" \\\n\t\t\t'1:word:(", f);
 			list(commands[i]->words, f);
 			fputs(")'", f);
 		}
-		fputs(" \\\n\t\t\t'*:file:_files' ;;\n", f);
+		zsh_operands(commands[i], f);
 	}
 	fputs("\tesac\n}\nif [[ $funcstack[1] == _heshare ]]; then\n\t_heshare \"$@\"\n"
 	      "else\n\tcompdef _heshare heshare\nfi\n", f);
@@ -224,6 +249,14 @@ static void fish_words(const struct command *c, FILE *f)
 	fputs("'\n", f);
 }
 
+static void fish_operands(const struct command *c, FILE *f)
+{
+	char *words = operands(c);
+
+	fprintf(f, "complete -c heshare -n '__fish_seen_subcommand_from %s' -a '%s'\n", c->name, words);
+	free(words);
+}
+
 static void fish(FILE *f)
 {
 	fputs("# fish completion of heshare\n", f);
@@ -235,11 +268,14 @@ static void fish(FILE *f)
 	fputs("complete -c heshare -f -n '__fish_seen_subcommand_from help man' -a '", f);
 	all_names(f);
 	fputs("'\n", f);
-	for (size_t i = 0; commands[i]; i++)
+	for (size_t i = 0; commands[i]; i++) {
 		if (commands[i]->words)
 			fish_words(commands[i], f);
+		else if (commands[i]->offer)
+			fish_operands(commands[i], f);
+	}
 	for (size_t i = 0; commands[i]; i++)
-		for (const struct opt *o = commands[i]->opts; o && o->name; o++)
+		for (const struct opt *o = opt_shown(commands[i]->opts); o; o = opt_shown(o + 1))
 			fish_option(commands[i], o, f);
 }
 

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
+#include "cli/terminal.h"
 #include "heshare/version.h"
 
 static void usage(FILE *f)
@@ -75,8 +76,23 @@ static int help_word(const struct command *c, int argc, char **argv)
 	return -1;
 }
 
+/* Whether standard output is for programs, of which nothing is wrapped: with --json, or "-" for an output file. */
+static bool prints_data(const struct command *c, const void *values)
+{
+	for (const struct opt *o = c->opts; o && o->name; o++) {
+		const void *value = (const char *)values + o->offset;
+
+		if (o->kind == OPT_FLAG && strcmp(o->name, "json") == 0 && *(const bool *)value)
+			return true;
+		if (o->kind == OPT_FILE && *(const char *const *)value && strcmp(*(const char *const *)value, "-") == 0)
+			return true;
+	}
+	return false;
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
+	struct terminal_page *page;
 	struct hes_err err = { 0 };
 	void *values;
 	int n, rc;
@@ -93,7 +109,9 @@ static int run(const struct command *c, int argc, char **argv)
 	n = opt_parse(c, argc, argv, values, &err);
 	if (n < 0)
 		cli_fail(c->name, &err);
+	page = n < 0 || prints_data(c, values) ? NULL : terminal_fit();
 	rc = n < 0 ? 2 : c->run(values, n, argv + 1);
+	terminal_finish(page);
 	free(values);
 	return rc;
 }

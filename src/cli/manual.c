@@ -73,15 +73,18 @@ static void man_command(const struct command *c, FILE *f)
 	fprintf(f, " 1 \"\" \"heshare %s\" \"heshare manual\"\n", HES_VERSION);
 	fprintf(f, ".SH NAME\nheshare\\-%s \\- ", c->name);
 	roff(c->summary, f);
-	fprintf(f, "\n.SH SYNOPSIS\n\\fBheshare %s\\fR%s", c->name, c->opts ? " [\\fIOPTION\\fR]..." : "");
+	fprintf(f, "\n.SH SYNOPSIS\n\\fBheshare %s\\fR%s", c->name, opt_shown(c->opts) ? " [\\fIOPTION\\fR]..." : "");
 	if (c->args[0])
 		fprintf(f, " \\fI%s\\fR", c->args);
 	fputc('\n', f);
 	section("DESCRIPTION", c->text, f);
-	if (c->opts)
+	if (opt_shown(c->opts))
 		fputs(".SH OPTIONS\n", f);
-	for (const struct opt *o = c->opts; o && o->name; o++)
+	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1)) {
+		if (o->heading)
+			fprintf(f, ".SS %s\n", o->heading);
 		man_option(o, f);
+	}
 	if (c->example) {
 		fputs(".SH EXAMPLE\n.nf\n", f);
 		roff(c->example, f);
@@ -109,6 +112,7 @@ static void man_program(FILE *f)
 	      "not there.\n"
 	      ".SH ENVIRONMENT\n.TP\n\\fBHESHARE_STORE\\fR\nThe store of commands that are given no \\-\\-store. Without it, heshare/store.db\n"
 	      "below XDG_DATA_HOME, or below ~/.local/share.\n"
+	      ".TP\n\\fBNO_COLOR\\fR, \\fBTERM\\fR\nWith NO_COLOR, or on a terminal \"dumb\", nothing is bold; on a dumb one no progress is shown.\n"
 	      ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n", f);
 }
 

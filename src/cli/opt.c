@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "cli/terminal.h"
 
 #define HELP_WIDTH  100
 #define HELP_INDENT 30
@@ -76,12 +77,19 @@ static const struct opt *find_letter(const struct command *c, char letter)
 	return NULL;
 }
 
+const struct opt *opt_shown(const struct opt *o)
+{
+	while (o && o->name && o->hidden)
+		o++;
+	return o && o->name ? o : NULL;
+}
+
 static int unknown(const struct command *c, const char *arg, struct hes_err *err)
 {
 	const char *names[64], *near;
 	size_t n = 0;
 
-	for (const struct opt *o = c->opts; o && o->name && n < 64; o++)
+	for (const struct opt *o = opt_shown(c->opts); o && n < 64; o = opt_shown(o + 1))
 		names[n++] = o->name;
 	near = strncmp(arg, "--", 2) == 0 ? opt_nearest(arg + 2, names, n) : NULL;
 	return hes_fail(err, -EINVAL, "no option %.64s%s%s%s; see heshare %s --help", arg,
@@ -273,26 +281,11 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 	return rc ? rc : n;
 }
 
-/* Words on lines of at most HELP_WIDTH, the first of which is @at bytes long already. */
-static void wrap(const char *text, int at, FILE *f)
-{
-	while (*text) {
-		int n = (int)strcspn(text, " ");
-
-		if (at > HELP_INDENT && at + 1 + n > HELP_WIDTH) {
-			fprintf(f, "\n%*s", HELP_INDENT, "");
-			at = HELP_INDENT;
-		}
-		at += fprintf(f, " %.*s", n, text);
-		text += n + (text[n] == ' ');
-	}
-	fputc('\n', f);
-}
-
 static void help_row(const struct opt *o, FILE *f)
 {
 	char left[64], letter[8] = "    ", *right = NULL;
 	FILE *text = open_memstream(&right, &(size_t){ 0 });
+	const int width = terminal_width();
 
 	if (!text)
 		return;
@@ -306,11 +299,28 @@ static void help_row(const struct opt *o, FILE *f)
 		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 	snprintf(left, sizeof(left), "  %s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
 	if (right)
-		wrap(right, fprintf(f, "%-*s", HELP_INDENT, left), f);
+		terminal_wrap(f, right, fprintf(f, "%-*s ", HELP_INDENT, left), HELP_INDENT + 1, width < HELP_WIDTH ? width : HELP_WIDTH);
+	fputc('\n', f);
 	free(right);
 }
 
-/* The paragraphs of a word: from the one that begins with "WORD:" on. */
+/* Paragraphs have lines of HELP_WIDTH; on a narrower terminal their words are parted again. */
+static void help_paragraph(const char *text, size_t n, FILE *f)
+{
+	const int width = terminal_width();
+	char *copy = width < HELP_WIDTH ? strndup(text, n) : NULL;
+
+	if (!copy) {
+		fwrite(text, 1, n, f);
+		return;
+	}
+	for (char *p = copy; *p; p++)
+		*p = *p == '\n' ? ' ' : *p;
+	terminal_wrap(f, copy, 0, 0, width);
+	free(copy);
+}
+
+/* All paragraphs, or those of a word: from the one that begins with "WORD:" on. */
 static void help_text(const struct command *c, int word, FILE *f)
 {
 	const char *between = "";
@@ -325,8 +335,9 @@ static void help_text(const struct command *c, int word, FILE *f)
 		snprintf(first, sizeof(first), "%.*s", (int)n, at);
 		if (at[n] == ':' && opt_word(c, first) >= 0)
 			now = opt_word(c, first);
-		if (now == word) {
-			fprintf(f, "%s%.*s", between, (int)(end - at), at);
+		if (word < 0 || now == word) {
+			fputs(between, f);
+			help_paragraph(at, (size_t)(end - at), f);
 			between = "\n\n";
 		}
 	}
@@ -348,17 +359,30 @@ static void help_example(const struct command *c, int word, FILE *f)
 void opt_help(const struct command *c, int word, FILE *f)
 {
 	static const struct opt help = { .name = "help", .letter = 'h', .help = "print this help" };
+	const char *heading = "options";
+	bool any = false, grouped = false;
 
 	if (word < 0)
-		fprintf(f, "usage: heshare %s%s%s%s\n\n%s", c->name, c->opts ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args, c->text);
+		fprintf(f, "usage: heshare %s%s%s%s\n\n", c->name, opt_shown(c->opts) ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args);
 	else
 		fprintf(f, "usage: heshare %s %s [OPTION]... [OPERAND]...\n\n", c->name, c->words[word]);
-	if (word >= 0)
-		help_text(c, word, f);
-	fputs("\n\noptions:\n", f);
-	for (const struct opt *o = c->opts; o && o->name; o++)
-		if (is_for(o, word))
-			help_row(o, f);
+	help_text(c, word, f);
+	fputc('\n', f);
+	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1)) {
+		heading = o->heading ? o->heading : heading;
+		if (!is_for(o, word))
+			continue;
+		if (heading)
+			fprintf(f, "\n%s:\n", heading);
+		grouped |= o->heading != NULL;
+		any = true;
+		heading = NULL;
+		help_row(o, f);
+	}
+	if (!any)
+		fputs("\noptions:\n", f);
+	else if (grouped)
+		fputc('\n', f);
 	help_row(&help, f);
 	if (c->example && word < 0)
 		fprintf(f, "\nexample:\n%s\n", c->example);

@@ -39,6 +39,8 @@ struct opt {
 	opt_offer_fn      *offer;       /* in place of choices; of OPT_TEXT what completion knows of its values */
 	unsigned           words;       /* which of the command's words take it: bit i is words[i]; 0: all */
 	bool               many;        /* a value is words with commas between them */
+	const char        *heading;     /* of the group that begins with this row in help and man page; NULL: the group of the row before */
+	bool               hidden;      /* for heshare's own use: not in help, man page and completion */
 	const char        *help;        /* one sentence, with the unit */
 };
 
@@ -47,6 +49,7 @@ struct command {
 	const char       *args;         /* operands as shown: "JOBS"; "" for none */
 	int               min_args, max_args;
 	const char *const *words;        /* what the first operand may be, NULL-terminated; NULL: not known beforehand */
+	opt_offer_fn     *offer;        /* further words that operands may be, besides files; may be NULL */
 	const char       *summary;      /* one line */
 	const char       *text;         /* paragraphs of the man page and of --help */
 	const char       *example;      /* lines of commands; may be NULL */
@@ -65,6 +68,9 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 
 /** Choices of an option, or what it offers; nothing where its values are not known beforehand. */
 void opt_words(const struct opt *o, opt_say_fn *say, void *ctx);
+
+/** @return the row at @o or the next one that users see; NULL at the end of the table, which may be NULL itself */
+const struct opt *opt_shown(const struct opt *o);
 
 /** Print ": " and the words of opt_words() for a description; nothing where they are too many to be read. */
 void opt_tell_words(const struct opt *o, FILE *f);

@@ -338,30 +338,50 @@ static void insert(struct hes_replan *s, const struct position *best)
 	s->arrivals++;
 }
 
-int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpu, struct hes_err *err)
+/* @return how many GPUs were tried for the job, now in a queue as number *number; -errno */
+static long place(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpus, long *number, struct hes_err *err)
 {
 	const double ready_us = (double)(now_us - s->p.request->now_us);
 	struct position best = { .value = INFINITY };
-	size_t gpus[HES_REPLAN_TRIED], n;
-	long number;
+	size_t n;
 
 	hes_rates_forget(s->p.rates, MOST_SETS);
-	number = hes_problem_add(&s->p, job, ready_us, err);
-	if (number < 0)
-		return (int)number;
-	s->number_of[job] = (uint32_t)number;
-	n = shortlist(s, (uint32_t)number, ready_us, gpus);
+	*number = hes_problem_add(&s->p, job, ready_us, err);
+	if (*number < 0)
+		return *number;
+	s->number_of[job] = (uint32_t)*number;
+	n = shortlist(s, (uint32_t)*number, ready_us, gpus);
 	if (!n)
 		return hes_fail(err, -ENOSPC, "job %s fits the memory of no GPU it was profiled on",
 				s->p.request->jobs->v[job].id);
-	s->mj_per_us = time_worth(s, (uint32_t)number, gpus[0], ready_us);
+	s->mj_per_us = time_worth(s, (uint32_t)*number, gpus[0], ready_us);
 	for (size_t i = 0; i < n; i++)
-		try_gpu(s, gpus[i], (uint32_t)number, ready_us, &best);
+		try_gpu(s, gpus[i], (uint32_t)*number, ready_us, &best);
 	insert(s, &best);
-	if (hes_replan_make_room(s, &s->queues[best.gpu], s->queues[best.gpu].n + 1) ||
-	    hes_replan_search(s, gpus, n, ready_us))
+	if (hes_replan_make_room(s, &s->queues[best.gpu], s->queues[best.gpu].n + 1))
 		return hes_fail(err, -ENOMEM, "out of memory for a queue of %u jobs", s->queues[best.gpu].n);
-	for (size_t i = 0; i < n; i++)
+	return (long)n;
+}
+
+int hes_replan_place(struct hes_replan *s, uint32_t job, int64_t now_us, struct hes_err *err)
+{
+	size_t gpus[HES_REPLAN_TRIED];
+	long number, n = place(s, job, now_us, gpus, &number, err);
+
+	return n < 0 ? (int)n : 0;
+}
+
+int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpu, struct hes_err *err)
+{
+	const double ready_us = (double)(now_us - s->p.request->now_us);
+	size_t gpus[HES_REPLAN_TRIED];
+	long number, n = place(s, job, now_us, gpus, &number, err);
+
+	if (n < 0)
+		return (int)n;
+	if (hes_replan_search(s, gpus, (size_t)n, ready_us))
+		return hes_fail(err, -ENOMEM, "out of memory for the queues of %ld GPUs", n);
+	for (long i = 0; i < n; i++)
 		for (uint32_t at = 0; at < s->queues[gpus[i]].n; at++)
 			if (s->queues[gpus[i]].items[at].job == (uint32_t)number)
 				*gpu = gpus[i];

@@ -144,11 +144,27 @@ static void facts(FILE *f, const struct hes_report *r)
 	fputs("</dd>\n</dl></section>\n", f);
 }
 
+/* The best policy first, whichever is shown below. */
+static void lead(FILE *f, const struct hes_report *r)
+{
+	char name[POLICY_LABEL_MAX], sentence[HES_REPORT_SENTENCE];
+	bool compared = hes_report_sentence(r->policies, r->n_policies, sentence, sizeof(sentence));
+
+	if (compared) {
+		fputs("<p class=\"best\">", f);
+		text_xml(f, sentence);
+		fputs(".</p>\n", f);
+	}
+	if (compared && r->chosen == hes_report_best(r->policies, r->n_policies))
+		return;
+	fputs("<p class=\"lead\">", f);
+	text_xml(f, policy_label(name, &r->policies[r->chosen]));
+	fputs(", and how it compares</p>\n", f);
+}
+
 void page_head(FILE *f, const struct hes_report *r)
 {
 	const char *title = r->title ? r->title : "heshare report";
-	char name[POLICY_LABEL_MAX];
-
 	fputs("<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
 	      "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, "
 	      "initial-scale=1\"/>\n<title>", f);
@@ -159,9 +175,9 @@ void page_head(FILE *f, const struct hes_report *r)
 	theme_svg_css(f);
 	fputs("</style>\n</head>\n<body>\n<main>\n<header>\n<h1>", f);
 	text_xml(f, title);
-	fprintf(f, " <span class=\"badge\">%s</span></h1>\n<p class=\"lead\">", r->modelled ? "modelled" : "measured");
-	text_xml(f, policy_label(name, &r->policies[r->chosen]));
-	fputs(", and how it compares</p>\n</header>\n", f);
+	fprintf(f, " <span class=\"badge\">%s</span></h1>\n", r->modelled ? "modelled" : "measured");
+	lead(f, r);
+	fputs("</header>\n", f);
 	tiles(f, r);
 	facts(f, r);
 }

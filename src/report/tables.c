@@ -1,10 +1,11 @@
 /*
- * tables.c - the tables of a report; see tables.h. A column has one unit.
+ * tables.c - the tables of a report; see tables.h.
  */
 #include "report/tables.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/figures.h"
 #include "report/text.h"
@@ -37,55 +38,36 @@ static const struct column {
 	{ "SM use", "mean SM utilisation of the fleet over the makespan", PERCENT, true, util },
 };
 
-static struct unit unit_of(enum quantity q, double max)
+static const char *quantity(char out[QUANTITY_MAX], enum quantity q, double v)
 {
-	return q == TIME ? unit_time(max) : q == ENERGY ? unit_energy(max) : (struct unit){ "%", 1 };
+	if (q == PERCENT)
+		return format_number(out, v, 1);
+	return q == TIME ? format_time(out, v) : format_energy(out, v);
 }
 
-struct column_scale {
-	struct unit unit;
-	int         decimals;
-	double      best; /* rounded to what is shown, so that equals are marked alike */
-};
-
-static double shown(const struct column_scale *s, double v)
+/* Whether a row is the column's best as it is shown, so that equals are marked alike. */
+static bool is_best(const struct hes_report *r, size_t row, const struct column *c)
 {
-	double pow10[] = { 1, 10, 100 };
+	double best = c->value(&r->policies[0]);
+	char own[QUANTITY_MAX], other[QUANTITY_MAX];
 
-	return round(v / s->unit.of * pow10[s->decimals]);
-}
-
-static struct column_scale scale(const struct hes_report *r, const struct column *c)
-{
-	struct column_scale s;
-	double max = 0;
-
-	for (size_t i = 0; i < r->n_policies; i++)
-		max = fmax(max, c->value(&r->policies[i]));
-	s.unit = unit_of(c->quantity, max);
-	s.decimals = c->quantity == PERCENT ? 1 : format_decimals(max / s.unit.of);
-	s.best = shown(&s, c->value(&r->policies[0]));
 	for (size_t i = 1; i < r->n_policies; i++) {
-		double v = shown(&s, c->value(&r->policies[i]));
+		double v = c->value(&r->policies[i]);
 
-		s.best = c->more_is_better ? fmax(s.best, v) : fmin(s.best, v);
+		best = c->more_is_better ? fmax(best, v) : fmin(best, v);
 	}
-	return s;
+	return strcmp(quantity(own, c->quantity, c->value(&r->policies[row])), quantity(other, c->quantity, best)) == 0;
 }
 
-static void heading(FILE *f, const struct hes_report *r)
+static void heading(FILE *f)
 {
 	fputs("<thead><tr><th class=\"text\">policy</th>", f);
-	for (size_t c = 0; c < N_COLUMNS; c++) {
-		struct column_scale s = scale(r, &columns[c]);
-
+	for (size_t c = 0; c < N_COLUMNS; c++)
 		fprintf(f, "<th title=\"%s\">%s<span>%s</span></th>", columns[c].title, columns[c].heading,
-			s.unit.name);
-	}
-	fprintf(f, "<th title=\"and how far it is from the outcome\">predicted JCT<span>%s, off</span></th>"
-		"<th title=\"and how far it is from the outcome\">predicted energy<span>%s, off</span></th>"
-		"</tr></thead>\n", scale(r, &columns[COLUMN_JCT]).unit.name,
-		scale(r, &columns[COLUMN_BUSY]).unit.name);
+			columns[c].quantity == PERCENT ? "%" : "");
+	fputs("<th title=\"and how far it is from the outcome\">predicted JCT<span>off</span></th>"
+	      "<th title=\"and how far it is from the outcome\">predicted energy<span>off</span></th>"
+	      "</tr></thead>\n", f);
 }
 
 static void caption(FILE *f, const struct hes_report *r)
@@ -105,27 +87,25 @@ static void caption(FILE *f, const struct hes_report *r)
 
 static void cell(FILE *f, const struct hes_report *r, size_t row, const struct column *c)
 {
-	struct column_scale s = scale(r, c);
 	double v = c->value(&r->policies[row]), base = c->value(&r->policies[r->reference]);
-	bool best = r->n_policies > 1 && shown(&s, v) == s.best;
+	bool best = r->n_policies > 1 && is_best(r, row, c);
 	char number[QUANTITY_MAX], change[QUANTITY_MAX];
 
-	fprintf(f, "<td%s>%s", best ? " class=\"best\"" : "", format_number(number, v / s.unit.of, s.decimals));
+	fprintf(f, "<td%s>%s", best ? " class=\"best\"" : "", quantity(number, c->quantity, v));
 	if (row == r->reference)
 		fputs("<span>\u00b7</span></td>", f);
 	else
 		fprintf(f, "<span>%s</span></td>", format_change(change, v, base));
 }
 
-/* What was predicted for a column of the comparison, in that column's unit, and how far off that is. */
-static void prediction(FILE *f, const struct hes_report *r, size_t row, const struct column *c, double said)
+/* What was predicted for a column of the comparison, and how far off that is. */
+static void prediction(FILE *f, const struct hes_report *r, size_t row, const struct column *c, double predicted)
 {
-	struct column_scale s = scale(r, c);
 	char number[QUANTITY_MAX], change[QUANTITY_MAX];
 
 	if (r->policies[row].has_prediction)
-		fprintf(f, "<td>%s<span>%s</span></td>", format_number(number, said / s.unit.of, s.decimals),
-			format_change(change, said, c->value(&r->policies[row])));
+		fprintf(f, "<td>%s<span>%s</span></td>", quantity(number, c->quantity, predicted),
+			format_change(change, predicted, c->value(&r->policies[row])));
 	else
 		fputs("<td>\u2013<span></span></td>", f);
 }
@@ -136,7 +116,7 @@ void table_policies(FILE *f, const struct hes_report *r)
 
 	fputs("<table>\n", f);
 	caption(f, r);
-	heading(f, r);
+	heading(f);
 	fputs("<tbody>\n", f);
 	for (size_t i = 0; i < r->n_policies; i++) {
 		const struct hes_report_policy *p = &r->policies[i];
@@ -168,22 +148,24 @@ static void number_cell(FILE *f, double v, int decimals)
 	fprintf(f, "<td>%s</td>", format_number(number, v, decimals));
 }
 
+static void quantity_cell(FILE *f, enum quantity q, double v)
+{
+	char text[QUANTITY_MAX];
+
+	fprintf(f, "<td>%s</td>", quantity(text, q, v));
+}
+
 void table_gpus(FILE *f, const struct hes_report *r)
 {
 	const struct hes_replay *p = r->replay;
-	double makespan_us = fmax((double)p->totals.makespan_us, 1), most = 0;
-	struct unit time = unit_time(makespan_us), energy;
+	double makespan_us = fmax((double)p->totals.makespan_us, 1);
 	uint32_t *jobs = calloc(p->n_gpus + 1, sizeof(*jobs));
 
-	for (size_t g = 0; g < p->n_gpus; g++)
-		most = fmax(most, (double)(p->gpus[g].busy_energy_mj + p->gpus[g].idle_energy_mj));
 	for (size_t j = 0; jobs && j < p->n_jobs; j++)
 		jobs[p->jobs[j].gpu] += p->jobs[j].end_us > p->jobs[j].start_us;
-	energy = unit_energy(most);
-	fprintf(f, "<table>\n<thead><tr><th class=\"text\">GPU</th><th class=\"text\">type</th><th>jobs</th>"
-		"<th>busy<span>%s</span></th><th>busy<span>%%</span></th><th>SM use<span>%%</span></th>"
-		"<th>busy energy<span>%s</span></th><th>idle energy<span>%s</span></th></tr></thead>\n<tbody>\n",
-		time.name, energy.name, energy.name);
+	fputs("<table>\n<thead><tr><th class=\"text\">GPU</th><th class=\"text\">type</th><th>jobs</th>"
+	      "<th>busy</th><th>busy<span>%</span></th><th>SM use<span>%</span></th>"
+	      "<th>busy energy</th><th>idle energy</th></tr></thead>\n<tbody>\n", f);
 	for (size_t g = 0; g < p->n_gpus; g++) {
 		const struct hes_gpu_usage *u = &p->gpus[g];
 
@@ -191,18 +173,18 @@ void table_gpus(FILE *f, const struct hes_report *r)
 		text_cell(f, r->fleet->gpus[g].name);
 		text_cell(f, r->fleet->gpus[g].type->name);
 		number_cell(f, jobs ? (double)jobs[g] : (double)NAN, 0);
-		number_cell(f, (double)u->busy_us / time.of, 1);
+		quantity_cell(f, TIME, (double)u->busy_us);
 		number_cell(f, 100 * (double)u->busy_us / makespan_us, 1);
 		number_cell(f, 100 * u->mean_util, 1);
-		number_cell(f, (double)u->busy_energy_mj / energy.of, format_decimals(most / energy.of));
-		number_cell(f, (double)u->idle_energy_mj / energy.of, format_decimals(most / energy.of));
+		quantity_cell(f, ENERGY, (double)u->busy_energy_mj);
+		quantity_cell(f, ENERGY, (double)u->idle_energy_mj);
 		fputs("</tr>\n", f);
 	}
 	fputs("</tbody></table>\n", f);
 	free(jobs);
 }
 
-static void job_row(FILE *f, const struct hes_report *r, size_t j, struct unit time)
+static void job_row(FILE *f, const struct hes_report *r, size_t j)
 {
 	const struct hes_job *job = &r->jobs->v[j];
 	const struct hes_outcome *o = &r->replay->jobs[j];
@@ -214,10 +196,10 @@ static void job_row(FILE *f, const struct hes_report *r, size_t j, struct unit t
 	text_cell(f, r->fleet->gpus[o->gpu].name);
 	number_cell(f, o->sm_pct, 0);
 	number_cell(f, o->clock_mhz, 0);
-	number_cell(f, (double)job->arrival_us / time.of, 2);
-	number_cell(f, (double)o->start_us / time.of, 2);
-	number_cell(f, (double)o->end_us / time.of, 2);
-	number_cell(f, (double)(o->end_us - job->arrival_us) / time.of, 2);
+	quantity_cell(f, TIME, (double)job->arrival_us);
+	quantity_cell(f, TIME, (double)o->start_us);
+	quantity_cell(f, TIME, (double)o->end_us);
+	quantity_cell(f, TIME, (double)(o->end_us - job->arrival_us));
 	if (!job->has_deadline)
 		fputs("<td></td>", f);
 	else
@@ -227,17 +209,14 @@ static void job_row(FILE *f, const struct hes_report *r, size_t j, struct unit t
 
 void table_jobs(FILE *f, const struct hes_report *r)
 {
-	struct unit time = unit_time((double)r->replay->totals.makespan_us);
 	size_t n = r->jobs->n < TABLE_MAX_JOBS ? r->jobs->n : TABLE_MAX_JOBS;
 	char all[QUANTITY_MAX];
 
-	fprintf(f, "<table>\n<thead><tr><th class=\"text\">job</th><th class=\"text\">workload</th><th>batch size"
-		"</th><th class=\"text\">GPU</th><th>SMs<span>%%</span></th><th>clock<span>MHz</span></th>"
-		"<th>arrival<span>%s</span></th><th>start<span>%s</span></th><th>end<span>%s</span></th>"
-		"<th>JCT<span>%s</span></th><th>deadline</th></tr></thead>\n<tbody>\n", time.name, time.name,
-		time.name, time.name);
+	fputs("<table>\n<thead><tr><th class=\"text\">job</th><th class=\"text\">workload</th><th>batch size"
+	      "</th><th class=\"text\">GPU</th><th>SMs<span>%</span></th><th>clock<span>MHz</span></th>"
+	      "<th>arrival</th><th>start</th><th>end</th><th>JCT</th><th>deadline</th></tr></thead>\n<tbody>\n", f);
 	for (size_t j = 0; j < n; j++)
-		job_row(f, r, j, time);
+		job_row(f, r, j);
 	fputs("</tbody></table>\n", f);
 	if (n < r->jobs->n)
 		fprintf(f, "<p>The first %d of %s jobs.</p>\n", TABLE_MAX_JOBS,

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/quantity.h"
+
 #define REPLACEMENT "\xEF\xBF\xBD"
 #define THIN_SPACE  "\xE2\x80\xAF" /* narrow, no break */
 #define MINUS       "\xE2\x88\x92"
@@ -214,14 +216,31 @@ static const char *with_unit(char out[QUANTITY_MAX], double v, struct unit u)
 	return out;
 }
 
+/* @plain with narrow blanks that do not break. */
+static const char *with_thin_spaces(char out[QUANTITY_MAX], const char *plain)
+{
+	size_t n = 0;
+
+	for (; *plain && n + sizeof(THIN_SPACE) < QUANTITY_MAX; plain++) {
+		const char one[] = { *plain, '\0' };
+
+		n += (size_t)snprintf(out + n, QUANTITY_MAX - n, "%s", *plain == ' ' ? THIN_SPACE : *plain == '-' ? MINUS : one);
+	}
+	return out;
+}
+
 const char *format_time(char out[QUANTITY_MAX], double us)
 {
-	return with_unit(out, us, unit_time(fabs(us)));
+	char plain[HES_QUANTITY_MAX];
+
+	return with_thin_spaces(out, hes_time_text(plain, us));
 }
 
 const char *format_energy(char out[QUANTITY_MAX], double mj)
 {
-	return with_unit(out, mj, unit_energy(fabs(mj)));
+	char plain[HES_QUANTITY_MAX];
+
+	return with_thin_spaces(out, hes_energy_text(plain, mj));
 }
 
 const char *format_power(char out[QUANTITY_MAX], double mw)

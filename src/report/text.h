@@ -41,9 +41,10 @@ struct unit unit_power(double max_mw);
 const char *format_number(char out[QUANTITY_MAX], double v, int decimals);
 /** Decimals that leave about four significant digits for values up to @max. */
 int format_decimals(double max);
-/** Number and unit, in a unit fit for the value: "12.4 min", "1.85 MJ". @return @out */
+/** "3 h 52 min", "1.85 MJ", as in base/quantity.h. @return @out */
 const char *format_time(char out[QUANTITY_MAX], double us);
 const char *format_energy(char out[QUANTITY_MAX], double mj);
+/** Number and unit, in a unit fit for the value: "1 200 W". @return @out */
 const char *format_power(char out[QUANTITY_MAX], double mw);
 /** "+3.1 %", "−26.0 %"; an en dash when @base is 0. @return @out */
 const char *format_change(char out[QUANTITY_MAX], double v, double base);

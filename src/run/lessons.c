@@ -11,7 +11,7 @@
 #include "core/co_run_text.h"
 #include "run/steps.h"
 
-#define LEAST_US 60000000    /* of progress: output is read every 2 s */
+#define LEAST_US 60000000    /* of progress: output is read every second */
 #define LEAST_S  30          /* of power */
 
 static bool profile_of(const struct runner *r, const struct run_gpu *g, const struct run_task *task, struct hes_profile *out)

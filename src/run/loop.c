@@ -14,7 +14,7 @@
 
 #define EVENTS 64
 #define LONGEST_US 60000000
-#define LOOK_US    2000000   /* between two looks at the output of jobs */
+#define LOOK_US    1000000   /* between two looks at the output of jobs, and for jobs that were added */
 
 /* Every round: a guard that was renewed meanwhile has another descriptor. */
 static int watch_guard(struct runner *r)
@@ -78,7 +78,8 @@ static int64_t task_time(const struct run_task *t)
 
 static int64_t next_time(const struct runner *r)
 {
-	int64_t next = sooner(r->log.retry_us, r->counts.running ? sooner(r->events.look_us, r->meter.keep_us) : RUN_NEVER_US);
+	const int64_t keep_us = r->counts.running ? r->meter.keep_us : RUN_NEVER_US;
+	int64_t next = sooner(r->log.retry_us, sooner(r->events.look_us, keep_us));
 
 	for (size_t i = 0; i < r->n_gpus; i++) {
 		const struct run_gpu *g = &r->gpus[i];
@@ -93,27 +94,24 @@ static int64_t next_time(const struct runner *r)
 
 static void tell_progress(const struct runner *r, int64_t now)
 {
-	struct hes_run_progress p = { r->n_tasks, r->counts.done, r->counts.failed, r->counts.running, now, 0 };
-	double stretch = r->counts.planned_us > 0 ? r->counts.took_us / r->counts.planned_us : 1;
-	int64_t last_us = 0;
+	const struct hes_run_progress p = { r->n_tasks, r->counts.done, r->counts.failed, r->counts.running, now, run_left_us(r, now) };
 
-	if (!r->q->listener.progress)
-		return;
-	for (size_t i = 0; i < r->n_tasks; i++)
-		if (r->tasks[i].state < TASK_DONE && r->tasks[i].planned_end_us > last_us)
-			last_us = r->tasks[i].planned_end_us;
-	p.left_us = (int64_t)((double)last_us * stretch) - now;
-	p.left_us = p.left_us > 0 ? p.left_us : 0;
-	r->q->listener.progress(r->q->listener.ctx, &p);
+	if (r->q->listener.progress)
+		r->q->listener.progress(r->q->listener.ctx, &p);
 }
 
 static void look_at_all(struct runner *r, int64_t now)
 {
+	struct hes_err err;
+
 	for (size_t i = 0; i < r->n_gpus; i++)
 		for (uint32_t k = 0; k < r->gpus[i].n_running; k++)
 			run_look(&r->meter, r->gpus[i].running[k]);
 	r->events.look_us = now + LOOK_US;
 	tell_progress(r, now);
+	run_live_write(r, now);
+	if (!r->events.stopping && !r->log.held && run_take_added(r, &err))
+		run_hold(&r->log, &err);
 }
 
 static void pass_task(struct runner *r, struct run_task *t, int64_t now)
@@ -193,6 +191,14 @@ static bool run_is_over(const struct runner *r)
 	return true;
 }
 
+/* Whether jobs were added since the last look. */
+static bool took_more(struct runner *r)
+{
+	const size_t n = r->n_tasks;
+
+	return !r->events.stopping && !run_take_added(r, NULL) && r->n_tasks > n;
+}
+
 static void settle_gpus(struct runner *r)
 {
 	for (size_t i = 0; i < r->n_gpus; i++) {
@@ -214,8 +220,11 @@ int run_loop(struct runner *r, struct hes_err *err)
 		if (run_start(r))
 			continue;
 		settle_gpus(r);
-		if (run_is_over(r))
-			return 0;
+		if (run_is_over(r)) {
+			if (!took_more(r))
+				return 0;
+			continue;
+		}
 		rc = wait_for_events(r, err);
 		if (rc)
 			return rc;

@@ -20,7 +20,7 @@ void hes_run_report_free(struct hes_run_report *r)
 	*r = (struct hes_run_report){ 0 };
 }
 
-/* Jobs in the journal are in the order of tasks: that of the plan. */
+/* Jobs in the journal are in the order of tasks: that of the plan, then that in which they were added. */
 static int count_attempts(struct runner *r, struct hes_run_report *out, struct hes_err *err)
 {
 	struct hes_attempt *v = NULL;
@@ -35,15 +35,15 @@ static int count_attempts(struct runner *r, struct hes_run_report *out, struct h
 	}
 	free(v);
 	for (size_t i = 0; !rc && i < out->n_jobs && i < r->n_tasks; i++) {
-		out->attempts[i] = r->tasks[i].tries;
-		out->planned_mj[i] = r->tasks[i].planned_mj;
+		out->attempts[i] = r->tasks[i]->tries;
+		out->planned_mj[i] = r->tasks[i]->planned_mj;
 	}
 	return rc;
 }
 
-static void add_job(struct hes_totals *t, int64_t end_us)
+static void add_job(struct hes_totals *t, const struct hes_run_job *j, int64_t end_us)
 {
-	t->avg_jct_us += (double)end_us;
+	t->avg_jct_us += (double)(end_us - j->arrival_us);
 	t->makespan_us = end_us > t->makespan_us ? end_us : t->makespan_us;
 }
 
@@ -53,15 +53,16 @@ static void sum_jobs(struct hes_run_report *out)
 		const struct hes_run_job *j = &out->jobs[i];
 		const bool done = j->state == HES_RUN_JOB_DONE;
 
+		out->added += j->arrival_us > 0;
 		out->done += done;
 		out->failed += j->state == HES_RUN_JOB_FAILED;
 		out->waiting += j->state == HES_RUN_JOB_WAITING;
 		out->aborted_mj += j->aborted_mj;
-		add_job(&out->planned, j->planned_end_us);
+		add_job(&out->planned, j, j->planned_end_us);
 		if (!done)
 			continue;
-		add_job(&out->measured, j->end_us);
-		add_job(&out->part, j->planned_end_us);
+		add_job(&out->measured, j, j->end_us);
+		add_job(&out->part, j, j->planned_end_us);
 		out->jobs_mj += j->energy_mj;
 		out->part.busy_energy_mj += out->planned_mj[i];
 	}

@@ -19,12 +19,12 @@
 
 struct index {
 	struct hes_hash_map ids; /* of tasks */
-	struct run_task    *tasks;
+	struct run_task   **tasks;
 };
 
 static bool task_has_id(const void *tasks, uint32_t index, const void *id)
 {
-	return strcmp(((const struct run_task *)tasks)[index].job->id, id) == 0;
+	return strcmp(((struct run_task *const *)tasks)[index]->job->id, id) == 0;
 }
 
 static int make_index(struct runner *r, struct index *out, struct hes_err *err)
@@ -33,7 +33,7 @@ static int make_index(struct runner *r, struct index *out, struct hes_err *err)
 
 	out->tasks = r->tasks;
 	for (size_t i = 0; !rc && i < r->n_tasks; i++)
-		rc = hes_hash_map_add(&out->ids, hes_hash_text(HES_HASH_START, r->tasks[i].job->id), (uint32_t)i);
+		rc = hes_hash_map_add(&out->ids, hes_hash_text(HES_HASH_START, r->tasks[i]->job->id), (uint32_t)i);
 	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", r->n_tasks) : 0;
 }
 
@@ -41,7 +41,7 @@ static struct run_task *find(const struct index *x, const char *id)
 {
 	const uint32_t at = hes_hash_map_find(&x->ids, hes_hash_text(HES_HASH_START, id), task_has_id, x->tasks, id);
 
-	return at == HES_HASH_NONE ? NULL : &x->tasks[at];
+	return at == HES_HASH_NONE ? NULL : x->tasks[at];
 }
 
 /* The status that the wrapper of the job wrote (wrap.c). @return exit status; -1: none */

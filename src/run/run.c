@@ -21,34 +21,50 @@
 
 /* --- made --- */
 
-static int64_t limit_of(const struct hes_run_request *q, const struct hes_placement *p)
+static int64_t limit_of(const struct hes_run_request *q, const struct run_task *t)
 {
-	double us = q->timeout_factor * (double)(p->end_us - p->start_us);
+	double us = q->timeout_factor * (double)(t->planned_end_us - t->planned_start_us);
 
 	if (q->timeout_factor <= 0 || us >= (double)RUN_NEVER_US)
 		return RUN_NEVER_US;
 	return us > (double)q->timeout_least_us ? (int64_t)us : q->timeout_least_us;
 }
 
-static void make_task(const struct hes_run_request *q, struct run_gpu *g, struct run_place *place, struct run_task *t,
-		      const struct hes_placement *p)
+void run_task_init(const struct hes_run_request *q, struct run_task *t, struct run_gpu *g, struct run_place *place)
 {
-	const struct hes_job *job = &q->jobs->v[p->job];
+	const struct hes_job *job = t->job;
 
-	*t = (struct run_task){
-		.job = job, .command = q->commands[p->job], .gpu = g, .place = place,
-		.planned_start_us = p->start_us, .planned_end_us = p->end_us, .child = { .pidfd = -1, .gate = -1 },
-		.progress = { .fd = -1 }, .limit_us = limit_of(q, p), .kill_us = RUN_NEVER_US,
-		.activity = p->activity_mw ? p->activity_mw * 1e-3
-			: run_activity(q->profiles, g->planned->type, job, p->sm_pct, place->clock_mhz),
-	};
-	place->sm_pct = p->sm_pct;
+	t->gpu = g;
+	t->place = place;
+	t->child = (struct hes_child){ .pidfd = -1, .gate = -1 };
+	t->progress.fd = -1;
+	t->limit_us = limit_of(q, t);
+	t->kill_us = RUN_NEVER_US;
+	if (t->activity <= 0)
+		t->activity = run_activity(q->profiles, g->planned->type, job, place->sm_pct, place->clock_mhz);
+	place->task = t;
 	place->memory_mib = job->memory_mib;
 	place->user = g->mps.wanted ? run_user(job->user) : 0;
 }
 
+static struct run_task *make_task(const struct hes_run_request *q, struct run_gpu *g, struct run_place *place, const struct hes_placement *p)
+{
+	struct run_task *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->job = &q->jobs->v[p->job];
+	t->command = q->commands[p->job];
+	t->planned_start_us = p->start_us;
+	t->planned_end_us = p->end_us;
+	t->activity = p->activity_mw * 1e-3;
+	place->sm_pct = p->sm_pct;
+	run_task_init(q, t, g, place);
+	return t;
+}
+
 /* Joules of the jobs of a batch, where the plan does not have them: split like measured ones, in one piece. */
-static void split_planned(const struct run_gpu *g, const struct hes_batch *batch, struct run_task *tasks)
+static void split_planned(const struct run_gpu *g, const struct hes_batch *batch, struct run_task *const *tasks)
 {
 	double seconds = (double)(batch->end_us - batch->start_us) * 1e-6;
 	struct hes_sharer v[HES_MAX_SHARING];
@@ -57,16 +73,17 @@ static void split_planned(const struct run_gpu *g, const struct hes_batch *batch
 		v[i] = (struct hes_sharer){
 			.start_s = (double)(batch->jobs[i].start_us - batch->start_us) * 1e-6,
 			.end_s = fmin((double)(batch->jobs[i].end_us - batch->start_us) * 1e-6, seconds),
-			.sm_pct = batch->jobs[i].sm_pct, .activity = tasks[i].activity,
+			.sm_pct = batch->jobs[i].sm_pct, .activity = tasks[i]->activity,
 		};
 	if (!hes_attribute_known((double)batch->energy_mj * 1e-3, g->planned->type->idle_power_mw * 1e-3, seconds, v, batch->n))
 		for (uint32_t i = 0; i < batch->n; i++)
-			tasks[i].planned_mj = batch->jobs[i].energy_mj ? batch->jobs[i].energy_mj : (uint64_t)(v[i].energy_j * 1e3 + 0.5);
+			tasks[i]->planned_mj = batch->jobs[i].energy_mj ? batch->jobs[i].energy_mj : (uint64_t)(v[i].energy_j * 1e3 + 0.5);
 }
 
-/* The batches of a GPU as tasks, with the energy and time that are planned for them. @return how many */
-static size_t make_tasks(const struct hes_run_request *q, struct run_gpu *g, const struct hes_queue *queue, struct run_task *tasks)
+/* The batches of a GPU as tasks, with the energy and time that are planned for them. */
+static int make_tasks(struct runner *r, struct run_gpu *g, const struct hes_queue *queue)
 {
+	struct run_task **tasks = &r->tasks[r->n_tasks];
 	size_t n = 0;
 
 	for (size_t i = 0; i < queue->n; i++) {
@@ -81,13 +98,16 @@ static size_t make_tasks(const struct hes_run_request *q, struct run_gpu *g, con
 		for (uint32_t k = 0; k < batch->n; k++) {
 			struct run_place *place = &g->queue.v[n + k];
 
-			*place = (struct run_place){ .batch = (uint32_t)i, .clock_mhz = batch->clock_mhz, .task = &tasks[n + k] };
-			make_task(q, g, place, &tasks[n + k], &batch->jobs[k]);
+			*place = (struct run_place){ .batch = (uint32_t)i, .clock_mhz = batch->clock_mhz };
+			tasks[n + k] = make_task(r->q, g, place, &batch->jobs[k]);
+			if (!tasks[n + k])
+				return -ENOMEM;
+			r->n_tasks++;
 		}
 		split_planned(g, batch, &tasks[n]);
 		n += batch->n;
 	}
-	return n;
+	return 0;
 }
 
 /* The plan's part for one GPU of the fleet. */
@@ -108,12 +128,11 @@ static int make_gpu(struct runner *r, struct run_gpu *g, size_t at, struct hes_e
 	g->queue.shares_pct = hes_queue_shares_pct(queue);
 	g->queue.memory_mib = g->planned->type->memory_mib;
 	g->queue.v = calloc(g->queue.n + 1, sizeof(*g->queue.v));
-	if (!g->queue.v)
+	if (!g->queue.v || make_tasks(r, g, queue))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", g->queue.n);
 	snprintf(g->row.gpu, sizeof(g->row.gpu), "%s", run_gpu_name(g));
 	snprintf(g->row.gpu_type, sizeof(g->row.gpu_type), "%s", g->planned->type->name);
 	snprintf(g->row.uuid, sizeof(g->row.uuid), "%s", g->info.uuid);
-	r->n_tasks += make_tasks(r->q, g, queue, &r->tasks[r->n_tasks]);
 	return 0;
 }
 
@@ -130,7 +149,7 @@ static int make(struct runner *r, struct hes_err *err)
 			tasks += q->batches[i].n;
 	}
 	r->gpus = calloc(r->n_gpus + 1, sizeof(*r->gpus));
-	r->tasks = calloc(tasks + 1, sizeof(*r->tasks));
+	r->tasks = calloc(tasks + 1, sizeof(struct run_task *));
 	r->ended = calloc(tasks + 1, sizeof(struct run_task *));
 	if (!r->gpus || !r->tasks || !r->ended)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", tasks, r->n_gpus);
@@ -153,7 +172,7 @@ static int note_new_run(struct runner *r, struct hes_err *err)
 	for (size_t i = 0; !rc && i < r->n_gpus; i++)
 		gpus[i] = r->gpus[i].row;
 	for (size_t i = 0; !rc && i < r->n_tasks; i++) {
-		const struct run_task *t = &r->tasks[i];
+		const struct run_task *t = r->tasks[i];
 
 		snprintf(jobs[i].job, sizeof(jobs[i].job), "%s", t->job->id);
 		snprintf(jobs[i].workload, sizeof(jobs[i].workload), "%s", t->job->workload);
@@ -235,7 +254,7 @@ static int has_others(const struct runner *r, struct hes_err *err)
 	int rc = 0;
 
 	for (size_t i = 0; !geteuid() && !rc && i < r->n_tasks; i++) {
-		const char *user = r->tasks[i].job->user[0] ? r->tasks[i].job->user : r->q->user;
+		const char *user = r->tasks[i]->job->user[0] ? r->tasks[i]->job->user : r->q->user;
 
 		if (!user || (last && strcmp(user, last) == 0))
 			continue;
@@ -295,6 +314,8 @@ static int begin(struct runner *r, struct hes_err *err)
 	if (!rc && resumed)
 		run_clock_load(&r->clock, &r->folder, r->log.run->runner.boot);
 	if (!rc && resumed)
+		rc = run_take_added(r, err);
+	if (!rc && resumed)
 		rc = run_reconcile(r, err);
 	if (rc)
 		return rc;
@@ -316,10 +337,10 @@ static int begin(struct runner *r, struct hes_err *err)
 static void drop_all(struct runner *r)
 {
 	for (size_t i = 0; i < r->n_tasks; i++) {
-		if (r->tasks[i].stuck)
-			hes_child_forget(&r->tasks[i].child);
-		hes_child_drop(&r->tasks[i].child);
-		hes_progress_close(&r->tasks[i].progress);
+		if (r->tasks[i]->stuck)
+			hes_child_forget(&r->tasks[i]->child);
+		hes_child_drop(&r->tasks[i]->child);
+		hes_progress_close(&r->tasks[i]->progress);
 	}
 }
 
@@ -336,6 +357,10 @@ static void unmake(struct runner *r)
 	if (r->events.signals >= 0)
 		close(r->events.signals);
 	hes_job_folder_close(&r->folder);
+	for (size_t i = 0; i < r->n_tasks; i++) {
+		hes_run_added_free(r->tasks[i]->added, 1);
+		free(r->tasks[i]);
+	}
 	free(r->gpus);
 	free(r->tasks);
 	free(r->ended);
@@ -358,6 +383,10 @@ static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	r->log.run->state = state;
 	r->log.run->ended_us = hes_wall_us();
 	rc = run_report(r, out, err);
+	/* Jobs may have been added since the last look. */
+	if (!rc && out->waiting)
+		out->run.state = r->log.run->state = state = HES_RUN_STOPPED;
+	run_live_end(r);
 	if (!rc)
 		rc = hes_journal_run_ended(r->log.journal, r->log.run->id, state, r->log.run->ended_us, err);
 	return rc;

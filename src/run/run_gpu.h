@@ -45,6 +45,7 @@ struct run_task {
 	uint64_t    planned_mj;
 	int64_t     limit_us;         /* of an attempt; RUN_NEVER_US: none */
 	double      activity;         /* to split joules by */
+	struct hes_run_added *added;  /* not from the plan: owns job and command */
 
 	/* The attempt that runs, or ran last. */
 	enum run_task_state state;
@@ -119,6 +120,7 @@ struct run_mps {
 	bool     on;
 	bool     refused;
 	bool     due;                 /* to be started before the next job */
+	bool     late;                /* wanted since jobs were added: starts when jobs that run without it have ended */
 	struct hes_mps daemon;
 	char     folder[HES_MPS_PATH_MAX];
 	unsigned gone;                /* daemons that ended or did not answer */

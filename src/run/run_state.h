@@ -2,7 +2,7 @@
  * run_state.h - a run in progress: its jobs, GPUs and counts.
  *
  * run.c makes it and takes it apart. loop.c waits for events, start_jobs.c starts jobs, children.c ends and reaps them,
- * judge.c finds out why jobs failed, finish.c writes results, reconcile.c takes over what an earlier process did.
+ * added.c takes jobs that are added, live.c publishes the state, judge.c finds out why jobs failed, finish.c writes results, reconcile.c takes over what an earlier process did.
  */
 #ifndef HES_RUN_RUN_STATE_H
 #define HES_RUN_RUN_STATE_H
@@ -34,10 +34,12 @@ struct runner {
 	struct run_cap     cap;
 	struct run_gpu    *gpus;
 	size_t             n_gpus;
-	struct run_task   *tasks;
+	struct run_task  **tasks;     /* of the plan, then those that were added, in the order of the journal */
 	size_t             n_tasks;
 	struct run_task  **ended;     /* not in the journal yet */
 	size_t             n_ended;
+	int64_t            added;     /* id of the last added job among the tasks */
+	bool               added_unconfirmed; /* the journal does not say so yet */
 	struct run_counts  counts;
 	struct run_events  events;
 	struct hes_undone  mended;    /* what an earlier process had left */

@@ -103,6 +103,10 @@ void run_start_mps(struct run_knobs *k, struct run_gpu *g)
 {
 	struct hes_err why;
 
+	if (g->mps.late && !g->n_running) {
+		g->mps.late = false;
+		g->mps.due = true;
+	}
 	if (!k->log->held && g->mps.due && !run_admit_over(&g->queue) && start_mps(k, g, &why))
 		run_hold(k->log, &why);
 }

@@ -309,7 +309,7 @@ bool run_start(struct runner *r)
 	}
 	run_cap_round(&r->cap);
 	for (size_t i = 0; i < r->n_gpus; i++)
-		if (!r->gpus[i].trial.open && !r->gpus[i].closed && !r->gpus[i].lost && !r->gpus[i].stuck)
+		if (!r->gpus[i].trial.open && !r->gpus[i].closed && !r->gpus[i].lost && !r->gpus[i].stuck && !r->gpus[i].mps.late)
 			n += hold_jobs(r, &r->gpus[i], list + n);
 	if (n && note_starts(r, list, n, &err)) {
 		drop_held(r, list, n);

@@ -10,6 +10,19 @@
 int run_reconcile(struct runner *r, struct hes_err *err);
 /** loop.c: start jobs, wait, finish them, until all is over or the run is stopped. */
 int run_loop(struct runner *r, struct hes_err *err);
+/**
+ * added.c: take the jobs that were added since the last call into the queues, and say so in the journal.
+ * @return 0; -errno of the journal: try again
+ */
+int run_take_added(struct runner *r, struct hes_err *err);
+/** live.c: write live.json, which `heshare status` reads, as the run is at @now. */
+void run_live_write(const struct runner *r, int64_t now);
+/** live.c: the run is over, and the journal has all. */
+void run_live_end(const struct runner *r);
+/** live.c: time that the run still takes, by the plan and by how it went so far, us. */
+int64_t run_left_us(const struct runner *r, int64_t now);
+/** run.c: what follows from a task's job, planned times and place in a GPU's queue. */
+void run_task_init(const struct hes_run_request *q, struct run_task *t, struct run_gpu *g, struct run_place *place);
 /** outcome.c: report results. */
 int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err);
 /** lessons.c: samples of jobs that shared a GPU. */

@@ -187,7 +187,8 @@ int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state
 			  struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "UPDATE runs SET state = ?2, ended_us = ?3 WHERE id = ?1", &q, err);
+	int rc = hes_db_prepare(j->store, "UPDATE runs SET ended_us = ?3, state = CASE WHEN EXISTS (SELECT 1 FROM"
+				" added_jobs WHERE run_id = ?1 AND taken = 0) THEN 'stopped' ELSE ?2 END WHERE id = ?1", &q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);

@@ -2,6 +2,7 @@
  * journal_read.c - read runs, attempts and results; see heshare/journal.h.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,10 +65,9 @@ int hes_journal_last_run(struct hes_journal *j, uint64_t plan_key, struct hes_ru
 	return n ? 0 : hes_fail(err, -ENOENT, "%s: this plan was never run", j->store->path);
 }
 
-/* Rows of a statement whose one parameter is a number. */
-static int collect(struct hes_journal *j, const char *sql, int64_t key, size_t size,
-		   int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err), void *out, size_t *out_n,
-		   struct hes_err *err)
+int hes_journal_collect(struct hes_journal *j, const char *sql, int64_t key, size_t size,
+			int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err), void *out, size_t *out_n,
+			struct hes_err *err)
 {
 	sqlite3_stmt *q;
 	void *rows;
@@ -84,8 +84,29 @@ static int collect(struct hes_journal *j, const char *sql, int64_t key, size_t s
 
 int hes_journal_going(struct hes_journal *j, int64_t id, struct hes_run **out, size_t *out_n, struct hes_err *err)
 {
-	return collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE state = 'going' AND id <> ? ORDER BY id", id, sizeof(**out),
+	return hes_journal_collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE state = 'going' AND id <> ? ORDER BY id", id, sizeof(**out),
 		       run_row, out, out_n, err);
+}
+
+int hes_journal_run(struct hes_journal *j, int64_t id, struct hes_run *out, struct hes_err *err)
+{
+	struct hes_run *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE id = ?", id, sizeof(*v), run_row, &v, &n, err);
+
+	if (rc)
+		return rc;
+	if (n)
+		*out = v[0];
+	free(v);
+	return n ? 0 : hes_fail(err, -ENOENT, "%s: there is no run %" PRId64, j->store->path, id);
+}
+
+int hes_journal_recent(struct hes_journal *j, size_t most, struct hes_run **out, size_t *out_n, struct hes_err *err)
+{
+	return hes_journal_collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE state = 'going' OR id IN (SELECT id FROM runs"
+				   " WHERE state <> 'going' ORDER BY id DESC LIMIT ?) ORDER BY id", (int64_t)most, sizeof(**out), run_row,
+				   out, out_n, err);
 }
 
 static int gpu_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
@@ -108,7 +129,7 @@ static int gpu_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 
 int hes_journal_gpus(struct hes_journal *j, int64_t run, struct hes_run_gpu **out, size_t *out_n, struct hes_err *err)
 {
-	return collect(j, "SELECT gpu, gpu_type, uuid, planned_mj, planned_busy_us, busy_us, busy_mj, idle_mj FROM run_gpus"
+	return hes_journal_collect(j, "SELECT gpu, gpu_type, uuid, planned_mj, planned_busy_us, busy_us, busy_mj, idle_mj FROM run_gpus"
 		       " WHERE run_id = ? ORDER BY id", run, sizeof(**out), gpu_row, out, out_n, err);
 }
 
@@ -135,14 +156,15 @@ static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	r->aborted_mj = (uint64_t)sqlite3_column_int64(q, 10);
 	r->last_status = sqlite3_column_int(q, 11);
 	r->last_verdict = (enum hes_verdict)word(q, 12, hes_verdict_names);
+	r->arrival_us = sqlite3_column_int64(q, 13);
 	return 0;
 }
 
 int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **out, size_t *out_n, struct hes_err *err)
 {
-	return collect(j, "SELECT job, workload, gpu, sm_pct, planned_start_us, planned_end_us, state, start_us, end_us, energy_mj,"
+	return hes_journal_collect(j, "SELECT job, workload, gpu, sm_pct, planned_start_us, planned_end_us, state, start_us, end_us, energy_mj,"
 		       " (SELECT total(energy_mj) FROM attempts a WHERE a.run_id = j.run_id AND a.job = j.job AND verdict <> 'done'),"
-		       " (SELECT status FROM attempts a WHERE " ENDED "), coalesce((SELECT verdict FROM attempts a WHERE " ENDED "), 'open')"
+		       " (SELECT status FROM attempts a WHERE " ENDED "), coalesce((SELECT verdict FROM attempts a WHERE " ENDED "), 'open'), arrival_us"
 		       " FROM run_jobs j WHERE run_id = ? ORDER BY id", run, sizeof(**out), job_row, out, out_n, err);
 }
 
@@ -173,7 +195,7 @@ static int attempt_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt **out, size_t *out_n,
 			 struct hes_err *err)
 {
-	return collect(j, "SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, pid, pid_start, pid_boot, ended_us, status,"
+	return hes_journal_collect(j, "SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, pid, pid_start, pid_boot, ended_us, status,"
 		       " verdict, energy_mj FROM attempts WHERE run_id = ? ORDER BY id", run, sizeof(**out), attempt_row, out, out_n, err);
 }
 
@@ -192,6 +214,6 @@ static int meter_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes
 
 int hes_journal_meters(struct hes_journal *j, int64_t run, struct hes_run_meter **out, size_t *out_n, struct hes_err *err)
 {
-	return collect(j, "SELECT session, gpu, measured_us, energy_mj FROM run_meters WHERE run_id = ? ORDER BY session, gpu",
+	return hes_journal_collect(j, "SELECT session, gpu, measured_us, energy_mj FROM run_meters WHERE run_id = ? ORDER BY session, gpu",
 		       run, sizeof(**out), meter_row, out, out_n, err);
 }

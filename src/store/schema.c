@@ -134,11 +134,33 @@ static const char run_joules_step[] =
 	"  PRIMARY KEY (run_id, session, gpu)"
 	") STRICT, WITHOUT ROWID;";
 
+/* Jobs that were added to a run: what running them takes, in the order in which they join the queues. Their rows in run_jobs have the rest. */
+static const char added_step[] =
+	"ALTER TABLE run_jobs ADD COLUMN arrival_us INTEGER NOT NULL DEFAULT 0;" /* above 0: of an added job */
+	"CREATE TABLE added_jobs ("
+	"  id         INTEGER PRIMARY KEY,"
+	"  run_id     INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
+	"  job        TEXT NOT NULL,"
+	"  batch_size INTEGER NOT NULL CHECK (batch_size > 0),"
+	"  iterations INTEGER NOT NULL CHECK (iterations > 0),"
+	"  memory_mib INTEGER NOT NULL,"
+	"  command    TEXT NOT NULL,"
+	"  clock_mhz  INTEGER NOT NULL,"
+	"  together   INTEGER NOT NULL,"
+	"  shares_pct INTEGER NOT NULL,"
+	"  before_job TEXT NOT NULL," /* '': last in the queue */
+	"  planned_mj INTEGER NOT NULL,"
+	"  activity_mw INTEGER NOT NULL," /* 0: not known */
+	"  taken      INTEGER NOT NULL DEFAULT 0 CHECK (taken IN (0, 1))" /* the runner has it */
+	") STRICT;"
+	"CREATE INDEX added_jobs_by_run ON added_jobs(run_id);";
+
 const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples, points, predictions and powers", origins_step, { &hes_profile_table, &hes_sample_table, &hes_point_table } },
 	{ "runs and their journal", runs_step, { NULL } },
 	{ "samples by their values", times_step, { NULL } },
 	{ "joules of attempts and sessions", run_joules_step, { NULL } },
+	{ "jobs that are added to a run", added_step, { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

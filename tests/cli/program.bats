@@ -171,6 +171,9 @@ policies() {
 	[ "$(complete_words heshare plan -p jo)" = $'joint\njoint:balanced\njoint:energy\njoint:jct' ]
 	[ "$(complete_words heshare plan --prefer = e)" = energy ]
 	[ "$(complete_words heshare predict --gpu A100-SXM-8)" = A100-SXM-80 ]
+	[ "$(complete_words heshare model resnet1)" = $'resnet152\nresnet101\nresnet18\nresnet18-jetson' ]
+	touch resnet5.csv
+	[ "$(complete_words heshare predict resnet5.)" = resnet5.csv ]
 	[ "$(complete_words heshare model --gpu '')" = "$("$HESHARE" gpus --types --json | jq -r '.[].name')" ]
 	[ "$(complete_words heshare trace --format '')" = "$("$HESHARE" trace --list --json | jq -r '.[] | select(.kind == "log").name')" ]
 	for name in $(policies); do
@@ -197,6 +200,40 @@ policies() {
 	[[ "$output" == *": balanced, energy, jct."* ]]
 }
 
+@test "options for heshare's own use are in no help, man page or completion" {
+	for name in run restore; do
+		run ! grep -e 'internal' -e '--wrap' -e '--guard' <("$HESHARE" "$name" --help; "$HESHARE" man "$name")
+	done
+	run ! grep -e '--wrap' -e '--guard' -e "'wrap" -e ' -l wrap' <("$HESHARE" completion bash; "$HESHARE" completion zsh; "$HESHARE" completion fish)
+	run -2 "$HESHARE" run --wra plan.json
+	[[ "$output" != *"did you mean"* ]]
+}
+
+@test "more than a dozen options are grouped under headings, in help and manual page" {
+	grouped=0
+	for name in $(commands | grep -vxE 'help|completion|man'); do
+		"$HESHARE" "$name" --help | sed '/^example:/,$d' >help
+		[ "$(grep -cE '^  (-., |    )--' help)" -gt 12 ] || continue
+		grouped=$((grouped + 1))
+		[ "$(grep -c '^[a-zA-Z ]*:$' help)" -ge 3 ]
+		cmp <(grep '^[a-zA-Z ]*:$' help) <("$HESHARE" man "$name" | sed -n 's/^\.SS \(.*\)/\1:/p')
+	done
+	[ "$grouped" -ge 8 ]
+	# Of one word of a command no heading is without options.
+	run ! grep '^output:' <("$HESHARE" fair run --help)
+}
+
+@test "a narrow terminal gets its lines between words; JSON and pipes stay as they are" {
+	on_terminal() { script -qec "stty cols 60; $*" /dev/null </dev/null | tr -d '\r'; }
+	for arguments in "plan --help" "plan --policy list" "model resnet50 --beside vgg19:8:50"; do
+		on_terminal "$HESHARE" $arguments | sed '/^example:/,$d' >narrow
+		[ "$(awk 'length > 60' narrow)" = "" ]
+		cmp <(tr -s ' \n' '\n\n' <narrow) <("$HESHARE" $arguments | sed '/^example:/,$d' | tr -s ' \n' '\n\n')
+	done
+	[ "$(grep -c '^    ' <(on_terminal "$HESHARE" plan --policy list))" -gt 8 ]
+	cmp <(on_terminal "$HESHARE" trace --list --json) <("$HESHARE" trace --list --json)
+}
+
 @test "help keeps to 100 columns" {
 	for name in $(commands | grep -vxE 'help|completion|man'); do
 		"$HESHARE" "$name" --help | sed '/^example:/q' >help
@@ -220,7 +257,8 @@ policies() {
 	command -v zsh >/dev/null || skip "no zsh"
 	run -0 env HISTFILE= TERM=dumb python3 "$HES_SOURCE_ROOT/tests/cli/type_at_shell.py" zsh \
 		'autoload -U compinit; compinit -u -D; source <("$HESHARE" completion zsh); heshare() { echo "got: $*."; }' \
-		$'heshare plan --prefer\tjc\t\nheshare simul\t--pol\texclusive,heshare:en\t --pref\tjc\t'
+		$'heshare model --list resnet15\t\nheshare plan --prefer\tjc\t\nheshare simul\t--pol\texclusive,heshare:en\t --pref\tjc\t'
+	[[ "$output" == *"got: model --list resnet152."* ]]
 	[[ "$output" == *"got: plan --prefer jct."* ]]
 	[[ "$output" == *"got: simulate --policy exclusive,heshare:energy --prefer jct."* ]]
 }
@@ -236,6 +274,7 @@ policies() {
 		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare gpus --fl"')" == --fleet* ]]
 		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare profiles dr"')" == drift* ]]
 		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare plan --prefer en"')" == energy* ]]
+		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare model resnet10"')" == resnet101* ]]
 		[[ "$(HOME=$PWD fish --no-config -c 'source c.fish; complete -C "heshare simulate --policy exclusive,mor"')" == exclusive,morak* ]]
 	fi
 	run -2 "$HESHARE" completion tcsh

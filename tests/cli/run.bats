@@ -21,7 +21,7 @@ setup_file() {
 		h,0,mobilenet,8,2000,1666
 	END
 	# Planned times are stretched: a job's time limit is ten times its planned time, and a second of the lab is short.
-	"$HESHARE" plan jobs.csv -f two.yaml --json | stretch >batches.json
+	"$HESHARE" plan jobs.csv -f two.yaml --policy heshare --json | stretch >batches.json
 	"$HESHARE" plan jobs.csv -f two.yaml --policy joint --budget 3000 --json | stretch >open.json
 }
 

@@ -83,7 +83,7 @@ refused() {
 	head -2 "$G/jobs.csv" >one.csv
 	printf 'name: one\nnodes:\n  - {name: n, gpus: [{type: A100-SXM-80, count: 1}]}\n' >one.yaml
 	run -0 "$HESHARE" simulate one.csv --fleet one.yaml -p pwr
-	[[ "${lines[0]}" == "1 job on 1 GPU (one)" ]]
+	[[ "${lines[0]}" == "1 job on 1 GPU (one), modelled" ]]
 	run -0 "$HESHARE" plan one.csv --fleet one.yaml --policy pwr
 	[[ "$output" == *$'\npwr: 1 job on 1 GPU\n'* ]]
 }
@@ -127,12 +127,37 @@ refused() {
 	[[ "$output" != *$'\033'* ]]
 }
 
+@test "the table fits 80 columns, and the sentence below it says by how much the best policy wins" {
+	"$HESHARE" simulate "$HES_SOURCE_ROOT/data/traces/demo.csv" --burst -p heshare,random,joint,exclusive,muserve --csv runs.csv >out.txt
+	[ "$(sed -n '/^policy/,/^$/p' out.txt | awk 'length($0) > 80' | wc -l)" -eq 0 ]
+	[ "$(sed -n 2p out.txt)" = "Next to a value: its difference from exclusive, in %" ]
+	# What the sentence says follows from the rows.
+	change() { awk -F, -v of="$1" -v to="$2" -v c="$3" '{ v[$1] = $c } END { printf "%.0f %% less", 100 * (1 - v[of] / v[to]) }' runs.csv; }
+	[ "$(tail -1 out.txt)" = "joint:balanced: $(change joint heshare 4) average completion time and $(change joint heshare 9) fleet energy \
+than heshare:balanced, the strongest other policy; $(change joint exclusive 4) and $(change joint exclusive 9) than one job per GPU (exclusive)." ]
+	# One policy is compared with nothing.
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p pwr >out.txt
+	run ! grep -E 'less|more|difference' out.txt
+	[[ "$(tail -1 out.txt)" == "pwr "* ]]
+}
+
+@test "on a terminal columns that do not fit follow below, and nothing is bold with NO_COLOR or on a dumb terminal" {
+	width() { script -qec "stty cols $1; $2 $HESHARE simulate $G/jobs.csv ${FLEET[*]} -p pwr,random --wide --no-timing 2>/dev/null" /dev/null; }
+	width 60 '' | tr -d '\r' >out.txt
+	[ "$(grep -c '^policy ' out.txt)" -ge 3 ]
+	[ "$(sed 's/\x1b\[[01]m//g' out.txt | awk 'length($0) > 60' | wc -l)" -eq 0 ]
+	grep -q $'\033\[1m' out.txt
+	run ! grep $'\033\[' <(width 60 NO_COLOR=1)
+	run ! grep $'\033\[' <(width 60 TERM=dumb)
+}
+
 @test "energy and times in the table are those of the JSON" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json >out.json
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" >out.txt
-	read -r _ jct _ _ _ busy _ <<<"$(grep ^plan.json out.txt)"
-	[ "$(jq -r '.policies[0].avg_jct_s * 10 | round / 10' out.json)" = "${jct%.0}" ]
-	[ "$(jq -r '.policies[0].busy_energy_j / 100 | round / 10' out.json)" = "${busy%.0}" ]
+	read -r _ minutes unit seconds _ <<<"$(grep ^plan.json out.txt)"
+	[ "$unit" = min ]
+	[ "$(jq '.policies[0].avg_jct_s | round' out.json)" -eq $((60 * minutes + seconds)) ]
+	[ "$(jq '.policies[0].fleet_energy_j / 1000 | round' out.json) kJ" = "$(awk '/^plan.json/ { print $(NF - 1), $NF }' out.txt)" ]
 }
 
 @test "deadlines that passed are counted, and keep their distance in a burst" {
@@ -148,10 +173,13 @@ refused() {
 	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib,deadline_s\n' >d.csv
 	printf 'a,100,resnet50,8,1000,3000,101\nb,100,resnet50,8,1000,3000,90000\n' >>d.csv
 	"$HESHARE" simulate d.csv "${FLEET[@]}" -p exclusive --no-timing >out.txt
+	grep -q 'fleet energy *missed$' out.txt
+	[ "$(awk '$1 == "exclusive" { print $NF }' out.txt)" = 1 ]
+	"$HESHARE" simulate d.csv "${FLEET[@]}" -p exclusive --no-timing --wide >out.txt
 	grep -q 'util % *missed *JCT off %' out.txt
 	[ "$(awk '$1 == "exclusive" { print $(NF - 2) }' out.txt)" = 1 ]
 	"$HESHARE" simulate d.csv "${FLEET[@]}" -p random --seeds 1..2 --no-timing >out.txt
-	[ "$(awk '$1 == "random" { print $(NF - 2) }' out.txt)" = 1.0 ]
+	[ "$(awk '$1 == "random" { print $NF }' out.txt)" = 1.0 ]
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive >out.txt
 	grep -q '^exclusive ' out.txt
 	run ! grep missed out.txt
@@ -170,7 +198,8 @@ refused() {
 	command -v gnuplot >/dev/null || skip "no gnuplot"
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare,morak --show morak --report r.html >/dev/null
 	grep -q '<svg' r.html
-	grep -q morak r.html
+	grep -q '<p class="best">heshare:balanced: [0-9]* % less average completion time and [0-9]* % less fleet energy than morak.</p>' r.html
+	grep -q '<p class="lead">morak, and how it compares</p>' r.html
 	[ "$(ls)" = r.html ]
 }
 

@@ -40,7 +40,7 @@ struct image {
 	size_t n;
 };
 
-enum { NOW = 4, EARLY }; /* version of the store; one from before version 0.1.0 */
+enum { NOW = 5, EARLY }; /* version of the store; one from before version 0.1.0 */
 static struct image images[EARLY + 1]; /* by version */
 
 static struct image image_read(void)
@@ -125,6 +125,8 @@ static int run_once(struct bench *b, struct hes_run *out, struct hes_err *err)
 	return hes_journal_new_run(b->journal, out, gpus, N(gpus), jobs, N(jobs), err);
 }
 
+static int add_named(struct hes_journal *j, size_t n, const char *last, struct hes_err *err);
+
 /* A store of today with two deliveries, a run and an attempt. */
 static void make_image(void)
 {
@@ -139,6 +141,7 @@ static void make_image(void)
 	assert_int_equal(hes_journal_open(b.store, &b.journal, NULL), 0);
 	assert_int_equal(run_once(&b, &run, NULL), 0);
 	assert_int_equal(hes_journal_attempt(b.journal, run.id, &a, NULL), 0);
+	assert_int_equal(add_named(b.journal, 1, "first", NULL), 0);
 	hes_journal_close(b.journal);
 	hes_store_close(b.store);
 	images[hes_schema_n_steps] = image_read();
@@ -584,6 +587,38 @@ READ(gpus, struct hes_run_gpu, hes_journal_gpus, b->journal, 1)
 READ(jobs, struct hes_run_job, hes_journal_jobs, b->journal, 1)
 READ(attempts, struct hes_attempt, hes_journal_attempts, b->journal, 1)
 
+/* Two jobs, or another one in the store that all begin with. */
+static int add_named(struct hes_journal *j, size_t n, const char *last, struct hes_err *err)
+{
+	static const int64_t busy_us[2] = { 5, 0 };
+	struct hes_run_added v[2] = {
+		{ .job = { .workload = "net", .batch_size = 1, .iterations = 9 }, .gpu = "a/0", .sm_pct = 50 },
+		{ .job = { .id = "q", .workload = "net", .batch_size = 2, .iterations = 9 }, .gpu = "a/0", .sm_pct = 50 },
+	};
+	char command[] = "true";
+
+	strcpy(v[0].job.id, last);
+	v[0].job.command = v[1].job.command = command;
+	return hes_journal_add(j, 1, v, n, 7, busy_us, err);
+}
+
+static int add_jobs(struct bench *b, struct hes_err *err)
+{
+	return add_named(b->journal, 2, "p", err);
+}
+
+static int read_added(struct bench *b, struct hes_err *err)
+{
+	struct hes_run_added *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_added(b->journal, 1, 0, &v, &n, err);
+
+	if (!rc)
+		assert_int_equal(n, 1);
+	hes_run_added_free(v, n);
+	return rc;
+}
+
 /* Name; version of the store, whether it opens it and whether it takes a journal; the call. */
 static const struct call opening[] = {
 	{ "make a store", 0, true, false, open_to_write },
@@ -591,6 +626,7 @@ static const struct call opening[] = {
 	{ "open a store to read", NOW, true, false, open_to_read },
 	{ "open a store of version 1", 1, true, false, open_to_write },
 	{ "open a store from before version 0.1.0", EARLY, true, false, open_to_write },
+	{ "open a store of version 2", 2, true, false, open_to_write },
 };
 static const struct call writing[] = {
 	{ "add rows", NOW, false, false, add_new },
@@ -625,6 +661,8 @@ static const struct call journal[] = {
 	{ "read a run's GPUs", NOW, false, true, read_gpus },
 	{ "read a run's jobs", NOW, false, true, read_jobs },
 	{ "read a run's attempts", NOW, false, true, read_attempts },
+	{ "add jobs", NOW, false, true, add_jobs },
+	{ "read added jobs", NOW, false, true, read_added },
 };
 
 static void try_all(const struct call *calls, size_t n)

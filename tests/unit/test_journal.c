@@ -1,4 +1,5 @@
 /* test_journal.c - the runner's journal: written rows are read back, failed writes leave nothing, older versions of the store. */
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -80,6 +81,62 @@ TEST_WITH(a_run_is_found_by_its_plan, store_set_up, store_tear_down)
 	assert_int_equal(j[1].state, HES_RUN_JOB_WAITING);
 	free(g);
 	free(j);
+	close_bench(&b);
+}
+
+TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_set_up, store_tear_down)
+{
+	char command[] = "./job.sh 'of two words'";
+	const int64_t busy_us[2] = { 50, 0 };
+	struct hes_run_added two[2] = {
+		{ .job = { .id = "p", .workload = "net", .batch_size = 4, .iterations = 1u << 31, .memory_mib = 9, .command = command },
+		  .gpu = "a/0", .sm_pct = 30, .clock_mhz = 900, .together = 4, .shares_pct = 200, .before = "y",
+		  .planned_start_us = 100, .planned_end_us = 350, .planned_mj = 70 },
+		{ .job = { .id = "q", .workload = "net", .batch_size = 1, .iterations = 1, .command = command }, .gpu = "a/1" },
+	};
+	struct hes_run_added *v;
+	struct hes_run_job *j;
+	struct hes_run_gpu *g;
+	struct hes_err err;
+	struct bench b;
+	size_t n;
+
+	open_bench(&b);
+	begin_run(&b);
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, busy_us, NULL), 0);
+	assert_int_equal(hes_journal_added(b.journal, b.run.id, 0, &v, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(v[0].job.command, command);
+	assert_int_equal(v[0].job.iterations, 1u << 31);
+	assert_string_equal(v[0].before, "y");
+	assert_int_equal(v[0].planned_end_us, 350);
+	assert_string_equal(v[1].gpu, "a/1");
+	hes_run_added_free(v, n);
+	assert_int_equal(hes_journal_jobs(b.journal, b.run.id, &j, &n, NULL), 0);
+	assert_int_equal(n, 4);
+	assert_int_equal(j[1].arrival_us, 0);
+	assert_int_equal(j[2].arrival_us, 60);
+	free(j);
+	assert_int_equal(hes_journal_gpus(b.journal, b.run.id, &g, &n, NULL), 0);
+	assert_int_equal(g[0].planned_mj, 7070);
+	assert_int_equal(g[0].planned_busy_us, 350);
+	free(g);
+	/* A name that is there: nothing of the call is written. */
+	strcpy(two[0].job.id, "new");
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, busy_us, &err), -EEXIST);
+	assert_non_null(strstr(err.msg, "run 1 has a job q already"));
+	assert_int_equal(hes_journal_added_waiting(b.journal, b.run.id, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	/* The runner has the first only. */
+	assert_int_equal(hes_journal_added_taken(b.journal, b.run.id, 1, NULL), 0);
+	assert_int_equal(hes_journal_run_ended(b.journal, b.run.id, HES_RUN_DONE, 2000, NULL), 0);
+	assert_int_equal(hes_journal_run(b.journal, b.run.id, &b.run, NULL), 0);
+	assert_int_equal(b.run.state, HES_RUN_STOPPED);
+	assert_int_equal(hes_journal_added_taken(b.journal, b.run.id, 2, NULL), 0);
+	assert_int_equal(hes_journal_run_ended(b.journal, b.run.id, HES_RUN_DONE, 2000, NULL), 0);
+	assert_int_equal(hes_journal_run(b.journal, b.run.id, &b.run, NULL), 0);
+	assert_int_equal(b.run.state, HES_RUN_DONE);
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, busy_us, &err), -ESHUTDOWN);
 	close_bench(&b);
 }
 

@@ -365,10 +365,10 @@ TEST(quantities_are_printed_with_units_and_digits_for_people)
 	assert_string_equal(format_number(out, 1234567.8, 1), "1\u202f234\u202f567.8");
 	assert_string_equal(format_number(out, -999.6, 0), "\u22121\u202f000");
 	assert_string_equal(format_number(out, -0.004, 2), "0.00");
-	assert_string_equal(format_time(out, 83.2e6), "83.20\u202fs");
-	assert_string_equal(format_time(out, 5400e6), "90.00\u202fmin");
-	assert_string_equal(format_energy(out, 5.8e9), "5\u202f800\u202fkJ");
-	assert_string_equal(format_energy(out, 58e9), "58.00\u202fMJ");
+	assert_string_equal(format_time(out, 83.2e6), "1\u202fmin\u202f23\u202fs");
+	assert_string_equal(format_time(out, -5400e6), "\u22121\u202fh\u202f30\u202fmin");
+	assert_string_equal(format_energy(out, 5.8e9), "5.80\u202fMJ");
+	assert_string_equal(format_energy(out, 58e9), "58.0\u202fMJ");
 	assert_string_equal(format_power(out, 1.2e6), "1\u202f200\u202fW");
 	assert_string_equal(format_change(out, 74, 100), "\u221226.0\u202f%");
 	assert_string_equal(format_change(out, 103, 100), "+3.0\u202f%");

@@ -23,7 +23,8 @@ enum { SLICES = 1 << 0, SIMULATE = 1 << 1, RUN = 1 << 2, SERVE = 1 << 3, TOP = 1
 #define AT(member) .offset = offsetof(struct fair_opts, member)
 
 static const struct opt fair_opts[] = {
-	{ .name = "interval", .words = SLICES | SIMULATE | SERVE, .kind = OPT_TEXT, AT(interval), .arg = "QUANTA|TIME",
+	{ .heading = "time and parts",
+	  .name = "interval", .words = SLICES | SIMULATE | SERVE, .kind = OPT_TEXT, AT(interval), .arg = "QUANTA|TIME",
 	  .help = "slices: number of quanta to share. simulate, serve: length of an interval, default 200ms" },
 	{ .name = "power", .words = SLICES, .kind = OPT_TEXT, AT(power), .arg = "LIST",
 	  .help = "slices: power of each tenant while it runs, W, with commas" },
@@ -36,7 +37,8 @@ static const struct opt fair_opts[] = {
 	  .help = "slices: most quanta that each tenant can use, with commas; no limit if empty" },
 	{ .name = "policy", .words = SLICES | SIMULATE | SERVE, .kind = OPT_CHOICE, AT(policy), .arg = "NAME",
 	  .def = "etf", .offer = offer_policies, .help = "what to make fair" },
-	{ .name = "duration", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.duration_s), .arg = "SECONDS",
+	{ .heading = "simulate",
+	  .name = "duration", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.duration_s), .arg = "SECONDS",
 	  .min = 1e-6, .max = 1e6,
 	  .help = "simulate: length of the replay, seconds; without it, until the last departure, or 60" },
 	{ .name = "quantum", .words = SIMULATE | SERVE, .kind = OPT_TEXT, AT(quantum), .arg = "TIME", .def = "1ms",
@@ -54,7 +56,8 @@ static const struct opt fair_opts[] = {
 	  .help = "simulate: draw the same as an SVG file" },
 	{ .name = "seed", .words = SIMULATE, .kind = OPT_U64, AT(simulate.seed), .arg = "N", .def = "1", .max = 0x1p53,
 	  .help = "simulate: seed of random request times" },
-	{ .name = "tenant", .words = RUN | PROFILE | SET, .kind = OPT_TEXT, AT(tenant), .arg = "NAME",
+	{ .heading = "tenants",
+	  .name = "tenant", .words = RUN | PROFILE | SET, .kind = OPT_TEXT, AT(tenant), .arg = "NAME",
 	  .help = "run, profile, set: the name that the command's GPU time is counted under; commands of one user "
 		"with the same name share it" },
 	{ .name = "user", .words = SET, .kind = OPT_TEXT, AT(user), .arg = "USER",
@@ -65,7 +68,8 @@ static const struct opt fair_opts[] = {
 	{ .name = "socket", .words = RUN | SERVE | TOP | SET, .kind = OPT_FILE, AT(socket), .arg = "PATH",
 	  .help = "run, serve, top, set: where the arbiter listens; without it $HESHARE_FAIR_SOCKET, "
 		"$XDG_RUNTIME_DIR/heshare/fair.sock or /run/heshare/fair.sock" },
-	{ .name = "gpus", .words = SERVE | SET | PROFILE, .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
+	{ .heading = "serve",
+	  .name = "gpus", .words = SERVE | SET | PROFILE, .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
 	  .help = "serve: GPUs to share: all, or indices, UUIDs, PCI addresses with commas; without it, all. set: "
 		"one of them. profile: the one to measure on, 0 without it" },
 	{ .name = "allow", .words = SERVE, .kind = OPT_TEXT, AT(allow), .arg = "LIST",
@@ -82,7 +86,8 @@ static const struct opt fair_opts[] = {
 	  .help = "serve, profile: store with the powers of tenants; without it " CLI_STORE_PLACE },
 	{ .name = "no-clocks", .words = SERVE, .kind = OPT_FLAG, AT(no_clocks),
 	  .help = "serve: do not set the clocks that tenants request" },
-	{ .name = "once", .words = TOP, .kind = OPT_FLAG, AT(once), .help = "top: print once, also on a terminal" },
+	{ .heading = "output",
+	  .name = "once", .words = TOP, .kind = OPT_FLAG, AT(once), .help = "top: print once, also on a terminal" },
 	{ .name = "list", .words = PROFILE, .kind = OPT_FLAG, AT(list),
 	  .help = "profile: print the powers in the store" },
 	{ .name = "json", .words = SLICES | SIMULATE | SERVE | TOP | PROFILE, .kind = OPT_FLAG, AT(json),

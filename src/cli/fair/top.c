@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "cli/fair/client.h"
+#include "cli/terminal.h"
 
 #define MAX_GPUS 64
 
@@ -199,7 +200,7 @@ static int view_print(const struct view *v, bool json)
 /* A terminal is refreshed until Ctrl-C; anything else gets one look. */
 static int top_run(int fd, struct view *v, const struct fair_opts *o, struct hes_err *err)
 {
-	bool again = !o->once && !o->json && isatty(STDOUT_FILENO);
+	bool again = !o->once && !o->json && terminal_is_live(STDOUT_FILENO);
 	const struct timespec second = { .tv_sec = 1 };
 	int rc;
 

@@ -4,14 +4,18 @@
 #include "cli/inputs/store_use.h"
 
 #include <errno.h>
+#include <libgen.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "launch/job_files.h"
 
 static int default_path(char **out, struct hes_err *err)
 {
@@ -63,6 +67,23 @@ int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, stru
 		rc = hes_store_open(standard, mode, wait_ms, out, err);
 	free(standard);
 	return rc;
+}
+
+bool cli_store_is_trusted(const struct hes_store *s, const char *user)
+{
+	char *path = realpath(hes_store_path(s), NULL);
+	const struct passwd *owner = user ? getpwnam(user) : NULL;
+	struct hes_job_folder above = { .fd = -1 };
+	struct stat st;
+	bool good = path && !stat(path, &st) && !(st.st_mode & (S_IWGRP | S_IWOTH));
+
+	if (good && geteuid() == 0 && st.st_uid == 0)
+		good = !hes_job_folder_open(&above, dirname(path), NULL) && !hes_job_folder_check(&above, NULL);
+	else if (good && geteuid() == 0)
+		good = owner && owner->pw_uid == st.st_uid;
+	hes_job_folder_close(&above);
+	free(path);
+	return good || geteuid() != 0;
 }
 
 int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct hes_err *err)

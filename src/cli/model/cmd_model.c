@@ -31,13 +31,15 @@ struct model_opts {
 #define AT(member) .offset = offsetof(struct model_opts, member)
 
 static const struct opt model_opts[] = {
-	{ .name = "list", .letter = 'l', .kind = OPT_FLAG, AT(list),
+	{ .heading = "about the model",
+	  .name = "list", .letter = 'l', .kind = OPT_FLAG, AT(list),
 	  .help = "list the workloads and GPU types of the model" },
 	{ .name = "check", .kind = OPT_FILE, AT(check), .arg = "DIR",
 	  .help = "print errors against published data sets and measured GPUs in DIR" },
 	{ .name = "tests", .kind = OPT_FLAG, AT(tests),
 	  .help = "with --check: include GPUs that are marked as a test, not a measurement" },
-	{ .name = "batch", .letter = 'b', .kind = OPT_U64, AT(batch), .arg = "N", .def = "1", .min = 1,
+	{ .heading = "job and GPU",
+	  .name = "batch", .letter = 'b', .kind = OPT_U64, AT(batch), .arg = "N", .def = "1", .min = 1,
 	  .max = HES_MODEL_MAX_BATCH, .help = "batch size" },
 	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE", .def = "A100-SXM-80",
 	  .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
@@ -49,7 +51,8 @@ static const struct opt model_opts[] = {
 	  .help = "power limit of the GPU, W; without it, that of the type" },
 	{ .name = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "W:B:S[,...]",
 	  .help = "co-runners: workload, batch size and SM share of each" },
-	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
+	{ .heading = "parameters and output",
+	  .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
 	  .help = "read physics parameters from this file instead of the built-in ones" },
 	CLI_CATALOGUE_OPT(offsetof(struct model_opts, catalogue)),
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "also know the workloads of profiles.csv, or of "
@@ -309,6 +312,7 @@ const struct command cmd_model = {
 	.name = "model",
 	.args = "[WORKLOAD | DIR...]",
 	.max_args = MAX_DIRS,
+	.offer = offer_workloads,
 	.summary = "predict time and power of jobs by the GPU model",
 	.text = "Prints the modelled time of an iteration, power and clock of a GPU that runs WORKLOAD, alone or\n"
 		"with co-runners.\n\n"

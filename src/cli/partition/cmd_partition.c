@@ -23,7 +23,8 @@ static const char *const methods[] = { "corrected", "paper", NULL };
 #define AT(member) .offset = offsetof(struct partition_opts, member)
 
 static const struct opt partition_opts[] = {
-	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE|INDEX", .offer = offer_gpu_types,
+	{ .heading = "one GPU",
+	  .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE|INDEX", .offer = offer_gpu_types,
 	  .help = "GPU type, or index of a GPU of this machine; without it, the type that all jobs were profiled "
 		"on, V100-SXM2-32 with --modelled" },
 	CLI_CATALOGUE_OPT(offsetof(struct partition_opts, catalogue)),
@@ -37,11 +38,13 @@ static const struct opt partition_opts[] = {
 		"choose from in MHz, such as 900,1200; default: the default clock; all: every profiled clock" },
 	{ .name = "split", .kind = OPT_TEXT, AT(split), .arg = "LIST",
 	  .help = "also predict this split, such as 30,70: % of the SMs in the order of the jobs" },
-	{ .name = "all", .kind = OPT_FLAG, AT(all), .help = "print every split" },
+	{ .heading = "output",
+	  .name = "all", .kind = OPT_FLAG, AT(all), .help = "print every split" },
 	{ .name = "plot", .kind = OPT_FILE, AT(plot), .arg = "FILE",
 	  .help = "draw the splits as an SVG file (needs gnuplot)" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
-	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "FILE",
+	{ .heading = "a fleet",
+	  .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "FILE",
 	  .help = "put these jobs on the GPUs of a fleet, instead of JOB JOB" },
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "with --jobs: fleet file; without it, the eight GPUs of the HeShare paper" },
@@ -53,7 +56,8 @@ static const struct opt partition_opts[] = {
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed),
 	  .given = offsetof(struct partition_opts, seed_given), .arg = "S", .def = "1", .max = 0x1p64,
 	  .help = "with --jobs: seed of the search" },
-	{ .name = "method", .kind = OPT_CHOICE, AT(method), .arg = "HOW", .def = "corrected", .choices = methods,
+	{ .heading = "predictions",
+	  .name = "method", .kind = OPT_CHOICE, AT(method), .arg = "HOW", .def = "corrected", .choices = methods,
 	  .help = "how to predict throughput and power; see above" },
 	{ .name = "store", .kind = OPT_FILE, AT(from.store), .arg = "FILE",
 	  .help = "store with measured points; without it " CLI_STORE_PLACE },

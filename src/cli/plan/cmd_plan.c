@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/num.h"
 #include "base/plural.h"
+#include "base/quantity.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
@@ -20,6 +21,7 @@
 #include "cli/inputs/knowledge.h"
 #include "cli/inputs/offers.h"
 #include "cli/inputs/policy_program.h"
+#include "cli/terminal.h"
 #include "heshare/policy.h"
 #include "plan/bound.h"
 
@@ -42,27 +44,34 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 #define AT(member) .offset = offsetof(struct plan_opts, member)
 
 static const struct opt plan_opts[] = {
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	{ .heading = "GPUs",
+	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
 	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses with commas" },
 	CLI_CATALOGUE_OPT(offsetof(struct plan_opts, catalogue)),
-	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "heshare",
+	{ .heading = "policy",
+	  .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "joint",
 	  .offer = offer_policies, .help = "policy, as NAME or NAME:PREFERENCE; list prints all of them; exec:PROGRAM runs a program that plans" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); without it, "
 		"balanced" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1", .max = 0x1p62,
 	  .help = "seed of the random choices" },
-	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
+	{ .heading = "predictions",
+	  .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
 	  .help = "predictor of heshare train; without it, train one on modelled samples" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
 	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
-	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
+	{ .heading = "output",
+	  .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
 	  .help = "write the plan to this JSON file; -: standard output" },
 	{ .name = "front", .kind = OPT_FILE, AT(front), .arg = "FILE",
 	  .help = "write the Pareto front of the search to this CSV file; -: standard output" },
-	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N", .help = "joint: stop "
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "print the plan as one JSON document instead of the summary" },
+	{ .heading = "limits",
+	  .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N", .help = "joint: stop "
 		"searching after TIME (200ms, 5s) or N evaluations; N gives the same plan on every machine. Without "
 		"it, N suits the number of jobs: 604800 for 60. Evaluations that have started are finished" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9, .help = "joint: keep "
@@ -72,8 +81,6 @@ static const struct opt plan_opts[] = {
 	  .help = "joint: print lower bounds of energy and completion time; for at most 300 jobs" },
 	{ .name = "default-clock", .kind = OPT_FLAG, AT(default_clock),
 	  .help = "plan only with the default clock of each GPU type" },
-	{ .name = "json", .kind = OPT_FLAG, AT(json),
-	  .help = "print the plan as one JSON document instead of the summary" },
 	{ 0 }
 };
 
@@ -179,8 +186,11 @@ static int parse_budget(const char *text, double *seconds, uint64_t *evaluations
 
 static void show_progress(void *ctx, size_t done, size_t of)
 {
-	(void)ctx;
-	cli_progress("planning, cell", done, of);
+	const struct hes_policy *policy = ctx;
+	char what[2 * HES_NAME_MAX];
+
+	snprintf(what, sizeof(what), "planning by %s, cell", policy->name);
+	cli_progress(what, done, of);
 }
 
 static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_plan *out,
@@ -190,6 +200,7 @@ static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_pl
 		.fleet = &in->fleet, .jobs = &in->jobs, .n_waiting = in->jobs.n, .predictor = in->knowledge.predictor,
 		.profiles = &in->knowledge.profiles, .prefer = in->prefer, .seed = o->seed,
 		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3), .bound = o->bound, .progress = show_progress,
+		.progress_ctx = (void *)(uintptr_t)in->policy,
 	};
 	struct clock clock = { .from_s = hes_monotonic_s() };
 	uint32_t *waiting = calloc(in->jobs.n, sizeof(*waiting));
@@ -239,28 +250,70 @@ static int save_front(const char *path, const struct hes_front *f, struct hes_er
 	return hes_file_commit(&file, err);
 }
 
-static void print_batch(const struct hes_batch *b, bool open, const struct hes_jobs *jobs)
+/* The clocks at which a GPU runs while a batch is on it: in an open queue the highest clock of the jobs at each time. */
+static void find_clocks(const struct hes_queue *q, const struct hes_batch *b, uint32_t *low, uint32_t *high)
 {
-	printf("  %8.0f %8.0f  %4" PRIu32 " MHz %9.1f kJ ", (double)b->start_us * 1e-6, (double)b->end_us * 1e-6,
-	       b->clock_mhz, (double)b->energy_mj * 1e-6);
-	for (uint32_t i = 0; i < b->n; i++) {
+	*low = *high = b->clock_mhz;
+	if (q->together == 0)
+		return;
+	*low = UINT32_MAX;
+	/* The clock changes only where a batch starts or ends. */
+	for (size_t i = 0; i < 2 * q->n; i++) {
+		const struct hes_batch *at = &q->batches[i / 2];
+		const int64_t t_us = i % 2 ? at->end_us : at->start_us;
+		uint32_t clock = 0;
+
+		if (t_us < b->start_us || t_us >= b->end_us)
+			continue;
+		for (size_t k = 0; k < q->n; k++)
+			if (q->batches[k].start_us <= t_us && q->batches[k].end_us > t_us && q->batches[k].clock_mhz > clock)
+				clock = q->batches[k].clock_mhz;
+		*low = clock < *low ? clock : *low;
+		*high = clock > *high ? clock : *high;
+	}
+	*low = *low < *high ? *low : *high;
+}
+
+static void print_batch(const struct hes_queue *q, const struct hes_batch *b, const struct hes_jobs *jobs)
+{
+	char start[HES_QUANTITY_MAX], end[HES_QUANTITY_MAX], energy[HES_QUANTITY_MAX], clock[32], *list = NULL;
+	uint32_t low, high;
+	FILE *f = open_memstream(&list, &(size_t){ 0 });
+	int at;
+
+	find_clocks(q, b, &low, &high);
+	if (low < high)
+		snprintf(clock, sizeof(clock), "%" PRIu32 "-%" PRIu32, low, high);
+	else
+		snprintf(clock, sizeof(clock), "%" PRIu32, high);
+	at = printf("  %11s  %11s  %9s  %7s  ", hes_time_text(start, (double)b->start_us), hes_time_text(end, (double)b->end_us), clock,
+		    hes_energy_text(energy, (double)b->energy_mj));
+	for (uint32_t i = 0; f && i < b->n; i++) {
 		const struct hes_job *j = &jobs->v[b->jobs[i].job];
 
-		printf("%s %s %s", i ? "," : "", j->id, j->workload);
-		if (b->n > 1 || open)
-			printf(" %" PRIu32 " %%", b->jobs[i].sm_pct);
+		fprintf(f, "%s%s %s", i ? ", " : "", j->id, j->workload);
+		if (b->n > 1 || q->together > 0)
+			fprintf(f, " %" PRIu32 " %%", b->jobs[i].sm_pct);
 	}
+	if (f && !fclose(f))
+		terminal_wrap(stdout, list, at, at, terminal_width());
+	free(list);
 	putchar('\n');
 }
 
+/* What was not given, in one line. */
 static void print_knowledge(const struct plan_opts *o)
 {
+	if (!o->fleet && !o->gpus)
+		fputs("Fleet: the eight GPUs of the HeShare paper (--fleet, --gpus). ", stdout);
 	if (!o->predictor && !o->profiles)
-		puts("Profiles and predictor are modelled, not measured on these GPUs.");
+		fputs("Profiles and predictor are modelled, not measured on these GPUs (--profiles, --predictor).", stdout);
 	else if (!o->predictor)
-		puts("The predictor was trained on modelled GPUs, not on measurements.");
+		fputs("The predictor was trained on modelled GPUs, not on measurements (--predictor).", stdout);
 	else if (!o->profiles)
-		puts("Profiles are modelled, not measured on these GPUs.");
+		fputs("Profiles are modelled, not measured on these GPUs (--profiles).", stdout);
+	if ((!o->fleet && !o->gpus) || !o->predictor || !o->profiles)
+		putchar('\n');
 }
 
 /* Which jobs were predicted outside of the samples, on which GPU, and why. */
@@ -287,22 +340,25 @@ static void print_extrapolated(const struct inputs *in, const struct hes_plan *p
 static void print_plan(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
 {
 	const struct hes_totals *t = &p->predicted;
+	char first[HES_QUANTITY_MAX], second[HES_QUANTITY_MAX];
 
-	printf("  %8s %8s  %8s %12s  %s\n", "start s", "end s", "clock", "energy", "jobs");
+	printf("  %11s  %11s  %9s  %7s  %s\n", "start", "end", "clock MHz", "energy", "jobs");
 	for (size_t g = 0; g < p->n_gpus; g++) {
 		const struct hes_queue *q = &p->queues[g];
 
 		printf("%s  %s%s\n", in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, q->n ? "" : "  idle");
 		for (size_t b = 0; b < q->n; b++)
-			print_batch(&q->batches[b], q->together > 0, &in->jobs);
+			print_batch(q, &q->batches[b], &in->jobs);
 	}
 	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy, *p->prefer ? ", prefers " : "", p->prefer, in->jobs.n,
 	       hes_s(in->jobs.n), in->fleet.n, hes_s(in->fleet.n));
-	printf("predicted: average completion %.1f s, last job %.1f s, busy energy %.1f kJ, fleet energy %.1f kJ\n",
-	       t->avg_jct_us * 1e-6, (double)t->makespan_us * 1e-6, (double)t->busy_energy_mj * 1e-6,
-	       (double)t->fleet_energy_mj * 1e-6);
+	printf("predicted: average completion %s, last job %s, ", hes_time_text(first, t->avg_jct_us),
+	       hes_time_text(second, (double)t->makespan_us));
+	printf("busy energy %s, fleet energy %s\n", hes_energy_text(first, (double)t->busy_energy_mj),
+	       hes_energy_text(second, (double)t->fleet_energy_mj));
 	if (p->evaluations)
-		printf("searched: %" PRIu64 " evaluation%s; planned in %.3f s\n", p->evaluations, hes_s(p->evaluations), in->planned_s);
+		printf("searched: %" PRIu64 " evaluation%s; planned in %s\n", p->evaluations, hes_s(p->evaluations),
+		       hes_time_text(first, in->planned_s * 1e6));
 	if (p->power_cap_mw && p->peak_mw <= p->power_cap_mw)
 		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3, o->power_cap_w);
 	if (p->least_energy_mj && p->least_avg_jct_us > 0)
@@ -526,13 +582,13 @@ const struct command cmd_plan = {
 	.max_args = 1,
 	.summary = "plan jobs: which GPU, which co-runners, which SM share, which clock",
 	.text = "Plans jobs that all wait now; their deadlines count from their arrival. Prints the batches of each\n"
-		"GPU: start and end in seconds, clock, energy, and the jobs with their SM shares. Busy energy is\n"
-		"the energy of GPUs while they run jobs; fleet energy adds idle GPUs until the last job ends. All\n"
-		"values are predicted; heshare simulate replays a plan.\n"
+		"GPU: start, end, the clock at which the GPU runs meanwhile, energy, and the jobs with their SM\n"
+		"shares. Busy energy is the energy of GPUs while they run jobs; fleet energy adds idle GPUs until\n"
+		"the last job ends. All values are predicted; heshare simulate replays a plan.\n"
 		"\n"
 		"Jobs of a batch start together, and the next batch starts when all have ended. Plans of joint have\n"
 		"no batches: a job starts when its share and memory are free, shares may overlap, and the GPU runs\n"
-		"at the highest clock of its jobs.\n"
+		"at the highest clock of its jobs. The clock of a job is then a range, if a co-runner raises it.\n"
 		"\n"
 		"With --gpus: plans for the GPUs of this machine as this user can use them, at the default clock\n"
 		"without the right to lock clocks, one job at a time without MPS.\n"

@@ -23,7 +23,8 @@
 #define AT(member) .offset = offsetof(struct profile_opts, member)
 
 static const struct opt profile_opts[] = {
-	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
+	{ .heading = "what to measure",
+	  .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
 	  .help = "measure on these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
 	CLI_CATALOGUE_OPT(offsetof(struct profile_opts, catalogue)),
 	{ .name = "batch", .letter = 'b', .kind = OPT_TEXT, AT(batch), .arg = "LIST", .def = "1",
@@ -43,7 +44,8 @@ static const struct opt profile_opts[] = {
 	  .help = "with --jobs: most jobs on a GPU at a time" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
 	  .help = "with --jobs or --modelled: seed of the random choices and of the noise" },
-	{ .name = "iterations", .letter = 'n', .kind = OPT_U64, AT(iterations), .arg = "N", .def = "0", .max = 1e12,
+	{ .heading = "how to measure",
+	  .name = "iterations", .letter = 'n', .kind = OPT_U64, AT(iterations), .arg = "N", .def = "0", .max = 1e12,
 	  .help = "iterations of one run of COMMAND, if it does not print its progress" },
 	{ .name = "warm-up", .kind = OPT_DOUBLE, AT(warm_up_s), .arg = "S", .def = "2", .max = 86400,
 	  .help = "wait after a job has joined, seconds; half of it after a change of the clock" },
@@ -55,14 +57,16 @@ static const struct opt profile_opts[] = {
 	  .help = "measurements agree if time and power vary by less: coefficient of variation, %; see docs/profiling.md" },
 	{ .name = "patience", .kind = OPT_DOUBLE, AT(patience_s), .arg = "S", .def = "120", .min = 1, .max = 1e6,
 	  .help = "a job without progress for this time has failed, seconds" },
-	{ .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, AT(minutes), .arg = "MIN", .def = "0", .max = 1e6,
+	{ .heading = "run and results",
+	  .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, AT(minutes), .arg = "MIN", .def = "0", .max = 1e6,
 	  .help = "stop after this time; the same command continues later; 0: no limit" },
 	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
 	  .help = "print how many points and how much time it takes, measure nothing" },
 	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE", .help = "the store; without it "
 		CLI_STORE_PLACE ". With --modelled: add the rows to it, marked as modelled" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the result as one JSON document" },
-	{ .name = "modelled", .kind = OPT_FLAG, AT(modelled), .help = "draw from the GPU model; needs no GPU" },
+	{ .heading = "without a GPU",
+	  .name = "modelled", .kind = OPT_FLAG, AT(modelled), .help = "draw from the GPU model; needs no GPU" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(out), .arg = "DIR",
 	  .help = "with --modelled: write profiles.csv and samples.csv into this folder" },
 	{ .name = "types", .kind = OPT_TEXT, AT(types), .arg = "LIST", .def = "T4,V100-SXM2-32,A100-SXM-80",

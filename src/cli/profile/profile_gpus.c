@@ -19,6 +19,7 @@
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
+#include "cli/terminal.h"
 #include "cli/profile/profile.h"
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/work_folder.h"
@@ -74,22 +75,10 @@ static int keep(void *ctx, const struct hes_points *p, struct hes_err *err)
 	return rc;
 }
 
-static void left_text(double left_s, char out[32])
-{
-	if (left_s < 0)
-		snprintf(out, 32, "time left unknown yet");
-	else if (left_s < 90)
-		snprintf(out, 32, "about %.0f s left", left_s);
-	else if (left_s < 5400)
-		snprintf(out, 32, "about %.0f min left", left_s / 60);
-	else
-		snprintf(out, 32, "about %.1f h left", left_s / 3600);
-}
-
 static void report_progress(void *ctx, const struct hes_profile_progress *t)
 {
-	bool terminal = isatty(STDERR_FILENO);
-	char left[32];
+	const bool terminal = terminal_is_live(STDERR_FILENO);
+	char left[HES_QUANTITY_MAX];
 
 	(void)ctx;
 	if (t->note && terminal)
@@ -98,8 +87,11 @@ static void report_progress(void *ctx, const struct hes_profile_progress *t)
 		cli_say("profile", t->note);
 	if (!terminal)
 		return;
-	left_text(t->left_s, left);
-	fprintf(stderr, "\rpoint %zu of %zu, %s\033[K", t->points, t->all, left);
+	fprintf(stderr, "\rpoint %zu of %zu, ", t->points, t->all);
+	if (t->left_s < 0)
+		fputs("time left unknown yet\033[K", stderr);
+	else
+		fprintf(stderr, "about %s left\033[K", cli_rough_time(left, t->left_s * 1e6));
 	if (t->points == t->all)
 		fputs("\r\033[K", stderr);
 }

@@ -19,7 +19,7 @@ struct restore_opts {
 
 static const struct opt restore_opts[] = {
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print what was undone as one JSON document" },
-	{ .name = "guard", .kind = OPT_FLAG, AT(guard),
+	{ .name = "guard", .kind = OPT_FLAG, AT(guard), .hidden = true,
 	  .help = "internal: be the guard of the program at the other end of standard input" },
 	{ 0 }
 };

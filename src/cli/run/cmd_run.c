@@ -28,7 +28,9 @@
 #include "cli/inputs/rows_folder.h"
 #include "cli/run/job_commands.h"
 #include "cli/run/run_folder.h"
+#include "cli/run/run_identity.h"
 #include "cli/run/run_report.h"
+#include "cli/terminal.h"
 #include "cli/inputs/store_use.h"
 #include "launch/job_files.h"
 #include "launch/process.h"
@@ -47,7 +49,8 @@ struct run_opts {
 #define AT(member) .offset = offsetof(struct run_opts, member)
 
 static const struct opt run_opts[] = {
-	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
+	{ .heading = "the run",
+	  .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
 	  .help = "print every act in order, with planned times, and do nothing" },
 	{ .name = "resume", .kind = OPT_FLAG, AT(resume),
 	  .help = "continue the last run of this plan; jobs that are done do not run again" },
@@ -55,13 +58,17 @@ static const struct opt run_opts[] = {
 	  .help = "start again although the last run of this plan can be resumed" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "DIR",
 	  .help = "folder for the output of the jobs; without it, the name of the plan with .run in place of .json" },
-	{ .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN", .help = "command of "
+	{ .heading = "commands of jobs",
+	  .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN", .help = "command of "
 		"jobs without one of their own, with {workload}, {batch}, {iterations}, {memory} and {job}" },
 	{ .name = "commands", .kind = OPT_FILE, AT(commands), .arg = "FILE",
 	  .help = "CSV file with the columns workload and command: a pattern for each workload" },
+	{ .name = "allow-setuid", .kind = OPT_FLAG, AT(allow_setuid),
+	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
 	{ .name = "node", .kind = OPT_TEXT, AT(node), .arg = "NAME",
 	  .help = "run only the jobs of this node; without it, those of this machine if the plan names it, else all" },
-	{ .name = "retries", .kind = OPT_U64, AT(retries), .arg = "N", .def = "2", .max = 1000,
+	{ .heading = "jobs that fail",
+	  .name = "retries", .kind = OPT_U64, AT(retries), .arg = "N", .def = "2", .max = 1000,
 	  .help = "try a job that failed again, at most N times" },
 	{ .name = "timeout-factor", .kind = OPT_DOUBLE, AT(timeout_factor), .arg = "X", .def = "10", .max = 1e6,
 	  .help = "end a job after X times its planned time; 0: never" },
@@ -69,21 +76,21 @@ static const struct opt run_opts[] = {
 	  .help = "a job is never ended before this time, seconds" },
 	{ .name = "grace", .kind = OPT_DOUBLE, AT(grace_s), .arg = "S", .def = "30", .max = 1e6,
 	  .help = "time from asking a job to end until it is killed, seconds" },
-	{ .name = "no-clocks", .kind = OPT_FLAG, AT(no_clocks), .help = "do not set clocks" },
+	{ .heading = "GPUs",
+	  .name = "no-clocks", .kind = OPT_FLAG, AT(no_clocks), .help = "do not set clocks" },
 	{ .name = "share-sum", .kind = OPT_U64, AT(share_sum), .arg = "PCT", .def = "100", .min = 100,
 	  .max = 100 * HES_MAX_SHARING,
 	  .help = "for batches: highest sum of the shares on a GPU, %; above 100, jobs slow each other more" },
 	{ .name = "no-mps", .kind = OPT_FLAG, AT(no_mps),
 	  .help = "do not start MPS: jobs that share a GPU take turns" },
-	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "profiles.csv or its folder, "
+	CLI_CATALOGUE_OPT(offsetof(struct run_opts, catalogue)),
+	{ .heading = "records and report",
+	  .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "profiles.csv or its folder, "
 		"to split joules and to add samples of this run; without it, those of the store" },
 	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
 	  .help = "store with the journal of the run; without it " CLI_STORE_PLACE },
-	CLI_CATALOGUE_OPT(offsetof(struct run_opts, catalogue)),
-	{ .name = "allow-setuid", .kind = OPT_FLAG, AT(allow_setuid),
-	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the report as one JSON document" },
-	{ .name = "wrap", .kind = OPT_FLAG, AT(wrap), .help = "internal: run one job and write down its status" },
+	{ .name = "wrap", .kind = OPT_FLAG, AT(wrap), .hidden = true, .help = "internal: run one job and write down its status" },
 	{ 0 }
 };
 
@@ -122,22 +129,6 @@ static void unload(struct inputs *in)
 }
 
 /* --- the plan --- */
-
-/* A hash that names this plan, on this node, in the journal. */
-static int name_plan(const char *path, const char *node, uint64_t *out, struct hes_err *err)
-{
-	char *text;
-	size_t len;
-	int rc = hes_file_slurp(path, HES_PLAN_MAX_BYTES, &text, &len, err);
-
-	if (rc)
-		return rc;
-	*out = hes_hash_bytes(HES_HASH_START, text, len);
-	if (node)
-		*out = hes_hash_text(*out, node);
-	free(text);
-	return 0;
-}
 
 static bool plan_has_node(const struct hes_fleet *f, const char *name)
 {
@@ -182,7 +173,7 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 	gethostname(in->host, sizeof(in->host) - 1);
 	in->host[strcspn(in->host, ".")] = '\0';
 	in->node = o->node ? o->node : plan_has_node(&in->fleet, in->host) ? in->host : NULL;
-	rc = name_plan(plan, in->node, &in->key, err);
+	rc = run_plan_key(plan, in->node, &in->key, err);
 	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
 }
 
@@ -222,14 +213,6 @@ static int check_users(const struct inputs *in, struct hes_err *err)
 
 /* --- the run --- */
 
-static bool alive(const struct hes_run *run)
-{
-	struct hes_process p = { .pid = (pid_t)run->runner.pid, .started = (uint64_t)run->runner.start };
-	char boot[HES_BOOT_MAX];
-
-	return !hes_process_boot(boot, NULL) && strcmp(boot, run->runner.boot) == 0 && hes_process_runs(&p);
-}
-
 /* Two runs on one GPU would take the clock from one another. */
 static int check_others(struct inputs *in, struct hes_err *err)
 {
@@ -241,7 +224,7 @@ static int check_others(struct inputs *in, struct hes_err *err)
 		struct hes_run_gpu *g = NULL;
 		size_t n_gpus = 0;
 
-		if (!alive(&v[i]))
+		if (!run_is_alive(&v[i]))
 			continue;
 		rc = hes_journal_gpus(in->journal, v[i].id, &g, &n_gpus, err);
 		for (size_t k = 0; !rc && k < n_gpus; k++)
@@ -252,7 +235,7 @@ static int check_others(struct inputs *in, struct hes_err *err)
 				    strcmp(info.uuid, g[k].uuid) != 0)
 					continue;
 				rc = hes_fail(err, -EBUSY, "GPU %ld is in use by run %" PRId64 " of %.200s, process %" PRId64, in->gpus[b],
-					      v[i].id, v[i].plan, v[i].runner.pid);
+					      v[i].id, run_plan_name(&v[i]), v[i].runner.pid);
 			}
 		free(g);
 	}
@@ -268,7 +251,7 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 
 	if (rc && (rc != -ENOENT || o->resume))
 		return rc == -ENOENT ? hes_fail(err, rc, "%s was never run, so there is nothing to resume", plan) : rc;
-	if (there && in->run.state == HES_RUN_GOING && alive(&in->run))
+	if (there && in->run.state == HES_RUN_GOING && run_is_alive(&in->run))
 		return hes_fail(err, -EBUSY, "%s is being carried out by process %" PRId64 ", as run %" PRId64, plan, in->run.runner.pid,
 				in->run.id);
 	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->restart)
@@ -279,7 +262,7 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 				plan);
 	if (!o->resume) {
 		in->run = (struct hes_run){ .plan_key = in->key };
-		snprintf(in->run.plan, sizeof(in->run.plan), "%s", plan);
+		run_plan_path(plan, in->run.plan);
 		snprintf(in->run.host, sizeof(in->run.host), "%s", in->host);
 	}
 	return check_others(in, err);
@@ -319,14 +302,6 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 	return rc;
 }
 
-/* With sudo, which clocks may need, jobs run as the user who called sudo. */
-static const char *user_behind_sudo(void)
-{
-	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
-
-	return user && strcmp(user, "root") != 0 ? user : NULL;
-}
-
 /* @return NULL: the user has no name here */
 static const char *own_name(void)
 {
@@ -339,7 +314,7 @@ static const char *own_name(void)
 
 static void clear_line(void)
 {
-	if (isatty(STDERR_FILENO))
+	if (terminal_is_live(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
 }
 
@@ -355,13 +330,15 @@ static void show_message(void *ctx, const char *sentence)
 
 static void show_progress(void *ctx, const struct hes_run_progress *p)
 {
+	char since[HES_QUANTITY_MAX], left[HES_QUANTITY_MAX];
+
 	(void)ctx;
-	if (!isatty(STDERR_FILENO))
+	if (!terminal_is_live(STDERR_FILENO))
 		return;
 	fprintf(stderr, "\r%zu of %zu jobs done, %zu running", p->done, p->jobs, p->running);
 	if (p->failed)
 		fprintf(stderr, ", %zu failed", p->failed);
-	fprintf(stderr, "; %.0f s, about %.0f s left\033[K", (double)p->now_us * 1e-6, (double)p->left_us * 1e-6);
+	fprintf(stderr, "; %s, about %s left\033[K", cli_rough_time(since, (double)p->now_us), cli_rough_time(left, (double)p->left_us));
 	fflush(stderr);
 }
 
@@ -396,7 +373,7 @@ static int keep_samples(struct inputs *in, const struct hes_run_report *report, 
 	struct hes_delivered done;
 
 	hes_devices_driver(in->devices, driver);
-	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", report->run.id, report->run.plan, driver);
+	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", report->run.id, run_plan_name(&report->run), driver);
 	return report->samples.n ? hes_store_add(in->store, &d, &done, err) : 0;
 }
 
@@ -510,7 +487,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.mps_folder = in->mps_folder, .guard = guard, .wrap = wrap, .user = in->user, .retries = (unsigned)o->retries,
 		.timeout_factor = o->timeout_factor, .timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),
 		.grace_us = (int64_t)(o->grace_s * 1e6), .no_clocks = o->no_clocks, .no_mps = o->no_mps,
-		.allow_setuid = o->allow_setuid,
+		.allow_setuid = o->allow_setuid, .takes_added = o->dry_run || cli_store_is_trusted(in->store, in->user),
 		.listener = { .message = show_message, .progress = show_progress },
 	};
 	struct hes_run_report report = { 0 };
@@ -548,7 +525,7 @@ static int run_run(const void *opts, int n_args, char **args)
 		rc = check_users(&in, &err);
 	if (!rc)
 		rc = find_gpus(o, &in, &err);
-	in.user = user_behind_sudo();
+	in.user = run_user_behind_sudo();
 	if (!rc && !o->dry_run)
 		rc = open_run(o, args[0], &in, &err);
 	rc = rc ? cli_fail("run", &err) : carry_out(o, &in);

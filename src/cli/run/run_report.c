@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/plural.h"
+#include "base/quantity.h"
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/run/last_lines.h"
@@ -17,19 +18,34 @@ static const char *const job_states[] = { "waiting", "done", "failed" };
 
 /* --- text --- */
 
-/* @planned 0: not known */
-static void compare(FILE *f, const char *what, double planned, double measured, const char *unit, bool known)
+typedef const char *text_fn(char out[HES_QUANTITY_MAX], double v);
+
+static void put(FILE *f, int width, bool known, text_fn *text, double v)
 {
-	if (planned > 0)
-		fprintf(f, "  %-20s %12.1f ", what, planned);
-	else
-		fprintf(f, "  %-20s %12s ", what, "-");
-	if (!known)
-		fprintf(f, "%12s %s\n", "-", unit);
-	else if (planned > 0)
-		fprintf(f, "%12.1f %-3s %+6.1f %%\n", measured, unit, 100 * (measured / planned - 1));
-	else
-		fprintf(f, "%12.1f %s\n", measured, unit);
+	char out[HES_QUANTITY_MAX];
+
+	fprintf(f, " %*s", width, known ? text(out, v) : "-");
+}
+
+static void put_time(FILE *f, bool known, double us)
+{
+	put(f, 11, known, hes_time_text, us);
+}
+
+static void put_energy(FILE *f, bool known, double mj)
+{
+	put(f, 8, known, hes_energy_text, mj);
+}
+
+/* @planned 0: not known */
+static void compare(FILE *f, const char *what, double planned, double measured, text_fn *text, bool known)
+{
+	fprintf(f, "  %-20s", what);
+	put(f, 11, planned > 0, text, planned);
+	put(f, 11, known, text, measured);
+	if (known && planned > 0)
+		fprintf(f, " %+6.1f %%", 100 * (measured / planned - 1));
+	fputc('\n', f);
 }
 
 static void gpu_row(FILE *f, const struct hes_run_gpu *g)
@@ -37,34 +53,28 @@ static void gpu_row(FILE *f, const struct hes_run_gpu *g)
 	hes_visible_put(f, 14, g->gpu);
 	fputc(' ', f);
 	hes_visible_put(f, 14, g->gpu_type);
-	fprintf(f, " %10.1f", (double)g->planned_busy_us * 1e-6);
-	if (g->measured)
-		fprintf(f, " %10.1f %10.1f %10.1f %10.1f\n", (double)g->busy_us * 1e-6, (double)g->planned_mj * 1e-6,
-			(double)g->busy_mj * 1e-6, (double)g->idle_mj * 1e-6);
-	else
-		fprintf(f, " %10s %10.1f %10s %10s\n", "-", (double)g->planned_mj * 1e-6, "-", "-");
+	put_time(f, true, (double)g->planned_busy_us);
+	put_time(f, g->measured, (double)g->busy_us);
+	put_energy(f, true, (double)g->planned_mj);
+	put_energy(f, g->measured, (double)g->busy_mj);
+	put_energy(f, g->measured, (double)g->idle_mj);
+	fputc('\n', f);
 }
 
 static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts)
 {
+	const bool done = j->state == HES_RUN_JOB_DONE;
+
 	hes_visible_put(f, 12, j->job);
 	fputc(' ', f);
 	hes_visible_put(f, 14, j->gpu);
-	fprintf(f, " %4" PRIu32 " %10.1f", j->sm_pct, (double)(j->planned_end_us - j->planned_start_us) * 1e-6);
-	if (j->state == HES_RUN_JOB_DONE)
-		fprintf(f, " %10.1f", (double)(j->end_us - j->start_us) * 1e-6);
-	else
-		fprintf(f, " %10s", "-");
-	fprintf(f, " %10.1f", (double)j->planned_end_us * 1e-6);
-	if (j->state == HES_RUN_JOB_DONE)
-		fprintf(f, " %10.1f", (double)j->end_us * 1e-6);
-	else
-		fprintf(f, " %10s", "-");
-	fprintf(f, " %9.1f", (double)planned_mj * 1e-6);
-	if (j->state == HES_RUN_JOB_DONE && j->has_energy)
-		fprintf(f, " %9.1f", (double)j->energy_mj * 1e-6);
-	else
-		fprintf(f, " %9s", "-");
+	fprintf(f, " %4" PRIu32, j->sm_pct);
+	put_time(f, true, (double)(j->planned_end_us - j->planned_start_us));
+	put_time(f, done, (double)(j->end_us - j->start_us));
+	put_time(f, true, (double)j->planned_end_us);
+	put_time(f, done, (double)j->end_us);
+	put_energy(f, true, (double)planned_mj);
+	put_energy(f, done && j->has_energy, (double)j->energy_mj);
 	fprintf(f, " %4" PRIu32 "  %s\n", attempts, job_states[j->state]);
 }
 
@@ -162,15 +172,17 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 {
 	bool any = r->done > 0, energy = r->has_energy, all = r->done == r->n_jobs;
 
-	fprintf(f, "%-12s %-14s %4s %10s %10s %10s %10s %9s %9s %4s\n", "job", "GPU", "SM %", "s planned", "measured", "end plan.",
-		"measured", "kJ plan.", "attrib.", "try");
+	fprintf(f, "%-12s %-14s %4s %11s %11s %11s %11s %8s %8s %4s\n", "job", "GPU", "SM %", "time plan.", "measured", "end plan.",
+		"measured", "en.plan.", "attrib.", "try");
 	for (size_t i = 0; i < r->n_jobs; i++)
 		job_row(f, &r->jobs[i], r->planned_mj[i], r->attempts[i]);
 	failures(f, r);
-	fprintf(f, "\n%-14s %-14s %10s %10s %10s %10s %10s\n", "GPU", "type", "busy s pl.", "measured", "kJ planned", "measured", "idle kJ");
+	fprintf(f, "\n%-14s %-14s %11s %11s %8s %8s %8s\n", "GPU", "type", "busy plan.", "measured", "en.plan.", "measured", "idle");
 	for (size_t i = 0; i < r->n_gpus; i++)
 		gpu_row(f, &r->gpus[i]);
 	fprintf(f, "\nrun %" PRId64 ": %zu of %zu job%s done", r->run.id, r->done, r->n_jobs, hes_s(r->n_jobs));
+	if (r->added)
+		fprintf(f, ", %zu of them added", r->added);
 	if (r->failed)
 		fprintf(f, ", %zu failed", r->failed);
 	if (r->waiting)
@@ -180,12 +192,12 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 	if (!all)
 		fprintf(f, "\nthe %zu job%s that %s done, against %s part of the plan", r->done, hes_s(r->done), r->done == 1 ? "is" : "are",
 			r->done == 1 ? "its" : "their");
-	fprintf(f, "\n%36s %12s\n", "planned", "measured");
-	compare(f, "average completion", r->part.avg_jct_us * 1e-6, r->measured.avg_jct_us * 1e-6, "s", any);
-	compare(f, "last job", (double)r->part.makespan_us * 1e-6, (double)r->measured.makespan_us * 1e-6, "s", any);
-	compare(f, all ? "busy energy" : "energy of these jobs", (double)r->part.busy_energy_mj * 1e-6,
-		(double)r->measured.busy_energy_mj * 1e-6, "kJ", energy);
-	compare(f, "fleet energy", (double)r->part.fleet_energy_mj * 1e-6, (double)r->measured.fleet_energy_mj * 1e-6, "kJ", energy);
+	fprintf(f, "\n%34s %11s\n", "planned", "measured");
+	compare(f, "average completion", r->part.avg_jct_us, r->measured.avg_jct_us, hes_time_text, any);
+	compare(f, "last job", (double)r->part.makespan_us, (double)r->measured.makespan_us, hes_time_text, any);
+	compare(f, all ? "busy energy" : "energy of these jobs", (double)r->part.busy_energy_mj, (double)r->measured.busy_energy_mj,
+		hes_energy_text, energy);
+	compare(f, "fleet energy", (double)r->part.fleet_energy_mj, (double)r->measured.fleet_energy_mj, hes_energy_text, energy);
 	if (energy)
 		joules_sum(f, r);
 	remarks(f, r);
@@ -275,9 +287,9 @@ json_t *run_report_json(const struct hes_run_report *r)
 		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i], r->run.folder));
 	for (size_t i = 0; i < r->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
-	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
+	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
 			 (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state", hes_run_state_names[r->run.state],
-			 "jobs_done", (json_int_t)r->done, "jobs_failed", (json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting,
+			 "jobs_done", (json_int_t)r->done, "jobs_failed", (json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting, "jobs_added", (json_int_t)r->added,
 			 "repeated", (json_int_t)r->retried, "felled", (json_int_t)r->co_failed, "timeouts", (json_int_t)r->timeouts,
 			 "clocks_refused", (json_int_t)r->clocks_refused, "clocks_missed", (json_int_t)r->clocks_missed, "samples",
 			 (json_int_t)r->samples.n, "longest_gap_s", r->longest_gap_s, "planned", totals_json(&r->planned, true, true),

@@ -302,9 +302,14 @@ int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 	/* One run alone has all processors for its searches. */
 #pragma omp parallel for schedule(dynamic) num_threads((int)(n < most ? (n ? n : 1) : most))
 	for (size_t i = 0; i < n; i++) {
+		char label[2 * HES_NAME_MAX];
+
+		contender_label(c->runs[i].who, label, sizeof(label));
+#pragma omp critical(campaign_progress)
+		cli_progress(label, done, n);
 		do_run(c, &c->runs[i]);
 #pragma omp critical(campaign_progress)
-		cli_progress("simulate", ++done, n);
+		cli_progress(label, ++done, n);
 	}
 	return first_failure(c, err);
 }

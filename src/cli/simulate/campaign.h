@@ -9,6 +9,7 @@
 
 #include "cli/inputs/fitted.h"
 #include "cli/inputs/policy_program.h"
+#include "heshare/report.h"
 #include "heshare/sim.h"
 
 #define CAMPAIGN_ALL "all" /* in a list of policies */
@@ -85,26 +86,43 @@ void contender_label(const struct contender *w, char *out, size_t size);
 /** Runs of a contender: n_seeds of them. */
 const struct campaign_run *campaign_runs_of(const struct campaign *c, size_t who);
 
+enum figure_unit { FIGURE_SECONDS, FIGURE_JOULES, FIGURE_PART, FIGURE_PERCENT, FIGURE_COUNT };
+
 /** What is shown of a run: a row a figure, in the order of table, JSON and CSV. */
 struct figure {
-	const char *key;      /* "avg_jct_s" */
-	const char *head;     /* of the table's column; NULL: not in the table */
-	int         decimals; /* in the table */
-	int         better;   /* -1 less is better, 2 nearer to zero is, 0 neither */
-	bool        whole;    /* a whole number in JSON */
-	double    (*of)(const struct campaign_run *r);
+	const char      *key;    /* "avg_jct_s"; "": not in JSON and CSV */
+	const char      *head;   /* of the table's column; NULL: not in the table */
+	enum figure_unit unit;
+	int              better; /* -1 less is better, 2 nearer to zero is, 0 neither */
+	bool             brief;  /* in the table also without --wide, with its change against the reference */
+	double         (*of)(const struct campaign_run *r);
 };
+
+#define CAMPAIGN_TIMING "plan_wall_s"      /* the key of the figure that is not the same on every machine */
+#define CAMPAIGN_MISSED "deadlines_missed" /* of the one that is a column only where there are deadlines */
 
 extern const struct figure campaign_figures[]; /* ends with a row whose key is NULL */
 
-/** Aligned text: the mean over the seeds, below it the standard deviation where they differ. */
-void campaign_print_table(const struct campaign *c, bool timing);
+/** Whether a figure is shown: planning times only with @timing. */
+bool campaign_shows(const struct figure *f, bool timing);
+
+/** GPU types and workloads without a sample behind their predictions. @return NULL: nothing was predicted */
+json_t *campaign_never_sampled(const struct campaign *c);
+
+/**
+ * Aligned text: the mean over the seeds, below it the standard deviation where they differ; at the end the sentence of
+ * hes_report_sentence(). On a terminal, columns that do not fit follow below.
+ */
+int  campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err);
 /** A row a contender and seed. @return 0 or a negative errno */
 int  campaign_write_csv(const struct campaign *c, const char *path, bool timing, struct hes_err *err);
 /** A row a contender, seed and job; needs keep_jobs. @return 0 or a negative errno */
 int  campaign_write_jobs(const struct campaign *c, const char *path, struct hes_err *err);
 /** docs/formats/simulate.md. @return the document, NULL when out of memory */
 json_t *campaign_json(const struct campaign *c, bool timing);
+
+/** Rows of a report, means over the seeds; jct_s are NULL. @return n_who rows, the caller's: free(); NULL: out of memory */
+struct hes_report_policy *campaign_rows(const struct campaign *c);
 
 /** @return index of the first contender called so ("heshare:energy", or "heshare" for its first), or -1 */
 long campaign_find(const struct campaign *c, const char *label);
@@ -116,7 +134,7 @@ struct campaign_pages {
 
 /**
  * Write the pages; needs keep.
- * @param chosen   contender whose plan is drawn; NULL: heshare:balanced, or the first
+ * @param chosen   contender whose plan is drawn; NULL: the best
  * @param command  shown as the way to make it again
  */
 int  campaign_write_report(const struct campaign *c, const struct campaign_pages *pages, const char *chosen,

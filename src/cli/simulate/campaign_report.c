@@ -52,19 +52,28 @@ static double *completion_times(const struct campaign *c, const struct hes_repla
 	return v;
 }
 
-static int fill_rows(const struct campaign *c, struct hes_report_policy *rows)
+struct hes_report_policy *campaign_rows(const struct campaign *c)
 {
-	for (size_t w = 0; w < c->n_who; w++) {
-		const struct campaign_run *first = campaign_runs_of(c, w);
-		double *jct = completion_times(c, &first->replay);
+	struct hes_report_policy *rows = calloc(c->n_who + 1, sizeof(*rows));
 
-		if (!jct)
-			return -ENOMEM;
+	for (size_t w = 0; rows && w < c->n_who; w++) {
 		rows[w].name = c->who[w].name;
 		rows[w].prefer = c->who[w].prefer;
-		rows[w].jct_s = jct;
-		rows[w].n_jct = first->replay.n_jobs;
+		rows[w].method = c->who[w].plan ? c->who[w].plan->policy : NULL;
 		mean_row(c, w, &rows[w]);
+	}
+	return rows;
+}
+
+static int add_completion_times(const struct campaign *c, struct hes_report_policy *rows)
+{
+	for (size_t w = 0; w < c->n_who; w++) {
+		const struct hes_replay *first = &campaign_runs_of(c, w)->replay;
+
+		rows[w].jct_s = completion_times(c, first);
+		rows[w].n_jct = first->n_jobs;
+		if (!rows[w].jct_s)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -79,13 +88,6 @@ long campaign_find(const struct campaign *c, const char *label)
 			return (long)w;
 	}
 	return -1;
-}
-
-static size_t find_or_first(const struct campaign *c, const char *label)
-{
-	long w = campaign_find(c, label);
-
-	return w < 0 ? 0 : (size_t)w;
 }
 
 static int write_figures(const char *folder, const struct hes_report *report, struct hes_err *err)
@@ -106,8 +108,10 @@ static int write_figures(const char *folder, const struct hes_report *report, st
 int campaign_write_report(const struct campaign *c, const struct campaign_pages *pages, const char *chosen,
 			  const char *command, struct hes_err *err)
 {
-	struct hes_report_policy *rows = calloc(c->n_who, sizeof(*rows));
-	size_t shown = find_or_first(c, chosen ? chosen : "heshare:balanced");
+	struct hes_report_policy *rows = campaign_rows(c);
+	const size_t best = rows ? hes_report_best(rows, c->n_who) : 0;
+	const long named = chosen ? campaign_find(c, chosen) : -1;
+	const size_t shown = named < 0 ? best : (size_t)named;
 	const struct campaign_run *run = campaign_runs_of(c, shown);
 	const struct hes_gpu_type *types[CLI_MAX_TYPES];
 	char derived[400];
@@ -115,9 +119,9 @@ int campaign_write_report(const struct campaign *c, const struct campaign_pages 
 		.command = command, .modelled = true, .derived = derived, .fleet = c->fleet, .jobs = c->jobs,
 		.plan = &run->carried_out, .replay = &run->replay, .front = &run->front,
 		.policies = rows, .n_policies = c->n_who, .chosen = shown,
-		.reference = find_or_first(c, "morak"), .n_seeds = (uint32_t)c->n_seeds,
+		.reference = rows ? hes_report_reference(rows, c->n_who) : 0, .n_seeds = (uint32_t)c->n_seeds,
 	};
-	int rc = rows ? fill_rows(c, rows) : -ENOMEM;
+	int rc = rows ? add_completion_times(c, rows) : -ENOMEM;
 
 	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, CLI_MAX_TYPES), derived, sizeof(derived));
 	if (rc)

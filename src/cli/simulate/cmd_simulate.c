@@ -22,7 +22,7 @@
 
 struct simulate_opts {
 	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *csv, *per_job, *show, *catalogue;
-	bool       burst, replan, json, no_timing;
+	bool       burst, replan, json, wide, no_timing;
 	double     time_noise_pct, power_noise_pct, clock_change_ms;
 	uint64_t   threads;
 	struct campaign_pages pages;
@@ -38,7 +38,8 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 #define AT(member) .offset = offsetof(struct simulate_opts, member)
 
 static const struct opt simulate_opts[] = {
-	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
+	{ .heading = "what is planned and replayed",
+	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	CLI_CATALOGUE_OPT(offsetof(struct simulate_opts, catalogue)),
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "LIST", .offer = offer_policies,
@@ -53,7 +54,8 @@ static const struct opt simulate_opts[] = {
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
 	  .help = "profiles.csv or its folder; workloads that the GPU model does not know are fitted to it. Without it, draw "
 		"profiles from the GPU model" },
-	{ .name = "burst", .kind = OPT_FLAG, AT(burst),
+	{ .heading = "how it is replayed",
+	  .name = "burst", .kind = OPT_FLAG, AT(burst),
 	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its deadline" },
 	{ .name = "replan", .kind = OPT_FLAG, AT(replan), .help = "also let joint plan again at every arrival; without it, "
 		"joint plans once and then places each new job" },
@@ -67,7 +69,10 @@ static const struct opt simulate_opts[] = {
 	  .help = "time that a GPU idles when its clock changes, ms" },
 	{ .name = "threads", .letter = 't', .kind = OPT_U64, AT(threads), .arg = "N", .def = "0", .max = 1024,
 	  .help = "runs at a time; 0: one for each processor" },
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
+	{ .heading = "output",
+	  .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
+	{ .name = "wide", .letter = 'w', .kind = OPT_FLAG, AT(wide), .help = "print the table with all columns: also "
+		"median, busy energy, SM use, errors of the predictions and planning time" },
 	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE",
 	  .help = "also write a row for each policy and seed" },
 	{ .name = "per-job", .kind = OPT_FILE, AT(per_job), .arg = "FILE",
@@ -77,7 +82,7 @@ static const struct opt simulate_opts[] = {
 	{ .name = "figures", .kind = OPT_FILE, AT(pages.figures), .arg = "DIR",
 	  .help = "also write each figure of the report as an SVG file (needs gnuplot)" },
 	{ .name = "show", .kind = OPT_TEXT, AT(show), .arg = "POLICY", .offer = offer_contenders,
-	  .help = "draw the plan of this policy in the report; without it, heshare:balanced, or the first" },
+	  .help = "draw the plan of this policy in the report; without it, the best: least average completion time x fleet energy" },
 	{ .name = "no-timing", .kind = OPT_FLAG, AT(no_timing),
 	  .help = "leave out planning times, so that equal input gives equal output" },
 	{ 0 }
@@ -310,7 +315,7 @@ static int run_simulate(const void *opts, int n_args, char **args)
 	else if (o->json)
 		status = cli_print_json(campaign_json(&c, !o->no_timing));
 	else
-		campaign_print_table(&c, !o->no_timing);
+		status = campaign_print_table(&c, o->wide, !o->no_timing, &err) ? cli_fail("simulate", &err) : 0;
 	campaign_free(&c);
 	unload(&in);
 	return status;
@@ -327,10 +332,14 @@ const struct command cmd_simulate = {
 		"Policies see profiles and predictions. The replay uses the physics of the GPU model: jobs on a GPU\n"
 		"slow each other, and a batch ends with its last job.\n"
 		"\n"
-		"Times count from the arrival of a job, in seconds. Busy energy is the energy of GPUs while they\n"
-		"run jobs; fleet energy adds idle GPUs until the last job ends. util is the mean part of the\n"
-		"SMs that is busy. The columns \"off %\" compare the prediction with the replay. On a terminal the\n"
-		"best value of a column is bold.\n"
+		"The table has the average and the 95th percentile of completion times (JCT), the end of the last\n"
+		"job, and fleet energy: of GPUs that run jobs, and of idle ones until the last job ends. Next to\n"
+		"each is its difference in % from exclusive, or from the first policy. --wide adds the median, busy\n"
+		"energy (of GPUs while they run jobs), util (mean part of the SMs that is busy) and how far the\n"
+		"predictions are off. On a terminal the best value of a column is bold, without NO_COLOR.\n"
+		"\n"
+		"The sentence below the table compares the best policy, by the product of average completion time\n"
+		"and fleet energy, with the best one of another method, then with one job per GPU (exclusive).\n"
 		"\n"
 		"Workloads, plans and policies of your own: --profiles, --plan, --policy exec:PROGRAM; --per-job\n"
 		"writes what became of each job. docs/tutorial.md shows them.",

@@ -210,6 +210,7 @@ const struct command cmd_predict = {
 	.args = "[WORKLOAD]",
 	.min_args = 0,
 	.max_args = 1,
+	.offer = offer_workloads,
 	.summary = "predict time and power of a job with its setting and co-runners",
 	.text = "Predicts the values that plans are made from: the time of an iteration of WORKLOAD with an SM\n"
 		"share, a clock and co-runners, and the power of the GPU.\n"

@@ -1,0 +1,413 @@
+/*
+ * cmd_add.c - `heshare add`: plan jobs for a run that goes on, and hand them to its runner.
+ *
+ * The jobs are in the journal, and on the disk, before the runner is waited for: it takes them within a second, or at
+ * --resume.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/plural.h"
+#include "base/quantity.h"
+#include "base/visible.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/inputs/catalogue.h"
+#include "cli/inputs/store_use.h"
+#include "cli/run/add_plan.h"
+#include "cli/run/job_commands.h"
+#include "cli/run/run_identity.h"
+
+#define STORE_WAIT_MS 10000
+#define TAKE_WAIT_S 60
+
+struct add_opts {
+	const char *command, *commands, *predictor, *profiles, *store, *catalogue;
+	bool        default_clock, no_wait, json;
+};
+
+#define AT(member) .offset = offsetof(struct add_opts, member)
+
+static const struct opt add_opts[] = {
+	{ .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN", .help = "command of "
+		"jobs without one of their own, with {workload}, {batch}, {iterations}, {memory} and {job}" },
+	{ .name = "commands", .kind = OPT_FILE, AT(commands), .arg = "FILE",
+	  .help = "CSV file with the columns workload and command: a pattern for each workload" },
+	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
+	  .help = "predictor of heshare train; without it, train one on modelled samples" },
+	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
+	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	CLI_CATALOGUE_OPT(offsetof(struct add_opts, catalogue)),
+	{ .name = "default-clock", .kind = OPT_FLAG, AT(default_clock),
+	  .help = "plan only with the default clock of each GPU type" },
+	{ .name = "no-wait", .kind = OPT_FLAG, AT(no_wait), .help = "do not wait until the run has taken the jobs" },
+	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
+	  .help = "store with the journal of the run; without it " CLI_STORE_PLACE },
+	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the placements as one JSON document" },
+	{ 0 }
+};
+
+struct inputs {
+	struct hes_store     *store;
+	struct hes_journal   *journal;
+	struct run_view       view;
+	struct hes_catalogue  catalogue;
+	struct hes_fleet      fleet, mine;     /* of the plan; its GPUs of the run */
+	struct hes_jobs       planned, new;
+	struct hes_run_added *before;          /* added before */
+	size_t                n_before;
+	struct hes_plan       plan, merged;    /* the plan's file; of the run's GPUs, with the jobs added before */
+	struct hes_jobs       all;             /* planned, before, new; their commands belong to these */
+	struct cli_knowledge  knowledge;
+	char                **commands;        /* of the new jobs */
+	struct hes_run_added *rows;
+	int64_t              *busy_us;
+};
+
+static void unload(struct inputs *in)
+{
+	free(in->rows);
+	free(in->busy_us);
+	run_commands_free(in->commands, in->new.n);
+	cli_knowledge_free(&in->knowledge);
+	free(in->all.v);
+	hes_plan_finish(&in->merged);
+	hes_plan_finish(&in->plan);
+	hes_run_added_free(in->before, in->n_before);
+	hes_jobs_free(&in->new);
+	hes_jobs_free(&in->planned);
+	free(in->mine.gpus);
+	hes_fleet_free(&in->fleet);
+	hes_catalogue_free(&in->catalogue);
+	run_view_free(&in->view);
+	hes_journal_close(in->journal);
+	hes_store_close(in->store);
+}
+
+/* --- the run --- */
+
+static int load_run(const struct add_opts *o, int64_t id, struct inputs *in, struct hes_err *err)
+{
+	struct hes_run run;
+	int rc = cli_store_open(o->store, HES_STORE_WRITE, STORE_WAIT_MS, &in->store, err);
+
+	if (!rc && !cli_store_is_trusted(in->store, run_user_behind_sudo()))
+		rc = hes_fail(err, -EPERM, "%s: other users than root may write it, so root's runs take no jobs from it", hes_store_path(in->store));
+	if (!rc)
+		rc = hes_journal_open(in->store, &in->journal, err);
+	if (!rc)
+		rc = hes_journal_run(in->journal, id, &run, err);
+	if (!rc && (run.state == HES_RUN_DONE || run.state == HES_RUN_FAILED))
+		rc = hes_fail(err, -ESHUTDOWN, "run %" PRId64 " is over, so no job can be added: plan the jobs and run them", id);
+	if (!rc)
+		rc = run_view_load(in->journal, &run, &in->view, err);
+	return rc ? rc : hes_journal_added(in->journal, id, 0, &in->before, &in->n_before, err);
+}
+
+/* Whether the plan's file is still that of the run, for whatever nodes. */
+static int check_plan(const struct inputs *in, struct hes_err *err)
+{
+	const struct hes_run *run = &in->view.run;
+	const char *node = NULL;
+	uint64_t key;
+	int rc = run_plan_key(run->plan, NULL, &key, err);
+
+	for (size_t g = 0; g < in->fleet.n && !rc && key != run->plan_key; g++) {
+		if (node && strcmp(node, in->fleet.gpus[g].node) == 0)
+			continue;
+		node = in->fleet.gpus[g].node;
+		rc = run_plan_key(run->plan, node, &key, err);
+	}
+	if (rc || key == run->plan_key)
+		return rc;
+	return hes_fail(err, -ESTALE, "%s: it has changed since run %" PRId64 " began, so the jobs that wait are not known", run->plan, run->id);
+}
+
+static bool run_has_gpu(const struct run_view *v, const char *name)
+{
+	for (size_t i = 0; i < v->n_gpus; i++)
+		if (strcmp(v->gpus[i].gpu, name) == 0)
+			return true;
+	return false;
+}
+
+/* Insert a job that was added before, as the runner does. */
+static int insert_before(struct inputs *in, size_t i)
+{
+	const struct hes_run_added *a = &in->before[i];
+	const long gpu = hes_fleet_find(&in->mine, a->gpu);
+	struct hes_batch b = {
+		.clock_mhz = a->clock_mhz, .n = 1, .start_us = a->planned_start_us, .end_us = a->planned_end_us, .energy_mj = a->planned_mj,
+		.jobs = { { (uint32_t)(in->planned.n + i), a->sm_pct, a->planned_start_us, a->planned_end_us, 0 } },
+	};
+	struct hes_queue *q = gpu < 0 ? NULL : &in->merged.queues[gpu];
+	size_t at = 0;
+	int rc = q ? hes_plan_append(&in->merged, (size_t)gpu, &b) : 0;
+
+	if (rc || !q)
+		return rc;
+	if (q->n == 1) {
+		q->together = a->together;
+		q->shares_pct = a->shares_pct;
+	}
+	while (at + 1 < q->n && strcmp(in->all.v[q->batches[at].jobs[0].job].id, a->before) != 0)
+		at++;
+	memmove(&q->batches[at + 1], &q->batches[at], (q->n - 1 - at) * sizeof(b));
+	q->batches[at] = b;
+	return 0;
+}
+
+/* The run's part of the plan with the jobs that were added before. A GPU that runs one job at a time has no MPS. */
+static int merge_plan(struct inputs *in, struct hes_err *err)
+{
+	size_t n = 0;
+	int rc = hes_plan_init(&in->merged, in->mine.n);
+
+	memcpy(in->merged.policy, in->plan.policy, sizeof(in->plan.policy));
+	memcpy(in->merged.prefer, in->plan.prefer, sizeof(in->plan.prefer));
+	in->merged.seed = in->plan.seed;
+	for (size_t g = 0; g < in->fleet.n && !rc; g++) {
+		const struct hes_queue *q = &in->plan.queues[g];
+
+		if (n == in->mine.n || strcmp(in->fleet.gpus[g].name, in->mine.gpus[n].name) != 0)
+			continue;
+		for (size_t i = 0; i < q->n && !rc; i++)
+			rc = hes_plan_append(&in->merged, n, &q->batches[i]);
+		in->merged.queues[n].together = q->together;
+		in->merged.queues[n].shares_pct = q->shares_pct;
+		for (size_t t = 0; t < in->catalogue.n; t++)
+			in->catalogue.types[t].alone |= q->together == 1 && &in->catalogue.types[t] == in->fleet.gpus[g].type;
+		n++;
+	}
+	for (size_t i = 0; i < in->n_before && !rc; i++)
+		rc = insert_before(in, i);
+	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", in->all.n) : 0;
+}
+
+static int load_plan(const struct add_opts *o, struct inputs *in, struct hes_err *err)
+{
+	const char *plan = in->view.run.plan;
+	int rc = cli_catalogue_load(o->catalogue, true, &in->catalogue, err);
+
+	if (!rc)
+		rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &in->planned, err);
+	if (!rc)
+		rc = check_plan(in, err);
+	if (!rc && !in->planned.n)
+		rc = hes_fail(err, -ENOENT, "%s does not hold its jobs, so none can be added to its runs", plan);
+	if (!rc)
+		rc = hes_plan_load(plan, &in->fleet, &in->planned, &in->plan, err);
+	for (size_t i = 0; i < in->catalogue.n && !rc && o->default_clock; i++) {
+		in->catalogue.types[i].clocks_mhz[0] = in->catalogue.types[i].clock_default_mhz;
+		in->catalogue.types[i].n_clocks = 1;
+	}
+	in->mine.gpus = calloc(in->fleet.n + 1, sizeof(*in->mine.gpus));
+	if (!rc && !in->mine.gpus)
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", in->fleet.n);
+	for (size_t g = 0; g < in->fleet.n && !rc; g++)
+		if (run_has_gpu(&in->view, in->fleet.gpus[g].name))
+			in->mine.gpus[in->mine.n++] = in->fleet.gpus[g];
+	return rc;
+}
+
+/* --- the new jobs --- */
+
+static bool run_has_job(const struct run_view *v, const char *id)
+{
+	for (size_t i = 0; i < v->n_jobs; i++)
+		if (strcmp(v->jobs[i].job, id) == 0)
+			return true;
+	return false;
+}
+
+static int check_job(const struct inputs *in, const struct hes_job *job, struct hes_err *err)
+{
+	if (run_has_job(&in->view, job->id))
+		return hes_fail(err, -EEXIST, "run %" PRId64 " has a job %s already; give the new one another name", in->view.run.id, job->id);
+	if (job->user[0])
+		return hes_fail(err, -EPERM, "job %s is to run as %s; jobs with a user of their own cannot be added, plan them instead", job->id,
+				job->user);
+	return 0;
+}
+
+/* They arrive now. */
+static int load_jobs(const struct add_opts *o, const char *path, struct inputs *in, struct hes_err *err)
+{
+	const int64_t now_us = in->view.now_us;
+	int rc = hes_jobs_load(path, &in->new, err);
+
+	for (size_t i = 0; i < in->new.n && !rc; i++) {
+		struct hes_job *job = &in->new.v[i];
+
+		rc = check_job(in, job, err);
+		job->deadline_us += job->has_deadline ? now_us - job->arrival_us : 0;
+		job->arrival_us = now_us;
+	}
+	return rc ? rc : run_commands_load(&in->new, o->commands, o->command, &in->commands, err);
+}
+
+static int join_jobs(struct inputs *in, struct hes_err *err)
+{
+	in->all.v = calloc(in->planned.n + in->n_before + in->new.n + 1, sizeof(*in->all.v));
+	if (!in->all.v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", in->new.n);
+	for (size_t i = 0; i < in->planned.n; i++)
+		in->all.v[in->all.n++] = in->planned.v[i];
+	for (size_t i = 0; i < in->n_before; i++)
+		in->all.v[in->all.n++] = in->before[i].job;
+	for (size_t i = 0; i < in->new.n; i++)
+		in->all.v[in->all.n++] = in->new.v[i];
+	return 0;
+}
+
+static int make_rows(struct inputs *in, struct hes_err *err)
+{
+	const struct add_plan a = {
+		.view = &in->view, .fleet = &in->mine, .plan = &in->merged, .jobs = &in->all, .first_new = in->planned.n + in->n_before,
+		.knowledge = &in->knowledge, .now_us = in->view.now_us,
+	};
+	int rc = add_plan_make(&a, &in->rows, &in->busy_us, err);
+
+	for (size_t i = 0; i < in->new.n && !rc; i++)
+		for (size_t k = 0; k < in->new.n; k++)
+			if (strcmp(in->rows[k].job.id, in->new.v[i].id) == 0)
+				in->rows[k].job.command = in->commands[i];
+	return rc;
+}
+
+/* --- handed over --- */
+
+enum taken { TAKEN, TAKEN_LATER, TAKEN_AT_RESUME };
+
+/* Wait until the runner has the jobs, or is gone. */
+static int wait_taken(const struct inputs *in, enum taken *out, struct hes_err *err)
+{
+	static const struct timespec nap = { 0, 100000000 };
+	const double from_s = hes_monotonic_s();
+	struct hes_run run;
+	size_t left = 1;
+	int rc;
+
+	*out = TAKEN_LATER;
+	while (!(rc = hes_journal_added_waiting(in->journal, in->view.run.id, &left, err)) && left) {
+		rc = hes_journal_run(in->journal, in->view.run.id, &run, err);
+		if (rc)
+			break;
+		if (run.state != HES_RUN_GOING || !run_is_alive(&run)) {
+			*out = TAKEN_AT_RESUME;
+			return 0;
+		}
+		if (hes_monotonic_s() - from_s > TAKE_WAIT_S)
+			return hes_fail(err, -ETIMEDOUT, "the jobs are in the journal of run %" PRId64 ", but its process %" PRId64 " has not taken them "
+					"for %d s; it takes them later, or at --resume", run.id, run.runner.pid, TAKE_WAIT_S);
+		nanosleep(&nap, NULL);
+	}
+	if (!rc && !left)
+		*out = TAKEN;
+	return rc;
+}
+
+static int print_json(const struct inputs *in, enum taken taken)
+{
+	json_t *jobs = json_array();
+
+	for (size_t i = 0; i < in->new.n; i++) {
+		const struct hes_run_added *a = &in->rows[i];
+
+		json_array_append_new(jobs, json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "job", a->job.id, "workload", a->job.workload, "gpu",
+				      a->gpu, "sm_pct", (json_int_t)a->sm_pct, "clock_mhz", (json_int_t)a->clock_mhz, "planned_start_s",
+				      (double)a->planned_start_us * 1e-6, "planned_end_s", (double)a->planned_end_us * 1e-6, "planned_j",
+				      (double)a->planned_mj * 1e-3));
+	}
+	return cli_print_json(json_pack("{s:I, s:b, s:o}", "run", (json_int_t)in->view.run.id, "taken", taken == TAKEN, "jobs", jobs));
+}
+
+static int print_text(const struct inputs *in, enum taken taken)
+{
+	const struct hes_run *run = &in->view.run;
+	char from[HES_QUANTITY_MAX], until[HES_QUANTITY_MAX];
+
+	for (size_t i = 0; i < in->new.n; i++) {
+		const struct hes_run_added *a = &in->rows[i];
+
+		hes_visible_put(stdout, 16, a->job.id);
+		putchar(' ');
+		hes_visible_put(stdout, 16, a->gpu);
+		printf(" %3" PRIu32 " %% %5" PRIu32 " MHz  planned from %s to %s\n", a->sm_pct, a->clock_mhz,
+		       hes_time_text(from, (double)a->planned_start_us), hes_time_text(until, (double)a->planned_end_us));
+	}
+	printf("%zu job%s %s run %" PRId64, in->new.n, hes_s(in->new.n), taken == TAKEN ? "added to" : "written for", run->id);
+	if (taken == TAKEN_AT_RESUME)
+		printf(", which is interrupted: heshare run %s --resume starts %s", run_plan_name(run), in->new.n == 1 ? "it" : "them");
+	putchar('\n');
+	return 0;
+}
+
+static int hand_over(const struct add_opts *o, const struct inputs *in, struct hes_err *err)
+{
+	enum taken taken = in->view.runner == RUN_VIEW_ALIVE || in->view.runner == RUN_VIEW_ELSEWHERE ? TAKEN_LATER : TAKEN_AT_RESUME;
+	const int64_t now_us = in->view.now_us > 0 ? in->view.now_us : 1;
+	int rc = hes_journal_add(in->journal, in->view.run.id, in->rows, in->new.n, now_us, in->busy_us, err);
+
+	if (!rc && taken == TAKEN_LATER && !o->no_wait)
+		rc = wait_taken(in, &taken, err);
+	if (rc)
+		return cli_fail("add", err);
+	return o->json ? print_json(in, taken) : print_text(in, taken);
+}
+
+static int run_add(const void *opts, int n_args, char **args)
+{
+	const struct add_opts *o = opts;
+	struct inputs in = { 0 };
+	struct hes_err err;
+	int64_t id;
+	int rc;
+
+	(void)n_args;
+	if (run_parse_id(args[0], &id, &err))
+		return cli_fail("add", &err), 2;
+	rc = load_run(o, id, &in, &err);
+	if (!rc)
+		rc = load_plan(o, &in, &err);
+	if (!rc)
+		rc = load_jobs(o, args[1], &in, &err);
+	if (!rc)
+		rc = join_jobs(&in, &err);
+	if (!rc)
+		rc = merge_plan(&in, &err);
+	if (!rc)
+		rc = cli_knowledge_load(o->predictor, o->profiles, &in.catalogue, &in.mine, &in.knowledge, &err);
+	if (!rc)
+		rc = make_rows(&in, &err);
+	rc = rc ? cli_fail("add", &err) : hand_over(o, &in, &err);
+	unload(&in);
+	return rc;
+}
+
+const struct command cmd_add = {
+	.name = "add",
+	.args = "RUN JOBS",
+	.min_args = 2,
+	.max_args = 2,
+	.summary = "add jobs to a run that goes on: they are placed among those that wait",
+	.text = "Plans the jobs of the file JOBS for the GPUs of run RUN and hands them to its process.\n"
+		"heshare status prints the numbers of runs. Jobs that run or wait stay where they are. In a plan\n"
+		"of joint each new job goes to the best GPU, position, SM share and clock. In plans with batches,\n"
+		"the plan's policy plans the new jobs behind those that wait. Give the same --predictor and\n"
+		"--profiles as to heshare plan.\n"
+		"\n"
+		"The jobs are on the disk before the command returns, and it returns when the run has taken\n"
+		"them, within about a second. To a run that is interrupted or stopped they are added at --resume.\n"
+		"A run that is over takes no jobs.",
+	.example = "  heshare status\n"
+		   "  heshare add 3 more.csv --command './train.sh {workload} {batch} {iterations}'",
+	.opts = add_opts,
+	.opts_size = sizeof(struct add_opts),
+	.run = run_add,
+};

@@ -1,0 +1,72 @@
+/*
+ * run_identity.c - which plan a run carries out, and whether its process lives; see run_identity.h.
+ */
+#include "cli/run/run_identity.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/num.h"
+#include "heshare/plan.h"
+#include "launch/process.h"
+
+bool run_is_alive(const struct hes_run *run)
+{
+	struct hes_process p = { .pid = (pid_t)run->runner.pid, .started = (uint64_t)run->runner.start };
+	char boot[HES_BOOT_MAX];
+
+	return !hes_process_boot(boot, NULL) && strcmp(boot, run->runner.boot) == 0 && hes_process_runs(&p);
+}
+
+int run_plan_key(const char *path, const char *node, uint64_t *out, struct hes_err *err)
+{
+	char *text;
+	size_t len;
+	int rc = hes_file_slurp(path, HES_PLAN_MAX_BYTES, &text, &len, err);
+
+	if (rc)
+		return rc;
+	*out = hes_hash_bytes(HES_HASH_START, text, len);
+	if (node)
+		*out = hes_hash_text(*out, node);
+	free(text);
+	return 0;
+}
+
+void run_plan_path(const char *path, char out[HES_JOURNAL_PATH_MAX])
+{
+	char *real = realpath(path, NULL);
+
+	snprintf(out, HES_JOURNAL_PATH_MAX, "%s", real && strlen(real) < HES_JOURNAL_PATH_MAX ? real : path);
+	free(real);
+}
+
+const char *run_plan_name(const struct hes_run *run)
+{
+	const char *slash = strrchr(run->plan, '/');
+
+	return slash ? slash + 1 : run->plan;
+}
+
+const char *run_user_behind_sudo(void)
+{
+	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
+
+	return user && strcmp(user, "root") != 0 ? user : NULL;
+}
+
+int run_parse_id(const char *text, int64_t *out, struct hes_err *err)
+{
+	uint64_t id;
+
+	if (hes_parse_u64("RUN", text, 1, INT64_MAX, &id, err))
+		return hes_fail(err, -EINVAL, "\"%.60s\" is no number of a run; heshare status prints them", text);
+	*out = (int64_t)id;
+	return 0;
+}

@@ -1,0 +1,28 @@
+/*
+ * run_identity.h - which plan a run carries out, and whether its process lives.
+ */
+#ifndef HES_CLI_RUN_RUN_IDENTITY_H
+#define HES_CLI_RUN_RUN_IDENTITY_H
+
+#include <stdbool.h>
+
+#include "heshare/journal.h"
+
+/** Whether the process that carries out a run lives on this machine. */
+bool run_is_alive(const struct hes_run *run);
+
+/** A hash that names the plan in a file, on a node, in the journal. @param node  NULL: all nodes */
+int run_plan_key(const char *path, const char *node, uint64_t *out, struct hes_err *err);
+
+/** The name of a plan's file for all folders: absolute where it can be. */
+void run_plan_path(const char *path, char out[HES_JOURNAL_PATH_MAX]);
+/** The same without folders, for messages. */
+const char *run_plan_name(const struct hes_run *run);
+
+/** With sudo, which clocks may need, jobs run as the user who called sudo. @return NULL: as this user */
+const char *run_user_behind_sudo(void);
+
+/** The number of a run, as a person writes it. @return 0; -EINVAL */
+int run_parse_id(const char *text, int64_t *out, struct hes_err *err);
+
+#endif

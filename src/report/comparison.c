@@ -1,0 +1,146 @@
+/*
+ * comparison.c - which policy is best, and by how much, as a sentence; see heshare/report.h.
+ *
+ * The strongest rival comes first, common practice second.
+ */
+#include "heshare/report.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMON_PRACTICE "exclusive" /* one job per GPU, the next free GPU for the next job */
+
+static double cost(const struct hes_report_policy *p)
+{
+	return p->realised.avg_jct_us * (double)p->realised.fleet_energy_mj;
+}
+
+static const char *method(const struct hes_report_policy *p)
+{
+	return p->method ? p->method : p->name;
+}
+
+size_t hes_report_best(const struct hes_report_policy *v, size_t n)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < n; i++)
+		if (cost(&v[i]) < cost(&v[best]))
+			best = i;
+	return best;
+}
+
+size_t hes_report_reference(const struct hes_report_policy *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(v[i].name, COMMON_PRACTICE) == 0)
+			return i;
+	return 0;
+}
+
+/* The best row of another method. @return NULL: there is none */
+static const struct hes_report_policy *strongest_rival(const struct hes_report_policy *v, size_t n,
+						       const struct hes_report_policy *best, size_t *n_rivals)
+{
+	const struct hes_report_policy *rival = NULL;
+
+	*n_rivals = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(method(&v[i]), method(best)) == 0)
+			continue;
+		++*n_rivals;
+		if (!rival || cost(&v[i]) < cost(rival))
+			rival = &v[i];
+	}
+	return rival;
+}
+
+/* A text that ends where its room does. */
+struct text {
+	char  *out;
+	size_t size, at;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	if (t->at >= t->size)
+		return;
+	va_start(args, format);
+	n = vsnprintf(t->out + t->at, t->size - t->at, format, args);
+	va_end(args);
+	t->at += n > 0 ? (size_t)n : 0;
+}
+
+static void add_label(struct text *t, const struct hes_report_policy *p)
+{
+	add(t, "%s%s%s", p->name, p->prefer && *p->prefer ? ":" : "", p->prefer ? p->prefer : "");
+}
+
+/* "13 % less time", "5 % more time", "the same time". @param noun  with a blank before it, or "" */
+static void add_change(struct text *t, long pct, const char *noun)
+{
+	if (pct)
+		add(t, "%ld %% %s%s", labs(pct), pct < 0 ? "less" : "more", noun);
+	else
+		add(t, *noun ? "the same%s" : "as much%s", noun);
+}
+
+static long percent(double v, double reference)
+{
+	return lround(100 * (v / reference - 1));
+}
+
+/* @param named  whether to name time and energy */
+static void add_changes(struct text *t, const struct hes_totals *v, const struct hes_totals *reference, bool named)
+{
+	const long energy = percent((double)v->fleet_energy_mj, (double)reference->fleet_energy_mj);
+
+	add_change(t, percent(v->avg_jct_us, reference->avg_jct_us), named ? " average completion time" : "");
+	add(t, " and ");
+	add_change(t, energy, named ? " fleet energy" : "");
+	add(t, energy ? " than " : " as ");
+}
+
+static bool comparable(const struct hes_report_policy *p)
+{
+	return isfinite(cost(p)) && cost(p) > 0;
+}
+
+bool hes_report_sentence(const struct hes_report_policy *v, size_t n, char *out, size_t size)
+{
+	const struct hes_report_policy *best, *rival, *common;
+	struct text t = { out, size, 0 };
+	size_t n_rivals;
+
+	*out = '\0';
+	for (size_t i = 0; i < n; i++)
+		if (!comparable(&v[i]))
+			return false;
+	if (!n)
+		return false;
+	best = &v[hes_report_best(v, n)];
+	rival = strongest_rival(v, n, best, &n_rivals);
+	if (!rival)
+		return false;
+	common = &v[hes_report_reference(v, n)];
+	add_label(&t, best);
+	add(&t, ": ");
+	add_changes(&t, &best->realised, &rival->realised, true);
+	add_label(&t, rival);
+	if (n_rivals > 1)
+		add(&t, ", the strongest other policy");
+	if (common != rival && common != best && strcmp(common->name, COMMON_PRACTICE) == 0) {
+		add(&t, "; ");
+		add_changes(&t, &best->realised, &common->realised, false);
+		add(&t, "one job per GPU (%s)", common->name);
+	}
+	if (t.at >= size)
+		*out = '\0';
+	return t.at < size;
+}

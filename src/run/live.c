@@ -1,0 +1,224 @@
+/*
+ * live.c - the state of a run for others: live.json in its folder; see steps.h and heshare/run.h.
+ *
+ * The file is replaced as a whole. It is not synced to the disk: after a crash the journal counts. A run that cannot
+ * write it goes on without.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "run/steps.h"
+
+#define LIVE_FILE "live.json"
+#define LIVE_NEW  ".live.json"
+#define LIVE_MAX_BYTES ((size_t)64 << 20)
+#define LONGEST_S 1e12
+
+/* --- written --- */
+
+int64_t run_left_us(const struct runner *r, int64_t now)
+{
+	double stretch = r->counts.planned_us > 0 ? r->counts.took_us / r->counts.planned_us : 1;
+	int64_t last_us = 0, left_us;
+
+	for (size_t i = 0; i < r->n_tasks; i++)
+		if (r->tasks[i]->state < TASK_DONE && r->tasks[i]->planned_end_us > last_us)
+			last_us = r->tasks[i]->planned_end_us;
+	left_us = (int64_t)((double)last_us * stretch) - now;
+	return left_us > 0 ? left_us : 0;
+}
+
+/* Joules up to now, with those since the account last looked. @return false: not known */
+static bool joules_so_far(const struct runner *r, const struct run_gpu *g, double *out)
+{
+	const struct hes_measured *last = &g->energy.last;
+	struct hes_measured now;
+
+	if (g->energy.missing || g->lost)
+		return false;
+	hes_window_look_at(r->meter.window, g->energy.metered, &now);
+	*out = (double)(g->before.busy_mj + g->before.idle_mj) * 1e-3 + g->energy.busy_j + g->energy.idle_j;
+	if (now.from == HES_ENERGY_COUNTER && last->from == HES_ENERGY_COUNTER)
+		*out += now.energy_j - last->energy_j;
+	else
+		*out += now.integral_j - last->integral_j;
+	return true;
+}
+
+static json_t *live_number(bool known, double value)
+{
+	return known ? json_real(value) : json_null();
+}
+
+static json_t *gpu_json(const struct runner *r, const struct run_gpu *g)
+{
+	struct hes_reading now = { 0 };
+	double joules = 0;
+	bool known = joules_so_far(r, g, &joules);
+
+	if (!g->lost)
+		hes_device_read(r->q->devices, g->device, HES_HAS_POWER | HES_HAS_CLOCK, &now, NULL);
+	return json_pack("{s:s, s:o, s:o, s:o}", "gpu", run_gpu_name(g), "power_w", live_number(now.has & HES_HAS_POWER, now.power_mw * 1e-3),
+			 "clock_mhz", live_number(now.has & HES_HAS_CLOCK, now.clock_mhz), "energy_j", live_number(known, joules));
+}
+
+static json_t *job_json(const struct run_task *t, int64_t now)
+{
+	const double ran_us = (double)(now - t->attempt.started_us), planned_us = (double)(t->planned_end_us - t->planned_start_us);
+	const bool known = t->progress.known && t->progress.iterations && t->job->iterations;
+	double done = known ? (double)t->progress.iterations / (double)t->job->iterations : -1, left_us = planned_us - ran_us;
+
+	done = done > 1 ? 1 : done;
+	if (known)
+		left_us = ran_us * (1 - done) / done;
+	return json_pack("{s:s, s:o, s:f}", "job", t->job->id, "done", live_number(known, done), "left_s", left_us > 0 ? left_us * 1e-6 : 0.0);
+}
+
+static json_t *live_json(const struct runner *r, int64_t now)
+{
+	json_t *gpus = json_array(), *jobs = json_array();
+
+	for (size_t i = 0; i < r->n_gpus; i++) {
+		const struct run_gpu *g = &r->gpus[i];
+
+		json_array_append_new(gpus, gpu_json(r, g));
+		for (uint32_t k = 0; k < g->n_running; k++)
+			json_array_append_new(jobs, job_json(g->running[k], now));
+	}
+	return json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)r->log.run->id, "at_s", (double)hes_wall_us() * 1e-6, "now_s",
+			 (double)now * 1e-6, "left_s", (double)run_left_us(r, now) * 1e-6, "gpus", gpus, "jobs", jobs);
+}
+
+void run_live_write(const struct runner *r, int64_t now)
+{
+	json_t *doc = live_json(r, now);
+	int fd = -1, rc = -1;
+
+	unlinkat(r->folder.fd, LIVE_NEW, 0);
+	if (doc)
+		fd = hes_job_file_make(&r->folder, LIVE_NEW, NULL, NULL);
+	if (fd >= 0) {
+		rc = json_dumpfd(doc, fd, JSON_COMPACT | JSON_REAL_PRECISION(16));
+		close(fd);
+	}
+	if (!rc)
+		renameat(r->folder.fd, LIVE_NEW, r->folder.fd, LIVE_FILE);
+	json_decref(doc);
+}
+
+void run_live_end(const struct runner *r)
+{
+	unlinkat(r->folder.fd, LIVE_NEW, 0);
+	unlinkat(r->folder.fd, LIVE_FILE, 0);
+}
+
+/* --- read --- */
+
+/* @return whether @o has this number, from 0 on; null is none */
+static bool read_number(const json_t *o, const char *key, double *out)
+{
+	const json_t *v = json_object_get(o, key);
+
+	*out = json_number_value(v);
+	return json_is_number(v) && *out >= 0 && *out <= LONGEST_S;
+}
+
+static bool read_us(const json_t *o, const char *key, int64_t *out)
+{
+	double s;
+	bool there = read_number(o, key, &s);
+
+	*out = there ? (int64_t)(s * 1e6) : 0;
+	return there;
+}
+
+static bool read_name(const json_t *o, const char *key, char out[HES_NAME_MAX])
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text && snprintf(out, HES_NAME_MAX, "%s", text) < HES_NAME_MAX;
+}
+
+static bool read_gpu(const json_t *o, struct hes_run_live_gpu *g)
+{
+	double mhz;
+
+	g->has_power = read_number(o, "power_w", &g->power_w);
+	g->has_energy = read_number(o, "energy_j", &g->energy_j);
+	g->clock_mhz = read_number(o, "clock_mhz", &mhz) && mhz < UINT32_MAX ? (uint32_t)mhz : 0;
+	return read_name(o, "gpu", g->gpu);
+}
+
+static bool read_job(const json_t *o, struct hes_run_live_job *j)
+{
+	if (!read_number(o, "done", &j->done))
+		j->done = -1;
+	return read_us(o, "left_s", &j->left_us) && read_name(o, "job", j->job);
+}
+
+static bool read_live(const json_t *doc, struct hes_run_live *l)
+{
+	const json_t *gpus = json_object_get(doc, "gpus"), *jobs = json_object_get(doc, "jobs");
+	bool good = read_us(doc, "at_s", &l->at_us) && read_us(doc, "now_s", &l->now_us) && read_us(doc, "left_s", &l->left_us);
+
+	l->n_gpus = json_array_size(gpus);
+	l->n_jobs = json_array_size(jobs);
+	l->gpus = calloc(l->n_gpus + 1, sizeof(*l->gpus));
+	l->jobs = calloc(l->n_jobs + 1, sizeof(*l->jobs));
+	good &= l->gpus && l->jobs;
+	for (size_t i = 0; good && i < l->n_gpus; i++)
+		good = read_gpu(json_array_get(gpus, i), &l->gpus[i]);
+	for (size_t i = 0; good && i < l->n_jobs; i++)
+		good = read_job(json_array_get(jobs, i), &l->jobs[i]);
+	return good;
+}
+
+/* Jobs may reach the folder: no link is followed and no pipe waited for. */
+static int open_live(const char *folder, struct hes_err *err)
+{
+	struct hes_job_folder f = { .fd = -1 };
+	int fd = hes_job_folder_open(&f, folder, err);
+
+	if (!fd)
+		fd = hes_job_file_read(&f, LIVE_FILE, err);
+	hes_job_folder_close(&f);
+	return fd;
+}
+
+int hes_run_live_load(const struct hes_run *run, struct hes_run_live *out, struct hes_err *err)
+{
+	struct hes_run_live l = { 0 };
+	char path[32];
+	json_t *doc = NULL;
+	int fd = open_live(run->folder, err), rc = fd < 0 ? fd : 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!rc)
+		rc = hes_json_load(path, LIVE_MAX_BYTES, &doc, err);
+	if (fd >= 0)
+		close(fd);
+	if (!rc && json_integer_value(json_object_get(doc, "run")) != run->id)
+		rc = hes_fail(err, -ENOENT, "%s/" LIVE_FILE ": of another run", run->folder);
+	else if (!rc && !read_live(doc, &l))
+		rc = hes_fail(err, -EINVAL, "%s/" LIVE_FILE ": not a run's state", run->folder);
+	json_decref(doc);
+	if (rc)
+		hes_run_live_free(&l);
+	else
+		*out = l;
+	return rc;
+}
+
+void hes_run_live_free(struct hes_run_live *l)
+{
+	free(l->gpus);
+	free(l->jobs);
+	*l = (struct hes_run_live){ 0 };
+}

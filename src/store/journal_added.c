@@ -1,0 +1,230 @@
+/*
+ * journal_added.c - jobs that are added to a run; see heshare/journal.h.
+ *
+ * A job is in run_jobs, where it waits like the others, and in added_jobs, which has what the plan's file has of the
+ * others. Both are written in one transaction.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "store/journal.h"
+
+void hes_run_added_free(struct hes_run_added *v, size_t n)
+{
+	for (size_t i = 0; v && i < n; i++)
+		free(v[i].job.command);
+	free(v);
+}
+
+/* Whether jobs may still be added. */
+static int check_open(struct hes_journal *j, int64_t run, struct hes_err *err)
+{
+	struct hes_run r;
+	int rc = hes_journal_run(j, run, &r, err);
+
+	if (rc || r.state == HES_RUN_GOING || r.state == HES_RUN_STOPPED)
+		return rc;
+	return hes_fail(err, -ESHUTDOWN, "run %" PRId64 " is over, so no job can be added: plan the jobs and run them", run);
+}
+
+static int check_name(struct hes_journal *j, int64_t run, const char *job, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(j->store, "SELECT 1 FROM run_jobs WHERE run_id = ? AND job = ?", &q, err);
+
+	if (!rc) {
+		sqlite3_bind_int64(q, 1, run);
+		sqlite3_bind_text(q, 2, job, -1, SQLITE_STATIC);
+		rc = hes_db_step(j->store, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc > 0 ? hes_fail(err, -EEXIST, "run %" PRId64 " has a job %s already; give the new one another name", run, job) : rc;
+}
+
+static int add_waiting(struct hes_journal *j, int64_t run, const struct hes_run_added *a, int64_t arrival_us, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(j->store, "INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, planned_start_us, planned_end_us,"
+				" state, arrival_us) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?)", &q, err);
+
+	if (!rc) {
+		sqlite3_bind_int64(q, 1, run);
+		sqlite3_bind_text(q, 2, a->job.id, -1, SQLITE_STATIC);
+		sqlite3_bind_text(q, 3, a->job.workload, -1, SQLITE_STATIC);
+		sqlite3_bind_text(q, 4, a->gpu, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(q, 5, a->sm_pct);
+		sqlite3_bind_int64(q, 6, a->planned_start_us);
+		sqlite3_bind_int64(q, 7, a->planned_end_us);
+		sqlite3_bind_int64(q, 8, arrival_us);
+		rc = hes_db_run(j->store, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_added *a, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(j->store, "INSERT INTO added_jobs (run_id, job, batch_size, iterations, memory_mib, command, clock_mhz,"
+				" together, shares_pct, before_job, planned_mj, activity_mw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &q, err);
+
+	if (!rc) {
+		sqlite3_bind_int64(q, 1, run);
+		sqlite3_bind_text(q, 2, a->job.id, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(q, 3, a->job.batch_size);
+		sqlite3_bind_int64(q, 4, (int64_t)a->job.iterations);
+		sqlite3_bind_int64(q, 5, a->job.memory_mib);
+		sqlite3_bind_text(q, 6, a->job.command, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(q, 7, a->clock_mhz);
+		sqlite3_bind_int64(q, 8, a->together);
+		sqlite3_bind_int64(q, 9, a->shares_pct);
+		sqlite3_bind_text(q, 10, a->before, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(q, 11, (int64_t)a->planned_mj);
+		sqlite3_bind_int64(q, 12, a->activity_mw);
+		rc = hes_db_run(j->store, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int add_to_gpu(struct hes_journal *j, int64_t run, const struct hes_run_added *a, int64_t busy_us, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(j->store, "UPDATE run_gpus SET planned_mj = planned_mj + ?3, planned_busy_us = planned_busy_us + ?4"
+				" WHERE run_id = ?1 AND gpu = ?2", &q, err);
+
+	if (!rc) {
+		sqlite3_bind_int64(q, 1, run);
+		sqlite3_bind_text(q, 2, a->gpu, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(q, 3, (int64_t)a->planned_mj);
+		sqlite3_bind_int64(q, 4, busy_us);
+		rc = hes_db_run(j->store, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_added *v, size_t n, int64_t arrival_us,
+		    const int64_t *busy_us, struct hes_err *err)
+{
+	int rc = hes_journal_begin(j, err);
+
+	if (rc)
+		return rc;
+	rc = check_open(j, run, err);
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = check_name(j, run, v[i].job.id, err);
+		if (!rc)
+			rc = add_waiting(j, run, &v[i], arrival_us, err);
+		if (!rc)
+			rc = add_details(j, run, &v[i], err);
+		if (!rc)
+			rc = add_to_gpu(j, run, &v[i], busy_us[i], err);
+	}
+	return hes_journal_end(j, rc, err);
+}
+
+static int added_row(struct hes_store *s, sqlite3_stmt *q, struct hes_run_added *a, struct hes_err *err)
+{
+	const char *command = (const char *)sqlite3_column_text(q, 5);
+
+	a->id = sqlite3_column_int64(q, 0);
+	hes_db_text(q, 1, a->job.id, sizeof(a->job.id));
+	a->job.batch_size = (uint32_t)sqlite3_column_int64(q, 2);
+	a->job.iterations = (uint64_t)sqlite3_column_int64(q, 3);
+	a->job.memory_mib = (uint32_t)sqlite3_column_int64(q, 4);
+	a->job.weight = 1;
+	a->clock_mhz = (uint32_t)sqlite3_column_int64(q, 6);
+	a->together = (uint32_t)sqlite3_column_int64(q, 7);
+	a->shares_pct = (uint32_t)sqlite3_column_int64(q, 8);
+	hes_db_text(q, 9, a->before, sizeof(a->before));
+	a->planned_mj = (uint64_t)sqlite3_column_int64(q, 10);
+	hes_db_text(q, 11, a->job.workload, sizeof(a->job.workload));
+	hes_db_text(q, 12, a->gpu, sizeof(a->gpu));
+	a->sm_pct = (uint32_t)sqlite3_column_int64(q, 13);
+	a->planned_start_us = sqlite3_column_int64(q, 14);
+	a->planned_end_us = sqlite3_column_int64(q, 15);
+	a->activity_mw = (uint32_t)sqlite3_column_int64(q, 16);
+	a->job.command = command ? strdup(command) : NULL;
+	return a->job.command ? 0 : hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
+}
+
+static int read_added(struct hes_journal *j, sqlite3_stmt *q, struct hes_run_added **v, size_t *n, struct hes_err *err)
+{
+	int rc;
+
+	while ((rc = hes_db_step(j->store, q, err)) > 0) {
+		struct hes_run_added *more = hes_grow(*v, *n, sizeof(*more));
+
+		if (!more)
+			return hes_fail(err, -ENOMEM, "%s: out of memory for %zu jobs", j->store->path, *n);
+		*v = more;
+		more[*n] = (struct hes_run_added){ 0 };
+		rc = added_row(j->store, q, &more[*n], err);
+		if (rc)
+			return rc;
+		++*n;
+	}
+	return rc;
+}
+
+int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct hes_run_added **out, size_t *out_n, struct hes_err *err)
+{
+	struct hes_run_added *v = NULL;
+	sqlite3_stmt *q;
+	size_t n = 0;
+	int rc = hes_db_prepare(j->store, "SELECT a.id, a.job, batch_size, iterations, memory_mib, command, clock_mhz, together, shares_pct,"
+				" before_job, planned_mj, workload, gpu, sm_pct, planned_start_us, planned_end_us, activity_mw FROM added_jobs a"
+				" JOIN run_jobs r ON r.run_id = a.run_id AND r.job = a.job WHERE a.run_id = ? AND a.id > ? ORDER BY a.id",
+				&q, err);
+
+	if (!rc) {
+		sqlite3_bind_int64(q, 1, run);
+		sqlite3_bind_int64(q, 2, after);
+		rc = read_added(j, q, &v, &n, err);
+	}
+	sqlite3_finalize(q);
+	if (rc) {
+		hes_run_added_free(v, n);
+		return rc;
+	}
+	*out = v;
+	*out_n = n;
+	return 0;
+}
+
+int hes_journal_added_taken(struct hes_journal *j, int64_t run, int64_t last, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(j->store, "UPDATE added_jobs SET taken = 1 WHERE run_id = ?1 AND id <= ?2", &q, err);
+
+	if (!rc) {
+		sqlite3_bind_int64(q, 1, run);
+		sqlite3_bind_int64(q, 2, last);
+		rc = hes_db_run(j->store, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+static int count_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
+{
+	(void)s;
+	(void)err;
+	*(size_t *)out = (size_t)sqlite3_column_int64(q, 0);
+	return 0;
+}
+
+int hes_journal_added_waiting(struct hes_journal *j, int64_t run, size_t *out, struct hes_err *err)
+{
+	size_t *v = NULL, n = 0;
+	int rc = hes_journal_collect(j, "SELECT count(*) FROM added_jobs WHERE run_id = ? AND taken = 0", run, sizeof(*v), count_row, &v, &n, err);
+
+	if (!rc)
+		*out = n ? v[0] : 0;
+	free(v);
+	return rc;
+}
