@@ -233,7 +233,7 @@ static int get_ready(struct gpus_profile *b, int n_args, char **args, struct hes
 	hes_devices_driver(b->devices, driver);
 	snprintf(b->name, sizeof(b->name), "heshare profile %.150s, driver %s", b->o->jobs ? b->o->jobs : args[0], driver);
 	b->end_s = b->o->minutes > 0 ? hes_monotonic_s() + 60 * b->o->minutes : INFINITY;
-	return rc;
+	return 0;
 }
 
 static void release(struct gpus_profile *b)
