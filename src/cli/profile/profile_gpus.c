@@ -40,6 +40,7 @@ struct gpus_profile {
 	int64_t               origin;     /* of this run's rows; 0: none yet */
 	size_t                points_new;
 	double                end_s;      /* stop then */
+	bool                  in_line;    /* a line of progress has no end yet */
 };
 
 /* Set by a signal; read by every thread. */
@@ -85,22 +86,31 @@ static void left_text(double left_s, char out[32])
 		snprintf(out, 32, "about %.1f h left", left_s / 3600);
 }
 
+/* After Ctrl-C the terminal has ^C in the line: keep it and end it. */
+static void leave_line(struct gpus_profile *b)
+{
+	if (b->in_line)
+		fputs(interrupted ? "\n" : "\r\033[K", stderr);
+	b->in_line = false;
+}
+
 static void report_progress(void *ctx, const struct hes_profile_progress *t)
 {
+	struct gpus_profile *b = ctx;
 	bool terminal = isatty(STDERR_FILENO);
 	char left[32];
 
-	(void)ctx;
-	if (t->note && terminal)
-		fputs("\r\033[K", stderr);
+	if (t->note || interrupted)
+		leave_line(b);
 	if (t->note)
 		cli_say("profile", t->note);
-	if (!terminal)
+	if (!terminal || interrupted)
 		return;
 	left_text(t->left_s, left);
 	fprintf(stderr, "\rpoint %zu of %zu, %s\033[K", t->points, t->all, left);
+	b->in_line = true;
 	if (t->points == t->all)
-		fputs("\r\033[K", stderr);
+		leave_line(b);
 }
 
 /* "3..10" or "5" */
@@ -389,6 +399,7 @@ static int in_folder(struct gpus_profile *b, struct hes_profiled_result *r, stru
 	if (rc)
 		return rc;
 	rc = measure(b, folder, r, err);
+	leave_line(b);
 	work_folder_remove(folder);
 	return rc;
 }
