@@ -14,6 +14,7 @@
 
 #define HES_MAX_JOBS       10000000 /* rows accepted from one file */
 #define HES_MAX_BATCH_SIZE 65536
+#define HES_MAX_ITERATIONS UINT64_C(1000000000000)
 
 struct hes_job {
 	char     id[HES_NAME_MAX];        /* unique in a file */

@@ -4,7 +4,7 @@
  * A trace gives rows one by one, from a log file in one of several formats
  * (hes_trace_formats) or from a generator whose distributions were fitted to
  * a log. hes_trace_jobs turns rows into jobs: the log gives arrival and
- * run time; a table of choices gives the workload, which logs do not contain.
+ * run time; a table of choices gives the workload, where the log does not name one.
  * The same input and seed give the same jobs.
  */
 #ifndef HESHARE_TRACE_H
@@ -19,7 +19,8 @@
 
 /** A job of the log that ran on GPUs. */
 struct hes_trace_row {
-	int64_t  arrival_us;              /* on the clock of the log, whose zero is arbitrary */
+	char     id[HES_NAME_MAX];        /* "": not in the log */
+	int64_t  arrival_us;              /* on the clock of the log, whose zero is arbitrary; 0: not in the log */
 	int64_t  runtime_us;              /* > 0 */
 	uint32_t gpu_milli;               /* 1000: one GPU; less: a part of one; > 0 */
 	char     workload[HES_NAME_MAX];  /* "": not in the log */
@@ -28,10 +29,11 @@ struct hes_trace_row {
 
 struct hes_csv;
 
-/** A log format. To add one: a file src/trace/read_NAME.c, a row in formats.c, a test. */
+/** A log format: a row of the table in src/trace/log_formats.c. */
 struct hes_trace_format {
 	const char        *name;
 	const char        *summary;   /* one line */
+	bool               no_arrivals; /* the log does not say when jobs arrived */
 	const char *const *columns;   /* that it reads; they identify the format; NULL-terminated, at most 8 */
 	/**
 	 * Read the row that @c is at. @col: indices of the columns, in their order.
@@ -56,6 +58,18 @@ struct hes_trace;
  */
 int  hes_trace_open(const char *path, const struct hes_trace_format *f, struct hes_trace **out,
 		    struct hes_err *err);
+
+/** What a log of a user's own may hold; NULL-terminated. */
+extern const char *const hes_trace_fields[];
+
+/**
+ * Open a log of no known format, plain or .gz, of which the caller names the columns.
+ * @param columns  "FIELD=COLUMN,..." (docs/formats/trace.md); fields: hes_trace_fields. Needed is runtime, or start
+ *                 and end. Without gpus, each job has one
+ * @return 0; -EINVAL @columns is wrong; -ENOENT a column is missing (@err lists those there are); -ENOMEM; -errno of
+ *         reading
+ */
+int  hes_trace_open_columns(const char *path, const char *columns, struct hes_trace **out, struct hes_err *err);
 
 #define HES_TRACE_GENERATOR "helios-like" /* the built-in profile's name */
 
@@ -107,7 +121,7 @@ struct hes_trace_options {
 	uint64_t seed;
 	size_t   n_jobs;          /* 0: every row that fits */
 	bool     any_gpus;        /* also rows of more than one GPU, as if they had requested one */
-	int64_t  min_runtime_us;
+	int64_t  min_runtime_us;  /* run times are clamped to these limits; 0 and INT64_MAX: none */
 	int64_t  max_runtime_us;
 	bool     drop_outside;    /* skip rows outside of the limits, instead of clamping them */
 	enum hes_arrivals arrivals;
@@ -120,6 +134,22 @@ struct hes_trace_options {
 /** MISO's and HeShare's setting: 60 jobs of 120-6082 s, gaps of 60 s, the first third 30 s. */
 void hes_trace_options_defaults(struct hes_trace_options *d);
 
+/** What became of the rows of a trace. */
+struct hes_trace_account {
+	uint64_t rows;                            /* read */
+	uint64_t skipped;                         /* without a GPU, or never run */
+	uint64_t several_gpus;                    /* left out: on more than one GPU */
+	uint64_t shorter, longer;                 /* of the rest, outside of the limits; left out if drop_outside */
+	uint64_t kept;                            /* to draw from */
+	uint64_t jobs;                            /* drawn */
+	uint64_t raised, lowered;                 /* of the drawn, clamped */
+	uint64_t named, nearest;                  /* ... with workload and batch size of the row, or the nearest batch size */
+	uint64_t named_alone;                     /* ... with the workload of the row, which has no batch size */
+	uint64_t unknown;                         /* ... whose row names a workload that is no choice */
+	char     unknown_workload[HES_NAME_MAX];  /* the first of these; "" */
+	int64_t  origin_us;                       /* from the first kept row's arrival to the first job's */
+};
+
 /**
  * Draw jobs from the rest of a trace, in the order of arrival; the first
  * arrives at 0. If the choices have the row's workload, it is used with the
@@ -127,10 +157,13 @@ void hes_trace_options_defaults(struct hes_trace_options *d);
  * workload with the same probability. The number of iterations follows from the run time.
  * Run times, arrivals and workloads have separate random streams, so that another
  * mix or arrival process does not change the run times.
- * @return 0; -EINVAL no choice left; -ERANGE too few rows; -E2BIG too many; -ENOMEM; -errno of reading
+ * @param account  written on success only; may be NULL
+ * @return 0; -EINVAL no choice left, or arrivals of the log are wanted that it does not have; -ERANGE too few rows, or
+ *         more than HES_MAX_ITERATIONS; -E2BIG too many rows; -EEXIST an id of several jobs; -ENOMEM; -errno of reading
  */
 int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
-		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err);
+		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_trace_account *account,
+		   struct hes_err *err);
 
 #define HES_TRACE_QUANTILES 9
 #define HES_TRACE_GPU_SIZES 7

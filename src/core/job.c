@@ -22,7 +22,6 @@
 #include "base/utf8.h"
 #include "base/yaml.h"
 
-#define MAX_ITERATIONS 1000000000000u
 #define MAX_MEMORY_MIB 16777216u
 #define MAX_WEIGHT     1000u
 #define MAX_SECONDS    1e9
@@ -148,7 +147,7 @@ static int read_numbers(const struct hes_csv *c, const struct columns *col, stru
 	if (!rc)
 		rc = hes_csv_u32(c, col->batch, 1, HES_MAX_BATCH_SIZE, &job->batch_size, err);
 	if (!rc)
-		rc = hes_csv_u64(c, col->iterations, 1, MAX_ITERATIONS, &job->iterations, err);
+		rc = hes_csv_u64(c, col->iterations, 1, HES_MAX_ITERATIONS, &job->iterations, err);
 	if (!rc)
 		rc = hes_csv_u32(c, col->memory, 0, MAX_MEMORY_MIB, &job->memory_mib, err);
 	job->weight = 1;
@@ -280,7 +279,7 @@ static int convert_job(const struct doc_job *d, struct hes_job *job, struct hes_
 	int rc = check_ranges(d, err);
 
 	if (!rc)
-		rc = hes_parse_u64("iterations", d->iterations, 1, MAX_ITERATIONS, &job->iterations, err);
+		rc = hes_parse_u64("iterations", d->iterations, 1, HES_MAX_ITERATIONS, &job->iterations, err);
 	if (!rc)
 		rc = set_name(job->id, "id", d->id, false, err);
 	if (!rc)

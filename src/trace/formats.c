@@ -101,7 +101,8 @@ static int bind(struct log *log, const struct hes_trace_format *f, struct hes_er
 	}
 	log->format = f;
 	log->base = (struct hes_trace){
-		.format = f->name, .name = hes_csv_path(log->csv), .next = log_next, .close = log_close,
+		.format = f->name, .name = hes_csv_path(log->csv), .no_arrivals = f->no_arrivals, .next = log_next,
+		.close = log_close,
 	};
 	return 0;
 }

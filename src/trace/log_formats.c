@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/csv.h"
 #include "base/num.h"
 #include "heshare/trace.h"
+#include "trace/dates.h"
 
 #define MAX_GPUS 100000
 
@@ -35,18 +35,14 @@ static int parse_helios(const struct hes_csv *c, const int *col, struct hes_trac
 	return rc ? rc : take_gpus(c, col[3], out, err);
 }
 
-/* Jeon et al., ATC 2019, in the reduced form of scheduler papers. The zone is taken as UTC: only differences matter. */
+/* Jeon et al., ATC 2019, in the reduced form of scheduler papers. */
 static int parse_philly(const struct hes_csv *c, const int *col, struct hes_trace_row *out, struct hes_err *err)
 {
-	const char *text = hes_csv_text(c, col[0]), *end;
-	struct tm tm = { 0 };
 	int rc;
 
-	end = strptime(text, "%Y-%m-%d %H:%M:%S", &tm);
-	if (!end || *end || tm.tm_year < 70 || tm.tm_year > 8000)
-		return hes_csv_fail(c, err, -EINVAL, "timestamp: \"%.64s\" is not a time like 2017-10-09 07:01:55",
-				    text);
-	out->arrival_us = (int64_t)timegm(&tm) * 1000000;
+	if (!date_parse(hes_csv_text(c, col[0]), &out->arrival_us))
+		return hes_csv_fail(c, err, -EINVAL, "timestamp: \"%.64s\" is not a time like " DATE_EXAMPLE,
+				    hes_csv_text(c, col[0]));
 	rc = hes_csv_seconds(c, col[1], &out->runtime_us, err);
 	return rc ? rc : take_gpus(c, col[2], out, err);
 }
@@ -116,7 +112,7 @@ static const struct hes_trace_format formats[] = {
 	{ .name = "alibaba", .parse = parse_alibaba, .columns = COLUMNS("name", "num_gpu", "gpu_milli", "creation_time",
 									"deletion_time", "scheduled_time"),
 	  .summary = "Alibaba 2023 openb pods: whole GPUs or thousandths of one" },
-	{ .name = "miso", .parse = parse_miso, .columns = COLUMNS("job", "model_trainBATCH", "runtime_s"),
+	{ .name = "miso", .parse = parse_miso, .no_arrivals = true, .columns = COLUMNS("job", "model_trainBATCH", "runtime_s"),
 	  .summary = "MISO's 100 jobs: model, batch size and run time, no arrivals" },
 };
 

@@ -21,7 +21,7 @@ static int add(struct rows *r, const struct hes_trace_row *row)
 	return 0;
 }
 
-int rows_read(struct hes_trace *t, rows_filter *wanted, const void *ctx, struct rows *out,
+int rows_read(struct hes_trace *t, rows_filter *wanted, void *ctx, struct rows *out,
 	      struct hes_err *err)
 {
 	struct rows r = { 0 };

@@ -14,10 +14,10 @@ struct rows {
 };
 
 /** Whether a row is wanted. */
-typedef bool rows_filter(const struct hes_trace_row *r, const void *ctx);
+typedef bool rows_filter(const struct hes_trace_row *r, void *ctx);
 
 /** Read the rest of @t. @wanted NULL: every row. On failure @out is empty. */
-int  rows_read(struct hes_trace *t, rows_filter *wanted, const void *ctx, struct rows *out,
+int  rows_read(struct hes_trace *t, rows_filter *wanted, void *ctx, struct rows *out,
 	       struct hes_err *err);
 void rows_free(struct rows *r);
 

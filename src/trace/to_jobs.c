@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "trace/job_choices.h"
 #include "trace/rows.h"
+#include "trace/source.h"
 
 enum stream { STREAM_PICK, STREAM_ARRIVALS, STREAM_CHOICES };
 
@@ -40,14 +41,26 @@ static struct hes_rng stream_of(const struct hes_trace_options *d, enum stream s
 	return hes_rng_fork(&r, s);
 }
 
-static bool wanted(const struct hes_trace_row *r, const void *ctx)
-{
-	const struct hes_trace_options *d = ctx;
+struct reading {
+	const struct hes_trace_options *d;
+	struct hes_trace_account        account;
+};
 
-	if (r->gpu_milli > 1000 && !d->any_gpus)
-		return false;
-	return !d->drop_outside ||
-	       (r->runtime_us >= d->min_runtime_us && r->runtime_us <= d->max_runtime_us);
+static bool wanted(const struct hes_trace_row *r, void *ctx)
+{
+	struct reading *reading = ctx;
+	const struct hes_trace_options *d = reading->d;
+	const bool several = r->gpu_milli > 1000 && !d->any_gpus;
+	const bool shorter = !several && r->runtime_us < d->min_runtime_us;
+	const bool longer = !several && r->runtime_us > d->max_runtime_us;
+	const bool want = !several && !(d->drop_outside && (shorter || longer));
+
+	reading->account.rows++;
+	reading->account.several_gpus += several;
+	reading->account.shorter += shorter;
+	reading->account.longer += longer;
+	reading->account.kept += want;
+	return want;
 }
 
 static int by_arrival(const void *a, const void *b, void *rows)
@@ -57,6 +70,27 @@ static int by_arrival(const void *a, const void *b, void *rows)
 	int64_t y = ((const struct rows *)rows)->v[k].arrival_us;
 
 	return x != y ? (x > y) - (x < y) : (i > k) - (i < k);
+}
+
+static int by_id(const void *a, const void *b, void *rows)
+{
+	const struct hes_trace_row *v = ((const struct rows *)rows)->v;
+
+	return strcmp(v[*(const uint32_t *)a].id, v[*(const uint32_t *)b].id);
+}
+
+/* Ids of the log must differ among the picked rows; reorders @picked. */
+static int check_ids(const struct hes_trace *t, struct rows *rows, uint32_t *picked, size_t n, struct hes_err *err)
+{
+	qsort_r(picked, n, sizeof(*picked), by_id, rows);
+	for (size_t i = 1; i < n; i++) {
+		const char *id = rows->v[picked[i]].id;
+
+		if (id[0] && strcmp(id, rows->v[picked[i - 1]].id) == 0)
+			return hes_fail(err, -EEXIST, "%s: \"%s\" is the id of several jobs; ids must differ",
+					hes_trace_name(t), id);
+	}
+	return 0;
 }
 
 /* Indices of @n rows at @out, which has room for all of them. */
@@ -102,8 +136,26 @@ static void set_arrivals(const struct hes_trace_options *d, const struct rows *r
 	}
 }
 
-static void set_work(const struct hes_trace_options *d, const struct rows *rows, const uint32_t *picked,
-		     const struct choices *from, struct hes_jobs *jobs)
+/* Count what the job has of its row. */
+static void account_for(struct hes_trace_account *a, const struct hes_trace_options *d, const struct hes_trace_row *row,
+			const struct hes_choice *c)
+{
+	const bool named = strcmp(row->workload, c->workload) == 0;
+
+	a->jobs++;
+	a->raised += row->runtime_us < d->min_runtime_us;
+	a->lowered += row->runtime_us > d->max_runtime_us;
+	a->named += named && row->batch_size == c->batch_size;
+	a->nearest += named && row->batch_size && row->batch_size != c->batch_size;
+	a->named_alone += named && !row->batch_size;
+	a->unknown += row->workload[0] && !named;
+	if (row->workload[0] && !named && !a->unknown_workload[0])
+		memcpy(a->unknown_workload, row->workload, sizeof(a->unknown_workload));
+}
+
+static int set_work(const struct hes_trace *t, const struct hes_trace_options *d, const struct rows *rows,
+		    const uint32_t *picked, const struct choices *from, struct hes_jobs *jobs, struct hes_trace_account *account,
+		    struct hes_err *err)
 {
 	struct hes_rng rng = stream_of(d, STREAM_CHOICES);
 
@@ -111,16 +163,34 @@ static void set_work(const struct hes_trace_options *d, const struct rows *rows,
 		const struct hes_trace_row *row = &rows->v[picked[i]];
 		const struct hes_choice *c = choices_choose(from, row->workload, row->batch_size, &rng);
 		double runtime = (double)clamp(row->runtime_us, d->min_runtime_us, d->max_runtime_us);
-		long long iterations = llround(runtime / c->iteration_us);
+		double iterations = fmax(round(runtime / c->iteration_us), 1);
 		struct hes_job *job = &jobs->v[i];
 
-		snprintf(job->id, sizeof(job->id), "j%04zu", i + 1);
+		if (iterations > (double)HES_MAX_ITERATIONS)
+			return hes_fail(err, -ERANGE, "%s: a job of %g s would be %g iterations of %s; a job has at most %g",
+					hes_trace_name(t), runtime / 1e6, iterations, c->workload, (double)HES_MAX_ITERATIONS);
+		if (row->id[0])
+			memcpy(job->id, row->id, sizeof(job->id));
+		else
+			snprintf(job->id, sizeof(job->id), "j%04zu", i + 1);
 		memcpy(job->workload, c->workload, sizeof(job->workload));
 		job->batch_size = c->batch_size;
 		job->memory_mib = c->memory_mib;
-		job->iterations = iterations > 1 ? (uint64_t)iterations : 1;
+		job->iterations = (uint64_t)iterations;
 		job->weight = 1;
+		account_for(account, d, row, c);
 	}
+	return 0;
+}
+
+/* From the first row's arrival to the first picked one's. */
+static int64_t origin_us(const struct rows *rows, const uint32_t *picked)
+{
+	int64_t first = rows->v[picked[0]].arrival_us;
+
+	for (size_t i = 0; i < rows->n; i++)
+		first = rows->v[i].arrival_us < first ? rows->v[i].arrival_us : first;
+	return rows->v[picked[0]].arrival_us - first;
 }
 
 static int check(const struct hes_trace *t, const struct hes_trace_options *d, const struct rows *rows,
@@ -139,11 +209,13 @@ static int check(const struct hes_trace *t, const struct hes_trace_options *d, c
 }
 
 static int draw(const struct hes_trace *t, struct rows *rows, const struct choices *from,
-		const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err)
+		const struct hes_trace_options *d, struct hes_jobs *out, struct hes_trace_account *account,
+		struct hes_err *err)
 {
 	size_t n = d->n_jobs ? d->n_jobs : rows->n;
 	struct hes_jobs jobs = { calloc(n, sizeof(*jobs.v)), n };
 	uint32_t *picked = malloc(rows->n * sizeof(*picked));
+	int rc;
 
 	if (!jobs.v || !picked) {
 		free(jobs.v);
@@ -152,26 +224,42 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct choic
 	}
 	pick(d, rows, n, picked);
 	set_arrivals(d, rows, picked, &jobs);
-	set_work(d, rows, picked, from, &jobs);
+	account->origin_us = d->arrivals == HES_ARRIVALS_TRACE ? origin_us(rows, picked) : 0;
+	rc = set_work(t, d, rows, picked, from, &jobs, account, err);
+	if (!rc)
+		rc = check_ids(t, rows, picked, n, err);
 	free(picked);
-	*out = jobs;
-	return 0;
+	if (rc)
+		hes_jobs_free(&jobs);
+	else
+		*out = jobs;
+	return rc;
 }
 
 int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
-		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_err *err)
+		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_trace_account *account,
+		   struct hes_err *err)
 {
+	struct reading reading = { .d = d };
 	struct choices from;
 	struct rows rows;
-	int rc = choices_init(&from, choices, n_choices, d->mix, err);
+	int rc;
 
+	if (d->arrivals == HES_ARRIVALS_TRACE && t->no_arrivals)
+		return hes_fail(err, -EINVAL, "%s: this trace does not say when jobs arrived", hes_trace_name(t));
+	rc = choices_init(&from, choices, n_choices, d->mix, err);
 	if (rc)
 		return rc;
-	rc = rows_read(t, wanted, d, &rows, err);
+	rc = rows_read(t, wanted, &reading, &rows, err);
 	if (!rc)
 		rc = check(t, d, &rows, err);
 	if (!rc)
-		rc = draw(t, &rows, &from, d, out, err);
+		rc = draw(t, &rows, &from, d, out, &reading.account, err);
+	if (!rc && account) {
+		*account = reading.account;
+		account->skipped = hes_trace_skipped(t);
+		account->rows += account->skipped;
+	}
 	rows_free(&rows);
 	choices_finish(&from);
 	return rc;

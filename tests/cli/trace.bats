@@ -51,11 +51,8 @@ need_data() {
 	printf 'workload,gpu_type,batch_size,clock_mhz,memory_mib,iteration_us,busy,sm_util,dram_util,l2_util,power_mw\n' >p.csv
 	printf 'mine,T4,8,1590,900,5e5,0.9,0.5,0.2,0.1,60000\nmine,V100-SXM2-32,8,1530,900,250000,0.9,0.5,0.2,0.1,60000\n' >>p.csv
 	printf '%s\na,0,500,1\n' "$HEADER" >log.csv
-	run "$HESHARE" trace log.csv -n 1 --profiles p.csv
-	echo "$output"
-	[ "${lines[1]}" = j0001,0,mine,8,2000,900 ]
-	run "$HESHARE" trace log.csv -n 1 --profiles p.csv --reference T4
-	[ "${lines[1]}" = j0001,0,mine,8,1000,900 ]
+	[ "$("$HESHARE" trace log.csv -n 1 --profiles p.csv | tail -n +2)" = j0001,0,mine,8,2000,900 ]
+	[ "$("$HESHARE" trace log.csv -n 1 --profiles p.csv --reference T4 | tail -n +2)" = j0001,0,mine,8,1000,900 ]
 	refused 1 "no profile on A100-SXM-80" log.csv -n 1 --profiles p.csv --reference A100-SXM-80
 }
 
@@ -74,6 +71,47 @@ need_data() {
 	[ "$(jq -c 'map(.name)' <<<"$output")" = '["helios","philly","alibaba","miso","helios-like"]' ]
 	run "$HESHARE" trace --list
 	[[ "$output" == *"columns: timestamp, duration, num_gpus"* ]]
+}
+
+@test "what was dropped, clamped and invented is printed apart from the jobs" {
+	printf 'at,run,n,net\n0,60,1,gpt2\n9,500,1,mynet\n20,9000,1,gpt2\n30,500,2,gpt2\n40,,1,gpt2\n' >log.csv
+	columns=arrival=at,runtime=run,gpus=n,workload=net
+	"$HESHARE" trace log.csv -n 0 --columns $columns >jobs.csv 2>account
+	[ "$(wc -l <jobs.csv)" -eq 4 ]
+	diff account - <<-END
+		log.csv (own columns): 3 jobs from 5 rows
+		dropped      1 row without a GPU, or never run
+		dropped      1 row on several GPUs; --any-gpus keeps them
+		kept         3 rows; each is a job
+		run times    of the trace, alone on V100-SXM2-32, in whole iterations
+		clamped      of the rows, 1 (33.3 %) below 120 s, 1 (33.3 %) above 6082 s
+		             of the jobs, 1 (33.3 %) raised to 120 s, 1 (33.3 %) lowered to 6082 s
+		             --durations trace keeps them
+		invented     arrivals: Poisson, mean gap 30 s in the first third, then 60 s
+		workloads    of the trace for 2 jobs
+		invented     workloads of 1 job, drawn at random
+		             1 of these name one that is not among the choices, such as mynet
+		invented     batch sizes of 3 jobs, drawn at random
+	END
+	"$HESHARE" trace log.csv -n 0 --columns $columns --arrivals trace --durations trace -o jobs.csv --speedup 2 2>account
+	grep -qx 'arrivals     of the trace; 0 is 0 s after its first kept row; divided by 2' account
+	! grep -q clamped account
+	[ "$(cut -d, -f2 jobs.csv | tr '\n' ' ')" = "arrival_s 0 4.5 10 " ]
+	[ "$("$HESHARE" trace log.csv -n 0 --columns $columns --drop -o jobs.csv --json |
+		jq -c '[.rows, .jobs.drawn, .runtime_limits.max_s, .invented.workloads, .arrivals, .unknown_workload]')" = \
+		'[{"read":5,"without_gpu_or_run":1,"several_gpus":1,"shorter":1,"longer":1,"kept":1},1,6082,1,"poisson","mynet"]' ]
+	[ "$(wc -l <jobs.csv)" -eq 2 ]
+}
+
+# The figures of the paper's clamp on Philly's jobs on one GPU.
+@test "a quarter of Philly's jobs are shorter than the paper's limits, an eighth longer" {
+	need_data
+	"$HESHARE" trace "$data/philly_trace/philly.csv.gz" -o jobs.csv 2>account
+	grep -qF 'of the rows, 19058 (24.9 %) below 120 s, 9057 (11.8 %) above 6082 s' account
+	"$HESHARE" trace "$data/philly_trace/philly.csv.gz" -n 0 --arrivals trace --durations trace -o jobs.csv
+	zcat "$data/philly_trace/philly.csv.gz" | awk -F, 'NR > 1 && $3 == 1 { print $1 }' | sort | TZ=UTC date -f - +%s |
+		awk 'NR == 1 { first = $1 } { print $1 - first }' >real
+	tail -n +2 jobs.csv | cut -d, -f2 | cmp - real
 }
 
 @test "real logs become jobs" {
@@ -99,6 +137,50 @@ need_data() {
 	refused 1 "log.csv:1: no known trace has the columns colour, taste; known: helios (job_id" log.csv
 	refused 1 'log.csv:1: no column "job_id"; there are: colour, taste' log.csv --format helios
 	refused 2 "--format: \"slurm\" is not one of" log.csv --format slurm
+}
+
+@test "a log with columns of one's own becomes jobs" {
+	printf 'nr,submit,minutes,gpus,net,bs\na,2026-11-01 10:00:00,10,1,resnet50,16\nb,2026-11-01T10:05:00.5Z,30,0.5,bert-large,\n' >log.csv
+	printf 'c,2026-11-01T12:06:00+02:00,5,1,mynet,8\nd,2026-11-01 10:07:00,5,4,gpt2,8\ne,2026-11-01 10:09:00,,1,gpt2,8\n' >>log.csv
+	printf 'f,2026-11-01 10:10:00,Unknown,1,gpt2,8\ng,2026-11-01 10:11:00,9,0,gpt2,8\n' >>log.csv
+	"$HESHARE" trace log.csv -n 0 --arrivals trace -o jobs.csv \
+		--columns id=nr,arrival=submit,runtime=minutes:min,gpus=gpus,workload=net,batch_size=bs
+	[ "$(cut -d, -f1,2 jobs.csv | tr '\n' ' ')" = "id,arrival_s a,0 b,300.5 c,360 " ]
+	[[ "$(sed -n 2p jobs.csv)" == *,resnet50,16,* ]]
+	[[ "$(sed -n 3p jobs.csv)" == *,bert-large,* ]]
+	[ "$("$HESHARE" trace log.csv --stats --json --columns runtime=minutes:min,gpus=gpus |
+		jq -c '[.jobs, .skipped, .mean_runtime_s, .jobs_by_gpus["<1"]]')" = '[4,3,750,1]' ]
+	"$HESHARE" simulate jobs.csv --policy exclusive
+}
+
+@test "start and end are a run time" {
+	printf 'from,to\n100,160\n1700000000,1700000600\nNone,\n' >log.csv
+	[ "$("$HESHARE" trace log.csv --stats --json --columns start=from,end=to | jq -c '[.jobs, .mean_runtime_s]')" = '[2,330]' ]
+	printf 'from,to\n160,100\n' >log.csv
+	refused 1 "log.csv:2: to: 100 is before from, 160" log.csv --columns start=from,end=to
+}
+
+@test "wrong columns, and wrong values of one's own log, are refused with line, column and value" {
+	printf 'nr,submit,dur,n\na,0,60,1\na,5,60,1\n' >log.csv
+	refused 1 'columns: "runtime" is not FIELD=COLUMN, such as runtime=duration' log.csv --columns runtime
+	refused 1 'columns: no field "power"; there are: id, arrival, start, end, runtime' log.csv --columns power=n
+	refused 1 'columns: runtime is given twice' log.csv --columns runtime=dur,runtime=n
+	refused 1 'must have the run time once: runtime=COLUMN, or start=COLUMN and end=COLUMN' log.csv --columns arrival=submit
+	refused 1 'must have the run time once' log.csv --columns start=submit,runtime=dur
+	refused 1 'log.csv:1: no column "hours"; there are: nr, submit, dur, n' log.csv --columns runtime=hours
+	refused 1 'log.csv:1: no column "dur:day"' log.csv --columns runtime=dur:day
+	refused 1 'log.csv: "a" is the id of several jobs' log.csv -n 0 --columns id=nr,runtime=dur
+	refused 2 "leave out --format" log.csv --columns runtime=dur --format helios
+	refused 2 "go with a log" helios-like --columns runtime=dur
+	printf 'submit,dur,n,bs\n0,60,1,\nnoon,60,1,\n' >log.csv
+	refused 1 'log.csv:3: submit: "noon" is neither a number nor a time like 2017-10-09 07:01:55' log.csv \
+		--columns arrival=submit,runtime=dur
+	printf 'submit,dur,n,bs\n0,-5,1,\n' >log.csv
+	refused 1 'log.csv:2: dur: -5 is outside' log.csv --columns runtime=dur
+	printf 'submit,dur,n,bs\n0,5,many,\n' >log.csv
+	refused 1 'log.csv:2: n: "many" is not a number' log.csv --columns runtime=dur,gpus=n
+	printf 'submit,dur,n,bs\n0,5,1,0\n' >log.csv
+	refused 1 'log.csv:2: bs: 0 is outside 1 to 65536' log.csv --columns runtime=dur,batch_size=bs
 }
 
 @test "an unknown workload is answered with those there are" {
@@ -146,7 +228,8 @@ need_data() {
 	refused 2 "--min-runtime is above --max-runtime" helios-like --min-runtime 9000
 	refused 2 "--jobs: \"-3\" is not a whole number" helios-like --jobs -3
 	refused 2 "--gap" helios-like --gap nan
-	refused 2 "--json goes with" helios-like --json
+	refused 2 "--json goes with --list, --stats or -o FILE" helios-like --json
+	refused 2 "--durations trace has no limits" helios-like --durations trace --max-runtime 9000
 	refused 1 "50001 jobs requested, but the trace has" helios-like --jobs 50001
 }
 

@@ -68,7 +68,7 @@ static struct hes_jobs draw(struct hes_trace *t, const struct hes_trace_options 
 	struct hes_jobs jobs;
 	struct hes_err err;
 
-	if (hes_trace_jobs(t, choices, N_CHOICES, o, &jobs, &err))
+	if (hes_trace_jobs(t, choices, N_CHOICES, o, &jobs, NULL, &err))
 		fail_msg("%s", err.msg);
 	hes_trace_close(t);
 	return jobs;
@@ -332,6 +332,85 @@ TEST(poisson_arrivals_come_twice_as_fast_in_the_first_third)
 	hes_jobs_free(&jobs);
 }
 
+TEST(run_times_without_limits_are_those_of_the_log)
+{
+	struct hes_trace_options o = options(0);
+	const double real[] = { 1, 60, 99999 };
+	struct hes_jobs jobs;
+
+	o.arrivals = HES_ARRIVALS_BURST;
+	o.min_runtime_us = 0;
+	o.max_runtime_us = INT64_MAX;
+	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,0,1,1\nb,0,60,1\nc,0,99999,1\n"), &o);
+	assert_int_equal(jobs.n, 3);
+	for (size_t i = 0; i < jobs.n; i++)
+		assert_true(fabs(runtime_s(&jobs.v[i]) - real[i]) <= choice_of(&jobs.v[i])->iteration_us / 2e6 + 1e-9);
+	hes_jobs_free(&jobs);
+}
+
+TEST(the_account_says_what_became_of_each_row)
+{
+	static const char text[] = "name,submit,run,n,net,bs\na,50,60,1,light,8\nb,100,500,1,light,7\nc,110,500,1,light,\n"
+				   "d,120,9000,1,other,8\ne,130,500,1,,8\nf,140,500,2,light,8\ng,150,,1,light,8\n"
+				   "h,160,500,0,light,8\n";
+	struct hes_trace_options o = options(0);
+	struct hes_trace_account a;
+	struct hes_trace *t;
+	struct hes_jobs jobs;
+	struct hes_err err;
+
+	o.arrivals = HES_ARRIVALS_TRACE;
+	for (int drop = 0; drop < 2; drop++) {
+		write_text(text);
+		assert_int_equal(hes_trace_open_columns(path, "id=name,arrival=submit,runtime=run,gpus=n,workload=net,batch_size=bs",
+							&t, &err), 0);
+		o.drop_outside = drop;
+		o.n_jobs = drop ? 1 : 0; /* of three, in order: the seed's window */
+		assert_int_equal(hes_trace_jobs(t, choices, N_CHOICES, &o, &jobs, &a, &err), 0);
+		hes_trace_close(t);
+		assert_int_equal(a.rows, 8);
+		assert_int_equal(a.skipped, 2);
+		assert_int_equal(a.several_gpus, 1);
+		assert_int_equal(a.shorter, 1);
+		assert_int_equal(a.longer, 1);
+		assert_int_equal(a.kept, drop ? 3 : 5);
+		assert_int_equal(a.jobs, jobs.n);
+		assert_int_equal(a.raised, drop ? 0 : 1);
+		assert_int_equal(a.lowered, drop ? 0 : 1);
+		if (drop) {
+			assert_int_equal(a.origin_us, (jobs.v[0].id[0] == 'b' ? 0 : jobs.v[0].id[0] == 'c' ? 10 : 30) * INT64_C(1000000));
+		} else {
+			assert_int_equal(a.named, 1);
+			assert_int_equal(a.nearest, 1);
+			assert_int_equal(a.named_alone, 1);
+			assert_int_equal(a.unknown, 1);
+			assert_string_equal(a.unknown_workload, "other");
+			assert_int_equal(a.origin_us, 0);
+			assert_string_equal(jobs.v[4].id, "e");
+		}
+		hes_jobs_free(&jobs);
+	}
+}
+
+TEST(what_cannot_be_a_job_is_refused)
+{
+	struct hes_trace_options o = options(0);
+	struct hes_trace *t = open_text("job,model_trainBATCH,runtime_s\n0,resnet_train64,120\n");
+	struct hes_jobs jobs;
+	struct hes_err err;
+
+	o.arrivals = HES_ARRIVALS_TRACE;
+	assert_int_equal(hes_trace_jobs(t, choices, N_CHOICES, &o, &jobs, NULL, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "does not say when jobs arrived"));
+	hes_trace_close(t);
+	o = options(0);
+	o.max_runtime_us = INT64_MAX;
+	t = open_text("job_id,arrival_s,service_s,gpus\na,0,999999999,1\n");
+	assert_int_equal(hes_trace_jobs(t, &(struct hes_choice){ "quick", 1, 1, 1, HES_MIX_LOW }, 1, &o, &jobs, NULL, &err), -ERANGE);
+	assert_non_null(strstr(err.msg, "a job has at most 1e+12"));
+	hes_trace_close(t);
+}
+
 TEST(the_logs_own_arrivals_are_kept_in_order_and_scaled)
 {
 	struct hes_trace_options o = options(0);
@@ -475,7 +554,7 @@ TEST(the_order_of_the_choices_does_not_matter)
 
 	for (size_t i = 0; i < N_CHOICES; i++)
 		backwards[i] = choices[N_CHOICES - 1 - i];
-	assert_int_equal(hes_trace_jobs(t, backwards, N_CHOICES, &o, &b, &err), 0);
+	assert_int_equal(hes_trace_jobs(t, backwards, N_CHOICES, &o, &b, NULL, &err), 0);
 	hes_trace_close(t);
 	assert_memory_equal(a.v, b.v, 100 * sizeof(*a.v));
 	hes_jobs_free(&a);
@@ -492,17 +571,17 @@ TEST(impossible_draws_are_refused)
 	struct hes_err err;
 	struct hes_trace *t = open_text(log);
 
-	assert_int_equal(hes_trace_jobs(t, choices, N_CHOICES, &o, &out, &err), -ERANGE);
+	assert_int_equal(hes_trace_jobs(t, choices, N_CHOICES, &o, &out, NULL, &err), -ERANGE);
 	assert_non_null(strstr(err.msg, "2 jobs requested, but the trace has 1 single-GPU jobs"));
 	hes_trace_close(t);
 	t = open_text(log);
 	o.drop_outside = true;
-	assert_int_equal(hes_trace_jobs(t, choices, N_CHOICES, &o, &out, &err), -ERANGE);
+	assert_int_equal(hes_trace_jobs(t, choices, N_CHOICES, &o, &out, NULL, &err), -ERANGE);
 	assert_non_null(strstr(err.msg, "no single-GPU job within the run-time limits"));
-	assert_int_equal(hes_trace_jobs(t, twice, 2, &o, &out, &err), -EEXIST);
-	assert_int_equal(hes_trace_jobs(t, never, 1, &o, &out, &err), -EINVAL);
+	assert_int_equal(hes_trace_jobs(t, twice, 2, &o, &out, NULL, &err), -EEXIST);
+	assert_int_equal(hes_trace_jobs(t, never, 1, &o, &out, NULL, &err), -EINVAL);
 	o.mix = HES_MIX_HIGH;
-	assert_int_equal(hes_trace_jobs(t, choices, 3, &o, &out, &err), -EINVAL);
+	assert_int_equal(hes_trace_jobs(t, choices, 3, &o, &out, NULL, &err), -EINVAL);
 	hes_trace_close(t);
 	assert_int_equal(out.n, 77);
 }

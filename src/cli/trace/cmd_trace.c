@@ -13,22 +13,35 @@
 #include "cli/commands.h"
 #include "cli/inputs/offers.h"
 #include "cli/trace/choices.h"
+#include "cli/trace/trace_account.h"
 #include "heshare/trace.h"
 
 struct trace_opts {
-	const char *output, *format, *arrivals, *mix, *profiles, *workloads, *reference;
+	const char *output, *format, *columns, *arrivals, *durations, *mix, *profiles, *workloads, *reference;
 	uint64_t    jobs, rows, seed, max_memory_mib;
 	double      min_s, max_s, gap_s, first_gap_s, speedup;
+	const char *min_given, *max_given;
 	bool        burst, drop, any_gpus, list, stats, json;
 };
 
 static const char *const arrival_names[] = { "poisson", "burst", "trace", NULL };
+static const char *const duration_names[] = { "clamp", "trace", NULL };
 static const char *const mix_names[] = { "low", "medium", "high", "all", NULL };
 
 static void offer_formats(opt_say_fn *say, void *ctx)
 {
 	for (size_t i = 0; hes_trace_formats[i]; i++)
 		say(hes_trace_formats[i]->name, ctx);
+}
+
+static void offer_fields(opt_say_fn *say, void *ctx)
+{
+	for (size_t i = 0; hes_trace_fields[i]; i++) {
+		char name[HES_NAME_MAX];
+
+		snprintf(name, sizeof(name), "%s=", hes_trace_fields[i]);
+		say(name, ctx);
+	}
 }
 
 #define AT(member) .offset = offsetof(struct trace_opts, member)
@@ -54,9 +67,13 @@ static const struct opt trace_opts[] = {
 	  .help = "the same for the first third of the jobs" },
 	{ .name = "speedup", .kind = OPT_DOUBLE, AT(speedup), .arg = "X", .def = "1", .min = 1e-3, .max = 1e6,
 	  .help = "divide the arrival times of the log by X (--arrivals trace)" },
-	{ .name = "min-runtime", .kind = OPT_DOUBLE, AT(min_s), .arg = "S", .def = "120", .min = 1e-3, .max = 1e8,
+	{ .name = "durations", .kind = OPT_CHOICE, AT(durations), .arg = "HOW", .def = "clamp", .choices = duration_names,
+	  .help = "how long jobs run; clamp: between the two limits below; trace: as in the log" },
+	{ .name = "min-runtime", .kind = OPT_DOUBLE, AT(min_s), .given = offsetof(struct trace_opts, min_given),
+	  .arg = "S", .def = "120", .min = 1e-3, .max = 1e8,
 	  .help = "shortest run time, seconds" },
-	{ .name = "max-runtime", .kind = OPT_DOUBLE, AT(max_s), .arg = "S", .def = "6082", .min = 1e-3, .max = 1e8,
+	{ .name = "max-runtime", .kind = OPT_DOUBLE, AT(max_s), .given = offsetof(struct trace_opts, max_given),
+	  .arg = "S", .def = "6082", .min = 1e-3, .max = 1e8,
 	  .help = "longest run time, seconds" },
 	{ .name = "drop", .kind = OPT_FLAG, AT(drop),
 	  .help = "leave out jobs outside of these limits instead of clamping them" },
@@ -64,6 +81,8 @@ static const struct opt trace_opts[] = {
 	  .help = "also draw from jobs on several GPUs, as jobs on one GPU" },
 	{ .name = "format", .kind = OPT_CHOICE, AT(format), .arg = "NAME", .offer = offer_formats,
 	  .help = "format of the log, if its columns do not show it" },
+	{ .name = "columns", .kind = OPT_TEXT, AT(columns), .arg = "FIELD=COLUMN,...", .offer = offer_fields, .many = true,
+	  .help = "columns of a log of your own: runtime, or start and end, and id, arrival, gpus, workload, batch_size" },
 	{ .name = "rows", .kind = OPT_U64, AT(rows), .arg = "N", .def = "50000", .min = 1, .max = HES_MAX_JOBS,
 	  .help = "jobs that the generator makes, to draw from" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
@@ -74,7 +93,8 @@ static const struct opt trace_opts[] = {
 	  .max = 16777216, .help = "memory of the largest job, MiB; the default fits a T4" },
 	{ .name = "list", .kind = OPT_FLAG, AT(list), .help = "list the formats and generators" },
 	{ .name = "stats", .kind = OPT_FLAG, AT(stats), .help = "summarise SOURCE instead of drawing jobs" },
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print --list or --stats as one JSON document" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "print --list, --stats, or with -o what became of the rows, as one JSON document" },
 	{ 0 }
 };
 
@@ -120,16 +140,19 @@ static bool is_profile(const char *source)
 	return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
 }
 
+static bool is_generator(const char *source)
+{
+	return strcmp(source, HES_TRACE_GENERATOR) == 0 || is_profile(source);
+}
+
 static int open_source(const struct trace_opts *o, const char *source, struct hes_trace **out,
 		       struct hes_err *err)
 {
 	const struct hes_trace_format *f = o->format ? hes_trace_format_find(o->format, err) : NULL;
 
-	if (strcmp(source, HES_TRACE_GENERATOR) == 0)
-		return hes_trace_generate(NULL, o->seed, o->rows, out, err);
-	if (is_profile(source))
-		return hes_trace_generate(source, o->seed, o->rows, out, err);
-	return hes_trace_open(source, f, out, err);
+	if (is_generator(source))
+		return hes_trace_generate(is_profile(source) ? source : NULL, o->seed, o->rows, out, err);
+	return o->columns ? hes_trace_open_columns(source, o->columns, out, err) : hes_trace_open(source, f, out, err);
 }
 
 static const char *const size_names[HES_TRACE_GPU_SIZES] = { "<1", "1", "2", "3-4", "5-8", "9-16", ">16" };
@@ -233,6 +256,10 @@ static struct hes_trace_options draw_of(const struct trace_opts *o)
 	d.min_runtime_us = (int64_t)(o->min_s * 1e6);
 	d.max_runtime_us = (int64_t)(o->max_s * 1e6);
 	d.drop_outside = o->drop;
+	if (strcmp(o->durations, "trace") == 0) {
+		d.min_runtime_us = 0;
+		d.max_runtime_us = INT64_MAX;
+	}
 	d.gap_s = o->gap_s;
 	d.first_gap_s = o->first_gap_s;
 	d.speedup = o->speedup;
@@ -252,19 +279,26 @@ static int draw(const struct trace_opts *o, struct hes_trace *t)
 	};
 	const struct hes_trace_options d = draw_of(o);
 	struct trace_choices choices;
+	struct hes_trace_account account;
+	const struct trace_result result = { t, &d, &account, o->reference, strcmp(o->durations, "clamp") == 0 };
 	struct hes_jobs jobs;
 	struct hes_err err;
 	int rc = trace_choices_load(&from, &choices, &err);
 
 	if (rc)
 		return cli_fail("trace", &err);
-	rc = hes_trace_jobs(t, choices.v, choices.n, &d, &jobs, &err);
+	rc = hes_trace_jobs(t, choices.v, choices.n, &d, &jobs, &account, &err);
 	if (!rc) {
 		rc = hes_jobs_save(o->output, &jobs, &err);
 		hes_jobs_free(&jobs);
 	}
 	trace_choices_free(&choices);
-	return rc ? cli_fail("trace", &err) : 0;
+	if (rc)
+		return cli_fail("trace", &err);
+	if (o->json)
+		return cli_print_json(trace_account_json(&result));
+	trace_account_print(&result, stderr);
+	return 0;
 }
 
 static int usage(const char *sentence)
@@ -286,8 +320,14 @@ static int run_trace(const void *opts, int n_args, char **args)
 		return usage("a SOURCE is needed: a log, or " HES_TRACE_GENERATOR "; see heshare trace --list");
 	if (o->min_s > o->max_s)
 		return usage("--min-runtime is above --max-runtime");
-	if (o->json && !o->stats)
-		return usage("--json goes with --list or --stats; jobs are written as CSV");
+	if ((o->columns || o->format) && is_generator(args[0]))
+		return usage("--columns and --format go with a log, not with a generator");
+	if (o->columns && o->format)
+		return usage("--columns reads a log of no known format; leave out --format");
+	if (strcmp(o->durations, "trace") == 0 && (o->min_given || o->max_given || o->drop))
+		return usage("--durations trace has no limits; leave out --min-runtime, --max-runtime and --drop");
+	if (o->json && !o->stats && strcmp(o->output, "-") == 0)
+		return usage("--json goes with --list, --stats or -o FILE; jobs are written as CSV");
 	if (open_source(o, args[0], &t, &err))
 		return cli_fail("trace", &err);
 	rc = o->stats ? stats(o, t) : draw(o, t);
@@ -306,10 +346,12 @@ const struct command cmd_trace = {
 		"Makes jobs as the MISO and HeShare papers do. Single-GPU jobs are drawn at random, and their run\n"
 		"times are clamped. Arrivals are Poisson, twice as fast in the first third of the jobs. Each job\n"
 		"gets a workload, and the number of iterations that takes the job's run time alone on the\n"
-		"reference GPU.",
+		"reference GPU. What was dropped, clamped and invented is printed on standard error.",
 	.example = "  heshare trace " HES_TRACE_GENERATOR " -o jobs.csv\n"
 		   "  heshare trace venus_gpu_jobs.csv.gz --seed 7 --burst --mix high -o jobs.csv\n"
-		   "  heshare trace philly.csv.gz --stats",
+		   "  heshare trace philly.csv.gz --arrivals trace --durations trace -o jobs.csv\n"
+		   "  heshare trace philly.csv.gz --stats\n"
+		   "  heshare trace mine.csv --columns arrival=submit,runtime=duration,gpus=num_gpu -o jobs.csv",
 	.opts = trace_opts,
 	.opts_size = sizeof(struct trace_opts),
 	.run = run_trace,
