@@ -110,7 +110,7 @@ setup() {
 @test "heshare measure: a run that fails or is interrupted ends the runs and does not count" {
 	run -3 --separate-stderr "$HES_LAB" -- heshare measure -g 0 --runs 4 --json -o m.json -- sh -c 'echo >>runs; [ $(wc -l <runs) -lt 3 ] || exit 3'
 	[ "$stderr" = "heshare measure: run 3 of 4 ended with exit status 3 and does not count; the runs end here" ]
-	jq -e '.asked == 4 and (.runs | length == 2) and .exit_status == 3' m.json
+	jq -e '.requested == 4 and (.runs | length == 2) and .exit_status == 3' m.json
 	run -3 --separate-stderr "$HES_LAB" -- heshare measure -g 0 --runs 2 --warmup 2 --json -o none.json -- sh -c 'exit 3'
 	[ "$stderr" = "heshare measure: warm-up 1 of 2 ended with exit status 3 and does not count; the runs end here" ]
 	[ ! -e none.json ]

@@ -164,7 +164,7 @@ static void say_run_failed(const struct measure_opts *o, uint64_t i, const struc
 }
 
 /*
- * Warm up and run as often as asked, until a run fails or a signal says to stop. A run alone counts however it ends.
+ * Warm up and run as often as requested, until a run fails or a signal says to stop. A run alone counts however it ends.
  * @return the last exit status; negative: nothing can be measured
  */
 static int measure_runs(const struct measure_opts *o, struct hes_meter *meter, char **argv, struct measured_series *s,
@@ -203,10 +203,10 @@ static void series_free(struct measured_series *s, size_t n)
 
 static int series_init(struct measured_series *s, const struct hes_devices *d, const size_t *gpus, struct hes_err *err)
 {
-	s->runs = calloc(s->asked, sizeof(*s->runs));
-	for (size_t i = 0; s->runs && i < s->asked; i++) {
+	s->runs = calloc(s->requested, sizeof(*s->runs));
+	for (size_t i = 0; s->runs && i < s->requested; i++) {
 		struct measured_gpu *b = calloc(s->n_gpus + 1, sizeof(*b));
-		int rc = b ? 0 : hes_fail(err, -ENOMEM, "no memory for %" PRIu64 " runs", s->asked);
+		int rc = b ? 0 : hes_fail(err, -ENOMEM, "no memory for %" PRIu64 " runs", s->requested);
 
 		s->runs[i].gpus = b;
 		if (!rc && i > 0)
@@ -218,14 +218,14 @@ static int series_init(struct measured_series *s, const struct hes_devices *d, c
 		if (rc)
 			return rc;
 	}
-	return s->runs ? 0 : hes_fail(err, -ENOMEM, "no memory for %" PRIu64 " runs", s->asked);
+	return s->runs ? 0 : hes_fail(err, -ENOMEM, "no memory for %" PRIu64 " runs", s->requested);
 }
 
 /* @return the command's exit status; negative: nothing can be measured */
 static int measure(const struct measure_opts *o, const struct hes_devices *d, const size_t *gpus, size_t n,
 		   char **argv, struct hes_err *err)
 {
-	struct measured_series s = { .n_gpus = n, .asked = o->runs, .warmup = o->warmup };
+	struct measured_series s = { .n_gpus = n, .requested = o->runs, .warmup = o->warmup };
 	struct hes_meter *meter = NULL;
 	int status, rc = series_init(&s, d, gpus, err);
 
@@ -237,7 +237,7 @@ static int measure(const struct measure_opts *o, const struct hes_devices *d, co
 	hes_meter_stop(meter);
 	if (s.n_runs > 0 && status >= 0)
 		rc = write_report(o, &s, status, err);
-	series_free(&s, s.asked);
+	series_free(&s, s.requested);
 	return rc ? rc : status;
 }
 

@@ -131,7 +131,7 @@ json_t *series_json(const struct measured_series *s, int status)
 	}
 	for (size_t i = 0; i < s->n_runs; i++)
 		json_array_append_new(runs, measure_json(s->runs[i].gpus, s->n_gpus, s->runs[i].seconds, s->period_s, s->runs[i].status));
-	return json_pack("{s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "asked", (json_int_t)s->asked, "warmup", (json_int_t)s->warmup,
+	return json_pack("{s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "requested", (json_int_t)s->requested, "warmup", (json_int_t)s->warmup,
 			 "exit_status", status, "seconds", spread_json(spread_of(s, SIZE_MAX, SECONDS)),
 			 "energy_j", spread_json(spread_of(s, SIZE_MAX, JOULES)), "mean_w", spread_json(spread_of(s, SIZE_MAX, WATTS)),
 			 "gpus", gpus, "runs", runs);

@@ -20,7 +20,7 @@ struct measured_run {
 struct measured_series {
 	struct measured_run *runs;
 	size_t               n_runs, n_gpus;
-	uint64_t             asked, warmup;
+	uint64_t             requested, warmup;
 	double               period_s;  /* between two samples */
 };
 
