@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo test check bench papers lint faults fair-shares fuzz tsan golden figures portable portable-check install clean help
+.PHONY: all build deps demo lab-demo test check bench papers lint faults fair-shares fuzz tsan golden figures portable portable-check deb check-deb install uninstall clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -41,7 +41,7 @@ demo: build ## plan and replay 60 jobs on eight GPUs; leaves reports and a plan 
 
 lab-demo: all ## in the virtual GPU lab: profile, learn, plan, run 60 jobs at 200 x, compare; two minutes
 	@tools/deps.sh build check
-	@HES_LAB=$(abspath $(BUILD))/lab/lab tests/lab/demo
+	@HES_LAB=$(abspath $(BUILD))/lab/lab lab/demo
 
 test: ## the tests of one compiler that a change breaks most often: two minutes on two cores
 	@tools/deps.sh build demo check
@@ -103,8 +103,27 @@ portable-check: portable ## run them in roots of other Debian releases; as root,
 	@tools/deps.sh roots
 	@tools/portable-check.sh
 
-install: all ## install below DESTDIR into /usr/local, or where meson configure build --prefix=DIR says
+deb: ## Debian packages, in build/deb
+	@tools/deps.sh build deb
+	@tools/make-deb.sh $(BUILD)/deb
+
+check-deb: all ## lintian; install, try and purge the packages in a new root; install and uninstall. As root, with a network
+	@tools/deps.sh build deb
+	@BUILD=$(BUILD) tools/check-deb.sh
+
+# Uninstalling removes what every installation of this build placed: folders are in the log of the first one only.
+INSTALLED := $(BUILD)/meson-logs/install-log.txt
+
+install: all ## install into PREFIX (/usr/local, or the one of the last time), below DESTDIR if given
+	@$(if $(PREFIX),meson configure $(BUILD) --prefix=$(abspath $(PREFIX)) && ninja -C $(BUILD) --quiet)
+	@cp $(INSTALLED) $(INSTALLED).before 2>/dev/null || : >$(INSTALLED).before
 	@meson install -C $(BUILD) --no-rebuild
+	@awk '!seen[$$0]++' $(INSTALLED) $(INSTALLED).before >$(INSTALLED).all && mv $(INSTALLED).all $(INSTALLED)
+
+uninstall: ## remove all that make install placed
+	@test -f $(INSTALLED) || { echo "nothing to uninstall: make install was not run in $(BUILD)" >&2; exit 1; }
+	@ninja -C $(BUILD) uninstall
+	@rm $(INSTALLED)*
 
 clean: ## remove everything that was built
 	@rm -rf build build-*

@@ -13,10 +13,11 @@ packages() {
 	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq groff-base tmux sqlite3 zsh ;;
 	torch) echo python3-torch ;;
 	roots) echo debootstrap ;;
+	deb) echo debhelper dpkg-dev jq lintian mmdebstrap ;;
 	lint) echo clang clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
 	papers) echo gnuplot-nox python3-numpy python3-sklearn libsvm-dev libfann-dev bats jq ;;
 	pagmo) echo g++ libpagmo-dev ;;
-	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, lint, papers, pagmo" >&2; exit 2 ;;
+	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, deb, lint, papers, pagmo" >&2; exit 2 ;;
 	esac
 }
 

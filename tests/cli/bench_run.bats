@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# From profiles to joules in the lab: bench/gpu/run on one GPU, with the job that runs networks, and tests/lab/demo in small.
+# From profiles to joules in the lab: bench/gpu/run on one GPU, with the job that runs networks, and lab/demo in small.
 
 run_bench="$HES_SOURCE_ROOT/bench/gpu/run"
 
@@ -55,6 +55,6 @@ setup() {
 		echo six,0,mobilenet,32,10000,4066
 	} >j.csv
 	# How near planned and measured are is for `make lab-demo`, on a machine that does nothing else.
-	run -0 "$BATS_TEST_DIRNAME/../lab/demo" --jobs j.csv --fleet f.yaml --samples 20 --speed 100 --planned-within 10000 --simulated-within 10000 --keep demo
+	run -0 "$BATS_TEST_DIRNAME/../../lab/demo" --jobs j.csv --fleet f.yaml --samples 20 --speed 100 --planned-within 10000 --simulated-within 10000 --keep demo
 	[[ "$output" == *"jobs done exactly once: 6 of 6"* ]]
 }

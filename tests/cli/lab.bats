@@ -91,6 +91,39 @@ setup() {
 	[[ "$stderr" =~ "Tesla T4"\ +-\ +-\ +-\ +-\  ]]
 }
 
+@test "heshare measure repeats a command: mean, deviation, least and greatest" {
+	task=(vgpu-task --workload resnet50 --batch 16 --iterations 100)
+	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 3 --warmup 1 --json -o m.json -- "${task[@]}"
+	[ "$(grep -cx 'heshare: 100 iterations' <<<"$output")" = 4 ]
+	# What is reported is what the runs give.
+	jq -e 'def holds($s; $v): ($v | add / length) as $mean | def near($a; $b): ($a - $b | fabs) <= 1e-6 * $mean;
+			near($s.mean; $mean) and near($s.min; $v | min) and near($s.max; $v | max)
+			and near($s.deviation; $v | map((. - $mean) * (. - $mean)) | add / (length - 1) | sqrt);
+		(.runs | length == 3) and .warmup == 1 and .exit_status == 0 and holds(.seconds; [.runs[].seconds])
+		and holds(.gpus[0].energy_j; [.runs[].gpus[0].energy_j]) and holds(.gpus[1].mean_w; [.runs[].gpus[1].mean_w])
+		and holds(.energy_j; [.runs[] | [.gpus[].energy_j] | add]) and .seconds.mean > 3.9' m.json
+	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 2 -- sleep 1
+	[[ "$stderr" == *"2 runs "*"mean +- dev."*"the command"*"GPU 6  NVIDIA A100"*"2 of 2 GPUs together"* ]]
+	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 2 --csv -o m.csv -- sleep 1
+	[ "$(cut -d, -f1,2 m.csv | tr '\n' ' ')" = "run,gpu 1,0 1,6 2,0 2,6 " ]
+}
+
+@test "heshare measure: a run that fails or is interrupted ends the runs and does not count" {
+	run -3 --separate-stderr "$HES_LAB" -- heshare measure -g 0 --runs 4 --json -o m.json -- sh -c 'echo >>runs; [ $(wc -l <runs) -lt 3 ] || exit 3'
+	[ "$stderr" = "heshare measure: run 3 of 4 ended with exit status 3 and does not count; the runs end here" ]
+	jq -e '.requested == 4 and (.runs | length == 2) and .exit_status == 3' m.json
+	run -3 --separate-stderr "$HES_LAB" -- heshare measure -g 0 --runs 2 --warmup 2 --json -o none.json -- sh -c 'exit 3'
+	[ "$stderr" = "heshare measure: warm-up 1 of 2 ended with exit status 3 and does not count; the runs end here" ]
+	[ ! -e none.json ]
+	run -0 --separate-stderr "$HES_LAB" -- sh -c 'heshare measure -g 0 --runs 9 -- sh -c ": >begun; exec sleep 100" &
+		until [ -e begun ]; do sleep 0.1; done; kill -TERM $!; wait $!; [ $? = 143 ]'
+	[ "$stderr" = "heshare measure: run 1 of 9 was interrupted and does not count" ]
+	run -2 heshare measure --json --csv -- true
+	[ "$output" = "heshare measure: --json and --csv are two forms of one report: give one of them" ]
+	run -2 heshare measure --runs 0 -- true
+	[[ "$output" == *"--runs"* ]]
+}
+
 @test "heshare measure refuses GPUs that are not there, and commands that are not" {
 	run -1 "$HES_LAB" -- heshare measure -g 9 -- true
 	[ "$output" = 'heshare measure: --gpus: no GPU "9"; there are 8, from 0 on: see heshare gpus' ]

@@ -86,6 +86,29 @@ rows() {
 	rmdir "$TMPDIR"
 }
 
+@test "Ctrl-C ends the line of progress: the report begins in a line of its own" {
+	# A terminal, on which Ctrl-C is typed at the first point.
+	cat >terminal.py <<-'END'
+		import os, pty, sys
+		pid, fd = pty.fork()
+		if pid == 0:
+		    os.execvp(sys.argv[1], sys.argv[1:])
+		shown = b""
+		try:
+		    while piece := os.read(fd, 4096):
+		        typed, shown = b"point 1 of" in shown, shown + piece
+		        if b"point 1 of" in shown and not typed:
+		            os.write(fd, b"\x03")
+		except OSError:  # all have left the terminal
+		    pass
+		sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n"))
+	END
+	run -0 python3 terminal.py "$HES_LAB" --speed 20 -- heshare profile resnet18 -g 0 --store s.db --warm-up 2 --window 5 --repeats 2..4 \
+		--patience 100000 --clocks 900 -- "${TASK[@]}"
+	grep -q '^points: [0-9]* measured' <<<"$output"
+	grep -q '^heshare profile: stopped early, ' <<<"$output"
+}
+
 @test "a job that prints nothing is timed by its runs" {
 	run -0 "$HES_LAB" --speed 20 -- heshare profile silent -g 0 --store s.db --warm-up 1 --window 2 --repeats 2..3 --patience 100000 --shares 100 --clocks default -n 200 -- \
 		'vgpu-task --workload resnet50 --batch 16 --iterations 200 >/dev/null'

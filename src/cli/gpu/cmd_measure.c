@@ -2,6 +2,7 @@
  * cmd_measure.c - `heshare measure`: run a command and report energy, power and clocks of the GPUs.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -17,15 +18,17 @@
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/gpu/measure_report.h"
+#include "cli/gpu/measure_series.h"
 
 #define MAX_ARGS 4096
 #define NOT_FOUND 127   /* as shells say it */
 #define NOT_RUN   126
+#define INTERRUPTED 130
 
 struct measure_opts {
 	const char *gpus, *output;
-	bool       json;
+	bool       json, csv;
+	uint64_t   runs, warmup;
 };
 
 #define AT(member) .offset = offsetof(struct measure_opts, member)
@@ -36,6 +39,11 @@ static const struct opt measure_opts[] = {
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
 	  .help = "write the report to this file (-: standard output) instead of standard error" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "write the report as one JSON document" },
+	{ .name = "csv", .kind = OPT_FLAG, AT(csv), .help = "write the report as CSV, a row for each run and GPU" },
+	{ .name = "runs", .kind = OPT_U64, AT(runs), .arg = "N", .def = "1", .min = 1, .max = 1000,
+	  .help = "run the command N times; report mean, standard deviation, least and greatest value" },
+	{ .name = "warmup", .kind = OPT_U64, AT(warmup), .arg = "K", .def = "0", .max = 1000,
+	  .help = "before that, run it K times that do not count" },
 	{ 0 }
 };
 
@@ -71,8 +79,8 @@ static int start_command(char **argv, const sigset_t *before, pid_t *pid)
 	return -rc;
 }
 
-/* @return exit status as a shell would tell it; negative: it did not start */
-static int run_command(char **argv)
+/* @param stopped  set if a signal came that asks to end. @return exit status as a shell would tell it; negative: it did not start */
+static int run_command(char **argv, bool *stopped)
 {
 	sigset_t set, before;
 	siginfo_t signal;
@@ -86,17 +94,19 @@ static int run_command(char **argv)
 	pthread_sigmask(SIG_BLOCK, &set, &before);
 	rc = start_command(argv, &before, &pid);
 	while (!rc && waitpid(pid, &status, WNOHANG) == 0)
-		if (sigwaitinfo(&set, &signal) > 0)
+		if (sigwaitinfo(&set, &signal) > 0) {
+			*stopped |= signal.si_signo != SIGCHLD && signal.si_signo != SIGUSR1 && signal.si_signo != SIGUSR2;
 			hand_on(&signal, pid);
+		}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		return rc;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int write_report(const struct measure_opts *o, const struct measured_gpu *b, size_t n, double seconds,
-			double period_s, int status, struct hes_err *err)
+static int write_report(const struct measure_opts *o, const struct measured_series *s, int status, struct hes_err *err)
 {
+	const struct measured_run *first = s->runs;
 	struct hes_file file;
 	FILE *f = stderr;
 	int rc = o->output ? hes_file_create(&file, o->output, err) : 0;
@@ -106,54 +116,129 @@ static int write_report(const struct measure_opts *o, const struct measured_gpu 
 	if (o->output)
 		f = file.f;
 	if (o->json) {
-		json_t *doc = measure_json(b, n, seconds, period_s, status);
+		json_t *doc = o->runs > 1 ? series_json(s, status) : measure_json(first->gpus, s->n_gpus, first->seconds, s->period_s, status);
 
 		json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 		fputc('\n', f);
 		json_decref(doc);
+	} else if (o->csv) {
+		series_csv(f, s);
+	} else if (o->runs > 1) {
+		series_text(f, s);
 	} else {
-		measure_text(f, b, n, seconds);
+		measure_text(f, first->gpus, s->n_gpus, first->seconds);
 	}
 	return o->output ? hes_file_commit(&file, err) : 0;
 }
 
-/* The command between the two ends of a window. @return its exit status, or negative */
+/* One run of the command, between the two ends of a window. @return 0; negative: nothing can be measured */
+static int measure_run(struct hes_meter *meter, char **argv, size_t n_gpus, struct measured_run *r, bool *stopped, struct hes_err *err)
+{
+	struct hes_measured *m = calloc(n_gpus + 1, sizeof(*m));
+	struct hes_window *w = NULL;
+	int rc = m ? hes_window_begin(meter, &w, err) : hes_fail(err, -ENOMEM, "no memory to measure %zu GPUs", n_gpus);
+
+	if (!rc) {
+		const double start = hes_monotonic_s();
+
+		r->status = run_command(argv, stopped);
+		r->seconds = hes_monotonic_s() - start;
+		hes_window_end(w, m);
+		for (size_t i = 0; i < n_gpus; i++)
+			r->gpus[i].m = m[i];
+	}
+	free(m);
+	return rc;
+}
+
+/* Say why the series ends with this run. */
+static void say_run_failed(const struct measure_opts *o, uint64_t i, const struct measured_run *r, bool stopped)
+{
+	const bool warm = i < o->warmup;
+
+	fprintf(stderr, "heshare measure: %s %" PRIu64 " of %" PRIu64 " ", warm ? "warm-up" : "run", warm ? i + 1 : i + 1 - o->warmup,
+		warm ? o->warmup : o->runs);
+	if (stopped)
+		fputs("was interrupted and does not count\n", stderr);
+	else
+		fprintf(stderr, "ended with exit status %d and does not count; the runs end here\n", r->status);
+}
+
+/*
+ * Warm up and run as often as requested, until a run fails or a signal says to stop. A run alone counts however it ends.
+ * @return the last exit status; negative: nothing can be measured
+ */
+static int measure_runs(const struct measure_opts *o, struct hes_meter *meter, char **argv, struct measured_series *s,
+			struct hes_err *err)
+{
+	const bool alone = o->runs == 1;
+	int status = 0;
+
+	for (uint64_t i = 0; i < o->warmup + o->runs; i++) {
+		struct measured_run *r = &s->runs[s->n_runs];
+		bool stopped = false;
+		int rc = measure_run(meter, argv, s->n_gpus, r, &stopped, err);
+
+		if (rc)
+			return rc;
+		if (r->status < 0) {
+			fprintf(stderr, "heshare measure: %s: %s\n", argv[0], strerror(-r->status));
+			return r->status == -ENOENT ? NOT_FOUND : NOT_RUN;
+		}
+		status = r->status;
+		if ((status || stopped) && !(alone && i >= o->warmup)) {
+			say_run_failed(o, i, r, stopped);
+			return status ? status : INTERRUPTED;
+		}
+		s->n_runs += i >= o->warmup;
+	}
+	return status;
+}
+
+static void series_free(struct measured_series *s, size_t n)
+{
+	for (size_t i = 0; s->runs && i < n; i++)
+		free(s->runs[i].gpus);
+	free(s->runs);
+}
+
+static int series_init(struct measured_series *s, const struct hes_devices *d, const size_t *gpus, struct hes_err *err)
+{
+	s->runs = calloc(s->requested, sizeof(*s->runs));
+	for (size_t i = 0; s->runs && i < s->requested; i++) {
+		struct measured_gpu *b = calloc(s->n_gpus + 1, sizeof(*b));
+		int rc = b ? 0 : hes_fail(err, -ENOMEM, "no memory for %" PRIu64 " runs", s->requested);
+
+		s->runs[i].gpus = b;
+		if (!rc && i > 0)
+			memcpy(b, s->runs[0].gpus, s->n_gpus * sizeof(*b));
+		for (size_t g = 0; !rc && i == 0 && g < s->n_gpus; g++) {
+			b[g].index = gpus[g];
+			rc = hes_device_info(d, gpus[g], &b[g].info, err);
+		}
+		if (rc)
+			return rc;
+	}
+	return s->runs ? 0 : hes_fail(err, -ENOMEM, "no memory for %" PRIu64 " runs", s->requested);
+}
+
+/* @return the command's exit status; negative: nothing can be measured */
 static int measure(const struct measure_opts *o, const struct hes_devices *d, const size_t *gpus, size_t n,
 		   char **argv, struct hes_err *err)
 {
-	struct measured_gpu *b = calloc(n + 1, sizeof(*b));
-	struct hes_measured *m = calloc(n + 1, sizeof(*m));
+	struct measured_series s = { .n_gpus = n, .requested = o->runs, .warmup = o->warmup };
 	struct hes_meter *meter = NULL;
-	struct hes_window *w = NULL;
-	double start = 0, period = 0;
-	int status = 0, rc = b && m ? 0 : hes_fail(err, -ENOMEM, "no memory to measure %zu GPUs", n);
+	int status, rc = series_init(&s, d, gpus, err);
 
-	for (size_t i = 0; !rc && i < n; i++) {
-		b[i].index = gpus[i];
-		rc = hes_device_info(d, gpus[i], &b[i].info, err);
-	}
 	if (!rc)
 		rc = hes_meter_start(&meter, d, gpus, n, err);
-	if (!rc)
-		rc = hes_window_begin(meter, &w, err);
-	if (!rc) {
-		start = hes_monotonic_s();
-		status = run_command(argv);
-		start = hes_monotonic_s() - start;
-		period = hes_meter_period_s(meter);
-		hes_window_end(w, m);
-	}
+	status = rc ? rc : measure_runs(o, meter, argv, &s, err);
+	if (meter)
+		s.period_s = hes_meter_period_s(meter);
 	hes_meter_stop(meter);
-	for (size_t i = 0; !rc && i < n; i++)
-		b[i].m = m[i];
-	if (!rc && status < 0)
-		fprintf(stderr, "heshare measure: %s: %s\n", argv[0], strerror(-status));
-	else if (!rc)
-		rc = write_report(o, b, n, start, period, status, err);
-	free(b);
-	free(m);
-	if (status < 0)
-		status = status == -ENOENT ? NOT_FOUND : NOT_RUN;
+	if (s.n_runs > 0 && status >= 0)
+		rc = write_report(o, &s, status, err);
+	series_free(&s, s.requested);
 	return rc ? rc : status;
 }
 
@@ -165,8 +250,14 @@ static int run_measure(const void *opts, int n_args, char **args)
 	struct hes_catalogue c = { 0 };
 	size_t *gpus = NULL, n = 0;
 	struct hes_err err = { 0 };
-	int rc = argv ? cli_catalogue_load(NULL, false, &c, &err) : hes_fail(&err, -ENOMEM, "no memory for the command");
+	int rc;
 
+	if (o->json && o->csv) {
+		fputs("heshare measure: --json and --csv are two forms of one report: give one of them\n", stderr);
+		free(argv);
+		return 2;
+	}
+	rc = argv ? cli_catalogue_load(NULL, false, &c, &err) : hes_fail(&err, -ENOMEM, "no memory for the command");
 	if (!rc)
 		rc = hes_devices_open(&c, &d, &err);
 	hes_catalogue_free(&c);
@@ -198,10 +289,14 @@ const struct command cmd_measure = {
 		"GPUs are sampled as often as their sensors refresh, every 20 to 100 ms, so measure commands of\n"
 		"many seconds. Time without readings is reported as a gap.\n"
 		"\n"
+		"With --runs, the report has means over the runs; runs end with the first that fails or is\n"
+		"interrupted, which does not count.\n"
+		"\n"
 		"Signals are passed to COMMAND. The exit status is that of COMMAND: 128 plus the number of a signal\n"
 		"that ended it; 126 or 127 if it could not start; 1 if nothing can be measured.",
 	.example = "  heshare measure -- python3 train.py --epochs 1\n"
-		   "  heshare measure --gpus 0,2 --json -o joules.json -- ./job.sh",
+		   "  heshare measure --gpus 0,2 --json -o joules.json -- ./job.sh\n"
+		   "  heshare measure --runs 10 --warmup 2 -- ./job.sh",
 	.opts = measure_opts,
 	.opts_size = sizeof(struct measure_opts),
 	.run = run_measure,

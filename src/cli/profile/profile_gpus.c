@@ -42,6 +42,7 @@ struct gpus_profile {
 	int64_t               origin;     /* of this run's rows; 0: none yet */
 	size_t                points_new;
 	double                end_s;      /* stop then */
+	bool                  in_line;    /* a line of progress has no end yet */
 };
 
 /* Set by a signal; read by every thread. */
@@ -75,25 +76,34 @@ static int keep(void *ctx, const struct hes_points *p, struct hes_err *err)
 	return rc;
 }
 
+/* After Ctrl-C the terminal has ^C in the line: keep it and end it. */
+static void leave_line(struct gpus_profile *b)
+{
+	if (b->in_line)
+		fputs(interrupted ? "\n" : "\r\033[K", stderr);
+	b->in_line = false;
+}
+
 static void report_progress(void *ctx, const struct hes_profile_progress *t)
 {
+	struct gpus_profile *b = ctx;
 	const bool terminal = terminal_is_live(STDERR_FILENO);
 	char left[HES_QUANTITY_MAX];
 
-	(void)ctx;
-	if (t->note && terminal)
-		fputs("\r\033[K", stderr);
+	if (t->note || interrupted)
+		leave_line(b);
 	if (t->note)
 		cli_say("profile", t->note);
-	if (!terminal)
+	if (!terminal || interrupted)
 		return;
 	fprintf(stderr, "\rpoint %zu of %zu, ", t->points, t->all);
 	if (t->left_s < 0)
 		fputs("time left unknown yet\033[K", stderr);
 	else
 		fprintf(stderr, "about %s left\033[K", cli_rough_time(left, t->left_s * 1e6));
+	b->in_line = true;
 	if (t->points == t->all)
-		fputs("\r\033[K", stderr);
+		leave_line(b);
 }
 
 /* "3..10" or "5" */
@@ -383,6 +393,7 @@ static int in_folder(struct gpus_profile *b, struct hes_profiled_result *r, stru
 	if (rc)
 		return rc;
 	rc = measure(b, folder, r, err);
+	leave_line(b);
 	work_folder_remove(folder);
 	return rc;
 }

@@ -1,0 +1,169 @@
+/*
+ * measure_series.c - print repeated measurements; see measure_series.h.
+ *
+ * Joules and watts of a GPU are known only if they are known in every run.
+ */
+#include "cli/gpu/measure_series.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/csv.h"
+#include "base/plural.h"
+#include "cli/cli.h"
+
+enum quantity { SECONDS, JOULES, WATTS };
+
+static const char *const unit_names[] = { [SECONDS] = "seconds", [JOULES] = "joules", [WATTS] = "watts" };
+
+/* Over the runs. */
+struct spread {
+	bool   known;
+	size_t n;
+	double mean, deviation, min, max; /* deviation of n - 1; valid from two runs on */
+};
+
+static bool is_known(const struct measured_series *s, size_t gpu)
+{
+	bool known = true;
+
+	for (size_t i = 0; i < s->n_runs; i++)
+		known = known && s->runs[i].gpus[gpu].m.from != HES_ENERGY_UNKNOWN;
+	return known;
+}
+
+static size_t count_known(const struct measured_series *s)
+{
+	size_t n = 0;
+
+	for (size_t g = 0; g < s->n_gpus; g++)
+		n += is_known(s, g);
+	return n;
+}
+
+/* @return @q of run @i: of the GPU @gpu, or of all that are known if @gpu is SIZE_MAX */
+static double value_of(const struct measured_series *s, size_t i, size_t gpu, enum quantity q)
+{
+	const struct measured_run *r = &s->runs[i];
+	double sum = 0;
+
+	if (q == SECONDS)
+		return r->seconds;
+	for (size_t g = 0; g < s->n_gpus; g++)
+		if (g == gpu || (gpu == SIZE_MAX && is_known(s, g)))
+			sum += q == JOULES ? r->gpus[g].m.energy_j : r->gpus[g].m.mean_w;
+	return sum;
+}
+
+static struct spread spread_of(const struct measured_series *s, size_t gpu, enum quantity q)
+{
+	struct spread p = { .n = s->n_runs, .min = INFINITY, .max = -INFINITY };
+	double squares = 0;
+
+	p.known = q == SECONDS || (gpu == SIZE_MAX ? count_known(s) > 0 : is_known(s, gpu));
+	for (size_t i = 0; i < s->n_runs; i++) {
+		const double v = value_of(s, i, gpu, q);
+
+		p.mean += v / (double)s->n_runs;
+		p.min = fmin(p.min, v);
+		p.max = fmax(p.max, v);
+	}
+	for (size_t i = 0; i < s->n_runs; i++)
+		squares += pow(value_of(s, i, gpu, q) - p.mean, 2);
+	p.deviation = s->n_runs > 1 ? sqrt(squares / (double)(s->n_runs - 1)) : 0;
+	return p;
+}
+
+static void spread_text(FILE *f, const char *who, enum quantity q, struct spread p)
+{
+	const int digits = q == SECONDS ? 3 : 1;
+
+	fprintf(f, "%-34s %-7s", who, unit_names[q]);
+	if (!p.known) {
+		fprintf(f, " %11s\n", "-");
+		return;
+	}
+	fprintf(f, " %11.*f", digits, p.mean);
+	if (p.n > 1)
+		fprintf(f, " +- %-8.*f", digits, p.deviation);
+	else
+		fprintf(f, "    %-8s", "");
+	fprintf(f, " %11.*f %11.*f\n", digits, p.min, digits, p.max);
+}
+
+void series_text(FILE *f, const struct measured_series *s)
+{
+	char who[80];
+
+	snprintf(who, sizeof(who), "%zu run%s", s->n_runs, hes_s(s->n_runs));
+	if (s->warmup)
+		snprintf(who, sizeof(who), "%zu run%s after %" PRIu64 " for warm-up", s->n_runs, hes_s(s->n_runs), s->warmup);
+	fprintf(f, "%-42s %11s +- %-8s %11s %11s\n", who, "mean", "dev.", "min", "max");
+	spread_text(f, "the command", SECONDS, spread_of(s, SIZE_MAX, SECONDS));
+	for (size_t g = 0; g < s->n_gpus; g++) {
+		snprintf(who, sizeof(who), "GPU %zu  %.24s", s->runs[0].gpus[g].index, s->runs[0].gpus[g].info.name);
+		spread_text(f, who, JOULES, spread_of(s, g, JOULES));
+		spread_text(f, "", WATTS, spread_of(s, g, WATTS));
+	}
+	if (s->n_gpus == 1)
+		return;
+	snprintf(who, sizeof(who), "%zu of %zu GPUs together", count_known(s), s->n_gpus);
+	spread_text(f, who, JOULES, spread_of(s, SIZE_MAX, JOULES));
+	spread_text(f, "", WATTS, spread_of(s, SIZE_MAX, WATTS));
+}
+
+static json_t *spread_json(struct spread p)
+{
+	return p.known ? json_pack("{s:f, s:o, s:f, s:f}", "mean", p.mean, "deviation",
+				   cli_json_maybe(p.n > 1, p.deviation), "min", p.min, "max", p.max) : json_null();
+}
+
+json_t *series_json(const struct measured_series *s, int status)
+{
+	json_t *gpus = json_array(), *runs = json_array();
+
+	for (size_t g = 0; g < s->n_gpus; g++) {
+		const struct measured_gpu *b = &s->runs[0].gpus[g];
+
+		json_array_append_new(gpus, json_pack("{s:I, s:s, s:s, s:o, s:o}", "gpu", (json_int_t)b->index, "name", b->info.name,
+						      "uuid", b->info.uuid, "energy_j", spread_json(spread_of(s, g, JOULES)),
+						      "mean_w", spread_json(spread_of(s, g, WATTS))));
+	}
+	for (size_t i = 0; i < s->n_runs; i++)
+		json_array_append_new(runs, measure_json(s->runs[i].gpus, s->n_gpus, s->runs[i].seconds, s->period_s, s->runs[i].status));
+	return json_pack("{s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "requested", (json_int_t)s->requested, "warmup", (json_int_t)s->warmup,
+			 "exit_status", status, "seconds", spread_json(spread_of(s, SIZE_MAX, SECONDS)),
+			 "energy_j", spread_json(spread_of(s, SIZE_MAX, JOULES)), "mean_w", spread_json(spread_of(s, SIZE_MAX, WATTS)),
+			 "gpus", gpus, "runs", runs);
+}
+
+static void csv_number(FILE *f, bool known, double v)
+{
+	fputc(',', f);
+	if (known)
+		fprintf(f, "%.10g", v);
+}
+
+void series_csv(FILE *f, const struct measured_series *s)
+{
+	fputs("run,gpu,name,uuid,seconds,exit_status,energy_j,mean_w,peak_w,mean_clock_mhz,capped_part,gap_s\n", f);
+	for (size_t i = 0; i < s->n_runs; i++)
+		for (size_t g = 0; g < s->n_gpus; g++) {
+			const struct measured_gpu *b = &s->runs[i].gpus[g];
+			const bool known = b->m.from != HES_ENERGY_UNKNOWN;
+
+			fprintf(f, "%zu,%zu,", i + 1, b->index);
+			hes_csv_put(f, b->info.name);
+			fputc(',', f);
+			hes_csv_put(f, b->info.uuid);
+			csv_number(f, true, s->runs[i].seconds);
+			csv_number(f, true, s->runs[i].status);
+			csv_number(f, known, b->m.energy_j);
+			csv_number(f, known, b->m.mean_w);
+			csv_number(f, b->m.peak_w > 0, b->m.peak_w);
+			csv_number(f, b->m.clock_s > 0, b->m.clock_mhz);
+			csv_number(f, b->m.reasons_s > 0, b->m.reasons_s > 0 ? b->m.capped_s / b->m.reasons_s : 0);
+			csv_number(f, true, b->m.seconds - b->m.power_s);
+			fputc('\n', f);
+		}
+}
