@@ -143,7 +143,8 @@ static int insert_before(struct inputs *in, size_t i)
 	const long gpu = hes_fleet_find(&in->mine, a->gpu);
 	struct hes_batch b = {
 		.clock_mhz = a->clock_mhz, .n = 1, .start_us = a->planned_start_us, .end_us = a->planned_end_us, .energy_mj = a->planned_mj,
-		.jobs = { { (uint32_t)(in->planned.n + i), a->sm_pct, a->planned_start_us, a->planned_end_us, 0 } },
+		.jobs = { { .job = (uint32_t)(in->planned.n + i), .sm_pct = a->sm_pct, .start_us = a->planned_start_us,
+			    .end_us = a->planned_end_us, .activity_mw = a->activity_mw, .energy_mj = a->planned_mj } },
 	};
 	struct hes_queue *q = gpu < 0 ? NULL : &in->merged.queues[gpu];
 	size_t at = 0;
