@@ -214,6 +214,45 @@ once() { # JOBS: each of these left its line once
 	once axy
 }
 
+@test "jobs of a batch that was added count once when more are added behind them" {
+	printf 'a,0,resnet34,8,10000,1813\n' | cat <(head -1 jobs.csv) - >one.csv
+	printf 'x,0,resnet34,8,10000,1813\ny,0,mobilenet,4,10000,1266\n' | cat <(head -1 jobs.csv) - >more.csv
+	printf 'z,0,resnet34,8,10000,1813\n' | cat <(head -1 jobs.csv) - >third.csv
+	"$HESHARE" plan one.csv -f one.yaml --policy heshare --json >one.json
+	lab one 'heshare run one.json -c "$gated" >out 2>err & p=$!
+		sh await ".jobs_running > 0"
+		heshare add 1 more.csv -c "$gated" --json >added
+		heshare add 1 third.csv -c "$gated" --json >third; : >go; wait $p'
+	[ "$status" -eq 0 ]
+	once axyz
+	jq -e '.jobs | length == 2 and .[0].planned_start_s == .[1].planned_start_s' added
+	jq -e --slurpfile added added '$added[0].jobs as $b | .jobs[0].planned_start_s - $b[0].planned_start_s
+		< ([$b[] | .planned_end_s - .planned_start_s] | max + 0.5 * min)' third
+}
+
+@test "batches that a program planned take no jobs, its open queues do" {
+	cat >mine <<-'END'
+		#!/usr/bin/env python3
+		import json, os, sys
+		jobs = [{"jobs": [{"job": j["id"], "sm_pct": 50}]} for j in json.load(sys.stdin)["jobs"]]
+		queue = {"gpu": "a/0", "batches": jobs}
+		json.dump({"gpus": [queue | {"together": 2} if "OPEN" in os.environ else queue]}, sys.stdout)
+	END
+	chmod +x mine
+	"$HESHARE" plan jobs.csv -f two.yaml --policy exec:./mine --json | stretch >first.json
+	OPEN=1 "$HESHARE" plan jobs.csv -f two.yaml --policy exec:./mine --json | stretch >second.json
+	lab two 'heshare run first.json -c "$gated" >out 2>err & p=$!
+		sh await ".jobs_running > 0"
+		heshare add 1 more.csv -c "$task" 2>&1; : >go; wait $p; rm go
+		heshare run second.json -c "$gated" >out 2>err & p=$!
+		until heshare status 2 --json >seen 2>/dev/null && jq -e ".jobs_running > 0" seen >/dev/null; do sleep 2; done
+		heshare add 2 more.csv -c "$task"; : >go; wait $p'
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"the plan is that of a program, exec:mine, in batches; jobs can be added to such a plan only if it has open queues"* ]]
+	[[ "$output" == *"2 jobs added to run 2" ]]
+	once aabbccddeexy
+}
+
 @test "what cannot be added is refused with the reason" {
 	lab two 'heshare run open.json -c "$gated" >out 2>err & p=$!
 		sh await ".jobs_running > 0"

@@ -136,6 +136,19 @@ static bool run_has_gpu(const struct run_view *v, const char *name)
 	return false;
 }
 
+/* In plans with batches, jobs that were added with one planned start are a batch. @return whether the job joined the last one */
+static bool join_batch(const struct inputs *in, struct hes_queue *q, const struct hes_batch *b)
+{
+	struct hes_batch *last = q->n ? &q->batches[q->n - 1] : NULL;
+
+	if (!last || q->together || last->jobs[0].job < in->planned.n || last->start_us != b->start_us || last->n == HES_MAX_SHARING)
+		return false;
+	last->jobs[last->n++] = b->jobs[0];
+	last->end_us = last->end_us > b->end_us ? last->end_us : b->end_us;
+	last->energy_mj += b->energy_mj;
+	return true;
+}
+
 /* Insert a job that was added before, as the runner does. */
 static int insert_before(struct inputs *in, size_t i)
 {
@@ -148,9 +161,12 @@ static int insert_before(struct inputs *in, size_t i)
 	};
 	struct hes_queue *q = gpu < 0 ? NULL : &in->merged.queues[gpu];
 	size_t at = 0;
-	int rc = q ? hes_plan_append(&in->merged, (size_t)gpu, &b) : 0;
+	int rc;
 
-	if (rc || !q)
+	if (!q || join_batch(in, q, &b))
+		return 0;
+	rc = hes_plan_append(&in->merged, (size_t)gpu, &b);
+	if (rc)
 		return rc;
 	if (q->n == 1) {
 		q->together = a->together;
