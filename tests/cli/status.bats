@@ -109,9 +109,10 @@ once() { # JOBS: each of these left its line once
 @test "--watch follows a run to its end, and leaves a terminal as it was at Ctrl-C" {
 	cat >at_terminal.py <<-'END'
 		# COMMAND...: run it on a terminal, press Ctrl-C once it has drawn twice, print what it wrote and its exit status.
-		import os, pty, sys
+		import fcntl, os, pty, struct, sys, termios
 		pid, fd = pty.fork()
 		if pid == 0:
+		    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, 40, 0, 0))
 		    os.environ["TERM"] = "xterm"
 		    os.execvp(sys.argv[1], sys.argv[1:])
 		text, pressed = b"", False
@@ -137,6 +138,7 @@ once() { # JOBS: each of these left its line once
 	# The other screen and cut lines, and back; then the last look stays.
 	[[ "$(cat drawn)" == "b'"*'\x1b[?1049h\x1b[?7l\x1b[H'*'\x1b[?7h\x1b[?1049l'*"run 1  going"*"' 0" ]]
 	[ "$(grep -o '1049l' drawn | wc -l)" = 1 ]
+	[[ "$(sed 's/1049l.*//' drawn)" == *" waiting, 0 done, 0 failed"* && "$(sed 's/.*1049l//' drawn)" != *" waiting, 0 done, 0 failed"* ]]
 	[ "$(cat watch.rc)" = 0 ]
 	! grep -q $'\033' watched
 	tail -8 watched | grep -q "run 1  done"
