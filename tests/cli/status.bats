@@ -286,3 +286,21 @@ once() { # JOBS: each of these left its line once
 	[[ "$output" == *"== over"*"run 1 is over, so no job can be added"*"rc 1"* ]]
 	once abcde
 }
+
+@test "jobs that several add at a time are placed one after the other" {
+	lab two 'heshare run open.json --json -c "$gated" >out 2>err & p=$!
+		sh await ".jobs_running > 0"
+		for i in 1 2 3; do
+			sed "s/^\([xy]\),/\1$i,/" more.csv >more$i.csv
+			heshare add 1 more$i.csv -c "$gated" >added$i 2>&1 &
+			adds="$adds $!"
+		done
+		for a in $adds; do wait $a || echo failed; done
+		: >go; wait $p'
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	jq -e '.jobs_done == 11 and .jobs_added == 6' out
+	# Each knew of those before: equal jobs did not all get one place.
+	jq -e '[.jobs[] | select(.job | startswith("x")) | [.gpu, .planned_start_s]] | length == 3 and (unique | length) > 1' out
+	jq -e '.planned.fleet_j >= .planned.busy_j' out
+}
