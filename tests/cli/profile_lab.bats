@@ -211,19 +211,6 @@ rows() {
 	[ "$(jq -r '.gpus[].type' plan.json | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]
 	run -0 "${lab[@]}" heshare run plan.json -c 'vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2'
 	[[ "$output" == *"3 of 3 jobs done"* ]]
-	# A run to which jobs are added: the first ones wait for "go".
-	sed 's/^\([abc]\),/more-\1,/' jobs.csv >more.csv
-	cat >live <<-'END'
-		command='vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2 && until [ -e go ]; do sleep 1; done'
-		heshare run plan.json --restart --jobs live.run -c "$command" >out 2>err & p=$!
-		until heshare status 2 --json 2>/dev/null | jq -e '.jobs_running > 0 and .power_w > 0' >/dev/null; do sleep 2; done
-		heshare status
-		heshare add 2 more.csv --predictor predictor --profiles rows -c "$command"
-		: >go
-		wait $p && heshare status 2
-	END
-	run -0 "${lab[@]}" bash live
-	[[ "$output" == *"run 2  going, process "*" W now"*"3 jobs added to run 2"*"6 done, 0 failed; 3 of them added"* ]]
 }
 
 @test "unknown GPUs of one name and two memories are two types; clocks without an even step are listed" {
