@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/generation.h"
@@ -52,13 +53,20 @@ static int describe_chip(const struct hes_devices *d, size_t i, const struct hes
 	return 0;
 }
 
+static int by_falling(const void *a, const void *b)
+{
+	const unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+	return (x < y) - (x > y);
+}
+
 /* The step of clocks that are named rounded down, highest first; 0: there is none. Steps are multiples of a half. */
 static double step_of(const unsigned *mhz, unsigned n)
 {
 	double step = n > 1 ? round(2.0 * (mhz[0] - mhz[n - 1]) / (n - 1)) / 2 : 0;
 
 	for (unsigned k = 0; k < n; k++)
-		if ((unsigned)(mhz[0] - k * step) != mhz[k])
+		if (floor(mhz[0] - k * step) != mhz[k])
 			return 0;
 	return step;
 }
@@ -86,6 +94,8 @@ static int describe_clocks(const struct hes_devices *d, size_t i, struct hes_gpu
 		if (nvml->max_clock(dev, NVML_CLOCK_SM, mhz) || !mhz[0])
 			return missing(i, "clocks", err);
 	}
+	/* Drivers list the highest first, but NVML does not promise an order. */
+	qsort(mhz, n, sizeof(*mhz), by_falling);
 	g->clock_max_mhz = g->clock_default_mhz = mhz[0];
 	g->clock_min_mhz = mhz[n - 1];
 	g->clock_step_mhz = step_of(mhz, n);
