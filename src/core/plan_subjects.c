@@ -120,6 +120,9 @@ static int read_gpu(const json_t *o, const struct hes_catalogue *c, struct hes_g
 	const char *slash;
 	int rc = read_name(o, "gpu", false, out->name, err);
 
+	if (!rc && !json_object_get(o, "type"))
+		rc = hes_fail(err, -EINVAL, "type: missing: GPU %s needs its type, such as \"type\": \"T4\"; heshare gpus --types lists them",
+			      out->name);
 	if (!rc)
 		rc = read_name(o, "type", false, type, err);
 	if (rc)

@@ -468,6 +468,7 @@ TEST_WITH(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown)
 		{ "\"id\": \"j1\"", "\"id\": \"\"", "jobs[1]: id: empty", -EINVAL },
 		{ "\"workload\": \"net\"", "\"command\": 1, \"workload\": \"net\"", "jobs[0]: command: not a text", -EINVAL },
 		{ "\"type\": \"T4\"", "\"type\": \"T5\"", "gpus[0]: ", -ENOENT },
+		{ "\"type\": \"T4\"", "\"kind\": \"T4\"", "gpus[0]: type: missing: GPU a/0 needs its type, such as", -EINVAL },
 		{ "\"gpus\": [", "\"gpu\": [", "gpus: missing", -EINVAL },
 	};
 	struct bench *b = *state;
