@@ -252,6 +252,16 @@ static void fit_memory(const struct fit *f, struct hes_workload *w)
 	w->memory_mib = fmax(0, low->memory_mib - w->memory_mib_per_item * low->batch_size);
 }
 
+/* Of many points some, evenly, with the first and the last. */
+static void thin_out(struct fit *f)
+{
+	if (f->n <= HES_MODEL_MAX_FIT_POINTS)
+		return;
+	for (size_t i = 0; i < HES_MODEL_MAX_FIT_POINTS; i++)
+		f->points[i] = f->points[i * (f->n - 1) / (HES_MODEL_MAX_FIT_POINTS - 1)];
+	f->n = HES_MODEL_MAX_FIT_POINTS;
+}
+
 /* The profiles that can be reproduced. @return 0; -ENOENT; -ENOMEM */
 static int take_points(struct fit *f, const struct hes_catalogue *c, const struct hes_profiles *profiles,
 		       const char *workload, struct hes_err *err)
@@ -267,6 +277,7 @@ static int take_points(struct fit *f, const struct hes_catalogue *c, const struc
 		if (type)
 			f->points[f->n++] = (struct point){ p, type };
 	}
+	thin_out(f);
 	f->rows = f->n * ROWS + FREE;
 	f->r = calloc(f->rows * (2 + FREE), sizeof(*f->r));
 	if (!f->points || !f->r)

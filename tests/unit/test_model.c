@@ -476,6 +476,24 @@ TEST(a_workload_is_fitted_to_nine_points_of_its_profile)
 	}
 }
 
+TEST(a_fit_takes_some_of_many_points)
+{
+	struct hes_profile v[9], many[3 * HES_MODEL_MAX_FIT_POINTS];
+	struct hes_model_fit fit;
+	struct hes_model *own;
+	struct hes_err err;
+
+	profiles_of(workload("vgg19"), "mine", v);
+	for (size_t i = 0; i < 3 * HES_MODEL_MAX_FIT_POINTS; i++)
+		many[i] = v[i * 9 / (3 * HES_MODEL_MAX_FIT_POINTS)];
+	assert_int_equal(hes_model_load(NULL, &own, &err), 0);
+	assert_int_equal(hes_model_fit_profile(own, &types, &(struct hes_profiles){ many, 3 * HES_MODEL_MAX_FIT_POINTS }, "mine", &fit, &err), 0);
+	assert_int_equal(fit.points, HES_MODEL_MAX_FIT_POINTS);
+	/* The last ones, on another GPU type and with other batch sizes, count as well. */
+	assert_true(fit.time_error < 0.03 && fit.power_error < 0.03);
+	hes_model_free(own);
+}
+
 TEST(a_fit_reports_its_errors_and_stays_near_a_network_with_one_point)
 {
 	struct hes_model *own;
