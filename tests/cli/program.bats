@@ -171,6 +171,8 @@ policies() {
 	[ "$(complete_words heshare plan -p jo)" = $'joint\njoint:balanced\njoint:energy\njoint:jct' ]
 	[ "$(complete_words heshare plan --prefer = e)" = energy ]
 	[ "$(complete_words heshare predict --gpu A100-SXM-8)" = A100-SXM-80 ]
+	[ "$(complete_words heshare model re | sort)" = \
+	  "$("$HESHARE" model --list --json | jq -r '.workloads[].name | select(startswith("re"))' | sort)" ]
 	[ "$(complete_words heshare model resnet1)" = $'resnet152\nresnet101\nresnet18\nresnet18-jetson' ]
 	touch resnet5.csv
 	[ "$(complete_words heshare predict resnet5.)" = resnet5.csv ]
