@@ -84,6 +84,8 @@ static const struct opt fair_opts[] = {
 	  .help = "serve: let a new tenant run alone for this time, uncharged, to measure its power, seconds; 0: do not" },
 	{ .name = "store", .words = SERVE | PROFILE, .letter = 's', .kind = OPT_FILE, AT(store), .arg = "FILE",
 	  .help = "serve, profile: store with the powers of tenants; without it " CLI_STORE_PLACE },
+	{ .name = "catalogue", .words = SERVE | PROFILE, .kind = OPT_FILE, AT(catalogue), .arg = "FILE",
+	  .help = "serve, profile: add the GPU types of this YAML file; a row replaces the one of the same name" },
 	{ .name = "no-clocks", .words = SERVE, .kind = OPT_FLAG, AT(no_clocks),
 	  .help = "serve: do not set the clocks that tenants request" },
 	{ .heading = "output",

@@ -30,7 +30,7 @@ struct fair_opts {
 	const char *clock;    /* MHz; of profile a list. NULL: none */
 	const char *gpus;
 	const char *allow;
-	const char *store;
+	const char *store, *catalogue;
 	double      patience, profile_for; /* s */
 	double      max_weight;
 	const char *user;     /* of the tenant to set; NULL: not given */

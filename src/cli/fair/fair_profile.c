@@ -247,18 +247,18 @@ static int guard_begin(struct measuring *m, struct hes_err *err)
 	return rc ? rc : hes_guard_claim(m->guard, m->info.uuid, err);
 }
 
-static int gpu_choose(struct measuring *m, const char *list, struct hes_err *err)
+static int gpu_choose(struct measuring *m, const struct fair_opts *o, struct hes_err *err)
 {
 	size_t *gpus = NULL, n = 0;
 	struct hes_catalogue c = { 0 };
-	int rc = cli_catalogue_load(NULL, false, &c, err);
+	int rc = cli_catalogue_load(o->catalogue, true, &c, err);
 
 	if (!rc)
 		rc = hes_devices_open(&c, &m->devices, err);
 	hes_catalogue_free(&c);
 
 	if (!rc)
-		rc = gpus_choose(m->devices, list ? list : "0", &gpus, &n, err);
+		rc = gpus_choose(m->devices, o->gpus ? o->gpus : "0", &gpus, &n, err);
 	if (!rc && n != 1)
 		rc = hes_fail(err, -EINVAL, "--gpus: profile measures on one GPU, not on %zu", n);
 	if (!rc) {
@@ -273,7 +273,7 @@ static int gpu_choose(struct measuring *m, const char *list, struct hes_err *err
 static int measuring_run(struct measuring *m, const struct fair_opts *o, const uint32_t *clocks, size_t n, json_t *doc,
 			 struct hes_err *err)
 {
-	int rc = gpu_choose(m, o->gpus, err), undone = 0;
+	int rc = gpu_choose(m, o, err), undone = 0;
 
 	if (!rc)
 		rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &m->store, err);

@@ -255,7 +255,7 @@ static int serve(const struct fair_opts *o, struct arbiter_server_config *c, str
 	int rc = fair_socket_own(o->socket, path, err);
 
 	if (!rc)
-		rc = cli_catalogue_load(NULL, false, &types, err);
+		rc = cli_catalogue_load(o->catalogue, true, &types, err);
 	if (!rc)
 		rc = hes_devices_open(&types, &d, err);
 	hes_catalogue_free(&types);

@@ -26,7 +26,7 @@
 #define INTERRUPTED 130
 
 struct measure_opts {
-	const char *gpus, *output;
+	const char *gpus, *output, *catalogue;
 	bool       json, csv;
 	uint64_t   runs, warmup;
 };
@@ -36,6 +36,7 @@ struct measure_opts {
 static const struct opt measure_opts[] = {
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
 	  .help = "measure these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
+	CLI_CATALOGUE_OPT(offsetof(struct measure_opts, catalogue)),
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
 	  .help = "write the report to this file (-: standard output) instead of standard error" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "write the report as one JSON document" },
@@ -257,7 +258,7 @@ static int run_measure(const void *opts, int n_args, char **args)
 		free(argv);
 		return 2;
 	}
-	rc = argv ? cli_catalogue_load(NULL, false, &c, &err) : hes_fail(&err, -ENOMEM, "no memory for the command");
+	rc = argv ? cli_catalogue_load(o->catalogue, true, &c, &err) : hes_fail(&err, -ENOMEM, "no memory for the command");
 	if (!rc)
 		rc = hes_devices_open(&c, &d, &err);
 	hes_catalogue_free(&c);
