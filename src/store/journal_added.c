@@ -143,12 +143,29 @@ int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_add
 	return hes_journal_end(j, rc, err);
 }
 
+static bool fits_u32(sqlite3_stmt *q, int column, int64_t least)
+{
+	const int64_t value = sqlite3_column_int64(q, column);
+
+	return value >= least && value <= UINT32_MAX;
+}
+
+/* What cannot be a job and its placement was not written by hes_journal_add(). */
+static bool row_is_sound(sqlite3_stmt *q)
+{
+	return fits_u32(q, 2, 1) && sqlite3_column_int64(q, 3) > 0 && fits_u32(q, 4, 0) && fits_u32(q, 6, 0) && fits_u32(q, 7, 0) &&
+	       fits_u32(q, 8, 0) && sqlite3_column_int64(q, 10) >= 0 && fits_u32(q, 13, 0) && fits_u32(q, 16, 0);
+}
+
 static int added_row(struct hes_store *s, sqlite3_stmt *q, struct hes_run_added *a, struct hes_err *err)
 {
 	const char *command = (const char *)sqlite3_column_text(q, 5);
 
 	a->id = sqlite3_column_int64(q, 0);
 	hes_db_text(q, 1, a->job.id, sizeof(a->job.id));
+	if (!row_is_sound(q))
+		return hes_fail(err, -EBADMSG, "%s: damaged: job %s, which was added to a run, has numbers out of their range; put a copy in its place",
+				s->path, a->job.id);
 	a->job.batch_size = (uint32_t)sqlite3_column_int64(q, 2);
 	a->job.iterations = (uint64_t)sqlite3_column_int64(q, 3);
 	a->job.memory_mib = (uint32_t)sqlite3_column_int64(q, 4);
