@@ -93,6 +93,8 @@ enum hes_verdict {
 	HES_VERDICT_LOST,     /* with the runner: how it ended is unknown */
 };
 
+#define HES_RUN_NOT_STARTED (-1) /* status of an attempt whose process could not be started; no exit status */
+
 extern const char *const hes_verdict_names[]; /* by enum hes_verdict; ends with NULL */
 
 enum hes_run_job_state {
@@ -128,7 +130,7 @@ struct hes_attempt {
 	int64_t  started_us;
 	struct hes_run_process process;         /* pid 0: it was about to be started */
 	int64_t  ended_us;                  /* valid unless open */
-	int32_t  status;                    /* as a shell reports it: exit status, or 128 + signal; valid unless open */
+	int32_t  status;                    /* as a shell reports it: exit status, or 128 + signal; HES_RUN_NOT_STARTED; valid unless open */
 	enum hes_verdict verdict;
 	bool     has_energy;
 	uint64_t energy_mj;                 /* attributed so far; valid if has_energy */

@@ -140,7 +140,7 @@ static void cannot_start(struct runner *r, struct run_task *t, const struct hes_
 	run_tell(&r->log, "job %s cannot be started and is given up: %s", t->job->id, err->msg);
 	t->tries++;
 	t->attempt.started_us = t->ended_us = run_now_us(&r->clock);
-	t->end = (struct hes_child_end){ .code = 127 };
+	t->end = (struct hes_child_end){ .code = HES_RUN_NOT_STARTED };
 	t->state = TASK_JUDGED;
 	t->verdict = HES_VERDICT_FAILED;
 	t->over = true;

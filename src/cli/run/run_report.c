@@ -128,11 +128,16 @@ static void joules_row(FILE *f, const char *what, uint64_t mj)
 	fprintf(f, "  %-33s %8s\n", what, hes_energy_text(energy, (double)mj));
 }
 
+static bool was_started(const struct hes_run_job *j)
+{
+	return j->last_verdict != HES_VERDICT_OPEN && j->last_status != HES_RUN_NOT_STARTED;
+}
+
 static void put_end(FILE *f, const struct hes_run_job *j)
 {
 	const char *why = hes_run_why_no_command(j->last_status);
 
-	if (j->last_verdict == HES_VERDICT_OPEN)
+	if (!was_started(j))
 		fputs("could not be started", f);
 	else if (j->last_verdict == HES_VERDICT_TIMEOUT)
 		fputs("timed out", f);
@@ -243,7 +248,7 @@ static json_t *failure_json(const struct hes_run_job *j, const char *folder)
 	for (size_t k = 0; k < last.n; k++)
 		json_array_append_new(lines, json_string(last.v[k]));
 	o = json_pack("{s:s, s:o, s:s?, s:o}", "verdict", hes_verdict_names[j->last_verdict], "status",
-		      j->last_verdict == HES_VERDICT_OPEN ? json_null() : json_integer(j->last_status), "log", last.log, "last_lines", lines);
+		      was_started(j) ? json_integer(j->last_status) : json_null(), "log", last.log, "last_lines", lines);
 	last_lines_free(&last);
 	return o;
 }
