@@ -380,16 +380,12 @@ static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	rc = run_keep_gpus(r, err);
 	if (rc)
 		return rc;
-	r->log.run->state = state;
 	r->log.run->ended_us = hes_wall_us();
-	rc = run_report(r, out, err);
-	/* Jobs may have been added since the last look. */
-	if (!rc && out->waiting)
-		out->run.state = r->log.run->state = state = HES_RUN_STOPPED;
 	run_live_end(r);
-	if (!rc)
-		rc = hes_journal_run_ended(r->log.journal, r->log.run->id, state, r->log.run->ended_us, err);
-	return rc;
+	/* Before the report, which then has all jobs: to a run that is done or failed none can be added. */
+	rc = hes_journal_run_ended(r->log.journal, r->log.run->id, &state, r->log.run->ended_us, err);
+	r->log.run->state = state;
+	return rc ? rc : run_report(r, out, err);
 }
 
 int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journal, struct hes_run *run,

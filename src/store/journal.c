@@ -183,12 +183,10 @@ int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_r
 	return rc;
 }
 
-int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state state, int64_t ended_us,
-			  struct hes_err *err)
+static int write_ended(struct hes_journal *j, int64_t run, enum hes_run_state state, int64_t ended_us, struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "UPDATE runs SET ended_us = ?3, state = CASE WHEN EXISTS (SELECT 1 FROM"
-				" added_jobs WHERE run_id = ?1 AND taken = 0) THEN 'stopped' ELSE ?2 END WHERE id = ?1", &q, err);
+	int rc = hes_db_prepare(j->store, "UPDATE runs SET ended_us = ?3, state = ?2 WHERE id = ?1", &q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
@@ -197,6 +195,26 @@ int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state
 		rc = hes_db_run(j->store, q, err);
 	}
 	sqlite3_finalize(q);
+	return rc;
+}
+
+int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state *state, int64_t ended_us,
+			  struct hes_err *err)
+{
+	enum hes_run_state ended = *state;
+	size_t waiting = 0;
+	int rc = hes_journal_begin(j, err);
+
+	if (rc)
+		return rc;
+	rc = hes_journal_added_waiting(j, run, &waiting, err);
+	if (!rc && waiting)
+		ended = HES_RUN_STOPPED;
+	if (!rc)
+		rc = write_ended(j, run, ended, ended_us, err);
+	rc = hes_journal_end(j, rc, err);
+	if (!rc)
+		*state = ended;
 	return rc;
 }
 

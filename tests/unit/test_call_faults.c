@@ -549,7 +549,9 @@ static int take_over(struct bench *b, struct hes_err *err)
 
 static int run_ended(struct bench *b, struct hes_err *err)
 {
-	return hes_journal_run_ended(b->journal, 1, HES_RUN_DONE, 5000, err);
+	enum hes_run_state state = HES_RUN_DONE;
+
+	return hes_journal_run_ended(b->journal, 1, &state, 5000, err);
 }
 
 /* An attempt's end and the job's result, as the runner writes them. */

@@ -94,6 +94,7 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 		  .planned_start_us = 100, .planned_end_us = 350, .planned_mj = 70 },
 		{ .job = { .id = "q", .workload = "net", .batch_size = 1, .iterations = 1, .command = command }, .gpu = "a/1" },
 	};
+	enum hes_run_state ended = HES_RUN_DONE;
 	struct hes_run_added *v;
 	struct hes_run_job *j;
 	struct hes_run_gpu *g;
@@ -129,13 +130,19 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 1, busy_us, &err), -EAGAIN);
 	assert_int_equal(hes_journal_added_waiting(b.journal, b.run.id, &n, NULL), 0);
 	assert_int_equal(n, 2);
+	/* A number that only a damaged row has. */
+	assert_int_equal(hes_db_exec(b.store, "UPDATE added_jobs SET clock_mhz = 4294968196 WHERE id = 1", NULL), 0);
+	assert_int_equal(hes_journal_added(b.journal, b.run.id, 0, &v, &n, &err), -EBADMSG);
+	assert_non_null(strstr(err.msg, "job p, which was added to a run, has numbers out of their range"));
 	/* The runner has the first only. */
 	assert_int_equal(hes_journal_added_taken(b.journal, b.run.id, 1, NULL), 0);
-	assert_int_equal(hes_journal_run_ended(b.journal, b.run.id, HES_RUN_DONE, 2000, NULL), 0);
+	assert_int_equal(hes_journal_run_ended(b.journal, b.run.id, &ended, 2000, NULL), 0);
+	assert_int_equal(ended, HES_RUN_STOPPED);
 	assert_int_equal(hes_journal_run(b.journal, b.run.id, &b.run, NULL), 0);
 	assert_int_equal(b.run.state, HES_RUN_STOPPED);
+	ended = HES_RUN_DONE;
 	assert_int_equal(hes_journal_added_taken(b.journal, b.run.id, 2, NULL), 0);
-	assert_int_equal(hes_journal_run_ended(b.journal, b.run.id, HES_RUN_DONE, 2000, NULL), 0);
+	assert_int_equal(hes_journal_run_ended(b.journal, b.run.id, &ended, 2000, NULL), 0);
 	assert_int_equal(hes_journal_run(b.journal, b.run.id, &b.run, NULL), 0);
 	assert_int_equal(b.run.state, HES_RUN_DONE);
 	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 2, busy_us, &err), -ESHUTDOWN);
@@ -209,6 +216,7 @@ TEST_WITH(a_transaction_is_dropped_as_a_whole, store_set_up, store_tear_down)
 TEST_WITH(runs_that_have_not_ended_are_listed, store_set_up, store_tear_down)
 {
 	const struct hes_run_process other = { 99, 100, "boot" };
+	enum hes_run_state stopped = HES_RUN_STOPPED;
 	struct hes_run *v;
 	struct bench b;
 	int64_t first;
@@ -218,7 +226,7 @@ TEST_WITH(runs_that_have_not_ended_are_listed, store_set_up, store_tear_down)
 	begin_run(&b);
 	first = b.run.id;
 	begin_run(&b);
-	assert_int_equal(hes_journal_run_ended(b.journal, first, HES_RUN_STOPPED, 5000, NULL), 0);
+	assert_int_equal(hes_journal_run_ended(b.journal, first, &stopped, 5000, NULL), 0);
 	assert_int_equal(hes_journal_going(b.journal, 0, &v, &n, NULL), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(v[0].id, b.run.id);
