@@ -4,6 +4,7 @@
 #include "assign_bench.h"
 #include "base/rng.h"
 #include "plan/assign/genetic.h"
+#include "plan/assign/operators.h"
 #include "unit_test.h"
 
 static int put(struct hes_pareto *p, double energy, double jct, uint64_t tag)
@@ -116,6 +117,19 @@ TEST(the_knee_is_nearest_the_ideal_point_after_scaling)
 	hes_pareto_free(&p);
 }
 
+/* Scaled: (0, 1), (.1, .8), (.45, .5), (1, 0): the second has the least sum, .9, the third the least distance. */
+TEST(the_knee_is_nearest_by_distance_not_by_the_sum)
+{
+	struct hes_pareto p = { 0 };
+
+	put(&p, 0, 20, 0);
+	put(&p, 100, 16, 1);
+	put(&p, 450, 10, 2);
+	put(&p, 1000, 0, 3);
+	assert_int_equal(hes_pareto_knee(&p), 2);
+	hes_pareto_free(&p);
+}
+
 TEST(hypervolume_is_the_dominated_area_up_to_the_reference)
 {
 	struct hes_pareto p = { 0 };
@@ -156,6 +170,129 @@ TEST(objectives_are_of_queues_run_shortest_first)
 	assert_true(x->sums[0].busy_us == 0 && x->sums[1].busy_us == 16 && x->sums[2].energy_mj == 10);
 	free(x);
 	hes_assign_finish(&a);
+}
+
+/* Operators on a small problem, and assignments of it. */
+struct operator_bench {
+	struct hes_assign        a;
+	struct hes_operators     ops;
+	struct hes_operator_room room;
+	struct hes_rng           rng;
+	struct hes_queues       *x[3];
+	void                    *scratch;
+};
+
+static void operators_set_up(struct operator_bench *b, size_t n, size_t k, size_t types, const struct hes_cost *cost,
+			     const struct hes_assign_gpu *gpus)
+{
+	assert_int_equal(hes_assign_init(&b->a, n, k, types, cost, gpus), 0);
+	assert_int_equal(hes_operators_init(&b->ops, &b->a, 0.1), 0);
+	b->scratch = calloc(1, hes_operator_room_size(&b->a));
+	assert_non_null(b->scratch);
+	b->room = hes_operator_room_in(&b->a, b->scratch);
+	hes_rng_seed(&b->rng, 1);
+	for (size_t i = 0; i < 3; i++) {
+		b->x[i] = aligned_alloc(64, hes_queues_size(&b->a));
+		assert_non_null(b->x[i]);
+	}
+}
+
+static void operators_tear_down(struct operator_bench *b)
+{
+	for (size_t i = 0; i < 3; i++)
+		free(b->x[i]);
+	free(b->scratch);
+	hes_operators_finish(&b->ops);
+	hes_assign_finish(&b->a);
+}
+
+static void assign_to(const struct operator_bench *b, struct hes_queues *x, const uint32_t *gpu_of)
+{
+	memcpy(hes_queues_gpu_of(&b->a, x), gpu_of, b->a.n * sizeof(*gpu_of));
+	hes_queues_build(&b->a, x);
+}
+
+/* Job 0 is best on type 1 in both. Job 1 cannot run there; its other types tie. Type 1 has two GPUs. */
+TEST(a_first_assignment_takes_gpus_of_best_average_rank_alone)
+{
+	static const struct hes_cost cost[] = { { 9, 90 }, { 4, 70 }, { 5, 50 }, { INFINITY, INFINITY }, { 7, 80 }, { 6, 60 } };
+	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 }, { 1, 0 }, { 2, 0 } };
+	size_t drawn[2][4] = { 0 };
+	struct operator_bench b;
+
+	operators_set_up(&b, 2, 4, 3, cost, gpus);
+	for (int i = 0; i < 100; i++) {
+		hes_ranked_draw(&b.ops, &b.rng, b.x[0]);
+		for (size_t j = 0; j < 2; j++)
+			drawn[j][hes_queues_gpus(&b.a, b.x[0])[j]]++;
+	}
+	assert_true(drawn[0][1] > 20 && drawn[0][2] > 20 && drawn[0][1] + drawn[0][2] == 100);
+	assert_true(drawn[1][0] > 20 && drawn[1][3] > 20 && drawn[1][0] + drawn[1][3] == 100);
+	operators_tear_down(&b);
+}
+
+/* Each job is good on its own GPU only. One parent has the first two there, the other the last two. */
+TEST(a_child_inherits_each_gpus_jobs_from_the_parent_where_they_are_better)
+{
+	static const uint32_t first[] = { 0, 1, 3, 2 }, second[] = { 1, 0, 2, 3 };
+	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 }, { 2, 0 }, { 3, 0 } };
+	struct hes_cost cost[16];
+	struct operator_bench b;
+
+	for (uint32_t i = 0; i < 16; i++)
+		cost[i] = i % 5 ? (struct hes_cost){ 10, 10 } : (struct hes_cost){ 1, 1 };
+	operators_set_up(&b, 4, 4, 4, cost, gpus);
+	assign_to(&b, b.x[0], first);
+	assign_to(&b, b.x[1], second);
+	for (uint32_t turn = 0; turn < 2; turn++) {
+		hes_inherit(&b.ops, &b.rng, &b.room, b.x[turn], b.x[1 - turn], b.x[2]);
+		for (uint32_t i = 0; i < 4; i++)
+			assert_int_equal(hes_queues_gpus(&b.a, b.x[2])[i], i);
+	}
+	operators_tear_down(&b);
+}
+
+/* Each parent has the only job of one GPU, the same job. */
+TEST(a_job_in_two_inherited_queues_stays_where_it_is_better)
+{
+	static const struct hes_cost cost[] = { { 2, 2 }, { 1, 1 } };
+	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 } };
+	struct operator_bench b;
+
+	operators_set_up(&b, 1, 2, 2, cost, gpus);
+	assign_to(&b, b.x[0], &(uint32_t){ 0 });
+	assign_to(&b, b.x[1], &(uint32_t){ 1 });
+	for (uint32_t turn = 0; turn < 2; turn++) {
+		hes_inherit(&b.ops, &b.rng, &b.room, b.x[turn], b.x[1 - turn], b.x[2]);
+		assert_int_equal(hes_queues_gpus(&b.a, b.x[2])[0], 1);
+	}
+	operators_tear_down(&b);
+}
+
+/* Job 0 goes to GPU 1, where all take less energy. Of the jobs there, job 2 has the run time nearest to its own. */
+TEST(recovery_returns_the_most_similar_job_every_second_time_and_never_where_it_is_off)
+{
+	static const struct hes_cost cost[] = { { 5, 50 }, { 1, 90 }, { 4, 90 }, { 9, 90 }, { 5, 40 }, { 1, 10 }, { 4, 10 }, { 9, 10 } };
+	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 } };
+	static const uint32_t before[] = { 0, 1, 1, 1 };
+	size_t returned = 0;
+	struct operator_bench b;
+
+	operators_set_up(&b, 4, 2, 2, cost, gpus);
+	b.room.moving[0] = 0;
+	b.room.moves[0] = 1;
+	for (int i = 0; i < 200; i++) {
+		const uint32_t *gpu_of = hes_queues_gpus(&b.a, b.x[0]);
+
+		b.ops.no_recovery = i >= 100;
+		assign_to(&b, b.x[0], before);
+		hes_migrate(&b.ops, &b.rng, &b.room, 1, true, b.x[0]);
+		assert_true(gpu_of[0] == 1 && gpu_of[1] == 1 && gpu_of[3] == 1);
+		assert_true(gpu_of[2] == 1 || !b.ops.no_recovery);
+		returned += gpu_of[2] == 0;
+	}
+	assert_true(returned > 30 && returned < 70);
+	operators_tear_down(&b);
 }
 
 static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, uint64_t seed)

@@ -1,4 +1,6 @@
 /* test_policy.c - every policy's plans, under a predictor trained on drawn samples. */
+#include <math.h>
+
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "heshare/policy.h"
@@ -326,6 +328,41 @@ TEST(muserve_keeps_every_job_within_its_slowdown)
 	hes_plan_finish(&base);
 }
 
+/* Run time of a job in a plan of jobs one by one. */
+static double alone_us(const struct hes_plan *p, uint32_t job)
+{
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			if (p->queues[g].batches[b].jobs[0].job == job)
+				return (double)(p->queues[g].batches[b].end_us - p->queues[g].batches[b].start_us);
+	return 0;
+}
+
+/* Random groups, many of which would give least energy-delay product with a short job held up for long. */
+TEST(morak_keeps_every_job_within_its_latency_bound)
+{
+	double most = 0;
+
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct hes_plan shared, alone;
+
+		draw_jobs(40, seed);
+		shared = plan_named("morak", NULL);
+		alone = plan_named("random", NULL);
+		for (size_t g = 0; g < shared.n_gpus; g++)
+			for (size_t b = 0; b < shared.queues[g].n; b++) {
+				const struct hes_batch *x = &shared.queues[g].batches[b];
+
+				for (uint32_t j = 0; j < x->n; j++)
+					most = fmax(most, (double)(x->jobs[j].end_us - x->start_us - 2) / alone_us(&alone, x->jobs[j].job));
+			}
+		hes_plan_finish(&shared);
+		hes_plan_finish(&alone);
+	}
+	if (!(most > 4 && most <= 5))
+		fail_msg("a job takes %.3f times as long as alone", most);
+}
+
 static bool dominates(const struct hes_totals *x, const struct hes_totals *y)
 {
 	return x->busy_energy_mj <= y->busy_energy_mj && x->avg_jct_us <= y->avg_jct_us &&
@@ -370,6 +407,8 @@ TEST(preferences_pick_the_ends_and_the_knee_of_the_front)
 	const struct hes_policy *heshare = hes_policy_find("heshare", &bench.err);
 	struct hes_front front;
 	struct hes_plan energy, balanced, jct;
+	double nearest = INFINITY;
+	size_t knee = 0;
 
 	draw_jobs(24, 12);
 	energy = plan_with(heshare, "energy", &front);
@@ -378,6 +417,16 @@ TEST(preferences_pick_the_ends_and_the_knee_of_the_front)
 		assert_true(front.v[i].energy_j > front.v[i - 1].energy_j && front.v[i].avg_jct_s < front.v[i - 1].avg_jct_s);
 	balanced = plan_with(heshare, "balanced", NULL);
 	jct = plan_with(heshare, "jct", NULL);
+	for (size_t i = 0; i < front.n; i++) {
+		const struct hes_front_point *a = &front.v[0], *b = &front.v[front.n - 1];
+		const double far = hypot((front.v[i].energy_j - a->energy_j) / (b->energy_j - a->energy_j),
+					 (front.v[i].avg_jct_s - b->avg_jct_s) / (a->avg_jct_s - b->avg_jct_s));
+
+		knee = far < nearest ? i : knee;
+		nearest = fmin(nearest, far);
+	}
+	assert_true(fabs((double)balanced.predicted.busy_energy_mj * 1e-3 - front.v[knee].energy_j) < 0.1);
+	assert_true(fabs(balanced.predicted.avg_jct_us * 1e-6 - front.v[knee].avg_jct_s) < 1e-3);
 	assert_true((double)energy.predicted.busy_energy_mj - front.v[0].energy_j * 1e3 < 100);
 	assert_true(jct.predicted.avg_jct_us * 1e-6 - front.v[front.n - 1].avg_jct_s < 1e-3);
 	assert_true(energy.predicted.busy_energy_mj < balanced.predicted.busy_energy_mj);
