@@ -126,34 +126,23 @@ TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 	assert_in_range(n_held, 5, seen.n - 5);
 }
 
-/* All inputs differ, so no feature can be another's. */
+/* Table II and what else is measured; all inputs differ, so no feature can be another's. */
 TEST(each_measured_feature_is_the_number_that_its_name_says)
 {
-	const struct hes_gpu_type gpu = { .sm_count = 40, .memory_bandwidth_gbs = 320, .l2_kib = 4096, .idle_power_mw = 10000,
-					  .power_limit_mw = 70000 };
-	const struct hes_profile task = { .sm_util = 0.11, .dram_util = 0.12, .l2_util = 0.13, .iteration_us = 1400, .busy = 0.15,
-					  .power_mw = 35000 };
-	const struct hes_setting setting = { .sm_pct = 16, .clock_mhz = 1700 };
-	const struct hes_load load = { .sm_util = 0.18, .dram_util = 0.19, .l2_util = 0.21, .power_mw = 22000, .jobs = 2, .sm_pct = 23,
-				       .busy = 0.24, .sm_busy = 0.25, .l2_sets = 0.26, .serial = 0.27, .dram_busy = 0.28, .pace = 0.29,
-				       .iterations_per_s = 31, .solo_power_mw = 14000 };
-	static const struct { const char *name; float value; } want[] = {
-		{ "task_sm_util", 0.11F }, { "task_dram_util", 0.12F }, { "task_l2_util", 0.13F }, { "task_iteration", 1400 },
-		{ "sm_share", 16 }, { "clock", 1700 }, { "occupied_sm_util", 0.18F }, { "occupied_dram_util", 0.19F },
-		{ "occupied_l2_util", 0.21F }, { "current_power", 22 }, { "gpu_sms", 40 }, { "gpu_memory_bandwidth", 320 },
-		{ "gpu_l2", 4 }, { "gpu_idle_power", 10 }, { "task_busy", 0.15F }, { "residents", 2 }, { "share_sum", 39 },
-		{ "occupied_busy", 0.24F }, { "occupied_sm_busy", 0.25F }, { "occupied_l2_sets", 0.26F }, { "occupied_serial", 0.27F },
-		{ "occupied_dram_busy", 0.28F }, { "occupied_pace", 0.29F }, { "occupied_rate", 31 }, { "occupied_solo_power", 0.2F },
-	};
+	const struct hes_gpu_type gpu = { .sm_count = 40, .memory_bandwidth_gbs = 320, .l2_kib = 4096, .idle_power_mw = 10000, .power_limit_mw = 70000 };
+	const struct hes_profile task = { .sm_util = 11, .dram_util = 12, .l2_util = 13, .iteration_us = 14, .busy = 15 };
+	const struct hes_setting setting = { .sm_pct = 16, .clock_mhz = 17 };
+	const struct hes_load load = { .sm_util = 18, .dram_util = 19, .l2_util = 21, .power_mw = 22000, .jobs = 2, .sm_pct = 23, .busy = 24,
+				       .sm_busy = 25, .l2_sets = 26, .serial = 27, .dram_busy = 28, .pace = 29, .iterations_per_s = 31,
+				       .solo_power_mw = 140000 };
 	const struct query q = { .gpu = &gpu, .task = &task, .setting = &setting, .co_runners = &load };
+	static const float want[] = { 11, 12, 13, 14, 16, 17, 18, 19, 21, 22, 40, 320, 4, 10, 15, 2, 39, 24, 25, 26, 27, 28, 29, 31, 2 };
 	float row[N(want)];
 
 	features_fill(&q, row, N(want));
-	for (size_t i = 0; i < N(want); i++) {
-		assert_string_equal(features[i].name, want[i].name);
-		if (fabsf(row[i] - want[i].value) > 1e-6F)
-			fail_msg("%s: %g instead of %g", want[i].name, (double)row[i], (double)want[i].value);
-	}
+	for (size_t i = 0; i < N(want); i++)
+		if (row[i] < want[i] || row[i] > want[i])
+			fail_msg("%s: %g instead of %g", features[i].name, (double)row[i], (double)want[i]);
 }
 
 int main(void) { return run_unit_tests(set_up, tear_down); }

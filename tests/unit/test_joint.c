@@ -233,29 +233,27 @@ TEST_WITH(a_search_finds_most_where_it_is_wanted, bench_setup, plan_bench_teardo
 	assert_true(least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_BALANCED] && least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_ENERGY]);
 }
 
-/* Gains in both over the knee of Algorithm 1's front: the smaller one counts. The larger one is largest at an end. */
+/* Of its gains in energy and in time over the knee of Algorithm 1's front. The larger gain is largest at an end. */
 TEST_WITH(balanced_is_the_member_whose_smaller_gain_is_largest, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
 	const struct hes_joint_options o = { .seed = 1, .evaluations = 6000 };
-	struct hes_objectives reference;
+	struct hes_objectives over;
 	struct plan_archive starts;
 	struct hes_joint *j;
-	double gain[2][2] = { { -INFINITY, -INFINITY }, { -INFINITY, -INFINITY } };
+	double gain[2] = { -INFINITY, -INFINITY };
 
 	make_six_jobs(b);
-	assert_int_equal(starts_find(&b->p, &o, &reference, true, &starts), 0);
+	assert_int_equal(starts_find(&b->p, &o, &over, true, &starts), 0);
 	plan_archive_finish(&starts);
 	j = search(&b->p, &o);
 	for (size_t i = 0; i < hes_joint_front(j)->n; i++) {
 		const struct hes_objectives *at = &hes_joint_front(j)->v[i].at;
-		const double energy = 1 - at->energy_mj / reference.energy_mj, jct = 1 - at->jct_us / reference.jct_us;
-		double *most = gain[i == hes_joint_wanted(j)];
+		double *most = &gain[i == hes_joint_wanted(j)];
 
-		most[0] = fmax(most[0], fmin(energy, jct));
-		most[1] = fmax(most[1], fmax(energy, jct));
+		*most = fmax(*most, fmin(1 - at->energy_mj / over.energy_mj, 1 - at->jct_us / over.jct_us));
 	}
-	assert_true(gain[1][0] > gain[0][0] && gain[1][1] < gain[0][1]);
+	assert_true(gain[1] > gain[0]);
 	hes_joint_free(j);
 }
 
