@@ -105,6 +105,10 @@ TEST(measured_joules_of_a_run_are_split_with_idle_power_by_share)
 	reading = (struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = 15, .energy_j = 1200 };
 	run_account(&m, &g);
 	assert_true(g.energy.busy_j == 1000 && g.energy.busy_s == 10 && g.energy.idle_j == 200);
+	/* The counter is gone; the integral covers 9 of 10 s. */
+	reading = (struct hes_measured){ .from = HES_ENERGY_INTEGRAL, .seconds = 25, .energy_j = 5000, .integral_j = 450, .power_s = 9 };
+	run_account(&m, &g);
+	NEAR(g.energy.idle_j, 200 + 500);
 }
 
 int main(void) { return run_unit_tests(NULL, NULL); }
