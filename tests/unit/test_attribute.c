@@ -111,4 +111,27 @@ TEST(measured_joules_of_a_run_are_split_with_idle_power_by_share)
 	NEAR(g.energy.idle_j, 200 + 500);
 }
 
+/* In place of the reader of a job's output: ten iterations more each time, but none for a job that says nothing. */
+int hes_progress_read(struct hes_progress *p)
+{
+	p->iterations += 10;
+	return p->fd;
+}
+
+TEST(progress_of_each_job_counts_from_its_first_line_in_a_segment)
+{
+	const struct run_clock clock = { 0 };
+	const struct run_meter m = { .clock = &clock };
+	struct run_gpu g = { 0 };
+	struct run_task tasks[2] = { { .gpu = &g, .progress.fd = 1 }, { .gpu = &g } };
+
+	g = (struct run_gpu){ .running = { &tasks[0], &tasks[1] }, .n_running = 2 };
+	run_segment_begin(&m, &g);
+	for (int i = 0; i < 6; i++)
+		run_look(&m, &tasks[i % 2]);
+	assert_true(g.energy.now.rates[0].seen && !g.energy.now.rates[1].seen);
+	assert_true(g.energy.now.rates[0].first == 10 && g.energy.now.rates[0].last == 30);
+	assert_true(g.energy.now.rates[0].last_us == tasks[0].progress_us);
+}
+
 int main(void) { return run_unit_tests(NULL, NULL); }

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "heshare/policy.h"
+#include "plan/assign/pareto.h"
 #include "unit_test.h"
 
 #define MAX_JOBS 40
@@ -401,8 +402,7 @@ TEST(preferences_pick_the_ends_and_the_knee_of_the_front)
 	const struct hes_policy *heshare = hes_policy_find("heshare", &bench.err);
 	struct hes_front front;
 	struct hes_plan energy, balanced, jct;
-	double nearest = INFINITY;
-	size_t knee = 0;
+	struct hes_pareto set = { 0 };
 
 	draw_jobs(24, 12);
 	energy = plan_with(heshare, "energy", &front);
@@ -411,16 +411,10 @@ TEST(preferences_pick_the_ends_and_the_knee_of_the_front)
 		assert_true(front.v[i].energy_j > front.v[i - 1].energy_j && front.v[i].avg_jct_s < front.v[i - 1].avg_jct_s);
 	balanced = plan_with(heshare, "balanced", NULL);
 	jct = plan_with(heshare, "jct", NULL);
-	for (size_t i = 0; i < front.n; i++) {
-		const struct hes_front_point *a = &front.v[0], *b = &front.v[front.n - 1];
-		const double far = hypot((front.v[i].energy_j - a->energy_j) / (b->energy_j - a->energy_j),
-					 (front.v[i].avg_jct_s - b->avg_jct_s) / (a->avg_jct_s - b->avg_jct_s));
-
-		knee = far < nearest ? i : knee;
-		nearest = fmin(nearest, far);
-	}
-	assert_true(fabs((double)balanced.predicted.busy_energy_mj * 1e-3 - front.v[knee].energy_j) < 0.1);
-	assert_true(fabs(balanced.predicted.avg_jct_us * 1e-6 - front.v[knee].avg_jct_s) < 1e-3);
+	for (size_t i = 0; i < front.n; i++)
+		hes_pareto_insert(&set, &(struct hes_objectives){ front.v[i].energy_j, front.v[i].avg_jct_s }, i);
+	assert_true(fabs((double)balanced.predicted.busy_energy_mj * 1e-3 - set.v[hes_pareto_knee(&set)].at.energy_mj) < 0.1);
+	hes_pareto_free(&set);
 	assert_true((double)energy.predicted.busy_energy_mj - front.v[0].energy_j * 1e3 < 100);
 	assert_true(jct.predicted.avg_jct_us * 1e-6 - front.v[front.n - 1].avg_jct_s < 1e-3);
 	assert_true(energy.predicted.busy_energy_mj < balanced.predicted.busy_energy_mj);
