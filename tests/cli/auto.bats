@@ -58,6 +58,7 @@ done_jobs() {
 	[ "$(ls jobs.auto | tr '\n' ' ')" = "plan.json plan.run predictor rows " ]
 	jq -e '.jobs_done == 3 and .measured.fleet_j > 0' jobs.auto/plan.run/report.json
 	measured=$(points)
+	[ "$(sqlite3 store.db "SELECT DISTINCT command FROM points ORDER BY 1 LIMIT 1")" = "exec ./job.sh mobilenet 4 1000000000" ]
 	run -0 lab two heshare auto jobs.csv "${QUICK[@]}" --dir second -- "${JOB[@]}"
 	[[ "$output" == *"Step 2 of 5, profile: not needed. The store has all 4 profiles"*"run 2: 3 of 3 jobs done"* ]]
 	[[ "$output" != *'$ heshare profile --jobs'* ]]

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -68,22 +69,39 @@ void auto_explain(const char *format, ...)
 	putchar('\n');
 }
 
-static void print_word(const char *word)
+static void print_word(FILE *f, const char *word)
 {
 	if (*word && !word[strspn(word, PLAIN)]) {
-		fputs(word, stdout);
+		fputs(word, f);
 		return;
 	}
-	putchar('\'');
+	fputc('\'', f);
 	for (; *word; word += *word != '\0') {
 		size_t plain = strcspn(word, "'");
 
-		hes_visible_put_part(stdout, word, plain);
+		hes_visible_put_part(f, word, plain);
 		word += plain;
 		if (*word)
-			fputs("'\\''", stdout);
+			fputs("'\\''", f);
 	}
-	putchar('\'');
+	fputc('\'', f);
+}
+
+/* One line, however narrow the terminal is, so that it can be copied. @return 0; -1: it cannot be written */
+static int print_command(const struct auto_command *c)
+{
+	char *line = NULL;
+	FILE *f = open_memstream(&line, &(size_t){ 0 });
+	int rc = -1;
+
+	for (size_t i = 0; f && i < c->n; i++) {
+		fputs(i ? " " : "$ ", f);
+		print_word(f, c->v[i]);
+	}
+	if (f && !fclose(f) && !fflush(stdout))
+		rc = dprintf(STDOUT_FILENO, "%s\n", line) < 0 ? -1 : 0;
+	free(line);
+	return rc;
 }
 
 /* Wait, and leave no process for a signal once it is gone. @return its exit status */
@@ -105,13 +123,10 @@ int auto_run(const struct auto_command *c, bool print_only)
 	pid_t pid;
 	int rc, status;
 
-	fputs("$", stdout);
-	for (size_t i = 0; i < c->n; i++) {
-		putchar(' ');
-		print_word(c->v[i]);
+	if (print_command(c)) {
+		fprintf(stderr, "heshare auto: cannot write standard output: %s\n", strerror(errno));
+		return 1;
 	}
-	putchar('\n');
-	fflush(stdout);
 	if (print_only || stopped_by)
 		return print_only ? 0 : 128 + stopped_by;
 	rc = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, (char *const *)(uintptr_t)c->v, environ);
