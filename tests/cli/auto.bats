@@ -121,7 +121,7 @@ done_jobs() {
 	# Of the rest, only the run is stopped: by a signal for auto alone, when a job is done.
 	: >hold
 	: >go-b
-	run ! lab two sh -c 'heshare auto jobs.csv --resume "$@" & auto=$!; until [ -s marks ]; do sleep 1; done; kill -TERM $auto; wait $auto' - \
+	run ! lab two sh -c 'heshare auto jobs.csv --resume "$@" & auto=$!; until [ -s marks ] || ! kill -0 $auto; do sleep 1; done; kill -TERM $auto; wait $auto' - \
 		"${QUICK[@]}" -- "${JOB[@]}"
 	[[ "$output" == *"points: "*" failed"*"heshare auto: step 5 of 5 ended with exit status 1; "* ]]
 	[ "$(done_jobs)" = b ]
