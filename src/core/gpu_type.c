@@ -271,7 +271,7 @@ const struct hes_gpu_type *hes_gpu_type_find(const struct hes_catalogue *c, cons
 		return NULL;
 	list_names(c, name, like, sizeof(like));
 	list_names(c, "", have, sizeof(have));
-	if (*name && *like)
+	if (*name && name[1] && *like) /* one letter is in many names */
 		hes_fail(err, -ENOENT, "unknown GPU type \"%s\"; did you mean %s?", name, like);
 	else
 		hes_fail(err, -ENOENT, "unknown GPU type \"%s\"; known: %s; --catalogue FILE adds others", name, have);
