@@ -184,10 +184,11 @@ int hes_journal_meters(struct hes_journal *j, int64_t run, struct hes_run_meter 
 /**
  * Add waiting jobs to a run that has not ended, or was stopped, in this order; all or none.
  * @param arrival_us  of the run; at least 1
+ * @param after       id of the last added job that the placements take into account; 0: none was added
  * @param busy_us     one a job: by how much it makes the planned busy time of its GPU longer
- * @return 0; -ESHUTDOWN the run is over; -EEXIST the run has a job of this name
+ * @return 0; -ESHUTDOWN the run is over; -EAGAIN others were added after @after; -EEXIST the run has a job of this name
  */
-int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_added *v, size_t n, int64_t arrival_us,
+int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_added *v, size_t n, int64_t arrival_us, int64_t after,
 		    const int64_t *busy_us, struct hes_err *err);
 /** Jobs that were added after that with the id @after, in order; hes_run_added_free() them. */
 int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct hes_run_added **out, size_t *out_n, struct hes_err *err);

@@ -113,6 +113,8 @@ static int check_ranges(const char *file, const struct doc_type *d, struct hes_e
 			return hes_fail(err, -ERANGE, "%s: type %s: %s is %g; it must be from %g to %g %s",
 					file, d->name, r->field, r->value, r->min, r->max, r->unit);
 	}
+	if (d->idle_w == d->power_limit_w)
+		return hes_fail(err, -ERANGE, "%s: type %s: idle_w is %g; it must be below power_limit_w", file, d->name, d->idle_w);
 	if (d->clocks.step > 0 && d->clocks.step < 0.1) /* clocks are walked step by step */
 		return hes_fail(err, -ERANGE, "%s: type %s: clocks.step is %g; it must be at least 0.1 MHz", file,
 				d->name, d->clocks.step);
@@ -269,7 +271,7 @@ const struct hes_gpu_type *hes_gpu_type_find(const struct hes_catalogue *c, cons
 		return NULL;
 	list_names(c, name, like, sizeof(like));
 	list_names(c, "", have, sizeof(have));
-	if (*name && *like)
+	if (*name && name[1] && *like) /* one letter is in many names */
 		hes_fail(err, -ENOENT, "unknown GPU type \"%s\"; did you mean %s?", name, like);
 	else
 		hes_fail(err, -ENOENT, "unknown GPU type \"%s\"; known: %s; --catalogue FILE adds others", name, have);

@@ -112,8 +112,8 @@ static int check_deadline(const struct hes_job *job, struct hes_err *err)
 /* --- CSV --- */
 
 struct columns {
-	int id, arrival, workload, batch, iterations, memory; /* needed */
-	int deadline, weight, user, command;                  /* -1 when not there */
+	int id, workload, batch, iterations, memory;  /* needed */
+	int arrival, deadline, weight, user, command; /* -1 when not there */
 };
 
 static int find_columns(const struct hes_csv *c, struct columns *col, struct hes_err *err)
@@ -122,16 +122,18 @@ static int find_columns(const struct hes_csv *c, struct columns *col, struct hes
 		const char *name;
 		int        *to;
 	} needed[] = {
-		{ "id", &col->id }, { "arrival_s", &col->arrival }, { "workload", &col->workload },
+		{ "id", &col->id }, { "workload", &col->workload },
 		{ "batch_size", &col->batch }, { "iterations", &col->iterations },
 		{ "memory_mib", &col->memory },
 	};
+	struct hes_err why;
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		*needed[i].to = hes_csv_column(c, needed[i].name, err);
+		*needed[i].to = hes_csv_column(c, needed[i].name, &why);
 		if (*needed[i].to < 0)
-			return *needed[i].to;
+			return hes_fail(err, *needed[i].to, "%s; jobs need id, workload, batch_size, iterations and memory_mib", why.msg);
 	}
+	col->arrival = hes_csv_find(c, "arrival_s");
 	col->deadline = hes_csv_find(c, "deadline_s");
 	col->weight = hes_csv_find(c, "weight");
 	col->user = hes_csv_find(c, "user");
@@ -142,7 +144,7 @@ static int find_columns(const struct hes_csv *c, struct columns *col, struct hes
 static int read_numbers(const struct hes_csv *c, const struct columns *col, struct hes_job *job,
 			struct hes_err *err)
 {
-	int rc = hes_csv_seconds(c, col->arrival, &job->arrival_us, err);
+	int rc = col->arrival < 0 ? 0 : hes_csv_seconds(c, col->arrival, &job->arrival_us, err);
 
 	if (!rc)
 		rc = hes_csv_u32(c, col->batch, 1, HES_MAX_BATCH_SIZE, &job->batch_size, err);
@@ -222,7 +224,7 @@ struct doc {
 
 static const cyaml_schema_field_t job_fields[] = {
 	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER, struct doc_job, id, 0, CYAML_UNLIMITED),
-	CYAML_FIELD_FLOAT("arrival_s", CYAML_FLAG_DEFAULT, struct doc_job, arrival_s),
+	CYAML_FIELD_FLOAT("arrival_s", CYAML_FLAG_OPTIONAL, struct doc_job, arrival_s),
 	CYAML_FIELD_STRING_PTR("workload", CYAML_FLAG_POINTER, struct doc_job, workload, 0, CYAML_UNLIMITED),
 	CYAML_FIELD_UINT("batch_size", CYAML_FLAG_DEFAULT, struct doc_job, batch_size),
 	CYAML_FIELD_STRING_PTR("iterations", CYAML_FLAG_POINTER, struct doc_job, iterations, 0, 32),

@@ -337,7 +337,7 @@ static int check_gpu(const struct hes_gpu_type *g, uint32_t requested, uint32_t 
 		return hes_fail(err, -ERANGE, "clock %u MHz; %s runs from %u to %u MHz", requested, g->name,
 				g->clock_min_mhz, g->clock_max_mhz);
 	if (limit <= g->idle_power_mw)
-		return hes_fail(err, -EINVAL, "a limit of %u mW is below the idle power of %s, %u mW", limit,
+		return hes_fail(err, -EINVAL, "a limit of %u mW is not above the idle power of %s, %u mW", limit,
 				g->name, g->idle_power_mw);
 	return 0;
 }

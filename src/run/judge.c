@@ -103,8 +103,9 @@ void run_decide(struct runner *r, struct run_task *t)
 	if (t->decided)
 		return;
 	t->decided = true;
-	if (!t->over) /* it was started */
-		t->over = t->verdict == HES_VERDICT_DONE || (own && (t->charged >= r->q->retries || hes_run_why_no_command(t->end.code)));
+	if (t->over) /* it could not be started, which was said */
+		return;
+	t->over = t->verdict == HES_VERDICT_DONE || (own && (t->charged >= r->q->retries || hes_run_why_no_command(t->end.code)));
 	then = t->over ? "it is given up"
 		: r->events.stopping || t->gpu->lost ? "it waits for --resume" : "it is tried again";
 	if (t->verdict == HES_VERDICT_FAILED && hes_run_why_no_command(t->end.code))

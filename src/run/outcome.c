@@ -79,7 +79,7 @@ static void sum_gpus(const struct runner *r, struct hes_run_report *out)
 	for (size_t i = 0; i < out->n_gpus; i++) {
 		const struct hes_run_gpu *g = &out->gpus[i];
 		const struct hes_gpu_type *type = r->gpus[i].planned->type;
-		int64_t idle_us = out->planned.makespan_us - g->planned_busy_us;
+		const int64_t busy_us = g->planned_busy_us, end_us = out->planned.makespan_us, idle_us = busy_us < end_us ? end_us - busy_us : 0;
 
 		out->planned.busy_energy_mj += g->planned_mj;
 		out->planned.fleet_energy_mj += g->planned_mj + (uint64_t)((double)idle_us * 1e-6 * type->idle_power_mw);

@@ -137,7 +137,7 @@ static int hold(struct runner *r, struct run_gpu *g, struct run_task *t, struct 
 /* The job ends with a failure of its own. */
 static void cannot_start(struct runner *r, struct run_task *t, const struct hes_err *err)
 {
-	run_tell(&r->log, "job %s cannot be started: %s", t->job->id, err->msg);
+	run_tell(&r->log, "job %s cannot be started and is given up: %s", t->job->id, err->msg);
 	t->tries++;
 	t->attempt.started_us = t->ended_us = run_now_us(&r->clock);
 	t->end = (struct hes_child_end){ .code = 127 };

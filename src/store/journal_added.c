@@ -30,6 +30,20 @@ static int check_open(struct hes_journal *j, int64_t run, struct hes_err *err)
 	return hes_fail(err, -ESHUTDOWN, "run %" PRId64 " is over, so no job can be added: plan the jobs and run them", run);
 }
 
+static int check_last(struct hes_journal *j, int64_t run, int64_t after, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(j->store, "SELECT 1 FROM added_jobs WHERE run_id = ? AND id > ? LIMIT 1", &q, err);
+
+	if (!rc) {
+		sqlite3_bind_int64(q, 1, run);
+		sqlite3_bind_int64(q, 2, after);
+		rc = hes_db_step(j->store, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc > 0 ? hes_fail(err, -EAGAIN, "others add jobs to run %" PRId64 " all the time; try again", run) : rc;
+}
+
 static int check_name(struct hes_journal *j, int64_t run, const char *job, struct hes_err *err)
 {
 	sqlite3_stmt *q;
@@ -107,7 +121,7 @@ static int add_to_gpu(struct hes_journal *j, int64_t run, const struct hes_run_a
 	return rc;
 }
 
-int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_added *v, size_t n, int64_t arrival_us,
+int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_added *v, size_t n, int64_t arrival_us, int64_t after,
 		    const int64_t *busy_us, struct hes_err *err)
 {
 	int rc = hes_journal_begin(j, err);
@@ -115,6 +129,8 @@ int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_add
 	if (rc)
 		return rc;
 	rc = check_open(j, run, err);
+	if (!rc)
+		rc = check_last(j, run, after, err);
 	for (size_t i = 0; i < n && !rc; i++) {
 		rc = check_name(j, run, v[i].job.id, err);
 		if (!rc)

@@ -109,9 +109,10 @@ once() { # JOBS: each of these left its line once
 @test "--watch follows a run to its end, and leaves a terminal as it was at Ctrl-C" {
 	cat >at_terminal.py <<-'END'
 		# COMMAND...: run it on a terminal, press Ctrl-C once it has drawn twice, print what it wrote and its exit status.
-		import os, pty, sys
+		import fcntl, os, pty, struct, sys, termios
 		pid, fd = pty.fork()
 		if pid == 0:
+		    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, 40, 0, 0))
 		    os.environ["TERM"] = "xterm"
 		    os.execvp(sys.argv[1], sys.argv[1:])
 		text, pressed = b"", False
@@ -137,6 +138,7 @@ once() { # JOBS: each of these left its line once
 	# The other screen and cut lines, and back; then the last look stays.
 	[[ "$(cat drawn)" == "b'"*'\x1b[?1049h\x1b[?7l\x1b[H'*'\x1b[?7h\x1b[?1049l'*"run 1  going"*"' 0" ]]
 	[ "$(grep -o '1049l' drawn | wc -l)" = 1 ]
+	[[ "$(sed 's/1049l.*//' drawn)" == *" waiting, 0 done, 0 failed"* && "$(sed 's/.*1049l//' drawn)" != *" waiting, 0 done, 0 failed"* ]]
 	[ "$(cat watch.rc)" = 0 ]
 	! grep -q $'\033' watched
 	tail -8 watched | grep -q "run 1  done"
@@ -214,6 +216,45 @@ once() { # JOBS: each of these left its line once
 	once axy
 }
 
+@test "jobs of a batch that was added count once when more are added behind them" {
+	printf 'a,0,resnet34,8,10000,1813\n' | cat <(head -1 jobs.csv) - >one.csv
+	printf 'x,0,resnet34,8,10000,1813\ny,0,mobilenet,4,10000,1266\n' | cat <(head -1 jobs.csv) - >more.csv
+	printf 'z,0,resnet34,8,10000,1813\n' | cat <(head -1 jobs.csv) - >third.csv
+	"$HESHARE" plan one.csv -f one.yaml --policy heshare --json >one.json
+	lab one 'heshare run one.json -c "$gated" >out 2>err & p=$!
+		sh await ".jobs_running > 0"
+		heshare add 1 more.csv -c "$gated" --json >added
+		heshare add 1 third.csv -c "$gated" --json >third; : >go; wait $p'
+	[ "$status" -eq 0 ]
+	once axyz
+	jq -e '.jobs | length == 2 and .[0].planned_start_s == .[1].planned_start_s' added
+	jq -e --slurpfile added added '$added[0].jobs as $b | .jobs[0].planned_start_s - $b[0].planned_start_s
+		< ([$b[] | .planned_end_s - .planned_start_s] | max + 0.5 * min)' third
+}
+
+@test "batches that a program planned take no jobs, its open queues do" {
+	cat >mine <<-'END'
+		#!/usr/bin/env python3
+		import json, os, sys
+		jobs = [{"jobs": [{"job": j["id"], "sm_pct": 50}]} for j in json.load(sys.stdin)["jobs"]]
+		queue = {"gpu": "a/0", "batches": jobs}
+		json.dump({"gpus": [queue | {"together": 2} if "OPEN" in os.environ else queue]}, sys.stdout)
+	END
+	chmod +x mine
+	"$HESHARE" plan jobs.csv -f two.yaml --policy exec:./mine --json | stretch >first.json
+	OPEN=1 "$HESHARE" plan jobs.csv -f two.yaml --policy exec:./mine --json | stretch >second.json
+	lab two 'heshare run first.json -c "$gated" >out 2>err & p=$!
+		sh await ".jobs_running > 0"
+		heshare add 1 more.csv -c "$task" 2>&1; : >go; wait $p; rm go
+		heshare run second.json -c "$gated" >out 2>err & p=$!
+		until heshare status 2 --json >seen 2>/dev/null && jq -e ".jobs_running > 0" seen >/dev/null; do sleep 2; done
+		heshare add 2 more.csv -c "$task"; : >go; wait $p'
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"the plan is that of a program, exec:mine, in batches; jobs can be added to such a plan only if it has open queues"* ]]
+	[[ "$output" == *"2 jobs added to run 2" ]]
+	once aabbccddeexy
+}
+
 @test "what cannot be added is refused with the reason" {
 	lab two 'heshare run open.json -c "$gated" >out 2>err & p=$!
 		sh await ".jobs_running > 0"
@@ -244,4 +285,22 @@ once() { # JOBS: each of these left its line once
 	[[ "$output" == *$'rc 1\n0\n'* ]]
 	[[ "$output" == *"== over"*"run 1 is over, so no job can be added"*"rc 1"* ]]
 	once abcde
+}
+
+@test "jobs that several add at a time are placed one after the other" {
+	lab two 'heshare run open.json --json -c "$gated" >out 2>err & p=$!
+		sh await ".jobs_running > 0"
+		for i in 1 2 3; do
+			sed "s/^\([xy]\),/\1$i,/" more.csv >more$i.csv
+			heshare add 1 more$i.csv -c "$gated" >added$i 2>&1 &
+			adds="$adds $!"
+		done
+		for a in $adds; do wait $a || echo failed; done
+		: >go; wait $p'
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	jq -e '.jobs_done == 11 and .jobs_added == 6' out
+	# Each knew of those before: equal jobs did not all get one place.
+	jq -e '[.jobs[] | select(.job | startswith("x")) | [.gpu, .planned_start_s]] | length == 3 and (unique | length) > 1' out
+	jq -e '.planned.fleet_j >= .planned.busy_j' out
 }

@@ -599,7 +599,7 @@ static int add_named(struct hes_journal *j, size_t n, const char *last, struct h
 
 	strcpy(v[0].job.id, last);
 	v[0].job.command = v[1].job.command = command;
-	return hes_journal_add(j, 1, v, n, 7, busy_us, err);
+	return hes_journal_add(j, 1, v, n, 7, INT64_MAX, busy_us, err);
 }
 
 static int add_jobs(struct bench *b, struct hes_err *err)

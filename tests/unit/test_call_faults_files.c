@@ -57,7 +57,7 @@ static void make_plan(void)
 	assert_int_equal(hes_plan_init(&plan, fleet.n), 0);
 	strcpy(plan.policy, "x");
 	for (uint32_t i = 0; i < N(job); i++) {
-		const struct hes_batch b = { .clock_mhz = 1590, .n = 1, .jobs = { { i, 40, i * 10, i * 10 + 10, HES_OUTSIDE_CLOCK } },
+		const struct hes_batch b = { .clock_mhz = 1590, .n = 1, .jobs = { { i, 40, i * 10, i * 10 + 10, HES_OUTSIDE_CLOCK, 0, 0 } },
 					     .start_us = i * 10, .end_us = i * 10 + 10, .energy_mj = 1234567 + i };
 
 		job[i] = (struct hes_job){ .workload = "net", .batch_size = 8, .iterations = 10, .memory_mib = 900, .weight = 1,

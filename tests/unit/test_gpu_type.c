@@ -109,6 +109,7 @@ TEST(impossible_figures_are_refused_with_what_would_be_right)
 	static const struct { const char *clocks, *with, *sentence; } cases[] = {
 		{ "min: 300, max: 1590, step: 15, default: 1590", "sms: 0, idle_w: 10", "sms is 0; it must be from 1 to 10000 SMs" },
 		{ "min: 300, max: 1590, step: 15, default: 1590", "sms: 40, idle_w: 71", "idle_w is 71; it must be from 0 to 70 W" },
+		{ "min: 300, max: 1590, step: 15, default: 1590", "sms: 40, idle_w: 70", "idle_w is 70; it must be below power_limit_w" },
 		{ "min: 300, max: 1590, step: 15, default: 1600", "sms: 40, idle_w: 10", "clocks.default is 1600; it must be from 300 to 1590 MHz" },
 		{ "min: 300, max: 200, step: 15, default: 200", "sms: 40, idle_w: 10", "clocks.max is 200" },
 		{ "min: .nan, max: 200, step: 15, default: 200", "sms: 40, idle_w: 10", "clocks.min" },

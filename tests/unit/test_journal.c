@@ -103,7 +103,7 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 
 	open_bench(&b);
 	begin_run(&b);
-	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, busy_us, NULL), 0);
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, 0, busy_us, NULL), 0);
 	assert_int_equal(hes_journal_added(b.journal, b.run.id, 0, &v, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	assert_string_equal(v[0].job.command, command);
@@ -123,8 +123,10 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 	free(g);
 	/* A name that is there: nothing of the call is written. */
 	strcpy(two[0].job.id, "new");
-	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, busy_us, &err), -EEXIST);
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, 2, busy_us, &err), -EEXIST);
 	assert_non_null(strstr(err.msg, "run 1 has a job q already"));
+	/* Placements that know the first of the added jobs only. */
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 1, busy_us, &err), -EAGAIN);
 	assert_int_equal(hes_journal_added_waiting(b.journal, b.run.id, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	/* The runner has the first only. */
@@ -136,7 +138,7 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 	assert_int_equal(hes_journal_run_ended(b.journal, b.run.id, HES_RUN_DONE, 2000, NULL), 0);
 	assert_int_equal(hes_journal_run(b.journal, b.run.id, &b.run, NULL), 0);
 	assert_int_equal(b.run.state, HES_RUN_DONE);
-	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, busy_us, &err), -ESHUTDOWN);
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 2, busy_us, &err), -ESHUTDOWN);
 	close_bench(&b);
 }
 

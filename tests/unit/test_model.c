@@ -324,7 +324,7 @@ TEST(what_cannot_be_is_refused_and_changes_nothing)
 	refused(-E2BIG, g, 0, 0, r, HES_MODEL_MAX_JOBS + 1, "at most 8");
 	refused(-ENOENT, &unknown, 0, 0, r, 1, "K80");
 	refused(-ERANGE, g, 2000, 0, r, 1, "2000 MHz; T4 runs from 300 to 1590");
-	refused(-EINVAL, g, 0, 9000, r, 1, "below the idle power");
+	refused(-EINVAL, g, 0, 9000, r, 1, "not above the idle power");
 	r[1].batch = 0;
 	refused(-EINVAL, g, 0, 0, r, 2, "batch size 0");
 	r[0].sm_pct = 0;

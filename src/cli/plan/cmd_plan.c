@@ -520,19 +520,6 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 	return rc ? rc : check_preference(o, in, err);
 }
 
-/* A fleet that draws more before anything runs can keep to no plan. @return 0; -ERANGE */
-static int check_cap(const struct plan_opts *o, const struct hes_fleet *f, struct hes_err *err)
-{
-	uint64_t idle_mw = 0;
-
-	for (size_t g = 0; g < f->n; g++)
-		idle_mw += f->gpus[g].type->idle_power_mw;
-	if (o->power_cap_w == 0 || o->power_cap_w * 1e3 >= (double)idle_mw)
-		return 0;
-	return hes_fail(err, -ERANGE, "--power-cap: %g W is below the %g W that the %zu GPU%s draw%s idle; give more, or 0 for no cap",
-			o->power_cap_w, (double)idle_mw * 1e-3, f->n, hes_s(f->n), f->n == 1 ? "s" : "");
-}
-
 static int run_plan(const void *opts, int n_args, char **args)
 {
 	const struct plan_opts *o = opts;
@@ -555,7 +542,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	}
 	rc = load_fleet(o, &in, &err);
 	if (!rc) {
-		rc = check_cap(o, &in.fleet, &err);
+		rc = cli_cap_check(o->power_cap_w, &in.fleet, &err);
 		status = rc ? 2 : 1;
 	}
 	if (!rc)

@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "base/hash_map.h"
+#include "cli/inputs/policy_program.h"
 #include "heshare/policy.h"
 #include "plan/replan.h"
 #include "run/account.h"
@@ -198,8 +199,12 @@ static int64_t batch_left_us(const struct add_plan *a, const struct state *s, co
 
 static int plan_batches(const struct add_plan *a, struct state *s, struct hes_request *r, struct hes_plan *out, struct hes_err *err)
 {
-	const struct hes_policy *policy = hes_policy_find(a->plan->policy, err);
+	const struct hes_policy *policy;
 
+	if (policy_program_is(a->plan->policy))
+		return hes_fail(err, -ENOTSUP, "the plan is that of a program, %s, in batches; jobs can be added to such a plan only if it has open "
+				"queues: plan the jobs and run them afterwards", a->plan->policy);
+	policy = hes_policy_find(a->plan->policy, err);
 	if (!policy)
 		return hes_fail_in(err, "the plan's policy, which is to plan the new jobs"), -ENOENT;
 	for (size_t g = 0; g < a->fleet->n; g++) {

@@ -25,6 +25,7 @@
 
 #define STORE_WAIT_MS 10000
 #define TAKE_WAIT_S 60
+#define MOST_AGAIN 100
 
 struct add_opts {
 	const char *command, *commands, *predictor, *profiles, *store, *catalogue;
@@ -104,9 +105,10 @@ static int load_run(const struct add_opts *o, int64_t id, struct inputs *in, str
 		rc = hes_journal_run(in->journal, id, &run, err);
 	if (!rc && (run.state == HES_RUN_DONE || run.state == HES_RUN_FAILED))
 		rc = hes_fail(err, -ESHUTDOWN, "run %" PRId64 " is over, so no job can be added: plan the jobs and run them", id);
+	/* In this order: the view has the rows of all that were added before. */
 	if (!rc)
-		rc = run_view_load(in->journal, &run, &in->view, err);
-	return rc ? rc : hes_journal_added(in->journal, id, 0, &in->before, &in->n_before, err);
+		rc = hes_journal_added(in->journal, id, 0, &in->before, &in->n_before, err);
+	return rc ? rc : run_view_load(in->journal, &run, &in->view, err);
 }
 
 /* Whether the plan's file is still that of the run, for whatever nodes. */
@@ -136,6 +138,19 @@ static bool run_has_gpu(const struct run_view *v, const char *name)
 	return false;
 }
 
+/* In plans with batches, jobs that were added with one planned start are a batch. @return whether the job joined the last one */
+static bool join_batch(const struct inputs *in, struct hes_queue *q, const struct hes_batch *b)
+{
+	struct hes_batch *last = q->n ? &q->batches[q->n - 1] : NULL;
+
+	if (!last || q->together || last->jobs[0].job < in->planned.n || last->start_us != b->start_us || last->n == HES_MAX_SHARING)
+		return false;
+	last->jobs[last->n++] = b->jobs[0];
+	last->end_us = last->end_us > b->end_us ? last->end_us : b->end_us;
+	last->energy_mj += b->energy_mj;
+	return true;
+}
+
 /* Insert a job that was added before, as the runner does. */
 static int insert_before(struct inputs *in, size_t i)
 {
@@ -148,9 +163,12 @@ static int insert_before(struct inputs *in, size_t i)
 	};
 	struct hes_queue *q = gpu < 0 ? NULL : &in->merged.queues[gpu];
 	size_t at = 0;
-	int rc = q ? hes_plan_append(&in->merged, (size_t)gpu, &b) : 0;
+	int rc;
 
-	if (rc || !q)
+	if (!q || join_batch(in, q, &b))
+		return 0;
+	rc = hes_plan_append(&in->merged, (size_t)gpu, &b);
+	if (rc)
 		return rc;
 	if (q->n == 1) {
 		q->together = a->together;
@@ -349,17 +367,40 @@ static int print_text(const struct inputs *in, enum taken taken)
 	return 0;
 }
 
+static int write_rows(const struct inputs *in, struct hes_err *err)
+{
+	const int64_t now_us = in->view.now_us > 0 ? in->view.now_us : 1, after = in->n_before ? in->before[in->n_before - 1].id : 0;
+
+	return hes_journal_add(in->journal, in->view.run.id, in->rows, in->new.n, now_us, after, in->busy_us, err);
+}
+
 static int hand_over(const struct add_opts *o, const struct inputs *in, struct hes_err *err)
 {
 	enum taken taken = in->view.runner == RUN_VIEW_ALIVE || in->view.runner == RUN_VIEW_ELSEWHERE ? TAKEN_LATER : TAKEN_AT_RESUME;
-	const int64_t now_us = in->view.now_us > 0 ? in->view.now_us : 1;
-	int rc = hes_journal_add(in->journal, in->view.run.id, in->rows, in->new.n, now_us, in->busy_us, err);
 
-	if (!rc && taken == TAKEN_LATER && !o->no_wait)
-		rc = wait_taken(in, &taken, err);
-	if (rc)
+	if (taken == TAKEN_LATER && !o->no_wait && wait_taken(in, &taken, err))
 		return cli_fail("add", err);
 	return o->json ? print_json(in, taken) : print_text(in, taken);
+}
+
+/* Place the jobs as things are now, and write them into the journal. */
+static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs, struct inputs *in, struct hes_err *err)
+{
+	int rc = load_run(o, id, in, err);
+
+	if (!rc)
+		rc = load_plan(o, in, err);
+	if (!rc)
+		rc = load_jobs(o, jobs, in, err);
+	if (!rc)
+		rc = join_jobs(in, err);
+	if (!rc)
+		rc = merge_plan(in, err);
+	if (!rc)
+		rc = cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->mine, &in->knowledge, err);
+	if (!rc)
+		rc = make_rows(in, err);
+	return rc ? rc : write_rows(in, err);
 }
 
 static int run_add(const void *opts, int n_args, char **args)
@@ -373,19 +414,13 @@ static int run_add(const void *opts, int n_args, char **args)
 	(void)n_args;
 	if (run_parse_id(args[0], &id, &err))
 		return cli_fail("add", &err), 2;
-	rc = load_run(o, id, &in, &err);
-	if (!rc)
-		rc = load_plan(o, &in, &err);
-	if (!rc)
-		rc = load_jobs(o, args[1], &in, &err);
-	if (!rc)
-		rc = join_jobs(&in, &err);
-	if (!rc)
-		rc = merge_plan(&in, &err);
-	if (!rc)
-		rc = cli_knowledge_load(o->predictor, o->profiles, &in.catalogue, &in.mine, &in.knowledge, &err);
-	if (!rc)
-		rc = make_rows(&in, &err);
+	rc = plan_and_write(o, id, args[1], &in, &err);
+	/* Others added jobs meanwhile: place these behind them. */
+	for (int again = 0; rc == -EAGAIN && again < MOST_AGAIN; again++) {
+		unload(&in);
+		in = (struct inputs){ 0 };
+		rc = plan_and_write(o, id, args[1], &in, &err);
+	}
 	rc = rc ? cli_fail("add", &err) : hand_over(o, &in, &err);
 	unload(&in);
 	return rc;

@@ -133,20 +133,34 @@ static bool has_screen(void)
 	return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 }
 
+/* Past stdout, which would part long lines and keep back what has no line end. */
+static int put_on_screen(const char *text)
+{
+	return dprintf(STDOUT_FILENO, "%s", text) < 0 ? -EIO : 0;
+}
+
 /* As many lines as fit, over the old ones. */
-static void draw(const char *text)
+static int draw(const char *text)
 {
 	struct winsize size;
-	int rows = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row ? 24 : size.ws_row;
+	int rows = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row ? 24 : size.ws_row, rc;
+	char *frame = NULL;
+	size_t length;
+	FILE *f = open_memstream(&frame, &length);
 
-	fputs("\033[H", stdout);
+	if (!f)
+		return -ENOMEM;
+	fputs("\033[H", f);
 	for (int row = 1; *text && row < rows; row++) {
 		size_t n = strcspn(text, "\n");
 
-		printf("%.*s\033[K\n", (int)n, text);
+		fprintf(f, "%.*s\033[K\n", (int)n, text);
 		text += n + (text[n] == '\n');
 	}
-	fputs("\033[J", stdout);
+	fputs("\033[J", f);
+	rc = fclose(f) || !frame ? -ENOMEM : put_on_screen(frame);
+	free(frame);
+	return rc;
 }
 
 static int show(const struct status *s, bool screen)
@@ -154,6 +168,7 @@ static int show(const struct status *s, bool screen)
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
+	int rc = 0;
 
 	if (!f)
 		return -ENOMEM;
@@ -163,11 +178,11 @@ static int show(const struct status *s, bool screen)
 		return -ENOMEM;
 	}
 	if (screen)
-		draw(text);
-	else
-		fputs(text, stdout);
+		rc = draw(text);
+	else if (fputs(text, stdout) == EOF || fflush(stdout))
+		rc = -errno;
 	free(text);
-	return fflush(stdout) ? -errno : 0;
+	return rc;
 }
 
 static bool is_over(const struct status *s)
@@ -191,14 +206,14 @@ static int watch(struct status *s, struct hes_err *err)
 	signal(SIGPIPE, SIG_IGN);
 	/* Another screen, on which long lines are cut. */
 	if (screen)
-		fputs("\033[?1049h\033[?7l", stdout);
+		put_on_screen("\033[?1049h\033[?7l");
 	do {
 		rc = look(s, err);
 		if (!rc && show(s, screen))
 			break;
 	} while (!rc && !is_over(s) && (screen || putchar('\n') != EOF) && sigtimedwait(&stops, NULL, &second) < 0);
 	if (screen)
-		fputs("\033[?7h\033[?1049l", stdout);
+		put_on_screen("\033[?7h\033[?1049l");
 	/* The last look stays. */
 	if (screen && !rc)
 		rc = show(s, false);

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/plural.h"
 #include "base/quantity.h"
@@ -48,17 +49,28 @@ static void compare(FILE *f, const char *what, double planned, double measured, 
 	fputc('\n', f);
 }
 
-static void gpu_row(FILE *f, const struct hes_run_gpu *g)
+static void gpu_row(FILE *f, const struct hes_run_gpu *g, int type_width)
 {
 	hes_visible_put(f, 14, g->gpu);
 	fputc(' ', f);
-	hes_visible_put(f, 14, g->gpu_type);
+	hes_visible_put(f, type_width, g->gpu_type);
 	put_time(f, true, (double)g->planned_busy_us);
 	put_time(f, g->measured, (double)g->busy_us);
 	put_energy(f, true, (double)g->planned_mj);
 	put_energy(f, g->measured, (double)g->busy_mj);
 	put_energy(f, g->measured, (double)g->idle_mj);
 	fputc('\n', f);
+}
+
+static void gpu_rows(FILE *f, const struct hes_run_report *r)
+{
+	int width = 14;
+
+	for (size_t i = 0; i < r->n_gpus; i++)
+		width = (int)strlen(r->gpus[i].gpu_type) > width ? (int)strlen(r->gpus[i].gpu_type) : width;
+	fprintf(f, "\n%-14s %-*s %11s %11s %8s %8s %8s\n", "GPU", width, "type", "busy plan.", "measured", "en.plan.", "measured", "idle");
+	for (size_t i = 0; i < r->n_gpus; i++)
+		gpu_row(f, &r->gpus[i], width);
 }
 
 static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts)
@@ -111,7 +123,9 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 
 static void joules_row(FILE *f, const char *what, uint64_t mj)
 {
-	fprintf(f, "  %-33s %12.1f kJ\n", what, (double)mj * 1e-6);
+	char energy[HES_QUANTITY_MAX];
+
+	fprintf(f, "  %-33s %8s\n", what, hes_energy_text(energy, (double)mj));
 }
 
 static void put_end(FILE *f, const struct hes_run_job *j)
@@ -158,13 +172,15 @@ static void failures(FILE *f, const struct hes_run_report *r)
 /* The parts of what the GPUs' counters counted. */
 static void joules_sum(FILE *f, const struct hes_run_report *r)
 {
+	char meter[HES_QUANTITY_MAX];
+
 	fputs("\nwhere the energy went\n", f);
 	joules_row(f, r->done == r->n_jobs ? "jobs" : "jobs that are done", r->jobs_mj);
 	joules_row(f, "aborted and repeated attempts", r->aborted_mj);
 	joules_row(f, "GPUs without a job", r->idle_mj);
 	if (r->unattributed_mj * 1000 > r->meter_mj)
 		joules_row(f, "jobs in gaps of the readings", r->unattributed_mj);
-	fprintf(f, "  %-33s %12.1f kJ", "the GPUs' meters", (double)r->meter_mj * 1e-6);
+	fprintf(f, "  %-33s %8s", "the GPUs' meters", hes_energy_text(meter, (double)r->meter_mj));
 	fprintf(f, r->sessions > 1 ? " in %zu sessions\n" : "\n", r->sessions);
 }
 
@@ -177,9 +193,7 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 	for (size_t i = 0; i < r->n_jobs; i++)
 		job_row(f, &r->jobs[i], r->planned_mj[i], r->attempts[i]);
 	failures(f, r);
-	fprintf(f, "\n%-14s %-14s %11s %11s %8s %8s %8s\n", "GPU", "type", "busy plan.", "measured", "en.plan.", "measured", "idle");
-	for (size_t i = 0; i < r->n_gpus; i++)
-		gpu_row(f, &r->gpus[i]);
+	gpu_rows(f, r);
 	fprintf(f, "\nrun %" PRId64 ": %zu of %zu job%s done", r->run.id, r->done, r->n_jobs, hes_s(r->n_jobs));
 	if (r->added)
 		fprintf(f, ", %zu of them added", r->added);
@@ -189,7 +203,9 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 		fprintf(f, ", %zu wait for --resume", r->waiting);
 	if (r->retried)
 		fprintf(f, "; attempts: %zu repeated, %zu ended by the failure of a co-runner, %zu timed out", r->retried, r->co_failed, r->timeouts);
-	if (!all)
+	if (!any)
+		fputs("\nno job is done", f);
+	else if (!all)
 		fprintf(f, "\nthe %zu job%s that %s done, against %s part of the plan", r->done, hes_s(r->done), r->done == 1 ? "is" : "are",
 			r->done == 1 ? "its" : "their");
 	fprintf(f, "\n%34s %11s\n", "planned", "measured");
