@@ -5,6 +5,7 @@
 #include "heshare/draw.h"
 #include "heshare/policy.h"
 #include "plan/assign/pareto.h"
+#include "policy/variants.h"
 #include "unit_test.h"
 
 #define MAX_JOBS 40
@@ -101,6 +102,18 @@ static struct hes_plan plan_with(const struct hes_policy *policy, const char *pr
 	return plan;
 }
 
+static void check_valid(const struct hes_policy *policy, const char *prefer)
+{
+	struct hes_plan plan = plan_with(policy, prefer, NULL);
+
+	if (hes_plan_validate(&plan, &bench.fleet, &bench.jobs, 100, &bench.err))
+		fail_msg("%s:%s, seed %d: %s", policy->name, prefer ? prefer : "", (int)bench.request.seed, bench.err.msg);
+	assert_string_equal(plan.policy, policy->name);
+	assert_string_equal(plan.prefer, prefer ? prefer : policy->prefers ? policy->prefers[0] : "");
+	assert_int_equal(plan.seed, bench.request.seed);
+	hes_plan_finish(&plan);
+}
+
 static struct hes_plan plan_named(const char *name, const char *prefer)
 {
 	const struct hes_policy *policy = hes_policy_find(name, &bench.err);
@@ -113,16 +126,72 @@ TEST(every_policys_plan_is_valid_whatever_the_jobs)
 {
 	for (uint64_t seed = 1; seed <= 12; seed++)
 		for (size_t i = 0; hes_policies[i].name; i++) {
-			struct hes_plan plan;
+			const char *const *variants = hes_policies[i].variants;
 
 			draw_jobs(1 + seed * 37 % 23, seed);
-			plan = plan_with(&hes_policies[i], NULL, NULL);
-			if (hes_plan_validate(&plan, &bench.fleet, &bench.jobs, 100, &bench.err))
-				fail_msg("%s, seed %d: %s", hes_policies[i].name, (int)seed, bench.err.msg);
-			assert_string_equal(plan.policy, hes_policies[i].name);
-			assert_int_equal(plan.seed, seed);
-			hes_plan_finish(&plan);
+			check_valid(&hes_policies[i], NULL);
+			for (size_t k = 0; variants && variants[k]; k++)
+				check_valid(&hes_policies[i], variants[k]);
 		}
+}
+
+/* Three jobs on a fast GPU and one that needs less energy. */
+struct hand {
+	struct hes_problem     p;
+	struct hes_request     request;
+	struct hes_gpu_type    type[2];
+	const struct hes_gpu_type *types[2];
+	struct hes_problem_job jobs[3];
+	struct hes_assign_gpu  gpus[2];
+	struct hes_profile     solo[2];
+	struct hes_cost        cost[6];
+};
+
+static struct hand *hand_made(void)
+{
+	static struct hand h;
+
+	h = (struct hand){
+		.type = { { .memory_mib = 10 }, { .memory_mib = 10 } },
+		.types = { &h.type[0], &h.type[1] },
+		.gpus = { { .type = 0 }, { .type = 1 } },
+		.solo = { { .iteration_us = 1 }, { .iteration_us = 1 } },
+		.cost = { { 10, 100 }, { 4, 40 }, { 6, 60 }, { 20, 40 }, { 8, 30 }, { 9, 30 } },
+	};
+	h.p = (struct hes_problem){ .request = &h.request, .jobs = h.jobs, .n = 3, .gpus = h.gpus, .k = 2, .types = h.types,
+				    .n_types = 2, .solo = h.solo, .n_kinds = 1, .cost = h.cost };
+	return &h;
+}
+
+static void check_placed(struct hand *h, const char *variant, const struct hes_placed expected[3])
+{
+	struct hes_placed placed[3];
+
+	h->request.prefer = variant;
+	assert_int_equal(hes_place_by_variant(&h->p, hes_alone_at_default, placed), 0);
+	for (size_t i = 0; i < 3; i++)
+		if (placed[i].job != expected[i].job || placed[i].gpu != expected[i].gpu)
+			fail_msg("%s: job %u on GPU %u in place %zu", variant, placed[i].job, placed[i].gpu, i);
+}
+
+TEST(variants_choose_order_and_gpu_by_finish_by_queued_work_and_by_finish_times_energy)
+{
+	check_placed(hand_made(), "eft", (const struct hes_placed[]){ { 0, 0 }, { 1, 1 }, { 2, 0 } });
+	check_placed(hand_made(), "least", (const struct hes_placed[]){ { 0, 0 }, { 1, 1 }, { 2, 1 } });
+	check_placed(hand_made(), "edp-sjf", (const struct hes_placed[]){ { 1, 0 }, { 2, 1 }, { 0, 1 } });
+}
+
+TEST(variants_wait_for_busy_gpus_and_keep_to_memory)
+{
+	struct hand *h = hand_made();
+
+	h->gpus[0].wait_us = 12;
+	check_placed(h, "eft", (const struct hes_placed[]){ { 0, 1 }, { 1, 0 }, { 2, 0 } });
+	check_placed(h, "least", (const struct hes_placed[]){ { 0, 1 }, { 1, 0 }, { 2, 0 } });
+	h->gpus[1].wait_us = 1000;
+	h->jobs[0].memory_mib = 5;
+	h->type[0].memory_mib = 4;
+	check_placed(h, "edp-sjf", (const struct hes_placed[]){ { 1, 0 }, { 2, 0 }, { 0, 1 } });
 }
 
 static void assert_same_plan(const struct hes_plan *x, const struct hes_plan *y)
@@ -444,7 +513,8 @@ TEST(an_unknown_policy_or_preference_is_named_with_what_there_is)
 TEST(a_policy_is_written_with_its_preference_or_without)
 {
 	static const char untouched[] = "untouched";
-	static const char *const wrong[] = { "", ":jct", "fifo", "fifo:jct", "heshare:", "heshare:speed", "heshare:jct:jct", "random:jct" };
+	static const char *const wrong[] = { "", ":jct", "fifo", "fifo:jct", "heshare:", "heshare:speed", "heshare:jct:jct", "random:jct",
+					    "morak:", "morak:energy", "exclusive:least" };
 	const char *prefer = untouched;
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -453,6 +523,8 @@ TEST(a_policy_is_written_with_its_preference_or_without)
 	}
 	assert_ptr_equal(hes_policy_parse("joint:energy", &prefer, &bench.err), hes_policy_find("joint", NULL));
 	assert_string_equal(prefer, "energy");
+	assert_ptr_equal(hes_policy_parse("morak:edp-sjf", &prefer, &bench.err), hes_policy_find("morak", NULL));
+	assert_string_equal(prefer, "edp-sjf");
 	assert_ptr_equal(hes_policy_parse("random", &prefer, &bench.err), hes_policy_find("random", NULL));
 	assert_null(prefer);
 }

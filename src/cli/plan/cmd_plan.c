@@ -52,7 +52,7 @@ static const struct opt plan_opts[] = {
 	CLI_CATALOGUE_OPT(offsetof(struct plan_opts, catalogue)),
 	{ .heading = "policy",
 	  .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "joint",
-	  .offer = offer_policies, .help = "policy, as NAME or NAME:PREFERENCE; list prints all of them; exec:PROGRAM runs a program that plans" },
+	  .offer = offer_policies, .help = "policy, as NAME, NAME:PREFERENCE or NAME:VARIANT; list prints all of them; exec:PROGRAM runs a program that plans" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); without it, "
 		"balanced" },
@@ -350,7 +350,7 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 		for (size_t b = 0; b < q->n; b++)
 			print_batch(q, &q->batches[b], &in->jobs);
 	}
-	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy, *p->prefer ? ", prefers " : "", p->prefer, in->jobs.n,
+	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy, !*p->prefer ? "" : in->policy->variants ? ":" : ", prefers ", p->prefer, in->jobs.n,
 	       hes_s(in->jobs.n), in->fleet.n, hes_s(in->fleet.n));
 	printf("predicted: average completion %s, last job %s, ", hes_time_text(first, t->avg_jct_us),
 	       hes_time_text(second, (double)t->makespan_us));
