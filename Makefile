@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo test check bench papers lint faults fair-shares fuzz tsan golden figures portable portable-check deb check-deb install uninstall clean help
+.PHONY: all build deps demo lab-demo test check bench papers lint faults fair-shares fuzz tsan mutants golden figures portable portable-check deb check-deb install uninstall clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -84,6 +84,11 @@ tsan: ## tests of code with threads under ThreadSanitizer; the list is in tests/
 	@tools/deps.sh build check
 	@test -f build-tsan/build.ninja || CC=clang meson setup build-tsan -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized
 	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 meson test -C build-tsan --suite threads --print-errorlogs
+
+mutants: ## change planning, physics, attribution and launch in small ways, see whether tests notice: a known list, then 30 of SEED (1)
+	@tools/deps.sh build check
+	@tools/mutants.py --list tests/mutants/known --unit
+	@tools/mutants.py --seed $(or $(SEED),1)
 
 golden: build ## accept the present output as the golden one; read the diff before committing
 	@tools/deps.sh check

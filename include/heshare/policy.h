@@ -33,7 +33,7 @@ struct hes_request {
 	size_t                      n_running;
 	const struct hes_predictor *predictor;
 	const struct hes_profiles  *profiles;
-	const char                 *prefer;     /* "balanced", "energy", "jct"; ignored by policies without preferences */
+	const char                 *prefer;     /* "balanced", "energy", "jct", or a variant; ignored by policies that have neither */
 	uint64_t                    seed;
 	uint64_t                    budget;     /* evaluations a search may make; 0: the default for this number of jobs */
 	hes_spent_fn               *spent;      /* replaces the budget; may be NULL */
@@ -72,6 +72,7 @@ struct hes_policy {
 	hes_external_fn   *external;    /* in place of decide; in no row of hes_policies[] */
 	void              *external_ctx;
 	const char *const *prefers;     /* NULL-terminated, the default first; NULL when it has no preference */
+	const char *const *variants;    /* NULL-terminated: rules for order and GPU in place of the paper's, the strongest last; NULL: none */
 	bool               makes_front;
 	bool               searches;    /* honours budget, spent, power_cap_mw and deadlines */
 	uint64_t           max_work;    /* some minutes of planning: jobs times (100 + GPUs); ignored where effort is given */
@@ -84,7 +85,7 @@ struct hes_policy {
  * @param front  the front that the plan was chosen from, if the policy makes one, else empty; may be NULL
  * @return 0; -ENOENT a workload profiled on no type; -ERANGE a batch size outside the profiled ones, or run times
  *         above 300 years; -ENOSPC a job fits no GPU's memory; -E2BIG more jobs than hes_policy_most_jobs();
- *         -EINVAL a preference that the policy does not have, or running jobs that are not there, out of order, or
+ *         -EINVAL a preference or variant that the policy does not have, or running jobs that are not there, out of order, or
  *         too many on a GPU; what an external decision or hes_plan_validate() of it fails with; -ENOMEM
  */
 int hes_policy_plan(const struct hes_policy *policy, const struct hes_request *r, struct hes_plan *out,
@@ -105,8 +106,8 @@ extern const struct hes_policy hes_policies[]; /* ends with a row without a name
 const struct hes_policy *hes_policy_find(const char *name, struct hes_err *err);
 
 /**
- * A policy as NAME or NAME:PREFERENCE.
- * @param prefer  the policy's own copy of the preference; NULL: none was given. Untouched on failure
+ * A policy as NAME, NAME:PREFERENCE or NAME:VARIANT.
+ * @param prefer  the policy's own copy of the preference or variant; NULL: none was given. Untouched on failure
  * @return NULL with the known names in @err
  */
 const struct hes_policy *hes_policy_parse(const char *text, const char **prefer, struct hes_err *err);
@@ -119,7 +120,7 @@ void hes_policy_names(hes_policy_is *is, char *out, size_t size);
 /** hes_policy_is: policies that search. */
 bool hes_policy_searches(const struct hes_policy *p);
 
-/** @return the policy's own copy of a preference's name; NULL with the preferences it has in @err */
+/** @return the policy's own copy of the name of a preference or variant; NULL with those it has in @err */
 const char *hes_policy_preference(const struct hes_policy *p, const char *name, struct hes_err *err);
 
 #endif

@@ -127,7 +127,7 @@ int  hes_run_live_load(const struct hes_run *run, struct hes_run_live *out, stru
 void hes_run_live_free(struct hes_run_live *l);
 
 /**
- * Map a plan's GPUs to this machine's GPUs, by type and in order.
+ * Map a plan's GPUs to this machine's GPUs of their types: NODE/NUMBER to the GPU of that number, the others in order.
  * @param node  carry out only the part of this node; NULL: all
  * @param out   one a GPU: index of a GPU; -1
  * @return 0; -ENODEV they do not fit; -ENOENT the plan has no such node

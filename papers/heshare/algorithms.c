@@ -67,6 +67,7 @@ static int run_heshare(const struct hes_assign *a, const struct hes_algorithm_op
 			    o->mutation > 0   ? o->mutation :
 						hes_genetic_defaults.mutation,
 		.ranked_start = !o->plain_start, .inherit = !o->plain_crossover, .migrate = !o->plain_mutation,
+		.no_recovery = o->no_recovery,
 	};
 
 	return run_search(a, o, &s, hes_nsga2, out);

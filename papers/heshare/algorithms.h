@@ -17,7 +17,7 @@ struct hes_algorithm_options {
 	/* Of exact and auction, and of joint for the one of them that it starts from: */
 	double   tolerance;     /* see struct hes_exact_options, hes_near_options; negative: of exact by the number of jobs, of auction .002 */
 	uint32_t weights;       /* stop after so many solves, at least 2; 0: exact has no limit, auction a few levels */
-	bool     plain_start, plain_crossover, plain_mutation; /* HeShare's GA without an improvement */
+	bool     plain_start, plain_crossover, plain_mutation, no_recovery; /* HeShare's GA without an improvement */
 };
 
 struct hes_algorithm_result {

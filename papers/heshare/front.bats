@@ -170,7 +170,7 @@ refused() { # STATUS TEXT ARGUMENT...
 @test "wrong usage exits 2 with what would be right" {
 	refused 2 "--algorithm: \"none\" is not one of heshare, " time.csv energy.csv --algorithm none
 	refused 2 "an odd number" time.csv energy.csv --population 7
-	refused 2 "\"x\" is not init, crossover or mutation" time.csv energy.csv --without x
+	refused 2 "\"x\" is not init, crossover, mutation or recovery" time.csv energy.csv --without x
 	refused 1 "--counts: give 3 numbers" time.csv energy.csv --counts 1,2
 	refused 1 "--counts: give 3 numbers" time.csv energy.csv --counts 1,2,3,4
 	refused 1 "--counts" time.csv energy.csv --counts 1,0,1
@@ -188,7 +188,7 @@ refused() { # STATUS TEXT ARGUMENT...
 }
 
 @test "each improvement can be left out" {
-	for w in init crossover mutation init,crossover,mutation; do
+	for w in init crossover mutation recovery init,crossover,mutation; do
 		run "$FRONT" time.csv energy.csv --without $w --generations 20
 		[ "$status" -eq 0 ]
 		jq -e '.front[0][0] == 130' <<<"$output"

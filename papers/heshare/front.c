@@ -48,7 +48,7 @@ static const struct opt front_opts[] = {
 	{ .name = "mutation", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, mutation), .arg = "P", .def = "0",
 	  .max = 1, .help = "probability that a job moves; 0: 0.1 for heshare, else two jobs on average" },
 	{ .name = "without", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, without), .arg = "LIST",
-	  .help = "heshare: leave out init, crossover, mutation, with commas" },
+	  .help = "heshare: leave out init, crossover, mutation, recovery (of mutation), with commas" },
 	{ .name = "tolerance", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, tolerance), .arg = "PART",
 	  .def = "-1", .min = -1, .max = 1, .help = "exact: stop when the hull can gain less, as a part of its box; auction: "
 	  "do not split smaller gaps; -1: 1e-9 per job, 0.002" },
@@ -132,8 +132,10 @@ static int parse_without(const char *list, struct hes_algorithm_options *a, stru
 			a->plain_crossover = true;
 		else if (strcmp(one, "mutation") == 0)
 			a->plain_mutation = true;
+		else if (strcmp(one, "recovery") == 0)
+			a->no_recovery = true;
 		else
-			rc = hes_fail(err, -EINVAL, "--without: \"%.40s\" is not init, crossover or mutation", one);
+			rc = hes_fail(err, -EINVAL, "--without: \"%.40s\" is not init, crossover, mutation or recovery", one);
 	free(text);
 	return rc;
 }

@@ -4,7 +4,7 @@
 Two assignment problems, each algorithm with five seeds on one thread; medians. "At equal evaluations" is what one
 population of 50 over 500 generations judges, 25,050; HeShare's GA evaluates more than it judges, since its
 migrating jobs compare all queues (src/plan/assign/operators.h), so it is shown twice: cut off at as many
-evaluations, and at as many generations. Then with each of its three improvements left out, alone and together.
+evaluations, and at as many generations. Then with each of its three improvements left out, alone and together, and with recovery, a part of the third.
 Seconds are the processor's, the least of the seeds.
 
 FRONT    the program front (build-papers/papers/heshare/front)
@@ -41,7 +41,7 @@ PAPER_RATE = [
     ("MOEA/D, mutation rate 0.1", "moead", ["--mutation", "0.1"]),
 ]
 WITHOUT = [("all three", [])] + [(f"without {what}", ["--without", names]) for what, names in (
-    ("initialisation", "init"), ("elitism", "crossover"), ("priority mutation", "mutation"),
+    ("initialisation", "init"), ("elitism", "crossover"), ("priority mutation", "mutation"), ("recovery", "recovery"),
     ("any: NSGA-II", "init,crossover,mutation"))]
 EXACT = {"n60_k8": [], "n1000_k64": ["--tolerance", "1e-4"]}
 BOUNDED = ["exact", "joint"]  # not random: one run

@@ -118,6 +118,7 @@ int search_assignments(const struct hes_assign *a, const struct search_options *
 
 	if (rc)
 		return rc;
+	p.ops.no_recovery = o->no_recovery;
 	rc = hes_assign_evolve(a, &p, draw, vary, search, &o->evolve, out, evaluations);
 	hes_operators_finish(&p.ops);
 	return rc;

@@ -12,6 +12,7 @@ struct search_options {
 	struct hes_evolve_options evolve;
 	double                    mutation; /* probability that a job is moved */
 	bool                      ranked_start, inherit, migrate; /* HeShare's operator, not the plain one */
+	bool                      no_recovery; /* of migrate: see struct hes_operators */
 };
 
 /** SPEA2 (Zitzler, Laumanns, Thiele; TIK report 103, 2001), with an archive as large as the population. */

@@ -9,6 +9,7 @@
 const struct command *const commands[] = {
 	&cmd_gpus,
 	&cmd_trace,
+	&cmd_auto,
 	&cmd_plan,
 	&cmd_simulate,
 	&cmd_run,
@@ -30,7 +31,7 @@ static const struct {
 	const struct command *first;
 	const char           *title;
 } groups[] = {
-	{ &cmd_gpus, "GPUs and jobs" }, { &cmd_plan, "plan and run" }, { &cmd_partition, "share one GPU" }, { &cmd_profile, "measure and predict" },
+	{ &cmd_gpus, "GPUs and jobs" }, { &cmd_auto, "plan and run" }, { &cmd_partition, "share one GPU" }, { &cmd_profile, "measure and predict" },
 };
 
 const char *command_group(const struct command *c)

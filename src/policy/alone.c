@@ -1,8 +1,12 @@
 /*
- * alone.c - policies that run one job at a time on a GPU, first come first served. They differ in the GPU and the clock.
+ * alone.c - policies that run one job at a time on a GPU. They differ in the GPU and the clock; a variant (variants.h) in
+ * the order, too. Without one, the first to come is the first served.
  */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "base/rng.h"
-#include "policy/decide.h"
+#include "policy/variants.h"
 
 #define MAX_SLOWDOWN 1.2 /* of muserve's clocks against the default clock */
 
@@ -20,6 +24,22 @@ static int run_one_by_one(const struct hes_problem *p, struct hes_plan *plan, ch
 
 		rc = hes_compose_batch(p, plan, gpu, choose_clock(p, p->gpus[gpu].type, &alone), &alone);
 	}
+	return rc;
+}
+
+/* Order and GPUs by the request's variant. */
+static int run_variant(const struct hes_problem *p, struct hes_plan *plan, hes_alone_fn *alone_cost, choose_clock_fn *choose_clock)
+{
+	struct hes_placed *placed = calloc(p->n + 1, sizeof(*placed));
+	int rc = placed ? hes_place_by_variant(p, alone_cost, placed) : -ENOMEM;
+
+	for (size_t i = 0; i < p->n && !rc; i++) {
+		const struct hes_group alone = { 1, { { placed[i].job, 100 } } };
+		const size_t gpu = placed[i].gpu;
+
+		rc = hes_compose_batch(p, plan, gpu, choose_clock(p, p->gpus[gpu].type, &alone), &alone);
+	}
+	free(placed);
 	return rc;
 }
 
@@ -47,6 +67,15 @@ static uint32_t low_energy_clock(const struct hes_problem *p, uint32_t type, con
 		}
 	}
 	return best;
+}
+
+static struct hes_cost alone_at_low_energy(const struct hes_problem *p, size_t job, uint32_t type)
+{
+	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
+	struct hes_group_cost c;
+
+	hes_group_run(p, type, low_energy_clock(p, type, &alone), &alone, &c);
+	return (struct hes_cost){ c.last_us, c.energy_mj };
 }
 
 size_t hes_draw_gpu(const struct hes_problem *p, size_t job)
@@ -124,6 +153,8 @@ int hes_decide_random(const struct hes_problem *p, struct hes_plan *plan, struct
 int hes_decide_exclusive(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	(void)front;
+	if (*p->request->prefer)
+		return run_variant(p, plan, hes_alone_at_default, default_clock);
 	return run_one_by_one(p, plan, fastest_free_gpu, default_clock);
 }
 
@@ -138,5 +169,7 @@ int hes_decide_pwr(const struct hes_problem *p, struct hes_plan *plan, struct he
 int hes_decide_muserve(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	(void)front;
+	if (*p->request->prefer)
+		return run_variant(p, plan, alone_at_low_energy, low_energy_clock);
 	return run_one_by_one(p, plan, random_gpu, low_energy_clock);
 }

@@ -1,6 +1,7 @@
 /*
  * morak.c - the policy `morak`: after Morak (Liu et al., MASS 2023) as the
- * HeShare paper compares it: every job on a random GPU, first come first served.
+ * HeShare paper compares it: every job on a random GPU, first come first served;
+ * a variant (variants.h) chooses GPU and order otherwise.
  * It tunes MPS shares and the clock together, for throughput and energy under a
  * bound on each job's latency.
  *
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 
 #include "plan/batch/sharing.h"
-#include "policy/decide.h"
+#include "policy/variants.h"
 
 #define MAX_SLOWDOWN 5 /* of a job's run against its run alone at the default clock */
 
@@ -114,23 +115,37 @@ static int run_queue(const struct hes_problem *p, struct hes_plan *plan, size_t 
 	return rc;
 }
 
+static struct hes_cost alone_tuned(const struct hes_problem *p, size_t job, uint32_t type)
+{
+	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
+	const struct choice c = tune(p, type, &alone);
+	struct hes_group_cost cost;
+
+	hes_group_run(p, type, c.clock_mhz, &c.group, &cost);
+	return (struct hes_cost){ cost.last_us, cost.energy_mj };
+}
+
 int hes_decide_morak(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
-	uint32_t *jobs = calloc(p->n + 1, sizeof(*jobs)), *drawn = calloc(p->n + 1, sizeof(*drawn));
-	int rc = jobs && drawn ? 0 : -ENOMEM;
+	uint32_t *jobs = calloc(p->n + 1, sizeof(*jobs));
+	struct hes_placed *placed = calloc(p->n + 1, sizeof(*placed));
+	int rc = jobs && placed ? 0 : -ENOMEM;
 
 	(void)front;
-	for (size_t i = 0; i < p->n && !rc; i++)
-		drawn[i] = (uint32_t)hes_draw_gpu(p, i);
+	if (!rc && *p->request->prefer)
+		rc = hes_place_by_variant(p, alone_tuned, placed);
+	else
+		for (size_t i = 0; i < p->n && !rc; i++)
+			placed[i] = (struct hes_placed){ (uint32_t)i, (uint32_t)hes_draw_gpu(p, i) };
 	for (size_t g = 0; g < p->k && !rc; g++) {
 		size_t n = 0;
 
 		for (size_t i = 0; i < p->n; i++)
-			if (drawn[i] == g)
-				jobs[n++] = (uint32_t)i;
+			if (placed[i].gpu == g)
+				jobs[n++] = placed[i].job;
 		rc = run_queue(p, plan, g, jobs, n);
 	}
 	free(jobs);
-	free(drawn);
+	free(placed);
 	return rc;
 }

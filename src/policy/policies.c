@@ -14,6 +14,10 @@
 
 const char *const hes_preferences[] = { "balanced", "energy", "jct", NULL };
 
+/* policy/variants.h; exclusive chooses the GPU with the least queued work as it is. */
+static const char *const variants_of_random[] = { "eft", "least", "edp-sjf", NULL };
+static const char *const variants_of_exclusive[] = { "eft", "edp-sjf", NULL };
+
 const struct hes_policy hes_policies[] = {
 	{ .name = "heshare", .decide = hes_decide_heshare, .prefers = hes_preferences, .makes_front = true,
 	  .effort = hes_effort_heshare,
@@ -23,15 +27,15 @@ const struct hes_policy hes_policies[] = {
 	  .summary = "GPU, co-runners, SM share and clock searched together, no barrier between batches" },
 	{ .name = "sched-only", .decide = hes_decide_sched_only, .makes_front = true, .max_work = 20000000,
 	  .summary = "HeShare's assignment alone: no sharing, default clock" },
-	{ .name = "morak", .decide = hes_decide_morak, .max_work = 200000000,
+	{ .name = "morak", .decide = hes_decide_morak, .variants = variants_of_random, .max_work = 200000000,
 	  .summary = "a random GPU, first come first served, SM shares and clock tuned together" },
-	{ .name = "muserve", .decide = hes_decide_muserve, .max_work = 2000000000,
+	{ .name = "muserve", .decide = hes_decide_muserve, .variants = variants_of_random, .max_work = 2000000000,
 	  .summary = "a random GPU, one job at a time, the clock with least energy within a slowdown bound" },
 	{ .name = "pwr", .decide = hes_decide_pwr, .max_work = 2000000000,
 	  .summary = "the free GPU whose power a job raises least, one job at a time, default clock" },
 	{ .name = "mps-equal", .decide = hes_decide_mps_equal, .max_work = 2000000000,
 	  .summary = "the next free GPU for jobs in turn, two at a time with half the SMs each, default clock" },
-	{ .name = "exclusive", .decide = hes_decide_exclusive, .max_work = 2000000000,
+	{ .name = "exclusive", .decide = hes_decide_exclusive, .variants = variants_of_exclusive, .max_work = 2000000000,
 	  .summary = "the next free GPU for each job in turn, one job at a time, default clock" },
 	{ .name = "random", .decide = hes_decide_random, .max_work = 2000000000,
 	  .summary = "a random GPU for each job, one job at a time, default clock" },
@@ -64,10 +68,8 @@ int hes_policy_plan(const struct hes_policy *policy, const struct hes_request *r
 
 	if (rc)
 		return rc;
-	if (!policy->prefers)
-		request.prefer = "";
-	else if (!r->prefer || !*r->prefer)
-		request.prefer = policy->prefers[0];
+	if ((!policy->prefers && !policy->variants) || !r->prefer || !*r->prefer)
+		request.prefer = policy->prefers ? policy->prefers[0] : "";
 	else if (!hes_policy_preference(policy, r->prefer, err))
 		return -EINVAL;
 	rc = hes_problem_init(&p, &request, err);
@@ -165,16 +167,18 @@ const struct hes_policy *hes_policy_find(const char *name, struct hes_err *err)
 
 const char *hes_policy_preference(const struct hes_policy *p, const char *name, struct hes_err *err)
 {
+	const char *const *known = p->prefers ? p->prefers : p->variants;
 	char have[100] = "";
 	size_t at = 0;
 
-	for (size_t i = 0; p->prefers && p->prefers[i]; i++) {
-		if (strcmp(p->prefers[i], name) == 0)
-			return p->prefers[i];
-		at = append(have, sizeof(have), at, p->prefers[i]);
+	for (size_t i = 0; known && known[i]; i++) {
+		if (strcmp(known[i], name) == 0)
+			return known[i];
+		at = append(have, sizeof(have), at, known[i]);
 	}
 	if (*have)
-		hes_fail(err, -EINVAL, "policy %s: preference \"%.40s\" is not one of %s", p->name, name, have);
+		hes_fail(err, -EINVAL, "policy %s: %s \"%.40s\" is not one of %s", p->name, p->prefers ? "preference" : "variant",
+			 name, have);
 	else
 		hes_fail(err, -EINVAL, "policy %s has no preference, so not \"%.40s\"", p->name, name);
 	return NULL;

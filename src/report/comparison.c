@@ -33,10 +33,16 @@ size_t hes_report_best(const struct hes_report_policy *v, size_t n)
 	return best;
 }
 
+/* As it is, not a variant of it. */
+static bool is_common_practice(const struct hes_report_policy *p)
+{
+	return strcmp(p->name, COMMON_PRACTICE) == 0 && (!p->prefer || !*p->prefer);
+}
+
 size_t hes_report_reference(const struct hes_report_policy *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(v[i].name, COMMON_PRACTICE) == 0)
+		if (is_common_practice(&v[i]))
 			return i;
 	return 0;
 }
@@ -135,7 +141,7 @@ bool hes_report_sentence(const struct hes_report_policy *v, size_t n, char *out,
 	add_label(&t, rival);
 	if (n_rivals > 1)
 		add(&t, ", the strongest other policy");
-	if (common != rival && common != best && strcmp(common->name, COMMON_PRACTICE) == 0) {
+	if (common != rival && common != best && is_common_practice(common)) {
 		add(&t, "; ");
 		add_changes(&t, &best->realised, &common->realised, false);
 		add(&t, "one job per GPU (%s)", common->name);

@@ -4,9 +4,11 @@
 #include "run/fit_gpus.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/plural.h"
 
 bool run_has_node(const struct hes_fleet *f, const char *name)
@@ -22,7 +24,16 @@ static bool ours(const struct hes_fleet *f, size_t g, const char *node)
 	return !node || strcmp(f->gpus[g].node, node) == 0;
 }
 
-/* GPUs to GPUs of the same type, both in their order. @return the first GPU that has work and gets none; -1: all do */
+/* The number in NODE/NUMBER. @return SIZE_MAX: there is none */
+static size_t own_number(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	uint64_t number;
+
+	return slash && !hes_parse_u64(name, slash + 1, 0, SIZE_MAX - 1, &number, NULL) ? (size_t)number : SIZE_MAX;
+}
+
+/* GPUs to GPUs of the same type: first to those of their own number, then in their order. @return the first GPU that has work and gets none; -1: all do */
 static long match(const struct hes_fleet *f, const struct hes_plan *p, const char *node, bool idle_too,
 		  const struct run_fit_type *gpus, size_t n_gpus, bool *taken, long *out)
 {
@@ -30,10 +41,19 @@ static long match(const struct hes_fleet *f, const struct hes_plan *p, const cha
 
 	memset(taken, 0, n_gpus * sizeof(*taken));
 	for (size_t g = 0; g < f->n; g++) {
-		size_t b = 0;
+		size_t b = own_number(f->gpus[g].name);
 
 		out[g] = RUN_NO_GPU;
-		if (!ours(f, g, node) || (!idle_too && !p->queues[g].n))
+		if (!ours(f, g, node) || (!idle_too && !p->queues[g].n) || b >= n_gpus || taken[b] ||
+		    strcmp(gpus[b].type, f->gpus[g].type->name) != 0)
+			continue;
+		out[g] = (long)b;
+		taken[b] = true;
+	}
+	for (size_t g = 0; g < f->n; g++) {
+		size_t b = 0;
+
+		if (out[g] != RUN_NO_GPU || !ours(f, g, node) || (!idle_too && !p->queues[g].n))
 			continue;
 		while (b < n_gpus && (taken[b] || strcmp(gpus[b].type, f->gpus[g].type->name) != 0))
 			b++;

@@ -1,5 +1,5 @@
 /*
- * fit_gpus.h - match the GPUs of a plan with those of this machine, by type and in order. Pure.
+ * fit_gpus.h - match the GPUs of a plan with those of this machine, by type, number and order. Pure.
  */
 #ifndef HES_RUN_FIT_GPUS_H
 #define HES_RUN_FIT_GPUS_H

@@ -152,6 +152,7 @@ rows() {
 	run -2 heshare profile resnet50
 	[[ "$output" == *"NAME -- COMMAND is needed, or --jobs FILE, or --modelled"* ]]
 	run -2 heshare profile --modelled -o x -- true
+	run -2 heshare profile --modelled -o x --samples 0
 	run -2 heshare profile net -o x -- true
 	run -1 "$HES_LAB" -- heshare profile net --store s.db --shares 0..50 -- true
 	[[ "$output" == *"--shares"* ]]

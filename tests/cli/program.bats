@@ -185,8 +185,8 @@ policies() {
 }
 
 @test "bash completes the last of several values, and after a colon" {
-	[ "$(complete_words heshare simulate --policy exclusive,mo)" = exclusive,morak ]
-	[ "$(complete_words heshare simulate --policy = exclusive,mo)" = exclusive,morak ]
+	[ "$(complete_words heshare simulate --policy exclusive,pw)" = exclusive,pwr ]
+	[ "$(complete_words heshare simulate --policy = exclusive,pw)" = exclusive,pwr ]
 	# As bash parts "heshare:jct,joint:en" into words.
 	[ "$(complete_words heshare simulate --policy heshare : jct,joint : en)" = energy ]
 	[ "$(complete_words heshare simulate --policy = heshare :)" = $'balanced\nenergy\njct' ]

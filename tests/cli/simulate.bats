@@ -99,11 +99,14 @@ refused() {
 	refused 1 '1591 MHz' "$G/jobs.csv" "${FLEET[@]}" --plan clock.json
 }
 
-@test "all is every policy, a policy with preferences once for each" {
+@test "all is every policy, with each of its preferences, rivals as published and at their strongest" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --json >out.json
 	[ "$(jq -c '[.policies[] | select(.name == "heshare").prefer]' out.json)" = '["balanced","energy","jct"]' ]
-	for name in random sched-only morak muserve pwr exclusive mps-equal; do
+	for name in random sched-only pwr mps-equal; do
 		[ "$(jq --arg n "$name" '[.policies[] | select(.name == $n)] | length' out.json)" -eq 1 ]
+	done
+	for name in morak muserve exclusive; do
+		[ "$(jq -c --arg n "$name" '[.policies[] | select(.name == $n).prefer]' out.json)" = '["","edp-sjf"]' ]
 	done
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --policy all --prefer jct --json >out.json
 	[ "$(jq -c '[.policies[] | select(.name == "heshare").prefer]' out.json)" = '["jct"]' ]

@@ -4,6 +4,7 @@
 #include "assign_bench.h"
 #include "base/rng.h"
 #include "plan/assign/genetic.h"
+#include "plan/assign/operators.h"
 #include "unit_test.h"
 
 static int put(struct hes_pareto *p, double energy, double jct, uint64_t tag)
@@ -102,17 +103,17 @@ TEST(thinning_removes_the_member_of_least_area)
 	}
 }
 
-/* Scaled: (0, 1), (.2, .3), (.6, .1), (1, 0); the second is nearest the origin. */
+/* Scaled: (0, 1), (.1, .8), (.45, .5), (1, 0): the second has the least sum, the third is nearest the origin. */
 TEST(the_knee_is_nearest_the_ideal_point_after_scaling)
 {
 	struct hes_pareto p = { 0 };
 
 	put(&p, 100, 2000, 0);
 	assert_int_equal(hes_pareto_knee(&p), 0);
-	put(&p, 120, 1300, 1);
-	put(&p, 160, 1100, 2);
+	put(&p, 110, 1800, 1);
+	put(&p, 145, 1500, 2);
 	put(&p, 200, 1000, 3);
-	assert_int_equal(hes_pareto_knee(&p), 1);
+	assert_int_equal(hes_pareto_knee(&p), 2);
 	hes_pareto_free(&p);
 }
 
@@ -156,6 +157,105 @@ TEST(objectives_are_of_queues_run_shortest_first)
 	assert_true(x->sums[0].busy_us == 0 && x->sums[1].busy_us == 16 && x->sums[2].energy_mj == 10);
 	free(x);
 	hes_assign_finish(&a);
+}
+
+/* Operators on a small problem, and two parents and a child of it. */
+struct operator_bench {
+	_Alignas(64) char        scratch[4096], blocks[3][1024];
+	struct hes_assign        a;
+	struct hes_operators     ops;
+	struct hes_operator_room room;
+	struct hes_rng           rng;
+	struct hes_queues       *p, *q, *child;
+};
+
+static struct operator_bench *operators_of(size_t n, size_t k, size_t types, const struct hes_cost *cost, const struct hes_assign_gpu *gpus)
+{
+	static struct operator_bench b;
+
+	b = (struct operator_bench){ .p = (void *)b.blocks[0], .q = (void *)b.blocks[1], .child = (void *)b.blocks[2] };
+	assert_int_equal(hes_assign_init(&b.a, n, k, types, cost, gpus), 0);
+	assert_int_equal(hes_operators_init(&b.ops, &b.a, 0.1), 0);
+	assert_true(hes_queues_size(&b.a) <= sizeof(b.blocks[0]) && hes_operator_room_size(&b.a) <= sizeof(b.scratch));
+	b.room = hes_operator_room_in(&b.a, b.scratch);
+	hes_rng_seed(&b.rng, 1);
+	return &b;
+}
+
+static void operators_finish(struct operator_bench *b)
+{
+	hes_operators_finish(&b->ops);
+	hes_assign_finish(&b->a);
+}
+
+static void assign_to(const struct operator_bench *b, struct hes_queues *x, const uint32_t *gpu_of)
+{
+	memcpy(hes_queues_gpu_of(&b->a, x), gpu_of, b->a.n * sizeof(*gpu_of));
+	hes_queues_build(&b->a, x);
+}
+
+/* Job 0 is best on type 1 in both. Job 1 cannot run there; its other types tie. Type 1 has two GPUs. */
+TEST(a_first_assignment_takes_gpus_of_best_average_rank_alone)
+{
+	static const struct hes_cost cost[] = { { 9, 90 }, { 4, 70 }, { 5, 50 }, { INFINITY, INFINITY }, { 7, 80 }, { 6, 60 } };
+	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 }, { 1, 0 }, { 2, 0 } };
+	size_t drawn[2][4] = { 0 };
+	struct operator_bench *b = operators_of(2, 4, 3, cost, gpus);
+
+	for (int i = 0; i < 100; i++) {
+		hes_ranked_draw(&b->ops, &b->rng, b->p);
+		for (size_t j = 0; j < 2; j++)
+			drawn[j][hes_queues_gpus(&b->a, b->p)[j]]++;
+	}
+	assert_true(drawn[0][1] > 20 && drawn[0][2] > 20 && drawn[0][1] + drawn[0][2] == 100);
+	assert_true(drawn[1][0] > 20 && drawn[1][3] > 20 && drawn[1][0] + drawn[1][3] == 100);
+	operators_finish(b);
+}
+
+/* Jobs are good on their own GPUs only. One parent has the first two there, the other the last two; job 0 has the best
+ * queue of a GPU in both. */
+TEST(a_child_inherits_each_gpus_jobs_from_the_parent_where_they_are_better)
+{
+	static const uint32_t first[] = { 0, 1, 3, 2 }, second[] = { 4, 0, 2, 3 };
+	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 }, { 2, 0 }, { 3, 0 }, { 4, 0 } };
+	struct hes_cost cost[20];
+	struct operator_bench *b;
+
+	for (uint32_t i = 0; i < 20; i++)
+		cost[i] = i % 5 || i > 15 ? (struct hes_cost){ 10, 10 } : (struct hes_cost){ 1, 1 };
+	b = operators_of(4, 5, 5, cost, gpus);
+	assign_to(b, b->p, first);
+	assign_to(b, b->q, second);
+	for (uint32_t turn = 0; turn < 2; turn++) {
+		hes_inherit(&b->ops, &b->rng, &b->room, turn ? b->q : b->p, turn ? b->p : b->q, b->child);
+		assert_memory_equal(hes_queues_gpus(&b->a, b->child), ((uint32_t[]){ 0, 1, 2, 3 }), 4 * sizeof(uint32_t));
+	}
+	operators_finish(b);
+}
+
+/* Job 0 goes to GPU 1, where all take less energy. Of the jobs there, job 2 has the run time nearest to its own. */
+TEST(recovery_returns_the_most_similar_job_every_second_time_and_never_where_it_is_off)
+{
+	static const struct hes_cost cost[] = { { 5, 50 }, { 1, 90 }, { 4, 90 }, { 9, 90 }, { 5, 40 }, { 1, 10 }, { 4, 10 }, { 9, 10 } };
+	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 } };
+	static const uint32_t before[] = { 0, 1, 1, 1 };
+	size_t returned = 0;
+	struct operator_bench *b = operators_of(4, 2, 2, cost, gpus);
+
+	b->room.moving[0] = 0;
+	b->room.moves[0] = 1;
+	for (int i = 0; i < 200; i++) {
+		const uint32_t *gpu_of = hes_queues_gpus(&b->a, b->p);
+
+		b->ops.no_recovery = i >= 100;
+		assign_to(b, b->p, before);
+		hes_migrate(&b->ops, &b->rng, &b->room, 1, true, b->p);
+		assert_true(gpu_of[0] == 1 && gpu_of[1] == 1 && gpu_of[3] == 1);
+		assert_true(gpu_of[2] == 1 || !b->ops.no_recovery);
+		returned += gpu_of[2] == 0;
+	}
+	assert_true(returned > 30 && returned < 70);
+	operators_finish(b);
 }
 
 static struct hes_pareto run(const struct hes_assign *a, uint32_t generations, uint64_t seed)

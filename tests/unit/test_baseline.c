@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "predict/baseline/observation.h"
+#include "predict/features.h"
 #include "unit_test.h"
 #include "paper_lab.h"
 
@@ -123,6 +124,25 @@ TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 	for (size_t c = 0; c < N_CONSTANTS; c++)
 		assert_true(felt[c] > 0);
 	assert_in_range(n_held, 5, seen.n - 5);
+}
+
+/* Table II and what else is measured; all inputs differ, so no feature can be another's. */
+TEST(each_measured_feature_is_the_number_that_its_name_says)
+{
+	const struct hes_gpu_type gpu = { .sm_count = 40, .memory_bandwidth_gbs = 320, .l2_kib = 4096, .idle_power_mw = 10000, .power_limit_mw = 70000 };
+	const struct hes_profile task = { .sm_util = 11, .dram_util = 12, .l2_util = 13, .iteration_us = 14, .busy = 15 };
+	const struct hes_setting setting = { .sm_pct = 16, .clock_mhz = 17 };
+	const struct hes_load load = { .sm_util = 18, .dram_util = 19, .l2_util = 21, .power_mw = 22000, .jobs = 2, .sm_pct = 23, .busy = 24,
+				       .sm_busy = 25, .l2_sets = 26, .serial = 27, .dram_busy = 28, .pace = 29, .iterations_per_s = 31,
+				       .solo_power_mw = 140000 };
+	const struct query q = { .gpu = &gpu, .task = &task, .setting = &setting, .co_runners = &load };
+	static const float want[] = { 11, 12, 13, 14, 16, 17, 18, 19, 21, 22, 40, 320, 4, 10, 15, 2, 39, 24, 25, 26, 27, 28, 29, 31, 2 };
+	float row[N(want)];
+
+	features_fill(&q, row, N(want));
+	for (size_t i = 0; i < N(want); i++)
+		if (row[i] < want[i] || row[i] > want[i])
+			fail_msg("%s: %g instead of %g", features[i].name, (double)row[i], (double)want[i]);
 }
 
 int main(void) { return run_unit_tests(set_up, tear_down); }

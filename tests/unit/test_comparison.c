@@ -56,6 +56,15 @@ TEST(common_practice_that_wins_is_the_best)
 	check_sentence(v, 3, "exclusive: 50 % less average completion time and the same fleet energy as pwr, the strongest other policy");
 }
 
+TEST(a_variant_of_common_practice_is_a_rival)
+{
+	const struct hes_report_policy v[] = { row("exclusive", "edp-sjf", 100, 50), row("joint", "jct", 50, 50), row("exclusive", "", 200, 100) };
+
+	check_sentence(v, 3, "joint:jct: 50 % less average completion time and the same fleet energy as exclusive:edp-sjf, "
+		       "the strongest other policy; 75 % less and 50 % less than one job per GPU (exclusive)");
+	assert_int_equal(hes_report_reference(v, 3), 2);
+}
+
 TEST(variants_of_one_method_are_no_rivals)
 {
 	struct hes_report_policy v[] = { row("joint", "energy", 10, 1), row("joint", "jct", 1, 12), row("plan.json", "", 5, 4) };

@@ -9,6 +9,7 @@
 #include "plan/bound.h"
 #include "plan/batch/compose.h"
 #include "plan/joint/joint_search.h"
+#include "plan/joint/starts.h"
 #include "plan_bench.h"
 #include "unit_test.h"
 
@@ -230,6 +231,30 @@ TEST_WITH(a_search_finds_most_where_it_is_wanted, bench_setup, plan_bench_teardo
 		}
 	assert_true(least_mj[HES_JOINT_ENERGY] < least_mj[HES_JOINT_BALANCED] && least_mj[HES_JOINT_ENERGY] < least_mj[HES_JOINT_JCT]);
 	assert_true(least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_BALANCED] && least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_ENERGY]);
+}
+
+/* Of its gains in energy and in time over the knee of Algorithm 1's front. The larger gain is largest at an end. */
+TEST_WITH(balanced_is_the_member_whose_smaller_gain_is_largest, bench_setup, plan_bench_teardown)
+{
+	struct bench *b = *state;
+	const struct hes_joint_options o = { .seed = 1, .evaluations = 6000 };
+	struct hes_objectives over;
+	struct plan_archive starts;
+	struct hes_joint *j;
+	double gain[2] = { -INFINITY, -INFINITY };
+
+	make_six_jobs(b);
+	assert_int_equal(starts_find(&b->p, &o, &over, true, &starts), 0);
+	plan_archive_finish(&starts);
+	j = search(&b->p, &o);
+	for (size_t i = 0; i < hes_joint_front(j)->n; i++) {
+		const struct hes_objectives *at = &hes_joint_front(j)->v[i].at;
+		double *most = &gain[i == hes_joint_wanted(j)];
+
+		*most = fmax(*most, fmin(1 - at->energy_mj / over.energy_mj, 1 - at->jct_us / over.jct_us));
+	}
+	assert_true(gain[1] > gain[0]);
+	hes_joint_free(j);
 }
 
 /* The longest job alone on the quicker GPU, first and at its default clock, just meets it. */

@@ -11,6 +11,7 @@
 #include "heshare/model.h"
 #include "model/check.h"
 #include "model/fit_profile.h"
+#include "model/measured.h"
 #include "model/params.h"
 #include "unit_test.h"
 
@@ -748,6 +749,30 @@ TEST(what_cannot_be_measured_is_refused_and_writes_no_row)
 	r[0].sm_pct = 101;
 	assert_int_equal(hes_draw_point(&d, g, 0, r, 1, rows, &err), -EINVAL);
 	assert_memory_equal(rows, before, sizeof(rows));
+}
+
+TEST(a_bare_loop_copies_nothing_and_moves_half_the_bytes_in_fp16)
+{
+	struct hes_model *m;
+	size_t derived = 0;
+
+	assert_int_equal(hes_model_load(NULL, &m, NULL), 0);
+	assert_int_equal(hes_model_add_inference(m, NULL), 0);
+	for (size_t i = 0, n = hes_model_workloads(model); i < n; i++) {
+		const struct hes_workload *of = hes_model_workload_at(model, i), *w;
+		char name[HES_NAME_MAX];
+
+		hes_inference_name(name, of->name, "fp16");
+		w = hes_model_workload(m, name, NULL);
+		if (!of->testbed || !w || strcmp(w->origin, "derived") != 0)
+			continue;
+		derived++;
+		assert_true(w->serial_us == 0 && w->serial_us_per_item == 0 && w->copy_mib_per_item == 0 && !w->testbed);
+		assert_true(w->traffic_mib == of->traffic_mib / 2 && w->working_set_mib == of->working_set_mib / 2);
+		assert_true(w->traffic_mib_per_item == of->traffic_mib_per_item / 2);
+	}
+	assert_true(derived > 0);
+	hes_model_free(m);
 }
 
 int main(void) { return run_unit_tests(load, unload); }

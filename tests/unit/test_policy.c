@@ -1,7 +1,11 @@
 /* test_policy.c - every policy's plans, under a predictor trained on drawn samples. */
+#include <math.h>
+
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "heshare/policy.h"
+#include "plan/assign/pareto.h"
+#include "policy/variants.h"
 #include "unit_test.h"
 
 #define MAX_JOBS 40
@@ -98,6 +102,18 @@ static struct hes_plan plan_with(const struct hes_policy *policy, const char *pr
 	return plan;
 }
 
+static void check_valid(const struct hes_policy *policy, const char *prefer)
+{
+	struct hes_plan plan = plan_with(policy, prefer, NULL);
+
+	if (hes_plan_validate(&plan, &bench.fleet, &bench.jobs, 100, &bench.err))
+		fail_msg("%s:%s, seed %d: %s", policy->name, prefer ? prefer : "", (int)bench.request.seed, bench.err.msg);
+	assert_string_equal(plan.policy, policy->name);
+	assert_string_equal(plan.prefer, prefer ? prefer : policy->prefers ? policy->prefers[0] : "");
+	assert_int_equal(plan.seed, bench.request.seed);
+	hes_plan_finish(&plan);
+}
+
 static struct hes_plan plan_named(const char *name, const char *prefer)
 {
 	const struct hes_policy *policy = hes_policy_find(name, &bench.err);
@@ -110,16 +126,72 @@ TEST(every_policys_plan_is_valid_whatever_the_jobs)
 {
 	for (uint64_t seed = 1; seed <= 12; seed++)
 		for (size_t i = 0; hes_policies[i].name; i++) {
-			struct hes_plan plan;
+			const char *const *variants = hes_policies[i].variants;
 
 			draw_jobs(1 + seed * 37 % 23, seed);
-			plan = plan_with(&hes_policies[i], NULL, NULL);
-			if (hes_plan_validate(&plan, &bench.fleet, &bench.jobs, 100, &bench.err))
-				fail_msg("%s, seed %d: %s", hes_policies[i].name, (int)seed, bench.err.msg);
-			assert_string_equal(plan.policy, hes_policies[i].name);
-			assert_int_equal(plan.seed, seed);
-			hes_plan_finish(&plan);
+			check_valid(&hes_policies[i], NULL);
+			for (size_t k = 0; variants && variants[k]; k++)
+				check_valid(&hes_policies[i], variants[k]);
 		}
+}
+
+/* Three jobs on a fast GPU and one that needs less energy. */
+struct hand {
+	struct hes_problem     p;
+	struct hes_request     request;
+	struct hes_gpu_type    type[2];
+	const struct hes_gpu_type *types[2];
+	struct hes_problem_job jobs[3];
+	struct hes_assign_gpu  gpus[2];
+	struct hes_profile     solo[2];
+	struct hes_cost        cost[6];
+};
+
+static struct hand *hand_made(void)
+{
+	static struct hand h;
+
+	h = (struct hand){
+		.type = { { .memory_mib = 10 }, { .memory_mib = 10 } },
+		.types = { &h.type[0], &h.type[1] },
+		.gpus = { { .type = 0 }, { .type = 1 } },
+		.solo = { { .iteration_us = 1 }, { .iteration_us = 1 } },
+		.cost = { { 10, 100 }, { 4, 40 }, { 6, 60 }, { 20, 40 }, { 8, 30 }, { 9, 30 } },
+	};
+	h.p = (struct hes_problem){ .request = &h.request, .jobs = h.jobs, .n = 3, .gpus = h.gpus, .k = 2, .types = h.types,
+				    .n_types = 2, .solo = h.solo, .n_kinds = 1, .cost = h.cost };
+	return &h;
+}
+
+static void check_placed(struct hand *h, const char *variant, const struct hes_placed expected[3])
+{
+	struct hes_placed placed[3];
+
+	h->request.prefer = variant;
+	assert_int_equal(hes_place_by_variant(&h->p, hes_alone_at_default, placed), 0);
+	for (size_t i = 0; i < 3; i++)
+		if (placed[i].job != expected[i].job || placed[i].gpu != expected[i].gpu)
+			fail_msg("%s: job %u on GPU %u in place %zu", variant, placed[i].job, placed[i].gpu, i);
+}
+
+TEST(variants_choose_order_and_gpu_by_finish_by_queued_work_and_by_finish_times_energy)
+{
+	check_placed(hand_made(), "eft", (const struct hes_placed[]){ { 0, 0 }, { 1, 1 }, { 2, 0 } });
+	check_placed(hand_made(), "least", (const struct hes_placed[]){ { 0, 0 }, { 1, 1 }, { 2, 1 } });
+	check_placed(hand_made(), "edp-sjf", (const struct hes_placed[]){ { 1, 0 }, { 2, 1 }, { 0, 1 } });
+}
+
+TEST(variants_wait_for_busy_gpus_and_keep_to_memory)
+{
+	struct hand *h = hand_made();
+
+	h->gpus[0].wait_us = 12;
+	check_placed(h, "eft", (const struct hes_placed[]){ { 0, 1 }, { 1, 0 }, { 2, 0 } });
+	check_placed(h, "least", (const struct hes_placed[]){ { 0, 1 }, { 1, 0 }, { 2, 0 } });
+	h->gpus[1].wait_us = 1000;
+	h->jobs[0].memory_mib = 5;
+	h->type[0].memory_mib = 4;
+	check_placed(h, "edp-sjf", (const struct hes_placed[]){ { 1, 0 }, { 2, 0 }, { 0, 1 } });
 }
 
 static void assert_same_plan(const struct hes_plan *x, const struct hes_plan *y)
@@ -326,6 +398,35 @@ TEST(muserve_keeps_every_job_within_its_slowdown)
 	hes_plan_finish(&base);
 }
 
+/* Many of the jobs drawn would give least energy-delay product if a short one was held up for longer. The jobs' own times:
+ * the policy random puts them on the same GPUs, one by one. */
+TEST(morak_keeps_every_job_within_its_latency_bound)
+{
+	double alone_us[40], most = 0;
+
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct hes_plan plans[2];
+
+		draw_jobs(40, seed);
+		plans[0] = plan_named("random", NULL);
+		plans[1] = plan_named("morak", NULL);
+		for (size_t i = 0; i < 2 * plans->n_gpus; i++) {
+			const struct hes_queue *q = &plans[i / plans->n_gpus].queues[i % plans->n_gpus];
+
+			for (const struct hes_batch *x = q->batches; x < q->batches + q->n; x++)
+				for (uint32_t j = 0; j < x->n; j++)
+					if (i < plans->n_gpus)
+						alone_us[x->jobs[j].job] = (double)(x->end_us - x->start_us);
+					else
+						most = fmax(most, (double)(x->jobs[j].end_us - x->start_us - 2) / alone_us[x->jobs[j].job]);
+		}
+		hes_plan_finish(&plans[0]);
+		hes_plan_finish(&plans[1]);
+	}
+	if (!(most > 4 && most <= 5))
+		fail_msg("a job takes %.3f times as long as alone", most);
+}
+
 static bool dominates(const struct hes_totals *x, const struct hes_totals *y)
 {
 	return x->busy_energy_mj <= y->busy_energy_mj && x->avg_jct_us <= y->avg_jct_us &&
@@ -370,6 +471,7 @@ TEST(preferences_pick_the_ends_and_the_knee_of_the_front)
 	const struct hes_policy *heshare = hes_policy_find("heshare", &bench.err);
 	struct hes_front front;
 	struct hes_plan energy, balanced, jct;
+	struct hes_pareto set = { 0 };
 
 	draw_jobs(24, 12);
 	energy = plan_with(heshare, "energy", &front);
@@ -378,6 +480,10 @@ TEST(preferences_pick_the_ends_and_the_knee_of_the_front)
 		assert_true(front.v[i].energy_j > front.v[i - 1].energy_j && front.v[i].avg_jct_s < front.v[i - 1].avg_jct_s);
 	balanced = plan_with(heshare, "balanced", NULL);
 	jct = plan_with(heshare, "jct", NULL);
+	for (size_t i = 0; i < front.n; i++)
+		hes_pareto_insert(&set, &(struct hes_objectives){ front.v[i].energy_j, front.v[i].avg_jct_s }, i);
+	assert_true(fabs((double)balanced.predicted.busy_energy_mj * 1e-3 - set.v[hes_pareto_knee(&set)].at.energy_mj) < 0.1);
+	hes_pareto_free(&set);
 	assert_true((double)energy.predicted.busy_energy_mj - front.v[0].energy_j * 1e3 < 100);
 	assert_true(jct.predicted.avg_jct_us * 1e-6 - front.v[front.n - 1].avg_jct_s < 1e-3);
 	assert_true(energy.predicted.busy_energy_mj < balanced.predicted.busy_energy_mj);
@@ -407,7 +513,8 @@ TEST(an_unknown_policy_or_preference_is_named_with_what_there_is)
 TEST(a_policy_is_written_with_its_preference_or_without)
 {
 	static const char untouched[] = "untouched";
-	static const char *const wrong[] = { "", ":jct", "fifo", "fifo:jct", "heshare:", "heshare:speed", "heshare:jct:jct", "random:jct" };
+	static const char *const wrong[] = { "", ":jct", "fifo", "fifo:jct", "heshare:", "heshare:speed", "heshare:jct:jct", "random:jct",
+					    "morak:", "morak:energy", "exclusive:least" };
 	const char *prefer = untouched;
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -416,6 +523,8 @@ TEST(a_policy_is_written_with_its_preference_or_without)
 	}
 	assert_ptr_equal(hes_policy_parse("joint:energy", &prefer, &bench.err), hes_policy_find("joint", NULL));
 	assert_string_equal(prefer, "energy");
+	assert_ptr_equal(hes_policy_parse("morak:edp-sjf", &prefer, &bench.err), hes_policy_find("morak", NULL));
+	assert_string_equal(prefer, "edp-sjf");
 	assert_ptr_equal(hes_policy_parse("random", &prefer, &bench.err), hes_policy_find("random", NULL));
 	assert_null(prefer);
 }

@@ -90,6 +90,20 @@ TEST_WITH(planned_gpus_get_real_ones_of_their_type_in_order, set_up, tear_down)
 	assert_int_equal(at[2], 0);
 }
 
+TEST_WITH(planned_gpus_keep_their_numbers_where_the_type_fits, set_up, tear_down)
+{
+	const struct run_fit_type gpus[] = { { "V100-SXM2-32", "" }, { "T4", "" }, { "T4", "" } };
+	struct bench *b = *state;
+	long at[3];
+
+	strcpy(b->fleet.gpus[0].name, "a/2");
+	strcpy(b->fleet.gpus[1].name, "a/1");
+	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, gpus, 3, at, NULL), 0);
+	assert_int_equal(at[0], 2);
+	assert_int_equal(at[1], 1);
+	assert_int_equal(at[2], 0);
+}
+
 TEST_WITH(a_gpu_without_work_needs_no_real_one, set_up, tear_down)
 {
 	const struct run_fit_type gpus[] = { { "T4", "" }, { "V100-SXM2-32", "" } };

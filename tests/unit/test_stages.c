@@ -7,7 +7,9 @@
 #include "plan/batch/compose.h"
 #include "plan/batch/configure.h"
 #include "plan/batch/sharing.h"
+#include "plan/timeline.h"
 #include "plan_bench.h"
+#include "policy/decide.h"
 #include "unit_test.h"
 
 static bool near(double a, double b)
@@ -191,6 +193,72 @@ TEST_WITH(batches_and_shares_are_nearly_as_good_as_exhaustion_finds, plan_bench_
 		free(batches.v);
 		hes_problem_finish(&b->p);
 	}
+}
+
+/* By what they use: 30 and 70 %. But the long one can use 50 %, and delays itself most. */
+TEST_WITH(shares_are_tuned_from_what_jobs_use_to_what_ends_them_soonest, plan_bench_setup, plan_bench_teardown)
+{
+	static const uint32_t jobs[] = { 0, 1 };
+	struct hes_group g = { 2, { { 0, 0 }, { 1, 0 } } };
+	struct bench *b = *state;
+	struct hes_batches batches;
+
+	add_job(b, "half", 3000, 1000);
+	add_job(b, "full", 300, 1000);
+	make_problem(b);
+	hes_share_by_use(&b->p, 0, &g);
+	assert_true(g.m[0].sm_pct == 30 && g.m[1].sm_pct == 70);
+	assert_true(near(found_queue(&b->p, jobs, 2, &batches), best_shares(&b->p, &g, 0, 100, 0)));
+	assert_true(batches.n == 1 && batches.v[0].m[0].sm_pct == 50 && batches.v[0].m[1].sm_pct == 50);
+	free(batches.v);
+}
+
+/* Two with equal work and shares of 20 and 60 %: 10 W of idle power by share, 200 mW a percent of share by activity. */
+TEST_WITH(idle_joules_of_a_batch_and_of_an_open_queue_go_by_share, plan_bench_setup, plan_bench_teardown)
+{
+	const struct hes_group g = { 2, { { 0, 20 }, { 1, 60 } } };
+	struct bench *b = *state;
+	struct hes_timeline_item items[2];
+	struct hes_timeline_times times[2];
+	struct hes_timeline_cost c;
+	struct hes_plan plan;
+	double activity_w = 0;
+
+	for (size_t i = 0; i < b->profiles.n; i++)
+		b->profiles.v[i].power_mw = 70000;
+	add_job(b, "light", 1000, 1000);
+	add_job(b, "light", 1000, 1000);
+	make_problem(b);
+	for (uint32_t i = 0; i < 2; i++) {
+		items[i] = (struct hes_timeline_item){ i, (uint16_t)g.m[i].sm_pct, (uint16_t)(b->p.types[0]->n_clocks - 1) };
+		times[i].activity_w = hes_problem_activity_w(&b->p, i, 0, g.m[i].sm_pct, 1590);
+		activity_w += times[i].activity_w;
+	}
+	assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
+	assert_int_equal(hes_compose_batch(&b->p, &plan, 0, 1590, &g), 0);
+	hes_timeline_run(&b->p, b->p.rates, 0, items, 2, &c, times);
+	for (uint32_t i = 0; i < 2; i++) {
+		const double part_mj = 1.05 * (10000 * g.m[i].sm_pct / 80.0 + 16000 * times[i].activity_w / activity_w);
+
+		assert_true(near(times[i].energy_mj, part_mj));
+		assert_true(fabs((double)plan.queues[0].batches[0].jobs[i].energy_mj - part_mj) < 1);
+	}
+	hes_plan_finish(&plan);
+}
+
+/* Above idle, "half" draws 10 W on the T4 and 6 W on the A100, whose idle power is 45 W higher. */
+TEST_WITH(pwr_goes_by_the_power_that_a_job_adds_to_idle, plan_bench_setup, plan_bench_teardown)
+{
+	struct bench *b = *state;
+	struct hes_plan plan;
+
+	stand_in.power_by_use = true;
+	add_job(b, "half", 1000, 1000);
+	make_problem(b);
+	assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
+	assert_int_equal(hes_decide_pwr(&b->p, &plan, NULL), 0);
+	assert_true(plan.queues[0].n == 0 && plan.queues[1].n == 1);
+	hes_plan_finish(&plan);
 }
 
 TEST_WITH(jobs_that_leave_room_share_and_jobs_that_do_not_are_split, plan_bench_setup, plan_bench_teardown)

@@ -15,12 +15,13 @@ void offer_contenders(opt_say_fn *say, void *ctx)
 {
 	for (size_t i = 0; hes_policies[i].name; i++) {
 		const struct hes_policy *p = &hes_policies[i];
+		const char *const *known = p->prefers ? p->prefers : p->variants;
 
 		say(p->name, ctx);
-		for (size_t k = 0; p->prefers && p->prefers[k]; k++) {
+		for (size_t k = 0; known && known[k]; k++) {
 			char name[2 * HES_NAME_MAX];
 
-			snprintf(name, sizeof(name), "%s:%s", p->name, p->prefers[k]);
+			snprintf(name, sizeof(name), "%s:%s", p->name, known[k]);
 			say(name, ctx);
 		}
 	}
@@ -32,6 +33,10 @@ int offer_print_policies(void)
 		printf("%-12s %s (at most %zu jobs at once on %d GPUs)\n", hes_policies[i].name, hes_policies[i].summary,
 		       hes_policy_most_jobs(&hes_policies[i], LIST_GPUS), LIST_GPUS);
 	}
+	printf("  morak, muserve and exclusive with another order or GPU, as in morak:edp-sjf:\n"
+	       "  eft        the GPU of earliest predicted finish, first come first served\n"
+	       "  least      the GPU with the least queued work, first come first served; exclusive does so by itself\n"
+	       "  edp-sjf    shortest first, the GPU of least predicted finish x energy\n");
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 
 #include "cli/opt.h"
 
-/** Policies, each alone and with each of its preferences: "heshare", "heshare:energy". */
+/** Policies, each alone and with each of its preferences or variants: "heshare", "heshare:energy", "morak:eft". */
 opt_offer_fn offer_contenders;
 #define OFFER_LIST "list" /* in a policy's place: say what there is */
 /** Every policy with what it does and how many jobs it takes, a line each. @return 0, the exit status */

@@ -52,7 +52,7 @@ static const struct opt plan_opts[] = {
 	CLI_CATALOGUE_OPT(offsetof(struct plan_opts, catalogue)),
 	{ .heading = "policy",
 	  .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "joint",
-	  .offer = offer_policies, .help = "policy, as NAME or NAME:PREFERENCE; list prints all of them; exec:PROGRAM runs a program that plans" },
+	  .offer = offer_policies, .help = "policy, as NAME, NAME:PREFERENCE or NAME:VARIANT; list prints all of them; exec:PROGRAM runs a program that plans" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); without it, "
 		"balanced" },
@@ -350,7 +350,7 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 		for (size_t b = 0; b < q->n; b++)
 			print_batch(q, &q->batches[b], &in->jobs);
 	}
-	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy, *p->prefer ? ", prefers " : "", p->prefer, in->jobs.n,
+	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy, !*p->prefer ? "" : in->policy->variants ? ":" : ", prefers ", p->prefer, in->jobs.n,
 	       hes_s(in->jobs.n), in->fleet.n, hes_s(in->fleet.n));
 	printf("predicted: average completion %s, last job %s, ", hes_time_text(first, t->avg_jct_us),
 	       hes_time_text(second, (double)t->makespan_us));
@@ -520,19 +520,6 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 	return rc ? rc : check_preference(o, in, err);
 }
 
-/* A fleet that draws more before anything runs can keep to no plan. @return 0; -ERANGE */
-static int check_cap(const struct plan_opts *o, const struct hes_fleet *f, struct hes_err *err)
-{
-	uint64_t idle_mw = 0;
-
-	for (size_t g = 0; g < f->n; g++)
-		idle_mw += f->gpus[g].type->idle_power_mw;
-	if (o->power_cap_w == 0 || o->power_cap_w * 1e3 >= (double)idle_mw)
-		return 0;
-	return hes_fail(err, -ERANGE, "--power-cap: %g W is below the %g W that the %zu GPU%s draw%s idle; give more, or 0 for no cap",
-			o->power_cap_w, (double)idle_mw * 1e-3, f->n, hes_s(f->n), f->n == 1 ? "s" : "");
-}
-
 static int run_plan(const void *opts, int n_args, char **args)
 {
 	const struct plan_opts *o = opts;
@@ -555,7 +542,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	}
 	rc = load_fleet(o, &in, &err);
 	if (!rc) {
-		rc = check_cap(o, &in.fleet, &err);
+		rc = cli_cap_check(o->power_cap_w, &in.fleet, &err);
 		status = rc ? 2 : 1;
 	}
 	if (!rc)

@@ -37,9 +37,9 @@ static const struct opt profile_opts[] = {
 		"NAME/BATCH,..., profiled before; a+b: both at once; or NAME/BATCH=COMMAND. Such as bert/8,vgg/4+bert/8" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "FILE", .help = "profile the workloads "
 		"and batch sizes of these jobs, alone and in random co-run sets, instead of NAME" },
-	{ .name = "samples", .kind = OPT_U64, AT(samples), .arg = "N", .def = "1000", .min = 1,
+	{ .name = "samples", .kind = OPT_U64, AT(samples), .arg = "N", .def = "1000",
 	  .max = HES_DRAW_MAX_SAMPLES,
-	  .help = "with --jobs or --modelled: number of samples of jobs that share a GPU" },
+	  .help = "with --jobs or --modelled: number of samples of jobs that share a GPU; 0: jobs alone" },
 	{ .name = "most", .kind = OPT_U64, AT(most), .arg = "N", .def = "4", .min = 2, .max = HES_MAX_SHARING,
 	  .help = "with --jobs: most jobs on a GPU at a time" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
@@ -166,6 +166,8 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 {
 	if (o->modelled && n_args)
 		return "--modelled takes no command: modelled GPUs run nothing";
+	if (o->modelled && !o->samples)
+		return "--samples 0 is of --jobs; --modelled draws 1 at least";
 	if (o->modelled)
 		return o->out || o->store ? NULL : "-o DIR is needed, the folder for profiles.csv and samples.csv, or --store FILE";
 	if (o->out)
@@ -201,8 +203,8 @@ const struct command cmd_profile = {
 		"\n"
 		"COMMAND must print \"heshare: N iterations\" from time to time, with N counted from its start. If it\n"
 		"does not, give --iterations. It is started again when it ends, and stopped after the measurement.\n"
-		"If COMMAND is one word, the shell runs it; else it is a program and its arguments. {batch} and\n"
-		"{workload} are replaced.\n"
+		"If COMMAND is one word, the shell runs it; else it is a program and its arguments. {workload},\n"
+		"{batch} and {iterations} are replaced, the last by --iterations or 1000000000.\n"
 		"\n"
 		"A point is a co-run set on one GPU at one clock. Points that are in the store are skipped, so a\n"
 		"profile that was stopped, also by Ctrl-C, continues with the same command. Clocks and\n"

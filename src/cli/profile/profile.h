@@ -45,6 +45,12 @@ struct profile_jobs {
 	size_t                own;    /* v[0 .. own - 1] are NAME's, a batch size each; all of them with --jobs */
 };
 
+/**
+ * A command line of operands: one is a line for the shell, several are a program and its arguments.
+ * @return 0; -E2BIG
+ */
+int  profile_command_join(int n, char **args, char out[HES_POINT_COMMAND], struct hes_err *err);
+
 /** Commands that the store knows of earlier points; may be empty. */
 int  profile_jobs_choose(const struct profile_opts *o, int n_args, char **args, const struct hes_points *known,
 			 struct profile_jobs *out, struct hes_err *err);

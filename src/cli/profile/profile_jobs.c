@@ -6,6 +6,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 
 #define MAX_BATCHES 32
 #define MAX_SETS    64
+#define ENDLESS     UINT64_C(1000000000) /* iterations */
 
 static int no_memory(struct hes_err *err)
 {
@@ -53,10 +55,9 @@ static bool append_quoted(char *out, size_t size, size_t *at, const char *arg)
 	return fits && append(out, size, at, "'", 1);
 }
 
-/* One operand is a line for the shell, several are a program and its arguments. */
-static int join_command(int n, char **args, char *out, size_t size, struct hes_err *err)
+int profile_command_join(int n, char **args, char out[HES_POINT_COMMAND], struct hes_err *err)
 {
-	size_t at = 0;
+	size_t at = 0, size = HES_POINT_COMMAND;
 	bool fits = append(out, size, &at, n > 1 ? "exec " : "", n > 1 ? 5 : 0);
 
 	if (n == 1)
@@ -69,15 +70,16 @@ static int join_command(int n, char **args, char *out, size_t size, struct hes_e
 	return fits ? 0 : hes_fail(err, -E2BIG, "the command has more than %zu bytes; put it into a script", size - 1);
 }
 
-/* {workload} and {batch} */
-static int fill_in(const char *command, const char *workload, uint32_t batch_size, char out[HES_POINT_COMMAND],
+/* {workload}, {batch} and {iterations}: more than are made before the job is ended, unless their number is known */
+static int fill_in(const char *command, const char *workload, uint32_t batch_size, uint64_t iterations, char out[HES_POINT_COMMAND],
 		   struct hes_err *err)
 {
-	char batch[16];
+	char batch[16], many[24];
 	size_t at = 0;
 	bool fits = true;
 
 	snprintf(batch, sizeof(batch), "%u", batch_size);
+	snprintf(many, sizeof(many), "%" PRIu64, iterations ? iterations : ENDLESS);
 	out[0] = '\0';
 	for (const char *c = command; *c && fits;) {
 		const char *with = NULL;
@@ -89,6 +91,9 @@ static int fill_in(const char *command, const char *workload, uint32_t batch_siz
 		} else if (strncmp(c, "{batch}", 7) == 0) {
 			with = batch;
 			skip = 7;
+		} else if (strncmp(c, "{iterations}", 12) == 0) {
+			with = many;
+			skip = 12;
 		}
 		fits = append(out, HES_POINT_COMMAND, &at, with ? with : c, with ? strlen(with) : 1);
 		c += skip;
@@ -116,7 +121,7 @@ static int add_job(struct profile_jobs *j, const char *workload, uint32_t batch_
 	if (!rc && strpbrk(workload, ",+="))
 		rc = hes_fail(err, -EINVAL, "the workload's name: \"%s\" has a comma, + or =", workload);
 	if (!rc)
-		rc = fill_in(command, workload, batch_size, p.command, err);
+		rc = fill_in(command, workload, batch_size, iterations, p.command, err);
 	if (!rc && j->n == HES_PROFILER_JOBS)
 		rc = hes_fail(err, -E2BIG, "more than %d jobs to profile", HES_PROFILER_JOBS);
 	if (rc)
@@ -276,7 +281,7 @@ int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args, c
 	int skip = o->jobs ? 0 : 1, rc = 0;
 
 	if (n_args > skip)
-		rc = join_command(n_args - skip, args + skip, template, sizeof(template), err);
+		rc = profile_command_join(n_args - skip, args + skip, template, err);
 	if (!rc)
 		rc = o->jobs ? add_all(o, template, &j, err) : add_own(o, args[0], template, &j, err);
 	j.own = j.n;

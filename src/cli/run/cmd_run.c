@@ -268,16 +268,6 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 	return check_others(in, err);
 }
 
-/* Whether root starts jobs of other users. */
-static bool has_other_users(const struct inputs *in)
-{
-	bool others = in->user != NULL;
-
-	for (size_t i = 0; !others && i < in->jobs.n; i++)
-		others = in->jobs.v[i].user[0] && strcmp(in->jobs.v[i].user, "root") != 0;
-	return !geteuid() && others;
-}
-
 static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	const struct hes_store_query all = { 0 };
@@ -294,9 +284,9 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 	if (!rc)
 		rc = choose_run(o, plan, in, err);
 	if (!rc)
-		rc = run_folder_choose(o->resume ? in->run.folder : o->jobs, plan, has_other_users(in), in->run.folder, err);
+		rc = run_folder_choose(o->resume ? in->run.folder : o->jobs, plan, run_has_other_users(&in->jobs, in->user), in->run.folder, err);
 	if (!rc)
-		rc = run_folder_choose_mps(in->run.folder, has_other_users(in), in->mps_folder, err);
+		rc = run_folder_choose_mps(in->run.folder, run_has_other_users(&in->jobs, in->user), in->mps_folder, err);
 	if (!rc)
 		rc = load_profiles(o, in, err);
 	return rc;
@@ -541,8 +531,8 @@ const struct command cmd_run = {
 	.summary = "carry out a plan on the GPUs of this machine, measured and resumable",
 	.text = "Runs the jobs of PLAN on the GPUs of this machine with the planned co-runners, MPS shares and\n"
 		"clocks. At the end prints measured times and energies next to the planned ones. GPUs of the plan\n"
-		"are mapped to GPUs of this machine by type. The command of a job comes from the jobs file, else\n"
-		"from --commands, else from --command. JOBS is needed if the plan has no jobs in it.\n"
+		"are mapped to GPUs of this machine by type and number. The command of a job comes from the jobs\n"
+		"file, else from --commands, else from --command. JOBS is needed if the plan has no jobs in it.\n"
 		"\n"
 		"Each job has an output file in the folder --jobs. A job that fails is tried again --retries times,\n"
 		"unless its command was not found or cannot be executed (exit 127, 126). A job that failed because\n"

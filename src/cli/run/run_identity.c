@@ -61,6 +61,15 @@ const char *run_user_behind_sudo(void)
 	return user && strcmp(user, "root") != 0 ? user : NULL;
 }
 
+bool run_has_other_users(const struct hes_jobs *jobs, const char *user)
+{
+	bool others = user != NULL;
+
+	for (size_t i = 0; !others && i < jobs->n; i++)
+		others = jobs->v[i].user[0] && strcmp(jobs->v[i].user, "root") != 0;
+	return !geteuid() && others;
+}
+
 int run_parse_id(const char *text, int64_t *out, struct hes_err *err)
 {
 	uint64_t id;

@@ -1,5 +1,5 @@
 /*
- * run_identity.h - which plan a run carries out, and whether its process lives.
+ * run_identity.h - which plan a run carries out, for which users, and whether its process lives.
  */
 #ifndef HES_CLI_RUN_RUN_IDENTITY_H
 #define HES_CLI_RUN_RUN_IDENTITY_H
@@ -21,6 +21,9 @@ const char *run_plan_name(const struct hes_run *run);
 
 /** With sudo, which clocks may need, jobs run as the user who called sudo. @return NULL: as this user */
 const char *run_user_behind_sudo(void);
+
+/** Whether root starts jobs of other users. @param user  as whom jobs without a user of their own run; NULL: as this one */
+bool run_has_other_users(const struct hes_jobs *jobs, const char *user);
 
 /** The number of a run, as a person writes it. @return 0; -EINVAL */
 int run_parse_id(const char *text, int64_t *out, struct hes_err *err);

@@ -44,12 +44,25 @@ int campaign_add_plan(struct campaign *c, const char *path, const struct hes_pla
 	return add(c, &(struct contender){ .plan = plan, .name = slash ? slash + 1 : path, .prefer = "" }, err);
 }
 
-/* @param prefer  NULL: the policy's first, if it has any */
+/* @param prefer  a preference or variant; NULL: the policy's first preference, if it has any */
 static int add_policy(struct campaign *c, const struct hes_policy *p, const char *prefer, struct hes_err *err)
 {
-	const char *own = !p->prefers ? "" : prefer ? hes_policy_preference(p, prefer, err) : p->prefers[0];
+	const char *own = prefer ? hes_policy_preference(p, prefer, err) : p->prefers ? p->prefers[0] : "";
 
 	return own ? add(c, &(struct contender){ .policy = p, .name = p->name, .prefer = own }, err) : -EINVAL;
+}
+
+/* A policy with variants as its paper describes it, and at its strongest. */
+static int add_weak_and_strong(struct campaign *c, const struct hes_policy *p, struct hes_err *err)
+{
+	size_t last = 0;
+	int rc = add_policy(c, p, NULL, err);
+
+	if (rc || !p->variants)
+		return rc;
+	while (p->variants[last + 1])
+		last++;
+	return add_policy(c, p, p->variants[last], err);
 }
 
 static int add_all(struct campaign *c, const char *prefer, struct hes_err *err)
@@ -59,7 +72,9 @@ static int add_all(struct campaign *c, const char *prefer, struct hes_err *err)
 	for (size_t i = 0; hes_policies[i].name && !rc; i++) {
 		const struct hes_policy *p = &hes_policies[i];
 
-		if (!p->prefers || prefer)
+		if (!p->prefers)
+			rc = add_weak_and_strong(c, p, err);
+		else if (prefer)
 			rc = add_policy(c, p, prefer, err);
 		else
 			for (size_t k = 0; p->prefers[k] && !rc; k++)
@@ -103,7 +118,7 @@ int campaign_policies(struct campaign *c, const char *list, const char *prefer, 
 			continue;
 		}
 		p = hes_policy_parse(word, &own, err);
-		rc = p ? add_policy(c, p, own ? own : prefer, err) : -ENOENT;
+		rc = p ? add_policy(c, p, own ? own : p->prefers ? prefer : NULL, err) : -ENOENT;
 	}
 	free(copy);
 	return rc;

@@ -43,7 +43,7 @@ static const struct opt simulate_opts[] = {
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	CLI_CATALOGUE_OPT(offsetof(struct simulate_opts, catalogue)),
 	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "LIST", .offer = offer_policies,
-	  .many = true, .help = "policies with commas, such as heshare:energy,morak, or all; list prints them; exec:PROGRAM "
+	  .many = true, .help = "policies with commas, such as heshare:energy,morak:eft, or all; list prints them; exec:PROGRAM "
 		"runs a program that plans. Without it, all, or none with --plan" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "preference of policies that are named without one" },
@@ -168,7 +168,7 @@ static void tell_of_arrivals(const char *path, const struct hes_plan *p, const s
 static bool anyone_prefers(const struct campaign *c)
 {
 	for (size_t i = 0; i < c->n_who; i++)
-		if (*c->who[i].prefer)
+		if (c->who[i].policy && c->who[i].policy->prefers)
 			return true;
 	return false;
 }

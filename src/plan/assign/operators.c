@@ -354,7 +354,7 @@ static void migrate_job(const struct hes_operators *ops, const struct hes_operat
 }
 
 /*
- * To keep the load of the target GPU, its most similar job moves to where the migrant came from. A queue has no
+ * Recovery: to keep the load of the target GPU, its most similar job moves to where the migrant came from. A queue has no
  * capacity, so this happens only every second time, at random; otherwise queue lengths could never change.
  */
 uint64_t hes_migrate(const struct hes_operators *ops, struct hes_rng *r, const struct hes_operator_room *room,
@@ -374,7 +374,7 @@ uint64_t hes_migrate(const struct hes_operators *ops, struct hes_rng *r, const s
 		if (target == source)
 			continue;
 		migrate_job(ops, room, for_energy, x, job, target);
-		if (hes_rng_u64(r) >> 63)
+		if (ops->no_recovery || hes_rng_u64(r) >> 63)
 			continue;
 		other = hes_most_similar(a, room->moves, x, job, target, source);
 		if (other < a->n)

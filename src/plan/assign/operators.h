@@ -15,6 +15,7 @@
 struct hes_operators {
 	const struct hes_assign *a;
 	double                   mutation_gap;    /* see hes_mutation_gap() */
+	bool                     no_recovery;     /* migrants leave the target's jobs where they are; false at first */
 	double                  *least_energy_mj; /* [n]: over the types */
 	uint32_t                *cheapest_type;   /* [n]: the first type of that energy */
 	struct hes_delays        delays;
