@@ -10,7 +10,6 @@
 #include "core/generation.h"
 
 #define GA100   80
-#define UNNAMED "NVIDIA Graphics Device"
 
 static unsigned architecture_of(unsigned compute)
 {
@@ -37,7 +36,7 @@ struct vgpu_product vgpu_product(const struct hes_gpu_type *g)
 	unsigned compute = g->compute ? g->compute : GA100, bus = bus_of(compute, g->memory_bandwidth_gbs);
 
 	return (struct vgpu_product){
-		.name = g->driver_names[0][0] ? g->driver_names[0] : UNNAMED,
+		.name = g->driver_names[0][0] ? g->driver_names[0] : g->name,
 		.major = (int)compute / 10, .minor = (int)compute % 10,
 		.architecture = architecture_of(compute),
 		.cores_per_sm = hes_generation_of(compute)->cores_per_sm,

@@ -160,6 +160,9 @@ rows() {
 	[[ "$output" == *"T4 does not run at 601 MHz"* ]]
 	run -1 "$HES_LAB" -- heshare profile net --store s.db --repeats 5..3 -- true
 	run -1 "$HES_LAB" -- heshare profile a+b --store s.db -- true
+	printf 'id,workload,batch_size,iterations,memory_mib\na,resnet50,16,9,100\nb,vgg16,8,9,100\n' >two.csv
+	run -1 "$HES_LAB" -- heshare profile --jobs two.csv --store s.db -- ./job.sh resnet50 8
+	[[ "$output" == *"resnet50/16 and vgg16/8 would run the same command; put {workload} and {batch} into it" ]]
 	run -0 "$HES_LAB" -- heshare profile net --store s.db --dry-run -- true
 	[[ "${lines[0]}" == "T4: 120 points, for which jobs are started 10 times; "*" min of one GPU at least" ]]
 }

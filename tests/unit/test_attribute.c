@@ -90,11 +90,12 @@ TEST(measured_joules_of_a_run_are_split_with_idle_power_by_share)
 	const struct hes_gpu_type type = { .idle_power_mw = 40000 };
 	const struct hes_gpu planned = { .type = &type };
 	struct run_place places[2] = { { .sm_pct = 75 }, { .sm_pct = 25 } };
-	struct run_task tasks[2] = { { .place = &places[0], .activity = 30, .progress.fd = -1 },
-				     { .place = &places[1], .activity = 90, .progress.fd = -1 } };
-	struct run_gpu g = { .planned = &planned, .running = { &tasks[0], &tasks[1] }, .n_running = 2, .energy.now.has_energy = true };
+	struct run_gpu g;
+	struct run_task tasks[2] = { { .gpu = &g, .place = &places[0], .activity = 30, .progress.fd = -1 },
+				     { .gpu = &g, .place = &places[1], .activity = 90, .progress.fd = -1 } };
 	struct run_meter m = { 0 };
 
+	g = (struct run_gpu){ .planned = &planned, .running = { &tasks[0], &tasks[1] }, .n_running = 2, .energy.now.has_energy = true };
 	reading = (struct hes_measured){ .from = HES_ENERGY_COUNTER };
 	assert_int_equal(run_meter_start(&m, NULL, &g, 1, NULL), 0);
 	reading = (struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = 10, .energy_j = 1000 };

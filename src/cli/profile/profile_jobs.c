@@ -156,6 +156,9 @@ static int add_all(const struct profile_opts *o, const char *template, struct pr
 				      o->jobs, from->id);
 		else
 			rc = add_job(j, from->workload, from->batch_size, command, iterations, from->memory_mib, err);
+		if (!rc && *template && j->n > 1 && strcmp(j->v[0].command, j->v[j->n - 1].command) == 0)
+			rc = hes_fail(err, -EINVAL, "%s/%u and %s/%u would run the same command; put {workload} and {batch} into it",
+				      j->v[0].workload, j->v[0].batch_size, from->workload, from->batch_size);
 	}
 	hes_jobs_free(&jobs);
 	return rc;

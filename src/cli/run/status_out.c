@@ -30,13 +30,13 @@ static void print_state(FILE *f, const struct run_view *v)
 
 	fprintf(f, "run %" PRId64 "  ", r->id);
 	if (v->runner == RUN_VIEW_DEAD)
-		fprintf(f, "interrupted: its process %" PRId64 " is dead; heshare run %s --resume goes on", r->runner.pid, run_plan_name(r));
+		fprintf(f, "interrupted: its process %" PRId64 " is dead; heshare run %s --resume, with the options of its start, goes on", r->runner.pid, run_plan_name(r));
 	else if (v->runner == RUN_VIEW_ELSEWHERE)
 		fprintf(f, "going on %s, as process %" PRId64 "; whether it lives cannot be seen from here", r->host, r->runner.pid);
 	else if (v->runner == RUN_VIEW_ALIVE)
 		fprintf(f, "going, process %" PRId64, r->runner.pid);
 	else if (r->state == HES_RUN_STOPPED)
-		fprintf(f, "stopped; heshare run %s --resume goes on", run_plan_name(r));
+		fprintf(f, "stopped; heshare run %s --resume, with the options of its start, goes on", run_plan_name(r));
 	else
 		fputs(hes_run_state_names[r->state], f);
 	fputs("\n  plan    ", f);
