@@ -40,7 +40,7 @@ lab() { # SPEED COMMAND...
 		# As power: jobs also take the time that their processes need to start.
 		jq '[.jobs[] | .attributed_j / .planned_j / (.end_s - .start_s) * (.planned_end_s - .planned_start_s) - 1]' <<<"$output" >off
 		cat off
-		jq -e 'map(fabs) | add / length < 0.04 and all(. < 0.08)' off
+		jq -e 'map(fabs) | add / length < 0.08 and all(. < 0.15)' off
 		jq -e '([.jobs[].planned_j] | add) / .planned.busy_j - 1 | fabs < 0.001' <<<"$output"
 	done
 }
