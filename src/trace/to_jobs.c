@@ -4,6 +4,7 @@
  * Four steps, each with a random stream of its own: pick rows, set run
  * times, set arrivals, choose what runs.
  */
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/rng.h"
 #include "trace/job_choices.h"
 #include "trace/rows.h"
@@ -33,11 +35,24 @@ void hes_trace_options_defaults(struct hes_trace_options *d)
 	};
 }
 
-static struct hes_rng stream_of(const struct hes_trace_options *d, enum stream s)
+/* With the seed alone, one seed would draw the same workloads and arrivals from every trace. */
+static uint64_t seed_of(const struct hes_trace_options *d, const struct rows *rows)
+{
+	uint64_t hash = HES_HASH_START;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const uint64_t times[2] = { htole64((uint64_t)rows->v[i].arrival_us), htole64((uint64_t)rows->v[i].runtime_us) };
+
+		hash = hes_hash_bytes(hash, times, sizeof(times));
+	}
+	return d->seed ^ hash;
+}
+
+static struct hes_rng stream_of(uint64_t seed, enum stream s)
 {
 	struct hes_rng r;
 
-	hes_rng_seed(&r, d->seed);
+	hes_rng_seed(&r, seed);
 	return hes_rng_fork(&r, s);
 }
 
@@ -94,9 +109,9 @@ static int check_ids(const struct hes_trace *t, struct rows *rows, uint32_t *pic
 }
 
 /* Indices of @n rows at @out, which has room for all of them. */
-static void pick(const struct hes_trace_options *d, struct rows *rows, size_t n, uint32_t *out)
+static void pick(const struct hes_trace_options *d, uint64_t seed, struct rows *rows, size_t n, uint32_t *out)
 {
-	struct hes_rng rng = stream_of(d, STREAM_PICK);
+	struct hes_rng rng = stream_of(seed, STREAM_PICK);
 
 	for (size_t i = 0; i < rows->n; i++)
 		out[i] = (uint32_t)i;
@@ -120,10 +135,10 @@ static int64_t clamp(int64_t v, int64_t min, int64_t max)
 }
 
 /* Whole milliseconds: finer arrivals only make files hard to read. */
-static void set_arrivals(const struct hes_trace_options *d, const struct rows *rows, const uint32_t *picked,
+static void set_arrivals(const struct hes_trace_options *d, uint64_t seed, const struct rows *rows, const uint32_t *picked,
 			 struct hes_jobs *jobs)
 {
-	struct hes_rng rng = stream_of(d, STREAM_ARRIVALS);
+	struct hes_rng rng = stream_of(seed, STREAM_ARRIVALS);
 	size_t first_third = (jobs->n + 2) / 3;
 	double t = 0;
 
@@ -153,11 +168,11 @@ static void account_for(struct hes_trace_account *a, const struct hes_trace_opti
 		memcpy(a->unknown_workload, row->workload, sizeof(a->unknown_workload));
 }
 
-static int set_work(const struct hes_trace *t, const struct hes_trace_options *d, const struct rows *rows,
+static int set_work(const struct hes_trace *t, const struct hes_trace_options *d, uint64_t seed, const struct rows *rows,
 		    const uint32_t *picked, const struct choices *from, struct hes_jobs *jobs, struct hes_trace_account *account,
 		    struct hes_err *err)
 {
-	struct hes_rng rng = stream_of(d, STREAM_CHOICES);
+	struct hes_rng rng = stream_of(seed, STREAM_CHOICES);
 
 	for (size_t i = 0; i < jobs->n; i++) {
 		const struct hes_trace_row *row = &rows->v[picked[i]];
@@ -212,6 +227,7 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct choic
 		const struct hes_trace_options *d, struct hes_jobs *out, struct hes_trace_account *account,
 		struct hes_err *err)
 {
+	const uint64_t seed = seed_of(d, rows);
 	size_t n = d->n_jobs ? d->n_jobs : rows->n;
 	struct hes_jobs jobs = { calloc(n, sizeof(*jobs.v)), n };
 	uint32_t *picked = malloc(rows->n * sizeof(*picked));
@@ -222,10 +238,10 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct choic
 		free(picked);
 		return hes_fail(err, -ENOMEM, "%s: out of memory for %zu jobs", hes_trace_name(t), n);
 	}
-	pick(d, rows, n, picked);
-	set_arrivals(d, rows, picked, &jobs);
+	pick(d, seed, rows, n, picked);
+	set_arrivals(d, seed, rows, picked, &jobs);
 	account->origin_us = d->arrivals == HES_ARRIVALS_TRACE ? origin_us(rows, picked) : 0;
-	rc = set_work(t, d, rows, picked, from, &jobs, account, err);
+	rc = set_work(t, d, seed, rows, picked, from, &jobs, account, err);
 	if (!rc)
 		rc = check_ids(t, rows, picked, n, err);
 	free(picked);

@@ -93,7 +93,7 @@ refused() {
 }
 
 @test "no two points of a front are the same as written" {
-	"$HESHARE" trace helios-like -n 5 --burst --seed 15 -o five.csv
+	"$HESHARE" trace helios-like -n 5 --burst --seed 25 -o five.csv
 	"$HESHARE" plan five.csv --policy joint --budget 20000 --front front.csv >/dev/null
 	[ "$(wc -l <front.csv)" -gt 100 ]
 	[ -z "$(uniq -d front.csv)" ]

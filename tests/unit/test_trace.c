@@ -482,6 +482,33 @@ TEST(a_random_draw_takes_no_job_twice_and_all_with_equal_probability)
 		assert_in_range(times[i], 60 - 32, 60 + 32);
 }
 
+/* Draws of two traces with the same seed would not be independent otherwise. */
+TEST(one_seed_draws_other_workloads_and_arrivals_from_another_trace)
+{
+	const struct hes_trace_options o = options(100);
+	struct hes_jobs jobs[3];
+	size_t same = 0, gaps = 0;
+
+	for (int k = 0; k < 3; k++) {
+		char text[8192] = "job_id,arrival_s,service_s,gpus\n";
+		size_t at = strlen(text);
+
+		for (int i = 0; i < 100; i++)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%d,%d,%d,1\n", i, i, 200 + (k == 1 && i == 99));
+		jobs[k] = draw(open_text(text), &o);
+	}
+	for (size_t i = 0; i < 100; i++) {
+		assert_string_equal(jobs[2].v[i].workload, jobs[0].v[i].workload);
+		assert_int_equal(jobs[2].v[i].arrival_us, jobs[0].v[i].arrival_us);
+		same += strcmp(jobs[1].v[i].workload, jobs[0].v[i].workload) == 0;
+		gaps += i && jobs[1].v[i].arrival_us == jobs[0].v[i].arrival_us;
+	}
+	assert_true(same < 60); /* of 4 workloads; expected 25 */
+	assert_int_equal(gaps, 0);
+	for (int k = 0; k < 3; k++)
+		hes_jobs_free(&jobs[k]);
+}
+
 TEST(each_workload_is_as_likely_as_any_other_and_a_mix_holds)
 {
 	static const struct {
