@@ -6,7 +6,7 @@
  * jobs of the one before have ended. An open queue has no barrier: each batch is
  * one job, and jobs start in order. The next job starts when its share and memory
  * are free and fewer jobs run than the queue allows. The GPU runs at the highest
- * clock of its jobs. Shares of an open queue may sum to more than 100 %: jobs then
+ * clock of its jobs. In both kinds, shares may sum to more than 100 %: jobs then
  * take turns on the SMs that several of them use (MPS).
  */
 #ifndef HESHARE_PLAN_H
@@ -50,13 +50,13 @@ struct hes_queue {
 	struct hes_batch *batches;
 	size_t            n;
 	uint32_t          together; /* 0: a barrier between batches; else an open queue with at most so many jobs at a time */
-	uint32_t          shares_pct; /* of an open queue: highest sum of the shares, 100 or more; 0: 100 */
+	uint32_t          shares_pct; /* highest sum of the shares at a time, 100 or more; 0: 100 */
 };
 
 /** Highest sum of the shares of a queue's jobs at any time. */
 static inline uint32_t hes_queue_shares_pct(const struct hes_queue *q)
 {
-	return q->together && q->shares_pct ? q->shares_pct : 100;
+	return q->shares_pct ? q->shares_pct : 100;
 }
 
 /** A running job, as a planner sees it: its times are those that the last plan predicted, never measured ones. */

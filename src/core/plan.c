@@ -87,7 +87,8 @@ static int check_placement(const struct place *at, const struct hes_batch *b, co
 	return 0;
 }
 
-static int check_batch(const struct place *at, const struct hes_batch *b, uint32_t max_share_sum,
+/* @param shares_pct  what the shares may sum to */
+static int check_batch(const struct place *at, const struct hes_batch *b, uint32_t shares_pct,
 		       bool *seen, struct hes_err *err)
 {
 	const struct hes_gpu_type *type = at->fleet->gpus[at->gpu].type;
@@ -111,9 +112,9 @@ static int check_batch(const struct place *at, const struct hes_batch *b, uint32
 		memory_mib += at->jobs->v[b->jobs[i].job].memory_mib;
 		shares += b->jobs[i].sm_pct;
 	}
-	if (b->n > 1 && shares > max_share_sum)
+	if (b->n > 1 && shares > shares_pct)
 		return hes_fail(err, -ERANGE, "%s: batch %zu: shares sum to %" PRIu32 " %%, more than %" PRIu32 " %%",
-				gpu_name(at), at->batch, shares, max_share_sum);
+				gpu_name(at), at->batch, shares, shares_pct);
 	if (memory_mib > type->memory_mib)
 		return hes_fail(err, -ENOSPC, "%s: batch %zu: its jobs need %" PRIu64 " MiB, %s has %" PRIu32 " MiB",
 				gpu_name(at), at->batch, memory_mib, type->name, type->memory_mib);
@@ -163,9 +164,6 @@ static int check_open_queue(struct place *at, const struct hes_queue *q, uint32_
 	if (q->together > HES_MAX_SHARING)
 		return hes_fail(err, -ERANGE, "%s: %" PRIu32 " jobs at a time are more than %d", gpu_name(at),
 				q->together, HES_MAX_SHARING);
-	if (q->shares_pct && (q->shares_pct < 100 || q->shares_pct > HES_MAX_SHARING * 100))
-		return hes_fail(err, -ERANGE, "%s: shares that sum to %" PRIu32 " %% are outside 100 to %d %%", gpu_name(at),
-				q->shares_pct, HES_MAX_SHARING * 100);
 	for (size_t b = 0; b < q->n; b++) {
 		int rc;
 
@@ -189,8 +187,12 @@ static int check_open_queue(struct place *at, const struct hes_queue *q, uint32_
 static int check_queue(struct place *at, const struct hes_queue *q, uint32_t max_share_sum, bool *seen,
 		       struct hes_err *err)
 {
+	const uint32_t shares_pct = hes_queue_shares_pct(q) > max_share_sum ? q->shares_pct : max_share_sum;
 	int64_t free_us = 0;
 
+	if (q->shares_pct && (q->shares_pct < 100 || q->shares_pct > HES_MAX_SHARING * 100))
+		return hes_fail(err, -ERANGE, "%s: shares that sum to %" PRIu32 " %% are outside 100 to %d %%", gpu_name(at),
+				q->shares_pct, HES_MAX_SHARING * 100);
 	if (q->together)
 		return check_open_queue(at, q, max_share_sum, seen, err);
 
@@ -198,7 +200,7 @@ static int check_queue(struct place *at, const struct hes_queue *q, uint32_t max
 		int rc;
 
 		at->batch = b;
-		rc = check_batch(at, &q->batches[b], max_share_sum, seen, err);
+		rc = check_batch(at, &q->batches[b], shares_pct, seen, err);
 		if (rc)
 			return rc;
 		if (q->batches[b].start_us < free_us)

@@ -396,7 +396,7 @@ static void read_queue(struct reader *r, size_t entry, const json_t *o, struct h
 		refuse(r, "gpu", "given twice");
 	if (!r->rc && json_object_get(o, "together"))
 		q->together = get_u32(r, o, "together", 1, HES_MAX_SHARING);
-	if (!r->rc && q->together && json_object_get(o, "shares_pct"))
+	if (!r->rc && json_object_get(o, "shares_pct"))
 		q->shares_pct = get_u32(r, o, "shares_pct", 100, HES_MAX_SHARING * 100);
 	for (size_t b = 0; b < json_array_size(batches) && !r->rc; b++) {
 		struct hes_batch batch = { 0 };

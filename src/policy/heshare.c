@@ -72,7 +72,7 @@ int hes_decide_heshare(const struct hes_problem *p, struct hes_plan *plan, struc
 
 	if (rc)
 		return rc;
-	rc = hes_configure(p, &found, &c);
+	rc = hes_configure(p, &found, NULL, &c);
 	if (!rc) {
 		const struct hes_pareto *set = hes_configured_front(c);
 

@@ -1,7 +1,7 @@
 /*
  * morak.c - the policy `morak`: after Morak (Liu et al., MASS 2023) as the
  * HeShare paper compares it: every job on a random GPU, first come first served;
- * a variant (variants.h) chooses GPU and order otherwise.
+ * a variant (variants.h) chooses GPU and order otherwise, and its shares may overlap.
  * It tunes MPS shares and the clock together, for throughput and energy under a
  * bound on each job's latency.
  *
@@ -59,6 +59,7 @@ struct choice {
 /* The best shares at each clock in turn, starting from those at the clock before. */
 static struct choice tune(const struct hes_problem *p, uint32_t type, const struct hes_group *g)
 {
+	const uint32_t sum_pct = *p->request->prefer ? p->shares_pct[type] : HES_SHARE_SUM_PCT;
 	const struct hes_gpu_type *t = p->types[type];
 	const struct apart apart = run_apart(p, type, g);
 	const struct hes_share_aim aim = { score, &apart };
@@ -70,7 +71,7 @@ static struct choice tune(const struct hes_problem *p, uint32_t type, const stru
 		struct hes_group_cost cost;
 		double s;
 
-		hes_share_tune(p, type, t->clocks_mhz[i], &aim, &at, &cost);
+		hes_share_tune(p, type, t->clocks_mhz[i], sum_pct, &aim, &at, &cost);
 		s = hes_share_judge(&aim, &cost);
 		if (s < best.score)
 			best = (struct choice){ at, t->clocks_mhz[i], s };

@@ -156,7 +156,7 @@ static double found_queue(const struct hes_problem *p, const uint32_t *jobs, siz
 	double sum = 0;
 	size_t behind = n;
 
-	assert_int_equal(hes_sharing_batches(p, 0, jobs, n, out), 0);
+	assert_int_equal(hes_sharing_batches(p, 0, &(struct hes_sharing_aim){ .jct_price = 0 }, jobs, n, out), 0);
 	for (size_t i = 0; i < out->n; i++) {
 		behind -= out->v[i].n;
 		sum += jct(p, &out->v[i], behind);
@@ -328,7 +328,7 @@ TEST_WITH(every_member_of_the_front_is_a_plan_with_its_objectives, plan_bench_se
 
 	mixed_jobs(b);
 	f = stage1(&b->p, &a);
-	assert_int_equal(hes_configure(&b->p, &f, &c), 0);
+	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
 	front = hes_configured_front(c);
 	assert_true(front->n > f.n);
 	for (size_t i = 0; i < front->n; i++) {
@@ -357,7 +357,7 @@ TEST_WITH(no_member_of_stage_1_dominates_the_updated_set, plan_bench_setup, plan
 
 	mixed_jobs(b);
 	f = stage1(&b->p, &a);
-	assert_int_equal(hes_configure(&b->p, &f, &c), 0);
+	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
 	front = hes_configured_front(c);
 	for (size_t i = 0; i < f.n; i++) {
 		bool covered = false;
@@ -442,7 +442,7 @@ TEST_WITH(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it, plan_bench_s
 		make_problem(b);
 		exhaust(&b->p, &all);
 		f = stage1(&b->p, &a);
-		assert_int_equal(hes_configure(&b->p, &f, &c), 0);
+		assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
 		front = hes_configured_front(c);
 		for (size_t j = 0; j < front->n; j++) {
 			bool bounded = false;
@@ -492,7 +492,7 @@ static struct extremes extremes_of(struct bench *b)
 
 	mixed_jobs(b);
 	f = stage1(&b->p, &a);
-	assert_int_equal(hes_configure(&b->p, &f, &c), 0);
+	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
 	for (size_t i = 0; i < hes_configured_front(c)->n; i++) {
 		struct hes_plan plan;
 

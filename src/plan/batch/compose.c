@@ -34,6 +34,8 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 	struct hes_batch b = { .clock_mhz = clock_mhz, .n = g->n, .start_us = start_us };
 	double activity_w[HES_MAX_SHARING], part_mj[HES_MAX_SHARING];
 	struct hes_group_cost c;
+	uint32_t shares_pct = 0;
+	int rc;
 
 	hes_group_run_parts(p, p->gpus[gpu].type, clock_mhz, g, &c, activity_w, part_mj);
 	if (!((double)start_us + c.last_us <= LONGEST_US))
@@ -50,7 +52,12 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 		};
 	b.end_us = start_us + llround(c.last_us);
 	b.energy_mj = (uint64_t)llround(c.energy_mj);
-	return hes_plan_append(plan, gpu, &b);
+	rc = hes_plan_append(plan, gpu, &b);
+	for (uint32_t i = 0; i < g->n; i++)
+		shares_pct += g->m[i].sm_pct;
+	if (!rc && shares_pct > HES_SHARE_SUM_PCT && shares_pct > plan->queues[gpu].shares_pct)
+		plan->queues[gpu].shares_pct = shares_pct;
+	return rc;
 }
 
 /* The rest of the jobs that run on a GPU. */

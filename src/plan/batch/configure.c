@@ -43,6 +43,7 @@ struct queue_ref {
 	uint32_t        n;
 	const uint32_t *jobs;
 	size_t          at;    /* solution * k + gpu */
+	struct hes_sharing_aim aim;
 };
 
 /* Slowing one batch to its next option. */
@@ -55,6 +56,7 @@ struct step {
 struct hes_configured {
 	const struct hes_problem      *p;
 	const struct hes_assign_front *front;
+	const struct hes_sharing_aim  *aims;      /* [front->n] or NULL; during hes_configure() */
 	struct queue                  *queues;
 	size_t                         n_queues;
 	uint32_t                      *queue_of;  /* [solution * k + gpu] */
@@ -68,6 +70,10 @@ static int compare_contents(const struct queue_ref *x, const struct queue_ref *y
 		return x->type < y->type ? -1 : 1;
 	if (x->n != y->n)
 		return x->n < y->n ? -1 : 1;
+	if (x->aim.jct_price != y->aim.jct_price)
+		return x->aim.jct_price < y->aim.jct_price ? -1 : 1;
+	if (x->aim.overlap != y->aim.overlap)
+		return x->aim.overlap ? 1 : -1;
 	for (uint32_t i = 0; i < x->n; i++)
 		if (x->jobs[i] != y->jobs[i])
 			return x->jobs[i] < y->jobs[i] ? -1 : 1;
@@ -154,7 +160,7 @@ static int configure_queue(const struct hes_problem *p, const struct queue_ref *
 {
 	struct hes_batches b;
 	double behind = r->n;
-	int rc = hes_sharing_batches(p, r->type, r->jobs, r->n, &b);
+	int rc = hes_sharing_batches(p, r->type, &r->aim, r->jobs, r->n, &b);
 
 	if (rc)
 		return rc;
@@ -182,7 +188,8 @@ static int configure_queues(struct hes_configured *c)
 		size_t g = i % k;
 
 		refs[i] = (struct queue_ref){ c->p->gpus[g].type, x->first[g + 1] - x->first[g],
-					      &x->queue[x->first[g]], i };
+					      &x->queue[x->first[g]], i,
+					      c->aims ? c->aims[i / k] : (struct hes_sharing_aim){ .jct_price = 0 } };
 	}
 	if (refs)
 		qsort(refs, n, sizeof(*refs), by_contents);
@@ -282,7 +289,7 @@ static int configure(struct hes_configured *c)
 	return rc;
 }
 
-int hes_configure(const struct hes_problem *p, const struct hes_assign_front *front,
+int hes_configure(const struct hes_problem *p, const struct hes_assign_front *front, const struct hes_sharing_aim *aims,
 		  struct hes_configured **out)
 {
 	struct hes_configured *c = calloc(1, sizeof(*c));
@@ -292,6 +299,7 @@ int hes_configure(const struct hes_problem *p, const struct hes_assign_front *fr
 		return rc;
 	c->p = p;
 	c->front = front;
+	c->aims = aims;
 	c->queues = calloc(front->n * p->k + 1, sizeof(*c->queues));
 	c->queue_of = calloc(front->n * p->k + 1, sizeof(*c->queue_of));
 	c->steps = calloc(p->n * HES_MAX_CLOCKS + 1, sizeof(*c->steps));

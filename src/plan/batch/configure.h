@@ -6,15 +6,17 @@
 #define HES_PLAN_BATCH_CONFIGURE_H
 
 #include "plan/assign/genetic.h"
+#include "plan/batch/sharing.h"
 #include "plan/timeline.h"
 
 struct hes_configured;
 
 /**
  * @param front  of stage 1; must outlive the result
+ * @param aims   [front->n]: what each member's batches are formed for; NULL: as published
  * @return 0 or -ENOMEM
  */
-int  hes_configure(const struct hes_problem *p, const struct hes_assign_front *front,
+int  hes_configure(const struct hes_problem *p, const struct hes_assign_front *front, const struct hes_sharing_aim *aims,
 		   struct hes_configured **out);
 void hes_configured_free(struct hes_configured *c);
 

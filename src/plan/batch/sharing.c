@@ -9,6 +9,7 @@
 
 #define FAR_PENALTY 1e9  /* factor of a score, larger than the ratio of any two scores */
 #define TUNING_GAIN 0.04 /* tuning seldom gains more, so a batch that is worse by more is not tuned */
+#define CLOCKS_WORSE 3   /* clocks in a row without a gain that end the search */
 
 void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_group *g)
 {
@@ -32,14 +33,40 @@ void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_gro
 	}
 }
 
-/* Move one step of share from one job to another. @return false if it would leave the first without */
+static uint32_t share_sum(const struct hes_group *g)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		sum += g->m[i].sm_pct;
+	return sum;
+}
+
+/* Move one step of share from one job to another. @return false where a share cannot be that small or large */
 static bool share_shift(struct hes_group *g, uint32_t from, uint32_t to)
 {
-	if (from == to || g->m[from].sm_pct <= HES_SHARE_STEP_PCT)
+	if (from == to || g->m[from].sm_pct <= HES_SHARE_STEP_PCT || g->m[to].sm_pct >= HES_SHARE_SUM_PCT)
 		return false;
 	g->m[from].sm_pct -= HES_SHARE_STEP_PCT;
 	g->m[to].sm_pct += HES_SHARE_STEP_PCT;
 	return true;
+}
+
+/* Raise or lower one job's share alone. @return false where that cannot be */
+static bool share_alter(struct hes_group *g, uint32_t job, bool raise, uint32_t sum_pct)
+{
+	if (raise ? g->m[job].sm_pct >= HES_SHARE_SUM_PCT || share_sum(g) >= sum_pct : g->m[job].sm_pct <= HES_SHARE_STEP_PCT)
+		return false;
+	g->m[job].sm_pct += raise ? HES_SHARE_STEP_PCT : (uint32_t)-HES_SHARE_STEP_PCT;
+	return true;
+}
+
+/* Move @i: from job to job, pair by pair; then each job alone, up and down. */
+static bool share_move(struct hes_group *g, uint32_t i, uint32_t sum_pct)
+{
+	const uint32_t pairs = g->n * g->n;
+
+	return i < pairs ? share_shift(g, i % g->n, i / g->n) : share_alter(g, (i - pairs) / 2, (i - pairs) % 2 == 0, sum_pct);
 }
 
 double hes_share_judge(const struct hes_share_aim *aim, const struct hes_group_cost *c)
@@ -47,22 +74,22 @@ double hes_share_judge(const struct hes_share_aim *aim, const struct hes_group_c
 	return aim->score(c, aim->arg) * (c->far ? FAR_PENALTY : 1);
 }
 
-void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
+void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, uint32_t sum_pct,
 		    const struct hes_share_aim *aim, struct hes_group *g, struct hes_group_cost *cost)
 {
 	uint32_t idle = 0; /* moves in a row without a gain */
-	const uint32_t pairs = g->n * g->n;
+	const uint32_t moves = g->n * g->n + (sum_pct > HES_SHARE_SUM_PCT && g->n > 1 ? 2 * g->n : 0);
 	double least;
 
 	hes_group_run(p, type, clock_mhz, g, cost);
 	least = hes_share_judge(aim, cost);
-	for (uint32_t i = 0; idle < pairs; i = (i + 1) % pairs) {
+	for (uint32_t i = 0; idle < moves; i = (i + 1) % moves) {
 		struct hes_group trial = *g;
 		struct hes_group_cost c;
 		double score;
 
 		idle++;
-		while (share_shift(&trial, i % g->n, i / g->n)) {
+		while (share_move(&trial, i, sum_pct)) {
 			hes_group_run(p, type, clock_mhz, &trial, &c);
 			score = hes_share_judge(aim, &c);
 			if (!(score < least))
@@ -75,37 +102,78 @@ void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_m
 	}
 }
 
-/* Sum of completion times in a batch and the delay of the jobs behind it. */
-static double jct_score(const struct hes_group_cost *c, const void *behind)
-{
-	return c->ends_us + c->last_us * *(const double *)behind;
-}
+/* A queue on its way to batches. */
+struct cutting {
+	const struct hes_problem     *p;
+	const struct hes_sharing_aim *aim;
+	const uint32_t               *jobs;
+	size_t                        n;
+	struct cut                   *cuts;
+	uint32_t                      type;
+	uint32_t                      sum_pct; /* limit of the shares */
+};
 
 /* The best batches of a queue from some job on. */
 struct cut {
-	double           jct_us;  /* sum of completion times, from the start of this batch */
+	double           value;  /* sum of completion times from the start of this batch, or energy with them */
 	struct hes_group first;
 };
+
+struct delay {
+	double behind;    /* jobs behind the batch */
+	double jct_price; /* 0: energy does not count */
+};
+
+/* Sum of completion times in a batch and the delay of the jobs behind it; with a price, energy and that. */
+static double delay_score(const struct hes_group_cost *c, const void *arg)
+{
+	const struct delay *d = arg;
+	const double jct_us = c->ends_us + c->last_us * d->behind;
+
+	return d->jct_price > 0 ? c->energy_mj + d->jct_price * jct_us : jct_us;
+}
 
 /*
  * A batch's cost with the best shares. INFINITY: tuning could not make it pay, or it is far outside of the training
  * range. A job alone is always allowed.
  */
-static double value_of(const struct hes_problem *p, uint32_t type, struct hes_group *g, double behind,
-		       double worth_us)
+static double value_at_default(const struct cutting *c, struct hes_group *g, const struct delay *d, double worth)
 {
-	const uint32_t clock_mhz = p->types[type]->clock_default_mhz;
-	const struct hes_share_aim aim = { jct_score, &behind };
+	const uint32_t clock_mhz = c->p->types[c->type]->clock_default_mhz;
+	const struct hes_share_aim aim = { delay_score, d };
 	struct hes_group_cost cost;
-	double first_us;
 
-	hes_share_by_use(p, type, g);
-	hes_group_run(p, type, clock_mhz, g, &cost);
-	first_us = jct_score(&cost, &behind);
-	if (first_us * (1 - TUNING_GAIN) >= worth_us)
+	hes_share_by_use(c->p, c->type, g);
+	hes_group_run(c->p, c->type, clock_mhz, g, &cost);
+	if (delay_score(&cost, d) * (1 - TUNING_GAIN) >= worth)
 		return INFINITY;
-	hes_share_tune(p, type, clock_mhz, &aim, g, &cost);
-	return cost.far && g->n > 1 ? INFINITY : jct_score(&cost, &behind);
+	hes_share_tune(c->p, c->type, clock_mhz, c->sum_pct, &aim, g, &cost);
+	return cost.far && g->n > 1 ? INFINITY : delay_score(&cost, d);
+}
+
+/* The same at the best clock: power falls with the clock to a floor, so the value falls and then rises. */
+static double value_at_best(const struct cutting *c, struct hes_group *g, const struct delay *d)
+{
+	const struct hes_gpu_type *t = c->p->types[c->type];
+	const struct hes_share_aim aim = { delay_score, d };
+	struct hes_group at = *g;
+	double least = INFINITY;
+	int worse = 0;
+
+	hes_share_by_use(c->p, c->type, &at);
+	for (size_t i = t->n_clocks; i-- > 0 && worse < CLOCKS_WORSE;) {
+		struct hes_group_cost cost;
+		double value;
+
+		hes_share_tune(c->p, c->type, t->clocks_mhz[i], c->sum_pct, &aim, &at, &cost);
+		value = cost.far && g->n > 1 ? INFINITY : delay_score(&cost, d);
+		worse = value < least ? 0 : worse + 1;
+		if (value < least) {
+			least = value;
+			*g = at;
+		}
+	}
+	return least;
 }
 
 /* Whether the jobs together leave SMs idle, so that one more may pay. */
@@ -119,50 +187,55 @@ static bool leaves_room(const struct hes_problem *p, uint32_t type, const struct
 }
 
 /* The best first batch of the queue from job @i on; later cuts are known. */
-static void cut_at(const struct hes_problem *p, uint32_t type, const uint32_t *jobs, size_t n, size_t i,
-		   struct cut *cuts)
+static void cut_at(const struct cutting *c, size_t i)
 {
 	struct hes_group g = { .n = 0 };
+	struct cut *cut = &c->cuts[i];
 	int worse = 0;
 
-	cuts[i].jct_us = INFINITY;
+	cut->value = INFINITY;
 	/* A batch grows while that pays. One bad step may hide a good one; two bad ones, or a very bad one, end it. */
-	while (g.n < HES_SHARE_MOST && i + g.n < n && worse < 2) {
+	while (g.n < HES_SHARE_MOST && i + g.n < c->n && worse < 2) {
+		struct delay d = { .jct_price = c->aim->jct_price };
 		struct hes_group tuned;
-		double rest_us, jct_us;
+		double rest, value;
 
-		g.m[g.n].job = jobs[i + g.n];
+		g.m[g.n].job = c->jobs[i + g.n];
 		g.n++;
-		if (!hes_group_fits(p, type, &g))
+		if (!hes_group_fits(c->p, c->type, &g))
 			break;
 		tuned = g;
-		rest_us = cuts[i + g.n].jct_us;
-		jct_us = rest_us + value_of(p, type, &tuned, (double)(n - i - g.n), cuts[i].jct_us - rest_us);
-		if (jct_us < cuts[i].jct_us) {
-			cuts[i] = (struct cut){ jct_us, tuned };
+		d.behind = (double)(c->n - i - g.n);
+		rest = c->cuts[i + g.n].value;
+		value = rest + (d.jct_price > 0 ? value_at_best(c, &tuned, &d) : value_at_default(c, &tuned, &d, cut->value - rest));
+		if (value < cut->value) {
+			*cut = (struct cut){ value, tuned };
 			worse = 0;
 		} else {
-			worse += isfinite(jct_us) || leaves_room(p, type, &g) ? 1 : 2;
+			worse += isfinite(value) || leaves_room(c->p, c->type, &g) ? 1 : 2;
 		}
 	}
 }
 
-int hes_sharing_batches(const struct hes_problem *p, uint32_t type, const uint32_t *jobs, size_t n,
-			struct hes_batches *out)
+int hes_sharing_batches(const struct hes_problem *p, uint32_t type, const struct hes_sharing_aim *aim, const uint32_t *jobs,
+			size_t n, struct hes_batches *out)
 {
-	struct cut *cuts = calloc(n + 1, sizeof(*cuts));
+	struct cutting c = {
+		.p = p, .aim = aim, .jobs = jobs, .n = n, .cuts = calloc(n + 1, sizeof(*c.cuts)), .type = type,
+		.sum_pct = aim->overlap ? p->shares_pct[type] : HES_SHARE_SUM_PCT,
+	};
 	struct hes_batches b = { calloc(n + 1, sizeof(*b.v)), 0 };
 
-	if (!cuts || !b.v) {
-		free(cuts);
+	if (!c.cuts || !b.v) {
+		free(c.cuts);
 		free(b.v);
 		return -ENOMEM;
 	}
 	for (size_t i = n; i-- > 0;)
-		cut_at(p, type, jobs, n, i, cuts);
-	for (size_t i = 0; i < n; i += cuts[i].first.n)
-		b.v[b.n++] = cuts[i].first;
-	free(cuts);
+		cut_at(&c, i);
+	for (size_t i = 0; i < n; i += c.cuts[i].first.n)
+		b.v[b.n++] = c.cuts[i].first;
+	free(c.cuts);
 	*out = b;
 	return 0;
 }

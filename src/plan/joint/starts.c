@@ -102,7 +102,7 @@ static int find_reference(struct anneal *a, const struct hes_problem *p, const s
 	if (!o->spent && p->n <= GENETIC) {
 		rc = find_genetic(p, o->seed, &front);
 		if (!rc)
-			rc = hes_configure(p, &front, &genetic);
+			rc = hes_configure(p, &front, NULL, &genetic);
 		c = genetic;
 	}
 	if (!rc) {
@@ -131,7 +131,7 @@ int starts_find(const struct hes_problem *p, const struct hes_joint_options *o, 
 	if (!rc)
 		rc = find_front(p, &front);
 	if (!rc)
-		rc = hes_configure(p, &front, &configured);
+		rc = hes_configure(p, &front, NULL, &configured);
 	if (!rc)
 		rc = start_all(&a, &front, configured, room);
 	if (!rc)
