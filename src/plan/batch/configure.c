@@ -278,9 +278,9 @@ static int take_steps(struct hes_configured *c, size_t solution)
 static int configure(struct hes_configured *c)
 {
 	int rc = configure_queues(c);
-	bool far = hes_default_is_far(c->p);
+	const bool as_assigned = !c->aims && !hes_default_is_far(c->p); /* members as stage 1 left them */
 
-	for (size_t s = 0; s < c->front->n && !rc && !far; s++) {
+	for (size_t s = 0; s < c->front->n && !rc && as_assigned; s++) {
 		rc = hes_pareto_insert(&c->found, &c->front->v[s].at, (uint64_t)s << 32);
 		rc = rc < 0 ? rc : 0;
 	}
