@@ -26,11 +26,6 @@ extern const char *const hes_preferences[];
 /** A rough measure of planning time: see struct hes_policy. */
 double hes_effort_heshare(size_t n_jobs, size_t n_gpus);
 
-struct hes_configured;
-
-/** Write the member of Algorithm 1's front that the request prefers, and the front if it is wanted. @return as decide functions */
-int hes_preferred_plan(const struct hes_problem *p, const struct hes_configured *c, struct hes_plan *plan, struct hes_front *front);
-
 /** A random GPU of those that a job can run on. The same seed and job always give the same GPU. */
 size_t hes_draw_gpu(const struct hes_problem *p, size_t job);
 

@@ -64,14 +64,6 @@ static size_t preferred(const struct hes_pareto *front, const char *prefer)
 	return hes_pareto_knee(front);
 }
 
-int hes_preferred_plan(const struct hes_problem *p, const struct hes_configured *c, struct hes_plan *plan, struct hes_front *front)
-{
-	const struct hes_pareto *set = hes_configured_front(c);
-	const int rc = hes_configured_plan(c, preferred(set, p->request->prefer), plan);
-
-	return rc || !front ? rc : hes_front_report(p, set, front);
-}
-
 int hes_decide_heshare(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	struct hes_assign_front found;
@@ -82,7 +74,11 @@ int hes_decide_heshare(const struct hes_problem *p, struct hes_plan *plan, struc
 		return rc;
 	rc = hes_configure(p, &found, NULL, &c);
 	if (!rc) {
-		rc = hes_preferred_plan(p, c, plan, front);
+		const struct hes_pareto *set = hes_configured_front(c);
+
+		rc = hes_configured_plan(c, preferred(set, p->request->prefer), plan);
+		if (!rc && front)
+			rc = hes_front_report(p, set, front);
 		hes_configured_free(c);
 	}
 	free(found.v);

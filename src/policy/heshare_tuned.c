@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/assign/lap.h"
 #include "plan/batch/configure.h"
@@ -108,6 +109,21 @@ static int assign_all(const struct hes_problem *p, struct hes_assign_front *out,
 	return rc;
 }
 
+/* Balanced: the least product of energy and completion time. */
+static size_t preferred(const struct hes_pareto *front, const char *prefer)
+{
+	size_t best = 0;
+
+	if (strcmp(prefer, "energy") == 0)
+		return 0;
+	if (strcmp(prefer, "jct") == 0)
+		return front->n - 1;
+	for (size_t i = 1; i < front->n; i++)
+		if (front->v[i].at.energy_mj * front->v[i].at.jct_us < front->v[best].at.energy_mj * front->v[best].at.jct_us)
+			best = i;
+	return best;
+}
+
 int hes_decide_heshare_tuned(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	struct hes_assign_front found = { 0 };
@@ -118,7 +134,9 @@ int hes_decide_heshare_tuned(const struct hes_problem *p, struct hes_plan *plan,
 	if (!rc)
 		rc = hes_configure(p, &found, aims, &c);
 	if (!rc)
-		rc = hes_preferred_plan(p, c, plan, front);
+		rc = hes_configured_plan(c, preferred(hes_configured_front(c), p->request->prefer), plan);
+	if (!rc && front)
+		rc = hes_front_report(p, hes_configured_front(c), front);
 	hes_configured_free(c);
 	free(found.v);
 	return rc;
