@@ -1,25 +1,16 @@
 /*
- * heshare_tuned.c - the policy `heshare-tuned`: the two stages of HeShare (IEEE TC 2026), each told what the other one
- * will do.
- *
- * As published, stage 1 takes every job to run at the default clock, and stage 2 forms batches for completion time alone;
- * clocks come last. Here a price of completion time, in energy, runs through both stages. At each price, stage 1 takes
- * every job at its best clock and is solved exactly (plan/assign/lap.h); stage 2 forms the batches with the least energy
- * plus price times completion times, each at its best clock, with shares that may overlap. The members of all prices make
- * one front.
+ * priced.c - see priced.h.
  */
+#include "plan/batch/priced.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "plan/assign/lap.h"
-#include "plan/batch/configure.h"
-#include "policy/decide.h"
 
 /* Prices, in units of the energy per completion time of stage 1's balanced assignment. */
-static const double prices[] = { 32, 16, 8, 4, 2, 1, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32 };
-#define PRICES (sizeof(prices) / sizeof(prices[0]))
+static const double prices[HES_PRICES] = { 32, 16, 8, 4, 2, 1, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32 };
 
 static int solve(const struct hes_assign *a, double price, struct hes_assignment *out)
 {
@@ -88,56 +79,27 @@ static int assign_at(const struct hes_problem *p, double price, struct hes_cost 
 	return rc;
 }
 
-/* Stage 1 at every price. */
-static int assign_all(const struct hes_problem *p, struct hes_assign_front *out, struct hes_sharing_aim *aims)
+int hes_priced_assign(const struct hes_problem *p, struct hes_assign_front *out, struct hes_sharing_aim aims[HES_PRICES])
 {
 	struct hes_cost *cost = calloc(p->n_types * p->n + 1, sizeof(*cost));
+	struct hes_assign_front front = { 0 };
 	struct hes_assign a;
 	double unit = 0;
 	int rc = cost ? hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, p->gpus) : -ENOMEM;
 
 	if (!rc) {
-		out->v = hes_assignments_new(&a, PRICES);
-		rc = out->v ? find_unit(&a, &out->v[0], &unit) : -ENOMEM;
+		front.v = hes_assignments_new(&a, HES_PRICES);
+		rc = front.v ? find_unit(&a, &front.v[0], &unit) : -ENOMEM;
 		hes_assign_finish(&a);
 	}
-	for (; !rc && out->n < PRICES; out->n++) {
-		aims[out->n] = (struct hes_sharing_aim){ .overlap = true, .jct_price = prices[out->n] * unit };
-		rc = assign_at(p, aims[out->n].jct_price, cost, &out->v[out->n]);
+	for (; !rc && front.n < HES_PRICES; front.n++) {
+		aims[front.n] = (struct hes_sharing_aim){ .overlap = true, .jct_price = prices[front.n] * unit };
+		rc = assign_at(p, aims[front.n].jct_price, cost, &front.v[front.n]);
 	}
 	free(cost);
-	return rc;
-}
-
-/* Balanced: the least product of energy and completion time. */
-static size_t preferred(const struct hes_pareto *front, const char *prefer)
-{
-	size_t best = 0;
-
-	if (strcmp(prefer, "energy") == 0)
-		return 0;
-	if (strcmp(prefer, "jct") == 0)
-		return front->n - 1;
-	for (size_t i = 1; i < front->n; i++)
-		if (front->v[i].at.energy_mj * front->v[i].at.jct_us < front->v[best].at.energy_mj * front->v[best].at.jct_us)
-			best = i;
-	return best;
-}
-
-int hes_decide_heshare_tuned(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
-{
-	struct hes_assign_front found = { 0 };
-	struct hes_sharing_aim aims[PRICES];
-	struct hes_configured *c = NULL;
-	int rc = assign_all(p, &found, aims);
-
-	if (!rc)
-		rc = hes_configure(p, &found, aims, &c);
-	if (!rc)
-		rc = hes_configured_plan(c, preferred(hes_configured_front(c), p->request->prefer), plan);
-	if (!rc && front)
-		rc = hes_front_report(p, hes_configured_front(c), front);
-	hes_configured_free(c);
-	free(found.v);
+	if (rc)
+		free(front.v);
+	else
+		*out = front;
 	return rc;
 }
