@@ -120,22 +120,39 @@ static double jct(const struct hes_problem *p, const struct hes_group *g, size_t
 	return c.ends_us + c.last_us * (double)behind;
 }
 
+/* What a batch is worth: its delay, or with a price the energy and the priced delay at the best clock. */
+static double worth(const struct hes_problem *p, const struct hes_group *g, size_t behind, double price)
+{
+	const struct hes_gpu_type *t = p->types[0];
+	double best = INFINITY;
+
+	if (!(price > 0))
+		return jct(p, g, behind);
+	for (size_t i = 0; i < t->n_clocks; i++) {
+		struct hes_group_cost c;
+
+		hes_group_run(p, 0, t->clocks_mhz[i], g, &c);
+		best = fmin(best, c.energy_mj + price * (c.ends_us + c.last_us * (double)behind));
+	}
+	return best;
+}
+
 /* The best shares of members @i.. given @left percent: every combination of tens. */
-static double best_shares(const struct hes_problem *p, struct hes_group *g, uint32_t i, uint32_t left, size_t behind)
+static double best_shares(const struct hes_problem *p, struct hes_group *g, uint32_t i, uint32_t left, size_t behind, double price)
 {
 	double best = INFINITY;
 
 	if (i == g->n)
-		return jct(p, g, behind);
-	for (uint32_t pct = 10; pct <= left; pct += 10) {
+		return worth(p, g, behind, price);
+	for (uint32_t pct = 10; pct <= left && pct <= 100; pct += 10) {
 		g->m[i].sm_pct = pct;
-		best = fmin(best, best_shares(p, g, i + 1, left - pct, behind));
+		best = fmin(best, best_shares(p, g, i + 1, left - pct, behind, price));
 	}
 	return best;
 }
 
 /* Every way to cut the queue, every way to share: exhaustion. */
-static double best_queue(const struct hes_problem *p, const uint32_t *jobs, size_t n)
+static double best_queue(const struct hes_problem *p, const uint32_t *jobs, size_t n, uint32_t sum_pct, double price)
 {
 	double best = n ? INFINITY : 0;
 
@@ -146,23 +163,29 @@ static double best_queue(const struct hes_problem *p, const uint32_t *jobs, size
 			g.m[i].job = jobs[i];
 		if (!hes_group_fits(p, 0, &g))
 			break;
-		best = fmin(best, best_shares(p, &g, 0, 100, n - take) + best_queue(p, jobs + take, n - take));
+		best = fmin(best, best_shares(p, &g, 0, sum_pct, n - take, price) + best_queue(p, jobs + take, n - take, sum_pct, price));
 	}
 	return best;
 }
 
-static double found_queue(const struct hes_problem *p, const uint32_t *jobs, size_t n, struct hes_batches *out)
+static double found_for(const struct hes_problem *p, const struct hes_sharing_aim *aim, const uint32_t *jobs, size_t n,
+			struct hes_batches *out)
 {
 	double sum = 0;
 	size_t behind = n;
 
-	assert_int_equal(hes_sharing_batches(p, 0, &(struct hes_sharing_aim){ .jct_price = 0 }, jobs, n, out), 0);
+	assert_int_equal(hes_sharing_batches(p, 0, aim, jobs, n, out), 0);
 	for (size_t i = 0; i < out->n; i++) {
 		behind -= out->v[i].n;
-		sum += jct(p, &out->v[i], behind);
+		sum += worth(p, &out->v[i], behind, aim->jct_price);
 	}
 	assert_int_equal(behind, 0);
 	return sum;
+}
+
+static double found_queue(const struct hes_problem *p, const uint32_t *jobs, size_t n, struct hes_batches *out)
+{
+	return found_for(p, &(struct hes_sharing_aim){ .jct_price = 0 }, jobs, n, out);
 }
 
 TEST_WITH(batches_and_shares_are_nearly_as_good_as_exhaustion_finds, plan_bench_setup, plan_bench_teardown)
@@ -183,7 +206,7 @@ TEST_WITH(batches_and_shares_are_nearly_as_good_as_exhaustion_finds, plan_bench_
 		for (size_t i = 0; i < 5; i++)
 			add_job(b, queues[q][i].workload, queues[q][i].iterations, 1000);
 		make_problem(b);
-		best = best_queue(&b->p, jobs, 5);
+		best = best_queue(&b->p, jobs, 5, 100, 0);
 		found = found_queue(&b->p, jobs, 5, &batches);
 		for (size_t i = 0; i < 5; i++)
 			apart += end += b->p.cost[i].time_us;
@@ -193,6 +216,86 @@ TEST_WITH(batches_and_shares_are_nearly_as_good_as_exhaustion_finds, plan_bench_
 		free(batches.v);
 		hes_problem_finish(&b->p);
 	}
+}
+
+/* Mean power is some tens of watts: a price of 0.01 mJ a us is low, one of 1 high. */
+TEST_WITH(batches_for_a_price_are_nearly_as_good_as_exhaustion_finds, plan_bench_setup, plan_bench_teardown)
+{
+	static const double prices[] = { 0.01, 0.1, 1 };
+	static const uint32_t jobs[] = { 0, 1, 2 };
+	struct bench *b = *state;
+
+	stand_in.power_by_use = true;
+	add_job(b, "light", 900, 1000);
+	add_job(b, "half", 1000, 1000);
+	add_job(b, "half", 1800, 1000);
+	make_problem(b);
+	for (uint32_t sum_pct = 100; sum_pct <= 200; sum_pct += 100)
+		for (size_t i = 0; i < N(prices); i++) {
+			const struct hes_sharing_aim aim = { .overlap = sum_pct > 100, .jct_price = prices[i] };
+			struct hes_batches batches;
+			double best, found;
+
+			b->p.shares_pct[0] = 200;
+			best = best_queue(&b->p, jobs, 3, sum_pct, prices[i]);
+			found = found_for(&b->p, &aim, jobs, 3, &batches);
+			assert_true(found >= best * (1 - 1e-9));
+			assert_true(found <= best * 1.01);
+			for (size_t k = 0; k < batches.n; k++) {
+				uint32_t sum = 0;
+
+				for (uint32_t m = 0; m < batches.v[k].n; m++)
+					sum += batches.v[k].m[m].sm_pct;
+				assert_true(sum <= sum_pct);
+			}
+			free(batches.v);
+		}
+}
+
+static double ends_and_energy(const struct hes_group_cost *c, const void *arg)
+{
+	return c->ends_us + *(const double *)arg * c->energy_mj;
+}
+
+/* Halves with 30 % each are held back; lights with 60 % each draw power for nothing. */
+TEST_WITH(with_overlap_a_share_rises_or_falls_alone, plan_bench_setup, plan_bench_teardown)
+{
+	static const double energy_weight = 10;
+	const struct hes_share_aim aim = { ends_and_energy, &energy_weight };
+	struct hes_group halves = { 2, { { 0, 30 }, { 1, 30 } } }, lights = { 2, { { 2, 60 }, { 3, 60 } } }, g = halves;
+	struct hes_group_cost cost;
+	struct bench *b = *state;
+
+	for (int i = 0; i < 4; i++)
+		add_job(b, i < 2 ? "half" : "light", 1000, 1000);
+	make_problem(b);
+	hes_share_tune(&b->p, 0, 1590, 100, &aim, &g, &cost);
+	assert_true(g.m[0].sm_pct + g.m[1].sm_pct == 60);
+	hes_share_tune(&b->p, 0, 1590, 110, &aim, &halves, &cost);
+	assert_true(halves.m[0].sm_pct == 50 && halves.m[1].sm_pct == 50);
+	hes_share_tune(&b->p, 0, 1590, 110, &aim, &lights, &cost);
+	assert_true(lights.m[0].sm_pct == 20 && lights.m[1].sm_pct == 20);
+}
+
+/* A batch's plan says what its shares sum to; a file of an older version could not. */
+TEST_WITH(a_batch_whose_shares_overlap_is_a_valid_plan, plan_bench_setup, plan_bench_teardown)
+{
+	const struct hes_group g = { 2, { { 0, 90 }, { 1, 60 } } };
+	struct bench *b = *state;
+	struct hes_plan plan;
+
+	add_job(b, "half", 1000, 1000);
+	add_job(b, "full", 1000, 1000);
+	make_problem(b);
+	assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
+	assert_int_equal(hes_compose_batch(&b->p, &plan, 0, 1590, &g), 0);
+	hes_compose_totals(&b->p, &plan);
+	assert_int_equal(hes_queue_shares_pct(&plan.queues[0]), 150);
+	assert_int_equal(hes_plan_validate(&plan, &b->fleet, &b->jobs, 100, &b->err), 0);
+	plan.queues[0].shares_pct = 140;
+	assert_int_equal(hes_plan_validate(&plan, &b->fleet, &b->jobs, 100, &b->err), -ERANGE);
+	assert_non_null(strstr(b->err.msg, "shares sum to 150 %, more than 140 %"));
+	hes_plan_finish(&plan);
 }
 
 /* By what they use: 30 and 70 %. But the long one can use 50 %, and delays itself most. */
@@ -208,7 +311,7 @@ TEST_WITH(shares_are_tuned_from_what_jobs_use_to_what_ends_them_soonest, plan_be
 	make_problem(b);
 	hes_share_by_use(&b->p, 0, &g);
 	assert_true(g.m[0].sm_pct == 30 && g.m[1].sm_pct == 70);
-	assert_true(near(found_queue(&b->p, jobs, 2, &batches), best_shares(&b->p, &g, 0, 100, 0)));
+	assert_true(near(found_queue(&b->p, jobs, 2, &batches), best_shares(&b->p, &g, 0, 100, 0, 0)));
 	assert_true(batches.n == 1 && batches.v[0].m[0].sm_pct == 50 && batches.v[0].m[1].sm_pct == 50);
 	free(batches.v);
 }
