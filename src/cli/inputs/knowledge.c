@@ -27,14 +27,14 @@ static int train_on_drawn(const struct hes_draw *d, const struct hes_profiles *p
 }
 
 /* Samples are drawn from drawn profiles, even if the user has profiles. */
-static int draw(bool predictor, bool profiles, const struct hes_catalogue *c,
+static int draw(bool predictor, bool profiles, const char *physics, const struct hes_catalogue *c,
 		const struct hes_gpu_type *const *types, size_t n_types, struct cli_knowledge *k,
 		struct hes_err *err)
 {
 	struct hes_profiles drawn = { 0 };
 	struct hes_model *model;
 	struct hes_draw d = { .types = types, .n_types = n_types, .noise = CLI_NOISE, .seed = CLI_SAMPLE_SEED };
-	int rc = cli_model_load(NULL, c, types, n_types, &model, err);
+	int rc = cli_model_load(physics, c, types, n_types, &model, err);
 
 	if (rc)
 		return rc;
@@ -67,7 +67,7 @@ static int check_types(const char *profiles, const struct hes_gpu_type *const *t
 	return 0;
 }
 
-int cli_knowledge_load_types(const char *predictor, const char *profiles, const struct hes_catalogue *c,
+int cli_knowledge_load_types(const char *predictor, const char *profiles, const char *physics, const struct hes_catalogue *c,
 			     const struct hes_gpu_type *const *types, size_t n_types,
 			     struct cli_knowledge *out, struct hes_err *err)
 {
@@ -77,7 +77,7 @@ int cli_knowledge_load_types(const char *predictor, const char *profiles, const 
 	if (!rc && profiles)
 		rc = cli_profiles_load(profiles, &k.profiles, err);
 	if (!rc && (!predictor || !profiles))
-		rc = draw(!predictor, !profiles, c, types, n_types, &k, err);
+		rc = draw(!predictor, !profiles, physics, c, types, n_types, &k, err);
 	if (!rc)
 		rc = check_types(profiles, types, n_types, &k, err);
 	if (rc)
@@ -87,13 +87,13 @@ int cli_knowledge_load_types(const char *predictor, const char *profiles, const 
 	return rc;
 }
 
-int cli_knowledge_load(const char *predictor, const char *profiles, const struct hes_catalogue *c,
+int cli_knowledge_load(const char *predictor, const char *profiles, const char *physics, const struct hes_catalogue *c,
 		       const struct hes_fleet *f, struct cli_knowledge *out, struct hes_err *err)
 {
 	const struct hes_gpu_type *types[CLI_MAX_TYPES];
 	size_t n = hes_fleet_types(f, types, CLI_MAX_TYPES);
 
-	return cli_knowledge_load_types(predictor, profiles, c, types, n, out, err);
+	return cli_knowledge_load_types(predictor, profiles, physics, c, types, n, out, err);
 }
 
 void cli_knowledge_free(struct cli_knowledge *k)

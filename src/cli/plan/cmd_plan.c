@@ -149,7 +149,7 @@ static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs 
 		rc = hes_fail(err, -E2BIG, "--bound: what is possible at best is found in minutes for at most %d jobs, not %zu",
 			      HES_POLICY_MOST_BOUND, in->jobs.n);
 	if (!rc)
-		rc = cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->fleet, &in->knowledge, err);
+		rc = cli_knowledge_load(o->predictor, o->profiles, NULL, &in->catalogue, &in->fleet, &in->knowledge, err);
 	return rc;
 }
 

@@ -397,7 +397,7 @@ static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs
 	if (!rc)
 		rc = merge_plan(in, err);
 	if (!rc)
-		rc = cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->mine, &in->knowledge, err);
+		rc = cli_knowledge_load(o->predictor, o->profiles, NULL, &in->catalogue, &in->mine, &in->knowledge, err);
 	if (!rc)
 		rc = make_rows(in, err);
 	return rc ? rc : write_rows(in, err);

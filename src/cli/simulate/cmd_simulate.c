@@ -21,7 +21,7 @@
 #include "cli/inputs/offers.h"
 
 struct simulate_opts {
-	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *csv, *per_job, *show, *catalogue;
+	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *physics, *csv, *per_job, *show, *catalogue;
 	bool       burst, replan, json, wide, no_timing;
 	double     time_noise_pct, power_noise_pct, clock_change_ms;
 	uint64_t   threads;
@@ -54,6 +54,9 @@ static const struct opt simulate_opts[] = {
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
 	  .help = "profiles.csv or its folder; workloads that the GPU model does not know are fitted to it. Without it, draw "
 		"profiles from the GPU model" },
+	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
+	  .help = "read parameters of the GPU model from this file instead of the built-in ones (data/physics.yaml, "
+		"heshare-calibrate)" },
 	{ .heading = "how it is replayed",
 	  .name = "burst", .kind = OPT_FLAG, AT(burst),
 	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its deadline" },
@@ -127,7 +130,7 @@ static int load(const struct simulate_opts *o, const char *jobs, struct inputs *
 	if (!rc && o->plan)
 		rc = hes_plan_load(o->plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc)
-		rc = cli_model_load(NULL, &in->catalogue, types, draws ? 0 : hes_fleet_types(&in->fleet, types, CLI_MAX_TYPES),
+		rc = cli_model_load(o->physics, &in->catalogue, types, draws ? 0 : hes_fleet_types(&in->fleet, types, CLI_MAX_TYPES),
 				    &in->model, err);
 	if (!rc && o->profiles)
 		rc = cli_fit_jobs(in->model, &in->catalogue, o->profiles, &in->jobs, &in->fits, err);
@@ -267,7 +270,7 @@ static int write_report(const struct simulate_opts *o, const char *jobs, const s
 static int simulate(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct campaign *c,
 		    struct hes_err *err)
 {
-	int rc = plans(c) ? cli_knowledge_load(o->predictor, o->profiles, &in->catalogue, &in->fleet,
+	int rc = plans(c) ? cli_knowledge_load(o->predictor, o->profiles, o->physics, &in->catalogue, &in->fleet,
 					       &in->knowledge, err) : 0;
 
 	if (rc)

@@ -181,7 +181,7 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	if (rc)
 		return cli_fail("predict", &err);
 	q.gpu = hes_gpu_type_find(&c, o->gpu, &err);
-	rc = q.gpu ? cli_knowledge_load_types(o->predictor, o->profiles, &c, &q.gpu, 1, &known, &err) : -ENOENT;
+	rc = q.gpu ? cli_knowledge_load_types(o->predictor, o->profiles, NULL, &c, &q.gpu, 1, &known, &err) : -ENOENT;
 	if (!rc)
 		rc = prepare_query(o, workload, &q, &err);
 	if (rc)
