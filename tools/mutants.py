@@ -2,11 +2,12 @@
 """Change the source in small ways and see whether tests notice: mutants.py [--seed N] [--count N] [--list FILE] [--unit]
 
 Each mutant has one change in planning, physics, attribution or launch: an operator, comparison or constant, swapped
-arguments, a deleted statement, a negated condition. A copy of the tree in build-mutants takes them one after another.
-Unit tests that link the changed file run, the quickest first, then the golden ones; the first failure ends it.
+arguments, a deleted statement, a negated condition. Sizes of memory and the words of messages stay as they are. A copy of
+the tree in build-mutants takes them one after another. Unit tests that link the changed file run, the quickest first, then
+the golden ones, then the tests of commands for that area; the first failure ends it.
 
 --list FILE  these instead: lines of file, text before, text after, with tabs between; the text occurs once in the file
---unit       no golden tests
+--unit       unit tests alone
 --most N     exit status 1 where more survive (3; of a list 0)
 
 Prints survivors and, as the last line, a summary in JSON. Runs in namespaces of its own, and refuses without them.
@@ -30,6 +31,12 @@ FOLDER = ROOT / "build-mutants"
 TREE, BUILD = FOLDER / "tree", FOLDER / "tree/build"
 AREAS = {"planning": ["src/plan/**/*.c", "src/policy/*.c"], "physics": ["src/model/*.c"],
          "attribution": ["src/core/attribute.c", "src/run/account.c"], "launch": ["src/launch/*.c"]}
+COMMANDS = {"planning": ["cli-plan", "cli-simulate"], "physics": ["cli-model", "cli-calibrate", "cli-partition"],
+            "attribution": ["cli-run_joules", "cli-run"],
+            "launch": ["cli-run", "cli-run_users", "cli-restore", "cli-status", "cli-serve_models"]}
+# Text that only people read, and memory: more of it than is needed changes nothing.
+WORDS = r"\b(?:hes_fail|hes_fail_in|fprintf|printf|fputs|strerror)\("
+SIZES = r"\b(?:calloc|malloc|realloc|reallocarray)\(|^\t*(?:static |const )*char \w+\[|\*= 2;"
 QUICK_S = 20  # unit tests that take longer are left out
 ISOLATE = ["unshare", "--fork", "--pid", "--mount-proc", "--cgroup", "--kill-child"]
 NUMBER = r"(?<![\w.])(\d+(?:\.\d+)?)(?![\w.])"
@@ -47,10 +54,12 @@ def blanked(text):
 
 def changes(line):
     """Kind, start, end and replacement of each change of a line of code."""
+    if not line.strip():
+        return
     for m in re.finditer(r" (&&|\|\||[<>=!]=|[-+*/<>]) (?=\S)", line):
         yield "comparison" if m[1][0] in "<>=!" else "operator", m.start(1), m.end(1), OTHER[m[1]]
     for m in re.finditer(NUMBER, line):
-        if line[0] == "\t" or line.startswith("#define"):
+        if line[max(m.start() - 1, 0)] != "-" and line[0] == "\t" or line.startswith("#define"):
             yield "constant", m.start(), m.end(), "1" if m[1] == "0" else "0" if m[1] == "1" else m[1] + " * 2"
     if line[0] != "\t":
         return
@@ -67,9 +76,10 @@ def changes(line):
 
 def mutants_of(area, file):
     text = (TREE / file).read_text()
-    start, found = 0, []
+    start, found, statement = 0, [], ""
     for number, (line, code) in enumerate(zip(text.split("\n"), blanked(text).split("\n")), 1):
-        for kind, at, end, new in changes(code) if code.strip() else ():
+        statement = code if re.search(r"[;{}:]\s*$", statement) or not statement.strip() else statement + code
+        for kind, at, end, new in () if re.search(f"{WORDS}|{SIZES}", statement) else changes(code):
             found.append(Mutant(area, kind, file, number, line.strip(), (line[:at] + new + line[end:]).strip(), start + at,
                                 line[at:end], new))
         start += len(line) + 1
@@ -135,8 +145,9 @@ class Test:
     def __init__(self, t):
         self.name, self.env = t["name"], t["env"]
         self.command, self.target = t["cmd"], t["cmd"][-1]
-        self.golden = self.name == "golden"
-        if self.golden:
+        self.areas = [area for area, names in COMMANDS.items() if self.name in names]
+        self.slow = bool(self.areas) or self.name == "golden"
+        if self.slow:
             self.target = "src/cli/heshare"
         self.symbols = set()
 
@@ -145,14 +156,17 @@ class Test:
         symbols = subprocess.run(["nm", "--defined-only", BUILD / self.target], check=True, stdout=subprocess.PIPE, text=True)
         self.symbols = {line.split()[-1] for line in symbols.stdout.splitlines()}
         begun = time.monotonic()
-        rc = run(self.command, QUICK_S * (10 if self.golden else 1), self.env)
+        rc = run(self.command, 600 if self.slow else QUICK_S, self.env)
         self.seconds = time.monotonic() - begun
         if rc:
             sys.exit(f"{self.name} fails without any change")
         return rc == 0
 
+    def concerns(self, m, symbols):
+        return m.area in self.areas if self.areas else bool(symbols & self.symbols)
+
     def notices(self):
-        return not built(self.target) or run(self.command, 10 + 5 * self.seconds, self.env) != 0
+        return not built("all" if self.areas else self.target) or run(self.command, 10 + 5 * self.seconds, self.env) != 0
 
 
 def all_tests(unit_only):
@@ -162,11 +176,12 @@ def all_tests(unit_only):
         subprocess.run(["meson", "setup", BUILD, TREE], check=True, stdout=subprocess.DEVNULL, env=flags)
     listed = json.loads(subprocess.run(["meson", "introspect", "--tests", BUILD], check=True, stdout=subprocess.PIPE).stdout)
     tests = [Test(t) for t in listed if re.fullmatch("(.*/)?tests/test_.*", t["cmd"][-1]) and
-             not t["name"].endswith("-on-old-kernel") or t["name"] == "golden" and not unit_only]
+             not t["name"].endswith("-on-old-kernel") or not unit_only and
+             t["name"] in ("golden", *(name for names in COMMANDS.values() for name in names))]
     print(f"building {len(tests)} tests in {BUILD}", flush=True)
     if not built("all"):
         sys.exit(f"ninja -C {BUILD} fails without any change")
-    return sorted((t for t in tests if t.measure()), key=lambda t: (t.golden, t.seconds))
+    return sorted((t for t in tests if t.measure()), key=lambda t: (t.slow, t.seconds))
 
 
 def object_of(file):
@@ -191,7 +206,7 @@ def judge(m, tests):
         path.write_text(text[:m.start] + m.new + text[m.start + len(m.old):])
         if not built(target) or code_of(m.file) == before:
             return None
-        return next((t.name for t in tests if symbols & t.symbols and t.notices()), "")
+        return next((t.name for t in tests if t.concerns(m, symbols) and t.notices()), "")
     finally:
         path.write_text(text)
         built(target)
