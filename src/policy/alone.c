@@ -9,6 +9,7 @@
 #include "policy/variants.h"
 
 #define MAX_SLOWDOWN 1.2 /* of muserve's clocks against the default clock */
+#define POWER_CAP    0.5 /* of the power limit, of batchdvfs: of .4, .5, .6, .7, .8 and 1 it has the least energy-delay product */
 
 typedef size_t choose_gpu_fn(const struct hes_problem *p, const struct hes_plan *plan, size_t job);
 typedef uint32_t choose_clock_fn(const struct hes_problem *p, uint32_t type, const struct hes_group *alone);
@@ -162,7 +163,43 @@ int hes_decide_exclusive(const struct hes_problem *p, struct hes_plan *plan, str
 int hes_decide_pwr(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	(void)front;
+	if (*p->request->prefer)
+		return hes_decide_pwr_shared(p, plan);
 	return run_one_by_one(p, plan, least_power_free_gpu, default_clock);
+}
+
+/* The highest clock at which the power stays below a part of the power limit, if there is one. */
+static uint32_t capped_clock(const struct hes_problem *p, uint32_t type, const struct hes_group *alone)
+{
+	const struct hes_gpu_type *g = p->types[type];
+	size_t i = g->n_clocks;
+
+	while (i-- > 1) {
+		struct hes_group_cost c;
+
+		hes_group_run(p, type, g->clocks_mhz[i], alone, &c);
+		if (!c.far && c.energy_mj / c.last_us * 1e6 <= POWER_CAP * g->power_limit_mw)
+			break;
+	}
+	return g->clocks_mhz[i];
+}
+
+static struct hes_cost alone_capped(const struct hes_problem *p, size_t job, uint32_t type)
+{
+	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
+	struct hes_group_cost c;
+
+	hes_group_run(p, type, capped_clock(p, type, &alone), &alone, &c);
+	return (struct hes_cost){ c.last_us, c.energy_mj };
+}
+
+/* After BatchDVFS (Nabavinejad et al., IEEE TPDS 2022): throughput under a power cap by the clock. Batch sizes are the jobs'. */
+int hes_decide_batchdvfs(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+{
+	(void)front;
+	if (*p->request->prefer)
+		return run_variant(p, plan, alone_capped, capped_clock);
+	return run_one_by_one(p, plan, random_gpu, capped_clock);
 }
 
 /* After mu-Serve (Qiu et al., USENIX ATC 2024), as the HeShare paper compares it. */

@@ -1,9 +1,13 @@
 /*
  * mps_equal.c - the policy `mps-equal`: first come first served, the next free GPU takes up to two jobs with equal
- * shares, at the default clock. Where GPUs outnumber jobs, each job gets a GPU of its own.
+ * shares, at the default clock. Where GPUs outnumber jobs, each job gets a GPU of its own. With a variant (variants.h),
+ * two jobs have a half of the SMs each, or all of them each, whichever needs less energy x time.
  */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "plan/batch/sharing.h"
-#include "policy/decide.h"
+#include "policy/variants.h"
 
 #define JOBS_A_GPU 2
 
@@ -36,12 +40,60 @@ static struct hes_group take_next(const struct hes_problem *p, uint32_t type, si
 	return g;
 }
 
+/* Every share at its limit, if that is better. */
+static void overlap(const struct hes_problem *p, uint32_t type, struct hes_group *g)
+{
+	const uint32_t clock_mhz = p->types[type]->clock_default_mhz;
+	struct hes_group over = *g;
+	struct hes_group_cost apart_cost, over_cost;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		over.m[i].sm_pct = p->shares_pct[type] / g->n < HES_SHARE_SUM_PCT ? p->shares_pct[type] / g->n : HES_SHARE_SUM_PCT;
+	hes_group_run(p, type, clock_mhz, g, &apart_cost);
+	hes_group_run(p, type, clock_mhz, &over, &over_cost);
+	if (!over_cost.far && over_cost.energy_mj * over_cost.last_us < apart_cost.energy_mj * apart_cost.last_us)
+		*g = over;
+}
+
+static int run_variant(const struct hes_problem *p, struct hes_plan *plan)
+{
+	struct hes_placed *placed = calloc(p->n + 1, sizeof(*placed));
+	struct hes_group *next = calloc(p->k + 1, sizeof(*next));
+	int rc = placed && next ? hes_place_by_variant(p, hes_alone_at_default, placed) : -ENOMEM;
+
+	for (size_t i = 0; i < p->n + p->k && !rc; i++) {
+		const size_t gpu = i < p->n ? placed[i].gpu : i - p->n; /* at last what each GPU has left */
+		const uint32_t type = p->gpus[gpu].type;
+		struct hes_group *g = &next[gpu], grown = *g;
+
+		if (i < p->n) {
+			grown.m[grown.n++].job = placed[i].job;
+			if (grown.n <= JOBS_A_GPU && hes_group_fits(p, type, &grown)) {
+				*g = grown;
+				continue;
+			}
+		}
+		for (uint32_t m = 0; m < g->n; m++)
+			g->m[m].sm_pct = HES_SHARE_SUM_PCT / g->n;
+		if (g->n > 1)
+			overlap(p, type, g);
+		if (g->n)
+			rc = hes_compose_batch(p, plan, gpu, p->types[type]->clock_default_mhz, g);
+		*g = (struct hes_group){ .n = i < p->n, .m = { { i < p->n ? placed[i].job : 0, 0 } } };
+	}
+	free(placed);
+	free(next);
+	return rc;
+}
+
 int hes_decide_mps_equal(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
 {
 	struct hes_group g;
 	int rc = 0;
 
 	(void)front;
+	if (*p->request->prefer)
+		return run_variant(p, plan);
 	for (size_t i = 0; i < p->n && !rc; i += g.n) {
 		const size_t gpu = hes_next_free_gpu(p, plan, i, hes_alone_us);
 		const uint32_t type = p->gpus[gpu].type;

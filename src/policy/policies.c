@@ -17,6 +17,7 @@ const char *const hes_preferences[] = { "balanced", "energy", "jct", NULL };
 /* policy/variants.h; exclusive chooses the GPU with the least queued work as it is. */
 static const char *const variants_of_random[] = { "eft", "least", "edp-sjf", NULL };
 static const char *const variants_of_exclusive[] = { "eft", "edp-sjf", NULL };
+static const char *const variants_of_pwr[] = { "shared", NULL };
 
 const struct hes_policy hes_policies[] = {
 	{ .name = "heshare", .decide = hes_decide_heshare, .prefers = hes_preferences, .makes_front = true,
@@ -34,9 +35,11 @@ const struct hes_policy hes_policies[] = {
 	  .summary = "a random GPU, first come first served, SM shares and clock tuned together" },
 	{ .name = "muserve", .decide = hes_decide_muserve, .variants = variants_of_random, .max_work = 2000000000,
 	  .summary = "a random GPU, one job at a time, the clock with least energy within a slowdown bound" },
-	{ .name = "pwr", .decide = hes_decide_pwr, .max_work = 2000000000,
+	{ .name = "batchdvfs", .decide = hes_decide_batchdvfs, .variants = variants_of_random, .max_work = 2000000000,
+	  .summary = "a random GPU, one job at a time, the highest clock under a power cap" },
+	{ .name = "pwr", .decide = hes_decide_pwr, .variants = variants_of_pwr, .max_work = 2000000000,
 	  .summary = "the free GPU whose power a job raises least, one job at a time, default clock" },
-	{ .name = "mps-equal", .decide = hes_decide_mps_equal, .max_work = 2000000000,
+	{ .name = "mps-equal", .decide = hes_decide_mps_equal, .variants = variants_of_random, .max_work = 2000000000,
 	  .summary = "the next free GPU for jobs in turn, two at a time with half the SMs each, default clock" },
 	{ .name = "exclusive", .decide = hes_decide_exclusive, .variants = variants_of_exclusive, .max_work = 2000000000,
 	  .summary = "the next free GPU for each job in turn, one job at a time, default clock" },

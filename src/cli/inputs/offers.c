@@ -30,13 +30,14 @@ void offer_contenders(opt_say_fn *say, void *ctx)
 int offer_print_policies(void)
 {
 	for (size_t i = 0; hes_policies[i].name; i++) {
-		printf("%-12s %s (at most %zu jobs at once on %d GPUs)\n", hes_policies[i].name, hes_policies[i].summary,
+		printf("%-13s %s (at most %zu jobs at once on %d GPUs)\n", hes_policies[i].name, hes_policies[i].summary,
 		       hes_policy_most_jobs(&hes_policies[i], LIST_GPUS), LIST_GPUS);
 	}
-	printf("  morak, muserve and exclusive with another order or GPU, as in morak:edp-sjf:\n"
+	printf("  morak, muserve, batchdvfs, mps-equal and exclusive with another order or GPU, as in morak:edp-sjf:\n"
 	       "  eft        the GPU of earliest predicted finish, first come first served\n"
 	       "  least      the GPU with the least queued work, first come first served; exclusive does so by itself\n"
-	       "  edp-sjf    shortest first, the GPU of least predicted finish x energy\n");
+	       "  edp-sjf    shortest first, the GPU of least predicted finish x energy\n"
+	       "  pwr:shared lets jobs share GPUs, and also weighs the fragmentation that a job leaves\n");
 	return 0;
 }
 
