@@ -23,7 +23,7 @@ int hes_decide_external(const struct hes_policy *policy, struct hes_problem *p, 
 /** The sentence for what a decide function returned. */
 void hes_policy_fail(const struct hes_problem *p, int rc, struct hes_err *err);
 
-/** "balanced", "energy", "jct": the preferences of policies that make a front. NULL-terminated. */
+/** "balanced", "energy", "jct", "fleet": the preferences of policies that make a front. NULL-terminated. */
 extern const char *const hes_preferences[];
 
 /** A rough measure of planning time: see struct hes_policy. */

@@ -15,7 +15,7 @@ static enum hes_joint_wanted wanted(const char *prefer)
 {
 	enum hes_joint_wanted w = HES_JOINT_BALANCED;
 
-	while (w < HES_JOINT_JCT && strcmp(hes_preferences[w], prefer) != 0)
+	while (w < HES_JOINT_FLEET && strcmp(hes_preferences[w], prefer) != 0)
 		w++;
 	return w;
 }
@@ -74,7 +74,7 @@ int hes_decide_joint(const struct hes_problem *p, struct hes_plan *plan, struct 
 	plan->power_cap_mw = r->power_cap_mw;
 	if (r->power_cap_mw)
 		plan->peak_mw = (uint64_t)ceil(hes_joint_peak_mw(j, chosen));
-	if (!rc && r->bound && !p->n_running && p->n <= HES_POLICY_MOST_BOUND)
+	if (!rc && r->bound && o.wanted != HES_JOINT_FLEET && !p->n_running && p->n <= HES_POLICY_MOST_BOUND)
 		rc = hes_joint_bounds(j, chosen, &least);
 	plan->least_energy_mj = (uint64_t)least.least_mj;
 	if (least.least_jct_us > 0)

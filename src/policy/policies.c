@@ -12,7 +12,7 @@
 
 #define WORK_A_JOB 100 /* in addition to that of each GPU */
 
-const char *const hes_preferences[] = { "balanced", "energy", "jct", NULL };
+const char *const hes_preferences[] = { "balanced", "energy", "jct", "fleet", NULL };
 
 /* policy/variants.h; exclusive chooses the GPU with the least queued work as it is. */
 static const char *const variants_of_random[] = { "eft", "least", "edp-sjf", NULL };

@@ -95,6 +95,27 @@ static double cost_of(const struct anneal *a, const struct hes_objectives *at, d
 	return at->energy_mj + a->lambda * at->jct_us + a->penalty * excess;
 }
 
+/* @param moved  with the queues of the move */
+static const struct hes_timeline_cost *cost_on(const struct anneal *a, size_t gpu, bool moved)
+{
+	for (uint32_t i = 0; i < a->move.n && moved; i++)
+		if (a->move.gpu[i] == gpu)
+			return &a->move.queue[i].cost;
+	return &a->queues[gpu].cost;
+}
+
+/* Energy of GPUs that are free before the last job of the fleet ends; 0 where it does not count. */
+static double idle_energy_mj(const struct anneal *a, bool moved)
+{
+	double last_us = 0, sum_mj = 0;
+
+	for (size_t g = 0; g < a->p->k && a->fleet; g++)
+		last_us = fmax(last_us, cost_on(a, g, moved)->last_us);
+	for (size_t g = 0; g < a->p->k && a->fleet; g++)
+		sum_mj += (last_us - cost_on(a, g, moved)->last_us) * 1e-6 * a->p->types[a->p->gpus[g].type]->idle_power_mw;
+	return sum_mj;
+}
+
 /* Sums over all GPUs. Differences would gather rounding errors. */
 static void sum_up(struct anneal *a)
 {
@@ -108,6 +129,8 @@ static void sum_up(struct anneal *a)
 		a->late_us += c->late_us;
 		a->peak_mw += c->peak_mw;
 	}
+	a->idle_mj = idle_energy_mj(a, false);
+	a->at.energy_mj += a->idle_mj;
 }
 
 static int offer_current(struct anneal *a)
@@ -181,7 +204,8 @@ static int decide_move(struct anneal *a, double allowed)
 	for (uint32_t i = 0; i < a->move.n; i++) {
 		const struct hes_timeline_cost *old = &a->queues[a->move.gpu[i]].cost, *new = &a->move.queue[i].cost;
 
-		if (!queue_run(a, a->move.gpu[i], &a->move.queue[i], left * (1 + 1e-9)))
+		/* An early end of the last job can save more than its queue costs. */
+		if (!queue_run(a, a->move.gpu[i], &a->move.queue[i], a->fleet ? INFINITY : left * (1 + 1e-9)))
 			return 0;
 		left -= price_of(a, new);
 		at.energy_mj += new->energy_mj - old->energy_mj;
@@ -189,6 +213,7 @@ static int decide_move(struct anneal *a, double allowed)
 		late_us += new->late_us - old->late_us;
 		peak_mw += new->peak_mw - old->peak_mw;
 	}
+	at.energy_mj += idle_energy_mj(a, true) - a->idle_mj;
 	return cost_of(a, &at, excess_of(a, late_us, peak_mw)) > limit ? 0 : accept_move(a);
 }
 

@@ -46,6 +46,7 @@ struct anneal {
 	double                    lambda;       /* the weight: mJ for a microsecond of the sum of completion times */
 	double                    penalty;      /* mJ for a unit of constraint violation */
 	double                    power_cap_mw; /* 0: none */
+	bool                      fleet;        /* energy is the fleet's: also that of idle GPUs until the last job ends */
 	bool                      shun_far;     /* time far outside of the training range counts as late */
 	uint32_t                  look;         /* moves between two looks at the budget */
 
@@ -54,6 +55,7 @@ struct anneal {
 	double                   *run_us_to;    /* [n]: sum of the least run times of all jobs up to each one */
 	struct anneal_move        move;         /* the trial */
 	struct hes_objectives     at;
+	double                    idle_mj;      /* part of at.energy_mj: of idle GPUs */
 	double                    late_us, peak_mw;
 	uint64_t                  evaluations;
 	struct plan_archive       archive;

@@ -127,7 +127,8 @@ static double balanced_weight(const struct hes_joint *j)
 static double wanted_weight(const struct hes_joint *j)
 {
 	switch (j->wanted) {
-	case HES_JOINT_ENERGY: return weight_at(j, 0);
+	case HES_JOINT_ENERGY:
+	case HES_JOINT_FLEET: return weight_at(j, 0);
 	case HES_JOINT_JCT: return weight_at(j, WEIGHTS - 1);
 	default: return balanced_weight(j);
 	}
@@ -153,7 +154,7 @@ static int anneal_weight(struct search *s, size_t i, struct hes_rates *rates, co
 	const double first = fmin(fmax(HOT / (double)s->p->n, COOLEST), HOTTEST);
 	struct anneal a = {
 		.p = s->p, .rates = rates, .lambda = lambda, .power_cap_mw = s->o->power_cap_mw, .shun_far = s->shun_far,
-		.penalty = PENALTY * fmax(lambda, middle_weight(j)) * (double)s->p->n, .look = LOOK,
+		.fleet = j->wanted == HES_JOINT_FLEET, .penalty = PENALTY * fmax(lambda, middle_weight(j)) * (double)s->p->n, .look = LOOK,
 	};
 	struct hes_rng all;
 	int rc;
@@ -295,7 +296,7 @@ size_t hes_joint_wanted(const struct hes_joint *j)
 	size_t best = 0;
 
 	if (j->wanted != HES_JOINT_BALANCED)
-		return j->wanted == HES_JOINT_ENERGY ? 0 : n - 1;
+		return j->wanted == HES_JOINT_JCT ? n - 1 : 0;
 	for (size_t m = 1; m < n; m++)
 		if (smaller_gain(j, m) > smaller_gain(j, best))
 			best = m;

@@ -22,6 +22,7 @@ enum hes_joint_wanted {
 	HES_JOINT_BALANCED,
 	HES_JOINT_ENERGY,   /* least energy */
 	HES_JOINT_JCT,    /* least completion time */
+	HES_JOINT_FLEET,  /* least energy of the fleet: that of idle GPUs until the last job ends counts, for the whole front */
 };
 
 struct hes_joint_options {
@@ -55,14 +56,14 @@ double hes_joint_effort(size_t n_jobs, size_t n_gpus);
 int  hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out);
 void hes_joint_free(struct hes_joint *j);
 
-/** The front; jct_us is the sum of completion times from now. */
+/** The front; energy as wanted, jct_us is the sum of completion times from now. */
 const struct hes_pareto *hes_joint_front(const struct hes_joint *j);
 /** The member that the options wanted. */
 size_t hes_joint_wanted(const struct hes_joint *j);
 /** Member of the front, owned by @j. */
 struct hes_joint_solution hes_joint_member(const struct hes_joint *j, size_t member);
 /**
- * Lower bounds for a member's completion time, and for its energy. Only where nothing runs yet.
+ * Lower bounds for a member's completion time, and for its energy of busy GPUs. Only where nothing runs yet.
  * Time grows with the third power of jobs. @return 0 or -ENOMEM
  */
 int hes_joint_bounds(const struct hes_joint *j, size_t member, struct hes_bounds *out);

@@ -120,7 +120,8 @@ static int find_reference(struct anneal *a, const struct hes_problem *p, const s
 int starts_find(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_objectives *reference,
 		bool shun_far, struct plan_archive *plans)
 {
-	struct anneal a = { .p = p, .rates = p->rates, .power_cap_mw = o->power_cap_mw, .shun_far = shun_far };
+	struct anneal a = { .p = p, .rates = p->rates, .power_cap_mw = o->power_cap_mw, .shun_far = shun_far,
+			    .fleet = o->wanted == HES_JOINT_FLEET };
 	struct hes_joint_solution room = {
 		calloc(p->n + 1, sizeof(*room.items)), calloc(p->k + 1, sizeof(*room.first)),
 	};
