@@ -36,7 +36,7 @@ refused() {
 		[ "$(jq -r .policy plan.json)" = "${policy%:*}" ]
 		[ "$(jq -r '.gpus[].batches[].jobs[].job' plan.json | sort)" = "$(tail -n +2 jobs.csv | cut -d, -f1 | sort)" ]
 		[ "$(jq -r '.gpus[].gpu' plan.json | paste -sd' ')" = "a/0 a/1 a/2" ]
-		[ "$(jq '[.gpus[].batches[] | [.jobs[].sm_pct] | add <= 100] | all' plan.json)" = true ]
+		[ "$(jq '[.gpus[] | (.shares_pct // 100) as $most | .batches[] | [.jobs[].sm_pct] | add <= $most] | all' plan.json)" = true ]
 	done
 }
 
@@ -134,7 +134,7 @@ refused() {
 	refused 2 'unknown policy "fifo"; known: heshare' jobs.csv --policy fifo -o no.json
 	refused 2 '--prefer: policy joint: preference "speed" is not one of balanced, energy, jct' jobs.csv --prefer speed -o no.json
 	refused 2 "--prefer: policy random has no preference" jobs.csv --policy random --prefer jct -o no.json
-	refused 2 "--front: policy morak makes no front; those that do: heshare, joint, sched-only" jobs.csv --policy morak --front no.json
+	refused 2 "--front: policy morak makes no front; those that do: heshare, heshare-tuned, joint, sched-only" jobs.csv --policy morak --front no.json
 	[ ! -e no.json ]
 	[ -z "$(ls no.json.* 2>/dev/null)" ]
 }

@@ -168,7 +168,7 @@ policies() {
 
 @test "bash completes the values of options from the program's own tables" {
 	[ "$(complete_words heshare plan --policy '' | grep -v :)" = "$(policies; echo list)" ]
-	[ "$(complete_words heshare plan -p jo)" = $'joint\njoint:balanced\njoint:energy\njoint:jct' ]
+	[ "$(complete_words heshare plan -p jo)" = $'joint\njoint:balanced\njoint:energy\njoint:jct\njoint:fleet' ]
 	[ "$(complete_words heshare plan --prefer = e)" = energy ]
 	[ "$(complete_words heshare predict --gpu A100-SXM-8)" = A100-SXM-80 ]
 	[ "$(complete_words heshare model re | sort)" = \
@@ -185,11 +185,11 @@ policies() {
 }
 
 @test "bash completes the last of several values, and after a colon" {
-	[ "$(complete_words heshare simulate --policy exclusive,pw)" = exclusive,pwr ]
-	[ "$(complete_words heshare simulate --policy = exclusive,pw)" = exclusive,pwr ]
+	[ "$(complete_words heshare simulate --policy exclusive,sch)" = exclusive,sched-only ]
+	[ "$(complete_words heshare simulate --policy = exclusive,sch)" = exclusive,sched-only ]
 	# As bash parts "heshare:jct,joint:en" into words.
 	[ "$(complete_words heshare simulate --policy heshare : jct,joint : en)" = energy ]
-	[ "$(complete_words heshare simulate --policy = heshare :)" = $'balanced\nenergy\njct' ]
+	[ "$(complete_words heshare simulate --policy = heshare :)" = $'balanced\nenergy\njct\nfleet' ]
 	mkdir a:b
 	touch a:b/c
 	[ "$(complete_words heshare gpus --fleet a : b/)" = b/c ]
@@ -199,7 +199,7 @@ policies() {
 	run -0 "$HESHARE" plan --help
 	[[ "$(tr -s ' \n' ' ' <<<"$output")" == *"balanced, energy, jct"* ]]
 	run -0 "$HESHARE" man plan
-	[[ "$output" == *": balanced, energy, jct."* ]]
+	[[ "$output" == *": balanced, energy, jct, fleet."* ]]
 }
 
 @test "options for heshare's own use are in no help, man page or completion" {

@@ -101,11 +101,12 @@ refused() {
 
 @test "all is every policy, with each of its preferences, rivals as published and at their strongest" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --json >out.json
-	[ "$(jq -c '[.policies[] | select(.name == "heshare").prefer]' out.json)" = '["balanced","energy","jct"]' ]
-	for name in random sched-only pwr mps-equal; do
+	[ "$(jq -c '[.policies[] | select(.name == "heshare").prefer]' out.json)" = '["balanced","energy","jct","fleet"]' ]
+	for name in random sched-only; do
 		[ "$(jq --arg n "$name" '[.policies[] | select(.name == $n)] | length' out.json)" -eq 1 ]
 	done
-	for name in morak muserve exclusive; do
+	[ "$(jq -c '[.policies[] | select(.name == "pwr").prefer]' out.json)" = '["","shared"]' ]
+	for name in morak muserve batchdvfs mps-equal exclusive; do
 		[ "$(jq -c --arg n "$name" '[.policies[] | select(.name == $n).prefer]' out.json)" = '["","edp-sjf"]' ]
 	done
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --policy all --prefer jct --json >out.json
@@ -220,7 +221,7 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 	refused 2 'unknown policy "rondom"; known: ' "$G/jobs.csv" -p all,rondom
 	refused 2 'preference "cheap" is not one of balanced, energy, jct' "$G/jobs.csv" -p heshare:cheap
 	refused 2 'random has no preference' "$G/jobs.csv" -p random:jct
-	refused 2 'none of these policies has a preference; those that have: heshare, joint' "$G/jobs.csv" -p random,pwr --prefer jct
+	refused 2 'none of these policies has a preference; those that have: heshare, heshare-tuned, joint' "$G/jobs.csv" -p random,pwr --prefer jct
 	refused 2 '5..2 is not a rising range' "$G/jobs.csv" --seeds 5..2
 	refused 2 '--seeds' "$G/jobs.csv" --seeds 1,x
 	refused 2 '--seeds' "$G/jobs.csv" --seeds 1..100000

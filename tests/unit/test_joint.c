@@ -123,6 +123,45 @@ TEST_WITH(shares_beyond_the_gpu_are_used_as_well_as_enumeration_can, bench_setup
 	assert_99_percent_of_all_open_queues(b, 2);
 }
 
+/* Energy of both GPUs until the last one is free, added up by hand. */
+static double fleet_energy_mj(const struct hes_problem *p, struct hes_joint_solution s)
+{
+	struct hes_timeline_cost c[2];
+	double last_us = 0, sum_mj = 0;
+
+	for (size_t g = 0; g < 2; g++) {
+		hes_timeline_run(p, p->rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c[g], NULL);
+		last_us = fmax(last_us, c[g].last_us);
+	}
+	for (size_t g = 0; g < 2; g++)
+		sum_mj += c[g].energy_mj + p->types[p->gpus[g].type]->idle_power_mw * 1e-6 * (last_us - c[g].last_us);
+	return sum_mj;
+}
+
+/* The A100's idle power is much of what there is to save, so an early end of all counts. */
+TEST_WITH(the_fleets_energy_is_that_of_busy_and_idle_gpus_and_the_least_found, bench_setup, plan_bench_teardown)
+{
+	struct bench *b = *state;
+	struct hes_joint *fleet, *busy;
+	double least = INFINITY;
+
+	make_twelve_jobs(b);
+	fleet = search(&b->p, &(struct hes_joint_options){ .seed = 1, .wanted = HES_JOINT_FLEET });
+	busy = search(&b->p, &(struct hes_joint_options){ .seed = 1, .wanted = HES_JOINT_ENERGY });
+	for (size_t m = 0; m < hes_joint_front(fleet)->n; m++) {
+		const double ours = hes_joint_front(fleet)->v[m].at.energy_mj, by_hand = fleet_energy_mj(&b->p, hes_joint_member(fleet, m));
+
+		if (!(fabs(ours - by_hand) <= 1e-9 * by_hand))
+			fail_msg("member %zu: %.3f mJ, by hand %.3f", m, ours, by_hand);
+	}
+	for (size_t m = 0; m < hes_joint_front(busy)->n; m++)
+		least = fmin(least, fleet_energy_mj(&b->p, hes_joint_member(busy, m)));
+	assert_int_equal(hes_joint_wanted(fleet), 0);
+	assert_true(hes_joint_front(fleet)->v[0].at.energy_mj < least);
+	hes_joint_free(fleet);
+	hes_joint_free(busy);
+}
+
 static void assert_same_front(const struct hes_joint *x, const struct hes_joint *y)
 {
 	const struct hes_pareto *a = hes_joint_front(x), *b = hes_joint_front(y);
