@@ -151,12 +151,16 @@ class Test:
             self.target = "src/cli/heshare"
         self.symbols = set()
 
+    def fails(self, limit_s):
+        """Slow tests have deadlines that a busy machine misses, so it takes two failures. @return 0, or what went wrong"""
+        return run(self.command, limit_s, self.env) and (not self.slow or run(self.command, limit_s, self.env))
+
     def measure(self):
         """@return whether it passes, and soon"""
         symbols = subprocess.run(["nm", "--defined-only", BUILD / self.target], check=True, stdout=subprocess.PIPE, text=True)
         self.symbols = {line.split()[-1] for line in symbols.stdout.splitlines()}
         begun = time.monotonic()
-        rc = run(self.command, 600 if self.slow else QUICK_S, self.env)
+        rc = self.fails(600 if self.slow else QUICK_S)
         self.seconds = time.monotonic() - begun
         if rc:
             sys.exit(f"{self.name} fails without any change")
@@ -166,7 +170,7 @@ class Test:
         return m.area in self.areas if self.areas else bool(symbols & self.symbols)
 
     def notices(self):
-        return not built("all" if self.areas else self.target) or run(self.command, 10 + 5 * self.seconds, self.env) != 0
+        return not built("all" if self.areas else self.target) or self.fails(10 + 5 * self.seconds) != 0
 
 
 def all_tests(unit_only):

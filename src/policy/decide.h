@@ -28,6 +28,7 @@ extern const char *const hes_preferences[];
 
 /** A rough measure of planning time: see struct hes_policy. */
 double hes_effort_heshare(size_t n_jobs, size_t n_gpus);
+double hes_effort_heshare_tuned(size_t n_jobs, size_t n_gpus);
 
 /** A random GPU of those that a job can run on. The same seed and job always give the same GPU. */
 size_t hes_draw_gpu(const struct hes_problem *p, size_t job);

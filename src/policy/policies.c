@@ -24,7 +24,7 @@ const struct hes_policy hes_policies[] = {
 	  .effort = hes_effort_heshare,
 	  .summary = "assignment, batches, SM shares and clocks for energy and completion time together" },
 	{ .name = "heshare-tuned", .decide = hes_decide_heshare_tuned, .prefers = hes_preferences, .makes_front = true,
-	  .effort = hes_effort_heshare,
+	  .effort = hes_effort_heshare_tuned,
 	  .summary = "heshare improved: a price of completion time runs through both stages, shares may overlap" },
 	{ .name = "joint", .decide = hes_decide_joint, .prefers = hes_preferences, .makes_front = true, .searches = true,
 	  .effort = hes_joint_effort,
