@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""book.py [--write FILE] [--judge RESULTS] [HESHARE [OUTDIR]] - HeShare's figures and tables, the paper's numbers beside ours.
+"""book.py [--write FILE] [--judge RESULTS] [HESHARE [OUTDIR]] - HeShare's figures and tables, the paper's numbers and ours.
 
 Figures 1 to 4 and 6 to 11 and Tables I to V of the paper, on modelled GPUs, then what changes where the model could be
 wrong. claims.csv lists the claims with what our documents say of each; exit status 1 if one that they call reproduced no
@@ -98,7 +98,7 @@ def verdict(c):
 
 def page(results, judged, draws):
     held = sum(c["holds"] for c in judged)
-    parts = ["# HeShare's figures and tables, the paper's numbers beside ours\n\n"
+    parts = ["# HeShare's figures and tables, the paper's numbers and ours\n\n"
              f"Written by `make papers` (book.py). **Modelled GPUs**, not the authors'. Fig. 6 has {draws} draws of 60 jobs, the settings "
              f"of Figures 8 to 11 and the variants of the model {max(2, draws // 3)} each. Changes are means over draws; energy is that of "
              f"busy GPUs. {held} of {len(judged)} claims are reproduced. `{measure.RIVAL}` is not in the paper: Morak's tuning with "
