@@ -18,6 +18,7 @@
 #define MORE_KINDS 64
 #define TIME_WEIGHT 2.0       /* of a percent of the plan's time, in percents of its energy: later arrivals wait, too */
 #define PREFER_ENERGY (1 / 25.0) /* factor of the time weight: a lower one saves hardly any energy */
+#define PREFER_FLEET 0.2      /* the same: idle GPUs draw power until the last job ends, so that slow clocks save less */
 #define PREFER_JCT 15.0       /* the same: as far as the joint search goes */
 #define MOST_SETS  65536 /* sets in the rate cache when an arrival begins */
 
@@ -274,6 +275,15 @@ static uint16_t usual_clock(const struct hes_replan *s, const struct hes_replan_
 	return q->n_running ? q->running[q->n_running - 1].clock : (uint16_t)(s->p.types[type]->n_clocks - 1);
 }
 
+static double preference(const char *prefer)
+{
+	if (strcmp(prefer, "energy") == 0)
+		return PREFER_ENERGY;
+	if (strcmp(prefer, "fleet") == 0)
+		return PREFER_FLEET;
+	return strcmp(prefer, "jct") == 0 ? PREFER_JCT : 1;
+}
+
 /*
  * The energy that a microsecond of completion time is worth. One percent of all remaining completion times counts like
  * TIME_WEIGHT percent of all remaining energy, the new job included as if alone on its best GPU. A queue's energy is
@@ -295,7 +305,7 @@ static double time_worth(struct hes_replan *s, uint32_t job, size_t gpu, double 
 		mj += q->cost.energy_mj * (q->cost.last_us - now_us) / (q->cost.last_us - q->from_us);
 		us += fmax(0, q->cost.ends_us - (double)(q->n + q->n_running) * now_us);
 	}
-	return TIME_WEIGHT * mj / fmax(us, 1) * (strcmp(prefer, "energy") == 0 ? PREFER_ENERGY : strcmp(prefer, "jct") == 0 ? PREFER_JCT : 1);
+	return TIME_WEIGHT * mj / fmax(us, 1) * preference(prefer);
 }
 
 static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_us, struct position *best)
