@@ -18,6 +18,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import textwrap
 
 import measure
 
@@ -98,11 +99,11 @@ def verdict(c):
 
 def page(results, judged, draws):
     held = sum(c["holds"] for c in judged)
-    parts = ["# HeShare's figures and tables, the paper's numbers and ours\n\n"
-             f"Written by `make papers` (book.py). **Modelled GPUs**, not the authors'. Fig. 6 has {draws} draws of 60 jobs, the settings "
-             f"of Figures 8 to 11 and the variants of the model {max(2, draws // 3)} each. Changes are means over draws; energy is that of "
-             f"busy GPUs. {held} of {len(judged)} claims are reproduced. `{measure.RIVAL}` is not in the paper: Morak's tuning with "
-             "jobs placed well, shortest first, with shares that may overlap."]
+    head = (f"Written by `make papers` (book.py). **Modelled GPUs**, not the authors'. Fig. 6 has {draws} draws of 60 jobs, the "
+            f"settings of Figures 8 to 11 and the variants of the model {max(2, draws // 3)} each. Changes are means over draws; "
+            f"energy is that of busy GPUs. {held} of {len(judged)} claims are reproduced. `{measure.RIVAL}` is not in the paper: "
+            "Morak's tuning with jobs placed well, shortest first, with shares that may overlap.")
+    parts = ["# HeShare's figures and tables, the paper's numbers and ours", "\n".join(textwrap.wrap(head, 100))]
     for name, title in TITLES.items():
         if name not in results:
             continue
