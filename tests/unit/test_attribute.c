@@ -18,6 +18,19 @@ TEST(idle_energy_is_split_by_share_and_the_rest_by_activity)
 	NEAR(nobody, 0);
 }
 
+/* 60 W at the default clock, of which 10 W are idle. */
+TEST(the_activity_of_a_job_alone_on_a_gpu_is_its_power_above_idle)
+{
+	static uint32_t clocks[] = { 800, 1000 };
+	const struct hes_gpu_type g = {
+		.name = "mine", .sm_count = 10, .power_limit_mw = 100000, .idle_power_mw = 10000, .clock_default_mhz = 1000,
+		.clock_max_mhz = 1000, .clocks_mhz = { 800, 1000 }, .n_clocks = N(clocks),
+	};
+	const struct hes_profile solo = { .iteration_us = 1000, .sm_util = 1, .power_mw = 60000 };
+
+	NEAR(hes_activity_w(&g, &solo, 100, 1000), 50);
+}
+
 TEST(idle_time_has_no_job_and_all_parts_sum_to_the_meter)
 {
 	struct hes_sharer jobs[3] = { { 1, 4, 50, 20, 0 }, { 3, 8, 30, 50, 0 }, { 3.5, 5, 20, 0, 0 } };

@@ -20,6 +20,17 @@ struct place {
 	char output[96];
 };
 
+TEST(a_folder_that_is_not_there_is_no_folder_of_jobs)
+{
+	struct hes_job_folder f = { .fd = -7 };
+	struct hes_err err;
+
+	assert_int_equal(hes_job_folder_open(&f, "/nowhere/at/all", &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "/nowhere/at/all"));
+	assert_int_equal(f.fd, -7);
+	assert_int_equal(hes_job_folder_open(&f, "/dev/null", &err), -ENOTDIR);
+}
+
 static int set_up(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));

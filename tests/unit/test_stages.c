@@ -5,11 +5,10 @@
 #include <math.h>
 
 #include "plan/batch/compose.h"
-#include "plan/batch/configure.h"
+#include "plan/batch/priced.h"
 #include "plan/batch/sharing.h"
 #include "plan/timeline.h"
 #include "plan_bench.h"
-#include "policy/decide.h"
 #include "unit_test.h"
 
 static bool near(double a, double b)
@@ -349,89 +348,6 @@ TEST_WITH(idle_joules_of_a_batch_and_of_an_open_queue_go_by_share, plan_bench_se
 	hes_plan_finish(&plan);
 }
 
-/* Above idle, "half" draws 10 W on the T4 and 6 W on the A100, whose idle power is 45 W higher. */
-TEST_WITH(pwr_goes_by_the_power_that_a_job_adds_to_idle, plan_bench_setup, plan_bench_teardown)
-{
-	struct bench *b = *state;
-	struct hes_plan plan;
-
-	stand_in.power_by_use = true;
-	add_job(b, "half", 1000, 1000);
-	b->request.prefer = "";
-	make_problem(b);
-	assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
-	assert_int_equal(hes_decide_pwr(&b->p, &plan, NULL), 0);
-	assert_true(plan.queues[0].n == 0 && plan.queues[1].n == 1);
-	hes_plan_finish(&plan);
-}
-
-/* A fifth of the T4 leaves 80 % that half of the jobs cannot use, a tenth of the A100 leaves 90 %. */
-TEST_WITH(pwr_shared_leaves_least_that_is_of_no_use, plan_bench_setup, plan_bench_teardown)
-{
-	struct bench *b = *state;
-	struct hes_plan plan;
-
-	b->request.prefer = "shared";
-	add_job(b, "light", 1000, 1000);
-	add_job(b, "full", 1000, 1000);
-	make_problem(b);
-	assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
-	assert_int_equal(hes_decide_pwr(&b->p, &plan, NULL), 0);
-	assert_true(plan.queues[0].n == 1 && plan.queues[0].batches[0].jobs[0].job == 0);
-	assert_true(plan.queues[0].batches[0].jobs[0].sm_pct == 20);
-	assert_true(plan.queues[1].n == 1 && plan.queues[1].batches[0].jobs[0].sm_pct == 100);
-	hes_plan_finish(&plan);
-}
-
-/* Five of a fifth fill the T4: all at once on two GPUs, where one by one each would wait. */
-TEST_WITH(pwr_shared_starts_a_job_where_there_is_room, plan_bench_setup, plan_bench_teardown)
-{
-	struct bench *b = *state;
-	struct hes_plan plan;
-
-	b->request.prefer = "shared";
-	for (int i = 0; i < 6; i++)
-		add_job(b, "light", 1000, 1000);
-	make_problem(b);
-	assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
-	assert_int_equal(hes_decide_pwr(&b->p, &plan, NULL), 0);
-	for (size_t g = 0; g < 2; g++)
-		for (size_t i = 0; i < plan.queues[g].n; i++)
-			assert_true(plan.queues[g].batches[i].start_us == 0);
-	hes_plan_finish(&plan);
-}
-
-/* Half of 40 W: idle power and 200 mW a percent times the clock squared. */
-TEST_WITH(batchdvfs_takes_the_highest_clock_under_its_cap, plan_bench_setup, plan_bench_teardown)
-{
-	struct bench *b = *state;
-	uint32_t clock_mhz;
-	struct hes_plan plan;
-
-	b->catalogue.types[0].power_limit_mw = 40000;
-	b->request.prefer = "eft";
-	add_job(b, "full", 1000, 1000);
-	make_problem(b);
-	for (size_t g = 0; g < 2; g++) {
-		const struct hes_gpu_type *t = b->p.types[b->p.gpus[g].type];
-		const struct hes_group alone = { 1, { { 0, 100 } } };
-
-		assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
-		b->p.gpus[1 - g].wait_us = 1e12; /* so that the job goes to the other one */
-		b->p.gpus[g].wait_us = 0;
-		assert_int_equal(hes_decide_batchdvfs(&b->p, &plan, NULL), 0);
-		assert_int_equal(plan.queues[g].n, 1);
-		clock_mhz = plan.queues[g].batches[0].clock_mhz;
-		for (size_t i = 0; i < t->n_clocks; i++) {
-			struct hes_group_cost c;
-
-			hes_group_run(&b->p, b->p.gpus[g].type, t->clocks_mhz[i], &alone, &c);
-			assert_int_equal(t->clocks_mhz[i] <= clock_mhz, c.energy_mj / c.last_us * 1e6 <= 0.5 * t->power_limit_mw);
-		}
-		hes_plan_finish(&plan);
-	}
-}
-
 TEST_WITH(jobs_that_leave_room_share_and_jobs_that_do_not_are_split, plan_bench_setup, plan_bench_teardown)
 {
 	static const uint32_t jobs[] = { 0, 1, 2 };
@@ -489,19 +405,10 @@ static void mixed_jobs(struct bench *b)
 }
 
 /* What the front promises is what its plan predicts. */
-TEST_WITH(every_member_of_the_front_is_a_plan_with_its_objectives, plan_bench_setup, plan_bench_teardown)
+static void check_members(struct bench *b, const struct hes_configured *c)
 {
-	struct bench *b = *state;
-	struct hes_assign a;
-	struct hes_assign_front f;
-	struct hes_configured *c;
-	const struct hes_pareto *front;
+	const struct hes_pareto *front = hes_configured_front(c);
 
-	mixed_jobs(b);
-	f = stage1(&b->p, &a);
-	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
-	front = hes_configured_front(c);
-	assert_true(front->n > f.n);
 	for (size_t i = 0; i < front->n; i++) {
 		struct hes_plan plan;
 
@@ -512,9 +419,69 @@ TEST_WITH(every_member_of_the_front_is_a_plan_with_its_objectives, plan_bench_se
 		assert_true(fabs((double)plan.predicted.busy_energy_mj - front->v[i].at.energy_mj) < 10);
 		hes_plan_finish(&plan);
 	}
+}
+
+TEST_WITH(every_member_of_the_front_is_a_plan_with_its_objectives, plan_bench_setup, plan_bench_teardown)
+{
+	struct bench *b = *state;
+	struct hes_assign a;
+	struct hes_assign_front f;
+	struct hes_configured *c;
+
+	mixed_jobs(b);
+	f = stage1(&b->p, &a);
+	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
+	assert_true(hes_configured_front(c)->n > f.n);
+	check_members(b, c);
 	hes_configured_free(c);
 	free(f.v);
 	hes_assign_finish(&a);
+}
+
+/* The front of all prices has members of several of them, and covers more than stage 2 as published. */
+TEST_WITH(every_member_for_a_price_is_a_plan_and_together_they_cover_more, plan_bench_setup, plan_bench_teardown)
+{
+	struct bench *b = *state;
+	struct hes_sharing_aim aims[HES_PRICES];
+	struct hes_assign a;
+	struct hes_assign_front f, published;
+	struct hes_configured *c, *old;
+	struct hes_objectives reference;
+
+	stand_in.power_by_use = true;
+	mixed_jobs(b);
+	published = stage1(&b->p, &a);
+	assert_int_equal(hes_configure(&b->p, &published, NULL, &old), 0);
+	assert_int_equal(hes_priced_assign(&b->p, &f, aims), 0);
+	assert_int_equal(f.n, HES_PRICES);
+	for (size_t i = 1; i < f.n; i++)
+		assert_true(aims[i].jct_price < aims[i - 1].jct_price && aims[i].jct_price > 0 && aims[i].overlap);
+	assert_int_equal(hes_configure(&b->p, &f, aims, &c), 0);
+	check_members(b, c);
+	reference = (struct hes_objectives){
+		1.2 * hes_configured_front(old)->v[hes_configured_front(old)->n - 1].at.energy_mj,
+		1.2 * hes_configured_front(old)->v[0].at.jct_us,
+	};
+	assert_true(hes_pareto_hypervolume(hes_configured_front(c), &reference) >
+		    hes_pareto_hypervolume(hes_configured_front(old), &reference));
+	hes_configured_free(c);
+	hes_configured_free(old);
+	free(f.v);
+	free(published.v);
+	hes_assign_finish(&a);
+}
+
+TEST_WITH(default_clocks_are_far_where_none_was_sampled, plan_bench_setup, plan_bench_teardown)
+{
+	struct bench *b = *state;
+
+	add_job(b, "full", 1000, 1000);
+	make_problem(b);
+	assert_false(hes_default_is_far(&b->p));
+	hes_problem_finish(&b->p);
+	stand_in.from_mhz = 1500; /* of the A100 1410 is the default */
+	make_problem(b);
+	assert_true(hes_default_is_far(&b->p));
 }
 
 /* Stage 2 starts from stage 1's set and only ever adds what nothing dominates. */

@@ -140,7 +140,10 @@ TEST(the_facts_are_those_of_this_process)
 {
 	struct hes_undo_facts f;
 
+	assert_int_equal(setenv(HES_MARK_VARIABLE, "7-of-tests", 1), 0);
 	hes_undo_facts_get(&f, -1);
+	assert_string_equal(f.mark, "7-of-tests");
+	unsetenv(HES_MARK_VARIABLE);
 	assert_true(f.n_above >= 2);
 	assert_int_equal(f.above[0].pid, getpid());
 	assert_int_equal(f.above[1].pid, getppid());
