@@ -178,7 +178,8 @@ void hes_lap_free(struct hes_lap *l)
 {
 	if (!l)
 		return;
-	for (struct lap_group *g = l->groups; g < l->groups + l->n_groups; g++) {
+	for (size_t i = 0; i < l->n_groups; i++) {
+		struct lap_group *g = &l->groups[i];
 		free(g->job);
 		free(g->price);
 		free(g->open_price);
@@ -218,7 +219,8 @@ static inline void relax_group(struct lap_group *g, const double *restrict count
 /* A job can go anywhere from @start on: its own distance less what it pays where it is. Prices are not below 0. */
 LAP_CLONES static void relax_job(struct hes_lap *l, uint32_t job, double start)
 {
-	for (struct lap_group *g = l->groups; g < l->groups + l->n_groups; g++) {
+	for (uint64_t i = 0; i < l->n_groups; i++) {
+		struct lap_group *g = &l->groups[i];
 		const struct lap_line line = line_of(l, job, g);
 		double free_slot;
 
@@ -265,7 +267,8 @@ static void search_begin(struct hes_lap *l)
 {
 	l->n_scanned = 0;
 	l->within = INFINITY;
-	for (struct lap_group *g = l->groups; g < l->groups + l->n_groups; g++) {
+	for (uint64_t i = 0; i < l->n_groups; i++) {
+		struct lap_group *g = &l->groups[i];
 		const size_t n = tail_of(g) + 1;
 
 		memcpy(g->open_price, g->price, n * sizeof(*g->price));
@@ -334,7 +337,8 @@ static int lap_clear(struct hes_lap *l, const struct hes_weights *w)
 			l->lines[i * a->n_types + t] = (struct lap_line){ runs ? w->energy * c->energy_mj : INFINITY,
 									  runs ? w->jct * c->time_us : 0 };
 		}
-	for (struct lap_group *g = l->groups; g < l->groups + l->n_groups; g++) {
+	for (uint64_t i = 0; i < l->n_groups; i++) {
+		struct lap_group *g = &l->groups[i];
 		g->n = g->assigned = 0;
 		g->wait_cost = w->jct * g->wait_us;
 		if (group_grow(l, g))
