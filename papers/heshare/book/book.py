@@ -104,7 +104,7 @@ def page(results, judged, draws):
     head = (f"Written by `make papers` (book.py). **Modelled GPUs**, not the authors'. Fig. 6 has {draws} draws of 60 jobs, the "
             f"settings of Figures 8 to 11 and the variants of the model {max(2, draws // 3)} each. Changes are means over draws; "
             f"energy is that of busy GPUs. {count(False)} claims of the paper are reproduced, and {count(True)} of our own. Limits "
-            "are the paper's; where it gives no number, ours. Not in the paper: rivals "
+            "are the paper's; where it gives no number, ours, some of them set when the results were known. Not in the paper: rivals "
             f"whose jobs are placed well, shortest first (`edp-sjf`); those of `{measure.RIVAL}` may overlap. The strongest rival is "
             "the one with the least product of mean energy and mean completion time, found for each variant of the model.")
     parts = ["# HeShare's figures and tables, the paper's numbers and ours", "\n".join(textwrap.wrap(head, 100))]
