@@ -43,8 +43,9 @@ int hes_fail_in(struct hes_err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	n = vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < sizeof(err->msg))
-		snprintf(err->msg + n, sizeof(err->msg) - (size_t)n, ": %s", old);
+	if (n >= 0 && (size_t)n < sizeof(err->msg) &&
+	    snprintf(err->msg + n, sizeof(err->msg) - (size_t)n, ": %s", old) < 0)
+		err->msg[n] = '\0';
 	one_line(err->msg);
 	return err->code;
 }
