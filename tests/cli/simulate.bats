@@ -212,7 +212,7 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 	"$HESHARE" simulate "${ARGS[@]}" --model-draws 3 --json -t 2 >b.json
 	cmp a.json b.json
 	[ "$(jq -c '[.model_draws | length, (.[0] | length), ([.[][0].avg_jct_s] | unique | length)]' a.json)" = '[3,3,3]' ]
-	# A world differs from the model by tens of percent at most.
+	# A drawn model differs from the first by tens of percent at most.
 	[ "$(jq '.policies[2].avg_jct_s as $t | [.model_draws[][2].avg_jct_s / $t | select(. > 0.5 and . < 2)] | length' a.json)" -eq 3 ]
 }
 

@@ -1,8 +1,8 @@
 /*
  * model_draws.c - the same campaign on models that may be true as well, and how far its results vary; see campaign.h.
  *
- * Each draw is a world: its parameters vary as far as left-out errors of the GPU model say. Profiles and predictor come
- * from that world unless the user gave them.
+ * In each draw, parameters vary as far as left-out errors of the GPU model say. Profiles and predictor come from the drawn
+ * model unless the user gave them.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,18 +18,18 @@
 #define LOW  0.05
 #define HIGH 0.95
 
-/* The runs of one world; what is not of the world is borrowed from @c. */
+/* The runs on one drawn model; all else is borrowed from @c. */
 static int run_draw(struct campaign *c, const struct campaign_files *files, size_t draw, int threads, struct hes_err *err)
 {
 	struct cli_knowledge k = { 0 };
-	struct hes_model *world = NULL;
+	struct hes_model *drawn = NULL;
 	struct campaign one = *c;
 	struct hes_report_policy *rows = NULL;
-	int rc = hes_model_varied(c->model, draw + 1, &world, err);
+	int rc = hes_model_varied(c->model, draw + 1, &drawn, err);
 
 	if (!rc && c->predictor)
-		rc = cli_knowledge_load(files->predictor, files->profiles, world, files->catalogue, c->fleet, &k, err);
-	one.model = world;
+		rc = cli_knowledge_load(files->predictor, files->profiles, drawn, files->catalogue, c->fleet, &k, err);
+	one.model = drawn;
 	one.profiles = &k.profiles;
 	one.predictor = k.predictor;
 	one.keep = one.keep_jobs = false;
@@ -43,7 +43,7 @@ static int run_draw(struct campaign *c, const struct campaign_files *files, size
 	free(rows);
 	campaign_free_runs(&one);
 	cli_knowledge_free(&k);
-	hes_model_free(world);
+	hes_model_free(drawn);
 	return rc;
 }
 
