@@ -2,7 +2,7 @@
  * calibrate.c - fit the physics parameters to measurements: published sets,
  * and GPUs measured in our own format.
  *
- *	heshare-calibrate [--stage PATTERN] [--tests] PHYSICS.yaml DIR... > FITTED.yaml
+ *	heshare-calibrate [--stage PATTERN] [--without TYPE] [--tests] PHYSICS.yaml DIR... > FITTED.yaml
  *
  * Levenberg-Marquardt (MINPACK's lmdif) over the logarithms of the parameters
  * named in stages[], one stage a data set, from the values in PHYSICS.yaml.
@@ -58,8 +58,12 @@ struct stage {
 	struct group  groups[12];
 };
 
-#define PARVA "efficiency:.02:1.2 host_us:100:60000 serial_us:1:20000 serial_us_per_item:.1:5000 " \
+#define PARVA "efficiency:.02:1.2" PARVA_BUT_EFFICIENCY
+#define PARVA_BUT_EFFICIENCY " host_us:100:60000 serial_us:1:20000 serial_us_per_item:.1:5000 " \
 	"parallel_sms:1:400 parallel_growth:.05:1 traffic_mib_per_item:1:3000"
+
+/* Depthwise convolutions have no use for tensor cores: they reach the CUDA cores' rate, an eighth of TF32's, at most. */
+#define PARVA_DEPTHWISE "efficiency:.02:.125" PARVA_BUT_EFFICIENCY
 
 static const struct stage stages[] = {
 #include "calibrate_stages.h"
@@ -84,6 +88,7 @@ struct fit {
 	struct hes_observations *o;
 	double  tolerance[HES_SERIES_COUNT]; /* 0: not in this stage */
 	const struct hes_workload *only;     /* rows of this workload only; NULL: of all */
+	const char                *without_type; /* no rows of GPU types of this pattern */
 	const struct hes_held_out *without;  /* no rows of this pair; NULL: all */
 	size_t                     gpu;    /* rows of this measured GPU only; 0: of all */
 	bool                       elsewhere;/* ... and no rows of workloads that are its own */
@@ -180,6 +185,8 @@ static bool has_row(const struct fit *f, const struct hes_observation *o)
 	const struct hes_held_out *p = f->without;
 
 	if (f->tolerance[o->series] == 0 || (f->only && o->at.r[0].workload != f->only))
+		return false;
+	if (f->without_type && fnmatch(f->without_type, o->at.gpu.name, 0) == 0)
 		return false;
 	if (o->held || (f->gpu && (o->gpu != f->gpu || (f->only && o->at.n > 1))))
 		return false;
@@ -477,6 +484,7 @@ static int calibrate(struct fit *f, const char *only)
 
 struct arguments {
 	const char *stage;
+	const char *without;
 	bool        tests;
 	int         first;  /* operand */
 };
@@ -491,6 +499,8 @@ static bool parse(int argc, char **argv, struct arguments *a)
 			a->tests = true;
 		else if (strcmp(argv[i], "--stage") == 0 && i + 1 < argc)
 			a->stage = argv[++i];
+		else if (strcmp(argv[i], "--without") == 0 && i + 1 < argc)
+			a->without = argv[++i];
 		else
 			return false;
 	}
@@ -576,9 +586,10 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (!parse(argc, argv, &a)) {
-		fputs("usage: heshare-calibrate [--stage PATTERN] [--tests] PHYSICS.yaml DIR... > FITTED.yaml\n", stderr);
+		fputs("usage: heshare-calibrate [--stage PATTERN] [--without TYPE] [--tests] PHYSICS.yaml DIR... > FITTED.yaml\n", stderr);
 		return 2;
 	}
+	f.without_type = a.without;
 	rc = hes_catalogue_load(NULL, &c, &f.err);
 	if (!rc)
 		rc = load(&f, &c, &a, argv, &n_workloads, &n_gpus);

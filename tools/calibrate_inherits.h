@@ -1,11 +1,8 @@
 /* What calibrate.c derives from what it fitted. Factors are ratios of data-sheet
  * figures (GPU types) or of published layer counts and activations (workloads). */
 	{ "gpu", "V100-PCIe", "V100-SXM2-32", "rate_fp16:1" },
-	{ "gpu", "A100-PCIe-40", "A100-SXM-80", "context_w:1 switch_w:1 stall:1 dram_w:.76 volt_min:1 volt_knee:1 volt_bend:1" },
-	{ "gpu", "H100-SXM", "A100-SXM-80", "context_w:1.5 switch_w:1.8 stall:1 dram_w:1.64 volt_min:1 volt_knee:1 volt_bend:1" },
-	{ "gpu", "H200", "A100-SXM-80", "context_w:1.5 switch_w:1.8 stall:1 dram_w:2.35 volt_min:1 volt_knee:1 volt_bend:1" },
-	{ "gpu", "A10G", "A100-SXM-80", "context_w:1 switch_w:.85 stall:1 dram_w:.7 volt_min:1 volt_knee:1 volt_bend:1" },
-	{ "gpu", "L4", "T4", "context_w:1 switch_w:1 stall:1 dram_w:1 volt_min:1 volt_knee:1 volt_bend:1" },
+	/* GDDR6: by the power limit less idle power, 60 W of 275 W. */
+	{ "gpu", "T4", "A40", "context_w:.218" },
 	{ "workload", "resnet101", "resnet152", "efficiency:1 host_us:.67 serial_us:1 serial_us_per_item:1 parallel_sms:1 parallel_growth:1 traffic_mib_per_item:.71" },
 	{ "workload", "resnet34", "resnet50", "efficiency:1.6 host_us:.69 serial_us:1 serial_us_per_item:1 parallel_sms:1 parallel_growth:1 traffic_mib_per_item:.36" },
 	{ "workload", "resnet18", "resnet50", "efficiency:1.6 host_us:.39 serial_us:1 serial_us_per_item:1 parallel_sms:1 parallel_growth:1 traffic_mib_per_item:.24" },

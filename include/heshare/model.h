@@ -56,6 +56,7 @@ struct hes_workload {
 	double kernels;               /* launches of an iteration */
 	double gflop_per_item;        /* published operations; multiply and add count two */
 	double efficiency;            /* of the type's rate, 0..1 */
+	double winograd;              /* part of the operations in 3x3 convolutions of stride 1, which Winograd's algorithm shortens */
 	double padding;               /* work of an item grows as batch^padding (sequences padded to the longest) */
 	double parallel_sms;          /* SMs that an item can keep busy */
 	double parallel_growth;       /* ... times batch^growth */
@@ -78,6 +79,8 @@ void hes_model_free(struct hes_model *m);
 
 /** The origin of parameters that were not fitted to measurements. */
 #define HES_MODEL_DERIVED "derived"
+/** Said with their names: how far measured types are off when they are derived (docs/gpu-model.md). */
+#define HES_MODEL_DERIVED_ERROR "expect times within 10 % in half of the cases, within 35 % in nine of ten"
 
 /**
  * Add parameters for each type of @c that @m has none for: those of the measured type most like it, scaled by figures of

@@ -10,6 +10,8 @@
 
 #include "model/params.h"
 
+#define CHANGE .05 /* a ratio nearer to 1 is noise, not a change */
+
 bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair)
 {
 	const char *a = o->at.n > 1 ? o->at.r[0].workload->name : "";
@@ -32,6 +34,9 @@ static int measure(const struct hes_model *m, const struct hes_setup *s, enum he
 	switch (metric) {
 	case HES_METRIC_TIME_S:
 		*out = 1 / rates[0].iterations_per_s;
+		break;
+	case HES_METRIC_GPU_S:
+		*out = rates[0].busy / rates[0].iterations_per_s;
 		break;
 	case HES_METRIC_ITEMS_PER_S:
 		for (size_t i = 0; i < s->n; i++)
@@ -63,6 +68,11 @@ int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, do
 	for (size_t i = 0; o->series == HES_SERIES_IGNITER_HELD && i < m->n_held_out; i++)
 		if (hes_is_pair(o, &m->held_out[i]))
 			held.nature = m->held_out[i].nature;
+	for (size_t i = 0; o->series >= HES_SERIES_TYPES && o->series < HES_SERIES_PUBLISHED && i < m->n_left_out; i++)
+		if (strcmp(m->left_out[i].type, o->at.gpu.name) == 0) {
+			held.gpus = &m->left_out[i];
+			held.n_gpus = 1;
+		}
 	rc = measure(&held, &o->at, o->metric, &value, err);
 	if (!rc && o->relative)
 		rc = measure(&held, &o->against, o->metric, &base, err);
@@ -85,10 +95,26 @@ struct chosen {
 	bool               held;
 };
 
-static int collect(const struct hes_model *m, const struct hes_observations *o, struct chosen c,
-		   double *errors, size_t *n, struct hes_err *err)
+/* What is known of a row's values. */
+struct errors {
+	double *v;               /* |model / measured - 1| */
+	size_t  n;
+	size_t  changes, right;  /* ratios that are not 1, and those whose sign the model has right */
+};
+
+static void collect_one(const struct hes_observation *o, double value, struct errors *e)
 {
-	*n = 0;
+	e->v[e->n++] = fabs(value / o->measured - 1);
+	if (!o->relative || fabs(o->measured - 1) < CHANGE)
+		return;
+	e->changes++;
+	e->right += (value > 1) == (o->measured > 1);
+}
+
+static int collect(const struct hes_model *m, const struct hes_observations *o, struct chosen c,
+		   struct errors *e, struct hes_err *err)
+{
+	e->n = e->changes = e->right = 0;
 	for (size_t i = 0; i < o->n; i++) {
 		const struct hes_observation *v = &o->v[i];
 		double value;
@@ -99,14 +125,16 @@ static int collect(const struct hes_model *m, const struct hes_observations *o, 
 		rc = hes_reproduce(m, v, &value, err);
 		if (rc)
 			return rc;
-		errors[(*n)++] = fabs(value / v->measured - 1);
+		collect_one(v, value, e);
 	}
 	return 0;
 }
 
-static struct hes_check_row sum_up(const struct hes_series *s, double *errors, size_t n)
+static struct hes_check_row sum_up(const struct hes_series *s, struct errors *e)
 {
-	struct hes_check_row row = { .series = s, .set = s->set, .n = n, .met = true };
+	struct hes_check_row row = { .series = s, .set = s->set, .n = e->n, .met = true };
+	double *errors = e->v;
+	size_t n = e->n;
 
 	row.kind = s->fitted ? HES_CHECK_FITTED : HES_CHECK_PREDICTED;
 	if (n == 0)
@@ -114,7 +142,8 @@ static struct hes_check_row sum_up(const struct hes_series *s, double *errors, s
 	qsort(errors, n, sizeof(*errors), by_size);
 	row.median = n % 2 ? errors[n / 2] : (errors[n / 2 - 1] + errors[n / 2]) / 2;
 	row.p90 = errors[(n - 1) * 9 / 10];
-	row.met = (s->target == 0 || row.median <= s->target) &&
+	row.right_sign = e->changes ? (double)e->right / (double)e->changes : 1;
+	row.met = row.right_sign >= s->target_sign && (s->target == 0 || row.median <= s->target) &&
 		  (s->target_p90 == 0 || row.p90 <= s->target_p90);
 	return row;
 }
@@ -131,20 +160,19 @@ static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_m
 }
 
 static int check_gpu(const struct hes_model *m, const struct hes_observations *o, size_t gpu,
-		       double *errors, struct hes_check *c, struct hes_err *err)
+		       struct errors *e, struct hes_check *c, struct hes_err *err)
 {
 	const struct hes_measured_gpu *b = &o->gpus[gpu - 1];
 
 	for (int i = 2 * HES_SERIES_PUBLISHED; i < 2 * HES_SERIES_COUNT; i++) {
 		struct chosen which = { (enum hes_series_id)(i / 2), gpu, i % 2 };
-		size_t n;
-		int rc = collect(m, o, which, errors, &n, err);
+		int rc = collect(m, o, which, e, err);
 
 		if (rc)
 			return rc;
-		if (n == 0)
+		if (e->n == 0)
 			continue;
-		c->rows[c->n] = sum_up(&hes_series[which.series], errors, n);
+		c->rows[c->n] = sum_up(&hes_series[which.series], e);
 		c->rows[c->n].set = b->name;
 		c->rows[c->n].held = which.held;
 		c->rows[c->n++].kind = kind_of(m, b, &hes_series[which.series], which.held);
@@ -156,22 +184,20 @@ int hes_model_check(const struct hes_model *m, const struct hes_observations *o,
 		    struct hes_check *out, struct hes_err *err)
 {
 	size_t most = HES_SERIES_PUBLISHED + o->n_gpus * 2 * (HES_SERIES_COUNT - HES_SERIES_PUBLISHED);
-	double *errors = malloc((o->n + 1) * sizeof(*errors));
+	struct errors e = { .v = malloc((o->n + 1) * sizeof(*e.v)) };
 	struct hes_check c = { malloc(most * sizeof(*c.rows)), 0 };
 	int rc = 0;
 
-	if (!errors || !c.rows)
+	if (!e.v || !c.rows)
 		rc = hes_fail(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !rc && i < HES_SERIES_PUBLISHED; i++) {
-		size_t n;
-
-		rc = collect(m, o, (struct chosen){ (enum hes_series_id)i, 0, false }, errors, &n, err);
+		rc = collect(m, o, (struct chosen){ (enum hes_series_id)i, 0, false }, &e, err);
 		if (!rc)
-			c.rows[c.n++] = sum_up(&hes_series[i], errors, n);
+			c.rows[c.n++] = sum_up(&hes_series[i], &e);
 	}
 	for (size_t i = 1; !rc && i <= o->n_gpus; i++)
-		rc = check_gpu(m, o, i, errors, &c, err);
-	free(errors);
+		rc = check_gpu(m, o, i, &e, &c, err);
+	free(e.v);
 	if (rc)
 		hes_check_free(&c);
 	else

@@ -29,6 +29,7 @@ struct hes_check_row {
 	size_t n;            /* values; 0: the set is not there */
 	double median;       /* of |model / measured - 1| */
 	double p90;
+	double right_sign;   /* part of the measured changes (ratios 5 % or more from 1) that the model has the sign of */
 	bool   met;          /* every target of the series; true where there is none */
 };
 

@@ -25,6 +25,13 @@ enum hes_series_id {
 	HES_SERIES_JETSON_POWER,
 	HES_SERIES_ZEUS_TIME,
 	HES_SERIES_ZEUS_ENERGY,
+	HES_SERIES_ZEUS_TYPES_TIME,
+	HES_SERIES_ZEUS_TYPES_POWER,
+	HES_SERIES_ZEUS_TYPES_CAPPED, /* time and energy against those without a cap */
+	HES_SERIES_ZEUS_LOW_TIME,     /* caps at or under half of the limit, which no fit uses */
+	HES_SERIES_ZEUS_LOW_V100,
+	HES_SERIES_ZEUS_LOW_P100,
+	HES_SERIES_ZEUS_LOW_A40,
 	HES_SERIES_A100_TIME,
 	HES_SERIES_A100_POWER,
 	HES_SERIES_PARVA_ALONE,
@@ -34,11 +41,23 @@ enum hes_series_id {
 	HES_SERIES_DLE_TIME,
 	HES_SERIES_DLE_RATIO,
 	HES_SERIES_DLE_TESTBED,
+	HES_SERIES_DLE_BERT,
+	HES_SERIES_IGNITER_TESTBED,
+	HES_SERIES_ORION,
 	HES_SERIES_SIA_TIME,
 	HES_SERIES_SIA_RATIO,
+	HES_SERIES_SIA_TYPES,
 	HES_SERIES_MISO_TIME,
 	HES_SERIES_MISO_SLICES,
 	HES_SERIES_MISO_POWER,
+	HES_SERIES_TYPES,           /* absolute times on types that are derived as if nobody had measured them; of each: */
+	HES_SERIES_TYPE_P100,
+	HES_SERIES_TYPE_V100,
+	HES_SERIES_TYPE_T4,
+	HES_SERIES_TYPE_RTX_2080_TI,
+	HES_SERIES_TYPE_RTX_6000,
+	HES_SERIES_TYPE_A40,
+	HES_SERIES_TYPE_A100,
 	HES_SERIES_PUBLISHED,       /* as many as published ones; from here on those of each measured GPU */
 	HES_SERIES_GPU_TIME = HES_SERIES_PUBLISHED,
 	HES_SERIES_GPU_POWER,
@@ -56,6 +75,7 @@ struct hes_series {
 	const char *what;
 	double      target;    /* median absolute relative error; 0: none set */
 	double      target_p90;/* of the 90th percentile; 0: none set */
+	double      target_sign; /* of the part of changes with the right sign; 0: none set */
 	bool        fitted;    /* parameters were fitted on these values */
 };
 
@@ -63,6 +83,7 @@ extern const struct hes_series hes_series[HES_SERIES_COUNT];
 
 enum hes_metric {
 	HES_METRIC_TIME_S,       /* an iteration of the subject */
+	HES_METRIC_GPU_S,        /* of an iteration with a kernel running */
 	HES_METRIC_ITEMS_PER_S,  /* of all jobs */
 	HES_METRIC_POWER_W,      /* GPU */
 	HES_METRIC_ENERGY_J,     /* GPU, over an iteration of the subject */

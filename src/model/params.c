@@ -22,6 +22,7 @@
 	X(kernels, 0, 1e6) \
 	X(gflop_per_item, 0, 1e9) \
 	X(efficiency, 1e-6, 10) \
+	X(winograd, 0, 1) \
 	X(padding, 0, 1) \
 	X(parallel_sms, 1e-3, 1e6) \
 	X(parallel_growth, 0, 1) \
@@ -240,6 +241,7 @@ void hes_model_free(struct hes_model *m)
 	free(m->gpus);
 	free(m->workloads);
 	free(m->held_out);
+	free(m->left_out);
 	free(m);
 }
 

@@ -22,7 +22,7 @@ struct hes_gpu_physics {
 	double launch_us;               /* gap between two kernels */
 	double pcie_gbs;
 	double host_factor;             /* host time of the machine it was measured in, against those that the workloads were fitted on */
-	double context_w;               /* above idle when a context exists, at full clock and voltage */
+	double context_w;               /* above idle when a context exists, whatever the clock */
 	double switch_w;                /* all SMs computing at full clock and voltage */
 	double stall;                   /* switching of an SM that waits for memory, of a computing one */
 	double dram_w;                  /* memory at full traffic */
@@ -63,6 +63,8 @@ struct hes_model {
 	size_t                  n_workloads;
 	struct hes_held_out    *held_out;
 	size_t                  n_held_out;
+	struct hes_gpu_physics *left_out;   /* measured types as they would be derived if they had not been measured */
+	size_t                  n_left_out;
 };
 
 struct hes_param {
@@ -90,8 +92,8 @@ const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const cha
 /** (2) Flop a cycle and SM that a workload reaches. */
 double hes_model_rate(const struct hes_model *m, const struct hes_gpu_physics *p, const struct hes_workload *w);
 
-/** What contexts with nothing to do add to the idle GPU at a clock, watts; 0 for a type @m does not know. */
-double hes_model_context_w(const struct hes_model *m, const struct hes_gpu_type *g, double clock_mhz);
+/** What contexts with nothing to do add to the idle GPU, watts; 0 for a type @m does not know. */
+double hes_model_context_w(const struct hes_model *m, const char *type);
 
 /** hes_model_instant without the rounding: what a fit differentiates. */
 struct hes_steady {

@@ -18,6 +18,7 @@
 
 #define MIB_PER_GB 953.67431640625 /* 10^9 bytes */
 #define A100_TF32_RATE 1024
+#define WINOGRAD_SAVING (1 - 1 / 2.25) /* of the multiplications: F(2x2, 3x3) of Lavin and Gray, CVPR 2016 */
 #define NEGLIGIBLE 1e-3            /* ratio at which a smooth maximum is the larger value */
 #define MAX_ROUNDS 60
 #define SETTLED    1e-8            /* change of a time fraction at which the fixed point has converged */
@@ -68,7 +69,8 @@ static double soft_max(double a, double b, double k)
 
 /*
  * (2) Flop a cycle and SM that a workload reaches. Its efficiency in TF32 is of
- * the A100's units; units without TF32 do as well until their FP32 rate stops them.
+ * the A100's units; units without TF32 do as well until their FP32 rate stops them. There Winograd's algorithm saves
+ * a part of the operations.
  */
 double hes_model_rate(const struct hes_model *m, const struct hes_gpu_physics *p, const struct hes_workload *w)
 {
@@ -76,7 +78,8 @@ double hes_model_rate(const struct hes_model *m, const struct hes_gpu_physics *p
 
 	if (w->math != HES_MATH_TF32 || rate[HES_MATH_TF32] > 0)
 		return w->efficiency * rate[w->math];
-	return soft_min(w->efficiency * A100_TF32_RATE, m->nature.fp32_reach * rate[HES_MATH_FP32], 4);
+	return soft_min(w->efficiency * A100_TF32_RATE,
+			m->nature.fp32_reach * rate[HES_MATH_FP32] / (1 - WINOGRAD_SAVING * w->winograd), 4);
 }
 
 static void prepare(const struct hes_model *m, const struct gpu *b, const struct hes_model_job *r, struct state *s)
@@ -207,7 +210,7 @@ static struct power power_at(const struct gpu *b, double ghz)
 {
 	const struct hes_gpu_physics *p = b->p;
 	double v = voltage(b, ghz), scale = ghz / b->clock_max_ghz * v * v;
-	double still = b->g->idle_power_mw * 1e-3 + (b->n ? p->context_w * scale : 0);
+	double still = b->g->idle_power_mw * 1e-3 + (b->n ? p->context_w : 0);
 	double moving = 0, idle = 1, longest_s = 0, window;
 
 	for (size_t i = 0; i < b->n; i++) {
@@ -280,12 +283,11 @@ const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const cha
 	return NULL;
 }
 
-double hes_model_context_w(const struct hes_model *m, const struct hes_gpu_type *g, double clock_mhz)
+double hes_model_context_w(const struct hes_model *m, const char *type)
 {
-	const struct gpu b = { .p = hes_model_gpu(m, g->name), .clock_max_ghz = g->clock_max_mhz * 1e-3 };
-	double ghz = clock_mhz * 1e-3, v = b.p ? voltage(&b, ghz) : 0;
+	const struct hes_gpu_physics *p = hes_model_gpu(m, type);
 
-	return b.p ? b.p->context_w * ghz / b.clock_max_ghz * v * v : 0;
+	return p ? p->context_w : 0;
 }
 
 static int check_jobs(const struct hes_model_job *r, size_t n, struct hes_err *err)

@@ -15,7 +15,7 @@
 	run "$HESHARE" model --list --json
 	[ "$status" -eq 0 ]
 	[ "$(jq '[.workloads[] | select(.testbed)] | length' <<<"$output")" -eq 15 ]
-	[ "$(jq ".gpus | length" <<<"$output")" -eq 28 ]
+	[ "$(jq ".gpus | length" <<<"$output")" -eq 29 ]
 }
 
 @test "data sets that are not there are skipped with a line" {
@@ -27,6 +27,28 @@
 	[[ "$output" == *"igniter_v100"*"not there, skipped"* ]]
 	! grep 'skipped.*MET' <<<"$output"
 	[ "$(grep -c '^etf_jetson_tx2 .*fitted, ' <<<"$output")" -eq 2 ]
+}
+
+# Rows of Zeus's table: an A40 with and without a cap at a third of its limit, 39 % more energy with it.
+zeus() {
+	mkdir -p "$1/zeus_power_limit"
+	cat >"$1/zeus_power_limit/power_limit_train.csv" <<-'EOF'
+		gpu,dataset,network,batch,optimizer,power_limit_w,time_per_epoch_s,avg_power_w
+		a40,imagenet,resnet50,128,adadelta,300,3739.5,244
+		a40,imagenet,resnet50,128,adadelta,100,10994,115
+	EOF
+}
+
+@test "a low cap is compared with no cap, and the sign of the change is judged; a full limit counts for the type left out" {
+	zeus "$BATS_TEST_TMPDIR"
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR"
+	grep -qE '^zeus_power_limit +low caps: energy against uncapped, A40 +1 .*; sign right 100 %$' <<<"$output"
+	grep -qE '^types left out +absolute time, A40 +1 .* predicted$' <<<"$output"
+	sed -i 's/,10994,115/,3740,115/' "$BATS_TEST_TMPDIR/zeus_power_limit/power_limit_train.csv"
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR"
+	[ "$status" -eq 1 ]
+	grep -qE 'energy against uncapped, A40 .*NOT MET; sign right 0 %$' <<<"$output"
+	"$HESHARE" model --check "$BATS_TEST_TMPDIR" --json | jq -e '.[] | select(.what | endswith("uncapped, A40")).right_sign == 0'
 }
 
 @test "a check of nothing is a failure, not a pass" {

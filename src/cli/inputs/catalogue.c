@@ -92,7 +92,8 @@ void cli_model_tell_derived(const struct hes_model *m, const struct hes_gpu_type
 
 	hes_model_derived(m, types, n, names, sizeof(names));
 	if (*names)
-		fprintf(stderr, "heshare: derived from data sheets, not fitted to measurements: %s (docs/gpu-model.md)\n", names);
+		fprintf(stderr, "heshare: derived from data sheets, not fitted to measurements: %s; %s (docs/gpu-model.md)\n", names,
+			HES_MODEL_DERIVED_ERROR);
 }
 
 int cli_model_load(const char *physics, const struct hes_catalogue *c, const struct hes_gpu_type *const *use, size_t n_use,

@@ -114,6 +114,8 @@ static json_t *row_json(const struct hes_check_row *r)
 	if (r->n)
 		json_object_update_new(o, json_pack("{s:f, s:f, s:b}", "median_error", r->median, "p90_error", r->p90,
 					     "met", r->met));
+	if (r->series->target_sign > 0)
+		json_object_set_new(o, "right_sign", json_real(r->right_sign));
 	if (r->series->target > 0)
 		json_object_set_new(o, "target", json_real(r->series->target));
 	if (r->series->target_p90 > 0)
@@ -124,7 +126,7 @@ static json_t *row_json(const struct hes_check_row *r)
 static void print_row(const struct hes_check_row *r)
 {
 	const struct hes_series *s = r->series;
-	char target[32] = "-", what[64];
+	char target[32] = "-", what[64], sign[32] = "";
 
 	snprintf(what, sizeof(what), "%s%s", s->what, r->held ? ", held back" : "");
 	if (r->n == 0) {
@@ -135,9 +137,11 @@ static void print_row(const struct hes_check_row *r)
 		snprintf(target, sizeof(target), "%g / %g", 100 * s->target, 100 * s->target_p90);
 	else if (s->target > 0)
 		snprintf(target, sizeof(target), "%g", 100 * s->target);
-	printf("%-19s %-40s %6zu %8.2f %8.2f  %-9s %s%s\n", r->set, what, r->n, 100 * r->median,
+	if (s->target_sign > 0)
+		snprintf(sign, sizeof(sign), "; sign right %.0f %%", 100 * r->right_sign);
+	printf("%-19s %-40s %6zu %8.2f %8.2f  %-9s %s%s%s\n", r->set, what, r->n, 100 * r->median,
 	       100 * r->p90, target, hes_check_kind_name(r->kind),
-	       s->target == 0 ? "" : r->met ? ", met" : ", NOT MET");
+	       s->target == 0 ? "" : r->met ? ", met" : ", NOT MET", sign);
 }
 
 static void print_left_out(const struct hes_measured_gpu *b)
