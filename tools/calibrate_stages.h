@@ -18,7 +18,7 @@
 	    { "nature", "", "sm_sharpness:1:12" } } },
 	{ "pairs", 0, true,
 	  { { HES_SERIES_IGNITER_PAIRS, .015 } },
-	  { { "nature", "", "l2_interference:.001:1 dram_interference:.001:2 copy_interference:.001:2 host_interference:.001:5" } } },
+	  { { "nature", "", "transfer_interference:.001:2 host_interference:.001:5" } } },
 	{ "parva", 8, false,
 	  { { HES_SERIES_PARVA_ALONE, .04 }, { HES_SERIES_PARVA_SHARED, .05 } },
 	  { { "workload", "resnet50", PARVA },

@@ -51,9 +51,7 @@
 	X(sm_sharpness, 0.5, 50) \
 	X(host_sharpness, 0.5, 50) \
 	X(fp32_reach, 0.1, 3) \
-	X(l2_interference, 0, 10) \
-	X(dram_interference, 0, 10) \
-	X(copy_interference, 0, 10) \
+	X(transfer_interference, 0, 10) \
 	X(host_interference, 0, 10)
 
 #define WORKLOAD_ROW(m, lo, hi) { #m, offsetof(struct hes_workload, m), lo, hi },

@@ -37,9 +37,7 @@ struct hes_nature {
 	double sm_sharpness;      /* how abruptly share gives way to parallelism as the limit */
 	double host_sharpness;    /* how abruptly host time gives way to GPU time */
 	double fp32_reach;        /* part of the FP32 rate that networks written for TF32 can reach */
-	double l2_interference;   /* slowdown of computing by co-runners' use of the L2 */
-	double dram_interference; /* slowdown of memory phases by co-runners' traffic, below saturation */
-	double copy_interference; /* slowdown of copies by a busy co-runner */
+	double transfer_interference; /* slowdown of memory phases by co-runners' traffic, below saturation, and of copies by a busy co-runner */
 	double host_interference; /* slowdown of synchronisation by co-runners off the GPU */
 };
 
