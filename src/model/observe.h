@@ -20,7 +20,10 @@ enum hes_series_id {
 	HES_SERIES_IGNITER_COPIES,
 	HES_SERIES_IGNITER_CLOCK,
 	HES_SERIES_IGNITER_PAIRS,
-	HES_SERIES_IGNITER_HELD,    /* the same observations as PAIRS, predicted by a fit without that pair */
+	/* The observations of PAIRS, each predicted without pairs of its network: by the model, and by simple rules. */
+	HES_SERIES_IGNITER_HELD,
+	HES_SERIES_IGNITER_CONSTANT,
+	HES_SERIES_IGNITER_LINE,
 	HES_SERIES_JETSON_TIME,
 	HES_SERIES_JETSON_POWER,
 	HES_SERIES_ZEUS_TIME,
@@ -29,6 +32,13 @@ enum hes_series_id {
 	HES_SERIES_A100_POWER,
 	HES_SERIES_PARVA_ALONE,
 	HES_SERIES_PARVA_SHARED,
+	/* The observations of SHARED whose network has a measured sibling, predicted from that one's. */
+	HES_SERIES_PARVA_HELD,
+	HES_SERIES_PARVA_SIBLING,
+	/* Networks whose parameters are derived: no fit saw them. */
+	HES_SERIES_PARVA_NEW_ALONE,
+	HES_SERIES_PARVA_NEW_SHARED,
+	HES_SERIES_PARVA_NEW_SIBLING,
 	HES_SERIES_BERT_TIME,
 	HES_SERIES_BERT_RATIO,
 	HES_SERIES_DLE_TIME,
@@ -51,12 +61,21 @@ enum hes_series_id {
 	HES_SERIES_COUNT
 };
 
+/** Who predicts the values of a series. */
+enum hes_series_by {
+	HES_BY_MODEL,
+	HES_BY_LEFT_OUT,  /* the model without data of the network; see left_out.h */
+	HES_BY_RULE,      /* a simple rule without data of the network */
+};
+
 struct hes_series {
 	const char *set;       /* folder below the data directory; NULL: the GPU's */
 	const char *what;
 	double      target;    /* median absolute relative error; 0: none set */
 	double      target_p90;/* of the 90th percentile; 0: none set */
 	bool        fitted;    /* parameters were fitted on these values */
+	enum hes_series_by by;
+	enum hes_series_id of; /* unless by the model: the series whose observations these are */
 };
 
 extern const struct hes_series hes_series[HES_SERIES_COUNT];
@@ -86,6 +105,8 @@ struct hes_observation {
 	bool               relative;  /* the value is at / against */
 	struct hes_setup   against;
 	double             measured;
+	double             l2_use;    /* of a job alone, measured in the same row; 0: not known */
+	double             beside_l2, beside_dram; /* of slowdowns: the neighbour's measured use of both, alone; 0: not known */
 	size_t             line;      /* of the set's file */
 	size_t             gpu;     /* 0: published; k: GPUs[k - 1] */
 	bool               held;      /* of a GPU's part that no fit may use */

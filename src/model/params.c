@@ -118,8 +118,7 @@ static const cyaml_schema_field_t gpu_fields[] = {
 static const cyaml_schema_field_t nature_fields[] = { NATURE_PARAMS(NATURE_FIELD) CYAML_FIELD_END };
 
 static const cyaml_schema_field_t held_out_fields[] = {
-	CYAML_FIELD_STRING("one", CYAML_FLAG_DEFAULT, struct hes_held_out, one, 1),
-	CYAML_FIELD_STRING("two", CYAML_FLAG_DEFAULT, struct hes_held_out, two, 1),
+	CYAML_FIELD_STRING("workload", CYAML_FLAG_DEFAULT, struct hes_held_out, workload, 1),
 	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct hes_held_out, nature, nature_fields),
 	CYAML_FIELD_END
 };
@@ -179,7 +178,7 @@ static int check(const char *file, struct hes_model *m, struct hes_err *err)
 		rc = check_params(file, "workload", w->name, w, hes_workload_params, hes_workload_param_count, err);
 	}
 	for (size_t i = 0; !rc && i < m->n_held_out; i++)
-		rc = check_params(file, "held_out", m->held_out[i].one, &m->held_out[i].nature,
+		rc = check_params(file, "held_out", m->held_out[i].workload, &m->held_out[i].nature,
 				  hes_nature_params, hes_nature_param_count, err);
 	return rc;
 }

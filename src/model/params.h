@@ -41,9 +41,9 @@ struct hes_nature {
 	double host_interference; /* slowdown of synchronisation by co-runners off the GPU */
 };
 
-/** What nature is when fitted without one pair of workloads: the check of that pair uses it. */
+/** What nature is when fitted without pairs of one workload: the check of that workload's pairs uses it. */
 struct hes_held_out {
-	char              one[HES_NAME_MAX], two[HES_NAME_MAX];
+	char              workload[HES_NAME_MAX];
 	struct hes_nature nature;
 };
 
