@@ -33,7 +33,8 @@ struct state {
 	double set_mib;   /* working set */
 	double gaps_s;    /* launch gaps */
 	double host_s;
-	double copy_s;    /* copies and per-item host work, GPU idle */
+	double copy_s;    /* copies over PCIe, GPU idle */
+	double items_s;   /* host work of each item, GPU idle */
 	double sync_s;    /* synchronisation, GPU idle */
 	double activity;
 	/* The fixed point: seconds an iteration spends in each (gpu_s includes those it waits for SMs), ... */
@@ -94,8 +95,8 @@ static void prepare(const struct gpu *b, const struct hes_model_job *r, struct s
 		.set_mib = w->working_set_mib * batch,
 		.gaps_s = w->kernels * b->p->launch_us * 1e-6,
 		.host_s = w->host_us * host * 1e-6,
-		.copy_s = batch * (w->serial_us_per_item * host * 1e-6 +
-				   w->copy_mib_per_item / MIB_PER_GB / b->p->pcie_gbs),
+		.copy_s = batch * w->copy_mib_per_item / MIB_PER_GB / b->p->pcie_gbs,
+		.items_s = batch * w->serial_us_per_item * host * 1e-6,
 		.sync_s = w->serial_us * host * 1e-6,
 		.activity = w->activity,
 	};
@@ -131,9 +132,10 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 {
 	const struct hes_nature *k = b->nature;
 	double squeeze = fmax(1, (s->sms + o->sms) / b->sms);
-	double queue = fmax(1 + k->transfer_interference * o->draw, s->draw / squeeze + o->draw);
+	double drawn = s->draw / squeeze + o->draw; /* by all at the same instant */
+	double queue = fmax(1 + k->transfer_interference * fmax(0, drawn - s->draw), drawn);
 	double miss = s->set_mib > 0 ? s->set_mib / (s->set_mib + b->l2_mib) : 1;
-	double serial = s->copy_s * (1 + k->transfer_interference * o->busy) +
+	double serial = s->items_s + s->copy_s * (1 + k->transfer_interference * o->busy) +
 			s->sync_s * (1 + k->host_interference * o->serving);
 	double paced;
 
@@ -143,7 +145,7 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 	s->gpu_s = (s->compute_s + s->memory_s + s->gaps_s) * squeeze;
 	paced = soft_max(s->host_s, s->gpu_s, k->host_sharpness);
 	s->iteration_s = paced + serial;
-	paced += s->copy_s + s->sync_s;
+	paced += s->items_s + s->copy_s + s->sync_s;
 	s->waiting = s->memory_s / paced;
 	s->busy = s->gpu_s / paced;
 }
@@ -160,7 +162,7 @@ static void start(struct gpu *b, double ghz)
 		struct state *s = &b->s[i];
 
 		iterate(b, s, &none, ghz);
-		s->serving = (s->copy_s + s->sync_s) / s->iteration_s;
+		s->serving = (s->items_s + s->copy_s + s->sync_s) / s->iteration_s;
 	}
 }
 

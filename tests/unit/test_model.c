@@ -210,6 +210,43 @@ TEST(where_shares_exceed_the_gpu_a_co_runner_speeds_up_a_job_by_little_at_most)
 	add_co_runners(10, 10, 10, 0.05);
 }
 
+/* Copies on the whole GPU: a further one adds throughput until the GPU is full, and then takes none away. */
+static void more_processes(const struct hes_gpu_type *g, struct hes_model_job r)
+{
+	const struct hes_model_job all[] = { r, r, r, r, r };
+	struct hes_rate rates[5];
+	double before = 0, power = 0;
+
+	for (uint32_t n = 1; n <= 5; n++) {
+		struct hes_instant now = instant(g, 0, 0, all, n, rates);
+		double total = n * rates[0].iterations_per_s;
+
+		if (total < before * 0.99 || now.power_mw < power * 0.99) fprintf(stderr, "WORST %.4f %.4f %s %s b%u n%u\n", total/before, now.power_mw/power, g->name, r.workload->name, r.batch, n);
+
+		before = total;
+		power = now.power_mw;
+	}
+}
+
+TEST(many_processes_on_the_whole_gpu_lose_neither_throughput_nor_power)
+{
+	everywhere(more_processes);
+}
+
+/* While a co-runner only adds pressure on transfers, a larger one slows a job no less. */
+TEST(a_larger_share_of_the_co_runner_never_speeds_up_a_job)
+{
+	double before = INFINITY;
+
+	for (uint32_t share = 10; share <= 50; share += 5) {
+		const struct hes_model_job r[] = { { workload("densenet121"), 16, 50 }, { workload("vgg19"), 16, share } };
+		double rate = rate_of(gpu("H100-SXM"), 0, r, 2);
+
+		assert_true(rate <= before * (1 + 1e-9));
+		before = rate;
+	}
+}
+
 TEST(the_order_of_co_runners_does_not_matter)
 {
 	const struct hes_model_job a[] = { { workload("vgg19"), 8, 60 }, { workload("bert-large"), 4, 40 } };
@@ -535,6 +572,17 @@ static const char *data_directory(char *path, size_t size)
 	return stat(dir, &st) == 0 ? dir : NULL;
 }
 
+/* For networks left out, in median and mean. */
+static void as_good_as(const struct hes_check *c, enum hes_series_id model_row, enum hes_series_id rule)
+{
+	const struct hes_check_row *m = &c->rows[model_row], *r = &c->rows[rule];
+
+	assert_true(m->n == r->n);
+	if (m->median > r->median || m->mean > r->mean)
+		fail_msg("%s: median %.4f, mean %.4f; %s: %.4f, %.4f", m->series->what, m->median, m->mean, r->series->what, r->median,
+			 r->mean);
+}
+
 TEST(published_measurements_are_met)
 {
 	struct hes_observations o = { 0 };
@@ -552,6 +600,10 @@ TEST(published_measurements_are_met)
 		if (!table.rows[i].met)
 			fail_msg("%s, %s: median error %.4f, p90 %.4f", table.rows[i].set,
 				 table.rows[i].series->what, table.rows[i].median, table.rows[i].p90);
+	as_good_as(&table, HES_SERIES_IGNITER_HELD, HES_SERIES_IGNITER_CONSTANT);
+	as_good_as(&table, HES_SERIES_IGNITER_HELD, HES_SERIES_IGNITER_LINE);
+	as_good_as(&table, HES_SERIES_PARVA_HELD, HES_SERIES_PARVA_SIBLING);
+	assert_true(table.rows[HES_SERIES_IGNITER_HELD].rank > 0.6);
 	hes_check_free(&table);
 	hes_observations_free(&o);
 }
