@@ -42,7 +42,7 @@ static struct hes_workload derived(const struct hes_workload *w, const struct he
 
 	d.efficiency = s->efficiency;
 	d.host_us = s->host_us * w->kernels / s->kernels;
-	d.serial_us = s->serial_us;
+	d.serial_us = s->serial_us * w->kernels / s->kernels;
 	d.serial_us_per_item = s->serial_us_per_item;
 	d.parallel_sms = s->parallel_sms;
 	d.parallel_growth = s->parallel_growth;

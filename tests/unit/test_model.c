@@ -221,8 +221,8 @@ static void more_processes(const struct hes_gpu_type *g, struct hes_model_job r)
 		struct hes_instant now = instant(g, 0, 0, all, n, rates);
 		double total = n * rates[0].iterations_per_s;
 
-		if (total < before * 0.99 || now.power_mw < power * 0.99) fprintf(stderr, "WORST %.4f %.4f %s %s b%u n%u\n", total/before, now.power_mw/power, g->name, r.workload->name, r.batch, n);
-
+		assert_true(total >= before * 0.99);
+		assert_true(now.power_mw >= power * 0.99);
 		before = total;
 		power = now.power_mw;
 	}
