@@ -89,8 +89,8 @@ struct values {
 static int collect(const struct hes_model *m, const struct hes_observations *o, struct chosen c,
 		   struct values *x, struct hes_err *err)
 {
-	const struct hes_series *s = &hes_series[c.series];
-	enum hes_series_id of = s->by == HES_BY_MODEL ? c.series : s->of;
+	const struct hes_left_out *left_out = hes_left_out_find(c.series);
+	enum hes_series_id of = left_out ? left_out->of : c.series;
 
 	x->n = 0;
 	for (size_t i = 0; i < o->n; i++) {
@@ -100,7 +100,7 @@ static int collect(const struct hes_model *m, const struct hes_observations *o, 
 
 		if (v->series != of || v->gpu != c.gpu || v->held != c.held)
 			continue;
-		rc = s->by == HES_BY_MODEL ? hes_reproduce(m, v, &value, err) : hes_left_out(m, o, c.series, v, &value, err);
+		rc = left_out ? hes_left_out(m, o, c.series, v, &value, err) : hes_reproduce(m, v, &value, err);
 		if (rc)
 			return rc;
 		if (isnan(value))
@@ -146,12 +146,13 @@ static bool is_slowdown(enum hes_series_id s)
 
 static struct hes_check_row sum_up(enum hes_series_id id, const struct values *x)
 {
+	const struct hes_left_out *left_out = hes_left_out_find(id);
 	const struct hes_series *s = &hes_series[id];
 	struct hes_check_row row = { .series = s, .set = s->set, .n = x->n, .met = true, .rank = NAN };
 	double *errors = x->work, sum = 0;
 	size_t n = x->n;
 
-	row.kind = s->by == HES_BY_LEFT_OUT ? HES_CHECK_LEFT_OUT : s->by == HES_BY_RULE ? HES_CHECK_RULE :
+	row.kind = left_out ? (left_out->rule ? HES_CHECK_RULE : HES_CHECK_LEFT_OUT) :
 		   s->fitted ? HES_CHECK_FITTED : HES_CHECK_PREDICTED;
 	if (n == 0)
 		return row;
@@ -163,7 +164,7 @@ static struct hes_check_row sum_up(enum hes_series_id id, const struct values *x
 	row.p90 = errors[(n - 1) * 9 / 10];
 	row.met = (s->target == 0 || row.median <= s->target) &&
 		  (s->target_p90 == 0 || row.p90 <= s->target_p90);
-	if (is_slowdown(id) || (s->by != HES_BY_MODEL && is_slowdown(s->of)))
+	if (is_slowdown(left_out ? left_out->of : id))
 		row.rank = rank_correlation(x);
 	return row;
 }
@@ -205,12 +206,16 @@ int hes_model_check(const struct hes_model *m, const struct hes_observations *o,
 {
 	size_t most = HES_SERIES_PUBLISHED + o->n_gpus * 2 * (HES_SERIES_COUNT - HES_SERIES_PUBLISHED);
 	double *room = malloc(3 * (o->n + 1) * sizeof(*room));
-	struct values x = { room, room + o->n, room + 2 * o->n, 0 };
+	struct values x = { .model = room };
 	struct hes_check c = { malloc(most * sizeof(*c.rows)), 0 };
 	int rc = 0;
 
 	if (!room || !c.rows)
 		rc = hes_fail(err, -ENOMEM, "out of memory");
+	if (!rc) {
+		x.measured = room + o->n;
+		x.work = room + 2 * o->n;
+	}
 	for (size_t i = 0; !rc && i < HES_SERIES_PUBLISHED; i++) {
 		rc = collect(m, o, (struct chosen){ (enum hes_series_id)i, 0, false }, &x, err);
 		if (!rc)

@@ -9,6 +9,23 @@
 #include "model/check.h"
 #include "model/params.h"
 
+static const struct hes_left_out rows[] = {
+	{ HES_SERIES_IGNITER_HELD, HES_SERIES_IGNITER_PAIRS, false },
+	{ HES_SERIES_IGNITER_CONSTANT, HES_SERIES_IGNITER_PAIRS, true },
+	{ HES_SERIES_IGNITER_LINE, HES_SERIES_IGNITER_PAIRS, true },
+	{ HES_SERIES_PARVA_HELD, HES_SERIES_PARVA_SHARED, false },
+	{ HES_SERIES_PARVA_SIBLING, HES_SERIES_PARVA_SHARED, true },
+	{ HES_SERIES_PARVA_NEW_SIBLING, HES_SERIES_PARVA_NEW_SHARED, true },
+};
+
+const struct hes_left_out *hes_left_out_find(enum hes_series_id series)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].series == series)
+			return &rows[i];
+	return NULL;
+}
+
 /*
  * Networks of ParvaGPU's set with a measured sibling. Traffic: bytes that the operations of an eager forward pass read
  * and write for an image, MiB, counted from the published architectures.
@@ -110,21 +127,21 @@ static void solve3(double a[3][4], double x[3])
 		x[k] = fabs(a[k][k]) < 1e-12 ? 0 : a[k][3] / a[k][k];
 }
 
-/* Least squares of the slowdowns of pairs without @v's network on 1, or on 1 and the neighbour's L2 and DRAM use. */
+/* Least squares of the slowdowns of pairs without @v's network on 1, or on 1 and the co-runner's L2 and DRAM use. */
 static double line(const struct hes_observations *o, const struct hes_observation *v, bool constant)
 {
 	double a[3][4] = { 0 }, x[3];
 
 	for (size_t i = 0; i < o->n; i++) {
 		const struct hes_observation *p = &o->v[i];
-		const double row[4] = { 1, constant ? 0 : p->beside_l2, constant ? 0 : p->beside_dram, p->measured };
+		const double row[4] = { 1, constant ? 0 : p->co_l2, constant ? 0 : p->co_dram, p->measured };
 
 		for (int j = 0; p->series == v->series && !hes_has_workload(p, v->at.r[0].workload->name) && j < 3; j++)
 			for (int k = 0; k < 4; k++)
 				a[j][k] += row[j] * row[k];
 	}
 	solve3(a, x);
-	return a[0][0] == 0 ? NAN : x[0] + x[1] * v->beside_l2 + x[2] * v->beside_dram;
+	return a[0][0] == 0 ? NAN : x[0] + x[1] * v->co_l2 + x[2] * v->co_dram;
 }
 
 int hes_left_out(const struct hes_model *m, const struct hes_observations *o, enum hes_series_id series,

@@ -6,10 +6,19 @@
 
 #include "model/observe.h"
 
+/** A series whose observations are another's, each predicted without data of its network. */
+struct hes_left_out {
+	enum hes_series_id series, of;
+	bool               rule;  /* by a simple rule; else by the model */
+};
+
+/** @return NULL: @series has observations of its own, and the model as it is predicts them */
+const struct hes_left_out *hes_left_out_find(enum hes_series_id series);
+
 /**
- * Predict @v, whose first job is of network W, as a series' hes_series_by says, from data without W:
+ * Predict @v, whose first job is of network W, as @series says, from data without W:
  * the model with constants fitted without W's pairs, or W's parameters from its sibling; the mean slowdown of the
- * other pairs; a line on the neighbour's L2 and DRAM use fitted to them; or the sibling's measured throughput by FLOPs.
+ * other pairs; a line on the co-runner's L2 and DRAM use fitted to them; or the sibling's measured throughput by FLOPs.
  * @param out  NAN: there is nothing to predict it from
  * @return 0 or the error of hes_reproduce()
  */

@@ -27,11 +27,9 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_IGNITER_COPIES]  = { "igniter_v100", "GPU power of 1-5 VGG-19", .06, 0, true },
 	[HES_SERIES_IGNITER_CLOCK]   = { "igniter_v100", "clock held at the power limit", 0, 0, false },
 	[HES_SERIES_IGNITER_PAIRS]   = { "igniter_v100", "slowdown of pairs", .025, 0, true },
-	[HES_SERIES_IGNITER_HELD]    = { "igniter_v100", "  ... network in no fitted pair", .03, 0, false,
-					 HES_BY_LEFT_OUT, HES_SERIES_IGNITER_PAIRS },
-	[HES_SERIES_IGNITER_CONSTANT] = { "igniter_v100", "  ... by a constant", 0, 0, false, HES_BY_RULE, HES_SERIES_IGNITER_PAIRS },
-	[HES_SERIES_IGNITER_LINE]    = { "igniter_v100", "  ... by a line on neighbour's L2, DRAM", 0, 0, false,
-					 HES_BY_RULE, HES_SERIES_IGNITER_PAIRS },
+	[HES_SERIES_IGNITER_HELD]    = { "igniter_v100", "  ... network in no fitted pair", .03, 0, false },
+	[HES_SERIES_IGNITER_CONSTANT] = { "igniter_v100", "  ... by a constant", 0, 0, false },
+	[HES_SERIES_IGNITER_LINE]    = { "igniter_v100", "  ... by a line on co-runner's L2, DRAM", 0, 0, false },
 	[HES_SERIES_JETSON_TIME]     = { "etf_jetson_tx2", "time by clock", .03, 0, true },
 	[HES_SERIES_JETSON_POWER]    = { "etf_jetson_tx2", "power by clock", .05, 0, true },
 	[HES_SERIES_ZEUS_TIME]       = { "zeus_power_limit", "training time by power limit", .03, 0, true },
@@ -40,14 +38,11 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_A100_POWER]      = { "a100_freq_powercap", "power by clock and limit", .08, 0, true },
 	[HES_SERIES_PARVA_ALONE]     = { "parvagpu_a100", "throughput by slice and batch", .10, 0, true },
 	[HES_SERIES_PARVA_SHARED]    = { "parvagpu_a100", "throughput of 2-5 processes", .10, 0, true },
-	[HES_SERIES_PARVA_HELD]      = { "parvagpu_a100", "  ... network derived from its sibling", 0, 0, false,
-					 HES_BY_LEFT_OUT, HES_SERIES_PARVA_SHARED },
-	[HES_SERIES_PARVA_SIBLING]   = { "parvagpu_a100", "  ... by the sibling's, scaled by FLOPs", 0, 0, false,
-					 HES_BY_RULE, HES_SERIES_PARVA_SHARED },
+	[HES_SERIES_PARVA_HELD]      = { "parvagpu_a100", "  ... network derived from its sibling", 0, 0, false },
+	[HES_SERIES_PARVA_SIBLING]   = { "parvagpu_a100", "  ... by the sibling's, scaled by FLOPs", 0, 0, false },
 	[HES_SERIES_PARVA_NEW_ALONE] = { "parvagpu_a100", "throughput, networks in no fit", 0, 0, false },
 	[HES_SERIES_PARVA_NEW_SHARED] = { "parvagpu_a100", "  ... of 2-5 processes", 0, 0, false },
-	[HES_SERIES_PARVA_NEW_SIBLING] = { "parvagpu_a100", "  ... by the sibling's, scaled by FLOPs", 0, 0, false,
-					   HES_BY_RULE, HES_SERIES_PARVA_NEW_SHARED },
+	[HES_SERIES_PARVA_NEW_SIBLING] = { "parvagpu_a100", "  ... by the sibling's, scaled by FLOPs", 0, 0, false },
 	[HES_SERIES_BERT_TIME]       = { "tensorrt_bert", "latency by GPU and batch", 0, 0, true },
 	[HES_SERIES_BERT_RATIO]      = { "tensorrt_bert", "speed against T4", .15, 0, true },
 	[HES_SERIES_DLE_TIME]        = { "nvidia_dle", "ResNet-50 latency by GPU and batch", 0, 0, true },
@@ -202,7 +197,7 @@ static void igniter_copies_row(struct set_reader *r)
 }
 
 /* Give the last observation the measured use of its second job alone. */
-static void add_neighbours_use(struct set_reader *r)
+static void add_co_runners_use(struct set_reader *r)
 {
 	struct hes_observation *pair = r->rc ? NULL : &r->out->v[r->out->n - 1];
 
@@ -211,8 +206,8 @@ static void add_neighbours_use(struct set_reader *r)
 
 		if (o->series == HES_SERIES_IGNITER_DRAM && o->at.r[0].workload == pair->at.r[1].workload &&
 		    o->at.r[0].batch == pair->at.r[1].batch && o->at.r[0].sm_pct == pair->at.r[1].sm_pct) {
-			pair->beside_l2 = o->l2_use;
-			pair->beside_dram = o->measured;
+			pair->co_l2 = o->l2_use;
+			pair->co_dram = o->measured;
 		}
 	}
 }
@@ -231,7 +226,7 @@ static void igniter_pairs_row(struct set_reader *r)
 		together.r[1] = i ? a.r[0] : b.r[0];
 		together.n = 2;
 		set_reader_compare(r, HES_SERIES_IGNITER_PAIRS, &together, &alone, slowdown[i], false);
-		add_neighbours_use(r);
+		add_co_runners_use(r);
 	}
 }
 

@@ -20,7 +20,7 @@ enum hes_series_id {
 	HES_SERIES_IGNITER_COPIES,
 	HES_SERIES_IGNITER_CLOCK,
 	HES_SERIES_IGNITER_PAIRS,
-	/* The observations of PAIRS, each predicted without pairs of its network: by the model, and by simple rules. */
+	/* The observations of PAIRS, each predicted without pairs of its network: by the model, and by simple rules; see left_out.h. */
 	HES_SERIES_IGNITER_HELD,
 	HES_SERIES_IGNITER_CONSTANT,
 	HES_SERIES_IGNITER_LINE,
@@ -61,21 +61,12 @@ enum hes_series_id {
 	HES_SERIES_COUNT
 };
 
-/** Who predicts the values of a series. */
-enum hes_series_by {
-	HES_BY_MODEL,
-	HES_BY_LEFT_OUT,  /* the model without data of the network; see left_out.h */
-	HES_BY_RULE,      /* a simple rule without data of the network */
-};
-
 struct hes_series {
 	const char *set;       /* folder below the data directory; NULL: the GPU's */
 	const char *what;
 	double      target;    /* median absolute relative error; 0: none set */
 	double      target_p90;/* of the 90th percentile; 0: none set */
 	bool        fitted;    /* parameters were fitted on these values */
-	enum hes_series_by by;
-	enum hes_series_id of; /* unless by the model: the series whose observations these are */
 };
 
 extern const struct hes_series hes_series[HES_SERIES_COUNT];
@@ -106,7 +97,7 @@ struct hes_observation {
 	struct hes_setup   against;
 	double             measured;
 	double             l2_use;    /* of a job alone, measured in the same row; 0: not known */
-	double             beside_l2, beside_dram; /* of slowdowns: the neighbour's measured use of both, alone; 0: not known */
+	double             co_l2, co_dram; /* of slowdowns: the co-runner's measured use of both, alone; 0: not known */
 	size_t             line;      /* of the set's file */
 	size_t             gpu;     /* 0: published; k: GPUs[k - 1] */
 	bool               held;      /* of a GPU's part that no fit may use */

@@ -129,7 +129,7 @@ static void print_row(const struct hes_check_row *r)
 	char target[32] = "-", rank[16] = "", what[64];
 
 	snprintf(what, sizeof(what), "%s%s", s->what, r->held ? ", held back" : "");
-	if (r->n == 0 && s->by != HES_BY_MODEL)
+	if (r->n == 0 && (r->kind == HES_CHECK_LEFT_OUT || r->kind == HES_CHECK_RULE))
 		return;
 	if (r->n == 0) {
 		printf("%-19s %-40s not there, skipped\n", r->set, what);
