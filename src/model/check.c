@@ -111,7 +111,7 @@ static int collect(const struct hes_model *m, const struct hes_observations *o, 
 	return 0;
 }
 
-/* Twice the rank of @v among the sorted @all, ties at their middle. */
+/* Twice the rank of @v among @all, ties at their middle. */
 static double rank_in(const double *all, size_t n, double v)
 {
 	double below = 0, equal = 0;
