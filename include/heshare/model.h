@@ -80,7 +80,7 @@ void hes_model_free(struct hes_model *m);
 /** The origin of parameters that were not fitted to measurements. */
 #define HES_MODEL_DERIVED "derived"
 /** Said with their names: how far measured types are off when they are derived (docs/gpu-model.md). */
-#define HES_MODEL_DERIVED_ERROR "expect times within 10 % in half of the cases, within 35 % in nine of ten"
+#define HES_MODEL_DERIVED_ERROR "expect times within 15 % in half of the cases, within 50 % in nine of ten"
 
 /**
  * Add parameters for each type of @c that @m has none for: those of the measured type most like it, scaled by figures of

@@ -27,7 +27,9 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_IGNITER_COPIES]  = { "igniter_v100", "GPU power of 1-5 VGG-19", .06, 0, 0, true },
 	[HES_SERIES_IGNITER_CLOCK]   = { "igniter_v100", "clock held at the power limit", 0, 0, 0, false },
 	[HES_SERIES_IGNITER_PAIRS]   = { "igniter_v100", "slowdown of pairs", .025, 0, 0, true },
-	[HES_SERIES_IGNITER_HELD]    = { "igniter_v100", "slowdown of pairs, each pair left out", .03, 0, 0, false },
+	[HES_SERIES_IGNITER_HELD]    = { "igniter_v100", "  ... network in no fitted pair", .03, 0, 0, false },
+	[HES_SERIES_IGNITER_CONSTANT] = { "igniter_v100", "  ... by a constant", 0, 0, 0, false },
+	[HES_SERIES_IGNITER_LINE]    = { "igniter_v100", "  ... by a line on co-runner's L2, DRAM", 0, 0, 0, false },
 	[HES_SERIES_JETSON_TIME]     = { "etf_jetson_tx2", "time by clock", .03, 0, 0, true },
 	[HES_SERIES_JETSON_POWER]    = { "etf_jetson_tx2", "power by clock", .05, 0, 0, true },
 	[HES_SERIES_ZEUS_TIME]       = { "zeus_power_limit", "training time by power limit, V100", .03, 0, 0, true },
@@ -43,6 +45,11 @@ const struct hes_series hes_series[HES_SERIES_COUNT] = {
 	[HES_SERIES_A100_POWER]      = { "a100_freq_powercap", "power by clock and limit", .08, 0, 0, true },
 	[HES_SERIES_PARVA_ALONE]     = { "parvagpu_a100", "throughput by slice and batch", .10, 0, 0, true },
 	[HES_SERIES_PARVA_SHARED]    = { "parvagpu_a100", "throughput of 2-5 processes", .10, 0, 0, true },
+	[HES_SERIES_PARVA_HELD]      = { "parvagpu_a100", "  ... network derived from its sibling", 0, 0, 0, false },
+	[HES_SERIES_PARVA_SIBLING]   = { "parvagpu_a100", "  ... by the sibling's, scaled by FLOPs", 0, 0, 0, false },
+	[HES_SERIES_PARVA_NEW_ALONE] = { "parvagpu_a100", "throughput, networks in no fit", 0, 0, 0, false },
+	[HES_SERIES_PARVA_NEW_SHARED] = { "parvagpu_a100", "  ... of 2-5 processes", 0, 0, 0, false },
+	[HES_SERIES_PARVA_NEW_SIBLING] = { "parvagpu_a100", "  ... by the sibling's, scaled by FLOPs", 0, 0, 0, false },
 	[HES_SERIES_BERT_TIME]       = { "tensorrt_bert", "latency by GPU and batch", 0, 0, 0, true },
 	[HES_SERIES_BERT_RATIO]      = { "tensorrt_bert", "speed against T4", .15, 0, 0, true },
 	[HES_SERIES_DLE_TIME]        = { "nvidia_dle", "ResNet-50 latency by GPU and batch", 0, 0, 0, true },
@@ -193,9 +200,11 @@ static void igniter_solo_row(struct set_reader *r)
 	if (!w)
 		return;
 	set_reader_observe(r, HES_SERIES_IGNITER_SOLO, HES_METRIC_TIME_S, &s, number(r, "latency_ms") / 1e3, false);
-	if (dram[0])
-		set_reader_observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s,
-			number(r, "dram_util_pct") / 100, false);
+	if (!dram[0])
+		return;
+	set_reader_observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s, number(r, "dram_util_pct") / 100, false);
+	if (!r->rc)
+		r->out->v[r->out->n - 1].l2_use = number(r, "l2_util_pct") / 100;
 }
 
 /* The testbed's networks, in another framework and on a GPU they were not fitted on. */
@@ -232,6 +241,22 @@ static void igniter_copies_row(struct set_reader *r)
 		set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3, false);
 }
 
+/* Give the last observation the measured use of its second job alone. */
+static void add_co_runners_use(struct set_reader *r)
+{
+	struct hes_observation *pair = r->rc ? NULL : &r->out->v[r->out->n - 1];
+
+	for (size_t i = r->first; pair && i < r->out->n; i++) {
+		const struct hes_observation *o = &r->out->v[i];
+
+		if (o->series == HES_SERIES_IGNITER_DRAM && o->at.r[0].workload == pair->at.r[1].workload &&
+		    o->at.r[0].batch == pair->at.r[1].batch && o->at.r[0].sm_pct == pair->at.r[1].sm_pct) {
+			pair->co_l2 = o->l2_use;
+			pair->co_dram = o->measured;
+		}
+	}
+}
+
 static void igniter_pairs_row(struct set_reader *r)
 {
 	const struct hes_workload *one = workload(r, "%s-trt8", text(r, "model1"));
@@ -246,7 +271,7 @@ static void igniter_pairs_row(struct set_reader *r)
 		together.r[1] = i ? a.r[0] : b.r[0];
 		together.n = 2;
 		set_reader_compare(r, HES_SERIES_IGNITER_PAIRS, HES_METRIC_TIME_S, &together, &alone, slowdown[i], false);
-		set_reader_compare(r, HES_SERIES_IGNITER_HELD, HES_METRIC_TIME_S, &together, &alone, slowdown[i], false);
+		add_co_runners_use(r);
 	}
 }
 
@@ -378,13 +403,14 @@ static void parva_row(struct set_reader *r)
 	const struct hes_workload *w = workload(r, "%s", strcmp(model, "bert") ? model : "bert-large");
 	struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
 	double processes = number(r, "n_procs");
+	bool unseen = w && strcmp(w->origin, HES_MODEL_DERIVED) == 0;
 
 	if (!w)
 		return;
 	slice(&s, number(r, "mig_gpcs"));
 	multiply(&s, processes);
-	set_reader_observe(r, s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE,
-		HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"), false);
+	set_reader_observe(r, unseen ? (s.n > 1 ? HES_SERIES_PARVA_NEW_SHARED : HES_SERIES_PARVA_NEW_ALONE) :
+		s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE, HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"), false);
 }
 
 static void tensorrt_bert_row(struct set_reader *r)

@@ -20,7 +20,10 @@ enum hes_series_id {
 	HES_SERIES_IGNITER_COPIES,
 	HES_SERIES_IGNITER_CLOCK,
 	HES_SERIES_IGNITER_PAIRS,
-	HES_SERIES_IGNITER_HELD,    /* the same observations as PAIRS, predicted by a fit without that pair */
+	/* The observations of PAIRS, each predicted without pairs of its network: by the model, and by simple rules; see left_out.h. */
+	HES_SERIES_IGNITER_HELD,
+	HES_SERIES_IGNITER_CONSTANT,
+	HES_SERIES_IGNITER_LINE,
 	HES_SERIES_JETSON_TIME,
 	HES_SERIES_JETSON_POWER,
 	HES_SERIES_ZEUS_TIME,
@@ -36,6 +39,13 @@ enum hes_series_id {
 	HES_SERIES_A100_POWER,
 	HES_SERIES_PARVA_ALONE,
 	HES_SERIES_PARVA_SHARED,
+	/* The observations of SHARED whose network has a measured sibling, predicted from that one's. */
+	HES_SERIES_PARVA_HELD,
+	HES_SERIES_PARVA_SIBLING,
+	/* Networks whose parameters are derived: no fit saw them. */
+	HES_SERIES_PARVA_NEW_ALONE,
+	HES_SERIES_PARVA_NEW_SHARED,
+	HES_SERIES_PARVA_NEW_SIBLING,
 	HES_SERIES_BERT_TIME,
 	HES_SERIES_BERT_RATIO,
 	HES_SERIES_DLE_TIME,
@@ -107,6 +117,8 @@ struct hes_observation {
 	bool               relative;  /* the value is at / against */
 	struct hes_setup   against;
 	double             measured;
+	double             l2_use;    /* of a job alone, measured in the same row; 0: not known */
+	double             co_l2, co_dram; /* of slowdowns: the co-runner's measured use of both, alone; 0: not known */
 	size_t             line;      /* of the set's file */
 	size_t             gpu;     /* 0: published; k: GPUs[k - 1] */
 	bool               held;      /* of a GPU's part that no fit may use */

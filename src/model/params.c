@@ -52,9 +52,7 @@
 	X(sm_sharpness, 0.5, 50) \
 	X(host_sharpness, 0.5, 50) \
 	X(fp32_reach, 0.1, 3) \
-	X(l2_interference, 0, 10) \
-	X(dram_interference, 0, 10) \
-	X(copy_interference, 0, 10) \
+	X(transfer_interference, 0, 10) \
 	X(host_interference, 0, 10)
 
 #define WORKLOAD_ROW(m, lo, hi) { #m, offsetof(struct hes_workload, m), lo, hi },
@@ -121,8 +119,7 @@ static const cyaml_schema_field_t gpu_fields[] = {
 static const cyaml_schema_field_t nature_fields[] = { NATURE_PARAMS(NATURE_FIELD) CYAML_FIELD_END };
 
 static const cyaml_schema_field_t held_out_fields[] = {
-	CYAML_FIELD_STRING("one", CYAML_FLAG_DEFAULT, struct hes_held_out, one, 1),
-	CYAML_FIELD_STRING("two", CYAML_FLAG_DEFAULT, struct hes_held_out, two, 1),
+	CYAML_FIELD_STRING("workload", CYAML_FLAG_DEFAULT, struct hes_held_out, workload, 1),
 	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct hes_held_out, nature, nature_fields),
 	CYAML_FIELD_END
 };
@@ -182,7 +179,7 @@ static int check(const char *file, struct hes_model *m, struct hes_err *err)
 		rc = check_params(file, "workload", w->name, w, hes_workload_params, hes_workload_param_count, err);
 	}
 	for (size_t i = 0; !rc && i < m->n_held_out; i++)
-		rc = check_params(file, "held_out", m->held_out[i].one, &m->held_out[i].nature,
+		rc = check_params(file, "held_out", m->held_out[i].workload, &m->held_out[i].nature,
 				  hes_nature_params, hes_nature_param_count, err);
 	return rc;
 }

@@ -37,15 +37,13 @@ struct hes_nature {
 	double sm_sharpness;      /* how abruptly share gives way to parallelism as the limit */
 	double host_sharpness;    /* how abruptly host time gives way to GPU time */
 	double fp32_reach;        /* part of the FP32 rate that networks written for TF32 can reach */
-	double l2_interference;   /* slowdown of computing by co-runners' use of the L2 */
-	double dram_interference; /* slowdown of memory phases by co-runners' traffic, below saturation */
-	double copy_interference; /* slowdown of copies by a busy co-runner */
+	double transfer_interference; /* slowdown of memory phases by co-runners' traffic, below saturation, and of copies by a busy co-runner */
 	double host_interference; /* slowdown of synchronisation by co-runners off the GPU */
 };
 
-/** What nature is when fitted without one pair of workloads: the check of that pair uses it. */
+/** What nature is when fitted without pairs of one workload: the check of that workload's pairs uses it. */
 struct hes_held_out {
-	char              one[HES_NAME_MAX], two[HES_NAME_MAX];
+	char              workload[HES_NAME_MAX];
 	struct hes_nature nature;
 };
 

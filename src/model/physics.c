@@ -34,13 +34,14 @@ struct state {
 	double set_mib;   /* working set */
 	double gaps_s;    /* launch gaps */
 	double host_s;
-	double copy_s;    /* copies and per-item host work, GPU idle */
+	double copy_s;    /* copies over PCIe, GPU idle */
+	double items_s;   /* host work of each item, GPU idle */
 	double sync_s;    /* synchronisation, GPU idle */
 	double activity;
-	/* The fixed point: seconds an iteration spends in each, ... */
+	/* The fixed point: seconds an iteration spends in each (gpu_s includes those it waits for SMs), ... */
 	double compute_s, memory_s, gpu_s, iteration_s, traffic_gb;
 	/* ... and the fractions of its time in which co-runners meet it. */
-	double computing, waiting, busy, serving;
+	double waiting, busy, serving;
 };
 
 struct gpu {
@@ -97,8 +98,8 @@ static void prepare(const struct hes_model *m, const struct gpu *b, const struct
 		.set_mib = w->working_set_mib * batch,
 		.gaps_s = w->kernels * b->p->launch_us * 1e-6,
 		.host_s = w->host_us * host * 1e-6,
-		.copy_s = batch * (w->serial_us_per_item * host * 1e-6 +
-				   w->copy_mib_per_item / MIB_PER_GB / b->p->pcie_gbs),
+		.copy_s = batch * w->copy_mib_per_item / MIB_PER_GB / b->p->pcie_gbs,
+		.items_s = batch * w->serial_us_per_item * host * 1e-6,
 		.sync_s = w->serial_us * host * 1e-6,
 		.activity = w->activity,
 	};
@@ -106,9 +107,8 @@ static void prepare(const struct hes_model *m, const struct gpu *b, const struct
 
 /* The load of a job's co-runners, as means over time. */
 struct pressure {
-	double sms;      /* SMs they compute on */
+	double sms;      /* SMs that their kernels occupy or wait for */
 	double draw;     /* part of the bandwidth they draw */
-	double set_mib;  /* working sets in L2 */
 	double busy;     /* how many of them have work on the GPU */
 	double serving;  /* how many of them copy or run on the host */
 };
@@ -122,9 +122,8 @@ static struct pressure pressure_on(const struct gpu *b, size_t i)
 
 		if (j == i)
 			continue;
-		o.sms += s->computing * s->sms;
+		o.sms += s->busy * s->sms;
 		o.draw += s->waiting * s->draw;
-		o.set_mib += s->busy * s->set_mib;
 		o.busy += s->busy;
 		o.serving += s->serving;
 	}
@@ -136,22 +135,20 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 {
 	const struct hes_nature *k = b->nature;
 	double squeeze = fmax(1, (s->sms + o->sms) / b->sms);
-	double queue = fmax(1 + k->dram_interference * o->draw, s->draw + o->draw);
-	double set = s->set_mib + o->set_mib;
-	double miss = set > 0 ? set / (set + b->l2_mib) : 1;
-	double serial = s->copy_s * (1 + k->copy_interference * o->busy) +
+	double drawn = s->draw / squeeze + o->draw; /* by all at the same instant */
+	double queue = fmax(1 + k->transfer_interference * fmax(0, drawn - s->draw), drawn);
+	double miss = s->set_mib > 0 ? s->set_mib / (s->set_mib + b->l2_mib) : 1;
+	double serial = s->items_s + s->copy_s * (1 + k->transfer_interference * o->busy) +
 			s->sync_s * (1 + k->host_interference * o->serving);
 	double paced;
 
-	s->compute_s = s->gcycles / (ghz * s->sms) * squeeze *
-		       (1 + k->l2_interference * o->sms / b->sms);
+	s->compute_s = s->gcycles / (ghz * s->sms);
 	s->traffic_gb = s->fixed_gb + s->item_gb * miss;
 	s->memory_s = s->traffic_gb / (b->bandwidth_gbs * s->draw) * queue;
-	s->gpu_s = s->compute_s + s->memory_s + s->gaps_s;
+	s->gpu_s = (s->compute_s + s->memory_s + s->gaps_s) * squeeze;
 	paced = soft_max(s->host_s, s->gpu_s, k->host_sharpness);
 	s->iteration_s = paced + serial;
-	paced += s->copy_s + s->sync_s;
-	s->computing = s->compute_s / paced;
+	paced += s->items_s + s->copy_s + s->sync_s;
 	s->waiting = s->memory_s / paced;
 	s->busy = s->gpu_s / paced;
 }
@@ -168,7 +165,7 @@ static void start(struct gpu *b, double ghz)
 		struct state *s = &b->s[i];
 
 		iterate(b, s, &none, ghz);
-		s->serving = (s->copy_s + s->sync_s) / s->iteration_s;
+		s->serving = (s->items_s + s->copy_s + s->sync_s) / s->iteration_s;
 	}
 }
 
@@ -181,10 +178,10 @@ static void settle(struct gpu *b, double ghz)
 		for (size_t i = 0; i < b->n; i++) {
 			struct state *s = &b->s[i];
 			struct pressure o = pressure_on(b, i);
-			double computing = s->computing, waiting = s->waiting;
+			double busy = s->busy, waiting = s->waiting;
 
 			iterate(b, s, &o, ghz);
-			change += fabs(s->computing - computing) + fabs(s->waiting - waiting);
+			change += fabs(s->busy - busy) + fabs(s->waiting - waiting);
 		}
 		if (b->n < 2 || change < SETTLED)
 			break;

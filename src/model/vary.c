@@ -28,8 +28,7 @@ static const struct spread {
 	{ "activity", .05, .1 },
 	{ 0 }
 }, nature_spreads[] = {
-	{ "l2_interference", .3, .3 }, { "dram_interference", .3, .3 }, { "copy_interference", .3, .3 },
-	{ "host_interference", .3, .3 }, { "fp32_reach", .1, .1 },
+	{ "transfer_interference", .3, .3 }, { "host_interference", .3, .3 }, { "fp32_reach", .1, .1 },
 	{ 0 }
 };
 

@@ -51,6 +51,29 @@ zeus() {
 	"$HESHARE" model --check "$BATS_TEST_TMPDIR" --json | jq -e '.[] | select(.what | endswith("uncapped, A40")).right_sign == 0'
 }
 
+@test "slowdowns of a network left out have rows for the model, a constant and a line, with the rank correlation" {
+	mkdir "$BATS_TEST_TMPDIR/igniter_v100"
+	cat >"$BATS_TEST_TMPDIR/igniter_v100/solo_mps.csv" <<-'EOF'
+		model,batch,mps_pct,latency_ms,throughput_ips,l2_util_pct,dram_util_pct
+		alexnet,2,50,1.2,1800,10,20
+		alexnet,8,50,2.7,3600,12,14
+		resnet50,2,50,3.8,530,11,7
+		vgg19,2,50,8.1,250,18,14
+	EOF
+	cat >"$BATS_TEST_TMPDIR/igniter_v100/pair_mps.csv" <<-'EOF'
+		model1,model2,batch1,batch2,mps1,mps2,slowdown1,slowdown2
+		alexnet,resnet50,2,2,50,50,1.10,1.15
+		alexnet,resnet50,8,2,50,50,1.10,1.15
+		alexnet,vgg19,2,2,50,50,1.20,1.05
+		resnet50,vgg19,2,2,50,50,1.06,1.08
+	EOF
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR" --json
+	[ "$(jq '[.[] | select(.kind == "left out" or .kind == "rule") | .values] | join(",")' <<<"$output")" = '"8,8,8,0,0,0"' ]
+	# The pairs without resnet50 have 1.20 and 1.05: 1.125 against 1.15, 1.15 and 1.06. Without alexnet 1.06, 1.08; without vgg19 1.10, 1.15.
+	jq -e '.[] | select(.what | endswith("by a constant")) | .mean_error > 0.045 and .mean_error < 0.055 and .rank_correlation < 0' <<<"$output"
+	jq -e '.[] | select(.what | endswith("no fitted pair")) | .rank_correlation >= -1 and .target == 0.03' <<<"$output"
+}
+
 @test "a check of nothing is a failure, not a pass" {
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR"
 	[ "$status" -eq 1 ]

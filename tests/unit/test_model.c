@@ -1,15 +1,13 @@
 /*
- * test_model.c - the physics: what must hold for all parameters, errors that name their place, the published
- * measurements where they are, and points drawn from the physics.
+ * test_model.c - the physics: what must hold for all parameters, errors that name their place, and points
+ * drawn from the physics.
  */
 #include <math.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "heshare/model.h"
-#include "model/check.h"
 #include "model/fit_profile.h"
 #include "model/measured.h"
 #include "model/params.h"
@@ -208,6 +206,43 @@ TEST(a_co_runner_never_speeds_up_a_job)
 TEST(where_shares_exceed_the_gpu_a_co_runner_speeds_up_a_job_by_little_at_most)
 {
 	add_co_runners(10, 10, 10, 0.05);
+}
+
+/* Copies on the whole GPU: a further one adds throughput until the GPU is full, and then takes none away. */
+static void more_processes(const struct hes_gpu_type *g, struct hes_model_job r)
+{
+	const struct hes_model_job all[] = { r, r, r, r, r };
+	struct hes_rate rates[5];
+	double before = 0, power = 0;
+
+	for (uint32_t n = 1; n <= 5; n++) {
+		struct hes_instant now = instant(g, 0, 0, all, n, rates);
+		double total = n * rates[0].iterations_per_s;
+
+		assert_true(total >= before * 0.99);
+		assert_true(now.power_mw >= power * 0.99);
+		before = total;
+		power = now.power_mw;
+	}
+}
+
+TEST(many_processes_on_the_whole_gpu_lose_neither_throughput_nor_power)
+{
+	everywhere(more_processes);
+}
+
+/* While a co-runner only adds pressure on transfers, a larger one slows a job no less. */
+TEST(a_larger_share_of_the_co_runner_never_speeds_up_a_job)
+{
+	double before = INFINITY;
+
+	for (uint32_t share = 10; share <= 50; share += 5) {
+		const struct hes_model_job r[] = { { workload("densenet121"), 16, 50 }, { workload("vgg19"), 16, share } };
+		double rate = rate_of(gpu("H100-SXM"), 0, r, 2);
+
+		assert_true(rate <= before * (1 + 1e-9));
+		before = rate;
+	}
 }
 
 TEST(the_order_of_co_runners_does_not_matter)
@@ -495,39 +530,6 @@ TEST(a_fit_reports_its_errors_and_stays_near_a_network_with_one_point)
 	assert_non_null(strstr(err.msg, "workload none: the model does not know it, and it has no profile on a GPU type"));
 	assert_int_equal(hes_model_workloads(own), n + 2);
 	hes_model_free(own);
-}
-
-static const char *data_directory(char *path, size_t size)
-{
-	const char *dir = getenv("HES_DATA");
-	struct stat st;
-
-	if (!dir || !dir[0]) {
-		snprintf(path, size, "%s/../shared/data", getenv("HES_SOURCE_ROOT") ? getenv("HES_SOURCE_ROOT") : ".");
-		dir = path;
-	}
-	return stat(dir, &st) == 0 ? dir : NULL;
-}
-
-TEST(published_measurements_are_met)
-{
-	struct hes_observations o = { 0 };
-	struct hes_check table;
-	struct hes_err err;
-	char path[1024];
-	const char *dir = data_directory(path, sizeof(path));
-
-	if (!dir)
-		skip();
-	assert_int_equal(hes_observe(model, &types, dir, false, &o, &err), 0);
-	assert_int_equal(hes_model_check(model, &o, &table, &err), 0);
-	assert_int_equal(table.n, HES_SERIES_PUBLISHED);
-	for (size_t i = 0; i < table.n; i++)
-		if (!table.rows[i].met)
-			fail_msg("%s, %s: median error %.4f, p90 %.4f", table.rows[i].set,
-				 table.rows[i].series->what, table.rows[i].median, table.rows[i].p90);
-	hes_check_free(&table);
-	hes_observations_free(&o);
 }
 
 /* --- points drawn from the model --- */

@@ -112,8 +112,10 @@ static json_t *row_json(const struct hes_check_row *r)
 	if (!r->series->set)
 		json_object_set_new(o, "part", json_string(r->held ? "held back" : "to fit"));
 	if (r->n)
-		json_object_update_new(o, json_pack("{s:f, s:f, s:b}", "median_error", r->median, "p90_error", r->p90,
-					     "met", r->met));
+		json_object_update_new(o, json_pack("{s:f, s:f, s:f, s:b}", "median_error", r->median, "mean_error", r->mean,
+					     "p90_error", r->p90, "met", r->met));
+	if (!isnan(r->rank))
+		json_object_set_new(o, "rank_correlation", json_real(r->rank));
 	if (r->series->target_sign > 0)
 		json_object_set_new(o, "right_sign", json_real(r->right_sign));
 	if (r->series->target > 0)
@@ -126,9 +128,11 @@ static json_t *row_json(const struct hes_check_row *r)
 static void print_row(const struct hes_check_row *r)
 {
 	const struct hes_series *s = r->series;
-	char target[32] = "-", what[64], sign[32] = "";
+	char target[32] = "-", rank[16] = "", what[64], sign[32] = "";
 
 	snprintf(what, sizeof(what), "%s%s", s->what, r->held ? ", held back" : "");
+	if (r->n == 0 && (r->kind == HES_CHECK_LEFT_OUT || r->kind == HES_CHECK_RULE))
+		return;
 	if (r->n == 0) {
 		printf("%-19s %-40s not there, skipped\n", r->set, what);
 		return;
@@ -137,10 +141,12 @@ static void print_row(const struct hes_check_row *r)
 		snprintf(target, sizeof(target), "%g / %g", 100 * s->target, 100 * s->target_p90);
 	else if (s->target > 0)
 		snprintf(target, sizeof(target), "%g", 100 * s->target);
+	if (!isnan(r->rank))
+		snprintf(rank, sizeof(rank), "%.2f", r->rank);
 	if (s->target_sign > 0)
 		snprintf(sign, sizeof(sign), "; sign right %.0f %%", 100 * r->right_sign);
-	printf("%-19s %-40s %6zu %8.2f %8.2f  %-9s %s%s%s\n", r->set, what, r->n, 100 * r->median,
-	       100 * r->p90, target, hes_check_kind_name(r->kind),
+	printf("%-19s %-40s %6zu %7.2f %7.2f %7.2f %5s  %-7s %s%s%s\n", r->set, what, r->n, 100 * r->median,
+	       100 * r->mean, 100 * r->p90, rank, target, hes_check_kind_name(r->kind),
 	       s->target == 0 ? "" : r->met ? ", met" : ", NOT MET", sign);
 }
 
@@ -159,7 +165,7 @@ static int print_check(const struct hes_check *c, const struct hes_observations 
 	for (size_t i = 0; i < HES_SERIES_PUBLISHED; i++)
 		published = published || c->rows[i].n;
 	if (!json)
-		printf("%-19s %-40s values  median%%    p90%%   target%%   kind\n", "set", "what");
+		printf("%-19s %-40s values median%%   mean%%    p90%%  rank  target%% kind\n", "set", "what");
 	for (size_t i = published ? 0 : HES_SERIES_PUBLISHED; i < c->n; i++) {
 		met = met && c->rows[i].met;
 		if (json)
