@@ -17,14 +17,14 @@
 
 /**
  * The error to expect: known networks were left out, one by one with all of their family, and added again in the same
- * way. The median errors are means of |log(model / true)| as parts.
+ * way. The medians are of max(model / true, true / model) - 1, where true is what the model says with its own parameters.
  */
 struct hes_left_out {
 	size_t networks;
 	double time_alone, time_shared; /* medians, alone and with a co-runner */
 	double co_runner;               /* of the co-runner's time */
 	double power_median;
-	struct hes_factors time, power; /* true / model, alone and shared */
+	struct hes_factors time, power; /* measured / model, alone and shared; with the error of the model itself */
 };
 
 /** What was added. time_error and power_error are means of |model / measured - 1| over the points. */

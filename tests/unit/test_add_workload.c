@@ -1,6 +1,6 @@
 /*
  * test_add_workload.c - a workload that only its profile or public facts describe: how near the model then is, what the
- * error to expect promises, and files of such workloads.
+ * error to expect promises, and files of added workloads.
  */
 #include <math.h>
 
@@ -271,8 +271,12 @@ static int ascending(const void *a, const void *b)
 	return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
-/* Relative errors of the throughput of 2 to 5 processes of @w, by the model with @guess in its place. @return how many */
-static size_t shared_errors(const struct hes_observations *o, const struct hes_workload *w, const struct hes_workload *guess, double *out)
+/*
+ * Relative errors of the throughput of 2 to 5 processes of @w, by the model with @guess in its place. @return how many
+ * @param within  counts those within the factors
+ */
+static size_t shared_errors(const struct hes_observations *o, const struct hes_workload *w, const struct hes_workload *guess,
+			    const struct hes_factors *time, double *out, double *within)
 {
 	size_t n = 0;
 
@@ -289,6 +293,7 @@ static size_t shared_errors(const struct hes_observations *o, const struct hes_w
 		assert_int_equal(hes_model_instant(model, &s.gpu, 0, 0, s.r, s.n, rates, &now, NULL), 0);
 		for (size_t k = 0; k < s.n; k++)
 			items += rates[k].iterations_per_s * s.r[k].batch;
+		*within += items / o->v[i].measured > time->low && items / o->v[i].measured < time->high;
 		out[n++] = fabs(items / o->v[i].measured - 1);
 	}
 	return n;
@@ -301,6 +306,7 @@ TEST(nine_measured_solo_times_tell_how_a_network_shares)
 	static double errors[2][4096];
 	struct hes_observations o = { 0 };
 	struct hes_err err;
+	double within[2] = { 0 };
 	size_t n[2] = { 0 };
 
 	if (!getenv("HES_DATA") || hes_observe(model, &types, getenv("HES_DATA"), false, &o, &err))
@@ -311,6 +317,7 @@ TEST(nine_measured_solo_times_tell_how_a_network_shares)
 		struct hes_profile v[9];
 		struct hes_fit_point at[9];
 		struct hes_workload guess;
+		struct hes_left_out expected;
 		struct hes_model *own;
 		size_t family = 0, points = solo_times(&o, w, v, at);
 
@@ -320,7 +327,8 @@ TEST(nine_measured_solo_times_tell_how_a_network_shares)
 			assert_true(++family < N(families));
 		own = without(families[family]);
 		assert_int_equal(hes_fit_workload(own, i % 2 ? &all : &none, at, points, &guess, NULL, &err), 0);
-		n[i % 2] += shared_errors(&o, w, &guess, errors[i % 2] + n[i % 2]);
+		assert_int_equal(hes_leave_out(own, &types, i % 2 ? &all : &none, at, points, &expected, &err), 0);
+		n[i % 2] += shared_errors(&o, w, &guess, &expected.time, errors[i % 2] + n[i % 2], &within[i % 2]);
 		hes_model_free(own);
 	}
 	hes_observations_free(&o);
@@ -328,9 +336,11 @@ TEST(nine_measured_solo_times_tell_how_a_network_shares)
 		skip();
 	for (size_t k = 0; k < 2; k++) {
 		qsort(errors[k], n[k], sizeof(double), ascending);
-		print_message("%s: %zu shared rows, median %.1f %%, 90th percentile %.1f %%\n", k ? "times and facts" : "times alone", n[k],
-			      100 * errors[k][n[k] / 2], 100 * errors[k][n[k] * 9 / 10]);
+		print_message("%s: %zu shared rows, median %.1f %%, 90th percentile %.1f %%, %.0f %% within the factors\n",
+			      k ? "times and facts" : "times alone", n[k], 100 * errors[k][n[k] / 2], 100 * errors[k][n[k] * 9 / 10],
+			      100 * within[k] / (double)n[k]);
 		assert_true(errors[k][n[k] / 2] < 0.25 && errors[k][n[k] * 9 / 10] < 0.6);
+		assert_true(within[k] > 0.7 * (double)n[k]);
 	}
 }
 

@@ -104,7 +104,7 @@ static void print_expected(const struct hes_model_fit *f)
 	if (!(e->time.high > 0) && !(e->power.high > 0))
 		return;
 	hes_visible_put(stdout, 0, f->workload);
-	printf(": expect %.2f to %.2f times the modelled time, %.2f to %.2f times the power (9 in 10 cases of networks left out)\n",
+	printf(": expect %.2f to %.2f times the modelled time, %.2f to %.2f times the power (9 in 10 measurements, by networks left out)\n",
 	       e->time.low, e->time.high, e->power.low, e->power.high);
 }
 
