@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/left_out.h"
+#include "model/expected_error.h"
 
 #define FREE      HES_PRIOR_PARAMS
 #define ROWS      5      /* of one point */
@@ -280,7 +280,7 @@ static int add(struct hes_model *m, const struct hes_catalogue *c, const char *n
 	strcpy(about->workload, name);
 	strcpy(about->nearest, nearest->name);
 	find_errors(&f, &w, about);
-	rc = hes_leave_out(m, c, facts, points, thin_out(points, n, HES_LEFT_OUT_POINTS), &about->expected, err);
+	rc = hes_expect_error(m, c, facts, points, thin_out(points, n, HES_EXPECTED_ERROR_POINTS), &about->expected, err);
 	w.time_factors = about->expected.time;
 	w.power_factors = about->expected.power;
 	return rc ? rc : hes_model_put(m, &w, 1, err);

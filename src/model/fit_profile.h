@@ -19,7 +19,7 @@
  * The error to expect: known networks were left out, one by one with all of their family, and added again in the same
  * way. The medians are of max(model / true, true / model) - 1, where true is what the model says with its own parameters.
  */
-struct hes_left_out {
+struct hes_expected_error {
 	size_t networks;
 	double time_alone, time_shared; /* medians, alone and with a co-runner */
 	double co_runner;               /* of the co-runner's time */
@@ -33,7 +33,7 @@ struct hes_model_fit {
 	char   nearest[HES_NAME_MAX];  /* the known network with the nearest parameters */
 	size_t points;                 /* profiled batch sizes and GPU types that it was fitted to, at most HES_MODEL_MAX_FIT_POINTS */
 	double time_error, power_error;
-	struct hes_left_out expected;
+	struct hes_expected_error expected;
 };
 
 struct hes_fit_point {

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "heshare/model.h"
 #include "model/fit_profile.h"
-#include "model/left_out.h"
+#include "model/expected_error.h"
 #include "model/observe.h"
 #include "model/workload_file.h"
 #include "unit_test.h"
@@ -135,7 +135,7 @@ TEST(a_fit_takes_some_of_many_points)
 
 TEST(a_fit_reports_its_errors_and_expects_more_with_one_point)
 {
-	struct hes_left_out nine;
+	struct hes_expected_error nine;
 	struct hes_model *own;
 	struct hes_profile v[9];
 	struct hes_profiles p = profiles_of(workload("vgg19"), "mine", v);
@@ -317,7 +317,7 @@ TEST(nine_measured_solo_times_tell_how_a_network_shares)
 		struct hes_profile v[9];
 		struct hes_fit_point at[9];
 		struct hes_workload guess;
-		struct hes_left_out expected;
+		struct hes_expected_error expected;
 		struct hes_model *own;
 		size_t family = 0, points = solo_times(&o, w, v, at);
 
@@ -327,7 +327,7 @@ TEST(nine_measured_solo_times_tell_how_a_network_shares)
 			assert_true(++family < N(families));
 		own = without(families[family]);
 		assert_int_equal(hes_fit_workload(own, i % 2 ? &all : &none, at, points, &guess, NULL, &err), 0);
-		assert_int_equal(hes_leave_out(own, &types, i % 2 ? &all : &none, at, points, &expected, &err), 0);
+		assert_int_equal(hes_expect_error(own, &types, i % 2 ? &all : &none, at, points, &expected, &err), 0);
 		n[i % 2] += shared_errors(&o, w, &guess, &expected.time, errors[i % 2] + n[i % 2], &within[i % 2]);
 		hes_model_free(own);
 	}

@@ -99,7 +99,7 @@ static void print_fit(const struct hes_model_fit *f)
 /* In a file that its user wrote by hand it may be missing. */
 static void print_expected(const struct hes_model_fit *f)
 {
-	const struct hes_left_out *e = &f->expected;
+	const struct hes_expected_error *e = &f->expected;
 
 	if (!(e->time.high > 0) && !(e->power.high > 0))
 		return;
@@ -117,7 +117,7 @@ void cli_fits_print(const struct cli_fits *fits)
 	}
 }
 
-json_t *cli_expected_json(const struct hes_left_out *e)
+json_t *cli_expected_json(const struct hes_expected_error *e)
 {
 	json_t *o = json_pack("{s:[f,f], s:[f,f]}", "time_factors", e->time.low, e->time.high, "power_factors", e->power.low, e->power.high);
 

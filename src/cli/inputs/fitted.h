@@ -31,7 +31,7 @@ int cli_fits_own(const struct hes_workload *w, struct cli_fits *fits, struct hes
 
 /** How well, and the error to expect, a line each. */
 void cli_fits_print(const struct cli_fits *fits);
-json_t *cli_expected_json(const struct hes_left_out *e);
+json_t *cli_expected_json(const struct hes_expected_error *e);
 /** @return a list; NULL where there are none */
 json_t *cli_fits_json(const struct cli_fits *fits);
 

@@ -112,7 +112,7 @@ static int write_file(const struct hes_workload *added, const char *path, struct
 
 static void print(const struct hes_model_fit *f, const struct add_workload_opts *o)
 {
-	const struct hes_left_out *e = &f->expected;
+	const struct hes_expected_error *e = &f->expected;
 	const struct { const char *what; double median; } rows[] = {
 		{ "time alone", e->time_alone }, { "time with a co-runner", e->time_shared }, { "the co-runner's time", e->co_runner },
 		{ "GPU power", e->power_median },

@@ -1,9 +1,9 @@
 /*
- * left_out.c - leave known networks out, add them again, and compare; see left_out.h.
+ * expected_error.c - leave known networks out, add them again, and compare; see expected_error.h.
  *
  * True is what the whole model says of the network. Points of its profile get noise of the size that the fit assumes.
  */
-#include "model/left_out.h"
+#include "model/expected_error.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -179,8 +179,8 @@ static int leave_out_one(struct trial *t, const struct hes_workload_facts *kinds
 {
 	const struct hes_workload *like = kinds->like ? sibling(t->m, t->truth) : NULL;
 	struct hes_workload_facts facts = facts_of(t, kinds, like);
-	struct hes_profile drawn[HES_LEFT_OUT_POINTS];
-	struct hes_fit_point at[HES_LEFT_OUT_POINTS];
+	struct hes_profile drawn[HES_EXPECTED_ERROR_POINTS];
+	struct hes_fit_point at[HES_EXPECTED_ERROR_POINTS];
 	struct hes_rng rng;
 	size_t drawn_n = 0;
 	int rc;
@@ -237,13 +237,13 @@ static struct hes_factors factors_of(struct ratios *a, struct ratios *b, double 
 	return (struct hes_factors){ exp(-hypot(fmin(low, 0), own)), exp(hypot(fmax(high, 0), own)) };
 }
 
-static int sum_up(struct trial *t, struct hes_left_out *out, struct hes_err *err)
+static int sum_up(struct trial *t, struct hes_expected_error *out, struct hes_err *err)
 {
 	if (t->out_of_memory)
 		return hes_fail(err, -ENOMEM, "out of memory for errors");
 	if (!t->alone.n || !t->shared.n)
 		return hes_fail(err, -ENODATA, "no known network can be left out to find the error to expect");
-	*out = (struct hes_left_out){
+	*out = (struct hes_expected_error){
 		.networks = t->networks, .time = factors_of(&t->alone, &t->shared, OWN_TIME_ERROR),
 		.power = factors_of(&t->power, &t->power, OWN_POWER_ERROR),
 	};
@@ -254,8 +254,8 @@ static int sum_up(struct trial *t, struct hes_left_out *out, struct hes_err *err
 	return 0;
 }
 
-int hes_leave_out(const struct hes_model *m, const struct hes_catalogue *c, const struct hes_workload_facts *facts,
-		  const struct hes_fit_point *points, size_t n, struct hes_left_out *out, struct hes_err *err)
+int hes_expect_error(const struct hes_model *m, const struct hes_catalogue *c, const struct hes_workload_facts *facts,
+		  const struct hes_fit_point *points, size_t n, struct hes_expected_error *out, struct hes_err *err)
 {
 	struct hes_model reduced = *m;
 	struct trial t = { .m = m, .c = c };
