@@ -105,6 +105,20 @@ int  hes_model_derive(struct hes_model *m, const struct hes_catalogue *c, struct
  */
 void hes_model_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n, char *out, size_t size);
 
+/**
+ * A model that may be true as well: @m with parameters that differ as far as left-out errors say (docs/gpu-model.md).
+ * @param seed  the same seed gives the same parameters
+ * @param out   set on success; hes_model_free it
+ * @return 0; -ENOMEM
+ */
+int  hes_model_varied(const struct hes_model *m, uint64_t seed, struct hes_model **out, struct hes_err *err);
+
+/**
+ * Give @m other equations for the same parameters, fitted to nothing: a world that no form of a predictor matches. For tests of
+ * plans and predictors. Before the model is shared.
+ */
+void hes_model_second(struct hes_model *m);
+
 /** Number of workloads; hes_model_workload_at takes 0 .. n - 1, in the order of the file. */
 size_t hes_model_workloads(const struct hes_model *m);
 const struct hes_workload *hes_model_workload_at(const struct hes_model *m, size_t i);

@@ -49,7 +49,13 @@ struct hes_held_out {
 	struct hes_nature nature;
 };
 
+/* Rates and power at a clock of at most @requested_ghz within a limit, for jobs that were checked. */
+struct hes_steady;
+typedef void hes_physics_fn(const struct hes_model *m, const struct hes_gpu_type *g, double requested_ghz, double limit_w,
+			    const struct hes_model_job *r, size_t n, struct hes_rate *rates, struct hes_steady *out);
+
 struct hes_model {
+	hes_physics_fn         *other;       /* NULL: the equations of physics.c */
 	struct hes_nature       nature;
 	struct hes_gpu_physics *gpus;
 	size_t                  n_gpus;
@@ -83,6 +89,9 @@ int hes_model_put(struct hes_model *m, const struct hes_workload *v, size_t n, s
 
 /* In physics.c, which needs no file and no library: stand-ins for drivers are made of it. */
 const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const char *type);
+
+/** (2) Flop a cycle and SM that a workload reaches. */
+double hes_model_rate(const struct hes_model *m, const struct hes_gpu_physics *p, const struct hes_workload *w);
 
 /** What contexts with nothing to do add to the idle GPU at a clock, watts; 0 for a type @m does not know. */
 double hes_model_context_w(const struct hes_model *m, const struct hes_gpu_type *g, double clock_mhz);

@@ -70,16 +70,16 @@ static double soft_max(double a, double b, double k)
  * (2) Flop a cycle and SM that a workload reaches. Its efficiency in TF32 is of
  * the A100's units; units without TF32 do as well until their FP32 rate stops them.
  */
-static double rate_of(const struct gpu *b, const struct hes_workload *w)
+double hes_model_rate(const struct hes_model *m, const struct hes_gpu_physics *p, const struct hes_workload *w)
 {
-	const double *rate = b->p->rate;
+	const double *rate = p->rate;
 
 	if (w->math != HES_MATH_TF32 || rate[HES_MATH_TF32] > 0)
 		return w->efficiency * rate[w->math];
-	return soft_min(w->efficiency * A100_TF32_RATE, b->nature->fp32_reach * rate[HES_MATH_FP32], 4);
+	return soft_min(w->efficiency * A100_TF32_RATE, m->nature.fp32_reach * rate[HES_MATH_FP32], 4);
 }
 
-static void prepare(const struct gpu *b, const struct hes_model_job *r, struct state *s)
+static void prepare(const struct hes_model *m, const struct gpu *b, const struct hes_model_job *r, struct state *s)
 {
 	const struct hes_workload *w = r->workload;
 	double k = b->nature->sm_sharpness, batch = r->batch, share = b->sms * r->sm_pct / 100;
@@ -88,7 +88,7 @@ static void prepare(const struct gpu *b, const struct hes_model_job *r, struct s
 	*s = (struct state){
 		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth), k),   /* (3) */
 		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k),             /* (4) */
-		.gcycles = w->gflop_per_item * items / rate_of(b, w),
+		.gcycles = w->gflop_per_item * items / hes_model_rate(m, b->p, w),
 		.fixed_gb = w->traffic_mib / MIB_PER_GB,
 		.item_gb = w->traffic_mib_per_item * items / MIB_PER_GB,
 		.set_mib = w->working_set_mib * batch,
@@ -359,12 +359,16 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 		rc = check_gpu(g, requested, limit, err);
 	if (rc)
 		return rc;
+	if (m->other) {
+		m->other(m, g, requested * 1e-3, limit * 1e-3, r, n, rates, out);
+		return 0;
+	}
 	b.sms = g->sm_count;
 	b.l2_mib = g->l2_kib / 1024.0;
 	b.bandwidth_gbs = g->memory_bandwidth_gbs * b.p->bandwidth_fraction;
 	b.clock_max_ghz = g->clock_max_mhz * 1e-3;
 	for (size_t i = 0; i < n; i++)
-		prepare(&b, &r[i], &b.s[i]);
+		prepare(m, &b, &r[i], &b.s[i]);
 	start(&b, requested * 1e-3);
 	out->clock_ghz = fit_clock(&b, g->clock_min_mhz * 1e-3, requested * 1e-3, limit * 1e-3,
 				   &power);

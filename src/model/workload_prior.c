@@ -80,14 +80,15 @@ static void logs_of(const struct hes_workload *network, const struct hes_workloa
 	}
 }
 
-/* Means and variances of what the known networks have, and a typical network. */
+/* Over the known networks. */
 struct sums {
 	size_t n;
 	double logs[N], squares[N];
-	double copy, kernels, working_set, memory, memory_per_traffic; /* sums of logarithms; memory: of what is left without weights */
+	struct hes_workload plain, in_logs; /* of each parameter and of its logarithm */
+	double memory, memory_per_traffic; /* of logarithms; memory: what is left without weights */
 };
 
-static void add_network(struct sums *s, const struct hes_workload *w, const struct hes_workload_facts *f)
+static void add_network(struct sums *s, struct hes_workload *w, const struct hes_workload_facts *f)
 {
 	double x[N];
 
@@ -96,9 +97,12 @@ static void add_network(struct sums *s, const struct hes_workload *w, const stru
 		s->logs[i] += x[i];
 		s->squares[i] += x[i] * x[i];
 	}
-	s->copy += log(fmax(1e-4, w->copy_mib_per_item));
-	s->kernels += log(fmax(1, w->kernels));
-	s->working_set += log(fmax(1e-2, w->working_set_mib));
+	for (size_t i = 0; i < hes_workload_param_count; i++) {
+		const double v = *hes_param_in(&hes_workload_params[i], w);
+
+		*hes_param_in(&hes_workload_params[i], &s->plain) += v;
+		*hes_param_in(&hes_workload_params[i], &s->in_logs) += log(v);
+	}
 	s->memory += log(fmax(1, w->memory_mib - w->traffic_mib));
 	s->memory_per_traffic += log(fmax(1, w->memory_mib_per_item) / fmax(1e-2, w->traffic_mib_per_item));
 	s->n++;
@@ -132,15 +136,20 @@ static double spread_of_next(const struct sums *s, size_t i)
 	return sqrt(fmax(0, s->squares[i] - n * mean * mean) / (n - 3) * (1 + 1 / n));
 }
 
-/* What no fit changes. */
-static struct hes_workload typical(const struct sums *s, const struct hes_workload_facts *f, enum hes_math math)
+/* What no fit changes: geometric means; arithmetic ones where a network has 0. */
+static struct hes_workload typical(struct sums *s, const struct hes_workload_facts *f, enum hes_math math)
 {
-	const double n = (double)s->n;
+	struct hes_workload w = s->plain;
 
-	return (struct hes_workload){
-		.math = math, .copy_mib_per_item = exp(s->copy / n), .kernels = f->kernels > 0 ? f->kernels : exp(s->kernels / n),
-		.working_set_mib = exp(s->working_set / n),
-	};
+	for (size_t i = 0; i < hes_workload_param_count; i++) {
+		const double logs = *hes_param_in(&hes_workload_params[i], &s->in_logs);
+		double *v = hes_param_in(&hes_workload_params[i], &w);
+
+		*v = isfinite(logs) ? exp(logs / (double)s->n) : *v / (double)s->n;
+	}
+	w.math = math;
+	w.kernels = f->kernels > 0 ? f->kernels : w.kernels;
+	return w;
 }
 
 int hes_workload_prior(const struct hes_model *m, const struct hes_workload_facts *facts, enum hes_math math,

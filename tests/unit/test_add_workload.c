@@ -363,6 +363,40 @@ TEST(more_facts_narrow_the_error_to_expect)
 	hes_model_free(own);
 }
 
+TEST(draws_of_a_model_hold_what_the_error_to_expect_of_an_added_workload_says)
+{
+	const struct hes_workload_facts f = { .gflop_per_item = 30, .kernels = 200, .has_math = true, .math = HES_MATH_TF32 };
+	struct hes_model *own = without("-");
+	const struct hes_workload *w;
+	struct hes_model_fit fit;
+	struct hes_model_job job;
+	struct hes_rate rate;
+	struct hes_err err;
+	double ratios[200], is, middle;
+
+	assert_int_equal(hes_model_add_workload(own, &types, "mine", &f, NULL, &fit, &err), 0);
+	w = hes_model_workload(own, "mine", NULL);
+	job = (struct hes_model_job){ w, 16, 100 };
+	instant(own, gpu("V100-SXM2-32"), 0, &job, 1, &rate);
+	is = rate.iterations_per_s;
+	for (uint64_t seed = 0; seed < N(ratios); seed++) {
+		struct hes_model *drawn;
+
+		assert_int_equal(hes_model_varied(own, seed, &drawn, &err), 0);
+		job.workload = hes_model_workload(drawn, "mine", NULL);
+		instant(drawn, gpu("V100-SXM2-32"), 0, &job, 1, &rate);
+		ratios[seed] = is / rate.iterations_per_s;
+		hes_model_free(drawn);
+	}
+	qsort(ratios, N(ratios), sizeof(double), ascending);
+	/* The 5th and the 95th percentile, but for the drawn GPU's own variation. */
+	middle = sqrt(w->time_factors.low * w->time_factors.high);
+	assert_true(fabs(ratios[N(ratios) / 2] / middle - 1) < 0.2);
+	assert_true(ratios[10] / w->time_factors.low > 0.7 && ratios[10] / w->time_factors.low < 1.3);
+	assert_true(ratios[190] / w->time_factors.high > 0.7 && ratios[190] / w->time_factors.high < 1.3);
+	hes_model_free(own);
+}
+
 TEST(a_network_like_a_known_one_takes_its_other_parameters)
 {
 	const struct hes_workload *known = workload("bert-large");

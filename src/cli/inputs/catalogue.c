@@ -117,8 +117,11 @@ int cli_model_load(const char *physics, const struct hes_catalogue *c, const str
 		   struct hes_model **out, struct hes_err *err)
 {
 	struct hes_model *m = NULL;
-	int rc = hes_model_load(physics, &m, err);
+	const bool second = physics && strcmp(physics, CLI_SECOND_PHYSICS) == 0;
+	int rc = hes_model_load(second ? NULL : physics, &m, err);
 
+	if (!rc && second)
+		hes_model_second(m);
 	if (!rc)
 		rc = hes_model_derive(m, c, err);
 	if (!rc)

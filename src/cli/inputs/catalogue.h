@@ -25,10 +25,12 @@ const struct hes_gpu_type *cli_gpu_type(const struct hes_devices *d, size_t i, c
 /** One line on stderr that names the types whose parameters are derived; none where there are none. */
 void cli_model_tell_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n);
 
+#define CLI_SECOND_PHYSICS "second" /* in place of a file: the built-in parameters with hes_model_second() */
+
 /**
  * Load the GPU model, with derived parameters for types of @c that it has none for, and tell of those in @use. Add the
  * workloads of workloads.yaml in the folders of cli_catalogue_load() and of the file that @c was loaded with.
- * @param physics  file; NULL: the built-in one
+ * @param physics  file, or CLI_SECOND_PHYSICS; NULL: the built-in one
  */
 int cli_model_load(const char *physics, const struct hes_catalogue *c, const struct hes_gpu_type *const *use, size_t n_use,
 		   struct hes_model **out, struct hes_err *err);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/plural.h"
@@ -74,9 +74,10 @@ static int add(struct hes_model *m, const struct hes_catalogue *c, const struct 
 static int load_kept(const char *path, struct hes_model **out, struct hes_err *err)
 {
 	struct hes_catalogue types = { 0 };
+	struct stat st;
 	int rc = hes_model_load(NULL, out, err);
 
-	if (rc || !strcmp(path, "-") || access(path, F_OK))
+	if (rc || !strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode))
 		return rc;
 	rc = hes_catalogue_load(path, &types, err);
 	if (!rc && types.n)
