@@ -38,6 +38,11 @@ enum hes_load_class {
 	HES_LOAD_HIGH,    /* BERT Large, Transformer, GPT-2 */
 };
 
+/** What a measurement is against the model: nine in ten lie between these factors. Both 0: not known. */
+struct hes_factors {
+	double low, high;
+};
+
 /**
  * A workload in one framework. An iteration handles one batch.
  * Times are of an idle host and GPU; work does not depend on the GPU type.
@@ -66,6 +71,8 @@ struct hes_workload {
 	double activity;              /* switching of a busy SM against the type's reference, about 1 */
 	double memory_mib;            /* device memory: context, weights, workspace */
 	double memory_mib_per_item;
+	bool   own;                   /* added by a user (hes_model_add_file); jobs may run it like those of the testbed */
+	struct hes_factors time_factors, power_factors; /* of an added workload: the error to expect */
 };
 
 /**
@@ -76,6 +83,12 @@ struct hes_workload {
  */
 int  hes_model_load(const char *path, struct hes_model **out, struct hes_err *err);
 void hes_model_free(struct hes_model *m);
+
+/**
+ * Add the workloads of a catalogue file; a row replaces one of the same name. Pointers to workloads become invalid.
+ * @return as hes_model_load(); on failure @m is as it was
+ */
+int  hes_model_add_file(struct hes_model *m, const char *path, struct hes_err *err);
 
 /** The origin of parameters that were not fitted to measurements. */
 #define HES_MODEL_DERIVED "derived"

@@ -84,6 +84,9 @@ static inline double *hes_param_in(const struct hes_param *p, void *object)
 	return (double *)(void *)((char *)object + p->offset);
 }
 
+/** Add @n workloads; one replaces that of the same name. Pointers to workloads become invalid. @return 0; -ENOMEM */
+int hes_model_put(struct hes_model *m, const struct hes_workload *v, size_t n, struct hes_err *err);
+
 /* In physics.c, which needs no file and no library: stand-ins for drivers are made of it. */
 const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const char *type);
 

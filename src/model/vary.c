@@ -13,6 +13,7 @@
 #include "model/params.h"
 
 #define FARTHEST 2.5 /* spreads */
+#define NINE_IN_TEN 1.645 /* spreads from the mean */
 
 static const struct spread {
 	const char *param;
@@ -65,6 +66,34 @@ static void vary_rates(struct hes_rng rng, struct hes_gpu_physics *p)
 		p->rate[i] *= f;
 }
 
+/* A factor of which nine in ten lie between those of @f. */
+static double within(struct hes_rng *rng, const struct hes_factors *f)
+{
+	const double middle = (log(f->low) + log(f->high)) / 2, spread = (log(f->high) - log(f->low)) / (2 * NINE_IN_TEN);
+
+	return exp(middle + spread * fmin(fmax(hes_rng_normal(rng), -FARTHEST), FARTHEST));
+}
+
+/* What a user added is as slow, and draws as much, as its error to expect allows. */
+static void vary_added(struct hes_rng rng, struct hes_workload *w)
+{
+	double *const times[] = { &w->gflop_per_item, &w->traffic_mib, &w->traffic_mib_per_item, &w->host_us, &w->serial_us, &w->serial_us_per_item };
+	const double time = within(&rng, &w->time_factors);
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		*times[i] *= time;
+	if (w->power_factors.high > 0)
+		w->activity *= within(&rng, &w->power_factors);
+}
+
+static void vary_workload(struct hes_rng rng, struct hes_workload *w)
+{
+	if (w->time_factors.high > 0)
+		vary_added(rng, w);
+	else
+		vary_params(rng, workload_spreads, w, hes_workload_params, hes_workload_param_count, is_derived(w->origin));
+}
+
 static void vary(struct hes_model *m, uint64_t seed)
 {
 	struct hes_rng rng, part;
@@ -80,8 +109,7 @@ static void vary(struct hes_model *m, uint64_t seed)
 		vary_rates(hes_rng_fork(&part, 0), &m->gpus[i]);
 	}
 	for (size_t i = 0; i < m->n_workloads; i++)
-		vary_params(hes_rng_fork(&rng, 2 + 2 * i), workload_spreads, &m->workloads[i], hes_workload_params,
-			    hes_workload_param_count, is_derived(m->workloads[i].origin));
+		vary_workload(hes_rng_fork(&rng, 2 + 2 * i), &m->workloads[i]);
 }
 
 static bool copy_of(const void *from, size_t n, size_t size, void *out)

@@ -118,7 +118,7 @@ TEST(impossible_figures_are_refused_with_what_would_be_right)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct hes_catalogue c = { NULL, 99 };
+		struct hes_catalogue c = { .n = 99 };
 		struct hes_err err = { 0 };
 
 		assert_true(load_with(cases[i].clocks, cases[i].with, &c, &err) < 0);

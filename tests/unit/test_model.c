@@ -8,7 +8,6 @@
 #include "base/rng.h"
 #include "heshare/draw.h"
 #include "heshare/model.h"
-#include "model/fit_profile.h"
 #include "model/measured.h"
 #include "model/params.h"
 #include "unit_test.h"
@@ -426,110 +425,6 @@ TEST(bad_parameters_are_named_by_file_entry_and_field)
 	assert_int_equal(load_changed("volt_knee:", "volt_knie:", &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "volt_knie"));
 	assert_int_equal(load_changed("rate_fp32: 128", "rate_fp32: 127", &err), 0);
-}
-
-/* What a profile of @w would say, by the model itself, three GPU types and three batch sizes. */
-static struct hes_profiles profiles_of(const struct hes_workload *w, const char *name, struct hes_profile v[9])
-{
-	static const char *const on[] = { "T4", "V100-SXM2-32", "A100-SXM-80" };
-	static const uint32_t batches[] = { 1, 8, 32 };
-
-	for (size_t i = 0; i < 9; i++) {
-		struct hes_model_job r = { w, batches[i % 3], 100 };
-		struct hes_rate rate;
-		struct hes_instant now = instant(gpu(on[i / 3]), 0, 0, &r, 1, &rate);
-
-		v[i] = (struct hes_profile){
-			.batch_size = r.batch, .memory_mib = hes_workload_memory_mib(w, r.batch), .clock_mhz = now.clock_mhz,
-			.iteration_us = 1e6 / rate.iterations_per_s, .sm_util = rate.sm_util, .dram_util = rate.dram_util,
-			.power_mw = now.power_mw,
-		};
-		snprintf(v[i].workload, HES_NAME_MAX, "%s", name);
-		snprintf(v[i].gpu_type, HES_NAME_MAX, "%s", on[i / 3]);
-	}
-	return (struct hes_profiles){ v, 9 };
-}
-
-/* Workloads that no fit starts from, at settings that the profile does not have. */
-TEST(a_workload_is_fitted_to_nine_points_of_its_profile)
-{
-	static const char *const names[] = { "alexnet-trt8", "bert-miso", "cifar10-sia", "bert-base-trt-384" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct hes_model *own;
-		struct hes_profile v[9];
-		struct hes_profiles p = profiles_of(workload(names[i]), "mine", v);
-		struct hes_model_fit fit;
-		struct hes_err err;
-
-		assert_int_equal(hes_model_load(NULL, &own, &err), 0);
-		assert_int_equal(hes_model_fit_profile(own, &types, &p, "mine", &fit, &err), 0);
-		assert_string_equal(fit.workload, "mine");
-		assert_int_equal(fit.points, 9);
-		assert_true(fit.time_error < 0.03 && fit.power_error < 0.03);
-		assert_false(hes_model_workload(own, "mine", NULL)->testbed);
-		assert_true(abs((int)hes_workload_memory_mib(hes_model_workload(own, "mine", NULL), 16) -
-				(int)hes_workload_memory_mib(workload(names[i]), 16)) <= 1);
-		for (size_t t = 0; t < 9; t += 3) {
-			const struct hes_gpu_type *g = gpu(v[t].gpu_type);
-			struct hes_model_job is[2] = { { workload(names[i]), 16, 50 }, { workload("resnet50"), 16, 50 } };
-			struct hes_model_job fitted[2] = { { hes_model_workload(own, "mine", NULL), 16, 50 }, is[1] };
-			struct hes_rate want[2], got[2];
-			struct hes_instant power = instant(g, 900, 0, is, 2, want), now;
-
-			assert_int_equal(hes_model_instant(own, g, 900, 0, fitted, 2, got, &now, &err), 0);
-			assert_true(fabs(got[0].iterations_per_s / want[0].iterations_per_s - 1) < 0.15);
-			assert_true(fabs(got[1].iterations_per_s / want[1].iterations_per_s - 1) < 0.10);
-			assert_true(fabs((double)now.power_mw / power.power_mw - 1) < 0.10);
-		}
-		hes_model_free(own);
-	}
-}
-
-TEST(a_fit_takes_some_of_many_points)
-{
-	struct hes_profile v[9], many[3 * HES_MODEL_MAX_FIT_POINTS];
-	struct hes_model_fit fit;
-	struct hes_model *own;
-	struct hes_err err;
-
-	profiles_of(workload("vgg19"), "mine", v);
-	for (size_t i = 0; i < 3 * HES_MODEL_MAX_FIT_POINTS; i++)
-		many[i] = v[i * 9 / (3 * HES_MODEL_MAX_FIT_POINTS)];
-	assert_int_equal(hes_model_load(NULL, &own, &err), 0);
-	assert_int_equal(hes_model_fit_profile(own, &types, &(struct hes_profiles){ many, 3 * HES_MODEL_MAX_FIT_POINTS }, "mine", &fit, &err), 0);
-	assert_int_equal(fit.points, HES_MODEL_MAX_FIT_POINTS);
-	/* The last ones, on another GPU type and with other batch sizes, count as well. */
-	assert_true(fit.time_error < 0.03 && fit.power_error < 0.03);
-	hes_model_free(own);
-}
-
-TEST(a_fit_reports_its_errors_and_stays_near_a_network_with_one_point)
-{
-	struct hes_model *own;
-	struct hes_profile v[9];
-	struct hes_profiles p = profiles_of(workload("vgg19"), "mine", v);
-	struct hes_model_fit fit;
-	struct hes_err err;
-	size_t n;
-
-	assert_int_equal(hes_model_load(NULL, &own, &err), 0);
-	n = hes_model_workloads(own);
-	/* Nothing is fast at batch size 8 alone: an error of 40 % cannot all be fitted away. */
-	v[1].iteration_us *= 0.4;
-	assert_int_equal(hes_model_fit_profile(own, &types, &p, "mine", &fit, &err), 0);
-	assert_true(fit.time_error > 0.05 && fit.power_error < fit.time_error);
-	p.n = 1;
-	snprintf(v[0].workload, HES_NAME_MAX, "one");
-	assert_int_equal(hes_model_fit_profile(own, &types, &p, "one", &fit, &err), 0);
-	assert_int_equal(fit.points, 1);
-	assert_string_equal(fit.nearest, "vgg19");
-	assert_true(fabs(hes_model_workload(own, "one", NULL)->gflop_per_item / workload("vgg19")->gflop_per_item - 1) < 0.1);
-	assert_int_equal(hes_model_fit_profile(own, &types, &p, "one", &fit, &err), -EEXIST);
-	assert_int_equal(hes_model_fit_profile(own, &types, &p, "none", &fit, &err), -ENOENT);
-	assert_non_null(strstr(err.msg, "workload none: the model does not know it, and it has no profile on a GPU type"));
-	assert_int_equal(hes_model_workloads(own), n + 2);
-	hes_model_free(own);
 }
 
 /* --- points drawn from the model --- */

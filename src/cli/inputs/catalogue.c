@@ -11,22 +11,39 @@
 
 #include "base/file.h"
 
-#define FILE_NAME "gpu_types.yaml"
+#define TYPES_FILE     "gpu_types.yaml"
+#define WORKLOADS_FILE "workloads.yaml"
 
-static int add_if_there(struct hes_catalogue *c, const char *path, struct hes_err *err)
+/* Add a file to a catalogue or to a model. */
+typedef int add_fn(void *to, const char *path, struct hes_err *err);
+
+static int add_types(void *to, const char *path, struct hes_err *err)
 {
-	return access(path, F_OK) ? 0 : hes_catalogue_add(c, path, err);
+	return hes_catalogue_add(to, path, err);
 }
 
-static int add_files(struct hes_catalogue *c, const char *path, struct hes_err *err)
+static int add_workloads(void *to, const char *path, struct hes_err *err)
 {
-	char *own = NULL;
-	int rc = add_if_there(c, "/etc/heshare/" FILE_NAME, err);
+	return hes_model_add_file(to, path, err);
+}
 
-	if (!rc && !hes_user_file(getenv("XDG_CONFIG_HOME"), getenv("HOME"), ".config", FILE_NAME, &own))
-		rc = add_if_there(c, own, err);
+static int add_if_there(add_fn *add, void *to, const char *path, struct hes_err *err)
+{
+	return access(path, F_OK) ? 0 : add(to, path, err);
+}
+
+/* The machine's file and the user's, then @path. */
+static int add_files(add_fn *add, void *to, const char *name, const char *path, struct hes_err *err)
+{
+	char file[64], *own = NULL;
+	int rc;
+
+	snprintf(file, sizeof(file), "/etc/heshare/%s", name);
+	rc = add_if_there(add, to, file, err);
+	if (!rc && !hes_user_file(getenv("XDG_CONFIG_HOME"), getenv("HOME"), ".config", name, &own))
+		rc = add_if_there(add, to, own, err);
 	free(own);
-	return rc || !path ? rc : hes_catalogue_add(c, path, err);
+	return rc || !path ? rc : add(to, path, err);
 }
 
 static const struct hes_gpu_type *type_of(const struct hes_devices *d, size_t i, const struct hes_catalogue *c)
@@ -66,7 +83,8 @@ int cli_catalogue_load(const char *path, bool present, struct hes_catalogue *out
 
 	if (rc)
 		return rc;
-	rc = add_files(&c, path, err);
+	rc = add_files(add_types, &c, TYPES_FILE, path, err);
+	c.own = path;
 	if (!rc && present)
 		rc = add_present(&c, err);
 	if (rc)
@@ -107,6 +125,8 @@ int cli_model_load(const char *physics, const struct hes_catalogue *c, const str
 		hes_model_second(m);
 	if (!rc)
 		rc = hes_model_derive(m, c, err);
+	if (!rc)
+		rc = add_files(add_workloads, m, WORKLOADS_FILE, c->own, err);
 	if (rc) {
 		hes_model_free(m);
 		return rc;

@@ -105,15 +105,18 @@ struct inputs {
 };
 
 /* Found before any policy has planned. */
-static int check_workloads(const struct inputs *in, struct hes_err *err)
+static int check_workloads(struct inputs *in, struct hes_err *err)
 {
 	struct hes_err cause;
+	int rc = 0;
 
-	for (size_t i = 0; i < in->jobs.n; i++)
-		if (!hes_model_workload(in->model, in->jobs.v[i].workload, &cause))
-			return hes_fail(err, -ENOENT, "job %s: --profiles FILE with a profile of it is needed, for %s", in->jobs.v[i].id,
-					cause.msg);
-	return 0;
+	for (size_t i = 0; i < in->jobs.n && !rc; i++) {
+		const struct hes_workload *w = hes_model_workload(in->model, in->jobs.v[i].workload, &cause);
+
+		rc = w ? cli_fits_own(w, &in->fits, err)
+		       : hes_fail(err, -ENOENT, "job %s: --profiles FILE with a profile of it is needed, for %s", in->jobs.v[i].id, cause.msg);
+	}
+	return rc;
 }
 
 static int load(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
