@@ -22,7 +22,7 @@ static const double efficiency_in[HES_MATHS] = { [HES_MATH_FP32] = 8, [HES_MATH_
 static const double bytes_in[HES_MATHS] = { [HES_MATH_FP32] = 1, [HES_MATH_TF32] = 1, [HES_MATH_FP16] = .5 };
 
 #define ROW(m, least, most) { #m, offsetof(struct hes_workload, m), least, most }
-const struct hes_param hes_prior_params[N] = {
+static const struct hes_param params[N] = {
 	ROW(gflop_per_item, 1e-4, 1e9), ROW(traffic_mib_per_item, 1e-3, 1e9), ROW(traffic_mib, 0.1, 1e9), ROW(efficiency, 0.02, 3),
 	ROW(parallel_sms, 0.1, 1e4), ROW(parallel_growth, 0.02, 1), ROW(host_us, 10, 1e8), ROW(serial_us, 1, 1e8),
 	ROW(serial_us_per_item, 0.01, 1e8), ROW(activity, 0.1, 5),
@@ -74,7 +74,7 @@ static void logs_of(const struct hes_workload *network, const struct hes_workloa
 	const struct hes_workload_facts own = { w.gflop_per_item, w.traffic_mib, w.traffic_mib_per_item, w.kernels, NULL, true, w.math };
 
 	for (size_t i = 0; i < N; i++) {
-		out[i] = log(fmin(fmax(*hes_param_in(&hes_prior_params[i], &w), about[i].unnoticed), hes_prior_params[i].max));
+		out[i] = log(fmin(fmax(*hes_param_in(&params[i], &w), about[i].unnoticed), params[i].max));
 		if (fact_of(f, i) > 0)
 			out[i] -= log(fmax(fact_of(&own, i), about[i].unnoticed));
 	}
@@ -124,7 +124,7 @@ struct hes_workload hes_prior_at(const struct hes_workload_prior *p, const doubl
 	struct hes_workload w = p->base;
 
 	for (size_t i = 0; i < N; i++)
-		*hes_param_in(&hes_prior_params[i], &w) = fmin(fmax(exp(p->mean[i] + x[i]), hes_prior_params[i].min), hes_prior_params[i].max);
+		*hes_param_in(&params[i], &w) = fmin(fmax(exp(p->mean[i] + x[i]), params[i].min), params[i].max);
 	return w;
 }
 

@@ -26,8 +26,6 @@ struct hes_workload_prior {
 	double spread[HES_PRIOR_PARAMS]; /* standard deviations */
 };
 
-extern const struct hes_param hes_prior_params[HES_PRIOR_PARAMS];
-
 /**
  * Means and spreads over the known networks: those of the published PyTorch measurements, each once. A parameter that
  * grows with a fact (work with operations, host time with kernels) is estimated as a multiple of it.
