@@ -43,6 +43,8 @@ PATIENT_S = 180  # or longer than this
 ISOLATE = ["unshare", "--fork", "--pid", "--mount-proc", "--cgroup", "--kill-child"]
 NUMBER = r"(?<![\w.])(\d+(?:\.\d+)?)(?![\w.])"
 ARGUMENT = r"([\w.>\[\]&*-]+)"
+SYMMETRIC = r"\b(?:fmin|fmax|strcmp)\($"  # the order of arguments means nothing, as long as
+ORDERED = r"\) [<>]|\);"  # the sign of strcmp() does not count
 OTHER = {"+": "-", "-": "+", "*": "/", "/": "*", "&&": "||", "||": "&&", "<": ">=", "<=": "<", ">": "<=", ">=": ">",
          "==": "!=", "!=": "=="}
 Mutant = collections.namedtuple("Mutant", "area kind file line before after start old new")
@@ -66,7 +68,8 @@ def changes(line):
     if line[0] != "\t":
         return
     for m in re.finditer(rf"(?<=\w\(){ARGUMENT}, {ARGUMENT}(?=[,)])", line):
-        if m[1] != m[2]:
+        symmetric = re.search(SYMMETRIC, line[:m.start()]) and not ("strcmp" in line and re.match(ORDERED, line[m.end():]))
+        if m[1] != m[2] and not symmetric:
             yield "arguments", m.start(), m.end(), f"{m[2]}, {m[1]}"
     m = re.match(r"\t+(?!return|break|continue|goto|free|case|default)([\w.>\[\]*-]+(?: [-+*/|&]?= |\(|\+\+|--)[^;]*;)$", line)
     if m:

@@ -149,6 +149,42 @@ TEST(a_counter_that_fell_back_is_replaced_by_the_integral)
 	NEAR(b.gpu.energy.busy_j, 1000 + 500);
 }
 
+/* The driver shows a new value ten times a second; the job's power is not that of the integral. */
+TEST(a_counter_that_stands_still_means_no_joules)
+{
+	struct busy b;
+
+	begin(&b);
+	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = 0.1, .power_s = 0.1, .integral_j = 7 };
+	run_account(&b.meter, &b.gpu);
+	assert_true(b.gpu.energy.busy_j == 0 && b.gpu.energy.busy_s == 0.1);
+}
+
+TEST(two_readings_at_one_moment_are_no_gap_and_no_joules)
+{
+	struct busy b;
+
+	begin(&b);
+	reading[0] = integral(10, 9, 450);
+	run_account(&b.meter, &b.gpu);
+	run_account(&b.meter, &b.gpu);
+	assert_true(!b.task[0].energy_missing && b.gpu.energy.busy_s == 10);
+	NEAR(b.gpu.energy.busy_j, 500);
+	reading[0] = integral(10.5, 9, 450);
+	run_account(&b.meter, &b.gpu);
+	assert_true(b.task[0].energy_missing);
+}
+
+TEST(while_nothing_changes_joules_are_counted_too)
+{
+	struct busy b;
+
+	begin(&b);
+	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = 10, .energy_j = 1000 };
+	run_account_so_far(&b.meter, &b.gpu);
+	NEAR(b.task[1].energy_j, 100 + 450);
+}
+
 TEST(a_gap_that_may_still_end_changes_nothing)
 {
 	struct busy b;
@@ -192,6 +228,7 @@ TEST(a_gap_counts_as_busy_if_a_job_ran_in_it_and_as_idle_otherwise)
 	struct busy b;
 
 	begin(&b);
+	b.gpu.n_running = 1;
 	reading[0] = integral(10, 0, 0);
 	run_account(&b.meter, &b.gpu);
 	b.gpu.n_running = 0;
@@ -254,16 +291,19 @@ TEST(progress_of_each_job_counts_from_its_first_line_in_a_segment)
 	assert_true(b.gpu.energy.now.rates[0].first == 10 && b.gpu.energy.now.rates[0].last == 30);
 	assert_true(b.gpu.energy.now.rates[0].first_us == 100 && b.gpu.energy.now.rates[0].last_us == 104);
 	assert_true(b.task[0].progress_us == 104 && b.task[1].progress_us == 0);
+	assert_int_equal(b.task[1].progress.iterations, 30);
 }
 
 TEST(progress_is_read_when_joules_are_and_not_without_a_file)
 {
 	struct busy b;
 
-	begin(&b);
-	b.task[1].progress.fd = 1;
-	count(&b, 10, 1000);
-	assert_true(b.task[0].progress.iterations == 0 && b.task[1].progress.iterations == 10);
+	for (int i = 0; i < 2; i++) {
+		begin(&b);
+		b.task[i].progress.fd = 1;
+		count(&b, 10, 1000);
+		assert_true(b.task[i].progress.iterations == 10 && b.task[1 - i].progress.iterations == 0);
+	}
 }
 
 /* Above idle, the job draws 50 W alone at the default clock. */

@@ -60,6 +60,59 @@ TEST(without_jobs_no_job_gets_joules)
 	NEAR(nobody, 100);
 }
 
+/* 2 J over half a second, 1 J of them idle. */
+TEST(small_shares_activities_and_times_count_as_large_ones_do)
+{
+	struct hes_sharer job = { 0, 0.25, 1, 0.5, 0 };
+	double nobody = -1;
+
+	assert_int_equal(hes_attribute(2, 2, 0.5, &job, 1, &nobody, NULL), 0);
+	NEAR(job.energy_j, 0.5 + 1);
+	NEAR(nobody, 0.5);
+}
+
+TEST(jobs_without_activity_share_idle_energy_alone)
+{
+	struct hes_sharer jobs[2] = { { 0, 10, 50, 0, 0 }, { 0, 10, 50, 0, 0 } };
+	double nobody = -1;
+
+	assert_int_equal(hes_attribute(1000, 40, 10, jobs, 2, &nobody, NULL), 0);
+	assert_true(jobs[0].energy_j == 200 && jobs[1].energy_j == 200 && nobody == 600);
+}
+
+TEST(a_job_that_took_no_time_gets_no_joules)
+{
+	struct hes_sharer jobs[2] = { { 5, 5, 50, 30, 0 }, { 0, 10, 50, 30, 0 } };
+	double nobody = -1;
+
+	assert_int_equal(hes_attribute(1000, 40, 10, jobs, 2, &nobody, NULL), 0);
+	assert_true(jobs[0].energy_j == 0 && jobs[1].energy_j == 1000 && nobody == 0);
+	assert_int_equal(hes_attribute(0, 40, 0, jobs, 0, &nobody, NULL), 0);
+	assert_true(nobody == 0);
+}
+
+TEST(where_an_activity_is_not_known_all_energy_goes_by_share)
+{
+	static const double activity[][2] = { { 0, 90 }, { 90, 0 }, { 0, 0 } };
+
+	for (size_t i = 0; i < N(activity); i++) {
+		struct hes_sharer jobs[2] = { { 0, 10, 75, activity[i][0], 0 }, { 0, 10, 25, activity[i][1], 0 } };
+
+		assert_int_equal(hes_attribute_known(1000, 40, 10, jobs, 2), 0);
+		assert_true(jobs[0].energy_j == 750 && jobs[1].energy_j == 250);
+	}
+}
+
+/* Half a watt is little, but known. */
+TEST(where_all_activities_are_known_the_split_goes_by_them)
+{
+	struct hes_sharer jobs[2] = { { 0, 10, 75, 0.5, 0 }, { 0, 10, 25, 1.5, 0 } };
+
+	assert_int_equal(hes_attribute_known(1000, 40, 10, jobs, 2), 0);
+	NEAR(jobs[0].energy_j, 300 + 150);
+	NEAR(jobs[1].energy_j, 100 + 450);
+}
+
 TEST(a_job_outside_of_the_time_is_refused)
 {
 	struct hes_sharer job = { 0, 11, 100, 10, 7 };
