@@ -192,6 +192,7 @@ def all_tests(unit_only):
         # Swapped arguments of other types are no mutants.
         flags = {**os.environ, "CFLAGS": "-Werror=int-conversion -Werror=incompatible-pointer-types"}
         subprocess.run(["meson", "setup", BUILD, TREE], check=True, stdout=subprocess.DEVNULL, env=flags)
+    built("build.ninja")  # where tests came or went since the last run
     listed = json.loads(subprocess.run(["meson", "introspect", "--tests", BUILD], check=True, stdout=subprocess.PIPE).stdout)
     tests = [Test(t) for t in listed if re.fullmatch("(.*/)?tests/test_.*", t["cmd"][-1]) and
              not t["name"].endswith("-on-old-kernel") or not unit_only and
