@@ -12,6 +12,18 @@ static int put(struct hes_pareto *p, double energy, double jct, uint64_t tag)
 	return hes_pareto_insert(p, &(struct hes_objectives){ energy, jct }, tag);
 }
 
+/* Ranks 0, 1, 2 on one type and 2, 0, 1 on the other. */
+TEST(jobs_are_ordered_by_their_mean_rank_the_longest_first)
+{
+	static const struct hes_cost cost[] = { { 1, 1 }, { 2, 1 }, { 3, 1 }, { 30, 1 }, { 10, 1 }, { 20, 1 } };
+	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 } };
+	struct hes_assign a;
+
+	assert_int_equal(hes_assign_init(&a, 3, 2, 2, cost, gpus), 0);
+	assert_true(a.longest_first[0] == 2 && a.longest_first[1] == 0 && a.longest_first[2] == 1);
+	hes_assign_finish(&a);
+}
+
 TEST(a_dominated_or_equal_point_is_not_inserted)
 {
 	struct hes_pareto p = { 0 };
