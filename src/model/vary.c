@@ -23,7 +23,7 @@ static const struct spread {
 	{ "host_factor", .1, .2 }, { "context_w", .15, .3 }, { "switch_w", .06, .12 }, { "stall", .15, .25 },
 	{ "dram_w", .15, .25 }, { "volt_min", .03, .06 }, { "volt_knee", .05, .1 }, { "volt_bend", .1, .2 },
 	{ 0 }
-}, rate_spread = { "rate", .05, .15 }, workload_spreads[] = {
+}, rate_spread = { "rate", .05, .2 }, workload_spreads[] = {
 	{ "efficiency", .05, .15 }, { "traffic_mib_per_item", .1, .25 }, { "traffic_mib", .1, .25 }, { "parallel_sms", .1, .25 },
 	{ "host_us", .1, .2 }, { "serial_us", .1, .2 }, { "serial_us_per_item", .1, .2 }, { "working_set_mib", .2, .3 },
 	{ "activity", .05, .1 },
@@ -131,9 +131,11 @@ int hes_model_varied(const struct hes_model *m, uint64_t seed, struct hes_model 
 	*v = *m;
 	v->gpus = NULL;
 	v->workloads = NULL;
+	v->left_out = NULL;
 	v->held_out = NULL;
 	if (!copy_of(m->gpus, m->n_gpus, sizeof(*m->gpus), &v->gpus) ||
 	    !copy_of(m->workloads, m->n_workloads, sizeof(*m->workloads), &v->workloads) ||
+	    !copy_of(m->left_out, m->n_left_out, sizeof(*m->left_out), &v->left_out) ||
 	    !copy_of(m->held_out, m->n_held_out, sizeof(*m->held_out), &v->held_out)) {
 		hes_model_free(v);
 		return hes_fail(err, -ENOMEM, "out of memory for a model");

@@ -45,6 +45,7 @@ TEST(published_measurements_are_met)
 		skip();
 	assert_int_equal(hes_model_load(NULL, &model, &err), 0);
 	assert_int_equal(hes_catalogue_load(NULL, &types, &err), 0);
+	assert_int_equal(hes_model_derive(model, &types, &err), 0);
 	assert_int_equal(hes_observe(model, &types, dir, false, &o, &err), 0);
 	assert_int_equal(hes_model_check(model, &o, &table, &err), 0);
 	assert_int_equal(table.n, HES_SERIES_PUBLISHED);
