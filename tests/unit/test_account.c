@@ -175,6 +175,16 @@ TEST(two_readings_at_one_moment_are_no_gap_and_no_joules)
 	assert_true(b.task[0].energy_missing);
 }
 
+TEST(half_a_second_without_a_counter_has_its_joules)
+{
+	struct busy b;
+
+	begin(&b);
+	reading[0] = integral(0.5, 0.5, 50);
+	run_account(&b.meter, &b.gpu);
+	NEAR(b.gpu.energy.busy_j, 50);
+}
+
 TEST(while_nothing_changes_joules_are_counted_too)
 {
 	struct busy b;

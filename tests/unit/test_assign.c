@@ -332,6 +332,31 @@ TEST(the_seed_determines_the_front)
 	assign_bench_finish(&d);
 }
 
+/* Powers of two change no rounding. */
+TEST(units_of_energy_and_time_do_not_change_what_is_found)
+{
+	struct hes_genetic_options o = hes_genetic_defaults;
+	struct hes_assign_front f[2];
+	struct assign_bench d;
+
+	o.evolve.generations = 40;
+	assign_bench_draw(&d, 20, 6, 3, 7);
+	for (int k = 0; k < 2; k++) {
+		assert_int_equal(hes_genetic_run(&d.a, &o, &f[k]), 0);
+		for (size_t i = 0; i < 3 * 20 && !k; i++) {
+			d.cost[i].energy_mj = ldexp(d.cost[i].energy_mj, -30);
+			d.cost[i].time_us = ldexp(d.cost[i].time_us, -30);
+		}
+		assign_bench_again(&d);
+	}
+	assert_int_equal(f[0].n, f[1].n);
+	for (size_t i = 0; i < f[0].n; i++)
+		assert_memory_equal(f[0].v[i].gpu_of, f[1].v[i].gpu_of, 20 * sizeof(*f[0].v[i].gpu_of));
+	free(f[0].v);
+	free(f[1].v);
+	assign_bench_finish(&d);
+}
+
 TEST(a_job_is_never_put_where_it_cannot_run)
 {
 	struct hes_genetic_options o = hes_genetic_defaults;
