@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/inputs/catalogue.h"
+#include "cli/inputs/visible_gpus.h"
 #include "heshare/activity.h"
 #include "heshare/knobs.h"
 
@@ -213,7 +214,7 @@ static int show(const struct hes_devices *d, bool json)
 static int open_gpus(const struct hes_catalogue *c, struct hes_devices **out, struct hes_err *err)
 {
 	struct hes_devices *d;
-	int rc = hes_devices_open(c, &d, err);
+	int rc = cli_devices_open(c, &d, err);
 
 	if (rc)
 		return rc;

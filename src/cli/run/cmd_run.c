@@ -32,6 +32,7 @@
 #include "cli/run/run_report.h"
 #include "cli/terminal.h"
 #include "cli/inputs/store_use.h"
+#include "cli/inputs/visible_gpus.h"
 #include "launch/job_files.h"
 #include "launch/process.h"
 
@@ -186,7 +187,7 @@ static void take_all(struct inputs *in)
 
 static int find_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
-	int rc = hes_devices_open(&in->catalogue, &in->devices, err);
+	int rc = cli_devices_open(&in->catalogue, &in->devices, err);
 
 	in->gpus = calloc(in->fleet.n + 1, sizeof(*in->gpus));
 	if (!in->gpus)
