@@ -54,6 +54,8 @@ struct hes_run_request {
 	double   timeout_factor;             /* of the planned duration; 0: no limit */
 	int64_t  timeout_least_us;
 	int64_t  grace_us;                   /* from SIGTERM to SIGKILL */
+	double   stop_s;                     /* hes_monotonic_s() at which the run stops by itself, as on SIGTERM; 0: never */
+	bool     takes_stop_file;            /* a file "stop" in the folder stops it, as SIGTERM does: for runners on other machines */
 	bool     no_clocks, no_mps;          /* do not use clock locks, MPS */
 	bool     takes_added;                /* only those who may write the journal whose jobs this process may start */
 	struct hes_run_listener listener;
@@ -91,6 +93,16 @@ struct hes_run_report {
 };
 
 void hes_run_report_free(struct hes_run_report *r);
+
+/**
+ * The report of a run from its journal and plan, without its runner: what runners observed of clocks and the power cap is
+ * missing.
+ * @param c  the types of its GPUs
+ * @param plan, jobs  for planned energies
+ * @return 0; errors of the journal; -ENOMEM
+ */
+int hes_run_report_load(struct hes_journal *j, const struct hes_run *run, const struct hes_catalogue *c, const struct hes_plan *plan,
+			const struct hes_jobs *jobs, struct hes_run_report *out, struct hes_err *err);
 
 /** A GPU of a run that goes on. */
 struct hes_run_live_gpu {
