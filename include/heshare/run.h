@@ -67,6 +67,7 @@ struct hes_run_report {
 	struct hes_run_gpu *gpus;
 	size_t              n_gpus;
 	struct hes_run_job *jobs;
+	bool                by_node;         /* files of a job are in the folder NODE of the run's folder, by the name of its GPU */
 	uint32_t           *attempts;        /* one a job */
 	uint64_t           *planned_mj;      /* for each job: attributed in the same way as measured energy */
 	size_t              n_jobs, done, failed, waiting;
@@ -169,6 +170,14 @@ int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err);
  */
 int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journal, struct hes_run *run,
 		      struct hes_run_report *out, struct hes_err *err);
+
+/**
+ * Close the journal of a run whose runner and jobs have ended, on whatever machine, and will not be resumed: open attempts
+ * are done if their status file says so, else lost; the run is stopped. Harmless on a run that has ended.
+ * @param run  as the journal has it; state and ended_us are set
+ * @return 0; errors of the journal and of opening its folder
+ */
+int hes_run_settle(struct hes_journal *j, struct hes_run *run, struct hes_err *err);
 
 /** Size of a status file, which is blank until the job ends. */
 #define HES_RUN_STATUS_BYTES 48

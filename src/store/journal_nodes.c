@@ -36,8 +36,8 @@ int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_
 	int rc = add_gpus(s, run, gpus, n_gpus, err);
 
 	if (!rc)
-		rc = hes_db_prepare(s, "UPDATE run_jobs SET gpu = ?3, sm_pct = ?4, planned_start_us = ?5, planned_end_us = ?6"
-				    " WHERE run_id = ?1 AND job = ?2", &q, err);
+		rc = hes_db_prepare(s, "UPDATE run_jobs SET gpu = ?3, sm_pct = ?4, planned_start_us = ?5, planned_end_us = ?6,"
+				    " state = 'waiting', start_us = NULL, end_us = NULL, energy_mj = NULL WHERE run_id = ?1 AND job = ?2", &q, err);
 	for (size_t i = 0; i < n_jobs && !rc; i++) {
 		sqlite3_bind_int64(q, 1, run);
 		bind(q, 2, jobs[i].job);
