@@ -41,7 +41,8 @@ size_t slurm_count_nodes(void)
 
 static int call(char *const argv[], char *out, size_t size, struct hes_err *err)
 {
-	int status = 0, rc = hes_spawn(argv, NULL, NULL, WAIT_MS, out, size, &status, err);
+	static const char *const none[] = { NULL };
+	int status = 0, rc = hes_spawn(argv, none, "", WAIT_MS, out, size, &status, err);
 
 	if (rc == -ENOENT)
 		return hes_fail(err, rc, "%s: not found; Slurm's commands must be in PATH", argv[0]);
