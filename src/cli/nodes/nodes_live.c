@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -118,6 +119,15 @@ void nodes_pass_messages(struct nodes *s, size_t node)
 	if (f)
 		fclose(f);
 	free(text);
+}
+
+void nodes_skip_messages(struct nodes *s, size_t node)
+{
+	char path[HES_JOURNAL_PATH_MAX];
+	struct stat st;
+
+	nodes_path(s, s->q->launcher->nodes[node], 0, ".log", path);
+	s->nodes[node].log_read = stat(path, &st) ? 0 : st.st_size;
 }
 
 json_t *nodes_json(const struct nodes *s)

@@ -183,6 +183,8 @@ static int take_over(struct nodes *s, struct hes_err *err)
 		if (s->state[i] == HES_RUN_JOB_FAILED)
 			s->state[i] = HES_RUN_JOB_WAITING;
 	}
+	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
+		nodes_skip_messages(s, i);
 	if (!rc)
 		nodes_tell(s, "run %lld is resumed on %zu node%s: done are %zu of %zu job%s", (long long)s->run->id, s->q->launcher->n,
 			   hes_s(s->q->launcher->n), done, s->q->jobs->n, hes_s(s->q->jobs->n));

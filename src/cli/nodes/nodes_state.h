@@ -93,6 +93,8 @@ void nodes_live_write(const struct nodes *s);
 void nodes_live_end(const struct nodes *s);
 /** nodes_live.c: report new messages of the runner on a node. */
 void nodes_pass_messages(struct nodes *s, size_t node);
+/** nodes_live.c: those of an earlier head were reported. */
+void nodes_skip_messages(struct nodes *s, size_t node);
 /** nodes_live.c: what became of each node. */
 json_t *nodes_json(const struct nodes *s);
 
