@@ -39,7 +39,7 @@ size_t slurm_count_nodes(void)
 	return (size_t)n;
 }
 
-static int call(char *const argv[], char *out, size_t size, struct hes_err *err)
+int slurm_call(char *const argv[], char *out, size_t size, struct hes_err *err)
 {
 	static const char *const none[] = { NULL };
 	int status = 0, rc = hes_spawn(argv, none, "", WAIT_MS, out, size, &status, err);
@@ -83,7 +83,7 @@ int slurm_nodes(slurm_name **out, size_t *n, struct hes_err *err)
 	if (!job_id() || !list)
 		return hes_fail(err, -ENOENT, "not in a Slurm job: SLURM_JOB_ID is not set; heshare pilot or sbatch starts one");
 	text = calloc(1, NODES_MAX_BYTES);
-	rc = text ? call(argv, text, NODES_MAX_BYTES, err) : hes_fail(err, -ENOMEM, "out of memory for the names of nodes");
+	rc = text ? slurm_call(argv, text, NODES_MAX_BYTES, err) : hes_fail(err, -ENOMEM, "out of memory for the names of nodes");
 	if (!rc)
 		rc = split_names(text, out, n, err);
 	free(text);
@@ -131,7 +131,7 @@ double slurm_seconds_left(void)
 		return -1;
 	if (given && !hes_parse_u64("SLURM_JOB_END_TIME", given, 1, INT64_MAX, &end_s, NULL))
 		return (double)end_s > now_s ? (double)end_s - now_s : 0;
-	if (call(argv, text, sizeof(text), NULL))
+	if (slurm_call(argv, text, sizeof(text), NULL))
 		return -1;
 	left_s = slurm_parse_time(text);
 	if (left_s >= 0) {

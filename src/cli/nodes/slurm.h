@@ -27,6 +27,13 @@ int slurm_nodes(slurm_name **out, size_t *n, struct hes_err *err);
  */
 double slurm_seconds_left(void);
 
+/**
+ * Run one of Slurm's commands to its end.
+ * @param out  what it printed, standard error included
+ * @return 0; -ENOENT it is not in PATH; -EIO it failed, and @err has its first line; -ETIMEDOUT
+ */
+int slurm_call(char *const argv[], char *out, size_t size, struct hes_err *err);
+
 /** "2-01:30:00", "1:30:00", "90:00" (minutes) or "90" (minutes) as seconds, as Slurm writes times. @return below 0: none of them */
 double slurm_parse_time(const char *text);
 
