@@ -141,7 +141,7 @@ json_t *nodes_json(const struct nodes *s)
 		for (size_t k = 0; k < s->n_parts; k++)
 			rounds += strcmp(s->parts[k].node, name) == 0 && s->parts[k].known;
 		json_array_append_new(out, json_pack("{s:s, s:s, s:I, s:I, s:I, s:o}", "node", name, "state",
-				      s->nodes[i].lost ? "lost" : s->offers[i].good ? "used" : "left out", "gpus", (json_int_t)s->offers[i].n,
+				      s->nodes[i].drained ? "drained" : s->nodes[i].lost ? "lost" : s->offers[i].good ? "used" : "left out", "gpus", (json_int_t)s->offers[i].n,
 				      "rounds", (json_int_t)rounds, "failures", (json_int_t)s->nodes[i].failures, "why",
 				      s->offers[i].why[0] ? json_string(s->offers[i].why) : json_null()));
 	}

@@ -27,6 +27,8 @@
 
 #define MOST_FAILURES 3        /* of parts that end too early, on a node */
 #define SYNC_S 2
+#define ASK_AGAIN_S 5
+#define DRAIN_S 10             /* between two looks for nodes that drain */
 #define RUNNER_ARGS_MAX 48
 #define STOP_FILE "stop"
 
@@ -201,6 +203,9 @@ static int nodes_begin(struct nodes *s, struct hes_err *err)
 	if (!rc)
 		rc = offers_load(s->q->launcher, resumed ? s->run->folder : NULL, &s->offers, err);
 	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
+		if (s->offers[i].busy)
+			rc = hes_fail(err, -EBUSY, "node %s: %.400s", s->q->launcher->nodes[i], s->offers[i].why);
+	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
 		if (!s->offers[i].good)
 			nodes_tell(s, "node %s is left out: %s", s->q->launcher->nodes[i], s->offers[i].why);
 	if (!rc)
@@ -277,7 +282,7 @@ static int start_parts(struct nodes *s, struct hes_err *err)
 
 		if (!p)
 			continue;
-		if (s->nodes[i].lost || s->stopping) {
+		if (s->nodes[i].lost || s->nodes[i].drained || s->stopping) {
 			parts_over(s, p);
 			continue;
 		}
@@ -323,13 +328,35 @@ static int runner_ended(struct nodes *s, size_t node, struct hes_err *err)
 	rc = parts_sync(s, p, false, err);
 	if (rc)
 		return rc;
-	if (p->known && (p->run.state == HES_RUN_DONE || p->run.state == HES_RUN_FAILED || (p->run.state == HES_RUN_STOPPED && s->stopping))) {
+	if (p->known && (p->run.state == HES_RUN_DONE || p->run.state == HES_RUN_FAILED ||
+			 (p->run.state == HES_RUN_STOPPED && (s->stopping || s->nodes[node].drained)))) {
 		rc = parts_sync(s, p, true, err);
 		free_node(s, node);
+		s->nodes[node].lost |= s->nodes[node].drained;
 		return rc;
 	}
 	p->state = PART_QUERIED;
+	/* If it lives without us, it is to end. */
+	stop_node(s, node);
+	s->nodes[node].live_us = 0;
 	return offer_ask(s->q->launcher, (long)node, s->run->folder, &s->nodes[node].query, err);
+}
+
+/*
+ * Whether the runner of a node that does not answer may be alive: it has written its state since the query before. Nodes
+ * may be unreachable and still see the folder.
+ */
+static bool runner_lives(struct nodes *s, size_t node)
+{
+	const struct part *p = &s->parts[s->nodes[node].part];
+	const int64_t before_us = s->nodes[node].live_us;
+	struct hes_run_live live;
+
+	if (!p->known || hes_run_live_load(&p->run, &live, NULL))
+		return false;
+	s->nodes[node].live_us = live.at_us;
+	hes_run_live_free(&live);
+	return before_us != s->nodes[node].live_us;
 }
 
 /* The node has answered, or not: nothing of the part runs any more. */
@@ -342,6 +369,10 @@ static int node_answered(struct nodes *s, size_t node, int status, struct hes_er
 	int rc;
 
 	offer_take(s->q->launcher, &n->query, status, s->offers);
+	if (s->offers[node].busy || (!s->offers[node].good && runner_lives(s, node))) {
+		n->ask_s = hes_monotonic_s() + ASK_AGAIN_S;
+		return 0;
+	}
 	rc = parts_sync(s, p, true, err);
 	if (rc)
 		return rc;
@@ -369,6 +400,9 @@ static int reap_all(struct nodes *s, struct hes_err *err)
 			rc = runner_ended(s, i, err);
 		} else if (n->query.pid > 0 && waitpid(n->query.pid, &status, WNOHANG) == n->query.pid) {
 			rc = node_answered(s, i, status, err);
+		} else if (n->ask_s > 0 && hes_monotonic_s() >= n->ask_s) {
+			n->ask_s = 0;
+			rc = offer_ask(s->q->launcher, (long)i, s->run->folder, &n->query, err);
 		}
 	}
 	return rc;
@@ -385,6 +419,26 @@ static void stop_all(struct nodes *s, const char *why)
 		/* srun then kills the step; the guard on the node restores the GPUs. */
 		if (s->stopping > 1 && s->nodes[i].pid > 0)
 			kill(-s->nodes[i].pid, SIGTERM);
+	}
+}
+
+/* A node that drains is to be given back: its jobs end and are planned again on the others. */
+static void find_drained(struct nodes *s)
+{
+	char text[65536] = "", *rest = NULL;
+
+	if (s->q->launcher->ssh)
+		return;
+	slurm_drained(text, sizeof(text));
+	for (char *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
+		const long i = launcher_find(s->q->launcher, name);
+
+		if (i < 0 || s->nodes[i].drained)
+			continue;
+		s->nodes[i].drained = true;
+		s->nodes[i].lost |= s->nodes[i].part == NO_PART;
+		nodes_tell(s, "node %s drains: its jobs end, and what is left is planned again on the other nodes", name);
+		stop_node(s, (size_t)i);
 	}
 }
 
@@ -425,7 +479,7 @@ static int plan_again(struct nodes *s, struct hes_err *err)
 	if (s->stopping || any_queried(s) || !rounds_pool(s))
 		return 0;
 	for (size_t i = 0; i < s->q->launcher->n; i++)
-		up += s->offers[i].good && !s->nodes[i].lost;
+		up += s->offers[i].good && !s->nodes[i].lost && !s->nodes[i].drained;
 	if (up)
 		return rounds_again(s, err);
 	if (!s->no_node_reported)
@@ -450,7 +504,7 @@ static int nodes_loop(struct nodes *s, struct hes_err *err)
 {
 	const struct timespec second = { .tv_sec = 1 };
 	const sigset_t set = head_signals();
-	double sync_s = hes_monotonic_s() + SYNC_S;
+	double sync_s = hes_monotonic_s() + SYNC_S, drain_s = hes_monotonic_s() + DRAIN_S;
 
 	for (;;) {
 		int rc = plan_again(s, err), signal;
@@ -468,6 +522,10 @@ static int nodes_loop(struct nodes *s, struct hes_err *err)
 		if (!rc && hes_monotonic_s() >= sync_s) {
 			sync_s = hes_monotonic_s() + SYNC_S;
 			rc = sync_all(s, err);
+		}
+		if (!rc && hes_monotonic_s() >= drain_s) {
+			find_drained(s);
+			drain_s = hes_monotonic_s() + DRAIN_S;
 		}
 		if (rc)
 			return rc;

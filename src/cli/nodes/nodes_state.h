@@ -41,6 +41,9 @@ struct node {
 	pid_t    pid;               /* of srun or ssh */
 	int      status;            /* how it ended */
 	struct offer_query query;
+	double   ask_s;             /* hes_monotonic_s() at which to query it again; 0: not */
+	int64_t  live_us;           /* when its runner last wrote its state, as of the last query; 0: not known */
+	bool     drained;           /* the administrator wants it back */
 	bool     lost;              /* gets no part any more */
 	unsigned failures;          /* of parts that ended too early */
 	off_t    log_read;          /* bytes of its messages that were reported */

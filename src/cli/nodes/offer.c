@@ -50,9 +50,9 @@ static void put_line(json_t *line)
 	json_decref(line);
 }
 
-static void put_refusal(const char *node, const char *why)
+static void put_refusal(const char *node, bool busy, const char *why)
 {
-	put_line(json_pack("{s:s, s:s, s:o}", "heshare", HES_VERSION, "node", node, "error", json_sprintf("%.300s", why)));
+	put_line(json_pack("{s:s, s:s, s:b, s:o}", "heshare", HES_VERSION, "node", node, "busy", busy, "error", json_sprintf("%.300s", why)));
 }
 
 /* What an earlier run left here is undone, once it has ended. */
@@ -71,25 +71,40 @@ static int restore_folder(const char *folder, const char *node, struct hes_err *
 	return rc == -ENOENT ? 0 : rc;
 }
 
-static int put_gpus(const char *node, const struct hes_catalogue *c, struct hes_err *err)
+static int put_gpu(const char *node, size_t i, const char *uuid, const struct hes_catalogue *c, struct hes_err *err)
 {
 	struct gpus_fleet b = { 0 };
-	struct hes_devices *d = NULL;
-	int rc = gpus_fleet_load("all", c, NULL, &b, err);
+	char index[24];
+	int rc;
 
+	snprintf(index, sizeof(index), "%zu", i);
+	rc = gpus_fleet_load(index, c, NULL, &b, err);
 	if (!rc)
-		rc = cli_devices_open(c, &d, err);
-	for (size_t i = 0; i < b.fleet.n && !rc; i++) {
-		const struct hes_gpu_type *type = b.fleet.gpus[i].type;
+		put_line(json_pack("{s:s, s:s, s:I, s:s, s:s, s:b, s:b}", "heshare", HES_VERSION, "node", node, "index", (json_int_t)i, "type",
+				   b.fleet.gpus[0].type->name, "uuid", uuid, "clocks", b.fleet.gpus[0].type->n_clocks > 1, "mps",
+				   !b.fleet.gpus[0].type->alone));
+	gpus_fleet_free(&b);
+	return rc;
+}
+
+/* All but those that fell off the bus. */
+static int put_gpus(const char *node, const struct hes_catalogue *c, struct hes_err *err)
+{
+	struct hes_devices *d = NULL;
+	int rc = cli_devices_open(c, &d, err);
+	size_t n = 0;
+
+	for (size_t i = 0; !rc && i < hes_devices_count(d); i++) {
 		struct hes_device_info info;
 
-		rc = hes_device_info(d, i, &info, err);
-		if (!rc)
-			put_line(json_pack("{s:s, s:s, s:I, s:s, s:s, s:b, s:b}", "heshare", HES_VERSION, "node", node, "index", (json_int_t)i,
-					   "type", type->name, "uuid", info.uuid, "clocks", type->n_clocks > 1, "mps", !type->alone));
+		if (hes_device_info(d, i, &info, NULL))
+			continue;
+		rc = put_gpu(node, i, info.uuid, c, err);
+		n++;
 	}
+	if (!rc && !n)
+		rc = hes_fail(err, -ENODEV, "no GPU that works");
 	hes_devices_close(d);
-	gpus_fleet_free(&b);
 	return rc;
 }
 
@@ -102,7 +117,7 @@ int offer_print(const struct hes_catalogue *c, const char *folder)
 	if (!rc)
 		rc = put_gpus(own_name(node), c, &err);
 	if (rc)
-		put_refusal(node, err.msg);
+		put_refusal(node, rc == -EBUSY, err.msg);
 	return fflush(stdout) || rc ? 1 : 0;
 }
 
@@ -197,12 +212,14 @@ static void take_line(const struct launcher *l, const struct offer_query *q, con
 	error = json_string_value(json_object_get(doc, "error"));
 	/* By ssh a node has the name by which it was called. */
 	at = l->ssh ? q->node : node ? launcher_find(l, node) : -1;
-	if (version && at >= 0 && strcmp(version, HES_VERSION) != 0)
+	if (version && at >= 0 && strcmp(version, HES_VERSION) != 0) {
 		snprintf(v[at].why, sizeof(v[at].why), "it has heshare %.40s and this is %s: install the same version on all nodes", version, HES_VERSION);
-	else if (version && at >= 0 && error)
+	} else if (version && at >= 0 && error) {
 		snprintf(v[at].why, sizeof(v[at].why), "%s", error);
-	else if (version && at >= 0)
+		v[at].busy = json_is_true(json_object_get(doc, "busy"));
+	} else if (version && at >= 0) {
 		add_gpu(&v[at], doc);
+	}
 	json_decref(doc);
 }
 
@@ -225,6 +242,9 @@ void offer_take(const struct launcher *l, struct offer_query *q, int status, str
 			snprintf(v[i].why, sizeof(v[i].why), "it did not answer, %s %d%s%.200s; is %.100s there?",
 				 WIFSIGNALED(status) ? "signal" : "exit status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
 				 why ? ": " : "", why ? why : "", l->program);
+	/* One GPU on which no job can run: the node is as good as none. */
+	for (size_t i = 0; i < l->n; i++)
+		v[i].good &= !v[i].why[0];
 	free(out);
 	free(errors);
 	close(q->out);

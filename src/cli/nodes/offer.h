@@ -17,6 +17,7 @@ struct offer_gpu {
 struct offer {
 	char   node[HES_NAME_MAX];
 	bool   good;                 /* the node answered and has a GPU */
+	bool   busy;                 /* an earlier run there does not end */
 	char   why[HES_ERR_MAX];     /* else: what it said */
 	struct offer_gpu *gpus;
 	size_t n;

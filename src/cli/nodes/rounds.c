@@ -81,7 +81,7 @@ static int draft_fleet(const struct nodes *s, struct draft *d, struct hes_err *e
 	if (!up)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu nodes", n);
 	for (size_t i = 0; i < n; i++)
-		if (s->offers[i].good && !s->nodes[i].lost)
+		if (s->offers[i].good && !s->nodes[i].lost && !s->nodes[i].drained)
 			up[n_up++] = s->offers[i];
 	rc = n_up ? offers_fleet(up, n_up, s->q->catalogue, NULL, &d->fleet, err) : hes_fail(err, -ENODEV, "no node is left");
 	free(up);

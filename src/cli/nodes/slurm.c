@@ -90,6 +90,15 @@ int slurm_nodes(slurm_name **out, size_t *n, struct hes_err *err)
 	return rc;
 }
 
+void slurm_drained(char *out, size_t size)
+{
+	char *list = getenv("SLURM_JOB_NODELIST");
+	char *const argv[] = { "sinfo", "--noheader", "--Node", "--nodes", list, "--states=drain,fail", "--format=%N", NULL };
+
+	if (!list || slurm_call(argv, out, size, NULL))
+		*out = '\0';
+}
+
 double slurm_parse_time(const char *text)
 {
 	unsigned long days = 0, v[3] = { 0 }, n = 0;

@@ -28,6 +28,12 @@ int slurm_nodes(slurm_name **out, size_t *n, struct hes_err *err);
 double slurm_seconds_left(void);
 
 /**
+ * Nodes that Slurm or its administrator takes out of service: draining, drained, failing.
+ * @param out  their names, one a line, in a text of @size bytes; empty where Slurm does not answer
+ */
+void slurm_drained(char *out, size_t size);
+
+/**
  * Run one of Slurm's commands to its end.
  * @param out  what it printed, standard error included
  * @return 0; -ENOENT it is not in PATH; -EIO it failed, and @err has its first line; -ETIMEDOUT
