@@ -100,7 +100,7 @@ joules_sum() {
 	jq -es '(map(.energy.meter_j) | add)' jobs.pilot/plan.run/n?/report.json >nodes_j
 	jq -e --argjson j "$(cat nodes_j)" '.energy.meter_j / $j - 1 | fabs < 0.001' $report
 	# From another terminal.
-	[ "$("$HESHARE" status 1 --store jobs.pilot/store.db --json | jq -r '"\(.state) \(.done)"')" = "done 60" ]
+	[ "$("$HESHARE" status 1 --store jobs.pilot/store.db --json | jq -r '"\(.state) \(.jobs_done)"')" = "done 60" ]
 	# Once more: there is nothing to do.
 	run "$HESHARE" pilot jobs.csv --nodes 3 --time 10 --gpus-per-node 1 --sbatch --exclusive -- "$task"
 	[ "$status" -eq 0 ]

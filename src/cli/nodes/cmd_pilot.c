@@ -223,19 +223,21 @@ static int look(const struct pilot *p, struct run_view *v, struct hes_err *err)
 	return rc;
 }
 
-static void show(const struct pilot *p, const char *id, const char *state)
+/* @return whether every job is done */
+static bool show(const struct pilot *p, const char *id, const char *state)
 {
 	struct run_view v = { 0 };
+	const bool begun = !look(p, &v, NULL), done = begun && v.run.state == HES_RUN_DONE;
 
-	if (!terminal_is_live(STDERR_FILENO))
-		return;
-	if (look(p, &v, NULL))
-		fprintf(stderr, "\rSlurm job %s: %s\033[K", id, state);
-	else
-		fprintf(stderr, "\rSlurm job %s: %s; %zu of %zu jobs done, %zu running, %zu failed\033[K", id, state, v.done, v.n_jobs, v.n_running,
-			v.failed);
-	fflush(stderr);
+	if (terminal_is_live(STDERR_FILENO)) {
+		fprintf(stderr, "\rSlurm job %s: %s", id, state);
+		if (begun)
+			fprintf(stderr, "; %zu of %zu jobs done, %zu running, %zu failed", v.done, v.n_jobs, v.n_running, v.failed);
+		fputs("\033[K", stderr);
+		fflush(stderr);
+	}
 	run_view_free(&v);
+	return done;
 }
 
 static void await_job(const struct pilot *p, const char *id)
@@ -243,14 +245,16 @@ static void await_job(const struct pilot *p, const char *id)
 	const struct timespec pause = { .tv_sec = LOOK_S };
 	char state[32] = "submitted";
 	double asked_s = 0;
+	bool done = false;
 
-	for (;;) {
+	/* The journal may know of the end before Slurm is asked; the report follows within moments. */
+	while (!done) {
 		if (!asked_s || hes_monotonic_s() - asked_s >= ASK_S) {
 			asked_s = hes_monotonic_s();
 			if (has_ended(id, state))
 				break;
 		}
-		show(p, id, state);
+		done = show(p, id, state);
 		nanosleep(&pause, NULL);
 	}
 	if (terminal_is_live(STDERR_FILENO))
