@@ -7,7 +7,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir bin
 	export PATH=$PWD/bin:$PATH
-	# sbatch notes its arguments and gives numbers from 7 on; squeue says that a job goes on when asked first.
+	# sbatch notes its arguments and gives numbers from 7 on; squeue prints the file state.
 	cat >bin/sbatch <<-'END'
 		#!/bin/sh
 		echo "$*" >>sbatch.log

@@ -25,7 +25,7 @@
 #include "heshare/job.h"
 
 #define MOST_CHAINED 100
-#define ASK_S 10              /* Slurm is asked no more often */
+#define ASK_S 10              /* Slurm is queried no more often */
 #define LOOK_S 2
 #define STORE_WAIT_MS 2000
 
@@ -244,13 +244,13 @@ static void await_job(const struct pilot *p, const char *id)
 {
 	const struct timespec pause = { .tv_sec = LOOK_S };
 	char state[32] = "submitted";
-	double asked_s = 0;
+	double queried_s = 0;
 	bool done = false;
 
-	/* The journal may know of the end before Slurm is asked; the report follows within moments. */
+	/* The journal may know of the end before Slurm is queried; the report follows within moments. */
 	while (!done) {
-		if (!asked_s || hes_monotonic_s() - asked_s >= ASK_S) {
-			asked_s = hes_monotonic_s();
+		if (!queried_s || hes_monotonic_s() - queried_s >= ASK_S) {
+			queried_s = hes_monotonic_s();
 			if (has_ended(id, state))
 				break;
 		}

@@ -28,8 +28,10 @@
 #define MOST_FAILURES 3        /* of parts that end too early, on a node */
 #define SYNC_S 2
 #define ASK_AGAIN_S 5
+#define LIVE_S 3               /* a runner that has written nothing for so long is not alive */
 #define DRAIN_S 10             /* between two looks for nodes that drain */
 #define RUNNER_ARGS_MAX 48
+#define LOCK_WAIT_S 60
 #define STOP_FILE "stop"
 
 void nodes_path(const struct nodes *s, const char *node, unsigned round, const char *end, char out[HES_JOURNAL_PATH_MAX])
@@ -104,21 +106,35 @@ static void nodes_unmake(struct nodes *s)
 		close(s->lock);
 }
 
-/* One head at a time, on whatever machine. */
-static int lock_folder(struct nodes *s, struct hes_err *err)
+/* @return 0; -EAGAIN another process has it; -errno */
+static int try_lock(int fd)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (!fcntl(fd, F_OFD_SETLK, &whole))
+		return 0;
+	return errno == EACCES ? -EAGAIN : -errno;
+}
+
+/* One head at a time, on whatever machine. After a requeue the one before may still be at its end. */
+static int lock_folder(struct nodes *s, struct hes_err *err)
+{
+	static const struct timespec tenth = { 0, 100000000 };
 	char path[HES_JOURNAL_PATH_MAX + 16];
+	int rc;
 
 	snprintf(path, sizeof(path), "%s/head.lock", s->run->folder);
 	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->lock < 0)
 		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
-	if (!fcntl(s->lock, F_OFD_SETLK, &whole))
-		return 0;
-	if (errno == EAGAIN || errno == EACCES)
+	for (int waited = 0; (rc = try_lock(s->lock)) == -EAGAIN && s->run->id && waited < LOCK_WAIT_S * 10; waited++) {
+		if (!waited)
+			nodes_tell(s, "waiting for the process to end that carries out a run in this folder");
+		nanosleep(&tenth, NULL);
+	}
+	if (rc == -EAGAIN)
 		return hes_fail(err, -EBUSY, "%s: another process carries out a run in this folder", s->run->folder);
-	return hes_fail(err, -errno, "%s: it cannot be locked, so another head could not be seen: %s", path, strerror(errno));
+	return rc ? hes_fail(err, rc, "%s: it cannot be locked, so another head could not be seen: %s", path, strerror(-rc)) : 0;
 }
 
 static int note_head(struct hes_run *run, struct hes_err *err)
@@ -317,6 +333,36 @@ static const char *how_ended(int status, char out[64])
 	return out;
 }
 
+/* @return when the runner last wrote its state; 0: it did not, or has ended */
+static int64_t look_at_runner(struct nodes *s, size_t node)
+{
+	const struct part *p = &s->parts[s->nodes[node].part];
+	struct hes_run_live live;
+	int64_t at_us;
+
+	if (!p->known || hes_run_live_load(&p->run, &live, NULL))
+		return 0;
+	at_us = live.at_us;
+	hes_run_live_free(&live);
+	return at_us;
+}
+
+/*
+ * Whether the runner of a node that does not answer may be alive: it writes its state every second. Nodes may be
+ * unreachable and still see the folder.
+ */
+static bool runner_lives(struct nodes *s, size_t node)
+{
+	const int64_t at_us = look_at_runner(s, node);
+	struct node *n = &s->nodes[node];
+
+	if (at_us && at_us == n->live_us)
+		return hes_monotonic_s() - n->looked_s < LIVE_S;
+	n->live_us = at_us;
+	n->looked_s = hes_monotonic_s();
+	return at_us != 0;
+}
+
 /* Its runner has ended, as it should or not. A runner that did not get to its end is looked after on its node. */
 static int runner_ended(struct nodes *s, size_t node, struct hes_err *err)
 {
@@ -338,25 +384,9 @@ static int runner_ended(struct nodes *s, size_t node, struct hes_err *err)
 	p->state = PART_QUERIED;
 	/* If it lives without us, it is to end. */
 	stop_node(s, node);
-	s->nodes[node].live_us = 0;
+	s->nodes[node].live_us = look_at_runner(s, node);
+	s->nodes[node].looked_s = hes_monotonic_s();
 	return offer_ask(s->q->launcher, (long)node, s->run->folder, &s->nodes[node].query, err);
-}
-
-/*
- * Whether the runner of a node that does not answer may be alive: it has written its state since the query before. Nodes
- * may be unreachable and still see the folder.
- */
-static bool runner_lives(struct nodes *s, size_t node)
-{
-	const struct part *p = &s->parts[s->nodes[node].part];
-	const int64_t before_us = s->nodes[node].live_us;
-	struct hes_run_live live;
-
-	if (!p->known || hes_run_live_load(&p->run, &live, NULL))
-		return false;
-	s->nodes[node].live_us = live.at_us;
-	hes_run_live_free(&live);
-	return before_us != s->nodes[node].live_us;
 }
 
 /* The node has answered, or not: nothing of the part runs any more. */

@@ -1,7 +1,7 @@
 /*
  * nodes_state.h - a run on several nodes as its head sees it.
  *
- * nodes_run.c makes it and has the loop; rounds.c plans, parts.c copies journals, nodes_live.c reports.
+ * nodes_run.c makes it and has the loop; rounds.c plans, node_parts.c copies journals, nodes_live.c reports.
  */
 #ifndef HES_CLI_NODES_NODES_STATE_H
 #define HES_CLI_NODES_NODES_STATE_H
@@ -42,7 +42,8 @@ struct node {
 	int      status;            /* how it ended */
 	struct offer_query query;
 	double   ask_s;             /* hes_monotonic_s() at which to query it again; 0: not */
-	int64_t  live_us;           /* when its runner last wrote its state, as of the last query; 0: not known */
+	int64_t  live_us;           /* when its runner last wrote its state, as of the last look; 0: not known */
+	double   looked_s;          /* hes_monotonic_s() of that look */
 	bool     drained;           /* the administrator wants it back */
 	bool     lost;              /* gets no part any more */
 	unsigned failures;          /* of parts that ended too early */
@@ -81,13 +82,13 @@ int rounds_again(struct nodes *s, struct hes_err *err);
 /** Number of jobs that wait and belong to no part. */
 size_t rounds_pool(const struct nodes *s);
 
-/** parts.c: one more part, without its jobs. @return NULL: no memory */
+/** node_parts.c: one more part, without its jobs. @return NULL: no memory */
 struct part *parts_add(struct nodes *s, const char *node, unsigned round);
-/** parts.c: find the parts of earlier heads, and read them all. */
+/** node_parts.c: find the parts of earlier heads, and read them all. */
 int parts_find(struct nodes *s, struct hes_err *err);
-/** parts.c: copy what is new in a part's journal. @param settle  its runner and jobs have ended for good */
+/** node_parts.c: copy what is new in a part's journal. @param settle  its runner and jobs have ended for good */
 int parts_sync(struct nodes *s, struct part *p, bool settle, struct hes_err *err);
-/** parts.c: it gets no more work done; its jobs that wait are free. */
+/** node_parts.c: it gets no more work done; its jobs that wait are free. */
 void parts_over(struct nodes *s, struct part *p);
 void parts_free(struct nodes *s);
 

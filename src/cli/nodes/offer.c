@@ -121,7 +121,7 @@ int offer_print(const struct hes_catalogue *c, const char *folder)
 	return fflush(stdout) || rc ? 1 : 0;
 }
 
-/* --- asked --- */
+/* --- queried --- */
 
 int offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q, struct hes_err *err)
 {

@@ -1,7 +1,7 @@
 /*
  * slurm.c - the Slurm job that this process is in; see slurm.h.
  *
- * Slurm is asked by its commands, which are the same on all versions; each is called once.
+ * Slurm is queried by its commands, which are the same in all versions.
  */
 #include "cli/nodes/slurm.h"
 

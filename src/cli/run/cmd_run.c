@@ -266,10 +266,10 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 
 	if (rc && (rc != -ENOENT || o->resume))
 		return rc == -ENOENT ? hes_fail(err, rc, "%s was never run, so there is nothing to resume", plan) : rc;
-	if (there && in->run.state == HES_RUN_GOING && run_is_alive(&in->run))
+	/* Heads see each other by the folder's lock, on whatever machine. */
+	if (there && in->run.state == HES_RUN_GOING && run_is_alive(&in->run) && !(in->on_nodes && o->resume))
 		return hes_fail(err, -EBUSY, "%s is being carried out by process %" PRId64 ", as run %" PRId64, plan, in->run.runner.pid,
 				in->run.id);
-	/* Heads on several machines see each other by the folder's lock. */
 	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->restart && !in->on_nodes)
 		return hes_fail(err, -EBUSY, "run %" PRId64 " of %s began on %s and has not ended; whether it goes on cannot be seen from %s: "
 				"resume it there, or start over with --restart", in->run.id, plan, in->run.host, in->host);

@@ -1,5 +1,5 @@
 /*
- * parts.c - copy the journals of the nodes into the journal of the run; see nodes_state.h.
+ * node_parts.c - copy the journals of the nodes into the journal of the run; see nodes_state.h.
  *
  * Rows of a node's journal are only added, in an order that stays. So attempts are known by their index. Joules of a GPU are
  * the sum over all parts that ran there. The times of a part count from its own start, by the wall clock of its node.
