@@ -138,11 +138,11 @@ joules_sum() {
 	pilot -- "$task"
 	await_marks $((1 + SEED % 8))
 	scontrol requeue "$id"
-	until [ "$(squeue -h -j "$id" -o %T)" = PENDING ]; do sleep 0.1; done
+	# Slurm lets it wait for two minutes. While it still completes, its start cannot be changed.
+	all_idle
+	[ "$(squeue -h -j "$id" -o %T)" = PENDING ]
 	scontrol update jobid="$id" StartTime=now
-	ended "$id" >state
-	cat state
-	[ "$(cat state)" = COMPLETED ]
+	[ "$(ended "$id")" = COMPLETED ]
 	once 24
 	clean
 	joules_sum
