@@ -130,9 +130,10 @@ slurm_up() {
 
 slurm_down() {
 	local p
-	for p in "$SLURM_DIR"/process.*; do kill "$(cat "$p")" 2>/dev/null; done
-	while read -r p; do kill "$p" 2>/dev/null; done <"$SLURM_DIR/labs"
-	wait
+	for p in $(cat "$SLURM_DIR"/process.* "$SLURM_DIR/labs"); do kill "$p" 2>/dev/null; done
+	for p in $(cat "$SLURM_DIR"/process.* "$SLURM_DIR/labs"); do
+		while kill -0 "$p" 2>/dev/null; do sleep 0.1; done
+	done
 }
 
 nothing_left() {

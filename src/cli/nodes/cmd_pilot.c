@@ -249,7 +249,7 @@ static void await_job(const struct pilot *p, const char *id)
 
 	/* The journal may know of the end before Slurm is queried; the report follows within moments. */
 	while (!done) {
-		if (!queried_s || hes_monotonic_s() - queried_s >= ASK_S) {
+		if (queried_s <= 0 || hes_monotonic_s() - queried_s >= ASK_S) {
 			queried_s = hes_monotonic_s();
 			if (has_ended(id, state))
 				break;
