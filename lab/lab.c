@@ -329,7 +329,8 @@ static void tell_derived(const struct hes_fleet *f, const struct hes_model *m)
 
 	hes_model_derived(m, types, hes_fleet_types(f, types, VGPU_MAX_GPUS), names, sizeof(names));
 	if (*names)
-		fprintf(stderr, "lab: derived from data sheets, not fitted to measurements: %s (docs/gpu-model.md)\n", names);
+		fprintf(stderr, "lab: derived from data sheets, not fitted to measurements: %s; %s (docs/gpu-model.md)\n", names,
+			HES_MODEL_DERIVED_ERROR);
 }
 
 int main(int argc, char **argv)

@@ -102,7 +102,7 @@ static void set_idle(struct lab_gpu *b, const struct hes_model *m)
 	b->clock_mhz = fmax(b->clock_mhz, b->lock_min_mhz);
 	b->power_w = b->type.idle_power_mw * 1e-3;
 	if (open)
-		b->power_w += hes_model_context_w(m, &b->type, b->clock_mhz);
+		b->power_w += hes_model_context_w(m, b->type.name);
 	b->throttled = false;
 }
 

@@ -2,7 +2,7 @@
  * calibrate.c - fit the physics parameters to measurements: published sets,
  * and GPUs measured in our own format.
  *
- *	heshare-calibrate [--stage PATTERN] [--tests] PHYSICS.yaml DIR... > FITTED.yaml
+ *	heshare-calibrate [--stage PATTERN] [--without TYPE] [--tests] PHYSICS.yaml DIR... > FITTED.yaml
  *
  * Levenberg-Marquardt (MINPACK's lmdif) over the logarithms of the parameters
  * named in stages[], one stage a data set, from the values in PHYSICS.yaml.
@@ -45,7 +45,7 @@ struct group {
 
 /* Parameters without data: one entry takes them from another, times a factor. */
 struct inherit {
-	const char *kind;     /* "workload", "gpu" */
+	const char *kind;     /* "workload", "gpu"; "halfway": a workload's mean of what it has and that */
 	const char *to, *from;
 	const char *params;   /* "name:factor ..." */
 };
@@ -53,13 +53,21 @@ struct inherit {
 struct stage {
 	const char   *name;
 	int           starts;       /* fits of each workload alone, from scattered starts, before all together */
-	bool          hold_out;     /* fit again without each pair of workloads */
+	bool          hold_out;     /* fit again without each workload of held_out */
 	struct weight weights[6];
 	struct group  groups[12];
 };
 
-#define PARVA "efficiency:.02:1.2 host_us:100:60000 serial_us:1:20000 serial_us_per_item:.1:5000 " \
+#define PARVA "efficiency:.02:1.2" PARVA_BUT_EFFICIENCY
+#define PARVA_BUT_EFFICIENCY " host_us:100:60000 serial_us:1:20000 serial_us_per_item:.1:5000 " \
 	"parallel_sms:1:400 parallel_growth:.05:1 traffic_mib_per_item:1:3000"
+
+/* Depthwise convolutions have no use for tensor cores: they reach the CUDA cores' rate, an eighth of TF32's, at most. */
+#define PARVA_DEPTHWISE "efficiency:.02:.125" PARVA_BUT_EFFICIENCY
+
+/* Its smallest product, 128 tokens by 1024 columns, has 64 tiles of 64 x 32; on the A100 the host hides how far they spread. */
+#define PARVA_BERT "efficiency:.02:1.2 host_us:100:60000 serial_us:1:20000 serial_us_per_item:.1:5000 " \
+	"parallel_sms:64:400 parallel_growth:.05:1 traffic_mib_per_item:1:3000"
 
 static const struct stage stages[] = {
 #include "calibrate_stages.h"
@@ -84,7 +92,8 @@ struct fit {
 	struct hes_observations *o;
 	double  tolerance[HES_SERIES_COUNT]; /* 0: not in this stage */
 	const struct hes_workload *only;     /* rows of this workload only; NULL: of all */
-	const struct hes_held_out *without;  /* no rows of this pair; NULL: all */
+	const char                *without_type; /* no rows of GPU types of this pattern */
+	const struct hes_held_out *without;  /* no rows of this workload; NULL: all */
 	size_t                     gpu;    /* rows of this measured GPU only; 0: of all */
 	bool                       elsewhere;/* ... and no rows of workloads that are its own */
 	double *value[MAX_FREE];             /* the parameters that are free ... */
@@ -181,11 +190,13 @@ static bool has_row(const struct fit *f, const struct hes_observation *o)
 
 	if (f->tolerance[o->series] == 0 || (f->only && o->at.r[0].workload != f->only))
 		return false;
+	if (f->without_type && fnmatch(f->without_type, o->at.gpu.name, 0) == 0)
+		return false;
 	if (o->held || (f->gpu && (o->gpu != f->gpu || (f->only && o->at.n > 1))))
 		return false;
 	if (f->elsewhere && has_own_workload(f, o))
 		return false;
-	return !p || !hes_is_pair(o, p);
+	return !p || !hes_has_workload(o, p->workload);
 }
 
 static double flatten(double r)
@@ -314,7 +325,7 @@ static void round_values(struct fit *f)
 		*f->value[i] = round_digits(*f->value[i]);
 }
 
-/* Fit a stage without each pair in turn; the fitted nature is kept in addition to the model's. */
+/* Fit a stage without each workload in turn; the fitted nature is kept in addition to the model's. */
 static int hold_out(struct fit *f, const struct stage *s)
 {
 	struct hes_nature all = f->m->nature;
@@ -331,7 +342,7 @@ static int hold_out(struct fit *f, const struct stage *s)
 	return rc;
 }
 
-static void take_over(const char *list, void *to, void *from, const struct hes_param *table, size_t n)
+static void take_over(const char *list, void *to, void *from, const struct hes_param *table, size_t n, bool halfway)
 {
 	char name[64];
 	double factor;
@@ -339,9 +350,11 @@ static void take_over(const char *list, void *to, void *from, const struct hes_p
 
 	for (; sscanf(list, " %63[^:]:%lf%n", name, &factor, &len) == 2; list += len)
 		for (size_t i = 0; i < n; i++)
-			if (strcmp(table[i].name, name) == 0)
-				*hes_param_in(&table[i], to) =
-					round_digits(factor * *hes_param_in(&table[i], from));
+			if (strcmp(table[i].name, name) == 0) {
+				double v = factor * *hes_param_in(&table[i], from), *had = hes_param_in(&table[i], to);
+
+				*had = round_digits(halfway ? sqrt(*had * v) : v);
+			}
 }
 
 /* An entry that was fitted on a measured GPU is final. */
@@ -370,7 +383,7 @@ static int inherit(struct fit *f)
 		if (is_final(gpu ? ((struct hes_gpu_physics *)to)->origin : ((struct hes_workload *)to)->origin))
 			continue;
 		take_over(h->params, to, from, gpu ? hes_gpu_params : hes_workload_params,
-			  gpu ? hes_gpu_param_count : hes_workload_param_count);
+			  gpu ? hes_gpu_param_count : hes_workload_param_count, strcmp(h->kind, "halfway") == 0);
 	}
 	return 0;
 }
@@ -413,7 +426,7 @@ static void hand_down(struct fit *f)
 		from = (struct hes_workload *)hes_model_workload(f->m, name, NULL);
 		if (!from || strcmp(from->origin, b->name))
 			continue;
-		take_over(gpu_part, to, from, hes_workload_params, hes_workload_param_count);
+		take_over(gpu_part, to, from, hes_workload_params, hes_workload_param_count, false);
 		memcpy(to->origin, from->origin, sizeof(to->origin));
 	}
 }
@@ -477,6 +490,7 @@ static int calibrate(struct fit *f, const char *only)
 
 struct arguments {
 	const char *stage;
+	const char *without;
 	bool        tests;
 	int         first;  /* operand */
 };
@@ -491,6 +505,8 @@ static bool parse(int argc, char **argv, struct arguments *a)
 			a->tests = true;
 		else if (strcmp(argv[i], "--stage") == 0 && i + 1 < argc)
 			a->stage = argv[++i];
+		else if (strcmp(argv[i], "--without") == 0 && i + 1 < argc)
+			a->without = argv[++i];
 		else
 			return false;
 	}
@@ -561,7 +577,7 @@ static void print_model(const struct hes_model *m, FILE *f)
 	if (m->n_held_out)
 		fputs("held_out:\n", f);
 	for (size_t i = 0; i < m->n_held_out; i++) {
-		fprintf(f, "  - one: %s\n    two: %s\n    nature:\n", m->held_out[i].one, m->held_out[i].two);
+		fprintf(f, "  - workload: %s\n    nature:\n", m->held_out[i].workload);
 		print_nature(f, m->held_out[i].nature, "      ");
 	}
 }
@@ -576,9 +592,10 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (!parse(argc, argv, &a)) {
-		fputs("usage: heshare-calibrate [--stage PATTERN] [--tests] PHYSICS.yaml DIR... > FITTED.yaml\n", stderr);
+		fputs("usage: heshare-calibrate [--stage PATTERN] [--without TYPE] [--tests] PHYSICS.yaml DIR... > FITTED.yaml\n", stderr);
 		return 2;
 	}
+	f.without_type = a.without;
 	rc = hes_catalogue_load(NULL, &c, &f.err);
 	if (!rc)
 		rc = load(&f, &c, &a, argv, &n_workloads, &n_gpus);

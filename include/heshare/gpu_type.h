@@ -42,6 +42,7 @@ struct hes_gpu_type {
 struct hes_catalogue {
 	struct hes_gpu_type *types;
 	size_t               n;
+	const char          *own;   /* file of a user that was added and may describe workloads, too; not owned; NULL: none */
 };
 
 /**

@@ -38,6 +38,11 @@ enum hes_load_class {
 	HES_LOAD_HIGH,    /* BERT Large, Transformer, GPT-2 */
 };
 
+/** What a measurement is against the model: nine in ten lie between these factors. Both 0: not known. */
+struct hes_factors {
+	double low, high;
+};
+
 /**
  * A workload in one framework. An iteration handles one batch.
  * Times are of an idle host and GPU; work does not depend on the GPU type.
@@ -56,6 +61,7 @@ struct hes_workload {
 	double kernels;               /* launches of an iteration */
 	double gflop_per_item;        /* published operations; multiply and add count two */
 	double efficiency;            /* of the type's rate, 0..1 */
+	double winograd;              /* part of the operations in 3x3 convolutions of stride 1, which Winograd's algorithm shortens */
 	double padding;               /* work of an item grows as batch^padding (sequences padded to the longest) */
 	double parallel_sms;          /* SMs that an item can keep busy */
 	double parallel_growth;       /* ... times batch^growth */
@@ -65,6 +71,8 @@ struct hes_workload {
 	double activity;              /* switching of a busy SM against the type's reference, about 1 */
 	double memory_mib;            /* device memory: context, weights, workspace */
 	double memory_mib_per_item;
+	bool   own;                   /* added by a user (hes_model_add_file); jobs may run it like those of the testbed */
+	struct hes_factors time_factors, power_factors; /* of an added workload: the error to expect */
 };
 
 /**
@@ -76,8 +84,16 @@ struct hes_workload {
 int  hes_model_load(const char *path, struct hes_model **out, struct hes_err *err);
 void hes_model_free(struct hes_model *m);
 
+/**
+ * Add the workloads of a catalogue file; a row replaces one of the same name. Pointers to workloads become invalid.
+ * @return as hes_model_load(); on failure @m is as it was
+ */
+int  hes_model_add_file(struct hes_model *m, const char *path, struct hes_err *err);
+
 /** The origin of parameters that were not fitted to measurements. */
 #define HES_MODEL_DERIVED "derived"
+/** Said with their names: how far measured types are off when they are derived (docs/gpu-model.md). */
+#define HES_MODEL_DERIVED_ERROR "expect times within 15 % in half of the cases, within 50 % in nine of ten"
 
 /**
  * Add parameters for each type of @c that @m has none for: those of the measured type most like it, scaled by figures of
@@ -91,6 +107,20 @@ int  hes_model_derive(struct hes_model *m, const struct hes_catalogue *c, struct
  * @param out  of @size bytes, at least 1; "": none
  */
 void hes_model_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n, char *out, size_t size);
+
+/**
+ * A model that may be true as well: @m with parameters that differ as far as left-out errors say (docs/gpu-model.md).
+ * @param seed  the same seed gives the same parameters
+ * @param out   set on success; hes_model_free it
+ * @return 0; -ENOMEM
+ */
+int  hes_model_varied(const struct hes_model *m, uint64_t seed, struct hes_model **out, struct hes_err *err);
+
+/**
+ * Give @m other equations for the same parameters, fitted to nothing: a world that no form of a predictor matches. For tests of
+ * plans and predictors. Before the model is shared.
+ */
+void hes_model_second(struct hes_model *m);
 
 /** Number of workloads; hes_model_workload_at takes 0 .. n - 1, in the order of the file. */
 size_t hes_model_workloads(const struct hes_model *m);

@@ -57,6 +57,9 @@ size_t hes_report_best(const struct hes_report_policy *v, size_t n);
 /** @return the row that others are compared with: "exclusive", else the first */
 size_t hes_report_reference(const struct hes_report_policy *v, size_t n);
 
+/** @return the row of another method than that of row @best with the least such product; @n: there is none */
+size_t hes_report_rival(const struct hes_report_policy *v, size_t n, size_t best);
+
 /**
  * A sentence without its full stop: the best row against the best row of another method, then against "exclusive".
  * Pure.

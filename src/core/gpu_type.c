@@ -75,7 +75,8 @@ static const cyaml_schema_value_t type_value = {
 };
 
 static const cyaml_schema_field_t doc_fields[] = {
-	CYAML_FIELD_SEQUENCE("types", CYAML_FLAG_POINTER, struct doc, types, &type_value, 1, 1000),
+	CYAML_FIELD_SEQUENCE("types", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc, types, &type_value, 0, 1000),
+	CYAML_FIELD_IGNORE("workloads", CYAML_FLAG_OPTIONAL), /* params.c in src/model reads them */
 	CYAML_FIELD_END
 };
 
@@ -172,7 +173,7 @@ static void fill(struct hes_gpu_type *g, const struct doc_type *d)
 static int convert(const char *file, const struct doc *doc, struct hes_catalogue *out,
 		   struct hes_err *err)
 {
-	struct hes_catalogue c = { calloc(doc->types_count, sizeof(*c.types)), 0 };
+	struct hes_catalogue c = { .types = calloc(doc->types_count + 1, sizeof(*c.types)) };
 
 	if (!c.types)
 		return hes_fail(err, -ENOMEM, "%s: out of memory", file);

@@ -8,15 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/left_out.h"
 #include "model/params.h"
 
-bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair)
-{
-	const char *a = o->at.n > 1 ? o->at.r[0].workload->name : "";
-	const char *b = o->at.n > 1 ? o->at.r[1].workload->name : "";
+#define CHANGE .05 /* a ratio nearer to 1 is noise, not a change */
 
-	return (strcmp(a, pair->one) == 0 && strcmp(b, pair->two) == 0) ||
-	       (strcmp(a, pair->two) == 0 && strcmp(b, pair->one) == 0);
+bool hes_has_workload(const struct hes_observation *o, const char *name)
+{
+	for (size_t i = 0; i < o->at.n; i++)
+		if (strcmp(o->at.r[i].workload->name, name) == 0)
+			return true;
+	return false;
 }
 
 static int measure(const struct hes_model *m, const struct hes_setup *s, enum hes_metric metric,
@@ -32,6 +34,9 @@ static int measure(const struct hes_model *m, const struct hes_setup *s, enum he
 	switch (metric) {
 	case HES_METRIC_TIME_S:
 		*out = 1 / rates[0].iterations_per_s;
+		break;
+	case HES_METRIC_GPU_S:
+		*out = rates[0].busy / rates[0].iterations_per_s;
 		break;
 	case HES_METRIC_ITEMS_PER_S:
 		for (size_t i = 0; i < s->n; i++)
@@ -60,9 +65,11 @@ int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, do
 	double base = 1, value;
 	int rc;
 
-	for (size_t i = 0; o->series == HES_SERIES_IGNITER_HELD && i < m->n_held_out; i++)
-		if (hes_is_pair(o, &m->held_out[i]))
-			held.nature = m->held_out[i].nature;
+	for (size_t i = 0; o->series >= HES_SERIES_TYPES && o->series < HES_SERIES_PUBLISHED && i < m->n_left_out; i++)
+		if (strcmp(m->left_out[i].type, o->at.gpu.name) == 0) {
+			held.gpus = &m->left_out[i];
+			held.n_gpus = 1;
+		}
 	rc = measure(&held, &o->at, o->metric, &value, err);
 	if (!rc && o->relative)
 		rc = measure(&held, &o->against, o->metric, &base, err);
@@ -85,37 +92,107 @@ struct chosen {
 	bool               held;
 };
 
+/* A row's values, of the model or a rule, and measured. */
+struct values {
+	double *model, *measured, *work;
+	size_t  n;
+};
+
 static int collect(const struct hes_model *m, const struct hes_observations *o, struct chosen c,
-		   double *errors, size_t *n, struct hes_err *err)
+		   struct values *x, struct hes_err *err)
 {
-	*n = 0;
+	const struct hes_left_out *left_out = hes_left_out_find(c.series);
+	enum hes_series_id of = left_out ? left_out->of : c.series;
+
+	x->n = 0;
 	for (size_t i = 0; i < o->n; i++) {
 		const struct hes_observation *v = &o->v[i];
 		double value;
 		int rc;
 
-		if (v->series != c.series || v->gpu != c.gpu || v->held != c.held)
+		if (v->series != of || v->gpu != c.gpu || v->held != c.held)
 			continue;
-		rc = hes_reproduce(m, v, &value, err);
+		rc = left_out ? hes_left_out(m, o, c.series, v, &value, err) : hes_reproduce(m, v, &value, err);
 		if (rc)
 			return rc;
-		errors[(*n)++] = fabs(value / v->measured - 1);
+		if (isnan(value))
+			continue;
+		x->model[x->n] = value;
+		x->measured[x->n++] = v->measured;
 	}
 	return 0;
 }
 
-static struct hes_check_row sum_up(const struct hes_series *s, double *errors, size_t n)
+/* Twice the rank of @v among @all, ties at their middle. */
+static double rank_in(const double *all, size_t n, double v)
 {
-	struct hes_check_row row = { .series = s, .set = s->set, .n = n, .met = true };
+	double below = 0, equal = 0;
 
-	row.kind = s->fitted ? HES_CHECK_FITTED : HES_CHECK_PREDICTED;
+	for (size_t i = 0; i < n; i++) {
+		below += all[i] < v;
+		equal += all[i] == v;
+	}
+	return 2 * below + equal;
+}
+
+/* Spearman's: Pearson's of the ranks; NAN where either does not vary. */
+static double rank_correlation(const struct values *x)
+{
+	double ab = 0, aa = 0, bb = 0;
+
+	for (size_t i = 0; i < x->n; i++) {
+		double a = rank_in(x->model, x->n, x->model[i]) - (double)x->n;
+		double b = rank_in(x->measured, x->n, x->measured[i]) - (double)x->n;
+
+		ab += a * b;
+		aa += a * a;
+		bb += b * b;
+	}
+	return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : NAN;
+}
+
+/* Part of the changes, ratios that are not near 1, whose sign is right; 1 where there are none. */
+static double right_sign(const struct values *x)
+{
+	size_t changes = 0, right = 0;
+
+	for (size_t i = 0; i < x->n; i++) {
+		if (fabs(x->measured[i] - 1) < CHANGE)
+			continue;
+		changes++;
+		right += (x->model[i] > 1) == (x->measured[i] > 1);
+	}
+	return changes ? (double)right / (double)changes : 1;
+}
+
+static bool is_slowdown(enum hes_series_id s)
+{
+	return s == HES_SERIES_IGNITER_PAIRS || s == HES_SERIES_GPU_PAIRS;
+}
+
+static struct hes_check_row sum_up(enum hes_series_id id, const struct values *x)
+{
+	const struct hes_left_out *left_out = hes_left_out_find(id);
+	const struct hes_series *s = &hes_series[id];
+	struct hes_check_row row = { .series = s, .set = s->set, .n = x->n, .met = true, .rank = NAN };
+	double *errors = x->work, sum = 0;
+	size_t n = x->n;
+
+	row.kind = left_out ? (left_out->rule ? HES_CHECK_RULE : HES_CHECK_LEFT_OUT) :
+		   s->fitted ? HES_CHECK_FITTED : HES_CHECK_PREDICTED;
 	if (n == 0)
 		return row;
+	for (size_t i = 0; i < n; i++)
+		sum += errors[i] = fabs(x->model[i] / x->measured[i] - 1);
 	qsort(errors, n, sizeof(*errors), by_size);
 	row.median = n % 2 ? errors[n / 2] : (errors[n / 2 - 1] + errors[n / 2]) / 2;
+	row.mean = sum / (double)n;
 	row.p90 = errors[(n - 1) * 9 / 10];
-	row.met = (s->target == 0 || row.median <= s->target) &&
+	row.right_sign = right_sign(x);
+	row.met = row.right_sign >= s->target_sign && (s->target == 0 || row.median <= s->target) &&
 		  (s->target_p90 == 0 || row.p90 <= s->target_p90);
+	if (is_slowdown(left_out ? left_out->of : id))
+		row.rank = rank_correlation(x);
 	return row;
 }
 
@@ -131,20 +208,19 @@ static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_m
 }
 
 static int check_gpu(const struct hes_model *m, const struct hes_observations *o, size_t gpu,
-		       double *errors, struct hes_check *c, struct hes_err *err)
+		       struct values *x, struct hes_check *c, struct hes_err *err)
 {
 	const struct hes_measured_gpu *b = &o->gpus[gpu - 1];
 
 	for (int i = 2 * HES_SERIES_PUBLISHED; i < 2 * HES_SERIES_COUNT; i++) {
 		struct chosen which = { (enum hes_series_id)(i / 2), gpu, i % 2 };
-		size_t n;
-		int rc = collect(m, o, which, errors, &n, err);
+		int rc = collect(m, o, which, x, err);
 
 		if (rc)
 			return rc;
-		if (n == 0)
+		if (x->n == 0)
 			continue;
-		c->rows[c->n] = sum_up(&hes_series[which.series], errors, n);
+		c->rows[c->n] = sum_up(which.series, x);
 		c->rows[c->n].set = b->name;
 		c->rows[c->n].held = which.held;
 		c->rows[c->n++].kind = kind_of(m, b, &hes_series[which.series], which.held);
@@ -156,22 +232,25 @@ int hes_model_check(const struct hes_model *m, const struct hes_observations *o,
 		    struct hes_check *out, struct hes_err *err)
 {
 	size_t most = HES_SERIES_PUBLISHED + o->n_gpus * 2 * (HES_SERIES_COUNT - HES_SERIES_PUBLISHED);
-	double *errors = malloc((o->n + 1) * sizeof(*errors));
+	double *room = malloc(3 * (o->n + 1) * sizeof(*room));
+	struct values x = { .model = room };
 	struct hes_check c = { malloc(most * sizeof(*c.rows)), 0 };
 	int rc = 0;
 
-	if (!errors || !c.rows)
+	if (!room || !c.rows)
 		rc = hes_fail(err, -ENOMEM, "out of memory");
+	if (!rc) {
+		x.measured = room + o->n;
+		x.work = room + 2 * o->n;
+	}
 	for (size_t i = 0; !rc && i < HES_SERIES_PUBLISHED; i++) {
-		size_t n;
-
-		rc = collect(m, o, (struct chosen){ (enum hes_series_id)i, 0, false }, errors, &n, err);
+		rc = collect(m, o, (struct chosen){ (enum hes_series_id)i, 0, false }, &x, err);
 		if (!rc)
-			c.rows[c.n++] = sum_up(&hes_series[i], errors, n);
+			c.rows[c.n++] = sum_up((enum hes_series_id)i, &x);
 	}
 	for (size_t i = 1; !rc && i <= o->n_gpus; i++)
-		rc = check_gpu(m, o, i, errors, &c, err);
-	free(errors);
+		rc = check_gpu(m, o, i, &x, &c, err);
+	free(room);
 	if (rc)
 		hes_check_free(&c);
 	else
@@ -187,5 +266,7 @@ void hes_check_free(struct hes_check *c)
 
 const char *hes_check_kind_name(enum hes_check_kind k)
 {
-	return k == HES_CHECK_FITTED ? "fitted" : k == HES_CHECK_HELD_BACK ? "held back" : "predicted";
+	static const char *const names[] = { "fitted", "held back", "predicted", "left out", "rule" };
+
+	return names[k];
 }

@@ -6,10 +6,8 @@
 
 #include "model/observe.h"
 
-struct hes_held_out;
-
-/** Whether an observation is of this pair of workloads, together on a GPU. */
-bool hes_is_pair(const struct hes_observation *o, const struct hes_held_out *pair);
+/** Whether a job of an observation is of this workload. */
+bool hes_has_workload(const struct hes_observation *o, const char *name);
 
 /** The model's value for an observation. @return 0 or the error of hes_model_instant */
 int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, double *out,
@@ -19,6 +17,8 @@ enum hes_check_kind {
 	HES_CHECK_FITTED,     /* parameters were fitted on these very values */
 	HES_CHECK_HELD_BACK,  /* they were fitted on other values of this GPU */
 	HES_CHECK_PREDICTED,  /* they were not fitted on this set */
+	HES_CHECK_LEFT_OUT,   /* each network's values from a fit without it */
+	HES_CHECK_RULE,       /* the same values by a simple rule, to compare */
 };
 
 struct hes_check_row {
@@ -28,7 +28,10 @@ struct hes_check_row {
 	enum hes_check_kind kind;
 	size_t n;            /* values; 0: the set is not there */
 	double median;       /* of |model / measured - 1| */
+	double mean;         /* of the same */
 	double p90;
+	double right_sign;   /* part of the measured changes (ratios 5 % or more from 1) that the model has the sign of */
+	double rank;         /* Spearman's correlation of model and measured, of slowdowns; NAN: none */
 	bool   met;          /* every target of the series; true where there is none */
 };
 
@@ -47,7 +50,7 @@ int  hes_model_check(const struct hes_model *m, const struct hes_observations *o
 		     struct hes_check *out, struct hes_err *err);
 void hes_check_free(struct hes_check *c);
 
-/** "fitted", "held back", "predicted". */
+/** "fitted", "held back", "predicted", "left out", "rule". */
 const char *hes_check_kind_name(enum hes_check_kind k);
 
 #endif

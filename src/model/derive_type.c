@@ -14,7 +14,7 @@
 #include "model/params.h"
 
 #define A100 80
-#define GEFORCE_TENSOR 0.5 /* GeForce has half the tensor rate of its generation when it sums in FP32 */
+#define FLOP_PER_CORE 2 /* a cycle */
 
 /* A measured type that others can be derived from. */
 struct sibling {
@@ -27,24 +27,59 @@ static uint32_t compute_of(const struct hes_gpu_type *g)
 	return g->compute ? g->compute : A100;
 }
 
-/* How unlike two types are: generations apart, doublings of the SMs and of the power limit. */
+/*
+ * How unlike two types are: generations apart, doublings of the SMs, another kind of memory; between equals the power
+ * limit decides.
+ */
 static double distance(const struct hes_gpu_type *a, const struct hes_gpu_type *b)
 {
-	return fabs((double)compute_of(a) - compute_of(b)) / 10 + fabs(log2((double)a->sm_count / b->sm_count)) +
-	       fabs(log2((double)a->power_limit_mw / b->power_limit_mw));
+	bool other = hes_generation_of(a->compute)->hbm != hes_generation_of(b->compute)->hbm;
+
+	return (other ? .5 : 0) + fabs((double)compute_of(a) - compute_of(b)) / 10 + fabs(log2((double)a->sm_count / b->sm_count)) +
+	       .01 * fabs(log2((double)a->power_limit_mw / b->power_limit_mw));
 }
 
-static struct sibling find_sibling(const struct hes_model *m, const struct hes_catalogue *c, const struct hes_gpu_type *g)
+/* A chip that was measured; nothing of @g's own chip when that is to be left out. */
+static struct sibling measured(const struct hes_model *m, const struct hes_gpu_type *of, const struct hes_gpu_type *g, bool leave_out)
+{
+	const struct hes_gpu_physics *p = hes_model_gpu(m, of->name);
+	bool own = compute_of(of) == compute_of(g) && of->sm_count == g->sm_count;
+
+	return p && strcmp(p->origin, HES_MODEL_DERIVED) != 0 && !(own && leave_out) ? (struct sibling){ of, p }
+										     : (struct sibling){ 0 };
+}
+
+static struct sibling find_sibling(const struct hes_model *m, const struct hes_catalogue *c, const struct hes_gpu_type *g, bool leave_out)
 {
 	struct sibling best = { 0 };
 
 	for (size_t i = 0; i < c->n; i++) {
-		const struct sibling s = { &c->types[i], hes_model_gpu(m, c->types[i].name) };
+		const struct sibling s = measured(m, &c->types[i], g, leave_out);
 
-		if (s.p && strcmp(s.p->origin, HES_MODEL_DERIVED) != 0 && (!best.g || distance(g, s.g) < distance(g, best.g)))
+		if (s.p && (!best.g || distance(g, s.g) < distance(g, best.g)))
 			best = s;
 	}
 	return best;
+}
+
+/*
+ * The part of the peak FP32 rate that measured types sustain: the mean of the PCIe cards whose generation treats integer
+ * instructions as @g's does; 1 without any.
+ */
+static double sustained_fp32(const struct hes_model *m, const struct hes_catalogue *c, const struct hes_gpu_type *g, bool leave_out)
+{
+	double sum = 0, n = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct sibling s = measured(m, &c->types[i], g, leave_out);
+		const struct hes_generation *gen = hes_generation_of(c->types[i].compute);
+
+		if (!s.p || s.g->pcie_gbs == 0 || gen->shared_int != hes_generation_of(g->compute)->shared_int)
+			continue;
+		sum += s.p->rate[HES_MATH_FP32] / (FLOP_PER_CORE * gen->cores_per_sm);
+		n++;
+	}
+	return n > 0 ? sum / n : 1;
 }
 
 static double ratio(double a, double b)
@@ -52,41 +87,33 @@ static double ratio(double a, double b)
 	return b > 0 ? a / b : 1;
 }
 
-/* Peak rates of the data sheet, with the part of them that the sibling sustains. */
-static void derive_rates(const struct hes_gpu_type *g, const struct sibling *s, struct hes_gpu_physics *p)
+/* Peak rates of the data sheet; of the tensor cores', the part that the sibling sustains. */
+static void derive_rates(const struct hes_gpu_type *g, const struct sibling *s, double fp32, struct hes_gpu_physics *p)
 {
 	const struct hes_generation *own = hes_generation_of(g->compute), *its = hes_generation_of(s->g->compute);
-	double part = strncmp(g->name, "GeForce", 7) ? 1 : GEFORCE_TENSOR;
 
-	p->rate[HES_MATH_FP32] = s->p->rate[HES_MATH_FP32] * own->cores_per_sm / its->cores_per_sm;
-	p->rate[HES_MATH_TF32] = part * own->tf32 * ratio(s->p->rate[HES_MATH_TF32], its->tf32);
+	p->rate[HES_MATH_FP32] = fp32 * FLOP_PER_CORE * own->cores_per_sm;
+	p->rate[HES_MATH_TF32] = own->tf32 * ratio(s->p->rate[HES_MATH_TF32], its->tf32);
 	/* Without tensor cores FP16 runs on the CUDA cores. */
-	p->rate[HES_MATH_FP16] = own->fp16 ? part * own->fp16 * ratio(s->p->rate[HES_MATH_FP16], its->fp16)
+	p->rate[HES_MATH_FP16] = own->fp16 ? own->fp16 * ratio(s->p->rate[HES_MATH_FP16], its->fp16)
 					   : p->rate[HES_MATH_FP32];
 }
 
-/*
- * Within a generation an SM draws the same at the same clock. Between generations the power above idle follows the power
- * limit.
- */
+/* The chip's by SMs and clock, the memory's by bandwidth, and what a context draws by the power limit less idle power. */
 static void derive_power(const struct hes_gpu_type *g, const struct sibling *s, struct hes_gpu_physics *p)
 {
-	double chip = compute_of(g) == compute_of(s->g)
-		? (double)g->sm_count * g->clock_max_mhz / ((double)s->g->sm_count * s->g->clock_max_mhz)
-		: (double)(g->power_limit_mw - g->idle_power_mw) / (s->g->power_limit_mw - s->g->idle_power_mw);
-
-	p->context_w *= chip;
-	p->switch_w *= chip;
+	p->switch_w *= (double)g->sm_count * g->clock_max_mhz / ((double)s->g->sm_count * s->g->clock_max_mhz);
 	p->dram_w *= (double)g->memory_bandwidth_gbs / s->g->memory_bandwidth_gbs;
+	p->context_w *= (double)(g->power_limit_mw - g->idle_power_mw) / (s->g->power_limit_mw - s->g->idle_power_mw);
 }
 
-static void derive(const struct hes_gpu_type *g, const struct sibling *s, struct hes_gpu_physics *out)
+static void derive(const struct hes_gpu_type *g, const struct sibling *s, double fp32, struct hes_gpu_physics *out)
 {
 	struct hes_gpu_physics p = *s->p;
 
 	strcpy(p.type, g->name);
 	strcpy(p.origin, HES_MODEL_DERIVED);
-	derive_rates(g, s, &p);
+	derive_rates(g, s, fp32, &p);
 	derive_power(g, s, &p);
 	p.pcie_gbs = g->pcie_gbs > 0 ? g->pcie_gbs : p.pcie_gbs;
 	p.host_factor = 1;
@@ -99,19 +126,36 @@ static void derive(const struct hes_gpu_type *g, const struct sibling *s, struct
 	*out = p;
 }
 
+/* Every type that @m has nothing for, or with @leave_out every measured one; @return how many were added to @out. */
+static size_t derive_all(const struct hes_model *m, const struct hes_catalogue *c, bool leave_out, struct hes_gpu_physics *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct hes_gpu_type *g = &c->types[i];
+		const struct sibling s = find_sibling(m, c, g, leave_out);
+
+		if (s.p && (leave_out ? measured(m, g, g, false).p != NULL : !hes_model_gpu(m, g->name)))
+			derive(g, &s, sustained_fp32(m, c, g, leave_out), &out[n++]);
+	}
+	return n;
+}
+
 int hes_model_derive(struct hes_model *m, const struct hes_catalogue *c, struct hes_err *err)
 {
+	struct hes_gpu_physics *left_out = calloc(c->n + 1, sizeof(*left_out));
 	struct hes_gpu_physics *all = realloc(m->gpus, (m->n_gpus + c->n + 1) * sizeof(*all));
 
-	if (!all)
+	if (all)
+		m->gpus = all;
+	if (!all || !left_out) {
+		free(left_out);
 		return hes_fail(err, -ENOMEM, "out of memory for the parameters of %zu GPU types", c->n);
-	m->gpus = all;
-	for (size_t i = 0; i < c->n; i++) {
-		const struct sibling s = find_sibling(m, c, &c->types[i]);
-
-		if (s.p && !hes_model_gpu(m, c->types[i].name))
-			derive(&c->types[i], &s, &all[m->n_gpus++]);
 	}
+	free(m->left_out);
+	m->left_out = left_out;
+	m->n_left_out = derive_all(m, c, true, left_out);
+	m->n_gpus += derive_all(m, c, false, &m->gpus[m->n_gpus]);
 	return 0;
 }
 

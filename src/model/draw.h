@@ -18,7 +18,7 @@ int    draw_check(const struct hes_draw *d, struct hes_err *err);
 double draw_noise(struct hes_rng *rng, double cv);
 /** @value with the digits that files keep, so that drawn and loaded values are the same. */
 double draw_digits(double value);
-/** The testbed's workloads, in the model's order. @return how many */
+/** The testbed's workloads and those that were added, in the model's order. @return how many */
 size_t draw_workloads(const struct hes_model *m, const struct hes_workload **out, size_t max);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * fit_profile.c - fit a workload's parameters to its profile; see fit_profile.h.
+ * fit_profile.c - fit a workload's parameters to its profile and to public facts; see fit_profile.h.
  *
- * Levenberg-Marquardt on the logarithms of some parameters, from each network of the testbed in each arithmetic. Each parameter is pulled
- * to the network's by a prior, so that fewer points than parameters are enough. The start with the least sum of squares
- * is the nearest network. calibrate.c in tools fits what the model is made of.
+ * Levenberg-Marquardt on the logarithms of some parameters, in each arithmetic. Each parameter is pulled to what the
+ * known networks have by a prior (workload_prior.h), so that fewer points than parameters are enough, or none.
+ * calibrate.c in tools fits what the model is made of.
  */
 #include "model/fit_profile.h"
 
@@ -12,70 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/params.h"
+#include "model/expected_error.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define FREE      COUNT(free_params)
+#define FREE      HES_PRIOR_PARAMS
 #define ROWS      5      /* of one point */
 #define MAX_ROUNDS 40
 #define MAX_TRIES 8      /* of one round, each with more damping */
 #define STEP      1e-4   /* of a logarithm, for its derivative */
 #define ENOUGH    1e-5   /* relative gain of a round at which the fit ends */
 
-/* Of a logarithm; of a part of the GPU, which counters measure less well. */
-#define TIME_TOLERANCE  0.02
-#define POWER_TOLERANCE 0.03
-#define PART_TOLERANCE  0.15
-
-/* What a profile can say something of: its range, and how far it may well be from that of the nearest network. */
-static const struct free_param {
-	size_t offset;
-	double least, most;
-	double spread; /* standard deviation of the logarithm */
-} free_params[] = {
-	{ offsetof(struct hes_workload, gflop_per_item), 1e-4, 1e9, 3 },
-	{ offsetof(struct hes_workload, traffic_mib_per_item), 1e-3, 1e9, 2 },
-	{ offsetof(struct hes_workload, traffic_mib), 0.1, 1e9, 2 },
-	{ offsetof(struct hes_workload, efficiency), 0.02, 1.2, 0.7 },
-	{ offsetof(struct hes_workload, parallel_sms), 0.1, 1e4, 1.5 },
-	{ offsetof(struct hes_workload, parallel_growth), 0.02, 1, 0.7 },
-	{ offsetof(struct hes_workload, host_us), 10, 1e8, 2 },
-	{ offsetof(struct hes_workload, serial_us), 1, 1e8, 2 },
-	{ offsetof(struct hes_workload, serial_us_per_item), 0.01, 1e8, 2 },
-	{ offsetof(struct hes_workload, activity), 0.1, 5, 0.5 },
-};
-
-struct point {
-	const struct hes_profile  *measured;
-	const struct hes_gpu_type *type;
-};
-
 struct fit {
 	const struct hes_model *m;
-	struct point           *points;
+	const struct hes_fit_point *points;
 	size_t                  n;
-	struct hes_workload     start;
+	struct hes_workload_prior prior;
 	double                 *r;      /* [rows]: residuals */
 	double                 *trial;  /* [rows] */
 	double                 *jacobian; /* [FREE][rows] */
 	size_t                  rows;
 };
 
-static struct hes_workload workload_at(const struct fit *f, const double *x)
-{
-	struct hes_workload w = f->start;
-
-	for (size_t i = 0; i < FREE; i++) {
-		const struct free_param *p = &free_params[i];
-		double *v = (double *)(void *)((char *)&w + p->offset);
-
-		*v = fmin(fmax(fmax(*v, p->least) * exp(x[i]), p->least), p->most);
-	}
-	return w;
-}
-
 /* The model's rates and power of a point. @return 0, or the model's error */
-static int model_point(const struct fit *f, const struct hes_workload *w, const struct point *p, struct hes_rate *rate,
+static int model_point(const struct fit *f, const struct hes_workload *w, const struct hes_fit_point *p, struct hes_rate *rate,
 		       struct hes_steady *now)
 {
 	const struct hes_model_job alone = { w, p->measured->batch_size, 100 };
@@ -86,7 +44,7 @@ static int model_point(const struct fit *f, const struct hes_workload *w, const 
 /* @return the sum of squares; INFINITY where the model has no result */
 static double residuals(const struct fit *f, const double *x, double *out)
 {
-	const struct hes_workload w = workload_at(f, x);
+	const struct hes_workload w = hes_prior_at(&f->prior, x);
 	double sum = 0;
 	size_t row = 0;
 
@@ -97,14 +55,14 @@ static double residuals(const struct fit *f, const double *x, double *out)
 
 		if (model_point(f, &w, &f->points[i], &rate, &now))
 			return INFINITY;
-		out[row++] = log(1e6 / rate.iterations_per_s / p->iteration_us) / TIME_TOLERANCE;
-		out[row++] = log(now.power_w * 1e3 / p->power_mw) / POWER_TOLERANCE;
-		out[row++] = (rate.sm_util - p->sm_util) / PART_TOLERANCE;
-		out[row++] = (rate.dram_util - p->dram_util) / PART_TOLERANCE;
-		out[row++] = p->busy > 0 ? (rate.busy - p->busy) / PART_TOLERANCE : 0;
+		out[row++] = log(1e6 / rate.iterations_per_s / p->iteration_us) / HES_FIT_TIME_TOLERANCE;
+		out[row++] = p->power_mw ? log(now.power_w * 1e3 / p->power_mw) / HES_FIT_POWER_TOLERANCE : 0;
+		out[row++] = p->sm_util > 0 ? (rate.sm_util - p->sm_util) / HES_FIT_PART_TOLERANCE : 0;
+		out[row++] = p->sm_util > 0 ? (rate.dram_util - p->dram_util) / HES_FIT_PART_TOLERANCE : 0;
+		out[row++] = p->busy > 0 ? (rate.busy - p->busy) / HES_FIT_PART_TOLERANCE : 0;
 	}
 	for (size_t i = 0; i < FREE; i++)
-		out[row++] = x[i] / free_params[i].spread;
+		out[row++] = x[i] / f->prior.spread[i];
 	for (size_t i = 0; i < row; i++)
 		sum += out[i] * out[i];
 	return isfinite(sum) ? sum : INFINITY;
@@ -182,14 +140,14 @@ static double step_down(struct fit *f, double *x, double sum, double *damping)
 	return sum;
 }
 
-/* Fit from f->start. @return the sum of squares */
+/* Fit from the prior's means. @return the sum of squares */
 static double minimise(struct fit *f, double *x)
 {
 	double damping = 1e-2, sum, before;
 
 	memset(x, 0, FREE * sizeof(*x));
 	sum = residuals(f, x, f->r);
-	for (int i = 0; i < MAX_ROUNDS && isfinite(sum); i++) {
+	for (int i = 0; i < MAX_ROUNDS && sum > 0 && isfinite(sum); i++) {
 		before = sum;
 		sum = step_down(f, x, sum, &damping);
 		if (before - sum <= ENOUGH * before)
@@ -198,32 +156,52 @@ static double minimise(struct fit *f, double *x)
 	return sum;
 }
 
-/* From every network of the testbed; the best is the nearest. @return false the model has no result from any */
-static bool fit_from_all(struct fit *f, struct hes_workload *out, struct hes_model_fit *about)
+/* In the arithmetic that is known, or in the one that fits best. */
+static int fit_in_math(struct fit *f, const struct hes_workload_facts *facts, struct hes_workload *out, struct hes_err *err)
 {
-	double best = INFINITY, x[FREE];
+	struct hes_workload_prior best_prior;
+	double best = INFINITY, sum, x[FREE];
+	int rc = 0;
 
-	for (size_t i = 0; i < HES_MATHS * f->m->n_workloads; i++) {
-		double sum;
-
-		f->start = f->m->workloads[i / HES_MATHS];
-		if (!f->start.testbed)
+	for (int math = 0; math < HES_MATHS && !rc; math++) {
+		if (facts->has_math && math != (int)facts->math)
 			continue;
-		f->start.math = (enum hes_math)(i % HES_MATHS);
-		sum = minimise(f, x);
+		rc = hes_workload_prior(f->m, facts, (enum hes_math)math, &f->prior, err);
+		sum = rc ? INFINITY : minimise(f, x);
 		if (sum < best) {
 			best = sum;
-			*out = workload_at(f, x);
-			strcpy(about->nearest, f->start.name);
+			best_prior = f->prior;
+			*out = hes_prior_at(&f->prior, x);
 		}
 	}
-	return isfinite(best);
+	if (!rc && !isfinite(best))
+		rc = hes_fail(err, -ENOENT, "the model has no result near the known networks");
+	if (!rc)
+		f->prior = best_prior;
+	return rc;
+}
+
+int hes_fit_workload(const struct hes_model *m, const struct hes_workload_facts *facts, const struct hes_fit_point *points, size_t n,
+		     struct hes_workload *out, const struct hes_workload **nearest, struct hes_err *err)
+{
+	struct fit f = { .m = m, .points = points, .n = n, .rows = n * ROWS + FREE };
+	int rc;
+
+	f.r = calloc(f.rows * (2 + FREE), sizeof(*f.r));
+	if (!f.r)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu profiles", n);
+	f.trial = f.r + f.rows;
+	f.jacobian = f.trial + f.rows;
+	rc = fit_in_math(&f, facts, out, err);
+	if (!rc && nearest)
+		*nearest = hes_prior_nearest(m, &f.prior, out);
+	free(f.r);
+	return rc;
 }
 
 static void find_errors(const struct fit *f, const struct hes_workload *w, struct hes_model_fit *about)
 {
 	about->points = f->n;
-	about->time_error = about->power_error = 0;
 	for (size_t i = 0; i < f->n; i++) {
 		const struct hes_profile *p = f->points[i].measured;
 		struct hes_steady now;
@@ -232,17 +210,17 @@ static void find_errors(const struct fit *f, const struct hes_workload *w, struc
 		if (model_point(f, w, &f->points[i], &rate, &now))
 			continue;
 		about->time_error += fabs(1e6 / rate.iterations_per_s / p->iteration_us - 1) / (double)f->n;
-		about->power_error += fabs(now.power_w * 1e3 / p->power_mw - 1) / (double)f->n;
+		about->power_error += p->power_mw ? fabs(now.power_w * 1e3 / p->power_mw - 1) / (double)f->n : 0;
 	}
 }
 
 /* A line through the memory at the smallest and at the largest batch size. */
-static void fit_memory(const struct fit *f, struct hes_workload *w)
+static void fit_memory(const struct hes_fit_point *points, size_t n, struct hes_workload *w)
 {
-	const struct hes_profile *low = f->points[0].measured, *high = low;
+	const struct hes_profile *low = points[0].measured, *high = low;
 
-	for (size_t i = 1; i < f->n; i++) {
-		const struct hes_profile *p = f->points[i].measured;
+	for (size_t i = 1; i < n; i++) {
+		const struct hes_profile *p = points[i].measured;
 
 		low = p->batch_size < low->batch_size ? p : low;
 		high = p->batch_size > high->batch_size ? p : high;
@@ -253,78 +231,84 @@ static void fit_memory(const struct fit *f, struct hes_workload *w)
 }
 
 /* Of many points some, evenly, with the first and the last. */
-static void thin_out(struct fit *f)
+static size_t thin_out(struct hes_fit_point *points, size_t n, size_t most)
 {
-	if (f->n <= HES_MODEL_MAX_FIT_POINTS)
-		return;
-	for (size_t i = 0; i < HES_MODEL_MAX_FIT_POINTS; i++)
-		f->points[i] = f->points[i * (f->n - 1) / (HES_MODEL_MAX_FIT_POINTS - 1)];
-	f->n = HES_MODEL_MAX_FIT_POINTS;
+	if (n <= most)
+		return n;
+	for (size_t i = 0; i < most; i++)
+		points[i] = points[i * (n - 1) / (most - 1)];
+	return most;
 }
 
-/* The profiles that can be reproduced. @return 0; -ENOENT; -ENOMEM */
-static int take_points(struct fit *f, const struct hes_catalogue *c, const struct hes_profiles *profiles,
-		       const char *workload, struct hes_err *err)
+/* The profiles that can be reproduced. @return how many, in @points */
+static size_t take_points(const struct hes_model *m, const struct hes_catalogue *c, const struct hes_profiles *profiles,
+			  const char *workload, struct hes_fit_point *points)
 {
-	f->points = calloc(profiles->n + 1, sizeof(*f->points));
-	for (size_t i = 0; f->points && i < profiles->n; i++) {
+	size_t n = 0;
+
+	for (size_t i = 0; i < profiles->n; i++) {
 		const struct hes_profile *p = &profiles->v[i];
 		const struct hes_gpu_type *type;
 
-		if (strcmp(p->workload, workload) || p->batch_size > HES_MODEL_MAX_BATCH || !hes_model_knows_gpu(f->m, p->gpu_type))
+		if (strcmp(p->workload, workload) || p->batch_size > HES_MODEL_MAX_BATCH || !hes_model_knows_gpu(m, p->gpu_type))
 			continue;
 		type = hes_gpu_type_find(c, p->gpu_type, NULL);
 		if (type)
-			f->points[f->n++] = (struct point){ p, type };
+			points[n++] = (struct hes_fit_point){ p, type };
 	}
-	thin_out(f);
-	f->rows = f->n * ROWS + FREE;
-	f->r = calloc(f->rows * (2 + FREE), sizeof(*f->r));
-	if (!f->points || !f->r)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu profiles", profiles->n);
-	f->trial = f->r + f->rows;
-	f->jacobian = f->trial + f->rows;
-	return f->n ? 0 : hes_fail(err, -ENOENT, "workload %s: the model does not know it, and it has no profile on a GPU type that the "
-				   "model knows", workload);
+	return thin_out(points, n, HES_MODEL_MAX_FIT_POINTS);
 }
 
-static int append(struct hes_model *m, const struct hes_workload *w, struct hes_err *err)
-{
-	struct hes_workload *v = reallocarray(m->workloads, m->n_workloads + 1, sizeof(*v));
 
-	if (!v)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	m->workloads = v;
-	v[m->n_workloads++] = *w;
-	return 0;
-}
-
-int hes_model_fit_profile(struct hes_model *m, const struct hes_catalogue *c, const struct hes_profiles *profiles,
-			  const char *workload, struct hes_model_fit *out, struct hes_err *err)
+/* Fit @points, and find the error to expect with as many points. */
+static int add(struct hes_model *m, const struct hes_catalogue *c, const char *name, const struct hes_workload_facts *facts,
+	       struct hes_fit_point *points, size_t n, struct hes_model_fit *about, struct hes_err *err)
 {
-	struct fit f = { .m = m };
-	struct hes_model_fit about = { .points = 0 };
+	const struct fit f = { .m = m, .points = points, .n = n };
+	const struct hes_workload *nearest;
 	struct hes_workload w;
-	int rc;
+	int rc = hes_fit_workload(m, facts, points, n, &w, &nearest, err);
 
-	if (hes_model_workload(m, workload, NULL))
-		return hes_fail(err, -EEXIST, "workload %s: the model knows it", workload);
-	rc = take_points(&f, c, profiles, workload, err);
-	if (!rc && !fit_from_all(&f, &w, &about))
-		rc = hes_fail(err, -ENOENT, "workload %s: no network of the model comes near its profile", workload);
-	if (!rc) {
-		strcpy(w.name, workload);
-		strcpy(about.workload, workload);
-		strcpy(w.framework, "profile");
-		strcpy(w.origin, "profile");
-		w.testbed = false;
-		fit_memory(&f, &w);
-		find_errors(&f, &w, &about);
-		rc = append(m, &w, err);
-	}
+	if (rc)
+		return rc;
+	strcpy(w.name, name);
+	strcpy(w.framework, n ? "profile" : "facts");
+	strcpy(w.origin, w.framework);
+	w.load = nearest->load;
+	if (n)
+		fit_memory(points, n, &w);
+	strcpy(about->workload, name);
+	strcpy(about->nearest, nearest->name);
+	find_errors(&f, &w, about);
+	rc = hes_expect_error(m, c, facts, points, thin_out(points, n, HES_EXPECTED_ERROR_POINTS), &about->expected, err);
+	w.time_factors = about->expected.time;
+	w.power_factors = about->expected.power;
+	return rc ? rc : hes_model_put(m, &w, 1, err);
+}
+
+int hes_model_add_workload(struct hes_model *m, const struct hes_catalogue *c, const char *name,
+			   const struct hes_workload_facts *facts, const struct hes_profiles *profiles, struct hes_model_fit *out,
+			   struct hes_err *err)
+{
+	static const struct hes_workload_facts nothing;
+	struct hes_fit_point *points = calloc(1 + (profiles ? profiles->n : 0), sizeof(*points));
+	struct hes_model_fit about = { .points = 0 };
+	size_t n = 0;
+	int rc = 0;
+
+	if (!points)
+		return hes_fail(err, -ENOMEM, "out of memory for profiles");
+	if (hes_model_workload(m, name, NULL) && !hes_model_workload(m, name, NULL)->own)
+		rc = hes_fail(err, -EEXIST, "workload %s: the model knows it", name);
+	else if (profiles)
+		n = take_points(m, c, profiles, name, points);
+	if (!rc && profiles && !n)
+		rc = hes_fail(err, -ENOENT, "workload %s: the model does not know it, and it has no profile on a GPU type that the "
+			      "model knows", name);
+	if (!rc)
+		rc = add(m, c, name, facts ? facts : &nothing, points, n, &about, err);
 	if (!rc)
 		*out = about;
-	free(f.points);
-	free(f.r);
+	free(points);
 	return rc;
 }

@@ -257,7 +257,7 @@ static void compare(struct reader *r, const struct hes_setup *at, double time_s,
 	if (!o)
 		return;
 	against = o->at; /* a copy: the list of observations may move as it grows */
-	set_reader_compare(&r->set, HES_SERIES_GPU_PAIRS, at, &against, time_s / o->measured, held);
+	set_reader_compare(&r->set, HES_SERIES_GPU_PAIRS, HES_METRIC_TIME_S, at, &against, time_s / o->measured, held);
 }
 
 static void read_pairs(struct reader *r)

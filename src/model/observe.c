@@ -20,42 +20,6 @@
 #include "model/measured.h"
 #include "model/set_reader.h"
 
-const struct hes_series hes_series[HES_SERIES_COUNT] = {
-	[HES_SERIES_IGNITER_SOLO]    = { "igniter_v100", "latency alone, by SM share and batch", .03, .08, true },
-	[HES_SERIES_IGNITER_DRAM]    = { "igniter_v100", "DRAM use alone", 0, 0, true },
-	[HES_SERIES_IGNITER_POWER]   = { "igniter_v100", "GPU power alone", .06, 0, true },
-	[HES_SERIES_IGNITER_COPIES]  = { "igniter_v100", "GPU power of 1-5 VGG-19", .06, 0, true },
-	[HES_SERIES_IGNITER_CLOCK]   = { "igniter_v100", "clock held at the power limit", 0, 0, false },
-	[HES_SERIES_IGNITER_PAIRS]   = { "igniter_v100", "slowdown of pairs", .025, 0, true },
-	[HES_SERIES_IGNITER_HELD]    = { "igniter_v100", "slowdown of pairs, each pair left out", .03, 0, false },
-	[HES_SERIES_JETSON_TIME]     = { "etf_jetson_tx2", "time by clock", .03, 0, true },
-	[HES_SERIES_JETSON_POWER]    = { "etf_jetson_tx2", "power by clock", .05, 0, true },
-	[HES_SERIES_ZEUS_TIME]       = { "zeus_power_limit", "training time by power limit", .03, 0, true },
-	[HES_SERIES_ZEUS_ENERGY]     = { "zeus_power_limit", "training energy by power limit", .05, 0, true },
-	[HES_SERIES_A100_TIME]       = { "a100_freq_powercap", "time by clock and limit", .08, 0, true },
-	[HES_SERIES_A100_POWER]      = { "a100_freq_powercap", "power by clock and limit", .08, 0, true },
-	[HES_SERIES_PARVA_ALONE]     = { "parvagpu_a100", "throughput by slice and batch", .10, 0, true },
-	[HES_SERIES_PARVA_SHARED]    = { "parvagpu_a100", "throughput of 2-5 processes", .10, 0, true },
-	[HES_SERIES_BERT_TIME]       = { "tensorrt_bert", "latency by GPU and batch", 0, 0, true },
-	[HES_SERIES_BERT_RATIO]      = { "tensorrt_bert", "speed against T4", .15, 0, true },
-	[HES_SERIES_DLE_TIME]        = { "nvidia_dle", "ResNet-50 latency by GPU and batch", 0, 0, true },
-	[HES_SERIES_DLE_RATIO]       = { "nvidia_dle", "ResNet-50 speed against T4", .15, 0, true },
-	[HES_SERIES_DLE_TESTBED]     = { "nvidia_dle", "testbed's ResNet-50 on T4 and V100", 0, 0, false },
-	[HES_SERIES_SIA_TIME]        = { "sia_profiles", "training step by GPU and batch", 0, 0, true },
-	[HES_SERIES_SIA_RATIO]       = { "sia_profiles", "training speed against T4", .15, 0, true },
-	[HES_SERIES_MISO_TIME]       = { "miso_a100", "training step, 3 and 7 slices", 0, 0, true },
-	[HES_SERIES_MISO_SLICES]     = { "miso_a100", "training step, 1, 2 and 4 slices", 0, 0, false },
-	[HES_SERIES_MISO_POWER]      = { "miso_a100", "training power, whole GPU", 0, 0, true },
-	[HES_SERIES_GPU_TIME]        = { NULL, "time alone", 0, 0, true },
-	[HES_SERIES_GPU_POWER]       = { NULL, "GPU power alone", 0, 0, true },
-	[HES_SERIES_GPU_DRAM]        = { NULL, "DRAM use alone", 0, 0, true },
-	[HES_SERIES_GPU_CLOCK]       = { NULL, "clock held alone", 0, 0, false },
-	[HES_SERIES_GPU_PAIRS]       = { NULL, "slowdown of pairs", 0, 0, false },
-	[HES_SERIES_GPU_PAIR_POWER]  = { NULL, "GPU power of pairs", 0, 0, true },
-	[HES_SERIES_GPU_GROUPS]      = { NULL, "time of three and more", 0, 0, false },
-	[HES_SERIES_GPU_GROUP_POWER] = { NULL, "GPU power of three and more", 0, 0, false },
-};
-
 int hes_observations_add(struct hes_observations *o, const struct hes_observation *v, struct hes_err *err)
 {
 	if (o->n == o->capacity) {
@@ -149,6 +113,22 @@ static void slice(struct hes_setup *s, double slices)
 	s->gpu.l2_kib = s->gpu.l2_kib * eighths / 8;
 }
 
+/* The GPU behind the name a set uses; NULL: not one of ours. */
+static const char *gpu_type_of(const char *name)
+{
+	static const char *const names[][2] = {
+		{ "T4", "T4" }, { "T4-16GB", "T4" }, { "t4", "T4" },
+		{ "V100-16GB", "V100-SXM2-32" }, { "v100", "V100-PCIe" },
+		{ "A100-40GB", "A100-SXM-80" }, { "dgx", "A100-SXM-80" }, { "rtx", "GeForce-RTX-2080-Ti" }, { "quad", "Quadro-RTX-6000" },
+		{ "p100", "P100-PCIe-16" }, { "a40", "A40" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i][0], name) == 0)
+			return names[i][1];
+	return NULL;
+}
+
 static void igniter_solo_row(struct set_reader *r)
 {
 	const struct hes_workload *w = workload(r, "%s-trt8", text(r, "model"));
@@ -158,9 +138,21 @@ static void igniter_solo_row(struct set_reader *r)
 	if (!w)
 		return;
 	set_reader_observe(r, HES_SERIES_IGNITER_SOLO, HES_METRIC_TIME_S, &s, number(r, "latency_ms") / 1e3, false);
-	if (dram[0])
-		set_reader_observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s,
-			number(r, "dram_util_pct") / 100, false);
+	if (!dram[0])
+		return;
+	set_reader_observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s, number(r, "dram_util_pct") / 100, false);
+	if (!r->rc)
+		r->out->v[r->out->n - 1].l2_use = number(r, "l2_util_pct") / 100;
+}
+
+/* The testbed's networks, in another framework and on a GPU they were not fitted on. */
+static void igniter_testbed_row(struct set_reader *r)
+{
+	const struct hes_workload *w = workload(r, "%s", text(r, "model"));
+	struct hes_setup s = setup(r, "V100-SXM2-32", w, number(r, "batch"), number(r, "mps_pct"));
+
+	if (w)
+		set_reader_observe(r, HES_SERIES_IGNITER_TESTBED, HES_METRIC_TIME_S, &s, number(r, "latency_ms") / 1e3, false);
 }
 
 static void igniter_power_row(struct set_reader *r)
@@ -187,6 +179,22 @@ static void igniter_copies_row(struct set_reader *r)
 		set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3, false);
 }
 
+/* Give the last observation the measured use of its second job alone. */
+static void add_co_runners_use(struct set_reader *r)
+{
+	struct hes_observation *pair = r->rc ? NULL : &r->out->v[r->out->n - 1];
+
+	for (size_t i = r->first; pair && i < r->out->n; i++) {
+		const struct hes_observation *o = &r->out->v[i];
+
+		if (o->series == HES_SERIES_IGNITER_DRAM && o->at.r[0].workload == pair->at.r[1].workload &&
+		    o->at.r[0].batch == pair->at.r[1].batch && o->at.r[0].sm_pct == pair->at.r[1].sm_pct) {
+			pair->co_l2 = o->l2_use;
+			pair->co_dram = o->measured;
+		}
+	}
+}
+
 static void igniter_pairs_row(struct set_reader *r)
 {
 	const struct hes_workload *one = workload(r, "%s-trt8", text(r, "model1"));
@@ -200,8 +208,8 @@ static void igniter_pairs_row(struct set_reader *r)
 
 		together.r[1] = i ? a.r[0] : b.r[0];
 		together.n = 2;
-		set_reader_compare(r, HES_SERIES_IGNITER_PAIRS, &together, &alone, slowdown[i], false);
-		set_reader_compare(r, HES_SERIES_IGNITER_HELD, &together, &alone, slowdown[i], false);
+		set_reader_compare(r, HES_SERIES_IGNITER_PAIRS, HES_METRIC_TIME_S, &together, &alone, slowdown[i], false);
+		add_co_runners_use(r);
 	}
 }
 
@@ -231,22 +239,86 @@ static double epoch_items(const char *dataset)
 	return 0;
 }
 
-static void zeus_row(struct set_reader *r)
+static bool same_job(const struct hes_setup *a, const struct hes_setup *b)
 {
-	const char *dataset = text(r, "dataset");
-	double items = epoch_items(dataset), batch = number(r, "batch"), step_s;
+	return a->r[0].workload == b->r[0].workload && a->r[0].batch == b->r[0].batch;
+}
+
+/* A row of Zeus's table. */
+struct zeus {
+	struct hes_setup at;
+	double           step_s, power_w;
+};
+
+/* @return whether the row is of a workload and a GPU that the model knows */
+static bool zeus_row(struct set_reader *r, struct zeus *z)
+{
+	const char *dataset = text(r, "dataset"), *gpu = gpu_type_of(text(r, "gpu"));
+	double items = epoch_items(dataset), batch = number(r, "batch");
 	/* Two optimisers were tried on one network only. */
 	bool two = strcmp(dataset, "cifar100") == 0;
 	const struct hes_workload *w = workload(r, "%s%s%s-%s-zeus", text(r, "network"), two ? "-" : "",
 						two ? text(r, "optimizer") : "", dataset);
-	struct hes_setup s = setup(r, "V100-PCIe", w, batch, 100);
 
-	if (strcmp(text(r, "gpu"), "v100") || !w || items == 0)
+	if (!gpu || !w || items == 0)
+		return false;
+	z->at = setup(r, gpu, w, batch, 100);
+	z->at.power_limit_mw = (uint32_t)(number(r, "power_limit_w") * 1e3);
+	z->step_s = number(r, "time_per_epoch_s") / (items / batch);
+	z->power_w = number(r, "avg_power_w");
+	return r->rc == 0;
+}
+
+/* Time and energy at a cap, against those of the same job @full without one. */
+static void zeus_capped(struct set_reader *r, const struct zeus *z, const struct zeus *full,
+			enum hes_series_id time, enum hes_series_id energy)
+{
+	double slower = z->step_s / full->step_s;
+
+	set_reader_compare(r, time, HES_METRIC_TIME_S, &z->at, &full->at, slower, false);
+	set_reader_compare(r, energy, HES_METRIC_ENERGY_J, &z->at, &full->at, slower * z->power_w / full->power_w, false);
+}
+
+static void zeus_observe(struct set_reader *r, const struct zeus *z, const struct zeus *full)
+{
+	const char *type = z->at.gpu.name;
+	bool v100 = strcmp(type, "V100-PCIe") == 0, low = z->at.power_limit_mw <= z->at.gpu.power_limit_mw / 2;
+
+	if (low) {
+		zeus_capped(r, z, full, HES_SERIES_ZEUS_LOW_TIME, v100 ? HES_SERIES_ZEUS_LOW_V100 :
+			    strcmp(type, "A40") ? HES_SERIES_ZEUS_LOW_P100 : HES_SERIES_ZEUS_LOW_A40);
+	} else if (v100) {
+		set_reader_observe(r, HES_SERIES_ZEUS_TIME, HES_METRIC_TIME_S, &z->at, z->step_s, false);
+		set_reader_observe(r, HES_SERIES_ZEUS_ENERGY, HES_METRIC_ENERGY_J, &z->at, z->step_s * z->power_w, false);
+	} else {
+		set_reader_observe(r, HES_SERIES_ZEUS_TYPES_TIME, HES_METRIC_TIME_S, &z->at, z->step_s, false);
+		set_reader_observe(r, HES_SERIES_ZEUS_TYPES_POWER, HES_METRIC_POWER_W, &z->at, z->power_w, false);
+		zeus_capped(r, z, full, HES_SERIES_ZEUS_TYPES_CAPPED, HES_SERIES_ZEUS_TYPES_CAPPED);
+	}
+}
+
+static void read_zeus(struct set_reader *r)
+{
+	const char *file = "zeus_power_limit/power_limit_train.csv";
+	struct zeus full[256], z = { 0 };
+	size_t n = 0, i;
+
+	if (!set_reader_open(r, file))
 		return;
-	s.power_limit_mw = (uint32_t)(number(r, "power_limit_w") * 1e3);
-	step_s = number(r, "time_per_epoch_s") / (items / batch);
-	set_reader_observe(r, HES_SERIES_ZEUS_TIME, HES_METRIC_TIME_S, &s, step_s, false);
-	set_reader_observe(r, HES_SERIES_ZEUS_ENERGY, HES_METRIC_ENERGY_J, &s, step_s * number(r, "avg_power_w"), false);
+	while (set_reader_next(r))
+		if (zeus_row(r, &z) && z.at.power_limit_mw == z.at.gpu.power_limit_mw && n < sizeof(full) / sizeof(full[0]))
+			full[n++] = z;
+	if (!set_reader_open(r, file))
+		return;
+	while (set_reader_next(r)) {
+		if (!zeus_row(r, &z))
+			continue;
+		for (i = 0; i < n; i++)
+			if (same_job(&full[i].at, &z.at) && strcmp(full[i].at.gpu.name, z.at.gpu.name) == 0)
+				break;
+		if (i < n)
+			zeus_observe(r, &z, &full[i]);
+	}
 }
 
 static void a100_sweep_row(struct set_reader *r)
@@ -269,28 +341,14 @@ static void parva_row(struct set_reader *r)
 	const struct hes_workload *w = workload(r, "%s", strcmp(model, "bert") ? model : "bert-large");
 	struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
 	double processes = number(r, "n_procs");
+	bool unseen = w && strcmp(w->origin, HES_MODEL_DERIVED) == 0;
 
 	if (!w)
 		return;
 	slice(&s, number(r, "mig_gpcs"));
 	multiply(&s, processes);
-	set_reader_observe(r, s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE,
-		HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"), false);
-}
-
-/* The GPU behind the name a set uses; NULL: not one of ours. */
-static const char *gpu_type_of(const char *name)
-{
-	static const char *const names[][2] = {
-		{ "T4", "T4" }, { "T4-16GB", "T4" }, { "t4", "T4" },
-		{ "V100-16GB", "V100-SXM2-32" }, { "v100", "V100-PCIe" },
-		{ "A100-40GB", "A100-SXM-80" }, { "dgx", "A100-SXM-80" },
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i][0], name) == 0)
-			return names[i][1];
-	return NULL;
+	set_reader_observe(r, unseen ? (s.n > 1 ? HES_SERIES_PARVA_NEW_SHARED : HES_SERIES_PARVA_NEW_ALONE) :
+		s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE, HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"), false);
 }
 
 static void tensorrt_bert_row(struct set_reader *r)
@@ -335,6 +393,46 @@ static void dle_row(struct set_reader *r)
 		batch / number(r, "throughput"), false);
 }
 
+/* BERT Large in TensorFlow, sequences of 128. */
+static void dle_bert_row(struct set_reader *r)
+{
+	const char *gpu = gpu_type_of(text(r, "gpu"));
+	const struct hes_workload *w = workload(r, "bert-large");
+	struct hes_setup s;
+	double batch;
+
+	if (!gpu || !w || strcmp(text(r, "readme"), "TensorFlow/LanguageModeling/BERT") || strcmp(text(r, "model"), "large") ||
+	    strcmp(text(r, "seq_len"), "128") || strcmp(text(r, "precision"), "fp32") || strncmp(gpu, "A100", 4) == 0)
+		return;
+	batch = number(r, "batch");
+	s = setup(r, gpu, w, batch, 100);
+	set_reader_observe(r, HES_SERIES_DLE_BERT, HES_METRIC_TIME_S, &s, batch / number(r, "throughput"), false);
+}
+
+/* The kernels of one forward pass at batch 4, summed up. */
+static void read_orion(struct set_reader *r)
+{
+	struct { const char *name; double kernels_s; } passes[] = { { "resnet50", 0 }, { "resnet101", 0 }, { "mobilenetv2", 0 } };
+	const size_t n = sizeof(passes) / sizeof(passes[0]);
+	char pass[64];
+
+	if (!set_reader_open(r, "orion_v100_kernels/kernels.csv.gz"))
+		return;
+	while (set_reader_next(r))
+		for (size_t i = 0; i < n; i++) {
+			snprintf(pass, sizeof(pass), "%s_4_fwd", passes[i].name);
+			if (strcmp(text(r, "model_batch_pass"), pass) == 0 && strcmp(text(r, "set"), "kernel_files") == 0)
+				passes[i].kernels_s += number(r, "duration_ns") * 1e-9;
+		}
+	for (size_t i = 0; i < n && !r->rc; i++) {
+		const struct hes_workload *w = workload(r, "%s", passes[i].name);
+		struct hes_setup s = setup(r, "V100-PCIe", w, 4, 100);
+
+		if (w)
+			set_reader_observe(r, HES_SERIES_ORION, HES_METRIC_GPU_S, &s, passes[i].kernels_s, false);
+	}
+}
+
 static void read_sia(struct set_reader *r, const char *application)
 {
 	char file[64];
@@ -351,7 +449,9 @@ static void read_sia(struct set_reader *r, const char *application)
 			continue;
 		s = setup(r, gpu, w, number(r, "local_bsz"), 100);
 		with_40gb(&s);
-		set_reader_observe(r, HES_SERIES_SIA_TIME, HES_METRIC_TIME_S, &s, number(r, "step_time"), false);
+		/* Of Turing's GPUs the T4 alone is one that workloads are fitted on. */
+		set_reader_observe(r, s.gpu.compute == 75 && strcmp(gpu, "T4") ? HES_SERIES_SIA_TYPES : HES_SERIES_SIA_TIME,
+				   HES_METRIC_TIME_S, &s, number(r, "step_time"), false);
 	}
 }
 
@@ -379,11 +479,6 @@ static void miso_power_row(struct set_reader *r)
 		set_reader_observe(r, HES_SERIES_MISO_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
 }
 
-static bool same_job(const struct hes_observation *a, const struct hes_observation *b)
-{
-	return a->at.r[0].workload == b->at.r[0].workload && a->at.r[0].batch == b->at.r[0].batch;
-}
-
 /* Speed of every time in @from against the T4's at the same workload and batch. */
 static void add_ratios(struct set_reader *r, enum hes_series_id from, enum hes_series_id to)
 {
@@ -395,11 +490,50 @@ static void add_ratios(struct set_reader *r, enum hes_series_id from, enum hes_s
 		for (size_t j = r->first; fast.series == from && strcmp(fast.at.gpu.name, "T4") && j < n; j++) {
 			struct hes_observation slow = r->out->v[j];
 
-			if (slow.series != from || strcmp(slow.at.gpu.name, "T4") || !same_job(&slow, &fast))
+			if (slow.series != from || strcmp(slow.at.gpu.name, "T4") || !same_job(&slow.at, &fast.at))
 				continue;
-			set_reader_compare(r, to, &slow.at, &fast.at, slow.measured / fast.measured, false);
+			set_reader_compare(r, to, HES_METRIC_TIME_S, &slow.at, &fast.at, slow.measured / fast.measured, false);
 			break;
 		}
+	}
+}
+
+/* A time in the program that a workload was fitted in, at the full power limit. */
+static bool is_plain_time(const struct hes_observation *o)
+{
+	switch (o->series) {
+	case HES_SERIES_ZEUS_TIME:
+	case HES_SERIES_ZEUS_TYPES_TIME:
+		return o->at.power_limit_mw == o->at.gpu.power_limit_mw;
+	case HES_SERIES_BERT_TIME:
+	case HES_SERIES_DLE_TIME:
+	case HES_SERIES_SIA_TIME:
+	case HES_SERIES_SIA_TYPES:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The times on every type once more, to be predicted from the other types. */
+static void add_types(struct set_reader *r)
+{
+	static const struct { const char *prefix; enum hes_series_id series; } types[] = {
+		{ "P100", HES_SERIES_TYPE_P100 }, { "V100", HES_SERIES_TYPE_V100 }, { "T4", HES_SERIES_TYPE_T4 },
+		{ "GeForce", HES_SERIES_TYPE_RTX_2080_TI }, { "Quadro", HES_SERIES_TYPE_RTX_6000 },
+		{ "A40", HES_SERIES_TYPE_A40 }, { "A100", HES_SERIES_TYPE_A100 },
+	};
+	size_t n = r->out->n;
+
+	for (size_t i = r->first; i < n; i++) {
+		const struct hes_observation o = r->out->v[i];
+
+		if (!is_plain_time(&o))
+			continue;
+		set_reader_observe(r, HES_SERIES_TYPES, o.metric, &o.at, o.measured, false);
+		for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
+			if (strncmp(o.at.gpu.name, types[t].prefix, strlen(types[t].prefix)) == 0)
+				set_reader_observe(r, types[t].series, o.metric, &o.at, o.measured, false);
 	}
 }
 
@@ -408,15 +542,16 @@ static const struct {
 	void      (*row)(struct set_reader *r);
 } tables[] = {
 	{ "igniter_v100/solo_mps.csv", igniter_solo_row },
+	{ "igniter_v100/solo_mps.csv", igniter_testbed_row },
 	{ "igniter_v100/power_freq.csv", igniter_power_row },
 	{ "igniter_v100/colocated_n_vgg19_20pct.csv", igniter_copies_row },
 	{ "igniter_v100/pair_mps.csv", igniter_pairs_row },
 	{ "etf_jetson_tx2/freq_time_power.csv", jetson_row },
-	{ "zeus_power_limit/power_limit_train.csv", zeus_row },
 	{ "a100_freq_powercap/energy_time.csv", a100_sweep_row },
 	{ "parvagpu_a100/mig_batch_nproc.csv", parva_row },
 	{ "tensorrt_bert/latency.csv", tensorrt_bert_row },
 	{ "nvidia_dle/native_inference.csv", dle_row },
+	{ "nvidia_dle/native_inference.csv", dle_bert_row },
 	{ "miso_a100/mig_step_time.csv", miso_steps_row },
 	{ "miso_a100/full_gpu_util_power.csv", miso_power_row },
 };
@@ -429,11 +564,14 @@ static void read_published(struct set_reader *r)
 		if (set_reader_open(r, tables[i].file))
 			while (set_reader_next(r))
 				tables[i].row(r);
+	read_zeus(r);
+	read_orion(r);
 	for (size_t i = 0; i < sizeof(sia) / sizeof(sia[0]); i++)
 		read_sia(r, sia[i]);
 	add_ratios(r, HES_SERIES_BERT_TIME, HES_SERIES_BERT_RATIO);
 	add_ratios(r, HES_SERIES_DLE_TIME, HES_SERIES_DLE_RATIO);
 	add_ratios(r, HES_SERIES_SIA_TIME, HES_SERIES_SIA_RATIO);
+	add_types(r);
 	hes_csv_close(r->csv);
 	r->csv = NULL;
 }

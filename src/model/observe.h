@@ -20,25 +20,54 @@ enum hes_series_id {
 	HES_SERIES_IGNITER_COPIES,
 	HES_SERIES_IGNITER_CLOCK,
 	HES_SERIES_IGNITER_PAIRS,
-	HES_SERIES_IGNITER_HELD,    /* the same observations as PAIRS, predicted by a fit without that pair */
+	/* The observations of PAIRS, each predicted without pairs of its network: by the model, and by simple rules; see left_out.h. */
+	HES_SERIES_IGNITER_HELD,
+	HES_SERIES_IGNITER_CONSTANT,
+	HES_SERIES_IGNITER_LINE,
 	HES_SERIES_JETSON_TIME,
 	HES_SERIES_JETSON_POWER,
 	HES_SERIES_ZEUS_TIME,
 	HES_SERIES_ZEUS_ENERGY,
+	HES_SERIES_ZEUS_TYPES_TIME,
+	HES_SERIES_ZEUS_TYPES_POWER,
+	HES_SERIES_ZEUS_TYPES_CAPPED, /* time and energy against those without a cap */
+	HES_SERIES_ZEUS_LOW_TIME,     /* caps at or under half of the limit, which no fit uses */
+	HES_SERIES_ZEUS_LOW_V100,
+	HES_SERIES_ZEUS_LOW_P100,
+	HES_SERIES_ZEUS_LOW_A40,
 	HES_SERIES_A100_TIME,
 	HES_SERIES_A100_POWER,
 	HES_SERIES_PARVA_ALONE,
 	HES_SERIES_PARVA_SHARED,
+	/* The observations of SHARED whose network has a measured sibling, predicted from that one's. */
+	HES_SERIES_PARVA_HELD,
+	HES_SERIES_PARVA_SIBLING,
+	/* Networks whose parameters are derived: no fit saw them. */
+	HES_SERIES_PARVA_NEW_ALONE,
+	HES_SERIES_PARVA_NEW_SHARED,
+	HES_SERIES_PARVA_NEW_SIBLING,
 	HES_SERIES_BERT_TIME,
 	HES_SERIES_BERT_RATIO,
 	HES_SERIES_DLE_TIME,
 	HES_SERIES_DLE_RATIO,
 	HES_SERIES_DLE_TESTBED,
+	HES_SERIES_DLE_BERT,
+	HES_SERIES_IGNITER_TESTBED,
+	HES_SERIES_ORION,
 	HES_SERIES_SIA_TIME,
 	HES_SERIES_SIA_RATIO,
+	HES_SERIES_SIA_TYPES,
 	HES_SERIES_MISO_TIME,
 	HES_SERIES_MISO_SLICES,
 	HES_SERIES_MISO_POWER,
+	HES_SERIES_TYPES,           /* absolute times on types that are derived as if nobody had measured them; of each: */
+	HES_SERIES_TYPE_P100,
+	HES_SERIES_TYPE_V100,
+	HES_SERIES_TYPE_T4,
+	HES_SERIES_TYPE_RTX_2080_TI,
+	HES_SERIES_TYPE_RTX_6000,
+	HES_SERIES_TYPE_A40,
+	HES_SERIES_TYPE_A100,
 	HES_SERIES_PUBLISHED,       /* as many as published ones; from here on those of each measured GPU */
 	HES_SERIES_GPU_TIME = HES_SERIES_PUBLISHED,
 	HES_SERIES_GPU_POWER,
@@ -56,6 +85,7 @@ struct hes_series {
 	const char *what;
 	double      target;    /* median absolute relative error; 0: none set */
 	double      target_p90;/* of the 90th percentile; 0: none set */
+	double      target_sign; /* of the part of changes with the right sign; 0: none set */
 	bool        fitted;    /* parameters were fitted on these values */
 };
 
@@ -63,6 +93,7 @@ extern const struct hes_series hes_series[HES_SERIES_COUNT];
 
 enum hes_metric {
 	HES_METRIC_TIME_S,       /* an iteration of the subject */
+	HES_METRIC_GPU_S,        /* of an iteration with a kernel running */
 	HES_METRIC_ITEMS_PER_S,  /* of all jobs */
 	HES_METRIC_POWER_W,      /* GPU */
 	HES_METRIC_ENERGY_J,     /* GPU, over an iteration of the subject */
@@ -86,6 +117,8 @@ struct hes_observation {
 	bool               relative;  /* the value is at / against */
 	struct hes_setup   against;
 	double             measured;
+	double             l2_use;    /* of a job alone, measured in the same row; 0: not known */
+	double             co_l2, co_dram; /* of slowdowns: the co-runner's measured use of both, alone; 0: not known */
 	size_t             line;      /* of the set's file */
 	size_t             gpu;     /* 0: published; k: GPUs[k - 1] */
 	bool               held;      /* of a GPU's part that no fit may use */

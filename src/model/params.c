@@ -22,6 +22,7 @@
 	X(kernels, 0, 1e6) \
 	X(gflop_per_item, 0, 1e9) \
 	X(efficiency, 1e-6, 10) \
+	X(winograd, 0, 1) \
 	X(padding, 0, 1) \
 	X(parallel_sms, 1e-3, 1e6) \
 	X(parallel_growth, 0, 1) \
@@ -51,9 +52,7 @@
 	X(sm_sharpness, 0.5, 50) \
 	X(host_sharpness, 0.5, 50) \
 	X(fp32_reach, 0.1, 3) \
-	X(l2_interference, 0, 10) \
-	X(dram_interference, 0, 10) \
-	X(copy_interference, 0, 10) \
+	X(transfer_interference, 0, 10) \
 	X(host_interference, 0, 10)
 
 #define WORKLOAD_ROW(m, lo, hi) { #m, offsetof(struct hes_workload, m), lo, hi },
@@ -96,6 +95,12 @@ struct doc {
 #define GPU_FIELD(m, lo, hi) CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_gpu_physics, m),
 #define NATURE_FIELD(m, lo, hi) CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_nature, m),
 
+static const cyaml_schema_field_t factors_fields[] = {
+	CYAML_FIELD_FLOAT("low", CYAML_FLAG_DEFAULT, struct hes_factors, low),
+	CYAML_FIELD_FLOAT("high", CYAML_FLAG_DEFAULT, struct hes_factors, high),
+	CYAML_FIELD_END
+};
+
 static const cyaml_schema_field_t workload_fields[] = {
 	CYAML_FIELD_STRING("name", CYAML_FLAG_DEFAULT, struct hes_workload, name, 1),
 	CYAML_FIELD_STRING("framework", CYAML_FLAG_DEFAULT, struct hes_workload, framework, 1),
@@ -104,6 +109,8 @@ static const cyaml_schema_field_t workload_fields[] = {
 	CYAML_FIELD_ENUM("load", CYAML_FLAG_OPTIONAL, struct hes_workload, load, load_names, COUNT(load_names)),
 	CYAML_FIELD_ENUM("math", CYAML_FLAG_DEFAULT, struct hes_workload, math, math_names, COUNT(math_names)),
 	WORKLOAD_PARAMS(WORKLOAD_FIELD)
+	CYAML_FIELD_MAPPING("time_factors", CYAML_FLAG_OPTIONAL, struct hes_workload, time_factors, factors_fields),
+	CYAML_FIELD_MAPPING("power_factors", CYAML_FLAG_OPTIONAL, struct hes_workload, power_factors, factors_fields),
 	CYAML_FIELD_END
 };
 
@@ -120,8 +127,7 @@ static const cyaml_schema_field_t gpu_fields[] = {
 static const cyaml_schema_field_t nature_fields[] = { NATURE_PARAMS(NATURE_FIELD) CYAML_FIELD_END };
 
 static const cyaml_schema_field_t held_out_fields[] = {
-	CYAML_FIELD_STRING("one", CYAML_FLAG_DEFAULT, struct hes_held_out, one, 1),
-	CYAML_FIELD_STRING("two", CYAML_FLAG_DEFAULT, struct hes_held_out, two, 1),
+	CYAML_FIELD_STRING("workload", CYAML_FLAG_DEFAULT, struct hes_held_out, workload, 1),
 	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct hes_held_out, nature, nature_fields),
 	CYAML_FIELD_END
 };
@@ -147,6 +153,21 @@ static const cyaml_schema_value_t doc_schema = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct doc, doc_fields),
 };
 
+/* A catalogue, whose GPU types are read by gpu_type.c. */
+struct own_doc {
+	struct hes_workload *workloads;
+	unsigned             workloads_count;
+};
+
+static const cyaml_schema_field_t own_fields[] = {
+	CYAML_FIELD_IGNORE("types", CYAML_FLAG_OPTIONAL),
+	CYAML_FIELD_SEQUENCE("workloads", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct own_doc, workloads, &workload_value, 0, 10000),
+	CYAML_FIELD_END
+};
+static const cyaml_schema_value_t own_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct own_doc, own_fields),
+};
+
 /* @return 0, or -ERANGE naming file, entry, field and value; NaN is out of every range. */
 static int check_params(const char *file, const char *kind, const char *name, void *object,
 			const struct hes_param *table, size_t n, struct hes_err *err)
@@ -160,6 +181,24 @@ static int check_params(const char *file, const char *kind, const char *name, vo
 					table[i].min, table[i].max);
 	}
 	return 0;
+}
+
+/* Errors of files of older versions are not known; known ones hold the model's own value. */
+static int check_factors(const char *file, const struct hes_workload *w, const char *field, const struct hes_factors *f, struct hes_err *err)
+{
+	if ((f->low == 0 && f->high == 0) || (f->low > 0 && f->low <= f->high && f->high <= 1e6))
+		return 0;
+	return hes_fail(err, -ERANGE, "%s: workload %s: %s are %g to %g; two rising factors above 0 are needed", file, w->name, field,
+			f->low, f->high);
+}
+
+static int check_workload(const char *file, struct hes_workload *w, struct hes_err *err)
+{
+	int rc = check_params(file, "workload", w->name, w, hes_workload_params, hes_workload_param_count, err);
+
+	if (!rc)
+		rc = check_factors(file, w, "time_factors", &w->time_factors, err);
+	return rc ? rc : check_factors(file, w, "power_factors", &w->power_factors, err);
 }
 
 static int check(const char *file, struct hes_model *m, struct hes_err *err)
@@ -178,10 +217,10 @@ static int check(const char *file, struct hes_model *m, struct hes_err *err)
 
 		if (hes_model_workload(m, w->name, NULL) != w)
 			return hes_fail(err, -EEXIST, "%s: workload %s is given twice", file, w->name);
-		rc = check_params(file, "workload", w->name, w, hes_workload_params, hes_workload_param_count, err);
+		rc = check_workload(file, w, err);
 	}
 	for (size_t i = 0; !rc && i < m->n_held_out; i++)
-		rc = check_params(file, "held_out", m->held_out[i].one, &m->held_out[i].nature,
+		rc = check_params(file, "held_out", m->held_out[i].workload, &m->held_out[i].nature,
 				  hes_nature_params, hes_nature_param_count, err);
 	return rc;
 }
@@ -233,6 +272,51 @@ int hes_model_load(const char *path, struct hes_model **out, struct hes_err *err
 	return rc;
 }
 
+int hes_model_put(struct hes_model *m, const struct hes_workload *v, size_t n, struct hes_err *err)
+{
+	struct hes_workload *all = reallocarray(m->workloads, m->n_workloads + n + 1, sizeof(*all));
+
+	if (!all)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu workloads", m->n_workloads + n);
+	m->workloads = all;
+	for (size_t k = 0; k < n; k++) {
+		size_t i = 0;
+
+		while (i < m->n_workloads && strcmp(all[i].name, v[k].name))
+			i++;
+		all[i] = v[k];
+		m->n_workloads += i == m->n_workloads;
+	}
+	return 0;
+}
+
+static int add_own(struct hes_model *m, const char *path, const struct own_doc *d, struct hes_err *err)
+{
+	for (unsigned i = 0; i < d->workloads_count; i++) {
+		int rc = check_workload(path, &d->workloads[i], err);
+
+		for (unsigned k = 0; k < i && !rc; k++)
+			if (!strcmp(d->workloads[k].name, d->workloads[i].name))
+				rc = hes_fail(err, -EEXIST, "%s: workload %s is given twice", path, d->workloads[i].name);
+		if (rc)
+			return rc;
+		d->workloads[i].own = true;
+	}
+	return hes_model_put(m, d->workloads, d->workloads_count, err);
+}
+
+int hes_model_add_file(struct hes_model *m, const char *path, struct hes_err *err)
+{
+	void *doc;
+	int rc = hes_yaml_load_file(path, &own_schema, &doc, err);
+
+	if (rc)
+		return rc;
+	rc = add_own(m, path, doc, err);
+	hes_yaml_free(&own_schema, doc);
+	return rc;
+}
+
 void hes_model_free(struct hes_model *m)
 {
 	if (!m)
@@ -240,6 +324,7 @@ void hes_model_free(struct hes_model *m)
 	free(m->gpus);
 	free(m->workloads);
 	free(m->held_out);
+	free(m->left_out);
 	free(m);
 }
 
@@ -270,7 +355,7 @@ const struct hes_workload *hes_model_workload(const struct hes_model *m, const c
 		if (m->workloads[i].testbed)
 			at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", at ? ", " : "",
 					       m->workloads[i].name);
-	hes_fail(err, -ENOENT, "the model has no workload \"%s\"%s%s%s; the testbed's are %s", name,
+	hes_fail(err, -ENOENT, "the model has no workload \"%s\"%s%s%s; the testbed's are %s; heshare model --add-workload adds one", name,
 		 near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", have);
 	return NULL;
 }

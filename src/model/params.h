@@ -22,7 +22,7 @@ struct hes_gpu_physics {
 	double launch_us;               /* gap between two kernels */
 	double pcie_gbs;
 	double host_factor;             /* host time of the machine it was measured in, against those that the workloads were fitted on */
-	double context_w;               /* above idle when a context exists, at full clock and voltage */
+	double context_w;               /* above idle when a context exists, whatever the clock */
 	double switch_w;                /* all SMs computing at full clock and voltage */
 	double stall;                   /* switching of an SM that waits for memory, of a computing one */
 	double dram_w;                  /* memory at full traffic */
@@ -37,19 +37,23 @@ struct hes_nature {
 	double sm_sharpness;      /* how abruptly share gives way to parallelism as the limit */
 	double host_sharpness;    /* how abruptly host time gives way to GPU time */
 	double fp32_reach;        /* part of the FP32 rate that networks written for TF32 can reach */
-	double l2_interference;   /* slowdown of computing by co-runners' use of the L2 */
-	double dram_interference; /* slowdown of memory phases by co-runners' traffic, below saturation */
-	double copy_interference; /* slowdown of copies by a busy co-runner */
+	double transfer_interference; /* slowdown of memory phases by co-runners' traffic, below saturation, and of copies by a busy co-runner */
 	double host_interference; /* slowdown of synchronisation by co-runners off the GPU */
 };
 
-/** What nature is when fitted without one pair of workloads: the check of that pair uses it. */
+/** What nature is when fitted without pairs of one workload: the check of that workload's pairs uses it. */
 struct hes_held_out {
-	char              one[HES_NAME_MAX], two[HES_NAME_MAX];
+	char              workload[HES_NAME_MAX];
 	struct hes_nature nature;
 };
 
+/* Rates and power at a clock of at most @requested_ghz within a limit, for jobs that were checked. */
+struct hes_steady;
+typedef void hes_physics_fn(const struct hes_model *m, const struct hes_gpu_type *g, double requested_ghz, double limit_w,
+			    const struct hes_model_job *r, size_t n, struct hes_rate *rates, struct hes_steady *out);
+
 struct hes_model {
+	hes_physics_fn         *other;       /* NULL: the equations of physics.c */
 	struct hes_nature       nature;
 	struct hes_gpu_physics *gpus;
 	size_t                  n_gpus;
@@ -57,6 +61,8 @@ struct hes_model {
 	size_t                  n_workloads;
 	struct hes_held_out    *held_out;
 	size_t                  n_held_out;
+	struct hes_gpu_physics *left_out;   /* measured types as they would be derived if they had not been measured */
+	size_t                  n_left_out;
 };
 
 struct hes_param {
@@ -78,11 +84,17 @@ static inline double *hes_param_in(const struct hes_param *p, void *object)
 	return (double *)(void *)((char *)object + p->offset);
 }
 
+/** Add @n workloads; one replaces that of the same name. Pointers to workloads become invalid. @return 0; -ENOMEM */
+int hes_model_put(struct hes_model *m, const struct hes_workload *v, size_t n, struct hes_err *err);
+
 /* In physics.c, which needs no file and no library: stand-ins for drivers are made of it. */
 const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const char *type);
 
-/** What contexts with nothing to do add to the idle GPU at a clock, watts; 0 for a type @m does not know. */
-double hes_model_context_w(const struct hes_model *m, const struct hes_gpu_type *g, double clock_mhz);
+/** (2) Flop a cycle and SM that a workload reaches. */
+double hes_model_rate(const struct hes_model *m, const struct hes_gpu_physics *p, const struct hes_workload *w);
+
+/** What contexts with nothing to do add to the idle GPU, watts; 0 for a type @m does not know. */
+double hes_model_context_w(const struct hes_model *m, const char *type);
 
 /** hes_model_instant without the rounding: what a fit differentiates. */
 struct hes_steady {

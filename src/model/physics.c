@@ -18,6 +18,7 @@
 
 #define MIB_PER_GB 953.67431640625 /* 10^9 bytes */
 #define A100_TF32_RATE 1024
+#define WINOGRAD_SAVING (1 - 1 / 2.25) /* of the multiplications: F(2x2, 3x3) of Lavin and Gray, CVPR 2016 */
 #define NEGLIGIBLE 1e-3            /* ratio at which a smooth maximum is the larger value */
 #define MAX_ROUNDS 60
 #define SETTLED    1e-8            /* change of a time fraction at which the fixed point has converged */
@@ -33,13 +34,14 @@ struct state {
 	double set_mib;   /* working set */
 	double gaps_s;    /* launch gaps */
 	double host_s;
-	double copy_s;    /* copies and per-item host work, GPU idle */
+	double copy_s;    /* copies over PCIe, GPU idle */
+	double items_s;   /* host work of each item, GPU idle */
 	double sync_s;    /* synchronisation, GPU idle */
 	double activity;
-	/* The fixed point: seconds an iteration spends in each, ... */
+	/* The fixed point: seconds an iteration spends in each (gpu_s includes those it waits for SMs), ... */
 	double compute_s, memory_s, gpu_s, iteration_s, traffic_gb;
 	/* ... and the fractions of its time in which co-runners meet it. */
-	double computing, waiting, busy, serving;
+	double waiting, busy, serving;
 };
 
 struct gpu {
@@ -68,18 +70,20 @@ static double soft_max(double a, double b, double k)
 
 /*
  * (2) Flop a cycle and SM that a workload reaches. Its efficiency in TF32 is of
- * the A100's units; units without TF32 do as well until their FP32 rate stops them.
+ * the A100's units; units without TF32 do as well until their FP32 rate stops them. There Winograd's algorithm saves
+ * a part of the operations.
  */
-static double rate_of(const struct gpu *b, const struct hes_workload *w)
+double hes_model_rate(const struct hes_model *m, const struct hes_gpu_physics *p, const struct hes_workload *w)
 {
-	const double *rate = b->p->rate;
+	const double *rate = p->rate;
 
 	if (w->math != HES_MATH_TF32 || rate[HES_MATH_TF32] > 0)
 		return w->efficiency * rate[w->math];
-	return soft_min(w->efficiency * A100_TF32_RATE, b->nature->fp32_reach * rate[HES_MATH_FP32], 4);
+	return soft_min(w->efficiency * A100_TF32_RATE,
+			m->nature.fp32_reach * rate[HES_MATH_FP32] / (1 - WINOGRAD_SAVING * w->winograd), 4);
 }
 
-static void prepare(const struct gpu *b, const struct hes_model_job *r, struct state *s)
+static void prepare(const struct hes_model *m, const struct gpu *b, const struct hes_model_job *r, struct state *s)
 {
 	const struct hes_workload *w = r->workload;
 	double k = b->nature->sm_sharpness, batch = r->batch, share = b->sms * r->sm_pct / 100;
@@ -88,14 +92,14 @@ static void prepare(const struct gpu *b, const struct hes_model_job *r, struct s
 	*s = (struct state){
 		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth), k),   /* (3) */
 		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k),             /* (4) */
-		.gcycles = w->gflop_per_item * items / rate_of(b, w),
+		.gcycles = w->gflop_per_item * items / hes_model_rate(m, b->p, w),
 		.fixed_gb = w->traffic_mib / MIB_PER_GB,
 		.item_gb = w->traffic_mib_per_item * items / MIB_PER_GB,
 		.set_mib = w->working_set_mib * batch,
 		.gaps_s = w->kernels * b->p->launch_us * 1e-6,
 		.host_s = w->host_us * host * 1e-6,
-		.copy_s = batch * (w->serial_us_per_item * host * 1e-6 +
-				   w->copy_mib_per_item / MIB_PER_GB / b->p->pcie_gbs),
+		.copy_s = batch * w->copy_mib_per_item / MIB_PER_GB / b->p->pcie_gbs,
+		.items_s = batch * w->serial_us_per_item * host * 1e-6,
 		.sync_s = w->serial_us * host * 1e-6,
 		.activity = w->activity,
 	};
@@ -103,9 +107,8 @@ static void prepare(const struct gpu *b, const struct hes_model_job *r, struct s
 
 /* The load of a job's co-runners, as means over time. */
 struct pressure {
-	double sms;      /* SMs they compute on */
+	double sms;      /* SMs that their kernels occupy or wait for */
 	double draw;     /* part of the bandwidth they draw */
-	double set_mib;  /* working sets in L2 */
 	double busy;     /* how many of them have work on the GPU */
 	double serving;  /* how many of them copy or run on the host */
 };
@@ -119,9 +122,8 @@ static struct pressure pressure_on(const struct gpu *b, size_t i)
 
 		if (j == i)
 			continue;
-		o.sms += s->computing * s->sms;
+		o.sms += s->busy * s->sms;
 		o.draw += s->waiting * s->draw;
-		o.set_mib += s->busy * s->set_mib;
 		o.busy += s->busy;
 		o.serving += s->serving;
 	}
@@ -133,22 +135,20 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 {
 	const struct hes_nature *k = b->nature;
 	double squeeze = fmax(1, (s->sms + o->sms) / b->sms);
-	double queue = fmax(1 + k->dram_interference * o->draw, s->draw + o->draw);
-	double set = s->set_mib + o->set_mib;
-	double miss = set > 0 ? set / (set + b->l2_mib) : 1;
-	double serial = s->copy_s * (1 + k->copy_interference * o->busy) +
+	double drawn = s->draw / squeeze + o->draw; /* by all at the same instant */
+	double queue = fmax(1 + k->transfer_interference * fmax(0, drawn - s->draw), drawn);
+	double miss = s->set_mib > 0 ? s->set_mib / (s->set_mib + b->l2_mib) : 1;
+	double serial = s->items_s + s->copy_s * (1 + k->transfer_interference * o->busy) +
 			s->sync_s * (1 + k->host_interference * o->serving);
 	double paced;
 
-	s->compute_s = s->gcycles / (ghz * s->sms) * squeeze *
-		       (1 + k->l2_interference * o->sms / b->sms);
+	s->compute_s = s->gcycles / (ghz * s->sms);
 	s->traffic_gb = s->fixed_gb + s->item_gb * miss;
 	s->memory_s = s->traffic_gb / (b->bandwidth_gbs * s->draw) * queue;
-	s->gpu_s = s->compute_s + s->memory_s + s->gaps_s;
+	s->gpu_s = (s->compute_s + s->memory_s + s->gaps_s) * squeeze;
 	paced = soft_max(s->host_s, s->gpu_s, k->host_sharpness);
 	s->iteration_s = paced + serial;
-	paced += s->copy_s + s->sync_s;
-	s->computing = s->compute_s / paced;
+	paced += s->items_s + s->copy_s + s->sync_s;
 	s->waiting = s->memory_s / paced;
 	s->busy = s->gpu_s / paced;
 }
@@ -165,7 +165,7 @@ static void start(struct gpu *b, double ghz)
 		struct state *s = &b->s[i];
 
 		iterate(b, s, &none, ghz);
-		s->serving = (s->copy_s + s->sync_s) / s->iteration_s;
+		s->serving = (s->items_s + s->copy_s + s->sync_s) / s->iteration_s;
 	}
 }
 
@@ -178,10 +178,10 @@ static void settle(struct gpu *b, double ghz)
 		for (size_t i = 0; i < b->n; i++) {
 			struct state *s = &b->s[i];
 			struct pressure o = pressure_on(b, i);
-			double computing = s->computing, waiting = s->waiting;
+			double busy = s->busy, waiting = s->waiting;
 
 			iterate(b, s, &o, ghz);
-			change += fabs(s->computing - computing) + fabs(s->waiting - waiting);
+			change += fabs(s->busy - busy) + fabs(s->waiting - waiting);
 		}
 		if (b->n < 2 || change < SETTLED)
 			break;
@@ -207,7 +207,7 @@ static struct power power_at(const struct gpu *b, double ghz)
 {
 	const struct hes_gpu_physics *p = b->p;
 	double v = voltage(b, ghz), scale = ghz / b->clock_max_ghz * v * v;
-	double still = b->g->idle_power_mw * 1e-3 + (b->n ? p->context_w * scale : 0);
+	double still = b->g->idle_power_mw * 1e-3 + (b->n ? p->context_w : 0);
 	double moving = 0, idle = 1, longest_s = 0, window;
 
 	for (size_t i = 0; i < b->n; i++) {
@@ -280,12 +280,11 @@ const struct hes_gpu_physics *hes_model_gpu(const struct hes_model *m, const cha
 	return NULL;
 }
 
-double hes_model_context_w(const struct hes_model *m, const struct hes_gpu_type *g, double clock_mhz)
+double hes_model_context_w(const struct hes_model *m, const char *type)
 {
-	const struct gpu b = { .p = hes_model_gpu(m, g->name), .clock_max_ghz = g->clock_max_mhz * 1e-3 };
-	double ghz = clock_mhz * 1e-3, v = b.p ? voltage(&b, ghz) : 0;
+	const struct hes_gpu_physics *p = hes_model_gpu(m, type);
 
-	return b.p ? b.p->context_w * ghz / b.clock_max_ghz * v * v : 0;
+	return p ? p->context_w : 0;
 }
 
 static int check_jobs(const struct hes_model_job *r, size_t n, struct hes_err *err)
@@ -359,12 +358,16 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 		rc = check_gpu(g, requested, limit, err);
 	if (rc)
 		return rc;
+	if (m->other) {
+		m->other(m, g, requested * 1e-3, limit * 1e-3, r, n, rates, out);
+		return 0;
+	}
 	b.sms = g->sm_count;
 	b.l2_mib = g->l2_kib / 1024.0;
 	b.bandwidth_gbs = g->memory_bandwidth_gbs * b.p->bandwidth_fraction;
 	b.clock_max_ghz = g->clock_max_mhz * 1e-3;
 	for (size_t i = 0; i < n; i++)
-		prepare(&b, &r[i], &b.s[i]);
+		prepare(m, &b, &r[i], &b.s[i]);
 	start(&b, requested * 1e-3);
 	out->clock_ghz = fit_clock(&b, g->clock_min_mhz * 1e-3, requested * 1e-3, limit * 1e-3,
 				   &power);

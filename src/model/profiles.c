@@ -48,7 +48,7 @@ size_t draw_workloads(const struct hes_model *m, const struct hes_workload **out
 	size_t n = 0;
 
 	for (size_t i = 0; i < hes_model_workloads(m) && n < max; i++)
-		if (hes_model_workload_at(m, i)->testbed)
+		if (hes_model_workload_at(m, i)->testbed || hes_model_workload_at(m, i)->own)
 			out[n++] = hes_model_workload_at(m, i);
 	return n;
 }

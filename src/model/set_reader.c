@@ -49,10 +49,10 @@ void set_reader_observe(struct set_reader *r, enum hes_series_id series, enum he
 						 .held = held });
 }
 
-void set_reader_compare(struct set_reader *r, enum hes_series_id series, const struct hes_setup *at,
-			const struct hes_setup *against, double measured, bool held)
+void set_reader_compare(struct set_reader *r, enum hes_series_id series, enum hes_metric metric,
+			const struct hes_setup *at, const struct hes_setup *against, double measured, bool held)
 {
 	if (!r->rc)
-		add(r, (struct hes_observation){ .series = series, .metric = HES_METRIC_TIME_S, .at = *at,
+		add(r, (struct hes_observation){ .series = series, .metric = metric, .at = *at,
 						 .against = *against, .relative = true, .measured = measured, .held = held });
 }

@@ -28,8 +28,8 @@ bool set_reader_next(struct set_reader *r);
 /** Add an observation of the current row; a value of 0 was not measured. */
 void set_reader_observe(struct set_reader *r, enum hes_series_id series, enum hes_metric metric,
 			const struct hes_setup *at, double measured, bool held);
-/** Add a ratio of iteration times. */
-void set_reader_compare(struct set_reader *r, enum hes_series_id series, const struct hes_setup *at,
-			const struct hes_setup *against, double measured, bool held);
+/** Add a ratio of two set-ups. */
+void set_reader_compare(struct set_reader *r, enum hes_series_id series, enum hes_metric metric,
+			const struct hes_setup *at, const struct hes_setup *against, double measured, bool held);
 
 #endif

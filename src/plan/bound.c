@@ -29,7 +29,8 @@
 #define FASTER    0.001 /* part by which the predictor may make a job faster with co-runners than alone */
 #define ROUNDING  1e-6  /* safety margin of the proof: its sums are of doubles */
 
-static const double cut_pace[BOUND_CUTS] = { 1, 1.5, 2.2, 3.3, 5 }; /* in least run times of the job */
+/* In run times of the known plan: most of a bound's jobs run about so fast. One cut more is for the least run time. */
+static const double cut_pace[BOUND_CUTS - 1] = { 0.55, 0.7, 0.82, 0.92, 1, 1.12, 1.3, 1.7 };
 
 /* The best set of a chunk for a type and moment. */
 struct best {
@@ -59,7 +60,7 @@ struct bound_line {
 	double energy, slope;
 };
 
-/* Rows, from 1 on as GLPK counts: each job's work, GPUs at moments, cuts, the sum of completion times. */
+/* Rows, from 1 on as GLPK counts: each job's work, GPUs at moments, cuts, jobs at moments, the sum of completion times. */
 static int row_of_gpu(const struct bound *b, size_t type, size_t t)
 {
 	return (int)(1 + b->p->n + type * (MOMENTS - 1) + t);
@@ -70,9 +71,14 @@ static int row_of_cut(const struct bound *b, size_t job, size_t cut)
 	return row_of_gpu(b, b->p->n_types, 0) + (int)(job * BOUND_CUTS + cut);
 }
 
+static int row_of_busy(const struct bound *b, size_t job, size_t t)
+{
+	return row_of_cut(b, b->p->n, 0) + (int)(job * (MOMENTS - 1) + t);
+}
+
 static int row_of_goal(const struct bound *b)
 {
-	return row_of_cut(b, b->p->n, 0);
+	return row_of_busy(b, b->p->n, 0);
 }
 
 static size_t rows_of(const struct bound *b)
@@ -95,6 +101,8 @@ static void prices_settle(struct bound *b)
 			job->cut[k] = fmax(b->price[row_of_cut(b, j, k)], 0);
 			job->slope += job->cut[k];
 		}
+		for (size_t t = 0; t < MOMENTS - 1; t++)
+			job->busy[t] = fmax(-b->price[row_of_busy(b, j, t)], 0);
 		*goal = fmin(*goal, -job->slope);
 	}
 }
@@ -152,6 +160,8 @@ static double bound_prove(struct bound *b)
 		sum += job->work;
 		for (size_t k = 0; k < BOUND_CUTS; k++)
 			sum += job->cut[k] * job->pace[k] / 2;
+		for (size_t t = 0; t < MOMENTS - 1; t++)
+			sum -= b->width[t] * job->busy[t];
 	}
 	for (size_t x = 0; x < b->p->n_types * MOMENTS; x++)
 		sum -= b->gpus[x / MOMENTS] * b->width[x % MOMENTS] * b->gpu_price[x];
@@ -161,8 +171,8 @@ static double bound_prove(struct bound *b)
 /* A column: at most so many entries. */
 struct column {
 	double cost;
-	int    n, row[2 + HES_SHARE_MOST * (1 + BOUND_CUTS)];
-	double v[2 + HES_SHARE_MOST * (1 + BOUND_CUTS)]; /* from 1 on, as GLPK counts */
+	int    n, row[2 + HES_SHARE_MOST * (2 + BOUND_CUTS)];
+	double v[2 + HES_SHARE_MOST * (2 + BOUND_CUTS)]; /* from 1 on, as GLPK counts */
 };
 
 /* GLPK wants each row once. */
@@ -203,6 +213,8 @@ static size_t set_add(struct bound *b, const struct bound_set *s, size_t t)
 			continue;
 		speed = s->rate[i] / b->p->jobs[who[t]].iterations;
 		column_put(&c, 1 + (int)who[t], speed);
+		if (t < MOMENTS - 1)
+			column_put(&c, row_of_busy(b, who[t], t), 1);
 		for (size_t k = 0; k < BOUND_CUTS; k++)
 			column_put(&c, row_of_cut(b, who[t], k),
 				   fmax(0, b->pricing.jobs[who[t]].pace[k] * speed - 1) - speed * b->pricing.at[t]);
@@ -229,6 +241,8 @@ static void program_new(struct bound *b)
 		struct column undone = { .cost = UNMET * (1 + b->centre[1 + j]) }, ends = { .cost = 0 };
 
 		glp_set_row_bnds(b->lp, 1 + (int)j, GLP_LO, 1, 0);
+		for (size_t t = 0; t < MOMENTS - 1; t++)
+			glp_set_row_bnds(b->lp, row_of_busy(b, j, t), GLP_UP, 0, b->width[t]);
 		column_put(&undone, 1 + (int)j, 1);
 		column_add(b, &undone);
 		for (size_t k = 0; k < BOUND_CUTS; k++) {
@@ -373,8 +387,9 @@ static int bound_init(struct bound *b, const struct hes_timeline_times *known, s
 		const double least = least_us(b, p->jobs[i].kind, p->jobs[i].iterations) / b->time_unit;
 
 		b->least += least * (1 - FASTER);
-		for (size_t k = 0; k < BOUND_CUTS; k++)
-			b->pricing.jobs[i].pace[k] = cut_pace[k] * least;
+		b->pricing.jobs[i].pace[0] = least;
+		for (size_t k = 1; k < BOUND_CUTS; k++)
+			b->pricing.jobs[i].pace[k] = fmax(cut_pace[k - 1] * (known[i].end_us - known[i].start_us) / b->time_unit, least);
 		b->centre[1 + i] = known[i].energy_mj / b->energy_unit + GUESS * known[i].end_us / b->time_unit;
 		b->centre[row_of_cut(b, i, 0)] = GUESS;
 	}

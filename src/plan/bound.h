@@ -5,17 +5,18 @@
  * The bounds hold for the predictor's figures, over every single job and every pair at every share and clock, and over
  * the larger co-run sets that the rate caches hold or that a beam search finds (bound_pricing.h).
  *
- * The relaxation. At each moment, each GPU of a type runs some co-run set; jobs may be cut into pieces that run anywhere.
- * That is a linear program in the time that each set runs at each moment.
+ * The relaxation. At each moment, each GPU of a type runs some co-run set; jobs may be cut into pieces that run anywhere,
+ * one at a time. That is a linear program in the time that each set runs at each moment.
  *
  * Cuts. A job does its work u in 0..1 at moments whose mean is M, at pace a(u): the time that all of its work would
  * take so. It ends at M plus the integral of u a(u) or later. For every b, u a >= u b - max(0, b - a), so the job ends
  * no earlier than M + b / 2 less the mean shortfall of a against b. With b the job's least run time this is the mean
- * busy time bound (Goemans et al., 2002); larger b account for jobs that run slowly.
+ * busy time bound (Goemans et al., 2002); larger b account for jobs that run slowly, best those near their real pace.
  *
- * The proof. Any prices of work, cuts and the sum of completion times give a bound (weak duality). A GPU's price at a
- * moment is what the best set earns beyond its energy: a maximum of functions linear in the moment, so convex, and
- * trapezoids between moments are not below its integral. Rounding and an early end cost tightness, not truth.
+ * The proof. Any prices of work, cuts, jobs that run and the sum of completion times give a bound (weak duality). The
+ * price of a job that runs is linear between moments. A GPU's price at a moment is what the best set earns beyond its
+ * energy: between moments a maximum of linear functions, so convex, and trapezoids are not below its integral. Rounding
+ * and an early end cost tightness, not truth.
  */
 #ifndef HES_PLAN_BOUND_H
 #define HES_PLAN_BOUND_H
@@ -32,7 +33,8 @@ extern const bool hes_bound_built;
 
 /**
  * @param caches  rate caches with the sets of known plans
- * @param known   [n] when each job ends in some plan, and its energy: units and first prices, no part of the proof
+ * @param known   [n] when each job starts and ends in some plan, and its energy: units, cuts and first prices; no such
+ *                numbers can make the bound wrong
  * @param plan    the plan to compare with; jct_us is the sum of completion times, from now
  * @return 0 or -ENOMEM; @out is written only on success
  */

@@ -153,7 +153,7 @@ void bound_kind_earns(const struct bound_pricing *b, uint32_t kind, double rate,
 		for (size_t k = 0; k < BOUND_CUTS; k++)
 			fast += j->cut[k] * fmax(0, j->pace[k] * speed - 1);
 		for (size_t t = 0; t < BOUND_MOMENTS; t++) {
-			const double each = (j->work - j->slope * b->at[t]) * speed + fast;
+			const double each = (j->work - j->slope * b->at[t]) * speed + fast - j->busy[t];
 
 			if (each > out[t]) {
 				out[t] = each;

@@ -13,7 +13,7 @@
 #include "plan/problem.h"
 
 #define BOUND_MOMENTS 18
-#define BOUND_CUTS    5
+#define BOUND_CUTS    9
 
 /** A co-run set; time and energy are in the units of struct bound_pricing. */
 struct bound_set {
@@ -29,6 +29,7 @@ struct bound_job {
 	double cut[BOUND_CUTS];  /* of its cuts: see bound.h */
 	double pace[BOUND_CUTS]; /* fixed: the run time that each cut is for */
 	double slope;            /* the sum of its cuts' prices */
+	double busy[BOUND_MOMENTS]; /* of running at a moment; 0 at the last one */
 };
 
 struct bound_pricing {

@@ -55,32 +55,37 @@ static void overlap(const struct hes_problem *p, uint32_t type, struct hes_group
 		*g = over;
 }
 
+/* Append a batch, if it has jobs. */
+static int append_batch(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, struct hes_group *g)
+{
+	const uint32_t type = p->gpus[gpu].type;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		g->m[i].sm_pct = HES_SHARE_SUM_PCT / g->n;
+	if (g->n > 1)
+		overlap(p, type, g);
+	return g->n ? hes_compose_batch(p, plan, gpu, p->types[type]->clock_default_mhz, g) : 0;
+}
+
 static int run_variant(const struct hes_problem *p, struct hes_plan *plan)
 {
 	struct hes_placed *placed = calloc(p->n + 1, sizeof(*placed));
 	struct hes_group *next = calloc(p->k + 1, sizeof(*next));
 	int rc = placed && next ? hes_place_by_variant(p, hes_alone_at_default, placed) : -ENOMEM;
 
-	for (size_t i = 0; i < p->n + p->k && !rc; i++) {
-		const size_t gpu = i < p->n ? placed[i].gpu : i - p->n; /* at last what each GPU has left */
-		const uint32_t type = p->gpus[gpu].type;
-		struct hes_group *g = &next[gpu], grown = *g;
+	for (size_t i = 0; i < p->n && !rc; i++) {
+		const size_t gpu = placed[i].gpu;
+		struct hes_group grown = next[gpu];
 
-		if (i < p->n) {
-			grown.m[grown.n++].job = placed[i].job;
-			if (grown.n <= JOBS_A_GPU && hes_group_fits(p, type, &grown)) {
-				*g = grown;
-				continue;
-			}
+		grown.m[grown.n++].job = placed[i].job;
+		if (grown.n > JOBS_A_GPU || !hes_group_fits(p, p->gpus[gpu].type, &grown)) {
+			rc = append_batch(p, plan, gpu, &next[gpu]);
+			grown = (struct hes_group){ 1, { { placed[i].job, 0 } } };
 		}
-		for (uint32_t m = 0; m < g->n; m++)
-			g->m[m].sm_pct = HES_SHARE_SUM_PCT / g->n;
-		if (g->n > 1)
-			overlap(p, type, g);
-		if (g->n)
-			rc = hes_compose_batch(p, plan, gpu, p->types[type]->clock_default_mhz, g);
-		*g = (struct hes_group){ .n = i < p->n, .m = { { i < p->n ? placed[i].job : 0, 0 } } };
+		next[gpu] = grown;
 	}
+	for (size_t g = 0; g < p->k && !rc; g++)
+		rc = append_batch(p, plan, g, &next[g]);
 	free(placed);
 	free(next);
 	return rc;

@@ -47,20 +47,18 @@ size_t hes_report_reference(const struct hes_report_policy *v, size_t n)
 	return 0;
 }
 
-/* The best row of another method. @return NULL: there is none */
-static const struct hes_report_policy *strongest_rival(const struct hes_report_policy *v, size_t n,
-						       const struct hes_report_policy *best, size_t *n_rivals)
+static bool same_method(const struct hes_report_policy *a, const struct hes_report_policy *b)
 {
-	const struct hes_report_policy *rival = NULL;
+	return strcmp(method(a), method(b)) == 0;
+}
 
-	*n_rivals = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(method(&v[i]), method(best)) == 0)
-			continue;
-		++*n_rivals;
-		if (!rival || cost(&v[i]) < cost(rival))
-			rival = &v[i];
-	}
+size_t hes_report_rival(const struct hes_report_policy *v, size_t n, size_t best)
+{
+	size_t rival = n;
+
+	for (size_t i = 0; i < n; i++)
+		if (!same_method(&v[i], &v[best]) && (rival == n || cost(&v[i]) < cost(&v[rival])))
+			rival = i;
 	return rival;
 }
 
@@ -122,7 +120,7 @@ bool hes_report_sentence(const struct hes_report_policy *v, size_t n, char *out,
 {
 	const struct hes_report_policy *best, *rival, *common;
 	struct text t = { out, size, 0 };
-	size_t n_rivals;
+	size_t at, n_rivals = 0;
 
 	*out = '\0';
 	for (size_t i = 0; i < n; i++)
@@ -131,9 +129,12 @@ bool hes_report_sentence(const struct hes_report_policy *v, size_t n, char *out,
 	if (!n)
 		return false;
 	best = &v[hes_report_best(v, n)];
-	rival = strongest_rival(v, n, best, &n_rivals);
-	if (!rival)
+	at = hes_report_rival(v, n, (size_t)(best - v));
+	if (at == n)
 		return false;
+	rival = &v[at];
+	for (size_t i = 0; i < n; i++)
+		n_rivals += !same_method(&v[i], best);
 	common = &v[hes_report_reference(v, n)];
 	add_label(&t, best);
 	add(&t, ": ");

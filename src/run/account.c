@@ -45,15 +45,17 @@ double run_activity(const struct hes_profiles *profiles, const struct hes_gpu_ty
 /* Joules between two readings. @return false: not known */
 static bool between(const struct hes_measured *from, const struct hes_measured *to, double *out)
 {
-	double s = to->seconds - from->seconds, power_s = to->power_s - from->power_s;
+	const bool counted = from->from == HES_ENERGY_COUNTER && to->from == HES_ENERGY_COUNTER;
+	const double s = to->seconds - from->seconds, power_s = to->power_s - from->power_s;
+	const bool whole = power_s >= WHOLE * s;
 
-	if (from->from == HES_ENERGY_COUNTER && to->from == HES_ENERGY_COUNTER && to->energy_j >= from->energy_j)
+	if (counted && to->energy_j >= from->energy_j)
 		*out = to->energy_j - from->energy_j;
-	else if (s > 0 && power_s >= WHOLE * s)
+	else if (s > 0 && whole)
 		*out = (to->integral_j - from->integral_j) * s / power_s;
 	else
 		*out = 0;
-	return s <= 0 || (from->from == HES_ENERGY_COUNTER && to->from == HES_ENERGY_COUNTER) || power_s >= WHOLE * s;
+	return counted || whole;
 }
 
 static void split_segment(struct run_gpu *g, double joules, double seconds)

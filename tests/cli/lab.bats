@@ -20,7 +20,7 @@ setup() {
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: L4, count: 1 }, { type: H200, count: 2 } ]\n' >f.yaml
 	run -7 --separate-stderr "$HES_LAB" --fleet f.yaml -- sh -c 'heshare gpus --json | jq -r ".[].type"; exit 7'
 	[ "$output" = $'L4\nH200\nH200' ]
-	[ "$stderr" = "lab: derived from data sheets, not fitted to measurements: L4, H200 (docs/gpu-model.md)" ]
+	[ "$stderr" = "lab: derived from data sheets, not fitted to measurements: L4, H200; expect times within 15 % in half of the cases, within 50 % in nine of ten (docs/gpu-model.md)" ]
 }
 
 # visible VARIABLES COMMAND...: UUIDs of the GPUs that a command uses
@@ -88,12 +88,17 @@ visible() {
 	run ! grep -qazx "HESHARE_LAB=${lines[0]}" /proc/[0-9]*/environ
 }
 
+# step_us: what the physics says of an iteration of ResNet-50 at batch 16 on a T4
+step_us() {
+	"$HESHARE" model resnet50 --batch 16 --gpu T4 --json | jq '.jobs[0].iteration_us'
+}
+
 @test "heshare measure tells the joules of a task, and passes its exit status on" {
 	run -0 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure -g 0,6 --json -o m.json -- \
 		vgpu-task --workload resnet50 --batch 16 --iterations 500
 	[ "${lines[-1]}" = "heshare: 500 iterations" ]
-	# The physics: 39.3 ms an iteration at the T4's power limit; the A100 stays idle.
-	run -0 jq -e '.exit_status == 0 and (.gpus | length) == 2 and .gpus[0].energy_from == "counter" and .gpus[0].seconds > 19.6
+	# The physics: the T4 is at its power limit; the A100 stays idle.
+	run -0 jq -e --argjson step_us "$(step_us)" '.exit_status == 0 and (.gpus | length) == 2 and .gpus[0].energy_from == "counter" and (.gpus[0].seconds > 500e-6 * 0.998 * $step_us)
 		and .gpus[0].mean_w > 20 and .gpus[0].mean_w < 71 and .gpus[0].peak_w > 60 and .gpus[0].capped_part > 0 and .gpus[1].mean_w > 53
 		and .gpus[1].mean_w < 57 and .gpus[1].capped_part == 0 and .gpus[0].gap_s < 0.001' m.json
 	run -3 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure --gpus all -- sh -c 'exit 3'
@@ -123,7 +128,7 @@ visible() {
 			and near($s.deviation; $v | map((. - $mean) * (. - $mean)) | add / (length - 1) | sqrt);
 		(.runs | length == 3) and .warmup == 1 and .exit_status == 0 and holds(.seconds; [.runs[].seconds])
 		and holds(.gpus[0].energy_j; [.runs[].gpus[0].energy_j]) and holds(.gpus[1].mean_w; [.runs[].gpus[1].mean_w])
-		and holds(.energy_j; [.runs[] | [.gpus[].energy_j] | add]) and .seconds.mean > 3.9' m.json
+		and holds(.energy_j; [.runs[] | [.gpus[].energy_j] | add]) and .seconds.mean > 3.6' m.json
 	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 2 -- sleep 1
 	[[ "$stderr" == *"2 runs "*"mean +- dev."*"the command"*"GPU 6  NVIDIA A100"*"2 of 2 GPUs together"* ]]
 	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 2 --csv -o m.csv -- sleep 1
@@ -209,8 +214,8 @@ visible() {
 @test "a task takes no less than the time of the physics on the lab's clock" {
 	run -0 --separate-stderr "$HES_LAB" --speed 40 -- bash -c 'a=$EPOCHREALTIME
 		vgpu-task --workload resnet50 --batch 16 --iterations 1000 >/dev/null; echo "$a $EPOCHREALTIME"'
-	# 1000 iterations of 39.28 ms, and what starting and ending takes.
-	awk '{ s = $2 - $1; if (s < 39.2) { print s; exit 1 } }' <<<"$output"
+	# 1000 iterations, and what starting and ending takes.
+	awk -v step_us="$(step_us)" '{ s = $2 - $1; if (s < 1000e-6 * 0.998 * step_us) { print s; exit 1 } }' <<<"$output"
 }
 
 @test "jobs crash, hang and lose their GPU on demand" {

@@ -15,7 +15,7 @@
 	run "$HESHARE" model --list --json
 	[ "$status" -eq 0 ]
 	[ "$(jq '[.workloads[] | select(.testbed)] | length' <<<"$output")" -eq 15 ]
-	[ "$(jq ".gpus | length" <<<"$output")" -eq 28 ]
+	[ "$(jq ".gpus | length" <<<"$output")" -eq 29 ]
 }
 
 @test "data sets that are not there are skipped with a line" {
@@ -27,6 +27,51 @@
 	[[ "$output" == *"igniter_v100"*"not there, skipped"* ]]
 	! grep 'skipped.*MET' <<<"$output"
 	[ "$(grep -c '^etf_jetson_tx2 .*fitted, ' <<<"$output")" -eq 2 ]
+}
+
+# Rows of Zeus's table: an A40 with and without a cap at a third of its limit, 39 % more energy with it.
+zeus() {
+	mkdir -p "$1/zeus_power_limit"
+	cat >"$1/zeus_power_limit/power_limit_train.csv" <<-'EOF'
+		gpu,dataset,network,batch,optimizer,power_limit_w,time_per_epoch_s,avg_power_w
+		a40,imagenet,resnet50,128,adadelta,300,3739.5,244
+		a40,imagenet,resnet50,128,adadelta,100,10994,115
+	EOF
+}
+
+@test "a low cap is compared with no cap, and the sign of the change is judged; a full limit counts for the type left out" {
+	zeus "$BATS_TEST_TMPDIR"
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR"
+	grep -qE '^zeus_power_limit +low caps: energy against uncapped, A40 +1 .*; sign right 100 %$' <<<"$output"
+	grep -qE '^types left out +absolute time, A40 +1 .* predicted$' <<<"$output"
+	sed -i 's/,10994,115/,3740,115/' "$BATS_TEST_TMPDIR/zeus_power_limit/power_limit_train.csv"
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR"
+	[ "$status" -eq 1 ]
+	grep -qE 'energy against uncapped, A40 .*NOT MET; sign right 0 %$' <<<"$output"
+	"$HESHARE" model --check "$BATS_TEST_TMPDIR" --json | jq -e '.[] | select(.what | endswith("uncapped, A40")).right_sign == 0'
+}
+
+@test "slowdowns of a network left out have rows for the model, a constant and a line, with the rank correlation" {
+	mkdir "$BATS_TEST_TMPDIR/igniter_v100"
+	cat >"$BATS_TEST_TMPDIR/igniter_v100/solo_mps.csv" <<-'EOF'
+		model,batch,mps_pct,latency_ms,throughput_ips,l2_util_pct,dram_util_pct
+		alexnet,2,50,1.2,1800,10,20
+		alexnet,8,50,2.7,3600,12,14
+		resnet50,2,50,3.8,530,11,7
+		vgg19,2,50,8.1,250,18,14
+	EOF
+	cat >"$BATS_TEST_TMPDIR/igniter_v100/pair_mps.csv" <<-'EOF'
+		model1,model2,batch1,batch2,mps1,mps2,slowdown1,slowdown2
+		alexnet,resnet50,2,2,50,50,1.10,1.15
+		alexnet,resnet50,8,2,50,50,1.10,1.15
+		alexnet,vgg19,2,2,50,50,1.20,1.05
+		resnet50,vgg19,2,2,50,50,1.06,1.08
+	EOF
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR" --json
+	[ "$(jq '[.[] | select(.kind == "left out" or .kind == "rule") | .values] | join(",")' <<<"$output")" = '"8,8,8,0,0,0"' ]
+	# The pairs without resnet50 have 1.20 and 1.05: 1.125 against 1.15, 1.15 and 1.06. Without alexnet 1.06, 1.08; without vgg19 1.10, 1.15.
+	jq -e '.[] | select(.what | endswith("by a constant")) | .mean_error > 0.045 and .mean_error < 0.055 and .rank_correlation < 0' <<<"$output"
+	jq -e '.[] | select(.what | endswith("no fitted pair")) | .rank_correlation >= -1 and .target == 0.03' <<<"$output"
 }
 
 @test "a check of nothing is a failure, not a pass" {
@@ -114,4 +159,108 @@ gpu() {
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR/l4"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *'l4/solo.csv:2: iteration_us: "soon" is not a number'* ]]
+}
+
+# added FACTS...: add the workload "mine" by them to own.yaml
+added() {
+	run "$HESHARE" model --add-workload mine -o own.yaml "$@"
+	echo "$output"
+	[ "$status" -eq 0 ]
+}
+
+# refused STATUS SENTENCE ARGUMENTS...
+refused() {
+	local want=$1 sentence=$2
+	shift 2
+	run "$HESHARE" model "$@"
+	echo "status $status: $output"
+	[ "$status" -eq "$want" ]
+	[[ "$output" == *"$sentence"* ]]
+}
+
+@test "a workload that was added from public facts is known to model, trace, plan, profile and simulate" {
+	cd "$BATS_TEST_TMPDIR"
+	added --gflop 62 --weights 118 --kernels 140
+	[[ "$output" == "mine: added from public facts; nearest network "*"time alone"*"time with a co-runner"*"GPU power"* ]]
+	[[ "${lines[-1]}" == "mine: expect 0."*" times the modelled time, 0."*" times the power (9 in 10 measurements, by networks left out)" ]]
+	run "$HESHARE" model mine --catalogue own.yaml --gpu T4 -b 8 -s 50 --beside resnet50:8:50
+	[ "$status" -eq 0 ]
+	[[ "${lines[-1]}" == "mine: expect "* ]]
+	"$HESHARE" model mine --catalogue own.yaml --json | jq -e '.fitted[0].expected.time_factors | .[0] < 1 and .[1] > 1'
+	"$HESHARE" model --list --catalogue own.yaml | grep -qE '^mine +facts +facts'
+	"$HESHARE" trace helios-like --workloads mine -n 3 --catalogue own.yaml -o jobs.csv
+	[ "$(grep -c ,mine, jobs.csv)" -eq 3 ]
+	"$HESHARE" simulate jobs.csv --catalogue own.yaml -p exclusive >simulated
+	grep -q '^mine: expect ' simulated
+	"$HESHARE" plan jobs.csv --catalogue own.yaml -p exclusive -o plan.json >/dev/null
+	jq -e '[.. | .workload? // empty] | index("mine")' plan.json
+	"$HESHARE" profile --modelled -o drawn --types T4 --samples 20 --catalogue own.yaml
+	grep -q ^mine,T4,64, drawn/profiles.csv
+	# The user's own folder does the same.
+	mkdir -p config/heshare
+	mv own.yaml config/heshare/workloads.yaml
+	XDG_CONFIG_HOME=$PWD/config "$HESHARE" model mine >/dev/null
+}
+
+@test "a file keeps its other workloads, and a workload can be added again" {
+	cd "$BATS_TEST_TMPDIR"
+	added --gflop 62
+	"$HESHARE" model --add-workload "it's another" --gflop 4 --like mobilenetv2 --arithmetic fp16 -o own.yaml
+	before=$("$HESHARE" model mine --catalogue own.yaml --json | jq '.jobs[0].iteration_us')
+	added --gflop 6.2 --traffic 20
+	[ "$(grep -c '  - name:' own.yaml)" -eq 2 ]
+	"$HESHARE" model mine --catalogue own.yaml --json | jq -e --argjson before "$before" '.jobs[0].iteration_us < $before'
+	"$HESHARE" model "it's another" --catalogue own.yaml >/dev/null
+	# A row takes the place of the testbed's.
+	sed "s/'mine'/resnet50/" own.yaml >same.yaml
+	run "$HESHARE" model resnet50 --catalogue same.yaml
+	[[ "${lines[-1]}" == "resnet50: expect "* ]]
+}
+
+@test "a profile, and facts besides, narrow the error to expect" {
+	cd "$BATS_TEST_TMPDIR"
+	echo workload,gpu_type,batch_size,memory_mib,clock_mhz,iteration_us,sm_util,dram_util,l2_util,power_mw >rows.csv
+	for batch in 1 8 32; do
+		"$HESHARE" model bert-miso --gpu T4 -b $batch --json | jq -r '.jobs[0] as $j | ["mine", .gpu, $j.batch, $j.memory_mib, .clock_mhz,
+			$j.iteration_us, $j.sm_util, $j.dram_util, $j.l2_util, .power_mw] | @csv' | tr -d \" >>rows.csv
+	done
+	factors() { "$HESHARE" model -a mine "$@" --json | jq '.[0].expected.time_factors | .[1] / .[0]'; }
+	facts=$(factors --gflop 80 --weights 420)
+	profile=$(factors --profiles rows.csv)
+	[ "$(jq -n "$facts > $profile and $profile > 1")" = true ]
+	added --profiles rows.csv --gflop 80
+	[[ "$output" == "mine: added from its profile and public facts; "*"mine: fitted to 3 points: time "* ]]
+	"$HESHARE" model -a mine --profiles rows.csv --json | jq -e '.[0] | .points == 3 and .expected.networks > 8 and .expected.time_shared > 0'
+}
+
+@test "what cannot be added is refused with what would be right" {
+	cd "$BATS_TEST_TMPDIR"
+	refused 2 "--add-workload needs --gflop N, the operations of an item, or --profiles FILE, or both" -a mine --kernels 10
+	refused 2 "--add-workload goes with no WORKLOAD, --list or --check" -a mine --gflop 1 resnet50
+	refused 2 "are of --add-workload NAME" resnet50 --like vgg19
+	refused 2 "--gflop: 0 is outside 0.0001 to 1e+06" -a mine --gflop 0
+	refused 2 "--kernels: \"many\" is not a number" -a mine --gflop 1 --kernels many
+	refused 2 '--arithmetic: "int8" is not one of fp32, tf32, fp16' -a mine --gflop 1 --arithmetic int8
+	refused 1 "workload resnet50: the model knows it" -a resnet50 --gflop 1
+	refused 1 '"vgg17" is not one of the known networks: resnet152, ' -a mine --gflop 1 --like vgg17
+	refused 1 "--add-workload: " -a "$(printf 'a%.0s' {1..48})" --gflop 1
+	refused 1 "nowhere.csv" -a mine --profiles nowhere.csv
+	refused 1 "/nowhere/own.yaml: cannot create" -a mine --gflop 1 -o /nowhere/own.yaml
+	cp "$HES_SOURCE_ROOT/data/gpu_types.yaml" types.yaml
+	refused 1 "-o types.yaml: it has GPU types, too, which would be lost; name another file" -a mine --gflop 1 -o types.yaml
+	cmp types.yaml "$HES_SOURCE_ROOT/data/gpu_types.yaml"
+	echo 'workloads: [ { name: a, framework: f, origin: o, math: fp32, efficiency: 0, parallel_sms: 1 } ]' >bad.yaml
+	refused 1 "bad.yaml: workload a: efficiency is 0; it must be from 1e-06 to 10" a --catalogue bad.yaml
+	refused 1 "bad.yaml: workload a: efficiency is 0" -a mine --gflop 1 -o bad.yaml
+}
+
+@test "a name that nobody added is refused with how to add it" {
+	refused 1 'the model has no workload "oaknet"; the testbed'"'"'s are resnet152, ' oaknet
+	[[ "$output" == *"; heshare model --add-workload adds one" ]]
+	run "$HESHARE" trace helios-like --workloads oaknet
+	[[ "$output" == *'unknown workload "oaknet"; there are: '*"; heshare model --add-workload adds one" ]]
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,oaknet,1,10,100\n' >"$BATS_TEST_TMPDIR/jobs.csv"
+	run "$HESHARE" simulate "$BATS_TEST_TMPDIR/jobs.csv" -p exclusive
+	[ "$status" -eq 1 ]
+	[[ "$output" == *'no workload "oaknet"'*"; heshare model --add-workload adds one" ]]
 }

@@ -198,6 +198,35 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 	[ "$(jq -c .policies[0].predicted a.json)" = "$(jq -c .policies[0].predicted b.json)" ]
 }
 
+@test "draws of the model give ranges, the same with any number of threads, and the plain table stays" {
+	ARGS=("$G/jobs.csv" "${FLEET[@]}" -p heshare,morak:edp-sjf,exclusive --burst --no-timing)
+	"$HESHARE" simulate "${ARGS[@]}" >plain
+	"$HESHARE" simulate "${ARGS[@]}" --model-draws 3 >drawn
+	head -n "$(wc -l <plain)" drawn | cmp - plain
+	grep -q '^3 draws of the GPU model' drawn
+	[ "$(grep -c -E '^(heshare:balanced|morak:edp-sjf|exclusive) .* to .* [0-3]$' drawn)" -eq 3 ]
+	# Each draw has one best policy.
+	[ "$(awk '/ to .* to /{n += $NF} END {print n}' drawn)" -eq 3 ]
+	tail -1 drawn | grep -qE 'over the model.s uncertainty; it is the best policy in [0-3] of 3 draws\.$'
+	"$HESHARE" simulate "${ARGS[@]}" --model-draws 3 --json -t 1 >a.json
+	"$HESHARE" simulate "${ARGS[@]}" --model-draws 3 --json -t 2 >b.json
+	cmp a.json b.json
+	[ "$(jq -c '[.model_draws | length, (.[0] | length), ([.[][0].avg_jct_s] | unique | length)]' a.json)" = '[3,3,3]' ]
+	# A drawn model differs from the first by tens of percent at most.
+	[ "$(jq '.policies[2].avg_jct_s as $t | [.model_draws[][2].avg_jct_s / $t | select(. > 0.5 and . < 2)] | length' a.json)" -eq 3 ]
+}
+
+@test "the second physics plays the same jobs otherwise, and only modelled profiles can come from it" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --json --no-timing >first.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --json --no-timing --physics second >second.json
+	[ "$(jq -s '.[0].policies[0].busy_energy_j / .[1].policies[0].busy_energy_j | . > 0.3 and . < 3 and . != 1' first.json second.json)" = true ]
+	"$HESHARE" profile --modelled --physics second --samples 30 -o rows
+	"$HESHARE" profile --modelled --samples 30 -o plain
+	! cmp -s rows/profiles.csv plain/profiles.csv
+	run -2 "$HESHARE" profile --physics second --jobs "$G/jobs.csv" -- true
+	[[ "$output" == *"--physics is of --modelled"* ]]
+}
+
 @test "the report is one file that names every policy" {
 	command -v gnuplot >/dev/null || skip "no gnuplot"
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare,morak --show morak --report r.html >/dev/null

@@ -37,6 +37,17 @@ part() {
 	[ "$(wc -l <rows.csv)" -eq 11 ]
 }
 
+@test "a network and a GPU that heshare does not know" {
+	part "A network and a GPU that heshare does not know"
+	# Each kind of knowledge narrows what to expect.
+	mapfile -t ratios < <(sed -n 's/^leafnet: expect \([0-9.]*\) to \([0-9.]*\) times the modelled time.*/\1 \2/p' ../printed |
+		awk '{ print $2 / $1 }')
+	[ "${#ratios[@]}" -eq 4 ]
+	awk -v facts="${ratios[0]}" -v both="${ratios[1]}" 'BEGIN { exit !(facts > both && both > 1) }'
+	[ "${ratios[2]}" = "${ratios[1]}" ]
+	grep -q leafnet jobs.csv
+}
+
 @test "a policy of your own" {
 	part "A policy of your own"
 	# Not predicted by hand, and no worse than first come first served.

@@ -260,6 +260,8 @@ static int make(struct maker *k, const struct hes_catalogue *c, char **argv)
 	if (!rc)
 		rc = hes_model_add_inference(k->m, &k->err);
 	if (!rc)
+		rc = hes_model_derive(k->m, c, &k->err);
+	if (!rc)
 		rc = hes_folder_create(k->dir, &k->err);
 	if (rc)
 		return rc;

@@ -12,6 +12,18 @@ static int put(struct hes_pareto *p, double energy, double jct, uint64_t tag)
 	return hes_pareto_insert(p, &(struct hes_objectives){ energy, jct }, tag);
 }
 
+/* Ranks 0, 1, 2 on one type and 2, 0, 1 on the other. */
+TEST(jobs_are_ordered_by_their_mean_rank_the_longest_first)
+{
+	static const struct hes_cost cost[] = { { 1, 1 }, { 2, 1 }, { 3, 1 }, { 30, 1 }, { 10, 1 }, { 20, 1 } };
+	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 } };
+	struct hes_assign a;
+
+	assert_int_equal(hes_assign_init(&a, 3, 2, 2, cost, gpus), 0);
+	assert_true(a.longest_first[0] == 2 && a.longest_first[1] == 0 && a.longest_first[2] == 1);
+	hes_assign_finish(&a);
+}
+
 TEST(a_dominated_or_equal_point_is_not_inserted)
 {
 	struct hes_pareto p = { 0 };
@@ -317,6 +329,31 @@ TEST(the_seed_determines_the_front)
 	hes_pareto_free(&x);
 	hes_pareto_free(&y);
 	hes_pareto_free(&z);
+	assign_bench_finish(&d);
+}
+
+/* Powers of two change no rounding. */
+TEST(units_of_energy_and_time_do_not_change_what_is_found)
+{
+	struct hes_genetic_options o = hes_genetic_defaults;
+	struct hes_assign_front f[2];
+	struct assign_bench d;
+
+	o.evolve.generations = 40;
+	assign_bench_draw(&d, 20, 6, 3, 7);
+	for (int k = 0; k < 2; k++) {
+		assert_int_equal(hes_genetic_run(&d.a, &o, &f[k]), 0);
+		for (size_t i = 0; i < 3 * 20 && !k; i++) {
+			d.cost[i].energy_mj = ldexp(d.cost[i].energy_mj, -30);
+			d.cost[i].time_us = ldexp(d.cost[i].time_us, -30);
+		}
+		assign_bench_again(&d);
+	}
+	assert_int_equal(f[0].n, f[1].n);
+	for (size_t i = 0; i < f[0].n; i++)
+		assert_memory_equal(f[0].v[i].gpu_of, f[1].v[i].gpu_of, 20 * sizeof(*f[0].v[i].gpu_of));
+	free(f[0].v);
+	free(f[1].v);
 	assign_bench_finish(&d);
 }
 

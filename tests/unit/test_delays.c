@@ -94,6 +94,25 @@ TEST(the_gpu_found_has_the_least_delay)
 	}
 }
 
+/* Beyond the last knot the chord would lie above the sum and exclude queues that are better. */
+TEST(every_run_time_lies_between_two_knots)
+{
+	for (size_t s = 0; s < N(shapes); s++) {
+		struct world w;
+
+		make(&w, shapes[s][0], shapes[s][1], shapes[s][2], s + 21);
+		for (size_t i = 0; i < w.a.n; i++)
+			for (size_t t = 0; t < w.a.n_types; t++) {
+				const struct hes_delay_spot *spot = &w.delays.spots[i * w.a.n_types + t];
+				const double *knots_us = &w.delays.knots_us[t * w.delays.n_knots + spot->knot];
+
+				if (isfinite(spot->time_us))
+					assert_true(knots_us[0] <= spot->time_us && spot->time_us <= knots_us[1]);
+			}
+		unmake(&w);
+	}
+}
+
 /* Sums are exact, so rows after moves equal newly computed rows bit for bit. */
 TEST(rows_after_moves_equal_computed_rows)
 {

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "guarded.h"
+#include "launch/guard_undo.h"
 #include "launch/guard_wire.h"
 #include "launch/undo_file.h"
 #include "unit_test.h"
@@ -125,6 +126,22 @@ TEST_WITH(an_undo_file_is_read_as_it_was_written, guarded_set_up, guarded_tear_d
 	/* An empty file is removed. */
 	assert_false(guarded_exists(folder, "guard.list"));
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), -ENOENT);
+}
+
+/* No job and no daemon to end is no failure to end one. */
+TEST_WITH(undoing_nothing_says_nothing, guarded_set_up, guarded_tear_down)
+{
+	const struct hes_process p = { 12, 34 };
+	struct hes_devices *devices = NULL;
+	struct hes_undo_file l;
+	struct hes_undone out;
+	struct hes_err err = { .msg = "as before" };
+
+	assert_int_equal(hes_undo_file_open(&l, *state, &p, NULL), 0);
+	assert_int_equal(hes_guard_undo(&l, &devices, &out, &err), 0);
+	assert_true(out.jobs == 0 && out.daemons == 0 && out.clocks == 0 && out.failed == 0 && !devices);
+	assert_string_equal(err.msg, "as before");
+	hes_undo_file_close(&l);
 }
 
 TEST_WITH(a_partial_last_line_is_dropped, guarded_set_up, guarded_tear_down)

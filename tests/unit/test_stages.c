@@ -653,6 +653,27 @@ TEST_WITH(all_clocks_and_co_runners_are_used_where_all_were_sampled, plan_bench_
 	assert_int_equal(x.extrapolated, 0);
 }
 
+/* A light job draws 4 W at full clock and the GPU 10 or 55 W when idle: any lower clock takes more energy. */
+TEST_WITH(clocks_below_one_that_takes_a_tenth_more_energy_are_not_predicted, plan_bench_setup, plan_bench_teardown)
+{
+	struct bench *b = *state;
+	struct hes_assign_front f;
+	struct hes_configured *c;
+	struct hes_assign a;
+	uint64_t before;
+
+	stand_in.power_by_use = true;
+	add_job(b, "light", 1000, 1000);
+	make_problem(b);
+	f = stage1(&b->p, &a);
+	before = stand_in.queries;
+	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
+	assert_true(stand_in.queries - before <= (b->p.types[0]->n_clocks + b->p.types[1]->n_clocks) / 2);
+	hes_configured_free(c);
+	free(f.v);
+	hes_assign_finish(&a);
+}
+
 TEST_WITH(clocks_far_outside_of_the_samples_are_avoided, plan_bench_setup, plan_bench_teardown)
 {
 	struct extremes x;

@@ -191,14 +191,14 @@ def homogeneous(book):
 
 
 def sensitivities(book):
-    """The main comparison where the model could be wrong: the A100 without TF32, a V100 of 250 W, both."""
+    """The main comparison where the model could be wrong: the A100 without TF32, a V100 of 250 W, both; other equations."""
     physics = book.folder / "fp32.yaml"
     head, tail = (ROOT / "data/physics.yaml").read_text().split("type: A100-SXM-80", 1)
     physics.write_text(head + "type: A100-SXM-80" + tail.replace("rate_tf32: 1024", "rate_tf32: 0", 1))
     fp32, pcie = ("--physics", physics), book.fleet(FLEETS["4 T4, 2 V100, 2 A100"], TYPES | {"V100": "V100-PCIe-32"})
     usual = book.fleet(FLEETS["4 T4, 2 V100, 2 A100"])
     variants = {"as modelled": (usual, ()), "A100 without TF32": (usual, fp32), "V100 of 250 W": (pcie, ()),
-                "both": (pcie, fp32)}
+                "both": (pcie, fp32), "second physics": (usual, ("--physics", "second"))}
     who = ["heshare:balanced", *OURS, "morak", *RIVALS]
     draws = range(1, max(2, book.draws // 3) + 1)
     found = book.simulate_all({(v, d): (d, who, fleet, 60, "all", more) for v, (fleet, more) in variants.items() for d in draws})

@@ -12,22 +12,39 @@
 
 #include "base/file.h"
 
-#define FILE_NAME "gpu_types.yaml"
+#define TYPES_FILE     "gpu_types.yaml"
+#define WORKLOADS_FILE "workloads.yaml"
 
-static int add_if_there(struct hes_catalogue *c, const char *path, struct hes_err *err)
+/* Add a file to a catalogue or to a model. */
+typedef int add_fn(void *to, const char *path, struct hes_err *err);
+
+static int add_types(void *to, const char *path, struct hes_err *err)
 {
-	return access(path, F_OK) ? 0 : hes_catalogue_add(c, path, err);
+	return hes_catalogue_add(to, path, err);
 }
 
-static int add_files(struct hes_catalogue *c, const char *path, struct hes_err *err)
+static int add_workloads(void *to, const char *path, struct hes_err *err)
 {
-	char *own = NULL;
-	int rc = add_if_there(c, "/etc/heshare/" FILE_NAME, err);
+	return hes_model_add_file(to, path, err);
+}
 
-	if (!rc && !hes_user_file(getenv("XDG_CONFIG_HOME"), getenv("HOME"), ".config", FILE_NAME, &own))
-		rc = add_if_there(c, own, err);
+static int add_if_there(add_fn *add, void *to, const char *path, struct hes_err *err)
+{
+	return access(path, F_OK) ? 0 : add(to, path, err);
+}
+
+/* The machine's file and the user's, then @path. */
+static int add_files(add_fn *add, void *to, const char *name, const char *path, struct hes_err *err)
+{
+	char file[64], *own = NULL;
+	int rc;
+
+	snprintf(file, sizeof(file), "/etc/heshare/%s", name);
+	rc = add_if_there(add, to, file, err);
+	if (!rc && !hes_user_file(getenv("XDG_CONFIG_HOME"), getenv("HOME"), ".config", name, &own))
+		rc = add_if_there(add, to, own, err);
 	free(own);
-	return rc || !path ? rc : hes_catalogue_add(c, path, err);
+	return rc || !path ? rc : add(to, path, err);
 }
 
 static const struct hes_gpu_type *type_of(const struct hes_devices *d, size_t i, const struct hes_catalogue *c)
@@ -67,7 +84,8 @@ int cli_catalogue_load(const char *path, bool present, struct hes_catalogue *out
 
 	if (rc)
 		return rc;
-	rc = add_files(&c, path, err);
+	rc = add_files(add_types, &c, TYPES_FILE, path, err);
+	c.own = path;
 	if (!rc && present)
 		rc = add_present(&c, err);
 	if (rc)
@@ -93,17 +111,23 @@ void cli_model_tell_derived(const struct hes_model *m, const struct hes_gpu_type
 
 	hes_model_derived(m, types, n, names, sizeof(names));
 	if (*names)
-		fprintf(stderr, "heshare: derived from data sheets, not fitted to measurements: %s (docs/gpu-model.md)\n", names);
+		fprintf(stderr, "heshare: derived from data sheets, not fitted to measurements: %s; %s (docs/gpu-model.md)\n", names,
+			HES_MODEL_DERIVED_ERROR);
 }
 
 int cli_model_load(const char *physics, const struct hes_catalogue *c, const struct hes_gpu_type *const *use, size_t n_use,
 		   struct hes_model **out, struct hes_err *err)
 {
 	struct hes_model *m = NULL;
-	int rc = hes_model_load(physics, &m, err);
+	const bool second = physics && strcmp(physics, CLI_SECOND_PHYSICS) == 0;
+	int rc = hes_model_load(second ? NULL : physics, &m, err);
 
+	if (!rc && second)
+		hes_model_second(m);
 	if (!rc)
 		rc = hes_model_derive(m, c, err);
+	if (!rc)
+		rc = add_files(add_workloads, m, WORKLOADS_FILE, c->own, err);
 	if (rc) {
 		hes_model_free(m);
 		return rc;

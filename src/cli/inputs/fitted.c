@@ -6,10 +6,39 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/plural.h"
 #include "base/visible.h"
 #include "cli/inputs/rows_folder.h"
+
+static struct hes_model_fit *grow(struct cli_fits *fits, struct hes_err *err)
+{
+	struct hes_model_fit *v = reallocarray(fits->v, fits->n + 1, sizeof(*v));
+
+	if (!v) {
+		hes_fail(err, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	fits->v = v;
+	return &v[fits->n];
+}
+
+int cli_fits_own(const struct hes_workload *w, struct cli_fits *fits, struct hes_err *err)
+{
+	struct hes_model_fit *v;
+
+	for (size_t i = 0; i < fits->n; i++)
+		if (!strcmp(fits->v[i].workload, w->name))
+			return 0;
+	v = w->own ? grow(fits, err) : NULL;
+	if (!v)
+		return w->own ? -ENOMEM : 0;
+	*v = (struct hes_model_fit){ .expected = { .time = w->time_factors, .power = w->power_factors } };
+	strcpy(v->workload, w->name);
+	fits->n++;
+	return 0;
+}
 
 /* Unless the model knows it. */
 static int fit_one(struct hes_model *m, const struct hes_catalogue *c, const struct hes_profiles *profiles, const char *workload,
@@ -20,11 +49,10 @@ static int fit_one(struct hes_model *m, const struct hes_catalogue *c, const str
 
 	if (hes_model_workload(m, workload, NULL))
 		return 0;
-	v = reallocarray(fits->v, fits->n + 1, sizeof(*v));
+	v = grow(fits, err);
 	if (!v)
-		return hes_fail(err, -ENOMEM, "out of memory");
-	fits->v = v;
-	rc = hes_model_fit_profile(m, c, profiles, workload, &v[fits->n], err);
+		return -ENOMEM;
+	rc = hes_model_add_workload(m, c, workload, NULL, profiles, v, err);
 	fits->n += !rc;
 	return rc;
 }
@@ -61,15 +89,53 @@ int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *
 	return rc;
 }
 
+static void print_fit(const struct hes_model_fit *f)
+{
+	hes_visible_put(stdout, 0, f->workload);
+	printf(": fitted to %zu point%s: time %.1f %%, power %.1f %%; nearest network %s\n", f->points, hes_s(f->points),
+	       100 * f->time_error, 100 * f->power_error, f->nearest);
+}
+
+/* In a file that its user wrote by hand it may be missing. */
+static void print_expected(const struct hes_model_fit *f)
+{
+	const struct hes_expected_error *e = &f->expected;
+
+	if (!(e->time.high > 0) && !(e->power.high > 0))
+		return;
+	hes_visible_put(stdout, 0, f->workload);
+	printf(": expect %.2f to %.2f times the modelled time, %.2f to %.2f times the power (9 in 10 measurements, by networks left out)\n",
+	       e->time.low, e->time.high, e->power.low, e->power.high);
+}
+
 void cli_fits_print(const struct cli_fits *fits)
 {
 	for (size_t i = 0; i < fits->n; i++) {
-		const struct hes_model_fit *f = &fits->v[i];
-
-		hes_visible_put(stdout, 0, f->workload);
-		printf(": fitted to %zu point%s: time %.1f %%, power %.1f %%; nearest network %s\n", f->points, hes_s(f->points),
-		       100 * f->time_error, 100 * f->power_error, f->nearest);
+		if (fits->v[i].points)
+			print_fit(&fits->v[i]);
+		print_expected(&fits->v[i]);
 	}
+}
+
+json_t *cli_expected_json(const struct hes_expected_error *e)
+{
+	json_t *o = json_pack("{s:[f,f], s:[f,f]}", "time_factors", e->time.low, e->time.high, "power_factors", e->power.low, e->power.high);
+
+	if (e->networks)
+		json_object_update_new(o, json_pack("{s:I, s:f, s:f, s:f, s:f}", "networks", (json_int_t)e->networks, "time_alone", e->time_alone,
+						    "time_shared", e->time_shared, "co_runner_time", e->co_runner, "power", e->power_median));
+	return o;
+}
+
+/* A workload that was added before has only its error to expect. */
+static json_t *fit_json(const struct hes_model_fit *f)
+{
+	json_t *o = json_pack("{s:s, s:o}", "workload", f->workload, "expected", cli_expected_json(&f->expected));
+
+	if (f->points)
+		json_object_update_new(o, json_pack("{s:s, s:I, s:f, s:f}", "nearest", f->nearest, "points", (json_int_t)f->points,
+						    "time_error", f->time_error, "power_error", f->power_error));
+	return o;
 }
 
 json_t *cli_fits_json(const struct cli_fits *fits)
@@ -77,8 +143,6 @@ json_t *cli_fits_json(const struct cli_fits *fits)
 	json_t *list = fits->n ? json_array() : NULL;
 
 	for (size_t i = 0; i < fits->n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:f, s:f}", "workload", fits->v[i].workload, "nearest",
-						      fits->v[i].nearest, "points", (json_int_t)fits->v[i].points, "time_error",
-						      fits->v[i].time_error, "power_error", fits->v[i].power_error));
+		json_array_append_new(list, fit_json(&fits->v[i]));
 	return list;
 }

@@ -27,26 +27,31 @@ static int train_on_drawn(const struct hes_draw *d, const struct hes_profiles *p
 }
 
 /* Samples are drawn from drawn profiles, even if the user has profiles. */
-static int draw(bool predictor, bool profiles, const char *physics, const struct hes_catalogue *c,
-		const struct hes_gpu_type *const *types, size_t n_types, struct cli_knowledge *k,
-		struct hes_err *err)
+static int draw_from(const struct hes_model *m, bool predictor, bool profiles, const struct hes_catalogue *c,
+		     const struct hes_gpu_type *const *types, size_t n_types, struct cli_knowledge *k, struct hes_err *err)
 {
+	const struct hes_draw d = { .model = m, .types = types, .n_types = n_types, .noise = CLI_NOISE, .seed = CLI_SAMPLE_SEED };
 	struct hes_profiles drawn = { 0 };
-	struct hes_model *model;
-	struct hes_draw d = { .types = types, .n_types = n_types, .noise = CLI_NOISE, .seed = CLI_SAMPLE_SEED };
-	int rc = cli_model_load(physics, c, types, n_types, &model, err);
+	int rc = hes_draw_profiles(&d, &drawn, err);
 
-	if (rc)
-		return rc;
-	d.model = model;
-	rc = hes_draw_profiles(&d, &drawn, err);
 	if (!rc && predictor)
 		rc = train_on_drawn(&d, &drawn, c, &k->predictor, err);
-	hes_model_free(model);
 	if (rc || !profiles)
 		hes_profiles_free(&drawn);
 	else
 		k->profiles = drawn;
+	return rc;
+}
+
+static int draw(bool predictor, bool profiles, const struct hes_model *model, const struct hes_catalogue *c,
+		const struct hes_gpu_type *const *types, size_t n_types, struct cli_knowledge *k, struct hes_err *err)
+{
+	struct hes_model *own = NULL;
+	int rc = model ? 0 : cli_model_load(NULL, c, types, n_types, &own, err);
+
+	if (!rc)
+		rc = draw_from(model ? model : own, predictor, profiles, c, types, n_types, k, err);
+	hes_model_free(own);
 	return rc;
 }
 
@@ -67,7 +72,7 @@ static int check_types(const char *profiles, const struct hes_gpu_type *const *t
 	return 0;
 }
 
-int cli_knowledge_load_types(const char *predictor, const char *profiles, const char *physics, const struct hes_catalogue *c,
+int cli_knowledge_load_types(const char *predictor, const char *profiles, const struct hes_model *model, const struct hes_catalogue *c,
 			     const struct hes_gpu_type *const *types, size_t n_types,
 			     struct cli_knowledge *out, struct hes_err *err)
 {
@@ -77,7 +82,7 @@ int cli_knowledge_load_types(const char *predictor, const char *profiles, const 
 	if (!rc && profiles)
 		rc = cli_profiles_load(profiles, &k.profiles, err);
 	if (!rc && (!predictor || !profiles))
-		rc = draw(!predictor, !profiles, physics, c, types, n_types, &k, err);
+		rc = draw(!predictor, !profiles, model, c, types, n_types, &k, err);
 	if (!rc)
 		rc = check_types(profiles, types, n_types, &k, err);
 	if (rc)
@@ -87,13 +92,13 @@ int cli_knowledge_load_types(const char *predictor, const char *profiles, const 
 	return rc;
 }
 
-int cli_knowledge_load(const char *predictor, const char *profiles, const char *physics, const struct hes_catalogue *c,
+int cli_knowledge_load(const char *predictor, const char *profiles, const struct hes_model *model, const struct hes_catalogue *c,
 		       const struct hes_fleet *f, struct cli_knowledge *out, struct hes_err *err)
 {
 	const struct hes_gpu_type *types[CLI_MAX_TYPES];
 	size_t n = hes_fleet_types(f, types, CLI_MAX_TYPES);
 
-	return cli_knowledge_load_types(predictor, profiles, physics, c, types, n, out, err);
+	return cli_knowledge_load_types(predictor, profiles, model, c, types, n, out, err);
 }
 
 void cli_knowledge_free(struct cli_knowledge *k)

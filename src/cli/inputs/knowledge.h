@@ -5,6 +5,7 @@
 #define HES_CLI_INPUTS_KNOWLEDGE_H
 
 #include "heshare/fleet.h"
+#include "heshare/model.h"
 #include "heshare/predict.h"
 
 #define CLI_SAMPLES     1000  /* the paper's number */
@@ -22,13 +23,13 @@ struct cli_knowledge {
  * run: what is drawn and trained here has a fixed seed.
  * @param predictor  file of `heshare train`; NULL: train on CLI_SAMPLES drawn ones
  * @param profiles   file or folder of `heshare profile`; NULL: draw
- * @param physics    file of parameters to draw from; NULL: the built-in ones
+ * @param model      to draw from; NULL: the built-in one, which tells of derived types
  * @return 0; -EINVAL a predictor or profiles that lack a type of the fleet; errors of reading
  */
-int  cli_knowledge_load(const char *predictor, const char *profiles, const char *physics, const struct hes_catalogue *c,
+int  cli_knowledge_load(const char *predictor, const char *profiles, const struct hes_model *model, const struct hes_catalogue *c,
 			const struct hes_fleet *f, struct cli_knowledge *out, struct hes_err *err);
 /** The same for types by themselves. */
-int  cli_knowledge_load_types(const char *predictor, const char *profiles, const char *physics, const struct hes_catalogue *c,
+int  cli_knowledge_load_types(const char *predictor, const char *profiles, const struct hes_model *model, const struct hes_catalogue *c,
 			      const struct hes_gpu_type *const *types, size_t n_types,
 			      struct cli_knowledge *out, struct hes_err *err);
 void cli_knowledge_free(struct cli_knowledge *k);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "cli/inputs/catalogue.h"
-#include "heshare/model.h"
 #include "heshare/policy.h"
 
 #define LIST_GPUS 8 /* for which a list of policies says how many jobs they take */
@@ -73,12 +72,13 @@ void offer_gpu_types(opt_say_fn *say, void *ctx)
 
 void offer_workloads(opt_say_fn *say, void *ctx)
 {
+	struct hes_catalogue c = { 0 };
 	struct hes_model *m = NULL;
 	struct hes_err err;
 
-	if (hes_model_load(NULL, &m, &err))
-		return;
-	for (size_t i = 0; i < hes_model_workloads(m); i++)
-		say(hes_model_workload_at(m, i)->name, ctx);
+	if (!cli_catalogue_load(NULL, false, &c, &err) && !cli_model_load(NULL, &c, NULL, 0, &m, &err))
+		for (size_t i = 0; i < hes_model_workloads(m); i++)
+			say(hes_model_workload_at(m, i)->name, ctx);
 	hes_model_free(m);
+	hes_catalogue_free(&c);
 }

@@ -15,6 +15,7 @@
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/fitted.h"
 #include "cli/inputs/offers.h"
+#include "cli/model/add_workload.h"
 #include "heshare/model.h"
 #include "model/check.h"
 #include "model/measured.h"
@@ -26,6 +27,7 @@ struct model_opts {
 	const char *check, *gpu, *co_runners, *physics, *catalogue, *profiles;
 	uint64_t   batch, share, clock;
 	double     limit_w;
+	struct add_workload_opts add;
 };
 
 #define AT(member) .offset = offsetof(struct model_opts, member)
@@ -51,6 +53,23 @@ static const struct opt model_opts[] = {
 	  .help = "power limit of the GPU, W; without it, that of the type" },
 	{ .name = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "W:B:S[,...]",
 	  .help = "co-runners: workload, batch size and SM share of each" },
+	{ .heading = "a workload of your own",
+	  .name = "add-workload", .letter = 'a', .kind = OPT_TEXT, AT(add.name), .arg = "NAME",
+	  .help = "find parameters of this workload from the facts below, from --profiles or from both, and the error to expect" },
+	{ .name = "gflop", .kind = OPT_DOUBLE, AT(add.gflop), .arg = "N", .min = 1e-4, .max = 1e6,
+	  .help = "operations of an item, 10^9; multiply and add count two" },
+	{ .name = "weights", .kind = OPT_DOUBLE, AT(add.weights_mib), .arg = "MIB", .min = 1e-3, .max = 1e6,
+	  .help = "parameters of the network, MiB" },
+	{ .name = "kernels", .kind = OPT_DOUBLE, AT(add.kernels), .arg = "N", .min = 1, .max = 1e6,
+	  .help = "kernels that an iteration launches" },
+	{ .name = "traffic", .kind = OPT_DOUBLE, AT(add.traffic_mib), .arg = "MIB", .min = 1e-3, .max = 1e6,
+	  .help = "activations of an item that are written and read, MiB" },
+	{ .name = "arithmetic", .kind = OPT_CHOICE, AT(add.arithmetic), .arg = "NAME", .choices = add_workload_arithmetic,
+	  .help = "what it computes in; without it, the one that fits the profile best, or tf32" },
+	{ .name = "like", .kind = OPT_TEXT, AT(add.like), .arg = "NETWORK", .offer = offer_known_networks,
+	  .help = "known network that it resembles most" },
+	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(add.output), .arg = "FILE",
+	  .help = "with --add-workload: write its parameters to this file for --catalogue; other workloads in it stay" },
 	{ .heading = "parameters and output",
 	  .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
 	  .help = "read physics parameters from this file instead of the built-in ones" },
@@ -112,8 +131,12 @@ static json_t *row_json(const struct hes_check_row *r)
 	if (!r->series->set)
 		json_object_set_new(o, "part", json_string(r->held ? "held back" : "to fit"));
 	if (r->n)
-		json_object_update_new(o, json_pack("{s:f, s:f, s:b}", "median_error", r->median, "p90_error", r->p90,
-					     "met", r->met));
+		json_object_update_new(o, json_pack("{s:f, s:f, s:f, s:b}", "median_error", r->median, "mean_error", r->mean,
+					     "p90_error", r->p90, "met", r->met));
+	if (!isnan(r->rank))
+		json_object_set_new(o, "rank_correlation", json_real(r->rank));
+	if (r->series->target_sign > 0)
+		json_object_set_new(o, "right_sign", json_real(r->right_sign));
 	if (r->series->target > 0)
 		json_object_set_new(o, "target", json_real(r->series->target));
 	if (r->series->target_p90 > 0)
@@ -124,9 +147,11 @@ static json_t *row_json(const struct hes_check_row *r)
 static void print_row(const struct hes_check_row *r)
 {
 	const struct hes_series *s = r->series;
-	char target[32] = "-", what[64];
+	char target[32] = "-", rank[16] = "", what[64], sign[32] = "";
 
 	snprintf(what, sizeof(what), "%s%s", s->what, r->held ? ", held back" : "");
+	if (r->n == 0 && (r->kind == HES_CHECK_LEFT_OUT || r->kind == HES_CHECK_RULE))
+		return;
 	if (r->n == 0) {
 		printf("%-19s %-40s not there, skipped\n", r->set, what);
 		return;
@@ -135,9 +160,13 @@ static void print_row(const struct hes_check_row *r)
 		snprintf(target, sizeof(target), "%g / %g", 100 * s->target, 100 * s->target_p90);
 	else if (s->target > 0)
 		snprintf(target, sizeof(target), "%g", 100 * s->target);
-	printf("%-19s %-40s %6zu %8.2f %8.2f  %-9s %s%s\n", r->set, what, r->n, 100 * r->median,
-	       100 * r->p90, target, hes_check_kind_name(r->kind),
-	       s->target == 0 ? "" : r->met ? ", met" : ", NOT MET");
+	if (!isnan(r->rank))
+		snprintf(rank, sizeof(rank), "%.2f", r->rank);
+	if (s->target_sign > 0)
+		snprintf(sign, sizeof(sign), "; sign right %.0f %%", 100 * r->right_sign);
+	printf("%-19s %-40s %6zu %7.2f %7.2f %7.2f %5s  %-7s %s%s%s\n", r->set, what, r->n, 100 * r->median,
+	       100 * r->mean, 100 * r->p90, rank, target, hes_check_kind_name(r->kind),
+	       s->target == 0 ? "" : r->met ? ", met" : ", NOT MET", sign);
 }
 
 static void print_left_out(const struct hes_measured_gpu *b)
@@ -155,7 +184,7 @@ static int print_check(const struct hes_check *c, const struct hes_observations 
 	for (size_t i = 0; i < HES_SERIES_PUBLISHED; i++)
 		published = published || c->rows[i].n;
 	if (!json)
-		printf("%-19s %-40s values  median%%    p90%%   target%%   kind\n", "set", "what");
+		printf("%-19s %-40s values median%%   mean%%    p90%%  rank  target%% kind\n", "set", "what");
 	for (size_t i = published ? 0 : HES_SERIES_PUBLISHED; i < c->n; i++) {
 		met = met && c->rows[i].met;
 		if (json)
@@ -252,7 +281,7 @@ static int print_instant(const struct hes_gpu_type *g, const char *origin, const
 }
 
 static int what_if(const struct hes_model *m, const struct hes_catalogue *c, const struct model_opts *o,
-		   const struct cli_fits *fits, const char *workload)
+		   struct cli_fits *fits, const char *workload)
 {
 	struct hes_model_job r[HES_MODEL_MAX_JOBS] = { { .batch = (uint32_t)o->batch,
 							     .sm_pct = (uint32_t)o->share } };
@@ -266,10 +295,22 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c, con
 	g = r[0].workload ? hes_gpu_type_find(c, o->gpu, &err) : NULL;
 	if (!g || parse_co_runners(m, o->co_runners, r, &n, &err) ||
 	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n, rates,
-			      &now, &err))
+			      &now, &err) || cli_fits_own(r[0].workload, fits, &err))
 		return cli_fail("model", &err);
 	cli_model_tell_derived(m, &g, 1);
 	return print_instant(g, hes_model_gpu_origin(m, g->name), &now, r, rates, n, fits, o->json);
+}
+
+/* What is wrong with the options together; NULL: nothing. */
+static const char *misuse(const struct model_opts *o, int n_args)
+{
+	if (o->add.name)
+		return n_args || o->list || o->check ? "--add-workload goes with no WORKLOAD, --list or --check" : add_workload_misuse(&o->add, o->profiles);
+	if (add_workload_has_fact(&o->add) || o->add.output)
+		return "--gflop, --weights, --kernels, --traffic, --arithmetic, --like and -o are of --add-workload NAME";
+	if (n_args == 0 && !o->list && !o->check)
+		return "a WORKLOAD, --list, --check DIR or --add-workload NAME is needed";
+	return n_args > 1 && !o->check ? "one WORKLOAD at a time; several DIRs go with --check" : NULL;
 }
 
 static int run_model(const void *opts, int n_args, char **args)
@@ -278,26 +319,25 @@ static int run_model(const void *opts, int n_args, char **args)
 	struct hes_catalogue c = { 0 };
 	struct hes_model *m = NULL;
 	struct cli_fits fits = { 0 };
+	const char *wrong = misuse(o, n_args);
 	struct hes_err err;
 	int rc;
 
-	if (n_args == 0 && !o->list && !o->check) {
-		fputs("heshare model: a WORKLOAD, --list or --check DIR is needed\n", stderr);
-		return 2;
-	}
-	if (n_args > 1 && !o->check) {
-		fputs("heshare model: one WORKLOAD at a time; several DIRs go with --check\n", stderr);
+	if (wrong) {
+		fprintf(stderr, "heshare model: %s\n", wrong);
 		return 2;
 	}
 	rc = cli_catalogue_load(o->catalogue, false, &c, &err);
 	if (!rc)
 		rc = cli_model_load(o->physics, &c, NULL, 0, &m, &err);
-	if (!rc && o->profiles)
+	if (!rc && o->profiles && !o->add.name)
 		rc = cli_fit_all(m, &c, o->profiles, &fits, &err);
 	if (!rc && o->check)
 		rc = hes_model_add_inference(m, &err);
 	if (rc)
 		rc = cli_fail("model", &err);
+	else if (o->add.name)
+		rc = add_workload(m, &c, &o->add, o->profiles, o->json);
 	else if (o->list)
 		rc = list(m, &c, o->json);
 	else
@@ -322,10 +362,15 @@ const struct command cmd_model = {
 		"(igniter_v100, zeus_power_limit, ...; missing ones are skipped) or folders written by\n"
 		"bench/gpu/measure, or is itself such a folder. A measured GPU has two rows for each series: the\n"
 		"part that its parameters are fitted on, and the part held back. The exit status is 1 if a target\n"
-		"is missed.",
+		"is missed.\n\n"
+		"--add-workload finds the parameters of a network that the model does not know. The known networks\n"
+		"say what facts and profile leave open. Each known network is then left out and added in the same\n"
+		"way; how far off that is, is the error to expect. simulate, trace, plan and model know the\n"
+		"workload with --catalogue FILE, or if FILE is ~/.config/heshare/workloads.yaml.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
 		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"
 		   "  heshare model mine --profiles profiles.csv -b 8\n"
+		   "  heshare model --add-workload unet --gflop 62 --weights 118 --kernels 140 -o own.yaml\n"
 		   "  heshare model --check data-sets data/measured",
 	.opts = model_opts,
 	.opts_size = sizeof(struct model_opts),

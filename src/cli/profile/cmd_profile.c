@@ -75,6 +75,8 @@ static const struct opt profile_opts[] = {
 	  .help = "with --modelled: the GPU types of this fleet instead" },
 	{ .name = "noise", .kind = OPT_DOUBLE, AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
 	  .help = "with --modelled: variation of a measurement from run to run, %" },
+	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE", .help = "with --modelled: parameters of the GPU model, or "
+		CLI_SECOND_PHYSICS " for other equations" },
 	{ 0 }
 };
 
@@ -150,7 +152,7 @@ static int profile(const struct profile_opts *o, struct hes_err *err)
 	rc = choose_types(o, &c, types, err);
 	if (rc > 0) {
 		d.n_types = (size_t)rc;
-		rc = cli_model_load(NULL, &c, types, d.n_types, &model, err);
+		rc = cli_model_load(o->physics, &c, types, d.n_types, &model, err);
 	}
 	if (!rc) {
 		d.model = model;
@@ -172,6 +174,8 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 		return o->out || o->store ? NULL : "-o DIR is needed, the folder for profiles.csv and samples.csv, or --store FILE";
 	if (o->out)
 		return "-o is of --modelled; what is measured goes into the store (heshare profiles export)";
+	if (o->physics)
+		return "--physics is of --modelled; GPUs have their own";
 	if (o->jobs)
 		return o->co_runners ? "--beside needs NAME: --jobs chooses co-runners by itself" : NULL;
 	return n_args >= 2 ? NULL : "NAME -- COMMAND is needed, or --jobs FILE, or --modelled; see heshare profile --help";

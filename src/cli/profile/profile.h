@@ -15,7 +15,7 @@ struct profile_opts {
 	uint64_t    samples;
 	uint64_t    seed;
 	/* modelled GPUs */
-	const char *types;
+	const char *types, *physics;
 	const char *fleet;
 	double      noise_pct;
 	/* GPUs of this machine */

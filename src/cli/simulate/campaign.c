@@ -334,20 +334,27 @@ const struct campaign_run *campaign_runs_of(const struct campaign *c, size_t who
 	return &c->runs[who * c->n_seeds];
 }
 
-void campaign_free(struct campaign *c)
+void campaign_free_runs(struct campaign *c)
 {
 	for (size_t i = 0; c->runs && i < c->n_who * c->n_seeds; i++) {
 		hes_replay_free(&c->runs[i].replay);
 		hes_plan_finish(&c->runs[i].carried_out);
 		free(c->runs[i].front.v);
 	}
+	free(c->runs);
+	c->runs = NULL;
+}
+
+void campaign_free(struct campaign *c)
+{
+	campaign_free_runs(c);
 	for (size_t i = 0; i < c->n_programs; i++)
 		policy_program_free(c->programs[i]);
 	free(c->programs);
-	free(c->runs);
+	free(c->draws);
 	free(c->who);
 	free(c->seeds);
-	c->runs = NULL;
+	c->draws = NULL;
 	c->programs = NULL;
 	c->n_programs = 0;
 	c->who = NULL;

@@ -55,6 +55,14 @@ struct campaign {
 	uint64_t                   *seeds;    /* owned */
 	size_t                      n_seeds;
 	struct campaign_run        *runs;     /* n_who * n_seeds, by contender and then seed; owned */
+	struct hes_totals          *draws;    /* n_draws * n_who: means over the seeds on other models; owned */
+	size_t                      n_draws;
+};
+
+/** What the user gave instead of what is drawn; NULL: draw it. */
+struct campaign_files {
+	const char                 *predictor, *profiles;
+	const struct hes_catalogue *catalogue;
 };
 
 /**
@@ -72,6 +80,12 @@ bool campaign_can_replan(const struct contender *w);
 
 /** Do all runs on @threads threads (0: as many as there are). Fails with the first failure in order. */
 int  campaign_run_all(struct campaign *c, int threads, struct hes_err *err);
+/**
+ * Do the runs again on @n models whose uncertain parameters vary (hes_model_varied(), seeds 1 to @n), with profiles and a
+ * predictor of each. Needs the campaign's own runs.
+ */
+int  campaign_run_draws(struct campaign *c, const struct campaign_files *files, size_t n, int threads, struct hes_err *err);
+void campaign_free_runs(struct campaign *c);
 void campaign_free(struct campaign *c);
 
 /** Whether a contender predicts what will happen; a plan written by hand may not. */
@@ -114,6 +128,10 @@ json_t *campaign_never_sampled(const struct campaign *c);
  * hes_report_sentence(). On a terminal, columns that do not fit follow below.
  */
 int  campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err);
+/** The ranges over the draws, and a sentence; needs draws. */
+int  campaign_print_draws(const struct campaign *c, struct hes_err *err);
+/** Totals of every draw and contender. @return NULL: no draws */
+json_t *campaign_draws_json(const struct campaign *c);
 /** A row a contender and seed. @return 0 or a negative errno */
 int  campaign_write_csv(const struct campaign *c, const char *path, bool timing, struct hes_err *err);
 /** A row a contender, seed and job; needs keep_jobs. @return 0 or a negative errno */

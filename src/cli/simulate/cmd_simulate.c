@@ -24,7 +24,7 @@ struct simulate_opts {
 	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *physics, *csv, *per_job, *show, *catalogue;
 	bool       burst, replan, json, wide, no_timing;
 	double     time_noise_pct, power_noise_pct, clock_change_ms;
-	uint64_t   threads;
+	uint64_t   threads, model_draws;
 	struct campaign_pages pages;
 };
 
@@ -56,7 +56,7 @@ static const struct opt simulate_opts[] = {
 		"profiles from the GPU model" },
 	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
 	  .help = "read parameters of the GPU model from this file instead of the built-in ones (data/physics.yaml, "
-		"heshare-calibrate)" },
+		"heshare-calibrate); " CLI_SECOND_PHYSICS ": other equations, to test policies on GPUs that no predictor matches" },
 	{ .heading = "how it is replayed",
 	  .name = "burst", .kind = OPT_FLAG, AT(burst),
 	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its deadline" },
@@ -64,6 +64,8 @@ static const struct opt simulate_opts[] = {
 		"joint plans once and then places each new job" },
 	{ .name = "seeds", .kind = OPT_TEXT, AT(seeds), .arg = "LIST", .def = "1",
 	  .help = "seeds of policies and noise, such as 1..10 or 3,5,8" },
+	{ .name = "model-draws", .kind = OPT_U64, AT(model_draws), .arg = "N", .def = "0", .max = 1000,
+	  .help = "also play all of it on N models whose uncertain parameters vary, and print the range of each saving" },
 	{ .name = "time-noise", .kind = OPT_DOUBLE, AT(time_noise_pct), .arg = "PCT", .def = "0",
 	  .max = 100 * HES_SIM_MAX_NOISE, .help = "variation of a job's speed from run to run, %" },
 	{ .name = "power-noise", .kind = OPT_DOUBLE, AT(power_noise_pct), .arg = "PCT", .def = "0",
@@ -103,21 +105,22 @@ struct inputs {
 };
 
 /* Found before any policy has planned. */
-static int check_workloads(const struct inputs *in, struct hes_err *err)
+static int check_workloads(struct inputs *in, struct hes_err *err)
 {
 	struct hes_err cause;
+	int rc = 0;
 
-	for (size_t i = 0; i < in->jobs.n; i++)
-		if (!hes_model_workload(in->model, in->jobs.v[i].workload, &cause))
-			return hes_fail(err, -ENOENT, "job %s: --profiles FILE with a profile of it is needed, for %s", in->jobs.v[i].id,
-					cause.msg);
-	return 0;
+	for (size_t i = 0; i < in->jobs.n && !rc; i++) {
+		const struct hes_workload *w = hes_model_workload(in->model, in->jobs.v[i].workload, &cause);
+
+		rc = w ? cli_fits_own(w, &in->fits, err)
+		       : hes_fail(err, -ENOENT, "job %s: --profiles FILE with a profile of it is needed, for %s", in->jobs.v[i].id, cause.msg);
+	}
+	return rc;
 }
 
 static int load(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
 {
-	/* Knowledge that is drawn from the model says so itself. */
-	const bool draws = (!o->plan || o->policy) && !(o->predictor && o->profiles);
 	const struct hes_gpu_type *types[CLI_MAX_TYPES];
 	int rc = cli_catalogue_load(o->catalogue, false, &in->catalogue, err);
 
@@ -130,8 +133,7 @@ static int load(const struct simulate_opts *o, const char *jobs, struct inputs *
 	if (!rc && o->plan)
 		rc = hes_plan_load(o->plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc)
-		rc = cli_model_load(o->physics, &in->catalogue, types, draws ? 0 : hes_fleet_types(&in->fleet, types, CLI_MAX_TYPES),
-				    &in->model, err);
+		rc = cli_model_load(o->physics, &in->catalogue, types, hes_fleet_types(&in->fleet, types, CLI_MAX_TYPES), &in->model, err);
 	if (!rc && o->profiles)
 		rc = cli_fit_jobs(in->model, &in->catalogue, o->profiles, &in->jobs, &in->fits, err);
 	return rc ? rc : check_workloads(in, err);
@@ -270,7 +272,7 @@ static int write_report(const struct simulate_opts *o, const char *jobs, const s
 static int simulate(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct campaign *c,
 		    struct hes_err *err)
 {
-	int rc = plans(c) ? cli_knowledge_load(o->predictor, o->profiles, o->physics, &in->catalogue, &in->fleet,
+	int rc = plans(c) ? cli_knowledge_load(o->predictor, o->profiles, in->model, &in->catalogue, &in->fleet,
 					       &in->knowledge, err) : 0;
 
 	if (rc)
@@ -288,6 +290,9 @@ static int simulate(const struct simulate_opts *o, const char *jobs, struct inpu
 		rc = campaign_write_jobs(c, o->per_job, err);
 	if (!rc && c->keep)
 		rc = write_report(o, jobs, c, err);
+	if (!rc && o->model_draws)
+		rc = campaign_run_draws(c, &(struct campaign_files){ o->predictor, o->profiles, &in->catalogue }, o->model_draws,
+					(int)o->threads, err);
 	return rc;
 }
 
@@ -318,7 +323,8 @@ static int run_simulate(const void *opts, int n_args, char **args)
 	else if (o->json)
 		status = cli_print_json(campaign_json(&c, !o->no_timing));
 	else
-		status = campaign_print_table(&c, o->wide, !o->no_timing, &err) ? cli_fail("simulate", &err) : 0;
+		status = campaign_print_table(&c, o->wide, !o->no_timing, &err) || (c.n_draws && campaign_print_draws(&c, &err))
+			? cli_fail("simulate", &err) : 0;
 	campaign_free(&c);
 	unload(&in);
 	return status;

@@ -18,7 +18,8 @@
 
 struct builder {
 	const struct trace_choices_from *from;
-	struct hes_model *model;
+	const struct hes_catalogue *types;
+	const struct hes_model *model;
 	struct trace_choices    made;
 	char                    known[320]; /* names of workloads, for errors */
 	const char             *last;       /* workload listed last in known */
@@ -96,28 +97,20 @@ static int add_workload(struct builder *b, const struct hes_gpu_type *g, const s
 
 static int from_model(struct builder *b, struct hes_err *err)
 {
-	struct hes_catalogue types;
-	const struct hes_gpu_type *g;
-	int rc = cli_catalogue_load(b->from->catalogue, false, &types, err);
+	const struct hes_gpu_type *g = hes_gpu_type_find(b->types, b->from->reference, err);
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	g = hes_gpu_type_find(&types, b->from->reference, err);
 	if (!g) {
 		hes_fail_in(err, "--reference");
-		rc = -ENOENT;
+		return -ENOENT;
 	}
-	if (!rc)
-		rc = hes_model_derive(b->model, &types, err);
-	if (!rc)
-		cli_model_tell_derived(b->model, &g, 1);
+	cli_model_tell_derived(b->model, &g, 1);
 	for (size_t i = 0; i < hes_model_workloads(b->model) && !rc; i++) {
 		const struct hes_workload *w = hes_model_workload_at(b->model, i);
 
-		if (w->testbed)
+		if (w->testbed || w->own)
 			rc = add_workload(b, g, w, err);
 	}
-	hes_catalogue_free(&types);
 	return rc;
 }
 
@@ -163,7 +156,8 @@ static int check_named(const struct builder *b, const char *name, struct hes_err
 		fits |= b->made.v[i].memory_mib <= b->from->max_memory_mib;
 	}
 	if (!found)
-		return hes_fail(err, -ENOENT, "--workloads: unknown workload \"%s\"; there are: %s", name, b->known);
+		return hes_fail(err, -ENOENT, "--workloads: unknown workload \"%s\"; there are: %s; %s", name, b->known,
+				b->from->profiles ? "its profile on the reference GPU would add it" : "heshare model --add-workload adds one");
 	if (!fits)
 		return hes_fail(err, -ENOSPC, "--workloads: %s needs more than %u MiB at any batch size; raise --max-memory",
 				name, b->from->max_memory_mib);
@@ -199,17 +193,21 @@ static int narrow(struct builder *b, struct hes_err *err)
 int trace_choices_load(const struct trace_choices_from *from, struct trace_choices *out,
 		       struct hes_err *err)
 {
-	struct builder b = { .from = from };
-	struct hes_model *model;
-	int rc = hes_model_load(NULL, &model, err);
+	struct hes_catalogue types;
+	struct hes_model *model = NULL;
+	struct builder b = { .from = from, .types = &types };
+	int rc = cli_catalogue_load(from->catalogue, false, &types, err);
 
 	if (rc)
 		return rc;
+	rc = cli_model_load(NULL, &types, NULL, 0, &model, err);
 	b.model = model;
-	rc = from->profiles ? from_profiles(&b, err) : from_model(&b, err);
+	if (!rc)
+		rc = from->profiles ? from_profiles(&b, err) : from_model(&b, err);
 	if (!rc)
 		rc = narrow(&b, err);
 	hes_model_free(model);
+	hes_catalogue_free(&types);
 	if (rc)
 		trace_choices_free(&b.made);
 	else

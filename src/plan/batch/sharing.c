@@ -57,7 +57,10 @@ static bool share_alter(struct hes_group *g, uint32_t job, bool raise, uint32_t 
 {
 	if (raise ? g->m[job].sm_pct >= HES_SHARE_SUM_PCT || share_sum(g) >= sum_pct : g->m[job].sm_pct <= HES_SHARE_STEP_PCT)
 		return false;
-	g->m[job].sm_pct += raise ? HES_SHARE_STEP_PCT : (uint32_t)-HES_SHARE_STEP_PCT;
+	if (raise)
+		g->m[job].sm_pct += HES_SHARE_STEP_PCT;
+	else
+		g->m[job].sm_pct -= HES_SHARE_STEP_PCT;
 	return true;
 }
 
