@@ -69,7 +69,7 @@ static const struct opt run_opts[] = {
 	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
 	{ .name = "node", .kind = OPT_TEXT, AT(node), .arg = "NAME",
 	  .help = "run only the jobs of this node; without it, those of this machine if the plan names it, else all" },
-	{ .heading = "several nodes, Slurm",
+	{ .heading = "several nodes",
 	  .name = "launcher", .kind = OPT_TEXT, AT(launcher), .arg = "HOW", .help = "carry out the plan on several nodes: slurm, by srun, "
 		"as is done in a Slurm job of several nodes without this option, or ssh:HOSTFILE" },
 	{ .name = "program", .kind = OPT_FILE, AT(program), .arg = "FILE", .help = "heshare on the nodes, if it is not this program's file" },
