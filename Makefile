@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo test check bench papers lint faults fair-shares fuzz tsan mutants golden figures portable portable-check deb check-deb install uninstall clean help
+.PHONY: all build deps demo lab-demo test check bench papers lint faults fair-shares check-slurm fuzz tsan mutants golden figures portable portable-check deb check-deb install uninstall clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -75,6 +75,10 @@ faults: all ## kill a run at 30 moments, and whatever else can go wrong with one
 
 fair-shares: all ## programs take turns on a GPU of the lab: shares over 30 s against their slices, kills, arrivals
 	@HES_LAB=$(abspath $(BUILD))/lab/lab HES_CUDA_CLIENT=$(abspath $(BUILD))/tests/cuda_client tests/lab/fair_shares.py
+
+check-slurm: all ## plans on three nodes in a real Slurm of Debian's packages, with virtual GPUs; its daemons, runners and heads are killed. As root
+	@tools/deps.sh build slurm
+	@meson test -C $(BUILD) --no-rebuild --suite slurm --print-errorlogs
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) each
 	@tools/deps.sh build check

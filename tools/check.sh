@@ -52,7 +52,7 @@ if [ "${1:-}" = --quick ]; then
 	run build-gcc gcc "unit cli lab golden" "${gcc_options[@]}"
 	finish
 fi
-run build-gcc gcc "tree unit golden papers" "${gcc_options[@]}"
+run build-gcc gcc "tree unit golden papers slurm" "${gcc_options[@]}"
 run build-sanitized clang "unit cli lab golden fuzz" -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true -Dpapers=true \
 	-Doptimization=1 -Ddebug=false -Dc_args=-g1
 run build-portable gcc "portable golden" -Dportable=true -Doptimization=1 -Ddebug=false

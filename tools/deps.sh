@@ -15,9 +15,10 @@ packages() {
 	roots) echo debootstrap ;;
 	deb) echo debhelper dpkg-dev jq lintian mmdebstrap ;;
 	lint) echo clang clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
+	slurm) echo slurmctld slurmd slurm-client slurm-wlm-basic-plugins bats jq sqlite3 ;;
 	papers) echo gnuplot-nox python3-numpy python3-sklearn libsvm-dev libfann-dev bats jq ;;
 	pagmo) echo g++ libpagmo-dev ;;
-	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, deb, lint, papers, pagmo" >&2; exit 2 ;;
+	*) echo "deps.sh: no group \"$1\"; there are build, demo, check, torch, roots, deb, lint, slurm, papers, pagmo" >&2; exit 2 ;;
 	esac
 }
 

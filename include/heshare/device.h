@@ -82,6 +82,16 @@ int    hes_devices_open(const struct hes_catalogue *c, struct hes_devices **out,
 void   hes_devices_close(struct hes_devices *d);
 size_t hes_devices_count(const struct hes_devices *d);
 
+/**
+ * Keep only the GPUs that a list names, in its order, and number them from 0 in this order. A list is what
+ * CUDA_VISIBLE_DEVICES and Slurm's variables have: indices, UUIDs, beginnings of UUIDs, with commas. "", "-1" and
+ * "NoDevFiles" name none.
+ * @param what  name of the list, for errors
+ * @return 0; -ENOENT a GPU that is not there; -EEXIST one that is named twice; -ENOTSUP a MIG instance, which no plan
+ *         can use; -ENOMEM. On failure all GPUs stay.
+ */
+int    hes_devices_keep(struct hes_devices *d, const char *what, const char *list, struct hes_err *err);
+
 /** The driver's version, "unknown" if it cannot be read. The lab's ends in "-lab". @param out  of HES_DRIVER_MAX bytes */
 void   hes_devices_driver(const struct hes_devices *d, char *out);
 

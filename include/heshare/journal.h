@@ -200,6 +200,15 @@ int hes_journal_added_taken(struct hes_journal *j, int64_t run, int64_t last, st
 int hes_journal_added_waiting(struct hes_journal *j, int64_t run, size_t *out, struct hes_err *err);
 void hes_run_added_free(struct hes_run_added *v, size_t n);
 
+/**
+ * Place waiting jobs of a run again: add the GPUs that it does not have, and change GPU, SM share and planned times of the
+ * jobs. Belongs into a transaction.
+ */
+int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_gpu *gpus, size_t n_gpus, const struct hes_run_job *jobs,
+		       size_t n_jobs, struct hes_err *err);
+/** Forget attempts, meters and results of a run, to be written again from the journals of its nodes. Belongs into a transaction. */
+int hes_journal_clear(struct hes_journal *j, int64_t run, struct hes_err *err);
+
 /** Write the next act in words. @gpu, @job: NULL if it has none */
 int hes_journal_act(struct hes_journal *j, int64_t run, int64_t at_us, const char *gpu, const char *job, const char *what,
 		    struct hes_err *err);

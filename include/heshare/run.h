@@ -54,6 +54,8 @@ struct hes_run_request {
 	double   timeout_factor;             /* of the planned duration; 0: no limit */
 	int64_t  timeout_least_us;
 	int64_t  grace_us;                   /* from SIGTERM to SIGKILL */
+	double   stop_s;                     /* hes_monotonic_s() at which the run stops by itself, as on SIGTERM; 0: never */
+	bool     takes_stop_file;            /* a file "stop" in the folder stops it, as SIGTERM does: for runners on other machines */
 	bool     no_clocks, no_mps;          /* do not use clock locks, MPS */
 	bool     takes_added;                /* only those who may write the journal whose jobs this process may start */
 	struct hes_run_listener listener;
@@ -65,6 +67,7 @@ struct hes_run_report {
 	struct hes_run_gpu *gpus;
 	size_t              n_gpus;
 	struct hes_run_job *jobs;
+	bool                by_node;         /* files of a job are in the folder NODE of the run's folder, by the name of its GPU */
 	uint32_t           *attempts;        /* one a job */
 	uint64_t           *planned_mj;      /* for each job: attributed in the same way as measured energy */
 	size_t              n_jobs, done, failed, waiting;
@@ -91,6 +94,16 @@ struct hes_run_report {
 };
 
 void hes_run_report_free(struct hes_run_report *r);
+
+/**
+ * The report of a run from its journal and plan, without its runner: what runners observed of clocks and the power cap is
+ * missing.
+ * @param c  the types of its GPUs
+ * @param plan, jobs  for planned energies
+ * @return 0; errors of the journal; -ENOMEM
+ */
+int hes_run_report_load(struct hes_journal *j, const struct hes_run *run, const struct hes_catalogue *c, const struct hes_plan *plan,
+			const struct hes_jobs *jobs, struct hes_run_report *out, struct hes_err *err);
 
 /** A GPU of a run that goes on. */
 struct hes_run_live_gpu {
@@ -157,6 +170,14 @@ int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err);
  */
 int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journal, struct hes_run *run,
 		      struct hes_run_report *out, struct hes_err *err);
+
+/**
+ * Close the journal of a run whose runner and jobs have ended, on whatever machine, and will not be resumed: open attempts
+ * are done if their status file says so, else lost; the run is stopped. Harmless on a run that has ended.
+ * @param run  as the journal has it; state and ended_us are set
+ * @return 0; errors of the journal and of opening its folder
+ */
+int hes_run_settle(struct hes_journal *j, struct hes_run *run, struct hes_err *err);
 
 /** Size of a status file, which is blank until the job ends. */
 #define HES_RUN_STATUS_BYTES 48

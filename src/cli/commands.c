@@ -13,6 +13,7 @@ const struct command *const commands[] = {
 	&cmd_plan,
 	&cmd_simulate,
 	&cmd_run,
+	&cmd_pilot,
 	&cmd_status,
 	&cmd_add,
 	&cmd_measure,

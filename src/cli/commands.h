@@ -19,6 +19,7 @@ extern const struct command cmd_profiles;
 extern const struct command cmd_train;
 extern const struct command cmd_trace;
 extern const struct command cmd_partition;
+extern const struct command cmd_pilot;
 extern const struct command cmd_plan;
 extern const struct command cmd_run;
 extern const struct command cmd_simulate;

@@ -80,6 +80,86 @@ int hes_devices_open(const struct hes_catalogue *c, struct hes_devices **out, st
 	return 0;
 }
 
+/* A GPU that a list names. @return its index; -ENOENT, -ENOTSUP */
+static long named(const struct hes_devices *d, const char *what, const char *name, struct hes_err *err)
+{
+	long i = -1;
+
+	if (strncmp(name, "MIG-", 4) == 0)
+		return hes_fail(err, -ENOTSUP, "%s names %.80s, a MIG instance; heshare plans whole GPUs and MPS shares of them: use a GPU "
+				"without MIG", what, name);
+	/* Not a PCI address: CUDA takes none. */
+	if (strncmp(name, "GPU-", 4) == 0 || (*name && !name[strspn(name, "0123456789")]))
+		i = hes_devices_find(d, name);
+	return i >= 0 ? i : hes_fail(err, -ENOENT, "%s names GPU \"%.80s\", and there is no such GPU; NVML shows %zu, from 0 on", what, name, d->n);
+}
+
+/* @param order  room for d->n indices */
+static int read_list(const struct hes_devices *d, const char *what, char *text, size_t *order, size_t *n, struct hes_err *err)
+{
+	char *name;
+
+	while ((name = strsep(&text, ","))) {
+		const long i = named(d, what, name, err);
+
+		if (i < 0)
+			return (int)i;
+		for (size_t k = 0; k < *n; k++)
+			if (order[k] == (size_t)i)
+				return hes_fail(err, -EEXIST, "%s names GPU \"%.80s\" twice", what, name);
+		order[(*n)++] = (size_t)i;
+	}
+	return 0;
+}
+
+static bool names_none(const char *list)
+{
+	return !*list || strcmp(list, "-1") == 0 || strcmp(list, "NoDevFiles") == 0;
+}
+
+/* The GPUs in this order. @return -ENOMEM, all as it was */
+static int reorder(struct hes_devices *d, const size_t *order, size_t n)
+{
+	void **handles = calloc(n + 1, sizeof(*handles));
+	bool *instant = calloc(n + 1, sizeof(*instant));
+	char (*types)[HES_NAME_MAX] = calloc(n + 1, sizeof(*types));
+
+	if (!handles || !instant || !types) {
+		free(handles);
+		free(instant);
+		free(types);
+		return -ENOMEM;
+	}
+	for (size_t k = 0; k < n; k++) {
+		handles[k] = d->handles[order[k]];
+		instant[k] = d->instant[order[k]];
+		strcpy(types[k], d->types[order[k]]);
+	}
+	free(d->handles);
+	free(d->instant);
+	free(d->types);
+	d->handles = handles;
+	d->instant = instant;
+	d->types = types;
+	d->n = n;
+	return 0;
+}
+
+int hes_devices_keep(struct hes_devices *d, const char *what, const char *list, struct hes_err *err)
+{
+	size_t *order = calloc(d->n + 1, sizeof(*order)), n = 0;
+	char *text = strdup(list);
+	int rc = order && text ? 0 : hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
+
+	if (!rc && !names_none(list))
+		rc = read_list(d, what, text, order, &n, err);
+	if (!rc && reorder(d, order, n))
+		rc = hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
+	free(order);
+	free(text);
+	return rc;
+}
+
 void hes_devices_close(struct hes_devices *d)
 {
 	if (!d)

@@ -232,9 +232,10 @@ static double median_error(struct ratios *r)
 static struct hes_factors factors_of(struct ratios *a, struct ratios *b, double own)
 {
 	const double below = 0.5 - PART / 2, above = 0.5 + PART / 2;
-	const double low = fmin(quantile(a, below), quantile(b, below)), high = fmax(quantile(a, above), quantile(b, above));
+	const double low = fmin(fmin(quantile(a, below), quantile(b, below)), 0);
+	const double high = fmax(fmax(quantile(a, above), quantile(b, above)), 0);
 
-	return (struct hes_factors){ exp(-hypot(fmin(low, 0), own)), exp(hypot(fmax(high, 0), own)) };
+	return (struct hes_factors){ exp(-sqrt(low * low + own * own)), exp(sqrt(high * high + own * own)) };
 }
 
 static int sum_up(struct trial *t, struct hes_expected_error *out, struct hes_err *err)

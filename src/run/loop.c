@@ -2,11 +2,13 @@
  * loop.c - the event loop of a run: ends of processes, signals, the end of the guard, times; see steps.h.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "run/children.h"
 #include "run/finish.h"
 #include "run/start_jobs.h"
@@ -14,7 +16,8 @@
 
 #define EVENTS 64
 #define LONGEST_US 60000000
-#define LOOK_US    1000000   /* between two looks at the output of jobs, and for jobs that were added */
+#define LOOK_US    1000000   /* between two looks at the output of jobs, for jobs that were added and for a request to stop */
+#define STOP_FILE  "stop"
 
 /* Every round: a guard that was renewed meanwhile has another descriptor. */
 static int watch_guard(struct runner *r)
@@ -33,17 +36,32 @@ static void end_running(struct runner *r)
 			run_end(r, r->gpus[i].running[k], ENDING_STOP);
 }
 
+static void stop_run(struct runner *r, const char *why)
+{
+	r->events.stopping++;
+	if (r->events.stopping == 1)
+		run_tell(&r->log, "%sstopping: no job starts any more, %zu that run are requested to end; a second signal kills them", why,
+			 r->counts.running);
+	end_running(r);
+}
+
 static void take_signals(struct runner *r)
 {
 	struct signalfd_siginfo s;
 
-	while (read(r->events.signals, &s, sizeof(s)) == sizeof(s)) {
-		r->events.stopping++;
-		if (r->events.stopping == 1)
-			run_tell(&r->log, "stopping: no job starts any more, %zu that run are requested to end; a second signal kills them",
-				 r->counts.running);
-		end_running(r);
-	}
+	while (read(r->events.signals, &s, sizeof(s)) == sizeof(s))
+		stop_run(r, "");
+}
+
+/* Requests to stop that are no signals. */
+static void look_for_stop(struct runner *r)
+{
+	if (r->events.stopping)
+		return;
+	if (r->q->stop_s > 0 && hes_monotonic_s() >= r->q->stop_s)
+		stop_run(r, "the time limit is near; ");
+	else if (r->q->takes_stop_file && !faccessat(r->folder.fd, STOP_FILE, F_OK, AT_SYMLINK_NOFOLLOW))
+		stop_run(r, "requested by the run on all nodes; ");
 }
 
 /* --- the guard --- */
@@ -108,6 +126,7 @@ static void look_at_all(struct runner *r, int64_t now)
 		for (uint32_t k = 0; k < r->gpus[i].n_running; k++)
 			run_look(&r->meter, r->gpus[i].running[k]);
 	r->events.look_us = now + LOOK_US;
+	look_for_stop(r);
 	tell_progress(r, now);
 	run_live_write(r, now);
 	if (!r->events.stopping && !r->log.held && run_take_added(r, &err))

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/hash_map.h"
 #include "base/plural.h"
 #include "run/finish.h"
 #include "run/steps.h"
@@ -20,19 +22,38 @@ void hes_run_report_free(struct hes_run_report *r)
 	*r = (struct hes_run_report){ 0 };
 }
 
-/* Jobs in the journal are in the order of tasks: that of the plan, then that in which they were added. */
-static int count_attempts(struct runner *r, struct hes_run_report *out, struct hes_err *err)
+static int load_rows(struct hes_journal *j, int64_t run, struct hes_run_report *out, struct hes_err *err)
 {
-	struct hes_attempt *v = NULL;
-	size_t n = 0;
-	int rc = hes_journal_attempts(r->log.journal, r->log.run->id, &v, &n, err);
+	int rc = hes_journal_gpus(j, run, &out->gpus, &out->n_gpus, err);
 
-	for (size_t i = 0; !rc && i < n; i++) {
+	if (!rc)
+		rc = hes_journal_jobs(j, run, &out->jobs, &out->n_jobs, err);
+	out->attempts = calloc(out->n_jobs + 1, sizeof(*out->attempts));
+	out->planned_mj = calloc(out->n_jobs + 1, sizeof(*out->planned_mj));
+	if (!rc && (!out->attempts || !out->planned_mj))
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu jobs", out->n_jobs);
+	return rc;
+}
+
+static void count_attempts(const struct hes_attempt *v, size_t n, struct hes_run_report *out)
+{
+	for (size_t i = 0; i < n; i++) {
 		out->co_failed += v[i].verdict == HES_VERDICT_CO_FAILED;
 		out->timeouts += v[i].verdict == HES_VERDICT_TIMEOUT;
 		out->lost += v[i].verdict == HES_VERDICT_LOST;
 		out->retried += v[i].number > 1;
 	}
+}
+
+/* Jobs in the journal are in the order of tasks: that of the plan, then that in which they were added. */
+static int take_attempts(struct runner *r, struct hes_run_report *out, struct hes_err *err)
+{
+	struct hes_attempt *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_attempts(r->log.journal, r->log.run->id, &v, &n, err);
+
+	if (!rc)
+		count_attempts(v, n, out);
 	free(v);
 	for (size_t i = 0; !rc && i < out->n_jobs && i < r->n_tasks; i++) {
 		out->attempts[i] = r->tasks[i]->tries;
@@ -71,23 +92,25 @@ static void sum_jobs(struct hes_run_report *out)
 	out->part.avg_jct_us /= out->done ? (double)out->done : 1;
 }
 
-static void sum_gpus(const struct runner *r, struct hes_run_report *out)
+static void plan_gpu(struct hes_run_report *out, const struct hes_run_gpu *g, const struct hes_gpu_type *type)
+{
+	const int64_t busy_us = g->planned_busy_us, end_us = out->planned.makespan_us, idle_us = busy_us < end_us ? end_us - busy_us : 0;
+
+	out->planned.busy_energy_mj += g->planned_mj;
+	out->planned.fleet_energy_mj += g->planned_mj + (uint64_t)((double)idle_us * 1e-6 * (type ? type->idle_power_mw : 0));
+}
+
+static void sum_gpus(struct hes_run_report *out)
 {
 	uint64_t busy_mj = 0, parts_mj;
 
 	out->has_energy = true;
 	for (size_t i = 0; i < out->n_gpus; i++) {
 		const struct hes_run_gpu *g = &out->gpus[i];
-		const struct hes_gpu_type *type = r->gpus[i].planned->type;
-		const int64_t busy_us = g->planned_busy_us, end_us = out->planned.makespan_us, idle_us = busy_us < end_us ? end_us - busy_us : 0;
 
-		out->planned.busy_energy_mj += g->planned_mj;
-		out->planned.fleet_energy_mj += g->planned_mj + (uint64_t)((double)idle_us * 1e-6 * type->idle_power_mw);
 		busy_mj += g->busy_mj;
 		out->idle_mj += g->idle_mj;
 		out->has_energy &= g->measured;
-		out->clocks_refused += r->gpus[i].lock.refused && !r->q->no_clocks;
-		out->clocks_missed += r->gpus[i].lock.missed;
 	}
 	out->measured.busy_energy_mj = out->done < out->n_jobs ? out->jobs_mj : busy_mj;
 	out->measured.fleet_energy_mj = busy_mj + out->idle_mj;
@@ -97,15 +120,16 @@ static void sum_gpus(const struct runner *r, struct hes_run_report *out)
 		out->part = out->planned;
 }
 
-static int sum_meters(struct runner *r, struct hes_run_report *out, struct hes_err *err)
+static int sum_meters(struct hes_journal *j, int64_t run, struct hes_run_report *out, struct hes_err *err)
 {
 	struct hes_run_meter *v = NULL;
 	size_t n = 0;
-	int rc = hes_journal_meters(r->log.journal, r->log.run->id, &v, &n, err);
+	int rc = hes_journal_meters(j, run, &v, &n, err);
 
-	for (size_t i = 0; !rc && i < n; i++)
+	for (size_t i = 0; !rc && i < n; i++) {
 		out->meter_mj += v[i].energy_mj;
-	out->sessions = r->meter.session;
+		out->sessions = v[i].session > out->sessions ? v[i].session : out->sessions;
+	}
 	free(v);
 	return rc;
 }
@@ -130,29 +154,97 @@ static void correct_ends(const struct runner *r, struct hes_run_report *out)
 
 int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err)
 {
-	int rc = hes_journal_gpus(r->log.journal, r->log.run->id, &out->gpus, &out->n_gpus, err);
+	int rc = load_rows(r->log.journal, r->log.run->id, out, err);
 
 	if (!rc)
-		rc = hes_journal_jobs(r->log.journal, r->log.run->id, &out->jobs, &out->n_jobs, err);
-	out->attempts = calloc(out->n_jobs + 1, sizeof(*out->attempts));
-	out->planned_mj = calloc(out->n_jobs + 1, sizeof(*out->planned_mj));
-	if (!rc && (!out->attempts || !out->planned_mj))
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu jobs", out->n_jobs);
+		rc = take_attempts(r, out, err);
 	if (!rc)
-		rc = count_attempts(r, out, err);
-	if (!rc)
-		rc = sum_meters(r, out, err);
+		rc = sum_meters(r->log.journal, r->log.run->id, out, err);
 	if (!rc)
 		rc = run_samples(r, &out->samples, err);
 	if (rc)
 		return rc;
+	out->sessions = r->meter.session;
 	correct_ends(r, out);
 	sum_jobs(out);
-	sum_gpus(r, out);
+	for (size_t i = 0; i < out->n_gpus; i++) {
+		plan_gpu(out, &out->gpus[i], r->gpus[i].planned->type);
+		out->clocks_refused += r->gpus[i].lock.refused && !r->q->no_clocks;
+		out->clocks_missed += r->gpus[i].lock.missed;
+	}
+	sum_gpus(out);
 	out->lost_s = out->lost ? (double)run_keep_pause_us(run_now_us(&r->clock)) * 1e-6 : 0;
 	out->run = *r->log.run;
 	out->cap_mw = (uint64_t)(r->cap.cap_w * 1e3);
 	out->held = r->cap.held;
 	out->longest_gap_s = r->meter.longest_gap_s;
+	return 0;
+}
+
+/* --- without a runner --- */
+
+static bool job_has_name(const void *jobs, uint32_t index, const void *name)
+{
+	return strcmp(((const struct hes_run_job *)jobs)[index].job, name) == 0;
+}
+
+static uint32_t find_job(const struct hes_hash_map *names, const struct hes_run_report *r, const char *id)
+{
+	return hes_hash_map_find(names, hes_hash_text(HES_HASH_START, id), job_has_name, r->jobs, id);
+}
+
+/* Attempts and planned energy of each job. */
+static int count_by_job(const struct hes_attempt *v, size_t n, const struct hes_plan *plan, const struct hes_jobs *jobs,
+			struct hes_run_report *out)
+{
+	struct hes_hash_map names = { 0 };
+	uint32_t at;
+	int rc = 0;
+
+	for (size_t i = 0; i < out->n_jobs && !rc; i++)
+		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, out->jobs[i].job), (uint32_t)i);
+	for (size_t i = 0; i < n && !rc; i++)
+		if ((at = find_job(&names, out, v[i].job)) != HES_HASH_NONE)
+			out->attempts[at]++;
+	for (size_t g = 0; g < plan->n_gpus && !rc; g++)
+		for (size_t b = 0; b < plan->queues[g].n; b++) {
+			const struct hes_batch *batch = &plan->queues[g].batches[b];
+
+			for (uint32_t k = 0; k < batch->n; k++)
+				if ((at = find_job(&names, out, jobs->v[batch->jobs[k].job].id)) != HES_HASH_NONE)
+					out->planned_mj[at] = batch->jobs[k].energy_mj ? batch->jobs[k].energy_mj : batch->energy_mj / batch->n;
+		}
+	hes_hash_map_finish(&names);
+	return rc;
+}
+
+int hes_run_report_load(struct hes_journal *j, const struct hes_run *run, const struct hes_catalogue *c, const struct hes_plan *plan,
+			const struct hes_jobs *jobs, struct hes_run_report *out, struct hes_err *err)
+{
+	struct hes_run_report r = { .run = *run };
+	struct hes_attempt *v = NULL;
+	size_t n = 0;
+	int rc = load_rows(j, run->id, &r, err);
+
+	if (!rc)
+		rc = hes_journal_attempts(j, run->id, &v, &n, err);
+	if (!rc && count_by_job(v, n, plan, jobs, &r))
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu jobs", r.n_jobs);
+	if (!rc)
+		rc = sum_meters(j, run->id, &r, err);
+	if (rc) {
+		free(v);
+		hes_run_report_free(&r);
+		return rc;
+	}
+	count_attempts(v, n, &r);
+	free(v);
+	sum_jobs(&r);
+	for (size_t i = 0; i < r.n_gpus; i++)
+		plan_gpu(&r, &r.gpus[i], hes_gpu_type_find(c, r.gpus[i].gpu_type, NULL));
+	sum_gpus(&r);
+	/* What a runner loses that dies: the time between two of its writes. */
+	r.lost_s = r.lost ? (double)run_keep_pause_us(r.measured.makespan_us) * 1e-6 : 0;
+	*out = r;
 	return 0;
 }

@@ -44,10 +44,9 @@ static struct run_task *find(const struct index *x, const char *id)
 	return at == HES_HASH_NONE ? NULL : x->tasks[at];
 }
 
-/* The status that the wrapper of the job wrote (wrap.c). @return exit status; -1: none */
-static int read_status(const struct runner *r, const char *name, int64_t *wall_us, int64_t *boot_us)
+int run_read_status(const struct hes_job_folder *folder, const char *name, int64_t *wall_us, int64_t *boot_us)
 {
-	int fd = hes_job_file_read(&r->folder, name, NULL);
+	int fd = hes_job_file_read(folder, name, NULL);
 	char text[HES_RUN_STATUS_BYTES + 1], *end;
 	unsigned code;
 	int used = 0;
@@ -103,7 +102,7 @@ static int close_attempt(struct runner *r, const struct hes_attempt *a, struct r
 	int code, rc;
 
 	run_status_name(a->job, a->number, name);
-	code = read_status(r, name, &wall_us, &boot_us);
+	code = run_read_status(&r->folder, name, &wall_us, &boot_us);
 	memcpy(j.job, a->job, sizeof(j.job));
 	j.start_us = a->started_us;
 	j.end_us = code < 0 ? a->started_us : run_clock_at(&r->clock, r->log.run, wall_us, boot_us);

@@ -8,6 +8,8 @@
 
 /** reconcile.c: take over what the journal and the files know of a run that is resumed. */
 int run_reconcile(struct runner *r, struct hes_err *err);
+/** reconcile.c: the status that the wrapper of a job wrote (wrap.c). @return exit status; -1: none */
+int run_read_status(const struct hes_job_folder *folder, const char *name, int64_t *wall_us, int64_t *boot_us);
 /** loop.c: start jobs, wait, finish them, until all is over or the run is stopped. */
 int run_loop(struct runner *r, struct hes_err *err);
 /**

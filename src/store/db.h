@@ -5,6 +5,8 @@
 #define HES_STORE_DB_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "heshare/store.h"
 
@@ -15,6 +17,9 @@ struct hes_store {
 	uint64_t steps;   /* of the statement in hand, in SQLite's virtual machine */
 	bool     to_drop; /* the open transaction has failed and could not be dropped yet */
 };
+
+/** Whether several machines may use a file system of this type (statfs), so that a write-ahead log cannot be used. */
+bool hes_store_is_remote(uint32_t type);
 
 /** No statement takes more steps than suit the file; no text or row is longer than any of heshare's. */
 void hes_db_limit(struct hes_store *s);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #include "store/db.h"
@@ -48,14 +49,32 @@ static int open_file(struct hes_store *s, enum hes_store_mode mode, struct hes_e
 	return rc ? hes_db_fail(s, err) : 0;
 }
 
-/* SQLite does not wait by itself when the mode is being changed. */
-static int use_wal(struct hes_store *s, struct hes_err *err)
+bool hes_store_is_remote(uint32_t type)
+{
+	/* NFS, Lustre, GPFS, BeeGFS, CIFS, SMB 2, Ceph, AFS, PanFS, OrangeFS, FUSE (sshfs and others), 9p */
+	static const uint32_t remote[] = { 0x6969, 0x0bd00bd0, 0x47504653, 0x19830326, 0xff534d42, 0xfe534d42, 0x00c36400, 0x5346414f,
+					   0xaad7aaea, 0x20030528, 0x65735546, 0x01021997 };
+
+	for (size_t i = 0; i < sizeof(remote) / sizeof(remote[0]); i++)
+		if (remote[i] == type)
+			return true;
+	return false;
+}
+
+/*
+ * A write-ahead log needs memory that all processes share, so one machine. On file systems of several machines the store
+ * has a rollback journal: readers and writers then wait for each other. SQLite does not wait by itself when the mode is
+ * being changed.
+ */
+static int choose_journal(struct hes_store *s, struct hes_err *err)
 {
 	static const struct timespec nap = { 0, 10000000 };
+	struct statfs fs;
+	const bool remote = !statfs(s->path, &fs) && hes_store_is_remote((uint32_t)fs.f_type);
 	int rc;
 
 	for (int waited_ms = 0;; waited_ms += 10) {
-		rc = hes_db_exec(s, "PRAGMA journal_mode = WAL", err);
+		rc = hes_db_exec(s, remote ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL", err);
 		if (rc != -EBUSY || waited_ms >= s->wait_ms)
 			return rc;
 		nanosleep(&nap, NULL);
@@ -125,7 +144,7 @@ static int set_up(struct hes_store *s, enum hes_store_mode mode, struct hes_err 
 	if (!rc && mode == HES_STORE_WRITE && version)
 		rc = check_for_damage(s, err);
 	if (!rc && mode == HES_STORE_WRITE)
-		rc = use_wal(s, err);
+		rc = choose_journal(s, err);
 	return rc ? rc : hes_schema_bring_up(s, hes_schema_steps, hes_schema_n_steps, err);
 }
 

@@ -23,6 +23,28 @@ setup() {
 	[ "$stderr" = "lab: derived from data sheets, not fitted to measurements: L4, H200; expect times within 15 % in half of the cases, within 50 % in nine of ten (docs/gpu-model.md)" ]
 }
 
+# visible VARIABLES COMMAND...: UUIDs of the GPUs that a command uses
+visible() {
+	"$HES_LAB" -- sh -c 'nvidia() { env -u CUDA_VISIBLE_DEVICES heshare gpus --json | jq -r ".[].uuid"; }; nvidia >all; '"$1"' heshare gpus --json | jq -r ".[].uuid" >some'
+	grep -nxFf some all | cut -d: -f1 | xargs
+}
+
+@test "GPUs that CUDA_VISIBLE_DEVICES or Slurm name are the only ones" {
+	[ "$(visible CUDA_VISIBLE_DEVICES=2,5)" = "3 6" ]
+	# Slurm's own variables have the numbers of the node; a step's come before the job's, and CUDA's before both.
+	[ "$(visible 'SLURM_JOB_ID=1 SLURM_JOB_GPUS=1,7')" = "2 8" ]
+	[ "$(visible 'SLURM_JOB_ID=1 SLURM_JOB_GPUS=1,7 SLURM_STEP_GPUS=7')" = "8" ]
+	[ "$(visible 'SLURM_JOB_ID=1 SLURM_JOB_GPUS=1,7 CUDA_VISIBLE_DEVICES=0')" = "1" ]
+	# All that a confined job sees are its own, whatever their numbers on the node.
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: L4, count: 2 } ]\n' >f.yaml
+	run -0 --separate-stderr "$HES_LAB" --fleet f.yaml -- env SLURM_JOB_ID=1 SLURM_JOB_GPUS=6,7 heshare gpus --json
+	[ "$(jq length <<<"$output")" = 2 ]
+	run -1 "$HES_LAB" -- env SLURM_JOB_ID=12 heshare gpus
+	[[ "$output" == "heshare gpus: Slurm job 12 has no GPU on this node: ask for some, for example by --gres=gpu:1; where Slurm does not manage GPUs, name them in CUDA_VISIBLE_DEVICES"* ]]
+	run -1 "$HES_LAB" -- env CUDA_VISIBLE_DEVICES= heshare plan x.csv --gpus all
+	[ "$output" = 'heshare plan: no GPU may be used: CUDA_VISIBLE_DEVICES is ""' ]
+}
+
 @test "what is measured in the lab has a store of its own, unless one is named" {
 	local store='echo "$HESHARE_STORE"'
 	unset XDG_DATA_HOME HESHARE_STORE

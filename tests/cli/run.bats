@@ -97,7 +97,7 @@ once() { # every job left its line once
 
 @test "batches: every job runs once, its output in its own file, with the planned and the real times" {
 	# The CUDA_VISIBLE_DEVICES of the caller does not reach the jobs.
-	lab 40 sh -c 'CUDA_VISIBLE_DEVICES=7 heshare run batches.json --json -c "$task"; echo $? >status; sh left'
+	lab 40 sh -c 'CUDA_VISIBLE_DEVICES=0,1 heshare run batches.json --json -c "$task"; echo $? >status; sh left'
 	[ "$(cat status)" = 0 ]
 	once
 	jq -e '.jobs_done == 8 and .state == "done" and .repeated == 0 and (.jobs | length) == 8 and (.gpus | length) == 2' <<<"$output"
@@ -528,8 +528,24 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	[ "$(sort marks | head -3 | tr '\n' ' ')" = "R a R e gpt2 1 1500 " ]
 }
 
+@test "GPUs that the environment does not name are not used" {
+	lab 1 env CUDA_VISIBLE_DEVICES=1 sh -c 'heshare run batches.json -c "$task"'
+	[ "$status" = 1 ]
+	[ "${stderr##*heshare run: }" = "the plan has work for 1 GPU of type A100-SXM-80, this machine has 0, of 1 GPU in all; plan for the GPUs that are here, or name one node of the plan by --node" ]
+	[ ! -s marks ]
+}
+
+@test "a run stops in order before the time limit of its Slurm job" {
+	# The lab's clock says when: nothing ends before.
+	lab 1 sh -c 'SLURM_JOB_ID=7 SLURM_JOB_GPUS=0,1 SLURM_JOB_END_TIME=$(($(date +%s) + 100)) heshare run batches.json --before-end 99 --grace 1 -c "exec sleep 1000"; echo $? >status; sh left'
+	[ "$(cat status)" = 1 ]
+	[[ "$stderr" == *"the time limit is near; stopping: no job starts any more"* ]]
+	[[ "$output" == *"0 of 8 jobs done, 8 wait for --resume"* ]]
+	[[ "$output" != *left:* ]]
+}
+
 @test "indices of GPUs that heshare was started with do not reach jobs behind MPS" {
-	lab 40 env CUDA_VISIBLE_DEVICES=1 sh -c 'heshare run batches.json -c "$task"'
+	lab 40 env CUDA_VISIBLE_DEVICES=1,0 sh -c 'heshare run batches.json -c "$task"'
 	[ "$status" = 0 ]
 	once
 }

@@ -122,6 +122,71 @@ TEST(the_testbed_is_found)
 	assert_int_equal(hes_device_info(devices, 8, &b, NULL), -EINVAL);
 }
 
+/* @return code, of GPUs of the testbed's types, of which @list is kept */
+static int kept(const char *list, struct hes_devices **out, struct hes_err *err)
+{
+	if (hes_devices_open(&catalogue, out, err))
+		fail_msg("%s", err->msg);
+	return hes_devices_keep(*out, "LIST", list, err);
+}
+
+TEST(gpus_that_a_list_names_are_kept_and_numbered_in_its_order)
+{
+	struct hes_device_info first, b;
+	struct hes_devices *d;
+	char list[100];
+	struct hes_err err = { 0 };
+
+	assert_int_equal(hes_device_info(devices, T4, &first, NULL), 0);
+	snprintf(list, sizeof(list), "%d,%s,%d", A100, first.uuid, V100);
+	assert_int_equal(kept(list, &d, &err), 0);
+	assert_int_equal(hes_devices_count(d), 3);
+	assert_int_equal(hes_device_info(d, 0, &b, NULL), 0);
+	assert_string_equal(b.type, "A100-SXM-80");
+	assert_int_equal(hes_device_info(d, 1, &b, NULL), 0);
+	assert_string_equal(b.uuid, first.uuid);
+	assert_int_equal(hes_devices_find(d, "2"), 2);
+	assert_int_equal(hes_devices_find(d, "3"), -1);
+	hes_devices_close(d);
+}
+
+TEST(lists_that_name_no_gpu_leave_none)
+{
+	static const char *const none[] = { "", "-1", "NoDevFiles" };
+
+	for (size_t i = 0; i < N(none); i++) {
+		struct hes_devices *d;
+		struct hes_err err = { 0 };
+
+		assert_int_equal(kept(none[i], &d, &err), 0);
+		assert_int_equal(hes_devices_count(d), 0);
+		hes_devices_close(d);
+	}
+}
+
+TEST(a_list_that_is_wrong_is_refused_and_all_gpus_stay)
+{
+	static const struct { const char *list; int rc; const char *sentence; } bad[] = {
+		{ "8", -ENOENT, "LIST names GPU \"8\", and there is no such GPU; NVML shows 8, from 0 on" },
+		{ "0,x", -ENOENT, "LIST names GPU \"x\"" },
+		{ "0,", -ENOENT, "LIST names GPU \"\"" },
+		{ "2,1,2", -EEXIST, "LIST names GPU \"2\" twice" },
+		{ "MIG-GPU-1/2/0", -ENOTSUP, "LIST names MIG-GPU-1/2/0, a MIG instance" },
+		{ "MIG-41b36e0e-5f8b", -ENOTSUP, "LIST names MIG-41b36e0e-5f8b, a MIG instance" },
+	};
+
+	for (size_t i = 0; i < N(bad); i++) {
+		struct hes_devices *d;
+		struct hes_err err = { 0 };
+
+		assert_int_equal(kept(bad[i].list, &d, &err), bad[i].rc);
+		if (!strstr(err.msg, bad[i].sentence))
+			fail_msg("%s", err.msg);
+		assert_int_equal(hes_devices_count(d), 8);
+		hes_devices_close(d);
+	}
+}
+
 TEST(a_gpu_is_described_as_its_row_does)
 {
 	static const char *const as[] = { "T4", "V100-SXM2-32", "A100-SXM-80" };

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include "heshare/journal.h"
+#include "heshare/run.h"
 #include "store/schema.h"
 #include "store_bench.h"
 #include "unit_test.h"
@@ -49,6 +50,117 @@ static void begin_run(struct bench *b)
 	strcpy(b->run.host, "here");
 	if (hes_journal_new_run(b->journal, &b->run, gpus, 2, jobs, 2, &err))
 		fail_msg("%s", err.msg);
+}
+
+/* Runs on several nodes. */
+TEST_WITH(waiting_jobs_are_placed_again_on_gpus_that_are_new, store_set_up, store_tear_down)
+{
+	const struct hes_run_gpu more[] = { gpus[1], { .gpu = "b/0", .gpu_type = "V100", .uuid = "GPU-3", .planned_mj = 5 } };
+	const struct hes_run_job moved = { .job = "y", .gpu = "b/0", .sm_pct = 100, .planned_start_us = 500, .planned_end_us = 900 };
+	const struct hes_run_job failed = { .job = "y", .state = HES_RUN_JOB_FAILED, .start_us = 1, .end_us = 2 };
+	struct hes_run_gpu *g;
+	struct hes_run_job *j;
+	struct bench b;
+	size_t n;
+
+	open_bench(&b);
+	begin_run(&b);
+	assert_int_equal(hes_journal_result(b.journal, b.run.id, &failed, NULL), 0);
+	assert_int_equal(hes_journal_replan(b.journal, b.run.id, more, 2, &moved, 1, NULL), 0);
+	assert_int_equal(hes_journal_gpus(b.journal, b.run.id, &g, &n, NULL), 0);
+	assert_int_equal(n, 3);
+	assert_string_equal(g[2].gpu, "b/0");
+	assert_int_equal(g[2].planned_mj, 5);
+	assert_int_equal(hes_journal_jobs(b.journal, b.run.id, &j, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(j[0].gpu, "a/0");
+	assert_string_equal(j[1].gpu, "b/0");
+	assert_string_equal(j[1].workload, "net");
+	assert_int_equal(j[1].sm_pct, 100);
+	assert_int_equal(j[1].planned_end_us, 900);
+	assert_int_equal(j[1].state, HES_RUN_JOB_WAITING);
+	free(g);
+	free(j);
+	close_bench(&b);
+}
+
+TEST_WITH(a_cleared_run_keeps_its_jobs_and_gpus_alone, store_set_up, store_tear_down)
+{
+	const struct hes_run_job done = { .job = "z", .state = HES_RUN_JOB_DONE, .start_us = 1, .end_us = 2, .has_energy = true, .energy_mj = 3 };
+	const struct hes_run_meter meter = { .session = 1, .gpu = "a/0", .measured_us = 5, .energy_mj = 6 };
+	struct hes_run_gpu took = gpus[0], *g;
+	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0" }, *attempts;
+	struct hes_run_meter *meters;
+	struct hes_run_job *j;
+	struct bench b;
+	size_t n;
+
+	open_bench(&b);
+	begin_run(&b);
+	took.measured = true;
+	assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a, NULL), 0);
+	assert_int_equal(hes_journal_result(b.journal, b.run.id, &done, NULL), 0);
+	assert_int_equal(hes_journal_gpu_took(b.journal, b.run.id, &took, NULL), 0);
+	assert_int_equal(hes_journal_meter(b.journal, b.run.id, &meter, NULL), 0);
+	assert_int_equal(hes_journal_clear(b.journal, b.run.id, NULL), 0);
+	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &attempts, &n, NULL), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(hes_journal_meters(b.journal, b.run.id, &meters, &n, NULL), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(hes_journal_gpus(b.journal, b.run.id, &g, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_false(g[0].measured);
+	assert_int_equal(hes_journal_jobs(b.journal, b.run.id, &j, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(j[0].state, HES_RUN_JOB_WAITING);
+	assert_false(j[0].has_energy);
+	free(attempts);
+	free(meters);
+	free(g);
+	free(j);
+	close_bench(&b);
+}
+
+/* A runner that was killed: one job has ended well, as its status file says, the other was lost. */
+TEST_WITH(the_journal_of_a_runner_that_will_not_come_back_is_settled, store_set_up, store_tear_down)
+{
+	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .started_us = 10 }, *v;
+	char folder[] = "/tmp/heshare-settle-XXXXXX", path[64];
+	struct hes_run_job *j;
+	struct hes_err err = { 0 };
+	struct bench b;
+	size_t n;
+	FILE *f;
+
+	assert_non_null(mkdtemp(folder));
+	open_bench(&b);
+	begin_run(&b);
+	strcpy(b.run.folder, folder);
+	assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a, NULL), 0);
+	strcpy(a.job, "y");
+	assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a, NULL), 0);
+	snprintf(path, sizeof(path), "%s/.z.1.status", folder);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "0 6000 0\n");
+	fclose(f);
+	if (hes_run_settle(b.journal, &b.run, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(b.run.state, HES_RUN_STOPPED);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
+	assert_int_equal(v[0].verdict, HES_VERDICT_DONE);
+	assert_int_equal(v[0].ended_us, 5000);
+	assert_int_equal(v[1].verdict, HES_VERDICT_LOST);
+	assert_int_equal(hes_journal_jobs(b.journal, b.run.id, &j, &n, NULL), 0);
+	assert_int_equal(j[0].state, HES_RUN_JOB_DONE);
+	assert_int_equal(j[1].state, HES_RUN_JOB_WAITING);
+	free(v);
+	free(j);
+	/* Harmless once more. */
+	assert_int_equal(hes_run_settle(b.journal, &b.run, NULL), 0);
+	close_bench(&b);
+	rmdir(folder);
 }
 
 TEST_WITH(a_run_is_found_by_its_plan, store_set_up, store_tear_down)

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "base/file.h"
+#include "store/db.h"
 #include "store/schema.h"
 #include "store_bench.h"
 #include "unit_test.h"
@@ -276,6 +277,17 @@ TEST_WITH(a_failed_migration_leaves_the_old_version, store_set_up, store_tear_do
 	assert_int_equal(number(&s, "SELECT count(*) FROM pragma_table_info('a')"), 1);
 	assert_int_equal(number(&s, "SELECT count(*) FROM sqlite_schema WHERE name = 'b'"), 0);
 	sqlite3_close(s.db);
+}
+
+TEST(file_systems_of_several_machines_have_no_write_ahead_log)
+{
+	static const uint32_t remote[] = { 0x6969 /* NFS */, 0x0bd00bd0 /* Lustre */, 0x65735546 /* FUSE */ };
+	static const uint32_t local[] = { 0xef53 /* ext4 */, 0x01021994 /* tmpfs */, 0x58465342 /* XFS */, 0x9123683e /* btrfs */, 0x794c7630 /* overlay */ };
+
+	for (size_t i = 0; i < N(remote); i++)
+		assert_true(hes_store_is_remote(remote[i]));
+	for (size_t i = 0; i < N(local); i++)
+		assert_false(hes_store_is_remote(local[i]));
 }
 
 TEST_WITH(the_schema_has_the_properties_declared_to_sqlite, store_set_up, store_tear_down)

@@ -22,6 +22,7 @@
 #include "cli/fair/fair.h"
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/work_folder.h"
+#include "cli/inputs/visible_gpus.h"
 #include "heshare/measure.h"
 #include "heshare/tenant_power.h"
 #include "launch/guard.h"
@@ -254,7 +255,7 @@ static int gpu_choose(struct measuring *m, const struct fair_opts *o, struct hes
 	int rc = cli_catalogue_load(o->catalogue, true, &c, err);
 
 	if (!rc)
-		rc = hes_devices_open(&c, &m->devices, err);
+		rc = cli_devices_open(&c, &m->devices, err);
 	hes_catalogue_free(&c);
 
 	if (!rc)

@@ -22,6 +22,7 @@
 #include "cli/fair/client.h"
 #include "cli/fair/time_option.h"
 #include "cli/inputs/store_use.h"
+#include "cli/inputs/visible_gpus.h"
 
 #define CONNECTIONS 512
 #define PER_USER    64
@@ -257,7 +258,7 @@ static int serve(const struct fair_opts *o, struct arbiter_server_config *c, str
 	if (!rc)
 		rc = cli_catalogue_load(o->catalogue, true, &types, err);
 	if (!rc)
-		rc = hes_devices_open(&types, &d, err);
+		rc = cli_devices_open(&types, &d, err);
 	hes_catalogue_free(&types);
 	if (!rc)
 		rc = gpus_choose(d, o->gpus, &gpus, &c->n_gpus, err);

@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "cli/fair/client.h"
+#include "cli/inputs/visible_gpus.h"
 #include "heshare/device.h"
 
 /* A UUID is taken as it is; an index is looked up on this machine. */
@@ -25,7 +26,7 @@ static int gpu_parse(const char *name, uint8_t out[16], struct hes_err *err)
 
 	if (arbiter_parse_uuid(name, out))
 		return 0;
-	rc = hes_devices_open(NULL, &d, err);
+	rc = cli_devices_open(NULL, &d, err);
 	if (rc)
 		return rc;
 	i = hes_devices_find(d, name);

@@ -8,10 +8,11 @@
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/nodes/offer.h"
 
 struct gpus_opts {
-	const char *fleet, *catalogue;
-	bool       types, yaml, json;
+	const char *fleet, *catalogue, *restore;
+	bool       types, yaml, json, offer;
 };
 
 #define AT(member) .offset = offsetof(struct gpus_opts, member)
@@ -25,6 +26,8 @@ static const struct opt gpus_opts[] = {
 	  .help = "print rows of a catalogue for the GPUs of this machine, also for GPUs without a row" },
 	CLI_CATALOGUE_OPT(offsetof(struct gpus_opts, catalogue)),
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
+	{ .name = "offer", .kind = OPT_FLAG, AT(offer), .hidden = true, .help = "internal: print a line for each GPU, for a plan of several nodes" },
+	{ .name = "restore", .kind = OPT_FILE, AT(restore), .hidden = true, .help = "internal: with --offer, the folder of an earlier run" },
 	{ 0 }
 };
 
@@ -99,6 +102,8 @@ static int run_gpus(const void *opts, int n_args, char **args)
 		rc = hes_fleet_load(o->fleet, &c, &f, &err);
 	if (rc)
 		rc = cli_fail("gpus", &err);
+	else if (o->offer)
+		rc = offer_print(&c, o->restore);
 	else if (o->yaml)
 		rc = gpus_list_rows(&c);
 	else if (o->fleet || o->types)
@@ -120,6 +125,8 @@ const struct command cmd_gpus = {
 		"knows: size, memory, bandwidth, power, and the clocks that plans use.\n"
 		"\n"
 		"A GPU that no row of the catalogue names is a type of its own, with the values that NVML reports.\n"
+		"Where CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS or SLURM_JOB_GPUS names GPUs, only these are listed and\n"
+		"used, by all commands, and numbered from 0 in that order.\n"
 		"--yaml prints its row, to be corrected and kept in ~/.config/heshare/gpu_types.yaml or\n"
 		"/etc/heshare/gpu_types.yaml, which all commands read (docs/formats/gpu-types.md).",
 	.example = "  heshare gpus\n"

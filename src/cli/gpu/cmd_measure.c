@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/gpu/measure_series.h"
+#include "cli/inputs/visible_gpus.h"
 
 #define MAX_ARGS 4096
 #define NOT_FOUND 127   /* as shells say it */
@@ -260,7 +261,7 @@ static int run_measure(const void *opts, int n_args, char **args)
 	}
 	rc = argv ? cli_catalogue_load(o->catalogue, true, &c, &err) : hes_fail(&err, -ENOMEM, "no memory for the command");
 	if (!rc)
-		rc = hes_devices_open(&c, &d, &err);
+		rc = cli_devices_open(&c, &d, &err);
 	hes_catalogue_free(&c);
 	if (!rc)
 		rc = gpus_choose(d, o->gpus, &gpus, &n, &err);

@@ -2,6 +2,7 @@
  * catalogue.c - load GPU types and the GPU model; see catalogue.h.
  */
 #include "cli/inputs/catalogue.h"
+#include "cli/inputs/visible_gpus.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ static int add_present(struct hes_catalogue *c, struct hes_err *err)
 	struct hes_devices *d;
 	int rc = 0;
 
-	if (hes_devices_open(c, &d, NULL))
+	if (cli_devices_open(c, &d, NULL))
 		return 0;
 	for (size_t i = 0; i < hes_devices_count(d) && !rc; i++) {
 		struct hes_gpu_type g;

@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/inputs/catalogue.h"
+#include "cli/inputs/visible_gpus.h"
 #include "heshare/activity.h"
 #include "heshare/knobs.h"
 
@@ -213,7 +214,7 @@ static int show(const struct hes_devices *d, bool json)
 static int open_gpus(const struct hes_catalogue *c, struct hes_devices **out, struct hes_err *err)
 {
 	struct hes_devices *d;
-	int rc = hes_devices_open(c, &d, err);
+	int rc = cli_devices_open(c, &d, err);
 
 	if (rc)
 		return rc;
@@ -361,11 +362,28 @@ static const struct hes_gpu_type *usable(const struct hes_gpu_type *g, unsigned 
 	return o;
 }
 
+int gpus_fleet_make(struct gpus_fleet *b, const char *name, size_t n, struct hes_err *err)
+{
+	*b = (struct gpus_fleet){ .types = calloc(n + 1, sizeof(*b->types)) };
+	b->fleet.gpus = calloc(n + 1, sizeof(*b->fleet.gpus));
+	snprintf(b->fleet.name, sizeof(b->fleet.name), "%s", name);
+	return b->types && b->fleet.gpus ? 0 : hes_fail(err, -ENOMEM, "no memory for %zu GPUs", n);
+}
+
+void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const struct hes_gpu_type *g, bool clocks, bool mps)
+{
+	struct hes_gpu *o = &b->fleet.gpus[b->fleet.n++];
+
+	snprintf(o->node, sizeof(o->node), "%.41s", node);
+	snprintf(o->name, sizeof(o->name), "%.41s/%zu", node, index);
+	o->type = usable(g, (clocks ? 0 : CLOCK) | (mps ? 0 : MPS), b);
+}
+
 static int add_gpu(const struct hes_devices *d, const struct shown *s, const char *host, const struct hes_catalogue *c, struct gpus_fleet *b,
 		     struct hes_err *err)
 {
+	const unsigned without = knobs_without(s);
 	const struct hes_gpu_type *g;
-	struct hes_gpu *o = &b->fleet.gpus[b->fleet.n];
 
 	for (long k = 0; k < s->n_lacks; k++)
 		if (s->lacks[k].knob == HES_KNOB_COMPUTE_MODE)
@@ -374,10 +392,7 @@ static int add_gpu(const struct hes_devices *d, const struct shown *s, const cha
 	g = cli_gpu_type(d, s->index, c, err);
 	if (!g)
 		return err->code;
-	snprintf(o->node, sizeof(o->node), "%.32s", host);
-	snprintf(o->name, sizeof(o->name), "%.32s/%zu", host, s->index);
-	o->type = usable(g, knobs_without(s), b);
-	b->fleet.n++;
+	gpus_fleet_put(b, host, s->index, g, !(without & CLOCK), !(without & MPS));
 	return 0;
 }
 
@@ -391,7 +406,7 @@ static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t n,
 	hes_mps_find(getenv("PATH"), getenv("CUDA_MPS_PIPE_DIRECTORY"), &mps);
 	if (gethostname(host, sizeof(host) - 1) || !*host)
 		snprintf(host, sizeof(host), "localhost");
-	snprintf(b->fleet.name, sizeof(b->fleet.name), "%s", host);
+	rc = gpus_fleet_make(b, host, n, err);
 	for (size_t i = 0; i < n && !rc; i++) {
 		rc = look(d, gpus[i], &mps, &s[i], err);
 		if (!rc)
@@ -413,9 +428,7 @@ int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes
 		rc = gpus_choose(d, list, &gpus, &n, err);
 	if (!rc) {
 		s = calloc(n + 1, sizeof(*s));
-		b.types = calloc(n + 1, sizeof(*b.types));
-		b.fleet.gpus = calloc(n + 1, sizeof(*b.fleet.gpus));
-		if (!s || !b.types || !b.fleet.gpus)
+		if (!s)
 			rc = hes_fail(err, -ENOMEM, "no memory for %zu GPUs", n);
 	}
 	if (!rc)

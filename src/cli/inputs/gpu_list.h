@@ -41,4 +41,9 @@ int  gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *note
 		       struct hes_err *err);
 void gpus_fleet_free(struct gpus_fleet *b);
 
+/** An empty fleet with room for @n GPUs. @return 0; -ENOMEM */
+int  gpus_fleet_make(struct gpus_fleet *b, const char *name, size_t n, struct hes_err *err);
+/** Add GPU number @index of a node, without the knobs that it lacks. */
+void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const struct hes_gpu_type *g, bool clocks, bool mps);
+
 #endif

@@ -16,6 +16,7 @@
 #include "cli/partition/partition.h"
 #include "cli/partition/split_out.h"
 #include "cli/inputs/store_use.h"
+#include "cli/inputs/visible_gpus.h"
 #include "heshare/profiler.h"
 
 static const char *const methods[] = { "corrected", "paper", NULL };
@@ -129,7 +130,7 @@ static int find_gpu(const char *index, const struct hes_catalogue *c, const stru
 		    struct hes_err *err)
 {
 	struct hes_devices *d = NULL;
-	int rc = hes_devices_open(c, &d, err);
+	int rc = cli_devices_open(c, &d, err);
 	long i = rc ? -1 : hes_devices_find(d, index);
 
 	if (!rc && i < 0)

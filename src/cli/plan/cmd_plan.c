@@ -21,6 +21,7 @@
 #include "cli/inputs/knowledge.h"
 #include "cli/inputs/offers.h"
 #include "cli/inputs/policy_program.h"
+#include "cli/nodes/offer.h"
 #include "cli/terminal.h"
 #include "heshare/policy.h"
 #include "plan/bound.h"
@@ -29,7 +30,7 @@
 #define MAX_HOPELESS_SHOWN 10
 
 struct plan_opts {
-	const char *fleet, *gpus, *policy, *prefer, *predictor, *profiles, *output, *front, *budget, *catalogue;
+	const char *fleet, *gpus, *policy, *prefer, *predictor, *profiles, *output, *front, *budget, *catalogue, *program;
 	uint64_t   seed;
 	double     power_cap_w;
 	bool       bound, default_clock, json;
@@ -48,7 +49,10 @@ static const struct opt plan_opts[] = {
 	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
-	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses with commas" },
+	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses with commas; slurm: of all nodes of the Slurm job; "
+		"ssh:HOSTFILE: of the hosts in a file" },
+	{ .name = "program", .kind = OPT_FILE, AT(program), .arg = "FILE",
+	  .help = "heshare on the nodes, if it is not this program's file" },
 	CLI_CATALOGUE_OPT(offsetof(struct plan_opts, catalogue)),
 	{ .heading = "policy",
 	  .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "joint",
@@ -130,7 +134,10 @@ static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_e
 		in->catalogue.types[i].clocks_mhz[0] = in->catalogue.types[i].clock_default_mhz;
 		in->catalogue.types[i].n_clocks = 1;
 	}
-	if (!rc && o->gpus) {
+	if (!rc && offers_wanted(o->gpus)) {
+		rc = offers_fleet_load(o->gpus, o->program, &in->catalogue, stderr, &in->gpus, err);
+		in->fleet = in->gpus.fleet;
+	} else if (!rc && o->gpus) {
 		rc = gpus_fleet_load(o->gpus, &in->catalogue, stderr, &in->gpus, err);
 		in->fleet = in->gpus.fleet;
 	} else if (!rc) {
@@ -578,7 +585,8 @@ const struct command cmd_plan = {
 		"at the highest clock of its jobs. The clock of a job is then a range, if a co-runner raises it.\n"
 		"\n"
 		"With --gpus: plans for the GPUs of this machine as this user can use them, at the default clock\n"
-		"without the right to lock clocks, one job at a time without MPS.\n"
+		"without the right to lock clocks, one job at a time without MPS. --gpus slurm asks each node of the\n"
+		"Slurm job what it has, by one srun, and makes one plan for all of them (docs/slurm.md).\n"
 		"\n"
 		"Jobs whose predictions are outside of the training range are printed with GPU and reason. Plans\n"
 		"avoid shares, clocks and co-runners far outside of it. More jobs than can be planned in minutes\n"

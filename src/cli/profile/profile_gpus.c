@@ -23,6 +23,7 @@
 #include "cli/profile/profile.h"
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/work_folder.h"
+#include "cli/inputs/visible_gpus.h"
 
 #define SETTLE_PART 0.5  /* of the warm-up, after a change of the clock */
 
@@ -225,7 +226,7 @@ static int get_ready(struct gpus_profile *b, int n_args, char **args, struct hes
 	if (!rc)
 		rc = read_manner(b, err);
 	if (!rc)
-		rc = hes_devices_open(&b->catalogue, &b->devices, err);
+		rc = cli_devices_open(&b->catalogue, &b->devices, err);
 	if (!rc)
 		rc = gpus_choose(b->devices, b->o->gpus, &b->gpus, &b->n_gpus, err);
 	if (!rc)

@@ -26,23 +26,25 @@
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/rows_folder.h"
+#include "cli/nodes/nodes_run.h"
 #include "cli/run/job_commands.h"
 #include "cli/run/run_folder.h"
 #include "cli/run/run_identity.h"
 #include "cli/run/run_report.h"
 #include "cli/terminal.h"
 #include "cli/inputs/store_use.h"
+#include "cli/inputs/visible_gpus.h"
 #include "launch/job_files.h"
 #include "launch/process.h"
 
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
 
 struct run_opts {
-	bool        dry_run, resume, restart, wrap;
-	const char *jobs, *command, *commands, *node, *store, *profiles, *catalogue;
+	bool        dry_run, resume, restart, wrap, stop_file;
+	const char *jobs, *command, *commands, *node, *store, *profiles, *catalogue, *launcher, *program, *predictor;
 	uint64_t    retries;
 	uint64_t    share_sum;
-	double      timeout_factor, timeout_least_s, grace_s;
+	double      timeout_factor, timeout_least_s, grace_s, before_end_s;
 	bool        no_clocks, no_mps, json, allow_setuid;
 };
 
@@ -67,6 +69,14 @@ static const struct opt run_opts[] = {
 	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
 	{ .name = "node", .kind = OPT_TEXT, AT(node), .arg = "NAME",
 	  .help = "run only the jobs of this node; without it, those of this machine if the plan names it, else all" },
+	{ .heading = "several nodes",
+	  .name = "launcher", .kind = OPT_TEXT, AT(launcher), .arg = "HOW", .help = "carry out the plan on several nodes: slurm, by srun, "
+		"as is done in a Slurm job of several nodes without this option, or ssh:HOSTFILE" },
+	{ .name = "program", .kind = OPT_FILE, AT(program), .arg = "FILE", .help = "heshare on the nodes, if it is not this program's file" },
+	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
+	  .help = "predictor of heshare train, to plan again what a node left; without it, train one on modelled samples" },
+	{ .name = "before-end", .kind = OPT_DOUBLE, AT(before_end_s), .arg = "S", .def = "60", .max = 1e6,
+	  .help = "in a Slurm job: stop in order so long before its time limit, seconds" },
 	{ .heading = "jobs that fail",
 	  .name = "retries", .kind = OPT_U64, AT(retries), .arg = "N", .def = "2", .max = 1000,
 	  .help = "try a job that failed again, at most N times" },
@@ -90,6 +100,7 @@ static const struct opt run_opts[] = {
 	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
 	  .help = "store with the journal of the run; without it " CLI_STORE_PLACE },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the report as one JSON document" },
+	{ .name = "stop-file", .kind = OPT_FLAG, AT(stop_file), .hidden = true, .help = "internal: a file \"stop\" in the folder stops the run" },
 	{ .name = "wrap", .kind = OPT_FLAG, AT(wrap), .hidden = true, .help = "internal: run one job and write down its status" },
 	{ 0 }
 };
@@ -112,10 +123,13 @@ struct inputs {
 	struct hes_run       run;
 	char                 mps_folder[PATH_MAX];
 	const char          *user;
+	struct launcher      launcher;
+	bool                 on_nodes;  /* by runners on several nodes */
 };
 
 static void unload(struct inputs *in)
 {
+	launcher_close(&in->launcher);
 	hes_profiles_free(&in->profiles);
 	hes_journal_close(in->journal);
 	hes_store_close(in->store);
@@ -172,7 +186,8 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 		return rc;
 	gethostname(in->host, sizeof(in->host) - 1);
 	in->host[strcspn(in->host, ".")] = '\0';
-	in->node = o->node ? o->node : plan_has_node(&in->fleet, in->host) ? in->host : NULL;
+	in->on_nodes = !o->node && !o->dry_run && (o->launcher || (slurm_is_job() && slurm_count_nodes() > 1));
+	in->node = o->node ? o->node : !in->on_nodes && plan_has_node(&in->fleet, in->host) ? in->host : NULL;
 	rc = run_plan_key(plan, in->node, &in->key, err);
 	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
 }
@@ -186,7 +201,7 @@ static void take_all(struct inputs *in)
 
 static int find_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
-	int rc = hes_devices_open(&in->catalogue, &in->devices, err);
+	int rc = cli_devices_open(&in->catalogue, &in->devices, err);
 
 	in->gpus = calloc(in->fleet.n + 1, sizeof(*in->gpus));
 	if (!in->gpus)
@@ -218,7 +233,7 @@ static int check_others(struct inputs *in, struct hes_err *err)
 {
 	struct hes_run *v = NULL;
 	size_t n = 0;
-	int rc = hes_journal_going(in->journal, in->run.id, &v, &n, err);
+	int rc = in->on_nodes ? 0 : hes_journal_going(in->journal, in->run.id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct hes_run_gpu *g = NULL;
@@ -251,10 +266,11 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 
 	if (rc && (rc != -ENOENT || o->resume))
 		return rc == -ENOENT ? hes_fail(err, rc, "%s was never run, so there is nothing to resume", plan) : rc;
-	if (there && in->run.state == HES_RUN_GOING && run_is_alive(&in->run))
+	/* Heads see each other by the folder's lock, on whatever machine. */
+	if (there && in->run.state == HES_RUN_GOING && run_is_alive(&in->run) && !(in->on_nodes && o->resume))
 		return hes_fail(err, -EBUSY, "%s is being carried out by process %" PRId64 ", as run %" PRId64, plan, in->run.runner.pid,
 				in->run.id);
-	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->restart)
+	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->restart && !in->on_nodes)
 		return hes_fail(err, -EBUSY, "run %" PRId64 " of %s began on %s and has not ended; whether it goes on cannot be seen from %s: "
 				"resume it there, or start over with --restart", in->run.id, plan, in->run.host, in->host);
 	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) && !o->resume && !o->restart)
@@ -285,7 +301,7 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 		rc = choose_run(o, plan, in, err);
 	if (!rc)
 		rc = run_folder_choose(o->resume ? in->run.folder : o->jobs, plan, run_has_other_users(&in->jobs, in->user), in->run.folder, err);
-	if (!rc)
+	if (!rc && !in->on_nodes)
 		rc = run_folder_choose_mps(in->run.folder, run_has_other_users(&in->jobs, in->user), in->mps_folder, err);
 	if (!rc)
 		rc = load_profiles(o, in, err);
@@ -362,9 +378,11 @@ static int keep_samples(struct inputs *in, const struct hes_run_report *report, 
 	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = hes_wall_us(), .name = name, .samples = &report->samples };
 	struct hes_delivered done;
 
+	if (!report->samples.n)
+		return 0;
 	hes_devices_driver(in->devices, driver);
 	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", report->run.id, run_plan_name(&report->run), driver);
-	return report->samples.n ? hes_store_add(in->store, &d, &done, err) : 0;
+	return hes_store_add(in->store, &d, &done, err);
 }
 
 static int save_report(const struct hes_run_report *r, json_t *doc, struct hes_err *err)
@@ -429,12 +447,16 @@ static int print_report(const struct run_opts *o, json_t *doc, const struct hes_
 	return 1;
 }
 
-static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r)
+/* @param more  of a run on several nodes; may be NULL. It is used up */
+static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r, json_t *more)
 {
 	json_t *doc = with_overhead(run_report_json(r));
 	struct hes_err err;
 	int status = 0;
 
+	if (doc && more)
+		json_object_update(doc, more);
+	json_decref(more);
 	clear_line();
 	if (keep_samples(in, r, &err))
 		status = cli_fail("run", &err);
@@ -467,6 +489,73 @@ static void block_stops(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+/* When to stop because of the time limit of a Slurm job, by the monotonic clock; 0: never. */
+static double stop_time(const struct run_opts *o)
+{
+	const double left_s = o->dry_run ? -1 : slurm_seconds_left(), now_s = hes_monotonic_s();
+
+	return left_s < 0 ? 0 : left_s > o->before_end_s ? now_s + left_s - o->before_end_s : now_s;
+}
+
+/* Options that go on to the runners. @return what holds their values; free() it */
+static char *runner_args(const struct run_opts *o, const char **out)
+{
+	char *values = calloc(6, 64);
+	size_t n = 0;
+
+	if (!values)
+		return NULL;
+	snprintf(values, 64, "--retries=%llu", (unsigned long long)o->retries);
+	snprintf(values + 64, 64, "--share-sum=%llu", (unsigned long long)o->share_sum);
+	snprintf(values + 128, 64, "--timeout-factor=%.17g", o->timeout_factor);
+	snprintf(values + 192, 64, "--timeout-least=%.17g", o->timeout_least_s);
+	snprintf(values + 256, 64, "--grace=%.17g", o->grace_s);
+	snprintf(values + 320, 64, "--before-end=%.17g", o->before_end_s);
+	for (size_t i = 0; i < 6; i++)
+		out[n++] = values + 64 * i;
+	if (o->no_clocks)
+		out[n++] = "--no-clocks";
+	if (o->no_mps)
+		out[n++] = "--no-mps";
+	if (o->allow_setuid)
+		out[n++] = "--allow-setuid";
+	if (o->catalogue) {
+		out[n++] = "--catalogue";
+		out[n++] = o->catalogue;
+	}
+	if (o->profiles) {
+		out[n++] = "--profiles";
+		out[n++] = o->profiles;
+	}
+	out[n] = NULL;
+	return values;
+}
+
+static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
+{
+	const char *args[16];
+	char *values = runner_args(o, args);
+	const struct nodes_request q = {
+		.launcher = &in->launcher, .catalogue = &in->catalogue, .plan = &in->plan, .fleet = &in->fleet, .jobs = &in->jobs,
+		.commands = in->commands, .store = in->store, .journal = in->journal, .predictor = o->predictor, .profiles = o->profiles,
+		.runner_args = args, .stop_s = stop_time(o), .listener = { .message = show_message, .progress = show_progress },
+	};
+	struct hes_run_report report = { 0 };
+	json_t *nodes = NULL;
+	struct hes_err err;
+	int status;
+
+	block_stops();
+	signal(SIGPIPE, SIG_IGN);
+	status = values ? nodes_run(&q, &in->run, &report, &nodes, &err) : hes_fail(&err, -ENOMEM, "out of memory");
+	free(values);
+	if (status)
+		return cli_fail("run", &err);
+	status = tell_report(o, in, &report, nodes);
+	hes_run_report_free(&report);
+	return status;
+}
+
 static int carry_out(const struct run_opts *o, struct inputs *in)
 {
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
@@ -478,7 +567,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.timeout_factor = o->timeout_factor, .timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),
 		.grace_us = (int64_t)(o->grace_s * 1e6), .no_clocks = o->no_clocks, .no_mps = o->no_mps,
 		.allow_setuid = o->allow_setuid, .takes_added = o->dry_run || cli_store_is_trusted(in->store, in->user),
-		.listener = { .message = show_message, .progress = show_progress },
+		.stop_s = stop_time(o), .takes_stop_file = o->stop_file, .listener = { .message = show_message, .progress = show_progress },
 	};
 	struct hes_run_report report = { 0 };
 	struct hes_err err;
@@ -496,7 +585,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 	signal(SIGPIPE, SIG_IGN);
 	if (hes_run_carry_out(&q, in->journal, &in->run, &report, &err))
 		return cli_fail("run", &err);
-	status = tell_report(o, in, &report);
+	status = tell_report(o, in, &report, NULL);
 	hes_run_report_free(&report);
 	return status;
 }
@@ -514,11 +603,11 @@ static int run_run(const void *opts, int n_args, char **args)
 	if (!rc && !o->dry_run)
 		rc = check_users(&in, &err);
 	if (!rc)
-		rc = find_gpus(o, &in, &err);
+		rc = in.on_nodes ? launcher_open(o->launcher, o->program, &in.launcher, &err) : find_gpus(o, &in, &err);
 	in.user = run_user_behind_sudo();
 	if (!rc && !o->dry_run)
 		rc = open_run(o, args[0], &in, &err);
-	rc = rc ? cli_fail("run", &err) : carry_out(o, &in);
+	rc = rc ? cli_fail("run", &err) : in.on_nodes ? carry_out_on_nodes(o, &in) : carry_out(o, &in);
 	unload(&in);
 	return rc;
 }

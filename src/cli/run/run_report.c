@@ -4,6 +4,7 @@
 #include "cli/run/run_report.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -128,6 +129,15 @@ static void joules_row(FILE *f, const char *what, uint64_t mj)
 	fprintf(f, "  %-33s %8s\n", what, hes_energy_text(energy, (double)mj));
 }
 
+/* Where the files of a job are. */
+static const char *folder_of(const struct hes_run_report *r, const struct hes_run_job *j, char out[PATH_MAX])
+{
+	const char *slash = r->by_node ? strrchr(j->gpu, '/') : NULL;
+
+	snprintf(out, PATH_MAX, "%s%s%.*s", r->run.folder, slash ? "/" : "", slash ? (int)(slash - j->gpu) : 0, j->gpu);
+	return out;
+}
+
 static bool was_started(const struct hes_run_job *j)
 {
 	return j->last_verdict != HES_VERDICT_OPEN && j->last_status != HES_RUN_NOT_STARTED;
@@ -154,17 +164,18 @@ static void failures(FILE *f, const struct hes_run_report *r)
 
 	for (size_t i = 0; i < r->n_jobs && shown < MOST_FAILURES; i++) {
 		struct last_lines last;
+		char folder[PATH_MAX];
 
 		if (r->jobs[i].state != HES_RUN_JOB_FAILED)
 			continue;
 		shown++;
-		last_lines_read(r->run.folder, r->jobs[i].job, &last);
+		last_lines_read(folder_of(r, &r->jobs[i], folder), r->jobs[i].job, &last);
 		fputs("\njob ", f);
 		hes_visible_put(f, 0, r->jobs[i].job);
 		fputc(' ', f);
 		put_end(f, &r->jobs[i]);
 		fputs(last.n ? "; the end of " : "; no output in ", f);
-		hes_visible_put(f, 0, last.log ? last.log : r->run.folder);
+		hes_visible_put(f, 0, last.log ? last.log : folder);
 		fputs(last.n ? ":\n" : "\n", f);
 		for (size_t k = 0; k < last.n; k++)
 			fprintf(f, "    %s\n", last.v[k]);
@@ -303,9 +314,10 @@ static json_t *totals_json(const struct hes_totals *t, bool any, bool energy)
 json_t *run_report_json(const struct hes_run_report *r)
 {
 	json_t *jobs = json_array(), *gpus = json_array();
+	char folder[PATH_MAX];
 
 	for (size_t i = 0; i < r->n_jobs; i++)
-		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i], r->run.folder));
+		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i], folder_of(r, &r->jobs[i], folder)));
 	for (size_t i = 0; i < r->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
 	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",

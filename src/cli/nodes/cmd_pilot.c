@@ -1,0 +1,346 @@
+/*
+ * cmd_pilot.c - `heshare pilot`: one Slurm job that plans and runs many jobs on its nodes; watched until it ends.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/plural.h"
+#include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/inputs/catalogue.h"
+#include "cli/inputs/store_use.h"
+#include "cli/nodes/launcher.h"
+#include "cli/nodes/pilot_script.h"
+#include "cli/profile/profile.h"
+#include "cli/run/status_out.h"
+#include "cli/terminal.h"
+#include "heshare/job.h"
+
+#define MOST_CHAINED 100
+#define ASK_S 10              /* Slurm is queried no more often */
+#define LOOK_S 2
+#define STORE_WAIT_MS 2000
+
+#define AT(member) .offset = offsetof(struct pilot_opts, member)
+
+static const struct opt pilot_opts[] = {
+	{ .heading = "the Slurm job",
+	  .name = "nodes", .letter = 'N', .kind = OPT_U64, AT(nodes), .arg = "N", .def = "1", .min = 1, .max = 100000, .help = "number of nodes" },
+	{ .name = "time", .letter = 't', .kind = OPT_TEXT, AT(time), .arg = "TIME", .def = "1:00:00",
+	  .help = "time limit as Slurm writes it: 30 (minutes), 2:00:00, 1-12:00:00" },
+	{ .name = "partition", .letter = 'p', .kind = OPT_TEXT, AT(partition), .arg = "NAME", .help = "partition; without it, Slurm's default" },
+	{ .name = "gpus-per-node", .kind = OPT_TEXT, AT(gpus), .arg = "[TYPE:]N", .def = "1", .help = "GPUs of each node" },
+	{ .name = "sbatch", .kind = OPT_TEXT, AT(sbatch), .arg = "OPTIONS", .help = "more options of sbatch, such as '--account=a --exclusive'" },
+	{ .name = "chain", .kind = OPT_U64, AT(chain), .arg = "N", .max = MOST_CHAINED,
+	  .help = "submit N more Slurm jobs, each of which starts when the one before ends and leaves jobs, and resumes" },
+	{ .name = "before-end", .kind = OPT_DOUBLE, AT(before_end_s), .arg = "S", .def = "60", .max = 1e6,
+	  .help = "stop in order so long before the time limit, seconds" },
+	{ .heading = "planning",
+	  .name = "policy", .kind = OPT_TEXT, AT(policy), .arg = "NAME", .help = "as of heshare plan" },
+	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .help = "as of heshare plan" },
+	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N", .help = "as of heshare plan" },
+	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE", .help = "predictor of heshare train; without it, train one on modelled samples" },
+	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	CLI_CATALOGUE_OPT(offsetof(struct pilot_opts, catalogue)),
+	{ .heading = "output",
+	  .name = "dir", .letter = 'd', .kind = OPT_FILE, AT(dir), .arg = "DIR", .help = "folder for script, plan, store and the output of jobs, which all "
+		"nodes see by this name; without it, the name of JOBS with .pilot in place of .csv" },
+	{ .name = "print", .kind = OPT_FLAG, AT(print), .help = "print the batch script, and do nothing" },
+	{ .name = "no-wait", .kind = OPT_FLAG, AT(no_wait), .help = "do not wait for the end" },
+	{ 0 }
+};
+
+struct pilot {
+	const struct pilot_opts *o;
+	char  here[PATH_MAX], jobs[PATH_MAX], folder[PATH_MAX], script[PATH_MAX + 16], store[PATH_MAX + 16], program[PATH_MAX];
+	char  line[HES_POINT_COMMAND];
+	const char *command;          /* a pattern, in line; NULL: jobs have their own */
+	char  ids[MOST_CHAINED + 1][24];
+};
+
+/* --- made --- */
+
+static int check_jobs(const struct pilot *p, struct hes_err *err)
+{
+	struct hes_jobs jobs = { 0 };
+	int rc = hes_jobs_load(p->jobs, &jobs, err);
+
+	for (size_t i = 0; i < jobs.n && !rc && !p->command; i++)
+		if (!jobs.v[i].command)
+			rc = hes_fail(err, -ENOENT, "job %s has no command: give the jobs a column command, or name it: heshare pilot JOBS -- COMMAND",
+				      jobs.v[i].id);
+	hes_jobs_free(&jobs);
+	return rc;
+}
+
+/* Slurm takes a directive up to the end of its line. */
+static int check_words(const struct pilot_opts *o, struct hes_err *err)
+{
+	const struct { const char *name, *text; } v[] = { { "partition", o->partition }, { "gpus-per-node", o->gpus }, { "sbatch", o->sbatch } };
+
+	if (slurm_parse_time(o->time) <= 0)
+		return hes_fail(err, -EINVAL, "--time: \"%.40s\" is no time such as 30 (minutes), 2:00:00 or 1-12:00:00", o->time);
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+		if (v[i].text && strpbrk(v[i].text, i < 2 ? " \t\r\n" : "\r\n"))
+			return hes_fail(err, -EINVAL, "--%s: \"%.60s\" has a %s in it", v[i].name, v[i].text, i < 2 ? "space" : "line end");
+	return 0;
+}
+
+static int find_names(struct pilot *p, const char *jobs, struct hes_err *err)
+{
+	const char *dot = strrchr(jobs, '.');
+	const size_t stem = dot && !strchr(dot, '/') ? (size_t)(dot - jobs) : strlen(jobs);
+	ssize_t n = readlink("/proc/self/exe", p->program, sizeof(p->program) - 1);
+	char name[PATH_MAX];
+	int length;
+
+	p->program[n > 0 ? n : 0] = '\0';
+	if (!getcwd(p->here, sizeof(p->here)) || !realpath(jobs, p->jobs))
+		return hes_fail(err, -errno, "%s: %s", jobs, strerror(errno));
+	if (p->o->dir)
+		snprintf(name, sizeof(name), "%s", p->o->dir);
+	else
+		snprintf(name, sizeof(name), "%.*s.pilot", (int)stem, jobs);
+	length = snprintf(p->folder, sizeof(p->folder), "%s%s%s", *name == '/' ? "" : p->here, *name == '/' ? "" : "/", name);
+	if (length < 0 || length > HES_JOURNAL_PATH_MAX / 2 || strpbrk(p->folder, " \t\r\n"))
+		return hes_fail(err, -EINVAL, "%.80s: the name of the folder is too long, or has a space in it, which sbatch does not take; name another by --dir",
+				p->folder);
+	snprintf(p->script, sizeof(p->script), "%s/pilot.sh", p->folder);
+	snprintf(p->store, sizeof(p->store), "%s/store.db", p->folder);
+	return 0;
+}
+
+static void print_script(const struct pilot *p, FILE *f)
+{
+	pilot_script(f, p->o, p->program, p->here, p->jobs, p->folder, p->command);
+}
+
+static int write_script(const struct pilot *p, struct hes_err *err)
+{
+	char plan[PATH_MAX + 16];
+	struct hes_file file;
+	int rc = hes_folder_create(p->folder, err);
+
+	snprintf(plan, sizeof(plan), "%s/plan.json", p->folder);
+	if (!rc && !access(plan, F_OK))
+		fprintf(stderr, "heshare pilot: %s is there: the pilot goes on with it\n", plan);
+	if (!rc)
+		rc = hes_file_create(&file, p->script, err);
+	if (rc)
+		return rc;
+	print_script(p, file.f);
+	return hes_file_commit(&file, err);
+}
+
+/* --- submitted --- */
+
+/* @param after  the job that must have ended and failed; NULL: none */
+static int submit(const struct pilot *p, const char *after, char id[24], struct hes_err *err)
+{
+	char text[512] = "", dependency[64];
+	char *argv[6] = { "sbatch", "--parsable" };
+	size_t n = 2;
+	int rc;
+
+	if (after) {
+		snprintf(dependency, sizeof(dependency), "--dependency=afternotok:%s", after);
+		argv[n++] = dependency;
+		argv[n++] = "--kill-on-invalid-dep=yes";
+	}
+	argv[n++] = (char *)(uintptr_t)p->script;
+	argv[n] = NULL;
+	rc = slurm_call(argv, text, sizeof(text), err);
+	if (!rc && (*text < '1' || *text > '9'))
+		rc = hes_fail(err, -EIO, "sbatch: \"%.100s\" is no number of a job", text);
+	if (!rc)
+		snprintf(id, 24, "%.*s", (int)strspn(text, "0123456789"), text);
+	return rc;
+}
+
+static int submit_all(struct pilot *p, struct hes_err *err)
+{
+	int rc = submit(p, NULL, p->ids[0], err);
+
+	for (uint64_t i = 1; i <= p->o->chain && !rc; i++)
+		rc = submit(p, p->ids[i - 1], p->ids[i], err);
+	if (!rc) {
+		printf("Slurm job %s", p->ids[0]);
+		for (uint64_t i = 1; i <= p->o->chain; i++)
+			printf(", then %s", p->ids[i]);
+		printf("\nheshare status --store %s shows what it does; its messages are in %s/pilot.%s.log\n", p->store, p->folder, p->ids[0]);
+		fflush(stdout);
+	}
+	return rc;
+}
+
+/* --- watched --- */
+
+/* @return whether the job has ended; where Slurm does not answer it has not */
+static bool has_ended(const char *id, char state[32])
+{
+	static const char *const ends[] = { "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL" };
+	char text[512] = "", name[24];
+	char *const argv[] = { "squeue", "--noheader", "--states=all", "--jobs", name, "--format=%T", NULL };
+	struct hes_err err;
+
+	snprintf(name, sizeof(name), "%s", id);
+	if (slurm_call(argv, text, sizeof(text), &err))
+		return strstr(err.msg, "Invalid job id") != NULL;
+	text[strcspn(text, "\n")] = '\0';
+	snprintf(state, 32, "%.31s", text);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (strcmp(text, ends[i]) == 0)
+			return true;
+	return !*text;
+}
+
+/* The last run in the pilot's store. @return 0; -ENOENT none yet */
+static int look(const struct pilot *p, struct run_view *v, struct hes_err *err)
+{
+	struct hes_store *store = NULL;
+	struct hes_journal *j = NULL;
+	struct hes_run *runs = NULL;
+	size_t n = 0;
+	int rc = hes_store_open(p->store, HES_STORE_READ, STORE_WAIT_MS, &store, err);
+
+	if (!rc)
+		rc = hes_journal_open(store, &j, err);
+	if (!rc)
+		rc = hes_journal_recent(j, 1, &runs, &n, err);
+	if (!rc)
+		rc = n ? run_view_load(j, &runs[n - 1], v, err) : -ENOENT;
+	free(runs);
+	hes_journal_close(j);
+	hes_store_close(store);
+	return rc;
+}
+
+/* @return whether every job is done */
+static bool show(const struct pilot *p, const char *id, const char *state)
+{
+	struct run_view v = { 0 };
+	const bool begun = !look(p, &v, NULL), done = begun && v.run.state == HES_RUN_DONE;
+
+	if (terminal_is_live(STDERR_FILENO)) {
+		fprintf(stderr, "\rSlurm job %s: %s", id, state);
+		if (begun)
+			fprintf(stderr, "; %zu of %zu jobs done, %zu running, %zu failed", v.done, v.n_jobs, v.n_running, v.failed);
+		fputs("\033[K", stderr);
+		fflush(stderr);
+	}
+	run_view_free(&v);
+	return done;
+}
+
+static void await_job(const struct pilot *p, const char *id)
+{
+	const struct timespec pause = { .tv_sec = LOOK_S };
+	char state[32] = "submitted";
+	double queried_s = 0;
+	bool done = false;
+
+	/* The journal may know of the end before Slurm is queried; the report follows within moments. */
+	while (!done) {
+		if (queried_s <= 0 || hes_monotonic_s() - queried_s >= ASK_S) {
+			queried_s = hes_monotonic_s();
+			if (has_ended(id, state))
+				break;
+		}
+		done = show(p, id, state);
+		nanosleep(&pause, NULL);
+	}
+	if (terminal_is_live(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+/* @return exit status */
+static int watch(const struct pilot *p, struct hes_err *err)
+{
+	struct run_view v = { 0 };
+	int rc = 0, status = 1;
+
+	for (uint64_t i = 0; i <= p->o->chain && !rc; i++) {
+		run_view_free(&v);
+		await_job(p, p->ids[i]);
+		rc = look(p, &v, err);
+		if (!rc && v.run.state == HES_RUN_DONE)
+			break;
+	}
+	if (rc)
+		hes_fail(err, rc, "Slurm job %s ended before its run began; %s/pilot.%s.log says why", p->ids[0], p->folder, p->ids[0]);
+	if (!rc) {
+		status_print_line(stdout, &v);
+		printf("report: %s/report.json\n", v.run.folder);
+		status = v.run.state != HES_RUN_DONE;
+	}
+	run_view_free(&v);
+	return rc ? cli_fail("pilot", err) : status;
+}
+
+static int run_pilot(const void *opts, int n_args, char **args)
+{
+	struct pilot *p = calloc(1, sizeof(*p));
+	struct hes_err err = { 0 };
+	int rc = p ? 0 : hes_fail(&err, -ENOMEM, "out of memory"), status = 1;
+
+	if (!rc) {
+		p->o = opts;
+		rc = check_words(p->o, &err);
+		status = rc ? 2 : 1;
+	}
+	if (!rc)
+		rc = find_names(p, args[0], &err);
+	if (!rc && n_args > 1)
+		rc = profile_command_join(n_args - 1, args + 1, p->line, &err);
+	if (!rc && n_args > 1)
+		p->command = p->line;
+	if (!rc)
+		rc = check_jobs(p, &err);
+	if (!rc && p->o->print) {
+		print_script(p, stdout);
+		status = 0;
+	} else if (!rc) {
+		rc = write_script(p, &err);
+		if (!rc)
+			rc = submit_all(p, &err);
+		if (!rc)
+			status = p->o->no_wait ? 0 : watch(p, &err);
+	}
+	if (rc)
+		cli_fail("pilot", &err);
+	free(p);
+	return status;
+}
+
+const struct command cmd_pilot = {
+	.name = "pilot",
+	.args = "JOBS [-- COMMAND]",
+	.min_args = 1,
+	.max_args = INT_MAX,
+	.summary = "submit one Slurm job that plans and runs many jobs on its nodes",
+	.text = "Writes a batch script, submits it by sbatch, and waits until the Slurm job has ended. In the Slurm\n"
+		"job, heshare plan --gpus slurm plans the jobs of the file JOBS for the GPUs of all its nodes, and\n"
+		"heshare run carries the plan out by one runner on each node. COMMAND is the command of jobs without\n"
+		"one of their own, with {workload}, {batch}, {iterations}, {memory} and {job}.\n"
+		"\n"
+		"All nodes must see the folder --dir, heshare itself and what the jobs need by the same names. Before\n"
+		"the time limit the run stops in order. After a requeue, in a job of --chain, or when the same\n"
+		"command is given again, it goes on with the jobs that are left, also on other GPUs. Ctrl-C ends the\n"
+		"waiting alone; scancel ends the Slurm job.\n"
+		"\n"
+		"The exit status is 0 when every job is done.",
+	.example = "  heshare pilot jobs.csv --nodes 3 --time 2:00:00 -- ./train.sh {workload} {batch} {iterations}\n"
+		   "  heshare pilot jobs.csv --nodes 3 --partition gpu --gpus-per-node 4 --chain 2\n"
+		   "  heshare pilot jobs.csv --nodes 3 --print >pilot.sh",
+	.opts = pilot_opts,
+	.opts_size = sizeof(struct pilot_opts),
+	.run = run_pilot,
+};

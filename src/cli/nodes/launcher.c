@@ -1,0 +1,218 @@
+/*
+ * launcher.c - start heshare on other nodes; see launcher.h.
+ *
+ * srun: a step that shares the job's resources with other steps (--overlap) and is not bound to some of its cores. When a
+ * node fails, the other nodes' steps go on.
+ */
+#include "cli/nodes/launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+#define ARGS_MAX 64
+#define HOSTS_MAX_BYTES (1 << 20)
+
+extern char **environ;
+
+/* --- which nodes --- */
+
+static int read_hosts(const char *path, struct launcher *l, struct hes_err *err)
+{
+	char *text = NULL, *rest = NULL;
+	size_t len = 0;
+	int rc = hes_file_slurp(path, HOSTS_MAX_BYTES, &text, &len, err);
+
+	if (rc)
+		return rc;
+	l->nodes = calloc(len + 1, sizeof(*l->nodes));
+	if (!l->nodes)
+		rc = hes_fail(err, -ENOMEM, "%s: out of memory", path);
+	for (char *line = strtok_r(text, "\n", &rest); line && !rc; line = strtok_r(NULL, "\n", &rest)) {
+		char *name = line + strspn(line, " \t");
+
+		name[strcspn(name, " \t#\r")] = '\0';
+		if (!*name)
+			continue;
+		if (*name == '-' || strchr(name, '/') || strlen(name) + 6 > sizeof(l->nodes[0]))
+			rc = hes_fail(err, -EINVAL, "%s: \"%.60s\" is no name of a host; a line is HOST or USER@HOST", path, name);
+		else if (launcher_find(l, name) >= 0)
+			rc = hes_fail(err, -EEXIST, "%s: host %s is there twice", path, name);
+		else
+			strcpy(l->nodes[l->n++], name);
+	}
+	if (!rc && !l->n)
+		rc = hes_fail(err, -ENOENT, "%s: no host in it; a line is HOST or USER@HOST", path);
+	free(text);
+	return rc;
+}
+
+/* The file of this program, which must be there on the nodes, too. */
+static const char *own_program(char out[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+
+	out[n > 0 ? n : 0] = '\0';
+	return n > 0 ? out : "heshare";
+}
+
+int launcher_open(const char *how, const char *program, struct launcher *out, struct hes_err *err)
+{
+	struct launcher l = { 0 };
+	char path[PATH_MAX];
+	int rc;
+
+	l.program = strdup(program ? program : own_program(path));
+	if (!l.program)
+		rc = hes_fail(err, -ENOMEM, "out of memory");
+	else if (how && strncmp(how, "ssh:", 4) == 0)
+		rc = read_hosts(how + 4, &l, err);
+	else if (how && strcmp(how, "slurm") != 0)
+		rc = hes_fail(err, -EINVAL, "--launcher: \"%.60s\" is neither slurm nor ssh:HOSTFILE", how);
+	else
+		rc = slurm_nodes(&l.nodes, &l.n, err);
+	l.ssh = how && strncmp(how, "ssh:", 4) == 0;
+	if (rc)
+		launcher_close(&l);
+	else
+		*out = l;
+	return rc;
+}
+
+void launcher_close(struct launcher *l)
+{
+	free((void *)(uintptr_t)l->program);
+	free(l->nodes);
+	*l = (struct launcher){ 0 };
+}
+
+long launcher_find(const struct launcher *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->nodes[i], name) == 0)
+			return (long)i;
+	return -1;
+}
+
+/* --- started --- */
+
+static void put_quoted(FILE *f, const char *word)
+{
+	fputc('\'', f);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", f);
+		else
+			fputc(*word, f);
+	}
+	fputs("' ", f);
+}
+
+/* The command as one line for the shell of the other host, in the same folder. */
+static char *remote_line(const struct launcher *l, const char *const *args)
+{
+	char here[PATH_MAX], *line = NULL;
+	size_t size;
+	FILE *f = getcwd(here, sizeof(here)) ? open_memstream(&line, &size) : NULL;
+
+	if (!f)
+		return NULL;
+	fputs("cd ", f);
+	put_quoted(f, here);
+	fputs("&& exec ", f);
+	put_quoted(f, l->program);
+	for (size_t i = 0; args[i]; i++)
+		put_quoted(f, args[i]);
+	if (fclose(f)) {
+		free(line);
+		return NULL;
+	}
+	return line;
+}
+
+static int spawn_group(char *const *argv, int out, int errors, pid_t *pid)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int rc;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&files);
+	posix_spawnattr_init(&attr);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawnattr_setpgroup(&attr, 0);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	rc = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&files);
+	return -rc;
+}
+
+/* @return number of words */
+static size_t srun_words(const struct launcher *l, long node, char number[2][48], const char **v)
+{
+	size_t n = 0;
+
+	snprintf(number[0], sizeof(number[0]), "--nodes=%zu", node < 0 ? l->n : 1);
+	snprintf(number[1], sizeof(number[1]), "--ntasks=%zu", node < 0 ? l->n : 1);
+	v[n++] = "srun";
+	v[n++] = "--overlap";
+	v[n++] = number[0];
+	v[n++] = number[1];
+	v[n++] = "--ntasks-per-node=1";
+	v[n++] = "--cpu-bind=none";
+	v[n++] = "--kill-on-bad-exit=0";
+	v[n++] = "--no-kill";
+	if (node >= 0) {
+		v[n++] = "--nodelist";
+		v[n++] = l->nodes[node];
+	}
+	v[n++] = l->program;
+	return n;
+}
+
+pid_t launcher_start(const struct launcher *l, long node, const char *const *args, int out, int errors, struct hes_err *err)
+{
+	const char *v[ARGS_MAX + 1];
+	char number[2][48], *line = NULL;
+	size_t n = 0;
+	pid_t pid = 0;
+	int rc = 0;
+
+	if (l->ssh) {
+		line = remote_line(l, args);
+		v[n++] = "ssh";
+		v[n++] = "-o";
+		v[n++] = "BatchMode=yes";
+		v[n++] = "--";
+		v[n++] = l->nodes[node];
+		v[n++] = line;
+		rc = line ? 0 : -ENOMEM;
+	} else {
+		n = srun_words(l, node, number, v);
+		for (size_t i = 0; args[i] && n < ARGS_MAX; i++)
+			v[n++] = args[i];
+	}
+	v[n] = NULL;
+	if (!rc)
+		rc = spawn_group((char *const *)(uintptr_t)v, out, errors, &pid);
+	free(line);
+	if (rc == -ENOENT)
+		return hes_fail(err, rc, "%s: not found, and the runners of the other nodes are started by it%s", v[0],
+				l->ssh ? "" : "; --launcher ssh:HOSTFILE does without Slurm");
+	return rc ? hes_fail(err, rc, "%s: cannot be started: %s", v[0], strerror(-rc)) : pid;
+}

@@ -1,0 +1,39 @@
+/*
+ * launcher.h - start heshare on other nodes: by srun in a Slurm job, or by ssh on the hosts of a file.
+ *
+ * All nodes must see the same folders by the same names.
+ */
+#ifndef HES_CLI_NODES_LAUNCHER_H
+#define HES_CLI_NODES_LAUNCHER_H
+
+#include <sys/types.h>
+
+#include "cli/nodes/slurm.h"
+
+struct launcher {
+	bool        ssh;
+	const char *program;   /* heshare on the nodes */
+	slurm_name *nodes;
+	size_t      n;
+};
+
+/**
+ * @param how      "slurm" or NULL: the nodes of the Slurm job; "ssh:FILE": the hosts of a file, one a line, # begins a comment
+ * @param program  heshare on the nodes; NULL: by the name of this program's file here
+ * @return 0; -ENOENT not in a Slurm job, no such file, no host in it; -EINVAL; launcher_close() it
+ */
+int  launcher_open(const char *how, const char *program, struct launcher *out, struct hes_err *err);
+void launcher_close(struct launcher *l);
+
+/** @return the index of a node; -1 */
+long launcher_find(const struct launcher *l, const char *name);
+
+/**
+ * Start `heshare ARGS...` on a node, in a process group of its own.
+ * @param node  index; -1: on all nodes, by one srun
+ * @param out, errors  descriptors for its output
+ * @return the process here, whose end is that of the program there; -ENOENT no srun or ssh; -errno
+ */
+pid_t launcher_start(const struct launcher *l, long node, const char *const *args, int out, int errors, struct hes_err *err);
+
+#endif

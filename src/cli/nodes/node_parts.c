@@ -1,0 +1,331 @@
+/*
+ * node_parts.c - copy the journals of the nodes into the journal of the run; see nodes_state.h.
+ *
+ * Rows of a node's journal are only added, in an order that stays. So attempts are known by their index. Joules of a GPU are
+ * the sum over all parts that ran there. The times of a part count from its own start, by the wall clock of its node.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/nodes/nodes_state.h"
+#include "cli/run/run_identity.h"
+
+#define STORE_WAIT_MS 5000
+
+struct part *parts_add(struct nodes *s, const char *node, unsigned round)
+{
+	struct part *v = realloc(s->parts, (s->n_parts + 1) * sizeof(*v));
+
+	if (!v)
+		return NULL;
+	s->parts = v;
+	v += s->n_parts++;
+	*v = (struct part){ .round = round };
+	snprintf(v->node, sizeof(v->node), "%s", node);
+	return v;
+}
+
+void parts_free(struct nodes *s)
+{
+	for (size_t i = 0; i < s->n_parts; i++) {
+		free(s->parts[i].gpus);
+		free(s->parts[i].attempts);
+		free(s->parts[i].closed);
+		free(s->parts[i].jobs);
+	}
+	free(s->parts);
+}
+
+void parts_over(struct nodes *s, struct part *p)
+{
+	const size_t at = (size_t)(p - s->parts);
+
+	p->state = PART_OVER;
+	for (size_t i = 0; i < s->q->jobs->n; i++)
+		if (s->part_of[i] == at)
+			s->part_of[i] = NO_PART;
+}
+
+/* --- one journal into the other --- */
+
+/* A node's journal, as far as it was read. */
+struct rows {
+	struct hes_run_gpu   *gpus;
+	struct hes_run_job   *jobs;
+	struct hes_attempt   *attempts;
+	struct hes_run_meter *meters;
+	size_t n_gpus, n_jobs, n_attempts, n_meters;
+};
+
+static void rows_free(struct rows *r)
+{
+	free(r->gpus);
+	free(r->jobs);
+	free(r->attempts);
+	free(r->meters);
+}
+
+static int rows_read(struct hes_journal *j, int64_t run, struct rows *r, struct hes_err *err)
+{
+	int rc = hes_journal_gpus(j, run, &r->gpus, &r->n_gpus, err);
+
+	if (!rc)
+		rc = hes_journal_jobs(j, run, &r->jobs, &r->n_jobs, err);
+	if (!rc)
+		rc = hes_journal_attempts(j, run, &r->attempts, &r->n_attempts, err);
+	return rc ? rc : hes_journal_meters(j, run, &r->meters, &r->n_meters, err);
+}
+
+static int part_room(struct part *p, const struct rows *r, struct hes_err *err)
+{
+	int64_t *attempts = realloc(p->attempts, (r->n_attempts + 1) * sizeof(*attempts));
+	bool *closed = realloc(p->closed, (r->n_attempts + 1) * sizeof(*closed));
+	enum hes_run_job_state *jobs = realloc(p->jobs, (r->n_jobs + 1) * sizeof(*jobs));
+
+	p->attempts = attempts ? attempts : p->attempts;
+	p->closed = closed ? closed : p->closed;
+	p->jobs = jobs ? jobs : p->jobs;
+	if (!attempts || !closed || !jobs)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs of node %s", r->n_jobs, p->node);
+	for (; p->n_jobs < r->n_jobs; p->n_jobs++)
+		p->jobs[p->n_jobs] = HES_RUN_JOB_WAITING;
+	return 0;
+}
+
+static int copy_attempt(struct nodes *s, struct part *p, size_t i, struct hes_attempt a, int64_t offset_us, struct hes_err *err)
+{
+	struct hes_journal *j = s->q->journal;
+	const long job = nodes_find_job(s, a.job);
+	int rc = 0;
+
+	if (i == p->n_attempts) {
+		struct hes_attempt new = a;
+
+		new.number = job < 0 ? a.number : ++s->tries[job];
+		new.started_us += offset_us;
+		rc = hes_journal_attempt(j, s->run->id, &new, err);
+		if (rc)
+			return rc;
+		p->attempts[i] = new.id;
+		p->closed[i] = false;
+		p->n_attempts++;
+	}
+	if (p->closed[i])
+		return 0;
+	if (a.has_energy)
+		rc = hes_journal_attempt_took(j, p->attempts[i], true, a.energy_mj, err);
+	if (!rc && a.verdict != HES_VERDICT_OPEN) {
+		rc = hes_journal_attempt_ended(j, p->attempts[i], a.ended_us + offset_us, a.status, a.verdict, err);
+		p->closed[i] = !rc;
+	}
+	return rc;
+}
+
+static int copy_job(struct nodes *s, struct part *p, size_t i, struct hes_run_job r, int64_t offset_us, struct hes_err *err)
+{
+	const long job = nodes_find_job(s, r.job);
+	int rc;
+
+	if (r.state == p->jobs[i] || r.state == HES_RUN_JOB_WAITING)
+		return 0;
+	r.start_us += offset_us;
+	r.end_us += offset_us;
+	rc = hes_journal_result(s->q->journal, s->run->id, &r, err);
+	if (rc)
+		return rc;
+	p->jobs[i] = r.state;
+	if (job >= 0)
+		s->state[job] = r.state;
+	return 0;
+}
+
+/* A GPU's joules over all parts. */
+static int copy_gpu(const struct nodes *s, const char *gpu, struct hes_err *err)
+{
+	struct hes_run_gpu sum = { .measured = true };
+
+	snprintf(sum.gpu, sizeof(sum.gpu), "%s", gpu);
+	for (size_t i = 0; i < s->n_parts; i++)
+		for (size_t g = 0; g < s->parts[i].n_gpus; g++) {
+			const struct hes_run_gpu *v = &s->parts[i].gpus[g];
+
+			if (strcmp(v->gpu, gpu) != 0)
+				continue;
+			sum.measured &= v->measured;
+			sum.busy_us += v->busy_us;
+			sum.busy_mj += v->busy_mj;
+			sum.idle_mj += v->idle_mj;
+		}
+	return hes_journal_gpu_took(s->q->journal, s->run->id, &sum, err);
+}
+
+/* GPUs that an earlier head did not get to write. */
+static int copy_rows(struct nodes *s, struct part *p, struct rows *r, struct hes_err *err)
+{
+	const int64_t offset_us = p->run.started_us - s->run->started_us;
+	struct hes_run_gpu *before = p->gpus;
+	int rc = hes_journal_replan(s->q->journal, s->run->id, r->gpus, r->n_gpus, NULL, 0, err);
+
+	for (size_t i = 0; i < r->n_attempts && !rc; i++)
+		rc = copy_attempt(s, p, i, r->attempts[i], offset_us, err);
+	for (size_t i = 0; i < r->n_jobs && !rc; i++)
+		rc = copy_job(s, p, i, r->jobs[i], offset_us, err);
+	p->gpus = r->gpus;
+	p->n_gpus = r->n_gpus;
+	r->gpus = before;
+	for (size_t i = 0; i < p->n_gpus && !rc; i++)
+		rc = copy_gpu(s, p->gpus[i].gpu, err);
+	for (size_t i = 0; i < r->n_meters && !rc; i++) {
+		r->meters[i].session = (uint32_t)(p - s->parts) + 1;
+		rc = hes_journal_meter(s->q->journal, s->run->id, &r->meters[i], err);
+	}
+	return rc;
+}
+
+static int copy_journal(struct nodes *s, struct part *p, struct hes_journal *j, struct hes_err *err)
+{
+	struct rows r = { 0 };
+	int rc = rows_read(j, p->run.id, &r, err);
+
+	if (!rc)
+		rc = part_room(p, &r, err);
+	if (!rc)
+		rc = hes_journal_begin_light(s->q->journal, err);
+	if (!rc) {
+		rc = copy_rows(s, p, &r, err);
+		rc = hes_journal_end(s->q->journal, rc, err);
+	}
+	rows_free(&r);
+	return rc;
+}
+
+/* Samples that the runner measured. */
+static int copy_samples(const struct nodes *s, const struct part *p, struct hes_store *node, struct hes_err *err)
+{
+	const struct hes_store_query all = { 0 };
+	char name[HES_STORE_ORIGIN_NAME];
+	struct hes_samples samples = { 0 };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = p->run.ended_us, .name = name, .samples = &samples };
+	struct hes_delivered done;
+	int rc = hes_store_samples(node, &all, &samples, err);
+
+	snprintf(name, sizeof(name), "run %lld on node %s", (long long)s->run->id, p->node);
+	if (!rc && samples.n)
+		rc = hes_store_add(s->q->store, &d, &done, err);
+	hes_samples_free(&samples);
+	return rc;
+}
+
+int parts_sync(struct nodes *s, struct part *p, bool settle, struct hes_err *err)
+{
+	struct hes_store *store = NULL;
+	struct hes_journal *j = NULL;
+	char path[HES_JOURNAL_PATH_MAX];
+	int rc;
+
+	nodes_path(s, p->node, 0, ".db", path);
+	/* The runner has not begun. */
+	if (access(path, F_OK))
+		return 0;
+	rc = hes_store_open(path, settle ? HES_STORE_WRITE : HES_STORE_READ, STORE_WAIT_MS, &store, err);
+	/* It is at its first words. */
+	if (rc == -EINVAL && !settle)
+		return 0;
+	if (!rc)
+		rc = hes_journal_open(store, &j, err);
+	if (!rc)
+		rc = hes_journal_last_run(j, p->key, &p->run, err);
+	p->known = !rc;
+	if (!rc && settle)
+		rc = hes_run_settle(j, &p->run, err);
+	if (!rc)
+		rc = copy_journal(s, p, j, err);
+	if (!rc && settle)
+		rc = copy_samples(s, p, store, err);
+	hes_journal_close(j);
+	hes_store_close(store);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+/* --- of earlier heads --- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Nodes with a journal of this run. free() @out */
+static int find_nodes(const struct nodes *s, slurm_name **out, size_t *n, struct hes_err *err)
+{
+	DIR *dir = opendir(s->run->folder);
+	char path[HES_JOURNAL_PATH_MAX];
+	slurm_name *v = NULL, *more;
+	const struct dirent *e;
+
+	*n = 0;
+	if (!dir)
+		return hes_fail(err, -errno, "%s: %s", s->run->folder, strerror(errno));
+	while ((e = readdir(dir))) {
+		if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof(v[0]))
+			continue;
+		nodes_path(s, e->d_name, 0, ".db", path);
+		if (access(path, F_OK))
+			continue;
+		more = realloc(v, (*n + 1) * sizeof(*v));
+		if (!more) {
+			free(v);
+			closedir(dir);
+			return hes_fail(err, -ENOMEM, "out of memory for %zu nodes", *n);
+		}
+		v = more;
+		strcpy(v[(*n)++], e->d_name);
+	}
+	closedir(dir);
+	if (*n)
+		qsort(v, *n, sizeof(*v), by_name);
+	*out = v;
+	return 0;
+}
+
+static int find_parts(struct nodes *s, slurm_name *names, size_t n, struct hes_err *err)
+{
+	char path[HES_JOURNAL_PATH_MAX];
+	int rc = 0;
+
+	for (;; s->rounds++) {
+		nodes_path(s, NULL, s->rounds + 1, ".json", path);
+		if (access(path, F_OK))
+			return 0;
+		for (size_t i = 0; i < n; i++) {
+			struct part *p = parts_add(s, names[i], s->rounds + 1);
+
+			if (!p)
+				return hes_fail(err, -ENOMEM, "out of memory for %zu nodes", n);
+			p->state = PART_OVER;
+			rc = run_plan_key(path, names[i], &p->key, err);
+			if (!rc)
+				rc = parts_sync(s, p, true, err);
+			if (rc)
+				return rc;
+			/* The node had no work in this round. */
+			if (!p->known)
+				s->n_parts--;
+		}
+	}
+}
+
+int parts_find(struct nodes *s, struct hes_err *err)
+{
+	slurm_name *names = NULL;
+	size_t n = 0;
+	int rc = find_nodes(s, &names, &n, err);
+
+	if (!rc)
+		rc = find_parts(s, names, n, err);
+	free(names);
+	return rc;
+}

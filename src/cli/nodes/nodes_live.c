@@ -1,0 +1,149 @@
+/*
+ * nodes_live.c - what is known of a run on several nodes while it goes on; see nodes_state.h.
+ *
+ * Each runner writes live.json in the folder of its node; the head joins them to the one of the run, which `heshare
+ * status` reads.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "cli/cli.h"
+#include "cli/nodes/nodes_state.h"
+
+#define LIVE_FILE "live.json"
+#define MESSAGES_MAX_BYTES 65536
+
+struct totals {
+	json_t *gpus, *jobs;
+	int64_t left_us;
+	size_t  running;
+};
+
+static void add_node(const struct hes_run_live *l, struct totals *t)
+{
+	for (size_t i = 0; i < l->n_gpus; i++)
+		json_array_append_new(t->gpus, json_pack("{s:s, s:o, s:I, s:o}", "gpu", l->gpus[i].gpu, "power_w",
+				      cli_json_maybe(l->gpus[i].has_power, l->gpus[i].power_w), "clock_mhz", (json_int_t)l->gpus[i].clock_mhz,
+				      "energy_j", cli_json_maybe(l->gpus[i].has_energy, l->gpus[i].energy_j)));
+	for (size_t i = 0; i < l->n_jobs; i++)
+		json_array_append_new(t->jobs, json_pack("{s:s, s:o, s:f}", "job", l->jobs[i].job, "done",
+				      cli_json_maybe(l->jobs[i].done >= 0, l->jobs[i].done), "left_s", (double)l->jobs[i].left_us * 1e-6));
+	t->left_us = l->left_us > t->left_us ? l->left_us : t->left_us;
+	t->running += l->n_jobs;
+}
+
+/* Not synced: after a crash the journal counts. */
+static void replace_file(const char *folder, const char *name, json_t *doc)
+{
+	char path[HES_JOURNAL_PATH_MAX + 32], hidden[HES_JOURNAL_PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(hidden, sizeof(hidden), "%s/.%s", folder, name);
+	if (doc && !json_dump_file(doc, hidden, JSON_COMPACT | JSON_REAL_PRECISION(16)))
+		rename(hidden, path);
+	json_decref(doc);
+}
+
+void nodes_live_write(const struct nodes *s)
+{
+	const int64_t wall_us = hes_wall_us(), now_us = wall_us - s->run->started_us;
+	struct totals t = { .gpus = json_array(), .jobs = json_array() };
+	struct hes_run_progress p = { .jobs = s->q->jobs->n, .now_us = now_us };
+
+	for (size_t i = 0; i < s->n_parts; i++) {
+		struct hes_run_live live;
+
+		if (s->parts[i].state != PART_RUNNING || !s->parts[i].known || hes_run_live_load(&s->parts[i].run, &live, NULL))
+			continue;
+		add_node(&live, &t);
+		hes_run_live_free(&live);
+	}
+	for (size_t i = 0; i < s->q->jobs->n; i++) {
+		p.done += s->state[i] == HES_RUN_JOB_DONE;
+		p.failed += s->state[i] == HES_RUN_JOB_FAILED;
+	}
+	p.running = t.running;
+	p.left_us = t.left_us;
+	if (s->q->listener.progress)
+		s->q->listener.progress(s->q->listener.ctx, &p);
+	replace_file(s->run->folder, LIVE_FILE, json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)s->run->id, "at_s",
+		     (double)wall_us * 1e-6, "now_s", now_us > 0 ? (double)now_us * 1e-6 : 0.0, "left_s", (double)t.left_us * 1e-6,
+		     "gpus", t.gpus, "jobs", t.jobs));
+}
+
+void nodes_live_end(const struct nodes *s)
+{
+	char path[HES_JOURNAL_PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/" LIVE_FILE, s->run->folder);
+	unlink(path);
+}
+
+/* --- messages of the runners --- */
+
+/* Messages of heshare itself, with the name of the node; the rest stays in the file. */
+static void pass_lines(const struct nodes *s, const char *node, char *text)
+{
+	static const char mark[] = "heshare run: ";
+	char *rest = NULL;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (strncmp(line, mark, strlen(mark)) == 0)
+			nodes_tell(s, "node %s: %s", node, line + strlen(mark));
+}
+
+void nodes_pass_messages(struct nodes *s, size_t node)
+{
+	const char *name = s->q->launcher->nodes[node];
+	char path[HES_JOURNAL_PATH_MAX], *text = calloc(1, MESSAGES_MAX_BYTES + 1), *end;
+	FILE *f;
+	size_t n;
+
+	nodes_path(s, name, 0, ".log", path);
+	f = text ? fopen(path, "re") : NULL;
+	if (f && !fseeko(f, s->nodes[node].log_read, SEEK_SET)) {
+		n = fread(text, 1, MESSAGES_MAX_BYTES, f);
+		end = n ? strrchr(text, '\n') : NULL;
+		if (end) {
+			*end = '\0';
+			s->nodes[node].log_read += end + 1 - text;
+			pass_lines(s, name, text);
+		}
+	}
+	if (f)
+		fclose(f);
+	free(text);
+}
+
+void nodes_skip_messages(struct nodes *s, size_t node)
+{
+	char path[HES_JOURNAL_PATH_MAX];
+	struct stat st;
+
+	nodes_path(s, s->q->launcher->nodes[node], 0, ".log", path);
+	s->nodes[node].log_read = stat(path, &st) ? 0 : st.st_size;
+}
+
+json_t *nodes_json(const struct nodes *s)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < s->q->launcher->n; i++) {
+		const char *name = s->q->launcher->nodes[i];
+		size_t rounds = 0;
+
+		for (size_t k = 0; k < s->n_parts; k++)
+			rounds += strcmp(s->parts[k].node, name) == 0 && s->parts[k].known;
+		json_array_append_new(out, json_pack("{s:s, s:s, s:I, s:I, s:I, s:o}", "node", name, "state",
+				      s->nodes[i].drained ? "drained" : s->nodes[i].lost ? "lost" : s->offers[i].good ? "used" : "left out", "gpus", (json_int_t)s->offers[i].n,
+				      "rounds", (json_int_t)rounds, "failures", (json_int_t)s->nodes[i].failures, "why",
+				      s->offers[i].why[0] ? json_string(s->offers[i].why) : json_null()));
+	}
+	return out;
+}

@@ -1,0 +1,625 @@
+/*
+ * nodes_run.c - the head of a run on several nodes: start runners, watch them, plan again what they leave; see nodes_run.h.
+ *
+ * Runners are stopped by a file in their folder, which works through any launcher and after the head has died. The head
+ * waits for the ends of its own srun or ssh processes, and reads files; it asks Slurm for nothing meanwhile.
+ */
+#include "cli/nodes/nodes_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/hash_map.h"
+#include "base/plural.h"
+#include "cli/nodes/nodes_state.h"
+#include "launch/process.h"
+
+#define MOST_FAILURES 3        /* of parts that end too early, on a node */
+#define SYNC_S 2
+#define ASK_AGAIN_S 5
+#define LIVE_S 3               /* a runner that has written nothing for so long is not alive */
+#define DRAIN_S 10             /* between two looks for nodes that drain */
+#define RUNNER_ARGS_MAX 48
+#define LOCK_WAIT_S 60
+#define STOP_FILE "stop"
+
+void nodes_path(const struct nodes *s, const char *node, unsigned round, const char *end, char out[HES_JOURNAL_PATH_MAX])
+{
+	char number[16] = "";
+
+	if (round)
+		snprintf(number, sizeof(number), "-%u", round);
+	snprintf(out, HES_JOURNAL_PATH_MAX, "%.*s%s%s/%lld%s%s", HES_JOURNAL_PATH_MAX - 2 * HES_NAME_MAX - 64, s->run->folder, node ? "/" : "",
+		 node ? node : "", (long long)s->run->started_us, number, end);
+}
+
+void nodes_tell(const struct nodes *s, const char *fmt, ...)
+{
+	char text[2 * HES_ERR_MAX];
+	va_list ap;
+
+	if (!s->q->listener.message)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	s->q->listener.message(s->q->listener.ctx, text);
+}
+
+static bool job_has_id(const void *jobs, uint32_t index, const void *id)
+{
+	return strcmp(((const struct hes_job *)jobs)[index].id, id) == 0;
+}
+
+long nodes_find_job(const struct nodes *s, const char *id)
+{
+	const uint32_t at = hes_hash_map_find(s->names, hes_hash_text(HES_HASH_START, id), job_has_id, s->q->jobs->v, id);
+
+	return at == HES_HASH_NONE ? -1 : (long)at;
+}
+
+/* --- begun --- */
+
+static int nodes_make(struct nodes *s, struct hes_hash_map *names, struct hes_err *err)
+{
+	const size_t n = s->q->jobs->n, n_nodes = s->q->launcher->n;
+	int rc = 0;
+
+	s->names = names;
+	s->nodes = calloc(n_nodes + 1, sizeof(*s->nodes));
+	s->state = calloc(n + 1, sizeof(*s->state));
+	s->tries = calloc(n + 1, sizeof(*s->tries));
+	s->part_of = calloc(n + 1, sizeof(*s->part_of));
+	if (!s->nodes || !s->state || !s->tries || !s->part_of)
+		rc = -ENOMEM;
+	for (size_t i = 0; i < n && !rc; i++) {
+		s->part_of[i] = NO_PART;
+		s->state[i] = HES_RUN_JOB_WAITING;
+		rc = hes_hash_map_add(names, hes_hash_text(HES_HASH_START, s->q->jobs->v[i].id), (uint32_t)i);
+	}
+	for (size_t i = 0; i < n_nodes && !rc; i++)
+		s->nodes[i] = (struct node){ .part = NO_PART };
+	return rc ? hes_fail(err, rc, "out of memory for %zu jobs on %zu nodes", n, n_nodes) : 0;
+}
+
+static void nodes_unmake(struct nodes *s)
+{
+	parts_free(s);
+	offers_free(s->offers, s->q->launcher->n);
+	free(s->nodes);
+	free(s->state);
+	free(s->tries);
+	free(s->part_of);
+	hes_hash_map_finish(s->names);
+	if (s->lock >= 0)
+		close(s->lock);
+}
+
+/* @return 0; -EAGAIN another process has it; -errno */
+static int try_lock(int fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (!fcntl(fd, F_OFD_SETLK, &whole))
+		return 0;
+	return errno == EACCES ? -EAGAIN : -errno;
+}
+
+/* One head at a time, on whatever machine. After a requeue the one before may still be at its end. */
+static int lock_folder(struct nodes *s, struct hes_err *err)
+{
+	static const struct timespec tenth = { 0, 100000000 };
+	char path[HES_JOURNAL_PATH_MAX + 16];
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/head.lock", s->run->folder);
+	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (s->lock < 0)
+		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
+	for (int waited = 0; (rc = try_lock(s->lock)) == -EAGAIN && s->run->id && waited < LOCK_WAIT_S * 10; waited++) {
+		if (!waited)
+			nodes_tell(s, "waiting for the process to end that carries out a run in this folder");
+		nanosleep(&tenth, NULL);
+	}
+	if (rc == -EAGAIN)
+		return hes_fail(err, -EBUSY, "%s: another process carries out a run in this folder", s->run->folder);
+	return rc ? hes_fail(err, rc, "%s: it cannot be locked, so another head could not be seen: %s", path, strerror(-rc)) : 0;
+}
+
+static int note_head(struct hes_run *run, struct hes_err *err)
+{
+	struct hes_process self;
+	int rc = hes_process_of(getpid(), &self);
+
+	if (rc)
+		return hes_fail(err, rc, "/proc: this process does not find itself: %s", strerror(-rc));
+	run->runner = (struct hes_run_process){ .pid = self.pid, .start = (int64_t)self.started };
+	return hes_process_boot(run->runner.boot, err);
+}
+
+static int note_new_run(struct nodes *s, struct hes_err *err)
+{
+	const struct hes_jobs *jobs = s->q->jobs;
+	struct hes_run_job *rows = calloc(jobs->n + 1, sizeof(*rows));
+	int rc = rows ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", jobs->n);
+
+	for (size_t i = 0; i < jobs->n && !rc; i++) {
+		memcpy(rows[i].job, jobs->v[i].id, sizeof(rows[i].job));
+		memcpy(rows[i].workload, jobs->v[i].workload, sizeof(rows[i].workload));
+		rows[i].sm_pct = 100;
+	}
+	s->run->started_us = hes_wall_us();
+	if (!rc)
+		rc = hes_journal_new_run(s->q->journal, s->run, NULL, 0, rows, jobs->n, err);
+	free(rows);
+	return rc;
+}
+
+static void stop_path(const struct nodes *s, const char *node, char out[HES_JOURNAL_PATH_MAX + 64])
+{
+	snprintf(out, HES_JOURNAL_PATH_MAX + 64, "%s/%s/" STOP_FILE, s->run->folder, node);
+}
+
+static void stop_node(const struct nodes *s, size_t node)
+{
+	char path[HES_JOURNAL_PATH_MAX + 64];
+	int fd;
+
+	stop_path(s, s->q->launcher->nodes[node], path);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What earlier heads began is stopped, read, and free to be planned again. Jobs that were given up get another chance. */
+static int take_over(struct nodes *s, struct hes_err *err)
+{
+	size_t done = 0;
+	int rc = hes_journal_take_over(s->q->journal, s->run->id, &s->run->runner, err);
+
+	if (!rc)
+		rc = hes_journal_begin(s->q->journal, err);
+	if (!rc) {
+		rc = hes_journal_clear(s->q->journal, s->run->id, err);
+		rc = hes_journal_end(s->q->journal, rc, err);
+	}
+	if (!rc)
+		rc = parts_find(s, err);
+	for (size_t i = 0; i < s->q->jobs->n && !rc; i++) {
+		done += s->state[i] == HES_RUN_JOB_DONE;
+		if (s->state[i] == HES_RUN_JOB_FAILED)
+			s->state[i] = HES_RUN_JOB_WAITING;
+	}
+	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
+		nodes_skip_messages(s, i);
+	if (!rc)
+		nodes_tell(s, "run %lld is resumed on %zu node%s: done are %zu of %zu job%s", (long long)s->run->id, s->q->launcher->n,
+			   hes_s(s->q->launcher->n), done, s->q->jobs->n, hes_s(s->q->jobs->n));
+	return rc;
+}
+
+static int nodes_begin(struct nodes *s, struct hes_err *err)
+{
+	const bool resumed = s->run->id != 0;
+	int rc = lock_folder(s, err);
+
+	for (size_t i = 0; i < s->q->launcher->n && !rc && resumed; i++)
+		stop_node(s, i);
+	if (!rc)
+		rc = offers_load(s->q->launcher, resumed ? s->run->folder : NULL, &s->offers, err);
+	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
+		if (s->offers[i].busy)
+			rc = hes_fail(err, -EBUSY, "node %s: %.400s", s->q->launcher->nodes[i], s->offers[i].why);
+	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
+		if (!s->offers[i].good)
+			nodes_tell(s, "node %s is left out: %s", s->q->launcher->nodes[i], s->offers[i].why);
+	if (!rc)
+		rc = note_head(s->run, err);
+	if (!rc)
+		rc = resumed ? take_over(s, err) : note_new_run(s, err);
+	if (!rc)
+		rc = s->rounds ? rounds_again(s, err) : rounds_begin(s, err);
+	return rc;
+}
+
+/* --- runners --- */
+
+static const char *const first_args[] = { "run", "--stop-file", "--node" };
+
+static int start_runner(struct nodes *s, size_t node, struct part *p, struct hes_err *err)
+{
+	char plan[HES_JOURNAL_PATH_MAX], folder[HES_JOURNAL_PATH_MAX + 64], store[HES_JOURNAL_PATH_MAX], log[HES_JOURNAL_PATH_MAX];
+	const char *args[RUNNER_ARGS_MAX + 1];
+	size_t n = 0;
+	int rc, null = open("/dev/null", O_WRONLY | O_CLOEXEC), fd;
+
+	snprintf(folder, sizeof(folder), "%s/%s", s->run->folder, p->node);
+	nodes_path(s, NULL, p->round, ".json", plan);
+	nodes_path(s, p->node, 0, ".db", store);
+	nodes_path(s, p->node, 0, ".log", log);
+	for (size_t i = 0; i < sizeof(first_args) / sizeof(first_args[0]); i++)
+		args[n++] = first_args[i];
+	args[n++] = p->node;
+	args[n++] = "--jobs";
+	args[n++] = folder;
+	args[n++] = "--store";
+	args[n++] = store;
+	for (size_t i = 0; s->q->runner_args[i] && n < RUNNER_ARGS_MAX - 1; i++)
+		args[n++] = s->q->runner_args[i];
+	args[n++] = plan;
+	args[n] = NULL;
+	rc = hes_folder_create(folder, err);
+	fd = rc ? -1 : open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (!rc && (fd < 0 || null < 0))
+		rc = hes_fail(err, -errno, "%s: %s", log, strerror(errno));
+	if (!rc && !s->stopping) {
+		stop_path(s, p->node, folder);
+		unlink(folder);
+		snprintf(folder, sizeof(folder), "%s/%s", s->run->folder, p->node);
+	}
+	if (!rc)
+		s->nodes[node].pid = launcher_start(s->q->launcher, (long)node, args, null, fd, err);
+	if (!rc && s->nodes[node].pid < 0) {
+		rc = (int)s->nodes[node].pid;
+		s->nodes[node].pid = 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (null >= 0)
+		close(null);
+	return rc;
+}
+
+static struct part *next_part(struct nodes *s, size_t node)
+{
+	for (size_t i = 0; i < s->n_parts; i++)
+		if (s->parts[i].state == PART_WAITING && strcmp(s->parts[i].node, s->q->launcher->nodes[node]) == 0)
+			return &s->parts[i];
+	return NULL;
+}
+
+static int start_parts(struct nodes *s, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->q->launcher->n && !rc; i++) {
+		struct part *p = s->nodes[i].part == NO_PART ? next_part(s, i) : NULL;
+
+		if (!p)
+			continue;
+		if (s->nodes[i].lost || s->nodes[i].drained || s->stopping) {
+			parts_over(s, p);
+			continue;
+		}
+		rc = start_runner(s, i, p, err);
+		if (rc)
+			break;
+		p->state = PART_RUNNING;
+		s->nodes[i].part = (size_t)(p - s->parts);
+	}
+	return rc;
+}
+
+/* --- their ends --- */
+
+static size_t free_node(struct nodes *s, size_t node)
+{
+	struct node *n = &s->nodes[node];
+	const size_t before = rounds_pool(s);
+
+	parts_over(s, &s->parts[n->part]);
+	n->part = NO_PART;
+	n->pid = 0;
+	return rounds_pool(s) - before;
+}
+
+static const char *how_ended(int status, char out[64])
+{
+	if (WIFSIGNALED(status))
+		snprintf(out, 64, "ended by signal %d", WTERMSIG(status));
+	else
+		snprintf(out, 64, "ended with status %d", WEXITSTATUS(status));
+	return out;
+}
+
+/* @return when the runner last wrote its state; 0: it did not, or has ended */
+static int64_t look_at_runner(struct nodes *s, size_t node)
+{
+	const struct part *p = &s->parts[s->nodes[node].part];
+	struct hes_run_live live;
+	int64_t at_us;
+
+	if (!p->known || hes_run_live_load(&p->run, &live, NULL))
+		return 0;
+	at_us = live.at_us;
+	hes_run_live_free(&live);
+	return at_us;
+}
+
+/*
+ * Whether the runner of a node that does not answer may be alive: it writes its state every second. Nodes may be
+ * unreachable and still see the folder.
+ */
+static bool runner_lives(struct nodes *s, size_t node)
+{
+	const int64_t at_us = look_at_runner(s, node);
+	struct node *n = &s->nodes[node];
+
+	if (at_us && at_us == n->live_us)
+		return hes_monotonic_s() - n->looked_s < LIVE_S;
+	n->live_us = at_us;
+	n->looked_s = hes_monotonic_s();
+	return at_us != 0;
+}
+
+/* Its runner has ended, as it should or not. A runner that did not get to its end is looked after on its node. */
+static int runner_ended(struct nodes *s, size_t node, struct hes_err *err)
+{
+	struct part *p = &s->parts[s->nodes[node].part];
+	int rc;
+
+	nodes_pass_messages(s, node);
+	s->nodes[node].pid = 0;
+	rc = parts_sync(s, p, false, err);
+	if (rc)
+		return rc;
+	if (p->known && (p->run.state == HES_RUN_DONE || p->run.state == HES_RUN_FAILED ||
+			 (p->run.state == HES_RUN_STOPPED && (s->stopping || s->nodes[node].drained)))) {
+		rc = parts_sync(s, p, true, err);
+		free_node(s, node);
+		s->nodes[node].lost |= s->nodes[node].drained;
+		return rc;
+	}
+	p->state = PART_QUERIED;
+	/* If it lives without us, it is to end. */
+	stop_node(s, node);
+	s->nodes[node].live_us = look_at_runner(s, node);
+	s->nodes[node].looked_s = hes_monotonic_s();
+	return offer_ask(s->q->launcher, (long)node, s->run->folder, &s->nodes[node].query, err);
+}
+
+/* The node has answered, or not: nothing of the part runs any more. */
+static int node_answered(struct nodes *s, size_t node, int status, struct hes_err *err)
+{
+	struct node *n = &s->nodes[node];
+	struct part *p = &s->parts[n->part];
+	char how[64];
+	size_t left;
+	int rc;
+
+	offer_take(s->q->launcher, &n->query, status, s->offers);
+	if (s->offers[node].busy || (!s->offers[node].good && runner_lives(s, node))) {
+		n->ask_s = hes_monotonic_s() + ASK_AGAIN_S;
+		return 0;
+	}
+	rc = parts_sync(s, p, true, err);
+	if (rc)
+		return rc;
+	n->failures++;
+	n->lost = !s->offers[node].good || n->failures >= MOST_FAILURES;
+	left = free_node(s, node);
+	nodes_tell(s, "node %s: its runner %s; %zu job%s left%s%s", s->q->launcher->nodes[node], how_ended(n->status, how), left,
+		   left == 1 ? " is" : "s are", n->lost ? "; the node gets no more: " : "",
+		   !n->lost ? "" : s->offers[node].good ? "it failed too often" : s->offers[node].why);
+	for (struct part *next; n->lost && (next = next_part(s, node));)
+		parts_over(s, next);
+	return 0;
+}
+
+static int reap_all(struct nodes *s, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->q->launcher->n && !rc; i++) {
+		struct node *n = &s->nodes[i];
+		int status;
+
+		if (n->pid > 0 && waitpid(n->pid, &status, WNOHANG) == n->pid) {
+			n->status = status;
+			rc = runner_ended(s, i, err);
+		} else if (n->query.pid > 0 && waitpid(n->query.pid, &status, WNOHANG) == n->query.pid) {
+			rc = node_answered(s, i, status, err);
+		} else if (n->ask_s > 0 && hes_monotonic_s() >= n->ask_s) {
+			n->ask_s = 0;
+			rc = offer_ask(s->q->launcher, (long)i, s->run->folder, &n->query, err);
+		}
+	}
+	return rc;
+}
+
+/* --- the loop --- */
+
+static void stop_all(struct nodes *s, const char *why)
+{
+	if (s->stopping++ == 0)
+		nodes_tell(s, "%sstopping: no job starts any more; a second signal ends the runners at once", why);
+	for (size_t i = 0; i < s->q->launcher->n; i++) {
+		stop_node(s, i);
+		/* srun then kills the step; the guard on the node restores the GPUs. */
+		if (s->stopping > 1 && s->nodes[i].pid > 0)
+			kill(-s->nodes[i].pid, SIGTERM);
+	}
+}
+
+/* A node that drains is to be given back: its jobs end and are planned again on the others. */
+static void find_drained(struct nodes *s)
+{
+	char text[65536] = "", *rest = NULL;
+
+	if (s->q->launcher->ssh)
+		return;
+	slurm_drained(text, sizeof(text));
+	for (char *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
+		const long i = launcher_find(s->q->launcher, name);
+
+		if (i < 0 || s->nodes[i].drained)
+			continue;
+		s->nodes[i].drained = true;
+		s->nodes[i].lost |= s->nodes[i].part == NO_PART;
+		nodes_tell(s, "node %s drains: its jobs end, and what is left is planned again on the other nodes", name);
+		stop_node(s, (size_t)i);
+	}
+}
+
+static int sync_all(struct nodes *s, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->n_parts && !rc; i++)
+		if (s->parts[i].state == PART_RUNNING)
+			rc = parts_sync(s, &s->parts[i], false, err);
+	for (size_t i = 0; i < s->q->launcher->n; i++)
+		nodes_pass_messages(s, i);
+	nodes_live_write(s);
+	return rc;
+}
+
+static bool all_idle(const struct nodes *s)
+{
+	for (size_t i = 0; i < s->n_parts; i++)
+		if (s->parts[i].state != PART_OVER)
+			return false;
+	return true;
+}
+
+static bool any_queried(const struct nodes *s)
+{
+	for (size_t i = 0; i < s->n_parts; i++)
+		if (s->parts[i].state == PART_QUERIED)
+			return true;
+	return false;
+}
+
+/* What a part left is planned again, once it is known which nodes are up. */
+static int plan_again(struct nodes *s, struct hes_err *err)
+{
+	size_t up = 0;
+
+	if (s->stopping || any_queried(s) || !rounds_pool(s))
+		return 0;
+	for (size_t i = 0; i < s->q->launcher->n; i++)
+		up += s->offers[i].good && !s->nodes[i].lost && !s->nodes[i].drained;
+	if (up)
+		return rounds_again(s, err);
+	if (!s->no_node_reported)
+		nodes_tell(s, "no node is left; %zu job%s wait for --resume", rounds_pool(s), hes_s(rounds_pool(s)));
+	s->no_node_reported = true;
+	return 0;
+}
+
+static sigset_t head_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	return set;
+}
+
+static int nodes_loop(struct nodes *s, struct hes_err *err)
+{
+	const struct timespec second = { .tv_sec = 1 };
+	const sigset_t set = head_signals();
+	double sync_s = hes_monotonic_s() + SYNC_S, drain_s = hes_monotonic_s() + DRAIN_S;
+
+	for (;;) {
+		int rc = plan_again(s, err), signal;
+
+		if (!rc)
+			rc = start_parts(s, err);
+		if (rc || all_idle(s))
+			return rc;
+		signal = sigtimedwait(&set, NULL, &second);
+		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)
+			stop_all(s, "");
+		else if (!s->stopping && s->q->stop_s > 0 && hes_monotonic_s() >= s->q->stop_s)
+			stop_all(s, "the time limit is near; ");
+		rc = reap_all(s, err);
+		if (!rc && hes_monotonic_s() >= sync_s) {
+			sync_s = hes_monotonic_s() + SYNC_S;
+			rc = sync_all(s, err);
+		}
+		if (!rc && hes_monotonic_s() >= drain_s) {
+			find_drained(s);
+			drain_s = hes_monotonic_s() + DRAIN_S;
+		}
+		if (rc)
+			return rc;
+	}
+}
+
+/* --- the end --- */
+
+/* The head cannot go on: its runners stop, and --resume finds what they did. */
+static void give_up(struct nodes *s)
+{
+	for (size_t i = 0; s->nodes && i < s->q->launcher->n; i++) {
+		if (s->nodes[i].pid > 0 || s->nodes[i].query.pid > 0)
+			stop_node(s, i);
+		if (s->nodes[i].pid > 0)
+			waitpid(s->nodes[i].pid, NULL, 0);
+		if (s->nodes[i].query.pid > 0)
+			waitpid(s->nodes[i].query.pid, NULL, 0);
+	}
+}
+
+static int nodes_end(struct nodes *s, struct hes_run_report *out, json_t **nodes, struct hes_err *err)
+{
+	size_t done = 0, failed = 0;
+	enum hes_run_state state;
+	int rc;
+
+	for (size_t i = 0; i < s->q->jobs->n; i++) {
+		done += s->state[i] == HES_RUN_JOB_DONE;
+		failed += s->state[i] == HES_RUN_JOB_FAILED;
+	}
+	state = done == s->q->jobs->n ? HES_RUN_DONE : done + failed == s->q->jobs->n ? HES_RUN_FAILED : HES_RUN_STOPPED;
+	s->run->ended_us = hes_wall_us();
+	nodes_live_end(s);
+	rc = hes_journal_run_ended(s->q->journal, s->run->id, &state, s->run->ended_us, err);
+	s->run->state = state;
+	if (!rc)
+		rc = hes_run_report_load(s->q->journal, s->run, s->q->catalogue, s->q->plan, s->q->jobs, out, err);
+	out->by_node = true;
+	if (!rc)
+		*nodes = json_pack("{s:I, s:I, s:o}", "rounds", (json_int_t)s->rounds, "planned_again", (json_int_t)s->planned_again, "nodes",
+				   nodes_json(s));
+	return rc;
+}
+
+int nodes_run(const struct nodes_request *q, struct hes_run *run, struct hes_run_report *out, json_t **nodes, struct hes_err *err)
+{
+	struct nodes s = { .q = q, .run = run, .lock = -1 };
+	struct hes_hash_map names = { 0 };
+	const sigset_t set = head_signals();
+	sigset_t before;
+	int rc;
+
+	sigprocmask(SIG_BLOCK, &set, &before);
+	rc = nodes_make(&s, &names, err);
+	if (!rc)
+		rc = nodes_begin(&s, err);
+	if (!rc)
+		rc = nodes_loop(&s, err);
+	if (rc)
+		give_up(&s);
+	else
+		rc = nodes_end(&s, out, nodes, err);
+	nodes_unmake(&s);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}

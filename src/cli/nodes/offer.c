@@ -1,0 +1,380 @@
+/*
+ * offer.c - print, ask for and read offers; see offer.h.
+ *
+ * A line is short enough that srun passes it on as a whole.
+ */
+#include "cli/nodes/offer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "cli/inputs/visible_gpus.h"
+#include "heshare/version.h"
+#include "launch/guard.h"
+
+#define WAIT_OLD_S 120       /* for an earlier run on the node to end */
+#define WAIT_ANSWER_S 180
+#define ANSWER_MAX_BYTES (1 << 24)
+#define LINE_MAX_BYTES 1000  /* srun passes on messages of 1024 bytes */
+
+static const struct timespec nap = { 0, 20000000 };
+
+/* --- on the node --- */
+
+static const char *own_name(char out[HES_NAME_MAX])
+{
+	const char *name = getenv("SLURMD_NODENAME");
+
+	if (name && *name)
+		snprintf(out, HES_NAME_MAX, "%s", name);
+	else if (gethostname(out, HES_NAME_MAX - 1) || !*out)
+		strcpy(out, "localhost");
+	return out;
+}
+
+static void put_line(json_t *line)
+{
+	char text[LINE_MAX_BYTES];
+	size_t n = json_dumpb(line, text, sizeof(text) - 1, JSON_COMPACT);
+
+	if (n && n < sizeof(text))
+		printf("%.*s\n", (int)n, text);
+	json_decref(line);
+}
+
+static void put_refusal(const char *node, bool busy, const char *why)
+{
+	put_line(json_pack("{s:s, s:s, s:b, s:o}", "heshare", HES_VERSION, "node", node, "busy", busy, "error", json_sprintf("%.300s", why)));
+}
+
+/* What an earlier run left here is undone, once it has ended. */
+static int restore_folder(const char *folder, const char *node, struct hes_err *err)
+{
+	char path[4096];
+	struct hes_undone undone;
+	const double from_s = hes_monotonic_s();
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, node);
+	if (access(path, F_OK))
+		return 0;
+	while ((rc = hes_guard_restore(path, &undone, err)) == -EBUSY && hes_monotonic_s() - from_s < WAIT_OLD_S)
+		nanosleep(&nap, NULL);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+static int put_gpu(const char *node, size_t i, const char *uuid, const struct hes_catalogue *c, struct hes_err *err)
+{
+	struct gpus_fleet b = { 0 };
+	char index[24];
+	int rc;
+
+	snprintf(index, sizeof(index), "%zu", i);
+	rc = gpus_fleet_load(index, c, NULL, &b, err);
+	if (!rc)
+		put_line(json_pack("{s:s, s:s, s:I, s:s, s:s, s:b, s:b}", "heshare", HES_VERSION, "node", node, "index", (json_int_t)i, "type",
+				   b.fleet.gpus[0].type->name, "uuid", uuid, "clocks", b.fleet.gpus[0].type->n_clocks > 1, "mps",
+				   !b.fleet.gpus[0].type->alone));
+	gpus_fleet_free(&b);
+	return rc;
+}
+
+/* All but those that fell off the bus. */
+static int put_gpus(const char *node, const struct hes_catalogue *c, struct hes_err *err)
+{
+	struct hes_devices *d = NULL;
+	int rc = cli_devices_open(c, &d, err);
+	size_t n = 0;
+
+	for (size_t i = 0; !rc && i < hes_devices_count(d); i++) {
+		struct hes_device_info info;
+
+		if (hes_device_info(d, i, &info, NULL))
+			continue;
+		rc = put_gpu(node, i, info.uuid, c, err);
+		n++;
+	}
+	if (!rc && !n)
+		rc = hes_fail(err, -ENODEV, "no GPU that works");
+	hes_devices_close(d);
+	return rc;
+}
+
+int offer_print(const struct hes_catalogue *c, const char *folder)
+{
+	char node[HES_NAME_MAX] = "";
+	struct hes_err err;
+	int rc = folder ? restore_folder(folder, own_name(node), &err) : 0;
+
+	if (!rc)
+		rc = put_gpus(own_name(node), c, &err);
+	if (rc)
+		put_refusal(node, rc == -EBUSY, err.msg);
+	return fflush(stdout) || rc ? 1 : 0;
+}
+
+/* --- queried --- */
+
+int offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q, struct hes_err *err)
+{
+	const char *args[] = { "gpus", "--offer", folder ? "--restore" : NULL, folder, NULL };
+	FILE *out = tmpfile(), *errors = tmpfile();
+	struct offer_query query = { .node = node, .out = -1, .errors = -1 };
+
+	if (out && errors) {
+		query.out = dup(fileno(out));
+		query.errors = dup(fileno(errors));
+	}
+	if (out)
+		fclose(out);
+	if (errors)
+		fclose(errors);
+	query.pid = query.out < 0 || query.errors < 0 ? hes_fail(err, -EIO, "no file for the answers of nodes: %s", strerror(errno))
+		  : launcher_start(l, node, args, query.out, query.errors, err);
+	if (query.pid > 0) {
+		*q = query;
+		return 0;
+	}
+	if (query.out >= 0)
+		close(query.out);
+	if (query.errors >= 0)
+		close(query.errors);
+	return (int)query.pid;
+}
+
+/* All of a descriptor's file as text; free() it. */
+static char *read_all(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	char *text;
+	ssize_t n;
+
+	if (size < 0 || size > ANSWER_MAX_BYTES)
+		return NULL;
+	text = calloc(1, (size_t)size + 1);
+	n = text ? pread(fd, text, (size_t)size, 0) : -1;
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* The last line that says something. */
+static const char *last_line(char *text)
+{
+	char *last = NULL, *rest = NULL;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (*line && !strstr(line, "srun: error: Timed out") && !strstr(line, "Exited with exit code"))
+			last = line;
+	return last;
+}
+
+static void add_gpu(struct offer *o, const json_t *doc)
+{
+	const char *type = json_string_value(json_object_get(doc, "type")), *uuid = json_string_value(json_object_get(doc, "uuid"));
+	const json_t *index = json_object_get(doc, "index");
+	struct offer_gpu *v;
+
+	if (!type || !uuid || !json_is_integer(index) || json_integer_value(index) < 0)
+		return;
+	v = realloc(o->gpus, (o->n + 1) * sizeof(*v));
+	if (!v)
+		return;
+	o->gpus = v;
+	v += o->n++;
+	*v = (struct offer_gpu){ .index = (size_t)json_integer_value(index), .clocks = json_is_true(json_object_get(doc, "clocks")),
+				 .mps = json_is_true(json_object_get(doc, "mps")) };
+	snprintf(v->type, sizeof(v->type), "%s", type);
+	snprintf(v->uuid, sizeof(v->uuid), "%s", uuid);
+	o->good = true;
+}
+
+static void take_line(const struct launcher *l, const struct offer_query *q, const char *line, struct offer *v)
+{
+	json_t *doc = NULL;
+	const char *version, *node, *error;
+	long at;
+
+	if (hes_json_parse("offer", line, strlen(line), &doc, NULL))
+		return;
+	version = json_string_value(json_object_get(doc, "heshare"));
+	node = json_string_value(json_object_get(doc, "node"));
+	error = json_string_value(json_object_get(doc, "error"));
+	/* By ssh a node has the name by which it was called. */
+	at = l->ssh ? q->node : node ? launcher_find(l, node) : -1;
+	if (version && at >= 0 && strcmp(version, HES_VERSION) != 0) {
+		snprintf(v[at].why, sizeof(v[at].why), "it has heshare %.40s and this is %s: install the same version on all nodes", version, HES_VERSION);
+	} else if (version && at >= 0 && error) {
+		snprintf(v[at].why, sizeof(v[at].why), "%s", error);
+		v[at].busy = json_is_true(json_object_get(doc, "busy"));
+	} else if (version && at >= 0) {
+		add_gpu(&v[at], doc);
+	}
+	json_decref(doc);
+}
+
+void offer_take(const struct launcher *l, struct offer_query *q, int status, struct offer *v)
+{
+	char *out = read_all(q->out), *errors = read_all(q->errors), *rest = NULL;
+	const char *why = errors ? last_line(errors) : NULL;
+
+	for (size_t i = 0; i < l->n; i++) {
+		if (q->node >= 0 && (size_t)q->node != i)
+			continue;
+		free(v[i].gpus);
+		v[i] = (struct offer){ .gpus = NULL };
+		memcpy(v[i].node, l->nodes[i], sizeof(v[i].node));
+	}
+	for (char *line = out ? strtok_r(out, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+		take_line(l, q, line, v);
+	for (size_t i = 0; i < l->n; i++)
+		if ((q->node < 0 || (size_t)q->node == i) && !v[i].good && !v[i].why[0])
+			snprintf(v[i].why, sizeof(v[i].why), "it did not answer, %s %d%s%.200s; is %.100s there?",
+				 WIFSIGNALED(status) ? "signal" : "exit status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+				 why ? ": " : "", why ? why : "", l->program);
+	/* One GPU on which no job can run: the node is as good as none. */
+	for (size_t i = 0; i < l->n; i++)
+		v[i].good &= !v[i].why[0];
+	free(out);
+	free(errors);
+	close(q->out);
+	close(q->errors);
+	q->pid = 0;
+}
+
+/* Wait for the ends of queries; those that take too long are ended. */
+static void await_all(const struct launcher *l, struct offer_query *q, size_t n, struct offer *v)
+{
+	const double from_s = hes_monotonic_s();
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++)
+		left += q[i].pid > 0;
+	while (left) {
+		for (size_t i = 0; i < n; i++) {
+			int status = 0;
+
+			if (q[i].pid > 0 && waitpid(q[i].pid, &status, WNOHANG) == q[i].pid) {
+				offer_take(l, &q[i], status, v);
+				left--;
+			} else if (q[i].pid > 0 && hes_monotonic_s() - from_s > WAIT_ANSWER_S) {
+				kill(-q[i].pid, SIGKILL);
+			}
+		}
+		if (left)
+			nanosleep(&nap, NULL);
+	}
+}
+
+/* One query each for the nodes that have not answered. */
+static int ask_others(const struct launcher *l, const char *folder, struct offer *v, struct hes_err *err)
+{
+	struct offer_query *q = calloc(l->n + 1, sizeof(*q));
+	int rc = q ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu nodes", l->n);
+
+	for (size_t i = 0; i < l->n && !rc; i++)
+		if (!v[i].good)
+			rc = offer_ask(l, (long)i, folder, &q[i], err);
+	if (q)
+		await_all(l, q, l->n, v);
+	free(q);
+	return rc;
+}
+
+int offers_load(const struct launcher *l, const char *folder, struct offer **out, struct hes_err *err)
+{
+	struct offer *v = calloc(l->n + 1, sizeof(*v));
+	struct offer_query all = { 0 };
+	size_t good = 0;
+	int rc = v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu nodes", l->n);
+
+	if (!rc && !l->ssh) {
+		rc = offer_ask(l, -1, folder, &all, err);
+		if (!rc)
+			await_all(l, &all, 1, v);
+	}
+	for (size_t i = 0; i < l->n && !rc; i++)
+		good += v[i].good;
+	/* One node that is down keeps a step for all nodes from starting. */
+	if (!rc && !good)
+		rc = ask_others(l, folder, v, err);
+	for (size_t i = good = 0; i < l->n && !rc; i++)
+		good += v[i].good;
+	if (!rc && !good)
+		rc = hes_fail(err, -ENODEV, "no node has a GPU to use; node %s: %.350s", v[0].node, v[0].why);
+	if (rc)
+		offers_free(v, l->n);
+	else
+		*out = v;
+	return rc;
+}
+
+void offers_free(struct offer *v, size_t n)
+{
+	for (size_t i = 0; v && i < n; i++)
+		free(v[i].gpus);
+	free(v);
+}
+
+/* --- as a fleet --- */
+
+int offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out, struct hes_err *err)
+{
+	struct gpus_fleet b = { 0 };
+	size_t gpus = 0;
+	int rc;
+
+	for (size_t i = 0; i < n; i++) {
+		gpus += v[i].good ? v[i].n : 0;
+		if (notes && !v[i].good)
+			fprintf(notes, "node %s is left out: %s\n", v[i].node, v[i].why);
+	}
+	rc = gpus_fleet_make(&b, "nodes", gpus, err);
+	for (size_t i = 0; i < n && !rc; i++)
+		for (size_t k = 0; v[i].good && k < v[i].n && !rc; k++) {
+			const struct offer_gpu *g = &v[i].gpus[k];
+			const struct hes_gpu_type *type = hes_gpu_type_find(c, g->type, NULL);
+
+			if (type)
+				gpus_fleet_put(&b, v[i].node, g->index, type, g->clocks, g->mps);
+			else
+				rc = hes_fail(err, -ENOENT, "node %s: GPU %zu is of type %s, which the catalogue here does not have: print its row there by "
+					      "heshare gpus --yaml, and name the file by --catalogue", v[i].node, g->index, g->type);
+		}
+	if (rc)
+		gpus_fleet_free(&b);
+	else
+		*out = b;
+	return rc;
+}
+
+bool offers_wanted(const char *gpus)
+{
+	return gpus && (strcmp(gpus, "slurm") == 0 || strncmp(gpus, "ssh:", 4) == 0);
+}
+
+int offers_fleet_load(const char *how, const char *program, const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
+		      struct hes_err *err)
+{
+	struct launcher l = { 0 };
+	struct offer *v = NULL;
+	int rc = launcher_open(how, program, &l, err);
+
+	if (!rc)
+		rc = offers_load(&l, NULL, &v, err);
+	if (!rc)
+		rc = offers_fleet(v, l.n, c, notes, out, err);
+	offers_free(v, l.n);
+	launcher_close(&l);
+	return rc;
+}

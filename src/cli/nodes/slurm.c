@@ -1,0 +1,151 @@
+/*
+ * slurm.c - the Slurm job that this process is in; see slurm.h.
+ *
+ * Slurm is queried by its commands, which are the same in all versions.
+ */
+#include "cli/nodes/slurm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "gpu/spawn.h"
+
+#define WAIT_MS 30000
+#define NODES_MAX_BYTES (1 << 20)
+
+static const char *job_id(void)
+{
+	const char *id = getenv("SLURM_JOB_ID");
+
+	return id && *id ? id : NULL;
+}
+
+bool slurm_is_job(void)
+{
+	return job_id() && !getenv("SLURM_STEP_ID");
+}
+
+size_t slurm_count_nodes(void)
+{
+	const char *text = getenv("SLURM_JOB_NUM_NODES");
+	uint64_t n = 0;
+
+	if (!job_id() || !text || hes_parse_u64("SLURM_JOB_NUM_NODES", text, 1, 1000000, &n, NULL))
+		return 0;
+	return (size_t)n;
+}
+
+int slurm_call(char *const argv[], char *out, size_t size, struct hes_err *err)
+{
+	static const char *const none[] = { NULL };
+	int status = 0, rc = hes_spawn(argv, none, "", WAIT_MS, out, size, &status, err);
+
+	if (rc == -ENOENT)
+		return hes_fail(err, rc, "%s: not found; Slurm's commands must be in PATH", argv[0]);
+	if (!rc && status)
+		rc = hes_fail(err, -EIO, "%s: %.200s", argv[0], *out ? strtok(out, "\n") : "failed without a message");
+	return rc;
+}
+
+static int split_names(char *text, slurm_name **out, size_t *n, struct hes_err *err)
+{
+	size_t lines = 0;
+	slurm_name *v;
+
+	for (const char *c = text; *c; c++)
+		lines += *c == '\n';
+	v = calloc(lines + 2, sizeof(*v));
+	if (!v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu nodes", lines);
+	*n = 0;
+	for (char *rest = NULL, *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
+		/* GPUs are called NODE/NUMBER. */
+		if (strlen(name) + 6 > sizeof(v[0])) {
+			free(v);
+			return hes_fail(err, -ENAMETOOLONG, "node %s: its name is longer than %zu bytes", name, sizeof(v[0]) - 6);
+		}
+		strcpy(v[(*n)++], name);
+	}
+	*out = v;
+	return 0;
+}
+
+int slurm_nodes(slurm_name **out, size_t *n, struct hes_err *err)
+{
+	char *list = getenv("SLURM_JOB_NODELIST"), *text;
+	char *const argv[] = { "scontrol", "show", "hostnames", list, NULL };
+	int rc;
+
+	if (!job_id() || !list)
+		return hes_fail(err, -ENOENT, "not in a Slurm job: SLURM_JOB_ID is not set; heshare pilot or sbatch starts one");
+	text = calloc(1, NODES_MAX_BYTES);
+	rc = text ? slurm_call(argv, text, NODES_MAX_BYTES, err) : hes_fail(err, -ENOMEM, "out of memory for the names of nodes");
+	if (!rc)
+		rc = split_names(text, out, n, err);
+	free(text);
+	return rc;
+}
+
+void slurm_drained(char *out, size_t size)
+{
+	char *list = getenv("SLURM_JOB_NODELIST");
+	char *const argv[] = { "sinfo", "--noheader", "--Node", "--nodes", list, "--states=drain,fail", "--format=%N", NULL };
+
+	if (!list || slurm_call(argv, out, size, NULL))
+		*out = '\0';
+}
+
+double slurm_parse_time(const char *text)
+{
+	unsigned long days = 0, v[3] = { 0 }, n = 0;
+	const char *at = text, *dash = strchr(text, '-');
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -1;
+	if (dash) {
+		days = strtoul(at, &end, 10);
+		if (end != dash)
+			return -1;
+		at = dash + 1;
+	}
+	do {
+		if (*at < '0' || *at > '9' || n == 3)
+			return -1;
+		v[n++] = strtoul(at, &end, 10);
+		at = end + 1;
+	} while (*end == ':');
+	if (*end && *end != '\n')
+		return -1;
+	/* With days: hours, then minutes, seconds. Else one number is minutes, two are minutes and seconds. */
+	if (dash)
+		return (double)(days * 86400 + v[0] * 3600 + v[1] * 60 + v[2]);
+	return n == 3 ? (double)(v[0] * 3600 + v[1] * 60 + v[2]) : (double)(v[0] * 60 + v[1]);
+}
+
+double slurm_seconds_left(void)
+{
+	const double now_s = (double)hes_wall_us() * 1e-6;
+	const char *given = getenv("SLURM_JOB_END_TIME");
+	char *id = getenv("SLURM_JOB_ID"), text[256] = "";
+	char *const argv[] = { "squeue", "--noheader", "--jobs", id, "--format=%L", NULL };
+	uint64_t end_s;
+	double left_s;
+
+	if (!job_id())
+		return -1;
+	if (given && !hes_parse_u64("SLURM_JOB_END_TIME", given, 1, INT64_MAX, &end_s, NULL))
+		return (double)end_s > now_s ? (double)end_s - now_s : 0;
+	if (slurm_call(argv, text, sizeof(text), NULL))
+		return -1;
+	left_s = slurm_parse_time(text);
+	if (left_s >= 0) {
+		snprintf(text, sizeof(text), "%.0f", now_s + left_s);
+		setenv("SLURM_JOB_END_TIME", text, 1);
+	}
+	return left_s;
+}

@@ -1,0 +1,65 @@
+/*
+ * settle.c - close the journal of a runner that will not come back; see heshare/run.h.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/start_jobs.h"
+#include "run/steps.h"
+
+/* Done if its wrapper wrote so, else lost with the runner. */
+static int settle_attempt(struct hes_journal *j, const struct hes_run *run, const struct hes_job_folder *folder, const struct hes_attempt *a,
+			  struct hes_err *err)
+{
+	const struct run_clock wall_only = { .boot_us = RUN_NEVER_US };
+	struct hes_run_job result = { .state = HES_RUN_JOB_DONE, .start_us = a->started_us, .end_us = a->started_us, .has_energy = a->has_energy,
+				      .energy_mj = a->energy_mj };
+	char name[RUN_FILE_NAME_MAX];
+	int64_t wall_us, boot_us;
+	int code, rc;
+
+	run_status_name(a->job, a->number, name);
+	code = run_read_status(folder, name, &wall_us, &boot_us);
+	memcpy(result.job, a->job, sizeof(result.job));
+	if (code >= 0)
+		result.end_us = run_clock_at(&wall_only, run, wall_us, 0);
+	if (result.end_us < a->started_us)
+		result.end_us = a->started_us;
+	rc = hes_journal_attempt_ended(j, a->id, result.end_us, code, code ? HES_VERDICT_LOST : HES_VERDICT_DONE, err);
+	if (!rc && !code)
+		rc = hes_journal_result(j, run->id, &result, err);
+	if (!rc)
+		unlinkat(folder->fd, name, 0);
+	return rc;
+}
+
+int hes_run_settle(struct hes_journal *j, struct hes_run *run, struct hes_err *err)
+{
+	enum hes_run_state state = HES_RUN_STOPPED;
+	struct hes_job_folder folder = { .fd = -1 };
+	struct hes_attempt *v = NULL;
+	int64_t last_us = 0;
+	size_t n = 0;
+	int rc;
+
+	if (run->state != HES_RUN_GOING)
+		return 0;
+	rc = hes_job_folder_open(&folder, run->folder, err);
+	if (!rc)
+		rc = hes_journal_attempts(j, run->id, &v, &n, err);
+	for (size_t i = 0; i < n && !rc; i++) {
+		last_us = v[i].started_us > last_us ? v[i].started_us : last_us;
+		if (v[i].verdict == HES_VERDICT_OPEN)
+			rc = settle_attempt(j, run, &folder, &v[i], err);
+	}
+	free(v);
+	hes_job_folder_close(&folder);
+	run->ended_us = run->started_us + last_us;
+	if (!rc)
+		rc = hes_journal_run_ended(j, run->id, &state, run->ended_us, err);
+	if (!rc)
+		run->state = state;
+	return rc;
+}

@@ -1,0 +1,75 @@
+/*
+ * journal_nodes.c - runs on several nodes: jobs that are placed again, results that come from the nodes' journals; see
+ * heshare/journal.h.
+ */
+#include "store/journal.h"
+
+static void bind(sqlite3_stmt *q, int i, const char *text)
+{
+	sqlite3_bind_text(q, i, text, -1, SQLITE_STATIC);
+}
+
+static int add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *v, size_t n, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(s, "INSERT INTO run_gpus (run_id, gpu, gpu_type, uuid, planned_mj, planned_busy_us)"
+				" VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", &q, err);
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		sqlite3_bind_int64(q, 1, run);
+		bind(q, 2, v[i].gpu);
+		bind(q, 3, v[i].gpu_type);
+		bind(q, 4, v[i].uuid);
+		sqlite3_bind_int64(q, 5, (int64_t)v[i].planned_mj);
+		sqlite3_bind_int64(q, 6, v[i].planned_busy_us);
+		rc = hes_db_run(s, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_gpu *gpus, size_t n_gpus, const struct hes_run_job *jobs,
+		       size_t n_jobs, struct hes_err *err)
+{
+	struct hes_store *s = j->store;
+	sqlite3_stmt *q = NULL;
+	int rc = add_gpus(s, run, gpus, n_gpus, err);
+
+	if (!rc)
+		rc = hes_db_prepare(s, "UPDATE run_jobs SET gpu = ?3, sm_pct = ?4, planned_start_us = ?5, planned_end_us = ?6,"
+				    " state = 'waiting', start_us = NULL, end_us = NULL, energy_mj = NULL WHERE run_id = ?1 AND job = ?2", &q, err);
+	for (size_t i = 0; i < n_jobs && !rc; i++) {
+		sqlite3_bind_int64(q, 1, run);
+		bind(q, 2, jobs[i].job);
+		bind(q, 3, jobs[i].gpu);
+		sqlite3_bind_int64(q, 4, jobs[i].sm_pct);
+		sqlite3_bind_int64(q, 5, jobs[i].planned_start_us);
+		sqlite3_bind_int64(q, 6, jobs[i].planned_end_us);
+		rc = hes_db_run(s, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
+int hes_journal_clear(struct hes_journal *j, int64_t run, struct hes_err *err)
+{
+	static const char *const texts[] = {
+		"DELETE FROM attempts WHERE run_id = ?",
+		"DELETE FROM run_meters WHERE run_id = ?",
+		"UPDATE run_jobs SET state = 'waiting', start_us = NULL, end_us = NULL, energy_mj = NULL WHERE run_id = ?",
+		"UPDATE run_gpus SET busy_us = NULL, busy_mj = NULL, idle_mj = NULL WHERE run_id = ?",
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && !rc; i++) {
+		sqlite3_stmt *q;
+
+		rc = hes_db_prepare(j->store, texts[i], &q, err);
+		if (!rc) {
+			sqlite3_bind_int64(q, 1, run);
+			rc = hes_db_run(j->store, q, err);
+		}
+		sqlite3_finalize(q);
+	}
+	return rc;
+}

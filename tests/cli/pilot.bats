@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# heshare pilot, with programs in the place of Slurm's. tests/slurm has the real ones.
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir bin
+	export PATH=$PWD/bin:$PATH
+	# sbatch notes its arguments and gives numbers from 7 on; squeue prints the file state.
+	cat >bin/sbatch <<-'END'
+		#!/bin/sh
+		echo "$*" >>sbatch.log
+		echo $((6 + $(wc -l <sbatch.log)))
+	END
+	cat >bin/squeue <<-'END'
+		#!/bin/sh
+		cat state
+	END
+	chmod +x bin/*
+	echo FAILED >state
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,resnet18,4,100,1194\n' >jobs.csv
+}
+
+@test "the script asks for nodes, time and GPUs, plans once, runs, and goes on after a head that was killed" {
+	run -0 "$HESHARE" pilot jobs.csv --nodes 3 --time 2:00:00 --partition gpu --gpus-per-node a100:4 --sbatch --account=x --prefer energy \
+		--print -- ./job.sh {workload} "it's"
+	bash -n <<<"$output"
+	for line in --nodes=3 --time=2:00:00 --partition=gpu --gpus-per-node=a100:4 --account=x --no-kill --requeue; do
+		grep -qx "#SBATCH $line" <<<"$output"
+	done
+	grep -qF "plan '$PWD/jobs.csv' --gpus slurm -o \"\$folder/plan.json\" --prefer 'energy' || exit" <<<"$output"
+	[ ! -e jobs.pilot ]
+	[ ! -e sbatch.log ]
+}
+
+# heshare by a stand-in: what the script does when heads are killed
+@test "the script starts another head after one that was killed, and resumes" {
+	"$HESHARE" pilot jobs.csv --print -- true | sed "s|^heshare=.*|heshare='$PWD/bin/fake'|; s|^folder=.*|folder='$PWD/f'|" >s.sh
+	mkdir f
+	cat >bin/fake <<-'END'
+		#!/bin/bash
+		echo "$*" >>calls
+		[ "$1" = run ] || exit 0
+		[ "$(grep -c ^run calls)" = 2 ] && exit 3
+		kill -KILL $$
+	END
+	chmod +x bin/fake
+	run -3 bash s.sh
+	[ "$(grep -c -- '--resume' calls)" = 1 ]
+	[ "$(sed -n 2p calls)" = "run $PWD/f/plan.json --launcher slurm --store $PWD/f/store.db --before-end 60 --command true" ]
+	# Started again by Slurm, with a round of the run there.
+	mkdir f/plan.run
+	: >f/plan.run/123-1.json
+	: >f/plan.json
+	: >calls
+	run bash s.sh
+	[ "$(head -1 calls | grep -c -- '--resume')" = 1 ]
+}
+
+@test "it is submitted with its chain; a job that ended before its run began is reported" {
+	run -1 --separate-stderr "$HESHARE" pilot jobs.csv --chain 2 -- true
+	[ "$(head -1 <<<"$output")" = "Slurm job 7, then 8, then 9" ]
+	[ "$stderr" = "heshare pilot: Slurm job 7 ended before its run began; $PWD/jobs.pilot/pilot.7.log says why" ]
+	[ "$(cat sbatch.log)" = "--parsable $PWD/jobs.pilot/pilot.sh
+--parsable --dependency=afternotok:7 --kill-on-invalid-dep=yes $PWD/jobs.pilot/pilot.sh
+--parsable --dependency=afternotok:8 --kill-on-invalid-dep=yes $PWD/jobs.pilot/pilot.sh" ]
+	run -0 "$HESHARE" pilot jobs.csv --no-wait --dir "$PWD/other" -- true
+	[ -x other ] && [ -f other/pilot.sh ]
+}
+
+@test "what Slurm refuses, and what is wrong, gets one sentence" {
+	printf '#!/bin/sh\necho "sbatch: error: invalid partition specified: x" >&2; exit 1\n' >bin/sbatch
+	run -1 "$HESHARE" pilot jobs.csv -- true
+	[ "$output" = "heshare pilot: sbatch: sbatch: error: invalid partition specified: x" ]
+	PATH=/usr/bin:/bin
+	if ! command -v sbatch; then
+		run -1 "$HESHARE" pilot jobs.csv -- true
+		[ "$output" = "heshare pilot: sbatch: not found; Slurm's commands must be in PATH" ]
+	fi
+	run -2 "$HESHARE" pilot jobs.csv --time soon -- true
+	[ "$output" = 'heshare pilot: --time: "soon" is no time such as 30 (minutes), 2:00:00 or 1-12:00:00' ]
+	run -2 "$HESHARE" pilot jobs.csv --partition "a b" -- true
+	[ "$output" = 'heshare pilot: --partition: "a b" has a space in it' ]
+	run -1 "$HESHARE" pilot jobs.csv
+	[ "$output" = "heshare pilot: job a has no command: give the jobs a column command, or name it: heshare pilot JOBS -- COMMAND" ]
+	run -1 "$HESHARE" pilot none.csv -- true
+	[ "$output" = "heshare pilot: none.csv: No such file or directory" ]
+	run -1 "$HESHARE" pilot jobs.csv --dir "a b" -- true
+	[[ "$output" == *"has a space in it, which sbatch does not take; name another by --dir" ]]
+}
+
+@test "a plan for other nodes needs Slurm or hosts" {
+	unset SLURM_JOB_ID
+	run -1 "$HESHARE" plan jobs.csv --gpus slurm
+	[ "$output" = "heshare plan: not in a Slurm job: SLURM_JOB_ID is not set; heshare pilot or sbatch starts one" ]
+	printf '# none\n' >hosts
+	run -1 "$HESHARE" plan jobs.csv --gpus ssh:hosts
+	[ "$output" = "heshare plan: hosts: no host in it; a line is HOST or USER@HOST" ]
+	printf 'a\na\n' >hosts
+	run -1 "$HESHARE" plan jobs.csv --gpus ssh:hosts
+	[ "$output" = "heshare plan: hosts: host a is there twice" ]
+	printf -- '-oProxyCommand=x\n' >hosts
+	run -1 "$HESHARE" plan jobs.csv --gpus ssh:hosts
+	[ "$output" = 'heshare plan: hosts: "-oProxyCommand=x" is no name of a host; a line is HOST or USER@HOST' ]
+	"$HESHARE" plan jobs.csv -o plan.json >/dev/null
+	run -1 "$HESHARE" run plan.json --launcher rsh -c true
+	[ "$output" = 'heshare run: --launcher: "rsh" is neither slurm nor ssh:HOSTFILE' ]
+}
