@@ -3,7 +3,8 @@
  *
  * Power between two samples is their mean (trapezoid); if one of them has no power, the time is a gap. A window takes
  * its own sample at both ends. The energy counter moves in steps of the sensor's refresh: its value at a moment is the
- * last step plus power times the time since.
+ * last step plus power times the time since. If a step then shows that this was too much, the value stands still until the
+ * counter has caught up: it goes back only with the counter.
  */
 #include "heshare/measure.h"
 
@@ -41,6 +42,7 @@ struct counter {
 	uint64_t mj;
 	double   since_s;
 	double   looked_s;
+	double   told_j;      /* the last value without steps */
 	bool     known;
 };
 
@@ -106,11 +108,12 @@ static struct sample read_gpu(struct hes_meter *m, size_t i)
 	if (!(r.has & HES_HAS_ENERGY))
 		return s;
 	if (!c->known || c->mj != r.energy_mj)
-		*c = (struct counter){ .mj = r.energy_mj, .known = true,
+		*c = (struct counter){ .mj = r.energy_mj, .known = true, .told_j = c->known && c->mj < r.energy_mj ? c->told_j : 0,
 				       .since_s = c->known ? fmax((c->looked_s + s.time_s) / 2, s.time_s - m->refresh_s / 2)
 							   : s.time_s };
 	c->looked_s = s.time_s;
-	s.counter_j = (double)c->mj * 1e-3 + (r.has & HES_HAS_POWER ? s.power_w * (s.time_s - c->since_s) : 0);
+	c->told_j = fmax(c->told_j, (double)c->mj * 1e-3 + (r.has & HES_HAS_POWER ? s.power_w * (s.time_s - c->since_s) : 0));
+	s.counter_j = c->told_j;
 	return s;
 }
 

@@ -90,7 +90,7 @@ report=jobs.pilot/plan.run/report.json
 
 # The joules of jobs, attempts and idle GPUs are those of the meters, and the meters are those of the nodes.
 joules_sum() {
-	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .unattributed_j) / .meter_j - 1 | fabs < 0.03' $report
+	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .unattributed_j) / .meter_j - 1 | fabs < 0.0001' $report
 	jq -e --slurpfile nodes <(sqlite3 -json jobs.pilot/store.db 'SELECT sum(energy_mj) / 1000.0 AS j FROM run_meters') \
 		'.energy.meter_j / $nodes[0][0].j - 1 | fabs < 0.001' $report
 }
@@ -140,10 +140,11 @@ joules_sum() {
 	pilot -- "$task"
 	await_marks $((1 + SEED % 8))
 	scontrol requeue "$id"
-	# Slurm lets it wait for two minutes. While it still completes, its start cannot be changed.
+	# Slurm lets it wait for two minutes. While it still completes, its start cannot be changed; in the second of the requeue
+	# its start would be refused.
 	all_idle
 	[ "$(squeue -h -j "$id" -o %T)" = PENDING ]
-	scontrol update jobid="$id" StartTime=now
+	scontrol update jobid="$id" StartTime=now+2
 	[ "$(ended "$id")" = COMPLETED ]
 	once 24
 	clean
