@@ -4,6 +4,7 @@
 #include "run/children.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -116,7 +117,7 @@ static bool judge_alone(struct runner *r, struct run_task *t)
 {
 	if (t->end.code == 0 && (t->ending == ENDING_OWN || t->ending == ENDING_LEFT || task_complete(t)))
 		t->verdict = HES_VERDICT_DONE;
-	else if (t->ending == ENDING_STOP)
+	else if (t->ending == ENDING_STOP || (r->events.stopping && t->end.code == 128 + SIGTERM))
 		t->verdict = HES_VERDICT_STOPPED;
 	else if (t->ending == ENDING_TIMEOUT)
 		t->verdict = judge_timeout(r, t);

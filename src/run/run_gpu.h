@@ -72,6 +72,7 @@ struct run_task {
 	unsigned    tries;
 	unsigned    charged;          /* failures of its own in this life of the run */
 	unsigned    co_failures;      /* failures with others */
+	unsigned    killed_starts;    /* killed before the command ran */
 };
 
 /* Progress of a job within a segment: iterations between two of its lines. */

@@ -19,6 +19,7 @@
 #include "run/environment.h"
 
 #define WRAP_MAX 8
+#define STARTS_MAX 3  /* of a job whose process is killed before it runs the command */
 
 /* A file name: bytes that could lead to another folder become %XX, and so does the first byte of "guard", which names a log. */
 static void put_name(char *out, size_t size, const char *before, const char *job, const char *after)
@@ -134,16 +135,22 @@ static int hold(struct runner *r, struct run_gpu *g, struct run_task *t, struct 
 	return rc;
 }
 
-/* The job ends with a failure of its own. */
-static void cannot_start(struct runner *r, struct run_task *t, const struct hes_err *err)
+/* Whoever ends this program kills its jobs' processes, too: one that was killed before it ran its command is tried again. */
+static bool was_killed(struct run_task *t, int rc)
 {
-	run_tell(&r->log, "job %s cannot be started and is given up: %s", t->job->id, err->msg);
+	return rc == -ESRCH && ++t->killed_starts < STARTS_MAX;
+}
+
+/* The job ends with a failure of its own, or is stopped. */
+static void cannot_start(struct runner *r, struct run_task *t, bool again, const struct hes_err *err)
+{
+	run_tell(&r->log, "job %s cannot be started and is %s: %s", t->job->id, again ? "tried again" : "given up", err->msg);
 	t->tries++;
 	t->attempt.started_us = t->ended_us = run_now_us(&r->clock);
 	t->end = (struct hes_child_end){ .code = HES_RUN_NOT_STARTED };
 	t->state = TASK_JUDGED;
-	t->verdict = HES_VERDICT_FAILED;
-	t->over = true;
+	t->verdict = again ? HES_VERDICT_STOPPED : HES_VERDICT_FAILED;
+	t->over = !again;
 	r->ended[r->n_ended++] = t;
 }
 
@@ -185,7 +192,7 @@ static size_t hold_jobs(struct runner *r, struct run_gpu *g, struct run_task **l
 		if (waits_for_power(r, t))
 			break;
 		rc = hold(r, g, t, &err);
-		if (rc && may_pass(rc)) {
+		if (rc && (may_pass(rc) || was_killed(t, rc))) {
 			if (!r->start_reported)
 				run_tell(&r->log, "jobs cannot be started now, and will be tried again: %s", err.msg);
 			r->start_reported = true;
@@ -194,7 +201,7 @@ static size_t hold_jobs(struct runner *r, struct run_gpu *g, struct run_task **l
 		}
 		p->state = RUN_STARTED;
 		if (rc)
-			cannot_start(r, t, &err);
+			cannot_start(r, t, false, &err);
 		else
 			list[n++] = t;
 	}
@@ -249,9 +256,10 @@ static void let_go(struct runner *r, struct run_task *t)
 	char output[RUN_FILE_NAME_MAX];
 	struct run_gpu *g = t->gpu;
 	struct hes_err err;
+	int rc = hes_guard_go(r->knobs.guard, &t->child, &err);
 
-	if (hes_guard_go(r->knobs.guard, &t->child, &err)) {
-		cannot_start(r, t, &err);
+	if (rc) {
+		cannot_start(r, t, was_killed(t, rc), &err);
 		return;
 	}
 	t->tries++;
