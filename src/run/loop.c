@@ -233,6 +233,7 @@ int run_loop(struct runner *r, struct hes_err *err)
 
 	if (rc)
 		return hes_fail(err, rc, "cannot watch the guard: %s", strerror(-rc));
+	look_for_stop(r);
 	/* The end of a job may let others start; a start may fail at once. */
 	for (;;) {
 		run_finish(r);

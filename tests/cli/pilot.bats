@@ -15,10 +15,12 @@ setup() {
 	END
 	cat >bin/squeue <<-'END'
 		#!/bin/sh
+		case "$*" in *%i) cat active; exit ;; esac
 		cat state
 	END
 	chmod +x bin/*
 	echo FAILED >state
+	: >active
 	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,resnet18,4,100,1194\n' >jobs.csv
 }
 
@@ -64,9 +66,48 @@ setup() {
 	[ "$stderr" = "heshare pilot: Slurm job 7 ended before its run began; $PWD/jobs.pilot/pilot.7.log says why" ]
 	[ "$(cat sbatch.log)" = "--parsable $PWD/jobs.pilot/pilot.sh
 --parsable --dependency=afternotok:7 --kill-on-invalid-dep=yes $PWD/jobs.pilot/pilot.sh
---parsable --dependency=afternotok:8 --kill-on-invalid-dep=yes $PWD/jobs.pilot/pilot.sh" ]
+--parsable --dependency=afternotok:7,afternotok:8 --kill-on-invalid-dep=yes $PWD/jobs.pilot/pilot.sh" ]
+	# A store is there from the start.
+	run "$HESHARE" status --store jobs.pilot/store.db
+	[[ "$output" != *"no store there"* ]]
+	# Slurm has two of them still.
+	printf '8\n9\n' >active
+	run -1 "$HESHARE" pilot jobs.csv -- true
+	[ "$output" = "heshare pilot: Slurm has 8 9 for $PWD/jobs.pilot already; heshare status --store $PWD/jobs.pilot/store.db shows what it does, scancel 8 9 ends it" ]
+	[ "$(wc -l <sbatch.log)" = 3 ]
+	: >active
 	run -0 "$HESHARE" pilot jobs.csv --no-wait --dir "$PWD/other" -- true
 	[ -x other ] && [ -f other/pilot.sh ]
+}
+
+@test "a pilot that waits says why" {
+	cat >bin/squeue <<-'END'
+		#!/bin/sh
+		case "$*" in *%i) exit ;; esac
+		[ -e asked ] && echo "FAILED (None)" && exit
+		touch asked
+		echo "PENDING (PartitionConfig)"
+	END
+	run -1 --separate-stderr "$HESHARE" pilot jobs.csv -- true
+	[ "$(head -1 <<<"$stderr")" = "heshare pilot: Slurm job 7: PENDING (PartitionConfig)" ]
+}
+
+@test "a pilot that has begun goes on with the same jobs alone" {
+	"$HESHARE" pilot jobs.csv --no-wait -- true >/dev/null
+	"$HESHARE" plan jobs.csv -o jobs.pilot/plan.json >/dev/null
+	run -0 "$HESHARE" pilot jobs.csv --no-wait -- true
+	[[ "$output" == *"plan.json is there: the pilot goes on with it, and options of planning change nothing"* ]]
+	cp jobs.csv old.csv
+	echo b,0,resnet18,4,100,1194 >>jobs.csv
+	run -1 "$HESHARE" pilot jobs.csv -- true
+	[ "$output" = "heshare pilot: $PWD/jobs.csv: job b is not in $PWD/jobs.pilot/plan.json, with which this pilot began; name another folder by --dir for a new one" ]
+	sed 's/100,/101,/' old.csv >jobs.csv
+	run -1 "$HESHARE" pilot jobs.csv -- true
+	[[ "$output" == *": job a is another than in "* ]]
+	head -1 old.csv >jobs.csv
+	run -1 "$HESHARE" pilot jobs.csv -- true
+	[[ "$output" == *": it has 0 jobs and "*"has 1; name another"* || "$output" == *"no job"* ]]
+	[ "$(wc -l <sbatch.log)" = 2 ]
 }
 
 @test "what Slurm refuses, and what is wrong, gets one sentence" {
@@ -84,6 +125,16 @@ setup() {
 	[ "$output" = 'heshare pilot: --partition: "a b" has a space in it' ]
 	run -1 "$HESHARE" pilot jobs.csv
 	[ "$output" = "heshare pilot: job a has no command: give the jobs a column command, or name it: heshare pilot JOBS -- COMMAND" ]
+	run -2 "$HESHARE" pilot jobs.csv --time 1 -- true
+	[ "$output" = 'heshare pilot: --time: 1 is over before a job can start: the run stops 60 s earlier (--before-end)' ]
+	run -2 "$HESHARE" pilot jobs.csv --gpus-per-node a100:0 -- true
+	[ "$output" = 'heshare pilot: --gpus-per-node: "a100:0" is no GPU' ]
+	run -2 "$HESHARE" pilot jobs.csv --policy nope -- true
+	[[ "$output" == *'"nope"'* ]]
+	run -2 "$HESHARE" pilot jobs.csv --predictor none -- true
+	[ "$output" = "heshare pilot: --predictor: none: No such file or directory" ]
+	run -1 "$HESHARE" pilot jobs.csv -- './x {foo}'
+	[[ "$output" == *"{foo}"* ]]
 	run -1 "$HESHARE" pilot none.csv -- true
 	[ "$output" = "heshare pilot: none.csv: No such file or directory" ]
 	run -1 "$HESHARE" pilot jobs.csv --dir "a b" -- true

@@ -12,22 +12,29 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/hash_map.h"
 #include "base/plural.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
+#include "cli/inputs/policy_program.h"
 #include "cli/inputs/store_use.h"
 #include "cli/nodes/launcher.h"
 #include "cli/nodes/pilot_script.h"
 #include "cli/profile/profile.h"
+#include "cli/run/job_commands.h"
 #include "cli/run/status_out.h"
 #include "cli/terminal.h"
 #include "heshare/job.h"
+#include "heshare/plan.h"
+#include "heshare/policy.h"
 
 #define MOST_CHAINED 100
 #define ASK_S 10              /* Slurm is queried no more often */
 #define LOOK_S 2
 #define STORE_WAIT_MS 2000
+#define IDS_MAX_BYTES 65536
 
 #define AT(member) .offset = offsetof(struct pilot_opts, member)
 
@@ -38,7 +45,8 @@ static const struct opt pilot_opts[] = {
 	  .help = "time limit as Slurm writes it: 30 (minutes), 2:00:00, 1-12:00:00" },
 	{ .name = "partition", .letter = 'p', .kind = OPT_TEXT, AT(partition), .arg = "NAME", .help = "partition; without it, Slurm's default" },
 	{ .name = "gpus-per-node", .kind = OPT_TEXT, AT(gpus), .arg = "[TYPE:]N", .def = "1", .help = "GPUs of each node" },
-	{ .name = "sbatch", .kind = OPT_TEXT, AT(sbatch), .arg = "OPTIONS", .help = "more options of sbatch, such as '--account=a --exclusive'" },
+	{ .name = "sbatch", .kind = OPT_TEXT, AT(sbatch), .arg = "OPTIONS", .help = "more options of sbatch, such as "
+		"'--cpus-per-task=16 --mem=64G --account=a': all jobs of a node share its cores and memory" },
 	{ .name = "chain", .kind = OPT_U64, AT(chain), .arg = "N", .max = MOST_CHAINED,
 	  .help = "submit N more Slurm jobs, each of which starts when the one before ends and leaves jobs, and resumes" },
 	{ .name = "before-end", .kind = OPT_DOUBLE, AT(before_end_s), .arg = "S", .def = "60", .max = 1e6,
@@ -60,34 +68,127 @@ static const struct opt pilot_opts[] = {
 
 struct pilot {
 	const struct pilot_opts *o;
-	char  here[PATH_MAX], jobs[PATH_MAX], folder[PATH_MAX], script[PATH_MAX + 16], store[PATH_MAX + 16], program[PATH_MAX];
+	char  here[PATH_MAX], jobs[PATH_MAX], folder[PATH_MAX], script[PATH_MAX + 16], store[PATH_MAX + 16], plan[PATH_MAX + 16], program[PATH_MAX];
+	char  submitted[PATH_MAX + 16]; /* a file: the numbers of the Slurm jobs */
+	bool  begun;                    /* there is a plan */
 	char  line[HES_POINT_COMMAND];
 	const char *command;          /* a pattern, in line; NULL: jobs have their own */
 	char  ids[MOST_CHAINED + 1][24];
 };
 
-/* --- made --- */
+/* --- jobs --- */
 
-static int check_jobs(const struct pilot *p, struct hes_err *err)
+static bool job_has_id(const void *jobs, uint32_t index, const void *id)
+{
+	return strcmp(((const struct hes_job *)jobs)[index].id, id) == 0;
+}
+
+static bool same_work(const struct hes_job *a, const struct hes_job *b)
+{
+	return strcmp(a->workload, b->workload) == 0 && a->batch_size == b->batch_size && a->iterations == b->iterations &&
+	       a->memory_mib == b->memory_mib && strcmp(a->command ? a->command : "", b->command ? b->command : "") == 0;
+}
+
+/* Whether the plan that the pilot goes on with has these jobs. */
+static int compare_jobs(const char *plan, const char *file, const struct hes_jobs *planned, const struct hes_jobs *jobs, struct hes_err *err)
+{
+	struct hes_hash_map names = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < planned->n && !rc; i++)
+		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, planned->v[i].id), (uint32_t)i);
+	if (rc)
+		hes_fail(err, rc, "out of memory for %zu jobs", planned->n);
+	for (size_t i = 0; i < jobs->n && !rc; i++) {
+		const char *id = jobs->v[i].id;
+		const uint32_t at = hes_hash_map_find(&names, hes_hash_text(HES_HASH_START, id), job_has_id, planned->v, id);
+
+		if (at == HES_HASH_NONE || !same_work(&planned->v[at], &jobs->v[i]))
+			rc = hes_fail(err, -ESTALE, "%s: job %s is %s %s, with which this pilot began; name another folder by --dir for a new one", file,
+				      id, at == HES_HASH_NONE ? "not in" : "another than in", plan);
+	}
+	if (!rc && jobs->n != planned->n)
+		rc = hes_fail(err, -ESTALE, "%s: it has %zu jobs and %s, with which this pilot began, has %zu; name another folder by --dir for a new one",
+			      file, jobs->n, plan, planned->n);
+	hes_hash_map_finish(&names);
+	return rc;
+}
+
+static int check_plan(struct pilot *p, const struct hes_jobs *jobs, struct hes_err *err)
+{
+	struct hes_catalogue catalogue = { 0 };
+	struct hes_fleet fleet = { 0 };
+	struct hes_jobs planned = { 0 };
+	int rc;
+
+	if (access(p->plan, F_OK))
+		return 0;
+	p->begun = true;
+	rc = cli_catalogue_load(p->o->catalogue, true, &catalogue, err);
+	if (!rc)
+		rc = hes_plan_subjects(p->plan, &catalogue, &fleet, &planned, err);
+	if (!rc)
+		rc = compare_jobs(p->plan, p->jobs, &planned, jobs, err);
+	hes_jobs_free(&planned);
+	hes_fleet_free(&fleet);
+	hes_catalogue_free(&catalogue);
+	return rc;
+}
+
+/* What would else be found when the Slurm job has begun. */
+static int check_jobs(struct pilot *p, struct hes_err *err)
 {
 	struct hes_jobs jobs = { 0 };
+	char **lines = NULL;
 	int rc = hes_jobs_load(p->jobs, &jobs, err);
 
 	for (size_t i = 0; i < jobs.n && !rc && !p->command; i++)
 		if (!jobs.v[i].command)
 			rc = hes_fail(err, -ENOENT, "job %s has no command: give the jobs a column command, or name it: heshare pilot JOBS -- COMMAND",
 				      jobs.v[i].id);
+	if (!rc)
+		rc = run_commands_load(&jobs, NULL, p->command, &lines, err);
+	if (!rc)
+		rc = check_plan(p, &jobs, err);
+	run_commands_free(lines, jobs.n);
 	hes_jobs_free(&jobs);
 	return rc;
+}
+
+/* --- made --- */
+
+static int check_file(const char *option, const char *name, struct hes_err *err)
+{
+	return !name || !access(name, R_OK) ? 0 : hes_fail(err, -errno, "--%s: %.200s: %s", option, name, strerror(errno));
+}
+
+static int check_planning(const struct pilot_opts *o, struct hes_err *err)
+{
+	const char *prefer;
+	int rc = 0;
+
+	if (o->policy && !policy_program_is(o->policy) && !hes_policy_parse(o->policy, &prefer, err))
+		rc = -ENOENT;
+	if (!rc)
+		rc = check_file("predictor", o->predictor, err);
+	if (!rc)
+		rc = check_file("profiles", o->profiles, err);
+	return rc ? rc : check_file("catalogue", o->catalogue, err);
 }
 
 /* Slurm takes a directive up to the end of its line. */
 static int check_words(const struct pilot_opts *o, struct hes_err *err)
 {
+	const char *colon = strrchr(o->gpus, ':'), *gpus = colon ? colon + 1 : o->gpus;
 	const struct { const char *name, *text; } v[] = { { "partition", o->partition }, { "gpus-per-node", o->gpus }, { "sbatch", o->sbatch } };
 
 	if (slurm_parse_time(o->time) <= 0)
 		return hes_fail(err, -EINVAL, "--time: \"%.40s\" is no time such as 30 (minutes), 2:00:00 or 1-12:00:00", o->time);
+	if (slurm_parse_time(o->time) <= o->before_end_s)
+		return hes_fail(err, -EINVAL, "--time: %.40s is over before a job can start: the run stops %g s earlier (--before-end)", o->time,
+				o->before_end_s);
+	if (strspn(gpus, "0") == strlen(gpus))
+		return hes_fail(err, -EINVAL, "--gpus-per-node: \"%.60s\" is no GPU", o->gpus);
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
 		if (v[i].text && strpbrk(v[i].text, i < 2 ? " \t\r\n" : "\r\n"))
 			return hes_fail(err, -EINVAL, "--%s: \"%.60s\" has a %s in it", v[i].name, v[i].text, i < 2 ? "space" : "line end");
@@ -115,6 +216,8 @@ static int find_names(struct pilot *p, const char *jobs, struct hes_err *err)
 				p->folder);
 	snprintf(p->script, sizeof(p->script), "%s/pilot.sh", p->folder);
 	snprintf(p->store, sizeof(p->store), "%s/store.db", p->folder);
+	snprintf(p->plan, sizeof(p->plan), "%s/plan.json", p->folder);
+	snprintf(p->submitted, sizeof(p->submitted), "%s/slurm-jobs", p->folder);
 	return 0;
 }
 
@@ -123,15 +226,18 @@ static void print_script(const struct pilot *p, FILE *f)
 	pilot_script(f, p->o, p->program, p->here, p->jobs, p->folder, p->command);
 }
 
+/* The store is there from now on, for heshare status. */
 static int write_script(const struct pilot *p, struct hes_err *err)
 {
-	char plan[PATH_MAX + 16];
+	struct hes_store *store = NULL;
 	struct hes_file file;
 	int rc = hes_folder_create(p->folder, err);
 
-	snprintf(plan, sizeof(plan), "%s/plan.json", p->folder);
-	if (!rc && !access(plan, F_OK))
-		fprintf(stderr, "heshare pilot: %s is there: the pilot goes on with it\n", plan);
+	if (!rc && p->begun)
+		fprintf(stderr, "heshare pilot: %s is there: the pilot goes on with it, and options of planning change nothing\n", p->plan);
+	if (!rc)
+		rc = hes_store_open(p->store, HES_STORE_WRITE, STORE_WAIT_MS, &store, err);
+	hes_store_close(store);
 	if (!rc)
 		rc = hes_file_create(&file, p->script, err);
 	if (rc)
@@ -142,16 +248,48 @@ static int write_script(const struct pilot *p, struct hes_err *err)
 
 /* --- submitted --- */
 
-/* @param after  the job that must have ended and failed; NULL: none */
-static int submit(const struct pilot *p, const char *after, char id[24], struct hes_err *err)
+/* Two Slurm jobs cannot carry out one run. Where Slurm does not answer, sbatch will say so. */
+static int check_submitted(const struct pilot *p, struct hes_err *err)
 {
-	char text[512] = "", dependency[64];
+	char *text = NULL, ids[IDS_MAX_BYTES + 8] = "--jobs=", active[512] = "";
+	char *const argv[] = { "squeue", "--noheader", "--states=PENDING,RUNNING,SUSPENDED", ids, "--format=%i", NULL };
+	size_t n = 0;
+
+	if (access(p->submitted, F_OK) || hes_file_slurp(p->submitted, IDS_MAX_BYTES, &text, &n, NULL))
+		return 0;
+	strcat(ids, text);
+	free(text);
+	if (slurm_call(argv, active, sizeof(active), NULL) || !*active)
+		return 0;
+	for (char *c = active; *c; c++)
+		*c = *c == '\n' ? c[1] ? ' ' : '\0' : *c;
+	return hes_fail(err, -EBUSY, "Slurm has %.100s for %.300s already; heshare status --store %.300s shows what it does, scancel %.100s ends it",
+			active, p->folder, p->store, active);
+}
+
+static int note_submitted(const struct pilot *p, struct hes_err *err)
+{
+	struct hes_file file;
+	int rc = hes_file_create(&file, p->submitted, err);
+
+	if (rc)
+		return rc;
+	for (uint64_t i = 0; i <= p->o->chain; i++)
+		fprintf(file.f, "%s%s", i ? "," : "", p->ids[i]);
+	return hes_file_commit(&file, err);
+}
+
+/* @param n_before  those that must have ended and failed; with one that succeeds it is cancelled */
+static int submit(const struct pilot *p, uint64_t n_before, char id[24], struct hes_err *err)
+{
+	char text[512] = "", dependency[(MOST_CHAINED + 1) * 40] = "--dependency=";
 	char *argv[6] = { "sbatch", "--parsable" };
 	size_t n = 2;
 	int rc;
 
-	if (after) {
-		snprintf(dependency, sizeof(dependency), "--dependency=afternotok:%s", after);
+	for (uint64_t i = 0; i < n_before; i++)
+		snprintf(dependency + strlen(dependency), 40, "%safternotok:%s", i ? "," : "", p->ids[i]);
+	if (n_before) {
 		argv[n++] = dependency;
 		argv[n++] = "--kill-on-invalid-dep=yes";
 	}
@@ -167,15 +305,21 @@ static int submit(const struct pilot *p, const char *after, char id[24], struct 
 
 static int submit_all(struct pilot *p, struct hes_err *err)
 {
-	int rc = submit(p, NULL, p->ids[0], err);
+	int rc = 0;
 
-	for (uint64_t i = 1; i <= p->o->chain && !rc; i++)
-		rc = submit(p, p->ids[i - 1], p->ids[i], err);
+	for (uint64_t i = 0; i <= p->o->chain && !rc; i++)
+		rc = submit(p, i, p->ids[i], err);
+	if (!rc)
+		rc = note_submitted(p, err);
 	if (!rc) {
 		printf("Slurm job %s", p->ids[0]);
 		for (uint64_t i = 1; i <= p->o->chain; i++)
 			printf(", then %s", p->ids[i]);
-		printf("\nheshare status --store %s shows what it does; its messages are in %s/pilot.%s.log\n", p->store, p->folder, p->ids[0]);
+		printf("\nheshare status --store %s shows what it does; its messages are in %s/pilot.%s.log; to end it: scancel", p->store, p->folder,
+		       p->ids[0]);
+		for (uint64_t i = 0; i <= p->o->chain; i++)
+			printf(" %s", p->ids[i]);
+		putchar('\n');
 		fflush(stdout);
 	}
 	return rc;
@@ -184,18 +328,21 @@ static int submit_all(struct pilot *p, struct hes_err *err)
 /* --- watched --- */
 
 /* @return whether the job has ended; where Slurm does not answer it has not */
-static bool has_ended(const char *id, char state[32])
+static bool has_ended(const char *id, char state[64])
 {
 	static const char *const ends[] = { "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL" };
 	char text[512] = "", name[24];
-	char *const argv[] = { "squeue", "--noheader", "--states=all", "--jobs", name, "--format=%T", NULL };
+	char *const argv[] = { "squeue", "--noheader", "--states=all", "--jobs", name, "--format=%T (%r)", NULL };
 	struct hes_err err;
 
 	snprintf(name, sizeof(name), "%s", id);
 	if (slurm_call(argv, text, sizeof(text), &err))
 		return strstr(err.msg, "Invalid job id") != NULL;
 	text[strcspn(text, "\n")] = '\0';
-	snprintf(state, 32, "%.31s", text);
+	if (strstr(text, " (None)"))
+		*strstr(text, " (None)") = '\0';
+	snprintf(state, 64, "%.63s", text);
+	text[strcspn(text, " ")] = '\0';
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (strcmp(text, ends[i]) == 0)
 			return true;
@@ -230,7 +377,8 @@ static bool show(const struct pilot *p, const char *id, const char *state)
 	const bool begun = !look(p, &v, NULL), done = begun && v.run.state == HES_RUN_DONE;
 
 	if (terminal_is_live(STDERR_FILENO)) {
-		fprintf(stderr, "\rSlurm job %s: %s", id, state);
+		/* The journal knows sooner. */
+		fprintf(stderr, "\rSlurm job %s: %s", id, begun && v.run.state == HES_RUN_GOING ? "RUNNING" : state);
 		if (begun)
 			fprintf(stderr, "; %zu of %zu jobs done, %zu running, %zu failed", v.done, v.n_jobs, v.n_running, v.failed);
 		fputs("\033[K", stderr);
@@ -243,7 +391,7 @@ static bool show(const struct pilot *p, const char *id, const char *state)
 static void await_job(const struct pilot *p, const char *id)
 {
 	const struct timespec pause = { .tv_sec = LOOK_S };
-	char state[32] = "submitted";
+	char state[64] = "submitted", said[64] = "";
 	double queried_s = 0;
 	bool done = false;
 
@@ -253,6 +401,8 @@ static void await_job(const struct pilot *p, const char *id)
 			queried_s = hes_monotonic_s();
 			if (has_ended(id, state))
 				break;
+			if (strncmp(state, "PENDING (", 9) == 0 && strcmp(state, said) != 0 && !terminal_is_live(STDERR_FILENO))
+				fprintf(stderr, "heshare pilot: Slurm job %s: %s\n", id, strcpy(said, state));
 		}
 		done = show(p, id, state);
 		nanosleep(&pause, NULL);
@@ -280,9 +430,42 @@ static int watch(const struct pilot *p, struct hes_err *err)
 		status_print_line(stdout, &v);
 		printf("report: %s/report.json\n", v.run.folder);
 		status = v.run.state != HES_RUN_DONE;
+		if (status)
+			printf("messages: %s/pilot.*.log; the same heshare pilot command goes on with the jobs that are not done\n", p->folder);
 	}
 	run_view_free(&v);
 	return rc ? cli_fail("pilot", err) : status;
+}
+
+/* @return whether all is done already */
+static bool is_done(const struct pilot *p)
+{
+	struct run_view v = { 0 };
+	const bool done = p->begun && !access(p->store, F_OK) && !look(p, &v, NULL) && v.run.state == HES_RUN_DONE;
+
+	if (done) {
+		fputs("every job is done, so nothing is submitted\n", stdout);
+		status_print_line(stdout, &v);
+	}
+	run_view_free(&v);
+	return done;
+}
+
+/* @return exit status */
+static int carry_out(struct pilot *p, struct hes_err *err)
+{
+	int rc;
+
+	if (is_done(p))
+		return 0;
+	rc = check_submitted(p, err);
+	if (!rc)
+		rc = write_script(p, err);
+	if (!rc)
+		rc = submit_all(p, err);
+	if (rc)
+		return cli_fail("pilot", err);
+	return p->o->no_wait ? 0 : watch(p, err);
 }
 
 static int run_pilot(const void *opts, int n_args, char **args)
@@ -294,6 +477,8 @@ static int run_pilot(const void *opts, int n_args, char **args)
 	if (!rc) {
 		p->o = opts;
 		rc = check_words(p->o, &err);
+		if (!rc)
+			rc = check_planning(p->o, &err);
 		status = rc ? 2 : 1;
 	}
 	if (!rc)
@@ -308,11 +493,7 @@ static int run_pilot(const void *opts, int n_args, char **args)
 		print_script(p, stdout);
 		status = 0;
 	} else if (!rc) {
-		rc = write_script(p, &err);
-		if (!rc)
-			rc = submit_all(p, &err);
-		if (!rc)
-			status = p->o->no_wait ? 0 : watch(p, &err);
+		status = carry_out(p, &err);
 	}
 	if (rc)
 		cli_fail("pilot", &err);
@@ -334,7 +515,7 @@ const struct command cmd_pilot = {
 		"All nodes must see the folder --dir, heshare itself and what the jobs need by the same names. Before\n"
 		"the time limit the run stops in order. After a requeue, in a job of --chain, or when the same\n"
 		"command is given again, it goes on with the jobs that are left, also on other GPUs. Ctrl-C ends the\n"
-		"waiting alone; scancel ends the Slurm job.\n"
+		"waiting alone; scancel of all Slurm jobs, with those of --chain, ends the pilot.\n"
 		"\n"
 		"The exit status is 0 when every job is done.",
 	.example = "  heshare pilot jobs.csv --nodes 3 --time 2:00:00 -- ./train.sh {workload} {batch} {iterations}\n"

@@ -251,6 +251,40 @@ int parts_sync(struct nodes *s, struct part *p, bool settle, struct hes_err *err
 	return rc == -ENOENT ? 0 : rc;
 }
 
+/* --- GPUs without work --- */
+
+static bool has_part(const struct nodes *s, const char *gpu)
+{
+	for (size_t i = 0; i < s->n_parts; i++) {
+		const size_t length = strlen(s->parts[i].node);
+
+		if (strncmp(gpu, s->parts[i].node, length) == 0 && gpu[length] == '/')
+			return true;
+	}
+	return false;
+}
+
+int parts_note_idle(struct nodes *s, struct hes_err *err)
+{
+	struct hes_run_gpu *v = NULL;
+	size_t n = 0, idle = 0;
+	int rc = hes_journal_gpus(s->q->journal, s->run->id, &v, &n, err);
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct hes_run_gpu none = { .measured = true };
+
+		if (v[i].measured || has_part(s, v[i].gpu))
+			continue;
+		memcpy(none.gpu, v[i].gpu, sizeof(none.gpu));
+		rc = hes_journal_gpu_took(s->q->journal, s->run->id, &none, err);
+		idle++;
+	}
+	free(v);
+	if (idle)
+		nodes_tell(s, "%zu GPU%s on nodes that had no work: not measured, and 0 J in the report", idle, idle == 1 ? " is" : "s are");
+	return rc;
+}
+
 /* --- of earlier heads --- */
 
 static int by_name(const void *a, const void *b)
@@ -306,7 +340,7 @@ static int find_parts(struct nodes *s, slurm_name *names, size_t n, struct hes_e
 			if (!p)
 				return hes_fail(err, -ENOMEM, "out of memory for %zu nodes", n);
 			p->state = PART_OVER;
-			rc = run_plan_key(path, names[i], &p->key, err);
+			rc = run_part_key(path, names[i], &p->key, err);
 			if (!rc)
 				rc = parts_sync(s, p, true, err);
 			if (rc)

@@ -13,6 +13,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/hash_map.h"
 #include "cli/cli.h"
 #include "cli/nodes/nodes_state.h"
 
@@ -21,21 +23,54 @@
 
 struct totals {
 	json_t *gpus, *jobs;
+	struct hes_hash_map names; /* of gpus */
 	int64_t left_us;
 	size_t  running;
 };
 
+static bool gpu_has_name(const void *gpus, uint32_t index, const void *name)
+{
+	return strcmp(json_string_value(json_object_get(json_array_get(gpus, index), "gpu")), name) == 0;
+}
+
+/* Joules of several parts on one GPU sum up; the part that runs comes last. */
+static void add_gpu(const struct hes_run_live_gpu *g, struct totals *t)
+{
+	const uint64_t hash = hes_hash_text(HES_HASH_START, g->gpu);
+	const uint32_t at = hes_hash_map_find(&t->names, hash, gpu_has_name, t->gpus, g->gpu);
+	const json_t *before_j = at == HES_HASH_NONE ? NULL : json_object_get(json_array_get(t->gpus, at), "energy_j");
+	json_t *row = json_pack("{s:s, s:o, s:I, s:o}", "gpu", g->gpu, "power_w", cli_json_maybe(g->has_power, g->power_w), "clock_mhz",
+				(json_int_t)g->clock_mhz, "energy_j", cli_json_maybe(g->has_energy && (!before_j || json_is_real(before_j)),
+				g->energy_j + (before_j ? json_real_value(before_j) : 0)));
+
+	if (before_j)
+		json_array_set_new(t->gpus, at, row);
+	else if (!hes_hash_map_add(&t->names, hash, (uint32_t)json_array_size(t->gpus)))
+		json_array_append_new(t->gpus, row);
+	else
+		json_decref(row);
+}
+
 static void add_node(const struct hes_run_live *l, struct totals *t)
 {
 	for (size_t i = 0; i < l->n_gpus; i++)
-		json_array_append_new(t->gpus, json_pack("{s:s, s:o, s:I, s:o}", "gpu", l->gpus[i].gpu, "power_w",
-				      cli_json_maybe(l->gpus[i].has_power, l->gpus[i].power_w), "clock_mhz", (json_int_t)l->gpus[i].clock_mhz,
-				      "energy_j", cli_json_maybe(l->gpus[i].has_energy, l->gpus[i].energy_j)));
+		add_gpu(&l->gpus[i], t);
 	for (size_t i = 0; i < l->n_jobs; i++)
 		json_array_append_new(t->jobs, json_pack("{s:s, s:o, s:f}", "job", l->jobs[i].job, "done",
 				      cli_json_maybe(l->jobs[i].done >= 0, l->jobs[i].done), "left_s", (double)l->jobs[i].left_us * 1e-6));
 	t->left_us = l->left_us > t->left_us ? l->left_us : t->left_us;
 	t->running += l->n_jobs;
+}
+
+/* Of a part that has ended its joules stay. */
+static void add_ended(const struct part *p, struct totals *t)
+{
+	for (size_t i = 0; i < p->n_gpus; i++) {
+		struct hes_run_live_gpu g = { .has_energy = p->gpus[i].measured, .energy_j = (double)(p->gpus[i].busy_mj + p->gpus[i].idle_mj) * 1e-3 };
+
+		memcpy(g.gpu, p->gpus[i].gpu, sizeof(g.gpu));
+		add_gpu(&g, t);
+	}
 }
 
 /* Not synced: after a crash the journal counts. */
@@ -59,6 +94,8 @@ void nodes_live_write(const struct nodes *s)
 	for (size_t i = 0; i < s->n_parts; i++) {
 		struct hes_run_live live;
 
+		if (s->parts[i].state == PART_OVER)
+			add_ended(&s->parts[i], &t);
 		if (s->parts[i].state != PART_RUNNING || !s->parts[i].known || hes_run_live_load(&s->parts[i].run, &live, NULL))
 			continue;
 		add_node(&live, &t);
@@ -75,6 +112,7 @@ void nodes_live_write(const struct nodes *s)
 	replace_file(s->run->folder, LIVE_FILE, json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)s->run->id, "at_s",
 		     (double)wall_us * 1e-6, "now_s", now_us > 0 ? (double)now_us * 1e-6 : 0.0, "left_s", (double)t.left_us * 1e-6,
 		     "gpus", t.gpus, "jobs", t.jobs));
+	hes_hash_map_finish(&t.names);
 }
 
 void nodes_live_end(const struct nodes *s)

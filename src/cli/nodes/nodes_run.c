@@ -123,7 +123,7 @@ static int lock_folder(struct nodes *s, struct hes_err *err)
 	char path[HES_JOURNAL_PATH_MAX + 16];
 	int rc;
 
-	snprintf(path, sizeof(path), "%s/head.lock", s->run->folder);
+	snprintf(path, sizeof(path), "%s/" NODES_LOCK_FILE, s->run->folder);
 	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->lock < 0)
 		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
@@ -537,8 +537,11 @@ static int nodes_loop(struct nodes *s, struct hes_err *err)
 	double sync_s = hes_monotonic_s() + SYNC_S, drain_s = hes_monotonic_s() + DRAIN_S;
 
 	for (;;) {
-		int rc = plan_again(s, err), signal;
+		int rc, signal;
 
+		if (!s->stopping && s->q->stop_s > 0 && hes_monotonic_s() >= s->q->stop_s)
+			stop_all(s, "the time limit is near; ");
+		rc = plan_again(s, err);
 		if (!rc)
 			rc = start_parts(s, err);
 		if (rc || all_idle(s))
@@ -546,8 +549,6 @@ static int nodes_loop(struct nodes *s, struct hes_err *err)
 		signal = sigtimedwait(&set, NULL, &second);
 		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)
 			stop_all(s, "");
-		else if (!s->stopping && s->q->stop_s > 0 && hes_monotonic_s() >= s->q->stop_s)
-			stop_all(s, "the time limit is near; ");
 		rc = reap_all(s, err);
 		if (!rc && hes_monotonic_s() >= sync_s) {
 			sync_s = hes_monotonic_s() + SYNC_S;
@@ -590,7 +591,9 @@ static int nodes_end(struct nodes *s, struct hes_run_report *out, json_t **nodes
 	state = done == s->q->jobs->n ? HES_RUN_DONE : done + failed == s->q->jobs->n ? HES_RUN_FAILED : HES_RUN_STOPPED;
 	s->run->ended_us = hes_wall_us();
 	nodes_live_end(s);
-	rc = hes_journal_run_ended(s->q->journal, s->run->id, &state, s->run->ended_us, err);
+	rc = parts_note_idle(s, err);
+	if (!rc)
+		rc = hes_journal_run_ended(s->q->journal, s->run->id, &state, s->run->ended_us, err);
 	s->run->state = state;
 	if (!rc)
 		rc = hes_run_report_load(s->q->journal, s->run, s->q->catalogue, s->q->plan, s->q->jobs, out, err);

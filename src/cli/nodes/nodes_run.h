@@ -16,6 +16,8 @@
 #include "heshare/gpu_type.h"
 #include "heshare/run.h"
 
+#define NODES_LOCK_FILE "head.lock" /* in the folder of a run on several nodes */
+
 /** The caller owns everything. */
 struct nodes_request {
 	const struct launcher      *launcher;

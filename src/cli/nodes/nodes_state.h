@@ -90,6 +90,8 @@ int parts_find(struct nodes *s, struct hes_err *err);
 int parts_sync(struct nodes *s, struct part *p, bool settle, struct hes_err *err);
 /** node_parts.c: it gets no more work done; its jobs that wait are free. */
 void parts_over(struct nodes *s, struct part *p);
+/** node_parts.c: GPUs of nodes that never had a part took no joules that the run knows of. */
+int parts_note_idle(struct nodes *s, struct hes_err *err);
 void parts_free(struct nodes *s);
 
 /** nodes_live.c: write live.json of the run from those of the nodes, and report progress. */

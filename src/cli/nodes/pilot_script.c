@@ -42,7 +42,8 @@ static void put_directives(FILE *f, const struct pilot_opts *o, const char *fold
 		fprintf(f, "#SBATCH --partition=%s\n", o->partition);
 	/* The nodes that are left go on without one that fails. */
 	fputs("#SBATCH --no-kill\n#SBATCH --requeue\n#SBATCH --open-mode=append\n", f);
-	fprintf(f, "#SBATCH --output=%s/pilot.%%j.log\n", folder);
+	/* sbatch makes no folder: a script that is printed has its messages where it is submitted. */
+	fprintf(f, "#SBATCH --output=%s%spilot.%%j.log\n", o->print ? "" : folder, o->print ? "" : "/");
 	if (o->sbatch)
 		fprintf(f, "#SBATCH %s\n", o->sbatch);
 }
@@ -70,7 +71,7 @@ void pilot_script(FILE *f, const struct pilot_opts *o, const char *program, cons
 	put_name(f, "folder", folder);
 	fputs("cd ", f);
 	put_word(f, here);
-	fputs(" || exit\n", f);
+	fputs(" || exit\nmkdir -p \"$folder\" || exit\n", f);
 	put_plan(f, o, jobs);
 	fputs("\n# A run that has begun has the plan of its first round there.\nresume=\nls \"$folder\"/plan.run/*-1.json >/dev/null 2>&1 && resume=--resume\n"
 	      "trap 'kill -s TERM \"$run\"' TERM\n"

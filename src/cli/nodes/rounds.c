@@ -239,7 +239,7 @@ static int add_parts(struct nodes *s, const struct hes_plan *plan, const struct 
 		if (q->n && at == s->n_parts) {
 			struct part *p = parts_add(s, f->gpus[g].node, s->rounds);
 
-			rc = p ? run_plan_key(path, p->node, &p->key, err) : hes_fail(err, -ENOMEM, "out of memory for %zu nodes", s->n_parts);
+			rc = p ? run_part_key(path, p->node, &p->key, err) : hes_fail(err, -ENOMEM, "out of memory for %zu nodes", s->n_parts);
 		}
 		for (size_t b = 0; b < q->n && !rc; b++)
 			for (uint32_t k = 0; k < q->batches[b].n; k++)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/plural.h"
@@ -21,6 +22,7 @@
 #include "cli/inputs/store_use.h"
 #include "cli/run/add_plan.h"
 #include "cli/run/job_commands.h"
+#include "cli/nodes/nodes_run.h"
 #include "cli/run/run_identity.h"
 
 #define STORE_WAIT_MS 10000
@@ -92,6 +94,14 @@ static void unload(struct inputs *in)
 
 /* --- the run --- */
 
+static bool is_on_nodes(const struct hes_run *run)
+{
+	char path[HES_JOURNAL_PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/" NODES_LOCK_FILE, run->folder);
+	return !access(path, F_OK);
+}
+
 static int load_run(const struct add_opts *o, int64_t id, struct inputs *in, struct hes_err *err)
 {
 	struct hes_run run;
@@ -103,6 +113,9 @@ static int load_run(const struct add_opts *o, int64_t id, struct inputs *in, str
 		rc = hes_journal_open(in->store, &in->journal, err);
 	if (!rc)
 		rc = hes_journal_run(in->journal, id, &run, err);
+	if (!rc && is_on_nodes(&run))
+		rc = hes_fail(err, -ENOTSUP, "run %" PRId64 " of %s is on several nodes, which take no more jobs: plan them in a run of their own", id,
+			      run_plan_name(&run));
 	if (!rc && (run.state == HES_RUN_DONE || run.state == HES_RUN_FAILED))
 		rc = hes_fail(err, -ESHUTDOWN, "run %" PRId64 " is over, so no job can be added: plan the jobs and run them", id);
 	/* In this order: the view has the rows of all that were added before. */

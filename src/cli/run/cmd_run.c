@@ -188,7 +188,7 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 	in->host[strcspn(in->host, ".")] = '\0';
 	in->on_nodes = !o->node && !o->dry_run && (o->launcher || (slurm_is_job() && slurm_count_nodes() > 1));
 	in->node = o->node ? o->node : !in->on_nodes && plan_has_node(&in->fleet, in->host) ? in->host : NULL;
-	rc = run_plan_key(plan, in->node, &in->key, err);
+	rc = o->stop_file ? run_part_key(plan, in->node, &in->key, err) : run_plan_key(plan, in->node, &in->key, err);
 	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
 }
 

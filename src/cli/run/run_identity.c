@@ -39,6 +39,16 @@ int run_plan_key(const char *path, const char *node, uint64_t *out, struct hes_e
 	return 0;
 }
 
+int run_part_key(const char *path, const char *node, uint64_t *out, struct hes_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	int rc = run_plan_key(path, node, out, err);
+
+	if (!rc)
+		*out = hes_hash_text(*out, slash ? slash + 1 : path);
+	return rc;
+}
+
 void run_plan_path(const char *path, char out[HES_JOURNAL_PATH_MAX])
 {
 	char *real = realpath(path, NULL);

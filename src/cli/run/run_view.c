@@ -76,19 +76,23 @@ static int find_running(struct run_view *v, struct hes_err *err)
 	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", v->n_jobs) : 0;
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 static void count_jobs(struct run_view *v)
 {
 	for (size_t i = 0; i < v->n_jobs; i++) {
 		v->done += v->jobs[i].state == HES_RUN_JOB_DONE;
 		v->failed += v->jobs[i].state == HES_RUN_JOB_FAILED;
 		v->added += v->jobs[i].arrival_us > 0;
-		if (v->jobs[i].state != HES_RUN_JOB_WAITING && v->jobs[i].end_us > v->now_us)
-			v->now_us = v->jobs[i].end_us;
+		if (v->jobs[i].state != HES_RUN_JOB_WAITING)
+			v->now_us = later(v->now_us, v->jobs[i].end_us);
 	}
 	v->waiting = v->n_jobs - v->done - v->failed - v->n_running;
 	for (size_t i = 0; i < v->n_attempts; i++)
-		if (v->attempts[i].started_us > v->now_us)
-			v->now_us = v->attempts[i].started_us;
+		v->now_us = later(v->now_us, v->attempts[i].verdict == HES_VERDICT_OPEN ? v->attempts[i].started_us : v->attempts[i].ended_us);
 }
 
 /* Joules that the journal has: up to the last end of a job on each GPU. */
@@ -105,10 +109,10 @@ static void sum_live(struct run_view *v)
 {
 	const struct hes_run_live *l = &v->live;
 
-	v->has_energy = v->has_power = l->n_gpus > 0;
+	v->has_energy = l->n_gpus > 0;
 	for (size_t i = 0; i < l->n_gpus; i++) {
 		v->has_energy &= l->gpus[i].has_energy;
-		v->has_power &= l->gpus[i].has_power;
+		v->has_power |= l->gpus[i].has_power;
 		v->energy_j += l->gpus[i].energy_j;
 		v->power_w += l->gpus[i].power_w;
 	}
