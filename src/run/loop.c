@@ -45,12 +45,24 @@ static void stop_run(struct runner *r, const char *why)
 	end_running(r);
 }
 
+/* The run on all nodes sees that the stop was requested here. */
+static void leave_stop_file(const struct runner *r)
+{
+	int fd = openat(r->folder.fd, STOP_FILE, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd >= 0)
+		close(fd);
+}
+
 static void take_signals(struct runner *r)
 {
 	struct signalfd_siginfo s;
 
-	while (read(r->events.signals, &s, sizeof(s)) == sizeof(s))
+	while (read(r->events.signals, &s, sizeof(s)) == sizeof(s)) {
 		stop_run(r, "");
+		if (r->q->takes_stop_file)
+			leave_stop_file(r);
+	}
 }
 
 /* Requests to stop that are no signals. */

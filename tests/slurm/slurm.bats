@@ -168,7 +168,7 @@ joules_sum() {
 	jq -e '.jobs_done == 24 and .rounds == 2 and .energy.aborted_j > 0' $report
 }
 
-@test "SIGTERM to the head: the runners stop in order, and --resume goes on" {
+@test "SIGTERM to the head, and to the runners: the runners stop in order, and --resume goes on" {
 	make_jobs 24 2 >jobs.csv
 	pilot -- "$task"
 	await_marks $((1 + SEED % 5))
@@ -176,9 +176,19 @@ joules_sum() {
 	[ "$(ended "$id")" = FAILED ]
 	clean
 	jq -e '.state == "stopped" and .jobs_waiting > 0' $report
+	joules_sum
+	# To the runners, as Slurm does before it takes nodes away.
+	pilot -- "$task"
+	await_marks $((7 + SEED % 5))
+	scancel --signal=TERM "$id"
+	[ "$(ended "$id")" = FAILED ]
+	clean
+	grep -q 'the runners were requested to end; stopping' "jobs.pilot/pilot.$id.log"
+	jq -e '.state == "stopped" and .jobs_waiting > 0' $report
 	pilot -- "$task"
 	[ "$(ended "$id")" = COMPLETED ]
 	once 24
+	joules_sum
 }
 
 @test "a runner is killed, then all is cancelled, before any job is done: rounds with equal plans" {
@@ -223,6 +233,7 @@ joules_sum() {
 	[ "$(ended "$id")" = COMPLETED ]
 	once 24
 	clean
+	joules_sum
 	jq -e '.jobs_done == 24 and .rounds == 2' $report
 }
 
@@ -255,6 +266,7 @@ joules_sum() {
 	[ "$(ended "$id")" = COMPLETED ]
 	once 24
 	jq -e '.jobs_done == 24 and (.nodes[] | select(.node == "n2") | .state == "lost" and .failures == 1)' $report
+	joules_sum
 	jq -e '[.nodes[] | select(.node != "n2") | .failures == 0 and .state == "used"] | all' $report
 	clean
 	slurmd_on n2
@@ -282,7 +294,7 @@ joules_sum() {
 		#!/bin/bash
 		. "$BATS_TEST_DIRNAME/slurm_lab.bash"
 		shift 3
-		in_lab "\$1" env -u SLURM_JOB_ID sh -c "\$2"
+		in_lab "\${1#*@}" env -u SLURM_JOB_ID sh -c "\$2"
 	END
 	chmod +x bin/ssh
 	export PATH=$PWD/bin:$PATH HESHARE_STORE=$PWD/store.db
@@ -295,11 +307,22 @@ joules_sum() {
 	jq -e '.jobs_done == 12 and ([.nodes[].node] == ["n0", "n2"])' plan.run/report.json
 	clean
 	# Other GPUs than those of the plan.
-	echo n1 >hosts
+	echo u@n1 >hosts
 	run "$HESHARE" run plan.json --launcher ssh:hosts --restart --command "$task"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"the plan is for other GPUs than these nodes have, so its jobs are planned again"* ]]
-	jq -e '.jobs_done == 12 and ([.jobs[].gpu] | unique | map(startswith("n1/")) | all)' plan.run/report.json
+	jq -e '.jobs_done == 12 and ([.jobs[].gpu] | unique | map(startswith("u@n1/")) | all)' plan.run/report.json
+	# A head that is killed, and another one for fewer hosts: the runners of all of them end before their jobs run elsewhere.
+	: >marks
+	printf 'u@n0\nu@n2\n' >hosts
+	"$HESHARE" run plan.json --launcher ssh:hosts --restart --command "$task" >/dev/null 2>&1 &
+	await_marks 1
+	kill -KILL $!
+	echo u@n0 >hosts
+	run "$HESHARE" run plan.json --launcher ssh:hosts --resume --command "$task"
+	[ "$status" -eq 0 ]
+	once 12
+	clean
 }
 
 # fails SBATCH_OPTIONS... -- COMMAND SENTENCE: what a batch script with the command prints

@@ -13,6 +13,7 @@
 struct launcher {
 	bool        ssh;
 	const char *program;   /* heshare on the nodes */
+	const char *catalogue; /* file of GPU types, for queries; NULL, or the caller's */
 	slurm_name *nodes;
 	size_t      n;
 };

@@ -9,12 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/nodes/nodes_state.h"
 #include "cli/run/run_identity.h"
 
 #define STORE_WAIT_MS 5000
+#define LIVE_S 20            /* a runner that has written nothing for so long is not alive */
+#define END_WAIT_S 120
 
 struct part *parts_add(struct nodes *s, const char *node, unsigned round)
 {
@@ -143,19 +147,19 @@ static int copy_job(struct nodes *s, struct part *p, size_t i, struct hes_run_jo
 	return 0;
 }
 
-/* A GPU's joules over all parts. */
-static int copy_gpu(const struct nodes *s, const char *gpu, struct hes_err *err)
+/* A GPU's joules over all parts. Of one that died before its first writing they are lost. */
+static int copy_gpu(const struct nodes *s, const char *node, const char *gpu, struct hes_err *err)
 {
-	struct hes_run_gpu sum = { .measured = true };
+	struct hes_run_gpu sum = { .measured = false };
 
 	snprintf(sum.gpu, sizeof(sum.gpu), "%s", gpu);
 	for (size_t i = 0; i < s->n_parts; i++)
-		for (size_t g = 0; g < s->parts[i].n_gpus; g++) {
+		for (size_t g = 0; g < s->parts[i].n_gpus && strcmp(s->parts[i].node, node) == 0; g++) {
 			const struct hes_run_gpu *v = &s->parts[i].gpus[g];
 
 			if (strcmp(v->gpu, gpu) != 0)
 				continue;
-			sum.measured &= v->measured;
+			sum.measured |= v->measured;
 			sum.busy_us += v->busy_us;
 			sum.busy_mj += v->busy_mj;
 			sum.idle_mj += v->idle_mj;
@@ -178,7 +182,7 @@ static int copy_rows(struct nodes *s, struct part *p, struct rows *r, struct hes
 	p->n_gpus = r->n_gpus;
 	r->gpus = before;
 	for (size_t i = 0; i < p->n_gpus && !rc; i++)
-		rc = copy_gpu(s, p->gpus[i].gpu, err);
+		rc = copy_gpu(s, p->node, p->gpus[i].gpu, err);
 	for (size_t i = 0; i < r->n_meters && !rc; i++) {
 		r->meters[i].session = (uint32_t)(p - s->parts) + 1;
 		rc = hes_journal_meter(s->q->journal, s->run->id, &r->meters[i], err);
@@ -186,19 +190,63 @@ static int copy_rows(struct nodes *s, struct part *p, struct rows *r, struct hes
 	return rc;
 }
 
+/* What is known of a part's rows, from before a transaction that may fail. */
+struct known {
+	size_t n_attempts;
+	bool  *closed;                 /* one an attempt */
+	enum hes_run_job_state *jobs;  /* one a job */
+};
+
+static int known_save(const struct part *p, struct known *k, struct hes_err *err)
+{
+	*k = (struct known){ .n_attempts = p->n_attempts, .closed = malloc(p->n_attempts + 1), .jobs = calloc(p->n_jobs + 1, sizeof(*k->jobs)) };
+	if (!k->closed || !k->jobs)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs of node %s", p->n_jobs, p->node);
+	memcpy(k->closed, p->closed, p->n_attempts * sizeof(*k->closed));
+	memcpy(k->jobs, p->jobs, p->n_jobs * sizeof(*k->jobs));
+	return 0;
+}
+
+/* Nothing was written, so the next look finds all of it again. */
+static void known_restore(struct nodes *s, struct part *p, const struct rows *r, const struct known *k)
+{
+	for (size_t i = k->n_attempts; i < p->n_attempts; i++) {
+		const long job = nodes_find_job(s, r->attempts[i].job);
+
+		if (job >= 0)
+			s->tries[job]--;
+	}
+	for (size_t i = 0; i < r->n_jobs; i++) {
+		const long job = nodes_find_job(s, r->jobs[i].job);
+
+		if (job >= 0 && p->jobs[i] != k->jobs[i])
+			s->state[job] = k->jobs[i];
+	}
+	p->n_attempts = k->n_attempts;
+	memcpy(p->closed, k->closed, k->n_attempts * sizeof(*k->closed));
+	memcpy(p->jobs, k->jobs, p->n_jobs * sizeof(*k->jobs));
+}
+
 static int copy_journal(struct nodes *s, struct part *p, struct hes_journal *j, struct hes_err *err)
 {
+	struct known known = { 0 };
 	struct rows r = { 0 };
 	int rc = rows_read(j, p->run.id, &r, err);
 
 	if (!rc)
 		rc = part_room(p, &r, err);
 	if (!rc)
+		rc = known_save(p, &known, err);
+	if (!rc)
 		rc = hes_journal_begin_light(s->q->journal, err);
 	if (!rc) {
 		rc = copy_rows(s, p, &r, err);
 		rc = hes_journal_end(s->q->journal, rc, err);
+		if (rc)
+			known_restore(s, p, &r, &known);
 	}
+	free(known.closed);
+	free(known.jobs);
 	rows_free(&r);
 	return rc;
 }
@@ -258,7 +306,7 @@ static bool has_part(const struct nodes *s, const char *gpu)
 	for (size_t i = 0; i < s->n_parts; i++) {
 		const size_t length = strlen(s->parts[i].node);
 
-		if (strncmp(gpu, s->parts[i].node, length) == 0 && gpu[length] == '/')
+		if (s->parts[i].known && strncmp(gpu, s->parts[i].node, length) == 0 && gpu[length] == '/')
 			return true;
 	}
 	return false;
@@ -283,6 +331,21 @@ int parts_note_idle(struct nodes *s, struct hes_err *err)
 	if (idle)
 		nodes_tell(s, "%zu GPU%s on nodes that had no work: not measured, and 0 J in the report", idle, idle == 1 ? " is" : "s are");
 	return rc;
+}
+
+bool part_lives(const struct part *p, struct part_life *life)
+{
+	struct hes_run_live live;
+	int64_t at_us = 0;
+
+	if (p->known && !hes_run_live_load(&p->run, &live, NULL)) {
+		at_us = live.at_us;
+		hes_run_live_free(&live);
+	}
+	if (at_us && at_us == life->at_us)
+		return hes_monotonic_s() - life->looked_s < LIVE_S;
+	*life = (struct part_life){ .at_us = at_us, .looked_s = hes_monotonic_s() };
+	return at_us != 0;
 }
 
 /* --- of earlier heads --- */
@@ -328,28 +391,46 @@ static int find_nodes(const struct nodes *s, slurm_name **out, size_t *n, struct
 static int find_parts(struct nodes *s, slurm_name *names, size_t n, struct hes_err *err)
 {
 	char path[HES_JOURNAL_PATH_MAX];
+	uint64_t key;
 	int rc = 0;
 
-	for (;; s->rounds++) {
+	for (; !rc; s->rounds++) {
 		nodes_path(s, NULL, s->rounds + 1, ".json", path);
 		if (access(path, F_OK))
 			return 0;
-		for (size_t i = 0; i < n; i++) {
+		rc = run_round_key(path, &key, err);
+		for (size_t i = 0; i < n && !rc; i++) {
 			struct part *p = parts_add(s, names[i], s->rounds + 1);
 
 			if (!p)
 				return hes_fail(err, -ENOMEM, "out of memory for %zu nodes", n);
 			p->state = PART_OVER;
-			rc = run_part_key(path, names[i], &p->key, err);
-			if (!rc)
-				rc = parts_sync(s, p, true, err);
-			if (rc)
-				return rc;
+			p->key = run_part_key(key, names[i]);
+			rc = parts_sync(s, p, false, err);
 			/* The node had no work in this round. */
 			if (!p->known)
 				s->n_parts--;
 		}
 	}
+	return rc;
+}
+
+/* A runner that nobody restored on its node: it was requested to stop. @return 0; -EBUSY it goes on */
+static int await_end(struct nodes *s, struct part *p, struct hes_err *err)
+{
+	static const struct timespec tenth = { 0, 100000000 };
+	const double from_s = hes_monotonic_s();
+	struct part_life life = { 0 };
+	int rc = 0;
+
+	while (!rc && p->run.state == HES_RUN_GOING && part_lives(p, &life)) {
+		if (hes_monotonic_s() - from_s > END_WAIT_S)
+			return hes_fail(err, -EBUSY, "node %s cannot be queried, and its runner, process %lld, goes on and writes to %s: end it there", p->node,
+					(long long)p->run.runner.pid, p->run.folder);
+		nanosleep(&tenth, NULL);
+		rc = parts_sync(s, p, false, err);
+	}
+	return rc;
 }
 
 int parts_find(struct nodes *s, struct hes_err *err)
@@ -360,6 +441,17 @@ int parts_find(struct nodes *s, struct hes_err *err)
 
 	if (!rc)
 		rc = find_parts(s, names, n, err);
+	for (size_t i = 0; i < n; i++)
+		nodes_stop(s, names[i]);
+	for (size_t i = 0; i < s->n_parts && !rc; i++) {
+		const long node = launcher_find(s->q->launcher, s->parts[i].node);
+
+		/* The query of a node waits for the end of the runner there. */
+		if (node < 0 || !s->offers[node].good)
+			rc = await_end(s, &s->parts[i], err);
+		if (!rc)
+			rc = parts_sync(s, &s->parts[i], true, err);
+	}
 	free(names);
 	return rc;
 }

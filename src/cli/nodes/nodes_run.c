@@ -27,8 +27,9 @@
 
 #define MOST_FAILURES 3        /* of parts that end too early, on a node */
 #define SYNC_S 2
-#define ASK_AGAIN_S 5
-#define LIVE_S 3               /* a runner that has written nothing for so long is not alive */
+#define ASK_AGAIN_S 10
+#define SAME_SIGNAL_S 2        /* another signal within this time is the same request */
+#define BEAR_S 600             /* a journal that cannot be read or written for so long ends the run */
 #define DRAIN_S 10             /* between two looks for nodes that drain */
 #define RUNNER_ARGS_MAX 48
 #define LOCK_WAIT_S 60
@@ -171,15 +172,30 @@ static void stop_path(const struct nodes *s, const char *node, char out[HES_JOUR
 	snprintf(out, HES_JOURNAL_PATH_MAX + 64, "%s/%s/" STOP_FILE, s->run->folder, node);
 }
 
-static void stop_node(const struct nodes *s, size_t node)
+void nodes_stop(const struct nodes *s, const char *node)
 {
 	char path[HES_JOURNAL_PATH_MAX + 64];
 	int fd;
 
-	stop_path(s, s->q->launcher->nodes[node], path);
+	stop_path(s, node, path);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0)
 		close(fd);
+}
+
+static void stop_node(struct nodes *s, size_t node)
+{
+	s->nodes[node].asked = true;
+	nodes_stop(s, s->q->launcher->nodes[node]);
+}
+
+/* A runner that was stopped by a signal leaves the file, too. */
+static bool was_stopped(const struct nodes *s, size_t node)
+{
+	char path[HES_JOURNAL_PATH_MAX + 64];
+
+	stop_path(s, s->q->launcher->nodes[node], path);
+	return !s->nodes[node].asked && !access(path, F_OK);
 }
 
 /* What earlier heads began is stopped, read, and free to be planned again. Jobs that were given up get another chance. */
@@ -215,7 +231,7 @@ static int nodes_begin(struct nodes *s, struct hes_err *err)
 	int rc = lock_folder(s, err);
 
 	for (size_t i = 0; i < s->q->launcher->n && !rc && resumed; i++)
-		stop_node(s, i);
+		nodes_stop(s, s->q->launcher->nodes[i]);
 	if (!rc)
 		rc = offers_load(s->q->launcher, resumed ? s->run->folder : NULL, &s->offers, err);
 	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
@@ -228,8 +244,6 @@ static int nodes_begin(struct nodes *s, struct hes_err *err)
 		rc = note_head(s->run, err);
 	if (!rc)
 		rc = resumed ? take_over(s, err) : note_new_run(s, err);
-	if (!rc)
-		rc = s->rounds ? rounds_again(s, err) : rounds_begin(s, err);
 	return rc;
 }
 
@@ -266,6 +280,7 @@ static int start_runner(struct nodes *s, size_t node, struct part *p, struct hes
 	if (!rc && !s->stopping) {
 		stop_path(s, p->node, folder);
 		unlink(folder);
+		s->nodes[node].asked = false;
 		snprintf(folder, sizeof(folder), "%s/%s", s->run->folder, p->node);
 	}
 	if (!rc)
@@ -311,6 +326,26 @@ static int start_parts(struct nodes *s, struct hes_err *err)
 	return rc;
 }
 
+/* @param why  empty, or ends with "; " */
+static void stop_all(struct nodes *s, const char *why)
+{
+	/* Slurm may send it to us and to the script, which passes it on. */
+	if (s->stopping && hes_monotonic_s() - s->stopped_s < SAME_SIGNAL_S)
+		return;
+	if (s->stopping++ == 0) {
+		s->stopped_s = hes_monotonic_s();
+		nodes_tell(s, "%sstopping: no job starts any more; a second signal ends the runners at once", why);
+	}
+	for (size_t i = 0; i < s->q->launcher->n; i++) {
+		stop_node(s, i);
+		/* srun then kills the step; the guard on the node restores the GPUs. */
+		if (s->stopping > 1 && s->nodes[i].pid > 0)
+			kill(-s->nodes[i].pid, SIGTERM);
+		if (s->stopping > 1 && s->nodes[i].query.pid > 0)
+			kill(-s->nodes[i].query.pid, SIGKILL);
+	}
+}
+
 /* --- their ends --- */
 
 static size_t free_node(struct nodes *s, size_t node)
@@ -333,36 +368,6 @@ static const char *how_ended(int status, char out[64])
 	return out;
 }
 
-/* @return when the runner last wrote its state; 0: it did not, or has ended */
-static int64_t look_at_runner(struct nodes *s, size_t node)
-{
-	const struct part *p = &s->parts[s->nodes[node].part];
-	struct hes_run_live live;
-	int64_t at_us;
-
-	if (!p->known || hes_run_live_load(&p->run, &live, NULL))
-		return 0;
-	at_us = live.at_us;
-	hes_run_live_free(&live);
-	return at_us;
-}
-
-/*
- * Whether the runner of a node that does not answer may be alive: it writes its state every second. Nodes may be
- * unreachable and still see the folder.
- */
-static bool runner_lives(struct nodes *s, size_t node)
-{
-	const int64_t at_us = look_at_runner(s, node);
-	struct node *n = &s->nodes[node];
-
-	if (at_us && at_us == n->live_us)
-		return hes_monotonic_s() - n->looked_s < LIVE_S;
-	n->live_us = at_us;
-	n->looked_s = hes_monotonic_s();
-	return at_us != 0;
-}
-
 /* Its runner has ended, as it should or not. A runner that did not get to its end is looked after on its node. */
 static int runner_ended(struct nodes *s, size_t node, struct hes_err *err)
 {
@@ -370,27 +375,30 @@ static int runner_ended(struct nodes *s, size_t node, struct hes_err *err)
 	int rc;
 
 	nodes_pass_messages(s, node);
-	s->nodes[node].pid = 0;
 	rc = parts_sync(s, p, false, err);
 	if (rc)
 		return rc;
+	if (p->known && p->run.state == HES_RUN_STOPPED && !s->stopping && !s->nodes[node].drained && was_stopped(s, node))
+		stop_all(s, "the runners were requested to end; ");
 	if (p->known && (p->run.state == HES_RUN_DONE || p->run.state == HES_RUN_FAILED ||
 			 (p->run.state == HES_RUN_STOPPED && (s->stopping || s->nodes[node].drained)))) {
 		rc = parts_sync(s, p, true, err);
+		if (rc)
+			return rc;
 		free_node(s, node);
 		s->nodes[node].lost |= s->nodes[node].drained;
-		return rc;
+		return 0;
 	}
 	p->state = PART_QUERIED;
 	/* If it lives without us, it is to end. */
 	stop_node(s, node);
-	s->nodes[node].live_us = look_at_runner(s, node);
-	s->nodes[node].looked_s = hes_monotonic_s();
+	s->nodes[node].life = (struct part_life){ .at_us = 0 };
+	part_lives(p, &s->nodes[node].life);
 	return offer_ask(s->q->launcher, (long)node, s->run->folder, &s->nodes[node].query, err);
 }
 
 /* The node has answered, or not: nothing of the part runs any more. */
-static int node_answered(struct nodes *s, size_t node, int status, struct hes_err *err)
+static int node_answered(struct nodes *s, size_t node, struct hes_err *err)
 {
 	struct node *n = &s->nodes[node];
 	struct part *p = &s->parts[n->part];
@@ -398,8 +406,7 @@ static int node_answered(struct nodes *s, size_t node, int status, struct hes_er
 	size_t left;
 	int rc;
 
-	offer_take(s->q->launcher, &n->query, status, s->offers);
-	if (s->offers[node].busy || (!s->offers[node].good && runner_lives(s, node))) {
+	if (s->offers[node].busy || (!s->offers[node].good && part_lives(p, &n->life))) {
 		n->ask_s = hes_monotonic_s() + ASK_AGAIN_S;
 		return 0;
 	}
@@ -417,20 +424,51 @@ static int node_answered(struct nodes *s, size_t node, int status, struct hes_er
 	return 0;
 }
 
+/* Ends of processes here: of runners' srun or ssh, and of queries. */
+static void reap_node(struct nodes *s, size_t node)
+{
+	struct node *n = &s->nodes[node];
+	int status;
+
+	if (n->pid > 0 && waitpid(n->pid, &status, WNOHANG) == n->pid) {
+		n->status = status;
+		n->pid = 0;
+		n->news = NODE_ENDED;
+	} else if (n->query.pid > 0 && waitpid(n->query.pid, &status, WNOHANG) == n->query.pid) {
+		offer_take(s->q->launcher, &n->query, status, s->offers);
+		n->news = NODE_ANSWERED;
+	} else {
+		offer_limit(&n->query);
+	}
+}
+
+/*
+ * A journal that cannot be read or written for a while, by another program or by a node that died while it wrote, is
+ * tried again.
+ */
+static int bear(struct nodes *s, int rc, struct hes_err *err)
+{
+	if (!s->failing_s)
+		nodes_tell(s, "%s; it is tried again for %d minutes", err->msg, BEAR_S / 60);
+	s->failing_s = s->failing_s ? s->failing_s : hes_monotonic_s();
+	return hes_monotonic_s() - s->failing_s > BEAR_S ? rc : 0;
+}
+
 static int reap_all(struct nodes *s, struct hes_err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < s->q->launcher->n && !rc; i++) {
 		struct node *n = &s->nodes[i];
-		int status;
 
-		if (n->pid > 0 && waitpid(n->pid, &status, WNOHANG) == n->pid) {
-			n->status = status;
-			rc = runner_ended(s, i, err);
-		} else if (n->query.pid > 0 && waitpid(n->query.pid, &status, WNOHANG) == n->query.pid) {
-			rc = node_answered(s, i, status, err);
-		} else if (n->ask_s > 0 && hes_monotonic_s() >= n->ask_s) {
+		reap_node(s, i);
+		rc = n->news == NODE_ENDED ? runner_ended(s, i, err) : n->news == NODE_ANSWERED ? node_answered(s, i, err) : 0;
+		if (rc) {
+			rc = bear(s, rc, err);
+			continue;
+		}
+		n->news = NODE_FINE;
+		if (n->ask_s > 0 && hes_monotonic_s() >= n->ask_s) {
 			n->ask_s = 0;
 			rc = offer_ask(s->q->launcher, (long)i, s->run->folder, &n->query, err);
 		}
@@ -440,16 +478,24 @@ static int reap_all(struct nodes *s, struct hes_err *err)
 
 /* --- the loop --- */
 
-static void stop_all(struct nodes *s, const char *why)
+static size_t count_up(const struct nodes *s)
 {
-	if (s->stopping++ == 0)
-		nodes_tell(s, "%sstopping: no job starts any more; a second signal ends the runners at once", why);
-	for (size_t i = 0; i < s->q->launcher->n; i++) {
-		stop_node(s, i);
-		/* srun then kills the step; the guard on the node restores the GPUs. */
-		if (s->stopping > 1 && s->nodes[i].pid > 0)
-			kill(-s->nodes[i].pid, SIGTERM);
-	}
+	size_t up = 0;
+
+	for (size_t i = 0; i < s->q->launcher->n; i++)
+		up += s->offers[i].good && !s->nodes[i].lost && !s->nodes[i].drained;
+	return up;
+}
+
+static void drain_node(struct nodes *s, size_t i)
+{
+	/* Slurm lets jobs on such nodes end: without another node the run does the same. */
+	if (s->nodes[i].drained || (s->offers[i].good && !s->nodes[i].lost && count_up(s) == 1))
+		return;
+	s->nodes[i].drained = true;
+	s->nodes[i].lost |= s->nodes[i].part == NO_PART;
+	nodes_tell(s, "node %s drains: its jobs end, and what is left is planned again on the other nodes", s->q->launcher->nodes[i]);
+	stop_node(s, i);
 }
 
 /* A node that drains is to be given back: its jobs end and are planned again on the others. */
@@ -463,22 +509,23 @@ static void find_drained(struct nodes *s)
 	for (char *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
 		const long i = launcher_find(s->q->launcher, name);
 
-		if (i < 0 || s->nodes[i].drained)
-			continue;
-		s->nodes[i].drained = true;
-		s->nodes[i].lost |= s->nodes[i].part == NO_PART;
-		nodes_tell(s, "node %s drains: its jobs end, and what is left is planned again on the other nodes", name);
-		stop_node(s, (size_t)i);
+		if (i >= 0)
+			drain_node(s, (size_t)i);
 	}
 }
 
 static int sync_all(struct nodes *s, struct hes_err *err)
 {
+	bool late = false;
 	int rc = 0;
 
 	for (size_t i = 0; i < s->n_parts && !rc; i++)
 		if (s->parts[i].state == PART_RUNNING)
 			rc = parts_sync(s, &s->parts[i], false, err);
+	for (size_t i = 0; i < s->q->launcher->n; i++)
+		late |= s->nodes[i].news != NODE_FINE;
+	s->failing_s = rc || late ? s->failing_s : 0;
+	rc = rc ? bear(s, rc, err) : 0;
 	for (size_t i = 0; i < s->q->launcher->n; i++)
 		nodes_pass_messages(s, i);
 	nodes_live_write(s);
@@ -504,13 +551,9 @@ static bool any_queried(const struct nodes *s)
 /* What a part left is planned again, once it is known which nodes are up. */
 static int plan_again(struct nodes *s, struct hes_err *err)
 {
-	size_t up = 0;
-
 	if (s->stopping || any_queried(s) || !rounds_pool(s))
 		return 0;
-	for (size_t i = 0; i < s->q->launcher->n; i++)
-		up += s->offers[i].good && !s->nodes[i].lost && !s->nodes[i].drained;
-	if (up)
+	if (count_up(s))
 		return rounds_again(s, err);
 	if (!s->no_node_reported)
 		nodes_tell(s, "no node is left; %zu job%s wait for --resume", rounds_pool(s), hes_s(rounds_pool(s)));
@@ -530,15 +573,29 @@ static sigset_t head_signals(void)
 	return set;
 }
 
+/* @param wait  for so long at most */
+static void take_signal(struct nodes *s, const struct timespec *wait)
+{
+	const sigset_t set = head_signals();
+	const int signal = sigtimedwait(&set, NULL, wait);
+
+	if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)
+		stop_all(s, "");
+}
+
 static int nodes_loop(struct nodes *s, struct hes_err *err)
 {
-	const struct timespec second = { .tv_sec = 1 };
-	const sigset_t set = head_signals();
+	const struct timespec second = { .tv_sec = 1 }, now = { 0 };
 	double sync_s = hes_monotonic_s() + SYNC_S, drain_s = hes_monotonic_s() + DRAIN_S;
+	int rc;
 
+	find_drained(s);
+	take_signal(s, &now);
+	rc = s->stopping ? 0 : s->rounds ? rounds_again(s, err) : rounds_begin(s, err);
 	for (;;) {
-		int rc, signal;
-
+		if (rc)
+			return rc;
+		take_signal(s, &now);
 		if (!s->stopping && s->q->stop_s > 0 && hes_monotonic_s() >= s->q->stop_s)
 			stop_all(s, "the time limit is near; ");
 		rc = plan_again(s, err);
@@ -546,9 +603,7 @@ static int nodes_loop(struct nodes *s, struct hes_err *err)
 			rc = start_parts(s, err);
 		if (rc || all_idle(s))
 			return rc;
-		signal = sigtimedwait(&set, NULL, &second);
-		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)
-			stop_all(s, "");
+		take_signal(s, &second);
 		rc = reap_all(s, err);
 		if (!rc && hes_monotonic_s() >= sync_s) {
 			sync_s = hes_monotonic_s() + SYNC_S;
@@ -558,8 +613,6 @@ static int nodes_loop(struct nodes *s, struct hes_err *err)
 			find_drained(s);
 			drain_s = hes_monotonic_s() + DRAIN_S;
 		}
-		if (rc)
-			return rc;
 	}
 }
 
@@ -571,6 +624,10 @@ static void give_up(struct nodes *s)
 	for (size_t i = 0; s->nodes && i < s->q->launcher->n; i++) {
 		if (s->nodes[i].pid > 0 || s->nodes[i].query.pid > 0)
 			stop_node(s, i);
+		if (s->nodes[i].query.pid > 0)
+			kill(-s->nodes[i].query.pid, SIGKILL);
+	}
+	for (size_t i = 0; s->nodes && i < s->q->launcher->n; i++) {
 		if (s->nodes[i].pid > 0)
 			waitpid(s->nodes[i].pid, NULL, 0);
 		if (s->nodes[i].query.pid > 0)

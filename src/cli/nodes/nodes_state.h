@@ -35,6 +35,12 @@ struct part {
 	size_t          n_jobs;
 };
 
+/* When a runner last wrote its state. It does so every second. */
+struct part_life {
+	int64_t at_us;              /* by its clock; 0: not known */
+	double  looked_s;           /* hes_monotonic_s() when this was first seen */
+};
+
 /* A node of this allocation, by its index in the launcher. */
 struct node {
 	size_t   part;              /* that its process carries out; NO_PART */
@@ -42,8 +48,9 @@ struct node {
 	int      status;            /* how it ended */
 	struct offer_query query;
 	double   ask_s;             /* hes_monotonic_s() at which to query it again; 0: not */
-	int64_t  live_us;           /* when its runner last wrote its state, as of the last look; 0: not known */
-	double   looked_s;          /* hes_monotonic_s() of that look */
+	struct part_life life;      /* of the part that is queried */
+	enum { NODE_FINE, NODE_ENDED, NODE_ANSWERED } news; /* that are not worked off yet: its runner has ended, its query has an answer */
+	bool     asked;             /* we requested its runner to stop */
 	bool     drained;           /* the administrator wants it back */
 	bool     lost;              /* gets no part any more */
 	unsigned failures;          /* of parts that ended too early */
@@ -65,6 +72,8 @@ struct nodes {
 	struct hes_hash_map *names;
 	size_t          planned_again; /* jobs */
 	unsigned        stopping;   /* requests to stop */
+	double          stopped_s;  /* hes_monotonic_s() of the first */
+	double          failing_s;  /* hes_monotonic_s() since when a journal cannot be read or written; 0: it can */
 	bool            no_node_reported;
 	int             lock;
 };
@@ -72,6 +81,8 @@ struct nodes {
 /** Name of a file in the run's folder that belongs to this run alone: FOLDER[/NODE]/START[-ROUND].END */
 void nodes_path(const struct nodes *s, const char *node, unsigned round, const char *end, char out[HES_JOURNAL_PATH_MAX]);
 void nodes_tell(const struct nodes *s, const char *fmt, ...) HES_PRINTF(2, 3);
+/** Request the runner on a node to stop, by a file in its folder. */
+void nodes_stop(const struct nodes *s, const char *node);
 /** @return index of a job; -1 */
 long nodes_find_job(const struct nodes *s, const char *id);
 
@@ -86,10 +97,16 @@ size_t rounds_pool(const struct nodes *s);
 struct part *parts_add(struct nodes *s, const char *node, unsigned round);
 /** node_parts.c: find the parts of earlier heads, and read them all. */
 int parts_find(struct nodes *s, struct hes_err *err);
-/** node_parts.c: copy what is new in a part's journal. @param settle  its runner and jobs have ended for good */
+/**
+ * node_parts.c: copy what is new in a part's journal.
+ * @param settle  its runner and jobs have ended for good
+ * @return 0, also if there is no journal yet; after an error nothing is copied, and the next call copies it
+ */
 int parts_sync(struct nodes *s, struct part *p, bool settle, struct hes_err *err);
 /** node_parts.c: it gets no more work done; its jobs that wait are free. */
 void parts_over(struct nodes *s, struct part *p);
+/** node_parts.c: whether the runner of a node that does not answer writes its state; to be called again and again. */
+bool part_lives(const struct part *p, struct part_life *life);
 /** node_parts.c: GPUs of nodes that never had a part took no joules that the run knows of. */
 int parts_note_idle(struct nodes *s, struct hes_err *err);
 void parts_free(struct nodes *s);

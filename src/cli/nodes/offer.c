@@ -6,6 +6,7 @@
 #include "cli/nodes/offer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,9 @@ static int restore_folder(const char *folder, const char *node, struct hes_err *
 	const double from_s = hes_monotonic_s();
 	int rc;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, node);
+	const size_t length = strlen(folder);
+
+	snprintf(path, sizeof(path), "%.*s%s", (int)(folder[length - 1] == '%' ? length - 1 : length), folder, folder[length - 1] == '%' ? node : "");
 	if (access(path, F_OK))
 		return 0;
 	while ((rc = hes_guard_restore(path, &undone, err)) == -EBUSY && hes_monotonic_s() - from_s < WAIT_OLD_S)
@@ -112,7 +115,7 @@ int offer_print(const struct hes_catalogue *c, const char *folder)
 {
 	char node[HES_NAME_MAX] = "";
 	struct hes_err err;
-	int rc = folder ? restore_folder(folder, own_name(node), &err) : 0;
+	int rc = folder && *folder ? restore_folder(folder, own_name(node), &err) : 0;
 
 	if (!rc)
 		rc = put_gpus(own_name(node), c, &err);
@@ -125,13 +128,24 @@ int offer_print(const struct hes_catalogue *c, const char *folder)
 
 int offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q, struct hes_err *err)
 {
-	const char *args[] = { "gpus", "--offer", folder ? "--restore" : NULL, folder, NULL };
+	const char *args[8] = { "gpus", "--offer" };
+	char path[4096];
 	FILE *out = tmpfile(), *errors = tmpfile();
-	struct offer_query query = { .node = node, .out = -1, .errors = -1 };
+	struct offer_query query = { .node = node, .out = -1, .errors = -1, .since_s = hes_monotonic_s() };
+	size_t n = 2;
 
+	if (l->catalogue) {
+		args[n++] = "--catalogue";
+		args[n++] = l->catalogue;
+	}
+	if (folder) {
+		snprintf(path, sizeof(path), "%s/%s", folder, node < 0 ? "%" : l->nodes[node]);
+		args[n++] = "--restore";
+		args[n++] = path;
+	}
 	if (out && errors) {
-		query.out = dup(fileno(out));
-		query.errors = dup(fileno(errors));
+		query.out = fcntl(fileno(out), F_DUPFD_CLOEXEC, 0);
+		query.errors = fcntl(fileno(errors), F_DUPFD_CLOEXEC, 0);
 	}
 	if (out)
 		fclose(out);
@@ -173,7 +187,7 @@ static const char *last_line(char *text)
 {
 	char *last = NULL, *rest = NULL;
 
-	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+	for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest))
 		if (*line && !strstr(line, "srun: error: Timed out") && !strstr(line, "Exited with exit code"))
 			last = line;
 	return last;
@@ -227,6 +241,8 @@ void offer_take(const struct launcher *l, struct offer_query *q, int status, str
 {
 	char *out = read_all(q->out), *errors = read_all(q->errors), *rest = NULL;
 	const char *why = errors ? last_line(errors) : NULL;
+	/* 255: ssh itself failed. */
+	const bool unreachable = WIFEXITED(status) && WEXITSTATUS(status) == 255 && l->ssh;
 
 	for (size_t i = 0; i < l->n; i++) {
 		if (q->node >= 0 && (size_t)q->node != i)
@@ -239,9 +255,10 @@ void offer_take(const struct launcher *l, struct offer_query *q, int status, str
 		take_line(l, q, line, v);
 	for (size_t i = 0; i < l->n; i++)
 		if ((q->node < 0 || (size_t)q->node == i) && !v[i].good && !v[i].why[0])
-			snprintf(v[i].why, sizeof(v[i].why), "it did not answer, %s %d%s%.200s; is %.100s there?",
+			snprintf(v[i].why, sizeof(v[i].why), "it did not answer, %s %d%s%.200s%s%.100s%s",
 				 WIFSIGNALED(status) ? "signal" : "exit status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-				 why ? ": " : "", why ? why : "", l->program);
+				 why ? ": " : "", why ? why : "", unreachable ? "" : "; is ", unreachable ? "" : l->program,
+				 unreachable ? "" : " there?");
 	/* One GPU on which no job can run: the node is as good as none. */
 	for (size_t i = 0; i < l->n; i++)
 		v[i].good &= !v[i].why[0];
@@ -252,10 +269,23 @@ void offer_take(const struct launcher *l, struct offer_query *q, int status, str
 	q->pid = 0;
 }
 
-/* Wait for the ends of queries; those that take too long are ended. */
-static void await_all(const struct launcher *l, struct offer_query *q, size_t n, struct offer *v)
+void offer_limit(const struct offer_query *q)
 {
-	const double from_s = hes_monotonic_s();
+	if (q->pid > 0 && hes_monotonic_s() - q->since_s > WAIT_ANSWER_S)
+		kill(-q->pid, SIGKILL);
+}
+
+static bool is_stopped(void)
+{
+	sigset_t pending;
+
+	return !sigpending(&pending) && (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) || sigismember(&pending, SIGHUP));
+}
+
+/* Wait for the ends of queries; those that take too long are ended. */
+static int await_all(const struct launcher *l, struct offer_query *q, size_t n, struct offer *v, struct hes_err *err)
+{
+	bool stopped = false;
 	size_t left = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -267,13 +297,17 @@ static void await_all(const struct launcher *l, struct offer_query *q, size_t n,
 			if (q[i].pid > 0 && waitpid(q[i].pid, &status, WNOHANG) == q[i].pid) {
 				offer_take(l, &q[i], status, v);
 				left--;
-			} else if (q[i].pid > 0 && hes_monotonic_s() - from_s > WAIT_ANSWER_S) {
+			} else if (q[i].pid > 0 && stopped) {
 				kill(-q[i].pid, SIGKILL);
+			} else {
+				offer_limit(&q[i]);
 			}
 		}
+		stopped |= is_stopped();
 		if (left)
 			nanosleep(&nap, NULL);
 	}
+	return stopped ? hes_fail(err, -EINTR, "stopped while nodes were queried") : 0;
 }
 
 /* One query each for the nodes that have not answered. */
@@ -285,8 +319,11 @@ static int ask_others(const struct launcher *l, const char *folder, struct offer
 	for (size_t i = 0; i < l->n && !rc; i++)
 		if (!v[i].good)
 			rc = offer_ask(l, (long)i, folder, &q[i], err);
-	if (q)
-		await_all(l, q, l->n, v);
+	if (q) {
+		const int waited = await_all(l, q, l->n, v, rc ? NULL : err);
+
+		rc = rc ? rc : waited;
+	}
 	free(q);
 	return rc;
 }
@@ -301,7 +338,7 @@ int offers_load(const struct launcher *l, const char *folder, struct offer **out
 	if (!rc && !l->ssh) {
 		rc = offer_ask(l, -1, folder, &all, err);
 		if (!rc)
-			await_all(l, &all, 1, v);
+			rc = await_all(l, &all, 1, v, err);
 	}
 	for (size_t i = 0; i < l->n && !rc; i++)
 		good += v[i].good;
@@ -363,13 +400,14 @@ bool offers_wanted(const char *gpus)
 	return gpus && (strcmp(gpus, "slurm") == 0 || strncmp(gpus, "ssh:", 4) == 0);
 }
 
-int offers_fleet_load(const char *how, const char *program, const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
-		      struct hes_err *err)
+int offers_fleet_load(const char *how, const char *program, const char *rows, const struct hes_catalogue *c, FILE *notes,
+		      struct gpus_fleet *out, struct hes_err *err)
 {
 	struct launcher l = { 0 };
 	struct offer *v = NULL;
 	int rc = launcher_open(how, program, &l, err);
 
+	l.catalogue = rows;
 	if (!rc)
 		rc = offers_load(&l, NULL, &v, err);
 	if (!rc)

@@ -23,7 +23,10 @@ struct offer {
 	size_t n;
 };
 
-/** Print the offer of this machine on standard output. @param folder  restore what a run left in FOLDER/NODE before; may be NULL */
+/**
+ * Print the offer of this machine on standard output.
+ * @param folder  restore what a run left there before; "FOLDER/%": in FOLDER/NODE, by the name that Slurm has for this node; may be NULL
+ */
 int offer_print(const struct hes_catalogue *c, const char *folder);
 
 /** A query that is under way. */
@@ -31,17 +34,21 @@ struct offer_query {
 	pid_t pid;                   /* 0: none */
 	int   out, errors;
 	long  node;                  /* -1: all */
+	double since_s;              /* hes_monotonic_s() when it began */
 };
 
 /** Ask a node, or all by one srun (-1). @return 0; errors of launcher_start() */
 int  offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q, struct hes_err *err);
-/** The query's process has ended with @status (waitpid): read what it printed. @param v  one a node of the launcher */
+/** End it if it takes too long: its process is killed. */
+void offer_limit(const struct offer_query *q);
+/** The query's process has ended with @status (waitpid): read what it printed, and close its files. @param v  one a node of the launcher */
 void offer_take(const struct launcher *l, struct offer_query *q, int status, struct offer *v);
 
 /**
  * Ask all nodes and wait for their answers.
  * @param out  one a node; offers_free() it
- * @return 0 also if nodes do not answer; -ENODEV none does, and @err has the reason of the first; errors of offer_ask()
+ * A blocked SIGINT, SIGTERM or SIGHUP ends the waiting.
+ * @return 0 also if nodes do not answer; -EINTR such a signal; -ENODEV none answers, and @err has the reason of the first; errors of offer_ask()
  */
 int  offers_load(const struct launcher *l, const char *folder, struct offer **out, struct hes_err *err);
 void offers_free(struct offer *v, size_t n);
@@ -51,8 +58,9 @@ int  offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c
 
 /** Whether --gpus names the GPUs of other nodes: "slurm", "ssh:FILE". */
 bool offers_wanted(const char *gpus);
-/** The fleet of all nodes of a launcher, by one query. @return errors of launcher_open(), offers_load(), offers_fleet() */
-int  offers_fleet_load(const char *how, const char *program, const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
-		       struct hes_err *err);
+/** The fleet of all nodes of a launcher, by one query. @param rows  file of @c for the nodes; may be NULL
+ * @return errors of launcher_open(), offers_load(), offers_fleet() */
+int  offers_fleet_load(const char *how, const char *program, const char *rows, const struct hes_catalogue *c, FILE *notes,
+		       struct gpus_fleet *out, struct hes_err *err);
 
 #endif

@@ -228,7 +228,8 @@ static int add_parts(struct nodes *s, const struct hes_plan *plan, const struct 
 		     struct hes_err *err)
 {
 	const size_t first = s->n_parts;
-	int rc = 0;
+	uint64_t key;
+	int rc = run_round_key(path, &key, err);
 
 	for (size_t g = 0; g < f->n && !rc; g++) {
 		const struct hes_queue *q = &plan->queues[g];
@@ -239,7 +240,10 @@ static int add_parts(struct nodes *s, const struct hes_plan *plan, const struct 
 		if (q->n && at == s->n_parts) {
 			struct part *p = parts_add(s, f->gpus[g].node, s->rounds);
 
-			rc = p ? run_part_key(path, p->node, &p->key, err) : hes_fail(err, -ENOMEM, "out of memory for %zu nodes", s->n_parts);
+			if (p)
+				p->key = run_part_key(key, p->node);
+			else
+				rc = hes_fail(err, -ENOMEM, "out of memory for %zu nodes", s->n_parts);
 		}
 		for (size_t b = 0; b < q->n && !rc; b++)
 			for (uint32_t k = 0; k < q->batches[b].n; k++)

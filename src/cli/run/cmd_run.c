@@ -188,7 +188,9 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 	in->host[strcspn(in->host, ".")] = '\0';
 	in->on_nodes = !o->node && !o->dry_run && (o->launcher || (slurm_is_job() && slurm_count_nodes() > 1));
 	in->node = o->node ? o->node : !in->on_nodes && plan_has_node(&in->fleet, in->host) ? in->host : NULL;
-	rc = o->stop_file ? run_part_key(plan, in->node, &in->key, err) : run_plan_key(plan, in->node, &in->key, err);
+	rc = o->stop_file && o->node ? run_round_key(plan, &in->key, err) : run_plan_key(plan, in->node, &in->key, err);
+	if (!rc && o->stop_file && o->node)
+		in->key = run_part_key(in->key, in->node);
 	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
 }
 
@@ -604,6 +606,7 @@ static int run_run(const void *opts, int n_args, char **args)
 		rc = check_users(&in, &err);
 	if (!rc)
 		rc = in.on_nodes ? launcher_open(o->launcher, o->program, &in.launcher, &err) : find_gpus(o, &in, &err);
+	in.launcher.catalogue = o->catalogue;
 	in.user = run_user_behind_sudo();
 	if (!rc && !o->dry_run)
 		rc = open_run(o, args[0], &in, &err);

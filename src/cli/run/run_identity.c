@@ -39,14 +39,16 @@ int run_plan_key(const char *path, const char *node, uint64_t *out, struct hes_e
 	return 0;
 }
 
-int run_part_key(const char *path, const char *node, uint64_t *out, struct hes_err *err)
+int run_round_key(const char *path, uint64_t *out, struct hes_err *err)
 {
 	const char *slash = strrchr(path, '/');
-	int rc = run_plan_key(path, node, out, err);
 
-	if (!rc)
-		*out = hes_hash_text(*out, slash ? slash + 1 : path);
-	return rc;
+	return run_plan_key(path, slash ? slash + 1 : path, out, err);
+}
+
+uint64_t run_part_key(uint64_t round, const char *node)
+{
+	return hes_hash_text(round, node);
 }
 
 void run_plan_path(const char *path, char out[HES_JOURNAL_PATH_MAX])

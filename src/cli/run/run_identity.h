@@ -13,8 +13,10 @@ bool run_is_alive(const struct hes_run *run);
 
 /** A hash that names the plan in a file, on a node, in the journal. @param node  NULL: all nodes */
 int run_plan_key(const char *path, const char *node, uint64_t *out, struct hes_err *err);
-/** The same of a node's part of a round: two rounds may have the same plan, in files of different names. */
-int run_part_key(const char *path, const char *node, uint64_t *out, struct hes_err *err);
+/** The same of a round: two rounds may have the same plan, in files of different names. */
+int run_round_key(const char *path, uint64_t *out, struct hes_err *err);
+/** That of a node's part of a round. */
+uint64_t run_part_key(uint64_t round, const char *node);
 
 /** The name of a plan's file for all folders: absolute where it can be. */
 void run_plan_path(const char *path, char out[HES_JOURNAL_PATH_MAX]);
