@@ -104,6 +104,15 @@ zeus() {
 	[ "$status" -eq 2 ]
 }
 
+@test "a first row whose measurements are all 0 adds nothing" {
+	mkdir "$BATS_TEST_TMPDIR/igniter_v100"
+	printf 'model,batch,mps_pct,latency_ms,throughput_ips,l2_util_pct,dram_util_pct\nalexnet,2,50,0,0,10,0\nalexnet,2,50,1.2,1800,10,20\n' \
+		>"$BATS_TEST_TMPDIR/igniter_v100/solo_mps.csv"
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR"
+	[ "$status" -le 1 ]
+	grep -qE '^igniter_v100 +latency alone, by SM share and batch +1 ' <<<"$output"
+}
+
 # A measured GPU in DIR, one row a table.
 gpu() {
 	mkdir -p "$1"
