@@ -453,6 +453,8 @@ TEST(a_workload_that_was_written_is_read_back)
 	FILE *f = fopen(file, "w");
 
 	strcpy(w.name, "it's: mine");
+	strcpy(w.framework, "my: tool #3");
+	strcpy(w.origin, "[lab]");
 	w.time_factors = (struct hes_factors){ 0.5, 2 };
 	hes_workloads_write_head(f);
 	hes_workload_write(&w, f);
@@ -463,6 +465,9 @@ TEST(a_workload_that_was_written_is_read_back)
 	assert_int_equal(hes_model_workloads(own), n + 1);
 	back = hes_model_workload(own, "it's: mine", NULL);
 	assert_true(back->own && back->time_factors.low == 0.5 && back->time_factors.high == 2 && back->power_factors.high == 0);
+	assert_string_equal(back->framework, w.framework);
+	assert_string_equal(back->origin, w.origin);
+	assert_true(back->testbed);
 	for (size_t i = 0; i < hes_workload_param_count; i++) {
 		const double was = *hes_param_in(&hes_workload_params[i], &w), is = *(const double *)(const void *)((const char *)back + hes_workload_params[i].offset);
 

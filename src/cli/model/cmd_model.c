@@ -69,7 +69,8 @@ static const struct opt model_opts[] = {
 	{ .name = "like", .kind = OPT_TEXT, AT(add.like), .arg = "NETWORK", .offer = offer_known_networks,
 	  .help = "known network that it resembles most" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(add.output), .arg = "FILE",
-	  .help = "with --add-workload: write its parameters to this file for --catalogue; other workloads in it stay" },
+	  .help = "with --add-workload: write its parameters to this file for --catalogue; other workloads in it stay, "
+		"comments do not" },
 	{ .heading = "parameters and output",
 	  .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
 	  .help = "read physics parameters from this file instead of the built-in ones" },
