@@ -479,7 +479,7 @@ TEST(a_workload_that_was_written_is_read_back)
 	hes_model_free(own);
 }
 
-#define ROW "  - { name: a, framework: facts, origin: facts, math: tf32, efficiency: 0.5, parallel_sms: 9"
+#define ROW "  - { name: a, framework: facts, origin: facts, math: tf32, efficiency: 0.5, parallel_sms: 9, kernels: 1"
 
 TEST(a_bad_workload_is_named_by_file_entry_and_field_and_adds_nothing)
 {
@@ -492,6 +492,8 @@ TEST(a_bad_workload_is_named_by_file_entry_and_field_and_adds_nothing)
 		{ "workloads:\n  - { name: a, framework: facts, origin: facts, math: int8 }\n", -EINVAL, "math" },
 		{ "workloads:\n" ROW ", gflops: 1 }\n", -EINVAL, "gflops" },
 		{ "workload:\n" ROW " }\n", -EINVAL, "workload" },
+		{ "workloads:\n  - { name: a, framework: f, origin: o, math: fp32, efficiency: 1, parallel_sms: 1, working_set_mib: 9 }\n", -ERANGE,
+		  "workload a: an iteration takes no time" },
 	};
 	struct hes_model *own = without("-");
 	const size_t n = hes_model_workloads(own);
@@ -506,6 +508,7 @@ TEST(a_bad_workload_is_named_by_file_entry_and_field_and_adds_nothing)
 	}
 	assert_int_equal(add_text(own, "types: []\nworkloads:\n" ROW " }\n", &(struct hes_err){ 0 }), 0);
 	assert_int_equal(hes_model_workloads(own), n + 1);
+	assert_true(hes_model_workload(own, "a", NULL)->activity == 1);
 	hes_model_free(own);
 }
 
