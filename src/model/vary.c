@@ -94,6 +94,13 @@ static void vary_workload(struct hes_rng rng, struct hes_workload *w)
 		vary_params(rng, workload_spreads, w, hes_workload_params, hes_workload_param_count, is_derived(w->origin));
 }
 
+/* A fit without a network is of the pairs alone: later ones have changed the rest of nature. */
+static void take_interference(struct hes_nature *to, const struct hes_nature *held_out)
+{
+	to->transfer_interference = held_out->transfer_interference;
+	to->host_interference = held_out->host_interference;
+}
+
 static void vary(struct hes_model *m, uint64_t seed)
 {
 	struct hes_rng rng, part;
@@ -101,7 +108,7 @@ static void vary(struct hes_model *m, uint64_t seed)
 	hes_rng_seed(&rng, seed ^ 0x76617279u);
 	part = hes_rng_fork(&rng, 0);
 	if (m->n_held_out)
-		m->nature = m->held_out[hes_rng_below(&part, m->n_held_out)].nature;
+		take_interference(&m->nature, &m->held_out[hes_rng_below(&part, m->n_held_out)].nature);
 	vary_params(part, nature_spreads, &m->nature, hes_nature_params, hes_nature_param_count, false);
 	for (size_t i = 0; i < m->n_gpus; i++) {
 		part = hes_rng_fork(&rng, 1 + 2 * i);
