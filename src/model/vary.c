@@ -77,7 +77,8 @@ static double within(struct hes_rng *rng, const struct hes_factors *f)
 /* What a user added is as slow, and draws as much, as its error to expect allows. */
 static void vary_added(struct hes_rng rng, struct hes_workload *w)
 {
-	double *const times[] = { &w->gflop_per_item, &w->traffic_mib, &w->traffic_mib_per_item, &w->host_us, &w->serial_us, &w->serial_us_per_item };
+	double *const times[] = { &w->gflop_per_item, &w->traffic_mib, &w->traffic_mib_per_item, &w->copy_mib_per_item, &w->kernels,
+				  &w->host_us, &w->serial_us, &w->serial_us_per_item };
 	const double time = within(&rng, &w->time_factors);
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)

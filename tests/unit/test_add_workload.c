@@ -384,6 +384,8 @@ TEST(draws_of_a_model_hold_what_the_error_to_expect_of_an_added_workload_says)
 
 		assert_int_equal(hes_model_varied(own, seed, &drawn, &err), 0);
 		job.workload = hes_model_workload(drawn, "mine", NULL);
+		assert_true(fabs(job.workload->kernels / w->kernels / (job.workload->host_us / w->host_us) - 1) < 1e-9);
+		assert_true(fabs(job.workload->copy_mib_per_item / w->copy_mib_per_item / (job.workload->host_us / w->host_us) - 1) < 1e-9);
 		instant(drawn, gpu("V100-SXM2-32"), 0, &job, 1, &rate);
 		ratios[seed] = is / rate.iterations_per_s;
 		hes_model_free(drawn);
