@@ -219,6 +219,7 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 @test "the second physics plays the same jobs otherwise, and only modelled profiles can come from it" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --json --no-timing >first.json
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --json --no-timing --physics second >second.json
+	[ "$(jq -s -c '[.[].physics]' first.json second.json)" = '[null,"second"]' ]
 	[ "$(jq -s '.[0].policies[0].busy_energy_j / .[1].policies[0].busy_energy_j | . > 0.3 and . < 3 and . != 1' first.json second.json)" = true ]
 	"$HESHARE" profile --modelled --physics second --samples 30 -o rows
 	"$HESHARE" profile --modelled --samples 30 -o plain
@@ -234,6 +235,13 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 	grep -q '<p class="best">heshare:balanced: [0-9]* % less average completion time and [0-9]* % less fleet energy than morak.</p>' r.html
 	grep -q '<p class="lead">morak, and how it compares</p>' r.html
 	[ "$(ls)" = r.html ]
+}
+
+@test "the report has the command again, with the model that it was played on" {
+	command -v gnuplot >/dev/null || skip "no gnuplot"
+	echo 'workloads: []' >own.yaml
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --physics second --catalogue own.yaml --model-draws 1 --report r.html >/dev/null
+	grep -q -- '--policy exclusive --physics second --catalogue own.yaml --model-draws 1' r.html
 }
 
 @test "figures are SVG files of their own, in a folder that may be there already" {
