@@ -56,7 +56,8 @@ static struct sibling find_sibling(const struct hes_model *m, const struct hes_c
 	for (size_t i = 0; i < c->n; i++) {
 		const struct sibling s = measured(m, &c->types[i], g, leave_out);
 
-		if (s.p && (!best.g || distance(g, s.g) < distance(g, best.g)))
+		/* Power of a GPU that is a part of a chip is without its memory's. */
+		if (s.p && (s.g->pcie_gbs > 0 || g->pcie_gbs == 0) && (!best.g || distance(g, s.g) < distance(g, best.g)))
 			best = s;
 	}
 	return best;
