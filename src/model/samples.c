@@ -34,7 +34,7 @@ struct combination {
 struct drawing {
 	const struct hes_draw     *d;
 	const struct hes_profiles *profiles;
-	const struct hes_workload *workloads[DRAW_MAX_WORKLOADS];
+	const struct hes_workload **workloads;
 	size_t                     n_workloads;
 	struct hes_rng             rng;
 	uint32_t                  *cells;   /* this round's order of (type, workload) */
@@ -209,10 +209,10 @@ static int drawing_init(struct drawing *w, const struct hes_draw *d, const struc
 			size_t n, struct hes_err *err)
 {
 	*w = (struct drawing){ .d = d, .profiles = profiles };
-	w->n_workloads = draw_workloads(d->model, w->workloads, DRAW_MAX_WORKLOADS);
+	w->workloads = draw_workloads(d->model, &w->n_workloads);
 	w->n_cells = w->n_workloads * d->n_types;
 	w->cells = malloc(w->n_cells * sizeof(*w->cells));
-	if (!w->cells)
+	if (!w->workloads || !w->cells)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
 	for (uint32_t i = 0; i < w->n_cells; i++)
 		w->cells[i] = i;
@@ -236,6 +236,7 @@ int hes_draw_samples(const struct hes_draw *d, const struct hes_profiles *profil
 	for (; !rc && s.n < n; s.n += !rc)
 		rc = draw_sample(&w, s.n, &s.v[s.n], err);
 	hes_hash_set_finish(&w.seen);
+	free(w.workloads);
 	free(w.cells);
 	if (rc)
 		hes_samples_free(&s);

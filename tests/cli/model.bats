@@ -211,6 +211,17 @@ refused() {
 	XDG_CONFIG_HOME=$PWD/config "$HESHARE" model mine >/dev/null
 }
 
+@test "a catalogue may have more workloads than the testbed" {
+	cd "$BATS_TEST_TMPDIR"
+	echo workloads: >own.yaml
+	for i in {1..60}; do
+		echo "  - { name: w$i, framework: f, origin: o, math: tf32, efficiency: .3, parallel_sms: 10, gflop_per_item: $i }"
+	done >>own.yaml
+	"$HESHARE" profile --modelled -o drawn --types T4 --samples 200 --catalogue own.yaml
+	[ "$(grep -c ^w60,T4, drawn/profiles.csv)" -eq 7 ]
+	grep -q ^w60, drawn/samples.csv
+}
+
 @test "a file keeps its other workloads, and a workload can be added again" {
 	cd "$BATS_TEST_TMPDIR"
 	added --gflop 62
