@@ -104,6 +104,14 @@ zeus() {
 	[ "$status" -eq 2 ]
 }
 
+@test "the 90th percentile of two errors is nearer to the larger one" {
+	mkdir "$BATS_TEST_TMPDIR/etf_jetson_tx2"
+	printf 'model,gpu_mhz,exec_time_us,gpu_power_mw\nresnet18,114.75,180739,498\nresnet18,114.75,90000,498\n' \
+		>"$BATS_TEST_TMPDIR/etf_jetson_tx2/freq_time_power.csv"
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR" --json
+	jq -e '.[] | select(.what == "time by clock" and .values == 2) | .median_error < 0.7 and .p90_error > 1.5 * .median_error' <<<"$output"
+}
+
 @test "a first row whose measurements are all 0 adds nothing" {
 	mkdir "$BATS_TEST_TMPDIR/igniter_v100"
 	printf 'model,batch,mps_pct,latency_ms,throughput_ips,l2_util_pct,dram_util_pct\nalexnet,2,50,0,0,10,0\nalexnet,2,50,1.2,1800,10,20\n' \
