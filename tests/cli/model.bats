@@ -239,6 +239,10 @@ refused() {
 	[ "$(grep -c '  - name:' own.yaml)" -eq 2 ]
 	"$HESHARE" model mine --catalogue own.yaml --json | jq -e --argjson before "$before" '.jobs[0].iteration_us < $before'
 	"$HESHARE" model "it's another" --catalogue own.yaml >/dev/null
+	# One error to expect may be unknown.
+	sed '/power_factors/d' own.yaml >time.yaml
+	"$HESHARE" model mine --catalogue time.yaml | grep -qE '^mine: expect [^ ]+ to [^ ]+ times the modelled time \('
+	"$HESHARE" model mine --catalogue time.yaml --json | jq -e '.fitted[0].expected | keys == ["time_factors"]'
 	# A row takes the place of the testbed's.
 	sed "s/'mine'/resnet50/" own.yaml >same.yaml
 	run "$HESHARE" model resnet50 --catalogue same.yaml
