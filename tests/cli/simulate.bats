@@ -208,6 +208,11 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 	# Each draw has one best policy.
 	[ "$(awk '/ to .* to /{n += $NF} END {print n}' drawn)" -eq 3 ]
 	tail -1 drawn | grep -qE 'over the model.s uncertainty; it is the best policy in [0-3] of 3 draws\.$'
+	# The reference differs from itself by 0, without a sign; so does a policy whose plans are the same.
+	grep -qE '^exclusive +0 +0 to +0 +0 +0 to +0 +[0-3]$' drawn
+	"$HESHARE" simulate "${ARGS[@]:0:3}" -p mps-equal,exclusive --plan "$G/plan.json" --model-draws 1 >one
+	grep -q '^1 draw of the GPU model' one
+	! grep -E -- ' [-+]0|0 % (less|more)|1 draws' one
 	"$HESHARE" simulate "${ARGS[@]}" --model-draws 3 --json -t 1 >a.json
 	"$HESHARE" simulate "${ARGS[@]}" --model-draws 3 --json -t 2 >b.json
 	cmp a.json b.json
