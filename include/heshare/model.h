@@ -109,7 +109,7 @@ int  hes_model_derive(struct hes_model *m, const struct hes_catalogue *c, struct
 void hes_model_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n, char *out, size_t size);
 
 /**
- * A model that may be true as well: @m with parameters that differ as far as left-out errors say (docs/gpu-model.md).
+ * A model with parameters drawn within their uncertainty: they differ from those of @m as far as left-out errors say (docs/gpu-model.md).
  * @param seed  the same seed gives the same parameters
  * @param out   set on success; hes_model_free it
  * @return 0; -ENOMEM

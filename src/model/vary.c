@@ -1,5 +1,5 @@
 /*
- * vary.c - a model that might be the true one as well; see hes_model_varied() in heshare/model.h.
+ * vary.c - a model with parameters drawn within their uncertainty; see hes_model_varied() in heshare/model.h.
  *
  * Parameters vary independently on a logarithmic scale. Spreads come from left-out errors (docs/gpu-model.md): what was fitted varies
  * less than what was derived. The interference of co-runners is that of a fit which left a network out.

@@ -1,5 +1,6 @@
 /*
- * test_model_varied.c - models that may be true as well, and the second physics: what must hold whatever their numbers are.
+ * test_model_varied.c - models with parameters drawn within their uncertainty, and the second physics: what must hold whatever
+ * their numbers are.
  */
 #include <math.h>
 #include <string.h>

@@ -377,8 +377,8 @@ const struct command cmd_model = {
 		"part that its parameters are fitted on, and the part held back. The exit status is 1 if a target\n"
 		"is missed.\n\n"
 		"--add-workload finds the parameters of a network that the model does not know. The known networks\n"
-		"say what facts and profile leave open. Each known network is then left out and added in the same\n"
-		"way; how far off that is, is the error to expect. simulate, trace, plan and model know the\n"
+		"say what facts and profile leave open. Each measured network is then left out and added in the\n"
+		"same way; how far off that is, is the error to expect. simulate, trace, plan and model know the\n"
 		"workload with --catalogue FILE, or if FILE is ~/.config/heshare/workloads.yaml.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
 		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"

@@ -1,5 +1,6 @@
 /*
- * model_draws.c - the same campaign on models that may be true as well, and how far its results vary; see campaign.h.
+ * model_draws.c - the same campaign on models with parameters drawn within their uncertainty, and how far its
+ * results vary; see campaign.h.
  *
  * In each draw, parameters vary as far as left-out errors of the GPU model say. Profiles and predictor come from the drawn
  * model unless the user gave them.
