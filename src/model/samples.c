@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/hash_map.h"
 #include "core/co_run_text.h"
 #include "model/draw.h"
@@ -95,15 +96,10 @@ static bool fits(const struct drawing *w, const struct combination *c)
 	return mib <= w->d->types[c->type]->memory_mib;
 }
 
-/* FNV-1a. Two combinations of one hash count as the same: one of them is drawn again. */
+/* Two combinations of one hash count as the same: one of them is drawn again. */
 static uint64_t hash_of(const struct combination *c)
 {
-	const unsigned char *p = (const unsigned char *)c;
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < sizeof(*c); i++)
-		h = (h ^ p[i]) * 0x100000001b3u;
-	return h;
+	return hes_hash_bytes(HES_HASH_START, c, sizeof(*c));
 }
 
 /* The GPU with some jobs on it; @first: 0 with the task, 1 the co-runners alone. */

@@ -36,7 +36,6 @@ bool set_reader_next(struct set_reader *r)
 
 static void add(struct set_reader *r, struct hes_observation v)
 {
-	v.line = r->csv ? hes_csv_line(r->csv) : 0;
 	v.gpu = r->gpu;
 	r->rc = hes_observations_add(r->out, &v, r->err);
 }
