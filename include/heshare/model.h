@@ -60,7 +60,7 @@ struct hes_workload {
 	double copy_mib_per_item;     /* over PCIe, GPU idle */
 	double kernels;               /* launches of an iteration */
 	double gflop_per_item;        /* published operations; multiply and add count two */
-	double efficiency;            /* of the type's rate, 0..1 */
+	double efficiency;            /* of the type's rate; above 1 where an algorithm saves operations */
 	double winograd;              /* part of the operations in 3x3 convolutions of stride 1, which Winograd's algorithm shortens */
 	double padding;               /* work of an item grows as batch^padding (sequences padded to the longest) */
 	double parallel_sms;          /* SMs that an item can keep busy */

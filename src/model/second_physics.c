@@ -16,7 +16,7 @@
 #define OVERLAP     3    /* exponent: memory hides behind compute */
 #define NEVER_HIT   0.2  /* part of the traffic that misses L2 even if all fits */
 #define SLOW_MEMORY 0.6  /* part of the top clock below which bandwidth falls */
-#define PAIR        0.08 /* spread of a pair's own factor */
+#define PAIR        0.08 /* mean and spread of the logarithm of a pair's own factor */
 #define COUNTERS    0.12 /* spread of a counter's bias */
 #define CROWDED     0.85 /* exponent: twice the work draws less than twice the power */
 #define MEMORY_ON   0.4  /* part of the memory's power that any job draws */
