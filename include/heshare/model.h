@@ -60,7 +60,7 @@ struct hes_workload {
 	double copy_mib_per_item;     /* over PCIe, GPU idle */
 	double kernels;               /* launches of an iteration */
 	double gflop_per_item;        /* published operations; multiply and add count two */
-	double efficiency;            /* of the type's rate, 0..1 */
+	double efficiency;            /* of the type's rate; above 1 where an algorithm saves operations */
 	double winograd;              /* part of the operations in 3x3 convolutions of stride 1, which Winograd's algorithm shortens */
 	double padding;               /* work of an item grows as batch^padding (sequences padded to the longest) */
 	double parallel_sms;          /* SMs that an item can keep busy */
@@ -109,7 +109,7 @@ int  hes_model_derive(struct hes_model *m, const struct hes_catalogue *c, struct
 void hes_model_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n, char *out, size_t size);
 
 /**
- * A model that may be true as well: @m with parameters that differ as far as left-out errors say (docs/gpu-model.md).
+ * A model with parameters drawn within their uncertainty: they differ from those of @m as far as left-out errors say (docs/gpu-model.md).
  * @param seed  the same seed gives the same parameters
  * @param out   set on success; hes_model_free it
  * @return 0; -ENOMEM

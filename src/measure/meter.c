@@ -42,7 +42,7 @@ struct counter {
 	uint64_t mj;
 	double   since_s;
 	double   looked_s;
-	double   told_j;      /* the last value without steps */
+	double   reported_j; /* the last value without steps */
 	bool     known;
 };
 
@@ -108,12 +108,12 @@ static struct sample read_gpu(struct hes_meter *m, size_t i)
 	if (!(r.has & HES_HAS_ENERGY))
 		return s;
 	if (!c->known || c->mj != r.energy_mj)
-		*c = (struct counter){ .mj = r.energy_mj, .known = true, .told_j = c->known && c->mj < r.energy_mj ? c->told_j : 0,
+		*c = (struct counter){ .mj = r.energy_mj, .known = true, .reported_j = c->known && c->mj < r.energy_mj ? c->reported_j : 0,
 				       .since_s = c->known ? fmax((c->looked_s + s.time_s) / 2, s.time_s - m->refresh_s / 2)
 							   : s.time_s };
 	c->looked_s = s.time_s;
-	c->told_j = fmax(c->told_j, (double)c->mj * 1e-3 + (r.has & HES_HAS_POWER ? s.power_w * (s.time_s - c->since_s) : 0));
-	s.counter_j = c->told_j;
+	c->reported_j = fmax(c->reported_j, (double)c->mj * 1e-3 + (r.has & HES_HAS_POWER ? s.power_w * (s.time_s - c->since_s) : 0));
+	s.counter_j = c->reported_j;
 	return s;
 }
 

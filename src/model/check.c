@@ -85,6 +85,15 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Between two of rising values where @part falls between them. */
+static double quantile(const double *rising, size_t n, double part)
+{
+	const double at = part * (double)(n - 1);
+	const size_t i = (size_t)at;
+
+	return i + 1 < n ? rising[i] + (at - (double)i) * (rising[i + 1] - rising[i]) : rising[i];
+}
+
 /* The values that make up a row: a series of the published sets, or a GPU's part of one. */
 struct chosen {
 	enum hes_series_id series;
@@ -185,9 +194,9 @@ static struct hes_check_row sum_up(enum hes_series_id id, const struct values *x
 	for (size_t i = 0; i < n; i++)
 		sum += errors[i] = fabs(x->model[i] / x->measured[i] - 1);
 	qsort(errors, n, sizeof(*errors), by_size);
-	row.median = n % 2 ? errors[n / 2] : (errors[n / 2 - 1] + errors[n / 2]) / 2;
+	row.median = quantile(errors, n, 0.5);
 	row.mean = sum / (double)n;
-	row.p90 = errors[(n - 1) * 9 / 10];
+	row.p90 = quantile(errors, n, 0.9);
 	row.right_sign = right_sign(x);
 	row.met = row.right_sign >= s->target_sign && (s->target == 0 || row.median <= s->target) &&
 		  (s->target_p90 == 0 || row.p90 <= s->target_p90);

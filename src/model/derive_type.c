@@ -56,7 +56,8 @@ static struct sibling find_sibling(const struct hes_model *m, const struct hes_c
 	for (size_t i = 0; i < c->n; i++) {
 		const struct sibling s = measured(m, &c->types[i], g, leave_out);
 
-		if (s.p && (!best.g || distance(g, s.g) < distance(g, best.g)))
+		/* Power of a GPU that is a part of a chip is without its memory's. */
+		if (s.p && (s.g->pcie_gbs > 0 || g->pcie_gbs == 0) && (!best.g || distance(g, s.g) < distance(g, best.g)))
 			best = s;
 	}
 	return best;
@@ -64,7 +65,7 @@ static struct sibling find_sibling(const struct hes_model *m, const struct hes_c
 
 /*
  * The part of the peak FP32 rate that measured types sustain: the mean of the PCIe cards whose generation treats integer
- * instructions as @g's does; 1 without any.
+ * instructions as @g's does; 1 without any. It was fitted on P100 and A40; V100, T4 and A100 are assumed to reach their peak.
  */
 static double sustained_fp32(const struct hes_model *m, const struct hes_catalogue *c, const struct hes_gpu_type *g, bool leave_out)
 {

@@ -7,8 +7,7 @@
 #include "base/rng.h"
 #include "heshare/draw.h"
 
-#define DRAW_MAX_WORKLOADS 64
-#define DRAW_BATCHES       7 /* 1 .. 64 */
+#define DRAW_BATCHES 7 /* 1 .. 64 */
 
 /** @return 0; -EINVAL noise outside 0..0.5 */
 int    draw_check_noise(const struct hes_draw *d, struct hes_err *err);
@@ -18,7 +17,7 @@ int    draw_check(const struct hes_draw *d, struct hes_err *err);
 double draw_noise(struct hes_rng *rng, double cv);
 /** @value with the digits that files keep, so that drawn and loaded values are the same. */
 double draw_digits(double value);
-/** The testbed's workloads and those that were added, in the model's order. @return how many */
-size_t draw_workloads(const struct hes_model *m, const struct hes_workload **out, size_t max);
+/** The testbed's workloads and those that were added, in the model's order: @n of them, to be freed; NULL: out of memory. */
+const struct hes_workload **draw_workloads(const struct hes_model *m, size_t *n);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * expected_error.c - leave known networks out, add them again, and compare; see expected_error.h.
+ * expected_error.c - leave measured networks out, add them again, and compare; see expected_error.h.
  *
- * True is what the whole model says of the network. Points of its profile get noise of the size that the fit assumes.
+ * The truth is the model with the network's own parameters. Points of its profile get noise of the size that the fit assumes.
  */
 #include "model/expected_error.h"
 
@@ -15,13 +15,13 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define PART     0.9 /* of the truths that the factors hold */
-#define CO_RUNNER_STEP 3 /* every third known network is a co-runner */
+#define CO_RUNNER_STEP 3 /* every third measured network is a co-runner */
 #define CO_RUNNER_BATCH 16
 #define SLOW_CLOCK 0.6   /* of the default */
 /* Within which nine in ten measurements are of a model that was fitted to them (model --check), as logarithms: throughput of
- * 2 to 5 processes, and power. */
+ * 2 to 5 processes, and power in watts over all sets. */
 #define OWN_TIME_ERROR  0.2
-#define OWN_POWER_ERROR 0.1
+#define OWN_POWER_ERROR 0.16
 
 /* One type of each generation that was measured. */
 static const char *const judged_on[] = { "T4", "V100-SXM2-32", "A100-SXM-80" };
@@ -243,7 +243,7 @@ static int sum_up(struct trial *t, struct hes_expected_error *out, struct hes_er
 	if (t->out_of_memory)
 		return hes_fail(err, -ENOMEM, "out of memory for errors");
 	if (!t->alone.n || !t->shared.n)
-		return hes_fail(err, -ENODATA, "no known network can be left out to find the error to expect");
+		return hes_fail(err, -ENODATA, "no measured network can be left out to find the error to expect");
 	*out = (struct hes_expected_error){
 		.networks = t->networks, .time = factors_of(&t->alone, &t->shared, OWN_TIME_ERROR),
 		.power = factors_of(&t->power, &t->power, OWN_POWER_ERROR),

@@ -1,5 +1,5 @@
 /*
- * expected_error.h - the error to expect of an added workload, from networks that are known.
+ * expected_error.h - the error to expect of an added workload, from measured networks.
  */
 #ifndef HES_MODEL_EXPECTED_ERROR_H
 #define HES_MODEL_EXPECTED_ERROR_H

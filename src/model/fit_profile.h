@@ -16,7 +16,7 @@
 #define HES_FIT_PART_TOLERANCE  0.15
 
 /**
- * The error to expect: known networks were left out, one by one with all of their family, and added again in the same
+ * The error to expect: measured networks were left out, one by one with all of their family, and added again in the same
  * way. The medians are of max(model / true, true / model) - 1, where true is what the model says with its own parameters.
  */
 struct hes_expected_error {

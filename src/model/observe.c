@@ -138,10 +138,7 @@ static void igniter_solo_row(struct set_reader *r)
 	if (!w)
 		return;
 	set_reader_observe(r, HES_SERIES_IGNITER_SOLO, HES_METRIC_TIME_S, &s, number(r, "latency_ms") / 1e3, false);
-	if (!dram[0])
-		return;
-	set_reader_observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s, number(r, "dram_util_pct") / 100, false);
-	if (!r->rc)
+	if (dram[0] && set_reader_observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s, number(r, "dram_util_pct") / 100, false))
 		r->out->v[r->out->n - 1].l2_use = number(r, "l2_util_pct") / 100;
 }
 

@@ -119,7 +119,6 @@ struct hes_observation {
 	double             measured;
 	double             l2_use;    /* of a job alone, measured in the same row; 0: not known */
 	double             co_l2, co_dram; /* of slowdowns: the co-runner's measured use of both, alone; 0: not known */
-	size_t             line;      /* of the set's file */
 	size_t             gpu;     /* 0: published; k: GPUs[k - 1] */
 	bool               held;      /* of a GPU's part that no fit may use */
 };

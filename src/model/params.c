@@ -192,10 +192,24 @@ static int check_factors(const char *file, const struct hes_workload *w, const c
 			f->low, f->high);
 }
 
+/* An iteration takes time. */
+static int check_work(const char *file, const struct hes_workload *w, struct hes_err *err)
+{
+	if (w->gflop_per_item + w->traffic_mib + w->traffic_mib_per_item + w->copy_mib_per_item + w->kernels + w->host_us + w->serial_us +
+	    w->serial_us_per_item > 0)
+		return 0;
+	return hes_fail(err, -ERANGE, "%s: workload %s: an iteration takes no time; one of gflop_per_item, traffic_mib, traffic_mib_per_item, "
+			"kernels, host_us and the like must be above 0", file, w->name);
+}
+
 static int check_workload(const char *file, struct hes_workload *w, struct hes_err *err)
 {
 	int rc = check_params(file, "workload", w->name, w, hes_workload_params, hes_workload_param_count, err);
 
+	if (w->activity == 0)
+		w->activity = 1;
+	if (!rc)
+		rc = check_work(file, w, err);
 	if (!rc)
 		rc = check_factors(file, w, "time_factors", &w->time_factors, err);
 	return rc ? rc : check_factors(file, w, "power_factors", &w->power_factors, err);

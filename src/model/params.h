@@ -11,6 +11,7 @@
 #include "heshare/model.h"
 
 #define HES_MATHS 3
+#define HES_MIB_PER_GB 953.67431640625 /* 10^9 bytes */
 
 /** How a GPU type behaves beyond its data sheet. */
 struct hes_gpu_physics {

@@ -16,7 +16,6 @@
 #include "base/bracket.h"
 #include "model/params.h"
 
-#define MIB_PER_GB 953.67431640625 /* 10^9 bytes */
 #define A100_TF32_RATE 1024
 #define WINOGRAD_SAVING (1 - 1 / 2.25) /* of the multiplications: F(2x2, 3x3) of Lavin and Gray, CVPR 2016 */
 #define NEGLIGIBLE 1e-3            /* ratio at which a smooth maximum is the larger value */
@@ -93,12 +92,12 @@ static void prepare(const struct hes_model *m, const struct gpu *b, const struct
 		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth), k),   /* (3) */
 		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k),             /* (4) */
 		.gcycles = w->gflop_per_item * items / hes_model_rate(m, b->p, w),
-		.fixed_gb = w->traffic_mib / MIB_PER_GB,
-		.item_gb = w->traffic_mib_per_item * items / MIB_PER_GB,
+		.fixed_gb = w->traffic_mib / HES_MIB_PER_GB,
+		.item_gb = w->traffic_mib_per_item * items / HES_MIB_PER_GB,
 		.set_mib = w->working_set_mib * batch,
 		.gaps_s = w->kernels * b->p->launch_us * 1e-6,
 		.host_s = w->host_us * host * 1e-6,
-		.copy_s = batch * w->copy_mib_per_item / MIB_PER_GB / b->p->pcie_gbs,
+		.copy_s = batch * w->copy_mib_per_item / HES_MIB_PER_GB / b->p->pcie_gbs,
 		.items_s = batch * w->serial_us_per_item * host * 1e-6,
 		.sync_s = w->serial_us * host * 1e-6,
 		.activity = w->activity,

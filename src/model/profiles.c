@@ -43,14 +43,15 @@ double draw_digits(double value)
 	return strtod(text, NULL);
 }
 
-size_t draw_workloads(const struct hes_model *m, const struct hes_workload **out, size_t max)
+const struct hes_workload **draw_workloads(const struct hes_model *m, size_t *n)
 {
-	size_t n = 0;
+	const struct hes_workload **out = calloc(hes_model_workloads(m) + 1, sizeof(*out));
 
-	for (size_t i = 0; i < hes_model_workloads(m) && n < max; i++)
+	*n = 0;
+	for (size_t i = 0; out && i < hes_model_workloads(m); i++)
 		if (hes_model_workload_at(m, i)->testbed || hes_model_workload_at(m, i)->own)
-			out[n++] = hes_model_workload_at(m, i);
-	return n;
+			out[(*n)++] = hes_model_workload_at(m, i);
+	return out;
 }
 
 static int draw_profile(const struct hes_draw *d, const struct hes_gpu_type *g,
@@ -101,21 +102,23 @@ static int draw_curve(const struct hes_draw *d, const struct hes_gpu_type *g,
 
 int hes_draw_profiles(const struct hes_draw *d, struct hes_profiles *out, struct hes_err *err)
 {
-	const struct hes_workload *w[DRAW_MAX_WORKLOADS];
-	size_t n = draw_workloads(d->model, w, DRAW_MAX_WORKLOADS);
+	const struct hes_workload **w;
 	struct hes_profiles p = { 0 };
 	struct hes_rng rng;
+	size_t n;
 	int rc = draw_check(d, err);
 
 	if (rc)
 		return rc;
+	w = draw_workloads(d->model, &n);
 	p.v = calloc(n * d->n_types * DRAW_BATCHES, sizeof(*p.v));
-	if (!p.v)
-		return hes_fail(err, -ENOMEM, "out of memory for profiles");
+	if (!w || !p.v)
+		rc = hes_fail(err, -ENOMEM, "out of memory for profiles");
 	hes_rng_seed(&rng, d->seed);
 	for (size_t t = 0; t < d->n_types; t++)
 		for (size_t i = 0; i < n && !rc; i++)
 			rc = draw_curve(d, d->types[t], w[i], hes_rng_fork(&rng, t * n + i), &p, err);
+	free(w);
 	if (rc) {
 		hes_profiles_free(&p);
 		return rc;

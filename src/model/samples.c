@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/hash_map.h"
 #include "core/co_run_text.h"
 #include "model/draw.h"
@@ -34,7 +35,7 @@ struct combination {
 struct drawing {
 	const struct hes_draw     *d;
 	const struct hes_profiles *profiles;
-	const struct hes_workload *workloads[DRAW_MAX_WORKLOADS];
+	const struct hes_workload **workloads;
 	size_t                     n_workloads;
 	struct hes_rng             rng;
 	uint32_t                  *cells;   /* this round's order of (type, workload) */
@@ -95,15 +96,10 @@ static bool fits(const struct drawing *w, const struct combination *c)
 	return mib <= w->d->types[c->type]->memory_mib;
 }
 
-/* FNV-1a. Two combinations of one hash count as the same: one of them is drawn again. */
+/* Two combinations of one hash count as the same: one of them is drawn again. */
 static uint64_t hash_of(const struct combination *c)
 {
-	const unsigned char *p = (const unsigned char *)c;
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < sizeof(*c); i++)
-		h = (h ^ p[i]) * 0x100000001b3u;
-	return h;
+	return hes_hash_bytes(HES_HASH_START, c, sizeof(*c));
 }
 
 /* The GPU with some jobs on it; @first: 0 with the task, 1 the co-runners alone. */
@@ -209,10 +205,10 @@ static int drawing_init(struct drawing *w, const struct hes_draw *d, const struc
 			size_t n, struct hes_err *err)
 {
 	*w = (struct drawing){ .d = d, .profiles = profiles };
-	w->n_workloads = draw_workloads(d->model, w->workloads, DRAW_MAX_WORKLOADS);
+	w->workloads = draw_workloads(d->model, &w->n_workloads);
 	w->n_cells = w->n_workloads * d->n_types;
 	w->cells = malloc(w->n_cells * sizeof(*w->cells));
-	if (!w->cells)
+	if (!w->workloads || !w->cells)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
 	for (uint32_t i = 0; i < w->n_cells; i++)
 		w->cells[i] = i;
@@ -236,6 +232,7 @@ int hes_draw_samples(const struct hes_draw *d, const struct hes_profiles *profil
 	for (; !rc && s.n < n; s.n += !rc)
 		rc = draw_sample(&w, s.n, &s.v[s.n], err);
 	hes_hash_set_finish(&w.seen);
+	free(w.workloads);
 	free(w.cells);
 	if (rc)
 		hes_samples_free(&s);

@@ -9,13 +9,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "model/params.h"
 
 #define ROUNDS      40
 #define OVERLAP     3    /* exponent: memory hides behind compute */
 #define NEVER_HIT   0.2  /* part of the traffic that misses L2 even if all fits */
 #define SLOW_MEMORY 0.6  /* part of the top clock below which bandwidth falls */
-#define PAIR        0.08 /* spread of a pair's own factor */
+#define PAIR        0.08 /* mean and spread of the logarithm of a pair's own factor */
 #define COUNTERS    0.12 /* spread of a counter's bias */
 #define CROWDED     0.85 /* exponent: twice the work draws less than twice the power */
 #define MEMORY_ON   0.4  /* part of the memory's power that any job draws */
@@ -38,21 +39,20 @@ struct second {
 
 static uint64_t hash_text(uint64_t h, const char *text)
 {
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+	h = hes_hash_bytes(h, text, strlen(text));
 	return h ^ h >> 29;
 }
 
 /* From -1.7 to 1.7 with variance 1, always the same for these names. */
 static double quirk(const char *a, const char *b, const char *c)
 {
-	uint64_t h = hash_text(hash_text(hash_text(0xcbf29ce484222325u, a) * 31, b) * 31, c);
+	uint64_t h = hash_text(hash_text(hash_text(HES_HASH_START, a) * 31, b) * 31, c);
 
 	h = (h ^ h >> 31) * 0x9e3779b97f4a7c15u;
 	return ((double)(h >> 11) / 9007199254740992.0 - 0.5) * sqrt(12);
 }
 
-static void prepare(const struct hes_model *m, const struct second *s, const struct hes_model_job *r, struct load *l)
+static void second_prepare(const struct hes_model *m, const struct second *s, const struct hes_model_job *r, struct load *l)
 {
 	const struct hes_workload *w = r->workload;
 	double items = pow(r->batch, 1 + w->padding), share = s->sms * r->sm_pct / 100;
@@ -67,9 +67,9 @@ static void prepare(const struct hes_model *m, const struct second *s, const str
 		.gaps_s = w->kernels * s->p->launch_us * 1e-6,
 		.host_s = w->host_us * s->p->host_factor * 1e-6,
 		.serial_s = (w->serial_us + r->batch * w->serial_us_per_item) * s->p->host_factor * 1e-6,
-		.copy_s = r->batch * w->copy_mib_per_item / (s->p->pcie_gbs * 953.67),
-		.fixed_gb = w->traffic_mib / 953.67,
-		.item_gb = w->traffic_mib_per_item * items / 953.67,
+		.copy_s = r->batch * w->copy_mib_per_item / (s->p->pcie_gbs * HES_MIB_PER_GB),
+		.fixed_gb = w->traffic_mib / HES_MIB_PER_GB,
+		.item_gb = w->traffic_mib_per_item * items / HES_MIB_PER_GB,
 		.set_mib = w->working_set_mib * r->batch,
 		.draw = fmin(1, pow(share / (s->sms * s->p->saturating_share), 0.8)),
 	};
@@ -77,7 +77,7 @@ static void prepare(const struct hes_model *m, const struct second *s, const str
 }
 
 /* One job, given what the others do. */
-static void iterate(struct second *s, size_t i, double ghz)
+static void second_iterate(struct second *s, size_t i, double ghz)
 {
 	struct load *l = &s->v[i];
 	double gbs = s->gbs * fmin(1, sqrt(ghz / (SLOW_MEMORY * s->top_ghz)));
@@ -105,7 +105,7 @@ static void iterate(struct second *s, size_t i, double ghz)
 	l->busy = l->gpu_s / l->iteration_s;
 }
 
-static double power_at(struct second *s, double ghz)
+static double second_power_at(struct second *s, double ghz)
 {
 	double x = ghz / s->top_ghz, v = fmax(s->p->volt_min, s->p->volt_min + (1 - s->p->volt_min) * (2 * x - 1));
 	double working = 0, moving = 0;
@@ -114,7 +114,7 @@ static double power_at(struct second *s, double ghz)
 		s->v[i].busy = s->v[i].traffic_gb = 0;
 	for (int round = 0; round < ROUNDS; round++)
 		for (size_t i = 0; i < s->n; i++)
-			iterate(s, i, ghz);
+			second_iterate(s, i, ghz);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct load *l = &s->v[i];
 
@@ -126,21 +126,21 @@ static double power_at(struct second *s, double ghz)
 }
 
 /* The highest clock within the limit. */
-static struct hes_steady fit_clock(struct second *s, double low, double high, double limit_w)
+static struct hes_steady second_fit_clock(struct second *s, double low, double high, double limit_w)
 {
-	double w = power_at(s, high);
+	double w = second_power_at(s, high);
 
 	if (w <= limit_w || low >= high)
 		return (struct hes_steady){ w, high };
 	for (int round = 0; round < 30; round++) {
 		double mid = (low + high) / 2;
 
-		if (power_at(s, mid) <= limit_w)
+		if (second_power_at(s, mid) <= limit_w)
 			low = mid;
 		else
 			high = mid;
 	}
-	return (struct hes_steady){ power_at(s, low), low };
+	return (struct hes_steady){ second_power_at(s, low), low };
 }
 
 /* As counters show it: each off by a bias that repeats. */
@@ -149,7 +149,7 @@ static double seen(const struct second *s, const struct load *l, const char *cou
 	return fmin(1, v * exp(COUNTERS * quirk(l->w->name, counter, s->g->name)));
 }
 
-static void fill_rates(const struct second *s, struct hes_rate *rates)
+static void second_fill_rates(const struct second *s, struct hes_rate *rates)
 {
 	double sm = 0, dram = 0, sets = s->l2_mib;
 
@@ -185,12 +185,12 @@ static void second_steady(const struct hes_model *m, const struct hes_gpu_type *
 	};
 
 	for (size_t i = 0; i < n; i++)
-		prepare(m, &s, &r[i], &s.v[i]);
+		second_prepare(m, &s, &r[i], &s.v[i]);
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
 			s.pair[i][j] = PAIR * (1 + quirk(r[i].workload->name, r[j].workload->name, g->name));
-	*out = fit_clock(&s, g->clock_min_mhz * 1e-3, requested_ghz, limit_w);
-	fill_rates(&s, rates);
+	*out = second_fit_clock(&s, g->clock_min_mhz * 1e-3, requested_ghz, limit_w);
+	second_fill_rates(&s, rates);
 }
 
 void hes_model_second(struct hes_model *m)

@@ -36,17 +36,17 @@ bool set_reader_next(struct set_reader *r)
 
 static void add(struct set_reader *r, struct hes_observation v)
 {
-	v.line = r->csv ? hes_csv_line(r->csv) : 0;
 	v.gpu = r->gpu;
 	r->rc = hes_observations_add(r->out, &v, r->err);
 }
 
-void set_reader_observe(struct set_reader *r, enum hes_series_id series, enum hes_metric metric,
+bool set_reader_observe(struct set_reader *r, enum hes_series_id series, enum hes_metric metric,
 			const struct hes_setup *at, double measured, bool held)
 {
-	if (!r->rc && measured > 0)
-		add(r, (struct hes_observation){ .series = series, .metric = metric, .at = *at, .measured = measured,
-						 .held = held });
+	if (r->rc || !(measured > 0))
+		return false;
+	add(r, (struct hes_observation){ .series = series, .metric = metric, .at = *at, .measured = measured, .held = held });
+	return r->rc == 0;
 }
 
 void set_reader_compare(struct set_reader *r, enum hes_series_id series, enum hes_metric metric,

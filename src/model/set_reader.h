@@ -25,8 +25,8 @@ bool set_reader_open(struct set_reader *r, const char *file);
 /** Go to the next row; the table is closed after the last one. */
 bool set_reader_next(struct set_reader *r);
 
-/** Add an observation of the current row; a value of 0 was not measured. */
-void set_reader_observe(struct set_reader *r, enum hes_series_id series, enum hes_metric metric,
+/** Add an observation of the current row; a value of 0 was not measured. @return whether one was added */
+bool set_reader_observe(struct set_reader *r, enum hes_series_id series, enum hes_metric metric,
 			const struct hes_setup *at, double measured, bool held);
 /** Add a ratio of two set-ups. */
 void set_reader_compare(struct set_reader *r, enum hes_series_id series, enum hes_metric metric,

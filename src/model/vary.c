@@ -1,5 +1,5 @@
 /*
- * vary.c - a model that might be the true one as well; see hes_model_varied() in heshare/model.h.
+ * vary.c - a model with parameters drawn within their uncertainty; see hes_model_varied() in heshare/model.h.
  *
  * Parameters vary independently on a logarithmic scale. Spreads come from left-out errors (docs/gpu-model.md): what was fitted varies
  * less than what was derived. The interference of co-runners is that of a fit which left a network out.
@@ -77,7 +77,8 @@ static double within(struct hes_rng *rng, const struct hes_factors *f)
 /* What a user added is as slow, and draws as much, as its error to expect allows. */
 static void vary_added(struct hes_rng rng, struct hes_workload *w)
 {
-	double *const times[] = { &w->gflop_per_item, &w->traffic_mib, &w->traffic_mib_per_item, &w->host_us, &w->serial_us, &w->serial_us_per_item };
+	double *const times[] = { &w->gflop_per_item, &w->traffic_mib, &w->traffic_mib_per_item, &w->copy_mib_per_item, &w->kernels,
+				  &w->host_us, &w->serial_us, &w->serial_us_per_item };
 	const double time = within(&rng, &w->time_factors);
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
@@ -94,6 +95,13 @@ static void vary_workload(struct hes_rng rng, struct hes_workload *w)
 		vary_params(rng, workload_spreads, w, hes_workload_params, hes_workload_param_count, is_derived(w->origin));
 }
 
+/* A fit without a network is of the pairs alone: later ones have changed the rest of nature. */
+static void take_interference(struct hes_nature *to, const struct hes_nature *held_out)
+{
+	to->transfer_interference = held_out->transfer_interference;
+	to->host_interference = held_out->host_interference;
+}
+
 static void vary(struct hes_model *m, uint64_t seed)
 {
 	struct hes_rng rng, part;
@@ -101,7 +109,7 @@ static void vary(struct hes_model *m, uint64_t seed)
 	hes_rng_seed(&rng, seed ^ 0x76617279u);
 	part = hes_rng_fork(&rng, 0);
 	if (m->n_held_out)
-		m->nature = m->held_out[hes_rng_below(&part, m->n_held_out)].nature;
+		take_interference(&m->nature, &m->held_out[hes_rng_below(&part, m->n_held_out)].nature);
 	vary_params(part, nature_spreads, &m->nature, hes_nature_params, hes_nature_param_count, false);
 	for (size_t i = 0; i < m->n_gpus; i++) {
 		part = hes_rng_fork(&rng, 1 + 2 * i);

@@ -11,12 +11,12 @@ static void write_factors(const char *name, const struct hes_factors *v, FILE *f
 		fprintf(f, "    %s: { low: %.4g, high: %.4g }\n", name, v->low, v->high);
 }
 
-/* A name may hold anything but control characters. */
-static void write_name(const char *name, FILE *f)
+/* A text may hold anything but control characters. */
+static void write_text(const char *field, const char *text, FILE *f)
 {
-	fputs("  - name: '", f);
-	for (; *name; name++)
-		fputs(*name == '\'' ? "''" : (char[]){ *name, '\0' }, f);
+	fprintf(f, "%s: '", field);
+	for (; *text; text++)
+		fputs(*text == '\'' ? "''" : (char[]){ *text, '\0' }, f);
 	fputs("'\n", f);
 }
 
@@ -31,9 +31,10 @@ void hes_workload_write(const struct hes_workload *own, FILE *f)
 	static const char *const maths[HES_MATHS] = { [HES_MATH_FP32] = "fp32", [HES_MATH_TF32] = "tf32", [HES_MATH_FP16] = "fp16" };
 	struct hes_workload w = *own;
 
-	write_name(w.name, f);
-	fprintf(f, "    framework: %s\n    origin: %s\n    load: %s\n    math: %s\n", w.framework, w.origin, hes_load_class_name(w.load),
-		maths[w.math]);
+	write_text("  - name", w.name, f);
+	write_text("    framework", w.framework, f);
+	write_text("    origin", w.origin, f);
+	fprintf(f, "%s    load: %s\n    math: %s\n", w.testbed ? "    testbed: true\n" : "", hes_load_class_name(w.load), maths[w.math]);
 	for (size_t i = 0; i < hes_workload_param_count; i++)
 		fprintf(f, "    %s: %.5g\n", hes_workload_params[i].name, *hes_param_in(&hes_workload_params[i], &w));
 	write_factors("time_factors", &w.time_factors, f);

@@ -135,7 +135,7 @@ static int hold(struct runner *r, struct run_gpu *g, struct run_task *t, struct 
 	return rc;
 }
 
-/* Whoever ends this program kills its jobs' processes, too: one that was killed before it ran its command is tried again. */
+/* What kills this program may kill its jobs' processes, too: one that was killed before it ran its command is tried again. */
 static bool was_killed(struct run_task *t, int rc)
 {
 	return rc == -ESRCH && ++t->killed_starts < STARTS_MAX;

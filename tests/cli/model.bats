@@ -104,6 +104,23 @@ zeus() {
 	[ "$status" -eq 2 ]
 }
 
+@test "the 90th percentile of two errors is nearer to the larger one" {
+	mkdir "$BATS_TEST_TMPDIR/etf_jetson_tx2"
+	printf 'model,gpu_mhz,exec_time_us,gpu_power_mw\nresnet18,114.75,180739,498\nresnet18,114.75,90000,498\n' \
+		>"$BATS_TEST_TMPDIR/etf_jetson_tx2/freq_time_power.csv"
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR" --json
+	jq -e '.[] | select(.what == "time by clock" and .values == 2) | .median_error < 0.7 and .p90_error > 1.5 * .median_error' <<<"$output"
+}
+
+@test "a first row whose measurements are all 0 adds nothing" {
+	mkdir "$BATS_TEST_TMPDIR/igniter_v100"
+	printf 'model,batch,mps_pct,latency_ms,throughput_ips,l2_util_pct,dram_util_pct\nalexnet,2,50,0,0,10,0\nalexnet,2,50,1.2,1800,10,20\n' \
+		>"$BATS_TEST_TMPDIR/igniter_v100/solo_mps.csv"
+	run "$HESHARE" model --check "$BATS_TEST_TMPDIR"
+	[ "$status" -le 1 ]
+	grep -qE '^igniter_v100 +latency alone, by SM share and batch +1 ' <<<"$output"
+}
+
 # A measured GPU in DIR, one row a table.
 gpu() {
 	mkdir -p "$1"
@@ -202,6 +219,17 @@ refused() {
 	XDG_CONFIG_HOME=$PWD/config "$HESHARE" model mine >/dev/null
 }
 
+@test "a catalogue may have more workloads than the testbed" {
+	cd "$BATS_TEST_TMPDIR"
+	echo workloads: >own.yaml
+	for i in {1..60}; do
+		echo "  - { name: w$i, framework: f, origin: o, math: tf32, efficiency: .3, parallel_sms: 10, gflop_per_item: $i }"
+	done >>own.yaml
+	"$HESHARE" profile --modelled -o drawn --types T4 --samples 200 --catalogue own.yaml
+	[ "$(grep -c ^w60,T4, drawn/profiles.csv)" -eq 7 ]
+	grep -q ^w60, drawn/samples.csv
+}
+
 @test "a file keeps its other workloads, and a workload can be added again" {
 	cd "$BATS_TEST_TMPDIR"
 	added --gflop 62
@@ -211,6 +239,10 @@ refused() {
 	[ "$(grep -c '  - name:' own.yaml)" -eq 2 ]
 	"$HESHARE" model mine --catalogue own.yaml --json | jq -e --argjson before "$before" '.jobs[0].iteration_us < $before'
 	"$HESHARE" model "it's another" --catalogue own.yaml >/dev/null
+	# One error to expect may be unknown.
+	sed '/power_factors/d' own.yaml >time.yaml
+	"$HESHARE" model mine --catalogue time.yaml | grep -qE '^mine: expect [^ ]+ to [^ ]+ times the modelled time \('
+	"$HESHARE" model mine --catalogue time.yaml --json | jq -e '.fitted[0].expected | keys == ["time_factors"]'
 	# A row takes the place of the testbed's.
 	sed "s/'mine'/resnet50/" own.yaml >same.yaml
 	run "$HESHARE" model resnet50 --catalogue same.yaml
@@ -237,12 +269,16 @@ refused() {
 	cd "$BATS_TEST_TMPDIR"
 	refused 2 "--add-workload needs --gflop N, the operations of an item, or --profiles FILE, or both" -a mine --kernels 10
 	refused 2 "--add-workload goes with no WORKLOAD, --list or --check" -a mine --gflop 1 resnet50
+	refused 2 "are of a WORKLOAD, not of --add-workload" -a mine --gflop 1 --batch 1
+	refused 2 "are of a WORKLOAD, not of --add-workload" -a mine --gflop 1 --gpu T4
+	refused 2 "--add-workload goes with no --physics second" -a mine --gflop 1 --physics second
 	refused 2 "are of --add-workload NAME" resnet50 --like vgg19
 	refused 2 "--gflop: 0 is outside 0.0001 to 1e+06" -a mine --gflop 0
 	refused 2 "--kernels: \"many\" is not a number" -a mine --gflop 1 --kernels many
 	refused 2 '--arithmetic: "int8" is not one of fp32, tf32, fp16' -a mine --gflop 1 --arithmetic int8
 	refused 1 "workload resnet50: the model knows it" -a resnet50 --gflop 1
 	refused 1 '"vgg17" is not one of the known networks: resnet152, ' -a mine --gflop 1 --like vgg17
+	refused 1 '"resnet101" is not one of the known networks' -a mine --gflop 1 --like resnet101 # halfway between two that are
 	refused 1 "--add-workload: " -a "$(printf 'a%.0s' {1..48})" --gflop 1
 	refused 1 "nowhere.csv" -a mine --profiles nowhere.csv
 	refused 1 "/nowhere/own.yaml: cannot create" -a mine --gflop 1 -o /nowhere/own.yaml

@@ -208,6 +208,11 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 	# Each draw has one best policy.
 	[ "$(awk '/ to .* to /{n += $NF} END {print n}' drawn)" -eq 3 ]
 	tail -1 drawn | grep -qE 'over the model.s uncertainty; it is the best policy in [0-3] of 3 draws\.$'
+	# The reference differs from itself by 0, without a sign; so does a policy whose plans are the same.
+	grep -qE '^exclusive +0 +0 to +0 +0 +0 to +0 +[0-3]$' drawn
+	"$HESHARE" simulate "${ARGS[@]:0:3}" -p mps-equal,exclusive --plan "$G/plan.json" --model-draws 1 >one
+	grep -q '^1 draw of the GPU model' one
+	! grep -E -- ' [-+]0|0 % (less|more)|1 draws' one
 	"$HESHARE" simulate "${ARGS[@]}" --model-draws 3 --json -t 1 >a.json
 	"$HESHARE" simulate "${ARGS[@]}" --model-draws 3 --json -t 2 >b.json
 	cmp a.json b.json
@@ -219,6 +224,7 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 @test "the second physics plays the same jobs otherwise, and only modelled profiles can come from it" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --json --no-timing >first.json
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --json --no-timing --physics second >second.json
+	[ "$(jq -s -c '[.[].physics]' first.json second.json)" = '[null,"second"]' ]
 	[ "$(jq -s '.[0].policies[0].busy_energy_j / .[1].policies[0].busy_energy_j | . > 0.3 and . < 3 and . != 1' first.json second.json)" = true ]
 	"$HESHARE" profile --modelled --physics second --samples 30 -o rows
 	"$HESHARE" profile --modelled --samples 30 -o plain
@@ -234,6 +240,13 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 	grep -q '<p class="best">heshare:balanced: [0-9]* % less average completion time and [0-9]* % less fleet energy than morak.</p>' r.html
 	grep -q '<p class="lead">morak, and how it compares</p>' r.html
 	[ "$(ls)" = r.html ]
+}
+
+@test "the report has the command again, with the model that it was played on" {
+	command -v gnuplot >/dev/null || skip "no gnuplot"
+	echo 'workloads: []' >own.yaml
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --physics second --catalogue own.yaml --model-draws 1 --report r.html >/dev/null
+	grep -q -- '--policy exclusive --physics second --catalogue own.yaml --model-draws 1' r.html
 }
 
 @test "figures are SVG files of their own, in a folder that may be there already" {

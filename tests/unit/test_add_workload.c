@@ -384,6 +384,8 @@ TEST(draws_of_a_model_hold_what_the_error_to_expect_of_an_added_workload_says)
 
 		assert_int_equal(hes_model_varied(own, seed, &drawn, &err), 0);
 		job.workload = hes_model_workload(drawn, "mine", NULL);
+		assert_true(fabs(job.workload->kernels / w->kernels / (job.workload->host_us / w->host_us) - 1) < 1e-9);
+		assert_true(fabs(job.workload->copy_mib_per_item / w->copy_mib_per_item / (job.workload->host_us / w->host_us) - 1) < 1e-9);
 		instant(drawn, gpu("V100-SXM2-32"), 0, &job, 1, &rate);
 		ratios[seed] = is / rate.iterations_per_s;
 		hes_model_free(drawn);
@@ -453,6 +455,8 @@ TEST(a_workload_that_was_written_is_read_back)
 	FILE *f = fopen(file, "w");
 
 	strcpy(w.name, "it's: mine");
+	strcpy(w.framework, "my: tool #3");
+	strcpy(w.origin, "[lab]");
 	w.time_factors = (struct hes_factors){ 0.5, 2 };
 	hes_workloads_write_head(f);
 	hes_workload_write(&w, f);
@@ -463,6 +467,9 @@ TEST(a_workload_that_was_written_is_read_back)
 	assert_int_equal(hes_model_workloads(own), n + 1);
 	back = hes_model_workload(own, "it's: mine", NULL);
 	assert_true(back->own && back->time_factors.low == 0.5 && back->time_factors.high == 2 && back->power_factors.high == 0);
+	assert_string_equal(back->framework, w.framework);
+	assert_string_equal(back->origin, w.origin);
+	assert_true(back->testbed);
 	for (size_t i = 0; i < hes_workload_param_count; i++) {
 		const double was = *hes_param_in(&hes_workload_params[i], &w), is = *(const double *)(const void *)((const char *)back + hes_workload_params[i].offset);
 
@@ -474,7 +481,7 @@ TEST(a_workload_that_was_written_is_read_back)
 	hes_model_free(own);
 }
 
-#define ROW "  - { name: a, framework: facts, origin: facts, math: tf32, efficiency: 0.5, parallel_sms: 9"
+#define ROW "  - { name: a, framework: facts, origin: facts, math: tf32, efficiency: 0.5, parallel_sms: 9, kernels: 1"
 
 TEST(a_bad_workload_is_named_by_file_entry_and_field_and_adds_nothing)
 {
@@ -487,6 +494,8 @@ TEST(a_bad_workload_is_named_by_file_entry_and_field_and_adds_nothing)
 		{ "workloads:\n  - { name: a, framework: facts, origin: facts, math: int8 }\n", -EINVAL, "math" },
 		{ "workloads:\n" ROW ", gflops: 1 }\n", -EINVAL, "gflops" },
 		{ "workload:\n" ROW " }\n", -EINVAL, "workload" },
+		{ "workloads:\n  - { name: a, framework: f, origin: o, math: fp32, efficiency: 1, parallel_sms: 1, working_set_mib: 9 }\n", -ERANGE,
+		  "workload a: an iteration takes no time" },
 	};
 	struct hes_model *own = without("-");
 	const size_t n = hes_model_workloads(own);
@@ -501,6 +510,7 @@ TEST(a_bad_workload_is_named_by_file_entry_and_field_and_adds_nothing)
 	}
 	assert_int_equal(add_text(own, "types: []\nworkloads:\n" ROW " }\n", &(struct hes_err){ 0 }), 0);
 	assert_int_equal(hes_model_workloads(own), n + 1);
+	assert_true(hes_model_workload(own, "a", NULL)->activity == 1);
 	hes_model_free(own);
 }
 

@@ -81,6 +81,22 @@ TEST(types_that_nobody_measured_are_derived_from_the_measured_type_most_like_the
 	assert_true(hes_model_gpu(model, "A100-PCIe-80")->switch_w == hes_model_gpu(model, "A100-SXM-80")->switch_w);
 }
 
+TEST(a_small_gpu_on_pcie_is_not_derived_from_the_jetson)
+{
+	struct hes_gpu_type small = { .name = "Quadro-P620", .compute = 61, .sm_count = 5, .memory_mib = 2048, .memory_bandwidth_gbs = 80,
+				      .l2_kib = 1024, .pcie_gbs = 12, .power_limit_mw = 75000, .idle_power_mw = 5000, .clock_min_mhz = 139,
+				      .clock_max_mhz = 1354, .clock_default_mhz = 1354 };
+	struct hes_catalogue c;
+	struct hes_model *own;
+	struct hes_err err;
+
+	assert_int_equal(hes_model_load(NULL, &own, &err) || hes_catalogue_load(NULL, &c, &err) || hes_catalogue_put(&c, &small, 1, &err), 0);
+	assert_int_equal(hes_model_derive(own, &c, &err), 0);
+	assert_true(hes_model_gpu(own, "Quadro-P620")->context_w > 1 && hes_model_gpu(own, "Quadro-P620")->dram_w > 1);
+	hes_model_free(own);
+	hes_catalogue_free(&c);
+}
+
 /* An A40 at a third of its limit: 2.8 times the time for 39 % more energy in Zeus's table, and a V100 saves (NSDI 2023). */
 TEST(a_low_cap_costs_energy_on_a_gpu_with_gddr6_and_saves_it_on_one_with_hbm)
 {

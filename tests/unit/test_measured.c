@@ -151,7 +151,6 @@ TEST(rows_become_observations)
 	assert_int_equal(count(HES_SERIES_GPU_DRAM), 4);
 	v = find(HES_SERIES_GPU_TIME, 1);
 	assert_true(fabs(v->measured - .014) < 1e-12);
-	assert_int_equal(v->line, 3);
 	assert_int_equal(v->gpu, 1);
 	assert_string_equal(v->at.r[0].workload->name, "resnet50-tf32");
 	assert_int_equal(v->at.r[0].batch, 8);

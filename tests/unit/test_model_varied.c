@@ -1,5 +1,6 @@
 /*
- * test_model_varied.c - models that may be true as well, and the second physics: what must hold whatever their numbers are.
+ * test_model_varied.c - models with parameters drawn within their uncertainty, and the second physics: what must hold whatever
+ * their numbers are.
  */
 #include <math.h>
 #include <string.h>
@@ -91,6 +92,20 @@ TEST(every_varied_parameter_stays_in_the_range_of_its_table)
 			}
 		hes_model_free(m);
 	}
+}
+
+TEST(of_the_fits_without_a_network_draws_take_the_interference_alone)
+{
+	double reach = 0;
+
+	for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+		struct hes_model *m = varied(seed);
+
+		assert_true(m->nature.host_sharpness == model->nature.host_sharpness && m->nature.sm_sharpness == model->nature.sm_sharpness);
+		reach += log(m->nature.fp32_reach / model->nature.fp32_reach) / DRAWS;
+		hes_model_free(m);
+	}
+	assert_true(fabs(reach) < 4 * 0.1 / sqrt(DRAWS));
 }
 
 /* Standard deviation of the logarithm of a workload's efficiency over the draws, and the mean. */

@@ -96,16 +96,20 @@ static void print_fit(const struct hes_model_fit *f)
 	       100 * f->time_error, 100 * f->power_error, f->nearest);
 }
 
-/* In a file that its user wrote by hand it may be missing. */
+/* In a file that its user wrote by hand one or both may be missing. */
 static void print_expected(const struct hes_model_fit *f)
 {
-	const struct hes_expected_error *e = &f->expected;
+	const struct hes_factors *time = &f->expected.time, *power = &f->expected.power;
 
-	if (!(e->time.high > 0) && !(e->power.high > 0))
+	if (!(time->high > 0) && !(power->high > 0))
 		return;
 	hes_visible_put(stdout, 0, f->workload);
-	printf(": expect %.2f to %.2f times the modelled time, %.2f to %.2f times the power (9 in 10 measurements, by networks left out)\n",
-	       e->time.low, e->time.high, e->power.low, e->power.high);
+	fputs(": expect", stdout);
+	if (time->high > 0)
+		printf(" %.2f to %.2f times the modelled time", time->low, time->high);
+	if (power->high > 0)
+		printf("%s %.2f to %.2f times the %spower", time->high > 0 ? "," : "", power->low, power->high, time->high > 0 ? "" : "modelled ");
+	puts(" (9 in 10 measurements, by networks left out)");
 }
 
 void cli_fits_print(const struct cli_fits *fits)
@@ -119,8 +123,12 @@ void cli_fits_print(const struct cli_fits *fits)
 
 json_t *cli_expected_json(const struct hes_expected_error *e)
 {
-	json_t *o = json_pack("{s:[f,f], s:[f,f]}", "time_factors", e->time.low, e->time.high, "power_factors", e->power.low, e->power.high);
+	json_t *o = json_object();
 
+	if (e->time.high > 0)
+		json_object_set_new(o, "time_factors", json_pack("[f,f]", e->time.low, e->time.high));
+	if (e->power.high > 0)
+		json_object_set_new(o, "power_factors", json_pack("[f,f]", e->power.low, e->power.high));
 	if (e->networks)
 		json_object_update_new(o, json_pack("{s:I, s:f, s:f, s:f, s:f}", "networks", (json_int_t)e->networks, "time_alone", e->time_alone,
 						    "time_shared", e->time_shared, "co_runner_time", e->co_runner, "power", e->power_median));

@@ -122,7 +122,7 @@ static void print(const struct hes_model_fit *f, const struct add_workload_opts 
 	hes_visible_put(stdout, 0, o->name);
 	printf(": added from %s%s%s; nearest network %s\n\n", f->points ? "its profile" : "", f->points && add_workload_has_fact(o) ? " and " : "",
 	       add_workload_has_fact(o) ? "public facts" : "", f->nearest);
-	printf("error besides the model's own: medians over %zu known network%s, left out and added in the same way\n",
+	printf("error besides the model's own: medians over %zu measured network%s, left out and added in the same way\n",
 	       e->networks, hes_s(e->networks));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		printf("  %-22s %5.1f %%\n", rows[i].what, 100 * rows[i].median);

@@ -24,13 +24,14 @@
 
 struct model_opts {
 	bool       list, tests, json;
-	const char *check, *gpu, *co_runners, *physics, *catalogue, *profiles;
+	const char *check, *gpu, *co_runners, *physics, *catalogue, *profiles, *of_a_job;
 	uint64_t   batch, share, clock;
 	double     limit_w;
 	struct add_workload_opts add;
 };
 
 #define AT(member) .offset = offsetof(struct model_opts, member)
+#define AT_JOB(member) AT(member), .given = offsetof(struct model_opts, of_a_job)
 
 static const struct opt model_opts[] = {
 	{ .heading = "about the model",
@@ -41,17 +42,17 @@ static const struct opt model_opts[] = {
 	{ .name = "tests", .kind = OPT_FLAG, AT(tests),
 	  .help = "with --check: include GPUs that are marked as a test, not a measurement" },
 	{ .heading = "job and GPU",
-	  .name = "batch", .letter = 'b', .kind = OPT_U64, AT(batch), .arg = "N", .def = "1", .min = 1,
+	  .name = "batch", .letter = 'b', .kind = OPT_U64, AT_JOB(batch), .arg = "N", .def = "1", .min = 1,
 	  .max = HES_MODEL_MAX_BATCH, .help = "batch size" },
-	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE", .def = "A100-SXM-80",
+	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT_JOB(gpu), .arg = "TYPE", .def = "A100-SXM-80",
 	  .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
-	{ .name = "share", .letter = 's', .kind = OPT_U64, AT(share), .arg = "PCT", .def = "100", .min = 1, .max = 100,
+	{ .name = "share", .letter = 's', .kind = OPT_U64, AT_JOB(share), .arg = "PCT", .def = "100", .min = 1, .max = 100,
 	  .help = "SM share, %" },
-	{ .name = "clock", .letter = 'c', .kind = OPT_U64, AT(clock), .arg = "MHZ", .min = 1, .max = 10000,
+	{ .name = "clock", .letter = 'c', .kind = OPT_U64, AT_JOB(clock), .arg = "MHZ", .min = 1, .max = 10000,
 	  .help = "SM clock, MHz; without it, the default of the type" },
-	{ .name = "power-limit", .kind = OPT_DOUBLE, AT(limit_w), .arg = "W", .min = 1, .max = 10000,
+	{ .name = "power-limit", .kind = OPT_DOUBLE, AT_JOB(limit_w), .arg = "W", .min = 1, .max = 10000,
 	  .help = "power limit of the GPU, W; without it, that of the type" },
-	{ .name = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "W:B:S[,...]",
+	{ .name = "beside", .kind = OPT_TEXT, AT_JOB(co_runners), .arg = "W:B:S[,...]",
 	  .help = "co-runners: workload, batch size and SM share of each" },
 	{ .heading = "a workload of your own",
 	  .name = "add-workload", .letter = 'a', .kind = OPT_TEXT, AT(add.name), .arg = "NAME",
@@ -69,10 +70,11 @@ static const struct opt model_opts[] = {
 	{ .name = "like", .kind = OPT_TEXT, AT(add.like), .arg = "NETWORK", .offer = offer_known_networks,
 	  .help = "known network that it resembles most" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(add.output), .arg = "FILE",
-	  .help = "with --add-workload: write its parameters to this file for --catalogue; other workloads in it stay" },
+	  .help = "with --add-workload: write its parameters to this file for --catalogue; other workloads in it stay, "
+		"comments do not" },
 	{ .heading = "parameters and output",
 	  .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
-	  .help = "read physics parameters from this file instead of the built-in ones" },
+	  .help = "read physics parameters from this file instead of the built-in ones; " CLI_SECOND_PHYSICS ": other equations, for tests" },
 	CLI_CATALOGUE_OPT(offsetof(struct model_opts, catalogue)),
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "also know the workloads of profiles.csv, or of "
 		"its folder: their parameters are fitted to it" },
@@ -301,11 +303,22 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c, con
 	return print_instant(g, hes_model_gpu_origin(m, g->name), &now, r, rates, n, fits, o->json);
 }
 
+static const char *add_misuse(const struct model_opts *o, int n_args)
+{
+	if (n_args || o->list || o->check)
+		return "--add-workload goes with no WORKLOAD, --list or --check";
+	if (o->of_a_job)
+		return "--batch, --gpu, --share, --clock, --power-limit and --beside are of a WORKLOAD, not of --add-workload";
+	if (o->physics && !strcmp(o->physics, CLI_SECOND_PHYSICS))
+		return "--add-workload goes with no --physics " CLI_SECOND_PHYSICS ": it would fit to equations that are for tests";
+	return add_workload_misuse(&o->add, o->profiles);
+}
+
 /* What is wrong with the options together; NULL: nothing. */
 static const char *misuse(const struct model_opts *o, int n_args)
 {
 	if (o->add.name)
-		return n_args || o->list || o->check ? "--add-workload goes with no WORKLOAD, --list or --check" : add_workload_misuse(&o->add, o->profiles);
+		return add_misuse(o, n_args);
 	if (add_workload_has_fact(&o->add) || o->add.output)
 		return "--gflop, --weights, --kernels, --traffic, --arithmetic, --like and -o are of --add-workload NAME";
 	if (n_args == 0 && !o->list && !o->check)
@@ -364,8 +377,8 @@ const struct command cmd_model = {
 		"part that its parameters are fitted on, and the part held back. The exit status is 1 if a target\n"
 		"is missed.\n\n"
 		"--add-workload finds the parameters of a network that the model does not know. The known networks\n"
-		"say what facts and profile leave open. Each known network is then left out and added in the same\n"
-		"way; how far off that is, is the error to expect. simulate, trace, plan and model know the\n"
+		"say what facts and profile leave open. Each measured network is then left out and added in the\n"
+		"same way; how far off that is, is the error to expect. simulate, trace, plan and model know the\n"
 		"workload with --catalogue FILE, or if FILE is ~/.config/heshare/workloads.yaml.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
 		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"

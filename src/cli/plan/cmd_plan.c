@@ -370,7 +370,7 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3, o->power_cap_w);
 	if (p->least_energy_mj && p->least_avg_jct_us > 0)
 		printf("energy is %.1f %% above a lower bound at this completion time, completion time %.1f %% above one at this energy;\n"
-		       "no plan need reach these bounds, and they do not count power caps and deadlines\n",
+		       "no plan need reach these bounds; they count no power caps, no deadlines, and sets of 3 or 4 jobs only if met\n",
 		       100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1),
 		       100 * (t->avg_jct_us / p->least_avg_jct_us - 1));
 	else if (o->bound)

@@ -242,12 +242,12 @@ static bool plans(const struct campaign *c)
 	return false;
 }
 
-/* The command again, of the options that change what a report shows. */
+/* The command again, of the options that change results. */
 static void command_line(const struct simulate_opts *o, const char *jobs, char *out, size_t size)
 {
 	const struct { const char *name, *value; } given[] = {
 		{ "fleet", o->fleet }, { "policy", o->policy }, { "prefer", o->prefer }, { "plan", o->plan },
-		{ "predictor", o->predictor }, { "profiles", o->profiles },
+		{ "predictor", o->predictor }, { "profiles", o->profiles }, { "physics", o->physics }, { "catalogue", o->catalogue },
 		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL }, { "show", o->show },
 	};
 	int at = snprintf(out, size, "heshare simulate %s%s%s", jobs, o->burst ? " --burst" : "",
@@ -256,6 +256,8 @@ static void command_line(const struct simulate_opts *o, const char *jobs, char *
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]) && at > 0 && (size_t)at < size; i++)
 		if (given[i].value)
 			at += snprintf(out + at, size - (size_t)at, " --%s %s", given[i].name, given[i].value);
+	if (at > 0 && (size_t)at < size && o->model_draws)
+		at += snprintf(out + at, size - (size_t)at, " --model-draws %" PRIu64, o->model_draws);
 	if (at > 0 && (size_t)at < size && o->time_noise_pct + o->power_noise_pct + o->clock_change_ms > 0)
 		snprintf(out + at, size - (size_t)at, " --time-noise %g --power-noise %g --clock-change %g",
 			 o->time_noise_pct, o->power_noise_pct, o->clock_change_ms);
@@ -296,6 +298,15 @@ static int simulate(const struct simulate_opts *o, const char *jobs, struct inpu
 	return rc;
 }
 
+static int print_json(const struct campaign *c, const struct simulate_opts *o)
+{
+	json_t *doc = campaign_json(c, !o->no_timing);
+
+	if (o->physics)
+		json_object_set_new(doc, "physics", json_string(o->physics));
+	return cli_print_json(doc);
+}
+
 static int run_simulate(const void *opts, int n_args, char **args)
 {
 	const struct simulate_opts *o = opts;
@@ -321,7 +332,7 @@ static int run_simulate(const void *opts, int n_args, char **args)
 	if (status)
 		cli_fail("simulate", &err);
 	else if (o->json)
-		status = cli_print_json(campaign_json(&c, !o->no_timing));
+		status = print_json(&c, o);
 	else
 		status = campaign_print_table(&c, o->wide, !o->no_timing, &err) || (c.n_draws && campaign_print_draws(&c, &err))
 			? cli_fail("simulate", &err) : 0;

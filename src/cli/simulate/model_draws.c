@@ -1,5 +1,6 @@
 /*
- * model_draws.c - the same campaign on models that may be true as well, and how far its results vary; see campaign.h.
+ * model_draws.c - the same campaign on models with parameters drawn within their uncertainty, and how far its
+ * results vary; see campaign.h.
  *
  * In each draw, parameters vary as far as left-out errors of the GPU model say. Profiles and predictor come from the drawn
  * model unless the user gave them.
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/inputs/knowledge.h"
@@ -74,7 +76,7 @@ static int rising(const void *a, const void *b)
 }
 
 struct range {
-	double low, median, high; /* percent */
+	long low, median, high; /* percent, as it is printed */
 };
 
 static double quantile(const double *sorted, size_t n, double part)
@@ -91,7 +93,7 @@ static struct range change(const struct campaign *c, size_t who, size_t referenc
 	for (size_t i = 0; i < c->n_draws; i++)
 		v[i] = 100 * (of(&c->draws[i * c->n_who + who]) / of(&c->draws[i * c->n_who + reference]) - 1);
 	qsort(v, c->n_draws, sizeof(*v), rising);
-	return (struct range){ quantile(v, c->n_draws, LOW), quantile(v, c->n_draws, 0.5), quantile(v, c->n_draws, HIGH) };
+	return (struct range){ lround(quantile(v, c->n_draws, LOW)), lround(quantile(v, c->n_draws, 0.5)), lround(quantile(v, c->n_draws, HIGH)) };
 }
 
 /* In how many draws a contender has the least product of completion time and fleet energy. */
@@ -120,22 +122,39 @@ static void put_label(const struct contender *w, int width)
 	printf("%*s", width > (int)strlen(label) ? width - (int)strlen(label) : 0, "");
 }
 
-static void print_row(const struct campaign *c, size_t who, size_t reference, int width, double *v)
+static void put_pct(const char *before, int width, long pct)
 {
-	const struct range time = change(c, who, reference, time_of, v), energy = change(c, who, reference, energy_of, v);
-
-	put_label(&c->who[who], width);
-	printf("  %+5.0f  %+4.0f to %+4.0f  %+5.0f  %+4.0f to %+4.0f  %4zu\n", time.median, time.low, time.high, energy.median,
-	       energy.low, energy.high, times_best(c, who));
+	printf(pct ? "%s%+*ld" : "%s%*ld", before, width, pct);
 }
 
-/* "18 % less time (14 to 22 %)" */
+static void put_range(struct range r)
+{
+	put_pct("  ", 5, r.median);
+	put_pct("  ", 4, r.low);
+	put_pct(" to ", 4, r.high);
+}
+
+static void print_row(const struct campaign *c, size_t who, size_t reference, int width, double *v)
+{
+	put_label(&c->who[who], width);
+	put_range(change(c, who, reference, time_of, v));
+	put_range(change(c, who, reference, energy_of, v));
+	printf("  %4zu\n", times_best(c, who));
+}
+
+/* "18 % less time (14 to 22 %)", "the same time (-1 to +2 %)" */
 static void print_change(const char *noun, struct range r)
 {
-	const bool less = r.median <= 0;
+	const bool less = r.median < 0;
 
-	printf("%.0f %% %s %s (%.0f to %.0f %%)", fabs(r.median), less ? "less" : "more", noun, less ? -r.high : r.low,
-	       less ? -r.low : r.high);
+	if (!r.median) {
+		printf("the same %s (", noun);
+		put_pct("", 0, r.low);
+		put_pct(" to ", 0, r.high);
+		fputs(" %)", stdout);
+		return;
+	}
+	printf("%ld %% %s %s (%ld to %ld %%)", labs(r.median), less ? "less" : "more", noun, less ? -r.high : r.low, less ? -r.low : r.high);
 }
 
 static void print_sentence(const struct campaign *c, size_t best, size_t rival, double *v)
@@ -147,7 +166,8 @@ static void print_sentence(const struct campaign *c, size_t best, size_t rival, 
 	print_change("fleet energy", change(c, best, rival, energy_of, v));
 	printf(" than ");
 	put_label(&c->who[rival], 0);
-	printf(" over the model's uncertainty; it is the best policy in %zu of %zu draws.\n", times_best(c, best), c->n_draws);
+	printf(" over the model's uncertainty; it is the best policy in %zu of %zu draw%s.\n", times_best(c, best), c->n_draws,
+	       hes_s(c->n_draws));
 }
 
 int campaign_print_draws(const struct campaign *c, struct hes_err *err)
@@ -169,7 +189,7 @@ int campaign_print_draws(const struct campaign *c, struct hes_err *err)
 		width = (int)strlen(label) > width ? (int)strlen(label) : width;
 	}
 	contender_label(&c->who[reference], label, sizeof(label));
-	printf("\n%zu draws of the GPU model's uncertain parameters. Difference from ", c->n_draws);
+	printf("\n%zu draw%s of the GPU model's uncertain parameters. Difference from ", c->n_draws, hes_s(c->n_draws));
 	hes_visible_put(stdout, 0, label);
 	printf(" in %%:\nmedian, 5th to 95th percentile. best: draws with the least product of both.\n\n"
 	       "%-*s  %21s  %21s  %4s\n", width, "policy", "avg JCT", "fleet energy", "best");
