@@ -84,8 +84,8 @@ setup() {
 	cat >bin/squeue <<-'END'
 		#!/bin/sh
 		case "$*" in *%i) exit ;; esac
-		[ -e asked ] && echo "FAILED (None)" && exit
-		touch asked
+		[ -e once ] && echo "FAILED (None)" && exit
+		touch once
 		echo "PENDING (PartitionConfig)"
 	END
 	run -1 --separate-stderr "$HESHARE" pilot jobs.csv -- true

@@ -306,6 +306,12 @@ joules_sum() {
 	once 12
 	jq -e '.jobs_done == 12 and ([.nodes[].node] == ["n0", "n2"])' plan.run/report.json
 	clean
+	# A host without work leaves the joules of the other known.
+	make_jobs 1 1 >one.csv
+	"$HESHARE" plan one.csv --gpus ssh:hosts --budget 3000 -o one.json
+	run "$HESHARE" run one.json --launcher ssh:hosts --command "$work"
+	[[ "$output" == *"on nodes that had no work: not measured, and 0 J in the report"* ]]
+	jq -e '.jobs_done == 1 and .energy.meter_j > 0' one.run/report.json
 	# Other GPUs than those of the plan.
 	echo u@n1 >hosts
 	run "$HESHARE" run plan.json --launcher ssh:hosts --restart --command "$task"

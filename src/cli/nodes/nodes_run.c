@@ -23,7 +23,6 @@
 #include "base/hash_map.h"
 #include "base/plural.h"
 #include "cli/nodes/nodes_state.h"
-#include "launch/process.h"
 
 #define MOST_FAILURES 3        /* of parts that end too early, on a node */
 #define SYNC_S 2
@@ -32,7 +31,6 @@
 #define BEAR_S 600             /* a journal that cannot be read or written for so long ends the run */
 #define DRAIN_S 10             /* between two looks for nodes that drain */
 #define RUNNER_ARGS_MAX 48
-#define LOCK_WAIT_S 60
 #define STOP_FILE "stop"
 
 void nodes_path(const struct nodes *s, const char *node, unsigned round, const char *end, char out[HES_JOURNAL_PATH_MAX])
@@ -70,7 +68,7 @@ long nodes_find_job(const struct nodes *s, const char *id)
 	return at == HES_HASH_NONE ? -1 : (long)at;
 }
 
-/* --- begun --- */
+/* --- made --- */
 
 static int nodes_make(struct nodes *s, struct hes_hash_map *names, struct hes_err *err)
 {
@@ -107,66 +105,6 @@ static void nodes_unmake(struct nodes *s)
 		close(s->lock);
 }
 
-/* @return 0; -EAGAIN another process has it; -errno */
-static int try_lock(int fd)
-{
-	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-	if (!fcntl(fd, F_OFD_SETLK, &whole))
-		return 0;
-	return errno == EACCES ? -EAGAIN : -errno;
-}
-
-/* One head at a time, on whatever machine. After a requeue the one before may still be at its end. */
-static int lock_folder(struct nodes *s, struct hes_err *err)
-{
-	static const struct timespec tenth = { 0, 100000000 };
-	char path[HES_JOURNAL_PATH_MAX + 16];
-	int rc;
-
-	snprintf(path, sizeof(path), "%s/" NODES_LOCK_FILE, s->run->folder);
-	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (s->lock < 0)
-		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
-	for (int waited = 0; (rc = try_lock(s->lock)) == -EAGAIN && s->run->id && waited < LOCK_WAIT_S * 10; waited++) {
-		if (!waited)
-			nodes_tell(s, "waiting for the process to end that carries out a run in this folder");
-		nanosleep(&tenth, NULL);
-	}
-	if (rc == -EAGAIN)
-		return hes_fail(err, -EBUSY, "%s: another process carries out a run in this folder", s->run->folder);
-	return rc ? hes_fail(err, rc, "%s: it cannot be locked, so another head could not be seen: %s", path, strerror(-rc)) : 0;
-}
-
-static int note_head(struct hes_run *run, struct hes_err *err)
-{
-	struct hes_process self;
-	int rc = hes_process_of(getpid(), &self);
-
-	if (rc)
-		return hes_fail(err, rc, "/proc: this process does not find itself: %s", strerror(-rc));
-	run->runner = (struct hes_run_process){ .pid = self.pid, .start = (int64_t)self.started };
-	return hes_process_boot(run->runner.boot, err);
-}
-
-static int note_new_run(struct nodes *s, struct hes_err *err)
-{
-	const struct hes_jobs *jobs = s->q->jobs;
-	struct hes_run_job *rows = calloc(jobs->n + 1, sizeof(*rows));
-	int rc = rows ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", jobs->n);
-
-	for (size_t i = 0; i < jobs->n && !rc; i++) {
-		memcpy(rows[i].job, jobs->v[i].id, sizeof(rows[i].job));
-		memcpy(rows[i].workload, jobs->v[i].workload, sizeof(rows[i].workload));
-		rows[i].sm_pct = 100;
-	}
-	s->run->started_us = hes_wall_us();
-	if (!rc)
-		rc = hes_journal_new_run(s->q->journal, s->run, NULL, 0, rows, jobs->n, err);
-	free(rows);
-	return rc;
-}
-
 static void stop_path(const struct nodes *s, const char *node, char out[HES_JOURNAL_PATH_MAX + 64])
 {
 	snprintf(out, HES_JOURNAL_PATH_MAX + 64, "%s/%s/" STOP_FILE, s->run->folder, node);
@@ -185,7 +123,7 @@ void nodes_stop(const struct nodes *s, const char *node)
 
 static void stop_node(struct nodes *s, size_t node)
 {
-	s->nodes[node].asked = true;
+	s->nodes[node].requested = true;
 	nodes_stop(s, s->q->launcher->nodes[node]);
 }
 
@@ -195,56 +133,7 @@ static bool was_stopped(const struct nodes *s, size_t node)
 	char path[HES_JOURNAL_PATH_MAX + 64];
 
 	stop_path(s, s->q->launcher->nodes[node], path);
-	return !s->nodes[node].asked && !access(path, F_OK);
-}
-
-/* What earlier heads began is stopped, read, and free to be planned again. Jobs that were given up get another chance. */
-static int take_over(struct nodes *s, struct hes_err *err)
-{
-	size_t done = 0;
-	int rc = hes_journal_take_over(s->q->journal, s->run->id, &s->run->runner, err);
-
-	if (!rc)
-		rc = hes_journal_begin(s->q->journal, err);
-	if (!rc) {
-		rc = hes_journal_clear(s->q->journal, s->run->id, err);
-		rc = hes_journal_end(s->q->journal, rc, err);
-	}
-	if (!rc)
-		rc = parts_find(s, err);
-	for (size_t i = 0; i < s->q->jobs->n && !rc; i++) {
-		done += s->state[i] == HES_RUN_JOB_DONE;
-		if (s->state[i] == HES_RUN_JOB_FAILED)
-			s->state[i] = HES_RUN_JOB_WAITING;
-	}
-	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
-		nodes_skip_messages(s, i);
-	if (!rc)
-		nodes_tell(s, "run %lld is resumed on %zu node%s: done are %zu of %zu job%s", (long long)s->run->id, s->q->launcher->n,
-			   hes_s(s->q->launcher->n), done, s->q->jobs->n, hes_s(s->q->jobs->n));
-	return rc;
-}
-
-static int nodes_begin(struct nodes *s, struct hes_err *err)
-{
-	const bool resumed = s->run->id != 0;
-	int rc = lock_folder(s, err);
-
-	for (size_t i = 0; i < s->q->launcher->n && !rc && resumed; i++)
-		nodes_stop(s, s->q->launcher->nodes[i]);
-	if (!rc)
-		rc = offers_load(s->q->launcher, resumed ? s->run->folder : NULL, &s->offers, err);
-	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
-		if (s->offers[i].busy)
-			rc = hes_fail(err, -EBUSY, "node %s: %.400s", s->q->launcher->nodes[i], s->offers[i].why);
-	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
-		if (!s->offers[i].good)
-			nodes_tell(s, "node %s is left out: %s", s->q->launcher->nodes[i], s->offers[i].why);
-	if (!rc)
-		rc = note_head(s->run, err);
-	if (!rc)
-		rc = resumed ? take_over(s, err) : note_new_run(s, err);
-	return rc;
+	return !s->nodes[node].requested && !access(path, F_OK);
 }
 
 /* --- runners --- */
@@ -280,7 +169,7 @@ static int start_runner(struct nodes *s, size_t node, struct part *p, struct hes
 	if (!rc && !s->stopping) {
 		stop_path(s, p->node, folder);
 		unlink(folder);
-		s->nodes[node].asked = false;
+		s->nodes[node].requested = false;
 		snprintf(folder, sizeof(folder), "%s/%s", s->run->folder, p->node);
 	}
 	if (!rc)
@@ -448,9 +337,10 @@ static void reap_node(struct nodes *s, size_t node)
  */
 static int bear(struct nodes *s, int rc, struct hes_err *err)
 {
-	if (!s->failing_s)
+	if (s->failing_s <= 0) {
 		nodes_tell(s, "%s; it is tried again for %d minutes", err->msg, BEAR_S / 60);
-	s->failing_s = s->failing_s ? s->failing_s : hes_monotonic_s();
+		s->failing_s = hes_monotonic_s();
+	}
 	return hes_monotonic_s() - s->failing_s > BEAR_S ? rc : 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * nodes_state.h - a run on several nodes as its head sees it.
  *
- * nodes_run.c makes it and has the loop; rounds.c plans, node_parts.c copies journals, nodes_live.c reports.
+ * nodes_run.c makes it and has the loop; nodes_begin.c starts, rounds.c plans, node_parts.c copies journals, nodes_live.c reports.
  */
 #ifndef HES_CLI_NODES_NODES_STATE_H
 #define HES_CLI_NODES_NODES_STATE_H
@@ -50,7 +50,7 @@ struct node {
 	double   ask_s;             /* hes_monotonic_s() at which to query it again; 0: not */
 	struct part_life life;      /* of the part that is queried */
 	enum { NODE_FINE, NODE_ENDED, NODE_ANSWERED } news; /* that are not worked off yet: its runner has ended, its query has an answer */
-	bool     asked;             /* we requested its runner to stop */
+	bool     requested;         /* its runner was requested to stop, by us */
 	bool     drained;           /* the administrator wants it back */
 	bool     lost;              /* gets no part any more */
 	unsigned failures;          /* of parts that ended too early */
@@ -85,6 +85,9 @@ void nodes_tell(const struct nodes *s, const char *fmt, ...) HES_PRINTF(2, 3);
 void nodes_stop(const struct nodes *s, const char *node);
 /** @return index of a job; -1 */
 long nodes_find_job(const struct nodes *s, const char *id);
+
+/** nodes_begin.c: lock the folder, query the nodes, and take over what earlier heads began. @return 0; -EBUSY another head, or a runner that goes on; -EINTR a signal */
+int nodes_begin(struct nodes *s, struct hes_err *err);
 
 /** rounds.c: the first round: the plan itself where its GPUs are there, else a new plan. */
 int rounds_begin(struct nodes *s, struct hes_err *err);

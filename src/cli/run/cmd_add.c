@@ -104,7 +104,7 @@ static bool is_on_nodes(const struct hes_run *run)
 
 static int load_run(const struct add_opts *o, int64_t id, struct inputs *in, struct hes_err *err)
 {
-	struct hes_run run;
+	struct hes_run run = { 0 };
 	int rc = cli_store_open(o->store, HES_STORE_WRITE, STORE_WAIT_MS, &in->store, err);
 
 	if (!rc && !cli_store_is_trusted(in->store, run_user_behind_sudo()))
