@@ -164,13 +164,14 @@ TEST(values_of_the_gpu_replace_those_of_the_catalogue)
 	const struct hes_gpu_type *g;
 
 	write_all();
-	change(GPU_FILE, "\"sm_clock_max_mhz\": null", "\"sm_clock_max_mhz\": 2100");
+	change(GPU_FILE, "\"sm_clock_max_mhz\": null", "\"sm_clock_max_mhz\": 2100, \"l2_kib\": 24576");
 	observe();
 	g = &o.v[0].at.gpu;
 	assert_int_equal(g->power_limit_mw, 60000);
 	assert_int_equal(g->idle_power_mw, 15500);
 	assert_int_equal(g->clock_max_mhz, 2100);
 	assert_int_equal(g->clock_default_mhz, 2100);
+	assert_int_equal(g->l2_kib, 24576);
 	assert_int_equal(g->memory_bandwidth_gbs, 300);
 }
 

@@ -533,13 +533,20 @@ TEST(noise_does_not_depend_on_the_order_of_calls_or_jobs)
 	assert_true(other[0].iteration_us != first[0].iteration_us && other[0].power_mw != first[0].power_mw);
 }
 
-/* What a clock, a share or a co-runner changes in noise alone. */
+/* What a workload, a clock, a share or a co-runner changes in noise alone. */
 TEST(every_setting_has_noise_of_its_own)
 {
 	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("resnet50", 4, 30) };
+	const struct hes_model_job another = job("vgg16", 4, 30);
 	struct hes_point with[2], without[2];
 	double factor[3];
 
+	draw(0.05, 7, 0, &another, 1, with);
+	draw(0, 7, 0, &another, 1, without);
+	factor[2] = with[0].iteration_us / without[0].iteration_us;
+	draw(0.05, 7, 0, r, 1, with);
+	draw(0, 7, 0, r, 1, without);
+	assert_true(factor[2] != with[0].iteration_us / without[0].iteration_us);
 	for (uint32_t i = 0; i < 3; i++) {
 		draw(0.05, 7, i == 1 ? 1005 : 0, r, i == 2 ? 2 : 1, with);
 		draw(0, 7, i == 1 ? 1005 : 0, r, i == 2 ? 2 : 1, without);
