@@ -293,7 +293,8 @@ joules_sum() {
 	cat >bin/ssh <<-END
 		#!/bin/bash
 		. "$BATS_TEST_DIRNAME/slurm_lab.bash"
-		shift 3
+		while [ "\$1" != -- ]; do shift; done
+		shift
 		in_lab "\${1#*@}" env -u SLURM_JOB_ID sh -c "\$2"
 	END
 	chmod +x bin/ssh

@@ -185,6 +185,11 @@ static size_t srun_words(const struct launcher *l, long node, char number[2][48]
 	return n;
 }
 
+/* A host that does not answer for a minute is gone. */
+static const char *const ssh_words[] = {
+	"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4", "--",
+};
+
 pid_t launcher_start(const struct launcher *l, long node, const char *const *args, int out, int errors, struct hes_err *err)
 {
 	const char *v[ARGS_MAX + 1];
@@ -195,10 +200,8 @@ pid_t launcher_start(const struct launcher *l, long node, const char *const *arg
 
 	if (l->ssh) {
 		line = remote_line(l, args);
-		v[n++] = "ssh";
-		v[n++] = "-o";
-		v[n++] = "BatchMode=yes";
-		v[n++] = "--";
+		for (; n < sizeof(ssh_words) / sizeof(ssh_words[0]); n++)
+			v[n] = ssh_words[n];
 		v[n++] = l->nodes[node];
 		v[n++] = line;
 		rc = line ? 0 : -ENOMEM;
