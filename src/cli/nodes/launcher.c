@@ -42,7 +42,7 @@ static int read_hosts(const char *path, struct launcher *l, struct hes_err *err)
 		name[strcspn(name, " \t#\r")] = '\0';
 		if (!*name)
 			continue;
-		if (*name == '-' || strchr(name, '/') || strlen(name) + 6 > sizeof(l->nodes[0]))
+		if (*name == '-' || strchr(name, '/') || strlen(name) + 7 > sizeof(l->nodes[0]))
 			rc = hes_fail(err, -EINVAL, "%s: \"%.60s\" is no name of a host; a line is HOST or USER@HOST", path, name);
 		else if (launcher_find(l, name) >= 0)
 			rc = hes_fail(err, -EEXIST, "%s: host %s is there twice", path, name);

@@ -63,10 +63,10 @@ static int split_names(char *text, slurm_name **out, size_t *n, struct hes_err *
 		return hes_fail(err, -ENOMEM, "out of memory for %zu nodes", lines);
 	*n = 0;
 	for (char *rest = NULL, *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
-		/* GPUs are called NODE/NUMBER. */
-		if (strlen(name) + 6 > sizeof(v[0])) {
+		/* GPUs are called NODE/NUMBER, of five digits at most. */
+		if (strlen(name) + 7 > sizeof(v[0])) {
 			free(v);
-			return hes_fail(err, -ENAMETOOLONG, "node %s: its name is longer than %zu bytes", name, sizeof(v[0]) - 6);
+			return hes_fail(err, -ENAMETOOLONG, "node %s: its name is longer than %zu bytes", name, sizeof(v[0]) - 7);
 		}
 		strcpy(v[(*n)++], name);
 	}
