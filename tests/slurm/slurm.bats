@@ -336,7 +336,7 @@ joules_sum() {
 fails() {
 	local options=()
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
-	! sbatch -N3 --ntasks-per-node=1 -t 5 --wait -o out "${options[@]}" --wrap "$2" >/dev/null
+	run ! sbatch -N3 --ntasks-per-node=1 -t 5 --wait -o out "${options[@]}" --wrap "$2"
 	[ "$(wc -l <out)" = 1 ]
 	grep -qF -- "$3" out
 }
