@@ -341,12 +341,24 @@ fails() {
 	grep -qF -- "$3" out
 }
 
+@test "without the environment of who submits, and with GPUs bound to tasks" {
+	make_jobs 5 1 >jobs.csv
+	# shellcheck disable=SC2016
+	sbatch -N3 --gpus-per-task=1 --gpu-bind=map_gpu:0 -t 5 --wait -o out --export=HESHARE="$HESHARE",work="$work" --wrap 'export mark=$PWD/marks
+		"$HESHARE" plan jobs.csv --gpus slurm --budget 100 -o plan.json >plan.txt &&
+		"$HESHARE" run plan.json --store store.db --command "$work && echo {job} >>\$mark"'
+	once 5
+	clean
+}
+
 @test "a mistake gets one clear sentence" {
 	make_jobs 4 1 >jobs.csv
 	plan="$HESHARE plan jobs.csv --gpus slurm -o x.json"
 	fails -- "$plan" 'no node has a GPU to use; node n0: Slurm job'
 	fails -- "$plan" 'ask for some, for example by --gres=gpu:1'
-	fails --gpus-per-node=1 -- "$plan --program /nowhere/heshare" 'node n0: it did not answer, exit status 2'
+	fails --gpus=3 -- "$plan" 'the Slurm job asks for GPUs by --gpus, so a runner does not get those of its node: use --gpus-per-node'
+	fails -N2 -w n0,n1 --ntasks-per-node=2 --gpus-per-task=1 -- "$plan" 'the Slurm job asks for GPUs by --gpus-per-task'
+	fails --gpus-per-task=1 -- "$plan --program /nowhere/heshare" 'node n0: it did not answer, exit status 2'
 	# shellcheck disable=SC2016
 	printf '#!/bin/sh\necho "{\\"heshare\\":\\"0.0.9\\",\\"node\\":\\"$SLURMD_NODENAME\\",\\"index\\":0}"\n' >old
 	chmod +x old

@@ -64,22 +64,52 @@ static const char *own_program(char out[PATH_MAX])
 	return n > 0 ? out : "heshare";
 }
 
+/*
+ * A step without a request for GPUs inherits the job's. Of --gpus-per-node it gets all GPUs of its node. It is refused on one
+ * node with --gpus, the total of all nodes, and gets the GPUs of one task with --gpus-per-task.
+ */
+static int check_request(const struct launcher *l, struct hes_err *err)
+{
+	const char *tasks = getenv("SLURM_TASKS_PER_NODE"), *option = NULL;
+
+	if (getenv("SLURM_GPUS"))
+		option = "--gpus";
+	else if (getenv("SLURM_GPUS_PER_TASK") && tasks && (strncmp(tasks, "1(x", 3) != 0 || strchr(tasks, ',')))
+		option = "--gpus-per-task";
+	if (l->n < 2 || !option)
+		return 0;
+	return hes_fail(err, -EINVAL, "the Slurm job asks for GPUs by %s, so a runner does not get those of its node: use --gpus-per-node", option);
+}
+
+/* srun would read them from the script's environment, and distribute a runner's GPUs. */
+static void forget_distribution(void)
+{
+	static const char *const names[] = { "SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_GPU_BIND", "SLURM_TRES_PER_TASK", "SLURM_TRES_BIND" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unsetenv(names[i]);
+}
+
 int launcher_open(const char *how, const char *program, struct launcher *out, struct hes_err *err)
 {
 	struct launcher l = { 0 };
 	char path[PATH_MAX];
 	int rc;
 
+	l.ssh = how && strncmp(how, "ssh:", 4) == 0;
 	l.program = strdup(program ? program : own_program(path));
 	if (!l.program)
 		rc = hes_fail(err, -ENOMEM, "out of memory");
-	else if (how && strncmp(how, "ssh:", 4) == 0)
+	else if (l.ssh)
 		rc = read_hosts(how + 4, &l, err);
 	else if (how && strcmp(how, "slurm") != 0)
 		rc = hes_fail(err, -EINVAL, "--launcher: \"%.60s\" is neither slurm nor ssh:HOSTFILE", how);
 	else
 		rc = slurm_nodes(&l.nodes, &l.n, err);
-	l.ssh = how && strncmp(how, "ssh:", 4) == 0;
+	if (!rc && !l.ssh)
+		rc = check_request(&l, err);
+	if (!rc && !l.ssh)
+		forget_distribution();
 	if (rc)
 		launcher_close(&l);
 	else
@@ -174,6 +204,7 @@ static size_t srun_words(const struct launcher *l, long node, char number[2][48]
 	v[n++] = number[0];
 	v[n++] = number[1];
 	v[n++] = "--ntasks-per-node=1";
+	v[n++] = "--export=ALL";
 	v[n++] = "--cpu-bind=none";
 	v[n++] = "--kill-on-bad-exit=0";
 	v[n++] = "--no-kill";
