@@ -20,6 +20,7 @@
 
 struct pipes {
 	int in[2], out[2];
+	int errors; /* not ours */
 };
 
 static void close_all(struct pipes *p)
@@ -32,9 +33,9 @@ static void close_all(struct pipes *p)
 	}
 }
 
-static int open_pipes(struct pipes *p, struct hes_err *err)
+static int open_pipes(struct pipes *p, int errors, struct hes_err *err)
 {
-	*p = (struct pipes){ { -1, -1 }, { -1, -1 } };
+	*p = (struct pipes){ { -1, -1 }, { -1, -1 }, errors };
 	if (!pipe2(p->in, O_CLOEXEC) && !pipe2(p->out, O_CLOEXEC))
 		return 0;
 	close_all(p);
@@ -84,7 +85,7 @@ static void spawn_exec(char *const argv[], const char **env, const struct pipes 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && dup2(p->in[0], STDIN_FILENO) >= 0 &&
-	    dup2(p->out[1], STDOUT_FILENO) >= 0 && dup2(p->out[1], STDERR_FILENO) >= 0 && !hes_close_but(report))
+	    dup2(p->out[1], STDOUT_FILENO) >= 0 && dup2(p->errors < 0 ? p->out[1] : p->errors, STDERR_FILENO) >= 0 && !hes_close_but(report))
 		execvpe(argv[0], argv, (char *const *)env);
 	error = errno;
 	while (write(report, &error, sizeof(error)) < 0 && errno == EINTR)
@@ -166,12 +167,12 @@ static int spawn_collect(pid_t pid, int from, int64_t until_ms, char *output, si
 	return rc;
 }
 
-int hes_spawn(char *const argv[], const char *const *variables, const char *input, int timeout_ms,
+int hes_spawn(char *const argv[], const char *const *variables, const char *input, int errors, int timeout_ms,
 	      char *output, size_t size, int *status, struct hes_err *err)
 {
 	int64_t until = hes_monotonic_ms() + timeout_ms;
 	struct pipes p;
-	int rc = open_pipes(&p, err), raw = 0;
+	int rc = open_pipes(&p, errors, err), raw = 0;
 	pid_t pid;
 
 	if (rc)

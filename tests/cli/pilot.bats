@@ -11,6 +11,7 @@ setup() {
 	cat >bin/sbatch <<-'END'
 		#!/bin/sh
 		echo "$*" >>sbatch.log
+		echo "sbatch: Using default account x" >&2
 		echo $((6 + $(wc -l <sbatch.log)))
 	END
 	cat >bin/squeue <<-'END'
@@ -111,7 +112,7 @@ setup() {
 }
 
 @test "what Slurm refuses, and what is wrong, gets one sentence" {
-	printf '#!/bin/sh\necho "sbatch: error: invalid partition specified: x" >&2; exit 1\n' >bin/sbatch
+	printf '#!/bin/sh\necho "sbatch: Using default account x" >&2; echo "sbatch: error: invalid partition specified: x" >&2; exit 1\n' >bin/sbatch
 	run -1 "$HESHARE" pilot jobs.csv -- true
 	[ "$output" = "heshare pilot: sbatch: sbatch: error: invalid partition specified: x" ]
 	PATH=/usr/bin:/bin

@@ -102,10 +102,10 @@ TEST(an_executed_program_inherits_no_descriptor)
 	int leak[2], status;
 
 	assert_int_equal(pipe(leak), 0);
-	assert_int_equal(hes_spawn(argv, nothing, "", 10000, output, sizeof(output), &status, NULL), 0);
+	assert_int_equal(hes_spawn(argv, nothing, "", -1, 10000, output, sizeof(output), &status, NULL), 0);
 	assert_int_equal(status, 0);
 	assert_string_equal(output, "0\n1\n2\n");
-	assert_int_equal(hes_spawn(absent, nothing, "", 10000, output, sizeof(output), &status, NULL), -ENOENT);
+	assert_int_equal(hes_spawn(absent, nothing, "", -1, 10000, output, sizeof(output), &status, NULL), -ENOENT);
 	close(leak[0]);
 	close(leak[1]);
 }

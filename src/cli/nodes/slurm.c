@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/num.h"
@@ -16,6 +18,7 @@
 
 #define WAIT_MS 30000
 #define NODES_MAX_BYTES (1 << 20)
+#define ERRORS_BYTES 4096
 
 static const char *job_id(void)
 {
@@ -39,15 +42,35 @@ size_t slurm_count_nodes(void)
 	return (size_t)n;
 }
 
+/* Its first line that is an error, else the first. */
+static const char *error_line(int fd, char text[ERRORS_BYTES])
+{
+	const ssize_t n = pread(fd, text, ERRORS_BYTES - 1, 0);
+	char *at;
+
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "error:");
+	at = at ? at : text;
+	while (at > text && at[-1] != '\n')
+		at--;
+	at[strcspn(at, "\n")] = '\0';
+	return *at ? at : "failed without a message";
+}
+
 int slurm_call(char *const argv[], char *out, size_t size, struct hes_err *err)
 {
 	static const char *const none[] = { NULL };
-	int status = 0, rc = hes_spawn(argv, none, "", WAIT_MS, out, size, &status, err);
+	int status = 0, errors = memfd_create("errors", MFD_CLOEXEC), rc;
+	char line[ERRORS_BYTES];
 
+	if (errors < 0)
+		return hes_fail(err, -errno, "no file for the errors of %s: %s", argv[0], strerror(errno));
+	rc = hes_spawn(argv, none, "", errors, WAIT_MS, out, size, &status, err);
 	if (rc == -ENOENT)
-		return hes_fail(err, rc, "%s: not found; Slurm's commands must be in PATH", argv[0]);
+		hes_fail(err, rc, "%s: not found; Slurm's commands must be in PATH", argv[0]);
 	if (!rc && status)
-		rc = hes_fail(err, -EIO, "%s: %.200s", argv[0], *out ? strtok(out, "\n") : "failed without a message");
+		rc = hes_fail(err, -EIO, "%s: %.200s", argv[0], error_line(errors, line));
+	close(errors);
 	return rc;
 }
 

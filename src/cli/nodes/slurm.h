@@ -35,8 +35,8 @@ void slurm_drained(char *out, size_t size);
 
 /**
  * Run one of Slurm's commands to its end.
- * @param out  what it printed, standard error included
- * @return 0; -ENOENT it is not in PATH; -EIO it failed, and @err has its first line; -ETIMEDOUT
+ * @param out  its standard output
+ * @return 0; -ENOENT it is not in PATH; -EIO it failed, and @err has its first error; -ETIMEDOUT
  */
 int slurm_call(char *const argv[], char *out, size_t size, struct hes_err *err);
 
