@@ -30,8 +30,28 @@ static int settle_attempt(struct hes_journal *j, const struct hes_run *run, cons
 	rc = hes_journal_attempt_ended(j, a->id, result.end_us, code, code ? HES_VERDICT_LOST : HES_VERDICT_DONE, err);
 	if (!rc && !code)
 		rc = hes_journal_result(j, run->id, &result, err);
-	if (!rc)
-		unlinkat(folder->fd, name, 0);
+	return rc;
+}
+
+/* All at once: an attempt that is done without its job's result would be done again. */
+static int settle_attempts(struct hes_journal *j, const struct hes_run *run, const struct hes_job_folder *folder, const struct hes_attempt *v,
+			   size_t n, struct hes_err *err)
+{
+	int rc = hes_journal_begin(j, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n && !rc; i++)
+		if (v[i].verdict == HES_VERDICT_OPEN)
+			rc = settle_attempt(j, run, folder, &v[i], err);
+	rc = hes_journal_end(j, rc, err);
+	for (size_t i = 0; i < n && !rc; i++) {
+		char name[RUN_FILE_NAME_MAX];
+
+		run_status_name(v[i].job, v[i].number, name);
+		if (v[i].verdict == HES_VERDICT_OPEN)
+			unlinkat(folder->fd, name, 0);
+	}
 	return rc;
 }
 
@@ -49,11 +69,10 @@ int hes_run_settle(struct hes_journal *j, struct hes_run *run, struct hes_err *e
 	rc = hes_job_folder_open(&folder, run->folder, err);
 	if (!rc)
 		rc = hes_journal_attempts(j, run->id, &v, &n, err);
-	for (size_t i = 0; i < n && !rc; i++) {
+	if (!rc)
+		rc = settle_attempts(j, run, &folder, v, n, err);
+	for (size_t i = 0; i < n && !rc; i++)
 		last_us = v[i].started_us > last_us ? v[i].started_us : last_us;
-		if (v[i].verdict == HES_VERDICT_OPEN)
-			rc = settle_attempt(j, run, &folder, &v[i], err);
-	}
 	free(v);
 	hes_job_folder_close(&folder);
 	run->ended_us = run->started_us + last_us;
