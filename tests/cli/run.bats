@@ -200,10 +200,10 @@ once() { # every job left its line once
 	[[ "$output" != *left:* ]]
 }
 
-@test "SIGINT stops in order, --resume goes on with what is left" {
+@test "SIGINT stops in order, --resume-if-begun goes on with what is left" {
 	first=$(jq -r '.gpus[0].batches[0].jobs[0].job' batches.json)
 	export first
-	lab 20 bash -c 'heshare run batches.json --json -c "[ {job} = $first ] || $endless; $task" >out1 &
+	lab 20 bash -c 'heshare run batches.json --resume-if-begun --json -c "[ {job} = $first ] || $endless; $task" >out1 &
 		p=$!; sh await_done 1; kill -INT $p; wait $p; echo $? >status; sh left'
 	[ "$(cat status)" = 1 ]
 	[[ "$output" != *left:* ]]
@@ -212,7 +212,7 @@ once() { # every job left its line once
 	lab 40 sh -c 'heshare run batches.json -c "$task"'
 	[ "$status" -eq 1 ]
 	[[ "$stderr" == *"run 1 of batches.json was interrupted; --resume goes on with it, --restart starts over"* ]]
-	lab 40 sh -c 'heshare run batches.json --resume --json -c "$task"'
+	lab 40 sh -c 'heshare run batches.json --resume-if-begun --json -c "$task"'
 	[ "$status" -eq 0 ]
 	jq -e '.jobs_done == 8 and .state == "done"' <<<"$output"
 	once

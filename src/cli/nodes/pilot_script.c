@@ -73,20 +73,21 @@ void pilot_script(FILE *f, const struct pilot_opts *o, const char *program, cons
 	put_word(f, here);
 	fputs(" || exit\nmkdir -p \"$folder\" || exit\n", f);
 	put_plan(f, o, jobs);
-	fputs("\n# A run that has begun has the plan of its first round there.\nresume=\nls \"$folder\"/plan.run/*-1.json >/dev/null 2>&1 && resume=--resume\n"
-	      "trap 'kill -s TERM \"$run\"' TERM\n"
+	fputs("\nrun=\nstopped=\n"
+	      "trap 'stopped=1; [ -z \"$run\" ] || kill -s TERM \"$run\"' TERM\n"
 	      "for try in 1 2 3; do\n"
-	      "\t\"$heshare\" run \"$folder/plan.json\" $resume --launcher slurm --store \"$folder/store.db\"", f);
+	      "\t\"$heshare\" run \"$folder/plan.json\" --resume-if-begun --launcher slurm --store \"$folder/store.db\"", f);
 	fprintf(f, " --before-end %g", o->before_end_s);
 	put_option(f, "--command", command);
 	put_option(f, "--predictor", o->predictor);
 	put_option(f, "--profiles", o->profiles);
 	put_option(f, "--catalogue", o->catalogue);
+	/* A signal that came before there was a head is passed on. */
 	fputs(" &\n\trun=$!\n"
+	      "\t[ -z \"$stopped\" ] || kill -s TERM \"$run\"\n"
 	      "\twhile wait \"$run\"; status=$?; kill -s 0 \"$run\" 2>/dev/null; do :; done\n"
 	      "\t# Killed: another one goes on.\n"
-	      "\t[ \"$status\" -gt 128 ] || break\n"
-	      "\tresume=--resume\n"
+	      "\t[ \"$status\" -gt 128 ] && [ -z \"$stopped\" ] || break\n"
 	      "done\n"
 	      "exit \"$status\"\n", f);
 }

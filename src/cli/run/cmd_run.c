@@ -40,7 +40,7 @@
 #define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
 
 struct run_opts {
-	bool        dry_run, resume, restart, wrap, stop_file;
+	bool        dry_run, resume, resume_if_begun, restart, wrap, stop_file;
 	const char *jobs, *command, *commands, *node, *store, *profiles, *catalogue, *launcher, *program, *predictor;
 	uint64_t    retries;
 	uint64_t    share_sum;
@@ -56,6 +56,7 @@ static const struct opt run_opts[] = {
 	  .help = "print every act in order, with planned times, and do nothing" },
 	{ .name = "resume", .kind = OPT_FLAG, AT(resume),
 	  .help = "continue the last run of this plan; jobs that are done do not run again" },
+	{ .name = "resume-if-begun", .kind = OPT_FLAG, AT(resume_if_begun), .help = "--resume if this plan was run before, else begin" },
 	{ .name = "restart", .kind = OPT_FLAG, AT(restart),
 	  .help = "start again although the last run of this plan can be resumed" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "DIR",
@@ -125,6 +126,7 @@ struct inputs {
 	const char          *user;
 	struct launcher      launcher;
 	bool                 on_nodes;  /* by runners on several nodes */
+	bool                 resume;    /* the last run of the plan */
 };
 
 static void unload(struct inputs *in)
@@ -266,19 +268,20 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 	int rc = hes_journal_last_run(in->journal, in->key, &in->run, err);
 	bool there = !rc;
 
+	in->resume = o->resume || (o->resume_if_begun && there);
 	if (rc && (rc != -ENOENT || o->resume))
 		return rc == -ENOENT ? hes_fail(err, rc, "%s was never run, so there is nothing to resume", plan) : rc;
 	/* Heads see each other by the folder's lock, on whatever machine. */
-	if (there && in->run.state == HES_RUN_GOING && run_is_alive(&in->run) && !(in->on_nodes && o->resume))
+	if (there && in->run.state == HES_RUN_GOING && run_is_alive(&in->run) && !(in->on_nodes && in->resume))
 		return hes_fail(err, -EBUSY, "%s is being carried out by process %" PRId64 ", as run %" PRId64, plan, in->run.runner.pid,
 				in->run.id);
 	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->restart && !in->on_nodes)
 		return hes_fail(err, -EBUSY, "run %" PRId64 " of %s began on %s and has not ended; whether it goes on cannot be seen from %s: "
 				"resume it there, or start over with --restart", in->run.id, plan, in->run.host, in->host);
-	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) && !o->resume && !o->restart)
+	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) && !in->resume && !o->restart)
 		return hes_fail(err, -EEXIST, "run %" PRId64 " of %s was interrupted; --resume goes on with it, --restart starts over", in->run.id,
 				plan);
-	if (!o->resume) {
+	if (!in->resume) {
 		in->run = (struct hes_run){ .plan_key = in->key };
 		run_plan_path(plan, in->run.plan);
 		snprintf(in->run.host, sizeof(in->run.host), "%s", in->host);
@@ -302,7 +305,7 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 	if (!rc)
 		rc = choose_run(o, plan, in, err);
 	if (!rc)
-		rc = run_folder_choose(o->resume ? in->run.folder : o->jobs, plan, run_has_other_users(&in->jobs, in->user), in->run.folder, err);
+		rc = run_folder_choose(in->resume ? in->run.folder : o->jobs, plan, run_has_other_users(&in->jobs, in->user), in->run.folder, err);
 	if (!rc && !in->on_nodes)
 		rc = run_folder_choose_mps(in->run.folder, run_has_other_users(&in->jobs, in->user), in->mps_folder, err);
 	if (!rc)
