@@ -19,6 +19,7 @@
 #define WAIT_MS 30000
 #define NODES_MAX_BYTES (1 << 20)
 #define ERRORS_BYTES 4096
+#define INTERACTIVE_STEP "4294967290" /* the shell of salloc with LaunchParameters=use_interactive_step */
 
 static const char *job_id(void)
 {
@@ -29,7 +30,9 @@ static const char *job_id(void)
 
 bool slurm_is_job(void)
 {
-	return job_id() && !getenv("SLURM_STEP_ID");
+	const char *step = getenv("SLURM_STEP_ID");
+
+	return job_id() && (!step || strcmp(step, INTERACTIVE_STEP) == 0);
 }
 
 size_t slurm_count_nodes(void)
