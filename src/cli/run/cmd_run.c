@@ -494,10 +494,10 @@ static void block_stops(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* When to stop because of the time limit of a Slurm job, by the monotonic clock; 0: never. */
+/* When to stop because of the time limit of a Slurm job, by the monotonic clock; 0: never. A head stops its runners. */
 static double stop_time(const struct run_opts *o)
 {
-	const double left_s = o->dry_run ? -1 : slurm_seconds_left(), now_s = hes_monotonic_s();
+	const double left_s = o->dry_run || o->stop_file ? -1 : slurm_seconds_left(), now_s = hes_monotonic_s();
 
 	return left_s < 0 ? 0 : left_s > o->before_end_s ? now_s + left_s - o->before_end_s : now_s;
 }
@@ -505,7 +505,7 @@ static double stop_time(const struct run_opts *o)
 /* Options that go on to the runners. @return what holds their values; free() it */
 static char *runner_args(const struct run_opts *o, const char **out)
 {
-	char *values = calloc(6, 64);
+	char *values = calloc(5, 64);
 	size_t n = 0;
 
 	if (!values)
@@ -515,8 +515,7 @@ static char *runner_args(const struct run_opts *o, const char **out)
 	snprintf(values + 128, 64, "--timeout-factor=%.17g", o->timeout_factor);
 	snprintf(values + 192, 64, "--timeout-least=%.17g", o->timeout_least_s);
 	snprintf(values + 256, 64, "--grace=%.17g", o->grace_s);
-	snprintf(values + 320, 64, "--before-end=%.17g", o->before_end_s);
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < 5; i++)
 		out[n++] = values + 64 * i;
 	if (o->no_clocks)
 		out[n++] = "--no-clocks";
