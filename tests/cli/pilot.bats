@@ -79,6 +79,14 @@ setup() {
 	[ -x other ] && [ -f other/pilot.sh ]
 }
 
+@test "a chain that Slurm refuses half-way is reported and noted" {
+	printf '#!/bin/sh\n[ -e one ] && { echo "sbatch: error: too many" >&2; exit 1; }\ntouch one; echo 7\n' >bin/sbatch
+	run -1 --separate-stderr "$HESHARE" pilot jobs.csv --chain 2 -- true
+	[ "${lines[0]}" = "Slurm job 7" ]
+	[ "$stderr" = "heshare pilot: sbatch: sbatch: error: too many" ]
+	[ "$(cat jobs.pilot/slurm-jobs)" = 7 ]
+}
+
 @test "a pilot that waits says why" {
 	cat >bin/squeue <<-'END'
 		#!/bin/sh
@@ -138,6 +146,8 @@ setup() {
 	[ "$output" = "heshare pilot: none.csv: No such file or directory" ]
 	run -1 "$HESHARE" pilot jobs.csv --dir "a b" -- true
 	[[ "$output" == *"has a space in it, which sbatch does not take; name another by --dir" ]]
+	run -1 "$HESHARE" pilot jobs.csv --dir 'a%j' -- true
+	[[ "$output" == *"or has one of %, quotes, backslash and space in it, which sbatch does not take; name another by --dir" ]]
 }
 
 @test "a plan for other nodes needs Slurm or hosts" {

@@ -267,14 +267,15 @@ static int check_submitted(const struct pilot *p, struct hes_err *err)
 			active, p->folder, p->store, active);
 }
 
-static int note_submitted(const struct pilot *p, struct hes_err *err)
+/* @param n  jobs of the chain that there are */
+static int note_submitted(const struct pilot *p, uint64_t n, struct hes_err *err)
 {
 	struct hes_file file;
 	int rc = hes_file_create(&file, p->submitted, err);
 
 	if (rc)
 		return rc;
-	for (uint64_t i = 0; i <= p->o->chain; i++)
+	for (uint64_t i = 0; i < n; i++)
 		fprintf(file.f, "%s%s", i ? "," : "", p->ids[i]);
 	return hes_file_commit(&file, err);
 }
@@ -303,25 +304,32 @@ static int submit(const struct pilot *p, uint64_t n_before, char id[24], struct 
 	return rc;
 }
 
+static void tell_submitted(const struct pilot *p, uint64_t n)
+{
+	printf("Slurm job %s", p->ids[0]);
+	for (uint64_t i = 1; i < n; i++)
+		printf(", then %s", p->ids[i]);
+	printf("\nheshare status --store %s shows what it does; its messages are in %s/pilot.%s.log; to end it: scancel", p->store, p->folder, p->ids[0]);
+	for (uint64_t i = 0; i < n; i++)
+		printf(" %s", p->ids[i]);
+	putchar('\n');
+	fflush(stdout);
+}
+
+/* Also a chain that could not be submitted as a whole is noted and reported. */
 static int submit_all(struct pilot *p, struct hes_err *err)
 {
+	uint64_t n = 0;
 	int rc = 0;
 
-	for (uint64_t i = 0; i <= p->o->chain && !rc; i++)
-		rc = submit(p, i, p->ids[i], err);
-	if (!rc)
-		rc = note_submitted(p, err);
-	if (!rc) {
-		printf("Slurm job %s", p->ids[0]);
-		for (uint64_t i = 1; i <= p->o->chain; i++)
-			printf(", then %s", p->ids[i]);
-		printf("\nheshare status --store %s shows what it does; its messages are in %s/pilot.%s.log; to end it: scancel", p->store, p->folder,
-		       p->ids[0]);
-		for (uint64_t i = 0; i <= p->o->chain; i++)
-			printf(" %s", p->ids[i]);
-		putchar('\n');
-		fflush(stdout);
+	while (n <= p->o->chain && !rc) {
+		rc = submit(p, n, p->ids[n], err);
+		n += !rc;
+		if (!rc)
+			rc = note_submitted(p, n, err);
 	}
+	if (n)
+		tell_submitted(p, n);
 	return rc;
 }
 
