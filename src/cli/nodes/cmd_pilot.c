@@ -211,8 +211,9 @@ static int find_names(struct pilot *p, const char *jobs, struct hes_err *err)
 	else
 		snprintf(name, sizeof(name), "%.*s.pilot", (int)stem, jobs);
 	length = snprintf(p->folder, sizeof(p->folder), "%s%s%s", *name == '/' ? "" : p->here, *name == '/' ? "" : "/", name);
-	if (length < 0 || length > HES_JOURNAL_PATH_MAX / 2 || strpbrk(p->folder, " \t\r\n"))
-		return hes_fail(err, -EINVAL, "%.80s: the name of the folder is too long, or has a space in it, which sbatch does not take; name another by --dir",
+	if (length < 0 || length > HES_JOURNAL_PATH_MAX / 2 || strpbrk(p->folder, " \t\r\n%'\"\\"))
+		return hes_fail(err, -EINVAL, "%.80s: the name of the folder is too long, or has a space, %%, quote or backslash in it, which sbatch does not take; "
+				"name another by --dir",
 				p->folder);
 	snprintf(p->script, sizeof(p->script), "%s/pilot.sh", p->folder);
 	snprintf(p->store, sizeof(p->store), "%s/store.db", p->folder);
