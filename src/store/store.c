@@ -51,9 +51,11 @@ static int open_file(struct hes_store *s, enum hes_store_mode mode, struct hes_e
 
 bool hes_store_is_remote(uint32_t type)
 {
-	/* NFS, Lustre, GPFS, BeeGFS, CIFS, SMB 2, Ceph, AFS, PanFS, OrangeFS, FUSE (sshfs and others), 9p */
+	/* NFS, Lustre, GPFS, BeeGFS, CIFS, SMB 2, Ceph, AFS, PanFS, OrangeFS, FUSE (sshfs and others), 9p, GFS2,
+	 * OCFS2, ACFS, StorNext, VxFS, Ibrix, kAFS, Coda, SMB 1, folders of VirtualBox, VMware and Parallels */
 	static const uint32_t remote[] = { 0x6969, 0x0bd00bd0, 0x47504653, 0x19830326, 0xff534d42, 0xfe534d42, 0x00c36400, 0x5346414f,
-					   0xaad7aaea, 0x20030528, 0x65735546, 0x01021997 };
+					   0xaad7aaea, 0x20030528, 0x65735546, 0x01021997, 0x01161970, 0x7461636f, 0x61636673, 0xbeefdead, 0xa501fcf5,
+					   0x013111a8, 0x6b414653, 0x73757245, 0x517b, 0x786f4256, 0xbacbacbc, 0x7c7c6673 };
 
 	for (size_t i = 0; i < sizeof(remote) / sizeof(remote[0]); i++)
 		if (remote[i] == type)

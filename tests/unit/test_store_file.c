@@ -281,7 +281,7 @@ TEST_WITH(a_failed_migration_leaves_the_old_version, store_set_up, store_tear_do
 
 TEST(file_systems_of_several_machines_have_no_write_ahead_log)
 {
-	static const uint32_t remote[] = { 0x6969 /* NFS */, 0x0bd00bd0 /* Lustre */, 0x65735546 /* FUSE */ };
+	static const uint32_t remote[] = { 0x6969 /* NFS */, 0x0bd00bd0 /* Lustre */, 0x65735546 /* FUSE */, 0x01161970 /* GFS2 */ };
 	static const uint32_t local[] = { 0xef53 /* ext4 */, 0x01021994 /* tmpfs */, 0x58465342 /* XFS */, 0x9123683e /* btrfs */, 0x794c7630 /* overlay */ };
 
 	for (size_t i = 0; i < N(remote); i++)
