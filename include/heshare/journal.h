@@ -169,7 +169,7 @@ int hes_journal_run(struct hes_journal *j, int64_t id, struct hes_run *out, stru
 int hes_journal_recent(struct hes_journal *j, size_t most, struct hes_run **out, size_t *out_n, struct hes_err *err);
 /** Runs other than @id that have not ended: their runners are alive or crashed. free() @out. */
 int hes_journal_going(struct hes_journal *j, int64_t id, struct hes_run **out, size_t *out_n, struct hes_err *err);
-/** From now on the process @runner carries out the run. */
+/** From now on the process @runner of this machine carries out the run. */
 int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_run_process *runner, struct hes_err *err);
 /** @param state  written as HES_RUN_STOPPED on success where the run has added jobs that its process has not taken */
 int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state *state, int64_t ended_us,

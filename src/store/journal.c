@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 const char *const hes_run_state_names[] = { "going", "done", "failed", "stopped", NULL };
 const char *const hes_run_job_state_names[] = { "waiting", "done", "failed", NULL };
@@ -168,15 +170,19 @@ int hes_journal_new_run(struct hes_journal *j, struct hes_run *run, const struct
 
 int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_run_process *runner, struct hes_err *err)
 {
+	char host[sizeof(((struct hes_run *)0)->host)] = "";
 	sqlite3_stmt *q;
 	int rc = hes_db_prepare(j->store, "UPDATE runs SET state = 'going', ended_us = 0, runner_pid = ?2, runner_start = ?3,"
-				" runner_boot = ?4 WHERE id = ?1", &q, err);
+				" runner_boot = ?4, host = ?5 WHERE id = ?1", &q, err);
 
+	gethostname(host, sizeof(host) - 1);
+	host[strcspn(host, ".")] = '\0';
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
 		sqlite3_bind_int64(q, 2, runner->pid);
 		sqlite3_bind_int64(q, 3, runner->start);
 		bind_text(q, 4, runner->boot);
+		bind_text(q, 5, host);
 		rc = hes_db_run(j->store, q, err);
 	}
 	sqlite3_finalize(q);

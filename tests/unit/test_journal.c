@@ -347,6 +347,7 @@ TEST_WITH(runs_that_have_not_ended_are_listed, store_set_up, store_tear_down)
 	assert_int_equal(hes_journal_going(b.journal, b.run.id, &v, &n, NULL), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(v[0].runner.pid, 99);
+	assert_string_not_equal(v[0].host, "here");
 	assert_int_equal(v[0].ended_us, 0);
 	free(v);
 	close_bench(&b);
