@@ -202,7 +202,8 @@ void hes_run_added_free(struct hes_run_added *v, size_t n);
 
 /**
  * Place waiting jobs of a run again: add the GPUs that it does not have, and change GPU, SM share and planned times of the
- * jobs. Belongs into a transaction.
+ * jobs. A GPU that it has by this name gets type and UUID of the one that is there now; the rest of its row stays. Belongs
+ * into a transaction.
  */
 int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_gpu *gpus, size_t n_gpus, const struct hes_run_job *jobs,
 		       size_t n_jobs, struct hes_err *err);

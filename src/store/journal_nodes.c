@@ -13,7 +13,7 @@ static int add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *
 {
 	sqlite3_stmt *q;
 	int rc = hes_db_prepare(s, "INSERT INTO run_gpus (run_id, gpu, gpu_type, uuid, planned_mj, planned_busy_us)"
-				" VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", &q, err);
+				" VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET gpu_type = excluded.gpu_type, uuid = excluded.uuid", &q, err);
 
 	for (size_t i = 0; i < n && !rc; i++) {
 		sqlite3_bind_int64(q, 1, run);

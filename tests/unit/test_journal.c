@@ -55,7 +55,7 @@ static void begin_run(struct bench *b)
 /* Runs on several nodes. */
 TEST_WITH(waiting_jobs_are_placed_again_on_gpus_that_are_new, store_set_up, store_tear_down)
 {
-	const struct hes_run_gpu more[] = { gpus[1], { .gpu = "b/0", .gpu_type = "V100", .uuid = "GPU-3", .planned_mj = 5 } };
+	const struct hes_run_gpu more[] = { { .gpu = "a/1", .gpu_type = "T4", .uuid = "GPU-9", .planned_mj = 7 }, { .gpu = "b/0", .gpu_type = "V100", .uuid = "GPU-3", .planned_mj = 5 } };
 	const struct hes_run_job moved = { .job = "y", .gpu = "b/0", .sm_pct = 100, .planned_start_us = 500, .planned_end_us = 900 };
 	const struct hes_run_job failed = { .job = "y", .state = HES_RUN_JOB_FAILED, .start_us = 1, .end_us = 2 };
 	struct hes_run_gpu *g;
@@ -69,6 +69,8 @@ TEST_WITH(waiting_jobs_are_placed_again_on_gpus_that_are_new, store_set_up, stor
 	assert_int_equal(hes_journal_replan(b.journal, b.run.id, more, 2, &moved, 1, NULL), 0);
 	assert_int_equal(hes_journal_gpus(b.journal, b.run.id, &g, &n, NULL), 0);
 	assert_int_equal(n, 3);
+	assert_string_equal(g[1].uuid, "GPU-9");
+	assert_int_equal(g[1].planned_mj, 0);
 	assert_string_equal(g[2].gpu, "b/0");
 	assert_int_equal(g[2].planned_mj, 5);
 	assert_int_equal(hes_journal_jobs(b.journal, b.run.id, &j, &n, NULL), 0);
