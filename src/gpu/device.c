@@ -100,8 +100,11 @@ static int read_list(const struct hes_devices *d, const char *what, char *text, 
 	char *name;
 
 	while ((name = strsep(&text, ","))) {
-		const long i = named(d, what, name, err);
+		long i;
 
+		name += strspn(name, " ");
+		name[strcspn(name, " ")] = '\0';
+		i = named(d, what, name, err);
 		if (i < 0)
 			return (int)i;
 		for (size_t k = 0; k < *n; k++)

@@ -31,6 +31,7 @@ visible() {
 
 @test "GPUs that CUDA_VISIBLE_DEVICES or Slurm name are the only ones" {
 	[ "$(visible CUDA_VISIBLE_DEVICES=2,5)" = "3 6" ]
+	[ "$(visible 'CUDA_VISIBLE_DEVICES=" 2, 5 "')" = "3 6" ]
 	# Slurm's own variables have the numbers of the node; a step's come before the job's, and CUDA's before both.
 	[ "$(visible 'SLURM_JOB_ID=1 SLURM_JOB_GPUS=1,7')" = "2 8" ]
 	[ "$(visible 'SLURM_JOB_ID=1 SLURM_JOB_GPUS=1,7 SLURM_STEP_GPUS=7')" = "8" ]
