@@ -41,7 +41,7 @@ visible() {
 	run -0 --separate-stderr "$HES_LAB" --fleet f.yaml -- env SLURM_JOB_ID=1 SLURM_JOB_GPUS=6,7 heshare gpus --json
 	[ "$(jq length <<<"$output")" = 2 ]
 	run -1 "$HES_LAB" -- env SLURM_JOB_ID=12 heshare gpus
-	[[ "$output" == "heshare gpus: Slurm job 12 has no GPU on this node: ask for some, for example by --gres=gpu:1; where Slurm does not manage GPUs, name them in CUDA_VISIBLE_DEVICES"* ]]
+	[[ "$output" == "heshare gpus: Slurm job 12 has no GPU on this node: ask for some, for example by --gres=gpu:1; where Slurm does not manage GPUs, name them in CUDA_VISIBLE_DEVICES" ]]
 	run -1 "$HES_LAB" -- env CUDA_VISIBLE_DEVICES= heshare plan x.csv --gpus all
 	[ "$output" = 'heshare plan: no GPU may be used: CUDA_VISIBLE_DEVICES is ""' ]
 }

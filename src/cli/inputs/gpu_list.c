@@ -233,7 +233,8 @@ static struct hes_devices *open_or_say(const struct hes_catalogue *c)
 	struct hes_err err;
 	int rc = open_gpus(c, &d, &err);
 
-	if (rc == -ENODEV)
+	/* In a Slurm job the sentence has the remedy. */
+	if (rc == -ENODEV && !getenv("SLURM_JOB_ID"))
 		fprintf(stderr, "heshare gpus: %s; --types lists the types that heshare knows, and in the virtual lab there are GPUs "
 			"to try: build/lab/lab -- build/src/cli/heshare gpus (docs/lab.md)\n", err.msg);
 	else if (rc)
