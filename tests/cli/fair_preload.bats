@@ -337,7 +337,7 @@ refused() { # SENTENCE ARGUMENT...
 	run -127 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- nothing-of-this-name
 	[ "${stderr_lines[1]}" = "heshare fair run: nothing-of-this-name: No such file or directory" ]
 	HESHARE_FAIR_LIBRARY=/nowhere.so run -1 --separate-stderr heshare fair run --tenant a -- true
-	[ "$stderr" = "heshare fair run: libheshare-fair.so is not found; HESHARE_FAIR_LIBRARY can name it" ]
+	[ "$stderr" = "heshare fair run: libheshare-fair.so is not found: make builds it; HESHARE_FAIR_LIBRARY can name it" ]
 }
 
 @test "what is preloaded already stays, behind the library" {

@@ -190,7 +190,7 @@ static int run_prepare(const struct fair_opts *o, struct hes_err *err)
 	if (!rc && fair_socket_find(o->socket, path, err))
 		rc = -EINVAL;
 	if (!rc && !library_find(library))
-		rc = hes_fail(err, -ENOENT, "%s is not found; HESHARE_FAIR_LIBRARY can name it", LIBRARY);
+		rc = hes_fail(err, -ENOENT, "%s is not found: make builds it; HESHARE_FAIR_LIBRARY can name it", LIBRARY);
 	if (!rc)
 		rc = tenant_export(o, path, err);
 	if (!rc)
