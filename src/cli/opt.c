@@ -257,14 +257,13 @@ static int parse_option(const struct command *c, int argc, char **argv, int *i, 
 
 int opt_parse(const struct command *c, int argc, char **argv, void *values, struct hes_err *err)
 {
-	int n = 0, rc = set_defaults(c, values, err);
-	bool only_operands = false;
+	int n = 0, before = -1, rc = set_defaults(c, values, err);
 	uint64_t given = 0;
 
 	for (int i = 1; i < argc && !rc; i++) {
-		if (!only_operands && strcmp(argv[i], "--") == 0)
-			only_operands = true;
-		else if (!only_operands && argv[i][0] == '-' && argv[i][1])
+		if (before < 0 && strcmp(argv[i], "--") == 0)
+			before = n;
+		else if (before < 0 && argv[i][0] == '-' && argv[i][1])
 			rc = parse_option(c, argc, argv, &i, values, &given, err);
 		else
 			argv[1 + n++] = argv[i];
@@ -276,6 +275,8 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 	if (n > c->max_args)
 		return hes_fail(err, -EINVAL, "unexpected \"%.64s\"; usage: heshare %s %s",
 				argv[1 + c->max_args], c->name, c->args);
+	if (c->max_before && (before < 0 ? n : before) > c->max_before)
+		return hes_fail(err, -EINVAL, "unexpected \"%.64s\"; a command comes after --; usage: heshare %s %s", argv[1 + c->max_before], c->name, c->args);
 	if (n && opt_word(c, argv[1]) >= 0)
 		rc = check_words(c, given, opt_word(c, argv[1]), err);
 	return rc ? rc : n;

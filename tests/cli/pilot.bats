@@ -126,6 +126,8 @@ setup() {
 		run -1 "$HESHARE" pilot jobs.csv -- true
 		[ "$output" = "heshare pilot: sbatch: not found; Slurm's commands must be in PATH" ]
 	fi
+	run -2 "$HESHARE" pilot jobs.csv jobs2.csv
+	[ "$output" = 'heshare pilot: unexpected "jobs2.csv"; a command comes after --; usage: heshare pilot JOBS [-- COMMAND]' ]
 	run -2 "$HESHARE" pilot jobs.csv --time soon -- true
 	[ "$output" = 'heshare pilot: --time: "soon" is no time such as 30 (minutes), 2:00:00 or 1-12:00:00' ]
 	run -2 "$HESHARE" pilot jobs.csv --partition "a b" -- true

@@ -549,6 +549,7 @@ const struct command cmd_auto = {
 	.args = "JOBS [-- COMMAND [ARGUMENT]...]",
 	.min_args = 1,
 	.max_args = MAX_ARGS,
+	.max_before = 1,
 	.summary = "profile, train, plan and run in one go, each step explained",
 	.text = "Runs the jobs of JOBS on the GPUs of this machine, from nothing: shows the GPUs, measures what the\n"
 		"store does not know of the jobs (profile), trains a predictor (train), plans (plan), and carries the\n"

@@ -515,6 +515,7 @@ const struct command cmd_pilot = {
 	.args = "JOBS [-- COMMAND]",
 	.min_args = 1,
 	.max_args = INT_MAX,
+	.max_before = 1,
 	.summary = "submit one Slurm job that plans and runs many jobs on its nodes",
 	.text = "Writes a batch script, submits it by sbatch, and waits until the Slurm job has ended. In the Slurm\n"
 		"job, heshare plan --gpus slurm plans the jobs of the file JOBS for the GPUs of all its nodes, and\n"
