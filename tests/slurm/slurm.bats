@@ -168,11 +168,11 @@ joules_sum() {
 	jq -e '.jobs_done == 24 and .rounds == 2 and .energy.aborted_j > 0' $report
 }
 
-@test "SIGTERM to the head, and to the runners: the runners stop in order, and --resume goes on" {
+@test "SIGTERM to the script, and to the runners: the runners stop in order, and --resume goes on" {
 	make_jobs 24 2 >jobs.csv
 	pilot -- "$task"
 	await_marks $((1 + SEED % 5))
-	kill "$(process run "$PWD/jobs.pilot/plan.json")"
+	scancel --batch --signal=TERM "$id"
 	[ "$(ended "$id")" = FAILED ]
 	clean
 	jq -e '.state == "stopped" and .jobs_waiting > 0' $report
