@@ -14,11 +14,11 @@ setup() {
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: A100-SXM-80, count: 1 } ]\n' >one.yaml
 	cat >begin.sh <<-'END'
 		serve() { # OPTION...: in the background, and it serves
-			rm -f ready
+			rm -f serve.log
 			heshare fair serve --gpus 0 "$@" 2>serve.log &
 			arbiter=$!
 			for _ in $(seq 6000); do
-				grep -q shared serve.log && return
+				grep -qs shared serve.log && return
 				sleep 0.02
 			done
 			cat serve.log
