@@ -179,7 +179,7 @@ joules_sum() {
 	joules_sum
 	# To the runners, as Slurm does before it takes nodes away.
 	pilot -- "$task"
-	await_marks $((7 + SEED % 5))
+	await_marks $(($(wc -l <marks) + 1 + SEED % 3))
 	scancel --signal=TERM "$id"
 	[ "$(ended "$id")" = FAILED ]
 	clean
@@ -313,7 +313,7 @@ joules_sum() {
 	make_jobs 1 1 >one.csv
 	"$HESHARE" plan one.csv --gpus ssh:hosts --budget 3000 -o one.json
 	run "$HESHARE" run one.json --launcher ssh:hosts --command "$work"
-	[[ "$output" == *"on nodes that had no work: not measured, and 0 J in the report"* ]]
+	[[ "$output" == *"on nodes where no job ran: not measured, and 0 J in the report"* ]]
 	jq -e '.jobs_done == 1 and .energy.meter_j > 0' one.run/report.json
 	# Other GPUs than those of the plan.
 	echo u@n1 >hosts

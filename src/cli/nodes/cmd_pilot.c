@@ -127,7 +127,10 @@ static int check_plan(struct pilot *p, const struct hes_jobs *jobs, struct hes_e
 	rc = cli_catalogue_load(p->o->catalogue, true, &catalogue, err);
 	if (!rc)
 		rc = hes_plan_subjects(p->plan, &catalogue, &fleet, &planned, err);
-	if (!rc)
+	/* A GPU type that only the nodes know. */
+	if (rc == -ENOENT)
+		rc = 0;
+	else if (!rc)
 		rc = compare_jobs(p->plan, p->jobs, &planned, jobs, err);
 	hes_jobs_free(&planned);
 	hes_fleet_free(&fleet);
@@ -252,20 +255,22 @@ static int write_script(const struct pilot *p, struct hes_err *err)
 /* Two Slurm jobs cannot carry out one run. Where Slurm does not answer, sbatch will say so. */
 static int check_submitted(const struct pilot *p, struct hes_err *err)
 {
-	char *text = NULL, ids[IDS_MAX_BYTES + 8] = "--jobs=", active[512] = "";
-	char *const argv[] = { "squeue", "--noheader", "--states=PENDING,RUNNING,SUSPENDED", ids, "--format=%i", NULL };
-	size_t n = 0;
+	char *text = NULL, ids[IDS_MAX_BYTES + 8] = "--jobs=", user[32], active[4096] = "";
+	char *const argv[] = { "squeue", "--noheader", "--states=PENDING,RUNNING,SUSPENDED", user, ids, "--format=%i", NULL };
+	size_t n = 0, others = 0;
 
 	if (access(p->submitted, F_OK) || hes_file_slurp(p->submitted, IDS_MAX_BYTES, &text, &n, NULL))
 		return 0;
 	strcat(ids, text);
 	free(text);
+	snprintf(user, sizeof(user), "--user=%u", (unsigned)getuid());
 	if (slurm_call(argv, active, sizeof(active), NULL) || !*active)
 		return 0;
-	for (char *c = active; *c; c++)
-		*c = *c == '\n' ? c[1] ? ' ' : '\0' : *c;
-	return hes_fail(err, -EBUSY, "Slurm has %.100s for %.300s already; heshare status --store %.300s shows what it does, scancel %.100s ends it",
-			active, p->folder, p->store, active);
+	for (const char *c = strchr(active, '\n'); c && c[1]; c = strchr(c + 1, '\n'))
+		others++;
+	active[strcspn(active, "\n")] = '\0';
+	return hes_fail(err, -EBUSY, "Slurm has job %.40s and %zu more for this pilot already; heshare status --store %.300s shows what it does, "
+			"scancel of those in its folder's file slurm-jobs ends it", active, others, p->store);
 }
 
 /* @param n  jobs of the chain that there are */
@@ -426,7 +431,7 @@ static int watch(const struct pilot *p, struct hes_err *err)
 	struct run_view v = { 0 };
 	int rc = 0, status = 1;
 
-	for (uint64_t i = 0; i <= p->o->chain && !rc; i++) {
+	for (uint64_t i = 0; i <= p->o->chain; i++) {
 		run_view_free(&v);
 		await_job(p, p->ids[i]);
 		rc = look(p, &v, err);

@@ -109,11 +109,13 @@ static int copy_attempt(struct nodes *s, struct part *p, size_t i, struct hes_at
 	if (i == p->n_attempts) {
 		struct hes_attempt new = a;
 
-		new.number = job < 0 ? a.number : ++s->tries[job];
+		new.number = job < 0 ? a.number : s->tries[job] + 1;
 		new.started_us += offset_us;
 		rc = hes_journal_attempt(j, s->run->id, &new, err);
 		if (rc)
 			return rc;
+		if (job >= 0)
+			s->tries[job]++;
 		p->attempts[i] = new.id;
 		p->closed[i] = false;
 		p->n_attempts++;
@@ -287,7 +289,7 @@ int parts_sync(struct nodes *s, struct part *p, bool settle, struct hes_err *err
 		rc = hes_journal_open(store, &j, err);
 	if (!rc)
 		rc = hes_journal_last_run(j, p->key, &p->run, err);
-	p->known = !rc;
+	p->known |= !rc;
 	if (!rc && settle)
 		rc = hes_run_settle(j, &p->run, err);
 	if (!rc)
@@ -329,7 +331,7 @@ int parts_note_idle(struct nodes *s, struct hes_err *err)
 	}
 	free(v);
 	if (idle)
-		nodes_tell(s, "%zu GPU%s on nodes that had no work: not measured, and 0 J in the report", idle, idle == 1 ? " is" : "s are");
+		nodes_tell(s, "%zu GPU%s on nodes where no job ran: not measured, and 0 J in the report", idle, idle == 1 ? " is" : "s are");
 	return rc;
 }
 
@@ -337,15 +339,18 @@ bool part_lives(const struct part *p, struct part_life *life)
 {
 	struct hes_run_live live;
 	int64_t at_us = 0;
+	int rc = p->known ? hes_run_live_load(&p->run, &live, NULL) : -ENOENT;
 
-	if (p->known && !hes_run_live_load(&p->run, &live, NULL)) {
+	if (!rc) {
 		at_us = live.at_us;
 		hes_run_live_free(&live);
 	}
-	if (at_us && at_us == life->at_us)
+	if (rc == -ENOENT)
+		return false;
+	if (life->looked_s > 0 && at_us == life->at_us)
 		return hes_monotonic_s() - life->looked_s < LIVE_S;
 	*life = (struct part_life){ .at_us = at_us, .looked_s = hes_monotonic_s() };
-	return at_us != 0;
+	return true;
 }
 
 /* --- of earlier heads --- */
@@ -415,26 +420,45 @@ static int find_parts(struct nodes *s, slurm_name *names, size_t n, struct hes_e
 	return rc;
 }
 
-/* A runner that nobody restored on its node: it was requested to stop. @return 0; -EBUSY it goes on */
-static int await_end(struct nodes *s, struct part *p, struct hes_err *err)
+/* A runner that nobody restored on its node, and that may live: it was requested to stop. */
+static bool goes_on(const struct nodes *s, struct part *p, struct part_life *life)
+{
+	const long node = launcher_find(s->q->launcher, p->node);
+
+	/* The query of a node waits for the end of the runner there. */
+	return (node < 0 || !s->offers[node].good) && p->run.state == HES_RUN_GOING && part_lives(p, life);
+}
+
+/* @return 0; -EBUSY one goes on; -EINTR */
+static int await_ends(struct nodes *s, struct part_life *lives, struct hes_err *err)
 {
 	static const struct timespec tenth = { 0, 100000000 };
 	const double from_s = hes_monotonic_s();
-	struct part_life life = { 0 };
+	struct part *last;
 	int rc = 0;
 
-	while (!rc && p->run.state == HES_RUN_GOING && part_lives(p, &life)) {
-		if (hes_monotonic_s() - from_s > END_WAIT_S)
-			return hes_fail(err, -EBUSY, "node %s cannot be queried, and its runner, process %lld, goes on and writes to %s: end it there", p->node,
-					(long long)p->run.runner.pid, p->run.folder);
-		nanosleep(&tenth, NULL);
-		rc = parts_sync(s, p, false, err);
-	}
+	do {
+		last = NULL;
+		for (size_t i = 0; i < s->n_parts && !rc; i++) {
+			if (!goes_on(s, &s->parts[i], &lives[i]))
+				continue;
+			last = &s->parts[i];
+			rc = parts_sync(s, last, false, err);
+		}
+		if (last && !rc && offer_is_stopped())
+			rc = hes_fail(err, -EINTR, "stopped while runners of an earlier head go on");
+		else if (last && !rc && hes_monotonic_s() - from_s > END_WAIT_S)
+			rc = hes_fail(err, -EBUSY, "node %s cannot be queried, and its runner, process %lld, goes on and writes to %s: end it there",
+				      last->node, (long long)last->run.runner.pid, last->run.folder);
+		else if (last && !rc)
+			nanosleep(&tenth, NULL);
+	} while (last && !rc);
 	return rc;
 }
 
 int parts_find(struct nodes *s, struct hes_err *err)
 {
+	struct part_life *lives = NULL;
 	slurm_name *names = NULL;
 	size_t n = 0;
 	int rc = find_nodes(s, &names, &n, err);
@@ -443,15 +467,13 @@ int parts_find(struct nodes *s, struct hes_err *err)
 		rc = find_parts(s, names, n, err);
 	for (size_t i = 0; i < n; i++)
 		nodes_stop(s, names[i]);
-	for (size_t i = 0; i < s->n_parts && !rc; i++) {
-		const long node = launcher_find(s->q->launcher, s->parts[i].node);
-
-		/* The query of a node waits for the end of the runner there. */
-		if (node < 0 || !s->offers[node].good)
-			rc = await_end(s, &s->parts[i], err);
-		if (!rc)
-			rc = parts_sync(s, &s->parts[i], true, err);
-	}
+	if (!rc && !(lives = calloc(s->n_parts + 1, sizeof(*lives))))
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu nodes", n);
+	if (!rc)
+		rc = await_ends(s, lives, err);
+	for (size_t i = 0; i < s->n_parts && !rc; i++)
+		rc = parts_sync(s, &s->parts[i], true, err);
+	free(lives);
 	free(names);
 	return rc;
 }

@@ -94,7 +94,7 @@ void nodes_live_write(const struct nodes *s)
 	for (size_t i = 0; i < s->n_parts; i++) {
 		struct hes_run_live live;
 
-		if (s->parts[i].state == PART_OVER)
+		if (s->parts[i].state == PART_OVER || s->parts[i].state == PART_QUERIED)
 			add_ended(&s->parts[i], &t);
 		if (s->parts[i].state != PART_RUNNING || !s->parts[i].known || hes_run_live_load(&s->parts[i].run, &live, NULL))
 			continue;

@@ -30,6 +30,7 @@
 #define SAME_SIGNAL_S 2        /* another signal within this time is the same request */
 #define BEAR_S 600             /* a journal that cannot be read or written for so long ends the run */
 #define DRAIN_S 10             /* between two looks for nodes that drain */
+#define END_TRIES 60
 #define RUNNER_ARGS_MAX 48
 #define STOP_FILE "stop"
 
@@ -359,8 +360,9 @@ static int reap_all(struct nodes *s, struct hes_err *err)
 		}
 		n->news = NODE_FINE;
 		if (n->ask_s > 0 && hes_monotonic_s() >= n->ask_s) {
-			n->ask_s = 0;
 			rc = offer_ask(s->q->launcher, (long)i, s->run->folder, &n->query, err);
+			n->ask_s = rc ? hes_monotonic_s() + ASK_AGAIN_S : 0;
+			rc = rc ? bear(s, rc, err) : 0;
 		}
 	}
 	return rc;
@@ -406,7 +408,7 @@ static void find_drained(struct nodes *s)
 
 static int sync_all(struct nodes *s, struct hes_err *err)
 {
-	bool late = false;
+	bool late = s->late;
 	int rc = 0;
 
 	for (size_t i = 0; i < s->n_parts && !rc; i++)
@@ -439,6 +441,12 @@ static bool any_queried(const struct nodes *s)
 }
 
 /* What a part left is planned again, once it is known which nodes are up. */
+/* Starting parts may have freed jobs of nodes that drain. */
+static bool is_over(const struct nodes *s)
+{
+	return all_idle(s) && (s->stopping || !rounds_pool(s) || !count_up(s));
+}
+
 static int plan_again(struct nodes *s, struct hes_err *err)
 {
 	if (s->stopping || any_queried(s) || !rounds_pool(s))
@@ -491,10 +499,13 @@ static int nodes_loop(struct nodes *s, struct hes_err *err)
 		rc = plan_again(s, err);
 		if (!rc)
 			rc = start_parts(s, err);
-		if (rc || all_idle(s))
-			return rc;
+		if (!rc && is_over(s))
+			return 0;
+		s->late = rc != 0;
+		rc = rc ? bear(s, rc, err) : 0;
 		take_signal(s, &second);
-		rc = reap_all(s, err);
+		if (!rc)
+			rc = reap_all(s, err);
 		if (!rc && hes_monotonic_s() >= sync_s) {
 			sync_s = hes_monotonic_s() + SYNC_S;
 			rc = sync_all(s, err);
@@ -511,6 +522,10 @@ static int nodes_loop(struct nodes *s, struct hes_err *err)
 /* The head cannot go on: its runners stop, and --resume finds what they did. */
 static void give_up(struct nodes *s)
 {
+	const struct timespec tenth = { 0, 100000000 };
+
+	s->stopping = 0;
+	s->stopped_s = 0;
 	for (size_t i = 0; s->nodes && i < s->q->launcher->n; i++) {
 		if (s->nodes[i].pid > 0 || s->nodes[i].query.pid > 0)
 			stop_node(s, i);
@@ -518,8 +533,12 @@ static void give_up(struct nodes *s)
 			kill(-s->nodes[i].query.pid, SIGKILL);
 	}
 	for (size_t i = 0; s->nodes && i < s->q->launcher->n; i++) {
-		if (s->nodes[i].pid > 0)
-			waitpid(s->nodes[i].pid, NULL, 0);
+		/* A signal ends what the file did not. */
+		while (s->nodes[i].pid > 0 && waitpid(s->nodes[i].pid, NULL, WNOHANG) == 0) {
+			take_signal(s, &tenth);
+			if (s->stopping)
+				kill(-s->nodes[i].pid, SIGTERM);
+		}
 		if (s->nodes[i].query.pid > 0)
 			waitpid(s->nodes[i].query.pid, NULL, 0);
 	}
@@ -529,7 +548,7 @@ static int nodes_end(struct nodes *s, struct hes_run_report *out, json_t **nodes
 {
 	size_t done = 0, failed = 0;
 	enum hes_run_state state;
-	int rc;
+	int rc = 0;
 
 	for (size_t i = 0; i < s->q->jobs->n; i++) {
 		done += s->state[i] == HES_RUN_JOB_DONE;
@@ -538,9 +557,12 @@ static int nodes_end(struct nodes *s, struct hes_run_report *out, json_t **nodes
 	state = done == s->q->jobs->n ? HES_RUN_DONE : done + failed == s->q->jobs->n ? HES_RUN_FAILED : HES_RUN_STOPPED;
 	s->run->ended_us = hes_wall_us();
 	nodes_live_end(s);
-	rc = parts_note_idle(s, err);
-	if (!rc)
-		rc = hes_journal_run_ended(s->q->journal, s->run->id, &state, s->run->ended_us, err);
+	/* Another program may hold the store for a while. */
+	for (int i = 0; i < END_TRIES && (!i || rc == -EBUSY); i++) {
+		rc = parts_note_idle(s, err);
+		if (!rc)
+			rc = hes_journal_run_ended(s->q->journal, s->run->id, &state, s->run->ended_us, err);
+	}
 	s->run->state = state;
 	if (!rc)
 		rc = hes_run_report_load(s->q->journal, s->run, s->q->catalogue, s->q->plan, s->q->jobs, out, err);

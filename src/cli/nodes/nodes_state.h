@@ -73,6 +73,7 @@ struct nodes {
 	size_t          planned_again; /* jobs */
 	unsigned        stopping;   /* requests to stop */
 	double          stopped_s;  /* hes_monotonic_s() of the first */
+	bool            late;       /* a round or a runner could not be started */
 	double          failing_s;  /* hes_monotonic_s() since when a journal cannot be read or written; 0: it can */
 	bool            no_node_reported;
 	int             lock;

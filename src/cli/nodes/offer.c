@@ -275,7 +275,7 @@ void offer_limit(const struct offer_query *q)
 		kill(-q->pid, SIGKILL);
 }
 
-static bool is_stopped(void)
+bool offer_is_stopped(void)
 {
 	sigset_t pending;
 
@@ -303,7 +303,7 @@ static int await_all(const struct launcher *l, struct offer_query *q, size_t n, 
 				offer_limit(&q[i]);
 			}
 		}
-		stopped |= is_stopped();
+		stopped |= offer_is_stopped();
 		if (left)
 			nanosleep(&nap, NULL);
 	}

@@ -39,6 +39,8 @@ struct offer_query {
 
 /** Ask a node, or all by one srun (-1). @return 0; errors of launcher_start() */
 int  offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q, struct hes_err *err);
+/** Whether SIGINT, SIGTERM or SIGHUP is blocked and waits. */
+bool offer_is_stopped(void);
 /** End it if it takes too long: its process is killed. */
 void offer_limit(const struct offer_query *q);
 /** The query's process has ended with @status (waitpid): read what it printed, and close its files. @param v  one a node of the launcher */

@@ -86,6 +86,7 @@ void pilot_script(FILE *f, const struct pilot_opts *o, const char *program, cons
 	fputs(" &\n\trun=$!\n"
 	      "\t[ -z \"$stopped\" ] || kill -s TERM \"$run\"\n"
 	      "\twhile wait \"$run\"; status=$?; kill -s 0 \"$run\" 2>/dev/null; do :; done\n"
+	      "\twait \"$run\"; status=$?\n"
 	      "\t# Killed: another one goes on.\n"
 	      "\t[ \"$status\" -gt 128 ] && [ -z \"$stopped\" ] || break\n"
 	      "done\n"
