@@ -179,6 +179,9 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
  */
 int hes_run_settle(struct hes_journal *j, struct hes_run *run, struct hes_err *err);
 
+/** Note this process as the one that carries the run out. @return 0; -errno of /proc */
+int hes_run_note_runner(struct hes_run *run, struct hes_err *err);
+
 /** Size of a status file, which is blank until the job ends. */
 #define HES_RUN_STATUS_BYTES 48
 

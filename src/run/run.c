@@ -189,8 +189,7 @@ static int note_new_run(struct runner *r, struct hes_err *err)
 	return rc;
 }
 
-/* The process that carries the run out, as the journal has it. */
-static int note_runner(struct hes_run *run, struct hes_err *err)
+int hes_run_note_runner(struct hes_run *run, struct hes_err *err)
 {
 	struct hes_process self;
 	int rc = hes_process_of(getpid(), &self);
@@ -308,7 +307,7 @@ static int begin(struct runner *r, struct hes_err *err)
 	if (!rc)
 		rc = claim_gpus(r, err);
 	if (!rc)
-		rc = note_runner(r->log.run, err);
+		rc = hes_run_note_runner(r->log.run, err);
 	if (!rc)
 		rc = resumed ? hes_journal_take_over(r->log.journal, r->log.run->id, &r->log.run->runner, err) : note_new_run(r, err);
 	if (!rc && resumed)

@@ -72,7 +72,7 @@ setup() {
 	# Slurm has two of them still.
 	printf '8\n9\n' >active
 	run -1 "$HESHARE" pilot jobs.csv -- true
-	[ "$output" = "heshare pilot: Slurm has job 8 and 1 more for this pilot already; heshare status --store $PWD/jobs.pilot/store.db shows what it does, scancel of those in its folder's file slurm-jobs ends it" ]
+	[ "$output" = "heshare pilot: Slurm job 8 and 1 more are there for this pilot already; heshare status --store $PWD/jobs.pilot/store.db shows what they do; to end them, give scancel the numbers in $PWD/jobs.pilot/slurm-jobs" ]
 	[ "$(wc -l <sbatch.log)" = 3 ]
 	: >active
 	run -0 "$HESHARE" pilot jobs.csv --no-wait --dir "$PWD/other" -- true

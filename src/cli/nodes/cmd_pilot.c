@@ -269,8 +269,8 @@ static int check_submitted(const struct pilot *p, struct hes_err *err)
 	for (const char *c = strchr(active, '\n'); c && c[1]; c = strchr(c + 1, '\n'))
 		others++;
 	active[strcspn(active, "\n")] = '\0';
-	return hes_fail(err, -EBUSY, "Slurm has job %.40s and %zu more for this pilot already; heshare status --store %.300s shows what it does, "
-			"scancel of those in its folder's file slurm-jobs ends it", active, others, p->store);
+	return hes_fail(err, -EBUSY, "Slurm job %.40s and %zu more are there for this pilot already; heshare status --store %.200s shows what they "
+			"do; to end them, give scancel the numbers in %.200s", active, others, p->store, p->submitted);
 }
 
 /* @param n  jobs of the chain that there are */

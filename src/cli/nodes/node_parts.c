@@ -420,7 +420,7 @@ static int find_parts(struct nodes *s, slurm_name *names, size_t n, struct hes_e
 	return rc;
 }
 
-/* A runner that nobody restored on its node, and that may live: it was requested to stop. */
+/* Whether the runner of a part may live, on a node that no query restored. It was requested to stop. */
 static bool goes_on(const struct nodes *s, struct part *p, struct part_life *life)
 {
 	const long node = launcher_find(s->q->launcher, p->node);

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/plural.h"
 #include "cli/nodes/nodes_state.h"
-#include "launch/process.h"
 
 #define LOCK_WAIT_S 60
 
@@ -47,17 +46,6 @@ static int lock_folder(struct nodes *s, struct hes_err *err)
 	if (rc == -EAGAIN)
 		return hes_fail(err, -EBUSY, "%s: another process carries out a run in this folder", s->run->folder);
 	return rc ? hes_fail(err, rc, "%s: it cannot be locked, so another head could not be seen: %s", path, strerror(-rc)) : 0;
-}
-
-static int note_head(struct hes_run *run, struct hes_err *err)
-{
-	struct hes_process self;
-	int rc = hes_process_of(getpid(), &self);
-
-	if (rc)
-		return hes_fail(err, rc, "/proc: this process does not find itself: %s", strerror(-rc));
-	run->runner = (struct hes_run_process){ .pid = self.pid, .start = (int64_t)self.started };
-	return hes_process_boot(run->runner.boot, err);
 }
 
 static int note_new_run(struct nodes *s, struct hes_err *err)
@@ -121,7 +109,7 @@ int nodes_begin(struct nodes *s, struct hes_err *err)
 		if (!s->offers[i].good)
 			nodes_tell(s, "node %s is left out: %s", s->q->launcher->nodes[i], s->offers[i].why);
 	if (!rc)
-		rc = note_head(s->run, err);
+		rc = hes_run_note_runner(s->run, err);
 	if (!rc)
 		rc = resumed ? take_over(s, err) : note_new_run(s, err);
 	return rc;
