@@ -13,7 +13,7 @@ HESHARE := $(abspath $(BUILD))/src/cli/heshare
 export HESHARE
 
 .DEFAULT_GOAL := all
-.PHONY: all build deps demo lab-demo test check bench papers lint faults fair-shares check-slurm fuzz tsan mutants golden figures portable portable-check deb check-deb install uninstall clean help
+.PHONY: all build deps demo lab-demo test check bench papers format lint faults fair-shares check-slurm fuzz tsan mutants golden figures portable portable-check deb check-deb install uninstall clean help
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -60,7 +60,11 @@ papers: build ## reproduce figures of papers, into build-papers (papers/README.m
 	@papers/partition/run build-papers $(IGNITER)
 	@papers/heshare/run build-papers
 
-lint: ## layers, text, shell scripts, static analysis
+format: ## lay C code out as .clang-format says
+	@tools/deps.sh lint
+	@git ls-files '*.c' '*.h' | xargs clang-format -i --style=file
+
+lint: ## layers, layout, text, shell scripts, static analysis
 	@tools/deps.sh build check lint
 	@tools/lint.sh
 

@@ -1,10 +1,12 @@
 /*
- * arrival.c - how long one arriving job takes to replan: arrival JOBS FLEET PREDICTOR PROFILES [ARRIVALS].
+ * arrival.c - how long one arriving job takes to replan: arrival JOBS FLEET PREDICTOR PROFILES
+ * [ARRIVALS].
  *
- * The last ARRIVALS jobs of the file (100) arrive one by one at what the policy `exclusive` plans of the others, as
- * open queues. Prints the median, the first and the greatest time of an arrival, of the clock on the wall and of the
- * processor: the former has what other programs take of the processor in it. To build:
- * cc -std=gnu17 -D_GNU_SOURCE -O2 -Iinclude -Isrc bench/arrival.c build/libheshare.a -fopenmp -lm -lz -ljansson -lcyaml -lyaml -lsqlite3 -lglpk -ldl
+ * The last ARRIVALS jobs of the file (100) arrive one by one at what the policy `exclusive` plans
+ * of the others, as open queues. Prints the median, the first and the greatest time of an arrival,
+ * of the clock on the wall and of the processor: the former has what other programs take of the
+ * processor in it. To build: cc -std=gnu17 -D_GNU_SOURCE -O2 -Iinclude -Isrc bench/arrival.c
+ * build/libheshare.a -fopenmp -lm -lz -ljansson -lcyaml -lyaml -lsqlite3 -lglpk -ldl
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +34,8 @@ static void print(const char *clock, double *took, size_t n)
 	const double first = took[0];
 
 	qsort(took, n, sizeof(*took), by_value);
-	printf("%s: median %.2f ms, first %.2f, at most %.2f\n", clock, took[n / 2], first, took[n - 1]);
+	printf("%s: median %.2f ms, first %.2f, at most %.2f\n", clock, took[n / 2], first,
+	       took[n - 1]);
 }
 
 static int stop(const struct hes_err *err)
@@ -51,17 +54,27 @@ int main(int argc, char **argv)
 	struct hes_profiles profiles;
 	struct hes_plan plan;
 	struct hes_replan *replan;
-	struct hes_err err = { .msg = "arrival JOBS FLEET PREDICTOR PROFILES [ARRIVALS], at least one" };
-	double *wall = calloc(2 * (arrivals + 1), sizeof(*wall)), *cpu = wall + arrivals + 1, opened;
+	struct hes_err err = {
+		.msg = "arrival JOBS FLEET PREDICTOR PROFILES [ARRIVALS], at least one"
+	};
+	double *wall = calloc(2 * (arrivals + 1), sizeof(*wall)), *cpu = wall + arrivals + 1,
+	       opened;
 
-	if (argc < 5 || !arrivals || !wall || hes_catalogue_load(NULL, &catalogue, &err) || hes_jobs_load(argv[1], &jobs, &err) ||
-	    hes_fleet_load(argv[2], &catalogue, &fleet, &err) || hes_predictor_load(argv[3], &predictor, &err) ||
+	if (argc < 5 || !arrivals || !wall || hes_catalogue_load(NULL, &catalogue, &err) ||
+	    hes_jobs_load(argv[1], &jobs, &err) ||
+	    hes_fleet_load(argv[2], &catalogue, &fleet, &err) ||
+	    hes_predictor_load(argv[3], &predictor, &err) ||
 	    hes_profiles_load(argv[4], &profiles, &err))
 		return stop(&err);
 	uint32_t *waiting = calloc(jobs.n, sizeof(*waiting));
 	int64_t *free_at_us = calloc(fleet.n, sizeof(*free_at_us));
-	struct hes_request r = { .fleet = &fleet, .jobs = &jobs, .waiting = waiting, .n_waiting = jobs.n - arrivals,
-				 .free_at_us = free_at_us, .predictor = predictor, .profiles = &profiles };
+	struct hes_request r = { .fleet = &fleet,
+				 .jobs = &jobs,
+				 .waiting = waiting,
+				 .n_waiting = jobs.n - arrivals,
+				 .free_at_us = free_at_us,
+				 .predictor = predictor,
+				 .profiles = &profiles };
 
 	for (size_t i = 0; i < jobs.n; i++)
 		waiting[i] = (uint32_t)i;
@@ -77,12 +90,14 @@ int main(int argc, char **argv)
 		double from = now_ms(CLOCK_MONOTONIC), from_cpu = now_ms(CLOCK_THREAD_CPUTIME_ID);
 		size_t gpu;
 
-		if (hes_replan_arrive(replan, (uint32_t)(jobs.n - arrivals + i), (int64_t)i * 1000000, &gpu, &err))
+		if (hes_replan_arrive(replan, (uint32_t)(jobs.n - arrivals + i),
+				      (int64_t)i * 1000000, &gpu, &err))
 			return stop(&err);
 		wall[i] = now_ms(CLOCK_MONOTONIC) - from;
 		cpu[i] = now_ms(CLOCK_THREAD_CPUTIME_ID) - from_cpu;
 	}
-	printf("%zu jobs on %zu GPUs: opened in %.1f ms; %zu arrivals\n", r.n_waiting, fleet.n, opened, arrivals);
+	printf("%zu jobs on %zu GPUs: opened in %.1f ms; %zu arrivals\n", r.n_waiting, fleet.n,
+	       opened, arrivals);
 	print("wall", wall, arrivals);
 	print("processor", cpu, arrivals);
 	return 0;

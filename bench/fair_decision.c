@@ -1,6 +1,6 @@
 /*
- * fair_decision.c - how long one decision of a run queue takes (pick and charge), alone and with a tenant that comes or goes
- * before each, by number of tenants; see bench/fair.
+ * fair_decision.c - how long one decision of a run queue takes (pick and charge), alone and with a
+ * tenant that comes or goes before each, by number of tenants; see bench/fair.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 
 #define RUNS      51
 #define DECISIONS 20000 /* a run */
-#define CHANGES   5000  /* a run; up to HES_FAIR_EXACT_TENANTS slices are computed again after each */
+/* a run; up to HES_FAIR_EXACT_TENANTS slices are computed again after each */
+#define CHANGES 5000
 
 static double now_ns(void)
 {
@@ -37,7 +38,8 @@ static double decisions_ns(struct hes_fair_queue *q, const double *parts)
 		struct hes_fair_turn t;
 
 		if (!hes_fair_queue_pick(q, &t) ||
-		    hes_fair_queue_charge(q, t.tenant, (uint64_t)((double)t.slice_ns * parts[k]), 1e-3, NULL))
+		    hes_fair_queue_charge(q, t.tenant, (uint64_t)((double)t.slice_ns * parts[k]),
+					  1e-3, NULL))
 			exit(1);
 	}
 	return (now_ns() - start) / DECISIONS;
@@ -52,10 +54,12 @@ static double after_change_ns(struct hes_fair_queue *q, size_t n, const double *
 		uint32_t tenant = (uint32_t)(k / 2 * 7919 % n);
 		struct hes_fair_turn t;
 
-		if (k % 2 ? hes_fair_queue_submit(q, tenant, 0, 1, NULL) : hes_fair_queue_done(q, tenant, 0, 1, NULL))
+		if (k % 2 ? hes_fair_queue_submit(q, tenant, 0, 1, NULL)
+			  : hes_fair_queue_done(q, tenant, 0, 1, NULL))
 			exit(1);
 		if (!hes_fair_queue_pick(q, &t) ||
-		    hes_fair_queue_charge(q, t.tenant, (uint64_t)((double)t.slice_ns * parts[k]), 1e-3, NULL))
+		    hes_fair_queue_charge(q, t.tenant, (uint64_t)((double)t.slice_ns * parts[k]),
+					  1e-3, NULL))
 			exit(1);
 	}
 	return (now_ns() - start) / CHANGES;
@@ -63,16 +67,20 @@ static double after_change_ns(struct hes_fair_queue *q, size_t n, const double *
 
 static struct hes_fair_queue *queue_of(size_t n, struct hes_rng *rng)
 {
-	const struct hes_fair_queue_config c = { hes_fair_policy_find("etf", NULL), 0.7, 1000000, 1000 };
+	const struct hes_fair_queue_config c = { hes_fair_policy_find("etf", NULL), 0.7, 1000000,
+						 1000 };
 	struct hes_fair_queue *q;
 	uint32_t tenant;
 
 	if (hes_fair_queue_create(&c, &q, NULL))
 		exit(1);
 	for (size_t i = 0; i < n; i++) {
-		const struct hes_fair_tenant t = { 50 + 250 * hes_rng_unit(rng), (double)(1 + hes_rng_below(rng, 4)), HES_FAIR_BACKLOGGED };
+		const struct hes_fair_tenant t = { 50 + 250 * hes_rng_unit(rng),
+						   (double)(1 + hes_rng_below(rng, 4)),
+						   HES_FAIR_BACKLOGGED };
 
-		if (hes_fair_queue_add(q, &t, 1, &tenant, NULL) || hes_fair_queue_submit(q, tenant, 0, 1, NULL))
+		if (hes_fair_queue_add(q, &t, 1, &tenant, NULL) ||
+		    hes_fair_queue_submit(q, tenant, 0, 1, NULL))
 			exit(1);
 	}
 	return q;
@@ -96,8 +104,9 @@ int main(void)
 			changed[k] = after_change_ns(q, n, parts);
 		qsort(took, RUNS, sizeof(took[0]), by_value);
 		qsort(changed, RUNS, sizeof(changed[0]), by_value);
-		printf("{\"tenants\": %zu, \"decision_median_ns\": %.1f, \"decision_min_ns\": %.1f, \"after_change_median_ns\": %.1f}\n", n,
-		       took[RUNS / 2], took[0], changed[RUNS / 2]);
+		printf("{\"tenants\": %zu, \"decision_median_ns\": %.1f, \"decision_min_ns\": "
+		       "%.1f, \"after_change_median_ns\": %.1f}\n",
+		       n, took[RUNS / 2], took[0], changed[RUNS / 2]);
 		hes_fair_queue_destroy(q);
 	}
 	return 0;

@@ -1,6 +1,6 @@
 /*
- * fair_items.c - what the fair scheduler itself costs an item (submit, run, end) on an executor that does nothing, by number
- * of tenants with work all the time; see bench/fair.
+ * fair_items.c - what the fair scheduler itself costs an item (submit, run, end) on an executor
+ * that does nothing, by number of tenants with work all the time; see bench/fair.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 
 static struct {
 	uint64_t now_ns, began_ns;
-	void    *item;
+	void *item;
 } null;
 
 struct client {
 	struct hes_fair_stream *st;
-	struct hes_fair_work    w;
+	struct hes_fair_work w;
 };
 
 static uint64_t items;
@@ -55,7 +55,8 @@ static void client_done(void *arg, int rc)
 		exit(1);
 }
 
-static int null_open(const void *config, void **self, struct hes_fair_depth *depth, struct hes_err *err)
+static int null_open(const void *config, void **self, struct hes_fair_depth *depth,
+		     struct hes_err *err)
 {
 	(void)config;
 	(void)err;
@@ -83,7 +84,8 @@ static int null_begin(void *self, struct hes_err *err)
 	return 0;
 }
 
-static int null_start(void *self, void *stream, const struct hes_fair_work *w, void *item, struct hes_err *err)
+static int null_start(void *self, void *stream, const struct hes_fair_work *w, void *item,
+		      struct hes_err *err)
 {
 	(void)self;
 	(void)err;
@@ -108,8 +110,16 @@ static uint64_t null_end(void *self)
 }
 
 static const struct hes_fair_executor null_executor = {
-	.name = "null", .runs_functions = true, .keeps_order = true, .open = null_open, .close = null_close, .now_ns = null_now_ns,
-	.begin = null_begin, .start = null_start, .collect = null_collect, .end = null_end,
+	.name = "null",
+	.runs_functions = true,
+	.keeps_order = true,
+	.open = null_open,
+	.close = null_close,
+	.now_ns = null_now_ns,
+	.begin = null_begin,
+	.start = null_start,
+	.collect = null_collect,
+	.end = null_end,
 };
 
 /* Two requests of each tenant, so that it never runs out of work. */
@@ -121,9 +131,13 @@ static struct client *clients_of(struct hes_fair_scheduler *s, size_t n)
 	for (size_t i = 0; c && i < n; i++) {
 		const struct hes_fair_member m = { "tenant", 1, 100 + (double)(i % 200), 0 };
 
-		c[i].w = (struct hes_fair_work){ .run = client_run, .done = client_done, .arg = &c[i] };
-		if (hes_fair_scheduler_add(s, &m, &tenant, NULL) || hes_fair_stream_create(s, tenant, &c[i].st, NULL) ||
-		    hes_fair_stream_submit(c[i].st, &c[i].w, NULL) || hes_fair_stream_submit(c[i].st, &c[i].w, NULL))
+		c[i].w = (struct hes_fair_work){ .run = client_run,
+						 .done = client_done,
+						 .arg = &c[i] };
+		if (hes_fair_scheduler_add(s, &m, &tenant, NULL) ||
+		    hes_fair_stream_create(s, tenant, &c[i].st, NULL) ||
+		    hes_fair_stream_submit(c[i].st, &c[i].w, NULL) ||
+		    hes_fair_stream_submit(c[i].st, &c[i].w, NULL))
 			exit(1);
 	}
 	return c;
@@ -132,7 +146,9 @@ static struct client *clients_of(struct hes_fair_scheduler *s, size_t n)
 static void measure(size_t n)
 {
 	const struct hes_fair_scheduler_config config = {
-		.queue = { hes_fair_policy_find("etf", NULL), 0.7, n, 1000 }, .executor = &null_executor, .manual = true,
+		.queue = { hes_fair_policy_find("etf", NULL), 0.7, n, 1000 },
+		.executor = &null_executor,
+		.manual = true,
 	};
 	struct hes_fair_scheduler *s;
 	struct client *c;
@@ -150,7 +166,9 @@ static void measure(size_t n)
 		took[k < 0 ? 0 : k] = (now_ns() - start) / (double)(items - before);
 	}
 	qsort(took, RUNS, sizeof(took[0]), by_value);
-	printf("{\"tenants\": %zu, \"scheduler_item_median_ns\": %.1f, \"scheduler_item_min_ns\": %.1f}\n", n, took[RUNS / 2], took[0]);
+	printf("{\"tenants\": %zu, \"scheduler_item_median_ns\": %.1f, \"scheduler_item_min_ns\": "
+	       "%.1f}\n",
+	       n, took[RUNS / 2], took[0]);
 	hes_fair_scheduler_destroy(s);
 	free(c);
 }

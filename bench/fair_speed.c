@@ -1,5 +1,6 @@
 /*
- * fair_speed.c - how long the slices of an interval of 10^6 quanta take, by number of tenants; see bench/fair.
+ * fair_speed.c - how long the slices of an interval of 10^6 quanta take, by number of tenants; see
+ * bench/fair.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,8 @@ static void measure(const struct hes_fair_request *r, uint64_t *slices)
 		took[k < 0 ? 0 : k] = now_ms() - start;
 	}
 	qsort(took, RUNS, sizeof(took[0]), by_value);
-	printf("{\"interval\": %d, \"tenants\": %zu, \"median_ms\": %.4f, \"min_ms\": %.4f", INTERVAL, r->n, took[RUNS / 2], took[0]);
+	printf("{\"interval\": %d, \"tenants\": %zu, \"median_ms\": %.4f, \"min_ms\": %.4f",
+	       INTERVAL, r->n, took[RUNS / 2], took[0]);
 	if (r->n <= MOST_PLAIN) {
 		plain = now_ms();
 		if (fair_slices_plain(r, slices, NULL, NULL, NULL) || !slices[0])
@@ -54,14 +56,17 @@ int main(void)
 	for (size_t n = 10; n <= 100000; n *= 10) {
 		struct hes_fair_tenant *t = calloc(n, sizeof(*t));
 		uint64_t *slices = calloc(n, sizeof(*slices));
-		const struct hes_fair_request r = { hes_fair_policy_find("etf", NULL), INTERVAL, 0.7, t, n };
+		const struct hes_fair_request r = { hes_fair_policy_find("etf", NULL), INTERVAL,
+						    0.7, t, n };
 		struct hes_rng rng;
 
 		if (!t || !slices)
 			return 1;
 		hes_rng_seed(&rng, 1);
 		for (size_t i = 0; i < n; i++)
-			t[i] = (struct hes_fair_tenant){ 50 + 250 * hes_rng_unit(&rng), (double)(1 + hes_rng_below(&rng, 4)), HES_FAIR_BACKLOGGED };
+			t[i] = (struct hes_fair_tenant){ 50 + 250 * hes_rng_unit(&rng),
+							 (double)(1 + hes_rng_below(&rng, 4)),
+							 HES_FAIR_BACKLOGGED };
 		measure(&r, slices);
 		free(slices);
 		free(t);

@@ -1,7 +1,8 @@
 /*
  * split_time.c - how long a split takes to predict and to find: split_time. One JSON line a figure.
  *
- * Jobs of the modelled V100, a model with trees from 240 co-runs. bench/partition builds and runs it.
+ * Jobs of the modelled V100, a model with trees from 240 co-runs. bench/partition builds and runs
+ * it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +16,10 @@
 
 static const struct {
 	const char *workload;
-	uint32_t    batch;
+	uint32_t batch;
 } jobs[JOBS] = {
-	{ "bert-large", 8 }, { "resnet50", 16 }, { "mobilenet", 1 }, { "vgg16", 8 },
-	{ "densenet121", 4 }, { "gpt2", 2 }, { "resnet152", 16 }, { "mobilenetv2", 32 },
+	{ "bert-large", 8 },  { "resnet50", 16 }, { "mobilenet", 1 },  { "vgg16", 8 },
+	{ "densenet121", 4 }, { "gpt2", 2 },      { "resnet152", 16 }, { "mobilenetv2", 32 },
 };
 
 static void die(const struct hes_err *err)
@@ -45,17 +46,20 @@ static int by_value(const void *a, const void *b)
 static void print(const char *what, double *us)
 {
 	qsort(us, REPEATS, sizeof(*us), by_value);
-	printf("{\"what\": \"%s\", \"median_us\": %.1f, \"min_us\": %.1f, \"n\": %d}\n", what, us[REPEATS / 2], us[0], REPEATS);
+	printf("{\"what\": \"%s\", \"median_us\": %.1f, \"min_us\": %.1f, \"n\": %d}\n", what,
+	       us[REPEATS / 2], us[0], REPEATS);
 }
 
-static size_t draw(const struct hes_draw *d, const struct hes_gpu_type *g, const size_t *job, const uint32_t *share, size_t n,
-		   struct hes_point *out)
+static size_t draw(const struct hes_draw *d, const struct hes_gpu_type *g, const size_t *job,
+		   const uint32_t *share, size_t n, struct hes_point *out)
 {
 	struct hes_model_job r[HES_PARTITION_MAX_JOBS];
 	struct hes_err err;
 
 	for (size_t i = 0; i < n; i++)
-		r[i] = (struct hes_model_job){ hes_model_workload(d->model, jobs[job[i]].workload, NULL), jobs[job[i]].batch, share[i] };
+		r[i] = (struct hes_model_job){ hes_model_workload(d->model, jobs[job[i]].workload,
+								  NULL),
+					       jobs[job[i]].batch, share[i] };
 	if (hes_draw_point(d, g, 0, r, n, out, &err))
 		die(&err);
 	return n;
@@ -81,14 +85,16 @@ int main(void)
 			p.n += draw(&d, g, &i, &share, 1, p.v + p.n);
 		for (size_t k = 0; k < i; k++)
 			for (uint32_t share = 10; share < 100; share += 10)
-				p.n += draw(&d, g, (size_t[]){ i, k }, (uint32_t[]){ share, 100 - share }, 2, p.v + p.n);
+				p.n += draw(&d, g, (size_t[]){ i, k },
+					    (uint32_t[]){ share, 100 - share }, 2, p.v + p.n);
 	}
 	if (hes_share_profiles_from(&p, &c, 0.05, &solo, &err) ||
 	    hes_partition_train(&p, &solo, &g, 1, &(struct hes_partition_options){ 0 }, &m, &err))
 		die(&err);
 	for (size_t k = 0; k < REPEATS; k++) {
 		const struct hes_share_profile *four_jobs[4];
-		struct hes_partition_goal goal = { .objective = (enum hes_partition_objective)(k % 3) };
+		struct hes_partition_goal goal = { .objective =
+							   (enum hes_partition_objective)(k % 3) };
 		struct hes_partition_estimate e;
 		struct hes_splits s;
 		double start;
@@ -96,7 +102,8 @@ int main(void)
 		for (size_t i = 0; i < 4; i++) {
 			size_t j = (k * 5 + i * 3) % JOBS;
 
-			four_jobs[i] = hes_share_profile_find(&solo, g->name, jobs[j].workload, jobs[j].batch, g->clock_default_mhz);
+			four_jobs[i] = hes_share_profile_find(&solo, g->name, jobs[j].workload,
+							      jobs[j].batch, g->clock_default_mhz);
 		}
 		start = now_us();
 		hes_partition_predict(m, g, four_jobs, 2, (uint32_t[]){ 30, 70 }, &e);

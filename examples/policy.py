@@ -10,7 +10,9 @@ import sys
 
 request = json.load(sys.stdin)
 types = {t["type"]: t for t in request["gpu_types"]}
-iteration_us = {(p["workload"], p["batch_size"], p["gpu_type"]): p["iteration_us"] for p in request["profiles"]}
+iteration_us = {
+    (p["workload"], p["batch_size"], p["gpu_type"]): p["iteration_us"] for p in request["profiles"]
+}
 free_us = {gpu["gpu"]: gpu["free_at_us"] for gpu in request["gpus"]}
 queues = {gpu["gpu"]: [] for gpu in request["gpus"]}
 
@@ -19,7 +21,9 @@ def run_us(job, gpu):
     """How long a job takes on a GPU; infinite where it was not measured or does not fit."""
     if job["memory_mib"] > types[gpu["type"]]["memory_mib"]:
         return float("inf")
-    return job["iterations"] * iteration_us.get((job["workload"], job["batch_size"], gpu["type"]), float("inf"))
+    return job["iterations"] * iteration_us.get(
+        (job["workload"], job["batch_size"], gpu["type"]), float("inf")
+    )
 
 
 def shortest_us(job):
@@ -29,7 +33,11 @@ def shortest_us(job):
 for job in sorted(request["jobs"], key=shortest_us, reverse=True):
     best = min(request["gpus"], key=lambda gpu: free_us[gpu["gpu"]] + run_us(job, gpu))
     clocks = types[best["type"]]["clocks_mhz"]
-    queues[best["gpu"]].append({"clock_mhz": clocks[len(clocks) // 2], "jobs": [{"job": job["id"], "sm_pct": 100}]})
+    queues[best["gpu"]].append(
+        {"clock_mhz": clocks[len(clocks) // 2], "jobs": [{"job": job["id"], "sm_pct": 100}]}
+    )
     free_us[best["gpu"]] += run_us(job, best)
 
-json.dump({"gpus": [{"gpu": name, "batches": batches} for name, batches in queues.items()]}, sys.stdout)
+json.dump(
+    {"gpus": [{"gpu": name, "batches": batches} for name, batches in queues.items()]}, sys.stdout
+)

@@ -1,7 +1,8 @@
 /*
  * serve_cuda.c - kernels of the models on a GPU, by the CUDA driver alone; see serve_models.h.
  *
- * It opens the device's primary context, as CUDA's runtime and PyTorch do. The scheduler uses the same one.
+ * It opens the device's primary context, as CUDA's runtime and PyTorch do. The scheduler uses the
+ * same one.
  */
 #include "serve_models.h"
 
@@ -16,39 +17,38 @@
 #define LAB_IMAGE "heshare-lab workloads 1\n"
 
 /* void serve(float *out, unsigned steps): each thread multiplies and adds. */
-static const char ptx[] =
-	".version 6.4\n"
-	".target sm_70\n"
-	".address_size 64\n"
-	".visible .entry serve(.param .u64 out, .param .u32 steps)\n"
-	"{\n"
-	"	.reg .pred %more;\n"
-	"	.reg .f32 %x;\n"
-	"	.reg .b32 %i, %n, %block, %size, %thread, %index;\n"
-	"	.reg .b64 %base, %offset, %at;\n"
-	"	ld.param.u64 %base, [out];\n"
-	"	ld.param.u32 %n, [steps];\n"
-	"	mov.f32 %x, 0f3F800000;\n"
-	"	mov.u32 %i, 0;\n"
-	"again:\n"
-	"	fma.rn.f32 %x, %x, 0f3F7FFFFF, 0f33800000;\n"
-	"	add.u32 %i, %i, 1;\n"
-	"	setp.lt.u32 %more, %i, %n;\n"
-	"	@%more bra again;\n"
-	"	mov.u32 %block, %ctaid.x;\n"
-	"	mov.u32 %size, %ntid.x;\n"
-	"	mov.u32 %thread, %tid.x;\n"
-	"	mad.lo.u32 %index, %block, %size, %thread;\n"
-	"	cvta.to.global.u64 %base, %base;\n"
-	"	mul.wide.u32 %offset, %index, 4;\n"
-	"	add.u64 %at, %base, %offset;\n"
-	"	st.global.f32 [%at], %x;\n"
-	"	ret;\n"
-	"}\n";
+static const char ptx[] = ".version 6.4\n"
+			  ".target sm_70\n"
+			  ".address_size 64\n"
+			  ".visible .entry serve(.param .u64 out, .param .u32 steps)\n"
+			  "{\n"
+			  "	.reg .pred %more;\n"
+			  "	.reg .f32 %x;\n"
+			  "	.reg .b32 %i, %n, %block, %size, %thread, %index;\n"
+			  "	.reg .b64 %base, %offset, %at;\n"
+			  "	ld.param.u64 %base, [out];\n"
+			  "	ld.param.u32 %n, [steps];\n"
+			  "	mov.f32 %x, 0f3F800000;\n"
+			  "	mov.u32 %i, 0;\n"
+			  "again:\n"
+			  "	fma.rn.f32 %x, %x, 0f3F7FFFFF, 0f33800000;\n"
+			  "	add.u32 %i, %i, 1;\n"
+			  "	setp.lt.u32 %more, %i, %n;\n"
+			  "	@%more bra again;\n"
+			  "	mov.u32 %block, %ctaid.x;\n"
+			  "	mov.u32 %size, %ntid.x;\n"
+			  "	mov.u32 %thread, %tid.x;\n"
+			  "	mad.lo.u32 %index, %block, %size, %thread;\n"
+			  "	cvta.to.global.u64 %base, %base;\n"
+			  "	mul.wide.u32 %offset, %index, 4;\n"
+			  "	add.u64 %at, %base, %offset;\n"
+			  "	st.global.f32 [%at], %x;\n"
+			  "	ret;\n"
+			  "}\n";
 
 struct serve_cuda {
 	void *library, *context, *module;
-	int   device, retained;
+	int device, retained;
 	int (*init)(unsigned flags);
 	int (*device_get)(int *out, int ordinal);
 	int (*retain)(void **context, int device);
@@ -61,18 +61,18 @@ struct serve_cuda {
 	int (*allocate)(uint64_t *out, size_t bytes);
 	int (*release_memory)(uint64_t memory);
 	int (*error_name)(int code, const char **out);
-	int      lab;
+	int lab;
 	uint64_t out; /* device memory that the PTX kernel writes to */
 	struct launch {
 		struct hes_fair_kernel kernel;
 		uint32_t numbers[2];
-		void    *params[2];
+		void *params[2];
 	} launches[N_MODELS];
 };
 
 static const struct {
 	const char *name;
-	size_t      slot;
+	size_t slot;
 } symbols[] = {
 	{ "cuInit", offsetof(struct serve_cuda, init) },
 	{ "cuDeviceGet", offsetof(struct serve_cuda, device_get) },
@@ -114,9 +114,11 @@ static int cuda_find(struct serve_cuda *g, struct hes_err *err)
 }
 
 /* The real GPU: out, steps. */
-static int launch_of_ptx(struct serve_cuda *g, struct launch *l, const struct model *m, struct hes_err *err)
+static int launch_of_ptx(struct serve_cuda *g, struct launch *l, const struct model *m,
+			 struct hes_err *err)
 {
-	int rc = cuda_check(g, "the kernel", g->function(&l->kernel.function, g->module, "serve"), err);
+	int rc = cuda_check(g, "the kernel", g->function(&l->kernel.function, g->module, "serve"),
+			    err);
 
 	l->numbers[1] = 1000 * m->size;
 	l->params[0] = &g->out;
@@ -127,7 +129,8 @@ static int launch_of_ptx(struct serve_cuda *g, struct launch *l, const struct mo
 }
 
 /* The lab: batch, iterations of a workload. */
-static int launch_of_lab(struct serve_cuda *g, struct launch *l, const struct model *m, struct hes_err *err)
+static int launch_of_lab(struct serve_cuda *g, struct launch *l, const struct model *m,
+			 struct hes_err *err)
 {
 	l->numbers[0] = m->batch;
 	l->numbers[1] = 1;
@@ -148,11 +151,15 @@ static int cuda_load(struct serve_cuda *g, const struct model *models, struct he
 	for (size_t i = 0; i < N_MODELS; i++)
 		blocks = models[i].blocks > blocks ? models[i].blocks : blocks;
 	if (!rc)
-		rc = cuda_check(g, "memory on the GPU", g->allocate(&g->out, (size_t)blocks * THREADS * sizeof(float)), err);
+		rc = cuda_check(g, "memory on the GPU",
+				g->allocate(&g->out, (size_t)blocks * THREADS * sizeof(float)),
+				err);
 	for (size_t i = 0; i < N_MODELS && !rc; i++) {
 		struct launch *l = &g->launches[i];
 
-		l->kernel = (struct hes_fair_kernel){ .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .params = l->params };
+		l->kernel = (struct hes_fair_kernel){ .grid = { 1, 1, 1 },
+						      .block = { 1, 1, 1 },
+						      .params = l->params };
 		rc = (g->lab ? launch_of_lab : launch_of_ptx)(g, l, &models[i], err);
 	}
 	return rc;

@@ -3,9 +3,10 @@
  *
  *	serve_models [--policy NAME|all] [--phi X] [--seconds S] [--clients N] [--cuda]
  *
- * Each model is a tenant with a backlog: N clients, each of which sends its next request when the last one has been answered.
- * The program prints throughput, latency and shares of each model under each policy, as figure 10 of the paper on
- * Energy-Time Fairness does (Liang et al., SEC '23). Models run in threads of the CPU, with --cuda on a GPU.
+ * Each model is a tenant with a backlog: N clients, each of which sends its next request when the
+ *last one has been answered. The program prints throughput, latency and shares of each model under
+ *each policy, as figure 10 of the paper on Energy-Time Fairness does (Liang et al., SEC '23).
+ *Models run in threads of the CPU, with --cuda on a GPU.
  *
  * Copy it: request_work() and request_done() are the parts that your server has already.
  */
@@ -31,18 +32,18 @@ static const struct model models[N_MODELS] = {
 
 struct options {
 	const char *policy;
-	double      phi, seconds;
-	unsigned    clients;
-	bool        cuda;
+	double phi, seconds;
+	unsigned clients;
+	bool cuda;
 };
 
 /* A client: one request at a time. */
 struct client {
-	const struct model     *model;
+	const struct model *model;
 	struct hes_fair_stream *stream;
-	struct hes_fair_work    work;
-	atomic_bool            *stop;
-	float                   product; /* what the model answers on a CPU */
+	struct hes_fair_work work;
+	atomic_bool *stop;
+	float product; /* what the model answers on a CPU */
 };
 
 /* The model on a CPU: a product of two matrices. Each worker has its own. */
@@ -74,7 +75,8 @@ static void request_done(void *arg, int rc)
 		hes_fair_stream_submit(c->stream, &c->work, NULL);
 }
 
-static int client_start(struct client *c, struct hes_fair_scheduler *s, uint32_t tenant, struct hes_err *err)
+static int client_start(struct client *c, struct hes_fair_scheduler *s, uint32_t tenant,
+			struct hes_err *err)
 {
 	int rc = hes_fair_stream_create(s, tenant, &c->stream, err);
 
@@ -82,14 +84,17 @@ static int client_start(struct client *c, struct hes_fair_scheduler *s, uint32_t
 }
 
 /* Every model is a tenant, every client a stream of it. */
-static int tenants_start(struct hes_fair_scheduler *s, const struct options *o, const struct serve_cuda *g, struct client *clients,
-			 atomic_bool *stop, uint32_t *tenants, struct hes_err *err)
+static int tenants_start(struct hes_fair_scheduler *s, const struct options *o,
+			 const struct serve_cuda *g, struct client *clients, atomic_bool *stop,
+			 uint32_t *tenants, struct hes_err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < N_MODELS && !rc; i++) {
 		const struct model *m = &models[i];
-		const struct hes_fair_member member = { .name = m->name, .weight = m->weight, .power_w = m->power_w };
+		const struct hes_fair_member member = { .name = m->name,
+							.weight = m->weight,
+							.power_w = m->power_w };
 
 		rc = hes_fair_scheduler_add(s, &member, &tenants[i], err);
 		for (unsigned k = 0; k < o->clients && !rc; k++) {
@@ -116,7 +121,8 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void print_table(const struct hes_fair_policy *policy, double seconds, const struct hes_fair_statistics *u)
+static void print_table(const struct hes_fair_policy *policy, double seconds,
+			const struct hes_fair_statistics *u)
 {
 	struct hes_fair_tenant t[N_MODELS];
 	uint64_t times[N_MODELS];
@@ -130,18 +136,22 @@ static void print_table(const struct hes_fair_policy *policy, double seconds, co
 		t[i] = (struct hes_fair_tenant){ u[i].power_w, u[i].weight, HES_FAIR_BACKLOGGED };
 	}
 	printf("\npolicy %s: %s\n\n", policy->name, policy->summary);
-	printf("%-12s %8s %7s %9s %10s %8s %8s %8s %7s %9s\n", "tenant", "power W", "weight", "slice ms", "requests/s", "mean ms", "p50 ms",
-	       "p99 ms", "time %", "energy %");
+	printf("%-12s %8s %7s %9s %10s %8s %8s %8s %7s %9s\n", "tenant", "power W", "weight",
+	       "slice ms", "requests/s", "mean ms", "p50 ms", "p99 ms", "time %", "energy %");
 	for (size_t i = 0; i < N_MODELS; i++)
-		printf("%-12s %8.0f %7g %9.1f %10.1f %8.3f %8.3f %8.3f %7.1f %9.1f\n", u[i].name, u[i].power_w, u[i].weight,
-		       (double)u[i].slice_ns * 1e-6, (double)u[i].items / seconds, u[i].latency_mean_ns * 1e-6, u[i].latency_p50_ns * 1e-6,
-		       u[i].latency_p99_ns * 1e-6, 100 * (double)u[i].time_ns / time_ns, 100 * u[i].energy_j / energy_j);
+		printf("%-12s %8.0f %7g %9.1f %10.1f %8.3f %8.3f %8.3f %7.1f %9.1f\n", u[i].name,
+		       u[i].power_w, u[i].weight, (double)u[i].slice_ns * 1e-6,
+		       (double)u[i].items / seconds, u[i].latency_mean_ns * 1e-6,
+		       u[i].latency_p50_ns * 1e-6, u[i].latency_p99_ns * 1e-6,
+		       100 * (double)u[i].time_ns / time_ns, 100 * u[i].energy_j / energy_j);
 	hes_fair_measure(t, N_MODELS, times, &even);
-	printf("\nfairness: time F_T %.3f, energy F_E %.3f, system F_S %.3f (1 is even)\n", even.time, even.energy, even.system);
+	printf("\nfairness: time F_T %.3f, energy F_E %.3f, system F_S %.3f (1 is even)\n",
+	       even.time, even.energy, even.system);
 }
 
 /* For some seconds under one policy. */
-static int serve(const struct options *o, const struct hes_fair_policy *policy, const struct serve_cuda *g, struct hes_err *err)
+static int serve(const struct options *o, const struct hes_fair_policy *policy,
+		 const struct serve_cuda *g, struct hes_err *err)
 {
 	static struct client clients[N_MODELS * MAX_CLIENTS];
 	const struct hes_fair_cpu cpu = { .workers = 1 };
@@ -186,10 +196,12 @@ static int number_read(const char *text, double low, double high, double *out)
 
 static int options_read(int argc, char **argv, struct options *o)
 {
-	static const struct option names[] = {
-		{ "policy", required_argument, NULL, 'p' }, { "phi", required_argument, NULL, 'f' }, { "seconds", required_argument, NULL, 's' },
-		{ "clients", required_argument, NULL, 'n' }, { "cuda", no_argument, NULL, 'c' }, { 0 }
-	};
+	static const struct option names[] = { { "policy", required_argument, NULL, 'p' },
+					       { "phi", required_argument, NULL, 'f' },
+					       { "seconds", required_argument, NULL, 's' },
+					       { "clients", required_argument, NULL, 'n' },
+					       { "cuda", no_argument, NULL, 'c' },
+					       { 0 } };
 	double clients = 4;
 	int c, rc = 0;
 
@@ -231,12 +243,16 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (options_read(argc, argv, &o)) {
-		fprintf(stderr, "usage: serve_models [--policy NAME|all] [--phi 0..1] [--seconds S] [--clients 1..%d] [--cuda]\n", MAX_CLIENTS);
+		fprintf(stderr,
+			"usage: serve_models [--policy NAME|all] [--phi 0..1] [--seconds S] "
+			"[--clients 1..%d] [--cuda]\n",
+			MAX_CLIENTS);
 		return 2;
 	}
 	rc = o.cuda ? serve_cuda_open(models, &g, &err) : 0;
 	if (!rc) {
-		printf("%d models, %u clients each, %g s, phi %g, on a %s; powers are assumed\n", N_MODELS, o.clients, o.seconds, o.phi,
+		printf("%d models, %u clients each, %g s, phi %g, on a %s; powers are assumed\n",
+		       N_MODELS, o.clients, o.seconds, o.phi,
 		       g ? serve_cuda_describe(g) : "thread of the CPU");
 		rc = serve_all(&o, g, &err);
 	}

@@ -1,8 +1,8 @@
 /*
  * captures.h - the streams that capture a graph. Calls into them do no work and pass the gate.
  *
- * A count that is 0 in most programs keeps the driver's cuStreamIsCapturing() away from launches. While it is not 0 that
- * function answers, because other streams join a capture by events.
+ * A count that is 0 in most programs keeps the driver's cuStreamIsCapturing() away from launches.
+ * While it is not 0 that function answers, because other streams join a capture by events.
  */
 #ifndef HES_INTERPOSE_CAPTURES_H
 #define HES_INTERPOSE_CAPTURES_H

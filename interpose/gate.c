@@ -9,15 +9,16 @@
 #include "captures.h"
 #include "fair/fair_wire.h"
 
-#define UNSAMPLED    1023      /* mask without sampling: check the context after this many launches */
-#define POLL_NS      20000     /* between two looks at events while the GPU drains ... */
-#define LONG_NS      5000000   /* ... and, after this time, ... */
-#define LONG_POLL_NS 200000    /* ... that */
+#define UNSAMPLED    1023    /* mask without sampling: check the context after this many launches */
+#define POLL_NS      20000   /* between two looks at events while the GPU drains ... */
+#define LONG_NS      5000000 /* ... and, after this time, ... */
+#define LONG_POLL_NS 200000  /* ... that */
 #define GIVE_UP_NS   10000000000 /* a kernel may wait for a launch that waits at the gate */
-#define IDLE_FACTOR  10        /* no other tenant has work: a lease may be idle this many times longer */
+/* no other tenant has work: a lease may be idle this many times longer */
+#define IDLE_FACTOR     10
 #define WINDOW_LEAST_NS 100000
-#define WINDOW_ALONE_NS 100000000 /* in a lease without end: an arriving tenant waits for it */
-#define ALONE_POLL_NS   50000     /* between two looks at a window that is full there ... */
+#define WINDOW_ALONE_NS 100000000  /* in a lease without end: an arriving tenant waits for it */
+#define ALONE_POLL_NS   50000      /* between two looks at a window that is full there ... */
 #define ALONE_WAIT_NS   1000000000 /* ... for so long */
 
 _Thread_local struct gate_thread gate_thread __attribute__((tls_model("initial-exec")));
@@ -98,8 +99,9 @@ uint64_t gate_wait(struct gate *g)
 }
 
 /*
- * A query of an event in a thread of the program would end a capture of any other thread, even one that begins at this
- * moment. So these calls are made in the relaxed mode. The old mode is put back by the same function.
+ * A query of an event in a thread of the program would end a capture of any other thread, even one
+ * that begins at this moment. So these calls are made in the relaxed mode. The old mode is put back
+ * by the same function.
  */
 static void gate_exchange_mode(const struct gate *g, int *mode)
 {
@@ -153,7 +155,8 @@ static void gate_close(struct gate *g)
 	g->drain_since_ns = gate_now_ns();
 }
 
-/* @return whether the work up to @event is done. In a lease without end it may wait for a launch of this thread. */
+/* @return whether the work up to @event is done. In a lease without end it may wait for a launch of
+ * this thread. */
 static bool gate_await(struct gate *g, void *event, bool endless)
 {
 	uint64_t end = gate_now_ns() + ALONE_WAIT_NS;
@@ -199,7 +202,8 @@ static bool gate_is_sampled(const struct gate *g)
 	return g->state == GATE_HOLDING && g->window.size_ns && g->streams.home;
 }
 
-/* After a launch: bound what waits on the GPU, and close in time. The caller is counted as inside. */
+/* After a launch: bound what waits on the GPU, and close in time. The caller is counted as inside.
+ */
 void gate_sample(struct gate *g, void *stream, uint64_t launches)
 {
 	int error = errno, mode = DRIVER_CAPTURE_RELAXED;
@@ -221,7 +225,8 @@ void gate_sample(struct gate *g, void *stream, uint64_t launches)
 	errno = error;
 }
 
-/* Make the home context the thread's. The lock is held, so that the context stays. @return whether there is one */
+/* Make the home context the thread's. The lock is held, so that the context stays. @return whether
+ * there is one */
 static bool gate_use_context(struct gate *g)
 {
 	return g->streams.home && g->streams.ready && !g->driver->context_push(g->streams.home);
@@ -235,8 +240,8 @@ static void gate_leave_context(struct gate *g)
 }
 
 /*
- * The lock keeps events out of the stream from here until the capture is known to all. With no other capture the legacy
- * stream is marked as well: who begins one meanwhile waits for the lock.
+ * The lock keeps events out of the stream from here until the capture is known to all. With no
+ * other capture the legacy stream is marked as well: who begins one meanwhile waits for the lock.
  */
 void gate_capture_begins(struct gate *g, void *stream)
 {
@@ -289,7 +294,8 @@ void gate_connect(struct gate *g, uint64_t window_ns, uint64_t idle_ns)
 	g->window_ns = window_ns;
 	g->idle_ns = idle_ns ? idle_ns : 1;
 	g->state = GATE_IDLE;
-	g->first_launch = atomic_fetch_or_explicit(&g->word, GATE_CLOSED, memory_order_acq_rel) / GATE_LAUNCH;
+	g->first_launch =
+		atomic_fetch_or_explicit(&g->word, GATE_CLOSED, memory_order_acq_rel) / GATE_LAUNCH;
 	pthread_mutex_unlock(&g->lock);
 }
 
@@ -349,7 +355,8 @@ static bool gate_captures(struct gate *g)
 	return g->link.captures(g->link.self);
 }
 
-/* The process launches nothing. Whether the GPU does nothing either; what cannot be seen counts as nothing. */
+/* The process launches nothing. Whether the GPU does nothing either; what cannot be seen counts as
+ * nothing. */
 static bool gate_gpu_is_idle(struct gate *g)
 {
 	bool idle = true;
@@ -436,7 +443,8 @@ static void gate_release(struct gate *g)
 	g->link.send(g->link.self, &m, size);
 }
 
-/* Calls are still inside, or none is: then all work is marked, if the look for an idle GPU has not done so. */
+/* Calls are still inside, or none is: then all work is marked, if the look for an idle GPU has not
+ * done so. */
 static uint64_t gate_work_entered(struct gate *g)
 {
 	uint64_t word = atomic_load_explicit(&g->word, memory_order_acquire);

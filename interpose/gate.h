@@ -1,10 +1,12 @@
 /*
- * gate.h - the gate of a GPU: launches pass while the process holds a lease, and wait while it holds none.
+ * gate.h - the gate of a GPU: launches pass while the process holds a lease, and wait while it
+ * holds none.
  *
- * One atomic word counts the calls inside of the driver and the launches so far, and has the bit that closes the gate.
- * A launch adds to it, calls the driver, subtracts: no lock, no allocation, no clock. The library's thread grants, closes,
- * drains and releases (gate_work()). Without an arbiter the gate is open.
- * Invariant: a release is sent only when the gate is closed, no call is inside, and the GPU has done all work.
+ * One atomic word counts the calls inside of the driver and the launches so far, and has the bit
+ * that closes the gate. A launch adds to it, calls the driver, subtracts: no lock, no allocation,
+ * no clock. The library's thread grants, closes, drains and releases (gate_work()). Without an
+ * arbiter the gate is open. Invariant: a release is sent only when the gate is closed, no call is
+ * inside, and the GPU has done all work.
  */
 #ifndef HES_INTERPOSE_GATE_H
 #define HES_INTERPOSE_GATE_H
@@ -35,34 +37,38 @@ enum gate_state {
 
 /* What a gate needs of its connection. Both may be called with the gate's lock held. */
 struct gate_link {
-	int  (*send)(void *self, const void *message, size_t size); /* by gate_work() alone. 0 or -errno */
-	void (*wake)(void *self);                                   /* call gate_work() soon; from any thread */
-	bool (*captures)(void *self);                               /* whether any stream captures */
-	void  *self;
+	int (*send)(void *self, const void *message,
+		    size_t size);     /* by gate_work() alone. 0 or -errno */
+	void (*wake)(void *self);     /* call gate_work() soon; from any thread */
+	bool (*captures)(void *self); /* whether any stream captures */
+	void *self;
 };
 
 struct gate {
-	_Alignas(64) _Atomic uint64_t word;  /* launches * GATE_LAUNCH + GATE_CLOSED or 0 + calls inside */
-	_Alignas(64) _Atomic uint64_t epoch; /* of the lease: streams are noted once in each. No two gates share one. */
-	_Atomic uint32_t sample_mask;        /* a launch whose number has none of these bits is sampled */
+	_Alignas(64) _Atomic uint64_t
+		word; /* launches * GATE_LAUNCH + GATE_CLOSED or 0 + calls inside */
+	_Alignas(64) _Atomic uint64_t
+		epoch; /* of the lease: streams are noted once in each. No two gates share one. */
+	_Atomic uint32_t sample_mask; /* a launch whose number has none of these bits is sampled */
 	const struct fair_driver *driver;
 	struct gate_link link;
 
-	pthread_mutex_t lock;                /* guards what follows */
-	pthread_cond_t  opened, quiet;
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t opened, quiet;
 	enum gate_state state;
-	unsigned        waiting;             /* threads */
-	bool            syncing;             /* the library's thread waits for a context without the lock */
-	uint64_t        window_ns, idle_ns;  /* of WELCOME */
-	uint64_t        lease;
-	uint64_t        end_ns;              /* of the lease; GATE_NEVER: until STOP */
-	uint64_t        first_launch;        /* launches before the lease; in the word threads that turn back are counted, too */
-	uint64_t        lease_launches;      /* in it, when all calls have left */
-	uint64_t        drain_since_ns;
-	uint64_t        seen_launches, seen_ns; /* idle: the last change that was seen, and when */
-	unsigned        looks;               /* since then */
-	struct streams  streams;
-	struct window   window;
+	unsigned waiting;            /* threads */
+	bool syncing;                /* the library's thread waits for a context without the lock */
+	uint64_t window_ns, idle_ns; /* of WELCOME */
+	uint64_t lease;
+	uint64_t end_ns;       /* of the lease; GATE_NEVER: until STOP */
+	uint64_t first_launch; /* launches before the lease; in the word threads that turn back are
+				  counted, too */
+	uint64_t lease_launches; /* in it, when all calls have left */
+	uint64_t drain_since_ns;
+	uint64_t seen_launches, seen_ns; /* idle: the last change that was seen, and when */
+	unsigned looks;                  /* since then */
+	struct streams streams;
+	struct window window;
 };
 
 /* What a thread remembers. */
@@ -70,7 +76,7 @@ struct gate {
 struct gate_thread {
 	unsigned inside; /* of a hook: calls that the driver makes itself pass */
 	struct {
-		void    *stream;
+		void *stream;
 		uint64_t epoch;
 	} noted[GATE_NOTED];
 };
@@ -78,7 +84,8 @@ extern _Thread_local struct gate_thread gate_thread __attribute__((tls_model("in
 
 /** An open gate without arbiter. */
 void gate_init(struct gate *g, const struct fair_driver *driver, const struct gate_link *link);
-/** Make the events, in @context, which is current. @return 0, or the driver's error: nothing is sampled then */
+/** Make the events, in @context, which is current. @return 0, or the driver's error: nothing is
+ * sampled then */
 int gate_adopt(struct gate *g, void *context);
 
 /* --- threads of the program --- */
@@ -99,13 +106,16 @@ static inline size_t gate_slot(const void *stream)
 /* @return the number of the launch, for gate_leave() */
 static inline uint64_t gate_enter(struct gate *g, void *stream, void *context)
 {
-	uint64_t before = atomic_fetch_add_explicit(&g->word, GATE_LAUNCH + 1, memory_order_acq_rel);
+	uint64_t before =
+		atomic_fetch_add_explicit(&g->word, GATE_LAUNCH + 1, memory_order_acq_rel);
 	size_t slot = gate_slot(stream);
 
 	if (__builtin_expect((before & GATE_CLOSED) != 0, 0))
 		before = gate_wait(g);
 	if (__builtin_expect(gate_thread.noted[slot].stream != stream ||
-			     gate_thread.noted[slot].epoch != atomic_load_explicit(&g->epoch, memory_order_relaxed), 0))
+				     gate_thread.noted[slot].epoch !=
+					     atomic_load_explicit(&g->epoch, memory_order_relaxed),
+			     0))
 		gate_note(g, stream, context);
 	return before / GATE_LAUNCH + 1;
 }
@@ -126,12 +136,14 @@ static inline void gate_leave_freely(struct gate *g)
 
 static inline void gate_leave(struct gate *g, void *stream, uint64_t launch)
 {
-	if (__builtin_expect(!(launch & atomic_load_explicit(&g->sample_mask, memory_order_relaxed)), 0))
+	if (__builtin_expect(
+		    !(launch & atomic_load_explicit(&g->sample_mask, memory_order_relaxed)), 0))
 		gate_sample(g, stream, launch);
 	gate_leave_freely(g);
 }
 
-/** @stream begins to capture when this has returned, after captures_begin(). Its work so far is marked. */
+/** @stream begins to capture when this has returned, after captures_begin(). Its work so far is
+ * marked. */
 void gate_capture_begins(struct gate *g, void *stream);
 void gate_forget_stream(struct gate *g, void *stream);
 /** Before a context is destroyed. */
@@ -145,7 +157,8 @@ void gate_connect(struct gate *g, uint64_t window_ns, uint64_t idle_ns);
 void gate_disconnect(struct gate *g);
 void gate_grant(struct gate *g, uint64_t lease, uint64_t slice_ns);
 void gate_stop(struct gate *g, uint64_t lease);
-/** Run all actions whose time has come. @return when to call again, ns of gate_now_ns(); GATE_NEVER: at the next event */
+/** Run all actions whose time has come. @return when to call again, ns of gate_now_ns();
+ * GATE_NEVER: at the next event */
 uint64_t gate_work(struct gate *g);
 
 uint64_t gate_now_ns(void);

@@ -21,15 +21,19 @@ static const char *settings_socket(struct settings *s, const char *given)
 	int size = (int)sizeof(s->socket);
 
 	if (given && *given)
-		return snprintf(s->socket, sizeof(s->socket), "%s", given) < size ? NULL : "HESHARE_FAIR_SOCKET is too long for a socket";
-	if (folder && *folder && snprintf(s->socket, sizeof(s->socket), "%s/heshare/fair.sock", folder) < size)
+		return snprintf(s->socket, sizeof(s->socket), "%s", given) < size
+			       ? NULL
+			       : "HESHARE_FAIR_SOCKET is too long for a socket";
+	if (folder && *folder &&
+	    snprintf(s->socket, sizeof(s->socket), "%s/heshare/fair.sock", folder) < size)
 		snprintf(s->second, sizeof(s->second), "%s", FAIR_SOCKET);
 	else
 		snprintf(s->socket, sizeof(s->socket), "%s", FAIR_SOCKET);
 	return NULL;
 }
 
-/* The arbiter refuses control characters and text that is not UTF-8. A "?" replaces each bad byte. @return whether there was one */
+/* The arbiter refuses control characters and text that is not UTF-8. A "?" replaces each bad byte.
+ * @return whether there was one */
 static bool name_clean(char *name)
 {
 	bool wrong = false;
@@ -55,13 +59,15 @@ static const char *settings_tenant(char out[FAIR_NAME_MAX], const char *given)
 		wrong = "HESHARE_FAIR_TENANT is longer than 63 bytes";
 	snprintf(out, FAIR_NAME_MAX, "%s", name);
 	if (name_clean(out) && !wrong)
-		wrong = "HESHARE_FAIR_TENANT has control characters or is not UTF-8: ? stands for what is wrong";
+		wrong = "HESHARE_FAIR_TENANT has control characters or is not UTF-8: ? stands for "
+			"what is wrong";
 	if (!*out)
 		strcpy(out, "?");
 	return given ? wrong : NULL;
 }
 
-static const char *settings_number(const char *given, double least, double most, double *out, const char *wrong)
+static const char *settings_number(const char *given, double least, double most, double *out,
+				   const char *wrong)
 {
 	char *end;
 	double x;
@@ -80,12 +86,15 @@ const char *settings_read(struct settings *s)
 	const char *verbose = getenv("HESHARE_FAIR_VERBOSE"), *wrong[4];
 	double clock = 0;
 
-	*s = (struct settings){ .weight = 1, .verbose = verbose && *verbose && strcmp(verbose, "0") != 0 };
+	*s = (struct settings){ .weight = 1,
+				.verbose = verbose && *verbose && strcmp(verbose, "0") != 0 };
 	wrong[0] = settings_socket(s, getenv("HESHARE_FAIR_SOCKET"));
 	wrong[1] = settings_tenant(s->tenant, getenv("HESHARE_FAIR_TENANT"));
-	wrong[2] = settings_number(getenv("HESHARE_FAIR_WEIGHT"), WEIGHT_LEAST, WEIGHT_MOST, &s->weight,
-				   "HESHARE_FAIR_WEIGHT is no number from 1e-06 to 1e+06");
-	wrong[3] = settings_number(getenv("HESHARE_FAIR_CLOCK"), 0, CLOCK_MOST, &clock, "HESHARE_FAIR_CLOCK is no clock in MHz");
+	wrong[2] =
+		settings_number(getenv("HESHARE_FAIR_WEIGHT"), WEIGHT_LEAST, WEIGHT_MOST,
+				&s->weight, "HESHARE_FAIR_WEIGHT is no number from 1e-06 to 1e+06");
+	wrong[3] = settings_number(getenv("HESHARE_FAIR_CLOCK"), 0, CLOCK_MOST, &clock,
+				   "HESHARE_FAIR_CLOCK is no clock in MHz");
 	s->clock_mhz = (uint32_t)clock;
 	for (int i = 0; i < 4; i++)
 		if (wrong[i])

@@ -13,12 +13,12 @@
 #define SOCKET_PATH_MAX sizeof(((struct sockaddr_un *)0)->sun_path)
 
 struct settings {
-	char     socket[SOCKET_PATH_MAX];  /* HESHARE_FAIR_SOCKET, or where an arbiter is by default */
-	char     second[SOCKET_PATH_MAX];  /* where no arbiter is at the first; "": none */
-	char     tenant[FAIR_NAME_MAX];    /* HESHARE_FAIR_TENANT, or the program's name */
-	double   weight;                   /* HESHARE_FAIR_WEIGHT, or 1 */
-	uint32_t clock_mhz;                /* HESHARE_FAIR_CLOCK, or 0 */
-	bool     verbose;                  /* HESHARE_FAIR_VERBOSE */
+	char socket[SOCKET_PATH_MAX]; /* HESHARE_FAIR_SOCKET, or where an arbiter is by default */
+	char second[SOCKET_PATH_MAX]; /* where no arbiter is at the first; "": none */
+	char tenant[FAIR_NAME_MAX];   /* HESHARE_FAIR_TENANT, or the program's name */
+	double weight;                /* HESHARE_FAIR_WEIGHT, or 1 */
+	uint32_t clock_mhz;           /* HESHARE_FAIR_CLOCK, or 0 */
+	bool verbose;                 /* HESHARE_FAIR_VERBOSE */
 };
 
 /** @return NULL, or what is wrong with the environment; the default is taken instead */

@@ -1,7 +1,8 @@
 /*
  * hooks_context.c - contexts that come and go.
  *
- * A context takes the events of its gate with it, so the gate forgets them before the driver destroys it.
+ * A context takes the events of its gate with it, so the gate forgets them before the driver
+ * destroys it.
  */
 #include "places.h"
 #include "symbols.h"
@@ -52,8 +53,8 @@ int cuDevicePrimaryCtxRetain(void **out, int device)
 }
 
 /*
- * All work of a context is done before its gate forgets it: nothing could follow that work any more. The release of the
- * lease waits for the call.
+ * All work of a context is done before its gate forgets it: nothing could follow that work any
+ * more. The release of the lease waits for the call.
  * @return the gate, for context_gone(); NULL: nobody has launched in the context
  */
 static struct gate *context_going(void *context)
@@ -99,10 +100,12 @@ int cuCtxDestroy_v2(void *context)
 	return context_destroy(call_real(CALL_cuCtxDestroy_v2), context);
 }
 
-/* Whether it is the last release is not known before; a context that stays is found again by its next launch. */
+/* Whether it is the last release is not known before; a context that stays is found again by its
+ * next launch. */
 static int primary_leave(int (*real)(int), int device)
 {
-	int (*state)(int, unsigned *, int *) = (int (*)(int, unsigned *, int *))driver_symbol("cuDevicePrimaryCtxGetState");
+	int (*state)(int, unsigned *, int *) =
+		(int (*)(int, unsigned *, int *))driver_symbol("cuDevicePrimaryCtxGetState");
 	void *context = places_primary(device);
 	struct gate *g;
 	unsigned flags;

@@ -6,18 +6,18 @@
 
 /* Names of types cannot be in parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define CALL_GATED(symbol, base, since, per_thread, params, args, on_stream) \
-	int symbol params \
-	{ \
-		int (*real) params = call_real(CALL_##symbol); \
-		struct pass pass; \
-		int rc; \
-		\
-		if (!real) \
-			return CALL_NOT_FOUND; \
-		pass = pass_begin(on_stream); \
-		rc = real args; \
-		pass_end(&pass); \
-		return rc; \
+	int symbol params                                                    \
+	{                                                                    \
+		int(*real) params = call_real(CALL_##symbol);                \
+		struct pass pass;                                            \
+		int rc;                                                      \
+                                                                             \
+		if (!real)                                                   \
+			return CALL_NOT_FOUND;                               \
+		pass = pass_begin(on_stream);                                \
+		rc = real args;                                              \
+		pass_end(&pass);                                             \
+		return rc;                                                   \
 	}
 LAUNCH_CALLS(CALL_GATED)
 COPY_CALLS(CALL_GATED)

@@ -19,12 +19,12 @@
 #include "stderr_line.h"
 
 #define RETRY_NS    1000000000u
-#define WELCOME_NS  200000000u  /* the first launch waits so long for an arbiter to answer */
-#define SPIN_NS     200000u     /* after PREPARE */
+#define WELCOME_NS  200000000u /* the first launch waits so long for an arbiter to answer */
+#define SPIN_NS     200000u    /* after PREPARE */
 #define STOP_NS     200000000u
-#define LOW_FDS     200         /* programs count on the low numbers */
-#define MESSAGES    64          /* taken at once */
-#define STACK_BYTES (1u << 20)  /* the driver's functions run on it */
+#define LOW_FDS     200        /* programs count on the low numbers */
+#define MESSAGES    64         /* taken at once */
+#define STACK_BYTES (1u << 20) /* the driver's functions run on it */
 
 /* --- descriptors --- */
 
@@ -94,7 +94,8 @@ static int link_send(void *self, const void *message, size_t size)
 
 	if (l->fd < 0 || l->broken)
 		return -ENOTCONN;
-	if (link_inode(l->fd) != l->inode || send(l->fd, message, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
+	if (link_inode(l->fd) != l->inode ||
+	    send(l->fd, message, size, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)size)
 		l->broken = true;
 	return l->broken ? -EPIPE : 0;
 }
@@ -174,13 +175,15 @@ static void link_take(struct link *l, const union fair_message *m)
 	case FAIR_WELCOME:
 		l->welcome = true;
 		if (l->complained || l->settings->verbose)
-			tell("scheduled by the arbiter at %s as tenant %s", l->path, l->settings->tenant);
+			tell("scheduled by the arbiter at %s as tenant %s", l->path,
+			     l->settings->tenant);
 		l->complained = l->refused = false;
 		gate_connect(&l->gate, m->welcome.window_ns, m->welcome.idle_ns);
 		break;
 	case FAIR_REFUSED:
 		if (!l->refused)
-			tell("the arbiter at %s refuses: %.*s: running unscheduled", l->path, FAIR_TEXT_MAX, m->answer.text);
+			tell("the arbiter at %s refuses: %.*s: running unscheduled", l->path,
+			     FAIR_TEXT_MAX, m->answer.text);
 		l->refused = l->complained = l->broken = true;
 		break;
 	case FAIR_GRANT:
@@ -200,7 +203,9 @@ static bool link_receive(struct link *l, bool *prepare)
 {
 	union fair_message m;
 	char packet[sizeof(m) + 1];
-	ssize_t n = link_inode(l->fd) == l->inode ? recv(l->fd, packet, sizeof(packet), MSG_DONTWAIT) : 0;
+	ssize_t n = link_inode(l->fd) == l->inode
+			    ? recv(l->fd, packet, sizeof(packet), MSG_DONTWAIT)
+			    : 0;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
@@ -236,7 +241,8 @@ static void link_messages(struct link *l)
 
 static void link_wait(struct link *l, uint64_t until)
 {
-	struct pollfd fds[] = { { .fd = l->wake_in, .events = POLLIN }, { .fd = l->fd, .events = POLLIN } };
+	struct pollfd fds[] = { { .fd = l->wake_in, .events = POLLIN },
+				{ .fd = l->fd, .events = POLLIN } };
 	uint64_t now = gate_now_ns(), ns;
 	struct timespec t;
 	char bytes[64];
@@ -245,10 +251,12 @@ static void link_wait(struct link *l, uint64_t until)
 	if (l->fd < 0 && l->retry_ns < until)
 		until = l->retry_ns;
 	ns = until > now ? until - now : 0;
-	/* The descriptors are looked after at least each second: the program may have closed them. */
+	/* The descriptors are looked after at least each second: the program may have closed them.
+	 */
 	if (ns > RETRY_NS)
 		ns = RETRY_NS;
-	t = (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
+	t = (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),
+			       .tv_nsec = (long)(ns % 1000000000u) };
 	if (!ours)
 		link_open_wake(l);
 	else if (ppoll(fds, 2, &t, NULL) > 0 && fds[0].revents)
@@ -310,10 +318,12 @@ static void *link_run(void *arg)
 	return NULL;
 }
 
-void link_init(struct link *l, const struct fair_driver *driver, const struct settings *settings, bool (*captures)(void *self),
-	       int (*connect)(struct link *l))
+void link_init(struct link *l, const struct fair_driver *driver, const struct settings *settings,
+	       bool (*captures)(void *self), int (*connect)(struct link *l))
 {
-	struct gate_link to = { .send = link_send, .wake = link_wake, .captures = link_captures, .self = l };
+	struct gate_link to = {
+		.send = link_send, .wake = link_wake, .captures = link_captures, .self = l
+	};
 
 	gate_init(&l->gate, driver, &to);
 	l->settings = settings;
@@ -398,5 +408,6 @@ void link_after_fork(struct link *l)
 		close(l->wake_in);
 	if (wake >= 0 && link_inode(wake) == l->wake_inode)
 		close(wake);
-	link_init(l, l->gate.driver, l->settings, l->captures, l->connect == link_connect_socket ? NULL : l->connect);
+	link_init(l, l->gate.driver, l->settings, l->captures,
+		  l->connect == link_connect_socket ? NULL : l->connect);
 }

@@ -1,8 +1,8 @@
 /*
  * link.h - the library's own thread for a GPU: it talks to the arbiter and works the gate.
  *
- * It connects, says HELLO, hands messages to the gate and sends what the gate has to say. While there is no arbiter the
- * gate is open and it tries again every second. It never ends the process.
+ * It connects, says HELLO, hands messages to the gate and sends what the gate has to say. While
+ * there is no arbiter the gate is open and it tries again every second. It never ends the process.
  */
 #ifndef HES_INTERPOSE_LINK_H
 #define HES_INTERPOSE_LINK_H
@@ -22,36 +22,37 @@ enum link_progress {
 };
 
 struct link {
-	struct gate            gate;
+	struct gate gate;
 	const struct settings *settings;
-	uint8_t                uuid[16];
-	void                  *context;         /* for the gate's events */
-	int                    device;
-	_Atomic bool           stop;
-	pthread_t              thread;
-	pthread_mutex_t        lock;            /* guards progress */
-	pthread_cond_t         changed;
-	enum link_progress     progress;
-	int                    wake_in;         /* the thread reads; the gate's other threads send to wake_out */
-	_Atomic int            wake_out;
-	_Atomic ino_t          wake_inode;      /* a program may close descriptors that are not its own */
-	ino_t                  wake_in_inode;
+	uint8_t uuid[16];
+	void *context; /* for the gate's events */
+	int device;
+	_Atomic bool stop;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards progress */
+	pthread_cond_t changed;
+	enum link_progress progress;
+	int wake_in; /* the thread reads; the gate's other threads send to wake_out */
+	_Atomic int wake_out;
+	_Atomic ino_t wake_inode; /* a program may close descriptors that are not its own */
+	ino_t wake_in_inode;
 	/* of the thread: */
-	int                    fd;              /* -1: not connected */
-	ino_t                  inode;
-	bool                   welcome, broken, complained, refused;
-	uint64_t               retry_ns;
-	const char            *path;            /* of the socket that was tried last */
+	int fd; /* -1: not connected */
+	ino_t inode;
+	bool welcome, broken, complained, refused;
+	uint64_t retry_ns;
+	const char *path; /* of the socket that was tried last */
 	/** @return a connected socket, or -errno */
-	int                  (*connect)(struct link *l);
-	bool                 (*captures)(void *self);
+	int (*connect)(struct link *l);
+	bool (*captures)(void *self);
 };
 
 /** @connect NULL: to a socket in @settings. */
-void link_init(struct link *l, const struct fair_driver *driver, const struct settings *settings, bool (*captures)(void *self),
-	       int (*connect)(struct link *l));
+void link_init(struct link *l, const struct fair_driver *driver, const struct settings *settings,
+	       bool (*captures)(void *self), int (*connect)(struct link *l));
 /**
- * Start the thread and wait shortly until it is welcomed or knows that it is not. @context is the calling thread's.
+ * Start the thread and wait shortly until it is welcomed or knows that it is not. @context is the
+ * calling thread's.
  * @return 0; -errno: there is no thread, and the gate stays open
  */
 int link_start(struct link *l, void *context);

@@ -17,15 +17,16 @@
 struct place *_Atomic place_only;
 struct fair_driver places_driver;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows; places are read without it */
+static pthread_mutex_t lock =
+	PTHREAD_MUTEX_INITIALIZER; /* guards what follows; places are read without it */
 static struct place places[PLACES_MAX];
 static _Atomic size_t n_places;
 static struct link links[DEVICES_MAX];
 static bool linked[DEVICES_MAX];
 static void *primaries[DEVICES_MAX];
-static void *known[PLACES_MAX];  /* contexts, whether or not they have launched */
+static void *known[PLACES_MAX]; /* contexts, whether or not they have launched */
 static size_t n_known;
-static bool unknown;             /* there was no room for one: there is never an only place again */
+static bool unknown; /* there was no room for one: there is never an only place again */
 static struct settings settings;
 static const char *settings_wrong;
 static bool loaded, registered;
@@ -34,8 +35,8 @@ static _Atomic bool off; /* for good */
 /* Names in the order of preference; those that may be missing come without a fault. */
 static const struct {
 	const char *names[2];
-	size_t      slot;
-	bool        needed;
+	size_t slot;
+	bool needed;
 } driver_symbols[] = {
 	{ { "cuCtxGetCurrent" }, offsetof(struct fair_driver, context_current), true },
 	{ { "cuCtxGetDevice" }, offsetof(struct fair_driver, context_device), true },
@@ -44,13 +45,19 @@ static const struct {
 	{ { "cuCtxSynchronize" }, offsetof(struct fair_driver, context_synchronize), true },
 	{ { "cuStreamGetCtx" }, offsetof(struct fair_driver, stream_context), false },
 	{ { "cuStreamIsCapturing" }, offsetof(struct fair_driver, stream_is_capturing), false },
-	{ { "cuThreadExchangeStreamCaptureMode" }, offsetof(struct fair_driver, capture_mode), false },
+	{ { "cuThreadExchangeStreamCaptureMode" },
+	  offsetof(struct fair_driver, capture_mode),
+	  false },
 	{ { "cuEventCreate" }, offsetof(struct fair_driver, event_create), true },
 	{ { "cuEventRecord" }, offsetof(struct fair_driver, event_record), true },
 	{ { "cuEventQuery" }, offsetof(struct fair_driver, event_query), true },
 	{ { "cuEventSynchronize" }, offsetof(struct fair_driver, event_synchronize), true },
-	{ { "cuEventElapsedTime_v2", "cuEventElapsedTime" }, offsetof(struct fair_driver, event_elapsed), true },
-	{ { "cuDeviceGetUuid", "cuDeviceGetUuid_v2" }, offsetof(struct fair_driver, device_uuid), true },
+	{ { "cuEventElapsedTime_v2", "cuEventElapsedTime" },
+	  offsetof(struct fair_driver, event_elapsed),
+	  true },
+	{ { "cuDeviceGetUuid", "cuDeviceGetUuid_v2" },
+	  offsetof(struct fair_driver, device_uuid),
+	  true },
 };
 
 /* @return whether the driver has all that is needed; the lock is held */
@@ -62,7 +69,8 @@ static bool places_load(void)
 		if (!f && driver_symbols[i].names[1])
 			f = driver_symbol(driver_symbols[i].names[1]);
 		if (!f && driver_symbols[i].needed) {
-			tell("the CUDA driver has no %s: running unscheduled", driver_symbols[i].names[0]);
+			tell("the CUDA driver has no %s: running unscheduled",
+			     driver_symbols[i].names[0]);
 			atomic_store(&off, true);
 			return false;
 		}
@@ -89,7 +97,8 @@ static void places_end(void)
 			link_stop(&links[i]);
 }
 
-/* Make the events of a gate in another context, because the first was destroyed. Captures of the calling thread go on. */
+/* Make the events of a gate in another context, because the first was destroyed. Captures of the
+ * calling thread go on. */
 static void places_adopt(struct gate *g, void *context)
 {
 	int mode = DRIVER_CAPTURE_RELAXED;
@@ -101,7 +110,8 @@ static void places_adopt(struct gate *g, void *context)
 		places_driver.capture_mode(&mode);
 }
 
-/* The gate of a device, started if it is the first call to it. @context is current. The lock is held. */
+/* The gate of a device, started if it is the first call to it. @context is current. The lock is
+ * held. */
 static struct gate *places_gate(int device, void *context)
 {
 	struct link *l;
@@ -119,7 +129,8 @@ static struct gate *places_gate(int device, void *context)
 	settings_wrong = NULL;
 	link_init(l, &places_driver, &settings, places_capture, NULL);
 	if (places_driver.device_uuid(l->uuid, device)) {
-		tell("the driver does not tell which GPU device %d is: running unscheduled", device);
+		tell("the driver does not tell which GPU device %d is: running unscheduled",
+		     device);
 		return NULL;
 	}
 	if (!registered)
@@ -247,7 +258,8 @@ void place_check(const struct place *p)
 {
 	void *context = NULL;
 
-	if (atomic_load(&place_only) == p && !places_driver.context_current(&context) && context && context != atomic_load(&p->context))
+	if (atomic_load(&place_only) == p && !places_driver.context_current(&context) && context &&
+	    context != atomic_load(&p->context))
 		places_note(context);
 }
 

@@ -1,9 +1,9 @@
 /*
  * places.h - the contexts of the process, and the gate of each: which GPU a call goes to.
  *
- * A process with one context has one place, found by one load. With more, launched in or not, the stream or the
- * calling thread's context tells. The first gated call of a GPU starts its link. Before that the library does nothing
- * but count contexts.
+ * A process with one context has one place, found by one load. With more, launched in or not, the
+ * stream or the calling thread's context tells. The first gated call of a GPU starts its link.
+ * Before that the library does nothing but count contexts.
  */
 #ifndef HES_INTERPOSE_PLACES_H
 #define HES_INTERPOSE_PLACES_H
@@ -15,8 +15,8 @@
 
 struct place {
 	void *_Atomic context; /* NULL: free */
-	struct gate  *gate;
-	int           device;
+	struct gate *gate;
+	int device;
 };
 
 extern struct place *_Atomic place_only; /* NULL: none, or several */
@@ -30,7 +30,8 @@ void place_check(const struct place *p);
 void places_note(void *context);
 /** A context is about to go. @return its place, which it has no more; NULL: it had none */
 struct place *places_forget(void *context);
-/** @return the context that a release of the device's primary context may destroy; NULL: none is known */
+/** @return the context that a release of the device's primary context may destroy; NULL: none is
+ * known */
 void *places_primary(int device);
 void places_note_primary(int device, void *context);
 /** For each gate there is. */
@@ -42,8 +43,8 @@ void places_capture_begins(void *stream);
 /* A call that has begun. */
 struct pass {
 	struct place *place;
-	void         *stream;
-	uint64_t      launch;
+	void *stream;
+	uint64_t launch;
 };
 
 static inline struct pass pass_begin(void *stream)
@@ -59,7 +60,9 @@ static inline struct pass pass_begin(void *stream)
 	if (__builtin_expect(!p.place, 0))
 		p.place = place_find(stream);
 	if (p.place)
-		p.launch = gate_enter(p.place->gate, stream, atomic_load_explicit(&p.place->context, memory_order_relaxed));
+		p.launch =
+			gate_enter(p.place->gate, stream,
+				   atomic_load_explicit(&p.place->context, memory_order_relaxed));
 	return p;
 }
 

@@ -16,7 +16,8 @@
 
 #define PREFIX "heshare-fair: "
 
-/* A pipe takes a line whole or, by poll(), not now; if its reader goes away at this moment there is a signal. */
+/* A pipe takes a line whole or, by poll(), not now; if its reader goes away at this moment there is
+ * a signal. */
 static void line_write(const char *line, size_t n)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };

@@ -84,8 +84,10 @@ void streams_forget_context(struct streams *s, void *context)
 	s->n = 0;
 }
 
-/* An event in a stream that captures would end the capture, and in the legacy stream that of any blocking stream. */
-static bool row_mark(const struct streams *s, struct stream_row *r, bool captures, const void *begins)
+/* An event in a stream that captures would end the capture, and in the legacy stream that of any
+ * blocking stream. */
+static bool row_mark(const struct streams *s, struct stream_row *r, bool captures,
+		     const void *begins)
 {
 	if (captures && stream_is_legacy(r->stream))
 		return false;
@@ -130,7 +132,8 @@ uint64_t streams_gpu_ns(const struct streams *s)
 	if (!s->started || s->lost || s->n_others)
 		return 0;
 	for (size_t i = 0; i < s->n; i++)
-		if (s->rows[i].pending && !s->driver->event_elapsed(&ms, s->start, s->rows[i].event) && ms > most)
+		if (s->rows[i].pending &&
+		    !s->driver->event_elapsed(&ms, s->start, s->rows[i].event) && ms > most)
 			most = ms;
 	return (uint64_t)((double)most * 1e6);
 }

@@ -1,9 +1,9 @@
 /*
  * streams.h - the streams that a lease has used, and whether the GPU has done all their work.
  *
- * A table of fixed size with an event for each stream. Work that no event of the library's thread can follow (more
- * streams than rows, default streams of threads, further contexts) is waited for with the whole context.
- * The caller holds the gate's lock, unless said otherwise.
+ * A table of fixed size with an event for each stream. Work that no event of the library's thread
+ * can follow (more streams than rows, default streams of threads, further contexts) is waited for
+ * with the whole context. The caller holds the gate's lock, unless said otherwise.
  */
 #ifndef HES_INTERPOSE_STREAMS_H
 #define HES_INTERPOSE_STREAMS_H
@@ -19,21 +19,21 @@
 
 struct stream_row {
 	void *stream;
-	void *event;    /* at the end of its work, once recorded */
-	bool  pending;  /* the event is recorded and was not seen to pass */
+	void *event;  /* at the end of its work, once recorded */
+	bool pending; /* the event is recorded and was not seen to pass */
 };
 
 struct streams {
 	const struct fair_driver *driver;
-	void             *home;                   /* context of the events; NULL: none yet */
-	bool              ready;                  /* the events are there */
-	bool              lost;                   /* a row or its event is missing: wait for the whole context */
-	bool              started;                /* the first launch of the lease has its event before it */
-	void             *start;
-	size_t            n;                      /* rows in use */
+	void *home;   /* context of the events; NULL: none yet */
+	bool ready;   /* the events are there */
+	bool lost;    /* a row or its event is missing: wait for the whole context */
+	bool started; /* the first launch of the lease has its event before it */
+	void *start;
+	size_t n; /* rows in use */
 	struct stream_row rows[STREAMS_MAX];
-	size_t            n_others;
-	void             *others[CONTEXTS_MAX];   /* further contexts that the lease has used */
+	size_t n_others;
+	void *others[CONTEXTS_MAX]; /* further contexts that the lease has used */
 };
 
 /** Make the events of @home. Its context is current. @return 0, or the driver's error */
@@ -48,13 +48,15 @@ void streams_forget(struct streams *s, void *stream);
 void streams_forget_context(struct streams *s, void *context);
 
 /**
- * Mark the end of all work so far. The home context is current. @captures: streams capture, which must not be touched;
+ * Mark the end of all work so far. The home context is current. @captures: streams capture, which
+ * must not be touched;
  * @begins is about to, and can be marked still. What cannot be marked is lost.
  */
 void streams_mark(struct streams *s, bool captures, const void *begins);
 /** @return whether all that streams_mark() marked has passed. The home context is current. */
 bool streams_passed(struct streams *s);
-/** @return GPU time from the first launch to the last end, ns; 0: not known. After streams_passed(). */
+/** @return GPU time from the first launch to the last end, ns; 0: not known. After
+ * streams_passed(). */
 uint64_t streams_gpu_ns(const struct streams *s);
 
 #endif

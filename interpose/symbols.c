@@ -1,8 +1,10 @@
 /*
- * symbols.c - functions by name: the table of ours, and dlsym() and cuGetProcAddress() that hand them out.
+ * symbols.c - functions by name: the table of ours, and dlsym() and cuGetProcAddress() that hand
+ * them out.
  *
- * A linked program finds our functions first because the library is preloaded. For all others the real lookup comes
- * first; only then a function of the table is put in place of its result. Names outside of the table pass.
+ * A linked program finds our functions first because the library is preloaded. For all others the
+ * real lookup comes first; only then a function of the table is put in place of its result. Names
+ * outside of the table pass.
  */
 #include "symbols.h"
 
@@ -10,15 +12,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define KNOWN_VERSION 13000 /* later versions of the driver's functions may have other parameters */
+/* later versions of the driver's functions may have other parameters */
+#define KNOWN_VERSION   13000
 #define FLAG_PER_THREAD 2
-#define DRIVER_FILE "libcuda.so.1"
+#define DRIVER_FILE     "libcuda.so.1"
 
 static const struct row {
 	const char *symbol, *base;
-	int         since;
-	bool        per_thread;
-	void       *ours;
+	int since;
+	bool per_thread;
+	void *ours;
 } rows[N_CALLS] = {
 #define CALL_ROW(symbol, base, since, per_thread, params, args, stream) \
 	{ #symbol, base, since, per_thread, (void *)(symbol) },
@@ -110,11 +113,12 @@ void *call_resolve(enum call c)
 /* --- dlsym --- */
 
 struct answer {
-	void     *symbol;
-	uintptr_t given;  /* 0: the real dlsym() has to answer, called from where ours was called */
+	void *symbol;
+	uintptr_t given; /* 0: the real dlsym() has to answer, called from where ours was called */
 };
 
-__attribute__((visibility("hidden"))) struct answer fair_dlsym_answer(void *handle, const char *name);
+__attribute__((visibility("hidden"))) struct answer fair_dlsym_answer(void *handle,
+								      const char *name);
 
 struct answer fair_dlsym_answer(void *handle, const char *name)
 {
@@ -138,8 +142,8 @@ struct answer fair_dlsym_answer(void *handle, const char *name)
 }
 
 /*
- * The real dlsym() looks at the address that it returns to: RTLD_NEXT starts at that library. So ours must not call it
- * but jump to it.
+ * The real dlsym() looks at the address that it returns to: RTLD_NEXT starts at that library. So
+ * ours must not call it but jump to it.
  */
 #if defined(__x86_64__)
 __asm__(".text\n.p2align 4\n.globl dlsym\n.type dlsym, @function\n"
@@ -154,11 +158,13 @@ __asm__(".text\n.p2align 4\n.globl dlsym\n.type dlsym, @function\n"
 #elif defined(__aarch64__)
 __asm__(".text\n.p2align 4\n.globl dlsym\n.type dlsym, %function\n"
 	"dlsym:\n\t.cfi_startproc\n\thint #34\n"
-	"\tstp x29, x30, [sp, #-32]!\n\t.cfi_adjust_cfa_offset 32\n\t.cfi_offset x29, -32\n\t.cfi_offset x30, -24\n"
+	"\tstp x29, x30, [sp, #-32]!\n\t.cfi_adjust_cfa_offset 32\n\t.cfi_offset x29, "
+	"-32\n\t.cfi_offset x30, -24\n"
 	"\tmov x29, sp\n\tstp x0, x1, [sp, #16]\n"
 	"\tbl fair_dlsym_answer\n"
 	"\tmov x9, x0\n\tmov x10, x1\n"
-	"\tldp x0, x1, [sp, #16]\n\tldp x29, x30, [sp], #32\n\t.cfi_restore x29\n\t.cfi_restore x30\n\t.cfi_adjust_cfa_offset -32\n"
+	"\tldp x0, x1, [sp, #16]\n\tldp x29, x30, [sp], #32\n\t.cfi_restore x29\n\t.cfi_restore "
+	"x30\n\t.cfi_adjust_cfa_offset -32\n"
 	"\tcbz x10, 1f\n\tmov x0, x9\n\tret\n"
 	"1:\tadrp x9, fair_real_dlsym\n\tldr x9, [x9, :lo12:fair_real_dlsym]\n\tbr x9\n"
 	"\t.cfi_endproc\n.size dlsym, .-dlsym\n");
@@ -174,7 +180,8 @@ EXPORT void *dlsym(void *handle, const char *name)
 
 /* --- cuGetProcAddress --- */
 
-/* The newest row that is not newer than @version. A function without a variant per thread has one row for both. */
+/* The newest row that is not newer than @version. A function without a variant per thread has one
+ * row for both. */
 static const struct row *row_by_base(const char *base, int version, bool per_thread)
 {
 	const struct row *best = NULL;
@@ -182,7 +189,8 @@ static const struct row *row_by_base(const char *base, int version, bool per_thr
 	for (size_t i = 0; i < N_CALLS; i++) {
 		const struct row *r = &rows[i];
 
-		if (strcmp(r->base, base) != 0 || r->since > version || (r->per_thread && !per_thread))
+		if (strcmp(r->base, base) != 0 || r->since > version ||
+		    (r->per_thread && !per_thread))
 			continue;
 		if (!best || r->since > best->since || (r->since == best->since && r->per_thread))
 			best = r;
@@ -194,7 +202,8 @@ static const struct row *row_by_base(const char *base, int version, bool per_thr
 static const struct row *row_by_address(const char *name, const void *real)
 {
 	for (size_t i = 0; i < N_CALLS; i++)
-		if (!*rows[i].base && strncmp(rows[i].symbol, name, strlen(name)) == 0 && driver_symbol(rows[i].symbol) == real)
+		if (!*rows[i].base && strncmp(rows[i].symbol, name, strlen(name)) == 0 &&
+		    driver_symbol(rows[i].symbol) == real)
 			return &rows[i];
 	return NULL;
 }
@@ -228,7 +237,8 @@ int cuGetProcAddress(const char *name, void **out, int version, uint64_t flags)
 
 int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags, int *status)
 {
-	int (*real)(const char *, void **, int, uint64_t, int *) = call_real(CALL_cuGetProcAddress_v2);
+	int (*real)(const char *, void **, int, uint64_t, int *) =
+		call_real(CALL_cuGetProcAddress_v2);
 	int rc = real ? real(name, out, version, flags, status) : CALL_NOT_FOUND;
 
 	if (!rc)

@@ -1,5 +1,6 @@
 /*
- * symbols.h - the driver's functions: the real ones, and ours by all routes that a program has to them.
+ * symbols.h - the driver's functions: the real ones, and ours by all routes that a program has to
+ * them.
  */
 #ifndef HES_INTERPOSE_SYMBOLS_H
 #define HES_INTERPOSE_SYMBOLS_H

@@ -48,7 +48,8 @@ static void window_learn(struct window *w, void *from, uint64_t before, void *to
 
 	if (!from || launches <= before || w->driver->event_elapsed(&ms, from, to))
 		return;
-	w->launch_ns += (w->launch_ns > 0 ? TRUST : 1) * ((double)ms * 1e6 / (double)(launches - before) - w->launch_ns);
+	w->launch_ns += (w->launch_ns > 0 ? TRUST : 1) *
+			((double)ms * 1e6 / (double)(launches - before) - w->launch_ns);
 	want = window_every(w);
 	w->every = want > 2 * w->every ? 2 * w->every : want;
 }
@@ -56,14 +57,17 @@ static void window_learn(struct window *w, void *from, uint64_t before, void *to
 void window_look(struct window *w)
 {
 	while (w->ready && w->passed < w->recorded) {
-		uint64_t at = w->passed % WINDOW_EVENTS, last = (w->passed + WINDOW_EVENTS - 1) % WINDOW_EVENTS;
+		uint64_t at = w->passed % WINDOW_EVENTS,
+			 last = (w->passed + WINDOW_EVENTS - 1) % WINDOW_EVENTS;
 
 		if (w->driver->event_query(w->ring[at].event) == DRIVER_NOT_READY)
 			return;
 		if (w->passed)
-			window_learn(w, w->ring[last].event, w->ring[last].launches, w->ring[at].event, w->ring[at].launches);
+			window_learn(w, w->ring[last].event, w->ring[last].launches,
+				     w->ring[at].event, w->ring[at].launches);
 		else
-			window_learn(w, w->start, w->first_launch, w->ring[at].event, w->ring[at].launches);
+			window_learn(w, w->start, w->first_launch, w->ring[at].event,
+				     w->ring[at].launches);
 		w->passed_launches = w->ring[at].launches;
 		w->passed++;
 	}
@@ -91,10 +95,14 @@ void *window_full(const struct window *w)
 		most = 1;
 	else if (part * WINDOW_PENDING_MAX > size)
 		most = (uint64_t)(size / part);
-	return w->ready && w->size_ns && w->recorded - w->passed > most ? w->ring[w->passed % WINDOW_EVENTS].event : NULL;
+	return w->ready && w->size_ns && w->recorded - w->passed > most
+		       ? w->ring[w->passed % WINDOW_EVENTS].event
+		       : NULL;
 }
 
 uint64_t window_pending_ns(const struct window *w, uint64_t launches)
 {
-	return launches > w->passed_launches ? (uint64_t)((double)(launches - w->passed_launches) * w->launch_ns) : 0;
+	return launches > w->passed_launches
+		       ? (uint64_t)((double)(launches - w->passed_launches) * w->launch_ns)
+		       : 0;
 }

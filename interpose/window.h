@@ -1,9 +1,10 @@
 /*
  * window.h - how much work of a lease waits on the GPU: sampled by events, and bounded.
  *
- * Every k launches an event is recorded. k follows the GPU time of a launch so that the time between two events is
- * about a quarter of the window. Who launches while too many events are pending waits for the oldest.
- * The caller holds the gate's lock; the context of the events is current.
+ * Every k launches an event is recorded. k follows the GPU time of a launch so that the time
+ * between two events is about a quarter of the window. Who launches while too many events are
+ * pending waits for the oldest. The caller holds the gate's lock; the context of the events is
+ * current.
  */
 #ifndef HES_INTERPOSE_WINDOW_H
 #define HES_INTERPOSE_WINDOW_H
@@ -14,24 +15,25 @@
 
 #include "driver.h"
 
-#define WINDOW_EVENTS   8
-#define WINDOW_PARTS    4    /* events that a full window has */
-#define WINDOW_PENDING_MAX (WINDOW_EVENTS - 2) /* ... and where launches are so short that the parts are smaller */
+#define WINDOW_EVENTS 8
+#define WINDOW_PARTS  4 /* events that a full window has */
+#define WINDOW_PENDING_MAX \
+	(WINDOW_EVENTS - 2)  /* ... and where launches are so short that the parts are smaller */
 #define WINDOW_EVERY_MAX 256 /* launches between two events at most */
 
 struct window {
 	const struct fair_driver *driver;
-	bool     ready;                    /* the events are there */
-	uint64_t size_ns;                  /* 0: no bound, nothing is sampled */
-	uint32_t every;                    /* k, a power of two */
-	double   launch_ns;                /* GPU time of a launch; 0: not known */
-	void    *start;                    /* event before the first launch of the lease; NULL: none */
-	uint64_t first_launch;             /* launches before it */
-	uint64_t recorded, passed;         /* events so far; the ring has those between, and one before */
-	uint64_t passed_launches;          /* launches before the last event that passed */
+	bool ready;                /* the events are there */
+	uint64_t size_ns;          /* 0: no bound, nothing is sampled */
+	uint32_t every;            /* k, a power of two */
+	double launch_ns;          /* GPU time of a launch; 0: not known */
+	void *start;               /* event before the first launch of the lease; NULL: none */
+	uint64_t first_launch;     /* launches before it */
+	uint64_t recorded, passed; /* events so far; the ring has those between, and one before */
+	uint64_t passed_launches;  /* launches before the last event that passed */
 	struct {
-		void    *event;
-		uint64_t launches;         /* made before it */
+		void *event;
+		uint64_t launches; /* made before it */
 	} ring[WINDOW_EVENTS];
 };
 

@@ -1,8 +1,9 @@
 /*
  * clock_preload.c - let the clocks and waits of unmodified programs run at the lab's speed.
  *
- * Preloaded if the speed is not 1: then the times that a program measures and sleeps agree with those of the virtual
- * GPUs. CPU clocks do not change. Invariant: without a lab every call behaves as in the C library.
+ * Preloaded if the speed is not 1: then the times that a program measures and sleeps agree with
+ * those of the virtual GPUs. CPU clocks do not change. Invariant: without a lab every call behaves
+ * as in the C library.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,9 +24,9 @@
 #define SYS_epoll_pwait2 441
 #endif
 
-#define EXPORT __attribute__((visibility("default")))
-#define BILLION 1000000000ll
-#define MONOTONIC_END_S 1000000000
+#define EXPORT              __attribute__((visibility("default")))
+#define BILLION             1000000000ll
+#define MONOTONIC_END_S     1000000000
 #define KERNEL_SIGSET_BYTES 8
 
 static int64_t ns_of(const struct timespec *t)
@@ -109,14 +110,16 @@ EXPORT time_t time(time_t *out)
 	return t.tv_sec;
 }
 
-EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left)
+EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
+			   struct timespec *left)
 {
 	struct vgpu_lab *lab = vgpu_here();
 	int64_t from = lab ? clock_origin(lab, clock) : -1;
 	struct timespec real = *t;
 
 	if (from >= 0)
-		real = timespec_of(flags & TIMER_ABSTIME ? to_real(lab, from, ns_of(t)) : real_duration(ns_of(t)));
+		real = timespec_of(flags & TIMER_ABSTIME ? to_real(lab, from, ns_of(t))
+							 : real_duration(ns_of(t)));
 	if (!syscall(SYS_clock_nanosleep, clock, flags, &real, left))
 		return 0;
 	if (left && lab && from >= 0 && !(flags & TIMER_ABSTIME))
@@ -165,19 +168,24 @@ EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
 	struct timespec real;
 
-	return (int)syscall(SYS_ppoll, fds, n, wait_ms(timeout_ms, &real), NULL, KERNEL_SIGSET_BYTES);
+	return (int)syscall(SYS_ppoll, fds, n, wait_ms(timeout_ms, &real), NULL,
+			    KERNEL_SIGSET_BYTES);
 }
 
-EXPORT int pselect(int n, fd_set *restrict r, fd_set *restrict w, fd_set *restrict x, const struct timespec *restrict t,
-		   const sigset_t *restrict mask)
+EXPORT int pselect(int n, fd_set *restrict r, fd_set *restrict w, fd_set *restrict x,
+		   const struct timespec *restrict t, const sigset_t *restrict mask)
 {
 	struct timespec real = t ? timespec_of(real_duration(ns_of(t))) : (struct timespec){ 0 };
-	const struct { const sigset_t *set; size_t bytes; } with = { mask, KERNEL_SIGSET_BYTES };
+	const struct {
+		const sigset_t *set;
+		size_t bytes;
+	} with = { mask, KERNEL_SIGSET_BYTES };
 
 	return (int)syscall(SYS_pselect6, n, r, w, x, t ? &real : NULL, &with);
 }
 
-EXPORT int select(int n, fd_set *restrict r, fd_set *restrict w, fd_set *restrict x, struct timeval *restrict t)
+EXPORT int select(int n, fd_set *restrict r, fd_set *restrict w, fd_set *restrict x,
+		  struct timeval *restrict t)
 {
 	struct timespec real = { 0 };
 
@@ -186,7 +194,8 @@ EXPORT int select(int n, fd_set *restrict r, fd_set *restrict w, fd_set *restric
 	return pselect(n, r, w, x, t ? &real : NULL, NULL);
 }
 
-/* Without epoll_pwait2: ppoll reduces @t by the time that has passed. Another thread may take the event first. */
+/* Without epoll_pwait2: ppoll reduces @t by the time that has passed. Another thread may take the
+ * event first. */
 static int wait_by_poll(int fd, struct epoll_event *events, int max, struct timespec *t)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
@@ -222,7 +231,8 @@ static void *find_next(void **at, const char *name)
 	return *at;
 }
 
-EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t clock, const struct timespec *t)
+EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t clock,
+				  const struct timespec *t)
 {
 	static int (*next)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
 	struct timespec real = real_deadline(clock, t);
@@ -236,7 +246,8 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t
 {
 	static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 	/* The clock of a condition cannot be queried; monotonic times are far below wall times. */
-	struct timespec real = real_deadline(t->tv_sec > MONOTONIC_END_S ? CLOCK_REALTIME : CLOCK_MONOTONIC, t);
+	struct timespec real =
+		real_deadline(t->tv_sec > MONOTONIC_END_S ? CLOCK_REALTIME : CLOCK_MONOTONIC, t);
 
 	find_next((void **)&next, __func__);
 	return next(cond, lock, &real);

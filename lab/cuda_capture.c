@@ -1,10 +1,10 @@
 /*
  * cuda_capture.c - stream capture and graphs; see cuda_capture.h.
  *
- * A capture lists its operations in the order in which they were recorded; its graph runs them in that order. Counts
- * show which streams have joined the origin again: each stream counts the operations of every other stream that its end
- * depends on. Rules and errors follow NVIDIA's documentation of cuStreamBeginCapture and
- * cuThreadExchangeStreamCaptureMode.
+ * A capture lists its operations in the order in which they were recorded; its graph runs them in
+ * that order. Counts show which streams have joined the origin again: each stream counts the
+ * operations of every other stream that its end depends on. Rules and errors follow NVIDIA's
+ * documentation of cuStreamBeginCapture and cuThreadExchangeStreamCaptureMode.
  */
 #include "cuda_capture.h"
 
@@ -18,28 +18,30 @@ enum { STATUS_NONE, STATUS_ACTIVE, STATUS_INVALIDATED };
 
 struct graph_ops {
 	struct cuda_op *v;
-	size_t          n, room;
+	size_t n, room;
 };
 
 struct cuda_graph {
 	struct cuda_handle handle;
-	struct graph_ops   ops;
+	struct graph_ops ops;
 };
 
 struct cuda_capture {
 	struct cuda_capture *next;
-	uint64_t             id;
-	int                  mode;
-	pthread_t            thread;
-	bool                 invalid;
+	uint64_t id;
+	int mode;
+	pthread_t thread;
+	bool invalid;
 	struct cuda_context *context;
-	struct cuda_stream  *streams[CUDA_CAPTURE_STREAMS]; /* the first is the origin; NULL: destroyed */
-	unsigned             n;
-	uint32_t             covers[CUDA_CAPTURE_STREAMS][CUDA_CAPTURE_STREAMS];
-	struct cuda_graph   *graph;
+	struct cuda_stream
+		*streams[CUDA_CAPTURE_STREAMS]; /* the first is the origin; NULL: destroyed */
+	unsigned n;
+	uint32_t covers[CUDA_CAPTURE_STREAMS][CUDA_CAPTURE_STREAMS];
+	struct cuda_graph *graph;
 };
 
-static struct cuda_pool graphs = CUDA_POOL(struct cuda_graph, 1 << 16), executables = CUDA_POOL(struct cuda_graph, 1 << 16);
+static struct cuda_pool graphs = CUDA_POOL(struct cuda_graph, 1 << 16),
+			executables = CUDA_POOL(struct cuda_graph, 1 << 16);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the captures */
 static struct cuda_capture *captures;
 static uint64_t last_id;
@@ -87,8 +89,10 @@ static bool capture_is_own(const struct cuda_capture *k)
 	return pthread_equal(k->thread, pthread_self());
 }
 
-/* @return the first capture from @k on that the legacy stream would wait for; the captures are locked */
-static struct cuda_capture *capture_of_blocking(const struct cuda_context *c, struct cuda_capture *k)
+/* @return the first capture from @k on that the legacy stream would wait for; the captures are
+ * locked */
+static struct cuda_capture *capture_of_blocking(const struct cuda_context *c,
+						struct cuda_capture *k)
 {
 	for (; k; k = k->next)
 		for (unsigned i = 0; i < k->n && k->context == c; i++)
@@ -130,7 +134,8 @@ int cuda_enqueue(struct cuda_stream *s, const struct cuda_op *ops, size_t n)
 	int rc;
 
 	if (!captures_none()) {
-		if (__atomic_load_n(&s->capture, __ATOMIC_ACQUIRE) && capture_append(s, ops, n, &rc))
+		if (__atomic_load_n(&s->capture, __ATOMIC_ACQUIRE) &&
+		    capture_append(s, ops, n, &rc))
 			return rc;
 		rc = s->legacy ? capture_allows_legacy(s->context) : 0;
 		if (rc)
@@ -149,7 +154,8 @@ int cuda_capture_allows_wait(struct cuda_stream *s)
 		return capture_allows_legacy(s->context);
 	pthread_mutex_lock(&lock);
 	if (s->capture)
-		rc = s->capture->invalid ? CUDA_CAPTURE_INVALIDATED : capture_fail(s->capture, CUDA_CAPTURE_UNSUPPORTED);
+		rc = s->capture->invalid ? CUDA_CAPTURE_INVALIDATED
+					 : capture_fail(s->capture, CUDA_CAPTURE_UNSUPPORTED);
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
@@ -176,7 +182,8 @@ int cuda_capture_allows_unsafe(void)
 		return 0;
 	pthread_mutex_lock(&lock);
 	for (struct cuda_capture *k = captures; k; k = k->next)
-		if (capture_is_own(k) ? k->mode != MODE_RELAXED : thread_mode == MODE_GLOBAL && k->mode == MODE_GLOBAL)
+		if (capture_is_own(k) ? k->mode != MODE_RELAXED
+				      : thread_mode == MODE_GLOBAL && k->mode == MODE_GLOBAL)
 			rc = capture_fail(k, CUDA_CAPTURE_UNSUPPORTED);
 	pthread_mutex_unlock(&lock);
 	return rc;
@@ -276,7 +283,8 @@ bool cuda_capture_wait(struct cuda_stream *s, const struct cuda_event *e, int *r
 	if (e->capture)
 		*rc = capture_wait(capture_find(e->capture), s, e);
 	else if (s->capture && e->context)
-		*rc = s->capture->invalid ? CUDA_CAPTURE_INVALIDATED : capture_fail(s->capture, CUDA_CAPTURE_ISOLATION);
+		*rc = s->capture->invalid ? CUDA_CAPTURE_INVALIDATED
+					  : capture_fail(s->capture, CUDA_CAPTURE_ISOLATION);
 	pthread_mutex_unlock(&lock);
 	if (!concerned && s->legacy)
 		*rc = capture_allows_legacy(s->context);
@@ -353,15 +361,18 @@ static int capture_begin(struct cuda_stream *s, int mode)
 static int stream_begin_capture(void *handle, int mode, bool per_thread)
 {
 	struct cuda_stream *s;
-	int rc = mode >= 0 && mode < N_MODES ? cuda_stream_find(handle, per_thread, &s) : CUDA_INVALID_VALUE;
+	int rc = mode >= 0 && mode < N_MODES ? cuda_stream_find(handle, per_thread, &s)
+					     : CUDA_INVALID_VALUE;
 
 	return rc ? rc : capture_begin(s, mode);
 }
 
-EXPORT_BOTH(cuStreamBeginCapture_v2, _ptsz, (void *stream, int mode), stream_begin_capture(stream, mode, per_thread))
+EXPORT_BOTH(cuStreamBeginCapture_v2, _ptsz, (void *stream, int mode),
+	    stream_begin_capture(stream, mode, per_thread))
 
 /* The first version has no mode argument: captures are global. */
-EXPORT_BOTH(cuStreamBeginCapture, _ptsz, (void *stream), stream_begin_capture(stream, MODE_GLOBAL, per_thread))
+EXPORT_BOTH(cuStreamBeginCapture, _ptsz, (void *stream),
+	    stream_begin_capture(stream, MODE_GLOBAL, per_thread))
 
 static int stream_end_capture(void *handle, struct cuda_graph **out, bool per_thread)
 {
@@ -380,7 +391,9 @@ static int stream_end_capture(void *handle, struct cuda_graph **out, bool per_th
 	} else if (k->mode != MODE_RELAXED && !capture_is_own(k)) {
 		rc = CUDA_CAPTURE_WRONG_THREAD;
 	} else {
-		rc = k->invalid ? CUDA_CAPTURE_INVALIDATED : capture_is_joined(k) ? 0 : CUDA_CAPTURE_UNJOINED;
+		rc = k->invalid             ? CUDA_CAPTURE_INVALIDATED
+		     : capture_is_joined(k) ? 0
+					    : CUDA_CAPTURE_UNJOINED;
 		*out = rc ? NULL : k->graph;
 		k->graph = rc ? k->graph : NULL;
 		capture_end(k);
@@ -392,7 +405,8 @@ static int stream_end_capture(void *handle, struct cuda_graph **out, bool per_th
 EXPORT_BOTH(cuStreamEndCapture, _ptsz, (void *stream, struct cuda_graph **out),
 	    stream_end_capture(stream, out, per_thread))
 
-static int stream_capture_info(void *handle, int *status, uint64_t *id, struct cuda_graph **graph, bool per_thread)
+static int stream_capture_info(void *handle, int *status, uint64_t *id, struct cuda_graph **graph,
+			       bool per_thread)
 {
 	struct cuda_stream *s;
 	const struct cuda_capture *k;
@@ -419,8 +433,8 @@ EXPORT_BOTH(cuStreamIsCapturing, _ptsz, (void *stream, int *status),
 EXPORT_BOTH(cuStreamGetCaptureInfo, _ptsz, (void *stream, int *status, uint64_t *id),
 	    stream_capture_info(stream, status, id, NULL, per_thread))
 
-static int stream_capture_nodes(void *handle, int *status, uint64_t *id, struct cuda_graph **graph, const void ***nodes,
-				size_t *n, bool per_thread)
+static int stream_capture_nodes(void *handle, int *status, uint64_t *id, struct cuda_graph **graph,
+				const void ***nodes, size_t *n, bool per_thread)
 {
 	if (nodes)
 		*nodes = NULL;
@@ -431,7 +445,8 @@ static int stream_capture_nodes(void *handle, int *status, uint64_t *id, struct 
 
 /* The lab does not list single nodes. */
 EXPORT_BOTH(cuStreamGetCaptureInfo_v2, _ptsz,
-	    (void *stream, int *status, uint64_t *id, struct cuda_graph **graph, const void ***nodes, size_t *n),
+	    (void *stream, int *status, uint64_t *id, struct cuda_graph **graph,
+	     const void ***nodes, size_t *n),
 	    stream_capture_nodes(stream, status, id, graph, nodes, n, per_thread))
 
 EXPORT int cuThreadExchangeStreamCaptureMode(int *mode)
@@ -470,7 +485,8 @@ EXPORT int cuGraphGetNodes(struct cuda_graph *g, void **nodes, size_t *n)
 	return 0;
 }
 
-EXPORT int cuGraphInstantiateWithFlags(struct cuda_graph **out, struct cuda_graph *g, uint64_t flags)
+EXPORT int cuGraphInstantiateWithFlags(struct cuda_graph **out, struct cuda_graph *g,
+				       uint64_t flags)
 {
 	struct cuda_context *c;
 	struct cuda_graph *x;
@@ -492,7 +508,8 @@ EXPORT int cuGraphInstantiateWithFlags(struct cuda_graph **out, struct cuda_grap
 	return rc;
 }
 
-EXPORT int cuGraphInstantiate_v2(struct cuda_graph **out, struct cuda_graph *g, void **node, char *log, size_t bytes)
+EXPORT int cuGraphInstantiate_v2(struct cuda_graph **out, struct cuda_graph *g, void **node,
+				 char *log, size_t bytes)
 {
 	if (node)
 		*node = NULL;
@@ -501,7 +518,8 @@ EXPORT int cuGraphInstantiate_v2(struct cuda_graph **out, struct cuda_graph *g, 
 	return cuGraphInstantiateWithFlags(out, g, 0);
 }
 
-EXPORT int cuGraphInstantiate(struct cuda_graph **out, struct cuda_graph *g, void **node, char *log, size_t bytes)
+EXPORT int cuGraphInstantiate(struct cuda_graph **out, struct cuda_graph *g, void **node, char *log,
+			      size_t bytes)
 {
 	return cuGraphInstantiate_v2(out, g, node, log, bytes);
 }
@@ -517,19 +535,23 @@ EXPORT int cuGraphExecDestroy(struct cuda_graph *x)
 static int graph_launch(struct cuda_graph *x, void *handle, bool per_thread)
 {
 	struct cuda_stream *s;
-	int rc = cuda_pool_has(&executables, x) ? cuda_stream_find(handle, per_thread, &s) : CUDA_INVALID_VALUE;
+	int rc = cuda_pool_has(&executables, x) ? cuda_stream_find(handle, per_thread, &s)
+						: CUDA_INVALID_VALUE;
 
 	return rc ? rc : cuda_enqueue(s, x->ops.v, x->ops.n);
 }
 
-EXPORT_BOTH(cuGraphLaunch, _ptsz, (struct cuda_graph *x, void *stream), graph_launch(x, stream, per_thread))
+EXPORT_BOTH(cuGraphLaunch, _ptsz, (struct cuda_graph * x, void *stream),
+	    graph_launch(x, stream, per_thread))
 
 /* A graph needs no upload to a virtual GPU. */
 static int graph_upload(struct cuda_graph *x, void *handle, bool per_thread)
 {
 	struct cuda_stream *s;
 
-	return cuda_pool_has(&executables, x) ? cuda_stream_find(handle, per_thread, &s) : CUDA_INVALID_VALUE;
+	return cuda_pool_has(&executables, x) ? cuda_stream_find(handle, per_thread, &s)
+					      : CUDA_INVALID_VALUE;
 }
 
-EXPORT_BOTH(cuGraphUpload, _ptsz, (struct cuda_graph *x, void *stream), graph_upload(x, stream, per_thread))
+EXPORT_BOTH(cuGraphUpload, _ptsz, (struct cuda_graph * x, void *stream),
+	    graph_upload(x, stream, per_thread))

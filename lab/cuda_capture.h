@@ -9,7 +9,8 @@
 /** Submit operations to a stream; a capturing stream records them. @return CUresult */
 int cuda_enqueue(struct cuda_stream *s, const struct cuda_op *ops, size_t n);
 
-/** Before a call that waits for a stream or queries it. @return 0; CUresult, and the capture is invalid */
+/** Before a call that waits for a stream or queries it. @return 0; CUresult, and the capture is
+ * invalid */
 int cuda_capture_allows_wait(struct cuda_stream *s);
 /** Before a call that waits for a whole context. @return the same */
 int cuda_capture_allows_context_wait(struct cuda_context *c);
@@ -18,7 +19,8 @@ int cuda_capture_allows_unsafe(void);
 /** Before a call that queries an event. @return the same */
 int cuda_capture_allows_event(const struct cuda_event *e);
 
-/** Record an event in a capturing stream. @return whether the stream captures; *@rc the CUresult then */
+/** Record an event in a capturing stream. @return whether the stream captures; *@rc the CUresult
+ * then */
 bool cuda_capture_record(struct cuda_stream *s, struct cuda_event *e, int *rc);
 /**
  * Let a stream wait for an event if one of them belongs to a capture.

@@ -1,8 +1,8 @@
 /*
  * cuda_context.c - libcuda's stand-in: cuInit, devices, contexts.
  *
- * cuda_session.c selects the GPUs of the process, cuda_work.c launches, cuda_memory.c allocates, cuda_entry.c finds
- * functions by name.
+ * cuda_session.c selects the GPUs of the process, cuda_work.c launches, cuda_memory.c allocates,
+ * cuda_entry.c finds functions by name.
  */
 #include <math.h>
 #include <pthread.h>
@@ -17,14 +17,14 @@
 #include "products.h"
 
 #define CONTEXT_BYTES (256ull << 20)
-#define STACK 32
-#define TPC_SMS 2   /* MPS gives a client SMs in pairs */
+#define STACK         32
+#define TPC_SMS       2 /* MPS gives a client SMs in pairs */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static struct cuda_session session;
 static struct cuda_context *contexts;
-static pid_t owner;      /* the process that called cuInit; 0: none; a forked child must call it again */
-static uint64_t opened;  /* number of contexts ever opened */
+static pid_t owner; /* the process that called cuInit; 0: none; a forked child must call it again */
+static uint64_t opened; /* number of contexts ever opened */
 
 static _Thread_local struct cuda_context *stack[STACK];
 static _Thread_local int depth;
@@ -71,7 +71,8 @@ int cuda_devices(void)
 
 struct lab_gpu *cuda_gpu(int device)
 {
-	return device >= 0 && device < cuda_devices() ? &session.lab->gpus[session.gpus[device]] : NULL;
+	return device >= 0 && device < cuda_devices() ? &session.lab->gpus[session.gpus[device]]
+						      : NULL;
 }
 
 EXPORT int cuDriverGetVersion(int *out)
@@ -161,7 +162,8 @@ EXPORT int cuDeviceGetPCIBusId(char *out, int length, int device)
 
 	if (!b || !out || length < 13)
 		return b ? CUDA_INVALID_VALUE : CUDA_INVALID_DEVICE;
-	snprintf(out, (size_t)length, "0000:%02X:00.0", (unsigned)(session.gpus[device] + 1) & 0xff);
+	snprintf(out, (size_t)length, "0000:%02X:00.0",
+		 (unsigned)(session.gpus[device] + 1) & 0xff);
 	return 0;
 }
 
@@ -184,26 +186,72 @@ EXPORT int cuDeviceGetAttribute(int *out, int attribute, int device)
 		return b ? CUDA_INVALID_VALUE : CUDA_INVALID_DEVICE;
 	p = vgpu_product(&b->type);
 	switch (attribute) {
-	case 1: case 2: case 3: *out = 1024; break;          /* threads of a block; its x and y */
-	case 4: *out = 64; break;                            /* its z */
-	case 5: *out = 2147483647; break;                    /* grid: x, y, z */
-	case 6: case 7: *out = 65535; break;
-	case 8: *out = 49152; break;                         /* shared memory of a block */
-	case 10: *out = 32; break;                           /* warp */
-	case 13: *out = (int)b->type.clock_max_mhz * 1000; break;
-	case 16: *out = usable_sms(b); break;
-	case 20: *out = (int)b->compute_mode; break;
-	case 31: case 41: *out = 1; break;                   /* concurrent kernels, unified addresses */
-	case 33: *out = (int)session.gpus[device] + 1; break;
-	case 34: case 50: case 17: case 18: *out = 0; break; /* PCI device and domain; time limit, integrated */
-	case 36: *out = (int)p.memory_mhz * 1000; break;
-	case 37: *out = (int)p.bus_bits; break;
-	case 38: *out = (int)b->type.l2_kib * 1024; break;
-	case 39: *out = p.major == 7 && p.minor == 5 ? 1024 : 2048; break; /* threads of an SM */
-	case 40: *out = 2; break;                            /* copy engines */
-	case 75: *out = p.major; break;
-	case 76: *out = p.minor; break;
-	default: return CUDA_INVALID_VALUE;
+	case 1:
+	case 2:
+	case 3:
+		*out = 1024;
+		break; /* threads of a block; its x and y */
+	case 4:
+		*out = 64;
+		break; /* its z */
+	case 5:
+		*out = 2147483647;
+		break; /* grid: x, y, z */
+	case 6:
+	case 7:
+		*out = 65535;
+		break;
+	case 8:
+		*out = 49152;
+		break; /* shared memory of a block */
+	case 10:
+		*out = 32;
+		break; /* warp */
+	case 13:
+		*out = (int)b->type.clock_max_mhz * 1000;
+		break;
+	case 16:
+		*out = usable_sms(b);
+		break;
+	case 20:
+		*out = (int)b->compute_mode;
+		break;
+	case 31:
+	case 41:
+		*out = 1;
+		break; /* concurrent kernels, unified addresses */
+	case 33:
+		*out = (int)session.gpus[device] + 1;
+		break;
+	case 34:
+	case 50:
+	case 17:
+	case 18:
+		*out = 0;
+		break; /* PCI device and domain; time limit, integrated */
+	case 36:
+		*out = (int)p.memory_mhz * 1000;
+		break;
+	case 37:
+		*out = (int)p.bus_bits;
+		break;
+	case 38:
+		*out = (int)b->type.l2_kib * 1024;
+		break;
+	case 39:
+		*out = p.major == 7 && p.minor == 5 ? 1024 : 2048;
+		break; /* threads of an SM */
+	case 40:
+		*out = 2;
+		break; /* copy engines */
+	case 75:
+		*out = p.major;
+		break;
+	case 76:
+		*out = p.minor;
+		break;
+	default:
+		return CUDA_INVALID_VALUE;
 	}
 	return 0;
 }
@@ -221,8 +269,13 @@ static struct cuda_context *context_make(struct lab_gpu *b, int device, bool pri
 
 	if (!c)
 		return NULL;
-	*c = (struct cuda_context){ .next = contexts, .gpu = b, .device = device, .users = 1, .primary = primary,
-				    .number = ++opened, .queue = calloc(1, sizeof(*c->queue)) };
+	*c = (struct cuda_context){ .next = contexts,
+				    .gpu = b,
+				    .device = device,
+				    .users = 1,
+				    .primary = primary,
+				    .number = ++opened,
+				    .queue = calloc(1, sizeof(*c->queue)) };
 	c->legacy = c->queue ? cuda_stream_legacy(c) : NULL;
 	if (!c->legacy) {
 		context_free(c);
@@ -248,8 +301,8 @@ static int open_context(int device, bool primary, struct cuda_context **out)
 	if (lab_gpu_has_fault(b, VGPU_FAULT_GPU_LOST))
 		error = VGPU_CUDA_DEVICE_UNAVAILABLE;
 	else
-		c->client = lab_gpu_join(b, owner, session.server, session.sm_pct, session.limits[device],
-					    CONTEXT_BYTES, &error);
+		c->client = lab_gpu_join(b, owner, session.server, session.sm_pct,
+					 session.limits[device], CONTEXT_BYTES, &error);
 	vgpu_unlock(b);
 	if (!c->client) {
 		context_free(c);
@@ -270,7 +323,7 @@ static void close_context(struct cuda_context *c, bool at_exit)
 	if (!*at)
 		return;
 	*at = c->next;
-	for (int i = depth; i-- > 0; )
+	for (int i = depth; i-- > 0;)
 		if (stack[i] == c)
 			memmove(&stack[i], &stack[i + 1], (size_t)(--depth - i) * sizeof(*stack));
 	vgpu_lock(session.lab, c->gpu);

@@ -9,9 +9,14 @@
 #include "cuda_capture.h"
 #include "cuda_stand_in.h"
 
-#define STAGED_BYTES (64 << 10)  /* host memory up to this size is read by the call itself */
+#define STAGED_BYTES (64 << 10) /* host memory up to this size is read by the call itself */
 
-enum { ANY = 0, TO_GPU = 1, FROM_GPU = 2, IN_GPU = TO_GPU | FROM_GPU };  /* which addresses must be device memory */
+enum {
+	ANY = 0,
+	TO_GPU = 1,
+	FROM_GPU = 2,
+	IN_GPU = TO_GPU | FROM_GPU
+}; /* which addresses must be device memory */
 
 /* A capturing stream reads the memory later, when its graph runs. */
 static bool copy_is_captured(const struct cuda_stream *s)
@@ -72,19 +77,25 @@ static int copy(uintptr_t to, uintptr_t from, size_t bytes, unsigned sides, bool
 	return copy_fits(&op, sides) ? copy_now(&op, per_thread) : CUDA_INVALID_VALUE;
 }
 
-static int copy_async(uintptr_t to, uintptr_t from, size_t bytes, unsigned sides, void *stream, bool per_thread)
+static int copy_async(uintptr_t to, uintptr_t from, size_t bytes, unsigned sides, void *stream,
+		      bool per_thread)
 {
 	struct cuda_op op = { .effect = CUDA_COPY, .to = to, .from = from, .bytes = bytes };
 
 	if (!copy_fits(&op, sides))
 		return CUDA_INVALID_VALUE;
-	return copy_enqueue(&op, !(sides & FROM_GPU) && !cuda_memory_holds(from, bytes), stream, per_thread);
+	return copy_enqueue(&op, !(sides & FROM_GPU) && !cuda_memory_holds(from, bytes), stream,
+			    per_thread);
 }
 
-EXPORT_BOTH(cuMemcpy, _ptds, (uintptr_t to, uintptr_t from, size_t bytes), copy(to, from, bytes, ANY, per_thread))
-EXPORT_BOTH(cuMemcpyHtoD_v2, _ptds, (uintptr_t to, uintptr_t from, size_t bytes), copy(to, from, bytes, TO_GPU, per_thread))
-EXPORT_BOTH(cuMemcpyDtoH_v2, _ptds, (uintptr_t to, uintptr_t from, size_t bytes), copy(to, from, bytes, FROM_GPU, per_thread))
-EXPORT_BOTH(cuMemcpyDtoD_v2, _ptds, (uintptr_t to, uintptr_t from, size_t bytes), copy(to, from, bytes, IN_GPU, per_thread))
+EXPORT_BOTH(cuMemcpy, _ptds, (uintptr_t to, uintptr_t from, size_t bytes),
+	    copy(to, from, bytes, ANY, per_thread))
+EXPORT_BOTH(cuMemcpyHtoD_v2, _ptds, (uintptr_t to, uintptr_t from, size_t bytes),
+	    copy(to, from, bytes, TO_GPU, per_thread))
+EXPORT_BOTH(cuMemcpyDtoH_v2, _ptds, (uintptr_t to, uintptr_t from, size_t bytes),
+	    copy(to, from, bytes, FROM_GPU, per_thread))
+EXPORT_BOTH(cuMemcpyDtoD_v2, _ptds, (uintptr_t to, uintptr_t from, size_t bytes),
+	    copy(to, from, bytes, IN_GPU, per_thread))
 
 EXPORT_BOTH(cuMemcpyAsync, _ptsz, (uintptr_t to, uintptr_t from, size_t bytes, void *stream),
 	    copy_async(to, from, bytes, ANY, stream, per_thread))
@@ -98,8 +109,12 @@ EXPORT_BOTH(cuMemcpyDtoDAsync_v2, _ptsz, (uintptr_t to, uintptr_t from, size_t b
 /* A fill of @n elements of @width bytes. @return CUresult */
 static int set_op(uintptr_t at, uint32_t value, uint32_t width, size_t n, struct cuda_op *op)
 {
-	*op = (struct cuda_op){ .effect = CUDA_SET, .to = at, .value = value, .width = width, .bytes = n * width };
-	return n <= SIZE_MAX / width && at % width == 0 && on_gpu(at, op->bytes) ? 0 : CUDA_INVALID_VALUE;
+	*op = (struct cuda_op){
+		.effect = CUDA_SET, .to = at, .value = value, .width = width, .bytes = n * width
+	};
+	return n <= SIZE_MAX / width && at % width == 0 && on_gpu(at, op->bytes)
+		       ? 0
+		       : CUDA_INVALID_VALUE;
 }
 
 static int set(uintptr_t at, uint32_t value, uint32_t width, size_t n, bool per_thread)
@@ -110,7 +125,8 @@ static int set(uintptr_t at, uint32_t value, uint32_t width, size_t n, bool per_
 	return rc ? rc : copy_now(&op, per_thread);
 }
 
-static int set_async(uintptr_t at, uint32_t value, uint32_t width, size_t n, void *stream, bool per_thread)
+static int set_async(uintptr_t at, uint32_t value, uint32_t width, size_t n, void *stream,
+		     bool per_thread)
 {
 	struct cuda_op op;
 	int rc = set_op(at, value, width, n, &op);
@@ -118,8 +134,10 @@ static int set_async(uintptr_t at, uint32_t value, uint32_t width, size_t n, voi
 	return rc ? rc : copy_enqueue(&op, false, stream, per_thread);
 }
 
-EXPORT_BOTH(cuMemsetD8_v2, _ptds, (uintptr_t at, unsigned char value, size_t n), set(at, value, 1, n, per_thread))
-EXPORT_BOTH(cuMemsetD32_v2, _ptds, (uintptr_t at, unsigned value, size_t n), set(at, value, 4, n, per_thread))
+EXPORT_BOTH(cuMemsetD8_v2, _ptds, (uintptr_t at, unsigned char value, size_t n),
+	    set(at, value, 1, n, per_thread))
+EXPORT_BOTH(cuMemsetD32_v2, _ptds, (uintptr_t at, unsigned value, size_t n),
+	    set(at, value, 4, n, per_thread))
 EXPORT_BOTH(cuMemsetD8Async, _ptsz, (uintptr_t at, unsigned char value, size_t n, void *stream),
 	    set_async(at, value, 1, n, stream, per_thread))
 EXPORT_BOTH(cuMemsetD32Async, _ptsz, (uintptr_t at, unsigned value, size_t n, void *stream),

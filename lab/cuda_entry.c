@@ -1,8 +1,9 @@
 /*
- * cuda_entry.c - libcuda's stand-in: find functions by name, as CUDA's runtime does, and the names of errors.
+ * cuda_entry.c - libcuda's stand-in: find functions by name, as CUDA's runtime does, and the names
+ * of errors.
  *
- * A base name ("cuMemAlloc") stands for the function of the requested CUDA version. With the flag for per-thread
- * default streams it is the variant _ptsz or _ptds, if there is one.
+ * A base name ("cuMemAlloc") stands for the function of the requested CUDA version. With the flag
+ * for per-thread default streams it is the variant _ptsz or _ptds, if there is one.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -12,12 +13,12 @@
 
 enum { FOUND, NOT_FOUND, TOO_OLD };
 
-#define PER_THREAD (1u << 1)  /* of the flags */
+#define PER_THREAD (1u << 1) /* of the flags */
 
 /* Base names whose function depends on the requested version; newest first. */
 static const struct {
 	const char *base, *exported;
-	int         since;
+	int since;
 } versions[] = {
 	{ "cuCtxCreate", "cuCtxCreate_v2", 3020 },
 	{ "cuCtxDestroy", "cuCtxDestroy_v2", 4000 },
@@ -82,14 +83,16 @@ static const struct {
 	{ "cuThreadExchangeStreamCaptureMode", "cuThreadExchangeStreamCaptureMode", 10010 },
 };
 
-#define OLDEST 2000            /* first version of all other names */
+#define OLDEST           2000 /* first version of all other names */
 #define PER_THREAD_SINCE 7000
 
 static void *exported(const char *name, const char *ending)
 {
 	char full[96];
 
-	return snprintf(full, sizeof(full), "%s%s", name, ending) < (int)sizeof(full) ? cuda_exported(full) : NULL;
+	return snprintf(full, sizeof(full), "%s%s", name, ending) < (int)sizeof(full)
+		       ? cuda_exported(full)
+		       : NULL;
 }
 
 /* The exported name for a base name in a CUDA version. */
@@ -131,7 +134,8 @@ static void *find_function(const char *base, int version, uint64_t flags, int *s
 }
 
 /* A missing function is NULL and no error; @status says why. */
-EXPORT int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags, int *status)
+EXPORT int cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags,
+			       int *status)
 {
 	int why;
 
@@ -152,7 +156,7 @@ EXPORT int cuGetProcAddress(const char *name, void **out, int version, uint64_t 
 }
 
 static const struct {
-	int         code;
+	int code;
 	const char *name, *text;
 } errors[] = {
 	{ CUDA_OK, "CUDA_SUCCESS", "no error" },
@@ -166,25 +170,39 @@ static const struct {
 	{ CUDA_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context" },
 	{ CUDA_NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no code for this device" },
 	{ CUDA_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle" },
-	{ CUDA_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state" },
+	{ CUDA_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE",
+	  "the operation cannot be performed in the present state" },
 	{ CUDA_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found" },
 	{ CUDA_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready" },
-	{ CUDA_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered" },
+	{ CUDA_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
+	  "an illegal memory access was encountered" },
 	{ VGPU_CUDA_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure" },
 	{ CUDA_MPS_NO_CONNECTION, "CUDA_ERROR_MPS_CONNECTION_FAILED", "no connection to MPS" },
-	{ VGPU_CUDA_MPS_RPC_FAILURE, "CUDA_ERROR_MPS_RPC_FAILURE", "the MPS server does not answer" },
-	{ CUDA_MPS_SERVER_NOT_READY, "CUDA_ERROR_MPS_SERVER_NOT_READY", "the MPS server is not ready" },
+	{ VGPU_CUDA_MPS_RPC_FAILURE, "CUDA_ERROR_MPS_RPC_FAILURE",
+	  "the MPS server does not answer" },
+	{ CUDA_MPS_SERVER_NOT_READY, "CUDA_ERROR_MPS_SERVER_NOT_READY",
+	  "the MPS server is not ready" },
 	{ VGPU_CUDA_MPS_MAX_CLIENTS, "CUDA_ERROR_MPS_MAX_CLIENTS_REACHED", "too many MPS clients" },
-	{ VGPU_CUDA_MPS_CLIENT_TERMINATED, "CUDA_ERROR_MPS_CLIENT_TERMINATED", "the MPS client was terminated" },
-	{ CUDA_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing" },
-	{ CUDA_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "the capture was invalidated by an earlier error" },
-	{ CUDA_CAPTURE_MERGE, "CUDA_ERROR_STREAM_CAPTURE_MERGE", "operation would merge two captures" },
-	{ CUDA_CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "the capture was not begun in this stream" },
-	{ CUDA_CAPTURE_UNJOINED, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "the capture has work that was not joined" },
-	{ CUDA_CAPTURE_ISOLATION, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency on work outside of the capture" },
-	{ CUDA_CAPTURE_IMPLICIT, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "the legacy stream would depend on a capturing stream" },
-	{ CUDA_CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capture" },
-	{ CUDA_CAPTURE_WRONG_THREAD, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "the capture was begun by another thread" },
+	{ VGPU_CUDA_MPS_CLIENT_TERMINATED, "CUDA_ERROR_MPS_CLIENT_TERMINATED",
+	  "the MPS client was terminated" },
+	{ CUDA_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+	  "operation not permitted when stream is capturing" },
+	{ CUDA_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+	  "the capture was invalidated by an earlier error" },
+	{ CUDA_CAPTURE_MERGE, "CUDA_ERROR_STREAM_CAPTURE_MERGE",
+	  "operation would merge two captures" },
+	{ CUDA_CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
+	  "the capture was not begun in this stream" },
+	{ CUDA_CAPTURE_UNJOINED, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+	  "the capture has work that was not joined" },
+	{ CUDA_CAPTURE_ISOLATION, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+	  "dependency on work outside of the capture" },
+	{ CUDA_CAPTURE_IMPLICIT, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+	  "the legacy stream would depend on a capturing stream" },
+	{ CUDA_CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT",
+	  "operation not permitted on an event last recorded in a capture" },
+	{ CUDA_CAPTURE_WRONG_THREAD, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+	  "the capture was begun by another thread" },
 	{ VGPU_CUDA_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error" },
 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define QUARANTINE 256  /* destroyed objects that are not reused yet */
+#define QUARANTINE 256 /* destroyed objects that are not reused yet */
 
 static struct cuda_handle *handle_at(const struct cuda_pool *p, uint32_t i)
 {
@@ -30,7 +30,8 @@ void *cuda_pool_take(struct cuda_pool *p)
 
 	pthread_mutex_lock(&p->lock);
 	if (!p->base) {
-		void *at = mmap(NULL, p->most * p->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		void *at = mmap(NULL, p->most * p->bytes, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 		if (at != MAP_FAILED)
 			__atomic_store_n(&p->base, (char *)at, __ATOMIC_RELEASE);

@@ -14,8 +14,8 @@
 
 #include "cuda_stand_in.h"
 
-#define START_US       3.0     /* of any kernel */
-#define BYTES_PER_US   500e3   /* 500 GB/s */
+#define START_US     3.0   /* of any kernel */
+#define BYTES_PER_US 500e3 /* 500 GB/s */
 
 static double kernel_us_of(double bytes)
 {
@@ -53,7 +53,8 @@ static int axpy_run(const uint64_t *v)
 	uint32_t *y = (uint32_t *)(uintptr_t)v[0];
 	const uint32_t *x = (const uint32_t *)(uintptr_t)v[1];
 
-	if (!cuda_memory_holds((uintptr_t)v[0], v[3] * 4) || !cuda_memory_holds((uintptr_t)v[1], v[3] * 4))
+	if (!cuda_memory_holds((uintptr_t)v[0], v[3] * 4) ||
+	    !cuda_memory_holds((uintptr_t)v[1], v[3] * 4))
 		return -EFAULT;
 	for (uint64_t i = 0; i < v[3]; i++)
 		y[i] += (uint32_t)v[2] * x[i];
@@ -71,7 +72,8 @@ static int hash_run(const uint64_t *v)
 	const uint32_t *in = (const uint32_t *)(uintptr_t)v[1];
 	uint64_t h = 0xcbf29ce484222325ull;
 
-	if (!cuda_memory_holds((uintptr_t)v[0], sizeof(h)) || !cuda_memory_holds((uintptr_t)v[1], v[2] * 4))
+	if (!cuda_memory_holds((uintptr_t)v[0], sizeof(h)) ||
+	    !cuda_memory_holds((uintptr_t)v[1], v[2] * 4))
 		return -EFAULT;
 	for (uint64_t i = 0; i < v[2]; i++)
 		h = (h ^ in[i]) * 0x100000001b3ull;
@@ -99,7 +101,8 @@ const struct cuda_kernel *cuda_kernel_find(const char *name)
 
 bool cuda_kernel_is(const void *f)
 {
-	return (uintptr_t)f >= (uintptr_t)kernels && (uintptr_t)f < (uintptr_t)(kernels + N_KERNELS) &&
+	return (uintptr_t)f >= (uintptr_t)kernels &&
+	       (uintptr_t)f < (uintptr_t)(kernels + N_KERNELS) &&
 	       ((uintptr_t)f - (uintptr_t)kernels) % sizeof(kernels[0]) == 0;
 }
 

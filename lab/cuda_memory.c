@@ -12,10 +12,10 @@
 #include "cuda_stand_in.h"
 
 struct block {
-	struct block        *next;
+	struct block *next;
 	struct cuda_context *context;
-	char                *at;
-	size_t               bytes;
+	char *at;
+	size_t bytes;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
@@ -39,8 +39,11 @@ EXPORT int cuMemAlloc_v2(uintptr_t *out, size_t bytes)
 		return rc;
 	b = calloc(1, sizeof(*b));
 	if (b)
-		*b = (struct block){ .context = c, .bytes = bytes, .at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-							MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) };
+		*b = (struct block){ .context = c,
+				     .bytes = bytes,
+				     .at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+						MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+						0) };
 	if (!b || b->at == MAP_FAILED) {
 		free(b);
 		vgpu_lock(vgpu_here(), c->gpu);
@@ -87,7 +90,8 @@ bool cuda_memory_holds(uintptr_t at, size_t bytes)
 	bool holds;
 
 	pthread_mutex_lock(&lock);
-	for (b = blocks; b && !(at >= (uintptr_t)b->at && at - (uintptr_t)b->at < b->bytes); b = b->next)
+	for (b = blocks; b && !(at >= (uintptr_t)b->at && at - (uintptr_t)b->at < b->bytes);
+	     b = b->next)
 		;
 	holds = b && bytes <= b->bytes - (at - (uintptr_t)b->at);
 	pthread_mutex_unlock(&lock);
@@ -97,7 +101,7 @@ bool cuda_memory_holds(uintptr_t at, size_t bytes)
 void cuda_forget_memory(const struct cuda_context *c)
 {
 	pthread_mutex_lock(&lock);
-	for (struct block **at = &blocks, *b; (b = *at); ) {
+	for (struct block **at = &blocks, *b; (b = *at);) {
 		if (b->context != c) {
 			at = &b->next;
 			continue;

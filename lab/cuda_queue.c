@@ -1,8 +1,8 @@
 /*
  * cuda_queue.c - the operations of a context in order; see cuda_queue.h.
  *
- * cuda_streams.c finds the stream, cuda_capture.c records operations instead, cuda_kernels.c computes.
- * Lock order: submit, then a GPU's lock or the queue's lock, never both.
+ * cuda_streams.c finds the stream, cuda_capture.c records operations instead, cuda_kernels.c
+ * computes. Lock order: submit, then a GPU's lock or the queue's lock, never both.
  */
 #include "cuda_queue.h"
 
@@ -14,17 +14,18 @@
 #include "cuda_stand_in.h"
 #include "cuda_streams.h"
 
-#define LET_WAIT 256  /* operations that may wait before a submitting thread executes some */
+#define LET_WAIT 256 /* operations that may wait before a submitting thread executes some */
 
 struct cuda_pending {
 	struct cuda_pending *next;
-	struct cuda_op       op;
-	struct cuda_position at;   /* the launches before it; its own number */
+	struct cuda_op op;
+	struct cuda_position at; /* the launches before it; its own number */
 };
 
 static struct cuda_position later(struct cuda_position a, struct cuda_position b)
 {
-	return (struct cuda_position){ a.launch > b.launch ? a.launch : b.launch, a.op > b.op ? a.op : b.op };
+	return (struct cuda_position){ a.launch > b.launch ? a.launch : b.launch,
+				       a.op > b.op ? a.op : b.op };
 }
 
 /* memmove, because a wrong program may copy between overlapping ranges. */
@@ -34,7 +35,8 @@ static void op_execute(struct cuda_context *c, const struct cuda_op *op)
 	case CUDA_NO_EFFECT:
 		break;
 	case CUDA_COPY:
-		memmove((void *)op->to, op->staged ? op->staged : (const void *)op->from, op->bytes);
+		memmove((void *)op->to, op->staged ? op->staged : (const void *)op->from,
+			op->bytes);
 		break;
 	case CUDA_SET:
 		if (op->width == 1)
@@ -49,7 +51,8 @@ static void op_execute(struct cuda_context *c, const struct cuda_op *op)
 	case CUDA_COMPUTE:
 		if (cuda_kernel_run(op->kernel, op->args)) {
 			vgpu_lock(vgpu_here(), c->gpu);
-			lab_gpu_fail(c->gpu, c->client->server, c->client->pid, CUDA_ILLEGAL_ADDRESS);
+			lab_gpu_fail(c->gpu, c->client->server, c->client->pid,
+				     CUDA_ILLEGAL_ADDRESS);
 			vgpu_unlock(c->gpu);
 		}
 		break;
@@ -94,7 +97,8 @@ static void queue_execute_first(struct cuda_context *c, struct cuda_queue *q)
 	pthread_cond_broadcast(&q->changed);
 }
 
-/* Execute operations up to @upto whose launches have ended. @return whether all were executed; the queue is locked */
+/* Execute operations up to @upto whose launches have ended. @return whether all were executed; the
+ * queue is locked */
 static bool queue_catch_up(struct cuda_context *c, uint64_t upto, bool host)
 {
 	struct cuda_queue *q = c->queue;
@@ -195,7 +199,8 @@ static int queue_start_worker(struct cuda_context *c)
 	return q->has_worker ? 0 : VGPU_CUDA_OUT_OF_MEMORY;
 }
 
-/* Launch on the GPU; wait if its queue is full, as a driver does. @return CUresult; *@number of the launch */
+/* Launch on the GPU; wait if its queue is full, as a driver does. @return CUresult; *@number of the
+ * launch */
 static int queue_launch(struct cuda_context *c, const struct vgpu_launch *l, uint64_t *number)
 {
 	for (;;) {

@@ -1,8 +1,8 @@
 /*
  * cuda_session.c - CUDA_VISIBLE_DEVICES and MPS; see cuda_session.h.
  *
- * If the pipe directory has a control daemon, the process becomes an MPS client and sees the GPUs of the server. The
- * process's own environment can only restrict that further.
+ * If the pipe directory has a control daemon, the process becomes an MPS client and sees the GPUs
+ * of the server. The process's own environment can only restrict that further.
  */
 #include "cuda_session.h"
 
@@ -28,7 +28,8 @@ static int find_gpu(const struct cuda_session *s, const char *name)
 	return -1;
 }
 
-/* Keep only the GPUs of a list; as in a real driver the list ends at the first name that is no GPU. */
+/* Keep only the GPUs of a list; as in a real driver the list ends at the first name that is no GPU.
+ */
 static void keep_gpus(struct cuda_session *s, const char *list)
 {
 	struct cuda_session kept = *s;
@@ -57,7 +58,8 @@ static void limit(struct cuda_session *s, const char *list)
 		char unit = 'M';
 		int device;
 
-		if (sscanf(part, "%d=%llu%c", &device, &size, &unit) < 2 || device < 0 || device >= s->n)
+		if (sscanf(part, "%d=%llu%c", &device, &size, &unit) < 2 || device < 0 ||
+		    device >= s->n)
 			continue;
 		size <<= unit == 'G' ? 30 : unit == 'K' ? 10 : 20;
 		if (!s->limits[device] || size < s->limits[device])
@@ -92,7 +94,8 @@ static int join_mps(struct cuda_session *s)
 
 int cuda_session_open(struct vgpu_lab *lab, struct cuda_session *out)
 {
-	const char *visible = getenv("CUDA_VISIBLE_DEVICES"), *pct = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES"),
+		   *pct = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
 	const char *limits = getenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
 	struct cuda_session s = { .lab = lab, .sm_pct = 100, .n = (int)lab->n_gpus };
 	double own;

@@ -8,10 +8,11 @@
 
 struct cuda_session {
 	struct vgpu_lab *lab;
-	uint32_t gpus[VGPU_MAX_GPUS];  /* indices in the lab, in the order of the process's devices */
-	uint64_t limits[VGPU_MAX_GPUS];  /* memory in bytes; 0: none */
-	int      n;
-	pid_t    server;                 /* of MPS; 0: none */
+	uint32_t
+		gpus[VGPU_MAX_GPUS]; /* indices in the lab, in the order of the process's devices */
+	uint64_t limits[VGPU_MAX_GPUS]; /* memory in bytes; 0: none */
+	int n;
+	pid_t server; /* of MPS; 0: none */
 	uint32_t sm_pct;
 };
 

@@ -1,8 +1,8 @@
 /*
  * cuda_streams.c - streams and events of libcuda's stand-in; see cuda_streams.h.
  *
- * A stream ends at a position of its context (cuda_queue.h); an event is a position. The streams of a context use the
- * GPU in the order of their launches.
+ * A stream ends at a position of its context (cuda_queue.h); an event is a position. The streams of
+ * a context use the GPU in the order of their launches.
  */
 #include "cuda_streams.h"
 
@@ -13,14 +13,15 @@
 #include "cuda_stand_in.h"
 
 #define NON_BLOCKING 1
-#define EXTERNAL     1     /* flag of waits; only captures use it */
-#define OWN_STREAMS  8     /* contexts in which a thread can have its own default stream */
+#define EXTERNAL     1 /* flag of waits; only captures use it */
+#define OWN_STREAMS  8 /* contexts in which a thread can have its own default stream */
 
-static struct cuda_pool streams = CUDA_POOL(struct cuda_stream, 1 << 16), events = CUDA_POOL(struct cuda_event, 1 << 20);
+static struct cuda_pool streams = CUDA_POOL(struct cuda_stream, 1 << 16),
+			events = CUDA_POOL(struct cuda_event, 1 << 20);
 
 /* The default stream of this thread in each context that it used. */
 static _Thread_local struct {
-	uint64_t            context;
+	uint64_t context;
 	struct cuda_stream *stream;
 } own[OWN_STREAMS];
 
@@ -50,7 +51,8 @@ struct cuda_stream *cuda_stream_legacy(struct cuda_context *c)
 
 void cuda_streams_close(struct cuda_context *c)
 {
-	for (struct cuda_stream *s = cuda_pool_next(&streams, NULL); s; s = cuda_pool_next(&streams, s)) {
+	for (struct cuda_stream *s = cuda_pool_next(&streams, NULL); s;
+	     s = cuda_pool_next(&streams, s)) {
 		if (__atomic_load_n(&s->context, __ATOMIC_ACQUIRE) != c)
 			continue;
 		cuda_capture_forget(s);
@@ -134,17 +136,18 @@ EXPORT int cuCtxGetStreamPriorityRange(int *least, int *greatest)
 }
 
 /* Read one property of a stream. @return CUresult */
-#define STREAM_GETTER(name, out_type, member) \
-	static int get_##member(void *handle, out_type out, bool per_thread) \
-	{ \
-		struct cuda_stream *s; \
+#define STREAM_GETTER(name, out_type, member)                                                 \
+	static int get_##member(void *handle, out_type out, bool per_thread)                  \
+	{                                                                                     \
+		struct cuda_stream *s;                                                        \
 		int rc = out ? cuda_stream_find(handle, per_thread, &s) : CUDA_INVALID_VALUE; \
-	\
-		if (!rc) \
-			*out = s->member; \
-		return rc; \
-	} \
-	EXPORT_BOTH(name, _ptsz, (void *stream, out_type out), get_##member(stream, out, per_thread))
+                                                                                              \
+		if (!rc)                                                                      \
+			*out = s->member;                                                     \
+		return rc;                                                                    \
+	}                                                                                     \
+	EXPORT_BOTH(name, _ptsz, (void *stream, out_type out),                                \
+		    get_##member(stream, out, per_thread))
 
 STREAM_GETTER(cuStreamGetFlags, unsigned *, flags)
 STREAM_GETTER(cuStreamGetPriority, int *, priority)
@@ -242,10 +245,11 @@ static int event_record(struct cuda_event *e, void *handle, bool per_thread)
 	return rc;
 }
 
-EXPORT_BOTH(cuEventRecord, _ptsz, (struct cuda_event *e, void *stream), event_record(e, stream, per_thread))
+EXPORT_BOTH(cuEventRecord, _ptsz, (struct cuda_event * e, void *stream),
+	    event_record(e, stream, per_thread))
 
 /* The only flag makes an event node in a graph, which the lab does not have. */
-EXPORT_BOTH(cuEventRecordWithFlags, _ptsz, (struct cuda_event *e, void *stream, unsigned flags),
+EXPORT_BOTH(cuEventRecordWithFlags, _ptsz, (struct cuda_event * e, void *stream, unsigned flags),
 	    flags ? CUDA_INVALID_VALUE : event_record(e, stream, per_thread))
 
 /* Set the time of an event that was reached: the end of the launch before it. */
@@ -253,13 +257,15 @@ static void event_see(struct cuda_event *e)
 {
 	vgpu_lock(vgpu_here(), e->context->gpu);
 	if (!e->seen && e->at.launch)
-		e->at_s = fmax(e->at_s, e->context->client->ended_s[(e->at.launch - 1) % VGPU_ENDS]);
+		e->at_s =
+			fmax(e->at_s, e->context->client->ended_s[(e->at.launch - 1) % VGPU_ENDS]);
 	e->seen = true;
 	vgpu_unlock(e->context->gpu);
 }
 
 /* Query or wait for an event. @return CUresult */
-static int event_check(struct cuda_event *e, int (*check)(struct cuda_context *c, struct cuda_position at))
+static int event_check(struct cuda_event *e,
+		       int (*check)(struct cuda_context *c, struct cuda_position at))
 {
 	int rc = cuda_event_is(e) ? cuda_capture_allows_event(e) : CUDA_INVALID_HANDLE;
 

@@ -1,8 +1,8 @@
 /*
  * cuda_work.c - libcuda's stand-in: modules, launches of kernels and host functions.
  *
- * A function is a workload of the physics, with batch size and iterations as parameters, or a small kernel of the lab
- * (cuda_kernels.h).
+ * A function is a workload of the physics, with batch size and iterations as parameters, or a small
+ * kernel of the lab (cuda_kernels.h).
  */
 #include <string.h>
 
@@ -20,8 +20,8 @@ static struct cuda_pool modules = CUDA_POOL(struct cuda_module, 1 << 16);
 struct cuda_launch_config {
 	unsigned gx, gy, gz, bx, by, bz;
 	unsigned shared_bytes;
-	void    *stream;
-	void    *attributes;
+	void *stream;
+	void *attributes;
 	unsigned n_attributes;
 };
 
@@ -42,7 +42,8 @@ EXPORT int cuModuleLoadData(struct cuda_module **out, const void *image)
 	return *out ? 0 : VGPU_CUDA_OUT_OF_MEMORY;
 }
 
-EXPORT int cuModuleLoadDataEx(struct cuda_module **out, const void *image, unsigned n, int *options, void **values)
+EXPORT int cuModuleLoadDataEx(struct cuda_module **out, const void *image, unsigned n, int *options,
+			      void **values)
 {
 	(void)n;
 	(void)options;
@@ -90,7 +91,9 @@ static int launch_workload(const struct hes_workload *w, void **params, struct c
 	memcpy(&n, params[1], sizeof(n));
 	if (batch < 1 || batch > HES_MODEL_MAX_BATCH || n < 1)
 		return CUDA_INVALID_VALUE;
-	op->launch = (struct vgpu_launch){ .workload = (uint32_t)(w - lab->workloads), .batch = batch, .left = n };
+	op->launch = (struct vgpu_launch){ .workload = (uint32_t)(w - lab->workloads),
+					   .batch = batch,
+					   .left = n };
 	return 0;
 }
 
@@ -108,7 +111,8 @@ static int launch_small(const struct cuda_kernel *k, void **params, struct cuda_
 	return 0;
 }
 
-static int launch(const struct cuda_launch_config *how, const void *f, void **params, void **extra, bool per_thread)
+static int launch(const struct cuda_launch_config *how, const void *f, void **params, void **extra,
+		  bool per_thread)
 {
 	struct cuda_op op = { 0 };
 	struct cuda_stream *s;
@@ -125,8 +129,14 @@ static int launch(const struct cuda_launch_config *how, const void *f, void **pa
 	return rc ? rc : cuda_enqueue(s, &op, 1);
 }
 
-#define GRID unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes, void *stream
-#define CONFIG &(struct cuda_launch_config){ gx, gy, gz, bx, by, bz, shared_bytes, stream, NULL, 0 }
+#define GRID                                                                          \
+	unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
+		unsigned shared_bytes, void *stream
+#define CONFIG                                                        \
+	&(struct cuda_launch_config)                                  \
+	{                                                             \
+		gx, gy, gz, bx, by, bz, shared_bytes, stream, NULL, 0 \
+	}
 
 EXPORT_BOTH(cuLaunchKernel, _ptsz, (const void *f, GRID, void **params, void **extra),
 	    launch(CONFIG, f, params, extra, per_thread))
@@ -134,7 +144,8 @@ EXPORT_BOTH(cuLaunchCooperativeKernel, _ptsz, (const void *f, GRID, void **param
 	    launch(CONFIG, f, params, NULL, per_thread))
 
 /* Launch attributes have no effect in the lab. */
-EXPORT_BOTH(cuLaunchKernelEx, _ptsz, (const struct cuda_launch_config *how, const void *f, void **params, void **extra),
+EXPORT_BOTH(cuLaunchKernelEx, _ptsz,
+	    (const struct cuda_launch_config *how, const void *f, void **params, void **extra),
 	    how ? launch(how, f, params, extra, per_thread) : CUDA_INVALID_VALUE)
 
 static int host_function(void *handle, void (*function)(void *), void *data, bool per_thread)

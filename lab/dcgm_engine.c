@@ -1,9 +1,10 @@
 /*
- * dcgm_engine.c - stand-in for libdcgm: profiling fields of the lab's GPUs, from an embedded or a host engine.
+ * dcgm_engine.c - stand-in for libdcgm: profiling fields of the lab's GPUs, from an embedded or a
+ * host engine.
  *
- * The lab's options --dcgm and --host-engine install it as libdcgm.so.4. A watch keeps each GPU's integrals at its last
- * two updates; a value is the mean between them. Counters for root only are refused to an embedded engine and allowed
- * to the host engine, which runs as a service.
+ * The lab's options --dcgm and --host-engine install it as libdcgm.so.4. A watch keeps each GPU's
+ * integrals at its last two updates; a value is the mean between them. Counters for root only are
+ * refused to an embedded engine and allowed to the host engine, which runs as a service.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,20 +16,20 @@
 #include "products.h"
 #include "virtual_gpu.h"
 
-#define EXPORT __attribute__((visibility("default")))
-#define MAX_GROUPS 64
+#define EXPORT               __attribute__((visibility("default")))
+#define MAX_GROUPS           64
 #define FIRST_WITH_PROFILING 7 /* compute capability */
-#define GROUP_INCOMPATIBLE (-23)
-#define BYTES_PER_MIB (1024 * 1024)
+#define GROUP_INCOMPATIBLE   (-23)
+#define BYTES_PER_MIB        (1024 * 1024)
 #define NOT_SUPPORTED_DOUBLE (DCGM_BLANK_DOUBLE + 2)
 
 enum { EMBEDDED = 1, HOST_ENGINE = 2 };
 
 /* A group of GPUs or of fields. */
 struct group {
-	bool     used;
+	bool used;
 	unsigned ids[DCGM_MAX_GPUS]; /* GPUs, or at most as many fields */
-	size_t   n;
+	size_t n;
 };
 
 /* A watched GPU: its integrals at the last two updates. */
@@ -37,9 +38,9 @@ struct watched {
 };
 
 struct watch {
-	bool      used;
+	bool used;
 	uintptr_t group, fields;
-	double    every_s;
+	double every_s;
 	struct watched gpus[DCGM_MAX_GPUS];
 };
 
@@ -99,8 +100,8 @@ EXPORT int dcgmGetAllDevices(uintptr_t handle, unsigned *ids, int *n)
 
 /* Only UUIDs; other fields are read through watches. */
 EXPORT int dcgmEntitiesGetLatestValues(uintptr_t handle, const struct dcgm_entity *e, unsigned n,
-				       const unsigned short *fields, unsigned n_fields, unsigned flags,
-				       struct dcgm_entity_value *out)
+				       const unsigned short *fields, unsigned n_fields,
+				       unsigned flags, struct dcgm_entity_value *out)
 {
 	struct vgpu_lab *lab = vgpu_here();
 
@@ -109,13 +110,19 @@ EXPORT int dcgmEntitiesGetLatestValues(uintptr_t handle, const struct dcgm_entit
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned f = 0; f < n_fields; f++) {
 			struct dcgm_entity_value *v = &out[i * n_fields + f];
-			bool known = e[i].group == DCGM_ENTITY_GPU && e[i].id < lab->n_gpus && fields[f] == DCGM_FIELD_UUID;
+			bool known = e[i].group == DCGM_ENTITY_GPU && e[i].id < lab->n_gpus &&
+				     fields[f] == DCGM_FIELD_UUID;
 
-			*v = (struct dcgm_entity_value){ .version = DCGM_VERSION(struct dcgm_entity_value, 2u),
-							 .entity_group = e[i].group, .entity = e[i].id, .field = fields[f],
-							 .type = 's', .code = known ? DCGM_OK : DCGM_NO_DATA };
+			*v = (struct dcgm_entity_value){ .version = DCGM_VERSION(
+								 struct dcgm_entity_value, 2u),
+							 .entity_group = e[i].group,
+							 .entity = e[i].id,
+							 .field = fields[f],
+							 .type = 's',
+							 .code = known ? DCGM_OK : DCGM_NO_DATA };
 			if (known)
-				snprintf(v->value.text, sizeof(v->value.text), "%s", lab->gpus[e[i].id].uuid);
+				snprintf(v->value.text, sizeof(v->value.text), "%s",
+					 lab->gpus[e[i].id].uuid);
 		}
 	return DCGM_OK;
 }
@@ -146,7 +153,8 @@ static int give_group(uintptr_t handle, struct group *all, uintptr_t i)
 
 EXPORT int dcgmGroupCreate(uintptr_t handle, int type, const char *name, uintptr_t *out)
 {
-	return handle && type == DCGM_GROUP_EMPTY && name && out ? take_group(groups, out) : DCGM_BAD_PARAMETER;
+	return handle && type == DCGM_GROUP_EMPTY && name && out ? take_group(groups, out)
+								 : DCGM_BAD_PARAMETER;
 }
 
 EXPORT int dcgmGroupAddDevice(uintptr_t handle, uintptr_t group, unsigned id)
@@ -155,7 +163,8 @@ EXPORT int dcgmGroupAddDevice(uintptr_t handle, uintptr_t group, unsigned id)
 	int rc = DCGM_OK;
 
 	pthread_mutex_lock(&lock);
-	if (!handle || group >= MAX_GROUPS || !groups[group].used || id >= lab->n_gpus || groups[group].n == DCGM_MAX_GPUS)
+	if (!handle || group >= MAX_GROUPS || !groups[group].used || id >= lab->n_gpus ||
+	    groups[group].n == DCGM_MAX_GPUS)
 		rc = DCGM_BAD_PARAMETER;
 	else
 		groups[group].ids[groups[group].n++] = id;
@@ -168,7 +177,8 @@ EXPORT int dcgmGroupDestroy(uintptr_t handle, uintptr_t group)
 	return give_group(handle, groups, group);
 }
 
-EXPORT int dcgmFieldGroupCreate(uintptr_t handle, int n, const unsigned short *ids, const char *name, uintptr_t *out)
+EXPORT int dcgmFieldGroupCreate(uintptr_t handle, int n, const unsigned short *ids,
+				const char *name, uintptr_t *out)
 {
 	int rc;
 
@@ -228,20 +238,24 @@ static int add_watch(uintptr_t group, uintptr_t fields, double every_s)
 		i++;
 	if (i == MAX_GROUPS)
 		return DCGM_MAX_LIMIT;
-	watches[i] = (struct watch){ .used = true, .group = group, .fields = fields, .every_s = every_s };
+	watches[i] = (struct watch){
+		.used = true, .group = group, .fields = fields, .every_s = every_s
+	};
 	for (size_t k = 0; k < groups[group].n; k++)
 		watches[i].gpus[k].before = watches[i].gpus[k].last = present(groups[group].ids[k]);
 	return DCGM_OK;
 }
 
-EXPORT int dcgmWatchFields(uintptr_t handle, uintptr_t group, uintptr_t fields, long long every_us, double keep_s, int keep)
+EXPORT int dcgmWatchFields(uintptr_t handle, uintptr_t group, uintptr_t fields, long long every_us,
+			   double keep_s, int keep)
 {
 	int rc = DCGM_BAD_PARAMETER;
 
 	(void)keep_s;
 	(void)keep;
 	pthread_mutex_lock(&lock);
-	if (handle && group < MAX_GROUPS && groups[group].used && fields < MAX_GROUPS && field_groups[fields].used && every_us > 0)
+	if (handle && group < MAX_GROUPS && groups[group].used && fields < MAX_GROUPS &&
+	    field_groups[fields].used && every_us > 0)
 		rc = allowed(handle, &groups[group]);
 	if (!rc)
 		rc = add_watch(group, fields, (double)every_us * 1e-6);
@@ -293,15 +307,27 @@ static struct dcgm_value value_of(const struct watched *b, unsigned field)
 {
 	const struct vgpu_sample *from = &b->before, *to = &b->last;
 	struct vgpu_means means = vgpu_means_between(from, to);
-	struct dcgm_value v = { .version = DCGM_VERSION(struct dcgm_value, 1u), .field = (unsigned short)field, .type = 'd',
+	struct dcgm_value v = { .version = DCGM_VERSION(struct dcgm_value, 1u),
+				.field = (unsigned short)field,
+				.type = 'd',
 				.time_us = (int64_t)vgpu_wall_us(vgpu_here(), to->time_s) };
 
 	switch (field) {
-	case DCGM_FIELD_GRAPHICS: v.value.d = means.graphics; break;
-	case DCGM_FIELD_SM:       v.value.d = means.sm; break;
-	case DCGM_FIELD_DRAM:     v.value.d = means.dram; break;
-	case DCGM_FIELD_TENSOR:   v.value.d = means.tensor; break;
-	case DCGM_FIELD_FP32:     v.value.d = means.fp32; break;
+	case DCGM_FIELD_GRAPHICS:
+		v.value.d = means.graphics;
+		break;
+	case DCGM_FIELD_SM:
+		v.value.d = means.sm;
+		break;
+	case DCGM_FIELD_DRAM:
+		v.value.d = means.dram;
+		break;
+	case DCGM_FIELD_TENSOR:
+		v.value.d = means.tensor;
+		break;
+	case DCGM_FIELD_FP32:
+		v.value.d = means.fp32;
+		break;
 	case DCGM_FIELD_PCIE_RX:
 		v.value.i = (int64_t)(means.copied_mib_s * BYTES_PER_MIB);
 		v.type = 'i';
@@ -310,13 +336,15 @@ static struct dcgm_value value_of(const struct watched *b, unsigned field)
 		v.value.i = 0;
 		v.type = 'i';
 		break;
-	default: v.value.d = NOT_SUPPORTED_DOUBLE; /* the physics has no warps */
+	default:
+		v.value.d = NOT_SUPPORTED_DOUBLE; /* the physics has no warps */
 	}
 	return v;
 }
 
-EXPORT int dcgmGetValuesSince_v2(uintptr_t handle, uintptr_t group, uintptr_t fields, long long since_us, long long *next_us,
-				 dcgm_deliver_fn *deliver, void *ctx)
+EXPORT int dcgmGetValuesSince_v2(uintptr_t handle, uintptr_t group, uintptr_t fields,
+				 long long since_us, long long *next_us, dcgm_deliver_fn *deliver,
+				 void *ctx)
 {
 	struct watch *w;
 

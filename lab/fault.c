@@ -11,8 +11,10 @@ static void help(FILE *f)
 	const char *what, *name;
 
 	fputs("usage: vgpu-fault GPU:KIND[:SECONDS]...\n"
-	      "Inject a fault into a GPU (an index, or all) of this lab, for SECONDS of virtual time\n"
-	      "or for good:\n", f);
+	      "Inject a fault into a GPU (an index, or all) of this lab, for SECONDS of virtual "
+	      "time\n"
+	      "or for good:\n",
+	      f);
 	for (size_t i = 0; (name = vgpu_fault_describe(i, &what)); i++)
 		fprintf(f, "  %-14s %s\n", name, what);
 }

@@ -15,7 +15,7 @@
 
 #include "virtual_gpu.h"
 
-#define LONGEST_S 1e9
+#define LONGEST_S    1e9
 #define HOLD_STEP_NS 10000000
 
 static const struct {
@@ -25,19 +25,23 @@ static const struct {
 	[VGPU_FAULT_SENSOR_GAP] = { "sensor-gap", "power, energy and clocks cannot be read" },
 	[VGPU_FAULT_NO_PERMISSION] = { "no-permission", "no setting of the GPU may be changed" },
 	[VGPU_FAULT_GPU_LOST] = { "gpu-lost", "the GPU falls off the bus, and its contexts fail" },
-	[VGPU_FAULT_LOCK_IGNORED] = { "lock-ignored", "a clock lock is accepted and has no effect" },
-	[VGPU_FAULT_CRASH] = { "crash", "the next launch fails; under MPS all clients of its server fail" },
+	[VGPU_FAULT_LOCK_IGNORED] = { "lock-ignored",
+				      "a clock lock is accepted and has no effect" },
+	[VGPU_FAULT_CRASH] = { "crash",
+			       "the next launch fails; under MPS all clients of its server fail" },
 	[VGPU_FAULT_HANG] = { "hang", "launches make no progress" },
-	[VGPU_FAULT_NO_COUNTERS] = { "no-counters", "performance counters are for root: GPM and DCGM in the process are refused" },
-	{ "unkillable", "processes with contexts on the GPU cannot be killed, as if they waited in the driver" },
+	[VGPU_FAULT_NO_COUNTERS] = { "no-counters", "performance counters are for root: GPM and "
+						    "DCGM in the process are refused" },
+	{ "unkillable",
+	  "processes with contexts on the GPU cannot be killed, as if they waited in the driver" },
 	{ "mps-death", "the MPS servers of the GPU are killed" },
 	{ "clear", "all faults of the GPU end" },
 };
 
-#define N_NAMES (sizeof(faults) / sizeof(faults[0]))
+#define N_NAMES    (sizeof(faults) / sizeof(faults[0]))
 #define UNKILLABLE (N_NAMES - 3)
-#define MPS_DEATH (N_NAMES - 2)
-#define CLEAR (N_NAMES - 1)
+#define MPS_DEATH  (N_NAMES - 2)
+#define CLEAR      (N_NAMES - 1)
 
 const char *vgpu_fault_describe(size_t i, const char **what)
 {
@@ -48,8 +52,8 @@ const char *vgpu_fault_describe(size_t i, const char **what)
 }
 
 /*
- * A traced process stops at its exit, even when killed, until the tracer ends. The tracer is a process that ends with
- * the lab.
+ * A traced process stops at its exit, even when killed, until the tracer ends. The tracer is a
+ * process that ends with the lab.
  */
 static void hold_exits(const struct lab_gpu *b, const pid_t *pids, size_t n, double real_s)
 {
@@ -59,12 +63,14 @@ static void hold_exits(const struct lab_gpu *b, const pid_t *pids, size_t n, dou
 	for (size_t i = 0; i < n; i++)
 		ptrace(PTRACE_SEIZE, pids[i], NULL, PTRACE_O_TRACEEXIT);
 	/* By system call: in the lab nanosleep() runs at the lab's speed. */
-	for (double s = 0; s < real_s && __atomic_load_n(&b->cleared, __ATOMIC_RELAXED) == cleared; s += HOLD_STEP_NS * 1e-9)
+	for (double s = 0; s < real_s && __atomic_load_n(&b->cleared, __ATOMIC_RELAXED) == cleared;
+	     s += HOLD_STEP_NS * 1e-9)
 		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &step, NULL);
 	_exit(0);
 }
 
-static int make_unkillable(struct vgpu_lab *lab, struct lab_gpu *b, double seconds, struct hes_err *err)
+static int make_unkillable(struct vgpu_lab *lab, struct lab_gpu *b, double seconds,
+			   struct hes_err *err)
 {
 	pid_t pids[VGPU_MAX_CLIENTS], child;
 	size_t n = 0;
@@ -75,7 +81,8 @@ static int make_unkillable(struct vgpu_lab *lab, struct lab_gpu *b, double secon
 			pids[n++] = b->clients[i].pid;
 	vgpu_unlock(b);
 	if (!n)
-		return hes_fail(err, -ESRCH, "fault: unkillable needs a process with a context on the GPU");
+		return hes_fail(err, -ESRCH,
+				"fault: unkillable needs a process with a context on the GPU");
 	child = fork();
 	if (!child)
 		hold_exits(b, pids, n, seconds / lab->speed);
@@ -109,7 +116,8 @@ static int parse_gpu(const struct vgpu_lab *lab, const char *text, uint32_t *fir
 	}
 	i = strtoul(text, &end, 10);
 	if (*end || end == text || i >= lab->n_gpus)
-		return hes_fail(err, -EINVAL, "fault: no GPU \"%s\"; there are 0 to %u, and all", text, lab->n_gpus - 1);
+		return hes_fail(err, -EINVAL, "fault: no GPU \"%s\"; there are 0 to %u, and all",
+				text, lab->n_gpus - 1);
 	*first = *last = (uint32_t)i;
 	return 0;
 }
@@ -122,15 +130,20 @@ int vgpu_fault_inject(struct vgpu_lab *lab, const char *spec, struct hes_err *er
 	uint32_t first = 0, last = 0;
 	size_t k = 0;
 
-	if (n < 2 || n > 3 || (n == 2 && strchr(strchr(spec, ':') + 1, ':')) || !(seconds > 0 && seconds <= LONGEST_S))
-		return hes_fail(err, -EINVAL, "fault \"%s\"; it is written GPU:KIND[:SECONDS], as in 0:sensor-gap:5", spec);
+	if (n < 2 || n > 3 || (n == 2 && strchr(strchr(spec, ':') + 1, ':')) ||
+	    !(seconds > 0 && seconds <= LONGEST_S))
+		return hes_fail(
+			err, -EINVAL,
+			"fault \"%s\"; it is written GPU:KIND[:SECONDS], as in 0:sensor-gap:5",
+			spec);
 	rc = parse_gpu(lab, gpu, &first, &last, err);
 	if (rc)
 		return rc;
 	while (k < N_NAMES && strcmp(faults[k].name, kind) != 0)
 		k++;
 	if (k == N_NAMES)
-		return hes_fail(err, -EINVAL, "no fault \"%s\"; vgpu-fault --help lists the faults", kind);
+		return hes_fail(err, -EINVAL, "no fault \"%s\"; vgpu-fault --help lists the faults",
+				kind);
 	for (uint32_t i = first; i <= last && !rc; i++) {
 		if (k == UNKILLABLE)
 			rc = make_unkillable(lab, &lab->gpus[i], seconds, err);

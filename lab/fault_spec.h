@@ -1,8 +1,8 @@
 /*
  * fault_spec.h - faults by name: "GPU:KIND[:SECONDS]".
  *
- * GPU is an index or "all". SECONDS are virtual; without them a fault lasts for good. "GPU:clear" ends all faults of a
- * GPU.
+ * GPU is an index or "all". SECONDS are virtual; without them a fault lasts for good. "GPU:clear"
+ * ends all faults of a GPU.
  */
 #ifndef VGPU_FAULT_SPEC_H
 #define VGPU_FAULT_SPEC_H

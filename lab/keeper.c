@@ -39,7 +39,8 @@ void vgpu_keeper_finish(struct vgpu_keeper *k)
 	*k = (struct vgpu_keeper){ 0 };
 }
 
-/* @return false: it has ended already. A process without a free pidfd is noticed when another one ends. */
+/* @return false: it has ended already. A process without a free pidfd is noticed when another one
+ * ends. */
 static bool keeper_watch(struct vgpu_keeper *k, pid_t pid)
 {
 	int fd;
@@ -65,7 +66,8 @@ static void keeper_forget(struct vgpu_keeper *k, size_t i)
 	k->pids[i] = k->pids[k->n];
 }
 
-/* Watch the processes with new contexts, and their servers. @return whether one has ended already */
+/* Watch the processes with new contexts, and their servers. @return whether one has ended already
+ */
 static bool watch_new(struct vgpu_keeper *k)
 {
 	bool gone = false;
@@ -101,7 +103,8 @@ void vgpu_reap(struct vgpu_lab *lab)
 
 			if (c->pid && vgpu_process_started(c->pid) != c->started)
 				lab_gpu_leave(b, c);
-			else if (c->pid && c->server && !c->error && !vgpu_process_started(c->server))
+			else if (c->pid && c->server && !c->error &&
+				 !vgpu_process_started(c->server))
 				lab_gpu_fail(b, c->server, 0, VGPU_CUDA_MPS_RPC_FAILURE);
 		}
 		vgpu_unlock(b);
@@ -114,7 +117,7 @@ bool vgpu_keeper_wait(struct vgpu_keeper *k, int timeout_ms)
 
 	if (poll(k->fds, k->n, gone ? 0 : timeout_ms) < 0)
 		k->fds[0].revents = 0;
-	for (size_t i = k->n; --i > 0; ) {
+	for (size_t i = k->n; --i > 0;) {
 		if (k->fds[i].revents) {
 			keeper_forget(k, i);
 			gone = true;

@@ -1,10 +1,12 @@
 /*
  * lab.c - the virtual GPU lab: run a command with virtual GPUs.
  *
- *	lab [--fleet FILE] [--catalogue FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...
+ *	lab [--fleet FILE] [--catalogue FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine]
+ *-- COMMAND...
  *
- * Makes the state (state.h), adds the stand-ins to the command's paths and closes the contexts of processes that end
- * (keeper.c). Invariant: when the command has ended, no process and no file of the lab remains.
+ * Makes the state (state.h), adds the stand-ins to the command's paths and closes the contexts of
+ *processes that end (keeper.c). Invariant: when the command has ended, no process and no file of
+ *the lab remains.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,21 +30,22 @@
 #include "keeper.h"
 #include "state.h"
 
-#define LOOK_MS  10     /* between two searches for new processes */
+#define LOOK_MS    10 /* between two searches for new processes */
 #define MAX_FAULTS 16
-#define MAX_SPEED 10000
+#define MAX_SPEED  10000
 
 struct options {
 	const char *fleet, *catalogue;
-	double      speed;
+	double speed;
 	const char *faults[MAX_FAULTS];
-	size_t      n_faults;
-	bool        dcgm, host_engine;
-	char      **command;
+	size_t n_faults;
+	bool dcgm, host_engine;
+	char **command;
 };
 
 static const char usage[] =
-	"usage: lab [--fleet FILE] [--catalogue FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...\n"
+	"usage: lab [--fleet FILE] [--catalogue FILE] [--speed N] [--fault SPEC]... [--dcgm | "
+	"--host-engine] -- COMMAND...\n"
 	"Run COMMAND, or your shell, with virtual GPUs.\n"
 	"  --fleet FILE  GPUs of the lab (the HeShare testbed: 4 T4, 2 V100, 2 A100)\n"
 	"  --catalogue FILE  add the GPU types of this YAML file\n"
@@ -60,11 +63,14 @@ static int fail(const struct hes_err *err)
 /* @return 0; 1 help was printed; 2 wrong usage */
 static int parse(int argc, char **argv, struct options *o)
 {
-	static const struct option names[] = {
-		{ "fleet", required_argument, NULL, 'f' }, { "speed", required_argument, NULL, 's' },
-		{ "fault", required_argument, NULL, 'x' }, { "help", no_argument, NULL, 'h' },
-		{ "catalogue", required_argument, NULL, 'c' }, { "dcgm", no_argument, NULL, 'd' }, { "host-engine", no_argument, NULL, 'e' }, { 0 }
-	};
+	static const struct option names[] = { { "fleet", required_argument, NULL, 'f' },
+					       { "speed", required_argument, NULL, 's' },
+					       { "fault", required_argument, NULL, 'x' },
+					       { "help", no_argument, NULL, 'h' },
+					       { "catalogue", required_argument, NULL, 'c' },
+					       { "dcgm", no_argument, NULL, 'd' },
+					       { "host-engine", no_argument, NULL, 'e' },
+					       { 0 } };
 	static char *shell[] = { NULL, NULL };
 	struct hes_err err;
 	int c;
@@ -76,7 +82,8 @@ static int parse(int argc, char **argv, struct options *o)
 		} else if (c == 'c') {
 			o->catalogue = optarg;
 		} else if (c == 's') {
-			if (hes_parse_double("--speed", optarg, 0.001, MAX_SPEED, &o->speed, &err)) {
+			if (hes_parse_double("--speed", optarg, 0.001, MAX_SPEED, &o->speed,
+					     &err)) {
 				fail(&err);
 				return 2;
 			}
@@ -133,14 +140,16 @@ static void set_path(const char *name, const char *dir, const char *file)
 }
 
 /*
- * Measurements of the lab must not mix with those of real GPUs: use another store, unless the user has named one.
+ * Measurements of the lab must not mix with those of real GPUs: use another store, unless the user
+ * has named one.
  */
 static void set_store(void)
 {
 	const char *named = getenv("HESHARE_STORE");
 	char *path;
 
-	if ((named && *named) || hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), ".local/share", "lab.db", &path))
+	if ((named && *named) ||
+	    hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), ".local/share", "lab.db", &path))
 		return;
 	setenv("HESHARE_STORE", path, 1);
 	free(path);
@@ -227,7 +236,8 @@ static int signal_children(int sig)
 /* Remaining processes get SIGTERM first, then SIGKILL. */
 static void end_all(void)
 {
-	for (int round = 0; round < 200 && signal_children(round < 50 ? SIGTERM : SIGKILL) > 0; round++) {
+	for (int round = 0; round < 200 && signal_children(round < 50 ? SIGTERM : SIGKILL) > 0;
+	     round++) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 		usleep(10000);
@@ -248,7 +258,8 @@ static int watch_command(struct vgpu_keeper *k, pid_t command)
 			kill(command, (int)s.ssi_signo);
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 			if (pid == command)
-				code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+				code = WIFEXITED(status) ? WEXITSTATUS(status)
+							 : 128 + WTERMSIG(status);
 	}
 	return code;
 }
@@ -269,7 +280,8 @@ static int take_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static int run_lab(const struct options *o, struct vgpu_lab *lab, const char *dir, const char *stand_ins)
+static int run_lab(const struct options *o, struct vgpu_lab *lab, const char *dir,
+		   const char *stand_ins)
 {
 	struct vgpu_keeper k;
 	struct hes_err err;
@@ -305,8 +317,8 @@ static int remove_entry(const char *path, const struct stat *st, int what, struc
 	return remove(path);
 }
 
-static int load_physics(const struct options *o, struct hes_catalogue *c, struct hes_fleet *f, struct hes_model **m,
-		struct hes_err *err)
+static int load_physics(const struct options *o, struct hes_catalogue *c, struct hes_fleet *f,
+			struct hes_model **m, struct hes_err *err)
 {
 	static const char standard[] = "fleets/heshare.yaml";
 	int rc = hes_catalogue_load(NULL, c, err);
@@ -316,7 +328,8 @@ static int load_physics(const struct options *o, struct hes_catalogue *c, struct
 	if (!rc && o->catalogue)
 		rc = hes_catalogue_add(c, o->catalogue, err);
 	if (!rc)
-		rc = o->fleet ? hes_fleet_load(o->fleet, c, f, err) : hes_fleet_parse(standard, text, len, c, f, err);
+		rc = o->fleet ? hes_fleet_load(o->fleet, c, f, err)
+			      : hes_fleet_parse(standard, text, len, c, f, err);
 	if (!rc)
 		rc = hes_model_load(NULL, m, err);
 	return rc ? rc : hes_model_derive(*m, c, err);
@@ -329,8 +342,10 @@ static void tell_derived(const struct hes_fleet *f, const struct hes_model *m)
 
 	hes_model_derived(m, types, hes_fleet_types(f, types, VGPU_MAX_GPUS), names, sizeof(names));
 	if (*names)
-		fprintf(stderr, "lab: derived from data sheets, not fitted to measurements: %s; %s (docs/gpu-model.md)\n", names,
-			HES_MODEL_DERIVED_ERROR);
+		fprintf(stderr,
+			"lab: derived from data sheets, not fitted to measurements: %s; %s "
+			"(docs/gpu-model.md)\n",
+			names, HES_MODEL_DERIVED_ERROR);
 }
 
 int main(int argc, char **argv)

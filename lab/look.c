@@ -1,5 +1,6 @@
 /*
- * look.c - vgpu-look: print the real settings of the lab's GPUs and the GPU time of each process, whatever faults hide.
+ * look.c - vgpu-look: print the real settings of the lab's GPUs and the GPU time of each process,
+ * whatever faults hide.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,10 +51,12 @@ static void print_process(const struct lab_gpu *b, uint32_t i, pid_t pid, uint64
 static bool is_first(const struct lab_gpu *b, size_t k)
 {
 	for (size_t i = 0; i < k; i++)
-		if (b->clients[i].pid == b->clients[k].pid && b->clients[i].started == b->clients[k].started)
+		if (b->clients[i].pid == b->clients[k].pid &&
+		    b->clients[i].started == b->clients[k].started)
 			return false;
 	for (size_t i = 0; i < VGPU_ACCOUNTS; i++)
-		if (b->accounts[i].pid == b->clients[k].pid && b->accounts[i].started == b->clients[k].started)
+		if (b->accounts[i].pid == b->clients[k].pid &&
+		    b->accounts[i].started == b->clients[k].started)
 			return false;
 	return true;
 }
@@ -86,9 +89,12 @@ int main(int argc, char **argv)
 		FILE *f = strcmp(argv[1], "--help") == 0 ? stdout : stderr;
 
 		fputs("usage: vgpu-look [--clients]\n"
-		      "Print for each GPU its locked clocks in MHz and its power limit in W (-: default), and\n"
+		      "Print for each GPU its locked clocks in MHz and its power limit in W (-: "
+		      "default), and\n"
 		      "the number of open contexts.\n"
-		      "  --clients   print instead the GPU seconds of each process, and their sum (all)\n", f);
+		      "  --clients   print instead the GPU seconds of each process, and their sum "
+		      "(all)\n",
+		      f);
 		return f == stdout ? 0 : 2;
 	}
 	if (!lab) {
@@ -98,7 +104,8 @@ int main(int argc, char **argv)
 	if (clients)
 		printf("%-4s %-8s %14s\n", "gpu", "pid", "gpu_s");
 	else
-		printf("%-4s %-16s %-11s %7s %8s\n", "gpu", "type", "lock_mhz", "limit_w", "contexts");
+		printf("%-4s %-16s %-11s %7s %8s\n", "gpu", "type", "lock_mhz", "limit_w",
+		       "contexts");
 	for (uint32_t i = 0; i < lab->n_gpus; i++)
 		(clients ? print_clients : print_gpu)(lab, i);
 	return 0;

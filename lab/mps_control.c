@@ -1,6 +1,6 @@
 /*
- * mps_control.c - the lab's nvidia-cuda-mps-control: with -d or -f it is the control daemon of a pipe directory
- * (mps_daemon.c); without, it sends commands from standard input to the daemon.
+ * mps_control.c - the lab's nvidia-cuda-mps-control: with -d or -f it is the control daemon of a
+ * pipe directory (mps_daemon.c); without, it sends commands from standard input to the daemon.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "mps_daemon.h"
 #include "mps_wire.h"
 
-#define LOOK_MS 20   /* between two checks whether all clients have finished */
+#define LOOK_MS 20 /* between two checks whether all clients have finished */
 
 static void join_path(char out[PATH_MAX], const char *dir, const char *file)
 {
@@ -105,7 +105,8 @@ static void collect_children(struct mps_daemon *d)
 
 static void daemon_serve(struct mps_daemon *d, int listening, int signals)
 {
-	struct pollfd fds[2] = { { .fd = listening, .events = POLLIN }, { .fd = signals, .events = POLLIN } };
+	struct pollfd fds[2] = { { .fd = listening, .events = POLLIN },
+				 { .fd = signals, .events = POLLIN } };
 	struct signalfd_siginfo s;
 
 	for (;;) {
@@ -113,7 +114,8 @@ static void daemon_serve(struct mps_daemon *d, int listening, int signals)
 		collect_children(d);
 		if (fds[0].revents)
 			answer_client(d, listening);
-		if (fds[1].revents && read(signals, &s, sizeof(s)) == sizeof(s) && s.ssi_signo != SIGCHLD)
+		if (fds[1].revents && read(signals, &s, sizeof(s)) == sizeof(s) &&
+		    s.ssi_signo != SIGCHLD)
 			return;
 		if (d->quitting && (!mps_daemon_clients(d) || vgpu_now(d->lab) >= d->quit_by_s))
 			return;
@@ -149,7 +151,8 @@ static int run_daemon(struct mps_daemon *d, const char *dir, int listening)
 
 static int daemon_prepare(struct mps_daemon *d)
 {
-	const char *gpus = getenv("CUDA_VISIBLE_DEVICES"), *pct = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+	const char *gpus = getenv("CUDA_VISIBLE_DEVICES"),
+		   *pct = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
 	char own[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
 
@@ -159,7 +162,8 @@ static int daemon_prepare(struct mps_daemon *d)
 		return 1;
 	}
 	own[n] = '\0';
-	snprintf(d->server_program, sizeof(d->server_program), "%s/nvidia-cuda-mps-server", dirname(own));
+	snprintf(d->server_program, sizeof(d->server_program), "%s/nvidia-cuda-mps-server",
+		 dirname(own));
 	snprintf(d->uuids, sizeof(d->uuids), "%s", gpus && *gpus ? gpus : "-");
 	if (pct && strtod(pct, NULL) > 0 && strtod(pct, NULL) <= 100)
 		d->default_pct = strtod(pct, NULL);

@@ -1,5 +1,6 @@
 /*
- * mps_daemon.c - the commands of the control daemon; see mps_daemon.h. mps_control.c is the program.
+ * mps_daemon.c - the commands of the control daemon; see mps_daemon.h. mps_control.c is the
+ * program.
  */
 #include "mps_daemon.h"
 
@@ -13,8 +14,8 @@
 #include "virtual_gpu.h"
 
 #define SERVER_NOT_READY 807
-#define MAX_WORDS 4
-#define FOR_GOOD_S 1e12
+#define MAX_WORDS        4
+#define FOR_GOOD_S       1e12
 
 size_t mps_daemon_clients(const struct mps_daemon *d)
 {
@@ -22,7 +23,8 @@ size_t mps_daemon_clients(const struct mps_daemon *d)
 
 	for (uint32_t i = 0; i < d->lab->n_gpus; i++)
 		for (size_t j = 0; j < d->lab->gpus[i].slots; j++)
-			n += d->server && d->lab->gpus[i].clients[j].pid && d->lab->gpus[i].clients[j].server == d->server;
+			n += d->server && d->lab->gpus[i].clients[j].pid &&
+			     d->lab->gpus[i].clients[j].server == d->server;
 	return n;
 }
 
@@ -56,7 +58,8 @@ static int start_server(struct mps_daemon *d, uid_t uid)
 	return 0;
 }
 
-/* Make sure that the server is of this user; another user's server is replaced once it has no clients. */
+/* Make sure that the server is of this user; another user's server is replaced once it has no
+ * clients. */
 static int server_for(struct mps_daemon *d, uid_t uid)
 {
 	if (d->quitting || (getuid() != 0 && uid != getuid()))
@@ -101,7 +104,9 @@ static bool is_server(const struct mps_daemon *d, const char *word, FILE *out)
 
 static void cmd_start_server(struct mps_daemon *d, char **words, FILE *out)
 {
-	uid_t uid = words[1] && strcmp(words[1], "-uid") == 0 && words[2] ? (uid_t)strtoul(words[2], NULL, 10) : getuid();
+	uid_t uid = words[1] && strcmp(words[1], "-uid") == 0 && words[2]
+			    ? (uid_t)strtoul(words[2], NULL, 10)
+			    : getuid();
 
 	if (server_for(d, uid))
 		fprintf(out, "Cannot start a server for user %u\n", (unsigned)uid);
@@ -125,7 +130,8 @@ static void each_client(const struct mps_daemon *d, FILE *out, bool table)
 			if (!c->pid || !d->server || c->server != d->server)
 				continue;
 			if (table)
-				fprintf(out, "%-10d %-6zu %-10d %s\n", (int)c->pid, j, (int)c->server, b->uuid);
+				fprintf(out, "%-10d %-6zu %-10d %s\n", (int)c->pid, j,
+					(int)c->server, b->uuid);
 			else
 				fprintf(out, "%d\n", (int)c->pid);
 		}
@@ -192,8 +198,8 @@ static void cmd_set_limit(struct mps_daemon *d, char **words, FILE *out)
 	char unit = 'M', rest;
 	unsigned long long size;
 
-	if (device >= MPS_MAX_DEVICES || !words[2] || sscanf(words[2], "%llu%c%c", &size, &unit, &rest) < 1 ||
-	    !strchr("KMG", unit)) {
+	if (device >= MPS_MAX_DEVICES || !words[2] ||
+	    sscanf(words[2], "%llu%c%c", &size, &unit, &rest) < 1 || !strchr("KMG", unit)) {
 		fputs("A limit is written DEVICE SIZE, the size as in 512M or 2G\n", out);
 		return;
 	}
@@ -254,7 +260,7 @@ static void cmd_quit(struct mps_daemon *d, char **words, FILE *out)
 
 static const struct {
 	const char *name;
-	void      (*run)(struct mps_daemon *d, char **words, FILE *out);
+	void (*run)(struct mps_daemon *d, char **words, FILE *out);
 } commands[] = {
 	{ "start_server", cmd_start_server },
 	{ "get_server_list", cmd_server_list },

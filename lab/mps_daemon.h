@@ -12,15 +12,15 @@
 
 struct mps_daemon {
 	struct vgpu_lab *lab;
-	char     server_program[4096];
-	char     uuids[3600];            /* of its GPUs, with commas; "-": all */
-	double   default_pct;            /* share of the next server */
-	char     limits[MPS_MAX_DEVICES][32]; /* "512M", for the next clients; "": none */
-	pid_t    server;                 /* 0: none */
-	uid_t    uid;                    /* user of the server */
-	double   server_pct;
-	bool     quitting;
-	double   quit_by_s;              /* virtual time at which the server is killed */
+	char server_program[4096];
+	char uuids[3600];                 /* of its GPUs, with commas; "-": all */
+	double default_pct;               /* share of the next server */
+	char limits[MPS_MAX_DEVICES][32]; /* "512M", for the next clients; "": none */
+	pid_t server;                     /* 0: none */
+	uid_t uid;                        /* user of the server */
+	double server_pct;
+	bool quitting;
+	double quit_by_s; /* virtual time at which the server is killed */
 };
 
 /** Handle a process of user @uid that opens CUDA. The answer goes to @out. */

@@ -64,7 +64,8 @@ int vgpu_mps_request(const char *dir, const char *line, char *answer, size_t siz
 
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ENOTDIR ? VGPU_MPS_NOT_THERE : VGPU_MPS_NO_ANSWER;
-	if (send(fd, line, length, MSG_NOSIGNAL) == (ssize_t)length && send(fd, "\n", 1, MSG_NOSIGNAL) == 1)
+	if (send(fd, line, length, MSG_NOSIGNAL) == (ssize_t)length &&
+	    send(fd, "\n", 1, MSG_NOSIGNAL) == 1)
 		while (at + 1 < size && (n = read(fd, answer + at, size - 1 - at)) > 0)
 			at += (size_t)n;
 	answer[at] = '\0';

@@ -1,9 +1,10 @@
 /*
- * mps_wire.h - the protocol of the lab's MPS control daemon: a Unix socket "control" in the pipe directory.
+ * mps_wire.h - the protocol of the lab's MPS control daemon: a Unix socket "control" in the pipe
+ *directory.
  *
  * The request is one line; the answer ends with the connection:
- *	client PID             a process opens CUDA; the answer is "server PID PERCENT LIMITS UUIDS" or "error CODE".
- *	                       LIMITS are "0=1G,1=512M", or "-" for none; UUIDS have commas, "-" are all GPUs
+ *	client PID             a process opens CUDA; the answer is "server PID PERCENT LIMITS UUIDS"
+ *or "error CODE". LIMITS are "0=1G,1=512M", or "-" for none; UUIDS have commas, "-" are all GPUs
  *	command TEXT           a command of nvidia-cuda-mps-control; the answer is its output
  */
 #ifndef VGPU_MPS_WIRE_H
@@ -13,8 +14,8 @@
 
 #define VGPU_MPS_ANSWER 4096
 
-#define VGPU_MPS_NOT_THERE  (-1)  /* the directory has no daemon */
-#define VGPU_MPS_NO_ANSWER  (-2)  /* the daemon does not answer */
+#define VGPU_MPS_NOT_THERE (-1) /* the directory has no daemon */
+#define VGPU_MPS_NO_ANSWER (-2) /* the daemon does not answer */
 
 /** CUDA_MPS_PIPE_DIRECTORY, or NVIDIA's default. */
 const char *vgpu_mps_directory(void);

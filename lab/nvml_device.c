@@ -11,12 +11,12 @@
 
 #include "nvml_stand_in.h"
 
-#define DRIVER "535.216.01-lab"
-#define CUDA_VERSION 12020
+#define DRIVER            "535.216.01-lab"
+#define CUDA_VERSION      12020
 #define DRIVER_NOT_LOADED 9
-#define FIRST_BUS 1        /* bus number of the first GPU */
-#define PCIE_WIDTH 16
-#define PCI_NVIDIA 0x10de
+#define FIRST_BUS         1 /* bus number of the first GPU */
+#define PCIE_WIDTH        16
+#define PCI_NVIDIA        0x10de
 
 static int users;
 
@@ -89,13 +89,22 @@ EXPORT int nvmlShutdown(void)
 
 EXPORT const char *nvmlErrorString(int code)
 {
-	static const struct { int code; const char *text; } texts[] = {
-		{ NVML_OK, "Success" }, { NVML_UNINITIALIZED, "Uninitialized" },
-		{ NVML_INVALID_ARGUMENT, "Invalid Argument" }, { NVML_NOT_SUPPORTED, "Not Supported" },
-		{ NVML_NO_PERMISSION, "Insufficient Permissions" }, { NVML_NOT_FOUND, "Not Found" },
-		{ NVML_INSUFFICIENT_SIZE, "Insufficient Size" }, { DRIVER_NOT_LOADED, "Driver Not Loaded" },
-		{ NVML_TIMEOUT, "Timeout" }, { NVML_FUNCTION_MISSING, "Function Not Found" },
-		{ NVML_GPU_IS_LOST, "GPU is lost" }, { NVML_WRONG_VERSION, "Argument Version Mismatch" },
+	static const struct {
+		int code;
+		const char *text;
+	} texts[] = {
+		{ NVML_OK, "Success" },
+		{ NVML_UNINITIALIZED, "Uninitialized" },
+		{ NVML_INVALID_ARGUMENT, "Invalid Argument" },
+		{ NVML_NOT_SUPPORTED, "Not Supported" },
+		{ NVML_NO_PERMISSION, "Insufficient Permissions" },
+		{ NVML_NOT_FOUND, "Not Found" },
+		{ NVML_INSUFFICIENT_SIZE, "Insufficient Size" },
+		{ DRIVER_NOT_LOADED, "Driver Not Loaded" },
+		{ NVML_TIMEOUT, "Timeout" },
+		{ NVML_FUNCTION_MISSING, "Function Not Found" },
+		{ NVML_GPU_IS_LOST, "GPU is lost" },
+		{ NVML_WRONG_VERSION, "Argument Version Mismatch" },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -190,7 +199,8 @@ static bool has_bus_id(const struct lab_gpu *b, const char *bus_id)
 	return strcasecmp(pci.bus_id, bus_id) == 0 || strcasecmp(pci.bus_id_legacy, bus_id) == 0;
 }
 
-static int find_handle(const char *name, bool (*has)(const struct lab_gpu *b, const char *name), struct lab_gpu **out)
+static int find_handle(const char *name, bool (*has)(const struct lab_gpu *b, const char *name),
+		       struct lab_gpu **out)
 {
 	struct vgpu_lab *lab = nvml_lab();
 
@@ -248,7 +258,7 @@ NVML_GETTER(nvmlDeviceGetIndex, unsigned, index_of(b))
 NVML_ALIAS(nvmlDeviceGetMinorNumber, nvmlDeviceGetIndex)
 NVML_GETTER(nvmlDeviceGetBrand, unsigned, nvml_product(b).major < 8 ? 2 : 14) /* Tesla, NVIDIA */
 NVML_GETTER(nvmlDeviceGetArchitecture, unsigned, nvml_product(b).architecture)
-NVML_GETTER(nvmlDeviceGetNumGpuCores, unsigned, b->type.sm_count * nvml_product(b).cores_per_sm)
+NVML_GETTER(nvmlDeviceGetNumGpuCores, unsigned, b->type.sm_count *nvml_product(b).cores_per_sm)
 NVML_GETTER(nvmlDeviceGetMemoryBusWidth, unsigned, nvml_product(b).bus_bits)
 NVML_GETTER(nvmlDeviceGetMaxPcieLinkGeneration, unsigned, nvml_product(b).pcie_gen)
 NVML_ALIAS(nvmlDeviceGetCurrPcieLinkGeneration, nvmlDeviceGetMaxPcieLinkGeneration)
@@ -295,9 +305,12 @@ EXPORT int nvmlDeviceGetMigMode(struct lab_gpu *b, unsigned *current, unsigned *
 }
 
 NVML_GETTER(nvmlDeviceGetMaxMigDeviceCount, unsigned, 0)
-NVML_UNSUPPORTED(nvmlDeviceGetMigDeviceHandleByIndex, (struct lab_gpu *b, unsigned index __attribute__((unused)), void **out), out,
+NVML_UNSUPPORTED(nvmlDeviceGetMigDeviceHandleByIndex,
+		 (struct lab_gpu * b, unsigned index __attribute__((unused)), void **out), out,
 		 NVML_NOT_FOUND)
-NVML_UNSUPPORTED(nvmlDeviceGetNvLinkState, (struct lab_gpu *b, unsigned link __attribute__((unused)), unsigned *out), out,
+NVML_UNSUPPORTED(nvmlDeviceGetNvLinkState,
+		 (struct lab_gpu * b, unsigned link __attribute__((unused)), unsigned *out), out,
 		 NVML_NOT_SUPPORTED)
 NVML_UNSUPPORTED(nvmlDeviceGetNvLinkRemotePciInfo_v2,
-		 (struct lab_gpu *b, unsigned link __attribute__((unused)), struct nvml_pci *out), out, NVML_NOT_SUPPORTED)
+		 (struct lab_gpu * b, unsigned link __attribute__((unused)), struct nvml_pci *out),
+		 out, NVML_NOT_SUPPORTED)

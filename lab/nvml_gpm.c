@@ -1,18 +1,18 @@
 /*
  * nvml_gpm.c - libnvidia-ml's stand-in: GPM, the performance counters of Hopper and newer GPUs.
  *
- * A sample holds the GPU's integrals at one moment; a metric is the mean between two samples. The physics has no warps,
- * so occupancy is not supported.
+ * A sample holds the GPU's integrals at one moment; a metric is the mean between two samples. The
+ * physics has no warps, so occupancy is not supported.
  */
 #include <stdlib.h>
 
 #include "nvml_stand_in.h"
 
-#define FIRST_WITH_GPM 9  /* compute capability */
+#define FIRST_WITH_GPM 9 /* compute capability */
 
 struct gpm_sample {
 	const struct lab_gpu *gpu;
-	struct vgpu_sample       at;
+	struct vgpu_sample at;
 };
 
 EXPORT int nvmlGpmQueryDeviceSupport(struct lab_gpu *b, struct nvml_gpm_support *out)
@@ -55,27 +55,44 @@ EXPORT int nvmlGpmSampleGet(struct lab_gpu *b, struct gpm_sample *s)
 	return nvml_give(b, 0);
 }
 
-static void metric(const struct vgpu_sample *from, const struct vgpu_sample *to, struct nvml_gpm_metric *m)
+static void metric(const struct vgpu_sample *from, const struct vgpu_sample *to,
+		   struct nvml_gpm_metric *m)
 {
 	struct vgpu_means means = vgpu_means_between(from, to);
 
 	m->code = to->time_s > from->time_s ? 0 : NVML_UNKNOWN;
 	m->short_name = m->long_name = m->unit = NULL;
 	switch (m->id) {
-	case NVML_GPM_GRAPHICS: m->value = 100 * means.graphics; break;
-	case NVML_GPM_SM:       m->value = 100 * means.sm; break;
-	case NVML_GPM_TENSOR:   m->value = 100 * means.tensor; break;
-	case NVML_GPM_DRAM:     m->value = 100 * means.dram; break;
-	case NVML_GPM_FP32:     m->value = 100 * means.fp32; break;
-	case NVML_GPM_PCIE_TX:  m->value = 0; break;
-	case NVML_GPM_PCIE_RX:  m->value = means.copied_mib_s; break;
-	default:                m->code = NVML_NOT_SUPPORTED;
+	case NVML_GPM_GRAPHICS:
+		m->value = 100 * means.graphics;
+		break;
+	case NVML_GPM_SM:
+		m->value = 100 * means.sm;
+		break;
+	case NVML_GPM_TENSOR:
+		m->value = 100 * means.tensor;
+		break;
+	case NVML_GPM_DRAM:
+		m->value = 100 * means.dram;
+		break;
+	case NVML_GPM_FP32:
+		m->value = 100 * means.fp32;
+		break;
+	case NVML_GPM_PCIE_TX:
+		m->value = 0;
+		break;
+	case NVML_GPM_PCIE_RX:
+		m->value = means.copied_mib_s;
+		break;
+	default:
+		m->code = NVML_NOT_SUPPORTED;
 	}
 }
 
 EXPORT int nvmlGpmMetricsGet(struct nvml_gpm_metrics *get)
 {
-	const struct gpm_sample *before = get ? get->before : NULL, *after = get ? get->after : NULL;
+	const struct gpm_sample *before = get ? get->before : NULL,
+				*after = get ? get->after : NULL;
 
 	if (!nvml_lab())
 		return NVML_UNINITIALIZED;

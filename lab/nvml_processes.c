@@ -1,22 +1,22 @@
 /*
  * nvml_processes.c - libnvidia-ml's stand-in: which processes use a GPU, and error events.
  *
- * As with a real driver, an MPS server stands for its clients: the list of compute processes names the server with the
- * memory of all its clients, and the list of MPS processes names the clients.
+ * As with a real driver, an MPS server stands for its clients: the list of compute processes names
+ * the server with the memory of all its clients, and the list of MPS processes names the clients.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "nvml_stand_in.h"
 
-#define EVENT_POLL_S 0.02  /* virtual */
-#define NO_MEMORY 20       /* NVML's code */
-#define NO_INSTANCE 0xffffffff
+#define EVENT_POLL_S 0.02 /* virtual */
+#define NO_MEMORY    20   /* NVML's code */
+#define NO_INSTANCE  0xffffffff
 
 struct user {
-	unsigned           pid;
+	unsigned pid;
 	unsigned long long memory;
-	double             sm, dram;
+	double sm, dram;
 };
 
 /* @param mps  MPS clients; else processes without MPS, and servers. @return how many */
@@ -62,10 +62,10 @@ static int list_users(struct lab_gpu *b, bool mps, unsigned *count, void *out, s
 	return nvml_give(b, 0);
 }
 
-#define LIST(name, mps, row) \
+#define LIST(name, mps, row)                                           \
 	EXPORT int name(struct lab_gpu *b, unsigned *count, void *out) \
-	{ \
-		return list_users(b, mps, count, out, sizeof(row)); \
+	{                                                              \
+		return list_users(b, mps, count, out, sizeof(row));    \
 	}
 
 LIST(nvmlDeviceGetComputeRunningProcesses, false, struct nvml_process_v1)
@@ -90,8 +90,8 @@ EXPORT int nvmlDeviceGetGraphicsRunningProcesses(struct lab_gpu *b, unsigned *co
 NVML_ALIAS(nvmlDeviceGetGraphicsRunningProcesses_v2, nvmlDeviceGetGraphicsRunningProcesses)
 NVML_ALIAS(nvmlDeviceGetGraphicsRunningProcesses_v3, nvmlDeviceGetGraphicsRunningProcesses)
 
-EXPORT int nvmlDeviceGetProcessUtilization(struct lab_gpu *b, struct nvml_process_util *out, unsigned *count,
-					   unsigned long long last_seen_us)
+EXPORT int nvmlDeviceGetProcessUtilization(struct lab_gpu *b, struct nvml_process_util *out,
+					   unsigned *count, unsigned long long last_seen_us)
 {
 	struct user users[VGPU_MAX_CLIENTS];
 	int rc = nvml_take(b, count);
@@ -109,15 +109,17 @@ EXPORT int nvmlDeviceGetProcessUtilization(struct lab_gpu *b, struct nvml_proces
 	if (!n || now_us <= last_seen_us)
 		return nvml_give(b, NVML_NOT_FOUND);
 	for (unsigned i = 0; i < n; i++)
-		out[i] = (struct nvml_process_util){ .pid = users[i].pid, .time_us = now_us,
+		out[i] = (struct nvml_process_util){ .pid = users[i].pid,
+						     .time_us = now_us,
 						     .sm = (unsigned)(users[i].sm * 100 + 0.5),
-						     .memory = (unsigned)(users[i].dram * 100 + 0.5) };
+						     .memory = (unsigned)(users[i].dram * 100 +
+									  0.5) };
 	return nvml_give(b, 0);
 }
 
 /* Per GPU: whether events are wanted, and the number of errors that were already reported. */
 struct event_set {
-	bool     wanted[VGPU_MAX_GPUS];
+	bool wanted[VGPU_MAX_GPUS];
 	uint64_t reported[VGPU_MAX_GPUS];
 };
 
@@ -137,7 +139,8 @@ EXPORT int nvmlEventSetFree(struct event_set *set)
 
 NVML_GETTER(nvmlDeviceGetSupportedEventTypes, unsigned long long, NVML_EVENT_XID)
 
-EXPORT int nvmlDeviceRegisterEvents(struct lab_gpu *b, unsigned long long types, struct event_set *set)
+EXPORT int nvmlDeviceRegisterEvents(struct lab_gpu *b, unsigned long long types,
+				    struct event_set *set)
 {
 	int rc = nvml_take(b, set);
 
@@ -163,8 +166,11 @@ static bool next_event(struct vgpu_lab *lab, struct event_set *set, struct nvml_
 		found = b->xid_count > set->reported[i];
 		if (found) {
 			set->reported[i] = b->xid_count;
-			*out = (struct nvml_event){ .device = b, .type = NVML_EVENT_XID, .data = b->xid,
-						    .gpu_instance = NO_INSTANCE, .compute_instance = NO_INSTANCE };
+			*out = (struct nvml_event){ .device = b,
+						    .type = NVML_EVENT_XID,
+						    .data = b->xid,
+						    .gpu_instance = NO_INSTANCE,
+						    .compute_instance = NO_INSTANCE };
 		}
 		vgpu_unlock(b);
 		if (found)
@@ -186,7 +192,8 @@ EXPORT int nvmlEventSetWait_v2(struct event_set *set, struct nvml_event *out, un
 
 		if (now >= until)
 			return NVML_TIMEOUT;
-		vgpu_sleep(lab, &lab->gpus[0], lab->gpus[0].changed, now + EVENT_POLL_S * lab->speed);
+		vgpu_sleep(lab, &lab->gpus[0], lab->gpus[0].changed,
+			   now + EVENT_POLL_S * lab->speed);
 	}
 	return 0;
 }

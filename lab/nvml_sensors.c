@@ -1,18 +1,18 @@
 /*
  * nvml_sensors.c - libnvidia-ml's stand-in: clocks, power, energy, temperature, utilisation.
  *
- * A reading is the last value of the GPU's sensor. Sensors refresh at their own rate (products.c), and newer GPUs
- * report the mean of a second.
+ * A reading is the last value of the GPU's sensor. Sensors refresh at their own rate (products.c),
+ * and newer GPUs report the mean of a second.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "nvml_stand_in.h"
 
-#define UTILISATION_S 1.0      /* window of the percentages */
-#define IDLE_MEMORY_MHZ 405    /* of idle GPUs with GDDR */
-#define GDDR_MIN_MHZ 4000      /* GDDR runs faster than this, HBM slower */
-#define PCIE_IDLE_KB_S 50
+#define UTILISATION_S   1.0  /* window of the percentages */
+#define IDLE_MEMORY_MHZ 405  /* of idle GPUs with GDDR */
+#define GDDR_MIN_MHZ    4000 /* GDDR runs faster than this, HBM slower */
+#define PCIE_IDLE_KB_S  50
 #define CODEC_PERIOD_US 1000000
 
 /* When the GPU's sensors refreshed last. */
@@ -28,7 +28,9 @@ static unsigned sensed_mw(const struct lab_gpu *b, double window_s)
 {
 	double at = last_reading_s(b);
 	struct vgpu_sample then = lab_gpu_sample(b, at - window_s), now = lab_gpu_sample(b, at);
-	double w = now.time_s > then.time_s ? (now.energy_j - then.energy_j) / (now.time_s - then.time_s) : b->power_w;
+	double w = now.time_s > then.time_s
+			   ? (now.energy_j - then.energy_j) / (now.time_s - then.time_s)
+			   : b->power_w;
 
 	return (unsigned)lround(w * 1e3);
 }
@@ -119,14 +121,17 @@ static unsigned mean_between(const struct vgpu_sample *from, const struct vgpu_s
 	double s = to->time_s - from->time_s;
 
 	switch (what) {
-	case 0: return (unsigned)lround((to->energy_j - from->energy_j) / s * 1e3);
-	case 1: return (unsigned)lround((to->busy_s - from->busy_s) / s * 100);
-	default: return (unsigned)lround((to->memory_s - from->memory_s) / s * 100);
+	case 0:
+		return (unsigned)lround((to->energy_j - from->energy_j) / s * 1e3);
+	case 1:
+		return (unsigned)lround((to->busy_s - from->busy_s) / s * 100);
+	default:
+		return (unsigned)lround((to->memory_s - from->memory_s) / s * 100);
 	}
 }
 
-EXPORT int nvmlDeviceGetSamples(struct lab_gpu *b, int what, unsigned long long last_seen_us, int *type, unsigned *count,
-				struct nvml_sample *out)
+EXPORT int nvmlDeviceGetSamples(struct lab_gpu *b, int what, unsigned long long last_seen_us,
+				int *type, unsigned *count, struct nvml_sample *out)
 {
 	int rc = take_sensor(b, type ? count : NULL);
 	unsigned n = 0;
@@ -142,9 +147,11 @@ EXPORT int nvmlDeviceGetSamples(struct lab_gpu *b, int what, unsigned long long 
 	}
 	for (int k = VGPU_SAMPLES - 2; k >= 0 && n < *count; k--) {
 		double at = floor(b->now_s / VGPU_GRID_S) * VGPU_GRID_S - k * VGPU_GRID_S;
-		struct vgpu_sample then = lab_gpu_sample(b, at - VGPU_GRID_S), now = lab_gpu_sample(b, at);
+		struct vgpu_sample then = lab_gpu_sample(b, at - VGPU_GRID_S),
+				   now = lab_gpu_sample(b, at);
 
-		if (now.time_s <= then.time_s || vgpu_wall_us(vgpu_here(), now.time_s) <= last_seen_us)
+		if (now.time_s <= then.time_s ||
+		    vgpu_wall_us(vgpu_here(), now.time_s) <= last_seen_us)
 			continue;
 		out[n].time_us = vgpu_wall_us(vgpu_here(), now.time_s);
 		out[n++].value.ui = mean_between(&then, &now, what);
@@ -155,11 +162,13 @@ EXPORT int nvmlDeviceGetSamples(struct lab_gpu *b, int what, unsigned long long 
 
 static struct nvml_utilization utilization(const struct lab_gpu *b)
 {
-	struct vgpu_sample then = lab_gpu_sample(b, b->now_s - UTILISATION_S), now = lab_gpu_sample(b, b->now_s);
+	struct vgpu_sample then = lab_gpu_sample(b, b->now_s - UTILISATION_S),
+			   now = lab_gpu_sample(b, b->now_s);
 
 	if (now.time_s <= then.time_s)
 		return (struct nvml_utilization){ 0 };
-	return (struct nvml_utilization){ mean_between(&then, &now, 1), mean_between(&then, &now, 2) };
+	return (struct nvml_utilization){ mean_between(&then, &now, 1),
+					  mean_between(&then, &now, 2) };
 }
 
 NVML_GETTER(nvmlDeviceGetUtilizationRates, struct nvml_utilization, utilization(b))
@@ -182,7 +191,8 @@ EXPORT int nvmlDeviceGetClockInfo(struct lab_gpu *b, int what, unsigned *out)
 	memory_mhz = nvml_product(b).memory_mhz;
 	if (memory_mhz > GDDR_MIN_MHZ && at_lowest_clock(b))
 		memory_mhz = IDLE_MEMORY_MHZ;
-	*out = what == NVML_CLOCK_MEM ? memory_mhz : nvml_snap(&b->type, (uint32_t)(b->clock_mhz + 0.5));
+	*out = what == NVML_CLOCK_MEM ? memory_mhz
+				      : nvml_snap(&b->type, (uint32_t)(b->clock_mhz + 0.5));
 	return nvml_give(b, 0);
 }
 
@@ -207,14 +217,17 @@ static unsigned long long throttle_reasons(const struct lab_gpu *b)
 
 	if (b->throttled)
 		return reasons | NVML_REASON_POWER_CAP;
-	return b->lock_max_mhz && b->lock_max_mhz < b->type.clock_max_mhz ? reasons | NVML_REASON_SETTING : reasons;
+	return b->lock_max_mhz && b->lock_max_mhz < b->type.clock_max_mhz
+		       ? reasons | NVML_REASON_SETTING
+		       : reasons;
 }
 
 NVML_GETTER(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long, throttle_reasons(b))
 NVML_ALIAS(nvmlDeviceGetCurrentClocksEventReasons, nvmlDeviceGetCurrentClocksThrottleReasons)
 NVML_GETTER(nvmlDeviceGetSupportedClocksThrottleReasons, unsigned long long,
 	    NVML_REASON_IDLE | NVML_REASON_SETTING | NVML_REASON_POWER_CAP)
-NVML_GETTER(nvmlDeviceGetPerformanceState, int, !at_lowest_clock(b) || nvml_product(b).memory_mhz < GDDR_MIN_MHZ ? 0 : 8)
+NVML_GETTER(nvmlDeviceGetPerformanceState, int,
+	    !at_lowest_clock(b) || nvml_product(b).memory_mhz < GDDR_MIN_MHZ ? 0 : 8)
 NVML_ALIAS(nvmlDeviceGetPowerState, nvmlDeviceGetPerformanceState)
 
 EXPORT int nvmlDeviceGetTemperature(struct lab_gpu *b, int sensor, unsigned *out)
@@ -239,7 +252,8 @@ EXPORT int nvmlDeviceGetTemperatureThreshold(struct lab_gpu *b, int which, unsig
 }
 
 /* GPUs for servers have no fans. */
-NVML_UNSUPPORTED(nvmlDeviceGetFanSpeed, (struct lab_gpu *b, unsigned *out), out, NVML_NOT_SUPPORTED)
+NVML_UNSUPPORTED(nvmlDeviceGetFanSpeed, (struct lab_gpu * b, unsigned *out), out,
+		 NVML_NOT_SUPPORTED)
 NVML_GETTER(nvmlDeviceGetNumFans, unsigned, 0)
 
 /* In KB/s; @way 1 is to the GPU. */
@@ -254,7 +268,8 @@ EXPORT int nvmlDeviceGetPcieThroughput(struct lab_gpu *b, int way, unsigned *out
 }
 
 /* The lab has no video codecs. */
-EXPORT int nvmlDeviceGetEncoderUtilization(struct lab_gpu *b, unsigned *percent, unsigned *period_us)
+EXPORT int nvmlDeviceGetEncoderUtilization(struct lab_gpu *b, unsigned *percent,
+					   unsigned *period_us)
 {
 	int rc = nvml_take(b, period_us ? percent : NULL);
 
@@ -286,9 +301,12 @@ EXPORT int nvmlDeviceGetMemoryInfo_v2(struct lab_gpu *b, struct nvml_memory_v2 *
 	rc = nvmlDeviceGetMemoryInfo(b, out ? &m : NULL);
 	if (rc)
 		return rc;
-	*out = (struct nvml_memory_v2){ .version = out->version, .total = m.total, .free = m.free, .used = m.used };
+	*out = (struct nvml_memory_v2){
+		.version = out->version, .total = m.total, .free = m.free, .used = m.used
+	};
 	return 0;
 }
 
 NVML_GETTER(nvmlDeviceGetBAR1MemoryInfo, struct nvml_memory,
-	    ((struct nvml_memory){ .total = 256ull << 20, .free = 254ull << 20, .used = 2ull << 20 }))
+	    ((struct nvml_memory){
+		    .total = 256ull << 20, .free = 254ull << 20, .used = 2ull << 20 }))

@@ -6,7 +6,7 @@
 
 #include "nvml_stand_in.h"
 
-#define LOWEST_LIMIT 0.4   /* of the default power limit */
+#define LOWEST_LIMIT 0.4 /* of the default power limit */
 
 /* Drivers round clocks down, in their names and in requests. */
 uint32_t nvml_snap(const struct hes_gpu_type *type, uint32_t mhz)
@@ -15,8 +15,10 @@ uint32_t nvml_snap(const struct hes_gpu_type *type, uint32_t mhz)
 	double steps;
 
 	if (type->clock_step_mhz > 0) {
-		steps = floor((fmax(mhz, type->clock_min_mhz) + 0.999 - type->clock_min_mhz) / type->clock_step_mhz);
-		return (uint32_t)fmin(type->clock_min_mhz + steps * type->clock_step_mhz, type->clock_max_mhz);
+		steps = floor((fmax(mhz, type->clock_min_mhz) + 0.999 - type->clock_min_mhz) /
+			      type->clock_step_mhz);
+		return (uint32_t)fmin(type->clock_min_mhz + steps * type->clock_step_mhz,
+				      type->clock_max_mhz);
 	}
 	for (size_t i = 0; i < type->n_clocks; i++)
 		if (type->clocks_mhz[i] <= mhz)
@@ -56,13 +58,15 @@ EXPORT int nvmlDeviceResetGpuLockedClocks(struct lab_gpu *b)
 NVML_ALIAS(nvmlDeviceResetApplicationsClocks, nvmlDeviceResetGpuLockedClocks)
 
 /* In the lab an application clock is a lock at one clock. */
-EXPORT int nvmlDeviceSetApplicationsClocks(struct lab_gpu *b, unsigned memory_mhz, unsigned graphics_mhz)
+EXPORT int nvmlDeviceSetApplicationsClocks(struct lab_gpu *b, unsigned memory_mhz,
+					   unsigned graphics_mhz)
 {
 	int rc = nvml_take_to_set(b);
 
 	if (rc)
 		return rc;
-	if (memory_mhz != nvml_product(b).memory_mhz || nvml_snap(&b->type, graphics_mhz) != graphics_mhz)
+	if (memory_mhz != nvml_product(b).memory_mhz ||
+	    nvml_snap(&b->type, graphics_mhz) != graphics_mhz)
 		return nvml_give(b, NVML_INVALID_ARGUMENT);
 	return set_lock(b, graphics_mhz, graphics_mhz);
 }
@@ -104,18 +108,22 @@ EXPORT int nvmlDeviceGetSupportedMemoryClocks(struct lab_gpu *b, unsigned *count
 	return nvml_give(b, 0);
 }
 
-/* From the highest down, as drivers list them. @return how many there are; at most @room are written */
+/* From the highest down, as drivers list them. @return how many there are; at most @room are
+ * written */
 static unsigned list_clocks(const struct hes_gpu_type *type, unsigned *out, unsigned room)
 {
 	const double step = type->clock_step_mhz, min = type->clock_min_mhz;
-	unsigned n = step > 0 ? (unsigned)floor((type->clock_max_mhz - min) / step + 1e-6) + 1 : (unsigned)type->n_clocks;
+	unsigned n = step > 0 ? (unsigned)floor((type->clock_max_mhz - min) / step + 1e-6) + 1
+			      : (unsigned)type->n_clocks;
 
 	for (unsigned i = 0; i < n && i < room; i++)
-		out[i] = step > 0 ? (unsigned)(min + (n - 1 - i) * step + 1e-6) : type->clocks_mhz[n - 1 - i];
+		out[i] = step > 0 ? (unsigned)(min + (n - 1 - i) * step + 1e-6)
+				  : type->clocks_mhz[n - 1 - i];
 	return n;
 }
 
-EXPORT int nvmlDeviceGetSupportedGraphicsClocks(struct lab_gpu *b, unsigned memory_mhz, unsigned *count, unsigned *out)
+EXPORT int nvmlDeviceGetSupportedGraphicsClocks(struct lab_gpu *b, unsigned memory_mhz,
+						unsigned *count, unsigned *out)
 {
 	int rc = nvml_take(b, count);
 	unsigned room;
@@ -131,7 +139,8 @@ EXPORT int nvmlDeviceGetSupportedGraphicsClocks(struct lab_gpu *b, unsigned memo
 
 static unsigned lowest_limit(const struct lab_gpu *b)
 {
-	unsigned least = (unsigned)(b->type.power_limit_mw * LOWEST_LIMIT / 1000) * 1000, idle = b->type.idle_power_mw;
+	unsigned least = (unsigned)(b->type.power_limit_mw * LOWEST_LIMIT / 1000) * 1000,
+		 idle = b->type.idle_power_mw;
 
 	return least > idle + 1000 ? least : idle + 1000;
 }
@@ -141,7 +150,8 @@ NVML_ALIAS(nvmlDeviceGetEnforcedPowerLimit, nvmlDeviceGetPowerManagementLimit)
 NVML_GETTER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, b->type.power_limit_mw)
 NVML_GETTER(nvmlDeviceGetPowerManagementMode, unsigned, 1)
 
-EXPORT int nvmlDeviceGetPowerManagementLimitConstraints(struct lab_gpu *b, unsigned *min, unsigned *max)
+EXPORT int nvmlDeviceGetPowerManagementLimitConstraints(struct lab_gpu *b, unsigned *min,
+							unsigned *max)
 {
 	int rc = nvml_take(b, max ? min : NULL);
 

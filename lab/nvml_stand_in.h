@@ -1,8 +1,8 @@
 /*
  * nvml_stand_in.h - inside of the stand-in for libnvidia-ml: how its functions look at a GPU.
  *
- * A device handle is the address of a GPU in this process's map of the lab. Every exported function locks the GPU with
- * nvml_take, reads or sets it, and unlocks it with nvml_give.
+ * A device handle is the address of a GPU in this process's map of the lab. Every exported function
+ * locks the GPU with nvml_take, reads or sets it, and unlocks it with nvml_give.
  */
 #ifndef VGPU_NVML_STAND_IN_H
 #define VGPU_NVML_STAND_IN_H
@@ -17,23 +17,24 @@
 #define NVML_ALIAS(name, of) extern EXPORT __typeof__(of) name __attribute__((alias(#of)));
 
 /** Export a function that writes one value of the locked GPU @b. */
-#define NVML_GETTER(name, type, value) \
+#define NVML_GETTER(name, type, value)                \
 	EXPORT int name(struct lab_gpu *b, type *out) \
-	{ \
-		int rc = nvml_take(b, out); \
-	\
-		if (rc) \
-			return rc; \
-		*out = (value); \
-		return nvml_give(b, 0); \
+	{                                             \
+		int rc = nvml_take(b, out);           \
+                                                      \
+		if (rc)                               \
+			return rc;                    \
+		*out = (value);                       \
+		return nvml_give(b, 0);               \
 	}
 
-/** Export a function that no GPU of the lab supports; @params begin with the GPU @b, @out is its output. */
-#define NVML_UNSUPPORTED(name, params, out, code) \
-	EXPORT int name params \
-	{ \
-		int rc = nvml_take(b, out); \
-	\
+/** Export a function that no GPU of the lab supports; @params begin with the GPU @b, @out is its
+ * output. */
+#define NVML_UNSUPPORTED(name, params, out, code)    \
+	EXPORT int name params                       \
+	{                                            \
+		int rc = nvml_take(b, out);          \
+                                                     \
 		return rc ? rc : nvml_give(b, code); \
 	}
 

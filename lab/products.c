@@ -9,12 +9,15 @@
 
 #include "core/generation.h"
 
-#define GA100   80
+#define GA100 80
 
 static unsigned architecture_of(unsigned compute)
 {
-	static const struct { unsigned compute, number; } from[] = {
-		{ 100, 10 }, { 90, 9 }, { 89, 8 }, { 80, 7 }, { 75, 6 }, { 70, 5 }, { 60, 4 }, { 50, 3 }, { 0, 2 },
+	static const struct {
+		unsigned compute, number;
+	} from[] = {
+		{ 100, 10 }, { 90, 9 }, { 89, 8 }, { 80, 7 }, { 75, 6 },
+		{ 70, 5 },   { 60, 4 }, { 50, 3 }, { 0, 2 },
 	};
 	size_t i = 0;
 
@@ -33,16 +36,20 @@ static unsigned bus_of(unsigned compute, unsigned gbs)
 
 struct vgpu_product vgpu_product(const struct hes_gpu_type *g)
 {
-	unsigned compute = g->compute ? g->compute : GA100, bus = bus_of(compute, g->memory_bandwidth_gbs);
+	unsigned compute = g->compute ? g->compute : GA100,
+		 bus = bus_of(compute, g->memory_bandwidth_gbs);
 
 	return (struct vgpu_product){
 		.name = g->driver_names[0][0] ? g->driver_names[0] : g->name,
-		.major = (int)compute / 10, .minor = (int)compute % 10,
+		.major = (int)compute / 10,
+		.minor = (int)compute % 10,
 		.architecture = architecture_of(compute),
 		.cores_per_sm = hes_generation_of(compute)->cores_per_sm,
 		.bus_bits = bus,
 		.memory_mhz = (unsigned)lround(g->memory_bandwidth_gbs * 4e3 / bus),
-		.pcie_gen = g->pcie_gbs > 40 ? 5 : g->pcie_gbs > 20 ? 4 : 3,
+		.pcie_gen = g->pcie_gbs > 40   ? 5
+			    : g->pcie_gbs > 20 ? 4
+					       : 3,
 		.refresh_s = compute == 70 ? 0.02 : 0.1,
 		.average_s = compute > GA100 ? 1 : 0,
 	};

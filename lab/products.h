@@ -7,15 +7,15 @@
 #include "heshare/gpu_type.h"
 
 struct vgpu_product {
-	const char *name;          /* the driver's; of the row */
-	int         major, minor;  /* compute capability */
-	unsigned    architecture;  /* NVML's number */
-	unsigned    cores_per_sm;
-	unsigned    bus_bits;      /* of the memory: with its clock it gives the bandwidth */
-	unsigned    memory_mhz;
-	unsigned    pcie_gen;
-	double      refresh_s;     /* of power and energy readings */
-	double      average_s;     /* window of a power reading; 0: the refresh */
+	const char *name;      /* the driver's; of the row */
+	int major, minor;      /* compute capability */
+	unsigned architecture; /* NVML's number */
+	unsigned cores_per_sm;
+	unsigned bus_bits; /* of the memory: with its clock it gives the bandwidth */
+	unsigned memory_mhz;
+	unsigned pcie_gen;
+	double refresh_s; /* of power and energy readings */
+	double average_s; /* window of a power reading; 0: the refresh */
 };
 
 /** Values that follow from the row of a type. Its strings are the row's. */

@@ -1,8 +1,8 @@
 /*
  * state.c - make, map and lock the lab's state; see state.h.
  *
- * Clocks are read by system call: in processes of the lab, functions of the C library run at the lab's speed
- * (clock_preload.c).
+ * Clocks are read by system call: in processes of the lab, functions of the C library run at the
+ * lab's speed (clock_preload.c).
  */
 #include "state.h"
 
@@ -22,8 +22,9 @@
 #include "virtual_gpu.h"
 
 #define MAGIC 0x3162616c65726873ull
-#define SPIN_LIKE "resnet50" /* a spin draws the power of this workload, or of the first one */
-#define LONGEST_SLEEP_S 1.0  /* real time; then the waiting process checks again */
+/* a spin draws the power of this workload, or of the first one */
+#define SPIN_LIKE       "resnet50"
+#define LONGEST_SLEEP_S 1.0 /* real time; then the waiting process checks again */
 
 static int64_t real_ns(clockid_t clock)
 {
@@ -47,18 +48,23 @@ static void init_lock(pthread_mutex_t *lock)
 static int check_size(const struct hes_fleet *f, const struct hes_model *m, struct hes_err *err)
 {
 	if (f->n > VGPU_MAX_GPUS)
-		return hes_fail(err, -E2BIG, "%s: %zu GPUs; the lab has room for %d", f->name, f->n, VGPU_MAX_GPUS);
+		return hes_fail(err, -E2BIG, "%s: %zu GPUs; the lab has room for %d", f->name, f->n,
+				VGPU_MAX_GPUS);
 	if (m->n_gpus > VGPU_MAX_TYPES || m->n_workloads > VGPU_MAX_WORKLOADS)
-		return hes_fail(err, -E2BIG, "physics of %zu GPU types and %zu workloads; the lab has room for %d and %d",
+		return hes_fail(err, -E2BIG,
+				"physics of %zu GPU types and %zu workloads; the lab has room for "
+				"%d and %d",
 				m->n_gpus, m->n_workloads, VGPU_MAX_TYPES, VGPU_MAX_WORKLOADS);
 	for (size_t i = 0; i < f->n; i++)
 		if (!hes_model_gpu(m, f->gpus[i].type->name))
-			return hes_fail(err, -ENOENT, "%s: the model has no parameters for GPU type \"%s\"",
+			return hes_fail(err, -ENOENT,
+					"%s: the model has no parameters for GPU type \"%s\"",
 					f->gpus[i].name, f->gpus[i].type->name);
 	return 0;
 }
 
-static void fill_state(struct vgpu_lab *lab, const struct hes_fleet *f, const struct hes_model *m, double speed)
+static void fill_state(struct vgpu_lab *lab, const struct hes_fleet *f, const struct hes_model *m,
+		       double speed)
 {
 	lab->bytes = sizeof(*lab);
 	lab->keeper = getpid();
@@ -83,8 +89,9 @@ static void fill_state(struct vgpu_lab *lab, const struct hes_fleet *f, const st
 		b->persistence = true;
 		snprintf(b->node, sizeof(b->node), "%s", f->gpus[i].node);
 		/* Two labs have different UUIDs. */
-		snprintf(b->uuid, sizeof(b->uuid), "GPU-1ab00000-%04x-4%03x-8%03x-%012zx", (unsigned)getpid() & 0xffff,
-			 (unsigned)(lab->origin_ns >> 8) & 0xfff, (unsigned)(lab->origin_ns >> 20) & 0xfff, i + 1);
+		snprintf(b->uuid, sizeof(b->uuid), "GPU-1ab00000-%04x-4%03x-8%03x-%012zx",
+			 (unsigned)getpid() & 0xffff, (unsigned)(lab->origin_ns >> 8) & 0xfff,
+			 (unsigned)(lab->origin_ns >> 20) & 0xfff, i + 1);
 		b->temperature_c = VGPU_COOL_C;
 	}
 	lab->n_gpus = (uint32_t)f->n;
@@ -101,8 +108,8 @@ static int map_state(const char *path, int fd, struct vgpu_lab **out, struct hes
 	return 0;
 }
 
-int vgpu_create(const char *path, const struct hes_fleet *f, const struct hes_model *m, double speed,
-		struct vgpu_lab **out, struct hes_err *err)
+int vgpu_create(const char *path, const struct hes_fleet *f, const struct hes_model *m,
+		double speed, struct vgpu_lab **out, struct hes_err *err)
 {
 	int rc = check_size(f, m, err), fd;
 
@@ -132,7 +139,8 @@ int vgpu_attach(const char *path, struct vgpu_lab **out, struct hes_err *err)
 		return hes_fail(err, -errno, "%s: no lab: %s", path, strerror(errno));
 	if (fstat(fd, &st) || st.st_size != (off_t)sizeof(*lab)) {
 		close(fd);
-		return hes_fail(err, -EINVAL, "%s: is not the state of a lab of this version", path);
+		return hes_fail(err, -EINVAL, "%s: is not the state of a lab of this version",
+				path);
 	}
 	rc = map_state(path, fd, &lab, err);
 	close(fd);
@@ -140,7 +148,8 @@ int vgpu_attach(const char *path, struct vgpu_lab **out, struct hes_err *err)
 		return rc;
 	if (lab->magic != MAGIC || lab->bytes != sizeof(*lab)) {
 		vgpu_detach(lab);
-		return hes_fail(err, -EINVAL, "%s: is not the state of a lab of this version", path);
+		return hes_fail(err, -EINVAL, "%s: is not the state of a lab of this version",
+				path);
 	}
 	*out = lab;
 	return 0;
@@ -230,7 +239,9 @@ uint64_t vgpu_process_started(pid_t pid)
 	text[n] = '\0';
 	/* The name in parentheses may contain anything: fields count from its end. */
 	after = strrchr(text, ')');
-	if (!after || sscanf(after + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+	if (!after || sscanf(after + 1,
+			     " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+			     "%*d %*d %llu",
 			     &state, &started) != 2)
 		return 0;
 	return state == 'Z' || state == 'X' ? 0 : (uint64_t)started;

@@ -3,9 +3,10 @@
  *
  *	vgpu-task --workload NAME --batch N --iterations N [--every S] [--device N]
  *
- * It uses only the CUDA driver API, and finds the driver as the CUDA runtime does (dlopen, then cuGetProcAddress). It
- * allocates the workload's memory, keeps a few launches in the queue and prints "heshare: N iterations" when one ends.
- * With --every S it prints "heshare: N iterations in T s" about every S seconds, T by the GPU's clock.
+ * It uses only the CUDA driver API, and finds the driver as the CUDA runtime does (dlopen, then
+ *cuGetProcAddress). It allocates the workload's memory, keeps a few launches in the queue and
+ *prints "heshare: N iterations" when one ends. With --every S it prints "heshare: N iterations in T
+ *s" about every S seconds, T by the GPU's clock.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -18,12 +19,12 @@
 #include "base/num.h"
 #include "heshare/model.h"
 
-#define CUDA_API 12000
-#define IMAGE "heshare-lab workloads 1\n"
-#define STEPS 50         /* launches in all, without --every */
-#define IN_FLIGHT 4      /* launches in the queue */
-#define CONTEXT_MIB 256  /* of a workload's memory */
-#define NOTHING 77       /* no GPU here */
+#define CUDA_API    12000
+#define IMAGE       "heshare-lab workloads 1\n"
+#define STEPS       50  /* launches in all, without --every */
+#define IN_FLIGHT   4   /* launches in the queue */
+#define CONTEXT_MIB 256 /* of a workload's memory */
+#define NOTHING     77  /* no GPU here */
 
 struct cuda {
 	int (*get)(const char *name, void **out, int version, uint64_t flags, int *status);
@@ -33,8 +34,9 @@ struct cuda {
 	int (*close)(void *context);
 	int (*module)(void **out, const void *image);
 	int (*function)(void **out, void *module, const char *name);
-	int (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-		      unsigned shared_bytes, void *stream, void **params, void **extra);
+	int (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+		      unsigned bz, unsigned shared_bytes, void *stream, void **params,
+		      void **extra);
 	int (*allocate)(uint64_t *out, size_t bytes);
 	int (*event)(void **out, unsigned flags);
 	int (*forget_event)(void *event);
@@ -48,7 +50,7 @@ struct cuda {
 
 static const struct {
 	const char *name;
-	size_t      slot;
+	size_t slot;
 } functions[] = {
 	{ "cuInit", offsetof(struct cuda, init) },
 	{ "cuDeviceGet", offsetof(struct cuda, device) },
@@ -70,17 +72,18 @@ static const struct {
 
 struct options {
 	const char *workload;
-	uint64_t    batch, iterations, device;
-	double      every_s;                     /* 0: STEPS lines in all */
+	uint64_t batch, iterations, device;
+	double every_s; /* 0: STEPS lines in all */
 };
 
 static int parse(int argc, char **argv, struct options *o)
 {
-	static const struct option names[] = {
-		{ "workload", required_argument, NULL, 'w' }, { "batch", required_argument, NULL, 'b' },
-		{ "iterations", required_argument, NULL, 'n' }, { "device", required_argument, NULL, 'd' },
-		{ "every", required_argument, NULL, 'e' }, { 0 }
-	};
+	static const struct option names[] = { { "workload", required_argument, NULL, 'w' },
+					       { "batch", required_argument, NULL, 'b' },
+					       { "iterations", required_argument, NULL, 'n' },
+					       { "device", required_argument, NULL, 'd' },
+					       { "every", required_argument, NULL, 'e' },
+					       { 0 } };
 	struct hes_err err = { 0 };
 	int c, rc = 0;
 
@@ -89,9 +92,11 @@ static int parse(int argc, char **argv, struct options *o)
 		if (c == 'w')
 			o->workload = optarg;
 		else if (c == 'b')
-			rc = hes_parse_u64("--batch", optarg, 1, HES_MODEL_MAX_BATCH, &o->batch, &err);
+			rc = hes_parse_u64("--batch", optarg, 1, HES_MODEL_MAX_BATCH, &o->batch,
+					   &err);
 		else if (c == 'n')
-			rc = hes_parse_u64("--iterations", optarg, 1, 1000000000, &o->iterations, &err);
+			rc = hes_parse_u64("--iterations", optarg, 1, 1000000000, &o->iterations,
+					   &err);
 		else if (c == 'e')
 			rc = hes_parse_double("--every", optarg, 1e-3, 1e6, &o->every_s, &err);
 		else if (c == 'd')
@@ -103,7 +108,9 @@ static int parse(int argc, char **argv, struct options *o)
 		fprintf(stderr, "vgpu-task: %s\n", err.msg);
 	if (!rc && o->workload && o->iterations && optind == argc)
 		return 0;
-	fputs("usage: vgpu-task --workload NAME --batch N --iterations N [--every S] [--device N]\n", stderr);
+	fputs("usage: vgpu-task --workload NAME --batch N --iterations N [--every S] [--device "
+	      "N]\n",
+	      stderr);
 	return 2;
 }
 
@@ -122,7 +129,8 @@ static int find_cuda(struct cuda *c)
 		int status;
 
 		if (c->get(functions[i].name, slot, CUDA_API, 0, &status) || !*slot) {
-			fprintf(stderr, "vgpu-task: the CUDA driver has no %s\n", functions[i].name);
+			fprintf(stderr, "vgpu-task: the CUDA driver has no %s\n",
+				functions[i].name);
 			return NOTHING;
 		}
 	}
@@ -140,24 +148,26 @@ static int fail(const struct cuda *c, const char *what, int code)
 
 /* Launches in the queue, with an event at the end of each. */
 struct flow {
-	const struct cuda    *c;
+	const struct cuda *c;
 	const struct options *o;
-	void                 *f;
-	void                 *events[IN_FLIGHT + 1]; /* the first is the end of the launch before */
-	uint64_t              upto[IN_FLIGHT + 1];   /* iterations done by then */
-	uint64_t              issued, done;          /* launches */
-	double                gpu_s, step_s, step;   /* GPU time so far; seconds and iterations of the last launch */
+	void *f;
+	void *events[IN_FLIGHT + 1];  /* the first is the end of the launch before */
+	uint64_t upto[IN_FLIGHT + 1]; /* iterations done by then */
+	uint64_t issued, done;        /* launches */
+	double gpu_s, step_s, step; /* GPU time so far; seconds and iterations of the last launch */
 };
 
 /* Iterations that the next launch ends with. */
 static uint64_t next_upto(const struct flow *w)
 {
-	uint64_t i = w->issued, before = w->upto[i % (IN_FLIGHT + 1)], left = w->o->iterations - before;
+	uint64_t i = w->issued, before = w->upto[i % (IN_FLIGHT + 1)],
+		 left = w->o->iterations - before;
 	double step = 1;
 
 	if (w->o->every_s <= 0) {
 		/* Steps without an iteration are left out. */
-		for (i = before * STEPS / w->o->iterations + 1; i < STEPS && w->o->iterations * i / STEPS <= before;)
+		for (i = before * STEPS / w->o->iterations + 1;
+		     i < STEPS && w->o->iterations * i / STEPS <= before;)
 			i++;
 		return i < STEPS ? w->o->iterations * i / STEPS : w->o->iterations;
 	}
@@ -209,7 +219,8 @@ static int iterate(const struct cuda *c, void *f, const struct options *o)
 	if (!rc)
 		rc = c->record(w.events[0], NULL);
 	while (!rc && w.upto[w.done % (IN_FLIGHT + 1)] < o->iterations) {
-		while (!rc && w.issued - w.done < IN_FLIGHT && w.upto[w.issued % (IN_FLIGHT + 1)] < o->iterations)
+		while (!rc && w.issued - w.done < IN_FLIGHT &&
+		       w.upto[w.issued % (IN_FLIGHT + 1)] < o->iterations)
 			rc = issue(&w);
 		if (!rc)
 			rc = retire(&w);
@@ -232,7 +243,9 @@ static int work(const struct cuda *c, const struct options *o, uint32_t memory_m
 	if (rc) {
 		fail(c, o->workload, rc);
 	} else {
-		rc = c->allocate(&memory, (size_t)(memory_mib > CONTEXT_MIB ? memory_mib - CONTEXT_MIB : 1) << 20);
+		rc = c->allocate(&memory,
+				 (size_t)(memory_mib > CONTEXT_MIB ? memory_mib - CONTEXT_MIB : 1)
+					 << 20);
 		if (rc) {
 			fail(c, "allocating memory", rc);
 		} else {

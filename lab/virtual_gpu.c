@@ -1,19 +1,20 @@
 /*
  * virtual_gpu.c - advance virtual GPUs in time; see virtual_gpu.h.
  *
- * src/model/physics.c computes rates and power; nvml_*.c and cuda_*.c read and change GPUs. Invariant: unless stale,
- * power_w and every client's rate follow from the physics and the first launch of each client.
+ * src/model/physics.c computes rates and power; nvml_*.c and cuda_*.c read and change GPUs.
+ * Invariant: unless stale, power_w and every client's rate follow from the physics and the first
+ * launch of each client.
  */
 #include "virtual_gpu.h"
 
 #include <math.h>
 #include <string.h>
 
-#define WARM_C_PER_W_OF_LIMIT 45.0  /* above the idle temperature, at the power limit */
-#define WARM_UP_S             20.0  /* time constant */
+#define WARM_C_PER_W_OF_LIMIT 45.0 /* above the idle temperature, at the power limit */
+#define WARM_UP_S             20.0 /* time constant */
 #define DONE_ITERATIONS       1e-9
-#define RESERVED_MIB          256   /* memory that the driver keeps */
-#define SPIN_BATCH            16    /* of the workload whose power a spin has */
+#define RESERVED_MIB          256 /* memory that the driver keeps */
+#define SPIN_BATCH            16  /* of the workload whose power a spin has */
 
 static const struct vgpu_launch *first_launch(const struct vgpu_client *c)
 {
@@ -46,8 +47,11 @@ static struct hes_model_job model_job_of(struct vgpu_lab *lab, const struct vgpu
 {
 	const struct vgpu_launch *l = first_launch(c);
 
-	return (struct hes_model_job){ .workload = &lab->workloads[is_spin(c) ? lab->spin_workload : l->workload],
-				      .batch = is_spin(c) ? SPIN_BATCH : l->batch, .sm_pct = c->server ? c->sm_pct : 100 };
+	return (struct hes_model_job){
+		.workload = &lab->workloads[is_spin(c) ? lab->spin_workload : l->workload],
+		.batch = is_spin(c) ? SPIN_BATCH : l->batch,
+		.sm_pct = c->server ? c->sm_pct : 100
+	};
 }
 
 static bool group_has(const struct group *g, const struct vgpu_client *c)
@@ -112,7 +116,8 @@ static void run_group(struct lab_gpu *b, const struct hes_model *m, struct group
 	struct hes_model_activity use;
 	struct hes_steady s;
 
-	if (hes_model_steady(m, &b->type, target_mhz(b), b->power_limit_mw, g->r, g->n, rates, &s, NULL))
+	if (hes_model_steady(m, &b->type, target_mhz(b), b->power_limit_mw, g->r, g->n, rates, &s,
+			     NULL))
 		return;
 	b->power_w += s.power_w * turn;
 	b->clock_mhz += s.clock_ghz * 1e3 * turn;
@@ -138,8 +143,11 @@ static void run_group(struct lab_gpu *b, const struct hes_model *m, struct group
 
 static void gpu_refresh(struct vgpu_lab *lab, struct lab_gpu *b)
 {
-	const struct hes_model m = { .nature = lab->nature, .gpus = lab->types, .n_gpus = lab->n_types,
-				     .workloads = lab->workloads, .n_workloads = lab->n_workloads };
+	const struct hes_model m = { .nature = lab->nature,
+				     .gpus = lab->types,
+				     .n_gpus = lab->n_types,
+				     .workloads = lab->workloads,
+				     .n_workloads = lab->n_workloads };
 	struct group groups[VGPU_MAX_CLIENTS];
 	size_t n = form_groups(lab, b, groups);
 
@@ -181,20 +189,23 @@ static struct vgpu_sample sample_after(const struct lab_gpu *b, double s)
 {
 	const struct vgpu_sample *t = &b->total;
 
-	return (struct vgpu_sample){ t->time_s + s, t->energy_j + b->power_w * s, t->busy_s + b->busy * s,
-				     t->memory_s + b->memory * s, t->sm_s + b->sm * s, t->tensor_s + b->tensor * s,
+	return (struct vgpu_sample){ t->time_s + s,           t->energy_j + b->power_w * s,
+				     t->busy_s + b->busy * s, t->memory_s + b->memory * s,
+				     t->sm_s + b->sm * s,     t->tensor_s + b->tensor * s,
 				     t->fp32_s + b->fp32 * s, t->copied_mib + b->copy_mib_s * s };
 }
 
 /* Take the samples of the grid in (now, until]; only the last ones are kept. */
 static void take_samples(struct lab_gpu *b, double until_s)
 {
-	uint64_t first = (uint64_t)floor(b->now_s / VGPU_GRID_S) + 1, last = (uint64_t)floor(until_s / VGPU_GRID_S);
+	uint64_t first = (uint64_t)floor(b->now_s / VGPU_GRID_S) + 1,
+		 last = (uint64_t)floor(until_s / VGPU_GRID_S);
 
 	if (last - first + 1 > VGPU_SAMPLES && last >= VGPU_SAMPLES)
 		first = last >= first ? last - VGPU_SAMPLES + 1 : first;
 	for (uint64_t k = first; k <= last; k++)
-		b->past[k % VGPU_SAMPLES] = sample_after(b, (double)k * VGPU_GRID_S - b->total.time_s);
+		b->past[k % VGPU_SAMPLES] =
+			sample_after(b, (double)k * VGPU_GRID_S - b->total.time_s);
 }
 
 /* @return whether rates change: other work follows, or none */
@@ -206,14 +217,16 @@ static bool finish_launch(struct vgpu_client *c, double at_s)
 	c->head = (c->head + 1) % VGPU_MAX_QUEUE;
 	/* Processes also read it without the lock. */
 	__atomic_store_n(&c->completed, c->completed + 1, __ATOMIC_RELEASE);
-	return !is_busy(c) || first_launch(c)->workload != done->workload || first_launch(c)->batch != done->batch;
+	return !is_busy(c) || first_launch(c)->workload != done->workload ||
+	       first_launch(c)->batch != done->batch;
 }
 
 /* Advance to @until_s; rates and power are constant until then. */
 static void gpu_pass(struct lab_gpu *b, double until_s)
 {
 	double s = until_s - b->now_s;
-	double warm = VGPU_COOL_C + WARM_C_PER_W_OF_LIMIT * b->power_w / (b->type.power_limit_mw * 1e-3);
+	double warm =
+		VGPU_COOL_C + WARM_C_PER_W_OF_LIMIT * b->power_w / (b->type.power_limit_mw * 1e-3);
 	struct vgpu_sample then = sample_after(b, s);
 
 	take_samples(b, until_s);
@@ -286,7 +299,7 @@ uint64_t lab_gpu_memory_used(const struct lab_gpu *b)
 }
 
 struct vgpu_client *lab_gpu_join(struct lab_gpu *b, pid_t pid, pid_t server, uint32_t sm_pct,
-				    uint64_t memory_limit, uint64_t memory, int *error)
+				 uint64_t memory_limit, uint64_t memory, int *error)
 {
 	struct vgpu_client *c = b->clients;
 
@@ -392,7 +405,8 @@ void lab_gpu_set_fault(struct lab_gpu *b, enum vgpu_fault f, double for_s)
 		b->xid_count++;
 		for (size_t i = 0; i < b->slots; i++)
 			if (b->clients[i].pid)
-				__atomic_store_n(&b->clients[i].error, VGPU_CUDA_UNKNOWN, __ATOMIC_RELAXED);
+				__atomic_store_n(&b->clients[i].error, VGPU_CUDA_UNKNOWN,
+						 __ATOMIC_RELAXED);
 	}
 	gpu_changed(b);
 }
@@ -404,7 +418,8 @@ void lab_gpu_reconfigure(struct lab_gpu *b)
 
 struct vgpu_sample lab_gpu_sample(const struct lab_gpu *b, double time_s)
 {
-	int64_t last = (int64_t)floor(b->now_s / VGPU_GRID_S), k = (int64_t)floor(time_s / VGPU_GRID_S + 1e-6);
+	int64_t last = (int64_t)floor(b->now_s / VGPU_GRID_S),
+		k = (int64_t)floor(time_s / VGPU_GRID_S + 1e-6);
 
 	if (k > last)
 		k = last;
@@ -418,8 +433,11 @@ struct vgpu_means vgpu_means_between(const struct vgpu_sample *from, const struc
 	double s = to->time_s - from->time_s;
 
 	return (struct vgpu_means){
-		.graphics = (to->busy_s - from->busy_s) / s, .sm = (to->sm_s - from->sm_s) / s,
-		.tensor = (to->tensor_s - from->tensor_s) / s, .dram = (to->memory_s - from->memory_s) / s,
-		.fp32 = (to->fp32_s - from->fp32_s) / s, .copied_mib_s = (to->copied_mib - from->copied_mib) / s,
+		.graphics = (to->busy_s - from->busy_s) / s,
+		.sm = (to->sm_s - from->sm_s) / s,
+		.tensor = (to->tensor_s - from->tensor_s) / s,
+		.dram = (to->memory_s - from->memory_s) / s,
+		.fp32 = (to->fp32_s - from->fp32_s) / s,
+		.copied_mib_s = (to->copied_mib - from->copied_mib) / s,
 	};
 }

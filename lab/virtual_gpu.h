@@ -1,27 +1,29 @@
 /*
  * virtual_gpu.h - the state of a virtual GPU over time.
  *
- * Power and rates are constant between two events: a launch, the end of a launch, a setting, a fault. So a GPU is
- * advanced from event to event exactly, whenever a process reads it. Every function needs the GPU locked.
+ * Power and rates are constant between two events: a launch, the end of a launch, a setting, a
+ * fault. So a GPU is advanced from event to event exactly, whenever a process reads it. Every
+ * function needs the GPU locked.
  *
- * Clients of one MPS server run together, as the physics computes. Other contexts and MPS servers share the GPU in
- * turns: with n of them busy, each has an n-th of the time. A context runs its launches in order.
+ * Clients of one MPS server run together, as the physics computes. Other contexts and MPS servers
+ * share the GPU in turns: with n of them busy, each has an n-th of the time. A context runs its
+ * launches in order.
  */
 #ifndef VGPU_VIRTUAL_GPU_H
 #define VGPU_VIRTUAL_GPU_H
 
 #include "state.h"
 
-#define VGPU_COOL_C 33.0  /* temperature of an idle GPU */
+#define VGPU_COOL_C 33.0 /* temperature of an idle GPU */
 
 /* CUresult values of errors on a GPU. */
-#define VGPU_CUDA_OUT_OF_MEMORY    2
-#define VGPU_CUDA_DEVICE_UNAVAILABLE 46
-#define VGPU_CUDA_LAUNCH_FAILED    719
-#define VGPU_CUDA_MPS_RPC_FAILURE  806
-#define VGPU_CUDA_MPS_MAX_CLIENTS  808
+#define VGPU_CUDA_OUT_OF_MEMORY         2
+#define VGPU_CUDA_DEVICE_UNAVAILABLE    46
+#define VGPU_CUDA_LAUNCH_FAILED         719
+#define VGPU_CUDA_MPS_RPC_FAILURE       806
+#define VGPU_CUDA_MPS_MAX_CLIENTS       808
 #define VGPU_CUDA_MPS_CLIENT_TERMINATED 810
-#define VGPU_CUDA_UNKNOWN          999
+#define VGPU_CUDA_UNKNOWN               999
 
 /** Advance the GPU to virtual time @now_s; an earlier time than its own changes nothing. */
 void lab_gpu_advance(struct vgpu_lab *lab, struct lab_gpu *b, double now_s);
@@ -31,10 +33,10 @@ double lab_gpu_next_s(const struct lab_gpu *b);
 
 /** Open a context for this process. @return its client; NULL: no room, *@error is the CUresult */
 struct vgpu_client *lab_gpu_join(struct lab_gpu *b, pid_t pid, pid_t server, uint32_t sm_pct,
-				    uint64_t memory_limit, uint64_t memory, int *error);
+				 uint64_t memory_limit, uint64_t memory, int *error);
 void lab_gpu_leave(struct lab_gpu *b, struct vgpu_client *c);
 /** @return 0; a CUresult */
-int  lab_gpu_allocate(struct lab_gpu *b, struct vgpu_client *c, uint64_t bytes);
+int lab_gpu_allocate(struct lab_gpu *b, struct vgpu_client *c, uint64_t bytes);
 void lab_gpu_release(struct lab_gpu *b, struct vgpu_client *c, uint64_t bytes);
 /** @return false: the queue is full */
 bool lab_gpu_launch(struct lab_gpu *b, struct vgpu_client *c, const struct vgpu_launch *l);

@@ -2,17 +2,18 @@
  * calibrate.c - fit the physics parameters to measurements: published sets,
  * and GPUs measured in our own format.
  *
- *	heshare-calibrate [--stage PATTERN] [--without TYPE] [--tests] PHYSICS.yaml DIR... > FITTED.yaml
+ *	heshare-calibrate [--stage PATTERN] [--without TYPE] [--tests] PHYSICS.yaml DIR... >
+ *FITTED.yaml
  *
  * Levenberg-Marquardt (MINPACK's lmdif) over the logarithms of the parameters
  * named in stages[], one stage a data set, from the values in PHYSICS.yaml.
  * Residuals are log(model / measured) over the stage's tolerance, flattened for
- * outliers. A weak pull to the starting values keeps parameters that the data do not determine. The equations are the
- * library's.
+ * outliers. A weak pull to the starting values keeps parameters that the data do not determine. The
+ *equations are the library's.
  *
  * A measured GPU has a stage of its own, gpu_stage: its GPU type's parameters,
- * and those of workloads that were fitted on nothing else. No fit uses the part of a GPU that is held back
- * (docs/formats/measured.md).
+ * and those of workloads that were fitted on nothing else. No fit uses the part of a GPU that is
+ *held back (docs/formats/measured.md).
  */
 #include <cminpack-1/cminpack.h>
 #include <errno.h>
@@ -29,56 +30,69 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_FREE 400
-#define PULL     0.02   /* residual of a parameter moved by a factor e */
+#define PULL     0.02 /* residual of a parameter moved by a factor e */
 
 struct weight {
 	enum hes_series_id series;
-	double             tolerance;
+	double tolerance;
 };
 
 /* "workloads|gpu TYPE|nature" and the parameters that are free in them. */
 struct group {
-	const char *kind;     /* "workload", "gpu", "nature" */
-	const char *pattern;  /* of names, as of the shell */
-	const char *params;   /* "name:least:most ..." */
+	const char *kind;    /* "workload", "gpu", "nature" */
+	const char *pattern; /* of names, as of the shell */
+	const char *params;  /* "name:least:most ..." */
 };
 
 /* Parameters without data: one entry takes them from another, times a factor. */
 struct inherit {
-	const char *kind;     /* "workload", "gpu"; "halfway": a workload's mean of what it has and that */
+	const char
+		*kind; /* "workload", "gpu"; "halfway": a workload's mean of what it has and that */
 	const char *to, *from;
-	const char *params;   /* "name:factor ..." */
+	const char *params; /* "name:factor ..." */
 };
 
 struct stage {
-	const char   *name;
-	int           starts;       /* fits of each workload alone, from scattered starts, before all together */
-	bool          hold_out;     /* fit again without each workload of held_out */
+	const char *name;
+	int starts;    /* fits of each workload alone, from scattered starts, before all together */
+	bool hold_out; /* fit again without each workload of held_out */
 	struct weight weights[6];
-	struct group  groups[12];
+	struct group groups[12];
 };
 
 #define PARVA "efficiency:.02:1.2" PARVA_BUT_EFFICIENCY
-#define PARVA_BUT_EFFICIENCY " host_us:100:60000 serial_us:1:20000 serial_us_per_item:.1:5000 " \
+#define PARVA_BUT_EFFICIENCY                                               \
+	" host_us:100:60000 serial_us:1:20000 serial_us_per_item:.1:5000 " \
 	"parallel_sms:1:400 parallel_growth:.05:1 traffic_mib_per_item:1:3000"
 
-/* Depthwise convolutions have no use for tensor cores: they reach the CUDA cores' rate, an eighth of TF32's, at most. */
+/* Depthwise convolutions have no use for tensor cores: they reach the CUDA cores' rate, an eighth
+ * of TF32's, at most. */
 #define PARVA_DEPTHWISE "efficiency:.02:.125" PARVA_BUT_EFFICIENCY
 
-/* Its smallest product, 128 tokens by 1024 columns, has 64 tiles of 64 x 32; on the A100 the host hides how far they spread. */
-#define PARVA_BERT "efficiency:.02:1.2 host_us:100:60000 serial_us:1:20000 serial_us_per_item:.1:5000 " \
+/* Its smallest product, 128 tokens by 1024 columns, has 64 tiles of 64 x 32; on the A100 the host
+ * hides how far they spread. */
+#define PARVA_BERT                                                                           \
+	"efficiency:.02:1.2 host_us:100:60000 serial_us:1:20000 serial_us_per_item:.1:5000 " \
 	"parallel_sms:64:400 parallel_growth:.05:1 traffic_mib_per_item:1:3000"
 
 static const struct stage stages[] = {
 #include "calibrate_stages.h"
 };
 
-#define GPU_WEIGHTS { { HES_SERIES_GPU_TIME, .02 }, { HES_SERIES_GPU_POWER, .03 }, \
-	{ HES_SERIES_GPU_PAIR_POWER, .03 }, { HES_SERIES_GPU_DRAM, .15 } }
+#define GPU_WEIGHTS                                                          \
+	{                                                                    \
+		{ HES_SERIES_GPU_TIME, .02 }, { HES_SERIES_GPU_POWER, .03 }, \
+			{ HES_SERIES_GPU_PAIR_POWER, .03 },                  \
+		{                                                            \
+			HES_SERIES_GPU_DRAM, .15                             \
+		}                                                            \
+	}
 #include "calibrate_gpu.h"
 
 /* Of a measured GPU: groups are its type, and the workloads that are its own. */
-static const struct stage type_stage  = { "type", 0, false, GPU_WEIGHTS, { { "gpu", "", GPU_TYPE } } };
+static const struct stage type_stage = {
+	"type", 0, false, GPU_WEIGHTS, { { "gpu", "", GPU_TYPE } }
+};
 static const struct stage gpu_stage = {
 	"gpu", 3, false, GPU_WEIGHTS, { { "gpu", "", GPU_TYPE }, { "workload", "", GPU_WORKLOAD } }
 };
@@ -88,18 +102,18 @@ static const struct inherit inherits[] = {
 };
 
 struct fit {
-	struct hes_model        *m;
+	struct hes_model *m;
 	struct hes_observations *o;
-	double  tolerance[HES_SERIES_COUNT]; /* 0: not in this stage */
-	const struct hes_workload *only;     /* rows of this workload only; NULL: of all */
-	const char                *without_type; /* no rows of GPU types of this pattern */
-	const struct hes_held_out *without;  /* no rows of this workload; NULL: all */
-	size_t                     gpu;    /* rows of this measured GPU only; 0: of all */
-	bool                       elsewhere;/* ... and no rows of workloads that are its own */
-	double *value[MAX_FREE];             /* the parameters that are free ... */
-	double  least[MAX_FREE], most[MAX_FREE];
-	double  start[MAX_FREE];             /* ... and what the optimiser sees of them, see to_x */
-	int     n, rows;
+	double tolerance[HES_SERIES_COUNT]; /* 0: not in this stage */
+	const struct hes_workload *only;    /* rows of this workload only; NULL: of all */
+	const char *without_type;           /* no rows of GPU types of this pattern */
+	const struct hes_held_out *without; /* no rows of this workload; NULL: all */
+	size_t gpu;                         /* rows of this measured GPU only; 0: of all */
+	bool elsewhere;                     /* ... and no rows of workloads that are its own */
+	double *value[MAX_FREE];            /* the parameters that are free ... */
+	double least[MAX_FREE], most[MAX_FREE];
+	double start[MAX_FREE]; /* ... and what the optimiser sees of them, see to_x */
+	int n, rows;
 	struct hes_err err;
 };
 
@@ -147,15 +161,18 @@ static void free_gpu(struct fit *f, const struct group *g)
 		if (strcmp(p->type, b->type))
 			continue;
 		free_params(f, p, hes_gpu_params, hes_gpu_param_count, g->params);
-		/* Only workloads fitted on another GPU separate a type's rates from their own efficiency. */
+		/* Only workloads fitted on another GPU separate a type's rates from their own
+		 * efficiency. */
 		if (f->elsewhere)
 			free_params(f, p, hes_gpu_params, hes_gpu_param_count, GPU_RATES);
 		if (f->elsewhere && p->rate[HES_MATH_TF32] > 0)
 			free_params(f, p, hes_gpu_params, hes_gpu_param_count, GPU_TF32);
 	}
 	for (size_t i = 0; g->kind[0] == 'w' && i < f->m->n_workloads; i++)
-		if (strcmp(f->m->workloads[i].origin, b->name) == 0 && (!f->only || f->only == &f->m->workloads[i]))
-			free_params(f, &f->m->workloads[i], hes_workload_params, hes_workload_param_count, g->params);
+		if (strcmp(f->m->workloads[i].origin, b->name) == 0 &&
+		    (!f->only || f->only == &f->m->workloads[i]))
+			free_params(f, &f->m->workloads[i], hes_workload_params,
+				    hes_workload_param_count, g->params);
 }
 
 static void free_group(struct fit *f, const struct group *g)
@@ -168,12 +185,13 @@ static void free_group(struct fit *f, const struct group *g)
 		free_params(f, &f->m->nature, hes_nature_params, hes_nature_param_count, g->params);
 	for (size_t i = 0; g->kind[0] == 'g' && !f->only && i < f->m->n_gpus; i++)
 		if (fnmatch(g->pattern, f->m->gpus[i].type, 0) == 0)
-			free_params(f, &f->m->gpus[i], hes_gpu_params, hes_gpu_param_count, g->params);
+			free_params(f, &f->m->gpus[i], hes_gpu_params, hes_gpu_param_count,
+				    g->params);
 	for (size_t i = 0; g->kind[0] == 'w' && i < f->m->n_workloads; i++)
 		if (fnmatch(g->pattern, f->m->workloads[i].name, 0) == 0 &&
 		    (!f->only || f->only == &f->m->workloads[i]))
-			free_params(f, &f->m->workloads[i], hes_workload_params, hes_workload_param_count,
-				    g->params);
+			free_params(f, &f->m->workloads[i], hes_workload_params,
+				    hes_workload_param_count, g->params);
 }
 
 static bool has_own_workload(const struct fit *f, const struct hes_observation *o)
@@ -239,8 +257,8 @@ static double minimise(struct fit *f, double *x)
 		return hes_fail(&f->err, -ENOMEM, "out of memory");
 	fjac = fvec + m;
 	work = fjac + (size_t)m * (size_t)f->n;
-	info = lmdif(residuals, f, m, f->n, x, fvec, 1e-6, 1e-6, 0, 60 * (f->n + 1), 1e-7, work, 1, 10, 0,
-		     &evaluations, fjac, m, pivots, work + MAX_FREE, work + 2 * MAX_FREE,
+	info = lmdif(residuals, f, m, f->n, x, fvec, 1e-6, 1e-6, 0, 60 * (f->n + 1), 1e-7, work, 1,
+		     10, 0, &evaluations, fjac, m, pivots, work + MAX_FREE, work + 2 * MAX_FREE,
 		     work + 3 * MAX_FREE, work + 4 * MAX_FREE, work + 5 * MAX_FREE);
 	if (info >= 0)
 		info = residuals(f, m, f->n, x, fvec, 0);
@@ -305,8 +323,8 @@ static int fit_stage(struct fit *f, const struct stage *s)
 	}
 	memcpy(x, f->start, sizeof(x));
 	sum = minimise(f, x);
-	fprintf(stderr, "%-8s %5d values, %3d parameters, rms residual %.3f\n", s->name, f->rows, f->n,
-		sqrt(fmax(sum, 0) / f->rows));
+	fprintf(stderr, "%-8s %5d values, %3d parameters, rms residual %.3f\n", s->name, f->rows,
+		f->n, sqrt(fmax(sum, 0) / f->rows));
 	return sum < 0 ? f->err.code : 0;
 }
 
@@ -325,7 +343,8 @@ static void round_values(struct fit *f)
 		*f->value[i] = round_digits(*f->value[i]);
 }
 
-/* Fit a stage without each workload in turn; the fitted nature is kept in addition to the model's. */
+/* Fit a stage without each workload in turn; the fitted nature is kept in addition to the model's.
+ */
 static int hold_out(struct fit *f, const struct stage *s)
 {
 	struct hes_nature all = f->m->nature;
@@ -342,7 +361,8 @@ static int hold_out(struct fit *f, const struct stage *s)
 	return rc;
 }
 
-static void take_over(const char *list, void *to, void *from, const struct hes_param *table, size_t n, bool halfway)
+static void take_over(const char *list, void *to, void *from, const struct hes_param *table,
+		      size_t n, bool halfway)
 {
 	char name[64];
 	double factor;
@@ -351,7 +371,8 @@ static void take_over(const char *list, void *to, void *from, const struct hes_p
 	for (; sscanf(list, " %63[^:]:%lf%n", name, &factor, &len) == 2; list += len)
 		for (size_t i = 0; i < n; i++)
 			if (strcmp(table[i].name, name) == 0) {
-				double v = factor * *hes_param_in(&table[i], from), *had = hes_param_in(&table[i], to);
+				double v = factor * *hes_param_in(&table[i], from),
+				       *had = hes_param_in(&table[i], to);
 
 				*had = round_digits(halfway ? sqrt(*had * v) : v);
 			}
@@ -379,11 +400,14 @@ static int inherit(struct fit *f)
 				 : (void *)hes_model_workload(f->m, h->from, NULL);
 
 		if (!to || !from)
-			return hes_fail(&f->err, -ENOENT, "%s or %s is not in the file", h->to, h->from);
-		if (is_final(gpu ? ((struct hes_gpu_physics *)to)->origin : ((struct hes_workload *)to)->origin))
+			return hes_fail(&f->err, -ENOENT, "%s or %s is not in the file", h->to,
+					h->from);
+		if (is_final(gpu ? ((struct hes_gpu_physics *)to)->origin
+				 : ((struct hes_workload *)to)->origin))
 			continue;
 		take_over(h->params, to, from, gpu ? hes_gpu_params : hes_workload_params,
-			  gpu ? hes_gpu_param_count : hes_workload_param_count, strcmp(h->kind, "halfway") == 0);
+			  gpu ? hes_gpu_param_count : hes_workload_param_count,
+			  strcmp(h->kind, "halfway") == 0);
 	}
 	return 0;
 }
@@ -406,14 +430,17 @@ static void claim(struct fit *f)
 		if (strcmp(f->m->gpus[i].type, b->type) == 0)
 			snprintf(f->m->gpus[i].origin, HES_NAME_MAX, "%s", b->name);
 	for (size_t i = 0; i < f->m->n_workloads; i++)
-		if (strcmp(f->m->workloads[i].origin, "derived") == 0 && has_rows_of(f, &f->m->workloads[i]))
+		if (strcmp(f->m->workloads[i].origin, "derived") == 0 &&
+		    has_rows_of(f, &f->m->workloads[i]))
 			snprintf(f->m->workloads[i].origin, HES_NAME_MAX, "%s", b->name);
 }
 
-/* Values that the testbed derived for a network follow the GPU's measurement of the GPU's part in the same arithmetic. */
+/* Values that the testbed derived for a network follow the GPU's measurement of the GPU's part in
+ * the same arithmetic. */
 static void hand_down(struct fit *f)
 {
-	static const char *const gpu_part = "efficiency:1 parallel_sms:1 parallel_growth:1 traffic_mib_per_item:1";
+	static const char *const gpu_part =
+		"efficiency:1 parallel_sms:1 parallel_growth:1 traffic_mib_per_item:1";
 	const struct hes_measured_gpu *b = &f->o->gpus[f->gpu - 1];
 
 	for (size_t i = 0; i < f->m->n_workloads; i++) {
@@ -440,7 +467,8 @@ static int fit_gpus(struct fit *f)
 	int rc = 0;
 
 	for (f->gpu = 1; !rc && f->gpu <= f->o->n_gpus; f->gpu++) {
-		fprintf(stderr, "%s, of type %s\n", f->o->gpus[f->gpu - 1].name, f->o->gpus[f->gpu - 1].type);
+		fprintf(stderr, "%s, of type %s\n", f->o->gpus[f->gpu - 1].name,
+			f->o->gpus[f->gpu - 1].type);
 		claim(f);
 		f->elsewhere = true;
 		set_up(f, &type_stage, NULL);
@@ -491,8 +519,8 @@ static int calibrate(struct fit *f, const char *only)
 struct arguments {
 	const char *stage;
 	const char *without;
-	bool        tests;
-	int         first;  /* operand */
+	bool tests;
+	int first; /* operand */
 };
 
 /* @return whether they make sense */
@@ -514,8 +542,8 @@ static bool parse(int argc, char **argv, struct arguments *a)
 	return argc - i >= 2;
 }
 
-static int load(struct fit *f, const struct hes_catalogue *c, const struct arguments *a, char **argv,
-		size_t *n_workloads, size_t *n_gpus)
+static int load(struct fit *f, const struct hes_catalogue *c, const struct arguments *a,
+		char **argv, size_t *n_workloads, size_t *n_gpus)
 {
 	int rc = hes_model_load(argv[a->first], &f->m, &f->err);
 
@@ -552,12 +580,17 @@ static void print_nature(FILE *f, struct hes_nature nature, const char *indent)
 /* Write @m as YAML that hes_model_load() reads back to the same bits. */
 static void print_model(const struct hes_model *m, FILE *f)
 {
-	static const char *const math_names[] = { [HES_MATH_FP32] = "fp32", [HES_MATH_TF32] = "tf32", [HES_MATH_FP16] = "fp16" };
+	static const char *const math_names[] = {
+		[HES_MATH_FP32] = "fp32", [HES_MATH_TF32] = "tf32", [HES_MATH_FP16] = "fp16"
+	};
 
-	fputs("# Physics parameters of workloads and GPU types; docs/gpu-model.md says what each means.\n"
-	      "# Written by heshare-calibrate. \"origin\" names the data set that an entry was fitted on;\n"
+	fputs("# Physics parameters of workloads and GPU types; docs/gpu-model.md says what each "
+	      "means.\n"
+	      "# Written by heshare-calibrate. \"origin\" names the data set that an entry was "
+	      "fitted on;\n"
 	      "# \"derived\" ones were scaled from a sibling by published figures.\n"
-	      "nature:\n", f);
+	      "nature:\n",
+	      f);
 	print_nature(f, m->nature, "  ");
 	fputs("gpus:\n", f);
 	for (size_t i = 0; i < m->n_gpus; i++) {
@@ -568,9 +601,11 @@ static void print_model(const struct hes_model *m, FILE *f)
 	for (size_t i = 0; i < m->n_workloads; i++) {
 		struct hes_workload *w = &m->workloads[i];
 
-		fprintf(f, "  - name: %s\n    framework: \"%s\"\n    origin: %s\n", w->name, w->framework, w->origin);
+		fprintf(f, "  - name: %s\n    framework: \"%s\"\n    origin: %s\n", w->name,
+			w->framework, w->origin);
 		if (w->testbed)
-			fprintf(f, "    testbed: true\n    load: %s\n", hes_load_class_name(w->load));
+			fprintf(f, "    testbed: true\n    load: %s\n",
+				hes_load_class_name(w->load));
 		fprintf(f, "    math: %s\n", math_names[w->math]);
 		print_params(f, w, hes_workload_params, hes_workload_param_count, false);
 	}
@@ -592,7 +627,9 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (!parse(argc, argv, &a)) {
-		fputs("usage: heshare-calibrate [--stage PATTERN] [--without TYPE] [--tests] PHYSICS.yaml DIR... > FITTED.yaml\n", stderr);
+		fputs("usage: heshare-calibrate [--stage PATTERN] [--without TYPE] [--tests] "
+		      "PHYSICS.yaml DIR... > FITTED.yaml\n",
+		      stderr);
 		return 2;
 	}
 	f.without_type = a.without;
@@ -609,7 +646,8 @@ int main(int argc, char **argv)
 		errno = 0;
 		if (fflush(stdout) || ferror(stdout)) {
 			rc = errno ? -errno : -EIO;
-			fprintf(stderr, "heshare-calibrate: cannot write standard output: %s\n", strerror(-rc));
+			fprintf(stderr, "heshare-calibrate: cannot write standard output: %s\n",
+				strerror(-rc));
 		}
 	}
 	hes_observations_free(&o);

@@ -9,8 +9,25 @@ import os
 import re
 import sys
 
-FOLDERS = ["include", "src", "lab", "interpose", "papers", "examples", "bench", "tools", "tests", "docs", "data", "Makefile",
-           "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "meson.build"]
+FOLDERS = [
+    "include",
+    "src",
+    "lab",
+    "interpose",
+    "papers",
+    "examples",
+    "bench",
+    "tools",
+    "tests",
+    "docs",
+    "data",
+    "Makefile",
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "meson.build",
+]
 NOT_CHECKED = {"docs/glossary.md", "tools/check-words.py"}
 TEXTS = (".c", ".h", ".py", ".sh", ".bats", ".md", ".build", ".yaml", ".txt", ".R")
 IN_BACKTICKS = re.compile(r"`([^`]+)`")
@@ -26,9 +43,16 @@ def table(root):
         if not inside or len(cells) < 2 or not cells[0].startswith("`"):
             continue
         old = "|".join(re.escape(w) for w in IN_BACKTICKS.findall(cells[0]))
-        allowed = "|".join(re.escape(w) for w in IN_BACKTICKS.findall(cells[2])) if len(cells) > 2 else ""
-        rows.append((re.compile(r"(?<![A-Za-z0-9])(%s)(?![A-Za-z0-9])" % old, re.I), cells[1],
-                     re.compile(allowed) if allowed else None))
+        allowed = (
+            "|".join(re.escape(w) for w in IN_BACKTICKS.findall(cells[2])) if len(cells) > 2 else ""
+        )
+        rows.append(
+            (
+                re.compile(r"(?<![A-Za-z0-9])(%s)(?![A-Za-z0-9])" % old, re.I),
+                cells[1],
+                re.compile(allowed) if allowed else None,
+            )
+        )
     return rows
 
 
@@ -40,13 +64,20 @@ def files(root, folders):
         for at, _, names in sorted(os.walk(path)):
             for name in sorted(names):
                 full = os.path.join(at, name)
-                if name.endswith(TEXTS) or os.access(full, os.X_OK) and "." not in name or name == "Makefile":
+                if (
+                    name.endswith(TEXTS)
+                    or os.access(full, os.X_OK)
+                    and "." not in name
+                    or name == "Makefile"
+                ):
                     yield os.path.relpath(full, root)
 
 
 def check(root, name, rows):
     problems, fenced = 0, False
-    for number, line in enumerate(open(os.path.join(root, name), encoding="utf-8", errors="replace"), 1):
+    for number, line in enumerate(
+        open(os.path.join(root, name), encoding="utf-8", errors="replace"), 1
+    ):
         if name.endswith(".md"):
             fenced ^= line.startswith("```")
             if fenced or line.startswith("```") or line.startswith("    "):

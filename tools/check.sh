@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# check.sh [--quick] - every test, in three builds: gcc, clang with AddressSanitizer, UBSan and fuzzers, portable.
+# check.sh [--quick] - every test, in three builds: gcc, clang with AddressSanitizer, UBSan and
+# fuzzers, portable.
 #
-# Unit and golden tests run in the first two, all other tests once: those of commands with sanitizers unless they take long.
-# With --quick: what a change breaks most often, in the gcc build alone, within two minutes.
-# A build that fails ends the run. A test that fails does not keep the rest from running; it runs once more, alone, after
-# the other tests of its build, and only the second failure counts. The last line sums up all runs and names such tests.
+# Unit and golden tests run in the first two, all other tests once: those of commands with
+# sanitizers unless they take long. With --quick: what a change breaks most often, in the gcc build
+# alone, within two minutes.
+# A build that fails ends the run. A test that fails does not keep the rest from running; it runs
+# once more, alone, after the other tests of its build, and only the second failure counts. The last
+# line sums up all runs and names such tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,13 +20,15 @@ export MESON_TESTTHREADS=${MESON_TESTTHREADS:-$(($(nproc) + 2))}
 builds=()
 failed=0
 
-# run DIR COMPILER SUITES [MESON OPTION]...: build without a warning and run the tests of the suites there
+# run DIR COMPILER SUITES [MESON OPTION]...: build without a warning and run the tests of the suites
+# there
 run() {
 	local dir=$1 compiler=$2 suites=() suite
 	for suite in $3; do suites+=(--suite "$suite"); done
 	shift 3
 	echo "== $dir: $compiler $*"
-	[ -f "$dir/build.ninja" ] || CC=$compiler meson setup "$dir" -Dwerror=true "$@" >"$dir.log" ||
+	[ -f "$dir/build.ninja" ] || CC=$compiler meson setup "$dir" -Dwerror=true "$@" \
+		>"$dir.log" ||
 		{ cat "$dir.log"; exit 1; }
 	rm -f "$dir.log"
 	ninja -C "$dir" --quiet
@@ -38,7 +43,8 @@ run_again() {
 	mapfile -t names < <(tools/count-tests.py --failed "$1")
 	[ ${#names[@]} -gt 0 ] || { failed=1; return; }
 	echo "== $1: once more, alone: ${names[*]}"
-	meson test -C "$1" --no-rebuild --num-processes 1 --logbase testlog-again --print-errorlogs "${names[@]}" || failed=1
+	meson test -C "$1" --no-rebuild --num-processes 1 --logbase testlog-again \
+		--print-errorlogs "${names[@]}" || failed=1
 }
 
 finish() {
@@ -46,14 +52,16 @@ finish() {
 	exit "$failed"
 }
 
-# Compilers take much of the time: they leave out what only a debugger reads, and optimise less where that changes no result.
+# Compilers take much of the time: they leave out what only a debugger reads, and optimise less
+# where that changes no result.
 gcc_options=(-Dpapers=true -Ddebug=false)
 if [ "${1:-}" = --quick ]; then
 	run build-gcc gcc "unit cli lab golden" "${gcc_options[@]}"
 	finish
 fi
 run build-gcc gcc "tree unit golden papers slurm" "${gcc_options[@]}"
-run build-sanitized clang "unit cli lab golden fuzz" -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true -Dpapers=true \
+run build-sanitized clang "unit cli lab golden fuzz" -Db_sanitize=address,undefined \
+	-Db_lundef=false -Dfuzz=true -Dpapers=true \
 	-Doptimization=1 -Ddebug=false -Dc_args=-g1
 run build-portable gcc "portable golden" -Dportable=true -Doptimization=1 -Ddebug=false
 finish

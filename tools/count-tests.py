@@ -47,8 +47,12 @@ def count(build):
     counts, lines = [0, 0, 0], []
     first, again = tests(build, "testlog"), tests(build, "testlog-again")
     # A test that is skipped when it runs again has not passed.
-    bad = failed({**first, **{name: test for name, test in again.items() if test["result"] != "SKIP"}})
-    found = [c for c in cases(build, "testlog") if c[0] not in again] + (list(cases(build, "testlog-again")) if again else [])
+    bad = failed(
+        {**first, **{name: test for name, test in again.items() if test["result"] != "SKIP"}}
+    )
+    found = [c for c in cases(build, "testlog") if c[0] not in again] + (
+        list(cases(build, "testlog-again")) if again else []
+    )
     for test, case, v in found:
         counts[v] += 1
         if v == 1:
@@ -64,7 +68,11 @@ def name_failed(build):
     for name in failed(log := tests(build, "testlog")):
         print(name)
         output = log[name].get("stdout", "") + log[name].get("stderr", "")
-        print("== %s: %s failed; its output:\n%s== end of the output of %s" % (build, name, output, name), file=sys.stderr)
+        print(
+            "== %s: %s failed; its output:\n%s== end of the output of %s"
+            % (build, name, output, name),
+            file=sys.stderr,
+        )
 
 
 def main(builds):

@@ -7,14 +7,16 @@ set -eu
 
 packages() {
 	case $1 in
-	build) echo gcc libc6-dev make meson ninja-build pkg-config python3 libjansson-dev libcyaml-dev \
+	build) echo gcc libc6-dev make meson ninja-build pkg-config python3 libjansson-dev \
+		libcyaml-dev \
 		libyaml-dev zlib1g-dev libsqlite3-dev libglpk-dev libcmocka-dev bats ;;
 	demo) echo gnuplot-nox ;;
-	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq groff-base tmux sqlite3 zsh ;;
+	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq \
+		groff-base tmux sqlite3 zsh ;;
 	torch) echo python3-torch ;;
 	roots) echo debootstrap ;;
 	deb) echo debhelper dpkg-dev jq lintian mmdebstrap ;;
-	lint) echo clang clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
+	lint) echo clang clang-format clang-tidy libomp-dev cppcheck shellcheck libcmocka-dev ;;
 	slurm) echo slurmctld slurmd slurm-client slurm-wlm-basic-plugins bats jq sqlite3 ;;
 	papers) echo gnuplot-nox python3-numpy python3-sklearn libsvm-dev libfann-dev bats jq ;;
 	pagmo) echo g++ libpagmo-dev ;;
@@ -38,7 +40,8 @@ done
 
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
-	command -v sudo >/dev/null || { echo "deps.sh: as root, run: apt-get install$missing" >&2; exit 1; }
+	command -v sudo >/dev/null || { echo "deps.sh: as root, run: apt-get install$missing" \
+		>&2; exit 1; }
 	as_root="sudo DEBIAN_FRONTEND=noninteractive"
 fi
 export DEBIAN_FRONTEND=noninteractive

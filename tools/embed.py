@@ -5,7 +5,7 @@ import sys
 
 def array(index, path):
     data = open(path, "rb").read() + b"\0"
-    rows = [", ".join(str(b) for b in data[i:i + 20]) for i in range(0, len(data), 20)]
+    rows = [", ".join(str(b) for b in data[i : i + 20]) for i in range(0, len(data), 20)]
     return "static const unsigned char file_%d[] = {\n%s\n};\n" % (index, ",\n".join(rows))
 
 

@@ -49,7 +49,7 @@ def mean_of_table(values):
 
 def flow(values, form):
     words = [form % v for v in values]
-    lines = ["  " + ", ".join(words[i:i + 12]) for i in range(0, len(words), 12)]
+    lines = ["  " + ", ".join(words[i : i + 12]) for i in range(0, len(words), 12)]
     return "[\n" + ",\n".join("    " + line for line in lines) + " ]"
 
 
@@ -69,9 +69,14 @@ def main(path):
     gaps = np.quantile(operational_gaps(t[late], start, by_hour, by_day, rate), PROBABILITIES)
     gaps = gaps / mean_of_table(gaps)
 
-    print("# Made by tools/fit_trace.py; do not edit. Fitted to %d GPU jobs of the Venus cluster" % len(t))
-    print("# (Helios: Hu et al., SC 2021, CC-BY-4.0), %.0f days; arrivals from day %d on." %
-          (t.max() / 86400, start // 24))
+    print(
+        "# Made by tools/fit_trace.py; do not edit. Fitted to %d GPU jobs of the Venus cluster"
+        % len(t)
+    )
+    print(
+        "# (Helios: Hu et al., SC 2021, CC-BY-4.0), %.0f days; arrivals from day %d on."
+        % (t.max() / 86400, start // 24)
+    )
     print("name: helios-like")
     print("jobs_per_hour: %.3f" % rate)
     print("# Relative rates; hour and day 0 are those of the log's first submission.")
@@ -85,8 +90,10 @@ def main(path):
     for i, size in enumerate(SIZES):
         low = SIZES[i - 1] if i else 0
         mine = (gpus > low) & ((gpus <= size) | (size == SIZES[-1]))
-        print("  - gpus: %d\n    share: %.5f\n    runtimes_s: %s" %
-              (size, mine.mean(), flow(np.quantile(run[mine], PROBABILITIES), "%.6g")))
+        print(
+            "  - gpus: %d\n    share: %.5f\n    runtimes_s: %s"
+            % (size, mine.mean(), flow(np.quantile(run[mine], PROBABILITIES), "%.6g"))
+        )
 
 
 if __name__ == "__main__":

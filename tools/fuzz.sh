@@ -12,7 +12,8 @@ one() {
 	# The smallest store of all tables takes more.
 	[ "$(basename "$1")" != fuzz_store ] || max_len=65536
 	mkdir -p "$found"
-	"$1" -max_total_time="$seconds" -timeout=10 -max_len="$max_len" -print_final_stats=1 -verbosity=0 \
+	"$1" -max_total_time="$seconds" -timeout=10 -max_len="$max_len" -print_final_stats=1 \
+		-verbosity=0 \
 		"$found" "$2"
 }
 

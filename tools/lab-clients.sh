@@ -7,7 +7,8 @@
 set -euo pipefail
 
 dir=$(mkdir -p "$1" && cd "$1" && pwd)
-if [ -x "$dir/usr/bin/nvtop" ] && [ -f "$dir/usr/lib/python3/dist-packages/pynvml.py" ]; then exit 0; fi
+if [ -x "$dir/usr/bin/nvtop" ] && [ -f "$dir/usr/lib/python3/dist-packages/pynvml.py" ]
+then exit 0; fi
 command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,8 +22,10 @@ Suites: ${VERSION_CODENAME:-bookworm}
 Components: contrib
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 EOF
-options=(-o "Dir::Etc::sourcelist=$work/contrib.sources" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$work/lists"
-	-o "Dir::Cache=$work/cache" -o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o APT::Sandbox::User=root)
+options=(-o "Dir::Etc::sourcelist=$work/contrib.sources" -o Dir::Etc::sourceparts=- -o \
+	"Dir::State::lists=$work/lists"
+	-o "Dir::Cache=$work/cache" -o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o \
+		APT::Sandbox::User=root)
 cd "$work"
 apt-get "${options[@]}" update -q
 apt-get "${options[@]}" download -q nvtop python3-pynvml

@@ -8,7 +8,8 @@ failed=0
 files() {
 	local name patterns=()
 	for name in "$@"; do patterns+=(-o -name "$name"); done
-	find . \( -name 'build*' -o -name .git -o -name .cache \) -type d -prune -o -type f \( "${patterns[@]:1}" \) -print |
+	find . \( -name 'build*' -o -name .git -o -name .cache \) -type d -prune -o -type f \( \
+		"${patterns[@]:1}" \) -print |
 		LC_ALL=C sort
 }
 
@@ -19,35 +20,57 @@ echo "== words"
 tools/check-words.py || failed=1
 
 echo "== text"
-mapfile -t texts < <(files '*.c' '*.h' '*.md' '*.py' '*.sh' '*.bats' '*.build' '*.yaml' '*.txt' Makefile run)
+mapfile -t texts < <(files '*.c' '*.h' '*.md' '*.py' '*.sh' '*.bats' '*.build' '*.yaml' '*.txt' \
+	Makefile run)
 if grep -nE '[[:space:]]+$' "${texts[@]}"; then echo "trailing space"; failed=1; fi
-if grep -nE 'TODO|FIXME|XXX[^X]' "${texts[@]}" | grep -vE 'XXXXXX|^\./tools/lint.sh:'; then echo "unfinished work"; failed=1; fi
-if grep -nE '@@[A-Z_]+@@' "${texts[@]}" | grep -v '^\./tools/lint.sh:'; then echo "a mark that was to be filled in"; failed=1; fi
+if grep -nE 'TODO|FIXME|XXX[^X]' "${texts[@]}" | grep -vE 'XXXXXX|^\./tools/lint.sh:'
+then echo "unfinished work"; failed=1; fi
+if grep -nE '@@[A-Z_]+@@' "${texts[@]}" | grep -v '^\./tools/lint.sh:'
+then echo "a mark that was to be filled in"; failed=1; fi
 
 while IFS=: read -r file link; do
 	if [ ! -e "$(dirname "$file")/$link" ]; then echo "$file: the link $link leads nowhere"; failed=1; fi
-done < <(printf '%s\n' "${texts[@]}" | grep '\.md$' | xargs grep -HoP '\]\(\K(?!https?:|#)[^)#]+' || true)
+done < <(printf '%s\n' "${texts[@]}" | grep '\.md$' |
+	xargs grep -HoP '\]\(\K(?!https?:|#)[^)#]+' || true)
 
-# Documents wrap at 100 columns; tables, code, headings of pictures and what programs wrote may be longer.
+# Documents wrap at 100 columns; tables, code, headings of pictures and what programs wrote may be
+# longer.
 mapfile -t documents < <(printf '%s\n' "${texts[@]}" | grep '\.md$' | grep -v '^\./docs/results/')
 if ! awk 'FNR == 1 { code = 0 } /^```/ { code = !code } !code && !/^(\||    |!\[)/ && length > 100 {
 	print FILENAME ":" FNR ": " length " columns; wrap it at 100"; wide = 1 } END { exit wide }' "${documents[@]}"; then failed=1; fi
 
-echo "== scripts"
-mapfile -t scripts < <(files '*.sh'; grep -lE '^#!.*\b(ba)?sh\b' .ci/run bench/* tests/lab/* 2>/dev/null || true)
-shellcheck -S warning -e SC2046,SC2086 "${scripts[@]}" || failed=1
-PYTHONPYCACHEPREFIX=$(mktemp -d) python3 -m py_compile tools/*.py papers/*/*.py bench/gpu/*.py bench/gpu/measure bench/gpu/figures bench/gpu/run bench/gpu/partition tests/gpu/*.py || failed=1
+echo "== layout"
+mapfile -t code < <(files '*.c' '*.h')
+clang-format --dry-run --Werror --style=file "${code[@]}" || { echo "make format lays it out"; failed=1; }
+for file in "${code[@]}"; do
+	expand "$file" | awk -v file="${file#./}" 'length > 100 {
+		print file ":" NR ": " length " columns; at most 100"; wide = 1 } END { exit wide }' || failed=1
+done
 
-# Looked at and wrong: a key that bsearch reads one member of, a fleet that is never empty, a block freed by its owner.
+echo "== scripts"
+mapfile -t scripts < <(files '*.sh'; grep -lE '^#!.*\b(ba)?sh\b' .ci/run bench/* tests/lab/* \
+	2>/dev/null || true)
+shellcheck -S warning -e SC2046,SC2086 "${scripts[@]}" || failed=1
+PYTHONPYCACHEPREFIX=$(mktemp -d) python3 -m py_compile tools/*.py papers/*/*.py bench/gpu/*.py \
+	bench/gpu/measure bench/gpu/figures bench/gpu/run bench/gpu/partition tests/gpu/*.py ||
+	failed=1
+
+# Looked at and wrong: a key that bsearch reads one member of, a fleet that is never empty, a block
+# freed by its owner.
 echo "== cppcheck"
 cppcheck --quiet -j "$(nproc)" --std=c11 --enable=warning,performance,portability --inline-suppr \
 	--suppress=uninitvar:src/core/plan_json.c --suppress=uninitvar:src/plan/problem.c \
-	--suppress=nullPointer:src/plan/problem.c --suppress=memleak:src/predict/predictor_file.c --suppress=memleak:src/trees/model_bytes.c --suppress=memleak:src/trees/tree_builder.c \
+	--suppress=nullPointer:src/plan/problem.c \
+		--suppress=memleak:src/predict/predictor_file.c \
+		--suppress=memleak:src/trees/model_bytes.c \
+		--suppress=memleak:src/trees/tree_builder.c \
 	--suppress=missingInclude --suppress=internalAstError --error-exitcode=1 \
-	-D_GNU_SOURCE -Iinclude -Isrc -Ilab -Iinterpose -Ipapers/partition -Ipapers/fairness src lab interpose papers || failed=1
+	-D_GNU_SOURCE -Iinclude -Isrc -Ilab -Iinterpose -Ipapers/partition -Ipapers/fairness src \
+		lab interpose papers || failed=1
 
 echo "== clang-tidy"
-[ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true -Ddebug=false >/dev/null
+[ -f build-clang/build.ninja ] || CC=clang meson setup build-clang -Dwerror=true -Ddebug=false \
+	>/dev/null
 mapfile -t sources < <(files '*.c' | grep -E '^\./(src|lab|interpose)/')
 printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-clang --warnings-as-errors='*' \
 	2> >(grep -vE 'warnings? (generated|treated)|Suppressed' >&2) || failed=1

@@ -10,7 +10,8 @@ roots=$PWD/build-roots
 tools/portable-root.sh trixie "$roots/trixie"
 tools/portable-root.sh bullseye "$roots/bullseye" libc6-dev
 [ -f build-portable-old/build.ninja ] ||
-	CC=gcc meson setup build-portable-old -Dportable=true -Dwerror=true -Dportable_root="$roots/bullseye" >/dev/null
+	CC=gcc meson setup build-portable-old -Dportable=true -Dwerror=true \
+		-Dportable_root="$roots/bullseye" >/dev/null
 ninja -C build-portable-old --quiet
 
 # check BUILD RELEASE...
@@ -19,7 +20,8 @@ check() {
 	shift
 	for release; do
 		echo "== $build in $release"
-		HES_PORTABLE_ROOT=$roots/$release meson test -C "$build" --no-rebuild --print-errorlogs cli-portable
+		HES_PORTABLE_ROOT=$roots/$release meson test -C "$build" --no-rebuild \
+			--print-errorlogs cli-portable
 	done
 }
 

@@ -4,9 +4,21 @@ from xml.sax.saxutils import escape
 
 INK, MUTED, GRID, SURFACE, ACCENT = "#1b2530", "#5a6673", "#e2e7ec", "#ffffff", "#b3125f"
 SERIES = ["#5b9bd8", "#e8954a", "#4fb38c", "#a98fdb", "#d6b53c", "#e58699", "#4db6c4", "#b0a391"]
-DARK = {INK: "#e9eef3", MUTED: "#9aa8b6", GRID: "#2b343e", SURFACE: "#171c22", ACCENT: "#f0609f",
-        SERIES[0]: "#3f7fc0", SERIES[1]: "#b4661e", SERIES[2]: "#2b8461", SERIES[3]: "#7a5fb6", SERIES[4]: "#8f7516",
-        SERIES[5]: "#b04f66", SERIES[6]: "#23808d", SERIES[7]: "#786d5e"}
+DARK = {
+    INK: "#e9eef3",
+    MUTED: "#9aa8b6",
+    GRID: "#2b343e",
+    SURFACE: "#171c22",
+    ACCENT: "#f0609f",
+    SERIES[0]: "#3f7fc0",
+    SERIES[1]: "#b4661e",
+    SERIES[2]: "#2b8461",
+    SERIES[3]: "#7a5fb6",
+    SERIES[4]: "#8f7516",
+    SERIES[5]: "#b04f66",
+    SERIES[6]: "#23808d",
+    SERIES[7]: "#786d5e",
+}
 WIDTH, TOP, BOTTOM, LEFT, GAP = 1040, 62, 46, 58, 14
 LINE_PX = 13  # between the names at the ends of lines
 
@@ -23,8 +35,12 @@ def ticks(low, high, most=6):
 
 
 def decades(low, high):
-    return [10.0 ** e * m for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-            for m in (1, 2, 5) if low * 0.999 <= 10.0 ** e * m <= high * 1.001]
+    return [
+        10.0**e * m
+        for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        for m in (1, 2, 5)
+        if low * 0.999 <= 10.0**e * m <= high * 1.001
+    ]
 
 
 def spread(wanted, least, top, bottom):
@@ -44,7 +60,11 @@ class Panel:
         self.title, self.x_label = title, x_label
         self.lines = [(n, sorted(p)) for n, p in lines if p]
         self.rows = [(n, p) for n, p in rows if p]
-        self.log_x, self.log_y, self.marks = log_x, log_y, marks  # marks: (name, value) across the panel
+        self.log_x, self.log_y, self.marks = (
+            log_x,
+            log_y,
+            marks,
+        )  # marks: (name, value) across the panel
 
     def ranges(self):
         if self.rows:
@@ -82,11 +102,21 @@ class Panel:
 
     def grid(self):
         left, right, top, bottom = self.box
-        for x in sorted({x for _, p in self.lines for x, _ in p}) if self.log_x else ticks(self.x0, self.x1):
+        for x in (
+            sorted({x for _, p in self.lines for x, _ in p})
+            if self.log_x
+            else ticks(self.x0, self.x1)
+        ):
             if self.rows:
                 line(self.out, self.px(x), top, self.px(x), bottom, GRID)
             text(self.out, self.px(x), bottom + 16, "%g" % x, MUTED, anchor="middle")
-        for y in [] if self.rows else decades(self.y0, self.y1) if self.log_y else ticks(self.y0, self.y1):
+        for y in (
+            []
+            if self.rows
+            else decades(self.y0, self.y1)
+            if self.log_y
+            else ticks(self.y0, self.y1)
+        ):
             line(self.out, left, self.py(y), right, self.py(y), GRID)
             text(self.out, left - 6, self.py(y) + 4, "%g" % y, MUTED, anchor="end")
 
@@ -100,7 +130,9 @@ class Panel:
             name, points = self.lines[i]
             colour = SERIES[i % len(SERIES)]
             at = " ".join("%.1f,%.1f" % (self.px(x), self.py(y)) for x, y in points)
-            self.out.append('<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>' % (at, colour))
+            self.out.append(
+                '<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>' % (at, colour)
+            )
             for x, y in points:
                 dot(self.out, self.px(x), self.py(y), colour, "%s: %g, %.4g" % (name, x, y))
             text(self.out, right + 8, place + 4, name, INK, size=11)
@@ -119,17 +151,24 @@ class Panel:
 
 
 def line(out, x0, y0, x1, y1, colour, dash=""):
-    out.append('<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"%s/>' %
-               (x0, y0, x1, y1, colour, ' stroke-dasharray="%s"' % dash if dash else ""))
+    out.append(
+        '<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"%s/>'
+        % (x0, y0, x1, y1, colour, ' stroke-dasharray="%s"' % dash if dash else "")
+    )
 
 
 def text(out, x, y, words, colour, size=12, anchor="start"):
-    out.append('<text x="%.1f" y="%.1f" font-size="%g" fill="%s" text-anchor="%s">%s</text>' %
-               (x, y, size, colour, anchor, escape(words)))
+    out.append(
+        '<text x="%.1f" y="%.1f" font-size="%g" fill="%s" text-anchor="%s">%s</text>'
+        % (x, y, size, colour, anchor, escape(words))
+    )
 
 
 def dot(out, x, y, colour, tip):
-    out.append('<circle cx="%.1f" cy="%.1f" r="3.2" fill="%s"><title>%s</title></circle>' % (x, y, colour, escape(tip)))
+    out.append(
+        '<circle cx="%.1f" cy="%.1f" r="3.2" fill="%s"><title>%s</title></circle>'
+        % (x, y, colour, escape(tip))
+    )
 
 
 def svg(title, panels, height, left=LEFT, right=96, columns=0):
@@ -140,11 +179,16 @@ def svg(title, panels, height, left=LEFT, right=96, columns=0):
     """
     columns = columns or len(panels)
     whole = height * -(-len(panels) // columns)
-    out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">' %
-           (WIDTH, whole, WIDTH, whole, escape(title, {'"': "&quot;"})),
-           "<style>svg text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif}",
-           "@media (prefers-color-scheme:dark){"]
-    out += ['svg [fill="%s"]{fill:%s}svg [stroke="%s"]{stroke:%s}' % (a, b, a, b) for a, b in DARK.items()]
+    out = [
+        '<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">'
+        % (WIDTH, whole, WIDTH, whole, escape(title, {'"': "&quot;"})),
+        "<style>svg text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif}",
+        "@media (prefers-color-scheme:dark){",
+    ]
+    out += [
+        'svg [fill="%s"]{fill:%s}svg [stroke="%s"]{stroke:%s}' % (a, b, a, b)
+        for a, b in DARK.items()
+    ]
     out += ["}</style>", '<rect width="100%%" height="100%%" fill="%s"/>' % SURFACE]
     text(out, GAP, 22, title, INK, size=14)
     width = WIDTH / columns

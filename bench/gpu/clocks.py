@@ -25,9 +25,16 @@ def locked(gpu, index, guard, clock_mhz):
     """Lock for the length of a with block. @raise PermissionError when the driver refuses."""
     guard.register("clocks", index)
     try:
-        rc = gpu._call("nvmlDeviceSetGpuLockedClocks", gpu.handle, ctypes.c_uint(clock_mhz), ctypes.c_uint(clock_mhz))
+        rc = gpu._call(
+            "nvmlDeviceSetGpuLockedClocks",
+            gpu.handle,
+            ctypes.c_uint(clock_mhz),
+            ctypes.c_uint(clock_mhz),
+        )
         if rc != nvml.OK:
-            raise PermissionError("the driver refuses to lock %d MHz (NVML error %s): run as root" % (clock_mhz, rc))
+            raise PermissionError(
+                "the driver refuses to lock %d MHz (NVML error %s): run as root" % (clock_mhz, rc)
+            )
         yield
     finally:
         reset(index)

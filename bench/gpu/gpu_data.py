@@ -23,14 +23,36 @@ GPM_METRICS = {  # nvmlGpmMetricId_t: column, factor
 COMPUTE_MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
 # Types of heshare's catalogue by NVML's name of a GPU, without NVIDIA or Tesla.
 TYPES = {
-    "P100-PCIE-16GB": "P100-PCIe-16", "P100-SXM2-16GB": "P100-SXM2-16", "V100-PCIE-16GB": "V100-PCIe",
-    "V100-PCIE-32GB": "V100-PCIe-32", "V100-SXM2-16GB": "V100-SXM2-16", "V100-SXM2-32GB": "V100-SXM2-32", "T4": "T4",
-    "GeForce RTX 2080 Ti": "GeForce-RTX-2080-Ti", "A100-PCIE-40GB": "A100-PCIe-40", "A100 80GB PCIe": "A100-PCIe-80",
-    "A100-SXM4-40GB": "A100-SXM-40", "A100-SXM-40GB": "A100-SXM-40", "A100-SXM4-80GB": "A100-SXM-80",
-    "A100-SXM-80GB": "A100-SXM-80", "A30": "A30", "A10": "A10", "A10G": "A10G", "A40": "A40",
-    "GeForce RTX 3090": "GeForce-RTX-3090", "Orin (nvgpu)": "Jetson-AGX-Orin-64", "Orin": "Jetson-AGX-Orin-64",
-    "L4": "L4", "L40S": "L40S", "RTX 6000 Ada Generation": "RTX-6000-Ada", "GeForce RTX 4090": "GeForce-RTX-4090",
-    "H100 PCIe": "H100-PCIe", "H100 NVL": "H100-NVL", "H100 80GB HBM3": "H100-SXM", "H200": "H200", "B200": "B200",
+    "P100-PCIE-16GB": "P100-PCIe-16",
+    "P100-SXM2-16GB": "P100-SXM2-16",
+    "V100-PCIE-16GB": "V100-PCIe",
+    "V100-PCIE-32GB": "V100-PCIe-32",
+    "V100-SXM2-16GB": "V100-SXM2-16",
+    "V100-SXM2-32GB": "V100-SXM2-32",
+    "T4": "T4",
+    "GeForce RTX 2080 Ti": "GeForce-RTX-2080-Ti",
+    "A100-PCIE-40GB": "A100-PCIe-40",
+    "A100 80GB PCIe": "A100-PCIe-80",
+    "A100-SXM4-40GB": "A100-SXM-40",
+    "A100-SXM-40GB": "A100-SXM-40",
+    "A100-SXM4-80GB": "A100-SXM-80",
+    "A100-SXM-80GB": "A100-SXM-80",
+    "A30": "A30",
+    "A10": "A10",
+    "A10G": "A10G",
+    "A40": "A40",
+    "GeForce RTX 3090": "GeForce-RTX-3090",
+    "Orin (nvgpu)": "Jetson-AGX-Orin-64",
+    "Orin": "Jetson-AGX-Orin-64",
+    "L4": "L4",
+    "L40S": "L40S",
+    "RTX 6000 Ada Generation": "RTX-6000-Ada",
+    "GeForce RTX 4090": "GeForce-RTX-4090",
+    "H100 PCIe": "H100-PCIe",
+    "H100 NVL": "H100-NVL",
+    "H100 80GB HBM3": "H100-SXM",
+    "H200": "H200",
+    "B200": "B200",
     "Tegra X2": "Jetson-TX2",
 }
 
@@ -41,39 +63,71 @@ class GpuGone(Exception):
 
 class FieldValue(ctypes.Structure):
     """nvmlFieldValue_t"""
-    _fields_ = [("field_id", ctypes.c_uint), ("scope_id", ctypes.c_uint), ("timestamp", ctypes.c_longlong),
-                ("latency_us", ctypes.c_longlong), ("value_type", ctypes.c_uint), ("result", ctypes.c_int),
-                ("bits", ctypes.c_ulonglong)]
+
+    _fields_ = [
+        ("field_id", ctypes.c_uint),
+        ("scope_id", ctypes.c_uint),
+        ("timestamp", ctypes.c_longlong),
+        ("latency_us", ctypes.c_longlong),
+        ("value_type", ctypes.c_uint),
+        ("result", ctypes.c_int),
+        ("bits", ctypes.c_ulonglong),
+    ]
 
     def number(self):
         """The value as a number; None for a type that is not a number (nvmlValueType_t)."""
         raw = ctypes.c_ulonglong(self.bits)
-        kinds = {0: ctypes.c_double, 1: ctypes.c_uint, 2: ctypes.c_ulong, 3: ctypes.c_ulonglong,
-                 4: ctypes.c_longlong, 5: ctypes.c_int}
+        kinds = {
+            0: ctypes.c_double,
+            1: ctypes.c_uint,
+            2: ctypes.c_ulong,
+            3: ctypes.c_ulonglong,
+            4: ctypes.c_longlong,
+            5: ctypes.c_int,
+        }
         kind = kinds.get(self.value_type)
         return ctypes.cast(ctypes.byref(raw), ctypes.POINTER(kind))[0] if kind else None
 
 
 class Memory(ctypes.Structure):
     """nvmlMemory_t"""
-    _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
+
+    _fields_ = [
+        ("total", ctypes.c_ulonglong),
+        ("free", ctypes.c_ulonglong),
+        ("used", ctypes.c_ulonglong),
+    ]
 
 
 class Utilization(ctypes.Structure):
     """nvmlUtilization_t"""
+
     _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
 
 
 class GpmMetric(ctypes.Structure):
     """nvmlGpmMetric_t"""
-    _fields_ = [("metric_id", ctypes.c_uint), ("result", ctypes.c_int), ("value", ctypes.c_double),
-                ("short_name", ctypes.c_char_p), ("long_name", ctypes.c_char_p), ("unit", ctypes.c_char_p)]
+
+    _fields_ = [
+        ("metric_id", ctypes.c_uint),
+        ("result", ctypes.c_int),
+        ("value", ctypes.c_double),
+        ("short_name", ctypes.c_char_p),
+        ("long_name", ctypes.c_char_p),
+        ("unit", ctypes.c_char_p),
+    ]
 
 
 class GpmMetricsGet(ctypes.Structure):
     """nvmlGpmMetricsGet_t; room for more metrics than any version of NVML has."""
-    _fields_ = [("version", ctypes.c_uint), ("count", ctypes.c_uint), ("first", ctypes.c_void_p),
-                ("second", ctypes.c_void_p), ("metrics", GpmMetric * 512)]
+
+    _fields_ = [
+        ("version", ctypes.c_uint),
+        ("count", ctypes.c_uint),
+        ("first", ctypes.c_void_p),
+        ("second", ctypes.c_void_p),
+        ("metrics", GpmMetric * 512),
+    ]
 
 
 def slug(name):
@@ -84,12 +138,13 @@ def slug(name):
 
 def catalogue_type(name):
     for maker in ("NVIDIA ", "Tesla "):
-        name = name[len(maker):] if name.startswith(maker) else name
+        name = name[len(maker) :] if name.startswith(maker) else name
     return TYPES.get(name)
 
 
 class Nvml:
     """One GPU through libnvidia-ml.so.1."""
+
     test = False
 
     def __init__(self, index):
@@ -148,7 +203,12 @@ class Nvml:
 
     def field(self, field_id):
         value = FieldValue(field_id=field_id)
-        if self._call("nvmlDeviceGetFieldValues", self.handle, ctypes.c_int(1), ctypes.byref(value)) != OK:
+        if (
+            self._call(
+                "nvmlDeviceGetFieldValues", self.handle, ctypes.c_int(1), ctypes.byref(value)
+            )
+            != OK
+        ):
             return None
         return value.number() if value.result == OK else None
 
@@ -162,7 +222,10 @@ class Nvml:
         return self._get("nvmlDeviceGetTemperature", ctypes.c_uint, ctypes.c_uint(0))
 
     def throttle(self):
-        for name in ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"):
+        for name in (
+            "nvmlDeviceGetCurrentClocksEventReasons",
+            "nvmlDeviceGetCurrentClocksThrottleReasons",
+        ):
             bits = self._get(name, ctypes.c_ulonglong)
             if bits is not None:
                 return bits
@@ -182,7 +245,13 @@ class Nvml:
             return None
         n = ctypes.c_uint(4096)
         list_ = (ctypes.c_uint * 4096)()
-        rc = self._call("nvmlDeviceGetSupportedGraphicsClocks", self.handle, ctypes.c_uint(memory), ctypes.byref(n), list_)
+        rc = self._call(
+            "nvmlDeviceGetSupportedGraphicsClocks",
+            self.handle,
+            ctypes.c_uint(memory),
+            ctypes.byref(n),
+            list_,
+        )
         return sorted(list_[: n.value]) if rc == OK else None
 
     def _two(self, name, kind=ctypes.c_uint):
@@ -196,17 +265,20 @@ class Nvml:
         number = lambda name, *a: self._get(name, ctypes.c_uint, *a)
         name = self.name()
         return {
-            "name": name, "gpu_type": catalogue_type(name),
+            "name": name,
+            "gpu_type": catalogue_type(name),
             "driver": self._text("nvmlSystemGetDriverVersion", of_device=False),
             "vbios": self._text("nvmlDeviceGetVbiosVersion"),
             "memory_mib": None if memory is None else memory.total // 2**20,
             "power_limit_mw": number("nvmlDeviceGetEnforcedPowerLimit"),
             "power_default_mw": number("nvmlDeviceGetPowerManagementDefaultLimit"),
-            "power_min_mw": low, "power_max_mw": high,
+            "power_min_mw": low,
+            "power_max_mw": high,
             "sm_clock_max_mhz": number("nvmlDeviceGetMaxClockInfo", ctypes.c_uint(CLOCK_SM)),
             "memory_clock_max_mhz": number("nvmlDeviceGetMaxClockInfo", ctypes.c_uint(CLOCK_MEM)),
             "sm_clocks_mhz": self.sm_clocks_mhz(),
-            "ecc": self._two("nvmlDeviceGetEccMode")[0], "mig": self._two("nvmlDeviceGetMigMode")[0],
+            "ecc": self._two("nvmlDeviceGetEccMode")[0],
+            "mig": self._two("nvmlDeviceGetMigMode")[0],
             "compute_mode": COMPUTE_MODES.get(number("nvmlDeviceGetComputeMode")),
             "persistence_mode": number("nvmlDeviceGetPersistenceMode"),
             "pcie_generation": number("nvmlDeviceGetCurrPcieLinkGeneration"),
@@ -216,7 +288,9 @@ class Nvml:
     def _gpm_supported(self):
         class Support(ctypes.Structure):
             """nvmlGpmSupport_t"""
+
             _fields_ = [("version", ctypes.c_uint), ("supported", ctypes.c_uint)]
+
         support = Support(1, 0)
         rc = self._call("nvmlGpmQueryDeviceSupport", self.handle, ctypes.byref(support))
         return rc == OK and bool(support.supported)
@@ -253,6 +327,7 @@ class Nvml:
 
 class Recorded:
     """A GPU played from a recording (tests/gpu/recording.json): for tests, never evidence."""
+
     test = True
 
     def __init__(self, path):

@@ -13,16 +13,19 @@ class Guard:
     """The parent's end."""
 
     def __init__(self):
-        self._process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, text=True,
-                                         start_new_session=True)
+        self._process = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, text=True, start_new_session=True
+        )
 
     def _send(self, line):
         try:
             self._process.stdin.write(json.dumps(line) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError as e:
-            raise RuntimeError("the process that undoes changes after a crash has ended; "
-                               "without it nothing is changed") from e
+            raise RuntimeError(
+                "the process that undoes changes after a crash has ended; "
+                "without it nothing is changed"
+            ) from e
 
     def register(self, kind, what):
         self._send({kind: what})
@@ -38,6 +41,7 @@ class Guard:
 def main():
     import clocks
     import mps
+
     undo = {}
     for line in sys.stdin:
         entry = json.loads(line)

@@ -70,6 +70,7 @@ def main():
     import torch
     import networks
     import schedule
+
     device = "cpu" if o.cpu else "cuda"
     model, x = networks.build(o.network, o.batch, schedule.half_precision(device), device, o.cpu)
     (run_cpu if o.cpu else run_cuda)(torch, model, x, o.iterations)

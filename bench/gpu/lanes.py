@@ -28,7 +28,14 @@ class OutOfMemory(WorkerFailed):
 
 def clean_environment(env):
     """Ours without what its owner set for GPUs and MPS: a client of our daemon sees one GPU, whatever its index."""
-    return {**{k: v for k, v in os.environ.items() if k != "CUDA_VISIBLE_DEVICES" and not k.startswith("CUDA_MPS_")}, **env}
+    return {
+        **{
+            k: v
+            for k, v in os.environ.items()
+            if k != "CUDA_VISIBLE_DEVICES" and not k.startswith("CUDA_MPS_")
+        },
+        **env,
+    }
 
 
 def answer_of(line):
@@ -49,10 +56,19 @@ def answer_of(line):
 class Worker:
     def __init__(self, device, env, small):
         here = os.path.dirname(os.path.abspath(__file__))
-        args = [sys.executable, os.path.join(here, "worker.py"), device] + (["small"] if small else [])
+        args = [sys.executable, os.path.join(here, "worker.py"), device] + (
+            ["small"] if small else []
+        )
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
-        self._process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
-                                         env=clean_environment(env), start_new_session=True)
+        self._process = subprocess.Popen(
+            args,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            env=clean_environment(env),
+            start_new_session=True,
+        )
         self._facts = None
 
     def facts(self):
@@ -71,8 +87,10 @@ class Worker:
         line = self._process.stdout.readline() if ready else ""
         if not line:
             self.kill()
-            raise WorkerFailed("the worker %s: %s" % ("ended" if ready else "gave no answer in %d s" % limit_s,
-                                                      self._last_words()))
+            raise WorkerFailed(
+                "the worker %s: %s"
+                % ("ended" if ready else "gave no answer in %d s" % limit_s, self._last_words())
+            )
         return answer_of(line)
 
     def ask(self, **command):
@@ -133,8 +151,15 @@ class Lane:
         if self.loaded == wanted:
             return
         self.unload()
-        answer = self.worker.ask(do="load", lane=self.name, path=self.path, network=network, batch=batch,
-                                 precision=precision, sms=sms)
+        answer = self.worker.ask(
+            do="load",
+            lane=self.name,
+            path=self.path,
+            network=network,
+            batch=batch,
+            precision=precision,
+            sms=sms,
+        )
         self.memory_mib = answer["memory_mib"]
         self.sms = sms or self.worker.facts()["sms"]
         self.loaded = wanted
@@ -242,5 +267,7 @@ def wait_for(lanes, completions, limit_s):
     while any(lane.ring.count() < completions for lane in lanes):
         if time.monotonic() > end or not all(lane.worker.alive() for lane in lanes):
             slow = [lane.loaded[0] for lane in lanes if lane.ring.count() < completions]
-            raise WorkerFailed("%s: no %d iterations within %d s" % (", ".join(slow), completions, limit_s))
+            raise WorkerFailed(
+                "%s: no %d iterations within %d s" % (", ".join(slow), completions, limit_s)
+            )
         time.sleep(0.005)

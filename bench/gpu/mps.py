@@ -11,8 +11,10 @@ CONTROL = "nvidia-cuda-mps-control"
 
 def environment(directory):
     """What a client, and the daemon, find each other by."""
-    return {"CUDA_MPS_PIPE_DIRECTORY": os.path.join(directory, "pipe"),
-            "CUDA_MPS_LOG_DIRECTORY": os.path.join(directory, "log")}
+    return {
+        "CUDA_MPS_PIPE_DIRECTORY": os.path.join(directory, "pipe"),
+        "CUDA_MPS_LOG_DIRECTORY": os.path.join(directory, "log"),
+    }
 
 
 def client_environment(directory, share_pct):
@@ -38,7 +40,11 @@ def start_daemon(uuid, guard):
         quit_daemon(directory)
         return None, "%s -d: %s" % (CONTROL, e)
     if done.returncode != 0:
-        why = "%s -d: exit %d: %s" % (CONTROL, done.returncode, (done.stderr or done.stdout).strip()[-300:])
+        why = "%s -d: exit %d: %s" % (
+            CONTROL,
+            done.returncode,
+            (done.stderr or done.stdout).strip()[-300:],
+        )
         quit_daemon(directory)
         return None, why
     return directory, None
@@ -49,7 +55,9 @@ def log_tail(directory, n=5):
     lines = []
     for name in ("control.log", "server.log"):
         try:
-            with open(os.path.join(directory, "log", name), encoding="utf-8", errors="replace") as f:
+            with open(
+                os.path.join(directory, "log", name), encoding="utf-8", errors="replace"
+            ) as f:
                 lines += f.read().splitlines()[-n:]
         except OSError:
             pass
@@ -70,7 +78,9 @@ def quit_daemon(directory):
         return
     env = {**os.environ, **environment(directory)}
     try:
-        subprocess.run([CONTROL], input="quit -t 5\n", env=env, capture_output=True, text=True, timeout=20)
+        subprocess.run(
+            [CONTROL], input="quit -t 5\n", env=env, capture_output=True, text=True, timeout=20
+        )
     except (OSError, subprocess.TimeoutExpired):
         pass
     _kill_by_pid_file(directory)

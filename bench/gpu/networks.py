@@ -29,7 +29,9 @@ class Residual(nn.Module):
         super().__init__()
         o = width * (4 if bottleneck else 1)
         if bottleneck:
-            self.body = nn.Sequential(conv(i, width, 1), conv(width, width, 3, stride), conv(width, o, 1, relu=None))
+            self.body = nn.Sequential(
+                conv(i, width, 1), conv(width, width, 3, stride), conv(width, o, 1, relu=None)
+            )
         else:
             self.body = nn.Sequential(conv(i, width, 3, stride), conv(width, o, 3, relu=None))
         self.skip = nn.Identity() if i == o and stride == 1 else conv(i, o, 1, stride, relu=None)
@@ -53,9 +55,14 @@ class Dense(nn.Module):
 
     def __init__(self, i, growth):
         super().__init__()
-        self.body = nn.Sequential(nn.BatchNorm2d(i), nn.ReLU(inplace=True), nn.Conv2d(i, 4 * growth, 1, bias=False),
-                                  nn.BatchNorm2d(4 * growth), nn.ReLU(inplace=True),
-                                  nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False))
+        self.body = nn.Sequential(
+            nn.BatchNorm2d(i),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(i, 4 * growth, 1, bias=False),
+            nn.BatchNorm2d(4 * growth),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False),
+        )
 
     def forward(self, x):
         return torch.cat([x, self.body(x)], 1)
@@ -68,10 +75,21 @@ def densenet(depths, growth, first):
             layers.append(Dense(i, growth))
             i += growth
         if stage < len(depths) - 1:
-            layers += [nn.BatchNorm2d(i), nn.ReLU(inplace=True), nn.Conv2d(i, i // 2, 1, bias=False), nn.AvgPool2d(2, 2)]
+            layers += [
+                nn.BatchNorm2d(i),
+                nn.ReLU(inplace=True),
+                nn.Conv2d(i, i // 2, 1, bias=False),
+                nn.AvgPool2d(2, 2),
+            ]
             i //= 2
-    return nn.Sequential(*layers, nn.BatchNorm2d(i), nn.ReLU(inplace=True), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-                         nn.Linear(i, 1000))
+    return nn.Sequential(
+        *layers,
+        nn.BatchNorm2d(i),
+        nn.ReLU(inplace=True),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(i, 1000)
+    )
 
 
 def vgg(depths):
@@ -82,13 +100,25 @@ def vgg(depths):
             layers += [nn.Conv2d(i, o, 3, padding=1), nn.ReLU(inplace=True)]
             i = o
         layers.append(nn.MaxPool2d(2, 2))
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(7), nn.Flatten(), nn.Linear(512 * 49, 4096), nn.ReLU(inplace=True),
-                         nn.Linear(4096, 4096), nn.ReLU(inplace=True), nn.Linear(4096, 1000))
+    return nn.Sequential(
+        *layers,
+        nn.AdaptiveAvgPool2d(7),
+        nn.Flatten(),
+        nn.Linear(512 * 49, 4096),
+        nn.ReLU(inplace=True),
+        nn.Linear(4096, 4096),
+        nn.ReLU(inplace=True),
+        nn.Linear(4096, 1000)
+    )
 
 
 def mobilenet():
     layers, i = [conv(3, 32, 3, 2)], 32
-    plan = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)] + 5 * [(512, 1)] + [(1024, 2), (1024, 1)]
+    plan = (
+        [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)]
+        + 5 * [(512, 1)]
+        + [(1024, 2), (1024, 1)]
+    )
     for o, stride in plan:
         layers += [conv(i, i, 3, stride, groups=i), conv(i, o, 1)]
         i = o
@@ -102,7 +132,9 @@ class Inverted(nn.Module):
         super().__init__()
         h = i * expand
         layers = [conv(i, h, 1, relu=nn.ReLU6)] if expand > 1 else []
-        self.body = nn.Sequential(*layers, conv(h, h, 3, stride, groups=h, relu=nn.ReLU6), conv(h, o, 1, relu=None))
+        self.body = nn.Sequential(
+            *layers, conv(h, h, 3, stride, groups=h, relu=nn.ReLU6), conv(h, o, 1, relu=None)
+        )
         self.skip = stride == 1 and i == o
 
     def forward(self, x):
@@ -111,13 +143,25 @@ class Inverted(nn.Module):
 
 def mobilenetv2():
     layers, i = [conv(3, 32, 3, 2, relu=nn.ReLU6)], 32
-    for expand, o, n, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2),
-                                 (6, 320, 1, 1)):
+    for expand, o, n, stride in (
+        (1, 16, 1, 1),
+        (6, 24, 2, 2),
+        (6, 32, 3, 2),
+        (6, 64, 4, 2),
+        (6, 96, 3, 1),
+        (6, 160, 3, 2),
+        (6, 320, 1, 1),
+    ):
         for block in range(n):
             layers.append(Inverted(i, o, stride if not block else 1, expand))
             i = o
-    return nn.Sequential(*layers, conv(i, 1280, 1, relu=nn.ReLU6), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-                         nn.Linear(1280, 1000))
+    return nn.Sequential(
+        *layers,
+        conv(i, 1280, 1, relu=nn.ReLU6),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(1280, 1000)
+    )
 
 
 def attend(q, k, v, causal):
@@ -126,14 +170,20 @@ def attend(q, k, v, causal):
         return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
     scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
     if causal:
-        scores = scores.masked_fill(torch.ones_like(scores[0, 0], dtype=torch.bool).triu(1), float("-inf"))
+        scores = scores.masked_fill(
+            torch.ones_like(scores[0, 0], dtype=torch.bool).triu(1), float("-inf")
+        )
     return scores.softmax(-1) @ v
 
 
 class Attention(nn.Module):
     def __init__(self, width, heads, causal=False):
         super().__init__()
-        self.q, self.kv, self.out = nn.Linear(width, width), nn.Linear(width, 2 * width), nn.Linear(width, width)
+        self.q, self.kv, self.out = (
+            nn.Linear(width, width),
+            nn.Linear(width, 2 * width),
+            nn.Linear(width, width),
+        )
         self.heads, self.causal = heads, causal
 
     def _split(self, x):
@@ -173,7 +223,9 @@ class Language(nn.Module):
     def __init__(self, words, width, heads, layers, causal, scores):
         super().__init__()
         self.words, self.places = nn.Embedding(words, width), nn.Embedding(1024, width)
-        self.blocks = nn.ModuleList(Block(width, heads, 4 * width, causal, causal) for _ in range(layers))
+        self.blocks = nn.ModuleList(
+            Block(width, heads, 4 * width, causal, causal) for _ in range(layers)
+        )
         self.norm = nn.LayerNorm(width)
         self.scores = scores
 
@@ -192,7 +244,9 @@ class Translator(nn.Module):
         super().__init__()
         self.words, self.places = nn.Embedding(words, width), nn.Embedding(1024, width)
         self.encoder = nn.ModuleList(Block(width, heads, 2048, act=nn.ReLU) for _ in range(layers))
-        self.decoder = nn.ModuleList(Block(width, heads, 2048, True, memory=True, act=nn.ReLU) for _ in range(layers))
+        self.decoder = nn.ModuleList(
+            Block(width, heads, 2048, True, memory=True, act=nn.ReLU) for _ in range(layers)
+        )
 
     def forward(self, tokens):
         x = self.words(tokens) + self.places.weight[: tokens.shape[1]]
@@ -213,20 +267,31 @@ def gpt2():
 
 
 IMAGE = {
-    "mobilenet": mobilenet, "mobilenetv2": mobilenetv2,
-    "resnet18": lambda: resnet((2, 2, 2, 2), False), "resnet34": lambda: resnet((3, 4, 6, 3), False),
-    "resnet50": lambda: resnet((3, 4, 6, 3), True), "resnet101": lambda: resnet((3, 4, 23, 3), True),
+    "mobilenet": mobilenet,
+    "mobilenetv2": mobilenetv2,
+    "resnet18": lambda: resnet((2, 2, 2, 2), False),
+    "resnet34": lambda: resnet((3, 4, 6, 3), False),
+    "resnet50": lambda: resnet((3, 4, 6, 3), True),
+    "resnet101": lambda: resnet((3, 4, 23, 3), True),
     "resnet152": lambda: resnet((3, 8, 36, 3), True),
-    "densenet121": lambda: densenet((6, 12, 24, 16), 32, 64), "densenet161": lambda: densenet((6, 12, 36, 24), 48, 96),
+    "densenet121": lambda: densenet((6, 12, 24, 16), 32, 64),
+    "densenet161": lambda: densenet((6, 12, 36, 24), 48, 96),
     "densenet201": lambda: densenet((6, 12, 48, 32), 32, 64),
-    "vgg16": lambda: vgg((2, 2, 3, 3, 3)), "vgg19": lambda: vgg((2, 2, 4, 4, 4)),
+    "vgg16": lambda: vgg((2, 2, 3, 3, 3)),
+    "vgg19": lambda: vgg((2, 2, 4, 4, 4)),
 }
-TEXT = {"bert-large": (bert_large, 128), "gpt2": (gpt2, 512), "transformer": (Translator, 128)}  # tokens an item
+TEXT = {
+    "bert-large": (bert_large, 128),
+    "gpt2": (gpt2, 512),
+    "transformer": (Translator, 128),
+}  # tokens an item
 
 
 def on(device):
     """Modules made within lie on the device from their start, where this PyTorch can (2.0); else build() moves them."""
-    return torch.device(device) if hasattr(torch, "set_default_device") else contextlib.nullcontext()
+    return (
+        torch.device(device) if hasattr(torch, "set_default_device") else contextlib.nullcontext()
+    )
 
 
 def prepare(model, shape, device):
@@ -248,7 +313,9 @@ def prepare(model, shape, device):
     for m in norms:
         m.momentum = 1.0
     with torch.no_grad():
-        model.train()(torch.randn(STATISTICS, *shape, device=device).to(memory_format=torch.channels_last))
+        model.train()(
+            torch.randn(STATISTICS, *shape, device=device).to(memory_format=torch.channels_last)
+        )
 
 
 def build(name, batch, precision, device, small=False):

@@ -7,7 +7,9 @@ import threading
 import gpu_data as nvml
 import stats
 
-SLOWDOWN = 0x8 | 0x20 | 0x40 | 0x80  # NVML's reasons: hardware slowdown, thermal by software and hardware, power brake
+SLOWDOWN = (
+    0x8 | 0x20 | 0x40 | 0x80
+)  # NVML's reasons: hardware slowdown, thermal by software and hardware, power brake
 PERIOD_S = 0.02  # GPUs refresh every 20 to 100 ms; reading faster repeats values
 
 
@@ -26,11 +28,18 @@ class Sampler:
         t0 = b.now()
         energy = b.energy_mj()
         t1 = b.now()
-        return {"t": (t0 + t1) / 2, "energy_mj": energy, "power_mw": b.power_mw(),
-                "power_instant_mw": b.field(nvml.FIELD_POWER_INSTANT),
-                "power_average_mw": b.field(nvml.FIELD_POWER_AVERAGE),
-                "sm_clock_mhz": b.clock_mhz(nvml.CLOCK_SM), "memory_clock_mhz": b.clock_mhz(nvml.CLOCK_MEM),
-                "temperature_c": b.temperature_c(), "throttle": b.throttle(), "gpu_util": b.gpu_util()}
+        return {
+            "t": (t0 + t1) / 2,
+            "energy_mj": energy,
+            "power_mw": b.power_mw(),
+            "power_instant_mw": b.field(nvml.FIELD_POWER_INSTANT),
+            "power_average_mw": b.field(nvml.FIELD_POWER_AVERAGE),
+            "sm_clock_mhz": b.clock_mhz(nvml.CLOCK_SM),
+            "memory_clock_mhz": b.clock_mhz(nvml.CLOCK_MEM),
+            "temperature_c": b.temperature_c(),
+            "throttle": b.throttle(),
+            "gpu_util": b.gpu_util(),
+        }
 
     def _run(self):
         while not self._stop.is_set():
@@ -84,7 +93,8 @@ def gpu_columns(readings, start, end):
     return {
         "power_mw": stats.counter_power(column(readings, "energy_mj"), start, end),
         "power_integral_mw": None if integral is None else integral / (end - start),
-        "sm_clock_mhz": mean_of(inside, "sm_clock_mhz"), "memory_clock_mhz": mean_of(inside, "memory_clock_mhz"),
+        "sm_clock_mhz": mean_of(inside, "sm_clock_mhz"),
+        "memory_clock_mhz": mean_of(inside, "memory_clock_mhz"),
         "gpu_util": mean_of(inside, "gpu_util"),
         "temperature_c": inside[-1]["temperature_c"] if inside else None,
         "throttle": "%x" % seen if bits else None,

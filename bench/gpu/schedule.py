@@ -4,8 +4,20 @@ What to measure, the most valuable first. Pure: from options to a list of points
 The order is breadth before depth, so that a run cut short still says something of everything.
 """
 
-IMAGES = ["resnet50", "vgg19", "mobilenetv2", "densenet121", "resnet152", "resnet18", "vgg16", "mobilenet", "resnet34",
-          "resnet101", "densenet161", "densenet201"]
+IMAGES = [
+    "resnet50",
+    "vgg19",
+    "mobilenetv2",
+    "densenet121",
+    "resnet152",
+    "resnet18",
+    "vgg16",
+    "mobilenet",
+    "resnet34",
+    "resnet101",
+    "densenet161",
+    "densenet201",
+]
 LANGUAGE = ["bert-large", "gpt2", "transformer"]
 NETWORKS = IMAGES[:3] + ["bert-large", "gpt2"] + IMAGES[3:5] + ["transformer"] + IMAGES[5:]
 FEW = 8  # the first ones stand for the others where all would take too long
@@ -21,7 +33,7 @@ class Point:
 
     def __init__(self, stage, form, members, clock_mhz=None):
         self.stage = stage
-        self.form = form        # "solo", "pair", "equal3", ..., "sequential2"
+        self.form = form  # "solo", "pair", "equal3", ..., "sequential2"
         self.members = members
         self.clock_mhz = clock_mhz
 
@@ -38,7 +50,11 @@ class Point:
 
     def __str__(self):
         text = " + ".join("%s:%d:%s@%d%%" % m[:4] for m in self.members)
-        return "%s %s%s" % (self.form, text, " at %d MHz" % self.clock_mhz if self.clock_mhz else "")
+        return "%s %s%s" % (
+            self.form,
+            text,
+            " at %d MHz" % self.clock_mhz if self.clock_mhz else "",
+        )
 
 
 def half_precision(device):
@@ -47,12 +63,20 @@ def half_precision(device):
 
 def single_precision(network, device, capability):
     """What float32 means by the framework's defaults: convolutions use TF32 on tensor cores, matrix products do not."""
-    return "tf32" if network in IMAGES and device == "cuda" and capability and capability[0] >= 8 else "fp32"
+    return (
+        "tf32"
+        if network in IMAGES and device == "cuda" and capability and capability[0] >= 8
+        else "fp32"
+    )
 
 
 def solo_points(stage, networks, batches, shares, precision_of):
-    return [Point(stage, "solo", [(n, b, precision_of(n), s, 0)])
-            for b in batches for s in shares for n in networks]
+    return [
+        Point(stage, "solo", [(n, b, precision_of(n), s, 0)])
+        for b in batches
+        for s in shares
+        for n in networks
+    ]
 
 
 def couples(networks, rounds):
@@ -67,8 +91,15 @@ def couples(networks, rounds):
 
 
 def pair_points(stage, pairs, batch, splits, precision_of):
-    return [Point(stage, "pair", [(a, batch, precision_of(a), s, 0), (b, batch, precision_of(b), 100 - s, 1)])
-            for s in splits for a, b in pairs]
+    return [
+        Point(
+            stage,
+            "pair",
+            [(a, batch, precision_of(a), s, 0), (b, batch, precision_of(b), 100 - s, 1)],
+        )
+        for s in splits
+        for a, b in pairs
+    ]
 
 
 def group_points(networks, rings, batch, precision_of):
@@ -79,9 +110,15 @@ def group_points(networks, rings, batch, precision_of):
 
         def members(n, share):
             return [(ring[i], batch, precision_of(ring[i]), share, i) for i in range(n)]
-        out += [Point("groups", "equal3", members(3, 33)), Point("groups", "equal4", members(4, 25)),
-                Point("groups", "unpartitioned2", members(2, 100)), Point("groups", "unpartitioned3", members(3, 100)),
-                Point("groups", "unpartitioned4", members(4, 100)), Point("groups", "sequential2", members(2, 100))]
+
+        out += [
+            Point("groups", "equal3", members(3, 33)),
+            Point("groups", "equal4", members(4, 25)),
+            Point("groups", "unpartitioned2", members(2, 100)),
+            Point("groups", "unpartitioned3", members(3, 100)),
+            Point("groups", "unpartitioned4", members(4, 100)),
+            Point("groups", "sequential2", members(2, 100)),
+        ]
     return out
 
 
@@ -91,7 +128,15 @@ def possible(point, mechanism):
     return not split or mechanism == "mps" or (mechanism == "green" and len(point.members) == 1)
 
 
-def plan(networks, device="cuda", capability=None, mechanism="mps", stages=None, clocks_mhz=(), shares=tuple(SHARES)):
+def plan(
+    networks,
+    device="cuda",
+    capability=None,
+    mechanism="mps",
+    stages=None,
+    clocks_mhz=(),
+    shares=tuple(SHARES),
+):
     """All points in the order of their worth."""
     chosen = [n for n in NETWORKS if n in networks]
     few = chosen[:FEW]
@@ -111,7 +156,7 @@ def plan(networks, device="cuda", capability=None, mechanism="mps", stages=None,
     points += solo_points("depth", few, BATCHES[1:], shares, half)
     if device == "cuda":
         points += solo_points("depth", chosen, BATCHES, [100], single)
-    points += pair_points("depth", couples(few, 3)[len(few):], batch, shares[:3], half)
+    points += pair_points("depth", couples(few, 3)[len(few) :], batch, shares[:3], half)
     points += pair_points("depth", near, BATCHES[2], shares[:3], half)
     points += solo_points("depth", chosen[FEW:], [batch], shares, half)
     for clock in clocks_mhz:

@@ -17,7 +17,7 @@ def record(sampler, gpu, state, seconds):
 
 def mean_power(rows):
     """Over the second half of a state: the first may still settle."""
-    values = [r["power_mw"] for r in rows[len(rows) // 2:] if r["power_mw"] is not None]
+    values = [r["power_mw"] for r in rows[len(rows) // 2 :] if r["power_mw"] is not None]
     return stats.mean(values) if values else None
 
 
@@ -31,7 +31,7 @@ def energy_error_pct(rows):
     shows a mean over the last second lags behind; the stretch is cut so that its load is even.
     """
     energy = stats.changes(sensors.column(rows, "energy_mj"))
-    energy = energy[len(energy) // 4:]
+    energy = energy[len(energy) // 4 :]
     if len(energy) < 2:
         return None
     (start, e0), (end, e1) = energy[0], energy[-1]
@@ -46,7 +46,9 @@ def summary(rows_of):
         "idle_power_mw": mean_power(rows_of.get("idle", [])),
         "context_power_mw": mean_power(rows_of.get("context", [])),
         "power_refresh_ms": as_ms(stats.refresh_s(sensors.power_column(load))) if load else None,
-        "energy_refresh_ms": as_ms(stats.refresh_s(sensors.column(load, "energy_mj"))) if load else None,
+        "energy_refresh_ms": as_ms(stats.refresh_s(sensors.column(load, "energy_mj")))
+        if load
+        else None,
         "energy_error_pct": energy_error_pct(load) if load else None,
     }
 

@@ -29,22 +29,37 @@ class Stopped(KeyboardInterrupt):
 
 
 def find_program(given):
-    built = [os.path.join(ROOT, d, "src/cli/heshare") for d in ("build-portable", "build")] + [os.path.join(HERE, "heshare")]
+    built = [os.path.join(ROOT, d, "src/cli/heshare") for d in ("build-portable", "build")] + [
+        os.path.join(HERE, "heshare")
+    ]
     there = sorted((f for f in built if os.access(f, os.X_OK)), key=os.path.getmtime, reverse=True)
     found = given or (there or [shutil.which("heshare")])[0]
     if not found or not os.access(found, os.X_OK):
-        raise Failed("no heshare program%s: build one with make portable and name it by --heshare" % (" at " + found if found else ""))
+        raise Failed(
+            "no heshare program%s: build one with make portable and name it by --heshare"
+            % (" at " + found if found else "")
+        )
     return os.path.abspath(found)
 
 
 def add_options(p):
     """Options of every experiment."""
     p.add_argument("--out", metavar="DIR", help="results; without it docs/results/GPU")
-    p.add_argument("--work", metavar="DIR", help="store, plans and logs; without it heshare-bench/GPU")
-    p.add_argument("--heshare", metavar="FILE", help="the program; without it the one here that is newest, else that of PATH")
+    p.add_argument(
+        "--work", metavar="DIR", help="store, plans and logs; without it heshare-bench/GPU"
+    )
+    p.add_argument(
+        "--heshare",
+        metavar="FILE",
+        help="the program; without it the one here that is newest, else that of PATH",
+    )
     p.add_argument("--minutes", type=float, default=8, help="to be done by then (default 8)")
-    p.add_argument("--gpu", type=int, default=0, metavar="INDEX", help="which GPU, by NVML's index (default 0)")
-    p.add_argument("--lab", metavar="TYPE", help="a virtual GPU of this type, such as T4 or A100-SXM-80")
+    p.add_argument(
+        "--gpu", type=int, default=0, metavar="INDEX", help="which GPU, by NVML's index (default 0)"
+    )
+    p.add_argument(
+        "--lab", metavar="TYPE", help="a virtual GPU of this type, such as T4 or A100-SXM-80"
+    )
     p.add_argument("--lab-program", metavar="FILE", help="the lab; without it build/lab/lab here")
 
 
@@ -105,10 +120,24 @@ class Session:
         """
         command = [self.heshare, *args]
         if gpus and self.lab and not getattr(self.o, "in_lab", False):
-            command = [self.lab, "--fleet", self.fleet, "--speed", "%g" % self.o.speed, "--dcgm", "--", *command]
+            command = [
+                self.lab,
+                "--fleet",
+                self.fleet,
+                "--speed",
+                "%g" % self.o.speed,
+                "--dcgm",
+                "--",
+                *command,
+            ]
         with open(output or os.devnull, "w", encoding="utf-8") as f:
-            child = subprocess.Popen(command, cwd=self.work, stdout=f if output else subprocess.PIPE, text=True,
-                                     preexec_fn=end_with_parent)
+            child = subprocess.Popen(
+                command,
+                cwd=self.work,
+                stdout=f if output else subprocess.PIPE,
+                text=True,
+                preexec_fn=end_with_parent,
+            )
             try:
                 text, _ = child.communicate(timeout=limit_s)
             except subprocess.TimeoutExpired:
@@ -135,7 +164,9 @@ class Session:
             raise Failed("--gpu %d: there are %d GPUs" % (self.o.gpu, len(gpus)))
         gpu = gpus[self.o.gpu]
         if not gpu["type"]:
-            raise Failed("%s is not in the catalogue of GPU types (data/gpu_types.yaml)" % gpu["name"])
+            raise Failed(
+                "%s is not in the catalogue of GPU types (data/gpu_types.yaml)" % gpu["name"]
+            )
         self.check_gpu(gpu, gpus)
         return gpu
 
@@ -144,14 +175,32 @@ class Session:
 
     def write_fleet(self, kind):
         with open(self.fleet, "w", encoding="utf-8") as f:
-            f.write("name: bench\nnodes:\n  - name: here\n    gpus: [ { type: %s, count: 1 } ]\n" % kind)
+            f.write(
+                "name: bench\nnodes:\n  - name: here\n    gpus: [ { type: %s, count: 1 } ]\n" % kind
+            )
 
     def command(self, iterations):
         """What runs: the network in PyTorch, or its stand-in."""
         if self.lab:
-            return ["vgpu-task", "--workload", "{workload}", "--batch", "{batch}", "--iterations", str(iterations)]
-        return [sys.executable, os.path.join(HERE, "job.py"), "--network", "{workload}", "--batch", "{batch}",
-                "--iterations", str(iterations)]
+            return [
+                "vgpu-task",
+                "--workload",
+                "{workload}",
+                "--batch",
+                "{batch}",
+                "--iterations",
+                str(iterations),
+            ]
+        return [
+            sys.executable,
+            os.path.join(HERE, "job.py"),
+            "--network",
+            "{workload}",
+            "--batch",
+            "{batch}",
+            "--iterations",
+            str(iterations),
+        ]
 
 
 def stop(_signal, _frame):

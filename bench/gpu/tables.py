@@ -3,17 +3,56 @@ import csv
 import json
 import os
 
-GPU = ["kind", "mechanism", "windows", "window_s", "steady", "power_mw", "power_integral_mw", "sm_clock_mhz",
-         "memory_clock_mhz", "sm_active", "sm_occupancy", "dram_active", "tensor_active", "fp32_active", "pcie_tx_mib_s",
-         "pcie_rx_mib_s", "gpu_util", "temperature_c", "throttle"]
-MEMBER = ["workload", "batch_size", "precision", "sm_share_pct", "sms", "iterations", "iteration_us", "cv_pct", "p50_us",
-          "p95_us", "p99_us", "items_per_s", "memory_mib"]
+GPU = [
+    "kind",
+    "mechanism",
+    "windows",
+    "window_s",
+    "steady",
+    "power_mw",
+    "power_integral_mw",
+    "sm_clock_mhz",
+    "memory_clock_mhz",
+    "sm_active",
+    "sm_occupancy",
+    "dram_active",
+    "tensor_active",
+    "fp32_active",
+    "pcie_tx_mib_s",
+    "pcie_rx_mib_s",
+    "gpu_util",
+    "temperature_c",
+    "throttle",
+]
+MEMBER = [
+    "workload",
+    "batch_size",
+    "precision",
+    "sm_share_pct",
+    "sms",
+    "iterations",
+    "iteration_us",
+    "cv_pct",
+    "p50_us",
+    "p95_us",
+    "p99_us",
+    "items_per_s",
+    "memory_mib",
+]
 COLUMNS = {
     "solo": MEMBER + ["locked_clock_mhz"] + GPU,
     "pairs": ["first_" + c for c in MEMBER] + ["second_" + c for c in MEMBER] + GPU,
     "groups": ["group", "form"] + MEMBER + GPU,
-    "sensor": ["state", "t_ms", "power_mw", "power_instant_mw", "power_average_mw", "energy_mj", "sm_clock_mhz",
-               "temperature_c"],
+    "sensor": [
+        "state",
+        "t_ms",
+        "power_mw",
+        "power_instant_mw",
+        "power_average_mw",
+        "energy_mj",
+        "sm_clock_mhz",
+        "temperature_c",
+    ],
 }
 
 
@@ -50,14 +89,20 @@ class Table:
         rows = list(csv.DictReader(data[:whole].decode("utf-8").splitlines()))
         header = data.split(b"\n", 1)[0].decode("utf-8").split(",")
         if header != self.columns:
-            raise Broken("%s: the columns are not those of this version; give another --out" % self.path)
+            raise Broken(
+                "%s: the columns are not those of this version; give another --out" % self.path
+            )
         return rows
 
     def _whole_groups(self, data):
         """@return the length of data without a last group that has fewer rows than its form says (equal3: 3)"""
         lines = data.decode("utf-8").splitlines(keepends=True)
         rows = list(csv.DictReader(lines))
-        if "form" not in self.columns or not rows or not (rows[-1].get("form") or "")[-1:].isdigit():
+        if (
+            "form" not in self.columns
+            or not rows
+            or not (rows[-1].get("form") or "")[-1:].isdigit()
+        ):
             return len(data)
         last = sum(r["group"] == rows[-1]["group"] for r in rows)
         if last >= int(rows[-1]["form"][-1]):
@@ -75,8 +120,12 @@ class Table:
 
 
 def key_member(row, prefix=""):
-    return (row[prefix + "workload"], int(row[prefix + "batch_size"]), row[prefix + "precision"],
-            int(row[prefix + "sm_share_pct"]))
+    return (
+        row[prefix + "workload"],
+        int(row[prefix + "batch_size"]),
+        row[prefix + "precision"],
+        int(row[prefix + "sm_share_pct"]),
+    )
 
 
 class Folder:
@@ -114,13 +163,17 @@ class Folder:
 
     def succeeded(self, what):
         """What was there of its failing, in this run or an earlier one, no longer holds."""
-        self.about["failures"] = [f for f in self.about.get("failures", []) if f["point"] != str(what)]
+        self.about["failures"] = [
+            f for f in self.about.get("failures", []) if f["point"] != str(what)
+        ]
 
     def done(self, mechanism):
         """Keys of the points that are there, measured with a mechanism (schedule.Point.key)."""
         keys = set()
-        rows_of = {name: [r for r in self.tables[name].rows if r["mechanism"] == mechanism]
-                   for name in ("solo", "pairs", "groups")}
+        rows_of = {
+            name: [r for r in self.tables[name].rows if r["mechanism"] == mechanism]
+            for name in ("solo", "pairs", "groups")
+        }
         for r in rows_of["solo"]:
             clock = int(r["locked_clock_mhz"]) if r["locked_clock_mhz"] else None
             keys.add(("solo", clock, (key_member(r),)))
@@ -145,7 +198,9 @@ class Folder:
             rows += [({**shared, **columns}, m) for m in members]
         members = [{**m, "sm_share_pct": share} for (_, m), share in zip(rows, shares)]
         if point.form == "solo":
-            self.tables["solo"].add([{**rows[0][0], **members[0], "locked_clock_mhz": point.clock_mhz}])
+            self.tables["solo"].add(
+                [{**rows[0][0], **members[0], "locked_clock_mhz": point.clock_mhz}]
+            )
         elif point.form == "pair":
             wide = dict(rows[0][0])
             for prefix, m in zip(("first_", "second_"), members):
@@ -153,5 +208,9 @@ class Folder:
             self.tables["pairs"].add([wide])
         else:
             group = self.next_group()
-            self.tables["groups"].add([{**columns, **m, "group": group, "form": point.form}
-                                       for (columns, _), m in zip(rows, members)])
+            self.tables["groups"].add(
+                [
+                    {**columns, **m, "group": group, "form": point.form}
+                    for (columns, _), m in zip(rows, members)
+                ]
+            )

@@ -12,12 +12,16 @@ CV_PCT = 5.0
 class Manner:
     """How long to look. Times in seconds."""
 
-    def __init__(self, warm_up_s=0.5, window_s=1.0, least=3, most=8, completions=5, patience_s=None):
+    def __init__(
+        self, warm_up_s=0.5, window_s=1.0, least=3, most=8, completions=5, patience_s=None
+    ):
         if completions < 2:
-            raise ValueError("%d completions in a window: a mean time of an iteration needs 2" % completions)
+            raise ValueError(
+                "%d completions in a window: a mean time of an iteration needs 2" % completions
+            )
         self.warm_up_s = warm_up_s
         self.window_s = window_s
-        self.least = least            # windows
+        self.least = least  # windows
         self.most = most
         self.completions = completions  # of the slowest member in a window
         self.patience_s = patience_s or 30 * window_s  # for them, before the point has failed
@@ -39,7 +43,9 @@ def one_window(gpu, lanes, manner):
         if all(len(lane.ring.between(start, end)) >= manner.completions for lane in lanes):
             return start, end
         if end > deadline:
-            raise crew.WorkerFailed("no %d iterations in a window of %.0f s" % (manner.completions, manner.patience_s))
+            raise crew.WorkerFailed(
+                "no %d iterations in a window of %.0f s" % (manner.completions, manner.patience_s)
+            )
         gpu.sleep(0.02)
 
 
@@ -50,10 +56,17 @@ def member_row(lane, bounds):
     network, batch, precision, _ = lane.loaded
     iteration = stats.iteration_s(times)
     return {
-        "workload": network, "batch_size": batch, "precision": precision, "sms": lane.sms, "memory_mib": lane.memory_mib,
-        "iterations": len(times), "iteration_us": iteration * 1e6,
+        "workload": network,
+        "batch_size": batch,
+        "precision": precision,
+        "sms": lane.sms,
+        "memory_mib": lane.memory_mib,
+        "iterations": len(times),
+        "iteration_us": iteration * 1e6,
         "cv_pct": stats.cv_pct([e for e in each if e]),
-        "p50_us": stats.quantile(gaps, 0.5), "p95_us": stats.quantile(gaps, 0.95), "p99_us": stats.quantile(gaps, 0.99),
+        "p50_us": stats.quantile(gaps, 0.5),
+        "p95_us": stats.quantile(gaps, 0.95),
+        "p99_us": stats.quantile(gaps, 0.99),
         "items_per_s": batch / iteration,
     }
 
@@ -71,10 +84,12 @@ def settled(lanes, bounds):
 def look(gpu, sampler, lanes, manner):
     """Windows until they agree. @return list of (start, end)"""
     bounds = []
-    while len(bounds) < manner.least or (not settled(lanes[:], bounds[-manner.least:]) and len(bounds) < manner.most):
+    while len(bounds) < manner.least or (
+        not settled(lanes[:], bounds[-manner.least :]) and len(bounds) < manner.most
+    ):
         bounds.append(one_window(gpu, lanes, manner))
         sampler.check()
-    return bounds[-manner.least:] if settled(lanes, bounds[-manner.least:]) else bounds
+    return bounds[-manner.least :] if settled(lanes, bounds[-manner.least :]) else bounds
 
 
 def measure(gpu, sampler, lanes, manner):
@@ -97,6 +112,8 @@ def measure(gpu, sampler, lanes, manner):
     columns = sensors.gpu_columns(sampler.between(start - 1, end + 1), start, end)
     members = [member_row(lane, bounds) for lane in lanes]
     slowed_down = columns.pop("slowed_down")
-    steady = not slowed_down and all(m["cv_pct"] is not None and m["cv_pct"] < CV_PCT for m in members)
+    steady = not slowed_down and all(
+        m["cv_pct"] is not None and m["cv_pct"] < CV_PCT for m in members
+    )
     columns.update(activity, windows=len(bounds), window_s=end - start, steady=int(steady))
     return columns, members

@@ -24,17 +24,21 @@ class Lane:
     def __init__(self, command, device, small):
         import torch
         import networks
+
         self.torch = torch
         self.cuda = device == "cuda"
         self.ring = ring.Ring(command["path"])
         self.green = None
         if command.get("sms"):
             from torch.cuda.green_contexts import GreenContext
+
             try:
                 self.green = GreenContext.create(num_sms=command["sms"], device_id=0)
             except TypeError:  # versions differ in the names
                 self.green = GreenContext.create(command["sms"], 0)
-        self.model, self.x = networks.build(command["network"], command["batch"], command["precision"], device, small)
+        self.model, self.x = networks.build(
+            command["network"], command["batch"], command["precision"], device, small
+        )
         self.thread = None
         self.error = None
         with self._context():
@@ -55,6 +59,7 @@ class Lane:
             def __exit__(self, *_):
                 if lane.green:
                     lane.green.pop_context()
+
         return Entered()
 
     def _forward(self):
@@ -65,7 +70,11 @@ class Lane:
         """A stream of the lane's own; of its green context, whose SMs only the context's own streams keep to."""
         if self.green is None:
             return self.torch.cuda.Stream()
-        return self.green.Stream() if hasattr(self.green, "Stream") else self.torch.cuda.current_stream()
+        return (
+            self.green.Stream()
+            if hasattr(self.green, "Stream")
+            else self.torch.cuda.current_stream()
+        )
 
     def _repeat_cuda(self):
         torch = self.torch
@@ -120,12 +129,23 @@ def memory_mib(torch, cuda):
 def hello(torch, device):
     if device != "cuda":
         torch.set_num_threads(1)
-        return {"sms": None, "l2_kib": None, "software": {"torch": torch.__version__, "cuda": None, "cudnn": None}}
+        return {
+            "sms": None,
+            "l2_kib": None,
+            "software": {"torch": torch.__version__, "cuda": None, "cudnn": None},
+        }
     torch.zeros(1, device="cuda")
     p = torch.cuda.get_device_properties(0)
-    return {"sms": p.multi_processor_count, "l2_kib": getattr(p, "L2_cache_size", 0) // 1024 or None,
-            "capability": list(torch.cuda.get_device_capability(0)),
-            "software": {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version()}}
+    return {
+        "sms": p.multi_processor_count,
+        "l2_kib": getattr(p, "L2_cache_size", 0) // 1024 or None,
+        "capability": list(torch.cuda.get_device_capability(0)),
+        "software": {
+            "torch": torch.__version__,
+            "cuda": torch.version.cuda,
+            "cudnn": torch.backends.cudnn.version(),
+        },
+    }
 
 
 def handle(command, lanes, torch, device, small):
@@ -153,9 +173,14 @@ def main():
     lanes = {}
     try:
         import torch
+
         print(json.dumps(hello(torch, device)), file=answers, flush=True)
     except Exception as e:
-        print(json.dumps({"error": "%s: %s" % (type(e).__name__, str(e)[-300:])}), file=answers, flush=True)
+        print(
+            json.dumps({"error": "%s: %s" % (type(e).__name__, str(e)[-300:])}),
+            file=answers,
+            flush=True,
+        )
         return
     for line in sys.stdin:
         command = json.loads(line)

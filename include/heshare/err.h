@@ -5,12 +5,13 @@
  * struct hes_err, fills it. The struct is owned by the caller and left
  * untouched on success; NULL is allowed when only the code matters.
  *
- * Threads, for all headers of this folder: the library has no global state. Any number of threads may call it. Several
- * threads may read one object; a thread that changes an object must be the only one that uses it. Exceptions are in the
- * headers (device.h, measure.h; store.h, journal.h, activity.h). Calls that run callbacks in other threads say so.
+ * Threads, for all headers of this folder: the library has no global state. Any number of threads
+ * may call it. Several threads may read one object; a thread that changes an object must be the
+ * only one that uses it. Exceptions are in the headers (device.h, measure.h; store.h, journal.h,
+ * activity.h). Calls that run callbacks in other threads say so.
  *
- * Process-wide state: functions that start programs read the environment (mps.h, report.h, profiler.h, run.h), and
- * hes_run_carry_out() handles signals.
+ * Process-wide state: functions that start programs read the environment (mps.h, report.h,
+ * profiler.h, run.h), and hes_run_carry_out() handles signals.
  */
 #ifndef HESHARE_ERR_H
 #define HESHARE_ERR_H
@@ -18,8 +19,8 @@
 #define HES_ERR_MAX 512
 
 struct hes_err {
-	int  code;              /* negative errno */
-	char msg[HES_ERR_MAX];  /* one sentence, no newline; cut, never overrun */
+	int code;              /* negative errno */
+	char msg[HES_ERR_MAX]; /* one sentence, no newline; cut, never overrun */
 };
 
 #if defined(__GNUC__)

@@ -1,14 +1,17 @@
 /*
  * fair.h - share the time of one GPU between tenants, fair in time and in energy.
  *
- * Energy-Time Fairness (Liang et al., SEC '23; below "the paper"). An interval of T quanta is divided: each tenant gets
- * a slice, a whole number of quanta. phi sets the balance. Each tenant is guaranteed the part phi of its fair share of
- * the time. The rest goes, quantum by quantum, to the tenant with the least energy so far.
+ * Energy-Time Fairness (Liang et al., SEC '23; below "the paper"). An interval of T quanta is
+ * divided: each tenant gets a slice, a whole number of quanta. phi sets the balance. Each tenant is
+ * guaranteed the part phi of its fair share of the time. The rest goes, quantum by quantum, to the
+ * tenant with the least energy so far.
  *
- * Powers must be measured, not reported by the tenants: a tenant that reports less power than it draws would get more time.
+ * Powers must be measured, not reported by the tenants: a tenant that reports less power than it
+ * draws would get more time.
  *
- * The caller owns an array of tenants; a tenant is named by its index there. All functions are pure: no clock, file or
- * random number, the same result on every machine. Any number of threads may call them at the same time.
+ * The caller owns an array of tenants; a tenant is named by its index there. All functions are
+ * pure: no clock, file or random number, the same result on every machine. Any number of threads
+ * may call them at the same time.
  */
 #ifndef HESHARE_FAIR_H
 #define HESHARE_FAIR_H
@@ -23,27 +26,30 @@
 #define HES_FAIR_MAX_INTERVAL UINT64_C(1000000000000) /* quanta */
 #define HES_FAIR_MIN_NUMBER   1e-6                    /* of powers and weights */
 #define HES_FAIR_MAX_NUMBER   1e6
-#define HES_FAIR_BACKLOGGED   UINT64_MAX              /* demand of a tenant that always has work */
+#define HES_FAIR_BACKLOGGED   UINT64_MAX /* demand of a tenant that always has work */
 
-/** A tenant that has work on the GPU. Leave tenants without work out of the array, since every weight in it counts. */
+/** A tenant that has work on the GPU. Leave tenants without work out of the array, since every
+ * weight in it counts. */
 struct hes_fair_tenant {
-	double   power_w; /* P_i, W while it runs: HES_FAIR_MIN_NUMBER..HES_FAIR_MAX_NUMBER */
-	double   weight;  /* w_i, its part relative to the other weights; the same range; 1 unless tenants differ */
-	uint64_t demand;  /* d_i, quanta that it can use at most; HES_FAIR_BACKLOGGED: no limit */
+	double power_w;  /* P_i, W while it runs: HES_FAIR_MIN_NUMBER..HES_FAIR_MAX_NUMBER */
+	double weight;   /* w_i, its part relative to the other weights; the same range; 1 unless
+			    tenants differ */
+	uint64_t demand; /* d_i, quanta that it can use at most; HES_FAIR_BACKLOGGED: no limit */
 };
 
 /** What a policy makes equal between tenants, each relative to its weight. */
 struct hes_fair_policy {
 	const char *name;
 	const char *summary;
-	bool        equal_time; /* after the guarantee, the next quantum goes to the least time, not to the least energy */
-	bool        takes_phi;  /* of the request; false: phi is 0 */
+	bool equal_time; /* after the guarantee, the next quantum goes to the least time, not to the
+			    least energy */
+	bool takes_phi;  /* of the request; false: phi is 0 */
 };
 
 /**
  * Policies; ends with a row whose name is NULL.
- *   time    Eq. 5: equal time for equal weights, to within a quantum; unused time goes to the others in the same way
- *   energy  Eq. 3: equal energy for equal weights: Algorithm 1 with phi = 0
+ *   time    Eq. 5: equal time for equal weights, to within a quantum; unused time goes to the
+ * others in the same way energy  Eq. 3: equal energy for equal weights: Algorithm 1 with phi = 0
  *   etf     Eq. 12: Algorithm 1 with the phi of the request
  */
 extern const struct hes_fair_policy hes_fair_policies[];
@@ -54,29 +60,32 @@ const struct hes_fair_policy *hes_fair_policy_find(const char *name, struct hes_
 struct hes_fair_request {
 	const struct hes_fair_policy *policy;
 	uint64_t interval;                     /* T, quanta: 1..HES_FAIR_MAX_INTERVAL */
-	double   phi;                          /* 0..1; checked only where the policy takes it */
+	double phi;                            /* 0..1; checked only where the policy takes it */
 	const struct hes_fair_tenant *tenants; /* [n] */
-	size_t   n;                            /* 1..HES_FAIR_MAX_TENANTS */
+	size_t n;                              /* 1..HES_FAIR_MAX_TENANTS */
 };
 
 /**
  * Slices of an interval (Algorithm 1).
  *
- * The guarantee of Eq. 7 is rounded down to whole quanta. A product within a few rounding errors below a whole number
- * counts as that number, so that phi = 0.7 of 30 quanta are 21. Of tenants with equal energy the one with the lowest
- * index is next. Slices sum to T, or to less if all demands are met. Time is about O(n log n) and does not depend on T.
+ * The guarantee of Eq. 7 is rounded down to whole quanta. A product within a few rounding errors
+ * below a whole number counts as that number, so that phi = 0.7 of 30 quanta are 21. Of tenants
+ * with equal energy the one with the lowest index is next. Slices sum to T, or to less if all
+ * demands are met. Time is about O(n log n) and does not depend on T.
  * @param slices [n], quanta, in the order of the tenants; written only on success
  * @return 0; -EINVAL a number out of range, with the tenant's index; -ENOMEM
  */
 int hes_fair_slices(const struct hes_fair_request *r, uint64_t *slices, struct hes_err *err);
 
-/** Energy of a slice (Eq. 13), W times quanta: joules where a quantum is a second. Not divided by the weight. */
+/** Energy of a slice (Eq. 13), W times quanta: joules where a quantum is a second. Not divided by
+ * the weight. */
 static inline double hes_fair_energy(const struct hes_fair_tenant *t, uint64_t slice)
 {
 	return (double)slice * t->power_w;
 }
 
-/** How equal slices are (section 6.1), 0..1, 1 is equal. Time and energy are divided by the tenants' weights. */
+/** How equal slices are (section 6.1), 0..1, 1 is equal. Time and energy are divided by the
+ * tenants' weights. */
 struct hes_fairness {
 	double time;   /* F_T: least time / greatest time */
 	double energy; /* F_E: least energy / greatest energy */
@@ -84,16 +93,20 @@ struct hes_fairness {
 };
 
 /**
- * F_T, F_E and F_S. All tenants count, those with a small demand too. Slices that are all 0 count as equal.
+ * F_T, F_E and F_S. All tenants count, those with a small demand too. Slices that are all 0 count
+ * as equal.
  * @param tenants [n], n at least 1, in the ranges of struct hes_fair_tenant
  * @param slices  [n], any
  */
-void hes_fair_measure(const struct hes_fair_tenant *tenants, size_t n, const uint64_t *slices, struct hes_fairness *out);
+void hes_fair_measure(const struct hes_fair_tenant *tenants, size_t n, const uint64_t *slices,
+		      struct hes_fairness *out);
 
 /**
- * phi_fair (Eq. 15): the greatest phi at which energy can still be equal, in (0, 1]; demands do not count.
+ * phi_fair (Eq. 15): the greatest phi at which energy can still be equal, in (0, 1]; demands do not
+ * count.
  *
- * At phi_fair, the tenant with the highest power gets only its guarantee: sum of w / (P_max * sum of w / P).
+ * At phi_fair, the tenant with the highest power gets only its guarantee: sum of w / (P_max * sum
+ * of w / P).
  * @param tenants [n], n at least 1, in the ranges of struct hes_fair_tenant
  */
 double hes_fair_phi_fair(const struct hes_fair_tenant *tenants, size_t n);

@@ -1,18 +1,22 @@
 /*
- * fair_queue.h - the run queue of a GPU that tenants share by turns: who is next, for how long, and what each has used.
+ * fair_queue.h - the run queue of a GPU that tenants share by turns: who is next, for how long, and
+ * what each has used.
  *
- * The tenant with the least vruntime is next. It runs for its slice (hes_fair_slices()) or until it has no work. Then
- * it is charged the measured GPU time t: vruntime += t / slice (Eq. 16 of the paper, see heshare/fair.h). So a tenant
- * whose turn was longer than its slice waits longer for the next one. Ties go to the lowest index.
+ * The tenant with the least vruntime is next. It runs for its slice (hes_fair_slices()) or until it
+ * has no work. Then it is charged the measured GPU time t: vruntime += t / slice (Eq. 16 of the
+ * paper, see heshare/fair.h). So a tenant whose turn was longer than its slice waits longer for the
+ * next one. Ties go to the lowest index.
  *
- * Only tenants with work have slices. A tenant that gets work starts at the minimum vruntime of the tenants with work,
- * or at its own if that is greater. Arrivals, departures and changes take effect at the next pick. With more tenants
- * than HES_FAIR_EXACT_TENANTS, a tenant that came or changed gets its slice at once, from the last energy level; the
- * others keep theirs, which would hardly change. All slices are computed again after changes to a quarter of the
- * weights, or after as many picks as there are tenants.
+ * Only tenants with work have slices. A tenant that gets work starts at the minimum vruntime of the
+ * tenants with work, or at its own if that is greater. Arrivals, departures and changes take effect
+ * at the next pick. With more tenants than HES_FAIR_EXACT_TENANTS, a tenant that came or changed
+ * gets its slice at once, from the last energy level; the others keep theirs, which would hardly
+ * change. All slices are computed again after changes to a quarter of the weights, or after as many
+ * picks as there are tenants.
  *
  * A queue has no clock and no lock: the caller measures time, and one thread at a time calls. Only
- * hes_fair_queue_create() and hes_fair_queue_add() allocate memory. A function that fails changes nothing.
+ * hes_fair_queue_create() and hes_fair_queue_add() allocate memory. A function that fails changes
+ * nothing.
  */
 #ifndef HESHARE_FAIR_QUEUE_H
 #define HESHARE_FAIR_QUEUE_H
@@ -22,22 +26,25 @@
 
 #include "heshare/fair.h"
 
-#define HES_FAIR_MAX_STREAMS   4096                       /* of a tenant */
-#define HES_FAIR_MAX_ITEMS     UINT64_C(1000000000000)    /* in a stream */
-#define HES_FAIR_MAX_NS        UINT64_C(1000000000000000) /* of an interval and of a charge: 11 days */
-#define HES_FAIR_EXACT_TENANTS 256                        /* with work; up to here slices are always those of Algorithm 1 */
+#define HES_FAIR_MAX_STREAMS 4096                    /* of a tenant */
+#define HES_FAIR_MAX_ITEMS   UINT64_C(1000000000000) /* in a stream */
+/* of an interval and of a charge: 11 days */
+#define HES_FAIR_MAX_NS UINT64_C(1000000000000000)
+#define HES_FAIR_EXACT_TENANTS \
+	256 /* with work; up to here slices are always those of Algorithm 1 */
 
 struct hes_fair_queue;
 
 struct hes_fair_queue_config {
 	const struct hes_fair_policy *policy;
-	double   phi;        /* 0..1; checked only if the policy uses it */
+	double phi;          /* 0..1; checked only if the policy uses it */
 	uint64_t interval;   /* T, quanta; many more than there are tenants */
 	uint64_t quantum_ns; /* at least 1; interval times quantum_ns is HES_FAIR_MAX_NS at most */
 };
 
 /** @return 0; -EINVAL a number out of range; -ENOMEM */
-int hes_fair_queue_create(const struct hes_fair_queue_config *c, struct hes_fair_queue **out, struct hes_err *err);
+int hes_fair_queue_create(const struct hes_fair_queue_config *c, struct hes_fair_queue **out,
+			  struct hes_err *err);
 
 /** @param q may be NULL */
 void hes_fair_queue_destroy(struct hes_fair_queue *q);
@@ -49,81 +56,93 @@ void hes_fair_queue_destroy(struct hes_fair_queue *q);
  * @param tenant    its index; that of a removed tenant is used again
  * @return 0; -EINVAL a number out of range; -ENOSPC there are HES_FAIR_MAX_TENANTS already; -ENOMEM
  */
-int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t, uint32_t n_streams, uint32_t *tenant,
-		       struct hes_err *err);
+int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t,
+		       uint32_t n_streams, uint32_t *tenant, struct hes_err *err);
 
 /** Remove a tenant, its work and its sums. @return 0; -ENOENT no such tenant */
 int hes_fair_queue_remove(struct hes_fair_queue *q, uint32_t tenant, struct hes_err *err);
 
 /**
- * Change a tenant's power, weight and demand. This costs as much as a departure and an arrival, so report a
- * running average of power only when it has changed noticeably.
+ * Change a tenant's power, weight and demand. This costs as much as a departure and an arrival, so
+ * report a running average of power only when it has changed noticeably.
  * @return 0; -ENOENT no such tenant; -EINVAL a number out of range
  */
-int hes_fair_queue_change(struct hes_fair_queue *q, uint32_t tenant, const struct hes_fair_tenant *t, struct hes_err *err);
+int hes_fair_queue_change(struct hes_fair_queue *q, uint32_t tenant,
+			  const struct hes_fair_tenant *t, struct hes_err *err);
 
 /** @return 0; -EINVAL outside 0..1 */
 int hes_fair_queue_set_phi(struct hes_fair_queue *q, double phi, struct hes_err *err);
 
 /**
- * Count items that are added at the end of a stream. A tenant has work while an item of any stream is not done.
- * @return 0; -ENOENT no such tenant or stream; -EINVAL more than HES_FAIR_MAX_ITEMS would be in the stream
+ * Count items that are added at the end of a stream. A tenant has work while an item of any stream
+ * is not done.
+ * @return 0; -ENOENT no such tenant or stream; -EINVAL more than HES_FAIR_MAX_ITEMS would be in the
+ * stream
  */
-int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items, struct hes_err *err);
+int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream,
+			  uint64_t items, struct hes_err *err);
 
 /**
  * Count items from the head of a stream that have run or were cancelled.
  * @return 0; -ENOENT no such tenant or stream; -EINVAL the stream has fewer items
  */
-int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items, struct hes_err *err);
+int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items,
+			struct hes_err *err);
 
 /** Whose turn it is. */
 struct hes_fair_turn {
 	uint32_t tenant;
-	uint64_t slice;    /* quanta, at least 1: one if Algorithm 1 gives none */
+	uint64_t slice; /* quanta, at least 1: one if Algorithm 1 gives none */
 	uint64_t slice_ns;
 };
 
 /**
- * The tenant that runs next. Until it is charged, or another one gets work, a further pick returns the same tenant.
- * O(1), and after changes sometimes a computation of all slices, about O(n log n), as said at the top: with 10,000
- * tenants 0.1 us for each change on average.
+ * The tenant that runs next. Until it is charged, or another one gets work, a further pick returns
+ * the same tenant. O(1), and after changes sometimes a computation of all slices, about O(n log n),
+ * as said at the top: with 10,000 tenants 0.1 us for each change on average.
  * @return false: no tenant has work
  */
 bool hes_fair_queue_pick(struct hes_fair_queue *q, struct hes_fair_turn *out);
 
 /**
- * The tenant that runs after the picked one, unless that one is picked again. It can prepare while the picked one still
- * runs. Cost: as hes_fair_queue_pick().
+ * The tenant that runs after the picked one, unless that one is picked again. It can prepare while
+ * the picked one still runs. Cost: as hes_fair_queue_pick().
  * @return false: fewer than two tenants have work
  */
 bool hes_fair_queue_second(struct hes_fair_queue *q, struct hes_fair_turn *out);
 
 /**
- * The stream of a tenant whose first item is next: streams with items take turns, one item each. O(1).
+ * The stream of a tenant whose first item is next: streams with items take turns, one item each.
+ * O(1).
  * @return 0; -ENOENT no such tenant; -EAGAIN it has no work
  */
-int hes_fair_queue_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t *stream, struct hes_err *err);
+int hes_fair_queue_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t *stream,
+			  struct hes_err *err);
 
 /**
- * Charge the measured time and energy of a turn. A tenant may be charged for its last turn when it has no more work.
- * Charge also the time in which a tenant held the GPU without using it; else it is picked again and again. O(log n).
+ * Charge the measured time and energy of a turn. A tenant may be charged for its last turn when it
+ * has no more work. Charge also the time in which a tenant held the GPU without using it; else it
+ * is picked again and again. O(log n).
  * @param time_ns  at most HES_FAIR_MAX_NS
  * @param energy_j not negative; for the sums only
  * @return 0; -ENOENT no such tenant; -EINVAL a number out of range, or the tenant never had a slice
  */
-int hes_fair_queue_charge(struct hes_fair_queue *q, uint32_t tenant, uint64_t time_ns, double energy_j, struct hes_err *err);
+int hes_fair_queue_charge(struct hes_fair_queue *q, uint32_t tenant, uint64_t time_ns,
+			  double energy_j, struct hes_err *err);
 
 struct hes_fair_usage {
 	struct hes_fair_tenant tenant;
-	uint64_t time_ns;  /* charged since the tenant was added */
-	double   energy_j;
-	uint64_t items;    /* not done, of all streams */
-	uint64_t slice;    /* quanta, at the last pick while the tenant had work; 0: it never had a slice */
-	double   vruntime; /* slices that it has used; the zero point moves, so only differences between tenants count */
+	uint64_t time_ns; /* charged since the tenant was added */
+	double energy_j;
+	uint64_t items;  /* not done, of all streams */
+	uint64_t slice;  /* quanta, at the last pick while the tenant had work; 0: it never had a
+			    slice */
+	double vruntime; /* slices that it has used; the zero point moves, so only differences
+			    between tenants count */
 };
 
 /** @return 0; -ENOENT no such tenant */
-int hes_fair_queue_usage(const struct hes_fair_queue *q, uint32_t tenant, struct hes_fair_usage *out, struct hes_err *err);
+int hes_fair_queue_usage(const struct hes_fair_queue *q, uint32_t tenant,
+			 struct hes_fair_usage *out, struct hes_err *err);
 
 #endif

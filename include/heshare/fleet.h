@@ -7,15 +7,15 @@
 #include "heshare/gpu_type.h"
 
 struct hes_gpu {
-	char name[HES_NAME_MAX];            /* unique in the fleet: "node1/0" */
+	char name[HES_NAME_MAX]; /* unique in the fleet: "node1/0" */
 	char node[HES_NAME_MAX];
-	const struct hes_gpu_type *type;    /* owned by the catalogue */
+	const struct hes_gpu_type *type; /* owned by the catalogue */
 };
 
 struct hes_fleet {
-	char            name[HES_NAME_MAX];
+	char name[HES_NAME_MAX];
 	struct hes_gpu *gpus;
-	size_t          n;
+	size_t n;
 };
 
 #define HES_MAX_GPUS 100000
@@ -24,14 +24,16 @@ struct hes_fleet {
  * Read a fleet file (docs/formats/fleet.md).
  * @param c    must outlive the fleet
  * @param out  written on success only; hes_fleet_free it
- * @return 0; -EINVAL, -ERANGE with file, field and value, or the line of a YAML error; -ENOENT unknown GPU type;
- *         -EEXIST two nodes with the same name; -EFBIG above 64 MiB; -ENOMEM; -errno of reading the file
+ * @return 0; -EINVAL, -ERANGE with file, field and value, or the line of a YAML error; -ENOENT
+ * unknown GPU type; -EEXIST two nodes with the same name; -EFBIG above 64 MiB; -ENOMEM; -errno of
+ * reading the file
  */
-int  hes_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out,
-		    struct hes_err *err);
-/** The same from @len bytes of memory; @name stands for the file in errors. @return as hes_fleet_load(), without the errors of reading */
-int  hes_fleet_parse(const char *name, const char *text, size_t len, const struct hes_catalogue *c,
-		     struct hes_fleet *out, struct hes_err *err);
+int hes_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out,
+		   struct hes_err *err);
+/** The same from @len bytes of memory; @name stands for the file in errors. @return as
+ * hes_fleet_load(), without the errors of reading */
+int hes_fleet_parse(const char *name, const char *text, size_t len, const struct hes_catalogue *c,
+		    struct hes_fleet *out, struct hes_err *err);
 /** Free what a fleet holds and clear it. */
 void hes_fleet_free(struct hes_fleet *f);
 

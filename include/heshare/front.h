@@ -9,13 +9,13 @@
 
 /** A member of a Pareto front. */
 struct hes_front_point {
-	double energy_j;   /* busy energy */
+	double energy_j; /* busy energy */
 	double avg_jct_s;
 };
 
 struct hes_front {
 	struct hes_front_point *v; /* by rising energy; owned, free() */
-	size_t                  n;
+	size_t n;
 };
 
 #endif

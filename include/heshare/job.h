@@ -17,38 +17,40 @@
 #define HES_MAX_ITERATIONS UINT64_C(1000000000000)
 
 struct hes_job {
-	char     id[HES_NAME_MAX];        /* unique in a file */
-	int64_t  arrival_us;              /* from the start of the trace */
-	char     workload[HES_NAME_MAX];
-	uint32_t batch_size;              /* items an iteration */
+	char id[HES_NAME_MAX]; /* unique in a file */
+	int64_t arrival_us;    /* from the start of the trace */
+	char workload[HES_NAME_MAX];
+	uint32_t batch_size; /* items an iteration */
 	uint64_t iterations;
-	uint32_t memory_mib;              /* device memory it needs, on any type */
-	bool     has_deadline;
-	int64_t  deadline_us;             /* from the start of the trace; valid if has_deadline */
-	uint32_t weight;                  /* importance, 1..1000 */
-	char     user[HES_NAME_MAX];      /* "" when not given */
-	char    *command;                 /* NULL when not given; owned */
+	uint32_t memory_mib; /* device memory it needs, on any type */
+	bool has_deadline;
+	int64_t deadline_us;     /* from the start of the trace; valid if has_deadline */
+	uint32_t weight;         /* importance, 1..1000 */
+	char user[HES_NAME_MAX]; /* "" when not given */
+	char *command;           /* NULL when not given; owned */
 };
 
 struct hes_jobs {
 	struct hes_job *v;
-	size_t          n;
+	size_t n;
 };
 
 /**
- * Read jobs from CSV (.gz too) or, when the name ends in .yaml or .yml, YAML (docs/formats/jobs.md).
- * Rows are checked one by one; ids must be unique; the order of the file is kept.
+ * Read jobs from CSV (.gz too) or, when the name ends in .yaml or .yml, YAML
+ * (docs/formats/jobs.md). Rows are checked one by one; ids must be unique; the order of the file is
+ * kept.
  * @param out  written on success only; hes_jobs_free it
- * @return 0; -EINVAL, -ERANGE with file, line, field, value and what would be right; -EINVAL no jobs; -EEXIST an id that
- *         occurs twice; -ENOENT a missing column; -E2BIG more than HES_MAX_JOBS, or a row that is too long; -EFBIG YAML
- *         above 256 MiB; -EIO damaged .gz; -ENOMEM; -errno of reading the file
+ * @return 0; -EINVAL, -ERANGE with file, line, field, value and what would be right; -EINVAL no
+ * jobs; -EEXIST an id that occurs twice; -ENOENT a missing column; -E2BIG more than HES_MAX_JOBS,
+ * or a row that is too long; -EFBIG YAML above 256 MiB; -EIO damaged .gz; -ENOMEM; -errno of
+ * reading the file
  */
-int  hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err);
+int hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err);
 /**
  * Write CSV; @path "-" is standard output. The file is written completely or not at all.
  * @return 0; -errno of creating or writing it
  */
-int  hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err *err);
+int hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err *err);
 /** Number of jobs with a deadline. */
 size_t hes_jobs_due(const struct hes_jobs *jobs);
 /** Free what they hold and clear them. */

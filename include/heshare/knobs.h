@@ -1,8 +1,10 @@
 /*
- * knobs.h - find settings and sensors of a GPU that heshare needs but cannot use, with the reason and the remedy.
+ * knobs.h - find settings and sensors of a GPU that heshare needs but cannot use, with the reason
+ * and the remedy.
  *
- * The check changes nothing, and any user may run it. To find whether settings are allowed, it reads the persistence
- * mode and sets the same mode again. If the mode cannot be read, the capabilities of the process decide.
+ * The check changes nothing, and any user may run it. To find whether settings are allowed, it
+ * reads the persistence mode and sets the same mode again. If the mode cannot be read, the
+ * capabilities of the process decide.
  */
 #ifndef HESHARE_KNOBS_H
 #define HESHARE_KNOBS_H
@@ -17,9 +19,9 @@
 enum hes_knob {
 	HES_KNOB_LOCK_CLOCK,
 	HES_KNOB_LIMIT_POWER,
-	HES_KNOB_MPS,           /* without it jobs run one at a time on the GPU */
-	HES_KNOB_COMPUTE_MODE,  /* no job can run */
-	HES_KNOB_CO_RUNNERS,    /* another user's jobs may run on the GPU */
+	HES_KNOB_MPS,          /* without it jobs run one at a time on the GPU */
+	HES_KNOB_COMPUTE_MODE, /* no job can run */
+	HES_KNOB_CO_RUNNERS,   /* another user's jobs may run on the GPU */
 	HES_KNOB_PERSISTENCE,
 	HES_KNOB_READ_POWER,
 	HES_KNOB_READ_ENERGY,
@@ -32,23 +34,24 @@ enum hes_knob {
 /** A setting or sensor that cannot be used. */
 struct hes_missing_knob {
 	enum hes_knob knob;
-	char          why[HES_MPS_PATH_MAX + 128];
-	char          what_to_do[256];
+	char why[HES_MPS_PATH_MAX + 128];
+	char what_to_do[256];
 };
 
 /** MPS on this machine. */
 struct hes_mps_status {
-	bool  found;       /* the control program is in PATH */
-	bool  may_run;     /* this user may execute it */
-	char  pipe_dir[HES_MPS_PATH_MAX];
-	pid_t daemon;      /* control daemon of the pipe directory; 0: none */
-	uid_t owner;       /* of the daemon */
+	bool found;   /* the control program is in PATH */
+	bool may_run; /* this user may execute it */
+	char pipe_dir[HES_MPS_PATH_MAX];
+	pid_t daemon; /* control daemon of the pipe directory; 0: none */
+	uid_t owner;  /* of the daemon */
 };
 
 /**
  * Look for MPS.
  * @param path      value of the variable PATH; may be NULL
- * @param pipe_dir  pipe directory of clients without CUDA_MPS_PIPE_DIRECTORY; NULL: the default of MPS
+ * @param pipe_dir  pipe directory of clients without CUDA_MPS_PIPE_DIRECTORY; NULL: the default of
+ * MPS
  */
 void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_status *out);
 
@@ -56,7 +59,8 @@ void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_status 
 long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
 		       struct hes_missing_knob out[HES_KNOBS], struct hes_err *err);
 
-/** "lock_clock", "limit_power", "mps", "compute_mode", "co_runners", "persistence", "read_power", ..., "activity". */
+/** "lock_clock", "limit_power", "mps", "compute_mode", "co_runners", "persistence", "read_power",
+ * ..., "activity". */
 const char *hes_knob_name(enum hes_knob k);
 
 #endif

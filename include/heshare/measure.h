@@ -1,9 +1,10 @@
 /*
  * measure.h - measure GPUs over a window of time: seconds, joules, power, clock, activity.
  *
- * A meter samples its GPUs in its own thread, as often as their sensors refresh. Windows may nest and overlap. Several
- * threads may use one meter; each has its own windows. Joules come from the energy counter if the GPU has one, else
- * from the integral of power; both are reported. Time without a reading is a gap and never counts as 0 W.
+ * A meter samples its GPUs in its own thread, as often as their sensors refresh. Windows may nest
+ * and overlap. Several threads may use one meter; each has its own windows. Joules come from the
+ * energy counter if the GPU has one, else from the integral of power; both are reported. Time
+ * without a reading is a gap and never counts as 0 W.
  */
 #ifndef HESHARE_MEASURE_H
 #define HESHARE_MEASURE_H
@@ -21,27 +22,27 @@ struct hes_meter;
 struct hes_window;
 
 enum hes_energy_from {
-	HES_ENERGY_UNKNOWN,   /* no reading at all */
-	HES_ENERGY_COUNTER,   /* the GPU's counter, at both ends of the window */
-	HES_ENERGY_INTEGRAL,  /* of power, over the time with readings */
+	HES_ENERGY_UNKNOWN,  /* no reading at all */
+	HES_ENERGY_COUNTER,  /* the GPU's counter, at both ends of the window */
+	HES_ENERGY_INTEGRAL, /* of power, over the time with readings */
 };
 
 /** A GPU over a window. */
 struct hes_measured {
-	double   seconds;
+	double seconds;
 	enum hes_energy_from from;
-	double   energy_j;         /* not valid if from is HES_ENERGY_UNKNOWN */
-	double   integral_j;       /* of power, over power_s */
-	double   power_s;          /* time with power readings; the rest of seconds is a gap */
-	double   mean_w;           /* energy_j / its time; not valid if HES_ENERGY_UNKNOWN */
-	double   peak_w;           /* highest reading; 0: none */
-	double   longest_gap_s;    /* without a power reading */
-	double   clock_s;          /* time with clock readings */
-	double   clock_mhz;        /* mean over clock_s; valid if clock_s is above 0 */
-	double   reasons_s;        /* time with readings of throttle reasons */
-	double   capped_s;         /* part of reasons_s in which power or heat lowered the clock */
+	double energy_j;      /* not valid if from is HES_ENERGY_UNKNOWN */
+	double integral_j;    /* of power, over power_s */
+	double power_s;       /* time with power readings; the rest of seconds is a gap */
+	double mean_w;        /* energy_j / its time; not valid if HES_ENERGY_UNKNOWN */
+	double peak_w;        /* highest reading; 0: none */
+	double longest_gap_s; /* without a power reading */
+	double clock_s;       /* time with clock readings */
+	double clock_mhz;     /* mean over clock_s; valid if clock_s is above 0 */
+	double reasons_s;     /* time with readings of throttle reasons */
+	double capped_s;      /* part of reasons_s in which power or heat lowered the clock */
 	uint64_t samples;
-	bool     lost;             /* the GPU fell off the bus */
+	bool lost;                    /* the GPU fell off the bus */
 	struct hes_activity activity; /* of SMs, memory, ... */
 };
 
@@ -54,22 +55,23 @@ struct hes_measured {
  * @param gpus  @n indices of @d, which must outlive the meter
  * @return 0; -EINVAL no such GPU; -ENODEV it is lost; -ENOMEM, -EAGAIN
  */
-int  hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
-		     struct hes_err *err);
+int hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus,
+		    size_t n, struct hes_err *err);
 /** As hes_meter_start(), with a given period. */
-int  hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
-			   double period_s, struct hes_err *err);
+int hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus,
+			  size_t n, double period_s, struct hes_err *err);
 /** End the meter and its windows. NULL is harmless. */
 void hes_meter_stop(struct hes_meter *m);
 
 /** Power of all GPUs of a meter together. */
 struct hes_meter_power {
-	double now_w;    /* at the last sample; 0: a GPU gave no reading */
-	double peak_w;   /* highest sum of readings; 0: none yet */
-	double over_s;   /* time above the watched power */
+	double now_w;  /* at the last sample; 0: a GPU gave no reading */
+	double peak_w; /* highest sum of readings; 0: none yet */
+	double over_s; /* time above the watched power */
 };
 
-/** Count the time in which all GPUs together draw more than @watts. Until this call none is counted. */
+/** Count the time in which all GPUs together draw more than @watts. Until this call none is
+ * counted. */
 void hes_meter_watch_power(struct hes_meter *m, double watts);
 void hes_meter_power(struct hes_meter *m, struct hes_meter_power *out);
 
@@ -77,10 +79,11 @@ void hes_meter_power(struct hes_meter *m, struct hes_meter_power *out);
 double hes_meter_period_s(const struct hes_meter *m);
 
 /** Begin a window; end it with hes_window_end. @return 0; -ENOMEM */
-int  hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_err *err);
+int hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_err *err);
 /** The result so far of the meter's @i-th GPU alone; reads that GPU only. */
 void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out);
-/** End and free the window. @param out  results, one for each GPU in the order given to the meter */
+/** End and free the window. @param out  results, one for each GPU in the order given to the meter
+ */
 void hes_window_end(struct hes_window *w, struct hes_measured *out);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * mps.h - NVIDIA MPS on one GPU: its control daemon, SM shares, memory limits, clients.
  *
- * Each GPU has its own daemon with its own directories, so that a fault stays on that GPU. The daemon names the GPU by
- * UUID; clients need the variables of hes_mps_variables() and no CUDA_VISIBLE_DEVICES. A client reads its share when it
- * starts.
+ * Each GPU has its own daemon with its own directories, so that a fault stays on that GPU. The
+ * daemon names the GPU by UUID; clients need the variables of hes_mps_variables() and no
+ * CUDA_VISIBLE_DEVICES. A client reads its share when it starts.
  */
 #ifndef HESHARE_MPS_H
 #define HESHARE_MPS_H
@@ -15,18 +15,19 @@
 
 #include "heshare/err.h"
 
-#define HES_MPS_PATH_MAX 512
+#define HES_MPS_PATH_MAX     512
 #define HES_MPS_VARIABLE_MAX (HES_MPS_PATH_MAX + 48)
 
 struct hes_mps {
-	char uuid[80];                    /* of the GPU */
+	char uuid[80]; /* of the GPU */
 	char pipe_dir[HES_MPS_PATH_MAX];
 	char log_dir[HES_MPS_PATH_MAX];
 };
 
 /**
  * Start the control daemon of the GPU @uuid with its directories in the existing folder @dir.
- * @return 0; -EEXIST a daemon runs there already; -ENOENT MPS is not installed; -ENAMETOOLONG; -EIO, -ETIMEDOUT
+ * @return 0; -EEXIST a daemon runs there already; -ENOENT MPS is not installed; -ENAMETOOLONG;
+ * -EIO, -ETIMEDOUT
  */
 int hes_mps_start(struct hes_mps *out, const char *uuid, const char *dir, struct hes_err *err);
 
@@ -35,10 +36,11 @@ bool hes_mps_alive(const struct hes_mps *m);
 
 /**
  * Send the daemon one line of at most 254 bytes and read its output, at most @size - 1 bytes.
- * @return 0; -EPIPE no daemon; -ENOENT MPS is not installed; -ETIMEDOUT no answer in time; -EIO, -ENOMEM, -errno of
- *         running the control program
+ * @return 0; -EPIPE no daemon; -ENOENT MPS is not installed; -ETIMEDOUT no answer in time; -EIO,
+ * -ENOMEM, -errno of running the control program
  */
-int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t size, struct hes_err *err);
+int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t size,
+		    struct hes_err *err);
 
 /** The server of the clients. @return 0; -ESRCH no server runs; else as hes_mps_command() */
 int hes_mps_server(const struct hes_mps *m, pid_t *out, struct hes_err *err);
@@ -48,7 +50,8 @@ long hes_mps_clients(const struct hes_mps *m, pid_t *out, size_t max, struct hes
 
 /**
  * End a client's GPU work before its process is killed: killing a busy client can hang the server.
- * @return 0, also for a process that is not a client; -ESRCH no server runs; else as hes_mps_command()
+ * @return 0, also for a process that is not a client; -ESRCH no server runs; else as
+ * hes_mps_command()
  */
 int hes_mps_terminate(const struct hes_mps *m, pid_t client, struct hes_err *err);
 

@@ -1,9 +1,9 @@
 /*
  * point.h - points: measurements of a co-run set, or of one job alone, at one clock.
  *
- * Points are the facts of profiling; profiles and samples (profile.h) are computed from them. A point has one
- * row for each job; values of the GPU are the same in all of them. A missing reading is NaN, an empty
- * cell in files and NULL in the store, never 0.
+ * Points are the facts of profiling; profiles and samples (profile.h) are computed from them. A
+ * point has one row for each job; values of the GPU are the same in all of them. A missing reading
+ * is NaN, an empty cell in files and NULL in the store, never 0.
  */
 #ifndef HESHARE_POINT_H
 #define HESHARE_POINT_H
@@ -18,48 +18,51 @@
 
 /** A row. */
 struct hes_point {
-	char     workload[HES_NAME_MAX];
-	char     gpu_type[HES_NAME_MAX];
+	char workload[HES_NAME_MAX];
+	char gpu_type[HES_NAME_MAX];
 	uint32_t batch_size;
-	uint32_t sm_pct;                     /* its share */
-	uint32_t clock_mhz;                  /* requested; else the type's default */
-	char     co_runners[HES_CO_RUN_TEXT_MAX];     /* the others, "NAME/BATCH@SHARE" sorted, commas between them; "" alone */
-	char     command[HES_POINT_COMMAND]; /* what ran */
+	uint32_t sm_pct;                      /* its share */
+	uint32_t clock_mhz;                   /* requested; else the type's default */
+	char co_runners[HES_CO_RUN_TEXT_MAX]; /* the others, "NAME/BATCH@SHARE" sorted, commas
+						 between them; "" alone */
+	char command[HES_POINT_COMMAND];      /* what ran */
 	/* Of the job. */
-	double   iteration_us;
-	double   cv;                         /* of iteration_us between windows: standard deviation / mean */
+	double iteration_us;
+	double cv; /* of iteration_us between windows: standard deviation / mean */
 	uint32_t windows;
-	double   seconds;                    /* all windows together */
-	double   memory_mib;                 /* device memory; NaN with co-runners */
+	double seconds;    /* all windows together */
+	double memory_mib; /* device memory; NaN with co-runners */
 	/* Of the GPU meanwhile. */
-	uint32_t power_mw;                   /* mean */
-	double   power_cv;                   /* between windows; NaN: the sensor was read once */
-	double   held_mhz;                   /* mean SM clock */
-	double   capped;                     /* part of the time that power or heat held the clock down */
-	double   busy;                       /* parts, 0..1: time with a kernel, ... */
-	double   memory_busy;                /* ... time with memory traffic, */
-	double   sm_active;                  /* SMs with work, mean over SMs and time */
-	double   sm_occupancy;               /* active warps, of those possible */
-	double   dram_active;                /* of the bandwidth */
-	double   fp32_active;                /* of the FP32 units' cycles */
-	double   tensor_active;              /* of the tensor cores' */
-	double   pcie_tx_mibs, pcie_rx_mibs; /* MiB a second */
+	uint32_t power_mw;    /* mean */
+	double power_cv;      /* between windows; NaN: the sensor was read once */
+	double held_mhz;      /* mean SM clock */
+	double capped;        /* part of the time that power or heat held the clock down */
+	double busy;          /* parts, 0..1: time with a kernel, ... */
+	double memory_busy;   /* ... time with memory traffic, */
+	double sm_active;     /* SMs with work, mean over SMs and time */
+	double sm_occupancy;  /* active warps, of those possible */
+	double dram_active;   /* of the bandwidth */
+	double fp32_active;   /* of the FP32 units' cycles */
+	double tensor_active; /* of the tensor cores' */
+	double pcie_tx_mibs, pcie_rx_mibs; /* MiB a second */
 };
 
 struct hes_points {
 	struct hes_point *v;
-	size_t            n;
+	size_t n;
 };
 
 /**
  * Read a file (docs/formats/profiles.md, .gz too); the order is kept.
  * @param out  written on success only; hes_points_free it
- * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row; -ENOENT a missing column; -E2BIG
- *         too many rows, or a row that is too long; -EIO damaged .gz; -ENOMEM; -errno of reading the file
+ * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row; -ENOENT a missing
+ * column; -E2BIG too many rows, or a row that is too long; -EIO damaged .gz; -ENOMEM; -errno of
+ * reading the file
  */
-int  hes_points_load(const char *path, struct hes_points *out, struct hes_err *err);
-/** Write one; @path "-" is standard output. The file is written completely or not at all. @return 0; -errno of creating or writing it */
-int  hes_points_save(const char *path, const struct hes_points *p, struct hes_err *err);
+int hes_points_load(const char *path, struct hes_points *out, struct hes_err *err);
+/** Write one; @path "-" is standard output. The file is written completely or not at all. @return
+ * 0; -errno of creating or writing it */
+int hes_points_save(const char *path, const struct hes_points *p, struct hes_err *err);
 /** Free what they hold and clear them. */
 void hes_points_free(struct hes_points *p);
 

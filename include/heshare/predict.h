@@ -1,6 +1,6 @@
 /*
- * predict.h - predict the iteration time of a job and the power of its GPU from setting and co-runners, learnt from
- * samples (HeShare, section III-A).
+ * predict.h - predict the iteration time of a job and the power of its GPU from setting and
+ * co-runners, learnt from samples (HeShare, section III-A).
  */
 #ifndef HESHARE_PREDICT_H
 #define HESHARE_PREDICT_H
@@ -16,27 +16,29 @@ struct hes_predictor;
 
 /** What a plan chooses for a job. */
 struct hes_setting {
-	uint32_t sm_pct;     /* 1..100 */
+	uint32_t sm_pct; /* 1..100 */
 	uint32_t clock_mhz;
 };
 
 /**
- * A prediction and its interval, which contains a measurement with the probability of the predictor's coverage. The
- * interval is wider outside of the training range, and grows with the distance.
+ * A prediction and its interval, which contains a measurement with the probability of the
+ * predictor's coverage. The interval is wider outside of the training range, and grows with the
+ * distance.
  */
 struct hes_estimate {
-	double   iteration_us; /* wall time of one iteration of the job */
-	uint32_t power_mw;     /* mean power of the whole GPU while it runs */
-	uint32_t outside;      /* what is outside of the training range: enum hes_outside; 0: nothing */
-	double   iteration_low_us, iteration_high_us;
+	double iteration_us; /* wall time of one iteration of the job */
+	uint32_t power_mw;   /* mean power of the whole GPU while it runs */
+	uint32_t outside; /* what is outside of the training range: enum hes_outside; 0: nothing */
+	double iteration_low_us, iteration_high_us;
 	uint32_t power_low_mw, power_high_mw;
-	double   widening;     /* width of the wider interval / its width inside of the training range: 1 and more */
+	double widening; /* width of the wider interval / its width inside of the training range: 1
+			    and more */
 };
 
 /** The learner of the residual of the baseline. */
 enum hes_predictor_model {
-	HES_PREDICTOR_BEST,        /* the most accurate: boosting */
-	HES_PREDICTOR_FOREST,      /* the paper's */
+	HES_PREDICTOR_BEST,   /* the most accurate: boosting */
+	HES_PREDICTOR_FOREST, /* the paper's */
 	HES_PREDICTOR_EXTRA_TREES,
 	HES_PREDICTOR_BOOSTING,
 	HES_PREDICTOR_TREE,
@@ -53,19 +55,20 @@ enum hes_recipe {
 /** How to train; 0 means the default. */
 struct hes_train_options {
 	enum hes_predictor_model model;
-	uint32_t trees;              /* 1..10000 per output */
+	uint32_t trees; /* 1..10000 per output */
 	uint64_t seed;
-	uint32_t threads;            /* default: all processors; the result is the same */
+	uint32_t threads; /* default: all processors; the result is the same */
 	enum hes_criterion criterion;
 	uint32_t features_per_split; /* default: see docs/predictor.md */
 	uint32_t min_leaf;           /* samples in a leaf at least */
 	uint32_t max_depth;          /* default: no limit */
 	uint32_t max_leaves;         /* boosting, as those below: see heshare/regressor.h */
-	double   learning_rate;
-	double   row_fraction;
-	double   column_fraction;
+	double learning_rate;
+	double row_fraction;
+	double column_fraction;
 	enum hes_recipe recipe;
-	double   coverage;           /* probability that an interval contains a measurement, 0.5..0.99; default: 0.9 */
+	double coverage; /* probability that an interval contains a measurement, 0.5..0.99; default:
+			    0.9 */
 };
 
 /** Where a predictor comes from. */
@@ -74,28 +77,30 @@ struct hes_predictor_info {
 	uint32_t rows;                    /* samples it was fitted on */
 	uint32_t nodes;                   /* of all trees */
 	uint32_t n_types;
-	char   (*types)[HES_NAME_MAX];    /* sampled GPU types, sorted */
+	char (*types)[HES_NAME_MAX]; /* sampled GPU types, sorted */
 	uint32_t n_workloads;
-	char   (*workloads)[HES_NAME_MAX];/* sorted */
-	uint32_t samples_crc;             /* CRC-32 of the samples' values */
-	struct hes_regressor_errors time, power; /* on samples held back, in us and mW; rows 0: not tested */
+	char (*workloads)[HES_NAME_MAX]; /* sorted */
+	uint32_t samples_crc;            /* CRC-32 of the samples' values */
+	struct hes_regressor_errors time,
+		power; /* on samples held back, in us and mW; rows 0: not tested */
 };
 
-/** Accuracy on some samples. abs_error and rel_error are those of Table V: fractions, not percent. */
+/** Accuracy on some samples. abs_error and rel_error are those of Table V: fractions, not percent.
+ */
 struct hes_accuracy {
-	double abs_error;      /* mean |y - yhat| / mean y */
-	double rel_error;      /* mean |y - yhat| / y */
-	double mae;            /* mean |y - yhat|, in the output's unit: us, mW */
-	double r2;             /* 1 - residual / total sum of squares; 0 when y does not vary */
+	double abs_error; /* mean |y - yhat| / mean y */
+	double rel_error; /* mean |y - yhat| / y */
+	double mae;       /* mean |y - yhat|, in the output's unit: us, mW */
+	double r2;        /* 1 - residual / total sum of squares; 0 when y does not vary */
 };
 
 /** How often intervals contain the measurements of some samples. For 0 samples all is 0. */
 struct hes_coverage {
 	size_t rows;
-	double stated;         /* intended coverage */
-	double time, power;    /* part of the measurements inside */
+	double stated;                  /* intended coverage */
+	double time, power;             /* part of the measurements inside */
 	double time_width, power_width; /* median of high / prediction - 1 */
-	size_t outside;        /* samples outside of the training range */
+	size_t outside;                 /* samples outside of the training range */
 };
 
 /**
@@ -103,14 +108,15 @@ struct hes_coverage {
  * @param c    types of the samples' GPUs; copied
  * @return 0; -EINVAL too few samples; -ENOENT a sample's GPU type is not in @c; -ENOMEM
  */
-int  hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue *c,
-			 const struct hes_train_options *o, struct hes_predictor **out,
-			 struct hes_err *err);
+int hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue *c,
+			const struct hes_train_options *o, struct hes_predictor **out,
+			struct hes_err *err);
 void hes_predictor_free(struct hes_predictor *p);
 const struct hes_predictor_info *hes_predictor_about(const struct hes_predictor *p);
 /** Whether this GPU type was sampled; other types are extrapolated from their data sheets. */
 bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type);
-/** Greatest sum of the shares on a GPU in samples of a type, in whole tens; for an unknown type, in all samples. */
+/** Greatest sum of the shares on a GPU in samples of a type, in whole tens; for an unknown type, in
+ * all samples. */
 uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type);
 
 /**
@@ -123,20 +129,24 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 		 const struct hes_load *co_runners, struct hes_estimate *out);
 
 /**
- * hes_load_add() with data of @p: predictions are more accurate, and report co-runners that were never sampled.
- * Pure, no allocation. If power_mw of the load is itself predicted, set predicted_mw to the same.
+ * hes_load_add() with data of @p: predictions are more accurate, and report co-runners that were
+ * never sampled. Pure, no allocation. If power_mw of the load is itself predicted, set predicted_mw
+ * to the same.
  * @param load  only for queries to this predictor
  */
-void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
-			const struct hes_setting *s, struct hes_load *load);
+void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_type *g,
+			  const struct hes_profile *solo, const struct hes_setting *s,
+			  struct hes_load *load);
 
 /**
- * Predict what samples measured. Co-runners whose names are in s->known are loaded from their profiles.
+ * Predict what samples measured. Co-runners whose names are in s->known are loaded from their
+ * profiles.
  * @param out  [s->n]; filled on success
  * @return 0; -EINVAL, -ENOENT an invalid sample; -ENOMEM
  */
-int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
-			struct hes_estimate *out, struct hes_err *err);
+int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s,
+			const struct hes_catalogue *c, struct hes_estimate *out,
+			struct hes_err *err);
 
 /**
  * Both errors of both outputs on samples (time, power).
@@ -148,30 +158,33 @@ int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *
 		       struct hes_accuracy *power, struct hes_err *err);
 
 /**
- * Keep the errors on @rows samples that were held back; they go into the model file. Call it before the predictor is
- * shared.
+ * Keep the errors on @rows samples that were held back; they go into the model file. Call it before
+ * the predictor is shared.
  * @return 0; -EINVAL errors that are not finite
  */
 int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct hes_accuracy *time,
 			      const struct hes_accuracy *power, struct hes_err *err);
 
-/** How often intervals contain the measurements of samples. @return 0; -ENOENT an unknown GPU type; -ENOMEM */
-int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
-			struct hes_coverage *out, struct hes_err *err);
+/** How often intervals contain the measurements of samples. @return 0; -ENOENT an unknown GPU type;
+ * -ENOMEM */
+int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s,
+			const struct hes_catalogue *c, struct hes_coverage *out,
+			struct hes_err *err);
 
 /**
- * Write a model file: versioned, checksummed. @path "-" is standard output. The file is written completely or not at
- * all.
+ * Write a model file: versioned, checksummed. @path "-" is standard output. The file is written
+ * completely or not at all.
  * @return 0; -ENOMEM; -errno of creating or writing it
  */
 int hes_predictor_save(const char *path, const struct hes_predictor *p, struct hes_err *err);
 /**
  * @param out  written on success only; hes_predictor_free it
- * @return 0; -EINVAL not a predictor's file, a damaged one, or one of another version or with other features; @err has
- *         the reason; -EFBIG above 4 GiB; -ENOMEM; -errno of reading the file
+ * @return 0; -EINVAL not a predictor's file, a damaged one, or one of another version or with other
+ * features; @err has the reason; -EFBIG above 4 GiB; -ENOMEM; -errno of reading the file
  */
 int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err);
-/** The checksum of its model file: predictors with equal predictions have equal checksums. @return 0 or -ENOMEM */
+/** The checksum of its model file: predictors with equal predictions have equal checksums. @return
+ * 0 or -ENOMEM */
 int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * run.h - carry a plan out on the GPUs of this machine, with its shares and clocks. Jobs are processes;
- * time and energy are measured (docs/running.md).
+ * run.h - carry a plan out on the GPUs of this machine, with its shares and clocks. Jobs are
+ * processes; time and energy are measured (docs/running.md).
  *
- * One thread runs the plan and owns the GPUs meanwhile; the meter has a thread of its own. Each act is written to
- * the journal before it is done. If heshare dies, the guard (src/launch) ends its jobs and restores the GPUs. The plan
- * can be resumed; a job that is done never runs again.
+ * One thread runs the plan and owns the GPUs meanwhile; the meter has a thread of its own. Each act
+ * is written to the journal before it is done. If heshare dies, the guard (src/launch) ends its
+ * jobs and restores the GPUs. The plan can be resumed; a job that is done never runs again.
  */
 #ifndef HESHARE_RUN_H
 #define HESHARE_RUN_H
@@ -20,9 +20,9 @@
 
 /** Progress of a run. */
 struct hes_run_progress {
-	size_t  jobs, done, failed, running;
-	int64_t now_us;    /* since its start */
-	int64_t left_us;   /* by the plan, scaled by the run times so far */
+	size_t jobs, done, failed, running;
+	int64_t now_us;  /* since its start */
+	int64_t left_us; /* by the plan, scaled by the run times so far */
 };
 
 /** Callbacks during the run. Each may be NULL. */
@@ -30,150 +30,169 @@ struct hes_run_listener {
 	void *ctx;
 	/** A message for the user: something failed or cannot be done. */
 	void (*message)(void *ctx, const char *sentence);
-	/** An act, as it is in the journal; in a rehearsal at the planned time. @gpu, @job: NULL if it has none */
+	/** An act, as it is in the journal; in a rehearsal at the planned time. @gpu, @job: NULL if
+	 * it has none */
 	void (*act)(void *ctx, int64_t at_us, const char *gpu, const char *job, const char *what);
 	void (*progress)(void *ctx, const struct hes_run_progress *p);
 };
 
 /** What to run, and how. The caller owns everything; it must outlive the run. */
 struct hes_run_request {
-	const struct hes_plan    *plan;
-	const struct hes_fleet   *fleet;
-	const struct hes_jobs    *jobs;
-	const char *const        *commands;  /* one a job, lines for a shell */
+	const struct hes_plan *plan;
+	const struct hes_fleet *fleet;
+	const struct hes_jobs *jobs;
+	const char *const *commands; /* one a job, lines for a shell */
 	const struct hes_devices *devices;
-	const long               *gpus;    /* one a GPU of the fleet; negative: not of this machine (hes_run_fit) */
+	const long *gpus; /* one a GPU of the fleet; negative: not of this machine (hes_run_fit) */
 	const struct hes_profiles *profiles; /* of the workloads; may be NULL */
-	const char *folder;                  /* for the jobs' output; an absolute path that exists */
-	const char *mps_folder;              /* for pipes and logs of MPS; a short absolute path that exists */
-	const char *const *guard;            /* program and arguments that call hes_guard_serve; ends with NULL */
-	const char *const *wrap;             /* the same, followed by a command, for hes_run_wrap */
-	const char *user;                    /* for jobs without a user of their own; NULL: the user of this process */
-	bool     allow_setuid;               /* jobs may gain rights by setuid programs; else they have "no new privileges" */
-	unsigned retries;                    /* how often a job that failed by its own fault is tried again */
-	double   timeout_factor;             /* of the planned duration; 0: no limit */
-	int64_t  timeout_least_us;
-	int64_t  grace_us;                   /* from SIGTERM to SIGKILL */
-	double   stop_s;                     /* hes_monotonic_s() at which the run stops by itself, as on SIGTERM; 0: never */
-	bool     takes_stop_file;            /* a file "stop" in the folder stops it, as SIGTERM does: for runners on other machines */
-	bool     no_clocks, no_mps;          /* do not use clock locks, MPS */
-	bool     takes_added;                /* only those who may write the journal whose jobs this process may start */
+	const char *folder;     /* for the jobs' output; an absolute path that exists */
+	const char *mps_folder; /* for pipes and logs of MPS; a short absolute path that exists */
+	const char *const
+		*guard; /* program and arguments that call hes_guard_serve; ends with NULL */
+	const char *const *wrap; /* the same, followed by a command, for hes_run_wrap */
+	const char *user; /* for jobs without a user of their own; NULL: the user of this process */
+	bool allow_setuid;     /* jobs may gain rights by setuid programs; else they have "no new
+				  privileges" */
+	unsigned retries;      /* how often a job that failed by its own fault is tried again */
+	double timeout_factor; /* of the planned duration; 0: no limit */
+	int64_t timeout_least_us;
+	int64_t grace_us; /* from SIGTERM to SIGKILL */
+	double stop_s;    /* hes_monotonic_s() at which the run stops by itself, as on SIGTERM; 0:
+			     never */
+	bool takes_stop_file; /* a file "stop" in the folder stops it, as SIGTERM does: for runners
+				 on other machines */
+	bool no_clocks, no_mps; /* do not use clock locks, MPS */
+	bool takes_added; /* only those who may write the journal whose jobs this process may start
+			   */
 	struct hes_run_listener listener;
 };
 
-/** The result. Arrays are in the order of the fleet and of the jobs, without those of other nodes. */
+/** The result. Arrays are in the order of the fleet and of the jobs, without those of other nodes.
+ */
 struct hes_run_report {
-	struct hes_run      run;
+	struct hes_run run;
 	struct hes_run_gpu *gpus;
-	size_t              n_gpus;
+	size_t n_gpus;
 	struct hes_run_job *jobs;
-	bool                by_node;         /* files of a job are in the folder NODE of the run's folder, by the name of its GPU */
-	uint32_t           *attempts;        /* one a job */
-	uint64_t           *planned_mj;      /* for each job: attributed in the same way as measured energy */
-	size_t              n_jobs, done, failed, waiting;
-	size_t              added;           /* of the jobs: not in the plan */
-	size_t              retried, co_failed, timeouts, lost; /* attempts; lost: the process of the run died */
-	double              lost_s;          /* then at most so many seconds of joules are in none of the sums; 0: it did not die */
-	struct hes_totals   planned;         /* of all jobs here */
-	/* Of the jobs that are done, and the same part of the plan. If not all are done, the busy energies are those
-	 * attributed to jobs, and the part's fleet energy is 0: not known. */
-	struct hes_totals   measured, part;
-	bool                has_energy;      /* measured's energies, and what follows, are valid */
-	uint64_t            jobs_mj;         /* attributed to the attempts that did the jobs */
-	uint64_t            aborted_mj;      /* to all other attempts: failed, stopped, lost, timed out */
-	uint64_t            idle_mj;         /* of GPUs without a job */
-	uint64_t            unattributed_mj; /* jobs ran, but there were no readings to split by */
-	uint64_t            meter_mj;        /* the GPUs' counters over the run's sessions: the sum of all four */
-	size_t              sessions;        /* processes that carried the run out */
-	uint64_t            cap_mw;          /* power cap for the GPUs here; 0: none. What was drawn is in @run */
-	size_t              held;            /* jobs that waited for it, in this session */
-	uint32_t            clocks_refused;  /* GPUs whose clock could not be set */
-	uint32_t            clocks_missed;   /* GPUs that did not hold it */
-	double              longest_gap_s;   /* without a power reading, of any GPU */
-	struct hes_samples  samples;         /* measured in this run */
+	bool by_node; /* files of a job are in the folder NODE of the run's folder, by the name of
+			 its GPU */
+	uint32_t *attempts;   /* one a job */
+	uint64_t *planned_mj; /* for each job: attributed in the same way as measured energy */
+	size_t n_jobs, done, failed, waiting;
+	size_t added;                              /* of the jobs: not in the plan */
+	size_t retried, co_failed, timeouts, lost; /* attempts; lost: the process of the run died */
+	double lost_s; /* then at most so many seconds of joules are in none of the sums; 0: it did
+			  not die */
+	struct hes_totals planned; /* of all jobs here */
+	/* Of the jobs that are done, and the same part of the plan. If not all are done, the busy
+	 * energies are those attributed to jobs, and the part's fleet energy is 0: not known. */
+	struct hes_totals measured, part;
+	bool has_energy;          /* measured's energies, and what follows, are valid */
+	uint64_t jobs_mj;         /* attributed to the attempts that did the jobs */
+	uint64_t aborted_mj;      /* to all other attempts: failed, stopped, lost, timed out */
+	uint64_t idle_mj;         /* of GPUs without a job */
+	uint64_t unattributed_mj; /* jobs ran, but there were no readings to split by */
+	uint64_t meter_mj; /* the GPUs' counters over the run's sessions: the sum of all four */
+	size_t sessions;   /* processes that carried the run out */
+	uint64_t cap_mw;   /* power cap for the GPUs here; 0: none. What was drawn is in @run */
+	size_t held;       /* jobs that waited for it, in this session */
+	uint32_t clocks_refused;    /* GPUs whose clock could not be set */
+	uint32_t clocks_missed;     /* GPUs that did not hold it */
+	double longest_gap_s;       /* without a power reading, of any GPU */
+	struct hes_samples samples; /* measured in this run */
 };
 
 void hes_run_report_free(struct hes_run_report *r);
 
 /**
- * The report of a run from its journal and plan, without its runner: what runners observed of clocks and the power cap is
- * missing.
+ * The report of a run from its journal and plan, without its runner: what runners observed of
+ * clocks and the power cap is missing.
  * @param c  the types of its GPUs
  * @param plan, jobs  for planned energies
  * @return 0; errors of the journal; -ENOMEM
  */
-int hes_run_report_load(struct hes_journal *j, const struct hes_run *run, const struct hes_catalogue *c, const struct hes_plan *plan,
-			const struct hes_jobs *jobs, struct hes_run_report *out, struct hes_err *err);
+int hes_run_report_load(struct hes_journal *j, const struct hes_run *run,
+			const struct hes_catalogue *c, const struct hes_plan *plan,
+			const struct hes_jobs *jobs, struct hes_run_report *out,
+			struct hes_err *err);
 
 /** A GPU of a run that goes on. */
 struct hes_run_live_gpu {
-	char     gpu[HES_NAME_MAX];
-	bool     has_power, has_energy;
-	double   power_w;                    /* now */
-	double   energy_j;                   /* since the run began, idle energy included */
-	uint32_t clock_mhz;                  /* 0: not known */
+	char gpu[HES_NAME_MAX];
+	bool has_power, has_energy;
+	double power_w;     /* now */
+	double energy_j;    /* since the run began, idle energy included */
+	uint32_t clock_mhz; /* 0: not known */
 };
 
 /** A job that runs. */
 struct hes_run_live_job {
-	char    job[HES_NAME_MAX];
-	double  done;                        /* part of its iterations, 0..1; below 0: it has printed no progress */
-	int64_t left_us;                     /* by its progress, else by the plan */
+	char job[HES_NAME_MAX];
+	double done;     /* part of its iterations, 0..1; below 0: it has printed no progress */
+	int64_t left_us; /* by its progress, else by the plan */
 };
 
-/** What the runner knows of its run, as it writes it once a second (live.json in the run's folder). */
+/** What the runner knows of its run, as it writes it once a second (live.json in the run's folder).
+ */
 struct hes_run_live {
-	int64_t at_us;                       /* since 1970 UTC */
-	int64_t now_us, left_us;             /* time of the run; what it still takes */
+	int64_t at_us;           /* since 1970 UTC */
+	int64_t now_us, left_us; /* time of the run; what it still takes */
 	struct hes_run_live_gpu *gpus;
-	size_t                   n_gpus;
-	struct hes_run_live_job *jobs;       /* that run */
-	size_t                   n_jobs;
+	size_t n_gpus;
+	struct hes_run_live_job *jobs; /* that run */
+	size_t n_jobs;
 };
 
 /**
  * Read the last state that the runner of a run wrote.
  * @param out  hes_run_live_free() it; written only on success
- * @return 0; -ENOENT there is none: the run has not begun, or is over; -EINVAL not such a file; -errno
+ * @return 0; -ENOENT there is none: the run has not begun, or is over; -EINVAL not such a file;
+ * -errno
  */
-int  hes_run_live_load(const struct hes_run *run, struct hes_run_live *out, struct hes_err *err);
+int hes_run_live_load(const struct hes_run *run, struct hes_run_live *out, struct hes_err *err);
 void hes_run_live_free(struct hes_run_live *l);
 
 /**
- * Map a plan's GPUs to this machine's GPUs of their types: NODE/NUMBER to the GPU of that number, the others in order.
+ * Map a plan's GPUs to this machine's GPUs of their types: NODE/NUMBER to the GPU of that number,
+ * the others in order.
  * @param node  carry out only the part of this node; NULL: all
  * @param out   one a GPU: index of a GPU; -1
  * @return 0; -ENODEV they do not fit; -ENOENT the plan has no such node
  */
-int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct hes_devices *d,
-		long *out, struct hes_err *err);
+int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node,
+		const struct hes_devices *d, long *out, struct hes_err *err);
 
-/** A job's command from a pattern: {job}, {workload}, {batch}, {iterations}, {memory}. free() @out. @return 0; -EINVAL */
+/** A job's command from a pattern: {job}, {workload}, {batch}, {iterations}, {memory}. free() @out.
+ * @return 0; -EINVAL */
 int hes_run_words(const char *pattern, const struct hes_job *job, char **out, struct hes_err *err);
 
-/** Why a shell started no command, by its exit status; NULL: it did, or may have. Such a job is not tried again. */
+/** Why a shell started no command, by its exit status; NULL: it did, or may have. Such a job is not
+ * tried again. */
 const char *hes_run_why_no_command(int status);
 
 /**
- * Report every act to the listener in order, at the planned times, and change nothing. Without devices, GPUs have
- * their names of the fleet.
+ * Report every act to the listener in order, at the planned times, and change nothing. Without
+ * devices, GPUs have their names of the fleet.
  * @return 0; -ENOMEM
  */
 int hes_run_rehearse(const struct hes_run_request *q, struct hes_err *err);
 
 /**
- * Carry the plan out. SIGINT, SIGTERM and SIGHUP stop it in order, a second one at once: other threads of the program
- * must have them blocked.
+ * Carry the plan out. SIGINT, SIGTERM and SIGHUP stop it in order, a second one at once: other
+ * threads of the program must have them blocked.
  * @param journal  its calls wait for other writers at most as long as hes_store_open() said
- * @param run      id 0: a new run, else one to resume, as the journal has it; id and started_us are set
- * @return 0 also if jobs failed, see @out; -EBUSY another process carries it out; -errno nothing could be started
+ * @param run      id 0: a new run, else one to resume, as the journal has it; id and started_us are
+ * set
+ * @return 0 also if jobs failed, see @out; -EBUSY another process carries it out; -errno nothing
+ * could be started
  */
-int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journal, struct hes_run *run,
-		      struct hes_run_report *out, struct hes_err *err);
+int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journal,
+		      struct hes_run *run, struct hes_run_report *out, struct hes_err *err);
 
 /**
- * Close the journal of a run whose runner and jobs have ended, on whatever machine, and will not be resumed: open attempts
- * are done if their status file says so, else lost; the run is stopped. Harmless on a run that has ended.
+ * Close the journal of a run whose runner and jobs have ended, on whatever machine, and will not be
+ * resumed: open attempts are done if their status file says so, else lost; the run is stopped.
+ * Harmless on a run that has ended.
  * @param run  as the journal has it; state and ended_us are set
  * @return 0; errors of the journal and of opening its folder
  */
@@ -186,8 +205,8 @@ int hes_run_note_runner(struct hes_run *run, struct hes_err *err);
 #define HES_RUN_STATUS_BYTES 48
 
 /**
- * The wrapper, a process between runner and job: run a shell command, write its exit status into the file that is
- * standard input, and kill the processes that it left. @return exit status
+ * The wrapper, a process between runner and job: run a shell command, write its exit status into
+ * the file that is standard input, and kill the processes that it left. @return exit status
  */
 int hes_run_wrap(const char *command);
 

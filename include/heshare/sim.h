@@ -1,13 +1,14 @@
 /*
  * sim.h - replay a plan on the GPU model, as a simulation of discrete events.
  *
- * Jobs of a batch start together and slow each other down as long as they run. The next batch of a GPU starts when
- * the last of them has ended and all its own jobs have arrived. In an open queue the next job starts as soon as its
- * share and memory are free. The simulation keeps the order of a plan, not its predicted times.
+ * Jobs of a batch start together and slow each other down as long as they run. The next batch of a
+ * GPU starts when the last of them has ended and all its own jobs have arrived. In an open queue
+ * the next job starts as soon as its share and memory are free. The simulation keeps the order of a
+ * plan, not its predicted times.
  *
  * Pure: no clock, file, environment or log; the same request gives the same
- * replay. It has no predictor: the caller plans, and sees its own predictions of running jobs, never
- * the GPU model.
+ * replay. It has no predictor: the caller plans, and sees its own predictions of running jobs,
+ * never the GPU model.
  */
 #ifndef HESHARE_SIM_H
 #define HESHARE_SIM_H
@@ -24,29 +25,31 @@
 struct hes_sim {
 	const struct hes_model *model;
 	const struct hes_fleet *fleet;
-	const struct hes_jobs  *jobs;
-	const struct hes_plan  *plan;  /* of all jobs, made beforehand */
+	const struct hes_jobs *jobs;
+	const struct hes_plan *plan; /* of all jobs, made beforehand */
 	/**
 	 * Plan the waiting jobs; called at each moment at which jobs arrive. Running
 	 * batches stay; batches that have not started are replaced.
 	 * @param waiting     indices into jobs, by arrival and then index
-	 * @param free_at_us  for each GPU: predicted end of its last running job, later than now_us;
-	 *                    now_us if it is idle. From the plan that started the job, counted from
-	 *                    its real start, or from a later plan (hes_onward)
-	 * @param running     the jobs that run, by GPU and then start; an open queue's jobs may join them
+	 * @param free_at_us  for each GPU: predicted end of its last running job, later than
+	 * now_us; now_us if it is idle. From the plan that started the job, counted from its real
+	 * start, or from a later plan (hes_onward)
+	 * @param running     the jobs that run, by GPU and then start; an open queue's jobs may
+	 * join them
 	 * @param out         a plan for the waiting jobs alone, numbered as in jobs
 	 * @return 0, or a negative errno that ends the simulation
 	 */
 	int (*replan)(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
-		      const int64_t *free_at_us, const struct hes_running *running, size_t n_running,
-		      struct hes_plan *out, struct hes_err *err);
-	void    *ctx;
-	int64_t  clock_change_us; /* time that a GPU idles when its clock changes */
-	double   time_noise;      /* run-to-run variation (cv) of a job's speed, 0 .. HES_SIM_MAX_NOISE */
-	double   power_noise;     /* of a batch's power above idle */
-	uint64_t seed;            /* of the noise; a job's draw does not depend on the plan */
-	struct hes_plan *carried_out; /* if set: the batches as they were started, with the predictions of
-					 the plans that started them; written only on success, hes_plan_finish it */
+		      const int64_t *free_at_us, const struct hes_running *running,
+		      size_t n_running, struct hes_plan *out, struct hes_err *err);
+	void *ctx;
+	int64_t clock_change_us; /* time that a GPU idles when its clock changes */
+	double time_noise;  /* run-to-run variation (cv) of a job's speed, 0 .. HES_SIM_MAX_NOISE */
+	double power_noise; /* of a batch's power above idle */
+	uint64_t seed;      /* of the noise; a job's draw does not depend on the plan */
+	struct hes_plan *carried_out; /* if set: the batches as they were started, with the
+					 predictions of the plans that started them; written only on
+					 success, hes_plan_finish it */
 };
 
 /**

@@ -2,10 +2,10 @@
  * store.h - the store: profiles, samples and points with their origins, and
  * predictions of samples that a predictor had not learnt from.
  *
- * One SQLite file in WAL mode (docs/store.md). A call that adds or removes is one transaction: when it returns 0 its
- * rows are on the disk, and when it fails the store is as it was. Exception: if the last sync to the disk fails (-EIO),
- * the whole change may be in the file. Several processes may use a file at the same time; writers wait for each other.
- * One thread at a time uses a handle.
+ * One SQLite file in WAL mode (docs/store.md). A call that adds or removes is one transaction: when
+ * it returns 0 its rows are on the disk, and when it fails the store is as it was. Exception: if
+ * the last sync to the disk fails (-EIO), the whole change may be in the file. Several processes
+ * may use a file at the same time; writers wait for each other. One thread at a time uses a handle.
  *
  * Errors of every call: -EBUSY another process held the file for longer than
  * the wait; -ENOSPC no room; -EROFS, -EACCES the file cannot be written; -EBADMSG it is
@@ -47,54 +47,56 @@ extern const char *const hes_source_names[]; /* by enum hes_source; ends with NU
  * @param wait_ms  how long to wait for other writers, now and in every later call
  * @return 0; -ENOENT no such file; -EINVAL not a store; -ENOTSUP written by a newer heshare
  */
-int  hes_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
-		    struct hes_err *err);
+int hes_store_open(const char *path, enum hes_store_mode mode, int wait_ms, struct hes_store **out,
+		   struct hes_err *err);
 void hes_store_close(struct hes_store *s);
 /** Name of its file. */
 const char *hes_store_path(const struct hes_store *s);
 
 /** A prediction of one sample; iteration_us 0: none was made. */
 struct hes_forecast {
-	double   iteration_us;
+	double iteration_us;
 	uint32_t power_mw;
 };
 
 /** A predictor, identified by the content of its file. */
 struct hes_store_predictor {
-	uint32_t    crc;   /* hes_predictor_checksum() */
-	uint32_t    rows;  /* samples it was fitted on */
-	int64_t     at_us; /* when the store first had it, us since 1970 UTC */
-	const char *name;  /* of its file */
+	uint32_t crc;     /* hes_predictor_checksum() */
+	uint32_t rows;    /* samples it was fitted on */
+	int64_t at_us;    /* when the store first had it, us since 1970 UTC */
+	const char *name; /* of its file */
 };
 
 /** Rows that are added together. */
 struct hes_delivery {
-	enum hes_source            source;
-	int64_t                    at_us;     /* when they were measured or drawn, us since 1970 UTC */
-	const char                *name;      /* file or command; cut after HES_STORE_ORIGIN_NAME - 1 bytes */
-	const struct hes_profiles *profiles;  /* may be NULL */
-	const struct hes_samples  *samples;   /* may be NULL */
+	enum hes_source source;
+	int64_t at_us;    /* when they were measured or drawn, us since 1970 UTC */
+	const char *name; /* file or command; cut after HES_STORE_ORIGIN_NAME - 1 bytes */
+	const struct hes_profiles *profiles;         /* may be NULL */
+	const struct hes_samples *samples;           /* may be NULL */
 	const struct hes_store_predictor *predictor; /* may be NULL; that of the forecasts */
-	const struct hes_forecast *forecasts; /* one for each sample, made before any training on it */
-	const struct hes_points   *points;    /* may be NULL */
-	int64_t     into;      /* number of an earlier delivery to add to; 0: a new delivery */
+	const struct hes_forecast
+		*forecasts;              /* one for each sample, made before any training on it */
+	const struct hes_points *points; /* may be NULL */
+	int64_t into; /* number of an earlier delivery to add to; 0: a new delivery */
 };
 
 struct hes_delivered {
-	size_t  profiles_new, profiles_known; /* known: the store had a row with the same values */
-	size_t  samples_new, samples_known;
-	size_t  samples_named; /* of the known ones: the store had them without the names of their co-runners; now it has the names */
-	size_t  points_new, points_known;
-	size_t  forecasts;  /* stored: those of new samples */
-	int64_t origin;     /* number of this delivery; 0 when nothing was new */
+	size_t profiles_new, profiles_known; /* known: the store had a row with the same values */
+	size_t samples_new, samples_known;
+	size_t samples_named; /* of the known ones: the store had them without the names of their
+				 co-runners; now it has the names */
+	size_t points_new, points_known;
+	size_t forecasts; /* stored: those of new samples */
+	int64_t origin;   /* number of this delivery; 0 when nothing was new */
 };
 
 /**
- * Add rows. A row with the same values (reals to HES_PROFILE_DIGITS digits) is never added again, so adding is
- * idempotent. Co-runners have a fixed order. A sample with the names of its co-runners and the same sample without
- * them are one, with the names.
- * @return 0; -EEXIST a row that the store has as modelled is now added as measured or imported, or the
- *         reverse; -EINVAL, -ERANGE a value that profiles and samples cannot have
+ * Add rows. A row with the same values (reals to HES_PROFILE_DIGITS digits) is never added again,
+ * so adding is idempotent. Co-runners have a fixed order. A sample with the names of its co-runners
+ * and the same sample without them are one, with the names.
+ * @return 0; -EEXIST a row that the store has as modelled is now added as measured or imported, or
+ * the reverse; -EINVAL, -ERANGE a value that profiles and samples cannot have
  */
 int hes_store_add(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
 		  struct hes_err *err);
@@ -104,8 +106,8 @@ int hes_store_forget(struct hes_store *s, int64_t origin, struct hes_err *err);
 
 /** Which rows to read. */
 struct hes_store_query {
-	const char *workload;      /* NULL: all */
-	bool        with_modelled;
+	const char *workload; /* NULL: all */
+	bool with_modelled;
 };
 
 /**
@@ -113,8 +115,8 @@ struct hes_store_query {
  * imported one, else the newest modelled one. No profile is no error.
  * @return 0; -EBADMSG a row whose values were changed
  */
-int hes_store_profiles(struct hes_store *s, const struct hes_store_query *q, struct hes_profiles *out,
-		       struct hes_err *err);
+int hes_store_profiles(struct hes_store *s, const struct hes_store_query *q,
+		       struct hes_profiles *out, struct hes_err *err);
 /** Samples in the order in which they were added. */
 int hes_store_samples(struct hes_store *s, const struct hes_store_query *q, struct hes_samples *out,
 		      struct hes_err *err);
@@ -125,46 +127,49 @@ int hes_store_points(struct hes_store *s, const struct hes_store_query *q, struc
 
 /** The rows of a workload on a GPU type. */
 struct hes_store_holding {
-	char     workload[HES_NAME_MAX];
-	char     gpu_type[HES_NAME_MAX];
+	char workload[HES_NAME_MAX];
+	char gpu_type[HES_NAME_MAX];
 	uint32_t profiles;             /* batch sizes that have one */
 	uint32_t profiles_modelled;    /* of these, batch sizes that have only modelled profiles */
 	uint32_t batch_min, batch_max; /* 0: none */
 	uint32_t samples;
-	uint32_t samples_modelled;     /* of these */
-	int64_t  newest_us;            /* of profiles and samples */
+	uint32_t samples_modelled; /* of these */
+	int64_t newest_us;         /* of profiles and samples */
 };
 
 /** Sorted by (workload, type). */
-int hes_store_holdings(struct hes_store *s, struct hes_store_holding **out, size_t *out_n, struct hes_err *err);
+int hes_store_holdings(struct hes_store *s, struct hes_store_holding **out, size_t *out_n,
+		       struct hes_err *err);
 
 /** A delivery that added something. */
 struct hes_store_origin {
-	int64_t         id;
-	int64_t         at_us;
+	int64_t id;
+	int64_t at_us;
 	enum hes_source source;
-	char            name[HES_STORE_ORIGIN_NAME];
-	uint32_t        profiles, samples, points; /* rows of each */
+	char name[HES_STORE_ORIGIN_NAME];
+	uint32_t profiles, samples, points; /* rows of each */
 };
 
 /** In the order in which they were added. */
-int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t *out_n, struct hes_err *err);
+int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t *out_n,
+		      struct hes_err *err);
 
 /**
- * Store a predictor's predictions of samples that were held back from its training. Its later errors
- * are compared with its errors on these. Samples that are no longer in the store
- * and samples without a prediction are skipped.
+ * Store a predictor's predictions of samples that were held back from its training. Its later
+ * errors are compared with its errors on these. Samples that are no longer in the store and samples
+ * without a prediction are skipped.
  */
 int hes_store_keep_validation(struct hes_store *s, const struct hes_store_predictor *p,
-			      const struct hes_samples *held_back, const struct hes_forecast *forecasts,
-			      struct hes_err *err);
+			      const struct hes_samples *held_back,
+			      const struct hes_forecast *forecasts, struct hes_err *err);
 
 /** A predictor that the store has forecasts of. */
 struct hes_store_forecaster {
 	uint32_t crc, rows;
-	int64_t  at_us;
-	char     name[HES_STORE_ORIGIN_NAME];
-	uint32_t held_back, fresh; /* forecasts of rows held back from training, and of rows that came later */
+	int64_t at_us;
+	char name[HES_STORE_ORIGIN_NAME];
+	uint32_t held_back,
+		fresh; /* forecasts of rows held back from training, and of rows that came later */
 };
 
 /** First those with the latest fresh forecasts, then the latest predictors. */
@@ -173,17 +178,18 @@ int hes_store_forecasters(struct hes_store *s, struct hes_store_forecaster **out
 
 /** The error of a forecast. */
 struct hes_store_miss {
-	char   gpu_type[HES_NAME_MAX];
-	bool   fresh;       /* of a row that was added after training; false: held back from training */
+	char gpu_type[HES_NAME_MAX];
+	bool fresh; /* of a row that was added after training; false: held back from training */
 	double time, power; /* |measured - predicted| / measured */
 };
 
 /**
- * Errors of a predictor's forecasts: first of rows held back, from any source, then of fresh rows, latest first.
+ * Errors of a predictor's forecasts: first of rows held back, from any source, then of fresh rows,
+ * latest first.
  * @param with_modelled  include fresh forecasts of modelled samples
  * @return 0; -ENOENT the store has none of this predictor
  */
-int hes_store_misses(struct hes_store *s, uint32_t crc, bool with_modelled, struct hes_store_miss **out,
-		     size_t *out_n, struct hes_err *err);
+int hes_store_misses(struct hes_store *s, uint32_t crc, bool with_modelled,
+		     struct hes_store_miss **out, size_t *out_n, struct hes_err *err);
 
 #endif

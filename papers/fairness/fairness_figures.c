@@ -1,8 +1,10 @@
 /*
- * fairness_figures.c - the figures of "Energy Time Fairness" (Liang et al., SEC 2023), each by replays through heshare's run queue.
+ * fairness_figures.c - the figures of "Energy Time Fairness" (Liang et al., SEC 2023), each by
+ * replays through heshare's run queue.
  *
- * usage: fairness_figures PROFILES [FOLDER]. PROFILES is freq_time_power.csv of the authors; pictures and claims.csv go to FOLDER.
- * Exit status: 0; 1 a limit was not held, or the run failed; 2 wrong usage; 77 no profiles.
+ * usage: fairness_figures PROFILES [FOLDER]. PROFILES is freq_time_power.csv of the authors;
+ * pictures and claims.csv go to FOLDER. Exit status: 0; 1 a limit was not held, or the run failed;
+ * 2 wrong usage; 77 no profiles.
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +17,8 @@
 #define SECONDS 12 /* 60 intervals: what each rounds off stays below a slice */
 
 static int (*const figures[])(struct study *, struct hes_err *) = {
-	figure_1, figure_2, figure_3, figure_5, implied_ratios, figure_6, figure_7, figure_8, figure_9, figure_10, figure_11,
+	figure_1, figure_2, figure_3, figure_5,  implied_ratios, figure_6,
+	figure_7, figure_8, figure_9, figure_10, figure_11,
 };
 
 static int run(struct study *s, struct hes_err *err)
@@ -57,18 +60,24 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (argc < 2 || argc > 3) {
-		fputs("usage: fairness_figures PROFILES [FOLDER]; PROFILES is etf_jetson_tx2/freq_time_power.csv\n", stderr);
+		fputs("usage: fairness_figures PROFILES [FOLDER]; PROFILES is "
+		      "etf_jetson_tx2/freq_time_power.csv\n",
+		      stderr);
 		return 2;
 	}
 	if (access(argv[1], R_OK) != 0) {
-		printf("fairness: skipped, there are no profiles at %s (papers/fairness/README.md says where they come from)\n", argv[1]);
+		printf("fairness: skipped, there are no profiles at %s (papers/fairness/README.md "
+		       "says where they come from)\n",
+		       argv[1]);
 		return SKIP;
 	}
 	s.folder = argc > 2 ? argv[2] : NULL;
 	rc = tx2_load(argv[1], &s.tx2, &err);
 	if (!rc) {
-		puts("Energy Time Fairness (Liang et al., SEC 2023). All numbers of ours are replays through the run queue: intervals of 200 ms,\n"
-		     "1000 quanta. A1 and A2 always have requests. One slice is the greatest mean turn of a tenant.");
+		puts("Energy Time Fairness (Liang et al., SEC 2023). All numbers of ours are "
+		     "replays through the run queue: intervals of 200 ms,\n"
+		     "1000 quanta. A1 and A2 always have requests. One slice is the greatest mean "
+		     "turn of a tenant.");
 		rc = s.folder ? run_into(&s, &err) : run(&s, &err);
 	}
 	if (rc)

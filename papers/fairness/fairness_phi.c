@@ -11,7 +11,7 @@
 struct phi_figure {
 	const char *figure, *heading, *title, *file;
 	const char *names[2];
-	double      paper_phi_fair; /* STUDY_NONE: no number */
+	double paper_phi_fair; /* STUDY_NONE: no number */
 	struct fair_replay_tenant t[2];
 	struct shares at[STEPS + 1], energy_fair;
 };
@@ -27,21 +27,40 @@ static int sweep(const struct study *s, struct phi_figure *p, struct hes_err *er
 
 static double phi_fair(const struct phi_figure *p)
 {
-	const struct hes_fair_tenant t[2] = { { p->t[0].power_w, p->t[0].weight, HES_FAIR_BACKLOGGED },
-					      { p->t[1].power_w, p->t[1].weight, HES_FAIR_BACKLOGGED } };
+	const struct hes_fair_tenant t[2] = {
+		{ p->t[0].power_w, p->t[0].weight, HES_FAIR_BACKLOGGED },
+		{ p->t[1].power_w, p->t[1].weight, HES_FAIR_BACKLOGGED }
+	};
 
 	return hes_fair_phi_fair(t, 2);
 }
 
 static int phi_draw(const struct study *s, const struct phi_figure *p, struct hes_err *err)
 {
-	const char *const time_names[] = { p->names[0], p->names[1], "A2 under EF" }, *const energy_names[] = { p->names[0], p->names[1], "F_E" };
+	const char *const time_names[] = { p->names[0], p->names[1], "A2 under EF" },
+			  *const energy_names[] = { p->names[0], p->names[1], "F_E" };
 	double x[SHOWN + 1], time[3 * (SHOWN + 1)], energy[3 * (SHOWN + 1)];
 	struct panel panels[2] = {
-		{ .title = "time", .x_title = "phi", .y_title = "share of GPU time, %", .series = time_names, .n_series = 3, .x = x, .y = time,
-		  .n = SHOWN + 1, .y_max = 100, .x_max = 1 },
-		{ .title = "energy", .x_title = "phi", .y_title = "share of energy, %; fairness F_E, %", .series = energy_names, .n_series = 3,
-		  .x = x, .y = energy, .n = SHOWN + 1, .y_max = 105, .x_max = 1 },
+		{ .title = "time",
+		  .x_title = "phi",
+		  .y_title = "share of GPU time, %",
+		  .series = time_names,
+		  .n_series = 3,
+		  .x = x,
+		  .y = time,
+		  .n = SHOWN + 1,
+		  .y_max = 100,
+		  .x_max = 1 },
+		{ .title = "energy",
+		  .x_title = "phi",
+		  .y_title = "share of energy, %; fairness F_E, %",
+		  .series = energy_names,
+		  .n_series = 3,
+		  .x = x,
+		  .y = energy,
+		  .n = SHOWN + 1,
+		  .y_max = 105,
+		  .x_max = 1 },
 	};
 
 	for (size_t k = 0; k <= SHOWN; k++) {
@@ -69,13 +88,16 @@ static void phi_musts(struct study *s, const struct phi_figure *p)
 		double phi = (double)k / STEPS;
 
 		fair &= phi > limit || a->energy_gap_j <= a->slice_j;
-		guaranteed &= a->time[0] * (double)s->seconds >= phi * part * (double)s->seconds - a->slice_s * p->t[0].weight;
+		guaranteed &= a->time[0] * (double)s->seconds >=
+			      phi * part * (double)s->seconds - a->slice_s * p->t[0].weight;
 		unfair &= !k || phi < limit + 0.05 || a->f.energy < p->at[k - 1].f.energy;
 	}
 	study_must(s, p->figure, "below phi_fair, energy is fair to within one slice", fair);
 	study_must(s, p->figure, "above it, energy is less fair with each step of phi", unfair);
-	study_must(s, p->figure, "A1 has its guaranteed time for each phi, to within one slice", guaranteed);
-	study_must(s, p->figure, "at phi = 1, time is fair to within one slice", p->at[STEPS].time_gap_s <= p->at[STEPS].slice_s);
+	study_must(s, p->figure, "A1 has its guaranteed time for each phi, to within one slice",
+		   guaranteed);
+	study_must(s, p->figure, "at phi = 1, time is fair to within one slice",
+		   p->at[STEPS].time_gap_s <= p->at[STEPS].slice_s);
 }
 
 static int phi_figure(struct study *s, struct phi_figure *p, struct hes_err *err)
@@ -87,10 +109,14 @@ static int phi_figure(struct study *s, struct phi_figure *p, struct hes_err *err
 	for (int k = 1; k <= STEPS; k++)
 		best = p->at[k].f.system > p->at[best].f.system ? k : best;
 	study_heading(p->figure, p->heading);
-	study_claim(s, p->figure, "phi_fair: up to it energy is fair", p->paper_phi_fair, phi_fair(p));
-	study_claim(s, p->figure, "phi = 0: time of A2 / time of A1", STUDY_NONE, p->at[0].time[1] / p->at[0].time[0]);
-	study_claim(s, p->figure, "phi = 0: energy of A1 / energy of A2", p->t[0].weight / p->t[1].weight, p->at[0].energy[0] / p->at[0].energy[1]);
-	study_claim(s, p->figure, "phi = 1: time of A1 / time of A2", p->t[0].weight / p->t[1].weight, p->at[STEPS].time[0] / p->at[STEPS].time[1]);
+	study_claim(s, p->figure, "phi_fair: up to it energy is fair", p->paper_phi_fair,
+		    phi_fair(p));
+	study_claim(s, p->figure, "phi = 0: time of A2 / time of A1", STUDY_NONE,
+		    p->at[0].time[1] / p->at[0].time[0]);
+	study_claim(s, p->figure, "phi = 0: energy of A1 / energy of A2",
+		    p->t[0].weight / p->t[1].weight, p->at[0].energy[0] / p->at[0].energy[1]);
+	study_claim(s, p->figure, "phi = 1: time of A1 / time of A2",
+		    p->t[0].weight / p->t[1].weight, p->at[STEPS].time[0] / p->at[STEPS].time[1]);
 	study_claim(s, p->figure, "phi with the highest F_S", STUDY_NONE, (double)best / STEPS);
 	study_claim(s, p->figure, "F_S there", STUDY_NONE, p->at[best].f.system);
 	phi_musts(s, p);
@@ -100,7 +126,10 @@ static int phi_figure(struct study *s, struct phi_figure *p, struct hes_err *err
 int figure_7(struct study *s, struct hes_err *err)
 {
 	struct phi_figure p = {
-		.figure = "7", .file = "figure7.svg", .title = "Figure 7: two networks on a Jetson TX2", .paper_phi_fair = 0.3,
+		.figure = "7",
+		.file = "figure7.svg",
+		.title = "Figure 7: two networks on a Jetson TX2",
+		.paper_phi_fair = 0.3,
 		.heading = "shares by phi (A2's power: 0.19 of A1's, from Fig. 5)",
 		.names = { "A1: ResNet50", "A2: MobileNetV2" },
 	};
@@ -112,8 +141,12 @@ int figure_7(struct study *s, struct hes_err *err)
 int figure_8(struct study *s, struct hes_err *err)
 {
 	struct phi_figure p = {
-		.figure = "8", .file = "figure8.svg", .title = "Figure 8: two networks on an A10G", .paper_phi_fair = STUDY_NONE,
-		.heading = "shares by phi on an A10G (A1 draws 2.2 times A2's power, as the text says)",
+		.figure = "8",
+		.file = "figure8.svg",
+		.title = "Figure 8: two networks on an A10G",
+		.paper_phi_fair = STUDY_NONE,
+		.heading = "shares by phi on an A10G (A1 draws 2.2 times A2's power, as the text "
+			   "says)",
 		.names = { "A1: GPT-2", "A2: MobileNetV2" },
 	};
 	double on_tx2;
@@ -124,15 +157,20 @@ int figure_8(struct study *s, struct hes_err *err)
 	study_pair(s, 2.2, p.t);
 	rc = phi_figure(s, &p, err);
 	if (!rc)
-		study_must(s, "8", "energy is fair up to a higher phi than on the TX2", phi_fair(&p) > on_tx2);
+		study_must(s, "8", "energy is fair up to a higher phi than on the TX2",
+			   phi_fair(&p) > on_tx2);
 	return rc;
 }
 
 int figure_11(struct study *s, struct hes_err *err)
 {
 	struct phi_figure p = {
-		.figure = "11", .file = "figure11.svg", .title = "Figure 11: A1 has twice the weight", .paper_phi_fair = 0.6,
-		.heading = "shares by phi, weights 2 to 1 (A2's power: 0.19 of A1's; the paper's 0.6 needs 0.33)",
+		.figure = "11",
+		.file = "figure11.svg",
+		.title = "Figure 11: A1 has twice the weight",
+		.paper_phi_fair = 0.6,
+		.heading = "shares by phi, weights 2 to 1 (A2's power: 0.19 of A1's; the paper's "
+			   "0.6 needs 0.33)",
 		.names = { "A1: ResNet50, weight 2", "A2: MobileNetV2, weight 1" },
 	};
 

@@ -5,13 +5,16 @@
 
 #include <math.h>
 
-#define QUANTUM_NS UINT64_C(200000)
-#define SECOND_NS  UINT64_C(1000000000)
+#define QUANTUM_NS   UINT64_C(200000)
+#define SECOND_NS    UINT64_C(1000000000)
 #define MOBILENET_MS 20 /* no figure of the paper depends on it */
 
 struct fair_replay_tenant study_tenant(double power_w, uint64_t request_ns)
 {
-	return (struct fair_replay_tenant){ .power_w = power_w, .weight = 1, .departure_ns = FAIR_REPLAY_NEVER, .request_ns = request_ns };
+	return (struct fair_replay_tenant){ .power_w = power_w,
+					    .weight = 1,
+					    .departure_ns = FAIR_REPLAY_NEVER,
+					    .request_ns = request_ns };
 }
 
 struct fair_replay_tenant study_resnet50(const struct study *s, double mhz)
@@ -33,7 +36,8 @@ static void shares_fill(const struct fair_replay_tenant *t, size_t n, struct sha
 
 	for (size_t i = 0; i < n; i++) {
 		const struct fair_replay_usage *u = &out->u[i];
-		double time_s = (double)u->time_ns / 1e9, turn_s = u->turns ? time_s / (double)u->turns : 0;
+		double time_s = (double)u->time_ns / 1e9,
+		       turn_s = u->turns ? time_s / (double)u->turns : 0;
 		const double got[2] = { time_s / t[i].weight, u->energy_j / t[i].weight };
 
 		for (int k = 0; k < 2; k++) {
@@ -53,11 +57,13 @@ static void shares_fill(const struct fair_replay_tenant *t, size_t n, struct sha
 	out->energy_gap_j = most[1] - least[1];
 }
 
-int study_replay(const struct study *s, enum study_policy policy, double phi, const struct fair_replay_tenant *t, size_t n,
-		 struct fair_series *series, struct shares *out, struct hes_err *err)
+int study_replay(const struct study *s, enum study_policy policy, double phi,
+		 const struct fair_replay_tenant *t, size_t n, struct fair_series *series,
+		 struct shares *out, struct hes_err *err)
 {
 	const struct fair_replay_config c = {
-		.queue = { &hes_fair_policies[policy], phi, STUDY_QUANTA, QUANTUM_NS }, .duration_ns = s->seconds * SECOND_NS,
+		.queue = { &hes_fair_policies[policy], phi, STUDY_QUANTA, QUANTUM_NS },
+		.duration_ns = s->seconds * SECOND_NS,
 		.every_ns = series ? SECOND_NS : 0,
 	};
 	int rc;
@@ -73,7 +79,8 @@ int study_replay(const struct study *s, enum study_policy policy, double phi, co
 
 void study_heading(const char *figure, const char *text)
 {
-	printf("\nFigure %s: %s\n%-72s %9s %9s %11s\n", figure, text, "", "paper", "ours", "difference");
+	printf("\nFigure %s: %s\n%-72s %9s %9s %11s\n", figure, text, "", "paper", "ours",
+	       "difference");
 }
 
 void study_claim(struct study *s, const char *figure, const char *what, double paper, double ours)
@@ -100,7 +107,8 @@ void study_must(struct study *s, const char *figure, const char *what, bool held
 		fprintf(s->csv, "%s,\"%s\",,,,%s\n", figure, what, held ? "yes" : "no");
 }
 
-int study_draw(const struct study *s, const char *title, const struct panel *p, size_t n, const char *name, struct hes_err *err)
+int study_draw(const struct study *s, const char *title, const struct panel *p, size_t n,
+	       const char *name, struct hes_err *err)
 {
 	return s->folder ? panels_draw(title, p, n, s->folder, name, err) : 0;
 }

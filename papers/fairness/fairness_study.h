@@ -1,5 +1,6 @@
 /*
- * fairness_study.h - what all figures share: replays through the run queue, rows of "paper, ours, difference", and limits.
+ * fairness_study.h - what all figures share: replays through the run queue, rows of "paper, ours,
+ * difference", and limits.
  */
 #ifndef PAPERS_FAIRNESS_FAIRNESS_STUDY_H
 #define PAPERS_FAIRNESS_FAIRNESS_STUDY_H
@@ -12,23 +13,23 @@
 #include "panels.h"
 #include "tx2.h"
 
-#define STUDY_TENANTS 3    /* at most */
-#define STUDY_QUANTA  1000 /* of an interval of 200 ms */
-#define STUDY_PHI     0.7  /* of the paper, where it names none */
+#define STUDY_TENANTS 3             /* at most */
+#define STUDY_QUANTA  1000          /* of an interval of 200 ms */
+#define STUDY_PHI     0.7           /* of the paper, where it names none */
 #define STUDY_NONE    ((double)NAN) /* the paper gives no number */
 
-/* The paper's A1 is ResNet50 at 1300 MHz, its A2 MobileNetV2 at 726 MHz. A2's profile is not published: F_E = 0.19 under time
- * fairness (Fig. 5) means that it draws 0.19 of A1's power. */
+/* The paper's A1 is ResNet50 at 1300 MHz, its A2 MobileNetV2 at 726 MHz. A2's profile is not
+ * published: F_E = 0.19 under time fairness (Fig. 5) means that it draws 0.19 of A1's power. */
 #define MOBILENET_PART 0.19
 
 enum study_policy { STUDY_TIME, STUDY_ENERGY, STUDY_ETF, STUDY_POLICIES };
 
 struct study {
-	struct tx2  tx2;
+	struct tx2 tx2;
 	const char *folder; /* NULL: no pictures */
-	FILE       *csv;    /* rows of claims; NULL: none */
-	uint64_t    seconds; /* of a replay, where the figure names none */
-	size_t      limits, broken;
+	FILE *csv;          /* rows of claims; NULL: none */
+	uint64_t seconds;   /* of a replay, where the figure names none */
+	size_t limits, broken;
 };
 
 struct shares {
@@ -47,8 +48,9 @@ struct fair_replay_tenant study_resnet50(const struct study *s, double mhz);
 void study_pair(const struct study *s, double ratio, struct fair_replay_tenant t[2]);
 
 /** One replay of s->seconds; @series may be NULL, else gets a sample a second. */
-int study_replay(const struct study *s, enum study_policy policy, double phi, const struct fair_replay_tenant *t, size_t n,
-		 struct fair_series *series, struct shares *out, struct hes_err *err);
+int study_replay(const struct study *s, enum study_policy policy, double phi,
+		 const struct fair_replay_tenant *t, size_t n, struct fair_series *series,
+		 struct shares *out, struct hes_err *err);
 
 void study_heading(const char *figure, const char *text);
 /** A row of the table: what the paper reports, or STUDY_NONE, and our value. */
@@ -56,7 +58,8 @@ void study_claim(struct study *s, const char *figure, const char *what, double p
 /** A limit that must be held. */
 void study_must(struct study *s, const char *figure, const char *what, bool held);
 /** A picture, unless none are wanted. */
-int  study_draw(const struct study *s, const char *title, const struct panel *p, size_t n, const char *name, struct hes_err *err);
+int study_draw(const struct study *s, const char *title, const struct panel *p, size_t n,
+	       const char *name, struct hes_err *err);
 
 /* The figures. @return 0, or negative errno where a replay or a picture failed */
 int figure_1(struct study *s, struct hes_err *err);

@@ -17,10 +17,12 @@
 /* The first line is thick, so that it can be seen below one that covers it. */
 static const struct {
 	const char *color;
-	int         point;
-	double      width, size;
-} styles[] = { { "#0072B2", 7, 4, 0.9 }, { "#D55E00", 5, 2.2, 0.5 }, { "#009E73", 9, 2.2, 0.7 }, { "#CC79A7", 13, 2.2, 0.7 },
-	       { "#E69F00", 11, 2.2, 0.7 }, { "#000000", 3, 2.2, 0.7 } };
+	int point;
+	double width, size;
+} styles[] = {
+	{ "#0072B2", 7, 4, 0.9 },    { "#D55E00", 5, 2.2, 0.5 },  { "#009E73", 9, 2.2, 0.7 },
+	{ "#CC79A7", 13, 2.2, 0.7 }, { "#E69F00", 11, 2.2, 0.7 }, { "#000000", 3, 2.2, 0.7 }
+};
 
 #define N_STYLES (sizeof(styles) / sizeof(styles[0]))
 
@@ -57,25 +59,31 @@ static void put_series(const struct panel *p, size_t k, size_t s, FILE *f)
 {
 	const char *color = styles[s % N_STYLES].color;
 
-	fprintf(f, "%s $panel%zu using %s%zu%s title \"%s\"", s ? "," : "plot", k, p->groups ? "" : "1:", s + 2, p->groups ? ":xtic(1)" : "",
-		p->series[s]);
+	fprintf(f, "%s $panel%zu using %s%zu%s title \"%s\"", s ? "," : "plot", k,
+		p->groups ? "" : "1:", s + 2, p->groups ? ":xtic(1)" : "", p->series[s]);
 	if (p->kind == PANEL_LINES)
-		fprintf(f, " with linespoints lw %g pt %d ps %g lc rgb '%s'", styles[s % N_STYLES].width, styles[s % N_STYLES].point,
+		fprintf(f, " with linespoints lw %g pt %d ps %g lc rgb '%s'",
+			styles[s % N_STYLES].width, styles[s % N_STYLES].point,
 			styles[s % N_STYLES].size, color);
 	else if (p->kind == PANEL_STEPS)
-		fprintf(f, " with steps lw %g dt %zu lc rgb '%s'", styles[s % N_STYLES].width, s + 1, color);
+		fprintf(f, " with steps lw %g dt %zu lc rgb '%s'", styles[s % N_STYLES].width,
+			s + 1, color);
 	else
 		fprintf(f, " lc rgb '%s'", color);
 }
 
 static void put_panel(const struct panel *p, size_t k, FILE *f)
 {
-	fprintf(f, "set title \"%s\"\nset xlabel \"%s\"\nset ylabel \"%s\"\n", p->title, p->x_title, p->y_title);
+	fprintf(f, "set title \"%s\"\nset xlabel \"%s\"\nset ylabel \"%s\"\n", p->title, p->x_title,
+		p->y_title);
 	put_range("x", p->x_min, p->x_max, f);
 	put_range("y", p->y_min, p->y_max, f);
 	if (p->kind == PANEL_BARS || p->kind == PANEL_STACKS)
-		fprintf(f, "set xtics scale 0\nset style data histograms\nset style histogram %s\nset style fill solid 0.9 border lc rgb 'white'\nset boxwidth %s\n",
-			p->kind == PANEL_STACKS ? "rowstacked" : "clustered gap 1", p->kind == PANEL_STACKS ? "0.7" : "0.9");
+		fprintf(f,
+			"set xtics scale 0\nset style data histograms\nset style histogram %s\nset "
+			"style fill solid 0.9 border lc rgb 'white'\nset boxwidth %s\n",
+			p->kind == PANEL_STACKS ? "rowstacked" : "clustered gap 1",
+			p->kind == PANEL_STACKS ? "0.7" : "0.9");
 	for (size_t s = 0; s < p->n_series; s++)
 		put_series(p, k, s, f);
 	fputc('\n', f);
@@ -83,11 +91,15 @@ static void put_panel(const struct panel *p, size_t k, FILE *f)
 
 static void put_script(const char *title, const struct panel *panels, size_t n, FILE *f)
 {
-	fprintf(f, "set terminal svg size %zu,%d font 'sans,12' background 'white'\n", n * PANEL_WIDTH, PANEL_HEIGHT);
+	fprintf(f, "set terminal svg size %zu,%d font 'sans,12' background 'white'\n",
+		n * PANEL_WIDTH, PANEL_HEIGHT);
 	for (size_t k = 0; k < n; k++)
 		put_data(&panels[k], k, f);
-	fprintf(f, "set key above horizontal maxrows 2\nset grid ytics lc rgb '#dddddd'\nset border 3\nset tics nomirror\n"
-		   "set multiplot layout 1,%zu title \"%s\" font ',14'\n", n, title);
+	fprintf(f,
+		"set key above horizontal maxrows 2\nset grid ytics lc rgb '#dddddd'\nset border "
+		"3\nset tics nomirror\n"
+		"set multiplot layout 1,%zu title \"%s\" font ',14'\n",
+		n, title);
 	for (size_t k = 0; k < n; k++)
 		put_panel(&panels[k], k, f);
 	fputs("unset multiplot\n", f);
@@ -105,7 +117,8 @@ static int copy(FILE *from, FILE *to)
 	return ferror(from) ? -EIO : 0;
 }
 
-int panels_draw(const char *title, const struct panel *panels, size_t n, const char *folder, const char *name, struct hes_err *err)
+int panels_draw(const char *title, const struct panel *panels, size_t n, const char *folder,
+		const char *name, struct hes_err *err)
 {
 	FILE *script = gnuplot_scratch("script"), *drawing = gnuplot_scratch("drawing");
 	struct hes_file out = { 0 };
@@ -120,7 +133,9 @@ int panels_draw(const char *title, const struct panel *panels, size_t n, const c
 	if (!rc)
 		rc = hes_file_create(&out, path, err);
 	if (!rc)
-		rc = copy(drawing, out.f) ? hes_fail(err, -EIO, "%s: the drawing cannot be copied", path) : hes_file_commit(&out, err);
+		rc = copy(drawing, out.f)
+			     ? hes_fail(err, -EIO, "%s: the drawing cannot be copied", path)
+			     : hes_file_commit(&out, err);
 	hes_file_abort(&out);
 	if (script)
 		fclose(script);

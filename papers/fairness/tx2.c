@@ -9,10 +9,13 @@
 
 #include "base/csv.h"
 
-static int row_read(const struct hes_csv *c, const int column[4], struct tx2 *out, struct hes_err *err)
+static int row_read(const struct hes_csv *c, const int column[4], struct tx2 *out,
+		    struct hes_err *err)
 {
 	const char *model = hes_csv_text(c, column[0]);
-	struct tx2_network *n = strcmp(model, "resnet18") == 0 ? &out->resnet18 : strcmp(model, "resnet50") == 0 ? &out->resnet50 : NULL;
+	struct tx2_network *n = strcmp(model, "resnet18") == 0   ? &out->resnet18
+				: strcmp(model, "resnet50") == 0 ? &out->resnet50
+								 : NULL;
 	double mhz, us, mw;
 	int rc = hes_csv_double(c, column[1], 1, 1e5, &mhz, err);
 
@@ -23,7 +26,8 @@ static int row_read(const struct hes_csv *c, const int column[4], struct tx2 *ou
 	if (rc)
 		return rc;
 	if (!n || n->n == TX2_CLOCKS || (n->n && n->at[n->n - 1].mhz >= mhz))
-		return hes_csv_fail(c, err, -EINVAL, "not resnet18 or resnet50 at %d rising clocks", TX2_CLOCKS);
+		return hes_csv_fail(c, err, -EINVAL, "not resnet18 or resnet50 at %d rising clocks",
+				    TX2_CLOCKS);
 	n->at[n->n++] = (struct tx2_point){ mhz, mw / 1e3, (uint64_t)llround(us * 1e3) };
 	return 0;
 }

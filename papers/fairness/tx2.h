@@ -1,5 +1,6 @@
 /*
- * tx2.h - the profiles that the paper's authors published: two networks on a Jetson TX2, time and power of a request at 13 clocks.
+ * tx2.h - the profiles that the paper's authors published: two networks on a Jetson TX2, time and
+ * power of a request at 13 clocks.
  */
 #ifndef PAPERS_FAIRNESS_TX2_H
 #define PAPERS_FAIRNESS_TX2_H
@@ -12,7 +13,7 @@
 #define TX2_CLOCKS 13
 
 struct tx2_point {
-	double   mhz, power_w;
+	double mhz, power_w;
 	uint64_t request_ns;
 };
 

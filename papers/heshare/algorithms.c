@@ -14,18 +14,26 @@
 #define TOLERANCE_A_JOB 1e-9 /* a complete front of n jobs has about as many points */
 
 const struct hes_algorithm_options hes_algorithm_defaults = {
-	.population = 50, .generations = 500, .seed = 1, .threads = 1, .tolerance = -1,
+	.population = 50,
+	.generations = 500,
+	.seed = 1,
+	.threads = 1,
+	.tolerance = -1,
 };
 
-static int run_search(const struct hes_assign *a, const struct hes_algorithm_options *o, struct search_options *s,
-		      hes_evolve_fn *search, struct hes_algorithm_result *out)
+static int run_search(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		      struct search_options *s, hes_evolve_fn *search,
+		      struct hes_algorithm_result *out)
 {
 	struct hes_algorithm_result found = { 0 };
 	int rc;
 
 	s->evolve = (struct hes_evolve_options){
-		.population = o->population, .generations = o->generations, .evaluations = o->evaluations,
-		.seed = o->seed, .threads = o->threads,
+		.population = o->population,
+		.generations = o->generations,
+		.evaluations = o->evaluations,
+		.seed = o->seed,
+		.threads = o->threads,
 	};
 	rc = search_assignments(a, s, search, &found.front, &found.evaluations);
 	if (!rc)
@@ -33,8 +41,8 @@ static int run_search(const struct hes_assign *a, const struct hes_algorithm_opt
 	return rc;
 }
 
-static int run_plain(const struct hes_assign *a, const struct hes_algorithm_options *o, hes_evolve_fn *search,
-		     struct hes_algorithm_result *out)
+static int run_plain(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		     hes_evolve_fn *search, struct hes_algorithm_result *out)
 {
 	struct search_options s = { .mutation = o->mutation > 0 ? o->mutation : 2 / (double)a->n };
 
@@ -63,10 +71,12 @@ static int run_heshare(const struct hes_assign *a, const struct hes_algorithm_op
 		       struct hes_algorithm_result *out)
 {
 	struct search_options s = {
-		.mutation = o->plain_mutation ? 2 / (double)a->n :
-			    o->mutation > 0   ? o->mutation :
-						hes_genetic_defaults.mutation,
-		.ranked_start = !o->plain_start, .inherit = !o->plain_crossover, .migrate = !o->plain_mutation,
+		.mutation = o->plain_mutation ? 2 / (double)a->n
+			    : o->mutation > 0 ? o->mutation
+					      : hes_genetic_defaults.mutation,
+		.ranked_start = !o->plain_start,
+		.inherit = !o->plain_crossover,
+		.migrate = !o->plain_mutation,
 		.no_recovery = o->no_recovery,
 	};
 
@@ -82,7 +92,8 @@ static int run_exact(const struct hes_assign *a, const struct hes_algorithm_opti
 	int rc = hes_exact_run(a, &e, &found);
 
 	if (!rc)
-		*out = (struct hes_algorithm_result){ found.front, found.solves, found.halfplanes, found.n_halfplanes };
+		*out = (struct hes_algorithm_result){ found.front, found.solves, found.halfplanes,
+						      found.n_halfplanes };
 	return rc;
 }
 
@@ -98,17 +109,20 @@ static int run_auction(const struct hes_assign *a, const struct hes_algorithm_op
 	n.threads = o->threads;
 	rc = hes_near_run(a, &n, &found);
 	if (!rc)
-		*out = (struct hes_algorithm_result){ found.front, found.solves, found.halfplanes, found.n_halfplanes };
+		*out = (struct hes_algorithm_result){ found.front, found.solves, found.halfplanes,
+						      found.n_halfplanes };
 	return rc;
 }
 
-/* Whether exact would take minutes: a weight takes it time in proportion to jobs times columns, and more. */
+/* Whether exact would take minutes: a weight takes it time in proportion to jobs times columns, and
+ * more. */
 static bool is_large(const struct hes_assign *a)
 {
 	return (double)a->n * (double)a->n_types * (double)(a->n / a->k + 1) > MOST_EXACT;
 }
 
-static int run_joint(const struct hes_assign *a, const struct hes_algorithm_options *o, struct hes_algorithm_result *out)
+static int run_joint(const struct hes_assign *a, const struct hes_algorithm_options *o,
+		     struct hes_algorithm_result *out)
 {
 	const struct hes_between_options b = { o->evaluations, o->threads };
 	struct hes_algorithm_result found;
@@ -134,7 +148,8 @@ const struct hes_algorithm hes_algorithms[] = {
 	{ "spea2", "SPEA2 with plain operators", run_spea2 },
 	{ "moead", "MOEA/D with plain operators", run_moead },
 	{ "exact", "the supported front, exactly, with a bound on every front", run_exact },
-	{ "auction", "near the supported front, with a bound: for thousands of different GPUs", run_auction },
+	{ "auction", "near the supported front, with a bound: for thousands of different GPUs",
+	  run_auction },
 	{ "joint", "the supported front and what lies between its points", run_joint },
 	{ 0 }
 };

@@ -1,8 +1,8 @@
 /*
  * auction.c - jobs bid for positions, one at a time; see auction.h.
  *
- * Costs and prices are floats in units of a job's mean cost. The last two positions of a GPU are free and have no price, so
- * there is always a best and a second best.
+ * Costs and prices are floats in units of a job's mean cost. The last two positions of a GPU are
+ * free and have no price, so there is always a best and a second best.
  */
 #include "auction.h"
 
@@ -11,41 +11,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 #define NOBODY     UINT32_MAX
 #define FIRST_ROOM 16
-#define MOST_RAISE 1e6f  /* if there is no second best */
-#define LEAST_LOT  2     /* free positions of each GPU */
+#define MOST_RAISE 1e6f /* if there is no second best */
+#define LEAST_LOT  2    /* free positions of each GPU */
 
 struct hes_auction {
 	const struct hes_assign *a;
-	float                   *energy;   /* [job * n_types + type], in units of the mean over the jobs of their least */
-	float                   *time;     /* the same */
-	double                   energy_unit, time_unit;
+	float *energy; /* [job * n_types + type], in units of the mean over the jobs of their least
+			*/
+	float *time;   /* the same */
+	double energy_unit, time_unit;
 };
 
 struct lot {
-	float    *price;   /* [room], those beyond n are 0 */
-	uint32_t *owner;   /* [room] */
-	uint32_t  n, room; /* positions in play: the last two are free */
+	float *price;     /* [room], those beyond n are 0 */
+	uint32_t *owner;  /* [room] */
+	uint32_t n, room; /* positions in play: the last two are free */
 };
 
 /* One solve. */
 struct sale {
 	const struct hes_auction *x;
-	const struct hes_assign  *a;
-	float                     w_energy, w_time; /* a job's mean cost is about 1 */
-	float                     step;
-	float                    *wait;     /* [k]: what waiting costs */
-	struct lot               *lots;     /* [k] */
-	float                    *position; /* [most] 1, 2, ... */
-	uint32_t                  most;
-	uint32_t                 *gpu_of;   /* [n] */
-	uint32_t                (*liked)[2]; /* [n]: the two best GPUs of a job's last bid */
-	uint32_t                 *queue;    /* [n]: jobs without a position, a ring */
-	size_t                    head, waiting;
-	uint64_t                  bids;
-	int                       rc;
+	const struct hes_assign *a;
+	float w_energy, w_time; /* a job's mean cost is about 1 */
+	float step;
+	float *wait;      /* [k]: what waiting costs */
+	struct lot *lots; /* [k] */
+	float *position;  /* [most] 1, 2, ... */
+	uint32_t most;
+	uint32_t *gpu_of;     /* [n] */
+	uint32_t (*liked)[2]; /* [n]: the two best GPUs of a job's last bid */
+	uint32_t *queue;      /* [n]: jobs without a position, a ring */
+	size_t head, waiting;
+	uint64_t bids;
+	int rc;
 };
 
 struct hes_auction *hes_auction_new(const struct hes_assign *a)
@@ -75,8 +75,10 @@ struct hes_auction *hes_auction_new(const struct hes_assign *a)
 	x->time_unit = fmax(x->time_unit, 1e-9);
 	for (size_t i = 0; i < a->n; i++)
 		for (size_t t = 0; t < a->n_types; t++) {
-			x->energy[i * a->n_types + t] = (float)(a->cost[t * a->n + i].energy_mj / x->energy_unit);
-			x->time[i * a->n_types + t] = (float)(a->cost[t * a->n + i].time_us / x->time_unit);
+			x->energy[i * a->n_types + t] =
+				(float)(a->cost[t * a->n + i].energy_mj / x->energy_unit);
+			x->time[i * a->n_types + t] =
+				(float)(a->cost[t * a->n + i].time_us / x->time_unit);
 		}
 	return x;
 }
@@ -180,7 +182,7 @@ static void take(struct sale *s, uint32_t job, uint32_t gpu, uint32_t position, 
 
 /* The two GPUs where a job pays least. */
 struct choice {
-	float    best, next;
+	float best, next;
 	uint32_t gpu[2];
 };
 
@@ -188,7 +190,8 @@ static void look_at(const struct sale *s, uint32_t job, uint32_t g, struct choic
 {
 	const struct hes_assign *a = s->a;
 	const size_t cell = job * a->n_types + a->gpus[g].type;
-	const float base = s->w_energy * s->x->energy[cell] + s->wait[g], slope = s->w_time * s->x->time[cell];
+	const float base = s->w_energy * s->x->energy[cell] + s->wait[g],
+		    slope = s->w_time * s->x->time[cell];
 	float v;
 
 	/* Prices are not negative: this excludes most GPUs. */
@@ -228,7 +231,8 @@ static void bid(struct sale *s, uint32_t job)
 	raise = fminf(c.next, there) - c.best + s->step;
 	price = s->lots[c.gpu[0]].price[position];
 	/* If rounding removed the step, two jobs would outbid each other forever. */
-	price = fmaxf(price + fminf(fmaxf(raise, s->step), MOST_RAISE), nextafterf(price, INFINITY));
+	price = fmaxf(price + fminf(fmaxf(raise, s->step), MOST_RAISE),
+		      nextafterf(price, INFINITY));
 	take(s, job, c.gpu[0], position, price);
 	s->bids++;
 }
@@ -253,7 +257,8 @@ static double prove(const struct sale *s, const struct hes_weights *w, double un
 			if (base + w->jct * c->time_us >= least)
 				continue;
 			for (uint32_t p = 0; p < l->n; p++) {
-				const double v = base + w->jct * c->time_us * (p + 1) + (double)l->price[p] * unit;
+				const double v = base + w->jct * c->time_us * (p + 1) +
+						 (double)l->price[p] * unit;
 
 				least = v < least ? v : least;
 			}
@@ -303,8 +308,8 @@ static void close_sale(struct sale *s)
 	free(s->position);
 }
 
-int hes_auction_solve(const struct hes_auction *x, const struct hes_weights *w, double part, uint32_t *gpu_of, double *bound,
-		      uint64_t *bids)
+int hes_auction_solve(const struct hes_auction *x, const struct hes_weights *w, double part,
+		      uint32_t *gpu_of, double *bound, uint64_t *bids)
 {
 	struct sale s = { .x = x, .a = x->a, .gpu_of = gpu_of, .step = (float)part };
 	const double unit = w->energy * x->energy_unit + w->jct * x->time_unit;

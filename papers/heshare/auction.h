@@ -1,11 +1,12 @@
 /*
- * auction.h - stage 1 at fixed weights, solved to within a proven gap: for thousands of different GPUs, where lap.h takes
- * minutes.
+ * auction.h - stage 1 at fixed weights, solved to within a proven gap: for thousands of different
+ * GPUs, where lap.h takes minutes.
  *
- * An auction (Bertsekas, Annals of Operations Research 14, 1988) of the positions from the end of each GPU's queue. A job
- * without a position takes the one where cost plus price is least. It raises that price until the next best would be
- * better by @step. The job that held the position bids again. At the end no job can improve by more than the step.
- * The bound is computed from the prices alone.
+ * An auction (Bertsekas, Annals of Operations Research 14, 1988) of the positions from the end of
+ * each GPU's queue. A job without a position takes the one where cost plus price is least. It
+ * raises that price until the next best would be better by @step. The job that held the position
+ * bids again. At the end no job can improve by more than the step. The bound is computed from the
+ * prices alone.
  */
 #ifndef HES_ASSIGN_AUCTION_H
 #define HES_ASSIGN_AUCTION_H
@@ -27,7 +28,7 @@ void hes_auction_free(struct hes_auction *x);
  * @param bids    number of bids
  * @return 0 or -ENOMEM; bound and bids are written on success only
  */
-int hes_auction_solve(const struct hes_auction *x, const struct hes_weights *w, double part, uint32_t *gpu_of, double *bound,
-		      uint64_t *bids);
+int hes_auction_solve(const struct hes_auction *x, const struct hes_weights *w, double part,
+		      uint32_t *gpu_of, double *bound, uint64_t *bids);
 
 #endif

@@ -9,16 +9,16 @@
 
 #include "gap.h"
 
-#define EVALUATIONS    200000000u       /* by default */
+#define EVALUATIONS    200000000u        /* by default */
 #define MOST_MARGINALS ((size_t)1 << 24) /* values per thread */
 #define MEMORY         ((size_t)1 << 29) /* bytes of the front's assignments */
 
 struct between {
-	const struct hes_assign          *a;
+	const struct hes_assign *a;
 	const struct hes_between_options *o;
-	const struct hes_assign_front    *from;
-	struct hes_gap                   *gaps;   /* [n_gaps] */
-	size_t                            n_gaps;
+	const struct hes_assign_front *from;
+	struct hes_gap *gaps; /* [n_gaps] */
+	size_t n_gaps;
 };
 
 static int search_some(struct between *b, struct hes_gap_room *r, size_t first, size_t step)
@@ -38,7 +38,8 @@ static int search_all(struct between *b)
 
 	for (size_t i = 0; i < b->n_gaps; i++)
 		b->gaps[i] = (struct hes_gap){
-			.ends = { b->from->v[i].gpu_of, b->from->v[i + 1].gpu_of }, .limit = all / b->n_gaps,
+			.ends = { b->from->v[i].gpu_of, b->from->v[i + 1].gpu_of },
+			.limit = all / b->n_gaps,
 		};
 #pragma omp parallel for schedule(static, 1) num_threads((int)threads) reduction(min : rc)
 	for (uint32_t t = 0; t < threads; t++) {
@@ -56,7 +57,8 @@ static int search_all(struct between *b)
 
 static size_t bytes_of(const struct hes_assign *a)
 {
-	return sizeof(struct hes_assignment) + a->k * (sizeof(struct hes_gpu_sum) + sizeof(uint32_t)) +
+	return sizeof(struct hes_assignment) +
+	       a->k * (sizeof(struct hes_gpu_sum) + sizeof(uint32_t)) +
 	       a->n * (sizeof(double) + 2 * sizeof(uint32_t));
 }
 
@@ -69,13 +71,16 @@ static int merge(const struct between *b, struct hes_pareto *all)
 	for (size_t i = 0; i < b->n_gaps && rc >= 0; i++) {
 		rc = hes_pareto_thin(&b->gaps[i].front, most);
 		for (size_t m = 0; m < b->gaps[i].front.n && rc >= 0; m++)
-			rc = hes_pareto_insert(all, &b->gaps[i].front.v[m].at, (uint64_t)i << 32 | b->gaps[i].front.v[m].tag);
+			rc = hes_pareto_insert(all, &b->gaps[i].front.v[m].at,
+					       (uint64_t)i << 32 | b->gaps[i].front.v[m].tag);
 	}
 	return rc < 0 ? rc : 0;
 }
 
-/* As assignments. Their objectives are computed again and rounded differently: equal and dominated ones are dropped. */
-static int merge_assignments(const struct between *b, const struct hes_pareto *all, struct hes_assign_front *out)
+/* As assignments. Their objectives are computed again and rounded differently: equal and dominated
+ * ones are dropped. */
+static int merge_assignments(const struct between *b, const struct hes_pareto *all,
+			     struct hes_assign_front *out)
 {
 	struct hes_assignment *v = hes_assignments_new(b->a, all->n);
 	size_t n = 0;
@@ -83,17 +88,19 @@ static int merge_assignments(const struct between *b, const struct hes_pareto *a
 	if (!v)
 		return -ENOMEM;
 	for (size_t i = 0; i < all->n; i++) {
-		hes_gap_assignment(&b->gaps[all->v[i].tag >> 32], b->a, (uint32_t)all->v[i].tag, v[n].gpu_of);
+		hes_gap_assignment(&b->gaps[all->v[i].tag >> 32], b->a, (uint32_t)all->v[i].tag,
+				   v[n].gpu_of);
 		hes_assign_evaluate(b->a, &v[n]);
-		if (n == 0 || (v[n].at.energy_mj > v[n - 1].at.energy_mj && v[n].at.jct_us < v[n - 1].at.jct_us))
+		if (n == 0 || (v[n].at.energy_mj > v[n - 1].at.energy_mj &&
+			       v[n].at.jct_us < v[n - 1].at.jct_us))
 			n++;
 	}
 	*out = (struct hes_assign_front){ v, n };
 	return 0;
 }
 
-int hes_between_search(const struct hes_assign *a, const struct hes_between_options *o, struct hes_assign_front *front,
-		       uint64_t *evaluations)
+int hes_between_search(const struct hes_assign *a, const struct hes_between_options *o,
+		       struct hes_assign_front *front, uint64_t *evaluations)
 {
 	struct between b = { .a = a, .o = o, .from = front, .n_gaps = front->n - (front->n > 0) };
 	struct hes_pareto all = { 0 };

@@ -25,7 +25,8 @@ algorithms() {
 		run "$FRONT" time.csv energy.csv --ref ref.csv --algorithm "$a" $(short "$a" 50)
 		[ "$status" -eq 0 ]
 		jq -e --arg a "$a" '.algorithm == $a and .seed == 1 and .threads >= 1 and .wall_s >= 0 and .cpu_s >= 0 and .evaluations > 0' <<<"$output"
-		jq -e '.front[0][0] == 130 and .hypervolume > 0.6 and .hypervolume < 0.7' <<<"$output"
+		jq -e '.front[0][0] == 130 and .hypervolume > 0.6 and .hypervolume < 0.7' \
+			<<<"$output"
 		jq -e '[.front[][0]] | . == (sort | unique)' <<<"$output"
 		jq -e '[.front[][1]] | . == (sort | unique | reverse)' <<<"$output"
 	done
@@ -41,7 +42,8 @@ large() { # ALGORITHM: more than one thread may take on
 	for a in $(algorithms); do
 		one=$("$FRONT" t.csv e.csv -a "$a" $(large "$a") -s 7 -t 1 | jq -c .front)
 		for threads in 2 5; do
-			many=$("$FRONT" t.csv e.csv -a "$a" $(large "$a") -s 7 -t $threads | jq -c .front)
+			many=$("$FRONT" t.csv e.csv -a "$a" $(large "$a") -s 7 -t $threads |
+				jq -c .front)
 			[ "$one" = "$many" ]
 		done
 		case $a in exact | auction | joint) continue ;; esac # they draw no lots
@@ -81,7 +83,8 @@ large() { # ALGORITHM: more than one thread may take on
 	awk 'BEGIN { srand(6); for (i = 0; i < 50; i++) { for (k = 0; k < 5; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >e.csv
 	printf '400,40\n' >ref.csv
 	for tolerance in 0.05 0.001 -1 0; do
-		"$FRONT" t.csv e.csv --ref ref.csv -a exact --tolerance $tolerance >"./$tolerance.json"
+		"$FRONT" t.csv e.csv --ref ref.csv -a exact --tolerance $tolerance \
+			>"./$tolerance.json"
 		jq -e '.hypervolume > 0 and .hypervolume <= .bound' "./$tolerance.json"
 	done
 	jq -es '.[0].hypervolume < .[1].hypervolume and .[1].hypervolume < .[2].hypervolume and
@@ -101,7 +104,8 @@ large() { # ALGORITHM: more than one thread may take on
 	jq -es '.[0].hypervolume < .[1].hypervolume and .[1].hypervolume <= .[1].bound and .[1].bound == .[0].bound and
 		(.[0].front - .[1].front | length) == 0 and (.[1].front | length) > 3 * (.[0].front | length)' exact.json joint.json
 	"$FRONT" t.csv e.csv --ref ref.csv -a joint --evaluations 5000 >less.json
-	jq -es '.[0].evaluations < .[1].evaluations and .[0].hypervolume <= .[1].hypervolume' less.json joint.json
+	jq -es '.[0].evaluations < .[1].evaluations and .[0].hypervolume <= .[1].hypervolume' \
+		less.json joint.json
 }
 
 @test "auction is near the supported front and within its own bound" {
@@ -168,9 +172,11 @@ refused() { # STATUS TEXT ARGUMENT...
 }
 
 @test "wrong usage exits 2 with what would be right" {
-	refused 2 "--algorithm: \"none\" is not one of heshare, " time.csv energy.csv --algorithm none
+	refused 2 "--algorithm: \"none\" is not one of heshare, " time.csv energy.csv \
+		--algorithm none
 	refused 2 "an odd number" time.csv energy.csv --population 7
-	refused 2 "\"x\" is not init, crossover, mutation or recovery" time.csv energy.csv --without x
+	refused 2 "\"x\" is not init, crossover, mutation or recovery" time.csv energy.csv \
+		--without x
 	refused 1 "--counts: give 3 numbers" time.csv energy.csv --counts 1,2
 	refused 1 "--counts: give 3 numbers" time.csv energy.csv --counts 1,2,3,4
 	refused 1 "--counts" time.csv energy.csv --counts 1,0,1

@@ -1,6 +1,7 @@
 /*
- * front.c - the trade-offs between energy and average completion time of assigning jobs to GPUs, by one of several
- * algorithms, from two tables. Prints one JSON document. README.md describes the files and the output.
+ * front.c - the trade-offs between energy and average completion time of assigning jobs to GPUs, by
+ * one of several algorithms, from two tables. Prints one JSON document. README.md describes the
+ * files and the output.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -21,8 +22,8 @@
 
 struct front_opts {
 	const char *ref, *counts, *algorithm, *without;
-	uint64_t    population, generations, evaluations, weights, seed, threads;
-	double      mutation, tolerance;
+	uint64_t population, generations, evaluations, weights, seed, threads;
+	double mutation, tolerance;
 };
 
 static void offer_algorithms(opt_say_fn *say, void *ctx)
@@ -31,45 +32,65 @@ static void offer_algorithms(opt_say_fn *say, void *ctx)
 		say(a->name, ctx);
 }
 
+/* clang-format off */
 static const struct opt front_opts[] = {
-	{ .name = "ref", .kind = OPT_FILE, .offset = offsetof(struct front_opts, ref), .arg = "FILE",
-	  .help = "reference point of the hypervolume: last line energy (J), average completion (s)" },
-	{ .name = "counts", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, counts), .arg = "LIST",
+	{ .name = "ref", .kind = OPT_FILE, .offset = offsetof(struct front_opts, ref),
+	  .arg = "FILE",
+	  .help = "reference point of the hypervolume: last line energy (J), average completion "
+		  "(s)" },
+	{ .name = "counts", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, counts),
+	  .arg = "LIST",
 	  .help = "number of GPUs in each column, with commas; default one" },
-	{ .name = "algorithm", .letter = 'a', .kind = OPT_CHOICE, .offset = offsetof(struct front_opts, algorithm),
-	  .arg = "NAME", .def = "heshare", .offer = offer_algorithms,
+	{ .name = "algorithm", .letter = 'a', .kind = OPT_CHOICE,
+	  .offset = offsetof(struct front_opts, algorithm), .arg = "NAME", .def = "heshare",
+	  .offer = offer_algorithms,
 	  .help = "heshare, nsga2, spea2, moead, exact, auction or joint" },
-	{ .name = "population", .kind = OPT_U64, .offset = offsetof(struct front_opts, population), .arg = "N",
-	  .def = "50", .min = 4, .max = 100000, .help = "evolutionary algorithms: assignments alive, even" },
-	{ .name = "generations", .kind = OPT_U64, .offset = offsetof(struct front_opts, generations), .arg = "N",
-	  .def = "500", .max = 1e9, .help = "evolutionary algorithms: generations" },
-	{ .name = "evaluations", .kind = OPT_U64, .offset = offsetof(struct front_opts, evaluations), .arg = "N",
-	  .def = "0", .max = 1e15, .help = "evolutionary algorithms: limit, 0: none; joint: moves tried, 0: 2e8" },
-	{ .name = "mutation", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, mutation), .arg = "P", .def = "0",
-	  .max = 1, .help = "probability that a job moves; 0: 0.1 for heshare, else two jobs on average" },
-	{ .name = "without", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, without), .arg = "LIST",
-	  .help = "heshare: leave out init, crossover, mutation, recovery (of mutation), with commas" },
-	{ .name = "tolerance", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, tolerance), .arg = "PART",
-	  .def = "-1", .min = -1, .max = 1, .help = "exact: stop when the hull can gain less, as a part of its box; auction: "
-	  "do not split smaller gaps; -1: 1e-9 per job, 0.002" },
-	{ .name = "weights", .kind = OPT_U64, .offset = offsetof(struct front_opts, weights), .arg = "N", .def = "0",
-	  .max = 1e9, .help = "exact, auction, joint: stop after N weights; 0: no limit" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct front_opts, seed), .arg = "S",
-	  .def = "1", .max = 0x1p64, .help = "evolutionary algorithms: random seed" },
-	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = offsetof(struct front_opts, threads), .arg = "T",
-	  .def = "0", .max = 1024, .help = "0: one per processor; the front does not depend on it" },
+	{ .name = "population", .kind = OPT_U64, .offset = offsetof(struct front_opts, population),
+	  .arg = "N", .def = "50", .min = 4, .max = 100000,
+	  .help = "evolutionary algorithms: assignments alive, even" },
+	{ .name = "generations", .kind = OPT_U64, .offset = offsetof(struct front_opts,
+	  generations), .arg = "N", .def = "500", .max = 1e9,
+	  .help = "evolutionary algorithms: generations" },
+	{ .name = "evaluations", .kind = OPT_U64, .offset = offsetof(struct front_opts,
+	  evaluations), .arg = "N", .def = "0", .max = 1e15,
+	  .help = "evolutionary algorithms: limit, 0: none; joint: moves tried, 0: 2e8" },
+	{ .name = "mutation", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, mutation),
+	  .arg = "P", .def = "0", .max = 1,
+	  .help = "probability that a job moves; 0: 0.1 for heshare, else two jobs on average" },
+	{ .name = "without", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, without),
+	  .arg = "LIST",
+	  .help = "heshare: leave out init, crossover, mutation, recovery (of mutation), with "
+		  "commas" },
+	{ .name = "tolerance", .kind = OPT_DOUBLE, .offset = offsetof(struct front_opts, tolerance),
+	  .arg = "PART", .def = "-1", .min = -1, .max = 1,
+	  .help = "exact: stop when the hull can gain less, as a part of its box; auction: do not "
+		  "split smaller gaps; -1: 1e-9 per job, 0.002" },
+	{ .name = "weights", .kind = OPT_U64, .offset = offsetof(struct front_opts, weights),
+	  .arg = "N", .def = "0", .max = 1e9,
+	  .help = "exact, auction, joint: stop after N weights; 0: no limit" },
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = offsetof(struct front_opts,
+	  seed), .arg = "S", .def = "1", .max = 0x1p64,
+	  .help = "evolutionary algorithms: random seed" },
+	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = offsetof(struct front_opts,
+	  threads), .arg = "T", .def = "0", .max = 1024,
+	  .help = "0: one per processor; the front does not depend on it" },
 	{ 0 }
 };
+/* clang-format on */
 
-static int read_tables(char **paths, struct hes_matrix *time_s, struct hes_matrix *energy_j, struct hes_err *err)
+static int read_tables(char **paths, struct hes_matrix *time_s, struct hes_matrix *energy_j,
+		       struct hes_err *err)
 {
 	int rc = hes_matrix_read(paths[0], 0, MAX_TIME_S, time_s, err);
 
 	if (!rc)
 		rc = hes_matrix_read(paths[1], 0, MAX_ENERGY_J, energy_j, err);
 	if (!rc && (time_s->rows != energy_j->rows || time_s->columns != energy_j->columns))
-		rc = hes_fail(err, -EINVAL, "%s has %zu rows of %zu numbers, %s %zu of %zu; they must have one shape",
-			      paths[0], time_s->rows, time_s->columns, paths[1], energy_j->rows, energy_j->columns);
+		rc = hes_fail(
+			err, -EINVAL,
+			"%s has %zu rows of %zu numbers, %s %zu of %zu; they must have one shape",
+			paths[0], time_s->rows, time_s->columns, paths[1], energy_j->rows,
+			energy_j->columns);
 	return rc;
 }
 
@@ -86,16 +107,19 @@ static int parse_counts(const char *list, size_t columns, uint32_t **out, struct
 		gpus += counts[n++];
 	}
 	if (!rc && (n < columns || rest))
-		rc = hes_fail(err, -EINVAL, "--counts: give %zu numbers, one for each column", columns);
+		rc = hes_fail(err, -EINVAL, "--counts: give %zu numbers, one for each column",
+			      columns);
 	if (!rc && gpus > HES_INSTANCE_MAX_GPUS)
-		rc = hes_fail(err, -E2BIG, "--counts: %zu GPUs are more than %d", gpus, HES_INSTANCE_MAX_GPUS);
+		rc = hes_fail(err, -E2BIG, "--counts: %zu GPUs are more than %d", gpus,
+			      HES_INSTANCE_MAX_GPUS);
 	free(text);
 	*out = counts;
 	return rc;
 }
 
 /* The last line of a small CSV file, which may have a header. */
-static int read_reference(const char *path, size_t n_jobs, struct hes_objectives *out, struct hes_err *err)
+static int read_reference(const char *path, size_t n_jobs, struct hes_objectives *out,
+			  struct hes_err *err)
 {
 	char *text, *line, *comma;
 	size_t len;
@@ -110,11 +134,13 @@ static int read_reference(const char *path, size_t n_jobs, struct hes_objectives
 	comma = strchr(line, ',');
 	if (comma)
 		*comma++ = '\0';
-	rc = comma ? 0 : hes_fail(err, -EINVAL, "the last line is not \"energy,average completion\"");
+	rc = comma ? 0
+		   : hes_fail(err, -EINVAL, "the last line is not \"energy,average completion\"");
 	if (!rc)
 		rc = hes_parse_double("energy", line, 1e-9, MAX_ENERGY_J * 1e6, &energy_j, err);
 	if (!rc)
-		rc = hes_parse_double("average completion", comma, 1e-9, MAX_TIME_S * 1e6, &jct_s, err);
+		rc = hes_parse_double("average completion", comma, 1e-9, MAX_TIME_S * 1e6, &jct_s,
+				      err);
 	free(text);
 	*out = (struct hes_objectives){ energy_j * 1e3, jct_s * 1e6 * (double)n_jobs };
 	return rc ? hes_fail_in(err, "%s", path) : 0;
@@ -135,26 +161,36 @@ static int parse_without(const char *list, struct hes_algorithm_options *a, stru
 		else if (strcmp(one, "recovery") == 0)
 			a->no_recovery = true;
 		else
-			rc = hes_fail(err, -EINVAL, "--without: \"%.40s\" is not init, crossover, mutation or recovery", one);
+			rc = hes_fail(
+				err, -EINVAL,
+				"--without: \"%.40s\" is not init, crossover, mutation or recovery",
+				one);
 	free(text);
 	return rc;
 }
 
-static int parse_options(const struct front_opts *o, struct hes_algorithm_options *a, struct hes_err *err)
+static int parse_options(const struct front_opts *o, struct hes_algorithm_options *a,
+			 struct hes_err *err)
 {
 	if (o->population % 2)
 		return hes_fail(err, -EINVAL, "--population: an odd number; parents come in pairs");
 	*a = (struct hes_algorithm_options){
-		.population = (uint32_t)o->population, .generations = (uint32_t)o->generations,
-		.evaluations = o->evaluations, .mutation = o->mutation, .weights = (uint32_t)o->weights, .seed = o->seed,
-		.threads = (uint32_t)(o->threads ? o->threads : (uint64_t)omp_get_max_threads()), .tolerance = o->tolerance,
+		.population = (uint32_t)o->population,
+		.generations = (uint32_t)o->generations,
+		.evaluations = o->evaluations,
+		.mutation = o->mutation,
+		.weights = (uint32_t)o->weights,
+		.seed = o->seed,
+		.threads = (uint32_t)(o->threads ? o->threads : (uint64_t)omp_get_max_threads()),
+		.tolerance = o->tolerance,
 	};
 	return o->without ? parse_without(o->without, a, err) : 0;
 }
 
-/* Hypervolume of a front, and the most that any front has; negative: not known. @return 0 or -ENOMEM */
-static int measure(const struct hes_algorithm_result *found, const struct hes_objectives *reference, double *hypervolume,
-		   double *bound)
+/* Hypervolume of a front, and the most that any front has; negative: not known. @return 0 or
+ * -ENOMEM */
+static int measure(const struct hes_algorithm_result *found, const struct hes_objectives *reference,
+		   double *hypervolume, double *bound)
 {
 	struct hes_pareto p = { 0 };
 	int rc = 0;
@@ -181,11 +217,13 @@ static json_t *front_json(const struct hes_assign_front *f, size_t n_jobs)
 	return front;
 }
 
-static int search(const struct front_opts *o, const struct hes_algorithm_options *ao, const struct hes_assign *a,
-		  const struct hes_objectives *reference, struct hes_err *err)
+static int search(const struct front_opts *o, const struct hes_algorithm_options *ao,
+		  const struct hes_assign *a, const struct hes_objectives *reference,
+		  struct hes_err *err)
 {
 	struct hes_algorithm_result found;
-	const int64_t start_ns = hes_clock_ns(CLOCK_MONOTONIC), start_cpu_ns = hes_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	const int64_t start_ns = hes_clock_ns(CLOCK_MONOTONIC),
+		      start_cpu_ns = hes_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int rc = hes_algorithm_find(o->algorithm)->run(a, ao, &found);
 	const double wall_s = (double)(hes_clock_ns(CLOCK_MONOTONIC) - start_ns) * 1e-9;
 	const double cpu_s = (double)(hes_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_cpu_ns) * 1e-9;
@@ -196,14 +234,17 @@ static int search(const struct front_opts *o, const struct hes_algorithm_options
 		return hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", a->n, a->k);
 	if (reference)
 		rc = measure(&found, reference, &hypervolume, &bound);
-	doc = rc ? NULL : json_pack(
-		"{s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:o, s:o, s:o}", "algorithm", o->algorithm,
-		"seed", (json_int_t)o->seed, "threads", (json_int_t)ao->threads, "jobs", (int)a->n, "gpus", (int)a->k,
-		"types", (int)a->n_types, "trade_offs", (int)found.front.n, "wall_s", wall_s, "cpu_s", cpu_s,
-		"evaluations", (json_int_t)found.evaluations,
-		"hypervolume", hypervolume < 0 ? json_null() : json_real(hypervolume),
-		"bound", bound < 0 ? json_null() : json_real(bound), "front", front_json(&found.front, a->n));
-	if (!doc || json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) || putchar('\n') == EOF)
+	doc = rc ? NULL
+		 : json_pack("{s:s, s:I, s:I, s:i, s:i, s:i, s:i, s:f, s:f, s:I, s:o, s:o, s:o}",
+			     "algorithm", o->algorithm, "seed", (json_int_t)o->seed, "threads",
+			     (json_int_t)ao->threads, "jobs", (int)a->n, "gpus", (int)a->k, "types",
+			     (int)a->n_types, "trade_offs", (int)found.front.n, "wall_s", wall_s,
+			     "cpu_s", cpu_s, "evaluations", (json_int_t)found.evaluations,
+			     "hypervolume", hypervolume < 0 ? json_null() : json_real(hypervolume),
+			     "bound", bound < 0 ? json_null() : json_real(bound), "front",
+			     front_json(&found.front, a->n));
+	if (!doc || json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) ||
+	    putchar('\n') == EOF)
 		rc = hes_fail(err, -EIO, "cannot write JSON to standard output");
 	json_decref(doc);
 	free(found.front.v);
@@ -211,8 +252,8 @@ static int search(const struct front_opts *o, const struct hes_algorithm_options
 	return rc;
 }
 
-static int run_on_files(const struct front_opts *o, char **paths, const struct hes_algorithm_options *ao,
-			struct hes_err *err)
+static int run_on_files(const struct front_opts *o, char **paths,
+			const struct hes_algorithm_options *ao, struct hes_err *err)
 {
 	struct hes_matrix time_s = { 0 }, energy_j = { 0 };
 	struct hes_instance in = { 0 };
@@ -240,7 +281,8 @@ static const struct command program = {
 	.args = "TIME.csv ENERGY.csv",
 	.min_args = 2,
 	.max_args = 2,
-	.summary = "Trade-offs between energy and completion time of assigning jobs to GPUs: a row for each job,\n"
+	.summary = "Trade-offs between energy and completion time of assigning jobs to GPUs: a row "
+		   "for each job,\n"
 		   "a column for each GPU, seconds in TIME.csv, joules in ENERGY.csv.",
 	.opts = front_opts,
 	.opts_size = sizeof(struct front_opts),

@@ -40,9 +40,16 @@ PAPER_RATE = [
     ("SPEA2, mutation rate 0.1", "spea2", ["--mutation", "0.1"]),
     ("MOEA/D, mutation rate 0.1", "moead", ["--mutation", "0.1"]),
 ]
-WITHOUT = [("all three", [])] + [(f"without {what}", ["--without", names]) for what, names in (
-    ("initialisation", "init"), ("elitism", "crossover"), ("priority mutation", "mutation"), ("recovery", "recovery"),
-    ("any: NSGA-II", "init,crossover,mutation"))]
+WITHOUT = [("all three", [])] + [
+    (f"without {what}", ["--without", names])
+    for what, names in (
+        ("initialisation", "init"),
+        ("elitism", "crossover"),
+        ("priority mutation", "mutation"),
+        ("recovery", "recovery"),
+        ("any: NSGA-II", "init,crossover,mutation"),
+    )
+]
 EXACT = {"n60_k8": [], "n1000_k64": ["--tolerance", "1e-4"]}
 BOUNDED = ["exact", "joint"]  # not random: one run
 
@@ -58,7 +65,11 @@ class Problem:
 def given(name):
     base = pathlib.Path(os.environ.get("HES_BENCH", "none")) / "front"
     for end in ("", ".gz"):
-        files = [base / f"{name}_time.csv{end}", base / f"{name}_energy.csv{end}", base / f"{name}_ref.csv"]
+        files = [
+            base / f"{name}_time.csv{end}",
+            base / f"{name}_energy.csv{end}",
+            base / f"{name}_ref.csv",
+        ]
         if all(f.exists() for f in files):
             return Problem(name, *files)
     return None
@@ -69,8 +80,13 @@ def drawn(name, folder):
     n, k = SIZES[name]
     r = random.Random(n)
     speed = [r.choice((1, 2.2, 4)) * r.uniform(0.95, 1.05) for _ in range(k)]
-    time = [[w / s * math.exp(r.gauss(0, 0.25)) for s in speed] for w in (math.exp(r.gauss(6, 1)) for _ in range(n))]
-    energy = [[t * s ** 0.8 * 60 * math.exp(r.gauss(0, 0.15)) for t, s in zip(row, speed)] for row in time]
+    time = [
+        [w / s * math.exp(r.gauss(0, 0.25)) for s in speed]
+        for w in (math.exp(r.gauss(6, 1)) for _ in range(n))
+    ]
+    energy = [
+        [t * s**0.8 * 60 * math.exp(r.gauss(0, 0.15)) for t, s in zip(row, speed)] for row in time
+    ]
     total = sum(row[i % k] for i, row in enumerate(energy))
     ends = 0.0
     for g in range(k):
@@ -84,47 +100,85 @@ def drawn(name, folder):
 
 
 def run(program, problem, algorithm, options, seed):
-    return json.loads(subprocess.run(
-        [program, *problem.files, "--ref", problem.ref, "--algorithm", algorithm, "--threads", "1",
-         "--seed", str(seed), *options], check=True, stdout=subprocess.PIPE).stdout)
+    return json.loads(
+        subprocess.run(
+            [
+                program,
+                *problem.files,
+                "--ref",
+                problem.ref,
+                "--algorithm",
+                algorithm,
+                "--threads",
+                "1",
+                "--seed",
+                str(seed),
+                *options,
+            ],
+            check=True,
+            stdout=subprocess.PIPE,
+        ).stdout
+    )
 
 
 def median_of(runs):
     """Of runs over seeds: medians, the least time, and the run of the median hypervolume."""
     middle = sorted(runs, key=lambda r: r["hypervolume"])[len(runs) // 2]
-    return {"hypervolume": statistics.median(r["hypervolume"] for r in runs),
-            "least": min(r["hypervolume"] for r in runs), "most": max(r["hypervolume"] for r in runs),
-            "cpu_s": min(r["cpu_s"] for r in runs),
-            "evaluations": statistics.median(r["evaluations"] for r in runs), "front": middle["front"]}
+    return {
+        "hypervolume": statistics.median(r["hypervolume"] for r in runs),
+        "least": min(r["hypervolume"] for r in runs),
+        "most": max(r["hypervolume"] for r in runs),
+        "cpu_s": min(r["cpu_s"] for r in runs),
+        "evaluations": statistics.median(r["evaluations"] for r in runs),
+        "front": middle["front"],
+    }
 
 
 def measure(program, problem, rows, seeds):
-    return {row: median_of([run(program, problem, algorithm, options, seed) for seed in seeds])
-            for row, algorithm, options in rows}
+    return {
+        row: median_of([run(program, problem, algorithm, options, seed) for seed in seeds])
+        for row, algorithm, options in rows
+    }
 
 
 def table(head, problems, results, exact):
-    out = [f"| {head} | " + " | ".join(f"n={p.jobs}, k={p.gpus}: hypervolume | of exact | evaluations | s"
-                                       for p in problems) + " |",
-           "|---|" + "---|" * 4 * len(problems)]
+    out = [
+        f"| {head} | "
+        + " | ".join(
+            f"n={p.jobs}, k={p.gpus}: hypervolume | of exact | evaluations | s" for p in problems
+        )
+        + " |",
+        "|---|" + "---|" * 4 * len(problems),
+    ]
     for row in results[problems[0].name]:
         cells = []
         for p in problems:
             r = results[p.name][row]
-            cells += [f"{r['hypervolume']:.4f} ({r['least']:.4f} to {r['most']:.4f})",
-                      f"{100 * r['hypervolume'] / exact[p.name]['hypervolume']:.1f} %",
-                      f"{r['evaluations']:,.0f}", f"{r['cpu_s']:.3f}"]
+            cells += [
+                f"{r['hypervolume']:.4f} ({r['least']:.4f} to {r['most']:.4f})",
+                f"{100 * r['hypervolume'] / exact[p.name]['hypervolume']:.1f} %",
+                f"{r['evaluations']:,.0f}",
+                f"{r['cpu_s']:.3f}",
+            ]
         out.append(f"| {row} | " + " | ".join(cells) + " |")
     return "\n".join(out)
 
 
 def bounded_table(problems, bounded):
-    out = ["| algorithm | " + " | ".join(f"n={p.jobs}, k={p.gpus}: hypervolume | no front above | trade-offs | s"
-                                         for p in problems) + " |",
-           "|---|" + "---|" * 4 * len(problems)]
+    out = [
+        "| algorithm | "
+        + " | ".join(
+            f"n={p.jobs}, k={p.gpus}: hypervolume | no front above | trade-offs | s"
+            for p in problems
+        )
+        + " |",
+        "|---|" + "---|" * 4 * len(problems),
+    ]
     for row, runs in bounded.items():
-        cells = [f"{r['hypervolume']:.6f} | {r['bound']:.6f} | {len(r['front']):,} | {r['cpu_s']:.3f}"
-                 for r in (runs[p.name] for p in problems)]
+        cells = [
+            f"{r['hypervolume']:.6f} | {r['bound']:.6f} | {len(r['front']):,} | {r['cpu_s']:.3f}"
+            for r in (runs[p.name] for p in problems)
+        ]
         out.append(f"| {row} | " + " | ".join(cells) + " |")
     return "\n".join(out)
 
@@ -139,9 +193,13 @@ set key top right textcolor rgb "#33414e" samplen 1.5
 set ylabel "average completion, part of the reference's" textcolor rgb "#33414e" offset 1
 set xlabel "total energy, part of the reference's" textcolor rgb "#33414e"
 """
-STYLES = [("NSGA-II", "NSGA-II", 4, "#5b9bd8"), ("SPEA2", "SPEA2", 6, "#e8954a"), ("MOEA/D", "MOEA/D", 8, "#a98fdb"),
-          ("HeShare's GA, as many evaluations", "HeShare's GA, as many evaluations", 7, "#e07aa9"),
-          ("HeShare's GA, as many generations", "HeShare's GA, as many generations", 7, "#b3125f")]
+STYLES = [
+    ("NSGA-II", "NSGA-II", 4, "#5b9bd8"),
+    ("SPEA2", "SPEA2", 6, "#e8954a"),
+    ("MOEA/D", "MOEA/D", 8, "#a98fdb"),
+    ("HeShare's GA, as many evaluations", "HeShare's GA, as many evaluations", 7, "#e07aa9"),
+    ("HeShare's GA, as many generations", "HeShare's GA, as many generations", 7, "#b3125f"),
+]
 
 
 def figure(problems, results, bounded, out):
@@ -151,16 +209,28 @@ def figure(problems, results, bounded, out):
 
         def block(front):
             points = [(e / p.energy_ref, t / p.completion_ref) for e, t in front]
-            data.append(f"$d{len(data)} << EOD\n" + "\n".join("%.6g %.6g" % q for q in points) + "\nEOD\n")
+            data.append(
+                f"$d{len(data)} << EOD\n" + "\n".join("%.6g %.6g" % q for q in points) + "\nEOD\n"
+            )
             return f"$d{len(data) - 1}"
+
         for row, title, kind, color in STYLES:
-            plots.append(f"{block(results[p.name][row]['front'])} with points pt {kind} ps 0.5 lc rgb '{color}' "
-                         f"title \"{title}\"")
-        for row, style in (("joint", "lines lw 3.5 lc rgb '#2f9e6e'"), ("exact", "points pt 7 ps 0.25 lc rgb '#1b2530'")):
+            plots.append(
+                f"{block(results[p.name][row]['front'])} with points pt {kind} ps 0.5 lc rgb '{color}' "
+                f"title \"{title}\""
+            )
+        for row, style in (
+            ("joint", "lines lw 3.5 lc rgb '#2f9e6e'"),
+            ("exact", "points pt 7 ps 0.25 lc rgb '#1b2530'"),
+        ):
             plots.append(f"{block(bounded[row][p.name]['front'])} with {style} title '{row}'")
-        script += (f'set title "{p.jobs} jobs, {p.gpus} GPUs" textcolor rgb "#1d2730" font ",13"\n'
-                   "plot " + ", ".join(plots) + "\nunset key\n")
-    subprocess.run(["gnuplot", "-"], input=("".join(data) + script + "unset multiplot\n").encode(), check=True)
+        script += (
+            f'set title "{p.jobs} jobs, {p.gpus} GPUs" textcolor rgb "#1d2730" font ",13"\n'
+            "plot " + ", ".join(plots) + "\nunset key\n"
+        )
+    subprocess.run(
+        ["gnuplot", "-"], input=("".join(data) + script + "unset multiplot\n").encode(), check=True
+    )
 
 
 def main(args):
@@ -172,20 +242,50 @@ def main(args):
     subprocess.run([ROOT / "tools/deps.sh", "demo"], check=True)
     with tempfile.TemporaryDirectory() as folder:
         problems = [given(name) or drawn(name, pathlib.Path(folder)) for name in SIZES]
-        bounded = {row: {p.name: run(program, p, row, EXACT[p.name], 1) for p in problems} for row in BOUNDED}
+        bounded = {
+            row: {p.name: run(program, p, row, EXACT[p.name], 1) for p in problems}
+            for row in BOUNDED
+        }
         exact = bounded["exact"]
         rows = {p.name: measure(program, p, ROWS, seeds) for p in problems}
         rate = {p.name: measure(program, p, PAPER_RATE, seeds) for p in problems}
-        without = {end: {p.name: measure(program, p, [(what, "heshare", o + options) for what, o in WITHOUT], seeds)
-                         for p in problems} for end, options in (("evaluations", EQUAL), ("generations", []))}
-    text = "\n\n".join((bounded_table(problems, bounded), table("algorithm", problems, rows, exact),
-                        table("as the paper sets them", problems, rate, exact),
-                        *(table(f"HeShare's GA, as many {end}", problems, without[end], exact)
-                          for end in without))) + "\n"
+        without = {
+            end: {
+                p.name: measure(
+                    program, p, [(what, "heshare", o + options) for what, o in WITHOUT], seeds
+                )
+                for p in problems
+            }
+            for end, options in (("evaluations", EQUAL), ("generations", []))
+        }
+    text = (
+        "\n\n".join(
+            (
+                bounded_table(problems, bounded),
+                table("algorithm", problems, rows, exact),
+                table("as the paper sets them", problems, rate, exact),
+                *(
+                    table(f"HeShare's GA, as many {end}", problems, without[end], exact)
+                    for end in without
+                ),
+            )
+        )
+        + "\n"
+    )
     print(text)
     (outdir / "front.md").write_text(text)
-    (outdir / "front.json").write_text(json.dumps({
-        "seeds": seeds, **bounded, "algorithms": rows, "mutation_0.1": rate, "without": without}) + "\n")
+    (outdir / "front.json").write_text(
+        json.dumps(
+            {
+                "seeds": seeds,
+                **bounded,
+                "algorithms": rows,
+                "mutation_0.1": rate,
+                "without": without,
+            }
+        )
+        + "\n"
+    )
     figure(problems, rows, bounded, outdir / "fronts.svg")
     print(f"{outdir / 'front.md'}, {outdir / 'front.json'}, {outdir / 'fronts.svg'}")
 

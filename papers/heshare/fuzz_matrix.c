@@ -1,4 +1,5 @@
-/* fuzz_matrix.c - any bytes are a table of numbers or an error with a sentence; of a small one the exact front is found. */
+/* fuzz_matrix.c - any bytes are a table of numbers or an error with a sentence; of a small one the
+ * exact front is found. */
 #include <stdlib.h>
 
 #include "fuzz_file.h"

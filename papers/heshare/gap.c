@@ -11,19 +11,21 @@
 #define SCANS 32 /* comparisons of costs that take as long as judging a move */
 
 struct search {
-	struct hes_gap          *gap;
-	struct hes_gap_room     *r;
+	struct hes_gap *gap;
+	struct hes_gap_room *r;
 	const struct hes_assign *a;
-	struct hes_objectives    corner;      /* worst energy and completion time of the ends */
-	double                   w_energy, w_jct; /* the ends have equal cost */
-	int                      rc;
+	struct hes_objectives corner; /* worst energy and completion time of the ends */
+	double w_energy, w_jct;       /* the ends have equal cost */
+	int rc;
 };
 
 int hes_gap_room_init(struct hes_gap_room *r, const struct hes_assign *a, size_t most_marginals)
 {
 	int rc = 0;
 
-	*r = (struct hes_gap_room){ .a = a, .wide = a->n * a->k > most_marginals || a->k * a->k > most_marginals };
+	*r = (struct hes_gap_room){
+		.a = a, .wide = a->n * a->k > most_marginals || a->k * a->k > most_marginals
+	};
 	r->queues = aligned_alloc(64, hes_queues_size(a));
 	r->gpu_of = calloc(a->n + 1, sizeof(*r->gpu_of));
 	r->wanted = calloc(a->n + 1, sizeof(*r->wanted));
@@ -68,7 +70,8 @@ void hes_gap_finish(struct hes_gap *g)
 	g->n_nodes = g->room = 0;
 }
 
-void hes_gap_assignment(const struct hes_gap *g, const struct hes_assign *a, uint32_t node, uint32_t *gpu_of)
+void hes_gap_assignment(const struct hes_gap *g, const struct hes_assign *a, uint32_t node,
+			uint32_t *gpu_of)
 {
 	uint32_t root = node;
 
@@ -152,7 +155,8 @@ static size_t find_wanted(struct search *s, const uint32_t *to)
 	return n;
 }
 
-/* From one end to the other, each time by the move of least cost; then only moves on the two changed queues are judged again. */
+/* From one end to the other, each time by the move of least cost; then only moves on the two
+ * changed queues are judged again. */
 static void relink(struct search *s, uint32_t from)
 {
 	struct hes_gap_room *r = s->r;
@@ -162,7 +166,8 @@ static void relink(struct search *s, uint32_t from)
 
 	memcpy(hes_queues_gpu_of(s->a, r->queues), s->gap->ends[from], s->a->n * sizeof(uint32_t));
 	hes_queues_build(s->a, r->queues);
-	for (n = find_wanted(s, s->gap->ends[!from]); n > 1 && !s->rc && scans / SCANS <= s->gap->limit; n--) {
+	for (n = find_wanted(s, s->gap->ends[!from]);
+	     n > 1 && !s->rc && scans / SCANS <= s->gap->limit; n--) {
 		size_t best = 0;
 		struct hes_gap_move m;
 		uint32_t left;
@@ -180,9 +185,11 @@ static void relink(struct search *s, uint32_t from)
 		if (!s->rc && between(s, &r->queues->at))
 			keep(s, &r->queues->at, parent);
 		for (size_t i = 0; i + 1 < n; i++) {
-			const uint32_t source = hes_queues_gpus(s->a, r->queues)[r->wanted[i].job], target = r->wanted[i].gpu;
+			const uint32_t source = hes_queues_gpus(s->a, r->queues)[r->wanted[i].job],
+				       target = r->wanted[i].gpu;
 
-			if (source == left || source == m.gpu || target == left || target == m.gpu) {
+			if (source == left || source == m.gpu || target == left ||
+			    target == m.gpu) {
 				const struct hes_objectives change = change_of(s, &r->wanted[i]);
 
 				r->cost[i] = priced(s, &change);
@@ -193,11 +200,12 @@ static void relink(struct search *s, uint32_t from)
 }
 
 /* Keep a changed solution if it is not dominated. */
-static void offer(struct search *s, uint32_t parent, const struct hes_objectives *change, struct hes_gap_move first,
-		  const struct hes_gap_move *second)
+static void offer(struct search *s, uint32_t parent, const struct hes_objectives *change,
+		  struct hes_gap_move first, const struct hes_gap_move *second)
 {
 	const struct hes_objectives *from = &s->r->marginals.at;
-	const struct hes_objectives at = { from->energy_mj + change->energy_mj, from->jct_us + change->jct_us };
+	const struct hes_objectives at = { from->energy_mj + change->energy_mj,
+					   from->jct_us + change->jct_us };
 	struct hes_gap_node node = { parent, second ? 2 : 1, { first }, at };
 
 	if (s->rc || !between(s, &at))
@@ -215,11 +223,14 @@ static void offer(struct search *s, uint32_t parent, const struct hes_objectives
 static double most(const struct search *s)
 {
 	const struct hes_pareto *f = &s->gap->front;
-	double cost = fmax(priced(s, &(struct hes_objectives){ f->v[0].at.energy_mj, s->corner.jct_us }),
-			   priced(s, &(struct hes_objectives){ s->corner.energy_mj, f->v[f->n - 1].at.jct_us }));
+	double cost =
+		fmax(priced(s, &(struct hes_objectives){ f->v[0].at.energy_mj, s->corner.jct_us }),
+		     priced(s, &(struct hes_objectives){ s->corner.energy_mj,
+							 f->v[f->n - 1].at.jct_us }));
 
 	for (size_t i = 0; i + 1 < f->n; i++)
-		cost = fmax(cost, priced(s, &(struct hes_objectives){ f->v[i + 1].at.energy_mj, f->v[i].at.jct_us }));
+		cost = fmax(cost, priced(s, &(struct hes_objectives){ f->v[i + 1].at.energy_mj,
+								      f->v[i].at.jct_us }));
 	return cost;
 }
 
@@ -286,7 +297,8 @@ static void try_swaps_of(struct search *s, uint32_t node, uint32_t i, uint32_t h
 		change = hes_marginals_of_swap(&r->marginals, i, j);
 		s->gap->evaluations++;
 		if (priced(s, &change) <= slack)
-			offer(s, node, &change, (struct hes_gap_move){ i, h }, &(struct hes_gap_move){ j, g });
+			offer(s, node, &change, (struct hes_gap_move){ i, h },
+			      &(struct hes_gap_move){ j, g });
 	}
 }
 
@@ -305,12 +317,15 @@ static void explore(struct search *s, uint32_t node)
 	find_least_swaps(r);
 	for (uint32_t i = 0; i < a->n && !s->rc; i++)
 		for (uint32_t h = r->gpu_of[i] + 1; h < a->k; h++)
-			if (r->swap_cost[h * a->n + i] + r->least_swap[h * a->k + r->gpu_of[i]] <= slack)
+			if (r->swap_cost[h * a->n + i] + r->least_swap[h * a->k + r->gpu_of[i]] <=
+			    slack)
 				try_swaps_of(s, node, i, h, slack);
 }
 
-/* The oldest unexplored member, else the oldest unexplored node from *@behind on. @return n_nodes: none */
-static size_t next_member(const struct hes_gap *g, const bool *explored, size_t n_explored, size_t *behind)
+/* The oldest unexplored member, else the oldest unexplored node from *@behind on. @return n_nodes:
+ * none */
+static size_t next_member(const struct hes_gap *g, const bool *explored, size_t n_explored,
+			  size_t *behind)
 {
 	size_t best = g->n_nodes;
 
@@ -357,7 +372,8 @@ static void search_locally(struct search *s)
 
 static struct hes_objectives objectives_of(struct search *s, uint32_t end)
 {
-	memcpy(hes_queues_gpu_of(s->a, s->r->queues), s->gap->ends[end], s->a->n * sizeof(uint32_t));
+	memcpy(hes_queues_gpu_of(s->a, s->r->queues), s->gap->ends[end],
+	       s->a->n * sizeof(uint32_t));
 	hes_queues_build(s->a, s->r->queues);
 	return s->r->queues->at;
 }

@@ -1,5 +1,6 @@
 /*
- * halfplanes.h - the hypervolume that no front exceeds, from the half-planes that solves at weights ruled out.
+ * halfplanes.h - the hypervolume that no front exceeds, from the half-planes that solves at weights
+ * ruled out.
  */
 #ifndef PAPER_HALFPLANES_H
 #define PAPER_HALFPLANES_H
@@ -7,9 +8,11 @@
 #include "plan/assign/exact.h"
 
 /**
- * Area that the half-planes leave of the rectangle from the origin to a reference point (of sums), as a fraction of it.
+ * Area that the half-planes leave of the rectangle from the origin to a reference point (of sums),
+ * as a fraction of it.
  * @return negative: out of memory
  */
-double hes_halfplanes_bound(const struct hes_halfplane *h, size_t n, const struct hes_objectives *reference);
+double hes_halfplanes_bound(const struct hes_halfplane *h, size_t n,
+			    const struct hes_objectives *reference);
 
 #endif

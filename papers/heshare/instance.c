@@ -23,7 +23,8 @@ static uint64_t bits_of(double v)
 	return isnan(v) ? 1 : bits;
 }
 
-static void hash_columns(const struct hes_matrix *time_s, const struct hes_matrix *energy_j, struct column *columns)
+static void hash_columns(const struct hes_matrix *time_s, const struct hes_matrix *energy_j,
+			 struct column *columns)
 {
 	const size_t width = time_s->columns;
 
@@ -34,7 +35,8 @@ static void hash_columns(const struct hes_matrix *time_s, const struct hes_matri
 			uint64_t h = columns[c].hash;
 
 			h = (h ^ bits_of(time_s->v[i * width + c])) * 0x9e3779b97f4a7c15u;
-			h = (h ^ (h >> 29) ^ bits_of(energy_j->v[i * width + c])) * 0xbf58476d1ce4e5b9u;
+			h = (h ^ (h >> 29) ^ bits_of(energy_j->v[i * width + c])) *
+			    0xbf58476d1ce4e5b9u;
 			columns[c].hash = h ^ (h >> 32);
 		}
 }
@@ -94,7 +96,8 @@ static size_t number_types(uint32_t *first_equal, size_t width)
 	return n_types;
 }
 
-static int check(const struct hes_matrix *time_s, const struct hes_matrix *energy_j, struct hes_err *err)
+static int check(const struct hes_matrix *time_s, const struct hes_matrix *energy_j,
+		 struct hes_err *err)
 {
 	const size_t width = time_s->columns;
 
@@ -105,19 +108,25 @@ static int check(const struct hes_matrix *time_s, const struct hes_matrix *energ
 			bool has_time = !isnan(time_s->v[i * width + c]);
 
 			if (has_time != !isnan(energy_j->v[i * width + c]))
-				return hes_fail(err, -EINVAL, "row %zu, column %zu: a run time without an energy or the "
-						"reverse; both empty say that the job cannot run there", i + 1, c + 1);
+				return hes_fail(
+					err, -EINVAL,
+					"row %zu, column %zu: a run time without an energy or the "
+					"reverse; both empty say that the job cannot run there",
+					i + 1, c + 1);
 			runs += has_time;
 		}
 		if (!runs)
-			return hes_fail(err, -EINVAL, "row %zu: every field is empty; each job must be able to run on "
-					"some GPU", i + 1);
+			return hes_fail(
+				err, -EINVAL,
+				"row %zu: every field is empty; each job must be able to run on "
+				"some GPU",
+				i + 1);
 	}
 	return 0;
 }
 
-static void fill_costs(struct hes_instance *in, const struct hes_matrix *time_s, const struct hes_matrix *energy_j,
-		       const uint32_t *type_of)
+static void fill_costs(struct hes_instance *in, const struct hes_matrix *time_s,
+		       const struct hes_matrix *energy_j, const uint32_t *type_of)
 {
 	const size_t n = time_s->rows, width = time_s->columns;
 
@@ -126,12 +135,14 @@ static void fill_costs(struct hes_instance *in, const struct hes_matrix *time_s,
 			double t = time_s->v[i * width + c], e = energy_j->v[i * width + c];
 
 			in->cost[type_of[c] * n + i] =
-				isnan(t) ? (struct hes_cost){ INFINITY, INFINITY } : (struct hes_cost){ t * 1e6, e * 1e3 };
+				isnan(t) ? (struct hes_cost){ INFINITY, INFINITY }
+					 : (struct hes_cost){ t * 1e6, e * 1e3 };
 		}
 }
 
-static int build(struct hes_instance *in, const struct hes_matrix *time_s, const struct hes_matrix *energy_j,
-		 const uint32_t *counts, const uint32_t *type_of, size_t n_types)
+static int build(struct hes_instance *in, const struct hes_matrix *time_s,
+		 const struct hes_matrix *energy_j, const uint32_t *counts, const uint32_t *type_of,
+		 size_t n_types)
 {
 	const size_t n = time_s->rows, width = time_s->columns;
 	size_t k = 0, at = 0;
@@ -149,8 +160,9 @@ static int build(struct hes_instance *in, const struct hes_matrix *time_s, const
 	return hes_assign_init(&in->a, n, k, n_types, in->cost, in->gpus);
 }
 
-int hes_instance_init(struct hes_instance *in, const struct hes_matrix *time_s, const struct hes_matrix *energy_j,
-		      const uint32_t *counts, struct hes_err *err)
+int hes_instance_init(struct hes_instance *in, const struct hes_matrix *time_s,
+		      const struct hes_matrix *energy_j, const uint32_t *counts,
+		      struct hes_err *err)
 {
 	const size_t width = time_s->columns;
 	struct hes_instance made = { 0 };
@@ -171,7 +183,8 @@ int hes_instance_init(struct hes_instance *in, const struct hes_matrix *time_s, 
 	free(type_of);
 	if (rc) {
 		hes_instance_finish(&made);
-		return hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", time_s->rows, width);
+		return hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", time_s->rows,
+				width);
 	}
 	*in = made;
 	return 0;

@@ -56,7 +56,8 @@ static void build(struct hes_marginals *m, const uint32_t *gpu_of)
 
 	for (size_t g = 0; g < a->k; g++)
 		for (size_t i = 0; i < a->n; i++)
-			m->adds_us[g * a->n + i] = a->exact_wait_us[g] + hes_marginals_costs(m, g)[i].time_us;
+			m->adds_us[g * a->n + i] =
+				a->exact_wait_us[g] + hes_marginals_costs(m, g)[i].time_us;
 	m->at = (struct hes_objectives){ 0, 0 };
 	m->placed = true;
 	for (uint32_t i = 0; i < a->n; i++) {
@@ -95,7 +96,8 @@ struct hes_objectives hes_marginals_of_swap(const struct hes_marginals *m, uint3
 	/* Each joins a queue that the other has left. */
 	return (struct hes_objectives){
 		on_h[i].energy_mj + on_g[j].energy_mj - on_g[i].energy_mj - on_h[j].energy_mj,
-		m->adds_us[h * n + i] - m->adds_us[g * n + i] + m->adds_us[g * n + j] - m->adds_us[h * n + j] -
-			fmin(on_h[i].time_us, on_h[j].time_us) - fmin(on_g[i].time_us, on_g[j].time_us),
+		m->adds_us[h * n + i] - m->adds_us[g * n + i] + m->adds_us[g * n + j] -
+			m->adds_us[h * n + j] - fmin(on_h[i].time_us, on_h[j].time_us) -
+			fmin(on_g[i].time_us, on_g[j].time_us),
 	};
 }

@@ -1,20 +1,22 @@
 /*
  * moead.c - MOEA/D; see search.h.
  *
- * Each member has its own weights. Its cost is the Tchebycheff distance: the greater of the two weighted distances from the
- * best value found, each in units of the range found. Children are compared one by one, so a generation uses one thread.
+ * Each member has its own weights. Its cost is the Tchebycheff distance: the greater of the two
+ * weighted distances from the best value found, each in units of the range found. Children are
+ * compared one by one, so a generation uses one thread.
  */
 #include <math.h>
 #include <string.h>
 
 #include "search.h"
 
-#define NEAREST    20  /* members with the nearest weights: parents, and members that a child can replace */
+#define NEAREST \
+	20 /* members with the nearest weights: parents, and members that a child can replace */
 #define FROM_ANYWHERE 0.1 /* part of the matings with parents from all members */
 
 struct moead {
-	struct hes_population p;             /* members [0, n), and one for the child */
-	size_t                n, n_nearest;
+	struct hes_population p; /* members [0, n), and one for the child */
+	size_t n, n_nearest;
 	struct hes_objectives cheapest, quickest; /* ends of the front of all that was found */
 };
 
@@ -77,7 +79,8 @@ static void step(struct moead *m, size_t problem)
 	size_t a = first + hes_rng_below(&r, n), b = first + hes_rng_below(&r, n);
 	struct hes_individual *child = &p->members[m->n];
 
-	p->last += 1 + v->vary(v->problem, &r, p->scratch, p->members[a].x, p->members[b].x, child->x, NULL);
+	p->last += 1 + v->vary(v->problem, &r, p->scratch, p->members[a].x, p->members[b].x,
+			       child->x, NULL);
 	child->at = v->judge(v->problem, child->x);
 	note(m, &child->at);
 	offer(m, child, first, n);
@@ -100,9 +103,11 @@ static int run(struct moead *m, struct hes_evolved *out)
 	return hes_population_collect(p, m->n, out);
 }
 
-int paper_moead(const struct hes_evolvable *v, const struct hes_evolve_options *o, struct hes_evolved *out)
+int paper_moead(const struct hes_evolvable *v, const struct hes_evolve_options *o,
+		struct hes_evolved *out)
 {
-	struct moead m = { .n = o->population, .n_nearest = o->population < NEAREST ? o->population : NEAREST };
+	struct moead m = { .n = o->population,
+			   .n_nearest = o->population < NEAREST ? o->population : NEAREST };
 	int rc = hes_population_init(&m.p, v, o, m.n + 1);
 
 	if (rc)

@@ -10,27 +10,30 @@
 
 #include "auction.h"
 
-#define END_WEIGHT 1e-4 /* of the other objective at each end of the front, in units of the least of each */
-#define LEVELS     5
+#define END_WEIGHT \
+	1e-4 /* of the other objective at each end of the front, in units of the least of each */
+#define LEVELS 5
 
-const struct hes_near_options hes_near_defaults = { .step = 0.005, .tolerance = 2e-3, .weights = 0, .threads = 1 };
+const struct hes_near_options hes_near_defaults = {
+	.step = 0.005, .tolerance = 2e-3, .weights = 0, .threads = 1
+};
 
 struct point {
 	struct hes_objectives at;
-	uint32_t             *gpu_of;  /* [n] owned */
-	struct hes_halfplane  out;     /* what its weights exclude */
-	int                   rc;
+	uint32_t *gpu_of;         /* [n] owned */
+	struct hes_halfplane out; /* what its weights exclude */
+	int rc;
 };
 
 struct near {
-	const struct hes_assign       *a;
+	const struct hes_assign *a;
 	const struct hes_near_options *o;
-	struct hes_auction            *auction;
-	struct point                  *points;  /* of all solves, */
-	size_t                         n_points;
-	struct point                 **front;   /* the front, by rising energy */
-	size_t                         n_front;
-	struct hes_objectives          unit;    /* sums of the jobs' least */
+	struct hes_auction *auction;
+	struct point *points; /* of all solves, */
+	size_t n_points;
+	struct point **front; /* the front, by rising energy */
+	size_t n_front;
+	struct hes_objectives unit; /* sums of the jobs' least */
 };
 
 static void find_unit(struct near *x)
@@ -60,7 +63,8 @@ static void solve(const struct near *x, struct point *p, struct hes_assignment *
 {
 	uint64_t bids;
 
-	p->rc = hes_auction_solve(x->auction, &p->out.w, x->o->step, p->gpu_of, &p->out.least, &bids);
+	p->rc = hes_auction_solve(x->auction, &p->out.w, x->o->step, p->gpu_of, &p->out.least,
+				  &bids);
 	if (p->rc)
 		return;
 	memcpy(judged->gpu_of, p->gpu_of, x->a->n * sizeof(*p->gpu_of));
@@ -115,7 +119,8 @@ static int gather(struct near *x)
 /* The most that the hull can gain in a gap, as a part of the front's box: a triangle. */
 static double part_of(const struct near *x, size_t gap)
 {
-	const struct hes_objectives *first = &x->front[0]->at, *last = &x->front[x->n_front - 1]->at;
+	const struct hes_objectives *first = &x->front[0]->at,
+				    *last = &x->front[x->n_front - 1]->at;
 	const struct hes_objectives *p = &x->front[gap]->at, *q = &x->front[gap + 1]->at;
 
 	return (q->energy_mj - p->energy_mj) / (last->energy_mj - first->energy_mj) *
@@ -142,7 +147,8 @@ static size_t most_points(const struct near *x)
 static int search(struct near *x)
 {
 	const struct hes_weights ends[] = {
-		weights_of(x, 1 - END_WEIGHT, END_WEIGHT), weights_of(x, END_WEIGHT, 1 - END_WEIGHT),
+		weights_of(x, 1 - END_WEIGHT, END_WEIGHT),
+		weights_of(x, END_WEIGHT, 1 - END_WEIGHT),
 	};
 	int rc = add_point(x, &ends[0]);
 
@@ -183,11 +189,14 @@ static int collect(const struct near *x, struct hes_exact_front *out)
 	}
 	for (size_t i = 0; i < x->n_points; i++)
 		halfplanes[i] = x->points[i].out;
-	*out = (struct hes_exact_front){ { v, x->n_front }, halfplanes, x->n_points, (uint32_t)x->n_points, 0 };
+	*out = (struct hes_exact_front){
+		{ v, x->n_front }, halfplanes, x->n_points, (uint32_t)x->n_points, 0
+	};
 	return 0;
 }
 
-int hes_near_run(const struct hes_assign *a, const struct hes_near_options *o, struct hes_exact_front *out)
+int hes_near_run(const struct hes_assign *a, const struct hes_near_options *o,
+		 struct hes_exact_front *out)
 {
 	struct near x = { .a = a, .o = o };
 	int rc = -ENOMEM;

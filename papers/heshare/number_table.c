@@ -14,14 +14,14 @@
 
 /* A column of the file that the table takes. */
 struct source {
-	int  column;
+	int column;
 	bool complete;
 };
 
 struct reader {
 	struct hes_csv *csv;
-	struct source  *from; /* of each column of the table */
-	size_t          room; /* rows that t.v has room for */
+	struct source *from; /* of each column of the table */
+	size_t room;         /* rows that t.v has room for */
 	struct hes_table t;
 };
 
@@ -51,12 +51,15 @@ static int take(struct reader *r, int column, const struct hes_names *complete, 
 	const char *name = hes_csv_column_name(r->csv, (size_t)column);
 
 	if (!name[0])
-		return hes_fail(err, -EINVAL, "%s:1: column %d has no name", hes_csv_path(r->csv), column + 1);
+		return hes_fail(err, -EINVAL, "%s:1: column %d has no name", hes_csv_path(r->csv),
+				column + 1);
 	if (strlen(name) >= HES_TABLE_NAME_MAX)
-		return hes_fail(err, -E2BIG, "%s:1: column \"%.70s\": its name is longer than %d bytes",
+		return hes_fail(err, -E2BIG,
+				"%s:1: column \"%.70s\": its name is longer than %d bytes",
 				hes_csv_path(r->csv), name, HES_TABLE_NAME_MAX - 1);
 	if (hes_table_find(&r->t, name) >= 0)
-		return hes_fail(err, -EEXIST, "%s:1: column \"%s\" is there twice", hes_csv_path(r->csv), name);
+		return hes_fail(err, -EEXIST, "%s:1: column \"%s\" is there twice",
+				hes_csv_path(r->csv), name);
 	r->from[r->t.n_columns] = (struct source){ column, holds(complete, name) };
 	strcpy(r->t.names[r->t.n_columns++], name);
 	return 0;
@@ -76,7 +79,8 @@ static int choose(struct reader *r, const struct hes_table_wanted *w, struct hes
 	r->from = calloc(n, sizeof(*r->from));
 	r->t.names = calloc(n, sizeof(*r->t.names));
 	if (!r->from || !r->t.names)
-		return hes_fail(err, -ENOMEM, "%s: out of memory for %zu columns", hes_csv_path(r->csv), n);
+		return hes_fail(err, -ENOMEM, "%s: out of memory for %zu columns",
+				hes_csv_path(r->csv), n);
 	for (size_t i = 0; i < n && !rc; i++) {
 		int column = w->columns.n ? hes_csv_find(r->csv, w->columns.v[i]) : (int)i;
 
@@ -84,7 +88,8 @@ static int choose(struct reader *r, const struct hes_table_wanted *w, struct hes
 			rc = take(r, column, &w->complete, err);
 	}
 	if (!rc && !r->t.n_columns)
-		rc = hes_fail(err, -EINVAL, "%s:1: no column is left to read", hes_csv_path(r->csv));
+		rc = hes_fail(err, -EINVAL, "%s:1: no column is left to read",
+			      hes_csv_path(r->csv));
 	return rc;
 }
 
@@ -113,9 +118,11 @@ static int read_cell(const struct reader *r, size_t i, double *out, struct hes_e
 	const char *text = hes_csv_text(r->csv, s->column);
 
 	if (!is_missing(text))
-		return hes_csv_double(r->csv, s->column, -(double)FLT_MAX, (double)FLT_MAX, out, err);
+		return hes_csv_double(r->csv, s->column, -(double)FLT_MAX, (double)FLT_MAX, out,
+				      err);
 	if (s->complete)
-		return hes_csv_fail(r->csv, err, -EINVAL, "%s: \"%.8s\" is a missing value; here a number is needed",
+		return hes_csv_fail(r->csv, err, -EINVAL,
+				    "%s: \"%.8s\" is a missing value; here a number is needed",
 				    r->t.names[i], text);
 	*out = (double)NAN;
 	return 0;
@@ -129,9 +136,10 @@ static int make_room(struct reader *r, struct hes_err *err)
 
 	if (r->t.n_rows < r->room)
 		return 0;
-	if (r->t.n_rows >= HES_TABLE_MAX_ROWS || r->t.n_rows >= HES_TABLE_MAX_VALUES / r->t.n_columns)
-		return hes_csv_fail(r->csv, err, -E2BIG, "more than %d rows or %d values", HES_TABLE_MAX_ROWS,
-				    HES_TABLE_MAX_VALUES);
+	if (r->t.n_rows >= HES_TABLE_MAX_ROWS ||
+	    r->t.n_rows >= HES_TABLE_MAX_VALUES / r->t.n_columns)
+		return hes_csv_fail(r->csv, err, -E2BIG, "more than %d rows or %d values",
+				    HES_TABLE_MAX_ROWS, HES_TABLE_MAX_VALUES);
 	v = reallocarray(r->t.v, room, r->t.n_columns * sizeof(*v));
 	if (!v)
 		return hes_csv_fail(r->csv, err, -ENOMEM, "out of memory for %zu rows", room);

@@ -34,15 +34,34 @@ ROWS = [
     ("NSGA-II", "ours", ["nsga2"], "pagmo NSGA-II"),
     ("SPEA2", "ours", ["spea2"], "pagmo NSGA-II"),
     ("MOEA/D", "ours", ["moead"], "pagmo MOEA/D"),
-    ("HeShare's GA, as many evaluations", "ours", ["heshare", "--evaluations", str(JUDGED)], "pagmo NSGA-II"),
+    (
+        "HeShare's GA, as many evaluations",
+        "ours",
+        ["heshare", "--evaluations", str(JUDGED)],
+        "pagmo NSGA-II",
+    ),
     ("HeShare's GA, as many generations", "ours", ["heshare"], "pagmo NSGA-II"),
 ]
 
 
 def compile_pagmo(folder):
     out = folder / "pagmo_front"
-    subprocess.run(["g++", "-std=c++17", "-O3", "-DNDEBUG", "-o", str(out), str(ROOT / "papers/heshare/pagmo_front.cpp"),
-                    "-lpagmo", "-lpthread", "-ltbb", "-lboost_serialization"], check=True)
+    subprocess.run(
+        [
+            "g++",
+            "-std=c++17",
+            "-O3",
+            "-DNDEBUG",
+            "-o",
+            str(out),
+            str(ROOT / "papers/heshare/pagmo_front.cpp"),
+            "-lpagmo",
+            "-lpthread",
+            "-ltbb",
+            "-lboost_serialization",
+        ],
+        check=True,
+    )
     return str(out)
 
 
@@ -59,9 +78,29 @@ def command(programs, problem, row, seed, generations):
     _, program, args, _ = row
     if program == "pagmo":
         rate = 2 / problem.jobs if args[1] == "two" else 0
-        return [programs["pagmo"], *problem.files, problem.ref, args[0], str(seed), str(generations), str(rate)]
-    return [programs["ours"], *problem.files, "--ref", problem.ref, "--threads", "1", "--seed",
-            str(seed), "--generations", str(generations), "--algorithm", *args]
+        return [
+            programs["pagmo"],
+            *problem.files,
+            problem.ref,
+            args[0],
+            str(seed),
+            str(generations),
+            str(rate),
+        ]
+    return [
+        programs["ours"],
+        *problem.files,
+        "--ref",
+        problem.ref,
+        "--threads",
+        "1",
+        "--seed",
+        str(seed),
+        "--generations",
+        str(generations),
+        "--algorithm",
+        *args,
+    ]
 
 
 def run(args):
@@ -82,21 +121,36 @@ def measure(programs, problem, seeds):
             start, start_s = run(command(programs, problem, row, seed, 0))
             end, end_s = run(command(programs, problem, row, seed, GENERATIONS))
             evaluations = end["evaluations"] - start["evaluations"]
-            found[row[0]].append({"hypervolume": end["hypervolume"], "evaluations": end["evaluations"],
-                                  "cpu_s": end_s - start_s, "us": 1e6 * (end_s - start_s) / evaluations})
-    return {name: {"hypervolume": statistics.median(r["hypervolume"] for r in runs),
-                   "evaluations": statistics.median(r["evaluations"] for r in runs),
-                   "cpu_s": min(r["cpu_s"] for r in runs), "us": min(r["us"] for r in runs)}
-            for name, runs in found.items()}
+            found[row[0]].append(
+                {
+                    "hypervolume": end["hypervolume"],
+                    "evaluations": end["evaluations"],
+                    "cpu_s": end_s - start_s,
+                    "us": 1e6 * (end_s - start_s) / evaluations,
+                }
+            )
+    return {
+        name: {
+            "hypervolume": statistics.median(r["hypervolume"] for r in runs),
+            "evaluations": statistics.median(r["evaluations"] for r in runs),
+            "cpu_s": min(r["cpu_s"] for r in runs),
+            "us": min(r["us"] for r in runs),
+        }
+        for name, runs in found.items()
+    }
 
 
 def show(problem, rows):
-    print(f"\n| n={problem.jobs}, k={problem.gpus} | hypervolume | evaluations | s | us an evaluation | of pagmo's |")
+    print(
+        f"\n| n={problem.jobs}, k={problem.gpus} | hypervolume | evaluations | s | us an evaluation | of pagmo's |"
+    )
     print("|---|---|---|---|---|---|")
     for name, _, _, against in ROWS:
         r = rows[name]
         part = f"{r['us'] / rows[against]['us']:.2f}" if against else ""
-        print(f"| {name} | {r['hypervolume']:.4f} | {r['evaluations']:,.0f} | {r['cpu_s']:.3f} | {r['us']:.2f} | {part} |")
+        print(
+            f"| {name} | {r['hypervolume']:.4f} | {r['evaluations']:,.0f} | {r['cpu_s']:.3f} | {r['us']:.2f} | {part} |"
+        )
 
 
 def main(args):
@@ -123,4 +177,6 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except subprocess.CalledProcessError as e:
-        sys.exit(f"pagmo.py: {' '.join(str(a) for a in e.cmd[:3])} failed with status {e.returncode}")
+        sys.exit(
+            f"pagmo.py: {' '.join(str(a) for a in e.cmd[:3])} failed with status {e.returncode}"
+        )

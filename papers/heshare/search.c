@@ -12,7 +12,7 @@
 
 struct problem {
 	const struct search_options *o;
-	struct hes_operators         ops;
+	struct hes_operators ops;
 };
 
 /* A GPU at random; where the job cannot run there, the next on which it can. */
@@ -35,8 +35,9 @@ static void plain_draw(const struct hes_assign *a, struct hes_rng *r, struct hes
 }
 
 /* Uniform crossover: each job's GPUs are exchanged with even odds. @second may be NULL. */
-static void plain_cross(const struct hes_assign *a, struct hes_rng *r, struct hes_operator_room *room,
-			const struct hes_queues *p, const struct hes_queues *q, struct hes_queues *first,
+static void plain_cross(const struct hes_assign *a, struct hes_rng *r,
+			struct hes_operator_room *room, const struct hes_queues *p,
+			const struct hes_queues *q, struct hes_queues *first,
 			struct hes_queues *second)
 {
 	const uint32_t *in_p = hes_queues_gpus(a, p), *in_q = hes_queues_gpus(a, q);
@@ -66,7 +67,8 @@ static void plain_mutate(const struct hes_operators *ops, struct hes_rng *r, str
 {
 	const double n = (double)ops->a->n, gap = ops->mutation_gap;
 
-	for (double at = floor(hes_rng_exponential(r, gap)); at < n; at += 1 + floor(hes_rng_exponential(r, gap)))
+	for (double at = floor(hes_rng_exponential(r, gap)); at < n;
+	     at += 1 + floor(hes_rng_exponential(r, gap)))
 		hes_queues_move(ops->a, x, (uint32_t)at, any_gpu(ops->a, r, (size_t)at));
 }
 
@@ -81,8 +83,8 @@ static void draw(const void *problem, struct hes_rng *r, void *scratch, void *x)
 		plain_draw(p->ops.a, r, x);
 }
 
-static uint64_t vary(const void *problem, struct hes_rng *r, void *scratch, const void *p, const void *q, void *first,
-		     void *second)
+static uint64_t vary(const void *problem, struct hes_rng *r, void *scratch, const void *p,
+		     const void *q, void *first, void *second)
 {
 	const struct problem *of = problem;
 	const struct hes_operators *ops = &of->ops;
@@ -110,8 +112,8 @@ static uint64_t vary(const void *problem, struct hes_rng *r, void *scratch, cons
 	return evaluations;
 }
 
-int search_assignments(const struct hes_assign *a, const struct search_options *o, hes_evolve_fn *search,
-		       struct hes_assign_front *out, uint64_t *evaluations)
+int search_assignments(const struct hes_assign *a, const struct search_options *o,
+		       hes_evolve_fn *search, struct hes_assign_front *out, uint64_t *evaluations)
 {
 	struct problem p = { .o = o };
 	int rc = hes_operators_init(&p.ops, a, o->mutation);

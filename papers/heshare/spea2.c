@@ -1,9 +1,9 @@
 /*
  * spea2.c - SPEA2; see search.h.
  *
- * Fitness is the strength of those that dominate a member, plus its density. The archive is thinned where it is densest.
- * Members [0, population) are the archive, followed by the children. Distances are between objectives scaled to the range
- * of all.
+ * Fitness is the strength of those that dominate a member, plus its density. The archive is thinned
+ * where it is densest. Members [0, population) are the archive, followed by the children. Distances
+ * are between objectives scaled to the range of all.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,20 +17,21 @@
 #define NONE UINT32_MAX
 
 struct place {
-	double   x, y;       /* objectives, scaled */
-	double   raw;        /* sum of the strengths of its dominators; strength: how many a member dominates */
+	double x, y; /* objectives, scaled */
+	double raw; /* sum of the strengths of its dominators; strength: how many a member dominates
+		     */
 	uint32_t before, behind; /* next to it on the front during thinning */
-	double   gap;        /* distance to the one behind */
+	double gap;              /* distance to the one behind */
 };
 
 struct spea2 {
-	struct hes_population  p;
-	struct place          *places;  /* [2 * population], in step with the members */
-	struct hes_individual *chosen;  /* [2 * population] */
-	double                *nearest; /* [2 * kth + 1]: least distances, and scratch */
-	double                *xs, *ys, *raw; /* [2 * population]: of the places */
-	uint32_t              *order;   /* [2 * population] */
-	size_t                 kth;     /* density is the distance to the kth nearest member */
+	struct hes_population p;
+	struct place *places;          /* [2 * population], in step with the members */
+	struct hes_individual *chosen; /* [2 * population] */
+	double *nearest;               /* [2 * kth + 1]: least distances, and scratch */
+	double *xs, *ys, *raw;         /* [2 * population]: of the places */
+	uint32_t *order;               /* [2 * population] */
+	size_t kth;                    /* density is the distance to the kth nearest member */
 };
 
 static double square(double x)
@@ -120,8 +121,9 @@ static double gap_in_x(const double *xs, size_t n, size_t i, double x)
 }
 
 /*
- * Distance to the kth nearest member. Members are in order of x: start with the k next in that order, then take others by
- * rising distance in x, until it exceeds the kth least distance. Least distances are kept squared, rising.
+ * Distance to the kth nearest member. Members are in order of x: start with the k next in that
+ * order, then take others by rising distance in x, until it exceeds the kth least distance. Least
+ * distances are kept squared, rising.
  */
 static double kth_distance(const struct spea2 *s, size_t at, size_t n)
 {
@@ -168,8 +170,9 @@ static void judge(struct spea2 *s, size_t at, size_t n)
 
 static double gap(const struct place *v, uint32_t a, uint32_t b)
 {
-	return a == NONE || b == NONE ? INFINITY : sqrt((v[a].x - v[b].x) * (v[a].x - v[b].x) +
-							 (v[a].y - v[b].y) * (v[a].y - v[b].y));
+	return a == NONE || b == NONE ? INFINITY
+				      : sqrt((v[a].x - v[b].x) * (v[a].x - v[b].x) +
+					     (v[a].y - v[b].y) * (v[a].y - v[b].y));
 }
 
 /* Distance to the nearest member of the front: with two objectives, one of the two next to it. */
@@ -178,13 +181,15 @@ static double nearest(const struct place *v, uint32_t a)
 	return lesser(v[a].before == NONE ? INFINITY : v[v[a].before].gap, v[a].gap);
 }
 
-/* Whether @a is more crowded than @b at equal nearest distance: compares the second nearest, then the third, ... */
+/* Whether @a is more crowded than @b at equal nearest distance: compares the second nearest, then
+ * the third, ... */
 static bool more_crowded(const struct place *v, uint32_t a, uint32_t b)
 {
 	uint32_t la = v[a].before, ra = v[a].behind, lb = v[b].before, rb = v[b].behind;
 
 	for (;;) {
-		double dla = gap(v, a, la), dra = gap(v, a, ra), dlb = gap(v, b, lb), drb = gap(v, b, rb);
+		double dla = gap(v, a, la), dra = gap(v, a, ra), dlb = gap(v, b, lb),
+		       drb = gap(v, b, rb);
 		double da = lesser(dla, dra), db = lesser(dlb, drb);
 
 		if (da != db || isinf(da))
@@ -265,8 +270,8 @@ static void put_first(struct spea2 *s, size_t front, size_t n)
 }
 
 /*
- * Environmental selection: the archive moves to the first members. If the front fills the archive, the fitness of
- * dominated members is not needed.
+ * Environmental selection: the archive moves to the first members. If the front fills the archive,
+ * the fitness of dominated members is not needed.
  */
 static void select_archive(struct spea2 *s, size_t n)
 {
@@ -309,7 +314,8 @@ static void finish(struct spea2 *s)
 	free(s->order);
 }
 
-int paper_spea2(const struct hes_evolvable *v, const struct hes_evolve_options *o, struct hes_evolved *out)
+int paper_spea2(const struct hes_evolvable *v, const struct hes_evolve_options *o,
+		struct hes_evolved *out)
 {
 	const size_t n = 2 * (size_t)o->population;
 	struct spea2 s = { .kth = (size_t)sqrt((double)n) };

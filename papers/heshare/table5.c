@@ -22,7 +22,7 @@
 
 /* Standardised rows: x row by row; y of one target at a time. */
 struct rows {
-	size_t  n, features;
+	size_t n, features;
 	double *x;
 	double *y;
 };
@@ -110,8 +110,12 @@ static void try_svr(struct svr_search *s, struct svm_parameter p)
 /* A coarse grid of C and gamma, its neighbourhood at half the step, then the width of the tube. */
 static void search_svr(struct svr_search *s, double features)
 {
-	struct svm_parameter p = { .svm_type = EPSILON_SVR, .kernel_type = RBF, .cache_size = 100, .eps = 5e-2,
-				   .p = 0.03, .shrinking = 1 };
+	struct svm_parameter p = { .svm_type = EPSILON_SVR,
+				   .kernel_type = RBF,
+				   .cache_size = 100,
+				   .eps = 5e-2,
+				   .p = 0.03,
+				   .shrinking = 1 };
 
 	for (int c = 0; c <= 4; c++)
 		for (int g = -2; g <= 1; g++) {
@@ -135,7 +139,9 @@ static void search_svr(struct svr_search *s, double features)
 static void svr(const struct rows *fit, const struct rows *test, uint64_t seed, double *out)
 {
 	struct svm_node **x = nodes_of(fit), **test_nodes = nodes_of(test);
-	struct svr_search s = { .problem = { (int)fit->n, fit->y, x }, .best_error = INFINITY, .seed = (unsigned)seed,
+	struct svr_search s = { .problem = { (int)fit->n, fit->y, x },
+				.best_error = INFINITY,
+				.seed = (unsigned)seed,
 				.held_out = room(fit->n, sizeof(double)) };
 	struct svm_model *model;
 
@@ -145,8 +151,8 @@ static void svr(const struct rows *fit, const struct rows *test, uint64_t seed, 
 	model = svm_train(&s.problem, &s.best);
 	for (size_t i = 0; i < test->n; i++)
 		out[i] = svm_predict(model, test_nodes[i]);
-	fprintf(stderr, "svr: C %g, gamma %g, epsilon %g, error in cross-validation %.4f\n", s.best.C, s.best.gamma,
-		s.best.p, s.best_error);
+	fprintf(stderr, "svr: C %g, gamma %g, epsilon %g, error in cross-validation %.4f\n",
+		s.best.C, s.best.gamma, s.best.p, s.best_error);
 	svm_free_and_destroy_model(&model);
 	nodes_free(x, fit->n);
 	nodes_free(test_nodes, test->n);
@@ -156,14 +162,14 @@ static void svr(const struct rows *fit, const struct rows *test, uint64_t seed, 
 /* Hidden layers tried. */
 static const unsigned sizes[][2] = { { 32, 16 }, { 64, 32 } };
 
-#define RESTARTS    2
-#define MAX_EPOCHS  1500
-#define PATIENCE    150  /* epochs without gain on the rows held back */
-#define HELD_BACK   0.15 /* of the fit rows, to stop on */
+#define RESTARTS   2
+#define MAX_EPOCHS 1500
+#define PATIENCE   150  /* epochs without gain on the rows held back */
+#define HELD_BACK  0.15 /* of the fit rows, to stop on */
 
 struct perceptron {
 	struct fann *net;
-	double       error; /* on the rows held back */
+	double error; /* on the rows held back */
 };
 
 static double error_on(struct fann *net, const struct rows *r)
@@ -212,7 +218,8 @@ static struct fann_train_data *data_of(const struct rows *r)
 }
 
 /* Resilient propagation until the held back rows gain no more; the best state on the way. */
-static struct perceptron train_net(struct fann *net, struct fann_train_data *data, const struct rows *held)
+static struct perceptron train_net(struct fann *net, struct fann_train_data *data,
+				   const struct rows *held)
 {
 	struct perceptron best = { NULL, INFINITY };
 	int since = 0;
@@ -238,14 +245,16 @@ static void mlp(const struct rows *fit, const struct rows *test, uint64_t seed, 
 {
 	size_t n_held = (size_t)(HELD_BACK * (double)fit->n);
 	const struct rows held = { n_held, fit->features, fit->x, fit->y };
-	const struct rows rest = { fit->n - n_held, fit->features, fit->x + n_held * fit->features, fit->y + n_held };
+	const struct rows rest = { fit->n - n_held, fit->features, fit->x + n_held * fit->features,
+				   fit->y + n_held };
 	struct fann_train_data *data = data_of(&rest);
 	struct perceptron best = { NULL, INFINITY };
 
 	for (unsigned s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
 		for (unsigned start = 0; start < RESTARTS; start++) {
-			struct perceptron p = train_net(
-				new_net((unsigned)fit->features, sizes[s], seed * 1000 + s * RESTARTS + start), data, &held);
+			struct perceptron p = train_net(new_net((unsigned)fit->features, sizes[s],
+								seed * 1000 + s * RESTARTS + start),
+							data, &held);
 
 			if (p.error < best.error) {
 				struct perceptron swap = best;
@@ -273,7 +282,7 @@ static const struct {
 
 struct files {
 	struct hes_table fit, test;
-	char  *list;
+	char *list;
 	size_t targets[MAX_TARGETS]; /* columns */
 	size_t n_targets;
 };
@@ -289,7 +298,9 @@ static void load(struct files *f, char **argv)
 	names = room(f->fit.n_columns, sizeof(*names));
 	for (size_t i = 0; i < f->fit.n_columns; i++)
 		names[i] = f->fit.names[i];
-	if (hes_table_load(argv[3], &(struct hes_table_wanted){ .columns = { names, f->fit.n_columns } }, &f->test, &err))
+	if (hes_table_load(argv[3],
+			   &(struct hes_table_wanted){ .columns = { names, f->fit.n_columns } },
+			   &f->test, &err))
 		die(err.msg);
 	free(names);
 	f->list = strdup(argv[4]);
@@ -315,7 +326,8 @@ static bool is_target(const struct files *f, size_t column)
 /* Features of either file by the fit file's scales. */
 static struct rows standardised(const struct files *f, const struct hes_table *t)
 {
-	struct rows r = { t->n_rows, f->fit.n_columns - f->n_targets, NULL, room(t->n_rows, sizeof(double)) };
+	struct rows r = { t->n_rows, f->fit.n_columns - f->n_targets, NULL,
+			  room(t->n_rows, sizeof(double)) };
 	size_t to = 0;
 
 	r.x = room(r.n * r.features, sizeof(double));
@@ -325,7 +337,8 @@ static struct rows standardised(const struct files *f, const struct hes_table *t
 		if (is_target(f, c))
 			continue;
 		for (size_t i = 0; i < r.n; i++)
-			r.x[i * r.features + to] = (t->v[i * t->n_columns + c] - s.mean) / s.deviation;
+			r.x[i * r.features + to] =
+				(t->v[i * t->n_columns + c] - s.mean) / s.deviation;
 		to++;
 	}
 	return r;
@@ -351,7 +364,8 @@ int main(int argc, char **argv)
 		struct scale s = scale_of(&f.fit, f.targets[k]);
 
 		for (size_t i = 0; i < fit.n; i++)
-			fit.y[i] = (f.fit.v[i * f.fit.n_columns + f.targets[k]] - s.mean) / s.deviation;
+			fit.y[i] = (f.fit.v[i * f.fit.n_columns + f.targets[k]] - s.mean) /
+				   s.deviation;
 		learn(&fit, &test, strtoull(argv[5], NULL, 10), out + k * test.n);
 		for (size_t i = 0; i < test.n; i++)
 			out[k * test.n + i] = out[k * test.n + i] * s.deviation + s.mean;

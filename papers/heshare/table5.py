@@ -30,11 +30,25 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-LEARNERS = pathlib.Path(os.environ.get("LEARNERS") or ROOT / "build-papers/papers/heshare/learners/learners")
-NAMES = {"svr": "support vectors", "tree": "decision tree", "linear": "linear", "mlp": "perceptron",
-         "rf": "random forest", "et": "extra trees", "gbdt": "boosting"}
-PAPER = {"svr": (26.73, 29.12), "tree": (24.51, 23.86), "linear": (23.78, 21.54), "mlp": (12.12, 5.13),
-         "rf": (3.10, 3.91)}
+LEARNERS = pathlib.Path(
+    os.environ.get("LEARNERS") or ROOT / "build-papers/papers/heshare/learners/learners"
+)
+NAMES = {
+    "svr": "support vectors",
+    "tree": "decision tree",
+    "linear": "linear",
+    "mlp": "perceptron",
+    "rf": "random forest",
+    "et": "extra trees",
+    "gbdt": "boosting",
+}
+PAPER = {
+    "svr": (26.73, 29.12),
+    "tree": (24.51, 23.86),
+    "linear": (23.78, 21.54),
+    "mlp": (12.12, 5.13),
+    "rf": (3.10, 3.91),
+}
 OUTPUTS = {"time": ("time_us", "baseline_time_us"), "power": ("power_w", "baseline_power_w")}
 TABLE_II = 14
 
@@ -72,15 +86,37 @@ def compile_peers(folder):
     """The learners of libsvm and FANN, from their source and the parts of base that it stands on."""
     program = folder / "table5-peers"
     base = [ROOT / "src/base" / f"{name}.c" for name in ("csv", "num", "err", "rng")]
-    run([os.environ.get("CC", "cc"), "-O2", "-std=gnu17", "-D_GNU_SOURCE", "-I", ROOT / "include", "-I", ROOT / "src",
-         ROOT / "papers/heshare/table5.c", ROOT / "papers/heshare/number_table.c", *base, "-lsvm", "-ldoublefann", "-lz", "-lm", "-o", program])
+    run(
+        [
+            os.environ.get("CC", "cc"),
+            "-O2",
+            "-std=gnu17",
+            "-D_GNU_SOURCE",
+            "-I",
+            ROOT / "include",
+            "-I",
+            ROOT / "src",
+            ROOT / "papers/heshare/table5.c",
+            ROOT / "papers/heshare/number_table.c",
+            *base,
+            "-lsvm",
+            "-ldoublefann",
+            "-lz",
+            "-lm",
+            "-o",
+            program,
+        ]
+    )
     return program
 
 
 def draw(heshare, seed, folder):
     lab, rows = folder / f"lab{seed}", folder / f"rows{seed}.csv"
     run([heshare, "profile", "--modelled", "--seed", seed, "-o", lab], stderr=subprocess.DEVNULL)
-    run([heshare, "train", lab, "--trees", 1, "--recipe", "full", "--features-csv", rows], stdout=subprocess.DEVNULL)
+    run(
+        [heshare, "train", lab, "--trees", 1, "--recipe", "full", "--features-csv", rows],
+        stdout=subprocess.DEVNULL,
+    )
     with rows.open() as f:
         rows = list(csv.DictReader(f))
     random.Random(seed).shuffle(rows)
@@ -92,7 +128,9 @@ def write(path, rows, features, learnt):
         f.write(",".join(features + list(OUTPUTS)) + "\n")
         for row in rows:
             values = [learnt(float(row[y]), float(row[b])) for y, b in OUTPUTS.values()]
-            f.write(",".join([row[name] for name in features] + ["%.9g" % v for v in values]) + "\n")
+            f.write(
+                ",".join([row[name] for name in features] + ["%.9g" % v for v in values]) + "\n"
+            )
 
 
 def errors(rows, predicted, back):
@@ -102,18 +140,39 @@ def errors(rows, predicted, back):
         y = [float(row[measured]) for row in rows]
         p = [back(float(a[output]), float(row[baseline])) for a, row in zip(predicted, rows)]
         off = [abs(a - b) for a, b in zip(y, p)]
-        result[output] = (100 * sum(off) / sum(y), 100 * statistics.mean(o / a for o, a in zip(off, y)))
+        result[output] = (
+            100 * sum(off) / sum(y),
+            100 * statistics.mean(o / a for o, a in zip(off, y)),
+        )
     return result
 
 
 def predict(model, heshare, peers, fit, test, seed):
     if model in ("svr", "mlp"):
-        out = run([peers, model, fit, test, ",".join(OUTPUTS), seed], stdout=subprocess.PIPE,
-                  stderr=subprocess.DEVNULL).stdout
+        out = run(
+            [peers, model, fit, test, ",".join(OUTPUTS), seed],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ).stdout
     else:
         file = fit.with_suffix("." + model)
-        run([LEARNERS, fit, "--target", ",".join(OUTPUTS), "--model", model, "--seed", seed, "--test", test, "-o", file],
-            stdout=subprocess.DEVNULL)
+        run(
+            [
+                LEARNERS,
+                fit,
+                "--target",
+                ",".join(OUTPUTS),
+                "--model",
+                model,
+                "--seed",
+                seed,
+                "--test",
+                test,
+                "-o",
+                file,
+            ],
+            stdout=subprocess.DEVNULL,
+        )
         out = file.read_bytes()
     return list(csv.DictReader(out.decode().splitlines()))
 
@@ -125,7 +184,9 @@ def prepare_recipes(heshare, folder, seed):
     result = {}
     for recipe, (n, learnt, _) in RECIPES.items():
         features = [name for name in list(rows[0])[:-4]][:n]
-        fit, test = (folder / f"{what}-{seed}-{recipe.replace(' ', '-')}.csv" for what in ("fit", "test"))
+        fit, test = (
+            folder / f"{what}-{seed}-{recipe.replace(' ', '-')}.csv" for what in ("fit", "test")
+        )
         write(fit, rows[held:], features, learnt)
         write(test, rows[:held], features, learnt)
         result[recipe] = fit, test, rows[:held]
@@ -141,26 +202,54 @@ def compare(heshare, peers, folder, seeds):
         fit, test, rows = recipes[seed][recipe]
         return errors(rows, predict(model, heshare, peers, fit, test, seed), RECIPES[recipe][2])
 
-    jobs = [(seed, recipe, model) for model in sorted(NAMES, key=["mlp", "svr"].count, reverse=True)
-            for seed in seeds for recipe in RECIPES]
+    jobs = [
+        (seed, recipe, model)
+        for model in sorted(NAMES, key=["mlp", "svr"].count, reverse=True)
+        for seed in seeds
+        for recipe in RECIPES
+    ]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         answers = dict(zip(jobs, pool.map(answer, jobs)))
-    return [{recipe: {model: answers[seed, recipe, model] for model in NAMES} for recipe in RECIPES} for seed in seeds]
+    return [
+        {recipe: {model: answers[seed, recipe, model] for model in NAMES} for recipe in RECIPES}
+        for seed in seeds
+    ]
 
 
 def medians(runs):
-    return {recipe: {model: {output: [statistics.median(r[recipe][model][output][e] for r in runs) for e in (0, 1)]
-                             for output in OUTPUTS} for model in NAMES} for recipe in RECIPES}
+    return {
+        recipe: {
+            model: {
+                output: [
+                    statistics.median(r[recipe][model][output][e] for r in runs) for e in (0, 1)
+                ]
+                for output in OUTPUTS
+            }
+            for model in NAMES
+        }
+        for recipe in RECIPES
+    }
 
 
 def show(table):
-    print(f"{'error, %':18}{'the paper':>18}" + "".join(f"{recipe + ', ' + output:>24}" for recipe in RECIPES
-                                                         for output in OUTPUTS))
-    print(f"{'':18}{'absolute relative':>18}" + f"{'absolute relative':>24}" * len(RECIPES) * len(OUTPUTS))
+    print(
+        f"{'error, %':18}{'the paper':>18}"
+        + "".join(f"{recipe + ', ' + output:>24}" for recipe in RECIPES for output in OUTPUTS)
+    )
+    print(
+        f"{'':18}{'absolute relative':>18}"
+        + f"{'absolute relative':>24}" * len(RECIPES) * len(OUTPUTS)
+    )
     for model, name in NAMES.items():
         paper = "%9.2f%9.2f" % PAPER[model] if model in PAPER else f"{'-':>9}{'-':>9}"
-        print(f"{name:18}{paper}" + "".join("%15.2f%9.2f" % tuple(table[recipe][model][output])
-                                            for recipe in RECIPES for output in OUTPUTS))
+        print(
+            f"{name:18}{paper}"
+            + "".join(
+                "%15.2f%9.2f" % tuple(table[recipe][model][output])
+                for recipe in RECIPES
+                for output in OUTPUTS
+            )
+        )
 
 
 FIGURE = """
@@ -185,22 +274,44 @@ unset key
 plot {power}
 unset multiplot
 """
-MARKS = {"as the paper": (7, "#e8954a"), "logarithms": (5, "#a98fdb"), "over a baseline": (13, "#0a7a4b")}
-TITLES = {"as the paper": "Table II, raw outputs", "logarithms": "Table II, logarithms",
-          "over a baseline": "all features, over the baseline"}
+MARKS = {
+    "as the paper": (7, "#e8954a"),
+    "logarithms": (5, "#a98fdb"),
+    "over a baseline": (13, "#0a7a4b"),
+}
+TITLES = {
+    "as the paper": "Table II, raw outputs",
+    "logarithms": "Table II, logarithms",
+    "over a baseline": "all features, over the baseline",
+}
 
 
 def themed(path):
     """Colours as the style sheet of heshare's other figures has them, light and dark, and the reader's own fonts."""
-    svg = re.sub(r"(fill|stroke|color)\s*=\s*(['\"])\s*rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\)\s*\2",
-                 lambda m: '%s="#%02x%02x%02x"' % (m[1], *map(int, m.groups()[2:])), path.read_text())
-    svg = re.sub(r"(fill|stroke|color)\s*=\s*(['\"])(#[0-9a-fA-F]{6})\2", lambda m: f'{m[1]}="{m[3].lower()}"', svg)
+    svg = re.sub(
+        r"(fill|stroke|color)\s*=\s*(['\"])\s*rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\)\s*\2",
+        lambda m: '%s="#%02x%02x%02x"' % (m[1], *map(int, m.groups()[2:])),
+        path.read_text(),
+    )
+    svg = re.sub(
+        r"(fill|stroke|color)\s*=\s*(['\"])(#[0-9a-fA-F]{6})\2",
+        lambda m: f'{m[1]}="{m[3].lower()}"',
+        svg,
+    )
     svg = re.sub(r"(fill|stroke|color)\s*=\s*(['\"])(black)\2", r'\1="#1b2530"', svg)
-    colors = re.findall(r'"(#[0-9a-f]{6})", "(#[0-9a-f]{6})"', (ROOT / "src/report/theme.c").read_text())
-    dark = "".join(f'svg [{p}="{light}"]{{{p}:{dark}}}' for light, dark in colors if light in svg
-                   for p in ("fill", "stroke", "color"))
-    style = ('<style>svg text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}'
-             f"@media (prefers-color-scheme:dark){{{dark}}}</style>")
+    colors = re.findall(
+        r'"(#[0-9a-f]{6})", "(#[0-9a-f]{6})"', (ROOT / "src/report/theme.c").read_text()
+    )
+    dark = "".join(
+        f'svg [{p}="{light}"]{{{p}:{dark}}}'
+        for light, dark in colors
+        if light in svg
+        for p in ("fill", "stroke", "color")
+    )
+    style = (
+        '<style>svg text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}'
+        f"@media (prefers-color-scheme:dark){{{dark}}}</style>"
+    )
     svg = re.sub(r'\s*font-family="[^"]*"', "", svg)
     svg = re.sub(r"(<svg\b[^>]*>)", lambda m: m[1] + style, svg, count=1)
     path.write_text("\n".join(line.rstrip() for line in svg.splitlines()) + "\n")
@@ -211,19 +322,38 @@ def figure(table, out):
     models = list(NAMES)
     data, plots = [], {output: [] for output in OUTPUTS}
     for output in OUTPUTS:
-        series = {recipe: [(table[recipe][m][output][1], y) for y, m in enumerate(models, 1)] for recipe in RECIPES}
+        series = {
+            recipe: [(table[recipe][m][output][1], y) for y, m in enumerate(models, 1)]
+            for recipe in RECIPES
+        }
         series["paper"] = [(PAPER[m][1], y) for y, m in enumerate(models, 1) if m in PAPER]
         for name, points in series.items():
-            data.append(f"$d{len(data)} << EOD\n" + "\n".join("%.4g %d" % p for p in points) + "\nEOD\n")
+            data.append(
+                f"$d{len(data)} << EOD\n" + "\n".join("%.4g %d" % p for p in points) + "\nEOD\n"
+            )
             kind, color = MARKS.get(name, (None, "#5a6673"))
-            style = (f"with points pt {kind} ps 1.1 lc rgb '{color}' title '{TITLES[name]}'" if kind else
-                     f"using 1:($2-0.3):(0):(0.6) with vectors nohead lw 3 lc rgb '{color}' title 'the paper, real GPUs'")
+            style = (
+                f"with points pt {kind} ps 1.1 lc rgb '{color}' title '{TITLES[name]}'"
+                if kind
+                else f"using 1:($2-0.3):(0):(0.6) with vectors nohead lw 3 lc rgb '{color}' title 'the paper, real GPUs'"
+            )
             plots[output].append(f"$d{len(data) - 1} {style}")
     names = ", ".join(f'"{NAMES[m]}" {y}' for y, m in enumerate(models, 1))
     blanks = ", ".join(f'"" {y}' for y, _ in enumerate(models, 1))
-    run(["gnuplot", "-"], input=("".join(data) + FIGURE.format(
-        out=out, rows=len(models), names=names, blanks=blanks, time=", ".join(plots["time"]),
-        power=", ".join(plots["power"]))).encode())
+    run(
+        ["gnuplot", "-"],
+        input=(
+            "".join(data)
+            + FIGURE.format(
+                out=out,
+                rows=len(models),
+                names=names,
+                blanks=blanks,
+                time=", ".join(plots["time"]),
+                power=", ".join(plots["power"]),
+            )
+        ).encode(),
+    )
     themed(out)
 
 
@@ -241,7 +371,9 @@ def main(args):
         runs = compare(heshare, peers, folder, seeds)
     table = medians(runs)
     show(table)
-    (outdir / "table5.json").write_text(json.dumps({"seeds": seeds, "paper": PAPER, "errors_pct": table}, indent=2) + "\n")
+    (outdir / "table5.json").write_text(
+        json.dumps({"seeds": seeds, "paper": PAPER, "errors_pct": table}, indent=2) + "\n"
+    )
     figure(table, outdir / "table5.svg")
     print(f"\n{outdir / 'table5.json'}, {outdir / 'table5.svg'}")
 

@@ -11,12 +11,13 @@
 #define GPUS 12
 
 struct drawn {
-	struct hes_assign     a;
-	struct hes_cost       cost[JOBS * GPUS];
+	struct hes_assign a;
+	struct hes_cost cost[JOBS * GPUS];
 	struct hes_assign_gpu gpus[GPUS];
 };
 
-/* Every GPU a type of its own but two that are one; some busy, some jobs that cannot run on some. */
+/* Every GPU a type of its own but two that are one; some busy, some jobs that cannot run on some.
+ */
 static void draw(struct drawn *d, size_t n, size_t k, uint64_t seed)
 {
 	struct hes_rng r;
@@ -39,7 +40,8 @@ static void draw(struct drawn *d, size_t n, size_t k, uint64_t seed)
 	assert_int_equal(hes_assign_init(&d->a, n, k, k, d->cost, d->gpus), 0);
 }
 
-static double cost_of(const struct hes_assign *a, const struct hes_weights *w, const uint32_t *gpu_of)
+static double cost_of(const struct hes_assign *a, const struct hes_weights *w,
+		      const uint32_t *gpu_of)
 {
 	struct hes_assignment *x = hes_assignments_new(a, 1);
 	double cost;
@@ -57,7 +59,9 @@ static double cost_of(const struct hes_assign *a, const struct hes_weights *w, c
 
 TEST(at_every_weight_the_optimum_lies_between_bound_and_cost)
 {
-	const struct hes_weights weights[] = { { 1, 1e-3 }, { 1, 1 }, { 1, 30 }, { 1, 1000 }, { 1e-6, 1 } };
+	const struct hes_weights weights[] = {
+		{ 1, 1e-3 }, { 1, 1 }, { 1, 30 }, { 1, 1000 }, { 1e-6, 1 }
+	};
 	struct drawn d;
 
 	draw(&d, JOBS, GPUS, 1);
@@ -73,12 +77,14 @@ TEST(at_every_weight_the_optimum_lies_between_bound_and_cost)
 		for (double step = 0.1; step > 1e-4; step /= 10) {
 			double cost;
 
-			assert_int_equal(hes_auction_solve(x, &weights[i], step, gpu_of, &bound, &bids), 0);
+			assert_int_equal(
+				hes_auction_solve(x, &weights[i], step, gpu_of, &bound, &bids), 0);
 			cost = cost_of(&d.a, &weights[i], gpu_of);
 			assert_true(bound <= least * (1 + 1e-9) && cost >= least * (1 - 1e-9));
 			assert_true(cost - bound < before && bids >= JOBS);
 			before = cost - bound;
-			/* No more than a step a job, in units that are less than what a job costs. */
+			/* No more than a step a job, in units that are less than what a job costs.
+			 */
 			assert_true(cost - bound <= 1.001 * step * least);
 		}
 		hes_lap_free(lap);
@@ -107,7 +113,8 @@ TEST(one_gpu_takes_all_jobs)
 	hes_assign_finish(&d.a);
 }
 
-/* Prices are floats: a step of 1e-9 added to one of about 1 changes nothing, and two equal jobs outbid each other for ever. */
+/* Prices are floats: a step of 1e-9 added to one of about 1 changes nothing, and two equal jobs
+ * outbid each other for ever. */
 TEST(equal_jobs_part_although_a_price_swallows_the_step)
 {
 	const struct hes_weights w = { 1, 1 };
@@ -143,13 +150,15 @@ TEST(the_front_does_not_depend_on_threads_and_its_half_planes_hold)
 	assert_int_equal(hes_exact_run(&d.a, &complete, &exact), 0);
 	assert_true(one.front.n == many.front.n && one.front.n > 5);
 	for (size_t i = 0; i < one.front.n; i++)
-		assert_memory_equal(one.front.v[i].gpu_of, many.front.v[i].gpu_of, JOBS * sizeof(uint32_t));
+		assert_memory_equal(one.front.v[i].gpu_of, many.front.v[i].gpu_of,
+				    JOBS * sizeof(uint32_t));
 	for (size_t h = 0; h < one.n_halfplanes; h++)
 		for (size_t i = 0; i < exact.front.n; i++) {
 			const struct hes_halfplane *p = &one.halfplanes[h];
 			const struct hes_objectives *at = &exact.front.v[i].at;
 
-			assert_true(p->w.energy * at->energy_mj + p->w.jct * at->jct_us >= p->least * (1 - 1e-9));
+			assert_true(p->w.energy * at->energy_mj + p->w.jct * at->jct_us >=
+				    p->least * (1 - 1e-9));
 		}
 	free(one.front.v);
 	free(many.front.v);
@@ -160,4 +169,7 @@ TEST(the_front_does_not_depend_on_threads_and_its_half_planes_hold)
 	hes_assign_finish(&d.a);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* test_between.c - what jobs add where against evaluation from scratch, and the front between supported points against exhaustion. */
+/* test_between.c - what jobs add where against evaluation from scratch, and the front between
+ * supported points against exhaustion. */
 #include <math.h>
 
 #include "base/rng.h"
@@ -14,8 +15,8 @@
 
 /* Three GPUs of three types, one of them busy for a while; one job cannot run on the first. */
 struct drawn {
-	struct hes_assign     a;
-	struct hes_cost       cost[JOBS * TYPES];
+	struct hes_assign a;
+	struct hes_cost cost[JOBS * TYPES];
 	struct hes_assign_gpu gpus[TYPES];
 };
 
@@ -31,7 +32,8 @@ static void draw(struct drawn *d, uint64_t seed)
 			struct hes_cost *c = &d->cost[t * JOBS + i];
 
 			c->time_us = work / (1 + (double)t) * (0.5 + hes_rng_unit(&r));
-			c->energy_mj = c->time_us * 60 * (1 + 1.5 * (double)t) * (0.7 + 0.6 * hes_rng_unit(&r));
+			c->energy_mj = c->time_us * 60 * (1 + 1.5 * (double)t) *
+				       (0.7 + 0.6 * hes_rng_unit(&r));
 		}
 	}
 	d->cost[3] = (struct hes_cost){ INFINITY, INFINITY };
@@ -75,13 +77,15 @@ TEST(changes_of_moves_and_swaps_are_exact)
 	assert_int_equal(hes_marginals_init(&m, &d.a), 0);
 	hes_marginals_set(&m, gpu_of);
 	for (int turn = 0; turn < 2000; turn++) {
-		const uint32_t i = (uint32_t)hes_rng_below(&r, JOBS), j = (uint32_t)hes_rng_below(&r, JOBS);
+		const uint32_t i = (uint32_t)hes_rng_below(&r, JOBS),
+			       j = (uint32_t)hes_rng_below(&r, JOBS);
 		const uint32_t g = (uint32_t)hes_rng_below(&r, TYPES);
 		struct hes_objectives at = rebuild(&d.a, m.gpu_of), change, then;
 
 		assert_same(&at, &m.at);
 		memcpy(gpu_of, m.gpu_of, sizeof(gpu_of));
-		if (gpu_of[i] != gpu_of[j] && can_run(&d, i, gpu_of[j]) && can_run(&d, j, gpu_of[i])) {
+		if (gpu_of[i] != gpu_of[j] && can_run(&d, i, gpu_of[j]) &&
+		    can_run(&d, j, gpu_of[i])) {
 			change = hes_marginals_of_swap(&m, i, j);
 			gpu_of[i] = m.gpu_of[j];
 			gpu_of[j] = m.gpu_of[i];
@@ -117,7 +121,8 @@ static void enumerate(const struct drawn *d, struct hes_pareto *out)
 	}
 }
 
-static double hypervolume_of(const struct hes_assign_front *f, const struct hes_objectives *reference)
+static double hypervolume_of(const struct hes_assign_front *f,
+			     const struct hes_objectives *reference)
 {
 	struct hes_pareto p = { 0 };
 	double area;
@@ -129,7 +134,8 @@ static double hypervolume_of(const struct hes_assign_front *f, const struct hes_
 	return area;
 }
 
-static void find(const struct drawn *d, const char *algorithm, uint32_t threads, struct hes_algorithm_result *out)
+static void find(const struct drawn *d, const char *algorithm, uint32_t threads,
+		 struct hes_algorithm_result *out)
 {
 	struct hes_algorithm_options o = hes_algorithm_defaults;
 
@@ -157,14 +163,17 @@ TEST(nearly_all_trade_offs_between_supported_points_are_found)
 		enumerate(&d, &truth);
 		find(&d, "exact", 1, &exact);
 		find(&d, "joint", 1, &joint);
-		reference = (struct hes_objectives){ truth.v[truth.n - 1].at.energy_mj * 1.01, truth.v[0].at.jct_us * 1.01 };
+		reference = (struct hes_objectives){ truth.v[truth.n - 1].at.energy_mj * 1.01,
+						     truth.v[0].at.jct_us * 1.01 };
 		all += hes_pareto_hypervolume(&truth, &reference);
 		found += hypervolume_of(&joint.front, &reference);
 		supported += hypervolume_of(&exact.front, &reference);
-		assert_true(hypervolume_of(&joint.front, &reference) <= hes_pareto_hypervolume(&truth, &reference) + 1e-9);
+		assert_true(hypervolume_of(&joint.front, &reference) <=
+			    hes_pareto_hypervolume(&truth, &reference) + 1e-9);
 		assert_true(hypervolume_of(&joint.front, &reference) <=
 			    hes_halfplanes_bound(joint.halfplanes, joint.n_halfplanes, &reference));
-		assert_true(hypervolume_of(&exact.front, &reference) <= hypervolume_of(&joint.front, &reference));
+		assert_true(hypervolume_of(&exact.front, &reference) <=
+			    hypervolume_of(&joint.front, &reference));
 		release(&exact);
 		release(&joint);
 		hes_pareto_free(&truth);
@@ -185,7 +194,8 @@ TEST(the_front_does_not_depend_on_threads)
 	assert_int_equal(one.front.n, many.front.n);
 	assert_int_equal(one.evaluations, many.evaluations);
 	for (size_t i = 0; i < one.front.n; i++)
-		assert_memory_equal(one.front.v[i].gpu_of, many.front.v[i].gpu_of, JOBS * sizeof(uint32_t));
+		assert_memory_equal(one.front.v[i].gpu_of, many.front.v[i].gpu_of,
+				    JOBS * sizeof(uint32_t));
 	release(&one);
 	release(&many);
 	hes_assign_finish(&d.a);
@@ -229,4 +239,7 @@ TEST(tables_by_pairs_of_gpus_are_not_kept_beyond_the_limit)
 	free(gpus);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

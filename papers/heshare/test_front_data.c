@@ -1,6 +1,6 @@
 /*
- * test_front_data.c - exact fronts of instances whose exact front is known: files in $HES_BENCH/front. Skips without
- * them.
+ * test_front_data.c - exact fronts of instances whose exact front is known: files in
+ * $HES_BENCH/front. Skips without them.
  */
 #include <math.h>
 
@@ -48,7 +48,8 @@ static size_t read_points(const char *name, size_t n, struct hes_objectives *v, 
 		double energy_j = strtod(line, &rest);
 
 		assert_true(*rest == ',');
-		v[count++] = (struct hes_objectives){ energy_j * 1e3, strtod(rest + 1, NULL) * 1e6 * (double)n };
+		v[count++] = (struct hes_objectives){ energy_j * 1e3,
+						      strtod(rest + 1, NULL) * 1e6 * (double)n };
 	}
 	fclose(f);
 	return count;
@@ -57,10 +58,12 @@ static size_t read_points(const char *name, size_t n, struct hes_objectives *v, 
 /* How far a point lies below a hull of points by rising energy, relative; 0: not at all. */
 static double below(const struct hes_objectives *hull, size_t n, const struct hes_objectives *p)
 {
-	double most = fmax(1 - p->energy_mj / hull[0].energy_mj, 1 - p->jct_us / hull[n - 1].jct_us);
+	double most =
+		fmax(1 - p->energy_mj / hull[0].energy_mj, 1 - p->jct_us / hull[n - 1].jct_us);
 
 	for (size_t i = 0; i + 1 < n; i++) {
-		double we = hull[i].jct_us - hull[i + 1].jct_us, wj = hull[i + 1].energy_mj - hull[i].energy_mj;
+		double we = hull[i].jct_us - hull[i + 1].jct_us,
+		       wj = hull[i + 1].energy_mj - hull[i].energy_mj;
 		double line = we * hull[i].energy_mj + wj * hull[i].jct_us;
 
 		most = fmax(most, 1 - (we * p->energy_mj + wj * p->jct_us) / line);
@@ -90,7 +93,8 @@ static struct hes_algorithm_result exact_front(const struct hes_instance *in, ui
 	return found;
 }
 
-static void assert_none_below(const struct hes_assign_front *f, const struct hes_objectives *hull, size_t n)
+static void assert_none_below(const struct hes_assign_front *f, const struct hes_objectives *hull,
+			      size_t n)
 {
 	for (size_t i = 0; i < f->n; i++)
 		assert_true(below(hull, n, &f->v[i].at) < 2e-9); /* the file has ten digits */
@@ -110,7 +114,8 @@ TEST(sixty_jobs_have_the_known_front_point_by_point)
 		assert_true(fabs(found.front.v[i].at.jct_us / known[i].jct_us - 1) < 1e-8);
 	}
 	assert_true(fabs(hypervolume(&found.front, &reference) - 0.371838) < 1e-6);
-	assert_true(fabs(hes_halfplanes_bound(found.halfplanes, found.n_halfplanes, &reference) - 0.372342) < 1e-6);
+	assert_true(fabs(hes_halfplanes_bound(found.halfplanes, found.n_halfplanes, &reference) -
+			 0.372342) < 1e-6);
 	free(found.front.v);
 	free(found.halfplanes);
 	hes_instance_finish(&in);
@@ -127,11 +132,15 @@ TEST(fifty_weights_of_a_thousand_jobs_are_all_but_the_optimum)
 	assert_int_equal(n, 1004);
 	assert_none_below(&found.front, known, n);
 	assert_true(hypervolume(&found.front, &reference) > 0.4180);
-	assert_true(hes_halfplanes_bound(found.halfplanes, found.n_halfplanes, &reference) < 0.41836);
+	assert_true(hes_halfplanes_bound(found.halfplanes, found.n_halfplanes, &reference) <
+		    0.41836);
 	free(known);
 	free(found.front.v);
 	free(found.halfplanes);
 	hes_instance_finish(&in);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -5,7 +5,11 @@
 #include "number_table.h"
 #include "unit_test.h"
 
-#define NAMES(...) { (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *) }
+#define NAMES(...)                                                                    \
+	{                                                                             \
+		(const char *const[]){ __VA_ARGS__ },                                 \
+			sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *) \
+	}
 
 static char path[] = "/tmp/hes-table-XXXXXX";
 
@@ -36,7 +40,8 @@ TEST(numbers_are_stored_row_by_row)
 	struct hes_table t;
 	struct hes_err err;
 
-	write_file("\xef\xbb\xbf" "a,\"b,c\",d\r\n1,-2.5,3e2\r\n\r\n\"4\", 5 ,-0\r\n");
+	write_file("\xef\xbb\xbf"
+		   "a,\"b,c\",d\r\n1,-2.5,3e2\r\n\r\n\"4\", 5 ,-0\r\n");
 	assert_int_equal(hes_table_load(path, NULL, &t, &err), 0);
 	assert_int_equal(t.n_columns, 3);
 	assert_int_equal(t.n_rows, 2);
@@ -105,8 +110,10 @@ TEST(errors_of_numbers_name_line_and_column)
 
 TEST(columns_that_are_absent_doubled_or_nameless_are_refused)
 {
-	const struct hes_table_wanted z = { .columns = NAMES("x", "z") }, ignored = { .ignored = NAMES("q") };
-	const struct hes_table_wanted x = { .columns = NAMES("x") }, twice = { .columns = NAMES("x", "x") };
+	const struct hes_table_wanted z = { .columns = NAMES("x", "z") },
+				      ignored = { .ignored = NAMES("q") };
+	const struct hes_table_wanted x = { .columns = NAMES("x") },
+				      twice = { .columns = NAMES("x", "x") };
 	const struct hes_table_wanted none = { .ignored = NAMES("x", "y") };
 
 	refused("x,y\n1,2\n", &z, -ENOENT, ":1: no column \"z\"; there are: x, y");
@@ -116,8 +123,8 @@ TEST(columns_that_are_absent_doubled_or_nameless_are_refused)
 	refused("x,y\n1,2\n", &twice, -EEXIST, ":1: column \"x\" is there twice");
 	refused("x,\n1,2\n", NULL, -EINVAL, ":1: column 2 has no name");
 	refused("x,y\n1,2\n", &none, -EINVAL, ":1: no column is left");
-	refused("1234567890123456789012345678901234567890123456789012345678901234\n1\n", NULL, -E2BIG,
-		"longer than 63 bytes");
+	refused("1234567890123456789012345678901234567890123456789012345678901234\n1\n", NULL,
+		-E2BIG, "longer than 63 bytes");
 }
 
 TEST(a_gzip_file_reads_the_same_and_a_cut_one_is_refused)
@@ -154,4 +161,7 @@ TEST(a_header_alone_is_a_table_without_rows)
 	hes_table_free(&t);
 }
 
-int main(void) { return run_unit_tests_with_file(path); }
+int main(void)
+{
+	return run_unit_tests_with_file(path);
+}

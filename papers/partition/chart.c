@@ -36,8 +36,10 @@ static void put_data(const struct chart *c, FILE *f)
 
 static void put_script(const struct chart *c, FILE *f)
 {
-	fprintf(f, "set terminal svg size 900,420 font 'sans,12' background 'white'\n"
-		   "set title \"%s\"\nset xlabel \"%s\"\nset ylabel \"%s\"\nset key outside right top\nset grid ytics\n",
+	fprintf(f,
+		"set terminal svg size 900,420 font 'sans,12' background 'white'\n"
+		"set title \"%s\"\nset xlabel \"%s\"\nset ylabel \"%s\"\nset key outside right "
+		"top\nset grid ytics\n",
 		c->title, c->x_title, c->y_title);
 	put_data(c, f);
 	if (c->y_max > c->y_min)
@@ -45,13 +47,15 @@ static void put_script(const struct chart *c, FILE *f)
 	if (c->log_y)
 		fputs("set logscale y\n", f);
 	if (c->bars)
-		fputs("set style data histograms\nset style histogram clustered gap 1\nset style fill solid 0.8\n"
-		      "set xtics rotate by -40 scale 0\n", f);
+		fputs("set style data histograms\nset style histogram clustered gap 1\nset style "
+		      "fill solid 0.8\n"
+		      "set xtics rotate by -40 scale 0\n",
+		      f);
 	else
 		fputs("set style data linespoints\n", f);
 	for (size_t k = 0; k < c->n_series; k++)
-		fprintf(f, "%s $data using %s%zu%s title \"%s\"", k ? "," : "plot", c->groups ? "" : "1:", k + 2,
-			c->groups ? ":xtic(1)" : "", c->series[k]);
+		fprintf(f, "%s $data using %s%zu%s title \"%s\"", k ? "," : "plot",
+			c->groups ? "" : "1:", k + 2, c->groups ? ":xtic(1)" : "", c->series[k]);
 	fputc('\n', f);
 	rewind(f);
 }
@@ -82,7 +86,9 @@ int chart_draw(const struct chart *c, const char *folder, const char *name, stru
 	if (!rc)
 		rc = hes_file_create(&out, path, err);
 	if (!rc)
-		rc = copy(drawing, out.f) ? hes_fail(err, -EIO, "%s: the drawing cannot be copied", path) : hes_file_commit(&out, err);
+		rc = copy(drawing, out.f)
+			     ? hes_fail(err, -EIO, "%s: the drawing cannot be copied", path)
+			     : hes_file_commit(&out, err);
 	hes_file_abort(&out);
 	if (script)
 		fclose(script);

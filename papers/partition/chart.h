@@ -13,15 +13,15 @@
 
 struct chart {
 	const char *title, *x_title, *y_title;
-	bool        bars;           /* bars side by side; else lines with points */
-	bool        log_y;
-	double      y_min, y_max;   /* both 0: from the data */
-	const char *const *series;  /* names; [n_series] */
-	size_t      n_series;
-	const char *const *groups;  /* names of bars' groups; NULL: x holds numbers; [n] */
+	bool bars; /* bars side by side; else lines with points */
+	bool log_y;
+	double y_min, y_max;       /* both 0: from the data */
+	const char *const *series; /* names; [n_series] */
+	size_t n_series;
+	const char *const *groups; /* names of bars' groups; NULL: x holds numbers; [n] */
 	const double *x;
-	const double *y;            /* y[series * n + i]; NaN: nothing there */
-	size_t      n;
+	const double *y; /* y[series * n + i]; NaN: nothing there */
+	size_t n;
 };
 
 /** Draw into FOLDER/NAME. @return 0; -ENOENT no gnuplot; -EIO; -errno of creating the file */

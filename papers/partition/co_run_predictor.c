@@ -1,8 +1,10 @@
 /*
- * co_run_predictor.c - compare heshare's co-run predictor (heshare/predict.h) with the partition models, on the same pairs.
+ * co_run_predictor.c - compare heshare's co-run predictor (heshare/predict.h) with the partition
+ * models, on the same pairs.
  *
- * The predictor learns from samples that hes_points_derive() makes of the same points, and knows the same solo points. It
- * predicts each job's time and the GPU power with the job; power of a pair is the mean of what it says of both jobs.
+ * The predictor learns from samples that hes_points_derive() makes of the same points, and knows
+ * the same solo points. It predicts each job's time and the GPU power with the job; power of a pair
+ * is the mean of what it says of both jobs.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,21 +18,28 @@
 #define REPETITIONS 3 /* of the random split of rows */
 #define CV          1 /* points of the testbed are steady; none is left out */
 
-enum { RATE, POWER, LOSS, SCORES }; /* errors of the sum of throughputs and of power; loss of the chosen split; percent */
+enum {
+	RATE,
+	POWER,
+	LOSS,
+	SCORES
+}; /* errors of the sum of throughputs and of power; loss of the chosen split; percent */
 
 struct predicted {
 	double rate, power_w;
 };
 
 /** Fill @out, one for each set of t->pairs, from the sets that @use marks. */
-typedef int contender_fn(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err);
+typedef int contender_fn(const struct study *s, const struct testbed *t, const bool *use,
+			 struct predicted *out, struct hes_err *err);
 
 struct training {
 	struct hes_profiles profiles;
-	struct hes_samples  samples;
+	struct hes_samples samples;
 };
 
-static int training_derive(const struct testbed *t, const bool *use, struct training *out, struct hes_err *err)
+static int training_derive(const struct testbed *t, const bool *use, struct training *out,
+			   struct hes_err *err)
 {
 	struct hes_points p;
 	int rc = testbed_points(t, &t->pairs, use, &p, err);
@@ -49,34 +58,42 @@ static void training_free(struct training *t)
 	hes_profiles_free(&t->profiles);
 }
 
-static const struct hes_estimate *estimate_of(const struct hes_samples *s, const struct hes_estimate *e, const struct hes_point *row)
+static const struct hes_estimate *estimate_of(const struct hes_samples *s,
+					      const struct hes_estimate *e,
+					      const struct hes_point *row)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].sm_pct == row->sm_pct && strcmp(s->v[i].task.workload, row->workload) == 0 &&
+		if (s->v[i].sm_pct == row->sm_pct &&
+		    strcmp(s->v[i].task.workload, row->workload) == 0 &&
 		    strcmp(s->v[i].co_runner_names, row->co_runners) == 0)
 			return &e[i];
 	return NULL;
 }
 
-static int predict_samples(const struct testbed *t, const struct hes_predictor *p, const struct hes_samples *s, struct predicted *out,
-			   struct hes_err *err)
+static int predict_samples(const struct testbed *t, const struct hes_predictor *p,
+			   const struct hes_samples *s, struct predicted *out, struct hes_err *err)
 {
 	struct hes_estimate *e = malloc(s->n * sizeof(*e));
-	int rc = e ? hes_predict_samples(p, s, &t->catalogue, e, err) : hes_fail(err, -ENOMEM, "out of memory for estimates");
+	int rc = e ? hes_predict_samples(p, s, &t->catalogue, e, err)
+		   : hes_fail(err, -ENOMEM, "out of memory for estimates");
 
 	for (size_t i = 0; i < t->pairs.n && !rc; i++) {
-		const struct hes_estimate *a = estimate_of(s, e, &t->pairs.v[i].rows[0]), *b = estimate_of(s, e, &t->pairs.v[i].rows[1]);
+		const struct hes_estimate *a = estimate_of(s, e, &t->pairs.v[i].rows[0]),
+					  *b = estimate_of(s, e, &t->pairs.v[i].rows[1]);
 
 		if (!a || !b)
-			rc = hes_fail(err, -ENOENT, "a pair is no sample: %s", t->pairs.v[i].rows[0].co_runners);
+			rc = hes_fail(err, -ENOENT, "a pair is no sample: %s",
+				      t->pairs.v[i].rows[0].co_runners);
 		else
-			out[i] = (struct predicted){ 1e6 / a->iteration_us + 1e6 / b->iteration_us, (a->power_mw + b->power_mw) * 0.5e-3 };
+			out[i] = (struct predicted){ 1e6 / a->iteration_us + 1e6 / b->iteration_us,
+						     (a->power_mw + b->power_mw) * 0.5e-3 };
 	}
 	free(e);
 	return rc;
 }
 
-static int co_run_predictor(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err)
+static int co_run_predictor(const struct study *s, const struct testbed *t, const bool *use,
+			    struct predicted *out, struct hes_err *err)
 {
 	const struct hes_train_options o = { .seed = s->seed, .threads = 1 };
 	struct training learn = { 0 }, all = { 0 };
@@ -96,8 +113,9 @@ static int co_run_predictor(const struct study *s, const struct testbed *t, cons
 }
 
 /* @param sets  what the model learns from with @use */
-static int partition_model(const struct study *s, const struct testbed *t, int method, const struct co_run_sets *sets, const bool *use,
-			   struct predicted *out, struct hes_err *err)
+static int partition_model(const struct study *s, const struct testbed *t, int method,
+			   const struct co_run_sets *sets, const bool *use, struct predicted *out,
+			   struct hes_err *err)
 {
 	const struct hes_partition_options o = method_options(s, method);
 	struct hes_partition_model *m;
@@ -111,34 +129,39 @@ static int partition_model(const struct study *s, const struct testbed *t, int m
 	return 0;
 }
 
-static int paper(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err)
+static int paper(const struct study *s, const struct testbed *t, const bool *use,
+		 struct predicted *out, struct hes_err *err)
 {
 	return partition_model(s, t, METHOD_PAPER_ET, &t->pairs, use, out, err);
 }
 
-static int corrected(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err)
+static int corrected(const struct study *s, const struct testbed *t, const bool *use,
+		     struct predicted *out, struct hes_err *err)
 {
 	return partition_model(s, t, METHOD_CORRECTED, &t->pairs, use, out, err);
 }
 
-static int closed_form(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err)
+static int closed_form(const struct study *s, const struct testbed *t, const bool *use,
+		       struct predicted *out, struct hes_err *err)
 {
 	(void)use;
 	return partition_model(s, t, METHOD_CORRECTED, &(struct co_run_sets){ 0 }, NULL, out, err);
 }
 
-static int truth(const struct study *s, const struct testbed *t, const bool *use, struct predicted *out, struct hes_err *err)
+static int truth(const struct study *s, const struct testbed *t, const bool *use,
+		 struct predicted *out, struct hes_err *err)
 {
 	(void)s;
 	(void)use;
 	(void)err;
 	for (size_t i = 0; i < t->pairs.n; i++)
-		out[i] = (struct predicted){ t->pairs.v[i].rate[0] + t->pairs.v[i].rate[1], t->pairs.v[i].power_w };
+		out[i] = (struct predicted){ t->pairs.v[i].rate[0] + t->pairs.v[i].rate[1],
+					     t->pairs.v[i].power_w };
 	return 0;
 }
 
 static const struct {
-	const char   *name;
+	const char *name;
 	contender_fn *predict;
 } contenders[] = {
 	{ "co-run predictor", co_run_predictor },
@@ -151,14 +174,16 @@ static const struct {
 #define CONTENDERS (sizeof(contenders) / sizeof(contenders[0]))
 
 struct comparison {
-	const struct study   *s;
+	const struct study *s;
 	const struct testbed *t;
-	size_t                n; /* training sets */
-	size_t                left_out[REPETITIONS + TESTBED_JOBS]; /* workload; TESTBED_JOBS: half of the rows, at random */
-	double                score[REPETITIONS + TESTBED_JOBS][CONTENDERS][SCORES];
+	size_t n; /* training sets */
+	size_t left_out[REPETITIONS +
+			TESTBED_JOBS]; /* workload; TESTBED_JOBS: half of the rows, at random */
+	double score[REPETITIONS + TESTBED_JOBS][CONTENDERS][SCORES];
 };
 
-/* Loss of the splits with the most predicted throughput per watt; of all pairs, or of those with a workload. */
+/* Loss of the splits with the most predicted throughput per watt; of all pairs, or of those with a
+ * workload. */
 static double choice_loss(const struct testbed *t, const struct predicted *p, size_t left_out)
 {
 	double loss = 0;
@@ -173,13 +198,15 @@ static double choice_loss(const struct testbed *t, const struct predicted *p, si
 		for (size_t k = 1; k < TESTBED_SPLITS; k++)
 			if (of[k].rate / of[k].power_w > of[best].rate / of[best].power_w)
 				best = k;
-		loss += 1 - testbed_per_watt(t, pair, best) / testbed_per_watt(t, pair, testbed_best_split(t, NULL, pair));
+		loss += 1 - testbed_per_watt(t, pair, best) /
+				    testbed_per_watt(t, pair, testbed_best_split(t, NULL, pair));
 		n++;
 	}
 	return 100 * loss / (double)n;
 }
 
-static void score(const struct testbed *t, const struct predicted *p, const bool *use, size_t left_out, double out[SCORES])
+static void score(const struct testbed *t, const struct predicted *p, const bool *use,
+		  size_t left_out, double out[SCORES])
 {
 	size_t n = 0;
 
@@ -216,7 +243,8 @@ static int compare(void *ctx, size_t i, struct hes_err *err)
 	const struct testbed *t = c->t;
 	bool *use = malloc(t->pairs.n * sizeof(*use));
 	struct predicted *p = malloc(t->pairs.n * sizeof(*p));
-	int rc = use && p ? choose_training(c, i, use, err) : hes_fail(err, -ENOMEM, "out of memory for pairs");
+	int rc = use && p ? choose_training(c, i, use, err)
+			  : hes_fail(err, -ENOMEM, "out of memory for pairs");
 
 	for (size_t k = 0; k < CONTENDERS && !rc; k++) {
 		rc = contenders[k].predict(c->s, t, use, p, err);
@@ -240,14 +268,18 @@ static double mean(const struct comparison *c, size_t contender, int score, size
 /* @param repetitions  trials of random rows; the others leave out a workload each */
 static int print_comparison(const struct comparison *c, size_t repetitions, struct hes_err *err)
 {
-	FILE *f = study_csv(c->s, "co_run_predictor.csv", "model,half_rate_mape_pct,half_power_mape_pct,half_loss_pct,"
-			    "unseen_rate_mape_pct,unseen_power_mape_pct,unseen_loss_pct", err);
+	FILE *f = study_csv(c->s, "co_run_predictor.csv",
+			    "model,half_rate_mape_pct,half_power_mape_pct,half_loss_pct,"
+			    "unseen_rate_mape_pct,unseen_power_mape_pct,unseen_loss_pct",
+			    err);
 
 	if (!f)
 		return -EIO;
-	printf("\nheshare's co-run predictor and the partition models: error of pairs and loss of the chosen split, %%\n"
-	       "%-30s %26s %29s\n%-30s %10s %8s %6s %12s %8s %7s\n", "", "half of the rows", "unseen workload", "", "throughput", "power",
-	       "loss", "throughput", "power", "loss");
+	printf("\nheshare's co-run predictor and the partition models: error of pairs and loss of "
+	       "the chosen split, %%\n"
+	       "%-30s %26s %29s\n%-30s %10s %8s %6s %12s %8s %7s\n",
+	       "", "half of the rows", "unseen workload", "", "throughput", "power", "loss",
+	       "throughput", "power", "loss");
 	for (size_t k = 0; k < CONTENDERS; k++) {
 		double v[2 * SCORES];
 
@@ -255,8 +287,10 @@ static int print_comparison(const struct comparison *c, size_t repetitions, stru
 			v[i] = mean(c, k, i, 0, repetitions);
 			v[SCORES + i] = mean(c, k, i, repetitions, c->n);
 		}
-		printf("%-30s %10.2f %8.2f %6.2f %12.2f %8.2f %7.2f\n", contenders[k].name, v[0], v[1], v[2], v[3], v[4], v[5]);
-		fprintf(f, "\"%s\",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f\n", contenders[k].name, v[0], v[1], v[2], v[3], v[4], v[5]);
+		printf("%-30s %10.2f %8.2f %6.2f %12.2f %8.2f %7.2f\n", contenders[k].name, v[0],
+		       v[1], v[2], v[3], v[4], v[5]);
+		fprintf(f, "\"%s\",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f\n", contenders[k].name, v[0], v[1],
+			v[2], v[3], v[4], v[5]);
 	}
 	return study_csv_end(f, err);
 }

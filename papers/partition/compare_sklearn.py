@@ -13,10 +13,23 @@ try:
     import numpy
     from sklearn.ensemble import ExtraTreesRegressor
 except ImportError as missing:
-    print("compare_sklearn.py: %s; tools/deps.sh papers installs it, for /usr/bin/python3" % missing, file=sys.stderr)
+    print(
+        "compare_sklearn.py: %s; tools/deps.sh papers installs it, for /usr/bin/python3" % missing,
+        file=sys.stderr,
+    )
     sys.exit(77)
 
-FEATURES = ["sm", "occupancy", "fp32", "dram", "memory_busy", "pcie_tx", "pcie_rx", "sensitivity", "rate_alone"]
+FEATURES = [
+    "sm",
+    "occupancy",
+    "fp32",
+    "dram",
+    "memory_busy",
+    "pcie_tx",
+    "pcie_rx",
+    "sensitivity",
+    "rate_alone",
+]
 POWER_FEATURES = FEATURES[:7]
 REPETITIONS = 3  # seeds of scikit-learn's trees; ours have one
 
@@ -46,8 +59,14 @@ def error(rows, names, target, marked, trees):
 
 def main(folder):
     rows, ours = read(folder / "rows.csv"), read(folder / "rows_ours.csv")
-    print("Extra trees on the same rows: mean error, %%\n%14s %6s %22s %22s %16s" % ("", "", "throughput", "power", "sklearn fits, ms"))
-    print("%14s %6s %10s %11s %10s %11s" % ("training, %", "trees", "ours", "sklearn", "ours", "sklearn"))
+    print(
+        "Extra trees on the same rows: mean error, %%\n%14s %6s %22s %22s %16s"
+        % ("", "", "throughput", "power", "sklearn fits, ms")
+    )
+    print(
+        "%14s %6s %10s %11s %10s %11s"
+        % ("training, %", "trees", "ours", "sklearn", "ours", "sklearn")
+    )
     with open(folder / "sklearn.csv", "w", encoding="utf-8") as out:
         print("training_pct,ours_rate,sklearn_rate,ours_power,sklearn_power", file=out)
         for mine in ours:
@@ -55,10 +74,29 @@ def main(folder):
             trees = int(mine["trees"])
             rate, rate_s = error(rows, FEATURES, "rate", marked, trees)
             power, power_s = error(rows, POWER_FEATURES, "power_w", marked, trees)
-            print("%14d %6d %10.2f %11.2f %10.2f %11.2f %16.0f" % (mine["training_pct"], trees, mine["rate_mape_pct"], rate,
-                                                             mine["power_mape_pct"], power, 1000 * (rate_s + power_s)))
-            print("%d,%.4f,%.4f,%.4f,%.4f" % (mine["training_pct"], mine["rate_mape_pct"], rate, mine["power_mape_pct"], power),
-                  file=out)
+            print(
+                "%14d %6d %10.2f %11.2f %10.2f %11.2f %16.0f"
+                % (
+                    mine["training_pct"],
+                    trees,
+                    mine["rate_mape_pct"],
+                    rate,
+                    mine["power_mape_pct"],
+                    power,
+                    1000 * (rate_s + power_s),
+                )
+            )
+            print(
+                "%d,%.4f,%.4f,%.4f,%.4f"
+                % (
+                    mine["training_pct"],
+                    mine["rate_mape_pct"],
+                    rate,
+                    mine["power_mape_pct"],
+                    power,
+                ),
+                file=out,
+            )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 /*
- * export.c - rows of the paper's method with a split into training and test rows, and our errors on them, so that
- * compare_sklearn.py can compare scikit-learn with ours.
+ * export.c - rows of the paper's method with a split into training and test rows, and our errors on
+ * them, so that compare_sklearn.py can compare scikit-learn with ours.
  *
- * Of a job with itself only one of two splits that are mirror images is exported: ours would average them.
+ * Of a job with itself only one of two splits that are mirror images is exported: ours would
+ * average them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,10 +33,14 @@ static void put_features(FILE *f, const struct testbed *t, const struct co_run_s
 }
 
 /* @param train  [SIZES][pairs] */
-static int write_rows(const struct study *s, const struct testbed *t, const bool *train, struct hes_err *err)
+static int write_rows(const struct study *s, const struct testbed *t, const bool *train,
+		      struct hes_err *err)
 {
-	FILE *f = study_csv(s, "rows.csv", "sm,occupancy,fp32,dram,memory_busy,pcie_tx,pcie_rx,sensitivity,rate_alone,"
-			    "rate,power_w,train_10,train_30,train_50,train_70,train_90", err);
+	FILE *f = study_csv(
+		s, "rows.csv",
+		"sm,occupancy,fp32,dram,memory_busy,pcie_tx,pcie_rx,sensitivity,rate_alone,"
+		"rate,power_w,train_10,train_30,train_50,train_70,train_90",
+		err);
 
 	if (!f)
 		return -EIO;
@@ -54,9 +59,11 @@ static int write_rows(const struct study *s, const struct testbed *t, const bool
 }
 
 /* Errors of our extra trees on the exported rows. @param skip  room for a mark a pair */
-static int write_ours(const struct study *s, const struct testbed *t, const bool *train, bool *skip, struct hes_err *err)
+static int write_ours(const struct study *s, const struct testbed *t, const bool *train, bool *skip,
+		      struct hes_err *err)
 {
-	FILE *f = study_csv(s, "rows_ours.csv", "training_pct,trees,rate_mape_pct,power_mape_pct", err);
+	FILE *f = study_csv(s, "rows_ours.csv", "training_pct,trees,rate_mape_pct,power_mape_pct",
+			    err);
 	struct hes_partition_options o = method_options(s, METHOD_PAPER_ET);
 	int rc = f ? 0 : -EIO;
 
@@ -70,7 +77,8 @@ static int write_ours(const struct study *s, const struct testbed *t, const bool
 		for (size_t i = 0; i < t->pairs.n; i++)
 			skip[i] = train[k * t->pairs.n + i] || mirrored(&t->pairs.v[i]);
 		study_errors(t, m, skip, &rate, &power);
-		fprintf(f, "%u,%u,%.4f,%.4f\n", 10 * sizes[k], hes_partition_about(m, t->gpu)->options.trees, rate, power);
+		fprintf(f, "%u,%u,%.4f,%.4f\n", 10 * sizes[k],
+			hes_partition_about(m, t->gpu)->options.trees, rate, power);
 		hes_partition_free(m);
 	}
 	if (f && study_csv_end(f, rc ? NULL : err) && !rc)

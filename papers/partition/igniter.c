@@ -1,8 +1,10 @@
 /*
- * igniter.c - the partition model on measurements of a real GPU: iGniter's 375 pairs of three networks on a V100.
+ * igniter.c - the partition model on measurements of a real GPU: iGniter's 375 pairs of three
+ * networks on a V100.
  *
- * Pairs are held out in several ways. Errors are of each job's latency, so of its slowdown: the latency alone is known.
- * The choice of split is judged by the sum of normalised throughputs, each against the latency alone at 80 % of the SMs.
+ * Pairs are held out in several ways. Errors are of each job's latency, so of its slowdown: the
+ * latency alone is known. The choice of split is judged by the sum of normalised throughputs, each
+ * against the latency alone at 80 % of the SMs.
  *
  * Exit status: 0; 1 the run failed; 2 wrong usage; 77 no data.
  */
@@ -24,8 +26,8 @@
 
 struct options {
 	const char *output;
-	uint64_t    threads;
-	bool        quick;
+	uint64_t threads;
+	bool quick;
 };
 
 enum scheme { KNOWN_SPLIT, NEW_PAIR, NEW_NETWORK, KNOWN_BATCH, KNOWN_BATCHES, SCHEMES };
@@ -34,19 +36,21 @@ enum scheme { KNOWN_SPLIT, NEW_PAIR, NEW_NETWORK, KNOWN_BATCH, KNOWN_BATCHES, SC
 
 static const struct {
 	const char *name, *column;
-	bool        whole;  /* all splits of a setting are held out together, so that the choice among them can be judged */
+	bool whole; /* all splits of a setting are held out together, so that the choice among them
+		       can be judged */
 } schemes[SCHEMES] = {
 	[KNOWN_SPLIT] = { "(a) one split of a known pair of networks", "split", false },
 	[NEW_PAIR] = { "(c) a pair of networks", "pair", true },
 	[NEW_NETWORK] = { "(b) a network that is in no pair", "network", true },
-	[KNOWN_BATCH] = { "(a) all with one batch size of one network of a known pair", "batch", true },
+	[KNOWN_BATCH] = { "(a) all with one batch size of one network of a known pair", "batch",
+			  true },
 	[KNOWN_BATCHES] = { "(a) one pair of batch sizes of a known pair", "batches", true },
 };
 
 /* One way to hold out pairs: a number that the pairs held out have in common. */
 struct fold {
 	enum scheme scheme;
-	size_t      key;
+	size_t key;
 };
 
 /* Sums over what was held out. */
@@ -59,10 +63,10 @@ struct score {
 
 struct contest {
 	const struct igniter *d;
-	int                   n_schemes;
-	struct fold          *folds;
-	size_t                n_folds;
-	struct score        (*scores)[IGNITER_LEARNERS]; /* by fold */
+	int n_schemes;
+	struct fold *folds;
+	size_t n_folds;
+	struct score (*scores)[IGNITER_LEARNERS]; /* by fold */
 };
 
 #define MAX_FOLDS 1000
@@ -72,11 +76,17 @@ static bool held_out(const struct igniter *d, const struct igniter_pair *p, cons
 	const struct igniter_alone *a = &d->alone[p->alone[0]], *b = &d->alone[p->alone[1]];
 
 	switch (f->scheme) {
-	case KNOWN_SPLIT: return f->key == p->networks * 128 + a->sm_pct;
-	case KNOWN_BATCHES: return f->key == p->setting;
-	case KNOWN_BATCH: return f->key == (p->networks * 2 + 0) * 64 + a->batch || f->key == (p->networks * 2 + 1) * 64 + b->batch;
-	case NEW_PAIR: return f->key == p->networks;
-	default: return f->key == a->network || f->key == b->network;
+	case KNOWN_SPLIT:
+		return f->key == p->networks * 128 + a->sm_pct;
+	case KNOWN_BATCHES:
+		return f->key == p->setting;
+	case KNOWN_BATCH:
+		return f->key == (p->networks * 2 + 0) * 64 + a->batch ||
+		       f->key == (p->networks * 2 + 1) * 64 + b->batch;
+	case NEW_PAIR:
+		return f->key == p->networks;
+	default:
+		return f->key == a->network || f->key == b->network;
 	}
 }
 
@@ -110,17 +120,21 @@ static void make_folds(struct contest *c)
 }
 
 /* Sum of normalised throughputs with these slowdowns. */
-static double work_of(const struct igniter *d, const struct igniter_pair *p, const double slowdown[2])
+static double work_of(const struct igniter *d, const struct igniter_pair *p,
+		      const double slowdown[2])
 {
 	double sum = 0;
 
 	for (size_t k = 0; k < 2; k++)
-		sum += d->alone[p->whole[k]].latency_ms / (d->alone[p->alone[k]].latency_ms * slowdown[k]);
+		sum += d->alone[p->whole[k]].latency_ms /
+		       (d->alone[p->alone[k]].latency_ms * slowdown[k]);
 	return sum;
 }
 
-/* The splits of the setting that @first is the first of: what the predicted best loses against the measured best. */
-static void add_choice(const struct igniter *d, size_t first, double (*predicted)[2], struct score *to)
+/* The splits of the setting that @first is the first of: what the predicted best loses against the
+ * measured best. */
+static void add_choice(const struct igniter *d, size_t first, double (*predicted)[2],
+		       struct score *to)
 {
 	double most = -INFINITY, best = 0, chosen = 0;
 
@@ -151,7 +165,8 @@ static bool first_of_setting(const struct igniter *d, size_t i)
 	return true;
 }
 
-static void add_score(const struct igniter *d, const bool *use, bool whole, double (*predicted)[2], struct score *to)
+static void add_score(const struct igniter *d, const bool *use, bool whole, double (*predicted)[2],
+		      struct score *to)
 {
 	for (size_t i = 0; i < d->n_pairs; i++) {
 		if (use[i])
@@ -168,7 +183,7 @@ static int run_fold(void *ctx, size_t i, struct hes_err *err)
 {
 	struct contest *c = ctx;
 	bool *use = malloc(c->d->n_pairs * sizeof(*use));
-	double (*predicted)[2] = malloc(c->d->n_pairs * sizeof(*predicted));
+	double(*predicted)[2] = malloc(c->d->n_pairs * sizeof(*predicted));
 	int rc = use && predicted ? 0 : hes_fail(err, -ENOMEM, "out of memory for predictions");
 
 	for (size_t k = 0; k < c->d->n_pairs && !rc; k++)
@@ -176,7 +191,8 @@ static int run_fold(void *ctx, size_t i, struct hes_err *err)
 	for (size_t k = 0; k < IGNITER_LEARNERS && !rc; k++) {
 		rc = igniter_learners[k].learn(c->d, use, predicted, err);
 		if (!rc)
-			add_score(c->d, use, schemes[c->folds[i].scheme].whole, predicted, &c->scores[i][k]);
+			add_score(c->d, use, schemes[c->folds[i].scheme].whole, predicted,
+				  &c->scores[i][k]);
 	}
 	free(use);
 	free(predicted);
@@ -223,7 +239,9 @@ static void print_errors(const struct contest *c)
 
 static void print_choices(const struct contest *c)
 {
-	printf("\nChoice of split: loss of the sum of normalised throughputs, %% (mean, worst), and how often it is the best, %%\n%-30s", "");
+	printf("\nChoice of split: loss of the sum of normalised throughputs, %% (mean, worst), "
+	       "and how often it is the best, %%\n%-30s",
+	       "");
 	for (int s = 0; s < c->n_schemes; s++)
 		if (schemes[s].whole)
 			printf("%20s", schemes[s].column);
@@ -233,8 +251,8 @@ static void print_choices(const struct contest *c)
 			struct score t = total(c, (enum scheme)s, k);
 
 			if (schemes[s].whole)
-				printf("%8.3f %6.2f %4.0f", 100 * t.loss / (double)t.choices, 100 * t.worst,
-				       100 * (double)t.hits / (double)t.choices);
+				printf("%8.3f %6.2f %4.0f", 100 * t.loss / (double)t.choices,
+				       100 * t.worst, 100 * (double)t.hits / (double)t.choices);
 		}
 	}
 	putchar('\n');
@@ -260,7 +278,8 @@ static void print_equal(const struct igniter *d)
 		worst = fmax(worst, lost);
 		n++;
 	}
-	printf("always 50/50: %.2f on average, %.2f at worst\n", 100 * loss / (double)n, 100 * worst);
+	printf("always 50/50: %.2f on average, %.2f at worst\n", 100 * loss / (double)n,
+	       100 * worst);
 }
 
 static int write_csv(const struct contest *c, const char *folder, struct hes_err *err)
@@ -278,9 +297,11 @@ static int write_csv(const struct contest *c, const char *folder, struct hes_err
 		for (int s = 0; s < c->n_schemes; s++) {
 			struct score t = total(c, (enum scheme)s, k);
 
-			fprintf(out.f, "\"%s\",%s,%.4f,", igniter_learners[k].name, schemes[s].column, 100 * t.error / (double)t.n);
+			fprintf(out.f, "\"%s\",%s,%.4f,", igniter_learners[k].name,
+				schemes[s].column, 100 * t.error / (double)t.n);
 			if (t.choices)
-				fprintf(out.f, "%.4f,%.4f", 100 * t.loss / (double)t.choices, 100 * t.worst);
+				fprintf(out.f, "%.4f,%.4f", 100 * t.loss / (double)t.choices,
+					100 * t.worst);
 			else
 				fputc(',', out.f);
 			fputc('\n', out.f);
@@ -301,17 +322,27 @@ static int draw(const struct contest *c, const char *folder, struct hes_err *err
 			groups[k] = igniter_learners[k].name;
 			y[(size_t)s * IGNITER_LEARNERS + k] = 100 * t.error / (double)t.n;
 		}
-	return chart_draw(&(struct chart){ .title = "iGniter, V100: error of slowdowns by what was held out", .x_title = "", .bars = true,
-					   .y_title = "mean error, %", .series = series, .n_series = (size_t)c->n_schemes, .groups = groups, .y = y,
-					   .n = IGNITER_LEARNERS },
-			  folder, "igniter.svg", err);
+	return chart_draw(
+		&(struct chart){ .title = "iGniter, V100: error of slowdowns by what was held out",
+				 .x_title = "",
+				 .bars = true,
+				 .y_title = "mean error, %",
+				 .series = series,
+				 .n_series = (size_t)c->n_schemes,
+				 .groups = groups,
+				 .y = y,
+				 .n = IGNITER_LEARNERS },
+		folder, "igniter.svg", err);
 }
 
 static int evaluate(const struct igniter *d, const struct options *o, struct hes_err *err)
 {
-	struct contest c = { .d = d, .n_schemes = o->quick ? QUICK_SCHEMES : SCHEMES,
-			     .folds = calloc(MAX_FOLDS, sizeof(*c.folds)), .scores = calloc(MAX_FOLDS, sizeof(*c.scores)) };
-	int rc = c.folds && c.scores ? hes_folder_create(o->output, err) : hes_fail(err, -ENOMEM, "out of memory for scores");
+	struct contest c = { .d = d,
+			     .n_schemes = o->quick ? QUICK_SCHEMES : SCHEMES,
+			     .folds = calloc(MAX_FOLDS, sizeof(*c.folds)),
+			     .scores = calloc(MAX_FOLDS, sizeof(*c.scores)) };
+	int rc = c.folds && c.scores ? hes_folder_create(o->output, err)
+				     : hes_fail(err, -ENOMEM, "out of memory for scores");
 
 	if (!rc) {
 		make_folds(&c);
@@ -331,16 +362,29 @@ static int evaluate(const struct igniter *d, const struct options *o, struct hes
 	return rc;
 }
 
+/* clang-format off */
 static const struct opt option_table[] = {
-	{ .name = "output", .kind = OPT_TEXT, .offset = offsetof(struct options, output), .arg = "DIR", .def = ".", .help = "write the CSV file and the picture here" },
-	{ .name = "threads", .kind = OPT_U64, .offset = offsetof(struct options, threads), .arg = "N", .def = "0", .max = 256, .help = "0: all processors" },
-	{ .name = "quick", .kind = OPT_FLAG, .offset = offsetof(struct options, quick), .help = "fewer ways to hold out pairs; for tests" },
+	{ .name = "output", .kind = OPT_TEXT, .offset = offsetof(struct options, output),
+	  .arg = "DIR", .def = ".",
+	  .help = "write the CSV file and the picture here" },
+	{ .name = "threads", .kind = OPT_U64, .offset = offsetof(struct options, threads),
+	  .arg = "N", .def = "0", .max = 256,
+	  .help = "0: all processors" },
+	{ .name = "quick", .kind = OPT_FLAG, .offset = offsetof(struct options, quick),
+	  .help = "fewer ways to hold out pairs; for tests" },
 	{ .name = NULL },
 };
+/* clang-format on */
 
 static const struct command igniter = {
-	.name = "igniter", .args = "DATA", .min_args = 1, .max_args = 1, .opts = option_table, .opts_size = sizeof(struct options),
-	.summary = "Slowdowns and choices of split on iGniter's pairs; DATA is the folder of solo_mps.csv and pair_mps.csv.",
+	.name = "igniter",
+	.args = "DATA",
+	.min_args = 1,
+	.max_args = 1,
+	.opts = option_table,
+	.opts_size = sizeof(struct options),
+	.summary = "Slowdowns and choices of split on iGniter's pairs; DATA is the folder of "
+		   "solo_mps.csv and pair_mps.csv.",
 };
 
 int main(int argc, char **argv)

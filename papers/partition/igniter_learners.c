@@ -1,8 +1,9 @@
 /*
  * igniter_learners.c - ways to predict slowdowns of iGniter's pairs; see igniter_learners.h.
  *
- * heshare's co-run predictor is not among them: it needs a profile of each network on the whole GPU, with the GPU's power
- * alone and together. iGniter has neither at the batch sizes of the pairs.
+ * heshare's co-run predictor is not among them: it needs a profile of each network on the whole
+ * GPU, with the GPU's power alone and together. iGniter has neither at the batch sizes of the
+ * pairs.
  */
 #include "igniter_learners.h"
 
@@ -14,7 +15,8 @@
 #define MIN_LEAF 2
 #define SEED     1
 
-static int no_interference(const struct igniter *d, const bool *use, double (*out)[2], struct hes_err *err)
+static int no_interference(const struct igniter *d, const bool *use, double (*out)[2],
+			   struct hes_err *err)
 {
 	(void)use;
 	(void)err;
@@ -41,7 +43,8 @@ static int constant(const struct igniter *d, const bool *use, double (*out)[2], 
 
 #define MAX_FEATURES 12
 
-static size_t line_features(const struct igniter_alone *job, const struct igniter_alone *other, float *row)
+static size_t line_features(const struct igniter_alone *job, const struct igniter_alone *other,
+			    float *row)
 {
 	(void)job;
 	row[0] = (float)other->l2;
@@ -49,7 +52,8 @@ static size_t line_features(const struct igniter_alone *job, const struct ignite
 	return 2;
 }
 
-static size_t raw_features(const struct igniter_alone *job, const struct igniter_alone *other, float *row)
+static size_t raw_features(const struct igniter_alone *job, const struct igniter_alone *other,
+			   float *row)
 {
 	const struct igniter_alone *const both[] = { job, other };
 	size_t n = 0;
@@ -65,17 +69,19 @@ static size_t raw_features(const struct igniter_alone *job, const struct igniter
 	return n;
 }
 
-typedef size_t features_fn(const struct igniter_alone *job, const struct igniter_alone *other, float *row);
+typedef size_t features_fn(const struct igniter_alone *job, const struct igniter_alone *other,
+			   float *row);
 
-static size_t features_of(const struct igniter *d, size_t pair, size_t job, features_fn *features, float *row)
+static size_t features_of(const struct igniter *d, size_t pair, size_t job, features_fn *features,
+			  float *row)
 {
 	const struct igniter_pair *p = &d->pairs[pair];
 
 	return features(&d->alone[p->alone[job]], &d->alone[p->alone[1 - job]], row);
 }
 
-static int regress(const struct igniter *d, const bool *use, features_fn *features, const struct hes_regressor_options *o,
-		   double (*out)[2], struct hes_err *err)
+static int regress(const struct igniter *d, const bool *use, features_fn *features,
+		   const struct hes_regressor_options *o, double (*out)[2], struct hes_err *err)
 {
 	float row[MAX_FEATURES], *x = malloc(2 * d->n_pairs * MAX_FEATURES * sizeof(*x));
 	double *y = malloc(2 * d->n_pairs * sizeof(*y));
@@ -94,7 +100,10 @@ static int regress(const struct igniter *d, const bool *use, features_fn *featur
 		y[at++] = d->pairs[k / 2].slowdown[k % 2];
 	}
 	if (!rc)
-		rc = hes_regressor_fit(&(struct hes_rows){ .x = x, .y = y, .n = n, .n_features = width, .n_outputs = 1 }, o, &r, err);
+		rc = hes_regressor_fit(
+			&(struct hes_rows){
+				.x = x, .y = y, .n = n, .n_features = width, .n_outputs = 1 },
+			o, &r, err);
 	for (size_t k = 0; k < 2 * d->n_pairs && !rc; k++) {
 		features_of(d, k / 2, k % 2, features, row);
 		hes_regressor_predict(r, row, &out[k / 2][k % 2]);
@@ -107,18 +116,25 @@ static int regress(const struct igniter *d, const bool *use, features_fn *featur
 
 static int line(const struct igniter *d, const bool *use, double (*out)[2], struct hes_err *err)
 {
-	return regress(d, use, line_features, &(struct hes_regressor_options){ .kind = HES_REGRESSOR_LINEAR, .threads = 1 }, out, err);
+	return regress(
+		d, use, line_features,
+		&(struct hes_regressor_options){ .kind = HES_REGRESSOR_LINEAR, .threads = 1 }, out,
+		err);
 }
 
 static int trees(const struct igniter *d, const bool *use, double (*out)[2], struct hes_err *err)
 {
-	const struct hes_regressor_options o = { .kind = HES_REGRESSOR_EXTRA_TREES, .trees = TREES, .min_leaf = MIN_LEAF, .seed = SEED,
+	const struct hes_regressor_options o = { .kind = HES_REGRESSOR_EXTRA_TREES,
+						 .trees = TREES,
+						 .min_leaf = MIN_LEAF,
+						 .seed = SEED,
 						 .threads = 1 };
 
 	return regress(d, use, raw_features, &o, out, err);
 }
 
-static void predict_pair(const struct igniter *d, const struct hes_partition_model *m, const struct igniter_pair *p, double out[2])
+static void predict_pair(const struct igniter *d, const struct hes_partition_model *m,
+			 const struct igniter_pair *p, double out[2])
 {
 	const struct hes_share_profile *jobs[2];
 	struct hes_partition_estimate e;
@@ -134,10 +150,12 @@ static void predict_pair(const struct igniter *d, const struct hes_partition_mod
 }
 
 /* @param use  NULL: learn from no pair */
-static int partition(const struct igniter *d, enum hes_partition_method method, const bool *use, double (*out)[2], struct hes_err *err)
+static int partition(const struct igniter *d, enum hes_partition_method method, const bool *use,
+		     double (*out)[2], struct hes_err *err)
 {
 	const struct hes_partition_options o = { .method = method, .seed = SEED, .threads = 1 };
-	struct hes_points p = { .v = malloc((d->solo.n + 2 * d->n_pairs) * sizeof(*p.v)), .n = d->solo.n };
+	struct hes_points p = { .v = malloc((d->solo.n + 2 * d->n_pairs) * sizeof(*p.v)),
+				.n = d->solo.n };
 	struct hes_partition_model *m;
 	int rc;
 
@@ -162,13 +180,15 @@ static int paper(const struct igniter *d, const bool *use, double (*out)[2], str
 	return partition(d, HES_PARTITION_PAPER, use, out, err);
 }
 
-static int closed_form(const struct igniter *d, const bool *use, double (*out)[2], struct hes_err *err)
+static int closed_form(const struct igniter *d, const bool *use, double (*out)[2],
+		       struct hes_err *err)
 {
 	(void)use;
 	return partition(d, HES_PARTITION_CORRECTED, NULL, out, err);
 }
 
-static int corrected(const struct igniter *d, const bool *use, double (*out)[2], struct hes_err *err)
+static int corrected(const struct igniter *d, const bool *use, double (*out)[2],
+		     struct hes_err *err)
 {
 	return partition(d, HES_PARTITION_CORRECTED, use, out, err);
 }

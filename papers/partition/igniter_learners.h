@@ -11,10 +11,11 @@
  * @param use  [d->n_pairs]
  * @param out  predicted slowdown of both jobs, [d->n_pairs]; filled on success
  */
-typedef int igniter_learn_fn(const struct igniter *d, const bool *use, double (*out)[2], struct hes_err *err);
+typedef int igniter_learn_fn(const struct igniter *d, const bool *use, double (*out)[2],
+			     struct hes_err *err);
 
 struct igniter_learner {
-	const char       *name;
+	const char *name;
 	igniter_learn_fn *learn;
 };
 

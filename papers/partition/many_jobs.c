@@ -1,7 +1,9 @@
 /*
- * many_jobs.c - splits for three and four jobs: the search against the best of all splits by the truth.
+ * many_jobs.c - splits for three and four jobs: the search against the best of all splits by the
+ * truth.
  *
- * The models never saw four jobs together, and three at most in other sets than those that are tested.
+ * The models never saw four jobs together, and three at most in other sets than those that are
+ * tested.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,9 +15,11 @@
 #define SETS       200
 #define SETS_QUICK 20
 #define LEVELS     (100 / TESTBED_STEP)
-#define HEADER     "trained,jobs,rate_error_pct,power_error_pct,throughput_loss_pct,throughput_worst_pct,normalized_loss_pct," \
-		   "normalized_worst_pct,energy_loss_pct,energy_worst_pct"
-#define MOST_LOSS  3 /* percent below the oracle on average */
+#define HEADER                                                                                  \
+	"trained,jobs,rate_error_pct,power_error_pct,throughput_loss_pct,throughput_worst_pct," \
+	"normalized_loss_pct,"                                                                  \
+	"normalized_worst_pct,energy_loss_pct,energy_worst_pct"
+#define MOST_LOSS 3 /* percent below the oracle on average */
 
 enum { OBJECTIVES = HES_PARTITION_ENERGY + 1 };
 
@@ -27,8 +31,8 @@ struct task {
 
 static const struct {
 	const char *name;
-	int         method;
-	size_t      most_jobs; /* of sets that it learns from */
+	int method;
+	size_t most_jobs; /* of sets that it learns from */
 } trained[] = {
 	{ "corrected, no set", METHOD_CORRECTED, 0 },
 	{ "corrected, pairs", METHOD_CORRECTED, 2 },
@@ -42,12 +46,15 @@ static double true_per_watt(const struct testbed *t, const struct co_run_set *s,
 	double sum = 0, stretch = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		double part = s->rate[i] / (objective == HES_PARTITION_THROUGHPUT ? 1 : t->alone_rate[s->job[i]]);
+		double part =
+			s->rate[i] /
+			(objective == HES_PARTITION_THROUGHPUT ? 1 : t->alone_rate[s->job[i]]);
 
 		sum += part;
 		stretch += 1 / part;
 	}
-	return (objective == HES_PARTITION_ENERGY ? (double)(s->n * s->n) / stretch : sum) / s->power_w;
+	return (objective == HES_PARTITION_ENERGY ? (double)(s->n * s->n) / stretch : sum) /
+	       s->power_w;
 }
 
 static int by_index(const void *a, const void *b)
@@ -66,7 +73,8 @@ static void draw_jobs(const struct testbed *t, struct hes_rng *rng, size_t n, si
 	} while (!testbed_fits(t, job, n));
 }
 
-static int try_split(const struct testbed *t, struct task *task, struct co_run_set *s, struct hes_err *err)
+static int try_split(const struct testbed *t, struct task *task, struct co_run_set *s,
+		     struct hes_err *err)
 {
 	int rc = testbed_truth(t, s, err);
 
@@ -76,7 +84,8 @@ static int try_split(const struct testbed *t, struct task *task, struct co_run_s
 }
 
 /* Try all splits of the jobs from number @i on, among the levels that are left. */
-static int enumerate(const struct testbed *t, struct task *task, struct co_run_set *s, size_t i, uint32_t left, struct hes_err *err)
+static int enumerate(const struct testbed *t, struct task *task, struct co_run_set *s, size_t i,
+		     uint32_t left, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -89,7 +98,8 @@ static int enumerate(const struct testbed *t, struct task *task, struct co_run_s
 	return rc;
 }
 
-static int make_tasks(const struct testbed *t, struct hes_rng *rng, size_t n_jobs, struct task *v, size_t n, struct hes_err *err)
+static int make_tasks(const struct testbed *t, struct hes_rng *rng, size_t n_jobs, struct task *v,
+		      size_t n, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -100,7 +110,8 @@ static int make_tasks(const struct testbed *t, struct hes_rng *rng, size_t n_job
 		draw_jobs(t, rng, n_jobs, v[i].job);
 		memcpy(s.job, v[i].job, sizeof(s.job));
 		rc = enumerate(t, &v[i], &s, 0, LEVELS, err);
-		for (size_t k = 0; k < n_jobs; k++) /* equal shares, which are no multiples of the step */
+		for (size_t k = 0; k < n_jobs;
+		     k++) /* equal shares, which are no multiples of the step */
 			s.sm_pct[k] = 100 / (uint32_t)n_jobs;
 		if (!rc)
 			rc = try_split(t, &v[i], &s, err);
@@ -126,8 +137,8 @@ static void draw_shares(struct hes_rng *rng, struct co_run_set *s)
 }
 
 /* All pairs, and random triples of jobs that are no task. */
-static int make_training(const struct testbed *t, struct hes_rng *rng, const struct task *tasks, size_t n, struct co_run_sets *out,
-			 struct hes_err *err)
+static int make_training(const struct testbed *t, struct hes_rng *rng, const struct task *tasks,
+			 size_t n, struct co_run_sets *out, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -156,8 +167,9 @@ struct result {
 };
 
 /* Mean errors at a random split of each task against the truth. */
-static int find_errors(const struct study *s, const struct testbed *t, const struct hes_partition_model *m, const struct task *tasks,
-		       size_t n, struct result *out, struct hes_err *err)
+static int find_errors(const struct study *s, const struct testbed *t,
+		       const struct hes_partition_model *m, const struct task *tasks, size_t n,
+		       struct result *out, struct hes_err *err)
 {
 	struct hes_rng rng;
 	int rc = 0;
@@ -180,10 +192,12 @@ static int find_errors(const struct study *s, const struct testbed *t, const str
 }
 
 /* Loss of the split that the search finds, part of the oracle's. */
-static int search(const struct testbed *t, const struct hes_partition_model *m, const struct task *task, int objective, double *loss,
-		  struct hes_err *err)
+static int search(const struct testbed *t, const struct hes_partition_model *m,
+		  const struct task *task, int objective, double *loss, struct hes_err *err)
 {
-	const struct hes_partition_goal goal = { .objective = (enum hes_partition_objective)objective, .step = TESTBED_STEP };
+	const struct hes_partition_goal goal = { .objective =
+							 (enum hes_partition_objective)objective,
+						 .step = TESTBED_STEP };
 	const struct hes_share_profile *jobs[HES_PARTITION_MAX_JOBS];
 	struct co_run_set s = { .n = task->n };
 	struct hes_splits splits;
@@ -202,8 +216,8 @@ static int search(const struct testbed *t, const struct hes_partition_model *m, 
 	return rc;
 }
 
-static int find_losses(const struct testbed *t, const struct hes_partition_model *m, const struct task *tasks, size_t n,
-		       struct result *out, struct hes_err *err)
+static int find_losses(const struct testbed *t, const struct hes_partition_model *m,
+		       const struct task *tasks, size_t n, struct result *out, struct hes_err *err)
 {
 	double loss, from = study_seconds();
 	int rc = 0;
@@ -231,8 +245,9 @@ static void print_result(const char *name, size_t n_jobs, const struct result *r
 }
 
 /* @param most  the greatest mean loss of the corrected method so far */
-static int test_model(const struct study *s, const struct testbed *t, const struct hes_partition_model *m, size_t which,
-		      const struct task *tasks, size_t n, FILE *f, double *most, struct hes_err *err)
+static int test_model(const struct study *s, const struct testbed *t,
+		      const struct hes_partition_model *m, size_t which, const struct task *tasks,
+		      size_t n, FILE *f, double *most, struct hes_err *err)
 {
 	struct result r = { 0 };
 	int rc = find_errors(s, t, m, tasks, n, &r, err);
@@ -249,8 +264,10 @@ static int test_model(const struct study *s, const struct testbed *t, const stru
 
 static void print_titles(size_t n)
 {
-	printf("\nThree and four jobs: error at a random split, loss of the chosen one against the oracle, %% (%zu sets each)\n"
-	       "%-34s %4s %14s", n, "", "", "error");
+	printf("\nThree and four jobs: error at a random split, loss of the chosen one against the "
+	       "oracle, %% (%zu sets each)\n"
+	       "%-34s %4s %14s",
+	       n, "", "", "error");
 	for (int o = 0; o < OBJECTIVES; o++)
 		printf(" %13s", hes_partition_objectives[o]);
 	printf("\n%-34s %4s %7s %6s", "trained on", "jobs", "thrpt", "power");
@@ -259,8 +276,9 @@ static void print_titles(size_t n)
 	printf(" %6s\n", "ms");
 }
 
-static int test_all(struct study *s, const struct testbed *t, const struct task *three, const struct task *four, size_t n,
-		    const struct co_run_sets *sets, FILE *f, struct hes_err *err)
+static int test_all(struct study *s, const struct testbed *t, const struct task *three,
+		    const struct task *four, size_t n, const struct co_run_sets *sets, FILE *f,
+		    struct hes_err *err)
 {
 	bool *use = malloc(sets->n * sizeof(*use));
 	double most = 0;
@@ -282,7 +300,8 @@ static int test_all(struct study *s, const struct testbed *t, const struct task 
 	}
 	free(use);
 	if (!rc)
-		study_check(s, "corrected, three and four jobs: greatest mean loss, %", most, MOST_LOSS);
+		study_check(s, "corrected, three and four jobs: greatest mean loss, %", most,
+			    MOST_LOSS);
 	return rc;
 }
 

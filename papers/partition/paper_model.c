@@ -20,11 +20,13 @@
 static int load_with(const char *more, struct hes_model **out, struct hes_err *err)
 {
 	char path[] = "/tmp/heshare-model-XXXXXX";
-	const char *physics = hes_data_find("physics.yaml", &(size_t){ 0 }), *end = physics ? strstr(physics, HELD_OUT) : NULL;
+	const char *physics = hes_data_find("physics.yaml", &(size_t){ 0 }),
+		   *end = physics ? strstr(physics, HELD_OUT) : NULL;
 	int fd = end ? mkstemp(path) : -1, rc = 0;
 
 	if (fd < 0)
-		return hes_fail(err, end ? -errno : -EINVAL, "%s: cannot make it: %s", path, end ? strerror(errno) : "no physics.yaml");
+		return hes_fail(err, end ? -errno : -EINVAL, "%s: cannot make it: %s", path,
+				end ? strerror(errno) : "no physics.yaml");
 	if (dprintf(fd, "%.*s\n%s%s", (int)(end - physics), physics, more, end) < 0)
 		rc = hes_fail(err, -EIO, "%s: cannot write it", path);
 	close(fd);
@@ -44,7 +46,8 @@ int paper_model_load(const char *path, struct hes_model **out, struct hes_err *e
 	if (rc)
 		return rc;
 	entries = strstr(text, WORKLOADS);
-	rc = entries ? load_with(entries + strlen(WORKLOADS), out, err) : hes_fail(err, -EINVAL, "%s: no workloads", path);
+	rc = entries ? load_with(entries + strlen(WORKLOADS), out, err)
+		     : hes_fail(err, -EINVAL, "%s: no workloads", path);
 	free(text);
 	return rc;
 }

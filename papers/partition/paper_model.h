@@ -7,8 +7,8 @@
 #include "heshare/model.h"
 
 /**
- * Load the built-in GPU model with the workloads of a YAML file after its own. The file's only key is `workloads`, with
- * entries as in data/physics.yaml.
+ * Load the built-in GPU model with the workloads of a YAML file after its own. The file's only key
+ * is `workloads`, with entries as in data/physics.yaml.
  * @return as hes_model_load; -errno of reading the file
  */
 int paper_model_load(const char *path, struct hes_model **out, struct hes_err *err);

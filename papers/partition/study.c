@@ -12,7 +12,8 @@
 #include <time.h>
 
 const struct method methods[METHODS] = {
-	[METHOD_PAPER_ET] = { "paper, extra trees", HES_PARTITION_PAPER, HES_PARTITION_EXTRA_TREES },
+	[METHOD_PAPER_ET] = { "paper, extra trees", HES_PARTITION_PAPER,
+			      HES_PARTITION_EXTRA_TREES },
 	[METHOD_PAPER_RF] = { "paper, random forest", HES_PARTITION_PAPER, HES_PARTITION_FOREST },
 	[METHOD_PAPER_GB] = { "paper, boosting", HES_PARTITION_PAPER, HES_PARTITION_BOOSTING },
 	[METHOD_CORRECTED] = { "corrected", HES_PARTITION_CORRECTED, HES_PARTITION_EXTRA_TREES },
@@ -21,8 +22,11 @@ const struct method methods[METHODS] = {
 struct hes_partition_options method_options(const struct study *s, int method)
 {
 	return (struct hes_partition_options){
-		.method = methods[method].method, .learner = methods[method].learner, .seed = s->seed,
-		.trees = (uint32_t)s->trees, .threads = 1,
+		.method = methods[method].method,
+		.learner = methods[method].learner,
+		.seed = s->seed,
+		.trees = (uint32_t)s->trees,
+		.threads = 1,
 	};
 }
 
@@ -73,8 +77,8 @@ int study_choose_rows(uint64_t seed, size_t n, uint32_t tenths, bool *use, struc
 	return 0;
 }
 
-void study_errors(const struct testbed *t, const struct hes_partition_model *m, const bool *use, double *rate,
-		  double *power)
+void study_errors(const struct testbed *t, const struct hes_partition_model *m, const bool *use,
+		  double *rate, double *power)
 {
 	double rates = 0, powers = 0;
 	size_t n = 0;

@@ -1,8 +1,8 @@
 /*
  * study.h - what all studies share: how to run, where results go, what must hold.
  *
- * A study prints a table to standard output, writes its CSV file and pictures into the output folder, and
- * has its limits checked.
+ * A study prints a table to standard output, writes its CSV file and pictures into the output
+ * folder, and has its limits checked.
  */
 #ifndef PAPERS_STUDY_H
 #define PAPERS_STUDY_H
@@ -14,20 +14,20 @@
 
 /** Options of `evaluate`; where the results of a run go. */
 struct study {
-	const char *output;   /* folder */
-	const char *only;     /* study to run; NULL: all */
-	uint64_t    seed;
-	double      noise_pct;
-	uint64_t    threads;  /* 0: all processors */
-	uint64_t    trees;    /* 0: the library's default */
-	bool        quick;    /* fewer repetitions */
-	size_t      failed;   /* checks that failed */
+	const char *output; /* folder */
+	const char *only;   /* study to run; NULL: all */
+	uint64_t seed;
+	double noise_pct;
+	uint64_t threads; /* 0: all processors */
+	uint64_t trees;   /* 0: the library's default */
+	bool quick;       /* fewer repetitions */
+	size_t failed;    /* checks that failed */
 };
 
 /** A way to predict that is compared. */
 struct method {
 	const char *name;
-	enum hes_partition_method  method;
+	enum hes_partition_method method;
 	enum hes_partition_learner learner;
 };
 
@@ -40,18 +40,20 @@ struct hes_partition_options method_options(const struct study *s, int method);
 
 /** Print whether @value is at most @limit, and count it where not. NaN fails. */
 void study_check(struct study *s, const char *what, double value, double limit);
-/** Create a CSV file NAME in the output folder and write its header line. @return NULL with a reason */
+/** Create a CSV file NAME in the output folder and write its header line. @return NULL with a
+ * reason */
 FILE *study_csv(const struct study *s, const char *name, const char *header, struct hes_err *err);
 /** Close it. @return 0; -EIO with a reason: not everything was written */
-int  study_csv_end(FILE *f, struct hes_err *err);
+int study_csv_end(FILE *f, struct hes_err *err);
 /**
- * The paper's random split of rows: they fall into ten subsets, and of these @tenths are drawn to learn from.
+ * The paper's random split of rows: they fall into ten subsets, and of these @tenths are drawn to
+ * learn from.
  * @param use  [n]; filled
  */
 int study_choose_rows(uint64_t seed, size_t n, uint32_t tenths, bool *use, struct hes_err *err);
 /** Mean |predicted / measured - 1| over the pairs that @use does not mark, percent. */
-void study_errors(const struct testbed *t, const struct hes_partition_model *m, const bool *use, double *rate,
-		  double *power);
+void study_errors(const struct testbed *t, const struct hes_partition_model *m, const bool *use,
+		  double *rate, double *power);
 /** Progress to standard error. */
 void study_progress(const char *fmt, ...) HES_PRINTF(1, 2);
 double study_seconds(void);
@@ -60,10 +62,14 @@ double study_cpu_seconds(void);
 
 /* The studies, in the order of the paper. Each returns 0 or a negative errno with a reason. */
 int study_table1(struct study *s, const struct testbed *t, struct hes_err *err);
-int study_learning(struct study *s, const struct testbed *t, struct hes_err *err);  /* figures 1 and 2 */
-int study_unseen(struct study *s, const struct testbed *t, struct hes_err *err);    /* figures 3 and 4 */
+int study_learning(struct study *s, const struct testbed *t,
+		   struct hes_err *err); /* figures 1 and 2 */
+int study_unseen(struct study *s, const struct testbed *t,
+		 struct hes_err *err); /* figures 3 and 4 */
 int study_many_jobs(struct study *s, const struct testbed *t, struct hes_err *err);
-int study_predictor(struct study *s, const struct testbed *t, struct hes_err *err); /* heshare's co-run predictor */
-int study_export(struct study *s, const struct testbed *t, struct hes_err *err);    /* rows for compare_sklearn.py */
+int study_predictor(struct study *s, const struct testbed *t,
+		    struct hes_err *err); /* heshare's co-run predictor */
+int study_export(struct study *s, const struct testbed *t,
+		 struct hes_err *err); /* rows for compare_sklearn.py */
 
 #endif

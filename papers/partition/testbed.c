@@ -11,25 +11,18 @@
 #include "paper_model.h"
 
 #define GPU_TYPE "V100-SXM2-32" /* the paper's, but for the socket */
-#define CV       0.05           /* default of `heshare profile --cv`; doubled where the requested noise is near it */
+#define CV \
+	0.05 /* default of `heshare profile --cv`; doubled where the requested noise is near it */
 
 const struct paper_job paper_jobs[TESTBED_JOBS] = {
-	{ "fwt-samples", 1, 0.956, 0.804 },
-	{ "reduction-samples", 1, 0.932, 0.744 },
-	{ "transpose-samples", 1, 0.843, 0.680 },
-	{ "sorting-samples", 1, 0.834, 0.625 },
-	{ "gemm-samples", 1, 0.985, 0.128 },
-	{ "albert-train", 2, 0.887, 0.318 },
-	{ "bert-inf", 2, 0.874, 0.241 },
-	{ "vit-train", 2, 0.872, 0.373 },
-	{ "whisper-inf", 2, 0.871, 0.238 },
-	{ "bert-train", 2, 0.855, 0.344 },
-	{ "wav2vec2-inf", 2, 0.802, 0.252 },
-	{ "vit-inf", 2, 0.331, 0.049 },
-	{ "resnet50-train", 2, 0.151, 0.071 },
-	{ "resnet50-inf", 2, 0.102, 0.027 },
-	{ "mobile-train", 2, 0.041, 0.009 },
-	{ "mobile-inf", 2, 0.033, 0.012 },
+	{ "fwt-samples", 1, 0.956, 0.804 },       { "reduction-samples", 1, 0.932, 0.744 },
+	{ "transpose-samples", 1, 0.843, 0.680 }, { "sorting-samples", 1, 0.834, 0.625 },
+	{ "gemm-samples", 1, 0.985, 0.128 },      { "albert-train", 2, 0.887, 0.318 },
+	{ "bert-inf", 2, 0.874, 0.241 },          { "vit-train", 2, 0.872, 0.373 },
+	{ "whisper-inf", 2, 0.871, 0.238 },       { "bert-train", 2, 0.855, 0.344 },
+	{ "wav2vec2-inf", 2, 0.802, 0.252 },      { "vit-inf", 2, 0.331, 0.049 },
+	{ "resnet50-train", 2, 0.151, 0.071 },    { "resnet50-inf", 2, 0.102, 0.027 },
+	{ "mobile-train", 2, 0.041, 0.009 },      { "mobile-inf", 2, 0.033, 0.012 },
 };
 
 static double cv_limit(double noise)
@@ -37,10 +30,12 @@ static double cv_limit(double noise)
 	return fmax(CV, 2 * noise);
 }
 
-static void co_runners_of(const struct testbed *t, const struct co_run_set *s, struct hes_model_job *r)
+static void co_runners_of(const struct testbed *t, const struct co_run_set *s,
+			  struct hes_model_job *r)
 {
 	for (size_t i = 0; i < s->n; i++)
-		r[i] = (struct hes_model_job){ t->workload[s->job[i]], paper_jobs[s->job[i]].batch, s->sm_pct[i] };
+		r[i] = (struct hes_model_job){ t->workload[s->job[i]], paper_jobs[s->job[i]].batch,
+					       s->sm_pct[i] };
 }
 
 int testbed_truth(const struct testbed *t, struct co_run_set *s, struct hes_err *err)
@@ -60,7 +55,8 @@ int testbed_truth(const struct testbed *t, struct co_run_set *s, struct hes_err 
 	return 0;
 }
 
-int testbed_measure(const struct testbed *t, struct co_run_set *s, uint64_t again, struct hes_err *err)
+int testbed_measure(const struct testbed *t, struct co_run_set *s, uint64_t again,
+		    struct hes_err *err)
 {
 	struct hes_model_job r[HES_PARTITION_MAX_JOBS];
 	struct hes_draw draw = t->draw;
@@ -116,19 +112,24 @@ static int measure_alone(struct testbed *t, struct hes_err *err)
 	if (!t->solo.v)
 		return hes_fail(err, -ENOMEM, "out of memory for points");
 	for (size_t k = 0; k < TESTBED_JOBS * shares && !rc; k++) {
-		struct co_run_set s = { .n = 1, .job = { k / shares }, .sm_pct = { (uint32_t)(k % shares + 1) * TESTBED_STEP } };
+		struct co_run_set s = { .n = 1,
+					.job = { k / shares },
+					.sm_pct = { (uint32_t)(k % shares + 1) * TESTBED_STEP } };
 
 		rc = testbed_measure(t, &s, 0, err);
 		t->solo.v[t->solo.n++] = s.rows[0];
 		t->alone_rate[s.job[0]] = s.rate[0]; /* the last is the whole GPU */
 	}
 	if (!rc)
-		rc = hes_share_profiles_from(&t->solo, &t->catalogue, cv_limit(t->draw.noise), &t->profiles, err);
+		rc = hes_share_profiles_from(&t->solo, &t->catalogue, cv_limit(t->draw.noise),
+					     &t->profiles, err);
 	for (size_t i = 0; i < TESTBED_JOBS && !rc; i++) {
-		t->profile[i] = hes_share_profile_find(&t->profiles, t->gpu->name, paper_jobs[i].name, paper_jobs[i].batch,
-						       t->gpu->clock_default_mhz);
+		t->profile[i] =
+			hes_share_profile_find(&t->profiles, t->gpu->name, paper_jobs[i].name,
+					       paper_jobs[i].batch, t->gpu->clock_default_mhz);
 		if (!t->profile[i])
-			return hes_fail(err, -ENOENT, "%s has no share profile", paper_jobs[i].name);
+			return hes_fail(err, -ENOENT, "%s has no share profile",
+					paper_jobs[i].name);
 	}
 	return rc;
 }
@@ -141,7 +142,9 @@ static int measure_pair(struct testbed *t, size_t a, size_t b, struct hes_err *e
 		uint32_t share = (k + 1) * TESTBED_STEP;
 		int rc;
 
-		*s = (struct co_run_set){ .n = 2, .job = { a, b }, .sm_pct = { share, 100 - share } };
+		*s = (struct co_run_set){ .n = 2,
+					  .job = { a, b },
+					  .sm_pct = { share, 100 - share } };
 		rc = testbed_measure(t, s, a == b && k > TESTBED_EQUAL, err);
 		if (rc)
 			return rc;
@@ -152,7 +155,8 @@ static int measure_pair(struct testbed *t, size_t a, size_t b, struct hes_err *e
 
 static int measure_pairs(struct testbed *t, struct hes_err *err)
 {
-	t->pairs.v = calloc(TESTBED_JOBS * (TESTBED_JOBS + 1) / 2 * TESTBED_SPLITS, sizeof(*t->pairs.v));
+	t->pairs.v =
+		calloc(TESTBED_JOBS * (TESTBED_JOBS + 1) / 2 * TESTBED_SPLITS, sizeof(*t->pairs.v));
 	if (!t->pairs.v)
 		return hes_fail(err, -ENOMEM, "out of memory for pairs");
 	for (size_t a = 0; a < TESTBED_JOBS; a++)
@@ -162,7 +166,8 @@ static int measure_pairs(struct testbed *t, struct hes_err *err)
 	return 0;
 }
 
-int testbed_open(const char *workloads, double noise, uint64_t seed, struct testbed *out, struct hes_err *err)
+int testbed_open(const char *workloads, double noise, uint64_t seed, struct testbed *out,
+		 struct hes_err *err)
 {
 	int rc;
 
@@ -185,8 +190,8 @@ void testbed_close(struct testbed *t)
 	hes_catalogue_free(&t->catalogue);
 }
 
-int testbed_points(const struct testbed *t, const struct co_run_sets *sets, const bool *use, struct hes_points *out,
-		   struct hes_err *err)
+int testbed_points(const struct testbed *t, const struct co_run_sets *sets, const bool *use,
+		   struct hes_points *out, struct hes_err *err)
 {
 	struct hes_points p = { .n = t->solo.n };
 
@@ -202,7 +207,8 @@ int testbed_points(const struct testbed *t, const struct co_run_sets *sets, cons
 }
 
 int testbed_train(const struct testbed *t, const struct co_run_sets *sets, const bool *use,
-		  const struct hes_partition_options *o, struct hes_partition_model **out, struct hes_err *err)
+		  const struct hes_partition_options *o, struct hes_partition_model **out,
+		  struct hes_err *err)
 {
 	struct hes_points p;
 	int rc = testbed_points(t, sets, use, &p, err);
@@ -214,8 +220,8 @@ int testbed_train(const struct testbed *t, const struct co_run_sets *sets, const
 	return rc;
 }
 
-double testbed_predict(const struct testbed *t, const struct hes_partition_model *m, const struct co_run_set *s,
-		       double *power_w)
+double testbed_predict(const struct testbed *t, const struct hes_partition_model *m,
+		       const struct co_run_set *s, double *power_w)
 {
 	const struct hes_share_profile *jobs[HES_PARTITION_MAX_JOBS];
 	struct hes_partition_estimate e;
@@ -243,8 +249,10 @@ size_t testbed_best_split(const struct testbed *t, const struct hes_partition_mo
 	double most = -INFINITY;
 
 	for (size_t k = 0; k < TESTBED_SPLITS; k++) {
-		double watts = 1, work = m ? testbed_predict(t, m, &t->pairs.v[pair * TESTBED_SPLITS + k], &watts)
-					   : testbed_per_watt(t, pair, k);
+		double watts = 1,
+		       work = m ? testbed_predict(t, m, &t->pairs.v[pair * TESTBED_SPLITS + k],
+						  &watts)
+				: testbed_per_watt(t, pair, k);
 
 		if (work / watts > most) {
 			most = work / watts;

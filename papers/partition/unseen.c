@@ -1,7 +1,9 @@
 /*
- * unseen.c - figures 3 and 4: the choice of split for pairs with a workload that is in no pair of the training rows.
+ * unseen.c - figures 3 and 4: the choice of split for pairs with a workload that is in no pair of
+ * the training rows.
  *
- * What is compared is true throughput per watt as a part of the oracle's, the best of the nine splits.
+ * What is compared is true throughput per watt as a part of the oracle's, the best of the nine
+ * splits.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,7 +24,7 @@ static const int method_of[UNSEEN_METHODS] = { METHOD_PAPER_ET, METHOD_CORRECTED
 /* Sums over pairs. */
 struct outcome {
 	double chosen[UNSEEN_METHODS], equal;
-	size_t edge;  /* pairs whose oracle is 90/10 or 10/90 */
+	size_t edge; /* pairs whose oracle is 90/10 or 10/90 */
 	size_t n;
 };
 
@@ -31,29 +33,26 @@ enum { GROUPS = 6 };
 /* Classes of the two jobs; the paper shows the first five. */
 static const struct {
 	const char *name;
-	int         low, high; /* classes of the two jobs, the lower first */
-	double      paper_gain, paper_edge; /* percent; NaN: not given */
+	int low, high;                 /* classes of the two jobs, the lower first */
+	double paper_gain, paper_edge; /* percent; NaN: not given */
 } groups[GROUPS] = {
-	{ "1: Hc Hm x Hc Hm", 2, 2, 65.7, NAN },
-	{ "2: Hc Lm x Hc Lm", 1, 1, 38, 82 },
-	{ "3: Hc Hm x Lc Lm", 0, 2, NAN, NAN },
-	{ "4: Hc Lm x Lc Lm", 0, 1, NAN, 92 },
-	{ "5: Lc Lm x Lc Lm", 0, 0, 0.8, NAN },
-	{ "-: Hc Hm x Hc Lm", 1, 2, NAN, NAN },
+	{ "1: Hc Hm x Hc Hm", 2, 2, 65.7, NAN }, { "2: Hc Lm x Hc Lm", 1, 1, 38, 82 },
+	{ "3: Hc Hm x Lc Lm", 0, 2, NAN, NAN },  { "4: Hc Lm x Lc Lm", 0, 1, NAN, 92 },
+	{ "5: Lc Lm x Lc Lm", 0, 0, 0.8, NAN },  { "-: Hc Hm x Hc Lm", 1, 2, NAN, NAN },
 };
 
 /* Of the pairs of one workload that was left out. */
 struct left_out {
-	size_t         job;
+	size_t job;
 	struct outcome all, group[GROUPS];
 };
 
 struct results {
-	const struct study   *s;
+	const struct study *s;
 	const struct testbed *t;
-	struct left_out job[TESTBED_JOBS];  /* by falling SM activity; [n] */
-	size_t          n;
-	struct outcome  group[GROUPS];      /* of all */
+	struct left_out job[TESTBED_JOBS]; /* by falling SM activity; [n] */
+	size_t n;
+	struct outcome group[GROUPS]; /* of all */
 };
 
 static double use_of(const struct testbed *t, size_t job, enum hes_metric m)
@@ -75,18 +74,21 @@ static size_t group_of(const struct testbed *t, size_t pair)
 	int a = class_of(t, s->job[0]), b = class_of(t, s->job[1]);
 	size_t g = 0;
 
-	while (g < GROUPS - 1 && (groups[g].low != (a < b ? a : b) || groups[g].high != (a < b ? b : a)))
+	while (g < GROUPS - 1 &&
+	       (groups[g].low != (a < b ? a : b) || groups[g].high != (a < b ? b : a)))
 		g++;
 	return g;
 }
 
-static void add_pair(const struct testbed *t, struct hes_partition_model *const m[UNSEEN_METHODS], size_t pair, struct outcome *to)
+static void add_pair(const struct testbed *t, struct hes_partition_model *const m[UNSEEN_METHODS],
+		     size_t pair, struct outcome *to)
 {
 	size_t best = testbed_best_split(t, NULL, pair);
 	double oracle = testbed_per_watt(t, pair, best);
 
 	for (int k = 0; k < UNSEEN_METHODS; k++)
-		to->chosen[k] += testbed_per_watt(t, pair, testbed_best_split(t, m[k], pair)) / oracle;
+		to->chosen[k] +=
+			testbed_per_watt(t, pair, testbed_best_split(t, m[k], pair)) / oracle;
 	to->equal += testbed_per_watt(t, pair, TESTBED_EQUAL) / oracle;
 	to->edge += best == 0 || best == TESTBED_SPLITS - 1;
 	to->n++;
@@ -138,29 +140,35 @@ static void print_row(FILE *f, const char *name, const struct outcome *o, const 
 {
 	double n = (double)o->n;
 
-	fprintf(f, format, name, o->n, o->chosen[UNSEEN_PAPER] / n, o->chosen[UNSEEN_CORRECTED] / n, o->equal / n,
-		gain(o, UNSEEN_PAPER), gain(o, UNSEEN_CORRECTED), 100 * (double)o->edge / n);
+	fprintf(f, format, name, o->n, o->chosen[UNSEEN_PAPER] / n, o->chosen[UNSEEN_CORRECTED] / n,
+		o->equal / n, gain(o, UNSEEN_PAPER), gain(o, UNSEEN_CORRECTED),
+		100 * (double)o->edge / n);
 }
 
 #define ROW    "%-20s %5zu %9.4f %9.4f %9.4f %8.1f %8.1f %8.0f"
 #define TITLES "%-20s %5s %9s %9s %9s %8s %8s %8s"
 #define CSV    "\"%s\",%zu,%.5f,%.5f,%.5f,%.2f,%.2f,%.1f\n"
-#define HEADER "pairs,paper_method_of_oracle,corrected_of_oracle,equal_of_oracle,paper_method_gain_pct,corrected_gain_pct,oracle_90_10_pct"
+#define HEADER                                                                                    \
+	"pairs,paper_method_of_oracle,corrected_of_oracle,equal_of_oracle,paper_method_gain_pct," \
+	"corrected_gain_pct,oracle_90_10_pct"
 
 static void print_titles(const char *first)
 {
-	printf(TITLES "\n", first, "pairs", "paper's", "corrected", "equal", "gain", "gain", "90/10");
+	printf(TITLES "\n", first, "pairs", "paper's", "corrected", "equal", "gain", "gain",
+	       "90/10");
 	printf(TITLES "\n", "", "", "method", "", "split", "paper's", "corr.", "oracle %");
 }
 
 static int print_jobs(struct study *s, const struct results *r, struct hes_err *err)
 {
 	FILE *f = study_csv(s, "fig3.csv", "workload," HEADER, err);
-	double mean[UNSEEN_METHODS] = { 0 }, most[UNSEEN_METHODS] = { 0 }, chosen[UNSEEN_METHODS] = { 0 };
+	double mean[UNSEEN_METHODS] = { 0 }, most[UNSEEN_METHODS] = { 0 },
+	       chosen[UNSEEN_METHODS] = { 0 };
 
 	if (!f)
 		return -EIO;
-	printf("\nFigure 3: a workload in no training pair; throughput per watt as a part of the oracle's, gain over the equal split, %%\n");
+	printf("\nFigure 3: a workload in no training pair; throughput per watt as a part of the "
+	       "oracle's, gain over the equal split, %%\n");
 	print_titles("workload, by use");
 	for (size_t i = 0; i < r->n; i++) {
 		const struct outcome *o = &r->job[i].all;
@@ -174,8 +182,10 @@ static int print_jobs(struct study *s, const struct results *r, struct hes_err *
 		}
 	}
 	for (int k = 0; k < UNSEEN_METHODS; k++) {
-		printf("%s: gain %.1f %% on average (the paper's: %.0f), at most %.1f (%.1f), %.2f %% below the oracle (%.1f)\n",
-		       methods[method_of[k]].name, mean[k], PAPER_GAIN, most[k], PAPER_MOST, 100 * (1 - chosen[k]), MOST_LOSS);
+		printf("%s: gain %.1f %% on average (the paper's: %.0f), at most %.1f (%.1f), %.2f "
+		       "%% below the oracle (%.1f)\n",
+		       methods[method_of[k]].name, mean[k], PAPER_GAIN, most[k], PAPER_MOST,
+		       100 * (1 - chosen[k]), MOST_LOSS);
 		if (k == UNSEEN_CORRECTED)
 			study_check(s, "  below the oracle, %", 100 * (1 - chosen[k]), MOST_LOSS);
 	}
@@ -196,7 +206,8 @@ static int print_groups(const struct study *s, const struct results *r, struct h
 
 	if (!f)
 		return -EIO;
-	printf("\nFigure 4: the same by classes: (H)igh or (L)ow compute and memory; the last columns are the paper's\n");
+	printf("\nFigure 4: the same by classes: (H)igh or (L)ow compute and memory; the last "
+	       "columns are the paper's\n");
 	print_titles("group");
 	for (size_t g = 0; g < GROUPS; g++) {
 		if (!r->group[g].n)
@@ -210,17 +221,28 @@ static int print_groups(const struct study *s, const struct results *r, struct h
 	return study_csv_end(f, err);
 }
 
-static int draw(const struct study *s, const char *file, const char *title, const struct outcome *const *o, const char *const *names,
-		size_t n, struct hes_err *err)
+static int draw(const struct study *s, const char *file, const char *title,
+		const struct outcome *const *o, const char *const *names, size_t n,
+		struct hes_err *err)
 {
 	static const char *const series[] = { "paper's method", "corrected", "equal split" };
 	double y[3 * TESTBED_JOBS];
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < 3; k++)
-			y[k * n + i] = (k < UNSEEN_METHODS ? o[i]->chosen[k] : o[i]->equal) / fmax((double)o[i]->n, 1);
-	return chart_draw(&(struct chart){ .title = title, .x_title = "", .y_title = "throughput per watt, part of the oracle's", .bars = true,
-					   .y_min = 0, .y_max = 1.1, .series = series, .n_series = 3, .groups = names, .y = y, .n = n },
+			y[k * n + i] = (k < UNSEEN_METHODS ? o[i]->chosen[k] : o[i]->equal) /
+				       fmax((double)o[i]->n, 1);
+	return chart_draw(&(struct chart){ .title = title,
+					   .x_title = "",
+					   .y_title = "throughput per watt, part of the oracle's",
+					   .bars = true,
+					   .y_min = 0,
+					   .y_max = 1.1,
+					   .series = series,
+					   .n_series = 3,
+					   .groups = names,
+					   .y = y,
+					   .n = n },
 			  s->output, file, err);
 }
 
@@ -239,7 +261,9 @@ static int draw_both(const struct study *s, const struct results *r, struct hes_
 		o[g] = &r->group[g];
 		names[g] = groups[g].name;
 	}
-	return rc ? rc : draw(s, "fig4.svg", "Figure 4: by classes of the two workloads", o, names, GROUPS, err);
+	return rc ? rc
+		  : draw(s, "fig4.svg", "Figure 4: by classes of the two workloads", o, names,
+			 GROUPS, err);
 }
 
 /* Every @step-th workload, by falling use. */
@@ -248,7 +272,9 @@ static void choose_jobs(const struct testbed *t, size_t step, struct results *r)
 	for (size_t i = 0; i < TESTBED_JOBS; i += step) {
 		size_t at = r->n++;
 
-		for (; at > 0 && use_of(t, r->job[at - 1].job, HES_METRIC_SM) < use_of(t, i, HES_METRIC_SM); at--)
+		for (; at > 0 &&
+		       use_of(t, r->job[at - 1].job, HES_METRIC_SM) < use_of(t, i, HES_METRIC_SM);
+		     at--)
 			r->job[at] = r->job[at - 1];
 		r->job[at] = (struct left_out){ .job = i };
 	}

@@ -11,7 +11,8 @@ static void help(const struct command *c)
 	for (const struct opt *o = c->opts; o->name; o++) {
 		char left[48];
 
-		snprintf(left, sizeof(left), "--%s%s%s", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+		snprintf(left, sizeof(left), "--%s%s%s", o->name, o->arg ? " " : "",
+			 o->arg ? o->arg : "");
 		printf("  %-20s %s", left, o->help);
 		if (o->def)
 			printf("; default %s", o->def);

@@ -13,7 +13,8 @@
 #define MESSAGES_A_SECOND 20000
 #define STATUS_COST       1000 /* messages that a STATUS counts for: its answer may be long */
 
-void arbiter_say(struct arbiter *a, enum arbiter_note_kind kind, const struct connection *c, const char *text)
+void arbiter_say(struct arbiter *a, enum arbiter_note_kind kind, const struct connection *c,
+		 const char *text)
 {
 	struct arbiter_note n = { kind, SIZE_MAX, c->uid, c->pid, "", text ? text : "", 0 };
 
@@ -38,7 +39,8 @@ void connection_send(struct arbiter *a, uint32_t id, const union fair_message *m
 		connection_doom(a, id);
 }
 
-static void connection_answer(struct arbiter *a, uint32_t id, enum fair_message_type type, int code, const char *text)
+static void connection_answer(struct arbiter *a, uint32_t id, enum fair_message_type type, int code,
+			      const char *text)
 {
 	union fair_message m;
 	size_t length = fair_wire_begin(&m, type);
@@ -85,7 +87,9 @@ void arbiter_settle(struct arbiter *a, uint64_t now)
 
 int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now)
 {
-	const struct arbiter_note full = { ARBITER_REFUSED, SIZE_MAX, uid, pid, "", "the user has too many connections", 0 };
+	const struct arbiter_note full = {
+		ARBITER_REFUSED, SIZE_MAX, uid, pid, "", "the user has too many connections", 0
+	};
 	union fair_message m;
 	size_t length;
 	struct user *u;
@@ -95,12 +99,15 @@ int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, 
 	u = user_find(a, uid, now);
 	if (u && u->n < a->c.per_user) {
 		u->n++;
-		a->connections[id] = (struct connection){ .used = true, .uid = uid, .pid = pid, .second_ns = now };
+		a->connections[id] = (struct connection){
+			.used = true, .uid = uid, .pid = pid, .second_ns = now
+		};
 		return 0;
 	}
 	length = fair_wire_begin(&m, FAIR_REFUSED);
 	m.answer.code = -EUSERS;
-	snprintf(m.answer.text, sizeof(m.answer.text), "user %u has %u connections, as many as one may have", uid, a->c.per_user);
+	snprintf(m.answer.text, sizeof(m.answer.text),
+		 "user %u has %u connections, as many as one may have", uid, a->c.per_user);
 	a->out.send(a->out.ctx, id, &m, length);
 	a->out.note(a->out.ctx, &full);
 	return -EUSERS;
@@ -126,7 +133,8 @@ static int weight_check(double weight, struct hes_err *err)
 {
 	if (weight >= HES_FAIR_MIN_NUMBER && weight <= HES_FAIR_MAX_NUMBER)
 		return 0;
-	return hes_fail(err, -EINVAL, "weight %g is outside %g to %g", weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER);
+	return hes_fail(err, -EINVAL, "weight %g is outside %g to %g", weight, HES_FAIR_MIN_NUMBER,
+			HES_FAIR_MAX_NUMBER);
 }
 
 bool user_is_trusted(const struct arbiter *a, uint32_t uid)
@@ -134,17 +142,21 @@ bool user_is_trusted(const struct arbiter *a, uint32_t uid)
 	return uid == 0 || uid == a->c.owner;
 }
 
-static int hello_check_weight(const struct arbiter *a, uint32_t uid, double weight, struct hes_err *err)
+static int hello_check_weight(const struct arbiter *a, uint32_t uid, double weight,
+			      struct hes_err *err)
 {
 	if (weight_check(weight, err))
 		return -EINVAL;
 	if (weight <= a->c.max_weight || user_is_trusted(a, uid))
 		return 0;
-	return hes_fail(err, -EPERM, "weight %g: user %u may ask for %g at most; heshare fair serve --max-weight, or heshare fair set, allows more",
+	return hes_fail(err, -EPERM,
+			"weight %g: user %u may ask for %g at most; heshare fair serve "
+			"--max-weight, or heshare fair set, allows more",
 			weight, uid, a->c.max_weight);
 }
 
-static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h, uint64_t now, struct hes_err *err)
+static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h, uint64_t now,
+		      struct hes_err *err)
 {
 	uint32_t gpu = gpu_find(a, h->gpu);
 
@@ -161,7 +173,8 @@ static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h
 	return 0;
 }
 
-static void connection_hello(struct arbiter *a, uint32_t id, const struct fair_hello *h, uint64_t now)
+static void connection_hello(struct arbiter *a, uint32_t id, const struct fair_hello *h,
+			     uint64_t now)
 {
 	union fair_message m;
 	struct hes_err err;
@@ -181,20 +194,24 @@ static void connection_hello(struct arbiter *a, uint32_t id, const struct fair_h
 
 static bool set_means(const struct tenant *t, uint32_t gpu, const struct fair_set *s)
 {
-	return t->used && (gpu == NONE || t->gpu == gpu) && (s->uid == FAIR_ANY_USER || t->uid == s->uid) && strcmp(t->name, s->tenant) == 0;
+	return t->used && (gpu == NONE || t->gpu == gpu) &&
+	       (s->uid == FAIR_ANY_USER || t->uid == s->uid) && strcmp(t->name, s->tenant) == 0;
 }
 
 /* @return whether an earlier tenant that is meant has the same user */
-static bool set_means_user(const struct arbiter *a, uint32_t before, uint32_t gpu, const struct fair_set *s)
+static bool set_means_user(const struct arbiter *a, uint32_t before, uint32_t gpu,
+			   const struct fair_set *s)
 {
 	for (uint32_t i = 0; i < before; i++)
-		if (set_means(&a->tenants[i], gpu, s) && a->tenants[i].uid == a->tenants[before].uid)
+		if (set_means(&a->tenants[i], gpu, s) &&
+		    a->tenants[i].uid == a->tenants[before].uid)
 			return true;
 	return false;
 }
 
 /* Only one user has tenants of this name, or SET names the user. */
-static int set_check_user(const struct arbiter *a, uint32_t gpu, const struct fair_set *s, struct hes_err *err)
+static int set_check_user(const struct arbiter *a, uint32_t gpu, const struct fair_set *s,
+			  struct hes_err *err)
 {
 	char list[60] = "";
 	size_t at = 0;
@@ -204,17 +221,22 @@ static int set_check_user(const struct arbiter *a, uint32_t gpu, const struct fa
 		if (!set_means(&a->tenants[i], gpu, s) || set_means_user(a, i, gpu, s))
 			continue;
 		if (at + 20 < sizeof(list))
-			at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%u", n ? ", " : "", a->tenants[i].uid);
+			at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%u", n ? ", " : "",
+					       a->tenants[i].uid);
 		else if (list[at - 1] != '.')
 			at += (size_t)snprintf(list + at, sizeof(list) - at, ", ...");
 		n++;
 	}
 	if (!n)
-		return hes_fail(err, -ENOENT, "there is no tenant \"%s\"%s", s->tenant, s->uid == FAIR_ANY_USER ? "" : " of this user");
-	return n == 1 ? 0 : hes_fail(err, -ENOTUNIQ, "tenants \"%s\" of users %s: say whose by --user", s->tenant, list);
+		return hes_fail(err, -ENOENT, "there is no tenant \"%s\"%s", s->tenant,
+				s->uid == FAIR_ANY_USER ? "" : " of this user");
+	return n == 1 ? 0
+		      : hes_fail(err, -ENOTUNIQ, "tenants \"%s\" of users %s: say whose by --user",
+				 s->tenant, list);
 }
 
-static void tenants_set_weight(struct arbiter *a, uint32_t gpu, const struct fair_set *s, uint64_t now)
+static void tenants_set_weight(struct arbiter *a, uint32_t gpu, const struct fair_set *s,
+			       uint64_t now)
 {
 	for (uint32_t i = 0; i < a->n_tenants; i++) {
 		struct tenant *t = &a->tenants[i];
@@ -238,13 +260,15 @@ static void gpus_set_phi(struct arbiter *a, uint32_t gpu, double phi, uint64_t n
 		}
 }
 
-static int set_take(struct arbiter *a, uint32_t id, const struct fair_set *s, uint64_t now, struct hes_err *err)
+static int set_take(struct arbiter *a, uint32_t id, const struct fair_set *s, uint64_t now,
+		    struct hes_err *err)
 {
 	static const uint8_t all[16];
 	uint32_t gpu = gpu_find(a, s->gpu), uid = a->connections[id].uid;
 
 	if (!user_is_trusted(a, uid))
-		return hes_fail(err, -EPERM, "only user %u and root may change settings", a->c.owner);
+		return hes_fail(err, -EPERM, "only user %u and root may change settings",
+				a->c.owner);
 	if (gpu == NONE && memcmp(s->gpu, all, 16) != 0)
 		return hes_fail(err, -ENODEV, "this GPU is not shared by the arbiter");
 	if (!isnan(s->phi) && !(s->phi >= 0 && s->phi <= 1))
@@ -282,7 +306,8 @@ static bool connection_floods(struct connection *c, uint32_t cost, uint64_t now)
 }
 
 /* @return whether the message is one that the connection may send now */
-static bool connection_handle(struct arbiter *a, uint32_t id, const union fair_message *m, uint64_t now)
+static bool connection_handle(struct arbiter *a, uint32_t id, const union fair_message *m,
+			      uint64_t now)
 {
 	bool greeted = a->connections[id].greeted;
 
@@ -301,7 +326,8 @@ static bool connection_handle(struct arbiter *a, uint32_t id, const union fair_m
 	return true;
 }
 
-void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t length, uint64_t now)
+void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t length,
+		     uint64_t now)
 {
 	struct connection *c = id < a->c.connections ? &a->connections[id] : NULL;
 	union fair_message m;
@@ -310,13 +336,18 @@ void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t 
 	if (!c || !c->used || c->doomed)
 		return;
 	rc = fair_wire_parse(packet, length, &m);
-	if (connection_floods(c, !rc && (m.head.type == FAIR_STATUS || m.head.type == FAIR_SET) ? STATUS_COST : 1, now)) {
+	if (connection_floods(c,
+			      !rc && (m.head.type == FAIR_STATUS || m.head.type == FAIR_SET)
+				      ? STATUS_COST
+				      : 1,
+			      now)) {
 		arbiter_say(a, ARBITER_FLOOD, c, NULL);
 		connection_doom(a, id);
 	} else if (rc == -EPROTONOSUPPORT) {
 		connection_refuse(a, id, rc, "the arbiter speaks another version of the protocol");
 	} else if (rc || !connection_handle(a, id, &m, now)) {
-		arbiter_say(a, ARBITER_BAD_PACKET, c, rc ? "a packet that is no message" : "a message that is out of place");
+		arbiter_say(a, ARBITER_BAD_PACKET, c,
+			    rc ? "a packet that is no message" : "a message that is out of place");
 		connection_doom(a, id);
 	}
 	arbiter_settle(a, now);

@@ -1,11 +1,14 @@
 /*
- * arbiter.h - the arbiter of shared GPUs without its I/O: who is connected, who has a lease, what each has used.
+ * arbiter.h - the arbiter of shared GPUs without its I/O: who is connected, who has a lease, what
+ * each has used.
  *
- * The caller passes the time as monotonic nanoseconds. The arbiter acts through the functions of struct arbiter_out, which
- * do not call the arbiter. A connection is a number below config.connections; the caller chooses a free one. Bytes of
- * clients are not trusted: a wrong packet ends only its connection.
+ * The caller passes the time as monotonic nanoseconds. The arbiter acts through the functions of
+ * struct arbiter_out, which do not call the arbiter. A connection is a number below
+ * config.connections; the caller chooses a free one. Bytes of clients are not trusted: a wrong
+ * packet ends only its connection.
  *
- * Memory is allocated by arbiter_create() and, for tenants up to a fixed number, by their run queues. One thread at a time.
+ * Memory is allocated by arbiter_create() and, for tenants up to a fixed number, by their run
+ * queues. One thread at a time.
  */
 #ifndef HES_ARBITER_ARBITER_H
 #define HES_ARBITER_ARBITER_H
@@ -26,59 +29,70 @@ struct arbiter;
 
 struct arbiter_gpu_config {
 	uint8_t uuid[16];
-	char    name[FAIR_NAME_MAX];
-	double  limit_w;  /* power limit; 0: not known */
+	char name[FAIR_NAME_MAX];
+	double limit_w; /* power limit; 0: not known */
 };
 
 struct arbiter_config {
 	struct hes_fair_queue_config queue;
 	const struct arbiter_gpu_config *gpus; /* [n_gpus], copied */
-	size_t   n_gpus;       /* 1..ARBITER_MAX_GPUS */
-	uint32_t connections;  /* 1..ARBITER_MAX_CONNECTIONS */
-	uint32_t per_user;     /* connections of a user: 1..ARBITER_MAX_PER_USER */
-	uint32_t owner;        /* user who may change settings and have any weight, as root may */
-	double   max_weight;   /* that other users may ask for in HELLO; SET gives more */
-	uint64_t patience_ns;  /* until a lease that is over and not released is lost */
-	uint64_t profile_ns;   /* length of a profiling lease; 0: none */
+	size_t n_gpus;                         /* 1..ARBITER_MAX_GPUS */
+	uint32_t connections;                  /* 1..ARBITER_MAX_CONNECTIONS */
+	uint32_t per_user;                     /* connections of a user: 1..ARBITER_MAX_PER_USER */
+	uint32_t owner;       /* user who may change settings and have any weight, as root may */
+	double max_weight;    /* that other users may ask for in HELLO; SET gives more */
+	uint64_t patience_ns; /* until a lease that is over and not released is lost */
+	uint64_t profile_ns;  /* length of a profiling lease; 0: none */
 	uint64_t window_ns, idle_ns; /* of WELCOME */
-	bool     clocks;       /* set the clocks that tenants ask for */
+	bool clocks;                 /* set the clocks that tenants ask for */
 };
 
 /** Power of a tenant at a clock, as the store has it. */
 struct arbiter_profile {
-	char     tenant[FAIR_NAME_MAX];
+	char tenant[FAIR_NAME_MAX];
 	uint32_t uid;
 	uint32_t clock_mhz;
-	double   power_w;
-	double   cv;       /* of its parts; 0: not known */
-	double   seconds;  /* that it was measured over */
+	double power_w;
+	double cv;      /* of its parts; 0: not known */
+	double seconds; /* that it was measured over */
 };
 
 enum arbiter_note_kind {
-	ARBITER_CONNECTED, ARBITER_DISCONNECTED, ARBITER_LOST_LEASE, ARBITER_FLOOD, ARBITER_BAD_PACKET, ARBITER_REFUSED, ARBITER_PROFILED,
-	ARBITER_NO_CLOCKS, ARBITER_CLOCK_FAILED, ARBITER_GPU_GONE, ARBITER_CHANGED,
+	ARBITER_CONNECTED,
+	ARBITER_DISCONNECTED,
+	ARBITER_LOST_LEASE,
+	ARBITER_FLOOD,
+	ARBITER_BAD_PACKET,
+	ARBITER_REFUSED,
+	ARBITER_PROFILED,
+	ARBITER_NO_CLOCKS,
+	ARBITER_CLOCK_FAILED,
+	ARBITER_GPU_GONE,
+	ARBITER_CHANGED,
 };
 
 /** What people may want to know. Texts live until the call returns. */
 struct arbiter_note {
 	enum arbiter_note_kind kind;
-	size_t      gpu;     /* SIZE_MAX: none */
-	uint32_t    uid, pid;
-	const char *tenant;  /* "": none */
-	const char *text;    /* a reason; "": none */
-	double      number;  /* ARBITER_PROFILED: W */
+	size_t gpu; /* SIZE_MAX: none */
+	uint32_t uid, pid;
+	const char *tenant; /* "": none */
+	const char *text;   /* a reason; "": none */
+	double number;      /* ARBITER_PROFILED: W */
 };
 
 /** What the arbiter wants done. */
 struct arbiter_out {
 	void *ctx;
-	/** Send a packet without waiting. @return 0; -EAGAIN the socket is full; another negative errno: the connection is of no use */
-	int  (*send)(void *ctx, uint32_t connection, const void *packet, size_t length);
+	/** Send a packet without waiting. @return 0; -EAGAIN the socket is full; another negative
+	 * errno: the connection is of no use */
+	int (*send)(void *ctx, uint32_t connection, const void *packet, size_t length);
 	/** The arbiter has forgotten the connection: close it. */
 	void (*close)(void *ctx, uint32_t connection);
 	/** Read the energy counter; arbiter_energy() with @tag answers. @return false: it cannot */
 	bool (*read_energy)(void *ctx, size_t gpu, uint64_t tag);
-	/** Set the clock, 0: as the driver chooses; arbiter_clock_set() with @tag answers. @return false: it cannot */
+	/** Set the clock, 0: as the driver chooses; arbiter_clock_set() with @tag answers. @return
+	 * false: it cannot */
 	bool (*set_clock)(void *ctx, size_t gpu, uint64_t tag, uint32_t mhz);
 	/** Look a profile up; arbiter_profile_found() answers. @return false: there is no store */
 	bool (*find_profile)(void *ctx, size_t gpu, const struct arbiter_profile *p);
@@ -87,14 +101,16 @@ struct arbiter_out {
 };
 
 /** @return 0; -EINVAL a number out of range; -ENOMEM */
-int  arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out, uint64_t now, struct arbiter **a,
-		    struct hes_err *err);
+int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out, uint64_t now,
+		   struct arbiter **a, struct hes_err *err);
 void arbiter_destroy(struct arbiter *a);
 
-/** @return 0; -EUSERS the user has too many connections: the client has the error, close it; -EINVAL @id is out of range or in use */
-int  arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now);
+/** @return 0; -EUSERS the user has too many connections: the client has the error, close it;
+ * -EINVAL @id is out of range or in use */
+int arbiter_connect(struct arbiter *a, uint32_t id, uint32_t uid, uint32_t pid, uint64_t now);
 /** A packet came. */
-void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t length, uint64_t now);
+void arbiter_message(struct arbiter *a, uint32_t id, const void *packet, size_t length,
+		     uint64_t now);
 /** The client has closed the connection, or died. Harmless on one that is over. */
 void arbiter_disconnect(struct arbiter *a, uint32_t id, uint64_t now);
 /** The socket has room again, after send() returned -EAGAIN. */
@@ -104,16 +120,21 @@ bool arbiter_waits_to_write(const struct arbiter *a, uint32_t id);
 /** Run all actions whose time has come. @return when to call again; ARBITER_NEVER */
 uint64_t arbiter_tick(struct arbiter *a, uint64_t now);
 
-/** The GPU's sensors are there. @param refresh_ns  how often the energy counter moves; 0: it has none */
+/** The GPU's sensors are there. @param refresh_ns  how often the energy counter moves; 0: it has
+ * none */
 void arbiter_gpu_ready(struct arbiter *a, size_t gpu, uint64_t refresh_ns, uint64_t now);
 /** The GPU or its driver does not answer any more: no clocks and no energy from here on. */
 void arbiter_gpu_gone(struct arbiter *a, size_t gpu, const char *why, uint64_t now);
 /** @param joules  NaN: it could not be read. @param at_ns  when it was read */
-void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, double joules, uint64_t at_ns, uint64_t now);
-/** @param rc  negative errno: @why says so. -EPERM, -ENOTSUP of the first clock: no more are set on this GPU; others are tried again */
-void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, const char *why, uint64_t now);
+void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, double joules, uint64_t at_ns,
+		    uint64_t now);
+/** @param rc  negative errno: @why says so. -EPERM, -ENOTSUP of the first clock: no more are set on
+ * this GPU; others are tried again */
+void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, const char *why,
+		       uint64_t now);
 /** @param p  power_w 0: the store has none */
-void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p, uint64_t now);
+void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p,
+			   uint64_t now);
 /** Give the store all measurements since the last call. */
 void arbiter_keep_profiles(struct arbiter *a);
 

@@ -1,15 +1,18 @@
 /*
- * clocks.c - the clock of a GPU follows the tenant that runs; it is set before the tenant's lease begins.
+ * clocks.c - the clock of a GPU follows the tenant that runs; it is set before the tenant's lease
+ * begins.
  *
- * A lock is remembered until the driver has confirmed the unlock. A failed lock or unlock is tried again each second.
- * Without permission to set clocks, the first attempt fails and no clock is set after it.
+ * A lock is remembered until the driver has confirmed the unlock. A failed lock or unlock is tried
+ * again each second. Without permission to set clocks, the first attempt fails and no clock is set
+ * after it.
  */
 #include <errno.h>
 
 #include "arbiter/arbiter_state.h"
 
-#define ANSWER_NS     (3 * SECOND) /* for the clock to be set; a driver that takes longer sets none any more */
-#define CLOCK_UNKNOWN UINT32_MAX   /* after a failure: locked, perhaps */
+#define ANSWER_NS \
+	(3 * SECOND) /* for the clock to be set; a driver that takes longer sets none any more */
+#define CLOCK_UNKNOWN UINT32_MAX /* after a failure: locked, perhaps */
 
 static bool clock_order(struct arbiter *a, struct gpu *g, uint32_t mhz, uint64_t now)
 {
@@ -23,7 +26,8 @@ static bool clock_order(struct arbiter *a, struct gpu *g, uint32_t mhz, uint64_t
 	return true;
 }
 
-static void clock_say(struct arbiter *a, const struct gpu *g, enum arbiter_note_kind kind, const char *why)
+static void clock_say(struct arbiter *a, const struct gpu *g, enum arbiter_note_kind kind,
+		      const char *why)
 {
 	const struct arbiter_note n = { kind, (size_t)(g - a->gpus), 0, 0, "", why, 0 };
 
@@ -38,7 +42,8 @@ static void clocks_refuse(struct arbiter *a, struct gpu *g, const char *why)
 	clock_say(a, g, ARBITER_NO_CLOCKS, why);
 	/* From here on tenants run at the driver's clock, and their powers are those. */
 	for (uint32_t i = 0; i < a->n_tenants; i++)
-		if (a->tenants[i].used && &a->gpus[a->tenants[i].gpu] == g && a->tenants[i].clock_mhz)
+		if (a->tenants[i].used && &a->gpus[a->tenants[i].gpu] == g &&
+		    a->tenants[i].clock_mhz)
 			power_look_up(a, &a->tenants[i]);
 	powers_assume(a, g);
 }
@@ -76,7 +81,8 @@ bool clock_is_ready(struct arbiter *a, struct gpu *g, const struct tenant *t, ui
 	return true;
 }
 
-void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, const char *why, uint64_t now)
+void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, const char *why,
+		       uint64_t now)
 {
 	struct gpu *g = &a->gpus[gpu];
 	bool late = tag == g->late_tag;
@@ -105,7 +111,8 @@ void arbiter_clock_set(struct arbiter *a, size_t gpu, uint64_t tag, int rc, cons
 static bool clock_is_requested(const struct arbiter *a, const struct gpu *g)
 {
 	for (uint32_t i = 0; g->clocks && i < a->n_tenants; i++)
-		if (a->tenants[i].used && a->tenants[i].n && &a->gpus[a->tenants[i].gpu] == g && a->tenants[i].clock_mhz)
+		if (a->tenants[i].used && a->tenants[i].n && &a->gpus[a->tenants[i].gpu] == g &&
+		    a->tenants[i].clock_mhz)
 			return true;
 	return false;
 }

@@ -9,13 +9,17 @@
 static int config_check(const struct arbiter_config *c, struct hes_err *err)
 {
 	if (c->n_gpus < 1 || c->n_gpus > ARBITER_MAX_GPUS)
-		return hes_fail(err, -EINVAL, "%zu GPUs are outside 1 to %d", c->n_gpus, ARBITER_MAX_GPUS);
+		return hes_fail(err, -EINVAL, "%zu GPUs are outside 1 to %d", c->n_gpus,
+				ARBITER_MAX_GPUS);
 	if (c->connections < 1 || c->connections > ARBITER_MAX_CONNECTIONS)
-		return hes_fail(err, -EINVAL, "%u connections are outside 1 to %d", c->connections, ARBITER_MAX_CONNECTIONS);
+		return hes_fail(err, -EINVAL, "%u connections are outside 1 to %d", c->connections,
+				ARBITER_MAX_CONNECTIONS);
 	if (c->per_user < 1 || c->per_user > ARBITER_MAX_PER_USER)
-		return hes_fail(err, -EINVAL, "%u connections of a user are outside 1 to %d", c->per_user, ARBITER_MAX_PER_USER);
+		return hes_fail(err, -EINVAL, "%u connections of a user are outside 1 to %d",
+				c->per_user, ARBITER_MAX_PER_USER);
 	if (!(c->max_weight >= HES_FAIR_MIN_NUMBER && c->max_weight <= HES_FAIR_MAX_NUMBER))
-		return hes_fail(err, -EINVAL, "a greatest weight of %g is outside %g to %g", c->max_weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER);
+		return hes_fail(err, -EINVAL, "a greatest weight of %g is outside %g to %g",
+				c->max_weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER);
 	return 0;
 }
 
@@ -33,8 +37,8 @@ static int gpu_create(struct arbiter *a, size_t i, struct hes_err *err)
 	return hes_fair_queue_create(&a->c.queue, &g->queue, err);
 }
 
-int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out, uint64_t now, struct arbiter **made,
-		   struct hes_err *err)
+int arbiter_create(const struct arbiter_config *c, const struct arbiter_out *out, uint64_t now,
+		   struct arbiter **made, struct hes_err *err)
 {
 	int rc = config_check(c, err);
 	struct arbiter *a = rc ? NULL : calloc(1, sizeof(*a));

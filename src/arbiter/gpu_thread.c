@@ -18,29 +18,30 @@
 #include "heshare/tenant_power.h"
 #include "launch/guard.h"
 
-#define ROOM          128           /* orders, and reports */
-#define FIND_NS       UINT64_C(600000000)
-#define LOOK_NS       2000000
-#define UNKNOWN_NS    UINT64_C(200000000) /* of a counter that did not move twice while it was looked at */
+#define ROOM    128 /* orders, and reports */
+#define FIND_NS UINT64_C(600000000)
+#define LOOK_NS 2000000
+#define UNKNOWN_NS \
+	UINT64_C(200000000) /* of a counter that did not move twice while it was looked at */
 #define SLOWEST_NS    UINT64_C(1000000000)
 #define STORE_WAIT_MS 2000
 #define STOP_S        10
 
 struct gpu_thread {
 	struct gpu_thread_config c;
-	pthread_t         thread;
-	struct hes_guard *guard;     /* from the first clock on */
-	struct hes_store *store;     /* NULL: none */
-	int               undone;    /* result of the guard's end */
-	struct hes_err    undone_err;
+	pthread_t thread;
+	struct hes_guard *guard; /* from the first clock on */
+	struct hes_store *store; /* NULL: none */
+	int undone;              /* result of the guard's end */
+	struct hes_err undone_err;
 
-	pthread_mutex_t lock;        /* guards what follows */
-	pthread_cond_t  changed;
-	struct gpu_order  orders[ROOM];
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t changed;
+	struct gpu_order orders[ROOM];
 	struct gpu_report reports[ROOM];
-	size_t   n_orders, first_order, n_reports, first_report;
+	size_t n_orders, first_order, n_reports, first_report;
 	uint64_t busy_ns;
-	bool     stopping;
+	bool stopping;
 };
 
 static void thread_report(struct gpu_thread *t, const struct gpu_report *r)
@@ -69,7 +70,8 @@ static bool counter_read(const struct gpu_thread *t, double *joules)
 {
 	struct hes_reading r;
 
-	if (hes_device_read(t->c.devices, t->c.index, HES_HAS_ENERGY, &r, NULL) || !(r.has & HES_HAS_ENERGY))
+	if (hes_device_read(t->c.devices, t->c.index, HES_HAS_ENERGY, &r, NULL) ||
+	    !(r.has & HES_HAS_ENERGY))
 		return false;
 	*joules = (double)r.energy_mj * 1e-3;
 	return true;
@@ -117,7 +119,8 @@ static void store_open(struct gpu_thread *t)
 	char text[HES_ERR_MAX + 80];
 	struct hes_err err;
 
-	if (!t->c.store || !hes_store_open(t->c.store, HES_STORE_WRITE, STORE_WAIT_MS, &t->store, &err))
+	if (!t->c.store ||
+	    !hes_store_open(t->c.store, HES_STORE_WRITE, STORE_WAIT_MS, &t->store, &err))
 		return;
 	snprintf(text, sizeof(text), "profiles of tenants are not kept: %s", err.msg);
 	thread_say(t, text);
@@ -154,9 +157,14 @@ static int clock_set(struct gpu_thread *t, uint32_t mhz, struct hes_err *err)
 		   : hes_guard_unlock_clock(t->guard, t->c.devices, t->c.index, err);
 }
 
-static struct hes_tenant_power power_row(const struct gpu_thread *t, const struct arbiter_profile *p)
+static struct hes_tenant_power power_row(const struct gpu_thread *t,
+					 const struct arbiter_profile *p)
 {
-	struct hes_tenant_power row = { .uid = p->uid, .clock_mhz = p->clock_mhz, .power_w = p->power_w, .cv = p->cv, .seconds = p->seconds };
+	struct hes_tenant_power row = { .uid = p->uid,
+					.clock_mhz = p->clock_mhz,
+					.power_w = p->power_w,
+					.cv = p->cv,
+					.seconds = p->seconds };
 
 	_Static_assert(sizeof(row.tenant) == sizeof(p->tenant), "names of tenants");
 	memcpy(row.tenant, p->tenant, sizeof(row.tenant));
@@ -250,7 +258,8 @@ static void *thread_run(void *ctx)
 	return NULL;
 }
 
-int gpu_thread_start(const struct gpu_thread_config *c, struct gpu_thread **out, struct hes_err *err)
+int gpu_thread_start(const struct gpu_thread_config *c, struct gpu_thread **out,
+		     struct hes_err *err)
 {
 	struct gpu_thread *t = calloc(1, sizeof(*t));
 	sigset_t all, before;
@@ -328,7 +337,10 @@ int gpu_thread_stop(struct gpu_thread *t, struct hes_err *err)
 	rc = pthread_timedjoin_np(t->thread, NULL, &until);
 	/* The thread may still use its memory, so that it is not freed. */
 	if (rc)
-		return hes_fail(err, -ETIMEDOUT, "GPU %zu: its driver does not answer; the guard sets its clock back", t->c.index);
+		return hes_fail(
+			err, -ETIMEDOUT,
+			"GPU %zu: its driver does not answer; the guard sets its clock back",
+			t->c.index);
 	rc = t->undone;
 	if (rc && err)
 		*err = t->undone_err;

@@ -1,8 +1,10 @@
 /*
- * gpu_thread.h - a thread for each GPU, for all calls that may block: its driver, the guard of its clock, the store.
+ * gpu_thread.h - a thread for each GPU, for all calls that may block: its driver, the guard of its
+ * clock, the store.
  *
- * The server leaves orders and takes reports. The server never waits for the thread; the thread waits
- * only while reports are not taken. At the end of the server, also when it is killed, the guard resets the clock.
+ * The server leaves orders and takes reports. The server never waits for the thread; the thread
+ * waits only while reports are not taken. At the end of the server, also when it is killed, the
+ * guard resets the clock.
  */
 #ifndef HES_ARBITER_GPU_THREAD_H
 #define HES_ARBITER_GPU_THREAD_H
@@ -14,12 +16,12 @@ struct gpu_thread;
 
 struct gpu_thread_config {
 	const struct hes_devices *devices;
-	size_t      index;            /* among the machine's GPUs */
+	size_t index; /* among the machine's GPUs */
 	struct hes_device_info info;
-	const char *store;            /* NULL: none */
-	const char *const *guard;     /* program of the guard; ends with NULL */
-	const char *folder;           /* of the guard's list */
-	int         wake;             /* eventfd: written to when there is a report */
+	const char *store;        /* NULL: none */
+	const char *const *guard; /* program of the guard; ends with NULL */
+	const char *folder;       /* of the guard's list */
+	int wake;                 /* eventfd: written to when there is a report */
 };
 
 struct gpu_order {
@@ -32,24 +34,27 @@ struct gpu_order {
 struct gpu_report {
 	enum { REPORT_READY, REPORT_ENERGY, REPORT_CLOCK, REPORT_PROFILE, REPORT_SENTENCE } kind;
 	uint64_t tag, refresh_ns, at_ns;
-	double   joules;
-	int      rc;
+	double joules;
+	int rc;
 	struct arbiter_profile profile;
-	char     text[256];           /* of REPORT_CLOCK and REPORT_SENTENCE */
+	char text[256]; /* of REPORT_CLOCK and REPORT_SENTENCE */
 };
 
 /** Strings of @c must outlive the thread. @return 0; -ENOMEM, -EAGAIN */
-int  gpu_thread_start(const struct gpu_thread_config *c, struct gpu_thread **out, struct hes_err *err);
+int gpu_thread_start(const struct gpu_thread_config *c, struct gpu_thread **out,
+		     struct hes_err *err);
 /** @return false: there are too many orders already */
 bool gpu_thread_order(struct gpu_thread *t, const struct gpu_order *o);
 /** @return whether there was a report */
 bool gpu_thread_take(struct gpu_thread *t, struct gpu_report *out);
-/** @return since when the thread has been at one order, monotonic ns; 0: it is not, or still starts */
+/** @return since when the thread has been at one order, monotonic ns; 0: it is not, or still starts
+ */
 uint64_t gpu_thread_busy_since(struct gpu_thread *t);
 /**
- * Do what was ordered, set the clock back, and end. A thread that hangs in the driver is left behind after a while.
+ * Do what was ordered, set the clock back, and end. A thread that hangs in the driver is left
+ * behind after a while.
  * @return 0; -ETIMEDOUT it hangs; -EIO the clock could not be set back
  */
-int  gpu_thread_stop(struct gpu_thread *t, struct hes_err *err);
+int gpu_thread_stop(struct gpu_thread *t, struct hes_err *err);
 
 #endif

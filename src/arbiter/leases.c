@@ -1,8 +1,9 @@
 /*
- * leases.c - leases of a GPU: who gets a lease, for how long, what it is charged, and when it is lost.
+ * leases.c - leases of a GPU: who gets a lease, for how long, what it is charged, and when it is
+ * lost.
  *
- * A lease is charged when it ends, and before each change of the order of tenants: a new tenant starts at the least
- * vruntime, which must include the use of the others until then.
+ * A lease is charged when it ends, and before each change of the order of tenants: a new tenant
+ * starts at the least vruntime, which must include the use of the others until then.
  */
 #include <string.h>
 
@@ -18,7 +19,8 @@ static void connection_turn(struct arbiter *a, uint32_t id, enum fair_tenant_sta
 	c->state = state;
 }
 
-static void lease_send(struct arbiter *a, uint32_t id, enum fair_message_type type, uint64_t lease, uint64_t slice_ns)
+static void lease_send(struct arbiter *a, uint32_t id, enum fair_message_type type, uint64_t lease,
+		       uint64_t slice_ns)
 {
 	union fair_message m;
 	size_t length = fair_wire_begin(&m, type);
@@ -67,7 +69,8 @@ void connection_rest(struct arbiter *a, uint32_t id, uint64_t now)
 		g->wanted_ns += now - g->wanted_since_ns;
 }
 
-/* @return what a lease that was held for @held is charged at least: the arbiter believes its own clock */
+/* @return what a lease that was held for @held is charged at least: the arbiter believes its own
+ * clock */
 static uint64_t charge_least(uint64_t held)
 {
 	uint64_t slack = held / SLACK_PART;
@@ -108,7 +111,8 @@ void lease_account(struct arbiter *a, struct gpu *g, uint64_t now)
 }
 
 /* The lease is over: its connection has state @state now, and has work or not as before. */
-static void lease_end(struct arbiter *a, struct gpu *g, uint64_t used, enum fair_tenant_state state, uint64_t now)
+static void lease_end(struct arbiter *a, struct gpu *g, uint64_t used, enum fair_tenant_state state,
+		      uint64_t now)
 {
 	struct lease *l = &g->lease;
 	struct tenant *t = &a->tenants[l->tenant];
@@ -180,7 +184,8 @@ static uint32_t tenant_next(struct arbiter *a, const struct gpu *g, const struct
 {
 	uint32_t stream;
 
-	if (g->next != NONE && &a->tenants[a->connections[g->next].tenant] == t && a->connections[g->next].state == FAIR_WAITING)
+	if (g->next != NONE && &a->tenants[a->connections[g->next].tenant] == t &&
+	    a->connections[g->next].state == FAIR_WAITING)
 		return g->next;
 	for (uint32_t i = 0; t->waiting && i < a->c.per_user; i++) {
 		if (hes_fair_queue_stream(g->queue, t->queue, &stream, NULL))
@@ -278,14 +283,20 @@ static void lease_watch(struct arbiter *a, struct gpu *g, uint64_t now)
 		lease_lose(a, g, now);
 }
 
-static void lease_grant(struct arbiter *a, struct gpu *g, uint32_t id, uint64_t slice_ns, uint64_t now)
+static void lease_grant(struct arbiter *a, struct gpu *g, uint32_t id, uint64_t slice_ns,
+			uint64_t now)
 {
 	struct connection *c = &a->connections[id];
 	struct tenant *t = &a->tenants[c->tenant];
 
 	g->next = NONE;
-	g->lease = (struct lease){ .number = ++a->serial, .connection = id, .tenant = c->tenant, .granted_ns = now,
-				   .next_read_ns = ARBITER_NEVER, .first_part = true, .rounds = t->profile.rounds,
+	g->lease = (struct lease){ .number = ++a->serial,
+				   .connection = id,
+				   .tenant = c->tenant,
+				   .granted_ns = now,
+				   .next_read_ns = ARBITER_NEVER,
+				   .first_part = true,
+				   .rounds = t->profile.rounds,
 				   .profiling = profiling_may_begin(a, g, t, now) };
 	connection_turn(a, id, FAIR_RUNNING);
 	if (g->lease.profiling) {
@@ -324,7 +335,8 @@ void gpu_schedule(struct arbiter *a, struct gpu *g, uint64_t now)
 
 	if (g->clock_tag && now >= g->clock_deadline_ns)
 		clock_expire(a, g);
-	/* A lease that is lost frees the GPU; one that was just granted may be so short that it is time for PREPARE. */
+	/* A lease that is lost frees the GPU; one that was just granted may be so short that it is
+	 * time for PREPARE. */
 	do {
 		if (!g->lease.number)
 			gpu_give(a, g, now);

@@ -1,8 +1,8 @@
 /*
  * listener.c - the arbiter's socket; see listener.h.
  *
- * A lock on a file next to the socket shows that an arbiter lives: the kernel drops it when the process ends. The process that
- * has the lock may replace the socket.
+ * A lock on a file next to the socket shows that an arbiter lives: the kernel drops it when the
+ * process ends. The process that has the lock may replace the socket.
  */
 #include "arbiter/listener.h"
 
@@ -33,7 +33,8 @@ static int folder_make(const char *path, struct hes_err *err)
 		return 0;
 	*slash = '\0';
 	if (mkdir(folder, 0755) && errno != EEXIST)
-		return hes_fail(err, -errno, "%s: cannot make this folder: %s", folder, strerror(errno));
+		return hes_fail(err, -errno, "%s: cannot make this folder: %s", folder,
+				strerror(errno));
 	return 0;
 }
 
@@ -47,8 +48,10 @@ static int lock_take(struct listener *l, struct hes_err *err)
 		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
 	if (!flock(l->lock, LOCK_EX | LOCK_NB))
 		return 0;
-	return hes_fail(err, errno == EWOULDBLOCK ? -EADDRINUSE : -errno, "%s: another arbiter serves there; end it first, or choose "
-			"another --socket", l->path);
+	return hes_fail(err, errno == EWOULDBLOCK ? -EADDRINUSE : -errno,
+			"%s: another arbiter serves there; end it first, or choose "
+			"another --socket",
+			l->path);
 }
 
 /* With the lock, a socket that is there is of an arbiter that is gone. */
@@ -57,9 +60,11 @@ static int stale_remove(const struct listener *l, struct hes_err *err)
 	struct stat st;
 
 	if (lstat(l->path, &st))
-		return errno == ENOENT ? 0 : hes_fail(err, -errno, "%s: %s", l->path, strerror(errno));
+		return errno == ENOENT ? 0
+				       : hes_fail(err, -errno, "%s: %s", l->path, strerror(errno));
 	if (!S_ISSOCK(st.st_mode))
-		return hes_fail(err, -EEXIST, "%s: not a socket; remove it, or choose another --socket", l->path);
+		return hes_fail(err, -EEXIST,
+				"%s: not a socket; remove it, or choose another --socket", l->path);
 	return unlink(l->path) ? hes_fail(err, -errno, "%s: %s", l->path, strerror(errno)) : 0;
 }
 
@@ -83,14 +88,17 @@ static int socket_make(struct listener *l, mode_t mode, struct hes_err *err)
 	return 0;
 }
 
-int listener_open(struct listener *l, const char *path, const struct listener_allow *a, struct hes_err *err)
+int listener_open(struct listener *l, const char *path, const struct listener_allow *a,
+		  struct hes_err *err)
 {
 	bool others = a->n_users || a->n_groups;
 	int rc;
 
 	*l = (struct listener){ .fd = -1, .lock = -1 };
 	if (strlen(path) >= sizeof(l->path))
-		return hes_fail(err, -ENAMETOOLONG, "%s: longer than the %zu bytes that a socket's name may have", path, sizeof(l->path) - 1);
+		return hes_fail(err, -ENAMETOOLONG,
+				"%s: longer than the %zu bytes that a socket's name may have", path,
+				sizeof(l->path) - 1);
 	snprintf(l->path, sizeof(l->path), "%s", path);
 	rc = folder_make(path, err);
 	if (!rc)
@@ -159,6 +167,8 @@ int listener_peer(int fd, const struct listener_allow *a, struct listener_peer *
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
 		return -errno;
-	*out = (struct listener_peer){ who.uid, who.pid, user_is_allowed(a, who.uid) || groups_are_allowed(fd, a, who.gid) };
+	*out = (struct listener_peer){
+		who.uid, who.pid, user_is_allowed(a, who.uid) || groups_are_allowed(fd, a, who.gid)
+	};
 	return 0;
 }

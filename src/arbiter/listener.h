@@ -14,31 +14,33 @@
 /** Who may connect, in addition to the arbiter's own user and root. Zero: nobody. */
 struct listener_allow {
 	const uid_t *users;
-	size_t       n_users;
+	size_t n_users;
 	const gid_t *groups;
-	size_t       n_groups;
+	size_t n_groups;
 };
 
 struct listener {
-	int  fd, lock;      /* -1: closed */
+	int fd, lock; /* -1: closed */
 	char path[108];
 };
 
 /**
  * Make the socket at @path and its folder. A socket of an arbiter that is gone is replaced.
- * @return 0; -EADDRINUSE an arbiter serves there; -ENAMETOOLONG; -EEXIST something else is there; -EACCES
+ * @return 0; -EADDRINUSE an arbiter serves there; -ENAMETOOLONG; -EEXIST something else is there;
+ * -EACCES
  */
-int  listener_open(struct listener *l, const char *path, const struct listener_allow *a, struct hes_err *err);
+int listener_open(struct listener *l, const char *path, const struct listener_allow *a,
+		  struct hes_err *err);
 /** Remove the socket. Harmless on one that is closed. */
 void listener_close(struct listener *l);
 
 struct listener_peer {
 	uid_t uid;
 	pid_t pid;
-	bool  allowed;
+	bool allowed;
 };
 
 /** Who is at the other end of a connection. @return 0; -errno */
-int  listener_peer(int fd, const struct listener_allow *a, struct listener_peer *out);
+int listener_peer(int fd, const struct listener_allow *a, struct listener_peer *out);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * listing.c - answers to STATUS: a message a GPU, one a tenant, and the end. A full socket makes it wait for room.
+ * listing.c - answers to STATUS: a message a GPU, one a tenant, and the end. A full socket makes it
+ * wait for room.
  */
 #include <errno.h>
 #include <math.h>
@@ -32,13 +33,16 @@ static bool tenant_has_work(const struct arbiter *a, const struct tenant *t)
 	return !hes_fair_queue_usage(a->gpus[t->gpu].queue, t->queue, &u, NULL) && u.items;
 }
 
-/* One number of a tenant for hes_fair_measure(): its time, and its energy as the power that makes it. */
-static void measured_add(struct arbiter *a, size_t k, const struct tenant *t, double ns, double joules)
+/* One number of a tenant for hes_fair_measure(): its time, and its energy as the power that makes
+ * it. */
+static void measured_add(struct arbiter *a, size_t k, const struct tenant *t, double ns,
+			 double joules)
 {
 	double watts = ns > 0 ? joules / ns * 1e9 : 0;
 
-	a->measured[k] = (struct hes_fair_tenant){ fmin(fmax(watts, HES_FAIR_MIN_NUMBER), HES_FAIR_MAX_NUMBER), t->weight,
-						   HES_FAIR_BACKLOGGED };
+	a->measured[k] = (struct hes_fair_tenant){ fmin(fmax(watts, HES_FAIR_MIN_NUMBER),
+							HES_FAIR_MAX_NUMBER),
+						   t->weight, HES_FAIR_BACKLOGGED };
 	a->sums[k] = (uint64_t)fmin(fmax(ns, 0), 0x1p62);
 }
 
@@ -59,7 +63,8 @@ static struct hes_fairness fairness(struct arbiter *a, uint32_t gpu, bool recent
 		if (recent && (r.wanted || tenant_has_work(a, t)))
 			measured_add(a, n++, t, (double)r.time_ns, r.energy_j);
 		else if (!recent && t->leases)
-			measured_add(a, n++, t, (double)t->time_ns * SCALE / age_s, t->energy_j * SCALE / age_s);
+			measured_add(a, n++, t, (double)t->time_ns * SCALE / age_s,
+				     t->energy_j * SCALE / age_s);
 	}
 	if (n)
 		hes_fair_measure(a->measured, n, a->sums, &f);
@@ -74,7 +79,8 @@ static double phi_fair_now(struct arbiter *a, uint32_t gpu)
 		const struct tenant *t = &a->tenants[i];
 
 		if (t->used && t->gpu == gpu && tenant_has_work(a, t))
-			a->measured[n++] = (struct hes_fair_tenant){ t->power_w, t->weight, HES_FAIR_BACKLOGGED };
+			a->measured[n++] = (struct hes_fair_tenant){ t->power_w, t->weight,
+								     HES_FAIR_BACKLOGGED };
 	}
 	return n ? hes_fair_phi_fair(a->measured, n) : 1;
 }
@@ -91,7 +97,8 @@ static uint32_t source_of_most(const struct gpu *g)
 static size_t gpu_message(struct arbiter *a, uint32_t gpu, union fair_message *m, uint64_t now)
 {
 	const struct gpu *g = &a->gpus[gpu];
-	struct hes_fairness recent = fairness(a, gpu, true, now), total = fairness(a, gpu, false, now);
+	struct hes_fairness recent = fairness(a, gpu, true, now),
+			    total = fairness(a, gpu, false, now);
 	size_t length = fair_wire_begin(m, FAIR_GPU);
 	struct fair_gpu *o = &m->gpu;
 
@@ -122,16 +129,22 @@ static size_t gpu_message(struct arbiter *a, uint32_t gpu, union fair_message *m
 /* What its connections do, the busiest of them. */
 static enum fair_tenant_state tenant_state(const struct arbiter *a, const struct tenant *t)
 {
-	static const int rank[] = { [FAIR_IDLE] = 0, [FAIR_LOST] = 1, [FAIR_WAITING] = 2, [FAIR_DRAINING] = 3, [FAIR_RUNNING] = 4 };
+	static const int rank[] = { [FAIR_IDLE] = 0,
+				    [FAIR_LOST] = 1,
+				    [FAIR_WAITING] = 2,
+				    [FAIR_DRAINING] = 3,
+				    [FAIR_RUNNING] = 4 };
 	enum fair_tenant_state state = FAIR_IDLE;
 
 	for (size_t i = 0; i < ARBITER_MAX_PER_USER; i++)
-		if (t->by_stream[i] != NONE && rank[a->connections[t->by_stream[i]].state] > rank[state])
+		if (t->by_stream[i] != NONE &&
+		    rank[a->connections[t->by_stream[i]].state] > rank[state])
 			state = a->connections[t->by_stream[i]].state;
 	return state;
 }
 
-static size_t tenant_message(const struct arbiter *a, const struct tenant *t, union fair_message *m, uint64_t now)
+static size_t tenant_message(const struct arbiter *a, const struct tenant *t, union fair_message *m,
+			     uint64_t now)
 {
 	const struct gpu *g = &a->gpus[t->gpu];
 	struct recent r = recent_sum(a, t, now);
@@ -162,7 +175,8 @@ static size_t tenant_message(const struct arbiter *a, const struct tenant *t, un
 	return length;
 }
 
-/* @return 0; -EAGAIN there is no room for it yet; the connection is doomed where it can take nothing any more */
+/* @return 0; -EAGAIN there is no room for it yet; the connection is doomed where it can take
+ * nothing any more */
 static int listing_send(struct arbiter *a, uint32_t id, const union fair_message *m, size_t length)
 {
 	int rc = a->out.send(a->out.ctx, id, m, length);
@@ -172,8 +186,10 @@ static int listing_send(struct arbiter *a, uint32_t id, const union fair_message
 	return rc;
 }
 
-/* The message at the connection's place; row 0 is the GPU's own. @return its length; 0: there is none */
-static size_t listing_message(struct arbiter *a, const struct connection *c, union fair_message *m, uint64_t now)
+/* The message at the connection's place; row 0 is the GPU's own. @return its length; 0: there is
+ * none */
+static size_t listing_message(struct arbiter *a, const struct connection *c, union fair_message *m,
+			      uint64_t now)
 {
 	const struct tenant *t;
 

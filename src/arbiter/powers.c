@@ -1,9 +1,10 @@
 /*
  * powers.c - the powers of tenants: profiles of the store, profiling leases, running averages.
  *
- * A tenant without a profile has, once, a profiling lease that is not charged. It is divided into parts; where their powers
- * differ too much it is repeated. A tenant that always releases early gets no more profiling leases once it has held them for
- * the profiling time. A user may start few of them at a time, so that new names do not buy free time.
+ * A tenant without a profile has, once, a profiling lease that is not charged. It is divided into
+ * parts; where their powers differ too much it is repeated. A tenant that always releases early
+ * gets no more profiling leases once it has held them for the profiling time. A user may start few
+ * of them at a time, so that new names do not buy free time.
  */
 #include <math.h>
 #include <string.h>
@@ -12,16 +13,18 @@
 
 #define ROUNDS      3
 #define STEADY_CV   0.05
-#define PART_OF_NEW 0.2   /* of a new measurement in the running average */
-#define NOTICEABLE  0.02  /* a smaller change of power does not change slices */
+#define PART_OF_NEW 0.2  /* of a new measurement in the running average */
+#define NOTICEABLE  0.02 /* a smaller change of power does not change slices */
 #define WORTH_STORE 0.05
-#define EXTRA_PARTS 2     /* of a profiling lease: the first, which does not count, and one for delays */
-#define LIMIT_PART  0.5   /* of the power limit: assumed where nothing is known */
-#define UNKNOWN_W   100.0
+#define EXTRA_PARTS \
+	2 /* of a profiling lease: the first, which does not count, and one for delays */
+#define LIMIT_PART 0.5 /* of the power limit: assumed where nothing is known */
+#define UNKNOWN_W  100.0
 
 static struct arbiter_profile power_key(const struct arbiter *a, const struct tenant *t)
 {
-	struct arbiter_profile p = { .uid = t->uid, .clock_mhz = tenant_clock(&a->gpus[t->gpu], t) };
+	struct arbiter_profile p = { .uid = t->uid,
+				     .clock_mhz = tenant_clock(&a->gpus[t->gpu], t) };
 
 	memcpy(p.tenant, t->name, sizeof(p.tenant));
 	return p;
@@ -79,15 +82,17 @@ void power_look_up(struct arbiter *a, struct tenant *t)
 		t->profile.state = PROFILE_REQUESTED;
 }
 
-void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p, uint64_t now)
+void arbiter_profile_found(struct arbiter *a, size_t gpu, const struct arbiter_profile *p,
+			   uint64_t now)
 {
 	struct gpu *g = &a->gpus[gpu];
 
 	for (uint32_t i = 0; i < a->n_tenants; i++) {
 		struct tenant *t = &a->tenants[i];
 
-		if (!t->used || t->gpu != gpu || t->uid != p->uid || t->profile.state != PROFILE_REQUESTED ||
-		    tenant_clock(g, t) != p->clock_mhz || strcmp(t->name, p->tenant) != 0)
+		if (!t->used || t->gpu != gpu || t->uid != p->uid ||
+		    t->profile.state != PROFILE_REQUESTED || tenant_clock(g, t) != p->clock_mhz ||
+		    strcmp(t->name, p->tenant) != 0)
 			continue;
 		t->profile.state = PROFILE_NONE;
 		if (!(p->power_w >= HES_FAIR_MIN_NUMBER && p->power_w <= HES_FAIR_MAX_NUMBER))
@@ -148,7 +153,8 @@ static void profile_end_round(struct arbiter *a, struct gpu *g, struct tenant *t
 	p->measured_ns = p->held_ns = 0;
 }
 
-static void profile_add(struct arbiter *a, struct gpu *g, struct tenant *t, double watts, uint64_t ns)
+static void profile_add(struct arbiter *a, struct gpu *g, struct tenant *t, double watts,
+			uint64_t ns)
 {
 	struct profile *p = &t->profile;
 
@@ -162,21 +168,25 @@ static void profile_add(struct arbiter *a, struct gpu *g, struct tenant *t, doub
 		profile_end_round(a, g, t);
 }
 
-void power_measured(struct arbiter *a, struct gpu *g, struct tenant *t, double watts, uint64_t ns, bool first_part)
+void power_measured(struct arbiter *a, struct gpu *g, struct tenant *t, double watts, uint64_t ns,
+		    bool first_part)
 {
 	/* The first part has what the sensor still shows of the time before. */
 	if (!(watts > 0) || !isfinite(watts) || (first_part && !t->power_known))
 		return;
-	power_learn(a, g, t, t->power_known ? (1 - PART_OF_NEW) * t->mean_w + PART_OF_NEW * watts : watts);
+	power_learn(a, g, t,
+		    t->power_known ? (1 - PART_OF_NEW) * t->mean_w + PART_OF_NEW * watts : watts);
 	if (!first_part)
 		profile_add(a, g, t, watts, ns);
 }
 
-bool profiling_may_begin(struct arbiter *a, const struct gpu *g, const struct tenant *t, uint64_t now)
+bool profiling_may_begin(struct arbiter *a, const struct gpu *g, const struct tenant *t,
+			 uint64_t now)
 {
 	const struct user *u;
 
-	if (!a->c.profile_ns || !g->refresh_ns || g->gone || t->profile.state != PROFILE_NONE || t->profile.over)
+	if (!a->c.profile_ns || !g->refresh_ns || g->gone || t->profile.state != PROFILE_NONE ||
+	    t->profile.over)
 		return false;
 	u = user_find(a, t->uid, now);
 	return t->profile.begun || (u && u->profilings >= 1);
@@ -186,7 +196,8 @@ uint64_t profiling_length(const struct arbiter *a, const struct gpu *g, const st
 {
 	uint64_t measured = t->profile.measured_ns;
 
-	return EXTRA_PARTS * g->part_ns + (measured < a->c.profile_ns ? a->c.profile_ns - measured : 0);
+	return EXTRA_PARTS * g->part_ns +
+	       (measured < a->c.profile_ns ? a->c.profile_ns - measured : 0);
 }
 
 void profiling_begin(struct arbiter *a, struct tenant *t, uint64_t now)
@@ -198,7 +209,8 @@ void profiling_begin(struct arbiter *a, struct tenant *t, uint64_t now)
 	t->profile.begun = true;
 }
 
-void profiling_end(struct arbiter *a, struct gpu *g, struct tenant *t, const struct lease *l, uint64_t held_ns)
+void profiling_end(struct arbiter *a, struct gpu *g, struct tenant *t, const struct lease *l,
+		   uint64_t held_ns)
 {
 	struct profile *p = &t->profile;
 

@@ -1,8 +1,9 @@
 /*
  * readings.c - energy of leases by the GPU's counter, where they are long enough for its sensor.
  *
- * Until a reading comes, energy is the tenant's power times its time. A reading replaces what was estimated since the last
- * one. Readings are requested and come later. A tag names the lease and which of its ends a reading is for.
+ * Until a reading comes, energy is the tenant's power times its time. A reading replaces what was
+ * estimated since the last one. Readings are requested and come later. A tag names the lease and
+ * which of its ends a reading is for.
  */
 #include <math.h>
 
@@ -22,7 +23,8 @@ void tenant_add_energy(const struct arbiter *a, struct tenant *t, double joules,
 
 static bool counter_read(struct arbiter *a, const struct gpu *g, uint64_t lease, unsigned kind)
 {
-	return g->refresh_ns && !g->gone && a->out.read_energy(a->out.ctx, (size_t)(g - a->gpus), lease * READ_KINDS + kind);
+	return g->refresh_ns && !g->gone &&
+	       a->out.read_energy(a->out.ctx, (size_t)(g - a->gpus), lease * READ_KINDS + kind);
 }
 
 void lease_read_start(struct arbiter *a, struct gpu *g)
@@ -38,7 +40,8 @@ void lease_read_start(struct arbiter *a, struct gpu *g)
 void lease_read_part(struct arbiter *a, struct gpu *g, uint64_t now)
 {
 	lease_account(a, g, now);
-	g->lease.next_read_ns = counter_read(a, g, g->lease.number, READ_PART) ? now + g->part_ns : ARBITER_NEVER;
+	g->lease.next_read_ns =
+		counter_read(a, g, g->lease.number, READ_PART) ? now + g->part_ns : ARBITER_NEVER;
 }
 
 void lease_read_end(struct arbiter *a, struct gpu *g, uint64_t held_ns)
@@ -46,17 +49,22 @@ void lease_read_end(struct arbiter *a, struct gpu *g, uint64_t held_ns)
 	const struct lease *l = &g->lease;
 	struct tenant *t = &a->tenants[l->tenant];
 	struct lease_tail *tail = &g->tails[g->next_tail];
-	bool measured = l->metered && held_ns >= MEASURABLE * g->refresh_ns && counter_read(a, g, l->number, READ_END);
+	bool measured = l->metered && held_ns >= MEASURABLE * g->refresh_ns &&
+			counter_read(a, g, l->number, READ_END);
 
-	t->source = measured ? FAIR_POWER_MEASURED : t->power_known ? FAIR_POWER_PROFILED : FAIR_POWER_ASSUMED;
+	t->source = measured         ? FAIR_POWER_MEASURED
+		    : t->power_known ? FAIR_POWER_PROFILED
+				     : FAIR_POWER_ASSUMED;
 	g->by_source[t->source]++;
 	if (!measured)
 		return;
-	*tail = (struct lease_tail){ l->number, t->came, l->tenant, l->counter_j, l->estimate_j, l->counter_ns, l->first_part };
+	*tail = (struct lease_tail){ l->number,     t->came,       l->tenant,    l->counter_j,
+				     l->estimate_j, l->counter_ns, l->first_part };
 	g->next_tail = (g->next_tail + 1) % ENDS;
 }
 
-static void reading_of_lease(struct arbiter *a, struct gpu *g, double joules, uint64_t at_ns, uint64_t now)
+static void reading_of_lease(struct arbiter *a, struct gpu *g, double joules, uint64_t at_ns,
+			     uint64_t now)
 {
 	struct lease *l = &g->lease;
 	struct tenant *t = &a->tenants[l->tenant];
@@ -78,7 +86,8 @@ static void reading_of_lease(struct arbiter *a, struct gpu *g, double joules, ui
 	l->counter_ns = at_ns;
 }
 
-static void reading_of_tail(struct arbiter *a, struct gpu *g, uint64_t lease, double joules, uint64_t at_ns, uint64_t now)
+static void reading_of_tail(struct arbiter *a, struct gpu *g, uint64_t lease, double joules,
+			    uint64_t at_ns, uint64_t now)
 {
 	for (size_t i = 0; i < ENDS; i++) {
 		struct lease_tail *e = &g->tails[i];
@@ -91,13 +100,16 @@ static void reading_of_tail(struct arbiter *a, struct gpu *g, uint64_t lease, do
 			tenant_add_energy(a, t, more - e->estimate_j, now);
 			/* There is no other measurement of leases that are shorter than a part. */
 			if (e->whole && at_ns > e->counter_ns)
-				power_measured(a, g, t, more / ((double)(at_ns - e->counter_ns) * 1e-9), at_ns - e->counter_ns, false);
+				power_measured(a, g, t,
+					       more / ((double)(at_ns - e->counter_ns) * 1e-9),
+					       at_ns - e->counter_ns, false);
 		}
 		e->number = 0;
 	}
 }
 
-void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, double joules, uint64_t at_ns, uint64_t now)
+void arbiter_energy(struct arbiter *a, size_t gpu, uint64_t tag, double joules, uint64_t at_ns,
+		    uint64_t now)
 {
 	struct gpu *g = &a->gpus[gpu];
 	uint64_t lease = tag / READ_KINDS;
@@ -121,7 +133,8 @@ void arbiter_gpu_ready(struct arbiter *a, size_t gpu, uint64_t refresh_ns, uint6
 
 	g->ready = true;
 	g->refresh_ns = refresh_ns;
-	g->part_ns = MEASURABLE * refresh_ns > LEAST_PART_NS ? MEASURABLE * refresh_ns : LEAST_PART_NS;
+	g->part_ns =
+		MEASURABLE * refresh_ns > LEAST_PART_NS ? MEASURABLE * refresh_ns : LEAST_PART_NS;
 	lease_renew(a, g, now);
 	arbiter_settle(a, now);
 }

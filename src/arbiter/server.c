@@ -1,8 +1,9 @@
 /*
  * server.c - the loop that serves clients; see server.h.
  *
- * The number of an event is its descriptor's; a client's is its connection. Messages of a client in one wake are bounded, so
- * that all clients have a turn. New clients are accepted last in a wake, so that they cannot get older events.
+ * The number of an event is its descriptor's; a client's is its connection. Messages of a client in
+ * one wake are bounded, so that all clients have a turn. New clients are accepted last in a wake,
+ * so that they cannot get older events.
  */
 #include "arbiter/server.h"
 
@@ -24,7 +25,7 @@
 #include "base/clock.h"
 
 #define EVENTS       64
-#define A_WAKE       16  /* messages of a client, and new clients */
+#define A_WAKE       16                   /* messages of a client, and new clients */
 #define HUNG_NS      UINT64_C(5000000000) /* at one order: the driver does not answer */
 #define GUARD_FOLDER 200
 
@@ -32,8 +33,8 @@ enum { ID_LISTENER = ARBITER_MAX_CONNECTIONS, ID_SIGNAL, ID_WAKE };
 
 struct served_gpu {
 	struct gpu_thread *thread;
-	char   folder[GUARD_FOLDER];
-	bool   gone;
+	char folder[GUARD_FOLDER];
+	bool gone;
 };
 
 struct server {
@@ -42,10 +43,11 @@ struct server {
 	struct arbiter_gpu_config *configs;
 	struct served_gpu *gpus;
 	struct listener listener;
-	int   epoll, signals, wake, spare;  /* spare: closed to tell a client that there are no descriptors left */
-	int  *fds;                          /* of connections; -1 */
-	bool *writes;                       /* waits for room */
-	bool  stopping, comes;              /* comes: clients wait to be taken in */
+	int epoll, signals, wake,
+		spare; /* spare: closed to tell a client that there are no descriptors left */
+	int *fds;      /* of connections; -1 */
+	bool *writes;  /* waits for room */
+	bool stopping, comes; /* comes: clients wait to be taken in */
 };
 
 bool arbiter_parse_uuid(const char *text, uint8_t out[16])
@@ -61,7 +63,8 @@ bool arbiter_parse_uuid(const char *text, uint8_t out[16])
 			continue;
 		if (sscanf(digit, "%1x", &value) != 1)
 			return false;
-		out[digits / 2] = (uint8_t)(digits % 2 ? (unsigned)out[digits / 2] << 4 | value : value);
+		out[digits / 2] =
+			(uint8_t)(digits % 2 ? (unsigned)out[digits / 2] << 4 | value : value);
 		digits++;
 	}
 	return digits == 32 && !*text;
@@ -78,12 +81,14 @@ static int server_send(void *ctx, uint32_t id, const void *packet, size_t length
 	return errno == EWOULDBLOCK ? -EAGAIN : -errno;
 }
 
-/* What was not read would make the kernel reset the connection, and the client might not see why it was closed. */
+/* What was not read would make the kernel reset the connection, and the client might not see why it
+ * was closed. */
 static void client_close(int fd)
 {
 	char packet[sizeof(union fair_message)];
 
-	for (int i = 0; i < A_WAKE && recv(fd, packet, sizeof(packet), MSG_DONTWAIT | MSG_TRUNC) > 0; i++)
+	for (int i = 0;
+	     i < A_WAKE && recv(fd, packet, sizeof(packet), MSG_DONTWAIT | MSG_TRUNC) > 0; i++)
 		;
 	close(fd);
 }
@@ -110,14 +115,16 @@ static bool server_read_energy(void *ctx, size_t gpu, uint64_t tag)
 
 static bool server_set_clock(void *ctx, size_t gpu, uint64_t tag, uint32_t mhz)
 {
-	return server_order(ctx, gpu, &(struct gpu_order){ .kind = ORDER_CLOCK, .tag = tag, .mhz = mhz });
+	return server_order(ctx, gpu,
+			    &(struct gpu_order){ .kind = ORDER_CLOCK, .tag = tag, .mhz = mhz });
 }
 
 static bool server_find_profile(void *ctx, size_t gpu, const struct arbiter_profile *p)
 {
 	const struct server *s = ctx;
 
-	return s->c->store && server_order(ctx, gpu, &(struct gpu_order){ .kind = ORDER_FIND, .profile = *p });
+	return s->c->store &&
+	       server_order(ctx, gpu, &(struct gpu_order){ .kind = ORDER_FIND, .profile = *p });
 }
 
 static void server_keep_profile(void *ctx, size_t gpu, const struct arbiter_profile *p)
@@ -139,7 +146,9 @@ static int server_watch(struct server *s, int fd, uint32_t id, struct hes_err *e
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = id };
 
-	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) ? hes_fail(err, -errno, "epoll: %s", strerror(errno)) : 0;
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e)
+		       ? hes_fail(err, -errno, "epoll: %s", strerror(errno))
+		       : 0;
 }
 
 /* While a client's socket is full of an answer to STATUS, room in it is waited for. */
@@ -166,7 +175,9 @@ static void client_event(struct server *s, uint32_t id, uint32_t events)
 		if (n <= 0)
 			break;
 		/* A longer packet is of no message's length. */
-		arbiter_message(s->a, id, packet, (size_t)n < sizeof(packet) ? (size_t)n : sizeof(packet), hes_monotonic_ns());
+		arbiter_message(s->a, id, packet,
+				(size_t)n < sizeof(packet) ? (size_t)n : sizeof(packet),
+				hes_monotonic_ns());
 	}
 	if (s->fds[id] >= 0 && (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)))
 		arbiter_disconnect(s->a, id, hes_monotonic_ns());
@@ -194,15 +205,20 @@ static void client_take(struct server *s, int fd)
 	if (listener_peer(fd, &s->c->allow, &who)) {
 		close(fd);
 	} else if (!who.allowed) {
-		const struct arbiter_note n = { ARBITER_REFUSED, SIZE_MAX, who.uid, (uint32_t)who.pid, "", "the user is not allowed", 0 };
+		const struct arbiter_note n = {
+			ARBITER_REFUSED,           SIZE_MAX, who.uid, (uint32_t)who.pid, "",
+			"the user is not allowed", 0
+		};
 
-		client_refuse(fd, -EACCES, "this user may not use the arbiter; its --allow says who may");
+		client_refuse(fd, -EACCES,
+			      "this user may not use the arbiter; its --allow says who may");
 		server_note(s, &n);
 	} else if (id == s->c->arbiter.connections) {
 		client_refuse(fd, -EUSERS, "the arbiter has as many connections as it takes");
 	} else {
 		s->fds[id] = fd;
-		if (arbiter_connect(s->a, id, who.uid, (uint32_t)who.pid, hes_monotonic_ns()) || server_watch(s, fd, id, NULL)) {
+		if (arbiter_connect(s->a, id, who.uid, (uint32_t)who.pid, hes_monotonic_ns()) ||
+		    server_watch(s, fd, id, NULL)) {
 			server_close(s, id);
 			arbiter_disconnect(s->a, id, hes_monotonic_ns());
 		}
@@ -323,20 +339,27 @@ static void guard_folder(const struct server *s, const char *uuid, char out[GUAR
 {
 	const char *slash = strrchr(s->listener.path, '/');
 
-	snprintf(out, GUARD_FOLDER, "%.*s/guard-%.60s", slash ? (int)(slash - s->listener.path) : 1, slash ? s->listener.path : ".", uuid);
+	snprintf(out, GUARD_FOLDER, "%.*s/guard-%.60s", slash ? (int)(slash - s->listener.path) : 1,
+		 slash ? s->listener.path : ".", uuid);
 }
 
 static int gpu_open(struct server *s, size_t i, struct hes_err *err)
 {
-	struct gpu_thread_config c = { .devices = s->c->devices, .index = s->c->gpus[i], .store = s->c->store, .guard = s->c->guard,
-				       .folder = s->gpus[i].folder, .wake = s->wake };
+	struct gpu_thread_config c = { .devices = s->c->devices,
+				       .index = s->c->gpus[i],
+				       .store = s->c->store,
+				       .guard = s->c->guard,
+				       .folder = s->gpus[i].folder,
+				       .wake = s->wake };
 	int rc = hes_device_info(s->c->devices, c.index, &c.info, err);
 
 	if (rc)
 		return rc;
 	if (!arbiter_parse_uuid(c.info.uuid, s->configs[i].uuid))
-		return hes_fail(err, -EINVAL, "GPU %zu: its UUID \"%s\" is not one", c.index, c.info.uuid);
-	snprintf(s->configs[i].name, sizeof(s->configs[i].name), "%.*s", FAIR_NAME_MAX - 1, c.info.name);
+		return hes_fail(err, -EINVAL, "GPU %zu: its UUID \"%s\" is not one", c.index,
+				c.info.uuid);
+	snprintf(s->configs[i].name, sizeof(s->configs[i].name), "%.*s", FAIR_NAME_MAX - 1,
+		 c.info.name);
 	s->configs[i].limit_w = c.info.power_limit_mw * 1e-3;
 	guard_folder(s, c.info.uuid, s->gpus[i].folder);
 	return gpu_thread_start(&c, &s->gpus[i].thread, err);
@@ -359,8 +382,14 @@ static int descriptors_open(struct server *s, const sigset_t *signals, struct he
 static int server_open(struct server *s, const sigset_t *signals, struct hes_err *err)
 {
 	const struct arbiter_server_config *c = s->c;
-	const struct arbiter_out out = { s, server_send, server_close, server_read_energy, server_set_clock, server_find_profile,
-					 server_keep_profile, server_note };
+	const struct arbiter_out out = { s,
+					 server_send,
+					 server_close,
+					 server_read_energy,
+					 server_set_clock,
+					 server_find_profile,
+					 server_keep_profile,
+					 server_note };
 	struct arbiter_config arbiter = c->arbiter;
 	int rc;
 
@@ -423,7 +452,12 @@ static int server_finish(struct server *s, int rc, struct hes_err *err)
 
 int arbiter_serve(const struct arbiter_server_config *c, struct hes_err *err)
 {
-	struct server s = { .c = c, .listener = { .fd = -1, .lock = -1 }, .epoll = -1, .signals = -1, .wake = -1, .spare = -1 };
+	struct server s = { .c = c,
+			    .listener = { .fd = -1, .lock = -1 },
+			    .epoll = -1,
+			    .signals = -1,
+			    .wake = -1,
+			    .spare = -1 };
 	sigset_t signals, before;
 	int rc;
 

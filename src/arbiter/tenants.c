@@ -1,16 +1,18 @@
 /*
- * tenants.c - tenants and users: added at their first connection, and remembered for a while after the last.
+ * tenants.c - tenants and users: added at their first connection, and remembered for a while after
+ * the last.
  *
- * A tenant that left keeps its place in the run queue, so that a new connection does not clear its debt. A new name does not
- * either: a new tenant gets the largest debt of its user's tenants that left in the last minute.
+ * A tenant that left keeps its place in the run queue, so that a new connection does not clear its
+ * debt. A new name does not either: a new tenant gets the largest debt of its user's tenants that
+ * left in the last minute.
  */
 #include <string.h>
 
 #include "arbiter/arbiter_state.h"
 
-#define PROFILINGS         8   /* that root and the owner may start at once */
-#define PROFILINGS_OF_USER 2   /* any other user */
-#define PROFILINGS_NS (300 * SECOND) /* until another one */
+#define PROFILINGS         8              /* that root and the owner may start at once */
+#define PROFILINGS_OF_USER 2              /* any other user */
+#define PROFILINGS_NS      (300 * SECOND) /* until another one */
 
 static double user_profilings(const struct arbiter *a, uint32_t uid)
 {
@@ -37,12 +39,17 @@ struct user *user_find(struct arbiter *a, uint32_t uid, uint64_t now)
 			user_refill(a, u, now);
 			return u;
 		}
-		/* One without connections may be forgotten; best the one that was seen longest ago. */
-		if (!u->used || (!u->n && (!free_one || (free_one->used && u->counted_ns < free_one->counted_ns))))
+		/* One without connections may be forgotten; best the one that was seen longest ago.
+		 */
+		if (!u->used || (!u->n && (!free_one || (free_one->used &&
+							 u->counted_ns < free_one->counted_ns))))
 			free_one = free_one && !free_one->used ? free_one : u;
 	}
 	if (free_one)
-		*free_one = (struct user){ .used = true, .uid = uid, .profilings = user_profilings(a, uid), .counted_ns = now };
+		*free_one = (struct user){ .used = true,
+					   .uid = uid,
+					   .profilings = user_profilings(a, uid),
+					   .counted_ns = now };
 	return free_one;
 }
 
@@ -83,11 +90,13 @@ static void tenant_forget(struct arbiter *a, struct tenant *t)
 void tenants_sweep(struct arbiter *a, uint64_t now)
 {
 	for (uint32_t i = 0; i < a->n_tenants; i++)
-		if (a->tenants[i].used && !a->tenants[i].n && now - a->tenants[i].left_ns > LINGER_NS)
+		if (a->tenants[i].used && !a->tenants[i].n &&
+		    now - a->tenants[i].left_ns > LINGER_NS)
 			tenant_forget(a, &a->tenants[i]);
 }
 
-/* Its name is there, or there is room for it. There are more places than connections: one is free, or of one that went. */
+/* Its name is there, or there is room for it. There are more places than connections: one is free,
+ * or of one that went. */
 static struct tenant *tenant_place(struct arbiter *a, uint32_t uid, uint32_t gpu, const char *name)
 {
 	struct tenant *place = NULL;
@@ -107,7 +116,8 @@ static struct tenant *tenant_place(struct arbiter *a, uint32_t uid, uint32_t gpu
 	return place;
 }
 
-/* GPU time until the tenants with work that have used least have used as much, each for its slice. */
+/* GPU time until the tenants with work that have used least have used as much, each for its slice.
+ */
 static uint64_t tenant_debt(struct arbiter *a, const struct tenant *t)
 {
 	struct hes_fair_queue *q = a->gpus[t->gpu].queue;
@@ -129,7 +139,8 @@ static uint64_t user_debt(struct arbiter *a, uint32_t uid, uint32_t gpu)
 
 	for (uint32_t i = 0; i < a->n_tenants; i++) {
 		const struct tenant *t = &a->tenants[i];
-		uint64_t debt = t->used && !t->n && t->uid == uid && t->gpu == gpu ? tenant_debt(a, t) : 0;
+		uint64_t debt =
+			t->used && !t->n && t->uid == uid && t->gpu == gpu ? tenant_debt(a, t) : 0;
 
 		most = debt > most ? debt : most;
 	}
@@ -141,17 +152,24 @@ bool tenant_pay(struct arbiter *a, struct tenant *t, uint64_t now)
 	uint64_t owes = t->owes_ns;
 
 	t->owes_ns = 0;
-	return owes && now - t->came_ns <= LINGER_NS && !hes_fair_queue_charge(a->gpus[t->gpu].queue, t->queue, owes, 0, NULL);
+	return owes && now - t->came_ns <= LINGER_NS &&
+	       !hes_fair_queue_charge(a->gpus[t->gpu].queue, t->queue, owes, 0, NULL);
 }
 
-static int tenant_begin(struct arbiter *a, struct tenant *t, uint32_t uid, uint32_t gpu, const struct fair_hello *h, uint64_t now)
+static int tenant_begin(struct arbiter *a, struct tenant *t, uint32_t uid, uint32_t gpu,
+			const struct fair_hello *h, uint64_t now)
 {
 	struct gpu *g = &a->gpus[gpu];
 	struct hes_fair_tenant spec;
 	int rc;
 
-	*t = (struct tenant){ .uid = uid, .gpu = gpu, .weight = h->weight, .clock_mhz = h->clock_mhz, .came = ++a->serial,
-			      .came_ns = now, .power_w = HES_FAIR_MAX_NUMBER };
+	*t = (struct tenant){ .uid = uid,
+			      .gpu = gpu,
+			      .weight = h->weight,
+			      .clock_mhz = h->clock_mhz,
+			      .came = ++a->serial,
+			      .came_ns = now,
+			      .power_w = HES_FAIR_MAX_NUMBER };
 	memcpy(t->name, h->tenant, sizeof(t->name));
 	for (size_t i = 0; i < ARBITER_MAX_PER_USER; i++)
 		t->by_stream[i] = NONE;
@@ -182,7 +200,8 @@ static void tenant_take(struct arbiter *a, struct tenant *t, const struct fair_h
 	tenant_change(a, t);
 }
 
-uint32_t tenant_join(struct arbiter *a, uint32_t id, uint32_t gpu, const struct fair_hello *h, uint64_t now)
+uint32_t tenant_join(struct arbiter *a, uint32_t id, uint32_t gpu, const struct fair_hello *h,
+		     uint64_t now)
 {
 	struct connection *c = &a->connections[id];
 	struct tenant *t = tenant_place(a, c->uid, gpu, h->tenant);

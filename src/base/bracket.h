@@ -8,8 +8,9 @@
 
 struct hes_bracket {
 	double low, high;
-	double under, over; /* weights of the ends: the value at low, below 0, and at high, above 0 */
-	int    side;        /* the end that moved last: 1 high, -1 low */
+	double under,
+		over; /* weights of the ends: the value at low, below 0, and at high, above 0 */
+	int side;     /* the end that moved last: 1 high, -1 low */
 };
 
 static inline double hes_bracket_next(const struct hes_bracket *b)

@@ -1,6 +1,6 @@
 /*
- * clamp.h - minimum and maximum of numbers that are not NaN, as one instruction. fmin() and fmax() are library
- * calls.
+ * clamp.h - minimum and maximum of numbers that are not NaN, as one instruction. fmin() and fmax()
+ * are library calls.
  */
 #ifndef HES_BASE_CLAMP_H
 #define HES_BASE_CLAMP_H

@@ -1,8 +1,9 @@
 /*
  * clock.h - the clocks of the machine, by their use.
  *
- * Monotonic: differences within a process; it cannot be set. Boottime: the same with the time that the machine slept,
- * equal for all processes since it started. Wall: the date, since 1970; an administrator can set it back.
+ * Monotonic: differences within a process; it cannot be set. Boottime: the same with the time that
+ * the machine slept, equal for all processes since it started. Wall: the date, since 1970; an
+ * administrator can set it back.
  */
 #ifndef HES_BASE_CLOCK_H
 #define HES_BASE_CLOCK_H

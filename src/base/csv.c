@@ -14,17 +14,17 @@
 
 struct hes_csv {
 	gzFile gz;
-	char  *path;
-	size_t line;      /* of the row in hand */
+	char *path;
+	size_t line; /* of the row in hand */
 	size_t next_line;
-	char  *header;    /* text behind names */
-	char  *names[HES_CSV_MAX_COLUMNS];
+	char *header; /* text behind names */
+	char *names[HES_CSV_MAX_COLUMNS];
 	size_t n_names;
-	char  *fields[HES_CSV_MAX_COLUMNS];
+	char *fields[HES_CSV_MAX_COLUMNS];
 	size_t n_fields;
-	size_t len;       /* bytes of the row in hand */
-	char   row[HES_CSV_MAX_ROW];
-	char   in[1 << 16];
+	size_t len; /* bytes of the row in hand */
+	char row[HES_CSV_MAX_ROW];
+	char in[1 << 16];
 	size_t in_at, in_len;
 	uint64_t bytes, max_bytes; /* unpacked */
 	size_t blank;              /* lines without anything */
@@ -67,8 +67,7 @@ static int read_failed(struct hes_csv *c, struct hes_err *err)
 
 	if (zerr == Z_ERRNO) /* the system's: of no line */
 		return hes_fail(err, -errno, "%s: %s", c->path, strerror(errno));
-	return hes_csv_fail(c, err, -EIO, "%s",
-			    zerr == Z_BUF_ERROR ? "truncated gzip file" : why);
+	return hes_csv_fail(c, err, -EIO, "%s", zerr == Z_BUF_ERROR ? "truncated gzip file" : why);
 }
 
 /* Read bytes of one record into c->row, quotes kept; a quoted newline does not end it. */
@@ -89,13 +88,16 @@ static int read_record(struct hes_csv *c, struct hes_err *err)
 		if (ch == '"')
 			quoted = !quoted;
 		if (c->len + 1 >= sizeof(c->row))
-			return hes_csv_fail(c, err, -E2BIG, "row longer than %d bytes", HES_CSV_MAX_ROW);
+			return hes_csv_fail(c, err, -E2BIG, "row longer than %d bytes",
+					    HES_CSV_MAX_ROW);
 		c->row[c->len++] = (char)ch;
 	}
 	if (ch == -2)
 		return read_failed(c, err);
 	if (ch == -3)
-		return hes_csv_fail(c, err, -EFBIG, "more than %" PRIu64 " MiB, unpacked; no file of this kind has", c->max_bytes >> 20);
+		return hes_csv_fail(c, err, -EFBIG,
+				    "more than %" PRIu64 " MiB, unpacked; no file of this kind has",
+				    c->max_bytes >> 20);
 	if (ch == -1) {
 		int zerr;
 
@@ -139,7 +141,8 @@ static int split(struct hes_csv *c, char *text, char **fields, size_t *n, struct
 	*n = 0;
 	while (s) {
 		if (*n == HES_CSV_MAX_COLUMNS)
-			return hes_csv_fail(c, err, -E2BIG, "more than %d columns", HES_CSV_MAX_COLUMNS);
+			return hes_csv_fail(c, err, -E2BIG, "more than %d columns",
+					    HES_CSV_MAX_COLUMNS);
 		fields[(*n)++] = split_field(&s);
 	}
 	return 0;
@@ -232,9 +235,10 @@ int hes_csv_column(const struct hes_csv *c, const char *name, struct hes_err *er
 	if (i >= 0)
 		return i;
 	for (size_t k = 0; k < c->n_names && at < sizeof(have); k++)
-		at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%.40s", k ? ", " : "", c->names[k]);
-	return hes_fail(err, -ENOENT, "%s:1: no column \"%s\"; there are: %s%s", c->path, name, have,
-			otherwise ? "; columns are separated by commas" : "");
+		at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%.40s", k ? ", " : "",
+				       c->names[k]);
+	return hes_fail(err, -ENOENT, "%s:1: no column \"%s\"; there are: %s%s", c->path, name,
+			have, otherwise ? "; columns are separated by commas" : "");
 }
 
 int hes_csv_next(struct hes_csv *c, struct hes_err *err)
@@ -243,7 +247,8 @@ int hes_csv_next(struct hes_csv *c, struct hes_err *err)
 
 	while ((rc = read_record(c, err)) == 1 && c->len == 0)
 		if (++c->blank > HES_CSV_MAX_BLANK)
-			return hes_csv_fail(c, err, -E2BIG, "more than %d blank lines", HES_CSV_MAX_BLANK);
+			return hes_csv_fail(c, err, -E2BIG, "more than %d blank lines",
+					    HES_CSV_MAX_BLANK);
 	if (rc <= 0)
 		return rc;
 	rc = split(c, c->row, c->fields, &c->n_fields, err);
@@ -277,27 +282,34 @@ static int in_row(const struct hes_csv *c, int rc, struct hes_err *err)
 	return rc;
 }
 
-int hes_csv_double(const struct hes_csv *c, int column, double min, double max,
-		   double *out, struct hes_err *err)
+int hes_csv_double(const struct hes_csv *c, int column, double min, double max, double *out,
+		   struct hes_err *err)
 {
-	return in_row(c, hes_parse_double(c->names[column], hes_csv_text(c, column), min, max, out, err), err);
+	return in_row(
+		c, hes_parse_double(c->names[column], hes_csv_text(c, column), min, max, out, err),
+		err);
 }
 
-int hes_csv_u64(const struct hes_csv *c, int column, uint64_t min, uint64_t max,
-		uint64_t *out, struct hes_err *err)
+int hes_csv_u64(const struct hes_csv *c, int column, uint64_t min, uint64_t max, uint64_t *out,
+		struct hes_err *err)
 {
-	return in_row(c, hes_parse_u64(c->names[column], hes_csv_text(c, column), min, max, out, err), err);
+	return in_row(c,
+		      hes_parse_u64(c->names[column], hes_csv_text(c, column), min, max, out, err),
+		      err);
 }
 
-int hes_csv_u32(const struct hes_csv *c, int column, uint32_t min, uint32_t max,
-		uint32_t *out, struct hes_err *err)
+int hes_csv_u32(const struct hes_csv *c, int column, uint32_t min, uint32_t max, uint32_t *out,
+		struct hes_err *err)
 {
-	return in_row(c, hes_parse_u32(c->names[column], hes_csv_text(c, column), min, max, out, err), err);
+	return in_row(c,
+		      hes_parse_u32(c->names[column], hes_csv_text(c, column), min, max, out, err),
+		      err);
 }
 
 int hes_csv_seconds(const struct hes_csv *c, int column, int64_t *out_us, struct hes_err *err)
 {
-	return in_row(c, hes_parse_seconds(c->names[column], hes_csv_text(c, column), out_us, err), err);
+	return in_row(c, hes_parse_seconds(c->names[column], hes_csv_text(c, column), out_us, err),
+		      err);
 }
 
 void hes_csv_put(FILE *f, const char *text)

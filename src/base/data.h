@@ -1,13 +1,14 @@
 /*
- * data.h - files of the folder data/ that are built into the program. data/meson.build names them, tools/embed.py
- * makes the table.
+ * data.h - files of the folder data/ that are built into the program. data/meson.build names them,
+ * tools/embed.py makes the table.
  */
 #ifndef HES_BASE_DATA_H
 #define HES_BASE_DATA_H
 
 #include <stddef.h>
 
-/** @param name  path below data/ ("gpu_types.yaml"). @return NUL-terminated text, NULL when not built in */
+/** @param name  path below data/ ("gpu_types.yaml"). @return NUL-terminated text, NULL when not
+ * built in */
 const char *hes_data_find(const char *name, size_t *len);
 
 #endif

@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 struct hes_data_entry {
-	const char          *name;
+	const char *name;
 	const unsigned char *text; /* NUL after len bytes */
-	size_t               len;
+	size_t len;
 };
 
 extern const struct hes_data_entry hes_data_table[];

@@ -29,12 +29,13 @@ static int number_of(const char *name)
 	return *name ? -1 : n;
 }
 
-/* The kernel lists them by ascending number and goes on from the last: those that were closed leave no gap. */
+/* The kernel lists them by ascending number and goes on from the last: those that were closed leave
+ * no gap. */
 static int close_listed(int keep)
 {
 	union {
-		struct dirent64 row;  /* for its alignment */
-		char            bytes[2048];
+		struct dirent64 row; /* for its alignment */
+		char bytes[2048];
 	} list;
 	int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 	ssize_t n;
@@ -65,8 +66,11 @@ static bool close_span(int first, unsigned last)
 
 int hes_close_but(int keep)
 {
-	bool closed = keep < FIRST ? close_span(FIRST, ~0u) : close_span(FIRST, (unsigned)keep - 1) && close_span(keep + 1, ~0u);
+	bool closed = keep < FIRST
+			      ? close_span(FIRST, ~0u)
+			      : close_span(FIRST, (unsigned)keep - 1) && close_span(keep + 1, ~0u);
 
-	/* Older kernels do not know the call, and sandboxes that do not know it refuse it in ways of their own. */
+	/* Older kernels do not know the call, and sandboxes that do not know it refuse it in ways
+	 * of their own. */
 	return closed ? 0 : close_listed(keep);
 }

@@ -5,8 +5,8 @@
 #define HES_BASE_DESCRIPTORS_H
 
 /**
- * Close every descriptor but the three standard ones and @keep, which may be one of those. System calls only: safe in the
- * child of a program with threads.
+ * Close every descriptor but the three standard ones and @keep, which may be one of those. System
+ * calls only: safe in the child of a program with threads.
  * @return 0; -errno, and errno is so: neither the kernel's call for it nor /proc is there
  */
 int hes_close_but(int keep);

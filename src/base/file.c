@@ -52,7 +52,8 @@ static int folder_of(const char *path)
 }
 
 /*
- * A file in the folder of @path that nobody sees until it gets a name, and that is gone with its process.
+ * A file in the folder of @path that nobody sees until it gets a name, and that is gone with its
+ * process.
  * @return -1 where there is no such thing: no support of the file system, no /proc to name it by
  */
 static int open_nameless(const char *path)
@@ -74,7 +75,10 @@ static char *name_in_folder(const struct hes_file *out, unsigned i)
 {
 	char *name;
 
-	return asprintf(&name, "%.*s.heshare-%d-%u", folder_of(out->path), out->path, (int)getpid(), i) < 0 ? NULL : name;
+	return asprintf(&name, "%.*s.heshare-%d-%u", folder_of(out->path), out->path, (int)getpid(),
+			i) < 0
+		       ? NULL
+		       : name;
 }
 
 /* A file of another name in the same folder. */
@@ -94,8 +98,9 @@ static int open_in_folder(struct hes_file *out)
 }
 
 /*
- * The new file has mode, owner and group of the one that it replaces, as far as this user may give them away. A program with
- * the rights of its owner becomes a plain one, as it does when it is written to.
+ * The new file has mode, owner and group of the one that it replaces, as far as this user may give
+ * them away. A program with the rights of its owner becomes a plain one, as it does when it is
+ * written to.
  */
 static int take_after(int fd, const struct stat *old)
 {
@@ -103,7 +108,8 @@ static int take_after(int fd, const struct stat *old)
 
 	if (fstat(fd, &st))
 		return -1;
-	if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) && fchown(fd, old->st_uid, old->st_gid) && errno != EPERM && errno != EINVAL)
+	if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
+	    fchown(fd, old->st_uid, old->st_gid) && errno != EPERM && errno != EINVAL)
 		return -1;
 	return fchmod(fd, old->st_mode & 0777);
 }
@@ -111,7 +117,8 @@ static int take_after(int fd, const struct stat *old)
 /* @old: the plain file that is to be replaced; st_nlink 0: none */
 static int open_output(struct hes_file *out, const struct stat *old)
 {
-	int code, fd = out->in_place ? open(out->path, O_WRONLY | O_CLOEXEC) : open_nameless(out->path);
+	int code, fd = out->in_place ? open(out->path, O_WRONLY | O_CLOEXEC)
+				     : open_nameless(out->path);
 
 	if (fd < 0 && !out->in_place)
 		fd = open_in_folder(out);
@@ -148,7 +155,8 @@ int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 	return 0;
 }
 
-/* A file cannot be linked over another: it first gets another name in the folder, then it is renamed. */
+/* A file cannot be linked over another: it first gets another name in the folder, then it is
+ * renamed. */
 static int give_name(struct hes_file *out)
 {
 	char self[40];
@@ -220,8 +228,11 @@ void hes_file_abort(struct hes_file *out)
 static int too_large(const char *path, size_t max, struct hes_err *err)
 {
 	if (max < (size_t)1 << 20)
-		return hes_fail(err, -EFBIG, "%s: larger than %zu bytes, unpacked; no file of this kind is", path, max);
-	return hes_fail(err, -EFBIG, "%s: larger than %zu MiB, unpacked; no file of this kind is", path, max >> 20);
+		return hes_fail(err, -EFBIG,
+				"%s: larger than %zu bytes, unpacked; no file of this kind is",
+				path, max);
+	return hes_fail(err, -EFBIG, "%s: larger than %zu MiB, unpacked; no file of this kind is",
+			path, max >> 20);
 }
 
 static int read_failed(gzFile gz, const char *path, struct hes_err *err)
@@ -232,7 +243,8 @@ static int read_failed(gzFile gz, const char *path, struct hes_err *err)
 	return hes_fail(err, -EIO, "%s: %s", path, zerr == Z_ERRNO ? strerror(errno) : why);
 }
 
-/* Room for @n bytes and what comes next, never for more than @max bytes, one more that shows that there are more, and a NUL. */
+/* Room for @n bytes and what comes next, never for more than @max bytes, one more that shows that
+ * there are more, and a NUL. */
 static char *make_room(char *buf, size_t n, size_t *cap, size_t max)
 {
 	size_t wanted = *cap ? *cap * 2 : 1 << 16;
@@ -258,7 +270,8 @@ static int read_all(gzFile gz, const char *path, size_t max, char **out, size_t 
 		buf = make_room(buf, n, &cap, max);
 		if (!buf)
 			return hes_fail(err, -ENOMEM, "%s: out of memory", path);
-		got = gzread(gz, buf + n, (unsigned)(cap - n - 1 < READ_ONCE ? cap - n - 1 : READ_ONCE));
+		got = gzread(gz, buf + n,
+			     (unsigned)(cap - n - 1 < READ_ONCE ? cap - n - 1 : READ_ONCE));
 		n += got > 0 ? (size_t)got : 0;
 	} while (got > 0 && n <= max);
 	if (got < 0 || n > max) {
@@ -276,7 +289,8 @@ static bool too_large_on_disk(const char *path, size_t max)
 {
 	struct stat st;
 
-	return !stat(path, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size > (uint64_t)max + max / 100 + 4096;
+	return !stat(path, &st) && S_ISREG(st.st_mode) &&
+	       (uint64_t)st.st_size > (uint64_t)max + max / 100 + 4096;
 }
 
 int hes_file_slurp(const char *path, size_t max_bytes, char **out, size_t *out_len,
@@ -306,13 +320,15 @@ int hes_folder_create(const char *path, struct hes_err *err)
 {
 	struct stat st;
 
-	if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+	if (mkdir(path, 0777) == 0 ||
+	    (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
 		return 0;
 	return hes_fail(err, -errno, "%s: cannot make this folder: %s", path,
 			errno == EEXIST ? "a file of that name is there" : strerror(errno));
 }
 
-int hes_user_file(const char *xdg, const char *home, const char *below, const char *name, char **out)
+int hes_user_file(const char *xdg, const char *home, const char *below, const char *name,
+		  char **out)
 {
 	char *path;
 	int len;

@@ -1,9 +1,9 @@
 /*
  * file.h - write files completely or not at all; read whole files.
  *
- * A file is written without a name, or next to its final name where the file system has no nameless files. It gets
- * its name when it is complete. A failure leaves the old file as it was. Devices and pipes, such as /dev/null, are
- * written in place.
+ * A file is written without a name, or next to its final name where the file system has no nameless
+ * files. It gets its name when it is complete. A failure leaves the old file as it was. Devices and
+ * pipes, such as /dev/null, are written in place.
  */
 #ifndef HES_BASE_FILE_H
 #define HES_BASE_FILE_H
@@ -31,11 +31,13 @@ void hes_file_abort(struct hes_file *out);
 int hes_folder_create(const char *path, struct hes_err *err);
 
 /**
- * Where a user keeps heshare's file @name: below @xdg (XDG_DATA_HOME, XDG_CONFIG_HOME), or below @home/@below where that
- * is no absolute path. NULL stands for a variable that is not set. free() @out.
+ * Where a user keeps heshare's file @name: below @xdg (XDG_DATA_HOME, XDG_CONFIG_HOME), or below
+ * @home/@below where that is no absolute path. NULL stands for a variable that is not set. free()
+ * @out.
  * @return 0; -ENOENT neither is an absolute path; -ENOMEM
  */
-int hes_user_file(const char *xdg, const char *home, const char *below, const char *name, char **out);
+int hes_user_file(const char *xdg, const char *home, const char *below, const char *name,
+		  char **out);
 
 /** A whole text file (.gz too) in memory, NUL-terminated; free() it. At most @max_bytes.
  *  @out is untouched on failure. */

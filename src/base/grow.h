@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 /**
- * Make room for one more element in an array of @n, NULL where n is 0, that has grown by this alone. The room is a power
- * of two, so it needs no variable. @return the array; NULL: out of memory, the array stays as it was
+ * Make room for one more element in an array of @n, NULL where n is 0, that has grown by this
+ * alone. The room is a power of two, so it needs no variable. @return the array; NULL: out of
+ * memory, the array stays as it was
  */
 static inline void *hes_grow(void *array, size_t n, size_t size)
 {

@@ -35,7 +35,8 @@ static void put_slot(struct hes_hash_map *m, struct hes_hash_slot slot)
 
 int hes_hash_map_reserve(struct hes_hash_map *m, size_t n)
 {
-	struct hes_hash_map larger = { .n_slots = m->n_slots ? m->n_slots : FEWEST_SLOTS, .n = m->n };
+	struct hes_hash_map larger = { .n_slots = m->n_slots ? m->n_slots : FEWEST_SLOTS,
+				       .n = m->n };
 
 	while (n > larger.n_slots / 3 * 2)
 		larger.n_slots *= 2;

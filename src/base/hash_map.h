@@ -1,9 +1,10 @@
 /*
  * hash_map.h - find the entries of an array by a hash of their keys.
  *
- * The map does not hold keys or values. It holds, in 8 bytes a slot, 32 bits of a hash and the index of an entry
- * in the caller's array; the caller compares the keys. So it fits every type of key, and the array may move.
- * At most two thirds of the slots are used. Slots are never freed one by one: clear the map instead.
+ * The map does not hold keys or values. It holds, in 8 bytes a slot, 32 bits of a hash and the
+ *index of an entry in the caller's array; the caller compares the keys. So it fits every type of
+ *key, and the array may move. At most two thirds of the slots are used. Slots are never freed one
+ *by one: clear the map instead.
  *
  *	struct hes_hash_map m = { 0 };
  *	...
@@ -30,8 +31,8 @@ struct hes_hash_slot {
 /* All zero: an empty map, valid for every call. */
 struct hes_hash_map {
 	struct hes_hash_slot *slots;
-	size_t                n_slots; /* a power of two, or 0 */
-	size_t                n;       /* entries */
+	size_t n_slots; /* a power of two, or 0 */
+	size_t n;       /* entries */
 };
 
 /** Whether the entry @index of the array @entries has the key @key. */
@@ -45,7 +46,8 @@ void hes_hash_map_clear(struct hes_hash_map *m);
 /** Take memory for @n entries in all, so that no add up to then fails. @return 0 or -ENOMEM */
 int hes_hash_map_reserve(struct hes_hash_map *m, size_t n);
 
-/** Add the entry @index, below HES_HASH_NONE; its key must not be in the map. @return 0 or -ENOMEM, with nothing changed */
+/** Add the entry @index, below HES_HASH_NONE; its key must not be in the map. @return 0 or -ENOMEM,
+ * with nothing changed */
 int hes_hash_map_add(struct hes_hash_map *m, uint64_t hash, uint32_t index);
 
 /* 32 bits that depend on all 64: their low bits choose the slot. */
@@ -61,9 +63,10 @@ static inline void hes_hash_map_prefetch(const struct hes_hash_map *m, uint64_t 
 		__builtin_prefetch(&m->slots[hes_hash_fold(hash) & (m->n_slots - 1)]);
 }
 
-/** Inline, so that the compiler inlines @same. @return index of the entry with this key, or HES_HASH_NONE */
-static inline uint32_t hes_hash_map_find(const struct hes_hash_map *m, uint64_t hash, hes_hash_same *same,
-					 const void *entries, const void *key)
+/** Inline, so that the compiler inlines @same. @return index of the entry with this key, or
+ * HES_HASH_NONE */
+static inline uint32_t hes_hash_map_find(const struct hes_hash_map *m, uint64_t hash,
+					 hes_hash_same *same, const void *entries, const void *key)
 {
 	const uint32_t h = hes_hash_fold(hash);
 
@@ -78,8 +81,8 @@ static inline uint32_t hes_hash_map_find(const struct hes_hash_map *m, uint64_t 
 /* A set of 64-bit keys, such as hashes of things that are met once. All zero: empty. */
 struct hes_hash_set {
 	struct hes_hash_map map;
-	uint64_t           *keys;
-	size_t              room;
+	uint64_t *keys;
+	size_t room;
 };
 
 void hes_hash_set_finish(struct hes_hash_set *s);

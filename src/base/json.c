@@ -9,7 +9,8 @@
 
 #include "base/file.h"
 
-/* Memory that jansson 2.14 needs on a 64-bit machine, rounded up. Other values cost at most the bytes counted for their comma or colon. */
+/* Memory that jansson 2.14 needs on a 64-bit machine, rounded up. Other values cost at most the
+ * bytes counted for their comma or colon. */
 #define OBJECT_BYTES 240
 #define LIST_BYTES   144
 #define TEXT_BYTES   104 /* and its characters; a key too */
@@ -55,13 +56,15 @@ static size_t memory_of(const char *text, size_t len)
 	return bytes;
 }
 
-int hes_json_parse(const char *name, const char *text, size_t len, json_t **out, struct hes_err *err)
+int hes_json_parse(const char *name, const char *text, size_t len, json_t **out,
+		   struct hes_err *err)
 {
 	json_error_t bad;
 	json_t *doc;
 
 	if (memory_of(text, len) > HES_JSON_MAX_MEMORY)
-		return hes_fail(err, -EFBIG, "%s: its JSON would take more than %zu GiB of memory", name, HES_JSON_MAX_MEMORY >> 30);
+		return hes_fail(err, -EFBIG, "%s: its JSON would take more than %zu GiB of memory",
+				name, HES_JSON_MAX_MEMORY >> 30);
 	doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &bad);
 	/* Mostly jansson then fails without a word. */
 	if (!doc && (!bad.text[0] || json_error_code(&bad) == json_error_out_of_memory))

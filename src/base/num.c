@@ -16,8 +16,8 @@ static const char *skip_space(const char *s)
 	return s;
 }
 
-int hes_parse_double(const char *what, const char *text, double min, double max,
-		     double *out, struct hes_err *err)
+int hes_parse_double(const char *what, const char *text, double min, double max, double *out,
+		     struct hes_err *err)
 {
 	char *end;
 	double v;
@@ -29,13 +29,14 @@ int hes_parse_double(const char *what, const char *text, double min, double max,
 	if (!isfinite(v))
 		return hes_fail(err, -ERANGE, "%s: \"%.64s\" is not a finite number", what, text);
 	if (v < min || v > max)
-		return hes_fail(err, -ERANGE, "%s: %.64s is outside %g to %g", what, text, min, max);
+		return hes_fail(err, -ERANGE, "%s: %.64s is outside %g to %g", what, text, min,
+				max);
 	*out = v;
 	return 0;
 }
 
-int hes_parse_u64(const char *what, const char *text, uint64_t min, uint64_t max,
-		  uint64_t *out, struct hes_err *err)
+int hes_parse_u64(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *out,
+		  struct hes_err *err)
 {
 	const char *start = skip_space(text);
 	char *end;
@@ -48,14 +49,14 @@ int hes_parse_u64(const char *what, const char *text, uint64_t min, uint64_t max
 				"%s: \"%.64s\" is not a whole number from %" PRIu64 " to %" PRIu64,
 				what, text, min, max);
 	if (errno == ERANGE || v < min || v > max)
-		return hes_fail(err, -ERANGE, "%s: %.64s is outside %" PRIu64 " to %" PRIu64,
-				what, text, min, max);
+		return hes_fail(err, -ERANGE, "%s: %.64s is outside %" PRIu64 " to %" PRIu64, what,
+				text, min, max);
 	*out = v;
 	return 0;
 }
 
-int hes_parse_u32(const char *what, const char *text, uint32_t min, uint32_t max,
-		  uint32_t *out, struct hes_err *err)
+int hes_parse_u32(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *out,
+		  struct hes_err *err)
 {
 	uint64_t v;
 	int rc = hes_parse_u64(what, text, min, max, &v, err);

@@ -1,8 +1,8 @@
 /*
  * prefault.h - zeroed memory whose pages are mapped already.
  *
- * calloc() maps a large block page by page at the first use, which interrupts all threads. A hash table reads each
- * page before it writes it, so its pages would even be mapped twice.
+ * calloc() maps a large block page by page at the first use, which interrupts all threads. A hash
+ * table reads each page before it writes it, so its pages would even be mapped twice.
  */
 #ifndef HES_BASE_PREFAULT_H
 #define HES_BASE_PREFAULT_H

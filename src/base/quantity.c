@@ -1,5 +1,6 @@
 /*
- * quantity.c - times and energies as text; see quantity.h. A value that rounds up to the next unit is printed in it.
+ * quantity.c - times and energies as text; see quantity.h. A value that rounds up to the next unit
+ * is printed in it.
  */
 #include "base/quantity.h"
 
@@ -10,13 +11,20 @@
 /* "9.47", "41.2", "350"; 0 is "0". */
 static void put_three_digits(char out[HES_QUANTITY_MAX], double v, const char *unit)
 {
-	snprintf(out, HES_QUANTITY_MAX, "%.*f %s", v < 0.005 ? 0 : v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, unit);
+	snprintf(out, HES_QUANTITY_MAX, "%.*f %s",
+		 v < 0.005   ? 0
+		 : v < 9.995 ? 2
+		 : v < 99.95 ? 1
+			     : 0,
+		 v, unit);
 }
 
-static void put_two_units(char out[HES_QUANTITY_MAX], long long n, int in_one, const char *large, const char *small)
+static void put_two_units(char out[HES_QUANTITY_MAX], long long n, int in_one, const char *large,
+			  const char *small)
 {
 	if (n % in_one)
-		snprintf(out, HES_QUANTITY_MAX, "%lld %s %lld %s", n / in_one, large, n % in_one, small);
+		snprintf(out, HES_QUANTITY_MAX, "%lld %s %lld %s", n / in_one, large, n % in_one,
+			 small);
 	else
 		snprintf(out, HES_QUANTITY_MAX, "%lld %s", n / in_one, large);
 }

@@ -59,7 +59,9 @@ double hes_rng_normal(struct hes_rng *r)
 
 double hes_rng_exponential(struct hes_rng *r, double mean)
 {
-	return -mean * log(1 - hes_rng_unit(r)); /* the difference is exact, and log() quicker than log1p() */
+	return -mean *
+	       log(1 -
+		   hes_rng_unit(r)); /* the difference is exact, and log() quicker than log1p() */
 }
 
 void hes_rng_shuffle(struct hes_rng *r, uint32_t *v, size_t n)

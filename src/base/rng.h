@@ -1,8 +1,9 @@
 /*
  * rng.h - random numbers from a seed, equal on all machines and compilers.
  *
- * xoshiro256** (Blackman and Vigna, 2018), seeded through splitmix64. A generator belongs to one thread.
- * hes_rng_fork() gives independent streams, so results do not depend on the number of threads.
+ * xoshiro256** (Blackman and Vigna, 2018), seeded through splitmix64. A generator belongs to one
+ * thread. hes_rng_fork() gives independent streams, so results do not depend on the number of
+ * threads.
  */
 #ifndef HES_BASE_RNG_H
 #define HES_BASE_RNG_H
@@ -14,7 +15,7 @@ struct hes_rng {
 	uint64_t s[4];
 };
 
-void     hes_rng_seed(struct hes_rng *r, uint64_t seed);
+void hes_rng_seed(struct hes_rng *r, uint64_t seed);
 /** A stream of its own for item @index of whatever @r is used for; @r is not advanced. */
 struct hes_rng hes_rng_fork(const struct hes_rng *r, uint64_t index);
 
@@ -47,12 +48,12 @@ static inline uint32_t hes_rng_small(struct hes_rng *r, uint32_t n)
 /** Uniform in [0, n), without bias; n > 0. */
 uint64_t hes_rng_below(struct hes_rng *r, uint64_t n);
 /** Uniform in [0, 1), 53 bits. */
-double   hes_rng_unit(struct hes_rng *r);
+double hes_rng_unit(struct hes_rng *r);
 /** Standard normal (Marsaglia's polar method). */
-double   hes_rng_normal(struct hes_rng *r);
+double hes_rng_normal(struct hes_rng *r);
 /** Exponential with the given mean. */
-double   hes_rng_exponential(struct hes_rng *r, double mean);
+double hes_rng_exponential(struct hes_rng *r, double mean);
 /** Fisher-Yates shuffle of n indices. */
-void     hes_rng_shuffle(struct hes_rng *r, uint32_t *v, size_t n);
+void hes_rng_shuffle(struct hes_rng *r, uint32_t *v, size_t n);
 
 #endif

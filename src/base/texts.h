@@ -13,7 +13,8 @@ int hes_by_pointed_text(const void *a, const void *b);
 /** Sort @n texts of @size bytes each and keep one of each. @return how many there are then */
 size_t hes_texts_distinct(void *texts, size_t n, size_t size);
 
-/** Index of a text among @n sorted ones, the first at @first, @stride bytes apart; @n: it is not there. */
+/** Index of a text among @n sorted ones, the first at @first, @stride bytes apart; @n: it is not
+ * there. */
 size_t hes_texts_find(const char *first, size_t stride, size_t n, const char *text);
 
 #endif

@@ -17,7 +17,8 @@ size_t hes_utf8_character(const char *text, size_t n);
 bool hes_utf8_is_control(const char *text);
 
 /**
- * A name from outside, which may be printed and end up in JSON: 1 to @max bytes of UTF-8, no control character.
+ * A name from outside, which may be printed and end up in JSON: 1 to @max bytes of UTF-8, no
+ * control character.
  * @return 0; -EINVAL, -ERANGE with @what in front of the reason
  */
 int hes_check_name(const char *what, const char *text, size_t max, struct hes_err *err);

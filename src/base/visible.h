@@ -1,8 +1,9 @@
 /*
  * visible.h - print text from outside so that it cannot control the terminal.
  *
- * Control characters, bytes that are not UTF-8, and characters that change the direction or breaking of lines are
- * printed as \xNN. Everything else, the backslash too, is printed as it is, so that a command can be copied.
+ * Control characters, bytes that are not UTF-8, and characters that change the direction or
+ * breaking of lines are printed as \xNN. Everything else, the backslash too, is printed as it is,
+ * so that a command can be copied.
  */
 #ifndef HES_BASE_VISIBLE_H
 #define HES_BASE_VISIBLE_H

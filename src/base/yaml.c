@@ -1,8 +1,9 @@
 /*
  * yaml.c - read YAML through libcyaml; see yaml.h.
  *
- * libcyaml logs an error as a headline and a line for each level, innermost first. These become one sentence,
- * "FILE:LINE: gpus[1].type: headline". Aliases are refused, because a short file could expand to gigabytes.
+ * libcyaml logs an error as a headline and a line for each level, innermost first. These become one
+ * sentence, "FILE:LINE: gpus[1].type: headline". Aliases are refused, because a short file could
+ * expand to gigabytes.
  */
 #include "base/yaml.h"
 
@@ -16,8 +17,8 @@
 #define MAX_YAML_BYTES ((size_t)256 << 20)
 
 struct trace {
-	char     headline[256];
-	char     path[200];
+	char headline[256];
+	char path[200];
 	unsigned line;
 };
 
@@ -26,7 +27,8 @@ static void prepend(struct trace *t, const char *piece)
 	char old[120];
 
 	snprintf(old, sizeof(old), "%.119s", t->path);
-	snprintf(t->path, sizeof(t->path), "%.78s%s%s", piece, old[0] && old[0] != '[' ? "." : "", old);
+	snprintf(t->path, sizeof(t->path), "%.78s%s%s", piece, old[0] && old[0] != '[' ? "." : "",
+		 old);
 }
 
 static void collect(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
@@ -57,22 +59,29 @@ static void collect(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 }
 
 /* For another kind of file the keys of this one are listed. */
-static int fail_top(const char *name, const struct trace *t, const cyaml_schema_value_t *schema, struct hes_err *err)
+static int fail_top(const char *name, const struct trace *t, const cyaml_schema_value_t *schema,
+		    struct hes_err *err)
 {
 	char keys[200] = "";
 	size_t at = 0;
 
-	for (const cyaml_schema_field_t *f = schema->mapping.fields; f->key && at < sizeof(keys); f++)
-		at += (size_t)snprintf(keys + at, sizeof(keys) - at, "%s%s", at ? ", " : "", f->key);
+	for (const cyaml_schema_field_t *f = schema->mapping.fields; f->key && at < sizeof(keys);
+	     f++)
+		at += (size_t)snprintf(keys + at, sizeof(keys) - at, "%s%s", at ? ", " : "",
+				       f->key);
 	if (strncmp(t->headline, "Expecting MAPPING", 17) == 0)
-		return hes_fail(err, -EINVAL, "%s:%u: not YAML with the keys of this kind of file: %s", name, t->line ? t->line : 1, keys);
-	return hes_fail(err, -EINVAL, "%s:%u: %s; the keys of this kind of file: %s", name, t->line ? t->line : 1, t->headline, keys);
+		return hes_fail(err, -EINVAL,
+				"%s:%u: not YAML with the keys of this kind of file: %s", name,
+				t->line ? t->line : 1, keys);
+	return hes_fail(err, -EINVAL, "%s:%u: %s; the keys of this kind of file: %s", name,
+			t->line ? t->line : 1, t->headline, keys);
 }
 
 static bool is_top(const struct trace *t, const cyaml_schema_value_t *schema)
 {
 	return !t->path[0] && schema->type == CYAML_MAPPING &&
-	       (strncmp(t->headline, "Expecting MAPPING", 17) == 0 || strncmp(t->headline, "Unexpected key", 14) == 0);
+	       (strncmp(t->headline, "Expecting MAPPING", 17) == 0 ||
+		strncmp(t->headline, "Unexpected key", 14) == 0);
 }
 
 int hes_yaml_load_text(const char *name, const char *text, size_t len,
@@ -80,7 +89,11 @@ int hes_yaml_load_text(const char *name, const char *text, size_t len,
 {
 	struct trace t = { 0 };
 	const cyaml_config_t cfg = {
-		.log_level = CYAML_LOG_WARNING, .flags = CYAML_CFG_NO_ALIAS, .log_fn = collect, .log_ctx = &t, .mem_fn = cyaml_mem,
+		.log_level = CYAML_LOG_WARNING,
+		.flags = CYAML_CFG_NO_ALIAS,
+		.log_fn = collect,
+		.log_ctx = &t,
+		.mem_fn = cyaml_mem,
 	};
 	cyaml_data_t *data = NULL;
 	cyaml_err_t rc = cyaml_load_data((const uint8_t *)text, len, &cfg, schema, &data, NULL);

@@ -78,7 +78,9 @@ void cli_progress(const char *what, uint64_t done, uint64_t total)
 		fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64, what, done, total);
 		if (done && now_ms - first_ms >= 1000)
 			fprintf(stderr, ", about %s left",
-				cli_rough_time(left, (double)(now_ms - first_ms) * 1e3 * (double)(total - done) / (double)done));
+				cli_rough_time(left, (double)(now_ms - first_ms) * 1e3 *
+							     (double)(total - done) /
+							     (double)done));
 		fputs("\033[K", stderr);
 	}
 	fflush(stderr);

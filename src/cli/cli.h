@@ -26,9 +26,9 @@ int cli_print_json(json_t *doc);
 const char *cli_rough_time(char out[HES_QUANTITY_MAX], double us);
 
 /**
- * Tell progress and the time left on stderr: only when it is a terminal, at most ten times a second.
- * done == total ends the line. Time counts from the first call, or from the first after the end. Safe to call from one
- * thread at a time.
+ * Tell progress and the time left on stderr: only when it is a terminal, at most ten times a
+ * second. done == total ends the line. Time counts from the first call, or from the first after the
+ * end. Safe to call from one thread at a time.
  */
 void cli_progress(const char *what, uint64_t done, uint64_t total);
 

@@ -7,32 +7,20 @@
 
 /* In the order of the groups below. */
 const struct command *const commands[] = {
-	&cmd_gpus,
-	&cmd_trace,
-	&cmd_auto,
-	&cmd_plan,
-	&cmd_simulate,
-	&cmd_run,
-	&cmd_pilot,
-	&cmd_status,
-	&cmd_add,
-	&cmd_measure,
-	&cmd_restore,
-	&cmd_partition,
-	&cmd_fair,
-	&cmd_profile,
-	&cmd_profiles,
-	&cmd_train,
-	&cmd_predict,
-	&cmd_model,
-	NULL
+	&cmd_gpus,    &cmd_trace,     &cmd_auto,   &cmd_plan,    &cmd_simulate,
+	&cmd_run,     &cmd_pilot,     &cmd_status, &cmd_add,     &cmd_measure,
+	&cmd_restore, &cmd_partition, &cmd_fair,   &cmd_profile, &cmd_profiles,
+	&cmd_train,   &cmd_predict,   &cmd_model,  NULL
 };
 
 static const struct {
 	const struct command *first;
-	const char           *title;
+	const char *title;
 } groups[] = {
-	{ &cmd_gpus, "GPUs and jobs" }, { &cmd_auto, "plan and run" }, { &cmd_partition, "share one GPU" }, { &cmd_profile, "measure and predict" },
+	{ &cmd_gpus, "GPUs and jobs" },
+	{ &cmd_auto, "plan and run" },
+	{ &cmd_partition, "share one GPU" },
+	{ &cmd_profile, "measure and predict" },
 };
 
 const char *command_group(const struct command *c)
@@ -46,11 +34,13 @@ const char *command_group(const struct command *c)
 const struct about_word about_words[] = {
 	{ "help", "[COMMAND]", "explain a command", "" },
 	{ "completion", "bash|zsh|fish", "print completion for a shell: bash, zsh or fish",
-	  "make install puts it where shells find it. Else type this in a shell, or add it to its start file:\n"
+	  "make install puts it where shells find it. Else type this in a shell, or add it to its "
+	  "start file:\n"
 	  "  bash   source <(heshare completion bash)\n"
 	  "  zsh    autoload -U compinit; compinit; source <(heshare completion zsh)\n"
 	  "  fish   heshare completion fish | source\n" },
-	{ "man", "[COMMAND]", "print the source of a manual page", "Read it: heshare man plan | man -l -\n" },
+	{ "man", "[COMMAND]", "print the source of a manual page",
+	  "Read it: heshare man plan | man -l -\n" },
 	{ 0 }
 };
 

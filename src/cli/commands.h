@@ -1,8 +1,9 @@
 /*
  * commands.h - the table of commands. Each is a file cmd_NAME.c, in a folder of its group.
  *
- * To add a command: write src/cli/FOLDER/cmd_NAME.c with one struct command, declare it here, add its row in
- * commands.c and a test tests/cli/NAME.bats. Help, completion and the man page follow from its table.
+ * To add a command: write src/cli/FOLDER/cmd_NAME.c with one struct command, declare it here, add
+ * its row in commands.c and a test tests/cli/NAME.bats. Help, completion and the man page follow
+ * from its table.
  */
 #ifndef HES_CLI_COMMANDS_H
 #define HES_CLI_COMMANDS_H

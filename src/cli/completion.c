@@ -1,8 +1,8 @@
 /*
  * completion.c - completion scripts for bash, zsh and fish from the command tables; see describe.h.
  *
- * A script completes commands, then options and words of the command, then values of options or file names. Values
- * that the tables do not know complete to nothing.
+ * A script completes commands, then options and words of the command, then values of options or
+ * file names. Values that the tables do not know complete to nothing.
  */
 #include "cli/describe.h"
 
@@ -40,7 +40,8 @@ static void add_word(const char *word, void *ctx)
 	fprintf(f, "%s%s", ftell(f) > 0 ? " " : "", word);
 }
 
-/* The words that a value of @o may be, with blanks between them; "" for none. The caller's: free() */
+/* The words that a value of @o may be, with blanks between them; "" for none. The caller's: free()
+ */
 static char *values(const struct opt *o)
 {
 	char *text = NULL;
@@ -100,7 +101,10 @@ static void bash_command(const struct command *c, FILE *f)
 	if (c->offer && !c->words) {
 		char *words = operands(c);
 
-		fprintf(f, "\t%s:*) _heshare_words '%s'; [ ${#COMPREPLY[@]} -gt 0 ] || _heshare_files ;;\n", c->name, words);
+		fprintf(f,
+			"\t%s:*) _heshare_words '%s'; [ ${#COMPREPLY[@]} -gt 0 ] || _heshare_files "
+			";;\n",
+			c->name, words);
 		free(words);
 	}
 	if (!c->words)
@@ -110,10 +114,12 @@ static void bash_command(const struct command *c, FILE *f)
 	fputs("' -- \"$cur\")); else _heshare_files; fi ;;\n", f);
 }
 
-/* Bash parts words at = and at colons: a value with colons is put together again, and what comes before the last left out. */
+/* Bash parts words at = and at colons: a value with colons is put together again, and what comes
+ * before the last left out. */
 static const char bash_head[] =
 	"# bash completion of heshare\n"
-	"_heshare_reply() {\n\tmapfile -t COMPREPLY\n\tCOMPREPLY=(\"${COMPREPLY[@]#\"$before\"}\")\n}\n"
+	"_heshare_reply() {\n\tmapfile -t "
+	"COMPREPLY\n\tCOMPREPLY=(\"${COMPREPLY[@]#\"$before\"}\")\n}\n"
 	"_heshare_files() {\n\tcompopt -o filenames\n"
 	"\t_heshare_reply < <(compgen -f -- \"$before$cur\")\n}\n"
 	"_heshare_words() {\n\t_heshare_reply < <(compgen -W \"$1\" -- \"$before$cur\")\n}\n"
@@ -130,12 +136,15 @@ static void bash(FILE *f)
 {
 	fputs(bash_head, f);
 	all_names(f);
-	fprintf(f, "'\n\tCOMPREPLY=()\n"
-		"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"$names\" -- \"$cur\"))\n"
+	fprintf(f,
+		"'\n\tCOMPREPLY=()\n"
+		"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"$names\" -- "
+		"\"$cur\"))\n"
 		"\t\treturn\n\tfi\n"
 		"\tcase ${COMP_WORDS[1]}:$prev in\n"
 		"\thelp:*|man:*) COMPREPLY=($(compgen -W \"$names\" -- \"$cur\")); return ;;\n"
-		"\tcompletion:*) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", shells);
+		"\tcompletion:*) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n",
+		shells);
 	for (size_t i = 0; commands[i]; i++)
 		for (const struct opt *o = opt_shown(commands[i]->opts); o; o = opt_shown(o + 1))
 			bash_value(commands[i], o, f);
@@ -182,7 +191,10 @@ static void zsh_operands(const struct command *c, FILE *f)
 	char *words = operands(c);
 
 	if (c->offer && !c->words)
-		fprintf(f, " \\\n\t\t\t'*: :_alternative \"words\\:word\\:(%s)\" \"files\\:file\\:_files\"' ;;\n", words);
+		fprintf(f,
+			" \\\n\t\t\t'*: :_alternative \"words\\:word\\:(%s)\" "
+			"\"files\\:file\\:_files\"' ;;\n",
+			words);
 	else
 		fputs(" \\\n\t\t\t'*:file:_files' ;;\n", f);
 	free(words);
@@ -195,12 +207,15 @@ static void zsh(FILE *f)
 		zsh_name(commands[i]->name, commands[i]->summary, f);
 	for (const struct about_word *w = about_words; w->name; w++)
 		zsh_name(w->name, w->summary, f);
-	fprintf(f, "\t)\n"
+	fprintf(f,
+		"\t)\n"
 		"\tif (( CURRENT == 2 )); then\n\t\t_describe command names\n\t\treturn\n\tfi\n"
 		"\tlocal name=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $name in\n"
-		"\thelp|man) _describe command names ;;\n\tcompletion) _values shell %s ;;\n", shells);
+		"\thelp|man) _describe command names ;;\n\tcompletion) _values shell %s ;;\n",
+		shells);
 	for (size_t i = 0; commands[i]; i++) {
-		fprintf(f, "\t%s)\n\t\t_arguments -s -S '--help[say what it does]'", commands[i]->name);
+		fprintf(f, "\t%s)\n\t\t_arguments -s -S '--help[say what it does]'",
+			commands[i]->name);
 		for (const struct opt *o = opt_shown(commands[i]->opts); o; o = opt_shown(o + 1))
 			zsh_option(o, f);
 		if (commands[i]->words) {
@@ -211,7 +226,8 @@ static void zsh(FILE *f)
 		zsh_operands(commands[i], f);
 	}
 	fputs("\tesac\n}\nif [[ $funcstack[1] == _heshare ]]; then\n\t_heshare \"$@\"\n"
-	      "else\n\tcompdef _heshare heshare\nfi\n", f);
+	      "else\n\tcompdef _heshare heshare\nfi\n",
+	      f);
 }
 
 static void fish_name(const char *name, const char *summary, FILE *f)
@@ -225,7 +241,8 @@ static void fish_option(const struct command *c, const struct opt *o, FILE *f)
 {
 	char *words = values(o);
 
-	fprintf(f, "complete -c heshare -n '__fish_seen_subcommand_from %s' -l %s", c->name, o->name);
+	fprintf(f, "complete -c heshare -n '__fish_seen_subcommand_from %s' -l %s", c->name,
+		o->name);
 	if (o->letter)
 		fprintf(f, " -s %c", o->letter);
 	if (o->kind == OPT_FILE)
@@ -242,7 +259,10 @@ static void fish_option(const struct command *c, const struct opt *o, FILE *f)
 
 static void fish_words(const struct command *c, FILE *f)
 {
-	fprintf(f, "complete -c heshare -f -n '__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from ", c->name);
+	fprintf(f,
+		"complete -c heshare -f -n '__fish_seen_subcommand_from %s; and not "
+		"__fish_seen_subcommand_from ",
+		c->name);
 	list(c->words, f);
 	fputs("' -a '", f);
 	list(c->words, f);
@@ -253,7 +273,8 @@ static void fish_operands(const struct command *c, FILE *f)
 {
 	char *words = operands(c);
 
-	fprintf(f, "complete -c heshare -n '__fish_seen_subcommand_from %s' -a '%s'\n", c->name, words);
+	fprintf(f, "complete -c heshare -n '__fish_seen_subcommand_from %s' -a '%s'\n", c->name,
+		words);
 	free(words);
 }
 
@@ -264,7 +285,8 @@ static void fish(FILE *f)
 		fish_name(commands[i]->name, commands[i]->summary, f);
 	for (const struct about_word *w = about_words; w->name; w++)
 		fish_name(w->name, w->summary, f);
-	fprintf(f, "complete -c heshare -f -n '__fish_seen_subcommand_from completion' -a '%s'\n", shells);
+	fprintf(f, "complete -c heshare -f -n '__fish_seen_subcommand_from completion' -a '%s'\n",
+		shells);
 	fputs("complete -c heshare -f -n '__fish_seen_subcommand_from help man' -a '", f);
 	all_names(f);
 	fputs("'\n", f);
@@ -281,8 +303,13 @@ static void fish(FILE *f)
 
 int describe_completion(const char *shell, FILE *f)
 {
-	static const struct { const char *name; void (*print)(FILE *f); } table[] = {
-		{ "bash", bash }, { "zsh", zsh }, { "fish", fish },
+	static const struct {
+		const char *name;
+		void (*print)(FILE *f);
+	} table[] = {
+		{ "bash", bash },
+		{ "zsh", zsh },
+		{ "fish", fish },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -292,8 +319,11 @@ int describe_completion(const char *shell, FILE *f)
 		}
 	}
 	if (*shell)
-		fprintf(stderr, "heshare completion: \"%s\" is not one of bash, zsh, fish\n", shell);
+		fprintf(stderr, "heshare completion: \"%s\" is not one of bash, zsh, fish\n",
+			shell);
 	else
-		fputs("heshare completion: missing operand; usage: heshare completion bash|zsh|fish\n", stderr);
+		fputs("heshare completion: missing operand; usage: heshare completion "
+		      "bash|zsh|fish\n",
+		      stderr);
 	return 2;
 }

@@ -18,7 +18,9 @@
 static void usage(FILE *f)
 {
 	fputs("usage: heshare COMMAND [OPTION]... [OPERAND]...\n\n"
-	      "Decides which GPU runs each job, which jobs share a GPU, with which SM shares and at which clock.\n", f);
+	      "Decides which GPU runs each job, which jobs share a GPU, with which SM shares and "
+	      "at which clock.\n",
+	      f);
 	for (size_t i = 0; commands[i]; i++) {
 		if (command_group(commands[i]))
 			fprintf(f, "\n%s:\n", command_group(commands[i]));
@@ -57,7 +59,8 @@ static bool asks_help(int argc, char **argv)
 static int flushed(const char *name, int status)
 {
 	if ((fflush(stdout) || ferror(stdout)) && !status) {
-		fprintf(stderr, "heshare %s: cannot write standard output: %s\n", name, strerror(errno));
+		fprintf(stderr, "heshare %s: cannot write standard output: %s\n", name,
+			strerror(errno));
 		return 1;
 	}
 	return status;
@@ -76,7 +79,8 @@ static int help_word(const struct command *c, int argc, char **argv)
 	return -1;
 }
 
-/* Whether standard output is for programs, of which nothing is wrapped: with --json, or "-" for an output file. */
+/* Whether standard output is for programs, of which nothing is wrapped: with --json, or "-" for an
+ * output file. */
 static bool prints_data(const struct command *c, const void *values)
 {
 	for (const struct opt *o = c->opts; o && o->name; o++) {
@@ -84,7 +88,8 @@ static bool prints_data(const struct command *c, const void *values)
 
 		if (o->kind == OPT_FLAG && strcmp(o->name, "json") == 0 && *(const bool *)value)
 			return true;
-		if (o->kind == OPT_FILE && *(const char *const *)value && strcmp(*(const char *const *)value, "-") == 0)
+		if (o->kind == OPT_FILE && *(const char *const *)value &&
+		    strcmp(*(const char *const *)value, "-") == 0)
 			return true;
 	}
 	return false;
@@ -132,7 +137,8 @@ static int print_page(const struct command *c)
 
 static int print_about(const struct about_word *w)
 {
-	printf("usage: heshare %s %s\n\n%s\n%s%s", w->name, w->args, w->summary, *w->text ? "\n" : "", w->text);
+	printf("usage: heshare %s %s\n\n%s\n%s%s", w->name, w->args, w->summary,
+	       *w->text ? "\n" : "", w->text);
 	return 0;
 }
 
@@ -170,13 +176,14 @@ static int dispatch(int argc, char **argv)
 }
 
 /*
- * A file that is opened must not get the number of a standard stream that is closed. /dev/null takes its place, opened
- * the other way round: using it fails, as on a closed stream.
+ * A file that is opened must not get the number of a standard stream that is closed. /dev/null
+ * takes its place, opened the other way round: using it fails, as on a closed stream.
  */
 static int fill_standard_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
 			return -1;
 	return 0;
 }

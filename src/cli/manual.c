@@ -73,7 +73,8 @@ static void man_command(const struct command *c, FILE *f)
 	fprintf(f, " 1 \"\" \"heshare %s\" \"heshare manual\"\n", HES_VERSION);
 	fprintf(f, ".SH NAME\nheshare\\-%s \\- ", c->name);
 	roff(c->summary, f);
-	fprintf(f, "\n.SH SYNOPSIS\n\\fBheshare %s\\fR%s", c->name, opt_shown(c->opts) ? " [\\fIOPTION\\fR]..." : "");
+	fprintf(f, "\n.SH SYNOPSIS\n\\fBheshare %s\\fR%s", c->name,
+		opt_shown(c->opts) ? " [\\fIOPTION\\fR]..." : "");
 	if (c->args[0])
 		fprintf(f, " \\fI%s\\fR", c->args);
 	fputc('\n', f);
@@ -97,9 +98,12 @@ static void man_program(FILE *f)
 {
 	fprintf(f, ".TH HESHARE 1 \"\" \"heshare %s\" \"heshare manual\"\n", HES_VERSION);
 	fputs(".SH NAME\nheshare \\- share GPUs between jobs for speed and energy\n"
-	      ".SH SYNOPSIS\n\\fBheshare\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n"
-	      ".SH DESCRIPTION\nheshare decides which GPU each job goes to, which jobs share a GPU and\n"
-	      "with what part of its SMs, and at which clock.\n.SH COMMANDS\n", f);
+	      ".SH SYNOPSIS\n\\fBheshare\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR]... "
+	      "[\\fIOPERAND\\fR]...\n"
+	      ".SH DESCRIPTION\nheshare decides which GPU each job goes to, which jobs share a GPU "
+	      "and\n"
+	      "with what part of its SMs, and at which clock.\n.SH COMMANDS\n",
+	      f);
 	for (size_t i = 0; commands[i]; i++) {
 		fprintf(f, ".TP\n\\fB%s\\fR\n", commands[i]->name);
 		roff(commands[i]->summary, f);
@@ -107,13 +111,18 @@ static void man_program(FILE *f)
 	}
 	for (const struct about_word *w = about_words; w->name; w++)
 		fprintf(f, ".TP\n\\fB%s\\fR %s\n%s.\n", w->name, w->args, w->summary);
-	fputs(".SH OUTPUT\nText for people on standard output; with \\-\\-json, where a command has it, one JSON\n"
-	      "document. Progress goes to standard error and only to a terminal. A file is whole or\n"
+	fputs(".SH OUTPUT\nText for people on standard output; with \\-\\-json, where a command "
+	      "has it, one JSON\n"
+	      "document. Progress goes to standard error and only to a terminal. A file is whole "
+	      "or\n"
 	      "not there.\n"
-	      ".SH ENVIRONMENT\n.TP\n\\fBHESHARE_STORE\\fR\nThe store of commands that are given no \\-\\-store. Without it, heshare/store.db\n"
+	      ".SH ENVIRONMENT\n.TP\n\\fBHESHARE_STORE\\fR\nThe store of commands that are given "
+	      "no \\-\\-store. Without it, heshare/store.db\n"
 	      "below XDG_DATA_HOME, or below ~/.local/share.\n"
-	      ".TP\n\\fBNO_COLOR\\fR, \\fBTERM\\fR\nWith NO_COLOR, or on a terminal \"dumb\", nothing is bold; on a dumb one no progress is shown.\n"
-	      ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n", f);
+	      ".TP\n\\fBNO_COLOR\\fR, \\fBTERM\\fR\nWith NO_COLOR, or on a terminal \"dumb\", "
+	      "nothing is bold; on a dumb one no progress is shown.\n"
+	      ".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage.\n",
+	      f);
 }
 
 int describe_man(const struct command *c, FILE *f)

@@ -13,7 +13,7 @@
 
 #define HELP_WIDTH  100
 #define HELP_INDENT 30
-#define MOST_LISTED   12 /* words of an option that its description lists */
+#define MOST_LISTED 12 /* words of an option that its description lists */
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -93,7 +93,8 @@ static int unknown(const struct command *c, const char *arg, struct hes_err *err
 		names[n++] = o->name;
 	near = strncmp(arg, "--", 2) == 0 ? opt_nearest(arg + 2, names, n) : NULL;
 	return hes_fail(err, -EINVAL, "no option %.64s%s%s%s; see heshare %s --help", arg,
-			near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "", c->name);
+			near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "",
+			c->name);
 }
 
 void opt_words(const struct opt *o, opt_say_fn *say, void *ctx)
@@ -105,7 +106,7 @@ void opt_words(const struct opt *o, opt_say_fn *say, void *ctx)
 }
 
 struct telling {
-	FILE  *f; /* NULL: count alone */
+	FILE *f; /* NULL: count alone */
 	size_t n;
 };
 
@@ -131,9 +132,9 @@ void opt_tell_words(const struct opt *o, FILE *f)
 
 struct choosing {
 	const char *text;
-	bool        found;
-	char        all[256]; /* with commas */
-	size_t      at;
+	bool found;
+	char all[256]; /* with commas */
+	size_t at;
 };
 
 static void compare(const char *word, void *ctx)
@@ -142,7 +143,8 @@ static void compare(const char *word, void *ctx)
 
 	c->found |= strcmp(word, c->text) == 0;
 	if (c->at < sizeof(c->all))
-		c->at += (size_t)snprintf(c->all + c->at, sizeof(c->all) - c->at, "%s%s", c->at ? ", " : "", word);
+		c->at += (size_t)snprintf(c->all + c->at, sizeof(c->all) - c->at, "%s%s",
+					  c->at ? ", " : "", word);
 }
 
 static int set_choice(const struct opt *o, const char *what, const char *text, void *slot,
@@ -206,7 +208,8 @@ static bool is_for(const struct opt *o, int word)
 	return word < 0 || !o->words || o->words >> word & 1;
 }
 
-/* Refuse options that only another word of the command takes. @param given  a bit an option, the first 64 */
+/* Refuse options that only another word of the command takes. @param given  a bit an option, the
+ * first 64 */
 static int check_words(const struct command *c, uint64_t given, int word, struct hes_err *err)
 {
 	for (size_t k = 0; c->opts && k < 64 && c->opts[k].name; k++) {
@@ -217,15 +220,17 @@ static int check_words(const struct command *c, uint64_t given, int word, struct
 			continue;
 		for (int i = 0; c->words[i] && at < sizeof(those); i++)
 			if (is_for(&c->opts[k], i))
-				at += (size_t)snprintf(those + at, sizeof(those) - at, "%s%s", at ? ", " : "", c->words[i]);
-		return hes_fail(err, -EINVAL, "--%s is not for %s; it is for %s", c->opts[k].name, c->words[word], those);
+				at += (size_t)snprintf(those + at, sizeof(those) - at, "%s%s",
+						       at ? ", " : "", c->words[i]);
+		return hes_fail(err, -EINVAL, "--%s is not for %s; it is for %s", c->opts[k].name,
+				c->words[word], those);
 	}
 	return 0;
 }
 
 /* One option at argv[*i]; *i moves over a separate value. */
-static int parse_option(const struct command *c, int argc, char **argv, int *i, void *values, uint64_t *given,
-			struct hes_err *err)
+static int parse_option(const struct command *c, int argc, char **argv, int *i, void *values,
+			uint64_t *given, struct hes_err *err)
 {
 	const char *arg = argv[*i], *eq, *value = NULL;
 	const struct opt *o;
@@ -241,11 +246,12 @@ static int parse_option(const struct command *c, int argc, char **argv, int *i, 
 	if (!o)
 		return unknown(c, arg, err);
 	if (o->kind == OPT_FLAG && value)
-		return hes_fail(err, -EINVAL, "--%s takes no value, but \"%.64s\" was given", o->name, value);
+		return hes_fail(err, -EINVAL, "--%s takes no value, but \"%.64s\" was given",
+				o->name, value);
 	if (o->kind != OPT_FLAG && !value) {
 		if (*i + 1 >= argc)
-			return hes_fail(err, -EINVAL, "--%s needs a value%s%s", o->name, o->arg ? ": " : "",
-					o->arg ? o->arg : "");
+			return hes_fail(err, -EINVAL, "--%s needs a value%s%s", o->name,
+					o->arg ? ": " : "", o->arg ? o->arg : "");
 		value = argv[++*i];
 	}
 	if (o - c->opts < 64)
@@ -271,12 +277,16 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 	if (rc)
 		return rc;
 	if (n < c->min_args)
-		return hes_fail(err, -EINVAL, "missing operand; usage: heshare %s %s", c->name, c->args);
+		return hes_fail(err, -EINVAL, "missing operand; usage: heshare %s %s", c->name,
+				c->args);
 	if (n > c->max_args)
 		return hes_fail(err, -EINVAL, "unexpected \"%.64s\"; usage: heshare %s %s",
 				argv[1 + c->max_args], c->name, c->args);
 	if (c->max_before && (before < 0 ? n : before) > c->max_before)
-		return hes_fail(err, -EINVAL, "unexpected \"%.64s\"; a command comes after --; usage: heshare %s %s", argv[1 + c->max_before], c->name, c->args);
+		return hes_fail(
+			err, -EINVAL,
+			"unexpected \"%.64s\"; a command comes after --; usage: heshare %s %s",
+			argv[1 + c->max_before], c->name, c->args);
 	if (n && opt_word(c, argv[1]) >= 0)
 		rc = check_words(c, given, opt_word(c, argv[1]), err);
 	return rc ? rc : n;
@@ -298,9 +308,11 @@ static void help_row(const struct opt *o, FILE *f)
 
 	if (o->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-	snprintf(left, sizeof(left), "  %s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+	snprintf(left, sizeof(left), "  %s--%s%s%s", letter, o->name, o->arg ? " " : "",
+		 o->arg ? o->arg : "");
 	if (right)
-		terminal_wrap(f, right, fprintf(f, "%-*s ", HELP_INDENT, left), HELP_INDENT + 1, width < HELP_WIDTH ? width : HELP_WIDTH);
+		terminal_wrap(f, right, fprintf(f, "%-*s ", HELP_INDENT, left), HELP_INDENT + 1,
+			      width < HELP_WIDTH ? width : HELP_WIDTH);
 	fputc('\n', f);
 	free(right);
 }
@@ -364,9 +376,11 @@ void opt_help(const struct command *c, int word, FILE *f)
 	bool any = false, grouped = false;
 
 	if (word < 0)
-		fprintf(f, "usage: heshare %s%s%s%s\n\n", c->name, opt_shown(c->opts) ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args);
+		fprintf(f, "usage: heshare %s%s%s%s\n\n", c->name,
+			opt_shown(c->opts) ? " [OPTION]..." : "", c->args[0] ? " " : "", c->args);
 	else
-		fprintf(f, "usage: heshare %s %s [OPTION]... [OPERAND]...\n\n", c->name, c->words[word]);
+		fprintf(f, "usage: heshare %s %s [OPTION]... [OPERAND]...\n\n", c->name,
+			c->words[word]);
 	help_text(c, word, f);
 	fputc('\n', f);
 	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1)) {

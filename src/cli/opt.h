@@ -1,8 +1,9 @@
 /*
  * opt.h - the options of a command, as a table.
  *
- * A row describes an option. The table parses and checks options, suggests a name after a typo, and makes --help,
- * shell completion and man pages. Values are stored in a struct of the command, at the offset of the row.
+ * A row describes an option. The table parses and checks options, suggests a name after a typo, and
+ * makes --help, shell completion and man pages. Values are stored in a struct of the command, at
+ * the offset of the row.
  */
 #ifndef HES_CLI_OPT_H
 #define HES_CLI_OPT_H
@@ -27,37 +28,41 @@ typedef void opt_say_fn(const char *word, void *ctx);
 typedef void opt_offer_fn(opt_say_fn *say, void *ctx);
 
 struct opt {
-	const char        *name;        /* "seed": --seed */
-	char               letter;      /* 'o': -o; 0 for none */
-	enum opt_kind      kind;
-	size_t             offset;      /* of the value in the command's struct */
-	size_t             given;       /* offset of a const char * to what was given, "" of a flag, NULL by default; 0: nobody asks */
-	const char        *arg;         /* "FILE", "W": shown in help */
-	const char        *def;         /* default as text; NULL: none (NULL, 0, false) */
-	double             min, max;    /* of OPT_U64 and OPT_DOUBLE */
-	const char *const *choices;     /* of OPT_CHOICE, NULL-terminated */
-	opt_offer_fn      *offer;       /* in place of choices; of OPT_TEXT what completion knows of its values */
-	unsigned           words;       /* which of the command's words take it: bit i is words[i]; 0: all */
-	bool               many;        /* a value is words with commas between them */
-	const char        *heading;     /* of the group that begins with this row in help and man page; NULL: the group of the row before */
-	bool               hidden;      /* for heshare's own use: not in help, man page and completion */
-	const char        *help;        /* one sentence, with the unit */
+	const char *name; /* "seed": --seed */
+	char letter;      /* 'o': -o; 0 for none */
+	enum opt_kind kind;
+	size_t offset; /* of the value in the command's struct */
+	size_t given;  /* offset of a const char * to what was given, "" of a flag, NULL by default;
+			  0: nobody asks */
+	const char *arg;            /* "FILE", "W": shown in help */
+	const char *def;            /* default as text; NULL: none (NULL, 0, false) */
+	double min, max;            /* of OPT_U64 and OPT_DOUBLE */
+	const char *const *choices; /* of OPT_CHOICE, NULL-terminated */
+	opt_offer_fn
+		*offer; /* in place of choices; of OPT_TEXT what completion knows of its values */
+	unsigned words; /* which of the command's words take it: bit i is words[i]; 0: all */
+	bool many;      /* a value is words with commas between them */
+	const char *heading; /* of the group that begins with this row in help and man page; NULL:
+				the group of the row before */
+	bool hidden;         /* for heshare's own use: not in help, man page and completion */
+	const char *help;    /* one sentence, with the unit */
 };
 
 struct command {
-	const char       *name;
-	const char       *args;         /* operands as shown: "JOBS"; "" for none */
-	int               min_args, max_args;
-	int               max_before;   /* most operands before "--"; 0: no limit */
-	const char *const *words;        /* what the first operand may be, NULL-terminated; NULL: not known beforehand */
-	opt_offer_fn     *offer;        /* further words that operands may be, besides files; may be NULL */
-	const char       *summary;      /* one line */
-	const char       *text;         /* paragraphs of the man page and of --help */
-	const char       *example;      /* lines of commands; may be NULL */
-	const struct opt *opts;         /* ends with a row whose name is NULL */
-	size_t            opts_size;    /* of the struct the values land in */
+	const char *name;
+	const char *args; /* operands as shown: "JOBS"; "" for none */
+	int min_args, max_args;
+	int max_before;           /* most operands before "--"; 0: no limit */
+	const char *const *words; /* what the first operand may be, NULL-terminated; NULL: not known
+				     beforehand */
+	opt_offer_fn *offer;    /* further words that operands may be, besides files; may be NULL */
+	const char *summary;    /* one line */
+	const char *text;       /* paragraphs of the man page and of --help */
+	const char *example;    /* lines of commands; may be NULL */
+	const struct opt *opts; /* ends with a row whose name is NULL */
+	size_t opts_size;       /* of the struct the values land in */
 	/** @return 0 done, 1 failed, 2 wrong usage */
-	int             (*run)(const void *opts, int n_args, char **args);
+	int (*run)(const void *opts, int n_args, char **args);
 };
 
 /**
@@ -70,15 +75,18 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 /** Choices of an option, or what it offers; nothing where its values are not known beforehand. */
 void opt_words(const struct opt *o, opt_say_fn *say, void *ctx);
 
-/** @return the row at @o or the next one that users see; NULL at the end of the table, which may be NULL itself */
+/** @return the row at @o or the next one that users see; NULL at the end of the table, which may be
+ * NULL itself */
 const struct opt *opt_shown(const struct opt *o);
 
-/** Print ": " and the words of opt_words() for a description; nothing where they are too many to be read. */
+/** Print ": " and the words of opt_words() for a description; nothing where they are too many to be
+ * read. */
 void opt_tell_words(const struct opt *o, FILE *f);
 
 /**
- * Text of `heshare COMMAND --help`, or of `heshare COMMAND WORD --help`: then the options that the word takes, its
- * examples, and of the command's text the paragraphs from the one that begins with "WORD:" to that of the next word.
+ * Text of `heshare COMMAND --help`, or of `heshare COMMAND WORD --help`: then the options that the
+ * word takes, its examples, and of the command's text the paragraphs from the one that begins with
+ * "WORD:" to that of the next word.
  * @param word  index in the command's words; -1: all
  */
 void opt_help(const struct command *c, int word, FILE *f);

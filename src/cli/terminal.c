@@ -21,7 +21,8 @@ int terminal_width(void)
 	return w.ws_col < MIN_WIDTH ? MIN_WIDTH : w.ws_col;
 }
 
-/* Columns of the first @n bytes: escape sequences and all bytes of a character but its first take none. */
+/* Columns of the first @n bytes: escape sequences and all bytes of a character but its first take
+ * none. */
 static int columns(const char *text, size_t n)
 {
 	bool escape = false;
@@ -73,9 +74,9 @@ bool terminal_is_styled(int fd)
 
 /* The stream that takes the place of stdout hands whole lines on to it, wrapped. */
 struct terminal_page {
-	FILE  *real;
-	FILE  *fitted;
-	char  *line;
+	FILE *real;
+	FILE *fitted;
+	char *line;
 	size_t n, room;
 };
 
@@ -87,12 +88,14 @@ static bool is_row(const char *line)
 
 static void print_line(struct terminal_page *p)
 {
-	const int width = terminal_width(), blanks = (int)(strspn(p->line, " ") % (size_t)(width / 2));
+	const int width = terminal_width(),
+		  blanks = (int)(strspn(p->line, " ") % (size_t)(width / 2));
 
 	if (memchr(p->line, '\0', p->n) || columns(p->line, p->n) <= width)
 		fwrite(p->line, 1, p->n, p->real);
 	else
-		terminal_wrap(p->real, p->line, 0, blanks + (is_row(p->line) ? ROW_INDENT : 0), width);
+		terminal_wrap(p->real, p->line, 0, blanks + (is_row(p->line) ? ROW_INDENT : 0),
+			      width);
 	p->n = 0;
 }
 

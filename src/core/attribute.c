@@ -7,7 +7,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-double hes_activity_w(const struct hes_gpu_type *g, const struct hes_profile *solo, uint32_t sm_pct, uint32_t clock_mhz)
+double hes_activity_w(const struct hes_gpu_type *g, const struct hes_profile *solo, uint32_t sm_pct,
+		      uint32_t clock_mhz)
 {
 	struct hes_load load = { 0 };
 
@@ -44,18 +45,25 @@ int hes_attribute(double energy_j, double idle_w, double seconds, struct hes_sha
 	double nobody_s = 0, activity = 0, idle_j, rest_j;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!(jobs[i].start_s >= 0 && jobs[i].start_s <= jobs[i].end_s && jobs[i].end_s <= seconds) ||
+		if (!(jobs[i].start_s >= 0 && jobs[i].start_s <= jobs[i].end_s &&
+		      jobs[i].end_s <= seconds) ||
 		    !jobs[i].sm_pct || !(jobs[i].activity >= 0))
-			return hes_fail(err, -EINVAL, "job %zu from %g to %g s with %u %% of the SMs and activity %g; it must lie "
-					"in 0 to %g s, with a share and no negative activity", i, jobs[i].start_s, jobs[i].end_s,
-					jobs[i].sm_pct, jobs[i].activity, seconds);
+			return hes_fail(err, -EINVAL,
+					"job %zu from %g to %g s with %u %% of the SMs and "
+					"activity %g; it must lie "
+					"in 0 to %g s, with a share and no negative activity",
+					i, jobs[i].start_s, jobs[i].end_s, jobs[i].sm_pct,
+					jobs[i].activity, seconds);
 		activity += jobs[i].activity * (jobs[i].end_s - jobs[i].start_s);
 	}
 	/* If the GPU drew less than idle power, the idle power was given too high. */
 	idle_j = fmin(idle_w * seconds, energy_j);
 	rest_j = energy_j - idle_j;
 	for (size_t i = 0; i < n; i++)
-		jobs[i].energy_j = activity > 0 ? rest_j * jobs[i].activity * (jobs[i].end_s - jobs[i].start_s) / activity : 0;
+		jobs[i].energy_j = activity > 0
+					   ? rest_j * jobs[i].activity *
+						     (jobs[i].end_s - jobs[i].start_s) / activity
+					   : 0;
 	for (double t = 0, next; t < seconds; t = next) {
 		double all = shares_at(jobs, n, t);
 
@@ -64,13 +72,15 @@ int hes_attribute(double energy_j, double idle_w, double seconds, struct hes_sha
 			nobody_s += next - t;
 		for (size_t i = 0; i < n && all > 0; i++)
 			if (jobs[i].start_s <= t && t < jobs[i].end_s)
-				jobs[i].energy_j += idle_j * (next - t) / seconds * jobs[i].sm_pct / all;
+				jobs[i].energy_j +=
+					idle_j * (next - t) / seconds * jobs[i].sm_pct / all;
 	}
 	*nobody_j = idle_j * (seconds > 0 ? nobody_s / seconds : 0) + (activity > 0 ? 0 : rest_j);
 	return 0;
 }
 
-int hes_attribute_known(double energy_j, double idle_w, double seconds, struct hes_sharer *jobs, size_t n)
+int hes_attribute_known(double energy_j, double idle_w, double seconds, struct hes_sharer *jobs,
+			size_t n)
 {
 	double nobody_j = 0;
 	bool known = true;

@@ -12,13 +12,15 @@
 #include "base/plural.h"
 #include "base/texts.h"
 
-#define MAX_BATCH 65536
-#define MAX_PCT   100
+#define MAX_BATCH  65536
+#define MAX_PCT    100
 #define LEAST_TEXT 6 /* bytes of a job in a list: "a/1@1," */
 
-void hes_co_run_text_job(char out[HES_CO_RUN_JOB_MAX], const char *workload, uint32_t batch_size, uint32_t sm_pct)
+void hes_co_run_text_job(char out[HES_CO_RUN_JOB_MAX], const char *workload, uint32_t batch_size,
+			 uint32_t sm_pct)
 {
-	snprintf(out, HES_CO_RUN_JOB_MAX, "%.*s/%u@%u", HES_NAME_MAX - 1, workload, batch_size, sm_pct);
+	snprintf(out, HES_CO_RUN_JOB_MAX, "%.*s/%u@%u", HES_NAME_MAX - 1, workload, batch_size,
+		 sm_pct);
 }
 
 bool hes_co_run_text_join(char (*jobs)[HES_CO_RUN_JOB_MAX], size_t n, char *out, size_t size)
@@ -78,13 +80,15 @@ void hes_co_run_text_all(const struct hes_point *p, char out[HES_CO_RUN_ALL_MAX]
 void hes_co_run_text_put(struct hes_sample *s, char (*jobs)[HES_CO_RUN_JOB_MAX], size_t n)
 {
 	/* A workload whose name has a comma looks like two. */
-	if (!hes_co_run_text_join(jobs, n, s->co_runner_names, sizeof(s->co_runner_names)) || hes_co_run_text_check(s, NULL))
+	if (!hes_co_run_text_join(jobs, n, s->co_runner_names, sizeof(s->co_runner_names)) ||
+	    hes_co_run_text_check(s, NULL))
 		s->co_runner_names[0] = '\0';
 }
 
 void hes_co_run_text_sort(char text[HES_CO_RUN_TEXT_MAX])
 {
-	char jobs[HES_CO_RUN_TEXT_MAX / LEAST_TEXT][HES_CO_RUN_JOB_MAX], sorted[HES_CO_RUN_TEXT_MAX];
+	char jobs[HES_CO_RUN_TEXT_MAX / LEAST_TEXT][HES_CO_RUN_JOB_MAX],
+		sorted[HES_CO_RUN_TEXT_MAX];
 	const char *at = text;
 	struct hes_co_run_job job;
 	size_t n = 0;
@@ -106,9 +110,12 @@ int hes_co_run_text_check(const struct hes_sample *s, struct hes_err *err)
 		sm_pct += job.sm_pct;
 	}
 	if (*at)
-		return hes_fail(err, -EINVAL, "beside: \"%.60s\" is not NAME/BATCH@SHARE, with commas", at);
+		return hes_fail(err, -EINVAL,
+				"beside: \"%.60s\" is not NAME/BATCH@SHARE, with commas", at);
 	if (n && (n != s->co_runners.jobs || sm_pct != s->co_runners.sm_pct))
-		return hes_fail(err, -EINVAL, "beside: %u co-runner%s with %u %% of the SMs named; beside_residents and beside_sm_pct say %u and %u",
+		return hes_fail(err, -EINVAL,
+				"beside: %u co-runner%s with %u %% of the SMs named; "
+				"beside_residents and beside_sm_pct say %u and %u",
 				n, hes_s(n), sm_pct, s->co_runners.jobs, s->co_runners.sm_pct);
 	return 0;
 }

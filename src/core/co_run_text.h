@@ -1,5 +1,6 @@
 /*
- * co_run_text.h - jobs that share a GPU, as text: "NAME/BATCH@SHARE" of each, sorted, commas between them; "" for none.
+ * co_run_text.h - jobs that share a GPU, as text: "NAME/BATCH@SHARE" of each, sorted, commas
+ * between them; "" for none.
  *
  * Samples and points name co-runners this way (docs/formats/profiles.md).
  */
@@ -17,12 +18,13 @@
 #define HES_CO_RUN_ALL_MAX (HES_MAX_SHARING * HES_CO_RUN_JOB_MAX) /* all jobs of a GPU */
 
 struct hes_co_run_job {
-	char     workload[HES_NAME_MAX];
+	char workload[HES_NAME_MAX];
 	uint32_t batch_size;
 	uint32_t sm_pct;
 };
 
-void hes_co_run_text_job(char out[HES_CO_RUN_JOB_MAX], const char *workload, uint32_t batch_size, uint32_t sm_pct);
+void hes_co_run_text_job(char out[HES_CO_RUN_JOB_MAX], const char *workload, uint32_t batch_size,
+			 uint32_t sm_pct);
 
 /** Sort @n jobs and join them. @return false: @size bytes are too few, and @out is "" */
 bool hes_co_run_text_join(char (*jobs)[HES_CO_RUN_JOB_MAX], size_t n, char *out, size_t size);

@@ -1,7 +1,8 @@
 /*
  * fleet.c - read fleets from YAML; see fleet.h.
  *
- * A file lists nodes with the types and numbers of their GPUs. The GPUs of a node are numbered from 0: "gpu0/3".
+ * A file lists nodes with the types and numbers of their GPUs. The GPUs of a node are numbered from
+ * 0: "gpu0/3".
  */
 #include "heshare/fleet.h"
 
@@ -15,27 +16,27 @@
 #include "base/yaml.h"
 
 struct doc_gpus {
-	char    *type;
+	char *type;
 	uint32_t count;
 };
 
 struct doc_node {
-	char            *name;
-	uint32_t         repeat; /* 0: one node; else NAME1 .. NAMEn */
+	char *name;
+	uint32_t repeat; /* 0: one node; else NAME1 .. NAMEn */
 	struct doc_gpus *gpus;
-	unsigned         gpus_count;
+	unsigned gpus_count;
 };
 
 struct doc {
-	char            *name;
+	char *name;
 	struct doc_node *nodes;
-	unsigned         nodes_count;
+	unsigned nodes_count;
 };
 
 static const cyaml_schema_field_t gpus_fields[] = {
-	CYAML_FIELD_STRING_PTR("type", CYAML_FLAG_POINTER, struct doc_gpus, type, 1, HES_NAME_MAX - 1),
-	CYAML_FIELD_UINT("count", CYAML_FLAG_DEFAULT, struct doc_gpus, count),
-	CYAML_FIELD_END
+	CYAML_FIELD_STRING_PTR("type", CYAML_FLAG_POINTER, struct doc_gpus, type, 1,
+			       HES_NAME_MAX - 1),
+	CYAML_FIELD_UINT("count", CYAML_FLAG_DEFAULT, struct doc_gpus, count), CYAML_FIELD_END
 };
 
 static const cyaml_schema_value_t gpus_value = {
@@ -55,7 +56,8 @@ static const cyaml_schema_value_t node_value = {
 
 static const cyaml_schema_field_t doc_fields[] = {
 	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct doc, name, 1, HES_NAME_MAX - 1),
-	CYAML_FIELD_SEQUENCE("nodes", CYAML_FLAG_POINTER, struct doc, nodes, &node_value, 1, HES_MAX_GPUS),
+	CYAML_FIELD_SEQUENCE("nodes", CYAML_FLAG_POINTER, struct doc, nodes, &node_value, 1,
+			     HES_MAX_GPUS),
 	CYAML_FIELD_END
 };
 
@@ -63,7 +65,8 @@ static const cyaml_schema_value_t doc_schema = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct doc, doc_fields),
 };
 
-static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+static const char name_bytes[] =
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
 static int count_gpus(const char *file, const struct doc *d, size_t *out, struct hes_err *err)
 {
@@ -74,13 +77,15 @@ static int count_gpus(const char *file, const struct doc *d, size_t *out, struct
 
 		if (node->name[strspn(node->name, name_bytes)])
 			return hes_fail(err, -EINVAL,
-					"%s: nodes[%u].name: \"%s\" may hold letters, digits, '.', '_' and '-' only",
+					"%s: nodes[%u].name: \"%s\" may hold letters, digits, '.', "
+					"'_' and '-' only",
 					file, i, node->name);
 		for (unsigned k = 0; k < node->gpus_count; k++) {
 			if (node->gpus[k].count < 1 || node->gpus[k].count > 64)
-				return hes_fail(err, -ERANGE,
-						"%s: nodes[%u].gpus[%u].count: %u is outside 1 to 64",
-						file, i, k, node->gpus[k].count);
+				return hes_fail(
+					err, -ERANGE,
+					"%s: nodes[%u].gpus[%u].count: %u is outside 1 to 64", file,
+					i, k, node->gpus[k].count);
 			n += (uint64_t)node->gpus[k].count * (node->repeat ? node->repeat : 1);
 		}
 		if (n > HES_MAX_GPUS)
@@ -129,7 +134,8 @@ static int add_nodes(const char *file, unsigned i, const struct doc_node *node,
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp((*(const struct hes_gpu *const *)a)->name, (*(const struct hes_gpu *const *)b)->name);
+	return strcmp((*(const struct hes_gpu *const *)a)->name,
+		      (*(const struct hes_gpu *const *)b)->name);
 }
 
 /* A repeated node's names may meet those of another: "a" repeated gives a1, a2. */
@@ -145,8 +151,9 @@ static int check_unique(const char *file, const struct hes_fleet *f, struct hes_
 	qsort(sorted, f->n, sizeof(const struct hes_gpu *), by_name);
 	for (size_t i = 1; i < f->n && !rc; i++)
 		if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
-			rc = hes_fail(err, -EEXIST, "%s: nodes: two nodes are called %s; names must differ",
-				      file, sorted[i]->node);
+			rc = hes_fail(err, -EEXIST,
+				      "%s: nodes: two nodes are called %s; names must differ", file,
+				      sorted[i]->node);
 	free(sorted);
 	return rc;
 }

@@ -1,5 +1,6 @@
 /*
- * gpu_type.c - read catalogues of GPU types from YAML; find types by name and by the driver's name; see gpu_type.h.
+ * gpu_type.c - read catalogues of GPU types from YAML; find types by name and by the driver's name;
+ * see gpu_type.h.
  */
 #include "heshare/gpu_type.h"
 
@@ -18,24 +19,24 @@
 
 /* Document shape; one to one with data/gpu_types.yaml. */
 struct doc_clocks {
-	double   min, max, step, default_mhz;
-	double  *list;
+	double min, max, step, default_mhz;
+	double *list;
 	unsigned list_count;
 };
 
 struct doc_type {
-	char    *name;
-	char   **driver_names;
+	char *name;
+	char **driver_names;
 	unsigned driver_names_count;
-	double   compute;
+	double compute;
 	uint32_t sms, memory_mib, l2_kib;
-	double   bandwidth_gbs, pcie_gbs, power_limit_w, idle_w;
+	double bandwidth_gbs, pcie_gbs, power_limit_w, idle_w;
 	struct doc_clocks clocks;
 };
 
 struct doc {
 	struct doc_type *types;
-	unsigned         types_count;
+	unsigned types_count;
 };
 
 static const cyaml_schema_value_t clock_value = { CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double) };
@@ -45,8 +46,8 @@ static const cyaml_schema_field_t clock_fields[] = {
 	CYAML_FIELD_FLOAT("max", CYAML_FLAG_DEFAULT, struct doc_clocks, max),
 	CYAML_FIELD_FLOAT("step", CYAML_FLAG_OPTIONAL, struct doc_clocks, step),
 	CYAML_FIELD_FLOAT("default", CYAML_FLAG_DEFAULT, struct doc_clocks, default_mhz),
-	CYAML_FIELD_SEQUENCE("list", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_clocks, list,
-			     &clock_value, 0, HES_MAX_CLOCKS),
+	CYAML_FIELD_SEQUENCE("list", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_clocks,
+			     list, &clock_value, 0, HES_MAX_CLOCKS),
 	CYAML_FIELD_END
 };
 
@@ -55,9 +56,11 @@ static const cyaml_schema_value_t driver_name_value = {
 };
 
 static const cyaml_schema_field_t type_fields[] = {
-	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct doc_type, name, 1, HES_NAME_MAX - 1),
-	CYAML_FIELD_SEQUENCE("driver_names", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_type, driver_names,
-			     &driver_name_value, 0, HES_DRIVER_NAMES),
+	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct doc_type, name, 1,
+			       HES_NAME_MAX - 1),
+	CYAML_FIELD_SEQUENCE("driver_names", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			     struct doc_type, driver_names, &driver_name_value, 0,
+			     HES_DRIVER_NAMES),
 	CYAML_FIELD_FLOAT("compute", CYAML_FLAG_OPTIONAL, struct doc_type, compute),
 	CYAML_FIELD_UINT("sms", CYAML_FLAG_DEFAULT, struct doc_type, sms),
 	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_DEFAULT, struct doc_type, memory_mib),
@@ -75,7 +78,8 @@ static const cyaml_schema_value_t type_value = {
 };
 
 static const cyaml_schema_field_t doc_fields[] = {
-	CYAML_FIELD_SEQUENCE("types", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc, types, &type_value, 0, 1000),
+	CYAML_FIELD_SEQUENCE("types", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc, types,
+			     &type_value, 0, 1000),
 	CYAML_FIELD_IGNORE("workloads", CYAML_FLAG_OPTIONAL), /* params.c in src/model reads them */
 	CYAML_FIELD_END
 };
@@ -86,7 +90,7 @@ static const cyaml_schema_value_t doc_schema = {
 
 struct range {
 	const char *field;
-	double      value, min, max;
+	double value, min, max;
 	const char *unit;
 };
 
@@ -111,21 +115,27 @@ static int check_ranges(const char *file, const struct doc_type *d, struct hes_e
 		const struct range *r = &ranges[i];
 
 		if (!(r->value >= r->min && r->value <= r->max))
-			return hes_fail(err, -ERANGE, "%s: type %s: %s is %g; it must be from %g to %g %s",
-					file, d->name, r->field, r->value, r->min, r->max, r->unit);
+			return hes_fail(err, -ERANGE,
+					"%s: type %s: %s is %g; it must be from %g to %g %s", file,
+					d->name, r->field, r->value, r->min, r->max, r->unit);
 	}
 	if (d->idle_w == d->power_limit_w)
-		return hes_fail(err, -ERANGE, "%s: type %s: idle_w is %g; it must be below power_limit_w", file, d->name, d->idle_w);
+		return hes_fail(err, -ERANGE,
+				"%s: type %s: idle_w is %g; it must be below power_limit_w", file,
+				d->name, d->idle_w);
 	if (d->clocks.step > 0 && d->clocks.step < 0.1) /* clocks are walked step by step */
-		return hes_fail(err, -ERANGE, "%s: type %s: clocks.step is %g; it must be at least 0.1 MHz", file,
+		return hes_fail(err, -ERANGE,
+				"%s: type %s: clocks.step is %g; it must be at least 0.1 MHz", file,
 				d->name, d->clocks.step);
 	if (d->clocks.step == 0 && d->clocks.list_count == 0)
-		return hes_fail(err, -EINVAL, "%s: type %s: clocks needs a step or a list", file, d->name);
+		return hes_fail(err, -EINVAL, "%s: type %s: clocks needs a step or a list", file,
+				d->name);
 	for (unsigned i = 0; i < d->clocks.list_count; i++)
 		if (!(d->clocks.list[i] >= d->clocks.min && d->clocks.list[i] <= d->clocks.max) ||
 		    (i && d->clocks.list[i] <= d->clocks.list[i - 1]))
 			return hes_fail(err, -ERANGE,
-					"%s: type %s: clocks.list[%u] is %g; the list must rise from min to max",
+					"%s: type %s: clocks.list[%u] is %g; the list must rise "
+					"from min to max",
 					file, d->name, i, d->clocks.list[i]);
 	return 0;
 }
@@ -209,7 +219,8 @@ int hes_catalogue_load(const char *path, struct hes_catalogue *out, struct hes_e
 	return rc;
 }
 
-int hes_catalogue_put(struct hes_catalogue *c, const struct hes_gpu_type *types, size_t n, struct hes_err *err)
+int hes_catalogue_put(struct hes_catalogue *c, const struct hes_gpu_type *types, size_t n,
+		      struct hes_err *err)
 {
 	struct hes_gpu_type *all = realloc(c->types, (c->n + n + 1) * sizeof(*all));
 
@@ -257,7 +268,8 @@ static void list_names(const struct hes_catalogue *c, const char *like, char *ou
 
 	for (size_t i = 0; i < c->n && at < size; i++)
 		if (has_text(c->types[i].name, like))
-			at += (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "", c->types[i].name);
+			at += (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "",
+					       c->types[i].name);
 }
 
 const struct hes_gpu_type *hes_gpu_type_find(const struct hes_catalogue *c, const char *name,
@@ -275,11 +287,14 @@ const struct hes_gpu_type *hes_gpu_type_find(const struct hes_catalogue *c, cons
 	if (*name && name[1] && *like) /* one letter is in many names */
 		hes_fail(err, -ENOENT, "unknown GPU type \"%s\"; did you mean %s?", name, like);
 	else
-		hes_fail(err, -ENOENT, "unknown GPU type \"%s\"; known: %s; --catalogue FILE adds others", name, have);
+		hes_fail(err, -ENOENT,
+			 "unknown GPU type \"%s\"; known: %s; --catalogue FILE adds others", name,
+			 have);
 	return NULL;
 }
 
-/* The name without the maker's: drivers before 465 say "Tesla T4" and "GeForce RTX 3090", later ones "NVIDIA T4". */
+/* The name without the maker's: drivers before 465 say "Tesla T4" and "GeForce RTX 3090", later
+ * ones "NVIDIA T4". */
 static const char *bare_name(const char *driver_name)
 {
 	static const char *const makers[] = { "NVIDIA ", "Tesla " };
@@ -298,8 +313,8 @@ static bool is_called(const struct hes_gpu_type *g, const char *driver_name)
 	return false;
 }
 
-const struct hes_gpu_type *hes_gpu_type_of_driver(const struct hes_catalogue *c, const char *driver_name,
-						  uint32_t memory_mib)
+const struct hes_gpu_type *hes_gpu_type_of_driver(const struct hes_catalogue *c,
+						  const char *driver_name, uint32_t memory_mib)
 {
 	const struct hes_gpu_type *found = NULL;
 	double least = MEMORY_TOLERANCE;

@@ -1,8 +1,8 @@
 /*
  * job.c - read jobs from CSV and YAML, write CSV; see job.h.
  *
- * Both readers add one job at a time to a struct builder. Its hash map finds a repeated id at the row that repeats
- * it. Ten million ids take 128 MiB.
+ * Both readers add one job at a time to a struct builder. Its hash map finds a repeated id at the
+ * row that repeats it. Ten million ids take 128 MiB.
  */
 #include "heshare/job.h"
 
@@ -28,7 +28,7 @@
 #define MAX_COMMAND    32768
 
 struct builder {
-	struct hes_jobs     jobs;
+	struct hes_jobs jobs;
 	struct hes_hash_map ids; /* of jobs.v */
 };
 
@@ -57,7 +57,8 @@ static int add(struct builder *b, const struct hes_job *job, struct hes_err *err
 		return hes_fail(err, -E2BIG, "more than %d jobs; split the file", HES_MAX_JOBS);
 	other = hes_hash_map_find(&b->ids, hash, job_has_id, b->jobs.v, job->id);
 	if (other != HES_HASH_NONE)
-		return hes_fail(err, -EEXIST, "id: \"%s\" is also job %" PRIu32 " of the file; ids must differ",
+		return hes_fail(err, -EEXIST,
+				"id: \"%s\" is also job %" PRIu32 " of the file; ids must differ",
 				job->id, other + 1);
 	v = hes_grow(b->jobs.v, b->jobs.n, sizeof(*v));
 	b->jobs.v = v ? v : b->jobs.v;
@@ -82,7 +83,8 @@ static int finish(const char *path, struct builder *b, struct hes_jobs *out, str
 	return 0;
 }
 
-static int set_name(char *to, const char *field, const char *text, bool optional, struct hes_err *err)
+static int set_name(char *to, const char *field, const char *text, bool optional,
+		    struct hes_err *err)
 {
 	int rc = optional && !*text ? 0 : hes_check_name(field, text, HES_NAME_MAX - 1, err);
 
@@ -120,10 +122,12 @@ static int find_columns(const struct hes_csv *c, struct columns *col, struct hes
 {
 	const struct {
 		const char *name;
-		int        *to;
+		int *to;
 	} needed[] = {
-		{ "id", &col->id }, { "workload", &col->workload },
-		{ "batch_size", &col->batch }, { "iterations", &col->iterations },
+		{ "id", &col->id },
+		{ "workload", &col->workload },
+		{ "batch_size", &col->batch },
+		{ "iterations", &col->iterations },
 		{ "memory_mib", &col->memory },
 	};
 	struct hes_err why;
@@ -131,7 +135,10 @@ static int find_columns(const struct hes_csv *c, struct columns *col, struct hes
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		*needed[i].to = hes_csv_column(c, needed[i].name, &why);
 		if (*needed[i].to < 0)
-			return hes_fail(err, *needed[i].to, "%s; jobs need id, workload, batch_size, iterations and memory_mib", why.msg);
+			return hes_fail(
+				err, *needed[i].to,
+				"%s; jobs need id, workload, batch_size, iterations and memory_mib",
+				why.msg);
 	}
 	col->arrival = hes_csv_find(c, "arrival_s");
 	col->deadline = hes_csv_find(c, "deadline_s");
@@ -209,32 +216,35 @@ static int load_csv(const char *path, struct builder *b, struct hes_err *err)
 /* --- YAML --- */
 
 struct doc_job {
-	char    *id, *workload, *user, *command;
-	char    *iterations; /* libcyaml would wrap a negative 64-bit number */
-	double   arrival_s;
-	double  *deadline_s;
+	char *id, *workload, *user, *command;
+	char *iterations; /* libcyaml would wrap a negative 64-bit number */
+	double arrival_s;
+	double *deadline_s;
 	uint32_t *weight;
 	uint32_t batch_size, memory_mib;
 };
 
 struct doc {
 	struct doc_job *jobs;
-	unsigned        jobs_count;
+	unsigned jobs_count;
 };
 
 static const cyaml_schema_field_t job_fields[] = {
 	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER, struct doc_job, id, 0, CYAML_UNLIMITED),
 	CYAML_FIELD_FLOAT("arrival_s", CYAML_FLAG_OPTIONAL, struct doc_job, arrival_s),
-	CYAML_FIELD_STRING_PTR("workload", CYAML_FLAG_POINTER, struct doc_job, workload, 0, CYAML_UNLIMITED),
+	CYAML_FIELD_STRING_PTR("workload", CYAML_FLAG_POINTER, struct doc_job, workload, 0,
+			       CYAML_UNLIMITED),
 	CYAML_FIELD_UINT("batch_size", CYAML_FLAG_DEFAULT, struct doc_job, batch_size),
 	CYAML_FIELD_STRING_PTR("iterations", CYAML_FLAG_POINTER, struct doc_job, iterations, 0, 32),
 	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_DEFAULT, struct doc_job, memory_mib),
-	CYAML_FIELD_FLOAT_PTR("deadline_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, deadline_s),
-	CYAML_FIELD_UINT_PTR("weight", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, weight),
-	CYAML_FIELD_STRING_PTR("user", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, user, 0,
-			       CYAML_UNLIMITED),
-	CYAML_FIELD_STRING_PTR("command", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, command,
-			       0, CYAML_UNLIMITED),
+	CYAML_FIELD_FLOAT_PTR("deadline_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			      struct doc_job, deadline_s),
+	CYAML_FIELD_UINT_PTR("weight", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
+			     weight),
+	CYAML_FIELD_STRING_PTR("user", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
+			       user, 0, CYAML_UNLIMITED),
+	CYAML_FIELD_STRING_PTR("command", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
+			       command, 0, CYAML_UNLIMITED),
 	CYAML_FIELD_END
 };
 
@@ -242,10 +252,10 @@ static const cyaml_schema_value_t job_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct doc_job, job_fields),
 };
 
-static const cyaml_schema_field_t doc_fields[] = {
-	CYAML_FIELD_SEQUENCE("jobs", CYAML_FLAG_POINTER, struct doc, jobs, &job_value, 0, CYAML_UNLIMITED),
-	CYAML_FIELD_END
-};
+static const cyaml_schema_field_t doc_fields[] = { CYAML_FIELD_SEQUENCE(
+							   "jobs", CYAML_FLAG_POINTER, struct doc,
+							   jobs, &job_value, 0, CYAML_UNLIMITED),
+						   CYAML_FIELD_END };
 
 static const cyaml_schema_value_t doc_schema = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct doc, doc_fields),
@@ -253,7 +263,7 @@ static const cyaml_schema_value_t doc_schema = {
 
 struct range {
 	const char *field;
-	double      value, min, max;
+	double value, min, max;
 };
 
 static int check_ranges(const struct doc_job *d, struct hes_err *err)
@@ -270,8 +280,8 @@ static int check_ranges(const struct doc_job *d, struct hes_err *err)
 		const struct range *r = &ranges[i];
 
 		if (!(r->value >= r->min && r->value <= r->max))
-			return hes_fail(err, -ERANGE, "%s: %g is outside %g to %g", r->field, r->value,
-					r->min, r->max);
+			return hes_fail(err, -ERANGE, "%s: %g is outside %g to %g", r->field,
+					r->value, r->min, r->max);
 	}
 	return 0;
 }
@@ -281,7 +291,8 @@ static int convert_job(const struct doc_job *d, struct hes_job *job, struct hes_
 	int rc = check_ranges(d, err);
 
 	if (!rc)
-		rc = hes_parse_u64("iterations", d->iterations, 1, HES_MAX_ITERATIONS, &job->iterations, err);
+		rc = hes_parse_u64("iterations", d->iterations, 1, HES_MAX_ITERATIONS,
+				   &job->iterations, err);
 	if (!rc)
 		rc = set_name(job->id, "id", d->id, false, err);
 	if (!rc)
@@ -348,7 +359,8 @@ int hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err)
 static void put_seconds(FILE *f, int64_t us)
 {
 	char text[32];
-	size_t n = (size_t)snprintf(text, sizeof(text), "%" PRId64 ".%06" PRId64, us / 1000000, us % 1000000);
+	size_t n = (size_t)snprintf(text, sizeof(text), "%" PRId64 ".%06" PRId64, us / 1000000,
+				    us % 1000000);
 
 	while (text[n - 1] == '0')
 		n--;
@@ -384,7 +396,8 @@ static void put_job(FILE *f, const struct hes_job *job, const struct used *u)
 	put_seconds(f, job->arrival_us);
 	fputc(',', f);
 	hes_csv_put(f, job->workload);
-	fprintf(f, ",%" PRIu32 ",%" PRIu64 ",%" PRIu32, job->batch_size, job->iterations, job->memory_mib);
+	fprintf(f, ",%" PRIu32 ",%" PRIu64 ",%" PRIu32, job->batch_size, job->iterations,
+		job->memory_mib);
 	if (u->deadline) {
 		fputc(',', f);
 		if (job->has_deadline)

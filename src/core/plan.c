@@ -55,7 +55,7 @@ int hes_plan_append_onward(struct hes_plan *p, const struct hes_onward *o)
 /* Where in a plan a check stands, for its sentences. */
 struct place {
 	const struct hes_fleet *fleet;
-	const struct hes_jobs  *jobs;
+	const struct hes_jobs *jobs;
 	size_t gpu, batch;
 };
 
@@ -64,25 +64,31 @@ static const char *gpu_name(const struct place *at)
 	return at->fleet->gpus[at->gpu].name;
 }
 
-static int check_placement(const struct place *at, const struct hes_batch *b, const struct hes_placement *p, bool *seen,
-			   struct hes_err *err)
+static int check_placement(const struct place *at, const struct hes_batch *b,
+			   const struct hes_placement *p, bool *seen, struct hes_err *err)
 {
 	if (p->job >= at->jobs->n)
-		return hes_fail(err, -EINVAL, "%s: batch %zu: job number %" PRIu32 " is not one of the %zu jobs",
+		return hes_fail(err, -EINVAL,
+				"%s: batch %zu: job number %" PRIu32 " is not one of the %zu jobs",
 				gpu_name(at), at->batch, p->job, at->jobs->n);
 	if (seen[p->job])
-		return hes_fail(err, -EEXIST, "%s: batch %zu: job %s is planned twice", gpu_name(at),
-				at->batch, at->jobs->v[p->job].id);
+		return hes_fail(err, -EEXIST, "%s: batch %zu: job %s is planned twice",
+				gpu_name(at), at->batch, at->jobs->v[p->job].id);
 	if (p->sm_pct < 1 || p->sm_pct > 100)
-		return hes_fail(err, -ERANGE, "%s: batch %zu: job %s: SM share %" PRIu32 " %% is outside 1 to 100 %%",
+		return hes_fail(err, -ERANGE,
+				"%s: batch %zu: job %s: SM share %" PRIu32
+				" %% is outside 1 to 100 %%",
 				gpu_name(at), at->batch, at->jobs->v[p->job].id, p->sm_pct);
 	if (p->end_us < p->start_us)
-		return hes_fail(err, -EINVAL, "%s: batch %zu: job %s ends before it starts", gpu_name(at),
-				at->batch, at->jobs->v[p->job].id);
+		return hes_fail(err, -EINVAL, "%s: batch %zu: job %s ends before it starts",
+				gpu_name(at), at->batch, at->jobs->v[p->job].id);
 	if (p->start_us < b->start_us || p->end_us > b->end_us)
-		return hes_fail(err, -EINVAL, "%s: batch %zu: job %s is planned from %" PRId64 " to %" PRId64 " us, outside of its batch, "
-				"from %" PRId64 " to %" PRId64 " us", gpu_name(at), at->batch, at->jobs->v[p->job].id, p->start_us, p->end_us,
-				b->start_us, b->end_us);
+		return hes_fail(err, -EINVAL,
+				"%s: batch %zu: job %s is planned from %" PRId64 " to %" PRId64
+				" us, outside of its batch, "
+				"from %" PRId64 " to %" PRId64 " us",
+				gpu_name(at), at->batch, at->jobs->v[p->job].id, p->start_us,
+				p->end_us, b->start_us, b->end_us);
 	seen[p->job] = true;
 	return 0;
 }
@@ -96,14 +102,17 @@ static int check_batch(const struct place *at, const struct hes_batch *b, uint32
 	uint32_t shares = 0;
 
 	if (b->n < 1 || b->n > HES_MAX_SHARING)
-		return hes_fail(err, -ERANGE, "%s: batch %zu: %" PRIu32 " jobs are outside 1 to %d", gpu_name(at),
-				at->batch, b->n, HES_MAX_SHARING);
+		return hes_fail(err, -ERANGE, "%s: batch %zu: %" PRIu32 " jobs are outside 1 to %d",
+				gpu_name(at), at->batch, b->n, HES_MAX_SHARING);
 	if (!hes_gpu_type_has_clock(type, b->clock_mhz))
-		return hes_fail(err, -EINVAL, "%s: batch %zu: %s has no clock of %" PRIu32 " MHz", gpu_name(at),
-				at->batch, type->name, b->clock_mhz);
+		return hes_fail(err, -EINVAL, "%s: batch %zu: %s has no clock of %" PRIu32 " MHz",
+				gpu_name(at), at->batch, type->name, b->clock_mhz);
 	if (b->start_us < 0 || b->end_us < b->start_us || b->end_us > HES_PLAN_LONGEST_US)
-		return hes_fail(err, -ERANGE, "%s: batch %zu: it is planned from %" PRId64 " to %" PRId64 " us, outside 0 to %" PRId64 " us",
-				gpu_name(at), at->batch, b->start_us, b->end_us, (int64_t)HES_PLAN_LONGEST_US);
+		return hes_fail(err, -ERANGE,
+				"%s: batch %zu: it is planned from %" PRId64 " to %" PRId64
+				" us, outside 0 to %" PRId64 " us",
+				gpu_name(at), at->batch, b->start_us, b->end_us,
+				(int64_t)HES_PLAN_LONGEST_US);
 	for (uint32_t i = 0; i < b->n; i++) {
 		int rc = check_placement(at, b, &b->jobs[i], seen, err);
 
@@ -113,10 +122,14 @@ static int check_batch(const struct place *at, const struct hes_batch *b, uint32
 		shares += b->jobs[i].sm_pct;
 	}
 	if (b->n > 1 && shares > shares_pct)
-		return hes_fail(err, -ERANGE, "%s: batch %zu: shares sum to %" PRIu32 " %%, more than %" PRIu32 " %%",
+		return hes_fail(err, -ERANGE,
+				"%s: batch %zu: shares sum to %" PRIu32 " %%, more than %" PRIu32
+				" %%",
 				gpu_name(at), at->batch, shares, shares_pct);
 	if (memory_mib > type->memory_mib)
-		return hes_fail(err, -ENOSPC, "%s: batch %zu: its jobs need %" PRIu64 " MiB, %s has %" PRIu32 " MiB",
+		return hes_fail(err, -ENOSPC,
+				"%s: batch %zu: its jobs need %" PRIu64 " MiB, %s has %" PRIu32
+				" MiB",
 				gpu_name(at), at->batch, memory_mib, type->name, type->memory_mib);
 	return 0;
 }
@@ -128,8 +141,8 @@ struct co_run {
 };
 
 /* Who ended before @b starts leaves; @b joins. */
-static int check_co_run(const struct place *at, struct co_run *c, const struct hes_batch *b, const struct hes_queue *q,
-			 struct hes_err *err)
+static int check_co_run(const struct place *at, struct co_run *c, const struct hes_batch *b,
+			const struct hes_queue *q, struct hes_err *err)
 {
 	const struct hes_gpu_type *type = at->fleet->gpus[at->gpu].type;
 	uint64_t memory_mib = 0;
@@ -145,25 +158,31 @@ static int check_co_run(const struct place *at, struct co_run *c, const struct h
 		shares += c->live[i]->jobs[0].sm_pct;
 	}
 	if (n > q->together)
-		return hes_fail(err, -ERANGE, "%s: batch %zu: %" PRIu32 " jobs run when it is admitted, more than %"
-				PRIu32, gpu_name(at), at->batch, n, q->together);
+		return hes_fail(err, -ERANGE,
+				"%s: batch %zu: %" PRIu32
+				" jobs run when it is admitted, more than %" PRIu32,
+				gpu_name(at), at->batch, n, q->together);
 	if (n > 1 && shares > hes_queue_shares_pct(q))
-		return hes_fail(err, -ERANGE, "%s: batch %zu: shares sum to %" PRIu32 " %% when it is admitted, "
-				"more than %" PRIu32 " %%", gpu_name(at), at->batch, shares, hes_queue_shares_pct(q));
+		return hes_fail(err, -ERANGE,
+				"%s: batch %zu: shares sum to %" PRIu32 " %% when it is admitted, "
+				"more than %" PRIu32 " %%",
+				gpu_name(at), at->batch, shares, hes_queue_shares_pct(q));
 	if (memory_mib > type->memory_mib)
-		return hes_fail(err, -ENOSPC, "%s: batch %zu: %" PRIu64 " MiB are needed when it is admitted, %s has %"
-				PRIu32 " MiB", gpu_name(at), at->batch, memory_mib, type->name, type->memory_mib);
+		return hes_fail(err, -ENOSPC,
+				"%s: batch %zu: %" PRIu64
+				" MiB are needed when it is admitted, %s has %" PRIu32 " MiB",
+				gpu_name(at), at->batch, memory_mib, type->name, type->memory_mib);
 	return 0;
 }
 
-static int check_open_queue(struct place *at, const struct hes_queue *q, uint32_t max_share_sum, bool *seen,
-			    struct hes_err *err)
+static int check_open_queue(struct place *at, const struct hes_queue *q, uint32_t max_share_sum,
+			    bool *seen, struct hes_err *err)
 {
 	struct co_run c = { .n = 0 };
 
 	if (q->together > HES_MAX_SHARING)
-		return hes_fail(err, -ERANGE, "%s: %" PRIu32 " jobs at a time are more than %d", gpu_name(at),
-				q->together, HES_MAX_SHARING);
+		return hes_fail(err, -ERANGE, "%s: %" PRIu32 " jobs at a time are more than %d",
+				gpu_name(at), q->together, HES_MAX_SHARING);
 	for (size_t b = 0; b < q->n; b++) {
 		int rc;
 
@@ -172,10 +191,13 @@ static int check_open_queue(struct place *at, const struct hes_queue *q, uint32_
 		if (rc)
 			return rc;
 		if (q->batches[b].n != 1)
-			return hes_fail(err, -EINVAL, "%s: batch %zu: %" PRIu32 " jobs where an open queue has one",
+			return hes_fail(err, -EINVAL,
+					"%s: batch %zu: %" PRIu32
+					" jobs where an open queue has one",
 					gpu_name(at), b, q->batches[b].n);
 		if (b && q->batches[b].start_us < q->batches[b - 1].start_us)
-			return hes_fail(err, -EINVAL, "%s: batch %zu is admitted before the one ahead of it",
+			return hes_fail(err, -EINVAL,
+					"%s: batch %zu is admitted before the one ahead of it",
 					gpu_name(at), b);
 		rc = check_co_run(at, &c, &q->batches[b], q, err);
 		if (rc)
@@ -184,15 +206,17 @@ static int check_open_queue(struct place *at, const struct hes_queue *q, uint32_
 	return 0;
 }
 
-static int check_queue(struct place *at, const struct hes_queue *q, uint32_t max_share_sum, bool *seen,
-		       struct hes_err *err)
+static int check_queue(struct place *at, const struct hes_queue *q, uint32_t max_share_sum,
+		       bool *seen, struct hes_err *err)
 {
-	const uint32_t shares_pct = hes_queue_shares_pct(q) > max_share_sum ? q->shares_pct : max_share_sum;
+	const uint32_t shares_pct =
+		hes_queue_shares_pct(q) > max_share_sum ? q->shares_pct : max_share_sum;
 	int64_t free_us = 0;
 
 	if (q->shares_pct && (q->shares_pct < 100 || q->shares_pct > HES_MAX_SHARING * 100))
-		return hes_fail(err, -ERANGE, "%s: shares that sum to %" PRIu32 " %% are outside 100 to %d %%", gpu_name(at),
-				q->shares_pct, HES_MAX_SHARING * 100);
+		return hes_fail(err, -ERANGE,
+				"%s: shares that sum to %" PRIu32 " %% are outside 100 to %d %%",
+				gpu_name(at), q->shares_pct, HES_MAX_SHARING * 100);
 	if (q->together)
 		return check_open_queue(at, q, max_share_sum, seen, err);
 
@@ -204,22 +228,24 @@ static int check_queue(struct place *at, const struct hes_queue *q, uint32_t max
 		if (rc)
 			return rc;
 		if (q->batches[b].start_us < free_us)
-			return hes_fail(err, -EINVAL, "%s: batch %zu starts before the one ahead of it ends",
+			return hes_fail(err, -EINVAL,
+					"%s: batch %zu starts before the one ahead of it ends",
 					gpu_name(at), b);
 		free_us = q->batches[b].end_us;
 	}
 	return 0;
 }
 
-int hes_plan_validate(const struct hes_plan *p, const struct hes_fleet *f, const struct hes_jobs *jobs,
-		      uint32_t max_share_sum, struct hes_err *err)
+int hes_plan_validate(const struct hes_plan *p, const struct hes_fleet *f,
+		      const struct hes_jobs *jobs, uint32_t max_share_sum, struct hes_err *err)
 {
 	struct place at = { .fleet = f, .jobs = jobs };
 	bool *seen;
 	int rc = 0;
 
 	if (p->n_gpus != f->n)
-		return hes_fail(err, -EINVAL, "the plan is for %zu GPUs, the fleet has %zu", p->n_gpus, f->n);
+		return hes_fail(err, -EINVAL, "the plan is for %zu GPUs, the fleet has %zu",
+				p->n_gpus, f->n);
 	seen = calloc(jobs->n ? jobs->n : 1, sizeof(*seen));
 	if (!seen)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", jobs->n);
@@ -241,7 +267,8 @@ size_t hes_plan_missed(const struct hes_plan *p, const struct hes_jobs *jobs)
 			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
 				const struct hes_placement *at = &p->queues[g].batches[b].jobs[i];
 
-				n += jobs->v[at->job].has_deadline && at->end_us > jobs->v[at->job].deadline_us;
+				n += jobs->v[at->job].has_deadline &&
+				     at->end_us > jobs->v[at->job].deadline_us;
 			}
 	return n;
 }

@@ -1,8 +1,8 @@
 /*
  * plan_json.c - write and read plan files, in JSON (docs/formats/plan.md); see plan.h.
  *
- * A plan reads back exactly as it was written. Errors name the file and the JSON path. plan_subjects.c reads the
- * jobs and GPUs of a plan file.
+ * A plan reads back exactly as it was written. Errors name the file and the JSON path.
+ * plan_subjects.c reads the jobs and GPUs of a plan file.
  */
 #include "heshare/plan.h"
 
@@ -18,10 +18,13 @@
 #include "base/json.h"
 #include "core/plan_json.h"
 
-#define FORMAT    "heshare-plan"
-#define VERSION   1
-#define OPEN      2 /* with open queues: a reader of version 1 would put barriers between their jobs */
-#define OVER      3 /* with shares that may sum to more than 100 %: a reader of version 2 would admit jobs later */
+#define FORMAT  "heshare-plan"
+#define VERSION 1
+/* with open queues: a reader of version 1 would put barriers between their jobs */
+#define OPEN 2
+#define OVER                                                                                     \
+	3 /* with shares that may sum to more than 100 %: a reader of version 2 would admit jobs \
+	     later */
 
 /* @return @list with @value at its end; NULL: out of memory, so that no job is lost silently */
 static json_t *list_add(json_t *list, json_t *value)
@@ -53,8 +56,9 @@ static json_t *outside_json(uint32_t outside)
 
 static json_t *placement_json(const struct hes_placement *p, const struct hes_jobs *jobs)
 {
-	json_t *o = json_pack("{s:s, s:I, s:I, s:I}", "job", jobs->v[p->job].id, "sm_pct", (json_int_t)p->sm_pct,
-			      "start_us", (json_int_t)p->start_us, "end_us", (json_int_t)p->end_us);
+	json_t *o = json_pack("{s:s, s:I, s:I, s:I}", "job", jobs->v[p->job].id, "sm_pct",
+			      (json_int_t)p->sm_pct, "start_us", (json_int_t)p->start_us, "end_us",
+			      (json_int_t)p->end_us);
 
 	if (p->outside)
 		o = object_set(o, "extrapolated", outside_json(p->outside));
@@ -76,15 +80,18 @@ static json_t *batch_json(const struct hes_batch *b, const struct hes_jobs *jobs
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < b->n; i++)
-		list = list_add(list, energies_json(placement_json(&b->jobs[i], jobs), &b->jobs[i], b->n == 1));
-	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "clock_mhz", (json_int_t)b->clock_mhz, "start_us",
-			 (json_int_t)b->start_us, "end_us", (json_int_t)b->end_us, "energy_mj",
-			 (json_int_t)b->energy_mj, "jobs", list);
+		list = list_add(list, energies_json(placement_json(&b->jobs[i], jobs), &b->jobs[i],
+						    b->n == 1));
+	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "clock_mhz", (json_int_t)b->clock_mhz,
+			 "start_us", (json_int_t)b->start_us, "end_us", (json_int_t)b->end_us,
+			 "energy_mj", (json_int_t)b->energy_mj, "jobs", list);
 }
 
-static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g, const struct hes_jobs *jobs)
+static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g,
+			  const struct hes_jobs *jobs)
 {
-	json_t *o = json_pack("{s:s, s:s}", "gpu", g->name, "type", g->type->name), *batches = json_array();
+	json_t *o = json_pack("{s:s, s:s}", "gpu", g->name, "type", g->type->name),
+	       *batches = json_array();
 
 	for (size_t i = 0; i < q->n; i++)
 		batches = list_add(batches, batch_json(&q->batches[i], jobs));
@@ -98,9 +105,10 @@ static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g, co
 /* All that it takes to run the job, so that a plan needs no other file. */
 static json_t *job_json(const struct hes_job *job)
 {
-	json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I}", "id", job->id, "workload", job->workload, "batch_size",
-			      (json_int_t)job->batch_size, "iterations", (json_int_t)job->iterations, "memory_mib",
-			      (json_int_t)job->memory_mib);
+	json_t *o =
+		json_pack("{s:s, s:s, s:I, s:I, s:I}", "id", job->id, "workload", job->workload,
+			  "batch_size", (json_int_t)job->batch_size, "iterations",
+			  (json_int_t)job->iterations, "memory_mib", (json_int_t)job->memory_mib);
 
 	if (job->user[0])
 		o = object_set(o, "user", json_string(job->user));
@@ -135,15 +143,17 @@ static json_t *totals_json(const struct hes_plan *p, const struct hes_jobs *jobs
 {
 	const struct hes_totals *t = &p->predicted;
 	json_t *o = json_pack("{s:f, s:I, s:I, s:I}", "avg_jct_us", t->avg_jct_us, "makespan_us",
-			      (json_int_t)t->makespan_us, "busy_energy_mj", (json_int_t)t->busy_energy_mj,
-			      "fleet_energy_mj", (json_int_t)t->fleet_energy_mj);
+			      (json_int_t)t->makespan_us, "busy_energy_mj",
+			      (json_int_t)t->busy_energy_mj, "fleet_energy_mj",
+			      (json_int_t)t->fleet_energy_mj);
 
 	if (p->least_energy_mj)
 		o = object_set(o, "least_energy_mj", json_integer((json_int_t)p->least_energy_mj));
 	if (p->least_avg_jct_us > 0)
 		o = object_set(o, "least_avg_jct_us", json_real(p->least_avg_jct_us));
 	if (hes_jobs_due(jobs) > 0)
-		o = object_set(o, "deadlines_missed", json_integer((json_int_t)hes_plan_missed(p, jobs)));
+		o = object_set(o, "deadlines_missed",
+			       json_integer((json_int_t)hes_plan_missed(p, jobs)));
 	if (p->power_cap_mw) {
 		o = object_set(o, "power_cap_mw", json_integer((json_int_t)p->power_cap_mw));
 		o = object_set(o, "peak_mw", json_integer((json_int_t)p->peak_mw));
@@ -151,15 +161,17 @@ static json_t *totals_json(const struct hes_plan *p, const struct hes_jobs *jobs
 	return o;
 }
 
-static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f, const struct hes_jobs *jobs)
+static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f,
+			 const struct hes_jobs *jobs)
 {
 	json_t *gpus = json_array();
 
 	for (size_t g = 0; g < p->n_gpus; g++)
 		gpus = list_add(gpus, queue_json(&p->queues[g], &f->gpus[g], jobs));
-	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o, s:o}", "format", FORMAT, "version", version_of(p), "policy",
-			 p->policy, "prefer", p->prefer, "seed", (json_int_t)p->seed, "predicted", totals_json(p, jobs),
-			 "gpus", gpus, "jobs", jobs_json(jobs));
+	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o, s:o}", "format", FORMAT, "version",
+			 version_of(p), "policy", p->policy, "prefer", p->prefer, "seed",
+			 (json_int_t)p->seed, "predicted", totals_json(p, jobs), "gpus", gpus,
+			 "jobs", jobs_json(jobs));
 }
 
 int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_fleet *f,
@@ -170,9 +182,11 @@ int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_f
 	int rc;
 
 	if (p->n_gpus != f->n)
-		return hes_fail(err, -EINVAL, "%s: the plan is for %zu GPUs, the fleet has %zu", path, p->n_gpus, f->n);
+		return hes_fail(err, -EINVAL, "%s: the plan is for %zu GPUs, the fleet has %zu",
+				path, p->n_gpus, f->n);
 	if (p->seed > INT64_MAX)
-		return hes_fail(err, -ERANGE, "%s: seed %" PRIu64 " is above 2^63 - 1", path, p->seed);
+		return hes_fail(err, -ERANGE, "%s: seed %" PRIu64 " is above 2^63 - 1", path,
+				p->seed);
 	doc = plan_json(p, f, jobs);
 	if (!doc)
 		return hes_fail(err, -ENOMEM, "%s: out of memory for the plan", path);
@@ -182,10 +196,12 @@ int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_f
 		return rc;
 	}
 	errno = 0;
-	if (json_dumpf(doc, file.f, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) || fputc('\n', file.f) == EOF) {
+	if (json_dumpf(doc, file.f, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) ||
+	    fputc('\n', file.f) == EOF) {
 		rc = errno ? -errno : -EIO;
 		hes_file_abort(&file);
-		hes_fail(err, rc, "%s: cannot write: %s", strcmp(path, "-") ? path : "standard output", strerror(-rc));
+		hes_fail(err, rc, "%s: cannot write: %s",
+			 strcmp(path, "-") ? path : "standard output", strerror(-rc));
 	} else {
 		rc = hes_file_commit(&file, err);
 	}
@@ -193,16 +209,17 @@ int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_f
 	return rc;
 }
 
-/* A file being read: what its names mean and where the reader is. The first error stays; later reads return 0. */
+/* A file being read: what its names mean and where the reader is. The first error stays; later
+ * reads return 0. */
 struct reader {
-	const char             *file;
+	const char *file;
 	const struct hes_fleet *fleet;
-	const struct hes_jobs  *jobs;
-	struct hes_hash_map     ids;    /* of jobs */
-	bool                    predicted; /* the plan has times and energies; else they are not read */
-	char                    at[96]; /* JSON path of the current object; "" at the top */
-	int                     rc;
-	struct hes_err         *err;
+	const struct hes_jobs *jobs;
+	struct hes_hash_map ids; /* of jobs */
+	bool predicted;          /* the plan has times and energies; else they are not read */
+	char at[96];             /* JSON path of the current object; "" at the top */
+	int rc;
+	struct hes_err *err;
 };
 
 static void set_path(struct reader *r, const char *fmt, ...) HES_PRINTF(2, 3);
@@ -216,7 +233,8 @@ static void set_path(struct reader *r, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void refuse_as(struct reader *r, int code, const char *key, const char *fmt, ...) HES_PRINTF(4, 5);
+static void refuse_as(struct reader *r, int code, const char *key, const char *fmt, ...)
+	HES_PRINTF(4, 5);
 
 static void refuse_as(struct reader *r, int code, const char *key, const char *fmt, ...)
 {
@@ -228,7 +246,8 @@ static void refuse_as(struct reader *r, int code, const char *key, const char *f
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	r->rc = hes_fail(r->err, code, "%s: %s%s%s: %s", r->file, r->at, *r->at ? "." : "", key, what);
+	r->rc = hes_fail(r->err, code, "%s: %s%s%s: %s", r->file, r->at, *r->at ? "." : "", key,
+			 what);
 }
 
 static void refuse(struct reader *r, const char *key, const char *what)
@@ -237,7 +256,8 @@ static void refuse(struct reader *r, const char *key, const char *what)
 }
 
 /* @return the member; NULL, with an error, where it is missing or not of this type */
-static json_t *get(struct reader *r, const json_t *o, const char *key, bool (*is)(const json_t *), const char *not_so)
+static json_t *get(struct reader *r, const json_t *o, const char *key, bool (*is)(const json_t *),
+		   const char *not_so)
 {
 	json_t *v = json_object_get(o, key);
 
@@ -247,10 +267,22 @@ static json_t *get(struct reader *r, const json_t *o, const char *key, bool (*is
 	return NULL;
 }
 
-static bool is_integer(const json_t *v) { return json_is_integer(v); }
-static bool is_string(const json_t *v) { return json_is_string(v); }
-static bool is_list(const json_t *v) { return json_is_array(v); }
-static bool is_time(const json_t *v) { return json_is_number(v) && json_number_value(v) >= 0; }
+static bool is_integer(const json_t *v)
+{
+	return json_is_integer(v);
+}
+static bool is_string(const json_t *v)
+{
+	return json_is_string(v);
+}
+static bool is_list(const json_t *v)
+{
+	return json_is_array(v);
+}
+static bool is_time(const json_t *v)
+{
+	return json_is_number(v) && json_number_value(v) >= 0;
+}
 
 static int64_t get_int(struct reader *r, const json_t *o, const char *key, int64_t min, int64_t max)
 {
@@ -258,11 +290,13 @@ static int64_t get_int(struct reader *r, const json_t *o, const char *key, int64
 	const int64_t x = json_integer_value(v);
 
 	if (v && (x < min || x > max))
-		refuse_as(r, -EINVAL, key, "%" PRId64 " is outside %" PRId64 " to %" PRId64, x, min, max);
+		refuse_as(r, -EINVAL, key, "%" PRId64 " is outside %" PRId64 " to %" PRId64, x, min,
+			  max);
 	return r->rc ? 0 : x;
 }
 
-static uint32_t get_u32(struct reader *r, const json_t *o, const char *key, uint32_t min, uint32_t max)
+static uint32_t get_u32(struct reader *r, const json_t *o, const char *key, uint32_t min,
+			uint32_t max)
 {
 	return (uint32_t)get_int(r, o, key, min, max);
 }
@@ -281,7 +315,8 @@ static const char *get_text(struct reader *r, const json_t *o, const char *key)
 {
 	const json_t *v = get(r, o, key, is_string, "not a string");
 
-	if (v && (json_string_length(v) >= HES_NAME_MAX || strlen(json_string_value(v)) != json_string_length(v)))
+	if (v && (json_string_length(v) >= HES_NAME_MAX ||
+		  strlen(json_string_value(v)) != json_string_length(v)))
 		refuse(r, key, "not a name of at most 47 bytes");
 	return r->rc ? "" : json_string_value(v);
 }
@@ -308,7 +343,9 @@ static uint32_t read_outside(struct reader *r, const json_t *o)
 		uint32_t one = name ? hes_outside_find(name) : 0;
 
 		if (!one)
-			refuse(r, "extrapolated", "not a list of GPU type, workload, batch size, share, clock, neighbours");
+			refuse(r, "extrapolated",
+			       "not a list of GPU type, workload, batch size, share, clock, "
+			       "neighbours");
 		outside |= one;
 	}
 	return outside;
@@ -331,18 +368,21 @@ static void read_placement(struct reader *r, const json_t *o, struct hes_placeme
 {
 	const char *id = get_text(r, o, "job");
 
-	out->job = hes_hash_map_find(&r->ids, hes_hash_text(HES_HASH_START, id), job_has_id, r->jobs->v, id);
+	out->job = hes_hash_map_find(&r->ids, hes_hash_text(HES_HASH_START, id), job_has_id,
+				     r->jobs->v, id);
 	if (out->job == HES_HASH_NONE)
 		refuse_as(r, -ENOENT, "job", "no job \"%s\" among the jobs", id);
 	out->sm_pct = get_u32(r, o, "sm_pct", 1, 100);
 	read_times(r, o, &out->start_us, &out->end_us);
 	out->outside = read_outside(r, o);
-	out->activity_mw = json_object_get(o, "activity_mw") ? get_u32(r, o, "activity_mw", 1, UINT32_MAX) : 0;
+	out->activity_mw =
+		json_object_get(o, "activity_mw") ? get_u32(r, o, "activity_mw", 1, UINT32_MAX) : 0;
 	out->energy_mj = json_object_get(o, "energy_mj") ? get_u64(r, o, "energy_mj") : 0;
 }
 
 /* @param q  the queue it is for. A batch without a clock has the type's default. */
-static void read_batch(struct reader *r, size_t entry, size_t gpu, const struct hes_queue *q, const json_t *o, struct hes_batch *out)
+static void read_batch(struct reader *r, size_t entry, size_t gpu, const struct hes_queue *q,
+		       const json_t *o, struct hes_batch *out)
 {
 	const json_t *list;
 
@@ -378,11 +418,14 @@ static size_t read_gpu_name(struct reader *r, size_t entry, const json_t *o)
 	type = json_object_get(o, "type") ? get_text(r, o, "type") : NULL;
 	if (r->rc)
 		return 0;
-	gpu = entry < r->fleet->n && strcmp(r->fleet->gpus[entry].name, name) == 0 ? (long)entry : hes_fleet_find(r->fleet, name);
+	gpu = entry < r->fleet->n && strcmp(r->fleet->gpus[entry].name, name) == 0
+		      ? (long)entry
+		      : hes_fleet_find(r->fleet, name);
 	if (gpu < 0)
 		refuse_as(r, -ENOENT, "gpu", "no GPU \"%s\" in fleet %s", name, r->fleet->name);
 	else if (type && strcmp(r->fleet->gpus[gpu].type->name, type) != 0)
-		refuse_as(r, -EINVAL, "type", "%s is a %s in the fleet, not a %s", name, r->fleet->gpus[gpu].type->name, type);
+		refuse_as(r, -EINVAL, "type", "%s is a %s in the fleet, not a %s", name,
+			  r->fleet->gpus[gpu].type->name, type);
 	return r->rc ? 0 : (size_t)gpu;
 }
 
@@ -471,7 +514,8 @@ static int index_jobs(struct reader *r)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < r->jobs->n; i++)
-		rc = hes_hash_map_add(&r->ids, hes_hash_text(HES_HASH_START, r->jobs->v[i].id), (uint32_t)i);
+		rc = hes_hash_map_add(&r->ids, hes_hash_text(HES_HASH_START, r->jobs->v[i].id),
+				      (uint32_t)i);
 	return rc ? hes_fail(r->err, rc, "%s: out of memory for %zu jobs", r->file, r->jobs->n) : 0;
 }
 
@@ -483,11 +527,12 @@ int hes_plan_parse(const char *path, json_t **out, struct hes_err *err)
 	if (rc != -EINVAL || !err)
 		return rc;
 	why = *err;
-	return hes_fail(err, rc, "%s; a plan is a JSON file that heshare plan -o FILE writes", why.msg);
+	return hes_fail(err, rc, "%s; a plan is a JSON file that heshare plan -o FILE writes",
+			why.msg);
 }
 
-int hes_plan_read(const json_t *doc, const char *name, const struct hes_fleet *f, const struct hes_jobs *jobs,
-		  struct hes_plan *out, struct hes_err *err)
+int hes_plan_read(const json_t *doc, const char *name, const struct hes_fleet *f,
+		  const struct hes_jobs *jobs, struct hes_plan *out, struct hes_err *err)
 {
 	struct reader r = { .file = name, .fleet = f, .jobs = jobs, .err = err };
 	struct hes_plan plan = { 0 };

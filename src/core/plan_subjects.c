@@ -1,6 +1,6 @@
 /*
- * plan_subjects.c - read the GPUs and jobs of a plan file (docs/formats/plan.md); see plan.h. plan_json.c reads the
- * plan itself.
+ * plan_subjects.c - read the GPUs and jobs of a plan file (docs/formats/plan.md); see plan.h.
+ * plan_json.c reads the plan itself.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 struct number {
 	const char *name;
-	int64_t     min, max, value;
+	int64_t min, max, value;
 };
 
 static int read_numbers(const json_t *o, struct number *v, size_t n, struct hes_err *err)
@@ -26,13 +26,14 @@ static int read_numbers(const json_t *o, struct number *v, size_t n, struct hes_
 
 		v[i].value = json_integer_value(value);
 		if (!json_is_integer(value) || v[i].value < v[i].min || v[i].value > v[i].max)
-			return hes_fail(err, -EINVAL, "%s: not a whole number from %lld to %lld", v[i].name, (long long)v[i].min,
-					(long long)v[i].max);
+			return hes_fail(err, -EINVAL, "%s: not a whole number from %lld to %lld",
+					v[i].name, (long long)v[i].min, (long long)v[i].max);
 	}
 	return 0;
 }
 
-static int read_name(const json_t *o, const char *key, bool optional, char out[HES_NAME_MAX], struct hes_err *err)
+static int read_name(const json_t *o, const char *key, bool optional, char out[HES_NAME_MAX],
+		     struct hes_err *err)
 {
 	const json_t *value = json_object_get(o, key);
 	const char *text = json_string_value(value);
@@ -52,7 +53,8 @@ static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
 {
 	const char *command = json_string_value(json_object_get(o, "command"));
 	struct number n[] = {
-		{ "batch_size", 1, HES_MAX_BATCH_SIZE, 0 }, { "iterations", 1, MAX_ITERATIONS, 0 },
+		{ "batch_size", 1, HES_MAX_BATCH_SIZE, 0 },
+		{ "iterations", 1, MAX_ITERATIONS, 0 },
 		{ "memory_mib", 0, MAX_MEMORY_MIB, 0 },
 	};
 	int rc = read_name(o, "id", false, out->id, err);
@@ -90,7 +92,8 @@ static int check_ids(const struct hes_jobs *jobs, struct hes_err *err)
 		qsort(ids, jobs->n, sizeof(*ids), hes_by_pointed_text);
 	for (size_t i = 1; !rc && i < jobs->n; i++)
 		if (strcmp(ids[i], ids[i - 1]) == 0)
-			rc = hes_fail(err, -EEXIST, "job \"%s\" is there twice; ids must differ", ids[i]);
+			rc = hes_fail(err, -EEXIST, "job \"%s\" is there twice; ids must differ",
+				      ids[i]);
 	free(ids);
 	return rc;
 }
@@ -114,14 +117,17 @@ static int read_jobs(const json_t *doc, struct hes_jobs *out, struct hes_err *er
 	return rc ? rc : check_ids(out, err);
 }
 
-static int read_gpu(const json_t *o, const struct hes_catalogue *c, struct hes_gpu *out, struct hes_err *err)
+static int read_gpu(const json_t *o, const struct hes_catalogue *c, struct hes_gpu *out,
+		    struct hes_err *err)
 {
 	char type[HES_NAME_MAX] = "";
 	const char *slash;
 	int rc = read_name(o, "gpu", false, out->name, err);
 
 	if (!rc && !json_object_get(o, "type"))
-		rc = hes_fail(err, -EINVAL, "type: missing: GPU %s needs its type, such as \"type\": \"T4\"; heshare gpus --types lists them",
+		rc = hes_fail(err, -EINVAL,
+			      "type: missing: GPU %s needs its type, such as \"type\": \"T4\"; "
+			      "heshare gpus --types lists them",
 			      out->name);
 	if (!rc)
 		rc = read_name(o, "type", false, type, err);
@@ -134,7 +140,8 @@ static int read_gpu(const json_t *o, const struct hes_catalogue *c, struct hes_g
 	return out->type ? 0 : -ENOENT;
 }
 
-static int read_gpus(const json_t *doc, const struct hes_catalogue *c, struct hes_fleet *out, struct hes_err *err)
+static int read_gpus(const json_t *doc, const struct hes_catalogue *c, struct hes_fleet *out,
+		     struct hes_err *err)
 {
 	const json_t *list = json_object_get(doc, "gpus");
 	size_t n = json_array_size(list);
@@ -154,8 +161,8 @@ static int read_gpus(const json_t *doc, const struct hes_catalogue *c, struct he
 	return rc;
 }
 
-int hes_plan_subjects(const char *path, const struct hes_catalogue *c, struct hes_fleet *fleet, struct hes_jobs *jobs,
-		      struct hes_err *err)
+int hes_plan_subjects(const char *path, const struct hes_catalogue *c, struct hes_fleet *fleet,
+		      struct hes_jobs *jobs, struct hes_err *err)
 {
 	struct hes_fleet f = { 0 };
 	struct hes_jobs j = { 0 };

@@ -1,6 +1,6 @@
 /*
- * profile.c - read, write, sort and find profiles and samples; see profile.h. row.h describes the tables of
- * columns.
+ * profile.c - read, write, sort and find profiles and samples; see profile.h. row.h describes the
+ * tables of columns.
  */
 #include "heshare/profile.h"
 
@@ -19,68 +19,76 @@
 #define SAMPLE(member)  offsetof(struct hes_sample, member)
 #define N(array)        (sizeof(array) / sizeof((array)[0]))
 
-#define MIN_US    1e-3
-#define MAX_US    1e12
-#define MAX_MIB   16777216
-#define MAX_MW    10000000
-#define MAX_UTIL  1
-#define MAX_LOAD  64 /* a sum over co-runners */
+#define MIN_US   1e-3
+#define MAX_US   1e12
+#define MAX_MIB  16777216
+#define MAX_MW   10000000
+#define MAX_UTIL 1
+#define MAX_LOAD 64 /* a sum over co-runners */
 
 static const struct hes_row_column profile_columns[] = {
-	{ "workload",     HES_ROW_TEXT, PROFILE(workload), 0, 0, false },
-	{ "gpu_type",     HES_ROW_TEXT, PROFILE(gpu_type), 0, 0, false },
-	{ "batch_size",   HES_ROW_U32,  PROFILE(batch_size), 1, 65536, false },
-	{ "memory_mib",   HES_ROW_U32,  PROFILE(memory_mib), 0, MAX_MIB, false },
-	{ "clock_mhz",    HES_ROW_U32,  PROFILE(clock_mhz), 0, 10000, true },
+	{ "workload", HES_ROW_TEXT, PROFILE(workload), 0, 0, false },
+	{ "gpu_type", HES_ROW_TEXT, PROFILE(gpu_type), 0, 0, false },
+	{ "batch_size", HES_ROW_U32, PROFILE(batch_size), 1, 65536, false },
+	{ "memory_mib", HES_ROW_U32, PROFILE(memory_mib), 0, MAX_MIB, false },
+	{ "clock_mhz", HES_ROW_U32, PROFILE(clock_mhz), 0, 10000, true },
 	{ "iteration_us", HES_ROW_REAL, PROFILE(iteration_us), MIN_US, MAX_US, false },
-	{ "busy",         HES_ROW_REAL, PROFILE(busy), 0, MAX_UTIL, true },
-	{ "sm_util",      HES_ROW_REAL, PROFILE(sm_util), 0, MAX_UTIL, false },
-	{ "dram_util",    HES_ROW_REAL, PROFILE(dram_util), 0, MAX_UTIL, false },
-	{ "l2_util",      HES_ROW_REAL, PROFILE(l2_util), 0, MAX_UTIL, true },
-	{ "power_mw",     HES_ROW_U32,  PROFILE(power_mw), 1, MAX_MW, false },
+	{ "busy", HES_ROW_REAL, PROFILE(busy), 0, MAX_UTIL, true },
+	{ "sm_util", HES_ROW_REAL, PROFILE(sm_util), 0, MAX_UTIL, false },
+	{ "dram_util", HES_ROW_REAL, PROFILE(dram_util), 0, MAX_UTIL, false },
+	{ "l2_util", HES_ROW_REAL, PROFILE(l2_util), 0, MAX_UTIL, true },
+	{ "power_mw", HES_ROW_U32, PROFILE(power_mw), 1, MAX_MW, false },
 };
 
 static const struct hes_row_column sample_columns[] = {
-	{ "workload",          HES_ROW_TEXT, SAMPLE(task.workload), 0, 0, false },
-	{ "gpu_type",          HES_ROW_TEXT, SAMPLE(task.gpu_type), 0, 0, false },
-	{ "batch_size",        HES_ROW_U32,  SAMPLE(task.batch_size), 1, 65536, false },
-	{ "memory_mib",        HES_ROW_U32,  SAMPLE(task.memory_mib), 0, MAX_MIB, false },
-	{ "solo_clock_mhz",    HES_ROW_U32,  SAMPLE(task.clock_mhz), 0, 10000, true },
+	{ "workload", HES_ROW_TEXT, SAMPLE(task.workload), 0, 0, false },
+	{ "gpu_type", HES_ROW_TEXT, SAMPLE(task.gpu_type), 0, 0, false },
+	{ "batch_size", HES_ROW_U32, SAMPLE(task.batch_size), 1, 65536, false },
+	{ "memory_mib", HES_ROW_U32, SAMPLE(task.memory_mib), 0, MAX_MIB, false },
+	{ "solo_clock_mhz", HES_ROW_U32, SAMPLE(task.clock_mhz), 0, 10000, true },
 	{ "solo_iteration_us", HES_ROW_REAL, SAMPLE(task.iteration_us), MIN_US, MAX_US, false },
-	{ "solo_busy",         HES_ROW_REAL, SAMPLE(task.busy), 0, MAX_UTIL, true },
-	{ "solo_sm_util",      HES_ROW_REAL, SAMPLE(task.sm_util), 0, MAX_UTIL, false },
-	{ "solo_dram_util",    HES_ROW_REAL, SAMPLE(task.dram_util), 0, MAX_UTIL, false },
-	{ "solo_l2_util",      HES_ROW_REAL, SAMPLE(task.l2_util), 0, MAX_UTIL, true },
-	{ "solo_power_mw",     HES_ROW_U32,  SAMPLE(task.power_mw), 1, MAX_MW, false },
-	{ "least_us",          HES_ROW_REAL, SAMPLE(task.least_us), 0, MAX_US, true },
-	{ "sm_pct",            HES_ROW_U32,  SAMPLE(sm_pct), 1, 100, false },
-	{ "clock_mhz",         HES_ROW_U32,  SAMPLE(clock_mhz), 1, 10000, false },
-	{ "beside_residents",  HES_ROW_U32,  SAMPLE(co_runners.jobs), 0, 63, false },
-	{ "beside_sm_pct",     HES_ROW_U32,  SAMPLE(co_runners.sm_pct), 0, 6300, false },
-	{ "beside_sm_util",    HES_ROW_REAL, SAMPLE(co_runners.sm_util), 0, MAX_LOAD, false },
-	{ "beside_dram_util",  HES_ROW_REAL, SAMPLE(co_runners.dram_util), 0, MAX_LOAD, false },
-	{ "beside_l2_util",    HES_ROW_REAL, SAMPLE(co_runners.l2_util), 0, MAX_LOAD, true },
-	{ "beside_power_mw",   HES_ROW_U32,  SAMPLE(co_runners.power_mw), 0, MAX_MW, false },
-	{ "beside_busy",       HES_ROW_REAL, SAMPLE(co_runners.busy), 0, MAX_LOAD, true },
-	{ "beside_sm_busy",    HES_ROW_REAL, SAMPLE(co_runners.sm_busy), 0, MAX_LOAD, true },
-	{ "beside_l2_sets",    HES_ROW_REAL, SAMPLE(co_runners.l2_sets), 0, 1e6, true },
-	{ "beside_dram_busy",  HES_ROW_REAL, SAMPLE(co_runners.dram_busy), 0, MAX_LOAD, true },
-	{ "beside_serial",     HES_ROW_REAL, SAMPLE(co_runners.serial), 0, MAX_LOAD, true },
-	{ "beside_pace",       HES_ROW_REAL, SAMPLE(co_runners.pace), 0, MAX_LOAD, true },
-	{ "beside_iterations_per_s", HES_ROW_REAL, SAMPLE(co_runners.iterations_per_s), 0, 1e12, true },
+	{ "solo_busy", HES_ROW_REAL, SAMPLE(task.busy), 0, MAX_UTIL, true },
+	{ "solo_sm_util", HES_ROW_REAL, SAMPLE(task.sm_util), 0, MAX_UTIL, false },
+	{ "solo_dram_util", HES_ROW_REAL, SAMPLE(task.dram_util), 0, MAX_UTIL, false },
+	{ "solo_l2_util", HES_ROW_REAL, SAMPLE(task.l2_util), 0, MAX_UTIL, true },
+	{ "solo_power_mw", HES_ROW_U32, SAMPLE(task.power_mw), 1, MAX_MW, false },
+	{ "least_us", HES_ROW_REAL, SAMPLE(task.least_us), 0, MAX_US, true },
+	{ "sm_pct", HES_ROW_U32, SAMPLE(sm_pct), 1, 100, false },
+	{ "clock_mhz", HES_ROW_U32, SAMPLE(clock_mhz), 1, 10000, false },
+	{ "beside_residents", HES_ROW_U32, SAMPLE(co_runners.jobs), 0, 63, false },
+	{ "beside_sm_pct", HES_ROW_U32, SAMPLE(co_runners.sm_pct), 0, 6300, false },
+	{ "beside_sm_util", HES_ROW_REAL, SAMPLE(co_runners.sm_util), 0, MAX_LOAD, false },
+	{ "beside_dram_util", HES_ROW_REAL, SAMPLE(co_runners.dram_util), 0, MAX_LOAD, false },
+	{ "beside_l2_util", HES_ROW_REAL, SAMPLE(co_runners.l2_util), 0, MAX_LOAD, true },
+	{ "beside_power_mw", HES_ROW_U32, SAMPLE(co_runners.power_mw), 0, MAX_MW, false },
+	{ "beside_busy", HES_ROW_REAL, SAMPLE(co_runners.busy), 0, MAX_LOAD, true },
+	{ "beside_sm_busy", HES_ROW_REAL, SAMPLE(co_runners.sm_busy), 0, MAX_LOAD, true },
+	{ "beside_l2_sets", HES_ROW_REAL, SAMPLE(co_runners.l2_sets), 0, 1e6, true },
+	{ "beside_dram_busy", HES_ROW_REAL, SAMPLE(co_runners.dram_busy), 0, MAX_LOAD, true },
+	{ "beside_serial", HES_ROW_REAL, SAMPLE(co_runners.serial), 0, MAX_LOAD, true },
+	{ "beside_pace", HES_ROW_REAL, SAMPLE(co_runners.pace), 0, MAX_LOAD, true },
+	{ "beside_iterations_per_s", HES_ROW_REAL, SAMPLE(co_runners.iterations_per_s), 0, 1e12,
+	  true },
 	{ "beside_solo_power_mw", HES_ROW_REAL, SAMPLE(co_runners.solo_power_mw), 0, 1e9, true },
-	{ "beside_solo_clock_mhz", HES_ROW_REAL, SAMPLE(co_runners.solo_clock_mhz), 0, 10000, true },
-	{ "beside",            HES_ROW_LINE, SAMPLE(co_runner_names), 0, HES_CO_RUN_TEXT_MAX - 1, true },
-	{ "iteration_us",      HES_ROW_REAL, SAMPLE(iteration_us), MIN_US, MAX_US, false },
-	{ "power_mw",          HES_ROW_U32,  SAMPLE(power_mw), 1, MAX_MW, false },
+	{ "beside_solo_clock_mhz", HES_ROW_REAL, SAMPLE(co_runners.solo_clock_mhz), 0, 10000,
+	  true },
+	{ "beside", HES_ROW_LINE, SAMPLE(co_runner_names), 0, HES_CO_RUN_TEXT_MAX - 1, true },
+	{ "iteration_us", HES_ROW_REAL, SAMPLE(iteration_us), MIN_US, MAX_US, false },
+	{ "power_mw", HES_ROW_U32, SAMPLE(power_mw), 1, MAX_MW, false },
 };
 
 const struct hes_row_table hes_profile_table = {
-	"profiles", profile_columns, N(profile_columns), sizeof(struct hes_profile),
+	"profiles",
+	profile_columns,
+	N(profile_columns),
+	sizeof(struct hes_profile),
 };
 
 const struct hes_row_table hes_sample_table = {
-	"samples", sample_columns, N(sample_columns), sizeof(struct hes_sample),
+	"samples",
+	sample_columns,
+	N(sample_columns),
+	sizeof(struct hes_sample),
 };
 
 int hes_profile_compare(const void *a, const void *b)
@@ -100,7 +108,8 @@ void hes_profiles_sort(struct hes_profiles *p)
 	for (size_t i = 0, next; i < p->n; i = next) {
 		double least = p->v[i].iteration_us;
 
-		for (next = i; next < p->n && strcmp(p->v[next].workload, p->v[i].workload) == 0; next++)
+		for (next = i; next < p->n && strcmp(p->v[next].workload, p->v[i].workload) == 0;
+		     next++)
 			least = fmin(least, p->v[next].iteration_us);
 		for (size_t k = i; k < next; k++)
 			p->v[k].least_us = least;
@@ -119,8 +128,8 @@ int hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err
 	hes_profiles_sort(&p);
 	for (size_t i = 1; i < p.n; i++)
 		if (hes_profile_compare(&p.v[i - 1], &p.v[i]) == 0) {
-			rc = hes_fail(err, -EEXIST, "%s: %s on %s at batch size %u is given twice", path,
-				      p.v[i].workload, p.v[i].gpu_type, p.v[i].batch_size);
+			rc = hes_fail(err, -EEXIST, "%s: %s on %s at batch size %u is given twice",
+				      path, p.v[i].workload, p.v[i].gpu_type, p.v[i].batch_size);
 			hes_profiles_free(&p);
 			return rc;
 		}
@@ -128,7 +137,8 @@ int hes_profiles_load(const char *path, struct hes_profiles *out, struct hes_err
 	return 0;
 }
 
-int hes_profiles_join(const struct hes_profiles *first, const struct hes_profiles *rest, struct hes_profiles *out)
+int hes_profiles_join(const struct hes_profiles *first, const struct hes_profiles *rest,
+		      struct hes_profiles *out)
 {
 	struct hes_profiles p = { .v = calloc(first->n + rest->n + 1, sizeof(*p.v)) };
 
@@ -224,8 +234,8 @@ static uint32_t between_u32(uint32_t a, uint32_t b, double t)
 	return (uint32_t)lround(between(a, b, t));
 }
 
-static void interpolate(const struct hes_profile *a, const struct hes_profile *b, uint32_t batch_size,
-			struct hes_profile *out)
+static void interpolate(const struct hes_profile *a, const struct hes_profile *b,
+			uint32_t batch_size, struct hes_profile *out)
 {
 	double t = (double)(batch_size - a->batch_size) / (b->batch_size - a->batch_size);
 
@@ -253,13 +263,16 @@ static int fail_unknown(const struct hes_profiles *p, const char *workload, stru
 			near = p->v[i].workload;
 	for (size_t i = 0; i < p->n && at < sizeof(known); i++)
 		if (i == 0 || strcmp(p->v[i].workload, p->v[i - 1].workload) != 0)
-			at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", i ? ", " : "", p->v[i].workload);
-	return hes_fail(err, -ENOENT, "workload \"%.60s\" was never profiled%s%s%s; there are: %s", workload,
-			near ? " (did you mean " : "", near ? near : " (heshare profile measures it)", near ? "?)" : "", known);
+			at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s",
+					       i ? ", " : "", p->v[i].workload);
+	return hes_fail(err, -ENOENT, "workload \"%.60s\" was never profiled%s%s%s; there are: %s",
+			workload, near ? " (did you mean " : "",
+			near ? near : " (heshare profile measures it)", near ? "?)" : "", known);
 }
 
 /* Why there is no profile: no such workload, not on this type, or not at this batch size. */
-static int not_found(const struct hes_profiles *p, const struct hes_profile *key, struct hes_err *err)
+static int not_found(const struct hes_profiles *p, const struct hes_profile *key,
+		     struct hes_err *err)
 {
 	const struct hes_profile *first = NULL, *last = NULL;
 	bool workload_known = false;
@@ -272,12 +285,13 @@ static int not_found(const struct hes_profiles *p, const struct hes_profile *key
 		last = &p->v[i];
 	}
 	if (first)
-		return hes_fail(err, -ERANGE, "%s on %s: batch size %u is outside the profiled %u to %u",
+		return hes_fail(err, -ERANGE,
+				"%s on %s: batch size %u is outside the profiled %u to %u",
 				key->workload, key->gpu_type, key->batch_size, first->batch_size,
 				last->batch_size);
 	if (workload_known)
-		return hes_fail(err, -ENOENT, "workload \"%s\" was never profiled on %s", key->workload,
-				key->gpu_type);
+		return hes_fail(err, -ENOENT, "workload \"%s\" was never profiled on %s",
+				key->workload, key->gpu_type);
 	return fail_unknown(p, key->workload, err);
 }
 
@@ -301,16 +315,17 @@ int hes_profile_find(const struct hes_profiles *p, const char *workload, uint32_
 	return 0;
 }
 
-#define BANDWIDTH_REACHED 0.85 /* of the data sheet's */
-#define SATURATING_SHARE  0.55 /* of the SMs, that draws all of the bandwidth */
-#define MOST_OF_L2        0.98 /* what touches more may be of any size */
+#define BANDWIDTH_REACHED 0.85   /* of the data sheet's */
+#define SATURATING_SHARE  0.55   /* of the SMs, that draws all of the bandwidth */
+#define MOST_OF_L2        0.98   /* what touches more may be of any size */
 #define LAUNCHING_US      4000.0 /* of a workload of which nothing else is known */
 #define LAUNCHING_PART    0.8    /* of the shortest iteration */
-#define WAITING_POWER     0.4  /* of an SM that waits for memory, of one that computes */
-#define SHARE_BEND        9.0  /* how sharply a share bends into the SMs and the bandwidth that a task can use */
-#define LAUNCHING_BEND    5.0  /* ... launching into the GPU's work, of which the longer counts */
-#define NEGLIGIBLE        0.2  /* ratio at which the longer is the larger value */
-#define LEAST_SERIAL      0.005 /* of the solo iteration */
+#define WAITING_POWER     0.4    /* of an SM that waits for memory, of one that computes */
+#define SHARE_BEND \
+	9.0 /* how sharply a share bends into the SMs and the bandwidth that a task can use */
+#define LAUNCHING_BEND 5.0   /* ... launching into the GPU's work, of which the longer counts */
+#define NEGLIGIBLE     0.2   /* ratio at which the longer is the larger value */
+#define LEAST_SERIAL   0.005 /* of the solo iteration */
 
 /*
  * An iteration in parts of the solo one: computing, waiting for memory, and how long it
@@ -332,10 +347,12 @@ static double launching_us(const struct hes_profile *solo)
 	return solo->least_us > 0 ? LAUNCHING_PART * solo->least_us : LAUNCHING_US;
 }
 
-/* The smaller of a part and a share, bending from one to the other; the part where the share is all. */
+/* The smaller of a part and a share, bending from one to the other; the part where the share is
+ * all. */
 static double held_to(double part, double share)
 {
-	return part * pow(1 + pow(part, SHARE_BEND) * (pow(share, -SHARE_BEND) - 1), -1 / SHARE_BEND);
+	return part *
+	       pow(1 + pow(part, SHARE_BEND) * (pow(share, -SHARE_BEND) - 1), -1 / SHARE_BEND);
 }
 
 /* The larger of two, bending from one to the other. */
@@ -343,20 +360,26 @@ static double longer_of(double a, double b)
 {
 	double lo = fmin(a, b), hi = fmax(a, b);
 
-	return lo > NEGLIGIBLE * hi ? hi * pow(1 + pow(lo / hi, LAUNCHING_BEND), 1 / LAUNCHING_BEND) : hi;
+	return lo > NEGLIGIBLE * hi ? hi * pow(1 + pow(lo / hi, LAUNCHING_BEND), 1 / LAUNCHING_BEND)
+				    : hi;
 }
 
 static struct parts alone_with_share(const struct hes_gpu_type *g, const struct hes_profile *solo,
 				     double share, uint32_t clock_mhz)
 {
-	double busy = fmax(fmax(solo->busy, solo->sm_util), 1e-3), width = fmin(fmax(solo->sm_util / busy, 1e-3), 1);
+	double busy = fmax(fmax(solo->busy, solo->sm_util), 1e-3),
+	       width = fmin(fmax(solo->sm_util / busy, 1e-3), 1);
 	double memory = fmin(solo->dram_util / BANDWIDTH_REACHED, 0.98 * busy);
-	double clock = clock_mhz / (double)(solo->clock_mhz ? solo->clock_mhz : g->clock_default_mhz);
-	double launching = fmin(launching_us(solo) / solo->iteration_us, 1), paced = longer_of(launching, busy), fit;
+	double clock =
+		clock_mhz / (double)(solo->clock_mhz ? solo->clock_mhz : g->clock_default_mhz);
+	double launching = fmin(launching_us(solo) / solo->iteration_us, 1),
+	       paced = longer_of(launching, busy), fit;
 	struct parts p = { .sms = held_to(width, share), .serial = fmax(1 - paced, LEAST_SERIAL) };
 
 	fit = fmin(1, (1 - p.serial) / paced); /* so that the solo iteration is 1 */
-	p.draw = pow((1 + pow(SATURATING_SHARE, SHARE_BEND)) / (1 + pow(SATURATING_SHARE / share, SHARE_BEND)), 1 / SHARE_BEND);
+	p.draw = pow((1 + pow(SATURATING_SHARE, SHARE_BEND)) /
+			     (1 + pow(SATURATING_SHARE / share, SHARE_BEND)),
+		     1 / SHARE_BEND);
 	p.compute = (busy - memory) * width / p.sms / clock;
 	p.memory = memory / p.draw;
 	p.joules = (busy - memory + WAITING_POWER * p.memory * p.sms / width * clock) /
@@ -367,8 +390,8 @@ static struct parts alone_with_share(const struct hes_gpu_type *g, const struct 
 	return p;
 }
 
-static void add_activity(struct hes_load *load, const struct hes_gpu_type *g, const struct hes_profile *solo,
-			 double share, uint32_t clock_mhz)
+static void add_activity(struct hes_load *load, const struct hes_gpu_type *g,
+			 const struct hes_profile *solo, double share, uint32_t clock_mhz)
 {
 	struct parts p = alone_with_share(g, solo, share, clock_mhz);
 	double dynamic_mw = fmax((double)solo->power_mw - g->idle_power_mw, 1);
@@ -384,11 +407,12 @@ static void add_activity(struct hes_load *load, const struct hes_gpu_type *g, co
 	load->pace += p.joules / p.whole;
 	load->iterations_per_s += 1e6 / (solo->iteration_us * p.whole);
 	load->solo_power_mw += power_mw;
-	load->solo_clock_mhz = (load->solo_clock_mhz * before + held_mhz * power_mw) / (before + power_mw);
+	load->solo_clock_mhz =
+		(load->solo_clock_mhz * before + held_mhz * power_mw) / (before + power_mw);
 }
 
-void hes_load_add(struct hes_load *load, const struct hes_gpu_type *g, const struct hes_profile *solo,
-		  uint32_t sm_pct, uint32_t clock_mhz)
+void hes_load_add(struct hes_load *load, const struct hes_gpu_type *g,
+		  const struct hes_profile *solo, uint32_t sm_pct, uint32_t clock_mhz)
 {
 	double share = sm_pct / 100.0;
 	/* A co-runner with a smaller share does this part of its work. */
@@ -419,7 +443,9 @@ void hes_load_join(struct hes_load *load, const struct hes_load *more)
 	load->pace += more->pace;
 	load->iterations_per_s += more->iterations_per_s;
 	if (power_mw > 0)
-		load->solo_clock_mhz = (load->solo_clock_mhz * before + more->solo_clock_mhz * more->solo_power_mw) / power_mw;
+		load->solo_clock_mhz = (load->solo_clock_mhz * before +
+					more->solo_clock_mhz * more->solo_power_mw) /
+				       power_mw;
 	load->solo_power_mw = power_mw;
 	load->unseen_distance += more->unseen_distance;
 	load->computing += more->computing;

@@ -1,6 +1,6 @@
 /*
- * replay.c - totals of a replay; see replay.h. Energy is summed in whole microseconds times milliwatts, so the
- * order of the segments does not matter.
+ * replay.c - totals of a replay; see replay.h. Energy is summed in whole microseconds times
+ * milliwatts, so the order of the segments does not matter.
  */
 #include "heshare/replay.h"
 
@@ -28,8 +28,8 @@ static void add_energy(struct energy *e, uint32_t power_mw, int64_t us)
 /* What one GPU gathers while the segments are walked. */
 struct tally {
 	struct energy busy;
-	int64_t       busy_us;
-	double        util_us;
+	int64_t busy_us;
+	double util_us;
 };
 
 static int by_value(const void *a, const void *b)
@@ -110,7 +110,8 @@ static void summarise_gpus(struct hes_replay *r, const struct hes_fleet *f, cons
 	r->totals.fleet_energy_mj = busy.mj + idle.mj + (busy.nj + idle.nj) / US_PER_S;
 }
 
-int hes_replay_summarise(struct hes_replay *r, const struct hes_fleet *f, const struct hes_jobs *jobs)
+int hes_replay_summarise(struct hes_replay *r, const struct hes_fleet *f,
+			 const struct hes_jobs *jobs)
 {
 	struct hes_gpu_usage *gpus = calloc(f->n ? f->n : 1, sizeof(*gpus));
 	struct tally *t = calloc(f->n ? f->n : 1, sizeof(*t));

@@ -15,7 +15,8 @@
 
 #define MAX_ROWS 10000000
 
-static int read_name(const struct hes_csv *csv, int at, const char *column, char *out, struct hes_err *err)
+static int read_name(const struct hes_csv *csv, int at, const char *column, char *out,
+		     struct hes_err *err)
 {
 	struct hes_err why;
 	int rc = hes_check_name(column, hes_csv_text(csv, at), HES_NAME_MAX - 1, &why);
@@ -26,7 +27,8 @@ static int read_name(const struct hes_csv *csv, int at, const char *column, char
 	return 0;
 }
 
-static int read_line(const struct hes_csv *csv, int at, const struct hes_row_column *c, char *out, struct hes_err *err)
+static int read_line(const struct hes_csv *csv, int at, const struct hes_row_column *c, char *out,
+		     struct hes_err *err)
 {
 	const char *text = hes_csv_text(csv, at);
 	struct hes_err why;
@@ -38,7 +40,8 @@ static int read_line(const struct hes_csv *csv, int at, const struct hes_row_col
 	return 0;
 }
 
-static int read_maybe(const struct hes_csv *csv, int at, const struct hes_row_column *c, double *out, struct hes_err *err)
+static int read_maybe(const struct hes_csv *csv, int at, const struct hes_row_column *c,
+		      double *out, struct hes_err *err)
 {
 	if (at >= 0 && *hes_csv_text(csv, at))
 		return hes_csv_double(csv, at, c->min, c->max, out, err);
@@ -46,8 +49,8 @@ static int read_maybe(const struct hes_csv *csv, int at, const struct hes_row_co
 	return 0;
 }
 
-static int read_row(const struct hes_row_table *t, const struct hes_csv *csv, const int *at, char *row,
-		    struct hes_err *err)
+static int read_row(const struct hes_row_table *t, const struct hes_csv *csv, const int *at,
+		    char *row, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -72,7 +75,8 @@ static int read_row(const struct hes_row_table *t, const struct hes_csv *csv, co
 	return rc;
 }
 
-static int grow(const struct hes_csv *csv, char **rows, size_t *room, size_t row_size, struct hes_err *err)
+static int grow(const struct hes_csv *csv, char **rows, size_t *room, size_t row_size,
+		struct hes_err *err)
 {
 	size_t more = *room ? *room * 2 : 256;
 	char *p;
@@ -97,7 +101,8 @@ static int read_rows(const struct hes_row_table *t, struct hes_csv *csv, char **
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const struct hes_row_column *c = &t->columns[i];
 
-		at[i] = c->optional ? hes_csv_find(csv, c->name) : hes_csv_column(csv, c->name, err);
+		at[i] = c->optional ? hes_csv_find(csv, c->name)
+				    : hes_csv_column(csv, c->name, err);
 		if (at[i] < 0 && !c->optional)
 			return at[i];
 	}
@@ -112,7 +117,8 @@ static int read_rows(const struct hes_row_table *t, struct hes_csv *csv, char **
 	return rc;
 }
 
-int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, size_t *out_n, struct hes_err *err)
+int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, size_t *out_n,
+		  struct hes_err *err)
 {
 	struct hes_csv *csv;
 	char *rows = NULL;
@@ -147,7 +153,8 @@ void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row)
 		else if (c->kind == HES_ROW_U32)
 			fprintf(f, "%u", *(const uint32_t *)slot);
 		else if (c->kind == HES_ROW_REAL || !isnan(*(const double *)slot))
-			fprintf(f, "%.*g", HES_PROFILE_DIGITS, *(const double *)slot + 0.0); /* -0 is 0 */
+			fprintf(f, "%.*g", HES_PROFILE_DIGITS,
+				*(const double *)slot + 0.0); /* -0 is 0 */
 	}
 	fputc('\n', f);
 }

@@ -18,24 +18,24 @@
 enum hes_row_kind {
 	HES_ROW_TEXT, /* char[HES_NAME_MAX] */
 	HES_ROW_U32,
-	HES_ROW_REAL, /* double, HES_PROFILE_DIGITS significant digits in files */
+	HES_ROW_REAL,  /* double, HES_PROFILE_DIGITS significant digits in files */
 	HES_ROW_MAYBE, /* the same; NaN where it is missing, an empty cell */
-	HES_ROW_LINE, /* char[max + 1] of printable text, may be empty */
+	HES_ROW_LINE,  /* char[max + 1] of printable text, may be empty */
 };
 
 struct hes_row_column {
-	const char       *name;
+	const char *name;
 	enum hes_row_kind kind;
-	size_t            offset;
-	double            min, max; /* of a number; max of a line: its bytes */
-	bool              optional; /* 0 or "", which stands for unknown, where the file has no such column */
+	size_t offset;
+	double min, max; /* of a number; max of a line: its bytes */
+	bool optional;   /* 0 or "", which stands for unknown, where the file has no such column */
 };
 
 struct hes_row_table {
-	const char                  *what; /* "profiles" */
+	const char *what; /* "profiles" */
 	const struct hes_row_column *columns;
-	size_t                       n_columns;
-	size_t                       row_size;
+	size_t n_columns;
+	size_t row_size;
 };
 
 extern const struct hes_row_table hes_profile_table; /* struct hes_profile */
@@ -47,7 +47,8 @@ extern const struct hes_row_table hes_point_table;   /* struct hes_point */
  * @param out  one block of rows; free() it
  * @return 0; -EINVAL, -ERANGE with file, line, field and value; -EINVAL no row
  */
-int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, size_t *out_n, struct hes_err *err);
+int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, size_t *out_n,
+		  struct hes_err *err);
 int hes_rows_save(const struct hes_row_table *t, const char *path, const void *rows, size_t n,
 		  struct hes_err *err);
 /** One row and its newline, as hes_rows_save writes it. */

@@ -9,7 +9,7 @@
 
 static const struct {
 	enum hes_outside one;
-	const char     *name;
+	const char *name;
 } names[] = {
 	{ HES_OUTSIDE_TYPE, "GPU type" },
 	{ HES_OUTSIDE_WORKLOAD, "workload" },
@@ -36,7 +36,8 @@ void hes_outside_text(uint32_t set, char out[HES_OUTSIDE_TEXT])
 	out[0] = '\0';
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (set & names[i].one)
-			at += (size_t)snprintf(out + at, HES_OUTSIDE_TEXT - at, "%s%s", at ? ", " : "", names[i].name);
+			at += (size_t)snprintf(out + at, HES_OUTSIDE_TEXT - at, "%s%s",
+					       at ? ", " : "", names[i].name);
 }
 
 uint32_t hes_outside_find(const char *name)

@@ -1,10 +1,12 @@
 /*
  * fair_replay.c - tenants share a GPU on a virtual clock; see fair_replay.h.
  *
- * The clock moves from event to event: a tenant arrives or departs, a request comes or ends, a turn ends, a sample is due. The next arrival, departure or request of each tenant is in a heap, by its time in ns: doubles
- * hold those exactly up to 2^53.
+ * The clock moves from event to event: a tenant arrives or departs, a request comes or ends, a turn
+ * ends, a sample is due. The next arrival, departure or request of each tenant is in a heap, by its
+ * time in ns: doubles hold those exactly up to 2^53.
  *
- * Invariant: a tenant is in the queue from its arrival to its departure; the queue's items of it are its requests that are not done.
+ * Invariant: a tenant is in the queue from its arrival to its departure; the queue's items of it
+ * are its requests that are not done.
  */
 #include "fair/fair_replay.h"
 
@@ -24,28 +26,29 @@ struct runner {
 	const struct fair_replay_tenant *t;
 	struct fair_replay_usage u;
 	struct hes_rng rng;
-	uint32_t  slot;            /* of the queue, while it is here */
-	bool      here, gone;
-	uint64_t  next_request_ns; /* FAIR_REPLAY_NEVER: none comes by the clock */
-	uint64_t  progress_ns;     /* of the request at the head */
-	uint64_t *times;           /* of each request in order: its latency where it is done, else when it was submitted */
-	size_t    n_times, room;
+	uint32_t slot; /* of the queue, while it is here */
+	bool here, gone;
+	uint64_t next_request_ns; /* FAIR_REPLAY_NEVER: none comes by the clock */
+	uint64_t progress_ns;     /* of the request at the head */
+	uint64_t *times; /* of each request in order: its latency where it is done, else when it was
+			    submitted */
+	size_t n_times, room;
 };
 
 struct replay {
 	const struct fair_replay_config *c;
 	struct hes_fair_queue *q;
-	struct runner     *runners; /* [n] */
-	size_t             n;
-	uint32_t          *by_slot; /* [n]: the runner of a slot of the queue */
-	struct tenant_heap events;  /* runners by the time of their next event */
-	uint64_t           now_ns, sample_ns, steps, requests;
+	struct runner *runners; /* [n] */
+	size_t n;
+	uint32_t *by_slot;         /* [n]: the runner of a slot of the queue */
+	struct tenant_heap events; /* runners by the time of their next event */
+	uint64_t now_ns, sample_ns, steps, requests;
 	/* The turn, while holder is not NOBODY. */
-	uint32_t           holder, last;
-	uint64_t           left_ns, used_ns, switch_ns;
-	uint64_t           charged_ns; /* of used_ns */
-	bool               alone;      /* no other tenant had work when the turn began */
-	size_t             busy;       /* tenants with work */
+	uint32_t holder, last;
+	uint64_t left_ns, used_ns, switch_ns;
+	uint64_t charged_ns; /* of used_ns */
+	bool alone;          /* no other tenant had work when the turn began */
+	size_t busy;         /* tenants with work */
 };
 
 static uint64_t lesser_ns(uint64_t a, uint64_t b)
@@ -59,7 +62,9 @@ static int range_check(size_t tenant, const char *what, uint64_t ns, struct hes_
 {
 	if (ns <= HES_FAIR_MAX_NS)
 		return 0;
-	return hes_fail(err, -EINVAL, "tenant %zu: %s of %" PRIu64 " ns is more than %" PRIu64 " ns", tenant, what, ns, HES_FAIR_MAX_NS);
+	return hes_fail(err, -EINVAL,
+			"tenant %zu: %s of %" PRIu64 " ns is more than %" PRIu64 " ns", tenant,
+			what, ns, HES_FAIR_MAX_NS);
 }
 
 static int replay_tenant_check(size_t i, const struct fair_replay_tenant *t, struct hes_err *err)
@@ -75,21 +80,28 @@ static int replay_tenant_check(size_t i, const struct fair_replay_tenant *t, str
 	if (!rc)
 		rc = range_check(i, "a piece", t->piece_ns, err);
 	if (!rc && t->departure_ns <= t->arrival_ns)
-		rc = hes_fail(err, -EINVAL, "tenant %zu: it departs at %" PRIu64 " ns, not after its arrival at %" PRIu64 " ns", i,
-			      t->departure_ns, t->arrival_ns);
+		rc = hes_fail(err, -EINVAL,
+			      "tenant %zu: it departs at %" PRIu64
+			      " ns, not after its arrival at %" PRIu64 " ns",
+			      i, t->departure_ns, t->arrival_ns);
 	if (!rc && t->period_ns && !t->request_ns)
 		rc = hes_fail(err, -EINVAL, "tenant %zu: requests at a rate need a length", i);
 	return rc;
 }
 
-static int replay_check(const struct fair_replay_config *c, const struct fair_replay_tenant *t, size_t n, struct hes_err *err)
+static int replay_check(const struct fair_replay_config *c, const struct fair_replay_tenant *t,
+			size_t n, struct hes_err *err)
 {
 	int rc = 0;
 
 	if (n < 1 || n > FAIR_REPLAY_MAX_TENANTS)
-		return hes_fail(err, -EINVAL, "%zu tenants are outside 1 to %d", n, FAIR_REPLAY_MAX_TENANTS);
-	if (c->duration_ns < 1 || c->duration_ns > HES_FAIR_MAX_NS || c->switch_ns > HES_FAIR_MAX_NS)
-		return hes_fail(err, -EINVAL, "a duration of %" PRIu64 " ns or a switch of %" PRIu64 " ns is outside 1 to %" PRIu64 " ns",
+		return hes_fail(err, -EINVAL, "%zu tenants are outside 1 to %d", n,
+				FAIR_REPLAY_MAX_TENANTS);
+	if (c->duration_ns < 1 || c->duration_ns > HES_FAIR_MAX_NS ||
+	    c->switch_ns > HES_FAIR_MAX_NS)
+		return hes_fail(err, -EINVAL,
+				"a duration of %" PRIu64 " ns or a switch of %" PRIu64
+				" ns is outside 1 to %" PRIu64 " ns",
 				c->duration_ns, c->switch_ns, HES_FAIR_MAX_NS);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = replay_tenant_check(i, &t[i], err);
@@ -128,7 +140,8 @@ static int turn_expire(struct replay *p, struct hes_err *err)
 	return 0;
 }
 
-/* Another tenant got work during the turn of one that was alone: the turn is now as long as its slice of both tenants. */
+/* Another tenant got work during the turn of one that was alone: the turn is now as long as its
+ * slice of both tenants. */
 static int turn_cut(struct replay *p, struct hes_err *err)
 {
 	struct hes_fair_usage u;
@@ -149,13 +162,17 @@ static int turn_cut(struct replay *p, struct hes_err *err)
 static int request_keep(struct replay *p, struct runner *r, struct hes_err *err)
 {
 	if (++p->requests > MOST_REQUESTS)
-		return hes_fail(err, -E2BIG, "more than %" PRIu64 " requests: shorten the duration, or lower the rates", MOST_REQUESTS);
+		return hes_fail(err, -E2BIG,
+				"more than %" PRIu64
+				" requests: shorten the duration, or lower the rates",
+				MOST_REQUESTS);
 	if (r->n_times == r->room) {
 		size_t room = r->room ? 2 * r->room : 64;
 		uint64_t *grown = reallocarray(r->times, room, sizeof(*grown));
 
 		if (!grown)
-			return hes_fail(err, -ENOMEM, "out of memory for %zu requests of a tenant", room);
+			return hes_fail(err, -ENOMEM, "out of memory for %zu requests of a tenant",
+					room);
 		r->times = grown;
 		r->room = room;
 	}
@@ -166,8 +183,9 @@ static int request_keep(struct replay *p, struct runner *r, struct hes_err *err)
 }
 
 /*
- * A newcomer starts at the vruntime of the one that was alone. That one has used its time by then, so it is charged first; but for
- * a nanosecond, since a GPU takes time to drain: the newcomer is next.
+ * A newcomer starts at the vruntime of the one that was alone. That one has used its time by then,
+ * so it is charged first; but for a nanosecond, since a GPU takes time to drain: the newcomer is
+ * next.
  */
 static int request_submit(struct replay *p, struct runner *r, struct hes_err *err)
 {
@@ -181,7 +199,8 @@ static int request_submit(struct replay *p, struct runner *r, struct hes_err *er
 	return !rc && cut ? turn_cut(p, err) : rc;
 }
 
-/* The request at the head of the holder's is done. Its last one ends the turn, which is charged before the work is gone. */
+/* The request at the head of the holder's is done. Its last one ends the turn, which is charged
+ * before the work is gone. */
 static int request_end(struct replay *p, struct hes_err *err)
 {
 	struct runner *r = &p->runners[p->holder];
@@ -205,7 +224,8 @@ static int request_end(struct replay *p, struct hes_err *err)
 static void event_set(struct replay *p, uint32_t i)
 {
 	const struct runner *r = &p->runners[i];
-	uint64_t at = r->here ? lesser_ns(r->t->departure_ns, r->next_request_ns) : r->t->arrival_ns;
+	uint64_t at =
+		r->here ? lesser_ns(r->t->departure_ns, r->next_request_ns) : r->t->arrival_ns;
 
 	if (r->gone || at == FAIR_REPLAY_NEVER)
 		tenant_heap_remove(&p->events, i);
@@ -228,7 +248,8 @@ static int tenant_arrive(struct replay *p, uint32_t i, struct hes_err *err)
 		return request_submit(p, r, err);
 	r->next_request_ns = p->now_ns;
 	if (r->t->random)
-		r->next_request_ns += (uint64_t)hes_rng_exponential(&r->rng, (double)r->t->period_ns);
+		r->next_request_ns +=
+			(uint64_t)hes_rng_exponential(&r->rng, (double)r->t->period_ns);
 	return 0;
 }
 
@@ -248,7 +269,8 @@ static int request_arrive(struct replay *p, struct runner *r, struct hes_err *er
 {
 	double period = (double)r->t->period_ns;
 
-	r->next_request_ns += r->t->random ? 1 + (uint64_t)hes_rng_exponential(&r->rng, period) : r->t->period_ns;
+	r->next_request_ns +=
+		r->t->random ? 1 + (uint64_t)hes_rng_exponential(&r->rng, period) : r->t->period_ns;
 	return request_submit(p, r, err);
 }
 
@@ -295,7 +317,8 @@ static uint64_t turn_step(const struct replay *p)
 
 	if (p->switch_ns)
 		return p->switch_ns;
-	return r->t->request_ns ? lesser_ns(p->left_ns, r->t->request_ns - r->progress_ns) : p->left_ns;
+	return r->t->request_ns ? lesser_ns(p->left_ns, r->t->request_ns - r->progress_ns)
+				: p->left_ns;
 }
 
 static int turn_run(struct replay *p, uint64_t ns, struct hes_err *err)
@@ -342,7 +365,8 @@ static uint64_t next_step(const struct replay *p)
 	return p->holder == NOBODY ? step : lesser_ns(step, turn_step(p));
 }
 
-static int replay_run(struct replay *p, fair_replay_sample_fn *sample, void *ctx, struct fair_replay_usage *out, struct hes_err *err)
+static int replay_run(struct replay *p, fair_replay_sample_fn *sample, void *ctx,
+		      struct fair_replay_usage *out, struct hes_err *err)
 {
 	p->sample_ns = p->c->every_ns;
 	while (p->now_ns < p->c->duration_ns) {
@@ -354,7 +378,10 @@ static int replay_run(struct replay *p, fair_replay_sample_fn *sample, void *ctx
 		if (p->holder == NOBODY)
 			turn_begin(p);
 		if (++p->steps > MOST_STEPS)
-			return hes_fail(err, -E2BIG, "more than %" PRIu64 " steps: shorten the duration, or lengthen the quantum", MOST_STEPS);
+			return hes_fail(err, -E2BIG,
+					"more than %" PRIu64
+					" steps: shorten the duration, or lengthen the quantum",
+					MOST_STEPS);
 		step = next_step(p);
 		p->now_ns += step;
 		if (p->holder != NOBODY)
@@ -406,7 +433,8 @@ static void replay_free(struct replay *p)
 	hes_fair_queue_destroy(p->q);
 }
 
-static int replay_start(struct replay *p, const struct fair_replay_tenant *tenants, struct hes_err *err)
+static int replay_start(struct replay *p, const struct fair_replay_tenant *tenants,
+			struct hes_err *err)
 {
 	struct hes_rng rng;
 	int rc = hes_fair_queue_create(&p->c->queue, &p->q, err);
@@ -428,8 +456,9 @@ static int replay_start(struct replay *p, const struct fair_replay_tenant *tenan
 	return 0;
 }
 
-int fair_replay(const struct fair_replay_config *c, const struct fair_replay_tenant *tenants, size_t n, fair_replay_sample_fn *sample,
-		void *ctx, struct fair_replay_usage *out, struct hes_err *err)
+int fair_replay(const struct fair_replay_config *c, const struct fair_replay_tenant *tenants,
+		size_t n, fair_replay_sample_fn *sample, void *ctx, struct fair_replay_usage *out,
+		struct hes_err *err)
 {
 	struct replay p = { .c = c, .n = n, .holder = NOBODY, .last = NOBODY };
 	int rc = replay_check(c, tenants, n, err);
@@ -437,7 +466,8 @@ int fair_replay(const struct fair_replay_config *c, const struct fair_replay_ten
 
 	if (rc)
 		return rc;
-	rc = usage ? replay_start(&p, tenants, err) : hes_fail(err, -ENOMEM, "out of memory for %zu tenants", n);
+	rc = usage ? replay_start(&p, tenants, err)
+		   : hes_fail(err, -ENOMEM, "out of memory for %zu tenants", n);
 	if (!rc)
 		rc = replay_run(&p, sample, ctx, usage, err);
 	for (size_t i = 0; i < n && !rc; i++)
@@ -452,8 +482,8 @@ int fair_replay(const struct fair_replay_config *c, const struct fair_replay_ten
 	return rc;
 }
 
-void fair_replay_measure(const struct fair_replay_tenant *tenants, const struct fair_replay_usage *usage, size_t n,
-			 struct hes_fairness *out)
+void fair_replay_measure(const struct fair_replay_tenant *tenants,
+			 const struct fair_replay_usage *usage, size_t n, struct hes_fairness *out)
 {
 	double least[2] = { -1, -1 }, most[2] = { 0, 0 };
 

@@ -13,8 +13,8 @@ static int number_check(const char *what, size_t tenant, double x, struct hes_er
 {
 	if (x >= HES_FAIR_MIN_NUMBER && x <= HES_FAIR_MAX_NUMBER)
 		return 0;
-	return hes_fail(err, -EINVAL, "tenant %zu: %s %g is outside %g to %g", tenant, what, x, HES_FAIR_MIN_NUMBER,
-			HES_FAIR_MAX_NUMBER);
+	return hes_fail(err, -EINVAL, "tenant %zu: %s %g is outside %g to %g", tenant, what, x,
+			HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER);
 }
 
 int fair_tenant_check(size_t tenant, const struct hes_fair_tenant *t, struct hes_err *err)
@@ -29,12 +29,14 @@ int fair_request_check(const struct hes_fair_request *r, struct hes_err *err)
 	if (!r->policy)
 		return hes_fail(err, -EINVAL, "no policy");
 	if (r->interval < 1 || r->interval > HES_FAIR_MAX_INTERVAL)
-		return hes_fail(err, -EINVAL, "an interval of %" PRIu64 " quanta is outside 1 to %" PRIu64, r->interval,
-				HES_FAIR_MAX_INTERVAL);
+		return hes_fail(err, -EINVAL,
+				"an interval of %" PRIu64 " quanta is outside 1 to %" PRIu64,
+				r->interval, HES_FAIR_MAX_INTERVAL);
 	if (r->policy->takes_phi && !(r->phi >= 0 && r->phi <= 1))
 		return hes_fail(err, -EINVAL, "phi %g is outside 0 to 1", r->phi);
 	if (r->n < 1 || r->n > HES_FAIR_MAX_TENANTS)
-		return hes_fail(err, -EINVAL, "%zu tenants are outside 1 to %d", r->n, HES_FAIR_MAX_TENANTS);
+		return hes_fail(err, -EINVAL, "%zu tenants are outside 1 to %d", r->n,
+				HES_FAIR_MAX_TENANTS);
 	for (size_t i = 0; i < r->n; i++) {
 		int rc = fair_tenant_check(i, &r->tenants[i], err);
 
@@ -68,7 +70,8 @@ static uint64_t whole_part(double x)
 
 void fair_guarantee(const struct hes_fair_request *r, uint64_t *slices)
 {
-	double sum = weight_sum(r), guaranteed = (double)r->interval * (r->policy->takes_phi ? r->phi : 0);
+	double sum = weight_sum(r),
+	       guaranteed = (double)r->interval * (r->policy->takes_phi ? r->phi : 0);
 
 	for (size_t i = 0; i < r->n; i++) {
 		uint64_t fair = whole_part(r->tenants[i].weight * guaranteed / sum);

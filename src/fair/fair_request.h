@@ -1,5 +1,6 @@
 /*
- * fair_request.h - shared by both versions of Algorithm 1: the check of a request, the guarantee, a tenant's energy.
+ * fair_request.h - shared by both versions of Algorithm 1: the check of a request, the guarantee, a
+ * tenant's energy.
  */
 #ifndef HES_FAIR_FAIR_REQUEST_H
 #define HES_FAIR_FAIR_REQUEST_H

@@ -12,28 +12,35 @@
 /* A row a type: its length, and where its text and its reserved field are. */
 static const struct {
 	unsigned type;
-	size_t   size, text, text_max, zero;
+	size_t size, text, text_max, zero;
 } rows[] = {
-	{ FAIR_HELLO, sizeof(struct fair_hello), offsetof(struct fair_hello, tenant), FAIR_NAME_MAX, offsetof(struct fair_hello, zero) },
+	{ FAIR_HELLO, sizeof(struct fair_hello), offsetof(struct fair_hello, tenant), FAIR_NAME_MAX,
+	  offsetof(struct fair_hello, zero) },
 	{ FAIR_WANT, sizeof(struct fair_want), NO_TEXT, 0, 0 },
-	{ FAIR_RELEASE, sizeof(struct fair_release), NO_TEXT, 0, offsetof(struct fair_release, zero) },
+	{ FAIR_RELEASE, sizeof(struct fair_release), NO_TEXT, 0,
+	  offsetof(struct fair_release, zero) },
 	{ FAIR_STATUS, sizeof(struct fair_status), NO_TEXT, 0, 0 },
-	{ FAIR_SET, sizeof(struct fair_set), offsetof(struct fair_set, tenant), FAIR_NAME_MAX, offsetof(struct fair_set, zero) },
+	{ FAIR_SET, sizeof(struct fair_set), offsetof(struct fair_set, tenant), FAIR_NAME_MAX,
+	  offsetof(struct fair_set, zero) },
 	{ FAIR_WELCOME, sizeof(struct fair_welcome), NO_TEXT, 0, 0 },
-	{ FAIR_REFUSED, sizeof(struct fair_answer), offsetof(struct fair_answer, text), FAIR_TEXT_MAX, offsetof(struct fair_answer, zero) },
+	{ FAIR_REFUSED, sizeof(struct fair_answer), offsetof(struct fair_answer, text),
+	  FAIR_TEXT_MAX, offsetof(struct fair_answer, zero) },
 	{ FAIR_PREPARE, sizeof(struct fair_prepare), NO_TEXT, 0, 0 },
 	{ FAIR_GRANT, sizeof(struct fair_grant), NO_TEXT, 0, 0 },
 	{ FAIR_STOP, sizeof(struct fair_stop), NO_TEXT, 0, 0 },
 	{ FAIR_GPU, sizeof(struct fair_gpu), offsetof(struct fair_gpu, name), FAIR_NAME_MAX, 0 },
-	{ FAIR_TENANT, sizeof(struct fair_tenant_row), offsetof(struct fair_tenant_row, tenant), FAIR_NAME_MAX, 0 },
+	{ FAIR_TENANT, sizeof(struct fair_tenant_row), offsetof(struct fair_tenant_row, tenant),
+	  FAIR_NAME_MAX, 0 },
 	{ FAIR_END, sizeof(struct fair_end), NO_TEXT, 0, 0 },
-	{ FAIR_ANSWER, sizeof(struct fair_answer), offsetof(struct fair_answer, text), FAIR_TEXT_MAX, offsetof(struct fair_answer, zero) },
+	{ FAIR_ANSWER, sizeof(struct fair_answer), offsetof(struct fair_answer, text),
+	  FAIR_TEXT_MAX, offsetof(struct fair_answer, zero) },
 };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-_Static_assert(sizeof(struct fair_hello) == 104 && sizeof(struct fair_release) == 40 && sizeof(struct fair_set) == 112 &&
-	       sizeof(struct fair_answer) == 176 && sizeof(struct fair_gpu) == 232 && sizeof(struct fair_tenant_row) == 184,
+_Static_assert(sizeof(struct fair_hello) == 104 && sizeof(struct fair_release) == 40 &&
+		       sizeof(struct fair_set) == 112 && sizeof(struct fair_answer) == 176 &&
+		       sizeof(struct fair_gpu) == 232 && sizeof(struct fair_tenant_row) == 184,
 	       "a message has a hole");
 
 static size_t find_row(unsigned type)
@@ -55,7 +62,9 @@ size_t fair_wire_size(unsigned type)
 size_t fair_wire_begin(union fair_message *m, enum fair_message_type type)
 {
 	memset(m, 0, sizeof(*m));
-	m->head = (struct fair_head){ .magic = FAIR_WIRE_MAGIC, .version = FAIR_WIRE_VERSION, .type = (uint16_t)type };
+	m->head = (struct fair_head){ .magic = FAIR_WIRE_MAGIC,
+				      .version = FAIR_WIRE_VERSION,
+				      .type = (uint16_t)type };
 	return fair_wire_size(type);
 }
 
@@ -91,7 +100,8 @@ int fair_wire_parse(const void *packet, size_t length, union fair_message *out)
 		return -EBADMSG;
 	if (rows[i].zero)
 		memcpy(&zero, bytes + rows[i].zero, sizeof(zero));
-	if (zero || (rows[i].text != NO_TEXT && !text_is_clean(bytes + rows[i].text, rows[i].text_max)))
+	if (zero ||
+	    (rows[i].text != NO_TEXT && !text_is_clean(bytes + rows[i].text, rows[i].text_max)))
 		return -EBADMSG;
 	memcpy(out, packet, length);
 	return 0;

@@ -1,23 +1,28 @@
 /*
- * fair_wire.h - messages between the arbiter of a GPU and its tenants, over a Unix SOCK_SEQPACKET socket.
+ * fair_wire.h - messages between the arbiter of a GPU and its tenants, over a Unix SOCK_SEQPACKET
+ *socket.
  *
- * One connection a process and GPU. A message is one of the structs below, whole, in one packet; its length is that of
- * its type. Both ends are on one machine, so numbers have its byte order. Fields have fixed widths and no holes, so that
- * a 32-bit program understands a 64-bit arbiter. The preload library compiles this file too: libc only, no allocation.
+ * One connection a process and GPU. A message is one of the structs below, whole, in one packet;
+ *its length is that of its type. Both ends are on one machine, so numbers have its byte order.
+ *Fields have fixed widths and no holes, so that a 32-bit program understands a 64-bit arbiter. The
+ *preload library compiles this file too: libc only, no allocation.
  *
  *	process                          arbiter
  *	HELLO                      ->
  *	                           <-    WELCOME, or REFUSED and the end of the connection
  *	WANT                       ->                        it has work and no lease
- *	                           <-    PREPARE             it is next: the last tenant still drains
+ *	                           <-    PREPARE             it is next: the last tenant still
+ *drains
  *	                           <-    GRANT               the GPU is its own for a slice
- *	                           <-    STOP                end the lease now (also before its slice is over)
- *	RELEASE                    ->                        all its work on the GPU is done; with MORE it wants another lease
+ *	                           <-    STOP                end the lease now (also before its
+ *slice is over) RELEASE                    ->                        all its work on the GPU is
+ *done; with MORE it wants another lease
  *
  *	STATUS, SET (no HELLO)     ->                        heshare fair top, heshare fair set
  *	                           <-    GPU, TENANT ..., END;  ANSWER
  *
- * A WANT while the process wants or holds a lease already is harmless. A RELEASE of a lease that is not its current one is ignored.
+ * A WANT while the process wants or holds a lease already is harmless. A RELEASE of a lease that is
+ *not its current one is ignored.
  */
 #ifndef HES_FAIR_WIRE_H
 #define HES_FAIR_WIRE_H
@@ -27,29 +32,43 @@
 
 #define FAIR_WIRE_MAGIC   UINT32_C(0x46534548) /* "HESF" */
 #define FAIR_WIRE_VERSION 1
-#define FAIR_NAME_MAX     64  /* of a tenant, with its NUL */
+#define FAIR_NAME_MAX     64 /* of a tenant, with its NUL */
 #define FAIR_TEXT_MAX     160
 #define FAIR_ANY_USER     UINT32_MAX
-#define FAIR_SOCKET       "/run/heshare/fair.sock"        /* of root's arbiter; others: $XDG_RUNTIME_DIR/heshare/fair.sock */
+#define FAIR_SOCKET                                                                               \
+	"/run/heshare/fair.sock" /* of root's arbiter; others: $XDG_RUNTIME_DIR/heshare/fair.sock \
+				  */
 
 enum fair_message_type {
-	FAIR_HELLO = 1, FAIR_WANT, FAIR_RELEASE, FAIR_STATUS, FAIR_SET,                    /* to the arbiter */
-	FAIR_WELCOME = 100, FAIR_REFUSED, FAIR_PREPARE, FAIR_GRANT, FAIR_STOP, FAIR_GPU, FAIR_TENANT, FAIR_END, FAIR_ANSWER,
+	FAIR_HELLO = 1,
+	FAIR_WANT,
+	FAIR_RELEASE,
+	FAIR_STATUS,
+	FAIR_SET, /* to the arbiter */
+	FAIR_WELCOME = 100,
+	FAIR_REFUSED,
+	FAIR_PREPARE,
+	FAIR_GRANT,
+	FAIR_STOP,
+	FAIR_GPU,
+	FAIR_TENANT,
+	FAIR_END,
+	FAIR_ANSWER,
 };
 
 struct fair_head {
 	uint32_t magic;
 	uint16_t version;
-	uint16_t type;   /* enum fair_message_type */
+	uint16_t type; /* enum fair_message_type */
 };
 
 struct fair_hello {
 	struct fair_head head;
-	uint8_t  gpu[16];              /* UUID of the GPU, as cuDeviceGetUuid() has it */
-	double   weight;               /* HES_FAIR_MIN_NUMBER..HES_FAIR_MAX_NUMBER */
-	uint32_t clock_mhz;            /* SM clock in its slices; 0: as the driver chooses */
+	uint8_t gpu[16];    /* UUID of the GPU, as cuDeviceGetUuid() has it */
+	double weight;      /* HES_FAIR_MIN_NUMBER..HES_FAIR_MAX_NUMBER */
+	uint32_t clock_mhz; /* SM clock in its slices; 0: as the driver chooses */
 	uint32_t zero;
-	char     tenant[FAIR_NAME_MAX]; /* processes of one user with the same name are one tenant */
+	char tenant[FAIR_NAME_MAX]; /* processes of one user with the same name are one tenant */
 };
 
 struct fair_want {
@@ -59,9 +78,10 @@ struct fair_want {
 struct fair_release {
 	struct fair_head head;
 	uint64_t lease;
-	uint64_t gpu_ns;    /* GPU time from the first launch of the lease to the end of the last one, by events; 0: not known */
-	uint64_t launches;  /* in the lease */
-	uint32_t more;      /* 1: a thread waits to launch */
+	uint64_t gpu_ns; /* GPU time from the first launch of the lease to the end of the last one,
+			    by events; 0: not known */
+	uint64_t launches; /* in the lease */
+	uint32_t more;     /* 1: a thread waits to launch */
 	uint32_t zero;
 };
 
@@ -77,8 +97,9 @@ struct fair_prepare {
 
 struct fair_grant {
 	struct fair_head head;
-	uint64_t lease;     /* its number, never 0, never given twice */
-	uint64_t slice_ns;  /* work should be drained after this time; 0: no other tenant has work, run until STOP */
+	uint64_t lease;    /* its number, never 0, never given twice */
+	uint64_t slice_ns; /* work should be drained after this time; 0: no other tenant has work,
+			      run until STOP */
 };
 
 struct fair_stop {
@@ -89,9 +110,9 @@ struct fair_stop {
 /** REFUSED and ANSWER. */
 struct fair_answer {
 	struct fair_head head;
-	int32_t  code;      /* 0, or a negative errno of the arbiter's machine */
+	int32_t code; /* 0, or a negative errno of the arbiter's machine */
 	uint32_t zero;
-	char     text[FAIR_TEXT_MAX]; /* a sentence; "" where code is 0 */
+	char text[FAIR_TEXT_MAX]; /* a sentence; "" where code is 0 */
 };
 
 struct fair_status {
@@ -101,12 +122,12 @@ struct fair_status {
 /** Change phi of a GPU, or the weight of a tenant. NaN: leave it. */
 struct fair_set {
 	struct fair_head head;
-	uint8_t  gpu[16];   /* all 0: every GPU */
-	double   phi;
-	double   weight;    /* of @tenant */
-	uint32_t uid;       /* its user; FAIR_ANY_USER: the only one that has a tenant of that name */
+	uint8_t gpu[16]; /* all 0: every GPU */
+	double phi;
+	double weight; /* of @tenant */
+	uint32_t uid;  /* its user; FAIR_ANY_USER: the only one that has a tenant of that name */
 	uint32_t zero;
-	char     tenant[FAIR_NAME_MAX]; /* "": none */
+	char tenant[FAIR_NAME_MAX]; /* "": none */
 };
 
 enum fair_power_source {
@@ -118,20 +139,21 @@ enum fair_power_source {
 /** A GPU of the arbiter. Sums are since its start. */
 struct fair_gpu {
 	struct fair_head head;
-	uint8_t  gpu[16];
-	char     name[FAIR_NAME_MAX];
-	char     policy[16];
-	double   phi;
-	double   phi_fair;     /* of the tenants with work */
+	uint8_t gpu[16];
+	char name[FAIR_NAME_MAX];
+	char policy[16];
+	double phi;
+	double phi_fair; /* of the tenants with work */
 	uint64_t interval_ns;
 	uint64_t age_ns;
-	uint64_t wanted_ns;    /* time in which any tenant had work */
-	uint64_t used_ns;      /* GPU time charged */
+	uint64_t wanted_ns; /* time in which any tenant had work */
+	uint64_t used_ns;   /* GPU time charged */
 	uint64_t leases;
 	uint64_t clock_changes;
-	double   energy_j;     /* of the GPU, by its counter; NaN: not readable */
-	double   fairness_time, fairness_energy, fairness_system; /* over the tenants that had work, in the last intervals */
-	double   total_time, total_energy, total_system;          /* since they came */
+	double energy_j; /* of the GPU, by its counter; NaN: not readable */
+	double fairness_time, fairness_energy,
+		fairness_system; /* over the tenants that had work, in the last intervals */
+	double total_time, total_energy, total_system; /* since they came */
 	uint32_t tenants;
 	uint32_t power_source; /* enum fair_power_source: of most leases */
 };
@@ -140,23 +162,23 @@ enum fair_tenant_state { FAIR_IDLE, FAIR_WAITING, FAIR_RUNNING, FAIR_DRAINING, F
 
 struct fair_tenant_row {
 	struct fair_head head;
-	uint8_t  gpu[16];
-	char     tenant[FAIR_NAME_MAX];
+	uint8_t gpu[16];
+	char tenant[FAIR_NAME_MAX];
 	uint32_t uid;
 	uint32_t processes;
 	uint32_t pid;          /* of one of them, as the arbiter's machine sees it */
 	uint32_t state;        /* enum fair_tenant_state */
 	uint32_t clock_mhz;    /* requested; 0: none */
 	uint32_t power_source; /* enum fair_power_source */
-	double   weight;
-	double   power_w;
-	uint64_t slice_ns;     /* 0: without work */
-	uint64_t time_ns;      /* since it came */
-	double   energy_j;
-	uint64_t recent_ns;    /* in the last intervals; the same span for all tenants */
-	double   recent_j;
+	double weight;
+	double power_w;
+	uint64_t slice_ns; /* 0: without work */
+	uint64_t time_ns;  /* since it came */
+	double energy_j;
+	uint64_t recent_ns; /* in the last intervals; the same span for all tenants */
+	double recent_j;
 	uint64_t leases;
-	uint64_t lost;         /* leases that it did not release in time */
+	uint64_t lost; /* leases that it did not release in time */
 };
 
 struct fair_end {
@@ -164,20 +186,20 @@ struct fair_end {
 };
 
 union fair_message {
-	struct fair_head       head;
-	struct fair_hello      hello;
-	struct fair_want       want;
-	struct fair_release    release;
-	struct fair_welcome    welcome;
-	struct fair_prepare    prepare;
-	struct fair_grant      grant;
-	struct fair_stop       stop;
-	struct fair_answer     answer;
-	struct fair_status     status;
-	struct fair_set        set;
-	struct fair_gpu        gpu;
+	struct fair_head head;
+	struct fair_hello hello;
+	struct fair_want want;
+	struct fair_release release;
+	struct fair_welcome welcome;
+	struct fair_prepare prepare;
+	struct fair_grant grant;
+	struct fair_stop stop;
+	struct fair_answer answer;
+	struct fair_status status;
+	struct fair_set set;
+	struct fair_gpu gpu;
 	struct fair_tenant_row tenant;
-	struct fair_end        end;
+	struct fair_end end;
 };
 
 /** @return length of a message of a type, bytes; 0: no such type */
@@ -187,9 +209,11 @@ size_t fair_wire_size(unsigned type);
 size_t fair_wire_begin(union fair_message *m, enum fair_message_type type);
 
 /**
- * Take a packet apart. Texts end with a NUL and have no control characters; reserved fields are 0; numbers are as sent.
+ * Take a packet apart. Texts end with a NUL and have no control characters; reserved fields are 0;
+ * numbers are as sent.
  * @param out  written only on success
- * @return 0; -EBADMSG no message of this protocol; -EPROTONOSUPPORT another version (the head of HELLO and REFUSED stays as it is in all versions)
+ * @return 0; -EBADMSG no message of this protocol; -EPROTONOSUPPORT another version (the head of
+ * HELLO and REFUSED stays as it is in all versions)
  */
 int fair_wire_parse(const void *packet, size_t length, union fair_message *out);
 

@@ -11,7 +11,9 @@
 const struct hes_fair_policy hes_fair_policies[] = {
 	{ .name = "time", .summary = "equal time for equal weights", .equal_time = true },
 	{ .name = "energy", .summary = "equal energy for equal weights" },
-	{ .name = "etf", .summary = "a guaranteed part phi of equal time, then equal energy", .takes_phi = true },
+	{ .name = "etf",
+	  .summary = "a guaranteed part phi of equal time, then equal energy",
+	  .takes_phi = true },
 	{ 0 }
 };
 
@@ -24,7 +26,8 @@ const struct hes_fair_policy *hes_fair_policy_find(const char *name, struct hes_
 		if (strcmp(p->name, name) == 0)
 			return p;
 	for (const struct hes_fair_policy *p = hes_fair_policies; p->name; p++)
-		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "", p->name);
+		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "",
+				       p->name);
 	hes_fail(err, -ENOENT, "unknown policy \"%.40s\"; known: %s", name, known);
 	return NULL;
 }
@@ -44,7 +47,8 @@ static double evenness(const struct spread *s)
 	return s->greatest > 0 ? s->least / s->greatest : 1;
 }
 
-void hes_fair_measure(const struct hes_fair_tenant *tenants, size_t n, const uint64_t *slices, struct hes_fairness *out)
+void hes_fair_measure(const struct hes_fair_tenant *tenants, size_t n, const uint64_t *slices,
+		      struct hes_fairness *out)
 {
 	struct spread time = { 1e300, 0 }, energy = { 1e300, 0 };
 

@@ -1,12 +1,14 @@
 /*
  * run_queue.c - who runs next on a GPU that tenants share by turns; see heshare/fair_queue.h.
  *
- * A tenant is in the heap while it has work. Its slot has its vruntime too, also while it has no work.
+ * A tenant is in the heap while it has work. Its slot has its vruntime too, also while it has no
+ * work.
  *
- * Invariant: no tenant in the heap is below the minimum, which never falls. So a tenant that gets work cannot have saved
- * up turns. The minimum is the first vruntime of the heap, and of the last tenant that had work while the heap is empty.
- * Slices of the slots are those of the tenants in the heap, unless the queue is stale or dated. Of a dated queue, tenants
- * that came or changed have the slice at the level of the last computation.
+ * Invariant: no tenant in the heap is below the minimum, which never falls. So a tenant that gets
+ * work cannot have saved up turns. The minimum is the first vruntime of the heap, and of the last
+ * tenant that had work while the heap is empty. Slices of the slots are those of the tenants in the
+ * heap, unless the queue is stale or dated. Of a dated queue, tenants that came or changed have the
+ * slice at the level of the last computation.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,9 +22,10 @@
 #include "fair/tenant_heap.h"
 #include "heshare/fair_queue.h"
 
-#define NO_SLOT      UINT32_MAX
-#define LEAST_SLOTS  16
-#define MOST_CHANGED 0.25 /* part of the weights; beyond it, slices of a dated queue are computed again */
+#define NO_SLOT     UINT32_MAX
+#define LEAST_SLOTS 16
+#define MOST_CHANGED \
+	0.25 /* part of the weights; beyond it, slices of a dated queue are computed again */
 #define REBASE_AFTER 0x1p20 /* slices; keeps vruntimes exact to 2^-32 of a slice */
 
 struct stream {
@@ -31,33 +34,35 @@ struct stream {
 };
 
 struct slot {
-	double         vruntime;
-	double         slice_ns;
-	uint64_t       slice;   /* quanta; 0: never had one */
-	uint64_t       time_ns; /* sums of charges */
-	double         energy_j;
-	uint64_t       items;   /* of all streams */
+	double vruntime;
+	double slice_ns;
+	uint64_t slice;   /* quanta; 0: never had one */
+	uint64_t time_ns; /* sums of charges */
+	double energy_j;
+	uint64_t items;         /* of all streams */
 	struct stream *streams; /* [n_streams]; NULL: the slot is free */
-	uint32_t       n_streams;
-	uint32_t       turn;    /* the stream that is next, where items is not 0; of a free slot: the next free one */
+	uint32_t n_streams;
+	uint32_t turn; /* the stream that is next, where items is not 0; of a free slot: the next
+			  free one */
 	struct hes_fair_tenant tenant;
 };
 
 struct hes_fair_queue {
 	struct hes_fair_queue_config c;
 	struct tenant_heap heap;
-	double       floor;           /* the minimum while the heap is empty */
-	bool         stale;           /* slices must be computed before the next pick */
-	bool         dated;           /* slices were computed for others */
-	double       changed;         /* weights that came, went or changed since */
-	uint32_t     picks;           /* since, of a dated queue */
-	double       weights, level;  /* at the last computation: sum, energy of the next quantum for its weight; weights 0: none */
-	struct slot *slots;           /* [room], the first n_slots were used */
-	uint32_t     n_slots, room;
-	uint32_t     free;            /* list of free slots below n_slots; NO_SLOT */
+	double floor;          /* the minimum while the heap is empty */
+	bool stale;            /* slices must be computed before the next pick */
+	bool dated;            /* slices were computed for others */
+	double changed;        /* weights that came, went or changed since */
+	uint32_t picks;        /* since, of a dated queue */
+	double weights, level; /* at the last computation: sum, energy of the next quantum for its
+				  weight; weights 0: none */
+	struct slot *slots;    /* [room], the first n_slots were used */
+	uint32_t n_slots, room;
+	uint32_t free;                /* list of free slots below n_slots; NO_SLOT */
 	struct hes_fair_tenant *busy; /* [room], scratch: tenants with work */
-	uint64_t    *slices;          /* [room], scratch: their slices */
-	void        *slices_room;     /* scratch of fair_slices_fill() */
+	uint64_t *slices;             /* [room], scratch: their slices */
+	void *slices_room;            /* scratch of fair_slices_fill() */
 };
 
 static struct slot *slot_find(const struct hes_fair_queue *q, uint32_t tenant, struct hes_err *err)
@@ -77,7 +82,9 @@ static int config_check(const struct hes_fair_queue_config *c, struct hes_err *e
 	if (rc)
 		return rc;
 	if (c->quantum_ns < 1 || c->quantum_ns > HES_FAIR_MAX_NS / c->interval)
-		return hes_fail(err, -EINVAL, "a quantum of %" PRIu64 " ns is outside 1 to %" PRIu64 " ns for %" PRIu64 " quanta",
+		return hes_fail(err, -EINVAL,
+				"a quantum of %" PRIu64 " ns is outside 1 to %" PRIu64
+				" ns for %" PRIu64 " quanta",
 				c->quantum_ns, HES_FAIR_MAX_NS / c->interval, c->interval);
 	return 0;
 }
@@ -85,11 +92,14 @@ static int config_check(const struct hes_fair_queue_config *c, struct hes_err *e
 static int spec_check(uint32_t tenant, const struct hes_fair_tenant *t, struct hes_err *err)
 {
 	if (t->demand < 1)
-		return hes_fail(err, -EINVAL, "tenant %" PRIu32 ": the demand is 0 quanta; it must be at least 1", tenant);
+		return hes_fail(err, -EINVAL,
+				"tenant %" PRIu32 ": the demand is 0 quanta; it must be at least 1",
+				tenant);
 	return fair_tenant_check(tenant, t, err);
 }
 
-int hes_fair_queue_create(const struct hes_fair_queue_config *c, struct hes_fair_queue **out, struct hes_err *err)
+int hes_fair_queue_create(const struct hes_fair_queue_config *c, struct hes_fair_queue **out,
+			  struct hes_err *err)
 {
 	int rc = config_check(c, err);
 	struct hes_fair_queue *q = rc ? NULL : calloc(1, sizeof(*q));
@@ -136,9 +146,12 @@ static bool queue_grow(struct hes_fair_queue *q)
 {
 	uint32_t room = q->room ? 2 * q->room : LEAST_SLOTS;
 
-	if (!array_grow(&q->slots, room * sizeof(*q->slots)) || !array_grow(&q->heap.keys, room * sizeof(*q->heap.keys)) ||
-	    !array_grow(&q->heap.at, room * sizeof(*q->heap.at)) || !array_grow(&q->busy, room * sizeof(*q->busy)) ||
-	    !array_grow(&q->slices, room * sizeof(*q->slices)) || !array_grow(&q->slices_room, fair_slices_room(room)))
+	if (!array_grow(&q->slots, room * sizeof(*q->slots)) ||
+	    !array_grow(&q->heap.keys, room * sizeof(*q->heap.keys)) ||
+	    !array_grow(&q->heap.at, room * sizeof(*q->heap.at)) ||
+	    !array_grow(&q->busy, room * sizeof(*q->busy)) ||
+	    !array_grow(&q->slices, room * sizeof(*q->slices)) ||
+	    !array_grow(&q->slices_room, fair_slices_room(room)))
 		return false;
 	q->room = room;
 	return true;
@@ -154,8 +167,8 @@ static uint32_t slot_take(struct hes_fair_queue *q)
 	return i;
 }
 
-int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t, uint32_t n_streams, uint32_t *tenant,
-		       struct hes_err *err)
+int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t,
+		       uint32_t n_streams, uint32_t *tenant, struct hes_err *err)
 {
 	bool full = q->free == NO_SLOT;
 	int rc = spec_check(full ? q->n_slots : q->free, t, err);
@@ -164,16 +177,19 @@ int hes_fair_queue_add(struct hes_fair_queue *q, const struct hes_fair_tenant *t
 	if (rc)
 		return rc;
 	if (n_streams < 1 || n_streams > HES_FAIR_MAX_STREAMS)
-		return hes_fail(err, -EINVAL, "%" PRIu32 " streams are outside 1 to %d", n_streams, HES_FAIR_MAX_STREAMS);
+		return hes_fail(err, -EINVAL, "%" PRIu32 " streams are outside 1 to %d", n_streams,
+				HES_FAIR_MAX_STREAMS);
 	if (full && q->n_slots == HES_FAIR_MAX_TENANTS)
 		return hes_fail(err, -ENOSPC, "there are %d tenants already", HES_FAIR_MAX_TENANTS);
 	streams = calloc(n_streams, sizeof(*streams));
 	if (!streams || (full && q->n_slots == q->room && !queue_grow(q))) {
 		free(streams);
-		return hes_fail(err, -ENOMEM, "out of memory for a tenant with %" PRIu32 " streams", n_streams);
+		return hes_fail(err, -ENOMEM, "out of memory for a tenant with %" PRIu32 " streams",
+				n_streams);
 	}
 	*tenant = slot_take(q);
-	q->slots[*tenant] = (struct slot){ .streams = streams, .n_streams = n_streams, .tenant = *t };
+	q->slots[*tenant] =
+		(struct slot){ .streams = streams, .n_streams = n_streams, .tenant = *t };
 	return 0;
 }
 
@@ -185,7 +201,8 @@ static double queue_minimum(const struct hes_fair_queue *q)
 /* Quanta of a tenant at the guarantee and the energy level of the last computation. */
 static uint64_t slice_at_level(const struct hes_fair_queue *q, const struct hes_fair_tenant *t)
 {
-	double phi = q->c.policy->takes_phi ? q->c.phi : 0, most = (double)(t->demand < q->c.interval ? t->demand : q->c.interval);
+	double phi = q->c.policy->takes_phi ? q->c.phi : 0,
+	       most = (double)(t->demand < q->c.interval ? t->demand : q->c.interval);
 	double guarantee = floor(phi * (double)q->c.interval * t->weight / q->weights);
 	double below = ceil(q->level * t->weight / (q->c.policy->equal_time ? 1 : t->power_w));
 
@@ -198,7 +215,8 @@ static void slot_set_slice(const struct hes_fair_queue *q, struct slot *s, uint6
 	s->slice_ns = (double)(s->slice * q->c.quantum_ns);
 }
 
-/* A tenant with work came, went or changed. With many tenants the others' slices are nearly the same without it. */
+/* A tenant with work came, went or changed. With many tenants the others' slices are nearly the
+ * same without it. */
 static void queue_date(struct hes_fair_queue *q, const struct hes_fair_tenant *t)
 {
 	q->dated = true;
@@ -239,7 +257,8 @@ int hes_fair_queue_remove(struct hes_fair_queue *q, uint32_t tenant, struct hes_
 	return 0;
 }
 
-int hes_fair_queue_change(struct hes_fair_queue *q, uint32_t tenant, const struct hes_fair_tenant *t, struct hes_err *err)
+int hes_fair_queue_change(struct hes_fair_queue *q, uint32_t tenant,
+			  const struct hes_fair_tenant *t, struct hes_err *err)
 {
 	struct slot *s = slot_find(q, tenant, err);
 	int rc = s ? spec_check(tenant, t, err) : -ENOENT;
@@ -269,8 +288,9 @@ static int stream_check(const struct slot *s, uint32_t tenant, uint32_t stream, 
 {
 	if (stream < s->n_streams)
 		return 0;
-	return hes_fail(err, -ENOENT, "tenant %" PRIu32 " has no stream %" PRIu32 "; it has %" PRIu32, tenant, stream,
-			s->n_streams);
+	return hes_fail(err, -ENOENT,
+			"tenant %" PRIu32 " has no stream %" PRIu32 "; it has %" PRIu32, tenant,
+			stream, s->n_streams);
 }
 
 /* Last in the ring: before the one that is next. */
@@ -297,7 +317,8 @@ static void ring_remove(struct slot *s, uint32_t stream)
 		s->turn = a->next;
 }
 
-int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items, struct hes_err *err)
+int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream,
+			  uint64_t items, struct hes_err *err)
 {
 	struct slot *s = slot_find(q, tenant, err);
 	int rc = s ? stream_check(s, tenant, stream, err) : -ENOENT;
@@ -305,8 +326,10 @@ int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint32_t st
 	if (rc || !items)
 		return rc;
 	if (items > HES_FAIR_MAX_ITEMS - s->streams[stream].items)
-		return hes_fail(err, -EINVAL, "tenant %" PRIu32 ", stream %" PRIu32 ": more than %" PRIu64 " items", tenant, stream,
-				HES_FAIR_MAX_ITEMS);
+		return hes_fail(err, -EINVAL,
+				"tenant %" PRIu32 ", stream %" PRIu32 ": more than %" PRIu64
+				" items",
+				tenant, stream, HES_FAIR_MAX_ITEMS);
 	if (!s->streams[stream].items)
 		ring_add(s, stream);
 	s->streams[stream].items += items;
@@ -316,7 +339,8 @@ int hes_fair_queue_submit(struct hes_fair_queue *q, uint32_t tenant, uint32_t st
 	return 0;
 }
 
-int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items, struct hes_err *err)
+int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint32_t stream, uint64_t items,
+			struct hes_err *err)
 {
 	struct slot *s = slot_find(q, tenant, err);
 	int rc = s ? stream_check(s, tenant, stream, err) : -ENOENT;
@@ -324,8 +348,10 @@ int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint32_t stre
 	if (rc || !items)
 		return rc;
 	if (items > s->streams[stream].items)
-		return hes_fail(err, -EINVAL, "tenant %" PRIu32 ", stream %" PRIu32 ": %" PRIu64 " items done of %" PRIu64, tenant,
-				stream, items, s->streams[stream].items);
+		return hes_fail(err, -EINVAL,
+				"tenant %" PRIu32 ", stream %" PRIu32 ": %" PRIu64
+				" items done of %" PRIu64,
+				tenant, stream, items, s->streams[stream].items);
 	s->streams[stream].items -= items;
 	s->items -= items;
 	if (!s->streams[stream].items)
@@ -335,7 +361,8 @@ int hes_fair_queue_done(struct hes_fair_queue *q, uint32_t tenant, uint32_t stre
 	return 0;
 }
 
-int hes_fair_queue_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t *stream, struct hes_err *err)
+int hes_fair_queue_stream(struct hes_fair_queue *q, uint32_t tenant, uint32_t *stream,
+			  struct hes_err *err)
 {
 	struct slot *s = slot_find(q, tenant, err);
 
@@ -384,7 +411,8 @@ static bool queue_turn(struct hes_fair_queue *q, uint32_t place, struct hes_fair
 	if (q->stale || (q->dated && ++q->picks > q->heap.n))
 		queue_slice(q);
 	tenant = q->heap.keys[place].tenant;
-	*out = (struct hes_fair_turn){ tenant, q->slots[tenant].slice, q->slots[tenant].slice * q->c.quantum_ns };
+	*out = (struct hes_fair_turn){ tenant, q->slots[tenant].slice,
+				       q->slots[tenant].slice * q->c.quantum_ns };
 	return true;
 }
 
@@ -398,7 +426,8 @@ bool hes_fair_queue_second(struct hes_fair_queue *q, struct hes_fair_turn *out)
 	return queue_turn(q, tenant_heap_second(&q->heap), out);
 }
 
-/* Large vruntimes would lose short turns. Tenants without work that are behind would start at the minimum anyway. */
+/* Large vruntimes would lose short turns. Tenants without work that are behind would start at the
+ * minimum anyway. */
 static void queue_rebase(struct hes_fair_queue *q)
 {
 	const double zero = queue_minimum(q);
@@ -409,17 +438,22 @@ static void queue_rebase(struct hes_fair_queue *q)
 	q->floor = 0;
 }
 
-int hes_fair_queue_charge(struct hes_fair_queue *q, uint32_t tenant, uint64_t time_ns, double energy_j, struct hes_err *err)
+int hes_fair_queue_charge(struct hes_fair_queue *q, uint32_t tenant, uint64_t time_ns,
+			  double energy_j, struct hes_err *err)
 {
 	struct slot *s = slot_find(q, tenant, err);
 
 	if (!s)
 		return -ENOENT;
 	if (time_ns > HES_FAIR_MAX_NS || !(energy_j >= 0 && isfinite(energy_j)))
-		return hes_fail(err, -EINVAL, "tenant %" PRIu32 ": a charge of %" PRIu64 " ns, %g J is out of range", tenant, time_ns,
-				energy_j);
+		return hes_fail(err, -EINVAL,
+				"tenant %" PRIu32 ": a charge of %" PRIu64
+				" ns, %g J is out of range",
+				tenant, time_ns, energy_j);
 	if (!s->slice)
-		return hes_fail(err, -EINVAL, "tenant %" PRIu32 " never had a slice, so it cannot have run", tenant);
+		return hes_fail(err, -EINVAL,
+				"tenant %" PRIu32 " never had a slice, so it cannot have run",
+				tenant);
 	s->time_ns += time_ns;
 	s->energy_j += energy_j;
 	s->vruntime += (double)time_ns / s->slice_ns;
@@ -432,14 +466,19 @@ int hes_fair_queue_charge(struct hes_fair_queue *q, uint32_t tenant, uint64_t ti
 	return 0;
 }
 
-int hes_fair_queue_usage(const struct hes_fair_queue *q, uint32_t tenant, struct hes_fair_usage *out, struct hes_err *err)
+int hes_fair_queue_usage(const struct hes_fair_queue *q, uint32_t tenant,
+			 struct hes_fair_usage *out, struct hes_err *err)
 {
 	const struct slot *s = slot_find(q, tenant, err);
 
 	if (!s)
 		return -ENOENT;
 	*out = (struct hes_fair_usage){
-		.tenant = s->tenant, .time_ns = s->time_ns, .energy_j = s->energy_j, .items = s->items, .slice = s->slice,
+		.tenant = s->tenant,
+		.time_ns = s->time_ns,
+		.energy_j = s->energy_j,
+		.items = s->items,
+		.slice = s->slice,
 		.vruntime = s->vruntime,
 	};
 	return 0;

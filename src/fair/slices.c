@@ -1,13 +1,16 @@
 /*
- * slices.c - Algorithm 1 of the paper without its loop over all quanta; slices_plain.c is the definition.
+ * slices.c - Algorithm 1 of the paper without its loop over all quanta; slices_plain.c is the
+ * definition.
  *
- * The loop gives each quantum to the tenant with the least energy. A tenant with s quanta has the energy e(s) = s P / w,
- * which grows with s. So the loop takes, of all quanta of all tenants, the T - sum of guarantees with the least (e, index).
- * All quanta below an energy level are therefore among its first ones. This file finds a level with nearly as many quanta
- * as remain, and not more. A heap deals out the last few in the order of the loop.
+ * The loop gives each quantum to the tenant with the least energy. A tenant with s quanta has the
+ * energy e(s) = s P / w, which grows with s. So the loop takes, of all quanta of all tenants, the T
+ * - sum of guarantees with the least (e, index). All quanta below an energy level are therefore
+ * among its first ones. This file finds a level with nearly as many quanta as remain, and not more.
+ * A heap deals out the last few in the order of the loop.
  *
- * Invariant: the level decides only how much work is left for the heap. The same rounded e(s) as in the loop decides which
- * quanta are below it, so that the result equals that of the loop bit for bit.
+ * Invariant: the level decides only how much work is left for the heap. The same rounded e(s) as in
+ * the loop decides which quanta are below it, so that the result equals that of the loop bit for
+ * bit.
  */
 #include "fair/slices.h"
 
@@ -22,13 +25,13 @@
 #define MOST_PROBES 300 /* every third halves the doubles that are left of 2^64 */
 
 struct share {
-	double   rate;     /* quanta that an energy of 1 buys */
-	double   low, cap; /* the guarantee; the demand, at most T */
-	uint64_t slice;    /* quanta so far */
+	double rate;     /* quanta that an energy of 1 buys */
+	double low, cap; /* the guarantee; the demand, at most T */
+	uint64_t slice;  /* quanta so far */
 };
 
 struct entry {
-	double   energy;
+	double energy;
 	uint32_t tenant;
 };
 
@@ -36,11 +39,12 @@ struct search {
 	const struct hes_fair_request *r;
 	struct share *shares; /* [n] */
 	struct entry *heap;   /* [n] */
-	size_t        n_heap;
-	uint64_t      remain; /* quanta not assigned */
+	size_t n_heap;
+	uint64_t remain; /* quanta not assigned */
 };
 
-/* Quanta of all tenants below a level where that is taken as continuous, each tenant's moved by @offset. */
+/* Quanta of all tenants below a level where that is taken as continuous, each tenant's moved by
+ * @offset. */
 static double quanta_below(const struct search *s, double level, double offset, double *slope)
 {
 	double sum = 0, rates = 0;
@@ -69,7 +73,8 @@ static double middle(double low, double high)
 	return out;
 }
 
-/* A level with nearly @target quanta below it: Newton's method on a rising piecewise linear function, in a bracket. */
+/* A level with nearly @target quanta below it: Newton's method on a rising piecewise linear
+ * function, in a bracket. */
 static double level_find(const struct search *s, double target, double offset)
 {
 	double low = 0, high = 1e30, level = 0, slope, next;
@@ -100,7 +105,8 @@ static double level_find(const struct search *s, double target, double offset)
 static uint64_t slice_below(const struct search *s, size_t i, double level)
 {
 	const struct share *a = &s->shares[i];
-	uint64_t low = (uint64_t)a->low, cap = (uint64_t)a->cap, at = (uint64_t)clamp(level * a->rate, a->low, a->cap);
+	uint64_t low = (uint64_t)a->low, cap = (uint64_t)a->cap,
+		 at = (uint64_t)clamp(level * a->rate, a->low, a->cap);
 
 	while (at < cap && fair_energy(s->r, i, at) < level)
 		at++;
@@ -143,7 +149,9 @@ static void heap_fill(struct search *s)
 	s->n_heap = 0;
 	for (size_t i = 0; i < s->r->n; i++)
 		if (s->shares[i].slice < (uint64_t)s->shares[i].cap)
-			s->heap[s->n_heap++] = (struct entry){ fair_energy(s->r, i, s->shares[i].slice), (uint32_t)i };
+			s->heap[s->n_heap++] =
+				(struct entry){ fair_energy(s->r, i, s->shares[i].slice),
+						(uint32_t)i };
 	for (size_t i = s->n_heap / 2; i--;)
 		heap_sink(s, i);
 }
@@ -183,14 +191,16 @@ static double shares_start(struct search *s, uint64_t *slices)
 	return most;
 }
 
-/* Half a quantum is what whole quanta exceed the continuous ones by on average; a whole one is the most. */
+/* Half a quantum is what whole quanta exceed the continuous ones by on average; a whole one is the
+ * most. */
 static void search_run(struct search *s, uint64_t *slices)
 {
 	const double target = (double)s->r->interval, margin = sqrt((double)s->r->n);
 
 	if (shares_start(s, slices) <= target)
 		level_take(s, INFINITY);
-	else if (!level_take(s, level_find(s, greater(target - margin, 0), 0.5)) && !level_take(s, level_find(s, target, 1)))
+	else if (!level_take(s, level_find(s, greater(target - margin, 0), 0.5)) &&
+		 !level_take(s, level_find(s, target, 1)))
 		level_take(s, 0);
 	heap_assign(s);
 	for (size_t i = 0; i < s->r->n; i++)

@@ -8,8 +8,10 @@
 
 #include "fair/fair_request.h"
 
-/* Line 5. @return the tenant with the least energy whose demand is not met, the first of several; n: there is none */
-static size_t least_energy(const struct hes_fair_request *r, const uint64_t *slices, const double *energy)
+/* Line 5. @return the tenant with the least energy whose demand is not met, the first of several;
+ * n: there is none */
+static size_t least_energy(const struct hes_fair_request *r, const uint64_t *slices,
+			   const double *energy)
 {
 	size_t k = r->n;
 
@@ -20,7 +22,8 @@ static size_t least_energy(const struct hes_fair_request *r, const uint64_t *sli
 }
 
 /* Lines 2 to 9; line 1 is done. */
-static void assign_quanta(const struct hes_fair_request *r, uint64_t *slices, double *energy, fair_assigned_fn *assigned, void *ctx)
+static void assign_quanta(const struct hes_fair_request *r, uint64_t *slices, double *energy,
+			  fair_assigned_fn *assigned, void *ctx)
 {
 	uint64_t remain = r->interval;
 
@@ -40,8 +43,8 @@ static void assign_quanta(const struct hes_fair_request *r, uint64_t *slices, do
 	}
 }
 
-int fair_slices_plain(const struct hes_fair_request *r, uint64_t *slices, fair_assigned_fn *assigned, void *ctx,
-		      struct hes_err *err)
+int fair_slices_plain(const struct hes_fair_request *r, uint64_t *slices,
+		      fair_assigned_fn *assigned, void *ctx, struct hes_err *err)
 {
 	int rc = fair_request_check(r, err);
 	double *energy = rc ? NULL : malloc(r->n * sizeof(*energy));

@@ -1,5 +1,6 @@
 /*
- * slices_plain.h - Algorithm 1 of the paper line by line, the definition that slices.c is tested against.
+ * slices_plain.h - Algorithm 1 of the paper line by line, the definition that slices.c is tested
+ * against.
  */
 #ifndef HES_FAIR_SLICES_PLAIN_H
 #define HES_FAIR_SLICES_PLAIN_H
@@ -10,7 +11,7 @@
 typedef void fair_assigned_fn(size_t tenant, const uint64_t *slices, void *ctx);
 
 /** As hes_fair_slices(), in time proportional to T times @n. @assigned may be NULL. */
-int fair_slices_plain(const struct hes_fair_request *r, uint64_t *slices, fair_assigned_fn *assigned, void *ctx,
-		      struct hes_err *err);
+int fair_slices_plain(const struct hes_fair_request *r, uint64_t *slices,
+		      fair_assigned_fn *assigned, void *ctx, struct hes_err *err);
 
 #endif

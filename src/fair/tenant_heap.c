@@ -8,7 +8,8 @@
 /* Without a branch: which of two children is first cannot be predicted. */
 static bool key_before(const struct tenant_key *a, const struct tenant_key *b)
 {
-	return (a->vruntime < b->vruntime) | ((a->vruntime == b->vruntime) & (a->tenant < b->tenant));
+	return (a->vruntime < b->vruntime) |
+	       ((a->vruntime == b->vruntime) & (a->tenant < b->tenant));
 }
 
 static void heap_place(struct tenant_heap *h, uint32_t i, struct tenant_key key)

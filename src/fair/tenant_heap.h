@@ -1,8 +1,9 @@
 /*
- * tenant_heap.h - tenants with work in the order of their vruntime: a binary heap that knows where each tenant is.
+ * tenant_heap.h - tenants with work in the order of their vruntime: a binary heap that knows where
+ * each tenant is.
  *
- * Invariant: no key is before its parent; at[keys[i].tenant] is i. Ties go to the lowest tenant. The arrays are
- * the owner's, with room for every tenant. Nothing here allocates.
+ * Invariant: no key is before its parent; at[keys[i].tenant] is i. Ties go to the lowest tenant.
+ * The arrays are the owner's, with room for every tenant. Nothing here allocates.
  */
 #ifndef HES_FAIR_TENANT_HEAP_H
 #define HES_FAIR_TENANT_HEAP_H
@@ -10,14 +11,14 @@
 #include <stdint.h>
 
 struct tenant_key {
-	double   vruntime;
+	double vruntime;
 	uint32_t tenant;
 };
 
 struct tenant_heap {
 	struct tenant_key *keys; /* keys[0] is the first */
-	uint32_t          *at;   /* by tenant: its place in keys while it is in the heap */
-	uint32_t           n;
+	uint32_t *at;            /* by tenant: its place in keys while it is in the heap */
+	uint32_t n;
 };
 
 /** @return place of the key after the first one; n or more where there is none */

@@ -15,20 +15,21 @@
 #include "gpu/watch.h"
 
 struct watched {
-	size_t         gpu;
-	double         looked_s;
-	struct hes_gpm gpm;     /* valid if sums.from is HES_ACTIVITY_GPM */
+	size_t gpu;
+	double looked_s;
+	struct hes_gpm gpm; /* valid if sums.from is HES_ACTIVITY_GPM */
 	struct hes_activity_sums sums;
 };
 
 struct hes_watch {
 	const struct hes_devices *d;
-	struct hes_dcgm *dcgm;  /* NULL: not needed, or not installed */
-	size_t           n;
-	struct watched   gpus[];
+	struct hes_dcgm *dcgm; /* NULL: not needed, or not installed */
+	size_t n;
+	struct watched gpus[];
 };
 
-void hes_activity_add(struct hes_activity_sums *sums, enum hes_act act, double value, double seconds)
+void hes_activity_add(struct hes_activity_sums *sums, enum hes_act act, double value,
+		      double seconds)
 {
 	if (!isfinite(value) || value < 0 || !(seconds > 0))
 		return;
@@ -43,7 +44,8 @@ static bool begin_dcgm(struct hes_watch *w, struct watched *b, bool *tried)
 	if (!*tried)
 		w->dcgm = hes_dcgm_open();
 	*tried = true;
-	return w->dcgm && !hes_device_info(w->d, b->gpu, &info, NULL) && hes_dcgm_watch(w->dcgm, info.uuid, &b->sums);
+	return w->dcgm && !hes_device_info(w->d, b->gpu, &info, NULL) &&
+	       hes_dcgm_watch(w->dcgm, info.uuid, &b->sums);
 }
 
 static void watch_begin(struct hes_watch *w, struct watched *b, bool *tried_dcgm)
@@ -59,8 +61,8 @@ static void watch_begin(struct hes_watch *w, struct watched *b, bool *tried_dcgm
 		b->sums.from = HES_ACTIVITY_UTILISATION;
 }
 
-int hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const size_t *gpus, size_t n,
-		    struct hes_err *err)
+int hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const size_t *gpus,
+		    size_t n, struct hes_err *err)
 {
 	struct hes_watch *w = calloc(1, sizeof(*w) + n * sizeof(w->gpus[0]));
 	bool tried_dcgm = false;
@@ -113,7 +115,8 @@ void hes_watch_look(struct hes_watch *w, bool counters)
 		struct watched *b = &w->gpus[k];
 		double now = hes_monotonic_s();
 
-		if (counters && b->sums.from == HES_ACTIVITY_GPM && now - b->gpm.last_s >= HES_WATCH_FASTEST_S)
+		if (counters && b->sums.from == HES_ACTIVITY_GPM &&
+		    now - b->gpm.last_s >= HES_WATCH_FASTEST_S)
 			hes_gpm_look(w->d, b->gpu, &b->gpm, now, &b->sums);
 		dcgm |= counters && b->sums.from == HES_ACTIVITY_DCGM;
 		if (b->sums.from == HES_ACTIVITY_UNKNOWN || now - b->looked_s < HES_WATCH_FASTEST_S)
@@ -130,16 +133,20 @@ void hes_watch_sums(const struct hes_watch *w, size_t k, struct hes_activity_sum
 	*out = w->gpus[k].sums;
 }
 
-static struct hes_mean mean_between(const struct hes_activity_sums *from, const struct hes_activity_sums *to, enum hes_act a)
+static struct hes_mean mean_between(const struct hes_activity_sums *from,
+				    const struct hes_activity_sums *to, enum hes_act a)
 {
-	double seconds = to->seconds[a] - from->seconds[a], value_s = to->value_s[a] - from->value_s[a];
+	double seconds = to->seconds[a] - from->seconds[a],
+	       value_s = to->value_s[a] - from->value_s[a];
 
-	/* Use the rates only for a window without any value of the source: the two are never mixed. */
+	/* Use the rates only for a window without any value of the source: the two are never mixed.
+	 */
 	if (!(seconds > 0) && a == HES_ACT_BUSY) {
 		seconds = to->rate_seconds - from->rate_seconds;
 		value_s = to->rate_s - from->rate_s;
 	}
-	return seconds > 0 ? (struct hes_mean){ value_s / seconds, seconds } : (struct hes_mean){ 0 };
+	return seconds > 0 ? (struct hes_mean){ value_s / seconds, seconds }
+			   : (struct hes_mean){ 0 };
 }
 
 void hes_activity_between(const struct hes_activity_sums *from, const struct hes_activity_sums *to,
@@ -153,7 +160,9 @@ void hes_activity_between(const struct hes_activity_sums *from, const struct hes
 			continue;
 		/* Name the source only if it gave more than the rates do. */
 		if (o.from < HES_ACTIVITY_DCGM)
-			o.from = a == HES_ACT_BUSY || a == HES_ACT_COPYING ? HES_ACTIVITY_UTILISATION : to->from;
+			o.from = a == HES_ACT_BUSY || a == HES_ACT_COPYING
+					 ? HES_ACTIVITY_UTILISATION
+					 : to->from;
 	}
 	*out = o;
 }
@@ -169,14 +178,18 @@ enum hes_activity_from hes_activity_source(const struct hes_devices *d, size_t i
 	}
 	if (hes_dcgm_installed())
 		return HES_ACTIVITY_DCGM;
-	return !hes_device_read(d, i, HES_HAS_UTILISATION, &r, NULL) && r.has ? HES_ACTIVITY_UTILISATION : HES_ACTIVITY_UNKNOWN;
+	return !hes_device_read(d, i, HES_HAS_UTILISATION, &r, NULL) && r.has
+		       ? HES_ACTIVITY_UTILISATION
+		       : HES_ACTIVITY_UNKNOWN;
 }
 
 const char *hes_activity_from_name(enum hes_activity_from f)
 {
 	static const char *const names[] = {
-		[HES_ACTIVITY_UNKNOWN] = "unknown", [HES_ACTIVITY_UTILISATION] = "utilisation",
-		[HES_ACTIVITY_DCGM] = "DCGM", [HES_ACTIVITY_GPM] = "GPM",
+		[HES_ACTIVITY_UNKNOWN] = "unknown",
+		[HES_ACTIVITY_UTILISATION] = "utilisation",
+		[HES_ACTIVITY_DCGM] = "DCGM",
+		[HES_ACTIVITY_GPM] = "GPM",
 	};
 
 	return names[f];
@@ -185,9 +198,15 @@ const char *hes_activity_from_name(enum hes_activity_from f)
 const char *hes_act_name(enum hes_act a)
 {
 	static const char *const names[HES_ACTS] = {
-		[HES_ACT_BUSY] = "busy", [HES_ACT_COPYING] = "copying", [HES_ACT_SM] = "sm",
-		[HES_ACT_OCCUPANCY] = "occupancy", [HES_ACT_DRAM] = "dram", [HES_ACT_TENSOR] = "tensor",
-		[HES_ACT_FP32] = "fp32", [HES_ACT_PCIE_OUT] = "pcie_out_mib_s", [HES_ACT_PCIE_IN] = "pcie_in_mib_s",
+		[HES_ACT_BUSY] = "busy",
+		[HES_ACT_COPYING] = "copying",
+		[HES_ACT_SM] = "sm",
+		[HES_ACT_OCCUPANCY] = "occupancy",
+		[HES_ACT_DRAM] = "dram",
+		[HES_ACT_TENSOR] = "tensor",
+		[HES_ACT_FP32] = "fp32",
+		[HES_ACT_PCIE_OUT] = "pcie_out_mib_s",
+		[HES_ACT_PCIE_IN] = "pcie_in_mib_s",
 	};
 
 	return names[a];

@@ -1,8 +1,9 @@
 /*
- * dcgm.c - DCGM by dlopen; see dcgm.h. The names of fields changed between versions of DCGM, their numbers did not.
+ * dcgm.c - DCGM by dlopen; see dcgm.h. The names of fields changed between versions of DCGM, their
+ * numbers did not.
  *
- * Each GPU has its own group: DCGM refuses groups of different GPU types. A value is the mean since the value before
- * it.
+ * Each GPU has its own group: DCGM refuses groups of different GPU types. A value is the mean since
+ * the value before it.
  */
 #include "gpu/dcgm.h"
 
@@ -18,17 +19,17 @@
 #include "gpu/port_owner.h"
 #include "gpu/watch.h"
 
-#define ENGINE "127.0.0.1"
-#define ENGINE_PORT 5555
-#define CONNECT_MS 500
-#define EVERY_US ((long long)(HES_WATCH_FASTEST_S * 1e6))
-#define KEEP_S 30.0
+#define ENGINE        "127.0.0.1"
+#define ENGINE_PORT   5555
+#define CONNECT_MS    500
+#define EVERY_US      ((long long)(HES_WATCH_FASTEST_S * 1e6))
+#define KEEP_S        30.0
 #define BYTES_PER_MIB (1024.0 * 1024.0)
 
 static const struct {
 	unsigned short field;
-	enum hes_act   act;
-	double         unit;
+	enum hes_act act;
+	double unit;
 } fields[] = {
 	/* The first N_ESSENTIAL fields are those of every GPU with profiling. */
 	{ DCGM_FIELD_SM, HES_ACT_SM, 1 },
@@ -40,23 +41,23 @@ static const struct {
 	{ DCGM_FIELD_PCIE_TX, HES_ACT_PCIE_OUT, 1 / BYTES_PER_MIB },
 	{ DCGM_FIELD_PCIE_RX, HES_ACT_PCIE_IN, 1 / BYTES_PER_MIB },
 };
-#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
+#define N_FIELDS    (sizeof(fields) / sizeof(fields[0]))
 #define N_ESSENTIAL 3
 
 struct gpu {
-	unsigned   id;                 /* DCGM's */
-	uintptr_t  group, field_group;
-	long long  since_us;           /* time of the first value that was not read yet */
-	int64_t    last_us[N_FIELDS];  /* time of the last value */
+	unsigned id; /* DCGM's */
+	uintptr_t group, field_group;
+	long long since_us;        /* time of the first value that was not read yet */
+	int64_t last_us[N_FIELDS]; /* time of the last value */
 	struct hes_activity_sums *sums;
 };
 
 struct hes_dcgm {
-	void      *library;
-	uintptr_t  handle;
-	bool       embedded;
+	void *library;
+	uintptr_t handle;
+	bool embedded;
 	struct gpu gpus[DCGM_MAX_GPUS];
-	size_t     n;
+	size_t n;
 	int (*init)(void);
 	int (*shutdown)(void);
 	int (*connect)(const char *address, struct dcgm_connect *how, uintptr_t *handle);
@@ -64,23 +65,25 @@ struct hes_dcgm {
 	int (*start)(int mode, uintptr_t *handle);
 	int (*stop)(uintptr_t handle);
 	int (*list)(uintptr_t handle, unsigned *ids, int *n);
-	int (*ask)(uintptr_t handle, struct dcgm_entity *e, unsigned n, unsigned short *fields, unsigned n_fields,
-		   unsigned flags, struct dcgm_entity_value *out);
+	int (*ask)(uintptr_t handle, struct dcgm_entity *e, unsigned n, unsigned short *fields,
+		   unsigned n_fields, unsigned flags, struct dcgm_entity_value *out);
 	int (*group)(uintptr_t handle, int type, const char *name, uintptr_t *out);
 	int (*group_add)(uintptr_t handle, uintptr_t group, unsigned id);
 	int (*group_free)(uintptr_t handle, uintptr_t group);
-	int (*fields)(uintptr_t handle, int n, unsigned short *fields, const char *name, uintptr_t *out);
+	int (*fields)(uintptr_t handle, int n, unsigned short *fields, const char *name,
+		      uintptr_t *out);
 	int (*fields_free)(uintptr_t handle, uintptr_t fields);
-	int (*watch)(uintptr_t handle, uintptr_t group, uintptr_t fields, long long every_us, double keep_s, int keep);
+	int (*watch)(uintptr_t handle, uintptr_t group, uintptr_t fields, long long every_us,
+		     double keep_s, int keep);
 	int (*unwatch)(uintptr_t handle, uintptr_t group, uintptr_t fields);
 	int (*update)(uintptr_t handle, int wait);
-	int (*values)(uintptr_t handle, uintptr_t group, uintptr_t fields, long long since_us, long long *next_us,
-		      dcgm_deliver_fn *deliver, void *ctx);
+	int (*values)(uintptr_t handle, uintptr_t group, uintptr_t fields, long long since_us,
+		      long long *next_us, dcgm_deliver_fn *deliver, void *ctx);
 };
 
 static const struct {
 	const char *name;
-	size_t      slot;
+	size_t slot;
 } symbols[] = {
 	{ "dcgmInit", offsetof(struct hes_dcgm, init) },
 	{ "dcgmShutdown", offsetof(struct hes_dcgm, shutdown) },
@@ -134,15 +137,16 @@ static bool dcgm_find_symbols(struct hes_dcgm *c)
 }
 
 /*
- * A host engine has the rights of its user, usually more than ours. Our own engine reads counters only on request and
- * has no periodic thread.
+ * A host engine has the rights of its user, usually more than ours. Our own engine reads counters
+ * only on request and has no periodic thread.
  */
 static bool connect_engine(struct hes_dcgm *c)
 {
 	struct dcgm_connect how = { .version = DCGM_CONNECT_VERSION, .timeout_ms = CONNECT_MS };
 
 	/* Do not trust another user's program on this port. */
-	if (hes_port_is_trusted(ENGINE_PORT, geteuid()) && !c->connect(ENGINE, &how, &c->handle) && c->handle)
+	if (hes_port_is_trusted(ENGINE_PORT, geteuid()) && !c->connect(ENGINE, &how, &c->handle) &&
+	    c->handle)
 		return true;
 	c->handle = 0;
 	c->embedded = !c->start(DCGM_MODE_MANUAL, &c->handle) && c->handle;
@@ -196,7 +200,8 @@ static bool find_gpu(const struct hes_dcgm *c, const char *uuid, unsigned *out)
 	for (int i = 0; i < n && i < DCGM_MAX_GPUS && !found; i++) {
 		struct dcgm_entity e = { DCGM_ENTITY_GPU, ids[i] };
 
-		*v = (struct dcgm_entity_value){ .version = DCGM_VERSION(struct dcgm_entity_value, 2u) };
+		*v = (struct dcgm_entity_value){ .version = DCGM_VERSION(struct dcgm_entity_value,
+									 2u) };
 		if (c->ask(c->handle, &e, 1, &field, 1, DCGM_LIVE_DATA, v) || v->code)
 			continue;
 		*out = ids[i];
@@ -242,7 +247,8 @@ bool hes_dcgm_watch(struct hes_dcgm *c, const char *uuid, struct hes_activity_su
 	return true;
 }
 
-static int dcgm_take_values(unsigned entity_group, unsigned entity, struct dcgm_value *values, int n, void *ctx)
+static int dcgm_take_values(unsigned entity_group, unsigned entity, struct dcgm_value *values,
+			    int n, void *ctx)
 {
 	struct gpu *b = ctx;
 
@@ -262,7 +268,8 @@ static int dcgm_take_values(unsigned entity_group, unsigned entity, struct dcgm_
 			value = v->value.d;
 		else if (!v->code && v->type == 'i' && v->value.i < DCGM_BLANK_INTEGER)
 			value = (double)v->value.i;
-		hes_activity_add(b->sums, fields[f].act, value * fields[f].unit, (double)(v->time_us - b->last_us[f]) * 1e-6);
+		hes_activity_add(b->sums, fields[f].act, value * fields[f].unit,
+				 (double)(v->time_us - b->last_us[f]) * 1e-6);
 		b->last_us[f] = v->time_us;
 	}
 	return 0;
@@ -275,7 +282,8 @@ void hes_dcgm_look(struct hes_dcgm *c)
 		struct gpu *b = &c->gpus[i];
 		long long next = b->since_us;
 
-		if (!c->values(c->handle, b->group, b->field_group, b->since_us, &next, dcgm_take_values, b))
+		if (!c->values(c->handle, b->group, b->field_group, b->since_us, &next,
+			       dcgm_take_values, b))
 			b->since_us = next;
 	}
 }

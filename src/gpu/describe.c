@@ -1,5 +1,6 @@
 /*
- * describe.c - a GPU's row of a catalogue, from what NVML reports; see hes_device_describe() in heshare/device.h.
+ * describe.c - a GPU's row of a catalogue, from what NVML reports; see hes_device_describe() in
+ * heshare/device.h.
  *
  * The same GPU and driver give the same row every time: nothing comes from a reading.
  */
@@ -12,14 +13,18 @@
 #include "core/generation.h"
 #include "gpu/nvml.h"
 
-#define MAX_SUPPORTED  512
-#define IDLE_PART      0.1   /* of the power limit */
-#define LANE_3_GBS     0.75  /* what copies reach over a lane of PCIe 3, one direction; each generation doubles it */
-#define MAX_MEMORY     64    /* memory clocks */
+#define MAX_SUPPORTED 512
+#define IDLE_PART     0.1 /* of the power limit */
+#define LANE_3_GBS                                                                                 \
+	0.75 /* what copies reach over a lane of PCIe 3, one direction; each generation doubles it \
+	      */
+#define MAX_MEMORY 64 /* memory clocks */
 
 static int missing(size_t i, const char *what, struct hes_err *err)
 {
-	return hes_fail(err, -ENOTSUP, "GPU %zu: NVML does not report its %s; give its type a row in a catalogue", i, what);
+	return hes_fail(err, -ENOTSUP,
+			"GPU %zu: NVML does not report its %s; give its type a row in a catalogue",
+			i, what);
 }
 
 static bool read_one(int (*get)(void *, unsigned *), void *dev, unsigned *out)
@@ -28,8 +33,8 @@ static bool read_one(int (*get)(void *, unsigned *), void *dev, unsigned *out)
 }
 
 /* Cores, memory and power. */
-static int describe_chip(const struct hes_devices *d, size_t i, const struct hes_generation *gen, struct hes_gpu_type *g,
-			 struct hes_err *err)
+static int describe_chip(const struct hes_devices *d, size_t i, const struct hes_generation *gen,
+			 struct hes_gpu_type *g, struct hes_err *err)
 {
 	unsigned cores, bits, memory_mhz = 0, limit_mw;
 	const struct nvml *nvml = &d->nvml;
@@ -42,7 +47,8 @@ static int describe_chip(const struct hes_devices *d, size_t i, const struct hes
 	if (!read_one(nvml->bus_width, dev, &bits) || !nvml->max_clock ||
 	    nvml->max_clock(dev, NVML_CLOCK_MEM, &memory_mhz) || !memory_mhz)
 		return missing(i, "memory's bus width and clock", err);
-	if (!read_one(nvml->default_limit, dev, &limit_mw) && !read_one(nvml->power_limit, dev, &limit_mw))
+	if (!read_one(nvml->default_limit, dev, &limit_mw) &&
+	    !read_one(nvml->power_limit, dev, &limit_mw))
 		return missing(i, "power limit", err);
 	g->sm_count = cores / gen->cores_per_sm;
 	/* Two transfers a clock, by NVML's counting also of memory that makes more. */
@@ -60,7 +66,8 @@ static int by_falling(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The step of clocks that are named rounded down, highest first; 0: there is none. Steps are multiples of a half. */
+/* The step of clocks that are named rounded down, highest first; 0: there is none. Steps are
+ * multiples of a half. */
 static double step_of(const unsigned *mhz, unsigned n)
 {
 	double step = n > 1 ? round(2.0 * (mhz[0] - mhz[n - 1]) / (n - 1)) / 2 : 0;
@@ -83,13 +90,15 @@ static unsigned top_memory_clock(const struct nvml *nvml, void *dev)
 	return top;
 }
 
-static int describe_clocks(const struct hes_devices *d, size_t i, struct hes_gpu_type *g, struct hes_err *err)
+static int describe_clocks(const struct hes_devices *d, size_t i, struct hes_gpu_type *g,
+			   struct hes_err *err)
 {
 	unsigned mhz[MAX_SUPPORTED], n = MAX_SUPPORTED, last;
 	const struct nvml *nvml = &d->nvml;
 	void *dev = d->handles[i];
 
-	if (!nvml->supported_clocks || nvml->supported_clocks(dev, top_memory_clock(nvml, dev), &n, mhz) || !n) {
+	if (!nvml->supported_clocks ||
+	    nvml->supported_clocks(dev, top_memory_clock(nvml, dev), &n, mhz) || !n) {
 		n = 1;
 		if (nvml->max_clock(dev, NVML_CLOCK_SM, mhz) || !mhz[0])
 			return missing(i, "clocks", err);
@@ -105,11 +114,13 @@ static int describe_clocks(const struct hes_devices *d, size_t i, struct hes_gpu
 	}
 	last = n < HES_MAX_CLOCKS ? n : HES_MAX_CLOCKS;
 	for (unsigned k = 0; k < last; k++)
-		g->clocks_mhz[g->n_clocks++] = mhz[last > 1 ? (last - 1 - k) * (n - 1) / (last - 1) : 0];
+		g->clocks_mhz[g->n_clocks++] =
+			mhz[last > 1 ? (last - 1 - k) * (n - 1) / (last - 1) : 0];
 	return 0;
 }
 
-int hes_device_describe(const struct hes_devices *d, size_t i, struct hes_gpu_type *out, struct hes_err *err)
+int hes_device_describe(const struct hes_devices *d, size_t i, struct hes_gpu_type *out,
+			struct hes_err *err)
 {
 	unsigned generation, lanes;
 	struct hes_device_info info;
@@ -123,14 +134,15 @@ int hes_device_describe(const struct hes_devices *d, size_t i, struct hes_gpu_ty
 	g.compute = (uint32_t)(10 * major + minor);
 	g.memory_mib = (uint32_t)(info.memory_bytes >> 20);
 	strcpy(g.name, info.type);
-	snprintf(g.driver_names[0], sizeof(g.driver_names[0]), "%.*s", HES_DRIVER_NAME_MAX - 1, info.name);
+	snprintf(g.driver_names[0], sizeof(g.driver_names[0]), "%.*s", HES_DRIVER_NAME_MAX - 1,
+		 info.name);
 	rc = describe_chip(d, i, hes_generation_of(g.compute), &g, err);
 	if (!rc)
 		rc = describe_clocks(d, i, &g, err);
 	if (rc)
 		return rc;
-	if (read_one(d->nvml.pcie_generation, d->handles[i], &generation) && generation >= 1 && generation <= 8 &&
-	    read_one(d->nvml.pcie_width, d->handles[i], &lanes))
+	if (read_one(d->nvml.pcie_generation, d->handles[i], &generation) && generation >= 1 &&
+	    generation <= 8 && read_one(d->nvml.pcie_width, d->handles[i], &lanes))
 		g.pcie_gbs = ldexp(LANE_3_GBS * lanes, (int)generation - 3);
 	*out = g;
 	return 0;

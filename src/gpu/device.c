@@ -1,5 +1,6 @@
 /*
- * device.c - find GPUs, list their properties and change their settings; see heshare/device.h. reading.c reads sensors.
+ * device.c - find GPUs, list their properties and change their settings; see heshare/device.h.
+ * reading.c reads sensors.
  */
 #include "heshare/device.h"
 
@@ -17,7 +18,8 @@ static int find_gpus(struct hes_devices *d, struct hes_err *err)
 	int code = d->nvml.init();
 
 	if (code)
-		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: NVML does not start: \"%s\" (%d)", d->nvml.error(code), code);
+		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: NVML does not start: \"%s\" (%d)",
+				d->nvml.error(code), code);
 	code = d->nvml.count(&n);
 	if (code)
 		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: NVML cannot count them: \"%s\" (%d)",
@@ -53,7 +55,8 @@ static void find_types(struct hes_devices *d, const struct hes_catalogue *c)
 
 		if (hes_device_info(d, i, &info, NULL))
 			continue;
-		g = c ? hes_gpu_type_of_driver(c, info.name, (uint32_t)(info.memory_bytes >> 20)) : NULL;
+		g = c ? hes_gpu_type_of_driver(c, info.name, (uint32_t)(info.memory_bytes >> 20))
+		      : NULL;
 		hes_gpu_type_name(info.name, d->types[i]);
 		if (g)
 			strcpy(d->types[i], g->name);
@@ -81,21 +84,30 @@ int hes_devices_open(const struct hes_catalogue *c, struct hes_devices **out, st
 }
 
 /* A GPU that a list names. @return its index; -ENOENT, -ENOTSUP */
-static long named(const struct hes_devices *d, const char *what, const char *name, struct hes_err *err)
+static long named(const struct hes_devices *d, const char *what, const char *name,
+		  struct hes_err *err)
 {
 	long i = -1;
 
 	if (strncmp(name, "MIG-", 4) == 0)
-		return hes_fail(err, -ENOTSUP, "%s names %.80s, a MIG instance; heshare plans whole GPUs and MPS shares of them: use a GPU "
-				"without MIG", what, name);
+		return hes_fail(err, -ENOTSUP,
+				"%s names %.80s, a MIG instance; heshare plans whole GPUs and MPS "
+				"shares of them: use a GPU "
+				"without MIG",
+				what, name);
 	/* Not a PCI address: CUDA takes none. */
 	if (strncmp(name, "GPU-", 4) == 0 || (*name && !name[strspn(name, "0123456789")]))
 		i = hes_devices_find(d, name);
-	return i >= 0 ? i : hes_fail(err, -ENOENT, "%s names GPU \"%.80s\", and there is no such GPU; NVML shows %zu, from 0 on", what, name, d->n);
+	return i >= 0 ? i
+		      : hes_fail(err, -ENOENT,
+				 "%s names GPU \"%.80s\", and there is no such GPU; NVML shows "
+				 "%zu, from 0 on",
+				 what, name, d->n);
 }
 
 /* @param order  room for d->n indices */
-static int read_list(const struct hes_devices *d, const char *what, char *text, size_t *order, size_t *n, struct hes_err *err)
+static int read_list(const struct hes_devices *d, const char *what, char *text, size_t *order,
+		     size_t *n, struct hes_err *err)
 {
 	char *name;
 
@@ -109,7 +121,8 @@ static int read_list(const struct hes_devices *d, const char *what, char *text, 
 			return (int)i;
 		for (size_t k = 0; k < *n; k++)
 			if (order[k] == (size_t)i)
-				return hes_fail(err, -EEXIST, "%s names GPU \"%.80s\" twice", what, name);
+				return hes_fail(err, -EEXIST, "%s names GPU \"%.80s\" twice", what,
+						name);
 		order[(*n)++] = (size_t)i;
 	}
 	return 0;
@@ -125,7 +138,7 @@ static int reorder(struct hes_devices *d, const size_t *order, size_t n)
 {
 	void **handles = calloc(n + 1, sizeof(*handles));
 	bool *instant = calloc(n + 1, sizeof(*instant));
-	char (*types)[HES_NAME_MAX] = calloc(n + 1, sizeof(*types));
+	char(*types)[HES_NAME_MAX] = calloc(n + 1, sizeof(*types));
 
 	if (!handles || !instant || !types) {
 		free(handles);
@@ -222,7 +235,8 @@ static unsigned abilities(const struct hes_devices *d, size_t i)
 	return can;
 }
 
-int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_info *out, struct hes_err *err)
+int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_info *out,
+		    struct hes_err *err)
 {
 	struct hes_device_info o = { 0 };
 	struct nvml_memory memory;
@@ -254,7 +268,8 @@ int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_inf
 int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err)
 {
 	char what[48];
-	int code = d->nvml.lock_clocks ? d->nvml.lock_clocks(d->handles[i], mhz, mhz) : NVML_FUNCTION_MISSING;
+	int code = d->nvml.lock_clocks ? d->nvml.lock_clocks(d->handles[i], mhz, mhz)
+				       : NVML_FUNCTION_MISSING;
 
 	snprintf(what, sizeof(what), "locking its clock at %u MHz", mhz);
 	return code ? hes_nvml_fail(d, i, what, code, err) : 0;
@@ -262,7 +277,8 @@ int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, s
 
 int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_err *err)
 {
-	int code = d->nvml.unlock_clocks ? d->nvml.unlock_clocks(d->handles[i]) : NVML_FUNCTION_MISSING;
+	int code = d->nvml.unlock_clocks ? d->nvml.unlock_clocks(d->handles[i])
+					 : NVML_FUNCTION_MISSING;
 
 	return code ? hes_nvml_fail(d, i, "unlocking its clock", code, err) : 0;
 }

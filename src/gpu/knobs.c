@@ -15,17 +15,18 @@
 #include "heshare/activity.h"
 
 #define CAP_SYS_ADMIN_BIT 21
-#define MPS_PIPE_DIR "/tmp/nvidia-mps"
+#define MPS_PIPE_DIR      "/tmp/nvidia-mps"
 
 struct missing_knobs {
 	struct hes_missing_knob *v;
-	long             n;
+	long n;
 };
 
-static void add_missing(struct missing_knobs *l, enum hes_knob knob, const char *what_to_do, const char *why, ...)
-	__attribute__((format(printf, 4, 5)));
+static void add_missing(struct missing_knobs *l, enum hes_knob knob, const char *what_to_do,
+			const char *why, ...) __attribute__((format(printf, 4, 5)));
 
-static void add_missing(struct missing_knobs *l, enum hes_knob knob, const char *what_to_do, const char *why, ...)
+static void add_missing(struct missing_knobs *l, enum hes_knob knob, const char *what_to_do,
+			const char *why, ...)
 {
 	struct hes_missing_knob *o = &l->v[l->n++];
 	va_list ap;
@@ -52,82 +53,104 @@ static bool has_capability(void)
 }
 
 /*
- * Whether this process may change settings: set the persistence mode again that was just read. If the mode cannot be
- * read, or is not 0 or 1, nothing is set and the capabilities of the process decide.
+ * Whether this process may change settings: set the persistence mode again that was just read. If
+ * the mode cannot be read, or is not 0 or 1, nothing is set and the capabilities of the process
+ * decide.
  */
 static bool may_set(const struct hes_devices *d, size_t i)
 {
 	int mode = -1, code = NVML_NOT_SUPPORTED;
 
-	if (d->nvml.persistence && d->nvml.set_persistence && !d->nvml.persistence(d->handles[i], &mode) &&
-	    (mode == 0 || mode == 1))
+	if (d->nvml.persistence && d->nvml.set_persistence &&
+	    !d->nvml.persistence(d->handles[i], &mode) && (mode == 0 || mode == 1))
 		code = d->nvml.set_persistence(d->handles[i], mode);
 	return code == NVML_NO_PERMISSION ? false : code ? has_capability() : true;
 }
 
-static void look_at_settings(const struct hes_devices *d, size_t i, const struct hes_device_info *b, struct missing_knobs *l)
+static void look_at_settings(const struct hes_devices *d, size_t i, const struct hes_device_info *b,
+			     struct missing_knobs *l)
 {
 	static const char root[] = "run as root, in a container with CAP_SYS_ADMIN";
 	bool may = may_set(d, i);
 	int mode;
 
 	if (!(b->can & HES_CAN_LOCK_CLOCK))
-		add_missing(l, HES_KNOB_LOCK_CLOCK, "install a newer driver (needs Volta or newer); until then plans use the default clock",
-		     "clocks cannot be locked: the driver has no function for it");
+		add_missing(l, HES_KNOB_LOCK_CLOCK,
+			    "install a newer driver (needs Volta or newer); until then plans use "
+			    "the default clock",
+			    "clocks cannot be locked: the driver has no function for it");
 	else if (!may)
-		add_missing(l, HES_KNOB_LOCK_CLOCK, root, "clocks cannot be locked: the driver does not let this user");
+		add_missing(l, HES_KNOB_LOCK_CLOCK, root,
+			    "clocks cannot be locked: the driver does not let this user");
 	if (!(b->can & HES_CAN_LIMIT_POWER))
-		add_missing(l, HES_KNOB_LIMIT_POWER, "nothing: the GPU keeps its limit", "the power limit cannot be set: the driver has no function for it");
+		add_missing(l, HES_KNOB_LIMIT_POWER, "nothing: the GPU keeps its limit",
+			    "the power limit cannot be set: the driver has no function for it");
 	else if (!may)
-		add_missing(l, HES_KNOB_LIMIT_POWER, root, "the power limit cannot be set: the driver does not let this user");
+		add_missing(l, HES_KNOB_LIMIT_POWER, root,
+			    "the power limit cannot be set: the driver does not let this user");
 	if (d->nvml.persistence && !d->nvml.persistence(d->handles[i], &mode) && !mode)
-		add_missing(l, HES_KNOB_PERSISTENCE, "sudo nvidia-smi -pm 1, or start nvidia-persistenced",
-		     "persistence mode is off: the driver forgets settings when its last user leaves");
+		add_missing(l, HES_KNOB_PERSISTENCE,
+			    "sudo nvidia-smi -pm 1, or start nvidia-persistenced",
+			    "persistence mode is off: the driver forgets settings when its last "
+			    "user leaves");
 }
 
 static void look_at_sensors(const struct hes_device_info *b, struct missing_knobs *l)
 {
 	static const struct {
 		enum hes_device_can can;
-		enum hes_knob       knob;
-		const char         *why, *what_to_do;
+		enum hes_knob knob;
+		const char *why, *what_to_do;
 	} sensors[] = {
 		{ HES_CAN_READ_POWER, HES_KNOB_READ_POWER, "power cannot be read",
 		  "nothing now: joules are known where there is an energy counter" },
 		{ HES_CAN_READ_ENERGY, HES_KNOB_READ_ENERGY, "there is no energy counter",
 		  "nothing: joules come from the integral of power" },
-		{ HES_CAN_READ_CLOCK, HES_KNOB_READ_CLOCK, "clocks cannot be read", "nothing: locks cannot be verified" },
-		{ HES_CAN_READ_REASONS, HES_KNOB_READ_REASONS, "throttling cannot be seen", "compare the locked clocks with the measured ones" },
+		{ HES_CAN_READ_CLOCK, HES_KNOB_READ_CLOCK, "clocks cannot be read",
+		  "nothing: locks cannot be verified" },
+		{ HES_CAN_READ_REASONS, HES_KNOB_READ_REASONS, "throttling cannot be seen",
+		  "compare the locked clocks with the measured ones" },
 	};
 
 	for (size_t k = 0; k < sizeof(sensors) / sizeof(sensors[0]); k++)
 		if (!(b->can & sensors[k].can))
-			add_missing(l, sensors[k].knob, sensors[k].what_to_do, "%s", sensors[k].why);
+			add_missing(l, sensors[k].knob, sensors[k].what_to_do, "%s",
+				    sensors[k].why);
 }
 
-static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_mps_status *m, struct missing_knobs *l)
+static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_mps_status *m,
+			struct missing_knobs *l)
 {
 	int mode = NVML_COMPUTE_DEFAULT;
 
 	if (d->nvml.compute_mode && d->nvml.compute_mode(d->handles[i], &mode))
 		mode = NVML_COMPUTE_DEFAULT;
 	if (mode == NVML_COMPUTE_PROHIBITED)
-		add_missing(l, HES_KNOB_COMPUTE_MODE, "sudo nvidia-smi -c DEFAULT, or -c EXCLUSIVE_PROCESS",
-		     "compute mode is Prohibited: no job can run");
+		add_missing(l, HES_KNOB_COMPUTE_MODE,
+			    "sudo nvidia-smi -c DEFAULT, or -c EXCLUSIVE_PROCESS",
+			    "compute mode is Prohibited: no job can run");
 	if (!m->found)
-		add_missing(l, HES_KNOB_MPS, "install it (Debian: nvidia-cuda-mps; else it comes with the driver) and add it to PATH",
-		     "jobs cannot share the GPU: nvidia-cuda-mps-control is not found");
+		add_missing(l, HES_KNOB_MPS,
+			    "install it (Debian: nvidia-cuda-mps; else it comes with the driver) "
+			    "and add it to PATH",
+			    "jobs cannot share the GPU: nvidia-cuda-mps-control is not found");
 	else if (!m->may_run)
-		add_missing(l, HES_KNOB_MPS, "get the right to execute it",
-		     "jobs cannot share the GPU: this user may not run nvidia-cuda-mps-control");
+		add_missing(
+			l, HES_KNOB_MPS, "get the right to execute it",
+			"jobs cannot share the GPU: this user may not run nvidia-cuda-mps-control");
 	else if (m->daemon && m->owner != getuid() && mode == NVML_COMPUTE_EXCLUSIVE)
-		add_missing(l, HES_KNOB_MPS, "let its owner end it: echo quit | nvidia-cuda-mps-control",
-		     "jobs cannot share the GPU: it is in exclusive mode, and an MPS daemon of user %u (process %d) runs with %s",
-		     (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
+		add_missing(l, HES_KNOB_MPS,
+			    "let its owner end it: echo quit | nvidia-cuda-mps-control",
+			    "jobs cannot share the GPU: it is in exclusive mode, and an MPS daemon "
+			    "of user %u (process %d) runs with %s",
+			    (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
 	else if (m->daemon && m->owner != getuid())
-		add_missing(l, HES_KNOB_CO_RUNNERS, "let its owner end it before you measure: echo quit | nvidia-cuda-mps-control",
-		     "an MPS daemon of user %u (process %d) runs with %s: its clients may be on the GPU, too",
-		     (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
+		add_missing(l, HES_KNOB_CO_RUNNERS,
+			    "let its owner end it before you measure: echo quit | "
+			    "nvidia-cuda-mps-control",
+			    "an MPS daemon of user %u (process %d) runs with %s: its clients may "
+			    "be on the GPU, too",
+			    (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
 }
 
 static void look_at_activity(const struct hes_devices *d, size_t i, struct missing_knobs *l)
@@ -135,11 +158,17 @@ static void look_at_activity(const struct hes_devices *d, size_t i, struct missi
 	if (hes_activity_source(d, i) >= HES_ACTIVITY_DCGM)
 		return;
 	if (hes_gpm_supported(d, i))
-		add_missing(l, HES_KNOB_ACTIVITY, "run as root, load the driver with NVreg_RestrictProfilingToAdminUsers=0, or start DCGM's host engine",
-		     "how much of SMs and memory is used cannot be read: performance counters are refused to this user");
+		add_missing(l, HES_KNOB_ACTIVITY,
+			    "run as root, load the driver with "
+			    "NVreg_RestrictProfilingToAdminUsers=0, or start DCGM's host engine",
+			    "how much of SMs and memory is used cannot be read: performance "
+			    "counters are refused to this user");
 	else
-		add_missing(l, HES_KNOB_ACTIVITY, "install DCGM (datacenter-gpu-manager); without it profiles contain only busy time",
-		     "how much of SMs and memory is used cannot be read: the GPU has no GPM, and DCGM is not installed");
+		add_missing(l, HES_KNOB_ACTIVITY,
+			    "install DCGM (datacenter-gpu-manager); without it profiles contain "
+			    "only busy time",
+			    "how much of SMs and memory is used cannot be read: the GPU has no "
+			    "GPM, and DCGM is not installed");
 }
 
 long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
@@ -168,7 +197,8 @@ static bool on_path(const char *path, const char *name, bool *executable)
 		size_t n = strcspn(path, ":");
 		char file[4096];
 
-		if (snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, name) < (int)sizeof(file)) {
+		if (snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, name) <
+		    (int)sizeof(file)) {
 			found |= access(file, F_OK) == 0;
 			*executable = access(file, X_OK) == 0;
 		}
@@ -204,7 +234,8 @@ void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_status 
 	struct hes_mps_status o = { .found = false };
 
 	o.found = on_path(path, "nvidia-cuda-mps-control", &o.may_run);
-	snprintf(o.pipe_dir, sizeof(o.pipe_dir), "%s", pipe_dir && *pipe_dir ? pipe_dir : MPS_PIPE_DIR);
+	snprintf(o.pipe_dir, sizeof(o.pipe_dir), "%s",
+		 pipe_dir && *pipe_dir ? pipe_dir : MPS_PIPE_DIR);
 	find_daemon(&o);
 	*out = o;
 }
@@ -212,10 +243,16 @@ void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_status 
 const char *hes_knob_name(enum hes_knob k)
 {
 	static const char *const names[HES_KNOBS] = {
-		[HES_KNOB_LOCK_CLOCK] = "lock_clock", [HES_KNOB_LIMIT_POWER] = "limit_power", [HES_KNOB_MPS] = "mps",
-		[HES_KNOB_COMPUTE_MODE] = "compute_mode", [HES_KNOB_CO_RUNNERS] = "co_runners", [HES_KNOB_PERSISTENCE] = "persistence",
-		[HES_KNOB_READ_POWER] = "read_power", [HES_KNOB_READ_ENERGY] = "read_energy",
-		[HES_KNOB_READ_CLOCK] = "read_clock", [HES_KNOB_READ_REASONS] = "read_reasons",
+		[HES_KNOB_LOCK_CLOCK] = "lock_clock",
+		[HES_KNOB_LIMIT_POWER] = "limit_power",
+		[HES_KNOB_MPS] = "mps",
+		[HES_KNOB_COMPUTE_MODE] = "compute_mode",
+		[HES_KNOB_CO_RUNNERS] = "co_runners",
+		[HES_KNOB_PERSISTENCE] = "persistence",
+		[HES_KNOB_READ_POWER] = "read_power",
+		[HES_KNOB_READ_ENERGY] = "read_energy",
+		[HES_KNOB_READ_CLOCK] = "read_clock",
+		[HES_KNOB_READ_REASONS] = "read_reasons",
 		[HES_KNOB_ACTIVITY] = "activity",
 	};
 

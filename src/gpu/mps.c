@@ -15,16 +15,17 @@
 #include "gpu/mps_answer.h"
 #include "gpu/spawn.h"
 
-#define CONTROL "nvidia-cuda-mps-control"
-#define ANSWER_MS 5000  /* for an answer of a running daemon */
-#define START_MS 60000  /* for a daemon to start: loading the driver can take seconds */
-#define QUIT_MS 5000    /* for a daemon to end after the grace of its clients */
-#define LOOK_MS 10
+#define CONTROL    "nvidia-cuda-mps-control"
+#define ANSWER_MS  5000  /* for an answer of a running daemon */
+#define START_MS   60000 /* for a daemon to start: loading the driver can take seconds */
+#define QUIT_MS    5000  /* for a daemon to end after the grace of its clients */
+#define LOOK_MS    10
 #define ANSWER_MAX 8192
-#define ROWS 3
+#define ROWS       3
 
 /* The environment that selects the daemon of @m. */
-static void mps_environment(const struct hes_mps *m, char rows[ROWS][HES_MPS_VARIABLE_MAX], const char *out[ROWS + 1])
+static void mps_environment(const struct hes_mps *m, char rows[ROWS][HES_MPS_VARIABLE_MAX],
+			    const char *out[ROWS + 1])
 {
 	snprintf(rows[0], sizeof(rows[0]), "CUDA_MPS_PIPE_DIRECTORY=%s", m->pipe_dir);
 	snprintf(rows[1], sizeof(rows[1]), "CUDA_MPS_LOG_DIRECTORY=%s", m->log_dir);
@@ -34,8 +35,8 @@ static void mps_environment(const struct hes_mps *m, char rows[ROWS][HES_MPS_VAR
 	out[ROWS] = NULL;
 }
 
-static int mps_call(const struct hes_mps *m, const char *flag, const char *input, char *out, size_t size, int *status,
-		struct hes_err *err)
+static int mps_call(const struct hes_mps *m, const char *flag, const char *input, char *out,
+		    size_t size, int *status, struct hes_err *err)
 {
 	char rows[ROWS][HES_MPS_VARIABLE_MAX], control[] = CONTROL, option[4] = "";
 	const char *variables[ROWS + 1];
@@ -45,9 +46,11 @@ static int mps_call(const struct hes_mps *m, const char *flag, const char *input
 	mps_environment(m, rows, variables);
 	if (flag)
 		snprintf(option, sizeof(option), "%s", flag);
-	rc = hes_spawn(argv, variables, input, -1, flag ? START_MS : ANSWER_MS, out, size, status, err);
+	rc = hes_spawn(argv, variables, input, -1, flag ? START_MS : ANSWER_MS, out, size, status,
+		       err);
 	if (rc == -ENOENT)
-		return hes_fail(err, rc, "%s is not on this machine; it comes with NVIDIA's driver", CONTROL);
+		return hes_fail(err, rc, "%s is not on this machine; it comes with NVIDIA's driver",
+				CONTROL);
 	return rc;
 }
 
@@ -68,7 +71,8 @@ bool hes_mps_alive(const struct hes_mps *m)
 static int mps_folder(char *out, const char *dir, const char *name, struct hes_err *err)
 {
 	if (snprintf(out, HES_MPS_PATH_MAX, "%s/%s", dir, name) >= HES_MPS_PATH_MAX)
-		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for a folder of MPS", dir);
+		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for a folder of MPS",
+				dir);
 	/* Jobs of any user connect to the daemon; the daemon decides whom it serves. */
 	if (mkdir(out, 0755) ? errno != EEXIST : chmod(out, 0755))
 		return hes_fail(err, -errno, "%s: %s", out, strerror(errno));
@@ -87,7 +91,8 @@ int hes_mps_start(struct hes_mps *out, const char *uuid, const char *dir, struct
 		return rc;
 	snprintf(m.uuid, sizeof(m.uuid), "%s", uuid);
 	if (hes_mps_alive(&m))
-		return hes_fail(err, -EEXIST, "%s: an MPS control daemon runs there already", m.pipe_dir);
+		return hes_fail(err, -EEXIST, "%s: an MPS control daemon runs there already",
+				m.pipe_dir);
 	rc = mps_call(&m, "-d", "", text, sizeof(text), &status, err);
 	if (rc)
 		return rc;
@@ -96,14 +101,17 @@ int hes_mps_start(struct hes_mps *out, const char *uuid, const char *dir, struct
 		return hes_fail(err, -EIO, "%s -d for %s failed: %s", CONTROL, uuid, text);
 	for (int waited = 0; !hes_mps_alive(&m); waited += LOOK_MS) {
 		if (waited >= START_MS)
-			return hes_fail(err, -ETIMEDOUT, "%s: the MPS control daemon does not answer; see %s", m.pipe_dir, m.log_dir);
+			return hes_fail(err, -ETIMEDOUT,
+					"%s: the MPS control daemon does not answer; see %s",
+					m.pipe_dir, m.log_dir);
 		pause_ms(LOOK_MS);
 	}
 	*out = m;
 	return 0;
 }
 
-int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t size, struct hes_err *err)
+int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t size,
+		    struct hes_err *err)
 {
 	char input[256];
 	int status = 0, rc;
@@ -112,7 +120,9 @@ int hes_mps_command(const struct hes_mps *m, const char *line, char *out, size_t
 	rc = mps_call(m, NULL, input, out, size, &status, err);
 	if (rc)
 		return rc;
-	return status ? hes_fail(err, -EPIPE, "%s: no MPS control daemon answers there", m->pipe_dir) : 0;
+	return status ? hes_fail(err, -EPIPE, "%s: no MPS control daemon answers there",
+				 m->pipe_dir)
+		      : 0;
 }
 
 size_t hes_mps_processes_read(const char *text, pid_t *out, size_t max)
@@ -143,7 +153,8 @@ int hes_mps_server(const struct hes_mps *m, pid_t *out, struct hes_err *err)
 	if (rc)
 		return rc;
 	if (!hes_mps_processes_read(text, &pid, 1))
-		return hes_fail(err, -ESRCH, "%s: no MPS server runs: no client has come yet", m->pipe_dir);
+		return hes_fail(err, -ESRCH, "%s: no MPS server runs: no client has come yet",
+				m->pipe_dir);
 	*out = pid;
 	return 0;
 }
@@ -184,7 +195,8 @@ int hes_mps_quit(const struct hes_mps *m, unsigned grace_s, struct hes_err *err)
 		return rc;
 	for (int waited = 0; hes_mps_alive(m); waited += LOOK_MS) {
 		if (waited >= QUIT_MS + (int)grace_s * 1000)
-			return hes_fail(err, -ETIMEDOUT, "%s: the MPS control daemon does not end", m->pipe_dir);
+			return hes_fail(err, -ETIMEDOUT, "%s: the MPS control daemon does not end",
+					m->pipe_dir);
 		pause_ms(LOOK_MS);
 	}
 	return 0;
@@ -198,8 +210,10 @@ size_t hes_mps_variables(const struct hes_mps *m, unsigned pct, uint32_t memory_
 	snprintf(out[n++], HES_MPS_VARIABLE_MAX, "CUDA_MPS_PIPE_DIRECTORY=%s", m->pipe_dir);
 	snprintf(out[n++], HES_MPS_VARIABLE_MAX, "CUDA_MPS_LOG_DIRECTORY=%s", m->log_dir);
 	if (pct)
-		snprintf(out[n++], HES_MPS_VARIABLE_MAX, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=%u", pct);
+		snprintf(out[n++], HES_MPS_VARIABLE_MAX, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=%u",
+			 pct);
 	if (memory_mib)
-		snprintf(out[n++], HES_MPS_VARIABLE_MAX, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=%uM", memory_mib);
+		snprintf(out[n++], HES_MPS_VARIABLE_MAX, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=%uM",
+			 memory_mib);
 	return n;
 }

@@ -8,7 +8,8 @@
 #include <sys/types.h>
 
 /**
- * Parse a list of servers or clients: the number at the beginning of each line is a process. Other lines are skipped.
+ * Parse a list of servers or clients: the number at the beginning of each line is a process. Other
+ * lines are skipped.
  * @param out  room for @max numbers above 0
  * @return how many there are; may be more than @max
  */

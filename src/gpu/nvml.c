@@ -1,8 +1,8 @@
 /*
  * nvml.c - load NVML at run time; see nvml.h.
  *
- * The program must start on a machine without a GPU. The newest symbol comes first. A missing optional symbol is NULL
- * and clears a capability.
+ * The program must start on a machine without a GPU. The newest symbol comes first. A missing
+ * optional symbol is NULL and clears a capability.
  */
 #include "gpu/nvml.h"
 
@@ -12,14 +12,16 @@
 
 static const struct {
 	const char *names[2];
-	size_t      slot;
-	bool        required;
+	size_t slot;
+	bool required;
 } symbols[] = {
 	{ { "nvmlInit_v2", "nvmlInit" }, offsetof(struct nvml, init), true },
 	{ { "nvmlShutdown" }, offsetof(struct nvml, shutdown), true },
 	{ { "nvmlErrorString" }, offsetof(struct nvml, error), true },
 	{ { "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount" }, offsetof(struct nvml, count), true },
-	{ { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" }, offsetof(struct nvml, handle), true },
+	{ { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" },
+	  offsetof(struct nvml, handle),
+	  true },
 	{ { "nvmlSystemGetDriverVersion" }, offsetof(struct nvml, driver), false },
 	{ { "nvmlDeviceGetName" }, offsetof(struct nvml, name), true },
 	{ { "nvmlDeviceGetUUID" }, offsetof(struct nvml, uuid), true },
@@ -32,12 +34,14 @@ static const struct {
 	{ { "nvmlDeviceGetFieldValues" }, offsetof(struct nvml, fields), false },
 	{ { "nvmlDeviceGetClockInfo" }, offsetof(struct nvml, clock), false },
 	{ { "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons" },
-	  offsetof(struct nvml, reasons), false },
+	  offsetof(struct nvml, reasons),
+	  false },
 	{ { "nvmlDeviceSetGpuLockedClocks" }, offsetof(struct nvml, lock_clocks), false },
 	{ { "nvmlDeviceResetGpuLockedClocks" }, offsetof(struct nvml, unlock_clocks), false },
 	/* The limit that was set; the enforced one may be lower. */
 	{ { "nvmlDeviceGetPowerManagementLimit", "nvmlDeviceGetEnforcedPowerLimit" },
-	  offsetof(struct nvml, power_limit), false },
+	  offsetof(struct nvml, power_limit),
+	  false },
 	{ { "nvmlDeviceSetPowerManagementLimit" }, offsetof(struct nvml, set_power_limit), false },
 	{ { "nvmlDeviceGetPersistenceMode" }, offsetof(struct nvml, persistence), false },
 	{ { "nvmlDeviceSetPersistenceMode" }, offsetof(struct nvml, set_persistence), false },
@@ -47,8 +51,12 @@ static const struct {
 	{ { "nvmlDeviceGetMemoryBusWidth" }, offsetof(struct nvml, bus_width), false },
 	{ { "nvmlDeviceGetMaxClockInfo" }, offsetof(struct nvml, max_clock), false },
 	{ { "nvmlDeviceGetSupportedMemoryClocks" }, offsetof(struct nvml, memory_clocks), false },
-	{ { "nvmlDeviceGetSupportedGraphicsClocks" }, offsetof(struct nvml, supported_clocks), false },
-	{ { "nvmlDeviceGetPowerManagementDefaultLimit" }, offsetof(struct nvml, default_limit), false },
+	{ { "nvmlDeviceGetSupportedGraphicsClocks" },
+	  offsetof(struct nvml, supported_clocks),
+	  false },
+	{ { "nvmlDeviceGetPowerManagementDefaultLimit" },
+	  offsetof(struct nvml, default_limit),
+	  false },
 	{ { "nvmlDeviceGetMaxPcieLinkGeneration" }, offsetof(struct nvml, pcie_generation), false },
 	{ { "nvmlDeviceGetMaxPcieLinkWidth" }, offsetof(struct nvml, pcie_width), false },
 	{ { "nvmlGpmQueryDeviceSupport" }, offsetof(struct nvml, gpm_support), false },
@@ -65,7 +73,9 @@ int hes_nvml_find(struct hes_devices *d, struct hes_err *err)
 	for (size_t i = 0; i < 2 && !d->library; i++)
 		d->library = dlopen(libraries[i], RTLD_NOW);
 	if (!d->library)
-		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: neither %s nor %s, which come with NVIDIA's driver, can be loaded",
+		return hes_fail(err, -ENODEV,
+				"no NVIDIA GPUs: neither %s nor %s, which come with NVIDIA's "
+				"driver, can be loaded",
 				libraries[0], libraries[1]);
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		void *f = dlsym(d->library, symbols[i].names[0]);
@@ -73,26 +83,35 @@ int hes_nvml_find(struct hes_devices *d, struct hes_err *err)
 		if (!f && symbols[i].names[1])
 			f = dlsym(d->library, symbols[i].names[1]);
 		if (!f && symbols[i].required)
-			return hes_fail(err, -EPROTO, "%s has no %s; is it NVIDIA's?", libraries[0], symbols[i].names[0]);
+			return hes_fail(err, -EPROTO, "%s has no %s; is it NVIDIA's?", libraries[0],
+					symbols[i].names[0]);
 		memcpy((char *)&d->nvml + symbols[i].slot, &f, sizeof(f));
 	}
 	return 0;
 }
 
-int hes_nvml_fail(const struct hes_devices *d, size_t i, const char *what, int code, struct hes_err *err)
+int hes_nvml_fail(const struct hes_devices *d, size_t i, const char *what, int code,
+		  struct hes_err *err)
 {
 	switch (code) {
 	case NVML_NO_PERMISSION:
-		return hes_fail(err, -EPERM, "GPU %zu: %s: the driver allows it to root alone (in a container, with "
-				"CAP_SYS_ADMIN)", i, what);
+		return hes_fail(
+			err, -EPERM,
+			"GPU %zu: %s: the driver allows it to root alone (in a container, with "
+			"CAP_SYS_ADMIN)",
+			i, what);
 	case NVML_NOT_SUPPORTED:
 	case NVML_FUNCTION_MISSING:
-		return hes_fail(err, -ENOTSUP, "GPU %zu: %s: the GPU or its driver cannot", i, what);
+		return hes_fail(err, -ENOTSUP, "GPU %zu: %s: the GPU or its driver cannot", i,
+				what);
 	case NVML_GPU_IS_LOST:
-		return hes_fail(err, -ENODEV, "GPU %zu: %s: the GPU is lost; it needs a reset or a reboot", i, what);
+		return hes_fail(err, -ENODEV,
+				"GPU %zu: %s: the GPU is lost; it needs a reset or a reboot", i,
+				what);
 	case NVML_INVALID_ARGUMENT:
 		return hes_fail(err, -EINVAL, "GPU %zu: %s: the driver refuses the value", i, what);
 	default:
-		return hes_fail(err, -EIO, "GPU %zu: %s: NVML says \"%s\" (%d)", i, what, d->nvml.error(code), code);
+		return hes_fail(err, -EIO, "GPU %zu: %s: NVML says \"%s\" (%d)", i, what,
+				d->nvml.error(code), code);
 	}
 }

@@ -50,18 +50,19 @@ struct nvml {
 };
 
 struct hes_devices {
-	void       *library;
+	void *library;
 	struct nvml nvml;
-	size_t      n;
-	void      **handles;
-	bool       *instant;     /* per GPU: whether it has the field of instant power */
-	char      (*types)[HES_NAME_MAX]; /* per GPU */
+	size_t n;
+	void **handles;
+	bool *instant;               /* per GPU: whether it has the field of instant power */
+	char (*types)[HES_NAME_MAX]; /* per GPU */
 };
 
 /** Load the library and its functions. @return 0; -ENODEV, -EPROTO */
 int hes_nvml_find(struct hes_devices *d, struct hes_err *err);
 
 /** Turn an NVML code into a sentence, "GPU 3: WHAT: ...", and an errno. */
-int hes_nvml_fail(const struct hes_devices *d, size_t i, const char *what, int code, struct hes_err *err);
+int hes_nvml_fail(const struct hes_devices *d, size_t i, const char *what, int code,
+		  struct hes_err *err);
 
 #endif

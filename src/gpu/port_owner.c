@@ -3,7 +3,7 @@
  */
 #include "gpu/port_owner.h"
 
-#define LISTENS 0x0a
+#define LISTENS        0x0a
 #define LINE_MAX_BYTES 512
 
 bool hes_port_table_is_trusted(FILE *table, unsigned port, uid_t user)
@@ -13,8 +13,11 @@ bool hes_port_table_is_trusted(FILE *table, unsigned port, uid_t user)
 	while (fgets(line, sizeof(line), table)) {
 		unsigned at, state, uid;
 
-		/* Slot, local address and port, remote ones, state, two queues, two timers, retransmissions, user. */
-		if (sscanf(line, " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %u", &at, &state, &uid) == 3 &&
+		/* Slot, local address and port, remote ones, state, two queues, two timers,
+		 * retransmissions, user. */
+		if (sscanf(line,
+			   " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %u",
+			   &at, &state, &uid) == 3 &&
 		    at == port && state == LISTENS && uid != 0 && uid != user)
 			return false;
 	}

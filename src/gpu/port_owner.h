@@ -1,5 +1,6 @@
 /*
- * port_owner.h - which user listens on a TCP port of this machine: any user may do that above port 1023.
+ * port_owner.h - which user listens on a TCP port of this machine: any user may do that above port
+ * 1023.
  */
 #ifndef HES_GPU_PORT_OWNER_H
 #define HES_GPU_PORT_OWNER_H

@@ -45,7 +45,8 @@ static int read_energy(const struct hes_devices *d, size_t i, struct hes_reading
 static int read_clock(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
 	unsigned mhz;
-	int code = d->nvml.clock ? d->nvml.clock(d->handles[i], NVML_CLOCK_SM, &mhz) : NVML_FUNCTION_MISSING;
+	int code = d->nvml.clock ? d->nvml.clock(d->handles[i], NVML_CLOCK_SM, &mhz)
+				 : NVML_FUNCTION_MISSING;
 
 	if (!code)
 		out->clock_mhz = mhz;
@@ -60,14 +61,16 @@ static int read_reasons(const struct hes_devices *d, size_t i, struct hes_readin
 	if (code)
 		return code;
 	out->power_capped = (bits & (NVML_REASON_POWER_CAP | NVML_REASON_POWER_BRAKE)) != 0;
-	out->heat_capped = (bits & (NVML_REASON_SW_THERMAL | NVML_REASON_HW_THERMAL | NVML_REASON_HW_SLOWDOWN)) != 0;
+	out->heat_capped = (bits & (NVML_REASON_SW_THERMAL | NVML_REASON_HW_THERMAL |
+				    NVML_REASON_HW_SLOWDOWN)) != 0;
 	return 0;
 }
 
 static int read_temperature(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
 	unsigned celsius;
-	int code = d->nvml.temperature ? d->nvml.temperature(d->handles[i], 0, &celsius) : NVML_FUNCTION_MISSING;
+	int code = d->nvml.temperature ? d->nvml.temperature(d->handles[i], 0, &celsius)
+				       : NVML_FUNCTION_MISSING;
 
 	if (!code)
 		out->temperature_c = celsius;
@@ -77,7 +80,8 @@ static int read_temperature(const struct hes_devices *d, size_t i, struct hes_re
 static int read_utilisation(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
 	struct nvml_utilization u;
-	int code = d->nvml.utilization ? d->nvml.utilization(d->handles[i], &u) : NVML_FUNCTION_MISSING;
+	int code = d->nvml.utilization ? d->nvml.utilization(d->handles[i], &u)
+				       : NVML_FUNCTION_MISSING;
 
 	if (code)
 		return code;
@@ -98,7 +102,7 @@ static int read_memory(const struct hes_devices *d, size_t i, struct hes_reading
 
 static const struct {
 	enum hes_reading_has has;
-	read_fn             *read;
+	read_fn *read;
 } sensors[] = {
 	{ HES_HAS_POWER, read_power },
 	{ HES_HAS_ENERGY, read_energy },
@@ -109,7 +113,8 @@ static const struct {
 	{ HES_HAS_MEMORY, read_memory },
 };
 
-int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out, struct hes_err *err)
+int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out,
+		    struct hes_err *err)
 {
 	struct hes_reading r = { 0 };
 
@@ -134,7 +139,8 @@ enum hes_lock_state hes_lock_state(const struct hes_reading *r, uint32_t locked_
 		return HES_LOCK_UNKNOWN;
 	if (labs((long)r->clock_mhz - (long)locked_mhz) < STEP_MHZ)
 		return HES_LOCK_HELD;
-	if (r->clock_mhz < locked_mhz && r->has & HES_HAS_REASONS && (r->power_capped || r->heat_capped))
+	if (r->clock_mhz < locked_mhz && r->has & HES_HAS_REASONS &&
+	    (r->power_capped || r->heat_capped))
 		return HES_LOCK_CAPPED;
 	return HES_LOCK_IGNORED;
 }

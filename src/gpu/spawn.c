@@ -45,12 +45,14 @@ static int open_pipes(struct pipes *p, int errors, struct hes_err *err)
 static bool sets_variable(const char *variable, const char *const *variables)
 {
 	for (; *variables; variables++)
-		if (strncmp(*variables, variable, (size_t)(strchr(*variables, '=') - *variables) + 1) == 0)
+		if (strncmp(*variables, variable,
+			    (size_t)(strchr(*variables, '=') - *variables) + 1) == 0)
 			return true;
 	return false;
 }
 
-/* Our environment, with @variables replacing those of the same name; free() it. @return NULL: no memory */
+/* Our environment, with @variables replacing those of the same name; free() it. @return NULL: no
+ * memory */
 static const char **environment(const char *const *variables)
 {
 	size_t n = 0, at = 0;
@@ -70,10 +72,12 @@ static const char **environment(const char *const *variables)
 }
 
 /*
- * Runs in the new process; the program may have threads. The process dies with us, so that it changes nothing after our
- * changes were undone. A daemon that it starts remains, and must not inherit our descriptors.
+ * Runs in the new process; the program may have threads. The process dies with us, so that it
+ * changes nothing after our changes were undone. A daemon that it starts remains, and must not
+ * inherit our descriptors.
  */
-static void spawn_exec(char *const argv[], const char **env, const struct pipes *p, pid_t parent, int report)
+static void spawn_exec(char *const argv[], const char **env, const struct pipes *p, pid_t parent,
+		       int report)
 {
 	struct sigaction normal = { .sa_handler = SIG_DFL };
 	sigset_t none;
@@ -84,8 +88,10 @@ static void spawn_exec(char *const argv[], const char **env, const struct pipes 
 	sigaction(SIGPIPE, &normal, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && dup2(p->in[0], STDIN_FILENO) >= 0 &&
-	    dup2(p->out[1], STDOUT_FILENO) >= 0 && dup2(p->errors < 0 ? p->out[1] : p->errors, STDERR_FILENO) >= 0 && !hes_close_but(report))
+	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent &&
+	    dup2(p->in[0], STDIN_FILENO) >= 0 && dup2(p->out[1], STDOUT_FILENO) >= 0 &&
+	    dup2(p->errors < 0 ? p->out[1] : p->errors, STDERR_FILENO) >= 0 &&
+	    !hes_close_but(report))
 		execvpe(argv[0], argv, (char *const *)env);
 	error = errno;
 	while (write(report, &error, sizeof(error)) < 0 && errno == EINTR)
@@ -104,7 +110,8 @@ static int read_error(int from)
 	return n == sizeof(error) ? -error : 0;
 }
 
-static int spawn_start(char *const argv[], const char *const *variables, const struct pipes *p, pid_t *pid)
+static int spawn_start(char *const argv[], const char *const *variables, const struct pipes *p,
+		       pid_t *pid)
 {
 	const char **env = environment(variables);
 	pid_t parent = getpid(), child = -1;
@@ -133,13 +140,14 @@ static int spawn_start(char *const argv[], const char *const *variables, const s
 }
 
 /*
- * Read until the program has ended and its output is complete. A daemon may hold the pipe open, so wait for the end of
- * the program, not of the pipe.
+ * Read until the program has ended and its output is complete. A daemon may hold the pipe open, so
+ * wait for the end of the program, not of the pipe.
  */
 static int spawn_collect(pid_t pid, int from, int64_t until_ms, char *output, size_t size)
 {
 	int watch = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd fds[2] = { { .fd = from, .events = POLLIN }, { .fd = watch, .events = POLLIN } };
+	struct pollfd fds[2] = { { .fd = from, .events = POLLIN },
+				 { .fd = watch, .events = POLLIN } };
 	size_t at = 0;
 	int rc = watch < 0 ? -errno : 0;
 
@@ -167,8 +175,8 @@ static int spawn_collect(pid_t pid, int from, int64_t until_ms, char *output, si
 	return rc;
 }
 
-int hes_spawn(char *const argv[], const char *const *variables, const char *input, int errors, int timeout_ms,
-	      char *output, size_t size, int *status, struct hes_err *err)
+int hes_spawn(char *const argv[], const char *const *variables, const char *input, int errors,
+	      int timeout_ms, char *output, size_t size, int *status, struct hes_err *err)
 {
 	int64_t until = hes_monotonic_ms() + timeout_ms;
 	struct pipes p;
@@ -196,5 +204,7 @@ int hes_spawn(char *const argv[], const char *const *variables, const char *inpu
 	waitpid(pid, &raw, 0);
 	close_all(&p);
 	*status = WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw);
-	return rc ? hes_fail(err, rc, "%s: %s", argv[0], rc == -ETIMEDOUT ? "no answer; it was killed" : strerror(-rc)) : 0;
+	return rc ? hes_fail(err, rc, "%s: %s", argv[0],
+			     rc == -ETIMEDOUT ? "no answer; it was killed" : strerror(-rc))
+		  : 0;
 }

@@ -18,7 +18,7 @@
  * @param status     exit status; 128 + the signal that ended it
  * @return 0; -ENOENT no such program; -ETIMEDOUT it was killed after @timeout_ms; -errno
  */
-int hes_spawn(char *const argv[], const char *const *variables, const char *input, int errors, int timeout_ms,
-	      char *output, size_t size, int *status, struct hes_err *err);
+int hes_spawn(char *const argv[], const char *const *variables, const char *input, int errors,
+	      int timeout_ms, char *output, size_t size, int *status, struct hes_err *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "heshare/activity.h"
 
 /** Add a mean over some seconds; ignored if it is NaN or negative, or without time. */
-void hes_activity_add(struct hes_activity_sums *sums, enum hes_act act, double value, double seconds);
+void hes_activity_add(struct hes_activity_sums *sums, enum hes_act act, double value,
+		      double seconds);
 
 #endif

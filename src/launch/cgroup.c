@@ -18,13 +18,13 @@
 #include "launch/undo_check.h"
 
 #ifndef CGROUP2_SUPER_MAGIC
-#define PIDS_MAX "16384"
+#define PIDS_MAX            "16384"
 #define CGROUP2_SUPER_MAGIC 0x63677270
 #endif
 
-#define DEPTH 16      /* most levels of cgroups that a job makes below its own */
-#define LOOKS 20      /* at a cgroup that must become empty, ... */
-#define LOOK_MS 500   /* ... at most this far apart */
+#define DEPTH   16  /* most levels of cgroups that a job makes below its own */
+#define LOOKS   20  /* at a cgroup that must become empty, ... */
+#define LOOK_MS 500 /* ... at most this far apart */
 
 /* Find the first line of the file @path that @is accepts. */
 static bool find_line(const char *path, bool (*is)(const char *), char *out, size_t size)
@@ -86,7 +86,9 @@ static int open_jobs(const char *folder)
 	char link[48], path[HES_CGROUP_MAX];
 	struct statfs fs;
 	ssize_t n;
-	int fd = hes_cgroup_is_named(folder, NULL) ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	int fd = hes_cgroup_is_named(folder, NULL)
+			 ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+			 : -1;
 
 	if (fd < 0)
 		return -1;
@@ -117,7 +119,9 @@ void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX])
 	int fd;
 
 	out[0] = '\0';
-	if (!own_folder(own) || snprintf(out, HES_CGROUP_MAX, "%s/heshare-%d-%s", own, (int)getpid(), name) >= HES_CGROUP_MAX ||
+	if (!own_folder(own) ||
+	    snprintf(out, HES_CGROUP_MAX, "%s/heshare-%d-%s", own, (int)getpid(), name) >=
+		    HES_CGROUP_MAX ||
 	    mkdir(out, 0755)) {
 		out[0] = '\0';
 		return;
@@ -148,8 +152,8 @@ void hes_cgroup_sweep(void)
 		int maker, at = 0;
 
 		/* The kernel refuses to remove a cgroup with processes. */
-		if (sscanf(e->d_name, "heshare-%d-%*16[0-9a-f]%n", &maker, &at) == 1 && at && !e->d_name[at] && maker > 0 &&
-		    kill(maker, 0) && errno == ESRCH)
+		if (sscanf(e->d_name, "heshare-%d-%*16[0-9a-f]%n", &maker, &at) == 1 && at &&
+		    !e->d_name[at] && maker > 0 && kill(maker, 0) && errno == ESRCH)
 			unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
 	}
 	if (d)
@@ -209,9 +213,12 @@ static long list_all(int folder, pid_t **pids, long n, int depth)
 	while (d && n >= 0 && (e = readdir(d))) {
 		int below;
 
-		if (e->d_type != DT_DIR || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+		if (e->d_type != DT_DIR || strcmp(e->d_name, ".") == 0 ||
+		    strcmp(e->d_name, "..") == 0)
 			continue;
-		below = depth ? openat(folder, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
+		below = depth ? openat(folder, e->d_name,
+				       O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+			      : -1;
 		if (below >= 0)
 			n = list_all(below, pids, n, depth - 1);
 		if (below >= 0)
@@ -251,7 +258,8 @@ static void remove_below(const char *folder, int depth)
 	const struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		if (e->d_type != DT_DIR || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+		if (e->d_type != DT_DIR || strcmp(e->d_name, ".") == 0 ||
+		    strcmp(e->d_name, "..") == 0)
 			continue;
 		if (snprintf(path, sizeof(path), "%s/%s", folder, e->d_name) < (int)sizeof(path))
 			remove_below(path, depth - 1);

@@ -1,9 +1,9 @@
 /*
  * cgroup.h - a cgroup (version 2) for each job, below our own cgroup where the system allows it.
  *
- * Processes cannot leave a cgroup, and the kernel kills all of them at once. Without cgroups members.h searches for a
- * job's processes. Invariant: these functions touch a folder only if its name is that of a job's cgroup and it lies,
- * without links, in a cgroup file system.
+ * Processes cannot leave a cgroup, and the kernel kills all of them at once. Without cgroups
+ * members.h searches for a job's processes. Invariant: these functions touch a folder only if its
+ * name is that of a job's cgroup and it lies, without links, in a cgroup file system.
  */
 #ifndef HES_LAUNCH_CGROUP_H
 #define HES_LAUNCH_CGROUP_H
@@ -14,13 +14,14 @@
 #include "launch/launch.h"
 
 /**
- * Make the cgroup heshare-PID-@name below ours, where PID is our own, and move @pid into it. @out: its folder; "": it
- * failed.
+ * Make the cgroup heshare-PID-@name below ours, where PID is our own, and move @pid into it. @out:
+ * its folder; "": it failed.
  */
 void hes_cgroup_make(const char *name, pid_t pid, char out[HES_CGROUP_MAX]);
 /** The folder of our own cgroup; "": no cgroup file system of version 2. */
 void hes_cgroup_own(char out[HES_CGROUP_MAX]);
-/** Remove empty cgroups of programs that have ended: one killed before it registered its cgroup leaves it behind. */
+/** Remove empty cgroups of programs that have ended: one killed before it registered its cgroup
+ * leaves it behind. */
 void hes_cgroup_sweep(void);
 /** List its processes; free() them. @return how many; -errno */
 long hes_cgroup_list(const char *folder, pid_t **out);

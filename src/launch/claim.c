@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOKS 50    /* at a GPU that another program has, ... */
-#define LOOK_MS 20  /* ... this far apart: a guard restores its GPUs in less */
+#define LOOKS   50 /* at a GPU that another program has, ... */
+#define LOOK_MS 20 /* ... this far apart: a guard restores its GPUs in less */
 
 static int take_name(int fd, const char *uuid)
 {
@@ -64,8 +64,11 @@ int hes_claim_gpu(struct hes_claims *c, const char *uuid, struct hes_err *err)
 	rc = take_name(fd, uuid);
 	if (rc) {
 		close(fd);
-		return hes_fail(err, rc, rc == -EBUSY ? "GPU %s is in use by another run or profile on this machine" :
-				"GPU %s: it cannot be claimed: %s", uuid, strerror(-rc));
+		return hes_fail(
+			err, rc,
+			rc == -EBUSY ? "GPU %s is in use by another run or profile on this machine"
+				     : "GPU %s: it cannot be claimed: %s",
+			uuid, strerror(-rc));
 	}
 	snprintf(c->v[c->n].uuid, sizeof(c->v[c->n].uuid), "%s", uuid);
 	c->v[c->n++].fd = fd;

@@ -1,8 +1,9 @@
 /*
  * claim.h - one program at a time has a GPU, among all programs of this machine that claim it.
  *
- * A claim is an abstract local socket, which ends with its process: no file remains, and none can be put in its place.
- * Claims work within a network namespace: they do not separate containers with their own namespaces.
+ * A claim is an abstract local socket, which ends with its process: no file remains, and none can
+ * be put in its place. Claims work within a network namespace: they do not separate containers with
+ * their own namespaces.
  */
 #ifndef HES_LAUNCH_CLAIM_H
 #define HES_LAUNCH_CLAIM_H
@@ -13,13 +14,13 @@
 
 struct hes_claim {
 	char uuid[80];
-	int  fd;
+	int fd;
 };
 
 /** All zero: no claims. */
 struct hes_claims {
 	struct hes_claim *v;
-	size_t            n, room;
+	size_t n, room;
 };
 
 /**

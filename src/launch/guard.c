@@ -1,8 +1,9 @@
 /*
- * guard.c - the program's side: start the guard, send it changes, start another when it has died; see guard.h.
+ * guard.c - the program's side: start the guard, send it changes, start another when it has died;
+ * see guard.h.
  *
- * The program has the same undo log. A change without an answer is sent again to the next guard; every message may be
- * sent twice without harm.
+ * The program has the same undo log. A change without an answer is sent again to the next guard;
+ * every message may be sent twice without harm.
  */
 #include "launch/guard.h"
 
@@ -24,17 +25,18 @@
 #include "launch/guard_wire.h"
 #include "launch/proc.h"
 
-#define CHANGE_MS 10000   /* longest wait for the answer to a change */
-#define WORK_MS 30000     /* longest wait for undoing all: twice LAST_MS of guard_undo.c, and the settings */
-#define STOPPED_MS 3000   /* longest wait for a guard that is stopped */
-#define LOOK_MS 100       /* between two checks whether it is stopped */
-#define END_MS 5000       /* longest wait for its end after the last answer */
+#define CHANGE_MS 10000 /* longest wait for the answer to a change */
+#define WORK_MS \
+	30000 /* longest wait for undoing all: twice LAST_MS of guard_undo.c, and the settings */
+#define STOPPED_MS 3000 /* longest wait for a guard that is stopped */
+#define LOOK_MS    100  /* between two checks whether it is stopped */
+#define END_MS     5000 /* longest wait for its end after the last answer */
 
 struct hes_guard {
-	char            **argv;
-	char             *folder;
-	int               channel, watch;  /* -1: none */
-	pid_t             pid;
+	char **argv;
+	char *folder;
+	int channel, watch; /* -1: none */
+	pid_t pid;
 	struct hes_undo_log log;
 };
 
@@ -63,7 +65,8 @@ static char **copy_words(const char *const *argv)
 	return out;
 }
 
-/* Start it in its own session, with the channel as input; it closes our other descriptors itself. */
+/* Start it in its own session, with the channel as input; it closes our other descriptors itself.
+ */
 static int guard_spawn(struct hes_guard *g, int channel)
 {
 	posix_spawn_file_actions_t act;
@@ -76,7 +79,8 @@ static int guard_spawn(struct hes_guard *g, int channel)
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+						POSIX_SPAWN_SETSID);
 	posix_spawn_file_actions_init(&act);
 	posix_spawn_file_actions_adddup2(&act, channel, STDIN_FILENO);
 	posix_spawn_file_actions_addopen(&act, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
@@ -103,7 +107,8 @@ static void guard_lose(struct hes_guard *g)
 	g->pid = 0;
 }
 
-/* @return whether an answer or the end of the channel came within @limit_ms; false also if the guard is stopped */
+/* @return whether an answer or the end of the channel came within @limit_ms; false also if the
+ * guard is stopped */
 static bool guard_await_answer(const struct hes_guard *g, int limit_ms)
 {
 	struct pollfd fd = { .fd = g->channel, .events = POLLIN };
@@ -119,14 +124,18 @@ static bool guard_await_answer(const struct hes_guard *g, int limit_ms)
 	return false;
 }
 
-/* Send @text and receive the answer. @return 0; -EPIPE the guard is gone or does not answer; the guard's error */
-static int guard_request(struct hes_guard *g, const char *text, int limit_ms, char *answer, size_t size, struct hes_err *err)
+/* Send @text and receive the answer. @return 0; -EPIPE the guard is gone or does not answer; the
+ * guard's error */
+static int guard_request(struct hes_guard *g, const char *text, int limit_ms, char *answer,
+			 size_t size, struct hes_err *err)
 {
 	ssize_t n = -1;
 
-	if (g->channel >= 0 && send(g->channel, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
+	if (g->channel >= 0 &&
+	    send(g->channel, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
 		if (!guard_await_answer(g, limit_ms))
-			return hes_fail(err, -EPIPE, "the guard, process %d, does not answer", (int)g->pid);
+			return hes_fail(err, -EPIPE, "the guard, process %d, does not answer",
+					(int)g->pid);
 		n = recv(g->channel, answer, size - 1, 0);
 	}
 	if (n <= 0)
@@ -135,7 +144,8 @@ static int guard_request(struct hes_guard *g, const char *text, int limit_ms, ch
 	return hes_guard_answer_read(answer, err);
 }
 
-static int guard_begin(struct hes_guard *g, bool keep, struct hes_undone *undone, struct hes_err *err)
+static int guard_begin(struct hes_guard *g, bool keep, struct hes_undone *undone,
+		       struct hes_err *err)
 {
 	char text[HES_GUARD_TEXT_MAX], answer[HES_GUARD_TEXT_MAX];
 	struct hes_undone m = { 0 };
@@ -150,11 +160,14 @@ static int guard_begin(struct hes_guard *g, bool keep, struct hes_undone *undone
 		return hes_fail(err, rc, "%s: %s", g->argv[0], strerror(-rc));
 	g->watch = (int)syscall(SYS_pidfd_open, g->pid, 0);
 	if (g->watch < 0)
-		return hes_fail(err, -errno, "watching the guard: %s", errno == ENOSYS ? "Linux 5.3 or newer is needed" : strerror(errno));
+		return hes_fail(err, -errno, "watching the guard: %s",
+				errno == ENOSYS ? "Linux 5.3 or newer is needed" : strerror(errno));
 	snprintf(text, sizeof(text), "%s %s", keep ? "keep" : "fresh", g->folder);
 	rc = guard_request(g, text, keep ? CHANGE_MS : WORK_MS, answer, sizeof(answer), err);
 	if (rc)
-		return rc == -EPIPE ? hes_fail(err, rc, "the guard, %s, ended before it began", g->argv[0]) : rc;
+		return rc == -EPIPE ? hes_fail(err, rc, "the guard, %s, ended before it began",
+					       g->argv[0])
+				    : rc;
 	hes_undone_read(answer, &m);
 	if (undone)
 		*undone = m;
@@ -169,8 +182,8 @@ static void free_guard(struct hes_guard *g)
 	free(g);
 }
 
-int hes_guard_start(struct hes_guard **out, const char *const *argv, const char *folder, struct hes_undone *undone,
-		    struct hes_err *err)
+int hes_guard_start(struct hes_guard **out, const char *const *argv, const char *folder,
+		    struct hes_undone *undone, struct hes_err *err)
 {
 	struct hes_guard *g = calloc(1, sizeof(*g));
 	int rc = 0;
@@ -205,7 +218,8 @@ const struct hes_undo_log *hes_guard_log(const struct hes_guard *g)
 	return &g->log;
 }
 
-static int send_change(struct hes_guard *g, char sign, const struct hes_undo *d, struct hes_err *err)
+static int send_change(struct hes_guard *g, char sign, const struct hes_undo *d,
+		       struct hes_err *err)
 {
 	char entry[HES_UNDO_LINE_MAX], text[HES_UNDO_LINE_MAX + 4], answer[HES_GUARD_TEXT_MAX];
 	int rc = hes_undo_format(d, entry, err);
@@ -239,7 +253,8 @@ int hes_guard_renew(struct hes_guard *g, struct hes_err *err)
 }
 
 /* Send a change to the guard, or to the next one. */
-static int send_change_again(struct hes_guard *g, char sign, const struct hes_undo *d, struct hes_err *err)
+static int send_change_again(struct hes_guard *g, char sign, const struct hes_undo *d,
+			     struct hes_err *err)
 {
 	int rc = send_change(g, sign, d, err);
 
@@ -279,7 +294,8 @@ static void guard_await_end(const struct hes_guard *g)
 	struct pollfd fd = { .fd = g->watch, .events = POLLIN };
 	int64_t until = hes_monotonic_ms() + END_MS, left;
 
-	while ((left = until - hes_monotonic_ms()) > 0 && poll(&fd, 1, (int)left) < 0 && errno == EINTR)
+	while ((left = until - hes_monotonic_ms()) > 0 && poll(&fd, 1, (int)left) < 0 &&
+	       errno == EINTR)
 		;
 }
 
@@ -295,7 +311,8 @@ int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
 	if (rc == -EPIPE && guard_begin_another(g, err) > 0)
 		rc = guard_request(g, "end", WORK_MS, answer, sizeof(answer), err);
 	if (!rc && hes_undone_read(answer, &m) && m.failed)
-		rc = hes_fail(err, -EIO, "%u changes could not be undone; guard.log in %s says why", m.failed, g->folder);
+		rc = hes_fail(err, -EIO, "%u changes could not be undone; guard.log in %s says why",
+			      m.failed, g->folder);
 	/* It ends after the answer, or is killed. */
 	if (rc != -EPIPE)
 		guard_await_end(g);

@@ -8,9 +8,10 @@
 #include "launch/undo_log.h"
 #include "launch/guard_undo.h"
 
-#define MPS_MS 1000  /* for a daemon to end after a signal */
+#define MPS_MS 1000 /* for a daemon to end after a signal */
 
-static int clock_entry(struct hes_undo *out, const struct hes_devices *d, size_t i, struct hes_err *err)
+static int clock_entry(struct hes_undo *out, const struct hes_devices *d, size_t i,
+		       struct hes_err *err)
 {
 	struct hes_device_info info;
 	int rc = hes_device_info(d, i, &info, err);
@@ -31,7 +32,8 @@ int hes_guard_claim(struct hes_guard *g, const char *uuid, struct hes_err *err)
 }
 
 /* A clock that the GPU refuses needs no undo entry, unless there was one before. */
-int hes_guard_lock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err)
+int hes_guard_lock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, uint32_t mhz,
+			 struct hes_err *err)
 {
 	struct hes_undo entry;
 	bool before;
@@ -49,7 +51,8 @@ int hes_guard_lock_clock(struct hes_guard *g, const struct hes_devices *d, size_
 	return rc;
 }
 
-int hes_guard_unlock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i, struct hes_err *err)
+int hes_guard_unlock_clock(struct hes_guard *g, const struct hes_devices *d, size_t i,
+			   struct hes_err *err)
 {
 	struct hes_undo entry;
 	int rc = clock_entry(&entry, d, i, err);
@@ -66,7 +69,8 @@ static void mps_entry(struct hes_undo *out, const char *uuid, const char *dir)
 	snprintf(out->dir, sizeof(out->dir), "%s", dir);
 }
 
-int hes_guard_mps_start(struct hes_guard *g, struct hes_mps *out, const char *uuid, const char *dir, struct hes_err *err)
+int hes_guard_mps_start(struct hes_guard *g, struct hes_mps *out, const char *uuid, const char *dir,
+			struct hes_err *err)
 {
 	char pipe[HES_MPS_PATH_MAX + 8];
 	struct hes_undo entry;
@@ -86,13 +90,15 @@ int hes_guard_mps_start(struct hes_guard *g, struct hes_mps *out, const char *uu
 	return rc;
 }
 
-int hes_guard_mps_quit(struct hes_guard *g, const struct hes_mps *m, unsigned grace_s, struct hes_err *err)
+int hes_guard_mps_quit(struct hes_guard *g, const struct hes_mps *m, unsigned grace_s,
+		       struct hes_err *err)
 {
 	char dir[HES_MPS_PATH_MAX];
 	struct hes_undo entry;
 	int rc;
 
-	snprintf(dir, sizeof(dir), "%.*s", (int)(strlen(m->pipe_dir) - strlen("/pipe")), m->pipe_dir);
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strlen(m->pipe_dir) - strlen("/pipe")),
+		 m->pipe_dir);
 	mps_entry(&entry, m->uuid, dir);
 	/* A daemon that does not quit or answer is killed. */
 	hes_mps_quit(m, grace_s, err);
@@ -109,7 +115,8 @@ static void job_entry(struct hes_undo *out, const struct hes_child *c)
 	memcpy(out->cgroup, c->cgroup, sizeof(out->cgroup));
 }
 
-int hes_guard_hold(struct hes_guard *g, const struct hes_launch *l, struct hes_child *out, struct hes_err *err)
+int hes_guard_hold(struct hes_guard *g, const struct hes_launch *l, struct hes_child *out,
+		   struct hes_err *err)
 {
 	struct hes_child c;
 	struct hes_undo entry;
@@ -139,7 +146,8 @@ int hes_guard_go(struct hes_guard *g, struct hes_child *c, struct hes_err *err)
 	return rc;
 }
 
-int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out, struct hes_err *err)
+int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_end *out,
+		   struct hes_err *err)
 {
 	struct hes_undo entry;
 	int rc;
@@ -147,7 +155,8 @@ int hes_guard_reap(struct hes_guard *g, struct hes_child *c, struct hes_child_en
 	job_entry(&entry, c);
 	rc = hes_child_reap(c, out);
 	if (rc == -EBUSY)
-		return hes_fail(err, rc, "what process %d left running is killed and does not end", (int)c->id.pid);
+		return hes_fail(err, rc, "what process %d left running is killed and does not end",
+				(int)c->id.pid);
 	if (rc > 0 && hes_guard_unregister(g, &entry, err))
 		return err ? err->code : -EIO;
 	return rc;

@@ -1,8 +1,8 @@
 /*
  * guard_serve.c - the guard's side; see guard.h, and guard_wire.h for the messages.
  *
- * The guard waits for messages of the program and for the program's end: the end of all its threads, after the kernel
- * has killed the jobs' processes.
+ * The guard waits for messages of the program and for the program's end: the end of all its
+ * threads, after the kernel has killed the jobs' processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,18 +19,19 @@
 #include "launch/guard_undo.h"
 #include "launch/guard_wire.h"
 
-#define DYING_MS 1000  /* from the end of the channel to the end of the program */
-#define NICE (-10)
+#define DYING_MS     1000 /* from the end of the channel to the end of the program */
+#define NICE         (-10)
 #define NEVER_KILLED "-1000" /* oom_score_adj: not killed when memory is short */
 
 struct guard_server {
-	int                   channel;
-	struct hes_process    program;
-	int                   watch;    /* readable when the program has ended */
-	struct hes_undo_file  file;
-	bool                  open;     /* the undo file is */
-	bool                  done;
-	struct hes_devices   *devices;  /* opened before the first clock is locked, so that undoing does not wait for the driver */
+	int channel;
+	struct hes_process program;
+	int watch; /* readable when the program has ended */
+	struct hes_undo_file file;
+	bool open; /* the undo file is */
+	bool done;
+	struct hes_devices *devices; /* opened before the first clock is locked, so that undoing
+					does not wait for the driver */
 };
 
 static void send_text(const struct guard_server *s, const char *text)
@@ -55,12 +56,15 @@ static void answer_undone(const struct guard_server *s, const struct hes_undone 
 	send_text(s, text);
 }
 
-static void log_undone(const struct guard_server *s, const char *why, const struct hes_undone *m, const struct hes_err *err)
+static void log_undone(const struct guard_server *s, const char *why, const struct hes_undone *m,
+		       const struct hes_err *err)
 {
 	char text[HES_ERR_MAX];
 
-	snprintf(text, sizeof(text), "%s: clocks unlocked %u, MPS daemons ended %u, jobs killed %u, "
-		 "not undone %u%s%.*s", why, m->clocks, m->daemons, m->jobs, m->failed, m->failed ? ": " : "",
+	snprintf(text, sizeof(text),
+		 "%s: clocks unlocked %u, MPS daemons ended %u, jobs killed %u, "
+		 "not undone %u%s%.*s",
+		 why, m->clocks, m->daemons, m->jobs, m->failed, m->failed ? ": " : "",
 		 m->failed ? 300 : 0, err->msg);
 	hes_undo_file_note(&s->file, text);
 }
@@ -69,8 +73,8 @@ static void server_begin(struct guard_server *s, const char *folder, bool keep)
 {
 	struct hes_undone m = { 0 };
 	struct hes_err err = { 0 };
-	int rc = s->open ? hes_fail(&err, -EINVAL, "the guard has a folder already") :
-		hes_undo_file_open(&s->file, folder, &s->program, &err);
+	int rc = s->open ? hes_fail(&err, -EINVAL, "the guard has a folder already")
+			 : hes_undo_file_open(&s->file, folder, &s->program, &err);
 
 	if (!rc) {
 		s->open = true;
@@ -92,7 +96,8 @@ static void server_change(struct guard_server *s, bool add, const char *line)
 {
 	struct hes_err err = { 0 };
 	struct hes_undo d;
-	int rc = s->open ? hes_undo_parse(line, &d, &err) : hes_fail(&err, -EINVAL, "the guard has no folder yet");
+	int rc = s->open ? hes_undo_parse(line, &d, &err)
+			 : hes_fail(&err, -EINVAL, "the guard has no folder yet");
 
 	if (!rc && !add)
 		hes_undo_file_remove(&s->file, &d);
@@ -158,14 +163,16 @@ static void server_receive(struct guard_server *s)
 		server_handle(s, text);
 		return;
 	}
-	/* The kernel closes files before the process has ended. Or the program runs on as another program. */
+	/* The kernel closes files before the process has ended. Or the program runs on as another
+	 * program. */
 	poll(&program, 1, DYING_MS);
 	server_undo_all(s, "the program has gone", &m);
 }
 
 static void server_loop(struct guard_server *s)
 {
-	struct pollfd fds[2] = { { .fd = s->watch, .events = POLLIN }, { .fd = s->channel, .events = POLLIN } };
+	struct pollfd fds[2] = { { .fd = s->watch, .events = POLLIN },
+				 { .fd = s->channel, .events = POLLIN } };
 	struct hes_undone m;
 
 	while (!s->done) {
@@ -181,15 +188,16 @@ static void server_loop(struct guard_server *s)
 /* Signals that end the program, from a terminal or a user, must not end the guard. */
 static void ignore_signals(void)
 {
-	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM, SIGUSR1,
-				       SIGUSR2 };
+	static const int signals[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGTSTP,
+				       SIGTTIN, SIGTTOU, SIGALRM, SIGUSR1, SIGUSR2 };
 	struct sigaction none = { .sa_handler = SIG_IGN };
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i], &none, NULL);
 }
 
-/* Run first on a busy machine, and be the last to die when memory is short; both need root and are optional. */
+/* Run first on a busy machine, and be the last to die when memory is short; both need root and are
+ * optional. */
 static void go_first(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

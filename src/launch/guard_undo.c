@@ -1,8 +1,8 @@
 /*
  * guard_undo.c - undo the changes to all GPUs and jobs at once; see guard_undo.h.
  *
- * Jobs are killed first: that needs no driver. Then MPS daemons get SIGTERM; clocks are unlocked while
- * they end. Processes that remain are killed.
+ * Jobs are killed first: that needs no driver. Then MPS daemons get SIGTERM; clocks are unlocked
+ * while they end. Processes that remain are killed.
  */
 #include "launch/guard_undo.h"
 
@@ -17,8 +17,10 @@
 #include "launch/members.h"
 
 #define SOON_MS 200
-#define LAST_MS 8000   /* for a killed process that frees much memory; one that waits in the driver stays in the log */
-#define TRIES 10       /* of a setting that the driver refuses */
+#define LAST_MS                                                                                    \
+	8000 /* for a killed process that frees much memory; one that waits in the driver stays in \
+		the log */
+#define TRIES  10 /* of a setting that the driver refuses */
 #define TRY_MS 50
 
 static void pause_ms(int ms)
@@ -31,9 +33,9 @@ static void pause_ms(int ms)
 /* The processes that the entries of one kind name. */
 struct targets {
 	struct hes_member_rule *rules;
-	char                (*pipes)[HES_MPS_PATH_MAX + 8];
-	unsigned             *found;  /* number of processes for each rule */
-	size_t                n;
+	char (*pipes)[HES_MPS_PATH_MAX + 8];
+	unsigned *found; /* number of processes for each rule */
+	size_t n;
 };
 
 static void free_targets(struct targets *t)
@@ -43,17 +45,21 @@ static void free_targets(struct targets *t)
 	free(t->found);
 }
 
-/* A pid from a file is the job's leader only if the process has the job's mark; else only its start time is used. */
+/* A pid from a file is the job's leader only if the process has the job's mark; else only its start
+ * time is used. */
 static struct hes_process leader_of(const struct hes_undo *d)
 {
 	struct hes_process nobody = { .started = d->job.started };
 
-	return d->kind != HES_UNDO_JOB || d->from_program || hes_process_has_mark(&d->job, d->mark) ? d->job : nobody;
+	return d->kind != HES_UNDO_JOB || d->from_program || hes_process_has_mark(&d->job, d->mark)
+		       ? d->job
+		       : nobody;
 }
 
 static int find_targets(struct targets *t, const struct hes_undo_log *l, enum hes_undo_kind kind)
 {
-	*t = (struct targets){ calloc(l->n + 1, sizeof(*t->rules)), calloc(l->n + 1, sizeof(*t->pipes)),
+	*t = (struct targets){ calloc(l->n + 1, sizeof(*t->rules)),
+			       calloc(l->n + 1, sizeof(*t->pipes)),
 			       calloc(l->n + 1, sizeof(*t->found)), 0 };
 	if (!t->rules || !t->pipes || !t->found) {
 		free_targets(t);
@@ -66,8 +72,10 @@ static int find_targets(struct targets *t, const struct hes_undo_log *l, enum he
 			continue;
 		if (kind == HES_UNDO_MPS)
 			snprintf(t->pipes[t->n], sizeof(t->pipes[0]), "%s/pipe", d->dir);
-		t->rules[t->n] = (struct hes_member_rule){ .leader = leader_of(d), .mark = d->mark, .cgroup = d->cgroup,
-						     .mps_pipe = t->pipes[t->n] };
+		t->rules[t->n] = (struct hes_member_rule){ .leader = leader_of(d),
+							   .mark = d->mark,
+							   .cgroup = d->cgroup,
+							   .mps_pipe = t->pipes[t->n] };
 		t->n++;
 	}
 	return 0;
@@ -94,7 +102,7 @@ static unsigned count_found(const struct targets *t)
 
 static void remove_entries(struct hes_undo_file *l, enum hes_undo_kind kind)
 {
-	for (size_t i = l->log.n; i-- > 0; ) {
+	for (size_t i = l->log.n; i-- > 0;) {
 		if (l->log.v[i].kind != kind)
 			continue;
 		hes_cgroup_remove(l->log.v[i].cgroup);
@@ -102,8 +110,10 @@ static void remove_entries(struct hes_undo_file *l, enum hes_undo_kind kind)
 	}
 }
 
-/* @return 1 restored; 0 the GPU is not on this machine or is lost, and a reset forgets the setting; -errno */
-static int restore_setting(const struct hes_devices *devices, const struct hes_undo *d, struct hes_err *err)
+/* @return 1 restored; 0 the GPU is not on this machine or is lost, and a reset forgets the setting;
+ * -errno */
+static int restore_setting(const struct hes_devices *devices, const struct hes_undo *d,
+			   struct hes_err *err)
 {
 	long i = hes_devices_find(devices, d->uuid);
 	int rc = 0;
@@ -121,14 +131,15 @@ static void log_absent(const struct hes_undo_file *l, const struct hes_undo *d)
 {
 	char text[sizeof(d->uuid) + 80];
 
-	snprintf(text, sizeof(text), "clock of %s: not restored, the GPU is not on this machine", d->uuid);
+	snprintf(text, sizeof(text), "clock of %s: not restored, the GPU is not on this machine",
+		 d->uuid);
 	hes_undo_file_note(l, text);
 }
 
-static void restore_settings(struct hes_undo_file *l, struct hes_devices **devices, struct hes_undone *out,
-			    struct hes_err *err)
+static void restore_settings(struct hes_undo_file *l, struct hes_devices **devices,
+			     struct hes_undone *out, struct hes_err *err)
 {
-	for (size_t i = l->log.n; i-- > 0; ) {
+	for (size_t i = l->log.n; i-- > 0;) {
 		const struct hes_undo *d = &l->log.v[i];
 		int rc;
 
@@ -151,8 +162,8 @@ static void restore_settings(struct hes_undo_file *l, struct hes_devices **devic
 	}
 }
 
-static int settle(struct hes_undo_file *l, const struct targets *t, enum hes_undo_kind kind, int rc, unsigned *count,
-		  struct hes_undone *out, struct hes_err *err)
+static int settle(struct hes_undo_file *l, const struct targets *t, enum hes_undo_kind kind, int rc,
+		  unsigned *count, struct hes_undone *out, struct hes_err *err)
 {
 	*count += count_found(t);
 	if (!rc) {
@@ -167,12 +178,16 @@ static int settle(struct hes_undo_file *l, const struct targets *t, enum hes_und
 			out->stuck[out->n_stuck] = l->log.v[i].job;
 		out->n_stuck++;
 	}
-	return hes_fail(err, rc, "%s cannot be killed: %s", kind == HES_UNDO_JOB ? "processes of jobs" : "MPS daemons",
-			rc == -EBUSY ? "they wait in the driver" : rc != -EPERM ? strerror(-rc) :
-			"their cgroup holds this process, one above it or one of another PID namespace");
+	return hes_fail(err, rc, "%s cannot be killed: %s",
+			kind == HES_UNDO_JOB ? "processes of jobs" : "MPS daemons",
+			rc == -EBUSY   ? "they wait in the driver"
+			: rc != -EPERM ? strerror(-rc)
+				       : "their cgroup holds this process, one above it or one of "
+					 "another PID namespace");
 }
 
-int hes_guard_undo(struct hes_undo_file *l, struct hes_devices **devices, struct hes_undone *out, struct hes_err *err)
+int hes_guard_undo(struct hes_undo_file *l, struct hes_devices **devices, struct hes_undone *out,
+		   struct hes_err *err)
 {
 	struct hes_undone m = { 0 };
 	struct targets jobs, mps;

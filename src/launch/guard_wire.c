@@ -12,10 +12,13 @@
 enum hes_guard_word hes_guard_word_read(const char *text, const char **rest)
 {
 	static const struct {
-		const char         *begins;
+		const char *begins;
 		enum hes_guard_word word;
 	} words[] = {
-		{ "fresh ", HES_GUARD_FRESH }, { "keep ", HES_GUARD_KEEP }, { "+ ", HES_GUARD_ADD }, { "- ", HES_GUARD_REMOVE },
+		{ "fresh ", HES_GUARD_FRESH },
+		{ "keep ", HES_GUARD_KEEP },
+		{ "+ ", HES_GUARD_ADD },
+		{ "- ", HES_GUARD_REMOVE },
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -31,10 +34,12 @@ enum hes_guard_word hes_guard_word_read(const char *text, const char **rest)
 
 void hes_undone_write(const struct hes_undone *m, char out[HES_GUARD_TEXT_MAX])
 {
-	size_t n = (size_t)snprintf(out, HES_GUARD_TEXT_MAX, "ok %u %u %u %u %u", m->clocks, m->daemons, m->jobs, m->failed, m->n_stuck);
+	size_t n = (size_t)snprintf(out, HES_GUARD_TEXT_MAX, "ok %u %u %u %u %u", m->clocks,
+				    m->daemons, m->jobs, m->failed, m->n_stuck);
 
 	for (unsigned i = 0; i < m->n_stuck && i < HES_STUCK_MAX; i++)
-		n += (size_t)snprintf(out + n, HES_GUARD_TEXT_MAX - n, " %d:%" PRIu64, (int)m->stuck[i].pid, m->stuck[i].started);
+		n += (size_t)snprintf(out + n, HES_GUARD_TEXT_MAX - n, " %d:%" PRIu64,
+				      (int)m->stuck[i].pid, m->stuck[i].started);
 }
 
 /* Parse a number after @lead and move *@at behind it. @return whether it is one, at most @max */
@@ -65,7 +70,8 @@ bool hes_undone_read(const char *answer, struct hes_undone *out)
 		*counts[i] = (unsigned)v;
 	}
 	for (unsigned i = 0; i < m.n_stuck && i < HES_STUCK_MAX; i++) {
-		if (!take_number(&at, ' ', INT_MAX, &v) || v <= 1 || !take_number(&at, ':', INT64_MAX, &m.stuck[i].started))
+		if (!take_number(&at, ' ', INT_MAX, &v) || v <= 1 ||
+		    !take_number(&at, ':', INT64_MAX, &m.stuck[i].started))
 			return false;
 		m.stuck[i].pid = (pid_t)v;
 	}

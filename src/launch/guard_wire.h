@@ -1,10 +1,12 @@
 /*
  * guard_wire.h - the messages of program and guard, over a socket that keeps message boundaries.
  *
- *	program: "fresh FOLDER"  undo what an earlier run left, then guard   guard: "ok CLOCKS LIMITS DAEMONS JOBS FAILED STUCK PID:STARTED ..."
- *	         "keep FOLDER"   replace a guard that died: keep its log            "ok"
+ *	program: "fresh FOLDER"  undo what an earlier run left, then guard   guard: "ok CLOCKS
+ *LIMITS DAEMONS JOBS FAILED STUCK PID:STARTED ..." "keep FOLDER"   replace a guard that died: keep
+ *its log            "ok"
  *	         "+ ENTRY"       register an undo entry; "- ENTRY" remove it        "ok"
- *	         "end"           undo what is left, and end                         "ok ..." as above
+ *	         "end"           undo what is left, and end                         "ok ..." as
+ *above
  *
  * The guard's other answer is "no ERRNO SENTENCE".
  */

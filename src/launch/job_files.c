@@ -11,13 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CAREFULLY (O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK)
-#define OWNER_MODE 0644  /* 0666 and a umask of 022 */
-#define TRIES 10         /* for a file that a job makes and removes again */
+#define CAREFULLY  (O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK)
+#define OWNER_MODE 0644 /* 0666 and a umask of 022 */
+#define TRIES      10   /* for a file that a job makes and removes again */
 
 int hes_job_folder_open(struct hes_job_folder *out, const char *path, struct hes_err *err)
 {
-	struct hes_job_folder f = { .fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) };
+	struct hes_job_folder f = { .fd = open(path,
+					       O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) };
 
 	if (f.fd < 0)
 		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
@@ -55,11 +56,13 @@ static bool folder_has_name(const struct hes_job_folder *f)
 /* Check one folder of the path; @held: the folder of the files itself. */
 static int folder_check_one(const struct stat *st, const char *path, bool held, struct hes_err *err)
 {
-	const char *wanted = "jobs of other users need a folder that only root can write and replace, with all folders above it: "
-		"name one with --jobs, such as /var/lib/heshare/RUN";
+	const char *wanted = "jobs of other users need a folder that only root can write and "
+			     "replace, with all folders above it: "
+			     "name one with --jobs, such as /var/lib/heshare/RUN";
 
 	if (st->st_uid != 0)
-		return hes_fail(err, -EPERM, "%s: user %u could replace it or what is in it; %s", path, (unsigned)st->st_uid, wanted);
+		return hes_fail(err, -EPERM, "%s: user %u could replace it or what is in it; %s",
+				path, (unsigned)st->st_uid, wanted);
 	/* In a sticky folder others cannot rename root's files. */
 	if (st->st_mode & (S_IWGRP | S_IWOTH) && (held || !(st->st_mode & S_ISVTX)))
 		return hes_fail(err, -EPERM, "%s: others than root may write it; %s", path, wanted);
@@ -93,7 +96,9 @@ static int folder_check(const struct hes_job_folder *f, bool held, struct hes_er
 	if (at >= 0)
 		close(at);
 	if (!rc && !folder_has_name(f))
-		rc = hes_fail(err, -EPERM, "%s: it was replaced meanwhile, or its name contains a link", f->path);
+		rc = hes_fail(err, -EPERM,
+			      "%s: it was replaced meanwhile, or its name contains a link",
+			      f->path);
 	return rc;
 }
 
@@ -109,7 +114,8 @@ int hes_job_folder_check_above(const struct hes_job_folder *f, struct hes_err *e
 
 /* --- files --- */
 
-static int fail_named(const struct hes_job_folder *f, const char *name, int rc, const char *why, struct hes_err *err)
+static int fail_named(const struct hes_job_folder *f, const char *name, int rc, const char *why,
+		      struct hes_err *err)
 {
 	return hes_fail(err, rc, "%s%s%s: %s", f ? f->path : "", f ? "/" : "", name, why);
 }
@@ -141,10 +147,12 @@ static int require_plain(int fd, struct stat *st)
 	return rc ? rc : fd;
 }
 
-static int fail_open(const struct hes_job_folder *f, const char *name, int rc, const char *instead, struct hes_err *err)
+static int fail_open(const struct hes_job_folder *f, const char *name, int rc, const char *instead,
+		     struct hes_err *err)
 {
 	if (rc == -EINVAL)
-		return hes_fail(err, rc, "%s%s%s: it is not a plain file%s", f ? f->path : "", f ? "/" : "", name, instead);
+		return hes_fail(err, rc, "%s%s%s: it is not a plain file%s", f ? f->path : "",
+				f ? "/" : "", name, instead);
 	return fail_named(f, name, rc, strerror(-rc), err);
 }
 
@@ -163,7 +171,8 @@ static int give_to(int fd, const struct hes_owner *owner)
 	return owner && (fchown(fd, owner->uid, owner->gid) || fchmod(fd, OWNER_MODE)) ? -errno : 0;
 }
 
-int hes_job_file_make(const struct hes_job_folder *f, const char *name, const struct hes_owner *owner, struct hes_err *err)
+int hes_job_file_make(const struct hes_job_folder *f, const char *name,
+		      const struct hes_owner *owner, struct hes_err *err)
 {
 	struct stat st;
 	int rc, fd = open_file(f, name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, OWNER_MODE);
@@ -180,8 +189,8 @@ int hes_job_file_make(const struct hes_job_folder *f, const char *name, const st
 }
 
 /* A file of ours with one name was made before its owner was known: give it to the owner. */
-static int take_over(const struct hes_job_folder *f, const char *name, int fd, const struct stat *st,
-		     const struct hes_owner *owner, struct hes_err *err)
+static int take_over(const struct hes_job_folder *f, const char *name, int fd,
+		     const struct stat *st, const struct hes_owner *owner, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -190,12 +199,14 @@ static int take_over(const struct hes_job_folder *f, const char *name, int fd, c
 	if (st->st_uid == geteuid() && st->st_nlink == 1)
 		rc = give_to(fd, owner);
 	else
-		return hes_fail(err, -EPERM, "%s%s%s: it belongs to user %u, not to the job's; remove it", f ? f->path : "",
-				f ? "/" : "", name, (unsigned)st->st_uid);
+		return hes_fail(err, -EPERM,
+				"%s%s%s: it belongs to user %u, not to the job's; remove it",
+				f ? f->path : "", f ? "/" : "", name, (unsigned)st->st_uid);
 	return rc ? fail_named(f, name, rc, strerror(-rc), err) : 0;
 }
 
-int hes_job_file_append(const struct hes_job_folder *f, const char *name, const struct hes_owner *owner, struct hes_err *err)
+int hes_job_file_append(const struct hes_job_folder *f, const char *name,
+			const struct hes_owner *owner, struct hes_err *err)
 {
 	struct stat st;
 	int fd = -ENOENT, rc;

@@ -1,7 +1,8 @@
 /*
  * launch.c - jobs' processes from their start to their end; see launch.h.
  *
- * A process that has ended keeps its pid until it is reaped. So the processes that it left are searched before that.
+ * A process that has ended keeps its pid until it is reaped. So the processes that it left are
+ * searched before that.
  */
 #include "launch/launch.h"
 
@@ -21,13 +22,15 @@
 #include "launch/members.h"
 #include "launch/start.h"
 
-#define KILL_MS 200    /* for killed processes to end, if the caller checks again */
-#define DROP_MS 5000   /* the same if the caller does not check again */
-#define CLIENTS 64     /* MPS serves at most 60 */
+#define KILL_MS 200  /* for killed processes to end, if the caller checks again */
+#define DROP_MS 5000 /* the same if the caller does not check again */
+#define CLIENTS 64   /* MPS serves at most 60 */
 
 static struct hes_member_rule member_rule(const struct hes_child *c)
 {
-	return (struct hes_member_rule){ .leader = c->id, .mark = c->mark, .cgroup = c->cgroup, .mps_pipe = "" };
+	return (struct hes_member_rule){
+		.leader = c->id, .mark = c->mark, .cgroup = c->cgroup, .mps_pipe = ""
+	};
 }
 
 void hes_child_forget(struct hes_child *c)
@@ -86,7 +89,8 @@ static int fork_child(struct hes_start *s, struct hes_child *c, struct hes_err *
 	c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (c->pidfd >= 0 && !hes_process_of(pid, &c->id))
 		return 0;
-	rc = hes_fail(err, c->pidfd < 0 ? -errno : -EIO, "watching process %d: %s", (int)pid, strerror(errno));
+	rc = hes_fail(err, c->pidfd < 0 ? -errno : -EIO, "watching process %d: %s", (int)pid,
+		      strerror(errno));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return rc;
@@ -112,7 +116,8 @@ int hes_child_hold(const struct hes_launch *l, struct hes_child *out, struct hes
 		hes_child_drop(&c);
 		if (rc)
 			return hes_fail(err, rc, "a job's process was killed before it was ready");
-		return hes_fail(err, -w.error, "%s: %s%s%s", w.step == HES_START_FOLDER ? l->folder : step_name(w.step),
+		return hes_fail(err, -w.error, "%s: %s%s%s",
+				w.step == HES_START_FOLDER ? l->folder : step_name(w.step),
 				strerror(w.error), w.step == HES_START_FOLDER ? ", " : "",
 				w.step == HES_START_FOLDER ? step_name(w.step) : "");
 	}
@@ -127,23 +132,26 @@ int hes_child_go(struct hes_child *c, struct hes_err *err)
 	ssize_t n;
 
 	if (!c->id.pid || c->gate < 0)
-		return hes_fail(err, -EINVAL, "process %d already runs its command", (int)c->id.pid);
+		return hes_fail(err, -EINVAL, "process %d already runs its command",
+				(int)c->id.pid);
 	n = send(c->gate, "g", 1, MSG_NOSIGNAL);
 	if (n == 1 && read_message(c->gate, &w)) {
-		/* The socket closes when the command runs and when the process is killed: its end shows which. */
+		/* The socket closes when the command runs and when the process is killed: its end
+		 * shows which. */
 		close(c->gate);
 		c->gate = -1;
 		return 0;
 	}
 	hes_child_drop(c);
 	if (n != 1)
-		return hes_fail(err, -ESRCH, "the job's process was killed before it ran the command");
+		return hes_fail(err, -ESRCH,
+				"the job's process was killed before it ran the command");
 	return hes_fail(err, -w.error, "%s: %s", step_name(w.step), strerror(w.error));
 }
 
 /*
- * Kill the processes that the job left. Search all processes of the machine, also with a cgroup: some may have moved
- * out of it, with their children.
+ * Kill the processes that the job left. Search all processes of the machine, also with a cgroup:
+ * some may have moved out of it, with their children.
  */
 static int end_left(struct hes_child *c)
 {
@@ -167,8 +175,8 @@ static void child_collect(struct hes_child *c, struct hes_child_end *out)
 		;
 	end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	end.code = end.signal ? 128 + end.signal : WEXITSTATUS(status);
-	end.cpu_us = ((int64_t)used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 + used.ru_utime.tv_usec +
-		used.ru_stime.tv_usec;
+	end.cpu_us = ((int64_t)used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
+		     used.ru_utime.tv_usec + used.ru_stime.tv_usec;
 	hes_child_forget(c);
 	*out = end;
 }

@@ -1,8 +1,8 @@
 /*
  * members.c - find the members of jobs in /proc, and signal them; see members.h.
  *
- * One pass over /proc serves any number of rules. Signals go through pidfds that were checked to be the process that
- * was found, so that a reused pid hits no other process.
+ * One pass over /proc serves any number of rules. Signals go through pidfds that were checked to be
+ * the process that was found, so that a reused pid hits no other process.
  */
 #include "launch/members.h"
 
@@ -20,14 +20,15 @@
 #include "launch/proc.h"
 
 #define NONE ((size_t)-1)
-#define MPS_NAME "nvidia-cuda-mps"  /* control and server; the kernel cuts names at 15 characters */
+/* control and server; the kernel cuts names at 15 characters */
+#define MPS_NAME "nvidia-cuda-mps"
 
 struct scan {
 	struct hes_proc *all;
-	size_t           n;
-	size_t          *of;    /* rule of each process; NONE */
-	bool            *above; /* processes that must never be ended */
-	char            *room;  /* for environments */
+	size_t n;
+	size_t *of;  /* rule of each process; NONE */
+	bool *above; /* processes that must never be ended */
+	char *room;  /* for environments */
 };
 
 static const struct hes_proc *with_pid(const struct scan *s, pid_t pid)
@@ -55,26 +56,32 @@ bool hes_mark_is_of(const char *value, const char *mark)
 bool hes_process_has_mark(const struct hes_process *p, const char *mark)
 {
 	char *room = malloc(HES_ENVIRONMENT_MAX);
-	const char *value = room && hes_process_runs(p) ? hes_proc_variable(p->pid, HES_MARK_VARIABLE, room) : NULL;
+	const char *value = room && hes_process_runs(p)
+				    ? hes_proc_variable(p->pid, HES_MARK_VARIABLE, room)
+				    : NULL;
 	bool has = value && hes_mark_is_of(value, mark) && hes_process_runs(p);
 
 	free(room);
 	return has;
 }
 
-static size_t by_environment(struct scan *s, const struct hes_proc *p, const struct hes_member_rule *b, size_t n)
+static size_t by_environment(struct scan *s, const struct hes_proc *p,
+			     const struct hes_member_rule *b, size_t n)
 {
 	bool mps = strcmp(p->name, MPS_NAME) == 0;
-	const char *value = hes_proc_variable(p->id.pid, mps ? "CUDA_MPS_PIPE_DIRECTORY" : HES_MARK_VARIABLE, s->room);
+	const char *value = hes_proc_variable(
+		p->id.pid, mps ? "CUDA_MPS_PIPE_DIRECTORY" : HES_MARK_VARIABLE, s->room);
 
 	for (size_t i = 0; value && i < n; i++)
-		if (mps ? *b[i].mps_pipe && strcmp(value, b[i].mps_pipe) == 0 : hes_mark_is_of(value, b[i].mark))
+		if (mps ? *b[i].mps_pipe && strcmp(value, b[i].mps_pipe) == 0
+			: hes_mark_is_of(value, b[i].mark))
 			return i;
 	return NONE;
 }
 
 /* The rule that a process meets by itself. */
-static size_t rule_of(struct scan *s, const struct hes_proc *p, const bool *led, const struct hes_member_rule *b, size_t n)
+static size_t rule_of(struct scan *s, const struct hes_proc *p, const bool *led,
+		      const struct hes_member_rule *b, size_t n)
 {
 	bool old = true;
 
@@ -94,7 +101,8 @@ static void find_above(struct scan *s)
 
 	for (size_t i = 0; i < s->n; i++)
 		s->above[i] = s->all[i].id.pid <= 1;
-	for (const struct hes_proc *p = with_pid(s, pid); p && p->id.pid > 1 && !s->above[p - s->all]; p = with_pid(s, p->parent))
+	for (const struct hes_proc *p = with_pid(s, pid);
+	     p && p->id.pid > 1 && !s->above[p - s->all]; p = with_pid(s, p->parent))
 		s->above[p - s->all] = true;
 }
 
@@ -114,10 +122,11 @@ static void follow_cgroup(struct scan *s, const struct hes_member_rule *b, size_
 
 static void follow_parents(struct scan *s)
 {
-	for (bool more = true; more; ) {
+	for (bool more = true; more;) {
 		more = false;
 		for (size_t i = 0; i < s->n; i++) {
-			const struct hes_proc *parent = s->of[i] == NONE ? with_pid(s, s->all[i].parent) : NULL;
+			const struct hes_proc *parent =
+				s->of[i] == NONE ? with_pid(s, s->all[i].parent) : NULL;
 
 			if (!parent || s->above[i] || s->of[parent - s->all] == NONE)
 				continue;
@@ -210,22 +219,24 @@ static void signal_all(const struct hes_member *m, long n, int sig)
 }
 
 /* Whether all of @m are in @before; both are in order of pid. */
-static bool all_in(const struct hes_member *m, long n, const struct hes_member *before, long n_before)
+static bool all_in(const struct hes_member *m, long n, const struct hes_member *before,
+		   long n_before)
 {
 	long at = 0;
 
 	for (long i = 0; i < n; i++) {
 		while (at < n_before && before[at].id.pid < m[i].id.pid)
 			at++;
-		if (at == n_before || before[at].id.pid != m[i].id.pid || before[at].id.started != m[i].id.started)
+		if (at == n_before || before[at].id.pid != m[i].id.pid ||
+		    before[at].id.started != m[i].id.started)
 			return false;
 	}
 	return true;
 }
 
 /*
- * Stop members until a scan finds no new one; then none of them can fork. If they were killed one by one, a parent
- * could die before its newest child was found.
+ * Stop members until a scan finds no new one; then none of them can fork. If they were killed one
+ * by one, a parent could die before its newest child was found.
  */
 static long find_stopped(const struct hes_member_rule *b, size_t n, struct hes_member **out)
 {
@@ -245,7 +256,8 @@ static long find_stopped(const struct hes_member_rule *b, size_t n, struct hes_m
 	return found;
 }
 
-int hes_members_end(const struct hes_member_rule *b, size_t n, int sig, int wait_ms, unsigned *killed)
+int hes_members_end(const struct hes_member_rule *b, size_t n, int sig, int wait_ms,
+		    unsigned *killed)
 {
 	int64_t until = hes_monotonic_ms() + wait_ms;
 	bool first = true, late = false;

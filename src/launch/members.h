@@ -12,15 +12,16 @@
 
 /** Which processes belong to a job or daemon. Children of members are members, too. */
 struct hes_member_rule {
-	struct hes_process leader;  /* this process and its session while it exists, also as a zombie; pid 0: none */
-	const char *mark;           /* HESHARE_LAUNCH is this, or begins with it and "/"; "": none */
-	const char *cgroup;         /* folder of its cgroup; "": none */
-	const char *mps_pipe;       /* MPS programs with this pipe directory; "": none */
+	struct hes_process leader; /* this process and its session while it exists, also as a
+				      zombie; pid 0: none */
+	const char *mark;          /* HESHARE_LAUNCH is this, or begins with it and "/"; "": none */
+	const char *cgroup;        /* folder of its cgroup; "": none */
+	const char *mps_pipe;      /* MPS programs with this pipe directory; "": none */
 };
 
 struct hes_member {
 	struct hes_process id;
-	size_t             of;  /* index of the rule */
+	size_t of; /* index of the rule */
 };
 
 /** Whether @value is the mark of the job @mark, or of a job inside it. Pure. */
@@ -28,7 +29,8 @@ bool hes_mark_is_of(const char *value, const char *mark);
 /** Whether @p runs and its environment has the mark @mark, or of a job inside it. */
 bool hes_process_has_mark(const struct hes_process *p, const char *mark);
 
-/** The members that run now; free() them. Never this process, its ancestors or process 1. @return how many; -errno */
+/** The members that run now; free() them. Never this process, its ancestors or process 1. @return
+ * how many; -errno */
 long hes_members_find(const struct hes_member_rule *b, size_t n, struct hes_member **out);
 
 /**
@@ -36,6 +38,7 @@ long hes_members_find(const struct hes_member_rule *b, size_t n, struct hes_memb
  * @param killed  how many there were, for each rule; may be NULL
  * @return 0; -EBUSY some remain; -errno of /proc
  */
-int hes_members_end(const struct hes_member_rule *b, size_t n, int sig, int wait_ms, unsigned *killed);
+int hes_members_end(const struct hes_member_rule *b, size_t n, int sig, int wait_ms,
+		    unsigned *killed);
 
 #endif

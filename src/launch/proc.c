@@ -46,7 +46,8 @@ int hes_proc_read(pid_t pid, struct hes_proc *out)
 	name = strchr(text, '(');
 	end = strrchr(text, ')');
 	if (!name || !end || end < name ||
-	    sscanf(end + 1, " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+	    sscanf(end + 1,
+		   " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
 		   &state, &parent, &session, &started) != 4)
 		return -ESRCH;
 	snprintf(s.name, sizeof(s.name), "%.*s", (int)(end - name - 1), name + 1);
@@ -82,7 +83,8 @@ long hes_proc_all(struct hes_proc **out)
 		if (pid <= 0 || *end)
 			continue;
 		if (n == room) {
-			struct hes_proc *more = realloc(all, (room = room ? 2 * room : 256) * sizeof(*all));
+			struct hes_proc *more =
+				realloc(all, (room = room ? 2 * room : 256) * sizeof(*all));
 
 			if (!more) {
 				closedir(proc);

@@ -12,9 +12,9 @@
 struct hes_proc {
 	struct hes_process id;
 	pid_t parent, session;
-	bool  ended;     /* a zombie */
-	bool  stopped;   /* by a signal or a debugger */
-	char  name[16];  /* of the program; the kernel cuts it */
+	bool ended;    /* a zombie */
+	bool stopped;  /* by a signal or a debugger */
+	char name[16]; /* of the program; the kernel cuts it */
 };
 
 /** @return 0; -ESRCH no such process */
@@ -27,8 +27,8 @@ long hes_proc_all(struct hes_proc **out);
 #define HES_ENVIRONMENT_MAX (256 * 1024)
 
 /**
- * The value of the variable @name in the environment with which @pid was started. It points into @room, of
- * HES_ENVIRONMENT_MAX bytes. @return NULL: not set, or not readable for us
+ * The value of the variable @name in the environment with which @pid was started. It points into
+ * @room, of HES_ENVIRONMENT_MAX bytes. @return NULL: not set, or not readable for us
  */
 const char *hes_proc_variable(pid_t pid, const char *name, char *room);
 

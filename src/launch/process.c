@@ -36,7 +36,8 @@ int hes_process_open(const struct hes_process *p)
 
 	if (fd < 0)
 		return -ESRCH;
-	/* The process with this pid and start time existed when the descriptor was opened: they are the same. */
+	/* The process with this pid and start time existed when the descriptor was opened: they are
+	 * the same. */
 	if (!hes_proc_read(p->pid, &s) && s.id.started == p->started)
 		return fd;
 	close(fd);
@@ -48,7 +49,8 @@ int hes_process_boot(char out[HES_BOOT_MAX], struct hes_err *err)
 	static const char path[] = "/proc/sys/kernel/random/boot_id";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, out, HES_BOOT_MAX - 1);
-	int rc = n > 0 ? 0 : hes_fail(err, -EIO, "%s: %s", path, n ? strerror(errno) : "it is empty");
+	int rc = n > 0 ? 0
+		       : hes_fail(err, -EIO, "%s: %s", path, n ? strerror(errno) : "it is empty");
 
 	if (fd >= 0)
 		close(fd);

@@ -1,6 +1,6 @@
 /*
- * process.h - the identity of a process: its pid and its start time. The kernel reuses pids, but not a pid with its
- * start time until the machine restarts.
+ * process.h - the identity of a process: its pid and its start time. The kernel reuses pids, but
+ * not a pid with its start time until the machine restarts.
  */
 #ifndef HES_LAUNCH_PROCESS_H
 #define HES_LAUNCH_PROCESS_H
@@ -14,8 +14,8 @@
 #define HES_BOOT_MAX 40
 
 struct hes_process {
-	pid_t    pid;      /* 0: none */
-	uint64_t started;  /* clock ticks since boot, from /proc/PID/stat */
+	pid_t pid;        /* 0: none */
+	uint64_t started; /* clock ticks since boot, from /proc/PID/stat */
 };
 
 /** The process that has @pid now. @return 0; -ESRCH none */

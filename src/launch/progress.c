@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #define BEFORE "heshare: "
-#define AFTER " iterations"
-#define IN " in "
+#define AFTER  " iterations"
+#define IN     " in "
 
-int hes_progress_open(struct hes_progress *out, const struct hes_job_folder *f, const char *name, uint64_t offset,
-		      struct hes_err *err)
+int hes_progress_open(struct hes_progress *out, const struct hes_job_folder *f, const char *name,
+		      uint64_t offset, struct hes_err *err)
 {
 	int fd = hes_job_file_read(f, name, err);
 
@@ -44,7 +44,8 @@ bool hes_progress_parse(const char *line, uint64_t *iterations, double *seconds)
 	uint64_t n;
 	char *end;
 
-	if (strncmp(line, BEFORE, strlen(BEFORE)) != 0 || !isdigit((unsigned char)line[strlen(BEFORE)]))
+	if (strncmp(line, BEFORE, strlen(BEFORE)) != 0 ||
+	    !isdigit((unsigned char)line[strlen(BEFORE)]))
 		return false;
 	errno = 0;
 	n = strtoull(line + strlen(BEFORE), &end, 10);

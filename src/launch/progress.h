@@ -1,6 +1,7 @@
 /*
- * progress.h - the progress of a job, from the lines that it prints: "heshare: N iterations", or "heshare: N iterations
- * in T s"; N and T count from the job's start (docs/running.md, docs/profiling.md).
+ * progress.h - the progress of a job, from the lines that it prints: "heshare: N iterations", or
+ * "heshare: N iterations in T s"; N and T count from the job's start (docs/running.md,
+ * docs/profiling.md).
  */
 #ifndef HES_LAUNCH_PROGRESS_H
 #define HES_LAUNCH_PROGRESS_H
@@ -16,13 +17,13 @@
 
 /** Reader of a file that a job appends to. All zero with fd -1: none. */
 struct hes_progress {
-	int      fd;
-	bool     known;                         /* iterations is valid */
-	bool     skipping;                      /* inside a line that is too long for a progress line */
-	uint64_t iterations;                    /* of the last progress line */
-	uint64_t first_iterations;              /* of the first one */
-	size_t   used;
-	char     line[HES_PROGRESS_LINE_MAX + 1]; /* the incomplete last line */
+	int fd;
+	bool known;                /* iterations is valid */
+	bool skipping;             /* inside a line that is too long for a progress line */
+	uint64_t iterations;       /* of the last progress line */
+	uint64_t first_iterations; /* of the first one */
+	size_t used;
+	char line[HES_PROGRESS_LINE_MAX + 1]; /* the incomplete last line */
 };
 
 /**
@@ -35,8 +36,8 @@ bool hes_progress_parse(const char *line, uint64_t *iterations, double *seconds)
  * Read from @offset of the file on; @f and @name as in hes_job_file_read().
  * @return 0; -ENOENT, -EACCES; -EINVAL no plain file
  */
-int hes_progress_open(struct hes_progress *out, const struct hes_job_folder *f, const char *name, uint64_t offset,
-		      struct hes_err *err);
+int hes_progress_open(struct hes_progress *out, const struct hes_job_folder *f, const char *name,
+		      uint64_t offset, struct hes_err *err);
 /** Read what was appended. @return 1 there was a progress line; 0 there was none; -EIO */
 int hes_progress_read(struct hes_progress *p);
 void hes_progress_close(struct hes_progress *p);

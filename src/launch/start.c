@@ -1,6 +1,6 @@
 /*
- * start.c - prepare program, environment, user and descriptors of a job; see start.h. start_run.c runs in the new
- * process.
+ * start.c - prepare program, environment, user and descriptors of a job; see start.h. start_run.c
+ * runs in the new process.
  */
 #include "launch/start.h"
 
@@ -14,10 +14,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define SHELL "/bin/sh"
-#define USER_PATH "/usr/local/bin:/usr/bin:/bin"
-#define USER_ROOM 16384   /* for a passwd row */
-#define MAX_GROUPS 65536  /* limit of the kernel */
+#define SHELL      "/bin/sh"
+#define USER_PATH  "/usr/local/bin:/usr/bin:/bin"
+#define USER_ROOM  16384 /* for a passwd row */
+#define MAX_GROUPS 65536 /* limit of the kernel */
 
 static const char *env_find(const char *const *rows, const char *name)
 {
@@ -38,7 +38,8 @@ static int make_mark(char mark[HES_MARK_MAX], struct hes_err *err)
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return hes_fail(err, -EIO, "random numbers: %s", strerror(errno));
 	/* Ignore a value that is not a mark: a blank would end it in the undo file. */
-	if (outer && *outer && strlen(outer) + 18 < HES_MARK_MAX && !outer[strspn(outer, "0123456789abcdef/")])
+	if (outer && *outer && strlen(outer) + 18 < HES_MARK_MAX &&
+	    !outer[strspn(outer, "0123456789abcdef/")])
 		snprintf(mark, HES_MARK_MAX, "%.*s/%016llx", HES_MARK_MAX - 18, outer, number);
 	else
 		snprintf(mark, HES_MARK_MAX, "%016llx", number);
@@ -74,14 +75,16 @@ static int make_env(struct hes_start *s, const char *const *variables, struct he
 
 	for (size_t i = 0; variables && variables[i]; i++) {
 		if (!strchr(variables[i], '=') || variables[i][0] == '=')
-			return hes_fail(err, -EINVAL, "\"%s\" is no variable; write NAME=VALUE", variables[i]);
+			return hes_fail(err, -EINVAL, "\"%s\" is no variable; write NAME=VALUE",
+					variables[i]);
 		room++;
 	}
 	for (size_t i = 0; environ[i]; i++)
 		room++;
 	s->env = calloc(room, sizeof(*s->env));
 	if (!s->env)
-		return hes_fail(err, -ENOMEM, "no memory for an environment of %zu variables", room);
+		return hes_fail(err, -ENOMEM, "no memory for an environment of %zu variables",
+				room);
 	env_add(s->env, &n, s->mark_variable);
 	for (size_t i = 0; variables && variables[i]; i++)
 		env_add(s->env, &n, variables[i]);
@@ -135,8 +138,10 @@ static int make_path(struct hes_start *s, bool shell, struct hes_err *err)
 		free(tried);
 		at += n;
 		if (!*at)
-			return hes_fail(err, denied ? -EACCES : -ENOENT, denied ? "%s: it may not be run" :
-					"%s: there is no such program in PATH", name);
+			return hes_fail(err, denied ? -EACCES : -ENOENT,
+					denied ? "%s: it may not be run"
+					       : "%s: there is no such program in PATH",
+					name);
 	}
 	return s->path ? 0 : hes_fail(err, -ENOMEM, "no memory for the name of %s", name);
 }
@@ -155,13 +160,15 @@ static int find_groups(struct hes_user *u, const char *name, struct hes_err *err
 		if (getgrouplist(name, u->gid, groups, &u->n_groups) >= 0)
 			return 0;
 		if (n >= MAX_GROUPS)
-			return hes_fail(err, -ERANGE, "%s is in more than %d groups", name, MAX_GROUPS);
+			return hes_fail(err, -ERANGE, "%s is in more than %d groups", name,
+					MAX_GROUPS);
 		n *= 2;
 	}
 }
 
 /* The passwd row of a name, else of a number. */
-static int look_up(const char *name, struct passwd *row, char *room, size_t size, struct passwd **found)
+static int look_up(const char *name, struct passwd *row, char *room, size_t size,
+		   struct passwd **found)
 {
 	char *end;
 	unsigned long uid;
@@ -174,7 +181,8 @@ static int look_up(const char *name, struct passwd *row, char *room, size_t size
 }
 
 /* The passwd row of a user. @return 1 another user; 0 ourselves; -errno */
-static int find_user(const char *name, struct passwd *row, char *room, size_t size, struct hes_err *err)
+static int find_user(const char *name, struct passwd *row, char *room, size_t size,
+		     struct hes_err *err)
 {
 	struct passwd *found = NULL;
 
@@ -184,7 +192,8 @@ static int find_user(const char *name, struct passwd *row, char *room, size_t si
 	if (row->pw_uid == geteuid())
 		return 0;
 	if (geteuid() != 0)
-		return hes_fail(err, -EPERM, "a job of user %s: only root may run jobs of others", row->pw_name);
+		return hes_fail(err, -EPERM, "a job of user %s: only root may run jobs of others",
+				row->pw_name);
 	return 1;
 }
 
@@ -213,7 +222,8 @@ static int make_user(struct hes_user *u, const char *name, struct hes_err *err)
 	snprintf(u->variables[0], sizeof(u->variables[0]), "HOME=%s", row.pw_dir);
 	snprintf(u->variables[1], sizeof(u->variables[1]), "USER=%s", row.pw_name);
 	snprintf(u->variables[2], sizeof(u->variables[2]), "LOGNAME=%s", row.pw_name);
-	snprintf(u->variables[3], sizeof(u->variables[3]), "SHELL=%s", *row.pw_shell ? row.pw_shell : SHELL);
+	snprintf(u->variables[3], sizeof(u->variables[3]), "SHELL=%s",
+		 *row.pw_shell ? row.pw_shell : SHELL);
 	snprintf(u->variables[4], sizeof(u->variables[4]), "PATH=%s", USER_PATH);
 	return find_groups(u, row.pw_name, err);
 }
@@ -234,11 +244,15 @@ static int make_output(struct hes_start *s, const struct hes_launch *l, struct h
 	return s->own_output ? 0 : s->output_fd;
 }
 
-int hes_start_make(struct hes_start *out, const struct hes_launch *l, char mark[HES_MARK_MAX], struct hes_err *err)
+int hes_start_make(struct hes_start *out, const struct hes_launch *l, char mark[HES_MARK_MAX],
+		   struct hes_err *err)
 {
 	int rc;
 
-	*out = (struct hes_start){ .folder = l->folder, .output_fd = -1, .null_fd = -1, .parent = getpid(),
+	*out = (struct hes_start){ .folder = l->folder,
+				   .output_fd = -1,
+				   .null_fd = -1,
+				   .parent = getpid(),
 				   .no_new_rights = l->no_new_rights };
 	rc = make_mark(mark, err);
 	snprintf(out->mark_variable, sizeof(out->mark_variable), "%s=%s", HES_MARK_VARIABLE, mark);

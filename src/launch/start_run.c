@@ -15,14 +15,15 @@
 #include "base/descriptors.h"
 #include "launch/start.h"
 
-#define FIRST (STDERR_FILENO + 1)  /* descriptor after the standard ones */
+#define FIRST (STDERR_FILENO + 1) /* descriptor after the standard ones */
 
 /* By system call: the C library's functions would also change other threads. */
 static int become(const struct hes_user *u)
 {
 	if (!u->other)
 		return 0;
-	if (syscall(SYS_setgroups, (size_t)u->n_groups, u->groups) || syscall(SYS_setresgid, u->gid, u->gid, u->gid) ||
+	if (syscall(SYS_setgroups, (size_t)u->n_groups, u->groups) ||
+	    syscall(SYS_setresgid, u->gid, u->gid, u->gid) ||
 	    syscall(SYS_setresuid, u->uid, u->uid, u->uid))
 		return errno;
 	return 0;
@@ -48,8 +49,8 @@ static int take_files(const struct hes_start *s, int *gate_at)
 	output = fcntl(output, F_DUPFD_CLOEXEC, FIRST);
 	input = fcntl(input, F_DUPFD_CLOEXEC, FIRST);
 	gate = fcntl(gate, F_DUPFD_CLOEXEC, FIRST);
-	if (output < 0 || input < 0 || gate < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
-	    dup2(output, STDERR_FILENO) < 0)
+	if (output < 0 || input < 0 || gate < 0 || dup2(input, STDIN_FILENO) < 0 ||
+	    dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
 		return errno;
 	*gate_at = gate;
 	return -hes_close_but(gate);

@@ -25,7 +25,8 @@ static bool is_hex(const char *text, size_t n)
 	return true;
 }
 
-/* The last part of a mark is the job's own: 16 digits. The parts before it are of the jobs around it. */
+/* The last part of a mark is the job's own: 16 digits. The parts before it are of the jobs around
+ * it. */
 static const char *mark_own(const char *mark)
 {
 	const char *slash = strrchr(mark, '/'), *own = slash ? slash + 1 : mark;
@@ -56,8 +57,10 @@ bool hes_cgroup_is_named(const char *path, const char *mark)
 	const char *name = strrchr(path, '/'), *own = mark ? mark_own(mark) : NULL;
 	int at = 0, pid;
 
-	if (!path_is_plain(path) || (mark && !own) || sscanf(name, "/heshare-%9d-%n", &pid, &at) != 1 || !at ||
-	    !isdigit((unsigned char)name[strlen("/heshare-")]) || strlen(name + at) != MARK_DIGITS || !is_hex(name + at, MARK_DIGITS))
+	if (!path_is_plain(path) || (mark && !own) ||
+	    sscanf(name, "/heshare-%9d-%n", &pid, &at) != 1 || !at ||
+	    !isdigit((unsigned char)name[strlen("/heshare-")]) ||
+	    strlen(name + at) != MARK_DIGITS || !is_hex(name + at, MARK_DIGITS))
 		return false;
 	return !own || strcmp(name + at, own) == 0;
 }
@@ -80,21 +83,35 @@ static int check_job(const struct hes_undo *d, const struct hes_undo_facts *f, s
 		return hes_fail(err, -EPERM, "process %d is no job's", (int)d->job.pid);
 	for (size_t i = 0; i < f->n_above; i++)
 		if (f->above[i].pid == d->job.pid && f->above[i].started == d->job.started)
-			return hes_fail(err, -EPERM, "process %d is this one, or one above it, and no job of a run that has ended", (int)d->job.pid);
+			return hes_fail(err, -EPERM,
+					"process %d is this one, or one above it, and no job of a "
+					"run that has ended",
+					(int)d->job.pid);
 	if (!mark_own(d->mark))
-		return hes_fail(err, -EPERM, "\"%.60s\" is no mark of a job; it ends with %d hexadecimal digits", d->mark, MARK_DIGITS);
+		return hes_fail(err, -EPERM,
+				"\"%.60s\" is no mark of a job; it ends with %d hexadecimal digits",
+				d->mark, MARK_DIGITS);
 	if (hes_mark_is_of(f->mark, d->mark))
-		return hes_fail(err, -EPERM, "this process belongs to job %s itself; restore from outside of it", d->mark);
+		return hes_fail(err, -EPERM,
+				"this process belongs to job %s itself; restore from outside of it",
+				d->mark);
 	if (!*d->cgroup)
 		return 0;
 	if (!hes_cgroup_is_named(d->cgroup, d->mark))
-		return hes_fail(err, -EPERM, "%.300s: it is no cgroup of a job; its name would be heshare-PID-%s", d->cgroup, mark_own(d->mark));
+		return hes_fail(
+			err, -EPERM,
+			"%.300s: it is no cgroup of a job; its name would be heshare-PID-%s",
+			d->cgroup, mark_own(d->mark));
 	if (path_is_beneath(f->cgroup, d->cgroup))
-		return hes_fail(err, -EPERM, "%.300s: this process is in that cgroup; restore from outside of it", d->cgroup);
+		return hes_fail(
+			err, -EPERM,
+			"%.300s: this process is in that cgroup; restore from outside of it",
+			d->cgroup);
 	return 0;
 }
 
-/* Below the folder of the undo file, or in the short folder that a run uses if that name is too long for sockets. */
+/* Below the folder of the undo file, or in the short folder that a run uses if that name is too
+ * long for sockets. */
 static int check_mps(const struct hes_undo *d, const struct hes_undo_facts *f, struct hes_err *err)
 {
 	char other[64];
@@ -102,10 +119,13 @@ static int check_mps(const struct hes_undo *d, const struct hes_undo_facts *f, s
 
 	if (path_is_plain(d->dir) && path_is_beneath(d->dir, f->folder))
 		return 0;
-	if (path_is_plain(d->dir) && strncmp(d->dir, other, n) == 0 && strlen(d->dir) > n + MARK_DIGITS && is_hex(d->dir + n, MARK_DIGITS) &&
+	if (path_is_plain(d->dir) && strncmp(d->dir, other, n) == 0 &&
+	    strlen(d->dir) > n + MARK_DIGITS && is_hex(d->dir + n, MARK_DIGITS) &&
 	    d->dir[n + MARK_DIGITS] == '/')
 		return 0;
-	return hes_fail(err, -EPERM, "%.300s: it is no folder of this run's MPS daemons; they are below %.100s", d->dir, f->folder);
+	return hes_fail(err, -EPERM,
+			"%.300s: it is no folder of this run's MPS daemons; they are below %.100s",
+			d->dir, f->folder);
 }
 
 int hes_undo_check(const struct hes_undo *d, const struct hes_undo_facts *f, struct hes_err *err)
@@ -113,7 +133,9 @@ int hes_undo_check(const struct hes_undo *d, const struct hes_undo_facts *f, str
 	if (d->kind == HES_UNDO_JOB)
 		return check_job(d, f, err);
 	if (!uuid_is_plain(d->uuid))
-		return hes_fail(err, -EPERM, "\"%.80s\" is no UUID of a GPU; it begins with GPU- or MIG-", d->uuid);
+		return hes_fail(err, -EPERM,
+				"\"%.80s\" is no UUID of a GPU; it begins with GPU- or MIG-",
+				d->uuid);
 	return d->kind == HES_UNDO_MPS ? check_mps(d, f, err) : 0;
 }
 
@@ -147,7 +169,8 @@ void hes_undo_facts_get(struct hes_undo_facts *out, int folder)
 	struct hes_proc s;
 
 	*out = (struct hes_undo_facts){ .uid = geteuid() };
-	for (pid_t pid = getpid(); pid > 0 && out->n_above < HES_ANCESTORS_MAX && !hes_proc_read(pid, &s); pid = s.parent)
+	for (pid_t pid = getpid();
+	     pid > 0 && out->n_above < HES_ANCESTORS_MAX && !hes_proc_read(pid, &s); pid = s.parent)
 		out->above[out->n_above++] = s.id;
 	hes_cgroup_own(out->cgroup);
 	for (char **row = environ; *row; row++)

@@ -17,11 +17,13 @@
 #include "launch/proc.h"
 
 #define FILE_NAME "guard.list"
-#define LOG_NAME "guard.log"
-#define TITLE "heshare guard 1"
+#define LOG_NAME  "guard.log"
+#define TITLE     "heshare guard 1"
 #define MAX_BYTES (64 << 20)
-#define LOCK_MS 30000      /* longest wait for the guard of a program that has ended; it may wait for the driver */
-#define STOPPED_MS 2000    /* longest wait for a guard that is stopped */
+#define LOCK_MS                                                                              \
+	30000 /* longest wait for the guard of a program that has ended; it may wait for the \
+		 driver */
+#define STOPPED_MS   2000 /* longest wait for a guard that is stopped */
 #define LOCK_LOOK_MS 50
 
 /* The whole file; free() it. */
@@ -35,15 +37,19 @@ static int undo_file_slurp(int fd, char **out, struct hes_err *err)
 	if (fstat(fd, &st))
 		return hes_fail(err, -errno, "%s: %s", FILE_NAME, strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES)
-		return hes_fail(err, -EINVAL, "%s: it is no undo file of a guard; remove it", FILE_NAME);
+		return hes_fail(err, -EINVAL, "%s: it is no undo file of a guard; remove it",
+				FILE_NAME);
 	/* Processes that it names are killed. */
 	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
-		return hes_fail(err, -EPERM, "%s: other users may have written it; it must be yours and writable by you alone",
+		return hes_fail(err, -EPERM,
+				"%s: other users may have written it; it must be yours and "
+				"writable by you alone",
 				FILE_NAME);
 	text = malloc((size_t)st.st_size + 1);
 	if (!text)
 		return hes_fail(err, -ENOMEM, "no memory for %s", FILE_NAME);
-	while (at < (size_t)st.st_size && (n = pread(fd, text + at, (size_t)st.st_size - at, (off_t)at)) > 0)
+	while (at < (size_t)st.st_size &&
+	       (n = pread(fd, text + at, (size_t)st.st_size - at, (off_t)at)) > 0)
 		at += (size_t)n;
 	text[at] = '\0';
 	if (n < 0) {
@@ -57,8 +63,11 @@ static int undo_file_slurp(int fd, char **out, struct hes_err *err)
 
 static int read_title(const char *line, char boot[HES_BOOT_MAX], struct hes_err *err)
 {
-	return sscanf(line, TITLE " %39s", boot) == 1 ? 0 :
-		hes_fail(err, -EINVAL, "%s: line 1: it is no undo file of a guard; remove it", FILE_NAME);
+	return sscanf(line, TITLE " %39s", boot) == 1
+		       ? 0
+		       : hes_fail(err, -EINVAL,
+				  "%s: line 1: it is no undo file of a guard; remove it",
+				  FILE_NAME);
 }
 
 static int read_program(const char *line, struct hes_process *out)
@@ -72,7 +81,8 @@ static int read_program(const char *line, struct hes_process *out)
 }
 
 /* Folders are compared without links: TMPDIR may be one. */
-static int undo_file_check(const struct hes_undo_file *l, const struct hes_undo *d, struct hes_err *err)
+static int undo_file_check(const struct hes_undo_file *l, const struct hes_undo *d,
+			   struct hes_err *err)
 {
 	char *real = *d->dir ? realpath(d->dir, NULL) : NULL;
 	struct hes_undo plain = *d;
@@ -86,16 +96,20 @@ static int undo_file_check(const struct hes_undo_file *l, const struct hes_undo 
 }
 
 /* "+ ENTRY", "- ENTRY", "= PROGRAM" */
-static int read_change(struct hes_undo_file *l, const char *line, struct hes_process *program, struct hes_err *err)
+static int read_change(struct hes_undo_file *l, const char *line, struct hes_process *program,
+		       struct hes_err *err)
 {
 	struct hes_undo d;
 	long found;
 	int rc;
 
 	if (!strchr("+-=", *line) || line[1] != ' ')
-		return hes_fail(err, -EINVAL, "\"%.40s\" is no change; a change begins with +, - or =", line);
+		return hes_fail(err, -EINVAL,
+				"\"%.40s\" is no change; a change begins with +, - or =", line);
 	if (*line == '=')
-		return read_program(line + 2, program) ? hes_fail(err, -EINVAL, "\"%.40s\" is no process", line + 2) : 0;
+		return read_program(line + 2, program)
+			       ? hes_fail(err, -EINVAL, "\"%.40s\" is no process", line + 2)
+			       : 0;
 	rc = hes_undo_parse(line + 2, &d, err);
 	if (!rc && *line == '+')
 		rc = undo_file_check(l, &d, err);
@@ -108,8 +122,8 @@ static int read_change(struct hes_undo_file *l, const char *line, struct hes_pro
 }
 
 /* @complete: bytes up to the end of the last whole line; a partial line was never acknowledged */
-static int read_changes(struct hes_undo_file *l, char *text, struct hes_process *program, size_t *complete,
-			struct hes_err *err)
+static int read_changes(struct hes_undo_file *l, char *text, struct hes_process *program,
+			size_t *complete, struct hes_err *err)
 {
 	unsigned number = 2;
 	char *at = text, *end;
@@ -124,7 +138,8 @@ static int read_changes(struct hes_undo_file *l, char *text, struct hes_process 
 }
 
 /* Read the entries of the file, unless the machine was restarted since. */
-static int undo_file_load(struct hes_undo_file *l, struct hes_process *program, size_t *complete, struct hes_err *err)
+static int undo_file_load(struct hes_undo_file *l, struct hes_process *program, size_t *complete,
+			  struct hes_err *err)
 {
 	char boot[HES_BOOT_MAX], *text = NULL, *after;
 	int rc = undo_file_slurp(l->file, &text, err);
@@ -156,7 +171,8 @@ static pid_t lock_holder(int file)
 		unsigned long inode;
 		int pid;
 
-		if (sscanf(line, "%*d: FLOCK %*s %*s %d %*x:%*x:%lu", &pid, &inode) == 2 && inode == st.st_ino && pid > 0)
+		if (sscanf(line, "%*d: FLOCK %*s %*s %d %*x:%*x:%lu", &pid, &inode) == 2 &&
+		    inode == st.st_ino && pid > 0)
 			holder = pid;
 	}
 	if (f)
@@ -164,7 +180,8 @@ static pid_t lock_holder(int file)
 	return holder;
 }
 
-/* Wait for the guard of a program that has ended. @return 0; -EBUSY it takes too long, or is stopped */
+/* Wait for the guard of a program that has ended. @return 0; -EBUSY it takes too long, or is
+ * stopped */
 static int await_lock(int file, struct hes_err *err)
 {
 	static const struct timespec nap = { .tv_nsec = LOCK_LOOK_MS * 1000000l };
@@ -176,21 +193,31 @@ static int await_lock(int file, struct hes_err *err)
 		if (!flock(file, LOCK_EX | LOCK_NB))
 			return 0;
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME, strerror(errno));
+			return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME,
+					strerror(errno));
 		nanosleep(&nap, NULL);
 		/* Reading all locks of the machine is slow: not at once. */
 		if (ms >= STOPPED_MS && !holder)
 			holder = lock_holder(file);
-		stopped_ms = holder && !hes_proc_read(holder, &s) && s.stopped ? stopped_ms + LOCK_LOOK_MS : 0;
+		stopped_ms = holder && !hes_proc_read(holder, &s) && s.stopped
+				     ? stopped_ms + LOCK_LOOK_MS
+				     : 0;
 	}
 	if (stopped_ms)
-		return hes_fail(err, -EBUSY, "%s: process %d, the guard of a run that has ended, has it and is stopped; kill -CONT %d lets it do its "
-				"work, kill -KILL %d leaves that to you", FILE_NAME, (int)holder, (int)holder, (int)holder);
-	return hes_fail(err, -EBUSY, "%s: process %d, the guard of a run that has ended, is still at work; try again later, or end it with "
-			"kill -KILL %d", FILE_NAME, (int)holder, (int)holder);
+		return hes_fail(err, -EBUSY,
+				"%s: process %d, the guard of a run that has ended, has it and is "
+				"stopped; kill -CONT %d lets it do its "
+				"work, kill -KILL %d leaves that to you",
+				FILE_NAME, (int)holder, (int)holder, (int)holder);
+	return hes_fail(err, -EBUSY,
+			"%s: process %d, the guard of a run that has ended, is still at work; try "
+			"again later, or end it with "
+			"kill -KILL %d",
+			FILE_NAME, (int)holder, (int)holder);
 }
 
-/* @return 0; -EBUSY the program runs, or its guard does not end; -EAGAIN the file was removed meanwhile */
+/* @return 0; -EBUSY the program runs, or its guard does not end; -EAGAIN the file was removed
+ * meanwhile */
 static int undo_file_lock(struct hes_undo_file *l, struct hes_err *err)
 {
 	struct hes_process program = { 0 };
@@ -201,14 +228,17 @@ static int undo_file_lock(struct hes_undo_file *l, struct hes_err *err)
 
 	if (flock(l->file, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
-			return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME, strerror(errno));
+			return hes_fail(err, -errno, "%s: locking it: %s", FILE_NAME,
+					strerror(errno));
 		peek.log = (struct hes_undo_log){ 0 };
 		undo_file_load(&peek, &program, &complete, NULL);
 		hes_undo_log_free(&peek.log);
 		if (!program.pid)
-			return hes_fail(err, -EBUSY, "another program has just begun to use this folder");
+			return hes_fail(err, -EBUSY,
+					"another program has just begun to use this folder");
 		if (hes_process_runs(&program))
-			return hes_fail(err, -EBUSY, "process %d runs jobs from this folder", (int)program.pid);
+			return hes_fail(err, -EBUSY, "process %d runs jobs from this folder",
+					(int)program.pid);
 		/* Its guard still undoes changes. */
 		rc = await_lock(l->file, err);
 		if (rc)
@@ -222,8 +252,10 @@ static int open_file(struct hes_undo_file *l, bool create, struct hes_err *err)
 	int rc;
 
 	do {
-		l->file = openat(l->folder, FILE_NAME, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
-				 (create ? O_CREAT : 0), 0600);
+		l->file = openat(l->folder, FILE_NAME,
+				 O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+					 (create ? O_CREAT : 0),
+				 0600);
 		if (l->file < 0)
 			return hes_fail(err, -errno, "%s: %s", FILE_NAME, strerror(errno));
 		rc = undo_file_lock(l, err);
@@ -235,10 +267,11 @@ static int open_file(struct hes_undo_file *l, bool create, struct hes_err *err)
 	return rc;
 }
 
-int hes_undo_file_open(struct hes_undo_file *out, const char *folder, const struct hes_process *program,
-			struct hes_err *err)
+int hes_undo_file_open(struct hes_undo_file *out, const char *folder,
+		       const struct hes_process *program, struct hes_err *err)
 {
-	struct hes_undo_file l = { .folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .file = -1 };
+	struct hes_undo_file l = { .folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+				   .file = -1 };
 	struct hes_process before = { 0 };
 	size_t complete;
 	int rc;
@@ -290,11 +323,13 @@ int hes_undo_file_begin(struct hes_undo_file *l, struct hes_err *err)
 			return hes_fail(err, -errno, "%s: %s", FILE_NAME, strerror(errno));
 		n = snprintf(text, sizeof(text), TITLE " %s\n", l->boot);
 	}
-	snprintf(text + n, sizeof(text) - (size_t)n, "= %d %" PRIu64 "\n", (int)l->program.pid, l->program.started);
+	snprintf(text + n, sizeof(text) - (size_t)n, "= %d %" PRIu64 "\n", (int)l->program.pid,
+		 l->program.started);
 	return undo_file_append(l, text, err);
 }
 
-static int write_change(struct hes_undo_file *l, char sign, const struct hes_undo *d, struct hes_err *err)
+static int write_change(struct hes_undo_file *l, char sign, const struct hes_undo *d,
+			struct hes_err *err)
 {
 	char entry[HES_UNDO_LINE_MAX], line[HES_UNDO_LINE_MAX + 4];
 	int rc = hes_undo_format(d, entry, err);
@@ -336,7 +371,8 @@ void hes_undo_file_remove(struct hes_undo_file *l, const struct hes_undo *d)
 
 void hes_undo_file_note(const struct hes_undo_file *l, const char *text)
 {
-	int fd = openat(l->folder, LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	int fd = openat(l->folder, LOG_NAME,
+			O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	char when[32] = "", line[HES_ERR_MAX + 64];
 	time_t now = time(NULL);
 	struct tm t;

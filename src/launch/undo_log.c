@@ -22,8 +22,8 @@
 
 static const struct {
 	const char *name;
-	bool        gpu;  /* a UUID follows */
-	bool        rest;   /* a folder comes last */
+	bool gpu;  /* a UUID follows */
+	bool rest; /* a folder comes last */
 } kinds[] = {
 	[HES_UNDO_CLOCK] = { "clock", true, false },
 	[HES_UNDO_MPS] = { "mps", true, true },
@@ -45,9 +45,11 @@ int hes_undo_format(const struct hes_undo *d, char out[HES_UNDO_LINE_MAX], struc
 	int n;
 
 	if (kinds[d->kind].gpu && !one_word(d->uuid))
-		return hes_fail(err, -EINVAL, "an undo entry for the GPU \"%s\"; a UUID is needed", d->uuid);
+		return hes_fail(err, -EINVAL, "an undo entry for the GPU \"%s\"; a UUID is needed",
+				d->uuid);
 	if (kinds[d->kind].rest && strchr(rest, '\n'))
-		return hes_fail(err, -EINVAL, "the folder \"%s\" has a line break in its name", rest);
+		return hes_fail(err, -EINVAL, "the folder \"%s\" has a line break in its name",
+				rest);
 	switch (d->kind) {
 	case HES_UNDO_CLOCK:
 	case HES_UNDO_CLAIM:
@@ -57,8 +59,8 @@ int hes_undo_format(const struct hes_undo *d, char out[HES_UNDO_LINE_MAX], struc
 		n = snprintf(line, sizeof(line), "mps %s %s", d->uuid, d->dir);
 		break;
 	default:
-		n = snprintf(line, sizeof(line), "job %d %" PRIu64 " %s %s", (int)d->job.pid, d->job.started, d->mark,
-			     d->cgroup);
+		n = snprintf(line, sizeof(line), "job %d %" PRIu64 " %s %s", (int)d->job.pid,
+			     d->job.started, d->mark, d->cgroup);
 	}
 	if (n >= (int)sizeof(line))
 		return hes_fail(err, -ENAMETOOLONG, "an undo entry of %d bytes; it is too long", n);
@@ -78,8 +80,9 @@ static bool parse_job(const char *text, struct hes_undo *d)
 	uint64_t pid;
 	int at = -1;
 
-	if (sscanf(text, "%23s %23s %191s %n", pid_word, start_word, d->mark, &at) != 3 || at < 0 || !parse_number(pid_word, INT_MAX, &pid) ||
-	    pid <= 1 || !parse_number(start_word, INT64_MAX, &d->job.started))
+	if (sscanf(text, "%23s %23s %191s %n", pid_word, start_word, d->mark, &at) != 3 || at < 0 ||
+	    !parse_number(pid_word, INT_MAX, &pid) || pid <= 1 ||
+	    !parse_number(start_word, INT64_MAX, &d->job.started))
 		return false;
 	d->job.pid = (pid_t)pid;
 	return snprintf(d->cgroup, sizeof(d->cgroup), "%s", text + at) < (int)sizeof(d->cgroup);
@@ -96,7 +99,7 @@ static bool parse_rest(const char *text, struct hes_undo *d)
 		return sscanf(text, "%79s%n", d->uuid, &at) == 1 && !text[at];
 	case HES_UNDO_MPS:
 		return sscanf(text, "%79s %n", d->uuid, &at) == 1 && at > 0 && text[at] &&
-			snprintf(d->dir, sizeof(d->dir), "%s", text + at) < (int)sizeof(d->dir);
+		       snprintf(d->dir, sizeof(d->dir), "%s", text + at) < (int)sizeof(d->dir);
 	default:
 		return parse_job(text, d);
 	}

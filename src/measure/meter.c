@@ -1,10 +1,11 @@
 /*
  * meter.c - the sampling thread and its windows; see heshare/measure.h.
  *
- * Power between two samples is their mean (trapezoid); if one of them has no power, the time is a gap. A window takes
- * its own sample at both ends. The energy counter moves in steps of the sensor's refresh: its value at a moment is the
- * last step plus power times the time since. If a step then shows that this was too much, the value stands still until the
- * counter has caught up: it goes back only with the counter.
+ * Power between two samples is their mean (trapezoid); if one of them has no power, the time is a
+ * gap. A window takes its own sample at both ends. The energy counter moves in steps of the
+ * sensor's refresh: its value at a moment is the last step plus power times the time since. If a
+ * step then shows that this was too much, the value stands still until the counter has caught up:
+ * it goes back only with the counter.
  */
 #include "heshare/measure.h"
 
@@ -18,65 +19,67 @@
 
 #include "base/clock.h"
 
-#define FIND_S    0.5   /* time to find the refresh */
+#define FIND_S      0.5 /* time to find the refresh */
 #define FIND_STEP_S 0.01
-#define PROMPT_S  0.002
-#define ATTEMPTS  3
-#define RATES_S   0.5   /* between two samples of activity; drivers' rates are means of up to a second */
-#define COUNTERS_S 2.0  /* between two samples of counters, which cost more */
-#define WANT (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK | HES_HAS_REASONS)
+#define PROMPT_S    0.002
+#define ATTEMPTS    3
+#define RATES_S \
+	0.5 /* between two samples of activity; drivers' rates are means of up to a second */
+#define COUNTERS_S 2.0 /* between two samples of counters, which cost more */
+#define WANT       (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK | HES_HAS_REASONS)
 
 /* A GPU at one moment. */
 struct sample {
-	double   time_s;
+	double time_s;
 	unsigned has;
-	double   power_w;
-	double   counter_j;   /* the counter without its steps */
-	double   clock_mhz;
-	bool     capped;
-	bool     lost;
+	double power_w;
+	double counter_j; /* the counter without its steps */
+	double clock_mhz;
+	bool capped;
+	bool lost;
 };
 
-/* The counter's last step: assumed in the middle between two samples, at most half a refresh ago. */
+/* The counter's last step: assumed in the middle between two samples, at most half a refresh ago.
+ */
 struct counter {
 	uint64_t mj;
-	double   since_s;
-	double   looked_s;
-	double   reported_j; /* the last value without steps */
-	bool     known;
+	double since_s;
+	double looked_s;
+	double reported_j; /* the last value without steps */
+	bool known;
 };
 
 struct sum {
 	struct sample first, last;
 	struct hes_activity_sums activity; /* as it was when the window began */
-	double   integral_j, power_s, peak_w, longest_gap_s, gap_s;
-	double   clock_s, clock_mhz_s, reasons_s, capped_s;
+	double integral_j, power_s, peak_w, longest_gap_s, gap_s;
+	double clock_s, clock_mhz_s, reasons_s, capped_s;
 	uint64_t samples;
 };
 
 struct hes_window {
-	struct hes_meter  *meter;
+	struct hes_meter *meter;
 	struct hes_window *next;
-	struct sum         sums[];
+	struct sum sums[];
 };
 
 struct hes_meter {
 	const struct hes_devices *d;
-	size_t            *gpus;
-	size_t             n;
-	double             period_s;
-	double             refresh_s; /* of the quickest sensor */
-	pthread_t          thread;
-	pthread_mutex_t    lock;     /* guards what follows */
-	pthread_cond_t     stop;     /* signalled when the meter ends */
-	bool               stopping;
+	size_t *gpus;
+	size_t n;
+	double period_s;
+	double refresh_s; /* of the quickest sensor */
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t stop;  /* signalled when the meter ends */
+	bool stopping;
 	struct hes_window *windows;
-	struct counter    *counters;
-	struct sample     *now;      /* one a GPU */
-	struct hes_watch  *watch;
-	double             watched_s, counted_s; /* times of its last samples: of rates, of counters */
+	struct counter *counters;
+	struct sample *now; /* one a GPU */
+	struct hes_watch *watch;
+	double watched_s, counted_s; /* times of its last samples: of rates, of counters */
 	struct hes_meter_power power;
-	double             power_limit_w, power_s; /* what counts as over; time of the last sum, 0: none */
+	double power_limit_w, power_s; /* what counts as over; time of the last sum, 0: none */
 };
 
 static struct sample read_gpu(struct hes_meter *m, size_t i)
@@ -86,7 +89,8 @@ static struct sample read_gpu(struct hes_meter *m, size_t i)
 	struct hes_reading r = { 0 }, read;
 	double took_s = INFINITY;
 
-	/* A thread that lost the CPU during a reading has a wrong time: use the quickest of several readings. */
+	/* A thread that lost the CPU during a reading has a wrong time: use the quickest of several
+	 * readings. */
 	for (int attempt = 0; attempt < ATTEMPTS && took_s > PROMPT_S; attempt++) {
 		double before = hes_monotonic_s(), took;
 		bool lost = hes_device_read(m->d, m->gpus[i], WANT, &read, NULL) != 0;
@@ -108,11 +112,18 @@ static struct sample read_gpu(struct hes_meter *m, size_t i)
 	if (!(r.has & HES_HAS_ENERGY))
 		return s;
 	if (!c->known || c->mj != r.energy_mj)
-		*c = (struct counter){ .mj = r.energy_mj, .known = true, .reported_j = c->known && c->mj < r.energy_mj ? c->reported_j : 0,
-				       .since_s = c->known ? fmax((c->looked_s + s.time_s) / 2, s.time_s - m->refresh_s / 2)
+		*c = (struct counter){ .mj = r.energy_mj,
+				       .known = true,
+				       .reported_j =
+					       c->known && c->mj < r.energy_mj ? c->reported_j : 0,
+				       .since_s = c->known ? fmax((c->looked_s + s.time_s) / 2,
+								  s.time_s - m->refresh_s / 2)
 							   : s.time_s };
 	c->looked_s = s.time_s;
-	c->reported_j = fmax(c->reported_j, (double)c->mj * 1e-3 + (r.has & HES_HAS_POWER ? s.power_w * (s.time_s - c->since_s) : 0));
+	c->reported_j =
+		fmax(c->reported_j,
+		     (double)c->mj * 1e-3 +
+			     (r.has & HES_HAS_POWER ? s.power_w * (s.time_s - c->since_s) : 0));
 	s.counter_j = c->reported_j;
 	return s;
 }
@@ -192,9 +203,11 @@ static void *sample_loop(void *meter)
 
 	pthread_mutex_lock(&m->lock);
 	while (!m->stopping) {
-		struct timespec until = { .tv_sec = (time_t)next, .tv_nsec = (long)((next - floor(next)) * 1e9) };
+		struct timespec until = { .tv_sec = (time_t)next,
+					  .tv_nsec = (long)((next - floor(next)) * 1e9) };
 
-		if (pthread_cond_clockwait(&m->stop, &m->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
+		if (pthread_cond_clockwait(&m->stop, &m->lock, CLOCK_MONOTONIC, &until) !=
+		    ETIMEDOUT)
 			continue;
 		sample_all(m);
 		sum_power(m);
@@ -224,7 +237,8 @@ static double find_refresh(struct hes_meter *m)
 			double since_s = m->counters[i].since_s;
 			struct sample s = read_gpu(m, i);
 			double at = m->counters[i].known ? m->counters[i].since_s : s.time_s;
-			bool moved = m->counters[i].known ? at != since_s : s.power_w != before[i].power_w;
+			bool moved = m->counters[i].known ? at != since_s
+							  : s.power_w != before[i].power_w;
 
 			if (moved && last[i] > 0)
 				found = fmin(found, at - last[i]);
@@ -257,7 +271,8 @@ static int meter_prepare(struct hes_meter *m, const size_t *gpus, struct hes_err
 		int rc;
 
 		if (gpus[i] >= hes_devices_count(m->d))
-			return hes_fail(err, -EINVAL, "no GPU %zu; there are %zu", gpus[i], hes_devices_count(m->d));
+			return hes_fail(err, -EINVAL, "no GPU %zu; there are %zu", gpus[i],
+					hes_devices_count(m->d));
 		rc = hes_device_read(m->d, gpus[i], WANT, &r, err);
 		if (rc)
 			return rc;
@@ -279,14 +294,14 @@ static int start_thread(struct hes_meter *m)
 	return rc;
 }
 
-int hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
-		    struct hes_err *err)
+int hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus,
+		    size_t n, struct hes_err *err)
 {
 	return hes_meter_start_every(out, d, gpus, n, 0, err);
 }
 
-int hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n,
-			  double period_s, struct hes_err *err)
+int hes_meter_start_every(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus,
+			  size_t n, double period_s, struct hes_err *err)
 {
 	struct hes_meter *m = calloc(1, sizeof(*m));
 	int rc;
@@ -365,8 +380,12 @@ int hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_er
 	sample_all(m);
 	meter_watch(m, true);
 	for (size_t i = 0; i < m->n; i++) {
-		w->sums[i] = (struct sum){ .first = m->now[i], .last = m->now[i], .samples = 1,
-					   .peak_w = m->now[i].has & HES_HAS_POWER ? m->now[i].power_w : 0 };
+		w->sums[i] =
+			(struct sum){ .first = m->now[i],
+				      .last = m->now[i],
+				      .samples = 1,
+				      .peak_w = m->now[i].has & HES_HAS_POWER ? m->now[i].power_w
+									      : 0 };
 		hes_watch_sums(m->watch, i, &w->sums[i].activity);
 	}
 	w->next = m->windows;
@@ -379,14 +398,22 @@ int hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_er
 static struct hes_measured window_result(const struct sum *w)
 {
 	struct hes_measured o = {
-		.seconds = w->last.time_s - w->first.time_s, .integral_j = w->integral_j, .power_s = w->power_s,
-		.peak_w = w->peak_w, .longest_gap_s = w->longest_gap_s, .clock_s = w->clock_s,
-		.clock_mhz = w->clock_s > 0 ? w->clock_mhz_s / w->clock_s : 0, .reasons_s = w->reasons_s,
-		.capped_s = w->capped_s, .samples = w->samples, .lost = w->last.lost,
+		.seconds = w->last.time_s - w->first.time_s,
+		.integral_j = w->integral_j,
+		.power_s = w->power_s,
+		.peak_w = w->peak_w,
+		.longest_gap_s = w->longest_gap_s,
+		.clock_s = w->clock_s,
+		.clock_mhz = w->clock_s > 0 ? w->clock_mhz_s / w->clock_s : 0,
+		.reasons_s = w->reasons_s,
+		.capped_s = w->capped_s,
+		.samples = w->samples,
+		.lost = w->last.lost,
 	};
 
 	/* A counter that went back was reset with the driver. */
-	if (w->first.has & w->last.has & HES_HAS_ENERGY && w->last.counter_j >= w->first.counter_j) {
+	if (w->first.has & w->last.has & HES_HAS_ENERGY &&
+	    w->last.counter_j >= w->first.counter_j) {
 		o.from = HES_ENERGY_COUNTER;
 		o.energy_j = w->last.counter_j - w->first.counter_j;
 		o.mean_w = o.seconds > 0 ? o.energy_j / o.seconds : w->last.power_w;

@@ -1,5 +1,6 @@
 /*
- * check.c - predict every observation by the model, and sum up the errors of each series; see check.h.
+ * check.c - predict every observation by the model, and sum up the errors of each series; see
+ * check.h.
  */
 #include "model/check.h"
 
@@ -26,7 +27,8 @@ static int measure(const struct hes_model *m, const struct hes_setup *s, enum he
 {
 	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 	struct hes_steady now;
-	int rc = hes_model_steady(m, &s->gpu, s->clock_mhz, s->power_limit_mw, s->r, s->n, rates, &now, err);
+	int rc = hes_model_steady(m, &s->gpu, s->clock_mhz, s->power_limit_mw, s->r, s->n, rates,
+				  &now, err);
 
 	if (rc)
 		return rc;
@@ -65,7 +67,9 @@ int hes_reproduce(const struct hes_model *m, const struct hes_observation *o, do
 	double base = 1, value;
 	int rc;
 
-	for (size_t i = 0; o->series >= HES_SERIES_TYPES && o->series < HES_SERIES_PUBLISHED && i < m->n_left_out; i++)
+	for (size_t i = 0;
+	     o->series >= HES_SERIES_TYPES && o->series < HES_SERIES_PUBLISHED && i < m->n_left_out;
+	     i++)
 		if (strcmp(m->left_out[i].type, o->at.gpu.name) == 0) {
 			held.gpus = &m->left_out[i];
 			held.n_gpus = 1;
@@ -97,14 +101,14 @@ static double quantile(const double *rising, size_t n, double part)
 /* The values that make up a row: a series of the published sets, or a GPU's part of one. */
 struct chosen {
 	enum hes_series_id series;
-	size_t             gpu;
-	bool               held;
+	size_t gpu;
+	bool held;
 };
 
 /* A row's values, of the model or a rule, and measured. */
 struct values {
 	double *model, *measured, *work;
-	size_t  n;
+	size_t n;
 };
 
 static int collect(const struct hes_model *m, const struct hes_observations *o, struct chosen c,
@@ -121,7 +125,8 @@ static int collect(const struct hes_model *m, const struct hes_observations *o, 
 
 		if (v->series != of || v->gpu != c.gpu || v->held != c.held)
 			continue;
-		rc = left_out ? hes_left_out(m, o, c.series, v, &value, err) : hes_reproduce(m, v, &value, err);
+		rc = left_out ? hes_left_out(m, o, c.series, v, &value, err)
+			      : hes_reproduce(m, v, &value, err);
 		if (rc)
 			return rc;
 		if (isnan(value))
@@ -183,12 +188,15 @@ static struct hes_check_row sum_up(enum hes_series_id id, const struct values *x
 {
 	const struct hes_left_out *left_out = hes_left_out_find(id);
 	const struct hes_series *s = &hes_series[id];
-	struct hes_check_row row = { .series = s, .set = s->set, .n = x->n, .met = true, .rank = NAN };
+	struct hes_check_row row = {
+		.series = s, .set = s->set, .n = x->n, .met = true, .rank = NAN
+	};
 	double *errors = x->work, sum = 0;
 	size_t n = x->n;
 
-	row.kind = left_out ? (left_out->rule ? HES_CHECK_RULE : HES_CHECK_LEFT_OUT) :
-		   s->fitted ? HES_CHECK_FITTED : HES_CHECK_PREDICTED;
+	row.kind = left_out    ? (left_out->rule ? HES_CHECK_RULE : HES_CHECK_LEFT_OUT)
+		   : s->fitted ? HES_CHECK_FITTED
+			       : HES_CHECK_PREDICTED;
 	if (n == 0)
 		return row;
 	for (size_t i = 0; i < n; i++)
@@ -217,7 +225,7 @@ static enum hes_check_kind kind_of(const struct hes_model *m, const struct hes_m
 }
 
 static int check_gpu(const struct hes_model *m, const struct hes_observations *o, size_t gpu,
-		       struct values *x, struct hes_check *c, struct hes_err *err)
+		     struct values *x, struct hes_check *c, struct hes_err *err)
 {
 	const struct hes_measured_gpu *b = &o->gpus[gpu - 1];
 
@@ -240,7 +248,8 @@ static int check_gpu(const struct hes_model *m, const struct hes_observations *o
 int hes_model_check(const struct hes_model *m, const struct hes_observations *o,
 		    struct hes_check *out, struct hes_err *err)
 {
-	size_t most = HES_SERIES_PUBLISHED + o->n_gpus * 2 * (HES_SERIES_COUNT - HES_SERIES_PUBLISHED);
+	size_t most =
+		HES_SERIES_PUBLISHED + o->n_gpus * 2 * (HES_SERIES_COUNT - HES_SERIES_PUBLISHED);
 	double *room = malloc(3 * (o->n + 1) * sizeof(*room));
 	struct values x = { .model = room };
 	struct hes_check c = { malloc(most * sizeof(*c.rows)), 0 };
@@ -275,7 +284,8 @@ void hes_check_free(struct hes_check *c)
 
 const char *hes_check_kind_name(enum hes_check_kind k)
 {
-	static const char *const names[] = { "fitted", "held back", "predicted", "left out", "rule" };
+	static const char *const names[] = { "fitted", "held back", "predicted", "left out",
+					     "rule" };
 
 	return names[k];
 }

@@ -1,8 +1,9 @@
 /*
- * derive_type.c - parameters of GPU types that nobody measured; see hes_model_derive() in heshare/model.h and
- * docs/gpu-model.md.
+ * derive_type.c - parameters of GPU types that nobody measured; see hes_model_derive() in
+ * heshare/model.h and docs/gpu-model.md.
  *
- * A type takes the parameters of the measured type that is most like it, scaled by figures of data sheets.
+ * A type takes the parameters of the measured type that is most like it, scaled by figures of data
+ * sheets.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,12 +14,12 @@
 #include "core/generation.h"
 #include "model/params.h"
 
-#define A100 80
+#define A100          80
 #define FLOP_PER_CORE 2 /* a cycle */
 
 /* A measured type that others can be derived from. */
 struct sibling {
-	const struct hes_gpu_type    *g;
+	const struct hes_gpu_type *g;
 	const struct hes_gpu_physics *p;
 };
 
@@ -28,28 +29,32 @@ static uint32_t compute_of(const struct hes_gpu_type *g)
 }
 
 /*
- * How unlike two types are: generations apart, doublings of the SMs, another kind of memory; between equals the power
- * limit decides.
+ * How unlike two types are: generations apart, doublings of the SMs, another kind of memory;
+ * between equals the power limit decides.
  */
 static double distance(const struct hes_gpu_type *a, const struct hes_gpu_type *b)
 {
 	bool other = hes_generation_of(a->compute)->hbm != hes_generation_of(b->compute)->hbm;
 
-	return (other ? .5 : 0) + fabs((double)compute_of(a) - compute_of(b)) / 10 + fabs(log2((double)a->sm_count / b->sm_count)) +
+	return (other ? .5 : 0) + fabs((double)compute_of(a) - compute_of(b)) / 10 +
+	       fabs(log2((double)a->sm_count / b->sm_count)) +
 	       .01 * fabs(log2((double)a->power_limit_mw / b->power_limit_mw));
 }
 
 /* A chip that was measured; nothing of @g's own chip when that is to be left out. */
-static struct sibling measured(const struct hes_model *m, const struct hes_gpu_type *of, const struct hes_gpu_type *g, bool leave_out)
+static struct sibling measured(const struct hes_model *m, const struct hes_gpu_type *of,
+			       const struct hes_gpu_type *g, bool leave_out)
 {
 	const struct hes_gpu_physics *p = hes_model_gpu(m, of->name);
 	bool own = compute_of(of) == compute_of(g) && of->sm_count == g->sm_count;
 
-	return p && strcmp(p->origin, HES_MODEL_DERIVED) != 0 && !(own && leave_out) ? (struct sibling){ of, p }
-										     : (struct sibling){ 0 };
+	return p && strcmp(p->origin, HES_MODEL_DERIVED) != 0 && !(own && leave_out)
+		       ? (struct sibling){ of, p }
+		       : (struct sibling){ 0 };
 }
 
-static struct sibling find_sibling(const struct hes_model *m, const struct hes_catalogue *c, const struct hes_gpu_type *g, bool leave_out)
+static struct sibling find_sibling(const struct hes_model *m, const struct hes_catalogue *c,
+				   const struct hes_gpu_type *g, bool leave_out)
 {
 	struct sibling best = { 0 };
 
@@ -57,17 +62,20 @@ static struct sibling find_sibling(const struct hes_model *m, const struct hes_c
 		const struct sibling s = measured(m, &c->types[i], g, leave_out);
 
 		/* Power of a GPU that is a part of a chip is without its memory's. */
-		if (s.p && (s.g->pcie_gbs > 0 || g->pcie_gbs == 0) && (!best.g || distance(g, s.g) < distance(g, best.g)))
+		if (s.p && (s.g->pcie_gbs > 0 || g->pcie_gbs == 0) &&
+		    (!best.g || distance(g, s.g) < distance(g, best.g)))
 			best = s;
 	}
 	return best;
 }
 
 /*
- * The part of the peak FP32 rate that measured types sustain: the mean of the PCIe cards whose generation treats integer
- * instructions as @g's does; 1 without any. It was fitted on P100 and A40; V100, T4 and A100 are assumed to reach their peak.
+ * The part of the peak FP32 rate that measured types sustain: the mean of the PCIe cards whose
+ * generation treats integer instructions as @g's does; 1 without any. It was fitted on P100 and
+ * A40; V100, T4 and A100 are assumed to reach their peak.
  */
-static double sustained_fp32(const struct hes_model *m, const struct hes_catalogue *c, const struct hes_gpu_type *g, bool leave_out)
+static double sustained_fp32(const struct hes_model *m, const struct hes_catalogue *c,
+			     const struct hes_gpu_type *g, bool leave_out)
 {
 	double sum = 0, n = 0;
 
@@ -75,7 +83,8 @@ static double sustained_fp32(const struct hes_model *m, const struct hes_catalog
 		const struct sibling s = measured(m, &c->types[i], g, leave_out);
 		const struct hes_generation *gen = hes_generation_of(c->types[i].compute);
 
-		if (!s.p || s.g->pcie_gbs == 0 || gen->shared_int != hes_generation_of(g->compute)->shared_int)
+		if (!s.p || s.g->pcie_gbs == 0 ||
+		    gen->shared_int != hes_generation_of(g->compute)->shared_int)
 			continue;
 		sum += s.p->rate[HES_MATH_FP32] / (FLOP_PER_CORE * gen->cores_per_sm);
 		n++;
@@ -89,9 +98,11 @@ static double ratio(double a, double b)
 }
 
 /* Peak rates of the data sheet; of the tensor cores', the part that the sibling sustains. */
-static void derive_rates(const struct hes_gpu_type *g, const struct sibling *s, double fp32, struct hes_gpu_physics *p)
+static void derive_rates(const struct hes_gpu_type *g, const struct sibling *s, double fp32,
+			 struct hes_gpu_physics *p)
 {
-	const struct hes_generation *own = hes_generation_of(g->compute), *its = hes_generation_of(s->g->compute);
+	const struct hes_generation *own = hes_generation_of(g->compute),
+				    *its = hes_generation_of(s->g->compute);
 
 	p->rate[HES_MATH_FP32] = fp32 * FLOP_PER_CORE * own->cores_per_sm;
 	p->rate[HES_MATH_TF32] = own->tf32 * ratio(s->p->rate[HES_MATH_TF32], its->tf32);
@@ -100,15 +111,20 @@ static void derive_rates(const struct hes_gpu_type *g, const struct sibling *s, 
 					   : p->rate[HES_MATH_FP32];
 }
 
-/* The chip's by SMs and clock, the memory's by bandwidth, and what a context draws by the power limit less idle power. */
-static void derive_power(const struct hes_gpu_type *g, const struct sibling *s, struct hes_gpu_physics *p)
+/* The chip's by SMs and clock, the memory's by bandwidth, and what a context draws by the power
+ * limit less idle power. */
+static void derive_power(const struct hes_gpu_type *g, const struct sibling *s,
+			 struct hes_gpu_physics *p)
 {
-	p->switch_w *= (double)g->sm_count * g->clock_max_mhz / ((double)s->g->sm_count * s->g->clock_max_mhz);
+	p->switch_w *= (double)g->sm_count * g->clock_max_mhz /
+		       ((double)s->g->sm_count * s->g->clock_max_mhz);
 	p->dram_w *= (double)g->memory_bandwidth_gbs / s->g->memory_bandwidth_gbs;
-	p->context_w *= (double)(g->power_limit_mw - g->idle_power_mw) / (s->g->power_limit_mw - s->g->idle_power_mw);
+	p->context_w *= (double)(g->power_limit_mw - g->idle_power_mw) /
+			(s->g->power_limit_mw - s->g->idle_power_mw);
 }
 
-static void derive(const struct hes_gpu_type *g, const struct sibling *s, double fp32, struct hes_gpu_physics *out)
+static void derive(const struct hes_gpu_type *g, const struct sibling *s, double fp32,
+		   struct hes_gpu_physics *out)
 {
 	struct hes_gpu_physics p = *s->p;
 
@@ -127,8 +143,10 @@ static void derive(const struct hes_gpu_type *g, const struct sibling *s, double
 	*out = p;
 }
 
-/* Every type that @m has nothing for, or with @leave_out every measured one; @return how many were added to @out. */
-static size_t derive_all(const struct hes_model *m, const struct hes_catalogue *c, bool leave_out, struct hes_gpu_physics *out)
+/* Every type that @m has nothing for, or with @leave_out every measured one; @return how many were
+ * added to @out. */
+static size_t derive_all(const struct hes_model *m, const struct hes_catalogue *c, bool leave_out,
+			 struct hes_gpu_physics *out)
 {
 	size_t n = 0;
 
@@ -136,7 +154,8 @@ static size_t derive_all(const struct hes_model *m, const struct hes_catalogue *
 		const struct hes_gpu_type *g = &c->types[i];
 		const struct sibling s = find_sibling(m, c, g, leave_out);
 
-		if (s.p && (leave_out ? measured(m, g, g, false).p != NULL : !hes_model_gpu(m, g->name)))
+		if (s.p &&
+		    (leave_out ? measured(m, g, g, false).p != NULL : !hes_model_gpu(m, g->name)))
 			derive(g, &s, sustained_fp32(m, c, g, leave_out), &out[n++]);
 	}
 	return n;
@@ -151,7 +170,8 @@ int hes_model_derive(struct hes_model *m, const struct hes_catalogue *c, struct 
 		m->gpus = all;
 	if (!all || !left_out) {
 		free(left_out);
-		return hes_fail(err, -ENOMEM, "out of memory for the parameters of %zu GPU types", c->n);
+		return hes_fail(err, -ENOMEM, "out of memory for the parameters of %zu GPU types",
+				c->n);
 	}
 	free(m->left_out);
 	m->left_out = left_out;
@@ -160,7 +180,8 @@ int hes_model_derive(struct hes_model *m, const struct hes_catalogue *c, struct 
 	return 0;
 }
 
-void hes_model_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n, char *out, size_t size)
+void hes_model_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n,
+		       char *out, size_t size)
 {
 	size_t at = 0;
 
@@ -169,6 +190,7 @@ void hes_model_derived(const struct hes_model *m, const struct hes_gpu_type *con
 		const struct hes_gpu_physics *p = hes_model_gpu(m, types[i]->name);
 
 		if (p && strcmp(p->origin, HES_MODEL_DERIVED) == 0)
-			at += (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "", types[i]->name);
+			at += (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "",
+					       types[i]->name);
 	}
 }

@@ -1,7 +1,9 @@
 /*
- * expected_error.c - leave measured networks out, add them again, and compare; see expected_error.h.
+ * expected_error.c - leave measured networks out, add them again, and compare; see
+ * expected_error.h.
  *
- * The truth is the model with the network's own parameters. Points of its profile get noise of the size that the fit assumes.
+ * The truth is the model with the network's own parameters. Points of its profile get noise of the
+ * size that the fit assumes.
  */
 #include "model/expected_error.h"
 
@@ -13,13 +15,13 @@
 
 #include "base/rng.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define PART     0.9 /* of the truths that the factors hold */
-#define CO_RUNNER_STEP 3 /* every third measured network is a co-runner */
+#define COUNT(a)        (sizeof(a) / sizeof((a)[0]))
+#define PART            0.9 /* of the truths that the factors hold */
+#define CO_RUNNER_STEP  3   /* every third measured network is a co-runner */
 #define CO_RUNNER_BATCH 16
-#define SLOW_CLOCK 0.6   /* of the default */
-/* Within which nine in ten measurements are of a model that was fitted to them (model --check), as logarithms: throughput of
- * 2 to 5 processes, and power in watts over all sets. */
+#define SLOW_CLOCK      0.6 /* of the default */
+/* Within which nine in ten measurements are of a model that was fitted to them (model --check), as
+ * logarithms: throughput of 2 to 5 processes, and power in watts over all sets. */
 #define OWN_TIME_ERROR  0.2
 #define OWN_POWER_ERROR 0.16
 
@@ -31,17 +33,17 @@ static const uint32_t shares[] = { 50, 100 };
 /* log(true / model) */
 struct ratios {
 	double *v;
-	size_t  n, room;
+	size_t n, room;
 };
 
 struct trial {
-	const struct hes_model     *m;    /* whole */
+	const struct hes_model *m; /* whole */
 	const struct hes_catalogue *c;
-	const struct hes_workload  *truth;
-	struct hes_workload         guess;
+	const struct hes_workload *truth;
+	struct hes_workload guess;
 	struct ratios alone, shared, co_runner, power;
 	size_t networks;
-	bool   out_of_memory;
+	bool out_of_memory;
 };
 
 static void note(struct trial *t, struct ratios *r, double truth, double guess)
@@ -82,13 +84,15 @@ static bool same_family(const char *a, const char *b)
 static const struct hes_workload *sibling(const struct hes_model *m, const struct hes_workload *w)
 {
 	for (size_t i = 0; i < m->n_workloads; i++)
-		if (&m->workloads[i] != w && hes_prior_counts(m, i) && same_family(m->workloads[i].name, w->name))
+		if (&m->workloads[i] != w && hes_prior_counts(m, i) &&
+		    same_family(m->workloads[i].name, w->name))
 			return &m->workloads[i];
 	return NULL;
 }
 
 /* The model's jobs on @g with the truth as the first, then with the guess. */
-static void compare(struct trial *t, const struct hes_gpu_type *g, uint32_t clock_mhz, struct hes_model_job *jobs, size_t n)
+static void compare(struct trial *t, const struct hes_gpu_type *g, uint32_t clock_mhz,
+		    struct hes_model_job *jobs, size_t n)
 {
 	struct hes_steady was, is;
 	struct hes_rate truth[2], guess[2];
@@ -99,7 +103,8 @@ static void compare(struct trial *t, const struct hes_gpu_type *g, uint32_t cloc
 	jobs[0].workload = &t->guess;
 	if (hes_model_steady(t->m, g, clock_mhz, 0, jobs, n, guess, &is, NULL))
 		return;
-	note(t, n > 1 ? &t->shared : &t->alone, guess[0].iterations_per_s, truth[0].iterations_per_s);
+	note(t, n > 1 ? &t->shared : &t->alone, guess[0].iterations_per_s,
+	     truth[0].iterations_per_s);
 	note(t, &t->power, was.power_w, is.power_w);
 	if (n > 1)
 		note(t, &t->co_runner, guess[1].iterations_per_s, truth[1].iterations_per_s);
@@ -110,7 +115,8 @@ static void compare_on(struct trial *t, const struct hes_gpu_type *g, uint32_t b
 	const uint32_t slow = (uint32_t)(SLOW_CLOCK * g->clock_default_mhz);
 
 	for (size_t s = 0; s < COUNT(shares); s++) {
-		struct hes_model_job jobs[2] = { { NULL, batch, shares[s] }, { NULL, CO_RUNNER_BATCH, shares[s] } };
+		struct hes_model_job jobs[2] = { { NULL, batch, shares[s] },
+						 { NULL, CO_RUNNER_BATCH, shares[s] } };
 		size_t known = 0;
 
 		compare(t, g, 0, jobs, 1);
@@ -125,7 +131,8 @@ static void compare_on(struct trial *t, const struct hes_gpu_type *g, uint32_t b
 }
 
 /* The profile that the truth would have at the point, with noise. */
-static int draw_point(const struct trial *t, const struct hes_fit_point *at, struct hes_rng *rng, struct hes_profile *out)
+static int draw_point(const struct trial *t, const struct hes_fit_point *at, struct hes_rng *rng,
+		      struct hes_profile *out)
 {
 	const struct hes_model_job alone = { t->truth, at->measured->batch_size, 100 };
 	struct hes_steady now;
@@ -136,12 +143,18 @@ static int draw_point(const struct trial *t, const struct hes_fit_point *at, str
 		return rc;
 	*out = (struct hes_profile){
 		.batch_size = alone.batch,
-		.iteration_us = 1e6 / rate.iterations_per_s * exp(HES_FIT_TIME_TOLERANCE * hes_rng_normal(rng)),
-		.power_mw = at->measured->power_mw ? (uint32_t)(1e3 * now.power_w * exp(HES_FIT_POWER_TOLERANCE * hes_rng_normal(rng))) : 0,
+		.iteration_us = 1e6 / rate.iterations_per_s *
+				exp(HES_FIT_TIME_TOLERANCE * hes_rng_normal(rng)),
+		.power_mw = at->measured->power_mw
+				    ? (uint32_t)(1e3 * now.power_w *
+						 exp(HES_FIT_POWER_TOLERANCE * hes_rng_normal(rng)))
+				    : 0,
 	};
 	if (at->measured->sm_util > 0) {
-		out->sm_util = fmin(1, rate.sm_util * exp(HES_FIT_PART_TOLERANCE * hes_rng_normal(rng)));
-		out->dram_util = fmin(1, rate.dram_util * exp(HES_FIT_PART_TOLERANCE * hes_rng_normal(rng)));
+		out->sm_util =
+			fmin(1, rate.sm_util * exp(HES_FIT_PART_TOLERANCE * hes_rng_normal(rng)));
+		out->dram_util =
+			fmin(1, rate.dram_util * exp(HES_FIT_PART_TOLERANCE * hes_rng_normal(rng)));
 	}
 	if (at->measured->busy > 0)
 		out->busy = fmin(1, rate.busy * exp(HES_FIT_PART_TOLERANCE * hes_rng_normal(rng)));
@@ -161,21 +174,27 @@ static void reduce(const struct trial *t, bool keep_family, struct hes_model *ou
 }
 
 /* Facts of the truth, of the kinds that are known of the added workload. */
-static struct hes_workload_facts facts_of(const struct trial *t, const struct hes_workload_facts *kinds, const struct hes_workload *like)
+static struct hes_workload_facts facts_of(const struct trial *t,
+					  const struct hes_workload_facts *kinds,
+					  const struct hes_workload *like)
 {
 	const struct hes_workload *w = t->truth;
 
 	return (struct hes_workload_facts){
 		.gflop_per_item = kinds->gflop_per_item > 0 ? w->gflop_per_item : 0,
 		.weights_mib = kinds->weights_mib > 0 ? w->traffic_mib : 0,
-		.traffic_mib_per_item = kinds->traffic_mib_per_item > 0 ? w->traffic_mib_per_item : 0,
+		.traffic_mib_per_item =
+			kinds->traffic_mib_per_item > 0 ? w->traffic_mib_per_item : 0,
 		.kernels = kinds->kernels > 0 ? w->kernels : 0,
-		.like = like ? like->name : NULL, .has_math = kinds->has_math, .math = w->math,
+		.like = like ? like->name : NULL,
+		.has_math = kinds->has_math,
+		.math = w->math,
 	};
 }
 
-static int leave_out_one(struct trial *t, const struct hes_workload_facts *kinds, const struct hes_fit_point *points, size_t n,
-			 struct hes_model *reduced, struct hes_err *err)
+static int leave_out_one(struct trial *t, const struct hes_workload_facts *kinds,
+			 const struct hes_fit_point *points, size_t n, struct hes_model *reduced,
+			 struct hes_err *err)
 {
 	const struct hes_workload *like = kinds->like ? sibling(t->m, t->truth) : NULL;
 	struct hes_workload_facts facts = facts_of(t, kinds, like);
@@ -235,7 +254,8 @@ static struct hes_factors factors_of(struct ratios *a, struct ratios *b, double 
 	const double low = fmin(fmin(quantile(a, below), quantile(b, below)), 0);
 	const double high = fmax(fmax(quantile(a, above), quantile(b, above)), 0);
 
-	return (struct hes_factors){ exp(-sqrt(low * low + own * own)), exp(sqrt(high * high + own * own)) };
+	return (struct hes_factors){ exp(-sqrt(low * low + own * own)),
+				     exp(sqrt(high * high + own * own)) };
 }
 
 static int sum_up(struct trial *t, struct hes_expected_error *out, struct hes_err *err)
@@ -243,9 +263,11 @@ static int sum_up(struct trial *t, struct hes_expected_error *out, struct hes_er
 	if (t->out_of_memory)
 		return hes_fail(err, -ENOMEM, "out of memory for errors");
 	if (!t->alone.n || !t->shared.n)
-		return hes_fail(err, -ENODATA, "no measured network can be left out to find the error to expect");
+		return hes_fail(err, -ENODATA,
+				"no measured network can be left out to find the error to expect");
 	*out = (struct hes_expected_error){
-		.networks = t->networks, .time = factors_of(&t->alone, &t->shared, OWN_TIME_ERROR),
+		.networks = t->networks,
+		.time = factors_of(&t->alone, &t->shared, OWN_TIME_ERROR),
 		.power = factors_of(&t->power, &t->power, OWN_POWER_ERROR),
 	};
 	out->time_alone = median_error(&t->alone);
@@ -255,8 +277,9 @@ static int sum_up(struct trial *t, struct hes_expected_error *out, struct hes_er
 	return 0;
 }
 
-int hes_expect_error(const struct hes_model *m, const struct hes_catalogue *c, const struct hes_workload_facts *facts,
-		  const struct hes_fit_point *points, size_t n, struct hes_expected_error *out, struct hes_err *err)
+int hes_expect_error(const struct hes_model *m, const struct hes_catalogue *c,
+		     const struct hes_workload_facts *facts, const struct hes_fit_point *points,
+		     size_t n, struct hes_expected_error *out, struct hes_err *err)
 {
 	struct hes_model reduced = *m;
 	struct trial t = { .m = m, .c = c };

@@ -1,9 +1,10 @@
 /*
- * fit_profile.c - fit a workload's parameters to its profile and to public facts; see fit_profile.h.
+ * fit_profile.c - fit a workload's parameters to its profile and to public facts; see
+ * fit_profile.h.
  *
- * Levenberg-Marquardt on the logarithms of some parameters, in each arithmetic. Each parameter is pulled to what the
- * known networks have by a prior (workload_prior.h), so that fewer points than parameters are enough, or none.
- * calibrate.c in tools fits what the model is made of.
+ * Levenberg-Marquardt on the logarithms of some parameters, in each arithmetic. Each parameter is
+ * pulled to what the known networks have by a prior (workload_prior.h), so that fewer points than
+ * parameters are enough, or none. calibrate.c in tools fits what the model is made of.
  */
 #include "model/fit_profile.h"
 
@@ -14,27 +15,27 @@
 
 #include "model/expected_error.h"
 
-#define FREE      HES_PRIOR_PARAMS
-#define ROWS      5      /* of one point */
+#define FREE       HES_PRIOR_PARAMS
+#define ROWS       5 /* of one point */
 #define MAX_ROUNDS 40
-#define MAX_TRIES 8      /* of one round, each with more damping */
-#define STEP      1e-4   /* of a logarithm, for its derivative */
-#define ENOUGH    1e-5   /* relative gain of a round at which the fit ends */
+#define MAX_TRIES  8    /* of one round, each with more damping */
+#define STEP       1e-4 /* of a logarithm, for its derivative */
+#define ENOUGH     1e-5 /* relative gain of a round at which the fit ends */
 
 struct fit {
 	const struct hes_model *m;
 	const struct hes_fit_point *points;
-	size_t                  n;
+	size_t n;
 	struct hes_workload_prior prior;
-	double                 *r;      /* [rows]: residuals */
-	double                 *trial;  /* [rows] */
-	double                 *jacobian; /* [FREE][rows] */
-	size_t                  rows;
+	double *r;        /* [rows]: residuals */
+	double *trial;    /* [rows] */
+	double *jacobian; /* [FREE][rows] */
+	size_t rows;
 };
 
 /* The model's rates and power of a point. @return 0, or the model's error */
-static int model_point(const struct fit *f, const struct hes_workload *w, const struct hes_fit_point *p, struct hes_rate *rate,
-		       struct hes_steady *now)
+static int model_point(const struct fit *f, const struct hes_workload *w,
+		       const struct hes_fit_point *p, struct hes_rate *rate, struct hes_steady *now)
 {
 	const struct hes_model_job alone = { w, p->measured->batch_size, 100 };
 
@@ -55,10 +56,16 @@ static double residuals(const struct fit *f, const double *x, double *out)
 
 		if (model_point(f, &w, &f->points[i], &rate, &now))
 			return INFINITY;
-		out[row++] = log(1e6 / rate.iterations_per_s / p->iteration_us) / HES_FIT_TIME_TOLERANCE;
-		out[row++] = p->power_mw ? log(now.power_w * 1e3 / p->power_mw) / HES_FIT_POWER_TOLERANCE : 0;
-		out[row++] = p->sm_util > 0 ? (rate.sm_util - p->sm_util) / HES_FIT_PART_TOLERANCE : 0;
-		out[row++] = p->sm_util > 0 ? (rate.dram_util - p->dram_util) / HES_FIT_PART_TOLERANCE : 0;
+		out[row++] =
+			log(1e6 / rate.iterations_per_s / p->iteration_us) / HES_FIT_TIME_TOLERANCE;
+		out[row++] =
+			p->power_mw ? log(now.power_w * 1e3 / p->power_mw) / HES_FIT_POWER_TOLERANCE
+				    : 0;
+		out[row++] =
+			p->sm_util > 0 ? (rate.sm_util - p->sm_util) / HES_FIT_PART_TOLERANCE : 0;
+		out[row++] = p->sm_util > 0
+				     ? (rate.dram_util - p->dram_util) / HES_FIT_PART_TOLERANCE
+				     : 0;
 		out[row++] = p->busy > 0 ? (rate.busy - p->busy) / HES_FIT_PART_TOLERANCE : 0;
 	}
 	for (size_t i = 0; i < FREE; i++)
@@ -107,7 +114,8 @@ static bool solve(const struct fit *f, double damping, double *step)
 	return true;
 }
 
-/* One step down from @x, whose residuals are in r. @return the new sum; the old one where no step was found */
+/* One step down from @x, whose residuals are in r. @return the new sum; the old one where no step
+ * was found */
 static double step_down(struct fit *f, double *x, double sum, double *damping)
 {
 	double aside[FREE], step[FREE];
@@ -157,7 +165,8 @@ static double minimise(struct fit *f, double *x)
 }
 
 /* In the arithmetic that is known, or in the one that fits best. */
-static int fit_in_math(struct fit *f, const struct hes_workload_facts *facts, struct hes_workload *out, struct hes_err *err)
+static int fit_in_math(struct fit *f, const struct hes_workload_facts *facts,
+		       struct hes_workload *out, struct hes_err *err)
 {
 	struct hes_workload_prior best_prior;
 	double best = INFINITY, sum, x[FREE];
@@ -181,8 +190,9 @@ static int fit_in_math(struct fit *f, const struct hes_workload_facts *facts, st
 	return rc;
 }
 
-int hes_fit_workload(const struct hes_model *m, const struct hes_workload_facts *facts, const struct hes_fit_point *points, size_t n,
-		     struct hes_workload *out, const struct hes_workload **nearest, struct hes_err *err)
+int hes_fit_workload(const struct hes_model *m, const struct hes_workload_facts *facts,
+		     const struct hes_fit_point *points, size_t n, struct hes_workload *out,
+		     const struct hes_workload **nearest, struct hes_err *err)
 {
 	struct fit f = { .m = m, .points = points, .n = n, .rows = n * ROWS + FREE };
 	int rc;
@@ -199,7 +209,8 @@ int hes_fit_workload(const struct hes_model *m, const struct hes_workload_facts 
 	return rc;
 }
 
-static void find_errors(const struct fit *f, const struct hes_workload *w, struct hes_model_fit *about)
+static void find_errors(const struct fit *f, const struct hes_workload *w,
+			struct hes_model_fit *about)
 {
 	about->points = f->n;
 	for (size_t i = 0; i < f->n; i++) {
@@ -209,8 +220,10 @@ static void find_errors(const struct fit *f, const struct hes_workload *w, struc
 
 		if (model_point(f, w, &f->points[i], &rate, &now))
 			continue;
-		about->time_error += fabs(1e6 / rate.iterations_per_s / p->iteration_us - 1) / (double)f->n;
-		about->power_error += p->power_mw ? fabs(now.power_w * 1e3 / p->power_mw - 1) / (double)f->n : 0;
+		about->time_error +=
+			fabs(1e6 / rate.iterations_per_s / p->iteration_us - 1) / (double)f->n;
+		about->power_error +=
+			p->power_mw ? fabs(now.power_w * 1e3 / p->power_mw - 1) / (double)f->n : 0;
 	}
 }
 
@@ -225,8 +238,10 @@ static void fit_memory(const struct hes_fit_point *points, size_t n, struct hes_
 		low = p->batch_size < low->batch_size ? p : low;
 		high = p->batch_size > high->batch_size ? p : high;
 	}
-	w->memory_mib_per_item = high == low ? 0 : fmax(0, ((double)high->memory_mib - low->memory_mib) /
-							  (high->batch_size - low->batch_size));
+	w->memory_mib_per_item = high == low
+					 ? 0
+					 : fmax(0, ((double)high->memory_mib - low->memory_mib) /
+							   (high->batch_size - low->batch_size));
 	w->memory_mib = fmax(0, low->memory_mib - w->memory_mib_per_item * low->batch_size);
 }
 
@@ -241,8 +256,9 @@ static size_t thin_out(struct hes_fit_point *points, size_t n, size_t most)
 }
 
 /* The profiles that can be reproduced. @return how many, in @points */
-static size_t take_points(const struct hes_model *m, const struct hes_catalogue *c, const struct hes_profiles *profiles,
-			  const char *workload, struct hes_fit_point *points)
+static size_t take_points(const struct hes_model *m, const struct hes_catalogue *c,
+			  const struct hes_profiles *profiles, const char *workload,
+			  struct hes_fit_point *points)
 {
 	size_t n = 0;
 
@@ -250,7 +266,8 @@ static size_t take_points(const struct hes_model *m, const struct hes_catalogue 
 		const struct hes_profile *p = &profiles->v[i];
 		const struct hes_gpu_type *type;
 
-		if (strcmp(p->workload, workload) || p->batch_size > HES_MODEL_MAX_BATCH || !hes_model_knows_gpu(m, p->gpu_type))
+		if (strcmp(p->workload, workload) || p->batch_size > HES_MODEL_MAX_BATCH ||
+		    !hes_model_knows_gpu(m, p->gpu_type))
 			continue;
 		type = hes_gpu_type_find(c, p->gpu_type, NULL);
 		if (type)
@@ -259,10 +276,10 @@ static size_t take_points(const struct hes_model *m, const struct hes_catalogue 
 	return thin_out(points, n, HES_MODEL_MAX_FIT_POINTS);
 }
 
-
 /* Fit @points, and find the error to expect with as many points. */
-static int add(struct hes_model *m, const struct hes_catalogue *c, const char *name, const struct hes_workload_facts *facts,
-	       struct hes_fit_point *points, size_t n, struct hes_model_fit *about, struct hes_err *err)
+static int add(struct hes_model *m, const struct hes_catalogue *c, const char *name,
+	       const struct hes_workload_facts *facts, struct hes_fit_point *points, size_t n,
+	       struct hes_model_fit *about, struct hes_err *err)
 {
 	const struct fit f = { .m = m, .points = points, .n = n };
 	const struct hes_workload *nearest;
@@ -280,14 +297,16 @@ static int add(struct hes_model *m, const struct hes_catalogue *c, const char *n
 	strcpy(about->workload, name);
 	strcpy(about->nearest, nearest->name);
 	find_errors(&f, &w, about);
-	rc = hes_expect_error(m, c, facts, points, thin_out(points, n, HES_EXPECTED_ERROR_POINTS), &about->expected, err);
+	rc = hes_expect_error(m, c, facts, points, thin_out(points, n, HES_EXPECTED_ERROR_POINTS),
+			      &about->expected, err);
 	w.time_factors = about->expected.time;
 	w.power_factors = about->expected.power;
 	return rc ? rc : hes_model_put(m, &w, 1, err);
 }
 
 int hes_model_add_workload(struct hes_model *m, const struct hes_catalogue *c, const char *name,
-			   const struct hes_workload_facts *facts, const struct hes_profiles *profiles, struct hes_model_fit *out,
+			   const struct hes_workload_facts *facts,
+			   const struct hes_profiles *profiles, struct hes_model_fit *out,
 			   struct hes_err *err)
 {
 	static const struct hes_workload_facts nothing;
@@ -303,8 +322,11 @@ int hes_model_add_workload(struct hes_model *m, const struct hes_catalogue *c, c
 	else if (profiles)
 		n = take_points(m, c, profiles, name, points);
 	if (!rc && profiles && !n)
-		rc = hes_fail(err, -ENOENT, "workload %s: the model does not know it, and it has no profile on a GPU type that the "
-			      "model knows", name);
+		rc = hes_fail(err, -ENOENT,
+			      "workload %s: the model does not know it, and it has no profile on a "
+			      "GPU type that the "
+			      "model knows",
+			      name);
 	if (!rc)
 		rc = add(m, c, name, facts ? facts : &nothing, points, n, &about, err);
 	if (!rc)

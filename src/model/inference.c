@@ -20,11 +20,13 @@
 #define FP32_REACH     0.85 /* highest part of the rate for a network without FP32 measurements */
 
 static const struct precision {
-	const char   *name;
+	const char *name;
 	enum hes_math math;
-	double        bytes;  /* of a value, of those of FP32 */
+	double bytes; /* of a value, of those of FP32 */
 } precisions[] = {
-	{ "fp16", HES_MATH_FP16, .5 }, { "fp32", HES_MATH_FP32, 1 }, { "tf32", HES_MATH_TF32, 1 },
+	{ "fp16", HES_MATH_FP16, .5 },
+	{ "fp32", HES_MATH_FP32, 1 },
+	{ "tf32", HES_MATH_TF32, 1 },
 };
 #define N_PRECISIONS (sizeof(precisions) / sizeof(precisions[0]))
 

@@ -27,12 +27,12 @@ const struct hes_left_out *hes_left_out_find(enum hes_series_id series)
 }
 
 /*
- * Networks of ParvaGPU's set with a measured sibling. Traffic: bytes that the operations of an eager forward pass read
- * and write for an image, MiB, counted from the published architectures.
+ * Networks of ParvaGPU's set with a measured sibling. Traffic: bytes that the operations of an
+ * eager forward pass read and write for an image, MiB, counted from the published architectures.
  */
 static const struct relative {
 	const char *name, *sibling;
-	double      traffic, sibling_traffic;
+	double traffic, sibling_traffic;
 } relatives[] = {
 	{ "resnet50", "resnet152", 308, 657 },
 	{ "resnet101", "resnet152", 464, 657 },
@@ -53,7 +53,8 @@ static const struct relative *relative_of(const char *name)
 }
 
 /* What is published about @w, and the rest from its sibling. */
-static struct hes_workload derived(const struct hes_workload *w, const struct hes_workload *s, const struct relative *r)
+static struct hes_workload derived(const struct hes_workload *w, const struct hes_workload *s,
+				   const struct relative *r)
 {
 	struct hes_workload d = *w;
 
@@ -86,7 +87,8 @@ static int shared(const struct hes_model *m, const struct hes_observations *o, b
 	if (r)
 		s = hes_model_workload(m, r->sibling, NULL);
 	for (size_t i = 0; s && i < o->n; i++)
-		if (o->v[i].series == HES_SERIES_PARVA_SHARED && o->v[i].at.r[0].workload == s && same_sharing(&o->v[i].at, &v->at))
+		if (o->v[i].series == HES_SERIES_PARVA_SHARED && o->v[i].at.r[0].workload == s &&
+		    same_sharing(&o->v[i].at, &v->at))
 			measured = o->v[i].measured;
 	if (measured == 0)
 		return 0;
@@ -99,7 +101,8 @@ static int shared(const struct hes_model *m, const struct hes_observations *o, b
 	return hes_reproduce(m, &mine, out, err);
 }
 
-static int pair(const struct hes_model *m, const struct hes_observation *v, double *out, struct hes_err *err)
+static int pair(const struct hes_model *m, const struct hes_observation *v, double *out,
+		struct hes_err *err)
 {
 	struct hes_model without = *m;
 
@@ -127,16 +130,20 @@ static void solve3(double a[3][4], double x[3])
 		x[k] = fabs(a[k][k]) < 1e-12 ? 0 : a[k][3] / a[k][k];
 }
 
-/* Least squares of the slowdowns of pairs without @v's network on 1, or on 1 and the co-runner's L2 and DRAM use. */
+/* Least squares of the slowdowns of pairs without @v's network on 1, or on 1 and the co-runner's L2
+ * and DRAM use. */
 static double line(const struct hes_observations *o, const struct hes_observation *v, bool constant)
 {
 	double a[3][4] = { 0 }, x[3];
 
 	for (size_t i = 0; i < o->n; i++) {
 		const struct hes_observation *p = &o->v[i];
-		const double row[4] = { 1, constant ? 0 : p->co_l2, constant ? 0 : p->co_dram, p->measured };
+		const double row[4] = { 1, constant ? 0 : p->co_l2, constant ? 0 : p->co_dram,
+					p->measured };
 
-		for (int j = 0; p->series == v->series && !hes_has_workload(p, v->at.r[0].workload->name) && j < 3; j++)
+		for (int j = 0; p->series == v->series &&
+				!hes_has_workload(p, v->at.r[0].workload->name) && j < 3;
+		     j++)
 			for (int k = 0; k < 4; k++)
 				a[j][k] += row[j] * row[k];
 	}
@@ -144,8 +151,9 @@ static double line(const struct hes_observations *o, const struct hes_observatio
 	return a[0][0] == 0 ? NAN : x[0] + x[1] * v->co_l2 + x[2] * v->co_dram;
 }
 
-int hes_left_out(const struct hes_model *m, const struct hes_observations *o, enum hes_series_id series,
-		 const struct hes_observation *v, double *out, struct hes_err *err)
+int hes_left_out(const struct hes_model *m, const struct hes_observations *o,
+		 enum hes_series_id series, const struct hes_observation *v, double *out,
+		 struct hes_err *err)
 {
 	switch (series) {
 	case HES_SERIES_IGNITER_CONSTANT:

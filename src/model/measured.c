@@ -2,7 +2,8 @@
  * measured.c - measured GPUs: their folders and gpu.json; the tables in a folder are
  * measured_tables.c's. See measured.h and docs/formats/measured.md.
  *
- * The figures in gpu.json (limit, idle power, SMs, clocks) replace those of its type in the catalogue.
+ * The figures in gpu.json (limit, idle power, SMs, clocks) replace those of its type in the
+ * catalogue.
  */
 #include "model/measured.h"
 
@@ -17,20 +18,20 @@
 
 #include "base/file.h"
 
-#define FORMAT         "heshare measured GPU"
-#define VERSION        1
+#define FORMAT       "heshare measured GPU"
+#define VERSION      1
 #define MAX_GPU_JSON (1 << 20)
 
 /* gpu.json, for messages. */
 struct json_reader {
-	const char     *path;
+	const char *path;
 	struct hes_err *err;
-	int             rc;
+	int rc;
 };
 
 /* A number, or @fallback where the driver has no value (null) or the key is missing. */
-static double json_number_of(struct json_reader *j, const json_t *o, const char *key, double min, double max,
-			     double fallback)
+static double json_number_of(struct json_reader *j, const json_t *o, const char *key, double min,
+			     double max, double fallback)
 {
 	const json_t *v = json_object_get(o, key);
 	double x = json_number_value(v);
@@ -38,9 +39,11 @@ static double json_number_of(struct json_reader *j, const json_t *o, const char 
 	if (j->rc || !v || json_is_null(v))
 		return fallback;
 	if (!json_is_number(v))
-		j->rc = hes_fail(j->err, -EINVAL, "%s: %s: a number or null is needed", j->path, key);
+		j->rc = hes_fail(j->err, -EINVAL, "%s: %s: a number or null is needed", j->path,
+				 key);
 	else if (!(x >= min && x <= max))
-		j->rc = hes_fail(j->err, -ERANGE, "%s: %s: %g; it must be from %g to %g", j->path, key, x, min, max);
+		j->rc = hes_fail(j->err, -ERANGE, "%s: %s: %g; it must be from %g to %g", j->path,
+				 key, x, min, max);
 	return j->rc ? fallback : x;
 }
 
@@ -61,23 +64,27 @@ static int parse_json(const char *path, json_t **out, struct hes_err *err)
 static int check_format(const char *path, const json_t *doc, bool tests, struct hes_err *err)
 {
 	const char *format = json_string_value(json_object_get(doc, "format"));
-	const json_t *version = json_object_get(doc, "version"), *test = json_object_get(doc, "test");
+	const json_t *version = json_object_get(doc, "version"),
+		     *test = json_object_get(doc, "test");
 
 	if (!format || strcmp(format, FORMAT))
 		return hes_fail(err, -EINVAL, "%s: format: \"" FORMAT "\" is needed", path);
 	if (!json_is_integer(version) || json_integer_value(version) != VERSION)
-		return hes_fail(err, -EINVAL, "%s: version: this program reads version %d", path, VERSION);
+		return hes_fail(err, -EINVAL, "%s: version: this program reads version %d", path,
+				VERSION);
 	if (test && !json_is_boolean(test))
 		return hes_fail(err, -EINVAL, "%s: test: true or false is needed", path);
 	if (json_is_true(test) && !tests)
-		return hes_fail(err, -EINVAL, "%s: test: true, so this is a recording and no measured GPU; it is "
-				"taken with --tests alone", path);
+		return hes_fail(err, -EINVAL,
+				"%s: test: true, so this is a recording and no measured GPU; it is "
+				"taken with --tests alone",
+				path);
 	return 0;
 }
 
 /* The GPU's own figures, then those of its type. */
 static int read_gpu(const struct hes_catalogue *c, const char *path, const json_t *doc,
-		      struct hes_gpu_type *out, struct hes_err *err)
+		    struct hes_gpu_type *out, struct hes_err *err)
 {
 	const json_t *gpu = json_object_get(doc, "gpu");
 	const char *type = json_string_value(json_object_get(gpu, "gpu_type"));
@@ -87,25 +94,30 @@ static int read_gpu(const struct hes_catalogue *c, const char *path, const json_
 	struct hes_gpu_type own;
 
 	if (!type)
-		return hes_fail(err, -ENOENT, "%s: gpu_type: \"%.80s\" is no type of the catalogue; give it a row "
-				"there (`heshare gpus` lists them) and write that row's name here", path,
-				name ? name : "a GPU without a name");
+		return hes_fail(
+			err, -ENOENT,
+			"%s: gpu_type: \"%.80s\" is no type of the catalogue; give it a row "
+			"there (`heshare gpus` lists them) and write that row's name here",
+			path, name ? name : "a GPU without a name");
 	if (!g)
 		return hes_fail_in(err, "%s: gpu_type", path);
 	own = *g;
 	own.sm_count = (uint32_t)json_number_of(&j, gpu, "sm_count", 1, 10000, g->sm_count);
 	own.l2_kib = (uint32_t)json_number_of(&j, gpu, "l2_kib", 16, 16777216, g->l2_kib);
-	own.memory_mib = (uint32_t)json_number_of(&j, gpu, "memory_mib", 16, 16777216, g->memory_mib);
-	own.power_limit_mw = (uint32_t)json_number_of(&j, gpu, "power_limit_mw", 1000, 1e7, g->power_limit_mw);
-	own.clock_max_mhz = (uint32_t)json_number_of(&j, gpu, "sm_clock_max_mhz", g->clock_min_mhz, 10000,
-						      g->clock_max_mhz);
+	own.memory_mib =
+		(uint32_t)json_number_of(&j, gpu, "memory_mib", 16, 16777216, g->memory_mib);
+	own.power_limit_mw =
+		(uint32_t)json_number_of(&j, gpu, "power_limit_mw", 1000, 1e7, g->power_limit_mw);
+	own.clock_max_mhz = (uint32_t)json_number_of(&j, gpu, "sm_clock_max_mhz", g->clock_min_mhz,
+						     10000, g->clock_max_mhz);
 	if (own.clock_max_mhz != g->clock_max_mhz)
 		own.clock_default_mhz = own.clock_max_mhz;
-	own.idle_power_mw = (uint32_t)json_number_of(&j, doc, "idle_power_mw", 1, own.power_limit_mw - 1.0,
-						      g->idle_power_mw);
+	own.idle_power_mw = (uint32_t)json_number_of(&j, doc, "idle_power_mw", 1,
+						     own.power_limit_mw - 1.0, g->idle_power_mw);
 	if (!j.rc && own.idle_power_mw >= own.power_limit_mw)
-		j.rc = hes_fail(err, -EINVAL, "%s: power_limit_mw: %u is not above the type's idle power, %u mW", path,
-				own.power_limit_mw, own.idle_power_mw);
+		j.rc = hes_fail(err, -EINVAL,
+				"%s: power_limit_mw: %u is not above the type's idle power, %u mW",
+				path, own.power_limit_mw, own.idle_power_mw);
 	if (!j.rc)
 		*out = own;
 	return j.rc;
@@ -119,22 +131,27 @@ static int name_gpu(const char *dir, char name[HES_NAME_MAX], struct hes_err *er
 	int rc = 0;
 
 	if (!base[0] || strlen(base) >= HES_NAME_MAX ||
-	    strspn(base, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != strlen(base))
-		rc = hes_fail(err, -EINVAL, "%s: a measured GPU's folder has a name of 1 to %d letters, digits, "
-			      "'.', '_' and '-'", dir, HES_NAME_MAX - 1);
+	    strspn(base, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
+		    strlen(base))
+		rc = hes_fail(err, -EINVAL,
+			      "%s: a measured GPU's folder has a name of 1 to %d letters, digits, "
+			      "'.', '_' and '-'",
+			      dir, HES_NAME_MAX - 1);
 	else
 		snprintf(name, HES_NAME_MAX, "%s", base);
 	free(real);
 	return rc;
 }
 
-static int add_gpu(struct hes_observations *out, const char *name, const char *type, struct hes_err *err)
+static int add_gpu(struct hes_observations *out, const char *name, const char *type,
+		   struct hes_err *err)
 {
 	struct hes_measured_gpu *grown;
 
 	for (size_t i = 0; i < out->n_gpus; i++)
 		if (strcmp(out->gpus[i].name, name) == 0)
-			return hes_fail(err, -EEXIST, "two folders of a measured GPU are called %s", name);
+			return hes_fail(err, -EEXIST, "two folders of a measured GPU are called %s",
+					name);
 	grown = realloc(out->gpus, (out->n_gpus + 1) * sizeof(*grown));
 	if (!grown)
 		return hes_fail(err, -ENOMEM, "out of memory");
@@ -145,8 +162,8 @@ static int add_gpu(struct hes_observations *out, const char *name, const char *t
 	return 0;
 }
 
-static int observe_gpu(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
-			 struct hes_observations *out, struct hes_err *err)
+static int observe_gpu(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
+		       bool tests, struct hes_observations *out, struct hes_err *err)
 {
 	char path[PATH_MAX + 16], name[HES_NAME_MAX];
 	struct hes_gpu_type gpu;
@@ -181,8 +198,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-int hes_observe_gpus(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
-		       struct hes_observations *out, struct hes_err *err)
+int hes_observe_gpus(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
+		     bool tests, struct hes_observations *out, struct hes_err *err)
 {
 	struct dirent **list;
 	int n, rc = 0;

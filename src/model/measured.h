@@ -11,8 +11,8 @@
  * Add the observations of the measured GPU in @dir, or of every folder in it that holds
  * one, by name; none is no error. Arguments and result as of hes_observe.
  */
-int hes_observe_gpus(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
-		       struct hes_observations *out, struct hes_err *err);
+int hes_observe_gpus(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
+		     bool tests, struct hes_observations *out, struct hes_err *err);
 
 /**
  * Add what the tables in @dir hold to the last GPU of @out. Tables that are not there are skipped.
@@ -23,17 +23,19 @@ int hes_observe_tables(const struct hes_model *m, const char *dir, const struct 
 
 /**
  * The part that no fit may use. Alone: shares of 30, 60 and 90 %, and at locked clocks half of the
- * workloads. Pairs: half of the pairs of workloads, whatever batch, precision and split. Chosen by a hash of names.
+ * workloads. Pairs: half of the pairs of workloads, whatever batch, precision and split. Chosen by
+ * a hash of names.
  */
 bool hes_held_back_alone(const char *workload, uint32_t share_pct, bool locked_clock);
 bool hes_held_back_pair(const char *one, const char *two);
 
-/** The workload that a network in "fp16", "fp32" or "tf32" is in bench/gpu/measure: "resnet50-fp16". */
+/** The workload that a network in "fp16", "fp32" or "tf32" is in bench/gpu/measure:
+ * "resnet50-fp16". */
 void hes_inference_name(char name[HES_NAME_MAX], const char *network, const char *precision);
 
 /**
- * Add those workloads of every network of the testbed that the model does not have yet, derived from
- * the testbed's own. To be called before anything points to a workload of @m.
+ * Add those workloads of every network of the testbed that the model does not have yet, derived
+ * from the testbed's own. To be called before anything points to a workload of @m.
  * @return 0; -ENOMEM
  */
 int hes_model_add_inference(struct hes_model *m, struct hes_err *err);

@@ -24,29 +24,29 @@ static const char *const prefixes[2] = { "first_", "second_" };
 /* A member of a row: what ran, and how fast. */
 struct member {
 	struct hes_model_job r;
-	char     workload[HES_NAME_MAX];
+	char workload[HES_NAME_MAX];
 	uint32_t requested_pct;
-	double   time_s;            /* 0: not read */
+	double time_s; /* 0: not read */
 };
 
 /* The GPU's figures in a row. */
 struct reading {
-	double   power_w, dram;     /* 0: not read */
-	uint32_t clock_mhz;         /* mean; 0: not read */
-	uint32_t locked_mhz;        /* 0: none */
-	bool     inference, mps, steady, limited;
+	double power_w, dram; /* 0: not read */
+	uint32_t clock_mhz;   /* mean; 0: not read */
+	uint32_t locked_mhz;  /* 0: none */
+	bool inference, mps, steady, limited;
 };
 
 struct group_row {
-	uint32_t       group, size;
-	struct member  m;
+	uint32_t group, size;
+	struct member m;
 	struct reading b;
-	bool           sequential, usable;
-	size_t         line;
+	bool sequential, usable;
+	size_t line;
 };
 
 struct reader {
-	struct set_reader          set;
+	struct set_reader set;
 	const struct hes_gpu_type *type;
 	struct hes_measured_gpu *gpu;
 };
@@ -93,8 +93,8 @@ static const char *text(struct reader *r, const char *prefix, const char *column
 }
 
 /* A number; @fallback where the cell is empty, or its column not there and not needed. */
-static double number(struct reader *r, const char *prefix, const char *column, bool needed, double min,
-		     double max, double fallback)
+static double number(struct reader *r, const char *prefix, const char *column, bool needed,
+		     double min, double max, double fallback)
 {
 	const char *cell = text(r, prefix, column, needed);
 	char name[64];
@@ -103,12 +103,14 @@ static double number(struct reader *r, const char *prefix, const char *column, b
 	if (r->set.rc || !cell[0])
 		return fallback;
 	snprintf(name, sizeof(name), "%s%s", prefix, column);
-	r->set.rc = hes_csv_double(r->set.csv, hes_csv_find(r->set.csv, name), min, max, &v, r->set.err);
+	r->set.rc = hes_csv_double(r->set.csv, hes_csv_find(r->set.csv, name), min, max, &v,
+				   r->set.err);
 	return r->set.rc ? fallback : v;
 }
 
 /* A whole number that must be there, not empty. */
-static uint32_t whole(struct reader *r, const char *prefix, const char *column, uint32_t min, uint32_t max)
+static uint32_t whole(struct reader *r, const char *prefix, const char *column, uint32_t min,
+		      uint32_t max)
 {
 	char name[64];
 	uint32_t v = min;
@@ -117,7 +119,8 @@ static uint32_t whole(struct reader *r, const char *prefix, const char *column, 
 	if (r->set.rc)
 		return min;
 	snprintf(name, sizeof(name), "%s%s", prefix, column);
-	r->set.rc = hes_csv_u32(r->set.csv, hes_csv_find(r->set.csv, name), min, max, &v, r->set.err);
+	r->set.rc =
+		hes_csv_u32(r->set.csv, hes_csv_find(r->set.csv, name), min, max, &v, r->set.err);
 	return v;
 }
 
@@ -134,8 +137,9 @@ static void one_of(struct reader *r, const char *prefix, const char *column, con
 		at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", at ? ", " : "", *w);
 	}
 	if (!r->set.rc)
-		r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -EINVAL, "%s%s: \"%.60s\"; it must be one of %s", prefix,
-				     column, cell, all);
+		r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -EINVAL,
+					 "%s%s: \"%.60s\"; it must be one of %s", prefix, column,
+					 cell, all);
 }
 
 static bool power_limited(struct reader *r)
@@ -149,7 +153,8 @@ static bool power_limited(struct reader *r)
 	errno = 0;
 	bits = strtoull(cell, &end, 16);
 	if (*end || errno || cell[0] == '-')
-		r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -EINVAL, "throttle: \"%.60s\" is no hexadecimal number", cell);
+		r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -EINVAL,
+					 "throttle: \"%.60s\" is no hexadecimal number", cell);
 	return bits & SW_POWER_CAP;
 }
 
@@ -167,8 +172,8 @@ static struct reading reading(struct reader *r, bool may_lock)
 	b.dram = number(r, "", "dram_active", false, 0, 1, 0);
 	b.clock_mhz = (uint32_t)number(r, "", "sm_clock_mhz", false, 1, 10000, 0);
 	if (may_lock)
-		b.locked_mhz = (uint32_t)number(r, "", "locked_clock_mhz", false, r->type->clock_min_mhz,
-						r->type->clock_max_mhz, 0);
+		b.locked_mhz = (uint32_t)number(r, "", "locked_clock_mhz", false,
+						r->type->clock_min_mhz, r->type->clock_max_mhz, 0);
 	b.limited = power_limited(r);
 	return b;
 }
@@ -190,8 +195,10 @@ static struct member member(struct reader *r, const char *prefix)
 	char name[HES_NAME_MAX];
 
 	if (!r->set.rc && (!workload[0] || strlen(workload) >= sizeof(m.workload)))
-		r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -EINVAL, "%sworkload: \"%.60s\"; a name of 1 to %zu characters "
-				     "is needed", prefix, workload, sizeof(m.workload) - 1);
+		r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -EINVAL,
+					 "%sworkload: \"%.60s\"; a name of 1 to %zu characters "
+					 "is needed",
+					 prefix, workload, sizeof(m.workload) - 1);
 	one_of(r, prefix, "precision", precision, precisions);
 	m.requested_pct = whole(r, prefix, "sm_share_pct", 1, 100);
 	m.r.batch = whole(r, prefix, "batch_size", 1, HES_MODEL_MAX_BATCH);
@@ -223,16 +230,22 @@ static void read_solo(struct reader *r)
 	while (set_reader_next(&r->set)) {
 		struct member m = member(r, "");
 		struct reading b = reading(r, true);
-		struct hes_setup s = { .gpu = *r->type, .clock_mhz = b.locked_mhz, .r = { m.r }, .n = 1 };
+		struct hes_setup s = {
+			.gpu = *r->type, .clock_mhz = b.locked_mhz, .r = { m.r }, .n = 1
+		};
 		bool held = hes_held_back_alone(m.workload, m.requested_pct, b.locked_mhz);
 
 		if (!usable(r, &b, m.r.workload, true))
 			continue;
-		set_reader_observe(&r->set, HES_SERIES_GPU_TIME, HES_METRIC_TIME_S, &s, m.time_s, held);
-		set_reader_observe(&r->set, HES_SERIES_GPU_POWER, HES_METRIC_POWER_W, &s, b.power_w, held);
-		set_reader_observe(&r->set, HES_SERIES_GPU_DRAM, HES_METRIC_DRAM_UTIL, &s, b.dram, held);
+		set_reader_observe(&r->set, HES_SERIES_GPU_TIME, HES_METRIC_TIME_S, &s, m.time_s,
+				   held);
+		set_reader_observe(&r->set, HES_SERIES_GPU_POWER, HES_METRIC_POWER_W, &s, b.power_w,
+				   held);
+		set_reader_observe(&r->set, HES_SERIES_GPU_DRAM, HES_METRIC_DRAM_UTIL, &s, b.dram,
+				   held);
 		if (b.limited)
-			set_reader_observe(&r->set, HES_SERIES_GPU_CLOCK, HES_METRIC_CLOCK_GHZ, &s, b.clock_mhz / 1e3, held);
+			set_reader_observe(&r->set, HES_SERIES_GPU_CLOCK, HES_METRIC_CLOCK_GHZ, &s,
+					   b.clock_mhz / 1e3, held);
 	}
 }
 
@@ -242,8 +255,9 @@ static const struct hes_observation *alone(const struct reader *r, const struct 
 	for (size_t i = r->set.first; i < r->set.out->n; i++) {
 		const struct hes_observation *o = &r->set.out->v[i];
 
-		if (o->series == HES_SERIES_GPU_TIME && o->at.clock_mhz == 0 && o->at.r[0].workload == job->workload &&
-		    o->at.r[0].batch == job->batch && o->at.r[0].sm_pct == job->sm_pct)
+		if (o->series == HES_SERIES_GPU_TIME && o->at.clock_mhz == 0 &&
+		    o->at.r[0].workload == job->workload && o->at.r[0].batch == job->batch &&
+		    o->at.r[0].sm_pct == job->sm_pct)
 			return o;
 	}
 	return NULL;
@@ -257,7 +271,8 @@ static void compare(struct reader *r, const struct hes_setup *at, double time_s,
 	if (!o)
 		return;
 	against = o->at; /* a copy: the list of observations may move as it grows */
-	set_reader_compare(&r->set, HES_SERIES_GPU_PAIRS, HES_METRIC_TIME_S, at, &against, time_s / o->measured, held);
+	set_reader_compare(&r->set, HES_SERIES_GPU_PAIRS, HES_METRIC_TIME_S, at, &against,
+			   time_s / o->measured, held);
 }
 
 static void read_pairs(struct reader *r)
@@ -269,15 +284,19 @@ static void read_pairs(struct reader *r)
 		struct reading b = reading(r, false);
 		bool held = hes_held_back_pair(m[0].workload, m[1].workload);
 
-		/* Without MPS jobs take turns or wait for one another, of which the model knows nothing. */
+		/* Without MPS jobs take turns or wait for one another, of which the model knows
+		 * nothing. */
 		if (!usable(r, &b, m[0].r.workload && m[1].r.workload, b.mps))
 			continue;
 		for (int i = 0; i < 2; i++) {
-			struct hes_setup s = { .gpu = *r->type, .r = { m[i].r, m[1 - i].r }, .n = 2 };
+			struct hes_setup s = { .gpu = *r->type,
+					       .r = { m[i].r, m[1 - i].r },
+					       .n = 2 };
 
 			compare(r, &s, m[i].time_s, held);
 			if (i == 0)
-				set_reader_observe(&r->set, HES_SERIES_GPU_PAIR_POWER, HES_METRIC_POWER_W, &s, b.power_w, held);
+				set_reader_observe(&r->set, HES_SERIES_GPU_PAIR_POWER,
+						   HES_METRIC_POWER_W, &s, b.power_w, held);
 		}
 	}
 }
@@ -285,8 +304,10 @@ static void read_pairs(struct reader *r)
 /* Jobs of a form of sharing: the digit that it ends in. */
 static struct group_row group_row(struct reader *r)
 {
-	static const char *const forms[] = { "equal3", "equal4", "unpartitioned2", "unpartitioned3",
-					     "unpartitioned4", "sequential2", NULL };
+	static const char *const forms[] = {
+		"equal3",      "equal4", "unpartitioned2", "unpartitioned3", "unpartitioned4",
+		"sequential2", NULL
+	};
 	const char *form = text(r, "", "form", true);
 	struct group_row g = { .group = whole(r, "", "group", 0, UINT32_MAX) };
 
@@ -313,22 +334,27 @@ static void observe_group(struct reader *r, const struct group_row *rows, size_t
 		if (rows[i].group != rows[at].group)
 			continue;
 		if (s.n == rows[at].size || rows[i].size != rows[at].size) {
-			r->set.rc = hes_fail(r->set.err, -EINVAL, "%s/groups.csv:%zu: group %u has %u members", r->set.dir,
-					 rows[i].line, rows[at].group, rows[at].size);
+			r->set.rc = hes_fail(
+				r->set.err, -EINVAL, "%s/groups.csv:%zu: group %u has %u members",
+				r->set.dir, rows[i].line, rows[at].group, rows[at].size);
 			return;
 		}
 		whole_group = whole_group && rows[i].usable;
 		g[s.n++] = &rows[i];
 	}
 	if (s.n < rows[at].size)
-		r->set.rc = hes_fail(r->set.err, -EINVAL, "%s/groups.csv:%zu: group %u needs %u members and has %zu rows",
+		r->set.rc =
+			hes_fail(r->set.err, -EINVAL,
+				 "%s/groups.csv:%zu: group %u needs %u members and has %zu rows",
 				 r->set.dir, rows[at].line, rows[at].group, rows[at].size, s.n);
 	for (size_t i = 0; !r->set.rc && whole_group && i < s.n; i++) {
 		for (size_t k = 0; k < s.n; k++)
 			s.r[k] = g[(i + k) % s.n]->m.r;
-		set_reader_observe(&r->set, HES_SERIES_GPU_GROUPS, HES_METRIC_TIME_S, &s, g[i]->m.time_s, true);
+		set_reader_observe(&r->set, HES_SERIES_GPU_GROUPS, HES_METRIC_TIME_S, &s,
+				   g[i]->m.time_s, true);
 		if (i == 0)
-			set_reader_observe(&r->set, HES_SERIES_GPU_GROUP_POWER, HES_METRIC_POWER_W, &s, g[i]->b.power_w, true);
+			set_reader_observe(&r->set, HES_SERIES_GPU_GROUP_POWER, HES_METRIC_POWER_W,
+					   &s, g[i]->b.power_w, true);
 	}
 }
 
@@ -355,7 +381,8 @@ static void read_groups(struct reader *r)
 		if (!r->set.rc && !rows)
 			r->set.rc = hes_fail(r->set.err, -ENOMEM, "out of memory");
 		if (!r->set.rc && n == MAX_GROUP_ROWS)
-			r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -E2BIG, "more than %d rows", MAX_GROUP_ROWS);
+			r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -E2BIG,
+						 "more than %d rows", MAX_GROUP_ROWS);
 		if (!r->set.rc)
 			rows[n++] = row;
 	}
@@ -369,15 +396,23 @@ int hes_observe_tables(const struct hes_model *m, const char *dir, const struct 
 		       struct hes_observations *out, struct hes_err *err)
 {
 	struct reader r = {
-		.set = { .m = m, .dir = dir, .out = out, .first = out->n, .gpu = out->n_gpus, .err = err },
-		.type = gpu, .gpu = &out->gpus[out->n_gpus - 1],
+		.set = { .m = m,
+			 .dir = dir,
+			 .out = out,
+			 .first = out->n,
+			 .gpu = out->n_gpus,
+			 .err = err },
+		.type = gpu,
+		.gpu = &out->gpus[out->n_gpus - 1],
 	};
 
 	read_solo(&r);
 	read_pairs(&r);
 	read_groups(&r);
 	hes_csv_close(r.set.csv);
-	if (!r.set.rc && out->n == r.set.first && r.gpu->unknown + r.gpu->unsteady + r.gpu->undescribed == 0)
-		r.set.rc = hes_fail(err, -ENOENT, "%s: no rows in solo.csv, pairs.csv or groups.csv", dir);
+	if (!r.set.rc && out->n == r.set.first &&
+	    r.gpu->unknown + r.gpu->unsteady + r.gpu->undescribed == 0)
+		r.set.rc = hes_fail(err, -ENOENT,
+				    "%s: no rows in solo.csv, pairs.csv or groups.csv", dir);
 	return r.set.rc;
 }

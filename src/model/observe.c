@@ -20,7 +20,8 @@
 #include "model/measured.h"
 #include "model/set_reader.h"
 
-int hes_observations_add(struct hes_observations *o, const struct hes_observation *v, struct hes_err *err)
+int hes_observations_add(struct hes_observations *o, const struct hes_observation *v,
+			 struct hes_err *err)
 {
 	if (o->n == o->capacity) {
 		size_t capacity = o->capacity ? 2 * o->capacity : 1024;
@@ -55,7 +56,8 @@ static const char *text(struct set_reader *r, const char *column)
 	return r->rc ? "" : hes_csv_text(r->csv, at);
 }
 
-static const struct hes_workload *workload(struct set_reader *r, const char *fmt, ...) HES_PRINTF(2, 3);
+static const struct hes_workload *workload(struct set_reader *r, const char *fmt, ...)
+	HES_PRINTF(2, 3);
 static const struct hes_workload *workload(struct set_reader *r, const char *fmt, ...)
 {
 	char name[128];
@@ -71,7 +73,8 @@ static struct hes_setup setup(struct set_reader *r, const char *type, const stru
 			      double batch, double share)
 {
 	const struct hes_gpu_type *g = hes_gpu_type_find(r->c, type, r->rc ? NULL : r->err);
-	struct hes_setup s = { .n = 1, .r = { { w, (uint32_t)lround(batch), (uint32_t)lround(share) } } };
+	struct hes_setup s = { .n = 1,
+			       .r = { { w, (uint32_t)lround(batch), (uint32_t)lround(share) } } };
 
 	if (g)
 		s.gpu = *g;
@@ -117,10 +120,17 @@ static void slice(struct hes_setup *s, double slices)
 static const char *gpu_type_of(const char *name)
 {
 	static const char *const names[][2] = {
-		{ "T4", "T4" }, { "T4-16GB", "T4" }, { "t4", "T4" },
-		{ "V100-16GB", "V100-SXM2-32" }, { "v100", "V100-PCIe" },
-		{ "A100-40GB", "A100-SXM-80" }, { "dgx", "A100-SXM-80" }, { "rtx", "GeForce-RTX-2080-Ti" }, { "quad", "Quadro-RTX-6000" },
-		{ "p100", "P100-PCIe-16" }, { "a40", "A40" },
+		{ "T4", "T4" },
+		{ "T4-16GB", "T4" },
+		{ "t4", "T4" },
+		{ "V100-16GB", "V100-SXM2-32" },
+		{ "v100", "V100-PCIe" },
+		{ "A100-40GB", "A100-SXM-80" },
+		{ "dgx", "A100-SXM-80" },
+		{ "rtx", "GeForce-RTX-2080-Ti" },
+		{ "quad", "Quadro-RTX-6000" },
+		{ "p100", "P100-PCIe-16" },
+		{ "a40", "A40" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -137,8 +147,10 @@ static void igniter_solo_row(struct set_reader *r)
 
 	if (!w)
 		return;
-	set_reader_observe(r, HES_SERIES_IGNITER_SOLO, HES_METRIC_TIME_S, &s, number(r, "latency_ms") / 1e3, false);
-	if (dram[0] && set_reader_observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s, number(r, "dram_util_pct") / 100, false))
+	set_reader_observe(r, HES_SERIES_IGNITER_SOLO, HES_METRIC_TIME_S, &s,
+			   number(r, "latency_ms") / 1e3, false);
+	if (dram[0] && set_reader_observe(r, HES_SERIES_IGNITER_DRAM, HES_METRIC_DRAM_UTIL, &s,
+					  number(r, "dram_util_pct") / 100, false))
 		r->out->v[r->out->n - 1].l2_use = number(r, "l2_util_pct") / 100;
 }
 
@@ -149,7 +161,8 @@ static void igniter_testbed_row(struct set_reader *r)
 	struct hes_setup s = setup(r, "V100-SXM2-32", w, number(r, "batch"), number(r, "mps_pct"));
 
 	if (w)
-		set_reader_observe(r, HES_SERIES_IGNITER_TESTBED, HES_METRIC_TIME_S, &s, number(r, "latency_ms") / 1e3, false);
+		set_reader_observe(r, HES_SERIES_IGNITER_TESTBED, HES_METRIC_TIME_S, &s,
+				   number(r, "latency_ms") / 1e3, false);
 }
 
 static void igniter_power_row(struct set_reader *r)
@@ -158,9 +171,11 @@ static void igniter_power_row(struct set_reader *r)
 	struct hes_setup s = setup(r, "V100-SXM2-32", w, number(r, "batch"), number(r, "mps_pct"));
 
 	if (w)
-		set_reader_observe(r, HES_SERIES_IGNITER_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
+		set_reader_observe(r, HES_SERIES_IGNITER_POWER, HES_METRIC_POWER_W, &s,
+				   number(r, "power_w"), false);
 	if (w && number(r, "sm_mhz") < s.gpu.clock_max_mhz)
-		set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3, false);
+		set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s,
+				   number(r, "sm_mhz") / 1e3, false);
 }
 
 static void igniter_copies_row(struct set_reader *r)
@@ -171,9 +186,11 @@ static void igniter_copies_row(struct set_reader *r)
 	if (!w)
 		return;
 	multiply(&s, number(r, "n_colocated"));
-	set_reader_observe(r, HES_SERIES_IGNITER_COPIES, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
+	set_reader_observe(r, HES_SERIES_IGNITER_COPIES, HES_METRIC_POWER_W, &s,
+			   number(r, "power_w"), false);
 	if (number(r, "sm_mhz") < s.gpu.clock_max_mhz)
-		set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s, number(r, "sm_mhz") / 1e3, false);
+		set_reader_observe(r, HES_SERIES_IGNITER_CLOCK, HES_METRIC_CLOCK_GHZ, &s,
+				   number(r, "sm_mhz") / 1e3, false);
 }
 
 /* Give the last observation the measured use of its second job alone. */
@@ -184,8 +201,10 @@ static void add_co_runners_use(struct set_reader *r)
 	for (size_t i = r->first; pair && i < r->out->n; i++) {
 		const struct hes_observation *o = &r->out->v[i];
 
-		if (o->series == HES_SERIES_IGNITER_DRAM && o->at.r[0].workload == pair->at.r[1].workload &&
-		    o->at.r[0].batch == pair->at.r[1].batch && o->at.r[0].sm_pct == pair->at.r[1].sm_pct) {
+		if (o->series == HES_SERIES_IGNITER_DRAM &&
+		    o->at.r[0].workload == pair->at.r[1].workload &&
+		    o->at.r[0].batch == pair->at.r[1].batch &&
+		    o->at.r[0].sm_pct == pair->at.r[1].sm_pct) {
 			pair->co_l2 = o->l2_use;
 			pair->co_dram = o->measured;
 		}
@@ -205,7 +224,8 @@ static void igniter_pairs_row(struct set_reader *r)
 
 		together.r[1] = i ? a.r[0] : b.r[0];
 		together.n = 2;
-		set_reader_compare(r, HES_SERIES_IGNITER_PAIRS, HES_METRIC_TIME_S, &together, &alone, slowdown[i], false);
+		set_reader_compare(r, HES_SERIES_IGNITER_PAIRS, HES_METRIC_TIME_S, &together,
+				   &alone, slowdown[i], false);
 		add_co_runners_use(r);
 	}
 }
@@ -218,15 +238,20 @@ static void jetson_row(struct set_reader *r)
 	s.clock_mhz = (uint32_t)number(r, "gpu_mhz");
 	if (!w)
 		return;
-	set_reader_observe(r, HES_SERIES_JETSON_TIME, HES_METRIC_TIME_S, &s, number(r, "exec_time_us") / 1e6, false);
-	set_reader_observe(r, HES_SERIES_JETSON_POWER, HES_METRIC_POWER_W, &s, number(r, "gpu_power_mw") / 1e3, false);
+	set_reader_observe(r, HES_SERIES_JETSON_TIME, HES_METRIC_TIME_S, &s,
+			   number(r, "exec_time_us") / 1e6, false);
+	set_reader_observe(r, HES_SERIES_JETSON_POWER, HES_METRIC_POWER_W, &s,
+			   number(r, "gpu_power_mw") / 1e3, false);
 }
 
 /* Items of an epoch; only their product with the work of an item matters. */
 static double epoch_items(const char *dataset)
 {
-	static const struct { const char *dataset; double items; } sizes[] = {
-		{ "cifar100", 50000 }, { "imagenet", 1281167 }, { "librispeech", 28539 },
+	static const struct {
+		const char *dataset;
+		double items;
+	} sizes[] = {
+		{ "cifar100", 50000 },       { "imagenet", 1281167 },    { "librispeech", 28539 },
 		{ "movielens-1m", 4970845 }, { "sentiment140", 500000 }, { "squad", 88524 },
 	};
 
@@ -244,7 +269,7 @@ static bool same_job(const struct hes_setup *a, const struct hes_setup *b)
 /* A row of Zeus's table. */
 struct zeus {
 	struct hes_setup at;
-	double           step_s, power_w;
+	double step_s, power_w;
 };
 
 /* @return whether the row is of a workload and a GPU that the model knows */
@@ -254,8 +279,9 @@ static bool zeus_row(struct set_reader *r, struct zeus *z)
 	double items = epoch_items(dataset), batch = number(r, "batch");
 	/* Two optimisers were tried on one network only. */
 	bool two = strcmp(dataset, "cifar100") == 0;
-	const struct hes_workload *w = workload(r, "%s%s%s-%s-zeus", text(r, "network"), two ? "-" : "",
-						two ? text(r, "optimizer") : "", dataset);
+	const struct hes_workload *w =
+		workload(r, "%s%s%s-%s-zeus", text(r, "network"), two ? "-" : "",
+			 two ? text(r, "optimizer") : "", dataset);
 
 	if (!gpu || !w || items == 0)
 		return false;
@@ -273,23 +299,31 @@ static void zeus_capped(struct set_reader *r, const struct zeus *z, const struct
 	double slower = z->step_s / full->step_s;
 
 	set_reader_compare(r, time, HES_METRIC_TIME_S, &z->at, &full->at, slower, false);
-	set_reader_compare(r, energy, HES_METRIC_ENERGY_J, &z->at, &full->at, slower * z->power_w / full->power_w, false);
+	set_reader_compare(r, energy, HES_METRIC_ENERGY_J, &z->at, &full->at,
+			   slower * z->power_w / full->power_w, false);
 }
 
 static void zeus_observe(struct set_reader *r, const struct zeus *z, const struct zeus *full)
 {
 	const char *type = z->at.gpu.name;
-	bool v100 = strcmp(type, "V100-PCIe") == 0, low = z->at.power_limit_mw <= z->at.gpu.power_limit_mw / 2;
+	bool v100 = strcmp(type, "V100-PCIe") == 0,
+	     low = z->at.power_limit_mw <= z->at.gpu.power_limit_mw / 2;
 
 	if (low) {
-		zeus_capped(r, z, full, HES_SERIES_ZEUS_LOW_TIME, v100 ? HES_SERIES_ZEUS_LOW_V100 :
-			    strcmp(type, "A40") ? HES_SERIES_ZEUS_LOW_P100 : HES_SERIES_ZEUS_LOW_A40);
+		zeus_capped(r, z, full, HES_SERIES_ZEUS_LOW_TIME,
+			    v100                  ? HES_SERIES_ZEUS_LOW_V100
+			    : strcmp(type, "A40") ? HES_SERIES_ZEUS_LOW_P100
+						  : HES_SERIES_ZEUS_LOW_A40);
 	} else if (v100) {
-		set_reader_observe(r, HES_SERIES_ZEUS_TIME, HES_METRIC_TIME_S, &z->at, z->step_s, false);
-		set_reader_observe(r, HES_SERIES_ZEUS_ENERGY, HES_METRIC_ENERGY_J, &z->at, z->step_s * z->power_w, false);
+		set_reader_observe(r, HES_SERIES_ZEUS_TIME, HES_METRIC_TIME_S, &z->at, z->step_s,
+				   false);
+		set_reader_observe(r, HES_SERIES_ZEUS_ENERGY, HES_METRIC_ENERGY_J, &z->at,
+				   z->step_s * z->power_w, false);
 	} else {
-		set_reader_observe(r, HES_SERIES_ZEUS_TYPES_TIME, HES_METRIC_TIME_S, &z->at, z->step_s, false);
-		set_reader_observe(r, HES_SERIES_ZEUS_TYPES_POWER, HES_METRIC_POWER_W, &z->at, z->power_w, false);
+		set_reader_observe(r, HES_SERIES_ZEUS_TYPES_TIME, HES_METRIC_TIME_S, &z->at,
+				   z->step_s, false);
+		set_reader_observe(r, HES_SERIES_ZEUS_TYPES_POWER, HES_METRIC_POWER_W, &z->at,
+				   z->power_w, false);
 		zeus_capped(r, z, full, HES_SERIES_ZEUS_TYPES_CAPPED, HES_SERIES_ZEUS_TYPES_CAPPED);
 	}
 }
@@ -303,7 +337,8 @@ static void read_zeus(struct set_reader *r)
 	if (!set_reader_open(r, file))
 		return;
 	while (set_reader_next(r))
-		if (zeus_row(r, &z) && z.at.power_limit_mw == z.at.gpu.power_limit_mw && n < sizeof(full) / sizeof(full[0]))
+		if (zeus_row(r, &z) && z.at.power_limit_mw == z.at.gpu.power_limit_mw &&
+		    n < sizeof(full) / sizeof(full[0]))
 			full[n++] = z;
 	if (!set_reader_open(r, file))
 		return;
@@ -311,7 +346,8 @@ static void read_zeus(struct set_reader *r)
 		if (!zeus_row(r, &z))
 			continue;
 		for (i = 0; i < n; i++)
-			if (same_job(&full[i].at, &z.at) && strcmp(full[i].at.gpu.name, z.at.gpu.name) == 0)
+			if (same_job(&full[i].at, &z.at) &&
+			    strcmp(full[i].at.gpu.name, z.at.gpu.name) == 0)
 				break;
 		if (i < n)
 			zeus_observe(r, &z, &full[i]);
@@ -328,14 +364,17 @@ static void a100_sweep_row(struct set_reader *r)
 	s.gpu.memory_bandwidth_gbs = 1935; /* the PCIe GPU's */
 	s.clock_mhz = (uint32_t)number(r, "sm_mhz");
 	s.power_limit_mw = (uint32_t)(number(r, "power_cap_w") * 1e3);
-	set_reader_observe(r, HES_SERIES_A100_TIME, HES_METRIC_TIME_S, &s, number(r, "time_s"), false);
-	set_reader_observe(r, HES_SERIES_A100_POWER, HES_METRIC_POWER_W, &s, number(r, "avg_power_w"), false);
+	set_reader_observe(r, HES_SERIES_A100_TIME, HES_METRIC_TIME_S, &s, number(r, "time_s"),
+			   false);
+	set_reader_observe(r, HES_SERIES_A100_POWER, HES_METRIC_POWER_W, &s,
+			   number(r, "avg_power_w"), false);
 }
 
 static void parva_row(struct set_reader *r)
 {
 	const char *model = text(r, "model");
-	const struct hes_workload *w = workload(r, "%s", strcmp(model, "bert") ? model : "bert-large");
+	const struct hes_workload *w =
+		workload(r, "%s", strcmp(model, "bert") ? model : "bert-large");
 	struct hes_setup s = setup(r, "A100-SXM-80", w, number(r, "batch"), 100);
 	double processes = number(r, "n_procs");
 	bool unseen = w && strcmp(w->origin, HES_MODEL_DERIVED) == 0;
@@ -344,23 +383,28 @@ static void parva_row(struct set_reader *r)
 		return;
 	slice(&s, number(r, "mig_gpcs"));
 	multiply(&s, processes);
-	set_reader_observe(r, unseen ? (s.n > 1 ? HES_SERIES_PARVA_NEW_SHARED : HES_SERIES_PARVA_NEW_ALONE) :
-		s.n > 1 ? HES_SERIES_PARVA_SHARED : HES_SERIES_PARVA_ALONE, HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"), false);
+	set_reader_observe(
+		r,
+		unseen    ? (s.n > 1 ? HES_SERIES_PARVA_NEW_SHARED : HES_SERIES_PARVA_NEW_ALONE)
+		: s.n > 1 ? HES_SERIES_PARVA_SHARED
+			  : HES_SERIES_PARVA_ALONE,
+		HES_METRIC_ITEMS_PER_S, &s, processes * number(r, "throughput_per_proc"), false);
 }
 
 static void tensorrt_bert_row(struct set_reader *r)
 {
 	const char *gpu = gpu_type_of(text(r, "gpu"));
 	bool large = strcmp(text(r, "model"), "BERT Large") == 0;
-	const struct hes_workload *w = workload(r, "bert-%s-trt-%s", large ? "large" : "base",
-						text(r, "seq_len"));
+	const struct hes_workload *w =
+		workload(r, "bert-%s-trt-%s", large ? "large" : "base", text(r, "seq_len"));
 	struct hes_setup s;
 
 	if (!gpu || !w || strcmp(text(r, "precision"), "fp16"))
 		return;
 	s = setup(r, gpu, w, number(r, "batch"), 100);
 	with_40gb(&s);
-	set_reader_observe(r, HES_SERIES_BERT_TIME, HES_METRIC_TIME_S, &s, number(r, "avg_ms") / 1e3, false);
+	set_reader_observe(r, HES_SERIES_BERT_TIME, HES_METRIC_TIME_S, &s,
+			   number(r, "avg_ms") / 1e3, false);
 }
 
 /*
@@ -373,11 +417,15 @@ static void dle_row(struct set_reader *r)
 	const char *readme = text(r, "readme");
 	bool mixed = strcmp(precision, "mixed") == 0;
 	bool torch = strcmp(readme, "PyTorch/Classification/ConvNets/resnet50v1.5") == 0;
-	const struct hes_workload *w = workload(r, "resnet50%s", torch ? "" : mixed ? "-tf-mixed" : "-tf");
+	const struct hes_workload *w = workload(r, "resnet50%s",
+						torch   ? ""
+						: mixed ? "-tf-mixed"
+							: "-tf");
 	struct hes_setup s;
 	double batch;
 
-	if (!gpu || !w || (!torch && strcmp(readme, "TensorFlow/Classification/ConvNets/resnet50v1.5")))
+	if (!gpu || !w ||
+	    (!torch && strcmp(readme, "TensorFlow/Classification/ConvNets/resnet50v1.5")))
 		return;
 	if (!mixed && strcmp(precision, strncmp(gpu, "A100", 4) ? "fp32" : "tf32"))
 		return;
@@ -386,8 +434,8 @@ static void dle_row(struct set_reader *r)
 	batch = number(r, "batch");
 	s = setup(r, gpu, w, batch, 100);
 	with_40gb(&s);
-	set_reader_observe(r, torch ? HES_SERIES_DLE_TESTBED : HES_SERIES_DLE_TIME, HES_METRIC_TIME_S, &s,
-		batch / number(r, "throughput"), false);
+	set_reader_observe(r, torch ? HES_SERIES_DLE_TESTBED : HES_SERIES_DLE_TIME,
+			   HES_METRIC_TIME_S, &s, batch / number(r, "throughput"), false);
 }
 
 /* BERT Large in TensorFlow, sequences of 128. */
@@ -398,18 +446,23 @@ static void dle_bert_row(struct set_reader *r)
 	struct hes_setup s;
 	double batch;
 
-	if (!gpu || !w || strcmp(text(r, "readme"), "TensorFlow/LanguageModeling/BERT") || strcmp(text(r, "model"), "large") ||
-	    strcmp(text(r, "seq_len"), "128") || strcmp(text(r, "precision"), "fp32") || strncmp(gpu, "A100", 4) == 0)
+	if (!gpu || !w || strcmp(text(r, "readme"), "TensorFlow/LanguageModeling/BERT") ||
+	    strcmp(text(r, "model"), "large") || strcmp(text(r, "seq_len"), "128") ||
+	    strcmp(text(r, "precision"), "fp32") || strncmp(gpu, "A100", 4) == 0)
 		return;
 	batch = number(r, "batch");
 	s = setup(r, gpu, w, batch, 100);
-	set_reader_observe(r, HES_SERIES_DLE_BERT, HES_METRIC_TIME_S, &s, batch / number(r, "throughput"), false);
+	set_reader_observe(r, HES_SERIES_DLE_BERT, HES_METRIC_TIME_S, &s,
+			   batch / number(r, "throughput"), false);
 }
 
 /* The kernels of one forward pass at batch 4, summed up. */
 static void read_orion(struct set_reader *r)
 {
-	struct { const char *name; double kernels_s; } passes[] = { { "resnet50", 0 }, { "resnet101", 0 }, { "mobilenetv2", 0 } };
+	struct {
+		const char *name;
+		double kernels_s;
+	} passes[] = { { "resnet50", 0 }, { "resnet101", 0 }, { "mobilenetv2", 0 } };
 	const size_t n = sizeof(passes) / sizeof(passes[0]);
 	char pass[64];
 
@@ -418,7 +471,8 @@ static void read_orion(struct set_reader *r)
 	while (set_reader_next(r))
 		for (size_t i = 0; i < n; i++) {
 			snprintf(pass, sizeof(pass), "%s_4_fwd", passes[i].name);
-			if (strcmp(text(r, "model_batch_pass"), pass) == 0 && strcmp(text(r, "set"), "kernel_files") == 0)
+			if (strcmp(text(r, "model_batch_pass"), pass) == 0 &&
+			    strcmp(text(r, "set"), "kernel_files") == 0)
 				passes[i].kernels_s += number(r, "duration_ns") * 1e-9;
 		}
 	for (size_t i = 0; i < n && !r->rc; i++) {
@@ -426,7 +480,8 @@ static void read_orion(struct set_reader *r)
 		struct hes_setup s = setup(r, "V100-PCIe", w, 4, 100);
 
 		if (w)
-			set_reader_observe(r, HES_SERIES_ORION, HES_METRIC_GPU_S, &s, passes[i].kernels_s, false);
+			set_reader_observe(r, HES_SERIES_ORION, HES_METRIC_GPU_S, &s,
+					   passes[i].kernels_s, false);
 	}
 }
 
@@ -447,7 +502,9 @@ static void read_sia(struct set_reader *r, const char *application)
 		s = setup(r, gpu, w, number(r, "local_bsz"), 100);
 		with_40gb(&s);
 		/* Of Turing's GPUs the T4 alone is one that workloads are fitted on. */
-		set_reader_observe(r, s.gpu.compute == 75 && strcmp(gpu, "T4") ? HES_SERIES_SIA_TYPES : HES_SERIES_SIA_TIME,
+		set_reader_observe(r,
+				   s.gpu.compute == 75 && strcmp(gpu, "T4") ? HES_SERIES_SIA_TYPES
+									    : HES_SERIES_SIA_TIME,
 				   HES_METRIC_TIME_S, &s, number(r, "step_time"), false);
 	}
 }
@@ -462,7 +519,8 @@ static void miso_steps_row(struct set_reader *r)
 		return;
 	with_40gb_pcie(&s);
 	slice(&s, slices);
-	set_reader_observe(r, slices == 3 || slices == 7 ? HES_SERIES_MISO_TIME : HES_SERIES_MISO_SLICES,
+	set_reader_observe(
+		r, slices == 3 || slices == 7 ? HES_SERIES_MISO_TIME : HES_SERIES_MISO_SLICES,
 		HES_METRIC_TIME_S, &s, number(r, "median_step_s"), false);
 }
 
@@ -473,7 +531,8 @@ static void miso_power_row(struct set_reader *r)
 
 	with_40gb_pcie(&s);
 	if (w)
-		set_reader_observe(r, HES_SERIES_MISO_POWER, HES_METRIC_POWER_W, &s, number(r, "power_w"), false);
+		set_reader_observe(r, HES_SERIES_MISO_POWER, HES_METRIC_POWER_W, &s,
+				   number(r, "power_w"), false);
 }
 
 /* Speed of every time in @from against the T4's at the same workload and batch. */
@@ -484,12 +543,15 @@ static void add_ratios(struct set_reader *r, enum hes_series_id from, enum hes_s
 	for (size_t i = r->first; i < n && !r->rc; i++) {
 		struct hes_observation fast = r->out->v[i];
 
-		for (size_t j = r->first; fast.series == from && strcmp(fast.at.gpu.name, "T4") && j < n; j++) {
+		for (size_t j = r->first;
+		     fast.series == from && strcmp(fast.at.gpu.name, "T4") && j < n; j++) {
 			struct hes_observation slow = r->out->v[j];
 
-			if (slow.series != from || strcmp(slow.at.gpu.name, "T4") || !same_job(&slow.at, &fast.at))
+			if (slow.series != from || strcmp(slow.at.gpu.name, "T4") ||
+			    !same_job(&slow.at, &fast.at))
 				continue;
-			set_reader_compare(r, to, HES_METRIC_TIME_S, &slow.at, &fast.at, slow.measured / fast.measured, false);
+			set_reader_compare(r, to, HES_METRIC_TIME_S, &slow.at, &fast.at,
+					   slow.measured / fast.measured, false);
 			break;
 		}
 	}
@@ -515,10 +577,14 @@ static bool is_plain_time(const struct hes_observation *o)
 /* The times on every type once more, to be predicted from the other types. */
 static void add_types(struct set_reader *r)
 {
-	static const struct { const char *prefix; enum hes_series_id series; } types[] = {
-		{ "P100", HES_SERIES_TYPE_P100 }, { "V100", HES_SERIES_TYPE_V100 }, { "T4", HES_SERIES_TYPE_T4 },
-		{ "GeForce", HES_SERIES_TYPE_RTX_2080_TI }, { "Quadro", HES_SERIES_TYPE_RTX_6000 },
-		{ "A40", HES_SERIES_TYPE_A40 }, { "A100", HES_SERIES_TYPE_A100 },
+	static const struct {
+		const char *prefix;
+		enum hes_series_id series;
+	} types[] = {
+		{ "P100", HES_SERIES_TYPE_P100 },       { "V100", HES_SERIES_TYPE_V100 },
+		{ "T4", HES_SERIES_TYPE_T4 },           { "GeForce", HES_SERIES_TYPE_RTX_2080_TI },
+		{ "Quadro", HES_SERIES_TYPE_RTX_6000 }, { "A40", HES_SERIES_TYPE_A40 },
+		{ "A100", HES_SERIES_TYPE_A100 },
 	};
 	size_t n = r->out->n;
 
@@ -530,13 +596,14 @@ static void add_types(struct set_reader *r)
 		set_reader_observe(r, HES_SERIES_TYPES, o.metric, &o.at, o.measured, false);
 		for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
 			if (strncmp(o.at.gpu.name, types[t].prefix, strlen(types[t].prefix)) == 0)
-				set_reader_observe(r, types[t].series, o.metric, &o.at, o.measured, false);
+				set_reader_observe(r, types[t].series, o.metric, &o.at, o.measured,
+						   false);
 	}
 }
 
 static const struct {
 	const char *file;
-	void      (*row)(struct set_reader *r);
+	void (*row)(struct set_reader *r);
 } tables[] = {
 	{ "igniter_v100/solo_mps.csv", igniter_solo_row },
 	{ "igniter_v100/solo_mps.csv", igniter_testbed_row },
@@ -573,24 +640,29 @@ static void read_published(struct set_reader *r)
 	r->csv = NULL;
 }
 
-int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
-		struct hes_observations *out, struct hes_err *err)
+int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
+		bool tests, struct hes_observations *out, struct hes_err *err)
 {
 	const size_t n = out->n, n_gpus = out->n_gpus;
-	struct set_reader r = { .m = m, .c = c, .dir = dir, .out = out, .err = err,
-			    .first = n };
+	struct set_reader r = { .m = m, .c = c, .dir = dir, .out = out, .err = err, .first = n };
 	struct stat st;
 
 	if (stat(dir, &st) != 0)
 		return hes_fail(err, -errno, "%s: %s", dir, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return hes_fail(err, -ENOTDIR, "%s: not a folder; the one that holds the data sets is needed", dir);
+		return hes_fail(err, -ENOTDIR,
+				"%s: not a folder; the one that holds the data sets is needed",
+				dir);
 	read_published(&r);
 	if (!r.rc)
 		r.rc = hes_observe_gpus(m, c, dir, tests, out, err);
-	if (!r.rc && out->n == n && out->n_gpus == n_gpus) /* nothing checked must not pass for all met */
-		r.rc = hes_fail(err, -ENOENT, "%s: no data set below it; one is a folder such as %s, or a measured "
-				"GPU's with gpu.json", dir, hes_series[0].set);
+	if (!r.rc && out->n == n &&
+	    out->n_gpus == n_gpus) /* nothing checked must not pass for all met */
+		r.rc = hes_fail(
+			err, -ENOENT,
+			"%s: no data set below it; one is a folder such as %s, or a measured "
+			"GPU's with gpu.json",
+			dir, hes_series[0].set);
 	if (r.rc) {
 		out->n = n;
 		out->n_gpus = n_gpus;

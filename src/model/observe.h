@@ -1,5 +1,6 @@
 /*
- * observe.h - measurements that the model should reproduce: published data sets, and GPUs measured in our own format.
+ * observe.h - measurements that the model should reproduce: published data sets, and GPUs measured
+ * in our own format.
  *
  * A data directory holds one folder a published set (igniter_v100,
  * zeus_power_limit, ...; those that are not there are skipped), folders of
@@ -20,7 +21,8 @@ enum hes_series_id {
 	HES_SERIES_IGNITER_COPIES,
 	HES_SERIES_IGNITER_CLOCK,
 	HES_SERIES_IGNITER_PAIRS,
-	/* The observations of PAIRS, each predicted without pairs of its network: by the model, and by simple rules; see left_out.h. */
+	/* The observations of PAIRS, each predicted without pairs of its network: by the model, and
+	   by simple rules; see left_out.h. */
 	HES_SERIES_IGNITER_HELD,
 	HES_SERIES_IGNITER_CONSTANT,
 	HES_SERIES_IGNITER_LINE,
@@ -39,7 +41,8 @@ enum hes_series_id {
 	HES_SERIES_A100_POWER,
 	HES_SERIES_PARVA_ALONE,
 	HES_SERIES_PARVA_SHARED,
-	/* The observations of SHARED whose network has a measured sibling, predicted from that one's. */
+	/* The observations of SHARED whose network has a measured sibling, predicted from that
+	   one's. */
 	HES_SERIES_PARVA_HELD,
 	HES_SERIES_PARVA_SIBLING,
 	/* Networks whose parameters are derived: no fit saw them. */
@@ -60,7 +63,8 @@ enum hes_series_id {
 	HES_SERIES_MISO_TIME,
 	HES_SERIES_MISO_SLICES,
 	HES_SERIES_MISO_POWER,
-	HES_SERIES_TYPES,           /* absolute times on types that are derived as if nobody had measured them; of each: */
+	HES_SERIES_TYPES, /* absolute times on types that are derived as if nobody had measured
+			     them; of each: */
 	HES_SERIES_TYPE_P100,
 	HES_SERIES_TYPE_V100,
 	HES_SERIES_TYPE_T4,
@@ -68,7 +72,8 @@ enum hes_series_id {
 	HES_SERIES_TYPE_RTX_6000,
 	HES_SERIES_TYPE_A40,
 	HES_SERIES_TYPE_A100,
-	HES_SERIES_PUBLISHED,       /* as many as published ones; from here on those of each measured GPU */
+	HES_SERIES_PUBLISHED, /* as many as published ones; from here on those of each measured GPU
+			       */
 	HES_SERIES_GPU_TIME = HES_SERIES_PUBLISHED,
 	HES_SERIES_GPU_POWER,
 	HES_SERIES_GPU_DRAM,
@@ -81,63 +86,65 @@ enum hes_series_id {
 };
 
 struct hes_series {
-	const char *set;       /* folder below the data directory; NULL: the GPU's */
+	const char *set; /* folder below the data directory; NULL: the GPU's */
 	const char *what;
-	double      target;    /* median absolute relative error; 0: none set */
-	double      target_p90;/* of the 90th percentile; 0: none set */
-	double      target_sign; /* of the part of changes with the right sign; 0: none set */
-	bool        fitted;    /* parameters were fitted on these values */
+	double target;      /* median absolute relative error; 0: none set */
+	double target_p90;  /* of the 90th percentile; 0: none set */
+	double target_sign; /* of the part of changes with the right sign; 0: none set */
+	bool fitted;        /* parameters were fitted on these values */
 };
 
 extern const struct hes_series hes_series[HES_SERIES_COUNT];
 
 enum hes_metric {
-	HES_METRIC_TIME_S,       /* an iteration of the subject */
-	HES_METRIC_GPU_S,        /* of an iteration with a kernel running */
-	HES_METRIC_ITEMS_PER_S,  /* of all jobs */
-	HES_METRIC_POWER_W,      /* GPU */
-	HES_METRIC_ENERGY_J,     /* GPU, over an iteration of the subject */
-	HES_METRIC_DRAM_UTIL,    /* of the subject */
-	HES_METRIC_CLOCK_GHZ,    /* that the GPU holds */
+	HES_METRIC_TIME_S,      /* an iteration of the subject */
+	HES_METRIC_GPU_S,       /* of an iteration with a kernel running */
+	HES_METRIC_ITEMS_PER_S, /* of all jobs */
+	HES_METRIC_POWER_W,     /* GPU */
+	HES_METRIC_ENERGY_J,    /* GPU, over an iteration of the subject */
+	HES_METRIC_DRAM_UTIL,   /* of the subject */
+	HES_METRIC_CLOCK_GHZ,   /* that the GPU holds */
 };
 
 /** Jobs on a GPU at a clock. */
 struct hes_setup {
 	struct hes_gpu_type gpu;
-	uint32_t            clock_mhz;      /* 0: default */
-	uint32_t            power_limit_mw; /* 0: the type's */
+	uint32_t clock_mhz;      /* 0: default */
+	uint32_t power_limit_mw; /* 0: the type's */
 	struct hes_model_job r[HES_MODEL_MAX_JOBS];
-	size_t              n;
+	size_t n;
 };
 
 struct hes_observation {
 	enum hes_series_id series;
-	enum hes_metric    metric;
-	struct hes_setup   at;        /* the subject is job 0 */
-	bool               relative;  /* the value is at / against */
-	struct hes_setup   against;
-	double             measured;
-	double             l2_use;    /* of a job alone, measured in the same row; 0: not known */
-	double             co_l2, co_dram; /* of slowdowns: the co-runner's measured use of both, alone; 0: not known */
-	size_t             gpu;     /* 0: published; k: GPUs[k - 1] */
-	bool               held;      /* of a GPU's part that no fit may use */
+	enum hes_metric metric;
+	struct hes_setup at; /* the subject is job 0 */
+	bool relative;       /* the value is at / against */
+	struct hes_setup against;
+	double measured;
+	double l2_use;         /* of a job alone, measured in the same row; 0: not known */
+	double co_l2, co_dram; /* of slowdowns: the co-runner's measured use of both, alone; 0: not
+				  known */
+	size_t gpu;            /* 0: published; k: GPUs[k - 1] */
+	bool held;             /* of a GPU's part that no fit may use */
 };
 
 /** A GPU measured in our own format. */
 struct hes_measured_gpu {
-	char   name[HES_NAME_MAX];  /* of its folder */
-	char   type[HES_NAME_MAX];  /* in the catalogue of GPU types */
+	char name[HES_NAME_MAX]; /* of its folder */
+	char type[HES_NAME_MAX]; /* in the catalogue of GPU types */
 	/* Rows left out: of workloads that the model does not have, ... */
 	size_t unknown;
-	size_t unsteady;            /* ... not in a steady state, ... */
-	size_t undescribed;         /* ... of sharing that the model does not describe: jobs in turn, or without MPS */
+	size_t unsteady;    /* ... not in a steady state, ... */
+	size_t undescribed; /* ... of sharing that the model does not describe: jobs in turn, or
+			       without MPS */
 };
 
 struct hes_observations {
-	struct hes_observation    *v;
-	size_t                     n, capacity;
+	struct hes_observation *v;
+	size_t n, capacity;
 	struct hes_measured_gpu *gpus;
-	size_t                     n_gpus;
+	size_t n_gpus;
 };
 
 /**
@@ -148,11 +155,12 @@ struct hes_observations {
  * @return 0; -ENOENT nothing there; -EINVAL, -ERANGE with file, line, column and value;
  *         @out is as before then
  */
-int  hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir, bool tests,
-		 struct hes_observations *out, struct hes_err *err);
+int hes_observe(const struct hes_model *m, const struct hes_catalogue *c, const char *dir,
+		bool tests, struct hes_observations *out, struct hes_err *err);
 void hes_observations_free(struct hes_observations *o);
 
 /** Append @v. @return 0; -ENOMEM */
-int  hes_observations_add(struct hes_observations *o, const struct hes_observation *v, struct hes_err *err);
+int hes_observations_add(struct hes_observations *o, const struct hes_observation *v,
+			 struct hes_err *err);
 
 #endif

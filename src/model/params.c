@@ -14,6 +14,7 @@
 #include "base/yaml.h"
 
 /* name, least, most: the one list of each kind's parameters. */
+/* clang-format off */
 #define WORKLOAD_PARAMS(X) \
 	X(host_us, 0, 1e9) \
 	X(serial_us, 0, 1e9) \
@@ -54,11 +55,12 @@
 	X(fp32_reach, 0.1, 3) \
 	X(transfer_interference, 0, 10) \
 	X(host_interference, 0, 10)
+/* clang-format on */
 
 #define WORKLOAD_ROW(m, lo, hi) { #m, offsetof(struct hes_workload, m), lo, hi },
 #define GPU_ROW(m, lo, hi)      { #m, offsetof(struct hes_gpu_physics, m), lo, hi },
 #define NATURE_ROW(m, lo, hi)   { #m, offsetof(struct hes_nature, m), lo, hi },
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define COUNT(a)                (sizeof(a) / sizeof((a)[0]))
 
 const struct hes_param hes_workload_params[] = { WORKLOAD_PARAMS(WORKLOAD_ROW) };
 const size_t hes_workload_param_count = COUNT(hes_workload_params);
@@ -73,32 +75,40 @@ const struct hes_param hes_nature_params[] = { NATURE_PARAMS(NATURE_ROW) };
 const size_t hes_nature_param_count = COUNT(hes_nature_params);
 
 static const cyaml_strval_t math_names[] = {
-	{ "fp32", HES_MATH_FP32 }, { "tf32", HES_MATH_TF32 }, { "fp16", HES_MATH_FP16 },
+	{ "fp32", HES_MATH_FP32 },
+	{ "tf32", HES_MATH_TF32 },
+	{ "fp16", HES_MATH_FP16 },
 };
 static const cyaml_strval_t load_names[] = {
-	{ "low", HES_LOAD_LOW }, { "medium", HES_LOAD_MEDIUM }, { "high", HES_LOAD_HIGH },
+	{ "low", HES_LOAD_LOW },
+	{ "medium", HES_LOAD_MEDIUM },
+	{ "high", HES_LOAD_HIGH },
 };
 
 /* Document shape; the entries are the structs of the model themselves. */
 struct doc {
-	struct hes_nature       nature;
+	struct hes_nature nature;
 	struct hes_gpu_physics *gpus;
-	unsigned                gpus_count;
-	struct hes_workload    *workloads;
-	unsigned                workloads_count;
-	struct hes_held_out    *held_out;
-	unsigned                held_out_count;
+	unsigned gpus_count;
+	struct hes_workload *workloads;
+	unsigned workloads_count;
+	struct hes_held_out *held_out;
+	unsigned held_out_count;
 };
 
+/* clang-format off */
 #define WORKLOAD_FIELD(m, lo, hi) \
-	CYAML_FIELD_FLOAT(#m, (lo) > 0 ? CYAML_FLAG_DEFAULT : CYAML_FLAG_OPTIONAL, struct hes_workload, m),
-#define GPU_FIELD(m, lo, hi) CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_gpu_physics, m),
-#define NATURE_FIELD(m, lo, hi) CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_nature, m),
+	CYAML_FIELD_FLOAT(#m, (lo) > 0 ? CYAML_FLAG_DEFAULT : CYAML_FLAG_OPTIONAL, \
+			  struct hes_workload, m),
+#define GPU_FIELD(m, lo, hi) \
+	CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_gpu_physics, m),
+#define NATURE_FIELD(m, lo, hi) \
+	CYAML_FIELD_FLOAT(#m, CYAML_FLAG_DEFAULT, struct hes_nature, m),
+/* clang-format on */
 
 static const cyaml_schema_field_t factors_fields[] = {
 	CYAML_FIELD_FLOAT("low", CYAML_FLAG_DEFAULT, struct hes_factors, low),
-	CYAML_FIELD_FLOAT("high", CYAML_FLAG_DEFAULT, struct hes_factors, high),
-	CYAML_FIELD_END
+	CYAML_FIELD_FLOAT("high", CYAML_FLAG_DEFAULT, struct hes_factors, high), CYAML_FIELD_END
 };
 
 static const cyaml_schema_field_t workload_fields[] = {
@@ -106,29 +116,36 @@ static const cyaml_schema_field_t workload_fields[] = {
 	CYAML_FIELD_STRING("framework", CYAML_FLAG_DEFAULT, struct hes_workload, framework, 1),
 	CYAML_FIELD_STRING("origin", CYAML_FLAG_DEFAULT, struct hes_workload, origin, 1),
 	CYAML_FIELD_BOOL("testbed", CYAML_FLAG_OPTIONAL, struct hes_workload, testbed),
-	CYAML_FIELD_ENUM("load", CYAML_FLAG_OPTIONAL, struct hes_workload, load, load_names, COUNT(load_names)),
-	CYAML_FIELD_ENUM("math", CYAML_FLAG_DEFAULT, struct hes_workload, math, math_names, COUNT(math_names)),
+	CYAML_FIELD_ENUM("load", CYAML_FLAG_OPTIONAL, struct hes_workload, load, load_names,
+			 COUNT(load_names)),
+	CYAML_FIELD_ENUM("math", CYAML_FLAG_DEFAULT, struct hes_workload, math, math_names,
+			 COUNT(math_names)),
 	WORKLOAD_PARAMS(WORKLOAD_FIELD)
-	CYAML_FIELD_MAPPING("time_factors", CYAML_FLAG_OPTIONAL, struct hes_workload, time_factors, factors_fields),
-	CYAML_FIELD_MAPPING("power_factors", CYAML_FLAG_OPTIONAL, struct hes_workload, power_factors, factors_fields),
+		CYAML_FIELD_MAPPING("time_factors", CYAML_FLAG_OPTIONAL, struct hes_workload,
+				    time_factors, factors_fields),
+	CYAML_FIELD_MAPPING("power_factors", CYAML_FLAG_OPTIONAL, struct hes_workload,
+			    power_factors, factors_fields),
 	CYAML_FIELD_END
 };
 
 static const cyaml_schema_field_t gpu_fields[] = {
 	CYAML_FIELD_STRING("type", CYAML_FLAG_DEFAULT, struct hes_gpu_physics, type, 1),
 	CYAML_FIELD_STRING("origin", CYAML_FLAG_DEFAULT, struct hes_gpu_physics, origin, 1),
-	CYAML_FIELD_FLOAT("rate_fp32", CYAML_FLAG_DEFAULT, struct hes_gpu_physics, rate[HES_MATH_FP32]),
-	CYAML_FIELD_FLOAT("rate_tf32", CYAML_FLAG_DEFAULT, struct hes_gpu_physics, rate[HES_MATH_TF32]),
-	CYAML_FIELD_FLOAT("rate_fp16", CYAML_FLAG_DEFAULT, struct hes_gpu_physics, rate[HES_MATH_FP16]),
-	GPU_PARAMS(GPU_FIELD)
-	CYAML_FIELD_END
+	CYAML_FIELD_FLOAT("rate_fp32", CYAML_FLAG_DEFAULT, struct hes_gpu_physics,
+			  rate[HES_MATH_FP32]),
+	CYAML_FIELD_FLOAT("rate_tf32", CYAML_FLAG_DEFAULT, struct hes_gpu_physics,
+			  rate[HES_MATH_TF32]),
+	CYAML_FIELD_FLOAT("rate_fp16", CYAML_FLAG_DEFAULT, struct hes_gpu_physics,
+			  rate[HES_MATH_FP16]),
+	GPU_PARAMS(GPU_FIELD) CYAML_FIELD_END
 };
 
 static const cyaml_schema_field_t nature_fields[] = { NATURE_PARAMS(NATURE_FIELD) CYAML_FIELD_END };
 
 static const cyaml_schema_field_t held_out_fields[] = {
 	CYAML_FIELD_STRING("workload", CYAML_FLAG_DEFAULT, struct hes_held_out, workload, 1),
-	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct hes_held_out, nature, nature_fields),
+	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct hes_held_out, nature,
+			    nature_fields),
 	CYAML_FIELD_END
 };
 
@@ -144,9 +161,10 @@ static const cyaml_schema_value_t gpu_value = {
 static const cyaml_schema_field_t doc_fields[] = {
 	CYAML_FIELD_MAPPING("nature", CYAML_FLAG_DEFAULT, struct doc, nature, nature_fields),
 	CYAML_FIELD_SEQUENCE("gpus", CYAML_FLAG_POINTER, struct doc, gpus, &gpu_value, 1, 1000),
-	CYAML_FIELD_SEQUENCE("workloads", CYAML_FLAG_POINTER, struct doc, workloads, &workload_value, 1, 10000),
-	CYAML_FIELD_SEQUENCE("held_out", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc, held_out,
-			     &held_out_value, 0, 1000),
+	CYAML_FIELD_SEQUENCE("workloads", CYAML_FLAG_POINTER, struct doc, workloads,
+			     &workload_value, 1, 10000),
+	CYAML_FIELD_SEQUENCE("held_out", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc,
+			     held_out, &held_out_value, 0, 1000),
 	CYAML_FIELD_END
 };
 static const cyaml_schema_value_t doc_schema = {
@@ -156,12 +174,13 @@ static const cyaml_schema_value_t doc_schema = {
 /* A catalogue, whose GPU types are read by gpu_type.c. */
 struct own_doc {
 	struct hes_workload *workloads;
-	unsigned             workloads_count;
+	unsigned workloads_count;
 };
 
 static const cyaml_schema_field_t own_fields[] = {
 	CYAML_FIELD_IGNORE("types", CYAML_FLAG_OPTIONAL),
-	CYAML_FIELD_SEQUENCE("workloads", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct own_doc, workloads, &workload_value, 0, 10000),
+	CYAML_FIELD_SEQUENCE("workloads", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct own_doc,
+			     workloads, &workload_value, 0, 10000),
 	CYAML_FIELD_END
 };
 static const cyaml_schema_value_t own_schema = {
@@ -176,35 +195,43 @@ static int check_params(const char *file, const char *kind, const char *name, vo
 		double v = *hes_param_in(&table[i], object);
 
 		if (!(v >= table[i].min && v <= table[i].max))
-			return hes_fail(err, -ERANGE, "%s: %s%s%s: %s is %g; it must be from %g to %g",
-					file, kind, name[0] ? " " : "", name, table[i].name, v,
+			return hes_fail(err, -ERANGE,
+					"%s: %s%s%s: %s is %g; it must be from %g to %g", file,
+					kind, name[0] ? " " : "", name, table[i].name, v,
 					table[i].min, table[i].max);
 	}
 	return 0;
 }
 
 /* Errors of files of older versions are not known; known ones hold the model's own value. */
-static int check_factors(const char *file, const struct hes_workload *w, const char *field, const struct hes_factors *f, struct hes_err *err)
+static int check_factors(const char *file, const struct hes_workload *w, const char *field,
+			 const struct hes_factors *f, struct hes_err *err)
 {
 	if ((f->low == 0 && f->high == 0) || (f->low > 0 && f->low <= f->high && f->high <= 1e6))
 		return 0;
-	return hes_fail(err, -ERANGE, "%s: workload %s: %s are %g to %g; two rising factors above 0 are needed", file, w->name, field,
-			f->low, f->high);
+	return hes_fail(err, -ERANGE,
+			"%s: workload %s: %s are %g to %g; two rising factors above 0 are needed",
+			file, w->name, field, f->low, f->high);
 }
 
 /* An iteration takes time. */
 static int check_work(const char *file, const struct hes_workload *w, struct hes_err *err)
 {
-	if (w->gflop_per_item + w->traffic_mib + w->traffic_mib_per_item + w->copy_mib_per_item + w->kernels + w->host_us + w->serial_us +
-	    w->serial_us_per_item > 0)
+	if (w->gflop_per_item + w->traffic_mib + w->traffic_mib_per_item + w->copy_mib_per_item +
+		    w->kernels + w->host_us + w->serial_us + w->serial_us_per_item >
+	    0)
 		return 0;
-	return hes_fail(err, -ERANGE, "%s: workload %s: an iteration takes no time; one of gflop_per_item, traffic_mib, traffic_mib_per_item, "
-			"kernels, host_us and the like must be above 0", file, w->name);
+	return hes_fail(err, -ERANGE,
+			"%s: workload %s: an iteration takes no time; one of gflop_per_item, "
+			"traffic_mib, traffic_mib_per_item, "
+			"kernels, host_us and the like must be above 0",
+			file, w->name);
 }
 
 static int check_workload(const char *file, struct hes_workload *w, struct hes_err *err)
 {
-	int rc = check_params(file, "workload", w->name, w, hes_workload_params, hes_workload_param_count, err);
+	int rc = check_params(file, "workload", w->name, w, hes_workload_params,
+			      hes_workload_param_count, err);
 
 	if (w->activity == 0)
 		w->activity = 1;
@@ -222,7 +249,8 @@ static int check(const char *file, struct hes_model *m, struct hes_err *err)
 
 	for (size_t i = 0; !rc && i < m->n_gpus; i++) {
 		if (hes_model_gpu(m, m->gpus[i].type) != &m->gpus[i])
-			return hes_fail(err, -EEXIST, "%s: gpu %s is given twice", file, m->gpus[i].type);
+			return hes_fail(err, -EEXIST, "%s: gpu %s is given twice", file,
+					m->gpus[i].type);
 		rc = check_params(file, "gpu", m->gpus[i].type, &m->gpus[i], hes_gpu_params,
 				  hes_gpu_param_count, err);
 	}
@@ -230,7 +258,8 @@ static int check(const char *file, struct hes_model *m, struct hes_err *err)
 		struct hes_workload *w = &m->workloads[i];
 
 		if (hes_model_workload(m, w->name, NULL) != w)
-			return hes_fail(err, -EEXIST, "%s: workload %s is given twice", file, w->name);
+			return hes_fail(err, -EEXIST, "%s: workload %s is given twice", file,
+					w->name);
 		rc = check_workload(file, w, err);
 	}
 	for (size_t i = 0; !rc && i < m->n_held_out; i++)
@@ -291,7 +320,8 @@ int hes_model_put(struct hes_model *m, const struct hes_workload *v, size_t n, s
 	struct hes_workload *all = reallocarray(m->workloads, m->n_workloads + n + 1, sizeof(*all));
 
 	if (!all)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu workloads", m->n_workloads + n);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu workloads",
+				m->n_workloads + n);
 	m->workloads = all;
 	for (size_t k = 0; k < n; k++) {
 		size_t i = 0;
@@ -304,14 +334,16 @@ int hes_model_put(struct hes_model *m, const struct hes_workload *v, size_t n, s
 	return 0;
 }
 
-static int add_own(struct hes_model *m, const char *path, const struct own_doc *d, struct hes_err *err)
+static int add_own(struct hes_model *m, const char *path, const struct own_doc *d,
+		   struct hes_err *err)
 {
 	for (unsigned i = 0; i < d->workloads_count; i++) {
 		int rc = check_workload(path, &d->workloads[i], err);
 
 		for (unsigned k = 0; k < i && !rc; k++)
 			if (!strcmp(d->workloads[k].name, d->workloads[i].name))
-				rc = hes_fail(err, -EEXIST, "%s: workload %s is given twice", path, d->workloads[i].name);
+				rc = hes_fail(err, -EEXIST, "%s: workload %s is given twice", path,
+					      d->workloads[i].name);
 		if (rc)
 			return rc;
 		d->workloads[i].own = true;
@@ -369,8 +401,10 @@ const struct hes_workload *hes_model_workload(const struct hes_model *m, const c
 		if (m->workloads[i].testbed)
 			at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", at ? ", " : "",
 					       m->workloads[i].name);
-	hes_fail(err, -ENOENT, "the model has no workload \"%s\"%s%s%s; the testbed's are %s; heshare model --add-workload adds one", name,
-		 near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", have);
+	hes_fail(err, -ENOENT,
+		 "the model has no workload \"%s\"%s%s%s; the testbed's are %s; heshare model "
+		 "--add-workload adds one",
+		 name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", have);
 	return NULL;
 }
 

@@ -17,36 +17,39 @@
 #include "model/params.h"
 
 #define A100_TF32_RATE 1024
-#define WINOGRAD_SAVING (1 - 1 / 2.25) /* of the multiplications: F(2x2, 3x3) of Lavin and Gray, CVPR 2016 */
-#define NEGLIGIBLE 1e-3            /* ratio at which a smooth maximum is the larger value */
+#define WINOGRAD_SAVING \
+	(1 - 1 / 2.25)  /* of the multiplications: F(2x2, 3x3) of Lavin and Gray, CVPR 2016 */
+#define NEGLIGIBLE 1e-3 /* ratio at which a smooth maximum is the larger value */
 #define MAX_ROUNDS 60
-#define SETTLED    1e-8            /* change of a time fraction at which the fixed point has converged */
+/* change of a time fraction at which the fixed point has converged */
+#define SETTLED             1e-8
 #define CLOCK_TOLERANCE_GHZ 1e-6
 
 /* A job; first what is independent of clock and co-runners. */
 struct state {
-	double sms;       /* SMs its share and parallelism let it use */
-	double draw;      /* part of the bandwidth those can draw */
-	double gcycles;   /* compute of an iteration, SM x 10^9 cycles */
-	double fixed_gb;  /* DRAM traffic of an iteration: that which L2 cannot save, and ... */
-	double item_gb;   /* ... what L2 would save if all fitted */
-	double set_mib;   /* working set */
-	double gaps_s;    /* launch gaps */
+	double sms;      /* SMs its share and parallelism let it use */
+	double draw;     /* part of the bandwidth those can draw */
+	double gcycles;  /* compute of an iteration, SM x 10^9 cycles */
+	double fixed_gb; /* DRAM traffic of an iteration: that which L2 cannot save, and ... */
+	double item_gb;  /* ... what L2 would save if all fitted */
+	double set_mib;  /* working set */
+	double gaps_s;   /* launch gaps */
 	double host_s;
-	double copy_s;    /* copies over PCIe, GPU idle */
-	double items_s;   /* host work of each item, GPU idle */
-	double sync_s;    /* synchronisation, GPU idle */
+	double copy_s;  /* copies over PCIe, GPU idle */
+	double items_s; /* host work of each item, GPU idle */
+	double sync_s;  /* synchronisation, GPU idle */
 	double activity;
-	/* The fixed point: seconds an iteration spends in each (gpu_s includes those it waits for SMs), ... */
+	/* The fixed point: seconds an iteration spends in each (gpu_s includes those it waits for
+	 * SMs), ... */
 	double compute_s, memory_s, gpu_s, iteration_s, traffic_gb;
 	/* ... and the fractions of its time in which co-runners meet it. */
 	double waiting, busy, serving;
 };
 
 struct gpu {
-	const struct hes_nature      *nature;
+	const struct hes_nature *nature;
 	const struct hes_gpu_physics *p;
-	const struct hes_gpu_type    *g;
+	const struct hes_gpu_type *g;
 	double sms, l2_mib, bandwidth_gbs, clock_max_ghz;
 	struct state s[HES_MODEL_MAX_JOBS];
 	size_t n;
@@ -69,28 +72,33 @@ static double soft_max(double a, double b, double k)
 
 /*
  * (2) Flop a cycle and SM that a workload reaches. Its efficiency in TF32 is of
- * the A100's units; units without TF32 do as well until their FP32 rate stops them. There Winograd's algorithm saves
- * a part of the operations.
+ * the A100's units; units without TF32 do as well until their FP32 rate stops them. There
+ * Winograd's algorithm saves a part of the operations.
  */
-double hes_model_rate(const struct hes_model *m, const struct hes_gpu_physics *p, const struct hes_workload *w)
+double hes_model_rate(const struct hes_model *m, const struct hes_gpu_physics *p,
+		      const struct hes_workload *w)
 {
 	const double *rate = p->rate;
 
 	if (w->math != HES_MATH_TF32 || rate[HES_MATH_TF32] > 0)
 		return w->efficiency * rate[w->math];
 	return soft_min(w->efficiency * A100_TF32_RATE,
-			m->nature.fp32_reach * rate[HES_MATH_FP32] / (1 - WINOGRAD_SAVING * w->winograd), 4);
+			m->nature.fp32_reach * rate[HES_MATH_FP32] /
+				(1 - WINOGRAD_SAVING * w->winograd),
+			4);
 }
 
-static void prepare(const struct hes_model *m, const struct gpu *b, const struct hes_model_job *r, struct state *s)
+static void prepare(const struct hes_model *m, const struct gpu *b, const struct hes_model_job *r,
+		    struct state *s)
 {
 	const struct hes_workload *w = r->workload;
 	double k = b->nature->sm_sharpness, batch = r->batch, share = b->sms * r->sm_pct / 100;
 	double items = pow(batch, 1 + w->padding), host = b->p->host_factor;
 
 	*s = (struct state){
-		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth), k),   /* (3) */
-		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k),             /* (4) */
+		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth),
+				k),                                                /* (3) */
+		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k), /* (4) */
 		.gcycles = w->gflop_per_item * items / hes_model_rate(m, b->p, w),
 		.fixed_gb = w->traffic_mib / HES_MIB_PER_GB,
 		.item_gb = w->traffic_mib_per_item * items / HES_MIB_PER_GB,
@@ -106,10 +114,10 @@ static void prepare(const struct hes_model *m, const struct gpu *b, const struct
 
 /* The load of a job's co-runners, as means over time. */
 struct pressure {
-	double sms;      /* SMs that their kernels occupy or wait for */
-	double draw;     /* part of the bandwidth they draw */
-	double busy;     /* how many of them have work on the GPU */
-	double serving;  /* how many of them copy or run on the host */
+	double sms;     /* SMs that their kernels occupy or wait for */
+	double draw;    /* part of the bandwidth they draw */
+	double busy;    /* how many of them have work on the GPU */
+	double serving; /* how many of them copy or run on the host */
 };
 
 static struct pressure pressure_on(const struct gpu *b, size_t i)
@@ -153,8 +161,8 @@ static void iterate(const struct gpu *b, struct state *s, const struct pressure 
 }
 
 /*
- * The start of the fixed point: each job as if alone, at the requested clock. Its time off the GPU stays the same
- * for its co-runners, even if it is itself slowed down there.
+ * The start of the fixed point: each job as if alone, at the requested clock. Its time off the GPU
+ * stays the same for its co-runners, even if it is itself slowed down there.
  */
 static void start(struct gpu *b, double ghz)
 {
@@ -197,8 +205,8 @@ static double voltage(const struct gpu *b, double ghz)
 }
 
 struct power {
-	double mean_w;     /* what a meter reads */
-	double limiter_w;  /* what the limiter acts on */
+	double mean_w;    /* what a meter reads */
+	double limiter_w; /* what the limiter acts on */
 };
 
 /* (13)-(15) */
@@ -220,7 +228,8 @@ static struct power power_at(const struct gpu *b, double ghz)
 		longest_s = fmax(longest_s, s->iteration_s);
 	}
 	window = longest_s / (longest_s + p->limiter_ms * 1e-3 + 1e-12);
-	return (struct power){ still + moving, still + moving * (1 + window * (1 / (1 - idle + 1e-12) - 1)) };
+	return (struct power){ still + moving,
+			       still + moving * (1 + window * (1 / (1 - idle + 1e-12) - 1)) };
 }
 
 static struct power try_clock(struct gpu *b, double ghz)
@@ -296,7 +305,8 @@ static int check_jobs(const struct hes_model_job *r, size_t n, struct hes_err *e
 			return hes_fail(err, -EINVAL, "%s: batch size %u; it must be from 1 to %d",
 					r[i].workload->name, r[i].batch, HES_MODEL_MAX_BATCH);
 		if (r[i].sm_pct < 1 || r[i].sm_pct > 100)
-			return hes_fail(err, -EINVAL, "%s: SM share %u %%; it must be from 1 to 100",
+			return hes_fail(err, -EINVAL,
+					"%s: SM share %u %%; it must be from 1 to 100",
 					r[i].workload->name, r[i].sm_pct);
 	}
 	return 0;
@@ -315,7 +325,8 @@ static void fill_rates(const struct gpu *b, double ghz, struct hes_rate *rates)
 		rates[i] = (struct hes_rate){
 			.iterations_per_s = 1 / s->iteration_s,
 			.busy = fmin(1, (s->compute_s + s->memory_s) / s->iteration_s),
-			.sm_util = (s->gcycles / ghz + s->memory_s * s->sms) / s->iteration_s / b->sms,
+			.sm_util =
+				(s->gcycles / ghz + s->memory_s * s->sms) / s->iteration_s / b->sms,
 			.dram_util = s->traffic_gb / s->iteration_s / b->g->memory_bandwidth_gbs,
 			.l2_util = s->gpu_s / s->iteration_s * s->set_mib / sets,
 		};
@@ -329,20 +340,21 @@ static void fill_rates(const struct gpu *b, double ghz, struct hes_rate *rates)
 	}
 }
 
-static int check_gpu(const struct hes_gpu_type *g, uint32_t requested, uint32_t limit, struct hes_err *err)
+static int check_gpu(const struct hes_gpu_type *g, uint32_t requested, uint32_t limit,
+		     struct hes_err *err)
 {
 	if (requested < g->clock_min_mhz || requested > g->clock_max_mhz)
-		return hes_fail(err, -ERANGE, "clock %u MHz; %s runs from %u to %u MHz", requested, g->name,
-				g->clock_min_mhz, g->clock_max_mhz);
+		return hes_fail(err, -ERANGE, "clock %u MHz; %s runs from %u to %u MHz", requested,
+				g->name, g->clock_min_mhz, g->clock_max_mhz);
 	if (limit <= g->idle_power_mw)
-		return hes_fail(err, -EINVAL, "a limit of %u mW is not above the idle power of %s, %u mW", limit,
+		return hes_fail(err, -EINVAL,
+				"a limit of %u mW is not above the idle power of %s, %u mW", limit,
 				g->name, g->idle_power_mw);
 	return 0;
 }
 
-int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
-		     uint32_t clock_mhz, uint32_t power_limit_mw,
-		     const struct hes_model_job *r, size_t n,
+int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g, uint32_t clock_mhz,
+		     uint32_t power_limit_mw, const struct hes_model_job *r, size_t n,
 		     struct hes_rate *rates, struct hes_steady *out, struct hes_err *err)
 {
 	uint32_t requested = clock_mhz ? clock_mhz : g->clock_default_mhz;
@@ -352,7 +364,8 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 	int rc = check_jobs(r, n, err);
 
 	if (!rc && !b.p)
-		rc = hes_fail(err, -ENOENT, "the model has no parameters for GPU type \"%s\"", g->name);
+		rc = hes_fail(err, -ENOENT, "the model has no parameters for GPU type \"%s\"",
+			      g->name);
 	if (!rc)
 		rc = check_gpu(g, requested, limit, err);
 	if (rc)
@@ -368,16 +381,15 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g,
 	for (size_t i = 0; i < n; i++)
 		prepare(m, &b, &r[i], &b.s[i]);
 	start(&b, requested * 1e-3);
-	out->clock_ghz = fit_clock(&b, g->clock_min_mhz * 1e-3, requested * 1e-3, limit * 1e-3,
-				   &power);
+	out->clock_ghz =
+		fit_clock(&b, g->clock_min_mhz * 1e-3, requested * 1e-3, limit * 1e-3, &power);
 	out->power_w = power.mean_w;
 	fill_rates(&b, out->clock_ghz, rates);
 	return 0;
 }
 
-int hes_model_instant(const struct hes_model *m, const struct hes_gpu_type *g,
-		      uint32_t clock_mhz, uint32_t power_limit_mw,
-		      const struct hes_model_job *r, size_t n,
+int hes_model_instant(const struct hes_model *m, const struct hes_gpu_type *g, uint32_t clock_mhz,
+		      uint32_t power_limit_mw, const struct hes_model_job *r, size_t n,
 		      struct hes_rate *rates, struct hes_instant *out, struct hes_err *err)
 {
 	double requested_mhz = clock_mhz ? clock_mhz : g->clock_default_mhz;

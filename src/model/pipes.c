@@ -1,5 +1,6 @@
 /*
- * pipes.c - how far jobs use the parts of a GPU, as its counters show it: SMs, memory, FP32 and tensor pipes, PCIe; see params.h.
+ * pipes.c - how far jobs use the parts of a GPU, as its counters show it: SMs, memory, FP32 and
+ * tensor pipes, PCIe; see params.h.
  *
  * physics.c gives the rates that this starts from. The virtual GPUs of the lab and
  * drawn points both take their counters from here. Like physics.c it needs libc alone.
@@ -9,8 +10,9 @@
 #include "model/params.h"
 
 /* The part of the GPU's pipes for one arithmetic that a job keeps at work. */
-static double pipe_use(const struct hes_gpu_physics *p, const struct hes_gpu_type *g, const struct hes_model_job *r,
-		       enum hes_math math, double iterations_per_s, double clock_ghz)
+static double pipe_use(const struct hes_gpu_physics *p, const struct hes_gpu_type *g,
+		       const struct hes_model_job *r, enum hes_math math, double iterations_per_s,
+		       double clock_ghz)
 {
 	double gflop = r->workload->gflop_per_item * pow(r->batch, 1 + r->workload->padding);
 
@@ -33,7 +35,8 @@ void hes_model_activity(const struct hes_model *m, const struct hes_gpu_type *g,
 		a.sm += rates[i].sm_util;
 		a.dram += rates[i].dram_util;
 		*(tensor ? &a.tensor : &a.fp32) +=
-			pipe_use(p, g, &r[i], tensor ? w->math : HES_MATH_FP32, rates[i].iterations_per_s, clock_ghz);
+			pipe_use(p, g, &r[i], tensor ? w->math : HES_MATH_FP32,
+				 rates[i].iterations_per_s, clock_ghz);
 		a.copied_mib_s += w->copy_mib_per_item * r[i].batch * rates[i].iterations_per_s;
 	}
 	a.busy = 1 - idle;

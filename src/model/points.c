@@ -1,5 +1,6 @@
 /*
- * points.c - points drawn from the physics: what profiling would measure of jobs that share a GPU; see heshare/draw.h.
+ * points.c - points drawn from the physics: what profiling would measure of jobs that share a GPU;
+ * see heshare/draw.h.
  *
  * The noise of a point is drawn from a stream of its own: its seed is the caller's and
  * a hash of what the point is. So a point comes out the same whenever it is drawn.
@@ -21,17 +22,18 @@
 #define WINDOW_S 2.0
 
 struct drawn_job {
-	char   text[HES_CO_RUN_JOB_MAX]; /* jobs are sorted by it */
-	size_t at;                       /* in the caller's order */
+	char text[HES_CO_RUN_JOB_MAX]; /* jobs are sorted by it */
+	size_t at;                     /* in the caller's order */
 };
 
-/* A point as the physics has it. Jobs are sorted: their order in the call must not matter, to the last digit. */
+/* A point as the physics has it. Jobs are sorted: their order in the call must not matter, to the
+ * last digit. */
 struct drawn_point {
-	size_t                    n;
-	struct drawn_job          jobs[HES_MODEL_MAX_JOBS];
-	struct hes_model_job       placements[HES_MODEL_MAX_JOBS];
-	struct hes_rate           rates[HES_MODEL_MAX_JOBS];
-	struct hes_steady         now;
+	size_t n;
+	struct drawn_job jobs[HES_MODEL_MAX_JOBS];
+	struct hes_model_job placements[HES_MODEL_MAX_JOBS];
+	struct hes_rate rates[HES_MODEL_MAX_JOBS];
+	struct hes_steady now;
 	struct hes_model_activity use;
 	double power_noise, time_noise[HES_MODEL_MAX_JOBS]; /* factors */
 };
@@ -56,7 +58,8 @@ static void sort_jobs(struct drawn_point *p, const struct hes_model_job *r, size
 	p->n = n;
 }
 
-static void draw_factors(const struct hes_draw *d, const struct hes_gpu_type *g, uint32_t clock_mhz, struct drawn_point *p)
+static void draw_factors(const struct hes_draw *d, const struct hes_gpu_type *g, uint32_t clock_mhz,
+			 struct drawn_point *p)
 {
 	uint64_t h = hes_hash_text(HES_HASH_START, g->name);
 	char clock[16];
@@ -73,21 +76,24 @@ static void draw_factors(const struct hes_draw *d, const struct hes_gpu_type *g,
 		p->time_noise[i] = draw_noise(&rng, d->noise);
 }
 
-static int check_memory(const struct hes_gpu_type *g, const struct drawn_point *p, struct hes_err *err)
+static int check_memory(const struct hes_gpu_type *g, const struct drawn_point *p,
+			struct hes_err *err)
 {
 	uint64_t mib = 0;
 
 	for (size_t i = 0; i < p->n; i++)
 		mib += hes_workload_memory_mib(p->placements[i].workload, p->placements[i].batch);
 	if (mib > g->memory_mib)
-		return hes_fail(err, -ENOSPC, "%s%s take%s %llu MiB of device memory; %s has %u MiB", p->jobs[0].text,
-				p->n > 1 ? " and its co-runners" : "", p->n > 1 ? "" : "s", (unsigned long long)mib, g->name, g->memory_mib);
+		return hes_fail(
+			err, -ENOSPC, "%s%s take%s %llu MiB of device memory; %s has %u MiB",
+			p->jobs[0].text, p->n > 1 ? " and its co-runners" : "", p->n > 1 ? "" : "s",
+			(unsigned long long)mib, g->name, g->memory_mib);
 	return 0;
 }
 
 /* What belongs to the GPU. */
-static struct hes_point gpu_row(const struct hes_draw *d, const struct hes_gpu_type *g, uint32_t clock_mhz,
-				const struct drawn_point *p)
+static struct hes_point gpu_row(const struct hes_draw *d, const struct hes_gpu_type *g,
+				uint32_t clock_mhz, const struct drawn_point *p)
 {
 	struct hes_point row = {
 		.clock_mhz = clock_mhz,
@@ -100,7 +106,8 @@ static struct hes_point gpu_row(const struct hes_draw *d, const struct hes_gpu_t
 		.held_mhz = draw_digits(p->now.clock_ghz * 1e3),
 		.capped = p->now.clock_ghz * 1e3 < clock_mhz - 0.5,
 		.busy = draw_digits(fmin(p->use.busy, 1)),
-		/* The physics knows how much memory traffic there is, not for how much of the time: as in the lab. */
+		/* The physics knows how much memory traffic there is, not for how much of the time:
+		   as in the lab. */
 		.memory_busy = draw_digits(fmin(p->use.dram, 1)),
 		.sm_active = draw_digits(fmin(p->use.sm, 1)),
 		.sm_occupancy = NAN,
@@ -127,7 +134,8 @@ static void name_co_runners(const struct drawn_point *p, size_t but, char out[HE
 }
 
 /* @rows are in the caller's order. */
-static void fill_rows(const struct hes_point *gpu, const struct drawn_point *p, struct hes_point *rows)
+static void fill_rows(const struct hes_point *gpu, const struct drawn_point *p,
+		      struct hes_point *rows)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct hes_model_job *r = &p->placements[i];
@@ -137,7 +145,8 @@ static void fill_rows(const struct hes_point *gpu, const struct drawn_point *p, 
 		strcpy(row->workload, r->workload->name);
 		row->batch_size = r->batch;
 		row->sm_pct = r->sm_pct;
-		row->iteration_us = draw_digits(1e6 / p->rates[i].iterations_per_s * p->time_noise[i]);
+		row->iteration_us =
+			draw_digits(1e6 / p->rates[i].iterations_per_s * p->time_noise[i]);
 		name_co_runners(p, i, row->co_runners);
 		if (p->n == 1)
 			row->memory_mib = hes_workload_memory_mib(r->workload, r->batch);
@@ -149,12 +158,14 @@ static int check_jobs(const struct hes_draw *d, size_t n, struct hes_err *err)
 	if (!n)
 		return hes_fail(err, -EINVAL, "a point of no jobs; it has one at least");
 	if (n > HES_MODEL_MAX_JOBS)
-		return hes_fail(err, -E2BIG, "a point of %zu jobs; the model takes at most %d", n, HES_MODEL_MAX_JOBS);
+		return hes_fail(err, -E2BIG, "a point of %zu jobs; the model takes at most %d", n,
+				HES_MODEL_MAX_JOBS);
 	return draw_check_noise(d, err);
 }
 
 int hes_draw_point(const struct hes_draw *d, const struct hes_gpu_type *g, uint32_t clock_mhz,
-		   const struct hes_model_job *r, size_t n, struct hes_point *rows, struct hes_err *err)
+		   const struct hes_model_job *r, size_t n, struct hes_point *rows,
+		   struct hes_err *err)
 {
 	uint32_t requested_mhz = clock_mhz ? clock_mhz : g->clock_default_mhz;
 	struct drawn_point p;

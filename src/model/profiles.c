@@ -13,7 +13,8 @@
 int draw_check_noise(const struct hes_draw *d, struct hes_err *err)
 {
 	if (!(d->noise >= 0 && d->noise <= 0.5))
-		return hes_fail(err, -EINVAL, "noise %g; a coefficient of variation is from 0 to 0.5", d->noise);
+		return hes_fail(err, -EINVAL,
+				"noise %g; a coefficient of variation is from 0 to 0.5", d->noise);
 	return 0;
 }
 
@@ -25,7 +26,8 @@ int draw_check(const struct hes_draw *d, struct hes_err *err)
 		return -EINVAL;
 	for (size_t i = 0; i < d->n_types; i++)
 		if (!hes_model_knows_gpu(d->model, d->types[i]->name))
-			return hes_fail(err, -ENOENT, "the model has no parameters for GPU type \"%s\"",
+			return hes_fail(err, -ENOENT,
+					"the model has no parameters for GPU type \"%s\"",
 					d->types[i]->name);
 	return 0;
 }
@@ -117,7 +119,8 @@ int hes_draw_profiles(const struct hes_draw *d, struct hes_profiles *out, struct
 	hes_rng_seed(&rng, d->seed);
 	for (size_t t = 0; t < d->n_types; t++)
 		for (size_t i = 0; i < n && !rc; i++)
-			rc = draw_curve(d, d->types[t], w[i], hes_rng_fork(&rng, t * n + i), &p, err);
+			rc = draw_curve(d, d->types[t], w[i], hes_rng_fork(&rng, t * n + i), &p,
+					err);
 	free(w);
 	if (rc) {
 		hes_profiles_free(&p);

@@ -27,20 +27,20 @@ struct job {
 
 /* Everything that makes a sample distinct; co-runners in rising order, unused ones 0. */
 struct combination {
-	uint32_t   type, clock_mhz, n_co_runners;
+	uint32_t type, clock_mhz, n_co_runners;
 	struct job task;
 	struct job co_runners[HES_DRAW_MAX_CO_RUNNERS];
 };
 
 struct drawing {
-	const struct hes_draw     *d;
+	const struct hes_draw *d;
 	const struct hes_profiles *profiles;
 	const struct hes_workload **workloads;
-	size_t                     n_workloads;
-	struct hes_rng             rng;
-	uint32_t                  *cells;   /* this round's order of (type, workload) */
-	size_t                     n_cells;
-	struct hes_hash_set        seen;     /* hashes of the combinations drawn so far */
+	size_t n_workloads;
+	struct hes_rng rng;
+	uint32_t *cells; /* this round's order of (type, workload) */
+	size_t n_cells;
+	struct hes_hash_set seen; /* hashes of the combinations drawn so far */
 };
 
 static uint32_t below(struct drawing *w, size_t n)
@@ -92,7 +92,8 @@ static bool fits(const struct drawing *w, const struct combination *c)
 	uint64_t mib = hes_workload_memory_mib(w->workloads[c->task.workload], c->task.batch);
 
 	for (uint32_t i = 0; i < c->n_co_runners; i++)
-		mib += hes_workload_memory_mib(w->workloads[c->co_runners[i].workload], c->co_runners[i].batch);
+		mib += hes_workload_memory_mib(w->workloads[c->co_runners[i].workload],
+					       c->co_runners[i].batch);
 	return mib <= w->d->types[c->type]->memory_mib;
 }
 
@@ -130,8 +131,11 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 {
 	struct hes_rate rates[HES_DRAW_MAX_CO_RUNNERS];
 	struct hes_load load = { .power_mw = w->d->types[c->type]->idle_power_mw };
-	double *const reals[] = { &load.sm_util, &load.dram_util, &load.l2_util, &load.busy, &load.sm_busy, &load.l2_sets, &load.serial,
-				  &load.dram_busy, &load.pace, &load.iterations_per_s, &load.solo_power_mw, &load.solo_clock_mhz };
+	double *const reals[] = {
+		&load.sm_util, &load.dram_util,        &load.l2_util,       &load.busy,
+		&load.sm_busy, &load.l2_sets,          &load.serial,        &load.dram_busy,
+		&load.pace,    &load.iterations_per_s, &load.solo_power_mw, &load.solo_clock_mhz
+	};
 	struct hes_instant now;
 	int rc = 0;
 
@@ -140,12 +144,14 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 
 		rc = look_up(w, c, &c->co_runners[i], &solo, err);
 		if (!rc)
-			hes_load_add(&load, w->d->types[c->type], &solo, c->co_runners[i].sm_pct, c->clock_mhz);
+			hes_load_add(&load, w->d->types[c->type], &solo, c->co_runners[i].sm_pct,
+				     c->clock_mhz);
 	}
 	if (!rc && c->n_co_runners) {
 		rc = measure(w, c, 1, rates, &now, err);
 		if (!rc)
-			load.power_mw = (uint32_t)lround(now.power_mw * draw_noise(&w->rng, w->d->noise));
+			load.power_mw =
+				(uint32_t)lround(now.power_mw * draw_noise(&w->rng, w->d->noise));
 	}
 	for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
 		*reals[i] = draw_digits(*reals[i]);
@@ -153,12 +159,14 @@ static int fill_load(struct drawing *w, const struct combination *c, struct hes_
 	return rc;
 }
 
-static void name_co_runners(const struct drawing *w, const struct combination *c, struct hes_sample *out)
+static void name_co_runners(const struct drawing *w, const struct combination *c,
+			    struct hes_sample *out)
 {
 	char jobs[HES_DRAW_MAX_CO_RUNNERS][HES_CO_RUN_JOB_MAX];
 
 	for (uint32_t i = 0; i < c->n_co_runners; i++)
-		hes_co_run_text_job(jobs[i], w->workloads[c->co_runners[i].workload]->name, c->co_runners[i].batch, c->co_runners[i].sm_pct);
+		hes_co_run_text_job(jobs[i], w->workloads[c->co_runners[i].workload]->name,
+				    c->co_runners[i].batch, c->co_runners[i].sm_pct);
 	hes_co_run_text_put(out, jobs, c->n_co_runners);
 }
 
@@ -198,11 +206,12 @@ static int draw_sample(struct drawing *w, size_t index, struct hes_sample *out, 
 		if (added)
 			return fill_sample(w, &c, out, err);
 	}
-	return hes_fail(err, -ENOSPC, "%zu distinct samples were found, no more; request fewer", index);
+	return hes_fail(err, -ENOSPC, "%zu distinct samples were found, no more; request fewer",
+			index);
 }
 
-static int drawing_init(struct drawing *w, const struct hes_draw *d, const struct hes_profiles *profiles,
-			size_t n, struct hes_err *err)
+static int drawing_init(struct drawing *w, const struct hes_draw *d,
+			const struct hes_profiles *profiles, size_t n, struct hes_err *err)
 {
 	*w = (struct drawing){ .d = d, .profiles = profiles };
 	w->workloads = draw_workloads(d->model, &w->n_workloads);
@@ -224,7 +233,8 @@ int hes_draw_samples(const struct hes_draw *d, const struct hes_profiles *profil
 	int rc = draw_check(d, err);
 
 	if (!rc && (n < 1 || n > HES_DRAW_MAX_SAMPLES))
-		rc = hes_fail(err, -EINVAL, "%zu samples; it must be from 1 to %d", n, HES_DRAW_MAX_SAMPLES);
+		rc = hes_fail(err, -EINVAL, "%zu samples; it must be from 1 to %d", n,
+			      HES_DRAW_MAX_SAMPLES);
 	if (!rc)
 		rc = drawing_init(&w, d, profiles, n, err);
 	if (!rc && !(s.v = calloc(n, sizeof(*s.v))))

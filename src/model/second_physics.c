@@ -1,10 +1,11 @@
 /*
- * second_physics.c - other equations for the same parameters, to test what planners and predictors make of a GPU that
- * does not follow physics.c; see hes_model_second() in heshare/model.h.
+ * second_physics.c - other equations for the same parameters, to test what planners and predictors
+ * make of a GPU that does not follow physics.c; see hes_model_second() in heshare/model.h.
  *
- * Everything that physics.c assumes is assumed otherwise: compute and memory overlap, work comes in waves, co-runners
- * wait for a full memory and evict each other's sets, every pair has a factor of its own, memory slows with the SM
- * clock, power does not add up, and counters are biased. No number here is fitted.
+ * Everything that physics.c assumes is assumed otherwise: compute and memory overlap, work comes in
+ * waves, co-runners wait for a full memory and evict each other's sets, every pair has a factor of
+ * its own, memory slows with the SM clock, power does not add up, and counters are biased. No
+ * number here is fitted.
  */
 #include <math.h>
 #include <string.h>
@@ -30,10 +31,11 @@ struct load {
 
 struct second {
 	const struct hes_gpu_physics *p;
-	const struct hes_gpu_type    *g;
+	const struct hes_gpu_type *g;
 	double sms, l2_mib, gbs, top_ghz;
 	struct load v[HES_MODEL_MAX_JOBS];
-	double pair[HES_MODEL_MAX_JOBS][HES_MODEL_MAX_JOBS]; /* logarithm of a co-runner's own factor */
+	double pair[HES_MODEL_MAX_JOBS]
+		   [HES_MODEL_MAX_JOBS]; /* logarithm of a co-runner's own factor */
 	size_t n;
 };
 
@@ -52,11 +54,13 @@ static double quirk(const char *a, const char *b, const char *c)
 	return ((double)(h >> 11) / 9007199254740992.0 - 0.5) * sqrt(12);
 }
 
-static void second_prepare(const struct hes_model *m, const struct second *s, const struct hes_model_job *r, struct load *l)
+static void second_prepare(const struct hes_model *m, const struct second *s,
+			   const struct hes_model_job *r, struct load *l)
 {
 	const struct hes_workload *w = r->workload;
 	double items = pow(r->batch, 1 + w->padding), share = s->sms * r->sm_pct / 100;
-	double wanted = w->parallel_sms * pow(r->batch, w->parallel_growth), smooth = fmax(1, wanted / share);
+	double wanted = w->parallel_sms * pow(r->batch, w->parallel_growth),
+	       smooth = fmax(1, wanted / share);
 
 	*l = (struct load){
 		.w = w,
@@ -66,7 +70,8 @@ static void second_prepare(const struct hes_model *m, const struct second *s, co
 		.gcycles = w->gflop_per_item * items / hes_model_rate(m, s->p, w),
 		.gaps_s = w->kernels * s->p->launch_us * 1e-6,
 		.host_s = w->host_us * s->p->host_factor * 1e-6,
-		.serial_s = (w->serial_us + r->batch * w->serial_us_per_item) * s->p->host_factor * 1e-6,
+		.serial_s = (w->serial_us + r->batch * w->serial_us_per_item) * s->p->host_factor *
+			    1e-6,
 		.copy_s = r->batch * w->copy_mib_per_item / (s->p->pcie_gbs * HES_MIB_PER_GB),
 		.fixed_gb = w->traffic_mib / HES_MIB_PER_GB,
 		.item_gb = w->traffic_mib_per_item * items / HES_MIB_PER_GB,
@@ -97,17 +102,22 @@ static void second_iterate(struct second *s, size_t i, double ghz)
 	own = exp(own);
 	full = fmin(others_gbs / gbs, 1);
 	l2 = sets > 0 ? s->l2_mib * l->set_mib / sets : s->l2_mib;
-	l->traffic_gb = l->fixed_gb + l->item_gb * fmax(NEVER_HIT, 1 - (1 - NEVER_HIT) * l2 / fmax(l->set_mib, l2));
-	l->compute_s = l->gcycles / (ghz * l->sms) * l->waves * fmax(1, (l->sms + others_sms) / s->sms) * own;
+	l->traffic_gb =
+		l->fixed_gb +
+		l->item_gb * fmax(NEVER_HIT, 1 - (1 - NEVER_HIT) * l2 / fmax(l->set_mib, l2));
+	l->compute_s = l->gcycles / (ghz * l->sms) * l->waves *
+		       fmax(1, (l->sms + others_sms) / s->sms) * own;
 	l->memory_s = l->traffic_gb / (gbs * l->draw) * (1 + 1.5 * full * full) * own;
-	l->gpu_s = pow(pow(l->compute_s, OVERLAP) + pow(l->memory_s, OVERLAP), 1.0 / OVERLAP) + l->gaps_s;
+	l->gpu_s = pow(pow(l->compute_s, OVERLAP) + pow(l->memory_s, OVERLAP), 1.0 / OVERLAP) +
+		   l->gaps_s;
 	l->iteration_s = fmax(l->host_s, l->gpu_s) + l->serial_s + l->copy_s * (1 + copying);
 	l->busy = l->gpu_s / l->iteration_s;
 }
 
 static double second_power_at(struct second *s, double ghz)
 {
-	double x = ghz / s->top_ghz, v = fmax(s->p->volt_min, s->p->volt_min + (1 - s->p->volt_min) * (2 * x - 1));
+	double x = ghz / s->top_ghz,
+	       v = fmax(s->p->volt_min, s->p->volt_min + (1 - s->p->volt_min) * (2 * x - 1));
 	double working = 0, moving = 0;
 
 	for (size_t i = 0; i < s->n; i++)
@@ -118,11 +128,15 @@ static double second_power_at(struct second *s, double ghz)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct load *l = &s->v[i];
 
-		working += l->w->activity * fmin(l->compute_s + s->p->stall * l->memory_s, l->gpu_s) / l->iteration_s * l->sms / s->sms;
+		working += l->w->activity *
+			   fmin(l->compute_s + s->p->stall * l->memory_s, l->gpu_s) /
+			   l->iteration_s * l->sms / s->sms;
 		moving += l->traffic_gb / l->iteration_s / s->gbs;
 	}
-	return s->g->idle_power_mw * 1e-3 + (s->n ? s->p->context_w * v * v + MEMORY_ON * s->p->dram_w : 0) +
-	       s->p->switch_w * x * v * v * pow(fmin(working, 1.2), CROWDED) + (1 - MEMORY_ON) * s->p->dram_w * fmin(moving, 1);
+	return s->g->idle_power_mw * 1e-3 +
+	       (s->n ? s->p->context_w * v * v + MEMORY_ON * s->p->dram_w : 0) +
+	       s->p->switch_w * x * v * v * pow(fmin(working, 1.2), CROWDED) +
+	       (1 - MEMORY_ON) * s->p->dram_w * fmin(moving, 1);
 }
 
 /* The highest clock within the limit. */
@@ -162,7 +176,9 @@ static void second_fill_rates(const struct second *s, struct hes_rate *rates)
 			.iterations_per_s = 1 / l->iteration_s,
 			.busy = seen(s, l, "busy", (l->gpu_s - l->gaps_s) / l->iteration_s),
 			.sm_util = seen(s, l, "sm", l->busy * l->sms / s->sms),
-			.dram_util = seen(s, l, "dram", l->traffic_gb / l->iteration_s / s->g->memory_bandwidth_gbs),
+			.dram_util =
+				seen(s, l, "dram",
+				     l->traffic_gb / l->iteration_s / s->g->memory_bandwidth_gbs),
 			.l2_util = seen(s, l, "l2", l->busy * l->set_mib / sets),
 		};
 		sm += rates[i].sm_util;
@@ -175,20 +191,27 @@ static void second_fill_rates(const struct second *s, struct hes_rate *rates)
 	}
 }
 
-static void second_steady(const struct hes_model *m, const struct hes_gpu_type *g, double requested_ghz, double limit_w,
-			  const struct hes_model_job *r, size_t n, struct hes_rate *rates, struct hes_steady *out)
+static void second_steady(const struct hes_model *m, const struct hes_gpu_type *g,
+			  double requested_ghz, double limit_w, const struct hes_model_job *r,
+			  size_t n, struct hes_rate *rates, struct hes_steady *out)
 {
 	const struct hes_gpu_physics *p = hes_model_gpu(m, g->name);
 	struct second s = {
-		.p = p, .g = g, .sms = g->sm_count, .l2_mib = g->l2_kib / 1024.0, .gbs = g->memory_bandwidth_gbs * p->bandwidth_fraction,
-		.top_ghz = g->clock_max_mhz * 1e-3, .n = n,
+		.p = p,
+		.g = g,
+		.sms = g->sm_count,
+		.l2_mib = g->l2_kib / 1024.0,
+		.gbs = g->memory_bandwidth_gbs * p->bandwidth_fraction,
+		.top_ghz = g->clock_max_mhz * 1e-3,
+		.n = n,
 	};
 
 	for (size_t i = 0; i < n; i++)
 		second_prepare(m, &s, &r[i], &s.v[i]);
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
-			s.pair[i][j] = PAIR * (1 + quirk(r[i].workload->name, r[j].workload->name, g->name));
+			s.pair[i][j] = PAIR * (1 + quirk(r[i].workload->name, r[j].workload->name,
+							 g->name));
 	*out = second_fit_clock(&s, g->clock_min_mhz * 1e-3, requested_ghz, limit_w);
 	second_fill_rates(&s, rates);
 }

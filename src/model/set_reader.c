@@ -45,14 +45,24 @@ bool set_reader_observe(struct set_reader *r, enum hes_series_id series, enum he
 {
 	if (r->rc || !(measured > 0))
 		return false;
-	add(r, (struct hes_observation){ .series = series, .metric = metric, .at = *at, .measured = measured, .held = held });
+	add(r, (struct hes_observation){ .series = series,
+					 .metric = metric,
+					 .at = *at,
+					 .measured = measured,
+					 .held = held });
 	return r->rc == 0;
 }
 
 void set_reader_compare(struct set_reader *r, enum hes_series_id series, enum hes_metric metric,
-			const struct hes_setup *at, const struct hes_setup *against, double measured, bool held)
+			const struct hes_setup *at, const struct hes_setup *against,
+			double measured, bool held)
 {
 	if (!r->rc)
-		add(r, (struct hes_observation){ .series = series, .metric = metric, .at = *at,
-						 .against = *against, .relative = true, .measured = measured, .held = held });
+		add(r, (struct hes_observation){ .series = series,
+						 .metric = metric,
+						 .at = *at,
+						 .against = *against,
+						 .relative = true,
+						 .measured = measured,
+						 .held = held });
 }

@@ -1,8 +1,10 @@
 /*
- * vary.c - a model with parameters drawn within their uncertainty; see hes_model_varied() in heshare/model.h.
+ * vary.c - a model with parameters drawn within their uncertainty; see hes_model_varied() in
+ * heshare/model.h.
  *
- * Parameters vary independently on a logarithmic scale. Spreads come from left-out errors (docs/gpu-model.md): what was fitted varies
- * less than what was derived. The interference of co-runners is that of a fit which left a network out.
+ * Parameters vary independently on a logarithmic scale. Spreads come from left-out errors
+ * (docs/gpu-model.md): what was fitted varies less than what was derived. The interference of
+ * co-runners is that of a fit which left a network out.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,26 +14,40 @@
 #include "base/rng.h"
 #include "model/params.h"
 
-#define FARTHEST 2.5 /* spreads */
+#define FARTHEST    2.5   /* spreads */
 #define NINE_IN_TEN 1.645 /* spreads from the mean */
 
 static const struct spread {
 	const char *param;
-	double      fitted, derived; /* standard deviation of the logarithm */
-} gpu_spreads[] = {
-	{ "bandwidth_fraction", .04, .08 }, { "saturating_share", .2, .3 }, { "launch_us", .2, .3 }, { "pcie_gbs", .1, .2 },
-	{ "host_factor", .1, .2 }, { "context_w", .15, .3 }, { "switch_w", .06, .12 }, { "stall", .15, .25 },
-	{ "dram_w", .15, .25 }, { "volt_min", .03, .06 }, { "volt_knee", .05, .1 }, { "volt_bend", .1, .2 },
-	{ 0 }
-}, rate_spread = { "rate", .05, .2 }, workload_spreads[] = {
-	{ "efficiency", .05, .15 }, { "traffic_mib_per_item", .1, .25 }, { "traffic_mib", .1, .25 }, { "parallel_sms", .1, .25 },
-	{ "host_us", .1, .2 }, { "serial_us", .1, .2 }, { "serial_us_per_item", .1, .2 }, { "working_set_mib", .2, .3 },
-	{ "activity", .05, .1 },
-	{ 0 }
-}, nature_spreads[] = {
-	{ "transfer_interference", .3, .3 }, { "host_interference", .3, .3 }, { "fp32_reach", .1, .1 },
-	{ 0 }
-};
+	double fitted, derived; /* standard deviation of the logarithm */
+} gpu_spreads[] = { { "bandwidth_fraction", .04, .08 },
+		    { "saturating_share", .2, .3 },
+		    { "launch_us", .2, .3 },
+		    { "pcie_gbs", .1, .2 },
+		    { "host_factor", .1, .2 },
+		    { "context_w", .15, .3 },
+		    { "switch_w", .06, .12 },
+		    { "stall", .15, .25 },
+		    { "dram_w", .15, .25 },
+		    { "volt_min", .03, .06 },
+		    { "volt_knee", .05, .1 },
+		    { "volt_bend", .1, .2 },
+		    { 0 } },
+  rate_spread = { "rate", .05, .2 },
+  workload_spreads[] = { { "efficiency", .05, .15 },
+			 { "traffic_mib_per_item", .1, .25 },
+			 { "traffic_mib", .1, .25 },
+			 { "parallel_sms", .1, .25 },
+			 { "host_us", .1, .2 },
+			 { "serial_us", .1, .2 },
+			 { "serial_us_per_item", .1, .2 },
+			 { "working_set_mib", .2, .3 },
+			 { "activity", .05, .1 },
+			 { 0 } },
+  nature_spreads[] = { { "transfer_interference", .3, .3 },
+		       { "host_interference", .3, .3 },
+		       { "fp32_reach", .1, .1 },
+		       { 0 } };
 
 static double factor(struct hes_rng *rng, const struct spread *s, bool derived)
 {
@@ -40,15 +56,16 @@ static double factor(struct hes_rng *rng, const struct spread *s, bool derived)
 	return exp((derived ? s->derived : s->fitted) * fmin(fmax(z, -FARTHEST), FARTHEST));
 }
 
-static void vary_params(struct hes_rng rng, const struct spread *spreads, void *object, const struct hes_param *table, size_t n,
-			bool derived)
+static void vary_params(struct hes_rng rng, const struct spread *spreads, void *object,
+			const struct hes_param *table, size_t n, bool derived)
 {
 	for (const struct spread *s = spreads; s->param; s++)
 		for (size_t i = 0; i < n; i++) {
 			double *v = hes_param_in(&table[i], object);
 
 			if (strcmp(table[i].name, s->param) == 0 && *v > 0)
-				*v = fmin(fmax(*v * factor(&rng, s, derived), table[i].min), table[i].max);
+				*v = fmin(fmax(*v * factor(&rng, s, derived), table[i].min),
+					  table[i].max);
 		}
 }
 
@@ -69,7 +86,8 @@ static void vary_rates(struct hes_rng rng, struct hes_gpu_physics *p)
 /* A factor of which nine in ten lie between those of @f. */
 static double within(struct hes_rng *rng, const struct hes_factors *f)
 {
-	const double middle = (log(f->low) + log(f->high)) / 2, spread = (log(f->high) - log(f->low)) / (2 * NINE_IN_TEN);
+	const double middle = (log(f->low) + log(f->high)) / 2,
+		     spread = (log(f->high) - log(f->low)) / (2 * NINE_IN_TEN);
 
 	return exp(middle + spread * fmin(fmax(hes_rng_normal(rng), -FARTHEST), FARTHEST));
 }
@@ -77,8 +95,11 @@ static double within(struct hes_rng *rng, const struct hes_factors *f)
 /* What a user added is as slow, and draws as much, as its error to expect allows. */
 static void vary_added(struct hes_rng rng, struct hes_workload *w)
 {
-	double *const times[] = { &w->gflop_per_item, &w->traffic_mib, &w->traffic_mib_per_item, &w->copy_mib_per_item, &w->kernels,
-				  &w->host_us, &w->serial_us, &w->serial_us_per_item };
+	double *const times[] = {
+		&w->gflop_per_item,    &w->traffic_mib,       &w->traffic_mib_per_item,
+		&w->copy_mib_per_item, &w->kernels,           &w->host_us,
+		&w->serial_us,         &w->serial_us_per_item
+	};
 	const double time = within(&rng, &w->time_factors);
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
@@ -92,7 +113,8 @@ static void vary_workload(struct hes_rng rng, struct hes_workload *w)
 	if (w->time_factors.high > 0)
 		vary_added(rng, w);
 	else
-		vary_params(rng, workload_spreads, w, hes_workload_params, hes_workload_param_count, is_derived(w->origin));
+		vary_params(rng, workload_spreads, w, hes_workload_params, hes_workload_param_count,
+			    is_derived(w->origin));
 }
 
 /* A fit without a network is of the pairs alone: later ones have changed the rest of nature. */
@@ -109,11 +131,14 @@ static void vary(struct hes_model *m, uint64_t seed)
 	hes_rng_seed(&rng, seed ^ 0x76617279u);
 	part = hes_rng_fork(&rng, 0);
 	if (m->n_held_out)
-		take_interference(&m->nature, &m->held_out[hes_rng_below(&part, m->n_held_out)].nature);
-	vary_params(part, nature_spreads, &m->nature, hes_nature_params, hes_nature_param_count, false);
+		take_interference(&m->nature,
+				  &m->held_out[hes_rng_below(&part, m->n_held_out)].nature);
+	vary_params(part, nature_spreads, &m->nature, hes_nature_params, hes_nature_param_count,
+		    false);
 	for (size_t i = 0; i < m->n_gpus; i++) {
 		part = hes_rng_fork(&rng, 1 + 2 * i);
-		vary_params(part, gpu_spreads, &m->gpus[i], hes_gpu_params, hes_gpu_param_count, is_derived(m->gpus[i].origin));
+		vary_params(part, gpu_spreads, &m->gpus[i], hes_gpu_params, hes_gpu_param_count,
+			    is_derived(m->gpus[i].origin));
 		vary_rates(hes_rng_fork(&part, 0), &m->gpus[i]);
 	}
 	for (size_t i = 0; i < m->n_workloads; i++)
@@ -130,7 +155,8 @@ static bool copy_of(const void *from, size_t n, size_t size, void *out)
 	return v;
 }
 
-int hes_model_varied(const struct hes_model *m, uint64_t seed, struct hes_model **out, struct hes_err *err)
+int hes_model_varied(const struct hes_model *m, uint64_t seed, struct hes_model **out,
+		     struct hes_err *err)
 {
 	struct hes_model *v = calloc(1, sizeof(*v));
 

@@ -22,21 +22,27 @@ static void write_text(const char *field, const char *text, FILE *f)
 
 void hes_workloads_write_head(FILE *f)
 {
-	fputs("# Workloads for the GPU model, added by heshare model --add-workload; docs/formats/workloads.md says what each field is.\n"
-	      "workloads:\n", f);
+	fputs("# Workloads for the GPU model, added by heshare model --add-workload; "
+	      "docs/formats/workloads.md says what each field is.\n"
+	      "workloads:\n",
+	      f);
 }
 
 void hes_workload_write(const struct hes_workload *own, FILE *f)
 {
-	static const char *const maths[HES_MATHS] = { [HES_MATH_FP32] = "fp32", [HES_MATH_TF32] = "tf32", [HES_MATH_FP16] = "fp16" };
+	static const char *const maths[HES_MATHS] = {
+		[HES_MATH_FP32] = "fp32", [HES_MATH_TF32] = "tf32", [HES_MATH_FP16] = "fp16"
+	};
 	struct hes_workload w = *own;
 
 	write_text("  - name", w.name, f);
 	write_text("    framework", w.framework, f);
 	write_text("    origin", w.origin, f);
-	fprintf(f, "%s    load: %s\n    math: %s\n", w.testbed ? "    testbed: true\n" : "", hes_load_class_name(w.load), maths[w.math]);
+	fprintf(f, "%s    load: %s\n    math: %s\n", w.testbed ? "    testbed: true\n" : "",
+		hes_load_class_name(w.load), maths[w.math]);
 	for (size_t i = 0; i < hes_workload_param_count; i++)
-		fprintf(f, "    %s: %.5g\n", hes_workload_params[i].name, *hes_param_in(&hes_workload_params[i], &w));
+		fprintf(f, "    %s: %.5g\n", hes_workload_params[i].name,
+			*hes_param_in(&hes_workload_params[i], &w));
 	write_factors("time_factors", &w.time_factors, f);
 	write_factors("power_factors", &w.power_factors, f);
 }

@@ -1,8 +1,9 @@
 /*
- * workload_prior.c - estimate parameters of an unknown workload from those of the known networks; see workload_prior.h.
+ * workload_prior.c - estimate parameters of an unknown workload from those of the known networks;
+ * see workload_prior.h.
  *
- * Neither correlations between parameters nor a mixture of priors, one for each network, predicted networks that were
- * left out any better.
+ * Neither correlations between parameters nor a mixture of priors, one for each network, predicted
+ * networks that were left out any better.
  */
 #include "model/workload_prior.h"
 
@@ -11,33 +12,60 @@
 #include <stdio.h>
 #include <string.h>
 
-#define N HES_PRIOR_PARAMS
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define LEAST_NETWORKS 4
-#define SPREAD_OF_FACT 0.1 /* least spread of a parameter that a fact gives */
+#define N                HES_PRIOR_PARAMS
+#define COUNT(a)         (sizeof(a) / sizeof((a)[0]))
+#define LEAST_NETWORKS   4
+#define SPREAD_OF_FACT   0.1 /* least spread of a parameter that a fact gives */
 #define SPREAD_OTHERWISE 0.5
 
 /* Against TF32, as for the loops of inference.c. */
-static const double efficiency_in[HES_MATHS] = { [HES_MATH_FP32] = 8, [HES_MATH_TF32] = 1, [HES_MATH_FP16] = 1 };
-static const double bytes_in[HES_MATHS] = { [HES_MATH_FP32] = 1, [HES_MATH_TF32] = 1, [HES_MATH_FP16] = .5 };
-
-#define ROW(m, least, most) { #m, offsetof(struct hes_workload, m), least, most }
-static const struct hes_param params[N] = {
-	ROW(gflop_per_item, 1e-4, 1e9), ROW(traffic_mib_per_item, 1e-3, 1e9), ROW(traffic_mib, 0.1, 1e9), ROW(efficiency, 0.02, 3),
-	ROW(parallel_sms, 0.1, 1e4), ROW(parallel_growth, 0.02, 1), ROW(host_us, 10, 1e8), ROW(serial_us, 1, 1e8),
-	ROW(serial_us_per_item, 0.01, 1e8), ROW(activity, 0.1, 5),
+static const double efficiency_in[HES_MATHS] = {
+	[HES_MATH_FP32] = 8, [HES_MATH_TF32] = 1, [HES_MATH_FP16] = 1
+};
+static const double bytes_in[HES_MATHS] = {
+	[HES_MATH_FP32] = 1, [HES_MATH_TF32] = 1, [HES_MATH_FP16] = .5
 };
 
-/* A parameter's value below which no time is noticed; and the fact that it grows with, by its offset + 1; 0: none. */
+#define ROW(m, least, most)                                       \
+	{                                                         \
+#m, offsetof(struct hes_workload, m), least, most \
+	}
+static const struct hes_param params[N] = {
+	ROW(gflop_per_item, 1e-4, 1e9),
+	ROW(traffic_mib_per_item, 1e-3, 1e9),
+	ROW(traffic_mib, 0.1, 1e9),
+	ROW(efficiency, 0.02, 3),
+	ROW(parallel_sms, 0.1, 1e4),
+	ROW(parallel_growth, 0.02, 1),
+	ROW(host_us, 10, 1e8),
+	ROW(serial_us, 1, 1e8),
+	ROW(serial_us_per_item, 0.01, 1e8),
+	ROW(activity, 0.1, 5),
+};
+
+/* A parameter's value below which no time is noticed; and the fact that it grows with, by its
+ * offset + 1; 0: none. */
 #define WITH(fact) (offsetof(struct hes_workload_facts, fact) + 1)
-static const struct { double unnoticed; size_t fact; } about[N] = {
-	{ 1e-3, WITH(gflop_per_item) }, { 1e-2, WITH(traffic_mib_per_item) }, { 1, WITH(weights_mib) }, { 0.02, 0 },
-	{ 0.1, 0 }, { 0.02, 0 }, { 100, WITH(kernels) }, { 50, 0 }, { 1, 0 }, { 0.1, 0 },
+static const struct {
+	double unnoticed;
+	size_t fact;
+} about[N] = {
+	{ 1e-3, WITH(gflop_per_item) },
+	{ 1e-2, WITH(traffic_mib_per_item) },
+	{ 1, WITH(weights_mib) },
+	{ 0.02, 0 },
+	{ 0.1, 0 },
+	{ 0.02, 0 },
+	{ 100, WITH(kernels) },
+	{ 50, 0 },
+	{ 1, 0 },
+	{ 0.1, 0 },
 };
 
 static double fact_of(const struct hes_workload_facts *f, size_t i)
 {
-	return about[i].fact ? *(const double *)(const void *)((const char *)f + about[i].fact - 1) : 0;
+	return about[i].fact ? *(const double *)(const void *)((const char *)f + about[i].fact - 1)
+			     : 0;
 }
 
 static bool is_measured(const struct hes_workload *w)
@@ -67,14 +95,23 @@ static struct hes_workload in_math(struct hes_workload w, enum hes_math math)
 	return w;
 }
 
-/* Logarithms of the parameters of a network; of those that grow with a fact in @f, against the network's own fact. */
-static void logs_of(const struct hes_workload *network, const struct hes_workload_facts *f, double out[N])
+/* Logarithms of the parameters of a network; of those that grow with a fact in @f, against the
+ * network's own fact. */
+static void logs_of(const struct hes_workload *network, const struct hes_workload_facts *f,
+		    double out[N])
 {
 	struct hes_workload w = *network;
-	const struct hes_workload_facts own = { w.gflop_per_item, w.traffic_mib, w.traffic_mib_per_item, w.kernels, NULL, true, w.math };
+	const struct hes_workload_facts own = { w.gflop_per_item,
+						w.traffic_mib,
+						w.traffic_mib_per_item,
+						w.kernels,
+						NULL,
+						true,
+						w.math };
 
 	for (size_t i = 0; i < N; i++) {
-		out[i] = log(fmin(fmax(*hes_param_in(&params[i], &w), about[i].unnoticed), params[i].max));
+		out[i] = log(fmin(fmax(*hes_param_in(&params[i], &w), about[i].unnoticed),
+				  params[i].max));
 		if (fact_of(f, i) > 0)
 			out[i] -= log(fmax(fact_of(&own, i), about[i].unnoticed));
 	}
@@ -104,7 +141,8 @@ static void add_network(struct sums *s, struct hes_workload *w, const struct hes
 		*hes_param_in(&hes_workload_params[i], &s->in_logs) += log(v);
 	}
 	s->memory += log(fmax(1, w->memory_mib - w->traffic_mib));
-	s->memory_per_traffic += log(fmax(1, w->memory_mib_per_item) / fmax(1e-2, w->traffic_mib_per_item));
+	s->memory_per_traffic +=
+		log(fmax(1, w->memory_mib_per_item) / fmax(1e-2, w->traffic_mib_per_item));
 	s->n++;
 }
 
@@ -115,7 +153,8 @@ static int no_such_network(const struct hes_model *m, const char *name, struct h
 
 	for (size_t i = 0; i < m->n_workloads && at < sizeof(have); i++)
 		if (hes_prior_counts(m, i))
-			at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", at ? ", " : "", m->workloads[i].name);
+			at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", at ? ", " : "",
+					       m->workloads[i].name);
 	return hes_fail(err, -ENOENT, "\"%s\" is not one of the known networks: %s", name, have);
 }
 
@@ -124,7 +163,8 @@ struct hes_workload hes_prior_at(const struct hes_workload_prior *p, const doubl
 	struct hes_workload w = p->base;
 
 	for (size_t i = 0; i < N; i++)
-		*hes_param_in(&params[i], &w) = fmin(fmax(exp(p->mean[i] + x[i]), params[i].min), params[i].max);
+		*hes_param_in(&params[i], &w) =
+			fmin(fmax(exp(p->mean[i] + x[i]), params[i].min), params[i].max);
 	return w;
 }
 
@@ -137,7 +177,8 @@ static double spread_of_next(const struct sums *s, size_t i)
 }
 
 /* What no fit changes: geometric means; arithmetic ones where a network has 0. */
-static struct hes_workload typical(struct sums *s, const struct hes_workload_facts *f, enum hes_math math)
+static struct hes_workload typical(struct sums *s, const struct hes_workload_facts *f,
+				   enum hes_math math)
 {
 	struct hes_workload w = s->plain;
 
@@ -152,8 +193,8 @@ static struct hes_workload typical(struct sums *s, const struct hes_workload_fac
 	return w;
 }
 
-int hes_workload_prior(const struct hes_model *m, const struct hes_workload_facts *facts, enum hes_math math,
-		       struct hes_workload_prior *out, struct hes_err *err)
+int hes_workload_prior(const struct hes_model *m, const struct hes_workload_facts *facts,
+		       enum hes_math math, struct hes_workload_prior *out, struct hes_err *err)
 {
 	static const double at_mean[N];
 	struct sums all = { 0 }, some = { 0 };
@@ -170,21 +211,28 @@ int hes_workload_prior(const struct hes_model *m, const struct hes_workload_fact
 	if (!some.n && all.n)
 		return no_such_network(m, facts->like, err);
 	if (all.n < LEAST_NETWORKS)
-		return hes_fail(err, -ENODATA, "the model has %zu known networks; %d or more are needed to add one", all.n, LEAST_NETWORKS);
+		return hes_fail(
+			err, -ENODATA,
+			"the model has %zu known networks; %d or more are needed to add one", all.n,
+			LEAST_NETWORKS);
 	for (size_t i = 0; i < N; i++) {
 		const double fact = fact_of(facts, i);
 
 		out->mean[i] = some.logs[i] / (double)some.n + (fact > 0 ? log(fact) : 0);
-		out->spread[i] = fmax(spread_of_next(&all, i), fact > 0 ? SPREAD_OF_FACT : SPREAD_OTHERWISE);
+		out->spread[i] =
+			fmax(spread_of_next(&all, i), fact > 0 ? SPREAD_OF_FACT : SPREAD_OTHERWISE);
 	}
 	out->base = typical(&some, facts, math);
 	w = hes_prior_at(out, at_mean);
 	out->base.memory_mib = exp(some.memory / (double)some.n) + w.traffic_mib;
-	out->base.memory_mib_per_item = exp(some.memory_per_traffic / (double)some.n) * w.traffic_mib_per_item;
+	out->base.memory_mib_per_item =
+		exp(some.memory_per_traffic / (double)some.n) * w.traffic_mib_per_item;
 	return 0;
 }
 
-const struct hes_workload *hes_prior_nearest(const struct hes_model *m, const struct hes_workload_prior *p, const struct hes_workload *w)
+const struct hes_workload *hes_prior_nearest(const struct hes_model *m,
+					     const struct hes_workload_prior *p,
+					     const struct hes_workload *w)
 {
 	static const struct hes_workload_facts nothing;
 	const struct hes_workload *best = NULL;

@@ -11,7 +11,7 @@
 /* A row with the text of all jobs of its point. */
 struct row {
 	const struct hes_point *p;
-	char                    all[HES_CO_RUN_ALL_MAX];
+	char all[HES_CO_RUN_ALL_MAX];
 };
 
 static int compare_rows(const void *a, const void *b)
@@ -30,7 +30,8 @@ static bool same_set(const struct row *a, const struct row *b)
 }
 
 /* Rate and power of one job of a set: means over its rows, [n]. @return false: it has no row */
-static bool measured_rate(const struct row *v, size_t n, const struct hes_co_run_job *j, double *rate)
+static bool measured_rate(const struct row *v, size_t n, const struct hes_co_run_job *j,
+			  double *rate)
 {
 	double sum = 0;
 	size_t rows = 0;
@@ -46,8 +47,8 @@ static bool measured_rate(const struct row *v, size_t n, const struct hes_co_run
 }
 
 /* @return false: a job was never profiled alone, or its row is missing */
-static bool set_of(const struct row *v, size_t n, const struct hes_share_profiles *solo, const struct hes_gpu_type *g,
-		   struct co_set *out)
+static bool set_of(const struct row *v, size_t n, const struct hes_share_profiles *solo,
+		   const struct hes_gpu_type *g, struct co_set *out)
 {
 	const char *at = v[0].all;
 	struct hes_co_run_job job;
@@ -56,7 +57,8 @@ static bool set_of(const struct row *v, size_t n, const struct hes_share_profile
 	for (; out->n < HES_PARTITION_MAX_JOBS && hes_co_run_text_next(&at, &job); out->n++) {
 		size_t i = out->n;
 
-		out->jobs[i] = hes_share_profile_find(solo, g->name, job.workload, job.batch_size, v[0].p->clock_mhz);
+		out->jobs[i] = hes_share_profile_find(solo, g->name, job.workload, job.batch_size,
+						      v[0].p->clock_mhz);
 		out->sm_pct[i] = job.sm_pct;
 		if (!out->jobs[i] || !measured_rate(v, n, &job, &out->rate[i]))
 			return false;
@@ -66,16 +68,18 @@ static bool set_of(const struct row *v, size_t n, const struct hes_share_profile
 	return !*at && out->n > 1;
 }
 
-int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *solo, const struct hes_gpu_type *g, double cv,
-		 struct co_sets *out, struct hes_err *err)
+int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *solo,
+		 const struct hes_gpu_type *g, double cv, struct co_sets *out, struct hes_err *err)
 {
 	struct row *v = calloc(p->n + 1, sizeof(*v));
 	struct co_sets sets = { .v = calloc(p->n + 1, sizeof(*sets.v)) };
 	size_t n = 0;
-	int rc = v && sets.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", p->n);
+	int rc = v && sets.v ? 0
+			     : hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", p->n);
 
 	for (size_t i = 0; i < p->n && !rc; i++)
-		if (p->v[i].co_runners[0] && strcmp(p->v[i].gpu_type, g->name) == 0 && p->v[i].cv < cv && !(p->v[i].power_cv >= cv)) {
+		if (p->v[i].co_runners[0] && strcmp(p->v[i].gpu_type, g->name) == 0 &&
+		    p->v[i].cv < cv && !(p->v[i].power_cv >= cv)) {
 			v[n].p = &p->v[i];
 			hes_co_run_text_all(&p->v[i], v[n++].all);
 		}

@@ -1,9 +1,9 @@
 /*
  * composition.c - what jobs do together, from what each does alone at its share; see co_run.h.
  *
- * Throughput: what a job has alone with its share, less what co-runners take of memory bandwidth and
- * cache. Power: that of a GPU that holds jobs without work, and what each job's work adds to it. Where
- * that is more than the power limit, the GPU lowers its clock.
+ * Throughput: what a job has alone with its share, less what co-runners take of memory bandwidth
+ * and cache. Power: that of a GPU that holds jobs without work, and what each job's work adds to
+ * it. Where that is more than the power limit, the GPU lowers its clock.
  */
 #include <math.h>
 #include <string.h>
@@ -11,16 +11,18 @@
 #include "base/hash.h"
 #include "partition/co_run.h"
 
-#define BANDWIDTH       0.9   /* of the data sheet's that jobs can reach together */
-#define WAIT            0.12  /* slowdown by co-runners that use all of L2 and memory, the power limit aside */
-#define WAIT_COPY       5     /* times as much more for a job that copies all the time */
-#define HOST            0.76  /* slowdown of host-bound time by a co-runner that copies all the time */
-#define L2_PER_SM       0.40  /* L2 use of a GPU whose SMs all work */
-#define PCIE_GBS        12    /* where the type's is unknown: 16 lanes of the third generation */
-#define MIB_PER_GB      953.674
-#define LIMIT_EXPONENT  3     /* dynamic power grows as clock x voltage^2, close to the cube of the clock */
-#define CLOCK_PART      0.7   /* of a job's throughput that follows the clock under a power limit */
-#define DEMAND_ROUNDS   40
+#define BANDWIDTH 0.9 /* of the data sheet's that jobs can reach together */
+/* slowdown by co-runners that use all of L2 and memory, the power limit aside */
+#define WAIT       0.12
+#define WAIT_COPY  5    /* times as much more for a job that copies all the time */
+#define HOST       0.76 /* slowdown of host-bound time by a co-runner that copies all the time */
+#define L2_PER_SM  0.40 /* L2 use of a GPU whose SMs all work */
+#define PCIE_GBS   12   /* where the type's is unknown: 16 lanes of the third generation */
+#define MIB_PER_GB 953.674
+#define LIMIT_EXPONENT \
+	3 /* dynamic power grows as clock x voltage^2, close to the cube of the clock */
+#define CLOCK_PART    0.7 /* of a job's throughput that follows the clock under a power limit */
+#define DEMAND_ROUNDS 40
 
 static double known(double metric)
 {
@@ -28,8 +30,9 @@ static double known(double metric)
 }
 
 /*
- * What co-runners of a job meet in L2 and memory. L2 use is L2_PER_SM x SM activity. Without an SM counter, SM activity is
- * estimated as share x (1 - fixed). Without a bandwidth counter, the time with memory traffic stands for bandwidth.
+ * What co-runners of a job meet in L2 and memory. L2 use is L2_PER_SM x SM activity. Without an SM
+ * counter, SM activity is estimated as share x (1 - fixed). Without a bandwidth counter, the time
+ * with memory traffic stands for bandwidth.
  */
 static double pressure_of(const struct co_job *j)
 {
@@ -37,10 +40,13 @@ static double pressure_of(const struct co_job *j)
 
 	if (isnan(sm))
 		sm = j->alone.sm_pct / 100 * (1 - j->fixed);
-	return (L2_PER_SM * sm + known(isnan(dram) ? j->alone.metric[HES_METRIC_MEMORY_BUSY] : dram)) / 2;
+	return (L2_PER_SM * sm +
+		known(isnan(dram) ? j->alone.metric[HES_METRIC_MEMORY_BUSY] : dram)) /
+	       2;
 }
 
-double co_base_w(const struct hes_share_profiles *solo, const struct hes_gpu_type *g, uint32_t clock_mhz)
+double co_base_w(const struct hes_share_profiles *solo, const struct hes_gpu_type *g,
+		 uint32_t clock_mhz)
 {
 	double idle = g->idle_power_mw * 1e-3, least = INFINITY, above = 0, below = 0;
 
@@ -74,8 +80,9 @@ static double demand_of(const struct co_job *j)
 }
 
 /*
- * Jobs share the bandwidth. Where their demands d sum to more than 1, each is slowed by 1 + d (z - 1), so that a job which
- * uses more memory is slowed more. Bisection finds the z at which the demands that are left sum to 1.
+ * Jobs share the bandwidth. Where their demands d sum to more than 1, each is slowed by 1 + d (z -
+ * 1), so that a job which uses more memory is slowed more. Bisection finds the z at which the
+ * demands that are left sum to 1.
  */
 static double bandwidth_factor(const struct co_run *r)
 {
@@ -94,9 +101,10 @@ static double bandwidth_factor(const struct co_run *r)
 }
 
 /*
- * Slowdown of each job, by a form that was fitted to 750 slowdowns of three networks in pairs on a V100 (iGniter; a network
- * that was in no pair of the fit is off by 2.0 % on average). The first term is waiting for L2 and memory, longer
- * for a job that copies; the second is the part that is bound to the host waiting for co-runners that copy.
+ * Slowdown of each job, by a form that was fitted to 750 slowdowns of three networks in pairs on a
+ * V100 (iGniter; a network that was in no pair of the fit is off by 2.0 % on average). The first
+ * term is waiting for L2 and memory, longer for a job that copies; the second is the part that is
+ * bound to the host waiting for co-runners that copy.
  */
 static void slow_down(struct co_run *r)
 {
@@ -108,8 +116,10 @@ static void slow_down(struct co_run *r)
 	}
 	for (size_t i = 0; i < r->n; i++) {
 		const struct co_job *j = &r->job[i];
-		double others = fmax(pressure - pressure_of(j), 0), copies = fmin(fmax(copying - j->copying, 0), 1);
-		double waits = 1 + WAIT * (1 + WAIT_COPY * j->copying) * sqrt(others) + HOST * j->fixed * sqrt(copies);
+		double others = fmax(pressure - pressure_of(j), 0),
+		       copies = fmin(fmax(copying - j->copying, 0), 1);
+		double waits = 1 + WAIT * (1 + WAIT_COPY * j->copying) * sqrt(others) +
+			       HOST * j->fixed * sqrt(copies);
 
 		r->rate[i] = j->alone.rate / fmax(waits, 1 + demand_of(j) * (z - 1));
 	}
@@ -121,7 +131,8 @@ static void limit_power(struct co_run *r)
 
 	r->wanted_w = r->base_w;
 	for (size_t i = 0; i < r->n; i++)
-		r->wanted_w += (r->job[i].alone.power_w - r->base_w) * r->rate[i] / r->job[i].alone.rate;
+		r->wanted_w +=
+			(r->job[i].alone.power_w - r->base_w) * r->rate[i] / r->job[i].alone.rate;
 	r->power_w = fmin(r->wanted_w, limit);
 	if (r->wanted_w <= limit || limit <= r->base_w)
 		return;
@@ -130,13 +141,17 @@ static void limit_power(struct co_run *r)
 		r->rate[i] *= 1 + CLOCK_PART * (clock - 1);
 }
 
-void co_job_at(const struct hes_share_profile *p, const struct hes_gpu_type *g, double sm_pct, struct co_job *out)
+void co_job_at(const struct hes_share_profile *p, const struct hes_gpu_type *g, double sm_pct,
+	       struct co_job *out)
 {
 	double link = (g->pcie_gbs > 0 ? g->pcie_gbs : PCIE_GBS) * MIB_PER_GB;
 
 	hes_share_profile_at(p, sm_pct, &out->alone);
 	out->fixed = fmin(p->fixed_s * out->alone.rate, 1);
-	out->copying = fmin((known(out->alone.metric[HES_METRIC_PCIE_TX]) + known(out->alone.metric[HES_METRIC_PCIE_RX])) / link, 1);
+	out->copying = fmin((known(out->alone.metric[HES_METRIC_PCIE_TX]) +
+			     known(out->alone.metric[HES_METRIC_PCIE_RX])) /
+				    link,
+			    1);
 	out->sensitivity = p->sensitivity;
 	out->who = hes_hash_text(HES_HASH_START, p->workload) * (2 * (uint64_t)p->batch_size + 1);
 }

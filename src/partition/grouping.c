@@ -1,10 +1,11 @@
 /*
  * grouping.c - which jobs share which GPU of a fleet; see heshare/partition.h.
  *
- * Work per watt of a fleet is no sum over its GPUs, but made of two: gain (split_gain) and power. So, after Dinkelbach, at
- * a price of a watt gain less price x power is a sum, which groups.h makes large; gain / power of the result is the
- * next price. Jobs assigned to the GPUs in turn give the first one. The harmonic mean is no ratio of sums; there other prices
- * find better groups now and then.
+ * Work per watt of a fleet is no sum over its GPUs, but made of two: gain (split_gain) and power.
+ * So, after Dinkelbach, at a price of a watt gain less price x power is a sum, which groups.h makes
+ * large; gain / power of the result is the next price. Jobs assigned to the GPUs in turn give the
+ * first one. The harmonic mean is no ratio of sums; there other prices find better groups now and
+ * then.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,30 +15,37 @@
 #include "partition/groups.h"
 #include "partition/split_search.h"
 
-#define MAX_TYPES 64
-#define ROUNDS 5
-#define DEAL_ROUNDS 3
-#define EFFORT 50000      /* groups to look at by default, and */
-#define EFFORT_A_JOB 700  /* ... besides for each job */
+#define MAX_TYPES    64
+#define ROUNDS       5
+#define DEAL_ROUNDS  3
+#define EFFORT       50000 /* groups to look at by default, and */
+#define EFFORT_A_JOB 700   /* ... besides for each job */
 
 struct grouping {
 	const struct hes_partition_model *m;
-	const struct hes_partition_jobs  *p;
-	const struct hes_gpu_type        *types[MAX_TYPES];
-	size_t    n_types;
-	struct split_job *jobs;      /* [n * n_types]; profile NULL: cannot run there */
-	uint32_t  step;
-	uint32_t  waves;
-	uint32_t *kind_of;           /* [waves * GPUs]: index of the type */
-	double    price;
-	uint64_t  rounds_done;
+	const struct hes_partition_jobs *p;
+	const struct hes_gpu_type *types[MAX_TYPES];
+	size_t n_types;
+	struct split_job *jobs; /* [n * n_types]; profile NULL: cannot run there */
+	uint32_t step;
+	uint32_t waves;
+	uint32_t *kind_of; /* [waves * GPUs]: index of the type */
+	double price;
+	uint64_t rounds_done;
 };
 
-static struct split_problem problem_of(const struct grouping *x, uint32_t kind, const uint32_t *jobs, uint32_t n)
+static struct split_problem problem_of(const struct grouping *x, uint32_t kind,
+				       const uint32_t *jobs, uint32_t n)
 {
 	const struct hes_gpu_type *g = x->types[kind];
-	struct split_problem s = { .m = partition_type_model(x->m, g), .g = g, .clock_mhz = g->clock_default_mhz, .n = n,
-				   .objective = x->p->objective, .price = x->price, .step = x->step, .levels = 100 / x->step };
+	struct split_problem s = { .m = partition_type_model(x->m, g),
+				   .g = g,
+				   .clock_mhz = g->clock_default_mhz,
+				   .n = n,
+				   .objective = x->p->objective,
+				   .price = x->price,
+				   .step = x->step,
+				   .levels = 100 / x->step };
 
 	s.base_w = type_model_base_w(s.m, g->clock_default_mhz);
 	for (uint32_t i = 0; i < n; i++)
@@ -64,25 +72,32 @@ static double group_value(void *ctx, uint32_t kind, const uint32_t *jobs, uint32
 	if (!can_run(x, kind, jobs, n))
 		return -INFINITY;
 	s = problem_of(x, kind, jobs, n);
-	return split_quick(&s, &split) ? split_gain(&s, &split) - x->price * split.estimate.power_w : -INFINITY;
+	return split_quick(&s, &split) ? split_gain(&s, &split) - x->price * split.estimate.power_w
+				       : -INFINITY;
 }
 
 /* The throughput of a job is relative to its fastest type. */
 static int prepare_job(struct grouping *x, size_t i, struct hes_err *err)
 {
-	const struct hes_share_profile *const *profiles = x->p->profiles + i * x->n_types, *any = NULL;
+	const struct hes_share_profile *const *profiles = x->p->profiles + i * x->n_types,
+					      *any = NULL;
 	double alone = NAN, floor = x->p->floor ? x->p->floor[i] : 0;
 
 	for (size_t t = 0; t < x->n_types; t++) {
 		any = profiles[t] ? profiles[t] : any;
 		if (profiles[t])
-			alone = fmax(alone, profiles[t]->alone_rate); /* of a number and NaN, the number */
+			alone = fmax(alone,
+				     profiles[t]->alone_rate); /* of a number and NaN, the number */
 	}
 	if (!any)
-		return hes_fail(err, -EINVAL, "job %zu has no share profile on any GPU type of the fleet", i);
+		return hes_fail(err, -EINVAL,
+				"job %zu has no share profile on any GPU type of the fleet", i);
 	if (isnan(alone) && (x->p->objective != HES_PARTITION_THROUGHPUT || floor > 0))
-		return hes_fail(err, -ENODATA, "the throughput of %s/%u alone on a whole GPU was not measured; heshare profile "
-				"--shares 10..100 measures it", any->workload, any->batch_size);
+		return hes_fail(err, -ENODATA,
+				"the throughput of %s/%u alone on a whole GPU was not measured; "
+				"heshare profile "
+				"--shares 10..100 measures it",
+				any->workload, any->batch_size);
 	for (size_t t = 0; t < x->n_types; t++) {
 		struct split_job *j = &x->jobs[i * x->n_types + t];
 
@@ -129,8 +144,12 @@ static int check_alone(const struct grouping *x, struct hes_err *err)
 			runs = split_quick(&s, &split);
 		}
 		if (!runs)
-			return hes_fail(err, -ENOSPC, "job %u needs %u MiB of memory and a floor of %g, which no GPU of the fleet has for it "
-					"alone", i + 1, x->jobs[i * x->n_types].memory_mib, x->jobs[i * x->n_types].floor);
+			return hes_fail(err, -ENOSPC,
+					"job %u needs %u MiB of memory and a floor of %g, which no "
+					"GPU of the fleet has for it "
+					"alone",
+					i + 1, x->jobs[i * x->n_types].memory_mib,
+					x->jobs[i * x->n_types].floor);
 	}
 	return 0;
 }
@@ -143,11 +162,13 @@ static int grouping_prepare(struct grouping *x, struct hes_err *err)
 	x->n_types = hes_fleet_types(p->fleet, x->types, MAX_TYPES);
 	for (size_t t = 0; t < x->n_types; t++)
 		if (!partition_type_model(x->m, x->types[t]))
-			return hes_fail(err, -EINVAL, "the model was not trained for a %s", x->types[t]->name);
+			return hes_fail(err, -EINVAL, "the model was not trained for a %s",
+					x->types[t]->name);
 	x->jobs = calloc(p->n * x->n_types, sizeof(*x->jobs));
 	if (!x->jobs)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", p->n);
-	rc = grouping_waves(x, (uint32_t)((p->n + p->fleet->n * p->most - 1) / (p->fleet->n * p->most)), err);
+	rc = grouping_waves(
+		x, (uint32_t)((p->n + p->fleet->n * p->most - 1) / (p->fleet->n * p->most)), err);
 	for (size_t i = 0; i < p->n && !rc; i++)
 		rc = prepare_job(x, i, err);
 	return rc ? rc : check_alone(x, err);
@@ -162,7 +183,8 @@ static void grouping_finish(struct grouping *x)
 }
 
 /* The best split of a group at the price. */
-static int split_group(const struct grouping *x, uint32_t kind, struct hes_partition_group *g, double *gain, struct hes_err *err)
+static int split_group(const struct grouping *x, uint32_t kind, struct hes_partition_group *g,
+		       double *gain, struct hes_err *err)
 {
 	struct split_problem p = problem_of(x, kind, g->job, g->n);
 	struct hes_splits splits;
@@ -183,13 +205,16 @@ static int split_group(const struct grouping *x, uint32_t kind, struct hes_parti
 }
 
 /* Groups of a placement, each with its best split at the price; what they do together. */
-static int realise_groups(const struct grouping *x, const uint32_t *slot_of, struct hes_partition_groups *out, struct hes_err *err)
+static int realise_groups(const struct grouping *x, const uint32_t *slot_of,
+			  struct hes_partition_groups *out, struct hes_err *err)
 {
 	size_t gpus = x->p->fleet->n;
 	double gain = 0, n = (double)x->p->n;
 	int rc = 0;
 
-	*out = (struct hes_partition_groups){ .v = calloc(x->waves * gpus, sizeof(*out->v)), .n = x->waves * gpus, .waves = x->waves };
+	*out = (struct hes_partition_groups){ .v = calloc(x->waves * gpus, sizeof(*out->v)),
+					      .n = x->waves * gpus,
+					      .waves = x->waves };
 	if (!out->v)
 		return hes_fail(err, -ENOMEM, "out of memory for groups");
 	for (uint32_t i = 0; i < x->p->n; i++) {
@@ -215,7 +240,8 @@ static double price_of(const struct grouping *x, const struct hes_partition_grou
 {
 	double n = (double)x->p->n, work = g->work * x->waves;
 
-	return (x->p->objective == HES_PARTITION_ENERGY ? n * n / work : work) / (g->power_w * x->waves);
+	return (x->p->objective == HES_PARTITION_ENERGY ? n * n / work : work) /
+	       (g->power_w * x->waves);
 }
 
 /* Jobs assigned to the GPUs in turn: nothing if they do not fit. */
@@ -225,7 +251,8 @@ static void deal_jobs(struct grouping *x, uint32_t *slot_of, struct hes_partitio
 
 	for (uint32_t i = 0; i < x->p->n; i++)
 		slot_of[i] = i % (uint32_t)(x->waves * x->p->fleet->n);
-	for (int round = 0; round < DEAL_ROUNDS && realise_groups(x, slot_of, &now, NULL) == 0; round++) {
+	for (int round = 0; round < DEAL_ROUNDS && realise_groups(x, slot_of, &now, NULL) == 0;
+	     round++) {
 		hes_partition_groups_free(out);
 		*out = now;
 		x->price = price_of(x, out);
@@ -245,10 +272,17 @@ static void group_progress(void *ctx, uint64_t done, uint64_t of, double total)
 static int grouping_solve(struct grouping *x, struct hes_partition_groups *out, struct hes_err *err)
 {
 	static const double aside[ROUNDS] = { 1, 1, 0.6, 1.6, 1 };
-	const struct groups_problem problem = { .n_jobs = (uint32_t)x->p->n, .n_slots = (uint32_t)(x->waves * x->p->fleet->n),
-						.kind_of = x->kind_of, .most = x->p->most, .value = group_value, .ctx = x };
+	const struct groups_problem problem = { .n_jobs = (uint32_t)x->p->n,
+						.n_slots = (uint32_t)(x->waves * x->p->fleet->n),
+						.kind_of = x->kind_of,
+						.most = x->p->most,
+						.value = group_value,
+						.ctx = x };
 	uint64_t effort = x->p->effort ? x->p->effort : EFFORT + EFFORT_A_JOB * x->p->n;
-	const struct groups_options o = { .seed = x->p->seed, .evaluations = effort / ROUNDS + 1, .progress = group_progress, .ctx = x };
+	const struct groups_options o = { .seed = x->p->seed,
+					  .evaluations = effort / ROUNDS + 1,
+					  .progress = group_progress,
+					  .ctx = x };
 	uint32_t *slot_of = calloc(x->p->n + 1, sizeof(*slot_of));
 	struct hes_partition_groups best = { .v = NULL };
 	int rc = slot_of ? 0 : hes_fail(err, -ENOMEM, "out of memory for groups");
@@ -281,7 +315,8 @@ static int grouping_solve(struct grouping *x, struct hes_partition_groups *out, 
 }
 
 /* More waves, for as long as jobs have no place; in as many as there are jobs, each has a GPU. */
-static int grouping_solve_in_waves(struct grouping *x, struct hes_partition_groups *out, struct hes_err *err)
+static int grouping_solve_in_waves(struct grouping *x, struct hes_partition_groups *out,
+				   struct hes_err *err)
 {
 	int rc = grouping_solve(x, out, err);
 
@@ -302,11 +337,14 @@ int hes_partition_group(const struct hes_partition_model *m, const struct hes_pa
 	int rc;
 
 	if (!p->n || !p->fleet->n)
-		return hes_fail(err, -EINVAL, "%zu jobs on %zu GPUs; both must be at least 1", p->n, (size_t)p->fleet->n);
+		return hes_fail(err, -EINVAL, "%zu jobs on %zu GPUs; both must be at least 1", p->n,
+				(size_t)p->fleet->n);
 	if (x.step > 50)
 		return hes_fail(err, -EINVAL, "a step of %u %%; it must be from 1 to 50", x.step);
 	if (!p->most || p->most > HES_PARTITION_MAX_JOBS)
-		return hes_fail(err, -EINVAL, "%u jobs on a GPU at a time; from 1 to %d can share one", p->most, HES_PARTITION_MAX_JOBS);
+		return hes_fail(err, -EINVAL,
+				"%u jobs on a GPU at a time; from 1 to %d can share one", p->most,
+				HES_PARTITION_MAX_JOBS);
 	rc = grouping_prepare(&x, err);
 	if (!rc)
 		rc = grouping_solve_in_waves(&x, out, err);

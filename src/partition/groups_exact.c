@@ -1,8 +1,9 @@
 /*
- * groups_exact.c - the best placement of a few jobs, by dynamic programming over subsets; see groups.h.
+ * groups_exact.c - the best placement of a few jobs, by dynamic programming over subsets; see
+ * groups.h.
  *
- * Slot after slot: the most that the slots so far are worth with exactly a subset of the jobs, a mask.
- * Values are computed again where the kind changes from one slot to the next.
+ * Slot after slot: the most that the slots so far are worth with exactly a subset of the jobs, a
+ * mask. Values are computed again where the kind changes from one slot to the next.
  */
 #include "partition/groups.h"
 
@@ -10,13 +11,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-
 struct exact {
 	const struct groups_problem *p;
-	uint32_t  n_masks;
-	double   *value;   /* [n_masks] of sets on the present kind */
-	double   *best;    /* [n_masks] of the slots so far */
-	uint16_t *choice;  /* [n_slots * n_masks]: a slot's set */
+	uint32_t n_masks;
+	double *value;    /* [n_masks] of sets on the present kind */
+	double *best;     /* [n_masks] of the slots so far */
+	uint16_t *choice; /* [n_slots * n_masks]: a slot's set */
 };
 
 static void exact_values(struct exact *x, uint32_t kind)
@@ -53,7 +53,8 @@ static void exact_slot(struct exact *x, uint16_t *choice)
 	}
 }
 
-static int exact_result(const struct exact *x, uint32_t *slot_of, double *total, struct hes_err *err)
+static int exact_result(const struct exact *x, uint32_t *slot_of, double *total,
+			struct hes_err *err)
 {
 	uint32_t mask = x->n_masks - 1;
 	int placed = 0;
@@ -62,7 +63,8 @@ static int exact_result(const struct exact *x, uint32_t *slot_of, double *total,
 		if (isfinite(x->best[m]) && __builtin_popcount(m) > placed)
 			placed = __builtin_popcount(m);
 	if (!isfinite(x->best[mask]))
-		return hes_fail(err, -ENOSPC, "%u of %u jobs have no place", x->p->n_jobs - (uint32_t)placed, x->p->n_jobs);
+		return hes_fail(err, -ENOSPC, "%u of %u jobs have no place",
+				x->p->n_jobs - (uint32_t)placed, x->p->n_jobs);
 	*total = x->best[mask];
 	for (uint32_t slot = x->p->n_slots; slot-- > 0;) {
 		const uint32_t set = x->choice[(size_t)slot * x->n_masks + mask];
@@ -74,7 +76,8 @@ static int exact_result(const struct exact *x, uint32_t *slot_of, double *total,
 	return 0;
 }
 
-int groups_exact(const struct groups_problem *p, uint32_t *slot_of, double *total, struct hes_err *err)
+int groups_exact(const struct groups_problem *p, uint32_t *slot_of, double *total,
+		 struct hes_err *err)
 {
 	struct exact x = { .p = p, .n_masks = (uint32_t)1 << p->n_jobs };
 	int rc = -ENOMEM;

@@ -6,15 +6,17 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Reduced costs, cost - row price - column price, are never negative, and 0 where a row has its column. */
+/* Reduced costs, cost - row price - column price, are never negative, and 0 where a row has its
+ * column. */
 struct lap {
-	uint32_t      n_columns;
+	uint32_t n_columns;
 	const double *cost;
-	uint32_t     *row_of;
-	double        row_price[GROUPS_LAP_MOST], column_price[GROUPS_LAP_MOST];
-	double        distance[GROUPS_LAP_MOST];  /* from the new row, by reduced costs */
-	uint32_t      parent[GROUPS_LAP_MOST];    /* column before it on the shortest path, or GROUPS_LAP_FREE */
-	bool          done[GROUPS_LAP_MOST];      /* the distance is final */
+	uint32_t *row_of;
+	double row_price[GROUPS_LAP_MOST], column_price[GROUPS_LAP_MOST];
+	double distance[GROUPS_LAP_MOST]; /* from the new row, by reduced costs */
+	uint32_t parent[GROUPS_LAP_MOST]; /* column before it on the shortest path, or
+					     GROUPS_LAP_FREE */
+	bool done[GROUPS_LAP_MOST];       /* the distance is final */
 };
 
 /* Shorten the distances of columns by way of a row that is reached from @parent at a distance. */
@@ -37,7 +39,8 @@ static uint32_t lap_nearest(const struct lap *l)
 	uint32_t nearest = GROUPS_LAP_FREE;
 
 	for (uint32_t c = 0; c < l->n_columns; c++)
-		if (!l->done[c] && isfinite(l->distance[c]) && (nearest == GROUPS_LAP_FREE || l->distance[c] < l->distance[nearest]))
+		if (!l->done[c] && isfinite(l->distance[c]) &&
+		    (nearest == GROUPS_LAP_FREE || l->distance[c] < l->distance[nearest]))
 			nearest = c;
 	return nearest;
 }

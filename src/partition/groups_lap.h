@@ -2,7 +2,8 @@
  * groups_lap.h - linear assignment: each row gets a column of its own at the
  * least total cost.
  *
- * Shortest augmenting paths with prices (Jonker and Volgenant, Computing 38, 1987): n_rows^2 * n_columns steps.
+ * Shortest augmenting paths with prices (Jonker and Volgenant, Computing 38, 1987): n_rows^2 *
+ * n_columns steps.
  */
 #ifndef HES_PARTITION_GROUPS_LAP_H
 #define HES_PARTITION_GROUPS_LAP_H

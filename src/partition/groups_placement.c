@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define START_RANDOM 3   /* random starts */
-#define START_SLOTS  32  /* slots that a job is tried in by the greedy start */
+#define START_RANDOM 3  /* random starts */
+#define START_SLOTS  32 /* slots that a job is tried in by the greedy start */
 #define NO_SLOT      UINT32_MAX
 
 static int placement_init(struct groups_placement *x, uint32_t n_jobs, size_t n_slots)
@@ -28,7 +28,8 @@ static void placement_finish(struct groups_placement *x)
 	free(x->slot_of);
 }
 
-static void placement_copy(const struct groups_placement *from, struct groups_placement *to, uint32_t n_jobs)
+static void placement_copy(const struct groups_placement *from, struct groups_placement *to,
+			   uint32_t n_jobs)
 {
 	memcpy(to->set, from->set, from->n_slots * sizeof(*to->set));
 	memcpy(to->value, from->value, from->n_slots * sizeof(*to->value));
@@ -37,7 +38,8 @@ static void placement_copy(const struct groups_placement *from, struct groups_pl
 	to->total = from->total;
 }
 
-int groups_state_init(struct groups_state *s, const struct groups_problem *p, uint64_t seed, uint64_t evaluations)
+int groups_state_init(struct groups_state *s, const struct groups_problem *p, uint64_t seed,
+		      uint64_t evaluations)
 {
 	const size_t n_slots = (size_t)p->n_slots + p->n_jobs + 1;
 	int rc;
@@ -66,11 +68,13 @@ void groups_state_finish(struct groups_state *s)
 double groups_slot_value(struct groups_state *s, uint32_t slot, const struct groups_set *set)
 {
 	if (slot < s->p->n_slots)
-		return set->n <= s->p->most ? groups_value(&s->values, s->p->kind_of[slot], set) : -INFINITY;
+		return set->n <= s->p->most ? groups_value(&s->values, s->p->kind_of[slot], set)
+					    : -INFINITY;
 	return set->n == 0 ? 0 : set->n == 1 ? -s->penalty : -INFINITY;
 }
 
-void groups_slot_change(struct groups_state *s, uint32_t slot, const struct groups_set *set, double value)
+void groups_slot_change(struct groups_state *s, uint32_t slot, const struct groups_set *set,
+			double value)
 {
 	s->now.total += value - s->now.value[slot];
 	s->now.set[slot] = *set;
@@ -92,9 +96,11 @@ void groups_state_return(struct groups_state *s)
 
 /* Which slot a start gives each job. */
 struct start {
-	uint32_t cursor;  /* first slot to try */
-	uint32_t step;    /* from the slot that took a job to the next one's cursor: 1 deals, 0 fills */
-	uint32_t sample;  /* try so many random slots and take the best; 0: take the first that is possible */
+	uint32_t cursor; /* first slot to try */
+	uint32_t
+		step; /* from the slot that took a job to the next one's cursor: 1 deals, 0 fills */
+	uint32_t sample; /* try so many random slots and take the best; 0: take the first that is
+			    possible */
 };
 
 static double start_gain(struct groups_state *s, uint32_t slot, uint32_t job)
@@ -172,7 +178,8 @@ static void find_penalty(struct groups_state *s)
 
 	for (uint32_t job = 0; job < s->p->n_jobs; job++) {
 		const struct groups_set alone = { { job }, 1 };
-		const double v = fabs(groups_slot_value(s, hes_rng_small(&s->rng, s->p->n_slots), &alone));
+		const double v =
+			fabs(groups_slot_value(s, hes_rng_small(&s->rng, s->p->n_slots), &alone));
 
 		if (isfinite(v) && v > most)
 			most = v;

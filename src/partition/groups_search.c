@@ -1,9 +1,10 @@
 /*
  * groups_search.c - simulated annealing over placements; see groups.h.
  *
- * Two neighbourhoods. A pair step moves a job to another slot or swaps two jobs, and is accepted by Metropolis' rule. An
- * assignment step takes one job out of each of many slots and puts them back by an exact assignment; gains are
- * perturbed by Gumbel noise times the temperature, so that it anneals as well.
+ * Two neighbourhoods. A pair step moves a job to another slot or swaps two jobs, and is accepted by
+ * Metropolis' rule. An assignment step takes one job out of each of many slots and puts them back
+ * by an exact assignment; gains are perturbed by Gumbel noise times the temperature, so that it
+ * anneals as well.
  */
 #include "partition/groups.h"
 
@@ -17,22 +18,24 @@
 #include "partition/groups_lap.h"
 #include "partition/groups_placement.h"
 
-#define HIT_COST    (1.0 / 32) /* of a cached value, in calls */
-#define PAIR_STEPS  64         /* between two looks at the budget */
-#define HOT_LEAST   0.5        /* first temperature, in mean changes by a pair step: the fewer jobs, the higher */
-#define HOT_MOST    2.0
-#define HOT_JOBS    60.0
-#define COLD        0.005      /* last temperature */
-#define DESCENT     0.95       /* part of the search after which only gains are accepted, from the best on */
+#define HIT_COST   (1.0 / 32) /* of a cached value, in calls */
+#define PAIR_STEPS 64         /* between two looks at the budget */
+#define HOT_LEAST \
+	0.5 /* first temperature, in mean changes by a pair step: the fewer jobs, the higher */
+#define HOT_MOST 2.0
+#define HOT_JOBS 60.0
+#define COLD     0.005 /* last temperature */
+/* part of the search after which only gains are accepted, from the best on */
+#define DESCENT 0.95
 
 struct search {
-	struct groups_state          state;
+	struct groups_state state;
 	const struct groups_options *o;
-	uint64_t                     evaluations; /* the budget */
-	uint64_t                     reported;    /* hundredths of progress */
-	uint32_t                     slot[GROUPS_LAP_MOST], job[GROUPS_LAP_MOST], row_of[GROUPS_LAP_MOST];
-	struct groups_set            rest[GROUPS_LAP_MOST]; /* of a slot, without the job that was taken out */
-	double                       cost[GROUPS_LAP_MOST * GROUPS_LAP_MOST];
+	uint64_t evaluations; /* the budget */
+	uint64_t reported;    /* hundredths of progress */
+	uint32_t slot[GROUPS_LAP_MOST], job[GROUPS_LAP_MOST], row_of[GROUPS_LAP_MOST];
+	struct groups_set rest[GROUPS_LAP_MOST]; /* of a slot, without the job that was taken out */
+	double cost[GROUPS_LAP_MOST * GROUPS_LAP_MOST];
 };
 
 /* Part of the budget that is spent, 0 to 1 and beyond. */
@@ -50,15 +53,16 @@ static double search_spent(struct search *x)
 
 /* A job to another slot, or two jobs swapped: two slots' sets afterwards. */
 struct pair_step {
-	uint32_t          slot[2];
+	uint32_t slot[2];
 	struct groups_set set[2];
-	double            value[2];
-	double            gain;
+	double value[2];
+	double gain;
 };
 
 static bool pair_draw(struct groups_state *s, struct pair_step *t)
 {
-	const uint32_t job = hes_rng_small(&s->rng, s->p->n_jobs), a = s->now.slot_of[job], b = hes_rng_small(&s->rng, s->now.n_slots);
+	const uint32_t job = hes_rng_small(&s->rng, s->p->n_jobs), a = s->now.slot_of[job],
+		       b = hes_rng_small(&s->rng, s->now.n_slots);
 	const struct groups_set *other = &s->now.set[b];
 	const uint32_t i = hes_rng_small(&s->rng, s->p->most);
 
@@ -69,7 +73,8 @@ static bool pair_draw(struct groups_state *s, struct pair_step *t)
 	t->set[0] = groups_set_without(&s->now.set[a], job);
 	t->set[1] = i < other->n ? groups_set_without(other, other->job[i]) : *other;
 	/* Slots of a kind that would only exchange what they have. */
-	if (t->set[0].n == 0 && t->set[1].n == 0 && a < s->p->n_slots && b < s->p->n_slots && s->p->kind_of[a] == s->p->kind_of[b])
+	if (t->set[0].n == 0 && t->set[1].n == 0 && a < s->p->n_slots && b < s->p->n_slots &&
+	    s->p->kind_of[a] == s->p->kind_of[b])
 		return false;
 	if (i < other->n)
 		t->set[0] = groups_set_with(&t->set[0], other->job[i]);
@@ -95,7 +100,8 @@ static void pair_steps(struct groups_state *s, double temperature)
 	}
 }
 
-/* How much pair steps change: the mean over those that are possible, those that concern virtual slots left out. */
+/* How much pair steps change: the mean over those that are possible, those that concern virtual
+ * slots left out. */
 static double pair_scale(struct groups_state *s)
 {
 	double sum = 0;
@@ -146,17 +152,20 @@ static void lap_fill(struct search *x, uint32_t n_rows, uint32_t n, double tempe
 	struct groups_state *s = &x->state;
 
 	for (uint32_t c = 0; c < n; c++) {
-		const double alone = fmax(groups_slot_value(s, x->slot[c], &x->rest[c]), -4 * s->penalty);
+		const double alone =
+			fmax(groups_slot_value(s, x->slot[c], &x->rest[c]), -4 * s->penalty);
 
 		for (uint32_t r = 0; r < n_rows; r++) {
 			double cost = INFINITY;
 
 			if (x->rest[c].n < s->p->most) {
-				const struct groups_set set = groups_set_with(&x->rest[c], x->job[r]);
+				const struct groups_set set =
+					groups_set_with(&x->rest[c], x->job[r]);
 
 				cost = alone - groups_slot_value(s, x->slot[c], &set);
 			}
-			x->cost[r * n + c] = temperature > 0 ? cost - temperature * gumbel(&s->rng) : cost;
+			x->cost[r * n + c] =
+				temperature > 0 ? cost - temperature * gumbel(&s->rng) : cost;
 		}
 	}
 }
@@ -228,7 +237,8 @@ static void search_run(struct search *x)
 }
 
 /* Write the result if every job has a place. */
-static int search_result(const struct groups_state *s, uint32_t *slot_of, double *total, struct hes_err *err)
+static int search_result(const struct groups_state *s, uint32_t *slot_of, double *total,
+			 struct hes_err *err)
 {
 	const struct groups_problem *p = s->p;
 	uint32_t left = 0;
@@ -244,8 +254,8 @@ static int search_result(const struct groups_state *s, uint32_t *slot_of, double
 	return 0;
 }
 
-int groups_search(const struct groups_problem *p, const struct groups_options *o, uint32_t *slot_of, double *total,
-		  struct hes_err *err)
+int groups_search(const struct groups_problem *p, const struct groups_options *o, uint32_t *slot_of,
+		  double *total, struct hes_err *err)
 {
 	struct search *x = calloc(1, sizeof(*x));
 	int rc = x ? 0 : -ENOMEM;

@@ -11,11 +11,12 @@
 #define CACHE_MOST  (1u << 20) /* 16 MiB */
 
 struct groups_cached {
-	uint64_t key;    /* 0: none */
-	double   value;
+	uint64_t key; /* 0: none */
+	double value;
 };
 
-int groups_values_init(struct groups_values *v, const struct groups_problem *p, uint64_t evaluations)
+int groups_values_init(struct groups_values *v, const struct groups_problem *p,
+		       uint64_t evaluations)
 {
 	uint64_t room = CACHE_LEAST;
 

@@ -9,11 +9,12 @@
 
 struct hes_partition_model {
 	struct type_model *v;
-	size_t             n;
+	size_t n;
 };
 
-int hes_partition_train(const struct hes_points *p, const struct hes_share_profiles *solo, const struct hes_gpu_type *const *types,
-			size_t n_types, const struct hes_partition_options *o, struct hes_partition_model **out,
+int hes_partition_train(const struct hes_points *p, const struct hes_share_profiles *solo,
+			const struct hes_gpu_type *const *types, size_t n_types,
+			const struct hes_partition_options *o, struct hes_partition_model **out,
 			struct hes_err *err)
 {
 	struct hes_partition_model *m = calloc(1, sizeof(*m));
@@ -46,7 +47,8 @@ void hes_partition_free(struct hes_partition_model *m)
 	free(m);
 }
 
-const struct type_model *partition_type_model(const struct hes_partition_model *m, const struct hes_gpu_type *g)
+const struct type_model *partition_type_model(const struct hes_partition_model *m,
+					      const struct hes_gpu_type *g)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (m->v[i].g == g)
@@ -54,7 +56,8 @@ const struct type_model *partition_type_model(const struct hes_partition_model *
 	return NULL;
 }
 
-const struct hes_partition_info *hes_partition_about(const struct hes_partition_model *m, const struct hes_gpu_type *g)
+const struct hes_partition_info *hes_partition_about(const struct hes_partition_model *m,
+						     const struct hes_gpu_type *g)
 {
 	const struct type_model *t = partition_type_model(m, g);
 
@@ -62,11 +65,14 @@ const struct hes_partition_info *hes_partition_about(const struct hes_partition_
 }
 
 void hes_partition_predict(const struct hes_partition_model *m, const struct hes_gpu_type *g,
-			   const struct hes_share_profile *const *jobs, size_t n, const uint32_t *sm_pct,
-			   struct hes_partition_estimate *out)
+			   const struct hes_share_profile *const *jobs, size_t n,
+			   const uint32_t *sm_pct, struct hes_partition_estimate *out)
 {
 	const struct type_model *t = partition_type_model(m, g);
-	struct co_run r = { .g = g, .clock_mhz = jobs[0]->clock_mhz, .base_w = type_model_base_w(t, jobs[0]->clock_mhz), .n = n };
+	struct co_run r = { .g = g,
+			    .clock_mhz = jobs[0]->clock_mhz,
+			    .base_w = type_model_base_w(t, jobs[0]->clock_mhz),
+			    .n = n };
 
 	for (size_t i = 0; i < n; i++)
 		co_job_at(jobs[i], g, sm_pct[i], &r.job[i]);

@@ -7,6 +7,7 @@
 #include "partition/type_model.h"
 
 /** @return owned by @m; NULL: @m was not trained for @g */
-const struct type_model *partition_type_model(const struct hes_partition_model *m, const struct hes_gpu_type *g);
+const struct type_model *partition_type_model(const struct hes_partition_model *m,
+					      const struct hes_gpu_type *g);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * share_profile.c - a job alone at several SM shares, from measured points; see heshare/partition.h.
+ * share_profile.c - a job alone at several SM shares, from measured points; see
+ * heshare/partition.h.
  *
  * Invariant: shares of a profile rise strictly, and there are at least two.
  */
@@ -12,16 +13,17 @@
 
 #define WHOLE 100 /* percent */
 
-
 static int compare_number(double a, double b)
 {
 	return (a > b) - (a < b);
 }
 
-/* By the job, then by share; of one setting the later measurement first. Both are elements of one array of pointers. */
+/* By the job, then by share; of one setting the later measurement first. Both are elements of one
+ * array of pointers. */
 static int compare_points(const void *a, const void *b)
 {
-	const struct hes_point *x = *(const struct hes_point *const *)a, *y = *(const struct hes_point *const *)b;
+	const struct hes_point *x = *(const struct hes_point *const *)a,
+			       *y = *(const struct hes_point *const *)b;
 	int d = strcmp(x->gpu_type, y->gpu_type);
 
 	if (!d)
@@ -37,16 +39,22 @@ static int compare_points(const void *a, const void *b)
 
 static bool same_job(const struct hes_point *a, const struct hes_point *b)
 {
-	return a->batch_size == b->batch_size && strcmp(a->workload, b->workload) == 0 && strcmp(a->gpu_type, b->gpu_type) == 0;
+	return a->batch_size == b->batch_size && strcmp(a->workload, b->workload) == 0 &&
+	       strcmp(a->gpu_type, b->gpu_type) == 0;
 }
 
 static struct hes_share_point point_of(const struct hes_point *p)
 {
 	return (struct hes_share_point){
-		.sm_pct = p->sm_pct, .rate = 1e6 / p->iteration_us, .power_w = p->power_mw * 1e-3,
-		.metric = { [HES_METRIC_SM] = p->sm_active, [HES_METRIC_OCCUPANCY] = p->sm_occupancy,
-			    [HES_METRIC_FP32] = p->fp32_active, [HES_METRIC_DRAM] = p->dram_active,
-			    [HES_METRIC_MEMORY_BUSY] = p->memory_busy, [HES_METRIC_PCIE_TX] = p->pcie_tx_mibs,
+		.sm_pct = p->sm_pct,
+		.rate = 1e6 / p->iteration_us,
+		.power_w = p->power_mw * 1e-3,
+		.metric = { [HES_METRIC_SM] = p->sm_active,
+			    [HES_METRIC_OCCUPANCY] = p->sm_occupancy,
+			    [HES_METRIC_FP32] = p->fp32_active,
+			    [HES_METRIC_DRAM] = p->dram_active,
+			    [HES_METRIC_MEMORY_BUSY] = p->memory_busy,
+			    [HES_METRIC_PCIE_TX] = p->pcie_tx_mibs,
 			    [HES_METRIC_PCIE_RX] = p->pcie_rx_mibs },
 	};
 }
@@ -70,7 +78,8 @@ static double fixed_of(const struct hes_share_profile *p)
 	double a = 0, b = 0, c = 0, d = 0, e = 0, det, fixed, work;
 
 	for (size_t i = 0; i < p->n; i++) {
-		double x = p->at[i].rate, y = p->at[i].rate / p->at[i].sm_pct; /* terms as parts of the time */
+		double x = p->at[i].rate,
+		       y = p->at[i].rate / p->at[i].sm_pct; /* terms as parts of the time */
 
 		a += x * x;
 		b += x * y;
@@ -87,7 +96,9 @@ static double fixed_of(const struct hes_share_profile *p)
 /* @param v  points of one job at one clock, [n], by share. @return false: fewer than two shares */
 static bool fill_profile(const struct hes_point *const *v, size_t n, struct hes_share_profile *out)
 {
-	*out = (struct hes_share_profile){ .batch_size = v[0]->batch_size, .clock_mhz = v[0]->clock_mhz, .alone_rate = NAN,
+	*out = (struct hes_share_profile){ .batch_size = v[0]->batch_size,
+					   .clock_mhz = v[0]->clock_mhz,
+					   .alone_rate = NAN,
 					   .at = out->at };
 	strcpy(out->workload, v[0]->workload);
 	strcpy(out->gpu_type, v[0]->gpu_type);
@@ -107,8 +118,8 @@ static bool fill_profile(const struct hes_point *const *v, size_t n, struct hes_
 }
 
 /* Throughput alone is measured at the default clock, whatever the clock of a profile. */
-static void fill_alone(const struct hes_point *const *v, size_t n, const struct hes_gpu_type *g, struct hes_share_profile *of,
-		       size_t n_of)
+static void fill_alone(const struct hes_point *const *v, size_t n, const struct hes_gpu_type *g,
+		       struct hes_share_profile *of, size_t n_of)
 {
 	double rate = NAN;
 
@@ -120,7 +131,8 @@ static void fill_alone(const struct hes_point *const *v, size_t n, const struct 
 }
 
 /* Profiles of one job, a clock each. @param v  its points, [n] */
-static int fill_clocks(const struct hes_point *const *v, size_t n, const struct hes_gpu_type *g, struct hes_share_profiles *out)
+static int fill_clocks(const struct hes_point *const *v, size_t n, const struct hes_gpu_type *g,
+		       struct hes_share_profiles *out)
 {
 	size_t first = out->n;
 
@@ -141,8 +153,8 @@ static int fill_clocks(const struct hes_point *const *v, size_t n, const struct 
 	return 0;
 }
 
-static int fill_all(const struct hes_point *const *v, size_t n, const struct hes_catalogue *c, struct hes_share_profiles *out,
-		    struct hes_err *err)
+static int fill_all(const struct hes_point *const *v, size_t n, const struct hes_catalogue *c,
+		    struct hes_share_profiles *out, struct hes_err *err)
 {
 	for (size_t i = 0, k; i < n; i = k) {
 		const struct hes_gpu_type *g = hes_gpu_type_find(c, v[i]->gpu_type, NULL);
@@ -186,8 +198,8 @@ void hes_share_profiles_free(struct hes_share_profiles *p)
 	*p = (struct hes_share_profiles){ 0 };
 }
 
-static int compare_key(const struct hes_share_profile *p, const char *gpu_type, const char *workload, uint32_t batch_size,
-		       uint32_t clock_mhz)
+static int compare_key(const struct hes_share_profile *p, const char *gpu_type,
+		       const char *workload, uint32_t batch_size, uint32_t clock_mhz)
 {
 	int d = strcmp(p->gpu_type, gpu_type);
 
@@ -198,8 +210,9 @@ static int compare_key(const struct hes_share_profile *p, const char *gpu_type, 
 	return d ? d : compare_number(p->clock_mhz, clock_mhz);
 }
 
-const struct hes_share_profile *hes_share_profile_find(const struct hes_share_profiles *p, const char *gpu_type,
-						       const char *workload, uint32_t batch_size, uint32_t clock_mhz)
+const struct hes_share_profile *hes_share_profile_find(const struct hes_share_profiles *p,
+						       const char *gpu_type, const char *workload,
+						       uint32_t batch_size, uint32_t clock_mhz)
 {
 	size_t low = 0, high = p->n;
 
@@ -217,7 +230,8 @@ const struct hes_share_profile *hes_share_profile_find(const struct hes_share_pr
 	return NULL;
 }
 
-void hes_share_profile_at(const struct hes_share_profile *p, double sm_pct, struct hes_share_point *out)
+void hes_share_profile_at(const struct hes_share_profile *p, double sm_pct,
+			  struct hes_share_point *out)
 {
 	size_t i = 1;
 	double part;
@@ -230,5 +244,6 @@ void hes_share_profile_at(const struct hes_share_profile *p, double sm_pct, stru
 	out->rate = p->at[i - 1].rate + part * (p->at[i].rate - p->at[i - 1].rate);
 	out->power_w = p->at[i - 1].power_w + part * (p->at[i].power_w - p->at[i - 1].power_w);
 	for (size_t m = 0; m < HES_METRICS; m++)
-		out->metric[m] = p->at[i - 1].metric[m] + part * (p->at[i].metric[m] - p->at[i - 1].metric[m]);
+		out->metric[m] = p->at[i - 1].metric[m] +
+				 part * (p->at[i].metric[m] - p->at[i - 1].metric[m]);
 }

@@ -1,10 +1,11 @@
 /*
  * split_search.c - the split with the most work per watt; see heshare/partition.h.
  *
- * All shares are multiples of a step, so a split is a tuple of levels: share = level x step. What each job does
- * alone at each level is worked out once. Two jobs have few splits: all are predicted. For more, splits that are best
- * without interference are found exactly by dynamic programming, at several prices of a watt; from each of them
- * single steps move between jobs, and to and from free SMs, for as long as work per watt grows.
+ * All shares are multiples of a step, so a split is a tuple of levels: share = level x step. What
+ * each job does alone at each level is worked out once. Two jobs have few splits: all are
+ * predicted. For more, splits that are best without interference are found exactly by dynamic
+ * programming, at several prices of a watt; from each of them single steps move between jobs, and
+ * to and from free SMs, for as long as work per watt grows.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,7 +24,7 @@ const char *const hes_partition_objectives[] = { "throughput", "normalized", "en
 struct search {
 	const struct split_problem *p;
 	struct hes_splits out;
-	size_t            room;
+	size_t room;
 };
 
 /* What a job's rate is counted in. */
@@ -53,7 +54,9 @@ static bool floors_kept(const struct split_problem *p, const double *rate)
 
 static struct co_run run_of(const struct split_problem *p)
 {
-	return (struct co_run){ .g = p->g, .clock_mhz = p->clock_mhz, .base_w = p->base_w, .n = p->n };
+	return (struct co_run){
+		.g = p->g, .clock_mhz = p->clock_mhz, .base_w = p->base_w, .n = p->n
+	};
 }
 
 static void split_judge(const struct split_problem *p, struct co_run *r, struct hes_split *out)
@@ -64,7 +67,8 @@ static void split_judge(const struct split_problem *p, struct co_run *r, struct 
 	out->allowed = floors_kept(p, out->estimate.rate);
 }
 
-static void predict_levels(const struct split_problem *p, const uint32_t *level, struct hes_split *out)
+static void predict_levels(const struct split_problem *p, const uint32_t *level,
+			   struct hes_split *out)
 {
 	struct co_run r = run_of(p);
 
@@ -91,7 +95,8 @@ static int search_room(struct search *s)
 	return 0;
 }
 
-/* @return the split of these levels, predicted now or before; NULL out of memory. Valid until the next call */
+/* @return the split of these levels, predicted now or before; NULL out of memory. Valid until the
+ * next call */
 static const struct hes_split *search_look(struct search *s, const uint32_t *level)
 {
 	struct hes_split one = { .sm_pct = { 0 } };
@@ -114,15 +119,16 @@ double split_gain(const struct split_problem *p, const struct hes_split *x)
 }
 
 /*
- * Work per watt, or gain less the price of its power. Splits below a floor come after all others, the nearer to it the
- * better.
+ * Work per watt, or gain less the price of its power. Splits below a floor come after all others,
+ * the nearer to it the better.
  */
 static double score(const struct split_problem *p, const struct hes_split *x)
 {
 	double missing = 0;
 
 	for (size_t i = 0; i < p->n && !x->allowed; i++)
-		missing += fmax(p->job[i]->floor * p->job[i]->alone_rate / x->estimate.rate[i] - 1, 0);
+		missing +=
+			fmax(p->job[i]->floor * p->job[i]->alone_rate / x->estimate.rate[i] - 1, 0);
 	if (!x->allowed)
 		return -1e9 * (1 + missing);
 	return isnan(p->price) ? x->per_watt : split_gain(p, x) - p->price * x->estimate.power_w;
@@ -134,17 +140,19 @@ static int look_at_pairs(struct search *s)
 	uint32_t level[HES_PARTITION_MAX_JOBS] = { 0 };
 
 	for (level[0] = p->job[0]->least; level[0] <= p->job[0]->most; level[0]++)
-		for (level[1] = p->job[1]->least; level[1] <= p->job[1]->most && level[0] + level[1] <= p->levels; level[1]++)
+		for (level[1] = p->job[1]->least;
+		     level[1] <= p->job[1]->most && level[0] + level[1] <= p->levels; level[1]++)
 			if (!search_look(s, level))
 				return -ENOMEM;
 	return 0;
 }
 
 /*
- * The best step from a split: from job @from to job @to, where job n stands for free SMs. from == to: no step is
- * better.
+ * The best step from a split: from job @from to job @to, where job n stands for free SMs. from ==
+ * to: no step is better.
  */
-static int best_step(struct search *s, const uint32_t *level, uint32_t used, size_t *from, size_t *to)
+static int best_step(struct search *s, const uint32_t *level, uint32_t used, size_t *from,
+		     size_t *to)
 {
 	const struct split_problem *p = s->p;
 	const struct hes_split *x = search_look(s, level);
@@ -155,7 +163,8 @@ static int best_step(struct search *s, const uint32_t *level, uint32_t used, siz
 		for (size_t b = 0; b <= p->n && x; b++) {
 			uint32_t next[HES_PARTITION_MAX_JOBS] = { 0 };
 
-			if (a == b || (a < p->n ? level[a] <= p->job[a]->least : used >= p->levels) ||
+			if (a == b ||
+			    (a < p->n ? level[a] <= p->job[a]->least : used >= p->levels) ||
 			    (b < p->n && level[b] >= p->job[b]->most))
 				continue;
 			memcpy(next, level, p->n * sizeof(*next));
@@ -192,17 +201,21 @@ static int search_climb(struct search *s, uint32_t *level)
 }
 
 /* What a job adds to the gain at a level without interference, less the price of its power. */
-static double gain_alone(const struct split_problem *p, size_t i, uint32_t level, double price, double floor)
+static double gain_alone(const struct split_problem *p, size_t i, uint32_t level, double price,
+			 double floor)
 {
 	const struct hes_share_point *x = &p->job[i]->at[level].alone;
-	double unit = unit_of(p, i), work = p->objective == HES_PARTITION_ENERGY ? -unit / x->rate : x->rate / unit;
+	double unit = unit_of(p, i),
+	       work = p->objective == HES_PARTITION_ENERGY ? -unit / x->rate : x->rate / unit;
 	double missing = floor > 0 ? floor * p->job[i]->alone_rate / x->rate - 1 : 0;
 
 	return work - price * (x->power_w - p->base_w) - (missing > 0 ? 1e6 * (1 + missing) : 0);
 }
 
-/* Levels that gain most together without interference: a knapsack of steps, exact. @param floor  [n] */
-static void best_alone(const struct split_problem *p, double price, const double *floor, uint32_t *level)
+/* Levels that gain most together without interference: a knapsack of steps, exact. @param floor [n]
+ */
+static void best_alone(const struct split_problem *p, double price, const double *floor,
+		       uint32_t *level)
 {
 	double gain[SPLIT_LEVELS + 1] = { 0 };
 	uint32_t took[HES_PARTITION_MAX_JOBS][SPLIT_LEVELS + 1];
@@ -235,8 +248,10 @@ static void copy_floors(const struct split_problem *p, double *floor)
 		floor[i] = p->job[i]->floor;
 }
 
-/* The best levels without interference that keep the floors with it: floors are raised by what interference takes. */
-static bool quick_levels(const struct split_problem *p, double price, uint32_t *level, struct hes_split *out)
+/* The best levels without interference that keep the floors with it: floors are raised by what
+ * interference takes. */
+static bool quick_levels(const struct split_problem *p, double price, uint32_t *level,
+			 struct hes_split *out)
 {
 	double floor[HES_PARTITION_MAX_JOBS];
 
@@ -248,7 +263,8 @@ static bool quick_levels(const struct split_problem *p, double price, uint32_t *
 		if (out->allowed)
 			return true;
 		for (size_t i = 0; i < p->n; i++)
-			floor[i] *= fmax(1, RAISE * p->job[i]->floor * p->job[i]->alone_rate / out->estimate.rate[i]);
+			floor[i] *= fmax(1, RAISE * p->job[i]->floor * p->job[i]->alone_rate /
+						    out->estimate.rate[i]);
 	}
 	return false;
 }
@@ -286,7 +302,8 @@ bool split_quick(const struct split_problem *p, struct hes_split *out)
 		least += p->job[i]->least;
 		memory += p->job[i]->memory_mib;
 	}
-	return least <= p->levels && memory <= p->g->memory_mib && quick_levels(p, p->price, level, out);
+	return least <= p->levels && memory <= p->g->memory_mib &&
+	       quick_levels(p, p->price, level, out);
 }
 
 /* Equal shares, which need not be multiples of the step, are a candidate as well. */
@@ -300,7 +317,8 @@ static int look_at_equal(struct search *s)
 	if (share % p->step == 0 && p->n == 2)
 		return 0; /* among all pairs */
 	for (size_t i = 0; i < p->n; i++)
-		if (share < p->job[i]->profile->at[0].sm_pct || share > p->job[i]->profile->at[p->job[i]->profile->n - 1].sm_pct)
+		if (share < p->job[i]->profile->at[0].sm_pct ||
+		    share > p->job[i]->profile->at[p->job[i]->profile->n - 1].sm_pct)
 			return 0;
 	if (search_room(s))
 		return -ENOMEM;
@@ -342,9 +360,13 @@ static int search_choose(struct search *s, struct hes_err *err)
 		double part = o->v[o->best].estimate.rate[i] / p->job[i]->alone_rate;
 
 		if (part < p->job[i]->floor)
-			return hes_fail(err, -ERANGE, "no split in steps of %u %% keeps every floor: in the nearest one %s/%u has %.1f %% of its "
-					"throughput alone and is to have %.1f %%; take a smaller step, a lower floor or fewer jobs", p->step,
-					p->job[i]->profile->workload, p->job[i]->profile->batch_size, 100 * part,
+			return hes_fail(err, -ERANGE,
+					"no split in steps of %u %% keeps every floor: in the "
+					"nearest one %s/%u has %.1f %% of its "
+					"throughput alone and is to have %.1f %%; take a smaller "
+					"step, a lower floor or fewer jobs",
+					p->step, p->job[i]->profile->workload,
+					p->job[i]->profile->batch_size, 100 * part,
 					100 * p->job[i]->floor);
 	}
 	return 0;
@@ -360,33 +382,54 @@ static int split_check(const struct split_problem *p, struct hes_err *err)
 		const struct split_job *j = p->job[i];
 
 		if (!(j->floor >= 0 && j->floor <= 1))
-			return hes_fail(err, -EINVAL, "the floor of %s is %g; it must be from 0 to 1", j->profile->workload, j->floor);
-		if (isnan(j->alone_rate) && (p->objective != HES_PARTITION_THROUGHPUT || j->floor > 0))
-			return hes_fail(err, -ENODATA, "%s needs the throughput of %s/%u alone on a whole %s at %u MHz, which was not "
-					"measured; heshare profile --shares 10..100 measures it", j->floor > 0 ? "a floor" : "the objective",
-					j->profile->workload, j->profile->batch_size, p->g->name, p->g->clock_default_mhz);
+			return hes_fail(err, -EINVAL,
+					"the floor of %s is %g; it must be from 0 to 1",
+					j->profile->workload, j->floor);
+		if (isnan(j->alone_rate) &&
+		    (p->objective != HES_PARTITION_THROUGHPUT || j->floor > 0))
+			return hes_fail(err, -ENODATA,
+					"%s needs the throughput of %s/%u alone on a whole %s at "
+					"%u MHz, which was not "
+					"measured; heshare profile --shares 10..100 measures it",
+					j->floor > 0 ? "a floor" : "the objective",
+					j->profile->workload, j->profile->batch_size, p->g->name,
+					p->g->clock_default_mhz);
 		memory += j->memory_mib;
 		least += j->least;
 		if (j->least > j->most)
-			return hes_fail(err, -EINVAL, "%s was profiled at %.0f to %.0f %% of the SMs, where there is no multiple of %u %%; take "
-					"a smaller step", j->profile->workload, j->profile->at[0].sm_pct,
+			return hes_fail(err, -EINVAL,
+					"%s was profiled at %.0f to %.0f %% of the SMs, where "
+					"there is no multiple of %u %%; take "
+					"a smaller step",
+					j->profile->workload, j->profile->at[0].sm_pct,
 					j->profile->at[j->profile->n - 1].sm_pct, p->step);
 	}
 	if (memory > p->g->memory_mib)
-		return hes_fail(err, -ENOSPC, "these jobs need %llu MiB of memory and a %s has %u MiB; share with fewer jobs, or take smaller "
-				"batches", (unsigned long long)memory, p->g->name, p->g->memory_mib);
+		return hes_fail(err, -ENOSPC,
+				"these jobs need %llu MiB of memory and a %s has %u MiB; share "
+				"with fewer jobs, or take smaller "
+				"batches",
+				(unsigned long long)memory, p->g->name, p->g->memory_mib);
 	if (least > p->levels)
-		return hes_fail(err, -EINVAL, "%zu jobs have no split in steps of %u %% with at least the shares that they were profiled "
-				"at; take a smaller step or fewer jobs", p->n, p->step);
+		return hes_fail(err, -EINVAL,
+				"%zu jobs have no split in steps of %u %% with at least the shares "
+				"that they were profiled "
+				"at; take a smaller step or fewer jobs",
+				p->n, p->step);
 	return 0;
 }
 
-int split_job_init(struct split_job *j, const struct hes_share_profile *p, const struct hes_gpu_type *g, uint32_t step, double floor)
+int split_job_init(struct split_job *j, const struct hes_share_profile *p,
+		   const struct hes_gpu_type *g, uint32_t step, double floor)
 {
 	uint32_t levels = 100 / step;
 
-	*j = (struct split_job){ .profile = p, .alone_rate = p->alone_rate, .floor = floor, .memory_mib = p->memory_mib,
-				 .least = (uint32_t)ceil(p->at[0].sm_pct / step), .most = (uint32_t)(p->at[p->n - 1].sm_pct / step),
+	*j = (struct split_job){ .profile = p,
+				 .alone_rate = p->alone_rate,
+				 .floor = floor,
+				 .memory_mib = p->memory_mib,
+				 .least = (uint32_t)ceil(p->at[0].sm_pct / step),
+				 .most = (uint32_t)(p->at[p->n - 1].sm_pct / step),
 				 .at = malloc((levels + 1) * sizeof(*j->at)) };
 	if (!j->at)
 		return -ENOMEM;
@@ -414,14 +457,20 @@ int split_search(const struct split_problem *p, struct hes_splits *out, struct h
 }
 
 /* A problem of jobs for one GPU; free job[].at. */
-static int problem_init(struct split_problem *p, struct split_job *job, const struct hes_partition_model *m,
-			const struct hes_gpu_type *g, const struct hes_share_profile *const *jobs, size_t n,
+static int problem_init(struct split_problem *p, struct split_job *job,
+			const struct hes_partition_model *m, const struct hes_gpu_type *g,
+			const struct hes_share_profile *const *jobs, size_t n,
 			const struct hes_partition_goal *goal, struct hes_err *err)
 {
-	*p = (struct split_problem){ .m = partition_type_model(m, g), .g = g, .objective = goal->objective, .price = NAN, .n = n,
+	*p = (struct split_problem){ .m = partition_type_model(m, g),
+				     .g = g,
+				     .objective = goal->objective,
+				     .price = NAN,
+				     .n = n,
 				     .step = goal->step ? goal->step : 10 };
 	if (!n || n > HES_PARTITION_MAX_JOBS)
-		return hes_fail(err, -EINVAL, "%zu jobs; from 1 to %d can share a GPU", n, HES_PARTITION_MAX_JOBS);
+		return hes_fail(err, -EINVAL, "%zu jobs; from 1 to %d can share a GPU", n,
+				HES_PARTITION_MAX_JOBS);
 	if (p->step > 50)
 		return hes_fail(err, -EINVAL, "a step of %u %%; it must be from 1 to 50", p->step);
 	if (!p->m)
@@ -444,8 +493,9 @@ static void free_levels(struct split_job *job)
 }
 
 int hes_partition_search(const struct hes_partition_model *m, const struct hes_gpu_type *g,
-			 const struct hes_share_profile *const *jobs, size_t n, const struct hes_partition_goal *goal,
-			 struct hes_splits *out, struct hes_err *err)
+			 const struct hes_share_profile *const *jobs, size_t n,
+			 const struct hes_partition_goal *goal, struct hes_splits *out,
+			 struct hes_err *err)
 {
 	struct split_job job[HES_PARTITION_MAX_JOBS] = { { .profile = NULL } };
 	struct split_problem p;
@@ -458,8 +508,9 @@ int hes_partition_search(const struct hes_partition_model *m, const struct hes_g
 }
 
 int hes_partition_judge(const struct hes_partition_model *m, const struct hes_gpu_type *g,
-			const struct hes_share_profile *const *jobs, size_t n, const struct hes_partition_goal *goal,
-			const uint32_t *sm_pct, struct hes_split *out, struct hes_err *err)
+			const struct hes_share_profile *const *jobs, size_t n,
+			const struct hes_partition_goal *goal, const uint32_t *sm_pct,
+			struct hes_split *out, struct hes_err *err)
 {
 	struct split_job job[HES_PARTITION_MAX_JOBS] = { { .profile = NULL } };
 	struct hes_split split = { .work = 0 };
@@ -475,11 +526,15 @@ int hes_partition_judge(const struct hes_partition_model *m, const struct hes_gp
 
 		sum += sm_pct[i];
 		if (sm_pct[i] < least || sm_pct[i] > most)
-			rc = hes_fail(err, -ERANGE, "%u %% of the SMs for %s/%u, which was profiled from %.0f to %.0f %%", sm_pct[i],
-				      jobs[i]->workload, jobs[i]->batch_size, least, most);
+			rc = hes_fail(err, -ERANGE,
+				      "%u %% of the SMs for %s/%u, which was profiled from %.0f to "
+				      "%.0f %%",
+				      sm_pct[i], jobs[i]->workload, jobs[i]->batch_size, least,
+				      most);
 	}
 	if (!rc && (!sum || sum > 100))
-		rc = hes_fail(err, -EINVAL, "shares that sum to %u %%; they may sum to 100 %% at most", sum);
+		rc = hes_fail(err, -EINVAL,
+			      "shares that sum to %u %%; they may sum to 100 %% at most", sum);
 	if (!rc) {
 		r = run_of(&p);
 		for (size_t i = 0; i < n; i++) {

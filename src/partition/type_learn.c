@@ -1,8 +1,9 @@
 /*
  * type_learn.c - learn from jobs that were measured together on GPUs of one type; see type_model.h.
  *
- * Cross-validation twice: sets left out at random, for jobs that were measured together at other splits; and all sets of the
- * same jobs left out, for jobs that were not. Each gives the weight with which corrections are used.
+ * Cross-validation twice: sets left out at random, for jobs that were measured together at other
+ * splits; and all sets of the same jobs left out, for jobs that were not. Each gives the weight
+ * with which corrections are used.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,24 +12,28 @@
 
 #include "partition/type_model.h"
 
-#define LEAST_SETS 5    /* to grow trees from */
-#define LEAST_WHO  3    /* different jobs together, to learn how well trees do on others */
+#define LEAST_SETS 5 /* to grow trees from */
+#define LEAST_WHO  3 /* different jobs together, to learn how well trees do on others */
 #define FOLDS      5
-#define FOLD_TREES 2    /* a fold grows the model's trees divided by this */
+#define FOLD_TREES 2 /* a fold grows the model's trees divided by this */
 #define COVERAGE   0.9
-#define PRIOR_LOW  0.90 /* the interval where too little was measured together: twice the spread of iGniter's slowdowns */
+#define PRIOR_LOW                                                                                  \
+	0.90 /* the interval where too little was measured together: twice the spread of iGniter's \
+		slowdowns */
 #define PRIOR_HIGH 1.08
 #define TREES      100
 
-/* What is learnt from: rows of features and targets of both outputs, and the set that each row is of. */
+/* What is learnt from: rows of features and targets of both outputs, and the set that each row is
+ * of. */
 struct lessons {
-	float  *x[TYPE_OUTPUTS];     /* row by row */
+	float *x[TYPE_OUTPUTS]; /* row by row */
 	double *y[TYPE_OUTPUTS];
 	size_t *set_of[TYPE_OUTPUTS];
-	size_t  n[TYPE_OUTPUTS];
+	size_t n[TYPE_OUTPUTS];
 };
 
-static int learn_bases(struct type_model *m, const struct hes_share_profiles *solo, struct hes_err *err)
+static int learn_bases(struct type_model *m, const struct hes_share_profiles *solo,
+		       struct hes_err *err)
 {
 	m->bases = calloc(solo->n + 1, sizeof(*m->bases));
 	if (!m->bases)
@@ -40,14 +45,17 @@ static int learn_bases(struct type_model *m, const struct hes_share_profiles *so
 		while (k < m->n_bases && m->bases[k].clock_mhz != mhz)
 			k++;
 		if (k == m->n_bases && strcmp(solo->v[i].gpu_type, m->g->name) == 0)
-			m->bases[m->n_bases++] = (struct type_base){ mhz, co_base_w(solo, m->g, mhz) };
+			m->bases[m->n_bases++] =
+				(struct type_base){ mhz, co_base_w(solo, m->g, mhz) };
 	}
 	return 0;
 }
 
 static struct co_run run_of_set(const struct type_model *m, const struct co_set *s)
 {
-	struct co_run r = { .g = s->g, .clock_mhz = s->jobs[0]->clock_mhz, .base_w = type_model_base_w(m, s->jobs[0]->clock_mhz),
+	struct co_run r = { .g = s->g,
+			    .clock_mhz = s->jobs[0]->clock_mhz,
+			    .base_w = type_model_base_w(m, s->jobs[0]->clock_mhz),
 			    .n = s->n };
 
 	for (size_t i = 0; i < s->n; i++)
@@ -65,19 +73,22 @@ static void lessons_free(struct lessons *l)
 	}
 }
 
-static int lessons_room(struct lessons *l, const struct type_model *m, size_t rows, struct hes_err *err)
+static int lessons_room(struct lessons *l, const struct type_model *m, size_t rows,
+			struct hes_err *err)
 {
 	for (int o = 0; o < TYPE_OUTPUTS; o++) {
 		l->x[o] = malloc(rows * type_model_width(m, o) * sizeof(float));
 		l->y[o] = malloc(rows * sizeof(double));
 		l->set_of[o] = malloc(rows * sizeof(size_t));
 		if (!l->x[o] || !l->y[o] || !l->set_of[o])
-			return hes_fail(err, -ENOMEM, "out of memory for %zu rows of co-runs", rows);
+			return hes_fail(err, -ENOMEM, "out of memory for %zu rows of co-runs",
+					rows);
 	}
 	return 0;
 }
 
-static void lessons_put(struct lessons *l, const struct type_model *m, int o, const float *row, double y, size_t set)
+static void lessons_put(struct lessons *l, const struct type_model *m, int o, const float *row,
+			double y, size_t set)
 {
 	size_t width = type_model_width(m, o);
 
@@ -86,8 +97,10 @@ static void lessons_put(struct lessons *l, const struct type_model *m, int o, co
 	l->set_of[o][l->n[o]++] = set;
 }
 
-/* Rows of one set: of each job, and of the power; in the paper's method of the sum, and of the power. */
-static void lessons_add(struct lessons *l, const struct type_model *m, const struct co_set *s, size_t set)
+/* Rows of one set: of each job, and of the power; in the paper's method of the sum, and of the
+ * power. */
+static void lessons_add(struct lessons *l, const struct type_model *m, const struct co_set *s,
+			size_t set)
 {
 	const struct co_run r = run_of_set(m, s);
 	float row[CO_FEATURES_MAX];
@@ -127,25 +140,32 @@ static void scale_column(struct type_output *to, size_t k, float *x, size_t n)
 static struct hes_regressor_options options_of(const struct type_model *m, int o, int fold)
 {
 	static const enum hes_regressor_kind kinds[] = {
-		[HES_PARTITION_EXTRA_TREES] = HES_REGRESSOR_EXTRA_TREES, [HES_PARTITION_FOREST] = HES_REGRESSOR_FOREST,
+		[HES_PARTITION_EXTRA_TREES] = HES_REGRESSOR_EXTRA_TREES,
+		[HES_PARTITION_FOREST] = HES_REGRESSOR_FOREST,
 		[HES_PARTITION_BOOSTING] = HES_REGRESSOR_BOOSTING,
 	};
 	const struct hes_partition_options *po = &m->info.options;
 
-	return (struct hes_regressor_options){ .kind = kinds[po->learner], .threads = po->threads, .seed = po->seed + (uint64_t)o,
-					       .trees = fold < 0 ? po->trees : po->trees / FOLD_TREES + 1,
+	return (struct hes_regressor_options){ .kind = kinds[po->learner],
+					       .threads = po->threads,
+					       .seed = po->seed + (uint64_t)o,
+					       .trees = fold < 0 ? po->trees
+								 : po->trees / FOLD_TREES + 1,
 					       .min_leaf = type_model_paper(m) ? 0 : 2 };
 }
 
-/* Fit one output to the rows whose set is not in a fold. @param fold  -1: to all; @fold_of may be NULL then */
-static int fit_output(struct type_model *m, int o, const struct lessons *l, const int *fold_of, int fold, struct hes_err *err)
+/* Fit one output to the rows whose set is not in a fold. @param fold  -1: to all; @fold_of may be
+ * NULL then */
+static int fit_output(struct type_model *m, int o, const struct lessons *l, const int *fold_of,
+		      int fold, struct hes_err *err)
 {
 	const struct hes_regressor_options options = options_of(m, o, fold);
 	struct type_output *to = &m->of[o];
 	size_t width = type_model_width(m, o), n = 0;
 	float *x = malloc(l->n[o] * width * sizeof(*x));
 	double *y = malloc(l->n[o] * sizeof(*y));
-	int rc = x && y ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows of co-runs", l->n[o]);
+	int rc = x && y ? 0
+			: hes_fail(err, -ENOMEM, "out of memory for %zu rows of co-runs", l->n[o]);
 
 	for (size_t i = 0; i < l->n[o] && !rc; i++)
 		n += fold < 0 || fold_of[l->set_of[o][i]] != fold;
@@ -161,8 +181,10 @@ static int fit_output(struct type_model *m, int o, const struct lessons *l, cons
 	hes_regressor_free(to->trees);
 	to->trees = NULL;
 	if (!rc)
-		rc = hes_regressor_fit(&(struct hes_rows){ .x = x, .y = y, .n = n, .n_features = width, .n_outputs = 1 }, &options,
-				       &to->trees, err);
+		rc = hes_regressor_fit(
+			&(struct hes_rows){
+				.x = x, .y = y, .n = n, .n_features = width, .n_outputs = 1 },
+			&options, &to->trees, err);
 	free(x);
 	free(y);
 	return rc;
@@ -193,7 +215,8 @@ static int learn_known(struct type_model *m, const struct co_sets *sets, struct 
 }
 
 /* Folds of sets; where jobs are to be unseen, sets of the same jobs are in one fold. */
-static void choose_folds(const struct type_model *m, const struct co_sets *sets, int kind, int *fold_of)
+static void choose_folds(const struct type_model *m, const struct co_sets *sets, int kind,
+			 int *fold_of)
 {
 	size_t folds = m->n_known < FOLDS ? m->n_known : FOLDS;
 
@@ -202,13 +225,14 @@ static void choose_folds(const struct type_model *m, const struct co_sets *sets,
 		uint64_t who = co_run_who(&r);
 		const uint64_t *at = bsearch(&who, m->known, m->n_known, sizeof(who), compare_who);
 
-		fold_of[i] = (int)(kind == TYPE_UNSEEN ? (size_t)(at - m->known) % folds : i % FOLDS);
+		fold_of[i] =
+			(int)(kind == TYPE_UNSEEN ? (size_t)(at - m->known) % folds : i % FOLDS);
 	}
 }
 
 /* Every row predicted by trees that did not see it. @param out  [output][row] */
-static int predict_left_out(struct type_model *m, const struct lessons *l, const int *fold_of, double *out[TYPE_OUTPUTS],
-			    struct hes_err *err)
+static int predict_left_out(struct type_model *m, const struct lessons *l, const int *fold_of,
+			    double *out[TYPE_OUTPUTS], struct hes_err *err)
 {
 	int rc = 0;
 
@@ -219,12 +243,14 @@ static int predict_left_out(struct type_model *m, const struct lessons *l, const
 			rc = fit_output(m, o, l, fold_of, fold, err);
 			for (size_t i = 0; i < l->n[o] && !rc; i++)
 				if (fold_of[l->set_of[o][i]] == fold)
-					out[o][i] = type_output_predict(&m->of[o], width, l->x[o] + i * width);
+					out[o][i] = type_output_predict(&m->of[o], width,
+									l->x[o] + i * width);
 		}
 	return rc;
 }
 
-/* The part of a correction that pays on rows that it was not learnt from (stacking, least squares). */
+/* The part of a correction that pays on rows that it was not learnt from (stacking, least squares).
+ */
 static double weight_of(const double *right, const double *predicted, size_t n)
 {
 	double both = 0, squares = 0;
@@ -243,7 +269,8 @@ static int compare_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Conformal: the ranks that hold the coverage for a new set; where sets are too few, at least as wide as the prior. */
+/* Conformal: the ranks that hold the coverage for a new set; where sets are too few, at least as
+ * wide as the prior. */
 static void learn_interval(struct hes_partition_info *info, double *ratio, size_t n)
 {
 	double rank = floor((1 - COVERAGE) / 2 * (double)(n + 1));
@@ -259,8 +286,8 @@ static void learn_interval(struct hes_partition_info *info, double *ratio, size_
 }
 
 /* Errors and interval, from predictions of rows that were left out. */
-static int learn_errors(struct type_model *m, const struct co_sets *sets, int kind, double *const out[TYPE_OUTPUTS],
-			struct hes_err *err)
+static int learn_errors(struct type_model *m, const struct co_sets *sets, int kind,
+			double *const out[TYPE_OUTPUTS], struct hes_err *err)
 {
 	double *ratio = malloc(sets->n * sizeof(*ratio));
 	struct hes_partition_info *info = &m->info;
@@ -291,10 +318,12 @@ static int learn_errors(struct type_model *m, const struct co_sets *sets, int ki
 }
 
 /* Cross-validation of one kind: weights of the corrections, errors, interval. */
-static int validate(struct type_model *m, const struct co_sets *sets, const struct lessons *l, int kind, struct hes_err *err)
+static int validate(struct type_model *m, const struct co_sets *sets, const struct lessons *l,
+		    int kind, struct hes_err *err)
 {
 	int *fold_of = malloc(sets->n * sizeof(*fold_of)), rc = 0;
-	double *out[TYPE_OUTPUTS] = { malloc(l->n[TYPE_RATE] * sizeof(double)), malloc(l->n[TYPE_POWER] * sizeof(double)) };
+	double *out[TYPE_OUTPUTS] = { malloc(l->n[TYPE_RATE] * sizeof(double)),
+				      malloc(l->n[TYPE_POWER] * sizeof(double)) };
 
 	if (!fold_of || !out[TYPE_RATE] || !out[TYPE_POWER])
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu co-runs", sets->n);
@@ -303,7 +332,8 @@ static int validate(struct type_model *m, const struct co_sets *sets, const stru
 		rc = predict_left_out(m, l, fold_of, out, err);
 	}
 	for (int o = 0; o < TYPE_OUTPUTS && !rc; o++)
-		m->of[o].weight[kind] = type_model_paper(m) ? 1 : weight_of(l->y[o], out[o], l->n[o]);
+		m->of[o].weight[kind] =
+			type_model_paper(m) ? 1 : weight_of(l->y[o], out[o], l->n[o]);
 	if (!rc)
 		rc = learn_errors(m, sets, kind, out, err);
 	free(out[TYPE_RATE]);
@@ -312,7 +342,8 @@ static int validate(struct type_model *m, const struct co_sets *sets, const stru
 	return rc;
 }
 
-/* Trees of both outputs, on all sets, with the weights that validation found. The errors shown are the harder ones. */
+/* Trees of both outputs, on all sets, with the weights that validation found. The errors shown are
+ * the harder ones. */
 static int learn_sets(struct type_model *m, const struct co_sets *sets, struct hes_err *err)
 {
 	struct lessons l = { .n = { 0 } };
@@ -332,8 +363,8 @@ static int learn_sets(struct type_model *m, const struct co_sets *sets, struct h
 	return rc;
 }
 
-int type_model_learn(struct type_model *m, const struct hes_points *p, const struct hes_share_profiles *solo,
-		     struct hes_err *err)
+int type_model_learn(struct type_model *m, const struct hes_points *p,
+		     const struct hes_share_profiles *solo, struct hes_err *err)
 {
 	struct hes_partition_info *info = &m->info;
 	struct co_sets sets = { .v = NULL };
@@ -354,9 +385,12 @@ int type_model_learn(struct type_model *m, const struct hes_points *p, const str
 	if (!rc && info->learnt)
 		rc = learn_sets(m, &sets, err);
 	else if (!rc && type_model_paper(m))
-		rc = hes_fail(err, -EINVAL, "the paper's method learns from jobs that share a GPU, at least %d sets of them; %zu %s measured "
-			      "on a %s; heshare profile NAME --beside OTHER/BATCH -- COMMAND measures more", LEAST_SETS, sets.n,
-			      sets.n == 1 ? "was" : "were", m->g->name);
+		rc = hes_fail(err, -EINVAL,
+			      "the paper's method learns from jobs that share a GPU, at least %d "
+			      "sets of them; %zu %s measured "
+			      "on a %s; heshare profile NAME --beside OTHER/BATCH -- COMMAND "
+			      "measures more",
+			      LEAST_SETS, sets.n, sets.n == 1 ? "was" : "were", m->g->name);
 	free(sets.v);
 	return rc;
 }

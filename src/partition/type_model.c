@@ -1,8 +1,10 @@
 /*
- * type_model.c - predict jobs that share a GPU of one type; see type_model.h. type_learn.c trains it.
+ * type_model.c - predict jobs that share a GPU of one type; see type_model.h. type_learn.c trains
+ * it.
  *
- * The corrected method multiplies the closed form's rates and power by corrections, which trees predict as logarithms. A
- * weight from cross-validation, 0 to 1, scales each logarithm; it differs between jobs that were measured together and others.
+ * The corrected method multiplies the closed form's rates and power by corrections, which trees
+ * predict as logarithms. A weight from cross-validation, 0 to 1, scales each logarithm; it differs
+ * between jobs that were measured together and others.
  */
 #include "partition/type_model.h"
 
@@ -43,22 +45,24 @@ double type_output_predict(const struct type_output *o, size_t width, const floa
 	return out;
 }
 
-void type_model_combine(const struct type_model *m, const struct co_run *r, int kind, const double *rate, double power,
-			struct hes_partition_estimate *out)
+void type_model_combine(const struct type_model *m, const struct co_run *r, int kind,
+			const double *rate, double power, struct hes_partition_estimate *out)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < r->n; i++)
 		sum += r->job[i].alone.rate;
 	for (size_t i = 0; i < r->n; i++)
-		if (type_model_paper(m)) /* it predicts the sum; each job gets its part of the sum alone */
+		if (type_model_paper(
+			    m)) /* it predicts the sum; each job gets its part of the sum alone */
 			out->rate[i] = rate[0] * r->job[i].alone.rate / sum;
 		else
 			out->rate[i] = r->rate[i] * exp(m->of[TYPE_RATE].weight[kind] * rate[i]);
 	if (type_model_paper(m))
 		out->power_w = power;
 	else
-		out->power_w = fmin(r->power_w * exp(m->of[TYPE_POWER].weight[kind] * power), r->g->power_limit_mw * 1e-3);
+		out->power_w = fmin(r->power_w * exp(m->of[TYPE_POWER].weight[kind] * power),
+				    r->g->power_limit_mw * 1e-3);
 }
 
 static int compare_who(const void *a, const void *b)
@@ -72,20 +76,25 @@ static int kind_of(const struct type_model *m, const struct co_run *r)
 {
 	uint64_t who = co_run_who(r);
 
-	return m->n_known && bsearch(&who, m->known, m->n_known, sizeof(who), compare_who) ? TYPE_SEEN : TYPE_UNSEEN;
+	return m->n_known && bsearch(&who, m->known, m->n_known, sizeof(who), compare_who)
+		       ? TYPE_SEEN
+		       : TYPE_UNSEEN;
 }
 
-static void predict_paper(const struct type_model *m, const struct co_run *r, struct hes_partition_estimate *out)
+static void predict_paper(const struct type_model *m, const struct co_run *r,
+			  struct hes_partition_estimate *out)
 {
 	float row[CO_PAPER_RATE];
 	double rate;
 
 	co_features_paper(r, row);
 	rate = type_output_predict(&m->of[TYPE_RATE], CO_PAPER_RATE, row);
-	type_model_combine(m, r, TYPE_SEEN, &rate, type_output_predict(&m->of[TYPE_POWER], CO_PAPER_POWER, row), out);
+	type_model_combine(m, r, TYPE_SEEN, &rate,
+			   type_output_predict(&m->of[TYPE_POWER], CO_PAPER_POWER, row), out);
 }
 
-static void predict_corrected(const struct type_model *m, struct co_run *r, struct hes_partition_estimate *out)
+static void predict_corrected(const struct type_model *m, struct co_run *r,
+			      struct hes_partition_estimate *out)
 {
 	int kind = kind_of(m, r);
 	double rate[HES_PARTITION_MAX_JOBS] = { 0 }, power = 0;
@@ -103,7 +112,8 @@ static void predict_corrected(const struct type_model *m, struct co_run *r, stru
 	type_model_combine(m, r, kind, rate, power, out);
 }
 
-void type_model_predict(const struct type_model *m, struct co_run *r, struct hes_partition_estimate *out)
+void type_model_predict(const struct type_model *m, struct co_run *r,
+			struct hes_partition_estimate *out)
 {
 	if (r->n == 1) { /* as measured */
 		out->rate[0] = r->job[0].alone.rate;

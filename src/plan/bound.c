@@ -1,7 +1,8 @@
 /*
- * bound.c - least energy for a sum of completion times, from a linear program over co-run sets and moments; see
- * bound.h. GLPK solves the program; its prices are a guess, and bound_prove() proves a bound from them.
- * Energies are in units of a job's mean, times in units of the mean completion time.
+ * bound.c - least energy for a sum of completion times, from a linear program over co-run sets and
+ * moments; see bound.h. GLPK solves the program; its prices are a guess, and bound_prove() proves a
+ * bound from them. Energies are in units of a job's mean, times in units of the mean completion
+ * time.
  */
 #include "plan/bound.h"
 
@@ -14,22 +15,26 @@
 
 #include "plan/bound_pricing.h"
 
-#define MOMENTS   BOUND_MOMENTS /* GPUs are counted between them; after the last one there is no limit */
-#define GROWTH    1.35  /* of the time between two moments against the time before */
-#define REACH     1.3   /* the last moment, in ends of the known plan */
-#define ROUNDS    40
-#define CLOSE     0.002 /* of the program's least: near enough to it */
-#define CHUNKS    16    /* of the sets: the best of each is added */
-#define UNMET     20.0  /* cost of work that is not done, and of a unit of time above the goal */
-#define GUESS     0.4   /* first price of a unit of time */
-#define PIVOTS    4000  /* at most, in a round */
-#define STEPS     4     /* of Newton's method */
-#define PASSES    2     /* of the search for unknown sets */
-#define TOLERANCE 0.003 /* part of a set's energy that an unknown pair may earn beyond the GPU's price */
-#define FASTER    0.001 /* part by which the predictor may make a job faster with co-runners than alone */
-#define ROUNDING  1e-6  /* safety margin of the proof: its sums are of doubles */
+#define MOMENTS \
+	BOUND_MOMENTS /* GPUs are counted between them; after the last one there is no limit */
+#define GROWTH 1.35   /* of the time between two moments against the time before */
+#define REACH  1.3    /* the last moment, in ends of the known plan */
+#define ROUNDS 40
+#define CLOSE  0.002 /* of the program's least: near enough to it */
+#define CHUNKS 16    /* of the sets: the best of each is added */
+#define UNMET  20.0  /* cost of work that is not done, and of a unit of time above the goal */
+#define GUESS  0.4   /* first price of a unit of time */
+#define PIVOTS 4000  /* at most, in a round */
+#define STEPS  4     /* of Newton's method */
+#define PASSES 2     /* of the search for unknown sets */
+#define TOLERANCE \
+	0.003 /* part of a set's energy that an unknown pair may earn beyond the GPU's price */
+#define FASTER \
+	0.001 /* part by which the predictor may make a job faster with co-runners than alone */
+#define ROUNDING 1e-6 /* safety margin of the proof: its sums are of doubles */
 
-/* In run times of the known plan: most of a bound's jobs run about so fast. One cut more is for the least run time. */
+/* In run times of the known plan: most of a bound's jobs run about so fast. One cut more is for the
+ * least run time. */
 static const double cut_pace[BOUND_CUTS - 1] = { 0.55, 0.7, 0.82, 0.92, 1, 1.12, 1.3, 1.7 };
 
 /* The best set of a chunk for a type and moment. */
@@ -40,27 +45,29 @@ struct best {
 
 struct bound {
 	const struct hes_problem *p;
-	struct bound_pricing      pricing;
-	double                    energy_unit, time_unit;
-	double                    goal;           /* sum of completion times, in time units */
-	double                    least;          /* no plan's completion times sum to less */
-	double                    width[MOMENTS]; /* time around a moment, by trapezoids */
-	double                   *gpus;           /* [type] how many */
-	double                   *price;          /* [rows] where the bound is taken */
-	double                   *centre;         /* [rows] where it was best */
-	double                   *gpu_price;      /* [type * MOMENTS + moment] */
-	struct best              *best[CHUNKS];   /* [type * MOMENTS + moment] */
-	double                    excess;         /* most that a set earns beyond its energy at the last moment, of that */
-	double                    value;          /* the best bound so far */
-	glp_prob                 *lp;
+	struct bound_pricing pricing;
+	double energy_unit, time_unit;
+	double goal;               /* sum of completion times, in time units */
+	double least;              /* no plan's completion times sum to less */
+	double width[MOMENTS];     /* time around a moment, by trapezoids */
+	double *gpus;              /* [type] how many */
+	double *price;             /* [rows] where the bound is taken */
+	double *centre;            /* [rows] where it was best */
+	double *gpu_price;         /* [type * MOMENTS + moment] */
+	struct best *best[CHUNKS]; /* [type * MOMENTS + moment] */
+	double excess; /* most that a set earns beyond its energy at the last moment, of that */
+	double value;  /* the best bound so far */
+	glp_prob *lp;
 };
 
-/* No plan has less energy than this where the completion times sum to the goal; slope: elsewhere. */
+/* No plan has less energy than this where the completion times sum to the goal; slope: elsewhere.
+ */
 struct bound_line {
 	double energy, slope;
 };
 
-/* Rows, from 1 on as GLPK counts: each job's work, GPUs at moments, cuts, jobs at moments, the sum of completion times. */
+/* Rows, from 1 on as GLPK counts: each job's work, GPUs at moments, cuts, jobs at moments, the sum
+ * of completion times. */
 static int row_of_gpu(const struct bound *b, size_t type, size_t t)
 {
 	return (int)(1 + b->p->n + type * (MOMENTS - 1) + t);
@@ -144,8 +151,8 @@ static void find_gpu_prices(struct bound *b)
 }
 
 /*
- * The bound at the prices in hand, by weak duality. Where a set earns more than its energy at the last moment, all
- * prices are scaled down until it does not.
+ * The bound at the prices in hand, by weak duality. Where a set earns more than its energy at the
+ * last moment, all prices are scaled down until it does not.
  */
 static double bound_prove(struct bound *b)
 {
@@ -171,7 +178,7 @@ static double bound_prove(struct bound *b)
 /* A column: at most so many entries. */
 struct column {
 	double cost;
-	int    n, row[2 + HES_SHARE_MOST * (2 + BOUND_CUTS)];
+	int n, row[2 + HES_SHARE_MOST * (2 + BOUND_CUTS)];
 	double v[2 + HES_SHARE_MOST * (2 + BOUND_CUTS)]; /* from 1 on, as GLPK counts */
 };
 
@@ -217,7 +224,8 @@ static size_t set_add(struct bound *b, const struct bound_set *s, size_t t)
 			column_put(&c, row_of_busy(b, who[t], t), 1);
 		for (size_t k = 0; k < BOUND_CUTS; k++)
 			column_put(&c, row_of_cut(b, who[t], k),
-				   fmax(0, b->pricing.jobs[who[t]].pace[k] * speed - 1) - speed * b->pricing.at[t]);
+				   fmax(0, b->pricing.jobs[who[t]].pace[k] * speed - 1) -
+					   speed * b->pricing.at[t]);
 	}
 	for (int i = 1; i <= c.n; i++)
 		reduced -= glp_get_row_dual(b->lp, c.row[i]) * c.v[i];
@@ -236,9 +244,11 @@ static void program_new(struct bound *b)
 	glp_add_rows(b->lp, row_of_goal(b));
 	for (size_t g = 0; g < b->p->n_types; g++)
 		for (size_t t = 0; t < MOMENTS - 1; t++)
-			glp_set_row_bnds(b->lp, row_of_gpu(b, g, t), GLP_UP, 0, b->gpus[g] * b->width[t]);
+			glp_set_row_bnds(b->lp, row_of_gpu(b, g, t), GLP_UP, 0,
+					 b->gpus[g] * b->width[t]);
 	for (size_t j = 0; j < b->p->n; j++) {
-		struct column undone = { .cost = UNMET * (1 + b->centre[1 + j]) }, ends = { .cost = 0 };
+		struct column undone = { .cost = UNMET * (1 + b->centre[1 + j]) },
+			      ends = { .cost = 0 };
 
 		glp_set_row_bnds(b->lp, 1 + (int)j, GLP_LO, 1, 0);
 		for (size_t t = 0; t < MOMENTS - 1; t++)
@@ -246,7 +256,8 @@ static void program_new(struct bound *b)
 		column_put(&undone, 1 + (int)j, 1);
 		column_add(b, &undone);
 		for (size_t k = 0; k < BOUND_CUTS; k++) {
-			glp_set_row_bnds(b->lp, row_of_cut(b, j, k), GLP_LO, b->pricing.jobs[j].pace[k] / 2, 0);
+			glp_set_row_bnds(b->lp, row_of_cut(b, j, k), GLP_LO,
+					 b->pricing.jobs[j].pace[k] / 2, 0);
 			column_put(&ends, row_of_cut(b, j, k), 1);
 		}
 		column_put(&ends, row_of_goal(b), 1);
@@ -268,14 +279,16 @@ static double program_solve(struct bound *b)
 	return glp_get_obj_val(b->lp);
 }
 
-/* Prove a bound between the program's prices and the best ones so far: that converges faster (Wentges, 1997). */
+/* Prove a bound between the program's prices and the best ones so far: that converges faster
+ * (Wentges, 1997). */
 static size_t improve(struct bound *b, double centre)
 {
 	size_t added = 0;
 	double value;
 
 	for (size_t i = 1; i < rows_of(b); i++)
-		b->price[i] = centre * b->centre[i] + (1 - centre) * glp_get_row_dual(b->lp, (int)i);
+		b->price[i] =
+			centre * b->centre[i] + (1 - centre) * glp_get_row_dual(b->lp, (int)i);
 	value = bound_prove(b);
 	if (value > b->value) {
 		b->value = value;
@@ -284,7 +297,8 @@ static size_t improve(struct bound *b, double centre)
 	for (size_t c = 0; c < CHUNKS; c++)
 		for (size_t x = 0; x < b->p->n_types * MOMENTS; x++)
 			if (b->best[c][x].profit > 0)
-				added += set_add(b, &b->pricing.sets[b->best[c][x].set], x % MOMENTS);
+				added += set_add(b, &b->pricing.sets[b->best[c][x].set],
+						 x % MOMENTS);
 	return added;
 }
 
@@ -300,8 +314,8 @@ static void converge(struct bound *b)
 }
 
 /*
- * The program at a goal. A pass ends with a search for unknown sets at the best prices, and the proof includes them.
- * Without passes the line holds for known sets alone.
+ * The program at a goal. A pass ends with a search for unknown sets at the best prices, and the
+ * proof includes them. Without passes the line holds for known sets alone.
  */
 static int solve(struct bound *b, double goal, int passes, struct bound_line *out)
 {
@@ -343,9 +357,15 @@ static double least_us(const struct bound *b, uint32_t kind, double iterations)
 	double least = INFINITY;
 
 	for (uint32_t t = 0; t < p->n_types; t++)
-		for (size_t c = 0; c < p->types[t]->n_clocks && p->solo[t * p->n_kinds + kind].iteration_us > 0; c++)
-			for (uint16_t pct = HES_SHARE_STEP_PCT; pct <= HES_SHARE_SUM_PCT; pct += HES_SHARE_STEP_PCT) {
-				const struct hes_set s = { t, p->types[t]->clocks_mhz[c], 1, { { (uint16_t)kind, pct } } };
+		for (size_t c = 0;
+		     c < p->types[t]->n_clocks && p->solo[t * p->n_kinds + kind].iteration_us > 0;
+		     c++)
+			for (uint16_t pct = HES_SHARE_STEP_PCT; pct <= HES_SHARE_SUM_PCT;
+			     pct += HES_SHARE_STEP_PCT) {
+				const struct hes_set s = { t,
+							   p->types[t]->clocks_mhz[c],
+							   1,
+							   { { (uint16_t)kind, pct } } };
 				struct hes_set_rates rates;
 
 				hes_rates_of(p->rates, &s, &rates);
@@ -354,7 +374,8 @@ static double least_us(const struct bound *b, uint32_t kind, double iterations)
 	return least * iterations;
 }
 
-static int bound_init(struct bound *b, const struct hes_timeline_times *known, struct hes_rates *const *caches, size_t n)
+static int bound_init(struct bound *b, const struct hes_timeline_times *known,
+		      struct hes_rates *const *caches, size_t n)
 {
 	const struct hes_problem *p = b->p;
 	const size_t cells = p->n_types * MOMENTS;
@@ -378,25 +399,32 @@ static int bound_init(struct bound *b, const struct hes_timeline_times *known, s
 	for (size_t c = 1; c < CHUNKS; c++)
 		b->best[c] = b->best[0] + c * cells;
 	for (size_t t = 0; t < MOMENTS; t++)
-		b->pricing.at[t] = REACH * end_us / b->time_unit * (pow(GROWTH, (double)t) - 1) / (pow(GROWTH, MOMENTS - 1) - 1);
+		b->pricing.at[t] = REACH * end_us / b->time_unit * (pow(GROWTH, (double)t) - 1) /
+				   (pow(GROWTH, MOMENTS - 1) - 1);
 	for (size_t t = 0; t < MOMENTS - 1; t++)
 		b->width[t] = (b->pricing.at[t + 1] - b->pricing.at[t > 0 ? t - 1 : 0]) / 2;
 	for (size_t g = 0; g < p->k; g++)
 		b->gpus[p->gpus[g].type]++;
 	for (size_t i = 0; i < p->n; i++) {
-		const double least = least_us(b, p->jobs[i].kind, p->jobs[i].iterations) / b->time_unit;
+		const double least =
+			least_us(b, p->jobs[i].kind, p->jobs[i].iterations) / b->time_unit;
 
 		b->least += least * (1 - FASTER);
 		b->pricing.jobs[i].pace[0] = least;
 		for (size_t k = 1; k < BOUND_CUTS; k++)
-			b->pricing.jobs[i].pace[k] = fmax(cut_pace[k - 1] * (known[i].end_us - known[i].start_us) / b->time_unit, least);
-		b->centre[1 + i] = known[i].energy_mj / b->energy_unit + GUESS * known[i].end_us / b->time_unit;
+			b->pricing.jobs[i].pace[k] =
+				fmax(cut_pace[k - 1] * (known[i].end_us - known[i].start_us) /
+					     b->time_unit,
+				     least);
+		b->centre[1 + i] = known[i].energy_mj / b->energy_unit +
+				   GUESS * known[i].end_us / b->time_unit;
 		b->centre[row_of_cut(b, i, 0)] = GUESS;
 	}
 	return 0;
 }
 
-/* The least energy at the plan's completion times; then the goal where energy is the plan's, by Newton's method. */
+/* The least energy at the plan's completion times; then the goal where energy is the plan's, by
+ * Newton's method. */
 static int solve_both(struct bound *b, const struct hes_objectives *plan, struct hes_bounds *out)
 {
 	const double energy = plan->energy_mj / b->energy_unit;
@@ -424,7 +452,8 @@ static void leap(void *at)
 	longjmp(*(jmp_buf *)at, 1);
 }
 
-/* GLPK prints by default, and aborts when memory runs out: output is off, and the error hook jumps out of it. */
+/* GLPK prints by default, and aborts when memory runs out: output is off, and the error hook jumps
+ * out of it. */
 static int solve_guarded(struct bound *b, const struct hes_objectives *plan, struct hes_bounds *out)
 {
 	const int printed = glp_term_out(GLP_OFF);
@@ -444,7 +473,8 @@ static int solve_guarded(struct bound *b, const struct hes_objectives *plan, str
 }
 
 int hes_bound(const struct hes_problem *p, struct hes_rates *const *caches, size_t n_caches,
-	      const struct hes_timeline_times *known, const struct hes_objectives *plan, struct hes_bounds *out)
+	      const struct hes_timeline_times *known, const struct hes_objectives *plan,
+	      struct hes_bounds *out)
 {
 	struct bound b = { .p = p };
 	struct hes_bounds found = { 0, 0 };

@@ -18,24 +18,24 @@
 struct candidate {
 	struct hes_member m[HES_SHARE_MOST]; /* in the order of sets */
 	uint32_t n, share_pct, memory_mib;
-	double   power, profit;
-	double   rate[HES_SHARE_MOST];
-	double   earns[BOUND_MOMENTS];
+	double power, profit;
+	double rate[HES_SHARE_MOST];
+	double earns[BOUND_MOMENTS];
 };
 
 struct list {
 	struct candidate *v;
-	size_t            n, room;
+	size_t n, room;
 };
 
 struct cell {
 	const struct bound_pricing *b;
-	const double               *gpu_price;
-	double                      tolerance;
-	uint32_t                    type, clock_mhz;
-	struct hes_rates           *rates;
-	struct list                 singles, next, found;
-	int                         rc;
+	const double *gpu_price;
+	double tolerance;
+	uint32_t type, clock_mhz;
+	struct hes_rates *rates;
+	struct list singles, next, found;
+	int rc;
 };
 
 static void *grown(void *v, size_t n, size_t *room, size_t size)
@@ -63,7 +63,7 @@ static int set_add(struct bound_pricing *b, const struct bound_set *set)
 
 struct gathering {
 	struct bound_pricing *b;
-	int                   rc;
+	int rc;
 };
 
 static void set_gather(void *ctx, const struct hes_set *s, const struct hes_set_rates *rates)
@@ -98,13 +98,15 @@ static void sort_jobs(struct bound_pricing *b)
 	b->first[b->p->n_kinds] = n;
 }
 
-int bound_pricing_init(struct bound_pricing *b, const struct hes_problem *p, struct hes_rates *const *caches, size_t n,
-		       double time_unit_us, double energy_unit_mj)
+int bound_pricing_init(struct bound_pricing *b, const struct hes_problem *p,
+		       struct hes_rates *const *caches, size_t n, double time_unit_us,
+		       double energy_unit_mj)
 {
 	struct gathering g = { b, 0 };
 	size_t cells = 0;
 
-	*b = (struct bound_pricing){ .p = p, .time_unit_us = time_unit_us,
+	*b = (struct bound_pricing){ .p = p,
+				     .time_unit_us = time_unit_us,
 				     .power_unit_mw = energy_unit_mj / time_unit_us * 1e6 };
 	for (size_t t = 0; t < p->n_types; t++)
 		cells += p->types[t]->n_clocks;
@@ -116,7 +118,8 @@ int bound_pricing_init(struct bound_pricing *b, const struct hes_problem *p, str
 	if (!b->jobs || !b->first || !b->order || !b->memory_mib || !b->caches)
 		return -ENOMEM;
 	for (; b->n_caches < cells; b->n_caches++) {
-		b->caches[b->n_caches] = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
+		b->caches[b->n_caches] =
+			hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
 		if (!b->caches[b->n_caches])
 			return -ENOMEM;
 	}
@@ -138,8 +141,8 @@ void bound_pricing_finish(struct bound_pricing *b)
 	free(b->sets);
 }
 
-void bound_kind_earns(const struct bound_pricing *b, uint32_t kind, double rate, double out[BOUND_MOMENTS],
-		      uint32_t who[BOUND_MOMENTS])
+void bound_kind_earns(const struct bound_pricing *b, uint32_t kind, double rate,
+		      double out[BOUND_MOMENTS], uint32_t who[BOUND_MOMENTS])
 {
 	for (size_t t = 0; t < BOUND_MOMENTS; t++) {
 		out[t] = 0;
@@ -153,7 +156,8 @@ void bound_kind_earns(const struct bound_pricing *b, uint32_t kind, double rate,
 		for (size_t k = 0; k < BOUND_CUTS; k++)
 			fast += j->cut[k] * fmax(0, j->pace[k] * speed - 1);
 		for (size_t t = 0; t < BOUND_MOMENTS; t++) {
-			const double each = (j->work - j->slope * b->at[t]) * speed + fast - j->busy[t];
+			const double each =
+				(j->work - j->slope * b->at[t]) * speed + fast - j->busy[t];
 
 			if (each > out[t]) {
 				out[t] = each;
@@ -163,7 +167,8 @@ void bound_kind_earns(const struct bound_pricing *b, uint32_t kind, double rate,
 	}
 }
 
-void bound_set_earns(const struct bound_pricing *b, const struct bound_set *s, double out[BOUND_MOMENTS])
+void bound_set_earns(const struct bound_pricing *b, const struct bound_set *s,
+		     double out[BOUND_MOMENTS])
 {
 	double each[BOUND_MOMENTS];
 	uint32_t who[BOUND_MOMENTS];
@@ -176,7 +181,8 @@ void bound_set_earns(const struct bound_pricing *b, const struct bound_set *s, d
 	}
 }
 
-/* By how much a set earns more than its energy and the GPU's price, at its best moment, in parts of its power. */
+/* By how much a set earns more than its energy and the GPU's price, at its best moment, in parts of
+ * its power. */
 static double profit_of(const struct cell *c, const struct candidate *y)
 {
 	const double *price = &c->gpu_price[c->type * BOUND_MOMENTS];
@@ -249,7 +255,8 @@ static bool member_before(const struct hes_member *a, const struct hes_member *b
 }
 
 /* A set with one more, at most as good as it can be. @return false: no such set can run */
-static bool join(const struct cell *c, const struct candidate *y, const struct candidate *one, struct candidate *out)
+static bool join(const struct cell *c, const struct candidate *y, const struct candidate *one,
+		 struct candidate *out)
 {
 	const struct bound_pricing *b = c->b;
 	uint32_t alike = 1, at = y->n;
@@ -278,10 +285,15 @@ static void search_singles(struct cell *c)
 	const struct hes_problem *p = c->b->p;
 
 	for (uint16_t k = 0; k < p->n_kinds && !c->rc; k++)
-		for (uint16_t pct = HES_SHARE_STEP_PCT; pct <= HES_SHARE_SUM_PCT; pct += HES_SHARE_STEP_PCT) {
-			struct candidate y = { .m = { { k, pct } }, .n = 1, .share_pct = pct, .memory_mib = c->b->memory_mib[k] };
+		for (uint16_t pct = HES_SHARE_STEP_PCT; pct <= HES_SHARE_SUM_PCT;
+		     pct += HES_SHARE_STEP_PCT) {
+			struct candidate y = { .m = { { k, pct } },
+					       .n = 1,
+					       .share_pct = pct,
+					       .memory_mib = c->b->memory_mib[k] };
 
-			if (p->solo[c->type * p->n_kinds + k].iteration_us <= 0 || y.memory_mib > p->types[c->type]->memory_mib)
+			if (p->solo[c->type * p->n_kinds + k].iteration_us <= 0 ||
+			    y.memory_mib > p->types[c->type]->memory_mib)
 				continue;
 			candidate_rate(c, &y);
 			list_add(c, &c->singles, &y);
@@ -289,8 +301,8 @@ static void search_singles(struct cell *c)
 }
 
 /*
- * Sets with one more member, the BEAM best of which are extended further. All pairs that may earn enough are predicted,
- * and the most promising of the larger sets.
+ * Sets with one more member, the BEAM best of which are extended further. All pairs that may earn
+ * enough are predicted, and the most promising of the larger sets.
  */
 static void extend(struct cell *c, const struct list *from, uint32_t n)
 {
@@ -361,8 +373,12 @@ int bound_search(struct bound_pricing *b, const double *gpu_price, double tolera
 		return -ENOMEM;
 	for (uint32_t t = 0; t < b->p->n_types; t++)
 		for (size_t k = 0; k < b->p->types[t]->n_clocks; k++, n++)
-			cells[n] = (struct cell){ .b = b, .gpu_price = gpu_price, .tolerance = tolerance, .type = t,
-						  .clock_mhz = b->p->types[t]->clocks_mhz[k], .rates = b->caches[n] };
+			cells[n] = (struct cell){ .b = b,
+						  .gpu_price = gpu_price,
+						  .tolerance = tolerance,
+						  .type = t,
+						  .clock_mhz = b->p->types[t]->clocks_mhz[k],
+						  .rates = b->caches[n] };
 #pragma omp parallel for schedule(dynamic, 1)
 	for (size_t i = 0; i < n; i++)
 		search_cell(&cells[i]);

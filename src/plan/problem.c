@@ -11,10 +11,11 @@
 
 #include "plan/batch/sharing.h"
 
-#define MAX_TOTAL_US 1e17 /* of all jobs, one after the other: far from overflowing a plan's times */
+#define MAX_TOTAL_US \
+	1e17 /* of all jobs, one after the other: far from overflowing a plan's times */
 
 struct arrival {
-	int64_t  arrival_us;
+	int64_t arrival_us;
 	uint32_t job;
 };
 
@@ -33,14 +34,18 @@ static int check_running(const struct hes_request *r, size_t i, struct hes_err *
 	size_t there = 0;
 
 	if (run->job >= r->jobs->n)
-		return hes_fail(err, -EINVAL, "running job %zu: job number %" PRIu32 "; there are %zu", i, run->job,
-				r->jobs->n);
+		return hes_fail(err, -EINVAL,
+				"running job %zu: job number %" PRIu32 "; there are %zu", i,
+				run->job, r->jobs->n);
 	if (run->gpu >= r->fleet->n)
-		return hes_fail(err, -EINVAL, "running job %zu: GPU number %" PRIu32 "; the fleet has %zu", i, run->gpu,
-				r->fleet->n);
+		return hes_fail(err, -EINVAL,
+				"running job %zu: GPU number %" PRIu32 "; the fleet has %zu", i,
+				run->gpu, r->fleet->n);
 	if (i && run->gpu < r->running[i - 1].gpu)
-		return hes_fail(err, -EINVAL, "running job %zu: GPU number %" PRIu32 " after number %" PRIu32
-				"; running jobs go by GPU", i, run->gpu, r->running[i - 1].gpu);
+		return hes_fail(err, -EINVAL,
+				"running job %zu: GPU number %" PRIu32 " after number %" PRIu32
+				"; running jobs go by GPU",
+				i, run->gpu, r->running[i - 1].gpu);
 	while (there <= i && r->running[i - there].gpu == run->gpu)
 		there++;
 	if (there > HES_MAX_SHARING)
@@ -85,7 +90,8 @@ static int order_jobs(struct hes_problem *p)
 			.job = order[i].job,
 			.memory_mib = job->memory_mib,
 			.iterations = (double)job->iterations,
-			.deadline_us = job->has_deadline ? (double)(job->deadline_us - r->now_us) : INFINITY,
+			.deadline_us = job->has_deadline ? (double)(job->deadline_us - r->now_us)
+							 : INFINITY,
 		};
 	}
 	free(order);
@@ -110,7 +116,8 @@ static void take_running(struct hes_problem *p)
 			.iterations = (double)job->iterations * fmin(fmax(run->left, 1e-9), 1),
 			.deadline_us = INFINITY,
 		};
-		p->running[i] = (struct hes_problem_running){ (uint32_t)(p->n + i), (uint16_t)run->sm_pct, clock };
+		p->running[i] = (struct hes_problem_running){ (uint32_t)(p->n + i),
+							      (uint16_t)run->sm_pct, clock };
 		p->first_running[run->gpu + 1]++;
 	}
 	for (size_t g = 0; g < p->k; g++)
@@ -129,7 +136,8 @@ static void number_types(struct hes_problem *p)
 		if (t == p->n_types)
 			p->types[p->n_types++] = r->fleet->gpus[g].type;
 		p->gpus[g].type = (uint32_t)t;
-		p->gpus[g].wait_us = r->free_at_us[g] > r->now_us ? (double)(r->free_at_us[g] - r->now_us) : 0;
+		p->gpus[g].wait_us =
+			r->free_at_us[g] > r->now_us ? (double)(r->free_at_us[g] - r->now_us) : 0;
 	}
 }
 
@@ -138,10 +146,13 @@ static int limit_shares(struct hes_problem *p)
 {
 	p->shares_pct = calloc(p->n_types + 1, sizeof(*p->shares_pct));
 	for (size_t t = 0; t < p->n_types && p->shares_pct; t++) {
-		const uint32_t sampled = hes_predictor_share_sum(p->request->predictor, p->types[t]->name);
+		const uint32_t sampled =
+			hes_predictor_share_sum(p->request->predictor, p->types[t]->name);
 
-		p->shares_pct[t] = sampled < HES_SHARE_SUM_PCT || p->types[t]->alone ? HES_SHARE_SUM_PCT :
-				   sampled > HES_SHARE_OVER_PCT ? HES_SHARE_OVER_PCT : sampled;
+		p->shares_pct[t] = sampled < HES_SHARE_SUM_PCT || p->types[t]->alone
+					   ? HES_SHARE_SUM_PCT
+				   : sampled > HES_SHARE_OVER_PCT ? HES_SHARE_OVER_PCT
+								  : sampled;
 	}
 	return p->shares_pct ? 0 : -ENOMEM;
 }
@@ -155,7 +166,7 @@ static int compare_kinds(const struct hes_job *a, const struct hes_job *b)
 
 struct keyed_job {
 	const struct hes_job *job;
-	uint32_t              at; /* among the problem's jobs */
+	uint32_t at; /* among the problem's jobs */
 };
 
 static int by_kind(const void *a, const void *b)
@@ -166,7 +177,8 @@ static int by_kind(const void *a, const void *b)
 	return order ? order : x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Kinds are numbered in the order of their names, so that sets have one order whatever the jobs' order. */
+/* Kinds are numbered in the order of their names, so that sets have one order whatever the jobs'
+ * order. */
 static int number_kinds(struct hes_problem *p, size_t more_kinds)
 {
 	const size_t n = p->n + p->n_running;
@@ -187,8 +199,10 @@ static int number_kinds(struct hes_problem *p, size_t more_kinds)
 	return 0;
 }
 
-/* A kind must be profiled on one type at least. Of several errors, a batch size out of range says most. */
-static int find_profiles_of(struct hes_problem *p, const struct hes_problem_job *j, struct hes_err *err)
+/* A kind must be profiled on one type at least. Of several errors, a batch size out of range says
+ * most. */
+static int find_profiles_of(struct hes_problem *p, const struct hes_problem_job *j,
+			    struct hes_err *err)
 {
 	const struct hes_job *job = &p->request->jobs->v[j->job];
 	struct hes_err why = { 0 }, one;
@@ -198,8 +212,8 @@ static int find_profiles_of(struct hes_problem *p, const struct hes_problem_job 
 		struct hes_profile *solo = &p->solo[t * p->n_kinds + j->kind];
 
 		if (solo->iteration_us > 0 ||
-		    hes_profile_find(p->request->profiles, job->workload, job->batch_size, p->types[t]->name, solo,
-				     &one) == 0)
+		    hes_profile_find(p->request->profiles, job->workload, job->batch_size,
+				     p->types[t]->name, solo, &one) == 0)
 			found++;
 		else if (!why.code || one.code == -ERANGE)
 			why = one;
@@ -212,8 +226,9 @@ static int find_profiles(struct hes_problem *p, struct hes_err *err)
 	int rc = 0;
 
 	if (p->n_kinds > UINT16_MAX)
-		return hes_fail(err, -E2BIG, "%zu different workloads and batch sizes are more than %d", p->n_kinds,
-				UINT16_MAX);
+		return hes_fail(err, -E2BIG,
+				"%zu different workloads and batch sizes are more than %d",
+				p->n_kinds, UINT16_MAX);
 	p->solo = calloc(p->n_types * p->n_kinds + 1, sizeof(*p->solo));
 	if (!p->solo)
 		return -ENOMEM;
@@ -231,14 +246,20 @@ static int fail_memory(const struct hes_problem *p, size_t job, struct hes_err *
 		if (p->solo[t * p->n_kinds + p->jobs[job].kind].iteration_us > 0 &&
 		    (!largest || p->types[t]->memory_mib > largest->memory_mib))
 			largest = p->types[t];
-	return hes_fail(err, -ENOSPC, "job %s needs %" PRIu32 " MiB; the largest GPU it can run on, %s, has %" PRIu32
-			" MiB", j->id, j->memory_mib, largest->name, largest->memory_mib);
+	return hes_fail(err, -ENOSPC,
+			"job %s needs %" PRIu32
+			" MiB; the largest GPU it can run on, %s, has %" PRIu32 " MiB",
+			j->id, j->memory_mib, largest->name, largest->memory_mib);
 }
 
-static struct hes_cost alone_at(const struct hes_problem *p, size_t job, uint32_t type, uint32_t clock_mhz)
+static struct hes_cost alone_at(const struct hes_problem *p, size_t job, uint32_t type,
+				uint32_t clock_mhz)
 {
 	const struct hes_set alone = {
-		.type = type, .clock_mhz = clock_mhz, .n = 1, .m = { { (uint16_t)p->jobs[job].kind, 100 } },
+		.type = type,
+		.clock_mhz = clock_mhz,
+		.n = 1,
+		.m = { { (uint16_t)p->jobs[job].kind, 100 } },
 	};
 	struct hes_set_rates rates;
 	double time_us;
@@ -255,7 +276,8 @@ struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint3
 	return alone_at(p, job, type, p->types[type]->clock_default_mhz);
 }
 
-#define CO_RUN_GAIN 0.001 /* largest part of a run time that co-runners were ever predicted to save */
+#define CO_RUN_GAIN \
+	0.001 /* largest part of a run time that co-runners were ever predicted to save */
 
 /* The least run time over all types and clocks. */
 static double least_alone_us(const struct hes_problem *p, size_t job)
@@ -264,13 +286,15 @@ static double least_alone_us(const struct hes_problem *p, size_t job)
 
 	for (uint32_t t = 0; t < p->n_types; t++)
 		for (size_t c = 0; c < p->types[t]->n_clocks; c++)
-			least_us = fmin(least_us, alone_at(p, job, t, p->types[t]->clocks_mhz[c]).time_us);
+			least_us = fmin(least_us,
+					alone_at(p, job, t, p->types[t]->clocks_mhz[c]).time_us);
 	return least_us;
 }
 
 /*
- * A deadline that no plan can meet is no constraint. A search keeps only the plans with the smallest violation, so
- * such a deadline would cost all other jobs. Most deadlines are met at a default clock: try these first.
+ * A deadline that no plan can meet is no constraint. A search keeps only the plans with the
+ * smallest violation, so such a deadline would cost all other jobs. Most deadlines are met at a
+ * default clock: try these first.
  */
 static void drop_hopeless(const struct hes_problem *p, size_t job)
 {
@@ -320,15 +344,17 @@ static int find_costs(struct hes_problem *p, struct hes_err *err)
 			return fail_memory(p, i, err);
 		total_us += longest_us;
 		if (total_us > MAX_TOTAL_US)
-			return hes_fail(err, -ERANGE, "job %s: with it, the jobs would run more than %.0f years",
-					p->request->jobs->v[p->jobs[i].job].id, MAX_TOTAL_US / 365.25 / 86400e6);
+			return hes_fail(err, -ERANGE,
+					"job %s: with it, the jobs would run more than %.0f years",
+					p->request->jobs->v[p->jobs[i].job].id,
+					MAX_TOTAL_US / 365.25 / 86400e6);
 		drop_hopeless(p, i);
 	}
 	return 0;
 }
 
-int hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r, size_t more_jobs, size_t more_kinds,
-			      struct hes_err *err)
+int hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r, size_t more_jobs,
+			      size_t more_kinds, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -351,7 +377,8 @@ int hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r
 	if (!rc)
 		rc = find_costs(p, err);
 	if (rc == -ENOMEM)
-		hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", r->n_waiting, r->fleet->n);
+		hes_fail(err, rc, "out of memory for %zu jobs on %zu GPUs", r->n_waiting,
+			 r->fleet->n);
 	if (rc)
 		hes_problem_finish(p);
 	return rc;
@@ -380,12 +407,17 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 	if (p->n_jobs == p->room)
 		return hes_fail(err, -EXFULL, "job %s: no room is left for more jobs", from->id);
 	*j = (struct hes_problem_job){
-		.job = job, .kind = kind_of(p, from), .memory_mib = from->memory_mib,
-		.iterations = (double)from->iterations, .ready_us = ready_us,
-		.deadline_us = from->has_deadline ? (double)(from->deadline_us - p->request->now_us) : INFINITY,
+		.job = job,
+		.kind = kind_of(p, from),
+		.memory_mib = from->memory_mib,
+		.iterations = (double)from->iterations,
+		.ready_us = ready_us,
+		.deadline_us = from->has_deadline ? (double)(from->deadline_us - p->request->now_us)
+						  : INFINITY,
 	};
 	if (j->kind == p->n_kinds)
-		return hes_fail(err, -EXFULL, "job %s: no room is left for more workloads", from->id);
+		return hes_fail(err, -EXFULL, "job %s: no room is left for more workloads",
+				from->id);
 	rc = find_profiles_of(p, j, err);
 	if (rc)
 		return rc;

@@ -1,9 +1,9 @@
 /*
- * problem.h - a request to plan, as arrays: waiting jobs by kind, GPUs by type, and the cost of each job alone on
- * each type.
+ * problem.h - a request to plan, as arrays: waiting jobs by kind, GPUs by type, and the cost of
+ * each job alone on each type.
  *
- * Jobs have numbers 0..n-1 by arrival, then by their order in the file. GPUs have the numbers of the fleet. Times
- * count from now.
+ * Jobs have numbers 0..n-1 by arrival, then by their order in the file. GPUs have the numbers of
+ * the fleet. Times count from now.
  */
 #ifndef HES_PLAN_PROBLEM_H
 #define HES_PLAN_PROBLEM_H
@@ -14,55 +14,58 @@
 #include "plan/rates.h"
 
 struct hes_problem_job {
-	uint32_t job;         /* index into the request's jobs */
+	uint32_t job; /* index into the request's jobs */
 	uint32_t kind;
 	uint32_t memory_mib;
-	double   iterations;  /* left to do */
-	double   deadline_us; /* from now; INFINITY: none, or one that cannot be met */
-	double   least_us;    /* run time of the job at least, if its deadline cannot be met; else 0 */
-	double   ready_us;    /* from now: when it arrives */
+	double iterations;  /* left to do */
+	double deadline_us; /* from now; INFINITY: none, or one that cannot be met */
+	double least_us; /* run time of the job at least, if its deadline cannot be met; else 0 */
+	double ready_us; /* from now: when it arrives */
 };
 
 /** A job that runs already. It stays on its GPU. */
 struct hes_problem_running {
-	uint32_t at;          /* among the problem's jobs, n or more */
+	uint32_t at; /* among the problem's jobs, n or more */
 	uint16_t sm_pct;
-	uint16_t clock;       /* the first of its type's clocks that is not below its own */
+	uint16_t clock; /* the first of its type's clocks that is not below its own */
 };
 
 struct hes_problem {
-	const struct hes_request    *request;
-	struct hes_problem_job      *jobs;     /* [n] that wait, then those that run, then room for jobs to come */
-	size_t                       n;
-	struct hes_problem_running  *running;  /* [n_running], by GPU */
-	size_t                       n_running;
-	size_t                      *first_running; /* [k + 1]: where a GPU's begin */
-	size_t                       n_jobs, room;  /* all that is in jobs, and may be */
-	double                       from_us;  /* from now: when queues begin; 0 except in replans */
-	bool                         counts_running; /* completion times include running jobs; in replans only */
-	struct hes_assign_gpu       *gpus;     /* [k] */
-	size_t                       k;
-	const struct hes_gpu_type  **types;    /* [n_types], in order of first appearance in the fleet */
-	size_t                       n_types;
-	uint32_t                    *shares_pct; /* [n_types]: limit of the sum of SM shares in an open queue */
-	uint32_t                     together; /* limit of the jobs at a time in an open queue */
-	struct hes_profile          *solo;     /* [type * n_kinds + kind]; iteration_us 0: not profiled there */
-	size_t                       n_kinds;  /* with room for kinds to come */
-	size_t                       n_kinds_now;
-	struct hes_cost             *cost;     /* [type * n + job] */
-	struct hes_rates            *rates;
+	const struct hes_request *request;
+	struct hes_problem_job
+		*jobs; /* [n] that wait, then those that run, then room for jobs to come */
+	size_t n;
+	struct hes_problem_running *running; /* [n_running], by GPU */
+	size_t n_running;
+	size_t *first_running;       /* [k + 1]: where a GPU's begin */
+	size_t n_jobs, room;         /* all that is in jobs, and may be */
+	double from_us;              /* from now: when queues begin; 0 except in replans */
+	bool counts_running;         /* completion times include running jobs; in replans only */
+	struct hes_assign_gpu *gpus; /* [k] */
+	size_t k;
+	const struct hes_gpu_type *
+		*types; /* [n_types], in order of first appearance in the fleet */
+	size_t n_types;
+	uint32_t *shares_pct;     /* [n_types]: limit of the sum of SM shares in an open queue */
+	uint32_t together;        /* limit of the jobs at a time in an open queue */
+	struct hes_profile *solo; /* [type * n_kinds + kind]; iteration_us 0: not profiled there */
+	size_t n_kinds;           /* with room for kinds to come */
+	size_t n_kinds_now;
+	struct hes_cost *cost; /* [type * n + job] */
+	struct hes_rates *rates;
 };
 
 /**
  * @param r  must outlive the problem
- * @return 0; -ENOENT a workload without a profile; -ERANGE a batch size outside of the profiled ones, or jobs that
- *         would run for millennia; -ENOSPC a job that fits no GPU; -E2BIG too many kinds of jobs; -EINVAL running
- *         jobs that do not exist, are out of order, or are too many on a GPU; -ENOMEM
+ * @return 0; -ENOENT a workload without a profile; -ERANGE a batch size outside of the profiled
+ * ones, or jobs that would run for millennia; -ENOSPC a job that fits no GPU; -E2BIG too many kinds
+ * of jobs; -EINVAL running jobs that do not exist, are out of order, or are too many on a GPU;
+ * -ENOMEM
  */
-int  hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct hes_err *err);
+int hes_problem_init(struct hes_problem *p, const struct hes_request *r, struct hes_err *err);
 /** The same with room for jobs and kinds to come. */
-int  hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r, size_t more_jobs, size_t more_kinds,
-			       struct hes_err *err);
+int hes_problem_init_for_more(struct hes_problem *p, const struct hes_request *r, size_t more_jobs,
+			      size_t more_kinds, struct hes_err *err);
 void hes_problem_finish(struct hes_problem *p);
 
 /**
@@ -76,9 +79,11 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type);
 
 /** The activity of a job of the problem, in watts: struct hes_sharer. */
-static inline double hes_problem_activity_w(const struct hes_problem *p, size_t job, uint32_t type, uint32_t sm_pct, uint32_t clock_mhz)
+static inline double hes_problem_activity_w(const struct hes_problem *p, size_t job, uint32_t type,
+					    uint32_t sm_pct, uint32_t clock_mhz)
 {
-	return hes_activity_w(p->types[type], &p->solo[type * p->n_kinds + p->jobs[job].kind], sm_pct, clock_mhz);
+	return hes_activity_w(p->types[type], &p->solo[type * p->n_kinds + p->jobs[job].kind],
+			      sm_pct, clock_mhz);
 }
 
 /** @return whether a job can run on a GPU type: it was profiled there, and its memory fits */

@@ -1,10 +1,11 @@
 /*
  * rates.c - the rate cache; see rates.h.
  *
- * Entries of varying length lie in one growing array of 8-byte units and are found by a hash map. An entry holds the
- * power that its set has as co-runners and, after the first query, the rates of the set. Entries move when the array
- * grows: no pointer to an entry is kept over a prediction. What the predictor computes once for a member, whatever its
- * co-runners, is kept as well, for a limited number of members.
+ * Entries of varying length lie in one growing array of 8-byte units and are found by a hash map.
+ * An entry holds the power that its set has as co-runners and, after the first query, the rates of
+ * the set. Entries move when the array grows: no pointer to an entry is kept over a prediction.
+ * What the predictor computes once for a member, whatever its co-runners, is kept as well, for a
+ * limited number of members.
  */
 #include "plan/rates.h"
 
@@ -20,75 +21,81 @@
 
 /* What is used of a prediction. */
 struct predicted {
-	double   iteration_us;
+	double iteration_us;
 	uint32_t power_mw;
-	uint8_t  outside;
-	bool     far;
+	uint8_t outside;
+	bool far;
 };
 
 struct entry_member {
-	double            iteration_us; /* of the last member valid before the set is rated */
+	double iteration_us; /* of the last member valid before the set is rated */
 	struct hes_member m;
-	uint8_t           outside;       /* likewise */
+	uint8_t outside; /* likewise */
 };
 
 struct entry {
-	double              power_mw;      /* of the set, once rated */
-	uint32_t            type;
-	uint32_t            clock_mhz;
-	uint32_t            last_power_mw; /* predicted with the last member added last: the set's power as co-runners */
-	uint8_t             n;
-	bool                rated;
-	bool                last_far;
-	bool                far;           /* once rated */
-	struct entry_member of[];          /* [n] */
+	double power_mw; /* of the set, once rated */
+	uint32_t type;
+	uint32_t clock_mhz;
+	uint32_t last_power_mw; /* predicted with the last member added last: the set's power as
+				   co-runners */
+	uint8_t n;
+	bool rated;
+	bool last_far;
+	bool far;                 /* once rated */
+	struct entry_member of[]; /* [n] */
 };
 
-_Static_assert(sizeof(struct entry) % 8 == 0 && sizeof(struct entry_member) % 8 == 0, "entries are aligned");
+_Static_assert(sizeof(struct entry) % 8 == 0 && sizeof(struct entry_member) % 8 == 0,
+	       "entries are aligned");
 
 /* A member alone. */
 struct alone {
-	uint64_t       key; /* 0: none */
+	uint64_t key; /* 0: none */
 	struct hes_alone is;
 };
 
 /* A kind on a type or, with share and clock, a member: one of the pointers is set. */
 struct prepared {
-	uint64_t                 key;
+	uint64_t key;
 	struct hes_prepared_job *job;
-	struct hes_prepared     *member;
+	struct hes_prepared *member;
 };
 
 struct hes_rates {
-	const struct hes_predictor       *predictor;
+	const struct hes_predictor *predictor;
 	const struct hes_gpu_type *const *types;
-	const struct hes_profile         *solo;
-	size_t                            n_kinds;
-	struct prepared                  *prepared; /* [PREPARED] */
-	struct hes_hash_map               prepared_map;
-	size_t                            n_prepared;
-	struct hes_hash_map               map;   /* of a set: the first unit of its entry */
-	uint64_t                         *units;
-	size_t                            used, room, most; /* units */
-	uint64_t                          queries;
-	struct alone                      alone[ALONE]; /* by hash: the last query of those with the same */
+	const struct hes_profile *solo;
+	size_t n_kinds;
+	struct prepared *prepared; /* [PREPARED] */
+	struct hes_hash_map prepared_map;
+	size_t n_prepared;
+	struct hes_hash_map map; /* of a set: the first unit of its entry */
+	uint64_t *units;
+	size_t used, room, most; /* units */
+	uint64_t queries;
+	struct alone alone[ALONE]; /* by hash: the last query of those with the same */
 };
 
 /* A set, and what the predictor has computed for each member. */
 struct co_runners {
-	struct hes_set           set;
-	bool                     known; /* of[] is valid */
+	struct hes_set set;
+	bool known; /* of[] is valid */
 	const struct hes_prepared *of[HES_MAX_SHARING];
 };
 
-struct hes_rates *hes_rates_new(const struct hes_predictor *p, const struct hes_gpu_type *const *types,
+struct hes_rates *hes_rates_new(const struct hes_predictor *p,
+				const struct hes_gpu_type *const *types,
 				const struct hes_profile *solo, size_t n_kinds)
 {
 	struct hes_rates *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
-	*r = (struct hes_rates){ .predictor = p, .types = types, .solo = solo, .n_kinds = n_kinds,
+	*r = (struct hes_rates){ .predictor = p,
+				 .types = types,
+				 .solo = solo,
+				 .n_kinds = n_kinds,
 				 .most = MOST_BYTES / sizeof(*r->units),
 				 .prepared = calloc(PREPARED, sizeof(*r->prepared)) };
 	if (r->prepared)
@@ -146,7 +153,8 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 static uint64_t key_of(uint32_t type, uint32_t clock_mhz, struct hes_member m)
 {
-	return (uint64_t)(type + 1) << 48 | (uint64_t)clock_mhz << 32 | (uint64_t)m.kind << 16 | m.sm_pct;
+	return (uint64_t)(type + 1) << 48 | (uint64_t)clock_mhz << 32 | (uint64_t)m.kind << 16 |
+	       m.sm_pct;
 }
 
 static bool has_key(const void *prepared, uint32_t at, const void *key)
@@ -157,7 +165,8 @@ static bool has_key(const void *prepared, uint32_t at, const void *key)
 /* @return NULL: there is none */
 static const struct prepared *find_prepared(const struct hes_rates *r, uint64_t key)
 {
-	const uint32_t at = hes_hash_map_find(&r->prepared_map, mix(0, key), has_key, r->prepared, &key);
+	const uint32_t at =
+		hes_hash_map_find(&r->prepared_map, mix(0, key), has_key, r->prepared, &key);
 
 	return at == HES_HASH_NONE ? NULL : &r->prepared[at];
 }
@@ -176,9 +185,11 @@ static const struct prepared *add_prepared(struct hes_rates *r, struct prepared 
 }
 
 /* @return NULL: no room */
-static const struct hes_prepared *prepare(struct hes_rates *r, uint32_t type, uint32_t clock_mhz, struct hes_member m)
+static const struct hes_prepared *prepare(struct hes_rates *r, uint32_t type, uint32_t clock_mhz,
+					  struct hes_member m)
 {
-	const uint64_t key = key_of(type, clock_mhz, m), job_key = key_of(type, 0, (struct hes_member){ m.kind, 0 });
+	const uint64_t key = key_of(type, clock_mhz, m),
+		       job_key = key_of(type, 0, (struct hes_member){ m.kind, 0 });
 	const struct hes_profile *solo = &r->solo[type * r->n_kinds + m.kind];
 	const struct hes_setting setting = { m.sm_pct, clock_mhz };
 	const struct prepared *known = find_prepared(r, key), *job;
@@ -187,13 +198,18 @@ static const struct hes_prepared *prepare(struct hes_rates *r, uint32_t type, ui
 		return known->member;
 	job = find_prepared(r, job_key);
 	if (!job)
-		job = add_prepared(r, (struct prepared){ job_key, hes_prepared_job_new(r->predictor, r->types[type], solo), NULL });
+		job = add_prepared(r, (struct prepared){ job_key,
+							 hes_prepared_job_new(r->predictor,
+									      r->types[type], solo),
+							 NULL });
 	if (job)
-		known = add_prepared(r, (struct prepared){ key, NULL, hes_prepared_new(job->job, &setting) });
+		known = add_prepared(
+			r, (struct prepared){ key, NULL, hes_prepared_new(job->job, &setting) });
 	return known ? known->member : NULL;
 }
 
-static bool prepare_all(struct hes_rates *r, const struct hes_set *s, const struct hes_prepared **out)
+static bool prepare_all(struct hes_rates *r, const struct hes_set *s,
+			const struct hes_prepared **out)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		out[i] = prepare(r, s->type, s->clock_mhz, s->m[i]);
@@ -292,8 +308,8 @@ static struct co_runners all_but(const struct co_runners *c, uint32_t member)
 }
 
 /* Without memory for what could be computed once. */
-static struct predicted predict_slowly(const struct hes_rates *r, const struct co_runners *rest, struct hes_member m,
-				       struct hes_load *load)
+static struct predicted predict_slowly(const struct hes_rates *r, const struct co_runners *rest,
+				       struct hes_member m, struct hes_load *load)
 {
 	const struct hes_gpu_type *g = r->types[rest->set.type];
 	const struct hes_profile *solo = &r->solo[rest->set.type * r->n_kinds];
@@ -302,16 +318,20 @@ static struct predicted predict_slowly(const struct hes_rates *r, const struct c
 
 	for (uint32_t i = 0; i < rest->set.n; i++)
 		hes_predict_load_add(r->predictor, g, &solo[rest->set.m[i].kind],
-				   &(struct hes_setting){ rest->set.m[i].sm_pct, clock_mhz }, load);
-	hes_predict(r->predictor, g, &solo[m.kind], &(struct hes_setting){ m.sm_pct, clock_mhz }, load, &e);
+				     &(struct hes_setting){ rest->set.m[i].sm_pct, clock_mhz },
+				     load);
+	hes_predict(r->predictor, g, &solo[m.kind], &(struct hes_setting){ m.sm_pct, clock_mhz },
+		    load, &e);
 	return (struct predicted){ e.iteration_us, e.power_mw, (uint8_t)e.outside,
-				   (e.outside & HES_OUTSIDE_SETTING) && e.widening >= HES_RATES_FAR };
+				   (e.outside & HES_OUTSIDE_SETTING) &&
+					   e.widening >= HES_RATES_FAR };
 }
 
 static uint32_t co_power_mw(struct hes_rates *r, const struct co_runners *c);
 
 /* One member with the others as co-runners. */
-static struct predicted predict_member(struct hes_rates *r, const struct co_runners *c, uint32_t member)
+static struct predicted predict_member(struct hes_rates *r, const struct co_runners *c,
+				       uint32_t member)
 {
 	const struct co_runners rest = all_but(c, member);
 	struct hes_load load = { .power_mw = co_power_mw(r, &rest) };
@@ -326,7 +346,8 @@ static struct predicted predict_member(struct hes_rates *r, const struct co_runn
 	hes_prepared_predict(c->of[member], &load, &out);
 	return (struct predicted){ out.iteration_us, out.power_mw, (uint8_t)out.outside,
 				   (out.outside & HES_OUTSIDE_SETTING) &&
-				   hes_prepared_widening(c->of[member], &load) >= HES_RATES_FAR };
+					   hes_prepared_widening(c->of[member], &load) >=
+						   HES_RATES_FAR };
 }
 
 /* The last member of a set that is not in the cache, and a new entry for it. */
@@ -369,8 +390,8 @@ static bool are_equal(const struct hes_member *a, const struct hes_member *b)
 }
 
 /* Equal members are next to each other and have equal rates. */
-static void predict_rest(struct hes_rates *r, const struct co_runners *c, const struct predicted *last,
-			 struct hes_set_rates *out)
+static void predict_rest(struct hes_rates *r, const struct co_runners *c,
+			 const struct predicted *last, struct hes_set_rates *out)
 {
 	const struct hes_set *s = &c->set;
 	struct predicted each = *last;
@@ -435,7 +456,9 @@ void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_set_r
 }
 
 void hes_rates_each(const struct hes_rates *r,
-		    void (*each)(void *ctx, const struct hes_set *s, const struct hes_set_rates *rates), void *ctx)
+		    void (*each)(void *ctx, const struct hes_set *s,
+				 const struct hes_set_rates *rates),
+		    void *ctx)
 {
 	for (size_t at = 0; at < r->used; at += units_of(entry_at(r, at)->n)) {
 		const struct entry *e = entry_at(r, at);
@@ -451,15 +474,20 @@ void hes_rates_each(const struct hes_rates *r,
 	}
 }
 
-struct hes_alone hes_rates_alone(struct hes_rates *r, uint32_t type, struct hes_member m, uint32_t clock_mhz)
+struct hes_alone hes_rates_alone(struct hes_rates *r, uint32_t type, struct hes_member m,
+				 uint32_t clock_mhz)
 {
 	const uint64_t key = key_of(type, clock_mhz, m);
 	struct alone *known = &r->alone[mix(0, key) >> 40 & (ALONE - 1)];
 	struct hes_set_rates rates;
 
 	if (known->key != key) {
-		hes_rates_of(r, &(struct hes_set){ .type = type, .clock_mhz = clock_mhz, .n = 1, .m = { m } }, &rates);
-		*known = (struct alone){ key, { (float)rates.iteration_us[0], (float)rates.power_mw } };
+		hes_rates_of(r,
+			     &(struct hes_set){
+				     .type = type, .clock_mhz = clock_mhz, .n = 1, .m = { m } },
+			     &rates);
+		*known = (struct alone){ key,
+					 { (float)rates.iteration_us[0], (float)rates.power_mw } };
 	}
 	return known->is;
 }

@@ -1,8 +1,10 @@
 /*
- * replan.c - put one arriving job into open queues; see replan.h. replan_search.c then moves waiting jobs.
+ * replan.c - put one arriving job into open queues; see replan.h. replan_search.c then moves
+ * waiting jobs.
  *
- * GPUs are ranked by the cost of the job alone, behind everything in their queue. On the best GPUs the job is tried at
- * three positions of the queue, with the whole GPU and with the share that it can use; the best of these at every clock.
+ * GPUs are ranked by the cost of the job alone, behind everything in their queue. On the best GPUs
+ * the job is tried at three positions of the queue, with the whole GPU and with the share that it
+ * can use; the best of these at every clock.
  */
 #include "plan/replan_state.h"
 
@@ -16,25 +18,31 @@
 
 #define MORE_JOBS  1024 /* room for so many arrivals, and for as many as there are jobs */
 #define MORE_KINDS 64
-#define TIME_WEIGHT 2.0       /* of a percent of the plan's time, in percents of its energy: later arrivals wait, too */
-#define PREFER_ENERGY (1 / 25.0) /* factor of the time weight: a lower one saves hardly any energy */
-#define PREFER_FLEET 0.2      /* the same: idle GPUs draw power until the last job ends, so that slow clocks save less */
-#define PREFER_JCT 15.0       /* the same: as far as the joint search goes */
+#define TIME_WEIGHT                                                                             \
+	2.0 /* of a percent of the plan's time, in percents of its energy: later arrivals wait, \
+	       too */
+#define PREFER_ENERGY \
+	(1 / 25.0) /* factor of the time weight: a lower one saves hardly any energy */
+#define PREFER_FLEET                                                                            \
+	0.2 /* the same: idle GPUs draw power until the last job ends, so that slow clocks save \
+	       less */
+#define PREFER_JCT 15.0  /* the same: as far as the joint search goes */
 #define MOST_SETS  65536 /* sets in the rate cache when an arrival begins */
 
 /* One position for the job. */
 struct position {
-	size_t               gpu;
-	uint32_t             at;
+	size_t gpu;
+	uint32_t at;
 	struct hes_timeline_item item;
 	struct hes_timeline_cost cost;
-	double               value;  /* energy and delay added, in millijoules */
+	double value; /* energy and delay added, in millijoules */
 };
 
 int hes_replan_make_room(struct hes_replan *s, struct hes_replan_queue *q, uint32_t n)
 {
 	if (n > q->room) {
-		struct hes_timeline_item *items = reallocarray(q->items, 2 * (size_t)n, sizeof(*items));
+		struct hes_timeline_item *items =
+			reallocarray(q->items, 2 * (size_t)n, sizeof(*items));
 
 		if (!items)
 			return -ENOMEM;
@@ -42,7 +50,8 @@ int hes_replan_make_room(struct hes_replan *s, struct hes_replan_queue *q, uint3
 		q->room = 2 * n;
 	}
 	if (n >= s->longest) {
-		struct hes_timeline_item *trial = reallocarray(s->trial, 2 * (n + 1u), sizeof(*trial));
+		struct hes_timeline_item *trial =
+			reallocarray(s->trial, 2 * (n + 1u), sizeof(*trial));
 		struct hes_timeline_times *times;
 
 		if (!trial)
@@ -78,8 +87,9 @@ static struct hes_problem view_of(const struct hes_replan *s, size_t gpu)
 	return view;
 }
 
-void hes_replan_run(const struct hes_replan *s, size_t gpu, const struct hes_timeline_item *items, size_t n,
-		    struct hes_timeline_cost *out, struct hes_timeline_times *each, struct hes_timeline_times *running)
+void hes_replan_run(const struct hes_replan *s, size_t gpu, const struct hes_timeline_item *items,
+		    size_t n, struct hes_timeline_cost *out, struct hes_timeline_times *each,
+		    struct hes_timeline_times *running)
 {
 	const struct hes_problem view = view_of(s, gpu);
 
@@ -94,24 +104,31 @@ static long clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
 	return -1;
 }
 
-static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *from, struct hes_err *err)
+static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *from,
+		      struct hes_err *err)
 {
 	const struct hes_gpu *g = &s->p.request->fleet->gpus[gpu];
 	struct hes_replan_queue *q = &s->queues[gpu];
 
 	if (from->n && !from->together)
-		return hes_fail(err, -EINVAL, "%s: its queue has barriers; only open queues are replanned", g->name);
+		return hes_fail(err, -EINVAL,
+				"%s: its queue has barriers; only open queues are replanned",
+				g->name);
 	for (size_t i = 0; i < from->n; i++) {
 		const struct hes_batch *b = &from->batches[i];
 		long clock = clock_index(g->type, b->clock_mhz);
 
 		if (clock < 0)
-			return hes_fail(err, -EINVAL, "%s: %u MHz is not a clock that %s is planned at", g->name,
+			return hes_fail(err, -EINVAL,
+					"%s: %u MHz is not a clock that %s is planned at", g->name,
 					b->clock_mhz, g->type->name);
 		if (hes_replan_make_room(s, q, q->n + 1))
-			return hes_fail(err, -ENOMEM, "out of memory for a queue of %zu jobs", from->n);
+			return hes_fail(err, -ENOMEM, "out of memory for a queue of %zu jobs",
+					from->n);
 		q->items[q->n++] = (struct hes_timeline_item){
-			s->number_of[b->jobs[0].job], (uint16_t)b->jobs[0].sm_pct, (uint16_t)clock,
+			s->number_of[b->jobs[0].job],
+			(uint16_t)b->jobs[0].sm_pct,
+			(uint16_t)clock,
 		};
 	}
 	if (hes_replan_make_room(s, q, q->n + 1))
@@ -137,7 +154,8 @@ static int read_plan(struct hes_replan *s, const struct hes_plan *plan, struct h
 		struct hes_replan_queue *q = &s->queues[g];
 
 		q->n_running = p->first_running[g + 1] - p->first_running[g];
-		memcpy(q->running, &p->running[p->first_running[g]], q->n_running * sizeof(*q->running));
+		memcpy(q->running, &p->running[p->first_running[g]],
+		       q->n_running * sizeof(*q->running));
 		rc = read_queue(s, g, &plan->queues[g], err);
 	}
 	return rc;
@@ -190,9 +208,11 @@ void hes_replan_close(struct hes_replan *s)
 }
 
 /* The cost of the job alone, behind everything in the queue. */
-static double first_guess(const struct hes_replan *s, size_t gpu, const struct hes_cost *c, double now_us)
+static double first_guess(const struct hes_replan *s, size_t gpu, const struct hes_cost *c,
+			  double now_us)
 {
-	return c->energy_mj + s->mj_per_us * (fmax(0, s->queues[gpu].cost.last_us - now_us) + c->time_us);
+	return c->energy_mj +
+	       s->mj_per_us * (fmax(0, s->queues[gpu].cost.last_us - now_us) + c->time_us);
 }
 
 /* The best GPUs by first guess, best first. @return how many */
@@ -225,8 +245,8 @@ static size_t shortlist(struct hes_replan *s, uint32_t job, double now_us, size_
 }
 
 /* Try one position; keep it if it is the best so far. */
-static void position_try(struct hes_replan *s, size_t gpu, uint32_t at, struct hes_timeline_item item,
-			 struct position *best)
+static void position_try(struct hes_replan *s, size_t gpu, uint32_t at,
+			 struct hes_timeline_item item, struct position *best)
 {
 	const struct hes_replan_queue *q = &s->queues[gpu];
 	const struct hes_problem view = view_of(s, gpu);
@@ -246,7 +266,8 @@ static void position_try(struct hes_replan *s, size_t gpu, uint32_t at, struct h
 }
 
 /* The position before the first longer job, after those that have started. */
-static uint32_t position_by_length(const struct hes_replan *s, const struct hes_replan_queue *q, uint32_t job, uint32_t from)
+static uint32_t position_by_length(const struct hes_replan *s, const struct hes_replan_queue *q,
+				   uint32_t job, uint32_t from)
 {
 	while (from < q->n && s->p.jobs[q->items[from].job].iterations <= s->p.jobs[job].iterations)
 		from++;
@@ -268,11 +289,13 @@ static void try_clocks(struct hes_replan *s, struct position *best)
 }
 
 /* The clock of the last job in the queue, of the last that runs, or the default one. */
-static uint16_t usual_clock(const struct hes_replan *s, const struct hes_replan_queue *q, uint32_t type)
+static uint16_t usual_clock(const struct hes_replan *s, const struct hes_replan_queue *q,
+			    uint32_t type)
 {
 	if (q->n)
 		return q->items[q->n - 1].clock;
-	return q->n_running ? q->running[q->n_running - 1].clock : (uint16_t)(s->p.types[type]->n_clocks - 1);
+	return q->n_running ? q->running[q->n_running - 1].clock
+			    : (uint16_t)(s->p.types[type]->n_clocks - 1);
 }
 
 static double preference(const char *prefer)
@@ -285,9 +308,9 @@ static double preference(const char *prefer)
 }
 
 /*
- * The energy that a microsecond of completion time is worth. One percent of all remaining completion times counts like
- * TIME_WEIGHT percent of all remaining energy, the new job included as if alone on its best GPU. A queue's energy is
- * taken to be spread evenly over its time.
+ * The energy that a microsecond of completion time is worth. One percent of all remaining
+ * completion times counts like TIME_WEIGHT percent of all remaining energy, the new job included as
+ * if alone on its best GPU. A queue's energy is taken to be spread evenly over its time.
  */
 static double time_worth(struct hes_replan *s, uint32_t job, size_t gpu, double now_us)
 {
@@ -302,13 +325,15 @@ static double time_worth(struct hes_replan *s, uint32_t job, size_t gpu, double 
 
 		if (!(q->cost.last_us > now_us))
 			continue;
-		mj += q->cost.energy_mj * (q->cost.last_us - now_us) / (q->cost.last_us - q->from_us);
+		mj += q->cost.energy_mj * (q->cost.last_us - now_us) /
+		      (q->cost.last_us - q->from_us);
 		us += fmax(0, q->cost.ends_us - (double)(q->n + q->n_running) * now_us);
 	}
 	return TIME_WEIGHT * mj / fmax(us, 1) * preference(prefer);
 }
 
-static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_us, struct position *best)
+static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_us,
+		    struct position *best)
 {
 	const uint32_t type = s->p.gpus[gpu].type;
 	const struct hes_replan_queue *q = &s->queues[gpu];
@@ -327,7 +352,9 @@ static void try_gpu(struct hes_replan *s, size_t gpu, uint32_t job, double now_u
 	places[2] = q->n;
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t pct = fits; i == 0 || places[i] != places[i - 1]; pct = 100) {
-			position_try(s, gpu, places[i], (struct hes_timeline_item){ job, (uint16_t)pct, clock }, &here);
+			position_try(s, gpu, places[i],
+				     (struct hes_timeline_item){ job, (uint16_t)pct, clock },
+				     &here);
 			if (pct == 100)
 				break;
 		}
@@ -341,7 +368,8 @@ static void insert(struct hes_replan *s, const struct position *best)
 {
 	struct hes_replan_queue *q = &s->queues[best->gpu];
 
-	memmove(&q->items[best->at + 1], &q->items[best->at], (q->n - best->at) * sizeof(*q->items));
+	memmove(&q->items[best->at + 1], &q->items[best->at],
+		(q->n - best->at) * sizeof(*q->items));
 	q->items[best->at] = best->item;
 	q->n++;
 	q->cost = best->cost;
@@ -349,7 +377,8 @@ static void insert(struct hes_replan *s, const struct position *best)
 }
 
 /* @return how many GPUs were tried for the job, now in a queue as number *number; -errno */
-static long place(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpus, long *number, struct hes_err *err)
+static long place(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpus, long *number,
+		  struct hes_err *err)
 {
 	const double ready_us = (double)(now_us - s->p.request->now_us);
 	struct position best = { .value = INFINITY };
@@ -369,7 +398,8 @@ static long place(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gp
 		try_gpu(s, gpus[i], (uint32_t)*number, ready_us, &best);
 	insert(s, &best);
 	if (hes_replan_make_room(s, &s->queues[best.gpu], s->queues[best.gpu].n + 1))
-		return hes_fail(err, -ENOMEM, "out of memory for a queue of %u jobs", s->queues[best.gpu].n);
+		return hes_fail(err, -ENOMEM, "out of memory for a queue of %u jobs",
+				s->queues[best.gpu].n);
 	return (long)n;
 }
 
@@ -381,7 +411,8 @@ int hes_replan_place(struct hes_replan *s, uint32_t job, int64_t now_us, struct 
 	return n < 0 ? (int)n : 0;
 }
 
-int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpu, struct hes_err *err)
+int hes_replan_arrive(struct hes_replan *s, uint32_t job, int64_t now_us, size_t *gpu,
+		      struct hes_err *err)
 {
 	const double ready_us = (double)(now_us - s->p.request->now_us);
 	size_t gpus[HES_REPLAN_TRIED];
@@ -414,16 +445,19 @@ size_t hes_replan_queue(const struct hes_replan *s, size_t gpu, uint32_t *jobs, 
 	return q->n;
 }
 
-static int check_running(const struct hes_replan *s, size_t gpu, const struct hes_running *r, struct hes_err *err)
+static int check_running(const struct hes_replan *s, size_t gpu, const struct hes_running *r,
+			 struct hes_err *err)
 {
 	const struct hes_request *request = s->p.request;
 
 	if (r->job < request->jobs->n && s->number_of[r->job] != UINT32_MAX)
 		return 0;
-	return hes_fail(err, -EINVAL, "%s: job number %u was never planned", request->fleet->gpus[gpu].name, r->job);
+	return hes_fail(err, -EINVAL, "%s: job number %u was never planned",
+			request->fleet->gpus[gpu].name, r->job);
 }
 
-static struct hes_problem_running take_running(struct hes_replan *s, size_t gpu, const struct hes_running *r)
+static struct hes_problem_running take_running(struct hes_replan *s, size_t gpu,
+					       const struct hes_running *r)
 {
 	const struct hes_request *request = s->p.request;
 	const struct hes_gpu_type *type = request->fleet->gpus[gpu].type;
@@ -432,18 +466,21 @@ static struct hes_problem_running take_running(struct hes_replan *s, size_t gpu,
 
 	while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < r->clock_mhz)
 		clock++;
-	s->p.jobs[number].iterations = (double)request->jobs->v[r->job].iterations * fmin(fmax(r->left, 1e-9), 1);
+	s->p.jobs[number].iterations =
+		(double)request->jobs->v[r->job].iterations * fmin(fmax(r->left, 1e-9), 1);
 	return (struct hes_problem_running){ number, (uint16_t)r->sm_pct, clock };
 }
 
-int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started, const struct hes_running *running, size_t n,
-		       int64_t now_us, struct hes_err *err)
+int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started,
+		       const struct hes_running *running, size_t n, int64_t now_us,
+		       struct hes_err *err)
 {
 	struct hes_replan_queue *q = &s->queues[gpu];
 	int rc = 0;
 
 	if (n_started > q->n || n > HES_MAX_SHARING)
-		return hes_fail(err, -EINVAL, "%s: %zu jobs of its queue of %u have started, %zu run",
+		return hes_fail(err, -EINVAL,
+				"%s: %zu jobs of its queue of %u have started, %zu run",
 				s->p.request->fleet->gpus[gpu].name, n_started, q->n, n);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = check_running(s, gpu, &running[i], err);

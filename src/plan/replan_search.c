@@ -1,8 +1,9 @@
 /*
  * replan_search.c - a short local search over waiting jobs after an arrival; see replan_state.h.
  *
- * It is a problem of its own: the GPUs that were tried for the arrived job, and the jobs that run and wait there. The
- * joint search's annealing solves it (anneal.h). Its steps grow with the waiting jobs, up to a limit.
+ * It is a problem of its own: the GPUs that were tried for the arrived job, and the jobs that run
+ * and wait there. The joint search's annealing solves it (anneal.h). Its steps grow with the
+ * waiting jobs, up to a limit.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,27 +15,28 @@
 
 #define STEPS_A_JOB 600
 #define STEPS_MOST  3000
-#define STEPS_RUN   9000  /* limit of steps times the jobs of the longest queue */
+#define STEPS_RUN   9000   /* limit of steps times the jobs of the longest queue */
 #define QUERIES     2000.0 /* of the predictor, at most */
-#define LOOK        8     /* moves between two checks of both limits */
-#define HOT         0.01  /* temperatures, in parts of the mean cost of a job */
+#define LOOK        8      /* moves between two checks of both limits */
+#define HOT         0.01   /* temperatures, in parts of the mean cost of a job */
 #define COLD        0.002
 
 /* The part of the problem that is searched. */
 struct part {
-	struct hes_problem        p;
-	struct hes_problem_job   *jobs;
+	struct hes_problem p;
+	struct hes_problem_job *jobs;
 	struct hes_problem_running running[HES_REPLAN_TRIED * HES_MAX_SHARING];
-	size_t                    first_running[HES_REPLAN_TRIED + 1];
-	struct hes_assign_gpu     gpus[HES_REPLAN_TRIED];
-	uint32_t                  n_started[HES_REPLAN_TRIED]; /* of a queue's items */
-	uint32_t                 *number;  /* [waiting]: in the whole problem */
+	size_t first_running[HES_REPLAN_TRIED + 1];
+	struct hes_assign_gpu gpus[HES_REPLAN_TRIED];
+	uint32_t n_started[HES_REPLAN_TRIED]; /* of a queue's items */
+	uint32_t *number;                     /* [waiting]: in the whole problem */
 	struct hes_joint_solution as_is;
 };
 
 /* A running job with the work that is left, at an even rate. */
-static void part_add_running(const struct hes_replan *s, struct part *w, uint32_t job, uint32_t sm_pct, uint32_t clock,
-			const struct hes_timeline_times *t, double now_us)
+static void part_add_running(const struct hes_replan *s, struct part *w, uint32_t job,
+			     uint32_t sm_pct, uint32_t clock, const struct hes_timeline_times *t,
+			     double now_us)
 {
 	struct hes_problem_job *j = &w->jobs[w->p.n + w->p.n_running];
 
@@ -43,8 +45,9 @@ static void part_add_running(const struct hes_replan *s, struct part *w, uint32_
 	*j = s->p.jobs[job];
 	if (t->start_us < now_us)
 		j->iterations *= (t->end_us - now_us) / (t->end_us - t->start_us);
-	w->running[w->p.n_running] = (struct hes_problem_running){ (uint32_t)(w->p.n + w->p.n_running), (uint16_t)sm_pct,
-								   (uint16_t)clock };
+	w->running[w->p.n_running] =
+		(struct hes_problem_running){ (uint32_t)(w->p.n + w->p.n_running), (uint16_t)sm_pct,
+					      (uint16_t)clock };
 	w->p.n_running++;
 }
 
@@ -58,7 +61,8 @@ static size_t count_jobs(const struct hes_replan *s, const size_t *gpus, size_t 
 }
 
 /* The waiting jobs, GPU by GPU. Without news from a GPU, jobs have started as predicted. */
-static void part_add_waiting(struct hes_replan *s, struct part *w, const size_t *gpus, size_t n, double now_us)
+static void part_add_waiting(struct hes_replan *s, struct part *w, const size_t *gpus, size_t n,
+			     double now_us)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_replan_queue *q = &s->queues[gpus[i]];
@@ -82,7 +86,8 @@ static void part_add_waiting(struct hes_replan *s, struct part *w, const size_t 
 	w->as_is.first[n] = (uint32_t)w->p.n;
 }
 
-static void part_add_all_running(struct hes_replan *s, struct part *w, const size_t *gpus, size_t n, double now_us)
+static void part_add_all_running(struct hes_replan *s, struct part *w, const size_t *gpus, size_t n,
+				 double now_us)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_replan_queue *q = &s->queues[gpus[i]];
@@ -92,9 +97,11 @@ static void part_add_all_running(struct hes_replan *s, struct part *w, const siz
 		w->first_running[i] = w->p.n_running;
 		hes_replan_run(s, gpus[i], q->items, q->n, &c, s->times, running);
 		for (size_t r = 0; r < q->n_running; r++)
-			part_add_running(s, w, q->running[r].at, q->running[r].sm_pct, q->running[r].clock, &running[r], now_us);
+			part_add_running(s, w, q->running[r].at, q->running[r].sm_pct,
+					 q->running[r].clock, &running[r], now_us);
 		for (uint32_t at = 0; at < w->n_started[i]; at++)
-			part_add_running(s, w, q->items[at].job, q->items[at].sm_pct, q->items[at].clock, &s->times[at], now_us);
+			part_add_running(s, w, q->items[at].job, q->items[at].sm_pct,
+					 q->items[at].clock, &s->times[at], now_us);
 	}
 	w->first_running[n] = w->p.n_running;
 }
@@ -108,7 +115,8 @@ static void part_finish(struct part *w)
 	free(w->p.cost);
 }
 
-static int part_init(struct part *w, struct hes_replan *s, const size_t *gpus, size_t n, double now_us)
+static int part_init(struct part *w, struct hes_replan *s, const size_t *gpus, size_t n,
+		     double now_us)
 {
 	const size_t jobs = count_jobs(s, gpus, n) + 1;
 
@@ -138,8 +146,10 @@ static int part_init(struct part *w, struct hes_replan *s, const size_t *gpus, s
 	return 0;
 }
 
-/* A queue as found, with the whole problem's numbers, after the jobs that have started. @return how many */
-static uint32_t lay_out(const struct part *w, const struct anneal *walk, size_t i, struct hes_timeline_item *out)
+/* A queue as found, with the whole problem's numbers, after the jobs that have started. @return how
+ * many */
+static uint32_t lay_out(const struct part *w, const struct anneal *walk, size_t i,
+			struct hes_timeline_item *out)
 {
 	const struct anneal_queue *q = &walk->queues[i];
 
@@ -150,7 +160,8 @@ static uint32_t lay_out(const struct part *w, const struct anneal *walk, size_t 
 	return w->n_started[i] + q->n;
 }
 
-static bool is_same(const struct hes_replan_queue *q, const struct hes_timeline_item *items, uint32_t n)
+static bool is_same(const struct hes_replan_queue *q, const struct hes_timeline_item *items,
+		    uint32_t n)
 {
 	bool same = n == q->n;
 
@@ -160,8 +171,10 @@ static bool is_same(const struct hes_replan_queue *q, const struct hes_timeline_
 	return same;
 }
 
-/* Take over the queues that were found, if the whole problem's figures also say that they are better. */
-static int take_over(struct hes_replan *s, const struct part *w, const struct anneal *walk, const size_t *gpus)
+/* Take over the queues that were found, if the whole problem's figures also say that they are
+ * better. */
+static int take_over(struct hes_replan *s, const struct part *w, const struct anneal *walk,
+		     const size_t *gpus)
 {
 	struct hes_timeline_cost costs[HES_REPLAN_TRIED];
 	bool same[HES_REPLAN_TRIED];
@@ -193,8 +206,8 @@ static int take_over(struct hes_replan *s, const struct part *w, const struct an
 /* Steps and queries of the predictor; the search ends at the first limit reached. */
 struct effort {
 	const struct anneal *walk;
-	uint64_t                 steps;  /* limit */
-	uint64_t                 before; /* queries of the predictor before the search */
+	uint64_t steps;  /* limit */
+	uint64_t before; /* queries of the predictor before the search */
 };
 
 static double effort_spent(void *ctx)
@@ -206,7 +219,8 @@ static double effort_spent(void *ctx)
 	return fmax(steps, queries);
 }
 
-static void set_up(const struct hes_replan *s, const struct part *w, struct anneal *walk, struct effort *e)
+static void set_up(const struct hes_replan *s, const struct part *w, struct anneal *walk,
+		   struct effort *e)
 {
 	uint64_t steps = (uint64_t)w->p.n * STEPS_A_JOB;
 	struct hes_rng all;
@@ -219,8 +233,13 @@ static void set_up(const struct hes_replan *s, const struct part *w, struct anne
 	steps = steps * longest < STEPS_RUN ? steps : STEPS_RUN / longest;
 	hes_rng_seed(&all, s->p.request->seed);
 	*walk = (struct anneal){
-		.p = &w->p, .rates = s->p.rates, .rng = hes_rng_fork(&all, s->arrivals), .lambda = s->mj_per_us,
-		.penalty = HES_REPLAN_PENALTY * s->mj_per_us, .shun_far = s->shun_far, .look = LOOK,
+		.p = &w->p,
+		.rates = s->p.rates,
+		.rng = hes_rng_fork(&all, s->arrivals),
+		.lambda = s->mj_per_us,
+		.penalty = HES_REPLAN_PENALTY * s->mj_per_us,
+		.shun_far = s->shun_far,
+		.look = LOOK,
 	};
 	*e = (struct effort){ walk, w->p.k + steps, hes_rates_queries(s->p.rates) };
 }
@@ -239,7 +258,9 @@ static int part_search(struct hes_replan *s, struct part *w, const size_t *gpus)
 	if (!rc)
 		rc = anneal_run(&walk, &all, HOT, COLD);
 	if (!rc)
-		rc = anneal_start(&walk, plan_archive_member(&walk.archive, plan_archive_best(&walk.archive, walk.lambda)));
+		rc = anneal_start(
+			&walk, plan_archive_member(&walk.archive,
+						   plan_archive_best(&walk.archive, walk.lambda)));
 	if (!rc)
 		rc = take_over(s, w, &walk, gpus);
 	anneal_finish(&walk);

@@ -12,27 +12,27 @@
 /* A job on the GPU. */
 struct live {
 	struct hes_member member;
-	uint32_t          job;   /* of the problem */
-	uint32_t          at;    /* position in the queue, or RAN + position among the running jobs */
-	uint16_t          clock;
-	double            left;  /* iterations */
+	uint32_t job; /* of the problem */
+	uint32_t at;  /* position in the queue, or RAN + position among the running jobs */
+	uint16_t clock;
+	double left; /* iterations */
 };
 
 struct timeline {
-	const struct hes_problem       *p;
-	struct hes_rates               *rates;
-	uint32_t                        type;
-	const struct hes_timeline_stop *stop;      /* may be NULL */
-	double                         *starts_us; /* may be NULL */
-	struct hes_timeline_times      *each;      /* may be NULL */
-	struct hes_timeline_times      *running;   /* may be NULL */
-	size_t                          to_end;    /* jobs that count and have not ended */
-	double                          now_us;
-	struct hes_timeline_cost        cost;      /* so far */
-	uint64_t                        memory_mib;
-	uint32_t                        shares_pct;
-	uint32_t                        n;
-	struct live                     live[HES_MAX_SHARING]; /* in the order of a set */
+	const struct hes_problem *p;
+	struct hes_rates *rates;
+	uint32_t type;
+	const struct hes_timeline_stop *stop; /* may be NULL */
+	double *starts_us;                    /* may be NULL */
+	struct hes_timeline_times *each;      /* may be NULL */
+	struct hes_timeline_times *running;   /* may be NULL */
+	size_t to_end;                        /* jobs that count and have not ended */
+	double now_us;
+	struct hes_timeline_cost cost; /* so far */
+	uint64_t memory_mib;
+	uint32_t shares_pct;
+	uint32_t n;
+	struct live live[HES_MAX_SHARING]; /* in the order of a set */
 };
 
 static bool is_before(const struct live *a, const struct live *b)
@@ -63,11 +63,14 @@ static bool has_room(const struct timeline *t, const struct hes_timeline_item *i
 	       t->memory_mib + job->memory_mib <= type->memory_mib;
 }
 
-static struct hes_timeline_times times_begin(const struct timeline *t, uint32_t job, uint32_t sm_pct, uint16_t clock)
+static struct hes_timeline_times times_begin(const struct timeline *t, uint32_t job,
+					     uint32_t sm_pct, uint16_t clock)
 {
 	return (struct hes_timeline_times){
-		.start_us = t->now_us, .end_us = t->now_us,
-		.activity_w = hes_problem_activity_w(t->p, job, t->type, sm_pct, t->p->types[t->type]->clocks_mhz[clock]),
+		.start_us = t->now_us,
+		.end_us = t->now_us,
+		.activity_w = hes_problem_activity_w(t->p, job, t->type, sm_pct,
+						     t->p->types[t->type]->clocks_mhz[clock]),
 	};
 }
 
@@ -77,13 +80,17 @@ static void admit(struct timeline *t, const struct hes_timeline_item *item, size
 	const struct hes_gpu_type *type = t->p->types[t->type];
 
 	if (t->each)
-		t->each[at] = times_begin(t, item->job, hes_timeline_share(type, item), item->clock);
+		t->each[at] =
+			times_begin(t, item->job, hes_timeline_share(type, item), item->clock);
 	if (t->starts_us)
 		t->starts_us[at] = t->now_us;
 	join(t, &(struct live){
-		.member = { (uint16_t)job->kind, hes_timeline_share(type, item) },
-		.job = item->job, .at = (uint32_t)at, .clock = item->clock, .left = job->iterations,
-	});
+			.member = { (uint16_t)job->kind, hes_timeline_share(type, item) },
+			.job = item->job,
+			.at = (uint32_t)at,
+			.clock = item->clock,
+			.left = job->iterations,
+		});
 }
 
 static void find_rates(const struct timeline *t, struct hes_set_rates *out)
@@ -130,10 +137,12 @@ static void add_parts(const struct timeline *t, double mj, double us)
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		times[i] = times_of(t, &t->live[i]);
-		v[i] = (struct hes_sharer){ .end_s = us * 1e-6, .sm_pct = t->live[i].member.sm_pct,
+		v[i] = (struct hes_sharer){ .end_s = us * 1e-6,
+					    .sm_pct = t->live[i].member.sm_pct,
 					    .activity = times[i] ? times[i]->activity_w : 0 };
 	}
-	if (hes_attribute_known(mj * 1e-3, t->p->types[t->type]->idle_power_mw * 1e-3, us * 1e-6, v, t->n))
+	if (hes_attribute_known(mj * 1e-3, t->p->types[t->type]->idle_power_mw * 1e-3, us * 1e-6, v,
+				t->n))
 		return;
 	for (uint32_t i = 0; i < t->n; i++)
 		if (times[i])
@@ -166,7 +175,8 @@ static void run_phase(struct timeline *t, double arrival_us)
 
 		if (times)
 			times->outside |= rates.outside[i];
-		/* Against rounding: a job has ended if less than a billionth of the phase is left of it. */
+		/* Against rounding: a job has ended if less than a billionth of the phase is left
+		 * of it. */
 		if (l->left * rates.iteration_us[i] <= us * (1 + 1e-9)) {
 			end_job(t, l, times);
 		} else {
@@ -197,9 +207,12 @@ static void take_running(struct timeline *t, size_t gpu)
 		if (t->running)
 			t->running[i - first] = times_begin(t, r->at, r->sm_pct, r->clock);
 		join(t, &(struct live){
-			.member = { (uint16_t)p->jobs[r->at].kind, r->sm_pct }, .job = r->at,
-			.at = (uint32_t)(RAN + i - first), .clock = r->clock, .left = p->jobs[r->at].iterations,
-		});
+				.member = { (uint16_t)p->jobs[r->at].kind, r->sm_pct },
+				.job = r->at,
+				.at = (uint32_t)(RAN + i - first),
+				.clock = r->clock,
+				.left = p->jobs[r->at].iterations,
+			});
 	}
 	/* The GPU may also be held by something of which only the end is known. */
 	if (t->n == 0)
@@ -233,8 +246,9 @@ static bool run(struct timeline *t, size_t gpu, const struct hes_timeline_item *
 }
 
 void hes_timeline_run_all(const struct hes_problem *p, struct hes_rates *rates, size_t gpu,
-			  const struct hes_timeline_item *items, size_t n, struct hes_timeline_cost *out,
-			  struct hes_timeline_times *each, struct hes_timeline_times *running)
+			  const struct hes_timeline_item *items, size_t n,
+			  struct hes_timeline_cost *out, struct hes_timeline_times *each,
+			  struct hes_timeline_times *running)
 {
 	struct timeline t;
 
@@ -243,15 +257,16 @@ void hes_timeline_run_all(const struct hes_problem *p, struct hes_rates *rates, 
 }
 
 void hes_timeline_run(const struct hes_problem *p, struct hes_rates *rates, size_t gpu,
-		      const struct hes_timeline_item *items, size_t n, struct hes_timeline_cost *out,
-		      struct hes_timeline_times *each)
+		      const struct hes_timeline_item *items, size_t n,
+		      struct hes_timeline_cost *out, struct hes_timeline_times *each)
 {
 	hes_timeline_run_all(p, rates, gpu, items, n, out, each, NULL);
 }
 
 bool hes_timeline_try(const struct hes_problem *p, struct hes_rates *rates, size_t gpu,
-		      const struct hes_timeline_item *items, size_t n, const struct hes_timeline_stop *stop,
-		      double *starts_us, struct hes_timeline_cost *out)
+		      const struct hes_timeline_item *items, size_t n,
+		      const struct hes_timeline_stop *stop, double *starts_us,
+		      struct hes_timeline_cost *out)
 {
 	struct timeline t;
 

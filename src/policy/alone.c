@@ -1,6 +1,6 @@
 /*
- * alone.c - policies that run one job at a time on a GPU. They differ in the GPU and the clock; a variant (variants.h) in
- * the order, too. Without one, the first to come is the first served.
+ * alone.c - policies that run one job at a time on a GPU. They differ in the GPU and the clock; a
+ * variant (variants.h) in the order, too. Without one, the first to come is the first served.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,13 +9,16 @@
 #include "policy/variants.h"
 
 #define MAX_SLOWDOWN 1.2 /* of muserve's clocks against the default clock */
-#define POWER_CAP    0.5 /* of the power limit, of batchdvfs: of .4, .5, .6, .7, .8 and 1 it has the least energy-delay product */
+#define POWER_CAP                                                                             \
+	0.5 /* of the power limit, of batchdvfs: of .4, .5, .6, .7, .8 and 1 it has the least \
+	       energy-delay product */
 
 typedef size_t choose_gpu_fn(const struct hes_problem *p, const struct hes_plan *plan, size_t job);
-typedef uint32_t choose_clock_fn(const struct hes_problem *p, uint32_t type, const struct hes_group *alone);
+typedef uint32_t choose_clock_fn(const struct hes_problem *p, uint32_t type,
+				 const struct hes_group *alone);
 
-static int run_one_by_one(const struct hes_problem *p, struct hes_plan *plan, choose_gpu_fn *choose_gpu,
-			  choose_clock_fn *choose_clock)
+static int run_one_by_one(const struct hes_problem *p, struct hes_plan *plan,
+			  choose_gpu_fn *choose_gpu, choose_clock_fn *choose_clock)
 {
 	int rc = 0;
 
@@ -23,13 +26,15 @@ static int run_one_by_one(const struct hes_problem *p, struct hes_plan *plan, ch
 		const struct hes_group alone = { 1, { { (uint32_t)i, 100 } } };
 		const size_t gpu = choose_gpu(p, plan, i);
 
-		rc = hes_compose_batch(p, plan, gpu, choose_clock(p, p->gpus[gpu].type, &alone), &alone);
+		rc = hes_compose_batch(p, plan, gpu, choose_clock(p, p->gpus[gpu].type, &alone),
+				       &alone);
 	}
 	return rc;
 }
 
 /* Order and GPUs by the request's variant. */
-static int run_variant(const struct hes_problem *p, struct hes_plan *plan, hes_alone_fn *alone_cost, choose_clock_fn *choose_clock)
+static int run_variant(const struct hes_problem *p, struct hes_plan *plan, hes_alone_fn *alone_cost,
+		       choose_clock_fn *choose_clock)
 {
 	struct hes_placed *placed = calloc(p->n + 1, sizeof(*placed));
 	int rc = placed ? hes_place_by_variant(p, alone_cost, placed) : -ENOMEM;
@@ -38,20 +43,23 @@ static int run_variant(const struct hes_problem *p, struct hes_plan *plan, hes_a
 		const struct hes_group alone = { 1, { { placed[i].job, 100 } } };
 		const size_t gpu = placed[i].gpu;
 
-		rc = hes_compose_batch(p, plan, gpu, choose_clock(p, p->gpus[gpu].type, &alone), &alone);
+		rc = hes_compose_batch(p, plan, gpu, choose_clock(p, p->gpus[gpu].type, &alone),
+				       &alone);
 	}
 	free(placed);
 	return rc;
 }
 
-static uint32_t default_clock(const struct hes_problem *p, uint32_t type, const struct hes_group *alone)
+static uint32_t default_clock(const struct hes_problem *p, uint32_t type,
+			      const struct hes_group *alone)
 {
 	(void)alone;
 	return p->types[type]->clock_default_mhz;
 }
 
 /* The clock with the least energy, of those that keep the job within a slowdown bound. */
-static uint32_t low_energy_clock(const struct hes_problem *p, uint32_t type, const struct hes_group *alone)
+static uint32_t low_energy_clock(const struct hes_problem *p, uint32_t type,
+				 const struct hes_group *alone)
 {
 	const struct hes_gpu_type *g = p->types[type];
 	const struct hes_cost *base = &p->cost[type * p->n + alone->m[0].job];
@@ -94,7 +102,8 @@ size_t hes_draw_gpu(const struct hes_problem *p, size_t job)
 			return g;
 }
 
-size_t hes_next_free_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job, hes_dislike_fn *dislike)
+size_t hes_next_free_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job,
+			 hes_dislike_fn *dislike)
 {
 	size_t best = SIZE_MAX;
 	int64_t first_us = INT64_MAX;
@@ -139,7 +148,8 @@ static size_t fastest_free_gpu(const struct hes_problem *p, const struct hes_pla
 	return hes_next_free_gpu(p, plan, job, hes_alone_us);
 }
 
-static size_t least_power_free_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job)
+static size_t least_power_free_gpu(const struct hes_problem *p, const struct hes_plan *plan,
+				   size_t job)
 {
 	return hes_next_free_gpu(p, plan, job, added_power_mw);
 }
@@ -151,7 +161,8 @@ int hes_decide_random(const struct hes_problem *p, struct hes_plan *plan, struct
 }
 
 /* What most clusters do. */
-int hes_decide_exclusive(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+int hes_decide_exclusive(const struct hes_problem *p, struct hes_plan *plan,
+			 struct hes_front *front)
 {
 	(void)front;
 	if (*p->request->prefer)
@@ -169,7 +180,8 @@ int hes_decide_pwr(const struct hes_problem *p, struct hes_plan *plan, struct he
 }
 
 /* The highest clock at which the power stays below a part of the power limit, if there is one. */
-static uint32_t capped_clock(const struct hes_problem *p, uint32_t type, const struct hes_group *alone)
+static uint32_t capped_clock(const struct hes_problem *p, uint32_t type,
+			     const struct hes_group *alone)
 {
 	const struct hes_gpu_type *g = p->types[type];
 	size_t i = g->n_clocks;
@@ -193,8 +205,10 @@ static struct hes_cost alone_capped(const struct hes_problem *p, size_t job, uin
 	return (struct hes_cost){ c.last_us, c.energy_mj };
 }
 
-/* After BatchDVFS (Nabavinejad et al., IEEE TPDS 2022): throughput under a power cap by the clock. Batch sizes are the jobs'. */
-int hes_decide_batchdvfs(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+/* After BatchDVFS (Nabavinejad et al., IEEE TPDS 2022): throughput under a power cap by the clock.
+ * Batch sizes are the jobs'. */
+int hes_decide_batchdvfs(const struct hes_problem *p, struct hes_plan *plan,
+			 struct hes_front *front)
 {
 	(void)front;
 	if (*p->request->prefer)

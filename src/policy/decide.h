@@ -1,8 +1,9 @@
 /*
  * decide.h - how the policies decide: one function for each row of hes_policies[] (policies.c).
  *
- * A decide function fills an empty plan with batches (plan/batch/compose.h). It may leave the front that it chose from;
- * front is NULL if it is not wanted. It returns 0, -ENOMEM, or -ERANGE as hes_compose_batch() does.
+ * A decide function fills an empty plan with batches (plan/batch/compose.h). It may leave the front
+ * that it chose from; front is NULL if it is not wanted. It returns 0, -ENOMEM, or -ERANGE as
+ * hes_compose_batch() does.
  */
 #ifndef HES_POLICY_DECIDE_H
 #define HES_POLICY_DECIDE_H
@@ -12,18 +13,22 @@
 #include "plan/batch/compose.h"
 #include "plan/problem.h"
 
-hes_decide_fn hes_decide_heshare, hes_decide_heshare_tuned, hes_decide_joint, hes_decide_sched_only, hes_decide_morak,
-	hes_decide_muserve, hes_decide_pwr, hes_decide_batchdvfs, hes_decide_mps_equal, hes_decide_exclusive, hes_decide_random;
+hes_decide_fn hes_decide_heshare, hes_decide_heshare_tuned, hes_decide_joint, hes_decide_sched_only,
+	hes_decide_morak, hes_decide_muserve, hes_decide_pwr, hes_decide_batchdvfs,
+	hes_decide_mps_equal, hes_decide_exclusive, hes_decide_random;
 
 /** The variant `pwr:shared`. @return as decide functions */
 int hes_decide_pwr_shared(const struct hes_problem *p, struct hes_plan *plan);
 
-/** The plan of a policy outside of the library, checked and predicted. @return 0, or a negative errno with a sentence */
-int hes_decide_external(const struct hes_policy *policy, struct hes_problem *p, struct hes_plan *plan, struct hes_err *err);
+/** The plan of a policy outside of the library, checked and predicted. @return 0, or a negative
+ * errno with a sentence */
+int hes_decide_external(const struct hes_policy *policy, struct hes_problem *p,
+			struct hes_plan *plan, struct hes_err *err);
 /** The sentence for what a decide function returned. */
 void hes_policy_fail(const struct hes_problem *p, int rc, struct hes_err *err);
 
-/** "balanced", "energy", "jct", "fleet": the preferences of policies that make a front. NULL-terminated. */
+/** "balanced", "energy", "jct", "fleet": the preferences of policies that make a front.
+ * NULL-terminated. */
 extern const char *const hes_preferences[];
 
 /** A rough measure of planning time: see struct hes_policy. */
@@ -35,13 +40,16 @@ size_t hes_draw_gpu(const struct hes_problem *p, size_t job);
 
 typedef double hes_dislike_fn(const struct hes_problem *p, size_t job, uint32_t type);
 
-/** The GPU that is free first, of those that a job can run on; of several the one with the least @dislike. */
-size_t hes_next_free_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job, hes_dislike_fn *dislike);
+/** The GPU that is free first, of those that a job can run on; of several the one with the least
+ * @dislike. */
+size_t hes_next_free_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job,
+			 hes_dislike_fn *dislike);
 
 /** hes_dislike_fn: run time alone at the default clock. */
 double hes_alone_us(const struct hes_problem *p, size_t job, uint32_t type);
 
 /** A front of sums over jobs as means over jobs, waiting so far included. @return 0 or -ENOMEM */
-int hes_front_report(const struct hes_problem *p, const struct hes_pareto *found, struct hes_front *out);
+int hes_front_report(const struct hes_problem *p, const struct hes_pareto *found,
+		     struct hes_front *out);
 
 #endif

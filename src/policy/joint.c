@@ -20,13 +20,15 @@ static enum hes_joint_wanted wanted(const char *prefer)
 	return w;
 }
 
-static int compose(const struct hes_problem *p, const struct hes_joint *j, size_t member, struct hes_plan *plan)
+static int compose(const struct hes_problem *p, const struct hes_joint *j, size_t member,
+		   struct hes_plan *plan)
 {
 	const struct hes_joint_solution s = hes_joint_member(j, member);
 	int rc = 0;
 
 	for (size_t g = 0; g < p->k && !rc; g++)
-		rc = hes_compose_open(p, plan, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g]);
+		rc = hes_compose_open(p, plan, g, &s.items[s.first[g]],
+				      s.first[g + 1] - s.first[g]);
 	return rc;
 }
 
@@ -36,7 +38,8 @@ static double mean_wait_us(const struct hes_problem *p)
 	double sum = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		sum += (double)(p->request->now_us - p->request->jobs->v[p->jobs[i].job].arrival_us);
+		sum += (double)(p->request->now_us -
+				p->request->jobs->v[p->jobs[i].job].arrival_us);
 	return sum / (double)p->n;
 }
 
@@ -48,7 +51,9 @@ static int list_hopeless(const struct hes_problem *p, struct hes_plan *plan)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++)
 		if (p->jobs[i].least_us > 0)
-			plan->hopeless[plan->n_hopeless++] = (struct hes_hopeless){ p->jobs[i].job, (int64_t)p->jobs[i].least_us };
+			plan->hopeless[plan->n_hopeless++] =
+				(struct hes_hopeless){ p->jobs[i].job,
+						       (int64_t)p->jobs[i].least_us };
 	return 0;
 }
 
@@ -56,8 +61,14 @@ int hes_decide_joint(const struct hes_problem *p, struct hes_plan *plan, struct 
 {
 	const struct hes_request *r = p->request;
 	const struct hes_joint_options o = {
-		.seed = r->seed, .wanted = wanted(r->prefer), .evaluations = r->budget, .spent = r->spent, .spent_ctx = r->spent_ctx,
-		.power_cap_mw = (double)r->power_cap_mw, .progress = r->progress, .progress_ctx = r->progress_ctx,
+		.seed = r->seed,
+		.wanted = wanted(r->prefer),
+		.evaluations = r->budget,
+		.spent = r->spent,
+		.spent_ctx = r->spent_ctx,
+		.power_cap_mw = (double)r->power_cap_mw,
+		.progress = r->progress,
+		.progress_ctx = r->progress_ctx,
 	};
 	struct hes_joint *j;
 	struct hes_bounds least = { 0, 0 };
@@ -74,7 +85,8 @@ int hes_decide_joint(const struct hes_problem *p, struct hes_plan *plan, struct 
 	plan->power_cap_mw = r->power_cap_mw;
 	if (r->power_cap_mw)
 		plan->peak_mw = (uint64_t)ceil(hes_joint_peak_mw(j, chosen));
-	if (!rc && r->bound && o.wanted != HES_JOINT_FLEET && !p->n_running && p->n <= HES_POLICY_MOST_BOUND)
+	if (!rc && r->bound && o.wanted != HES_JOINT_FLEET && !p->n_running &&
+	    p->n <= HES_POLICY_MOST_BOUND)
 		rc = hes_joint_bounds(j, chosen, &least);
 	plan->least_energy_mj = (uint64_t)least.least_mj;
 	if (least.least_jct_us > 0)

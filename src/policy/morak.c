@@ -20,9 +20,9 @@
 /* A group's jobs one after the other. */
 struct apart {
 	uint32_t n;
-	double   time_us[HES_MAX_SHARING];
-	double   total_us;
-	double   total_mj;
+	double time_us[HES_MAX_SHARING];
+	double total_us;
+	double total_mj;
 };
 
 static struct apart run_apart(const struct hes_problem *p, uint32_t type, const struct hes_group *g)
@@ -39,7 +39,8 @@ static struct apart run_apart(const struct hes_problem *p, uint32_t type, const 
 	return a;
 }
 
-/* Energy-delay product relative to the jobs one after the other; INFINITY beyond the latency bound. */
+/* Energy-delay product relative to the jobs one after the other; INFINITY beyond the latency bound.
+ */
 static double score(const struct hes_group_cost *c, const void *arg)
 {
 	const struct apart *a = arg;
@@ -52,8 +53,8 @@ static double score(const struct hes_group_cost *c, const void *arg)
 
 struct choice {
 	struct hes_group group;
-	uint32_t         clock_mhz;
-	double           score;
+	uint32_t clock_mhz;
+	double score;
 };
 
 /* The best shares at each clock in turn, starting from those at the clock before. */
@@ -82,7 +83,8 @@ static struct choice tune(const struct hes_problem *p, uint32_t type, const stru
 }
 
 /* The next batch of a queue: as many jobs as pay, in order of arrival. */
-static struct choice next_batch(const struct hes_problem *p, uint32_t type, const uint32_t *jobs, size_t n)
+static struct choice next_batch(const struct hes_problem *p, uint32_t type, const uint32_t *jobs,
+				size_t n)
 {
 	struct choice best = { .score = INFINITY };
 	struct hes_group g = { .n = 0 };
@@ -103,7 +105,8 @@ static struct choice next_batch(const struct hes_problem *p, uint32_t type, cons
 	return best;
 }
 
-static int run_queue(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const uint32_t *jobs, size_t n)
+static int run_queue(const struct hes_problem *p, struct hes_plan *plan, size_t gpu,
+		     const uint32_t *jobs, size_t n)
 {
 	int rc = 0;
 
@@ -137,7 +140,8 @@ int hes_decide_morak(const struct hes_problem *p, struct hes_plan *plan, struct 
 		rc = hes_place_by_variant(p, alone_tuned, placed);
 	else
 		for (size_t i = 0; i < p->n && !rc; i++)
-			placed[i] = (struct hes_placed){ (uint32_t)i, (uint32_t)hes_draw_gpu(p, i) };
+			placed[i] =
+				(struct hes_placed){ (uint32_t)i, (uint32_t)hes_draw_gpu(p, i) };
 	for (size_t g = 0; g < p->k && !rc; g++) {
 		size_t n = 0;
 

@@ -1,7 +1,8 @@
 /*
- * mps_equal.c - the policy `mps-equal`: first come first served, the next free GPU takes up to two jobs with equal
- * shares, at the default clock. Where GPUs outnumber jobs, each job gets a GPU of its own. With a variant (variants.h),
- * two jobs have a half of the SMs each, or all of them each, whichever needs less energy x time.
+ * mps_equal.c - the policy `mps-equal`: first come first served, the next free GPU takes up to two
+ * jobs with equal shares, at the default clock. Where GPUs outnumber jobs, each job gets a GPU of
+ * its own. With a variant (variants.h), two jobs have a half of the SMs each, or all of them each,
+ * whichever needs less energy x time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static size_t count_free(const struct hes_problem *p, const struct hes_plan *pla
 }
 
 /* The next jobs in turn, as many as fit. */
-static struct hes_group take_next(const struct hes_problem *p, uint32_t type, size_t next, size_t most)
+static struct hes_group take_next(const struct hes_problem *p, uint32_t type, size_t next,
+				  size_t most)
 {
 	struct hes_group g = { .n = 0 };
 
@@ -48,15 +50,19 @@ static void overlap(const struct hes_problem *p, uint32_t type, struct hes_group
 	struct hes_group_cost apart_cost, over_cost;
 
 	for (uint32_t i = 0; i < g->n; i++)
-		over.m[i].sm_pct = p->shares_pct[type] / g->n < HES_SHARE_SUM_PCT ? p->shares_pct[type] / g->n : HES_SHARE_SUM_PCT;
+		over.m[i].sm_pct = p->shares_pct[type] / g->n < HES_SHARE_SUM_PCT
+					   ? p->shares_pct[type] / g->n
+					   : HES_SHARE_SUM_PCT;
 	hes_group_run(p, type, clock_mhz, g, &apart_cost);
 	hes_group_run(p, type, clock_mhz, &over, &over_cost);
-	if (!over_cost.far && over_cost.energy_mj * over_cost.last_us < apart_cost.energy_mj * apart_cost.last_us)
+	if (!over_cost.far &&
+	    over_cost.energy_mj * over_cost.last_us < apart_cost.energy_mj * apart_cost.last_us)
 		*g = over;
 }
 
 /* Append a batch, if it has jobs. */
-static int append_batch(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, struct hes_group *g)
+static int append_batch(const struct hes_problem *p, struct hes_plan *plan, size_t gpu,
+			struct hes_group *g)
 {
 	const uint32_t type = p->gpus[gpu].type;
 
@@ -91,7 +97,8 @@ static int run_variant(const struct hes_problem *p, struct hes_plan *plan)
 	return rc;
 }
 
-int hes_decide_mps_equal(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+int hes_decide_mps_equal(const struct hes_problem *p, struct hes_plan *plan,
+			 struct hes_front *front)
 {
 	struct hes_group g;
 	int rc = 0;
@@ -102,7 +109,8 @@ int hes_decide_mps_equal(const struct hes_problem *p, struct hes_plan *plan, str
 	for (size_t i = 0; i < p->n && !rc; i += g.n) {
 		const size_t gpu = hes_next_free_gpu(p, plan, i, hes_alone_us);
 		const uint32_t type = p->gpus[gpu].type;
-		const size_t free_gpus = count_free(p, plan, gpu), each = (p->n - i + free_gpus - 1) / free_gpus;
+		const size_t free_gpus = count_free(p, plan, gpu),
+			     each = (p->n - i + free_gpus - 1) / free_gpus;
 
 		g = take_next(p, type, i, each < JOBS_A_GPU ? each : JOBS_A_GPU);
 		rc = hes_compose_batch(p, plan, gpu, p->types[type]->clock_default_mhz, &g);

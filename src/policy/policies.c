@@ -1,6 +1,6 @@
 /*
- * policies.c - the table of policies, and what all have in common: from a request to a finished plan around the one
- * decision in which they differ; see policy.h.
+ * policies.c - the table of policies, and what all have in common: from a request to a finished
+ * plan around the one decision in which they differ; see policy.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,30 +20,69 @@ static const char *const variants_of_exclusive[] = { "eft", "edp-sjf", NULL };
 static const char *const variants_of_pwr[] = { "shared", NULL };
 
 const struct hes_policy hes_policies[] = {
-	{ .name = "heshare", .decide = hes_decide_heshare, .prefers = hes_preferences, .makes_front = true,
+	{ .name = "heshare",
+	  .decide = hes_decide_heshare,
+	  .prefers = hes_preferences,
+	  .makes_front = true,
 	  .effort = hes_effort_heshare,
-	  .summary = "assignment, batches, SM shares and clocks for energy and completion time together" },
-	{ .name = "heshare-tuned", .decide = hes_decide_heshare_tuned, .prefers = hes_preferences, .makes_front = true,
+	  .summary = "assignment, batches, SM shares and clocks for energy and completion time "
+		     "together" },
+	{ .name = "heshare-tuned",
+	  .decide = hes_decide_heshare_tuned,
+	  .prefers = hes_preferences,
+	  .makes_front = true,
 	  .effort = hes_effort_heshare_tuned,
-	  .summary = "heshare improved: a price of completion time runs through both stages, shares may overlap" },
-	{ .name = "joint", .decide = hes_decide_joint, .prefers = hes_preferences, .makes_front = true, .searches = true,
+	  .summary = "heshare improved: a price of completion time runs through both stages, "
+		     "shares may overlap" },
+	{ .name = "joint",
+	  .decide = hes_decide_joint,
+	  .prefers = hes_preferences,
+	  .makes_front = true,
+	  .searches = true,
 	  .effort = hes_joint_effort,
-	  .summary = "GPU, co-runners, SM share and clock searched together, no barrier between batches" },
-	{ .name = "sched-only", .decide = hes_decide_sched_only, .makes_front = true, .max_work = 20000000,
+	  .summary = "GPU, co-runners, SM share and clock searched together, no barrier between "
+		     "batches" },
+	{ .name = "sched-only",
+	  .decide = hes_decide_sched_only,
+	  .makes_front = true,
+	  .max_work = 20000000,
 	  .summary = "HeShare's assignment alone: no sharing, default clock" },
-	{ .name = "morak", .decide = hes_decide_morak, .variants = variants_of_random, .max_work = 200000000,
+	{ .name = "morak",
+	  .decide = hes_decide_morak,
+	  .variants = variants_of_random,
+	  .max_work = 200000000,
 	  .summary = "a random GPU, first come first served, SM shares and clock tuned together" },
-	{ .name = "muserve", .decide = hes_decide_muserve, .variants = variants_of_random, .max_work = 2000000000,
-	  .summary = "a random GPU, one job at a time, the clock with least energy within a slowdown bound" },
-	{ .name = "batchdvfs", .decide = hes_decide_batchdvfs, .variants = variants_of_random, .max_work = 2000000000,
+	{ .name = "muserve",
+	  .decide = hes_decide_muserve,
+	  .variants = variants_of_random,
+	  .max_work = 2000000000,
+	  .summary = "a random GPU, one job at a time, the clock with least energy within a "
+		     "slowdown bound" },
+	{ .name = "batchdvfs",
+	  .decide = hes_decide_batchdvfs,
+	  .variants = variants_of_random,
+	  .max_work = 2000000000,
 	  .summary = "a random GPU, one job at a time, the highest clock under a power cap" },
-	{ .name = "pwr", .decide = hes_decide_pwr, .variants = variants_of_pwr, .max_work = 2000000000,
-	  .summary = "the free GPU whose power a job raises least, one job at a time, default clock" },
-	{ .name = "mps-equal", .decide = hes_decide_mps_equal, .variants = variants_of_random, .max_work = 2000000000,
-	  .summary = "the next free GPU for jobs in turn, two at a time with half the SMs each, default clock" },
-	{ .name = "exclusive", .decide = hes_decide_exclusive, .variants = variants_of_exclusive, .max_work = 2000000000,
+	{ .name = "pwr",
+	  .decide = hes_decide_pwr,
+	  .variants = variants_of_pwr,
+	  .max_work = 2000000000,
+	  .summary =
+		  "the free GPU whose power a job raises least, one job at a time, default clock" },
+	{ .name = "mps-equal",
+	  .decide = hes_decide_mps_equal,
+	  .variants = variants_of_random,
+	  .max_work = 2000000000,
+	  .summary = "the next free GPU for jobs in turn, two at a time with half the SMs each, "
+		     "default clock" },
+	{ .name = "exclusive",
+	  .decide = hes_decide_exclusive,
+	  .variants = variants_of_exclusive,
+	  .max_work = 2000000000,
 	  .summary = "the next free GPU for each job in turn, one job at a time, default clock" },
-	{ .name = "random", .decide = hes_decide_random, .max_work = 2000000000,
+	{ .name = "random",
+	  .decide = hes_decide_random,
+	  .max_work = 2000000000,
 	  .summary = "a random GPU for each job, one job at a time, default clock" },
 	{ .name = NULL }
 };
@@ -59,12 +98,14 @@ void hes_policy_fail(const struct hes_problem *p, int rc, struct hes_err *err)
 	for (size_t i = 1; i < p->n; i++)
 		if (p->jobs[i].iterations > p->jobs[longest].iterations)
 			longest = i;
-	hes_fail(err, rc, "a GPU would be busy for more than 300 years; job %s has the most iterations, %.0f",
-		 p->request->jobs->v[p->jobs[longest].job].id, p->jobs[longest].iterations);
+	hes_fail(
+		err, rc,
+		"a GPU would be busy for more than 300 years; job %s has the most iterations, %.0f",
+		p->request->jobs->v[p->jobs[longest].job].id, p->jobs[longest].iterations);
 }
 
-int hes_policy_plan(const struct hes_policy *policy, const struct hes_request *r, struct hes_plan *out,
-		    struct hes_front *front, struct hes_err *err)
+int hes_policy_plan(const struct hes_policy *policy, const struct hes_request *r,
+		    struct hes_plan *out, struct hes_front *front, struct hes_err *err)
 {
 	struct hes_request request = *r;
 	struct hes_problem p;
@@ -127,10 +168,12 @@ size_t hes_policy_most_jobs(const struct hes_policy *p, size_t n_gpus)
 
 static size_t append(char *out, size_t size, size_t at, const char *name)
 {
-	return at < size ? at + (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "", name) : at;
+	return at < size ? at + (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "", name)
+			 : at;
 }
 
-int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gpus, struct hes_err *err)
+int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gpus,
+			  struct hes_err *err)
 {
 	char others[200] = "";
 	size_t at = 0;
@@ -140,8 +183,11 @@ int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gp
 	for (size_t i = 0; hes_policies[i].name; i++)
 		if (n_jobs <= hes_policy_most_jobs(&hes_policies[i], n_gpus))
 			at = append(others, sizeof(others), at, hes_policies[i].name);
-	return hes_fail(err, -E2BIG, "policy %s plans at most %zu jobs at once on %zu GPU%s, not %zu; split the jobs%s%s", p->name,
-			hes_policy_most_jobs(p, n_gpus), n_gpus, hes_s(n_gpus), n_jobs, at ? ", or take one that plans as many: " : "", others);
+	return hes_fail(err, -E2BIG,
+			"policy %s plans at most %zu jobs at once on %zu GPU%s, not %zu; split the "
+			"jobs%s%s",
+			p->name, hes_policy_most_jobs(p, n_gpus), n_gpus, hes_s(n_gpus), n_jobs,
+			at ? ", or take one that plans as many: " : "", others);
 }
 
 bool hes_policy_searches(const struct hes_policy *p)
@@ -183,14 +229,16 @@ const char *hes_policy_preference(const struct hes_policy *p, const char *name, 
 		at = append(have, sizeof(have), at, known[i]);
 	}
 	if (*have)
-		hes_fail(err, -EINVAL, "policy %s: %s \"%.40s\" is not one of %s", p->name, p->prefers ? "preference" : "variant",
-			 name, have);
+		hes_fail(err, -EINVAL, "policy %s: %s \"%.40s\" is not one of %s", p->name,
+			 p->prefers ? "preference" : "variant", name, have);
 	else
-		hes_fail(err, -EINVAL, "policy %s has no preference, so not \"%.40s\"", p->name, name);
+		hes_fail(err, -EINVAL, "policy %s has no preference, so not \"%.40s\"", p->name,
+			 name);
 	return NULL;
 }
 
-const struct hes_policy *hes_policy_parse(const char *text, const char **prefer, struct hes_err *err)
+const struct hes_policy *hes_policy_parse(const char *text, const char **prefer,
+					  struct hes_err *err)
 {
 	const char *colon = strchr(text, ':'), *own = NULL;
 	char name[2 * HES_NAME_MAX];

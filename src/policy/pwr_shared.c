@@ -1,15 +1,18 @@
 /*
- * pwr_shared.c - the variant `pwr:shared`: the whole of PWR (Lettich et al., CCGrid 2025), which weighs the power that a job
- * adds against the fragmentation that it leaves (Weng et al., "Beware of Fragmentation", USENIX ATC 2023).
+ * pwr_shared.c - the variant `pwr:shared`: the whole of PWR (Lettich et al., CCGrid 2025), which
+ * weighs the power that a job adds against the fragmentation that it leaves (Weng et al., "Beware
+ * of Fragmentation", USENIX ATC 2023).
  *
- * First come first served, at the default clock. A job asks for the SMs that it uses alone, and starts at the first moment
- * at which a GPU has that share and its memory free; of several such GPUs, where
+ * First come first served, at the default clock. A job asks for the SMs that it uses alone, and
+ * starts at the first moment at which a GPU has that share and its memory free; of several such
+ * GPUs, where
  *
- *   alpha * power added / most power added + (1 - alpha) * fragmentation added / most fragmentation added
+ *   alpha * power added / most power added + (1 - alpha) * fragmentation added / most fragmentation
+ * added
  *
- * is least. A GPU's fragmentation is the part of it that is free but of no use to a job of the workload drawn at random
- * (Weng et al., Eq. 1 to 3). Of several alphas the one whose plan has the least energy-delay product counts: PWR's authors
- * leave alpha to the operator.
+ * is least. A GPU's fragmentation is the part of it that is free but of no use to a job of the
+ * workload drawn at random (Weng et al., Eq. 1 to 3). Of several alphas the one whose plan has the
+ * least energy-delay product counts: PWR's authors leave alpha to the operator.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,17 +25,17 @@ static const double alphas[] = { 0, 0.1, 0.25, 0.5, 0.75, 1 };
 
 /* A GPU with the jobs placed on it so far. */
 struct place {
-	struct hes_timeline_item  *items; /* room for all jobs */
+	struct hes_timeline_item *items; /* room for all jobs */
 	struct hes_timeline_times *times;
-	size_t                     n;
-	struct hes_timeline_times  running[HES_MAX_SHARING]; /* of the jobs that run there already */
-	struct hes_timeline_cost   cost;
+	size_t n;
+	struct hes_timeline_times running[HES_MAX_SHARING]; /* of the jobs that run there already */
+	struct hes_timeline_cost cost;
 };
 
 /* What a GPU has left at some moment, and the jobs that run there. */
 struct left {
 	struct hes_set set;
-	uint32_t       sm_pct, memory_mib;
+	uint32_t sm_pct, memory_mib;
 };
 
 /* The share for what a job uses alone: tens of percent, rounded up. */
@@ -49,26 +52,33 @@ static void occupy(const struct hes_problem *p, struct left *l, uint32_t job, ui
 	const struct hes_member m = { (uint16_t)p->jobs[job].kind, (uint16_t)sm_pct };
 	uint32_t i = l->set.n++;
 
-	for (; i && (l->set.m[i - 1].kind > m.kind || (l->set.m[i - 1].kind == m.kind && l->set.m[i - 1].sm_pct > m.sm_pct)); i--)
+	for (; i && (l->set.m[i - 1].kind > m.kind ||
+		     (l->set.m[i - 1].kind == m.kind && l->set.m[i - 1].sm_pct > m.sm_pct));
+	     i--)
 		l->set.m[i] = l->set.m[i - 1];
 	l->set.m[i] = m;
 	l->sm_pct -= sm_pct < l->sm_pct ? sm_pct : l->sm_pct;
-	l->memory_mib -= p->jobs[job].memory_mib < l->memory_mib ? p->jobs[job].memory_mib : l->memory_mib;
+	l->memory_mib -=
+		p->jobs[job].memory_mib < l->memory_mib ? p->jobs[job].memory_mib : l->memory_mib;
 }
 
-static struct left left_at(const struct hes_problem *p, size_t gpu, const struct place *at, double start_us)
+static struct left left_at(const struct hes_problem *p, size_t gpu, const struct place *at,
+			   double start_us)
 {
 	const uint32_t type = p->gpus[gpu].type;
 	struct left l = {
 		.set = { .type = type, .clock_mhz = p->types[type]->clock_default_mhz },
-		.sm_pct = HES_SHARE_SUM_PCT, .memory_mib = p->types[type]->memory_mib,
+		.sm_pct = HES_SHARE_SUM_PCT,
+		.memory_mib = p->types[type]->memory_mib,
 	};
 
 	for (size_t i = p->first_running[gpu]; i < p->first_running[gpu + 1]; i++)
-		if (start_us < at->running[i - p->first_running[gpu]].end_us && l.set.n < HES_MAX_SHARING - 1)
+		if (start_us < at->running[i - p->first_running[gpu]].end_us &&
+		    l.set.n < HES_MAX_SHARING - 1)
 			occupy(p, &l, p->running[i].at, p->running[i].sm_pct);
 	for (size_t i = 0; i < at->n; i++)
-		if (at->times[i].start_us <= start_us && start_us < at->times[i].end_us && l.set.n < HES_MAX_SHARING - 1)
+		if (at->times[i].start_us <= start_us && start_us < at->times[i].end_us &&
+		    l.set.n < HES_MAX_SHARING - 1)
 			occupy(p, &l, at->items[i].job, at->items[i].sm_pct);
 	return l;
 }
@@ -89,7 +99,8 @@ static double fragmentation(const struct hes_problem *p, const struct left *l)
 	size_t useless = 0;
 
 	for (uint32_t i = 0; i < p->n; i++)
-		useless += !hes_problem_runs(p, i, l->set.type) || demand_pct(p, i, l->set.type) > l->sm_pct ||
+		useless += !hes_problem_runs(p, i, l->set.type) ||
+			   demand_pct(p, i, l->set.type) > l->sm_pct ||
 			   p->jobs[i].memory_mib > l->memory_mib;
 	return l->sm_pct / (double)HES_SHARE_SUM_PCT * (double)useless / (double)p->n;
 }
@@ -103,7 +114,8 @@ static double append(const struct hes_problem *p, struct place *at, size_t gpu, 
 
 	while (clock + 1u < t->n_clocks && t->clocks_mhz[clock] < t->clock_default_mhz)
 		clock++;
-	at->items[at->n++] = (struct hes_timeline_item){ job, (uint16_t)demand_pct(p, job, type), clock };
+	at->items[at->n++] =
+		(struct hes_timeline_item){ job, (uint16_t)demand_pct(p, job, type), clock };
 	hes_timeline_run_all(p, p->rates, gpu, at->items, at->n, &at->cost, at->times, at->running);
 	return at->times[at->n - 1].start_us;
 }
@@ -112,7 +124,8 @@ struct candidate {
 	double start_us, power, fragments; /* added by the job */
 };
 
-static struct candidate try_gpu(const struct hes_problem *p, struct place *at, size_t gpu, uint32_t job)
+static struct candidate try_gpu(const struct hes_problem *p, struct place *at, size_t gpu,
+				uint32_t job)
 {
 	struct candidate c = { .start_us = append(p, at, gpu, job) };
 	struct left before, after;
@@ -125,7 +138,8 @@ static struct candidate try_gpu(const struct hes_problem *p, struct place *at, s
 	return c;
 }
 
-static void place_job(const struct hes_problem *p, struct place *at, struct candidate *c, uint32_t job, double alpha)
+static void place_job(const struct hes_problem *p, struct place *at, struct candidate *c,
+		      uint32_t job, double alpha)
 {
 	double first_us = INFINITY, power = 1e-9, fragments = 1e-9, least = INFINITY;
 	size_t best = 0;
@@ -142,7 +156,8 @@ static void place_job(const struct hes_problem *p, struct place *at, struct cand
 			fragments = fmax(fragments, fabs(c[g].fragments));
 		}
 	for (size_t g = 0; g < p->k; g++) {
-		const double score = alpha * c[g].power / power + (1 - alpha) * c[g].fragments / fragments;
+		const double score =
+			alpha * c[g].power / power + (1 - alpha) * c[g].fragments / fragments;
 
 		if (c[g].start_us <= first_us && score < least) {
 			least = score;
@@ -153,7 +168,8 @@ static void place_job(const struct hes_problem *p, struct place *at, struct cand
 }
 
 /* @return the plan's energy times the sum of completion times */
-static double place_all(const struct hes_problem *p, struct place *at, struct candidate *c, double alpha)
+static double place_all(const struct hes_problem *p, struct place *at, struct candidate *c,
+			double alpha)
 {
 	double energy_mj = 0, ends_us = 0;
 
@@ -168,7 +184,8 @@ static double place_all(const struct hes_problem *p, struct place *at, struct ca
 	return energy_mj * ends_us;
 }
 
-static int decide(const struct hes_problem *p, struct place *at, struct candidate *c, struct hes_plan *plan)
+static int decide(const struct hes_problem *p, struct place *at, struct candidate *c,
+		  struct hes_plan *plan)
 {
 	double least = INFINITY, alpha = 0;
 	int rc = 0;

@@ -1,6 +1,6 @@
 /*
- * replanner.c - compare a request with the last one, report the difference to a replan, and write its queues as a plan;
- * see replanner.h.
+ * replanner.c - compare a request with the last one, report the difference to a replan, and write
+ * its queues as a plan; see replanner.h.
  */
 #include "policy/replanner.h"
 
@@ -13,13 +13,14 @@
 
 struct hes_replanner {
 	const struct hes_policy *policy;
-	struct hes_request       opened;     /* the request that the replan was opened with, without its running jobs */
-	uint32_t                *waiting;    /* [jobs] of that request */
-	int64_t                 *free_at_us; /* [GPUs] of it */
-	struct hes_replan       *replan;     /* NULL: nothing is planned yet */
-	bool                    *planned;    /* [jobs]: has a position, or has run */
-	bool                    *waits;      /* [jobs]: scratch */
-	uint32_t                *queue;      /* [jobs]: scratch */
+	struct hes_request
+		opened; /* the request that the replan was opened with, without its running jobs */
+	uint32_t *waiting;         /* [jobs] of that request */
+	int64_t *free_at_us;       /* [GPUs] of it */
+	struct hes_replan *replan; /* NULL: nothing is planned yet */
+	bool *planned;             /* [jobs]: has a position, or has run */
+	bool *waits;               /* [jobs]: scratch */
+	uint32_t *queue;           /* [jobs]: scratch */
 };
 
 struct hes_replanner *hes_replanner_new(const struct hes_policy *policy)
@@ -59,7 +60,8 @@ static int make_room(struct hes_replanner *r, const struct hes_request *q)
 }
 
 /* Open the replan with this request and its plan. */
-static int open_replan(struct hes_replanner *r, const struct hes_request *q, const struct hes_plan *plan, struct hes_err *err)
+static int open_replan(struct hes_replanner *r, const struct hes_request *q,
+		       const struct hes_plan *plan, struct hes_err *err)
 {
 	int rc;
 
@@ -78,8 +80,8 @@ static int open_replan(struct hes_replanner *r, const struct hes_request *q, con
 }
 
 /* The first plan. Without later arrivals there is nothing to replan. */
-static int plan_first(struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
-		      struct hes_err *err)
+static int plan_first(struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out,
+		      struct hes_front *front, struct hes_err *err)
 {
 	struct hes_plan plan;
 	int rc = hes_policy_plan(r->policy, q, &plan, front, err);
@@ -116,18 +118,21 @@ static int observe(struct hes_replanner *r, const struct hes_request *q, struct 
 	for (size_t i = 0; i < q->n_waiting; i++)
 		r->waits[q->waiting[i]] = true;
 	for (size_t g = 0; g < q->fleet->n && !rc; g++) {
-		const size_t n = hes_replan_queue(r->replan, g, r->queue, q->jobs->n), running = running_on(q, g, at);
+		const size_t n = hes_replan_queue(r->replan, g, r->queue, q->jobs->n),
+			     running = running_on(q, g, at);
 		size_t started = 0;
 
 		while (started < n && !r->waits[r->queue[started]])
 			started++;
-		rc = hes_replan_observe(r->replan, g, started, &q->running[at], running, q->now_us, err);
+		rc = hes_replan_observe(r->replan, g, started, &q->running[at], running, q->now_us,
+					err);
 		at += running;
 	}
 	return rc;
 }
 
-static int write_plan(const struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_err *err)
+static int write_plan(const struct hes_replanner *r, const struct hes_request *q,
+		      struct hes_plan *out, struct hes_err *err)
 {
 	struct hes_plan plan;
 	int rc = hes_plan_init(&plan, q->fleet->n);
@@ -186,8 +191,8 @@ static int insert_arrived(struct hes_replanner *r, const struct hes_request *q, 
 	return rc;
 }
 
-int hes_replanner_plan(struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out, struct hes_front *front,
-		   struct hes_err *err)
+int hes_replanner_plan(struct hes_replanner *r, const struct hes_request *q, struct hes_plan *out,
+		       struct hes_front *front, struct hes_err *err)
 {
 	int rc = make_room(r, q);
 

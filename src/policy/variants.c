@@ -1,7 +1,8 @@
 /*
  * variants.c - order and GPU of the jobs by a variant's rule; see variants.h.
  *
- * Jobs are placed one after the other. A rule knows how much work each GPU has so far, as if it ran its jobs one by one.
+ * Jobs are placed one after the other. A rule knows how much work each GPU has so far, as if it ran
+ * its jobs one by one.
  */
 #include "policy/variants.h"
 
@@ -12,8 +13,8 @@
 
 struct rule {
 	const char *name;
-	bool        shortest_first; /* else first come first served */
-	double    (*dislike)(double queued_us, const struct hes_cost *alone);
+	bool shortest_first; /* else first come first served */
+	double (*dislike)(double queued_us, const struct hes_cost *alone);
 };
 
 static double finish_us(double queued_us, const struct hes_cost *alone)
@@ -53,7 +54,7 @@ struct hes_cost hes_alone_at_default(const struct hes_problem *p, size_t job, ui
 }
 
 struct timed_job {
-	double   least_us; /* over the types */
+	double least_us; /* over the types */
 	uint32_t job;
 };
 
@@ -78,8 +79,8 @@ static void sort_jobs(const struct hes_problem *p, hes_alone_fn *alone, struct t
 }
 
 /* The least disliked GPU, of several the one that runs the job fastest. @param alone  [n_types] */
-static size_t choose_gpu(const struct hes_problem *p, const struct rule *rule, const double *queued_us, size_t job,
-			 const struct hes_cost *alone)
+static size_t choose_gpu(const struct hes_problem *p, const struct rule *rule,
+			 const double *queued_us, size_t job, const struct hes_cost *alone)
 {
 	size_t best = SIZE_MAX;
 	double least = INFINITY;
@@ -91,7 +92,8 @@ static size_t choose_gpu(const struct hes_problem *p, const struct rule *rule, c
 		if (!hes_problem_runs(p, job, p->gpus[g].type))
 			continue;
 		value = rule->dislike(queued_us[g], c);
-		if (best == SIZE_MAX || value < least || (value <= least && c->time_us < alone[p->gpus[best].type].time_us)) {
+		if (best == SIZE_MAX || value < least ||
+		    (value <= least && c->time_us < alone[p->gpus[best].type].time_us)) {
 			best = g;
 			least = value;
 		}
@@ -99,8 +101,9 @@ static size_t choose_gpu(const struct hes_problem *p, const struct rule *rule, c
 	return best;
 }
 
-static void place_all(const struct hes_problem *p, const struct rule *rule, hes_alone_fn *alone, const struct timed_job *order,
-		      double *queued_us, struct hes_cost *of_type, struct hes_placed *out)
+static void place_all(const struct hes_problem *p, const struct rule *rule, hes_alone_fn *alone,
+		      const struct timed_job *order, double *queued_us, struct hes_cost *of_type,
+		      struct hes_placed *out)
 {
 	for (size_t g = 0; g < p->k; g++)
 		queued_us[g] = p->gpus[g].wait_us;

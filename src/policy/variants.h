@@ -1,6 +1,6 @@
 /*
- * variants.h - rules for the order of jobs and their GPU, which a rival may follow in place of those of its paper. They
- * are named by struct hes_policy's variants:
+ * variants.h - rules for the order of jobs and their GPU, which a rival may follow in place of
+ * those of its paper. They are named by struct hes_policy's variants:
  *
  *   eft      first come first served, the GPU of earliest predicted finish
  *   least    first come first served, the GPU with the least queued work

@@ -20,24 +20,27 @@ static double median(double *v, size_t n)
 }
 
 /* Count one sample. @param width  its widths of time and power, n apart */
-static void cover(const struct hes_sample *s, const struct hes_estimate *e, struct hes_coverage *sum, double *width,
-		  size_t n)
+static void cover(const struct hes_sample *s, const struct hes_estimate *e,
+		  struct hes_coverage *sum, double *width, size_t n)
 {
-	sum->time += s->iteration_us >= e->iteration_low_us && s->iteration_us <= e->iteration_high_us;
+	sum->time +=
+		s->iteration_us >= e->iteration_low_us && s->iteration_us <= e->iteration_high_us;
 	sum->power += s->power_mw >= e->power_low_mw && s->power_mw <= e->power_high_mw;
 	sum->outside += e->outside != 0;
 	width[0] = e->iteration_high_us / e->iteration_us - 1;
 	width[n] = e->power_mw ? (double)e->power_high_mw / e->power_mw - 1 : 0;
 }
 
-int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
-			struct hes_coverage *out, struct hes_err *err)
+int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s,
+			const struct hes_catalogue *c, struct hes_coverage *out,
+			struct hes_err *err)
 {
-	struct hes_coverage sum = { .rows = s->n, .stated = hes_predictor_about(p)->options.coverage };
+	struct hes_coverage sum = { .rows = s->n,
+				    .stated = hes_predictor_about(p)->options.coverage };
 	double *width = calloc(2 * s->n + 1, sizeof(*width));
 	struct hes_estimate *predicted = calloc(s->n + 1, sizeof(*predicted));
 	int rc = width && predicted ? hes_predict_samples(p, s, c, predicted, err)
-			       : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
+				    : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 
 	for (size_t i = 0; i < s->n && !rc; i++)
 		cover(&s->v[i], &predicted[i], &sum, width + i, s->n);

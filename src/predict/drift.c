@@ -10,7 +10,7 @@
 
 struct ranked {
 	double error;
-	bool   recent;
+	bool recent;
 };
 
 static int compare(const void *a, const void *b)
@@ -25,7 +25,9 @@ static int check(const double *v, size_t n, struct hes_err *err)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!(v[i] >= 0) || isinf(v[i]))
-			return hes_fail(err, -EINVAL, "error %zu is %g; it must be at least 0 and finite", i, v[i]);
+			return hes_fail(err, -EINVAL,
+					"error %zu is %g; it must be at least 0 and finite", i,
+					v[i]);
 	return 0;
 }
 
@@ -44,7 +46,8 @@ static double mean(const double *v, size_t n)
  */
 static double standard_score(const struct ranked *v, size_t n_validation, size_t n_recent)
 {
-	double m = (double)n_validation, k = (double)n_recent, n = m + k, ranks = 0, ties = 0, u, variance;
+	double m = (double)n_validation, k = (double)n_recent, n = m + k, ranks = 0, ties = 0, u,
+	       variance;
 
 	for (size_t i = 0, end; i < n_validation + n_recent; i = end) {
 		double equal, mean_rank;
@@ -63,7 +66,8 @@ static double standard_score(const struct ranked *v, size_t n_validation, size_t
 	return variance > 0 ? (u - 0.5) / sqrt(variance) : 0;
 }
 
-static int rank(const double *validation, const double *recent, struct hes_drift *d, struct hes_err *err)
+static int rank(const double *validation, const double *recent, struct hes_drift *d,
+		struct hes_err *err)
 {
 	size_t n = d->n_validation + d->n_recent;
 	struct ranked *v = calloc(n, sizeof(*v));
@@ -80,8 +84,8 @@ static int rank(const double *validation, const double *recent, struct hes_drift
 	return 0;
 }
 
-int hes_drift_judge(const double *validation, size_t n_validation, const double *recent, size_t n_recent,
-		    struct hes_drift *out, struct hes_err *err)
+int hes_drift_judge(const double *validation, size_t n_validation, const double *recent,
+		    size_t n_recent, struct hes_drift *out, struct hes_err *err)
 {
 	struct hes_drift d = {
 		.n_validation = n_validation,
@@ -97,8 +101,10 @@ int hes_drift_judge(const double *validation, size_t n_validation, const double 
 		rc = check(recent, n_recent, err);
 	if (!rc && n_validation >= HES_DRIFT_MIN_ROWS && n_recent >= HES_DRIFT_MIN_ROWS) {
 		rc = rank(validation, recent, &d, err);
-		d.verdict = d.recent >= HES_DRIFT_RATIO * d.validation && d.chance < HES_DRIFT_CHANCE ?
-				    HES_DRIFT_DUE : HES_DRIFT_NONE;
+		d.verdict =
+			d.recent >= HES_DRIFT_RATIO * d.validation && d.chance < HES_DRIFT_CHANCE
+				? HES_DRIFT_DUE
+				: HES_DRIFT_NONE;
 	}
 	if (!rc)
 		*out = d;

@@ -1,6 +1,6 @@
 /*
- * features.h - the features of a predictor: Table II of the paper and further ones, in one table with units and
- * functions.
+ * features.h - the features of a predictor: Table II of the paper and further ones, in one table
+ * with units and functions.
  */
 #ifndef HES_PREDICT_FEATURES_H
 #define HES_PREDICT_FEATURES_H
@@ -18,7 +18,7 @@ enum feature_need {
 struct feature {
 	const char *name;
 	const char *unit;
-	double    (*fill)(const struct query *q);
+	double (*fill)(const struct query *q);
 	enum feature_need need;
 };
 
@@ -33,7 +33,7 @@ size_t features_of(enum hes_recipe recipe);
 /** Some features, by number. */
 struct feature_list {
 	uint8_t of[FEATURE_COUNT];
-	size_t  n;
+	size_t n;
 };
 
 /** The features of a recipe with this need. */

@@ -1,8 +1,8 @@
 /*
  * folds.c - leave samples out in turn; see folds.h.
  *
- * The baseline's constants without them are one step away from those of all samples (calibrate.h); the regressor is
- * fitted again. Of many samples a part is used.
+ * The baseline's constants without them are one step away from those of all samples (calibrate.h);
+ * the regressor is fitted again. Of many samples a part is used.
  */
 #include "predict/folds.h"
 
@@ -14,39 +14,44 @@
 
 #include "base/rng.h"
 
-#define ROWS       4000  /* to fit on or to predict; of more, every k-th */
-#define RANDOM_FOLDS     4     /* folds of random samples */
-#define BY_NAME    4     /* folds by workload and by type at most: a fold leaves out several when there are more */
-#define BY_PAIR    3     /* one in so many pairs of workload and type; each type and workload stays with others */
-#define CO_RUNNER_FOLDS  4     /* folds that leave one workload out, as a task and as a co-runner */
-#define FOLDS      (RANDOM_FOLDS + 2 * BY_NAME + 1 + CO_RUNNER_FOLDS + 2)
-#define MIN_FIT    10    /* samples to fit on at least */
-#define END_PART   0.1   /* part of the samples at an end of a setting, at least */
-#define END_MOST   0.4   /* ... and at most */
-#define MOST_RATE  0.25  /* that is doubled to save time */
-#define LOT_STREAM 0x666f6c6473u
+#define ROWS         4000 /* to fit on or to predict; of more, every k-th */
+#define RANDOM_FOLDS 4    /* folds of random samples */
+#define BY_NAME                                                                                   \
+	4 /* folds by workload and by type at most: a fold leaves out several when there are more \
+	   */
+#define BY_PAIR                                                                                  \
+	3 /* one in so many pairs of workload and type; each type and workload stays with others \
+	   */
+#define CO_RUNNER_FOLDS 4 /* folds that leave one workload out, as a task and as a co-runner */
+#define FOLDS           (RANDOM_FOLDS + 2 * BY_NAME + 1 + CO_RUNNER_FOLDS + 2)
+#define MIN_FIT         10   /* samples to fit on at least */
+#define END_PART        0.1  /* part of the samples at an end of a setting, at least */
+#define END_MOST        0.4  /* ... and at most */
+#define MOST_RATE       0.25 /* that is doubled to save time */
+#define LOT_STREAM      0x666f6c6473u
 
 enum fold_kind { RANDOM, WORKLOAD, TYPE, PAIR, CO_RUNNER, LOW_END, HIGH_END };
 
 struct fold {
 	enum fold_kind kind;
-	uint32_t       group, groups;
-	const char    *name;          /* of a stranger */
+	uint32_t group, groups;
+	const char *name; /* of a stranger */
 };
 
 /* What decides the folds of a sample. */
 struct tag {
-	uint32_t random, workload, type; /* index of its workload and its type among the sorted names */
-	bool     low, high;           /* at an end of one of its settings */
+	uint32_t random, workload,
+		type;   /* index of its workload and its type among the sorted names */
+	bool low, high; /* at an end of one of its settings */
 };
 
 struct folding {
-	const struct observation           *v;
-	size_t                              n, every;
-	struct tag                         *tags;
-	enum hes_recipe                     recipe;
-	const struct calibration           *fit;
-	struct hes_regressor_options        o;
+	const struct observation *v;
+	size_t n, every;
+	struct tag *tags;
+	enum hes_recipe recipe;
+	const struct calibration *fit;
+	struct hes_regressor_options o;
 };
 
 static bool is_co_runner(const struct observation *o, const char *workload)
@@ -79,7 +84,7 @@ static bool left_out(const struct tag *t, const struct observation *o, const str
 
 struct named {
 	const char *name;
-	size_t      at;
+	size_t at;
 };
 
 static int by_name(const void *a, const void *b)
@@ -90,7 +95,8 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Number names in sorted order, so that similar names fall into different groups. @return the number of names */
+/* Number names in sorted order, so that similar names fall into different groups. @return the
+ * number of names */
 static uint32_t number_names(struct folding *w, struct named *room, size_t name, size_t number)
 {
 	uint32_t names = 0;
@@ -128,7 +134,9 @@ static double axis_value(const struct observation *o, size_t axis)
 {
 	const struct query *q = &o->query;
 	const double at[] = {
-		(double)q->setting->clock_mhz / q->gpu->clock_max_mhz, q->setting->sm_pct, q->task->batch_size,
+		(double)q->setting->clock_mhz / q->gpu->clock_max_mhz,
+		q->setting->sm_pct,
+		q->task->batch_size,
 		q->co_runners->jobs,
 	};
 
@@ -210,14 +218,16 @@ static int lay_out(struct folding *w, struct fold *folds)
 		shuffle_samples(w, order);
 		workloads = number_names(w, names, offsetof(struct hes_profile, workload),
 					 offsetof(struct tag, workload));
-		types = number_names(w, names, offsetof(struct hes_profile, gpu_type), offsetof(struct tag, type));
+		types = number_names(w, names, offsetof(struct hes_profile, gpu_type),
+				     offsetof(struct tag, type));
 		for (size_t axis = 0; axis < END_AXES; axis++) {
 			mark_ends(w, values, axis, true);
 			if (axis + 1 < END_AXES)
 				mark_ends(w, values, axis, false);
 		}
 		for (uint32_t i = 0; i < RANDOM_FOLDS; i++)
-			folds[n++] = (struct fold){ .kind = RANDOM, .group = i, .groups = RANDOM_FOLDS };
+			folds[n++] =
+				(struct fold){ .kind = RANDOM, .group = i, .groups = RANDOM_FOLDS };
 		n += add_folds(folds + n, WORKLOAD, workloads);
 		n += add_folds(folds + n, TYPE, types);
 		if (types > 1 && workloads > 1)
@@ -235,9 +245,9 @@ static int lay_out(struct folding *w, struct fold *folds)
 /* A predictor fitted without some samples. */
 struct half {
 	struct hes_predictor p;
-	struct observation  *seen;
-	size_t               n_seen;
-	bool                *without;
+	struct observation *seen;
+	size_t n_seen;
+	bool *without;
 };
 
 static void half_finish(struct half *h)
@@ -268,7 +278,8 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 		observation_relink(&h->seen[i]);
 	if (h->n_seen < MIN_FIT)
 		return 0;
-	rc = w->fit ? calibration_without(w->fit, h->without, &h->p.constants) : constants_init(&h->p.constants, 1, 1);
+	rc = w->fit ? calibration_without(w->fit, h->without, &h->p.constants)
+		    : constants_init(&h->p.constants, 1, 1);
 	if (!rc)
 		rc = range_fit(h->seen, h->n_seen, &h->p.range);
 	if (rc)
@@ -279,7 +290,8 @@ static int learn(const struct folding *w, const struct fold *f, struct half *h, 
 }
 
 /* For an unseen co-runner, the tasks that ran with it are scored. */
-static void score(const struct folding *w, const struct half *h, const struct fold *f, struct fold_scores *out)
+static void score(const struct folding *w, const struct half *h, const struct fold *f,
+		  struct fold_scores *out)
 {
 	for (size_t i = 0; i < w->n; i += w->every) {
 		struct interval_score *s = &out->v[out->n];
@@ -287,24 +299,29 @@ static void score(const struct folding *w, const struct half *h, const struct fo
 		double predicted[PREDICTOR_OUTPUTS];
 		struct query q;
 
-		if (!h->without[i] || (f->kind == CO_RUNNER && !strcmp(o.query.task->workload, f->name)))
+		if (!h->without[i] ||
+		    (f->kind == CO_RUNNER && !strcmp(o.query.task->workload, f->name)))
 			continue;
 		observation_relink(&o);
 		predictor_set_load(&h->p, &o);
-		predictor_query(&h->p, o.query.gpu, o.query.task, o.query.setting, o.query.co_runners, &q);
+		predictor_query(&h->p, o.query.gpu, o.query.task, o.query.setting,
+				o.query.co_runners, &q);
 		predictor_predict(&h->p, &q, predicted);
 		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q),
-					     .co_runners = q.co_runners->jobs, .random = f->kind == RANDOM };
+					      .co_runners = q.co_runners->jobs,
+					      .random = f->kind == RANDOM };
 		s->off[PREDICTOR_TIME] = log(o.iteration_us / predicted[PREDICTOR_TIME]);
 		s->off[PREDICTOR_POWER] = log(o.power_w / predicted[PREDICTOR_POWER]);
-		s->residual[PREDICTOR_TIME] = log(predicted[PREDICTOR_TIME] / (q.task->iteration_us * q.base.slowdown));
+		s->residual[PREDICTOR_TIME] =
+			log(predicted[PREDICTOR_TIME] / (q.task->iteration_us * q.base.slowdown));
 		s->residual[PREDICTOR_POWER] = log(predicted[PREDICTOR_POWER] / q.base.power_w);
 		out->n++;
 	}
 }
 
 /* Scores of one fold; none when too few samples are left. */
-static int run_fold(const struct folding *w, const struct fold *f, struct fold_scores *out, struct hes_err *err)
+static int run_fold(const struct folding *w, const struct fold *f, struct fold_scores *out,
+		    struct hes_err *err)
 {
 	struct half h = { .n_seen = 0 };
 	int rc = learn(w, f, &h, err);
@@ -374,10 +391,12 @@ static void use_fewer_trees(struct hes_regressor_options *o)
 		}
 }
 
-int folds_score(const struct observation *v, size_t n, enum hes_recipe recipe, const struct calibration *fit,
-		const struct hes_regressor_options *o, struct fold_scores *out, struct hes_err *err)
+int folds_score(const struct observation *v, size_t n, enum hes_recipe recipe,
+		const struct calibration *fit, const struct hes_regressor_options *o,
+		struct fold_scores *out, struct hes_err *err)
 {
-	struct folding w = { v, n, (n + ROWS - 1) / ROWS, calloc(n, sizeof(*w.tags)), recipe, fit, *o };
+	struct folding w = { v,   n, (n + ROWS - 1) / ROWS, calloc(n, sizeof(*w.tags)), recipe,
+			     fit, *o };
 	uint32_t threads = o->threads ? o->threads : (uint32_t)omp_get_max_threads();
 	struct fold folds[FOLDS];
 	int rc = w.tags ? lay_out(&w, folds) : -ENOMEM;

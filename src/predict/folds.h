@@ -1,6 +1,6 @@
 /*
- * folds.h - cross-validation: predict samples that were left out. Folds leave out random samples, a workload, a GPU
- * type, workloads on types, or the ends of the settings.
+ * folds.h - cross-validation: predict samples that were left out. Folds leave out random samples, a
+ * workload, a GPU type, workloads on types, or the ends of the settings.
  */
 #ifndef HES_PREDICT_FOLDS_H
 #define HES_PREDICT_FOLDS_H
@@ -8,8 +8,8 @@
 #include "predict/predictor.h"
 
 struct fold_scores {
-	struct interval_score *v;  /* free() */
-	size_t                 n;
+	struct interval_score *v; /* free() */
+	size_t n;
 };
 
 /**
@@ -18,7 +18,8 @@ struct fold_scores {
  * @param o    of the regressors; o->threads folds at a time, with the same result
  * @return 0 or -errno with why
  */
-int folds_score(const struct observation *v, size_t n, enum hes_recipe recipe, const struct calibration *fit,
-		const struct hes_regressor_options *o, struct fold_scores *out, struct hes_err *err);
+int folds_score(const struct observation *v, size_t n, enum hes_recipe recipe,
+		const struct calibration *fit, const struct hes_regressor_options *o,
+		struct fold_scores *out, struct hes_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * interval.c - interval widths from errors of samples that were left out; see interval.h. docs/predictor.md names the
- * sources.
+ * interval.c - interval widths from errors of samples that were left out; see interval.h.
+ * docs/predictor.md names the sources.
  */
 #include "predict/interval.h"
 
@@ -8,17 +8,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PRIOR       20.0  /* errors of all samples that each number of co-runners gets in addition to its own */
-#define LEAST       1e-4  /* half-width */
-#define LEAST_BEYOND 0.01 /* per unit of distance: never 0, because unseen cases are less certain even if no error shows it */
-#define MOST        4.6   /* ... a factor of 100 either way, when nothing is known */
-#define MIN_SCORES  10    /* scores of a kind; with fewer, the prior is used */
+#define PRIOR                                                                                    \
+	20.0 /* errors of all samples that each number of co-runners gets in addition to its own \
+	      */
+#define LEAST 1e-4 /* half-width */
+#define LEAST_BEYOND                                                                            \
+	0.01 /* per unit of distance: never 0, because unseen cases are less certain even if no \
+		error shows it */
+#define MOST       4.6 /* ... a factor of 100 either way, when nothing is known */
+#define MIN_SCORES 10  /* scores of a kind; with fewer, the prior is used */
 /* Priors of errors outside of the training range: half-widths per unit of distance. */
-#define PRIOR_SETTING 0.5
-#define PRIOR_CROWD   0.5
-#define PRIOR_TASK    1.0
-#define PRIOR_TYPE    0.5
-#define PRIOR_PAIR    0.1  /* whatever the distance */
+#define PRIOR_SETTING   0.5
+#define PRIOR_CROWD     0.5
+#define PRIOR_TASK      1.0
+#define PRIOR_TYPE      0.5
+#define PRIOR_PAIR      0.1 /* whatever the distance */
 #define PRIOR_CO_RUNNER 0.03
 /* Offsets that make small distances count, in the unit of each. */
 #define NEAR_SETTING 0.25
@@ -43,7 +47,10 @@ static enum kind kind_of(const struct range_distance *d)
 		return PAIR;
 	if (d->outside == HES_OUTSIDE_CO_RUNNER)
 		return CO_RUNNER;
-	return d->outside & ~(uint32_t)(HES_OUTSIDE_BATCH_SIZE | HES_OUTSIDE_SHARE | HES_OUTSIDE_CLOCK) ? MIXED : SETTING;
+	return d->outside & ~(uint32_t)(HES_OUTSIDE_BATCH_SIZE | HES_OUTSIDE_SHARE |
+					HES_OUTSIDE_CLOCK)
+		       ? MIXED
+		       : SETTING;
 }
 
 static size_t crowd_of(uint32_t co_runners)
@@ -58,7 +65,8 @@ static int rising(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The value that a further score stays below with probability @coverage (split conformal prediction). */
+/* The value that a further score stays below with probability @coverage (split conformal
+ * prediction). */
 static double quantile(double *v, size_t n, double coverage)
 {
 	double rank = ceil(coverage * (double)(n + 1));
@@ -68,7 +76,8 @@ static double quantile(double *v, size_t n, double coverage)
 }
 
 /* Mean errors by number of co-runners; widths are proportional to them. */
-static void find_levels(const struct interval_score *v, size_t n, int output, double level[INTERVAL_CROWDS])
+static void find_levels(const struct interval_score *v, size_t n, int output,
+			double level[INTERVAL_CROWDS])
 {
 	double sum[INTERVAL_CROWDS] = { 0 }, count[INTERVAL_CROWDS] = { 0 }, all = 0, of = 0;
 
@@ -80,11 +89,12 @@ static void find_levels(const struct interval_score *v, size_t n, int output, do
 			of++;
 		}
 	for (size_t k = 0; k < INTERVAL_CROWDS; k++)
-		level[k] = fmax((sum[k] + PRIOR * (of > 0 ? all / of : 0)) / (count[k] + PRIOR), LEAST);
+		level[k] = fmax((sum[k] + PRIOR * (of > 0 ? all / of : 0)) / (count[k] + PRIOR),
+				LEAST);
 }
 
-static void learn_within(const struct interval_score *v, size_t n, int output, double coverage, double *room,
-			 struct interval_width *out)
+static void learn_within(const struct interval_score *v, size_t n, int output, double coverage,
+			 double *room, struct interval_width *out)
 {
 	double level[INTERVAL_CROWDS], q;
 	size_t many = 0;
@@ -107,7 +117,9 @@ static double reach(const struct range_distance *d, enum kind kind, int output)
 	case CROWD:
 		return d->crowd > 0 ? d->crowd + NEAR_SETTING : 0;
 	case TASK:
-		return d->outside & HES_OUTSIDE_WORKLOAD ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task : 0;
+		return d->outside & HES_OUTSIDE_WORKLOAD
+			       ? d->guess[output] + NEAR_TASK + FAR_TASK * d->task
+			       : 0;
 	case PAIR:
 		return d->outside & HES_OUTSIDE_PAIR ? 1 : 0;
 	case CO_RUNNER:
@@ -118,8 +130,9 @@ static double reach(const struct range_distance *d, enum kind kind, int output)
 }
 
 /* The extra error of a kind outside of the training range, per unit of distance. */
-static double learn_outside(const struct interval_score *v, size_t n, int output, double coverage, double *room,
-			   const struct interval_width *w, enum kind kind, double believed)
+static double learn_outside(const struct interval_score *v, size_t n, int output, double coverage,
+			    double *room, const struct interval_width *w, enum kind kind,
+			    double believed)
 {
 	size_t many = 0;
 
@@ -127,9 +140,11 @@ static double learn_outside(const struct interval_score *v, size_t n, int output
 		double within = w->within[crowd_of(v[i].co_runners)], off = v[i].off[output];
 
 		if (kind_of(&v[i].distance) == kind)
-			room[many++] = sqrt(fmax(off * off - within * within, 0)) / reach(&v[i].distance, kind, output);
+			room[many++] = sqrt(fmax(off * off - within * within, 0)) /
+				       reach(&v[i].distance, kind, output);
 	}
-	return many < MIN_SCORES ? believed : fmin(fmax(quantile(room, many, coverage), LEAST_BEYOND), MOST);
+	return many < MIN_SCORES ? believed
+				 : fmin(fmax(quantile(room, many, coverage), LEAST_BEYOND), MOST);
 }
 
 static void settle(struct interval *i)
@@ -155,7 +170,8 @@ int interval_learn(const struct interval_score *v, size_t n, double coverage, st
 		w->task = learn_outside(v, n, o, coverage, room, w, TASK, PRIOR_TASK);
 		w->type = learn_outside(v, n, o, coverage, room, w, TYPE, PRIOR_TYPE);
 		w->pair = learn_outside(v, n, o, coverage, room, w, PAIR, PRIOR_PAIR);
-		w->co_runner = learn_outside(v, n, o, coverage, room, w, CO_RUNNER, PRIOR_CO_RUNNER);
+		w->co_runner =
+			learn_outside(v, n, o, coverage, room, w, CO_RUNNER, PRIOR_CO_RUNNER);
 	}
 	settle(&made);
 	free(room);
@@ -163,20 +179,24 @@ int interval_learn(const struct interval_score *v, size_t n, double coverage, st
 	return 0;
 }
 
-struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d, uint32_t co_runners)
+struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d,
+				     uint32_t co_runners)
 {
 	size_t crowd = crowd_of(co_runners);
 	struct interval_bound b = { { i->of[0].factor[crowd], i->of[1].factor[crowd] }, 1 };
 
 	for (int o = 0; o < INTERVAL_OUTPUTS && d->outside; o++) {
 		const struct interval_width *w = &i->of[o];
-		double setting = w->setting * reach(d, SETTING, o), task = w->task * reach(d, TASK, o);
+		double setting = w->setting * reach(d, SETTING, o),
+		       task = w->task * reach(d, TASK, o);
 		double more = w->crowd * reach(d, CROWD, o), type = w->type * reach(d, TYPE, o);
-		double pair = w->pair * reach(d, PAIR, o), co_runner = w->co_runner * reach(d, CO_RUNNER, o);
+		double pair = w->pair * reach(d, PAIR, o),
+		       co_runner = w->co_runner * reach(d, CO_RUNNER, o);
 		double within = w->within[crowd], half;
 
-		half = fmin(sqrt(within * within + setting * setting + more * more + task * task + type * type +
-				 pair * pair + co_runner * co_runner), 2 * MOST);
+		half = fmin(sqrt(within * within + setting * setting + more * more + task * task +
+				 type * type + pair * pair + co_runner * co_runner),
+			    2 * MOST);
 		b.factor[o] = exp(half);
 		b.widening = fmax(b.widening, half / within);
 	}

@@ -1,9 +1,11 @@
 /*
- * interval.h - prediction intervals: conformal intervals of the logarithm, from samples that were left out (folds.h).
+ * interval.h - prediction intervals: conformal intervals of the logarithm, from samples that were
+ * left out (folds.h).
  *
- * Inside of the training range the half-width depends on the number of co-runners. Outside it grows with the distance
- * (range.h). Unseen settings, numbers of co-runners, workloads, types, pairs of both and co-runners each have an error
- * of their own; the errors add as the root of the sum of squares.
+ * Inside of the training range the half-width depends on the number of co-runners. Outside it grows
+ * with the distance (range.h). Unseen settings, numbers of co-runners, workloads, types, pairs of
+ * both and co-runners each have an error of their own; the errors add as the root of the sum of
+ * squares.
  */
 #ifndef HES_PREDICT_INTERVAL_H
 #define HES_PREDICT_INTERVAL_H
@@ -18,34 +20,37 @@
 struct interval_width {
 	double within[INTERVAL_CROWDS];
 	double factor[INTERVAL_CROWDS]; /* exp(within) */
-	double setting, crowd, task, type, pair, co_runner; /* for each unit of distance and its offset: interval.c */
+	double setting, crowd, task, type, pair,
+		co_runner; /* for each unit of distance and its offset: interval.c */
 };
 
 struct interval {
-	double                coverage; /* part of the measurements that are inside */
+	double coverage; /* part of the measurements that are inside */
 	struct interval_width of[INTERVAL_OUTPUTS];
 };
 
 /** A sample that was left out, and its prediction. */
 struct interval_score {
-	double                  off[INTERVAL_OUTPUTS]; /* log(measured / predicted) */
-	double                  residual[INTERVAL_OUTPUTS]; /* of the prediction: log(predicted / baseline) */
-	bool                    random;                /* left out at random */
-	struct range_distance distance;              /* to the samples of the fit */
-	uint32_t                co_runners;            /* how many */
+	double off[INTERVAL_OUTPUTS];      /* log(measured / predicted) */
+	double residual[INTERVAL_OUTPUTS]; /* of the prediction: log(predicted / baseline) */
+	bool random;                       /* left out at random */
+	struct range_distance distance;    /* to the samples of the fit */
+	uint32_t co_runners;               /* how many */
 };
 
 /** The interval goes from prediction / factor to prediction * factor. */
 struct interval_bound {
 	double factor[INTERVAL_OUTPUTS];
-	double widening;  /* half-width / half-width inside of the training range, of the wider output: 1 and more */
+	double widening; /* half-width / half-width inside of the training range, of the wider
+			    output: 1 and more */
 };
 
 /** @return 0 or -ENOMEM */
-int  interval_learn(const struct interval_score *v, size_t n, double coverage, struct interval *out);
+int interval_learn(const struct interval_score *v, size_t n, double coverage, struct interval *out);
 
 /** Pure, no allocation. Never narrower when a distance is larger. */
-struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d, uint32_t co_runners);
+struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d,
+				     uint32_t co_runners);
 
 void interval_put(struct model_writer *b, const struct interval *i);
 /** Sets r->bad when it is unsound. */

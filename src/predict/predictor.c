@@ -1,6 +1,6 @@
 /*
- * predictor.c - train a predictor: a baseline fitted to samples, and a regressor of the residual; see
- * heshare/predict.h.
+ * predictor.c - train a predictor: a baseline fitted to samples, and a regressor of the residual;
+ * see heshare/predict.h.
  */
 #include "predict/predictor.h"
 
@@ -16,9 +16,9 @@
 #include "predict/baseline/calibrate.h"
 #include "predict/folds.h"
 
-#define MIN_SAMPLES 10
-#define MAX_LOG     20.0  /* of a ratio to the baseline */
-#define MAX_PLAIN   1e12
+#define MIN_SAMPLES      10
+#define MAX_LOG          20.0 /* of a ratio to the baseline */
+#define MAX_PLAIN        1e12
 #define DEFAULT_COVERAGE 0.9
 #define MIN_COVERAGE     0.5
 #define MAX_COVERAGE     0.99
@@ -37,8 +37,9 @@ static double value_of(enum hes_recipe recipe, double target, double expected)
 	return exp(clamp(target, -MAX_LOG, MAX_LOG)) * expected;
 }
 
-void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
-		     const struct hes_setting *s, const struct hes_load *co_runners, struct query *out)
+void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g,
+		     const struct hes_profile *task, const struct hes_setting *s,
+		     const struct hes_load *co_runners, struct query *out)
 {
 	*out = (struct query){ .gpu = g, .task = task, .setting = s, .co_runners = co_runners };
 	if (p->about.options.recipe != HES_RECIPE_PLAIN) {
@@ -49,7 +50,8 @@ void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g
 }
 
 /* @param x, y  column by column; y: times, then powers */
-static void fill_rows(const struct hes_predictor *p, const struct observation *v, size_t n, float *x, double *y)
+static void fill_rows(const struct hes_predictor *p, const struct observation *v, size_t n,
+		      float *x, double *y)
 {
 	enum hes_recipe recipe = p->about.options.recipe;
 	size_t columns = features_of(recipe);
@@ -59,7 +61,8 @@ static void fill_rows(const struct hes_predictor *p, const struct observation *v
 		float row[FEATURE_COUNT];
 		struct query q;
 
-		predictor_query(p, o->query.gpu, o->query.task, o->query.setting, o->query.co_runners, &q);
+		predictor_query(p, o->query.gpu, o->query.task, o->query.setting,
+				o->query.co_runners, &q);
 		features_fill(&q, row, columns);
 		for (size_t f = 0; f < columns; f++)
 			x[f * n + i] = row[f];
@@ -71,9 +74,15 @@ static void fill_rows(const struct hes_predictor *p, const struct observation *v
 /* Found by bench/predictor on samples of modelled GPUs; 0 is the regressor's own default. */
 static const struct hes_regressor_options defaults[] = {
 	[HES_PREDICTOR_FOREST] = { .kind = HES_REGRESSOR_FOREST, .trees = 100, .min_leaf = 2 },
-	[HES_PREDICTOR_EXTRA_TREES] = { .kind = HES_REGRESSOR_EXTRA_TREES, .trees = 100, .min_leaf = 2 },
-	[HES_PREDICTOR_BOOSTING] = { .kind = HES_REGRESSOR_BOOSTING, .trees = 40, .min_leaf = 4, .max_leaves = 8,
-				     .learning_rate = 0.07, .row_fraction = 0.5 },
+	[HES_PREDICTOR_EXTRA_TREES] = { .kind = HES_REGRESSOR_EXTRA_TREES,
+					.trees = 100,
+					.min_leaf = 2 },
+	[HES_PREDICTOR_BOOSTING] = { .kind = HES_REGRESSOR_BOOSTING,
+				     .trees = 40,
+				     .min_leaf = 4,
+				     .max_leaves = 8,
+				     .learning_rate = 0.07,
+				     .row_fraction = 0.5 },
 	[HES_PREDICTOR_TREE] = { .kind = HES_REGRESSOR_TREE, .min_leaf = 5 },
 	[HES_PREDICTOR_LINEAR] = { .kind = HES_REGRESSOR_LINEAR },
 };
@@ -91,7 +100,8 @@ static double or_part(double given, double otherwise)
 static int regressor_options(const struct hes_train_options *o, struct hes_regressor_options *out,
 			     struct hes_err *err)
 {
-	enum hes_predictor_model model = o->model == HES_PREDICTOR_BEST ? HES_PREDICTOR_BOOSTING : o->model;
+	enum hes_predictor_model model =
+		o->model == HES_PREDICTOR_BEST ? HES_PREDICTOR_BOOSTING : o->model;
 	bool bagged = model == HES_PREDICTOR_FOREST || model == HES_PREDICTOR_EXTRA_TREES;
 	struct hes_regressor_options r;
 
@@ -153,7 +163,7 @@ void predictor_ready(struct hes_predictor *p)
 static int collect_names(const struct hes_samples *s, size_t offset, char (**out)[HES_NAME_MAX],
 			 uint32_t *out_n)
 {
-	char (*v)[HES_NAME_MAX] = calloc(s->n, sizeof(*v));
+	char(*v)[HES_NAME_MAX] = calloc(s->n, sizeof(*v));
 
 	if (!v)
 		return -ENOMEM;
@@ -170,7 +180,8 @@ static int describe(const struct hes_samples *s, struct hes_predictor *p, struct
 
 	a->rows = (uint32_t)s->n;
 	if (collect_names(s, offsetof(struct hes_sample, task.gpu_type), &a->types, &a->n_types) ||
-	    collect_names(s, offsetof(struct hes_sample, task.workload), &a->workloads, &a->n_workloads))
+	    collect_names(s, offsetof(struct hes_sample, task.workload), &a->workloads,
+			  &a->n_workloads))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 	return 0;
 }
@@ -182,9 +193,10 @@ void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_C
 }
 
 int predictor_fit_residual(struct hes_predictor *p, const struct observation *v, size_t n,
-			 const struct hes_regressor_options *o, struct hes_err *err)
+			   const struct hes_regressor_options *o, struct hes_err *err)
 {
-	static const char *const outputs[PREDICTOR_OUTPUTS] = { "time", "power" }, *const units[] = { "us", "mW" };
+	static const char *const outputs[PREDICTOR_OUTPUTS] = { "time", "power" },
+				 *const units[] = { "us", "mW" };
 	size_t columns = features_of(p->about.options.recipe);
 	float *x = malloc(n * columns * sizeof(*x));
 	double *y = malloc(n * PREDICTOR_OUTPUTS * sizeof(*y));
@@ -197,7 +209,8 @@ int predictor_fit_residual(struct hes_predictor *p, const struct observation *v,
 
 		fill_rows(p, v, n, x, y);
 		crc = crc32_z(0, (const Bytef *)x, n * columns * sizeof(*x));
-		p->about.samples_crc = (uint32_t)crc32_z(crc, (const Bytef *)y, n * PREDICTOR_OUTPUTS * sizeof(*y));
+		p->about.samples_crc = (uint32_t)crc32_z(crc, (const Bytef *)y,
+							 n * PREDICTOR_OUTPUTS * sizeof(*y));
 		predictor_feature_names(p->about.options.recipe, names);
 		rc = hes_regressor_fit(&rows, o, &p->residual, err);
 		for (size_t i = 0; i < PREDICTOR_OUTPUTS && !rc; i++)
@@ -211,8 +224,8 @@ int predictor_fit_residual(struct hes_predictor *p, const struct observation *v,
 }
 
 /*
- * The weight of the regressor's output: the best factor for samples that were left out at random (stacking; Wolpert,
- * 1992). The errors are changed to those with this weight.
+ * The weight of the regressor's output: the best factor for samples that were left out at random
+ * (stacking; Wolpert, 1992). The errors are changed to those with this weight.
  */
 static void weigh(struct fold_scores *s, double weight[PREDICTOR_OUTPUTS])
 {
@@ -232,8 +245,8 @@ static void weigh(struct fold_scores *s, double weight[PREDICTOR_OUTPUTS])
 }
 
 static int learn_interval(const struct observation *v, size_t n, const struct calibration *fit,
-			  const struct hes_regressor_options *r, double coverage, struct hes_predictor *p,
-			  struct hes_err *err)
+			  const struct hes_regressor_options *r, double coverage,
+			  struct hes_predictor *p, struct hes_err *err)
 {
 	struct fold_scores scores;
 	int rc = folds_score(v, n, p->about.options.recipe, fit, r, &scores, err);
@@ -242,14 +255,15 @@ static int learn_interval(const struct observation *v, size_t n, const struct ca
 		return rc;
 	if (p->about.options.recipe != HES_RECIPE_PLAIN)
 		weigh(&scores, p->weight);
-	if (range_fit(v, n, &p->range) || interval_learn(scores.v, scores.n, coverage, &p->interval))
+	if (range_fit(v, n, &p->range) ||
+	    interval_learn(scores.v, scores.n, coverage, &p->interval))
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
 	free(scores.v);
 	return rc;
 }
 
-static int learn(struct observation *v, size_t n, const struct hes_regressor_options *r, double coverage,
-		 struct hes_predictor *p, struct hes_err *err)
+static int learn(struct observation *v, size_t n, const struct hes_regressor_options *r,
+		 double coverage, struct hes_predictor *p, struct hes_err *err)
 {
 	struct calibration *fit = NULL;
 	int rc;
@@ -279,16 +293,16 @@ static int learn(struct observation *v, size_t n, const struct hes_regressor_opt
 static int check_options(const struct hes_train_options *o, size_t n, struct hes_err *err)
 {
 	if (o->coverage != 0 && !(o->coverage >= MIN_COVERAGE && o->coverage <= MAX_COVERAGE))
-		return hes_fail(err, -ERANGE, "a coverage of %g is outside %g to %g", o->coverage, MIN_COVERAGE,
-				MAX_COVERAGE);
+		return hes_fail(err, -ERANGE, "a coverage of %g is outside %g to %g", o->coverage,
+				MIN_COVERAGE, MAX_COVERAGE);
 	if (n < MIN_SAMPLES || n > HES_REGRESSOR_MAX_ROWS)
-		return hes_fail(err, -EINVAL, "%zu samples; training takes from %d to %d", n, MIN_SAMPLES,
-				HES_REGRESSOR_MAX_ROWS);
+		return hes_fail(err, -EINVAL, "%zu samples; training takes from %d to %d", n,
+				MIN_SAMPLES, HES_REGRESSOR_MAX_ROWS);
 	return 0;
 }
 
-static int train(const struct hes_samples *s, const struct hes_catalogue *c, const struct hes_train_options *o,
-		 struct hes_predictor *p, struct hes_err *err)
+static int train(const struct hes_samples *s, const struct hes_catalogue *c,
+		 const struct hes_train_options *o, struct hes_predictor *p, struct hes_err *err)
 {
 	struct observations seen = { 0 };
 	struct hes_regressor_options r;
@@ -315,7 +329,8 @@ int hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue 
 			struct hes_err *err)
 {
 	struct hes_predictor *p = calloc(1, sizeof(*p));
-	int rc = p ? train(s, c, o, p, err) : hes_fail(err, -ENOMEM, "out of memory for a predictor");
+	int rc = p ? train(s, c, o, p, err)
+		   : hes_fail(err, -ENOMEM, "out of memory for a predictor");
 
 	if (rc)
 		hes_predictor_free(p);
@@ -354,19 +369,22 @@ uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_
 	return (uint32_t)(range_share_sum(&p->range, gpu_type) / 10) * 10;
 }
 
-void predictor_combine(const struct hes_predictor *p, const struct query *q, const double rest[PREDICTOR_OUTPUTS],
-		     double out[PREDICTOR_OUTPUTS])
+void predictor_combine(const struct hes_predictor *p, const struct query *q,
+		       const double rest[PREDICTOR_OUTPUTS], double out[PREDICTOR_OUTPUTS])
 {
 	enum hes_recipe recipe = p->about.options.recipe;
 	double time_us = q->task->iteration_us * q->base.slowdown;
 
-	out[PREDICTOR_TIME] = value_of(recipe, p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
-	out[PREDICTOR_POWER] = lesser(value_of(recipe, p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER],
-					       q->base.power_w),
-				      PREDICTOR_MAX_W);
+	out[PREDICTOR_TIME] =
+		value_of(recipe, p->weight[PREDICTOR_TIME] * rest[PREDICTOR_TIME], time_us);
+	out[PREDICTOR_POWER] =
+		lesser(value_of(recipe, p->weight[PREDICTOR_POWER] * rest[PREDICTOR_POWER],
+				q->base.power_w),
+		       PREDICTOR_MAX_W);
 }
 
-void predictor_predict(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS])
+void predictor_predict(const struct hes_predictor *p, const struct query *q,
+		       double out[PREDICTOR_OUTPUTS])
 {
 	double rest[PREDICTOR_OUTPUTS];
 	float row[FEATURE_COUNT];
@@ -381,11 +399,13 @@ void predictor_set_load(const struct hes_predictor *p, struct observation *o)
 	if (p->about.options.recipe != HES_RECIPE_PLAIN)
 		observation_predict_load(&p->constants, o);
 	for (size_t i = 0; i < o->n_named; i++)
-		o->co_runners.unseen_distance += range_unseen_distance(&p->range, o->query.gpu, &o->named[i].solo);
+		o->co_runners.unseen_distance +=
+			range_unseen_distance(&p->range, o->query.gpu, &o->named[i].solo);
 }
 
-int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
-			struct hes_estimate *out, struct hes_err *err)
+int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples *s,
+			const struct hes_catalogue *c, struct hes_estimate *out,
+			struct hes_err *err)
 {
 	struct observations all;
 	int rc = observations_init(&all, s, c, err);
@@ -403,8 +423,9 @@ int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples 
 }
 
 /* Measured and predicted values of samples: times, then powers. */
-static int predict_all(const struct hes_predictor *p, const struct hes_samples *s, const struct hes_catalogue *c,
-		       double *measured, double *predicted, struct hes_err *err)
+static int predict_all(const struct hes_predictor *p, const struct hes_samples *s,
+		       const struct hes_catalogue *c, double *measured, double *predicted,
+		       struct hes_err *err)
 {
 	struct hes_estimate *e = calloc(s->n, sizeof(*e));
 	int rc = e ? hes_predict_samples(p, s, c, e, err)
@@ -444,14 +465,14 @@ int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *
 	return rc;
 }
 
-static int keep_errors(struct hes_predictor *p, size_t output, size_t rows, const struct hes_accuracy *a,
-		       struct hes_err *err)
+static int keep_errors(struct hes_predictor *p, size_t output, size_t rows,
+		       const struct hes_accuracy *a, struct hes_err *err)
 {
-	const struct hes_regressor_errors e = { rows, a->mae, a->r2, 100 * a->abs_error, 100 * a->rel_error };
+	const struct hes_regressor_errors e = { rows, a->mae, a->r2, 100 * a->abs_error,
+						100 * a->rel_error };
 
-	if (!isfinite(e.mae) || !isfinite(e.r2) || !isfinite(e.abs_error_pct) || !isfinite(e.rel_error_pct) ||
-	    e.mae < 0 ||
-	    e.r2 > 1)
+	if (!isfinite(e.mae) || !isfinite(e.r2) || !isfinite(e.abs_error_pct) ||
+	    !isfinite(e.rel_error_pct) || e.mae < 0 || e.r2 > 1)
 		return hes_fail(err, -EINVAL, "errors are not finite, below 0, or r2 is above 1");
 	p->residual->outputs[output].errors = e;
 	return 0;

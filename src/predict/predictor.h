@@ -13,19 +13,20 @@
 #define PREDICTOR_POWER   1
 #define PREDICTOR_OUTPUTS 2
 
-#define PREDICTOR_MAX_W   4e6 /* greatest prediction of power */
+#define PREDICTOR_MAX_W 4e6 /* greatest prediction of power */
 
 /** Constant once made; any number of threads may share it. */
 struct hes_predictor {
 	struct hes_predictor_info about;
-	struct constants_table    constants; /* of the baseline */
-	struct training_range     range;    /* the training range */
-	struct interval           interval;
+	struct constants_table constants; /* of the baseline */
+	struct training_range range;      /* the training range */
+	struct interval interval;
 	/* of the regressor's output, 0..1; from samples that were left out */
-	double                    weight[PREDICTOR_OUTPUTS];
-	/* log(time / baseline), log(power / baseline); us and W when plain. It keeps the predictor's units and errors: us, mW */
-	struct hes_regressor     *residual;
-	struct feature_list       lists[FEATURE_NEEDS]; /* the recipe's features */
+	double weight[PREDICTOR_OUTPUTS];
+	/* log(time / baseline), log(power / baseline); us and W when plain. It keeps the
+	 * predictor's units and errors: us, mW */
+	struct hes_regressor *residual;
+	struct feature_list lists[FEATURE_NEEDS]; /* the recipe's features */
 };
 
 /** Fill p->about from the regressor's options and errors; seed and recipe are there. */
@@ -38,27 +39,32 @@ void predictor_ready(struct hes_predictor *p);
 void predictor_feature_names(enum hes_recipe recipe, const char *names[FEATURE_COUNT]);
 
 /** A query with its baseline. Needs the constants and the recipe of @p. */
-void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
-		     const struct hes_setting *s, const struct hes_load *co_runners, struct query *out);
+void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g,
+		     const struct hes_profile *task, const struct hes_setting *s,
+		     const struct hes_load *co_runners, struct query *out);
 
 /**
- * Compute the load of an observation from its named co-runners. Needs the constants, the recipe and the range of @p.
+ * Compute the load of an observation from its named co-runners. Needs the constants, the recipe and
+ * the range of @p.
  */
 void predictor_set_load(const struct hes_predictor *p, struct observation *o);
 
 /**
- * Fit the residual. Needs the constants and the recipe of @p; fills p->residual and the CRC of the samples.
+ * Fit the residual. Needs the constants and the recipe of @p; fills p->residual and the CRC of the
+ * samples.
  * @return 0 or -errno with why
  */
 int predictor_fit_residual(struct hes_predictor *p, const struct observation *v, size_t n,
-			 const struct hes_regressor_options *o, struct hes_err *err);
+			   const struct hes_regressor_options *o, struct hes_err *err);
 
-/** Time in us and power in W from baseline and residual; positive and finite. @q with its baseline */
-void predictor_combine(const struct hes_predictor *p, const struct query *q, const double rest[PREDICTOR_OUTPUTS],
-		     double out[PREDICTOR_OUTPUTS]);
+/** Time in us and power in W from baseline and residual; positive and finite. @q with its baseline
+ */
+void predictor_combine(const struct hes_predictor *p, const struct query *q,
+		       const double rest[PREDICTOR_OUTPUTS], double out[PREDICTOR_OUTPUTS]);
 
 /** The same, with the residual of the regressor. @q with its baseline */
-void predictor_predict(const struct hes_predictor *p, const struct query *q, double out[PREDICTOR_OUTPUTS]);
+void predictor_predict(const struct hes_predictor *p, const struct query *q,
+		       double out[PREDICTOR_OUTPUTS]);
 
 /** Out-of-distribution distances of a query. @q with its baseline */
 struct range_distance predictor_distance(const struct hes_predictor *p, const struct query *q);

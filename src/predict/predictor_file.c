@@ -1,9 +1,9 @@
 /*
  * predictor_file.c - predictors as files; see heshare/predict.h.
  *
- * "heshare predictor 5" and one body (model_bytes.h): provenance, the baseline's constants, the weights of the
- * regressor, the training range, the intervals, the regressor. After the checksum, every count, name, constant and
- * node is checked.
+ * "heshare predictor 5" and one body (model_bytes.h): provenance, the baseline's constants, the
+ * weights of the regressor, the training range, the intervals, the regressor. After the checksum,
+ * every count, name, constant and node is checked.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ static void put_about(struct model_writer *b, const struct hes_predictor_info *a
 	model_put_u64(b, a->options.recipe, 4);
 	model_put_u64(b, a->rows, 4);
 	model_put_u64(b, a->samples_crc, 4);
-	put_names(b, (const char (*)[HES_NAME_MAX])a->types, a->n_types);
-	put_names(b, (const char (*)[HES_NAME_MAX])a->workloads, a->n_workloads);
+	put_names(b, (const char(*)[HES_NAME_MAX])a->types, a->n_types);
+	put_names(b, (const char(*)[HES_NAME_MAX])a->workloads, a->n_workloads);
 }
 
 static void put_predictor(struct model_writer *b, const struct hes_predictor *p)
@@ -69,10 +69,11 @@ int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct 
 }
 
 /* Each name takes two bytes at least, which limits what a wrong count can allocate. */
-static int get_names(struct model_reader *r, char (**out)[HES_NAME_MAX], uint32_t *out_n, struct hes_err *err)
+static int get_names(struct model_reader *r, char (**out)[HES_NAME_MAX], uint32_t *out_n,
+		     struct hes_err *err)
 {
 	uint32_t n = model_get_u32(r);
-	char (*v)[HES_NAME_MAX];
+	char(*v)[HES_NAME_MAX];
 
 	r->bad |= n == 0 || n > MAX_NAMES || n > r->n / 2;
 	if (r->bad)
@@ -114,23 +115,26 @@ static int check_features(const char *path, const struct hes_predictor *p, struc
 	size_t n = features_of(p->about.options.recipe);
 
 	if (a->n_outputs != PREDICTOR_OUTPUTS)
-		return hes_fail(err, -EINVAL, "%s: %zu outputs; a predictor has %d", path, a->n_outputs,
-				PREDICTOR_OUTPUTS);
+		return hes_fail(err, -EINVAL, "%s: %zu outputs; a predictor has %d", path,
+				a->n_outputs, PREDICTOR_OUTPUTS);
 	if (a->n_features != n)
-		return hes_fail(err, -EINVAL, "%s: trained on %zu features, this program has %zu; train it again", path,
-				a->n_features, n);
+		return hes_fail(err, -EINVAL,
+				"%s: trained on %zu features, this program has %zu; train it again",
+				path, a->n_features, n);
 	predictor_feature_names(p->about.options.recipe, names);
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(p->residual->feature_names[i], names[i]))
 			return hes_fail(err, -EINVAL,
-					"%s: feature %zu is \"%s\", this program's is \"%s\"; train it again",
+					"%s: feature %zu is \"%s\", this program's is \"%s\"; "
+					"train it again",
 					path, i + 1, p->residual->feature_names[i], names[i]);
 	return 0;
 }
 
 static int unsound(const struct model_reader *r, struct hes_err *err)
 {
-	return hes_fail(err, -EINVAL, "%s: not a sound predictor file, though its checksum is right", r->path);
+	return hes_fail(err, -EINVAL,
+			"%s: not a sound predictor file, though its checksum is right", r->path);
 }
 
 static int get_predictor(struct model_reader *r, struct hes_predictor *p, struct hes_err *err)
@@ -150,7 +154,8 @@ static int get_predictor(struct model_reader *r, struct hes_predictor *p, struct
 	if (!rc) {
 		interval_get(r, &p->interval);
 		if (r->bad)
-			rc = hes_fail(err, -EINVAL, "%s: an interval is missing or out of its range", r->path);
+			rc = hes_fail(err, -EINVAL,
+				      "%s: an interval is missing or out of its range", r->path);
 	}
 	if (!rc)
 		rc = regressor_get(r, &p->residual, err);

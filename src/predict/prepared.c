@@ -1,9 +1,9 @@
 /*
- * prepared.c - what a predictor predicts of one placement with co-runners, and what a placement adds to the load of
- * its co-runners; see predict/prepared.h.
+ * prepared.c - what a predictor predicts of one placement with co-runners, and what a placement
+ * adds to the load of its co-runners; see predict/prepared.h.
  *
- * A prediction has three steps: what depends on the job alone, on its setting, and on its co-runners. Planners prepare
- * the first two once and repeat the last.
+ * A prediction has three steps: what depends on the job alone, on its setting, and on its
+ * co-runners. Planners prepare the first two once and repeat the last.
  */
 #include "predict/prepared.h"
 
@@ -18,21 +18,21 @@
 
 struct hes_prepared_job {
 	const struct hes_predictor *p;
-	const struct hes_gpu_type  *gpu;
-	const struct hes_profile   *task;
-	struct base_task            t;     /* unless the recipe is plain */
-	struct range_position        place;
-	double                      unseen_distance;
-	struct leaf_sets            left;  /* after the job's features */
+	const struct hes_gpu_type *gpu;
+	const struct hes_profile *task;
+	struct base_task t; /* unless the recipe is plain */
+	struct range_position place;
+	double unseen_distance;
+	struct leaf_sets left; /* after the job's features */
 };
 
 struct hes_prepared {
 	const struct hes_prepared_job *c;
-	struct hes_setting          setting;
-	struct base_setting         b;     /* unless the recipe is plain */
-	struct range_position        place;
-	struct hes_load             load;
-	struct leaf_sets            left;  /* after the setting's features, too */
+	struct hes_setting setting;
+	struct base_setting b; /* unless the recipe is plain */
+	struct range_position place;
+	struct hes_load load;
+	struct leaf_sets left; /* after the setting's features, too */
 };
 
 static bool is_plain(const struct hes_predictor *p)
@@ -41,8 +41,9 @@ static bool is_plain(const struct hes_predictor *p)
 }
 
 /* Exclude leaves by some features of a query. */
-static void exclude_leaves(const struct hes_predictor *p, enum feature_need need, const struct query *q,
-		     const struct leaf_sets *from, struct leaf_sets *out)
+static void exclude_leaves(const struct hes_predictor *p, enum feature_need need,
+			   const struct query *q, const struct leaf_sets *from,
+			   struct leaf_sets *out)
 {
 	const struct feature_list *list = &p->lists[need];
 	float row[FEATURE_COUNT];
@@ -52,8 +53,8 @@ static void exclude_leaves(const struct hes_predictor *p, enum feature_need need
 }
 
 /* All but what it adds to a load. */
-static void prepare_job(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *task,
-			      struct hes_prepared_job *out)
+static void prepare_job(const struct hes_predictor *p, const struct hes_gpu_type *g,
+			const struct hes_profile *task, struct hes_prepared_job *out)
 {
 	struct query q = { .gpu = g, .task = task };
 
@@ -73,7 +74,8 @@ static void prepare_job(const struct hes_predictor *p, const struct hes_gpu_type
 	}
 }
 
-static void prepare_setting(const struct hes_prepared_job *c, const struct hes_setting *s, struct hes_prepared *out)
+static void prepare_setting(const struct hes_prepared_job *c, const struct hes_setting *s,
+			    struct hes_prepared *out)
 {
 	const struct hes_predictor *p = c->p;
 
@@ -89,8 +91,9 @@ static void prepare_setting(const struct hes_prepared_job *c, const struct hes_s
 	}
 }
 
-struct hes_prepared_job *hes_prepared_job_new(const struct hes_predictor *p, const struct hes_gpu_type *g,
-					    const struct hes_profile *solo)
+struct hes_prepared_job *hes_prepared_job_new(const struct hes_predictor *p,
+					      const struct hes_gpu_type *g,
+					      const struct hes_profile *solo)
 {
 	struct hes_prepared_job *j = malloc(sizeof(*j));
 
@@ -138,10 +141,13 @@ static uint32_t to_mw(double watts)
 }
 
 /* Time in us and power in W. */
-static void predict_both(const struct hes_prepared *r, const struct hes_load *co_runners, double out[PREDICTOR_OUTPUTS])
+static void predict_both(const struct hes_prepared *r, const struct hes_load *co_runners,
+			 double out[PREDICTOR_OUTPUTS])
 {
 	const struct hes_prepared_job *c = r->c;
-	struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners };
+	struct query q = {
+		.gpu = c->gpu, .task = c->task, .setting = &r->setting, .co_runners = co_runners
+	};
 	struct leaf_sets left;
 	double rest[PREDICTOR_OUTPUTS];
 
@@ -162,13 +168,15 @@ void hes_prepared_predict(const struct hes_prepared *r, const struct hes_load *c
 	double predicted[PREDICTOR_OUTPUTS];
 
 	predict_both(r, co_runners, predicted);
-	*out = (struct hes_quick_estimate){ predicted[PREDICTOR_TIME], to_mw(predicted[PREDICTOR_POWER]),
-				     range_distance_with(&r->place, &r->setting, co_runners).outside };
+	*out = (struct hes_quick_estimate){
+		predicted[PREDICTOR_TIME], to_mw(predicted[PREDICTOR_POWER]),
+		range_distance_with(&r->place, &r->setting, co_runners).outside
+	};
 }
 
 /* The baseline when one of the workload's guessed constants is @times as large. */
-static void baseline_with_guess(const struct constants *k, const struct query *q, size_t constant, double times,
-				double out[2])
+static void baseline_with_guess(const struct constants *k, const struct query *q, size_t constant,
+				double times, double out[2])
 {
 	double workload[WORKLOAD_CONSTANTS];
 	const struct constants guessed = { k->shared, k->type, workload, k->host };
@@ -202,22 +210,25 @@ struct range_distance predictor_distance(const struct hes_predictor *p, const st
 	struct range_distance d = range_distance_of(&p->range, q);
 
 	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(p)) {
-		const struct constants k = constants_of(&p->constants, q->gpu->name, q->task->workload);
+		const struct constants k =
+			constants_of(&p->constants, q->gpu->name, q->task->workload);
 
 		add_guesses(&k, q, &d);
 	}
 	return d;
 }
 
-static struct interval_bound bound_of(const struct hes_prepared *r, const struct hes_load *co_runners,
-				      uint32_t *outside)
+static struct interval_bound bound_of(const struct hes_prepared *r,
+				      const struct hes_load *co_runners, uint32_t *outside)
 {
 	const struct hes_prepared_job *c = r->c;
 	struct range_distance d = range_distance_with(&r->place, &r->setting, co_runners);
 
 	if ((d.outside & HES_OUTSIDE_WORKLOAD) && !is_plain(c->p)) {
-		const struct query q = { .gpu = c->gpu, .task = c->task, .setting = &r->setting,
-					.co_runners = co_runners };
+		const struct query q = { .gpu = c->gpu,
+					 .task = c->task,
+					 .setting = &r->setting,
+					 .co_runners = co_runners };
 
 		add_guesses(&c->t.k, &q, &d);
 	}
@@ -260,8 +271,9 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 	};
 }
 
-void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_type *g, const struct hes_profile *solo,
-			const struct hes_setting *s, struct hes_load *load)
+void hes_predict_load_add(const struct hes_predictor *p, const struct hes_gpu_type *g,
+			  const struct hes_profile *solo, const struct hes_setting *s,
+			  struct hes_load *load)
 {
 	if (is_plain(p)) {
 		hes_load_add(load, g, solo, s->sm_pct, s->clock_mhz);

@@ -1,8 +1,8 @@
 /*
  * range.c - the training range, and distances from it; see range.h.
  *
- * This is in the planner's inner loop: a sampled workload on a sampled type costs two look-ups by name and a few
- * comparisons. Only unsampled ones are compared with all samples.
+ * This is in the planner's inner loop: a sampled workload on a sampled type costs two look-ups by
+ * name and a few comparisons. Only unsampled ones are compared with all samples.
  */
 #include "predict/range.h"
 
@@ -13,18 +13,19 @@
 
 #include "base/texts.h"
 
-#define SLACK      0.02  /* of a range, on either side: random samples seldom hit its ends */
-#define NEAREST    3     /* tasks whose distances are averaged */
-#define TINY       1e-4  /* smaller utilisations would make the logarithm noisy */
-#define MAX_EXCESS 10.0  /* e-folds */
-#define MAX_PLACE  1e6
-#define MAX_NAMES  100000
-#define LEAST_UNSEEN    1e-3  /* least distance of an unseen co-runner, standard deviations */
+#define SLACK        0.02 /* of a range, on either side: random samples seldom hit its ends */
+#define NEAREST      3    /* tasks whose distances are averaged */
+#define TINY         1e-4 /* smaller utilisations would make the logarithm noisy */
+#define MAX_EXCESS   10.0 /* e-folds */
+#define MAX_PLACE    1e6
+#define MAX_NAMES    100000
+#define LEAST_UNSEEN 1e-3 /* least distance of an unseen co-runner, standard deviations */
 
 static void type_place(const struct hes_gpu_type *g, double out[RANGE_TYPE_FEATURES])
 {
 	const double sheet[RANGE_TYPE_FEATURES] = {
-		g->sm_count, g->memory_bandwidth_gbs, g->l2_kib, g->clock_max_mhz, g->power_limit_mw,
+		g->sm_count,      g->memory_bandwidth_gbs, g->l2_kib,
+		g->clock_max_mhz, g->power_limit_mw,
 	};
 
 	for (size_t i = 0; i < RANGE_TYPE_FEATURES; i++)
@@ -37,8 +38,13 @@ static void task_place(const struct query *q, double out[RANGE_TASK_FEATURES])
 	const struct hes_profile *t = q->task;
 	double sms = (t->sm_util + TINY) * q->gpu->sm_count * baseline_clock_mhz(q);
 	double place[RANGE_TASK_FEATURES] = {
-		t->sm_util, t->dram_util, t->l2_util, t->busy, (double)t->power_mw / q->gpu->power_limit_mw,
-		log(fmax(t->iteration_us, 1e-3) * sms), log((t->dram_util + TINY) * q->gpu->memory_bandwidth_gbs / sms),
+		t->sm_util,
+		t->dram_util,
+		t->l2_util,
+		t->busy,
+		(double)t->power_mw / q->gpu->power_limit_mw,
+		log(fmax(t->iteration_us, 1e-3) * sms),
+		log((t->dram_util + TINY) * q->gpu->memory_bandwidth_gbs / sms),
 	};
 
 	for (size_t i = 0; i < RANGE_TASK_FEATURES; i++)
@@ -76,7 +82,7 @@ static struct limits slacken(struct limits r)
 /* A sample to sort: by type, or by workload, type and batch size; then by index. */
 struct ref {
 	const struct observation *o;
-	size_t                    at;
+	size_t at;
 };
 
 static int by_type(const void *a, const void *b)
@@ -121,7 +127,8 @@ static void learn_types(const struct ref *v, size_t n, struct training_range *s)
 	for (size_t i = 0; i < n; i++) {
 		double at[RANGE_AXES];
 
-		if (i == 0 || strcmp(v[i].o->query.task->gpu_type, v[i - 1].o->query.task->gpu_type)) {
+		if (i == 0 ||
+		    strcmp(v[i].o->query.task->gpu_type, v[i - 1].o->query.task->gpu_type)) {
 			own = &s->types[s->n_types++];
 			begin_type(own, v[i].o);
 		}
@@ -160,9 +167,10 @@ static int learn_pairs(const struct ref *v, size_t n, struct training_range *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_profile *t = v[i].o->query.task;
-		size_t type = hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1, t->gpu_type);
-		size_t workload = hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads,
-						 t->workload);
+		size_t type = hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1,
+					     t->gpu_type);
+		size_t workload = hes_texts_find(s->workloads[0].name, sizeof(*s->workloads),
+						 s->n_workloads, t->workload);
 
 		s->pairs[type * s->n_workloads + workload] = true;
 	}
@@ -194,7 +202,8 @@ static void learn_tasks(struct ref *v, size_t n, struct training_range *s)
 	size_t distinct = 0, every;
 
 	for (size_t i = 0; i < n; i++)
-		if (i == 0 || hes_profile_compare(v[distinct - 1].o->query.task, v[i].o->query.task))
+		if (i == 0 ||
+		    hes_profile_compare(v[distinct - 1].o->query.task, v[i].o->query.task))
 			v[distinct++] = v[i];
 	every = (distinct + RANGE_MAX_TASKS - 1) / RANGE_MAX_TASKS;
 	for (size_t i = 0; i < distinct; i += every)
@@ -204,14 +213,15 @@ static void learn_tasks(struct ref *v, size_t n, struct training_range *s)
 
 static bool has_workload(const struct training_range *s, const char *name)
 {
-	return hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, name) < s->n_workloads;
+	return hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, name) <
+	       s->n_workloads;
 }
 
 /* Named co-runners that are not a task's workload. Needs the workloads. @return 0 or -ENOMEM */
 static int learn_co_runner_names(const struct observation *v, size_t n, struct training_range *s)
 {
 	size_t many = 0;
-	char (*names)[HES_NAME_MAX];
+	char(*names)[HES_NAME_MAX];
 
 	for (size_t i = 0; i < n; i++)
 		many += v[i].n_named;
@@ -260,8 +270,10 @@ int range_fit(const struct observation *v, size_t n, struct training_range *out)
 	if (!rc) {
 		qsort(types, n, sizeof(*types), by_type);
 		qsort(tasks, n, sizeof(*tasks), by_task);
-		rc = make_room(&s, count_changes(types, n, offsetof(struct hes_profile, gpu_type)) + 1,
-			       count_changes(tasks, n, offsetof(struct hes_profile, workload)), RANGE_MAX_TASKS);
+		rc = make_room(&s,
+			       count_changes(types, n, offsetof(struct hes_profile, gpu_type)) + 1,
+			       count_changes(tasks, n, offsetof(struct hes_profile, workload)),
+			       RANGE_MAX_TASKS);
 	}
 	if (!rc) {
 		learn_types(types, n, &s);
@@ -308,7 +320,8 @@ static double type_distance(const struct training_range *s, const struct hes_gpu
 		double sum = 0;
 
 		for (size_t k = 0; k < RANGE_TYPE_FEATURES; k++)
-			sum += (place[k] - s->types[i].place[k]) * (place[k] - s->types[i].place[k]);
+			sum += (place[k] - s->types[i].place[k]) *
+			       (place[k] - s->types[i].place[k]);
 		least = fmin(least, sum);
 	}
 	return sqrt(least);
@@ -340,11 +353,13 @@ static double task_distance(const struct training_range *s, const struct query *
 	return sum / (double)n;
 }
 
-struct range_position range_position_of_job(const struct training_range *s, const struct hes_gpu_type *g,
-					const struct hes_profile *task)
+struct range_position range_position_of_job(const struct training_range *s,
+					    const struct hes_gpu_type *g,
+					    const struct hes_profile *task)
 {
 	size_t type = hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1, g->name);
-	size_t workload = hes_texts_find(s->workloads[0].name, sizeof(*s->workloads), s->n_workloads, task->workload);
+	size_t workload = hes_texts_find(s->workloads[0].name, sizeof(*s->workloads),
+					 s->n_workloads, task->workload);
 	struct range_position p = { .type = &s->types[type] };
 
 	if (workload == s->n_workloads) {
@@ -366,8 +381,8 @@ struct range_position range_position_of_job(const struct training_range *s, cons
 }
 
 /* @return the squared excess. @param outside  takes a bit when there is one */
-static double axis_excess(const struct range_type *t, enum range_axis axis, double x, enum hes_outside what,
-			  uint32_t *outside)
+static double axis_excess(const struct range_type *t, enum range_axis axis, double x,
+			  enum hes_outside what, uint32_t *outside)
 {
 	double e = excess(&t->range[axis], x);
 
@@ -375,25 +390,32 @@ static double axis_excess(const struct range_type *t, enum range_axis axis, doub
 	return e * e;
 }
 
-struct range_position range_position_of_setting(const struct range_position *task, const struct hes_gpu_type *g,
-					   const struct hes_setting *setting)
+struct range_position range_position_of_setting(const struct range_position *task,
+						const struct hes_gpu_type *g,
+						const struct hes_setting *setting)
 {
 	struct range_position p = *task;
 
-	p.setting += axis_excess(p.type, RANGE_CLOCK, clock_axis(g, setting), HES_OUTSIDE_CLOCK, &p.outside);
-	p.setting += axis_excess(p.type, RANGE_SHARE, setting->sm_pct, HES_OUTSIDE_SHARE, &p.outside);
+	p.setting += axis_excess(p.type, RANGE_CLOCK, clock_axis(g, setting), HES_OUTSIDE_CLOCK,
+				 &p.outside);
+	p.setting +=
+		axis_excess(p.type, RANGE_SHARE, setting->sm_pct, HES_OUTSIDE_SHARE, &p.outside);
 	return p;
 }
 
-struct range_distance range_distance_with(const struct range_position *p, const struct hes_setting *setting,
-					     const struct hes_load *co_runners)
+struct range_distance range_distance_with(const struct range_position *p,
+					  const struct hes_setting *setting,
+					  const struct hes_load *co_runners)
 {
-	struct range_distance d = { .outside = p->outside, .task = p->task, .type = p->type_distance };
+	struct range_distance d = { .outside = p->outside,
+				    .task = p->task,
+				    .type = p->type_distance };
 
-	d.crowd = axis_excess(p->type, RANGE_JOBS, co_runners->jobs + 1.0, HES_OUTSIDE_CO_RUN, &d.outside);
-	d.crowd += axis_excess(p->type, RANGE_SHARE_SUM, co_runners->sm_pct + (double)setting->sm_pct,
-			       HES_OUTSIDE_CO_RUN,
-			   &d.outside);
+	d.crowd = axis_excess(p->type, RANGE_JOBS, co_runners->jobs + 1.0, HES_OUTSIDE_CO_RUN,
+			      &d.outside);
+	d.crowd +=
+		axis_excess(p->type, RANGE_SHARE_SUM, co_runners->sm_pct + (double)setting->sm_pct,
+			    HES_OUTSIDE_CO_RUN, &d.outside);
 	if (co_runners->unseen_distance > 0) {
 		d.outside |= HES_OUTSIDE_CO_RUNNER;
 		d.co_runner = sqrt(co_runners->unseen_distance);
@@ -428,7 +450,9 @@ double range_unseen_distance(const struct training_range *s, const struct hes_gp
 double range_share_sum(const struct training_range *s, const char *gpu_type)
 {
 	return s->types[hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1,
-				       gpu_type)].range[RANGE_SHARE_SUM].high;
+				       gpu_type)]
+		.range[RANGE_SHARE_SUM]
+		.high;
 }
 
 static void put_range(struct model_writer *b, const struct limits *r)
@@ -539,8 +563,8 @@ static int get_co_runner_names(struct model_reader *r, struct training_range *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_co_runner_names; i++) {
 		model_get_text(r, s->co_runner_names[i], HES_NAME_MAX);
-		r->bad |= !s->co_runner_names[i][0] || (i > 0 && strcmp(s->co_runner_names[i - 1],
-									s->co_runner_names[i]) >= 0);
+		r->bad |= !s->co_runner_names[i][0] ||
+			  (i > 0 && strcmp(s->co_runner_names[i - 1], s->co_runner_names[i]) >= 0);
 	}
 	return 0;
 }
@@ -575,7 +599,8 @@ int range_get(struct model_reader *r, struct training_range *out, struct hes_err
 	if (rc)
 		hes_fail(err, rc, "%s: out of memory", r->path);
 	else if (r->bad)
-		rc = hes_fail(err, -EINVAL, "%s: what was sampled is missing or out of its range", r->path);
+		rc = hes_fail(err, -EINVAL, "%s: what was sampled is missing or out of its range",
+			      r->path);
 	if (rc)
 		range_finish(&s);
 	else

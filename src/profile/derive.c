@@ -1,8 +1,8 @@
 /*
  * derive.c - profiles and samples from measured points; see heshare/profiler.h.
  *
- * Invariant: the result depends on the points only. Their order matters only between points of the same setting, where
- * the last one counts.
+ * Invariant: the result depends on the points only. Their order matters only between points of the
+ * same setting, where the last one counts.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,22 +12,22 @@
 
 #include "profile/setting.h"
 
-#define WHOLE 100        /* percent */
-#define SATURATED 0.97   /* of the throughput on the whole GPU: the job does not use more SMs */
+#define WHOLE     100  /* percent */
+#define SATURATED 0.97 /* of the throughput on the whole GPU: the job does not use more SMs */
 
 /* A row with the text of its co-run set; entries are sorted. */
 struct entry {
 	const struct hes_point *p;
-	size_t                  at;      /* index in the points: the later of two counts */
-	char                    text[HES_CO_RUN_ALL_MAX];
+	size_t at; /* index in the points: the later of two counts */
+	char text[HES_CO_RUN_ALL_MAX];
 };
 
 struct derivation {
-	struct entry               *v;
-	size_t                      n;
+	struct entry *v;
+	size_t n;
 	const struct hes_catalogue *c;
-	struct hes_profiles         profiles;
-	struct hes_samples          samples;
+	struct hes_profiles profiles;
+	struct hes_samples samples;
 };
 
 static int compare_setting(const struct entry *a, const struct entry *b)
@@ -61,10 +61,12 @@ static int compare(const void *a, const void *b)
 /* Whether the same job was measured again later in the same setting. */
 static bool outdated(const struct derivation *t, size_t i)
 {
-	return i + 1 < t->n && compare_setting(&t->v[i], &t->v[i + 1]) == 0 && compare_job(t->v[i].p, t->v[i + 1].p) == 0;
+	return i + 1 < t->n && compare_setting(&t->v[i], &t->v[i + 1]) == 0 &&
+	       compare_job(t->v[i].p, t->v[i + 1].p) == 0;
 }
 
-static int index_points(struct derivation *t, const struct hes_points *p, double cv, struct hes_err *err)
+static int index_points(struct derivation *t, const struct hes_points *p, double cv,
+			struct hes_err *err)
 {
 	t->v = calloc(p->n + 1, sizeof(*t->v));
 	if (!t->v)
@@ -84,7 +86,8 @@ static int index_points(struct derivation *t, const struct hes_points *p, double
 }
 
 /* The last row of a setting: every row of a setting has the GPU's power. */
-static const struct entry *find_setting(const struct derivation *t, const char *type, uint32_t clock_mhz, const char *text)
+static const struct entry *find_setting(const struct derivation *t, const char *type,
+					uint32_t clock_mhz, const char *text)
 {
 	size_t low = 0, high = t->n;
 
@@ -102,15 +105,15 @@ static const struct entry *find_setting(const struct derivation *t, const char *
 		else
 			high = mid;
 	}
-	if (!low || strcmp(t->v[low - 1].p->gpu_type, type) || t->v[low - 1].p->clock_mhz != clock_mhz ||
-	    strcmp(t->v[low - 1].text, text))
+	if (!low || strcmp(t->v[low - 1].p->gpu_type, type) ||
+	    t->v[low - 1].p->clock_mhz != clock_mhz || strcmp(t->v[low - 1].text, text))
 		return NULL;
 	return &t->v[low - 1];
 }
 
 /*
- * SM utilisation on GPUs without a counter of active SMs: the smallest share at which the job alone is as fast as on
- * the whole GPU, times its busy time.
+ * SM utilisation on GPUs without a counter of active SMs: the smallest share at which the job alone
+ * is as fast as on the whole GPU, times its busy time.
  */
 static double guess_sm_util(const struct derivation *t, const struct hes_point *whole)
 {
@@ -119,8 +122,10 @@ static double guess_sm_util(const struct derivation *t, const struct hes_point *
 	for (size_t i = 0; i < t->n; i++) {
 		const struct hes_point *p = t->v[i].p;
 
-		if (!p->co_runners[0] && p->sm_pct < least && p->clock_mhz == whole->clock_mhz && p->batch_size == whole->batch_size &&
-		    strcmp(p->workload, whole->workload) == 0 && strcmp(p->gpu_type, whole->gpu_type) == 0 &&
+		if (!p->co_runners[0] && p->sm_pct < least && p->clock_mhz == whole->clock_mhz &&
+		    p->batch_size == whole->batch_size &&
+		    strcmp(p->workload, whole->workload) == 0 &&
+		    strcmp(p->gpu_type, whole->gpu_type) == 0 &&
 		    p->iteration_us * SATURATED <= whole->iteration_us)
 			least = p->sm_pct;
 	}
@@ -128,7 +133,8 @@ static double guess_sm_util(const struct derivation *t, const struct hes_point *
 }
 
 /* @return false: the GPU did not report what a profile needs */
-static bool profile_of(const struct derivation *t, const struct hes_point *p, struct hes_profile *out)
+static bool profile_of(const struct derivation *t, const struct hes_point *p,
+		       struct hes_profile *out)
 {
 	double sm = isnan(p->sm_active) ? guess_sm_util(t, p) : p->sm_active;
 	double dram = isnan(p->dram_active) ? p->memory_busy : p->dram_active;
@@ -136,9 +142,13 @@ static bool profile_of(const struct derivation *t, const struct hes_point *p, st
 	if (isnan(sm) || isnan(dram))
 		return false;
 	*out = (struct hes_profile){
-		.batch_size = p->batch_size, .memory_mib = isnan(p->memory_mib) ? 0 : (uint32_t)p->memory_mib,
-		.clock_mhz = isnan(p->held_mhz) ? 0 : (uint32_t)lround(p->held_mhz), .iteration_us = p->iteration_us,
-		.busy = isnan(p->busy) ? 0 : fmax(p->busy, fmin(sm, 1)), .sm_util = fmin(sm, 1), .dram_util = fmin(dram, 1),
+		.batch_size = p->batch_size,
+		.memory_mib = isnan(p->memory_mib) ? 0 : (uint32_t)p->memory_mib,
+		.clock_mhz = isnan(p->held_mhz) ? 0 : (uint32_t)lround(p->held_mhz),
+		.iteration_us = p->iteration_us,
+		.busy = isnan(p->busy) ? 0 : fmax(p->busy, fmin(sm, 1)),
+		.sm_util = fmin(sm, 1),
+		.dram_util = fmin(dram, 1),
 		.power_mw = p->power_mw,
 	};
 	strcpy(out->workload, p->workload);
@@ -157,7 +167,8 @@ static int derive_profiles(struct derivation *t, struct hes_err *err)
 
 		if (!g)
 			return -ENOENT;
-		if (!p->co_runners[0] && p->sm_pct == WHOLE && p->clock_mhz == g->clock_default_mhz && !outdated(t, i))
+		if (!p->co_runners[0] && p->sm_pct == WHOLE &&
+		    p->clock_mhz == g->clock_default_mhz && !outdated(t, i))
 			t->profiles.n += profile_of(t, p, &t->profiles.v[t->profiles.n]);
 	}
 	hes_profiles_sort(&t->profiles);
@@ -175,20 +186,25 @@ static double round_digits(double value)
 /* Rounded as in files, so that a sample is the same before and after it is stored. */
 static void round_load(struct hes_load *l)
 {
-	double *const v[] = { &l->sm_util, &l->dram_util, &l->l2_util, &l->busy, &l->sm_busy, &l->l2_sets, &l->dram_busy,
-			      &l->serial, &l->pace, &l->iterations_per_s, &l->solo_power_mw, &l->solo_clock_mhz };
+	double *const v[] = {
+		&l->sm_util, &l->dram_util,        &l->l2_util,       &l->busy,
+		&l->sm_busy, &l->l2_sets,          &l->dram_busy,     &l->serial,
+		&l->pace,    &l->iterations_per_s, &l->solo_power_mw, &l->solo_clock_mhz
+	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
 		*v[i] = round_digits(*v[i]);
 }
 
 /*
- * @return false: a co-runner's name cannot be read, it has no profile, or the co-runners were never measured without
- *         the job
+ * @return false: a co-runner's name cannot be read, it has no profile, or the co-runners were never
+ * measured without the job
  */
-static bool load_of(const struct derivation *t, const struct hes_gpu_type *g, const struct hes_point *p, struct hes_load *out)
+static bool load_of(const struct derivation *t, const struct hes_gpu_type *g,
+		    const struct hes_point *p, struct hes_load *out)
 {
-	const struct entry *without = p->co_runners[0] ? find_setting(t, p->gpu_type, p->clock_mhz, p->co_runners) : NULL;
+	const struct entry *without =
+		p->co_runners[0] ? find_setting(t, p->gpu_type, p->clock_mhz, p->co_runners) : NULL;
 	const char *at = p->co_runners;
 	struct hes_co_run_job job;
 
@@ -198,7 +214,8 @@ static bool load_of(const struct derivation *t, const struct hes_gpu_type *g, co
 	while (hes_co_run_text_next(&at, &job)) {
 		struct hes_profile solo;
 
-		if (hes_profile_find(&t->profiles, job.workload, job.batch_size, p->gpu_type, &solo, NULL))
+		if (hes_profile_find(&t->profiles, job.workload, job.batch_size, p->gpu_type, &solo,
+				     NULL))
 			return false;
 		hes_load_add(out, g, &solo, job.sm_pct, p->clock_mhz);
 	}
@@ -218,7 +235,8 @@ static int derive_samples(struct derivation *t, struct hes_err *err)
 		struct hes_sample *s = &t->samples.v[t->samples.n];
 
 		if (outdated(t, i) ||
-		    hes_profile_find(&t->profiles, p->workload, p->batch_size, p->gpu_type, &s->task, NULL) ||
+		    hes_profile_find(&t->profiles, p->workload, p->batch_size, p->gpu_type,
+				     &s->task, NULL) ||
 		    !load_of(t, hes_gpu_type_find(t->c, p->gpu_type, NULL), p, &s->co_runners))
 			continue;
 		s->sm_pct = p->sm_pct;
@@ -231,8 +249,9 @@ static int derive_samples(struct derivation *t, struct hes_err *err)
 	return 0;
 }
 
-int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c, double cv, struct hes_profiles *profiles,
-		    struct hes_samples *samples, struct hes_err *err)
+int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c, double cv,
+		      struct hes_profiles *profiles, struct hes_samples *samples,
+		      struct hes_err *err)
 {
 	struct derivation t = { .c = c };
 	int rc = index_points(&t, p, cv, err);
@@ -252,8 +271,8 @@ int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c,
 	return 0;
 }
 
-void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *job, uint32_t default_mhz,
-			    double *solo_per_s, double *slope)
+void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *job,
+			    uint32_t default_mhz, double *solo_per_s, double *slope)
 {
 	double n = 0, x = 0, y = 0, xx = 0, xy = 0;
 
@@ -262,8 +281,9 @@ void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *
 		const struct hes_point *q = &p->v[i];
 		double rate = 1e6 / q->iteration_us;
 
-		if (q->co_runners[0] || q->clock_mhz != default_mhz || q->batch_size != job->batch_size ||
-		    strcmp(q->workload, job->workload) || strcmp(q->gpu_type, job->gpu_type))
+		if (q->co_runners[0] || q->clock_mhz != default_mhz ||
+		    q->batch_size != job->batch_size || strcmp(q->workload, job->workload) ||
+		    strcmp(q->gpu_type, job->gpu_type))
 			continue;
 		if (q->sm_pct == WHOLE)
 			*solo_per_s = rate;

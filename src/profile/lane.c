@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #define VARIABLES 6
-#define LEAST_S 1e-6       /* between two marks that count */
-#define END_MS 10000       /* for all jobs of a GPU, once they are killed */
-#define LOOK_MS 20
-#define READS 64           /* of one job at a time, so that endless output does not block the others */
+#define LEAST_S   1e-6  /* between two marks that count */
+#define END_MS    10000 /* for all jobs of a GPU, once they are killed */
+#define LOOK_MS   20
+#define READS     64 /* of one job at a time, so that endless output does not block the others */
 
 static void close_output(struct lane *l)
 {
@@ -25,7 +25,8 @@ static void close_output(struct lane *l)
 }
 
 /* Environment: the GPU, its MPS daemon and the share. */
-static void variables_of(const struct lane *l, char rows[VARIABLES][HES_MPS_VARIABLE_MAX], const char **out)
+static void variables_of(const struct lane *l, char rows[VARIABLES][HES_MPS_VARIABLE_MAX],
+			 const char **out)
 {
 	size_t n = l->host->mps ? hes_mps_variables(l->host->mps, l->sm_pct, 0, rows) : 0;
 
@@ -39,7 +40,9 @@ static int run_command(struct lane *l, int out, struct hes_err *err)
 {
 	char rows[VARIABLES][HES_MPS_VARIABLE_MAX];
 	const char *variables[VARIABLES + 1];
-	const struct hes_launch launch = { .shell = l->job->command, .variables = variables, .output_fd = out };
+	const struct hes_launch launch = { .shell = l->job->command,
+					   .variables = variables,
+					   .output_fd = out };
 	int rc;
 
 	variables_of(l, rows, variables);
@@ -74,19 +77,22 @@ static int start_run(struct lane *l, double now_s, struct hes_err *err)
 
 int lane_start(struct lane *l, double now_s, struct hes_err *err)
 {
-	*l = (struct lane){ .host = l->host, .job = l->job, .sm_pct = l->sm_pct, .fd = -1, .since_s = INFINITY };
+	*l = (struct lane){
+		.host = l->host, .job = l->job, .sm_pct = l->sm_pct, .fd = -1, .since_s = INFINITY
+	};
 	return start_run(l, now_s, err);
 }
 
 /*
- * Count from mark to mark. A job that buffers its output prints several lines at once: then only the first line of each
- * block counts.
+ * Count from mark to mark. A job that buffers its output prints several lines at once: then only
+ * the first line of each block counts.
  */
 static void count_mark(struct lane *l, const struct lane_mark *m)
 {
 	const struct lane_mark *last = &l->last;
 	double own = m->own_s - last->own_s, took = isnan(own) ? m->at_s - last->at_s : own;
-	bool restarted = !l->marks || m->run != last->run || m->iterations < last->iterations || took < 0;
+	bool restarted =
+		!l->marks || m->run != last->run || m->iterations < last->iterations || took < 0;
 
 	l->marks++;
 	if (!restarted && (m->iterations == last->iterations || took <= LEAST_S))
@@ -143,24 +149,31 @@ static int lane_failed(const struct lane *l, const struct hes_child_end *end, st
 	const struct hes_profiled *j = l->job;
 
 	if (end->signal)
-		return hes_fail(err, -ECHILD, "%s at batch size %u was ended by signal %d%s%s", j->workload, j->batch_size,
-				end->signal, l->last_line[0] ? ": " : "", l->last_line);
-	return hes_fail(err, -ECHILD, "%s at batch size %u ended with status %d%s%s", j->workload, j->batch_size, end->code,
-			l->last_line[0] ? ": " : "", l->last_line);
+		return hes_fail(err, -ECHILD, "%s at batch size %u was ended by signal %d%s%s",
+				j->workload, j->batch_size, end->signal,
+				l->last_line[0] ? ": " : "", l->last_line);
+	return hes_fail(err, -ECHILD, "%s at batch size %u ended with status %d%s%s", j->workload,
+			j->batch_size, end->code, l->last_line[0] ? ": " : "", l->last_line);
 }
 
 /* The job has ended: count the run if the job prints no progress, and start it again. */
-static int lane_ended(struct lane *l, const struct hes_child_end *end, double now_s, struct hes_err *err)
+static int lane_ended(struct lane *l, const struct hes_child_end *end, double now_s,
+		      struct hes_err *err)
 {
-	struct lane_mark m = { .at_s = now_s, .own_s = NAN, .iterations = l->job->iterations * l->runs };
+	struct lane_mark m = { .at_s = now_s,
+			       .own_s = NAN,
+			       .iterations = l->job->iterations * l->runs };
 
 	if (end->code != 0)
 		return lane_failed(l, end, err);
 	if (l->job->iterations)
 		count_mark(l, &m);
 	else if (l->runs > 1 ? l->last.run != l->runs : !l->marks)
-		return hes_fail(err, -ECHILD, "%s at batch size %u ended without a line \"heshare: N iterations\"; say by "
-				"--iterations how many it makes%s%s", l->job->workload, l->job->batch_size,
+		return hes_fail(err, -ECHILD,
+				"%s at batch size %u ended without a line \"heshare: N "
+				"iterations\"; say by "
+				"--iterations how many it makes%s%s",
+				l->job->workload, l->job->batch_size,
 				l->last_line[0] ? "; its last line: " : "", l->last_line);
 	return start_run(l, now_s, err);
 }
@@ -220,13 +233,17 @@ int lanes_end(struct lane *l, size_t n, struct hes_err *err)
 		int ended = l[i].child.id.pid ? lane_reap(&l[i]) : 1;
 
 		/*
-		 * Once the job has ended its descriptor stays readable, so only sleep while processes that it left
-		 * remain.
+		 * Once the job has ended its descriptor stays readable, so only sleep while
+		 * processes that it left remain.
 		 */
-		for (; (ended == 0 || ended == -EBUSY) && waited < END_MS; waited += LOOK_MS, ended = lane_reap(&l[i]))
+		for (; (ended == 0 || ended == -EBUSY) && waited < END_MS;
+		     waited += LOOK_MS, ended = lane_reap(&l[i]))
 			poll(&fd, ended == 0, LOOK_MS);
 		if (ended == 0 || ended == -EBUSY)
-			rc = hes_fail(err, -EBUSY, "process %d is killed and does not end: it waits in the driver", (int)l[i].child.id.pid);
+			rc = hes_fail(
+				err, -EBUSY,
+				"process %d is killed and does not end: it waits in the driver",
+				(int)l[i].child.id.pid);
 		close_output(&l[i]);
 	}
 	return rc;

@@ -1,9 +1,9 @@
 /*
  * lane.h - a job that is kept running while it is measured, and its speed.
  *
- * A job that ends with success is started again. It prints progress lines "heshare: N iterations" or "heshare: N
- * iterations in T s"; N and T count from its start, T by its own clock. A job without progress lines counts by the ends
- * of its runs. One thread uses a lane.
+ * A job that ends with success is started again. It prints progress lines "heshare: N iterations"
+ * or "heshare: N iterations in T s"; N and T count from its start, T by its own clock. A job
+ * without progress lines counts by the ends of its runs. One thread uses a lane.
  */
 #ifndef HES_PROFILE_LANE_H
 #define HES_PROFILE_LANE_H
@@ -18,54 +18,55 @@
 
 /** What the lanes of one GPU share. */
 struct lane_host {
-	struct hes_guard     *guard;
-	pthread_mutex_t      *guard_lock;  /* one thread at a time uses a guard */
-	const struct hes_mps *mps;         /* NULL: no MPS, so no shares */
-	char                  uuid[80];
+	struct hes_guard *guard;
+	pthread_mutex_t *guard_lock; /* one thread at a time uses a guard */
+	const struct hes_mps *mps;   /* NULL: no MPS, so no shares */
+	char uuid[80];
 };
 
 /** The progress of a job at one moment. */
 struct lane_mark {
-	double   at_s;         /* on our clock */
-	double   own_s;        /* on the job's clock; NaN: not printed */
-	uint64_t iterations;   /* of this run; of all runs if runs are counted */
+	double at_s;         /* on our clock */
+	double own_s;        /* on the job's clock; NaN: not printed */
+	uint64_t iterations; /* of this run; of all runs if runs are counted */
 	unsigned run;
 };
 
 struct lane {
-	const struct lane_host    *host;
+	const struct lane_host *host;
 	const struct hes_profiled *job;
-	uint32_t                   sm_pct;
-	struct hes_child           child;
-	int                        fd;         /* pipe with its output; -1: none */
-	size_t                     used;
-	char                       line[LANE_LINE_MAX];
-	char                       last_line[LANE_LINE_MAX]; /* of its output, progress lines left out */
-	unsigned                   runs;
-	uint64_t                   marks;      /* number of marks so far */
-	struct lane_mark           last;
-	double                     moved_s;    /* when it last made progress, or started */
+	uint32_t sm_pct;
+	struct hes_child child;
+	int fd; /* pipe with its output; -1: none */
+	size_t used;
+	char line[LANE_LINE_MAX];
+	char last_line[LANE_LINE_MAX]; /* of its output, progress lines left out */
+	unsigned runs;
+	uint64_t marks; /* number of marks so far */
+	struct lane_mark last;
+	double moved_s; /* when it last made progress, or started */
 	/* The window: sums between its marks. */
-	double                     since_s;
-	double                     iterations, seconds;
-	unsigned                   gaps;
+	double since_s;
+	double iterations, seconds;
+	unsigned gaps;
 };
 
 /** Start the job. @l: host, job and sm_pct are set. @return 0; -errno, and nothing runs */
-int  lane_start(struct lane *l, double now_s, struct hes_err *err);
+int lane_start(struct lane *l, double now_s, struct hes_err *err);
 /**
  * Read its output, and start it again if it ended.
  * @return 0; -ECHILD it failed; -errno it could not be started again
  */
-int  lane_look(struct lane *l, double now_s, struct hes_err *err);
+int lane_look(struct lane *l, double now_s, struct hes_err *err);
 /** Count from now on: earlier marks belong to no window. */
 void lane_settle(struct lane *l, double now_s);
 /** Begin a window. The time between the last mark before it and its first mark belongs to it. */
 void lane_window(struct lane *l);
 /**
- * End the jobs of a GPU. MPS clients stop their work before they are killed. Harmless on lanes without a job.
+ * End the jobs of a GPU. MPS clients stop their work before they are killed. Harmless on lanes
+ * without a job.
  * @return 0; -EBUSY a job cannot be killed: its undo entry stays, and the GPU must not be used
  */
-int  lanes_end(struct lane *l, size_t n, struct hes_err *err);
+int lanes_end(struct lane *l, size_t n, struct hes_err *err);
 
 #endif

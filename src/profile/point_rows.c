@@ -1,5 +1,6 @@
 /*
- * point_rows.c - measure the running jobs in windows until the values are steady; write rows of points. See session.h.
+ * point_rows.c - measure the running jobs in windows until the values are steady; write rows of
+ * points. See session.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,8 +14,8 @@
 #include "profile/setting.h"
 #include "profile/steady.h"
 
-#define LOOK_MS 500          /* how often to check for a stop */
-#define MARKED_PART 0.5      /* of a window that must lie between marks */
+#define LOOK_MS     500 /* how often to check for a stop */
+#define MARKED_PART 0.5 /* of a window that must lie between marks */
 
 /* The GPU in one window. */
 struct looked {
@@ -26,18 +27,22 @@ struct looked {
 /* The windows of a point. */
 struct series {
 	size_t n;
-	double us[HES_MAX_SHARING][SESSION_WINDOWS];       /* a job's time of an iteration */
-	double iterations[HES_MAX_SHARING][SESSION_WINDOWS], job_s[HES_MAX_SHARING][SESSION_WINDOWS];
+	double us[HES_MAX_SHARING][SESSION_WINDOWS]; /* a job's time of an iteration */
+	double iterations[HES_MAX_SHARING][SESSION_WINDOWS],
+		job_s[HES_MAX_SHARING][SESSION_WINDOWS];
 	double power_w[SESSION_WINDOWS];
 	struct looked looked[SESSION_WINDOWS];
 };
 
 /* Fail if a job has made no progress for too long. @return 1; -ETIME */
-static int await_progress(const struct session *s, const struct lane *l, double now_s, struct hes_err *err)
+static int await_progress(const struct session *s, const struct lane *l, double now_s,
+			  struct hes_err *err)
 {
 	if (now_s - l->moved_s > s->all->p->timing.patience_s)
-		return hes_fail(err, -ETIME, "%s at batch size %u has made no progress for %.0f s%s%s", l->job->workload,
-				l->job->batch_size, now_s - l->moved_s, l->last_line[0] ? "; its last line: " : "", l->last_line);
+		return hes_fail(err, -ETIME,
+				"%s at batch size %u has made no progress for %.0f s%s%s",
+				l->job->workload, l->job->batch_size, now_s - l->moved_s,
+				l->last_line[0] ? "; its last line: " : "", l->last_line);
 	return 1;
 }
 
@@ -50,8 +55,11 @@ static int look_at_lanes(struct session *s, double until_s)
 		fds[2 * i] = (struct pollfd){ .fd = s->lanes[i].fd, .events = POLLIN };
 		fds[2 * i + 1] = (struct pollfd){ .fd = s->lanes[i].child.pidfd, .events = POLLIN };
 	}
-	return poll(fds, 2 * s->n, left_ms > 0 && left_ms < LOOK_MS ? (int)ceil(left_ms) : LOOK_MS) < 0 && errno != EINTR ?
-		       -errno : 0;
+	return poll(fds, 2 * s->n,
+		    left_ms > 0 && left_ms < LOOK_MS ? (int)ceil(left_ms) : LOOK_MS) < 0 &&
+			       errno != EINTR
+		       ? -errno
+		       : 0;
 }
 
 /* @return 0; 1 stopped; -errno */
@@ -81,7 +89,8 @@ int session_wait(struct session *s, double until_s, uint64_t marks, struct hes_e
 			}
 		if (rc < 0 || !more)
 			return rc < 0 ? rc : 0;
-		rc = session_look(s, until_s > now_s ? until_s : now_s + s->all->p->timing.patience_s, err);
+		rc = session_look(
+			s, until_s > now_s ? until_s : now_s + s->all->p->timing.patience_s, err);
 		if (rc)
 			return rc;
 	}
@@ -102,12 +111,15 @@ static int pass_window(struct session *s, struct hes_err *err)
 		rc = 0;
 		for (size_t i = 0; i < s->n && rc >= 0; i++)
 			if (!s->lanes[i].gaps || s->lanes[i].seconds < MARKED_PART * window_s) {
-				rc = s->lanes[i].gaps && now_s > start_s + 2 * window_s ? 0 : await_progress(s, &s->lanes[i], now_s, err);
+				rc = s->lanes[i].gaps && now_s > start_s + 2 * window_s
+					     ? 0
+					     : await_progress(s, &s->lanes[i], now_s, err);
 				more |= rc > 0;
 			}
 		if (rc < 0 || !more)
 			break;
-		rc = session_look(s, now_s < start_s + window_s ? start_s + window_s : now_s + window_s, err);
+		rc = session_look(
+			s, now_s < start_s + window_s ? start_s + window_s : now_s + window_s, err);
 		if (rc > 0)
 			return 1;
 	}
@@ -138,8 +150,8 @@ static int take_window(struct session *s, struct series *w, struct hes_err *err)
 		w->job_s[i][w->n] = s->lanes[i].seconds;
 	}
 	w->power_w[w->n] = m.mean_w;
-	*at = (struct looked){ m.mean_w, m.energy_j, m.seconds, m.clock_mhz * m.clock_s, m.clock_s, m.capped_s, m.reasons_s,
-				m.activity };
+	*at = (struct looked){ m.mean_w,  m.energy_j, m.seconds,   m.clock_mhz * m.clock_s,
+			       m.clock_s, m.capped_s, m.reasons_s, m.activity };
 	w->n++;
 	return 0;
 }
@@ -162,7 +174,8 @@ static void name_others(const struct session *s, size_t but, char out[HES_CO_RUN
 
 	for (size_t i = 0; i < s->n; i++)
 		if (i != but)
-			hes_co_run_text_job(jobs[n++], s->lanes[i].job->workload, s->lanes[i].job->batch_size, s->lanes[i].sm_pct);
+			hes_co_run_text_job(jobs[n++], s->lanes[i].job->workload,
+					    s->lanes[i].job->batch_size, s->lanes[i].sm_pct);
 	hes_co_run_text_join(jobs, n, out, HES_CO_RUN_TEXT_MAX);
 }
 
@@ -173,7 +186,7 @@ static double part_or_nan(double part, double whole)
 
 static const struct {
 	enum hes_act act;
-	size_t       offset;
+	size_t offset;
 } activities[] = {
 	{ HES_ACT_BUSY, offsetof(struct hes_point, busy) },
 	{ HES_ACT_COPYING, offsetof(struct hes_point, memory_busy) },
@@ -190,8 +203,10 @@ static const struct {
 static void fill_activity(const struct series *w, size_t from, struct hes_point *row)
 {
 	for (size_t i = 0; i < sizeof(activities) / sizeof(activities[0]); i++) {
-		double value = 0, seconds = 0, *slot = (double *)(void *)((char *)row + activities[i].offset);
-		bool part = activities[i].act != HES_ACT_PCIE_OUT && activities[i].act != HES_ACT_PCIE_IN;
+		double value = 0, seconds = 0,
+		       *slot = (double *)(void *)((char *)row + activities[i].offset);
+		bool part = activities[i].act != HES_ACT_PCIE_OUT &&
+			    activities[i].act != HES_ACT_PCIE_IN;
 
 		for (size_t k = from; k < w->n; k++) {
 			const struct hes_mean *m = &w->looked[k].activity.of[activities[i].act];
@@ -206,9 +221,12 @@ static void fill_activity(const struct series *w, size_t from, struct hes_point 
 }
 
 /* The columns that all jobs of the point share. */
-static struct hes_point gpu_row(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz)
+static struct hes_point gpu_row(const struct session *s, const struct series *w, size_t from,
+				uint32_t clock_mhz)
 {
-	struct hes_point row = { .clock_mhz = clock_mhz, .windows = (uint32_t)(w->n - from), .memory_mib = NAN };
+	struct hes_point row = { .clock_mhz = clock_mhz,
+				 .windows = (uint32_t)(w->n - from),
+				 .memory_mib = NAN };
 	struct looked sum = { 0 };
 	struct hes_reading r;
 
@@ -227,14 +245,15 @@ static struct hes_point gpu_row(const struct session *s, const struct series *w,
 	row.held_mhz = sum.clock_s > 0 ? sum.clock_mhz_s / sum.clock_s : NAN;
 	row.capped = part_or_nan(sum.capped_s, sum.reasons_s);
 	fill_activity(w, from, &row);
-	if (s->n == 1 && s->idle_known && !hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) &&
+	if (s->n == 1 && s->idle_known &&
+	    !hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) &&
 	    r.has & HES_HAS_MEMORY && r.memory_used_bytes > s->idle_bytes)
 		row.memory_mib = (double)((r.memory_used_bytes - s->idle_bytes) >> 20);
 	return row;
 }
 
-static void fill_rows(const struct session *s, const struct series *w, size_t from, uint32_t clock_mhz,
-		      struct hes_point *rows)
+static void fill_rows(const struct session *s, const struct series *w, size_t from,
+		      uint32_t clock_mhz, struct hes_point *rows)
 {
 	const struct hes_point gpu = gpu_row(s, w, from, clock_mhz);
 
@@ -256,7 +275,8 @@ static void fill_rows(const struct session *s, const struct series *w, size_t fr
 	}
 }
 
-int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *steady, struct hes_err *err)
+int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *steady,
+		    struct hes_err *err)
 {
 	const struct hes_profile_timing *m = &s->all->p->timing;
 	struct series *w = calloc(1, sizeof(*w));

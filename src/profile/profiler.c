@@ -1,5 +1,6 @@
 /*
- * profiler.c - one thread for each GPU; GPUs of one type share a list of sequences. See heshare/profiler.h.
+ * profiler.c - one thread for each GPU; GPUs of one type share a list of sequences. See
+ * heshare/profiler.h.
  */
 #include "heshare/profiler.h"
 
@@ -12,7 +13,7 @@
 #include "base/clock.h"
 #include "profile/session.h"
 
-#define METER_PART 0.1  /* of a window, between two samples */
+#define METER_PART 0.1 /* of a window, between two samples */
 
 bool profiling_stopped(struct profiling *all)
 {
@@ -34,7 +35,8 @@ void profiling_report(struct profiling *all, const char *note)
 	t->note = note;
 	t->left_s = -1;
 	if (all->result.measured && t->all >= t->points)
-		t->left_s = (hes_monotonic_s() - all->start_s) / (double)all->result.measured * (double)(t->all - t->points);
+		t->left_s = (hes_monotonic_s() - all->start_s) / (double)all->result.measured *
+			    (double)(t->all - t->points);
 	if (all->p->report)
 		all->p->report(all->p->ctx, t);
 	pthread_mutex_unlock(&all->lock);
@@ -46,13 +48,16 @@ static int add_known(struct profiling *all, struct hes_err *err)
 
 	for (size_t i = 0; known && i < known->n; i++)
 		if (hes_hash_set_add(&all->seen, setting_of_point(&known->v[i])) < 0)
-			return hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", known->n);
+			return hes_fail(err, -ENOMEM, "out of memory for %zu rows of points",
+					known->n);
 	return 0;
 }
 
-/* Count the points of a sequence that are missing and those that are known; each setting counts once. */
-static int count_sequence(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_sequence *t,
-		       struct hes_hash_set *counted, size_t *missing, size_t *there)
+/* Count the points of a sequence that are missing and those that are known; each setting counts
+ * once. */
+static int count_sequence(const struct profiling *all, const struct hes_gpu_type *type,
+			  const struct hes_sequence *t, struct hes_hash_set *counted,
+			  size_t *missing, size_t *there)
 {
 	for (uint32_t i = 0; i < hes_sequence_stages(t); i++)
 		for (size_t c = 0; c < (t->n_clocks ? t->n_clocks : 1); c++) {
@@ -81,14 +86,16 @@ int profiling_count(struct profiling *all, size_t *there)
 	*there = 0;
 	for (size_t k = 0; k < all->p->n_types && !rc; k++)
 		for (size_t i = 0; i < all->p->sequences[k].n && !rc; i++)
-			rc = count_sequence(all, all->p->sequences[k].type, &all->p->sequences[k].v[i], &counted, &missing, there);
+			rc = count_sequence(all, all->p->sequences[k].type,
+					    &all->p->sequences[k].v[i], &counted, &missing, there);
 	hes_hash_set_finish(&counted);
 	if (!rc)
 		all->progress.all = all->progress.points + missing;
 	return rc;
 }
 
-int hes_profile_estimate(const struct hes_profiler *p, size_t type, struct hes_profile_work *out, struct hes_err *err)
+int hes_profile_estimate(const struct hes_profiler *p, size_t type, struct hes_profile_work *out,
+			 struct hes_err *err)
 {
 	const struct hes_sequences *sequences = &p->sequences[type];
 	struct profiling all = { .p = p, .clocks = p->clocks };
@@ -99,10 +106,12 @@ int hes_profile_estimate(const struct hes_profiler *p, size_t type, struct hes_p
 	for (size_t i = 0; i < sequences->n && !rc; i++) {
 		size_t before = w.points;
 
-		rc = count_sequence(&all, sequences->type, &sequences->v[i], &counted, &w.points, &w.known);
+		rc = count_sequence(&all, sequences->type, &sequences->v[i], &counted, &w.points,
+				    &w.known);
 		w.starts += w.points > before ? sequences->v[i].n : 0;
 		if (rc)
-			hes_fail(err, rc, "out of memory for the points of %zu sequences", sequences->n);
+			hes_fail(err, rc, "out of memory for the points of %zu sequences",
+				 sequences->n);
 	}
 	hes_hash_set_finish(&all.seen);
 	hes_hash_set_finish(&counted);
@@ -124,7 +133,8 @@ static int make_session(struct profiling *all, size_t at, struct session *s, str
 		if (strcmp(all->p->sequences[k].type->name, info.type) == 0)
 			s->work = &all->work[k];
 	if (!s->work)
-		return hes_fail(err, -EINVAL, "GPU %zu: no sequences for a %s", s->gpu, *info.type ? info.type : info.name);
+		return hes_fail(err, -EINVAL, "GPU %zu: no sequences for a %s", s->gpu,
+				*info.type ? info.type : info.name);
 	s->type = s->work->sequences->type;
 	return 0;
 }
@@ -182,9 +192,12 @@ static int profiling_prepare(struct profiling *all, struct session *s, struct he
 	return rc;
 }
 
-int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *out, struct hes_err *err)
+int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *out,
+		     struct hes_err *err)
 {
-	struct profiling all = { .p = p, .clocks = p->clocks, .lock = PTHREAD_MUTEX_INITIALIZER,
+	struct profiling all = { .p = p,
+				 .clocks = p->clocks,
+				 .lock = PTHREAD_MUTEX_INITIALIZER,
 				 .guard_lock = PTHREAD_MUTEX_INITIALIZER };
 	struct session *s = calloc(p->n_gpus + 1, sizeof(*s));
 	int rc = 0;
@@ -199,7 +212,8 @@ int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *o
 	for (size_t i = 0; !rc && all.progress.all && i < p->n_gpus; i++)
 		rc = hes_guard_claim(all.guard, s[i].uuid, err);
 	if (!rc && all.progress.all)
-		rc = hes_meter_start_every(&all.meter, p->devices, p->gpus, p->n_gpus, METER_PART * p->timing.window_s, err);
+		rc = hes_meter_start_every(&all.meter, p->devices, p->gpus, p->n_gpus,
+					   METER_PART * p->timing.window_s, err);
 	if (!rc && all.progress.all)
 		rc = run_sessions(&all, s, err);
 	hes_meter_stop(all.meter);
@@ -208,7 +222,8 @@ int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *o
 
 		rc = rc ? rc : undone;
 	}
-	all.result.left = all.progress.all > all.progress.points ? all.progress.all - all.progress.points : 0;
+	all.result.left =
+		all.progress.all > all.progress.points ? all.progress.all - all.progress.points : 0;
 	hes_hash_set_finish(&all.seen);
 	free(all.work);
 	free(s);

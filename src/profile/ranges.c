@@ -15,7 +15,8 @@ struct range {
 };
 
 /* "A", "A..B" or "A..B:STEP" */
-static int parse_range(const char *what, char *text, uint32_t min, uint32_t max, struct range *r, struct hes_err *err)
+static int parse_range(const char *what, char *text, uint32_t min, uint32_t max, struct range *r,
+		       struct hes_err *err)
 {
 	char *dots = strstr(text, ".."), *colon = dots ? strchr(dots, ':') : NULL;
 	int rc;
@@ -32,7 +33,8 @@ static int parse_range(const char *what, char *text, uint32_t min, uint32_t max,
 	if (!rc && colon)
 		rc = hes_parse_u32(what, colon + 1, 1, max, &r->step, err);
 	if (!rc && r->to < r->from)
-		rc = hes_fail(err, -EINVAL, "%s: %u..%u goes down; write %u..%u", what, r->from, r->to, r->to, r->from);
+		rc = hes_fail(err, -EINVAL, "%s: %u..%u goes down; write %u..%u", what, r->from,
+			      r->to, r->to, r->from);
 	return rc;
 }
 
@@ -54,8 +56,8 @@ static size_t unique(uint32_t *v, size_t n)
 	return kept;
 }
 
-int hes_ranges_parse(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *out, size_t size,
-		     struct hes_err *err)
+int hes_ranges_parse(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *out,
+		     size_t size, struct hes_err *err)
 {
 	char *copy = strdup(text), *at = copy, *part;
 	uint32_t found[256];
@@ -68,7 +70,8 @@ int hes_ranges_parse(const char *what, const char *text, uint32_t min, uint32_t 
 		rc = parse_range(what, part, min, max, &r, err);
 		for (uint64_t v = r.from; !rc && v <= r.to; v += r.step) {
 			if (n == sizeof(found) / sizeof(found[0]))
-				rc = hes_fail(err, -E2BIG, "%s: \"%.60s\" are more than %zu values", what, text, n);
+				rc = hes_fail(err, -E2BIG, "%s: \"%.60s\" are more than %zu values",
+					      what, text, n);
 			else
 				found[n++] = (uint32_t)v;
 		}
@@ -78,7 +81,8 @@ int hes_ranges_parse(const char *what, const char *text, uint32_t min, uint32_t 
 		return rc;
 	n = unique(found, n);
 	if (n > size)
-		return hes_fail(err, -E2BIG, "%s: \"%.60s\" are %zu values; at most %zu are taken", what, text, n, size);
+		return hes_fail(err, -E2BIG, "%s: \"%.60s\" are %zu values; at most %zu are taken",
+				what, text, n, size);
 	memcpy(out, found, n * sizeof(*found));
 	return (int)n;
 }

@@ -10,16 +10,16 @@
 #include "base/rng.h"
 #include "heshare/profiler.h"
 
-#define WHOLE 100          /* percent */
-#define DRAWN_CLOCKS 2     /* of a random sequence */
-#define SOLO_CLOCKS 2      /* of a job alone on the whole GPU, with the default clock more */
-#define USABLE 0.97        /* of a GPU's memory: the driver needs the rest */
-#define MAX_TRIES 200      /* draws for one sequence: it may not fit memory or shares */
-#define MAX_DRY 1000       /* sequences in a row that did not fit */
+#define WHOLE        100  /* percent */
+#define DRAWN_CLOCKS 2    /* of a random sequence */
+#define SOLO_CLOCKS  2    /* of a job alone on the whole GPU, with the default clock more */
+#define USABLE       0.97 /* of a GPU's memory: the driver needs the rest */
+#define MAX_TRIES    200  /* draws for one sequence: it may not fit memory or shares */
+#define MAX_DRY      1000 /* sequences in a row that did not fit */
 
 struct list {
 	struct hes_sequence *v;
-	size_t            n, room;
+	size_t n, room;
 };
 
 static struct hes_sequence *list_add(struct list *l)
@@ -88,7 +88,8 @@ static uint32_t part_of_rest(uint32_t pct, const struct hes_co_runners *s)
 	return pct < WHOLE ? (WHOLE - pct) / s->n : 0;
 }
 
-static bool add_set(const struct hes_grid *g, uint32_t job, const struct hes_co_runners *s, uint32_t pct, struct list *l)
+static bool add_set(const struct hes_grid *g, uint32_t job, const struct hes_co_runners *s,
+		    uint32_t pct, struct list *l)
 {
 	uint32_t each = part_of_rest(pct, s);
 	struct hes_sequence *t = each ? list_add(l) : NULL;
@@ -119,8 +120,8 @@ static bool add_solos(const struct hes_co_runners *sets, size_t n_sets, struct l
 	return enough;
 }
 
-int hes_sequences_grid(const struct hes_grid *g, uint32_t job, const struct hes_co_runners *sets, size_t n_sets,
-		    struct hes_sequences *out, struct hes_err *err)
+int hes_sequences_grid(const struct hes_grid *g, uint32_t job, const struct hes_co_runners *sets,
+		       size_t n_sets, struct hes_sequences *out, struct hes_err *err)
 {
 	struct list l = { 0 };
 	bool enough = true;
@@ -143,12 +144,12 @@ int hes_sequences_grid(const struct hes_grid *g, uint32_t job, const struct hes_
 }
 
 struct drawing {
-	const struct hes_grid     *g;
+	const struct hes_grid *g;
 	const struct hes_profiled *jobs;
-	size_t                     n_jobs;
-	size_t                     most;
+	size_t n_jobs;
+	size_t most;
 	const struct hes_gpu_type *type;
-	struct hes_rng             rng;
+	struct hes_rng rng;
 };
 
 static uint32_t draw_below(struct drawing *d, size_t n)
@@ -218,7 +219,8 @@ static bool draw_sequence(struct drawing *d, uint32_t first, struct list *l)
 
 static bool draw_solo(struct drawing *d, uint32_t job, struct list *l)
 {
-	struct hes_sequence *t = d->jobs[job].memory_mib <= d->type->memory_mib ? list_add(l) : NULL;
+	struct hes_sequence *t =
+		d->jobs[job].memory_mib <= d->type->memory_mib ? list_add(l) : NULL;
 
 	if (!t)
 		return d->jobs[job].memory_mib > d->type->memory_mib;
@@ -227,10 +229,13 @@ static bool draw_solo(struct drawing *d, uint32_t job, struct list *l)
 	return true;
 }
 
-int hes_sequences_draw(const struct hes_grid *g, const struct hes_profiled *jobs, size_t n_jobs, size_t most, size_t samples,
-		    uint64_t seed, struct hes_sequences *out, struct hes_err *err)
+int hes_sequences_draw(const struct hes_grid *g, const struct hes_profiled *jobs, size_t n_jobs,
+		       size_t most, size_t samples, uint64_t seed, struct hes_sequences *out,
+		       struct hes_err *err)
 {
-	struct drawing d = { .g = g, .jobs = jobs, .n_jobs = n_jobs, .most = most, .type = out->type };
+	struct drawing d = {
+		.g = g, .jobs = jobs, .n_jobs = n_jobs, .most = most, .type = out->type
+	};
 	uint32_t order[HES_PROFILER_JOBS];
 	struct list l = { 0 };
 	size_t points = 0, dry = 0;
@@ -248,7 +253,9 @@ int hes_sequences_draw(const struct hes_grid *g, const struct hes_profiled *jobs
 			hes_rng_shuffle(&d.rng, order, n_jobs);
 		enough = draw_sequence(&d, order[i % n_jobs], &l);
 		dry = l.n > before ? 0 : dry + 1;
-		points += l.n > before ? (size_t)hes_sequence_stages(&l.v[before]) * l.v[before].n_clocks : 0;
+		points += l.n > before
+				  ? (size_t)hes_sequence_stages(&l.v[before]) * l.v[before].n_clocks
+				  : 0;
 	}
 	return list_finish(&l, enough, out, err);
 }

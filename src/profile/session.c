@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/plural.h"
 
-#define GRACE_S 1         /* for an MPS daemon to end */
+#define GRACE_S 1 /* for an MPS daemon to end */
 
 /* The default clock is measured without a lock. */
 static bool is_default(const struct session *s, uint32_t mhz)
@@ -19,7 +19,8 @@ static bool is_default(const struct session *s, uint32_t mhz)
 	return mhz == s->type->clock_default_mhz;
 }
 
-/* If unlocking fails locked_mhz stays set, so that no point is measured as if at the default clock. */
+/* If unlocking fails locked_mhz stays set, so that no point is measured as if at the default clock.
+ */
 static int session_unlock(struct session *s, struct hes_err *err)
 {
 	int rc = 0;
@@ -87,7 +88,8 @@ static int start_mps(struct session *s, struct hes_err *err)
 
 	/* Socket names must be short: use the index, not the UUID. */
 	if (snprintf(dir, sizeof(dir), "%s/%zu", s->all->p->folder, s->gpu) >= (int)sizeof(dir))
-		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for MPS", s->all->p->folder);
+		return hes_fail(err, -ENAMETOOLONG, "%s: the name is too long for MPS",
+				s->all->p->folder);
 	rc = hes_folder_create(dir, err);
 	if (rc)
 		return rc;
@@ -110,7 +112,8 @@ static int session_clear(struct session *s, struct hes_err *err)
 }
 
 /* Whether a point is left to measure. */
-static bool is_left(struct session *s, const struct hes_sequence *t, struct hes_stage stage, uint32_t mhz)
+static bool is_left(struct session *s, const struct hes_sequence *t, struct hes_stage stage,
+		    uint32_t mhz)
 {
 	bool left;
 
@@ -140,8 +143,8 @@ static long last_left(struct session *s, const struct hes_sequence *t)
 	return -1;
 }
 
-static int session_keep(struct session *s, const struct hes_sequence *t, struct hes_stage stage, uint32_t mhz, struct hes_point *rows,
-		bool steady)
+static int session_keep(struct session *s, const struct hes_sequence *t, struct hes_stage stage,
+			uint32_t mhz, struct hes_point *rows, bool steady)
 {
 	struct profiling *all = s->all;
 	const struct hes_points points = { rows, s->n };
@@ -152,7 +155,9 @@ static int session_keep(struct session *s, const struct hes_sequence *t, struct 
 	if (!all->rc)
 		all->rc = all->p->keep(all->p->ctx, &points, &all->err);
 	if (!all->rc)
-		all->rc = hes_hash_set_add(&all->seen, setting) < 0 ? hes_fail(&all->err, -ENOMEM, "out of memory") : 0;
+		all->rc = hes_hash_set_add(&all->seen, setting) < 0
+				  ? hes_fail(&all->err, -ENOMEM, "out of memory")
+				  : 0;
 	rc = all->rc;
 	if (!rc) {
 		all->progress.points++;
@@ -166,7 +171,8 @@ static int session_keep(struct session *s, const struct hes_sequence *t, struct 
 }
 
 /* Measure a stage at every clock that is left. @return 0; 1 stopped; -errno */
-static int measure_stage(struct session *s, const struct hes_sequence *t, struct hes_stage stage, struct hes_err *err)
+static int measure_stage(struct session *s, const struct hes_sequence *t, struct hes_stage stage,
+			 struct hes_err *err)
 {
 	struct hes_point rows[HES_MAX_SHARING];
 	const uint32_t *clocks;
@@ -198,7 +204,9 @@ static int join_job(struct session *s, const struct hes_sequence_job *member, st
 	struct lane *l = &s->lanes[s->n];
 	int rc;
 
-	*l = (struct lane){ .host = &s->host, .job = &s->all->p->jobs[member->job], .sm_pct = member->sm_pct };
+	*l = (struct lane){ .host = &s->host,
+			    .job = &s->all->p->jobs[member->job],
+			    .sm_pct = member->sm_pct };
 	rc = lane_start(l, hes_monotonic_s(), err);
 	if (rc)
 		return rc;
@@ -218,7 +226,9 @@ static void count_failed(struct session *s, const struct hes_sequence *t, const 
 			if (is_left(s, t, hes_sequence_stage(t, i), clocks[c])) {
 				pthread_mutex_lock(&s->all->lock);
 				/* Other sequences must not try this point again. */
-				hes_hash_set_add(&s->all->seen, setting_of(s->all, s->type, t, hes_sequence_stage(t, i), clocks[c]));
+				hes_hash_set_add(&s->all->seen,
+						 setting_of(s->all, s->type, t,
+							    hes_sequence_stage(t, i), clocks[c]));
 				pthread_mutex_unlock(&s->all->lock);
 				failed++;
 			}
@@ -227,7 +237,8 @@ static void count_failed(struct session *s, const struct hes_sequence *t, const 
 	s->all->progress.failed += failed;
 	s->all->progress.points += failed;
 	pthread_mutex_unlock(&s->all->lock);
-	snprintf(note, sizeof(note), "GPU %zu: %s; left out: %zu point%s", s->gpu, err->msg, failed, hes_s(failed));
+	snprintf(note, sizeof(note), "GPU %zu: %s; left out: %zu point%s", s->gpu, err->msg, failed,
+		 hes_s(failed));
 	profiling_report(s->all, note);
 }
 
@@ -243,7 +254,8 @@ static int leave_first(struct session *s, struct hes_err *err)
 	return session_wait(s, hes_monotonic_s() + s->all->p->timing.settle_s, 0, err);
 }
 
-static int run_stages(struct session *s, const struct hes_sequence *t, uint32_t last, struct hes_err *err)
+static int run_stages(struct session *s, const struct hes_sequence *t, uint32_t last,
+		      struct hes_err *err)
 {
 	int rc = 0;
 
@@ -329,10 +341,13 @@ static void open_gpu(struct session *s)
 	if (rc) {
 		char note[HES_ERR_MAX + 100];
 
-		snprintf(note, sizeof(note), "GPU %zu: %s: measuring only jobs alone on the whole GPU", s->gpu, why.msg);
+		snprintf(note, sizeof(note),
+			 "GPU %zu: %s: measuring only jobs alone on the whole GPU", s->gpu,
+			 why.msg);
 		profiling_report(s->all, note);
 	}
-	if (!hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) && r.has & HES_HAS_MEMORY) {
+	if (!hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) &&
+	    r.has & HES_HAS_MEMORY) {
 		s->idle_bytes = r.memory_used_bytes;
 		s->idle_known = true;
 	}

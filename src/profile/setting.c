@@ -17,15 +17,16 @@ uint64_t setting_number(const char *type, uint32_t clock_mhz, const char *text)
 	return hes_hash_text(hes_hash_text(hes_hash_text(HES_HASH_START, type), clock), text) | 1;
 }
 
-uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type, const struct hes_sequence *t,
-		    struct hes_stage stage, uint32_t clock_mhz)
+uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type,
+		    const struct hes_sequence *t, struct hes_stage stage, uint32_t clock_mhz)
 {
 	char jobs[HES_MAX_SHARING][HES_CO_RUN_JOB_MAX], text[HES_CO_RUN_ALL_MAX];
 
 	for (uint32_t i = stage.from; i < stage.to; i++) {
 		const struct hes_profiled *j = &all->p->jobs[t->jobs[i].job];
 
-		hes_co_run_text_job(jobs[i - stage.from], j->workload, j->batch_size, t->jobs[i].sm_pct);
+		hes_co_run_text_job(jobs[i - stage.from], j->workload, j->batch_size,
+				    t->jobs[i].sm_pct);
 	}
 	hes_co_run_text_join(jobs, stage.to - stage.from, text, sizeof(text));
 	return setting_number(type->name, clock_mhz, text);

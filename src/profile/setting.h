@@ -1,6 +1,6 @@
 /*
- * setting.h - the setting of a point as a number: GPU type, clock and co-run set. The order in which jobs joined does
- * not matter.
+ * setting.h - the setting of a point as a number: GPU type, clock and co-run set. The order in
+ * which jobs joined does not matter.
  */
 #ifndef HES_PROFILE_SETTING_H
 #define HES_PROFILE_SETTING_H

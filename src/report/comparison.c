@@ -64,7 +64,7 @@ size_t hes_report_rival(const struct hes_report_policy *v, size_t n, size_t best
 
 /* A text that ends where its room does. */
 struct text {
-	char  *out;
+	char *out;
 	size_t size, at;
 };
 
@@ -101,11 +101,13 @@ static long percent(double v, double reference)
 }
 
 /* @param named  whether to name time and energy */
-static void add_changes(struct text *t, const struct hes_totals *v, const struct hes_totals *reference, bool named)
+static void add_changes(struct text *t, const struct hes_totals *v,
+			const struct hes_totals *reference, bool named)
 {
 	const long energy = percent((double)v->fleet_energy_mj, (double)reference->fleet_energy_mj);
 
-	add_change(t, percent(v->avg_jct_us, reference->avg_jct_us), named ? " average completion time" : "");
+	add_change(t, percent(v->avg_jct_us, reference->avg_jct_us),
+		   named ? " average completion time" : "");
 	add(t, " and ");
 	add_change(t, energy, named ? " fleet energy" : "");
 	add(t, energy ? " than " : " as ");

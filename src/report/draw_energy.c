@@ -18,7 +18,8 @@ static double busiest(const struct hes_report *r)
 	return max;
 }
 
-static void draw_part(struct fig *f, size_t tip, double from, double to, double row, enum role color)
+static void draw_part(struct fig *f, size_t tip, double from, double to, double row,
+		      enum role color)
 {
 	size_t block;
 
@@ -27,11 +28,13 @@ static void draw_part(struct fig *f, size_t tip, double from, double to, double 
 	block = fig_data(f);
 	fprintf(f->script, "%.10g %.10g %.10g %.10g\n", from, to, -row - 0.80, -row - 0.20);
 	fig_data_end(f);
-	fig_plot(f, block, tip, "using 1:3:1:2:3:4 with boxxyerror fc rgb '%s' fs solid border lc rgb '%s' lw 1",
+	fig_plot(f, block, tip,
+		 "using 1:3:1:2:3:4 with boxxyerror fc rgb '%s' fs solid border lc rgb '%s' lw 1",
 		 theme_hex(color), theme_hex(ROLE_SURFACE));
 }
 
-static void draw_bar(const struct hes_report *r, struct fig *f, size_t g, enum role color, double max)
+static void draw_bar(const struct hes_report *r, struct fig *f, size_t g, enum role color,
+		     double max)
 {
 	struct unit unit = unit_energy(max);
 	int decimals = format_decimals(max / unit.of);
@@ -42,10 +45,12 @@ static void draw_bar(const struct hes_report *r, struct fig *f, size_t g, enum r
 	char text[QUANTITY_MAX], idle[QUANTITY_MAX];
 
 	gpu_label(f, r->fleet, g, y, fig_y(f, -1) - fig_y(f, 0) > 28);
-	draw_part(f, fig_text(f, "%s, busy: %s in %s", name, format_energy(text, busy),
-			      format_time(idle, (double)u->busy_us)), 0, busy, (double)g, color);
-	draw_part(f, fig_text(f, "%s, idle: %s", name, format_energy(text, all - busy)), busy, all, (double)g,
-		  ROLE_IDLE);
+	draw_part(f,
+		  fig_text(f, "%s, busy: %s in %s", name, format_energy(text, busy),
+			   format_time(idle, (double)u->busy_us)),
+		  0, busy, (double)g, color);
+	draw_part(f, fig_text(f, "%s, idle: %s", name, format_energy(text, all - busy)), busy, all,
+		  (double)g, ROLE_IDLE);
 	fig_label(f, fig_x(f, all) + 7, y, ALIGN_LEFT, FIG_SMALL, ROLE_INK, "%s",
 		  format_number(text, all / unit.of, decimals));
 	fig_label(f, FIG_WIDTH - 16, y, ALIGN_RIGHT, FIG_SMALL, ROLE_MUTED, "%s\u202f%%",
@@ -64,15 +69,24 @@ int draw_energy(const struct hes_report *r, struct fig *f, struct hes_err *err)
 	size_t n = shown_gpus(r->fleet);
 	double row_px = n <= 16 ? 34 : 20, max = busiest(r);
 	struct unit unit = unit_energy(max);
-	int rc = fig_begin(f, &(struct fig_layout){
-		.width = FIG_WIDTH, .height = (double)n * row_px + 30 + 46, .left = gpu_column(r->fleet),
-		.right = 62, .top = 30, .bottom = 46, .x0 = 0, .x1 = max * 1.1, .y0 = -(double)n, .y1 = 0 }, err);
+	int rc = fig_begin(f,
+			   &(struct fig_layout){ .width = FIG_WIDTH,
+						 .height = (double)n * row_px + 30 + 46,
+						 .left = gpu_column(r->fleet),
+						 .right = 62,
+						 .top = 30,
+						 .bottom = 46,
+						 .x0 = 0,
+						 .x1 = max * 1.1,
+						 .y0 = -(double)n,
+						 .y1 = 0 },
+			   err);
 
 	if (rc)
 		return rc;
 	fig_ticks_x(f, unit.of, 10);
-	fig_label(f, FIG_WIDTH - 62, f->at.height - 9, ALIGN_RIGHT, FIG_FONT, ROLE_MUTED, "energy, %s",
-		  unit.name);
+	fig_label(f, FIG_WIDTH - 62, f->at.height - 9, ALIGN_RIGHT, FIG_FONT, ROLE_MUTED,
+		  "energy, %s", unit.name);
 	draw_legend(&types, f);
 	for (size_t g = 0; g < n; g++)
 		draw_bar(r, f, g, type_role(type_index(&types, r->fleet->gpus[g].type)), max);

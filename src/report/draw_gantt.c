@@ -1,8 +1,8 @@
 /*
  * draw_gantt.c - figure: the Gantt chart, a row for each GPU, a band for each job.
  *
- * Heights are % of SMs. Co-runners are stacked: in order of start, each takes the lowest free place of its height.
- * Where the shares sum to more than 100 % the row grows.
+ * Heights are % of SMs. Co-runners are stacked: in order of start, each takes the lowest free place
+ * of its height. Where the shares sum to more than 100 % the row grows.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,13 +12,13 @@
 #include "report/figures.h"
 #include "report/text.h"
 
-#define ROW_GAP_PX 10.0
+#define ROW_GAP_PX     10.0
 #define LABEL_LEAST_PX 9.5 /* height of a band that can hold a line of text */
 
 struct band {
-	size_t   job;
+	size_t job;
 	uint32_t gpu;
-	int64_t  start_us, end_us;
+	int64_t start_us, end_us;
 	uint32_t low_pct, height_pct; /* within its row */
 };
 
@@ -29,11 +29,11 @@ struct row {
 
 struct chart {
 	struct band *bands; /* by GPU, start, job */
-	size_t       n;
-	struct row  *rows;  /* one a GPU shown */
-	size_t       n_rows;
-	double       height_pct; /* of all rows and gaps */
-	double       px_per_pct;
+	size_t n;
+	struct row *rows; /* one a GPU shown */
+	size_t n_rows;
+	double height_pct; /* of all rows and gaps */
+	double px_per_pct;
 };
 
 static int by_gpu_and_start(const void *a, const void *b)
@@ -51,7 +51,8 @@ static int by_low(const void *a, const void *b)
 {
 	const struct band *x = *(const struct band *const *)a, *y = *(const struct band *const *)b;
 
-	return x->low_pct != y->low_pct ? (x->low_pct < y->low_pct ? -1 : 1) : (x->job < y->job ? -1 : 1);
+	return x->low_pct != y->low_pct ? (x->low_pct < y->low_pct ? -1 : 1)
+					: (x->job < y->job ? -1 : 1);
 }
 
 /* Drop who has ended from @live, find the lowest gap for @b among the rest, join them. */
@@ -91,7 +92,8 @@ static void lay_out_rows(struct chart *c)
 	c->height_pct = 0;
 	for (size_t g = 0; g < c->n_rows; g++) {
 		c->rows[g].top_pct = c->height_pct;
-		c->height_pct += c->rows[g].height_pct + (g + 1 < c->n_rows ? ROW_GAP_PX / c->px_per_pct : 0);
+		c->height_pct += c->rows[g].height_pct +
+				 (g + 1 < c->n_rows ? ROW_GAP_PX / c->px_per_pct : 0);
 	}
 }
 
@@ -113,8 +115,11 @@ static int chart_init(struct chart *c, const struct hes_report *r)
 		const struct hes_outcome *o = &p->jobs[j];
 
 		if (o->end_us > o->start_us && o->gpu < c->n_rows)
-			c->bands[c->n++] = (struct band){ .job = j, .gpu = o->gpu, .start_us = o->start_us,
-							  .end_us = o->end_us, .height_pct = o->sm_pct };
+			c->bands[c->n++] = (struct band){ .job = j,
+							  .gpu = o->gpu,
+							  .start_us = o->start_us,
+							  .end_us = o->end_us,
+							  .height_pct = o->sm_pct };
 	}
 	qsort(c->bands, c->n, sizeof(*c->bands), by_gpu_and_start);
 	stack_all(c, live);
@@ -137,7 +142,8 @@ static double shade(double fraction)
 
 static double clock_fraction(const struct hes_report *r, const struct band *b)
 {
-	return (double)r->replay->jobs[b->job].clock_mhz / r->fleet->gpus[b->gpu].type->clock_default_mhz;
+	return (double)r->replay->jobs[b->job].clock_mhz /
+	       r->fleet->gpus[b->gpu].type->clock_default_mhz;
 }
 
 static size_t tip_of(const struct hes_report *r, struct fig *f, const struct band *b)
@@ -147,11 +153,16 @@ static size_t tip_of(const struct hes_report *r, struct fig *f, const struct ban
 	char start[QUANTITY_MAX], end[QUANTITY_MAX], took[QUANTITY_MAX], jct[QUANTITY_MAX];
 	char predicted[QUANTITY_MAX];
 
-	return fig_text(f, "%s: %s, batch size %u, on %s; %u %% of SMs at %u MHz; from %s to %s (%s; "
-			"predicted end %s), completion time %s", j->id, j->workload, j->batch_size, r->fleet->gpus[b->gpu].name,
-			o->sm_pct, o->clock_mhz, format_time(start, (double)o->start_us),
-			format_time(end, (double)o->end_us), format_time(took, (double)(o->end_us - o->start_us)),
-			o->predicted_end_us > 0 ? format_time(predicted, (double)o->predicted_end_us) : "not known",
+	return fig_text(f,
+			"%s: %s, batch size %u, on %s; %u %% of SMs at %u MHz; from %s to %s (%s; "
+			"predicted end %s), completion time %s",
+			j->id, j->workload, j->batch_size, r->fleet->gpus[b->gpu].name, o->sm_pct,
+			o->clock_mhz, format_time(start, (double)o->start_us),
+			format_time(end, (double)o->end_us),
+			format_time(took, (double)(o->end_us - o->start_us)),
+			o->predicted_end_us > 0
+				? format_time(predicted, (double)o->predicted_end_us)
+				: "not known",
 			format_time(jct, (double)(o->end_us - j->arrival_us)));
 }
 
@@ -161,7 +172,8 @@ static void draw_tracks(const struct hes_report *r, const struct chart *c, struc
 
 	for (size_t g = 0; g < c->n_rows; g++) {
 		const struct row *row = &c->rows[g];
-		double top = fig_y(f, -row->top_pct), bottom = fig_y(f, -row->top_pct - row->height_pct);
+		double top = fig_y(f, -row->top_pct),
+		       bottom = fig_y(f, -row->top_pct - row->height_pct);
 
 		fig_swatch(f, f->at.left, top, right - f->at.left, bottom - top, ROLE_TRACK, 1);
 		gpu_label(f, r->fleet, g, (top + bottom) / 2, bottom - top >= 28);
@@ -186,10 +198,11 @@ static void draw_bands(const struct hes_report *r, const struct chart *c, struct
 		double bottom = -row->top_pct - row->height_pct + b->low_pct;
 		size_t tip = tip_of(r, f, b), block = fig_data(f);
 
-		fprintf(f->script, "%.10g %.10g %.10g %.10g\n", (double)b->start_us, (double)b->end_us, bottom,
-			bottom + b->height_pct);
+		fprintf(f->script, "%.10g %.10g %.10g %.10g\n", (double)b->start_us,
+			(double)b->end_us, bottom, bottom + b->height_pct);
 		fig_data_end(f);
-		fig_plot(f, block, tip, "using 1:3:1:2:3:4 with boxxyerror fc rgb '%s' "
+		fig_plot(f, block, tip,
+			 "using 1:3:1:2:3:4 with boxxyerror fc rgb '%s' "
 			 "fs transparent solid %.3f border lc rgb '%s' lw %.2f",
 			 theme_hex(type_role(type_index(&types, r->fleet->gpus[b->gpu].type))),
 			 shade(clock_fraction(r, b)), theme_hex(ROLE_SURFACE), seam(f, c, b));
@@ -197,7 +210,8 @@ static void draw_bands(const struct hes_report *r, const struct chart *c, struct
 }
 
 /* Ids of a trace differ at their end: what does not fit is cut at the front. */
-static void label_upright(const struct hes_job *j, struct fig *f, double x, double y, double w, double h)
+static void label_upright(const struct hes_job *j, struct fig *f, double x, double y, double w,
+			  double h)
 {
 	char id[2 * HES_NAME_MAX], rest[2 * HES_NAME_MAX];
 	double room = w - 8, size = fmin(FIG_SMALL, h - 1.5), id_px;
@@ -207,7 +221,8 @@ static void label_upright(const struct hes_job *j, struct fig *f, double x, doub
 	id_px = text_width(id, size) + 6;
 	if (h >= 29 && text_fit(rest, sizeof(rest), j->workload, FIG_SMALL - 1, room)) {
 		fig_label(f, x + 5, y + h / 2 - 6.5, ALIGN_LEFT, FIG_SMALL, ROLE_INK, "%s", id);
-		fig_label(f, x + 5, y + h / 2 + 6.5, ALIGN_LEFT, FIG_SMALL - 1, ROLE_INK, "%s", rest);
+		fig_label(f, x + 5, y + h / 2 + 6.5, ALIGN_LEFT, FIG_SMALL - 1, ROLE_INK, "%s",
+			  rest);
 		return;
 	}
 	fig_label(f, x + 5, y + h / 2, ALIGN_LEFT, size, ROLE_INK, "%s", id);
@@ -216,7 +231,8 @@ static void label_upright(const struct hes_job *j, struct fig *f, double x, doub
 }
 
 /* A band may be too low, too narrow, or narrow but tall enough to be written along. */
-static void label_band(const struct hes_job *j, struct fig *f, double x, double y, double w, double h)
+static void label_band(const struct hes_job *j, struct fig *f, double x, double y, double w,
+		       double h)
 {
 	double id_px = text_width(j->id, FIG_SMALL);
 
@@ -262,13 +278,23 @@ int draw_gantt(const struct hes_report *r, struct fig *f, struct hes_err *err)
 	double end = fmax((double)r->replay->totals.makespan_us, 1);
 	struct unit unit = unit_time(end);
 	struct chart c;
-	int rc = chart_init(&c, r) ? hes_fail(err, -ENOMEM, "not enough memory for the Gantt chart") : 0;
+	int rc = chart_init(&c, r) ? hes_fail(err, -ENOMEM, "not enough memory for the Gantt chart")
+				   : 0;
 
 	if (!rc)
-		rc = fig_begin(f, &(struct fig_layout){
-			.width = FIG_WIDTH, .height = c.height_pct * c.px_per_pct + 34 + 46,
-			.left = gpu_column(r->fleet), .right = 16, .top = 34, .bottom = 46,
-			.x0 = 0, .x1 = end, .y0 = -c.height_pct, .y1 = 0 }, err);
+		rc = fig_begin(
+			f,
+			&(struct fig_layout){ .width = FIG_WIDTH,
+					      .height = c.height_pct * c.px_per_pct + 34 + 46,
+					      .left = gpu_column(r->fleet),
+					      .right = 16,
+					      .top = 34,
+					      .bottom = 46,
+					      .x0 = 0,
+					      .x1 = end,
+					      .y0 = -c.height_pct,
+					      .y1 = 0 },
+			err);
 	if (!rc) {
 		fig_ticks_x(f, unit.of, 12);
 		fig_label(f, FIG_WIDTH - 16, f->at.height - 9, ALIGN_RIGHT, FIG_FONT, ROLE_MUTED,

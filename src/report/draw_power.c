@@ -1,8 +1,8 @@
 /*
  * draw_power.c - figure: power over time, stacked by GPU type.
  *
- * Time is cut into bins of about a pixel with the mean power of each, so the area is the energy of the replay.
- * Outside of its segments a GPU draws idle power.
+ * Time is cut into bins of about a pixel with the mean power of each, so the area is the energy of
+ * the replay. Outside of its segments a GPU draws idle power.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,10 +14,10 @@
 #define BINS 880
 
 struct stack {
-	double *mw;     /* BINS x types, cumulative over types once stacked */
-	size_t  n_types;
-	double  bin_us;
-	double  idle_mw; /* of the whole fleet */
+	double *mw; /* BINS x types, cumulative over types once stacked */
+	size_t n_types;
+	double bin_us;
+	double idle_mw; /* of the whole fleet */
 };
 
 /* Add @mw over a stretch of time to one type's bins. */
@@ -99,11 +99,12 @@ static void draw_areas(const struct stack *s, const struct type_list *types, str
 	fig_data_end(f);
 	for (size_t t = 0; t < s->n_types; t++)
 		fig_plot(f, block, fig_text(f, "%s", type_name(types, t)),
-			 "using 1:%zu:%zu with filledcurves fc rgb '%s' fs solid noborder", t + 2, t + 3,
-			 theme_hex(type_role(t)));
+			 "using 1:%zu:%zu with filledcurves fc rgb '%s' fs solid noborder", t + 2,
+			 t + 3, theme_hex(type_role(t)));
 	for (size_t t = 0; t < s->n_types; t++)
 		fig_plot(f, block, NO_TEXT, "using 1:%zu with lines lc rgb '%s' lw %g", t + 3,
-			 theme_hex(t + 1 < s->n_types ? ROLE_SURFACE : ROLE_INK), t + 1 < s->n_types ? 1.2 : 1.4);
+			 theme_hex(t + 1 < s->n_types ? ROLE_SURFACE : ROLE_INK),
+			 t + 1 < s->n_types ? 1.2 : 1.4);
 }
 
 static void draw_idle(const struct stack *s, double end, struct fig *f)
@@ -143,13 +144,23 @@ int draw_power(const struct hes_report *r, struct fig *f, struct hes_err *err)
 		return hes_fail(err, -ENOMEM, "not enough memory for the power figure");
 	max = peak(&s);
 	power = unit_power(max);
-	rc = fig_begin(f, &(struct fig_layout){
-		.width = FIG_WIDTH, .height = 306, .left = gpu_column(r->fleet), .right = 16, .top = 40,
-		.bottom = 46, .x0 = 0, .x1 = end, .y0 = 0, .y1 = max * 1.05 }, err);
+	rc = fig_begin(f,
+		       &(struct fig_layout){ .width = FIG_WIDTH,
+					     .height = 306,
+					     .left = gpu_column(r->fleet),
+					     .right = 16,
+					     .top = 40,
+					     .bottom = 46,
+					     .x0 = 0,
+					     .x1 = end,
+					     .y0 = 0,
+					     .y1 = max * 1.05 },
+		       err);
 	if (!rc) {
 		fig_ticks_x(f, time.of, 12);
 		fig_ticks_y(f, power.of, 6);
-		fig_label(f, f->at.left - 10, 14, ALIGN_RIGHT, FIG_FONT, ROLE_MUTED, "power, %s", power.name);
+		fig_label(f, f->at.left - 10, 14, ALIGN_RIGHT, FIG_FONT, ROLE_MUTED, "power, %s",
+			  power.name);
 		fig_label(f, FIG_WIDTH - 16, f->at.height - 9, ALIGN_RIGHT, FIG_FONT, ROLE_MUTED,
 			  "time since the start, %s", time.name);
 		draw_legend(r, &types, f);

@@ -23,15 +23,15 @@ int fig_begin(struct fig *f, const struct fig_layout *at, struct hes_err *err)
 		return hes_fail(err, -ENOMEM, "cannot hold a figure: %s", strerror(errno));
 	}
 	fprintf(f->script,
-		"set terminal svg size %.0f,%.0f noenhanced font 'sans-serif,%g' name 'gp' linewidth 1\n"
+		"set terminal svg size %.0f,%.0f noenhanced font 'sans-serif,%g' name 'gp' "
+		"linewidth 1\n"
 		"set encoding utf8\n"
 		"unset key\nunset border\nunset xtics\nunset ytics\n"
 		"set lmargin at screen %.8f\nset rmargin at screen %.8f\n"
 		"set tmargin at screen %.8f\nset bmargin at screen %.8f\n"
 		"set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n",
-		at->width, at->height, FIG_FONT, at->left / at->width,
-		1 - at->right / at->width, 1 - at->top / at->height, at->bottom / at->height,
-		at->x0, at->x1, at->y0, at->y1);
+		at->width, at->height, FIG_FONT, at->left / at->width, 1 - at->right / at->width,
+		1 - at->top / at->height, at->bottom / at->height, at->x0, at->x1, at->y0, at->y1);
 	return 0;
 }
 
@@ -89,15 +89,16 @@ size_t fig_text(struct fig *f, const char *fmt, ...)
 	return token;
 }
 
-static void put_label(struct fig *f, double x_px, double y_px, const char *how, double size, enum role color,
-		      size_t token)
+static void put_label(struct fig *f, double x_px, double y_px, const char *how, double size,
+		      enum role color, size_t token)
 {
-	fprintf(f->script, "set label '@%zu@' at screen %.6f,%.6f %s font ',%g' tc rgb '%s' front\n", token,
+	fprintf(f->script,
+		"set label '@%zu@' at screen %.6f,%.6f %s font ',%g' tc rgb '%s' front\n", token,
 		x_px / f->at.width, 1 - y_px / f->at.height, how, size, theme_hex(color));
 }
 
-void fig_label(struct fig *f, double x_px, double y_px, enum align align, double size, enum role color,
-	       const char *fmt, ...)
+void fig_label(struct fig *f, double x_px, double y_px, enum align align, double size,
+	       enum role color, const char *fmt, ...)
 {
 	static const char *const words[] = { "left", "center", "right" };
 	va_list ap;
@@ -120,16 +121,18 @@ void fig_label_rotated(struct fig *f, double x_px, double y_px, double size, enu
 void fig_swatch(struct fig *f, double x_px, double y_px, double w_px, double h_px, enum role color,
 		double opacity)
 {
-	fprintf(f->script, "set object rectangle from screen %.6f,%.6f to screen %.6f,%.6f "
+	fprintf(f->script,
+		"set object rectangle from screen %.6f,%.6f to screen %.6f,%.6f "
 		"fc rgb '%s' fs transparent solid %.3f noborder behind\n",
 		x_px / f->at.width, 1 - y_px / f->at.height, (x_px + w_px) / f->at.width,
 		1 - (y_px + h_px) / f->at.height, theme_hex(color), opacity);
 }
 
-void fig_line(struct fig *f, double x0_px, double y0_px, double x1_px, double y1_px, enum role color,
-	      double width)
+void fig_line(struct fig *f, double x0_px, double y0_px, double x1_px, double y1_px,
+	      enum role color, double width)
 {
-	fprintf(f->script, "set arrow from screen %.6f,%.6f to screen %.6f,%.6f nohead "
+	fprintf(f->script,
+		"set arrow from screen %.6f,%.6f to screen %.6f,%.6f nohead "
 		"lc rgb '%s' lw %g back\n",
 		x0_px / f->at.width, 1 - y0_px / f->at.height, x1_px / f->at.width,
 		1 - y1_px / f->at.height, theme_hex(color), width);
@@ -162,13 +165,15 @@ static void ticks(struct fig *f, char axis, double lo, double hi, double unit_of
 	const char *separator = "";
 	char text[QUANTITY_MAX];
 
-	fprintf(f->script, "set %ctics scale 0 nomirror textcolor rgb '%s' (", axis, theme_hex(ROLE_MUTED));
+	fprintf(f->script, "set %ctics scale 0 nomirror textcolor rgb '%s' (", axis,
+		theme_hex(ROLE_MUTED));
 	for (double i = first; i * step <= hi / unit_of * (1 + 1e-9); i++, separator = ", ") {
 		size_t token = fig_text(f, "%s", format_number(text, i * step, decimals));
 
 		fprintf(f->script, "%s'@%zu@' %.10g", separator, token, i * step * unit_of);
 	}
-	fprintf(f->script, ")\nset grid %ctics lt 1 lc rgb '%s' lw 1 back\n", axis, theme_hex(ROLE_GRID));
+	fprintf(f->script, ")\nset grid %ctics lt 1 lc rgb '%s' lw 1 back\n", axis,
+		theme_hex(ROLE_GRID));
 }
 
 void fig_ticks_x(struct fig *f, double unit_of, int max_ticks)

@@ -1,6 +1,6 @@
 /*
- * fig_svg.c - make an SVG figure from the drawing of gnuplot: insert texts, unify colours, make ids unique, remove
- * what depends on the version of gnuplot.
+ * fig_svg.c - make an SVG figure from the drawing of gnuplot: insert texts, unify colours, make ids
+ * unique, remove what depends on the version of gnuplot.
  */
 #include "report/fig.h"
 
@@ -113,8 +113,8 @@ static void put_drawing(const struct fig *f, FILE *in, const char *id, FILE *out
 
 		started = started || starts(line, "<g id=\"gnuplot_canvas\"");
 		filter = filter || strstr(line, "<filter");
-		if (!started || filter || starts(line, "<g id=\"gnuplot_canvas\"") || starts(line, "<rect") ||
-		    line[0] == '\n') {
+		if (!started || filter || starts(line, "<g id=\"gnuplot_canvas\"") ||
+		    starts(line, "<rect") || line[0] == '\n') {
 			filter = filter && !strstr(line, "</filter");
 			continue;
 		}
@@ -138,8 +138,11 @@ static void put_head(const struct fig *f, const char *label, bool standalone, FI
 {
 	if (standalone)
 		fputs("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n", out);
-	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" "
-		"width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"",
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" "
+		"xmlns:xlink=\"http://www.w3.org/1999/xlink\" "
+		"width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
+		"aria-label=\"",
 		f->at.width, f->at.height, f->at.width, f->at.height);
 	text_xml(out, label);
 	fputs("\">\n", out);
@@ -148,10 +151,11 @@ static void put_head(const struct fig *f, const char *label, bool standalone, FI
 		return;
 	}
 	fputs("<style>svg text{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,"
-	      "\"Helvetica Neue\",Arial,sans-serif;white-space:pre}\n", out);
+	      "\"Helvetica Neue\",Arial,sans-serif;white-space:pre}\n",
+	      out);
 	theme_svg_css(out);
-	fprintf(out, "</style>\n<g>\n<rect width=\"%.0f\" height=\"%.0f\" fill=\"%s\"/>\n", f->at.width,
-		f->at.height, theme_hex(ROLE_SURFACE));
+	fprintf(out, "</style>\n<g>\n<rect width=\"%.0f\" height=\"%.0f\" fill=\"%s\"/>\n",
+		f->at.width, f->at.height, theme_hex(ROLE_SURFACE));
 }
 
 int fig_render(struct fig *f, const char *id, const char *label, bool standalone, FILE *out,
@@ -176,7 +180,8 @@ int fig_render(struct fig *f, const char *id, const char *label, bool standalone
 	return rc;
 }
 
-int fig_save(struct fig *f, const char *path, const char *id, const char *label, struct hes_err *err)
+int fig_save(struct fig *f, const char *path, const char *id, const char *label,
+	     struct hes_err *err)
 {
 	struct hes_file out;
 	int rc = hes_file_create(&out, path, err);

@@ -29,28 +29,40 @@ static bool has_distributions(const struct hes_report *r)
 
 const struct figure figures[HES_FIGURES] = {
 	[HES_FIGURE_FRONT] = { "front", "Energy against completion time",
-		"Each filled point is a policy as it turned out; down and left is better. A ring marks what was "
-		"predicted for a policy, a thin line leads from there to what happened. The grey curve, where the chosen "
-		"policy has one, is the front of the plans it had to pick from, as predicted.",
-		"", always, draw_front },
+			       "Each filled point is a policy as it turned out; down and left is "
+			       "better. A ring marks what was "
+			       "predicted for a policy, a thin line leads from there to what "
+			       "happened. The grey curve, where the chosen "
+			       "policy has one, is the front of the plans it had to pick from, as "
+			       "predicted.",
+			       "", always, draw_front },
 	[HES_FIGURE_GANTT] = { "gantt", "The plan as it went",
-		"A row is a GPU, a band a job. The height of a band is the job’s share of the SMs (a full row is "
-		"100 %), its colour the GPU type, its shade the clock: the paler, the slower. Point at a band for "
-		"its job.",
-		"There are too many jobs to draw.", has_few_jobs, draw_gantt },
+			       "A row is a GPU, a band a job. The height of a band is the job’s "
+			       "share of the SMs (a full row is "
+			       "100 %), its colour the GPU type, its shade the clock: the paler, "
+			       "the slower. Point at a band for "
+			       "its job.",
+			       "There are too many jobs to draw.", has_few_jobs, draw_gantt },
 	[HES_FIGURE_POWER] = { "power", "GPU power",
-		"Power of all GPUs of a type, stacked, so that the upper edge is the power of the fleet; idle GPUs "
-		"count. The dashed line is what the fleet draws when nothing runs. The time axis is that of the "
-		"chart above.",
-		"", always, draw_power },
+			       "Power of all GPUs of a type, stacked, so that the upper edge is "
+			       "the power of the fleet; idle GPUs "
+			       "count. The dashed line is what the fleet draws when nothing runs. "
+			       "The time axis is that of the "
+			       "chart above.",
+			       "", always, draw_power },
 	[HES_FIGURE_ENERGY] = { "energy", "Energy by GPU",
-		"The coloured part is the energy while the GPU ran anything (busy), the grey part what it drew idle "
-		"until the last job of the fleet ended. The right column is the part of the time it was busy.",
-		"", always, draw_energy },
+				"The coloured part is the energy while the GPU ran anything "
+				"(busy), the grey part what it drew idle "
+				"until the last job of the fleet ended. The right column is the "
+				"part of the time it was busy.",
+				"", always, draw_energy },
 	[HES_FIGURE_JCT] = { "jct", "Completion times of the jobs",
-		"From arrival to end. A box holds the middle half of the jobs, the line in it is the median, the "
-		"diamond the mean, the whiskers reach from the 5th to the 95th percentile, a dot is a job.",
-		"There are no completion times to draw.", has_distributions, draw_jct },
+			     "From arrival to end. A box holds the middle half of the jobs, the "
+			     "line in it is the median, the "
+			     "diamond the mean, the whiskers reach from the 5th to the 95th "
+			     "percentile, a dot is a job.",
+			     "There are no completion times to draw.", has_distributions,
+			     draw_jct },
 };
 
 const char *hes_figure_name(enum hes_figure which)
@@ -122,8 +134,8 @@ void gpu_label(struct fig *fig, const struct hes_fleet *f, size_t gpu, double y_
 	double room = gpu_column(f) - 18;
 
 	text_fit(name, sizeof(name), f->gpus[gpu].name, FIG_FONT, room);
-	fig_label(fig, fig->at.left - 10, y_px - (two_lines ? 7 : 0), ALIGN_RIGHT, FIG_FONT, ROLE_INK, "%s",
-		  name);
+	fig_label(fig, fig->at.left - 10, y_px - (two_lines ? 7 : 0), ALIGN_RIGHT, FIG_FONT,
+		  ROLE_INK, "%s", name);
 	if (!two_lines)
 		return;
 	text_fit(name, sizeof(name), f->gpus[gpu].type->name, FIG_SMALL, room);

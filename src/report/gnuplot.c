@@ -87,12 +87,14 @@ int gnuplot_run(FILE *script, FILE *output, struct hes_err *err)
 	pid_t pid;
 	int rc;
 
-	if (!complaints || fflush(script) || ferror(script) || lseek(fileno(script), 0, SEEK_SET) < 0)
+	if (!complaints || fflush(script) || ferror(script) ||
+	    lseek(fileno(script), 0, SEEK_SET) < 0)
 		rc = errno ? errno : EIO;
 	else
 		rc = spawn(&pid, script, output, complaints);
 	if (rc == ENOENT)
-		rc = hes_fail(err, -ENOENT, "gnuplot, which draws the figures, is not in PATH; "
+		rc = hes_fail(err, -ENOENT,
+			      "gnuplot, which draws the figures, is not in PATH; "
 			      "install the package gnuplot-nox (apt-get install gnuplot-nox)");
 	else if (rc)
 		rc = hes_fail(err, -rc, "cannot run gnuplot: %s", strerror(rc));

@@ -1,6 +1,6 @@
 /*
- * place.c - place labels by descent: each label in turn takes the best of a ring of candidates, until none moves;
- * see place.h.
+ * place.c - place labels by descent: each label in turn takes the best of a ring of candidates,
+ * until none moves; see place.h.
  */
 #include "report/place.h"
 
@@ -25,9 +25,10 @@ static struct box candidate(const struct place_label *l, int c)
 {
 	/* A table, since sin and cos may differ in the last bit between C libraries. */
 	static const double unit[DIRECTIONS][2] = {
-		{ 1, 0 }, { 0.92, -0.38 }, { 0.92, 0.38 }, { 0.71, -0.71 }, { 0.71, 0.71 }, { -1, 0 },
-		{ -0.92, -0.38 }, { -0.92, 0.38 }, { -0.71, -0.71 }, { -0.71, 0.71 }, { 0, -1 }, { 0, 1 },
-		{ 0.38, -0.92 }, { -0.38, -0.92 }, { 0.38, 0.92 }, { -0.38, 0.92 },
+		{ 1, 0 },         { 0.92, -0.38 },  { 0.92, 0.38 },   { 0.71, -0.71 },
+		{ 0.71, 0.71 },   { -1, 0 },        { -0.92, -0.38 }, { -0.92, 0.38 },
+		{ -0.71, -0.71 }, { -0.71, 0.71 },  { 0, -1 },        { 0, 1 },
+		{ 0.38, -0.92 },  { -0.38, -0.92 }, { 0.38, 0.92 },   { -0.38, 0.92 },
 	};
 	static const double rings[DISTANCES] = { 9, 16, 26, 40, 58, 80 };
 	const double *u = unit[c % DIRECTIONS];
@@ -35,12 +36,17 @@ static struct box candidate(const struct place_label *l, int c)
 	double x = l->x + u[0] * d, y = l->y + u[1] * d;
 
 	/* The nearest edge or corner of the label is what is at that distance. */
-	return (struct box){ x - (u[0] > 0.3 ? 0 : u[0] < -0.3 ? l->w : l->w / 2),
-			     y - (u[1] > 0.3 ? 0 : u[1] < -0.3 ? l->h : l->h / 2), l->w, l->h };
+	return (struct box){ x - (u[0] > 0.3    ? 0
+				  : u[0] < -0.3 ? l->w
+						: l->w / 2),
+			     y - (u[1] > 0.3    ? 0
+				  : u[1] < -0.3 ? l->h
+						: l->h / 2),
+			     l->w, l->h };
 }
 
-static double cost(const struct place_label *labels, size_t n, size_t self, const struct box *at, int c,
-		   const struct box *avoid, size_t n_avoid, const struct box *bounds)
+static double cost(const struct place_label *labels, size_t n, size_t self, const struct box *at,
+		   int c, const struct box *avoid, size_t n_avoid, const struct box *bounds)
 {
 	double sum = c / DIRECTIONS * 12.0 + c % DIRECTIONS * 0.5;
 

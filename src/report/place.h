@@ -1,6 +1,6 @@
 /*
- * place.h - place the labels of points so that they cover neither each other nor the points. In pixels, y
- * downwards.
+ * place.h - place the labels of points so that they cover neither each other nor the points. In
+ * pixels, y downwards.
  */
 #ifndef HES_REPORT_PLACE_H
 #define HES_REPORT_PLACE_H
@@ -12,9 +12,9 @@ struct box {
 };
 
 struct place_label {
-	double x, y;       /* the point */
-	double w, h;       /* of the label */
-	struct box at;     /* out: where it goes */
+	double x, y;   /* the point */
+	double w, h;   /* of the label */
+	struct box at; /* out: where it goes */
 };
 
 /**

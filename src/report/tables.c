@@ -12,29 +12,51 @@
 
 enum quantity { TIME, ENERGY, PERCENT };
 
-static double avg_jct(const struct hes_report_policy *p)  { return p->realised.avg_jct_us; }
-static double p50_jct(const struct hes_report_policy *p)  { return (double)p->p50_jct_us; }
-static double p95_jct(const struct hes_report_policy *p)  { return (double)p->p95_jct_us; }
-static double makespan(const struct hes_report_policy *p) { return (double)p->realised.makespan_us; }
-static double busy(const struct hes_report_policy *p)     { return (double)p->realised.busy_energy_mj; }
-static double fleet(const struct hes_report_policy *p)    { return (double)p->realised.fleet_energy_mj; }
-static double util(const struct hes_report_policy *p)     { return 100 * p->mean_util; }
+static double avg_jct(const struct hes_report_policy *p)
+{
+	return p->realised.avg_jct_us;
+}
+static double p50_jct(const struct hes_report_policy *p)
+{
+	return (double)p->p50_jct_us;
+}
+static double p95_jct(const struct hes_report_policy *p)
+{
+	return (double)p->p95_jct_us;
+}
+static double makespan(const struct hes_report_policy *p)
+{
+	return (double)p->realised.makespan_us;
+}
+static double busy(const struct hes_report_policy *p)
+{
+	return (double)p->realised.busy_energy_mj;
+}
+static double fleet(const struct hes_report_policy *p)
+{
+	return (double)p->realised.fleet_energy_mj;
+}
+static double util(const struct hes_report_policy *p)
+{
+	return 100 * p->mean_util;
+}
 
 enum { COLUMN_JCT = 0, COLUMN_BUSY = 4, N_COLUMNS = 7 };
 
 static const struct column {
-	const char   *heading, *title;
+	const char *heading, *title;
 	enum quantity quantity;
-	bool          more_is_better;
-	double      (*value)(const struct hes_report_policy *p);
+	bool more_is_better;
+	double (*value)(const struct hes_report_policy *p);
 } columns[N_COLUMNS] = {
-	[COLUMN_JCT] = { "average JCT", "mean time from a job’s arrival to its end", TIME, false, avg_jct },
+	[COLUMN_JCT] = { "average JCT", "mean time from a job’s arrival to its end", TIME, false,
+			 avg_jct },
 	{ "median JCT", "half the jobs took at most this long", TIME, false, p50_jct },
 	{ "p95 JCT", "95 % of the jobs took at most this long", TIME, false, p95_jct },
 	{ "makespan", "end of the last job", TIME, false, makespan },
 	[COLUMN_BUSY] = { "busy energy", "GPUs while they run anything", ENERGY, false, busy },
-	{ "fleet energy", "busy energy and the idle power of every GPU until the last job ends", ENERGY, false,
-	  fleet },
+	{ "fleet energy", "busy energy and the idle power of every GPU until the last job ends",
+	  ENERGY, false, fleet },
 	{ "SM use", "mean SM utilisation of the fleet over the makespan", PERCENT, true, util },
 };
 
@@ -56,18 +78,21 @@ static bool is_best(const struct hes_report *r, size_t row, const struct column 
 
 		best = c->more_is_better ? fmax(best, v) : fmin(best, v);
 	}
-	return strcmp(quantity(own, c->quantity, c->value(&r->policies[row])), quantity(other, c->quantity, best)) == 0;
+	return strcmp(quantity(own, c->quantity, c->value(&r->policies[row])),
+		      quantity(other, c->quantity, best)) == 0;
 }
 
 static void heading(FILE *f)
 {
 	fputs("<thead><tr><th class=\"text\">policy</th>", f);
 	for (size_t c = 0; c < N_COLUMNS; c++)
-		fprintf(f, "<th title=\"%s\">%s<span>%s</span></th>", columns[c].title, columns[c].heading,
-			columns[c].quantity == PERCENT ? "%" : "");
+		fprintf(f, "<th title=\"%s\">%s<span>%s</span></th>", columns[c].title,
+			columns[c].heading, columns[c].quantity == PERCENT ? "%" : "");
 	fputs("<th title=\"and how far it is from the outcome\">predicted JCT<span>off</span></th>"
-	      "<th title=\"and how far it is from the outcome\">predicted energy<span>off</span></th>"
-	      "</tr></thead>\n", f);
+	      "<th title=\"and how far it is from the outcome\">predicted "
+	      "energy<span>off</span></th>"
+	      "</tr></thead>\n",
+	      f);
 }
 
 static void caption(FILE *f, const struct hes_report *r)
@@ -99,7 +124,8 @@ static void cell(FILE *f, const struct hes_report *r, size_t row, const struct c
 }
 
 /* What was predicted for a column of the comparison, and how far off that is. */
-static void prediction(FILE *f, const struct hes_report *r, size_t row, const struct column *c, double predicted)
+static void prediction(FILE *f, const struct hes_report *r, size_t row, const struct column *c,
+		       double predicted)
 {
 	char number[QUANTITY_MAX], change[QUANTITY_MAX];
 
@@ -123,8 +149,11 @@ void table_policies(FILE *f, const struct hes_report *r)
 
 		fprintf(f, "<tr%s><th class=\"text\">", i == r->chosen ? " class=\"chosen\"" : "");
 		text_xml(f, policy_label(name, p));
-		fprintf(f, "<span>%s</span></th>", i == r->chosen && i == r->reference ? "shown below, reference"
-			: i == r->chosen ? "shown below" : i == r->reference ? "reference" : "");
+		fprintf(f, "<span>%s</span></th>",
+			i == r->chosen && i == r->reference ? "shown below, reference"
+			: i == r->chosen                    ? "shown below"
+			: i == r->reference                 ? "reference"
+							    : "");
 		for (size_t c = 0; c < N_COLUMNS; c++)
 			cell(f, r, i, &columns[c]);
 		prediction(f, r, i, &columns[COLUMN_JCT], p->predicted.avg_jct_us);
@@ -163,9 +192,11 @@ void table_gpus(FILE *f, const struct hes_report *r)
 
 	for (size_t j = 0; jobs && j < p->n_jobs; j++)
 		jobs[p->jobs[j].gpu] += p->jobs[j].end_us > p->jobs[j].start_us;
-	fputs("<table>\n<thead><tr><th class=\"text\">GPU</th><th class=\"text\">type</th><th>jobs</th>"
+	fputs("<table>\n<thead><tr><th class=\"text\">GPU</th><th "
+	      "class=\"text\">type</th><th>jobs</th>"
 	      "<th>busy</th><th>busy<span>%</span></th><th>SM use<span>%</span></th>"
-	      "<th>busy energy</th><th>idle energy</th></tr></thead>\n<tbody>\n", f);
+	      "<th>busy energy</th><th>idle energy</th></tr></thead>\n<tbody>\n",
+	      f);
 	for (size_t g = 0; g < p->n_gpus; g++) {
 		const struct hes_gpu_usage *u = &p->gpus[g];
 
@@ -203,7 +234,8 @@ static void job_row(FILE *f, const struct hes_report *r, size_t j)
 	if (!job->has_deadline)
 		fputs("<td></td>", f);
 	else
-		fprintf(f, "<td%s</td>", o->end_us <= job->deadline_us ? ">met" : " class=\"missed\">missed");
+		fprintf(f, "<td%s</td>",
+			o->end_us <= job->deadline_us ? ">met" : " class=\"missed\">missed");
 	fputs("</tr>\n", f);
 }
 
@@ -212,9 +244,13 @@ void table_jobs(FILE *f, const struct hes_report *r)
 	size_t n = r->jobs->n < TABLE_MAX_JOBS ? r->jobs->n : TABLE_MAX_JOBS;
 	char all[QUANTITY_MAX];
 
-	fputs("<table>\n<thead><tr><th class=\"text\">job</th><th class=\"text\">workload</th><th>batch size"
-	      "</th><th class=\"text\">GPU</th><th>SMs<span>%</span></th><th>clock<span>MHz</span></th>"
-	      "<th>arrival</th><th>start</th><th>end</th><th>JCT</th><th>deadline</th></tr></thead>\n<tbody>\n", f);
+	fputs("<table>\n<thead><tr><th class=\"text\">job</th><th "
+	      "class=\"text\">workload</th><th>batch size"
+	      "</th><th "
+	      "class=\"text\">GPU</th><th>SMs<span>%</span></th><th>clock<span>MHz</span></th>"
+	      "<th>arrival</th><th>start</th><th>end</th><th>JCT</th><th>deadline</th></tr></"
+	      "thead>\n<tbody>\n",
+	      f);
 	for (size_t j = 0; j < n; j++)
 		job_row(f, r, j);
 	fputs("</tbody></table>\n", f);

@@ -20,7 +20,11 @@ static size_t decode(const char *s, uint32_t *code)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *u = (const unsigned char *)s;
-	size_t n = u[0] < 0x80 ? 1 : u[0] >> 5 == 6 ? 2 : u[0] >> 4 == 14 ? 3 : u[0] >> 3 == 30 ? 4 : 0;
+	size_t n = u[0] < 0x80       ? 1
+		   : u[0] >> 5 == 6  ? 2
+		   : u[0] >> 4 == 14 ? 3
+		   : u[0] >> 3 == 30 ? 4
+				     : 0;
 	uint32_t c = n == 1 ? u[0] : n ? u[0] & (0x7Fu >> n) : BAD_CODE;
 
 	for (size_t i = 1; i < n; i++) {
@@ -48,11 +52,21 @@ void text_xml(FILE *f, const char *s)
 		size_t n = decode(s, &c);
 
 		switch (c) {
-		case '&': fputs("&amp;", f); break;
-		case '<': fputs("&lt;", f); break;
-		case '>': fputs("&gt;", f); break;
-		case '"': fputs("&quot;", f); break;
-		case '\'': fputs("&#39;", f); break;
+		case '&':
+			fputs("&amp;", f);
+			break;
+		case '<':
+			fputs("&lt;", f);
+			break;
+		case '>':
+			fputs("&gt;", f);
+			break;
+		case '"':
+			fputs("&quot;", f);
+			break;
+		case '\'':
+			fputs("&#39;", f);
+			break;
 		default:
 			if (is_disturbing(c))
 				fputs(REPLACEMENT, f);
@@ -169,7 +183,9 @@ struct unit unit_time(double max_us)
 
 struct unit unit_energy(double max_mj)
 {
-	static const struct unit units[] = { { "J", 1e3 }, { "kJ", 1e6 }, { "MJ", 1e9 }, { "GJ", 1e12 } };
+	static const struct unit units[] = {
+		{ "J", 1e3 }, { "kJ", 1e6 }, { "MJ", 1e9 }, { "GJ", 1e12 }
+	};
 
 	return unit_of(units, sizeof(units) / sizeof(units[0]), max_mj);
 }
@@ -224,7 +240,10 @@ static const char *with_thin_spaces(char out[QUANTITY_MAX], const char *plain)
 	for (; *plain && n + sizeof(THIN_SPACE) < QUANTITY_MAX; plain++) {
 		const char one[] = { *plain, '\0' };
 
-		n += (size_t)snprintf(out + n, QUANTITY_MAX - n, "%s", *plain == ' ' ? THIN_SPACE : *plain == '-' ? MINUS : one);
+		n += (size_t)snprintf(out + n, QUANTITY_MAX - n, "%s",
+				      *plain == ' '   ? THIN_SPACE
+				      : *plain == '-' ? MINUS
+						      : one);
 	}
 	return out;
 }

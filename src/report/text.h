@@ -1,5 +1,6 @@
 /*
- * text.h - text of a report: escaped, measured, cut to a width; quantities with separators and units.
+ * text.h - text of a report: escaped, measured, cut to a width; quantities with separators and
+ * units.
  */
 #ifndef HES_REPORT_TEXT_H
 #define HES_REPORT_TEXT_H
@@ -19,7 +20,8 @@ void text_xml(FILE *f, const char *s);
 /** Approximate width of @s in a sans-serif font of @size px; errs on the wide side. */
 double text_width(const char *s, double size);
 
-/** Copy @s cut to @max_px with an ellipsis. @return false (and "") if not even three characters fit */
+/** Copy @s cut to @max_px with an ellipsis. @return false (and "") if not even three characters fit
+ */
 bool text_fit(char *out, size_t out_size, const char *s, double size, double max_px);
 /** The same, but the end of @s is kept: "…0042". */
 bool text_fit_tail(char *out, size_t out_size, const char *s, double size, double max_px);
@@ -27,7 +29,7 @@ bool text_fit_tail(char *out, size_t out_size, const char *s, double size, doubl
 /** A unit and how much of the base unit (us, mJ, mW) one of it is. */
 struct unit {
 	const char *name;
-	double      of;
+	double of;
 };
 
 /** The unit in which @max reads well. */

@@ -1,8 +1,9 @@
 /*
  * account.c - joules of GPUs and progress of jobs; see account.h.
  *
- * A segment is a stretch of time with the same jobs and clock. Its joules are those of the meter between its two ends;
- * hes_attribute_known() splits them, as it splits the predicted joules of a plan.
+ * A segment is a stretch of time with the same jobs and clock. Its joules are those of the meter
+ * between its two ends; hes_attribute_known() splits them, as it splits the predicted joules of a
+ * plan.
  */
 #include "run/account.h"
 #include "base/grow.h"
@@ -11,9 +12,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define WHOLE 0.9  /* part of a segment that must have power readings where there is no counter */
+#define WHOLE 0.9 /* part of a segment that must have power readings where there is no counter */
 
-int run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus, size_t n, struct hes_err *err)
+int run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus,
+		    size_t n, struct hes_err *err)
 {
 	size_t *metered = calloc(n + 1, sizeof(*metered));
 	int rc = metered ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", n);
@@ -32,12 +34,13 @@ int run_meter_start(struct run_meter *m, const struct hes_devices *devices, stru
 	return rc;
 }
 
-double run_activity(const struct hes_profiles *profiles, const struct hes_gpu_type *type, const struct hes_job *job, uint32_t sm_pct,
-		    uint32_t clock_mhz)
+double run_activity(const struct hes_profiles *profiles, const struct hes_gpu_type *type,
+		    const struct hes_job *job, uint32_t sm_pct, uint32_t clock_mhz)
 {
 	struct hes_profile solo;
 
-	if (!profiles || hes_profile_find(profiles, job->workload, job->batch_size, type->name, &solo, NULL))
+	if (!profiles ||
+	    hes_profile_find(profiles, job->workload, job->batch_size, type->name, &solo, NULL))
 		return 0;
 	return hes_activity_w(type, &solo, sm_pct, clock_mhz);
 }
@@ -63,8 +66,11 @@ static void split_segment(struct run_gpu *g, double joules, double seconds)
 	struct hes_sharer v[HES_MAX_SHARING];
 
 	for (uint32_t i = 0; i < g->n_running; i++)
-		v[i] = (struct hes_sharer){ .end_s = seconds, .sm_pct = g->running[i]->place->sm_pct, .activity = g->running[i]->activity };
-	if (!hes_attribute_known(joules, g->planned->type->idle_power_mw * 1e-3, seconds, v, g->n_running))
+		v[i] = (struct hes_sharer){ .end_s = seconds,
+					    .sm_pct = g->running[i]->place->sm_pct,
+					    .activity = g->running[i]->activity };
+	if (!hes_attribute_known(joules, g->planned->type->idle_power_mw * 1e-3, seconds, v,
+				 g->n_running))
 		for (uint32_t i = 0; i < g->n_running; i++)
 			g->running[i]->energy_j += v[i].energy_j;
 }
@@ -81,8 +87,8 @@ static void keep_segment(struct run_energy *e)
 }
 
 /*
- * Over a gap of the readings the counter still gives the joules of the GPU. How they split is not known, so the
- * energy of the jobs that ran is missing.
+ * Over a gap of the readings the counter still gives the joules of the GPU. How they split is not
+ * known, so the energy of the jobs that ran is missing.
  */
 static void lose(struct run_gpu *g)
 {
@@ -148,7 +154,9 @@ void run_segment_begin(const struct run_meter *m, struct run_gpu *g)
 		e->now.end_us = now;
 		keep_segment(e);
 	}
-	e->now = (struct run_segment){ .start_us = now, .clock_mhz = g->lock.mhz, .n = g->n_running, .has_energy = true };
+	e->now = (struct run_segment){
+		.start_us = now, .clock_mhz = g->lock.mhz, .n = g->n_running, .has_energy = true
+	};
 	for (uint32_t i = 0; i < g->n_running; i++)
 		e->now.rates[i].task = g->running[i];
 }
@@ -166,7 +174,12 @@ void run_look(const struct run_meter *m, struct run_task *t)
 		if (p->task != t)
 			continue;
 		if (!p->seen)
-			*p = (struct run_rate){ t, true, t->progress_us, t->progress_us, t->progress.iterations, t->progress.iterations };
+			*p = (struct run_rate){ t,
+						true,
+						t->progress_us,
+						t->progress_us,
+						t->progress.iterations,
+						t->progress.iterations };
 		p->last_us = t->progress_us;
 		p->last = t->progress.iterations;
 	}

@@ -8,17 +8,20 @@
 
 struct run_meter {
 	const struct run_clock *clock;
-	struct hes_meter  *meter;
+	struct hes_meter *meter;
 	struct hes_window *window;
-	double             longest_gap_s;
-	uint32_t           session;      /* see struct hes_run_meter */
-	int64_t            keep_us;      /* when to write joules into the journal */
+	double longest_gap_s;
+	uint32_t session; /* see struct hes_run_meter */
+	int64_t keep_us;  /* when to write joules into the journal */
 };
 
-int  run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus, size_t n, struct hes_err *err);
-/** Charge the joules since the last call to the jobs that ran; call it before jobs or clock of the GPU change. */
+int run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus,
+		    size_t n, struct hes_err *err);
+/** Charge the joules since the last call to the jobs that ran; call it before jobs or clock of the
+ * GPU change. */
 void run_account(struct run_meter *m, struct run_gpu *g);
-/** The same while nothing changes. Without a reading it does nothing: a later call charges the time, too. */
+/** The same while nothing changes. Without a reading it does nothing: a later call charges the
+ * time, too. */
 void run_account_so_far(struct run_meter *m, struct run_gpu *g);
 /** Jobs or clock of the GPU have changed. */
 void run_segment_begin(const struct run_meter *m, struct run_gpu *g);
@@ -26,7 +29,7 @@ void run_segment_begin(const struct run_meter *m, struct run_gpu *g);
 void run_look(const struct run_meter *m, struct run_task *t);
 
 /** Watts above idle that a job causes by its profile; 0: not known. */
-double run_activity(const struct hes_profiles *profiles, const struct hes_gpu_type *type, const struct hes_job *job, uint32_t sm_pct,
-		    uint32_t clock_mhz);
+double run_activity(const struct hes_profiles *profiles, const struct hes_gpu_type *type,
+		    const struct hes_job *job, uint32_t sm_pct, uint32_t clock_mhz);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * added.c - jobs that are added to a run while it goes on, or while it is interrupted; see steps.h.
  *
- * `heshare add` writes a job and its placement into the journal. Here it becomes a task: in its GPU's queue before the
- * job that the placement names, but behind all that were ever started. Jobs of the plan stay where they are.
+ * `heshare add` writes a job and its placement into the journal. Here it becomes a task: in its
+ * GPU's queue before the job that the placement names, but behind all that were ever started. Jobs
+ * of the plan stay where they are.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static uint32_t batch_at(const struct run_queue *q, size_t at, int64_t planned_s
 
 	if (!last)
 		return 0;
-	return q->v[at - 1].batch + (q->together || !last->added || last->planned_start_us != planned_start_us);
+	return q->v[at - 1].batch +
+	       (q->together || !last->added || last->planned_start_us != planned_start_us);
 }
 
 /* MPS serves one user at a time, so from now on it matters whose the jobs are. */
@@ -54,9 +56,11 @@ static void want_mps(struct run_gpu *g)
 }
 
 /* Where a job is alone on its GPU, with all of it, nothing is shared. */
-static bool shares(const struct run_gpu *g, const struct hes_run_added *a, uint32_t batch, size_t at)
+static bool shares(const struct run_gpu *g, const struct hes_run_added *a, uint32_t batch,
+		   size_t at)
 {
-	return a->sm_pct < 100 || (g->queue.together > 1 && g->queue.n) || (!g->queue.together && at && g->queue.v[at - 1].batch == batch);
+	return a->sm_pct < 100 || (g->queue.together > 1 && g->queue.n) ||
+	       (!g->queue.together && at && g->queue.v[at - 1].batch == batch);
 }
 
 static void queue_insert(struct run_queue *q, size_t at, const struct run_place *p)
@@ -100,7 +104,8 @@ static void task_add(struct runner *r, struct run_task *t, struct run_gpu *g)
 
 static int make_room(struct runner *r, size_t n, struct hes_err *err)
 {
-	void *tasks = reallocarray(r->tasks, r->n_tasks + n + 1, sizeof(struct run_task *)), *ended = NULL;
+	void *tasks = reallocarray(r->tasks, r->n_tasks + n + 1, sizeof(struct run_task *)),
+	     *ended = NULL;
 
 	if (tasks) {
 		r->tasks = tasks;
@@ -114,8 +119,10 @@ static int make_room(struct runner *r, size_t n, struct hes_err *err)
 
 static bool is_sound(const struct hes_run_added *a)
 {
-	return a->sm_pct >= 1 && a->sm_pct <= 100 && a->planned_start_us >= 0 && a->planned_end_us >= a->planned_start_us &&
-	       a->planned_end_us <= HES_PLAN_LONGEST_US && a->together <= HES_MAX_SHARING && a->shares_pct <= 100 * HES_MAX_SHARING;
+	return a->sm_pct >= 1 && a->sm_pct <= 100 && a->planned_start_us >= 0 &&
+	       a->planned_end_us >= a->planned_start_us &&
+	       a->planned_end_us <= HES_PLAN_LONGEST_US && a->together <= HES_MAX_SHARING &&
+	       a->shares_pct <= 100 * HES_MAX_SHARING;
 }
 
 /* @row is taken, and then empty, on success. @return -EINVAL: it is left out */
@@ -126,8 +133,10 @@ static int take_one(struct runner *r, struct hes_run_added *row, struct hes_err 
 	struct run_task *t;
 
 	if (!g)
-		return hes_fail(err, -EINVAL, "job %s is left out: it was added to GPU %s with a placement that is not possible in this run", row->job.id,
-				row->gpu);
+		return hes_fail(err, -EINVAL,
+				"job %s is left out: it was added to GPU %s with a placement that "
+				"is not possible in this run",
+				row->job.id, row->gpu);
 	if (v)
 		g->queue.v = v;
 	for (size_t i = 0; v && i < g->queue.n; i++)
@@ -152,7 +161,10 @@ int run_take_added(struct runner *r, struct hes_err *err)
 	int rc = hes_journal_added(r->log.journal, r->log.run->id, r->added, &v, &n, err);
 
 	if (!rc && n && !r->q->takes_added) {
-		run_tell(&r->log, "%zu added job%s left out: other users may write the store, and this is root's run", n, n == 1 ? " is" : "s are");
+		run_tell(&r->log,
+			 "%zu added job%s left out: other users may write the store, and this is "
+			 "root's run",
+			 n, n == 1 ? " is" : "s are");
 		r->added = v[n - 1].id;
 		hes_run_added_free(v, n);
 		return 0;
@@ -176,7 +188,8 @@ int run_take_added(struct runner *r, struct hes_err *err)
 	if (rc || !r->added_unconfirmed)
 		return rc;
 	if (n)
-		run_tell(&r->log, "%zu job%s added: there are %zu now", n, n == 1 ? " was" : "s were", r->n_tasks);
+		run_tell(&r->log, "%zu job%s added: there are %zu now", n,
+			 n == 1 ? " was" : "s were", r->n_tasks);
 	rc = hes_journal_added_taken(r->log.journal, r->log.run->id, r->added, err);
 	r->added_unconfirmed = rc != 0;
 	return rc;

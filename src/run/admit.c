@@ -5,10 +5,10 @@
 
 /* What runs now. */
 struct co_run {
-	size_t   n;
+	size_t n;
 	uint64_t sm_pct, memory_mib;
 	uint32_t clock_mhz, user;
-	bool     alone;
+	bool alone;
 };
 
 static size_t first_open(struct run_queue *q)

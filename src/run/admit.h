@@ -1,9 +1,11 @@
 /*
- * admit.h - choose the jobs of a GPU that may start now, from what runs there. No clock, process or GPU is needed.
+ * admit.h - choose the jobs of a GPU that may start now, from what runs there. No clock, process or
+ * GPU is needed.
  *
- * With a barrier (together is 0) the jobs of a batch run together, and the next batch waits until all have ended.
- * In an open queue a job starts, in order, when its share and memory are free and fewer than `together` jobs run; a
- * job that waits holds up those behind it. A job that is tried again waits at its old place.
+ * With a barrier (together is 0) the jobs of a batch run together, and the next batch waits until
+ * all have ended. In an open queue a job starts, in order, when its share and memory are free and
+ * fewer than `together` jobs run; a job that waits holds up those behind it. A job that is tried
+ * again waits at its old place.
  */
 #ifndef HES_RUN_ADMIT_H
 #define HES_RUN_ADMIT_H
@@ -15,29 +17,30 @@
 enum run_place_state {
 	RUN_WAITING,
 	RUN_STARTED,
-	RUN_OVER,     /* done or given up */
+	RUN_OVER, /* done or given up */
 };
 
 /** A job in a GPU's queue. */
 struct run_place {
-	void    *task;        /* the caller's */
-	uint32_t batch;       /* ascending */
+	void *task;     /* the caller's */
+	uint32_t batch; /* ascending */
 	uint32_t sm_pct;
 	uint32_t clock_mhz;
 	uint32_t memory_mib;
-	uint32_t user;        /* whose it is: an MPS daemon serves one user at a time; all the same without MPS */
-	bool     alone;       /* it runs alone, because it may have caused its co-runners to fail */
+	uint32_t user; /* whose it is: an MPS daemon serves one user at a time; all the same without
+			  MPS */
+	bool alone;    /* it runs alone, because it may have caused its co-runners to fail */
 	enum run_place_state state;
 };
 
 struct run_queue {
 	struct run_place *v;
-	size_t            n;
-	size_t            over;       /* all before are over; kept by run_admit_next, as is the next */
-	size_t            reach;      /* none from here on was ever started */
-	uint32_t          shares_pct; /* of an open queue: most that the shares of running jobs sum to */
-	uint32_t          together;   /* 0: a barrier between batches */
-	uint32_t          memory_mib; /* of the GPU */
+	size_t n;
+	size_t over;         /* all before are over; kept by run_admit_next, as is the next */
+	size_t reach;        /* none from here on was ever started */
+	uint32_t shares_pct; /* of an open queue: most that the shares of running jobs sum to */
+	uint32_t together;   /* 0: a barrier between batches */
+	uint32_t memory_mib; /* of the GPU */
 };
 
 /** @return index of the place to start next, if at all; -1: none may start now */

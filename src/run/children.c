@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define JUDGE_WAIT_US 30000000  /* for co-runners to notice that the MPS server has gone */
-#define KILL_LOOK_US 1000000    /* between two looks at a job that is killed */
-#define STUCK_LOOK_US 5000000   /* the same once it is stuck */
-#define STUCK_US 10000000       /* from a kill until a job counts as stuck */
+#define JUDGE_WAIT_US 30000000 /* for co-runners to notice that the MPS server has gone */
+#define KILL_LOOK_US  1000000  /* between two looks at a job that is killed */
+#define STUCK_LOOK_US 5000000  /* the same once it is stuck */
+#define STUCK_US      10000000 /* from a kill until a job counts as stuck */
 
 int run_watch(struct runner *r, struct run_task *t)
 {
@@ -40,7 +40,9 @@ void run_set_aside(struct runner *r, struct run_task *t)
 	t->stuck = true;
 	g->stuck++;
 	r->counts.stuck++;
-	run_tell(&r->log, "job %s: its processes are killed and do not end: they wait in the driver; nothing starts on %s until they have",
+	run_tell(&r->log,
+		 "job %s: its processes are killed and do not end: they wait in the driver; "
+		 "nothing starts on %s until they have",
 		 t->job->id, run_gpu_name(g));
 }
 
@@ -53,7 +55,8 @@ static void end_setting_aside(struct runner *r, struct run_task *t)
 	t->stuck = false;
 	g->stuck--;
 	r->counts.stuck--;
-	run_tell(&r->log, "job %s has ended after all%s%s", t->job->id, g->stuck ? "" : "; jobs start again on ", g->stuck ? "" : run_gpu_name(g));
+	run_tell(&r->log, "job %s has ended after all%s%s", t->job->id,
+		 g->stuck ? "" : "; jobs start again on ", g->stuck ? "" : run_gpu_name(g));
 }
 
 void run_end(struct runner *r, struct run_task *t, enum run_ending why)
@@ -71,8 +74,10 @@ void run_end(struct runner *r, struct run_task *t, enum run_ending why)
 		return;
 	}
 	if (why == ENDING_TIMEOUT)
-		run_tell(&r->log, "job %s: not done after %.0f s, where %.0f s were planned; it is ended", t->job->id,
-			 (double)t->limit_us * 1e-6, (double)(t->planned_end_us - t->planned_start_us) * 1e-6);
+		run_tell(&r->log,
+			 "job %s: not done after %.0f s, where %.0f s were planned; it is ended",
+			 t->job->id, (double)t->limit_us * 1e-6,
+			 (double)(t->planned_end_us - t->planned_start_us) * 1e-6);
 	hes_child_terminate(&t->child);
 	t->kill_us = run_now_us(&r->clock) + r->q->grace_us;
 }
@@ -100,7 +105,8 @@ static void trial_open(struct runner *r, struct run_gpu *g)
 
 static bool task_complete(const struct run_task *t)
 {
-	return t->end.code == 0 && t->progress.known && t->progress.iterations >= t->job->iterations;
+	return t->end.code == 0 && t->progress.known &&
+	       t->progress.iterations >= t->job->iterations;
 }
 
 /* A job whose MPS daemon does not answer is not charged for its timeout. */
@@ -109,13 +115,15 @@ static enum hes_verdict judge_timeout(struct runner *r, const struct run_task *t
 	struct run_gpu *g = t->gpu;
 
 	run_revive_mps(&r->knobs, g);
-	return t->mps_daemon && t->mps_daemon <= g->mps.gone ? HES_VERDICT_CO_FAILED : HES_VERDICT_TIMEOUT;
+	return t->mps_daemon && t->mps_daemon <= g->mps.gone ? HES_VERDICT_CO_FAILED
+							     : HES_VERDICT_TIMEOUT;
 }
 
 /* @return whether the verdict is known without the co-runners */
 static bool judge_alone(struct runner *r, struct run_task *t)
 {
-	if (t->end.code == 0 && (t->ending == ENDING_OWN || t->ending == ENDING_LEFT || task_complete(t)))
+	if (t->end.code == 0 &&
+	    (t->ending == ENDING_OWN || t->ending == ENDING_LEFT || task_complete(t)))
 		t->verdict = HES_VERDICT_DONE;
 	else if (t->ending == ENDING_STOP || (r->events.stopping && t->end.code == 128 + SIGTERM))
 		t->verdict = HES_VERDICT_STOPPED;
@@ -139,9 +147,11 @@ void run_reap(struct runner *r, struct run_task *t)
 	run_account(&r->meter, g);
 	run_look(&r->meter, t);
 	rc = hes_guard_reap(r->knobs.guard, &t->child, &t->end, &err);
-	if (rc == 0 && !run_watch(r, t)) /* an event of an earlier process, or it is killed and still there */
+	if (rc == 0 &&
+	    !run_watch(r, t)) /* an event of an earlier process, or it is killed and still there */
 		return;
-	if (rc == -EBUSY) { /* its own descriptor stays readable; the processes that it left have none */
+	if (rc ==
+	    -EBUSY) { /* its own descriptor stays readable; the processes that it left have none */
 		t->ending = t->ending == ENDING_OWN ? ENDING_LEFT : t->ending;
 		child_look_again(r, t);
 		return;
@@ -159,4 +169,3 @@ void run_reap(struct runner *r, struct run_task *t)
 	r->ended[r->n_ended++] = t;
 	r->counts.running--;
 }
-

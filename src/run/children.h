@@ -7,7 +7,7 @@
 #include "run/run_state.h"
 
 /** Wait for the end of a child that was let go. @return 0 or -errno */
-int  run_watch(struct runner *r, struct run_task *t);
+int run_watch(struct runner *r, struct run_task *t);
 /** Request a task to end, or kill it if that was done before. */
 void run_end(struct runner *r, struct run_task *t, enum run_ending why);
 /** Take in the end of a task and of all that it left running; else look again soon. */

@@ -7,7 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define MEMORY_ROOM 10  /* part of what a job says it needs that its limit is above it: contexts, rounding */
+#define MEMORY_ROOM \
+	10 /* part of what a job says it needs that its limit is above it: contexts, rounding */
 
 static void add(struct run_environment *e, size_t *n, const char *fmt, ...) HES_PRINTF(3, 4);
 
@@ -37,8 +38,10 @@ void run_environment_set(struct run_environment *out, const struct run_environme
 	add(out, &n, "HESHARE_GPU=%s", of->gpu);
 	add(out, &n, "HESHARE_SM_PCT=%" PRIu32, of->sm_pct);
 	if (of->mps)
-		rows = hes_mps_variables(of->mps, of->sm_pct, limit_mib < of->gpu_mib ? limit_mib : 0, out->mps);
-	/* Behind MPS too: indices that were meant for heshare itself would be none of the daemon's. */
+		rows = hes_mps_variables(of->mps, of->sm_pct,
+					 limit_mib < of->gpu_mib ? limit_mib : 0, out->mps);
+	/* Behind MPS too: indices that were meant for heshare itself would be none of the daemon's.
+	 */
 	add(out, &n, "CUDA_VISIBLE_DEVICES=%s", of->uuid);
 	for (size_t i = 0; i < rows; i++)
 		out->v[n++] = out->mps[i];

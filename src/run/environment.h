@@ -11,19 +11,19 @@
 #define RUN_VARIABLES 16
 
 struct run_environment {
-	const char *v[RUN_VARIABLES + 1];  /* NAME=VALUE, ends with NULL; points into what follows */
-	char        own[RUN_VARIABLES][HES_MPS_PATH_MAX];
-	char        mps[4][HES_MPS_VARIABLE_MAX];
+	const char *v[RUN_VARIABLES + 1]; /* NAME=VALUE, ends with NULL; points into what follows */
+	char own[RUN_VARIABLES][HES_MPS_PATH_MAX];
+	char mps[4][HES_MPS_VARIABLE_MAX];
 };
 
 struct run_environment_of {
 	const struct hes_job *job;
-	int64_t     run;        /* 0: it has no number yet */
-	uint32_t    attempt;
-	const char *gpu;        /* its name in the plan */
+	int64_t run; /* 0: it has no number yet */
+	uint32_t attempt;
+	const char *gpu; /* its name in the plan */
 	const char *uuid;
-	uint32_t    sm_pct;
-	uint32_t    gpu_mib;  /* memory of the GPU */
+	uint32_t sm_pct;
+	uint32_t gpu_mib;          /* memory of the GPU */
 	const struct hes_mps *mps; /* NULL: none */
 };
 

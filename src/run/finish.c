@@ -1,5 +1,6 @@
 /*
- * finish.c - results of jobs that ended: judged (judge.h), written into the journal, then over or tried again; see finish.h.
+ * finish.c - results of jobs that ended: judged (judge.h), written into the journal, then over or
+ * tried again; see finish.h.
  */
 #include "run/finish.h"
 
@@ -10,9 +11,9 @@
 #include "run/judge.h"
 #include "run/start_jobs.h"
 
-#define KEEP_LEAST_US 2000000    /* between two writes of joules */
-#define KEEP_MOST_US 60000000
-#define KEEP_PART 1000           /* of the run so far */
+#define KEEP_LEAST_US 2000000 /* between two writes of joules */
+#define KEEP_MOST_US  60000000
+#define KEEP_PART     1000 /* of the run so far */
 
 static uint64_t thousandths(double value)
 {
@@ -23,8 +24,11 @@ static struct hes_run_job task_result(const struct run_task *t)
 {
 	const bool done = t->verdict == HES_VERDICT_DONE;
 	struct hes_run_job j = {
-		.state = done ? HES_RUN_JOB_DONE : HES_RUN_JOB_FAILED, .start_us = t->attempt.started_us, .end_us = t->ended_us,
-		.has_energy = done && !t->energy_missing, .energy_mj = thousandths(t->energy_j),
+		.state = done ? HES_RUN_JOB_DONE : HES_RUN_JOB_FAILED,
+		.start_us = t->attempt.started_us,
+		.end_us = t->ended_us,
+		.has_energy = done && !t->energy_missing,
+		.energy_mj = thousandths(t->energy_j),
 	};
 
 	snprintf(j.job, sizeof(j.job), "%s", t->job->id);
@@ -33,13 +37,19 @@ static struct hes_run_job task_result(const struct run_task *t)
 
 static int write_took(struct runner *r, const struct run_task *t, struct hes_err *err)
 {
-	return t->attempt.id ? hes_journal_attempt_took(r->log.journal, t->attempt.id, !t->energy_missing, thousandths(t->energy_j), err) : 0;
+	return t->attempt.id
+		       ? hes_journal_attempt_took(r->log.journal, t->attempt.id, !t->energy_missing,
+						  thousandths(t->energy_j), err)
+		       : 0;
 }
 
 static int write_task(struct runner *r, const struct run_task *t, struct hes_err *err)
 {
 	struct hes_run_job j = task_result(t);
-	int rc = t->attempt.id ? hes_journal_attempt_ended(r->log.journal, t->attempt.id, t->ended_us, t->end.code, t->verdict, err) : 0;
+	int rc = t->attempt.id
+			 ? hes_journal_attempt_ended(r->log.journal, t->attempt.id, t->ended_us,
+						     t->end.code, t->verdict, err)
+			 : 0;
 
 	if (!rc)
 		rc = write_took(r, t, err);
@@ -49,7 +59,8 @@ static int write_task(struct runner *r, const struct run_task *t, struct hes_err
 /* Also of the jobs that run there: the parts must sum to the meter. */
 static int write_gpu(struct runner *r, const struct run_gpu *g, struct hes_err *err)
 {
-	struct hes_run_meter m = { .session = r->meter.session, .measured_us = (int64_t)(g->energy.last.seconds * 1e6),
+	struct hes_run_meter m = { .session = r->meter.session,
+				   .measured_us = (int64_t)(g->energy.last.seconds * 1e6),
 				   .energy_mj = thousandths(g->energy.meter_j) };
 	struct hes_run_gpu row = g->row;
 	int rc;
@@ -75,7 +86,8 @@ static int write_power(struct runner *r, struct hes_err *err)
 		return 0;
 	hes_meter_power(r->meter.meter, &now);
 	run->over_cap_us = r->cap.earlier_over_us + (int64_t)(now.over_s * 1e6);
-	run->peak_mw = thousandths(now.peak_w) > r->cap.earlier_peak_mw ? thousandths(now.peak_w) : r->cap.earlier_peak_mw;
+	run->peak_mw = thousandths(now.peak_w) > r->cap.earlier_peak_mw ? thousandths(now.peak_w)
+									: r->cap.earlier_peak_mw;
 	return hes_journal_power(r->log.journal, run->id, run->over_cap_us, run->peak_mw, err);
 }
 

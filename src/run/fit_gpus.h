@@ -1,5 +1,6 @@
 /*
- * fit_gpus.h - match the GPUs of a plan with those of this machine, by type, number and order. Pure.
+ * fit_gpus.h - match the GPUs of a plan with those of this machine, by type, number and order.
+ * Pure.
  */
 #ifndef HES_RUN_FIT_GPUS_H
 #define HES_RUN_FIT_GPUS_H
@@ -10,18 +11,18 @@
 
 /** A GPU of this machine. */
 struct run_fit_type {
-	const char *type;  /* in the catalogue; "": not in it */
-	const char *name;  /* the driver's, for sentences */
+	const char *type; /* in the catalogue; "": not in it */
+	const char *name; /* the driver's, for sentences */
 };
 
 /**
  * @param node  carry out this node's part alone; NULL: all of the plan
- * @param out   one a GPU of @f: a GPU's index, or RUN_NO_GPU for one that is not ours to run, or that has nothing
- *              to do and no GPU
+ * @param out   one a GPU of @f: a GPU's index, or RUN_NO_GPU for one that is not ours to run, or
+ * that has nothing to do and no GPU
  * @return 0; -ENODEV too few GPUs of a type; -ENOENT the plan has no such node
  */
-int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct run_fit_type *gpus,
-	    size_t n_gpus, long *out, struct hes_err *err);
+int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node,
+	    const struct run_fit_type *gpus, size_t n_gpus, long *out, struct hes_err *err);
 
 /** @return whether the plan has GPUs of the node @name */
 bool run_has_node(const struct hes_fleet *f, const char *name);

@@ -1,5 +1,6 @@
 /*
- * judge.c - what is known of jobs that ended, for verdict.h; what follows from the verdict. See judge.h.
+ * judge.c - what is known of jobs that ended, for verdict.h; what follows from the verdict. See
+ * judge.h.
  */
 #include "run/judge.h"
 
@@ -11,9 +12,9 @@
 #include "run/start_jobs.h"
 #include "run/verdict.h"
 
-#define LAST_WORDS 4096   /* bytes of output that are searched for MPS errors */
-#define SIGNALLED 128     /* exit status of a shell whose child a signal ended, less the signal */
-#define SIGNALS 64
+#define LAST_WORDS 4096 /* bytes of output that are searched for MPS errors */
+#define SIGNALLED  128  /* exit status of a shell whose child a signal ended, less the signal */
+#define SIGNALS    64
 
 static bool output_tells_of_mps(const struct runner *r, const struct run_task *t)
 {
@@ -33,23 +34,30 @@ static bool output_tells_of_mps(const struct runner *r, const struct run_task *t
 	if (size >= 0) {
 		off_t from = size > LAST_WORDS ? size - LAST_WORDS : 0;
 
-		n = pread(fd, text, LAST_WORDS, from > (off_t)t->output_from ? from : (off_t)t->output_from);
+		n = pread(fd, text, LAST_WORDS,
+			  from > (off_t)t->output_from ? from : (off_t)t->output_from);
 	}
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	return run_tells_of_mps(text);
 }
 
-static struct run_seen evidence(const struct runner *r, const struct run_gpu *g, const struct run_task *t)
+static struct run_seen evidence(const struct runner *r, const struct run_gpu *g,
+				const struct run_task *t)
 {
 	bool failed = t->state == TASK_ENDED, there = t->state == TASK_RUNNING;
 
 	return (struct run_seen){
-		.failed = failed, .orphaned = failed && output_tells_of_mps(r, t),
+		.failed = failed,
+		.orphaned = failed && output_tells_of_mps(r, t),
 		.lives = !failed && (!there || t->progress_us > g->trial.from_us),
 		.signal = t->end.signal ? t->end.signal
-			: t->end.code > SIGNALLED && t->end.code <= SIGNALLED + SIGNALS ? t->end.code - SIGNALLED : 0,
-		.code = t->end.code, .end_us = t->ended_us, .co_failures = t->co_failures,
+			  : t->end.code > SIGNALLED && t->end.code <= SIGNALLED + SIGNALS
+				  ? t->end.code - SIGNALLED
+				  : 0,
+		.code = t->end.code,
+		.end_us = t->ended_us,
+		.co_failures = t->co_failures,
 	};
 }
 
@@ -58,9 +66,11 @@ static void check_lost(struct runner *r, struct run_gpu *g)
 {
 	struct hes_reading now;
 
-	if (!g->lost && hes_device_read(r->q->devices, g->device, HES_HAS_CLOCK, &now, NULL) == -ENODEV) {
+	if (!g->lost &&
+	    hes_device_read(r->q->devices, g->device, HES_HAS_CLOCK, &now, NULL) == -ENODEV) {
 		g->lost = true;
-		run_tell(&r->log, "%s is lost: it fell off the bus; its jobs wait for --resume", run_gpu_name(g));
+		run_tell(&r->log, "%s is lost: it fell off the bus; its jobs wait for --resume",
+			 run_gpu_name(g));
 	}
 }
 
@@ -72,7 +82,8 @@ void run_judge_gpu(struct runner *r, struct run_gpu *g)
 	for (uint32_t i = 0; i < g->trial.n; i++)
 		v[i] = evidence(r, g, g->trial.v[i]);
 	/* Without MPS, a job that fails ends no co-runner. */
-	if (!run_judge(v, g->trial.n, !g->mps.on || run_now_us(&r->clock) >= g->trial.until_us, blame))
+	if (!run_judge(v, g->trial.n, !g->mps.on || run_now_us(&r->clock) >= g->trial.until_us,
+		       blame))
 		return;
 	g->trial.open = false;
 	check_lost(r, g);
@@ -82,10 +93,14 @@ void run_judge_gpu(struct runner *r, struct run_gpu *g)
 		if (t->state != TASK_ENDED)
 			continue;
 		t->state = TASK_JUDGED;
-		t->verdict = !g->lost && (blame[i] == RUN_BLAME_OWN || !g->mps.on) ? HES_VERDICT_FAILED : HES_VERDICT_CO_FAILED;
+		t->verdict = !g->lost && (blame[i] == RUN_BLAME_OWN || !g->mps.on)
+				     ? HES_VERDICT_FAILED
+				     : HES_VERDICT_CO_FAILED;
 		if (blame[i] == RUN_BLAME_SUSPECT && g->mps.on && !g->lost) {
 			t->place->alone = true;
-			run_tell(&r->log, "%s: all jobs there failed together; job %s, which was the first, is tried again by itself",
+			run_tell(&r->log,
+				 "%s: all jobs there failed together; job %s, which was the first, "
+				 "is tried again by itself",
 				 run_gpu_name(g), t->job->id);
 		}
 	}
@@ -105,19 +120,28 @@ void run_decide(struct runner *r, struct run_task *t)
 	t->decided = true;
 	if (t->over) /* it could not be started, which was said */
 		return;
-	t->over = t->verdict == HES_VERDICT_DONE || (own && (t->charged >= r->q->retries || hes_run_why_no_command(t->end.code)));
-	then = t->over ? "it is given up"
-		: r->events.stopping || t->gpu->lost ? "it waits for --resume" : "it is tried again";
+	t->over = t->verdict == HES_VERDICT_DONE ||
+		  (own && (t->charged >= r->q->retries || hes_run_why_no_command(t->end.code)));
+	then = t->over                              ? "it is given up"
+	       : r->events.stopping || t->gpu->lost ? "it waits for --resume"
+						    : "it is tried again";
 	if (t->verdict == HES_VERDICT_FAILED && hes_run_why_no_command(t->end.code))
-		run_tell(&r->log, "job %s: %s, status %d in attempt %" PRIu32 "; another attempt would end like this, so %s; %s/%s has its output",
-			 t->job->id, hes_run_why_no_command(t->end.code), t->end.code, t->attempt.number, then, r->q->folder, log);
-	else if (t->verdict == HES_VERDICT_FAILED)
-		run_tell(&r->log, "job %s failed with status %d in attempt %" PRIu32 "; %s; %s/%s has its output", t->job->id, t->end.code,
+		run_tell(&r->log,
+			 "job %s: %s, status %d in attempt %" PRIu32
+			 "; another attempt would end like this, so %s; %s/%s has its output",
+			 t->job->id, hes_run_why_no_command(t->end.code), t->end.code,
 			 t->attempt.number, then, r->q->folder, log);
+	else if (t->verdict == HES_VERDICT_FAILED)
+		run_tell(&r->log,
+			 "job %s failed with status %d in attempt %" PRIu32
+			 "; %s; %s/%s has its output",
+			 t->job->id, t->end.code, t->attempt.number, then, r->q->folder, log);
 	else if (t->verdict == HES_VERDICT_TIMEOUT)
-		run_tell(&r->log, "job %s timed out in attempt %" PRIu32 "; %s", t->job->id, t->attempt.number, then);
-	else if (t->verdict == HES_VERDICT_CO_FAILED)
-		run_tell(&r->log, "job %s failed because a co-runner failed, status %d in attempt %" PRIu32 "; %s", t->job->id, t->end.code,
+		run_tell(&r->log, "job %s timed out in attempt %" PRIu32 "; %s", t->job->id,
 			 t->attempt.number, then);
+	else if (t->verdict == HES_VERDICT_CO_FAILED)
+		run_tell(&r->log,
+			 "job %s failed because a co-runner failed, status %d in attempt %" PRIu32
+			 "; %s",
+			 t->job->id, t->end.code, t->attempt.number, then);
 }
-

@@ -1,8 +1,9 @@
 /*
- * lessons.c - samples from a run: the time of an iteration and the power of the GPU in each segment; see steps.h.
+ * lessons.c - samples from a run: the time of an iteration and the power of the GPU in each
+ * segment; see steps.h.
  *
- * A sample needs the progress of its job and profiles of all jobs of the segment. It has the power of the co-runners
- * without the job, so there must be another segment with only them.
+ * A sample needs the progress of its job and profiles of all jobs of the segment. It has the power
+ * of the co-runners without the job, so there must be another segment with only them.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,14 +12,16 @@
 #include "core/co_run_text.h"
 #include "run/steps.h"
 
-#define LEAST_US 60000000    /* of progress: output is read every second */
-#define LEAST_S  30          /* of power */
+#define LEAST_US 60000000 /* of progress: output is read every second */
+#define LEAST_S  30       /* of power */
 
-static bool profile_of(const struct runner *r, const struct run_gpu *g, const struct run_task *task, struct hes_profile *out)
+static bool profile_of(const struct runner *r, const struct run_gpu *g, const struct run_task *task,
+		       struct hes_profile *out)
 {
 	const struct hes_job *job = task->job;
 
-	return !hes_profile_find(r->q->profiles, job->workload, job->batch_size, g->planned->type->name, out, NULL);
+	return !hes_profile_find(r->q->profiles, job->workload, job->batch_size,
+				 g->planned->type->name, out, NULL);
 }
 
 static bool segment_has(const struct run_segment *s, const struct run_task *task)
@@ -39,8 +42,8 @@ static bool is_metered(const struct run_segment *s)
 }
 
 /* Power with all jobs of @s but @task at the same clock. @return whether it was measured */
-static bool power_without(const struct run_gpu *g, const struct run_segment *s, const struct run_task *task,
-			  uint32_t *out_mw)
+static bool power_without(const struct run_gpu *g, const struct run_segment *s,
+			  const struct run_task *task, uint32_t *out_mw)
 {
 	if (s->n == 1) {
 		*out_mw = g->planned->type->idle_power_mw;
@@ -60,16 +63,17 @@ static bool power_without(const struct run_gpu *g, const struct run_segment *s, 
 	return false;
 }
 
-static bool make_sample(const struct runner *r, const struct run_gpu *g, const struct run_segment *s, const struct run_rate *p,
-		 struct hes_sample *out)
+static bool make_sample(const struct runner *r, const struct run_gpu *g,
+			const struct run_segment *s, const struct run_rate *p,
+			struct hes_sample *out)
 {
 	uint32_t mhz = s->clock_mhz ? s->clock_mhz : g->planned->type->clock_default_mhz;
 	char jobs[HES_MAX_SHARING][HES_CO_RUN_JOB_MAX];
 	struct hes_sample x = { .clock_mhz = mhz };
 	size_t n = 0;
 
-	if (!p->seen || p->last_us - p->first_us < LEAST_US || p->last <= p->first || !is_metered(s) ||
-	    !profile_of(r, g, p->task, &x.task))
+	if (!p->seen || p->last_us - p->first_us < LEAST_US || p->last <= p->first ||
+	    !is_metered(s) || !profile_of(r, g, p->task, &x.task))
 		return false;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct run_task *t = s->rates[i].task;
@@ -114,7 +118,8 @@ int run_samples(const struct runner *r, struct hes_samples *out, struct hes_err 
 		const struct run_gpu *g = &r->gpus[i];
 
 		/* Without MPS jobs take turns: no shares to learn of. */
-		for (size_t k = 0; k < g->energy.n_segments && !(g->mps.wanted && g->mps.refused); k++) {
+		for (size_t k = 0; k < g->energy.n_segments && !(g->mps.wanted && g->mps.refused);
+		     k++) {
 			const struct run_segment *s = &g->energy.segments[k];
 			struct hes_sample x;
 

@@ -1,8 +1,8 @@
 /*
  * live.c - the state of a run for others: live.json in its folder; see steps.h and heshare/run.h.
  *
- * The file is replaced as a whole. It is not synced to the disk: after a crash the journal counts. A run that cannot
- * write it goes on without.
+ * The file is replaced as a whole. It is not synced to the disk: after a crash the journal counts.
+ * A run that cannot write it goes on without.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,10 +16,10 @@
 #include "base/json.h"
 #include "run/steps.h"
 
-#define LIVE_FILE "live.json"
-#define LIVE_NEW  ".live.json"
+#define LIVE_FILE      "live.json"
+#define LIVE_NEW       ".live.json"
 #define LIVE_MAX_BYTES ((size_t)64 << 20)
-#define LONGEST_S 1e12
+#define LONGEST_S      1e12
 
 /* --- written --- */
 
@@ -44,7 +44,8 @@ static bool joules_so_far(const struct runner *r, const struct run_gpu *g, doubl
 	if (g->energy.missing || g->lost)
 		return false;
 	hes_window_look_at(r->meter.window, g->energy.metered, &now);
-	*out = (double)(g->before.busy_mj + g->before.idle_mj) * 1e-3 + g->energy.busy_j + g->energy.idle_j;
+	*out = (double)(g->before.busy_mj + g->before.idle_mj) * 1e-3 + g->energy.busy_j +
+	       g->energy.idle_j;
 	if (now.from == HES_ENERGY_COUNTER && last->from == HES_ENERGY_COUNTER)
 		*out += now.energy_j - last->energy_j;
 	else
@@ -64,21 +65,27 @@ static json_t *gpu_json(const struct runner *r, const struct run_gpu *g)
 	bool known = joules_so_far(r, g, &joules);
 
 	if (!g->lost)
-		hes_device_read(r->q->devices, g->device, HES_HAS_POWER | HES_HAS_CLOCK, &now, NULL);
-	return json_pack("{s:s, s:o, s:o, s:o}", "gpu", run_gpu_name(g), "power_w", live_number(now.has & HES_HAS_POWER, now.power_mw * 1e-3),
-			 "clock_mhz", live_number(now.has & HES_HAS_CLOCK, now.clock_mhz), "energy_j", live_number(known, joules));
+		hes_device_read(r->q->devices, g->device, HES_HAS_POWER | HES_HAS_CLOCK, &now,
+				NULL);
+	return json_pack("{s:s, s:o, s:o, s:o}", "gpu", run_gpu_name(g), "power_w",
+			 live_number(now.has & HES_HAS_POWER, now.power_mw * 1e-3), "clock_mhz",
+			 live_number(now.has & HES_HAS_CLOCK, now.clock_mhz), "energy_j",
+			 live_number(known, joules));
 }
 
 static json_t *job_json(const struct run_task *t, int64_t now)
 {
-	const double ran_us = (double)(now - t->attempt.started_us), planned_us = (double)(t->planned_end_us - t->planned_start_us);
+	const double ran_us = (double)(now - t->attempt.started_us),
+		     planned_us = (double)(t->planned_end_us - t->planned_start_us);
 	const bool known = t->progress.known && t->progress.iterations && t->job->iterations;
-	double done = known ? (double)t->progress.iterations / (double)t->job->iterations : -1, left_us = planned_us - ran_us;
+	double done = known ? (double)t->progress.iterations / (double)t->job->iterations : -1,
+	       left_us = planned_us - ran_us;
 
 	done = done > 1 ? 1 : done;
 	if (known)
 		left_us = ran_us * (1 - done) / done;
-	return json_pack("{s:s, s:o, s:f}", "job", t->job->id, "done", live_number(known, done), "left_s", left_us > 0 ? left_us * 1e-6 : 0.0);
+	return json_pack("{s:s, s:o, s:f}", "job", t->job->id, "done", live_number(known, done),
+			 "left_s", left_us > 0 ? left_us * 1e-6 : 0.0);
 }
 
 static json_t *live_json(const struct runner *r, int64_t now)
@@ -92,8 +99,9 @@ static json_t *live_json(const struct runner *r, int64_t now)
 		for (uint32_t k = 0; k < g->n_running; k++)
 			json_array_append_new(jobs, job_json(g->running[k], now));
 	}
-	return json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)r->log.run->id, "at_s", (double)hes_wall_us() * 1e-6, "now_s",
-			 (double)now * 1e-6, "left_s", (double)run_left_us(r, now) * 1e-6, "gpus", gpus, "jobs", jobs);
+	return json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)r->log.run->id,
+			 "at_s", (double)hes_wall_us() * 1e-6, "now_s", (double)now * 1e-6,
+			 "left_s", (double)run_left_us(r, now) * 1e-6, "gpus", gpus, "jobs", jobs);
 }
 
 void run_live_write(const struct runner *r, int64_t now)
@@ -166,7 +174,8 @@ static bool read_job(const json_t *o, struct hes_run_live_job *j)
 static bool read_live(const json_t *doc, struct hes_run_live *l)
 {
 	const json_t *gpus = json_object_get(doc, "gpus"), *jobs = json_object_get(doc, "jobs");
-	bool good = read_us(doc, "at_s", &l->at_us) && read_us(doc, "now_s", &l->now_us) && read_us(doc, "left_s", &l->left_us);
+	bool good = read_us(doc, "at_s", &l->at_us) && read_us(doc, "now_s", &l->now_us) &&
+		    read_us(doc, "left_s", &l->left_us);
 
 	l->n_gpus = json_array_size(gpus);
 	l->n_jobs = json_array_size(jobs);

@@ -1,5 +1,6 @@
 /*
- * loop.c - the event loop of a run: ends of processes, signals, the end of the guard, times; see steps.h.
+ * loop.c - the event loop of a run: ends of processes, signals, the end of the guard, times; see
+ * steps.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,17 +15,22 @@
 #include "run/start_jobs.h"
 #include "run/steps.h"
 
-#define EVENTS 64
+#define EVENTS     64
 #define LONGEST_US 60000000
-#define LOOK_US    1000000   /* between two looks at the output of jobs, for jobs that were added and for a request to stop */
-#define STOP_FILE  "stop"
+#define LOOK_US                                                                                \
+	1000000 /* between two looks at the output of jobs, for jobs that were added and for a \
+		   request to stop */
+#define STOP_FILE "stop"
 
 /* Every round: a guard that was renewed meanwhile has another descriptor. */
 static int watch_guard(struct runner *r)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.ptr = r };
 
-	return epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, hes_guard_fd(r->knobs.guard), &e) && errno != EEXIST ? -errno : 0;
+	return epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, hes_guard_fd(r->knobs.guard), &e) &&
+			       errno != EEXIST
+		       ? -errno
+		       : 0;
 }
 
 /* --- signals --- */
@@ -40,8 +46,10 @@ static void stop_run(struct runner *r, const char *why)
 {
 	r->events.stopping++;
 	if (r->events.stopping == 1)
-		run_tell(&r->log, "%sstopping: no job starts any more, %zu that run are requested to end; a second signal kills them", why,
-			 r->counts.running);
+		run_tell(&r->log,
+			 "%sstopping: no job starts any more, %zu that run are requested to end; a "
+			 "second signal kills them",
+			 why, r->counts.running);
 	end_running(r);
 }
 
@@ -72,7 +80,8 @@ static void look_for_stop(struct runner *r)
 		return;
 	if (r->q->stop_s > 0 && hes_monotonic_s() >= r->q->stop_s)
 		stop_run(r, "the time limit is near; ");
-	else if (r->q->takes_stop_file && !faccessat(r->folder.fd, STOP_FILE, F_OK, AT_SYMLINK_NOFOLLOW))
+	else if (r->q->takes_stop_file &&
+		 !faccessat(r->folder.fd, STOP_FILE, F_OK, AT_SYMLINK_NOFOLLOW))
 		stop_run(r, "requested by the run on all nodes; ");
 }
 
@@ -86,12 +95,16 @@ static void renew_guard(struct runner *r)
 	epoll_ctl(r->events.epoll, EPOLL_CTL_DEL, hes_guard_fd(r->knobs.guard), NULL);
 	rc = hes_guard_renew(r->knobs.guard, &err);
 	if (rc < 0) {
-		run_tell(&r->log, "the guard that restores the GPUs died and cannot be started again, so nothing new starts: %s", err.msg);
+		run_tell(&r->log,
+			 "the guard that restores the GPUs died and cannot be started again, so "
+			 "nothing new starts: %s",
+			 err.msg);
 		r->events.stopping += !r->events.stopping;
 		return;
 	}
 	if (rc)
-		run_tell(&r->log, "the guard that restores the GPUs died; another has taken its place");
+		run_tell(&r->log,
+			 "the guard that restores the GPUs died; another has taken its place");
 }
 
 /* --- times --- */
@@ -124,7 +137,10 @@ static int64_t next_time(const struct runner *r)
 
 static void tell_progress(const struct runner *r, int64_t now)
 {
-	const struct hes_run_progress p = { r->n_tasks, r->counts.done, r->counts.failed, r->counts.running, now, run_left_us(r, now) };
+	const struct hes_run_progress p = {
+		r->n_tasks, r->counts.done,     r->counts.failed, r->counts.running,
+		now,        run_left_us(r, now)
+	};
 
 	if (r->q->listener.progress)
 		r->q->listener.progress(r->q->listener.ctx, &p);
@@ -190,7 +206,8 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 
 	watch_guard(r);
 	left_us = sooner(next_time(r) - run_now_us(&r->clock), LONGEST_US);
-	n = epoll_wait(r->events.epoll, events, EVENTS, left_us > 0 ? (int)((left_us + 999) / 1000) : 0);
+	n = epoll_wait(r->events.epoll, events, EVENTS,
+		       left_us > 0 ? (int)((left_us + 999) / 1000) : 0);
 
 	if (n < 0 && errno != EINTR)
 		return hes_fail(err, -errno, "cannot wait for jobs: %s", strerror(errno));
@@ -260,7 +277,8 @@ int run_loop(struct runner *r, struct hes_err *err)
 		rc = wait_for_events(r, err);
 		if (rc)
 			return rc;
-		/* Stopped twice with a journal that cannot be written: the status files have the results. */
+		/* Stopped twice with a journal that cannot be written: the status files have the
+		 * results. */
 		if (r->events.stopping > 1 && r->log.held && r->counts.running == r->counts.stuck)
 			return 0;
 	}

@@ -1,6 +1,6 @@
 /*
- * outcome.c - the report of a run, next to its plan; see steps.h and heshare/run.h. It is read from the journal, so it
- * covers all processes that carried the run out.
+ * outcome.c - the report of a run, next to its plan; see steps.h and heshare/run.h. It is read from
+ * the journal, so it covers all processes that carried the run out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@ void hes_run_report_free(struct hes_run_report *r)
 	*r = (struct hes_run_report){ 0 };
 }
 
-static int load_rows(struct hes_journal *j, int64_t run, struct hes_run_report *out, struct hes_err *err)
+static int load_rows(struct hes_journal *j, int64_t run, struct hes_run_report *out,
+		     struct hes_err *err)
 {
 	int rc = hes_journal_gpus(j, run, &out->gpus, &out->n_gpus, err);
 
@@ -45,7 +46,8 @@ static void count_attempts(const struct hes_attempt *v, size_t n, struct hes_run
 	}
 }
 
-/* Jobs in the journal are in the order of tasks: that of the plan, then that in which they were added. */
+/* Jobs in the journal are in the order of tasks: that of the plan, then that in which they were
+ * added. */
 static int take_attempts(struct runner *r, struct hes_run_report *out, struct hes_err *err)
 {
 	struct hes_attempt *v = NULL;
@@ -92,12 +94,16 @@ static void sum_jobs(struct hes_run_report *out)
 	out->part.avg_jct_us /= out->done ? (double)out->done : 1;
 }
 
-static void plan_gpu(struct hes_run_report *out, const struct hes_run_gpu *g, const struct hes_gpu_type *type)
+static void plan_gpu(struct hes_run_report *out, const struct hes_run_gpu *g,
+		     const struct hes_gpu_type *type)
 {
-	const int64_t busy_us = g->planned_busy_us, end_us = out->planned.makespan_us, idle_us = busy_us < end_us ? end_us - busy_us : 0;
+	const int64_t busy_us = g->planned_busy_us, end_us = out->planned.makespan_us,
+		      idle_us = busy_us < end_us ? end_us - busy_us : 0;
 
 	out->planned.busy_energy_mj += g->planned_mj;
-	out->planned.fleet_energy_mj += g->planned_mj + (uint64_t)((double)idle_us * 1e-6 * (type ? type->idle_power_mw : 0));
+	out->planned.fleet_energy_mj +=
+		g->planned_mj +
+		(uint64_t)((double)idle_us * 1e-6 * (type ? type->idle_power_mw : 0));
 }
 
 static void sum_gpus(struct hes_run_report *out)
@@ -120,7 +126,8 @@ static void sum_gpus(struct hes_run_report *out)
 		out->part = out->planned;
 }
 
-static int sum_meters(struct hes_journal *j, int64_t run, struct hes_run_report *out, struct hes_err *err)
+static int sum_meters(struct hes_journal *j, int64_t run, struct hes_run_report *out,
+		      struct hes_err *err)
 {
 	struct hes_run_meter *v = NULL;
 	size_t n = 0;
@@ -148,7 +155,9 @@ static void correct_ends(const struct runner *r, struct hes_run_report *out)
 		n++;
 	}
 	if (n)
-		run_tell(&r->log, "%zu job%s ended before %s began by the clock of this machine, which was set; how long %s took is not known and reported as 0",
+		run_tell(&r->log,
+			 "%zu job%s ended before %s began by the clock of this machine, which was "
+			 "set; how long %s took is not known and reported as 0",
 			 n, hes_s(n), n == 1 ? "it" : "they", n == 1 ? "it" : "they");
 }
 
@@ -188,21 +197,24 @@ static bool job_has_name(const void *jobs, uint32_t index, const void *name)
 	return strcmp(((const struct hes_run_job *)jobs)[index].job, name) == 0;
 }
 
-static uint32_t find_job(const struct hes_hash_map *names, const struct hes_run_report *r, const char *id)
+static uint32_t find_job(const struct hes_hash_map *names, const struct hes_run_report *r,
+			 const char *id)
 {
-	return hes_hash_map_find(names, hes_hash_text(HES_HASH_START, id), job_has_name, r->jobs, id);
+	return hes_hash_map_find(names, hes_hash_text(HES_HASH_START, id), job_has_name, r->jobs,
+				 id);
 }
 
 /* Attempts and planned energy of each job. */
-static int count_by_job(const struct hes_attempt *v, size_t n, const struct hes_plan *plan, const struct hes_jobs *jobs,
-			struct hes_run_report *out)
+static int count_by_job(const struct hes_attempt *v, size_t n, const struct hes_plan *plan,
+			const struct hes_jobs *jobs, struct hes_run_report *out)
 {
 	struct hes_hash_map names = { 0 };
 	uint32_t at;
 	int rc = 0;
 
 	for (size_t i = 0; i < out->n_jobs && !rc; i++)
-		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, out->jobs[i].job), (uint32_t)i);
+		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, out->jobs[i].job),
+				      (uint32_t)i);
 	for (size_t i = 0; i < n && !rc; i++)
 		if ((at = find_job(&names, out, v[i].job)) != HES_HASH_NONE)
 			out->attempts[at]++;
@@ -211,15 +223,20 @@ static int count_by_job(const struct hes_attempt *v, size_t n, const struct hes_
 			const struct hes_batch *batch = &plan->queues[g].batches[b];
 
 			for (uint32_t k = 0; k < batch->n; k++)
-				if ((at = find_job(&names, out, jobs->v[batch->jobs[k].job].id)) != HES_HASH_NONE)
-					out->planned_mj[at] = batch->jobs[k].energy_mj ? batch->jobs[k].energy_mj : batch->energy_mj / batch->n;
+				if ((at = find_job(&names, out, jobs->v[batch->jobs[k].job].id)) !=
+				    HES_HASH_NONE)
+					out->planned_mj[at] = batch->jobs[k].energy_mj
+								      ? batch->jobs[k].energy_mj
+								      : batch->energy_mj / batch->n;
 		}
 	hes_hash_map_finish(&names);
 	return rc;
 }
 
-int hes_run_report_load(struct hes_journal *j, const struct hes_run *run, const struct hes_catalogue *c, const struct hes_plan *plan,
-			const struct hes_jobs *jobs, struct hes_run_report *out, struct hes_err *err)
+int hes_run_report_load(struct hes_journal *j, const struct hes_run *run,
+			const struct hes_catalogue *c, const struct hes_plan *plan,
+			const struct hes_jobs *jobs, struct hes_run_report *out,
+			struct hes_err *err)
 {
 	struct hes_run_report r = { .run = *run };
 	struct hes_attempt *v = NULL;

@@ -1,10 +1,11 @@
 /*
  * power_cap.c - predict the power of what runs; see power_cap.h.
  *
- * Above idle power a GPU draws at most the sum of its jobs' activities. Jobs that share draw less; by how much is known
- * of the plan as a whole: its predicted power, as a part of the sum of the activities at its highest. This part holds for
- * as much activity as was planned on a GPU at a time, and for more. So the jobs of a plan that keeps its cap are held only
- * where more runs together than was planned to.
+ * Above idle power a GPU draws at most the sum of its jobs' activities. Jobs that share draw less;
+ * by how much is known of the plan as a whole: its predicted power, as a part of the sum of the
+ * activities at its highest. This part holds for as much activity as was planned on a GPU at a
+ * time, and for more. So the jobs of a plan that keeps its cap are held only where more runs
+ * together than was planned to.
  */
 #include "run/power_cap.h"
 
@@ -12,15 +13,18 @@
 
 static double activity_of(const struct hes_gpu_type *g, double activity_w, uint32_t sm_pct)
 {
-	return activity_w > 0 ? activity_w : ((double)g->power_limit_mw - g->idle_power_mw) * 1e-3 * sm_pct / 100;
+	return activity_w > 0
+		       ? activity_w
+		       : ((double)g->power_limit_mw - g->idle_power_mw) * 1e-3 * sm_pct / 100;
 }
 
 struct planned {
 	int64_t end_us;
-	double  activity_w;
+	double activity_w;
 };
 
-/* The highest sum of the activities that are planned on a GPU at a time. Jobs of a queue are in the order of their starts. */
+/* The highest sum of the activities that are planned on a GPU at a time. Jobs of a queue are in the
+ * order of their starts. */
 static double most_planned(const struct hes_queue *q, const struct hes_gpu_type *type)
 {
 	struct planned v[HES_MAX_SHARING];
@@ -38,7 +42,9 @@ static double most_planned(const struct hes_queue *q, const struct hes_gpu_type 
 				if (v[k].end_us > p->start_us + 1)
 					v[still++] = v[k];
 			n = still < HES_MAX_SHARING ? still : HES_MAX_SHARING - 1;
-			v[n++] = (struct planned){ p->end_us, activity_of(type, p->activity_mw * 1e-3, p->sm_pct) };
+			v[n++] = (struct planned){
+				p->end_us, activity_of(type, p->activity_mw * 1e-3, p->sm_pct)
+			};
 			for (uint32_t k = 0; k < n; k++)
 				sum += v[k].activity_w;
 			most = fmax(most, sum);
@@ -46,12 +52,16 @@ static double most_planned(const struct hes_queue *q, const struct hes_gpu_type 
 	return most;
 }
 
-void run_cap_init(struct run_cap *c, const struct hes_plan *p, const struct hes_fleet *f, const long *here, struct run_gpu *gpus)
+void run_cap_init(struct run_cap *c, const struct hes_plan *p, const struct hes_fleet *f,
+		  const long *here, struct run_gpu *gpus)
 {
 	double idle_w = 0, most_w = 0;
 	size_t n = 0;
 
-	*c = (struct run_cap){ .cap_w = (double)p->power_cap_mw * 1e-3, .scale = 1, .limit_us = RUN_NEVER_US, .next_us = RUN_NEVER_US };
+	*c = (struct run_cap){ .cap_w = (double)p->power_cap_mw * 1e-3,
+			       .scale = 1,
+			       .limit_us = RUN_NEVER_US,
+			       .next_us = RUN_NEVER_US };
 	if (!p->power_cap_mw)
 		return;
 	for (size_t g = 0; g < f->n; g++) {
@@ -79,8 +89,10 @@ void run_cap_round(struct run_cap *c)
 	c->next_us = RUN_NEVER_US;
 }
 
-/* Power of a GPU with what has started there, and with @also. A job that is killed and stuck has no work left. */
-static double gpu_w(const struct run_cap *c, const struct run_gpu *g, const struct run_task *also, size_t *n_started)
+/* Power of a GPU with what has started there, and with @also. A job that is killed and stuck has no
+ * work left. */
+static double gpu_w(const struct run_cap *c, const struct run_gpu *g, const struct run_task *also,
+		    size_t *n_started)
 {
 	const struct hes_gpu_type *type = g->planned->type;
 	double sum = 0;
@@ -100,7 +112,8 @@ static double gpu_w(const struct run_cap *c, const struct run_gpu *g, const stru
 	return fmin(type->idle_power_mw * 1e-3 + sum, type->power_limit_mw * 1e-3);
 }
 
-bool run_cap_holds(struct run_cap *c, const struct run_gpu *gpus, size_t n, const struct run_task *t, double now_w, double *out_w)
+bool run_cap_holds(struct run_cap *c, const struct run_gpu *gpus, size_t n,
+		   const struct run_task *t, double now_w, double *out_w)
 {
 	double before = 0, with = 0;
 	size_t n_started = 0, ignored = 0;

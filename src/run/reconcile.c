@@ -1,8 +1,9 @@
 /*
  * reconcile.c - resume a run: what the journal and the status files say of each job; see steps.h.
  *
- * The guard has ended the jobs of the earlier process before, so no job runs. An attempt that is open in the journal has
- * ended: its status file says how. Without a status the job is tried again and not charged.
+ * The guard has ended the jobs of the earlier process before, so no job runs. An attempt that is
+ * open in the journal has ended: its status file says how. Without a status the job is tried again
+ * and not charged.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +20,7 @@
 
 struct index {
 	struct hes_hash_map ids; /* of tasks */
-	struct run_task   **tasks;
+	struct run_task **tasks;
 };
 
 static bool task_has_id(const void *tasks, uint32_t index, const void *id)
@@ -33,18 +34,22 @@ static int make_index(struct runner *r, struct index *out, struct hes_err *err)
 
 	out->tasks = r->tasks;
 	for (size_t i = 0; !rc && i < r->n_tasks; i++)
-		rc = hes_hash_map_add(&out->ids, hes_hash_text(HES_HASH_START, r->tasks[i]->job->id), (uint32_t)i);
+		rc = hes_hash_map_add(&out->ids,
+				      hes_hash_text(HES_HASH_START, r->tasks[i]->job->id),
+				      (uint32_t)i);
 	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", r->n_tasks) : 0;
 }
 
 static struct run_task *find(const struct index *x, const char *id)
 {
-	const uint32_t at = hes_hash_map_find(&x->ids, hes_hash_text(HES_HASH_START, id), task_has_id, x->tasks, id);
+	const uint32_t at = hes_hash_map_find(&x->ids, hes_hash_text(HES_HASH_START, id),
+					      task_has_id, x->tasks, id);
 
 	return at == HES_HASH_NONE ? NULL : x->tasks[at];
 }
 
-int run_read_status(const struct hes_job_folder *folder, const char *name, int64_t *wall_us, int64_t *boot_us)
+int run_read_status(const struct hes_job_folder *folder, const char *name, int64_t *wall_us,
+		    int64_t *boot_us)
 {
 	int fd = hes_job_file_read(folder, name, NULL);
 	char text[HES_RUN_STATUS_BYTES + 1], *end;
@@ -61,8 +66,9 @@ int run_read_status(const struct hes_job_folder *folder, const char *name, int64
 	if (!end)
 		return -1;
 	*end = '\0';
-	if (sscanf(text, "%3u %18" SCNd64 " %18" SCNd64 "%n", &code, wall_us, boot_us, &used) != 3 || text[used] || code > 255 ||
-	    *wall_us < 0 || *boot_us < 0)
+	if (sscanf(text, "%3u %18" SCNd64 " %18" SCNd64 "%n", &code, wall_us, boot_us, &used) !=
+		    3 ||
+	    text[used] || code > 255 || *wall_us < 0 || *boot_us < 0)
 		return -1;
 	return (int)code;
 }
@@ -85,8 +91,10 @@ static int take_results(struct runner *r, const struct index *x, struct hes_err 
 		struct run_task *t = find(x, v[i].job);
 
 		if (!t)
-			rc = hes_fail(err, -EINVAL, "run %" PRId64 " has a job %s, which is not in the plan for this machine", r->log.run->id,
-				      v[i].job);
+			rc = hes_fail(err, -EINVAL,
+				      "run %" PRId64
+				      " has a job %s, which is not in the plan for this machine",
+				      r->log.run->id, v[i].job);
 		else if (v[i].state == HES_RUN_JOB_DONE)
 			mark_over(r, t, TASK_DONE);
 	}
@@ -94,10 +102,13 @@ static int take_results(struct runner *r, const struct index *x, struct hes_err 
 	return rc;
 }
 
-static int close_attempt(struct runner *r, const struct hes_attempt *a, struct run_task *t, struct hes_err *err)
+static int close_attempt(struct runner *r, const struct hes_attempt *a, struct run_task *t,
+			 struct hes_err *err)
 {
 	char name[RUN_FILE_NAME_MAX];
-	struct hes_run_job j = { .state = HES_RUN_JOB_DONE, .has_energy = a->has_energy, .energy_mj = a->energy_mj };
+	struct hes_run_job j = { .state = HES_RUN_JOB_DONE,
+				 .has_energy = a->has_energy,
+				 .energy_mj = a->energy_mj };
 	int64_t wall_us, boot_us;
 	int code, rc;
 
@@ -107,7 +118,8 @@ static int close_attempt(struct runner *r, const struct hes_attempt *a, struct r
 	j.start_us = a->started_us;
 	j.end_us = code < 0 ? a->started_us : run_clock_at(&r->clock, r->log.run, wall_us, boot_us);
 	j.end_us = j.end_us > a->started_us ? j.end_us : a->started_us;
-	rc = hes_journal_attempt_ended(r->log.journal, a->id, j.end_us, code, code ? HES_VERDICT_LOST : HES_VERDICT_DONE, err);
+	rc = hes_journal_attempt_ended(r->log.journal, a->id, j.end_us, code,
+				       code ? HES_VERDICT_LOST : HES_VERDICT_DONE, err);
 	if (rc || code)
 		return rc;
 	rc = hes_journal_result(r->log.journal, r->log.run->id, &j, err);
@@ -132,10 +144,13 @@ static bool still_runs(struct runner *r, const struct hes_attempt *a, struct run
 {
 	struct run_gpu *g = t->gpu;
 
-	if (!a->process.pid || strcmp(a->process.boot, r->log.run->runner.boot) != 0 || !is_stuck(&r->mended, &a->process))
+	if (!a->process.pid || strcmp(a->process.boot, r->log.run->runner.boot) != 0 ||
+	    !is_stuck(&r->mended, &a->process))
 		return false;
 	g->stuck++;
-	run_tell(&r->log, "job %s: its processes of the run before are killed and do not end: they wait in the driver; nothing starts on %s",
+	run_tell(&r->log,
+		 "job %s: its processes of the run before are killed and do not end: they wait in "
+		 "the driver; nothing starts on %s",
 		 t->job->id, run_gpu_name(g));
 	return true;
 }
@@ -157,7 +172,8 @@ static int take_attempts(struct runner *r, const struct index *x, struct hes_err
 	}
 	free(v);
 	if (!rc && r->counts.done > done)
-		run_tell(&r->log, "done when the runner died, not run again: %zu job%s", r->counts.done - done, hes_s(r->counts.done - done));
+		run_tell(&r->log, "done when the runner died, not run again: %zu job%s",
+			 r->counts.done - done, hes_s(r->counts.done - done));
 	return rc;
 }
 
@@ -168,10 +184,14 @@ static int take_gpus(struct runner *r, struct hes_err *err)
 	int rc = hes_journal_gpus(r->log.journal, r->log.run->id, &v, &n, err);
 
 	if (!rc && n != r->n_gpus)
-		rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on %zu GPU%s, the plan for this machine on %zu", r->log.run->id, n, hes_s(n), r->n_gpus);
+		rc = hes_fail(err, -EINVAL,
+			      "run %" PRId64 " is on %zu GPU%s, the plan for this machine on %zu",
+			      r->log.run->id, n, hes_s(n), r->n_gpus);
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (strcmp(v[i].gpu, r->gpus[i].row.gpu) != 0)
-			rc = hes_fail(err, -EINVAL, "run %" PRId64 " is on GPU %s where the plan has %s", r->log.run->id, v[i].gpu, r->gpus[i].row.gpu);
+			rc = hes_fail(err, -EINVAL,
+				      "run %" PRId64 " is on GPU %s where the plan has %s",
+				      r->log.run->id, v[i].gpu, r->gpus[i].row.gpu);
 		r->gpus[i].before = v[i];
 	}
 	free(v);
@@ -185,7 +205,8 @@ static int take_sessions(struct runner *r, struct hes_err *err)
 	int rc = hes_journal_meters(r->log.journal, r->log.run->id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++)
-		r->meter.session = v[i].session >= r->meter.session ? v[i].session + 1 : r->meter.session;
+		r->meter.session =
+			v[i].session >= r->meter.session ? v[i].session + 1 : r->meter.session;
 	free(v);
 	return rc;
 }
@@ -209,6 +230,7 @@ int run_reconcile(struct runner *r, struct hes_err *err)
 	}
 	hes_hash_map_finish(&x.ids);
 	if (!rc)
-		run_tell(&r->log, "run %" PRId64 " is resumed: done are %zu of %zu job%s", r->log.run->id, r->counts.done, r->n_tasks, hes_s(r->n_tasks));
+		run_tell(&r->log, "run %" PRId64 " is resumed: done are %zu of %zu job%s",
+			 r->log.run->id, r->counts.done, r->n_tasks, hes_s(r->n_tasks));
 	return rc;
 }

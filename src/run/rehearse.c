@@ -1,6 +1,6 @@
 /*
- * rehearse.c - report every act of a run in order, with planned times, without doing it; see heshare/run.h. admit.c
- * decides the order.
+ * rehearse.c - report every act of a run in order, with planned times, without doing it; see
+ * heshare/run.h. admit.c decides the order.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,20 +19,21 @@
 
 /* A GPU as the rehearsal has it. Tasks are places. */
 struct stage {
-	size_t   gpu;
+	size_t gpu;
 	struct hes_device_info info;
 	struct run_queue queue;
 	const struct hes_placement **placements; /* by place */
 	int64_t *end_us;                         /* by place, valid while it runs */
 	struct hes_mps mps;
-	bool     shares, closed;
+	bool shares, closed;
 	uint32_t clock_mhz;
 };
 
-static void act(const struct hes_run_request *q, int64_t at_us, const struct stage *s, const struct hes_job *job, const char *fmt, ...)
-	HES_PRINTF(5, 6);
+static void act(const struct hes_run_request *q, int64_t at_us, const struct stage *s,
+		const struct hes_job *job, const char *fmt, ...) HES_PRINTF(5, 6);
 
-static void act(const struct hes_run_request *q, int64_t at_us, const struct stage *s, const struct hes_job *job, const char *fmt, ...)
+static void act(const struct hes_run_request *q, int64_t at_us, const struct stage *s,
+		const struct hes_job *job, const char *fmt, ...)
 {
 	char text[TEXT_MAX];
 	va_list ap;
@@ -41,16 +42,20 @@ static void act(const struct hes_run_request *q, int64_t at_us, const struct sta
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (q->listener.act)
-		q->listener.act(q->listener.ctx, at_us, q->fleet->gpus[s->gpu].name, job ? job->id : NULL, text);
+		q->listener.act(q->listener.ctx, at_us, q->fleet->gpus[s->gpu].name,
+				job ? job->id : NULL, text);
 }
 
-static void add_place(const struct hes_run_request *q, struct stage *s, const struct hes_batch *batch, size_t index,
-		      const struct hes_placement *p)
+static void add_place(const struct hes_run_request *q, struct stage *s,
+		      const struct hes_batch *batch, size_t index, const struct hes_placement *p)
 {
 	s->placements[s->queue.n] = p;
 	s->queue.v[s->queue.n] = (struct run_place){
-		.batch = (uint32_t)index, .sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz,
-		.memory_mib = q->jobs->v[p->job].memory_mib, .user = s->shares ? run_user(q->jobs->v[p->job].user) : 0,
+		.batch = (uint32_t)index,
+		.sm_pct = p->sm_pct,
+		.clock_mhz = batch->clock_mhz,
+		.memory_mib = q->jobs->v[p->job].memory_mib,
+		.user = s->shares ? run_user(q->jobs->v[p->job].user) : 0,
 	};
 	s->queue.n++;
 }
@@ -71,7 +76,9 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 	for (size_t i = 0; i < queue->n; i++)
 		n += queue->batches[i].n;
 	s->queue = (struct run_queue){
-		.v = calloc(n + 1, sizeof(*s->queue.v)), .together = queue->together, .shares_pct = hes_queue_shares_pct(queue),
+		.v = calloc(n + 1, sizeof(*s->queue.v)),
+		.together = queue->together,
+		.shares_pct = hes_queue_shares_pct(queue),
 		.memory_mib = q->fleet->gpus[gpu].type->memory_mib,
 	};
 	s->placements = calloc(n + 1, sizeof(*s->placements));
@@ -82,8 +89,10 @@ static int make(const struct hes_run_request *q, size_t gpu, struct stage *s, st
 	for (size_t i = 0; i < queue->n; i++)
 		for (uint32_t k = 0; k < queue->batches[i].n; k++)
 			add_place(q, s, &queue->batches[i], i, &queue->batches[i].jobs[k]);
-	snprintf(s->mps.pipe_dir, sizeof(s->mps.pipe_dir), "%.400s/%ld/pipe", q->mps_folder, q->gpus[gpu]);
-	snprintf(s->mps.log_dir, sizeof(s->mps.log_dir), "%.400s/%ld/log", q->mps_folder, q->gpus[gpu]);
+	snprintf(s->mps.pipe_dir, sizeof(s->mps.pipe_dir), "%.400s/%ld/pipe", q->mps_folder,
+		 q->gpus[gpu]);
+	snprintf(s->mps.log_dir, sizeof(s->mps.log_dir), "%.400s/%ld/log", q->mps_folder,
+		 q->gpus[gpu]);
 	return 0;
 }
 
@@ -98,15 +107,20 @@ static void set_clock(const struct hes_run_request *q, struct stage *s, int64_t 
 }
 
 /* A line for the start, then one for each variable. What came from outside cannot end a line. */
-static void put_start(FILE *f, const struct hes_run_request *q, const struct stage *s, const struct hes_placement *p)
+static void put_start(FILE *f, const struct hes_run_request *q, const struct stage *s,
+		      const struct hes_placement *p)
 {
 	const struct hes_job *job = &q->jobs->v[p->job];
 	const char *user = job->user[0] ? job->user : q->user;
 	struct run_environment e = { .v = { NULL } };
 
-	run_environment_set(&e, &(struct run_environment_of){
-		.job = job, .attempt = 1, .gpu = q->fleet->gpus[s->gpu].name, .uuid = s->info.uuid, .sm_pct = p->sm_pct,
-		.gpu_mib = s->queue.memory_mib, .mps = s->shares ? &s->mps : NULL });
+	run_environment_set(&e, &(struct run_environment_of){ .job = job,
+							      .attempt = 1,
+							      .gpu = q->fleet->gpus[s->gpu].name,
+							      .uuid = s->info.uuid,
+							      .sm_pct = p->sm_pct,
+							      .gpu_mib = s->queue.memory_mib,
+							      .mps = s->shares ? &s->mps : NULL });
 	fputs("start attempt 1", f);
 	if (user) {
 		fputs(" as ", f);
@@ -120,7 +134,8 @@ static void put_start(FILE *f, const struct hes_run_request *q, const struct sta
 	}
 }
 
-static int start(const struct hes_run_request *q, struct stage *s, size_t place, int64_t now_us, struct hes_err *err)
+static int start(const struct hes_run_request *q, struct stage *s, size_t place, int64_t now_us,
+		 struct hes_err *err)
 {
 	const struct hes_placement *p = s->placements[place];
 	const struct hes_job *job = &q->jobs->v[p->job];
@@ -135,24 +150,28 @@ static int start(const struct hes_run_request *q, struct stage *s, size_t place,
 	}
 	if (__builtin_add_overflow(now_us, p->end_us - p->start_us, &s->end_us[place])) {
 		free(text);
-		return hes_fail(err, -ERANGE, "job %s: planned times sum to more than 2^63 us", job->id);
+		return hes_fail(err, -ERANGE, "job %s: planned times sum to more than 2^63 us",
+				job->id);
 	}
 	if (rc)
 		hes_fail(err, rc, "job %s: no memory for its command", job->id);
 	else if (q->listener.act)
-		q->listener.act(q->listener.ctx, now_us, q->fleet->gpus[s->gpu].name, job->id, text);
+		q->listener.act(q->listener.ctx, now_us, q->fleet->gpus[s->gpu].name, job->id,
+				text);
 	free(text);
 	return rc;
 }
 
 /* Start what may; the clock comes first. */
-static int admit(const struct hes_run_request *q, struct stage *s, int64_t now_us, struct hes_err *err)
+static int admit(const struct hes_run_request *q, struct stage *s, int64_t now_us,
+		 struct hes_err *err)
 {
 	size_t places[HES_MAX_SHARING], n = 0;
 	long next;
 	int rc = 0;
 
-	while (n < HES_MAX_SHARING && run_admit_running(&s->queue) < HES_MAX_SHARING && (next = run_admit_next(&s->queue)) >= 0) {
+	while (n < HES_MAX_SHARING && run_admit_running(&s->queue) < HES_MAX_SHARING &&
+	       (next = run_admit_next(&s->queue)) >= 0) {
 		s->queue.v[next].state = RUN_STARTED;
 		places[n++] = (size_t)next;
 	}
@@ -173,7 +192,8 @@ static void close_stage(const struct hes_run_request *q, struct stage *s, int64_
 		act(q, now_us, s, NULL, "end the MPS daemon of %s", s->info.uuid);
 }
 
-/* The next job to end, on any GPU; of several at a time, the first in order. @return NULL: nothing runs */
+/* The next job to end, on any GPU; of several at a time, the first in order. @return NULL: nothing
+ * runs */
 static struct stage *next_end(struct stage *v, size_t n, size_t *place)
 {
 	struct stage *found = NULL;
@@ -182,7 +202,8 @@ static struct stage *next_end(struct stage *v, size_t n, size_t *place)
 		const struct run_queue *q = &v[i].queue;
 
 		for (size_t k = q->over; k < q->reach; k++) {
-			if (q->v[k].state != RUN_STARTED || (found && v[i].end_us[k] >= found->end_us[*place]))
+			if (q->v[k].state != RUN_STARTED ||
+			    (found && v[i].end_us[k] >= found->end_us[*place]))
 				continue;
 			found = &v[i];
 			*place = k;
@@ -199,7 +220,8 @@ static int play(const struct hes_run_request *q, struct stage *v, size_t n, stru
 
 	for (size_t i = 0; i < n; i++)
 		if (v[i].shares)
-			act(q, 0, &v[i], NULL, "start the MPS daemon of %s in %s/%ld", v[i].info.uuid, q->mps_folder, q->gpus[v[i].gpu]);
+			act(q, 0, &v[i], NULL, "start the MPS daemon of %s in %s/%ld",
+			    v[i].info.uuid, q->mps_folder, q->gpus[v[i].gpu]);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = admit(q, &v[i], 0, err);
 	while (!rc && (s = next_end(v, n, &place))) {

@@ -1,5 +1,6 @@
 /*
- * run.c - carry a plan out: make the state of the run, begin, loop, restore, report; see run_state.h and heshare/run.h.
+ * run.c - carry a plan out: make the state of the run, begin, loop, restore, report; see
+ * run_state.h and heshare/run.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +31,8 @@ static int64_t limit_of(const struct hes_run_request *q, const struct run_task *
 	return us > (double)q->timeout_least_us ? (int64_t)us : q->timeout_least_us;
 }
 
-void run_task_init(const struct hes_run_request *q, struct run_task *t, struct run_gpu *g, struct run_place *place)
+void run_task_init(const struct hes_run_request *q, struct run_task *t, struct run_gpu *g,
+		   struct run_place *place)
 {
 	const struct hes_job *job = t->job;
 
@@ -41,13 +43,15 @@ void run_task_init(const struct hes_run_request *q, struct run_task *t, struct r
 	t->limit_us = limit_of(q, t);
 	t->kill_us = RUN_NEVER_US;
 	if (t->activity <= 0)
-		t->activity = run_activity(q->profiles, g->planned->type, job, place->sm_pct, place->clock_mhz);
+		t->activity = run_activity(q->profiles, g->planned->type, job, place->sm_pct,
+					   place->clock_mhz);
 	place->task = t;
 	place->memory_mib = job->memory_mib;
 	place->user = g->mps.wanted ? run_user(job->user) : 0;
 }
 
-static struct run_task *make_task(const struct hes_run_request *q, struct run_gpu *g, struct run_place *place, const struct hes_placement *p)
+static struct run_task *make_task(const struct hes_run_request *q, struct run_gpu *g,
+				  struct run_place *place, const struct hes_placement *p)
 {
 	struct run_task *t = calloc(1, sizeof(*t));
 
@@ -63,8 +67,10 @@ static struct run_task *make_task(const struct hes_run_request *q, struct run_gp
 	return t;
 }
 
-/* Joules of the jobs of a batch, where the plan does not have them: split like measured ones, in one piece. */
-static void split_planned(const struct run_gpu *g, const struct hes_batch *batch, struct run_task *const *tasks)
+/* Joules of the jobs of a batch, where the plan does not have them: split like measured ones, in
+ * one piece. */
+static void split_planned(const struct run_gpu *g, const struct hes_batch *batch,
+			  struct run_task *const *tasks)
 {
 	double seconds = (double)(batch->end_us - batch->start_us) * 1e-6;
 	struct hes_sharer v[HES_MAX_SHARING];
@@ -72,12 +78,17 @@ static void split_planned(const struct run_gpu *g, const struct hes_batch *batch
 	for (uint32_t i = 0; i < batch->n; i++)
 		v[i] = (struct hes_sharer){
 			.start_s = (double)(batch->jobs[i].start_us - batch->start_us) * 1e-6,
-			.end_s = fmin((double)(batch->jobs[i].end_us - batch->start_us) * 1e-6, seconds),
-			.sm_pct = batch->jobs[i].sm_pct, .activity = tasks[i]->activity,
+			.end_s = fmin((double)(batch->jobs[i].end_us - batch->start_us) * 1e-6,
+				      seconds),
+			.sm_pct = batch->jobs[i].sm_pct,
+			.activity = tasks[i]->activity,
 		};
-	if (!hes_attribute_known((double)batch->energy_mj * 1e-3, g->planned->type->idle_power_mw * 1e-3, seconds, v, batch->n))
+	if (!hes_attribute_known((double)batch->energy_mj * 1e-3,
+				 g->planned->type->idle_power_mw * 1e-3, seconds, v, batch->n))
 		for (uint32_t i = 0; i < batch->n; i++)
-			tasks[i]->planned_mj = batch->jobs[i].energy_mj ? batch->jobs[i].energy_mj : (uint64_t)(v[i].energy_j * 1e3 + 0.5);
+			tasks[i]->planned_mj = batch->jobs[i].energy_mj
+						       ? batch->jobs[i].energy_mj
+						       : (uint64_t)(v[i].energy_j * 1e3 + 0.5);
 }
 
 /* The batches of a GPU as tasks, with the energy and time that are planned for them. */
@@ -98,7 +109,8 @@ static int make_tasks(struct runner *r, struct run_gpu *g, const struct hes_queu
 		for (uint32_t k = 0; k < batch->n; k++) {
 			struct run_place *place = &g->queue.v[n + k];
 
-			*place = (struct run_place){ .batch = (uint32_t)i, .clock_mhz = batch->clock_mhz };
+			*place = (struct run_place){ .batch = (uint32_t)i,
+						     .clock_mhz = batch->clock_mhz };
 			tasks[n + k] = make_task(r->q, g, place, &batch->jobs[k]);
 			if (!tasks[n + k])
 				return -ENOMEM;
@@ -116,7 +128,8 @@ static int make_gpu(struct runner *r, struct run_gpu *g, size_t at, struct hes_e
 	const struct hes_queue *queue = &r->q->plan->queues[at];
 	int rc;
 
-	*g = (struct run_gpu){ .planned = &r->q->fleet->gpus[at], .device = (size_t)r->q->gpus[at],
+	*g = (struct run_gpu){ .planned = &r->q->fleet->gpus[at],
+			       .device = (size_t)r->q->gpus[at],
 			       .lock = { .verify_us = RUN_NEVER_US, .refused = r->q->no_clocks } };
 	g->mps.wanted = g->mps.due = !r->q->no_mps && run_shares(queue);
 	rc = hes_device_info(r->q->devices, g->device, &g->info, err);
@@ -152,7 +165,8 @@ static int make(struct runner *r, struct hes_err *err)
 	r->tasks = calloc(tasks + 1, sizeof(struct run_task *));
 	r->ended = calloc(tasks + 1, sizeof(struct run_task *));
 	if (!r->gpus || !r->tasks || !r->ended)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", tasks, r->n_gpus);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", tasks,
+				r->n_gpus);
 	for (size_t at = 0; at < r->q->fleet->n && !rc; at++)
 		if (r->q->gpus[at] >= 0)
 			rc = make_gpu(r, &r->gpus[n++], at, err);
@@ -167,7 +181,8 @@ static int note_new_run(struct runner *r, struct hes_err *err)
 {
 	struct hes_run_job *jobs = calloc(r->n_tasks + 1, sizeof(*jobs));
 	struct hes_run_gpu *gpus = calloc(r->n_gpus + 1, sizeof(*gpus));
-	int rc = jobs && gpus ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", r->n_tasks);
+	int rc =
+		jobs && gpus ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", r->n_tasks);
 
 	for (size_t i = 0; !rc && i < r->n_gpus; i++)
 		gpus[i] = r->gpus[i].row;
@@ -183,7 +198,8 @@ static int note_new_run(struct runner *r, struct hes_err *err)
 	}
 	r->log.run->started_us = hes_wall_us();
 	if (!rc)
-		rc = hes_journal_new_run(r->log.journal, r->log.run, gpus, r->n_gpus, jobs, r->n_tasks, err);
+		rc = hes_journal_new_run(r->log.journal, r->log.run, gpus, r->n_gpus, jobs,
+					 r->n_tasks, err);
 	free(jobs);
 	free(gpus);
 	return rc;
@@ -195,7 +211,8 @@ int hes_run_note_runner(struct hes_run *run, struct hes_err *err)
 	int rc = hes_process_of(getpid(), &self);
 
 	if (rc)
-		return hes_fail(err, rc, "/proc: this process does not find itself: %s", strerror(-rc));
+		return hes_fail(err, rc, "/proc: this process does not find itself: %s",
+				strerror(-rc));
 	run->runner = (struct hes_run_process){ .pid = self.pid, .start = (int64_t)self.started };
 	return hes_process_boot(run->runner.boot, err);
 }
@@ -218,7 +235,8 @@ static int open_events(struct runner *r, struct hes_err *err)
 
 	r->events.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	r->events.epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (r->events.signals < 0 || r->events.epoll < 0 || epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, r->events.signals, &e))
+	if (r->events.signals < 0 || r->events.epoll < 0 ||
+	    epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, r->events.signals, &e))
 		return hes_fail(err, -errno, "cannot wait for events: %s", strerror(errno));
 	return 0;
 }
@@ -226,11 +244,17 @@ static int open_events(struct runner *r, struct hes_err *err)
 static void report_restored(const struct runner *r, const struct hes_undone *m)
 {
 	if (m->clocks + m->daemons + m->jobs)
-		run_tell(&r->log, "what a run before had left was set right: %u clock%s, %u MPS daemon%s, %u job%s", m->clocks,
-			 hes_s(m->clocks), m->daemons, hes_s(m->daemons), m->jobs, hes_s(m->jobs));
+		run_tell(&r->log,
+			 "what a run before had left was set right: %u clock%s, %u MPS daemon%s, "
+			 "%u job%s",
+			 m->clocks, hes_s(m->clocks), m->daemons, hes_s(m->daemons), m->jobs,
+			 hes_s(m->jobs));
 	if (m->failed)
-		run_tell(&r->log, "%u change%s that a run before had left cannot be undone now; tried again at the end; guard.log in %s "
-			 "says why", m->failed, hes_s(m->failed), r->q->folder);
+		run_tell(&r->log,
+			 "%u change%s that a run before had left cannot be undone now; tried again "
+			 "at the end; guard.log in %s "
+			 "says why",
+			 m->failed, hes_s(m->failed), r->q->folder);
 }
 
 static int claim_gpus(struct runner *r, struct hes_err *err)
@@ -287,7 +311,10 @@ static int resume_clock(struct runner *r, struct hes_err *err)
 	}
 	free(v);
 	if (!rc && run_clock_resume(&r->clock, r->log.run, last))
-		run_tell(&r->log, "the clock of this machine was set back while the run was interrupted; the run goes on at %.1f s", (double)last * 1e-6);
+		run_tell(&r->log,
+			 "the clock of this machine was set back while the run was interrupted; "
+			 "the run goes on at %.1f s",
+			 (double)last * 1e-6);
 	return rc;
 }
 
@@ -309,7 +336,9 @@ static int begin(struct runner *r, struct hes_err *err)
 	if (!rc)
 		rc = hes_run_note_runner(r->log.run, err);
 	if (!rc)
-		rc = resumed ? hes_journal_take_over(r->log.journal, r->log.run->id, &r->log.run->runner, err) : note_new_run(r, err);
+		rc = resumed ? hes_journal_take_over(r->log.journal, r->log.run->id,
+						     &r->log.run->runner, err)
+			     : note_new_run(r, err);
 	if (!rc && resumed)
 		run_clock_load(&r->clock, &r->folder, r->log.run->runner.boot);
 	if (!rc && resumed)
@@ -368,7 +397,9 @@ static void unmake(struct runner *r)
 static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err)
 {
 	enum hes_run_state state = r->counts.done == r->n_tasks ? HES_RUN_DONE
-		: r->counts.done + r->counts.failed == r->n_tasks ? HES_RUN_FAILED : HES_RUN_STOPPED;
+				   : r->counts.done + r->counts.failed == r->n_tasks
+					   ? HES_RUN_FAILED
+					   : HES_RUN_STOPPED;
 	int rc;
 
 	for (size_t i = 0; i < r->n_gpus; i++)
@@ -381,20 +412,32 @@ static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err
 		return rc;
 	r->log.run->ended_us = hes_wall_us();
 	run_live_end(r);
-	/* Before the report, which then has all jobs: to a run that is done or failed none can be added. */
-	rc = hes_journal_run_ended(r->log.journal, r->log.run->id, &state, r->log.run->ended_us, err);
+	/* Before the report, which then has all jobs: to a run that is done or failed none can be
+	 * added. */
+	rc = hes_journal_run_ended(r->log.journal, r->log.run->id, &state, r->log.run->ended_us,
+				   err);
 	r->log.run->state = state;
 	return rc ? rc : run_report(r, out, err);
 }
 
-int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journal, struct hes_run *run,
-		      struct hes_run_report *out, struct hes_err *err)
+int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journal,
+		      struct hes_run *run, struct hes_run_report *out, struct hes_err *err)
 {
 	struct runner r = {
-		.q = q, .folder = { .fd = -1 }, .clock = { .boot_us = RUN_NEVER_US }, .events = { .epoll = -1, .signals = -1 },
-		.log = { .listener = &q->listener, .journal = journal, .run = run, .clock = &r.clock, .retry_us = RUN_NEVER_US },
+		.q = q,
+		.folder = { .fd = -1 },
+		.clock = { .boot_us = RUN_NEVER_US },
+		.events = { .epoll = -1, .signals = -1 },
+		.log = { .listener = &q->listener,
+			 .journal = journal,
+			 .run = run,
+			 .clock = &r.clock,
+			 .retry_us = RUN_NEVER_US },
 		.meter = { .clock = &r.clock, .session = 1 },
-		.knobs = { .log = &r.log, .meter = &r.meter, .devices = q->devices, .mps_folder = q->mps_folder },
+		.knobs = { .log = &r.log,
+			   .meter = &r.meter,
+			   .devices = q->devices,
+			   .mps_folder = q->mps_folder },
 	};
 	struct hes_run_report report = { 0 };
 	struct hes_err late = { 0 };
@@ -425,8 +468,8 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 
 /* --- which GPUs --- */
 
-int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, const struct hes_devices *d,
-		long *out, struct hes_err *err)
+int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node,
+		const struct hes_devices *d, long *out, struct hes_err *err)
 {
 	size_t n = hes_devices_count(d);
 	struct hes_device_info *info = calloc(n + 1, sizeof(*info));

@@ -1,9 +1,9 @@
 /*
  * run_clock.c - the time of a run; see run_clock.h.
  *
- * Within a process it is the monotonic clock's. From one process to the next it is the time since the machine's start,
- * which cannot be set: the file .clock of the run's folder has the moment when the run began. After a restart of the
- * machine only the wall clock is left.
+ * Within a process it is the monotonic clock's. From one process to the next it is the time since
+ * the machine's start, which cannot be set: the file .clock of the run's folder has the moment when
+ * the run began. After a restart of the machine only the wall clock is left.
  */
 #include "run/run_clock.h"
 
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "launch/process.h"
 
-#define CLOCK_FILE ".clock"
+#define CLOCK_FILE     ".clock"
 #define LINE_MAX_BYTES 128
 
 int64_t run_now_us(const struct run_clock *c)
@@ -53,13 +53,16 @@ void run_clock_load(struct run_clock *c, const struct hes_job_folder *folder, co
 	if (fd >= 0)
 		close(fd);
 	line[n > 0 ? n : 0] = '\0';
-	if (sscanf(line, "%39s %" SCNd64, at_boot, &at) == 2 && strcmp(at_boot, boot) == 0 && at >= 0 && at <= hes_boottime_us())
+	if (sscanf(line, "%39s %" SCNd64, at_boot, &at) == 2 && strcmp(at_boot, boot) == 0 &&
+	    at >= 0 && at <= hes_boottime_us())
 		c->boot_us = at;
 }
 
-int64_t run_clock_at(const struct run_clock *c, const struct hes_run *run, int64_t wall_us, int64_t boot_us)
+int64_t run_clock_at(const struct run_clock *c, const struct hes_run *run, int64_t wall_us,
+		     int64_t boot_us)
 {
-	return boot_us && c->boot_us != RUN_NEVER_US ? boot_us - c->boot_us : wall_us - run->started_us;
+	return boot_us && c->boot_us != RUN_NEVER_US ? boot_us - c->boot_us
+						     : wall_us - run->started_us;
 }
 
 bool run_clock_resume(struct run_clock *c, const struct hes_run *run, int64_t last_us)

@@ -1,8 +1,8 @@
 /*
  * run_gpu.h - the jobs and GPUs of a run: the data that its parts share.
  *
- * A task is a job of the plan on this machine. Each sub-struct has one owner: the file named with it changes it, the
- * others read it.
+ * A task is a job of the plan on this machine. Each sub-struct has one owner: the file named with
+ * it changes it, the others read it.
  */
 #ifndef HES_RUN_RUN_GPU_H
 #define HES_RUN_RUN_GPU_H
@@ -20,17 +20,17 @@
 enum run_task_state {
 	TASK_WAITING,
 	TASK_RUNNING,
-	TASK_ENDED,    /* no verdict yet */
-	TASK_JUDGED,   /* not in the journal yet */
+	TASK_ENDED,  /* no verdict yet */
+	TASK_JUDGED, /* not in the journal yet */
 	TASK_DONE,
-	TASK_FAILED,   /* given up */
+	TASK_FAILED, /* given up */
 };
 
 enum run_ending {
-	ENDING_OWN,      /* by itself */
-	ENDING_TIMEOUT,  /* we ended it */
+	ENDING_OWN,     /* by itself */
+	ENDING_TIMEOUT, /* we ended it */
 	ENDING_STOP,
-	ENDING_LEFT,     /* by itself; processes that it left are being killed */
+	ENDING_LEFT, /* by itself; processes that it left are being killed */
 };
 
 struct run_gpu;
@@ -39,119 +39,121 @@ struct run_task {
 	/* From the plan. */
 	const struct hes_job *job;
 	const char *command;
-	struct run_gpu   *gpu;
-	struct run_place *place;      /* in the GPU's queue */
-	int64_t     planned_start_us, planned_end_us;
-	uint64_t    planned_mj;
-	int64_t     limit_us;         /* of an attempt; RUN_NEVER_US: none */
-	double      activity;         /* to split joules by */
-	struct hes_run_added *added;  /* not from the plan: owns job and command */
+	struct run_gpu *gpu;
+	struct run_place *place; /* in the GPU's queue */
+	int64_t planned_start_us, planned_end_us;
+	uint64_t planned_mj;
+	int64_t limit_us;            /* of an attempt; RUN_NEVER_US: none */
+	double activity;             /* to split joules by */
+	struct hes_run_added *added; /* not from the plan: owns job and command */
 
 	/* The attempt that runs, or ran last. */
 	enum run_task_state state;
 	struct hes_attempt attempt;
-	double      energy_j;
-	bool        energy_missing;
-	struct hes_child   child;
+	double energy_j;
+	bool energy_missing;
+	struct hes_child child;
 	struct hes_progress progress;
-	unsigned    mps_daemon;       /* that it was started with: 1 is the GPU's first; 0: none */
-	int64_t     progress_us;          /* when progress was last read; 0: never in this attempt */
-	uint64_t    output_from;      /* bytes of output of earlier attempts */
-	int64_t     deadline_us, kill_us;
-	int64_t     stuck_us;         /* when a killed job counts as stuck; RUN_NEVER_US: it is not killed */
-	bool        stuck;            /* killed and still there: its GPU is set aside until it ends */
+	unsigned mps_daemon;  /* that it was started with: 1 is the GPU's first; 0: none */
+	int64_t progress_us;  /* when progress was last read; 0: never in this attempt */
+	uint64_t output_from; /* bytes of output of earlier attempts */
+	int64_t deadline_us, kill_us;
+	int64_t stuck_us; /* when a killed job counts as stuck; RUN_NEVER_US: it is not killed */
+	bool stuck;       /* killed and still there: its GPU is set aside until it ends */
 	enum run_ending ending;
 	struct hes_child_end end;
-	int64_t     ended_us;
+	int64_t ended_us;
 	enum hes_verdict verdict;
-	bool        held;             /* it had to wait for the power cap; reported */
-	bool        over;             /* with the verdict: not tried again */
-	bool        decided;          /* over is known and reported */
+	bool held;    /* it had to wait for the power cap; reported */
+	bool over;    /* with the verdict: not tried again */
+	bool decided; /* over is known and reported */
 
 	/* All attempts. */
-	unsigned    tries;
-	unsigned    charged;          /* failures of its own in this life of the run */
-	unsigned    co_failures;      /* failures with others */
-	unsigned    killed_starts;    /* killed before the command ran */
+	unsigned tries;
+	unsigned charged;       /* failures of its own in this life of the run */
+	unsigned co_failures;   /* failures with others */
+	unsigned killed_starts; /* killed before the command ran */
 };
 
 /* Progress of a job within a segment: iterations between two of its lines. */
 struct run_rate {
 	const struct run_task *task;
-	bool     seen;
-	int64_t  first_us, last_us;
+	bool seen;
+	int64_t first_us, last_us;
 	uint64_t first, last;
 };
 
 /* A stretch of time with the same jobs and clock on a GPU. */
 struct run_segment {
-	int64_t  start_us, end_us;
-	uint32_t clock_mhz;           /* set; 0: none */
+	int64_t start_us, end_us;
+	uint32_t clock_mhz; /* set; 0: none */
 	uint32_t n;
 	struct run_rate rates[HES_MAX_SHARING];
-	bool     has_energy;
-	double   energy_j;
-	double   seconds;             /* of the meter */
+	bool has_energy;
+	double energy_j;
+	double seconds; /* of the meter */
 };
 
 /* account.c */
 struct run_energy {
-	size_t   metered;             /* index in the meter */
+	size_t metered; /* index in the meter */
 	struct hes_measured last;
-	double   busy_j, idle_j, busy_s;
-	double   meter_j;             /* since this process began: busy and idle */
-	bool     missing;             /* no reading since last */
-	bool     lost_busy;           /* jobs ran meanwhile */
+	double busy_j, idle_j, busy_s;
+	double meter_j; /* since this process began: busy and idle */
+	bool missing;   /* no reading since last */
+	bool lost_busy; /* jobs ran meanwhile */
 	struct run_segment now;
 	struct run_segment *segments;
-	size_t   n_segments;
+	size_t n_segments;
 };
 
 /* settings.c */
 struct run_lock {
-	uint32_t mhz;                 /* locked; 0: not */
-	bool     refused;
-	bool     missed;              /* not held; reported */
-	int64_t  verify_us;           /* when to read the clock back */
+	uint32_t mhz; /* locked; 0: not */
+	bool refused;
+	bool missed;       /* not held; reported */
+	int64_t verify_us; /* when to read the clock back */
 };
 
 /* settings.c */
 struct run_mps {
-	bool     wanted;              /* the plan shares this GPU */
-	bool     on;
-	bool     refused;
-	bool     due;                 /* to be started before the next job */
-	bool     late;                /* wanted since jobs were added: starts when jobs that run without it have ended */
+	bool wanted; /* the plan shares this GPU */
+	bool on;
+	bool refused;
+	bool due;  /* to be started before the next job */
+	bool late; /* wanted since jobs were added: starts when jobs that run without it have ended
+		    */
 	struct hes_mps daemon;
-	char     folder[HES_MPS_PATH_MAX];
-	unsigned gone;                /* daemons that ended or did not answer */
+	char folder[HES_MPS_PATH_MAX];
+	unsigned gone; /* daemons that ended or did not answer */
 };
 
 /* judge.c: jobs that ran together when one of them failed, while the cause is not known. */
 struct run_trial {
-	bool     open;
-	int64_t  from_us, until_us;
+	bool open;
+	int64_t from_us, until_us;
 	struct run_task *v[HES_MAX_SHARING];
 	uint32_t n;
 };
 
 struct run_gpu {
 	const struct hes_gpu *planned; /* of the fleet */
-	size_t      device;
+	size_t device;
 	struct hes_device_info info;
-	struct run_queue  queue;
-	double            planned_most_w; /* with a power cap: highest sum of the activities that the plan has at a time */
-	struct hes_run_gpu row;       /* what was planned, as the journal has it */
-	struct hes_run_gpu before;    /* what earlier lives of the run measured */
-	struct run_task  *running[HES_MAX_SHARING];
-	uint32_t          n_running;
-	struct run_lock   lock;
-	struct run_mps    mps;
-	struct run_trial  trial;
+	struct run_queue queue;
+	double planned_most_w;  /* with a power cap: highest sum of the activities that the plan has
+				   at a time */
+	struct hes_run_gpu row; /* what was planned, as the journal has it */
+	struct hes_run_gpu before; /* what earlier lives of the run measured */
+	struct run_task *running[HES_MAX_SHARING];
+	uint32_t n_running;
+	struct run_lock lock;
+	struct run_mps mps;
+	struct run_trial trial;
 	struct run_energy energy;
-	bool        lost;             /* off the bus: its jobs wait for --resume */
-	unsigned    stuck;            /* jobs there that are killed and do not end; nothing starts there */
-	bool        closed;           /* all jobs are over, the GPU is restored */
+	bool lost;      /* off the bus: its jobs wait for --resume */
+	unsigned stuck; /* jobs there that are killed and do not end; nothing starts there */
+	bool closed;    /* all jobs are over, the GPU is restored */
 };
 
 static inline const char *run_gpu_name(const struct run_gpu *g)

@@ -21,7 +21,8 @@ void run_tell(const struct run_log *l, const char *fmt, ...)
 	l->listener->message(l->listener->ctx, text);
 }
 
-int run_act(struct run_log *l, const char *gpu, const char *job, struct hes_err *err, const char *fmt, ...)
+int run_act(struct run_log *l, const char *gpu, const char *job, struct hes_err *err,
+	    const char *fmt, ...)
 {
 	const int64_t now = run_now_us(l->clock);
 	char text[RUN_TEXT_MAX];
@@ -45,7 +46,8 @@ void run_retry(struct run_log *l)
 void run_hold(struct run_log *l, const struct hes_err *err)
 {
 	if (!l->hold_reported)
-		run_tell(l, "the journal cannot be written, so nothing new starts until it can: %s", err->msg);
+		run_tell(l, "the journal cannot be written, so nothing new starts until it can: %s",
+			 err->msg);
 	l->held = l->hold_reported = true;
 	run_retry(l);
 }

@@ -1,7 +1,8 @@
 /*
  * run_log.h - what a run writes into the journal and reports to its listener.
  *
- * Every act is in the journal before it is done. While the journal cannot be written the run is on hold: nothing starts.
+ * Every act is in the journal before it is done. While the journal cannot be written the run is on
+ * hold: nothing starts.
  */
 #ifndef HES_RUN_RUN_LOG_H
 #define HES_RUN_RUN_LOG_H
@@ -13,18 +14,20 @@
 
 struct run_log {
 	const struct hes_run_listener *listener;
-	struct hes_journal            *journal;
-	struct hes_run                *run;
-	const struct run_clock        *clock;
-	int64_t retry_us;   /* when to try again what could not be done; RUN_NEVER_US: nothing waits */
-	bool    held;       /* on hold until retry_us */
-	bool    hold_reported;
+	struct hes_journal *journal;
+	struct hes_run *run;
+	const struct run_clock *clock;
+	int64_t retry_us; /* when to try again what could not be done; RUN_NEVER_US: nothing waits
+			   */
+	bool held;        /* on hold until retry_us */
+	bool hold_reported;
 };
 
 /** Report a sentence to the listener. */
 void run_tell(const struct run_log *l, const char *fmt, ...) HES_PRINTF(2, 3);
 /** Write an act into the journal and report it. @gpu, @job: names; NULL where there is none */
-int run_act(struct run_log *l, const char *gpu, const char *job, struct hes_err *err, const char *fmt, ...) HES_PRINTF(5, 6);
+int run_act(struct run_log *l, const char *gpu, const char *job, struct hes_err *err,
+	    const char *fmt, ...) HES_PRINTF(5, 6);
 /** Something could not be done for now: try again in a second. */
 void run_retry(struct run_log *l);
 /** The journal could not be written: hold the run, try again in a second. */

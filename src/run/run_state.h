@@ -1,8 +1,9 @@
 /*
  * run_state.h - a run in progress: its jobs, GPUs and counts.
  *
- * run.c makes it and takes it apart. loop.c waits for events, start_jobs.c starts jobs, children.c ends and reaps them,
- * added.c takes jobs that are added, live.c publishes the state, judge.c finds out why jobs failed, finish.c writes results, reconcile.c takes over what an earlier process did.
+ * run.c makes it and takes it apart. loop.c waits for events, start_jobs.c starts jobs, children.c
+ * ends and reaps them, added.c takes jobs that are added, live.c publishes the state, judge.c finds
+ * out why jobs failed, finish.c writes results, reconcile.c takes over what an earlier process did.
  */
 #ifndef HES_RUN_RUN_STATE_H
 #define HES_RUN_RUN_STATE_H
@@ -12,39 +13,40 @@
 
 struct run_counts {
 	size_t done, failed, running;
-	size_t stuck;                 /* of those that run: killed and do not end */
-	double planned_us, took_us;   /* sums over the jobs that are done */
+	size_t stuck;               /* of those that run: killed and do not end */
+	double planned_us, took_us; /* sums over the jobs that are done */
 };
 
 /* loop.c */
 struct run_events {
-	int      epoll, signals;
-	unsigned stopping;            /* signals that came */
-	int64_t  look_us;             /* when to read progress */
-	int64_t  woken_us;            /* when the last event came */
+	int epoll, signals;
+	unsigned stopping; /* signals that came */
+	int64_t look_us;   /* when to read progress */
+	int64_t woken_us;  /* when the last event came */
 };
 
 struct runner {
 	const struct hes_run_request *q;
 	struct hes_job_folder folder; /* of the jobs' files */
-	struct run_clock   clock;
-	struct run_log     log;
-	struct run_meter   meter;
-	struct run_knobs   knobs;
-	struct run_cap     cap;
-	struct run_gpu    *gpus;
-	size_t             n_gpus;
-	struct run_task  **tasks;     /* of the plan, then those that were added, in the order of the journal */
-	size_t             n_tasks;
-	struct run_task  **ended;     /* not in the journal yet */
-	size_t             n_ended;
-	int64_t            added;     /* id of the last added job among the tasks */
-	bool               added_unconfirmed; /* the journal does not say so yet */
-	struct run_counts  counts;
-	struct run_events  events;
-	struct hes_undone  mended;    /* what an earlier process had left */
-	bool               begun;     /* the first jobs were started */
-	bool               start_reported;
+	struct run_clock clock;
+	struct run_log log;
+	struct run_meter meter;
+	struct run_knobs knobs;
+	struct run_cap cap;
+	struct run_gpu *gpus;
+	size_t n_gpus;
+	struct run_task *
+		*tasks; /* of the plan, then those that were added, in the order of the journal */
+	size_t n_tasks;
+	struct run_task **ended; /* not in the journal yet */
+	size_t n_ended;
+	int64_t added;          /* id of the last added job among the tasks */
+	bool added_unconfirmed; /* the journal does not say so yet */
+	struct run_counts counts;
+	struct run_events events;
+	struct hes_undone mended; /* what an earlier process had left */
+	bool begun;               /* the first jobs were started */
+	bool start_reported;
 };
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define VERIFY_US 3000000     /* from a lock to its reading: for clocks to settle under load */
+#define VERIFY_US    3000000 /* from a lock to its reading: for clocks to settle under load */
 #define QUIT_GRACE_S 5
 
 /* --- clocks --- */
@@ -33,7 +33,8 @@ void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz)
 		g->lock.refused = true;
 		g->lock.verify_us = RUN_NEVER_US;
 		if (!k->clocks_reported)
-			run_tell(k->log, "clocks are not set, here and wherever it is so: %s", err.msg);
+			run_tell(k->log, "clocks are not set, here and wherever it is so: %s",
+				 err.msg);
 		k->clocks_reported = true;
 		return;
 	}
@@ -47,13 +48,18 @@ void run_verify_clock(struct run_knobs *k, struct run_gpu *g)
 	enum hes_lock_state state;
 
 	g->lock.verify_us = RUN_NEVER_US;
-	if (g->lock.missed || hes_device_read(k->devices, g->device, HES_HAS_CLOCK | HES_HAS_REASONS, &now, NULL))
+	if (g->lock.missed ||
+	    hes_device_read(k->devices, g->device, HES_HAS_CLOCK | HES_HAS_REASONS, &now, NULL))
 		return;
 	state = hes_lock_state(&now, g->lock.mhz);
 	g->lock.missed = state == HES_LOCK_CAPPED || state == HES_LOCK_IGNORED;
 	if (g->lock.missed)
-		run_tell(k->log, "%s does not hold its clock: %" PRIu32 " MHz were set, it runs at %" PRIu32 " MHz%s", run_gpu_name(g),
-			 g->lock.mhz, now.clock_mhz, state == HES_LOCK_CAPPED ? ", held down by power or heat" : " and does not say why");
+		run_tell(k->log,
+			 "%s does not hold its clock: %" PRIu32 " MHz were set, it runs at %" PRIu32
+			 " MHz%s",
+			 run_gpu_name(g), g->lock.mhz, now.clock_mhz,
+			 state == HES_LOCK_CAPPED ? ", held down by power or heat"
+						  : " and does not say why");
 }
 
 void run_settle_clock(struct run_knobs *k, struct run_gpu *g)
@@ -75,7 +81,8 @@ static void refuse_mps(struct run_knobs *k, struct run_gpu *g, const struct hes_
 	g->mps.on = false;
 	g->mps.refused = true;
 	if (!k->mps_reported)
-		run_tell(k->log, "jobs share without MPS, by turns, here and wherever it is so: %s", err->msg);
+		run_tell(k->log, "jobs share without MPS, by turns, here and wherever it is so: %s",
+			 err->msg);
 	k->mps_reported = true;
 }
 
@@ -83,15 +90,19 @@ static void refuse_mps(struct run_knobs *k, struct run_gpu *g, const struct hes_
 static int start_mps(struct run_knobs *k, struct run_gpu *g, struct hes_err *why)
 {
 	struct hes_err err = { 0 };
-	int rc = snprintf(g->mps.folder, sizeof(g->mps.folder), "%s/%zu", k->mps_folder, g->device) >= (int)sizeof(g->mps.folder)
-		? hes_fail(&err, -ENAMETOOLONG, "%s: too long a name", k->mps_folder) : 0;
+	int rc = snprintf(g->mps.folder, sizeof(g->mps.folder), "%s/%zu", k->mps_folder,
+			  g->device) >= (int)sizeof(g->mps.folder)
+			 ? hes_fail(&err, -ENAMETOOLONG, "%s: too long a name", k->mps_folder)
+			 : 0;
 
 	if (!rc && (mkdir(g->mps.folder, 0755) ? errno != EEXIST : chmod(g->mps.folder, 0755)))
 		rc = hes_fail(&err, -errno, "%s: %s", g->mps.folder, strerror(errno));
-	if (!rc && run_act(k->log, run_gpu_name(g), NULL, why, "start the MPS daemon of %s in %s", g->info.uuid, g->mps.folder))
+	if (!rc && run_act(k->log, run_gpu_name(g), NULL, why, "start the MPS daemon of %s in %s",
+			   g->info.uuid, g->mps.folder))
 		return why->code;
 	if (!rc)
-		rc = hes_guard_mps_start(k->guard, &g->mps.daemon, g->info.uuid, g->mps.folder, &err);
+		rc = hes_guard_mps_start(k->guard, &g->mps.daemon, g->info.uuid, g->mps.folder,
+					 &err);
 	g->mps.due = false;
 	g->mps.on = !rc;
 	if (rc)
@@ -115,7 +126,8 @@ void run_revive_mps(struct run_knobs *k, struct run_gpu *g)
 {
 	if (!g->mps.on || hes_mps_alive(&g->mps.daemon))
 		return;
-	run_tell(k->log, "%s: its MPS daemon is gone or does not answer; another is started", run_gpu_name(g));
+	run_tell(k->log, "%s: its MPS daemon is gone or does not answer; another is started",
+		 run_gpu_name(g));
 	/* What the old one left, such as servers, goes first. */
 	hes_guard_mps_quit(k->guard, &g->mps.daemon, 0, NULL);
 	g->mps.on = false;
@@ -136,11 +148,13 @@ void run_close_gpu(struct run_knobs *k, struct run_gpu *g)
 	if (g->lock.mhz) {
 		run_act(k->log, run_gpu_name(g), NULL, NULL, "unlock the clock");
 		if (hes_guard_unlock_clock(k->guard, k->devices, g->device, &err))
-			run_tell(k->log, "%s: its clock stays locked: %s", run_gpu_name(g), err.msg);
+			run_tell(k->log, "%s: its clock stays locked: %s", run_gpu_name(g),
+				 err.msg);
 		g->lock.mhz = 0;
 	}
 	if (g->mps.on) {
-		run_act(k->log, run_gpu_name(g), NULL, NULL, "end the MPS daemon of %s", g->info.uuid);
+		run_act(k->log, run_gpu_name(g), NULL, NULL, "end the MPS daemon of %s",
+			g->info.uuid);
 		/* A server whose client is stuck does not end in order. */
 		if (!g->stuck && hes_guard_mps_quit(k->guard, &g->mps.daemon, QUIT_GRACE_S, &err))
 			run_tell(k->log, "%s: its MPS daemon stays: %s", run_gpu_name(g), err.msg);

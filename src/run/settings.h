@@ -8,12 +8,12 @@
 #include "run/run_log.h"
 
 struct run_knobs {
-	struct run_log     *log;
-	struct run_meter   *meter;
-	struct hes_guard   *guard;
+	struct run_log *log;
+	struct run_meter *meter;
+	struct hes_guard *guard;
 	const struct hes_devices *devices;
-	const char         *mps_folder;
-	bool                clocks_reported, mps_reported;
+	const char *mps_folder;
+	bool clocks_reported, mps_reported;
 };
 
 /** The clock for the jobs that run on a GPU; 0: none is to be set. */
@@ -24,7 +24,8 @@ void run_settle_clock(struct run_knobs *k, struct run_gpu *g);
 /** Read the clock back. */
 void run_verify_clock(struct run_knobs *k, struct run_gpu *g);
 
-/** Start the MPS daemon, if it is due. If the journal cannot be written the run is held and the daemon stays due. */
+/** Start the MPS daemon, if it is due. If the journal cannot be written the run is held and the
+ * daemon stays due. */
 void run_start_mps(struct run_knobs *k, struct run_gpu *g);
 /** After a failure: if the daemon is gone, another is due. */
 void run_revive_mps(struct run_knobs *k, struct run_gpu *g);

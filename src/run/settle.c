@@ -10,11 +10,15 @@
 #include "run/steps.h"
 
 /* Done if its wrapper wrote so, else lost with the runner. */
-static int settle_attempt(struct hes_journal *j, const struct hes_run *run, const struct hes_job_folder *folder, const struct hes_attempt *a,
+static int settle_attempt(struct hes_journal *j, const struct hes_run *run,
+			  const struct hes_job_folder *folder, const struct hes_attempt *a,
 			  struct hes_err *err)
 {
 	const struct run_clock wall_only = { .boot_us = RUN_NEVER_US };
-	struct hes_run_job result = { .state = HES_RUN_JOB_DONE, .start_us = a->started_us, .end_us = a->started_us, .has_energy = a->has_energy,
+	struct hes_run_job result = { .state = HES_RUN_JOB_DONE,
+				      .start_us = a->started_us,
+				      .end_us = a->started_us,
+				      .has_energy = a->has_energy,
 				      .energy_mj = a->energy_mj };
 	char name[RUN_FILE_NAME_MAX];
 	int64_t wall_us, boot_us;
@@ -27,14 +31,16 @@ static int settle_attempt(struct hes_journal *j, const struct hes_run *run, cons
 		result.end_us = run_clock_at(&wall_only, run, wall_us, 0);
 	if (result.end_us < a->started_us)
 		result.end_us = a->started_us;
-	rc = hes_journal_attempt_ended(j, a->id, result.end_us, code, code ? HES_VERDICT_LOST : HES_VERDICT_DONE, err);
+	rc = hes_journal_attempt_ended(j, a->id, result.end_us, code,
+				       code ? HES_VERDICT_LOST : HES_VERDICT_DONE, err);
 	if (!rc && !code)
 		rc = hes_journal_result(j, run->id, &result, err);
 	return rc;
 }
 
 /* All at once: an attempt that is done without its job's result would be done again. */
-static int settle_attempts(struct hes_journal *j, const struct hes_run *run, const struct hes_job_folder *folder, const struct hes_attempt *v,
+static int settle_attempts(struct hes_journal *j, const struct hes_run *run,
+			   const struct hes_job_folder *folder, const struct hes_attempt *v,
 			   size_t n, struct hes_err *err)
 {
 	int rc = hes_journal_begin(j, err);

@@ -1,8 +1,9 @@
 /*
  * start_jobs.c - start jobs in three steps; see start_jobs.h.
  *
- * Their processes are made and held, then all starts go into the journal together, then the processes are let go.
- * A held process runs nothing. If the journal cannot be written the held processes are dropped.
+ * Their processes are made and held, then all starts go into the journal together, then the
+ * processes are let go. A held process runs nothing. If the journal cannot be written the held
+ * processes are dropped.
  */
 #include "run/start_jobs.h"
 
@@ -18,16 +19,18 @@
 #include "run/children.h"
 #include "run/environment.h"
 
-#define WRAP_MAX 8
-#define STARTS_MAX 3  /* of a job whose process is killed before it runs the command */
+#define WRAP_MAX   8
+#define STARTS_MAX 3 /* of a job whose process is killed before it runs the command */
 
-/* A file name: bytes that could lead to another folder become %XX, and so does the first byte of "guard", which names a log. */
+/* A file name: bytes that could lead to another folder become %XX, and so does the first byte of
+ * "guard", which names a log. */
 static void put_name(char *out, size_t size, const char *before, const char *job, const char *after)
 {
 	size_t n = (size_t)snprintf(out, size, "%s", before);
 
 	for (const char *c = job; *c && n + 4 < size; c++) {
-		if (*c == '/' || *c == '%' || (c == job && (*c == '.' || strcmp(job, "guard") == 0)))
+		if (*c == '/' || *c == '%' ||
+		    (c == job && (*c == '.' || strcmp(job, "guard") == 0)))
 			n += (size_t)snprintf(out + n, size - n, "%%%02X", (unsigned char)*c);
 		else
 			out[n++] = *c;
@@ -48,23 +51,31 @@ void run_status_name(const char *job, uint32_t number, char out[RUN_FILE_NAME_MA
 	put_name(out, RUN_FILE_NAME_MAX, ".", job, after);
 }
 
-static void set_environment(const struct runner *r, const struct run_gpu *g, const struct run_task *t, struct run_environment *e)
+static void set_environment(const struct runner *r, const struct run_gpu *g,
+			    const struct run_task *t, struct run_environment *e)
 {
-	run_environment_set(e, &(struct run_environment_of){
-		.job = t->job, .run = r->log.run->id, .attempt = t->attempt.number, .gpu = run_gpu_name(g), .uuid = g->info.uuid,
-		.sm_pct = t->attempt.sm_pct, .gpu_mib = g->queue.memory_mib, .mps = g->mps.on ? &g->mps.daemon : NULL });
+	run_environment_set(
+		e, &(struct run_environment_of){ .job = t->job,
+						 .run = r->log.run->id,
+						 .attempt = t->attempt.number,
+						 .gpu = run_gpu_name(g),
+						 .uuid = g->info.uuid,
+						 .sm_pct = t->attempt.sm_pct,
+						 .gpu_mib = g->queue.memory_mib,
+						 .mps = g->mps.on ? &g->mps.daemon : NULL });
 }
 
 /*
- * Reserve room for the status of a job before it starts, so that it can be written even when the disk is full. The job's
- * wrapper gets the descriptor of this new file, so it needs no right to the folder. @return the descriptor
+ * Reserve room for the status of a job before it starts, so that it can be written even when the
+ * disk is full. The job's wrapper gets the descriptor of this new file, so it needs no right to the
+ * folder. @return the descriptor
  */
 static int reserve_status(const struct runner *r, const char *name, struct hes_err *err)
 {
 	char blank[HES_RUN_STATUS_BYTES];
 	int fd;
 
-		unlinkat(r->folder.fd, name, 0);
+	unlinkat(r->folder.fd, name, 0);
 	fd = hes_job_file_make(&r->folder, name, NULL, err);
 	if (fd < 0)
 		return fd;
@@ -78,7 +89,8 @@ static int reserve_status(const struct runner *r, const char *name, struct hes_e
 }
 
 /* The job's output, opened to append to. @return the descriptor */
-static int open_output(const struct runner *r, struct run_task *t, const struct hes_owner *owner, struct hes_err *err)
+static int open_output(const struct runner *r, struct run_task *t, const struct hes_owner *owner,
+		       struct hes_err *err)
 {
 	char name[RUN_FILE_NAME_MAX];
 	struct stat st;
@@ -92,7 +104,8 @@ static int open_output(const struct runner *r, struct run_task *t, const struct 
 }
 
 /* Start the wrapper (wrap.c), which writes the status of the job to its standard input. */
-static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch *l, struct hes_err *err)
+static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch *l,
+			struct hes_err *err)
 {
 	const char *argv[WRAP_MAX + 2] = { NULL };
 	size_t n = 0;
@@ -109,7 +122,9 @@ static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch 
 static int hold(struct runner *r, struct run_gpu *g, struct run_task *t, struct hes_err *err)
 {
 	struct run_environment e = { .v = { NULL } };
-	struct hes_launch l = { .variables = e.v, .output_fd = -1, .user = t->job->user[0] ? t->job->user : r->q->user,
+	struct hes_launch l = { .variables = e.v,
+				.output_fd = -1,
+				.user = t->job->user[0] ? t->job->user : r->q->user,
 				.no_new_rights = !r->q->allow_setuid };
 	struct hes_owner owner;
 	char status[RUN_FILE_NAME_MAX];
@@ -135,16 +150,19 @@ static int hold(struct runner *r, struct run_gpu *g, struct run_task *t, struct 
 	return rc;
 }
 
-/* What kills this program may kill its jobs' processes, too: one that was killed before it ran its command is tried again. */
+/* What kills this program may kill its jobs' processes, too: one that was killed before it ran its
+ * command is tried again. */
 static bool was_killed(struct run_task *t, int rc)
 {
 	return rc == -ESRCH && ++t->killed_starts < STARTS_MAX;
 }
 
 /* The job ends with a failure of its own, or is stopped. */
-static void cannot_start(struct runner *r, struct run_task *t, bool again, const struct hes_err *err)
+static void cannot_start(struct runner *r, struct run_task *t, bool again,
+			 const struct hes_err *err)
 {
-	run_tell(&r->log, "job %s cannot be started and is %s: %s", t->job->id, again ? "tried again" : "given up", err->msg);
+	run_tell(&r->log, "job %s cannot be started and is %s: %s", t->job->id,
+		 again ? "tried again" : "given up", err->msg);
 	t->tries++;
 	t->attempt.started_us = t->ended_us = run_now_us(&r->clock);
 	t->end = (struct hes_child_end){ .code = HES_RUN_NOT_STARTED };
@@ -156,7 +174,8 @@ static void cannot_start(struct runner *r, struct run_task *t, bool again, const
 
 static bool may_pass(int rc)
 {
-	return rc == -EAGAIN || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE || rc == -ENOSPC || rc == -EIO;
+	return rc == -EAGAIN || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE || rc == -ENOSPC ||
+	       rc == -EIO;
 }
 
 /* Whether a job waits for the power cap. */
@@ -171,7 +190,10 @@ static bool waits_for_power(struct runner *r, struct run_task *t)
 	if (!run_cap_holds(&r->cap, r->gpus, r->n_gpus, t, now.now_w, &with_w))
 		return false;
 	if (!t->held && with_w > r->cap.cap_w)
-		run_tell(&r->log, "job %s waits for the power cap of %.0f W: with it the GPUs might draw %.0f W", t->job->id, r->cap.cap_w, with_w);
+		run_tell(&r->log,
+			 "job %s waits for the power cap of %.0f W: with it the GPUs might draw "
+			 "%.0f W",
+			 t->job->id, r->cap.cap_w, with_w);
 	r->cap.held += !t->held;
 	t->held = true;
 	return true;
@@ -194,7 +216,9 @@ static size_t hold_jobs(struct runner *r, struct run_gpu *g, struct run_task **l
 		rc = hold(r, g, t, &err);
 		if (rc && (may_pass(rc) || was_killed(t, rc))) {
 			if (!r->start_reported)
-				run_tell(&r->log, "jobs cannot be started now, and will be tried again: %s", err.msg);
+				run_tell(&r->log,
+					 "jobs cannot be started now, and will be tried again: %s",
+					 err.msg);
 			r->start_reported = true;
 			run_retry(&r->log);
 			break;
@@ -222,7 +246,8 @@ static void drop_held(struct runner *r, struct run_task *const *list, size_t n)
 	}
 }
 
-static int note_starts(struct runner *r, struct run_task *const *list, size_t n, struct hes_err *err)
+static int note_starts(struct runner *r, struct run_task *const *list, size_t n,
+		       struct hes_err *err)
 {
 	int64_t now = run_now_us(&r->clock);
 	int rc = hes_journal_begin(r->log.journal, err);
@@ -233,16 +258,20 @@ static int note_starts(struct runner *r, struct run_task *const *list, size_t n,
 		struct run_task *t = list[i];
 		struct run_gpu *g = t->gpu;
 		uint32_t mhz = run_clock_wanted(g);
-		struct hes_run_process p = { .pid = t->child.id.pid, .start = (int64_t)t->child.id.started };
+		struct hes_run_process p = { .pid = t->child.id.pid,
+					     .start = (int64_t)t->child.id.started };
 
 		memcpy(p.boot, r->log.run->runner.boot, sizeof(p.boot));
 		if (mhz && mhz != g->lock.mhz && (!i || list[i - 1]->gpu != g))
-			rc = run_act(&r->log, run_gpu_name(g), NULL, err, "lock the clock at %" PRIu32 " MHz", mhz);
+			rc = run_act(&r->log, run_gpu_name(g), NULL, err,
+				     "lock the clock at %" PRIu32 " MHz", mhz);
 		t->attempt.started_us = now;
 		t->attempt.clock_mhz = mhz;
 		if (!rc)
-			rc = run_act(&r->log, run_gpu_name(g), t->job->id, err, "start attempt %" PRIu32 " with %" PRIu32 " %% of the SMs: %.*s", t->attempt.number,
-				     t->attempt.sm_pct, 300, t->command);
+			rc = run_act(&r->log, run_gpu_name(g), t->job->id, err,
+				     "start attempt %" PRIu32 " with %" PRIu32
+				     " %% of the SMs: %.*s",
+				     t->attempt.number, t->attempt.sm_pct, 300, t->command);
 		if (!rc)
 			rc = hes_journal_attempt(r->log.journal, r->log.run->id, &t->attempt, err);
 		if (!rc)
@@ -269,7 +298,8 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->progress_us = 0;
 	t->mps_daemon = g->mps.on ? g->mps.gone + 1 : 0;
 	t->attempt.started_us = run_now_us(&r->clock);
-	t->deadline_us = t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;
+	t->deadline_us =
+		t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;
 	run_output_name(t->job->id, output);
 	if (hes_progress_open(&t->progress, &r->folder, output, t->output_from, &err))
 		run_tell(&r->log, "job %s: its progress cannot be seen: %s", t->job->id, err.msg);
@@ -317,7 +347,8 @@ bool run_start(struct runner *r)
 	}
 	run_cap_round(&r->cap);
 	for (size_t i = 0; i < r->n_gpus; i++)
-		if (!r->gpus[i].trial.open && !r->gpus[i].closed && !r->gpus[i].lost && !r->gpus[i].stuck && !r->gpus[i].mps.late)
+		if (!r->gpus[i].trial.open && !r->gpus[i].closed && !r->gpus[i].lost &&
+		    !r->gpus[i].stuck && !r->gpus[i].mps.late)
 			n += hold_jobs(r, &r->gpus[i], list + n);
 	if (n && note_starts(r, list, n, &err)) {
 		drop_held(r, list, n);

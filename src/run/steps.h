@@ -8,12 +8,15 @@
 
 /** reconcile.c: take over what the journal and the files know of a run that is resumed. */
 int run_reconcile(struct runner *r, struct hes_err *err);
-/** reconcile.c: the status that the wrapper of a job wrote (wrap.c). @return exit status; -1: none */
-int run_read_status(const struct hes_job_folder *folder, const char *name, int64_t *wall_us, int64_t *boot_us);
+/** reconcile.c: the status that the wrapper of a job wrote (wrap.c). @return exit status; -1: none
+ */
+int run_read_status(const struct hes_job_folder *folder, const char *name, int64_t *wall_us,
+		    int64_t *boot_us);
 /** loop.c: start jobs, wait, finish them, until all is over or the run is stopped. */
 int run_loop(struct runner *r, struct hes_err *err);
 /**
- * added.c: take the jobs that were added since the last call into the queues, and say so in the journal.
+ * added.c: take the jobs that were added since the last call into the queues, and say so in the
+ * journal.
  * @return 0; -errno of the journal: try again
  */
 int run_take_added(struct runner *r, struct hes_err *err);
@@ -24,7 +27,8 @@ void run_live_end(const struct runner *r);
 /** live.c: time that the run still takes, by the plan and by how it went so far, us. */
 int64_t run_left_us(const struct runner *r, int64_t now);
 /** run.c: what follows from a task's job, planned times and place in a GPU's queue. */
-void run_task_init(const struct hes_run_request *q, struct run_task *t, struct run_gpu *g, struct run_place *place);
+void run_task_init(const struct hes_run_request *q, struct run_task *t, struct run_gpu *g,
+		   struct run_place *place);
 /** outcome.c: report results. */
 int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err);
 /** lessons.c: samples of jobs that shared a GPU. */

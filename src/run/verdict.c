@@ -11,7 +11,7 @@
 /* 805, 806, 807 and 810, as the driver's interface and the runtime's name them. */
 static const char *const mps_errors[] = {
 	"MPS_CONNECTION_FAILED", "MPS_RPC_FAILURE", "MPS_SERVER_NOT_READY", "MPS_CLIENT_TERMINATED",
-	"MpsConnectionFailed", "MpsRpcFailure", "MpsServerNotReady", "MpsClientTerminated",
+	"MpsConnectionFailed",   "MpsRpcFailure",   "MpsServerNotReady",    "MpsClientTerminated",
 };
 
 bool run_tells_of_mps(const char *text)
@@ -25,7 +25,8 @@ bool run_tells_of_mps(const char *text)
 /* Failures that no co-runner can cause. */
 static bool surely_own(const struct run_seen *s)
 {
-	return s->code == CANNOT_RUN || s->code == NOT_FOUND || s->co_failures >= RUN_MAX_CO_FAILURES;
+	return s->code == CANNOT_RUN || s->code == NOT_FOUND ||
+	       s->co_failures >= RUN_MAX_CO_FAILURES;
 }
 
 static bool may_be_to_blame(const struct run_seen *s)

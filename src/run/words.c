@@ -10,11 +10,11 @@
 #include <string.h>
 
 static const char *const names[] = { "job", "workload", "batch", "iterations", "memory" };
-#define N_NAMES (sizeof(names) / sizeof(names[0]))
+#define N_NAMES        (sizeof(names) / sizeof(names[0]))
 #define NOT_EXECUTABLE 126 /* exit status of shells */
-#define NOT_FOUND 127
-#define LETTERS "abcdefghijklmnopqrstuvwxyz_"
-#define PLAIN LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-./:=+,@%"
+#define NOT_FOUND      127
+#define LETTERS        "abcdefghijklmnopqrstuvwxyz_"
+#define PLAIN          LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-./:=+,@%"
 
 static void put_quoted(FILE *f, const char *text)
 {
@@ -35,17 +35,28 @@ static void put_quoted(FILE *f, const char *text)
 static void put_value(FILE *f, size_t name, const struct hes_job *job)
 {
 	switch (name) {
-	case 0: put_quoted(f, job->id); break;
-	case 1: put_quoted(f, job->workload); break;
-	case 2: fprintf(f, "%" PRIu32, job->batch_size); break;
-	case 3: fprintf(f, "%" PRIu64, job->iterations); break;
-	default: fprintf(f, "%" PRIu32, job->memory_mib);
+	case 0:
+		put_quoted(f, job->id);
+		break;
+	case 1:
+		put_quoted(f, job->workload);
+		break;
+	case 2:
+		fprintf(f, "%" PRIu32, job->batch_size);
+		break;
+	case 3:
+		fprintf(f, "%" PRIu64, job->iterations);
+		break;
+	default:
+		fprintf(f, "%" PRIu32, job->memory_mib);
 	}
 }
 
 const char *hes_run_why_no_command(int status)
 {
-	return status == NOT_FOUND ? "its command was not found" : status == NOT_EXECUTABLE ? "its command cannot be executed" : NULL;
+	return status == NOT_FOUND        ? "its command was not found"
+	       : status == NOT_EXECUTABLE ? "its command cannot be executed"
+					  : NULL;
 }
 
 /* The word in braces at @at. @return its length; 0: none, the brace is the shell's */
@@ -69,11 +80,15 @@ static int put(FILE *f, const char *pattern, const struct hes_job *job, struct h
 			fputc(*at, f);
 			continue;
 		}
-		while (name < N_NAMES && (strlen(names[name]) != len || strncmp(names[name], at + 1, len) != 0))
+		while (name < N_NAMES &&
+		       (strlen(names[name]) != len || strncmp(names[name], at + 1, len) != 0))
 			name++;
 		if (name == N_NAMES)
-			return hes_fail(err, -EINVAL, "no value {%.*s} for a command; there are {job}, {workload}, {batch}, {iterations}, "
-					"{memory}, and {{ stands for one brace", (int)len, at + 1);
+			return hes_fail(err, -EINVAL,
+					"no value {%.*s} for a command; there are {job}, "
+					"{workload}, {batch}, {iterations}, "
+					"{memory}, and {{ stands for one brace",
+					(int)len, at + 1);
 		put_value(f, name, job);
 		at += len + 1;
 	}

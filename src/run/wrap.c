@@ -1,10 +1,10 @@
 /*
- * wrap.c - the process between the runner and a job: writes the status of the job to a file, and kills what the job
- * left running.
+ * wrap.c - the process between the runner and a job: writes the status of the job to a file, and
+ * kills what the job left running.
  *
- * The status file is standard input, opened by the runner, so it needs no right of the job's user; a later runner
- * reads it. Descendants of the job become children of this process when their parents end. The job dies with this
- * process, and this process with the runner. See heshare/run.h.
+ * The status file is standard input, opened by the runner, so it needs no right of the job's user;
+ * a later runner reads it. Descendants of the job become children of this process when their
+ * parents end. The job dies with this process, and this process with the runner. See heshare/run.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,9 @@
 #include "heshare/run.h"
 
 #define CANNOT 126
-#define ROUNDS 200      /* at what the job left, with pauses: what does not end by then is the runner's to see to */
+#define ROUNDS                                                                                     \
+	200 /* at what the job left, with pauses: what does not end by then is the runner's to see \
+	       to */
 #define PAUSE_NS 1000000
 #define LIST_MAX 4096
 
@@ -39,7 +41,8 @@ static void become(pid_t parent, const char *command)
 /* The file that the runner opened, out of the job's reach. @return the descriptor; -1 */
 static int take_status_file(void)
 {
-	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
+	    null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);
@@ -48,7 +51,8 @@ static int take_status_file(void)
 	return fd;
 }
 
-/* The status, and when: microseconds since 1970 and since the machine's start; over what is reserved there, which needs no room on the disk. */
+/* The status, and when: microseconds since 1970 and since the machine's start; over what is
+ * reserved there, which needs no room on the disk. */
 static void keep_status(int fd, int code)
 {
 	if (lseek(fd, 0, SEEK_SET) == 0)
@@ -66,10 +70,11 @@ static unsigned kill_children(void)
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	for (char *at = text, *end; ; at = end) {
+	for (char *at = text, *end;; at = end) {
 		long pid = strtol(at, &end, 10);
 
-		/* The last number of a full list may be cut short: the blank after it is missing. */
+		/* The last number of a full list may be cut short: the blank after it is missing.
+		 */
 		if (end == at || *end != ' ')
 			return count;
 		kill((pid_t)pid, SIGKILL);
@@ -77,7 +82,8 @@ static unsigned kill_children(void)
 	}
 }
 
-/* A chain of processes that start one another and end is killed link by link until a link is hit before it starts the next. */
+/* A chain of processes that start one another and end is killed link by link until a link is hit
+ * before it starts the next. */
 static void end_left(void)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };

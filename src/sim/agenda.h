@@ -12,18 +12,18 @@
 #include <stdint.h>
 
 struct sim_event {
-	int64_t  at_us;
+	int64_t at_us;
 	uint32_t gpu;
 };
 
 struct sim_agenda {
-	struct sim_event *heap;  /* owned; room for one a GPU */
-	size_t            n;
-	uint32_t         *where; /* owned; one a GPU: its place in the heap from 1; 0: not there */
+	struct sim_event *heap; /* owned; room for one a GPU */
+	size_t n;
+	uint32_t *where; /* owned; one a GPU: its place in the heap from 1; 0: not there */
 };
 
 /** @return 0 or -ENOMEM */
-int  sim_agenda_init(struct sim_agenda *a, size_t n_gpus);
+int sim_agenda_init(struct sim_agenda *a, size_t n_gpus);
 void sim_agenda_finish(struct sim_agenda *a);
 
 void sim_agenda_put(struct sim_agenda *a, int64_t at_us, uint32_t gpu);

@@ -12,39 +12,39 @@
 /** A job's state, in addition to its outcome. */
 struct sim_job {
 	const struct hes_workload *workload;
-	uint32_t gpu;      /* where the current plan puts it */
-	uint32_t planned;  /* number of the last plan that names it */
-	bool     started;
+	uint32_t gpu;     /* where the current plan puts it */
+	uint32_t planned; /* number of the last plan that names it */
+	bool started;
 };
 
 struct sim_arrival {
-	int64_t  at_us;
+	int64_t at_us;
 	uint32_t job;
 };
 
 struct sim {
 	const struct hes_sim *in;
-	struct sim_job     *jobs;       /* one a job */
-	struct sim_gpu   *gpus;     /* one a GPU */
-	struct sim_arrival *arrivals;   /* by time and then index */
-	size_t              n_arrived;
-	uint32_t           *waiting;    /* arrived and not started; exact after sim_replan */
-	size_t              n_waiting;
-	int64_t            *free_at_us; /* one a GPU; scratch of sim_replan */
-	struct hes_running *running;    /* HES_MAX_SHARING a GPU; scratch of sim_replan */
-	uint32_t           *freed;      /* GPUs on which jobs ended at now_us */
-	size_t              n_freed;
-	struct sim_agenda   agenda;
-	struct hes_plan     own;        /* the plan in force when replanning; else empty */
-	const struct hes_plan *plan;    /* the plan in force */
-	uint32_t            plan_no;    /* from 1 */
-	struct hes_plan     carried_out; /* batches started so far, if wanted */
-	struct hes_rng      noise;
-	double              predicted_mj; /* busy energy so far, by the last prediction of each job */
-	int64_t             now_us;
-	size_t              n_ended;
-	struct hes_replay   out;        /* what is known so far */
-	size_t              room;       /* segments allocated */
+	struct sim_job *jobs;         /* one a job */
+	struct sim_gpu *gpus;         /* one a GPU */
+	struct sim_arrival *arrivals; /* by time and then index */
+	size_t n_arrived;
+	uint32_t *waiting; /* arrived and not started; exact after sim_replan */
+	size_t n_waiting;
+	int64_t *free_at_us;         /* one a GPU; scratch of sim_replan */
+	struct hes_running *running; /* HES_MAX_SHARING a GPU; scratch of sim_replan */
+	uint32_t *freed;             /* GPUs on which jobs ended at now_us */
+	size_t n_freed;
+	struct sim_agenda agenda;
+	struct hes_plan own;         /* the plan in force when replanning; else empty */
+	const struct hes_plan *plan; /* the plan in force */
+	uint32_t plan_no;            /* from 1 */
+	struct hes_plan carried_out; /* batches started so far, if wanted */
+	struct hes_rng noise;
+	double predicted_mj; /* busy energy so far, by the last prediction of each job */
+	int64_t now_us;
+	size_t n_ended;
+	struct hes_replay out; /* what is known so far */
+	size_t room;           /* segments allocated */
 };
 
 /** Check the plan given from outside and put it in force. */

@@ -2,8 +2,8 @@
  * orders.c - plans in the simulation: checked when they come, carried out
  * batch by batch; see engine.h.
  *
- * A whole plan is checked before any of it starts. After that a batch waits only for its GPU (in an open queue: for
- * its share of the GPU) and for its jobs to arrive.
+ * A whole plan is checked before any of it starts. After that a batch waits only for its GPU (in an
+ * open queue: for its share of the GPU) and for its jobs to arrive.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,13 +21,15 @@ static double noise(const struct sim *s, double cv, uint64_t stream)
 	return cv > 0 ? exp(cv * hes_rng_normal(&r)) : 1;
 }
 
-static int check_placement(struct sim *s, uint32_t gpu, const struct hes_placement *p, struct hes_err *err)
+static int check_placement(struct sim *s, uint32_t gpu, const struct hes_placement *p,
+			   struct hes_err *err)
 {
 	const struct hes_jobs *jobs = s->in->jobs;
 	struct sim_job *j;
 
 	if (p->job >= jobs->n)
-		return hes_fail(err, -EINVAL, "job number %" PRIu32 ": there are %zu jobs", p->job, jobs->n);
+		return hes_fail(err, -EINVAL, "job number %" PRIu32 ": there are %zu jobs", p->job,
+				jobs->n);
 	j = &s->jobs[p->job];
 	if (j->started)
 		return hes_fail(err, -EINVAL, "job %s has started already", jobs->v[p->job].id);
@@ -39,7 +41,8 @@ static int check_placement(struct sim *s, uint32_t gpu, const struct hes_placeme
 		return hes_fail(err, -EINVAL, "job %s: SM share %" PRIu32 " %% is outside 1 to 100",
 				jobs->v[p->job].id, p->sm_pct);
 	if (p->end_us < 0 || p->end_us > SIM_LONGEST_US)
-		return hes_fail(err, -EINVAL, "job %s: predicted end at %" PRId64 " us is outside 0 to 10^16",
+		return hes_fail(err, -EINVAL,
+				"job %s: predicted end at %" PRId64 " us is outside 0 to 10^16",
 				jobs->v[p->job].id, p->end_us);
 	j->planned = s->plan_no;
 	j->gpu = gpu;
@@ -52,11 +55,15 @@ static int check_batch(struct sim *s, uint32_t gpu, const struct hes_batch *b, s
 	uint64_t memory_mib = 0;
 
 	if (b->n < 1 || b->n > HES_MAX_SHARING)
-		return hes_fail(err, -EINVAL, "%" PRIu32 " jobs where 1 to %d can share", b->n, HES_MAX_SHARING);
+		return hes_fail(err, -EINVAL, "%" PRIu32 " jobs where 1 to %d can share", b->n,
+				HES_MAX_SHARING);
 	if (!hes_gpu_type_has_clock(g, b->clock_mhz))
-		return hes_fail(err, -EINVAL, "%s cannot run at %" PRIu32 " MHz", g->name, b->clock_mhz);
+		return hes_fail(err, -EINVAL, "%s cannot run at %" PRIu32 " MHz", g->name,
+				b->clock_mhz);
 	if (b->start_us < 0 || b->end_us < b->start_us || b->end_us > SIM_LONGEST_US)
-		return hes_fail(err, -EINVAL, "predicted from %" PRId64 " to %" PRId64 " us, which is no time span",
+		return hes_fail(err, -EINVAL,
+				"predicted from %" PRId64 " to %" PRId64
+				" us, which is no time span",
 				b->start_us, b->end_us);
 	for (uint32_t i = 0; i < b->n; i++) {
 		int rc = check_placement(s, gpu, &b->jobs[i], err);
@@ -71,22 +78,29 @@ static int check_batch(struct sim *s, uint32_t gpu, const struct hes_batch *b, s
 	return 0;
 }
 
-static int check_queue(struct sim *s, uint32_t gpu, const struct hes_queue *q, size_t *n, struct hes_err *err)
+static int check_queue(struct sim *s, uint32_t gpu, const struct hes_queue *q, size_t *n,
+		       struct hes_err *err)
 {
 	for (size_t k = 0; k < q->n; k++) {
 		int rc = check_batch(s, gpu, &q->batches[k], err);
 
 		if (!rc && q->together && q->batches[k].n != 1)
-			rc = hes_fail(err, -EINVAL, "%" PRIu32 " jobs where an open queue has one", q->batches[k].n);
+			rc = hes_fail(err, -EINVAL, "%" PRIu32 " jobs where an open queue has one",
+				      q->batches[k].n);
 		if (rc)
-			return hes_fail_in(err, "plan: GPU %s, batch %zu", s->in->fleet->gpus[gpu].name, k + 1), rc;
+			return hes_fail_in(err, "plan: GPU %s, batch %zu",
+					   s->in->fleet->gpus[gpu].name, k + 1),
+			       rc;
 		*n += q->batches[k].n;
 	}
 	if (q->together > HES_MAX_SHARING)
-		return hes_fail(err, -EINVAL, "plan: GPU %s: %" PRIu32 " jobs at a time where %d can share",
+		return hes_fail(err, -EINVAL,
+				"plan: GPU %s: %" PRIu32 " jobs at a time where %d can share",
 				s->in->fleet->gpus[gpu].name, q->together, HES_MAX_SHARING);
 	if (hes_queue_shares_pct(q) < 100)
-		return hes_fail(err, -EINVAL, "plan: GPU %s: shares that sum to %" PRIu32 " %%, where a job may take 100 %%",
+		return hes_fail(err, -EINVAL,
+				"plan: GPU %s: shares that sum to %" PRIu32
+				" %%, where a job may take 100 %%",
 				s->in->fleet->gpus[gpu].name, q->shares_pct);
 	return 0;
 }
@@ -98,7 +112,8 @@ static int name_missing(const struct sim *s, struct hes_err *err)
 		bool due = !s->in->replan || s->in->jobs->v[i].arrival_us <= s->now_us;
 
 		if (due && !j->started && j->planned != s->plan_no)
-			return hes_fail(err, -EINVAL, "the plan leaves out job %s", s->in->jobs->v[i].id);
+			return hes_fail(err, -EINVAL, "the plan leaves out job %s",
+					s->in->jobs->v[i].id);
 	}
 	return hes_fail(err, -EINVAL, "the plan leaves out a job");
 }
@@ -145,7 +160,9 @@ static double part_left(const struct sim *s, const struct sim_task *t)
 {
 	const int64_t end_us = not_yet(s, t->end_us);
 
-	return t->predicted_at_us < s->now_us ? (double)(end_us - s->now_us) / (double)(end_us - t->predicted_at_us) : 1;
+	return t->predicted_at_us < s->now_us
+		       ? (double)(end_us - s->now_us) / (double)(end_us - t->predicted_at_us)
+		       : 1;
 }
 
 static size_t list_running(const struct sim *s)
@@ -157,8 +174,13 @@ static size_t list_running(const struct sim *s)
 			const struct sim_task *t = &s->gpus[g].tasks[i];
 
 			s->running[n++] = (struct hes_running){
-				.job = t->job, .gpu = g, .sm_pct = t->sm_pct, .clock_mhz = t->clock_mhz,
-				.start_us = t->start_us, .end_us = not_yet(s, t->end_us), .left = t->part * part_left(s, t),
+				.job = t->job,
+				.gpu = g,
+				.sm_pct = t->sm_pct,
+				.clock_mhz = t->clock_mhz,
+				.start_us = t->start_us,
+				.end_us = not_yet(s, t->end_us),
+				.left = t->part * part_left(s, t),
 			};
 		}
 	return n;
@@ -185,8 +207,10 @@ static int update_prediction(struct sim *s, const struct hes_onward *o, struct h
 	double left;
 
 	if (!t || o->end_us < s->now_us || o->end_us > SIM_LONGEST_US)
-		return hes_fail(err, -EINVAL, "plan: job number %" PRIu32 " does not run, or its end at %" PRId64
-				" us is before now or after 10^16", o->job, o->end_us);
+		return hes_fail(err, -EINVAL,
+				"plan: job number %" PRIu32 " does not run, or its end at %" PRId64
+				" us is before now or after 10^16",
+				o->job, o->end_us);
 	left = part_left(s, t);
 	s->predicted_mj += (double)o->energy_mj - t->energy_mj * left;
 	t->part *= left;
@@ -229,8 +253,8 @@ int sim_replan(struct sim *s, struct hes_err *err)
 
 		s->free_at_us[g] = b->state == SIM_IDLE ? s->now_us : not_yet(s, b->free_us);
 	}
-	rc = s->in->replan(s->in->ctx, s->now_us, s->waiting, s->n_waiting, s->free_at_us, s->running,
-			   list_running(s), &p, err);
+	rc = s->in->replan(s->in->ctx, s->now_us, s->waiting, s->n_waiting, s->free_at_us,
+			   s->running, list_running(s), &p, err);
 	if (rc)
 		return rc;
 	hes_plan_finish(&s->own);
@@ -258,26 +282,38 @@ static bool has_room(const struct sim *s, const struct sim_gpu *b, const struct 
 		memory_mib += b->tasks[i].memory_mib;
 		shares += b->tasks[i].sm_pct;
 	}
-	return b->n < q->together && shares <= hes_queue_shares_pct(q) && memory_mib <= b->type->memory_mib;
+	return b->n < q->together && shares <= hes_queue_shares_pct(q) &&
+	       memory_mib <= b->type->memory_mib;
 }
 
-static void commit_job(struct sim *s, uint32_t gpu, const struct hes_batch *batch, const struct hes_placement *p,
-		       int64_t begin_us)
+static void commit_job(struct sim *s, uint32_t gpu, const struct hes_batch *batch,
+		       const struct hes_placement *p, int64_t begin_us)
 {
 	const struct hes_job *job = &s->in->jobs->v[p->job];
 	struct sim_gpu *b = &s->gpus[gpu];
 
 	b->tasks[b->n++] = (struct sim_task){
-		.workload = s->jobs[p->job].workload, .job = p->job, .batch_size = job->batch_size,
-		.sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz, .memory_mib = job->memory_mib,
-		.start_us = begin_us, .predicted_at_us = begin_us, .end_us = begin_us + (p->end_us - p->start_us),
-		.part = 1, .energy_mj = (double)batch->energy_mj / batch->n,
-		.left = (double)job->iterations, .pace = noise(s, s->in->time_noise, p->job),
+		.workload = s->jobs[p->job].workload,
+		.job = p->job,
+		.batch_size = job->batch_size,
+		.sm_pct = p->sm_pct,
+		.clock_mhz = batch->clock_mhz,
+		.memory_mib = job->memory_mib,
+		.start_us = begin_us,
+		.predicted_at_us = begin_us,
+		.end_us = begin_us + (p->end_us - p->start_us),
+		.part = 1,
+		.energy_mj = (double)batch->energy_mj / batch->n,
+		.left = (double)job->iterations,
+		.pace = noise(s, s->in->time_noise, p->job),
 	};
 	s->jobs[p->job].started = true;
 	s->out.jobs[p->job] = (struct hes_outcome){
-		.gpu = gpu, .sm_pct = p->sm_pct, .clock_mhz = batch->clock_mhz,
-		.start_us = begin_us, .predicted_end_us = p->end_us,
+		.gpu = gpu,
+		.sm_pct = p->sm_pct,
+		.clock_mhz = batch->clock_mhz,
+		.start_us = begin_us,
+		.predicted_end_us = p->end_us,
 	};
 }
 
@@ -319,11 +355,14 @@ static const struct hes_batch *next_to_start(const struct sim *s, uint32_t gpu)
 	return q->together && has_room(s, b, q, &batch->jobs[0]) ? batch : NULL;
 }
 
-/* Batches that start while others run set the clock at once; on an idle GPU that takes clock_change_us. */
-static int start_one(struct sim *s, uint32_t gpu, const struct hes_batch *batch, struct hes_err *err)
+/* Batches that start while others run set the clock at once; on an idle GPU that takes
+ * clock_change_us. */
+static int start_one(struct sim *s, uint32_t gpu, const struct hes_batch *batch,
+		     struct hes_err *err)
 {
 	struct sim_gpu *b = &s->gpus[gpu];
-	bool waits = b->state == SIM_IDLE && s->in->clock_change_us && batch->clock_mhz != b->clock_mhz;
+	bool waits =
+		b->state == SIM_IDLE && s->in->clock_change_us && batch->clock_mhz != b->clock_mhz;
 	int rc = b->state == SIM_RUNNING ? sim_settle(s, gpu, err) : 0;
 
 	if (rc)
@@ -375,7 +414,8 @@ int sim_schedule(struct sim *s, uint32_t gpu, struct hes_err *err)
 	int64_t us;
 
 	if (sim_gpu_refresh(b, s->in->model, err))
-		return hes_fail_in(err, "GPU %s, job %s and its co-runners", s->in->fleet->gpus[gpu].name, first);
+		return hes_fail_in(err, "GPU %s, job %s and its co-runners",
+				   s->in->fleet->gpus[gpu].name, first);
 	us = sim_gpu_next_us(b);
 	if (us < 0 || us > INT64_MAX - s->now_us)
 		return hes_fail(err, -ERANGE, "job %s would not end on GPU %s in 300 years", first,

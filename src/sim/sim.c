@@ -77,9 +77,11 @@ static int resolve_jobs(struct sim *s, struct hes_err *err)
 		if (!s->jobs[i].workload)
 			return hes_fail_in(err, "job %s", j->id);
 		if (j->iterations < 1)
-			return hes_fail(err, -EINVAL, "job %s: 0 iterations where at least 1 is right", j->id);
+			return hes_fail(err, -EINVAL,
+					"job %s: 0 iterations where at least 1 is right", j->id);
 		if (j->arrival_us < 0 || j->arrival_us > SIM_LONGEST_US)
-			return hes_fail(err, -EINVAL, "job %s: arrival at %" PRId64 " us is outside 0 to 10^16",
+			return hes_fail(err, -EINVAL,
+					"job %s: arrival at %" PRId64 " us is outside 0 to 10^16",
 					j->id, j->arrival_us);
 		s->arrivals[i] = (struct sim_arrival){ j->arrival_us, (uint32_t)i };
 	}
@@ -92,13 +94,15 @@ static int check_request(const struct hes_sim *in, struct hes_err *err)
 	if (!in->plan == !in->replan)
 		return hes_fail(err, -EINVAL, "a simulation needs either a plan or a planner");
 	if (in->jobs->n > UINT32_MAX || in->fleet->n > HES_MAX_GPUS)
-		return hes_fail(err, -EINVAL, "%zu jobs on %zu GPUs are too many", in->jobs->n, in->fleet->n);
+		return hes_fail(err, -EINVAL, "%zu jobs on %zu GPUs are too many", in->jobs->n,
+				in->fleet->n);
 	if (!(in->time_noise >= 0 && in->time_noise <= HES_SIM_MAX_NOISE) ||
 	    !(in->power_noise >= 0 && in->power_noise <= HES_SIM_MAX_NOISE))
 		return hes_fail(err, -EINVAL, "noise %g and %g: 0 to %g is right", in->time_noise,
 				in->power_noise, HES_SIM_MAX_NOISE);
 	if (in->clock_change_us < 0 || in->clock_change_us > SIM_LONGEST_US)
-		return hes_fail(err, -EINVAL, "a clock change of %" PRId64 " us is outside 0 to 10^16",
+		return hes_fail(err, -EINVAL,
+				"a clock change of %" PRId64 " us is outside 0 to 10^16",
 				in->clock_change_us);
 	return 0;
 }
@@ -275,7 +279,8 @@ static void sum_predictions(struct sim *s)
 		double idle_us = (double)p->makespan_us - s->gpus[g].predicted_busy_us;
 
 		if (idle_us > 0)
-			p->fleet_energy_mj += (uint64_t)(idle_us * 1e-6 * s->gpus[g].type->idle_power_mw);
+			p->fleet_energy_mj +=
+				(uint64_t)(idle_us * 1e-6 * s->gpus[g].type->idle_power_mw);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <math.h>
 
-#define SLACK_US   1e-3 /* work left for so short a time is rounding of a double */
+#define SLACK_US 1e-3 /* work left for so short a time is rounding of a double */
 
 /* Noise moves what the load adds to the idle GPU, and never past the limit. */
 static uint32_t noisy_power(const struct sim_gpu *b, uint32_t power_mw)
@@ -29,8 +29,10 @@ int sim_gpu_refresh(struct sim_gpu *b, const struct hes_model *m, struct hes_err
 
 	b->clock_mhz = 0;
 	for (uint32_t i = 0; i < b->n; i++) {
-		b->clock_mhz = b->tasks[i].clock_mhz > b->clock_mhz ? b->tasks[i].clock_mhz : b->clock_mhz;
-		r[i] = (struct hes_model_job){ b->tasks[i].workload, b->tasks[i].batch_size, b->tasks[i].sm_pct };
+		b->clock_mhz =
+			b->tasks[i].clock_mhz > b->clock_mhz ? b->tasks[i].clock_mhz : b->clock_mhz;
+		r[i] = (struct hes_model_job){ b->tasks[i].workload, b->tasks[i].batch_size,
+					       b->tasks[i].sm_pct };
 	}
 	rc = hes_model_instant(m, b->type, b->clock_mhz, 0, r, b->n, rates, &at, err);
 	if (rc)
@@ -51,7 +53,8 @@ int64_t sim_gpu_next_us(const struct sim_gpu *b)
 	double first = INFINITY;
 
 	for (uint32_t i = 0; i < b->n; i++)
-		first = fmin(first, b->tasks[i].rate > 0 ? b->tasks[i].left / b->tasks[i].rate : INFINITY);
+		first = fmin(first,
+			     b->tasks[i].rate > 0 ? b->tasks[i].left / b->tasks[i].rate : INFINITY);
 	first *= 1e6;
 	if (!(first <= (double)SIM_LONGEST_US))
 		return -ERANGE;

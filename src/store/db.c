@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define STEPS_EACH     1000000            /* between two looks */
+#define STEPS_EACH     1000000 /* between two looks */
 #define STEPS_LEAST    ((uint64_t)100000000)
-#define STEPS_PER_BYTE 20                 /* of the file; heshare's own queries take less than 1 */
-#define MAX_LENGTH     (1 << 20)          /* of a text or a row; of SQL too */
-#define MAX_PATTERN    64                 /* of LIKE and GLOB, whose time grows with it exponentially */
+#define STEPS_PER_BYTE 20        /* of the file; heshare's own queries take less than 1 */
+#define MAX_LENGTH     (1 << 20) /* of a text or a row; of SQL too */
+#define MAX_PATTERN    64        /* of LIKE and GLOB, whose time grows with it exponentially */
 
 /* Bytes on the disk: a hole in a file is free to make. */
 static uint64_t file_bytes(const char *path, const char *suffix)
@@ -33,7 +33,8 @@ static uint64_t file_bytes(const char *path, const char *suffix)
 
 static uint64_t most_steps(const struct hes_store *s)
 {
-	return STEPS_LEAST + STEPS_PER_BYTE * (file_bytes(s->path, "") + file_bytes(s->path, "-wal"));
+	return STEPS_LEAST +
+	       STEPS_PER_BYTE * (file_bytes(s->path, "") + file_bytes(s->path, "-wal"));
 }
 
 /* @return whether the statement is to end */
@@ -66,38 +67,51 @@ int hes_db_fail(const struct hes_store *s, struct hes_err *err)
 	switch (sqlite3_errcode(s->db) & 0xff) {
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return hes_fail(err, -EBUSY, "%s: another program has been writing to it for %g s; nothing was changed, "
-				"try again when it is done", s->path, s->wait_ms / 1000.0);
+		return hes_fail(
+			err, -EBUSY,
+			"%s: another program has been writing to it for %g s; nothing was changed, "
+			"try again when it is done",
+			s->path, s->wait_ms / 1000.0);
 	case SQLITE_FULL:
-		return hes_fail(err, -ENOSPC, "%s: no room left on its disk; nothing was changed", s->path);
+		return hes_fail(err, -ENOSPC, "%s: no room left on its disk; nothing was changed",
+				s->path);
 	case SQLITE_IOERR:
 		if (sqlite3_extended_errcode(s->db) == SQLITE_IOERR_NOMEM)
 			return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
 		/* What was written before is whole: who opens the file next may find it. */
 		if (sqlite3_extended_errcode(s->db) == SQLITE_IOERR_FSYNC)
-			return hes_fail(err, code, "%s: cannot be synced to its disk: %s; the last change is there wholly or not at all",
+			return hes_fail(err, code,
+					"%s: cannot be synced to its disk: %s; the last change is "
+					"there wholly or not at all",
 					s->path, strerror(-code));
-		return hes_fail(err, code, "%s: cannot be read or written: %s; nothing was changed", s->path,
-				strerror(-code));
+		return hes_fail(err, code, "%s: cannot be read or written: %s; nothing was changed",
+				s->path, strerror(-code));
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
-		return hes_fail(err, -EROFS, "%s: it, or its folder, may not be written to, which SQLite needs even to read", s->path);
+		return hes_fail(err, -EROFS,
+				"%s: it, or its folder, may not be written to, which SQLite needs "
+				"even to read",
+				s->path);
 	case SQLITE_CANTOPEN:
-		return hes_fail(err, code, "%s: cannot open it or the files next to it: %s", s->path, strerror(-code));
+		return hes_fail(err, code, "%s: cannot open it or the files next to it: %s",
+				s->path, strerror(-code));
 	case SQLITE_NOTADB:
 		return hes_fail(err, -EINVAL, "%s: not a store: no SQLite database", s->path);
 	case SQLITE_CORRUPT:
 		return hes_fail(err, -EBADMSG, "%s: damaged (%s); put a copy in its place", s->path,
 				sqlite3_errmsg(s->db));
 	case SQLITE_INTERRUPT:
-		return hes_fail(err, -EBADMSG, "%s: a query took more than %" PRIu64 " steps, far more than its rows need; damaged, or made by "
-				"somebody else", s->path, most_steps(s));
+		return hes_fail(err, -EBADMSG,
+				"%s: a query took more than %" PRIu64
+				" steps, far more than its rows need; damaged, or made by "
+				"somebody else",
+				s->path, most_steps(s));
 	case SQLITE_NOMEM:
 		return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
 	default:
-		return hes_fail(err, -EINVAL, "%s: not a store as this version knows it: %s", s->path,
-				sqlite3_errmsg(s->db));
+		return hes_fail(err, -EINVAL, "%s: not a store as this version knows it: %s",
+				s->path, sqlite3_errmsg(s->db));
 	}
 }
 
@@ -173,8 +187,12 @@ int hes_db_begin(struct hes_store *s, struct hes_err *err)
 	int moved = 0;
 
 	/* What is written to a file without its name is lost when the program ends. */
-	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved)
-		return hes_fail(err, -ESTALE, "%s: it was removed or replaced by another file while it was in use; put it back", s->path);
+	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+	    moved)
+		return hes_fail(err, -ESTALE,
+				"%s: it was removed or replaced by another file while it was in "
+				"use; put it back",
+				s->path);
 	return hes_db_exec(s, "BEGIN IMMEDIATE", err);
 }
 
@@ -197,8 +215,8 @@ void hes_db_text(sqlite3_stmt *q, int column, char *out, size_t size)
 }
 
 int hes_db_collect(struct hes_store *s, sqlite3_stmt *q, size_t size,
-		   int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err), void **out,
-		   size_t *out_n, struct hes_err *err)
+		   int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err),
+		   void **out, size_t *out_n, struct hes_err *err)
 {
 	size_t n = 0;
 	char *v = NULL, *more;

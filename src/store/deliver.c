@@ -1,8 +1,8 @@
 /*
  * deliver.c - add and remove rows; see heshare/store.h.
  *
- * A delivery is one transaction: its origin, its rows, and forecasts of its samples. A delivery without new rows
- * has no origin.
+ * A delivery is one transaction: its origin, its rows, and forecasts of its samples. A delivery
+ * without new rows has no origin.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,10 +16,11 @@
 /* Statements for the rows of one table. */
 struct inserter {
 	const struct hes_row_table *t;
-	sqlite3_stmt               *insert;  /* ?1 origin, ?2 key, then the values */
-	sqlite3_stmt               *origin;  /* whether the row with key ?1 is a modelled one */
-	sqlite3_stmt               *named;   /* of samples: names of the one with these values, the names left out */
-	sqlite3_stmt               *name;    /* of samples: ?1 names, ?2 the key with them, ?3 the key without */
+	sqlite3_stmt *insert; /* ?1 origin, ?2 key, then the values */
+	sqlite3_stmt *origin; /* whether the row with key ?1 is a modelled one */
+	sqlite3_stmt
+		*named;     /* of samples: names of the one with these values, the names left out */
+	sqlite3_stmt *name; /* of samples: ?1 names, ?2 the key with them, ?3 the key without */
 };
 
 static int open_inserter(struct hes_store *s, const struct hes_row_table *t, struct inserter *in,
@@ -30,13 +31,16 @@ static int open_inserter(struct hes_store *s, const struct hes_row_table *t, str
 
 	*in = (struct inserter){ .t = t };
 	hes_row_names(t, "", names);
-	at = snprintf(sql, sizeof(sql), "INSERT INTO %s (origin_id,key,%s) VALUES (?,?", t->what, names);
+	at = snprintf(sql, sizeof(sql), "INSERT INTO %s (origin_id,key,%s) VALUES (?,?", t->what,
+		      names);
 	for (size_t i = 0; i < t->n_columns; i++)
 		at += snprintf(sql + at, sizeof(sql) - (size_t)at, ",?");
 	snprintf(sql + at, sizeof(sql) - (size_t)at, ") ON CONFLICT (key) DO NOTHING");
 	rc = hes_db_prepare(s, sql, &in->insert, err);
-	snprintf(sql, sizeof(sql), "SELECT o.source = 'modelled' FROM %s r JOIN origins o ON o.id = r.origin_id "
-		 "WHERE r.key = ?1", t->what);
+	snprintf(sql, sizeof(sql),
+		 "SELECT o.source = 'modelled' FROM %s r JOIN origins o ON o.id = r.origin_id "
+		 "WHERE r.key = ?1",
+		 t->what);
 	return rc ? rc : hes_db_prepare(s, sql, &in->origin, err);
 }
 
@@ -49,8 +53,8 @@ static void close_inserter(struct inserter *in)
 }
 
 /* What was drawn and what was measured must not be taken for one another. */
-static int check_known(struct hes_store *s, struct inserter *in, const unsigned char *key, enum hes_source source,
-		       const char *what, struct hes_err *err)
+static int check_known(struct hes_store *s, struct inserter *in, const unsigned char *key,
+		       enum hes_source source, const char *what, struct hes_err *err)
 {
 	bool was, is = source == HES_SOURCE_MODELLED;
 	int rc;
@@ -60,8 +64,10 @@ static int check_known(struct hes_store *s, struct inserter *in, const unsigned 
 	was = rc > 0 ? sqlite3_column_int(in->origin, 0) : is;
 	sqlite3_reset(in->origin);
 	if (rc >= 0 && was != is)
-		return hes_fail(err, -EEXIST, "%s: it is in %s already, as %s; this one comes as %s", what, s->path,
-				was ? "modelled" : "measured or imported", hes_source_names[source]);
+		return hes_fail(err, -EEXIST,
+				"%s: it is in %s already, as %s; this one comes as %s", what,
+				s->path, was ? "modelled" : "measured or imported",
+				hes_source_names[source]);
 	return rc < 0 ? rc : 0;
 }
 
@@ -93,17 +99,22 @@ static int open_names(struct hes_store *s, struct inserter *in, struct hes_err *
 
 	for (size_t i = 0; i < in->t->n_columns; i++)
 		if (in->t->columns[i].kind != HES_ROW_LINE)
-			at += (size_t)snprintf(sql + at, sizeof(sql) - at, " AND %s = ?%zu", in->t->columns[i].name, i + 1);
+			at += (size_t)snprintf(sql + at, sizeof(sql) - at, " AND %s = ?%zu",
+					       in->t->columns[i].name, i + 1);
 	rc = hes_db_prepare(s, sql, &in->named, err);
-	return rc ? rc : hes_db_prepare(s, "UPDATE OR IGNORE samples SET beside = ?1, key = ?2 WHERE key = ?3", &in->name, err);
+	return rc ? rc
+		  : hes_db_prepare(
+			    s, "UPDATE OR IGNORE samples SET beside = ?1, key = ?2 WHERE key = ?3",
+			    &in->name, err);
 }
 
 /*
- * A sample with the names of its co-runners and the same sample without them are one: it gets the names, stays with its
- * delivery and keeps its forecasts.
+ * A sample with the names of its co-runners and the same sample without them are one: it gets the
+ * names, stays with its delivery and keeps its forecasts.
  * @return 1 the store's sample has the names now; 0; negative errno
  */
-static int match_names(struct hes_store *s, struct inserter *in, struct hes_sample *row, struct hes_err *err)
+static int match_names(struct hes_store *s, struct inserter *in, struct hes_sample *row,
+		       struct hes_err *err)
 {
 	unsigned char with[HES_ROW_KEY_BYTES], without[HES_ROW_KEY_BYTES];
 	struct hes_sample unnamed = *row;
@@ -113,7 +124,8 @@ static int match_names(struct hes_store *s, struct inserter *in, struct hes_samp
 		hes_row_bind(in->named, 1, in->t, row);
 		rc = hes_db_step(s, in->named, err);
 		if (rc > 0)
-			hes_db_text(in->named, 0, row->co_runner_names, sizeof(row->co_runner_names));
+			hes_db_text(in->named, 0, row->co_runner_names,
+				    sizeof(row->co_runner_names));
 		sqlite3_reset(in->named);
 		return rc < 0 ? rc : 0;
 	}
@@ -130,7 +142,8 @@ static int match_names(struct hes_store *s, struct inserter *in, struct hes_samp
 	return rc ? rc : sqlite3_changes(s->db) > 0;
 }
 
-static int add_origin(struct hes_store *s, const struct hes_delivery *d, int64_t *out, struct hes_err *err)
+static int add_origin(struct hes_store *s, const struct hes_delivery *d, int64_t *out,
+		      struct hes_err *err)
 {
 	int len = (int)strnlen(d->name, HES_STORE_ORIGIN_NAME - 1);
 	sqlite3_stmt *q;
@@ -140,7 +153,8 @@ static int add_origin(struct hes_store *s, const struct hes_delivery *d, int64_t
 		*out = d->into;
 		return 0;
 	}
-	rc = hes_db_prepare(s, "INSERT INTO origins (at_us, source, name) VALUES (?, ?, ?)", &q, err);
+	rc = hes_db_prepare(s, "INSERT INTO origins (at_us, source, name) VALUES (?, ?, ?)", &q,
+			    err);
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, d->at_us);
 		sqlite3_bind_text(q, 2, hes_source_names[d->source], -1, SQLITE_STATIC);
@@ -152,8 +166,8 @@ static int add_origin(struct hes_store *s, const struct hes_delivery *d, int64_t
 	return rc;
 }
 
-static int add_profiles(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
-			struct hes_err *err)
+static int add_profiles(struct hes_store *s, const struct hes_delivery *d,
+			struct hes_delivered *out, struct hes_err *err)
 {
 	struct inserter in;
 	int rc = open_inserter(s, &hes_profile_table, &in, err);
@@ -162,8 +176,9 @@ static int add_profiles(struct hes_store *s, const struct hes_delivery *d, struc
 		const struct hes_profile *p = &d->profiles->v[i];
 		char what[HES_STORE_ORIGIN_NAME + 2 * HES_NAME_MAX + 40];
 
-		snprintf(what, sizeof(what), "%.*s: %.*s on %.*s at batch size %u", HES_STORE_ORIGIN_NAME, d->name,
-			 HES_NAME_MAX, p->workload, HES_NAME_MAX, p->gpu_type, p->batch_size);
+		snprintf(what, sizeof(what), "%.*s: %.*s on %.*s at batch size %u",
+			 HES_STORE_ORIGIN_NAME, d->name, HES_NAME_MAX, p->workload, HES_NAME_MAX,
+			 p->gpu_type, p->batch_size);
 		rc = insert(s, &in, out->origin, d->source, p, what, err);
 		out->profiles_new += rc == 1;
 		out->profiles_known += rc == 0;
@@ -187,7 +202,8 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 		struct hes_sample row = d->samples->v[i];
 		char what[HES_STORE_ORIGIN_NAME + 40];
 
-		snprintf(what, sizeof(what), "%.*s: sample %zu", HES_STORE_ORIGIN_NAME, d->name, i + 1);
+		snprintf(what, sizeof(what), "%.*s: sample %zu", HES_STORE_ORIGIN_NAME, d->name,
+			 i + 1);
 		hes_co_run_text_sort(row.co_runner_names);
 		rc = row.co_runners.jobs ? match_names(s, &in, &row, err) : 0;
 		out->samples_named += rc > 0;
@@ -205,7 +221,8 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 	return rc < 0 ? rc : 0;
 }
 
-static int add_points(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out, struct hes_err *err)
+static int add_points(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
+		      struct hes_err *err)
 {
 	struct inserter in;
 	int rc = open_inserter(s, &hes_point_table, &in, err);
@@ -213,7 +230,8 @@ static int add_points(struct hes_store *s, const struct hes_delivery *d, struct 
 	for (size_t i = 0; i < d->points->n && rc >= 0; i++) {
 		char what[HES_STORE_ORIGIN_NAME + 40];
 
-		snprintf(what, sizeof(what), "%.*s: row %zu of points", HES_STORE_ORIGIN_NAME, d->name, i + 1);
+		snprintf(what, sizeof(what), "%.*s: row %zu of points", HES_STORE_ORIGIN_NAME,
+			 d->name, i + 1);
 		rc = insert(s, &in, out->origin, d->source, &d->points->v[i], what, err);
 		out->points_new += rc == 1;
 		out->points_known += rc == 0;
@@ -223,7 +241,8 @@ static int add_points(struct hes_store *s, const struct hes_delivery *d, struct 
 }
 
 /* A number that no row has. */
-static int take_back_origin(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out, struct hes_err *err)
+static int take_back_origin(struct hes_store *s, const struct hes_delivery *d,
+			    struct hes_delivered *out, struct hes_err *err)
 {
 	char sql[80];
 

@@ -14,8 +14,11 @@ static int enter(struct hes_store *s, const struct hes_store_predictor *p, struc
 {
 	int len = (int)strnlen(p->name, HES_STORE_ORIGIN_NAME - 1);
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s, "INSERT INTO predictors (crc, rows, at_us, name) VALUES (?, ?, ?, ?) "
-				"ON CONFLICT (crc) DO NOTHING", &q, err);
+	int rc = hes_db_prepare(
+		s,
+		"INSERT INTO predictors (crc, rows, at_us, name) VALUES (?, ?, ?, ?) "
+		"ON CONFLICT (crc) DO NOTHING",
+		&q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, p->crc);
@@ -28,19 +31,21 @@ static int enter(struct hes_store *s, const struct hes_store_predictor *p, struc
 	return rc;
 }
 
-int forecasts_open(struct hes_store *s, const struct hes_store_predictor *p, bool fresh, struct forecasts *out,
-		   struct hes_err *err)
+int forecasts_open(struct hes_store *s, const struct hes_store_predictor *p, bool fresh,
+		   struct forecasts *out, struct hes_err *err)
 {
 	char sql[256];
 	int rc = enter(s, p, err);
 
-	snprintf(sql, sizeof(sql), "INSERT INTO forecasts (predictor_id, sample_id, fresh, iteration_us, power_mw) "
-		 "SELECT id, ?1, %d, ?2, ?3 FROM predictors WHERE crc = %u ON CONFLICT DO NOTHING", fresh, p->crc);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO forecasts (predictor_id, sample_id, fresh, iteration_us, power_mw) "
+		 "SELECT id, ?1, %d, ?2, ?3 FROM predictors WHERE crc = %u ON CONFLICT DO NOTHING",
+		 fresh, p->crc);
 	return rc ? rc : hes_db_prepare(s, sql, &out->insert, err);
 }
 
-int forecasts_add(struct hes_store *s, struct forecasts *f, int64_t sample_id, const struct hes_forecast *said,
-		  struct hes_err *err)
+int forecasts_add(struct hes_store *s, struct forecasts *f, int64_t sample_id,
+		  const struct hes_forecast *said, struct hes_err *err)
 {
 	sqlite3_bind_int64(f->insert, 1, sample_id);
 	sqlite3_bind_double(f->insert, 2, said->iteration_us);
@@ -54,8 +59,9 @@ void forecasts_close(struct forecasts *f)
 	*f = (struct forecasts){ 0 };
 }
 
-static int add_by_key(struct hes_store *s, struct forecasts *f, sqlite3_stmt *find, const struct hes_sample *sample,
-		      const struct hes_forecast *said, struct hes_err *err)
+static int add_by_key(struct hes_store *s, struct forecasts *f, sqlite3_stmt *find,
+		      const struct hes_sample *sample, const struct hes_forecast *said,
+		      struct hes_err *err)
 {
 	unsigned char key[HES_ROW_KEY_BYTES];
 	int64_t id = 0;
@@ -112,10 +118,13 @@ int hes_store_forecasters(struct hes_store *s, struct hes_store_forecaster **out
 {
 	sqlite3_stmt *q;
 	void *v;
-	int rc = hes_db_prepare(s, "SELECT p.crc, p.rows, p.at_us, p.name, sum(NOT f.fresh), sum(f.fresh),"
-				" max(CASE WHEN f.fresh THEN f.sample_id END) AS latest "
-				"FROM predictors p JOIN forecasts f ON f.predictor_id = p.id "
-				"GROUP BY p.id ORDER BY latest DESC NULLS LAST, p.at_us DESC, p.id DESC", &q, err);
+	int rc = hes_db_prepare(
+		s,
+		"SELECT p.crc, p.rows, p.at_us, p.name, sum(NOT f.fresh), sum(f.fresh),"
+		" max(CASE WHEN f.fresh THEN f.sample_id END) AS latest "
+		"FROM predictors p JOIN forecasts f ON f.predictor_id = p.id "
+		"GROUP BY p.id ORDER BY latest DESC NULLS LAST, p.at_us DESC, p.id DESC",
+		&q, err);
 
 	if (!rc)
 		rc = hes_db_collect(s, q, sizeof(**out), read_forecaster, &v, out_n, err);
@@ -130,8 +139,10 @@ static int read_miss(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes
 	double time = sqlite3_column_double(q, 2), power = sqlite3_column_double(q, 3);
 
 	if (!(time > 0) || !(power > 0))
-		return hes_fail(err, -EBADMSG, "%s: damaged: a sample without time or power; put a copy in its place",
-				s->path);
+		return hes_fail(
+			err, -EBADMSG,
+			"%s: damaged: a sample without time or power; put a copy in its place",
+			s->path);
 	hes_db_text(q, 0, m->gpu_type, sizeof(m->gpu_type));
 	m->fresh = sqlite3_column_int(q, 1);
 	m->time = fabs(time - sqlite3_column_double(q, 4)) / time;
@@ -139,17 +150,21 @@ static int read_miss(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes
 	return 0;
 }
 
-int hes_store_misses(struct hes_store *s, uint32_t crc, bool with_modelled, struct hes_store_miss **out,
-		     size_t *out_n, struct hes_err *err)
+int hes_store_misses(struct hes_store *s, uint32_t crc, bool with_modelled,
+		     struct hes_store_miss **out, size_t *out_n, struct hes_err *err)
 {
 	sqlite3_stmt *q;
 	size_t n = 0;
 	void *v = NULL;
-	int rc = hes_db_prepare(s, "SELECT s.gpu_type, f.fresh, s.iteration_us, s.power_mw, f.iteration_us, f.power_mw "
-				"FROM predictors p JOIN forecasts f ON f.predictor_id = p.id "
-				"JOIN samples s ON s.id = f.sample_id JOIN origins o ON o.id = s.origin_id "
-				"WHERE p.crc = ?1 AND (?2 OR NOT f.fresh OR o.source <> 'modelled') "
-				"ORDER BY f.fresh, o.at_us DESC, s.id DESC", &q, err);
+	int rc = hes_db_prepare(
+		s,
+		"SELECT s.gpu_type, f.fresh, s.iteration_us, s.power_mw, f.iteration_us, "
+		"f.power_mw "
+		"FROM predictors p JOIN forecasts f ON f.predictor_id = p.id "
+		"JOIN samples s ON s.id = f.sample_id JOIN origins o ON o.id = s.origin_id "
+		"WHERE p.crc = ?1 AND (?2 OR NOT f.fresh OR o.source <> 'modelled') "
+		"ORDER BY f.fresh, o.at_us DESC, s.id DESC",
+		&q, err);
 
 	if (rc)
 		return rc;
@@ -157,8 +172,8 @@ int hes_store_misses(struct hes_store *s, uint32_t crc, bool with_modelled, stru
 	sqlite3_bind_int(q, 2, with_modelled);
 	rc = hes_db_collect(s, q, sizeof(**out), read_miss, &v, &n, err);
 	if (!rc && !n)
-		return hes_fail(err, -ENOENT, "%s: nothing that predictor %08x predicted%s", s->path, crc,
-				with_modelled ? "" : " of measured or imported rows");
+		return hes_fail(err, -ENOENT, "%s: nothing that predictor %08x predicted%s",
+				s->path, crc, with_modelled ? "" : " of measured or imported rows");
 	if (!rc) {
 		*out = v;
 		*out_n = n;

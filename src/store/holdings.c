@@ -7,8 +7,9 @@
 #include "store/row_sql.h"
 
 /* Newest first within a workload, type and batch size, drawn ones last. */
-#define BEST_FIRST "PARTITION BY r.workload, r.gpu_type, r.batch_size " \
-		   "ORDER BY o.source = 'modelled', o.at_us DESC, r.id DESC"
+#define BEST_FIRST                                           \
+	"PARTITION BY r.workload, r.gpu_type, r.batch_size " \
+	"ORDER BY o.source = 'modelled', o.at_us DESC, r.id DESC"
 
 static int read_profile(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
 {
@@ -25,8 +26,8 @@ static int read_point(struct hes_store *s, sqlite3_stmt *q, void *out, struct he
 	return hes_row_read(s, q, &hes_point_table, out, err);
 }
 
-static int select_rows(struct hes_store *s, const char *sql, const struct hes_store_query *want, sqlite3_stmt **q,
-		       struct hes_err *err)
+static int select_rows(struct hes_store *s, const char *sql, const struct hes_store_query *want,
+		       sqlite3_stmt **q, struct hes_err *err)
 {
 	int rc = hes_db_prepare(s, sql, q, err);
 
@@ -37,8 +38,8 @@ static int select_rows(struct hes_store *s, const char *sql, const struct hes_st
 	return 0;
 }
 
-int hes_store_profiles(struct hes_store *s, const struct hes_store_query *want, struct hes_profiles *out,
-		       struct hes_err *err)
+int hes_store_profiles(struct hes_store *s, const struct hes_store_query *want,
+		       struct hes_profiles *out, struct hes_err *err)
 {
 	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
 	struct hes_profiles p = { 0 };
@@ -50,7 +51,9 @@ int hes_store_profiles(struct hes_store *s, const struct hes_store_query *want, 
 	snprintf(sql, sizeof(sql),
 		 "SELECT key,%s FROM (SELECT r.*, row_number() OVER (" BEST_FIRST ") AS nth "
 		 "FROM profiles r JOIN origins o ON o.id = r.origin_id "
-		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled')) WHERE nth = 1", names);
+		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled')) WHERE "
+		 "nth = 1",
+		 names);
 	rc = select_rows(s, sql, want, &q, err);
 	if (!rc)
 		rc = hes_db_collect(s, q, sizeof(*p.v), read_profile, &v, &p.n, err);
@@ -63,8 +66,10 @@ int hes_store_profiles(struct hes_store *s, const struct hes_store_query *want, 
 }
 
 /* A table's rows in the order in which they came; free() them. */
-static int rows_of(struct hes_store *s, const char *table, const struct hes_row_table *columns, size_t size,
-		   int (*read)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err),
+static int rows_of(struct hes_store *s, const char *table, const struct hes_row_table *columns,
+		   size_t size,
+		   int (*read)(struct hes_store *s, sqlite3_stmt *q, void *out,
+			       struct hes_err *err),
 		   const struct hes_store_query *want, void **v, size_t *n, struct hes_err *err)
 {
 	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
@@ -74,29 +79,33 @@ static int rows_of(struct hes_store *s, const char *table, const struct hes_row_
 	hes_row_names(columns, "r.", names);
 	snprintf(sql, sizeof(sql),
 		 "SELECT r.key,%s FROM %s r JOIN origins o ON o.id = r.origin_id "
-		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled') ORDER BY r.id", names, table);
+		 "WHERE (?1 IS NULL OR r.workload = ?1) AND (?2 OR o.source <> 'modelled') ORDER "
+		 "BY r.id",
+		 names, table);
 	rc = select_rows(s, sql, want, &q, err);
 	return rc ? rc : hes_db_collect(s, q, size, read, v, n, err);
 }
 
-int hes_store_samples(struct hes_store *s, const struct hes_store_query *want, struct hes_samples *out,
-		      struct hes_err *err)
+int hes_store_samples(struct hes_store *s, const struct hes_store_query *want,
+		      struct hes_samples *out, struct hes_err *err)
 {
 	size_t n;
 	void *v;
-	int rc = rows_of(s, "samples", &hes_sample_table, sizeof(*out->v), read_sample, want, &v, &n, err);
+	int rc = rows_of(s, "samples", &hes_sample_table, sizeof(*out->v), read_sample, want, &v,
+			 &n, err);
 
 	if (!rc)
 		*out = (struct hes_samples){ .v = v, .n = n };
 	return rc;
 }
 
-int hes_store_points(struct hes_store *s, const struct hes_store_query *want, struct hes_points *out,
-		     struct hes_err *err)
+int hes_store_points(struct hes_store *s, const struct hes_store_query *want,
+		     struct hes_points *out, struct hes_err *err)
 {
 	size_t n;
 	void *v;
-	int rc = rows_of(s, "points", &hes_point_table, sizeof(*out->v), read_point, want, &v, &n, err);
+	int rc = rows_of(s, "points", &hes_point_table, sizeof(*out->v), read_point, want, &v, &n,
+			 err);
 
 	if (!rc)
 		*out = (struct hes_points){ v, n };
@@ -121,12 +130,15 @@ static int read_holding(struct hes_store *s, sqlite3_stmt *q, void *out, struct 
 	return 0;
 }
 
-int hes_store_holdings(struct hes_store *s, struct hes_store_holding **out, size_t *out_n, struct hes_err *err)
+int hes_store_holdings(struct hes_store *s, struct hes_store_holding **out, size_t *out_n,
+		       struct hes_err *err)
 {
 	static const char sql[] =
 		"SELECT workload, gpu_type, count(DISTINCT profiled),"
-		" count(DISTINCT CASE WHEN source <> 'modelled' THEN profiled END), min(profiled), max(profiled),"
-		" count(*) - count(profiled), sum(profiled IS NULL AND source = 'modelled'), max(at_us) "
+		" count(DISTINCT CASE WHEN source <> 'modelled' THEN profiled END), min(profiled), "
+		"max(profiled),"
+		" count(*) - count(profiled), sum(profiled IS NULL AND source = 'modelled'), "
+		"max(at_us) "
 		"FROM (SELECT workload, gpu_type, batch_size AS profiled, source, at_us "
 		"      FROM profiles r JOIN origins o ON o.id = r.origin_id "
 		"      UNION ALL SELECT workload, gpu_type, NULL, source, at_us "
@@ -150,7 +162,8 @@ static int read_origin(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 
 	o->id = sqlite3_column_int64(q, 0);
 	o->at_us = sqlite3_column_int64(q, 1);
-	while (source && o->source < HES_SOURCE_MODELLED && strcmp(source, hes_source_names[o->source]) != 0)
+	while (source && o->source < HES_SOURCE_MODELLED &&
+	       strcmp(source, hes_source_names[o->source]) != 0)
 		o->source++;
 	hes_db_text(q, 3, o->name, sizeof(o->name));
 	o->profiles = (uint32_t)sqlite3_column_int64(q, 4);
@@ -161,10 +174,12 @@ static int read_origin(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 	return 0;
 }
 
-int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t *out_n, struct hes_err *err)
+int hes_store_origins(struct hes_store *s, struct hes_store_origin **out, size_t *out_n,
+		      struct hes_err *err)
 {
 	static const char sql[] =
-		"SELECT id, at_us, source, name, (SELECT count(*) FROM profiles WHERE origin_id = o.id),"
+		"SELECT id, at_us, source, name, (SELECT count(*) FROM profiles WHERE origin_id = "
+		"o.id),"
 		" (SELECT count(*) FROM samples WHERE origin_id = o.id),"
 		" (SELECT count(*) FROM points WHERE origin_id = o.id) FROM origins o ORDER BY id";
 	sqlite3_stmt *q;

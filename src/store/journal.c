@@ -1,8 +1,8 @@
 /*
  * journal.c - write runs, attempts and acts; see heshare/journal.h.
  *
- * Statements that a run repeats are prepared once. Every commit waits for the disk (synchronous = FULL, store.c), except
- * after hes_journal_begin_light().
+ * Statements that a run repeats are prepared once. Every commit waits for the disk (synchronous =
+ * FULL, store.c), except after hes_journal_begin_light().
  */
 #include "store/journal.h"
 
@@ -13,19 +13,26 @@
 
 const char *const hes_run_state_names[] = { "going", "done", "failed", "stopped", NULL };
 const char *const hes_run_job_state_names[] = { "waiting", "done", "failed", NULL };
-const char *const hes_verdict_names[] = { "open", "done", "failed", "timeout", "fell", "stopped", "lost", NULL };
+const char *const hes_verdict_names[] = { "open", "done",    "failed", "timeout",
+					  "fell", "stopped", "lost",   NULL };
 
 static const char *const texts[JOURNAL_STATEMENTS] = {
 	[JOURNAL_ACT] = "INSERT INTO acts (run_id, at_us, gpu, job, what) VALUES (?, ?, ?, ?, ?)",
-	[JOURNAL_ATTEMPT] = "INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, started_us)"
-			    " VALUES (?, ?, ?, ?, ?, ?, ?)",
-	[JOURNAL_ATTEMPT_RUNS] = "UPDATE attempts SET pid = ?2, pid_start = ?3, pid_boot = ?4 WHERE id = ?1",
-	[JOURNAL_ATTEMPT_ENDED] = "UPDATE attempts SET ended_us = ?2, status = ?3, verdict = ?4 WHERE id = ?1",
+	[JOURNAL_ATTEMPT] =
+		"INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, started_us)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[JOURNAL_ATTEMPT_RUNS] =
+		"UPDATE attempts SET pid = ?2, pid_start = ?3, pid_boot = ?4 WHERE id = ?1",
+	[JOURNAL_ATTEMPT_ENDED] =
+		"UPDATE attempts SET ended_us = ?2, status = ?3, verdict = ?4 WHERE id = ?1",
 	[JOURNAL_ATTEMPT_TOOK] = "UPDATE attempts SET energy_mj = ?2 WHERE id = ?1",
-	[JOURNAL_RESULT] = "UPDATE run_jobs SET state = ?3, start_us = ?4, end_us = ?5, energy_mj = ?6"
-			   " WHERE run_id = ?1 AND job = ?2",
-	[JOURNAL_GPU_TOOK] = "UPDATE run_gpus SET busy_us = ?3, busy_mj = ?4, idle_mj = ?5 WHERE run_id = ?1 AND gpu = ?2",
-	[JOURNAL_METER] = "INSERT INTO run_meters (run_id, session, gpu, measured_us, energy_mj) VALUES (?1, ?2, ?3, ?4, ?5)"
+	[JOURNAL_RESULT] =
+		"UPDATE run_jobs SET state = ?3, start_us = ?4, end_us = ?5, energy_mj = ?6"
+		" WHERE run_id = ?1 AND job = ?2",
+	[JOURNAL_GPU_TOOK] = "UPDATE run_gpus SET busy_us = ?3, busy_mj = ?4, idle_mj = ?5 WHERE "
+			     "run_id = ?1 AND gpu = ?2",
+	[JOURNAL_METER] = "INSERT INTO run_meters (run_id, session, gpu, measured_us, energy_mj) "
+			  "VALUES (?1, ?2, ?3, ?4, ?5)"
 			  " ON CONFLICT DO UPDATE SET measured_us = ?4, energy_mj = ?5",
 	[JOURNAL_POWER] = "UPDATE runs SET over_cap_us = ?2, peak_mw = ?3 WHERE id = ?1",
 };
@@ -91,8 +98,11 @@ static void bind_text(sqlite3_stmt *q, int i, const char *text)
 static int add_run(struct hes_store *s, const struct hes_run *r, int64_t *id, struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s, "INSERT INTO runs (plan_key, plan, folder, host, started_us, state, runner_pid, runner_start,"
-				" runner_boot) VALUES (?, ?, ?, ?, ?, 'going', ?, ?, ?)", &q, err);
+	int rc = hes_db_prepare(s,
+				"INSERT INTO runs (plan_key, plan, folder, host, started_us, "
+				"state, runner_pid, runner_start,"
+				" runner_boot) VALUES (?, ?, ?, ?, ?, 'going', ?, ?, ?)",
+				&q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, (int64_t)r->plan_key);
@@ -110,11 +120,15 @@ static int add_run(struct hes_store *s, const struct hes_run *r, int64_t *id, st
 	return rc;
 }
 
-static int add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *v, size_t n, struct hes_err *err)
+static int add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *v, size_t n,
+		    struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s, "INSERT INTO run_gpus (run_id, gpu, gpu_type, uuid, planned_mj, planned_busy_us)"
-				" VALUES (?, ?, ?, ?, ?, ?)", &q, err);
+	int rc = hes_db_prepare(
+		s,
+		"INSERT INTO run_gpus (run_id, gpu, gpu_type, uuid, planned_mj, planned_busy_us)"
+		" VALUES (?, ?, ?, ?, ?, ?)",
+		&q, err);
 
 	for (size_t i = 0; i < n && !rc; i++) {
 		sqlite3_bind_int64(q, 1, run);
@@ -129,11 +143,15 @@ static int add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *
 	return rc;
 }
 
-static int add_jobs(struct hes_store *s, int64_t run, const struct hes_run_job *v, size_t n, struct hes_err *err)
+static int add_jobs(struct hes_store *s, int64_t run, const struct hes_run_job *v, size_t n,
+		    struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s, "INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, planned_start_us, planned_end_us,"
-				" state) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting')", &q, err);
+	int rc = hes_db_prepare(s,
+				"INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, "
+				"planned_start_us, planned_end_us,"
+				" state) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting')",
+				&q, err);
 
 	for (size_t i = 0; i < n && !rc; i++) {
 		sqlite3_bind_int64(q, 1, run);
@@ -149,8 +167,9 @@ static int add_jobs(struct hes_store *s, int64_t run, const struct hes_run_job *
 	return rc;
 }
 
-int hes_journal_new_run(struct hes_journal *j, struct hes_run *run, const struct hes_run_gpu *gpus, size_t n_gpus,
-			const struct hes_run_job *jobs, size_t n_jobs, struct hes_err *err)
+int hes_journal_new_run(struct hes_journal *j, struct hes_run *run, const struct hes_run_gpu *gpus,
+			size_t n_gpus, const struct hes_run_job *jobs, size_t n_jobs,
+			struct hes_err *err)
 {
 	int64_t id = 0;
 	int rc = hes_db_begin(j->store, err);
@@ -168,12 +187,16 @@ int hes_journal_new_run(struct hes_journal *j, struct hes_run *run, const struct
 	return rc;
 }
 
-int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_run_process *runner, struct hes_err *err)
+int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_run_process *runner,
+			  struct hes_err *err)
 {
 	char host[sizeof(((struct hes_run *)0)->host)] = "";
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "UPDATE runs SET state = 'going', ended_us = 0, runner_pid = ?2, runner_start = ?3,"
-				" runner_boot = ?4, host = ?5 WHERE id = ?1", &q, err);
+	int rc = hes_db_prepare(
+		j->store,
+		"UPDATE runs SET state = 'going', ended_us = 0, runner_pid = ?2, runner_start = ?3,"
+		" runner_boot = ?4, host = ?5 WHERE id = ?1",
+		&q, err);
 
 	gethostname(host, sizeof(host) - 1);
 	host[strcspn(host, ".")] = '\0';
@@ -189,10 +212,12 @@ int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_r
 	return rc;
 }
 
-static int write_ended(struct hes_journal *j, int64_t run, enum hes_run_state state, int64_t ended_us, struct hes_err *err)
+static int write_ended(struct hes_journal *j, int64_t run, enum hes_run_state state,
+		       int64_t ended_us, struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "UPDATE runs SET ended_us = ?3, state = ?2 WHERE id = ?1", &q, err);
+	int rc = hes_db_prepare(j->store, "UPDATE runs SET ended_us = ?3, state = ?2 WHERE id = ?1",
+				&q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
@@ -204,8 +229,8 @@ static int write_ended(struct hes_journal *j, int64_t run, enum hes_run_state st
 	return rc;
 }
 
-int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state *state, int64_t ended_us,
-			  struct hes_err *err)
+int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state *state,
+			  int64_t ended_us, struct hes_err *err)
 {
 	enum hes_run_state ended = *state;
 	size_t waiting = 0;
@@ -224,8 +249,8 @@ int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state
 	return rc;
 }
 
-int hes_journal_act(struct hes_journal *j, int64_t run, int64_t at_us, const char *gpu, const char *job, const char *what,
-		    struct hes_err *err)
+int hes_journal_act(struct hes_journal *j, int64_t run, int64_t at_us, const char *gpu,
+		    const char *job, const char *what, struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_ACT];
 
@@ -237,7 +262,8 @@ int hes_journal_act(struct hes_journal *j, int64_t run, int64_t at_us, const cha
 	return hes_db_run(j->store, q, err);
 }
 
-int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *a, struct hes_err *err)
+int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *a,
+			struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT];
 	int rc;
@@ -255,7 +281,8 @@ int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *
 	return rc;
 }
 
-int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt, const struct hes_run_process *p, struct hes_err *err)
+int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt,
+			     const struct hes_run_process *p, struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_RUNS];
 
@@ -266,8 +293,8 @@ int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt, const struc
 	return hes_db_run(j->store, q, err);
 }
 
-int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us, int32_t status,
-			      enum hes_verdict verdict, struct hes_err *err)
+int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us,
+			      int32_t status, enum hes_verdict verdict, struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_ENDED];
 
@@ -278,7 +305,8 @@ int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t en
 	return hes_db_run(j->store, q, err);
 }
 
-int hes_journal_attempt_took(struct hes_journal *j, int64_t attempt, bool known, uint64_t energy_mj, struct hes_err *err)
+int hes_journal_attempt_took(struct hes_journal *j, int64_t attempt, bool known, uint64_t energy_mj,
+			     struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_TOOK];
 
@@ -290,7 +318,8 @@ int hes_journal_attempt_took(struct hes_journal *j, int64_t attempt, bool known,
 	return hes_db_run(j->store, q, err);
 }
 
-int hes_journal_result(struct hes_journal *j, int64_t run, const struct hes_run_job *r, struct hes_err *err)
+int hes_journal_result(struct hes_journal *j, int64_t run, const struct hes_run_job *r,
+		       struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_RESULT];
 
@@ -306,7 +335,8 @@ int hes_journal_result(struct hes_journal *j, int64_t run, const struct hes_run_
 	return hes_db_run(j->store, q, err);
 }
 
-int hes_journal_gpu_took(struct hes_journal *j, int64_t run, const struct hes_run_gpu *g, struct hes_err *err)
+int hes_journal_gpu_took(struct hes_journal *j, int64_t run, const struct hes_run_gpu *g,
+			 struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_GPU_TOOK];
 
@@ -324,7 +354,8 @@ int hes_journal_gpu_took(struct hes_journal *j, int64_t run, const struct hes_ru
 	return hes_db_run(j->store, q, err);
 }
 
-int hes_journal_meter(struct hes_journal *j, int64_t run, const struct hes_run_meter *m, struct hes_err *err)
+int hes_journal_meter(struct hes_journal *j, int64_t run, const struct hes_run_meter *m,
+		      struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_METER];
 
@@ -336,7 +367,8 @@ int hes_journal_meter(struct hes_journal *j, int64_t run, const struct hes_run_m
 	return hes_db_run(j->store, q, err);
 }
 
-int hes_journal_power(struct hes_journal *j, int64_t run, int64_t over_cap_us, uint64_t peak_mw, struct hes_err *err)
+int hes_journal_power(struct hes_journal *j, int64_t run, int64_t over_cap_us, uint64_t peak_mw,
+		      struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_POWER];
 

@@ -22,14 +22,16 @@ enum journal_statement {
 
 struct hes_journal {
 	struct hes_store *store;
-	sqlite3_stmt     *q[JOURNAL_STATEMENTS];
-	bool              light; /* the transaction does not wait for the disk */
+	sqlite3_stmt *q[JOURNAL_STATEMENTS];
+	bool light; /* the transaction does not wait for the disk */
 };
 
-/** Rows of a statement whose one parameter is a number; free() @out, a pointer to an array of what @row fills. */
+/** Rows of a statement whose one parameter is a number; free() @out, a pointer to an array of what
+ * @row fills. */
 int hes_journal_collect(struct hes_journal *j, const char *sql, int64_t key, size_t size,
-			int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err), void *out, size_t *out_n,
-			struct hes_err *err);
+			int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out,
+				   struct hes_err *err),
+			void *out, size_t *out_n, struct hes_err *err);
 
 extern const char *const hes_run_job_state_names[]; /* by enum hes_run_job_state; ends with NULL */
 

@@ -1,8 +1,8 @@
 /*
  * journal_added.c - jobs that are added to a run; see heshare/journal.h.
  *
- * A job is in run_jobs, where it waits like the others, and in added_jobs, which has what the plan's file has of the
- * others. Both are written in one transaction.
+ * A job is in run_jobs, where it waits like the others, and in added_jobs, which has what the
+ * plan's file has of the others. Both are written in one transaction.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,13 +27,16 @@ static int check_open(struct hes_journal *j, int64_t run, struct hes_err *err)
 
 	if (rc || r.state == HES_RUN_GOING || r.state == HES_RUN_STOPPED)
 		return rc;
-	return hes_fail(err, -ESHUTDOWN, "run %" PRId64 " is over, so no job can be added: plan the jobs and run them", run);
+	return hes_fail(
+		err, -ESHUTDOWN,
+		"run %" PRId64 " is over, so no job can be added: plan the jobs and run them", run);
 }
 
 static int check_last(struct hes_journal *j, int64_t run, int64_t after, struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "SELECT 1 FROM added_jobs WHERE run_id = ? AND id > ? LIMIT 1", &q, err);
+	int rc = hes_db_prepare(
+		j->store, "SELECT 1 FROM added_jobs WHERE run_id = ? AND id > ? LIMIT 1", &q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
@@ -41,13 +44,16 @@ static int check_last(struct hes_journal *j, int64_t run, int64_t after, struct 
 		rc = hes_db_step(j->store, q, err);
 	}
 	sqlite3_finalize(q);
-	return rc > 0 ? hes_fail(err, -EAGAIN, "others add jobs to run %" PRId64 " all the time; try again", run) : rc;
+	return rc > 0 ? hes_fail(err, -EAGAIN,
+				 "others add jobs to run %" PRId64 " all the time; try again", run)
+		      : rc;
 }
 
 static int check_name(struct hes_journal *j, int64_t run, const char *job, struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "SELECT 1 FROM run_jobs WHERE run_id = ? AND job = ?", &q, err);
+	int rc = hes_db_prepare(j->store, "SELECT 1 FROM run_jobs WHERE run_id = ? AND job = ?", &q,
+				err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
@@ -55,14 +61,22 @@ static int check_name(struct hes_journal *j, int64_t run, const char *job, struc
 		rc = hes_db_step(j->store, q, err);
 	}
 	sqlite3_finalize(q);
-	return rc > 0 ? hes_fail(err, -EEXIST, "run %" PRId64 " has a job %s already; give the new one another name", run, job) : rc;
+	return rc > 0 ? hes_fail(err, -EEXIST,
+				 "run %" PRId64
+				 " has a job %s already; give the new one another name",
+				 run, job)
+		      : rc;
 }
 
-static int add_waiting(struct hes_journal *j, int64_t run, const struct hes_run_added *a, int64_t arrival_us, struct hes_err *err)
+static int add_waiting(struct hes_journal *j, int64_t run, const struct hes_run_added *a,
+		       int64_t arrival_us, struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, planned_start_us, planned_end_us,"
-				" state, arrival_us) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?)", &q, err);
+	int rc = hes_db_prepare(j->store,
+				"INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, "
+				"planned_start_us, planned_end_us,"
+				" state, arrival_us) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?)",
+				&q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
@@ -79,11 +93,16 @@ static int add_waiting(struct hes_journal *j, int64_t run, const struct hes_run_
 	return rc;
 }
 
-static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_added *a, struct hes_err *err)
+static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_added *a,
+		       struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "INSERT INTO added_jobs (run_id, job, batch_size, iterations, memory_mib, command, clock_mhz,"
-				" together, shares_pct, before_job, planned_mj, activity_mw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &q, err);
+	int rc = hes_db_prepare(j->store,
+				"INSERT INTO added_jobs (run_id, job, batch_size, iterations, "
+				"memory_mib, command, clock_mhz,"
+				" together, shares_pct, before_job, planned_mj, activity_mw) "
+				"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				&q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
@@ -104,11 +123,15 @@ static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_
 	return rc;
 }
 
-static int add_to_gpu(struct hes_journal *j, int64_t run, const struct hes_run_added *a, int64_t busy_us, struct hes_err *err)
+static int add_to_gpu(struct hes_journal *j, int64_t run, const struct hes_run_added *a,
+		      int64_t busy_us, struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "UPDATE run_gpus SET planned_mj = planned_mj + ?3, planned_busy_us = planned_busy_us + ?4"
-				" WHERE run_id = ?1 AND gpu = ?2", &q, err);
+	int rc = hes_db_prepare(j->store,
+				"UPDATE run_gpus SET planned_mj = planned_mj + ?3, planned_busy_us "
+				"= planned_busy_us + ?4"
+				" WHERE run_id = ?1 AND gpu = ?2",
+				&q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
@@ -121,8 +144,8 @@ static int add_to_gpu(struct hes_journal *j, int64_t run, const struct hes_run_a
 	return rc;
 }
 
-int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_added *v, size_t n, int64_t arrival_us, int64_t after,
-		    const int64_t *busy_us, struct hes_err *err)
+int hes_journal_add(struct hes_journal *j, int64_t run, const struct hes_run_added *v, size_t n,
+		    int64_t arrival_us, int64_t after, const int64_t *busy_us, struct hes_err *err)
 {
 	int rc = hes_journal_begin(j, err);
 
@@ -153,18 +176,22 @@ static bool fits_u32(sqlite3_stmt *q, int column, int64_t least)
 /* What cannot be a job and its placement was not written by hes_journal_add(). */
 static bool row_is_sound(sqlite3_stmt *q)
 {
-	return fits_u32(q, 2, 1) && sqlite3_column_int64(q, 3) > 0 && fits_u32(q, 4, 0) && fits_u32(q, 6, 0) && fits_u32(q, 7, 0) &&
-	       fits_u32(q, 8, 0) && sqlite3_column_int64(q, 10) >= 0 && fits_u32(q, 13, 0) && fits_u32(q, 16, 0);
+	return fits_u32(q, 2, 1) && sqlite3_column_int64(q, 3) > 0 && fits_u32(q, 4, 0) &&
+	       fits_u32(q, 6, 0) && fits_u32(q, 7, 0) && fits_u32(q, 8, 0) &&
+	       sqlite3_column_int64(q, 10) >= 0 && fits_u32(q, 13, 0) && fits_u32(q, 16, 0);
 }
 
-static int added_row(struct hes_store *s, sqlite3_stmt *q, struct hes_run_added *a, struct hes_err *err)
+static int added_row(struct hes_store *s, sqlite3_stmt *q, struct hes_run_added *a,
+		     struct hes_err *err)
 {
 	const char *command = (const char *)sqlite3_column_text(q, 5);
 
 	a->id = sqlite3_column_int64(q, 0);
 	hes_db_text(q, 1, a->job.id, sizeof(a->job.id));
 	if (!row_is_sound(q))
-		return hes_fail(err, -EBADMSG, "%s: damaged: job %s, which was added to a run, has numbers out of their range; put a copy in its place",
+		return hes_fail(err, -EBADMSG,
+				"%s: damaged: job %s, which was added to a run, has numbers out of "
+				"their range; put a copy in its place",
 				s->path, a->job.id);
 	a->job.batch_size = (uint32_t)sqlite3_column_int64(q, 2);
 	a->job.iterations = (uint64_t)sqlite3_column_int64(q, 3);
@@ -185,7 +212,8 @@ static int added_row(struct hes_store *s, sqlite3_stmt *q, struct hes_run_added 
 	return a->job.command ? 0 : hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
 }
 
-static int read_added(struct hes_journal *j, sqlite3_stmt *q, struct hes_run_added **v, size_t *n, struct hes_err *err)
+static int read_added(struct hes_journal *j, sqlite3_stmt *q, struct hes_run_added **v, size_t *n,
+		      struct hes_err *err)
 {
 	int rc;
 
@@ -193,7 +221,8 @@ static int read_added(struct hes_journal *j, sqlite3_stmt *q, struct hes_run_add
 		struct hes_run_added *more = hes_grow(*v, *n, sizeof(*more));
 
 		if (!more)
-			return hes_fail(err, -ENOMEM, "%s: out of memory for %zu jobs", j->store->path, *n);
+			return hes_fail(err, -ENOMEM, "%s: out of memory for %zu jobs",
+					j->store->path, *n);
 		*v = more;
 		more[*n] = (struct hes_run_added){ 0 };
 		rc = added_row(j->store, q, &more[*n], err);
@@ -204,14 +233,19 @@ static int read_added(struct hes_journal *j, sqlite3_stmt *q, struct hes_run_add
 	return rc;
 }
 
-int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct hes_run_added **out, size_t *out_n, struct hes_err *err)
+int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct hes_run_added **out,
+		      size_t *out_n, struct hes_err *err)
 {
 	struct hes_run_added *v = NULL;
 	sqlite3_stmt *q;
 	size_t n = 0;
-	int rc = hes_db_prepare(j->store, "SELECT a.id, a.job, batch_size, iterations, memory_mib, command, clock_mhz, together, shares_pct,"
-				" before_job, planned_mj, workload, gpu, sm_pct, planned_start_us, planned_end_us, activity_mw FROM added_jobs a"
-				" JOIN run_jobs r ON r.run_id = a.run_id AND r.job = a.job WHERE a.run_id = ? AND a.id > ? ORDER BY a.id",
+	int rc = hes_db_prepare(j->store,
+				"SELECT a.id, a.job, batch_size, iterations, memory_mib, command, "
+				"clock_mhz, together, shares_pct,"
+				" before_job, planned_mj, workload, gpu, sm_pct, planned_start_us, "
+				"planned_end_us, activity_mw FROM added_jobs a"
+				" JOIN run_jobs r ON r.run_id = a.run_id AND r.job = a.job WHERE "
+				"a.run_id = ? AND a.id > ? ORDER BY a.id",
 				&q, err);
 
 	if (!rc) {
@@ -232,7 +266,9 @@ int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct 
 int hes_journal_added_taken(struct hes_journal *j, int64_t run, int64_t last, struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(j->store, "UPDATE added_jobs SET taken = 1 WHERE run_id = ?1 AND id <= ?2", &q, err);
+	int rc = hes_db_prepare(j->store,
+				"UPDATE added_jobs SET taken = 1 WHERE run_id = ?1 AND id <= ?2",
+				&q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
@@ -254,7 +290,9 @@ static int count_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes
 int hes_journal_added_waiting(struct hes_journal *j, int64_t run, size_t *out, struct hes_err *err)
 {
 	size_t *v = NULL, n = 0;
-	int rc = hes_journal_collect(j, "SELECT count(*) FROM added_jobs WHERE run_id = ? AND taken = 0", run, sizeof(*v), count_row, &v, &n, err);
+	int rc = hes_journal_collect(
+		j, "SELECT count(*) FROM added_jobs WHERE run_id = ? AND taken = 0", run,
+		sizeof(*v), count_row, &v, &n, err);
 
 	if (!rc)
 		*out = n ? v[0] : 0;

@@ -1,6 +1,6 @@
 /*
- * journal_nodes.c - runs on several nodes: jobs that are placed again, results that come from the nodes' journals; see
- * heshare/journal.h.
+ * journal_nodes.c - runs on several nodes: jobs that are placed again, results that come from the
+ * nodes' journals; see heshare/journal.h.
  */
 #include "store/journal.h"
 
@@ -9,11 +9,16 @@ static void bind(sqlite3_stmt *q, int i, const char *text)
 	sqlite3_bind_text(q, i, text, -1, SQLITE_STATIC);
 }
 
-static int add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *v, size_t n, struct hes_err *err)
+static int add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *v, size_t n,
+		    struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s, "INSERT INTO run_gpus (run_id, gpu, gpu_type, uuid, planned_mj, planned_busy_us)"
-				" VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET gpu_type = excluded.gpu_type, uuid = excluded.uuid", &q, err);
+	int rc = hes_db_prepare(
+		s,
+		"INSERT INTO run_gpus (run_id, gpu, gpu_type, uuid, planned_mj, planned_busy_us)"
+		" VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET gpu_type = "
+		"excluded.gpu_type, uuid = excluded.uuid",
+		&q, err);
 
 	for (size_t i = 0; i < n && !rc; i++) {
 		sqlite3_bind_int64(q, 1, run);
@@ -28,16 +33,21 @@ static int add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *
 	return rc;
 }
 
-int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_gpu *gpus, size_t n_gpus, const struct hes_run_job *jobs,
-		       size_t n_jobs, struct hes_err *err)
+int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_gpu *gpus,
+		       size_t n_gpus, const struct hes_run_job *jobs, size_t n_jobs,
+		       struct hes_err *err)
 {
 	struct hes_store *s = j->store;
 	sqlite3_stmt *q = NULL;
 	int rc = add_gpus(s, run, gpus, n_gpus, err);
 
 	if (!rc)
-		rc = hes_db_prepare(s, "UPDATE run_jobs SET gpu = ?3, sm_pct = ?4, planned_start_us = ?5, planned_end_us = ?6,"
-				    " state = 'waiting', start_us = NULL, end_us = NULL, energy_mj = NULL WHERE run_id = ?1 AND job = ?2", &q, err);
+		rc = hes_db_prepare(s,
+				    "UPDATE run_jobs SET gpu = ?3, sm_pct = ?4, planned_start_us = "
+				    "?5, planned_end_us = ?6,"
+				    " state = 'waiting', start_us = NULL, end_us = NULL, energy_mj "
+				    "= NULL WHERE run_id = ?1 AND job = ?2",
+				    &q, err);
 	for (size_t i = 0; i < n_jobs && !rc; i++) {
 		sqlite3_bind_int64(q, 1, run);
 		bind(q, 2, jobs[i].job);
@@ -56,8 +66,10 @@ int hes_journal_clear(struct hes_journal *j, int64_t run, struct hes_err *err)
 	static const char *const texts[] = {
 		"DELETE FROM attempts WHERE run_id = ?",
 		"DELETE FROM run_meters WHERE run_id = ?",
-		"UPDATE run_jobs SET state = 'waiting', start_us = NULL, end_us = NULL, energy_mj = NULL WHERE run_id = ?",
-		"UPDATE run_gpus SET busy_us = NULL, busy_mj = NULL, idle_mj = NULL WHERE run_id = ?",
+		"UPDATE run_jobs SET state = 'waiting', start_us = NULL, end_us = NULL, energy_mj "
+		"= NULL WHERE run_id = ?",
+		"UPDATE run_gpus SET busy_us = NULL, busy_mj = NULL, idle_mj = NULL WHERE run_id = "
+		"?",
 	};
 	int rc = 0;
 

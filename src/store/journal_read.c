@@ -8,7 +8,9 @@
 
 #include "store/journal.h"
 
-#define RUN_COLUMNS "id, plan_key, plan, folder, host, started_us, ended_us, state, runner_pid, runner_start, runner_boot, over_cap_us, peak_mw"
+#define RUN_COLUMNS                                                                   \
+	"id, plan_key, plan, folder, host, started_us, ended_us, state, runner_pid, " \
+	"runner_start, runner_boot, over_cap_us, peak_mw"
 
 /* Which of @names a column holds; the schema lets no other in. */
 static int word(sqlite3_stmt *q, int column, const char *const *names)
@@ -44,13 +46,17 @@ static int run_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	return 0;
 }
 
-int hes_journal_last_run(struct hes_journal *j, uint64_t plan_key, struct hes_run *out, struct hes_err *err)
+int hes_journal_last_run(struct hes_journal *j, uint64_t plan_key, struct hes_run *out,
+			 struct hes_err *err)
 {
 	struct hes_run *v = NULL;
 	sqlite3_stmt *q;
 	size_t n = 0;
 	void *rows;
-	int rc = hes_db_prepare(j->store, "SELECT " RUN_COLUMNS " FROM runs WHERE plan_key = ? ORDER BY id DESC LIMIT 1", &q, err);
+	int rc = hes_db_prepare(j->store,
+				"SELECT " RUN_COLUMNS
+				" FROM runs WHERE plan_key = ? ORDER BY id DESC LIMIT 1",
+				&q, err);
 
 	if (rc)
 		return rc;
@@ -66,8 +72,9 @@ int hes_journal_last_run(struct hes_journal *j, uint64_t plan_key, struct hes_ru
 }
 
 int hes_journal_collect(struct hes_journal *j, const char *sql, int64_t key, size_t size,
-			int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err), void *out, size_t *out_n,
-			struct hes_err *err)
+			int (*row)(struct hes_store *s, sqlite3_stmt *q, void *out,
+				   struct hes_err *err),
+			void *out, size_t *out_n, struct hes_err *err)
 {
 	sqlite3_stmt *q;
 	void *rows;
@@ -82,17 +89,20 @@ int hes_journal_collect(struct hes_journal *j, const char *sql, int64_t key, siz
 	return rc;
 }
 
-int hes_journal_going(struct hes_journal *j, int64_t id, struct hes_run **out, size_t *out_n, struct hes_err *err)
+int hes_journal_going(struct hes_journal *j, int64_t id, struct hes_run **out, size_t *out_n,
+		      struct hes_err *err)
 {
-	return hes_journal_collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE state = 'going' AND id <> ? ORDER BY id", id, sizeof(**out),
-		       run_row, out, out_n, err);
+	return hes_journal_collect(
+		j, "SELECT " RUN_COLUMNS " FROM runs WHERE state = 'going' AND id <> ? ORDER BY id",
+		id, sizeof(**out), run_row, out, out_n, err);
 }
 
 int hes_journal_run(struct hes_journal *j, int64_t id, struct hes_run *out, struct hes_err *err)
 {
 	struct hes_run *v = NULL;
 	size_t n = 0;
-	int rc = hes_journal_collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE id = ?", id, sizeof(*v), run_row, &v, &n, err);
+	int rc = hes_journal_collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE id = ?", id,
+				     sizeof(*v), run_row, &v, &n, err);
 
 	if (rc)
 		return rc;
@@ -102,11 +112,14 @@ int hes_journal_run(struct hes_journal *j, int64_t id, struct hes_run *out, stru
 	return n ? 0 : hes_fail(err, -ENOENT, "%s: there is no run %" PRId64, j->store->path, id);
 }
 
-int hes_journal_recent(struct hes_journal *j, size_t most, struct hes_run **out, size_t *out_n, struct hes_err *err)
+int hes_journal_recent(struct hes_journal *j, size_t most, struct hes_run **out, size_t *out_n,
+		       struct hes_err *err)
 {
-	return hes_journal_collect(j, "SELECT " RUN_COLUMNS " FROM runs WHERE state = 'going' OR id IN (SELECT id FROM runs"
-				   " WHERE state <> 'going' ORDER BY id DESC LIMIT ?) ORDER BY id", (int64_t)most, sizeof(**out), run_row,
-				   out, out_n, err);
+	return hes_journal_collect(j,
+				   "SELECT " RUN_COLUMNS
+				   " FROM runs WHERE state = 'going' OR id IN (SELECT id FROM runs"
+				   " WHERE state <> 'going' ORDER BY id DESC LIMIT ?) ORDER BY id",
+				   (int64_t)most, sizeof(**out), run_row, out, out_n, err);
 }
 
 static int gpu_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
@@ -127,14 +140,19 @@ static int gpu_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	return 0;
 }
 
-int hes_journal_gpus(struct hes_journal *j, int64_t run, struct hes_run_gpu **out, size_t *out_n, struct hes_err *err)
+int hes_journal_gpus(struct hes_journal *j, int64_t run, struct hes_run_gpu **out, size_t *out_n,
+		     struct hes_err *err)
 {
-	return hes_journal_collect(j, "SELECT gpu, gpu_type, uuid, planned_mj, planned_busy_us, busy_us, busy_mj, idle_mj FROM run_gpus"
-		       " WHERE run_id = ? ORDER BY id", run, sizeof(**out), gpu_row, out, out_n, err);
+	return hes_journal_collect(j,
+				   "SELECT gpu, gpu_type, uuid, planned_mj, planned_busy_us, "
+				   "busy_us, busy_mj, idle_mj FROM run_gpus"
+				   " WHERE run_id = ? ORDER BY id",
+				   run, sizeof(**out), gpu_row, out, out_n, err);
 }
 
 /* The last attempt of a job that has ended. */
-#define ENDED "a.run_id = j.run_id AND a.job = j.job AND verdict <> 'open' ORDER BY number DESC LIMIT 1"
+#define ENDED \
+	"a.run_id = j.run_id AND a.job = j.job AND verdict <> 'open' ORDER BY number DESC LIMIT 1"
 
 static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
 {
@@ -160,12 +178,19 @@ static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	return 0;
 }
 
-int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **out, size_t *out_n, struct hes_err *err)
+int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **out, size_t *out_n,
+		     struct hes_err *err)
 {
-	return hes_journal_collect(j, "SELECT job, workload, gpu, sm_pct, planned_start_us, planned_end_us, state, start_us, end_us, energy_mj,"
-		       " (SELECT total(energy_mj) FROM attempts a WHERE a.run_id = j.run_id AND a.job = j.job AND verdict <> 'done'),"
-		       " (SELECT status FROM attempts a WHERE " ENDED "), coalesce((SELECT verdict FROM attempts a WHERE " ENDED "), 'open'), arrival_us"
-		       " FROM run_jobs j WHERE run_id = ? ORDER BY id", run, sizeof(**out), job_row, out, out_n, err);
+	return hes_journal_collect(j,
+				   "SELECT job, workload, gpu, sm_pct, planned_start_us, "
+				   "planned_end_us, state, start_us, end_us, energy_mj,"
+				   " (SELECT total(energy_mj) FROM attempts a WHERE a.run_id = "
+				   "j.run_id AND a.job = j.job AND verdict <> 'done'),"
+				   " (SELECT status FROM attempts a WHERE " ENDED
+				   "), coalesce((SELECT verdict FROM attempts a WHERE " ENDED
+				   "), 'open'), arrival_us"
+				   " FROM run_jobs j WHERE run_id = ? ORDER BY id",
+				   run, sizeof(**out), job_row, out, out_n, err);
 }
 
 static int attempt_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
@@ -192,11 +217,14 @@ static int attempt_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 	return 0;
 }
 
-int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt **out, size_t *out_n,
-			 struct hes_err *err)
+int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt **out,
+			 size_t *out_n, struct hes_err *err)
 {
-	return hes_journal_collect(j, "SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, pid, pid_start, pid_boot, ended_us, status,"
-		       " verdict, energy_mj FROM attempts WHERE run_id = ? ORDER BY id", run, sizeof(**out), attempt_row, out, out_n, err);
+	return hes_journal_collect(j,
+				   "SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, "
+				   "pid, pid_start, pid_boot, ended_us, status,"
+				   " verdict, energy_mj FROM attempts WHERE run_id = ? ORDER BY id",
+				   run, sizeof(**out), attempt_row, out, out_n, err);
 }
 
 static int meter_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
@@ -212,8 +240,11 @@ static int meter_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes
 	return 0;
 }
 
-int hes_journal_meters(struct hes_journal *j, int64_t run, struct hes_run_meter **out, size_t *out_n, struct hes_err *err)
+int hes_journal_meters(struct hes_journal *j, int64_t run, struct hes_run_meter **out,
+		       size_t *out_n, struct hes_err *err)
 {
-	return hes_journal_collect(j, "SELECT session, gpu, measured_us, energy_mj FROM run_meters WHERE run_id = ? ORDER BY session, gpu",
-		       run, sizeof(**out), meter_row, out, out_n, err);
+	return hes_journal_collect(j,
+				   "SELECT session, gpu, measured_us, energy_mj FROM run_meters "
+				   "WHERE run_id = ? ORDER BY session, gpu",
+				   run, sizeof(**out), meter_row, out, out_n, err);
 }

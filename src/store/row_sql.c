@@ -26,11 +26,12 @@ void hes_row_names(const struct hes_row_table *t, const char *prefix, char out[H
 
 	out[0] = '\0';
 	for (size_t i = 0; i < t->n_columns && at < HES_ROW_SQL_MAX; i++)
-		at += (size_t)snprintf(out + at, HES_ROW_SQL_MAX - at, "%s%s%s", i ? "," : "", prefix,
-				       t->columns[i].name);
+		at += (size_t)snprintf(out + at, HES_ROW_SQL_MAX - at, "%s%s%s", i ? "," : "",
+				       prefix, t->columns[i].name);
 }
 
-int hes_row_check(const struct hes_row_table *t, const void *row, const char *what, struct hes_err *err)
+int hes_row_check(const struct hes_row_table *t, const void *row, const char *what,
+		  struct hes_err *err)
 {
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const struct hes_row_column *c = &t->columns[i];
@@ -47,7 +48,9 @@ int hes_row_check(const struct hes_row_table *t, const void *row, const char *wh
 			continue;
 		}
 		if (c->kind == HES_ROW_LINE) {
-			rc = *(const char *)slot ? hes_check_name(c->name, slot, (size_t)c->max, err) : 0;
+			rc = *(const char *)slot
+				     ? hes_check_name(c->name, slot, (size_t)c->max, err)
+				     : 0;
 			if (rc) {
 				hes_fail_in(err, "%s", what);
 				return rc;
@@ -58,8 +61,8 @@ int hes_row_check(const struct hes_row_table *t, const void *row, const char *wh
 		if (c->kind == HES_ROW_MAYBE && isnan(x))
 			continue;
 		if (!(x >= c->min && x <= c->max))
-			return hes_fail(err, -ERANGE, "%s: %s: %.10g is not within %.10g to %.10g", what, c->name, x,
-					c->min, c->max);
+			return hes_fail(err, -ERANGE, "%s: %s: %.10g is not within %.10g to %.10g",
+					what, c->name, x, c->min, c->max);
 	}
 	return 0;
 }
@@ -74,7 +77,8 @@ static struct key times_prime(struct key k)
 	uint64_t low = (k.low & 0xffffffff) * 0x13b;
 	uint64_t carry = (k.low >> 32) * 0x13b + (low >> 32);
 
-	return (struct key){ k.high * 0x13b + (carry >> 32) + (k.low << 24), carry << 32 | (low & 0xffffffff) };
+	return (struct key){ k.high * 0x13b + (carry >> 32) + (k.low << 24),
+			     carry << 32 | (low & 0xffffffff) };
 }
 
 static struct key fnv1a(const char *text, size_t len)
@@ -88,8 +92,8 @@ static struct key fnv1a(const char *text, size_t len)
 	return k;
 }
 
-int hes_row_key(const struct hes_row_table *t, const void *row, unsigned char out[HES_ROW_KEY_BYTES],
-		struct hes_err *err)
+int hes_row_key(const struct hes_row_table *t, const void *row,
+		unsigned char out[HES_ROW_KEY_BYTES], struct hes_err *err)
 {
 	char line[HES_ROW_MAX_TEXT];
 	FILE *f = fmemopen(line, sizeof(line), "w");
@@ -152,8 +156,8 @@ static void read_value(sqlite3_stmt *q, int at, const struct hes_row_column *c, 
 		*(double *)slot = sqlite3_column_double(q, at);
 }
 
-int hes_row_read(const struct hes_store *s, sqlite3_stmt *q, const struct hes_row_table *t, void *out,
-		 struct hes_err *err)
+int hes_row_read(const struct hes_store *s, sqlite3_stmt *q, const struct hes_row_table *t,
+		 void *out, struct hes_err *err)
 {
 	unsigned char key[HES_ROW_KEY_BYTES];
 	struct hes_err why = { 0 };
@@ -171,8 +175,10 @@ int hes_row_read(const struct hes_store *s, sqlite3_stmt *q, const struct hes_ro
 	rc = hes_row_key(t, out, key, err);
 	if (!rc && (sqlite3_column_bytes(q, 0) != HES_ROW_KEY_BYTES ||
 		    memcmp(sqlite3_column_blob(q, 0), key, sizeof(key)) != 0))
-		rc = hes_fail(err, -EBADMSG, "%s: damaged: %s (%s on %s) is not what was added; put a copy in its place",
-			      s->path, what, (const char *)slot_of(&t->columns[0], out),
-			      (const char *)slot_of(&t->columns[1], out));
+		rc = hes_fail(
+			err, -EBADMSG,
+			"%s: damaged: %s (%s on %s) is not what was added; put a copy in its place",
+			s->path, what, (const char *)slot_of(&t->columns[0], out),
+			(const char *)slot_of(&t->columns[1], out));
 	return rc;
 }

@@ -1,8 +1,10 @@
 /*
- * schema.c - the tables of a store, as steps from one version to the next; see schema.h. docs/store.md draws them.
+ * schema.c - the tables of a store, as steps from one version to the next; see schema.h.
+ * docs/store.md draws them.
  *
- * Tables of profiles, samples and points have the columns of their files (core/row.h), after an id, an origin and the key
- * of the row (row_sql.h). Steps create what is not there: a store from before version 0.1.0 has tables of several steps.
+ * Tables of profiles, samples and points have the columns of their files (core/row.h), after an id,
+ * an origin and the key of the row (row_sql.h). Steps create what is not there: a store from before
+ * version 0.1.0 has tables of several steps.
  */
 #include "store/schema.h"
 
@@ -45,7 +47,8 @@ static const char origins_step[] =
 	"  PRIMARY KEY (tenant, uid, gpu_type, clock_mhz)"
 	") STRICT, WITHOUT ROWID;";
 
-/* Runs of plans and the runner's journal; times in microseconds from the run's start, but for started_us and ended_us of runs. */
+/* Runs of plans and the runner's journal; times in microseconds from the run's start, but for
+ * started_us and ended_us of runs. */
 static const char runs_step[] =
 	"CREATE TABLE IF NOT EXISTS runs ("
 	"  id           INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -118,13 +121,18 @@ static const char runs_step[] =
 	"CREATE INDEX IF NOT EXISTS acts_by_run ON acts(run_id);";
 
 /* To find a sample by its values (deliver.c): hardly two took the same time to nine digits. */
-static const char times_step[] = "CREATE INDEX IF NOT EXISTS samples_by_time ON samples(iteration_us);";
+static const char times_step[] =
+	"CREATE INDEX IF NOT EXISTS samples_by_time ON samples(iteration_us);";
 
 /* Joules of every attempt, of the meter, and what the fleet drew above its power cap. */
 static const char run_joules_step[] =
-	"ALTER TABLE attempts ADD COLUMN energy_mj INTEGER;" /* attributed so far; NULL: not known */
-	"ALTER TABLE runs ADD COLUMN over_cap_us INTEGER NOT NULL DEFAULT 0;" /* time above the plan's power cap */
-	"ALTER TABLE runs ADD COLUMN peak_mw INTEGER NOT NULL DEFAULT 0;" /* highest power of its GPUs; 0: not measured */
+	"ALTER TABLE attempts ADD COLUMN energy_mj INTEGER;" /* attributed so far; NULL: not known
+							      */
+	"ALTER TABLE runs ADD COLUMN over_cap_us INTEGER NOT NULL DEFAULT 0;" /* time above the
+										 plan's power cap */
+	"ALTER TABLE runs ADD COLUMN peak_mw INTEGER NOT NULL DEFAULT 0;" /* highest power of its
+									     GPUs; 0: not measured
+									   */
 	"CREATE TABLE run_meters ("
 	"  run_id      INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
 	"  session     INTEGER NOT NULL," /* a process that carried the run out, from 1 */
@@ -134,9 +142,11 @@ static const char run_joules_step[] =
 	"  PRIMARY KEY (run_id, session, gpu)"
 	") STRICT, WITHOUT ROWID;";
 
-/* Jobs that were added to a run: what running them takes, in the order in which they join the queues. Their rows in run_jobs have the rest. */
+/* Jobs that were added to a run: what running them takes, in the order in which they join the
+ * queues. Their rows in run_jobs have the rest. */
 static const char added_step[] =
-	"ALTER TABLE run_jobs ADD COLUMN arrival_us INTEGER NOT NULL DEFAULT 0;" /* above 0: of an added job */
+	"ALTER TABLE run_jobs ADD COLUMN arrival_us INTEGER NOT NULL DEFAULT 0;" /* above 0: of an
+										    added job */
 	"CREATE TABLE added_jobs ("
 	"  id         INTEGER PRIMARY KEY,"
 	"  run_id     INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
@@ -150,13 +160,15 @@ static const char added_step[] =
 	"  shares_pct INTEGER NOT NULL,"
 	"  before_job TEXT NOT NULL," /* '': last in the queue */
 	"  planned_mj INTEGER NOT NULL,"
-	"  activity_mw INTEGER NOT NULL," /* 0: not known */
+	"  activity_mw INTEGER NOT NULL,"                                 /* 0: not known */
 	"  taken      INTEGER NOT NULL DEFAULT 0 CHECK (taken IN (0, 1))" /* the runner has it */
 	") STRICT;"
 	"CREATE INDEX added_jobs_by_run ON added_jobs(run_id);";
 
 const struct hes_schema_step hes_schema_steps[] = {
-	{ "profiles, samples, points, predictions and powers", origins_step, { &hes_profile_table, &hes_sample_table, &hes_point_table } },
+	{ "profiles, samples, points, predictions and powers",
+	  origins_step,
+	  { &hes_profile_table, &hes_sample_table, &hes_point_table } },
 	{ "runs and their journal", runs_step, { NULL } },
 	{ "samples by their values", times_step, { NULL } },
 	{ "joules of attempts and sessions", run_joules_step, { NULL } },
@@ -201,12 +213,17 @@ static int check_header(struct hes_store *s, size_t n, struct header *h, struct 
 	if (is_early(h))
 		n = EARLY_VERSIONS;
 	else if (h->owner != HES_SCHEMA_APPLICATION && (h->owner || h->version || h->tables))
-		return hes_fail(err, -EINVAL, "%s: an SQLite database, but not a store of heshare's", s->path);
+		return hes_fail(err, -EINVAL,
+				"%s: an SQLite database, but not a store of heshare's", s->path);
 	if (h->version < 0 || (h->owner && !h->version))
-		return hes_fail(err, -EINVAL, "%s: not a store: its version is %" PRId64, s->path, h->version);
+		return hes_fail(err, -EINVAL, "%s: not a store: its version is %" PRId64, s->path,
+				h->version);
 	if ((size_t)h->version > n)
-		return hes_fail(err, -ENOTSUP, "%s: written by a newer heshare (version %" PRId64 " of the store; this one "
-				"knows up to %zu)", s->path, h->version, n);
+		return hes_fail(err, -ENOTSUP,
+				"%s: written by a newer heshare (version %" PRId64
+				" of the store; this one "
+				"knows up to %zu)",
+				s->path, h->version, n);
 	return 0;
 }
 
@@ -222,15 +239,19 @@ int hes_schema_version(struct hes_store *s, size_t n, size_t *out, struct hes_er
 
 /* What SQLite does goes by the text, whatever type says. */
 static const char foreign[] =
-	"SELECT CASE WHEN sql GLOB 'CREATE VIEW *' THEN 'view' WHEN sql GLOB 'CREATE TRIGGER *' THEN 'trigger' "
-	"  WHEN sql GLOB 'CREATE VIRTUAL *' THEN 'virtual table' ELSE substr(type, 1, 20) END || ' ' || substr(name, 1, 60) "
+	"SELECT CASE WHEN sql GLOB 'CREATE VIEW *' THEN 'view' WHEN sql GLOB 'CREATE TRIGGER *' "
+	"THEN 'trigger' "
+	"  WHEN sql GLOB 'CREATE VIRTUAL *' THEN 'virtual table' ELSE substr(type, 1, 20) END || ' "
+	"' || substr(name, 1, 60) "
 	"FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR (sql IS NOT NULL AND "
-	"  NOT (sql GLOB 'CREATE TABLE *' OR sql GLOB 'CREATE INDEX *' OR sql GLOB 'CREATE UNIQUE INDEX *')) LIMIT 1";
-static const char computed[] =
-	"SELECT 'computed column ' || substr(c.name, 1, 60) FROM sqlite_schema t, pragma_table_xinfo(t.name) c "
-	"WHERE t.type = 'table' AND c.hidden <> 0 "
-	"UNION ALL SELECT 'computed index ' || substr(i.name, 1, 60) FROM sqlite_schema i, pragma_index_xinfo(i.name) c "
-	"WHERE i.type = 'index' AND c.cid = -2 LIMIT 1";
+	"  NOT (sql GLOB 'CREATE TABLE *' OR sql GLOB 'CREATE INDEX *' OR sql GLOB 'CREATE UNIQUE "
+	"INDEX *')) LIMIT 1";
+static const char computed[] = "SELECT 'computed column ' || substr(c.name, 1, 60) FROM "
+			       "sqlite_schema t, pragma_table_xinfo(t.name) c "
+			       "WHERE t.type = 'table' AND c.hidden <> 0 "
+			       "UNION ALL SELECT 'computed index ' || substr(i.name, 1, 60) FROM "
+			       "sqlite_schema i, pragma_index_xinfo(i.name) c "
+			       "WHERE i.type = 'index' AND c.cid = -2 LIMIT 1";
 
 static int refuse_rows(struct hes_store *s, const char *sql, struct hes_err *err)
 {
@@ -242,7 +263,9 @@ static int refuse_rows(struct hes_store *s, const char *sql, struct hes_err *err
 		rc = hes_db_step(s, q, err);
 	if (rc > 0) {
 		hes_db_text(q, 0, what, sizeof(what));
-		rc = hes_fail(err, -EINVAL, "%s: not a store: it has a %s, which no store of heshare's has", s->path, what);
+		rc = hes_fail(err, -EINVAL,
+			      "%s: not a store: it has a %s, which no store of heshare's has",
+			      s->path, what);
 	}
 	sqlite3_finalize(q);
 	return rc;
@@ -258,20 +281,29 @@ int hes_schema_check_kinds(struct hes_store *s, struct hes_err *err)
 static int create_rows(struct hes_store *s, const struct hes_row_table *t, struct hes_err *err)
 {
 	static const char *const types[] = {
-		[HES_ROW_TEXT] = "TEXT NOT NULL", [HES_ROW_LINE] = "TEXT NOT NULL", [HES_ROW_U32] = "INTEGER NOT NULL",
-		[HES_ROW_REAL] = "REAL NOT NULL", [HES_ROW_MAYBE] = "REAL",
+		[HES_ROW_TEXT] = "TEXT NOT NULL",   [HES_ROW_LINE] = "TEXT NOT NULL",
+		[HES_ROW_U32] = "INTEGER NOT NULL", [HES_ROW_REAL] = "REAL NOT NULL",
+		[HES_ROW_MAYBE] = "REAL",
 	};
 	char sql[4 * HES_ROW_SQL_MAX];
-	size_t at = (size_t)snprintf(sql, sizeof(sql), "CREATE TABLE IF NOT EXISTS %s (id INTEGER PRIMARY KEY, origin_id INTEGER NOT NULL "
-				     "REFERENCES origins(id) ON DELETE CASCADE, key BLOB NOT NULL UNIQUE CHECK (length(key) = 16)", t->what);
+	size_t at = (size_t)snprintf(
+		sql, sizeof(sql),
+		"CREATE TABLE IF NOT EXISTS %s (id INTEGER PRIMARY KEY, origin_id INTEGER NOT NULL "
+		"REFERENCES origins(id) ON DELETE CASCADE, key BLOB NOT NULL UNIQUE CHECK "
+		"(length(key) = 16)",
+		t->what);
 
 	for (size_t i = 0; i < t->n_columns; i++)
-		at += (size_t)snprintf(sql + at, sizeof(sql) - at, ", %s %s", t->columns[i].name, types[t->columns[i].kind]);
-	snprintf(sql + at, sizeof(sql) - at, ") STRICT; CREATE INDEX IF NOT EXISTS %s_by_origin ON %s(origin_id)", t->what, t->what);
+		at += (size_t)snprintf(sql + at, sizeof(sql) - at, ", %s %s", t->columns[i].name,
+				       types[t->columns[i].kind]);
+	snprintf(sql + at, sizeof(sql) - at,
+		 ") STRICT; CREATE INDEX IF NOT EXISTS %s_by_origin ON %s(origin_id)", t->what,
+		 t->what);
 	return hes_db_exec(s, sql, err);
 }
 
-static int take_step(struct hes_store *s, const struct hes_schema_step *step, size_t version, struct hes_err *err)
+static int take_step(struct hes_store *s, const struct hes_schema_step *step, size_t version,
+		     struct hes_err *err)
 {
 	char pragmas[96];
 	int rc = hes_db_exec(s, step->sql, err);
@@ -285,12 +317,14 @@ static int take_step(struct hes_store *s, const struct hes_schema_step *step, si
 	return rc && err ? hes_fail_in(err, "to version %zu (%s)", version, step->what) : rc;
 }
 
-/* Before version 0.1.0 a key left out the names of co-runners where there were none. A damaged row keeps its key. */
+/* Before version 0.1.0 a key left out the names of co-runners where there were none. A damaged row
+ * keeps its key. */
 static int renew_keys(struct hes_store *s, struct hes_err *err)
 {
 	char names[HES_ROW_SQL_MAX], sql[2 * HES_ROW_SQL_MAX];
 	struct hes_row_column columns[HES_ROW_MAX_COLUMNS];
-	struct hes_row_table unnamed = { hes_sample_table.what, columns, 0, hes_sample_table.row_size };
+	struct hes_row_table unnamed = { hes_sample_table.what, columns, 0,
+					 hes_sample_table.row_size };
 	sqlite3_stmt *q, *renew = NULL;
 	struct hes_err why;
 	int rc;
@@ -312,7 +346,8 @@ static int renew_keys(struct hes_store *s, struct hes_err *err)
 			rc = 0;
 			continue;
 		}
-		rc = rc ? hes_fail(err, rc, "%s", why.msg) : hes_row_key(&hes_sample_table, &row, key, err);
+		rc = rc ? hes_fail(err, rc, "%s", why.msg)
+			: hes_row_key(&hes_sample_table, &row, key, err);
 		if (rc)
 			break;
 		sqlite3_bind_blob(renew, 1, key, sizeof(key), SQLITE_STATIC);
@@ -326,13 +361,18 @@ static int renew_keys(struct hes_store *s, struct hes_err *err)
 
 static int upgrade_early(struct hes_store *s, int64_t version, struct hes_err *err)
 {
-	int rc = version < EARLY_WITH_NAMES ?
-		hes_db_exec(s, "ALTER TABLE samples ADD COLUMN beside TEXT NOT NULL DEFAULT ''", err) : 0;
+	int rc = version < EARLY_WITH_NAMES
+			 ? hes_db_exec(
+				   s,
+				   "ALTER TABLE samples ADD COLUMN beside TEXT NOT NULL DEFAULT ''",
+				   err)
+			 : 0;
 
 	return rc ? rc : renew_keys(s, err);
 }
 
-int hes_schema_bring_up(struct hes_store *s, const struct hes_schema_step *steps, size_t n, struct hes_err *err)
+int hes_schema_bring_up(struct hes_store *s, const struct hes_schema_step *steps, size_t n,
+			struct hes_err *err)
 {
 	struct header h;
 	int rc = check_header(s, n, &h, err);

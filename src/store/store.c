@@ -26,14 +26,17 @@ static char *plain_name(const char *path)
 
 static int open_file(struct hes_store *s, enum hes_store_mode mode, struct hes_err *err)
 {
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (mode == HES_STORE_WRITE ? SQLITE_OPEN_CREATE : 0);
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+		    (mode == HES_STORE_WRITE ? SQLITE_OPEN_CREATE : 0);
 	struct stat st;
 	char *name;
 	int rc;
 
 	if (stat(s->path, &st)) {
 		if (errno != ENOENT || mode == HES_STORE_READ)
-			return hes_fail(err, -errno, errno == ENOENT ? "%s: no store there" : "%s: cannot open it: %s",
+			return hes_fail(err, -errno,
+					errno == ENOENT ? "%s: no store there"
+							: "%s: cannot open it: %s",
 					s->path, strerror(errno));
 	} else if (!S_ISREG(st.st_mode)) {
 		return hes_fail(err, -EINVAL, "%s: not a store: no plain file", s->path);
@@ -51,11 +54,15 @@ static int open_file(struct hes_store *s, enum hes_store_mode mode, struct hes_e
 
 bool hes_store_is_remote(uint32_t type)
 {
-	/* NFS, Lustre, GPFS, BeeGFS, CIFS, SMB 2, Ceph, AFS, PanFS, OrangeFS, FUSE (sshfs and others), 9p, GFS2,
-	 * OCFS2, ACFS, StorNext, VxFS, Ibrix, kAFS, Coda, SMB 1, folders of VirtualBox, VMware and Parallels */
-	static const uint32_t remote[] = { 0x6969, 0x0bd00bd0, 0x47504653, 0x19830326, 0xff534d42, 0xfe534d42, 0x00c36400, 0x5346414f,
-					   0xaad7aaea, 0x20030528, 0x65735546, 0x01021997, 0x01161970, 0x7461636f, 0x61636673, 0xbeefdead, 0xa501fcf5,
-					   0x013111a8, 0x6b414653, 0x73757245, 0x517b, 0x786f4256, 0xbacbacbc, 0x7c7c6673 };
+	/* NFS, Lustre, GPFS, BeeGFS, CIFS, SMB 2, Ceph, AFS, PanFS, OrangeFS, FUSE (sshfs and
+	 * others), 9p, GFS2, OCFS2, ACFS, StorNext, VxFS, Ibrix, kAFS, Coda, SMB 1, folders of
+	 * VirtualBox, VMware and Parallels */
+	static const uint32_t remote[] = { 0x6969,     0x0bd00bd0, 0x47504653, 0x19830326,
+					   0xff534d42, 0xfe534d42, 0x00c36400, 0x5346414f,
+					   0xaad7aaea, 0x20030528, 0x65735546, 0x01021997,
+					   0x01161970, 0x7461636f, 0x61636673, 0xbeefdead,
+					   0xa501fcf5, 0x013111a8, 0x6b414653, 0x73757245,
+					   0x517b,     0x786f4256, 0xbacbacbc, 0x7c7c6673 };
 
 	for (size_t i = 0; i < sizeof(remote) / sizeof(remote[0]); i++)
 		if (remote[i] == type)
@@ -64,9 +71,9 @@ bool hes_store_is_remote(uint32_t type)
 }
 
 /*
- * A write-ahead log needs memory that all processes share, so one machine. On file systems of several machines the store
- * has a rollback journal: readers and writers then wait for each other. SQLite does not wait by itself when the mode is
- * being changed.
+ * A write-ahead log needs memory that all processes share, so one machine. On file systems of
+ * several machines the store has a rollback journal: readers and writers then wait for each other.
+ * SQLite does not wait by itself when the mode is being changed.
  */
 static int choose_journal(struct hes_store *s, struct hes_err *err)
 {
@@ -76,7 +83,9 @@ static int choose_journal(struct hes_store *s, struct hes_err *err)
 	int rc;
 
 	for (int waited_ms = 0;; waited_ms += 10) {
-		rc = hes_db_exec(s, remote ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL", err);
+		rc = hes_db_exec(
+			s, remote ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL",
+			err);
 		if (rc != -EBUSY || waited_ms >= s->wait_ms)
 			return rc;
 		nanosleep(&nap, NULL);
@@ -91,21 +100,25 @@ static int first_word(struct hes_store *s, sqlite3_stmt *q, void *out, struct he
 	return 0;
 }
 
-/* A page that could not be read for want of memory, or at all, is damage to SQLite. @return 0: it is damage */
+/* A page that could not be read for want of memory, or at all, is damage to SQLite. @return 0: it
+ * is damage */
 static int why_unread(const char *text)
 {
 	const char *code = strstr(text, "error code=");
 	int number = code ? atoi(code + strlen("error code=")) : 0;
 
-	return number == SQLITE_NOMEM || number == SQLITE_IOERR_NOMEM ? -ENOMEM : (number & 0xff) == SQLITE_IOERR ? -EIO : 0;
+	return number == SQLITE_NOMEM || number == SQLITE_IOERR_NOMEM ? -ENOMEM
+	       : (number & 0xff) == SQLITE_IOERR                      ? -EIO
+								      : 0;
 }
 
 static int report_damage(const struct hes_store *s, const char *text, struct hes_err *err)
 {
 	int rc = why_unread(text);
 
-	return rc ? hes_fail(err, rc, "%s: it could not be checked: %s", s->path, strerror(-rc)) :
-		hes_fail(err, -EBADMSG, "%s: damaged (%s); put a copy in its place", s->path, text);
+	return rc ? hes_fail(err, rc, "%s: it could not be checked: %s", s->path, strerror(-rc))
+		  : hes_fail(err, -EBADMSG, "%s: damaged (%s); put a copy in its place", s->path,
+			     text);
 }
 
 static int check_for_damage(struct hes_store *s, struct hes_err *err)
@@ -133,8 +146,11 @@ static int set_up(struct hes_store *s, enum hes_store_mode mode, struct hes_err 
 	/* Another program may add some to a store that is open. */
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-	rc = hes_db_exec(s, "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
-			 "PRAGMA synchronous = FULL", err);
+	rc = hes_db_exec(s,
+			 "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA "
+			 "cell_size_check = ON;"
+			 "PRAGMA synchronous = FULL",
+			 err);
 	if (!rc)
 		rc = hes_schema_version(s, hes_schema_n_steps, &version, err);
 	if (!rc)

@@ -24,7 +24,9 @@ static int power_read(struct hes_store *s, sqlite3_stmt *q, void *out, struct he
 	p->at_us = sqlite3_column_int64(q, 7);
 	if (p->power_w > 0 && isfinite(p->power_w))
 		return 0;
-	return hes_fail(err, -EBADMSG, "%s: damaged: a tenant with a power of %g W; put a copy in its place", s->path, p->power_w);
+	return hes_fail(err, -EBADMSG,
+			"%s: damaged: a tenant with a power of %g W; put a copy in its place",
+			s->path, p->power_w);
 }
 
 static void power_bind_key(sqlite3_stmt *q, const struct hes_tenant_power *p)
@@ -35,12 +37,17 @@ static void power_bind_key(sqlite3_stmt *q, const struct hes_tenant_power *p)
 	sqlite3_bind_int64(q, 4, p->clock_mhz);
 }
 
-int hes_store_find_tenant_power(struct hes_store *s, struct hes_tenant_power *p, struct hes_err *err)
+int hes_store_find_tenant_power(struct hes_store *s, struct hes_tenant_power *p,
+				struct hes_err *err)
 {
 	struct hes_tenant_power found = { .uid = 0 };
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s, "SELECT " COLUMNS " FROM tenant_powers WHERE tenant = ?1 AND uid = ?2 AND gpu_type = ?3 "
-				"AND clock_mhz = ?4", &q, err);
+	int rc = hes_db_prepare(
+		s,
+		"SELECT " COLUMNS
+		" FROM tenant_powers WHERE tenant = ?1 AND uid = ?2 AND gpu_type = ?3 "
+		"AND clock_mhz = ?4",
+		&q, err);
 
 	if (rc)
 		return rc;
@@ -56,17 +63,25 @@ int hes_store_find_tenant_power(struct hes_store *s, struct hes_tenant_power *p,
 	return rc;
 }
 
-int hes_store_keep_tenant_power(struct hes_store *s, const struct hes_tenant_power *p, struct hes_err *err)
+int hes_store_keep_tenant_power(struct hes_store *s, const struct hes_tenant_power *p,
+				struct hes_err *err)
 {
 	sqlite3_stmt *q;
 	int rc;
 
-	if (!(p->power_w > 0 && p->power_w < 1e6 && p->cv >= 0 && isfinite(p->cv) && p->seconds >= 0 && isfinite(p->seconds)))
-		return hes_fail(err, -EINVAL, "tenant \"%s\": a power of %g W, with %g over %g s, is out of range", p->tenant, p->power_w,
-				p->cv, p->seconds);
-	rc = hes_db_prepare(s, "INSERT INTO tenant_powers (" COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
-			    "ON CONFLICT (tenant, uid, gpu_type, clock_mhz) DO UPDATE SET power_w = ?5, at_us = ?8, "
-			    "cv = iif(?7 > 0, ?6, cv), seconds = iif(?7 > 0, ?7, seconds)", &q, err);
+	if (!(p->power_w > 0 && p->power_w < 1e6 && p->cv >= 0 && isfinite(p->cv) &&
+	      p->seconds >= 0 && isfinite(p->seconds)))
+		return hes_fail(
+			err, -EINVAL,
+			"tenant \"%s\": a power of %g W, with %g over %g s, is out of range",
+			p->tenant, p->power_w, p->cv, p->seconds);
+	rc = hes_db_prepare(s,
+			    "INSERT INTO tenant_powers (" COLUMNS
+			    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
+			    "ON CONFLICT (tenant, uid, gpu_type, clock_mhz) DO UPDATE SET power_w "
+			    "= ?5, at_us = ?8, "
+			    "cv = iif(?7 > 0, ?6, cv), seconds = iif(?7 > 0, ?7, seconds)",
+			    &q, err);
 	if (rc)
 		return rc;
 	power_bind_key(q, p);
@@ -79,11 +94,15 @@ int hes_store_keep_tenant_power(struct hes_store *s, const struct hes_tenant_pow
 	return rc;
 }
 
-int hes_store_tenant_powers(struct hes_store *s, struct hes_tenant_power **out, size_t *n, struct hes_err *err)
+int hes_store_tenant_powers(struct hes_store *s, struct hes_tenant_power **out, size_t *n,
+			    struct hes_err *err)
 {
 	sqlite3_stmt *q;
 	void *v;
-	int rc = hes_db_prepare(s, "SELECT " COLUMNS " FROM tenant_powers ORDER BY tenant, uid, gpu_type, clock_mhz", &q, err);
+	int rc = hes_db_prepare(s,
+				"SELECT " COLUMNS
+				" FROM tenant_powers ORDER BY tenant, uid, gpu_type, clock_mhz",
+				&q, err);
 
 	if (!rc)
 		rc = hes_db_collect(s, q, sizeof(**out), power_read, &v, n, err);

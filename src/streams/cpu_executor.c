@@ -1,7 +1,8 @@
 /*
  * cpu_executor.c - functions in a pool of worker threads; see heshare/fair_executor.h.
  *
- * The scheduler starts no more jobs at a time than there are workers, so a job waits for its worker to wake at most.
+ * The scheduler starts no more jobs at a time than there are workers, so a job waits for its worker
+ * to wake at most.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,22 +15,23 @@
 struct job {
 	const struct hes_fair_work *w;
 	void *item;
-	int   rc;
+	int rc;
 };
 
 struct ring {
 	struct job jobs[HES_FAIR_MAX_DEPTH];
-	unsigned   first, n;
+	unsigned first, n;
 };
 
 struct pool {
-	pthread_t      *threads;
-	unsigned        n_threads;
-	pthread_mutex_t lock;         /* guards what follows */
-	pthread_cond_t  work, ended;  /* for workers; for collect */
-	struct ring     to_run, done;
-	bool            woken, closing;
-	uint64_t        from_ns, to_ns; /* of the turn: start of the first job, 0: none yet; end of the last one */
+	pthread_t *threads;
+	unsigned n_threads;
+	pthread_mutex_t lock;       /* guards what follows */
+	pthread_cond_t work, ended; /* for workers; for collect */
+	struct ring to_run, done;
+	bool woken, closing;
+	uint64_t from_ns,
+		to_ns; /* of the turn: start of the first job, 0: none yet; end of the last one */
 };
 
 static uint64_t pool_now_ns(void *self)
@@ -107,12 +109,14 @@ static int pool_start(struct pool *p, unsigned workers, struct hes_err *err)
 		int rc = pthread_create(&p->threads[p->n_threads], NULL, pool_work, p);
 
 		if (rc)
-			return hes_fail(err, -rc, "no thread for worker %u of %u: %s", p->n_threads + 1, workers, strerror(rc));
+			return hes_fail(err, -rc, "no thread for worker %u of %u: %s",
+					p->n_threads + 1, workers, strerror(rc));
 	}
 	return 0;
 }
 
-static int pool_open(const void *config, void **self, struct hes_fair_depth *depth, struct hes_err *err)
+static int pool_open(const void *config, void **self, struct hes_fair_depth *depth,
+		     struct hes_err *err)
 {
 	const struct hes_fair_cpu *c = config;
 	unsigned workers = c && c->workers ? c->workers : 1;
@@ -120,7 +124,8 @@ static int pool_open(const void *config, void **self, struct hes_fair_depth *dep
 	int rc;
 
 	if (workers > HES_FAIR_MAX_DEPTH)
-		return hes_fail(err, -EINVAL, "%u workers are more than %d", workers, HES_FAIR_MAX_DEPTH);
+		return hes_fail(err, -EINVAL, "%u workers are more than %d", workers,
+				HES_FAIR_MAX_DEPTH);
 	p = calloc(1, sizeof(*p));
 	if (p)
 		p->threads = calloc(workers, sizeof(*p->threads));
@@ -141,7 +146,8 @@ static int pool_open(const void *config, void **self, struct hes_fair_depth *dep
 	return 0;
 }
 
-static int pool_job(void *self, void *stream, const struct hes_fair_work *w, void *item, struct hes_err *err)
+static int pool_job(void *self, void *stream, const struct hes_fair_work *w, void *item,
+		    struct hes_err *err)
 {
 	struct pool *p = self;
 
@@ -197,7 +203,13 @@ static uint64_t pool_end(void *self)
 }
 
 const struct hes_fair_executor hes_fair_cpu_executor = {
-	.name = "cpu", .runs_functions = true,
-	.open = pool_open, .close = pool_close, .now_ns = pool_now_ns,
-	.start = pool_job, .collect = pool_collect, .wake = pool_wake, .end = pool_end,
+	.name = "cpu",
+	.runs_functions = true,
+	.open = pool_open,
+	.close = pool_close,
+	.now_ns = pool_now_ns,
+	.start = pool_job,
+	.collect = pool_collect,
+	.wake = pool_wake,
+	.end = pool_end,
 };

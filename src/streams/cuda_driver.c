@@ -1,7 +1,8 @@
 /*
  * cuda_driver.c - libcuda by dlopen; see cuda_driver.h.
  *
- * The library must load on a machine without a driver. The driver's threads stay, so it is never unloaded.
+ * The library must load on a machine without a driver. The driver's threads stay, so it is never
+ * unloaded.
  */
 #include "streams/cuda_driver.h"
 
@@ -17,7 +18,7 @@
 
 static const struct {
 	const char *name;
-	size_t      slot;
+	size_t slot;
 } symbols[] = {
 	{ "cuInit", offsetof(struct cuda_driver, init) },
 	{ "cuDeviceGet", offsetof(struct cuda_driver, device_get) },
@@ -74,7 +75,9 @@ void cuda_driver_close(struct cuda_driver *d)
 
 int cuda_driver_fail(const struct cuda_driver *d, const char *what, int code, struct hes_err *err)
 {
-	int rc = code == CUDA_OUT_OF_MEMORY ? -ENOMEM : code == CUDA_NO_DEVICE || code == CUDA_BAD_DEVICE ? -ENODEV : -EIO;
+	int rc = code == CUDA_OUT_OF_MEMORY                          ? -ENOMEM
+		 : code == CUDA_NO_DEVICE || code == CUDA_BAD_DEVICE ? -ENODEV
+								     : -EIO;
 	const char *name = NULL;
 
 	d->error_name(code, &name);

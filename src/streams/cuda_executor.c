@@ -1,10 +1,12 @@
 /*
  * cuda_executor.c - items on CUDA streams; see heshare/fair_executor.h.
  *
- * Behind each item an event is recorded on its stream. Before the first item of a turn another one is: the GPU is idle
- * then, so it passes at once. The time between it and the last of the others is what the turn used.
+ * Behind each item an event is recorded on its stream. Before the first item of a turn another one
+ * is: the GPU is idle then, so it passes at once. The time between it and the last of the others is
+ * what the turn used.
  *
- * Events are polled. A wait in the driver would keep new work of the tenant from being queued meanwhile.
+ * Events are polled. A wait in the driver would keep new work of the tenant from being queued
+ * meanwhile.
  */
 #include <errno.h>
 #include <sched.h>
@@ -17,30 +19,31 @@
 #include "heshare/fair_executor.h"
 #include "streams/cuda_driver.h"
 
-#define DEPTH      64
-#define SPIN_NS    50000 /* polls without a pause, then with one */
-#define PAUSE_NS   20000
+#define DEPTH    64
+#define SPIN_NS  50000 /* polls without a pause, then with one */
+#define PAUSE_NS 20000
 
 /* An item on its way. */
 struct launched {
-	void    *event;     /* behind it; of the slot, as the sentence */
+	void *event; /* behind it; of the slot, as the sentence */
 	unsigned slot;
-	void    *stream;
-	void    *item;
-	int      rc;        /* of its launch */
+	void *stream;
+	void *item;
+	int rc; /* of its launch */
 };
 
 struct gpu {
 	struct cuda_driver cuda;
-	void    *context;
-	bool     primary;          /* retained here */
-	int      device;
+	void *context;
+	bool primary; /* retained here */
+	int device;
 	unsigned depth;
-	void    *from;             /* event before the first item of the turn */
-	bool     from_recorded, pushed;
-	double   used_ms;          /* of the turn, up to the last item that has ended */
-	struct launched places[HES_FAIR_MAX_DEPTH]; /* [depth]; the first n are on their way, in the order of their start */
-	struct hes_err  errors[HES_FAIR_MAX_DEPTH]; /* [depth], by slot: where rc is not 0 */
+	void *from; /* event before the first item of the turn */
+	bool from_recorded, pushed;
+	double used_ms; /* of the turn, up to the last item that has ended */
+	struct launched places[HES_FAIR_MAX_DEPTH]; /* [depth]; the first n are on their way, in the
+						       order of their start */
+	struct hes_err errors[HES_FAIR_MAX_DEPTH];  /* [depth], by slot: where rc is not 0 */
 	unsigned n;
 	atomic_bool woken;
 };
@@ -99,14 +102,16 @@ static int gpu_create_events(struct gpu *g, struct hes_err *err)
 	return code ? cuda_driver_fail(&g->cuda, "cuEventCreate", code, err) : 0;
 }
 
-static int gpu_open(const void *config, void **self, struct hes_fair_depth *depth, struct hes_err *err)
+static int gpu_open(const void *config, void **self, struct hes_fair_depth *depth,
+		    struct hes_err *err)
 {
 	const struct hes_fair_cuda *c = config;
 	struct gpu *g;
 	int rc;
 
 	if (c && c->depth > HES_FAIR_MAX_DEPTH)
-		return hes_fail(err, -EINVAL, "a depth of %u is more than %d", c->depth, HES_FAIR_MAX_DEPTH);
+		return hes_fail(err, -EINVAL, "a depth of %u is more than %d", c->depth,
+				HES_FAIR_MAX_DEPTH);
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return hes_fail(err, -ENOMEM, "out of memory for an executor");
@@ -158,23 +163,26 @@ static int gpu_begin(void *self, struct hes_err *err)
 	return code ? cuda_driver_fail(&g->cuda, "cuCtxPushCurrent", code, err) : 0;
 }
 
-static int gpu_launch(struct gpu *g, void *stream, const struct hes_fair_work *w, struct hes_err *err)
+static int gpu_launch(struct gpu *g, void *stream, const struct hes_fair_work *w,
+		      struct hes_err *err)
 {
 	const struct hes_fair_kernel *k = w->kernel;
 	int code;
 
 	if (!k)
 		return w->run(w->arg, stream);
-	code = g->cuda.launch(k->function, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2],
-			      k->shared_bytes, stream, k->params, k->extra);
+	code = g->cuda.launch(k->function, k->grid[0], k->grid[1], k->grid[2], k->block[0],
+			      k->block[1], k->block[2], k->shared_bytes, stream, k->params,
+			      k->extra);
 	return code ? cuda_driver_fail(&g->cuda, "cuLaunchKernel", code, err) : 0;
 }
 
 /*
- * An event also follows an item that could not be launched: a function may have launched a part of its work before it
- * failed, and that part must end within the turn.
+ * An event also follows an item that could not be launched: a function may have launched a part of
+ * its work before it failed, and that part must end within the turn.
  */
-static int gpu_start(void *self, void *stream, const struct hes_fair_work *w, void *item, struct hes_err *err)
+static int gpu_start(void *self, void *stream, const struct hes_fair_work *w, void *item,
+		     struct hes_err *err)
 {
 	struct gpu *g = self;
 	struct launched *l = &g->places[g->n];
@@ -229,7 +237,8 @@ static unsigned gpu_poll(struct gpu *g, struct hes_fair_ended *out, unsigned max
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < g->n && n < max;) {
-		int code = gpu_waits(g, i) ? CUDA_NOT_READY : g->cuda.event_query(g->places[i].event);
+		int code =
+			gpu_waits(g, i) ? CUDA_NOT_READY : g->cuda.event_query(g->places[i].event);
 
 		if (code == CUDA_NOT_READY)
 			i++;
@@ -273,8 +282,18 @@ static uint64_t gpu_end(void *self)
 }
 
 const struct hes_fair_executor hes_fair_cuda_executor = {
-	.name = "cuda", .runs_functions = true, .launches_kernels = true, .keeps_order = true,
-	.open = gpu_open, .close = gpu_close, .now_ns = gpu_now_ns,
-	.stream_open = gpu_stream_open, .stream_close = gpu_stream_close,
-	.begin = gpu_begin, .start = gpu_start, .collect = gpu_collect, .wake = gpu_wake, .end = gpu_end,
+	.name = "cuda",
+	.runs_functions = true,
+	.launches_kernels = true,
+	.keeps_order = true,
+	.open = gpu_open,
+	.close = gpu_close,
+	.now_ns = gpu_now_ns,
+	.stream_open = gpu_stream_open,
+	.stream_close = gpu_stream_close,
+	.begin = gpu_begin,
+	.start = gpu_start,
+	.collect = gpu_collect,
+	.wake = gpu_wake,
+	.end = gpu_end,
 };

@@ -1,5 +1,6 @@
 /*
- * fair_scheduler.c - a fair scheduler and its tenants; see heshare/fair_scheduler.h and fair_scheduler_state.h.
+ * fair_scheduler.c - a fair scheduler and its tenants; see heshare/fair_scheduler.h and
+ * fair_scheduler_state.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -9,10 +10,11 @@
 
 #include "streams/fair_scheduler_state.h"
 
-#define WINDOW_NS    2000000
-#define LEAST_ROOM   16
+#define WINDOW_NS  2000000
+#define LEAST_ROOM 16
 
-struct tenant *scheduler_tenant(const struct hes_fair_scheduler *s, uint32_t tenant, struct hes_err *err)
+struct tenant *scheduler_tenant(const struct hes_fair_scheduler *s, uint32_t tenant,
+				struct hes_err *err)
 {
 	if (tenant < s->room && s->tenants[tenant] && !s->tenants[tenant]->leaving)
 		return s->tenants[tenant];
@@ -24,8 +26,11 @@ static int executor_check(const struct hes_fair_executor *e, struct hes_err *err
 {
 	if (!e)
 		return hes_fail(err, -EINVAL, "no executor");
-	if (!e->open || !e->close || !e->now_ns || !e->start || !e->collect || !e->end || !e->stream_open != !e->stream_close)
-		return hes_fail(err, -EINVAL, "the executor \"%s\" lacks a function that is required", e->name ? e->name : "?");
+	if (!e->open || !e->close || !e->now_ns || !e->start || !e->collect || !e->end ||
+	    !e->stream_open != !e->stream_close)
+		return hes_fail(err, -EINVAL,
+				"the executor \"%s\" lacks a function that is required",
+				e->name ? e->name : "?");
 	return 0;
 }
 
@@ -36,11 +41,12 @@ static int executor_open(struct hes_fair_scheduler *s, struct hes_err *err)
 
 	if (rc)
 		return rc;
-	if (s->depth.least >= 1 && s->depth.least <= s->depth.most && s->depth.most <= HES_FAIR_MAX_DEPTH)
+	if (s->depth.least >= 1 && s->depth.least <= s->depth.most &&
+	    s->depth.most <= HES_FAIR_MAX_DEPTH)
 		return 0;
 	e->close(s->self);
-	return hes_fail(err, -EINVAL, "the executor \"%s\" takes %u to %u items, not 1 to %d", e->name, s->depth.least, s->depth.most,
-			HES_FAIR_MAX_DEPTH);
+	return hes_fail(err, -EINVAL, "the executor \"%s\" takes %u to %u items, not 1 to %d",
+			e->name, s->depth.least, s->depth.most, HES_FAIR_MAX_DEPTH);
 }
 
 static int scheduler_start(struct hes_fair_scheduler *s, struct hes_err *err)
@@ -60,7 +66,8 @@ static void scheduler_free(struct hes_fair_scheduler *s)
 	free(s);
 }
 
-int hes_fair_scheduler_create(const struct hes_fair_scheduler_config *c, struct hes_fair_scheduler **out, struct hes_err *err)
+int hes_fair_scheduler_create(const struct hes_fair_scheduler_config *c,
+			      struct hes_fair_scheduler **out, struct hes_err *err)
 {
 	int rc = executor_check(c->executor, err);
 	struct hes_fair_scheduler *s = rc ? NULL : calloc(1, sizeof(*s));
@@ -151,7 +158,8 @@ static struct hes_fair_tenant member_in_queue(const struct hes_fair_member *m)
 }
 
 /* Lock held. */
-static int tenant_add(struct hes_fair_scheduler *s, struct tenant *t, const struct hes_fair_member *m, struct hes_err *err)
+static int tenant_add(struct hes_fair_scheduler *s, struct tenant *t,
+		      const struct hes_fair_member *m, struct hes_err *err)
 {
 	const struct hes_fair_tenant spec = member_in_queue(m);
 	int rc;
@@ -169,14 +177,16 @@ static int tenant_add(struct hes_fair_scheduler *s, struct tenant *t, const stru
 	return 0;
 }
 
-int hes_fair_scheduler_add(struct hes_fair_scheduler *s, const struct hes_fair_member *m, uint32_t *tenant, struct hes_err *err)
+int hes_fair_scheduler_add(struct hes_fair_scheduler *s, const struct hes_fair_member *m,
+			   uint32_t *tenant, struct hes_err *err)
 {
 	size_t length = m->name ? strnlen(m->name, HES_FAIR_MAX_MEMBER_NAME) : 0;
 	struct tenant *t;
 	int rc;
 
 	if (!length || length == HES_FAIR_MAX_MEMBER_NAME)
-		return hes_fail(err, -EINVAL, "a tenant's name must have 1 to %d bytes", HES_FAIR_MAX_MEMBER_NAME - 1);
+		return hes_fail(err, -EINVAL, "a tenant's name must have 1 to %d bytes",
+				HES_FAIR_MAX_MEMBER_NAME - 1);
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return hes_fail(err, -ENOMEM, "out of memory for a tenant");
@@ -192,7 +202,8 @@ int hes_fair_scheduler_add(struct hes_fair_scheduler *s, const struct hes_fair_m
 	return rc;
 }
 
-int hes_fair_scheduler_change(struct hes_fair_scheduler *s, uint32_t tenant, const struct hes_fair_member *m, struct hes_err *err)
+int hes_fair_scheduler_change(struct hes_fair_scheduler *s, uint32_t tenant,
+			      const struct hes_fair_member *m, struct hes_err *err)
 {
 	const struct hes_fair_tenant spec = member_in_queue(m);
 	int rc;
@@ -246,8 +257,8 @@ int hes_fair_scheduler_remove(struct hes_fair_scheduler *s, uint32_t tenant, str
 	return t ? 0 : -ENOENT;
 }
 
-int hes_fair_scheduler_statistics(struct hes_fair_scheduler *s, uint32_t tenant, struct hes_fair_statistics *out,
-				  struct hes_err *err)
+int hes_fair_scheduler_statistics(struct hes_fair_scheduler *s, uint32_t tenant,
+				  struct hes_fair_statistics *out, struct hes_err *err)
 {
 	struct hes_fair_usage u;
 	const struct tenant *t;
@@ -257,9 +268,16 @@ int hes_fair_scheduler_statistics(struct hes_fair_scheduler *s, uint32_t tenant,
 	if (t) {
 		hes_fair_queue_usage(s->queue, tenant, &u, NULL);
 		*out = (struct hes_fair_statistics){
-			.weight = u.tenant.weight, .power_w = u.tenant.power_w, .clock_mhz = t->clock_mhz,
-			.slice_ns = u.slice * s->c.queue.quantum_ns, .time_ns = u.time_ns, .energy_j = u.energy_j,
-			.turns = t->turns, .items = t->items, .failed = t->failed, .waiting = t->pending,
+			.weight = u.tenant.weight,
+			.power_w = u.tenant.power_w,
+			.clock_mhz = t->clock_mhz,
+			.slice_ns = u.slice * s->c.queue.quantum_ns,
+			.time_ns = u.time_ns,
+			.energy_j = u.energy_j,
+			.turns = t->turns,
+			.items = t->items,
+			.failed = t->failed,
+			.waiting = t->pending,
 			.latency_mean_ns = latency_mean(&t->latency),
 			.latency_p50_ns = latency_percentile(&t->latency, 0.5),
 			.latency_p99_ns = latency_percentile(&t->latency, 0.99),

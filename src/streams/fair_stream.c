@@ -1,5 +1,6 @@
 /*
- * fair_stream.c - streams of a fair scheduler: submit and sync; see heshare/fair_scheduler.h and fair_scheduler_state.h.
+ * fair_stream.c - streams of a fair scheduler: submit and sync; see heshare/fair_scheduler.h and
+ * fair_scheduler_state.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -89,7 +90,8 @@ void scheduler_close_streams(struct hes_fair_scheduler *s)
 	pthread_mutex_lock(&s->lock);
 }
 
-int hes_fair_stream_create(struct hes_fair_scheduler *s, uint32_t tenant, struct hes_fair_stream **out, struct hes_err *err)
+int hes_fair_stream_create(struct hes_fair_scheduler *s, uint32_t tenant,
+			   struct hes_fair_stream **out, struct hes_err *err)
 {
 	struct hes_fair_stream *st = calloc(1, sizeof(*st));
 	struct tenant *t;
@@ -128,12 +130,16 @@ void hes_fair_stream_destroy(struct hes_fair_stream *st)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static int work_check(const struct hes_fair_executor *e, const struct hes_fair_work *w, struct hes_err *err)
+static int work_check(const struct hes_fair_executor *e, const struct hes_fair_work *w,
+		      struct hes_err *err)
 {
 	if (!w->run == !w->kernel)
-		return hes_fail(err, -EINVAL, "an item has %s run and kernel; it must have one of them", w->run ? "both" : "neither");
+		return hes_fail(err, -EINVAL,
+				"an item has %s run and kernel; it must have one of them",
+				w->run ? "both" : "neither");
 	if (w->run ? !e->runs_functions : !e->launches_kernels)
-		return hes_fail(err, -EINVAL, "the executor \"%s\" cannot %s", e->name, w->run ? "run functions" : "launch kernels");
+		return hes_fail(err, -EINVAL, "the executor \"%s\" cannot %s", e->name,
+				w->run ? "run functions" : "launch kernels");
 	return 0;
 }
 
@@ -170,7 +176,8 @@ static int item_submit(struct item *i, struct hes_err *err)
 	return 0;
 }
 
-int hes_fair_stream_submit(struct hes_fair_stream *st, const struct hes_fair_work *w, struct hes_err *err)
+int hes_fair_stream_submit(struct hes_fair_stream *st, const struct hes_fair_work *w,
+			   struct hes_err *err)
 {
 	struct hes_fair_scheduler *s = st->s;
 	int rc = work_check(s->c.executor, w, err);
@@ -221,7 +228,8 @@ static void stream_unlink(struct hes_fair_stream *st, struct item *i)
 
 static bool waiter_covers(const struct waiter *w, const struct item *i)
 {
-	return i->sequence <= w->upto && (!w->stream || w->stream == i->stream) && (!w->tenant || w->tenant == i->stream->tenant);
+	return i->sequence <= w->upto && (!w->stream || w->stream == i->stream) &&
+	       (!w->tenant || w->tenant == i->stream->tenant);
 }
 
 /* An item is no more. Its stream may go with it. @queued: the run queue counts it */
@@ -299,14 +307,16 @@ void tenant_cancel(struct hes_fair_scheduler *s, struct tenant *t)
 }
 
 struct first_error {
-	int      rc; /* 0: none */
+	int rc; /* 0: none */
 	uint64_t sequence;
 	const struct tenant *tenant;
 	struct hes_err error;
 };
 
-/* The first error of a tenant's streams, or of one of them, where it is before @out's; all are forgotten. */
-static void tenant_take_error(struct tenant *t, const struct hes_fair_stream *only, struct first_error *out)
+/* The first error of a tenant's streams, or of one of them, where it is before @out's; all are
+ * forgotten. */
+static void tenant_take_error(struct tenant *t, const struct hes_fair_stream *only,
+			      struct first_error *out)
 {
 	for (struct hes_fair_stream *st = t->streams; st; st = st->next) {
 		if ((only && st != only) || !st->rc)
@@ -330,8 +340,10 @@ static int waiter_report(struct hes_fair_scheduler *s, const struct waiter *w, s
 	if (!first.rc)
 		return 0;
 	if (first.error.msg[0])
-		return hes_fail(err, first.rc, "tenant %s: %s", first.tenant->name, first.error.msg);
-	return hes_fail(err, first.rc, "an item of tenant %s failed with error %d", first.tenant->name, -first.rc);
+		return hes_fail(err, first.rc, "tenant %s: %s", first.tenant->name,
+				first.error.msg);
+	return hes_fail(err, first.rc, "an item of tenant %s failed with error %d",
+			first.tenant->name, -first.rc);
 }
 
 /* Wait for the items that are queued now. The lock is held, and released while waiting. */

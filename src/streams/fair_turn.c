@@ -1,10 +1,12 @@
 /*
- * fair_turn.c - turns of a fair scheduler: the tenant that the run queue picks runs until its slice is over or it has no
- * work, and is charged; see heshare/fair_scheduler.h and fair_scheduler_state.h.
+ * fair_turn.c - turns of a fair scheduler: the tenant that the run queue picks runs until its slice
+ * is over or it has no work, and is charged; see heshare/fair_scheduler.h and
+ * fair_scheduler_state.h.
  *
- * The executor is kept busy by items on their way, up to the window: what is queued on the GPU must end before others can
- * run. How long it takes is known from the mean time of an item in the tenant's turns before. In the first turn there is
- * none, so no more are on their way than the executor needs.
+ * The executor is kept busy by items on their way, up to the window: what is queued on the GPU must
+ * end before others can run. How long it takes is known from the mean time of an item in the
+ * tenant's turns before. In the first turn there is none, so no more are on their way than the
+ * executor needs.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,9 +20,9 @@ struct turn {
 	struct hes_fair_scheduler *s;
 	struct tenant *t;
 	uint64_t slice_ns, began_ns;
-	double   before_j;
+	double before_j;
 	uint64_t started, ended;
-	int      refused; /* the executor's error at the beginning of the turn */
+	int refused; /* the executor's error at the beginning of the turn */
 	struct hes_err refusal;
 };
 
@@ -89,7 +91,8 @@ static bool turn_has_room(const struct turn *u, uint64_t now_ns)
 		return false;
 	if (on_way < d->least)
 		return true;
-	return on_way < d->most && u->t->item_ns > 0 && ahead + u->t->item_ns <= (double)u->s->c.window_ns &&
+	return on_way < d->most && u->t->item_ns > 0 &&
+	       ahead + u->t->item_ns <= (double)u->s->c.window_ns &&
 	       used + ahead < (double)u->slice_ns;
 }
 

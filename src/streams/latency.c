@@ -1,8 +1,8 @@
 /*
  * latency.c - durations in a histogram; see latency.h.
  *
- * A bucket is the position of the first bit that is set and the LATENCY_BITS bits after it. Durations below
- * 2^(LATENCY_BITS + 1) have a bucket each.
+ * A bucket is the position of the first bit that is set and the LATENCY_BITS bits after it.
+ * Durations below 2^(LATENCY_BITS + 1) have a bucket each.
  */
 #include "streams/latency.h"
 

@@ -10,8 +10,8 @@
 #define DATE_EXAMPLE "2017-10-09 07:01:55"
 
 /**
- * Read "2017-10-09 07:01:55", also with T in place of the space, a fraction of a second, and Z or +01:00 at the end.
- * Without a zone it is UTC: only differences matter.
+ * Read "2017-10-09 07:01:55", also with T in place of the space, a fraction of a second, and Z or
+ * +01:00 at the end. Without a zone it is UTC: only differences matter.
  * @param out_us  since 1970; written only on success
  * @return false: not such a time, or before 1970
  */

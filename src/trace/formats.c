@@ -16,8 +16,8 @@
 struct log {
 	struct hes_trace base;
 	const struct hes_trace_format *format;
-	struct hes_csv  *csv;
-	int              col[MAX_COLUMNS];
+	struct hes_csv *csv;
+	int col[MAX_COLUMNS];
 };
 
 const struct hes_trace_format *hes_trace_format_find(const char *name, struct hes_err *err)
@@ -79,12 +79,13 @@ static const struct hes_trace_format *recognise(const struct hes_csv *c, struct 
 	for (size_t i = 0; hes_trace_formats[i] && at < sizeof(known); i++) {
 		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s (", i ? ", " : "",
 				       hes_trace_formats[i]->name);
-		for (const char *const *name = hes_trace_formats[i]->columns; *name && at < sizeof(known); name++)
+		for (const char *const *name = hes_trace_formats[i]->columns;
+		     *name && at < sizeof(known); name++)
 			at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", *name,
 					       name[1] ? " " : ")");
 	}
-	hes_fail(err, -ENOENT, "%.100s:1: no known trace has the columns %s; known: %s", hes_csv_path(c), have,
-		 known);
+	hes_fail(err, -ENOENT, "%.100s:1: no known trace has the columns %s; known: %s",
+		 hes_csv_path(c), have, known);
 	return NULL;
 }
 
@@ -101,7 +102,10 @@ static int bind(struct log *log, const struct hes_trace_format *f, struct hes_er
 	}
 	log->format = f;
 	log->base = (struct hes_trace){
-		.format = f->name, .name = hes_csv_path(log->csv), .no_arrivals = f->no_arrivals, .next = log_next,
+		.format = f->name,
+		.name = hes_csv_path(log->csv),
+		.no_arrivals = f->no_arrivals,
+		.next = log_next,
 		.close = log_close,
 	};
 	return 0;

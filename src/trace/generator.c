@@ -24,22 +24,22 @@
 
 struct size {
 	uint32_t gpus;
-	double   share;
-	double  *runtimes_s;
+	double share;
+	double *runtimes_s;
 	unsigned runtimes_s_count;
 };
 
 struct profile {
-	char        *name;
-	double       jobs_per_hour;
-	double       hour_of_day[HOURS];
-	double       day_of_week[DAYS];
-	double      *probabilities;
-	unsigned     probabilities_count;
-	double      *gaps;
-	unsigned     gaps_count;
+	char *name;
+	double jobs_per_hour;
+	double hour_of_day[HOURS];
+	double day_of_week[DAYS];
+	double *probabilities;
+	unsigned probabilities_count;
+	double *gaps;
+	unsigned gaps_count;
 	struct size *sizes;
-	unsigned     sizes_count;
+	unsigned sizes_count;
 };
 
 static const cyaml_schema_value_t number = { CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAULT, double) };
@@ -47,7 +47,8 @@ static const cyaml_schema_value_t number = { CYAML_VALUE_FLOAT(CYAML_FLAG_DEFAUL
 static const cyaml_schema_field_t size_fields[] = {
 	CYAML_FIELD_UINT("gpus", CYAML_FLAG_DEFAULT, struct size, gpus),
 	CYAML_FIELD_FLOAT("share", CYAML_FLAG_DEFAULT, struct size, share),
-	CYAML_FIELD_SEQUENCE("runtimes_s", CYAML_FLAG_POINTER, struct size, runtimes_s, &number, 2, MAX_POINTS),
+	CYAML_FIELD_SEQUENCE("runtimes_s", CYAML_FLAG_POINTER, struct size, runtimes_s, &number, 2,
+			     MAX_POINTS),
 	CYAML_FIELD_END
 };
 
@@ -56,14 +57,19 @@ static const cyaml_schema_value_t size_value = {
 };
 
 static const cyaml_schema_field_t profile_fields[] = {
-	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct profile, name, 1, HES_NAME_MAX - 1),
+	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct profile, name, 1,
+			       HES_NAME_MAX - 1),
 	CYAML_FIELD_FLOAT("jobs_per_hour", CYAML_FLAG_DEFAULT, struct profile, jobs_per_hour),
-	CYAML_FIELD_SEQUENCE_FIXED("hour_of_day", CYAML_FLAG_DEFAULT, struct profile, hour_of_day, &number, HOURS),
-	CYAML_FIELD_SEQUENCE_FIXED("day_of_week", CYAML_FLAG_DEFAULT, struct profile, day_of_week, &number, DAYS),
-	CYAML_FIELD_SEQUENCE("probabilities", CYAML_FLAG_POINTER, struct profile, probabilities, &number,
-			     2, MAX_POINTS),
-	CYAML_FIELD_SEQUENCE("gaps", CYAML_FLAG_POINTER, struct profile, gaps, &number, 2, MAX_POINTS),
-	CYAML_FIELD_SEQUENCE("sizes", CYAML_FLAG_POINTER, struct profile, sizes, &size_value, 1, 64),
+	CYAML_FIELD_SEQUENCE_FIXED("hour_of_day", CYAML_FLAG_DEFAULT, struct profile, hour_of_day,
+				   &number, HOURS),
+	CYAML_FIELD_SEQUENCE_FIXED("day_of_week", CYAML_FLAG_DEFAULT, struct profile, day_of_week,
+				   &number, DAYS),
+	CYAML_FIELD_SEQUENCE("probabilities", CYAML_FLAG_POINTER, struct profile, probabilities,
+			     &number, 2, MAX_POINTS),
+	CYAML_FIELD_SEQUENCE("gaps", CYAML_FLAG_POINTER, struct profile, gaps, &number, 2,
+			     MAX_POINTS),
+	CYAML_FIELD_SEQUENCE("sizes", CYAML_FLAG_POINTER, struct profile, sizes, &size_value, 1,
+			     64),
 	CYAML_FIELD_END
 };
 
@@ -73,11 +79,11 @@ static const cyaml_schema_value_t profile_schema = {
 
 struct generator {
 	struct hes_trace base;
-	struct profile  *profile;
-	struct hes_rng   rng;
-	uint64_t         left;     /* rows still to give */
-	double           share_sum;
-	double           hours;    /* arrival of the last row */
+	struct profile *profile;
+	struct hes_rng rng;
+	uint64_t left; /* rows still to give */
+	double share_sum;
+	double hours; /* arrival of the last row */
 };
 
 /* A number outside its range, named. */
@@ -94,16 +100,17 @@ static int check_table(const char *file, const char *field, const double *v, uns
 		       unsigned expected, double min, double max, struct hes_err *err)
 {
 	if (n != expected)
-		return hes_fail(err, -EINVAL, "%s: %s has %u values where probabilities has %u", file, field,
-				n, expected);
+		return hes_fail(err, -EINVAL, "%s: %s has %u values where probabilities has %u",
+				file, field, n, expected);
 	for (unsigned i = 0; i < n; i++) {
 		int rc = check_number(file, field, v[i], min, max, err);
 
 		if (rc)
 			return rc;
 		if (i && v[i] < v[i - 1])
-			return hes_fail(err, -EINVAL, "%s: %s: %g after %g; quantiles must not fall", file,
-					field, v[i], v[i - 1]);
+			return hes_fail(err, -EINVAL,
+					"%s: %s: %g after %g; quantiles must not fall", file, field,
+					v[i], v[i - 1]);
 	}
 	return 0;
 }
@@ -139,8 +146,9 @@ static int check(const char *file, const struct profile *p, struct hes_err *err)
 		if (!rc)
 			rc = check_number(file, "sizes.share", s->share, 0, 1, err);
 		if (!rc)
-			rc = check_table(file, "sizes.runtimes_s", s->runtimes_s, s->runtimes_s_count,
-					 p->probabilities_count, 1e-3, 1e9, err);
+			rc = check_table(file, "sizes.runtimes_s", s->runtimes_s,
+					 s->runtimes_s_count, p->probabilities_count, 1e-3, 1e9,
+					 err);
 	}
 	return rc ? rc : check_number(file, "sum of sizes.share", sum, 0.999, 1.001, err);
 }
@@ -268,12 +276,16 @@ int hes_trace_generate(const char *path, uint64_t seed, uint64_t n, struct hes_t
 	g = calloc(1, sizeof(*g));
 	if (!g) {
 		hes_yaml_free(&profile_schema, profile);
-		return hes_fail(err, -ENOMEM, "%s: out of memory", path ? path : HES_TRACE_GENERATOR);
+		return hes_fail(err, -ENOMEM, "%s: out of memory",
+				path ? path : HES_TRACE_GENERATOR);
 	}
 	g->profile = profile;
 	g->left = n;
 	g->base = (struct hes_trace){
-		.format = "generator", .name = g->profile->name, .next = generator_next, .close = generator_close,
+		.format = "generator",
+		.name = g->profile->name,
+		.next = generator_next,
+		.close = generator_close,
 	};
 	for (unsigned i = 0; i < g->profile->sizes_count; i++)
 		g->share_sum += g->profile->sizes[i].share;

@@ -19,10 +19,12 @@ static int by_name_and_batch(const void *a, const void *b)
 static int check(const struct hes_choice *c, const struct hes_choice *before, struct hes_err *err)
 {
 	if (!(isfinite(c->iteration_us) && c->iteration_us > 0))
-		return hes_fail(err, -EINVAL, "%s at batch size %u: iteration time %g us; it must be above 0",
+		return hes_fail(err, -EINVAL,
+				"%s at batch size %u: iteration time %g us; it must be above 0",
 				c->workload, c->batch_size, c->iteration_us);
 	if (before && by_name_and_batch(before, c) == 0)
-		return hes_fail(err, -EEXIST, "%s at batch size %u is given twice", c->workload, c->batch_size);
+		return hes_fail(err, -EEXIST, "%s at batch size %u is given twice", c->workload,
+				c->batch_size);
 	return 0;
 }
 
@@ -42,7 +44,7 @@ static int choices_group(struct choices *m, size_t n, struct hes_err *err)
 }
 
 int choices_init(struct choices *m, const struct hes_choice *choices, size_t n, unsigned mix,
-	      struct hes_err *err)
+		 struct hes_err *err)
 {
 	size_t kept = 0;
 	int rc;
@@ -76,8 +78,8 @@ static double ratio(uint32_t a, uint32_t b)
 	return a > b ? (double)a / b : (double)b / a;
 }
 
-const struct hes_choice *choices_choose(const struct choices *m, const char *workload, uint32_t batch,
-				     struct hes_rng *rng)
+const struct hes_choice *choices_choose(const struct choices *m, const char *workload,
+					uint32_t batch, struct hes_rng *rng)
 {
 	const struct choice_group *g = &m->groups[hes_rng_below(rng, m->n_groups)];
 	const struct hes_choice *best = NULL, *random;

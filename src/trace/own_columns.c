@@ -1,7 +1,8 @@
 /*
  * own_columns.c - read a log whose user names its columns; see trace.h.
  *
- * A row without a run time (the text is empty, or what schedulers write there) is a job that never ran.
+ * A row without a run time (the text is empty, or what schedulers write there) is a job that never
+ * ran.
  */
 #include <errno.h>
 #include <math.h>
@@ -25,16 +26,16 @@ const char *const hes_trace_fields[] = {
 
 static const struct {
 	const char *name;
-	double      us;
+	double us;
 } units[] = {
 	{ "us", 1 }, { "ms", 1e3 }, { "s", 1e6 }, { "min", 6e7 }, { "h", 3.6e9 },
 };
 
 struct own_log {
 	struct hes_trace base;
-	struct hes_csv  *csv;
-	int              col[N_FIELDS];     /* -1: none */
-	double           unit_us[N_FIELDS]; /* of times */
+	struct hes_csv *csv;
+	int col[N_FIELDS];        /* -1: none */
+	double unit_us[N_FIELDS]; /* of times */
 };
 
 static bool is_time(enum field f)
@@ -54,7 +55,8 @@ static int field_find(const char *name, struct hes_err *err)
 
 		if (strcmp(hes_trace_fields[f], name) == 0)
 			return f;
-		snprintf(known + at, sizeof(known) - at, "%s%s", f ? ", " : "", hes_trace_fields[f]);
+		snprintf(known + at, sizeof(known) - at, "%s%s", f ? ", " : "",
+			 hes_trace_fields[f]);
 	}
 	return hes_fail(err, -EINVAL, "columns: no field \"%.64s\"; there are: %s", name, known);
 }
@@ -79,7 +81,9 @@ static int bind_item(struct own_log *log, char *item, struct hes_err *err)
 	int f;
 
 	if (!column || !column[1])
-		return hes_fail(err, -EINVAL, "columns: \"%.64s\" is not FIELD=COLUMN, such as runtime=duration", item);
+		return hes_fail(err, -EINVAL,
+				"columns: \"%.64s\" is not FIELD=COLUMN, such as runtime=duration",
+				item);
 	*column++ = '\0';
 	f = field_find(item, err);
 	if (f < 0)
@@ -104,9 +108,13 @@ static int bind(struct own_log *log, const char *columns, struct hes_err *err)
 	free(text);
 	if (rc)
 		return rc;
-	if ((log->col[START] < 0) != (log->col[END] < 0) || (log->col[RUNTIME] < 0) == (log->col[START] < 0))
-		return hes_fail(err, -EINVAL, "columns: \"%.96s\" must have the run time once: runtime=COLUMN, or start=COLUMN "
-				"and end=COLUMN", columns);
+	if ((log->col[START] < 0) != (log->col[END] < 0) ||
+	    (log->col[RUNTIME] < 0) == (log->col[START] < 0))
+		return hes_fail(err, -EINVAL,
+				"columns: \"%.96s\" must have the run time once: runtime=COLUMN, "
+				"or start=COLUMN "
+				"and end=COLUMN",
+				columns);
 	return 0;
 }
 
@@ -128,7 +136,8 @@ static int read_time(const struct own_log *log, enum field f, int64_t *out_us, s
 		return 0;
 	rc = hes_csv_double(log->csv, log->col[f], 0, MAX_TIME_US / log->unit_us[f], &v, err);
 	if (rc == -EINVAL && f != RUNTIME)
-		rc = hes_csv_fail(log->csv, err, -EINVAL, "%s: \"%.64s\" is neither a number nor a time like " DATE_EXAMPLE,
+		rc = hes_csv_fail(log->csv, err, -EINVAL,
+				  "%s: \"%.64s\" is neither a number nor a time like " DATE_EXAMPLE,
 				  hes_csv_column_name(log->csv, (size_t)log->col[f]), text);
 	if (!rc)
 		*out_us = llround(v * log->unit_us[f]);
@@ -155,7 +164,8 @@ static int read_runtime(const struct own_log *log, struct hes_trace_row *out, st
 		return rc;
 	if (end < start)
 		return hes_csv_fail(log->csv, err, -ERANGE, "%s: %.64s is before %s, %.64s",
-				    hes_csv_column_name(log->csv, (size_t)log->col[END]), hes_csv_text(log->csv, log->col[END]),
+				    hes_csv_column_name(log->csv, (size_t)log->col[END]),
+				    hes_csv_text(log->csv, log->col[END]),
 				    hes_csv_column_name(log->csv, (size_t)log->col[START]),
 				    hes_csv_text(log->csv, log->col[START]));
 	out->runtime_us = end - start;
@@ -169,7 +179,8 @@ static int read_name(const struct own_log *log, enum field f, char *out, struct 
 
 	if (log->col[f] < 0 || (f == WORKLOAD && !*text))
 		return 0;
-	if (hes_check_name(hes_csv_column_name(log->csv, (size_t)log->col[f]), text, HES_NAME_MAX - 1, &why))
+	if (hes_check_name(hes_csv_column_name(log->csv, (size_t)log->col[f]), text,
+			   HES_NAME_MAX - 1, &why))
 		return hes_csv_fail(log->csv, err, -EINVAL, "%s", why.msg);
 	strcpy(out, text);
 	return 0;
@@ -178,7 +189,9 @@ static int read_name(const struct own_log *log, enum field f, char *out, struct 
 static int own_row(const struct own_log *log, struct hes_trace_row *out, struct hes_err *err)
 {
 	double gpus = 1;
-	int rc = log->col[GPUS] >= 0 ? hes_csv_double(log->csv, log->col[GPUS], 0, MAX_GPUS, &gpus, err) : 0;
+	int rc = log->col[GPUS] >= 0
+			 ? hes_csv_double(log->csv, log->col[GPUS], 0, MAX_GPUS, &gpus, err)
+			 : 0;
 
 	if (rc || gpus == 0)
 		return rc;
@@ -192,7 +205,8 @@ static int own_row(const struct own_log *log, struct hes_trace_row *out, struct 
 	if (!rc)
 		rc = read_name(log, WORKLOAD, out->workload, err);
 	if (!rc && hes_csv_text(log->csv, log->col[BATCH_SIZE])[0])
-		rc = hes_csv_u32(log->csv, log->col[BATCH_SIZE], 1, HES_MAX_BATCH_SIZE, &out->batch_size, err);
+		rc = hes_csv_u32(log->csv, log->col[BATCH_SIZE], 1, HES_MAX_BATCH_SIZE,
+				 &out->batch_size, err);
 	return rc ? rc : 1;
 }
 
@@ -220,7 +234,8 @@ static void own_close(struct hes_trace *t)
 	free(t);
 }
 
-int hes_trace_open_columns(const char *path, const char *columns, struct hes_trace **out, struct hes_err *err)
+int hes_trace_open_columns(const char *path, const char *columns, struct hes_trace **out,
+			   struct hes_err *err)
 {
 	struct own_log *log = calloc(1, sizeof(*log));
 	int rc;
@@ -235,8 +250,11 @@ int hes_trace_open_columns(const char *path, const char *columns, struct hes_tra
 		return rc;
 	}
 	log->base = (struct hes_trace){
-		.format = "own columns", .name = hes_csv_path(log->csv), .no_arrivals = log->col[ARRIVAL] < 0,
-		.next = own_next, .close = own_close,
+		.format = "own columns",
+		.name = hes_csv_path(log->csv),
+		.no_arrivals = log->col[ARRIVAL] < 0,
+		.next = own_next,
+		.close = own_close,
 	};
 	*out = &log->base;
 	return 0;

@@ -32,11 +32,13 @@ int rows_read(struct hes_trace *t, rows_filter *wanted, void *ctx, struct rows *
 		if (wanted && !wanted(&row, ctx))
 			continue;
 		if (r.n == HES_MAX_JOBS) {
-			rc = hes_fail(err, -E2BIG, "%s: more than %d jobs", hes_trace_name(t), HES_MAX_JOBS);
+			rc = hes_fail(err, -E2BIG, "%s: more than %d jobs", hes_trace_name(t),
+				      HES_MAX_JOBS);
 			break;
 		}
 		if (add(&r, &row)) {
-			rc = hes_fail(err, -ENOMEM, "%s: out of memory at job %zu", hes_trace_name(t), r.n + 1);
+			rc = hes_fail(err, -ENOMEM, "%s: out of memory at job %zu",
+				      hes_trace_name(t), r.n + 1);
 			break;
 		}
 	}

@@ -9,16 +9,16 @@
 
 struct rows {
 	struct hes_trace_row *v;
-	size_t                n;
-	size_t                cap;
+	size_t n;
+	size_t cap;
 };
 
 /** Whether a row is wanted. */
 typedef bool rows_filter(const struct hes_trace_row *r, void *ctx);
 
 /** Read the rest of @t. @wanted NULL: every row. On failure @out is empty. */
-int  rows_read(struct hes_trace *t, rows_filter *wanted, void *ctx, struct rows *out,
-	       struct hes_err *err);
+int rows_read(struct hes_trace *t, rows_filter *wanted, void *ctx, struct rows *out,
+	      struct hes_err *err);
 void rows_free(struct rows *r);
 
 #endif

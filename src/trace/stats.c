@@ -7,11 +7,11 @@
 
 #include "trace/rows.h"
 
-const double hes_trace_quantiles[HES_TRACE_QUANTILES] = { 0, 0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1 };
+const double hes_trace_quantiles[HES_TRACE_QUANTILES] = { 0,   0.05, 0.25, 0.5, 0.75,
+							  0.9, 0.95, 0.99, 1 };
 
-const uint32_t hes_trace_gpu_sizes[HES_TRACE_GPU_SIZES] = {
-	999, 1000, 2000, 4000, 8000, 16000, UINT32_MAX
-};
+const uint32_t hes_trace_gpu_sizes[HES_TRACE_GPU_SIZES] = { 999,  1000,  2000,      4000,
+							    8000, 16000, UINT32_MAX };
 
 static int by_value(const void *a, const void *b)
 {
@@ -80,7 +80,8 @@ int hes_trace_summarise(struct hes_trace *t, struct hes_trace_summary *out, stru
 		s.skipped = hes_trace_skipped(t);
 		*out = s;
 	} else {
-		rc = hes_fail(err, -ENOMEM, "%s: out of memory for %zu jobs", hes_trace_name(t), rows.n);
+		rc = hes_fail(err, -ENOMEM, "%s: out of memory for %zu jobs", hes_trace_name(t),
+			      rows.n);
 	}
 	free(scratch);
 	rows_free(&rows);

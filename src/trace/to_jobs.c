@@ -41,7 +41,8 @@ static uint64_t seed_of(const struct hes_trace_options *d, const struct rows *ro
 	uint64_t hash = HES_HASH_START;
 
 	for (size_t i = 0; i < rows->n; i++) {
-		const uint64_t times[2] = { htole64((uint64_t)rows->v[i].arrival_us), htole64((uint64_t)rows->v[i].runtime_us) };
+		const uint64_t times[2] = { htole64((uint64_t)rows->v[i].arrival_us),
+					    htole64((uint64_t)rows->v[i].runtime_us) };
 
 		hash = hes_hash_bytes(hash, times, sizeof(times));
 	}
@@ -58,7 +59,7 @@ static struct hes_rng stream_of(uint64_t seed, enum stream s)
 
 struct reading {
 	const struct hes_trace_options *d;
-	struct hes_trace_account        account;
+	struct hes_trace_account account;
 };
 
 static bool wanted(const struct hes_trace_row *r, void *ctx)
@@ -95,21 +96,24 @@ static int by_id(const void *a, const void *b, void *rows)
 }
 
 /* Ids of the log must differ among the picked rows; reorders @picked. */
-static int check_ids(const struct hes_trace *t, struct rows *rows, uint32_t *picked, size_t n, struct hes_err *err)
+static int check_ids(const struct hes_trace *t, struct rows *rows, uint32_t *picked, size_t n,
+		     struct hes_err *err)
 {
 	qsort_r(picked, n, sizeof(*picked), by_id, rows);
 	for (size_t i = 1; i < n; i++) {
 		const char *id = rows->v[picked[i]].id;
 
 		if (id[0] && strcmp(id, rows->v[picked[i - 1]].id) == 0)
-			return hes_fail(err, -EEXIST, "%s: \"%s\" is the id of several jobs; ids must differ",
+			return hes_fail(err, -EEXIST,
+					"%s: \"%s\" is the id of several jobs; ids must differ",
 					hes_trace_name(t), id);
 	}
 	return 0;
 }
 
 /* Indices of @n rows at @out, which has room for all of them. */
-static void pick(const struct hes_trace_options *d, uint64_t seed, struct rows *rows, size_t n, uint32_t *out)
+static void pick(const struct hes_trace_options *d, uint64_t seed, struct rows *rows, size_t n,
+		 uint32_t *out)
 {
 	struct hes_rng rng = stream_of(seed, STREAM_PICK);
 
@@ -135,8 +139,8 @@ static int64_t clamp(int64_t v, int64_t min, int64_t max)
 }
 
 /* Whole milliseconds: finer arrivals only make files hard to read. */
-static void set_arrivals(const struct hes_trace_options *d, uint64_t seed, const struct rows *rows, const uint32_t *picked,
-			 struct hes_jobs *jobs)
+static void set_arrivals(const struct hes_trace_options *d, uint64_t seed, const struct rows *rows,
+			 const uint32_t *picked, struct hes_jobs *jobs)
 {
 	struct hes_rng rng = stream_of(seed, STREAM_ARRIVALS);
 	size_t first_third = (jobs->n + 2) / 3;
@@ -144,7 +148,9 @@ static void set_arrivals(const struct hes_trace_options *d, uint64_t seed, const
 
 	for (size_t i = 0; i < jobs->n; i++) {
 		if (d->arrivals == HES_ARRIVALS_TRACE)
-			t = (double)(rows->v[picked[i]].arrival_us - rows->v[picked[0]].arrival_us) / 1e6 / d->speedup;
+			t = (double)(rows->v[picked[i]].arrival_us -
+				     rows->v[picked[0]].arrival_us) /
+			    1e6 / d->speedup;
 		else if (d->arrivals == HES_ARRIVALS_POISSON && i > 0)
 			t += hes_rng_exponential(&rng, i < first_third ? d->first_gap_s : d->gap_s);
 		jobs->v[i].arrival_us = llround(t * 1e3) * 1000;
@@ -152,8 +158,8 @@ static void set_arrivals(const struct hes_trace_options *d, uint64_t seed, const
 }
 
 /* Count what the job has of its row. */
-static void account_for(struct hes_trace_account *a, const struct hes_trace_options *d, const struct hes_trace_row *row,
-			const struct hes_choice *c)
+static void account_for(struct hes_trace_account *a, const struct hes_trace_options *d,
+			const struct hes_trace_row *row, const struct hes_choice *c)
 {
 	const bool named = strcmp(row->workload, c->workload) == 0;
 
@@ -168,22 +174,27 @@ static void account_for(struct hes_trace_account *a, const struct hes_trace_opti
 		memcpy(a->unknown_workload, row->workload, sizeof(a->unknown_workload));
 }
 
-static int set_work(const struct hes_trace *t, const struct hes_trace_options *d, uint64_t seed, const struct rows *rows,
-		    const uint32_t *picked, const struct choices *from, struct hes_jobs *jobs, struct hes_trace_account *account,
-		    struct hes_err *err)
+static int set_work(const struct hes_trace *t, const struct hes_trace_options *d, uint64_t seed,
+		    const struct rows *rows, const uint32_t *picked, const struct choices *from,
+		    struct hes_jobs *jobs, struct hes_trace_account *account, struct hes_err *err)
 {
 	struct hes_rng rng = stream_of(seed, STREAM_CHOICES);
 
 	for (size_t i = 0; i < jobs->n; i++) {
 		const struct hes_trace_row *row = &rows->v[picked[i]];
-		const struct hes_choice *c = choices_choose(from, row->workload, row->batch_size, &rng);
-		double runtime = (double)clamp(row->runtime_us, d->min_runtime_us, d->max_runtime_us);
+		const struct hes_choice *c =
+			choices_choose(from, row->workload, row->batch_size, &rng);
+		double runtime =
+			(double)clamp(row->runtime_us, d->min_runtime_us, d->max_runtime_us);
 		double iterations = fmax(round(runtime / c->iteration_us), 1);
 		struct hes_job *job = &jobs->v[i];
 
 		if (iterations > (double)HES_MAX_ITERATIONS)
-			return hes_fail(err, -ERANGE, "%s: a job of %g s would be %g iterations of %s; a job has at most %g",
-					hes_trace_name(t), runtime / 1e6, iterations, c->workload, (double)HES_MAX_ITERATIONS);
+			return hes_fail(err, -ERANGE,
+					"%s: a job of %g s would be %g iterations of %s; a job has "
+					"at most %g",
+					hes_trace_name(t), runtime / 1e6, iterations, c->workload,
+					(double)HES_MAX_ITERATIONS);
 		if (row->id[0])
 			memcpy(job->id, row->id, sizeof(job->id));
 		else
@@ -208,24 +219,25 @@ static int64_t origin_us(const struct rows *rows, const uint32_t *picked)
 	return rows->v[picked[0]].arrival_us - first;
 }
 
-static int check(const struct hes_trace *t, const struct hes_trace_options *d, const struct rows *rows,
-		 struct hes_err *err)
+static int check(const struct hes_trace *t, const struct hes_trace_options *d,
+		 const struct rows *rows, struct hes_err *err)
 {
 	const char *what = d->any_gpus ? "" : "single-GPU ";
 
 	if (rows->n == 0)
-		return hes_fail(err, -ERANGE, "%s: no %sjob%s in this trace", hes_trace_name(t), what,
-				d->drop_outside ? " within the run-time limits" : "");
+		return hes_fail(err, -ERANGE, "%s: no %sjob%s in this trace", hes_trace_name(t),
+				what, d->drop_outside ? " within the run-time limits" : "");
 	if (d->n_jobs > rows->n)
-		return hes_fail(err, -ERANGE, "%s: %zu jobs requested, but the trace has %zu %sjobs%s",
+		return hes_fail(err, -ERANGE,
+				"%s: %zu jobs requested, but the trace has %zu %sjobs%s",
 				hes_trace_name(t), d->n_jobs, rows->n, what,
 				d->drop_outside ? " within the run-time limits" : "");
 	return 0;
 }
 
 static int draw(const struct hes_trace *t, struct rows *rows, const struct choices *from,
-		const struct hes_trace_options *d, struct hes_jobs *out, struct hes_trace_account *account,
-		struct hes_err *err)
+		const struct hes_trace_options *d, struct hes_jobs *out,
+		struct hes_trace_account *account, struct hes_err *err)
 {
 	const uint64_t seed = seed_of(d, rows);
 	size_t n = d->n_jobs ? d->n_jobs : rows->n;
@@ -236,7 +248,8 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct choic
 	if (!jobs.v || !picked) {
 		free(jobs.v);
 		free(picked);
-		return hes_fail(err, -ENOMEM, "%s: out of memory for %zu jobs", hes_trace_name(t), n);
+		return hes_fail(err, -ENOMEM, "%s: out of memory for %zu jobs", hes_trace_name(t),
+				n);
 	}
 	pick(d, seed, rows, n, picked);
 	set_arrivals(d, seed, rows, picked, &jobs);
@@ -253,8 +266,8 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct choic
 }
 
 int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t n_choices,
-		   const struct hes_trace_options *d, struct hes_jobs *out, struct hes_trace_account *account,
-		   struct hes_err *err)
+		   const struct hes_trace_options *d, struct hes_jobs *out,
+		   struct hes_trace_account *account, struct hes_err *err)
 {
 	struct reading reading = { .d = d };
 	struct choices from;
@@ -262,7 +275,8 @@ int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t
 	int rc;
 
 	if (d->arrivals == HES_ARRIVALS_TRACE && t->no_arrivals)
-		return hes_fail(err, -EINVAL, "%s: this trace does not say when jobs arrived", hes_trace_name(t));
+		return hes_fail(err, -EINVAL, "%s: this trace does not say when jobs arrived",
+				hes_trace_name(t));
 	rc = choices_init(&from, choices, n_choices, d->mix, err);
 	if (rc)
 		return rc;

@@ -21,8 +21,8 @@ static uint32_t count_distinct(const float *x, const uint32_t *rows, uint32_t n)
 }
 
 /* Close a bin once it has its part of the remaining rows. @return the number of bins */
-static uint32_t bin_rows(const float *x, const uint32_t *rows, uint32_t n, uint32_t at_most, float *cuts,
-			 uint8_t *codes, size_t stride)
+static uint32_t bin_rows(const float *x, const uint32_t *rows, uint32_t n, uint32_t at_most,
+			 float *cuts, uint8_t *codes, size_t stride)
 {
 	bool one_each = count_distinct(x, rows, n) <= at_most;
 	uint32_t bin = 0, begin = 0;
@@ -50,8 +50,8 @@ static void bin_feature(struct bins *b, size_t f, const float *x, const struct s
 	struct bins_feature *feature = &b->features[f];
 
 	*feature = (struct bins_feature){ .first = b->n, .n_missing = n_present < b->n_rows };
-	feature->n = bin_rows(x + f * b->n_rows, rows, n_present, at_most, b->cuts + b->n, b->codes + f,
-			      b->n_features);
+	feature->n = bin_rows(x + f * b->n_rows, rows, n_present, at_most, b->cuts + b->n,
+			      b->codes + f, b->n_features);
 	for (size_t i = n_present; i < b->n_rows; i++)
 		b->codes[rows[i] * b->n_features + f] = (uint8_t)feature->n;
 	b->n += feature->n + feature->n_missing;

@@ -1,9 +1,9 @@
 /*
- * boosting.c - gradient boosting (Friedman, 2001 and 2002): each tree is fitted to the residuals of those before it;
- * see tree_fit.h.
+ * boosting.c - gradient boosting (Friedman, 2001 and 2002): each tree is fitted to the residuals of
+ * those before it; see tree_fit.h.
  *
- * Squared error: a leaf adds the mean residual, shrunk a little for leaves of few rows. Absolute error: trees follow
- * the residuals' signs, and a leaf adds their median.
+ * Squared error: a leaf adds the mean residual, shrunk a little for leaves of few rows. Absolute
+ * error: trees follow the residuals' signs, and a leaf adds their median.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,27 +13,27 @@
 #include "trees/histogram_tree.h"
 #include "trees/tree_fit.h"
 
-#define ROWS_A_BIN 8  /* at least, when a feature has many values */
+#define ROWS_A_BIN 8 /* at least, when a feature has many values */
 #define FEW_BINS   64
 
 /* One output. */
 struct boost {
-	const struct hes_rows              *rows;
+	const struct hes_rows *rows;
 	const struct hes_regressor_options *o;
-	const struct bins                  *bins;
-	const double   *y;
+	const struct bins *bins;
+	const double *y;
 	struct histogram_tree *tree;
-	struct hes_rng  rng;
-	uint32_t       *drawn;      /* rows of a tree */
-	size_t          n_drawn;
-	uint32_t       *features;   /* in the order of the last draw */
-	bool           *in_tree;    /* of each row: it was drawn */
-	double         *residual;
-	double         *gradient;   /* absolute error: the signs of the residuals */
-	double         *sorted;     /* room for a median */
-	struct fitted_tree   *trees;      /* the caller's, o->trees */
-	size_t          n_trees;
-	double          base;
+	struct hes_rng rng;
+	uint32_t *drawn; /* rows of a tree */
+	size_t n_drawn;
+	uint32_t *features; /* in the order of the last draw */
+	bool *in_tree;      /* of each row: it was drawn */
+	double *residual;
+	double *gradient;          /* absolute error: the signs of the residuals */
+	double *sorted;            /* room for a median */
+	struct fitted_tree *trees; /* the caller's, o->trees */
+	size_t n_trees;
+	double base;
 };
 
 static int by_value(const void *a, const void *b)
@@ -88,8 +88,8 @@ static int boost_init(struct boost *b)
 	b->residual = malloc(n * sizeof(*b->residual));
 	b->gradient = malloc(n * sizeof(*b->gradient));
 	b->sorted = malloc(n * sizeof(*b->sorted));
-	return b->tree && b->drawn && b->features && b->in_tree && b->residual &&
-		       b->gradient && b->sorted
+	return b->tree && b->drawn && b->features && b->in_tree && b->residual && b->gradient &&
+			       b->sorted
 		       ? 0
 		       : -ENOMEM;
 }
@@ -106,7 +106,8 @@ static void boost_start(struct boost *b)
 		b->sorted[i] = b->y[i];
 		sum += b->sorted[i] - first;
 	}
-	b->base = b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n) : first + sum / (double)n;
+	b->base = b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n)
+							    : first + sum / (double)n;
 	for (size_t i = 0; i < n; i++)
 		b->residual[i] = b->y[i] - b->base;
 	for (uint32_t f = 0; f < b->rows->n_features; f++)
@@ -146,7 +147,8 @@ static double leaf_value(struct boost *b, const uint32_t *rows, size_t n)
 		b->sorted[i] = b->residual[rows[i]];
 		sum += b->sorted[i];
 	}
-	return b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n) : sum / ((double)n + HISTOGRAM_RIDGE);
+	return b->o->criterion == HES_CRITERION_ABSOLUTE ? median(b->sorted, n)
+							 : sum / ((double)n + HISTOGRAM_RIDGE);
 }
 
 /* Set the values of the leaves, and subtract them from the residuals of all rows. */
@@ -168,7 +170,8 @@ static void apply_tree(struct boost *b)
 	}
 	for (size_t i = 0; i < b->rows->n && b->n_drawn < b->rows->n; i++)
 		if (!b->in_tree[i])
-			b->residual[i] -= (double)nodes[histogram_tree_leaf_of(b->tree, i)].node.value;
+			b->residual[i] -=
+				(double)nodes[histogram_tree_leaf_of(b->tree, i)].node.value;
 }
 
 static int keep_tree(struct boost *b)
@@ -194,7 +197,8 @@ static int add_trees(struct boost *b)
 
 	while (!rc && b->n_trees < b->o->trees) {
 		draw_tree(b, n_features);
-		rc = histogram_tree_fit(b->tree, b->drawn, b->n_drawn, gradients(b), b->features, n_features, &b->rng);
+		rc = histogram_tree_fit(b->tree, b->drawn, b->n_drawn, gradients(b), b->features,
+					n_features, &b->rng);
 		if (rc)
 			break;
 		apply_tree(b);
@@ -212,8 +216,8 @@ static uint32_t bins_for(size_t n_rows)
 }
 
 static int boost_output(const struct hes_rows *rows, const struct hes_regressor_options *o,
-			const struct bins *bins, size_t output, struct fitted_tree *trees, size_t *n_trees,
-			double *base)
+			const struct bins *bins, size_t output, struct fitted_tree *trees,
+			size_t *n_trees, double *base)
 {
 	struct hes_rng all;
 	struct boost b = {
@@ -237,16 +241,21 @@ static int boost_output(const struct hes_rows *rows, const struct hes_regressor_
 	return rc;
 }
 
-int fit_boosting(const struct hes_rows *rows, const struct hes_regressor_options *o, struct ensemble *out)
+int fit_boosting(const struct hes_rows *rows, const struct hes_regressor_options *o,
+		 struct ensemble *out)
 {
 	struct fitted_tree *trees = calloc(rows->n_outputs * o->trees, sizeof(*trees));
 	size_t n_trees[HES_REGRESSOR_MAX_OUTPUTS];
 	double base[HES_REGRESSOR_MAX_OUTPUTS];
 	struct bins bins = { 0 };
-	int rc = trees ? bins_init(&bins, rows->x, rows->n, rows->n_features, bins_for(rows->n)) : -ENOMEM, failed = 0;
+	int rc = trees ? bins_init(&bins, rows->x, rows->n, rows->n_features, bins_for(rows->n))
+		       : -ENOMEM,
+	    failed = 0;
 
 	if (!rc) {
-#pragma omp parallel for schedule(dynamic) num_threads(fit_threads(o->threads, rows->n_outputs)) reduction(| : failed)
+#pragma omp parallel for schedule(dynamic) num_threads(fit_threads(o->threads, rows->n_outputs)) \
+	reduction(|                                                                              \
+		  : failed)
 		for (size_t i = 0; i < rows->n_outputs; i++)
 			failed |= boost_output(rows, o, &bins, i, trees, n_trees, base) != 0;
 		rc = failed ? -ENOMEM : join_trees(rows, trees, o->trees, n_trees, out);

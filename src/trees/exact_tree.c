@@ -1,9 +1,9 @@
 /*
  * exact_tree.c - best cuts over presorted features; see exact_tree.h.
  *
- * A node is a range of positions, the same in the order of every feature. A split partitions each order stably, so
- * every order stays sorted, with the rows that lack the feature last. Nodes are split depth first, so that the rows of
- * small nodes stay in the cache.
+ * A node is a range of positions, the same in the order of every feature. A split partitions each
+ * order stably, so every order stays sorted, with the rows that lack the feature last. Nodes are
+ * split depth first, so that the rows of small nodes stay in the cache.
  */
 #include "trees/exact_tree.h"
 
@@ -15,37 +15,37 @@
 
 struct exact_work {
 	struct tree_builder b;
-	uint32_t           *order; /* of the rows that count: n_used per feature */
-	double             *pull;  /* of each row: weight x deviation from the node's mean */
-	uint8_t            *left;  /* of each row: it goes left */
-	size_t              n_used;
+	uint32_t *order; /* of the rows that count: n_used per feature */
+	double *pull;    /* of each row: weight x deviation from the node's mean */
+	uint8_t *left;   /* of each row: it goes left */
+	size_t n_used;
 };
 
 /* The fit of one tree. */
 struct tree {
-	const struct exact_rows            *r;
-	const double                       *y;
-	const uint32_t                     *count;
+	const struct exact_rows *r;
+	const double *y;
+	const uint32_t *count;
 	const struct hes_regressor_options *o;
-	struct hes_rng                     *rng;
-	struct exact_work                  *w;
+	struct hes_rng *rng;
+	struct exact_work *w;
 };
 
 struct split {
-	double   gain;
-	float    cut;
+	double gain;
+	float cut;
 	uint32_t feature;
-	uint32_t n_left;       /* distinct rows; 0: no split */
-	bool     missing_left;
-	bool     in_order;     /* the left rows are first in the feature's order */
+	uint32_t n_left; /* distinct rows; 0: no split */
+	bool missing_left;
+	bool in_order; /* the left rows are first in the feature's order */
 };
 
 /* A feature of a node: its rows in order, those that have the feature first. */
 struct column {
 	const uint32_t *rows;
-	const float    *x;
-	uint32_t        feature;
-	uint32_t        n_present, n;
+	const float *x;
+	uint32_t feature;
+	uint32_t n_present, n;
 };
 
 int exact_rows_init(struct exact_rows *r, const struct hes_rows *rows)
@@ -102,7 +102,9 @@ static struct split split_after(const struct column *c, uint32_t lead, uint32_t 
 {
 	return (struct split){
 		.gain = gain,
-		.cut = row + 1 < c->n_present ? cut_between(c->x[c->rows[row]], c->x[c->rows[row + 1]]) : FLT_MAX,
+		.cut = row + 1 < c->n_present
+			       ? cut_between(c->x[c->rows[row]], c->x[c->rows[row + 1]])
+			       : FLT_MAX,
 		.feature = c->feature,
 		.n_left = row + 1 + lead,
 		.missing_left = lead > 0,
@@ -111,12 +113,12 @@ static struct split split_after(const struct column *c, uint32_t lead, uint32_t 
 }
 
 /*
- * Try the cuts behind rows first..last - 1. The gain of a cut is the square of the left part's sum of deviations from
- * the
- * node's mean / (left weight x right weight); the factor that all cuts of the node share is left out.
+ * Try the cuts behind rows first..last - 1. The gain of a cut is the square of the left part's sum
+ * of deviations from the node's mean / (left weight x right weight); the factor that all cuts of
+ * the node share is left out.
  */
-static void try_cuts(const struct tree *t, uint32_t node_weight, const struct column *c, uint32_t lead, uint32_t first,
-		     uint32_t last, struct split *best)
+static void try_cuts(const struct tree *t, uint32_t node_weight, const struct column *c,
+		     uint32_t lead, uint32_t first, uint32_t last, struct split *best)
 {
 	const double *pull = t->w->pull, *inverse = t->r->inverse;
 	const uint32_t *rows = c->rows, *count = t->count;
@@ -143,7 +145,8 @@ static void try_cuts(const struct tree *t, uint32_t node_weight, const struct co
 }
 
 /* All cuts of a feature: rows without it go right, then left. */
-static void try_feature(const struct tree *t, uint32_t node_weight, const struct column *c, struct split *best)
+static void try_feature(const struct tree *t, uint32_t node_weight, const struct column *c,
+			struct split *best)
 {
 	uint32_t missing = c->n - c->n_present, least = t->o->min_leaf;
 	uint32_t last = c->n - least < c->n_present ? c->n - least : c->n_present;
@@ -151,8 +154,8 @@ static void try_feature(const struct tree *t, uint32_t node_weight, const struct
 	/* A cut behind the last row that has the feature separates those that lack it. */
 	try_cuts(t, node_weight, c, 0, least - 1, last < c->n - 1 ? last : c->n - 1, best);
 	if (missing && c->n_present > least)
-		try_cuts(t, node_weight, c, missing, least > missing ? least - missing - 1 : 0, c->n_present - least,
-			 best);
+		try_cuts(t, node_weight, c, missing, least > missing ? least - missing - 1 : 0,
+			 c->n_present - least, best);
 }
 
 static struct column column_of(const struct tree *t, const struct open_node *at, uint32_t feature)
@@ -173,16 +176,19 @@ static struct column column_of(const struct tree *t, const struct open_node *at,
 
 static bool is_constant(const struct column *c)
 {
-	return c->n_present == 0 || (c->n_present == c->n && c->x[c->rows[0]] == c->x[c->rows[c->n - 1]]);
+	return c->n_present == 0 ||
+	       (c->n_present == c->n && c->x[c->rows[0]] == c->x[c->rows[c->n - 1]]);
 }
 
 /* Try features in random order until enough of them vary. */
-static struct split find_split(const struct tree *t, const struct open_node *at, uint32_t node_weight)
+static struct split find_split(const struct tree *t, const struct open_node *at,
+			       uint32_t node_weight)
 {
 	struct split best = { .gain = -INFINITY };
 	uint32_t *features = t->w->b.features, tried = 0;
 
-	for (uint32_t left = (uint32_t)t->r->n_features; left && tried < t->o->features_per_split; left--) {
+	for (uint32_t left = (uint32_t)t->r->n_features; left && tried < t->o->features_per_split;
+	     left--) {
 		uint32_t pick = draw_below(t->rng, left), f = features[pick];
 		struct column c = column_of(t, at, f);
 
@@ -215,8 +221,10 @@ static void partition_order(struct exact_work *w, uint32_t *order, uint32_t n)
 	memcpy(order + to, w->b.spare, n_right * sizeof(*order));
 }
 
-/* Partition the order of every feature; @only_cut: only of the one that was cut, which is all that leaves need. */
-static void partition_orders(const struct tree *t, const struct open_node *at, const struct split *s, bool only_cut)
+/* Partition the order of every feature; @only_cut: only of the one that was cut, which is all that
+ * leaves need. */
+static void partition_orders(const struct tree *t, const struct open_node *at,
+			     const struct split *s, bool only_cut)
 {
 	const float *x = t->r->x + s->feature * t->r->n;
 	struct exact_work *w = t->w;
@@ -230,7 +238,8 @@ static void partition_orders(const struct tree *t, const struct open_node *at, c
 	}
 	for (size_t f = 0; f < t->r->n_features; f++)
 		if (f == s->feature ? !s->in_order : !only_cut)
-			partition_order(w, w->order + f * w->n_used + at->begin, at->end - at->begin);
+			partition_order(w, w->order + f * w->n_used + at->begin,
+					at->end - at->begin);
 }
 
 static bool too_few(const struct tree *t, uint32_t n)
@@ -238,10 +247,12 @@ static bool too_few(const struct tree *t, uint32_t n)
 	return n < 2 || n / 2 < t->o->min_leaf;
 }
 
-/* Give a node its mean, and keep it on the stack if it may be split. @param order  one that is partitioned already */
+/* Give a node its mean, and keep it on the stack if it may be split. @param order  one that is
+ * partitioned already */
 static void settle_node(const struct tree *t, const struct open_node *at, const uint32_t *order)
 {
-	bool may_split = !too_few(t, at->end - at->begin) && (!t->o->max_depth || at->depth < t->o->max_depth);
+	bool may_split = !too_few(t, at->end - at->begin) &&
+			 (!t->o->max_depth || at->depth < t->o->max_depth);
 	double first = t->y[order[at->begin]], sum = 0, weight = 0;
 	struct tree_builder *b = &t->w->b;
 	bool varies = false;

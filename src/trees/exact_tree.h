@@ -1,8 +1,8 @@
 /*
  * exact_tree.h - a tree whose every split is the best of all cuts of the features drawn for it.
  *
- * Rows have a count, so that a bootstrap sample and all rows take the same path. Ties go to the feature drawn first
- * and to its lowest cut.
+ * Rows have a count, so that a bootstrap sample and all rows take the same path. Ties go to the
+ * feature drawn first and to its lowest cut.
  */
 #ifndef HES_TREES_EXACT_TREE_H
 #define HES_TREES_EXACT_TREE_H
@@ -12,17 +12,17 @@
 
 /** What the trees of a forest share. Constant while they are fitted. */
 struct exact_rows {
-	const float       *x;       /* column by column; the caller's */
+	const float *x; /* column by column; the caller's */
 	struct sorted_rows sorted;
-	double            *inverse; /* 1 / weight, for weights 0 (0) to n */
-	size_t             n, n_features;
+	double *inverse; /* 1 / weight, for weights 0 (0) to n */
+	size_t n, n_features;
 };
 
 /** Memory of one thread. */
 struct exact_work;
 
 /** @return 0 or -ENOMEM */
-int  exact_rows_init(struct exact_rows *r, const struct hes_rows *rows);
+int exact_rows_init(struct exact_rows *r, const struct hes_rows *rows);
 void exact_rows_finish(struct exact_rows *r);
 
 struct exact_work *exact_work_create(const struct exact_rows *r);

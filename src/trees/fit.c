@@ -13,7 +13,6 @@
 #include "trees/linear.h"
 #include "trees/tree_fit.h"
 
-
 #define MAX_TARGET 1e37 /* leaves are single precision */
 
 static int check_size(const struct hes_rows *rows, struct hes_err *err)
@@ -22,11 +21,11 @@ static int check_size(const struct hes_rows *rows, struct hes_err *err)
 		return hes_fail(err, -EINVAL, "%zu rows; a regressor learns from 2 to %d", rows->n,
 				HES_REGRESSOR_MAX_ROWS);
 	if (rows->n_features < 1 || rows->n_features > HES_REGRESSOR_MAX_FEATURES)
-		return hes_fail(err, -EINVAL, "%zu features; a regressor has from 1 to %d", rows->n_features,
-				HES_REGRESSOR_MAX_FEATURES);
+		return hes_fail(err, -EINVAL, "%zu features; a regressor has from 1 to %d",
+				rows->n_features, HES_REGRESSOR_MAX_FEATURES);
 	if (rows->n_outputs < 1 || rows->n_outputs > HES_REGRESSOR_MAX_OUTPUTS)
-		return hes_fail(err, -EINVAL, "%zu outputs; a regressor has from 1 to %d", rows->n_outputs,
-				HES_REGRESSOR_MAX_OUTPUTS);
+		return hes_fail(err, -EINVAL, "%zu outputs; a regressor has from 1 to %d",
+				rows->n_outputs, HES_REGRESSOR_MAX_OUTPUTS);
 	return 0;
 }
 
@@ -34,13 +33,16 @@ static int check_values(const struct hes_rows *rows, struct hes_err *err)
 {
 	for (size_t i = 0; i < rows->n_features * rows->n; i++)
 		if (isinf(rows->x[i]))
-			return hes_fail(err, -EINVAL,
-					"row %zu: feature %zu is infinite; it must be a number or missing",
-					i % rows->n + 1, i / rows->n + 1);
+			return hes_fail(
+				err, -EINVAL,
+				"row %zu: feature %zu is infinite; it must be a number or missing",
+				i % rows->n + 1, i / rows->n + 1);
 	for (size_t i = 0; i < rows->n_outputs * rows->n; i++)
 		if (!(fabs(rows->y[i]) <= MAX_TARGET))
-			return hes_fail(err, -EINVAL, "row %zu: output %zu is %g; it must be a number of at most %g",
-					i % rows->n + 1, i / rows->n + 1, rows->y[i], MAX_TARGET);
+			return hes_fail(
+				err, -EINVAL,
+				"row %zu: output %zu is %g; it must be a number of at most %g",
+				i % rows->n + 1, i / rows->n + 1, rows->y[i], MAX_TARGET);
 	return 0;
 }
 
@@ -48,7 +50,8 @@ static int check_names(const char *const *names, size_t n, const char *what, str
 {
 	for (size_t i = 0; names && i < n; i++)
 		if (!names[i][0] || strlen(names[i]) >= HES_REGRESSOR_NAME_MAX)
-			return hes_fail(err, -EINVAL, "%s %zu: its name has %zu bytes; it must have from 1 to %d",
+			return hes_fail(err, -EINVAL,
+					"%s %zu: its name has %zu bytes; it must have from 1 to %d",
 					what, i + 1, strlen(names[i]), HES_REGRESSOR_NAME_MAX - 1);
 	return 0;
 }
@@ -73,7 +76,8 @@ static int take_names(const struct hes_rows *rows, struct hes_regressor *r, stru
 	r->feature_names = calloc(rows->n_features, sizeof(*r->feature_names));
 	r->outputs = calloc(rows->n_outputs, sizeof(*r->outputs));
 	if (!r->feature_names || !r->outputs)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu names", rows->n_features + rows->n_outputs);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu names",
+				rows->n_features + rows->n_outputs);
 	for (size_t i = 0; i < rows->n_features; i++)
 		put_name(r->feature_names[i], rows->feature_names, i, 'x');
 	for (size_t i = 0; i < rows->n_outputs; i++)
@@ -95,8 +99,8 @@ static int fit_kind(const struct hes_rows *rows, struct hes_regressor *r, uint32
 	return r->weights && r->means ? linear_fit(rows, r->weights, r->means) : -ENOMEM;
 }
 
-static int fit_checked(const struct hes_rows *rows, const struct hes_regressor_options *o, struct hes_regressor *r,
-	       struct hes_err *err)
+static int fit_checked(const struct hes_rows *rows, const struct hes_regressor_options *o,
+		       struct hes_regressor *r, struct hes_err *err)
 {
 	int rc = check_size(rows, err);
 
@@ -113,7 +117,8 @@ static int fit_checked(const struct hes_rows *rows, const struct hes_regressor_o
 	r->about.n_features = rows->n_features;
 	r->about.n_outputs = rows->n_outputs;
 	if (fit_kind(rows, r, o->threads) || regressor_ready(r))
-		return hes_fail(err, -ENOMEM, "out of memory for %zu rows of %zu features", rows->n, rows->n_features);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu rows of %zu features", rows->n,
+				rows->n_features);
 	return 0;
 }
 
@@ -121,7 +126,8 @@ int hes_regressor_fit(const struct hes_rows *rows, const struct hes_regressor_op
 		      struct hes_regressor **out, struct hes_err *err)
 {
 	struct hes_regressor *r = calloc(1, sizeof(*r));
-	int rc = r ? fit_checked(rows, o, r, err) : hes_fail(err, -ENOMEM, "out of memory for a regressor");
+	int rc = r ? fit_checked(rows, o, r, err)
+		   : hes_fail(err, -ENOMEM, "out of memory for a regressor");
 
 	if (rc)
 		hes_regressor_free(r);

@@ -1,5 +1,6 @@
 /*
- * fit_options.c - defaults and checks of options; see fit_options.h and the table in docs/predictor.md.
+ * fit_options.c - defaults and checks of options; see fit_options.h and the table in
+ * docs/predictor.md.
  */
 #include "trees/fit_options.h"
 
@@ -11,10 +12,11 @@
 
 /* Default leaves of a boosted tree: rows / ROWS_PER_LEAF, within bounds. */
 #define ROWS_PER_LEAF 100
-#define FEW_LEAVES  8
-#define MANY_LEAVES 31
+#define FEW_LEAVES    8
+#define MANY_LEAVES   31
 
-/* Defaults of each kind. features_part is the default part of the features per split, rounded up. */
+/* Defaults of each kind. features_part is the default part of the features per split, rounded up.
+ */
 static const struct {
 	const char *name;
 	struct hes_regressor_options o;
@@ -22,28 +24,34 @@ static const struct {
 } kinds[] = {
 	[HES_REGRESSOR_FOREST] = { "a random forest", { .trees = 100, .min_leaf = 1 }, 1 },
 	[HES_REGRESSOR_EXTRA_TREES] = { "extra trees", { .trees = 100, .min_leaf = 1 }, 1 },
-	[HES_REGRESSOR_BOOSTING] = { "boosting", {
-		.trees = 100,
-		.min_leaf = 5,
-		.learning_rate = 0.15,
-		.row_fraction = 0.7,
-		.column_fraction = 1,
-	}, 1 },
+	[HES_REGRESSOR_BOOSTING] = { "boosting",
+				     {
+					     .trees = 100,
+					     .min_leaf = 5,
+					     .learning_rate = 0.15,
+					     .row_fraction = 0.7,
+					     .column_fraction = 1,
+				     },
+				     1 },
 	[HES_REGRESSOR_TREE] = { "a single tree", { .trees = 1, .min_leaf = 1 }, 1 },
 	[HES_REGRESSOR_LINEAR] = { "a linear regressor", { 0 }, 0 },
 };
 
-static int check_number(const struct hes_regressor_options *o, size_t n_features, struct hes_err *err)
+static int check_number(const struct hes_regressor_options *o, size_t n_features,
+			struct hes_err *err)
 {
 	if (o->trees > HES_REGRESSOR_MAX_TREES)
 		return hes_fail(err, -EINVAL, "%u trees; an output has from 1 to %d", o->trees,
 				HES_REGRESSOR_MAX_TREES);
 	if (o->features_per_split > n_features)
-		return hes_fail(err, -EINVAL, "%u features a split; there are %zu", o->features_per_split, n_features);
+		return hes_fail(err, -EINVAL, "%u features a split; there are %zu",
+				o->features_per_split, n_features);
 	if (o->max_leaves == 1 || o->max_leaves > MAX_LEAVES)
-		return hes_fail(err, -EINVAL, "%u leaves a tree; from 2 to %d are possible", o->max_leaves, MAX_LEAVES);
+		return hes_fail(err, -EINVAL, "%u leaves a tree; from 2 to %d are possible",
+				o->max_leaves, MAX_LEAVES);
 	if (o->threads > MAX_THREADS)
-		return hes_fail(err, -EINVAL, "%u threads; at most %d are possible", o->threads, MAX_THREADS);
+		return hes_fail(err, -EINVAL, "%u threads; at most %d are possible", o->threads,
+				MAX_THREADS);
 	return 0;
 }
 
@@ -89,7 +97,8 @@ static int check(const struct hes_regressor_options *o, size_t n_features, struc
 		return hes_fail(err, -EINVAL, "criterion %d is neither squared nor absolute error",
 				(int)o->criterion);
 	if (o->kind != HES_REGRESSOR_BOOSTING && o->criterion == HES_CRITERION_ABSOLUTE)
-		return hes_fail(err, -EINVAL, "%s minimises squared error; boosting can minimise absolute error",
+		return hes_fail(err, -EINVAL,
+				"%s minimises squared error; boosting can minimise absolute error",
 				kinds[o->kind].name);
 	rc = check_number(o, n_features, err);
 	if (!rc)
@@ -111,16 +120,20 @@ static uint32_t leaves_of(const struct hes_regressor_options *given, size_t n_ro
 		return given->max_leaves;
 	if (given->max_depth)
 		return given->max_depth < 16 ? 1u << given->max_depth : MAX_LEAVES;
-	return leaves < FEW_LEAVES ? FEW_LEAVES : leaves > MANY_LEAVES ? MANY_LEAVES : (uint32_t)leaves;
+	return leaves < FEW_LEAVES    ? FEW_LEAVES
+	       : leaves > MANY_LEAVES ? MANY_LEAVES
+				      : (uint32_t)leaves;
 }
 
-static void settle_boosting(const struct hes_regressor_options *given, const struct hes_regressor_options *d,
-			    size_t n_rows, struct hes_regressor_options *out)
+static void settle_boosting(const struct hes_regressor_options *given,
+			    const struct hes_regressor_options *d, size_t n_rows,
+			    struct hes_regressor_options *out)
 {
 	out->max_leaves = leaves_of(given, n_rows);
 	out->learning_rate = given->learning_rate > 0 ? given->learning_rate : d->learning_rate;
 	out->row_fraction = given->row_fraction > 0 ? given->row_fraction : d->row_fraction;
-	out->column_fraction = given->column_fraction > 0 ? given->column_fraction : d->column_fraction;
+	out->column_fraction =
+		given->column_fraction > 0 ? given->column_fraction : d->column_fraction;
 }
 
 int options_settle(const struct hes_regressor_options *given, size_t n_rows, size_t n_features,
@@ -141,8 +154,9 @@ int options_settle(const struct hes_regressor_options *given, size_t n_rows, siz
 		t.trees = t.kind == HES_REGRESSOR_TREE ? 1 : or_default(given->trees, d->trees);
 		t.min_leaf = or_default(given->min_leaf, d->min_leaf);
 		t.max_depth = given->max_depth;
-		t.features_per_split = or_default(given->features_per_split,
-						  (uint32_t)ceil(kinds[t.kind].features_part * (double)n_features));
+		t.features_per_split = or_default(
+			given->features_per_split,
+			(uint32_t)ceil(kinds[t.kind].features_part * (double)n_features));
 	}
 	if (t.kind == HES_REGRESSOR_BOOSTING)
 		settle_boosting(given, d, n_rows, &t);

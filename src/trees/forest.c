@@ -1,5 +1,6 @@
 /*
- * forest.c - random forests, extra trees and the single tree: trees fitted side by side, averaged; see tree_fit.h.
+ * forest.c - random forests, extra trees and the single tree: trees fitted side by side, averaged;
+ * see tree_fit.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,20 +10,20 @@
 #include "trees/random_tree.h"
 
 struct forest {
-	const struct hes_rows              *rows;
+	const struct hes_rows *rows;
 	const struct hes_regressor_options *o;
-	struct exact_rows                   exact;   /* of all kinds but extra trees */
-	struct random_rows                  random;  /* extra trees */
-	size_t                              n_trees;
-	struct hes_rng                      rng;
-	struct fitted_tree                 *trees;
+	struct exact_rows exact;   /* of all kinds but extra trees */
+	struct random_rows random; /* extra trees */
+	size_t n_trees;
+	struct hes_rng rng;
+	struct fitted_tree *trees;
 };
 
 /* Memory of one thread. */
 struct worker {
-	struct exact_work  *exact;
+	struct exact_work *exact;
 	struct random_work *random;
-	uint32_t           *count;   /* how often each row counts */
+	uint32_t *count; /* how often each row counts */
 };
 
 static void draw_bootstrap(struct hes_rng *rng, uint32_t *count, size_t n)
@@ -98,7 +99,8 @@ static int forest_join(const struct forest *f, struct ensemble *out)
 	return rc;
 }
 
-int fit_forest(const struct hes_rows *rows, const struct hes_regressor_options *o, struct ensemble *out)
+int fit_forest(const struct hes_rows *rows, const struct hes_regressor_options *o,
+	       struct ensemble *out)
 {
 	struct forest f = { .rows = rows, .o = o, .n_trees = rows->n_outputs * o->trees };
 	int rc = -ENOMEM;

@@ -1,8 +1,8 @@
 /*
  * histogram_tree.c - best splits of binned features; see histogram_tree.h.
  *
- * A bin of a histogram holds the sum of its rows' gradients above COUNT_BITS bits of their number, so that one
- * addition counts and sums.
+ * A bin of a histogram holds the sum of its rows' gradients above COUNT_BITS bits of their number,
+ * so that one addition counts and sums.
  */
 #include "trees/histogram_tree.h"
 
@@ -18,46 +18,47 @@
 #define SUM_BITS   38 /* that all rows' gradients together may take */
 
 struct split {
-	double   gain;
+	double gain;
 	uint32_t feature;
 	uint32_t bin;
 	uint32_t n_left;
-	bool     missing_left;
+	bool missing_left;
 };
 
 /* A feature that the tree may use. */
 struct slot {
 	uint32_t feature;
-	uint32_t first;  /* its first bin */
+	uint32_t first; /* its first bin */
 };
 
 struct leaf {
 	struct histogram_leaf at;
-	uint32_t         depth;
-	int64_t         *bins;  /* NULL: it will not be split */
-	int64_t          total; /* of all rows, in the form of a bin */
-	struct split     split;
+	uint32_t depth;
+	int64_t *bins; /* NULL: it will not be split */
+	int64_t total; /* of all rows, in the form of a bin */
+	struct split split;
 };
 
 struct histogram_tree {
-	const struct bins                  *b;
+	const struct bins *b;
 	const struct hes_regressor_options *o;
 	struct histogram_node *nodes;
-	uint32_t          n_nodes;
-	struct leaf      *leaves;
-	struct histogram_leaf *out;       /* leaves as the caller gets them */
-	size_t            n_leaves;
-	uint32_t         *rows, *spare;
-	int64_t          *packed;    /* of each row of the bins: what it adds to a bin */
-	double           *inverse;   /* 1 / (number of rows + HISTOGRAM_RIDGE) */
-	int64_t         **pool;      /* unused histograms */
-	size_t            n_pool;
-	struct slot      *slots;     /* features of the tree, in the order of the last draw */
-	size_t            n_features;
-	struct hes_rng   *rng;
+	uint32_t n_nodes;
+	struct leaf *leaves;
+	struct histogram_leaf *out; /* leaves as the caller gets them */
+	size_t n_leaves;
+	uint32_t *rows, *spare;
+	int64_t *packed; /* of each row of the bins: what it adds to a bin */
+	double *inverse; /* 1 / (number of rows + HISTOGRAM_RIDGE) */
+	int64_t **pool;  /* unused histograms */
+	size_t n_pool;
+	struct slot *slots; /* features of the tree, in the order of the last draw */
+	size_t n_features;
+	struct hes_rng *rng;
 };
 
-struct histogram_tree *histogram_tree_create(const struct bins *b, const struct hes_regressor_options *o, size_t rows)
+struct histogram_tree *histogram_tree_create(const struct bins *b,
+					     const struct hes_regressor_options *o, size_t rows)
 {
 	struct histogram_tree *t = calloc(1, sizeof(*t));
 	size_t leaves = o->max_leaves;
@@ -77,8 +78,8 @@ struct histogram_tree *histogram_tree_create(const struct bins *b, const struct 
 		.pool = calloc(leaves + 1, sizeof(*t->pool)),
 		.slots = malloc(b->n_features * sizeof(*t->slots)),
 	};
-	if (!t->nodes || !t->leaves || !t->out || !t->rows || !t->spare || !t->packed || !t->inverse || !t->pool ||
-	    !t->slots) {
+	if (!t->nodes || !t->leaves || !t->out || !t->rows || !t->spare || !t->packed ||
+	    !t->inverse || !t->pool || !t->slots) {
 		histogram_tree_destroy(t);
 		return NULL;
 	}
@@ -145,13 +146,13 @@ static double sum_of(int64_t bin)
 
 /* What lies at or below a bin. */
 struct cut {
-	int64_t  left;
+	int64_t left;
 	uint32_t bin;
 };
 
 /*
- * Cuts behind the bins 0..n - 1 that are not empty, when @left is on the left already. No branch: empty bins are
- * random.
+ * Cuts behind the bins 0..n - 1 that are not empty, when @left is on the left already. No branch:
+ * empty bins are random.
  */
 static uint32_t list_cuts(const int64_t *bins, uint32_t n, int64_t left, struct cut *cuts)
 {
@@ -165,9 +166,8 @@ static uint32_t list_cuts(const int64_t *bins, uint32_t n, int64_t left, struct 
 	return to;
 }
 
-static void scan_bins(const struct histogram_tree *t, const struct leaf *leaf, uint32_t feature, uint32_t n,
-		      int64_t left,
-		      bool missing_left, struct split *best)
+static void scan_bins(const struct histogram_tree *t, const struct leaf *leaf, uint32_t feature,
+		      uint32_t n, int64_t left, bool missing_left, struct split *best)
 {
 	struct cut cuts[BINS_MAX];
 	uint32_t rows = count_of(leaf->total), least = t->o->min_leaf, found = UINT32_MAX, i = 0;
@@ -190,10 +190,12 @@ static void scan_bins(const struct histogram_tree *t, const struct leaf *leaf, u
 		}
 	}
 	if (found != UINT32_MAX)
-		*best = (struct split){ most, feature, cuts[found].bin, count_of(cuts[found].left), missing_left };
+		*best = (struct split){ most, feature, cuts[found].bin, count_of(cuts[found].left),
+					missing_left };
 }
 
-static void scan_feature(const struct histogram_tree *t, const struct leaf *leaf, uint32_t feature, struct split *best)
+static void scan_feature(const struct histogram_tree *t, const struct leaf *leaf, uint32_t feature,
+			 struct split *best)
 {
 	const struct bins_feature *f = &t->b->features[feature];
 	int64_t missing = f->n_missing ? leaf->bins[f->first + f->n] : 0;
@@ -218,12 +220,14 @@ static void find_split(struct histogram_tree *t, struct leaf *leaf)
 {
 	uint32_t rows = count_of(leaf->total);
 	double sum = sum_of(leaf->total), unsplit = sum * sum * t->inverse[rows];
-	size_t tries = t->o->features_per_split < t->n_features ? t->o->features_per_split : t->n_features;
+	size_t tries =
+		t->o->features_per_split < t->n_features ? t->o->features_per_split : t->n_features;
 
 	leaf->split = (struct split){ .gain = unsplit };
 	for (size_t k = 0; k < tries; k++) {
-		size_t pick = tries == t->n_features ? k
-						     : k + draw_below(t->rng, (uint32_t)(t->n_features - k));
+		size_t pick = tries == t->n_features
+				      ? k
+				      : k + draw_below(t->rng, (uint32_t)(t->n_features - k));
 		struct slot slot = t->slots[pick];
 
 		t->slots[pick] = t->slots[k];
@@ -235,7 +239,8 @@ static void find_split(struct histogram_tree *t, struct leaf *leaf)
 
 static bool may_split(const struct histogram_tree *t, const struct leaf *leaf)
 {
-	return (leaf->at.end - leaf->at.begin) / 2 >= t->o->min_leaf && leaf->at.end - leaf->at.begin >= 2 &&
+	return (leaf->at.end - leaf->at.begin) / 2 >= t->o->min_leaf &&
+	       leaf->at.end - leaf->at.begin >= 2 &&
 	       (!t->o->max_depth || leaf->depth < t->o->max_depth);
 }
 
@@ -247,7 +252,8 @@ static bool goes_left(const struct histogram_tree *t, size_t row, const struct h
 	return code == f->n ? n->node.missing_left : code <= n->bin;
 }
 
-static uint32_t partition_rows(struct histogram_tree *t, const struct leaf *leaf, const struct histogram_node *n)
+static uint32_t partition_rows(struct histogram_tree *t, const struct leaf *leaf,
+			       const struct histogram_node *n)
 {
 	uint32_t to = leaf->at.begin, n_right = 0;
 
@@ -274,7 +280,8 @@ static int64_t total_of(const struct histogram_tree *t, const struct leaf *leaf)
 	return total;
 }
 
-/* Histograms and splits of two new leaves. The smaller one is summed; the larger one is the parent less the smaller. */
+/* Histograms and splits of two new leaves. The smaller one is summed; the larger one is the parent
+ * less the smaller. */
 static int study_children(struct histogram_tree *t, struct leaf *a, struct leaf *b)
 {
 	struct leaf *small = a->at.end - a->at.begin <= b->at.end - b->at.begin ? a : b;
@@ -329,7 +336,8 @@ static int split_leaf(struct histogram_tree *t, struct leaf *leaf)
 	*leaf = left;
 	t->leaves[t->n_leaves++] = right;
 	/* The last leaf is not split. */
-	return t->n_leaves < t->o->max_leaves ? study_children(t, leaf, &t->leaves[t->n_leaves - 1]) : 0;
+	return t->n_leaves < t->o->max_leaves ? study_children(t, leaf, &t->leaves[t->n_leaves - 1])
+					      : 0;
 }
 
 /* The leaf that gains most; of equals the first. @return NULL none gains */
@@ -352,7 +360,8 @@ static void pack(struct histogram_tree *t, const uint32_t *rows, size_t n, const
 		most = fmax(most, fabs(gradient[rows[i]]));
 	scale = most > 0 ? ldexp(1, SUM_BITS) / (most * (double)n) : 0;
 	for (size_t i = 0; i < n; i++)
-		t->packed[rows[i]] = (int64_t)llrint(gradient[rows[i]] * scale) * (1 << COUNT_BITS) + 1;
+		t->packed[rows[i]] =
+			(int64_t)llrint(gradient[rows[i]] * scale) * (1 << COUNT_BITS) + 1;
 }
 
 static int start_root(struct histogram_tree *t, const uint32_t *rows, size_t n)
@@ -373,8 +382,9 @@ static int start_root(struct histogram_tree *t, const uint32_t *rows, size_t n)
 	return 0;
 }
 
-int histogram_tree_fit(struct histogram_tree *t, const uint32_t *rows, size_t n, const double *gradient,
-	      const uint32_t *features, size_t n_features, struct hes_rng *rng)
+int histogram_tree_fit(struct histogram_tree *t, const uint32_t *rows, size_t n,
+		       const double *gradient, const uint32_t *features, size_t n_features,
+		       struct hes_rng *rng)
 {
 	struct leaf *leaf;
 	int rc;
@@ -382,7 +392,8 @@ int histogram_tree_fit(struct histogram_tree *t, const uint32_t *rows, size_t n,
 	t->rng = rng;
 	t->n_features = n_features;
 	for (size_t k = 0; k < n_features; k++)
-		t->slots[k] = (struct slot){ features[k], (uint32_t)t->b->features[features[k]].first };
+		t->slots[k] =
+			(struct slot){ features[k], (uint32_t)t->b->features[features[k]].first };
 	pack(t, rows, n, gradient);
 	rc = start_root(t, rows, n);
 	while (!rc && t->n_leaves < t->o->max_leaves && (leaf = best_leaf(t)))

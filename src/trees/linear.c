@@ -12,11 +12,11 @@
 
 struct linear {
 	const struct hes_rows *rows;
-	size_t    n, k;      /* rows, features */
-	double   *means;     /* the caller's */
-	double   *q;         /* k orthonormal columns of n; 0 for one that adds nothing */
-	double   *r;         /* k x k: column j of the centred matrix is the sum of r[i][j] q[i] */
-	double   *residual;
+	size_t n, k;   /* rows, features */
+	double *means; /* the caller's */
+	double *q;     /* k orthonormal columns of n; 0 for one that adds nothing */
+	double *r;     /* k x k: column j of the centred matrix is the sum of r[i][j] q[i] */
+	double *residual;
 };
 
 static double dot(const double *a, const double *b, size_t n)

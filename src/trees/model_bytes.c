@@ -153,27 +153,31 @@ void model_get_text(struct model_reader *r, char *out, size_t room)
 }
 
 /* The line "heshare NOUN VERSION\n" that the file must begin with. @param out  its length */
-static int read_line(const struct model_reader *r, const char *noun, uint32_t version,
-		     size_t *out, struct hes_err *err)
+static int read_line(const struct model_reader *r, const char *noun, uint32_t version, size_t *out,
+		     struct hes_err *err)
 {
 	char line[FIRST_LINE_MAX + 1] = "", head[FIRST_LINE_MAX];
-	const unsigned char *end = memchr(r->v, '\n', r->n < FIRST_LINE_MAX ? r->n : FIRST_LINE_MAX);
+	const unsigned char *end =
+		memchr(r->v, '\n', r->n < FIRST_LINE_MAX ? r->n : FIRST_LINE_MAX);
 	size_t len = (size_t)snprintf(head, sizeof(head), "heshare %s ", noun);
 	uint32_t has;
 
 	if (end)
 		memcpy(line, r->v, (size_t)(end - r->v));
-	if (strncmp(line, head, len) || hes_parse_u32("version", line + len, 1, UINT32_MAX, &has, NULL))
-		return hes_fail(err, -EINVAL, "%s: not a %s file: its first line is not \"%s%u\"", r->path, noun, head,
-				version);
+	if (strncmp(line, head, len) ||
+	    hes_parse_u32("version", line + len, 1, UINT32_MAX, &has, NULL))
+		return hes_fail(err, -EINVAL, "%s: not a %s file: its first line is not \"%s%u\"",
+				r->path, noun, head, version);
 	if (has != version)
-		return hes_fail(err, -EINVAL, "%s: version %u of %s files, this program reads %u%s", r->path, has, noun,
-				version, has > version ? "; a newer heshare wrote it" : "");
+		return hes_fail(err, -EINVAL, "%s: version %u of %s files, this program reads %u%s",
+				r->path, has, noun, version,
+				has > version ? "; a newer heshare wrote it" : "");
 	*out = (size_t)(end - r->v) + 1;
 	return 0;
 }
 
-static int open_body(struct model_reader *r, const char *noun, uint32_t version, struct hes_err *err)
+static int open_body(struct model_reader *r, const char *noun, uint32_t version,
+		     struct hes_err *err)
 {
 	struct model_reader h = *r;
 	uint64_t n;
@@ -190,8 +194,8 @@ static int open_body(struct model_reader *r, const char *noun, uint32_t version,
 	n = model_get_u64(&h, 8);
 	crc = model_get_u32(&h);
 	if (h.n != n)
-		return hes_fail(err, -EINVAL, "%s: damaged: %zu bytes where the header says %llu", r->path, h.n,
-				(unsigned long long)n);
+		return hes_fail(err, -EINVAL, "%s: damaged: %zu bytes where the header says %llu",
+				r->path, h.n, (unsigned long long)n);
 	if (crc32_z(0, h.v, h.n) != crc)
 		return hes_fail(err, -EINVAL, "%s: damaged: the checksum does not match", r->path);
 	*r = h;

@@ -1,10 +1,11 @@
 /*
  * quickscorer.c - leaves of small trees as bit sets; see quickscorer.h.
  *
- * Leaves are numbered from the left, one bit each, the leftmost the lowest. A node that sends a row to the right
- * excludes all leaves below its left child, so the row reaches the lowest leaf that no node excludes. Which nodes of a
- * feature do so follows from the number of the feature's cuts below the value. The table of a feature has the
- * remaining leaves for each such number, and one more entry for a missing value.
+ * Leaves are numbered from the left, one bit each, the leftmost the lowest. A node that sends a row
+ * to the right excludes all leaves below its left child, so the row reaches the lowest leaf that no
+ * node excludes. Which nodes of a feature do so follows from the number of the feature's cuts below
+ * the value. The table of a feature has the remaining leaves for each such number, and one more
+ * entry for a missing value.
  */
 #include "trees/quickscorer.h"
 
@@ -13,46 +14,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAVES     8         /* of a tree at most: bits of a byte */
-#define CUTS       4         /* compared at once */
-#define MOST_BYTES (1 << 19) /* of tables, so that they stay in the caches */
+#define LEAVES        8         /* of a tree at most: bits of a byte */
+#define CUTS          4         /* compared at once */
+#define MOST_BYTES    (1 << 19) /* of tables, so that they stay in the caches */
 #define MOST_FEATURES 256
-#define MOST_VECTORS (QUICKSCORER_TREES / QUICKSCORER_ALIGN)
+#define MOST_VECTORS  (QUICKSCORER_TREES / QUICKSCORER_ALIGN)
 
 typedef float cuts_vector __attribute__((vector_size(16)));
 typedef int32_t count_vector __attribute__((vector_size(16)));
 typedef uint64_t leaf_vector __attribute__((vector_size(QUICKSCORER_ALIGN), may_alias));
 
 struct scorer_feature {
-	const cuts_vector *cuts;  /* rising; INFINITY pads the last vector */
-	const leaf_vector *left;  /* n_vectors for 0, 1, ... cuts below the value; then for a missing one */
-	uint32_t           n_cuts;
-	uint32_t           n_quads;
+	const cuts_vector *cuts; /* rising; INFINITY pads the last vector */
+	const leaf_vector
+		*left; /* n_vectors for 0, 1, ... cuts below the value; then for a missing one */
+	uint32_t n_cuts;
+	uint32_t n_quads;
 };
 
 struct scorer_output {
-	double   base, scale;
+	double base, scale;
 	uint32_t first, end; /* its trees */
 };
 
 struct quickscorer {
-	size_t                n_features, n_outputs, n_trees;
-	size_t                n_vectors; /* of a byte per tree */
+	size_t n_features, n_outputs, n_trees;
+	size_t n_vectors; /* of a byte per tree */
 	struct scorer_feature *features;
-	uint8_t               used[MOST_FEATURES]; /* features that some tree uses */
-	size_t                n_used;
-	struct scorer_output  *outputs;
-	cuts_vector          *cuts;
-	leaf_vector          *left;
-	double              (*values)[LEAVES]; /* [n_trees] */
+	uint8_t used[MOST_FEATURES]; /* features that some tree uses */
+	size_t n_used;
+	struct scorer_output *outputs;
+	cuts_vector *cuts;
+	leaf_vector *left;
+	double (*values)[LEAVES]; /* [n_trees] */
 };
 
 /* An inner node, with the leaves below its left child. */
 struct test {
-	float    cut;
+	float cut;
 	uint16_t feature;
-	bool     missing_left;
-	uint8_t  excludes;
+	bool missing_left;
+	uint8_t excludes;
 	uint32_t tree;
 };
 
@@ -75,7 +77,8 @@ static bool scorer_fits(const struct ensemble *e)
 		if (e->trees[t].n_nodes > 2 * LEAVES - 1)
 			return false;
 	}
-	return e->n_trees > 0 && e->n_trees <= QUICKSCORER_TREES && e->n_features <= MOST_FEATURES &&
+	return e->n_trees > 0 && e->n_trees <= QUICKSCORER_TREES &&
+	       e->n_features <= MOST_FEATURES &&
 	       (inner + 2 * e->n_features) * (e->n_trees + QUICKSCORER_ALIGN) <= MOST_BYTES;
 }
 
@@ -84,8 +87,8 @@ static bool scorer_fits(const struct ensemble *e)
  * @param leaf  number of the next leaf; advanced
  * @return the set of the node's leaves
  */
-static uint8_t collect_tests(const struct ensemble *e, uint32_t tree, uint32_t at, uint32_t *leaf, struct test **next,
-			 double *values)
+static uint8_t collect_tests(const struct ensemble *e, uint32_t tree, uint32_t at, uint32_t *leaf,
+			     struct test **next, double *values)
 {
 	const struct ensemble_node *nodes = e->nodes + e->trees[tree].root, *node = &nodes[at];
 	struct test *test;
@@ -103,9 +106,8 @@ static uint8_t collect_tests(const struct ensemble *e, uint32_t tree, uint32_t a
 }
 
 /* The tables of a feature from its tests; on entry they exclude nothing. */
-static void scorer_fill_feature(const struct quickscorer *s, struct scorer_feature *f, const struct test *tests,
-				size_t n, float *cuts,
-			 uint8_t *left)
+static void scorer_fill_feature(const struct quickscorer *s, struct scorer_feature *f,
+				const struct test *tests, size_t n, float *cuts, uint8_t *left)
 {
 	const size_t row = s->n_vectors * QUICKSCORER_ALIGN;
 
@@ -136,7 +138,8 @@ static bool scorer_allocate(struct quickscorer *s, const struct ensemble *e, siz
 	s->features = calloc(e->n_features, sizeof(*s->features));
 	s->outputs = calloc(e->n_outputs, sizeof(*s->outputs));
 	s->values = calloc(e->n_trees, sizeof(*s->values));
-	s->cuts = aligned_alloc(sizeof(*s->cuts), (n_tests / CUTS + e->n_features + 1) * sizeof(*s->cuts));
+	s->cuts = aligned_alloc(sizeof(*s->cuts),
+				(n_tests / CUTS + e->n_features + 1) * sizeof(*s->cuts));
 	s->left = aligned_alloc(sizeof(*s->left), entries * s->n_vectors * sizeof(*s->left));
 	if (!s->features || !s->outputs || !s->values || !s->cuts || !s->left)
 		return false;
@@ -158,7 +161,8 @@ static void scorer_fill(struct quickscorer *s, const struct test *tests, size_t 
 		if (i > first)
 			s->used[s->n_used++] = (uint8_t)f;
 		*own = (struct scorer_feature){ .cuts = cuts, .left = left };
-		scorer_fill_feature(s, own, tests + first, i - first, (float *)cuts, (uint8_t *)left);
+		scorer_fill_feature(s, own, tests + first, i - first, (float *)cuts,
+				    (uint8_t *)left);
 		cuts += own->n_quads;
 		left += (own->n_cuts + 2) * s->n_vectors;
 	}
@@ -168,7 +172,8 @@ static void scorer_fill(struct quickscorer *s, const struct test *tests, size_t 
 static void scorer_set_outputs(struct quickscorer *s, const struct ensemble *e)
 {
 	for (size_t o = 0, t = 0; o < e->n_outputs; o++) {
-		s->outputs[o] = (struct scorer_output){ e->base[o], e->scale[o], (uint32_t)t, (uint32_t)t };
+		s->outputs[o] =
+			(struct scorer_output){ e->base[o], e->scale[o], (uint32_t)t, (uint32_t)t };
 		while (t < e->n_trees && e->trees[t].output == o)
 			t++;
 		s->outputs[o].end = (uint32_t)t;
@@ -218,8 +223,8 @@ void quickscorer_start(const struct quickscorer *s, struct leaf_sets *out)
 }
 
 /* Leaves that a value of a feature does not exclude. */
-static inline __attribute__((always_inline)) const leaf_vector *leaves_after(const struct scorer_feature *f, float x,
-									     size_t n_vectors)
+static inline __attribute__((always_inline)) const leaf_vector *leaves_after(
+	const struct scorer_feature *f, float x, size_t n_vectors)
 {
 	const cuts_vector value = { x, x, x, x };
 	count_vector below = { 0 };
@@ -235,10 +240,9 @@ static inline __attribute__((always_inline)) const leaf_vector *leaves_after(con
 }
 
 /* When the compiler knows n_vectors, it keeps all vectors in registers. */
-static inline __attribute__((always_inline)) void exclude_vectors(const struct quickscorer *s, const uint8_t *features,
-								  size_t n,
-							    const float *row, const leaf_vector *from, leaf_vector *out,
-							    const size_t n_vectors)
+static inline __attribute__((always_inline)) void exclude_vectors(
+	const struct quickscorer *s, const uint8_t *features, size_t n, const float *row,
+	const leaf_vector *from, leaf_vector *out, const size_t n_vectors)
 {
 	leaf_vector left[MOST_VECTORS];
 
@@ -246,7 +250,8 @@ static inline __attribute__((always_inline)) void exclude_vectors(const struct q
 	for (size_t v = 0; v < n_vectors; v++)
 		left[v] = from[v];
 	for (size_t i = 0; i < n; i++) {
-		const leaf_vector *by = leaves_after(&s->features[features[i]], row[features[i]], n_vectors);
+		const leaf_vector *by =
+			leaves_after(&s->features[features[i]], row[features[i]], n_vectors);
 
 #pragma GCC unroll 8
 		for (size_t v = 0; v < n_vectors; v++)
@@ -257,9 +262,8 @@ static inline __attribute__((always_inline)) void exclude_vectors(const struct q
 		out[v] = left[v];
 }
 
-void quickscorer_exclude(const struct quickscorer *s, const uint8_t *features, size_t n, const float *row,
-			 const struct leaf_sets *from,
-		struct leaf_sets *out)
+void quickscorer_exclude(const struct quickscorer *s, const uint8_t *features, size_t n,
+			 const float *row, const struct leaf_sets *from, struct leaf_sets *out)
 {
 	const leaf_vector *all = (const void *)from->of;
 	leaf_vector *to = (void *)out->of;
@@ -298,14 +302,16 @@ void quickscorer_predict(const struct quickscorer *s, const float *row, double *
 }
 
 static inline __attribute__((always_inline)) double leaf_value(const struct quickscorer *s,
-							       const struct leaf_sets *left, size_t tree)
+							       const struct leaf_sets *left,
+							       size_t tree)
 {
 	return s->values[tree][(uint32_t)__builtin_ctz(left->of[tree])];
 }
 
 /* Two sums at a time, because each addition waits for the one before it. */
-static void sum_two_outputs(const struct quickscorer *s, const struct leaf_sets *left, const struct scorer_output *a,
-		    const struct scorer_output *b, double out[2])
+static void sum_two_outputs(const struct quickscorer *s, const struct leaf_sets *left,
+			    const struct scorer_output *a, const struct scorer_output *b,
+			    double out[2])
 {
 	const size_t n_a = a->end - a->first, n_b = b->end - b->first, both = n_a < n_b ? n_a : n_b;
 	double x = 0, y = 0;

@@ -1,8 +1,10 @@
 /*
- * quickscorer.h - fast evaluation of ensembles of small trees (QuickScorer; Lucchese et al., SIGIR 2015).
+ * quickscorer.h - fast evaluation of ensembles of small trees (QuickScorer; Lucchese et al., SIGIR
+ * 2015).
  *
- * Each feature of a row excludes leaves of all trees at once; the first leaf that remains is the one the row reaches.
- * Rows with common features share the work on them. Same bits as ensemble_predict(). Constant once made.
+ * Each feature of a row excludes leaves of all trees at once; the first leaf that remains is the
+ * one the row reaches. Rows with common features share the work on them. Same bits as
+ * ensemble_predict(). Constant once made.
  */
 #ifndef HES_TREES_QUICKSCORER_H
 #define HES_TREES_QUICKSCORER_H
@@ -24,7 +26,7 @@ struct leaf_sets {
  * @param out  NULL when trees are too large or too many
  * @return 0 or -ENOMEM
  */
-int  quickscorer_create(const struct ensemble *e, struct quickscorer **out);
+int quickscorer_create(const struct ensemble *e, struct quickscorer **out);
 void quickscorer_destroy(struct quickscorer *s);
 
 /** No leaf is excluded. */
@@ -35,8 +37,8 @@ void quickscorer_start(const struct quickscorer *s, struct leaf_sets *out);
  * @param row  by feature; others than these are not read
  * @param out  may be @from
  */
-void quickscorer_exclude(const struct quickscorer *s, const uint8_t *features, size_t n, const float *row,
-			 const struct leaf_sets *from, struct leaf_sets *out);
+void quickscorer_exclude(const struct quickscorer *s, const uint8_t *features, size_t n,
+			 const float *row, const struct leaf_sets *from, struct leaf_sets *out);
 
 /** The prediction once every feature has excluded its leaves. */
 void quickscorer_sum(const struct quickscorer *s, const struct leaf_sets *left, double *out);

@@ -1,9 +1,9 @@
 /*
  * random_tree.c - random cuts; see random_tree.h.
  *
- * Nothing is sorted. A node takes one pass over its rows for the range of every feature and one for the sums left of
- * every cut, LANES features at a time. Sums are single precision over CHUNK rows, of deviations from the node's mean
- * scaled to 1; chunks are summed in double precision.
+ * Nothing is sorted. A node takes one pass over its rows for the range of every feature and one for
+ * the sums left of every cut, LANES features at a time. Sums are single precision over CHUNK rows,
+ * of deviations from the node's mean scaled to 1; chunks are summed in double precision.
  */
 #include "trees/random_tree.h"
 
@@ -16,41 +16,41 @@
 #define LANES 8 /* features in one pass */
 #define CHUNK 1024
 
-typedef float   lanes __attribute__((vector_size(LANES * sizeof(float))));
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t marks __attribute__((vector_size(LANES * sizeof(int32_t))));
 
 /* What a node knows of a feature. */
 struct cut {
-	float    low, high; /* of the rows that have it */
-	float    at;
-	bool     drawn;
-	uint32_t n_left;    /* rows at or below the cut */
-	double   left;      /* sum of their deviations */
+	float low, high; /* of the rows that have it */
+	float at;
+	bool drawn;
+	uint32_t n_left; /* rows at or below the cut */
+	double left;     /* sum of their deviations */
 	uint32_t n_missing;
-	double   missing;   /* sum of the deviations of rows without it */
+	double missing; /* sum of the deviations of rows without it */
 };
 
 struct random_work {
 	struct tree_builder b;
-	uint32_t           *rows;
-	float              *deviation; /* of the node's rows, scaled to 1 */
-	struct cut         *cuts;      /* of each feature, padded to LANES */
+	uint32_t *rows;
+	float *deviation; /* of the node's rows, scaled to 1 */
+	struct cut *cuts; /* of each feature, padded to LANES */
 };
 
 /* The fit of one tree. */
 struct tree {
-	const struct random_rows           *r;
-	const double                       *y;
+	const struct random_rows *r;
+	const double *y;
 	const struct hes_regressor_options *o;
-	struct hes_rng                     *rng;
-	struct random_work                 *w;
+	struct hes_rng *rng;
+	struct random_work *w;
 };
 
 struct split {
-	double   gain;
+	double gain;
 	uint32_t feature;
-	float    cut;
-	bool     missing_left;
+	float cut;
+	bool missing_left;
 };
 
 int random_rows_init(struct random_rows *r, const struct hes_rows *rows)
@@ -137,7 +137,8 @@ static void find_ranges(const struct tree *t, const struct open_node *at, size_t
 }
 
 /* Add a chunk's rows at or below each of LANES cuts, and the sums of their deviations. */
-static void sum_chunk(const struct tree *t, const struct open_node *at, uint32_t begin, uint32_t end, size_t first)
+static void sum_chunk(const struct tree *t, const struct open_node *at, uint32_t begin,
+		      uint32_t end, size_t first)
 {
 	struct cut *cuts = t->w->cuts + first;
 	lanes cut = { 0 }, sum = { 0 };
@@ -184,8 +185,8 @@ static void sum_missing(const struct tree *t, const struct open_node *at, uint32
 }
 
 /*
- * Uniform in [low, high). When all rows that have the feature are alike, the cut separates them from the rows that lack
- * it.
+ * Uniform in [low, high). When all rows that have the feature are alike, the cut separates them
+ * from the rows that lack it.
  */
 static float place_cut(const struct cut *c, uint32_t draw)
 {
@@ -233,7 +234,8 @@ static uint32_t draw_cuts(const struct tree *t, const struct open_node *at)
 }
 
 /* Rows without the feature go right, then left. */
-static void try_cut(const struct tree *t, const struct open_node *at, uint32_t feature, struct split *best)
+static void try_cut(const struct tree *t, const struct open_node *at, uint32_t feature,
+		    struct split *best)
 {
 	const struct cut *c = &t->w->cuts[feature];
 	uint32_t n = at->end - at->begin, ways = c->n_missing && c->at < FLT_MAX ? 2 : 1;
@@ -246,8 +248,10 @@ static void try_cut(const struct tree *t, const struct open_node *at, uint32_t f
 			continue;
 		gain = left * left / ((double)n_left * (n - n_left));
 		if (gain > best->gain)
-			/* Where all rows have the feature, a row without it follows the majority. */
-			*best = (struct split){ gain, feature, c->at, c->n_missing ? way == 1 : n_left > n / 2 };
+			/* Where all rows have the feature, a row without it follows the majority.
+			 */
+			*best = (struct split){ gain, feature, c->at,
+						c->n_missing ? way == 1 : n_left > n / 2 };
 	}
 }
 
@@ -259,7 +263,8 @@ static struct split split_pair(const struct tree *t, const struct open_node *at)
 	for (uint32_t drawn = 0; drawn < t->r->n_features; drawn++) {
 		uint64_t draw;
 		uint32_t f = draw_feature(t, drawn, &draw);
-		struct cut c = { .low = a[f] < b[f] ? a[f] : b[f], .high = a[f] < b[f] ? b[f] : a[f] };
+		struct cut c = { .low = a[f] < b[f] ? a[f] : b[f],
+				 .high = a[f] < b[f] ? b[f] : a[f] };
 
 		if (isnan(a[f]) != isnan(b[f]))
 			return (struct split){ 0, f, FLT_MAX, false };
@@ -286,7 +291,8 @@ static struct split find_split(const struct tree *t, const struct open_node *at)
 }
 
 /* Partition the node's rows stably. @return where those that go right begin */
-static uint32_t partition_rows(const struct tree *t, const struct open_node *at, const struct split *s)
+static uint32_t partition_rows(const struct tree *t, const struct open_node *at,
+			       const struct split *s)
 {
 	uint32_t *rows = t->w->rows, *spare = t->w->b.spare, to = at->begin, n_right = 0;
 
@@ -353,14 +359,16 @@ static void fit_node(const struct tree *t, const struct open_node *at)
 	left = right = (struct open_node){ b->n_nodes, at->begin, at->end, at->depth + 1 };
 	right.node++;
 	left.end = right.begin = partition_rows(t, at, &s);
-	b->nodes[at->node] = (struct ensemble_node){ s.cut, b->n_nodes, (uint16_t)s.feature, s.missing_left };
+	b->nodes[at->node] =
+		(struct ensemble_node){ s.cut, b->n_nodes, (uint16_t)s.feature, s.missing_left };
 	b->n_nodes += 2;
 	settle_node(t, &right);
 	settle_node(t, &left);
 }
 
-int random_tree_fit(const struct random_rows *r, const double *y, const struct hes_regressor_options *o,
-		    struct hes_rng *rng, struct random_work *w, struct fitted_tree *out)
+int random_tree_fit(const struct random_rows *r, const double *y,
+		    const struct hes_regressor_options *o, struct hes_rng *rng,
+		    struct random_work *w, struct fitted_tree *out)
 {
 	const struct tree t = { .r = r, .y = y, .o = o, .rng = rng, .w = w };
 

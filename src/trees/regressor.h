@@ -1,8 +1,9 @@
 /*
- * regressor.h - inside of a regressor, for those who make one (fit.c, regressor_file.c) and for the predictor.
+ * regressor.h - inside of a regressor, for those who make one (fit.c, regressor_file.c) and for the
+ * predictor.
  *
- * A maker allocates it by calloc(), fills everything but the QuickScorer, and ends with regressor_ready().
- * hes_regressor_free() takes a half-filled one.
+ * A maker allocates it by calloc(), fills everything but the QuickScorer, and ends with
+ * regressor_ready(). hes_regressor_free() takes a half-filled one.
  */
 #ifndef HES_TREES_REGRESSOR_H
 #define HES_TREES_REGRESSOR_H
@@ -21,12 +22,12 @@ struct regressor_output {
 
 struct hes_regressor {
 	struct hes_regressor_info about;
-	char   (*feature_names)[HES_REGRESSOR_NAME_MAX];
+	char (*feature_names)[HES_REGRESSOR_NAME_MAX];
 	struct regressor_output *outputs;
-	struct ensemble     ensemble; /* of every kind with trees */
-	struct quickscorer *scorer;   /* NULL: trees are too large or too many, or there are none */
-	double *weights;              /* linear: of each output, n_features slopes and the constant */
-	double *means;                /* linear: of each feature, for missing values */
+	struct ensemble ensemble;   /* of every kind with trees */
+	struct quickscorer *scorer; /* NULL: trees are too large or too many, or there are none */
+	double *weights;            /* linear: of each output, n_features slopes and the constant */
+	double *means;              /* linear: of each feature, for missing values */
 };
 
 /** Count trees and nodes, prepare the evaluation. @return 0 or -ENOMEM */

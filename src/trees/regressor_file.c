@@ -1,8 +1,9 @@
 /*
  * regressor_file.c - regressors in model files; see docs/formats/model.md.
  *
- * Every count, name, number and node is checked, although the checksum was right. So no file can make an evaluation
- * leave its tree or run in circles, or allocate more memory than its own size justifies.
+ * Every count, name, number and node is checked, although the checksum was right. So no file can
+ * make an evaluation leave its tree or run in circles, or allocate more memory than its own size
+ * justifies.
  */
 #include "trees/regressor_file.h"
 
@@ -16,7 +17,8 @@
 #define HUGE_NUMBER  1e100   /* sums and products of anything smaller stay finite */
 #define PATIENCE     20      /* of boosting; the format has the field, nothing reads it */
 
-_Static_assert(HES_REGRESSOR_MAX_FEATURES < MISSING_LEFT, "a feature's index leaves room for a flag");
+_Static_assert(HES_REGRESSOR_MAX_FEATURES < MISSING_LEFT,
+	       "a feature's index leaves room for a flag");
 
 static void put_options(struct model_writer *b, const struct hes_regressor_options *o)
 {
@@ -195,11 +197,12 @@ static void get_node(struct model_reader *in, struct ensemble_node *node)
 }
 
 /*
- * Children come after their parent, and no node has two parents: every path ends, and a visit of all nodes by their
- * parents reaches each once.
+ * Children come after their parent, and no node has two parents: every path ends, and a visit of
+ * all nodes by their parents reaches each once.
  * @param parented  room for a byte per node of this tree
  */
-static bool tree_is_sound(const struct ensemble *e, const struct ensemble_tree *tree, unsigned char *parented)
+static bool tree_is_sound(const struct ensemble *e, const struct ensemble_tree *tree,
+			  unsigned char *parented)
 {
 	const struct ensemble_node *nodes = e->nodes + tree->root;
 	size_t n_parented = 1;
@@ -304,6 +307,7 @@ int regressor_get(struct model_reader *in, struct hes_regressor **out, struct he
 	}
 	hes_regressor_free(r);
 	if (rc == -EINVAL)
-		return hes_fail(err, rc, "%s: not a sound model, though its checksum is right", in->path);
+		return hes_fail(err, rc, "%s: not a sound model, though its checksum is right",
+				in->path);
 	return hes_fail(err, rc, "%s: out of memory", in->path);
 }

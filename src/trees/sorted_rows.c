@@ -27,7 +27,8 @@ static uint32_t key_of(float value)
 	return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-static void sort_by_digit(const struct keyed_row *from, struct keyed_row *to, size_t n, unsigned shift)
+static void sort_by_digit(const struct keyed_row *from, struct keyed_row *to, size_t n,
+			  unsigned shift)
 {
 	uint32_t start[DIGITS] = { 0 }, sum = 0;
 
@@ -43,8 +44,8 @@ static void sort_by_digit(const struct keyed_row *from, struct keyed_row *to, si
 		to[start[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-static void sort_feature(const float *x, size_t n, struct keyed_row *a, struct keyed_row *b, uint32_t *rows,
-			 uint32_t *n_present)
+static void sort_feature(const float *x, size_t n, struct keyed_row *a, struct keyed_row *b,
+			 uint32_t *rows, uint32_t *n_present)
 {
 	for (size_t i = 0; i < n; i++)
 		a[i] = (struct keyed_row){ key_of(x[i]), (uint32_t)i };

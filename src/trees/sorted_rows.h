@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 struct sorted_rows {
-	uint32_t *rows;      /* of each feature: by rising value, then by index; rows without it last */
+	uint32_t *rows; /* of each feature: by rising value, then by index; rows without it last */
 	uint32_t *n_present; /* of each feature: rows that have it */
-	size_t    n, n_features;
+	size_t n, n_features;
 };
 
 /** @param x  column by column. @return 0 or -ENOMEM */
-int  sorted_rows_init(struct sorted_rows *s, const float *x, size_t n, size_t n_features);
+int sorted_rows_init(struct sorted_rows *s, const float *x, size_t n, size_t n_features);
 void sorted_rows_finish(struct sorted_rows *s);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * tree_builder.c - the memory of one tree that is fitted, and trees joined to an ensemble; see tree_fit.h.
+ * tree_builder.c - the memory of one tree that is fitted, and trees joined to an ensemble; see
+ * tree_fit.h.
  */
 #include <errno.h>
 #include <omp.h>
@@ -56,7 +57,8 @@ int fit_threads(uint32_t threads, size_t jobs)
 }
 
 /* Count trees and nodes, and allocate them. */
-static int ensemble_allocate(const struct fitted_tree *trees, size_t at_most, const size_t *count, struct ensemble *e)
+static int ensemble_allocate(const struct fitted_tree *trees, size_t at_most, const size_t *count,
+			     struct ensemble *e)
 {
 	for (size_t o = 0; o < e->n_outputs; o++) {
 		e->n_trees += count[o];
@@ -70,8 +72,8 @@ static int ensemble_allocate(const struct fitted_tree *trees, size_t at_most, co
 	return e->base && e->scale && e->trees && e->nodes ? 0 : -ENOMEM;
 }
 
-int join_trees(const struct hes_rows *rows, const struct fitted_tree *trees, size_t at_most, const size_t *count,
-	       struct ensemble *out)
+int join_trees(const struct hes_rows *rows, const struct fitted_tree *trees, size_t at_most,
+	       const size_t *count, struct ensemble *out)
 {
 	struct ensemble e = { .n_features = rows->n_features, .n_outputs = rows->n_outputs };
 	size_t tree = 0, node = 0;

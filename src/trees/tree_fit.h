@@ -1,9 +1,10 @@
 /*
- * tree_fit.h - what the fitters of trees share: fitted trees, the builder of one tree, random draws.
+ * tree_fit.h - what the fitters of trees share: fitted trees, the builder of one tree, random
+ * draws.
  *
- * forest.c averages trees of exact_tree.c (best cuts) or random_tree.c (random cuts); boosting.c adds trees of
- * histogram_tree.c. Each tree draws from its own random stream, and the rows fix the order of every sum. So the number
- * of threads changes nothing.
+ * forest.c averages trees of exact_tree.c (best cuts) or random_tree.c (random cuts); boosting.c
+ * adds trees of histogram_tree.c. Each tree draws from its own random stream, and the rows fix the
+ * order of every sum. So the number of threads changes nothing.
  */
 #ifndef HES_TREES_TREE_FIT_H
 #define HES_TREES_TREE_FIT_H
@@ -15,7 +16,7 @@
 /** A tree until the ensemble has it. */
 struct fitted_tree {
 	struct ensemble_node *nodes;
-	uint32_t              n;
+	uint32_t n;
 };
 
 /** A node that may be split: a range of rows. */
@@ -28,24 +29,27 @@ struct open_node {
 /** Memory to build one tree in. */
 struct tree_builder {
 	struct ensemble_node *nodes;
-	uint32_t              n_nodes;
-	struct open_node     *stack;    /* nodes that may be split */
-	size_t                n_stack;
-	uint32_t             *features; /* in the order of the last draw */
-	uint32_t             *spare;    /* [rows] */
+	uint32_t n_nodes;
+	struct open_node *stack; /* nodes that may be split */
+	size_t n_stack;
+	uint32_t *features; /* in the order of the last draw */
+	uint32_t *spare;    /* [rows] */
 };
 
 /** @return 0 or -ENOMEM; call builder_finish() in any case */
-int  builder_init(struct tree_builder *b, size_t n_rows, size_t n_features);
+int builder_init(struct tree_builder *b, size_t n_rows, size_t n_features);
 void builder_finish(struct tree_builder *b);
 /** A tree with a root and no other node. */
 void builder_start(struct tree_builder *b, size_t n_features);
 /** Copy the tree. @return 0 or -ENOMEM */
-int  builder_take(const struct tree_builder *b, struct fitted_tree *out);
+int builder_take(const struct tree_builder *b, struct fitted_tree *out);
 
-/** Fit a forest, extra trees or one tree. No option but threads has a default left. @return 0 or -ENOMEM */
-int fit_forest(const struct hes_rows *rows, const struct hes_regressor_options *o, struct ensemble *out);
-int fit_boosting(const struct hes_rows *rows, const struct hes_regressor_options *o, struct ensemble *out);
+/** Fit a forest, extra trees or one tree. No option but threads has a default left. @return 0 or
+ * -ENOMEM */
+int fit_forest(const struct hes_rows *rows, const struct hes_regressor_options *o,
+	       struct ensemble *out);
+int fit_boosting(const struct hes_rows *rows, const struct hes_regressor_options *o,
+		 struct ensemble *out);
 
 /**
  * Make an ensemble of trees, which stay the caller's.
@@ -53,13 +57,14 @@ int fit_boosting(const struct hes_rows *rows, const struct hes_regressor_options
  * @param count  trees of each output
  * @return 0 or -ENOMEM; base is 0, scale is 1
  */
-int join_trees(const struct hes_rows *rows, const struct fitted_tree *trees, size_t at_most, const size_t *count,
-	       struct ensemble *out);
+int join_trees(const struct hes_rows *rows, const struct fitted_tree *trees, size_t at_most,
+	       const size_t *count, struct ensemble *out);
 
 /** Threads for @jobs pieces of work; @threads 0: all processors. */
 int fit_threads(uint32_t threads, size_t jobs);
 
-/** The cut between two neighbouring values: the lower one does not exceed it, the upper one does. */
+/** The cut between two neighbouring values: the lower one does not exceed it, the upper one does.
+ */
 static inline float cut_between(float low, float high)
 {
 	float mid = low / 2 + high / 2;

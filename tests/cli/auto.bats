@@ -72,7 +72,8 @@ done_jobs() {
 }
 
 @test "the printed commands can be typed" {
-	run -0 lab two heshare auto one.csv "${QUICK[@]}" --dry-run --dir 'my folder' -- ./job.sh '{workload}' '{batch}' '{iterations}' "it's"
+	run -0 lab two heshare auto one.csv "${QUICK[@]}" --dry-run --dir 'my folder' -- \
+		./job.sh '{workload}' '{batch}' '{iterations}' "it's"
 	sed -n 's/^\$ //p' <<<"$output" >typed
 	mkdir 'my folder'
 	run -0 lab two bash -euo pipefail typed
@@ -91,7 +92,8 @@ done_jobs() {
 	[[ "$output" == *"train: not needed"*"plan: not needed"*"run jobs.auto/plan.json --resume"*"3 of 3 jobs done"* ]]
 	[ "$(done_jobs)" = abc ]
 	# The profile: a command that ends. Nothing is trained, nothing runs.
-	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nx,0,gpt2,1,100,1513\n' >broken.csv
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nx,0,gpt2,1,100,1513\n' \
+		>broken.csv
 	run -1 lab two heshare auto broken.csv "${QUICK[@]}" -- 'echo no such model; exit 3'
 	[[ "$output" == *"gpt2 at batch size 1 ended with status 3: no such model"*"heshare auto: step 2 of 5 ended with exit status 1; "* ]]
 	[ "$(ls broken.auto)" = profiling ]
@@ -113,8 +115,10 @@ done_jobs() {
 		    pass
 		sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n"))
 	EOF
-	run -0 python3 terminal.py "$HES_LAB" --fleet two.yaml --speed 20 -- heshare auto jobs.csv "${QUICK[@]}" -- "${JOB[@]}"
-	tr -s ' \n' '  ' <<<"$output" | grep -q 'profile: stopped early, .* left; .*auto: step 2 of 5 ended with exit status'
+	run -0 python3 terminal.py "$HES_LAB" --fleet two.yaml --speed 20 -- heshare auto \
+		jobs.csv "${QUICK[@]}" -- "${JOB[@]}"
+	tr -s ' \n' '  ' <<<"$output" | grep -q \
+		'profile: stopped early, .* left; .*auto: step 2 of 5 ended with exit status'
 	[ "$(ls jobs.auto)" = profiling ]
 	known=$(points)
 	[ "$known" -ge 2 ]
@@ -123,13 +127,15 @@ done_jobs() {
 	: >go-b
 	run ! lab two sh -c 'heshare auto jobs.csv --resume "$@" & auto=$!; until [ -s marks ] || ! kill -0 $auto; do sleep 1; done; kill -TERM $auto; wait $auto' - \
 		"${QUICK[@]}" -- "${JOB[@]}"
-	[[ "$output" == *"points: "*" failed"*"heshare auto: step 5 of 5 ended with exit status 1; "* ]]
+	[[ "$output" == \
+		*"points: "*" failed"*"heshare auto: step 5 of 5 ended with exit status 1; "* ]]
 	[ "$(done_jobs)" = b ]
 	[ "$(points)" -gt "$known" ]
 	[ "$(sqlite3 store.db "SELECT count(*) = count(DISTINCT workload || batch_size || gpu_type || sm_pct || clock_mhz) FROM points WHERE beside = ''")" = 1 ]
 	rm hold
 	run -0 lab two heshare auto jobs.csv --resume "${QUICK[@]}" -- "${JOB[@]}"
-	[[ "$output" == *"profile: not needed, because there is jobs.auto/plan.json."*"3 of 3 jobs done"* ]]
+	[[ "$output" == \
+		*"profile: not needed, because there is jobs.auto/plan.json."*"3 of 3 jobs done"* ]]
 	[ "$(done_jobs)" = abc ]
 }
 
@@ -143,7 +149,8 @@ done_jobs() {
 }
 
 @test "--gpus, --prefer and --power-cap reach every step: all is on the GPU that was named" {
-	run -0 lab same heshare auto one.csv "${QUICK[@]}" --gpus 1 --prefer energy --power-cap 500 -- "${JOB[@]}"
+	run -0 lab same heshare auto one.csv "${QUICK[@]}" --gpus 1 --prefer energy --power-cap \
+		500 -- "${JOB[@]}"
 	[ "$(sqlite3 store.db "SELECT group_concat(substr(uuid, -12)) FROM run_gpus")" = 000000000002 ]
 	jq -e '.prefer == "energy" and .predicted.power_cap_mw == 500000 and (.gpus | length) == 1' one.auto/plan.json
 }

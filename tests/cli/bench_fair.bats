@@ -22,7 +22,8 @@ setup() {
 
 @test "in the lab two programs have the shares of each policy, and their own progress agrees" {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
-	run -0 python3 "$fair_bench" --lab A100-SXM-80 --lab-program "$HES_LAB" --heshare "$HESHARE" --networks resnet50,mobilenetv2 --minutes 0.5 --work work --out out
+	run -0 python3 "$fair_bench" --lab A100-SXM-80 --lab-program "$HES_LAB" --heshare \
+		"$HESHARE" --networks resnet50,mobilenetv2 --minutes 0.5 --work work --out out
 	jq -e '.virtual and (.sets | length == 4) and (.overhead | length == 2)' out/fair.json
 	# Time shares of the arbiter against iterations of the programs, which it does not see.
 	jq -e '[.sets[] | select(.policy) | (.jobs[0].time_s / (.jobs[0].time_s + .jobs[1].time_s)) as $time

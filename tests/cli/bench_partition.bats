@@ -22,7 +22,8 @@ setup() {
 
 @test "in the lab every split of a pair is predicted and measured; a second time nothing is measured again" {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
-	args=(--lab A100-SXM-80 --lab-program "$HES_LAB" --heshare "$HESHARE" --networks resnet50,mobilenetv2 --work work --out out)
+	args=(--lab A100-SXM-80 --lab-program "$HES_LAB" --heshare "$HESHARE" --networks \
+		resnet50,mobilenetv2 --work work --out out)
 	run -0 python3 "$partition_bench" "${args[@]}"
 	jq -e '.virtual and .gpu.type == "A100-SXM-80" and (.sets | length == 1)
 		and (.sets[0] | (.splits | length == 9 and all(.measured.power_w > 0 and .predicted.power_w > 0 and (.measured.throughput | min) > 0))
@@ -40,7 +41,8 @@ setup() {
 
 @test "stopped by a signal it leaves no job behind and goes on" {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
-	args=(--lab T4 --lab-program "$HES_LAB" --heshare "$HESHARE" --networks resnet50,mobilenetv2 --work work --out out)
+	args=(--lab T4 --lab-program "$HES_LAB" --heshare "$HESHARE" --networks \
+		resnet50,mobilenetv2 --work work --out out)
 	TMPDIR=$(mktemp -d /tmp/hes-XXXXXX)
 	export TMPDIR
 	python3 "$partition_bench" "${args[@]}" 2>err 3>&- &

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# From profiles to joules in the lab: bench/gpu/run on one GPU, with the job that runs networks, and lab/demo in small.
+# From profiles to joules in the lab: bench/gpu/run on one GPU, with the job that runs networks, and
+# lab/demo in small.
 
 run_bench="$HES_SOURCE_ROOT/bench/gpu/run"
 
@@ -25,13 +26,15 @@ setup() {
 		"$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' && found=$python && break
 	done
 	[ -n "${found:-}" ] || skip "python3-torch is not installed"
-	run -0 "$found" "$HES_SOURCE_ROOT/bench/gpu/job.py" --network mobilenetv2 --batch 2 --iterations 6 --cpu
+	run -0 "$found" "$HES_SOURCE_ROOT/bench/gpu/job.py" --network mobilenetv2 --batch 2 \
+		--iterations 6 --cpu
 	[[ "${lines[-1]}" =~ ^'heshare: 6 iterations in '[0-9.]+' s'$ ]]
 }
 
 @test "in the lab it ends with four runs, each of all jobs, marked as virtual; a second time nothing is measured again" {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
-	args=(--lab T4 --lab-program "$HES_LAB" --heshare "$HESHARE" --speed 100 --minutes 0.3 --jobs 12 --networks resnet18,vgg16,mobilenetv2 --work work --out out)
+	args=(--lab T4 --lab-program "$HES_LAB" --heshare "$HESHARE" --speed 100 --minutes 0.3 \
+		--jobs 12 --networks resnet18,vgg16,mobilenetv2 --work work --out out)
 	run -0 python3 "$run_bench" "${args[@]}"
 	jq -e '.virtual and .gpu.type == "T4" and (.runs | length == 4 and all(.done == 12 and .measured.busy_j > 0 and .measured.avg_jct_s > 0))
 		and (.runs[0].planned.busy_j > 0) and (.jobs | length == 12)' out/result.json
@@ -54,7 +57,9 @@ setup() {
 		echo five,0,mobilenet,32,6000,4066
 		echo six,0,mobilenet,32,10000,4066
 	} >j.csv
-	# How near planned and measured are is for `make lab-demo`, on a machine that does nothing else.
-	run -0 "$BATS_TEST_DIRNAME/../../lab/demo" --jobs j.csv --fleet f.yaml --samples 20 --speed 100 --planned-within 10000 --simulated-within 10000 --keep demo
+	# How near planned and measured are is for `make lab-demo`, on a machine that does nothing
+	# else.
+	run -0 "$BATS_TEST_DIRNAME/../../lab/demo" --jobs j.csv --fleet f.yaml --samples 20 \
+		--speed 100 --planned-within 10000 --simulated-within 10000 --keep demo
 	[[ "$output" == *"jobs done exactly once: 6 of 6"* ]]
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Plans, policies and workloads of one's own: simulate --plan without predictions, --per-job, exec:PROGRAM
+# Plans, policies and workloads of one's own: simulate --plan without predictions, --per-job,
+# exec:PROGRAM
 
 bats_require_minimum_version 1.5.0
 
@@ -34,25 +35,30 @@ program() {
 @test "a plan of decisions alone is replayed as the same plan with predictions, which print as -" {
 	bare >bare.json
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json >full.out
-	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan bare.json --json --csv bare.csv
+	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan \
+		bare.json --json --csv bare.csv
 	[ -z "$stderr" ]
-	jq -es '.[0].policies[0] | .predicted == {avg_jct_s: null, busy_energy_j: null}' <<<"$output"
+	jq -es '.[0].policies[0] | .predicted == {avg_jct_s: null, busy_energy_j: null}' \
+		<<<"$output"
 	jq -es '(.[0].policies[0] | del(.name, .predicted)) == (.[1].policies[0] | del(.name, .predicted))' - full.out <<<"$output"
 	[ "$(tail -1 bare.csv | cut -d, -f 12-13)" = , ]
-	run -0 "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan bare.json -p pwr --seeds 1..2 --wide
+	run -0 "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan bare.json -p pwr --seeds \
+		1..2 --wide
 	grep -E '^bare\.json .* - +- ' <<<"$output"
 	! grep -E '^pwr .* - +- ' <<<"$output" || false
 }
 
 @test "a plan without predictions may have an open queue, and a report" {
 	jq '{gpus: [{gpu: "new/0", together: 2, batches: [.gpus[].batches[].jobs[] | {jobs: [{job, sm_pct: 50}]}]}]}' "$G/plan.json" >open.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan open.json --burst --per-job rows.csv --json >out.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan open.json --burst --per-job \
+		rows.csv --json >out.json
 	# A clock that is not given is the type's default; two at a time, in order.
 	[ "$(cut -d, -f 11 rows.csv | sort -u | tr '\n' ' ')" = "1410 clock_mhz " ]
 	[ "$(awk -F, 'NR > 1 && $13 == "0.000000"' rows.csv | wc -l)" -eq 2 ]
 	jq -e '.policies[0] | .predicted.avg_jct_s == null and .mean_util > 0' out.json
 	command -v gnuplot >/dev/null || return 0
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan open.json -p pwr --report r.html >/dev/null
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan open.json -p pwr --report r.html \
+		>/dev/null
 	grep -q 'open.json' r.html
 }
 
@@ -61,15 +67,19 @@ program() {
 	jq '.gpus[0].batches[0].jobs[0].job = "late"' bare.json >twice.json
 	refused 1 "job late is planned twice" simulate "$G/jobs.csv" "${FLEET[@]}" --plan twice.json
 	jq 'del(.gpus[0].batches[0].jobs[0].sm_pct)' bare.json >share.json
-	refused 1 "share.json: gpus[0].batches[0].jobs[0].sm_pct: missing" simulate "$G/jobs.csv" "${FLEET[@]}" --plan share.json
+	refused 1 "share.json: gpus[0].batches[0].jobs[0].sm_pct: missing" simulate \
+		"$G/jobs.csv" "${FLEET[@]}" --plan share.json
 	jq '.predicted = {}' bare.json >half.json
-	refused 1 "half.json: predicted.avg_jct_us: missing" simulate "$G/jobs.csv" "${FLEET[@]}" --plan half.json
+	refused 1 "half.json: predicted.avg_jct_us: missing" simulate "$G/jobs.csv" \
+		"${FLEET[@]}" --plan half.json
 	jq '.gpus |= map(.type = {"old/0": "T4", "old/1": "V100-SXM2-32", "new/0": "A100-SXM-80"}[.gpu])' bare.json >typed.json
-	refused 1 "typed.json: it has no predictions" run typed.json "$G/jobs.csv" --command true --dry-run
+	refused 1 "typed.json: it has no predictions" run typed.json "$G/jobs.csv" --command \
+		true --dry-run
 }
 
 @test "a row for each job and policy: times agree with the totals, joules sum to the busy energy" {
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,morak,pwr --seeds 1..2 --time-noise 3 --power-noise 4 \
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,morak,pwr --seeds 1..2 \
+		--time-noise 3 --power-noise 4 \
 		--per-job jobs.out --csv runs.out >/dev/null
 	python3 - "$G/jobs.csv" <<-'END'
 		import csv, sys
@@ -85,7 +95,8 @@ program() {
 		    assert abs(max(float(r["end_s"]) for r in own) - float(run["makespan_s"])) < 1e-4
 		    for r in own:
 		        assert float(r["start_s"]) >= float(jobs[r["job"]]["arrival_s"]) == float(r["arrival_s"])
-		        # Noise apart, nothing is faster than alone on the whole GPU at its default clock.
+		        # Noise apart, nothing is faster than alone on the whole GPU at its default
+		        # clock.
 		        assert float(r["end_s"]) - float(r["start_s"]) > 0.85 * float(r["alone_s"])
 		        with_it = {o["job"] for o in own if o["gpu"] == r["gpu"] and o is not r
 		                   and float(o["start_s"]) < float(r["end_s"]) and float(o["end_s"]) > float(r["start_s"])}
@@ -100,7 +111,8 @@ program() {
 	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy "$mine" -o plan.json >plan.txt
 	grep -q '^exec:policy.py: 8 jobs on 3 GPUs$' plan.txt
 	jq -e '.policy == "exec:policy.py" and .predicted.avg_jct_us > 0 and .predicted.busy_energy_mj > 0 and .seed == 1' plan.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p "$mine,pwr" --plan plan.json --burst --no-timing --json >out.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p "$mine,pwr" --plan plan.json --burst \
+		--no-timing --json >out.json
 	jq -e '[.policies[].name] == ["exec:policy.py", "pwr", "plan.json"] and
 		(.policies | (.[0] | del(.name)) == (.[2] | del(.name))) and
 		(.policies[0] | .predicted.avg_jct_s / .avg_jct_s | . > 0.9 and . < 1.1)' out.json
@@ -132,21 +144,25 @@ program() {
 			jq '{gpus: [.gpus[] | {gpu, together, shares_pct, batches: [.batches[] | {clock_mhz, jobs: [.jobs[] | {job, sm_pct}]}]} |
 				with_entries(select(.value != null))]}' $policy.json
 		END
-		"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy exec:./again -o again.json >/dev/null
-		jq -es '(.[0].gpus == .[1].gpus) and .[0].predicted == .[1].predicted' $policy.json again.json
+		"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy exec:./again -o again.json \
+			>/dev/null
+		jq -es '(.[0].gpus == .[1].gpus) and .[0].predicted == .[1].predicted' \
+			$policy.json again.json
 	done
 }
 
 @test "what is wrong with a program or its answer is said" {
 	local args=(plan "$G/jobs.csv" "${FLEET[@]}" --policy exec:./bad)
-	refused 2 'policy "exec:" names no program; exec:./PROGRAM is right' plan "$G/jobs.csv" --policy exec:
+	refused 2 'policy "exec:" names no program; exec:./PROGRAM is right' plan "$G/jobs.csv" \
+		--policy exec:
 	refused 2 'policy "exec:" names no program' simulate "$G/jobs.csv" -p pwr,exec:
 	refused 2 "policy exec:bad has no preference" "${args[@]}" --prefer energy
 	refused 1 "exec:bad: cannot run ./bad: No such file or directory" "${args[@]}"
 	touch bad
 	refused 1 "exec:bad: cannot run ./bad: Permission denied" "${args[@]}"
 	program bad <<<'exit 3'
-	refused 1 "exec:bad: it ended with exit status 3; a program that has a plan ends with 0" "${args[@]}"
+	refused 1 "exec:bad: it ended with exit status 3; a program that has a plan ends with 0" \
+		"${args[@]}"
 	program bad <<<'kill -9 $$'
 	refused 1 "exec:bad: it was ended by signal 9" "${args[@]}"
 	program bad <<<'echo "{"'
@@ -161,18 +177,24 @@ program() {
 		echo "$1" >edit
 		refused 1 "exec:bad: $2" "${args[@]}"
 	}
-	answer '.gpus[0].batches[0].jobs[0].job = "nobody"' 'its answer: gpus[0].batches[0].jobs[0].job: no job "nobody" among the jobs'
-	answer '.gpus[0].batches[0].jobs[0].job = "late"' 'old/0: batch 1: job late is planned twice'
+	answer '.gpus[0].batches[0].jobs[0].job = "nobody"' \
+		'its answer: gpus[0].batches[0].jobs[0].job: no job "nobody" among the jobs'
+	answer '.gpus[0].batches[0].jobs[0].job = "late"' \
+		'old/0: batch 1: job late is planned twice'
 	answer 'del(.gpus[0].batches[1])' 'job late is not in the plan'
 	answer '.gpus[0].gpu = "old/7"' 'its answer: gpus[0].gpu: no GPU "old/7" in fleet three'
-	answer '.gpus[0].batches[0].jobs[0].sm_pct = 0' 'its answer: gpus[0].batches[0].jobs[0].sm_pct: 0 is outside 1 to 100'
-	answer '.gpus[1].batches[0].jobs[0].sm_pct = 50' 'old/1: batch 0: shares sum to 110 %, more than 100 %'
+	answer '.gpus[0].batches[0].jobs[0].sm_pct = 0' \
+		'its answer: gpus[0].batches[0].jobs[0].sm_pct: 0 is outside 1 to 100'
+	answer '.gpus[1].batches[0].jobs[0].sm_pct = 50' \
+		'old/1: batch 0: shares sum to 110 %, more than 100 %'
 	answer '.gpus[0].batches[0].clock_mhz = 1591' 'old/0: batch 0: T4 has no clock of 1591 MHz'
-	answer '.gpus[0].batches[0].clock_mhz = 1575' 'old/0: batch 0: 1575 MHz is none of the clocks_mhz of this GPU'
+	answer '.gpus[0].batches[0].clock_mhz = 1575' \
+		'old/0: batch 0: 1575 MHz is none of the clocks_mhz of this GPU'
 	answer '.gpus[0].together = 5' 'old/0: together is 5; at most 4 jobs can share this GPU'
 	sed 's/,1600$/,16000/' "$G/jobs.csv" >large.csv
 	echo . >edit
-	refused 1 "exec:bad: old/0: batch 0: its jobs need 16000 MiB, T4 has 15360 MiB" plan large.csv "${FLEET[@]}" --policy exec:./bad
+	refused 1 "exec:bad: old/0: batch 0: its jobs need 16000 MiB, T4 has 15360 MiB" plan \
+		large.csv "${FLEET[@]}" --policy exec:./bad
 	refused 1 "simulate: exec:bad, seed 1: exec:bad: its answer: gpus[0].batches[1].jobs[0].job: no job \"late\" among the jobs" \
 		simulate "$G/jobs.csv" "${FLEET[@]}" -p exec:./bad
 }
@@ -212,11 +234,14 @@ own_jobs() {
 	run -0 "$HESHARE" simulate mine.csv "${FLEET[@]}" -p pwr,mps-equal --profiles rows.csv
 	[[ "$output" == *$'\n'"mine: fitted to 9 points: time "*" %, power "*" %; nearest network "* ]]
 	[[ "$output" != *"resnet50: fitted"* ]]
-	"$HESHARE" simulate mine.csv "${FLEET[@]}" -p pwr,mps-equal --profiles rows.csv --json >own.json
+	"$HESHARE" simulate mine.csv "${FLEET[@]}" -p pwr,mps-equal --profiles rows.csv --json \
+		>own.json
 	jq -e '.fitted | length == 1 and .[0].workload == "mine" and .[0].points == 9 and .[0].time_error < 0.12 and .[0].power_error < 0.12' own.json
-	# The same plans of the same profiles, replayed with the parameters that the profile was drawn with.
+	# The same plans of the same profiles, replayed with the parameters that the profile was
+	# drawn with.
 	sed 's/^mine,/bert-miso,/' rows.csv >known_rows.csv
-	"$HESHARE" simulate known.csv "${FLEET[@]}" -p pwr,mps-equal --profiles known_rows.csv --json >known.json
+	"$HESHARE" simulate known.csv "${FLEET[@]}" -p pwr,mps-equal --profiles known_rows.csv \
+		--json >known.json
 	jq -e 'has("fitted") | not' known.json
 	jq -es 'def near(a; b): (a / b - 1) | fabs < 0.15;
 		[.[0].policies, .[1].policies] | transpose | length == 2 and all(.[]; . as [$a, $b] |
@@ -245,5 +270,6 @@ own_jobs() {
 		simulate other.csv "${FLEET[@]}" -p pwr --profiles rows.csv
 	refused 1 "nowhere.csv" model mine --profiles nowhere.csv
 	grep -v ,T4, rows.csv >no_t4.csv
-	refused 1 "no_t4.csv: no profiles of T4" simulate <(own_jobs mine) "${FLEET[@]}" -p pwr --profiles no_t4.csv
+	refused 1 "no_t4.csv: no profiles of T4" simulate <(own_jobs mine) "${FLEET[@]}" -p pwr \
+		--profiles no_t4.csv
 }

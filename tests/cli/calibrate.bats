@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare-calibrate on measured GPUs. The GPUs are made up by tests/tools/measured_gpu.c: the physics with
-# parameters of type and workloads moved by 10 to 60 %, and 1 % of noise on every reading.
+# heshare-calibrate on measured GPUs. The GPUs are made up by tests/tools/measured_gpu.c: the
+# physics with parameters of type and workloads moved by 10 to 60 %, and 1 % of noise on every
+# reading.
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR"
@@ -27,7 +28,8 @@ below() {
 	awk -v have="$1" -v most="$2" 'BEGIN { exit !(have < most) }'
 }
 
-all=("time alone" "GPU power alone" "DRAM use alone" "slowdown of pairs" "GPU power of pairs" "time of three and more"
+all=("time alone" "GPU power alone" "DRAM use alone" "slowdown of pairs" "GPU power of pairs" \
+	"time of three and more"
 	"GPU power of three and more")
 
 @test "a GPU is found again from the part to fit: the part held back is met to 2 % in the median" {
@@ -82,7 +84,8 @@ all=("time alone" "GPU power alone" "DRAM use alone" "slowdown of pairs" "GPU po
 
 @test "a test is no measurement: without --tests it is refused" {
 	run -1 --separate-stderr "$HES_CALIBRATE" "$physics" gpus
-	[[ "$stderr" == *"gpus/first/gpu.json: test: true, so this is a recording and no measured GPU"* ]]
+	[[ "$stderr" == \
+		*"gpus/first/gpu.json: test: true, so this is a recording and no measured GPU"* ]]
 	[ -z "$output" ]
 	run -2 "$HES_CALIBRATE" "$physics"
 }

@@ -31,7 +31,8 @@ slices() {
 	[ "$(slices --interval 40 --power 5,5,5 --weight 2,, --json | jq -c .slices)" = '[20,10,10]' ]
 	[ "$(slices --interval 30 --power 5,5,5 --demand 10,,5 --json | jq -c .slices)" = '[10,15,5]' ]
 	[ "$(slices --interval 30 --power 5,5 --demand 1,2 --json | jq -c .slices)" = '[1,2]' ]
-	slices --interval 40 --power 5,5,5 --weight 2,1,1 --json | jq -e '.time_fairness == 1 and .energy_fairness == 1 and .energy == [100, 50, 50]'
+	slices --interval 40 --power 5,5,5 --weight 2,1,1 --json |
+		jq -e '.time_fairness == 1 and .energy_fairness == 1 and .energy == [100, 50, 50]'
 }
 
 @test "a huge interval is divided to the last quantum" {
@@ -60,14 +61,18 @@ refused() { # SENTENCE ARGUMENT...: one line on standard error, exit status 2
 	refused "missing operand; usage: heshare fair ACTION [OPERAND]..."
 	refused "too many operands; usage: heshare fair slices" slices 3
 	refused "--interval is missing: the number of quanta to divide" slices --power 1
-	refused "--power is missing: the power of each tenant in W, such as --power 2,3,8" slices --interval 5
+	refused "--power is missing: the power of each tenant in W, such as --power 2,3,8" \
+		slices --interval 5
 	refused "--interval: 0 is outside 1 to 1000000000000" slices --interval 0 --power 1
 	refused "--phi: 2 is outside 0 to 1" slices --interval 5 --power 1 --phi 2
-	refused '--policy: "no" is not one of time, energy, etf' slices --interval 5 --power 1 --policy no
+	refused '--policy: "no" is not one of time, energy, etf' slices --interval 5 --power 1 \
+		--policy no
 	refused '--power, tenant 2: "" is not a number' slices --interval 5 --power 1,,3
 	refused '--power, tenant 2: "x" is not a number' slices --interval 5 --power 1,x
 	refused "--power, tenant 1: 0 is outside 1e-06 to 1e+06" slices --interval 5 --power 0
 	refused "--weight: 1 value where --power has 2" slices --interval 5 --power 1,2 --weight 1
-	refused "--weight, tenant 2: -1 is outside 1e-06 to 1e+06" slices --interval 5 --power 1,2 --weight 1,-1
-	refused '--demand, tenant 1: "1.5" is not a whole number from 0 to 1000000000000' slices --interval 5 --power 1,2 --demand 1.5,
+	refused "--weight, tenant 2: -1 is outside 1e-06 to 1e+06" slices --interval 5 --power \
+		1,2 --weight 1,-1
+	refused '--demand, tenant 1: "1.5" is not a whole number from 0 to 1000000000000' slices \
+		--interval 5 --power 1,2 --demand 1.5,
 }

@@ -1,13 +1,15 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# Programs as they are, scheduled by the preload library: in the lab, with a small arbiter (tests/lab/tiny_arbiter.py).
+# Programs as they are, scheduled by the preload library: in the lab, with a small arbiter
+# (tests/lab/tiny_arbiter.py).
 
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
 	[ -n "${HES_CUDA_CLIENT:-}" ] || skip "this build has no CUDA client"
 	PATH=$(dirname "$HESHARE"):$PATH
-	unset LD_LIBRARY_PATH HESHARE_FAIR_SOCKET HESHARE_FAIR_TENANT HESHARE_FAIR_LIBRARY HESHARE_FAIR_VERBOSE
+	unset LD_LIBRARY_PATH HESHARE_FAIR_SOCKET HESHARE_FAIR_TENANT HESHARE_FAIR_LIBRARY \
+		HESHARE_FAIR_VERBOSE
 	cd "$BATS_TEST_TMPDIR"
 	export CLIENT=$HES_CUDA_CLIENT
 }
@@ -36,7 +38,8 @@ tenant() {
 }
 
 count() { # MESSAGE [NAME]
-	jq -s --arg m "$1" --arg n "${2:-}" 'map(select(.message == $m and ($n == "" or .name == $n))) | length' log
+	jq -s --arg m "$1" --arg n "${2:-}" \
+		'map(select(.message == $m and ($n == "" or .name == $n))) | length' log
 }
 
 # The lab's own answer, without the library.
@@ -51,8 +54,10 @@ checksum() { # OPTION...
 		for own in "" --ptsz; do
 			for route in link dlsym proc1 proc2; do
 				plain=$(checksum --route $route $own --threads $threads)
-				run -0 --separate-stderr tenant "$route$own" "$CLIENT" --rounds 12 --route $route $own --threads $threads
-				[ "$output" = "$plain" ] || { echo "$route $own $threads: $output, not $plain"; false; }
+				run -0 --separate-stderr tenant "$route$own" "$CLIENT" --rounds \
+					12 --route $route $own --threads $threads
+				[ "$output" = "$plain" ] ||
+					{ echo "$route $own $threads: $output, not $plain"; false; }
 				[ -z "$stderr" ]
 				[ "$(count grant "$route$own")" -ge 1 ]
 			done
@@ -79,7 +84,8 @@ checksum() { # OPTION...
 		(map(select(.name == "b").gpu_ns) | add) as $b | $a > 0.7 * $b and $b > 0.7 * $a' log
 	for t in a b; do
 		launches=$(grep launches out.$t | jq .launches)
-		counted=$(jq -s --arg n $t 'map(select(.message == "release" and .name == $n).launches) | add' log)
+		counted=$(jq -s --arg n $t \
+			'map(select(.message == "release" and .name == $n).launches) | add' log)
 		# The last lease may end with the process.
 		[ "$counted" -le "$launches" ]
 		[ "$counted" -ge "$((launches / 2))" ]
@@ -99,7 +105,8 @@ checksum() { # OPTION...
 }
 
 @test "without an arbiter a program runs as ever, and says so once" {
-	run -0 --separate-stderr "$HES_LAB" -- heshare fair run --tenant a --socket "$PWD/none" -- "$CLIENT" --rounds 5
+	run -0 --separate-stderr "$HES_LAB" -- heshare fair run --tenant a --socket "$PWD/none" \
+		-- "$CLIENT" --rounds 5
 	[ "$output" = "$("$HES_LAB" -- "$CLIENT" --rounds 5)" ]
 	[ "${#stderr_lines[@]}" = 2 ]
 	[ "${stderr_lines[0]}" = "heshare fair run: no arbiter at $PWD/none (No such file or directory): the command runs unscheduled until there is one" ]
@@ -148,7 +155,8 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 
 @test "a program without CUDA connects to nobody, and its exit status is the command's" {
 	start_arbiter
-	run -7 --separate-stderr "$HES_LAB" -- heshare fair run --tenant a --socket "$PWD/s" -- sh -c 'echo hello; exit 7'
+	run -7 --separate-stderr "$HES_LAB" -- heshare fair run --tenant a --socket "$PWD/s" -- \
+		sh -c 'echo hello; exit 7'
 	[ "$output" = hello ]
 	[ -z "$stderr" ]
 	[ "$(count hello)" = 0 ]
@@ -169,10 +177,12 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 @test "a program with contexts on two GPUs has a connection for each; contexts come and go" {
 	local program=$HES_SOURCE_ROOT/tests/lab/many_contexts.py plain
 	start_arbiter
-	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n' >two.yaml
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n' \
+		>two.yaml
 	for how in "1 1" "1 3" "2 2" "2 5"; do
 		plain=$("$HES_LAB" --fleet two.yaml -- "$program" $how)
-		run -0 --separate-stderr "$HES_LAB" --fleet two.yaml -- heshare fair run --tenant "${how/ /of}" --socket "$PWD/s" -- "$program" $how
+		run -0 --separate-stderr "$HES_LAB" --fleet two.yaml -- heshare fair run \
+			--tenant "${how/ /of}" --socket "$PWD/s" -- "$program" $how
 		[ "$output" = "$plain" ]
 		[ -z "$stderr" ]
 		[ "$(jq -s --arg n "${how/ /of}" 'map(select(.message == "hello" and .name == $n).gpu) | unique | length' log)" = "${how% *}" ]
@@ -182,8 +192,10 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 
 @test "contexts on two GPUs from before the first launch are scheduled on both" {
 	start_arbiter
-	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n' >two.yaml
-	run -0 --separate-stderr "$HES_LAB" --fleet two.yaml -- heshare fair run --tenant a --socket "$PWD/s" -- \
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n' \
+		>two.yaml
+	run -0 --separate-stderr "$HES_LAB" --fleet two.yaml -- heshare fair run --tenant a \
+		--socket "$PWD/s" -- \
 		"$HES_SOURCE_ROOT/tests/lab/many_contexts.py" 2 2 keep
 	[ "$output" = kept ]
 	[ "$(jq -s 'map(select(.message == "hello").gpu) | unique | length' log)" = 2 ]
@@ -191,7 +203,8 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 
 @test "at another speed of the lab its clocks and the library work together" {
 	start_arbiter
-	run -0 --separate-stderr "$HES_LAB" --speed 5 -- heshare fair run --tenant a --socket "$PWD/s" -- "$CLIENT" --spin 100 --for 3
+	run -0 --separate-stderr "$HES_LAB" --speed 5 -- heshare fair run --tenant a --socket \
+		"$PWD/s" -- "$CLIENT" --spin 100 --for 3
 	[ -z "$stderr" ]
 	[ "$(count grant a)" -ge 1 ]
 }
@@ -228,7 +241,8 @@ heshare-fair: scheduled by the arbiter at $PWD/s as tenant a" ]
 		sys.exit(subprocess.run(sys.argv[1:], stderr=out).returncode)
 	EOF
 	start_arbiter
-	tenant a python3 full.py timeout -s KILL 200 "$CLIENT" --spin 100 --for 4 --idle 20000 >out 3>&- &
+	tenant a python3 full.py timeout -s KILL 200 "$CLIENT" --spin 100 --for 4 --idle 20000 \
+		>out 3>&- &
 	local program=$!
 	until [ "$(count grant)" != 0 ]; do sleep 0.05; done
 	kill -9 "$arbiter"
@@ -251,13 +265,15 @@ print(p.returncode, p.stdout.decode().strip())' "$CLIENT" --rounds 5
 	[ ! -e /run/heshare/fair.sock ] || skip "this machine has an arbiter"
 	mkdir -p x/heshare
 	python3 -c 'import socket; socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind("x/heshare/fair.sock")'
-	XDG_RUNTIME_DIR=$PWD/x run -0 --separate-stderr "$HES_LAB" -- heshare fair run --tenant a -- "$CLIENT" --rounds 2
+	XDG_RUNTIME_DIR=$PWD/x run -0 --separate-stderr "$HES_LAB" -- heshare fair run --tenant \
+		a -- "$CLIENT" --rounds 2
 	[[ "$stderr" == "heshare fair run: no arbiter at /run/heshare/fair.sock "* ]]
 }
 
 @test "names, weights, clocks and sockets reach the arbiter" {
 	start_arbiter
-	"$HES_LAB" -- heshare fair run --tenant "größe 1" --weight 2.5 --clock 1200 --socket "$PWD/s" -- "$CLIENT" --rounds 2
+	"$HES_LAB" -- heshare fair run --tenant "größe 1" --weight 2.5 --clock 1200 --socket \
+		"$PWD/s" -- "$CLIENT" --rounds 2
 	jq -s -e 'map(select(.message == "hello")) | .[0].name == "größe 1" and .[0].weight == 2.5 and .[0].clock == 1200' log
 }
 
@@ -268,7 +284,8 @@ print(p.returncode, p.stdout.decode().strip())' "$CLIENT" --rounds 5
 	jq -s -e 'map(select(.message == "hello")) | .[0].name == "ö???b"' log
 }
 
-# A driver with two functions of one base name and different parameters, and a program that calls both.
+# A driver with two functions of one base name and different parameters, and a program that calls
+# both.
 prefetch_programs() {
 	cat >driver.c <<-'EOF'
 		#include <stdio.h>
@@ -334,14 +351,18 @@ refused() { # SENTENCE ARGUMENT...
 	refused "--tenant: byte 2 of the name is a control character" --tenant $'a\xc2\x85' -- true
 	refused "--tenant: the name is not UTF-8" --tenant $'a\xff' -- true
 	refused "--weight: 0 is outside 1e-06 to 1e+06" --tenant a --weight 0 -- true
-	run -127 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- nothing-of-this-name
-	[ "${stderr_lines[1]}" = "heshare fair run: nothing-of-this-name: No such file or directory" ]
-	HESHARE_FAIR_LIBRARY=/nowhere.so run -1 --separate-stderr heshare fair run --tenant a -- true
+	run -127 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- \
+		nothing-of-this-name
+	[ "${stderr_lines[1]}" = \
+		"heshare fair run: nothing-of-this-name: No such file or directory" ]
+	HESHARE_FAIR_LIBRARY=/nowhere.so run -1 --separate-stderr heshare fair run --tenant a -- \
+		true
 	[ "$stderr" = "heshare fair run: libheshare-fair.so is not found: make builds it; HESHARE_FAIR_LIBRARY can name it" ]
 }
 
 @test "what is preloaded already stays, behind the library" {
-	LD_PRELOAD=libc.so.6 run -0 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- sh -c 'echo "$LD_PRELOAD"'
+	LD_PRELOAD=libc.so.6 run -0 --separate-stderr heshare fair run --tenant a --socket \
+		"$PWD/s" -- sh -c 'echo "$LD_PRELOAD"'
 	[[ "$output" == /*/libheshare-fair.so:libc.so.6 ]]
 }
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# The arbiter in the lab: heshare fair serve, top, set and profile, with tenants that speak its protocol (lab/fair_client.py).
+# The arbiter in the lab: heshare fair serve, top, set and profile, with tenants that speak its
+# protocol (lab/fair_client.py).
 
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
 	place=$(mktemp -d /tmp/heshare-fair.XXXXXX)
 	chmod 755 "$place"
 	cd "$place"
-	export PATH=$(dirname "$HESHARE"):$PATH HESHARE_STORE=$place/store.db HESHARE_FAIR_SOCKET=$place/run/fair.sock
+	export PATH=$(dirname "$HESHARE"):$PATH HESHARE_STORE=$place/store.db \
+		HESHARE_FAIR_SOCKET=$place/run/fair.sock
 	export CLIENT=$HES_SOURCE_ROOT/tests/lab/fair_client.py
 	unset LD_LIBRARY_PATH
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: A100-SXM-80, count: 1 } ]\n' >one.yaml
@@ -61,7 +63,8 @@ in_lab() {
 	[ "$status" -eq 0 ]
 	jq -e '.[0] | .policy == "etf" and .phi == 0.7 and .used_s / .wanted_s > 0.5' <<<"$output"
 	jq -e '.[0].tenants | map({(.tenant): .time_s}) | add | .heavy / .light | . > 1.5 and . < 2.6' <<<"$output"
-	jq -e -s '.[0].leases > 10 and .[1].leases > 10 and .[0].held_s + .[1].held_s > 4' light.json heavy.json
+	jq -e -s '.[0].leases > 10 and .[1].leases > 10 and .[0].held_s + .[1].held_s > 4' \
+		light.json heavy.json
 	grep -q "GPU 0: tenant heavy of user $(id -u), process [0-9]* connected" serve.log
 	grep -q "tenant heavy of user $(id -u), process [0-9]* disconnected" serve.log
 }
@@ -202,11 +205,14 @@ in_lab() {
 	[ "${lines[0]}" = seen ]
 	[ "${lines[1]}" = "weight 1.5: user 65534 may ask for 1 at most; heshare fair serve --max-weight, or heshare fair set, allows more" ]
 	[ "${lines[*]:2:2}" = "true true" ]
-	[ "${lines[4]}" = 'heshare fair set: tenants "heavy" of users 65534, 0: say whose by --user' ]
+	[ "${lines[4]}" = \
+		'heshare fair set: tenants "heavy" of users 65534, 0: say whose by --user' ]
 	[ "${lines[*]:5}" = "[[0,1],[65534,3]] seen rc=2" ]
 	[[ "${stderr_lines[0]}" == *"(Permission denied)"* ]]
-	[ "${stderr_lines[1]}" = "heshare fair top: this user may not use the arbiter; its --allow says who may" ]
-	[ "${stderr_lines[2]}" = "heshare fair set: this user may not use the arbiter; its --allow says who may" ]
+	[ "${stderr_lines[1]}" = \
+		"heshare fair top: this user may not use the arbiter; its --allow says who may" ]
+	[ "${stderr_lines[2]}" = \
+		"heshare fair set: this user may not use the arbiter; its --allow says who may" ]
 	[ "${stderr_lines[3]}" = "heshare fair set: only user 0 and root may change settings" ]
 	[[ "${stderr_lines[4]}" == *'there is no user "no-such-user"; a group is written @GROUP' ]]
 }
@@ -272,16 +278,20 @@ in_lab() {
 		[[ "$stderr" == *"$sentence"* ]] || { echo "$stderr"; return 1; }
 	}
 	refused '--interval: "200" is no time such as 200ms, 2s or 500us' serve --interval 200
-	refused '--quantum: it is at least 1us, and no longer than --interval' serve --interval 1ms --quantum 2ms
+	refused '--quantum: it is at least 1us, and no longer than --interval' serve --interval \
+		1ms --quantum 2ms
 	refused "--patience: 0 is outside 0.001 to 3600" serve --patience 0
 	refused "nothing to set; give --phi PHI, or --tenant NAME --weight W" set
 	refused "--tenant NAME and --weight W go together" set --tenant a
-	refused "--user tells whose tenant is meant; give --tenant NAME too" set --phi 0.5 --user root
-	refused '--user: there is no user "no-such-user"' set --tenant a --weight 1 --user no-such-user
+	refused "--user tells whose tenant is meant; give --tenant NAME too" set --phi 0.5 \
+		--user root
+	refused '--user: there is no user "no-such-user"' set --tenant a --weight 1 --user \
+		no-such-user
 	refused "--max-weight: 0 is outside 1e-06 to 1e+06" serve --max-weight 0
 	refused "--weight: 0 is outside 1e-06 to 1e+06" set --tenant a --weight 0
 	refused "--tenant: give the name that the arbiter will know the command by" profile -- true
-	refused "no command; usage: heshare fair profile --tenant NAME --clock LIST -- COMMAND" profile --tenant a
+	refused "no command; usage: heshare fair profile --tenant NAME --clock LIST -- COMMAND" \
+		profile --tenant a
 	refused "--list takes no command" profile --list -- true
 	refused 'too many operands; usage: heshare fair top' top now
 }

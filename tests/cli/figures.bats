@@ -28,13 +28,15 @@ setup() {
 @test "shares, energy and pairs are drawn, with what was measured under each dot" {
 	run -0 "$figures" gpu out
 	[ "$(ls out | tr '\n' ' ')" = "energy.svg pairs.svg share.svg " ]
-	for f in out/*.svg; do python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$f"; done
+	for f in out/*.svg; do python3 -c \
+		'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$f"; done
 	grep -q 'A test, no measurement: Made &lt;up&gt;, fp16, batch 8' out/share.svg
 	grep -q '<title>resnet50: 50, 80</title>' out/share.svg
 	grep -q '<title>resnet50: 50, 40</title>' out/share.svg
 	grep -q '<title>vgg19: 50, 0.25</title>' out/energy.svg
 	[ "$(grep -c '<title>resnet50 + vgg19: 1.1</title>' out/pairs.svg)" -eq 2 ]
-	# A second of the pair is 90.9 and 22.7 iterations, 0.48 J and 1.4 J each when alone: 75.5 W, with 65 drawn.
+	# A second of the pair is 90.9 and 22.7 iterations, 0.48 J and 1.4 J each when alone: 75.5
+	# W, with 65 drawn.
 	grep -q '<title>resnet50 + vgg19: 1.161</title>' out/pairs.svg
 }
 

@@ -18,7 +18,8 @@ bats_require_minimum_version 1.5.0
 }
 
 @test "an unknown type in a fleet is named with what is known" {
-	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: K80, count: 1 } ]\n' >"$BATS_TEST_TMPDIR/f.yaml"
+	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: K80, count: 1 } ]\n' \
+		>"$BATS_TEST_TMPDIR/f.yaml"
 	run "$HESHARE" gpus --fleet "$BATS_TEST_TMPDIR/f.yaml"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *'nodes[0].gpus[0].type: unknown GPU type "K80"; known: P100-PCIe-16'* ]]
@@ -61,13 +62,16 @@ row() {
 	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: Odd, count: 1 }, { type: T4, count: 1 } ]\n' >f.yaml
 	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,resnet50,8,900,3000\nb,0,vgg16,8,500,6000\n' >jobs.csv
 	derived='heshare: derived from data sheets, not fitted to measurements: Odd; expect times within 15 % in half of the cases, within 50 % in nine of ten (docs/gpu-model.md)'
-	run --separate-stderr "$HESHARE" simulate jobs.csv --fleet f.yaml --catalogue own.yaml -p heshare,joint --json
+	run --separate-stderr "$HESHARE" simulate jobs.csv --fleet f.yaml --catalogue own.yaml \
+		-p heshare,joint --json
 	[ "$status" -eq 0 ]
 	[ "$stderr" = "$derived" ]
 	[ "$(jq -r '.derived, (.policies | length)' <<<"$output" | xargs)" = "Odd 2" ]
-	run --separate-stderr "$HESHARE" plan jobs.csv --fleet f.yaml --catalogue own.yaml -o plan.json
+	run --separate-stderr "$HESHARE" plan jobs.csv --fleet f.yaml --catalogue own.yaml -o \
+		plan.json
 	[ "$stderr" = "$derived" ]
-	run --separate-stderr "$HESHARE" simulate jobs.csv --fleet f.yaml --catalogue own.yaml --plan plan.json
+	run --separate-stderr "$HESHARE" simulate jobs.csv --fleet f.yaml --catalogue own.yaml \
+		--plan plan.json
 	[ "$stderr" = "$derived" ]
 	run --separate-stderr "$HESHARE" predict resnet50 --gpu Odd --catalogue own.yaml
 	[ "$stderr" = "$derived" ]

@@ -18,7 +18,8 @@ setup() {
 
 @test "a fleet of ones own, and the command's exit status" {
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: L4, count: 1 }, { type: H200, count: 2 } ]\n' >f.yaml
-	run -7 --separate-stderr "$HES_LAB" --fleet f.yaml -- sh -c 'heshare gpus --json | jq -r ".[].type"; exit 7'
+	run -7 --separate-stderr "$HES_LAB" --fleet f.yaml -- sh -c \
+		'heshare gpus --json | jq -r ".[].type"; exit 7'
 	[ "$output" = $'L4\nH200\nH200' ]
 	[ "$stderr" = "lab: derived from data sheets, not fitted to measurements: L4, H200; expect times within 15 % in half of the cases, within 50 % in nine of ten (docs/gpu-model.md)" ]
 }
@@ -32,13 +33,15 @@ visible() {
 @test "GPUs that CUDA_VISIBLE_DEVICES or Slurm name are the only ones" {
 	[ "$(visible CUDA_VISIBLE_DEVICES=2,5)" = "3 6" ]
 	[ "$(visible 'CUDA_VISIBLE_DEVICES=" 2, 5 "')" = "3 6" ]
-	# Slurm's own variables have the numbers of the node; a step's come before the job's, and CUDA's before both.
+	# Slurm's own variables have the numbers of the node; a step's come before the job's, and
+	# CUDA's before both.
 	[ "$(visible 'SLURM_JOB_ID=1 SLURM_JOB_GPUS=1,7')" = "2 8" ]
 	[ "$(visible 'SLURM_JOB_ID=1 SLURM_JOB_GPUS=1,7 SLURM_STEP_GPUS=7')" = "8" ]
 	[ "$(visible 'SLURM_JOB_ID=1 SLURM_JOB_GPUS=1,7 CUDA_VISIBLE_DEVICES=0')" = "1" ]
 	# All that a confined job sees are its own, whatever their numbers on the node.
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: L4, count: 2 } ]\n' >f.yaml
-	run -0 --separate-stderr "$HES_LAB" --fleet f.yaml -- env SLURM_JOB_ID=1 SLURM_JOB_GPUS=6,7 heshare gpus --json
+	run -0 --separate-stderr "$HES_LAB" --fleet f.yaml -- env SLURM_JOB_ID=1 \
+		SLURM_JOB_GPUS=6,7 heshare gpus --json
 	[ "$(jq length <<<"$output")" = 2 ]
 	run -1 "$HES_LAB" -- env SLURM_JOB_ID=12 heshare gpus
 	[[ "$output" == "heshare gpus: Slurm job 12 has no GPU on this node: ask for some, for example by --gres=gpu:1; where Slurm does not manage GPUs, name them in CUDA_VISIBLE_DEVICES" ]]
@@ -95,14 +98,16 @@ step_us() {
 }
 
 @test "heshare measure tells the joules of a task, and passes its exit status on" {
-	run -0 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure -g 0,6 --json -o m.json -- \
+	run -0 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure -g 0,6 --json -o \
+		m.json -- \
 		vgpu-task --workload resnet50 --batch 16 --iterations 500
 	[ "${lines[-1]}" = "heshare: 500 iterations" ]
 	# The physics: the T4 is at its power limit; the A100 stays idle.
 	run -0 jq -e --argjson step_us "$(step_us)" '.exit_status == 0 and (.gpus | length) == 2 and .gpus[0].energy_from == "counter" and (.gpus[0].seconds > 500e-6 * 0.998 * $step_us)
 		and .gpus[0].mean_w > 20 and .gpus[0].mean_w < 71 and .gpus[0].peak_w > 60 and .gpus[0].capped_part > 0 and .gpus[1].mean_w > 53
 		and .gpus[1].mean_w < 57 and .gpus[1].capped_part == 0 and .gpus[0].gap_s < 0.001' m.json
-	run -3 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure --gpus all -- sh -c 'exit 3'
+	run -3 --separate-stderr "$HES_LAB" --speed 10 -- heshare measure --gpus all -- sh -c \
+		'exit 3'
 	[[ "$stderr" == *"J on 8 of 8 GPUs"* ]]
 }
 
@@ -112,7 +117,8 @@ step_us() {
 }
 
 @test "heshare measure tells a gap and counts on" {
-	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0 -- sh -c 'vgpu-fault 0:sensor-gap; sleep 10; vgpu-fault 0:clear; sleep 10'
+	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0 -- sh -c \
+		'vgpu-fault 0:sensor-gap; sleep 10; vgpu-fault 0:clear; sleep 10'
 	[[ "$stderr" == *"no power reading for "*" s in a row"* ]]
 	run -0 --separate-stderr "$HES_LAB" --fault 0:sensor-gap -- heshare measure -g 0 -- true
 	[[ "$stderr" == *"joules unknown"* ]]
@@ -121,7 +127,8 @@ step_us() {
 
 @test "heshare measure repeats a command: mean, deviation, least and greatest" {
 	task=(vgpu-task --workload resnet50 --batch 16 --iterations 100)
-	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 3 --warmup 1 --json -o m.json -- "${task[@]}"
+	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 3 \
+		--warmup 1 --json -o m.json -- "${task[@]}"
 	[ "$(grep -cx 'heshare: 100 iterations' <<<"$output")" = 4 ]
 	# What is reported is what the runs give.
 	jq -e 'def holds($s; $v): ($v | add / length) as $mean | def near($a; $b): ($a - $b | fabs) <= 1e-6 * $mean;
@@ -132,29 +139,34 @@ step_us() {
 		and holds(.energy_j; [.runs[] | [.gpus[].energy_j] | add]) and .seconds.mean > 3.6' m.json
 	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 2 -- sleep 1
 	[[ "$stderr" == *"2 runs "*"mean +- dev."*"the command"*"GPU 6  NVIDIA A100"*"2 of 2 GPUs together"* ]]
-	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 2 --csv -o m.csv -- sleep 1
+	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 2 --csv \
+		-o m.csv -- sleep 1
 	[ "$(cut -d, -f1,2 m.csv | tr '\n' ' ')" = "run,gpu 1,0 1,6 2,0 2,6 " ]
 }
 
 @test "heshare measure: a run that fails or is interrupted ends the runs and does not count" {
-	run -3 --separate-stderr "$HES_LAB" -- heshare measure -g 0 --runs 4 --json -o m.json -- sh -c 'echo >>runs; [ $(wc -l <runs) -lt 3 ] || exit 3'
+	run -3 --separate-stderr "$HES_LAB" -- heshare measure -g 0 --runs 4 --json -o m.json -- \
+		sh -c 'echo >>runs; [ $(wc -l <runs) -lt 3 ] || exit 3'
 	[ "$stderr" = "heshare measure: run 3 of 4 ended with exit status 3 and does not count; the runs end here" ]
 	jq -e '.requested == 4 and (.runs | length == 2) and .exit_status == 3' m.json
-	run -3 --separate-stderr "$HES_LAB" -- heshare measure -g 0 --runs 2 --warmup 2 --json -o none.json -- sh -c 'exit 3'
+	run -3 --separate-stderr "$HES_LAB" -- heshare measure -g 0 --runs 2 --warmup 2 --json \
+		-o none.json -- sh -c 'exit 3'
 	[ "$stderr" = "heshare measure: warm-up 1 of 2 ended with exit status 3 and does not count; the runs end here" ]
 	[ ! -e none.json ]
 	run -0 --separate-stderr "$HES_LAB" -- sh -c 'heshare measure -g 0 --runs 9 -- sh -c ": >begun; exec sleep 100" &
 		until [ -e begun ]; do sleep 0.1; done; kill -TERM $!; wait $!; [ $? = 143 ]'
 	[ "$stderr" = "heshare measure: run 1 of 9 was interrupted and does not count" ]
 	run -2 heshare measure --json --csv -- true
-	[ "$output" = "heshare measure: --json and --csv are two forms of one report: give one of them" ]
+	[ "$output" = \
+		"heshare measure: --json and --csv are two forms of one report: give one of them" ]
 	run -2 heshare measure --runs 0 -- true
 	[[ "$output" == *"--runs"* ]]
 }
 
 @test "heshare measure refuses GPUs that are not there, and commands that are not" {
 	run -1 "$HES_LAB" -- heshare measure -g 9 -- true
-	[ "$output" = 'heshare measure: --gpus: no GPU "9"; there are 8, from 0 on: see heshare gpus' ]
+	[ "$output" = \
+		'heshare measure: --gpus: no GPU "9"; there are 8, from 0 on: see heshare gpus' ]
 	run -1 "$HES_LAB" -- heshare measure -g 0,0 -- true
 	[ "$output" = 'heshare measure: --gpus: GPU 0 is named twice' ]
 	run -127 "$HES_LAB" -- heshare measure -- no-such-command
@@ -170,12 +182,14 @@ step_us() {
 	[ "$(jq .exit_status m.json)" = 143 ]
 }
 
-# The parent may ignore signals, as nohup does, and a shell cannot trap signals that were ignored when it started.
+# The parent may ignore signals, as nohup does, and a shell cannot trap signals that were ignored
+# when it started.
 @test "signals that others send reach the measured command once, whichever they are" {
 	for sig in INT QUIT USR1 USR2 HUP; do
 		run -0 --separate-stderr env --default-signal "$HES_LAB" -- bash -c '
 			set -m # without it what runs in the background ignores interrupts
-			# Ready comes after the fork: a trap that is pending at a fork may run on both sides of it.
+			# Ready comes after the fork: a trap that is pending at a fork may run on
+			# both sides of it.
 			rm -f out
 			heshare measure -g 0 --json -o m.json -- bash -c "trap \"echo got\" $0; for i in {1..50}; do sleep 0.1; done & echo ready; wait; exit 9" >out &
 			until grep -q ready out 2>/dev/null; do sleep 0.05; done
@@ -237,11 +251,13 @@ step_us() {
 	[ "${lines[-1]}" = true ]
 }
 
-# Streams, threads, graphs, host functions and copies; what comes out does not depend on how the driver was found.
+# Streams, threads, graphs, host functions and copies; what comes out does not depend on how the
+# driver was found.
 @test "a CUDA program computes the same by every route to the driver" {
 	for route in link dlsym proc1 proc2; do
 		for more in "" --ptsz; do
-			run -0 --separate-stderr "$HES_LAB" --speed 20 -- "$HES_CUDA_CLIENT" --route "$route" $more --rounds 40 --threads 3
+			run -0 --separate-stderr "$HES_LAB" --speed 20 -- "$HES_CUDA_CLIENT" \
+				--route "$route" $more --rounds 40 --threads 3
 			[ "$output" = "checksum cff8ebc7181febfa" ]
 		done
 	done

@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# The lab shown by programs that know nothing of it: nvtop and pynvml of Debian's contrib, taken out of their packages
-# without being installed. Skipped where they cannot be had.
+# The lab shown by programs that know nothing of it: nvtop and pynvml of Debian's contrib, taken out
+# of their packages without being installed. Skipped where they cannot be had.
 
 setup_file() {
 	export CLIENTS=$HES_BUILD_ROOT/lab-clients
-	"$HES_SOURCE_ROOT/tools/lab-clients.sh" "$CLIENTS" >"$BATS_FILE_TMPDIR/log" 2>&1 || export WITHOUT=yes
+	"$HES_SOURCE_ROOT/tools/lab-clients.sh" "$CLIENTS" >"$BATS_FILE_TMPDIR/log" 2>&1 ||
+		export WITHOUT=yes
 }
 
 setup() {
@@ -42,7 +43,8 @@ setup() {
 		task.wait()
 	EOF
 	run -0 --separate-stderr "$HES_LAB" --speed 5 -- python3 look.py
-	[ "${lines[0]}" = "[('NVIDIA A100-SXM4-80GB', 2), ('Tesla T4', 4), ('Tesla V100-SXM2-32GB', 2)]" ]
+	[ "${lines[0]}" = \
+		"[('NVIDIA A100-SXM4-80GB', 2), ('Tesla T4', 4), ('Tesla V100-SXM2-32GB', 2)]" ]
 	[ "${lines[1]}" = "[True] 3571" ]
 	[ "${lines[2]}" = "3827" ]
 	[ "${lines[3]}" = "True 210" ]
@@ -63,7 +65,8 @@ setup() {
 		    except n.NVMLError as e:
 		        print(e.value, e)
 	EOF
-	run -0 --separate-stderr "$HES_LAB" --fault 0:no-permission --fault 1:sensor-gap --fault 2:gpu-lost -- python3 ask.py
+	run -0 --separate-stderr "$HES_LAB" --fault 0:no-permission --fault 1:sensor-gap --fault \
+		2:gpu-lost -- python3 ask.py
 	[ "$output" = $'4 Insufficient Permissions\n3 Not Supported\n15 GPU is lost' ]
 }
 
@@ -73,11 +76,13 @@ setup() {
 		vgpu-task --workload resnet50 --batch 16 --iterations 100000 --device 6 >/dev/null &
 		nvtop
 	EOF
-	tmux -L "lab$$" new-session -d -x 180 -y 60 "PATH=$CLIENTS/usr/bin:\$PATH '$HES_LAB' -- sh watch.sh"
+	tmux -L "lab$$" new-session -d -x 180 -y 60 \
+		"PATH=$CLIENTS/usr/bin:\$PATH '$HES_LAB' -- sh watch.sh"
 	for _ in $(seq 500); do
 		sleep 0.2
 		tmux -L "lab$$" capture-pane -p >screen
-		if grep -q "Compute.*vgpu-task" screen && grep -q "POW *[1-9][0-9][0-9] / 400 W" screen; then break; fi
+		if grep -q "Compute.*vgpu-task" screen &&
+			grep -q "POW *[1-9][0-9][0-9] / 400 W" screen; then break; fi
 	done
 	tmux -L "lab$$" send-keys q
 	tmux -L "lab$$" kill-server || true

@@ -29,12 +29,14 @@ says() {
 }
 
 near() { # near JSON KEY VALUE
-	jq -e --arg k "$2" --argjson v "$3" '.[$k] != null and (.[$k] / $v - 1 | fabs) < 0.03' <<<"$1"
+	jq -e --arg k "$2" --argjson v "$3" '.[$k] != null and (.[$k] / $v - 1 | fabs) < 0.03' \
+		<<<"$1"
 }
 
 @test "Hopper GPUs report activity by GPM, older ones utilisation" {
 	run -0 --separate-stderr measured
-	jq -e '.from == "utilisation" and .sm == null and .dram == null and .tensor == null' <<<"${lines[0]}"
+	jq -e '.from == "utilisation" and .sm == null and .dram == null and .tensor == null' \
+		<<<"${lines[0]}"
 	near "${lines[0]}" busy 0.945
 	jq -e '.from == "GPM" and .occupancy == null and .fp32 == 0 and .tensor > 0.2 and .pcie_in_mib_s > 2000' <<<"${lines[1]}"
 	near "${lines[1]}" sm "$(says H100-SXM vgg19 32 sm_util)"
@@ -43,7 +45,8 @@ near() { # near JSON KEY VALUE
 
 @test "DCGM in the process reports GPUs without GPM" {
 	run -0 --separate-stderr measured --dcgm
-	jq -e '.from == "DCGM" and .occupancy == null and .tensor == 0 and .fp32 > 0.5' <<<"${lines[0]}"
+	jq -e '.from == "DCGM" and .occupancy == null and .tensor == 0 and .fp32 > 0.5' \
+		<<<"${lines[0]}"
 	near "${lines[0]}" sm "$(says T4 resnet50 16 sm_util)"
 	near "${lines[0]}" dram "$(says T4 resnet50 16 dram_util)"
 	[ "$(jq -r .from <<<"${lines[1]}")" = GPM ]
@@ -60,7 +63,8 @@ near() { # near JSON KEY VALUE
 
 @test "people see activity where it is known, and what the busy column is" {
 	run -0 "$HES_LAB" --fleet two.yaml --speed 10 -- heshare measure -- sleep 2
-	[[ "${lines[0]}" == "lab: derived from data sheets, not fitted to measurements: H100-SXM;"* ]]
+	[[ "${lines[0]}" == \
+		"lab: derived from data sheets, not fitted to measurements: H100-SXM;"* ]]
 	[[ "${lines[1]}" == *"busy %   SM % DRAM %  from" ]]
 	[[ "${lines[2]}" =~ " 0.0      -      -  counter"$ ]]
 	[[ "${lines[3]}" =~ " 0.0    0.0    0.0  counter"$ ]]
@@ -75,12 +79,16 @@ near() { # near JSON KEY VALUE
 }
 
 @test "each missing knob is reported once, with its GPUs and what to do" {
-	run -0 "$HES_LAB" --dcgm --fault 0:no-permission --fault 1:no-permission --fault 6:no-permission -- heshare gpus
-	[ "${lines[9]}" = "GPUs 0-1, 6: clocks cannot be locked: the driver does not let this user" ]
+	run -0 "$HES_LAB" --dcgm --fault 0:no-permission --fault 1:no-permission --fault \
+		6:no-permission -- heshare gpus
+	[ "${lines[9]}" = \
+		"GPUs 0-1, 6: clocks cannot be locked: the driver does not let this user" ]
 	[ "${lines[10]}" = "    to do: run as root, in a container with CAP_SYS_ADMIN" ]
-	[ "${lines[11]}" = "GPUs 0-1, 6: the power limit cannot be set: the driver does not let this user" ]
+	[ "${lines[11]}" = \
+		"GPUs 0-1, 6: the power limit cannot be set: the driver does not let this user" ]
 	[ "${#lines[@]}" -eq 13 ]
-	run -0 --separate-stderr "$HES_LAB" --dcgm --fault 1:no-permission --fault 2:sensor-gap -- heshare gpus --json
+	run -0 --separate-stderr "$HES_LAB" --dcgm --fault 1:no-permission --fault 2:sensor-gap \
+		-- heshare gpus --json
 	[ "$(jq -c '.[] | [.missing[].knob]' <<<"$output" | head -n 3)" = $'[]\n["lock_clock","limit_power"]\n["read_power","read_energy","read_clock"]' ]
 }
 
@@ -109,11 +117,13 @@ near() { # near JSON KEY VALUE
 }
 
 @test "MPS that is not there, not to be run, or somebody else's" {
-	run -0 --separate-stderr "$HES_LAB" --dcgm -- sh -c 'H=$(command -v heshare); PATH=/usr/bin:/bin "$H" gpus --json'
+	run -0 --separate-stderr "$HES_LAB" --dcgm -- sh -c \
+		'H=$(command -v heshare); PATH=/usr/bin:/bin "$H" gpus --json'
 	[ "$(jq -r '.[0].missing[0] | .knob + ": " + .why' <<<"$output")" = "mps: jobs cannot share the GPU: nvidia-cuda-mps-control is not found" ]
 	mkdir refused
 	: >refused/nvidia-cuda-mps-control
-	run -0 "$HES_LAB" --dcgm -- sh -c 'H=$(command -v heshare); PATH=$PWD/refused:/usr/bin:/bin "$H" gpus'
+	run -0 "$HES_LAB" --dcgm -- sh -c \
+		'H=$(command -v heshare); PATH=$PWD/refused:/usr/bin:/bin "$H" gpus'
 	[ "${lines[9]}" = "GPUs 0-7: jobs cannot share the GPU: this user may not run nvidia-cuda-mps-control" ]
 	[ "$(id -u)" -eq 0 ] || skip "another user's daemon takes root"
 	chmod 711 "$BATS_TEST_TMPDIR"
@@ -125,11 +135,13 @@ near() { # near JSON KEY VALUE
 }
 
 @test "GPUs without clock rights are planned at their default clock, and that is said once" {
-	run -0 --separate-stderr "$HES_LAB" --dcgm --fault all:no-permission -- heshare plan jobs.csv --gpus 0,4 --prefer energy --json
+	run -0 --separate-stderr "$HES_LAB" --dcgm --fault all:no-permission -- heshare plan \
+		jobs.csv --gpus 0,4 --prefer energy --json
 	[ "$stderr" = "GPUs 0, 4: clocks cannot be locked: the driver does not let this user; planned at the default clock" ]
 	jq -e '[.gpus[].batches[].clock_mhz] | all(. == 1530 or . == 1590)' <<<"$output"
 	[ "$(jq -r '.gpus[0].gpu' <<<"$output")" = "$(hostname | cut -c 1-32)/0" ]
-	run -0 --separate-stderr "$HES_LAB" --dcgm -- heshare plan jobs.csv --gpus 0,4 --prefer energy --json
+	run -0 --separate-stderr "$HES_LAB" --dcgm -- heshare plan jobs.csv --gpus 0,4 --prefer \
+		energy --json
 	[ -z "$stderr" ]
 	jq -e '[.gpus[].batches[].clock_mhz] | min < 1530' <<<"$output"
 }

@@ -17,7 +17,8 @@ setup() {
 	echo '#include "heshare/job.h"' >src/core/job.c
 	touch src/model/physics.h src/model/physics.c
 	printf '#include "model/physics.h"\n#include "heshare/job.h"\n' >src/sim/replayer.c
-	printf '#include "model/physics.h"\nint main(void) { printf("x"); exit(0); }\n' >src/cli/main.c
+	printf '#include "model/physics.h"\nint main(void) { printf("x"); exit(0); }\n' \
+		>src/cli/main.c
 }
 
 @test "a tree that keeps the rules passes without a word" {
@@ -29,7 +30,8 @@ setup() {
 	printf '\n#include "core/x.h"\n' >>src/base/num.c
 	printf '\n#include "heshare/predict.h"\n' >>src/sim/replayer.c
 	check -1
-	[ "${lines[0]}" = 'src/base/num.c:3: base includes "core/x.h" of core; base may use libc alone' ]
+	[ "${lines[0]}" = \
+		'src/base/num.c:3: base includes "core/x.h" of core; base may use libc alone' ]
 	[ "${lines[1]}" = 'src/sim/replayer.c:4: sim includes "heshare/predict.h" of predict; sim may use base, core, model' ]
 	[ "${#lines[@]}" -eq 2 ]
 }
@@ -49,14 +51,17 @@ setup() {
 	echo '#include "heshare/novel.h"' >>src/core/job.c
 	echo '#include "job_private.h"' >>src/core/job.c
 	check -1
-	[[ "${lines[0]}" == 'src/core/job.c:2: includes "heshare/novel.h", which belongs to no folder'* ]]
-	[[ "${lines[1]}" == 'src/core/job.c:3: includes "job_private.h", which belongs to no folder'* ]]
+	[[ "${lines[0]}" == \
+		'src/core/job.c:2: includes "heshare/novel.h", which belongs to no folder'* ]]
+	[[ "${lines[1]}" == \
+		'src/core/job.c:3: includes "job_private.h", which belongs to no folder'* ]]
 }
 
 @test "a public header may not show a private one" {
 	echo '#include "core/secret.h"' >>include/heshare/job.h
 	check -1
-	[[ "$output" == 'include/heshare/job.h:2: a public header includes the private "core/secret.h"'* ]]
+	[[ "$output" == \
+		'include/heshare/job.h:2: a public header includes the private "core/secret.h"'* ]]
 }
 
 @test "the library neither prints nor ends the process, comments and words aside" {
@@ -74,10 +79,10 @@ setup() {
 
 @test "a name used twice and a file that is too long are reported" {
 	touch src/sim/num.c
-	seq 651 | sed 's/.*/int x&;/' >src/model/physics.c
+	seq 781 | sed 's/.*/int x&;/' >src/model/physics.c
 	check -1
 	[[ "$output" == *'num.c is also the name of src/base/num.c'* ]]
-	[[ "$output" == *'src/model/physics.c:650: 651 lines'* ]]
+	[[ "$output" == *'src/model/physics.c:780: 781 lines'* ]]
 }
 
 @test "a file that ARCHITECTURE.md names and that is gone is reported" {
@@ -101,20 +106,23 @@ setup() {
 	printf '#include "gpu/nvml.h"\n#include "heshare/predict.h"\n' >lab/lab.c
 	echo '#include "lab/state.h"' >src/sim/watcher.c
 	check -1
-	[[ "${lines[0]}" == 'src/sim/watcher.c:1: includes "lab/state.h", which belongs to no folder'* ]]
+	[[ "${lines[0]}" == \
+		'src/sim/watcher.c:1: includes "lab/state.h", which belongs to no folder'* ]]
 	[ "${lines[1]}" = 'lab/lab.c:1: the lab includes "gpu/nvml.h"; it may use base, core, model and gpu/dcgm_abi.h, gpu/nvml_abi.h' ]
 	[[ "${lines[2]}" == 'lab/lab.c:2: the lab includes "heshare/predict.h"'* ]]
 }
 
 @test "a paper's program may use the project and its own folder, and nothing may use it" {
 	mkdir -p papers/{first,second}
-	printf '#include "heshare/job.h"\n#include "model/physics.h"\n#include "study.h"\n' >papers/first/study.c
+	printf '#include "heshare/job.h"\n#include "model/physics.h"\n#include "study.h"\n' \
+		>papers/first/study.c
 	touch papers/first/study.h
 	check -0
 	echo '#include "study.h"' >papers/second/other.c
 	echo '#include "papers/first/study.h"' >src/core/job.c
 	check -1
-	[[ "${lines[0]}" == 'src/core/job.c:1: includes "papers/first/study.h", which belongs to no folder'* ]]
+	[[ "${lines[0]}" == \
+		'src/core/job.c:1: includes "papers/first/study.h", which belongs to no folder'* ]]
 	[ "${lines[1]}" = 'papers/second/other.c:1: a paper includes "study.h"; it may use include, src and files of its own folder' ]
 	[ "${#lines[@]}" -eq 2 ]
 }
@@ -124,7 +132,8 @@ setup() {
 	mkdir -p docs
 	printf '%s\n' '## Words we do not use' '' '| old | new | allowed |' '|---|---|---|' \
 		'| `gadget`, `gadgets` | GPU | `--gadget`, `"gadget"` |' >docs/glossary.md
-	printf '%s\n' 'static int open_gadget(void);' '{ "gadget", COLUMN },' 'int gadgetry;' >src/core/job.c
+	printf '%s\n' 'static int open_gadget(void);' '{ "gadget", COLUMN },' 'int gadgetry;' \
+		>src/core/job.c
 	printf '%s\n' '"--gadget NAME  which Gadgets to use\n"' >src/cli/main.c
 	printf '%s\n' 'The option `gadget`.' '    gadget' 'A gadget is a GPU.' >docs/guide.md
 	run -1 python3 "$HES_SOURCE_ROOT/tools/check-words.py" .

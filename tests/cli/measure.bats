@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# bench/gpu/measure from end to end: real worker processes with PyTorch on the CPU, a GPU played from a recording.
+# bench/gpu/measure from end to end: real worker processes with PyTorch on the CPU, a GPU played
+# from a recording.
 
 measure="$HES_SOURCE_ROOT/bench/gpu/measure"
 recording="$HES_SOURCE_ROOT/tests/gpu/recording.json"
@@ -18,7 +19,8 @@ torch_python() {
 }
 
 # A short run of small networks.
-tiny=("$measure" --recorded-nvml "$recording" --networks mobilenet,mobilenetv2 --shares 50 --window 0.02 --minutes 60 --out out)
+tiny=("$measure" --recorded-nvml "$recording" --networks mobilenet,mobilenetv2 --shares 50 \
+	--window 0.02 --minutes 60 --out out)
 
 points() { # rows of all tables of points in DIR
 	cat "$1"/{solo,pairs}.csv | grep -c ',inference,'
@@ -99,7 +101,8 @@ points() { # rows of all tables of points in DIR
 	kill -KILL "$pid"
 	wait "$pid" || true
 	for _ in $(seq 1000); do
-		# One that has ended may be a zombie: not every first process of a container waits for orphans.
+		# One that has ended may be a zombie: not every first process of a container waits
+		# for orphans.
 		ps -o stat= -p "${workers//$'\n'/,}" | grep -v '^Z' || break
 		sleep 0.1
 	done

@@ -8,7 +8,9 @@
 	run "$HESHARE" model resnet50 -b 8 -s 50 --gpu V100-PCIe --beside bert-large:8:50 --json
 	[ "$status" -eq 0 ]
 	[ "$(jq '.jobs | length' <<<"$output")" -eq 2 ]
-	jq -e --argjson a "$alone" '.jobs[0].iteration_us > $a.jobs[0].iteration_us and .power_mw > $a.power_mw' <<<"$output"
+	jq -e --argjson a "$alone" \
+		'.jobs[0].iteration_us > $a.jobs[0].iteration_us and .power_mw > $a.power_mw' \
+		<<<"$output"
 }
 
 @test "the list names the fifteen workloads of the testbed and all GPU types" {
@@ -29,7 +31,8 @@
 	[ "$(grep -c '^etf_jetson_tx2 .*fitted, ' <<<"$output")" -eq 2 ]
 }
 
-# Rows of Zeus's table: an A40 with and without a cap at a third of its limit, 39 % more energy with it.
+# Rows of Zeus's table: an A40 with and without a cap at a third of its limit, 39 % more energy with
+# it.
 zeus() {
 	mkdir -p "$1/zeus_power_limit"
 	cat >"$1/zeus_power_limit/power_limit_train.csv" <<-'EOF'
@@ -48,7 +51,8 @@ zeus() {
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR"
 	[ "$status" -eq 1 ]
 	grep -qE 'energy against uncapped, A40 .*NOT MET; sign right 0 %$' <<<"$output"
-	"$HESHARE" model --check "$BATS_TEST_TMPDIR" --json | jq -e '.[] | select(.what | endswith("uncapped, A40")).right_sign == 0'
+	"$HESHARE" model --check "$BATS_TEST_TMPDIR" --json |
+		jq -e '.[] | select(.what | endswith("uncapped, A40")).right_sign == 0'
 }
 
 @test "slowdowns of a network left out have rows for the model, a constant and a line, with the rank correlation" {
@@ -69,7 +73,8 @@ zeus() {
 	EOF
 	run "$HESHARE" model --check "$BATS_TEST_TMPDIR" --json
 	[ "$(jq '[.[] | select(.kind == "left out" or .kind == "rule") | .values] | join(",")' <<<"$output")" = '"8,8,8,0,0,0"' ]
-	# The pairs without resnet50 have 1.20 and 1.05: 1.125 against 1.15, 1.15 and 1.06. Without alexnet 1.06, 1.08; without vgg19 1.10, 1.15.
+	# The pairs without resnet50 have 1.20 and 1.05: 1.125 against 1.15, 1.15 and 1.06. Without
+	# alexnet 1.06, 1.08; without vgg19 1.10, 1.15.
 	jq -e '.[] | select(.what | endswith("by a constant")) | .mean_error > 0.045 and .mean_error < 0.055 and .rank_correlation < 0' <<<"$output"
 	jq -e '.[] | select(.what | endswith("no fitted pair")) | .rank_correlation >= -1 and .target == 0.03' <<<"$output"
 }
@@ -203,7 +208,8 @@ refused() {
 	run "$HESHARE" model mine --catalogue own.yaml --gpu T4 -b 8 -s 50 --beside resnet50:8:50
 	[ "$status" -eq 0 ]
 	[[ "${lines[-1]}" == "mine: expect "* ]]
-	"$HESHARE" model mine --catalogue own.yaml --json | jq -e '.fitted[0].expected.time_factors | .[0] < 1 and .[1] > 1'
+	"$HESHARE" model mine --catalogue own.yaml --json |
+		jq -e '.fitted[0].expected.time_factors | .[0] < 1 and .[1] > 1'
 	"$HESHARE" model --list --catalogue own.yaml | grep -qE '^mine +facts +facts'
 	"$HESHARE" trace helios-like --workloads mine -n 3 --catalogue own.yaml -o jobs.csv
 	[ "$(grep -c ,mine, jobs.csv)" -eq 3 ]
@@ -233,16 +239,20 @@ refused() {
 @test "a file keeps its other workloads, and a workload can be added again" {
 	cd "$BATS_TEST_TMPDIR"
 	added --gflop 62
-	"$HESHARE" model --add-workload "it's another" --gflop 4 --like mobilenetv2 --arithmetic fp16 -o own.yaml
+	"$HESHARE" model --add-workload "it's another" --gflop 4 --like mobilenetv2 --arithmetic \
+		fp16 -o own.yaml
 	before=$("$HESHARE" model mine --catalogue own.yaml --json | jq '.jobs[0].iteration_us')
 	added --gflop 6.2 --traffic 20
 	[ "$(grep -c '  - name:' own.yaml)" -eq 2 ]
-	"$HESHARE" model mine --catalogue own.yaml --json | jq -e --argjson before "$before" '.jobs[0].iteration_us < $before'
+	"$HESHARE" model mine --catalogue own.yaml --json |
+		jq -e --argjson before "$before" '.jobs[0].iteration_us < $before'
 	"$HESHARE" model "it's another" --catalogue own.yaml >/dev/null
 	# One error to expect may be unknown.
 	sed '/power_factors/d' own.yaml >time.yaml
-	"$HESHARE" model mine --catalogue time.yaml | grep -qE '^mine: expect [^ ]+ to [^ ]+ times the modelled time \('
-	"$HESHARE" model mine --catalogue time.yaml --json | jq -e '.fitted[0].expected | keys == ["time_factors"]'
+	"$HESHARE" model mine --catalogue time.yaml |
+		grep -qE '^mine: expect [^ ]+ to [^ ]+ times the modelled time \('
+	"$HESHARE" model mine --catalogue time.yaml --json |
+		jq -e '.fitted[0].expected | keys == ["time_factors"]'
 	# A row takes the place of the testbed's.
 	sed "s/'mine'/resnet50/" own.yaml >same.yaml
 	run "$HESHARE" model resnet50 --catalogue same.yaml
@@ -256,37 +266,44 @@ refused() {
 		"$HESHARE" model bert-miso --gpu T4 -b $batch --json | jq -r '.jobs[0] as $j | ["mine", .gpu, $j.batch, $j.memory_mib, .clock_mhz,
 			$j.iteration_us, $j.sm_util, $j.dram_util, $j.l2_util, .power_mw] | @csv' | tr -d \" >>rows.csv
 	done
-	factors() { "$HESHARE" model -a mine "$@" --json | jq '.[0].expected.time_factors | .[1] / .[0]'; }
+	factors() { "$HESHARE" model -a mine "$@" --json |
+		jq '.[0].expected.time_factors | .[1] / .[0]'; }
 	facts=$(factors --gflop 80 --weights 420)
 	profile=$(factors --profiles rows.csv)
 	[ "$(jq -n "$facts > $profile and $profile > 1")" = true ]
 	added --profiles rows.csv --gflop 80
 	[[ "$output" == "mine: added from its profile and public facts; "*"mine: fitted to 3 points: time "* ]]
-	"$HESHARE" model -a mine --profiles rows.csv --json | jq -e '.[0] | .points == 3 and .expected.networks > 8 and .expected.time_shared > 0'
+	"$HESHARE" model -a mine --profiles rows.csv --json |
+		jq -e '.[0] | .points == 3 and .expected.networks > 8 and .expected.time_shared > 0'
 }
 
 @test "what cannot be added is refused with what would be right" {
 	cd "$BATS_TEST_TMPDIR"
 	refused 2 "--add-workload needs --gflop N, the operations of an item, or --profiles FILE, or both" -a mine --kernels 10
-	refused 2 "--add-workload goes with no WORKLOAD, --list or --check" -a mine --gflop 1 resnet50
+	refused 2 "--add-workload goes with no WORKLOAD, --list or --check" -a mine --gflop 1 \
+		resnet50
 	refused 2 "are of a WORKLOAD, not of --add-workload" -a mine --gflop 1 --batch 1
 	refused 2 "are of a WORKLOAD, not of --add-workload" -a mine --gflop 1 --gpu T4
 	refused 2 "--add-workload goes with no --physics second" -a mine --gflop 1 --physics second
 	refused 2 "are of --add-workload NAME" resnet50 --like vgg19
 	refused 2 "--gflop: 0 is outside 0.0001 to 1e+06" -a mine --gflop 0
 	refused 2 "--kernels: \"many\" is not a number" -a mine --gflop 1 --kernels many
-	refused 2 '--arithmetic: "int8" is not one of fp32, tf32, fp16' -a mine --gflop 1 --arithmetic int8
+	refused 2 '--arithmetic: "int8" is not one of fp32, tf32, fp16' -a mine --gflop 1 \
+		--arithmetic int8
 	refused 1 "workload resnet50: the model knows it" -a resnet50 --gflop 1
-	refused 1 '"vgg17" is not one of the known networks: resnet152, ' -a mine --gflop 1 --like vgg17
+	refused 1 '"vgg17" is not one of the known networks: resnet152, ' -a mine --gflop 1 \
+		--like vgg17
 	refused 1 '"resnet101" is not one of the known networks' -a mine --gflop 1 --like resnet101 # halfway between two that are
 	refused 1 "--add-workload: " -a "$(printf 'a%.0s' {1..48})" --gflop 1
 	refused 1 "nowhere.csv" -a mine --profiles nowhere.csv
 	refused 1 "/nowhere/own.yaml: cannot create" -a mine --gflop 1 -o /nowhere/own.yaml
 	cp "$HES_SOURCE_ROOT/data/gpu_types.yaml" types.yaml
-	refused 1 "-o types.yaml: it has GPU types, too, which would be lost; name another file" -a mine --gflop 1 -o types.yaml
+	refused 1 "-o types.yaml: it has GPU types, too, which would be lost; name another file" \
+		-a mine --gflop 1 -o types.yaml
 	cmp types.yaml "$HES_SOURCE_ROOT/data/gpu_types.yaml"
 	echo 'workloads: [ { name: a, framework: f, origin: o, math: fp32, efficiency: 0, parallel_sms: 1 } ]' >bad.yaml
-	refused 1 "bad.yaml: workload a: efficiency is 0; it must be from 1e-06 to 10" a --catalogue bad.yaml
+	refused 1 "bad.yaml: workload a: efficiency is 0; it must be from 1e-06 to 10" a \
+		--catalogue bad.yaml
 	refused 1 "bad.yaml: workload a: efficiency is 0" -a mine --gflop 1 -o bad.yaml
 }
 
@@ -295,7 +312,8 @@ refused() {
 	[[ "$output" == *"; heshare model --add-workload adds one" ]]
 	run "$HESHARE" trace helios-like --workloads oaknet
 	[[ "$output" == *'unknown workload "oaknet"; there are: '*"; heshare model --add-workload adds one" ]]
-	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,oaknet,1,10,100\n' >"$BATS_TEST_TMPDIR/jobs.csv"
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,oaknet,1,10,100\n' \
+		>"$BATS_TEST_TMPDIR/jobs.csv"
 	run "$HESHARE" simulate "$BATS_TEST_TMPDIR/jobs.csv" -p exclusive
 	[ "$status" -eq 1 ]
 	[[ "$output" == *'no workload "oaknet"'*"; heshare model --add-workload adds one" ]]

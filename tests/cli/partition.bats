@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare partition, on the GPU model and on points of a file. tests/cli/partition_lab.bats has whole runs.
+# heshare partition, on the GPU model and on points of a file. tests/cli/partition_lab.bats has
+# whole runs.
 
 setup() {
 	PATH=$(dirname "$HESHARE"):$PATH
@@ -9,7 +10,8 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-# points NAME BATCH TYPE FIXED_MS WORK_MS COMMAND: a job alone at 10..100 %, time = fixed + work / share
+# points NAME BATCH TYPE FIXED_MS WORK_MS COMMAND: a job alone at 10..100 %, time = fixed + work /
+# share
 points() {
 	[ -s points.csv ] || echo workload,gpu_type,batch_size,sm_pct,clock_mhz,beside,command,iteration_us,cv,windows,seconds,memory_mib,power_mw,power_cv,held_mhz,capped,busy,memory_busy,sm_active,sm_occupancy,dram_active,fp32_active,tensor_active,pcie_tx_mibs,pcie_rx_mibs >points.csv
 	awk -v name="$1" -v batch="$2" -v type="$3" -v fixed="$4" -v work="$5" -v command="$6" -v clock="${7:-1530}" 'BEGIN {
@@ -26,8 +28,10 @@ points() {
 	jq -e '.gpu == "V100-SXM2-32" and .objective == "throughput" and (.jobs | map(.workload)) == ["resnet50", "bert-large"]' <<<"$output"
 	jq -e '(.splits | length) == 45 and all(.splits[]; (.sm_pct | add) <= 100 and .interval[0] < .per_watt and .interval[1] > .per_watt)' <<<"$output"
 	jq -e '[.splits[].per_watt] | max == .['"$(jq .best <<<"$output")"']' <<<"$output"
-	jq -e '.splits[.best].per_watt / .equal.per_watt - 1 - .gain_over_equal | fabs < 1e-9' <<<"$output"
-	jq -e '.splits[0] | (.throughput | add) / .power_w / .per_watt - 1 | fabs < 1e-9' <<<"$output"
+	jq -e '.splits[.best].per_watt / .equal.per_watt - 1 - .gain_over_equal | fabs < 1e-9' \
+		<<<"$output"
+	jq -e '.splits[0] | (.throughput | add) / .power_w / .per_watt - 1 | fabs < 1e-9' \
+		<<<"$output"
 	jq -e '.model.co_runs > 200 and .model.throughput_error < 0.05 and .model.power_error < 0.05' <<<"$output"
 	first=$output
 	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json
@@ -41,13 +45,15 @@ points() {
 	[[ "${lines[0]}" == "a/4 + b/8 on V100-SXM2-32: most iterations a second per watt, summed over the jobs" ]]
 	[ "$(grep -c '^best ' <<<"$output")" = 1 ]
 	[ "$(grep -c '^equal  50  50 ' <<<"$output")" = 1 ]
-	[[ "$output" == *"The best split does +"*" % work per watt against equal shares at 1530 MHz."* ]]
+	[[ "$output" == \
+		*"The best split does +"*" % work per watt against equal shares at 1530 MHz."* ]]
 	[[ "$output" == *"0 co-runs of jobs on a V100-SXM2-32 were measured, too few to learn from"*"heshare profile a --batch 4 --beside b/8 --clocks default -- ./a.sh"* ]]
 	[[ "$output" == *'CUDA_MPS_PIPE_DIRECTORY=$mps'*"trap 'echo quit | nvidia-cuda-mps-control; rm -r \"\$mps\"' EXIT"* ]]
 	# Turns: half of each job's throughput alone, at the mean of their powers.
 	[ "$(awk '$1 == "turns" { print $6, $8 }' <<<"$output")" = "50% 50%" ]
 	best=$(awk '$1 == "best" { print $2 }' <<<"$output")
-	[[ "$output" == *"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$best sh -c './a.sh --name '\\''x y'\\''' &"* ]]
+	[[ "$output" == \
+		*"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$best sh -c './a.sh --name '\\''x y'\\''' &"* ]]
 	# Without --gpu: the only type they were profiled on.
 	same=$output
 	run -0 heshare partition a b --points .
@@ -67,16 +73,20 @@ points() {
 	run -1 heshare partition resnet50/16 bert-large/8 --modelled --floor vgg16=0.8
 	[[ "$output" == *'--floor: "vgg16" is none of the jobs' ]]
 	run -1 heshare partition resnet50/16 bert-large/8 --modelled --floor 0.5,0.3
-	[[ "$output" == *"--floor: 0.5 is for all jobs and stands alone; write JOB=0.5 for one job" ]]
+	[[ "$output" == \
+		*"--floor: 0.5 is for all jobs and stands alone; write JOB=0.5 for one job" ]]
 }
 
 @test "three and four jobs in steps of 5, and the clock chosen with the split" {
-	run -0 heshare partition resnet50 vgg16 bert-large mobilenet --modelled --step 5 --objective energy --json
+	run -0 heshare partition resnet50 vgg16 bert-large mobilenet --modelled --step 5 \
+		--objective energy --json
 	jq -e '.splits | length < 2000 and length > 10' <<<"$output"
 	jq -e '.splits[.best].per_watt >= .equal.per_watt' <<<"$output"
-	run -0 heshare partition resnet50 vgg16 bert-large --modelled --objective normalized --clocks 1530,1012 --json
+	run -0 heshare partition resnet50 vgg16 bert-large --modelled --objective normalized \
+		--clocks 1530,1012 --json
 	jq -e '([.splits[].clock_mhz] | unique) == [1012, 1530] and .splits[.best].clock_mhz == 1012 and .equal.clock_mhz == 1530' <<<"$output"
-	run -0 heshare partition resnet50 vgg16 --modelled --clocks all --gpu A100-SXM-80 --objective normalized
+	run -0 heshare partition resnet50 vgg16 --modelled --clocks all --gpu A100-SXM-80 \
+		--objective normalized
 	[[ "$output" == *"nvidia-smi -i 0 -lgc "*"nvidia-smi -i 0 -rgc"* ]]
 }
 
@@ -86,7 +96,8 @@ points() {
 	points a 4 V100-SXM2-32 1 20 ./a.sh
 	points b 8 V100-SXM2-32 10 2 ./b.sh
 	run -1 heshare partition a c --points points.csv
-	[[ "$output" == *"points.csv has no measured points of c; run: heshare profile c -- COMMAND" ]]
+	[[ "$output" == \
+		*"points.csv has no measured points of c; run: heshare profile c -- COMMAND" ]]
 	run -1 heshare partition a b/16 --points points.csv
 	[[ "$output" == *"no measured points of b at this batch size; run: heshare profile b --batch 16 -- COMMAND" ]]
 	run -1 heshare partition a b --points points.csv --gpu T4
@@ -104,7 +115,8 @@ points() {
 	[[ "$output" == *"profiled on several GPU types; choose one by --gpu: V100-SXM2-32, T4" ]]
 	run -1 heshare partition gpt2/4096 bert-large/64 --modelled --gpu T4
 	[[ "$output" == *"gpt2/4096 needs more memory than the 15360 MiB of a T4"* ]]
-	run -1 heshare partition vgg19/32 bert-large/32 resnet152/32 densenet161/32 --modelled --gpu T4
+	run -1 heshare partition vgg19/32 bert-large/32 resnet152/32 densenet161/32 --modelled \
+		--gpu T4
 	[[ "$output" == *"these jobs need "*" MiB of memory and a T4 has 15360 MiB; share with fewer jobs, or take smaller batches" ]]
 }
 
@@ -124,7 +136,8 @@ points() {
 	[[ "$output" == *"the objective needs the throughput of a/4 alone on a whole V100-SXM2-32 at 1530 MHz, which was not measured"* ]]
 	awk -F, -v OFS=, '$1 == "a" { $9 = 0.08 } { print }' points.csv >unsteady.csv
 	run -1 heshare partition a b --points unsteady.csv
-	[[ "$output" == *"a/4 was measured on a V100-SXM2-32, but its points vary by 5 % or more"* ]]
+	[[ "$output" == \
+		*"a/4 was measured on a V100-SXM2-32, but its points vary by 5 % or more"* ]]
 	awk -F, '$4 == 100 || NR == 1' points.csv >whole.csv
 	run -1 heshare partition a b --points whole.csv
 	[[ "$output" == *"a/4 was not measured alone at two shares or more on a V100-SXM2-32 at 1530 MHz; run: heshare profile a --batch 4 --shares 10..100"* ]]
@@ -146,7 +159,8 @@ points() {
 	run -1 heshare partition resnet50 vgg16 --modelled --split 60,60
 	[[ "$output" == *"shares that sum to 120 %"* ]]
 	# At 1012 MHz no split keeps the floor; equal shares are those of 1530 MHz and say so.
-	run -0 heshare partition resnet50 vgg16 --modelled --clocks 1012,1530 --objective energy --floor 0.45 --json
+	run -0 heshare partition resnet50 vgg16 --modelled --clocks 1012,1530 --objective energy \
+		--floor 0.45 --json
 	jq -e '.equal.clock_mhz == 1530 and .splits[.best].clock_mhz == 1530' <<<"$output"
 	equal=$(jq .equal.power_w <<<"$output")
 	run -0 heshare partition resnet50 vgg16 --modelled --json
@@ -188,16 +202,19 @@ points() {
 
 @test "many jobs on a fleet: each in one group, and jobs beyond its GPUs wait for a wave" {
 	heshare trace helios-like --jobs 30 -o jobs.csv
-	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 3 --json --effort 600
+	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 3 --json \
+		--effort 600
 	jq -e '.waves == 2 and .objective == "energy" and (.groups | length) == 16' <<<"$output"
 	[ "$(jq -r '.groups[].jobs[].id' <<<"$output" | sort | uniq -c | awk '$1 != 1 || NF != 2' | wc -l)" = 0 ]
 	[ "$(jq -r '.groups[].jobs[].id' <<<"$output" | wc -l)" = 30 ]
-	jq -e 'all(.groups[]; (.jobs | length) <= 3 and ([.jobs[].sm_pct] | add // 0) <= 100)' <<<"$output"
+	jq -e 'all(.groups[]; (.jobs | length) <= 3 and ([.jobs[].sm_pct] | add // 0) <= 100)' \
+		<<<"$output"
 	jq -e '.work / .power_w / .per_watt - 1 | fabs < 1e-9' <<<"$output"
 	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 4 --effort 600
 	[[ "$output" == *"The fleet does "*"worth of work at "* ]]
 	# A floor that two jobs on one GPU can rarely both keep: more waves.
-	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 4 --floor 0.3 --json --effort 600
+	run -0 --separate-stderr heshare partition --jobs jobs.csv --modelled --most 4 --floor \
+		0.3 --json --effort 600
 	jq -e '.waves > 1' <<<"$output"
 	sed -i 's/,[0-9]*$/,900000/' jobs.csv
 	sed -i '1s/.*/id,arrival_s,workload,batch_size,iterations,memory_mib/' jobs.csv

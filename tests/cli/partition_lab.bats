@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare partition on GPUs of the lab: the commands that it prints give the throughput per watt that it predicts.
+# heshare partition on GPUs of the lab: the commands that it prints give the throughput per watt
+# that it predicts.
 
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
@@ -16,12 +17,14 @@ setup() {
 
 # profile GPU NAME BATCH [SHARES]: the job alone
 profile() {
-	"$HES_LAB" --fleet f.yaml --speed 100 --dcgm -- heshare profile "$2" -g "$1" --store s.db --warm-up 5 --window 10 --repeats 2..4 \
-		--patience 100000 --clocks default --batch "$3" --shares "${4:-10..100}" -- "$TASK" >/dev/null
+	"$HES_LAB" --fleet f.yaml --speed 100 --dcgm -- heshare profile "$2" -g "$1" --store \
+		s.db --warm-up 5 --window 10 --repeats 2..4 \
+		--patience 100000 --clocks default --batch "$3" --shares "${4:-10..100}" -- \
+			"$TASK" >/dev/null
 }
 
-# meter.sh GPU OPTION...: ask heshare partition, run the commands that it prints, and measure power and progress over 120 s.
-# Jobs run for ever; those ended here are children of the commands' shell.
+# meter.sh GPU OPTION...: ask heshare partition, run the commands that it prints, and measure power
+# and progress over 120 s. Jobs run for ever; those ended here are children of the commands' shell.
 write_meter() {
 	cat >meter.sh <<-'EOF'
 		gpu=$1
@@ -58,7 +61,8 @@ predicted_and_measured() {
 	local name
 	"$HES_LAB" --fleet f.yaml --speed 50 -- sh meter.sh "$@" || { cat commands.sh; return 1; }
 	for name in $(jq -r '.jobs[].workload' answer.json); do
-		cat "$name.first" "$name.last" | awk '{ n[NR] = $2; t[NR] = $5 } END { print (n[2] - n[1]) / (t[2] - t[1]) }'
+		cat "$name.first" "$name.last" | awk \
+			'{ n[NR] = $2; t[NR] = $5 } END { print (n[2] - n[1]) / (t[2] - t[1]) }'
 	done | awk -v watts="$(jq '.gpus[0].mean_w' power.json)" -v predicted="$(jq '.splits[.best] | (.throughput | add) / .power_w' answer.json)" '
 		{ sum += $1; print "iterations/s:", $1 }
 		END { off = 100 * (sum / watts / predicted - 1); print "W:", watts
@@ -76,8 +80,10 @@ predicted_and_measured() {
 @test "the recommended commands run on a GPU that is not the first" {
 	profile 1 resnet50 16 10,50,90,100
 	profile 1 mobilenetv2 16 10,50,90,100
-	# Under MPS an index is counted among the daemon's GPUs; heshare partition gives one to the daemon and the jobs alike.
-	"$HES_LAB" --fleet f.yaml -- heshare partition resnet50 mobilenetv2 --gpu 1 --store s.db | grep -q 'CUDA_VISIBLE_DEVICES=GPU-' ||
+	# Under MPS an index is counted among the daemon's GPUs; heshare partition gives one to the
+	# daemon and the jobs alike.
+	"$HES_LAB" --fleet f.yaml -- heshare partition resnet50 mobilenetv2 --gpu 1 --store s.db \
+		| grep -q 'CUDA_VISIBLE_DEVICES=GPU-' ||
 		skip "heshare partition names the GPU by its index, not by its UUID"
 	predicted_and_measured 1 resnet50 mobilenetv2
 }

@@ -26,10 +26,12 @@ setup() {
 }
 
 @test "the script asks for nodes, time and GPUs, plans once, runs, and goes on after a head that was killed" {
-	run -0 "$HESHARE" pilot jobs.csv --nodes 3 --time 2:00:00 --partition gpu --gpus-per-node a100:4 --sbatch --account=x --prefer energy \
+	run -0 "$HESHARE" pilot jobs.csv --nodes 3 --time 2:00:00 --partition gpu \
+		--gpus-per-node a100:4 --sbatch --account=x --prefer energy \
 		--print -- ./job.sh {workload} "it's"
 	bash -n <<<"$output"
-	for line in --nodes=3 --time=2:00:00 --partition=gpu --gpus-per-node=a100:4 --account=x --no-kill --requeue; do
+	for line in --nodes=3 --time=2:00:00 --partition=gpu --gpus-per-node=a100:4 --account=x \
+		--no-kill --requeue; do
 		grep -qx "#SBATCH $line" <<<"$output"
 	done
 	grep -qF "plan '$PWD/jobs.csv' --gpus slurm -o \"\$folder/plan.json\" --prefer 'energy' || exit" <<<"$output"
@@ -39,7 +41,8 @@ setup() {
 
 # heshare by a stand-in: what the script does when heads are killed
 @test "the script starts another head after one that was killed, and resumes" {
-	"$HESHARE" pilot jobs.csv --print -- true | sed "s|^heshare=.*|heshare='$PWD/bin/fake'|; s|^folder=.*|folder='$PWD/f'|" >s.sh
+	"$HESHARE" pilot jobs.csv --print -- true |
+		sed "s|^heshare=.*|heshare='$PWD/bin/fake'|; s|^folder=.*|folder='$PWD/f'|" >s.sh
 	mkdir f
 	cat >bin/fake <<-'END'
 		#!/bin/bash

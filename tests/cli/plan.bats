@@ -31,7 +31,8 @@ refused() {
 }
 
 @test "every policy plans every job once, on the GPUs of the fleet" {
-	for policy in $("$HESHARE" plan --policy list | cut -d' ' -f1) morak:eft muserve:least exclusive:edp-sjf; do
+	for policy in $("$HESHARE" plan --policy list |
+		cut -d' ' -f1) morak:eft muserve:least exclusive:edp-sjf; do
 		"$HESHARE" plan jobs.csv $fleet --policy "$policy" -o plan.json >/dev/null
 		[ "$(jq -r .policy plan.json)" = "${policy%:*}" ]
 		[ "$(jq -r '.gpus[].batches[].jobs[].job' plan.json | sort)" = "$(tail -n +2 jobs.csv | cut -d, -f1 | sort)" ]
@@ -72,7 +73,8 @@ refused() {
 
 @test "preferences order energy and completion time, and lie on the front" {
 	for prefer in energy balanced jct; do
-		"$HESHARE" plan jobs.csv $fleet --policy heshare --prefer $prefer -o $prefer.json --front front.csv >/dev/null
+		"$HESHARE" plan jobs.csv $fleet --policy heshare --prefer $prefer -o \
+			$prefer.json --front front.csv >/dev/null
 	done
 	[ "$(jq -s 'map(.predicted.busy_energy_mj) | . == sort' energy.json balanced.json jct.json)" = true ]
 	[ "$(jq -s 'map(.predicted.avg_jct_us) | . == (sort | reverse)' energy.json balanced.json jct.json)" = true ]
@@ -86,10 +88,13 @@ refused() {
 	"$HESHARE" plan jobs.csv $fleet --policy joint:jct -o with.json >/dev/null
 	"$HESHARE" plan jobs.csv $fleet --prefer jct -o alone.json >/dev/null
 	cmp with.json alone.json
-	refused 2 'policy heshare: preference "speed" is not one of balanced, energy, jct' jobs.csv $fleet --policy heshare:speed
-	refused 2 'policy random has no preference, so not "jct"' jobs.csv $fleet --policy random:jct
+	refused 2 'policy heshare: preference "speed" is not one of balanced, energy, jct' \
+		jobs.csv $fleet --policy heshare:speed
+	refused 2 'policy random has no preference, so not "jct"' jobs.csv $fleet --policy \
+		random:jct
 	refused 2 'unknown policy "fifo"' jobs.csv $fleet --policy fifo:jct
-	refused 2 '--prefer jct: --policy heshare:jct prefers something already; name one' jobs.csv $fleet --policy heshare:jct --prefer jct
+	refused 2 '--prefer jct: --policy heshare:jct prefers something already; name one' \
+		jobs.csv $fleet --policy heshare:jct --prefer jct
 }
 
 @test "no two points of a front are the same as written" {
@@ -117,9 +122,12 @@ refused() {
 	"$HESHARE" plan jobs.csv $fleet -o - | jq -e .version >/dev/null
 	[ "$("$HESHARE" plan jobs.csv $fleet --front - | head -1)" = busy_energy_j,avg_jct_s ]
 	"$HESHARE" plan jobs.csv $fleet --front - | awk -F, 'NF != 2 { exit 1 }'
-	refused 2 '--json and --output -: standard output takes one of them' jobs.csv $fleet --json -o -
-	refused 2 '--json and --front -: standard output takes one of them' jobs.csv $fleet --json --front -
-	refused 2 '--output - and --front -: standard output takes one of them' jobs.csv $fleet -o - --front -
+	refused 2 '--json and --output -: standard output takes one of them' jobs.csv $fleet \
+		--json -o -
+	refused 2 '--json and --front -: standard output takes one of them' jobs.csv $fleet \
+		--json --front -
+	refused 2 '--output - and --front -: standard output takes one of them' jobs.csv $fleet \
+		-o - --front -
 }
 
 @test "bad input gets one sentence and leaves no file" {
@@ -132,23 +140,29 @@ refused() {
 	refused 1 "nosuch.csv" nosuch.csv $fleet -o no.json
 	refused 1 "nosuch/plan.json" jobs.csv $fleet -o nosuch/plan.json
 	refused 2 'unknown policy "fifo"; known: heshare' jobs.csv --policy fifo -o no.json
-	refused 2 '--prefer: policy joint: preference "speed" is not one of balanced, energy, jct' jobs.csv --prefer speed -o no.json
-	refused 2 "--prefer: policy random has no preference" jobs.csv --policy random --prefer jct -o no.json
+	refused 2 \
+		'--prefer: policy joint: preference "speed" is not one of balanced, energy, jct' \
+		jobs.csv --prefer speed -o no.json
+	refused 2 "--prefer: policy random has no preference" jobs.csv --policy random --prefer \
+		jct -o no.json
 	refused 2 "--front: policy morak makes no front; those that do: heshare, heshare-tuned, joint, sched-only" jobs.csv --policy morak --front no.json
 	[ ! -e no.json ]
 	[ -z "$(ls no.json.* 2>/dev/null)" ]
 }
 
 @test "errors for a file of another kind and for a name in other letters say what would be right" {
-	refused 1 "fleet.yaml:1: Unexpected key: name; the keys of this kind of file: jobs" fleet.yaml
-	refused 1 "jobs.csv:1: not YAML with the keys of this kind of file: name, nodes" jobs.csv --fleet jobs.csv
+	refused 1 "fleet.yaml:1: Unexpected key: name; the keys of this kind of file: jobs" \
+		fleet.yaml
+	refused 1 "jobs.csv:1: not YAML with the keys of this kind of file: name, nodes" \
+		jobs.csv --fleet jobs.csv
 	tr , ';' <jobs.csv >semicolons.csv
 	refused 1 "; columns are separated by commas" semicolons.csv
 	run "$HESHARE" run jobs.csv
 	[ "$status" -eq 1 ]
 	[[ "$output" == "heshare run: jobs.csv:1: not JSON: "*"; a plan is a JSON file that heshare plan -o FILE writes" ]]
 	{ head -1 jobs.csv; echo "a,0,ResNet50,8,100,1000"; } >letters.csv
-	refused 1 'workload "ResNet50" was never profiled (did you mean resnet50?); there are: ' letters.csv $fleet
+	refused 1 'workload "ResNet50" was never profiled (did you mean resnet50?); there are: ' \
+		letters.csv $fleet
 	run "$HESHARE" simulate letters.csv --fleet fleet.yaml -p pwr
 	[[ "$output" == *'the model has no workload "ResNet50" (did you mean resnet50?);'* ]]
 }
@@ -176,7 +190,8 @@ refused() {
 }
 
 @test "the list of policies says how many jobs each takes, as the refusal does" {
-	many=$("$HESHARE" plan --policy list | sed -n 's/^joint .*at most \([0-9]*\) jobs at once on 8 GPUs)$/\1/p')
+	many=$("$HESHARE" plan --policy list | sed -n \
+		's/^joint .*at most \([0-9]*\) jobs at once on 8 GPUs)$/\1/p')
 	{ echo id,arrival_s,workload,batch_size,iterations,memory_mib
 	  for ((i = 0; i <= many; i++)); do echo "j$i,0,resnet50,8,10,1000"; done; } >many.csv
 	refused 1 "plans at most $many jobs at once on 8 GPUs, not $((many + 1))" many.csv --policy joint
@@ -191,9 +206,12 @@ refused() {
 
 @test "hundreds of jobs on many GPUs are searched in cells, again with the same plan" {
 	{ echo 'name: many'; echo 'nodes:'
-	  for n in 0 1; do echo "  - name: n$n"; echo '    gpus: [ { type: T4, count: 5 }, { type: A100-SXM-80, count: 4 } ]'; done; } >many.yaml
+	  for n in 0 1; do echo "  - name: n$n"; echo \
+	  	'    gpus: [ { type: T4, count: 5 }, { type: A100-SXM-80, count: 4 } ]'; done
+	  } >many.yaml
 	"$HESHARE" trace helios-like -n 520 --burst -o many.csv
-	"$HESHARE" plan many.csv --fleet many.yaml --policy joint --budget 2000 -o many.json --front many_front.csv >out
+	"$HESHARE" plan many.csv --fleet many.yaml --policy joint --budget 2000 -o many.json \
+		--front many_front.csv >out
 	[ "$(grep -o '"job": "[^"]*"' many.json | sort -u | wc -l)" -eq 520 ]
 	grep -x 'searched: [0-9]* evaluations; planned in [0-9].*' out
 	[ "$(wc -l <many_front.csv)" -gt 20 ]

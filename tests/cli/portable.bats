@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# A portable build: what it needs of the machine, and that it does a day's work with the driver's library there.
-# HES_PORTABLE_ROOT names the root of another system to run it in (tools/portable-check.sh).
+# A portable build: what it needs of the machine, and that it does a day's work with the driver's
+# library there. HES_PORTABLE_ROOT names the root of another system to run it in
+# (tools/portable-check.sh).
 
 setup() {
 	PATH=$(dirname "$HESHARE"):$PATH
@@ -15,7 +16,8 @@ parts() {
 	find "$(dirname "$HES_LAB")" -maxdepth 1 -type f \( -name 'lab' -o -name 'vgpu-*' -o -name 'lib*.so*' -o -name 'nvidia-*' \)
 }
 
-# Into folder $1: a script for the lab that looks, measures, plans, runs, profiles and simulates. The shell is all it needs.
+# Into folder $1: a script for the lab that looks, measures, plans, runs, profiles and simulates.
+# The shell is all it needs.
 write_work() {
 	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 }, { type: T4, count: 1 } ]\n' >"$1/two.yaml"
 	cat >"$1/jobs.csv" <<-END
@@ -50,8 +52,9 @@ worked() {
 	jq -e 'all(.clock_mhz < 400)' after.json
 }
 
-# Functions that the programs ask this machine's C library for, and that glibc 2.31 has not. Many came into libc.so.6 with a new
-# version later, and are there under their old one, too; those of the file status were linked in before.
+# Functions that the programs ask this machine's C library for, and that glibc 2.31 has not. Many
+# came into libc.so.6 with a new version later, and are there under their old one, too; those of the
+# file status were linked in before.
 newer_than_2_31() {
 	local libraries
 	libraries=$(ldd "$HESHARE" | awk '$3 ~ "^/" { print $3 }')
@@ -64,13 +67,17 @@ newer_than_2_31() {
 		END { for (name in wanted) if (!(name in old)) print name " is of glibc 2." wanted[name] }'
 }
 
-# Numbers of system calls that the sources take from headers, where headers before Linux 5.5 lack them.
+# Numbers of system calls that the sources take from headers, where headers before Linux 5.5 lack
+# them.
 newer_than_5_4() {
 	cd "$HES_SOURCE_ROOT"
-	grep -roE '\bSYS_[a-z0-9_]+' --include='*.[ch]' src lab | sort -u | while IFS=: read -r file name; do
+	grep -roE '\bSYS_[a-z0-9_]+' --include='*.[ch]' src lab | sort -u |
+		while IFS=: read -r file name; do
 		grep -q "^#ifndef $name\$" "$file" && continue
-		number=$(printf '#include <sys/syscall.h>\n%s\n' "$name" | ${CC:-gcc} -E -P - | tail -n 1)
-		[[ "$number" =~ ^[0-9]+$ && "$number" -le 435 ]] || echo "$file: $name is $number; give its number where the headers do not"
+		number=$(printf '#include <sys/syscall.h>\n%s\n' "$name" | ${CC:-gcc} -E -P - |
+			tail -n 1)
+		[[ "$number" =~ ^[0-9]+$ && "$number" -le 435 ]] ||
+			echo "$file: $name is $number; give its number where the headers do not"
 	done
 }
 
@@ -78,7 +85,9 @@ newer_than_5_4() {
 	run -0 parts
 	[ "${#lines[@]}" -ge 9 ]
 	for file in "${lines[@]}"; do
-		needed=$(objdump -p "$file" | awk '$1 == "NEEDED" { print $2 }' | grep -vE '^(libc|libm|libdl|libpthread|ld-linux[a-z0-9-]*)\.so\.[0-9]+$' || true)
+		needed=$(objdump -p "$file" | awk '$1 == "NEEDED" { print $2 }' |
+			grep -vE '^(libc|libm|libdl|libpthread|ld-linux[a-z0-9-]*)\.so\.[0-9]+$' \
+			|| true)
 		[ -z "$needed" ] || { echo "$file needs $needed"; false; }
 	done
 }
@@ -119,7 +128,8 @@ newer_than_5_4() {
 	[[ "$("$HES_OLD_KERNEL" 433 true)" != *SKIP* ]] || skip "system calls cannot be filtered here"
 	write_work .
 	heshare plan jobs.csv -f two.yaml -o plan.json >plan.txt
-	run "$HES_LAB" --fleet two.yaml -- "$HES_OLD_KERNEL" 433 heshare run plan.json --store store.db -c true
+	run "$HES_LAB" --fleet two.yaml -- "$HES_OLD_KERNEL" 433 heshare run plan.json --store \
+		store.db -c true
 	echo "$output"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"watching the guard: Linux 5.3 or newer is needed"* ]]
@@ -132,7 +142,8 @@ in_root() {
 }
 
 @test "the same in the root of another system, with its libc alone, as root and as an ordinary user" {
-	[ -n "${HES_PORTABLE_ROOT:-}" ] || skip "HES_PORTABLE_ROOT is not set: tools/portable-check.sh"
+	[ -n "${HES_PORTABLE_ROOT:-}" ] || skip \
+		"HES_PORTABLE_ROOT is not set: tools/portable-check.sh"
 	[ "$(id -u)" -eq 0 ] || skip "only root may go into HES_PORTABLE_ROOT"
 	[[ "$HES_PORTABLE_ROOT" = /* && -x "$HES_PORTABLE_ROOT/bin/sh" ]] ||
 		{ echo "HES_PORTABLE_ROOT is no absolute path to a system's root: $HES_PORTABLE_ROOT"; false; }
@@ -156,7 +167,8 @@ in_root() {
 	[ "$status" -eq 0 ]
 	worked "$at/0:0"
 	# What had its C library then had such kernels, too.
-	in_root setpriv --reuid 65534 --regid 65534 --clear-groups sh -c "$work" sh "$here/65534:65534" old_kernel 435
+	in_root setpriv --reuid 65534 --regid 65534 --clear-groups sh -c "$work" sh \
+		"$here/65534:65534" old_kernel 435
 	[ "$status" -eq 0 ]
 	worked "$at/65534:65534"
 }

@@ -26,7 +26,8 @@ setup_file() {
 
 @test "training with 1, 2 and 4 threads gives the same file" {
 	for t in 1 2 4; do
-		"$HESHARE" train "$LAB" -o "$BATS_TEST_TMPDIR/p$t" --threads $t --trees 10 >/dev/null
+		"$HESHARE" train "$LAB" -o "$BATS_TEST_TMPDIR/p$t" --threads $t --trees 10 \
+			>/dev/null
 	done
 	cmp "$BATS_TEST_TMPDIR/p1" "$BATS_TEST_TMPDIR/p2"
 	cmp "$BATS_TEST_TMPDIR/p1" "$BATS_TEST_TMPDIR/p4"
@@ -41,7 +42,8 @@ setup_file() {
 }
 
 @test "without profiles, train notes that it learns named co-runners by their sums" {
-	"$HESHARE" train "$LAB/samples.csv" --trees 5 --validate 0 2>&1 >/dev/null | grep "samples.csv names co-runners, but there is no profiles.csv"
+	"$HESHARE" train "$LAB/samples.csv" --trees 5 --validate 0 2>&1 >/dev/null |
+		grep "samples.csv names co-runners, but there is no profiles.csv"
 	[ -z "$("$HESHARE" train "$LAB" --trees 5 --validate 0 2>&1 >/dev/null)" ]
 	awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at = $i == "beside" ? i : at } { gsub(/"[^"]*"/, ""); if (NR > 1) $at = ""; print }' \
 		"$LAB/samples.csv" >"$BATS_TEST_TMPDIR/nameless.csv"
@@ -78,8 +80,10 @@ setup_file() {
 	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --beside resnet50:8:30,gpt2:1:20 \
 		--predictor "$LAB/predictor" --profiles "$LAB/profiles.csv" --json
 	[ "$status" -eq 0 ]
-	jq -e '."neighbours" == 2 and .slowdown > 1.5 and .power_w > 30 and .power_w < 80' <<<"$output"
-	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --predictor "$LAB/predictor" --profiles "$LAB/profiles.csv"
+	jq -e '."neighbours" == 2 and .slowdown > 1.5 and .power_w > 30 and .power_w < 80' \
+		<<<"$output"
+	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --predictor "$LAB/predictor" \
+		--profiles "$LAB/profiles.csv"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"GPU power"* ]]
 }
@@ -117,13 +121,15 @@ setup_file() {
 }
 
 @test "a what-if comes with an interval, and within the samples with nothing else" {
-	what=(resnet50 --batch 16 --share 40 --gpu A100-SXM-80 --clock 1005 --beside bert-large:8:50 --predictor "$LAB/predictor")
+	what=(resnet50 --batch 16 --share 40 --gpu A100-SXM-80 --clock 1005 --beside \
+		bert-large:8:50 --predictor "$LAB/predictor")
 	run "$HESHARE" predict "${what[@]}"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"90 % interval    "*" ms, "*" W"* ]]
 	[[ "$output" != *extrapolated* ]]
 	run "$HESHARE" predict "${what[@]}" --json
-	jq -e '.interval.coverage_pct == 90 and ."novelty" == 1 and .extrapolated == []' <<<"$output"
+	jq -e '.interval.coverage_pct == 90 and ."novelty" == 1 and .extrapolated == []' \
+		<<<"$output"
 	jq -e '.interval.iteration_low_us < .iteration_us and .iteration_us < .interval.iteration_high_us and
 		.interval.power_low_w < .power_w and .power_w < .interval.power_high_w' <<<"$output"
 }
@@ -140,12 +146,16 @@ setup_file() {
 	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i }
 		NR == 1 || ($c["workload"] != "mobilenetv2" && ($c["workload"] != "vgg16" || $c["gpu_type"] != "T4"))' \
 		"$LAB/samples.csv" >"$BATS_TEST_TMPDIR/some.csv"
-	"$HESHARE" train "$BATS_TEST_TMPDIR/some.csv" --trees 10 --validate 0 -o "$BATS_TEST_TMPDIR/some" >/dev/null
-	run "$HESHARE" predict resnet50 --share 40 --gpu T4 --beside mobilenetv2:8:50 --predictor "$BATS_TEST_TMPDIR/some" --json
+	"$HESHARE" train "$BATS_TEST_TMPDIR/some.csv" --trees 10 --validate 0 -o \
+		"$BATS_TEST_TMPDIR/some" >/dev/null
+	run "$HESHARE" predict resnet50 --share 40 --gpu T4 --beside mobilenetv2:8:50 \
+		--predictor "$BATS_TEST_TMPDIR/some" --json
 	jq -e '.extrapolated == ["unsampled neighbour"] and ."novelty" > 1' <<<"$output"
-	run "$HESHARE" predict vgg16 --share 40 --gpu T4 --beside resnet50:8:50 --predictor "$BATS_TEST_TMPDIR/some"
+	run "$HESHARE" predict vgg16 --share 40 --gpu T4 --beside resnet50:8:50 --predictor \
+		"$BATS_TEST_TMPDIR/some"
 	[[ "$output" == *"outside of the samples: workload on GPU type; the interval is"* ]]
-	run "$HESHARE" predict vgg16 --share 40 --gpu A100-SXM-80 --beside resnet50:8:50 --predictor "$BATS_TEST_TMPDIR/some"
+	run "$HESHARE" predict vgg16 --share 40 --gpu A100-SXM-80 --beside resnet50:8:50 \
+		--predictor "$BATS_TEST_TMPDIR/some"
 	[[ "$output" != *"outside of the samples"* ]]
 }
 

@@ -8,7 +8,8 @@ setup() {
 	PATH=$(dirname "$HESHARE"):$PATH
 	unset LD_LIBRARY_PATH
 	cd "$BATS_TEST_TMPDIR"
-	# Seconds of the lab are short, and a busy machine has none to spare: jobs get many to begin.
+	# Seconds of the lab are short, and a busy machine has none to spare: jobs get many to
+	# begin.
 	QUICK=(--store s.db --warm-up 5 --window 10 --repeats 2..4 --patience 100000)
 	TASK=(vgpu-task --workload '{workload}' --batch '{batch}' --iterations 1000000000 --every 2)
 }
@@ -19,51 +20,63 @@ rows() {
 }
 
 @test "a job over shares and clocks: one row a point, and what is there is not measured again" {
-	run -0 "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
+	run -0 "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" \
+		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
 	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 4 new" ]
-	step_us=$("$HESHARE" model resnet50 --batch 16 --gpu T4 --json | jq '.jobs[0].iteration_us | floor')
-	# The physics: on the whole T4 at its power limit, which holds the clock down; twice as many SMs are not twice as fast.
+	step_us=$("$HESHARE" model resnet50 --batch 16 --gpu T4 --json |
+		jq '.jobs[0].iteration_us | floor')
+	# The physics: on the whole T4 at its power limit, which holds the clock down; twice as many
+	# SMs are not twice as fast.
 	[ "$(rows "SELECT count(*) FROM points WHERE sm_pct = 100 AND clock_mhz = 1590 AND iteration_us BETWEEN $step_us * 0.998 AND $step_us * 1.002
-		AND power_mw BETWEEN 66000 AND 70500 AND held_mhz < 1100 AND capped > 0.9 AND memory_mib = 3571")" = 1 ]
+		AND power_mw BETWEEN 66000 AND 70500 AND held_mhz < 1100 AND capped > 0.9 AND \
+			memory_mib = 3571")" = 1 ]
 	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 600 AND held_mhz = 600 AND capped = 0")" = 2 ]
 	[ "$(rows "SELECT count(*) FROM points WHERE sm_active > 0.4 AND dram_active > 0.01 AND fp32_active IS NOT NULL AND pcie_rx_mibs > 0")" = 4 ]
 	[ "$(rows "SELECT max(cv) < 0.05 AND min(windows) = 2 AND max(beside) = '' FROM points")" = 1 ]
-	run -0 "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
+	run -0 "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" \
+		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 0 measured, 4 known before, 0 failed" ]
 	[ "${lines[1]}" = "profiles: 0 new, 1 known; samples: 0 new" ]
-	run -0 "$HES_LAB" --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 50,80,100 --clocks 600 --dry-run -- "${TASK[@]}"
+	run -0 "$HES_LAB" --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 \
+		--shares 50,80,100 --clocks 600 --dry-run -- "${TASK[@]}"
 	[[ "$output" == "T4: 2 points, for which jobs are started 1 time; "*" min of one GPU at least; known: 4" ]]
-	run -1 "$HES_LAB" --speed 100 -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 -- sleep 1
+	run -1 "$HES_LAB" --speed 100 -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 \
+		-- sleep 1
 	[[ "$output" == *'resnet50 at batch size 16 is in the store already, as "exec vgpu-task '*'give it another name'* ]]
 	run -0 heshare profiles export --store s.db out
 	[ "$output" = "out: 1 profile, 4 samples, 4 rows of points" ]
 	[[ "$(head -1 out/points.csv)" == workload,*,sm_active,*,solo_per_s,sensitivity ]]
 	# Iterations a second on all SMs, and what each percent of the other half adds.
-	half_us=$("$HESHARE" model resnet50 --batch 16 --share 50 --gpu T4 --json | jq '.jobs[0].iteration_us')
+	half_us=$("$HESHARE" model resnet50 --batch 16 --share 50 --gpu T4 --json |
+		jq '.jobs[0].iteration_us')
 	awk -F, -v all="$(jq -n "1e6 / $step_us")" -v half="$(jq -n "1e6 / $half_us")" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["clock_mhz"] == 1590 && ($at["solo_per_s"] - all) ^ 2 < 0.01 &&
 		($at["sensitivity"] - (all - half) / 50) ^ 2 < 1e-4 { n++ } END { exit n != 2 }' out/points.csv
 }
 
 @test "two jobs: samples of both, with the GPU's power before each joined; a point of two jobs is two rows" {
-	run -0 "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --shares 60 --clocks default \
+	run -0 "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 \
+		--shares 60 --clocks default \
 		--beside 'resnet50/16=vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2' -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 4 measured, 0 known before, 0 failed" ]
 	# bert-large was not measured on the whole GPU: it has no profile, so it gives no samples.
 	[ "${lines[1]}" = "profiles: 1 new, 0 known; samples: 2 new" ]
-	run -0 "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --shares 60,100 --clocks default --beside resnet50/16 -- \
+	run -0 "$HES_LAB" --speed 100 -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 \
+		--shares 60,100 --clocks default --beside resnet50/16 -- \
 		"${TASK[@]}"
 	[ "${lines[0]}" = "points: 1 measured, 4 known before, 0 failed" ]
 	[ "$(rows "SELECT count(*) FROM points WHERE beside = 'resnet50/16@40' AND workload = 'bert-large' OR beside = 'bert-large/8@60'")" = 2 ]
 	[ "$(rows "SELECT count(*) FROM samples s JOIN points p ON p.workload = 'resnet50' AND p.beside = '' AND p.sm_pct = 40
-		WHERE s.workload = 'bert-large' AND s.beside_residents = 1 AND s.beside_sm_pct = 40 AND s.beside_power_mw = p.power_mw")" = 1 ]
+		WHERE s.workload = 'bert-large' AND s.beside_residents = 1 AND s.beside_sm_pct = \
+			40 AND s.beside_power_mw = p.power_mw")" = 1 ]
 	run -0 heshare profiles export --store s.db out
 	[[ "$output" == "out: 2 profiles, "*" samples, 6 rows of points" ]]
 	run -0 heshare profiles list --store s.db
 	[[ "$output" == *"source    point rows  profiles   samples  from"* ]]
 	[ "$(awk '/  measured  / { rows += $5 } END { print rows }' <<<"$output")" = 6 ]
 	[[ "$output" == *"heshare profile bert-large, driver "*"-lab"* ]] # no measurement of a real GPU
-	run -1 "$HES_LAB" -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --beside vgg16/4 -- "${TASK[@]}"
+	run -1 "$HES_LAB" -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --beside \
+		vgg16/4 -- "${TASK[@]}"
 	[[ "$output" == *"no command is known of vgg16 at batch size 4: profile it first, or say --beside vgg16/4=COMMAND" ]]
 }
 
@@ -82,7 +95,8 @@ rows() {
 	n=$(rows "SELECT count(*) FROM points")
 	[ "$n" -ge 3 ]
 	[ "$n" -lt 20 ]
-	run -0 "$HES_LAB" --speed 100 -- heshare profile resnet18 -g 0,1 "${QUICK[@]}" --clocks 900 -- "$job"
+	run -0 "$HES_LAB" --speed 100 -- heshare profile resnet18 -g 0,1 "${QUICK[@]}" --clocks \
+		900 -- "$job"
 	[ "${lines[0]}" = "points: $((20 - n)) measured, $n known before, 0 failed" ]
 	[ "$(rows "SELECT count(DISTINCT sm_pct || ' ' || clock_mhz) FROM points")" = 20 ]
 	rmdir "$TMPDIR"
@@ -105,31 +119,38 @@ rows() {
 		    pass
 		sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n"))
 	END
-	run -0 python3 terminal.py "$HES_LAB" --speed 20 -- heshare profile resnet18 -g 0 --store s.db --warm-up 2 --window 5 --repeats 2..4 \
+	run -0 python3 terminal.py "$HES_LAB" --speed 20 -- heshare profile resnet18 -g 0 \
+		--store s.db --warm-up 2 --window 5 --repeats 2..4 \
 		--patience 100000 --clocks 900 -- "${TASK[@]}"
 	grep -q '^points: [0-9]* measured' <<<"$output"
 	grep -q '^heshare profile: stopped early, ' <<<"$output"
 }
 
 @test "a job that prints nothing is timed by its runs" {
-	run -0 "$HES_LAB" --speed 20 -- heshare profile silent -g 0 --store s.db --warm-up 1 --window 2 --repeats 2..3 --patience 100000 --shares 100 --clocks default -n 200 -- \
+	run -0 "$HES_LAB" --speed 20 -- heshare profile silent -g 0 --store s.db --warm-up 1 \
+		--window 2 --repeats 2..3 --patience 100000 --shares 100 --clocks default -n 200 \
+		-- \
 		'vgpu-task --workload resnet50 --batch 16 --iterations 200 >/dev/null'
 	# An iteration, and of its start, which takes the machine's time, a 200th.
 	[ "$(rows "SELECT count(*) FROM points WHERE iteration_us BETWEEN 30000 AND 1000000")" = 1 ]
-	run -1 "$HES_LAB" --speed 20 -- heshare profile mute -g 0 --store s.db --warm-up 1 --shares 100 --clocks default -- true
+	run -1 "$HES_LAB" --speed 20 -- heshare profile mute -g 0 --store s.db --warm-up 1 \
+		--shares 100 --clocks default -- true
 	[[ "$output" == *'mute at batch size 1 ended without a line "heshare: N iterations"; say by --iterations how many it makes'* ]]
 }
 
 @test "failed jobs are reported with their last line, the others are measured" {
-	run -1 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile broken -g 0,1 "${QUICK[@]}" --shares 50,100 --clocks default --batch 1,2 -- \
+	run -1 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile broken -g 0,1 \
+		"${QUICK[@]}" --shares 50,100 --clocks default --batch 1,2 -- \
 		'[ {batch} = 1 ] || { echo no such model; exit 3; }; vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2'
 	[ "${lines[0]}" = "points: 2 measured, 0 known before, 2 failed" ]
-	[[ "$stderr" == *"broken at batch size 2 ended with status 3: no such model; left out: 1 point"* ]]
+	[[ "$stderr" == \
+		*"broken at batch size 2 ended with status 3: no such model; left out: 1 point"* ]]
 	[ "$(rows "SELECT count(*) FROM points")" = 2 ]
 }
 
 @test "without the right to set clocks one message says so, and the default clock is measured" {
-	run -0 --separate-stderr "$HES_LAB" --speed 100 --fault all:no-permission -- heshare profile resnet50 -g 0,1 "${QUICK[@]}" --batch 16 --shares 50,100 -- "${TASK[@]}"
+	run -0 --separate-stderr "$HES_LAB" --speed 100 --fault all:no-permission -- heshare \
+		profile resnet50 -g 0,1 "${QUICK[@]}" --batch 16 --shares 50,100 -- "${TASK[@]}"
 	[ "$(grep -c 'measuring only the default clock' <<<"$stderr")" = 1 ]
 	[ "$(rows "SELECT count(*), min(clock_mhz) FROM points")" = "2|1590" ]
 }
@@ -145,7 +166,8 @@ rows() {
 }
 
 @test "a GPU that does not report its power measures nothing" {
-	run -1 "$HES_LAB" --speed 100 --fault 0:sensor-gap -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 100 --clocks default -- "${TASK[@]}"
+	run -1 "$HES_LAB" --speed 100 --fault 0:sensor-gap -- heshare profile resnet50 -g 0 \
+		"${QUICK[@]}" --batch 16 --shares 100 --clocks default -- "${TASK[@]}"
 	[[ "$output" == *"GPU 0 does not report its power"* ]]
 	[ "$(rows "SELECT count(*) FROM points")" = 0 ]
 }
@@ -174,18 +196,22 @@ rows() {
 		(until vgpu-look | grep -q '^0 .* 600-600 '; do sleep 1; done; vgpu-fault 0:no-permission:600) &
 		exec "$@"
 	EOF
-	run "$HES_LAB" --speed 100 -- sh late.sh heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
+	run "$HES_LAB" --speed 100 -- sh late.sh heshare profile resnet50 -g 0 "${QUICK[@]}" \
+		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 1590 AND held_mhz < 601")" = 0 ]
 	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 600 AND held_mhz = 600")" -ge 1 ]
 }
 
 @test "folders that killed profiles left are removed by the next, but for those with something to undo" {
 	export TMPDIR=$PWD/tmp
-	mkdir -p tmp/heshare-profile-aaaaaa/0 tmp/heshare-profile-bbbbbb tmp/heshare-profile-young1 tmp/heshare-profile-longer-name tmp/other
+	mkdir -p tmp/heshare-profile-aaaaaa/0 tmp/heshare-profile-bbbbbb \
+		tmp/heshare-profile-young1 tmp/heshare-profile-longer-name tmp/other
 	: >tmp/heshare-profile-aaaaaa/guard.log
 	: >tmp/heshare-profile-bbbbbb/guard.list
-	touch -d '1 hour ago' tmp/heshare-profile-aaaaaa tmp/heshare-profile-bbbbbb tmp/heshare-profile-longer-name tmp/other
-	run -1 "$HES_LAB" --speed 100 -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 -- false
+	touch -d '1 hour ago' tmp/heshare-profile-aaaaaa tmp/heshare-profile-bbbbbb \
+		tmp/heshare-profile-longer-name tmp/other
+	run -1 "$HES_LAB" --speed 100 -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 \
+		-- false
 	[ "$(ls tmp | tr '\n' ' ')" = "heshare-profile-bbbbbb heshare-profile-longer-name heshare-profile-young1 other " ]
 }
 
@@ -203,7 +229,8 @@ rows() {
 	echo "$output" >rows.yaml
 	[ "$(heshare gpus --types --json --catalogue rows.yaml | jq -r '.[-1] | [.name, .sm_count, .memory_mib, .memory_bandwidth_gbs,
 		.power_limit_mw, .clock_default_mhz] | @text')" = '["Odd-GPU-7",46,12288,504,220000,1800]' ]
-	run -0 --separate-stderr "${lab[@]}" heshare profile --jobs jobs.csv --samples 12 --warm-up 5 --window 10 --repeats 2..4 --patience 100000 \
+	run -0 --separate-stderr "${lab[@]}" heshare profile --jobs jobs.csv --samples 12 \
+		--warm-up 5 --window 10 --repeats 2..4 --patience 100000 \
 		--clocks default -- "${TASK[@]}"
 	[[ "${lines[0]}" == "points: "*" measured, 0 known before, 0 failed" ]]
 	[ "$(rows "SELECT count(DISTINCT gpu_type) FROM profiles")" = 3 ]
@@ -213,7 +240,8 @@ rows() {
 	[[ "$output" == *'unknown GPU type "Odd-GPU-7"; '* ]]
 	run -0 heshare train --from-store -o elsewhere --catalogue rows.yaml
 	heshare profiles export rows --catalogue rows.yaml
-	run -0 "${lab[@]}" heshare plan jobs.csv --gpus all --predictor predictor --profiles rows -o plan.json
+	run -0 "${lab[@]}" heshare plan jobs.csv --gpus all --predictor predictor --profiles \
+		rows -o plan.json
 	[ "$(jq -r '.gpus[].type' plan.json | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]
 	run -0 "${lab[@]}" heshare run plan.json -c 'vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2'
 	[[ "$output" == *"3 of 3 jobs done"* ]]
@@ -223,11 +251,14 @@ rows() {
 	local row='driver_names: ["NVIDIA Odd GPU 7"], sms: 46, bandwidth_gbs: 504, l2_kib: 4096, power_limit_w: 220, idle_w: 18, clocks: { min: 300, max: 1800, default: 1800, list: [300, 900, 1000, 1800] } }'
 	printf 'types:\n  - { name: A, memory_mib: 12288, %s\n  - { name: B, memory_mib: 24576, %s\n' "$row" "$row" >odd.yaml
 	printf 'name: odd\nnodes:\n  - name: a\n    gpus: [ { type: A, count: 2 }, { type: B, count: 2 } ]\n' >fleet.yaml
-	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare gpus --json
+	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare \
+		gpus --json
 	[ "$(jq -r '.[].type' <<<"$output" | xargs)" = "Odd-GPU-7 Odd-GPU-7 Odd-GPU-7-24GB Odd-GPU-7-24GB" ]
-	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare measure --json -o measured.json -- true
+	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare \
+		measure --json -o measured.json -- true
 	[ "$(jq -r '.gpus[].type' measured.json | xargs)" = "Odd-GPU-7 Odd-GPU-7 Odd-GPU-7-24GB Odd-GPU-7-24GB" ]
-	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare gpus --yaml
+	run -0 --separate-stderr "$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml -- heshare \
+		gpus --yaml
 	[ "$(grep -c 'list: \[300, 900, 1000, 1800\]' <<<"$output")" = 2 ]
 	echo "$output" >rows.yaml
 	[ "$(heshare gpus --types --json --catalogue rows.yaml | jq -c '.[-1].clocks_mhz')" = "[300,900,1000,1800]" ]

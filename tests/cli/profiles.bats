@@ -86,8 +86,10 @@ slower() {
 	"$HESHARE" train "$LAB" -o predictor --trees 3 >/dev/null
 	"$HESHARE" trace helios-like --rows 500 -n 3 --profiles "$LAB" -o jobs.csv
 	"$HESHARE" trace helios-like --rows 500 -n 3 --profiles "$LAB/profiles.csv" | cmp - jobs.csv
-	"$HESHARE" plan jobs.csv --policy pwr --predictor predictor --profiles "$LAB/profiles.csv" -o file.json >/dev/null
-	"$HESHARE" plan jobs.csv --policy pwr --predictor predictor --profiles "$LAB" -o folder.json >/dev/null
+	"$HESHARE" plan jobs.csv --policy pwr --predictor predictor --profiles \
+		"$LAB/profiles.csv" -o file.json >/dev/null
+	"$HESHARE" plan jobs.csv --policy pwr --predictor predictor --profiles "$LAB" -o \
+		folder.json >/dev/null
 	cmp file.json folder.json
 	run -1 "$HESHARE" trace helios-like --profiles .
 	[ "$output" = "heshare trace: ./profiles.csv: No such file or directory" ]
@@ -118,12 +120,15 @@ slower() {
 	run -1 "$HESHARE" train --from-store --store s.db
 	[[ "$output" == *"the store has no samples that are not modelled; --with-modelled takes those too" ]]
 	run -1 "$HESHARE" profiles export --store s.db out
-	"$HESHARE" train --from-store --store s.db --with-modelled --trees 5 --json | jq -e '.rows == {fit: 75, test: 25}'
+	"$HESHARE" train --from-store --store s.db --with-modelled --trees 5 --json |
+		jq -e '.rows == {fit: 75, test: 25}'
 	"$HESHARE" profiles import --store s.db "$LAB/week/samples.csv" >/dev/null
-	"$HESHARE" train --from-store --store s.db --trees 5 --json | jq -e '.rows == {fit: 180, test: 60}'
+	"$HESHARE" train --from-store --store s.db --trees 5 --json |
+		jq -e '.rows == {fit: 180, test: 60}'
 	"$HESHARE" profiles list --store s.db --json | jq -e '(.workloads | map(.modelled) | add) == 100
 		and all(.workloads[]; .batch_sizes | .modelled == .profiled)'
-	"$HESHARE" profile --modelled --samples 100 -o same --store s.db 2>&1 | grep "samples: 0 new, 100 known"
+	"$HESHARE" profile --modelled --samples 100 -o same --store s.db 2>&1 |
+		grep "samples: 0 new, 100 known"
 	run -1 "$HESHARE" profiles import --store s.db same
 	[[ "$output" == *"it is in s.db already, as modelled; this one comes as imported" ]]
 	run -0 "$HESHARE" profiles import --store s.db same --as modelled
@@ -179,7 +184,8 @@ said() {
 	mkdir part
 	cp "$LAB/week/samples.csv" part
 	head -2 "$LAB/profiles.csv" >part/profiles.csv
-	for db in all.db part.db; do "$HESHARE" profiles import --store $db "$LAB/profiles.csv" >/dev/null; done
+	for db in all.db part.db; do "$HESHARE" profiles import --store $db "$LAB/profiles.csv" \
+		>/dev/null; done
 	cp -r "$LAB/week" whole
 	cp "$LAB/profiles.csv" whole
 	"$HESHARE" profiles import --store all.db --predictor predictor whole >/dev/null
@@ -196,11 +202,13 @@ said() {
 	"$HESHARE" profile --modelled --types T4,H100-SXM --samples 60 -o other 2>/dev/null
 	run -0 "$HESHARE" profiles import --predictor predictor other/samples.csv
 	[[ "$output" == *"60 new, 0 known, 30 predicted" ]]
-	"$HESHARE" profiles drift --json | jq -e '.retrain == false and .groups[0].drift == "unknown"'
+	"$HESHARE" profiles drift --json | jq -e \
+		'.retrain == false and .groups[0].drift == "unknown"'
 }
 
 @test "a workload's name cannot speak to the terminal that lists it" {
-	{ head -1 "$LAB/profiles.csv"; sed -n '2s/^[^,]*/a\x1b[31m/p' "$LAB/profiles.csv"; } >rows.csv
+	{ head -1 "$LAB/profiles.csv"; sed -n '2s/^[^,]*/a\x1b[31m/p' "$LAB/profiles.csv"
+	} >rows.csv
 	run -1 "$HESHARE" profiles import rows.csv
 	[ "$output" = "heshare profiles: rows.csv:2: workload: control character 0x1b in byte 2" ]
 }
@@ -290,7 +298,8 @@ said() {
 		"$HESHARE" profiles import --store s.db "$LAB" && exit 1
 		"$HESHARE" profiles export --store s.db ../out
 	EOF
-	unshare -rm sh -c 'mount -t tmpfs none "$PWD/disk"' 2>/dev/null || skip "no file system can be mounted here"
+	unshare -rm sh -c 'mount -t tmpfs none "$PWD/disk"' 2>/dev/null ||
+		skip "no file system can be mounted here"
 	run -0 unshare -rm sh full.sh
 	[[ "$output" == *"s.db: no room left on its disk; nothing was changed"* ]]
 	cmp "$LAB/week/samples.csv" out/samples.csv
@@ -313,6 +322,7 @@ said() {
 		xargs "$HESHARE" profiles import --store s.db --json <names |
 			jq -e '.imports | all(.samples == {new: 0, known: 50})' >/dev/null
 		"$HESHARE" profiles import --store s.db part*.csv >/dev/null
-		"$HESHARE" profiles list --store s.db --json | jq -e '(.workloads | map(.samples) | add) == 1000' >/dev/null
+		"$HESHARE" profiles list --store s.db --json |
+			jq -e '(.workloads | map(.samples) | add) == 1000' >/dev/null
 	done
 }

@@ -97,7 +97,8 @@ commands() {
 }
 
 @test "output that cannot be written is a failure" {
-	for args in "gpus --types" "gpus --types --json" "help" "man" "--version" "completion bash"; do
+	for args in "gpus --types" "gpus --types --json" "help" "man" "--version" \
+		"completion bash"; do
 		# shellcheck disable=SC2086
 		run -1 bash -c '"$HESHARE" '"$args"' >/dev/full'
 		[[ "$output" == heshare*"cannot write"* ]]
@@ -204,9 +205,11 @@ policies() {
 
 @test "options for heshare's own use are in no help, man page or completion" {
 	for name in run restore; do
-		run ! grep -e 'internal' -e '--wrap' -e '--guard' <("$HESHARE" "$name" --help; "$HESHARE" man "$name")
+		run ! grep -e 'internal' -e '--wrap' -e '--guard' <("$HESHARE" "$name" --help
+		"$HESHARE" man "$name")
 	done
-	run ! grep -e '--wrap' -e '--guard' -e "'wrap" -e ' -l wrap' <("$HESHARE" completion bash; "$HESHARE" completion zsh; "$HESHARE" completion fish)
+	run ! grep -e '--wrap' -e '--guard' -e "'wrap" -e ' -l wrap' <("$HESHARE" completion \
+		bash; "$HESHARE" completion zsh; "$HESHARE" completion fish)
 	run -2 "$HESHARE" run --wra plan.json
 	[[ "$output" != *"did you mean"* ]]
 }
@@ -218,7 +221,8 @@ policies() {
 		[ "$(grep -cE '^  (-., |    )--' help)" -gt 12 ] || continue
 		grouped=$((grouped + 1))
 		[ "$(grep -c '^[a-zA-Z ]*:$' help)" -ge 3 ]
-		cmp <(grep '^[a-zA-Z ]*:$' help) <("$HESHARE" man "$name" | sed -n 's/^\.SS \(.*\)/\1:/p')
+		cmp <(grep '^[a-zA-Z ]*:$' help) <("$HESHARE" man "$name" |
+			sed -n 's/^\.SS \(.*\)/\1:/p')
 	done
 	[ "$grouped" -ge 8 ]
 	# Of one word of a command no heading is without options.
@@ -230,7 +234,8 @@ policies() {
 	for arguments in "plan --help" "plan --policy list" "model resnet50 --beside vgg19:8:50"; do
 		on_terminal "$HESHARE" $arguments | sed '/^example:/,$d' >narrow
 		[ "$(awk 'length > 60' narrow)" = "" ]
-		cmp <(tr -s ' \n' '\n\n' <narrow) <("$HESHARE" $arguments | sed '/^example:/,$d' | tr -s ' \n' '\n\n')
+		cmp <(tr -s ' \n' '\n\n' <narrow) <("$HESHARE" $arguments |
+			sed '/^example:/,$d' | tr -s ' \n' '\n\n')
 	done
 	[ "$(grep -c '^    ' <(on_terminal "$HESHARE" plan --policy list))" -gt 8 ]
 	cmp <(on_terminal "$HESHARE" trace --list --json) <("$HESHARE" trace --list --json)
@@ -287,7 +292,8 @@ policies() {
 
 @test "a file that is written does not become a standard stream that was closed" {
 	run -1 bash -c '"$HESHARE" plan "$HES_SOURCE_ROOT/data/traces/demo.csv" --policy exclusive -o plan.json <&- >&- 2>&-'
-	run -0 "$HESHARE" plan "$HES_SOURCE_ROOT/data/traces/demo.csv" --policy exclusive -o expected.json
+	run -0 "$HESHARE" plan "$HES_SOURCE_ROOT/data/traces/demo.csv" --policy exclusive -o \
+		expected.json
 	cmp plan.json expected.json
 	run -1 bash -c '"$HESHARE" gpus --types >&-'
 	[[ "$output" == "heshare gpus: cannot write standard output: "* ]]

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The README's commands with GPUs, typed as they stand there, on a data-centre GPU, a gaming GPU and one that nobody knows.
+# The README's commands with GPUs, typed as they stand there, on a data-centre GPU, a gaming GPU and
+# one that nobody knows.
 bats_require_minimum_version 1.5.0
 
 # commands FIRST: those of the README's block that starts with this command
@@ -19,7 +20,8 @@ commands() {
 	chmod +x job.sh
 	{
 		echo id,arrival_s,workload,batch_size,iterations,memory_mib
-		for i in 1 2 3 4; do echo "r$i,0,resnet50,16,40000,6000"; echo "v$i,0,vgg16,8,20000,6000"; done
+		for i in 1 2 3 4; do echo "r$i,0,resnet50,16,40000,6000"
+		echo "v$i,0,vgg16,8,20000,6000"; done
 	} >jobs.csv
 	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nlate,0,resnet50,16,20000,6000\n' >more.csv
 	[ "$(commands 'heshare gpus' | cut -d ' ' -f 2 | xargs)" = "gpus profile train profiles plan run" ]
@@ -30,8 +32,10 @@ commands() {
 	END
 	commands 'heshare status' >>typed
 	echo wait >>typed
-	run -0 --separate-stderr "$HES_LAB" --fleet mine.yaml --catalogue odd.yaml --speed 200 -- bash -ex typed
+	run -0 --separate-stderr "$HES_LAB" --fleet mine.yaml --catalogue odd.yaml --speed 200 \
+		-- bash -ex typed
 	echo "$output"; cat run.out
-	[[ "$output" == *"Odd-GPU-7"*"GeForce-RTX-3090"* || "$output" == *"GeForce-RTX-3090"*"Odd-GPU-7"* ]]
+	[[ "$output" == *"Odd-GPU-7"*"GeForce-RTX-3090"* ||
+		"$output" == *"GeForce-RTX-3090"*"Odd-GPU-7"* ]]
 	grep "9 of 9 jobs done" run.out
 }

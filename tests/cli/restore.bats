@@ -70,11 +70,13 @@ leave() {
 	[[ "$output" == *"writable by you alone"* ]]
 }
 
-# In namespaces of its own: nothing outside can be reached by a signal. Its first process is the shell that runs SCRIPT.
+# In namespaces of its own: nothing outside can be reached by a signal. Its first process is the
+# shell that runs SCRIPT.
 apart() { # SCRIPT
 	local user=
 	[ "$(id -u)" -eq 0 ] || user="--user --map-root-user"
-	unshare $user --fork --pid --mount-proc --cgroup true 2>/dev/null || skip "this system lets us make no namespaces"
+	unshare $user --fork --pid --mount-proc --cgroup true 2>/dev/null ||
+		skip "this system lets us make no namespaces"
 	run unshare $user --fork --pid --mount-proc --cgroup timeout -k 5 60 bash -c "$1"
 }
 
@@ -139,7 +141,8 @@ export STRANGER='
 		"$HESHARE" restore .; echo $?
 		spared $stranger'
 	[[ "$output" == *"line 3: process "*" is this one, or one above it"*1* ]]
-	[[ "$output" == *"line 3: "*"this process belongs to job 0123456789abcdef itself"*1*spared ]]
+	[[ "$output" == \
+		*"line 3: "*"this process belongs to job 0123456789abcdef itself"*1*spared ]]
 }
 
 @test "a foreign MPS daemon is left alone, and a list with impossible values is refused" {
@@ -167,7 +170,8 @@ job_cgroup() { # MARK
 	[ -n "$root" ] || skip "there is no cgroup file system of version 2"
 	cgroup=$root/heshare-$$-$1
 	mkdir "$cgroup" 2>/dev/null || skip "this system lets us make no cgroups"
-	[ -e "$cgroup/cgroup.kill" ] || { rmdir "$cgroup"; skip "cgroups cannot be killed whole here"; }
+	[ -e "$cgroup/cgroup.kill" ] || { rmdir "$cgroup"
+	skip "cgroups cannot be killed whole here"; }
 }
 
 @test "a job's cgroup that is left is killed, and goes" {

@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare run, on the GPUs of the lab with real processes: jobs run once, as planned; failures are reported separately.
-# Every test's job leaves a line in "marks" when it is done: a job with two lines ran twice. What has to be during
-# something when something else happens waits for it: no test counts on how quick the machine is.
+# heshare run, on the GPUs of the lab with real processes: jobs run once, as planned; failures are
+# reported separately. Every test's job leaves a line in "marks" when it is done: a job with two
+# lines ran twice. What has to be during something when something else happens waits for it: no test
+# counts on how quick the machine is.
 
 setup_file() {
 	[ -n "${HES_LAB:-}" ] || return 0
@@ -20,18 +21,22 @@ setup_file() {
 		g,0,resnet18,8,2000,1494
 		h,0,mobilenet,8,2000,1666
 	END
-	# Planned times are stretched: a job's time limit is ten times its planned time, and a second of the lab is short.
+	# Planned times are stretched: a job's time limit is ten times its planned time, and a
+	# second of the lab is short.
 	"$HESHARE" plan jobs.csv -f two.yaml --policy heshare --json | stretch >batches.json
-	"$HESHARE" plan jobs.csv -f two.yaml --policy joint --budget 3000 --json | stretch >open.json
+	"$HESHARE" plan jobs.csv -f two.yaml --policy joint --budget 3000 --json |
+		stretch >open.json
 }
 
 stretch() {
 	jq '(.gpus[].batches[] | .start_us, .end_us, (.jobs[] | .start_us, .end_us)) *= 1000'
 }
 
-# only_limited PLAN JOB: with --timeout-factor 1 --timeout-least S, JOB has a limit of S seconds; the other limits are out of reach.
+# only_limited PLAN JOB: with --timeout-factor 1 --timeout-least S, JOB has a limit of S seconds;
+# the other limits are out of reach.
 only_limited() {
-	jq --arg job "$2" '(.gpus[].batches[].jobs[] | select(.job == $job)) |= (.end_us = .start_us)' "$1"
+	jq --arg job "$2" \
+		'(.gpus[].batches[].jobs[] | select(.job == $job)) |= (.end_us = .start_us)' "$1"
 }
 
 setup() {
@@ -45,7 +50,8 @@ setup() {
 	local work='vgpu-task --workload {workload} --batch {batch} --iterations'
 	export task="$work {iterations} && echo {job} >>$PWD/marks"
 	export numbered="$work {iterations} && echo {job} \$HESHARE_ATTEMPT >>$PWD/marks"
-	# One that does not end before there is a file "go" or "go-JOB", and one that never does by itself.
+	# One that does not end before there is a file "go" or "go-JOB", and one that never does by
+	# itself.
 	export gated="$work {iterations} && until [ -e $PWD/go ] || [ -e $PWD/go-{job} ]; do sleep 1; done && echo {job} >>$PWD/marks"
 	export endless="exec $work 1000000000 --every 2"
 	# Nobody ends before something happens to all.
@@ -58,8 +64,9 @@ setup() {
 	cat >await_done <<-'END'
 		while [ "$(sqlite3 store.db "SELECT count(*) FROM run_jobs WHERE state = 'done'" 2>/dev/null || echo 0)" -lt "$1" ]; do sleep 1; done
 	END
-	# In a script: after this, job $1 of GPU 0 cannot be killed. The time limit may end an attempt before; then the next one is held.
-	# Only this job may have a context on GPU 0: the others wait until there is a file "held".
+	# In a script: after this, job $1 of GPU 0 cannot be killed. The time limit may end an
+	# attempt before; then the next one is held. Only this job may have a context on GPU 0: the
+	# others wait until there is a file "held".
 	export stubborn="$work 1000000000 --every 2 | { read -r _; : >$PWD/begun-\$HESHARE_ATTEMPT; cat; }"
 	cat >hold <<-'END'
 		n=1
@@ -158,10 +165,12 @@ once() { # every job left its line once
 }
 
 @test "a job that fails is tried again and given up; --resume tries it once more" {
-	jq '(.jobs[] | select(.id == "c")).command = "test -e fixed && echo c >>marks"' batches.json >p.json
+	jq '(.jobs[] | select(.id == "c")).command = "test -e fixed && echo c >>marks"' \
+		batches.json >p.json
 	lab 40 heshare run p.json --retries 1 --json -c "$task"
 	[ "$status" -eq 1 ]
-	jq -e '.jobs_done == 7 and .jobs_failed == 1 and .repeated == 1 and ."felled" == 0' <<<"$output"
+	jq -e '.jobs_done == 7 and .jobs_failed == 1 and .repeated == 1 and ."felled" == 0' \
+		<<<"$output"
 	jq -e '.jobs[] | select(.job == "c") | .state == "failed" and .attempts == 2' <<<"$output"
 	[[ "$stderr" == *"job c failed with status 1 in attempt 2; it is given up"* ]]
 	touch fixed
@@ -267,7 +276,8 @@ once() { # every job left its line once
 @test "a clock set back, and a restart of the machine during an interrupted run, make no time negative" {
 	lab 20 bash -c 'heshare run batches.json --json -c "$gated" >out1 & p=$!
 		sh await 2; touch go-a go-b go-d go-f; sh await_done 1; kill -INT $p; wait $p; touch go
-		# As if it were 2000 s earlier than when the run began, and the machine had been restarted.
+		# As if it were 2000 s earlier than when the run began, and the machine had been
+		# restarted.
 		rm batches.run/.clock
 		sqlite3 store.db "UPDATE runs SET started_us = started_us + 2000000000" \
 			"UPDATE run_jobs SET end_us = end_us - 2000000000 WHERE id = (SELECT min(id) FROM run_jobs WHERE end_us NOT NULL)"
@@ -278,7 +288,8 @@ once() { # every job left its line once
 	[[ "$stderr" == *"1 job ended before it began by the clock"* ]]
 }
 
-# Killed between its last act and its end nobody can know that a job was done: what counts is what the journal says.
+# Killed between its last act and its end nobody can know that a job was done: what counts is what
+# the journal says.
 @test "killed at any moment: nothing is left, --resume does each job exactly once" {
 	last=$(jq -r '.gpus[0].batches[-1].jobs[-1].job' batches.json)
 	export last
@@ -291,7 +302,8 @@ once() { # every job left its line once
 		[ "$status" -eq 0 ]
 		[[ "$output" != *left:* ]]
 		jq -e '.jobs_done == 8' out1
-		sqlite3 -separator ' ' store.db "SELECT job, number FROM attempts WHERE verdict = 'done' ORDER BY job" >done
+		sqlite3 -separator ' ' store.db \
+			"SELECT job, number FROM attempts WHERE verdict = 'done' ORDER BY job" >done
 		[ "$(cut -d ' ' -f 1 done | tr -d '\n')" = abcdefgh ]
 		[ -z "$(sort marks | comm -13 - done)" ]
 	done
@@ -323,7 +335,8 @@ together() {
 @test "a fault of one client fells all: none is charged, a suspect runs alone, and all are done" {
 	together
 	lab 10 bash -c 'heshare run three.json --jobs batches.run --retries 0 --json -c "$endless_first" & sh await 3; vgpu-fault 0:crash; wait $!; sh left'
-	jq -e '.jobs_done == 3 and .jobs_failed == 0 and ."felled" == 3 and .repeated == 3' <<<"$output"
+	jq -e '.jobs_done == 3 and .jobs_failed == 0 and ."felled" == 3 and .repeated == 3' \
+		<<<"$output"
 	[[ "$stderr" == *"a/0: all jobs there failed together; job "*", which was the first, is tried again by itself"* ]]
 	# By itself: none of the others' last attempts overlaps the suspect's.
 	suspect=$(sed -n 's/.*job \([ace]\), which was the first.*/\1/p' <<<"$stderr")
@@ -347,10 +360,12 @@ together() {
 			tr "\0" "\n" </proc/$p/environ | grep -qx "HESHARE_LAB=$HESHARE_LAB" && kill -STOP $p
 		done
 	END
-	# Every first attempt waits for the daemon that it stopped; the time limit ends that of job a, whose second one needs no GPU.
+	# Every first attempt waits for the daemon that it stopped; the time limit ends that of job
+	# a, whose second one needs no GPU.
 	export stop_first="case \$HESHARE_ATTEMPT,{job} in 1,*) sh $PWD/stop_mps; $task;; *,a) echo a >>$PWD/marks;; *) $task;; esac"
 	lab 10 bash -c 'heshare run p.json --retries 0 --timeout-factor 1 --timeout-least 50 --grace 1 --json -c "$stop_first"; sh left'
-	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .timeouts == 0 and ."felled" >= 1' <<<"$output"
+	jq -e '.jobs_done == 3 and .jobs_failed == 0 and .timeouts == 0 and ."felled" >= 1' \
+		<<<"$output"
 	[[ "$stderr" == *"a/0: its MPS daemon is gone or does not answer; another is started"* ]]
 	[[ "$output" != *left:* ]]
 	[ "$(sort marks | tr -d '\n')" = ace ]
@@ -433,14 +448,16 @@ d.execute(\"COMMIT\")"; wait'
 
 @test "what was seen for long enough is learnt" {
 	together
-	jq '.jobs[] |= (.iterations = {"a": 120000, "c": 60000, "e": 90000}[.id])' three.json >long.json
+	jq '.jobs[] |= (.iterations = {"a": 120000, "c": 60000, "e": 90000}[.id])' three.json \
+		>long.json
 	"$HESHARE" profile --modelled -o known --samples 10 --types A100-SXM-80
 	lab 50 heshare run long.json --profiles known/profiles.csv --json -c "$task"
 	[ "$status" -eq 0 ]
 	jq -e '.samples >= 2' <<<"$output"
 	"$HESHARE" profiles export learnt
 	[ "$(wc -l <learnt/samples.csv)" = $(($(jq .samples <<<"$output") + 1)) ]
-	# With co-runners and alone, each with the power of the others alone; more than the 55 W that the GPU draws by itself.
+	# With co-runners and alone, each with the power of the others alone; more than the 55 W
+	# that the GPU draws by itself.
 	awk -F, '{ gsub(/"[^"]*"/, "") } NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		$at["power_mw"] < 60000 || $at["beside_power_mw"] < 50000 || $at["sm_pct"] != 30 || $at["clock_mhz"] != 1410 { exit 1 }
 		{ seen[$at["beside_residents"]] = 1 } END { exit !(0 in seen) || !(1 in seen || 2 in seen) }' learnt/samples.csv
@@ -482,7 +499,8 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	[[ "$stderr" == *"no value {iteration} for a command; there are {job}, {workload}, {batch}, {iterations}"* ]]
 	[[ "$stderr" == *"batches.json was never run, so there is nothing to resume"* ]]
 	[[ "$stderr" == *'no GPU of the plan is on a node "b"'* ]]
-	[[ "$stderr" == *"bare.json does not hold its jobs; name their file: heshare run PLAN JOBS"* ]]
+	[[ "$stderr" == \
+		*"bare.json does not hold its jobs; name their file: heshare run PLAN JOBS"* ]]
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n' >two.yaml
 	lab 1 heshare run batches.json -c true
 	[ "$status" -eq 1 ]
@@ -498,15 +516,18 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 }
 
 @test "a job that ends after its batch, and times beyond all bounds, are refused" {
-	jq '.gpus[0].batches[0].jobs[0].end_us = .gpus[0].batches[0].end_us + 1' batches.json >p.json
-	jq '.gpus[0].batches[-1] |= (.end_us = "late" | .jobs[0].end_us = "late")' batches.json | sed 's,"late",9223372036854775807,' >q.json
+	jq '.gpus[0].batches[0].jobs[0].end_us = .gpus[0].batches[0].end_us + 1' batches.json \
+		>p.json
+	jq '.gpus[0].batches[-1] |= (.end_us = "late" | .jobs[0].end_us = "late")' batches.json \
+		| sed 's,"late",9223372036854775807,' >q.json
 	for how in --dry-run ""; do
 		lab 40 heshare run p.json $how -c true
 		[ "$status" -eq 1 ]
 		[[ "$stderr" == *"outside of its batch, from 0 to"* ]]
 		lab 40 heshare run q.json $how -c true
 		[ "$status" -eq 1 ]
-		[[ "$stderr" == *"end_us: 9223372036854775807 is outside "*" to 10000000000000000" ]]
+		[[ "$stderr" == \
+			*"end_us: 9223372036854775807 is outside "*" to 10000000000000000" ]]
 	done
 	# No time that a file may hold makes one of the rehearsal negative.
 	sed s,9223372036854775807,10000000000000000, q.json >r.json

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# The joules of heshare run: its parts sum to the counters of the lab's GPUs, whatever interrupts it.
+# The joules of heshare run: its parts sum to the counters of the lab's GPUs, whatever interrupts
+# it.
 
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
@@ -41,12 +42,14 @@ lab() { # SPEED COMMAND...
 		jq '[.jobs[] | .attributed_j / .planned_j / (.end_s - .start_s) * (.planned_end_s - .planned_start_s) - 1]' <<<"$output" >off
 		cat off
 		jq -e 'map(fabs) | add / length < 0.08 and all(. < 0.15)' off
-		jq -e '([.jobs[].planned_j] | add) / .planned.busy_j - 1 | fabs < 0.001' <<<"$output"
+		jq -e '([.jobs[].planned_j] | add) / .planned.busy_j - 1 | fabs < 0.001' \
+			<<<"$output"
 	done
 }
 
 @test "a power cap holds while the plan is carried out; what it cannot hold is counted" {
-	heshare plan jobs.csv -f two.yaml --policy joint --budget 3000 --power-cap 900 --json >plan.json
+	heshare plan jobs.csv -f two.yaml --policy joint --budget 3000 --power-cap 900 --json \
+		>plan.json
 	lab 100 heshare run plan.json -c "$task"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"Power cap 900 W: kept, at most "*" W."* ]]
@@ -65,8 +68,9 @@ lab() { # SPEED COMMAND...
 	jq -e '.jobs_done == 8 and .power_cap.over_s > 1' least.run/report.json
 }
 
-# Outside of its meter's time a run has GPUs at idle power: while it starts, and before its guard has ended. In a run that is
-# killed the joules since the last write of the journal, some seconds at most, are lost to both sums of the report.
+# Outside of its meter's time a run has GPUs at idle power: while it starts, and before its guard
+# has ended. In a run that is killed the joules since the last write of the journal, some seconds at
+# most, are lost to both sums of the report.
 @test "ten interrupted and resumed runs: the joules of the report are those of the GPUs' counters" {
 	lab 100 python3 "$HES_SOURCE_ROOT/tests/lab/joules.py" open.json
 	[ "$status" -eq 0 ]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare run as root for jobs of another user, in a folder that this user can or cannot change, and jobs that change
-# the files of their run. Jobs of another user need root.
+# heshare run as root for jobs of another user, in a folder that this user can or cannot change, and
+# jobs that change the files of their run. Jobs of another user need root.
 
 setup_file() {
 	[ -n "${HES_LAB:-}" ] || return 0
@@ -44,7 +44,8 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 	mkdir alice target
 	chown nobody alice
 	export SUDO_USER=nobody
-	run_plan alice/run "mv $place/alice/run $place/alice/away; ln -s $place/target $place/alice/run"
+	run_plan alice/run \
+		"mv $place/alice/run $place/alice/away; ln -s $place/target $place/alice/run"
 	ls -la target alice
 	[ -z "$(ls -A target)" ]
 	[ "$status" -eq 1 ]
@@ -101,8 +102,10 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 @test "a job that puts a pipe in place of its log holds nobody up" {
 	run_plan run 'rm run/{job}.log && mkfifo run/{job}.log; sleep 1; exit 3' --retries 0
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == *"job a: run/a.log: it is not a plain file; passed over"* || "$stderr" == *"run/a.log: it is not a plain file"*"passed over"* ]]
-	[[ "$stderr" == *"job a failed with status 3"* && "$stderr" == *"job b failed with status 3"* ]]
+	[[ "$stderr" == *"job a: run/a.log: it is not a plain file; passed over"* ||
+		"$stderr" == *"run/a.log: it is not a plain file"*"passed over"* ]]
+	[[ "$stderr" == *"job a failed with status 3"* &&
+		"$stderr" == *"job b failed with status 3"* ]]
 }
 
 @test "a pipe in place of the next job's log, or of a job's status, holds nobody up" {
@@ -133,7 +136,8 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 		"$HESHARE" run plan.json --no-mps --resume -c 'echo {job} >>$place/open/marks'
 	END
 	sed -i 's/^\t*//' script
-	run timeout -k 5 100 unshare --fork --pid --mount-proc "$HES_LAB" --fleet one.yaml --speed 100 -- sh script
+	run timeout -k 5 100 unshare --fork --pid --mount-proc "$HES_LAB" --fleet one.yaml \
+		--speed 100 -- sh script
 	[[ "$output" == *"done when the runner died, not run again: 1 job"* ]]
 	[ "$(sort open/marks | tr -d '\n')" = ab ]
 }
@@ -141,7 +145,8 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 @test "jobs of another user share a GPU by MPS whatever root's umask is" {
 	need_root
 	export SUDO_USER=nobody
-	"$HESHARE" plan "$BATS_FILE_TMPDIR/jobs.csv" -f one.yaml --policy mps-equal -o shared.json >/dev/null
+	"$HESHARE" plan "$BATS_FILE_TMPDIR/jobs.csv" -f one.yaml --policy mps-equal -o \
+		shared.json >/dev/null
 	jq -e '[.gpus[].batches[].jobs | length] | max > 1' shared.json
 	umask 077
 	mkdir closed
@@ -173,7 +178,8 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 		ps -eo args | grep -E "sleep 9876[5]|chai[n]" || echo none
 	END
 	for with in cgroup none; do
-		run --separate-stderr timeout -k 5 100 unshare --fork --pid --mount-proc --mount "$HES_LAB" --fleet one.yaml --speed 20 -- sh script "$with"
+		run --separate-stderr timeout -k 5 100 unshare --fork --pid --mount-proc --mount \
+			"$HES_LAB" --fleet one.yaml --speed 20 -- sh script "$with"
 		[[ "$output" == *"2 of 2 jobs done"*"status 0"*none ]]
 	done
 }

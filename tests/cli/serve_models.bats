@@ -18,14 +18,16 @@ tenants() {
 	run -0 --separate-stderr "$SERVE_MODELS" --seconds 0.3 --policy etf --phi 0.6 --clients 2
 	local slices
 	slices=$(awk '/^(mobilenetv2|resnet50|bert-large) / { printf "%g ", $4 }' <<<"$output")
-	run -0 --separate-stderr "$HESHARE" fair slices --interval 60 --phi 0.6 --power 110,190,330 --json
+	run -0 --separate-stderr "$HESHARE" fair slices --interval 60 --phi 0.6 --power \
+		110,190,330 --json
 	[ "$slices" = "$(jq -r '.slices | map("\(.) ") | add' <<<"$output")" ]
 }
 
 @test "models are kernels in the lab" {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
 	unset LD_LIBRARY_PATH
-	run -0 --separate-stderr "$HES_LAB" --speed 1 -- "$SERVE_MODELS" --seconds 0.5 --policy energy --cuda
+	run -0 --separate-stderr "$HES_LAB" --speed 1 -- "$SERVE_MODELS" --seconds 0.5 --policy \
+		energy --cuda
 	[[ $output == *"on a virtual GPU of the lab"* ]]
 	[ "$(tenants)" -eq 3 ]
 }

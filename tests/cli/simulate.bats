@@ -21,7 +21,8 @@ refused() {
 }
 
 @test "JSON has a row a policy and seed with every figure" {
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare:energy,random --seeds 1..2 --json >out.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare:energy,random --seeds 1..2 \
+		--json >out.json
 	[ "$(jq -c '[.jobs, .fleet.name, (.fleet.gpus | length)]' out.json)" = '[8,"three",3]' ]
 	[ "$(jq -c '[.policies[] | [.name, .prefer, .seed]]' out.json)" = \
 		'[["heshare","energy",1],["heshare","energy",2],["random","",1],["random","",2]]' ]
@@ -31,17 +32,22 @@ refused() {
 }
 
 @test "the same input gives the same bytes on one thread and on two" {
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare,morak --seeds 3,1 --json --no-timing -t 1 >a.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare,morak --seeds 3,1 --json --no-timing -t 2 >b.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare,morak --seeds 3,1 --json \
+		--no-timing -t 1 >a.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare,morak --seeds 3,1 --json \
+		--no-timing -t 2 >b.json
 	cmp a.json b.json
 	[ "$(jq -c '[.policies[].seed]' a.json)" = '[3,1,3,1]' ]
 	! grep -q plan_wall_s a.json
 }
 
 @test "joint replans at arrivals, or plans again from scratch" {
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing -t 1 >a.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing -t 2 >b.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --replan --json --no-timing >again.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing -t 1 \
+		>a.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --json --no-timing -t 2 \
+		>b.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p joint,random --replan --json \
+		--no-timing >again.json
 	cmp a.json b.json
 	jq -es '.[0].policies[0].avg_jct_s != .[1].policies[0].avg_jct_s and .[0].policies[1] == .[1].policies[1] and
 		.[0].policies[0].busy_energy_j < 1.5 * .[1].policies[0].busy_energy_j' a.json again.json
@@ -65,17 +71,20 @@ refused() {
 @test "a plan is replayed as it is, its jobs not before they arrive" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json >out.json
 	[ "$(jq -c '[.policies[] | [.name, .predicted.avg_jct_s > 0]]' out.json)" = '[["plan.json",true]]' ]
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --burst --json >burst.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --burst --json \
+		>burst.json
 	# The last job starts when it arrives or when the batch before it ends, never earlier.
 	[ "$(jq -s '.[0].policies[0].makespan_s >= .[1].policies[0].makespan_s' out.json burst.json)" = true ]
 }
 
 @test "a plan that starts jobs before they arrive gets a note that names the option to replay it as it is" {
 	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy pwr -o waiting.json >/dev/null
-	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan waiting.json --json
+	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan \
+		waiting.json --json
 	jq -e '.policies[0].name == "waiting.json"' <<<"$output"
 	[[ "$stderr" == "heshare simulate: waiting.json starts "*" of 8 jobs before they arrive; with --burst it is played as "* ]]
-	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan waiting.json --burst
+	run -0 --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan \
+		waiting.json --burst
 	[ -z "$stderr" ]
 }
 
@@ -89,7 +98,8 @@ refused() {
 }
 
 @test "a plan is compared with policies, and what it names must exist" {
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" -p exclusive --json >out.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" -p exclusive \
+		--json >out.json
 	[ "$(jq -c '[.policies[].name]' out.json)" = '["exclusive","plan.json"]' ]
 	head -3 "$G/jobs.csv" >few.csv
 	refused 1 'no job "' few.csv "${FLEET[@]}" --plan "$G/plan.json"
@@ -121,7 +131,8 @@ refused() {
 }
 
 @test "CSV has a header and a row a policy and seed, the table a line a policy" {
-	run --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p random,exclusive --seeds 1..3 --csv runs.csv
+	run --separate-stderr "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p \
+		random,exclusive --seeds 1..3 --csv runs.csv
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 	[ "$(wc -l <runs.csv)" -eq 7 ]
@@ -132,11 +143,14 @@ refused() {
 }
 
 @test "the table fits 80 columns, and the sentence below it says by how much the best policy wins" {
-	"$HESHARE" simulate "$HES_SOURCE_ROOT/data/traces/demo.csv" --burst -p heshare,random,joint,exclusive,muserve --csv runs.csv >out.txt
+	"$HESHARE" simulate "$HES_SOURCE_ROOT/data/traces/demo.csv" --burst -p \
+		heshare,random,joint,exclusive,muserve --csv runs.csv >out.txt
 	[ "$(sed -n '/^policy/,/^$/p' out.txt | awk 'length($0) > 80' | wc -l)" -eq 0 ]
 	[ "$(sed -n 2p out.txt)" = "Next to a value: its difference from exclusive, in %" ]
 	# What the sentence says follows from the rows.
-	change() { awk -F, -v of="$1" -v to="$2" -v c="$3" '{ v[$1] = $c } END { printf "%.0f %% less", 100 * (1 - v[of] / v[to]) }' runs.csv; }
+	change() { awk -F, -v of="$1" -v to="$2" -v c="$3" \
+		'{ v[$1] = $c } END { printf "%.0f %% less", 100 * (1 - v[of] / v[to]) }' \
+		runs.csv; }
 	[ "$(tail -1 out.txt)" = "joint:balanced: $(change joint heshare 4) average completion time and $(change joint heshare 9) fleet energy \
 than heshare:balanced, the strongest other policy; $(change joint exclusive 4) and $(change joint exclusive 9) than one job per GPU (exclusive)." ]
 	# One policy is compared with nothing.
@@ -190,9 +204,12 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 }
 
 @test "noise moves the outcome, not the plan; the same seed moves it the same way" {
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json --no-timing >a.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --time-noise 5 --json --no-timing >b.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --time-noise 5 --json --no-timing >c.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json --no-timing \
+		>a.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --time-noise 5 \
+		--json --no-timing >b.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --time-noise 5 \
+		--json --no-timing >c.json
 	cmp b.json c.json
 	! cmp -s a.json b.json
 	[ "$(jq -c .policies[0].predicted a.json)" = "$(jq -c .policies[0].predicted b.json)" ]
@@ -207,10 +224,13 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 	[ "$(grep -c -E '^(heshare:balanced|morak:edp-sjf|exclusive) .* to .* [0-3]$' drawn)" -eq 3 ]
 	# Each draw has one best policy.
 	[ "$(awk '/ to .* to /{n += $NF} END {print n}' drawn)" -eq 3 ]
-	tail -1 drawn | grep -qE 'over the model.s uncertainty; it is the best policy in [0-3] of 3 draws\.$'
-	# The reference differs from itself by 0, without a sign; so does a policy whose plans are the same.
+	tail -1 drawn | grep -qE \
+		'over the model.s uncertainty; it is the best policy in [0-3] of 3 draws\.$'
+	# The reference differs from itself by 0, without a sign; so does a policy whose plans are
+	# the same.
 	grep -qE '^exclusive +0 +0 to +0 +0 +0 to +0 +[0-3]$' drawn
-	"$HESHARE" simulate "${ARGS[@]:0:3}" -p mps-equal,exclusive --plan "$G/plan.json" --model-draws 1 >one
+	"$HESHARE" simulate "${ARGS[@]:0:3}" -p mps-equal,exclusive --plan "$G/plan.json" \
+		--model-draws 1 >one
 	grep -q '^1 draw of the GPU model' one
 	! grep -E -- ' [-+]0|0 % (less|more)|1 draws' one
 	"$HESHARE" simulate "${ARGS[@]}" --model-draws 3 --json -t 1 >a.json
@@ -223,7 +243,8 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 
 @test "the second physics plays the same jobs otherwise, and only modelled profiles can come from it" {
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --json --no-timing >first.json
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --json --no-timing --physics second >second.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --json --no-timing \
+		--physics second >second.json
 	[ "$(jq -s -c '[.[].physics]' first.json second.json)" = '[null,"second"]' ]
 	[ "$(jq -s '.[0].policies[0].busy_energy_j / .[1].policies[0].busy_energy_j | . > 0.3 and . < 3 and . != 1' first.json second.json)" = true ]
 	"$HESHARE" profile --modelled --physics second --samples 30 -o rows
@@ -235,7 +256,8 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 
 @test "the report is one file that names every policy" {
 	command -v gnuplot >/dev/null || skip "no gnuplot"
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare,morak --show morak --report r.html >/dev/null
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p heshare,morak --show morak --report \
+		r.html >/dev/null
 	grep -q '<svg' r.html
 	grep -q '<p class="best">heshare:balanced: [0-9]* % less average completion time and [0-9]* % less fleet energy than morak.</p>' r.html
 	grep -q '<p class="lead">morak, and how it compares</p>' r.html
@@ -245,7 +267,8 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 @test "the report has the command again, with the model that it was played on" {
 	command -v gnuplot >/dev/null || skip "no gnuplot"
 	echo 'workloads: []' >own.yaml
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --physics second --catalogue own.yaml --model-draws 1 --report r.html >/dev/null
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --physics second \
+		--catalogue own.yaml --model-draws 1 --report r.html >/dev/null
 	grep -q -- '--policy exclusive --physics second --catalogue own.yaml --model-draws 1' r.html
 }
 
@@ -255,13 +278,15 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 	grep -q '<svg' figs/gantt.svg
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p exclusive --figures figs >/dev/null
 	touch file
-	refused 1 'file: cannot make this folder: a file of that name is there' "$G/jobs.csv" "${FLEET[@]}" -p random --figures file
+	refused 1 'file: cannot make this folder: a file of that name is there' "$G/jobs.csv" \
+		"${FLEET[@]}" -p random --figures file
 }
 
 @test "wrong arguments get an error that names what would be right" {
 	refused 2 'unknown policy "rondom"; known: ' "$G/jobs.csv" -p rondom
 	refused 2 'unknown policy "rondom"; known: ' "$G/jobs.csv" -p all,rondom
-	refused 2 'preference "cheap" is not one of balanced, energy, jct' "$G/jobs.csv" -p heshare:cheap
+	refused 2 'preference "cheap" is not one of balanced, energy, jct' "$G/jobs.csv" -p \
+		heshare:cheap
 	refused 2 'random has no preference' "$G/jobs.csv" -p random:jct
 	refused 2 'none of these policies has a preference; those that have: heshare, heshare-tuned, joint' "$G/jobs.csv" -p random,pwr --prefer jct
 	refused 2 '5..2 is not a rising range' "$G/jobs.csv" --seeds 5..2
@@ -284,11 +309,13 @@ than heshare:balanced, the strongest other policy; $(change joint exclusive 4) a
 		jq -e '.never_sampled == {gpu_types: ["V100-SXM2-32", "A100-SXM-80"], workloads: ["resnet50"]}'
 	run -0 "$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p random
 	[[ "$output" != *extrapolated* ]]
-	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json | jq -e '.never_sampled == null'
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --plan "$G/plan.json" --json |
+		jq -e '.never_sampled == null'
 }
 
 @test "a job that nothing knows or that fits nowhere is named, and no file is left" {
-	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nx,0,resnet51,8,10,100\n' >w.csv
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nx,0,resnet51,8,10,100\n' \
+		>w.csv
 	refused 1 'resnet51' w.csv "${FLEET[@]}" -p random --csv out.csv
 	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nx,0,resnet50,8,10,99999\n' >m.csv
 	refused 1 '99999 MiB' m.csv "${FLEET[@]}" -p random --csv out.csv
@@ -313,9 +340,11 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 @test "small files that unpack to gigabytes are refused before they take the memory" {
 	packed '{},' 20000000 '{"gpus":[' >p.json.gz
 	[ "$(stat -c %s p.json.gz)" -lt 1000000 ]
-	refused 1 "p.json.gz: its JSON would take more than 4 GiB of memory" "$G/jobs.csv" "${FLEET[@]}" --plan p.json.gz
+	refused 1 "p.json.gz: its JSON would take more than 4 GiB of memory" "$G/jobs.csv" \
+		"${FLEET[@]}" --plan p.json.gz
 	packed ' ' 1100000000 >p.json.gz
-	refused 1 "p.json.gz: larger than 1024 MiB, unpacked" "$G/jobs.csv" "${FLEET[@]}" --plan p.json.gz
+	refused 1 "p.json.gz: larger than 1024 MiB, unpacked" "$G/jobs.csv" "${FLEET[@]}" --plan \
+		p.json.gz
 	packed '\n' 200000000 'id,arrival_s,workload,batch_size,iterations,memory_mib\n' >j.csv.gz
 	refused 1 "more than 100000 blank lines" j.csv.gz "${FLEET[@]}"
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare status and heshare add, on the GPUs of the lab with real processes. Every job leaves a line in "marks" when it
-# is done: a job with two lines ran twice. Jobs wait for files, and the tests for what the journal says.
+# heshare status and heshare add, on the GPUs of the lab with real processes. Every job leaves a
+# line in "marks" when it is done: a job with two lines ran twice. Jobs wait for files, and the
+# tests for what the journal says.
 
 setup_file() {
 	[ -n "${HES_LAB:-}" ] || return 0
@@ -23,12 +24,16 @@ setup_file() {
 	END
 	head -3 jobs.csv >few.csv
 	head -2 jobs.csv >one.csv
-	# Planned times are stretched: a job's time limit follows from its planned time, and a second of the lab is short.
-	"$HESHARE" plan jobs.csv -f two.yaml --policy joint --budget 3000 --json | stretch >open.json
+	# Planned times are stretched: a job's time limit follows from its planned time, and a
+	# second of the lab is short.
+	"$HESHARE" plan jobs.csv -f two.yaml --policy joint --budget 3000 --json |
+		stretch >open.json
 	"$HESHARE" plan jobs.csv -f two.yaml --policy heshare --json | stretch >batches.json
 	"$HESHARE" plan few.csv -f two.yaml --policy exclusive --json | stretch >exclusive.json
-	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 } ]\n' >one.yaml
-	"$HESHARE" plan one.csv -f one.yaml --policy joint --json | jq '.gpus[].batches[].jobs[].sm_pct = 100' | stretch >alone.json
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 } ]\n' \
+		>one.yaml
+	"$HESHARE" plan one.csv -f one.yaml --policy joint --json |
+		jq '.gpus[].batches[].jobs[].sm_pct = 100' | stretch >alone.json
 }
 
 stretch() {
@@ -83,13 +88,16 @@ once() { # JOBS: each of these left its line once
 	jq -e '.[0] | .state == "going" and .runner == "alive" and .power_w > 0 and .energy_j > 0 and .left_s > 0 and .age_s != null' going.json
 	jq -e '.[0] | (.jobs | length) == 5 and .jobs_running + .jobs_waiting == 5 and .jobs_running > 0 and (.gpus | length) == 2' going.json
 	# What the table of jobs says sums to the counts.
-	jq -e '.[0] | ([.jobs[] | select(.state == "running")] | length) == .jobs_running' going.json
+	jq -e '.[0] | ([.jobs[] | select(.state == "running")] | length) == .jobs_running' \
+		going.json
 	jq -e '[.[0].jobs[] | select(.state == "running") | .clock_mhz > 0 and .sm_pct > 0 and .left_s >= 0] | all' going.json
 	jq -e '.[0] | .state == "done" and .runner == null and .jobs_done == 5 and .power_w == null and .energy_j > 0 and .left_s == null' done.json
 	[[ "$(cat done.txt)" == "ended, the last first:"*"run 1    done "*"5 of 5 jobs done, 0 failed"*"open.json" ]]
 	# Energy so far only rises, up to that of the report.
-	jq -e --slurpfile going going.json --slurpfile done done.json -n '$done[0][0].energy_j > $going[0][0].energy_j'
-	jq -e --slurpfile done done.json '.measured.fleet_j == $done[0][0].energy_j' open.run/report.json
+	jq -e --slurpfile going going.json --slurpfile done done.json -n \
+		'$done[0][0].energy_j > $going[0][0].energy_j'
+	jq -e --slurpfile done done.json '.measured.fleet_j == $done[0][0].energy_j' \
+		open.run/report.json
 	[ ! -e open.run/live.json ]
 }
 
@@ -108,7 +116,8 @@ once() { # JOBS: each of these left its line once
 
 @test "--watch follows a run to its end, and leaves a terminal as it was at Ctrl-C" {
 	cat >at_terminal.py <<-'END'
-		# COMMAND...: run it on a terminal, press Ctrl-C once it has drawn twice, print what it wrote and its exit status.
+		# COMMAND...: run it on a terminal, press Ctrl-C once it has drawn twice, print what
+		# it wrote and its exit status.
 		import fcntl, os, pty, struct, sys, termios
 		pid, fd = pty.fork()
 		if pid == 0:
@@ -154,7 +163,8 @@ once() { # JOBS: each of these left its line once
 			heshare add 1 more.csv -c "$gated" --json; heshare status 1 --json >added.json
 			: >go; wait $p; echo $? >status'
 		[ "$status" -eq 0 ]
-		jq -e '.run == 1 and .taken and (.jobs | map(.job) | sort) == ["x", "y"]' <<<"$output"
+		jq -e '.run == 1 and .taken and (.jobs | map(.job) | sort) == ["x", "y"]' \
+			<<<"$output"
 		jq -e '.jobs_added == 2 and (.jobs | length) == 7 and .jobs_done == 0' added.json
 		jq -e '[.jobs[] | select(.added) | .state] == ["waiting", "waiting"] or (.jobs_running > 0)' added.json
 		[ "$(cat status)" = 0 ]
@@ -211,14 +221,18 @@ once() { # JOBS: each of these left its line once
 		heshare add 1 more.csv -c "$task" --json >added.json
 		: >go; wait $p; echo $? >status; sqlite3 store.db "SELECT what FROM acts ORDER BY id"'
 	[ "$(cat status)" = 0 ]
-	[[ "$output" == "start attempt 1 "*"start the MPS daemon"*"start attempt 1 "*"start attempt 1 "* || "$output" == *"lock the clock"*"start attempt 1 "*"start the MPS daemon"*"start attempt 1 "* ]]
+	[[ "$output" == \
+		"start attempt 1 "*"start the MPS daemon"*"start attempt 1 "*"start attempt 1 "* \
+		|| "$output" == \
+		*"lock the clock"*"start attempt 1 "*"start the MPS daemon"*"start attempt 1 "* ]]
 	jq -e '.jobs_done == 3' out
 	once axy
 }
 
 @test "jobs of a batch that was added count once when more are added behind them" {
 	printf 'a,0,resnet34,8,10000,1813\n' | cat <(head -1 jobs.csv) - >one.csv
-	printf 'x,0,resnet34,8,10000,1813\ny,0,mobilenet,4,10000,1266\n' | cat <(head -1 jobs.csv) - >more.csv
+	printf 'x,0,resnet34,8,10000,1813\ny,0,mobilenet,4,10000,1266\n' |
+		cat <(head -1 jobs.csv) - >more.csv
 	printf 'z,0,resnet34,8,10000,1813\n' | cat <(head -1 jobs.csv) - >third.csv
 	# Its end does not pass while jobs are added.
 	"$HESHARE" plan one.csv -f one.yaml --policy heshare --json | stretch >one.json
@@ -243,7 +257,8 @@ once() { # JOBS: each of these left its line once
 	END
 	chmod +x mine
 	"$HESHARE" plan jobs.csv -f two.yaml --policy exec:./mine --json | stretch >first.json
-	OPEN=1 "$HESHARE" plan jobs.csv -f two.yaml --policy exec:./mine --json | stretch >second.json
+	OPEN=1 "$HESHARE" plan jobs.csv -f two.yaml --policy exec:./mine --json |
+		stretch >second.json
 	lab two 'heshare run first.json -c "$gated" >out 2>err & p=$!
 		sh await ".jobs_running > 0"
 		heshare add 1 more.csv -c "$task" 2>&1; : >go; wait $p; rm go
@@ -273,9 +288,11 @@ once() { # JOBS: each of these left its line once
 		heshare status 1 --json | jq -c .jobs_added
 		: >go; wait $p
 		t over 1 more.csv -c "$task"'
-	[[ "$output" == *'== number'*'"nine" is no number of a run; heshare status prints them'*"rc 2"* ]]
+	[[ "$output" == \
+		*'== number'*'"nine" is no number of a run; heshare status prints them'*"rc 2"* ]]
 	[[ "$output" == *"== run"*"there is no run 9"*"rc 1"* ]]
-	[[ "$output" == *"== name"*"run 1 has a job a already; give the new one another name"*"rc 1"* ]]
+	[[ "$output" == \
+		*"== name"*"run 1 has a job a already; give the new one another name"*"rc 1"* ]]
 	[[ "$output" == *"== workload"*"job x: "*"nobodys"*"rc 1"* ]]
 	[[ "$output" == *"== memory"*"job x "*"memory"*"rc 1"* ]]
 	[[ "$output" == *"== command"*"job x has no command"*"rc 1"* ]]

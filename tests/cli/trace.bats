@@ -93,8 +93,10 @@ need_data() {
 		             1 of these name one that is not among the choices, such as mynet
 		invented     batch sizes of 3 jobs, drawn at random
 	END
-	"$HESHARE" trace log.csv -n 0 --columns $columns --arrivals trace --durations trace -o jobs.csv --speedup 2 2>account
-	grep -qx 'arrivals     of the trace; 0 is 0 s after its first kept row; divided by 2' account
+	"$HESHARE" trace log.csv -n 0 --columns $columns --arrivals trace --durations trace -o \
+		jobs.csv --speedup 2 2>account
+	grep -qx 'arrivals     of the trace; 0 is 0 s after its first kept row; divided by 2' \
+		account
 	! grep -q clamped account
 	[ "$(cut -d, -f2 jobs.csv | tr '\n' ' ')" = "arrival_s 0 4.5 10 " ]
 	[ "$("$HESHARE" trace log.csv -n 0 --columns $columns --drop -o jobs.csv --json |
@@ -108,8 +110,10 @@ need_data() {
 	need_data
 	"$HESHARE" trace "$data/philly_trace/philly.csv.gz" -o jobs.csv 2>account
 	grep -qF 'of the rows, 19058 (24.9 %) below 120 s, 9057 (11.8 %) above 6082 s' account
-	"$HESHARE" trace "$data/philly_trace/philly.csv.gz" -n 0 --arrivals trace --durations trace -o jobs.csv
-	zcat "$data/philly_trace/philly.csv.gz" | awk -F, 'NR > 1 && $3 == 1 { print $1 }' | sort | TZ=UTC date -f - +%s |
+	"$HESHARE" trace "$data/philly_trace/philly.csv.gz" -n 0 --arrivals trace --durations \
+		trace -o jobs.csv
+	zcat "$data/philly_trace/philly.csv.gz" | awk -F, 'NR > 1 && $3 == 1 { print $1 }' |
+		sort | TZ=UTC date -f - +%s |
 		awk 'NR == 1 { first = $1 } { print $1 - first }' >real
 	tail -n +2 jobs.csv | cut -d, -f2 | cmp - real
 }
@@ -134,7 +138,9 @@ need_data() {
 
 @test "an unknown format is answered with the columns that were found" {
 	printf 'colour,taste\nred,sour\n' >log.csv
-	refused 1 "log.csv:1: no known trace has the columns colour, taste; known: helios (job_id" log.csv
+	refused 1 \
+		"log.csv:1: no known trace has the columns colour, taste; known: helios (job_id" \
+		log.csv
 	refused 1 'log.csv:1: no column "job_id"; there are: colour, taste' log.csv --format helios
 	refused 2 "--format: \"slurm\" is not one of" log.csv --format slurm
 }
@@ -142,7 +148,8 @@ need_data() {
 @test "a log with columns of one's own becomes jobs" {
 	printf 'nr,submit,minutes,gpus,net,bs\na,2026-11-01 10:00:00,10,1,resnet50,16\nb,2026-11-01T10:05:00.5Z,30,0.5,bert-large,\n' >log.csv
 	printf 'c,2026-11-01T12:06:00+02:00,5,1,mynet,8\nd,2026-11-01 10:07:00,5,4,gpt2,8\ne,2026-11-01 10:09:00,,1,gpt2,8\n' >>log.csv
-	printf 'f,2026-11-01 10:10:00,Unknown,1,gpt2,8\ng,2026-11-01 10:11:00,9,0,gpt2,8\n' >>log.csv
+	printf 'f,2026-11-01 10:10:00,Unknown,1,gpt2,8\ng,2026-11-01 10:11:00,9,0,gpt2,8\n' \
+		>>log.csv
 	"$HESHARE" trace log.csv -n 0 --arrivals trace -o jobs.csv \
 		--columns id=nr,arrival=submit,runtime=minutes:min,gpus=gpus,workload=net,batch_size=bs
 	[ "$(cut -d, -f1,2 jobs.csv | tr '\n' ' ')" = "id,arrival_s a,0 b,300.5 c,360 " ]
@@ -162,12 +169,16 @@ need_data() {
 
 @test "wrong columns, and wrong values of one's own log, are refused with line, column and value" {
 	printf 'nr,submit,dur,n\na,0,60,1\na,5,60,1\n' >log.csv
-	refused 1 'columns: "runtime" is not FIELD=COLUMN, such as runtime=duration' log.csv --columns runtime
-	refused 1 'columns: no field "power"; there are: id, arrival, start, end, runtime' log.csv --columns power=n
+	refused 1 'columns: "runtime" is not FIELD=COLUMN, such as runtime=duration' log.csv \
+		--columns runtime
+	refused 1 'columns: no field "power"; there are: id, arrival, start, end, runtime' \
+		log.csv --columns power=n
 	refused 1 'columns: runtime is given twice' log.csv --columns runtime=dur,runtime=n
-	refused 1 'must have the run time once: runtime=COLUMN, or start=COLUMN and end=COLUMN' log.csv --columns arrival=submit
+	refused 1 'must have the run time once: runtime=COLUMN, or start=COLUMN and end=COLUMN' \
+		log.csv --columns arrival=submit
 	refused 1 'must have the run time once' log.csv --columns start=submit,runtime=dur
-	refused 1 'log.csv:1: no column "hours"; there are: nr, submit, dur, n' log.csv --columns runtime=hours
+	refused 1 'log.csv:1: no column "hours"; there are: nr, submit, dur, n' log.csv \
+		--columns runtime=hours
 	refused 1 'log.csv:1: no column "dur:day"' log.csv --columns runtime=dur:day
 	refused 1 'log.csv: "a" is the id of several jobs' log.csv -n 0 --columns id=nr,runtime=dur
 	refused 2 "leave out --format" log.csv --columns runtime=dur --format helios
@@ -180,11 +191,13 @@ need_data() {
 	printf 'submit,dur,n,bs\n0,5,many,\n' >log.csv
 	refused 1 'log.csv:2: n: "many" is not a number' log.csv --columns runtime=dur,gpus=n
 	printf 'submit,dur,n,bs\n0,5,1,0\n' >log.csv
-	refused 1 'log.csv:2: bs: 0 is outside 1 to 65536' log.csv --columns runtime=dur,batch_size=bs
+	refused 1 'log.csv:2: bs: 0 is outside 1 to 65536' log.csv --columns \
+		runtime=dur,batch_size=bs
 }
 
 @test "an unknown workload is answered with those there are" {
-	refused 1 'unknown workload "resnet51"; there are: resnet152' helios-like --workloads gpt2,resnet51
+	refused 1 'unknown workload "resnet51"; there are: resnet152' helios-like --workloads \
+		gpt2,resnet51
 	refused 1 'unknown workload ""' helios-like --workloads gpt2,
 	refused 1 'unknown workload "net"' helios-like --workloads net
 	refused 1 "no workload fits in 5 MiB" helios-like --max-memory 5

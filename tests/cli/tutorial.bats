@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# docs/tutorial.md as it is typed: the commands of each part (lines indented by four spaces) end well, and what the part
-# shows (boxes) is printed, in this order. A line of a box is the beginning of a printed line.
+# docs/tutorial.md as it is typed: the commands of each part (lines indented by four spaces) end
+# well, and what the part shows (boxes) is printed, in this order. A line of a box is the beginning
+# of a printed line.
 
 setup() {
 	mkdir "$BATS_TEST_TMPDIR/part" "$BATS_TEST_TMPDIR/home"
@@ -12,7 +13,8 @@ setup() {
 
 # Lines of a part that an awk pattern finds; fences are not among them.
 lines_of() {
-	awk -v part="## $1" '/^## / { on = $0 == part } /^```/ { box = !box; next } on && '"$2" "$HES_SOURCE_ROOT/docs/tutorial.md"
+	awk -v part="## $1" '/^## / { on = $0 == part } /^```/ { box = !box; next } on && '"$2" \
+		"$HES_SOURCE_ROOT/docs/tutorial.md"
 }
 
 part() {
@@ -43,7 +45,8 @@ part() {
 	mapfile -t ratios < <(sed -n 's/^leafnet: expect \([0-9.]*\) to \([0-9.]*\) times the modelled time.*/\1 \2/p' ../printed |
 		awk '{ print $2 / $1 }')
 	[ "${#ratios[@]}" -eq 4 ]
-	awk -v facts="${ratios[0]}" -v both="${ratios[1]}" 'BEGIN { exit !(facts > both && both > 1) }'
+	awk -v facts="${ratios[0]}" -v both="${ratios[1]}" \
+		'BEGIN { exit !(facts > both && both > 1) }'
 	[ "${ratios[2]}" = "${ratios[1]}" ]
 	grep -q leafnet jobs.csv
 }

@@ -1,6 +1,7 @@
 /*
- * fuzz_arbiter.c - connects, packets, ticks and answers of drivers from any bytes: the arbiter holds one lease a GPU at a
- * time, sends only messages of the protocol, and asks to be called again later than now.
+ * fuzz_arbiter.c - connects, packets, ticks and answers of drivers from any bytes: the arbiter
+ * holds one lease a GPU at a time, sends only messages of the protocol, and asks to be called again
+ * later than now.
  *
  * A step is a byte that says what, a byte that says who, and what the step needs.
  */
@@ -21,14 +22,14 @@ struct world {
 	const uint8_t *at, *end;
 	uint64_t now;
 	uint32_t uid_of[CONNECTIONS];
-	bool     used[CONNECTIONS];
-	uint64_t lease[CONNECTIONS];         /* 0: none */
-	size_t   gpu_of[CONNECTIONS];
-	uint64_t tags[2][QUEUED];            /* requested readings and clocks */
-	size_t   tag_gpu[2][QUEUED], n_tags[2];
+	bool used[CONNECTIONS];
+	uint64_t lease[CONNECTIONS]; /* 0: none */
+	size_t gpu_of[CONNECTIONS];
+	uint64_t tags[2][QUEUED]; /* requested readings and clocks */
+	size_t tag_gpu[2][QUEUED], n_tags[2];
 	struct arbiter_profile requested[QUEUED];
-	size_t   requested_gpu[QUEUED], n_requested;
-	uint8_t  full;                       /* sockets that are full: bits of connections */
+	size_t requested_gpu[QUEUED], n_requested;
+	uint8_t full; /* sockets that are full: bits of connections */
 };
 
 static uint64_t take(struct world *w, size_t bytes)
@@ -120,7 +121,8 @@ static void world_note(void *ctx, const struct arbiter_note *n)
 /* A packet that is nearly right, so that its bytes reach what is behind the checks. */
 static size_t packet_make(struct world *w, uint32_t id, union fair_message *m)
 {
-	static const enum fair_message_type types[] = { FAIR_HELLO, FAIR_WANT, FAIR_RELEASE, FAIR_STATUS, FAIR_SET, FAIR_GRANT };
+	static const enum fair_message_type types[] = { FAIR_HELLO,  FAIR_WANT, FAIR_RELEASE,
+							FAIR_STATUS, FAIR_SET,  FAIR_GRANT };
 	size_t length = fair_wire_begin(m, types[take(w, 1) % (sizeof(types) / sizeof(types[0]))]);
 
 	if (m->head.type == FAIR_HELLO) {
@@ -160,9 +162,11 @@ static void answer_step(struct arbiter *a, struct world *w, unsigned what)
 		size_t k = --w->n_tags[what], gpu = w->tag_gpu[what][k];
 
 		if (what == 0)
-			arbiter_energy(a, gpu, w->tags[0][k], (double)take(w, 4) / 10, w->now - take(w, 2), w->now);
+			arbiter_energy(a, gpu, w->tags[0][k], (double)take(w, 4) / 10,
+				       w->now - take(w, 2), w->now);
 		else
-			arbiter_clock_set(a, gpu, w->tags[1][k], rcs[take(w, 1) % 8], "it failed", w->now);
+			arbiter_clock_set(a, gpu, w->tags[1][k], rcs[take(w, 1) % 8], "it failed",
+					  w->now);
 	} else if (what == 2 && w->n_requested) {
 		struct arbiter_profile *p = &w->requested[--w->n_requested];
 
@@ -209,12 +213,23 @@ static void world_step(struct arbiter *a, struct world *w)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static const struct arbiter_gpu_config gpus[GPUS] = { { .uuid = { 0 }, .name = "a" }, { .uuid = { 1 }, .name = "b" } };
+	static const struct arbiter_gpu_config gpus[GPUS] = { { .uuid = { 0 }, .name = "a" },
+							      { .uuid = { 1 }, .name = "b" } };
 	struct world w = { .at = data, .end = data + len, .now = 1000000000 };
-	const struct arbiter_out out = { &w, world_send, world_close, world_read, world_clock, world_find, world_keep, world_note };
+	const struct arbiter_out out = { &w,          world_send, world_close, world_read,
+					 world_clock, world_find, world_keep,  world_note };
 	struct arbiter_config c = {
-		.queue = { &hes_fair_policies[2], 0.7, 200, 1000000 }, .gpus = gpus, .n_gpus = GPUS, .connections = CONNECTIONS, .per_user = 5,
-		.owner = 1, .max_weight = 2, .patience_ns = 2000000000, .window_ns = 1, .idle_ns = 1, .clocks = true,
+		.queue = { &hes_fair_policies[2], 0.7, 200, 1000000 },
+		.gpus = gpus,
+		.n_gpus = GPUS,
+		.connections = CONNECTIONS,
+		.per_user = 5,
+		.owner = 1,
+		.max_weight = 2,
+		.patience_ns = 2000000000,
+		.window_ns = 1,
+		.idle_ns = 1,
+		.clocks = true,
 	};
 	struct arbiter *a;
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int  fd = -1;
+static int fd = -1;
 static char dir[] = "/tmp/hes-fuzz-XXXXXX";
 static char path[64];
 

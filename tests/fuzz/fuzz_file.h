@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** @return the path of a file with these bytes whose name ends in @suffix; valid until the next call */
+/** @return the path of a file with these bytes whose name ends in @suffix; valid until the next
+ * call */
 const char *fuzz_file(const uint8_t *data, size_t len, const char *suffix);
 
 /** The entry point that libFuzzer calls. */

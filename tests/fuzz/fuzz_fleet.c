@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			abort();
 		return 0;
 	}
-	if (fleet.n == 0 || fleet.n > HES_MAX_GPUS || hes_fleet_find(&fleet, fleet.gpus[0].name) != 0)
+	if (fleet.n == 0 || fleet.n > HES_MAX_GPUS ||
+	    hes_fleet_find(&fleet, fleet.gpus[0].name) != 0)
 		abort();
 	hes_fleet_free(&fleet);
 	return 0;

@@ -1,9 +1,9 @@
 /*
- * fuzz_guard.c - what program and guard say to one another, read and never carried out: the first byte says which of the two
- * speaks.
+ * fuzz_guard.c - what program and guard say to one another, read and never carried out: the first
+ * byte says which of the two speaks.
  *
- * An undo entry of a list names no process of ours and no folder that leads elsewhere; an answer is an error with a
- * sentence, or tells of what was undone and reads back.
+ * An undo entry of a list names no process of ours and no folder that leads elsewhere; an answer is
+ * an error with a sentence, or tells of what was undone and reads back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,12 @@
 
 /* Process 100 has the list, started by 50, of 1; in job outer/aaaa... */
 static const struct hes_undo_facts facts = {
-	.above = { { 100, 1000 }, { 50, 500 }, { 1, 1 } }, .n_above = 3, .cgroup = "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below",
-	.mark = "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb", .folder = "/home/a/plan.run", .uid = 1000,
+	.above = { { 100, 1000 }, { 50, 500 }, { 1, 1 } },
+	.n_above = 3,
+	.cgroup = "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below",
+	.mark = "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb",
+	.folder = "/home/a/plan.run",
+	.uid = 1000,
 };
 
 /* What may never be undone. */
@@ -25,8 +29,10 @@ static bool is_ours(const struct hes_undo *d)
 	const size_t n = strlen(d->cgroup);
 
 	if (d->kind == HES_UNDO_JOB)
-		return d->job.pid <= 1 || (d->job.pid == 100 && d->job.started == 1000) || strstr(d->cgroup, "/../") ||
-			(n && strncmp(facts.cgroup, d->cgroup, n) == 0 && (!facts.cgroup[n] || facts.cgroup[n] == '/'));
+		return d->job.pid <= 1 || (d->job.pid == 100 && d->job.started == 1000) ||
+		       strstr(d->cgroup, "/../") ||
+		       (n && strncmp(facts.cgroup, d->cgroup, n) == 0 &&
+			(!facts.cgroup[n] || facts.cgroup[n] == '/'));
 	return d->kind == HES_UNDO_MPS && (strstr(d->dir, "/../") || *d->dir != '/');
 }
 

@@ -1,5 +1,6 @@
 /*
- * fuzz_loader.h - the fuzzer of a loader that takes a file name: loads, drops, or fails with a sentence.
+ * fuzz_loader.h - the fuzzer of a loader that takes a file name: loads, drops, or fails with a
+ * sentence.
  */
 #ifndef HES_FUZZ_LOADER_H
 #define HES_FUZZ_LOADER_H

@@ -17,10 +17,10 @@
 static const char *const names[] = { "gpu.json", "solo.csv", "pairs.csv", "groups.csv" };
 #define N_FILES (sizeof(names) / sizeof(names[0]))
 
-static struct hes_model    *model;
+static struct hes_model *model;
 static struct hes_catalogue types;
-static char                 dir[] = "/tmp/hes-fuzz-XXXXXX";
-static int                  fds[N_FILES];
+static char dir[] = "/tmp/hes-fuzz-XXXXXX";
+static int fds[N_FILES];
 
 static void clean_up(void)
 {

@@ -1,4 +1,5 @@
-/* fuzz_mps.c - whatever the MPS control daemon prints names processes that can be, and no more are written than there is room. */
+/* fuzz_mps.c - whatever the MPS control daemon prints names processes that can be, and no more are
+ * written than there is room. */
 #include <stdlib.h>
 #include <string.h>
 

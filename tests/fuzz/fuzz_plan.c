@@ -1,4 +1,5 @@
-/* fuzz_plan.c - any bytes are a plan for the paper's fleet and three jobs, and tell of jobs and GPUs of their own, or an error with a sentence. */
+/* fuzz_plan.c - any bytes are a plan for the paper's fleet and three jobs, and tell of jobs and
+ * GPUs of their own, or an error with a sentence. */
 #include <string.h>
 
 #include "base/data.h"
@@ -6,11 +7,26 @@
 #include "heshare/plan.h"
 
 static struct hes_catalogue catalogue;
-static struct hes_fleet     fleet;
-static struct hes_job       job[] = {
-	{ .id = "a", .workload = "resnet50", .batch_size = 32, .iterations = 100, .memory_mib = 4000, .weight = 1 },
-	{ .id = "b", .workload = "resnet50", .batch_size = 64, .iterations = 100, .memory_mib = 9000, .weight = 1 },
-	{ .id = "c", .workload = "bert", .batch_size = 8, .iterations = 10, .memory_mib = 20000, .weight = 1 },
+static struct hes_fleet fleet;
+static struct hes_job job[] = {
+	{ .id = "a",
+	  .workload = "resnet50",
+	  .batch_size = 32,
+	  .iterations = 100,
+	  .memory_mib = 4000,
+	  .weight = 1 },
+	{ .id = "b",
+	  .workload = "resnet50",
+	  .batch_size = 64,
+	  .iterations = 100,
+	  .memory_mib = 9000,
+	  .weight = 1 },
+	{ .id = "c",
+	  .workload = "bert",
+	  .batch_size = 8,
+	  .iterations = 10,
+	  .memory_mib = 20000,
+	  .weight = 1 },
 };
 static const struct hes_jobs jobs = { job, 3 };
 

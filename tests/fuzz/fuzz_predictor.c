@@ -7,11 +7,21 @@
 #include "heshare/predict.h"
 
 static const struct hes_profile task = {
-	.workload = "resnet50", .gpu_type = "T4", .batch_size = 32, .memory_mib = 4000, .clock_mhz = 1590,
-	.iteration_us = 120000, .busy = 0.9, .sm_util = 0.9, .dram_util = 0.5, .l2_util = 1, .power_mw = 65000,
+	.workload = "resnet50",
+	.gpu_type = "T4",
+	.batch_size = 32,
+	.memory_mib = 4000,
+	.clock_mhz = 1590,
+	.iteration_us = 120000,
+	.busy = 0.9,
+	.sm_util = 0.9,
+	.dram_util = 0.5,
+	.l2_util = 1,
+	.power_mw = 65000,
 };
 
-/* Every walk must end in a leaf of its own tree, which the sanitizers watch over; every interval holds its prediction. */
+/* Every walk must end in a leaf of its own tree, which the sanitizers watch over; every interval
+ * holds its prediction. */
 static void ask(const struct hes_predictor *p)
 {
 	static struct hes_catalogue catalogue;
@@ -26,9 +36,11 @@ static void ask(const struct hes_predictor *p)
 		hes_predict(p, &catalogue.types[0], &task, &settings[i], &co_runners, &out);
 		if (!isfinite(out.iteration_us) || !(out.iteration_us > 0))
 			abort();
-		if (!(out.iteration_low_us <= out.iteration_us && out.iteration_us <= out.iteration_high_us) ||
+		if (!(out.iteration_low_us <= out.iteration_us &&
+		      out.iteration_us <= out.iteration_high_us) ||
 		    out.power_low_mw > out.power_mw || out.power_mw > out.power_high_mw ||
-		    !isfinite(out.iteration_high_us) || !isfinite(out.widening) || !(out.widening >= 1))
+		    !isfinite(out.iteration_high_us) || !isfinite(out.widening) ||
+		    !(out.widening >= 1))
 			abort();
 		hes_predict_load_add(p, &catalogue.types[0], &task, &settings[i], &co_runners);
 	}

@@ -1,6 +1,6 @@
 /*
- * fuzz_rows.c - any bytes are rows of a kind, or an error with a sentence. meson.build gives the kind as ROWS (jobs,
- * profiles, samples) and the format as SUFFIX.
+ * fuzz_rows.c - any bytes are rows of a kind, or an error with a sentence. meson.build gives the
+ * kind as ROWS (jobs, profiles, samples) and the format as SUFFIX.
  */
 #include "fuzz_loader.h"
 #include "heshare/job.h"

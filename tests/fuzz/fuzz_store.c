@@ -1,9 +1,10 @@
 /*
- * fuzz_store.c - any file is a store or an error with a sentence, and what the readers then give is within the ranges of what
- * they read. Adding to it ends well, or with a sentence, too.
+ * fuzz_store.c - any file is a store or an error with a sentence, and what the readers then give is
+ * within the ranges of what they read. Adding to it ends well, or with a sentence, too.
  *
- * Bytes that begin like a database are the file. Others are SQL that somebody has run on a store with a row of everything:
- * so come the stores whose pages are sound and whose schema or rows are not heshare's.
+ * Bytes that begin like a database are the file. Others are SQL that somebody has run on a store
+ * with a row of everything: so come the stores whose pages are sound and whose schema or rows are
+ * not heshare's.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,14 +20,15 @@
 #include "heshare/point.h"
 #include "heshare/store.h"
 
-#define MAGIC     "SQLite format 3"
-#define MOST_SQL  4096
+#define MAGIC      "SQLite format 3"
+#define MOST_SQL   4096
 #define MOST_STEPS 200000 /* of the SQL that makes a store */
 
-static char folder[] = "/dev/shm/fuzz-store-XXXXXX"; /* in memory: every commit waits for the disk */
+static char folder[] =
+	"/dev/shm/fuzz-store-XXXXXX"; /* in memory: every commit waits for the disk */
 static char path[64];
-static uint8_t *plain;    /* the store with a row of everything */
-static size_t   n_plain;
+static uint8_t *plain; /* the store with a row of everything */
+static size_t n_plain;
 
 static void remove_all(void)
 {
@@ -127,22 +129,54 @@ static void read_journal(struct hes_store *s)
 	free(attempts);
 }
 
-/* A sample with forecasts, a profile and a point; @further makes the sample another, @name names its co-runner. */
+/* A sample with forecasts, a profile and a point; @further makes the sample another, @name names
+ * its co-runner. */
 static int add_rows(struct hes_store *s, int further, const char *name, struct hes_err *err)
 {
-	struct hes_profile p = { .workload = "net", .gpu_type = "T4", .batch_size = 4, .memory_mib = 900, .clock_mhz = 1500,
-				 .iteration_us = 1000, .busy = 0.5, .sm_util = 0.5, .dram_util = 0.25, .l2_util = 0.125, .power_mw = 60000 };
-	struct hes_sample v = { .task = p, .sm_pct = 50, .clock_mhz = 1000, .co_runners = { .power_mw = 40000, .jobs = 1, .sm_pct = 50 },
-				.iteration_us = 2000 + further, .power_mw = 80000 };
-	struct hes_point q = { .workload = "net", .gpu_type = "T4", .batch_size = 4, .sm_pct = 50, .clock_mhz = 900, .command = "train",
-			       .iteration_us = 700, .cv = 0.01, .windows = 5, .seconds = 3, .memory_mib = 900, .power_mw = 60000 };
+	struct hes_profile p = { .workload = "net",
+				 .gpu_type = "T4",
+				 .batch_size = 4,
+				 .memory_mib = 900,
+				 .clock_mhz = 1500,
+				 .iteration_us = 1000,
+				 .busy = 0.5,
+				 .sm_util = 0.5,
+				 .dram_util = 0.25,
+				 .l2_util = 0.125,
+				 .power_mw = 60000 };
+	struct hes_sample v = { .task = p,
+				.sm_pct = 50,
+				.clock_mhz = 1000,
+				.co_runners = { .power_mw = 40000, .jobs = 1, .sm_pct = 50 },
+				.iteration_us = 2000 + further,
+				.power_mw = 80000 };
+	struct hes_point q = { .workload = "net",
+			       .gpu_type = "T4",
+			       .batch_size = 4,
+			       .sm_pct = 50,
+			       .clock_mhz = 900,
+			       .command = "train",
+			       .iteration_us = 700,
+			       .cv = 0.01,
+			       .windows = 5,
+			       .seconds = 3,
+			       .memory_mib = 900,
+			       .power_mw = 60000 };
 	const struct hes_forecast said = { 2100, 81000 };
-	const struct hes_store_predictor predictor = { .crc = 77, .rows = 10, .at_us = 5, .name = "p.model" };
+	const struct hes_store_predictor predictor = {
+		.crc = 77, .rows = 10, .at_us = 5, .name = "p.model"
+	};
 	const struct hes_profiles profiles = { &p, 1 };
 	const struct hes_samples samples = { .v = &v, .n = 1 };
 	const struct hes_points points = { &q, 1 };
-	const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 2, .name = "here", .profiles = &profiles, .samples = &samples,
-					.predictor = &predictor, .forecasts = &said, .points = &points };
+	const struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
+					.at_us = 2,
+					.name = "here",
+					.profiles = &profiles,
+					.samples = &samples,
+					.predictor = &predictor,
+					.forecasts = &said,
+					.points = &points };
 	struct hes_delivered done;
 
 	snprintf(v.co_runner_names, sizeof(v.co_runner_names), "%s", name);
@@ -152,9 +186,13 @@ static int add_rows(struct hes_store *s, int further, const char *name, struct h
 static void add_run(struct hes_store *s)
 {
 	const struct hes_run_gpu gpu = { .gpu = "a/0", .gpu_type = "T4", .uuid = "GPU-1" };
-	const struct hes_run_job job = { .job = "z", .workload = "net", .gpu = "a/0", .sm_pct = 40 };
+	const struct hes_run_job job = {
+		.job = "z", .workload = "net", .gpu = "a/0", .sm_pct = 40
+	};
 	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40 };
-	struct hes_run run = { .plan_key = 9, .plan = "plan.json", .folder = "/runs/1", .host = "here" };
+	struct hes_run run = {
+		.plan_key = 9, .plan = "plan.json", .folder = "/runs/1", .host = "here"
+	};
 	struct hes_journal *j;
 
 	if (hes_journal_open(s, &j, NULL) || hes_journal_new_run(j, &run, &gpu, 1, &job, 1, NULL) ||
@@ -186,9 +224,11 @@ static void set_up(void)
 }
 
 /* Only the store is changed. */
-static int allow(void *ctx, int what, const char *first, const char *second, const char *db, const char *from)
+static int allow(void *ctx, int what, const char *first, const char *second, const char *db,
+		 const char *from)
 {
-	static const char *const pragmas[] = { "writable_schema", "user_version", "application_id", "foreign_keys", "encoding" };
+	static const char *const pragmas[] = { "writable_schema", "user_version", "application_id",
+					       "foreign_keys", "encoding" };
 
 	(void)ctx;
 	(void)second;

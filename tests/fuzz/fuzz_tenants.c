@@ -1,4 +1,5 @@
-/* fuzz_tenants.c - any bytes are a tenants file or an error with a sentence; who is in it can be replayed, in no more time than passes. */
+/* fuzz_tenants.c - any bytes are a tenants file or an error with a sentence; who is in it can be
+ * replayed, in no more time than passes. */
 #include "cli/fair/tenants_file.h"
 #include "fuzz_loader.h"
 
@@ -6,7 +7,8 @@
 
 static void replay(const struct fair_tenants *t)
 {
-	const struct fair_replay_config c = { .queue = { &hes_fair_policies[2], 0.7, 20, 1000 }, .duration_ns = DURATION_NS };
+	const struct fair_replay_config c = { .queue = { &hes_fair_policies[2], 0.7, 20, 1000 },
+					      .duration_ns = DURATION_NS };
 	struct fair_replay_usage *u = calloc(t->n, sizeof(*u));
 	uint64_t sum = 0;
 

@@ -1,4 +1,5 @@
-/* fuzz_trace.c - any bytes are a cluster's log, of a known format or with own columns, or an error with a sentence. */
+/* fuzz_trace.c - any bytes are a cluster's log, of a known format or with own columns, or an error
+ * with a sentence. */
 #include <errno.h>
 
 #include "fuzz_loader.h"
@@ -11,7 +12,9 @@ static int load(const char *path, struct hes_err *err)
 	int rc = hes_trace_open(path, NULL, &trace, err);
 
 	if (rc == -ENOENT)
-		rc = hes_trace_open_columns(path, "id=i,arrival=a,start=s,end=e:ms,gpus=g,workload=w,batch_size=b", &trace, err);
+		rc = hes_trace_open_columns(
+			path, "id=i,arrival=a,start=s,end=e:ms,gpus=g,workload=w,batch_size=b",
+			&trace, err);
 	if (rc)
 		return rc;
 	while ((rc = hes_trace_next(trace, &row, err)) == 1)

@@ -12,7 +12,9 @@ import types
 import unittest
 import unittest.mock
 
-ROOT = os.environ.get("HES_SOURCE_ROOT") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+ROOT = os.environ.get("HES_SOURCE_ROOT") or os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "..", ".."
+)
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "bench", "gpu"))
 
@@ -80,7 +82,7 @@ class Driver(unittest.TestCase):
         self.assertEqual(gpu_data.GpmMetricsGet.metrics.offset, 24)
 
     def test_a_field_value_is_read_by_its_type(self):
-        value = gpu_data.FieldValue(value_type=1, bits=0xffffffff00000005)
+        value = gpu_data.FieldValue(value_type=1, bits=0xFFFFFFFF00000005)
         self.assertEqual(value.number(), 5)
         bits = ctypes.c_ulonglong.from_buffer(ctypes.c_double(2.5)).value
         self.assertEqual(gpu_data.FieldValue(value_type=0, bits=bits).number(), 2.5)
@@ -157,7 +159,9 @@ class Schedule(unittest.TestCase):
     def test_every_network_is_alone_before_any_is_shared(self):
         forms = [p.form for p in self.points()]
         first_share = next(i for i, p in enumerate(self.points()) if p.members[0][3] != 100)
-        self.assertEqual({p.members[0][0] for p in self.points()[:first_share]}, set(schedule.NETWORKS))
+        self.assertEqual(
+            {p.members[0][0] for p in self.points()[:first_share]}, set(schedule.NETWORKS)
+        )
         self.assertLess(forms.index("pair"), forms.index("equal3"))
 
     def test_pairs_cover_eight_networks_and_nine_splits(self):
@@ -174,14 +178,25 @@ class Schedule(unittest.TestCase):
             at += schedule.seconds(p, manner)
             if at < 8 * 60:
                 reached.append(p)
-        self.assertGreaterEqual(len({m[0] for p in reached if p.form == "pair" for m in p.members}), 8)
+        self.assertGreaterEqual(
+            len({m[0] for p in reached if p.form == "pair" for m in p.members}), 8
+        )
         self.assertIn("equal4", [p.form for p in reached])
 
     def test_stages_interleave_from_the_middle_outward(self):
-        split = [(p.stage, p.members[0][3]) for p in self.points() if p.stage in ("pairs", "shares", "groups")]
+        split = [
+            (p.stage, p.members[0][3])
+            for p in self.points()
+            if p.stage in ("pairs", "shares", "groups")
+        ]
         order = [k for i, k in enumerate(split) if i == 0 or k != split[i - 1]]
-        self.assertEqual(order[:5], [("pairs", 50), ("shares", 50), ("shares", 20), ("shares", 80), ("groups", 33)])
-        self.assertEqual([k for k in order if k[0] == "pairs"][:3], [("pairs", 50), ("pairs", 20), ("pairs", 80)])
+        self.assertEqual(
+            order[:5],
+            [("pairs", 50), ("shares", 50), ("shares", 20), ("shares", 80), ("groups", 33)],
+        )
+        self.assertEqual(
+            [k for k in order if k[0] == "pairs"][:3], [("pairs", 50), ("pairs", 20), ("pairs", 80)]
+        )
 
     def test_green_contexts_split_for_one_job_only(self):
         points = self.points(mechanism="green")
@@ -201,13 +216,31 @@ class Schedule(unittest.TestCase):
     def test_a_sequence_takes_a_turn_for_each_member(self):
         manner = windows.Manner()
         p = next(p for p in self.points() if p.form == "sequential2")
-        self.assertAlmostEqual(schedule.seconds(p, manner), 2 * manner.seconds() + 2 * schedule.CHANGE_S)
+        self.assertAlmostEqual(
+            schedule.seconds(p, manner), 2 * manner.seconds() + 2 * schedule.CHANGE_S
+        )
 
 
 def look(n, share=100):
-    gpu_columns = {"windows": 3, "window_s": 2.4, "steady": 1, "power_mw": 123456.789, "sm_active": None}
-    members = [{"workload": "resnet50", "batch_size": 8, "precision": "fp16", "sms": 10 * (i + 1), "iterations": 100,
-                "iteration_us": 1000.5, "cv_pct": 0.5} for i in range(n)]
+    gpu_columns = {
+        "windows": 3,
+        "window_s": 2.4,
+        "steady": 1,
+        "power_mw": 123456.789,
+        "sm_active": None,
+    }
+    members = [
+        {
+            "workload": "resnet50",
+            "batch_size": 8,
+            "precision": "fp16",
+            "sms": 10 * (i + 1),
+            "iterations": 100,
+            "iteration_us": 1000.5,
+            "cv_pct": 0.5,
+        }
+        for i in range(n)
+    ]
     return gpu_columns, members
 
 
@@ -220,10 +253,12 @@ class Tables(unittest.TestCase):
         return ("resnet50", 8, "fp16", share, slot)
 
     def test_a_point_is_found_again(self):
-        points = [schedule.Point("solo", "solo", [self.member()]),
-                  schedule.Point("clocks", "solo", [self.member()], 1005),
-                  schedule.Point("pairs", "pair", [self.member(30), self.member(70, 1)]),
-                  schedule.Point("groups", "equal3", [self.member(33, i) for i in range(3)])]
+        points = [
+            schedule.Point("solo", "solo", [self.member()]),
+            schedule.Point("clocks", "solo", [self.member()], 1005),
+            schedule.Point("pairs", "pair", [self.member(30), self.member(70, 1)]),
+            schedule.Point("groups", "equal3", [self.member(33, i) for i in range(3)]),
+        ]
         folder = tables.Folder(self.dir.name)
         for p in points:
             self.assertNotIn(p.key(), folder.done("mps"))
@@ -237,12 +272,17 @@ class Tables(unittest.TestCase):
         first, second = look(1), look(1)
         second[0]["power_mw"] = 200000.0
         folder.add_point(p, "inference", "mps", [first, second])
-        self.assertEqual([r["power_mw"] for r in folder.tables["groups"].rows], ["123456.789", "200000"])
+        self.assertEqual(
+            [r["power_mw"] for r in folder.tables["groups"].rows], ["123456.789", "200000"]
+        )
         self.assertEqual(folder.done("mps"), {p.key()})
 
     def test_a_group_cut_off_by_a_kill_is_dropped_whole(self):
         folder = tables.Folder(self.dir.name)
-        points = [schedule.Point("groups", "equal%d" % n, [self.member(s, i) for i in range(n)]) for n, s in ((3, 33), (4, 25))]
+        points = [
+            schedule.Point("groups", "equal%d" % n, [self.member(s, i) for i in range(n)])
+            for n, s in ((3, 33), (4, 25))
+        ]
         for p in points:
             folder.add_point(p, "inference", "mps", [look(len(p.members))])
         with open(folder.tables["groups"].path, "rb+") as f:
@@ -254,12 +294,16 @@ class Tables(unittest.TestCase):
 
     def test_a_point_of_another_mechanism_is_another_point(self):
         folder = tables.Folder(self.dir.name)
-        folder.add_point(schedule.Point("solo", "solo", [self.member()]), "inference", "mps", [look(1)])
+        folder.add_point(
+            schedule.Point("solo", "solo", [self.member()]), "inference", "mps", [look(1)]
+        )
         self.assertEqual(folder.done("green"), set())
 
     def test_missing_is_empty_and_never_0(self):
         folder = tables.Folder(self.dir.name)
-        folder.add_point(schedule.Point("solo", "solo", [self.member()]), "inference", "mps", [look(1)])
+        folder.add_point(
+            schedule.Point("solo", "solo", [self.member()]), "inference", "mps", [look(1)]
+        )
         self.assertEqual(folder.tables["solo"].rows[0]["sm_active"], "")
         self.assertEqual(folder.tables["solo"].rows[0]["temperature_c"], "")
 
@@ -285,7 +329,9 @@ class Tables(unittest.TestCase):
         points = [schedule.Point("solo", "solo", [self.member(s)]) for s in (100, 50)]
         for p in points + points[:1]:
             folder.failed(p, "out of memory")
-        self.assertEqual([f["point"] for f in folder.about["failures"]], [str(points[1]), str(points[0])])
+        self.assertEqual(
+            [f["point"] for f in folder.about["failures"]], [str(points[1]), str(points[0])]
+        )
         folder.save_about()
         again = tables.Folder(self.dir.name)
         again.succeeded(points[0])
@@ -293,20 +339,42 @@ class Tables(unittest.TestCase):
 
     def test_the_readme_says_what_is_a_test_and_what_failed(self):
         folder = tables.Folder(self.dir.name)
-        folder.about.update({"test": True, "started": "a", "ended": "b", "gpu": {"name": "X", "sm_count": 1, "l2_kib": None},
-                             "software": {"torch": "2"}, "sharing": {"mechanism": "green", "why": "mps: no daemon"},
-                             "failures": [{"point": "solo vgg19", "why": "out of memory"}]})
+        folder.about.update(
+            {
+                "test": True,
+                "started": "a",
+                "ended": "b",
+                "gpu": {"name": "X", "sm_count": 1, "l2_kib": None},
+                "software": {"torch": "2"},
+                "sharing": {"mechanism": "green", "why": "mps: no daemon"},
+                "failures": [{"point": "solo vgg19", "why": "out of memory"}],
+            }
+        )
         text = readme.text(folder)
-        for part in ("Not a measurement", "mps: no daemon", "solo vgg19: out of memory", "green contexts"):
+        for part in (
+            "Not a measurement",
+            "mps: no daemon",
+            "solo vgg19: out of memory",
+            "green contexts",
+        ):
             self.assertIn(part, text)
 
 
 class Sensors(unittest.TestCase):
     def reading(self, i, watts):
         t = 0.02 * i
-        return {"t": t, "power_mw": 1000 * watts, "power_instant_mw": None, "power_average_mw": None,
-                "energy_mj": int(1000 * watts * 0.1 * int(t / 0.1 + 1e-9)), "sm_clock_mhz": 1410, "memory_clock_mhz": None,
-                "temperature_c": 50, "throttle": 0x44 if i > 200 else 4 if i > 150 else 0, "gpu_util": 1.0}
+        return {
+            "t": t,
+            "power_mw": 1000 * watts,
+            "power_instant_mw": None,
+            "power_average_mw": None,
+            "energy_mj": int(1000 * watts * 0.1 * int(t / 0.1 + 1e-9)),
+            "sm_clock_mhz": 1410,
+            "memory_clock_mhz": None,
+            "temperature_c": 50,
+            "throttle": 0x44 if i > 200 else 4 if i > 150 else 0,
+            "gpu_util": 1.0,
+        }
 
     def test_counter_and_integral_of_an_even_load_agree(self):
         rows = [self.reading(i, 300) for i in range(300)]
@@ -338,11 +406,16 @@ class Answers(unittest.TestCase):
             lanes.answer_of('{"error": "RuntimeError: CUDA out of memory"}')
 
     def test_a_client_does_not_inherit_which_gpus_its_owner_sees(self):
-        with unittest.mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": "3", "CUDA_MPS_PIPE_DIRECTORY": "/x"}):
+        with unittest.mock.patch.dict(
+            os.environ, {"CUDA_VISIBLE_DEVICES": "3", "CUDA_MPS_PIPE_DIRECTORY": "/x"}
+        ):
             env = lanes.clean_environment(mps.client_environment("/tmp/x", 30))
             self.assertNotIn("CUDA_VISIBLE_DEVICES", env)
             self.assertEqual(env["CUDA_MPS_PIPE_DIRECTORY"], "/tmp/x/pipe")
-            self.assertEqual(lanes.clean_environment({"CUDA_VISIBLE_DEVICES": "GPU-1"})["CUDA_VISIBLE_DEVICES"], "GPU-1")
+            self.assertEqual(
+                lanes.clean_environment({"CUDA_VISIBLE_DEVICES": "GPU-1"})["CUDA_VISIBLE_DEVICES"],
+                "GPU-1",
+            )
 
 
 NETWORKS_CODE = """
@@ -365,12 +438,22 @@ for name in ("mobilenet", "mobilenetv2", "resnet18", "densenet121"):
 class Networks(unittest.TestCase):
     def test_activations_stay_within_half_precision(self):
         find = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
-        python = next((p for p in (sys.executable, "/usr/bin/python3")
-                       if os.path.exists(p) and subprocess.run([p, "-c", find], timeout=60).returncode == 0), None)
+        python = next(
+            (
+                p
+                for p in (sys.executable, "/usr/bin/python3")
+                if os.path.exists(p) and subprocess.run([p, "-c", find], timeout=60).returncode == 0
+            ),
+            None,
+        )
         if python is None:
             self.skipTest("no PyTorch")
-        done = subprocess.run([python, "-c", NETWORKS_CODE, os.path.join(ROOT, "bench", "gpu")], capture_output=True, text=True,
-                              timeout=300)
+        done = subprocess.run(
+            [python, "-c", NETWORKS_CODE, os.path.join(ROOT, "bench", "gpu")],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         self.assertEqual(done.returncode, 0, done.stderr[-500:])
 
 
@@ -384,7 +467,10 @@ class Rings(unittest.TestCase):
             for i in range(ring.SLOTS + 10):
                 writer.stamp(float(i))
             self.assertEqual(reader.count(), ring.SLOTS + 10)
-            self.assertEqual(reader.between(ring.SLOTS, ring.SLOTS + 2), [float(ring.SLOTS + i) for i in range(3)])
+            self.assertEqual(
+                reader.between(ring.SLOTS, ring.SLOTS + 2),
+                [float(ring.SLOTS + i) for i in range(3)],
+            )
             self.assertLess(len(reader.between(0, 1e9)), ring.SLOTS)
             reader.stop()
             self.assertFalse(writer.running())
@@ -456,7 +542,11 @@ class Daemon(unittest.TestCase):
             f.write(FAKE_CONTROL)
         os.chmod(control, 0o755)
         self.log = os.path.join(self.dir.name, "log")
-        self.env = {**os.environ, "PATH": self.dir.name + ":" + os.environ["PATH"], "FAKE_LOG": self.log}
+        self.env = {
+            **os.environ,
+            "PATH": self.dir.name + ":" + os.environ["PATH"],
+            "FAKE_LOG": self.log,
+        }
 
     def commands(self):
         with open(self.log, encoding="utf-8") as f:
@@ -464,8 +554,13 @@ class Daemon(unittest.TestCase):
 
     def killed(self, drop):
         """@return the daemon's directory, after the measuring process died by SIGKILL"""
-        done = subprocess.run([sys.executable, "-c", KILLED, os.path.join(ROOT, "bench", "gpu"), drop], env=self.env,
-                              capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED, os.path.join(ROOT, "bench", "gpu"), drop],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual(done.returncode, -9, done.stderr)
         return done.stdout.strip()
 

@@ -1,19 +1,20 @@
 /*
  * cuda_client.c - a CUDA program for tests: it knows the driver API and nothing else.
  *
- *	cuda_client --rounds N [--threads T]              compute and print a checksum of all results
- *	cuda_client --spin US --for S [--idle US]         keep the GPU busy with kernels of US microseconds
- *	cuda_client --workload NAME --batch B --for S     the same with a workload of the lab
+ *	cuda_client --rounds N [--threads T]              compute and print a checksum of all
+ *results cuda_client --spin US --for S [--idle US]         keep the GPU busy with kernels of US
+ *microseconds cuda_client --workload NAME --batch B --for S     the same with a workload of the lab
  *	cuda_client --noop N                              time N launches of nothing
- *	    --route link|dlsym|proc1|proc2   how it reaches the driver: linked, by dlsym, or by cuGetProcAddress
- *	                                     of CUDA 11 or 12; dlsym without it
+ *	    --route link|dlsym|proc1|proc2   how it reaches the driver: linked, by dlsym, or by
+ *cuGetProcAddress of CUDA 11 or 12; dlsym without it
  *	    --ptsz                           with per-thread default streams
  *	    --device N                       another GPU than the first
  *	    --queue N                        launches that it keeps in the queue; 16 without it
  *
- * The checksum is the same by every route. Modes with --for print a line "progress LAUNCHES SECONDS" about every second
- * and at their end a line of JSON; seconds are those of the program's clock. --noop prints JSON with real nanoseconds.
- * It is built twice, as cuda_client_linked with the driver as a library that it needs; --route link runs that one.
+ * The checksum is the same by every route. Modes with --for print a line "progress LAUNCHES
+ *SECONDS" about every second and at their end a line of JSON; seconds are those of the program's
+ *clock. --noop prints JSON with real nanoseconds. It is built twice, as cuda_client_linked with the
+ *driver as a library that it needs; --route link runs that one.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -30,67 +31,85 @@
 #include <time.h>
 #include <unistd.h>
 
-#define IMAGE     "heshare-lab workloads 1\n"
-#define NOTHING   77      /* no CUDA here */
-#define WORDS     1024    /* of a buffer */
-#define MAX_THREADS 16
-#define GRAPH_LAUNCHES 5  /* a round */
-#define RECAPTURE 8       /* rounds that a graph serves */
-#define PAUSE_US  20000   /* in every second capture, so that a thread can find the stream without work */
+#define IMAGE          "heshare-lab workloads 1\n"
+#define NOTHING        77   /* no CUDA here */
+#define WORDS          1024 /* of a buffer */
+#define MAX_THREADS    16
+#define GRAPH_LAUNCHES 5 /* a round */
+#define RECAPTURE      8 /* rounds that a graph serves */
+#define PAUSE_US \
+	20000 /* in every second capture, so that a thread can find the stream without work */
 #define NON_BLOCKING 1
-#define THREAD_LOCAL 1    /* capture mode */
+#define THREAD_LOCAL 1 /* capture mode */
 
 struct config {
 	unsigned gx, gy, gz, bx, by, bz, shared_bytes;
-	void    *stream, *attributes;
+	void *stream, *attributes;
 	unsigned n_attributes;
 };
 
 /* Field, base name, exported name, exported name with per-thread default streams, parameters. */
+/* clang-format off */
 #define FUNCTIONS(F) \
 	F(init, cuInit, cuInit, cuInit, (unsigned)) \
 	F(device, cuDeviceGet, cuDeviceGet, cuDeviceGet, (int *, int)) \
-	F(retain, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (void **, int)) \
-	F(release, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRelease_v2, (int)) \
+	F(retain, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, \
+	      (void **, int)) \
+	F(release, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, \
+	      cuDevicePrimaryCtxRelease_v2, (int)) \
 	F(current, cuCtxSetCurrent, cuCtxSetCurrent, cuCtxSetCurrent, (void *)) \
 	F(synchronize, cuCtxSynchronize, cuCtxSynchronize, cuCtxSynchronize, (void)) \
 	F(module, cuModuleLoadData, cuModuleLoadData, cuModuleLoadData, (void **, const void *)) \
-	F(function, cuModuleGetFunction, cuModuleGetFunction, cuModuleGetFunction, (void **, void *, const char *)) \
+	F(function, cuModuleGetFunction, cuModuleGetFunction, cuModuleGetFunction, \
+	      (void **, void *, const char *)) \
 	F(allocate, cuMemAlloc, cuMemAlloc_v2, cuMemAlloc_v2, (uintptr_t *, size_t)) \
 	F(free, cuMemFree, cuMemFree_v2, cuMemFree_v2, (uintptr_t)) \
-	F(to_gpu, cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz, (uintptr_t, const void *, size_t, void *)) \
-	F(from_gpu, cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz, (void *, uintptr_t, size_t, void *)) \
-	F(on_gpu, cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz, (uintptr_t, uintptr_t, size_t, void *)) \
+	F(to_gpu, cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz, \
+	      (uintptr_t, const void *, size_t, void *)) \
+	F(from_gpu, cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz, \
+	      (void *, uintptr_t, size_t, void *)) \
+	F(on_gpu, cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz, \
+	      (uintptr_t, uintptr_t, size_t, void *)) \
 	F(copy, cuMemcpyDtoH, cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds, (void *, uintptr_t, size_t)) \
-	F(set, cuMemsetD32Async, cuMemsetD32Async, cuMemsetD32Async_ptsz, (uintptr_t, unsigned, size_t, void *)) \
-	F(launch, cuLaunchKernel, cuLaunchKernel, cuLaunchKernel_ptsz, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, \
+	F(set, cuMemsetD32Async, cuMemsetD32Async, cuMemsetD32Async_ptsz, \
+	      (uintptr_t, unsigned, size_t, void *)) \
+	F(launch, cuLaunchKernel, cuLaunchKernel, cuLaunchKernel_ptsz, \
+	      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, \
 		unsigned, unsigned, void *, void **, void **)) \
-	F(launch_ex, cuLaunchKernelEx, cuLaunchKernelEx, cuLaunchKernelEx_ptsz, (const struct config *, void *, void **, void **)) \
-	F(cooperate, cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz, (void *, unsigned, \
+	F(launch_ex, cuLaunchKernelEx, cuLaunchKernelEx, cuLaunchKernelEx_ptsz, \
+	      (const struct config *, void *, void **, void **)) \
+	F(cooperate, cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, \
+	      cuLaunchCooperativeKernel_ptsz, (void *, unsigned, \
 		unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **)) \
-	F(host, cuLaunchHostFunc, cuLaunchHostFunc, cuLaunchHostFunc_ptsz, (void *, void (*)(void *), void *)) \
+	F(host, cuLaunchHostFunc, cuLaunchHostFunc, cuLaunchHostFunc_ptsz, \
+	      (void *, void (*)(void *), void *)) \
 	F(stream, cuStreamCreate, cuStreamCreate, cuStreamCreate, (void **, unsigned)) \
 	F(close_stream, cuStreamDestroy, cuStreamDestroy_v2, cuStreamDestroy_v2, (void *)) \
-	F(wait_stream, cuStreamSynchronize, cuStreamSynchronize, cuStreamSynchronize_ptsz, (void *)) \
+	F(wait_stream, cuStreamSynchronize, cuStreamSynchronize, cuStreamSynchronize_ptsz, \
+	      (void *)) \
 	F(query_stream, cuStreamQuery, cuStreamQuery, cuStreamQuery_ptsz, (void *)) \
-	F(after, cuStreamWaitEvent, cuStreamWaitEvent, cuStreamWaitEvent_ptsz, (void *, void *, unsigned)) \
+	F(after, cuStreamWaitEvent, cuStreamWaitEvent, cuStreamWaitEvent_ptsz, \
+	      (void *, void *, unsigned)) \
 	F(event, cuEventCreate, cuEventCreate, cuEventCreate, (void **, unsigned)) \
 	F(close_event, cuEventDestroy, cuEventDestroy_v2, cuEventDestroy_v2, (void *)) \
 	F(record, cuEventRecord, cuEventRecord, cuEventRecord_ptsz, (void *, void *)) \
 	F(wait_event, cuEventSynchronize, cuEventSynchronize, cuEventSynchronize, (void *)) \
 	F(query_event, cuEventQuery, cuEventQuery, cuEventQuery, (void *)) \
-	F(begin, cuStreamBeginCapture, cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz, (void *, int)) \
+	F(begin, cuStreamBeginCapture, cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz, \
+	      (void *, int)) \
 	F(end, cuStreamEndCapture, cuStreamEndCapture, cuStreamEndCapture_ptsz, (void *, void **)) \
-	F(instantiate, cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, (void **, void *, \
+	F(instantiate, cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, \
+	      cuGraphInstantiateWithFlags, (void **, void *, \
 		uint64_t)) \
 	F(graph, cuGraphLaunch, cuGraphLaunch, cuGraphLaunch_ptsz, (void *, void *)) \
 	F(close_graph, cuGraphDestroy, cuGraphDestroy, cuGraphDestroy, (void *)) \
 	F(close_exec, cuGraphExecDestroy, cuGraphExecDestroy, cuGraphExecDestroy, (void *)) \
 	F(error, cuGetErrorName, cuGetErrorName, cuGetErrorName, (int, const char **))
+/* clang-format on */
 
-#define FIELD(field, base, name, own, types) int (*field) types;
-#define ROW(field, base, name, own, types) { #base, #name, #own, offsetof(struct cuda, field) },
-#define SLOT(field, base, name, own, types) { (void (*)(void))name, (void (*)(void))own },
+#define FIELD(field, base, name, own, types) int(*field) types;
+#define ROW(field, base, name, own, types)   { #base, #name, #own, offsetof(struct cuda, field) },
+#define SLOT(field, base, name, own, types)  { (void (*)(void))name, (void (*)(void))own },
 
 struct cuda {
 	FUNCTIONS(FIELD)
@@ -98,13 +117,13 @@ struct cuda {
 
 static const struct {
 	const char *base, *name, *own;
-	size_t      slot;
+	size_t slot;
 } rows[] = { FUNCTIONS(ROW) };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
 #ifdef LINKED
-#define DECLARE(field, base, name, own, types) extern int name types;
+#define DECLARE(field, base, name, own, types)     extern int name types;
 #define DECLARE_OWN(field, base, name, own, types) extern int own types;
 FUNCTIONS(DECLARE)
 FUNCTIONS(DECLARE_OWN)
@@ -112,16 +131,16 @@ FUNCTIONS(DECLARE_OWN)
 
 struct options {
 	const char *route, *workload;
-	bool        ptsz;
-	uint64_t    rounds, threads, noop, batch, queue, device;
-	double      spin_us, idle_us, for_s;
+	bool ptsz;
+	uint64_t rounds, threads, noop, batch, queue, device;
+	double spin_us, idle_us, for_s;
 };
 
 struct program {
-	struct cuda    cu;
+	struct cuda cu;
 	struct options o;
-	void          *context, *module;
-	int            device;
+	void *context, *module;
+	int device;
 };
 
 /* @return whether a call went well; says what did not */
@@ -137,7 +156,11 @@ static bool went_well(const struct program *p, const char *what, int rc)
 	return false;
 }
 
-#define TRY(p, call) do { if (!went_well(p, #call, (p)->cu.call)) return 1; } while (0)
+#define TRY(p, call)                                    \
+	do {                                            \
+		if (!went_well(p, #call, (p)->cu.call)) \
+			return 1;                       \
+	} while (0)
 
 static double seconds(void)
 {
@@ -187,11 +210,13 @@ static int reach_by_address(struct program *p, void *lib, bool first)
 	if (!get.p)
 		return 1;
 	/* As NVIDIA's runtime: get cuGetProcAddress through itself. */
-	if (first ? get.v1("cuGetProcAddress", &get.p, 11040, flags) : get.v2("cuGetProcAddress", &get.p, 12000, flags, NULL))
+	if (first ? get.v1("cuGetProcAddress", &get.p, 11040, flags)
+		  : get.v2("cuGetProcAddress", &get.p, 12000, flags, NULL))
 		return 1;
 	for (size_t i = 0; i < N_ROWS; i++) {
-		int status = 0, rc = first ? get.v1(rows[i].base, slot_of(p, i), 11060, flags) :
-					     get.v2(rows[i].base, slot_of(p, i), 12000, flags, &status);
+		int status = 0,
+		    rc = first ? get.v1(rows[i].base, slot_of(p, i), 11060, flags)
+			       : get.v2(rows[i].base, slot_of(p, i), 12000, flags, &status);
 
 		if (rc || status || !*slot_of(p, i)) {
 			fprintf(stderr, "cuda_client: the driver has no %s\n", rows[i].base);
@@ -219,8 +244,9 @@ static int reach(struct program *p)
 		fprintf(stderr, "cuda_client: no CUDA driver: %s\n", dlerror());
 		return NOTHING;
 	}
-	return strcmp(p->o.route, "dlsym") == 0 ? reach_by_dlsym(p, lib) :
-						   reach_by_address(p, lib, strcmp(p->o.route, "proc1") == 0);
+	return strcmp(p->o.route, "dlsym") == 0
+		       ? reach_by_dlsym(p, lib)
+		       : reach_by_address(p, lib, strcmp(p->o.route, "proc1") == 0);
 }
 
 static uint64_t mix(uint64_t sum, uint64_t v)
@@ -231,13 +257,13 @@ static uint64_t mix(uint64_t sum, uint64_t v)
 /* One thread of the computation. */
 struct worker {
 	struct program *p;
-	uint64_t  number, sum;
-	uint64_t  seen;                  /* by host functions */
-	uint64_t  captures;
-	uint32_t  in[WORDS], out[WORDS];
-	uintptr_t a, b, c, hash;         /* on the GPU */
-	void     *one, *two, *fork, *join, *fill, *axpy, *digest, *exec;
-	int       rc;
+	uint64_t number, sum;
+	uint64_t seen; /* by host functions */
+	uint64_t captures;
+	uint32_t in[WORDS], out[WORDS];
+	uintptr_t a, b, c, hash; /* on the GPU */
+	void *one, *two, *fork, *join, *fill, *axpy, *digest, *exec;
+	int rc;
 };
 
 static int start_kernel(struct program *p, void *f, void *stream, void **params)
@@ -299,7 +325,8 @@ static int capture(struct worker *w)
 		TRY(p, close_exec(w->exec));
 	TRY(p, stream(&other, NON_BLOCKING));
 	TRY(p, begin(w->two, THREAD_LOCAL));
-	if (!went_well(p, "captured launch", start_kernel(p, w->axpy, w->two, (void *[]){ &w->c, &w->b, &three, &n })))
+	if (!went_well(p, "captured launch",
+		       start_kernel(p, w->axpy, w->two, (void *[]){ &w->c, &w->b, &three, &n })))
 		return 1;
 	if (w->captures++ % 2 == 0)
 		usleep(PAUSE_US);
@@ -347,7 +374,8 @@ static int wait_for_stream(struct worker *w, void *stream, uint64_t round)
 static int compute(struct worker *w, uint64_t round)
 {
 	struct program *p = w->p;
-	uint32_t n = WORDS, value = (uint32_t)(round * 77 + w->number), factor = (uint32_t)round + 5;
+	uint32_t n = WORDS, value = (uint32_t)(round * 77 + w->number),
+		 factor = (uint32_t)round + 5;
 	struct config how = { 1, 1, 1, 64, 1, 1, 0, w->one, NULL, 0 };
 	uint64_t digest = 0;
 
@@ -356,8 +384,10 @@ static int compute(struct worker *w, uint64_t round)
 	TRY(p, to_gpu(w->a, w->in, sizeof(w->in), w->one));
 	TRY(p, record(w->fork, w->one));
 	TRY(p, after(w->two, w->fork, 0));
-	if (!went_well(p, "launch", start_kernel(p, w->fill, w->two, (void *[]){ &w->b, &n, &value })) ||
-	    !went_well(p, "launch", start_kernel(p, w->axpy, w->two, (void *[]){ &w->b, &w->a, &factor, &n })))
+	if (!went_well(p, "launch",
+		       start_kernel(p, w->fill, w->two, (void *[]){ &w->b, &n, &value })) ||
+	    !went_well(p, "launch",
+		       start_kernel(p, w->axpy, w->two, (void *[]){ &w->b, &w->a, &factor, &n })))
 		return 1;
 	for (int i = 0; i < GRAPH_LAUNCHES; i++)
 		TRY(p, graph(w->exec, w->two));
@@ -368,7 +398,8 @@ static int compute(struct worker *w, uint64_t round)
 	TRY(p, from_gpu(w->in, w->a, sizeof(w->in), w->one));
 	if (wait_for_stream(w, w->one, round))
 		return 1;
-	TRY(p, cooperate(w->digest, 1, 1, 1, 32, 1, 1, 0, NULL, ((void *[]){ &w->hash, &w->c, &n })));
+	TRY(p,
+	    cooperate(w->digest, 1, 1, 1, 32, 1, 1, 0, NULL, ((void *[]){ &w->hash, &w->c, &n })));
 	TRY(p, copy(&digest, w->hash, sizeof(digest)));
 	w->sum = mix(mix(mix(w->sum, digest), w->in[round % WORDS]), w->seen);
 	return 0;
@@ -415,7 +446,8 @@ static int run_rounds(struct program *p)
 	return 0;
 }
 
-/* Launch for some time, never more than the queue ahead of the GPU; with --idle wait for all of it and rest. */
+/* Launch for some time, never more than the queue ahead of the GPU; with --idle wait for all of it
+ * and rest. */
 static int run_for(struct program *p, const char *name, void **params)
 {
 	uint64_t n = p->o.queue, launched = 0;
@@ -469,7 +501,8 @@ static int run_noop(struct program *p)
 	for (uint64_t i = 0; i < p->o.noop; i++)
 		if (!went_well(p, "launch", start_kernel(p, f, s, NULL)))
 			return 1;
-	printf("{\"launches\": %" PRIu64 ", \"ns_per_launch\": %.3f}\n", p->o.noop, (real_seconds() - from) * 1e9 / (double)p->o.noop);
+	printf("{\"launches\": %" PRIu64 ", \"ns_per_launch\": %.3f}\n", p->o.noop,
+	       (real_seconds() - from) * 1e9 / (double)p->o.noop);
 	TRY(p, wait_stream(s));
 	TRY(p, close_stream(s));
 	return 0;
@@ -500,20 +533,28 @@ static int run(struct program *p)
 
 static int usage(void)
 {
-	fputs("usage: cuda_client [--route link|dlsym|proc1|proc2] [--ptsz] [--device N] [--queue N] MODE\n"
-	      "MODE is --rounds N [--threads T], --spin US --for S [--idle US], --workload NAME --batch B --for S [--idle US],\n"
-	      "or --noop N\n", stderr);
+	fputs("usage: cuda_client [--route link|dlsym|proc1|proc2] [--ptsz] [--device N] [--queue "
+	      "N] MODE\n"
+	      "MODE is --rounds N [--threads T], --spin US --for S [--idle US], --workload NAME "
+	      "--batch B --for S [--idle US],\n"
+	      "or --noop N\n",
+	      stderr);
 	return 2;
 }
 
-static const struct option names[] = {
-	{ "route", required_argument, NULL, 'r' }, { "ptsz", no_argument, NULL, 'p' },
-	{ "rounds", required_argument, NULL, 'n' }, { "threads", required_argument, NULL, 't' },
-	{ "spin", required_argument, NULL, 's' }, { "for", required_argument, NULL, 'f' },
-	{ "idle", required_argument, NULL, 'i' }, { "workload", required_argument, NULL, 'w' },
-	{ "batch", required_argument, NULL, 'b' }, { "noop", required_argument, NULL, 'o' },
-	{ "queue", required_argument, NULL, 'q' }, { "device", required_argument, NULL, 'd' }, { 0 }
-};
+static const struct option names[] = { { "route", required_argument, NULL, 'r' },
+				       { "ptsz", no_argument, NULL, 'p' },
+				       { "rounds", required_argument, NULL, 'n' },
+				       { "threads", required_argument, NULL, 't' },
+				       { "spin", required_argument, NULL, 's' },
+				       { "for", required_argument, NULL, 'f' },
+				       { "idle", required_argument, NULL, 'i' },
+				       { "workload", required_argument, NULL, 'w' },
+				       { "batch", required_argument, NULL, 'b' },
+				       { "noop", required_argument, NULL, 'o' },
+				       { "queue", required_argument, NULL, 'q' },
+				       { "device", required_argument, NULL, 'd' },
+				       { 0 } };
 
 static bool parse(int argc, char **argv, struct options *o)
 {
@@ -525,22 +566,48 @@ static bool parse(int argc, char **argv, struct options *o)
 		double x = optarg ? strtod(optarg, NULL) : 0;
 
 		switch (c) {
-		case 'r': o->route = optarg; break;
-		case 'p': o->ptsz = true; break;
-		case 'n': o->rounds = n; break;
-		case 't': o->threads = n; break;
-		case 's': o->spin_us = x; break;
-		case 'f': o->for_s = x; break;
-		case 'i': o->idle_us = x; break;
-		case 'w': o->workload = optarg; break;
-		case 'b': o->batch = n; break;
-		case 'o': o->noop = n; break;
-		case 'q': o->queue = n; break;
-		case 'd': o->device = n; break;
-		default: return false;
+		case 'r':
+			o->route = optarg;
+			break;
+		case 'p':
+			o->ptsz = true;
+			break;
+		case 'n':
+			o->rounds = n;
+			break;
+		case 't':
+			o->threads = n;
+			break;
+		case 's':
+			o->spin_us = x;
+			break;
+		case 'f':
+			o->for_s = x;
+			break;
+		case 'i':
+			o->idle_us = x;
+			break;
+		case 'w':
+			o->workload = optarg;
+			break;
+		case 'b':
+			o->batch = n;
+			break;
+		case 'o':
+			o->noop = n;
+			break;
+		case 'q':
+			o->queue = n;
+			break;
+		case 'd':
+			o->device = n;
+			break;
+		default:
+			return false;
 		}
 	}
-	if (strcmp(o->route, "link") && strcmp(o->route, "dlsym") && strcmp(o->route, "proc1") && strcmp(o->route, "proc2"))
+	if (strcmp(o->route, "link") && strcmp(o->route, "dlsym") && strcmp(o->route, "proc1") &&
+	    strcmp(o->route, "proc2"))
 		return false;
 	return optind == argc && o->queue && o->threads && o->threads <= MAX_THREADS &&
 	       (o->rounds || o->noop || (o->for_s > 0 && (o->spin_us >= 1 || o->workload)));

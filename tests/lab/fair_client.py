@@ -26,7 +26,9 @@ def head(kind):
 
 
 def gpu_uuid():
-    out = subprocess.run([os.environ.get("HESHARE", "heshare"), "gpus", "--json"], check=True, stdout=subprocess.PIPE).stdout
+    out = subprocess.run(
+        [os.environ.get("HESHARE", "heshare"), "gpus", "--json"], check=True, stdout=subprocess.PIPE
+    ).stdout
     return uuid.UUID(json.loads(out)[0]["uuid"].removeprefix("GPU-")).bytes
 
 
@@ -55,8 +57,20 @@ def kind_of(packet):
 
 def work(path, tenant, seconds, weight="1", clock="0"):
     s = connect(path)
-    s.send(head(HELLO) + gpu_uuid() + struct.pack("=dII64s", float(weight), int(clock), 0, tenant.encode()))
-    result = {"tenant": tenant, "welcome": False, "refused": "", "leases": 0, "held_s": 0.0, "stops": 0, "closed": False}
+    s.send(
+        head(HELLO)
+        + gpu_uuid()
+        + struct.pack("=dII64s", float(weight), int(clock), 0, tenant.encode())
+    )
+    result = {
+        "tenant": tenant,
+        "welcome": False,
+        "refused": "",
+        "leases": 0,
+        "held_s": 0.0,
+        "stops": 0,
+        "closed": False,
+    }
     end = time.monotonic() + float(seconds)
     lease, granted, over = 0, 0.0, 0.0
     while time.monotonic() < end:

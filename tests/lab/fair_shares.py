@@ -22,13 +22,23 @@ from lab import HESHARE, LAB, Wrong, await_that, enter_namespace, expect, kill
 CLIENT = os.environ.get("HES_CUDA_CLIENT", "build/tests/cuda_client")
 INTERVAL_S = 0.2
 # Of different power: a tenant's slice depends on it.
-WORK = [("--workload", "bert-large", "--batch", "1"), ("--workload", "mobilenetv2", "--batch", "1"), ("--workload", "resnet50", "--batch", "2"),
-        ("--spin", "500"), ("--workload", "resnet18", "--batch", "4"), ("--spin", "2000"), ("--workload", "mobilenet", "--batch", "2"), ("--spin", "50")]
+WORK = [
+    ("--workload", "bert-large", "--batch", "1"),
+    ("--workload", "mobilenetv2", "--batch", "1"),
+    ("--workload", "resnet50", "--batch", "2"),
+    ("--spin", "500"),
+    ("--workload", "resnet18", "--batch", "4"),
+    ("--spin", "2000"),
+    ("--workload", "mobilenet", "--batch", "2"),
+    ("--spin", "50"),
+]
 
 
 def look():
     """GPU seconds by process, and of the GPU as a whole under "all"."""
-    text = subprocess.run(["vgpu-look", "--clients"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    text = subprocess.run(
+        ["vgpu-look", "--clients"], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
     rows = [line.split() for line in text.splitlines()[1:]]
     return {r[1] if r[1] == "all" else int(r[1]): float(r[2]) for r in rows if r[0] == "0"}
 
@@ -42,16 +52,41 @@ class Arbiter:
 
     def start(self):
         self.log = open(os.path.join(self.folder, "serve.log"), "a", encoding="utf-8")
-        self.child = subprocess.Popen([HESHARE, "fair", "serve", "--gpus", "0", "--interval", "%gms" % (INTERVAL_S * 1e3), "--socket", self.socket,
-                                       "--store", os.path.join(self.folder, "store.db"), *self.options], stdout=self.log, stderr=self.log)
+        self.child = subprocess.Popen(
+            [
+                HESHARE,
+                "fair",
+                "serve",
+                "--gpus",
+                "0",
+                "--interval",
+                "%gms" % (INTERVAL_S * 1e3),
+                "--socket",
+                self.socket,
+                "--store",
+                os.path.join(self.folder, "store.db"),
+                *self.options,
+            ],
+            stdout=self.log,
+            stderr=self.log,
+        )
         await_that("the arbiter", self.answers)
 
     def answers(self):
-        expect(self.child.poll() is None, "the arbiter ended:", open(self.log.name, encoding="utf-8").read())
+        expect(
+            self.child.poll() is None,
+            "the arbiter ended:",
+            open(self.log.name, encoding="utf-8").read(),
+        )
         return self.top() is not None
 
     def top(self):
-        done = subprocess.run([HESHARE, "fair", "top", "--json", "--once", "--socket", self.socket], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        done = subprocess.run(
+            [HESHARE, "fair", "top", "--json", "--once", "--socket", self.socket],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
         return json.loads(done.stdout)[0] if done.returncode == 0 else None
 
     def tenants(self):
@@ -68,8 +103,26 @@ class Tenant:
         self.name = name
         self.log = os.path.join(arbiter.folder, name + ".log")
         with open(self.log, "a", encoding="utf-8") as log:
-            self.child = subprocess.Popen([HESHARE, "fair", "run", "--tenant", name, "--weight", str(weight), "--socket", arbiter.socket, "--",
-                                           CLIENT, *work, "--for", str(seconds)], stdout=log, stderr=log)
+            self.child = subprocess.Popen(
+                [
+                    HESHARE,
+                    "fair",
+                    "run",
+                    "--tenant",
+                    name,
+                    "--weight",
+                    str(weight),
+                    "--socket",
+                    arbiter.socket,
+                    "--",
+                    CLIENT,
+                    *work,
+                    "--for",
+                    str(seconds),
+                ],
+                stdout=log,
+                stderr=log,
+            )
         self.pid = self.child.pid  # the program takes the place of heshare
 
     def gpu_s(self):
@@ -103,8 +156,15 @@ class Cases:
             except Exception:
                 for name in sorted(os.listdir(folder)):
                     if name.endswith(".log"):
-                        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as f:
-                            sys.stderr.write("".join("# | %s: %s\n" % (name, line) for line in f.read().splitlines()[-15:]))
+                        with open(
+                            os.path.join(folder, name), encoding="utf-8", errors="replace"
+                        ) as f:
+                            sys.stderr.write(
+                                "".join(
+                                    "# | %s: %s\n" % (name, line)
+                                    for line in f.read().splitlines()[-15:]
+                                )
+                            )
                 raise
             finally:
                 for t in self.running:
@@ -118,16 +178,27 @@ class Cases:
 
     def settle(self, tenants):
         """Until every tenant's power is measured: a tenant has up to three long turns for that, which are not charged."""
+
         def slices():
             now = self.arbiter.tenants()
-            known = all(t.name in now and now[t.name]["slice_ms"] > 0 and now[t.name]["power_source"] != "assumed" for t in tenants)
+            known = all(
+                t.name in now
+                and now[t.name]["slice_ms"] > 0
+                and now[t.name]["power_source"] != "assumed"
+                for t in tenants
+            )
             return [now[t.name]["slice_ms"] for t in tenants] if known else None
 
         def quiet():
             first, before = slices(), look()
             time.sleep(10 * INTERVAL_S)
             after = look()
-            return first and first == slices() and all(after[t.pid] - before[t.pid] < 8 * INTERVAL_S for t in tenants)
+            return (
+                first
+                and first == slices()
+                and all(after[t.pid] - before[t.pid] < 8 * INTERVAL_S for t in tenants)
+            )
+
         await_that("powers of all tenants", quiet, 120)
 
     def settle_by_weight(self, tenants):
@@ -145,13 +216,21 @@ class Cases:
         after, end = look(), time.monotonic()
         used = [after[t.pid] - before[t.pid] for t in tenants]
         mean = [sum(s[i] for s in slices) / len(slices) for i in range(len(tenants))]
-        return [u / sum(used) for u in used], [m / sum(mean) for m in mean], (after["all"] - before["all"]) / (end - start)
+        return (
+            [u / sum(used) for u in used],
+            [m / sum(mean) for m in mean],
+            (after["all"] - before["all"]) / (end - start),
+        )
 
     def check_shares(self, tenants, seconds, within):
         got, wanted, busy = self.window(tenants, seconds)
         off = max(abs(g / w - 1) for g, w in zip(got, wanted))
         say = "shares %s, slices %s, off by %.2f %% at most, GPU busy %.1f %%" % (
-            " ".join("%.3f" % x for x in got), " ".join("%.3f" % x for x in wanted), 100 * off, 100 * busy)
+            " ".join("%.3f" % x for x in got),
+            " ".join("%.3f" % x for x in wanted),
+            100 * off,
+            100 * busy,
+        )
         expect(off <= within / 100, say)
         expect(busy >= self.busy, say)
         return say
@@ -173,7 +252,10 @@ class Cases:
 
     def case_weights_2_to_1(self):
         self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
-        tenants = [self.tenant(self.arbiter, "heavy", WORK[0], weight=2), self.tenant(self.arbiter, "light", WORK[3])]
+        tenants = [
+            self.tenant(self.arbiter, "heavy", WORK[0], weight=2),
+            self.tenant(self.arbiter, "light", WORK[3]),
+        ]
         self.settle_by_weight(tenants)
         return self.check_shares(tenants, self.options.seconds, self.options.within)
 
@@ -189,14 +271,23 @@ class Cases:
         third.end()
         time.sleep(2 * INTERVAL_S)
         two, _, busy = self.window(first, 10 * INTERVAL_S)
-        say = "with the third %s, without %s, GPU busy %.1f %%" % (" ".join("%.3f" % x for x in three), " ".join("%.3f" % x for x in two), 100 * busy)
+        say = "with the third %s, without %s, GPU busy %.1f %%" % (
+            " ".join("%.3f" % x for x in three),
+            " ".join("%.3f" % x for x in two),
+            100 * busy,
+        )
         near = self.near(0.08)
-        expect(max(abs(x - 1 / 3) for x in three) < near and max(abs(x - 1 / 2) for x in two) < near, say)
+        expect(
+            max(abs(x - 1 / 3) for x in three) < near and max(abs(x - 1 / 2) for x in two) < near,
+            say,
+        )
         return say
 
     def case_an_idle_tenant_leaves_the_gpu_to_others(self):
         self.serve("--policy", "time", "--profile-for", "0", "--no-clocks")
-        idle = self.tenant(self.arbiter, "idle", ("--spin", "1000", "--idle", "40000", "--queue", "1"))
+        idle = self.tenant(
+            self.arbiter, "idle", ("--spin", "1000", "--idle", "40000", "--queue", "1")
+        )
         busy = self.tenant(self.arbiter, "busy", WORK[3])
         await_that("both", lambda: idle.gpu_s() > 0 and busy.gpu_s() > 0.2)
         got, _, used = self.window([idle, busy], self.options.seconds / 3)
@@ -219,7 +310,9 @@ class Cases:
 
     def case_a_tenant_that_is_stopped_loses_its_lease(self):
         self.serve("--policy", "time", "--profile-for", "0", "--no-clocks", "--patience", "0.5")
-        stays, stopped = self.tenant(self.arbiter, "stays", WORK[3]), self.tenant(self.arbiter, "stopped", WORK[5])
+        stays, stopped = self.tenant(self.arbiter, "stays", WORK[3]), self.tenant(
+            self.arbiter, "stopped", WORK[5]
+        )
         await_that("both", lambda: stays.gpu_s() > 0.2 and stopped.gpu_s() > 0.2)
         stopped.child.send_signal(signal.SIGSTOP)
         before = stays.gpu_s()
@@ -248,15 +341,20 @@ class Cases:
             time.sleep(self.random.random() * 0.5)
             self.arbiter.end(signal.SIGKILL)
             before = [t.gpu_s() for t in tenants]
-            await_that("they run unscheduled", lambda: all(t.gpu_s() > b + 0.1 for t, b in zip(tenants, before)))
+            await_that(
+                "they run unscheduled",
+                lambda: all(t.gpu_s() > b + 0.1 for t, b in zip(tenants, before)),
+            )
             self.arbiter.start()
             await_that("they are back", lambda: len(self.arbiter.tenants()) == 2)
         time.sleep(2 * INTERVAL_S)
         got, _, busy = self.window(tenants, self.options.seconds / 3)
-        say = "shares after three kills %s, GPU busy %.1f %%" % (" ".join("%.3f" % x for x in got), 100 * busy)
+        say = "shares after three kills %s, GPU busy %.1f %%" % (
+            " ".join("%.3f" % x for x in got),
+            100 * busy,
+        )
         expect(max(abs(x - 0.5) for x in got) < self.near(0.05), say)
         return say
-
 
     def case_results_are_the_same_with_and_without(self):
         """Streams, threads, graphs, host functions and copies, by each route to the driver, while another tenant runs."""
@@ -265,9 +363,20 @@ class Cases:
         sums = set()
         for route in (["link"], ["dlsym"], ["proc1"], ["proc2"], ["proc2", "--ptsz"]):
             work = [CLIENT, "--route", *route, "--rounds", "20", "--threads", "3"]
-            shared = [HESHARE, "fair", "run", "--tenant", "x", "--socket", self.arbiter.socket, "--"]
+            shared = [
+                HESHARE,
+                "fair",
+                "run",
+                "--tenant",
+                "x",
+                "--socket",
+                self.arbiter.socket,
+                "--",
+            ]
             for command in (work, shared + work):
-                sums.add(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+                sums.add(
+                    subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+                )
         expect(len(sums) == 1, "checksums", sums)
         return sums.pop().strip() + " ten times"
 
@@ -283,8 +392,14 @@ def enter_lab():
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     p.add_argument("--seconds", type=float, default=30, help="of each measurement")
-    p.add_argument("--within", type=float, default=2, help="percent that GPU time may be off its slices")
-    p.add_argument("--rough", action="store_true", help="on a busy machine: the GPU may be idle, and other bounds are wider too")
+    p.add_argument(
+        "--within", type=float, default=2, help="percent that GPU time may be off its slices"
+    )
+    p.add_argument(
+        "--rough",
+        action="store_true",
+        help="on a busy machine: the GPU may be idle, and other bounds are wider too",
+    )
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("cases", nargs="*", metavar="CASE", help="part of its name; without it, all")
     o = p.parse_args()
@@ -292,7 +407,11 @@ def main():
         enter_namespace()
         return enter_lab()
     cases = Cases(o)
-    names = [n for n in dir(cases) if n.startswith("case_") and (not o.cases or any(c in n for c in o.cases))]
+    names = [
+        n
+        for n in dir(cases)
+        if n.startswith("case_") and (not o.cases or any(c in n for c in o.cases))
+    ]
     print("1..%d" % len(names))
     failed = 0
     for i, name in enumerate(names):

@@ -25,9 +25,21 @@ sys.dont_write_bytecode = True
 from lab import HESHARE, Lab, Wrong, await_that, enter_namespace, expect, kill
 from lab_run import Run, make_plan
 
-LIVES = 5         # kills of a run before it may finish
+LIVES = 5  # kills of a run before it may finish
 
-PROFILE = [HESHARE, "profile", "mobilenet", "--gpus", "0,1,2", "--batch", "32", "--shares", "40,100", "--clocks", "600,900"]
+PROFILE = [
+    HESHARE,
+    "profile",
+    "mobilenet",
+    "--gpus",
+    "0,1,2",
+    "--batch",
+    "32",
+    "--shares",
+    "40,100",
+    "--clocks",
+    "600,900",
+]
 PROFILE_POINTS = 12  # two types, two shares, two clocks and the default
 
 
@@ -64,7 +76,11 @@ class Faults:
         try:
             yield c
         except Exception:
-            sys.stderr.write("".join(f"# | {line}\n" for line in c.said().splitlines()[-40:]) if os.path.exists(c.log) else "")
+            sys.stderr.write(
+                "".join(f"# | {line}\n" for line in c.said().splitlines()[-40:])
+                if os.path.exists(c.log)
+                else ""
+            )
             raise
         finally:
             c.close()
@@ -105,8 +121,12 @@ class Faults:
         self.repeated += c.read("select count(*) from attempts where verdict <> 'done'")[0][0]
 
     def restore(self, c):
-        subprocess.run([HESHARE, "restore", os.path.join(c.folder, "plan.run")], env=c.lab.env, check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [HESHARE, "restore", os.path.join(c.folder, "plan.run")],
+            env=c.lab.env,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
 
     def some(self, n):
         """The rounds of a case: n, or fewer in a short run."""
@@ -118,7 +138,12 @@ class Faults:
         ready = {"a job": None, "a daemon": "is_daemon", "a server": "is_server"}[what]
         with self.case() as c:
             c.start()
-            await_that(what, c.begun if not ready else lambda: c.ended() or any(getattr(p, ready)() for p in c.processes()))
+            await_that(
+                what,
+                c.begun
+                if not ready
+                else lambda: c.ended() or any(getattr(p, ready)() for p in c.processes()),
+            )
             if part:
                 self.wait_moment(c, self.moment() / part)
             yield c
@@ -165,7 +190,10 @@ class Faults:
                 guard = c.guard()
                 if guard:
                     kill(guard.pid)
-                    await_that("another guard", lambda: c.ended() or getattr(c.guard(), "pid", guard.pid) != guard.pid)
+                    await_that(
+                        "another guard",
+                        lambda: c.ended() or getattr(c.guard(), "pid", guard.pid) != guard.pid,
+                    )
                 if i % 2 and not c.ended():
                     c.kill_run()
                     self.clean(c)
@@ -217,8 +245,11 @@ class Faults:
 
     def test_the_disk_is_full(self):
         small = tempfile.mkdtemp(dir=self.lab.folder)
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small], check=False,
-                          stderr=subprocess.DEVNULL).returncode:
+        if subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small],
+            check=False,
+            stderr=subprocess.DEVNULL,
+        ).returncode:
             raise Skip("no file system can be mounted here")
         try:
             for i in self.some(4):
@@ -325,7 +356,10 @@ class Faults:
                     for p in c.processes():
                         if p.is_daemon() or p.is_server():
                             kill(p.pid)
-                    await_that("the run to hold", lambda: c.ended() or "the journal cannot be written" in c.said())
+                    await_that(
+                        "the run to hold",
+                        lambda: c.ended() or "the journal cannot be written" in c.said(),
+                    )
                     # Usually the run notices in this time that the daemon is gone.
                     time.sleep(self.takes_s / 4)
                 self.survive(c)
@@ -333,7 +367,7 @@ class Faults:
 
     def test_the_driver_refuses(self):
         for spec in ("all:no-permission", "all:sensor-gap", "all:lock-ignored"):
-            for late in (0, 1)[:max(1, self.options.moments // 15)]:
+            for late in (0, 1)[: max(1, self.options.moments // 15)]:
                 with self.case() as c:
                     if not late:
                         self.lab.fault(spec)
@@ -360,14 +394,22 @@ class Faults:
 
     def make_unkillable(self, seconds):
         """@return the number of GPUs with processes"""
-        return sum(not subprocess.run(["vgpu-fault", "%d:unkillable:%d" % (gpu, seconds)], env=self.lab.env,
-                                      stderr=subprocess.DEVNULL).returncode for gpu in range(3))
+        return sum(
+            not subprocess.run(
+                ["vgpu-fault", "%d:unkillable:%d" % (gpu, seconds)],
+                env=self.lab.env,
+                stderr=subprocess.DEVNULL,
+            ).returncode
+            for gpu in range(3)
+        )
 
     def test_jobs_that_cannot_be_killed(self):
         """The program is killed while processes on a GPU do not end: no second copy starts there."""
         for i in self.some(4):
             with self.running() as c:
-                await_that("a job on a GPU", lambda: c.ended() or self.make_unkillable((100, 600)[i % 2]))
+                await_that(
+                    "a job on a GPU", lambda: c.ended() or self.make_unkillable((100, 600)[i % 2])
+                )
                 c.kill_run()
                 self.clean(c)
                 self.complete(c)
@@ -380,8 +422,17 @@ class Faults:
                     kill(guard.pid, signal.SIGSTOP)
                 if i % 2 and guard:
                     c.kill_run()
-                    done = subprocess.run([HESHARE, "restore", os.path.join(c.folder, "plan.run")], env=c.lab.env, stderr=subprocess.PIPE, text=True)
-                    expect("kill -CONT %d lets it do its work" % guard.pid in done.stderr, "restore says", done.stderr)
+                    done = subprocess.run(
+                        [HESHARE, "restore", os.path.join(c.folder, "plan.run")],
+                        env=c.lab.env,
+                        stderr=subprocess.PIPE,
+                        text=True,
+                    )
+                    expect(
+                        "kill -CONT %d lets it do its work" % guard.pid in done.stderr,
+                        "restore says",
+                        done.stderr,
+                    )
                     kill(guard.pid, signal.SIGCONT)
                     self.clean(c)
                     self.complete(c)
@@ -391,7 +442,9 @@ class Faults:
     def test_the_store_is_away_for_a_while(self):
         for i in self.some(4):
             with self.running() as c:
-                names = [n for n in (c.store, c.store + "-wal", c.store + "-shm") if os.path.exists(n)]
+                names = [
+                    n for n in (c.store, c.store + "-wal", c.store + "-shm") if os.path.exists(n)
+                ]
                 for n in names:
                     os.rename(n, n + ".away")
                 time.sleep((0.02, 0.5, 2, 0.2)[i % 4])
@@ -403,17 +456,24 @@ class Faults:
         """Fork chains in their own sessions without environment; pipes and links instead of logs and statuses."""
         chain = os.path.join(self.lab.folder, "chain.py")
         with open(chain, "w", encoding="ascii") as f:
-            f.write("import os, sys\nos.setsid()\nwhile True:\n    open(sys.argv[1], 'a').write('.')\n    if os.fork():\n        os._exit(0)\n")
+            f.write(
+                "import os, sys\nos.setsid()\nwhile True:\n    open(sys.argv[1], 'a').write('.')\n    if os.fork():\n        os._exit(0)\n"
+            )
         for i in self.some(4):
             with self.case() as c:
                 beat = os.path.join(c.folder, "beat")
                 script = os.path.join(c.folder, "first.sh")
                 with open(script, "w", encoding="ascii") as f:
                     f.write("env -i %s %s %s &\n" % (sys.executable, chain, beat))
-                    f.write("cd %s/plan.run && for n in *.log; do ln -sf /dev/full link.$$; mkfifo pipe.$$ 2>/dev/null; done\n" % c.folder)
+                    f.write(
+                        "cd %s/plan.run && for n in *.log; do ln -sf /dev/full link.$$; mkfifo pipe.$$ 2>/dev/null; done\n"
+                        % c.folder
+                    )
                     # Not with kills: a job that removes its own status is run again if the runner dies then.
                     if not i % 2:
-                        f.write("rm -f .$HESHARE_JOB.*.status; mkfifo .$HESHARE_JOB.$HESHARE_ATTEMPT.status; ln -s /dev/full .x.status\n")
+                        f.write(
+                            "rm -f .$HESHARE_JOB.*.status; mkfifo .$HESHARE_JOB.$HESHARE_ATTEMPT.status; ln -s /dev/full .x.status\n"
+                        )
                 c.start(first="sh " + script)
                 await_that("a job", c.begun)
                 if i % 2:
@@ -432,8 +492,12 @@ class Faults:
         if "--shares" not in self.lab.tool(HESHARE, "profile", "--help"):
             raise Skip("this heshare profiles no real GPUs")
         with self.case() as c:
-            c.argv = lambda *more: PROFILE + ["--store", c.store, "--", "vgpu-task --workload mobilenet --batch {batch} "
-                                              "--iterations 5000"]
+            c.argv = lambda *more: PROFILE + [
+                "--store",
+                c.store,
+                "--",
+                "vgpu-task --workload mobilenet --batch {batch} " "--iterations 5000",
+            ]
             points = set()
             for _ in self.some(8):
                 c.start()
@@ -471,9 +535,16 @@ def run_case(faults, number, name, within_s):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--moments", type=int, default=30, help="kills of the program; other faults in proportion")
+    p.add_argument(
+        "--moments", type=int, default=30, help="kills of the program; other faults in proportion"
+    )
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--within", type=float, default=0, help="seconds after which nothing may remain; 0: report only")
+    p.add_argument(
+        "--within",
+        type=float,
+        default=0,
+        help="seconds after which nothing may remain; 0: report only",
+    )
     p.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(names()))
     o = p.parse_args()
     enter_namespace()
@@ -489,8 +560,10 @@ def main():
     finally:
         lab.close()
         shutil.rmtree(folder)
-    print(f"# faults survived: {faults.survived}; GPUs clean after {max(faults.times, default=0):.2f} s at most; repeated "
-          f"attempts: {faults.repeated}, of them after the job's last act: {faults.cut}")
+    print(
+        f"# faults survived: {faults.survived}; GPUs clean after {max(faults.times, default=0):.2f} s at most; repeated "
+        f"attempts: {faults.repeated}, of them after the job's last act: {faults.cut}"
+    )
     return 0 if good else 1
 
 

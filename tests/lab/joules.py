@@ -48,14 +48,31 @@ def idle_watts():
 
 def measured_s(store):
     with sqlite3.connect(store) as db:
-        return db.execute("SELECT sum(s) FROM (SELECT max(measured_us) * 1e-6 AS s FROM run_meters GROUP BY session)").fetchone()[0]
+        return db.execute(
+            "SELECT sum(s) FROM (SELECT max(measured_us) * 1e-6 AS s FROM run_meters GROUP BY session)"
+        ).fetchone()[0]
 
 
 def session(store, more, stop):
     """Carry the plan out; after stop = (joules, signal) interrupt it. Returns joules and seconds by the lab."""
     start, before = time.monotonic(), counters()
-    run = subprocess.Popen(["heshare", "run", PLAN, "--json", "--store", store, "--jobs", store + ".run", "-c", COMMAND, *more],
-                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    run = subprocess.Popen(
+        [
+            "heshare",
+            "run",
+            PLAN,
+            "--json",
+            "--store",
+            store,
+            "--jobs",
+            store + ".run",
+            "-c",
+            COMMAND,
+            *more,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     if stop:
         while counters() < before + stop[0] and run.poll() is None:
             time.sleep(0.2)
@@ -78,10 +95,22 @@ def main():
         time.sleep(30)  # what the GPUs use now is not the run's
         last = session(store, ["--resume"], None)
         report, outside_s = last[2], first[1] + last[1] - measured_s(store)
-        print(json.dumps({"run": number, "killed": how == signal.SIGKILL, "done": report["jobs_done"], "energy": report["energy"],
-                          "jobs_j": sum(j["attributed_j"] for j in report["jobs"]),
-                          "aborted_j": sum(j["aborted_j"] for j in report["jobs"]),
-                          "counters_j": first[0] + last[0], "outside_s": outside_s, "outside_j": outside_s * idle_w}), flush=True)
+        print(
+            json.dumps(
+                {
+                    "run": number,
+                    "killed": how == signal.SIGKILL,
+                    "done": report["jobs_done"],
+                    "energy": report["energy"],
+                    "jobs_j": sum(j["attributed_j"] for j in report["jobs"]),
+                    "aborted_j": sum(j["aborted_j"] for j in report["jobs"]),
+                    "counters_j": first[0] + last[0],
+                    "outside_s": outside_s,
+                    "outside_j": outside_s * idle_w,
+                }
+            ),
+            flush=True,
+        )
 
 
 main()

@@ -12,7 +12,7 @@ import time
 HESHARE = os.environ.get("HESHARE", "build/src/cli/heshare")
 LAB = os.environ.get("HES_LAB", "build/lab/lab")
 SPEED = 50
-PATIENCE_S = 60   # for what is to happen at all
+PATIENCE_S = 60  # for what is to happen at all
 
 FLEET = """name: faults
 nodes:
@@ -56,7 +56,11 @@ def kill(pid, sig=signal.SIGKILL):
 def enter_namespace():
     """Run this program again in a PID namespace of its own, where root may make one: a wrong number then hits nobody outside."""
     words = ["unshare", "--fork", "--pid", "--mount-proc"]
-    if os.environ.get("HESHARE_TEST_NAMESPACE") or os.geteuid() != 0 or subprocess.run([*words, "true"], stderr=subprocess.DEVNULL).returncode:
+    if (
+        os.environ.get("HESHARE_TEST_NAMESPACE")
+        or os.geteuid() != 0
+        or subprocess.run([*words, "true"], stderr=subprocess.DEVNULL).returncode
+    ):
         return
     os.environ["HESHARE_TEST_NAMESPACE"] = "1"
     os.execvp(words[0], [*words, sys.executable, *sys.argv])
@@ -72,8 +76,20 @@ class Lab:
         with open(fleet, "w", encoding="ascii") as f:
             f.write(FLEET)
         self._process = subprocess.Popen(
-            [LAB, "--fleet", fleet, "--speed", str(SPEED), "--", "sh", "-c", f"env -0 >'{path}.new'; mv '{path}.new' '{path}'; cat"],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            [
+                LAB,
+                "--fleet",
+                fleet,
+                "--speed",
+                str(SPEED),
+                "--",
+                "sh",
+                "-c",
+                f"env -0 >'{path}.new'; mv '{path}.new' '{path}'; cat",
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        )
         await_that("the lab", lambda: os.path.exists(path))
         with open(path, encoding="utf-8") as f:
             self.env = dict(row.split("=", 1) for row in f.read().split("\0") if row)
@@ -83,12 +99,16 @@ class Lab:
         self._process.wait()
 
     def tool(self, *argv):
-        return subprocess.run(argv, env=self.env, check=True, stdout=subprocess.PIPE, text=True).stdout
+        return subprocess.run(
+            argv, env=self.env, check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
 
     def changed(self):
         """GPUs that are not as they were."""
         rows = [line.split() for line in self.tool("vgpu-look").splitlines()[1:]]
-        return [f"GPU {r[0]}: clock {r[2]}, limit {r[3]}" for r in rows if r[2] != "-" or r[3] != "-"]
+        return [
+            f"GPU {r[0]}: clock {r[2]}, limit {r[3]}" for r in rows if r[2] != "-" or r[3] != "-"
+        ]
 
     def fault(self, *specs):
         self.tool("vgpu-fault", *specs)
@@ -99,8 +119,8 @@ class Process:
         self.pid = pid
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
             text = f.read()
-        self.name = text[text.index("(") + 1:text.rindex(")")]
-        self.state, self.parent = text[text.rindex(")") + 2:].split()[:2]
+        self.name = text[text.index("(") + 1 : text.rindex(")")]
+        self.state, self.parent = text[text.rindex(")") + 2 :].split()[:2]
         with open(f"/proc/{pid}/cmdline", "rb") as f:
             self.argv = f.read().decode(errors="replace").split("\0")
         with open(f"/proc/{pid}/environ", "rb") as f:

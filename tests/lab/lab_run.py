@@ -9,7 +9,7 @@ import time
 from lab import HESHARE, PATIENCE_S, Process, await_that, expect, kill, runs
 
 MARK = "HESHARE_FAULTS_CASE"
-SLOW_S = 0.5      # longer times are reported
+SLOW_S = 0.5  # longer times are reported
 
 JOBS = """id,arrival_s,workload,batch_size,iterations,memory_mib
 j01,0,resnet34,8,1534,1813
@@ -33,8 +33,21 @@ def make_plan(folder):
     jobs, plan = os.path.join(folder, "jobs.csv"), os.path.join(folder, "plan.json")
     with open(jobs, "w", encoding="ascii") as f:
         f.write(JOBS)
-    subprocess.run([HESHARE, "plan", jobs, "--fleet", os.path.join(folder, "fleet.yaml"), "--policy", "heshare", "-o", plan],
-                   check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [
+            HESHARE,
+            "plan",
+            jobs,
+            "--fleet",
+            os.path.join(folder, "fleet.yaml"),
+            "--policy",
+            "heshare",
+            "-o",
+            plan,
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return plan
 
 
@@ -53,24 +66,45 @@ class Run:
         self.ledger = os.path.join(lab.folder, f"ledger-{self.mark}")
         self.log = os.path.join(lab.folder, f"log-{self.mark}")
         self.run = None
-        self.rows = {}        # of the journal, as seen before a fault
-        self.over = set()     # attempts that had ended by themselves before a fault: job and number
-        self.before = 0       # the last attempt, by its id, of the program's lives before this one
+        self.rows = {}  # of the journal, as seen before a fault
+        self.over = set()  # attempts that had ended by themselves before a fault: job and number
+        self.before = 0  # the last attempt, by its id, of the program's lives before this one
         shutil.copy(plan, self.plan)
 
     # --- the program ---
 
     def argv(self, *more):
-        return [HESHARE, "run", self.plan, "--store", self.store, "--node", "lab", "--grace", "20",
-                "--command", COMMAND % self.ledger, *more]
+        return [
+            HESHARE,
+            "run",
+            self.plan,
+            "--store",
+            self.store,
+            "--node",
+            "lab",
+            "--grace",
+            "20",
+            "--command",
+            COMMAND % self.ledger,
+            *more,
+        ]
 
     def start(self, *more, first=None, **how):
         """@param first  what every job does before its work; None: nothing"""
-        env = dict(self.lab.env, **{MARK: self.mark}, **({"HESHARE_FAULTS_FIRST": first} if first else {}))
+        env = dict(
+            self.lab.env, **{MARK: self.mark}, **({"HESHARE_FAULTS_FIRST": first} if first else {})
+        )
         self.before = max((r[0] for r in self.read("select id from attempts")), default=0)
         with open(self.log, "a", encoding="utf-8") as log:
-            self.run = subprocess.Popen(self.argv(*more), env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                        start_new_session=True, **how)
+            self.run = subprocess.Popen(
+                self.argv(*more),
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                **how,
+            )
 
     def ended(self):
         return self.run.poll() is not None
@@ -104,7 +138,9 @@ class Run:
         return found
 
     def guard(self):
-        return next((p for p in self.processes() if p.is_guard() and p.parent == str(self.run.pid)), None)
+        return next(
+            (p for p in self.processes() if p.is_guard() and p.parent == str(self.run.pid)), None
+        )
 
     def left(self):
         """What a run that is gone has left; its guard may still look for more."""
@@ -121,8 +157,12 @@ class Run:
             left = self.left()
         times.append(time.monotonic() - begin)
         if times[-1] > SLOW_S:
-            sys.stderr.write(f"# {times[-1]:.2f} s until nothing was left; last of all {'; '.join(last)}\n")
-        await_that("the guard's end", lambda: not [p for p in self.processes() if p.pid != self.run.pid])
+            sys.stderr.write(
+                f"# {times[-1]:.2f} s until nothing was left; last of all {'; '.join(last)}\n"
+            )
+        await_that(
+            "the guard's end", lambda: not [p for p in self.processes() if p.pid != self.run.pid]
+        )
 
     # --- what is written ---
 
@@ -140,7 +180,12 @@ class Run:
     def see(self):
         """Remember what is before a fault."""
         self.see_journal()
-        pids = {(r[0], r[1]): r[2] for r in self.read(f"select job, number, pid from attempts where pid > 0 and id > {self.before}")}
+        pids = {
+            (r[0], r[1]): r[2]
+            for r in self.read(
+                f"select job, number, pid from attempts where pid > 0 and id > {self.before}"
+            )
+        }
         self.over |= {done for done in self.last_acts() if done in pids and not runs(pids[done])}
 
     def last_acts(self):
@@ -163,7 +208,14 @@ class Run:
         seen, self.rows = self.rows, {}
         self.see_journal()
         for key, row in seen.items():
-            expect(self.rows.get(key) == row, "a row of the journal is lost:", key, row, "is now", self.rows.get(key))
+            expect(
+                self.rows.get(key) == row,
+                "a row of the journal is lost:",
+                key,
+                row,
+                "is now",
+                self.rows.get(key),
+            )
         expect(self.read("pragma integrity_check") == [("ok",)], "the store is damaged")
         expect(not self.read("pragma foreign_key_check"), "the store has rows that lead nowhere")
 
@@ -171,12 +223,26 @@ class Run:
         jobs = sorted(line.split(",")[0] for line in JOBS.split()[1:])
         done = sorted(r[0] for r in self.read("select job from attempts where verdict = 'done'"))
         expect(done == jobs, "attempts that are done:", done)
-        expect(sorted(r[0] for r in self.read("select job from run_jobs where state = 'done'")) == jobs, "not every job is done")
-        expect(self.read("select count(*) from attempts where verdict = 'open'") == [(0,)], "attempts are left open")
-        ends = {(r[0], r[1]): r[2:] for r in self.read("select job, number, verdict, status from attempts")}
+        expect(
+            sorted(r[0] for r in self.read("select job from run_jobs where state = 'done'"))
+            == jobs,
+            "not every job is done",
+        )
+        expect(
+            self.read("select count(*) from attempts where verdict = 'open'") == [(0,)],
+            "attempts are left open",
+        )
+        ends = {
+            (r[0], r[1]): r[2:]
+            for r in self.read("select job, number, verdict, status from attempts")
+        }
         # Killed between its last act and its end, nobody can know that a job was done.
         acts = self.last_acts()
-        cut = [a for a in acts if ends[a][0] in ("lost", "stopped") and ends[a][1] != 0 and a not in self.over]
+        cut = [
+            a
+            for a in acts
+            if ends[a][0] in ("lost", "stopped") and ends[a][1] != 0 and a not in self.over
+        ]
         finished = sorted(job for job, attempt in acts if (job, attempt) not in cut)
         expect(finished == jobs, "jobs that ran to their end:", finished)
         return len(cut)

@@ -36,7 +36,20 @@ def fill(c, value):
     for i, v in enumerate(values):
         params[i] = ctypes.cast(ctypes.byref(v), P)
     call("cuCtxPushCurrent_v2", c["context"])
-    call("cuLaunchKernel", c["function"], U(1), U(1), U(1), U(1), U(1), U(1), U(0), c["stream"], params, None)
+    call(
+        "cuLaunchKernel",
+        c["function"],
+        U(1),
+        U(1),
+        U(1),
+        U(1),
+        U(1),
+        U(1),
+        U(0),
+        c["stream"],
+        params,
+        None,
+    )
     call("cuCtxPopCurrent_v2", ctypes.byref(P()))
 
 

@@ -19,11 +19,26 @@ MAGIC, VERSION = 0x46534548, 1
 HELLO, WANT, RELEASE = 1, 2, 3
 WELCOME, REFUSED, PREPARE, GRANT, STOP = 100, 101, 102, 103, 104
 HEAD = struct.Struct("=IHH")
-BODY = {HELLO: struct.Struct("=16sdII64s"), WANT: struct.Struct("="), RELEASE: struct.Struct("=QQQII"),
-        WELCOME: struct.Struct("=QQ"), REFUSED: struct.Struct("=iI160s"), PREPARE: struct.Struct("="),
-        GRANT: struct.Struct("=QQ"), STOP: struct.Struct("=Q")}
-NAMES = {HELLO: "hello", WANT: "want", RELEASE: "release", WELCOME: "welcome", REFUSED: "refused", PREPARE: "prepare",
-         GRANT: "grant", STOP: "stop"}
+BODY = {
+    HELLO: struct.Struct("=16sdII64s"),
+    WANT: struct.Struct("="),
+    RELEASE: struct.Struct("=QQQII"),
+    WELCOME: struct.Struct("=QQ"),
+    REFUSED: struct.Struct("=iI160s"),
+    PREPARE: struct.Struct("="),
+    GRANT: struct.Struct("=QQ"),
+    STOP: struct.Struct("=Q"),
+}
+NAMES = {
+    HELLO: "hello",
+    WANT: "want",
+    RELEASE: "release",
+    WELCOME: "welcome",
+    REFUSED: "refused",
+    PREPARE: "prepare",
+    GRANT: "grant",
+    STOP: "stop",
+}
 
 
 class Tenant:
@@ -45,8 +60,18 @@ class Arbiter:
 
     def note(self, tenant, kind, **fields):
         if self.log:
-            self.log.write(json.dumps({"at": time.monotonic(), "tenant": tenant.number, "name": tenant.name,
-                                       "message": NAMES.get(kind, kind), **fields}) + "\n")
+            self.log.write(
+                json.dumps(
+                    {
+                        "at": time.monotonic(),
+                        "tenant": tenant.number,
+                        "name": tenant.name,
+                        "message": NAMES.get(kind, kind),
+                        **fields,
+                    }
+                )
+                + "\n"
+            )
 
     def send(self, tenant, kind, *values, **fields):
         self.note(tenant, kind, **fields)
@@ -64,8 +89,8 @@ class Arbiter:
             self.holder = None
 
     def take(self, tenant, packet):
-        magic, version, kind = HEAD.unpack(packet[:HEAD.size])
-        values = BODY[kind].unpack(packet[HEAD.size:])
+        magic, version, kind = HEAD.unpack(packet[: HEAD.size])
+        values = BODY[kind].unpack(packet[HEAD.size :])
         if magic != MAGIC or version != VERSION:
             raise ValueError("not this protocol")
         if kind == HELLO:
@@ -75,13 +100,22 @@ class Arbiter:
                 self.send(tenant, REFUSED, -1, 0, self.options.refuse.encode())
                 self.drop(tenant)
             else:
-                self.send(tenant, WELCOME, int(self.options.window * 1e6), int(self.options.idle * 1e6))
+                self.send(
+                    tenant, WELCOME, int(self.options.window * 1e6), int(self.options.idle * 1e6)
+                )
         elif kind == WANT:
             self.note(tenant, kind)
             tenant.wants = True
         elif kind == RELEASE:
-            self.note(tenant, kind, lease=values[0], gpu_ns=values[1], launches=values[2], more=values[3],
-                      held_ns=int((time.monotonic() - self.granted) * 1e9))
+            self.note(
+                tenant,
+                kind,
+                lease=values[0],
+                gpu_ns=values[1],
+                launches=values[2],
+                more=values[3],
+                held_ns=int((time.monotonic() - self.granted) * 1e9),
+            )
             if self.holder is tenant and values[0] == self.lease:
                 self.holder = None
             tenant.wants = tenant.wants or values[3] == 1
@@ -105,8 +139,17 @@ class Arbiter:
                 self.send(waiting[0], PREPARE)
 
     def step(self):
-        wait = 0.001 if self.holder is not None and self.endless and not self.stopped and any(t.wants for t in self.tenants) else 0.5
-        ready, _, _ = select.select([self.server] + [t.connection for t in self.tenants], [], [], wait)
+        wait = (
+            0.001
+            if self.holder is not None
+            and self.endless
+            and not self.stopped
+            and any(t.wants for t in self.tenants)
+            else 0.5
+        )
+        ready, _, _ = select.select(
+            [self.server] + [t.connection for t in self.tenants], [], [], wait
+        )
         for s in ready:
             if s is self.server:
                 self.count += 1

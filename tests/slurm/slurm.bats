@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# Plans on several nodes in a real Slurm, on virtual GPUs with real processes (slurm_lab.bash). A job leaves a line in
-# "marks" when it is done: a job with two lines ran twice. SEED sets the moments at which something is killed.
+# Plans on several nodes in a real Slurm, on virtual GPUs with real processes (slurm_lab.bash). A
+# job leaves a line in "marks" when it is done: a job with two lines ran twice. SEED sets the
+# moments at which something is killed.
 
 load slurm_lab
 
@@ -30,13 +31,16 @@ setup() {
 
 # What a failed test shows.
 teardown() {
-	[ -n "${BATS_TEST_COMPLETED:-}" ] || grep -hv '^j[0-9]* *n' jobs.pilot/pilot.*.log | cut -c1-300
-	[ -n "${BATS_TEST_COMPLETED:-}" ] || jq -c '[.nodes, .rounds, .state, .jobs_done]' jobs.pilot/plan.run/report.json
+	[ -n "${BATS_TEST_COMPLETED:-}" ] || grep -hv '^j[0-9]* *n' jobs.pilot/pilot.*.log |
+		cut -c1-300
+	[ -n "${BATS_TEST_COMPLETED:-}" ] || jq -c '[.nodes, .rounds, .state, .jobs_done]' \
+		jobs.pilot/plan.run/report.json
 }
 
 # make_jobs N SCALE: jobs.csv, of half a second to two seconds each times SCALE
 make_jobs() {
-	local i kinds=("resnet18,4,150,1194" "mobilenet,4,150,1266" "resnet34,4,100,1373" "gpt2,1,30,1513")
+	local i kinds=("resnet18,4,150,1194" "mobilenet,4,150,1266" "resnet34,4,100,1373" \
+		"gpt2,1,30,1513")
 	echo id,arrival_s,workload,batch_size,iterations,memory_mib
 	for ((i = 0; i < $1; i++)); do
 		IFS=, read -r name batch iterations memory <<<"${kinds[i % 4]}"
@@ -46,13 +50,15 @@ make_jobs() {
 
 # pilot OPTIONS...: submitted, not waited for; sets $id
 pilot() {
-	"$HESHARE" pilot jobs.csv --no-wait --nodes 3 --time 10 --gpus-per-node 1 --sbatch --exclusive --budget 3000 "$@" >pilot.txt
+	"$HESHARE" pilot jobs.csv --no-wait --nodes 3 --time 10 --gpus-per-node 1 --sbatch \
+		--exclusive --budget 3000 "$@" >pilot.txt
 	id=$(grep -o 'Slurm job [0-9]*' pilot.txt | grep -o '[0-9]*$')
 }
 
 ended() { # ID: wait for the end of a Slurm job; print its state, FORGOTTEN where Slurm does not know it any more
 	local state
-	until state=$(squeue -h --states=all -j "$1" -o %T 2>&1) && [[ $state =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL)$ ]]; do
+	until state=$(squeue -h --states=all -j "$1" -o %T 2>&1) &&
+		[[ $state =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL)$ ]]; do
 		[[ $state != *"Invalid job id"* ]] || state=FORGOTTEN
 		[ "$state" != FORGOTTEN ] || break
 		sleep 0.2
@@ -78,7 +84,8 @@ all_idle() {
 	until [ "$(sinfo -h -o '%D %t')" = "3 idle" ]; do sleep 0.2; done
 }
 
-# process WORD...: the heshare process of this test with these words at the start of its command line
+# process WORD...: the heshare process of this test with these words at the start of its command
+# line
 process() {
 	local p
 	for p in $(pgrep -f -- "^$HESHARE $* "); do
@@ -88,17 +95,20 @@ process() {
 
 report=jobs.pilot/plan.run/report.json
 
-# The joules of jobs, attempts and idle GPUs are those of the meters, and the meters are those of the nodes.
+# The joules of jobs, attempts and idle GPUs are those of the meters, and the meters are those of
+# the nodes.
 joules_sum() {
 	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .unattributed_j) / .meter_j - 1 | fabs < 0.0001' $report
 	local db
-	for db in jobs.pilot/plan.run/n?/*.db; do sqlite3 "$db" 'SELECT energy_mj / 1000.0 FROM run_meters'; done >meters
+	for db in jobs.pilot/plan.run/n?/*.db; do sqlite3 "$db" \
+		'SELECT energy_mj / 1000.0 FROM run_meters'; done >meters
 	jq -e --slurpfile nodes meters '.energy.meter_j / ($nodes | add) - 1 | fabs < 0.001' $report
 }
 
 @test "60 jobs on three nodes by one sbatch: each once, joules sum to the meters, one report, the exit status" {
 	make_jobs 60 1 >jobs.csv
-	run "$HESHARE" pilot jobs.csv --nodes 3 --time 10 --gpus-per-node 1 --sbatch --exclusive --budget 3000 -- "$task"
+	run "$HESHARE" pilot jobs.csv --nodes 3 --time 10 --gpus-per-node 1 --sbatch --exclusive \
+		--budget 3000 -- "$task"
 	[ "$status" -eq 0 ]
 	once 60
 	clean
@@ -111,7 +121,8 @@ joules_sum() {
 	# From another terminal.
 	[ "$("$HESHARE" status 1 --store jobs.pilot/store.db --json | jq -r '"\(.state) \(.jobs_done)"')" = "done 60" ]
 	# Once more: there is nothing to do.
-	run "$HESHARE" pilot jobs.csv --nodes 3 --time 10 --gpus-per-node 1 --sbatch --exclusive -- "$task"
+	run "$HESHARE" pilot jobs.csv --nodes 3 --time 10 --gpus-per-node 1 --sbatch --exclusive \
+		-- "$task"
 	[ "$status" -eq 0 ]
 	once 60
 }
@@ -122,7 +133,8 @@ joules_sum() {
 	cp jobs.csv b
 	pilot --nodes 1 --sbatch --nodelist=n1 -- "$task"
 	first=$id
-	(cd b && "$HESHARE" pilot ../jobs.csv --dir "$PWD/jobs.pilot" --no-wait --time 10 --sbatch --nodelist=n1 --budget 3000 \
+	(cd b && "$HESHARE" pilot ../jobs.csv --dir "$PWD/jobs.pilot" --no-wait --time 10 \
+		--sbatch --nodelist=n1 --budget 3000 \
 		-- "$work && echo {job} >>$PWD/marks" >pilot.txt)
 	second=$((first + 1))
 	until [ "$(squeue -h -t running -o %i | wc -l)" = 2 ]; do sleep 0.1; done
@@ -141,8 +153,8 @@ joules_sum() {
 	pilot -- "$task"
 	await_marks $((1 + SEED % 8))
 	scontrol requeue "$id"
-	# Slurm lets it wait for two minutes. While it still completes, its start cannot be changed; in the second of the requeue
-	# its start would be refused.
+	# Slurm lets it wait for two minutes. While it still completes, its start cannot be changed;
+	# in the second of the requeue its start would be refused.
 	all_idle
 	[ "$(squeue -h -j "$id" -o %T)" = PENDING ]
 	scontrol update jobid="$id" StartTime=now+2
@@ -194,7 +206,8 @@ joules_sum() {
 @test "a runner is killed, then all is cancelled, before any job is done: rounds with equal plans" {
 	make_jobs 6 1 >jobs.csv
 	pilot -- "$work && { until [ -e $PWD/go ]; do sleep 0.1; done; } && echo {job} >>$PWD/marks"
-	running() { "$HESHARE" status 1 --store jobs.pilot/store.db --json 2>&1 | jq -e ".jobs_running == $1" >/dev/null 2>&1; }
+	running() { "$HESHARE" status 1 --store jobs.pilot/store.db --json 2>&1 |
+		jq -e ".jobs_running == $1" >/dev/null 2>&1; }
 	until running 6; do sleep 0.1; done
 	kill -KILL "$(process run --stop-file | head -1)"
 	until compgen -G 'jobs.pilot/plan.run/*-2.json' >/dev/null; do sleep 0.1; done
@@ -243,7 +256,8 @@ joules_sum() {
 	make_jobs 24 4 >jobs.csv
 	pilot -- "$task"
 	await_marks 1
-	# A slurmctld that dies before it has saved the start of a job forgets it. It saves every five seconds what has changed.
+	# A slurmctld that dies before it has saved the start of a job forgets it. It saves every
+	# five seconds what has changed.
 	touch before
 	scontrol update jobid="$id" name=changed
 	until [ "$SLURM_DIR/state/job_state" -nt before ]; do sleep 0.1; done
@@ -269,7 +283,8 @@ joules_sum() {
 	once 24
 	jq -e '.jobs_done == 24 and (.nodes[] | select(.node == "n2") | .state == "lost" and .failures == 1)' $report
 	joules_sum
-	jq -e '[.nodes[] | select(.node != "n2") | .failures == 0 and .state == "used"] | all' $report
+	jq -e '[.nodes[] | select(.node != "n2") | .failures == 0 and .state == "used"] | all' \
+		$report
 	clean
 	slurmd_on n2
 	all_idle
@@ -284,7 +299,8 @@ joules_sum() {
 	[ "$(ended "$id")" = COMPLETED ]
 	once 24
 	clean
-	jq -e '.jobs_done == 24 and (.nodes[] | select(.node == "n0") | .state == "drained")' $report
+	jq -e '.jobs_done == 24 and (.nodes[] | select(.node == "n0") | .state == "drained")' \
+		$report
 	scontrol update nodename=n0 state=resume
 	all_idle
 }
@@ -320,8 +336,10 @@ joules_sum() {
 	run "$HESHARE" run plan.json --launcher ssh:hosts --restart --command "$task"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"the plan is for other GPUs than these nodes have, so its jobs are planned again"* ]]
-	jq -e '.jobs_done == 12 and ([.jobs[].gpu] | unique | map(startswith("u@n1/")) | all)' plan.run/report.json
-	# A head that is killed, and another one for fewer hosts: the runners of all of them end before their jobs run elsewhere.
+	jq -e '.jobs_done == 12 and ([.jobs[].gpu] | unique | map(startswith("u@n1/")) | all)' \
+		plan.run/report.json
+	# A head that is killed, and another one for fewer hosts: the runners of all of them end
+	# before their jobs run elsewhere.
 	: >marks
 	printf 'u@n0\nu@n2\n' >hosts
 	"$HESHARE" run plan.json --launcher ssh:hosts --restart --command "$task" >/dev/null 2>&1 &
@@ -359,12 +377,15 @@ fails() {
 	fails -- "$plan" 'no node has a GPU to use; node n0: Slurm job'
 	fails -- "$plan" 'ask for some, for example by --gres=gpu:1'
 	fails --gpus=3 -- "$plan" 'the Slurm job asks for GPUs by --gpus, so a runner does not get those of its node: use --gpus-per-node'
-	fails -N2 -w n0,n1 --ntasks-per-node=2 --gpus-per-task=1 -- "$plan" 'the Slurm job asks for GPUs by --gpus-per-task'
-	fails --gpus-per-task=1 -- "$plan --program /nowhere/heshare" 'node n0: it did not answer, exit status 2'
+	fails -N2 -w n0,n1 --ntasks-per-node=2 --gpus-per-task=1 -- "$plan" \
+		'the Slurm job asks for GPUs by --gpus-per-task'
+	fails --gpus-per-task=1 -- "$plan --program /nowhere/heshare" \
+		'node n0: it did not answer, exit status 2'
 	# shellcheck disable=SC2016
 	printf '#!/bin/sh\necho "{\\"heshare\\":\\"0.0.9\\",\\"node\\":\\"$SLURMD_NODENAME\\",\\"index\\":0}"\n' >old
 	chmod +x old
-	fails --gpus-per-node=1 -- "$plan --program $PWD/old" 'node n0: it has heshare 0.0.9 and this is'
+	fails --gpus-per-node=1 -- "$plan --program $PWD/old" \
+		'node n0: it has heshare 0.0.9 and this is'
 	mkdir bin
 	ln -s "$(command -v scontrol)" bin
 	fails --gpus-per-node=1 -- "PATH=$PWD/bin $plan" 'srun: not found'

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# A real Slurm with three nodes for tests: Debian's slurmctld and slurmd, without root services, munge or cgroups, and a
-# virtual GPU lab for each node. All of it is in one folder and in the process namespace of the caller.
+# A real Slurm with three nodes for tests: Debian's slurmctld and slurmd, without root services,
+# munge or cgroups, and a virtual GPU lab for each node. All of it is in one folder and in the
+# process namespace of the caller.
 #
 #   slurm_up           start it in $PWD/slurm; nodes n0 (2 T4), n1 (2 V100), n2 (1 A100)
 #   slurm_down         end it
@@ -77,19 +78,22 @@ slurm_pid() {
 	cat "$SLURM_DIR/process.$1"
 }
 
-# One lab for each node. Slurm passes on the environment of who submits; the prolog adds that of the node's lab.
+# One lab for each node. Slurm passes on the environment of who submits; the prolog adds that of the
+# node's lab.
 slurm_labs() {
 	local node
 	for node in "${SLURM_NODES[@]}"; do
 		printf 'name: x\nnodes:\n  - name: %s\n    gpus: [ %s ]\n' "$node" "$(slurm_fleet "$node")" >"$SLURM_DIR/$node.yaml"
 		# shellcheck disable=SC2016
-		HESHARE_STORE=none "$HES_LAB" --fleet "$SLURM_DIR/$node.yaml" -- sh -c 'env >"$1.new" && mv "$1.new" "$1" && exec sleep 100000' \
+		HESHARE_STORE=none "$HES_LAB" --fleet "$SLURM_DIR/$node.yaml" -- sh -c \
+			'env >"$1.new" && mv "$1.new" "$1" && exec sleep 100000' \
 			sh "$SLURM_DIR/$node.env" >/dev/null 2>&1 3>&- &
 		echo $! >>"$SLURM_DIR/labs"
 	done
 	for node in "${SLURM_NODES[@]}"; do
 		until [ -e "$SLURM_DIR/$node.env" ]; do sleep 0.05; done
-		grep -E '^(LD_LIBRARY_PATH|PATH|HESHARE_LAB|CUDA_MPS_[A-Z]*_DIRECTORY)=' "$SLURM_DIR/$node.env" >"$SLURM_DIR/$node.lab"
+		grep -E '^(LD_LIBRARY_PATH|PATH|HESHARE_LAB|CUDA_MPS_[A-Z]*_DIRECTORY)=' \
+			"$SLURM_DIR/$node.env" >"$SLURM_DIR/$node.lab"
 	done
 	cat >"$SLURM_DIR/prolog" <<-END
 		#!/bin/sh
@@ -120,7 +124,8 @@ slurm_up() {
 		# Slurm wants devices; these are /dev/null.
 		for ((i = 0; i < $(slurm_count "$node"); i++)); do
 			mknod "$SLURM_DIR/$node.gpu$i" c 1 3
-			echo "NodeName=$node Name=gpu File=$SLURM_DIR/$node.gpu$i" >>"$SLURM_DIR/gres.conf"
+			echo "NodeName=$node Name=gpu File=$SLURM_DIR/$node.gpu$i" \
+				>>"$SLURM_DIR/gres.conf"
 		done
 	done
 	slurm_ctld
@@ -140,7 +145,9 @@ nothing_left() {
 	local node
 	for node in "${SLURM_NODES[@]}"; do
 		in_lab "$node" "$HESHARE" gpus --json | jq -r --arg node "$node" '.[] | select(.clock_mhz > 400) | "left: \($node) \(.index) at \(.clock_mhz) MHz"'
-		in_lab "$node" sh -c 'grep -azl "^HESHARE_LAB=$HESHARE_LAB" /proc/[0-9]*/environ 2>/dev/null' | while read -r p; do
+		in_lab "$node" sh -c \
+			'grep -azl "^HESHARE_LAB=$HESHARE_LAB" /proc/[0-9]*/environ 2>/dev/null' \
+			| while read -r p; do
 			grep -azq '^HESHARE_LAUNCH=' "$p" 2>/dev/null && echo "left: $(tr '\0' ' ' <"${p%environ}cmdline")"
 		done
 	done

@@ -6,8 +6,8 @@
  * The physics with TYPE's parameters moved by known factors and those of the measured
  * workloads by factors of their own, the same for every GPU, as bench/gpu/measure
  * would have seen that GPU in its usual order, with relative noise (0.01 unless
- * given), the first NETWORKS of its networks (all 15 unless given). gpu.json says that it is a test. What a fit finds again is a test of the
- * fit; nothing is learnt of any real GPU.
+ * given), the first NETWORKS of its networks (all 15 unless given). gpu.json says that it is a
+ *test. What a fit finds again is a test of the fit; nothing is learnt of any real GPU.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,46 +19,53 @@
 #include "model/measured.h"
 #include "model/params.h"
 
-#define GPU_COLUMNS "kind,mechanism,windows,window_s,steady,power_mw,power_integral_mw,sm_clock_mhz,dram_active,throttle"
-#define MEMBER_COLUMNS(p) p "workload," p "batch_size," p "precision," p "sm_share_pct," p "iterations," p "iteration_us," \
-	p "cv_pct," p "items_per_s"
+#define GPU_COLUMNS                                                                            \
+	"kind,mechanism,windows,window_s,steady,power_mw,power_integral_mw,sm_clock_mhz,dram_" \
+	"active,throttle"
+#define MEMBER_COLUMNS(p)                                                                \
+	p "workload," p "batch_size," p "precision," p "sm_share_pct," p "iterations," p \
+	  "iteration_us," p "cv_pct," p "items_per_s"
 
 struct factor {
 	const char *param;
-	double      factor;
+	double factor;
 };
 
 /* How the made-up GPU differs from what the file says of its type. */
 static const struct factor type_factors[] = {
-	{ "rate_tf32", .75 }, { "rate_fp16", .8 }, { "bandwidth_fraction", .9 }, { "saturating_share", 1.3 },
-	{ "launch_us", 1.6 }, { "host_factor", .6 }, { "context_w", 1.5 }, { "switch_w", .8 }, { "stall", 1.4 },
+	{ "rate_tf32", .75 },        { "rate_fp16", .8 },  { "bandwidth_fraction", .9 },
+	{ "saturating_share", 1.3 }, { "launch_us", 1.6 }, { "host_factor", .6 },
+	{ "context_w", 1.5 },        { "switch_w", .8 },   { "stall", 1.4 },
 	{ "dram_w", 1.3 },
 };
 /* ... and its workloads from what was derived: times e to a normal of this deviation. */
 static const struct factor spreads[] = {
-	{ "efficiency", .3 }, { "host_us", .2 }, { "parallel_sms", .2 }, { "traffic_mib_per_item", .3 }, { "activity", .1 },
+	{ "efficiency", .3 },           { "host_us", .2 },  { "parallel_sms", .2 },
+	{ "traffic_mib_per_item", .3 }, { "activity", .1 },
 };
 
 /* As bench/gpu/schedule.py orders them; the first FEW stand for the others. */
 static const char *const networks[] = {
-	"resnet50", "vgg19", "mobilenetv2", "bert-large", "gpt2", "densenet121", "resnet152", "transformer",
-	"resnet18", "vgg16", "mobilenet", "resnet34", "resnet101", "densenet161", "densenet201",
+	"resnet50",    "vgg19",     "mobilenetv2", "bert-large",  "gpt2",
+	"densenet121", "resnet152", "transformer", "resnet18",    "vgg16",
+	"mobilenet",   "resnet34",  "resnet101",   "densenet161", "densenet201",
 };
 #define N_NETWORKS (sizeof(networks) / sizeof(networks[0]))
 #define FEW        8
 
 struct maker {
-	struct hes_model    *m;
-	struct hes_gpu_type  gpu;
-	struct hes_rng       rng;
-	size_t               n, few; /* networks; those measured under shares and together */
-	double               noise;
-	const char          *dir;
-	struct hes_file      out;
-	struct hes_err       err;
+	struct hes_model *m;
+	struct hes_gpu_type gpu;
+	struct hes_rng rng;
+	size_t n, few; /* networks; those measured under shares and together */
+	double noise;
+	const char *dir;
+	struct hes_file out;
+	struct hes_err err;
 };
 
-static void move(void *object, const struct hes_param *table, size_t n, const struct factor *f, size_t n_factors)
+static void move(void *object, const struct hes_param *table, size_t n, const struct factor *f,
+		 size_t n_factors)
 {
 	for (size_t k = 0; k < n_factors; k++)
 		for (size_t i = 0; i < n; i++)
@@ -75,7 +82,8 @@ static void spread(struct hes_workload *w)
 		seed = 31 * seed + (unsigned char)*c;
 	hes_rng_seed(&rng, seed);
 	for (size_t i = 0; i < sizeof(spreads) / sizeof(spreads[0]); i++) {
-		const struct factor f = { spreads[i].param, exp(spreads[i].factor * hes_rng_normal(&rng)) };
+		const struct factor f = { spreads[i].param,
+					  exp(spreads[i].factor * hes_rng_normal(&rng)) };
 
 		move(w, hes_workload_params, hes_workload_param_count, &f, 1);
 	}
@@ -103,16 +111,18 @@ static void put_member(struct maker *k, const struct hes_model_job *r, double it
 	const char *precision = strrchr(r->workload->name, '-');
 	double us = noisy(k, 1e6 / iterations_per_s);
 
-	fprintf(k->out.f, ",%.*s,%u,%s,%u,%.0f,%.3f,0.8,%.3f", (int)(precision - r->workload->name), r->workload->name,
-		r->batch, precision + 1, r->sm_pct, 4e6 / us, us, 1e6 * r->batch / us);
+	fprintf(k->out.f, ",%.*s,%u,%s,%u,%.0f,%.3f,0.8,%.3f", (int)(precision - r->workload->name),
+		r->workload->name, r->batch, precision + 1, r->sm_pct, 4e6 / us, us,
+		1e6 * r->batch / us);
 }
 
-static void put_gpu(struct maker *k, const char *mechanism, const struct hes_instant *now, double dram)
+static void put_gpu(struct maker *k, const char *mechanism, const struct hes_instant *now,
+		    double dram)
 {
 	double power = noisy(k, now->power_mw);
 
-	fprintf(k->out.f, "inference,%s,4,4.0,1,%.0f,%.0f,%u,%.4f,%s", mechanism, power, noisy(k, power), now->clock_mhz,
-		dram, now->throttled ? "0x4" : "0x0");
+	fprintf(k->out.f, "inference,%s,4,4.0,1,%.0f,%.0f,%u,%.4f,%s", mechanism, power,
+		noisy(k, power), now->clock_mhz, dram, now->throttled ? "0x4" : "0x0");
 }
 
 static int open_table(struct maker *k, const char *name, const char *columns)
@@ -178,7 +188,8 @@ static int make_solo(struct maker *k)
 
 static int put_pair(struct maker *k, const char *one, const char *two, uint32_t pct)
 {
-	struct hes_model_job r[2] = { { in(k, one, "fp16"), 8, pct }, { in(k, two, "fp16"), 8, 100 - pct } };
+	struct hes_model_job r[2] = { { in(k, one, "fp16"), 8, pct },
+				      { in(k, two, "fp16"), 8, 100 - pct } };
 	struct hes_rate rates[2];
 	struct hes_instant now;
 	int rc = hes_model_instant(k->m, &k->gpu, 0, 0, r, 2, rates, &now, &k->err);
@@ -194,7 +205,8 @@ static int put_pair(struct maker *k, const char *one, const char *two, uint32_t 
 
 static int make_pairs(struct maker *k)
 {
-	int rc = open_table(k, "pairs.csv", GPU_COLUMNS "," MEMBER_COLUMNS("first_") "," MEMBER_COLUMNS("second_"));
+	int rc = open_table(k, "pairs.csv",
+			    GPU_COLUMNS "," MEMBER_COLUMNS("first_") "," MEMBER_COLUMNS("second_"));
 
 	for (size_t step = 1; step <= (k->few + 1) / 2 - 1; step++)
 		for (size_t i = 0; i < k->few; i++)
@@ -211,7 +223,8 @@ static int put_group(struct maker *k, unsigned group, const char *form, uint32_t
 	int rc;
 
 	for (uint32_t i = 0; i < n; i++)
-		r[i] = (struct hes_model_job){ in(k, networks[(group + 2 * i) % k->few], "fp16"), 8, pct };
+		r[i] = (struct hes_model_job){ in(k, networks[(group + 2 * i) % k->few], "fp16"), 8,
+					       pct };
 	rc = hes_model_instant(k->m, &k->gpu, 0, 0, r, n, rates, &now, &k->err);
 	for (uint32_t i = 0; !rc && i < n; i++) {
 		put_gpu(k, "mps", &now, rates[i].dram_util);
@@ -244,11 +257,13 @@ static int make_gpu(struct maker *k)
 	rc = hes_file_create(&k->out, path, &k->err);
 	if (rc)
 		return rc;
-	fprintf(k->out.f, "{\"format\": \"heshare measured GPU\", \"version\": 1, \"test\": true,\n"
-		" \"gpu\": {\"name\": \"made up for tests\", \"gpu_type\": \"%s\", \"sm_count\": %u, \"power_limit_mw\": %u,\n"
+	fprintf(k->out.f,
+		"{\"format\": \"heshare measured GPU\", \"version\": 1, \"test\": true,\n"
+		" \"gpu\": {\"name\": \"made up for tests\", \"gpu_type\": \"%s\", \"sm_count\": "
+		"%u, \"power_limit_mw\": %u,\n"
 		"  \"sm_clock_max_mhz\": null},\n"
-		" \"sharing\": {\"mechanism\": \"mps\", \"why\": \"\"}, \"idle_power_mw\": %u}\n", k->gpu.name,
-		k->gpu.sm_count, k->gpu.power_limit_mw, k->gpu.idle_power_mw);
+		" \"sharing\": {\"mechanism\": \"mps\", \"why\": \"\"}, \"idle_power_mw\": %u}\n",
+		k->gpu.name, k->gpu.sm_count, k->gpu.power_limit_mw, k->gpu.idle_power_mw);
 	return hes_file_commit(&k->out, &k->err);
 }
 
@@ -279,7 +294,8 @@ static int make(struct maker *k, const struct hes_catalogue *c, char **argv)
 int main(int argc, char **argv)
 {
 	struct maker k = { .n = argc > 4 ? strtoul(argv[4], NULL, 10) : N_NETWORKS,
-			   .noise = argc > 5 ? strtod(argv[5], NULL) : .01, .dir = argc > 3 ? argv[3] : "" };
+			   .noise = argc > 5 ? strtod(argv[5], NULL) : .01,
+			   .dir = argc > 3 ? argv[3] : "" };
 	struct hes_catalogue c = { 0 };
 	int rc;
 

@@ -3,9 +3,10 @@
  *
  *	old_kernel LAST COMMAND...
  *
- * System calls of numbers above LAST, which came later, fail with ENOSYS in all that the command starts. From 424 on numbers are
- * the same on all machines and ascend with versions, or nearly: after 433 (Linux 5.2) came pidfd_open, after 435 (Linux 5.4,
- * of Debian 11's and Ubuntu 20.04's C libraries) close_range and epoll_pwait2. Says so in TAP where the kernel takes no filter.
+ * System calls of numbers above LAST, which came later, fail with ENOSYS in all that the command
+ *starts. From 424 on numbers are the same on all machines and ascend with versions, or nearly:
+ *after 433 (Linux 5.2) came pidfd_open, after 435 (Linux 5.4, of Debian 11's and Ubuntu 20.04's C
+ *libraries) close_range and epoll_pwait2. Says so in TAP where the kernel takes no filter.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -33,7 +34,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: old_kernel LAST COMMAND...\n");
 		return 2;
 	}
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0)) {
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0)) {
 		printf("1..0 # SKIP no filter of system calls: %s\n", strerror(errno));
 		return 0;
 	}

@@ -22,8 +22,16 @@ struct arbiter_config bench_config(void)
 {
 	return (struct arbiter_config){
 		.queue = { hes_fair_policy_find("etf", NULL), 0.7, 200, BENCH_MS },
-		.gpus = &gpu, .n_gpus = 1, .connections = BENCH_CLIENTS, .per_user = 64, .owner = 1000,
-		.max_weight = 1, .patience_ns = 2 * BENCH_SECOND, .window_ns = 2 * BENCH_MS, .idle_ns = IDLE_NS, .clocks = true,
+		.gpus = &gpu,
+		.n_gpus = 1,
+		.connections = BENCH_CLIENTS,
+		.per_user = 64,
+		.owner = 1000,
+		.max_weight = 1,
+		.patience_ns = 2 * BENCH_SECOND,
+		.window_ns = 2 * BENCH_MS,
+		.idle_ns = IDLE_NS,
+		.clocks = true,
 	};
 }
 
@@ -49,7 +57,8 @@ static void client_granted(struct bench *b, uint32_t id, const struct fair_grant
 		c->longest_wait_ns = b->now - c->wants_ns;
 	if (g->slice_ns)
 		end = b->now + g->slice_ns + hes_rng_below(&b->rng, c->kernel_ns + 1);
-	c->goes_idle = c->left_ns != BENCH_FOREVER && (end == BENCH_FOREVER || c->begins_ns + c->left_ns < end);
+	c->goes_idle = c->left_ns != BENCH_FOREVER &&
+		       (end == BENCH_FOREVER || c->begins_ns + c->left_ns < end);
 	if (c->goes_idle)
 		end = c->begins_ns + c->left_ns + IDLE_NS;
 	if (c->holds_ns && b->now + c->holds_ns < end) {
@@ -158,7 +167,8 @@ static void bench_note(void *ctx, const struct arbiter_note *n)
 void bench_open(struct bench *b, const struct arbiter_config *c, uint64_t seed)
 {
 	const struct arbiter_config usual = bench_config();
-	const struct arbiter_out out = { b, bench_send, bench_closed, bench_read, bench_clock, bench_find, bench_keep, bench_note };
+	const struct arbiter_out out = { b,           bench_send, bench_closed, bench_read,
+					 bench_clock, bench_find, bench_keep,   bench_note };
 
 	memset(b, 0, sizeof(*b));
 	hes_rng_seed(&b->rng, seed);
@@ -181,8 +191,13 @@ uint32_t bench_add(struct bench *b, const char *tenant, double weight, double po
 {
 	struct bench_client *c = &b->c[b->n];
 
-	*c = (struct bench_client){ .uid = 1000, .weight = weight, .power_w = power_w, .draws_w = power_w,
-				    .burst_ns = BENCH_FOREVER, .comes_ns = b->now, .next_ns = BENCH_FOREVER };
+	*c = (struct bench_client){ .uid = 1000,
+				    .weight = weight,
+				    .power_w = power_w,
+				    .draws_w = power_w,
+				    .burst_ns = BENCH_FOREVER,
+				    .comes_ns = b->now,
+				    .next_ns = BENCH_FOREVER };
 	snprintf(c->tenant, sizeof(c->tenant), "%s", tenant);
 	return b->n++;
 }
@@ -293,7 +308,8 @@ static void bench_answer(struct bench *b)
 		struct arbiter_profile p = b->requested[--b->n_requested];
 
 		for (uint32_t i = 0; i < b->n; i++)
-			if (strcmp(b->c[i].tenant, p.tenant) == 0 && b->c[i].clock_mhz == p.clock_mhz)
+			if (strcmp(b->c[i].tenant, p.tenant) == 0 &&
+			    b->c[i].clock_mhz == p.clock_mhz)
 				p.power_w = b->c[i].power_w;
 		arbiter_profile_found(b->a, 0, &p, b->now);
 	}

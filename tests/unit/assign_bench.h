@@ -1,12 +1,13 @@
-/* assign_bench.h - random assignment problems for the tests of src/plan/assign, and all their assignments. */
+/* assign_bench.h - random assignment problems for the tests of src/plan/assign, and all their
+ * assignments. */
 #ifndef HES_TESTS_ASSIGN_BENCH_H
 #define HES_TESTS_ASSIGN_BENCH_H
 
 #include "plan/assign/assign.h"
 
 struct assign_bench {
-	struct hes_assign      a;
-	struct hes_cost       *cost;
+	struct hes_assign a;
+	struct hes_cost *cost;
 	struct hes_assign_gpu *gpus;
 };
 

@@ -1,8 +1,8 @@
 /*
  * call_faults.c - let the n-th allocation or the n-th access to a file fail; see call_faults.h.
  *
- * SQLite gets its memory and its files through the tables that it has for that purpose. Syncing does nothing but fail:
- * no test here stops the machine.
+ * SQLite gets its memory and its files through the tables that it has for that purpose. Syncing
+ * does nothing but fail: no test here stops the machine.
  */
 #include "call_faults.h"
 
@@ -18,12 +18,12 @@
 
 static struct {
 	enum fault_kind kind;
-	uint32_t        n;       /* 0: none is to fail */
-	uint32_t        seen;    /* calls of the kind since it was armed */
-	bool            lasting;
-	bool            failed;
-	bool            jansson;
-	uint32_t        tried;
+	uint32_t n;    /* 0: none is to fail */
+	uint32_t seen; /* calls of the kind since it was armed */
+	bool lasting;
+	bool failed;
+	bool jansson;
+	uint32_t tried;
 } fault;
 
 void faults_arm(enum fault_kind kind, uint32_t n, bool lasting)
@@ -78,7 +78,7 @@ void *__wrap_realloc(void *p, size_t size);
 void *__wrap_reallocarray(void *p, size_t n, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t n);
-int   __wrap_asprintf(char **out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int __wrap_asprintf(char **out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *__wrap_realpath(const char *path, char *out);
 FILE *__wrap_fmemopen(void *buf, size_t size, const char *mode);
 FILE *__wrap_fdopen(int fd, const char *mode);
@@ -161,12 +161,12 @@ static void *jansson_malloc(size_t size)
 /* --- files that heshare reads itself --- */
 
 gzFile __real_gzopen64(const char *path, const char *mode);
-int    __real_gzread(gzFile gz, void *buf, unsigned len);
-int    __real_stat64(const char *path, struct stat *out);
+int __real_gzread(gzFile gz, void *buf, unsigned len);
+int __real_stat64(const char *path, struct stat *out);
 const char *__real_gzerror(gzFile gz, int *code);
 gzFile __wrap_gzopen64(const char *path, const char *mode);
-int    __wrap_gzread(gzFile gz, void *buf, unsigned len);
-int    __wrap_stat64(const char *path, struct stat *out);
+int __wrap_gzread(gzFile gz, void *buf, unsigned len);
+int __wrap_stat64(const char *path, struct stat *out);
 const char *__wrap_gzerror(gzFile gz, int *code);
 
 gzFile __wrap_gzopen64(const char *path, const char *mode)
@@ -212,7 +212,7 @@ static void *sqlite_realloc(void *p, int size)
 static sqlite3_vfs *real_vfs;
 
 struct file {
-	sqlite3_file  base;
+	sqlite3_file base;
 	sqlite3_file *real;
 };
 
@@ -228,7 +228,8 @@ static int file_close(sqlite3_file *f)
 
 static int file_read(sqlite3_file *f, void *buf, int n, sqlite3_int64 at)
 {
-	return fault_here(FAULT_IO) ? SQLITE_IOERR_READ : behind(f)->pMethods->xRead(behind(f), buf, n, at);
+	return fault_here(FAULT_IO) ? SQLITE_IOERR_READ
+				    : behind(f)->pMethods->xRead(behind(f), buf, n, at);
 }
 
 /* Every other one for want of room. */
@@ -241,7 +242,8 @@ static int file_write(sqlite3_file *f, const void *buf, int n, sqlite3_int64 at)
 
 static int file_truncate(sqlite3_file *f, sqlite3_int64 size)
 {
-	return fault_here(FAULT_IO) ? SQLITE_IOERR_TRUNCATE : behind(f)->pMethods->xTruncate(behind(f), size);
+	return fault_here(FAULT_IO) ? SQLITE_IOERR_TRUNCATE
+				    : behind(f)->pMethods->xTruncate(behind(f), size);
 }
 
 static int file_sync(sqlite3_file *f, int flags)
@@ -253,12 +255,14 @@ static int file_sync(sqlite3_file *f, int flags)
 
 static int file_size(sqlite3_file *f, sqlite3_int64 *out)
 {
-	return fault_here(FAULT_IO) ? SQLITE_IOERR_FSTAT : behind(f)->pMethods->xFileSize(behind(f), out);
+	return fault_here(FAULT_IO) ? SQLITE_IOERR_FSTAT
+				    : behind(f)->pMethods->xFileSize(behind(f), out);
 }
 
 static int file_lock(sqlite3_file *f, int level)
 {
-	return fault_here(FAULT_IO) ? SQLITE_IOERR_LOCK : behind(f)->pMethods->xLock(behind(f), level);
+	return fault_here(FAULT_IO) ? SQLITE_IOERR_LOCK
+				    : behind(f)->pMethods->xLock(behind(f), level);
 }
 
 /* Releasing a lock cannot fail: it needs no disk. */
@@ -269,7 +273,8 @@ static int file_unlock(sqlite3_file *f, int level)
 
 static int file_check_lock(sqlite3_file *f, int *out)
 {
-	return fault_here(FAULT_IO) ? SQLITE_IOERR_CHECKRESERVEDLOCK : behind(f)->pMethods->xCheckReservedLock(behind(f), out);
+	return fault_here(FAULT_IO) ? SQLITE_IOERR_CHECKRESERVEDLOCK
+				    : behind(f)->pMethods->xCheckReservedLock(behind(f), out);
 }
 
 static int file_control(sqlite3_file *f, int op, void *arg)
@@ -289,7 +294,9 @@ static int file_kind(sqlite3_file *f)
 
 static int shared_map(sqlite3_file *f, int region, int size, int extend, void volatile **out)
 {
-	return fault_here(FAULT_IO) ? SQLITE_IOERR_SHMMAP : behind(f)->pMethods->xShmMap(behind(f), region, size, extend, out);
+	return fault_here(FAULT_IO)
+		       ? SQLITE_IOERR_SHMMAP
+		       : behind(f)->pMethods->xShmMap(behind(f), region, size, extend, out);
 }
 
 static int shared_lock(sqlite3_file *f, int offset, int n, int flags)
@@ -311,13 +318,26 @@ static int shared_unmap(sqlite3_file *f, int delete)
 
 static const sqlite3_io_methods file_methods = {
 	.iVersion = 2,
-	.xClose = file_close, .xRead = file_read, .xWrite = file_write, .xTruncate = file_truncate, .xSync = file_sync,
-	.xFileSize = file_size, .xLock = file_lock, .xUnlock = file_unlock, .xCheckReservedLock = file_check_lock,
-	.xFileControl = file_control, .xSectorSize = file_sector, .xDeviceCharacteristics = file_kind,
-	.xShmMap = shared_map, .xShmLock = shared_lock, .xShmBarrier = shared_barrier, .xShmUnmap = shared_unmap,
+	.xClose = file_close,
+	.xRead = file_read,
+	.xWrite = file_write,
+	.xTruncate = file_truncate,
+	.xSync = file_sync,
+	.xFileSize = file_size,
+	.xLock = file_lock,
+	.xUnlock = file_unlock,
+	.xCheckReservedLock = file_check_lock,
+	.xFileControl = file_control,
+	.xSectorSize = file_sector,
+	.xDeviceCharacteristics = file_kind,
+	.xShmMap = shared_map,
+	.xShmLock = shared_lock,
+	.xShmBarrier = shared_barrier,
+	.xShmUnmap = shared_unmap,
 };
 
-static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *out, int flags, int *out_flags)
+static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *out, int flags,
+		    int *out_flags)
 {
 	struct file *f = (struct file *)out;
 	int rc;
@@ -341,7 +361,8 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync)
 static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *out)
 {
 	(void)vfs;
-	return fault_here(FAULT_IO) ? SQLITE_IOERR_ACCESS : real_vfs->xAccess(real_vfs, name, flags, out);
+	return fault_here(FAULT_IO) ? SQLITE_IOERR_ACCESS
+				    : real_vfs->xAccess(real_vfs, name, flags, out);
 }
 
 static int vfs_error(sqlite3_vfs *vfs, int size, char *out)
@@ -356,7 +377,8 @@ void faults_install(void)
 	static sqlite3_vfs vfs;
 
 	/* SQLite's small pieces would come from a block of its own. */
-	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real_memory) || sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0))
+	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real_memory) ||
+	    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0))
 		abort();
 	memory = real_memory;
 	memory.xMalloc = sqlite_malloc;

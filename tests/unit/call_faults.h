@@ -1,9 +1,10 @@
 /*
  * call_faults.h - let the n-th allocation or the n-th access to a file fail, for tests.
  *
- * Allocations are those of heshare and SQLite, and of jansson where a test says so, counted together. Accesses are those of heshare's readers and of
- * SQLite. The linker puts the functions of call_faults.c in the place of the C library's and zlib's: a test needs the
- * arguments `fault_link_args` of tests/meson.build. One thread.
+ * Allocations are those of heshare and SQLite, and of jansson where a test says so, counted
+ * together. Accesses are those of heshare's readers and of SQLite. The linker puts the functions of
+ * call_faults.c in the place of the C library's and zlib's: a test needs the arguments
+ * `fault_link_args` of tests/meson.build. One thread.
  */
 #ifndef HES_TEST_CALL_FAULTS_H
 #define HES_TEST_CALL_FAULTS_H
@@ -25,8 +26,8 @@ void faults_arm(enum fault_kind kind, uint32_t n, bool lasting);
 bool faults_disarm(void);
 
 /**
- * Whether allocations of jansson fail, too. Only what writes JSON can be tried so: when memory ends within a text, the parser of
- * jansson 2.14 itself reads from a null pointer.
+ * Whether allocations of jansson fail, too. Only what writes JSON can be tried so: when memory ends
+ * within a text, the parser of jansson 2.14 itself reads from a null pointer.
  */
 void faults_in_jansson(bool on);
 

@@ -20,13 +20,14 @@
 #define MAX_JOBS 6
 #define SUBSETS  (1u << MAX_JOBS)
 
-/* Every way to give the jobs of a batch shares that sum to at most 100, from the @i-th on; its cost goes to each queue. */
+/* Every way to give the jobs of a batch shares that sum to at most 100, from the @i-th on; its cost
+ * goes to each queue. */
 struct enumeration {
 	const struct hes_problem *p;
-	uint32_t          gpu;
+	uint32_t gpu;
 	struct hes_pareto best[SUBSETS]; /* of the queues of each set of jobs */
-	struct hes_group  batch;
-	uint32_t          members;       /* of the batch in hand */
+	struct hes_group batch;
+	uint32_t members; /* of the batch in hand */
 };
 
 static uint32_t count(uint32_t set)
@@ -44,11 +45,15 @@ static void run_batch(struct enumeration *e, uint32_t rest_set, struct hes_paret
 		struct hes_group_cost cost;
 
 		hes_group_run(e->p, e->p->gpus[e->gpu].type, type->clocks_mhz[c], &e->batch, &cost);
-		hes_pareto_insert(out, &(struct hes_objectives){ cost.energy_mj, cost.ends_us + cost.last_us * behind }, 0);
+		hes_pareto_insert(out,
+				  &(struct hes_objectives){ cost.energy_mj,
+							    cost.ends_us + cost.last_us * behind },
+				  0);
 	}
 }
 
-static void share_out(struct enumeration *e, uint32_t rest_set, uint32_t i, uint32_t left, struct hes_pareto *out)
+static void share_out(struct enumeration *e, uint32_t rest_set, uint32_t i, uint32_t left,
+		      struct hes_pareto *out)
 {
 	if (i == e->batch.n) {
 		run_batch(e, rest_set, out);
@@ -73,13 +78,16 @@ static void begin_with(struct enumeration *e, uint32_t set, uint32_t members)
 	share_out(e, set & ~members, 0, HES_SHARE_SUM_PCT, &first);
 	for (size_t i = 0; i < first.n; i++)
 		for (size_t k = 0; k < rest->n; k++)
-			hes_pareto_insert(&e->best[set], &(struct hes_objectives){
-				first.v[i].at.energy_mj + rest->v[k].at.energy_mj,
-				first.v[i].at.jct_us + rest->v[k].at.jct_us }, 0);
+			hes_pareto_insert(&e->best[set],
+					  &(struct hes_objectives){
+						  first.v[i].at.energy_mj + rest->v[k].at.energy_mj,
+						  first.v[i].at.jct_us + rest->v[k].at.jct_us },
+					  0);
 	hes_pareto_free(&first);
 }
 
-/* All queues of batches with a barrier, of every set of the jobs: exact, for delays add up batch by batch. */
+/* All queues of batches with a barrier, of every set of the jobs: exact, for delays add up batch by
+ * batch. */
 static void enumerate(struct enumeration *e)
 {
 	hes_pareto_insert(&e->best[0], &(struct hes_objectives){ 0, 0 }, 0);
@@ -98,9 +106,12 @@ static void join(const struct hes_pareto *first, const struct hes_pareto *second
 
 		for (size_t i = 0; i < a->n; i++)
 			for (size_t k = 0; k < b->n; k++)
-				hes_pareto_insert(all, &(struct hes_objectives){
-					a->v[i].at.energy_mj + b->v[k].at.energy_mj,
-					a->v[i].at.jct_us + b->v[k].at.jct_us }, 0);
+				hes_pareto_insert(
+					all,
+					&(struct hes_objectives){
+						a->v[i].at.energy_mj + b->v[k].at.energy_mj,
+						a->v[i].at.jct_us + b->v[k].at.jct_us },
+					0);
 	}
 }
 
@@ -125,31 +136,32 @@ void enumerate_batches(const struct hes_problem *p, struct hes_pareto *all)
 /* A job of an open queue that runs. */
 struct guest {
 	struct hes_member member;
-	uint32_t          job;
-	uint32_t          clock;
-	double            left;  /* iterations */
+	uint32_t job;
+	uint32_t clock;
+	double left; /* iterations */
 };
 
 /* An open queue as far as it is decided. */
 struct begun {
 	struct guest v[HES_SHARE_MOST];
-	uint32_t     n;
-	double       now_us, energy_mj, ends_us;
-	uint32_t     rest; /* jobs that are still to be admitted */
+	uint32_t n;
+	double now_us, energy_mj, ends_us;
+	uint32_t rest; /* jobs that are still to be admitted */
 };
 
 struct open {
 	const struct hes_problem *p;
-	uint32_t           type;
-	double             slack;
-	double             least_us[MAX_JOBS]; /* of each job, in any setting */
-	double             least_mj[MAX_JOBS]; /* added to what an idle GPU draws */
-	struct hes_pareto *front;              /* of the set in hand */
+	uint32_t type;
+	double slack;
+	double least_us[MAX_JOBS]; /* of each job, in any setting */
+	double least_mj[MAX_JOBS]; /* added to what an idle GPU draws */
+	struct hes_pareto *front;  /* of the set in hand */
 };
 
 static bool is_before(const struct guest *a, const struct guest *b)
 {
-	return a->member.kind != b->member.kind ? a->member.kind < b->member.kind : a->member.sm_pct < b->member.sm_pct;
+	return a->member.kind != b->member.kind ? a->member.kind < b->member.kind
+						: a->member.sm_pct < b->member.sm_pct;
 }
 
 static void find_rates(const struct open *o, const struct begun *b, struct hes_set_rates *rates)
@@ -212,7 +224,8 @@ static void admit(struct begun *b, const struct guest *g)
 	b->rest &= ~(1u << g->job);
 }
 
-/* A lower bound for a partial plan: no job ends earlier, or takes less energy, than alone with its best setting. */
+/* A lower bound for a partial plan: no job ends earlier, or takes less energy, than alone with its
+ * best setting. */
 static struct hes_objectives least(const struct open *o, const struct begun *b)
 {
 	struct hes_objectives at = { b->energy_mj, b->ends_us + b->n * b->now_us };
@@ -236,7 +249,8 @@ static struct hes_objectives least(const struct open *o, const struct begun *b)
 	return at;
 }
 
-/* Whether a member of the front is as good but for the slack: of those with no more energy, the quickest. */
+/* Whether a member of the front is as good but for the slack: of those with no more energy, the
+ * quickest. */
 static bool is_known(const struct open *o, const struct hes_objectives *at)
 {
 	size_t lo = 0, hi = o->front->n;
@@ -275,14 +289,20 @@ static void go_on(const struct open *o, const struct begun *b)
 
 		while (last.n)
 			play(o, &last);
-		hes_pareto_insert(o->front, &(struct hes_objectives){ last.energy_mj, last.ends_us }, 0);
+		hes_pareto_insert(o->front,
+				  &(struct hes_objectives){ last.energy_mj, last.ends_us }, 0);
 		return;
 	}
 	for (uint32_t job = 0; job < o->p->n; job++)
-		for (uint32_t c = (uint32_t)o->p->types[o->type]->n_clocks; b->rest >> job & 1 && c-- > 0;)
+		for (uint32_t c = (uint32_t)o->p->types[o->type]->n_clocks;
+		     b->rest >> job & 1 && c-- > 0;)
 			for (uint32_t pct = 100; pct > 0; pct -= HES_SHARE_STEP_PCT)
-				go_on_with(o, b, &(struct guest){ { (uint16_t)o->p->jobs[job].kind, (uint16_t)pct }, job, c,
-								  o->p->jobs[job].iterations });
+				go_on_with(o, b,
+					   &(struct guest){ { (uint16_t)o->p->jobs[job].kind,
+							      (uint16_t)pct },
+							    job,
+							    c,
+							    o->p->jobs[job].iterations });
 }
 
 static void find_least(struct open *o)
@@ -292,13 +312,21 @@ static void find_least(struct open *o)
 	for (uint32_t j = 0; j < o->p->n; j++) {
 		o->least_us[j] = o->least_mj[j] = INFINITY;
 		for (uint32_t c = 0; c < g->n_clocks; c++)
-			for (uint32_t pct = HES_SHARE_STEP_PCT; pct <= 100; pct += HES_SHARE_STEP_PCT) {
-				struct begun b = { .n = 1, .v = { { { (uint16_t)o->p->jobs[j].kind, (uint16_t)pct }, j, c,
-								    o->p->jobs[j].iterations } } };
+			for (uint32_t pct = HES_SHARE_STEP_PCT; pct <= 100;
+			     pct += HES_SHARE_STEP_PCT) {
+				struct begun b = {
+					.n = 1,
+					.v = { { { (uint16_t)o->p->jobs[j].kind, (uint16_t)pct },
+						 j,
+						 c,
+						 o->p->jobs[j].iterations } }
+				};
 
 				play(o, &b);
 				o->least_us[j] = fmin(o->least_us[j], b.now_us);
-				o->least_mj[j] = fmin(o->least_mj[j], b.energy_mj - b.now_us * g->idle_power_mw * 1e-6);
+				o->least_mj[j] =
+					fmin(o->least_mj[j],
+					     b.energy_mj - b.now_us * g->idle_power_mw * 1e-6);
 			}
 	}
 }

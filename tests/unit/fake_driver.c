@@ -16,7 +16,7 @@ _Atomic uint64_t fake_launches, fake_syncs, fake_most_ns;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static bool still_time;
-static uint64_t now_ns, end_ns;                          /* of the GPU: a still one's time; when all work is done */
+static uint64_t now_ns, end_ns; /* of the GPU: a still one's time; when all work is done */
 static struct {
 	uint64_t at_ns;
 } events[MAX_EVENTS];
@@ -198,8 +198,16 @@ static int device_uuid(uint8_t out[16], int device)
 }
 
 const struct fair_driver fake_driver = {
-	.context_current = context_current, .context_device = context_device, .context_push = context_push,
-	.context_pop = context_current, .context_synchronize = context_synchronize, .stream_is_capturing = stream_is_capturing,
-	.event_create = event_create, .event_record = event_record, .event_query = event_query,
-	.event_synchronize = event_synchronize, .event_elapsed = event_elapsed, .device_uuid = device_uuid,
+	.context_current = context_current,
+	.context_device = context_device,
+	.context_push = context_push,
+	.context_pop = context_current,
+	.context_synchronize = context_synchronize,
+	.stream_is_capturing = stream_is_capturing,
+	.event_create = event_create,
+	.event_record = event_record,
+	.event_query = event_query,
+	.event_synchronize = event_synchronize,
+	.event_elapsed = event_elapsed,
+	.device_uuid = device_uuid,
 };

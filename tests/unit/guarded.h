@@ -25,7 +25,8 @@ bool guarded_exists(const char *folder, const char *file);
 /** What the program does before it waits to be killed. @return 0 */
 typedef int guarded_act(struct hes_guard *g, const char *folder, void *shared);
 
-/** Run the program in a new process; return when it is ready and waits. @guard gets the guard's pid; may be NULL. */
+/** Run the program in a new process; return when it is ready and waits. @guard gets the guard's
+ * pid; may be NULL. */
 pid_t guarded_start(const char *folder, guarded_act *act, void *shared, pid_t *guard);
 
 /** Start a guard for the tests' own process. */
@@ -40,7 +41,8 @@ void guarded_sleep_ms(int ms);
 /** Number of processes that run in @folder. */
 unsigned guarded_count(const char *folder);
 
-/** Kill the program, wait for its guard, and expect that no process in @folder and no undo file is left. */
+/** Kill the program, wait for its guard, and expect that no process in @folder and no undo file is
+ * left. */
 void guarded_kill_and_expect_clean(const char *folder, pid_t pid);
 
 /** Memory that is shared with forked processes. */

@@ -1,6 +1,7 @@
 /*
- * paper_lab.h - the HeShare paper's three GPU types, with profiles and samples drawn from the physics. A test file that
- * includes it has one, lab, between paper_lab_init() and paper_lab_finish().
+ * paper_lab.h - the HeShare paper's three GPU types, with profiles and samples drawn from the
+ * physics. A test file that includes it has one, lab, between paper_lab_init() and
+ * paper_lab_finish().
  */
 #ifndef HES_TEST_PAPER_LAB_H
 #define HES_TEST_PAPER_LAB_H
@@ -9,12 +10,12 @@
 #include "heshare/predict.h"
 
 static struct {
-	struct hes_catalogue       c;
-	struct hes_model          *m;
+	struct hes_catalogue c;
+	struct hes_model *m;
 	const struct hes_gpu_type *types[3];
-	struct hes_draw            draw;
-	struct hes_profiles        profiles;
-	struct hes_samples         samples;
+	struct hes_draw draw;
+	struct hes_profiles profiles;
+	struct hes_samples samples;
 } lab;
 
 /** @return 0, or -1 */
@@ -28,7 +29,10 @@ static inline int paper_lab_init(size_t n_samples)
 		lab.types[i] = hes_gpu_type_find(&lab.c, names[i], NULL);
 	lab.draw = (struct hes_draw){ lab.m, lab.types, 3, 0.017, 1 };
 	return hes_draw_profiles(&lab.draw, &lab.profiles, NULL) ||
-	       hes_draw_samples(&lab.draw, &lab.profiles, n_samples, &lab.samples, NULL) ? -1 : 0;
+			       hes_draw_samples(&lab.draw, &lab.profiles, n_samples, &lab.samples,
+						NULL)
+		       ? -1
+		       : 0;
 }
 
 static inline void paper_lab_finish(void)

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 const struct bench_job bench_jobs[BENCH_JOBS] = {
-	{ "bert-large", 8 }, { "resnet50", 16 }, { "mobilenet", 1 }, { "vgg16", 8 },
-	{ "densenet121", 4 }, { "gpt2", 2 }, { "resnet152", 16 }, { "mobilenetv2", 32 },
+	{ "bert-large", 8 },  { "resnet50", 16 }, { "mobilenet", 1 },  { "vgg16", 8 },
+	{ "densenet121", 4 }, { "gpt2", 2 },      { "resnet152", 16 }, { "mobilenetv2", 32 },
 };
 
 struct partition_bench bench_of_all(double noise)
@@ -48,7 +48,8 @@ void bench_close(struct partition_bench *b)
 	hes_catalogue_free(&b->c);
 }
 
-static struct hes_model_job placed(const struct partition_bench *b, struct bench_job j, uint32_t sm_pct)
+static struct hes_model_job placed(const struct partition_bench *b, struct bench_job j,
+				   uint32_t sm_pct)
 {
 	const struct hes_workload *w = hes_model_workload(b->model, j.workload, NULL);
 
@@ -56,7 +57,8 @@ static struct hes_model_job placed(const struct partition_bench *b, struct bench
 	return (struct hes_model_job){ w, j.batch, sm_pct };
 }
 
-void bench_together(struct partition_bench *b, const struct bench_job *jobs, const uint32_t *sm_pct, size_t n, double noise)
+void bench_together(struct partition_bench *b, const struct bench_job *jobs, const uint32_t *sm_pct,
+		    size_t n, double noise)
 {
 	const struct hes_draw d = { .model = b->model, .noise = noise, .seed = 1 };
 	struct hes_model_job r[HES_PARTITION_MAX_JOBS];
@@ -78,8 +80,8 @@ void bench_alone(struct partition_bench *b, struct bench_job j, double noise)
 		bench_together(b, &j, &share, 1, noise);
 }
 
-void bench_truth(const struct partition_bench *b, const struct bench_job *jobs, const uint32_t *sm_pct, size_t n,
-		 struct hes_partition_estimate *out)
+void bench_truth(const struct partition_bench *b, const struct bench_job *jobs,
+		 const uint32_t *sm_pct, size_t n, struct hes_partition_estimate *out)
 {
 	struct hes_model_job r[HES_PARTITION_MAX_JOBS] = { { .workload = NULL } };
 	struct hes_rate rates[HES_PARTITION_MAX_JOBS];
@@ -106,8 +108,8 @@ void bench_learn(struct partition_bench *b, const struct hes_partition_options *
 
 const struct hes_share_profile *bench_profile(const struct partition_bench *b, struct bench_job j)
 {
-	const struct hes_share_profile *p = hes_share_profile_find(&b->profiles, BENCH_TYPE, j.workload, j.batch,
-								   b->g->clock_default_mhz);
+	const struct hes_share_profile *p = hes_share_profile_find(
+		&b->profiles, BENCH_TYPE, j.workload, j.batch, b->g->clock_default_mhz);
 
 	assert_non_null(p);
 	return p;

@@ -16,14 +16,15 @@
 
 #define MAX_TEST_JOBS 12
 
-/** The training range that the predictor reports, and how it computes; set up again for every test. */
+/** The training range that the predictor reports, and how it computes; set up again for every test.
+ */
 struct stand_in {
-	uint32_t from_mhz;    /* clocks from here on */
-	uint32_t jobs;        /* together at most */
-	const char *never;    /* a workload that was not */
-	uint32_t shares_pct;  /* in sum */
-	bool     power_by_use; /* a share that its job cannot use draws nothing */
-	uint64_t queries;     /* so far */
+	uint32_t from_mhz;   /* clocks from here on */
+	uint32_t jobs;       /* together at most */
+	const char *never;   /* a workload that was not */
+	uint32_t shares_pct; /* in sum */
+	bool power_by_use;   /* a share that its job cannot use draws nothing */
+	uint64_t queries;    /* so far */
 };
 
 extern struct stand_in stand_in;
@@ -31,15 +32,15 @@ extern struct stand_in stand_in;
 /** A T4 (number 0) and an A100; jobs j0, j1, ... that arrive at 0. */
 struct bench {
 	struct hes_catalogue catalogue;
-	struct hes_fleet     fleet;
-	struct hes_profiles  profiles;
-	struct hes_job       v[MAX_TEST_JOBS];
-	struct hes_jobs      jobs;
-	uint32_t             waiting[MAX_TEST_JOBS];
-	int64_t              free_at_us[2];
-	struct hes_request   request;
-	struct hes_problem   p;
-	struct hes_err       err;
+	struct hes_fleet fleet;
+	struct hes_profiles profiles;
+	struct hes_job v[MAX_TEST_JOBS];
+	struct hes_jobs jobs;
+	uint32_t waiting[MAX_TEST_JOBS];
+	int64_t free_at_us[2];
+	struct hes_request request;
+	struct hes_problem p;
+	struct hes_err err;
 };
 
 /**
@@ -50,7 +51,8 @@ int plan_bench_setup(void **state);
 int plan_bench_teardown(void **state);
 
 /** A job of batch size 1, in the jobs and among those that wait. */
-struct hes_job *add_job(struct bench *b, const char *workload, uint64_t iterations, uint32_t memory_mib);
+struct hes_job *add_job(struct bench *b, const char *workload, uint64_t iterations,
+			uint32_t memory_mib);
 /** The problem of the jobs so far. */
 void make_problem(struct bench *b);
 /** Six jobs of 1000 MiB of all workloads, and their problem. */

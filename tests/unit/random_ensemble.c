@@ -26,7 +26,8 @@ static size_t draw_leaf(enum shape shape, size_t n_leaves, struct hes_rng *rng)
 	return shape == SHAPE_FULL ? 0 : n_leaves - 1;
 }
 
-static void draw_tree(const struct ensemble_spec *s, struct ensemble_node *nodes, struct hes_rng *rng)
+static void draw_tree(const struct ensemble_spec *s, struct ensemble_node *nodes,
+		      struct hes_rng *rng)
 {
 	uint32_t *leaves = malloc((s->nodes + 1) * sizeof(*leaves)), n = 1;
 	size_t first = 0, end = 1;
@@ -37,7 +38,8 @@ static void draw_tree(const struct ensemble_spec *s, struct ensemble_node *nodes
 		size_t pick = first + draw_leaf(s->shape, end - first, rng);
 		struct ensemble_node *node = &nodes[leaves[pick]];
 
-		*node = (struct ensemble_node){ draw_value(rng), n, (uint16_t)hes_rng_below(rng, s->features),
+		*node = (struct ensemble_node){ draw_value(rng), n,
+						(uint16_t)hes_rng_below(rng, s->features),
 						hes_rng_below(rng, 2) };
 		leaves[pick] = leaves[first];
 		if (s->shape == SHAPE_CHAIN)
@@ -50,7 +52,8 @@ static void draw_tree(const struct ensemble_spec *s, struct ensemble_node *nodes
 		n += 2;
 	}
 	for (size_t i = first; i < end; i++)
-		nodes[leaves[i]] = (struct ensemble_node){ .value = (float)(hes_rng_unit(rng) * 200 - 100) };
+		nodes[leaves[i]] =
+			(struct ensemble_node){ .value = (float)(hes_rng_unit(rng) * 200 - 100) };
 	free(leaves);
 }
 
@@ -70,7 +73,8 @@ struct ensemble ensemble_draw(const struct ensemble_spec *s, struct hes_rng *rng
 		e.scale[o] = 1 / (double)s->trees;
 	}
 	for (size_t t = 0; t < e.n_trees; t++) {
-		e.trees[t] = (struct ensemble_tree){ t * s->nodes, s->nodes, (uint32_t)(t / s->trees) };
+		e.trees[t] =
+			(struct ensemble_tree){ t * s->nodes, s->nodes, (uint32_t)(t / s->trees) };
 		draw_tree(s, e.nodes + e.trees[t].root, rng);
 	}
 	return e;
@@ -85,8 +89,11 @@ float *rows_draw(size_t n, size_t features, struct hes_rng *rng)
 		float v = draw_value(rng);
 		uint64_t kind = hes_rng_below(rng, 16);
 
-		rows[i] = kind == 0 ? NAN : kind == 1 ? nextafterf(v, INFINITY) : kind == 2 ? nextafterf(v, -INFINITY)
-			: kind == 3 ? (hes_rng_below(rng, 2) ? INFINITY : -INFINITY) : v;
+		rows[i] = kind == 0   ? NAN
+			  : kind == 1 ? nextafterf(v, INFINITY)
+			  : kind == 2 ? nextafterf(v, -INFINITY)
+			  : kind == 3 ? (hes_rng_below(rng, 2) ? INFINITY : -INFINITY)
+				      : v;
 	}
 	return rows;
 }
@@ -98,8 +105,13 @@ struct hes_regressor *regressor_draw(const struct ensemble_spec *s, struct hes_r
 	assert_non_null(r);
 	r->ensemble = ensemble_draw(s, rng);
 	r->about.options = (struct hes_regressor_options){
-		.kind = HES_REGRESSOR_FOREST, .criterion = HES_CRITERION_SQUARED, .trees = (uint32_t)s->trees,
-		.seed = 0x123456789abcdef0, .features_per_split = 3, .min_leaf = 2, .max_depth = 7,
+		.kind = HES_REGRESSOR_FOREST,
+		.criterion = HES_CRITERION_SQUARED,
+		.trees = (uint32_t)s->trees,
+		.seed = 0x123456789abcdef0,
+		.features_per_split = 3,
+		.min_leaf = 2,
+		.max_depth = 7,
 	};
 	r->about.rows = 750;
 	r->about.n_features = s->features;

@@ -15,9 +15,9 @@ enum shape {
 
 struct ensemble_spec {
 	enum shape shape;
-	size_t     features, outputs;
-	size_t     trees; /* per output */
-	uint32_t   nodes; /* of a tree; odd */
+	size_t features, outputs;
+	size_t trees;   /* per output */
+	uint32_t nodes; /* of a tree; odd */
 };
 
 /** ensemble_finish() it. */

@@ -17,15 +17,14 @@
 
 #include "base/rng.h"
 
-const char sample_fleet[] =
-	"name: heshare\n"
-	"nodes:\n"
-	"  - name: turing\n    gpus: [ { type: T4, count: 4 } ]\n"
-	"  - name: volta\n    gpus: [ { type: V100-SXM2-32, count: 2 } ]\n"
-	"  - name: ampere\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n";
+const char sample_fleet[] = "name: heshare\n"
+			    "nodes:\n"
+			    "  - name: turing\n    gpus: [ { type: T4, count: 4 } ]\n"
+			    "  - name: volta\n    gpus: [ { type: V100-SXM2-32, count: 2 } ]\n"
+			    "  - name: ampere\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n";
 
-static const char *const workloads[] = { "resnet50", "bert-large", "vgg19", "gpt2", "densenet161",
-					 "mobilenet-v2", "transformer" };
+static const char *const workloads[] = { "resnet50",    "bert-large",   "vgg19",      "gpt2",
+					 "densenet161", "mobilenet-v2", "transformer" };
 
 static void fill_jobs(struct sample *s, size_t n, struct hes_rng *rng)
 {
@@ -47,7 +46,8 @@ static double speed_of(const struct hes_gpu_type *g)
 }
 
 /* One batch of up to four of the jobs left onto a GPU. @return when it ends */
-static int64_t run_batch(struct sample *s, uint32_t gpu, int64_t at_us, size_t *next, struct hes_rng *rng)
+static int64_t run_batch(struct sample *s, uint32_t gpu, int64_t at_us, size_t *next,
+			 struct hes_rng *rng)
 {
 	const struct hes_gpu_type *g = s->fleet.gpus[gpu].type;
 	uint32_t n = (uint32_t)hes_rng_below(rng, 4) + 1, left = 100;
@@ -55,13 +55,21 @@ static int64_t run_batch(struct sample *s, uint32_t gpu, int64_t at_us, size_t *
 	int64_t latest = at_us;
 
 	for (uint32_t i = 0; i < n && *next < s->jobs.n; i++, (*next)++) {
-		uint32_t pct = i + 1 == n ? left : 10 * (1 + (uint32_t)hes_rng_below(rng, left / 10 - (n - 1 - i)));
+		uint32_t pct =
+			i + 1 == n
+				? left
+				: 10 * (1 + (uint32_t)hes_rng_below(rng, left / 10 - (n - 1 - i)));
 		double work = 120 + 900 * pow(hes_rng_unit(rng), 3);
-		double took = 3 * work / speed_of(g) / pow(pct / 100.0, 0.7) * g->clock_default_mhz / clock;
+		double took = 3 * work / speed_of(g) / pow(pct / 100.0, 0.7) *
+			      g->clock_default_mhz / clock;
 		struct hes_outcome *o = &s->replay.jobs[*next];
 
 		left -= pct;
-		*o = (struct hes_outcome){ gpu, pct, clock, at_us, at_us + (int64_t)(took * 1e6),
+		*o = (struct hes_outcome){ gpu,
+					   pct,
+					   clock,
+					   at_us,
+					   at_us + (int64_t)(took * 1e6),
 					   at_us + (int64_t)(took * 0.95e6) };
 		latest = o->end_us > latest ? o->end_us : latest;
 	}
@@ -104,8 +112,10 @@ static void add_segments(struct sample *s, uint32_t gpu)
 		}
 		if (!seg.jobs || seg.end_us == seg.start_us)
 			continue;
-		seg.power_mw = (uint32_t)(g->idle_power_mw + (g->power_limit_mw - g->idle_power_mw) * 0.9 * pct / 100 *
-					  pow((double)seg.clock_mhz / g->clock_default_mhz, 2));
+		seg.power_mw =
+			(uint32_t)(g->idle_power_mw +
+				   (g->power_limit_mw - g->idle_power_mw) * 0.9 * pct / 100 *
+					   pow((double)seg.clock_mhz / g->clock_default_mhz, 2));
 		seg.sm_util = (float)pct / 100;
 		s->replay.segments[s->replay.n_segments++] = seg;
 	}
@@ -134,23 +144,30 @@ static void run_all(struct sample *s, struct hes_rng *rng)
 	free(free_at);
 }
 
-static void add_policy(struct sample *s, size_t i, const char *name, const char *prefer, double energy, double time,
-		       double miss)
+static void add_policy(struct sample *s, size_t i, const char *name, const char *prefer,
+		       double energy, double time, double miss)
 {
 	const struct hes_totals *t = &s->replay.totals;
 	struct hes_report_policy *p = &s->policies[i];
 	double *jct = calloc(s->jobs.n + 1, sizeof(*jct));
 
-	*p = (struct hes_report_policy){ .name = name, .prefer = prefer, .has_prediction = miss != 0,
-		.mean_util = s->replay.mean_util / time, .jct_s = jct, .n_jct = s->jobs.n };
+	*p = (struct hes_report_policy){ .name = name,
+					 .prefer = prefer,
+					 .has_prediction = miss != 0,
+					 .mean_util = s->replay.mean_util / time,
+					 .jct_s = jct,
+					 .n_jct = s->jobs.n };
 	for (size_t j = 0; j < s->jobs.n; j++)
 		jct[j] = (double)s->replay.jobs[j].end_us * time / 1e6;
 	p->p50_jct_us = (int64_t)(time * (double)s->replay.p50_jct_us);
 	p->p95_jct_us = (int64_t)(time * (double)s->replay.p95_jct_us);
-	p->realised = (struct hes_totals){ t->avg_jct_us * time, (int64_t)((double)t->makespan_us * time),
-		(uint64_t)((double)t->busy_energy_mj * energy), (uint64_t)((double)t->fleet_energy_mj * energy * 1.05) };
+	p->realised =
+		(struct hes_totals){ t->avg_jct_us * time, (int64_t)((double)t->makespan_us * time),
+				     (uint64_t)((double)t->busy_energy_mj * energy),
+				     (uint64_t)((double)t->fleet_energy_mj * energy * 1.05) };
 	p->predicted = (struct hes_totals){ .avg_jct_us = t->avg_jct_us * time * (1 - miss),
-		.busy_energy_mj = (uint64_t)((double)t->busy_energy_mj * energy * (1 + miss / 2)) };
+					    .busy_energy_mj = (uint64_t)((double)t->busy_energy_mj *
+									 energy * (1 + miss / 2)) };
 }
 
 static void add_policies(struct sample *s)
@@ -169,9 +186,10 @@ static void add_policies(struct sample *s)
 	for (size_t i = 0; i < 40; i++) {
 		double e = 0.9486 + 0.0062 * (double)i; /* through the predictions of heshare */
 
-		s->front.v[i] = (struct hes_front_point){
-			(double)s->replay.totals.busy_energy_mj / 1e3 * e,
-			s->replay.totals.avg_jct_us / 1e6 * (0.7788 + 0.02322 / (e - 0.8894)) };
+		s->front.v[i] =
+			(struct hes_front_point){ (double)s->replay.totals.busy_energy_mj / 1e3 * e,
+						  s->replay.totals.avg_jct_us / 1e6 *
+							  (0.7788 + 0.02322 / (e - 0.8894)) };
 	}
 }
 
@@ -183,15 +201,26 @@ void sample_init(struct sample *s, const char *fleet, size_t n_jobs, uint64_t se
 	memset(s, 0, sizeof(*s));
 	hes_rng_seed(&rng, seed);
 	assert_int_equal(hes_catalogue_load(NULL, &s->catalogue, &err), 0);
-	assert_int_equal(hes_fleet_parse("fleet", fleet, strlen(fleet), &s->catalogue, &s->fleet, &err), 0);
+	assert_int_equal(
+		hes_fleet_parse("fleet", fleet, strlen(fleet), &s->catalogue, &s->fleet, &err), 0);
 	fill_jobs(s, n_jobs, &rng);
 	run_all(s, &rng);
 	add_policies(s);
 	s->plan = (struct hes_plan){ .policy = "heshare", .prefer = "balanced", .seed = seed };
-	s->report = (struct hes_report){ .title = "Sixty jobs on eight GPUs", .modelled = true,
-		.command = "heshare simulate jobs.csv --fleet heshare.yaml --policy all --report report.html",
-		.fleet = &s->fleet, .jobs = &s->jobs, .plan = &s->plan, .replay = &s->replay, .front = &s->front,
-		.policies = s->policies, .n_policies = 10, .chosen = 8, .reference = 4 };
+	s->report =
+		(struct hes_report){ .title = "Sixty jobs on eight GPUs",
+				     .modelled = true,
+				     .command = "heshare simulate jobs.csv --fleet heshare.yaml "
+						"--policy all --report report.html",
+				     .fleet = &s->fleet,
+				     .jobs = &s->jobs,
+				     .plan = &s->plan,
+				     .replay = &s->replay,
+				     .front = &s->front,
+				     .policies = s->policies,
+				     .n_policies = 10,
+				     .chosen = 8,
+				     .reference = 4 };
 }
 
 void sample_finish(struct sample *s)

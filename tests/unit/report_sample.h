@@ -9,13 +9,13 @@
 
 struct sample {
 	struct hes_catalogue catalogue;
-	struct hes_fleet     fleet;
-	struct hes_jobs      jobs;
-	struct hes_plan      plan;
-	struct hes_replay    replay;
-	struct hes_front     front;
+	struct hes_fleet fleet;
+	struct hes_jobs jobs;
+	struct hes_plan plan;
+	struct hes_replay replay;
+	struct hes_front front;
 	struct hes_report_policy policies[10];
-	struct hes_report    report;
+	struct hes_report report;
 };
 
 /** @fleet is a fleet file's text. */

@@ -73,7 +73,10 @@ double mae(const struct hes_regressor *r, const struct set *s)
 /* Steps and a product of two features; the third feature matters only where the first is low. */
 static double known(const float *row)
 {
-	return (row[0] > 7 ? 4 : row[2] > 15 ? 9 : 1) + (row[1] > 12 ? 32 : 0) + (double)(row[0] * row[1]) / 10;
+	return (row[0] > 7    ? 4
+		: row[2] > 15 ? 9
+			      : 1) +
+	       (row[1] > 12 ? 32 : 0) + (double)(row[0] * row[1]) / 10;
 }
 
 struct set *known_set(size_t n, uint64_t seed)

@@ -1,5 +1,6 @@
 /*
- * rows_to_learn.h - rows that tests learn from, noise and a known function, and a hash of what was learnt.
+ * rows_to_learn.h - rows that tests learn from, noise and a known function, and a hash of what was
+ * learnt.
  */
 #ifndef HES_TESTS_ROWS_TO_LEARN_H
 #define HES_TESTS_ROWS_TO_LEARN_H
@@ -11,8 +12,8 @@
 
 /* Rows and room for them. */
 struct set {
-	float           x[FEATURES * MOST];
-	double          y[2 * MOST];
+	float x[FEATURES * MOST];
+	double y[2 * MOST];
 	struct hes_rows rows;
 };
 

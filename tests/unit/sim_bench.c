@@ -19,7 +19,8 @@ int sim_bench_setup(void **state)
 	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
 	assert_int_equal(hes_model_load(NULL, &b->model, &b->err), 0);
 	assert_int_equal(hes_fleet_parse("test", fleet_yaml, strlen(fleet_yaml), &b->catalogue,
-					 &b->fleet, &b->err), 0);
+					 &b->fleet, &b->err),
+			 0);
 	assert_int_equal(hes_plan_init(&b->plan, b->fleet.n), 0);
 	b->jobs.v = b->v;
 	*state = b;
@@ -43,8 +44,11 @@ uint32_t add_job(struct bench *b, const char *workload, uint64_t iterations, int
 {
 	struct hes_job *j = &b->v[b->jobs.n];
 
-	*j = (struct hes_job){ .batch_size = 8, .iterations = iterations, .arrival_us = arrival_us,
-			       .memory_mib = 4000, .weight = 1 };
+	*j = (struct hes_job){ .batch_size = 8,
+			       .iterations = iterations,
+			       .arrival_us = arrival_us,
+			       .memory_mib = 4000,
+			       .weight = 1 };
 	snprintf(j->id, sizeof(j->id), "j%zu", b->jobs.n);
 	snprintf(j->workload, sizeof(j->workload), "%s", workload);
 	return (uint32_t)b->jobs.n++;
@@ -75,5 +79,7 @@ void run_sim(struct bench *b, const struct hes_sim *s)
 
 struct hes_sim request(const struct bench *b)
 {
-	return (struct hes_sim){ .model = b->model, .fleet = &b->fleet, .jobs = &b->jobs, .plan = &b->plan };
+	return (struct hes_sim){
+		.model = b->model, .fleet = &b->fleet, .jobs = &b->jobs, .plan = &b->plan
+	};
 }

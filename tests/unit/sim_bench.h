@@ -18,13 +18,13 @@
 /** GPU 0 is a V100, called a/0, GPU 1 a T4, called b/0. */
 struct bench {
 	struct hes_catalogue catalogue;
-	struct hes_model    *model;
-	struct hes_fleet     fleet;
-	struct hes_job       v[MAX_TEST_JOBS];
-	struct hes_jobs      jobs;
-	struct hes_plan      plan;
-	struct hes_replay    replay;
-	struct hes_err       err;
+	struct hes_model *model;
+	struct hes_fleet fleet;
+	struct hes_job v[MAX_TEST_JOBS];
+	struct hes_jobs jobs;
+	struct hes_plan plan;
+	struct hes_replay replay;
+	struct hes_err err;
 };
 
 int sim_bench_setup(void **state);

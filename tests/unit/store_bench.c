@@ -55,8 +55,15 @@ struct hes_store *store_opened(enum hes_store_mode mode)
 struct hes_profile store_profile(const char *workload, const char *type, uint32_t batch_size)
 {
 	struct hes_profile p = {
-		.batch_size = batch_size, .memory_mib = 900, .clock_mhz = 1500, .iteration_us = 1000.0 / 3 * batch_size,
-		.busy = 0.8, .sm_util = 0.5, .dram_util = 0.25, .l2_util = 0.125, .power_mw = 60000,
+		.batch_size = batch_size,
+		.memory_mib = 900,
+		.clock_mhz = 1500,
+		.iteration_us = 1000.0 / 3 * batch_size,
+		.busy = 0.8,
+		.sm_util = 0.5,
+		.dram_util = 0.25,
+		.l2_util = 0.125,
+		.power_mw = 60000,
 	};
 
 	snprintf(p.workload, sizeof(p.workload), "%s", workload);
@@ -67,18 +74,30 @@ struct hes_profile store_profile(const char *workload, const char *type, uint32_
 struct hes_sample store_sample(const char *type, uint32_t i)
 {
 	return (struct hes_sample){
-		.task = store_profile("net", type, 4), .sm_pct = 50, .clock_mhz = 1000 + i,
-		.co_runners = { .sm_util = 0.5, .dram_util = 0.25, .l2_util = 0.125, .power_mw = 40000, .jobs = 1, .sm_pct = 50 },
-		.iteration_us = 2000.0 + i, .power_mw = 80000,
+		.task = store_profile("net", type, 4),
+		.sm_pct = 50,
+		.clock_mhz = 1000 + i,
+		.co_runners = { .sm_util = 0.5,
+				.dram_util = 0.25,
+				.l2_util = 0.125,
+				.power_mw = 40000,
+				.jobs = 1,
+				.sm_pct = 50 },
+		.iteration_us = 2000.0 + i,
+		.power_mw = 80000,
 	};
 }
 
-struct hes_delivered store_add(struct hes_store *s, enum hes_source source, int64_t at_us, struct hes_profile *p,
-			       size_t n_p, struct hes_sample *v, size_t n_v)
+struct hes_delivered store_add(struct hes_store *s, enum hes_source source, int64_t at_us,
+			       struct hes_profile *p, size_t n_p, struct hes_sample *v, size_t n_v)
 {
 	struct hes_profiles profiles = { p, n_p };
 	struct hes_samples samples = { .v = v, .n = n_v };
-	struct hes_delivery d = { .source = source, .at_us = at_us, .name = "here", .profiles = &profiles, .samples = &samples };
+	struct hes_delivery d = { .source = source,
+				  .at_us = at_us,
+				  .name = "here",
+				  .profiles = &profiles,
+				  .samples = &samples };
 	struct hes_delivered done = { 0 };
 	struct hes_err err = { 0 };
 

@@ -1,5 +1,6 @@
 /*
- * test_account.c - joules of a run from the readings of a meter, with and without gaps; segments; progress.
+ * test_account.c - joules of a run from the readings of a meter, with and without gaps; segments;
+ * progress.
  *
  * Stand-ins for the meter, the clock and the reader of progress show what the test says.
  */
@@ -9,13 +10,14 @@
 #include "unit_test.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
-#define GPUS 2
+#define GPUS       2
 
 static struct hes_measured reading[GPUS];
 static size_t metered[GPUS];
 static int64_t now_us;
 
-int hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus, size_t n, struct hes_err *err)
+int hes_meter_start(struct hes_meter **out, const struct hes_devices *d, const size_t *gpus,
+		    size_t n, struct hes_err *err)
 {
 	(void)d, (void)err;
 	for (size_t i = 0; i < n; i++)
@@ -53,11 +55,12 @@ int hes_progress_read(struct hes_progress *p)
 static const struct hes_gpu_type type = { .idle_power_mw = 40000 };
 static const struct hes_gpu planned = { .type = &type };
 
-/* A GPU with two jobs, one with three times the share, the other three times as active. Its counter starts at 0. */
+/* A GPU with two jobs, one with three times the share, the other three times as active. Its counter
+ * starts at 0. */
 struct busy {
 	struct run_place place[2];
-	struct run_task  task[2];
-	struct run_gpu   gpu;
+	struct run_task task[2];
+	struct run_gpu gpu;
 	struct run_meter meter;
 };
 
@@ -65,8 +68,13 @@ static void begin(struct busy *b)
 {
 	*b = (struct busy){ .place = { { .sm_pct = 75 }, { .sm_pct = 25 } } };
 	for (int i = 0; i < 2; i++)
-		b->task[i] = (struct run_task){ .gpu = &b->gpu, .place = &b->place[i], .activity = i ? 90 : 30, .progress.fd = -1 };
-	b->gpu = (struct run_gpu){ .planned = &planned, .running = { &b->task[0], &b->task[1] }, .n_running = 2 };
+		b->task[i] = (struct run_task){ .gpu = &b->gpu,
+						.place = &b->place[i],
+						.activity = i ? 90 : 30,
+						.progress.fd = -1 };
+	b->gpu = (struct run_gpu){ .planned = &planned,
+				   .running = { &b->task[0], &b->task[1] },
+				   .n_running = 2 };
 	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER };
 	now_us = 0;
 	assert_int_equal(run_meter_start(&b->meter, NULL, &b->gpu, 1, NULL), 0);
@@ -75,14 +83,19 @@ static void begin(struct busy *b)
 
 static void count(struct busy *b, double seconds, double energy_j)
 {
-	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = seconds, .energy_j = energy_j };
+	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
+					    .seconds = seconds,
+					    .energy_j = energy_j };
 	run_account(&b->meter, &b->gpu);
 }
 
 /* A reading without counter: the integral of power over a part of the time. */
 static struct hes_measured integral(double seconds, double power_s, double joules)
 {
-	return (struct hes_measured){ .from = HES_ENERGY_INTEGRAL, .seconds = seconds, .power_s = power_s, .integral_j = joules };
+	return (struct hes_measured){ .from = HES_ENERGY_INTEGRAL,
+				      .seconds = seconds,
+				      .power_s = power_s,
+				      .integral_j = joules };
 }
 
 TEST(each_gpu_is_read_at_its_place_in_the_meter)
@@ -95,7 +108,11 @@ TEST(each_gpu_is_read_at_its_place_in_the_meter)
 	assert_int_equal(run_meter_start(&m, NULL, gpus, GPUS, NULL), 0);
 	assert_true(metered[0] == 5 && metered[1] == 3);
 	assert_true(gpus[0].energy.last.energy_j == 70 && gpus[1].energy.last.energy_j == 90);
-	reading[1] = (struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = 1, .energy_j = 95, .power_s = 1, .integral_j = 5 };
+	reading[1] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
+					    .seconds = 1,
+					    .energy_j = 95,
+					    .power_s = 1,
+					    .integral_j = 5 };
 	run_account(&m, &gpus[1]);
 	NEAR(gpus[1].energy.idle_j, 5);
 }
@@ -111,7 +128,8 @@ TEST(measured_joules_of_a_run_are_split_with_idle_power_by_share)
 	NEAR(b.task[1].energy_j, 100 + 450);
 	b.gpu.n_running = 0;
 	count(&b, 15, 1200);
-	assert_true(b.gpu.energy.busy_j == 1000 && b.gpu.energy.busy_s == 10 && b.gpu.energy.idle_j == 200);
+	assert_true(b.gpu.energy.busy_j == 1000 && b.gpu.energy.busy_s == 10 &&
+		    b.gpu.energy.idle_j == 200);
 	assert_true(b.gpu.energy.meter_j == 1200);
 	/* The counter is gone; the integral covers 9 of 10 s. */
 	reading[0] = integral(25, 9, 450);
@@ -133,7 +151,8 @@ TEST(joules_of_many_readings_sum_up)
 	b.gpu.n_running = 0;
 	count(&b, 50, 4100);
 	count(&b, 60, 4300);
-	assert_true(b.gpu.energy.busy_j == 4000 && b.gpu.energy.busy_s == 40 && b.gpu.energy.idle_j == 300);
+	assert_true(b.gpu.energy.busy_j == 4000 && b.gpu.energy.busy_s == 40 &&
+		    b.gpu.energy.idle_j == 300);
 }
 
 /* The driver was loaded again in between, so the counter began at 0. */
@@ -142,9 +161,17 @@ TEST(a_counter_that_fell_back_is_replaced_by_the_integral)
 	struct busy b;
 
 	begin(&b);
-	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = 10, .energy_j = 1000, .power_s = 10, .integral_j = 990 };
+	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
+					    .seconds = 10,
+					    .energy_j = 1000,
+					    .power_s = 10,
+					    .integral_j = 990 };
 	run_account(&b.meter, &b.gpu);
-	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = 15, .energy_j = 50, .power_s = 15, .integral_j = 1490 };
+	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
+					    .seconds = 15,
+					    .energy_j = 50,
+					    .power_s = 15,
+					    .integral_j = 1490 };
 	run_account(&b.meter, &b.gpu);
 	NEAR(b.gpu.energy.busy_j, 1000 + 500);
 }
@@ -155,7 +182,9 @@ TEST(a_counter_that_stands_still_means_no_joules)
 	struct busy b;
 
 	begin(&b);
-	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = 0.1, .power_s = 0.1, .integral_j = 7 };
+	reading[0] = (struct hes_measured){
+		.from = HES_ENERGY_COUNTER, .seconds = 0.1, .power_s = 0.1, .integral_j = 7
+	};
 	run_account(&b.meter, &b.gpu);
 	assert_true(b.gpu.energy.busy_j == 0 && b.gpu.energy.busy_s == 0.1);
 }
@@ -190,7 +219,9 @@ TEST(while_nothing_changes_joules_are_counted_too)
 	struct busy b;
 
 	begin(&b);
-	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = 10, .energy_j = 1000 };
+	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
+					    .seconds = 10,
+					    .energy_j = 1000 };
 	run_account_so_far(&b.meter, &b.gpu);
 	NEAR(b.task[1].energy_j, 100 + 450);
 }
@@ -202,13 +233,15 @@ TEST(a_gap_that_may_still_end_changes_nothing)
 	begin(&b);
 	reading[0] = integral(10, 8.9, 890);
 	run_account_so_far(&b.meter, &b.gpu);
-	assert_true(b.gpu.energy.busy_j == 0 && b.gpu.energy.last.seconds == 0 && !b.gpu.energy.missing);
+	assert_true(b.gpu.energy.busy_j == 0 && b.gpu.energy.last.seconds == 0 &&
+		    !b.gpu.energy.missing);
 	assert_true(!b.task[0].energy_missing && b.gpu.energy.now.has_energy);
 	count(&b, 20, 2000);
 	NEAR(b.task[0].energy_j + b.task[1].energy_j, 2000);
 }
 
-/* Jobs that ended in the gap and jobs that began in it: the GPU's joules are known, their parts are not. */
+/* Jobs that ended in the gap and jobs that began in it: the GPU's joules are known, their parts are
+ * not. */
 TEST(joules_over_a_gap_are_the_gpus_and_no_jobs)
 {
 	struct busy b;
@@ -216,14 +249,16 @@ TEST(joules_over_a_gap_are_the_gpus_and_no_jobs)
 	begin(&b);
 	reading[0] = integral(10, 8.9, 890);
 	run_account(&b.meter, &b.gpu);
-	assert_true(b.task[0].energy_missing && b.task[1].energy_missing && !b.gpu.energy.now.has_energy);
+	assert_true(b.task[0].energy_missing && b.task[1].energy_missing &&
+		    !b.gpu.energy.now.has_energy);
 	b.gpu.running[0] = &b.task[1];
 	b.gpu.n_running = 1;
 	b.task[1].energy_missing = false;
 	run_segment_begin(&b.meter, &b.gpu);
 	count(&b, 20, 2000);
 	assert_true(b.task[0].energy_j == 0 && b.task[1].energy_j == 0 && b.task[1].energy_missing);
-	assert_true(b.gpu.energy.busy_j == 2000 && b.gpu.energy.busy_s == 20 && b.gpu.energy.meter_j == 2000);
+	assert_true(b.gpu.energy.busy_j == 2000 && b.gpu.energy.busy_s == 20 &&
+		    b.gpu.energy.meter_j == 2000);
 	/* From here on nothing is missing. */
 	b.task[1].energy_missing = false;
 	run_segment_begin(&b.meter, &b.gpu);
@@ -257,7 +292,9 @@ TEST(the_longest_gap_of_all_readings_is_known)
 
 	begin(&b);
 	for (size_t i = 0; i < N(gaps_s); i++) {
-		reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = (double)i, .longest_gap_s = gaps_s[i] };
+		reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
+						    .seconds = (double)i,
+						    .longest_gap_s = gaps_s[i] };
 		run_account(&b.meter, &b.gpu);
 	}
 	assert_true(b.meter.longest_gap_s == 3);
@@ -281,8 +318,10 @@ TEST(a_segment_keeps_its_time_clock_jobs_and_joules_and_one_without_jobs_is_drop
 	assert_int_equal(b.gpu.energy.n_segments, 1);
 	s = b.gpu.energy.segments;
 	assert_true(s->start_us == 5 && s->end_us == 9 && s->clock_mhz == 945 && s->n == 2);
-	assert_true(s->rates[1].task == &b.task[1] && s->energy_j == 1000 && s->seconds == 10 && s->has_energy);
-	assert_true(b.gpu.energy.now.start_us == 9 && b.gpu.energy.now.n == 0 && b.gpu.energy.now.energy_j == 0);
+	assert_true(s->rates[1].task == &b.task[1] && s->energy_j == 1000 && s->seconds == 10 &&
+		    s->has_energy);
+	assert_true(b.gpu.energy.now.start_us == 9 && b.gpu.energy.now.n == 0 &&
+		    b.gpu.energy.now.energy_j == 0);
 	free(b.gpu.energy.segments);
 }
 
@@ -299,7 +338,8 @@ TEST(progress_of_each_job_counts_from_its_first_line_in_a_segment)
 	}
 	assert_true(b.gpu.energy.now.rates[0].seen && !b.gpu.energy.now.rates[1].seen);
 	assert_true(b.gpu.energy.now.rates[0].first == 10 && b.gpu.energy.now.rates[0].last == 30);
-	assert_true(b.gpu.energy.now.rates[0].first_us == 100 && b.gpu.energy.now.rates[0].last_us == 104);
+	assert_true(b.gpu.energy.now.rates[0].first_us == 100 &&
+		    b.gpu.energy.now.rates[0].last_us == 104);
 	assert_true(b.task[0].progress_us == 104 && b.task[1].progress_us == 0);
 	assert_int_equal(b.task[1].progress.iterations, 30);
 }
@@ -312,18 +352,30 @@ TEST(progress_is_read_when_joules_are_and_not_without_a_file)
 		begin(&b);
 		b.task[i].progress.fd = 1;
 		count(&b, 10, 1000);
-		assert_true(b.task[i].progress.iterations == 10 && b.task[1 - i].progress.iterations == 0);
+		assert_true(b.task[i].progress.iterations == 10 &&
+			    b.task[1 - i].progress.iterations == 0);
 	}
 }
 
 /* Above idle, the job draws 50 W alone at the default clock. */
 TEST(the_activity_of_a_job_without_a_profile_is_not_known)
 {
-	struct hes_profile row = { .workload = "mine", .gpu_type = "G", .batch_size = 8, .iteration_us = 1000, .sm_util = 1, .power_mw = 60000 };
+	struct hes_profile row = { .workload = "mine",
+				   .gpu_type = "G",
+				   .batch_size = 8,
+				   .iteration_us = 1000,
+				   .sm_util = 1,
+				   .power_mw = 60000 };
 	const struct hes_profiles profiles = { &row, 1 };
 	const struct hes_gpu_type g = {
-		.name = "G", .sm_count = 10, .power_limit_mw = 100000, .idle_power_mw = 10000, .clock_default_mhz = 1000,
-		.clock_max_mhz = 1000, .clocks_mhz = { 1000 }, .n_clocks = 1,
+		.name = "G",
+		.sm_count = 10,
+		.power_limit_mw = 100000,
+		.idle_power_mw = 10000,
+		.clock_default_mhz = 1000,
+		.clock_max_mhz = 1000,
+		.clocks_mhz = { 1000 },
+		.n_clocks = 1,
 	};
 	struct hes_job job = { .workload = "mine", .batch_size = 8 };
 
@@ -333,4 +385,7 @@ TEST(the_activity_of_a_job_without_a_profile_is_not_known)
 	assert_true(run_activity(&profiles, &g, &job, 100, 1000) == 0);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -12,13 +12,14 @@ static void near(double a, double b)
 
 TEST(errors_are_computed_as_in_the_paper)
 {
-	const double y[] = { 1, 2, 5 }, p[] = { 2, -7, 2, -7, 3, -7 }; /* of two outputs the first */
+	const double y[] = { 1, 2, 5 },
+		     p[] = { 2, -7, 2, -7, 3, -7 }; /* of two outputs the first */
 	struct hes_accuracy a = accuracy_measure(y, p, 2, 3);
 
-	near(a.mae, 1);                            /* (1 + 0 + 2) / 3 */
-	near(a.abs_error, 3.0 / 8);                /* 1 over the mean, 8 / 3 */
+	near(a.mae, 1);             /* (1 + 0 + 2) / 3 */
+	near(a.abs_error, 3.0 / 8); /* 1 over the mean, 8 / 3 */
 	near(a.rel_error, (1 + 0 + 2.0 / 5) / 3);
-	near(a.r2, 1 - 5.0 / (78.0 / 9));          /* squares about 8 / 3: (25 + 4 + 49) / 9 */
+	near(a.r2, 1 - 5.0 / (78.0 / 9)); /* squares about 8 / 3: (25 + 4 + 49) / 9 */
 }
 
 TEST(values_that_do_not_vary_have_no_r2)
@@ -39,4 +40,7 @@ TEST(below_0_the_distance_counts_and_at_0_there_is_no_relative_error)
 	near(accuracy_measure(zero, p, 1, 2).mae, 3);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -45,10 +45,14 @@ TEST(a_source_that_gives_no_more_than_the_rates_is_not_named)
 	assert_int_equal(a.from, HES_ACTIVITY_DCGM);
 }
 
-/* DCGM may deliver its first value long after a watch began: 3 s of rates are not taken off 5 s of counters. */
+/* DCGM may deliver its first value long after a watch began: 3 s of rates are not taken off 5 s of
+ * counters. */
 TEST(a_source_that_comes_late_is_not_mixed_with_the_rates)
 {
-	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM, .rate_s = 2.7, .rate_seconds = 3 }, to = from;
+	struct hes_activity_sums from = { .from = HES_ACTIVITY_DCGM,
+					  .rate_s = 2.7,
+					  .rate_seconds = 3 },
+				 to = from;
 	struct hes_activity a;
 
 	to.rate_s = 6;
@@ -66,11 +70,15 @@ TEST(every_act_and_source_has_a_name_of_its_own)
 {
 	for (int a = 0; a < HES_ACTS; a++)
 		for (int b = 0; b < a; b++)
-			assert_string_not_equal(hes_act_name((enum hes_act)a), hes_act_name((enum hes_act)b));
+			assert_string_not_equal(hes_act_name((enum hes_act)a),
+						hes_act_name((enum hes_act)b));
 	for (int a = 0; a <= HES_ACTIVITY_GPM; a++)
 		for (int b = 0; b < a; b++)
 			assert_string_not_equal(hes_activity_from_name((enum hes_activity_from)a),
 						hes_activity_from_name((enum hes_activity_from)b));
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

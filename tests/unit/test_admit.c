@@ -1,4 +1,5 @@
-/* test_admit.c - which of a GPU's jobs may start: barriers, open queues, suspects, repetitions, a power cap. */
+/* test_admit.c - which of a GPU's jobs may start: barriers, open queues, suspects, repetitions, a
+ * power cap. */
 #include "run/admit.h"
 #include "run/power_cap.h"
 #include "unit_test.h"
@@ -20,7 +21,8 @@ static size_t start_all(struct run_queue *q)
 TEST(a_batch_waits_for_the_last_job_of_the_one_before)
 {
 	struct run_place v[] = {
-		{ .batch = 0, .sm_pct = 40, .clock_mhz = 1000 }, { .batch = 0, .sm_pct = 60, .clock_mhz = 1000 },
+		{ .batch = 0, .sm_pct = 40, .clock_mhz = 1000 },
+		{ .batch = 0, .sm_pct = 60, .clock_mhz = 1000 },
 		{ .batch = 1, .sm_pct = 100, .clock_mhz = 800 },
 	};
 	struct run_queue q = { .v = v, .n = 3, .memory_mib = 1000 };
@@ -44,10 +46,18 @@ TEST(an_open_queue_admits_fitting_jobs_in_order)
 	struct run_place v[] = {
 		{ .batch = 0, .sm_pct = 50, .memory_mib = 300, .clock_mhz = 900 },
 		{ .batch = 1, .sm_pct = 30, .memory_mib = 300, .clock_mhz = 1200 },
-		{ .batch = 2, .sm_pct = 30, .memory_mib = 100, .clock_mhz = 700 },  /* no share is free */
-		{ .batch = 3, .sm_pct = 10, .memory_mib = 100, .clock_mhz = 700 },  /* fits, but is behind it */
+		{ .batch = 2,
+		  .sm_pct = 30,
+		  .memory_mib = 100,
+		  .clock_mhz = 700 }, /* no share is free */
+		{ .batch = 3,
+		  .sm_pct = 10,
+		  .memory_mib = 100,
+		  .clock_mhz = 700 }, /* fits, but is behind it */
 	};
-	struct run_queue q = { .v = v, .n = 4, .together = 4, .shares_pct = 100, .memory_mib = 1000 };
+	struct run_queue q = {
+		.v = v, .n = 4, .together = 4, .shares_pct = 100, .memory_mib = 1000
+	};
 
 	assert_int_equal(start_all(&q), 2);
 	assert_int_equal(run_admit_clock(&q), 1200);
@@ -60,10 +70,14 @@ TEST(an_open_queue_admits_fitting_jobs_in_order)
 /* The joint policy plans shares that overlap; they once ran one after the other. */
 TEST(shares_of_an_open_queue_overlap_up_to_the_plans_limit)
 {
-	struct run_place v[] = { { .batch = 0, .sm_pct = 70 }, { .batch = 1, .sm_pct = 90 }, { .batch = 2, .sm_pct = 50 } };
-	struct run_queue q = { .v = v, .n = 3, .together = 4, .shares_pct = 200, .memory_mib = 1000 };
+	struct run_place v[] = { { .batch = 0, .sm_pct = 70 },
+				 { .batch = 1, .sm_pct = 90 },
+				 { .batch = 2, .sm_pct = 50 } };
+	struct run_queue q = {
+		.v = v, .n = 3, .together = 4, .shares_pct = 200, .memory_mib = 1000
+	};
 
-	assert_int_equal(start_all(&q), 2);  /* 210 % are too many */
+	assert_int_equal(start_all(&q), 2); /* 210 % are too many */
 	v[0].state = RUN_OVER;
 	assert_int_equal(start_all(&q), 1);
 }
@@ -71,12 +85,15 @@ TEST(shares_of_an_open_queue_overlap_up_to_the_plans_limit)
 TEST(an_open_queue_keeps_to_memory_and_number)
 {
 	struct run_place v[] = {
-		{ .batch = 0, .sm_pct = 10, .memory_mib = 600 }, { .batch = 1, .sm_pct = 10, .memory_mib = 500 },
+		{ .batch = 0, .sm_pct = 10, .memory_mib = 600 },
+		{ .batch = 1, .sm_pct = 10, .memory_mib = 500 },
 		{ .batch = 2, .sm_pct = 10, .memory_mib = 100 },
 	};
-	struct run_queue q = { .v = v, .n = 3, .together = 2, .shares_pct = 100, .memory_mib = 1000 };
+	struct run_queue q = {
+		.v = v, .n = 3, .together = 2, .shares_pct = 100, .memory_mib = 1000
+	};
 
-	assert_int_equal(start_all(&q), 1);  /* 600 + 500 MiB are too many */
+	assert_int_equal(start_all(&q), 1); /* 600 + 500 MiB are too many */
 	v[0].state = RUN_OVER;
 	assert_int_equal(start_all(&q), 2);
 	v[1].state = RUN_WAITING;
@@ -84,21 +101,27 @@ TEST(an_open_queue_keeps_to_memory_and_number)
 	v[0].state = RUN_STARTED;
 	q.over = 0;
 	q.reach = 3;
-	assert_int_equal(run_admit_next(&q), -1);  /* two run */
+	assert_int_equal(run_admit_next(&q), -1); /* two run */
 }
 
 TEST(a_job_larger_than_all_that_is_free_starts_on_an_empty_gpu)
 {
 	struct run_place v[] = { { .sm_pct = 100, .memory_mib = 5000 } };
-	struct run_queue q = { .v = v, .n = 1, .together = 1, .shares_pct = 100, .memory_mib = 1000 };
+	struct run_queue q = {
+		.v = v, .n = 1, .together = 1, .shares_pct = 100, .memory_mib = 1000
+	};
 
 	assert_int_equal(run_admit_next(&q), 0);
 }
 
 TEST(a_repeated_job_keeps_its_place)
 {
-	struct run_place v[] = { { .batch = 0, .sm_pct = 60 }, { .batch = 1, .sm_pct = 40 }, { .batch = 2, .sm_pct = 40 } };
-	struct run_queue q = { .v = v, .n = 3, .together = 3, .shares_pct = 100, .memory_mib = 1000 };
+	struct run_place v[] = { { .batch = 0, .sm_pct = 60 },
+				 { .batch = 1, .sm_pct = 40 },
+				 { .batch = 2, .sm_pct = 40 } };
+	struct run_queue q = {
+		.v = v, .n = 3, .together = 3, .shares_pct = 100, .memory_mib = 1000
+	};
 
 	assert_int_equal(start_all(&q), 2);
 	v[0].state = RUN_WAITING;
@@ -108,21 +131,25 @@ TEST(a_repeated_job_keeps_its_place)
 TEST(a_suspect_runs_alone)
 {
 	struct run_place v[] = {
-		{ .batch = 0, .sm_pct = 30 }, { .batch = 0, .sm_pct = 30, .alone = true }, { .batch = 0, .sm_pct = 30 },
+		{ .batch = 0, .sm_pct = 30 },
+		{ .batch = 0, .sm_pct = 30, .alone = true },
+		{ .batch = 0, .sm_pct = 30 },
 	};
 	struct run_queue q = { .v = v, .n = 3, .memory_mib = 1000 };
 
-	assert_int_equal(start_all(&q), 2);  /* first its co-runners of the batch */
+	assert_int_equal(start_all(&q), 2); /* first its co-runners of the batch */
 	assert_int_equal(v[1].state, RUN_WAITING);
 	v[0].state = v[2].state = RUN_OVER;
 	assert_int_equal(start_all(&q), 1);
 	v[2].state = RUN_WAITING;
-	assert_int_equal(run_admit_next(&q), -1);  /* a suspect runs without co-runners */
+	assert_int_equal(run_admit_next(&q), -1); /* a suspect runs without co-runners */
 }
 
 TEST(users_do_not_share_a_gpu)
 {
-	struct run_place v[] = { { .sm_pct = 30, .user = 1 }, { .sm_pct = 30, .user = 2 }, { .sm_pct = 30, .user = 1 } };
+	struct run_place v[] = { { .sm_pct = 30, .user = 1 },
+				 { .sm_pct = 30, .user = 2 },
+				 { .sm_pct = 30, .user = 1 } };
 	struct run_queue q = { .v = v, .n = 3, .memory_mib = 1000 };
 
 	assert_int_equal(start_all(&q), 2);
@@ -139,24 +166,30 @@ TEST(an_empty_queue_has_ended)
 	assert_true(run_admit_over(&q));
 }
 
-/* Two GPUs with 20 W of idle power. On the first two jobs run together, then a third; on the second one job, late. */
+/* Two GPUs with 20 W of idle power. On the first two jobs run together, then a third; on the second
+ * one job, late. */
 struct cap_bench {
-	struct hes_gpu_type  type;
-	struct hes_gpu       fleet_gpus[2];
-	struct hes_fleet     fleet;
-	struct hes_batch     first[3], second[1];
-	struct hes_queue     queues[2];
-	struct hes_plan      plan;
-	struct run_gpu       gpus[2];
-	struct run_place     places[2][3];
-	struct run_task      tasks[2][3];
-	struct run_cap       cap;
+	struct hes_gpu_type type;
+	struct hes_gpu fleet_gpus[2];
+	struct hes_fleet fleet;
+	struct hes_batch first[3], second[1];
+	struct hes_queue queues[2];
+	struct hes_plan plan;
+	struct run_gpu gpus[2];
+	struct run_place places[2][3];
+	struct run_task tasks[2][3];
+	struct run_cap cap;
 };
 
 static struct hes_batch one_job(int64_t start_us, int64_t end_us, uint32_t activity_mw)
 {
-	return (struct hes_batch){ .n = 1, .start_us = start_us, .end_us = end_us,
-				   .jobs = { { .sm_pct = 30, .start_us = start_us, .end_us = end_us, .activity_mw = activity_mw } } };
+	return (struct hes_batch){ .n = 1,
+				   .start_us = start_us,
+				   .end_us = end_us,
+				   .jobs = { { .sm_pct = 30,
+					       .start_us = start_us,
+					       .end_us = end_us,
+					       .activity_mw = activity_mw } } };
 }
 
 static void make_cap(struct cap_bench *b, uint64_t cap_mw, uint64_t peak_mw, const long *here)
@@ -168,17 +201,24 @@ static void make_cap(struct cap_bench *b, uint64_t cap_mw, uint64_t peak_mw, con
 	b->second[0] = one_job(250, 300, 30000);
 	b->queues[0] = (struct hes_queue){ .batches = b->first, .n = 3, .together = 4 };
 	b->queues[1] = (struct hes_queue){ .batches = b->second, .n = 1, .together = 4 };
-	b->plan = (struct hes_plan){ .queues = b->queues, .n_gpus = 2, .power_cap_mw = cap_mw, .peak_mw = peak_mw };
+	b->plan = (struct hes_plan){
+		.queues = b->queues, .n_gpus = 2, .power_cap_mw = cap_mw, .peak_mw = peak_mw
+	};
 	b->fleet_gpus[0].type = b->fleet_gpus[1].type = &b->type;
 	b->fleet = (struct hes_fleet){ .gpus = b->fleet_gpus, .n = 2 };
 	for (size_t g = 0; g < 2; g++) {
 		b->gpus[g] = (struct run_gpu){ .planned = &b->fleet_gpus[g] };
-		b->gpus[g].queue = (struct run_queue){ .v = b->places[g], .n = b->queues[g].n, .reach = b->queues[g].n };
+		b->gpus[g].queue = (struct run_queue){ .v = b->places[g],
+						       .n = b->queues[g].n,
+						       .reach = b->queues[g].n };
 		for (size_t i = 0; i < b->queues[g].n; i++) {
 			const struct hes_placement *p = &b->queues[g].batches[i].jobs[0];
 
-			b->places[g][i] = (struct run_place){ .task = &b->tasks[g][i], .sm_pct = 30 };
-			b->tasks[g][i] = (struct run_task){ .gpu = &b->gpus[g], .place = &b->places[g][i], .activity = p->activity_mw * 1e-3,
+			b->places[g][i] =
+				(struct run_place){ .task = &b->tasks[g][i], .sm_pct = 30 };
+			b->tasks[g][i] = (struct run_task){ .gpu = &b->gpus[g],
+							    .place = &b->places[g][i],
+							    .activity = p->activity_mw * 1e-3,
 							    .planned_start_us = p->start_us };
 		}
 	}
@@ -222,7 +262,8 @@ TEST(with_a_late_job_the_next_one_waits_for_the_power_cap)
 	assert_false(holds(&b, 0, 2, 0)); /* the other GPU is idle now */
 	/* It draws more than was predicted. */
 	assert_true(holds(&b, 0, 2, 120));
-	/* A job that is killed and stuck has no work. Where nothing else runs, a job starts in any case. */
+	/* A job that is killed and stuck has no work. Where nothing else runs, a job starts in any
+	 * case. */
 	b.tasks[0][1].stuck = true;
 	assert_false(holds(&b, 0, 2, 500));
 }
@@ -248,7 +289,11 @@ TEST(a_part_of_the_fleet_keeps_its_part_of_the_power_cap)
 	struct cap_bench b;
 
 	make_cap(&b, 140000, 140000, here);
-	assert_true(b.cap.cap_w > 99.9 && b.cap.cap_w < 100.1); /* the other may draw 20 + 2/3 30 W */
+	assert_true(b.cap.cap_w > 99.9 &&
+		    b.cap.cap_w < 100.1); /* the other may draw 20 + 2/3 30 W */
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

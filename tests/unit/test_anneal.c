@@ -1,5 +1,6 @@
 /*
- * test_anneal.c - annealing, its moves, and the rate cache below it. The predictor is plan_bench.h's.
+ * test_anneal.c - annealing, its moves, and the rate cache below it. The predictor is
+ * plan_bench.h's.
  */
 #include <math.h>
 
@@ -50,9 +51,12 @@ TEST_WITH(a_move_leaves_every_job_in_one_position, plan_bench_setup, plan_bench_
 
 			for (uint32_t at = 0; at < q->n; at++) {
 				met[q->items[at].job]++;
-				assert_true(hes_problem_runs(&b->p, q->items[at].job, b->p.gpus[g].type));
-				assert_true(q->items[at].clock < b->p.types[b->p.gpus[g].type]->n_clocks);
-				assert_true(q->items[at].sm_pct >= 10 && q->items[at].sm_pct <= 100);
+				assert_true(hes_problem_runs(&b->p, q->items[at].job,
+							     b->p.gpus[g].type));
+				assert_true(q->items[at].clock <
+					    b->p.types[b->p.gpus[g].type]->n_clocks);
+				assert_true(q->items[at].sm_pct >= 10 &&
+					    q->items[at].sm_pct <= 100);
 			}
 		}
 		for (uint32_t job = 0; job < 6; job++)
@@ -76,18 +80,23 @@ static void assert_knows_gpu(const struct anneal *a, const struct bench *b, uint
 		const struct anneal_position at = a->position_of[q->items[i].job];
 
 		assert_true(at.gpu == g && at.at == i);
-		assert_true(fabs(times[i].start_us - q->starts_us[i]) < 1e-9 * (1 + times[i].start_us));
+		assert_true(fabs(times[i].start_us - q->starts_us[i]) <
+			    1e-9 * (1 + times[i].start_us));
 	}
 }
 
-TEST_WITH(after_moves_the_state_knows_where_every_job_is_and_when_it_starts, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(after_moves_the_state_knows_where_every_job_is_and_when_it_starts, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct anneal a;
 
 	begin_six(&a, b);
 	for (uint64_t evaluations = 20; evaluations < 2000; evaluations *= 2) {
-		assert_int_equal(anneal_run(&a, &(struct anneal_budget){ .evaluations = evaluations }, 2, 0.5), 0);
+		assert_int_equal(anneal_run(&a,
+					    &(struct anneal_budget){ .evaluations = evaluations },
+					    2, 0.5),
+				 0);
 		assert_int_equal(a.queues[0].n + a.queues[1].n, 6);
 		assert_knows_gpu(&a, b, 0);
 		assert_knows_gpu(&a, b, 1);
@@ -103,14 +112,16 @@ TEST_WITH(annealing_finds_a_better_plan_than_it_started_from, plan_bench_setup, 
 
 	begin_six(&a, b);
 	before = a.at.energy_mj + a.lambda * a.at.jct_us;
-	assert_int_equal(anneal_run(&a, &(struct anneal_budget){ .evaluations = 3000 }, 0.3, 0.002), 0);
+	assert_int_equal(anneal_run(&a, &(struct anneal_budget){ .evaluations = 3000 }, 0.3, 0.002),
+			 0);
 	assert_true(a.at.energy_mj + a.lambda * a.at.jct_us < 0.95 * before);
 	assert_true(a.archive.front.n > 1);
 	anneal_finish(&a);
 }
 
 /* The limit of a trial only saves time: a queue that stays below it costs the same. */
-TEST_WITH(a_queue_is_given_up_only_if_it_costs_more_than_the_limit, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(a_queue_is_given_up_only_if_it_costs_more_than_the_limit, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	const struct hes_timeline_item items[3] = { { 0, 50, 3 }, { 1, 50, 3 }, { 2, 60, 3 } };
 	struct hes_timeline_stop stop = { .lambda = 0.05 };
@@ -129,7 +140,8 @@ TEST_WITH(a_queue_is_given_up_only_if_it_costs_more_than_the_limit, plan_bench_s
 }
 
 /* Every share of one kind with every share of another: more pairs than the first memory holds. */
-TEST_WITH(sets_stay_in_the_rate_cache_until_they_are_forgotten, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(sets_stay_in_the_rate_cache_until_they_are_forgotten, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	static double us[100][100];
 	struct bench *b = *state;
@@ -146,7 +158,8 @@ TEST_WITH(sets_stay_in_the_rate_cache_until_they_are_forgotten, plan_bench_setup
 				pair.m[1].sm_pct = (uint16_t)(other + 1);
 				hes_rates_of(b->p.rates, &pair, &rates);
 				if (round)
-					assert_memory_equal(&rates.iteration_us[1], &us[one][other], sizeof(us[one][other]));
+					assert_memory_equal(&rates.iteration_us[1], &us[one][other],
+							    sizeof(us[one][other]));
 				us[one][other] = rates.iteration_us[1];
 			}
 		assert_true(round == 0 || hes_rates_queries(b->p.rates) == queries);
@@ -161,4 +174,7 @@ TEST_WITH(sets_stay_in_the_rate_cache_until_they_are_forgotten, plan_bench_setup
 	assert_memory_equal(&rates.iteration_us[1], &us[99][99], sizeof(us[99][99]));
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,6 +1,7 @@
 /*
- * test_arbiter.c - modelled programs on a virtual clock share a GPU: shares against slices, arrivals and departures, hangs,
- * deaths, floods, powers, bounds. Clocks are in test_arbiter_clocks.c.
+ * test_arbiter.c - modelled programs on a virtual clock share a GPU: shares against slices,
+ * arrivals and departures, hangs, deaths, floods, powers, bounds. Clocks are in
+ * test_arbiter_clocks.c.
  */
 #include <math.h>
 
@@ -11,7 +12,8 @@
 
 static struct bench b;
 
-/* Shares of the GPU time since the last call are those of the slices to within @off, and return their sum. */
+/* Shares of the GPU time since the last call are those of the slices to within @off, and return
+ * their sum. */
 static uint64_t shares_are(const double *slices, uint32_t n, double off)
 {
 	uint64_t used[BENCH_CLIENTS], sum = 0;
@@ -24,18 +26,21 @@ static uint64_t shares_are(const double *slices, uint32_t n, double off)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		if (fabs((double)used[i] / (double)sum - slices[i] / all) > off)
-			fail_msg("tenant %u: %.4f of the time, its slice is %.4f", i, (double)used[i] / (double)sum, slices[i] / all);
+			fail_msg("tenant %u: %.4f of the time, its slice is %.4f", i,
+				 (double)used[i] / (double)sum, slices[i] / all);
 	return sum;
 }
 
 static void slices_of(const struct arbiter_config *c, uint32_t n, double *out)
 {
 	struct hes_fair_tenant t[BENCH_CLIENTS];
-	const struct hes_fair_request r = { c->queue.policy, c->queue.interval, c->queue.phi, t, n };
+	const struct hes_fair_request r = { c->queue.policy, c->queue.interval, c->queue.phi, t,
+					    n };
 	uint64_t slices[BENCH_CLIENTS];
 
 	for (uint32_t i = 0; i < n; i++)
-		t[i] = (struct hes_fair_tenant){ b.c[i].power_w, b.c[i].weight, HES_FAIR_BACKLOGGED };
+		t[i] = (struct hes_fair_tenant){ b.c[i].power_w, b.c[i].weight,
+						 HES_FAIR_BACKLOGGED };
 	assert_int_equal(hes_fair_slices(&r, slices, NULL), 0);
 	for (uint32_t i = 0; i < n; i++)
 		out[i] = slices[i] ? (double)slices[i] : 1;
@@ -62,7 +67,8 @@ TEST(random_tenants_get_the_time_of_their_slices)
 			char name[8];
 
 			snprintf(name, sizeof(name), "t%u", i);
-			bench_add(&b, name, 0.5 + 2 * hes_rng_unit(&rng), 100 + 300 * hes_rng_unit(&rng));
+			bench_add(&b, name, 0.5 + 2 * hes_rng_unit(&rng),
+				  100 + 300 * hes_rng_unit(&rng));
 			b.c[i].kernel_ns = hes_rng_below(&rng, 3 * BENCH_MS);
 			b.c[i].lies = hes_rng_small(&rng, 4) == 0;
 		}
@@ -72,7 +78,8 @@ TEST(random_tenants_get_the_time_of_their_slices)
 		worst_busy = fmin(worst_busy, (double)sum / (20.0 * BENCH_SECOND));
 		bench_close(&b);
 	}
-	print_message("# busy at least %.4f of the time with switches of up to 0.5 ms\n", worst_busy);
+	print_message("# busy at least %.4f of the time with switches of up to 0.5 ms\n",
+		      worst_busy);
 	assert_true(worst_busy >= 0.95);
 }
 
@@ -164,7 +171,8 @@ TEST(a_tenant_that_was_alone_has_all_of_the_patience)
 	bench_close(&b);
 }
 
-/* Others may be idle in between, or come and go: nobody waits for more than the slices of the others. */
+/* Others may be idle in between, or come and go: nobody waits for more than the slices of the
+ * others. */
 TEST(a_tenant_with_short_bursts_waits_for_an_interval_at_most)
 {
 	for (uint64_t k = 0; k < CASES / 4; k++) {
@@ -308,7 +316,8 @@ TEST(a_new_name_does_not_clear_the_debt_of_its_user)
 	bench_run(&b, 25 * BENCH_SECOND);
 	for (uint32_t i = 1; i <= 60; i++)
 		cheat += b.c[i].used_ns;
-	print_message("# a user with a name for each connection has %.3f of the time\n", (double)cheat / 25e9);
+	print_message("# a user with a name for each connection has %.3f of the time\n",
+		      (double)cheat / 25e9);
 	assert_true((double)cheat < 0.55 * 25e9);
 	bench_run(&b, 5 * BENCH_SECOND);
 	assert_true(b.c[61].longest_wait_ns < 700 * BENCH_MS);
@@ -480,7 +489,8 @@ TEST(a_weight_is_set_for_the_tenant_of_one_user)
 	b.c[1].uid = 1001;
 	bench_run(&b, BENCH_SECOND);
 	assert_int_equal(bench_set(&b, 0, NAN, "a", 3), -ENOTUNIQ);
-	assert_string_equal(b.answer.text, "tenants \"a\" of users 1000, 1001: say whose by --user");
+	assert_string_equal(b.answer.text,
+			    "tenants \"a\" of users 1000, 1001: say whose by --user");
 	assert_int_equal(bench_set(&b, 0, NAN, "b", 2), 0);
 	b.set_uid = 1002;
 	assert_int_equal(bench_set(&b, 0, NAN, "a", 3), -ENOENT);
@@ -489,11 +499,14 @@ TEST(a_weight_is_set_for_the_tenant_of_one_user)
 	bench_status(&b);
 	assert_int_equal(b.n_rows, 3);
 	for (size_t i = 0; i < b.n_rows; i++)
-		assert_true(b.rows[i].weight == (b.rows[i].uid == 1001 ? 3 : b.rows[i].tenant[0] == 'b' ? 2 : 1));
+		assert_true(b.rows[i].weight == (b.rows[i].uid == 1001        ? 3
+						 : b.rows[i].tenant[0] == 'b' ? 2
+									      : 1));
 	bench_close(&b);
 }
 
-/* Tenants of 100 W and 300 W with equal energy have 3 to 1 of the time: their powers are found by profiling leases. */
+/* Tenants of 100 W and 300 W with equal energy have 3 to 1 of the time: their powers are found by
+ * profiling leases. */
 TEST(powers_are_measured_in_profiling_leases)
 {
 	const double slices[] = { 3, 1 };
@@ -586,7 +599,8 @@ TEST(a_name_that_is_not_utf_8_is_refused)
 	bench_close(&b);
 }
 
-/* Tenants of all kinds come, leave, hang and die. One holds the GPU at a time, and every waiting tenant gets it. */
+/* Tenants of all kinds come, leave, hang and die. One holds the GPU at a time, and every waiting
+ * tenant gets it. */
 TEST(random_histories_keep_one_lease_at_a_time)
 {
 	for (uint64_t k = 0; k < CASES / 4; k++) {
@@ -602,13 +616,16 @@ TEST(random_histories_keep_one_lease_at_a_time)
 			struct bench_client *t;
 
 			snprintf(name, sizeof(name), "t%u", hes_rng_small(&b.rng, 12));
-			t = &b.c[bench_add(&b, name, 0.5 + hes_rng_unit(&b.rng), hes_rng_small(&b.rng, 2) ? 0 : 200)];
+			t = &b.c[bench_add(&b, name, 0.5 + hes_rng_unit(&b.rng),
+					   hes_rng_small(&b.rng, 2) ? 0 : 200)];
 			t->draws_w = 50 + 300 * hes_rng_unit(&b.rng);
 			t->hangs = hes_rng_small(&b.rng, 10) == 0;
 			t->clock_mhz = hes_rng_small(&b.rng, 3) * 300;
 			t->kernel_ns = hes_rng_below(&b.rng, 20 * BENCH_MS);
 			t->comes_ns = b.now + hes_rng_below(&b.rng, 10 * BENCH_SECOND);
-			t->goes_ns = hes_rng_small(&b.rng, 2) ? t->comes_ns + hes_rng_below(&b.rng, 8 * BENCH_SECOND) : 0;
+			t->goes_ns = hes_rng_small(&b.rng, 2)
+					     ? t->comes_ns + hes_rng_below(&b.rng, 8 * BENCH_SECOND)
+					     : 0;
 			if (hes_rng_small(&b.rng, 2)) {
 				t->burst_ns = 1 + hes_rng_below(&b.rng, 100 * BENCH_MS);
 				t->pause_ns = hes_rng_below(&b.rng, 100 * BENCH_MS);
@@ -621,4 +638,7 @@ TEST(random_histories_keep_one_lease_at_a_time)
 	}
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,6 +1,6 @@
 /*
- * test_arbiter_clocks.c - the clock of a GPU on a virtual clock: it is that of the tenant which runs, and set back whatever
- * the tenant or the driver does.
+ * test_arbiter_clocks.c - the clock of a GPU on a virtual clock: it is that of the tenant which
+ * runs, and set back whatever the tenant or the driver does.
  */
 #include "arbiter_bench.h"
 #include "unit_test.h"
@@ -105,4 +105,7 @@ TEST(a_clock_that_is_set_too_late_is_reset)
 	bench_close(&b);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

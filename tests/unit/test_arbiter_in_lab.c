@@ -1,8 +1,9 @@
 /*
- * test_arbiter_in_lab.c - the arbiter's server in a thread, its GPU threads on virtual GPUs, and clients in further threads.
+ * test_arbiter_in_lab.c - the arbiter's server in a thread, its GPU threads on virtual GPUs, and
+ * clients in further threads.
  *
- * Clients come, work, go and send nonsense at once; then the server gets the order to end. Built with ThreadSanitizer this shows
- * that the server and its threads share nothing without a lock.
+ * Clients come, work, go and send nonsense at once; then the server gets the order to end. Built
+ * with ThreadSanitizer this shows that the server and its threads share nothing without a lock.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -23,21 +24,21 @@
 #define GPUS    2
 
 struct world {
-	char   folder[64], socket[96], store[96];
+	char folder[64], socket[96], store[96];
 	struct hes_devices *devices;
 	size_t gpus[GPUS];
 	struct arbiter_server_config c;
 	uint8_t uuids[GPUS][16];
 	atomic_bool serves;
 	atomic_uint notes;
-	int    rc;
+	int rc;
 	struct hes_err err;
 };
 
 struct client {
 	const struct world *w;
 	pthread_t thread;
-	unsigned  number, leases, refused;
+	unsigned number, leases, refused;
 };
 
 static void world_started(void *ctx, const struct arbiter_gpu_config *gpus, size_t n)
@@ -72,11 +73,26 @@ static void world_open(struct world *w)
 	assert_int_equal(hes_devices_open(NULL, &w->devices, NULL), 0);
 	w->gpus[1] = 4;
 	w->c = (struct arbiter_server_config){
-		.arbiter = { .queue = { hes_fair_policy_find("etf", NULL), 0.7, 20, 1000000 }, .connections = 32, .per_user = 16, .max_weight = 1,
-			     .owner = getuid(), .patience_ns = 300000000, .profile_ns = 500000000, .window_ns = 2000000, .idle_ns = 500000,
+		.arbiter = { .queue = { hes_fair_policy_find("etf", NULL), 0.7, 20, 1000000 },
+			     .connections = 32,
+			     .per_user = 16,
+			     .max_weight = 1,
+			     .owner = getuid(),
+			     .patience_ns = 300000000,
+			     .profile_ns = 500000000,
+			     .window_ns = 2000000,
+			     .idle_ns = 500000,
 			     .clocks = true },
-		.devices = w->devices, .gpus = w->gpus, .n_gpus = GPUS, .socket = w->socket, .store = w->store, .guard = guarded_argv,
-		.started = world_started, .note = world_note, .say = world_say, .ctx = w,
+		.devices = w->devices,
+		.gpus = w->gpus,
+		.n_gpus = GPUS,
+		.socket = w->socket,
+		.store = w->store,
+		.guard = guarded_argv,
+		.started = world_started,
+		.note = world_note,
+		.say = world_say,
+		.ctx = w,
 	};
 }
 
@@ -130,7 +146,8 @@ static void client_release(int fd, const struct fair_grant *g)
 	send(fd, &m, length, MSG_NOSIGNAL);
 }
 
-/* Leases for a while; the last client sends what is no packet, and asks for STATUS again and again. */
+/* Leases for a while; the last client sends what is no packet, and asks for STATUS again and again.
+ */
 static void *client_run(void *ctx)
 {
 	struct client *c = ctx;
@@ -173,7 +190,8 @@ TEST(clients_and_threads_of_gpus_work_at_once)
 		nanosleep(&nap, NULL);
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		clients[i] = (struct client){ .w = &w, .number = i };
-		assert_int_equal(pthread_create(&clients[i].thread, NULL, client_run, &clients[i]), 0);
+		assert_int_equal(pthread_create(&clients[i].thread, NULL, client_run, &clients[i]),
+				 0);
 	}
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		pthread_join(clients[i].thread, NULL);
@@ -231,7 +249,8 @@ TEST(orders_of_a_gpu_are_bounded_and_answered_in_turn)
 	c.wake = open("/dev/null", O_WRONLY | O_CLOEXEC); /* nobody is woken */
 	assert_int_equal(hes_device_info(w.devices, 0, &c.info, NULL), 0);
 	assert_int_equal(gpu_thread_start(&c, &t, NULL), 0);
-	while (ordered < 1000 && gpu_thread_order(t, &(struct gpu_order){ .kind = ORDER_ENERGY, .tag = ordered }))
+	while (ordered < 1000 &&
+	       gpu_thread_order(t, &(struct gpu_order){ .kind = ORDER_ENERGY, .tag = ordered }))
 		ordered++;
 	assert_true(ordered >= 64 && ordered < 1000);
 	while (answered < ordered) {

@@ -1,4 +1,5 @@
-/* test_assign.c - the Pareto set, stage 1's objectives, and the genetic algorithm against exhaustion. */
+/* test_assign.c - the Pareto set, stage 1's objectives, and the genetic algorithm against
+ * exhaustion. */
 #include <math.h>
 
 #include "assign_bench.h"
@@ -15,7 +16,8 @@ static int put(struct hes_pareto *p, double energy, double jct, uint64_t tag)
 /* Ranks 0, 1, 2 on one type and 2, 0, 1 on the other. */
 TEST(jobs_are_ordered_by_their_mean_rank_the_longest_first)
 {
-	static const struct hes_cost cost[] = { { 1, 1 }, { 2, 1 }, { 3, 1 }, { 30, 1 }, { 10, 1 }, { 20, 1 } };
+	static const struct hes_cost cost[] = { { 1, 1 },  { 2, 1 },  { 3, 1 },
+						{ 30, 1 }, { 10, 1 }, { 20, 1 } };
 	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 } };
 	struct hes_assign a;
 
@@ -80,7 +82,8 @@ static void thin_slowly(struct hes_pareto *p, size_t most)
 		double parts[200];
 
 		for (size_t i = 1; i + 1 < p->n; i++) {
-			parts[i] = (p->v[i + 1].at.energy_mj - p->v[i].at.energy_mj) * (p->v[i - 1].at.jct_us - p->v[i].at.jct_us);
+			parts[i] = (p->v[i + 1].at.energy_mj - p->v[i].at.energy_mj) *
+				   (p->v[i - 1].at.jct_us - p->v[i].at.jct_us);
 			if (parts[i] < parts[least])
 				least = i;
 		}
@@ -115,7 +118,8 @@ TEST(thinning_removes_the_member_of_least_area)
 	}
 }
 
-/* Scaled: (0, 1), (.1, .8), (.45, .5), (1, 0): the second has the least sum, the third is nearest the origin. */
+/* Scaled: (0, 1), (.1, .8), (.45, .5), (1, 0): the second has the least sum, the third is nearest
+ * the origin. */
 TEST(the_knee_is_nearest_the_ideal_point_after_scaling)
 {
 	struct hes_pareto p = { 0 };
@@ -134,17 +138,16 @@ TEST(hypervolume_is_the_dominated_area_up_to_the_reference)
 	struct hes_pareto p = { 0 };
 	const struct hes_objectives reference = { 10, 100 };
 
-	put(&p, 2, 80, 0);  /* .8 x .2 */
-	put(&p, 5, 30, 0);  /* .5 x .5 more */
-	put(&p, 12, 1, 0);  /* above the reference */
+	put(&p, 2, 80, 0); /* .8 x .2 */
+	put(&p, 5, 30, 0); /* .5 x .5 more */
+	put(&p, 12, 1, 0); /* above the reference */
 	assert_true(fabs(hes_pareto_hypervolume(&p, &reference) - (0.16 + 0.25)) < 1e-12);
 	hes_pareto_free(&p);
 }
 
 /* Three jobs; two GPUs of type 0 (the second free after 5), one of type 1. */
 static const struct hes_cost small_cost[] = {
-	{ 10, 100 }, { 4, 40 }, { 6, 50 },
-	{ 5, 200 },  { 3, 10 }, { 9, 90 },
+	{ 10, 100 }, { 4, 40 }, { 6, 50 }, { 5, 200 }, { 3, 10 }, { 9, 90 },
 };
 static const struct hes_assign_gpu small_gpus[] = { { 0, 0 }, { 0, 5 }, { 1, 0 } };
 
@@ -166,29 +169,35 @@ TEST(objectives_are_of_queues_run_shortest_first)
 	hes_assign_evaluate(&a, x);
 	assert_true(x->at.energy_mj == 160 && x->at.jct_us == (5 + 6) + (5 + 16) + 3);
 	assert_true(x->end_us[2] == 11 && x->end_us[0] == 21 && x->end_us[1] == 3);
-	assert_true(x->sums[0].busy_us == 0 && x->sums[1].busy_us == 16 && x->sums[2].energy_mj == 10);
+	assert_true(x->sums[0].busy_us == 0 && x->sums[1].busy_us == 16 &&
+		    x->sums[2].energy_mj == 10);
 	free(x);
 	hes_assign_finish(&a);
 }
 
 /* Operators on a small problem, and two parents and a child of it. */
 struct operator_bench {
-	_Alignas(64) char        scratch[4096], blocks[3][1024];
-	struct hes_assign        a;
-	struct hes_operators     ops;
+	_Alignas(64) char scratch[4096], blocks[3][1024];
+	struct hes_assign a;
+	struct hes_operators ops;
 	struct hes_operator_room room;
-	struct hes_rng           rng;
-	struct hes_queues       *p, *q, *child;
+	struct hes_rng rng;
+	struct hes_queues *p, *q, *child;
 };
 
-static struct operator_bench *operators_of(size_t n, size_t k, size_t types, const struct hes_cost *cost, const struct hes_assign_gpu *gpus)
+static struct operator_bench *operators_of(size_t n, size_t k, size_t types,
+					   const struct hes_cost *cost,
+					   const struct hes_assign_gpu *gpus)
 {
 	static struct operator_bench b;
 
-	b = (struct operator_bench){ .p = (void *)b.blocks[0], .q = (void *)b.blocks[1], .child = (void *)b.blocks[2] };
+	b = (struct operator_bench){ .p = (void *)b.blocks[0],
+				     .q = (void *)b.blocks[1],
+				     .child = (void *)b.blocks[2] };
 	assert_int_equal(hes_assign_init(&b.a, n, k, types, cost, gpus), 0);
 	assert_int_equal(hes_operators_init(&b.ops, &b.a, 0.1), 0);
-	assert_true(hes_queues_size(&b.a) <= sizeof(b.blocks[0]) && hes_operator_room_size(&b.a) <= sizeof(b.scratch));
+	assert_true(hes_queues_size(&b.a) <= sizeof(b.blocks[0]) &&
+		    hes_operator_room_size(&b.a) <= sizeof(b.scratch));
 	b.room = hes_operator_room_in(&b.a, b.scratch);
 	hes_rng_seed(&b.rng, 1);
 	return &b;
@@ -206,10 +215,13 @@ static void assign_to(const struct operator_bench *b, struct hes_queues *x, cons
 	hes_queues_build(&b->a, x);
 }
 
-/* Job 0 is best on type 1 in both. Job 1 cannot run there; its other types tie. Type 1 has two GPUs. */
+/* Job 0 is best on type 1 in both. Job 1 cannot run there; its other types tie. Type 1 has two
+ * GPUs. */
 TEST(a_first_assignment_takes_gpus_of_best_average_rank_alone)
 {
-	static const struct hes_cost cost[] = { { 9, 90 }, { 4, 70 }, { 5, 50 }, { INFINITY, INFINITY }, { 7, 80 }, { 6, 60 } };
+	static const struct hes_cost cost[] = { { 9, 90 }, { 4, 70 },
+						{ 5, 50 }, { INFINITY, INFINITY },
+						{ 7, 80 }, { 6, 60 } };
 	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 }, { 1, 0 }, { 2, 0 } };
 	size_t drawn[2][4] = { 0 };
 	struct operator_bench *b = operators_of(2, 4, 3, cost, gpus);
@@ -224,12 +236,14 @@ TEST(a_first_assignment_takes_gpus_of_best_average_rank_alone)
 	operators_finish(b);
 }
 
-/* Jobs are good on their own GPUs only. One parent has the first two there, the other the last two; job 0 has the best
- * queue of a GPU in both. */
+/* Jobs are good on their own GPUs only. One parent has the first two there, the other the last two;
+ * job 0 has the best queue of a GPU in both. */
 TEST(a_child_inherits_each_gpus_jobs_from_the_parent_where_they_are_better)
 {
 	static const uint32_t first[] = { 0, 1, 3, 2 }, second[] = { 4, 0, 2, 3 };
-	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 }, { 2, 0 }, { 3, 0 }, { 4, 0 } };
+	static const struct hes_assign_gpu gpus[] = {
+		{ 0, 0 }, { 1, 0 }, { 2, 0 }, { 3, 0 }, { 4, 0 }
+	};
 	struct hes_cost cost[20];
 	struct operator_bench *b;
 
@@ -239,16 +253,20 @@ TEST(a_child_inherits_each_gpus_jobs_from_the_parent_where_they_are_better)
 	assign_to(b, b->p, first);
 	assign_to(b, b->q, second);
 	for (uint32_t turn = 0; turn < 2; turn++) {
-		hes_inherit(&b->ops, &b->rng, &b->room, turn ? b->q : b->p, turn ? b->p : b->q, b->child);
-		assert_memory_equal(hes_queues_gpus(&b->a, b->child), ((uint32_t[]){ 0, 1, 2, 3 }), 4 * sizeof(uint32_t));
+		hes_inherit(&b->ops, &b->rng, &b->room, turn ? b->q : b->p, turn ? b->p : b->q,
+			    b->child);
+		assert_memory_equal(hes_queues_gpus(&b->a, b->child), ((uint32_t[]){ 0, 1, 2, 3 }),
+				    4 * sizeof(uint32_t));
 	}
 	operators_finish(b);
 }
 
-/* Job 0 goes to GPU 1, where all take less energy. Of the jobs there, job 2 has the run time nearest to its own. */
+/* Job 0 goes to GPU 1, where all take less energy. Of the jobs there, job 2 has the run time
+ * nearest to its own. */
 TEST(recovery_returns_the_most_similar_job_every_second_time_and_never_where_it_is_off)
 {
-	static const struct hes_cost cost[] = { { 5, 50 }, { 1, 90 }, { 4, 90 }, { 9, 90 }, { 5, 40 }, { 1, 10 }, { 4, 10 }, { 9, 10 } };
+	static const struct hes_cost cost[] = { { 5, 50 }, { 1, 90 }, { 4, 90 }, { 9, 90 },
+						{ 5, 40 }, { 1, 10 }, { 4, 10 }, { 9, 10 } };
 	static const struct hes_assign_gpu gpus[] = { { 0, 0 }, { 1, 0 } };
 	static const uint32_t before[] = { 0, 1, 1, 1 };
 	size_t returned = 0;
@@ -298,16 +316,19 @@ TEST(the_genetic_front_of_a_tiny_problem_is_nearly_the_true_one)
 		assign_bench_draw(&d, 7, 3, 3, seed);
 		all = assign_bench_exhaust(&d.a);
 		found = run(&d.a, 100, seed);
-		reference = (struct hes_objectives){ 2 * all.v[all.n - 1].at.energy_mj, 2 * all.v[0].at.jct_us };
+		reference = (struct hes_objectives){ 2 * all.v[all.n - 1].at.energy_mj,
+						     2 * all.v[0].at.jct_us };
 		for (size_t i = 0; i < found.n; i++) {
 			bool real = false;
 
 			for (size_t j = 0; j < all.n; j++)
-				real |= all.v[j].at.energy_mj <= found.v[i].at.energy_mj * (1 + 1e-12) &&
+				real |= all.v[j].at.energy_mj <=
+						found.v[i].at.energy_mj * (1 + 1e-12) &&
 					all.v[j].at.jct_us <= found.v[i].at.jct_us * (1 + 1e-12);
 			assert_true(real);
 		}
-		assert_true(hes_pareto_hypervolume(&found, &reference) > 0.98 * hes_pareto_hypervolume(&all, &reference));
+		assert_true(hes_pareto_hypervolume(&found, &reference) >
+			    0.98 * hes_pareto_hypervolume(&all, &reference));
 		hes_pareto_free(&all);
 		hes_pareto_free(&found);
 		assign_bench_finish(&d);
@@ -351,7 +372,8 @@ TEST(units_of_energy_and_time_do_not_change_what_is_found)
 	}
 	assert_int_equal(f[0].n, f[1].n);
 	for (size_t i = 0; i < f[0].n; i++)
-		assert_memory_equal(f[0].v[i].gpu_of, f[1].v[i].gpu_of, 20 * sizeof(*f[0].v[i].gpu_of));
+		assert_memory_equal(f[0].v[i].gpu_of, f[1].v[i].gpu_of,
+				    20 * sizeof(*f[0].v[i].gpu_of));
 	free(f[0].v);
 	free(f[1].v);
 	assign_bench_finish(&d);
@@ -390,4 +412,7 @@ TEST(one_job_on_one_gpu_is_a_front_of_one)
 	assign_bench_finish(&d);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* test_attribute.c - a shared GPU's joules among its jobs: sums, idle by share, the rest by activity. */
+/* test_attribute.c - a shared GPU's joules among its jobs: sums, idle by share, the rest by
+ * activity. */
 #include <math.h>
 
 #include "heshare/attribute.h"
@@ -6,7 +7,8 @@
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
 
-/* 10 s at 100 W of which 40 W are idle: two jobs with 75 and 25 % of the SMs, one three times as active. */
+/* 10 s at 100 W of which 40 W are idle: two jobs with 75 and 25 % of the SMs, one three times as
+ * active. */
 TEST(idle_energy_is_split_by_share_and_the_rest_by_activity)
 {
 	struct hes_sharer jobs[2] = { { 0, 10, 75, 30, 0 }, { 0, 10, 25, 90, 0 } };
@@ -23,8 +25,14 @@ TEST(the_activity_of_a_job_alone_on_a_gpu_is_its_power_above_idle)
 {
 	static uint32_t clocks[] = { 800, 1000 };
 	const struct hes_gpu_type g = {
-		.name = "mine", .sm_count = 10, .power_limit_mw = 100000, .idle_power_mw = 10000, .clock_default_mhz = 1000,
-		.clock_max_mhz = 1000, .clocks_mhz = { 800, 1000 }, .n_clocks = N(clocks),
+		.name = "mine",
+		.sm_count = 10,
+		.power_limit_mw = 100000,
+		.idle_power_mw = 10000,
+		.clock_default_mhz = 1000,
+		.clock_max_mhz = 1000,
+		.clocks_mhz = { 800, 1000 },
+		.n_clocks = N(clocks),
 	};
 	const struct hes_profile solo = { .iteration_us = 1000, .sm_util = 1, .power_mw = 60000 };
 
@@ -33,7 +41,9 @@ TEST(the_activity_of_a_job_alone_on_a_gpu_is_its_power_above_idle)
 
 TEST(idle_time_has_no_job_and_all_parts_sum_to_the_meter)
 {
-	struct hes_sharer jobs[3] = { { 1, 4, 50, 20, 0 }, { 3, 8, 30, 50, 0 }, { 3.5, 5, 20, 0, 0 } };
+	struct hes_sharer jobs[3] = { { 1, 4, 50, 20, 0 },
+				      { 3, 8, 30, 50, 0 },
+				      { 3.5, 5, 20, 0, 0 } };
 	double nobody = -1;
 
 	assert_int_equal(hes_attribute(777, 30, 12, jobs, 3, &nobody, NULL), 0);
@@ -96,7 +106,8 @@ TEST(where_an_activity_is_not_known_all_energy_goes_by_share)
 	static const double activity[][2] = { { 0, 90 }, { 90, 0 }, { 0, 0 } };
 
 	for (size_t i = 0; i < N(activity); i++) {
-		struct hes_sharer jobs[2] = { { 0, 10, 75, activity[i][0], 0 }, { 0, 10, 25, activity[i][1], 0 } };
+		struct hes_sharer jobs[2] = { { 0, 10, 75, activity[i][0], 0 },
+					      { 0, 10, 25, activity[i][1], 0 } };
 
 		assert_int_equal(hes_attribute_known(1000, 40, 10, jobs, 2), 0);
 		assert_true(jobs[0].energy_j == 750 && jobs[1].energy_j == 250);
@@ -127,4 +138,7 @@ TEST(a_job_outside_of_the_time_is_refused)
 	assert_int_equal(hes_attribute(100, 30, 10, &job, 1, &nobody, &err), -EINVAL);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -7,10 +7,10 @@
 #include "paper_lab.h"
 
 #define N_CONSTANTS (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
-#define SMALL 1e-3  /* move of a constant, of its spread */
-#define FOUND 1e-4  /* a clock under the limit is found to this, of what it brings */
+#define SMALL       1e-3 /* move of a constant, of its spread */
+#define FOUND       1e-4 /* a clock under the limit is found to this, of what it brings */
 
-static struct observations    seen;
+static struct observations seen;
 static struct constants_table assumed;
 
 static int set_up(void **state)
@@ -54,7 +54,8 @@ struct row {
 
 static struct constants constants_in(const struct row *r)
 {
-	return (struct constants){ .shared = r->v, .type = r->v + SHARED_CONSTANTS,
+	return (struct constants){ .shared = r->v,
+				   .type = r->v + SHARED_CONSTANTS,
 				   .workload = r->v + SHARED_CONSTANTS + TYPE_CONSTANTS };
 }
 
@@ -67,7 +68,8 @@ static void set_rows(struct row *believed, struct row *aside)
 	memcpy(workload, assumed.workloads[0].v, sizeof(assumed.workloads[0].v));
 	move_aside(believed->v, shared_priors, SHARED_CONSTANTS, aside->v);
 	move_aside(type, type_priors, TYPE_CONSTANTS, aside->v + SHARED_CONSTANTS);
-	move_aside(workload, workload_priors, WORKLOAD_CONSTANTS, aside->v + SHARED_CONSTANTS + TYPE_CONSTANTS);
+	move_aside(workload, workload_priors, WORKLOAD_CONSTANTS,
+		   aside->v + SHARED_CONSTANTS + TYPE_CONSTANTS);
 }
 
 static void spread_out(const struct baseline_moves *m, struct baseline_outputs out[N_CONSTANTS])
@@ -77,7 +79,8 @@ static void spread_out(const struct baseline_moves *m, struct baseline_outputs o
 	memcpy(out + SHARED_CONSTANTS + TYPE_CONSTANTS, m->workload, sizeof(m->workload));
 }
 
-/* Where no limit lowers the clock the numbers are the same. Where one does, the change is proportional. */
+/* Where no limit lowers the clock the numbers are the same. Where one does, the change is
+ * proportional. */
 static void agree(double got, double want, double at, bool held)
 {
 	double allowed = held ? 0.1 * fabs(want - at) + FOUND * at : 1e-12 * at;
@@ -117,7 +120,8 @@ TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 			agree(moved[c].slowdown, want.slowdown, at.slowdown, held);
 			agree(moved[c].power_w, want.power_w, at.power_w, held);
 			agree(moved[c].predicted_w, want.predicted_w, at.predicted_w, false);
-			felt[c] += moved[c].slowdown != at.slowdown || moved[c].power_w != at.power_w;
+			felt[c] +=
+				moved[c].slowdown != at.slowdown || moved[c].power_w != at.power_w;
 		}
 	}
 	/* None of the constants is one that no sample here feels; and limits hold some. */
@@ -129,20 +133,44 @@ TEST(a_constant_moved_alone_says_what_the_baseline_says_with_it)
 /* Table II and what else is measured; all inputs differ, so no feature can be another's. */
 TEST(each_measured_feature_is_the_number_that_its_name_says)
 {
-	const struct hes_gpu_type gpu = { .sm_count = 40, .memory_bandwidth_gbs = 320, .l2_kib = 4096, .idle_power_mw = 10000, .power_limit_mw = 70000 };
-	const struct hes_profile task = { .sm_util = 11, .dram_util = 12, .l2_util = 13, .iteration_us = 14, .busy = 15 };
+	const struct hes_gpu_type gpu = { .sm_count = 40,
+					  .memory_bandwidth_gbs = 320,
+					  .l2_kib = 4096,
+					  .idle_power_mw = 10000,
+					  .power_limit_mw = 70000 };
+	const struct hes_profile task = {
+		.sm_util = 11, .dram_util = 12, .l2_util = 13, .iteration_us = 14, .busy = 15
+	};
 	const struct hes_setting setting = { .sm_pct = 16, .clock_mhz = 17 };
-	const struct hes_load load = { .sm_util = 18, .dram_util = 19, .l2_util = 21, .power_mw = 22000, .jobs = 2, .sm_pct = 23, .busy = 24,
-				       .sm_busy = 25, .l2_sets = 26, .serial = 27, .dram_busy = 28, .pace = 29, .iterations_per_s = 31,
+	const struct hes_load load = { .sm_util = 18,
+				       .dram_util = 19,
+				       .l2_util = 21,
+				       .power_mw = 22000,
+				       .jobs = 2,
+				       .sm_pct = 23,
+				       .busy = 24,
+				       .sm_busy = 25,
+				       .l2_sets = 26,
+				       .serial = 27,
+				       .dram_busy = 28,
+				       .pace = 29,
+				       .iterations_per_s = 31,
 				       .solo_power_mw = 140000 };
-	const struct query q = { .gpu = &gpu, .task = &task, .setting = &setting, .co_runners = &load };
-	static const float want[] = { 11, 12, 13, 14, 16, 17, 18, 19, 21, 22, 40, 320, 4, 10, 15, 2, 39, 24, 25, 26, 27, 28, 29, 31, 2 };
+	const struct query q = {
+		.gpu = &gpu, .task = &task, .setting = &setting, .co_runners = &load
+	};
+	static const float want[] = { 11, 12, 13, 14, 16, 17, 18, 19, 21, 22, 40, 320, 4,
+				      10, 15, 2,  39, 24, 25, 26, 27, 28, 29, 31, 2 };
 	float row[N(want)];
 
 	features_fill(&q, row, N(want));
 	for (size_t i = 0; i < N(want); i++)
 		if (row[i] < want[i] || row[i] > want[i])
-			fail_msg("%s: %g instead of %g", features[i].name, (double)row[i], (double)want[i]);
+			fail_msg("%s: %g instead of %g", features[i].name, (double)row[i],
+				 (double)want[i]);
 }
 
-int main(void) { return run_unit_tests(set_up, tear_down); }
+int main(void)
+{
+	return run_unit_tests(set_up, tear_down);
+}

@@ -1,10 +1,11 @@
 /*
- * test_call_faults.c - the store and the journal when any one allocation or access to a file fails, and when all fail from
- * there on.
+ * test_call_faults.c - the store and the journal when any one allocation or access to a file fails,
+ * and when all fail from there on.
  *
- * Each call is repeated on a copy of the same store, with its first allocation failing, its second, and so on until none is
- * left; then the same with accesses. Every time: an error has its sentence and leaves the outputs alone, the handle goes on,
- * nothing is half written and nothing that was acknowledged is lost.
+ * Each call is repeated on a copy of the same store, with its first allocation failing, its second,
+ * and so on until none is left; then the same with accesses. Every time: an error has its sentence
+ * and leaves the outputs alone, the handle goes on, nothing is half written and nothing that was
+ * acknowledged is lost.
  */
 #include "call_faults.h"
 #include "base/file.h"
@@ -14,33 +15,33 @@
 #include "store_bench.h"
 #include "unit_test.h"
 
-#define MOST 100000 /* faults of one call: more than any has */
-#define ALL_UP_TO 12 /* faults of one call that are tried in any case */
+#define MOST      100000 /* faults of one call: more than any has */
+#define ALL_UP_TO 12     /* faults of one call that are tried in any case */
 
 /* What a call works on, and what it gave. */
 struct bench {
-	struct hes_store   *store;
+	struct hes_store *store;
 	struct hes_journal *journal;
-	void               *rows;   /* of a reader; free() */
-	size_t              bytes;
+	void *rows; /* of a reader; free() */
+	size_t bytes;
 };
 
 struct call {
 	const char *name;
-	size_t      version;  /* of the store it begins with; 0: none is there */
-	bool        opens;    /* the call is that of opening */
-	bool        journal;  /* it takes a journal */
-	int       (*make)(struct bench *b, struct hes_err *err);
+	size_t version; /* of the store it begins with; 0: none is there */
+	bool opens;     /* the call is that of opening */
+	bool journal;   /* it takes a journal */
+	int (*make)(struct bench *b, struct hes_err *err);
 };
 
 /* --- stores to begin with --- */
 
 struct image {
-	char  *bytes;
+	char *bytes;
 	size_t n;
 };
 
-enum { NOW = 5, EARLY }; /* version of the store; one from before version 0.1.0 */
+enum { NOW = 5, EARLY };               /* version of the store; one from before version 0.1.0 */
 static struct image images[EARLY + 1]; /* by version */
 
 static struct image image_read(void)
@@ -80,20 +81,49 @@ static void image_write(const struct image *i)
 }
 
 static const struct hes_run_gpu gpus[] = {
-	{ .gpu = "a/0", .gpu_type = "T4", .uuid = "GPU-1", .planned_mj = 7000, .planned_busy_us = 300 },
-	{ .gpu = "a/1", .gpu_type = "T4", .uuid = "GPU-2", .planned_mj = 10, .planned_busy_us = 20 },
+	{ .gpu = "a/0",
+	  .gpu_type = "T4",
+	  .uuid = "GPU-1",
+	  .planned_mj = 7000,
+	  .planned_busy_us = 300 },
+	{ .gpu = "a/1",
+	  .gpu_type = "T4",
+	  .uuid = "GPU-2",
+	  .planned_mj = 10,
+	  .planned_busy_us = 20 },
 };
 static const struct hes_run_job jobs[] = {
-	{ .job = "z", .workload = "net", .gpu = "a/0", .sm_pct = 40, .planned_start_us = 0, .planned_end_us = 100 },
-	{ .job = "y", .workload = "net", .gpu = "a/0", .sm_pct = 60, .planned_start_us = 0, .planned_end_us = 300 },
+	{ .job = "z",
+	  .workload = "net",
+	  .gpu = "a/0",
+	  .sm_pct = 40,
+	  .planned_start_us = 0,
+	  .planned_end_us = 100 },
+	{ .job = "y",
+	  .workload = "net",
+	  .gpu = "a/0",
+	  .sm_pct = 60,
+	  .planned_start_us = 0,
+	  .planned_end_us = 300 },
 };
-static const struct hes_store_predictor predictor = { .crc = 77, .rows = 10, .at_us = 5, .name = "p.model" };
+static const struct hes_store_predictor predictor = {
+	.crc = 77, .rows = 10, .at_us = 5, .name = "p.model"
+};
 
 static struct hes_point point(uint32_t i)
 {
 	struct hes_point p = {
-		.workload = "net", .gpu_type = "T4", .batch_size = 4, .sm_pct = 50, .clock_mhz = 900 + i, .iteration_us = 700,
-		.cv = 0.01, .windows = 5, .seconds = 3, .memory_mib = 900, .power_mw = 60000,
+		.workload = "net",
+		.gpu_type = "T4",
+		.batch_size = 4,
+		.sm_pct = 50,
+		.clock_mhz = 900 + i,
+		.iteration_us = 700,
+		.cv = 0.01,
+		.windows = 5,
+		.seconds = 3,
+		.memory_mib = 900,
+		.power_mw = 60000,
 	};
 
 	snprintf(p.command, sizeof(p.command), "train --net");
@@ -101,17 +131,26 @@ static struct hes_point point(uint32_t i)
 }
 
 /* Rows of every kind, with forecasts; @name: of the co-runners of the samples. */
-static int add_rows(struct bench *b, uint32_t first, const char *name, struct hes_delivered *done, struct hes_err *err)
+static int add_rows(struct bench *b, uint32_t first, const char *name, struct hes_delivered *done,
+		    struct hes_err *err)
 {
-	struct hes_profile p[2] = { store_profile("net", "T4", first), store_profile("other", "T4", first) };
-	struct hes_sample v[3] = { store_sample("T4", first), store_sample("T4", first + 1), store_sample("V100", first) };
+	struct hes_profile p[2] = { store_profile("net", "T4", first),
+				    store_profile("other", "T4", first) };
+	struct hes_sample v[3] = { store_sample("T4", first), store_sample("T4", first + 1),
+				   store_sample("V100", first) };
 	struct hes_point q[2] = { point(first), point(first + 1) };
 	const struct hes_forecast said[3] = { { 2100, 81000 }, { 0, 0 }, { 2200, 82000 } };
 	struct hes_profiles profiles = { p, N(p) };
 	struct hes_samples samples = { .v = v, .n = N(v) };
 	struct hes_points points = { q, N(q) };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = first, .name = "here", .profiles = &profiles,
-				  .samples = &samples, .predictor = &predictor, .forecasts = said, .points = &points };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
+				  .at_us = first,
+				  .name = "here",
+				  .profiles = &profiles,
+				  .samples = &samples,
+				  .predictor = &predictor,
+				  .forecasts = said,
+				  .points = &points };
 
 	for (size_t i = 0; i < N(v); i++)
 		snprintf(v[i].co_runner_names, sizeof(v[i].co_runner_names), "%s", name);
@@ -120,7 +159,11 @@ static int add_rows(struct bench *b, uint32_t first, const char *name, struct he
 
 static int run_once(struct bench *b, struct hes_run *out, struct hes_err *err)
 {
-	*out = (struct hes_run){ .plan_key = 9, .plan = "plan.json", .folder = "/runs/1", .host = "here", .started_us = 1000,
+	*out = (struct hes_run){ .plan_key = 9,
+				 .plan = "plan.json",
+				 .folder = "/runs/1",
+				 .host = "here",
+				 .started_us = 1000,
 				 .runner = { 12, 34, "boot" } };
 	return hes_journal_new_run(b->journal, out, gpus, N(gpus), jobs, N(jobs), err);
 }
@@ -155,7 +198,11 @@ static void make_old_image(size_t version)
 	remove_store();
 	assert_int_equal(sqlite3_open(store_path, &old.db), SQLITE_OK);
 	assert_int_equal(hes_schema_bring_up(&old, hes_schema_steps, version, NULL), 0);
-	assert_int_equal(hes_db_exec(&old, "INSERT INTO origins (at_us, source, name) VALUES (3, 'imported', 'x')", NULL), 0);
+	assert_int_equal(
+		hes_db_exec(&old,
+			    "INSERT INTO origins (at_us, source, name) VALUES (3, 'imported', 'x')",
+			    NULL),
+		0);
 	sqlite3_close(old.db);
 	images[version] = image_read();
 }
@@ -226,7 +273,8 @@ static uint64_t mix_rows(sqlite3 *db, const char *table, uint64_t hash)
 /* Tables, their rows and their version: two stores with the same hash hold the same. */
 static uint64_t contents(sqlite3 *db)
 {
-	static const char tables[] = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
+	static const char tables[] = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name "
+				     "NOT LIKE 'sqlite_%' ORDER BY name";
 	uint64_t hash = mix_rows(db, "pragma_user_version", 0xcbf29ce484222325);
 	sqlite3_stmt *q;
 
@@ -307,18 +355,22 @@ static struct wanted wanted_of(const struct call *c)
 	return w;
 }
 
-/* The sentence of an error, and its kind: who reads it must not take a lack of memory for damage. */
-static void check_error(const struct call *c, enum fault_kind kind, uint32_t n, int rc, const struct hes_err *err)
+/* The sentence of an error, and its kind: who reads it must not take a lack of memory for damage.
+ */
+static void check_error(const struct call *c, enum fault_kind kind, uint32_t n, int rc,
+			const struct hes_err *err)
 {
 	bool expected = kind == FAULT_MEMORY ? rc == -ENOMEM : rc == -EIO || rc == -ENOSPC;
 
 	if (rc > 0 || !expected || !err->msg[0] || err->code != rc)
-		fail_msg("%s, %s %u: %d, %d, \"%s\"", c->name, kind == FAULT_MEMORY ? "allocation" : "access", n, rc, err->code,
+		fail_msg("%s, %s %u: %d, %d, \"%s\"", c->name,
+			 kind == FAULT_MEMORY ? "allocation" : "access", n, rc, err->code,
 			 err->msg);
 }
 
 /* One that succeeded all the same has done everything. */
-static void check_success(const struct call *c, uint32_t n, struct bench *b, const struct wanted *w, const struct hes_err *err)
+static void check_success(const struct call *c, uint32_t n, struct bench *b, const struct wanted *w,
+			  const struct hes_err *err)
 {
 	assert_int_equal(err->msg[0], 0);
 	if (mix(0, b->rows, b->bytes) != w->given)
@@ -339,7 +391,8 @@ static void retry(const struct call *c, uint32_t n, struct bench *b, const struc
 }
 
 /* @return whether there was an n-th call to fail */
-static bool try_fault(const struct call *c, enum fault_kind kind, uint32_t n, bool lasting, const struct wanted *w)
+static bool try_fault(const struct call *c, enum fault_kind kind, uint32_t n, bool lasting,
+		      const struct wanted *w)
 {
 	struct hes_err err = { 0 };
 	struct bench b;
@@ -360,8 +413,10 @@ static bool try_fault(const struct call *c, enum fault_kind kind, uint32_t n, bo
 	check_error(c, kind, n, rc, &err);
 	assert_null(b.rows);
 	now = contents_now();
-	if (now != w->before && !(now == w->after && kind == FAULT_IO && strstr(err.msg, "wholly or not at all")))
-		fail_msg("%s, %u: what it left is neither the old store nor the new one", c->name, n);
+	if (now != w->before &&
+	    !(now == w->after && kind == FAULT_IO && strstr(err.msg, "wholly or not at all")))
+		fail_msg("%s, %u: what it left is neither the old store nor the new one", c->name,
+			 n);
 	if (lasting)
 		return failed;
 	assert_true(now == w->before || c->opens);
@@ -442,7 +497,9 @@ static int keep_validation(struct bench *b, struct hes_err *err)
 	struct hes_sample v[2] = { store_sample("T4", 1), store_sample("T4", 2) };
 	const struct hes_samples held_back = { .v = v, .n = N(v) };
 	const struct hes_forecast said[2] = { { 2000, 80000 }, { 2001, 80001 } };
-	const struct hes_store_predictor other = { .crc = 78, .rows = 11, .at_us = 6, .name = "q.model" };
+	const struct hes_store_predictor other = {
+		.crc = 78, .rows = 11, .at_us = 6, .name = "q.model"
+	};
 
 	return hes_store_keep_validation(b->store, &other, &held_back, said, err);
 }
@@ -462,20 +519,20 @@ static int give(struct bench *b, int rc, void *rows, size_t n, size_t size)
 	return 0;
 }
 
-#define READ(what, type, call, ...) \
+#define READ(what, type, call, ...)                                  \
 	static int read_##what(struct bench *b, struct hes_err *err) \
-	{ \
-		type *v = NULL; \
-		size_t n = 0; \
-		int rc = call(__VA_ARGS__, &v, &n, err); \
-		return give(b, rc, v, n, sizeof(*v)); \
+	{                                                            \
+		type *v = NULL;                                      \
+		size_t n = 0;                                        \
+		int rc = call(__VA_ARGS__, &v, &n, err);             \
+		return give(b, rc, v, n, sizeof(*v));                \
 	}
-#define READ_ALL(what, type, call) \
+#define READ_ALL(what, type, call)                                   \
 	static int read_##what(struct bench *b, struct hes_err *err) \
-	{ \
-		type p = { 0 }; \
-		int rc = call(b->store, &all, &p, err); \
-		return give(b, rc, p.v, p.n, sizeof(*p.v)); \
+	{                                                            \
+		type p = { 0 };                                      \
+		int rc = call(b->store, &all, &p, err);              \
+		return give(b, rc, p.v, p.n, sizeof(*p.v));          \
 	}
 READ_ALL(profiles, struct hes_profiles, hes_store_profiles)
 READ_ALL(samples, struct hes_samples, hes_store_samples)
@@ -501,7 +558,12 @@ static int new_run(struct bench *b, struct hes_err *err)
 
 static int new_attempt(struct bench *b, struct hes_err *err)
 {
-	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40, .clock_mhz = 900, .started_us = 5 };
+	struct hes_attempt a = { .job = "z",
+				 .number = 1,
+				 .gpu = "a/0",
+				 .sm_pct = 40,
+				 .clock_mhz = 900,
+				 .started_us = 5 };
 	int rc = hes_journal_attempt(b->journal, 1, &a, err);
 
 	assert_int_equal(a.id, rc ? 0 : 2);
@@ -522,7 +584,11 @@ static int attempt_ended(struct bench *b, struct hes_err *err)
 
 static int job_result(struct bench *b, struct hes_err *err)
 {
-	const struct hes_run_job r = { .job = "z", .state = HES_RUN_JOB_DONE, .start_us = 5, .end_us = 99, .has_energy = true,
+	const struct hes_run_job r = { .job = "z",
+				       .state = HES_RUN_JOB_DONE,
+				       .start_us = 5,
+				       .end_us = 99,
+				       .has_energy = true,
 				       .energy_mj = 42 };
 
 	return hes_journal_result(b->journal, 1, &r, err);
@@ -530,7 +596,9 @@ static int job_result(struct bench *b, struct hes_err *err)
 
 static int gpu_took(struct bench *b, struct hes_err *err)
 {
-	const struct hes_run_gpu g = { .gpu = "a/0", .measured = true, .busy_us = 9, .busy_mj = 8, .idle_mj = 7 };
+	const struct hes_run_gpu g = {
+		.gpu = "a/0", .measured = true, .busy_us = 9, .busy_mj = 8, .idle_mj = 7
+	};
 
 	return hes_journal_gpu_took(b->journal, 1, &g, err);
 }
@@ -594,8 +662,12 @@ static int add_named(struct hes_journal *j, size_t n, const char *last, struct h
 {
 	static const int64_t busy_us[2] = { 5, 0 };
 	struct hes_run_added v[2] = {
-		{ .job = { .workload = "net", .batch_size = 1, .iterations = 9 }, .gpu = "a/0", .sm_pct = 50 },
-		{ .job = { .id = "q", .workload = "net", .batch_size = 2, .iterations = 9 }, .gpu = "a/0", .sm_pct = 50 },
+		{ .job = { .workload = "net", .batch_size = 1, .iterations = 9 },
+		  .gpu = "a/0",
+		  .sm_pct = 50 },
+		{ .job = { .id = "q", .workload = "net", .batch_size = 2, .iterations = 9 },
+		  .gpu = "a/0",
+		  .sm_pct = 50 },
 	};
 	char command[] = "true";
 

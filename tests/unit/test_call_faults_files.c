@@ -1,10 +1,10 @@
 /*
- * test_call_faults_files.c - plans, jobs and fleets as files, and the assignment of jobs to GPUs, when any one allocation or
- * access to a file fails, and when all fail from there on.
+ * test_call_faults_files.c - plans, jobs and fleets as files, and the assignment of jobs to GPUs,
+ * when any one allocation or access to a file fails, and when all fail from there on.
  *
- * Each call is made with its first allocation failing, its second, and so on until none is left; then the same with
- * accesses. An error has its sentence and leaves nothing behind; what succeeds all the same gives what it gives without
- * faults.
+ * Each call is made with its first allocation failing, its second, and so on until none is left;
+ * then the same with accesses. An error has its sentence and leaves nothing behind; what succeeds
+ * all the same gives what it gives without faults.
  */
 #include "plan/assign/lap.h"
 #include "call_faults.h"
@@ -21,13 +21,15 @@ static const char csv_text[] =
 	"id,arrival_s,workload,batch_size,iterations,memory_mib,deadline_s,weight,user,command\n"
 	"a,0,resnet50,32,100,4000,3600,5,me,\"train --x \"\"y\"\"\"\nb,0.5,bert,8,10,9000,,,,\n";
 static const char yaml_text[] =
-	"jobs:\n  - { id: a, arrival_s: 0, workload: net, batch_size: 32, iterations: 100, memory_mib: 4, deadline_s: 10, user: me, command: x }\n"
-	"  - { id: b, arrival_s: 1.5, workload: bert, batch_size: 8, iterations: 10, memory_mib: 900 }\n";
+	"jobs:\n  - { id: a, arrival_s: 0, workload: net, batch_size: 32, iterations: 100, "
+	"memory_mib: 4, deadline_s: 10, user: me, command: x }\n"
+	"  - { id: b, arrival_s: 1.5, workload: bert, batch_size: 8, iterations: 10, memory_mib: "
+	"900 }\n";
 
 static struct hes_catalogue catalogue;
-static struct hes_fleet     fleet;
-static struct hes_plan      plan;
-static struct hes_job       job[40];
+static struct hes_fleet fleet;
+static struct hes_plan plan;
+static struct hes_job job[40];
 static const struct hes_jobs jobs = { job, N(job) };
 static char command[] = "train --for-a-while";
 
@@ -57,10 +59,19 @@ static void make_plan(void)
 	assert_int_equal(hes_plan_init(&plan, fleet.n), 0);
 	strcpy(plan.policy, "x");
 	for (uint32_t i = 0; i < N(job); i++) {
-		const struct hes_batch b = { .clock_mhz = 1590, .n = 1, .jobs = { { i, 40, i * 10, i * 10 + 10, HES_OUTSIDE_CLOCK, 0, 0 } },
-					     .start_us = i * 10, .end_us = i * 10 + 10, .energy_mj = 1234567 + i };
+		const struct hes_batch b = { .clock_mhz = 1590,
+					     .n = 1,
+					     .jobs = { { i, 40, i * 10, i * 10 + 10,
+							 HES_OUTSIDE_CLOCK, 0, 0 } },
+					     .start_us = i * 10,
+					     .end_us = i * 10 + 10,
+					     .energy_mj = 1234567 + i };
 
-		job[i] = (struct hes_job){ .workload = "net", .batch_size = 8, .iterations = 10, .memory_mib = 900, .weight = 1,
+		job[i] = (struct hes_job){ .workload = "net",
+					   .batch_size = 8,
+					   .iterations = 10,
+					   .memory_mib = 900,
+					   .weight = 1,
 					   .command = command };
 		snprintf(job[i].id, sizeof(job[i].id), "a-job-with-a-longer-name-%u", i);
 		assert_int_equal(hes_plan_append(&plan, i % fleet.n, &b), 0);
@@ -69,9 +80,13 @@ static void make_plan(void)
 
 static int set_up(void **state)
 {
-	const struct { char *path; const char *name, *text; } files[] = {
-		{ csv_path, "jobs.csv", csv_text }, { yaml_path, "jobs.yaml", yaml_text }, { fleet_path, "fleet.yaml", fleet_text },
-		{ plan_path, "plan.json", "" }, { saved_path, "saved.json", "" },
+	const struct {
+		char *path;
+		const char *name, *text;
+	} files[] = {
+		{ csv_path, "jobs.csv", csv_text },       { yaml_path, "jobs.yaml", yaml_text },
+		{ fleet_path, "fleet.yaml", fleet_text }, { plan_path, "plan.json", "" },
+		{ saved_path, "saved.json", "" },
 	};
 
 	(void)state;
@@ -126,8 +141,10 @@ static uint64_t mix_jobs(const struct hes_jobs *j)
 	for (size_t i = 0; i < j->n; i++) {
 		const struct hes_job *v = &j->v[i];
 
-		hash = mix_text(mix_text(mix_text(mix_text(hash, v->id), v->workload), v->user), v->command);
-		hash = mix(mix(hash, &v->iterations, sizeof(v->iterations)), &v->memory_mib, sizeof(v->memory_mib));
+		hash = mix_text(mix_text(mix_text(mix_text(hash, v->id), v->workload), v->user),
+				v->command);
+		hash = mix(mix(hash, &v->iterations, sizeof(v->iterations)), &v->memory_mib,
+			   sizeof(v->memory_mib));
 	}
 	return hash;
 }
@@ -137,7 +154,8 @@ static uint64_t mix_fleet(const struct hes_fleet *f)
 	uint64_t hash = mix_text(0, f->name);
 
 	for (size_t g = 0; g < f->n; g++)
-		hash = mix_text(mix_text(mix_text(hash, f->gpus[g].name), f->gpus[g].node), f->gpus[g].type->name);
+		hash = mix_text(mix_text(mix_text(hash, f->gpus[g].name), f->gpus[g].node),
+				f->gpus[g].type->name);
 	return hash;
 }
 
@@ -245,7 +263,8 @@ static int assign(size_t n, size_t k, uint64_t *out)
 
 	for (size_t i = 0; i < n; i++) {
 		cost[i] = (struct hes_cost){ 1000.0 * (double)(i + 1), 70000.0 * (double)(i + 1) };
-		cost[n + i] = (struct hes_cost){ 600.0 * (double)(i + 1), 90000.0 * (double)(i % 7 + 1) };
+		cost[n + i] =
+			(struct hes_cost){ 600.0 * (double)(i + 1), 90000.0 * (double)(i % 7 + 1) };
 	}
 	for (size_t g = 0; g < k; g++)
 		gpus[g].type = g % 2;
@@ -280,10 +299,11 @@ static int assign_to_few(uint64_t *out, struct hes_err *err)
 
 struct call {
 	const char *name;
-	int       (*make)(uint64_t *out, struct hes_err *err);
+	int (*make)(uint64_t *out, struct hes_err *err);
 };
 
-static bool try_fault(const struct call *c, enum fault_kind kind, uint32_t n, bool lasting, uint64_t wanted)
+static bool try_fault(const struct call *c, enum fault_kind kind, uint32_t n, bool lasting,
+		      uint64_t wanted)
 {
 	struct hes_err err = { 0 };
 	uint64_t given = 0;
@@ -293,9 +313,12 @@ static bool try_fault(const struct call *c, enum fault_kind kind, uint32_t n, bo
 	faults_arm(kind, n, lasting);
 	rc = c->make(&given, &err);
 	failed = faults_disarm();
-	if (rc ? rc != (kind == FAULT_MEMORY ? -ENOMEM : -EIO) || err.code != rc || !err.msg[0] : given != wanted || err.msg[0])
-		fail_msg("%s, %s %u%s: %d, %d, \"%s\"%s", c->name, kind == FAULT_MEMORY ? "allocation" : "access", n,
-			 lasting ? " and all after it" : "", rc, err.code, err.msg, rc ? "" : ", it gave something else");
+	if (rc ? rc != (kind == FAULT_MEMORY ? -ENOMEM : -EIO) || err.code != rc || !err.msg[0]
+	       : given != wanted || err.msg[0])
+		fail_msg("%s, %s %u%s: %d, %d, \"%s\"%s", c->name,
+			 kind == FAULT_MEMORY ? "allocation" : "access", n,
+			 lasting ? " and all after it" : "", rc, err.code, err.msg,
+			 rc ? "" : ", it gave something else");
 	return failed;
 }
 
@@ -309,7 +332,9 @@ static void try_all(const struct call *calls, size_t n_calls)
 		assert_int_equal(calls[i].make(&wanted, NULL), 0);
 		for (int lasting = 0; lasting < 2; lasting++)
 			for (int kind = FAULT_MEMORY; kind <= FAULT_IO; kind++)
-				for (uint32_t n = 1; try_fault(&calls[i], (enum fault_kind)kind, n, lasting, wanted); n++)
+				for (uint32_t n = 1; try_fault(&calls[i], (enum fault_kind)kind, n,
+							       lasting, wanted);
+				     n++)
 					;
 	}
 	print_message("%u faults\n", faults_tried() - before);

@@ -117,4 +117,7 @@ TEST(a_file_has_at_most_the_bytes_of_its_kind)
 	hes_csv_close(c);
 }
 
-int main(void) { return run_unit_tests_with_file(path); }
+int main(void)
+{
+	return run_unit_tests_with_file(path);
+}

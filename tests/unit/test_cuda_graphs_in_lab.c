@@ -1,6 +1,7 @@
 /*
- * test_cuda_graphs_in_lab.c - the lab's libcuda: streams, capture, graphs, copies, host functions, small kernels. Run inside
- * the lab at a low speed (tests/meson.build), so that work still runs when the next call comes.
+ * test_cuda_graphs_in_lab.c - the lab's libcuda: streams, capture, graphs, copies, host functions,
+ * small kernels. Run inside the lab at a low speed (tests/meson.build), so that work still runs
+ * when the next call comes.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -10,54 +11,87 @@
 
 #define LEGACY     ((void *)1)
 #define PER_THREAD ((void *)2)
-#define WORDS 256
+#define WORDS      256
 
 enum { GLOBAL, THREAD_LOCAL, RELAXED };
 enum { NONE, ACTIVE, INVALIDATED };
-enum { NOT_READY = 600, UNSUPPORTED = 900, INVALID = 901, MERGE, UNMATCHED, UNJOINED, ISOLATION, IMPLICIT, CAPTURED, WRONG_THREAD };
+enum {
+	NOT_READY = 600,
+	UNSUPPORTED = 900,
+	INVALID = 901,
+	MERGE,
+	UNMATCHED,
+	UNJOINED,
+	ISOLATION,
+	IMPLICIT,
+	CAPTURED,
+	WRONG_THREAD
+};
 
 struct config {
 	unsigned gx, gy, gz, bx, by, bz, shared_bytes;
-	void    *stream, *attributes;
+	void *stream, *attributes;
 	unsigned n_attributes;
 };
 
+/* clang-format off */
 #define DRIVER(F) \
-	F(cuInit, (unsigned)) F(cuCtxCreate_v2, (void **, unsigned, int)) F(cuCtxDestroy_v2, (void *)) \
+	F(cuInit, (unsigned)) F(cuCtxCreate_v2, (void **, unsigned, int)) \
+	F(cuCtxDestroy_v2, (void *)) \
 	F(cuCtxSetCurrent, (void *)) F(cuCtxSynchronize, (void)) \
 	F(cuModuleLoadData, (void **, const void *)) F(cuModuleUnload, (void *)) \
 	F(cuModuleGetFunction, (void **, void *, const char *)) \
-	F(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **)) \
-	F(cuLaunchKernel_ptsz, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, \
+	F(cuLaunchKernel, \
+	      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+	      void *, void **, void **)) \
+	F(cuLaunchKernel_ptsz, \
+	      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+	      void *, void **, \
 		void **)) \
 	F(cuLaunchKernelEx, (const struct config *, void *, void **, void **)) \
-	F(cuLaunchCooperativeKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, \
+	F(cuLaunchCooperativeKernel, \
+	      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+	      void *, \
 		void **)) \
 	F(cuLaunchHostFunc, (void *, void (*)(void *), void *)) \
-	F(cuMemAlloc_v2, (uintptr_t *, size_t)) F(cuMemFree_v2, (uintptr_t)) F(cuMemcpy, (uintptr_t, uintptr_t, size_t)) \
-	F(cuMemcpyHtoD_v2, (uintptr_t, const void *, size_t)) F(cuMemcpyDtoH_v2, (void *, uintptr_t, size_t)) \
+	F(cuMemAlloc_v2, (uintptr_t *, size_t)) F(cuMemFree_v2, (uintptr_t)) \
+	F(cuMemcpy, (uintptr_t, uintptr_t, size_t)) \
+	F(cuMemcpyHtoD_v2, (uintptr_t, const void *, size_t)) \
+	F(cuMemcpyDtoH_v2, (void *, uintptr_t, size_t)) \
 	F(cuMemcpyHtoDAsync_v2, (uintptr_t, const void *, size_t, void *)) \
 	F(cuMemcpyDtoHAsync_v2, (void *, uintptr_t, size_t, void *)) \
 	F(cuMemcpyDtoDAsync_v2, (uintptr_t, uintptr_t, size_t, void *)) \
-	F(cuMemcpyAsync, (uintptr_t, uintptr_t, size_t, void *)) F(cuMemsetD8_v2, (uintptr_t, unsigned char, size_t)) \
-	F(cuMemsetD32_v2, (uintptr_t, unsigned, size_t)) F(cuMemsetD8Async, (uintptr_t, unsigned char, size_t, void *)) \
+	F(cuMemcpyAsync, (uintptr_t, uintptr_t, size_t, void *)) \
+	F(cuMemsetD8_v2, (uintptr_t, unsigned char, size_t)) \
+	F(cuMemsetD32_v2, (uintptr_t, unsigned, size_t)) \
+	F(cuMemsetD8Async, (uintptr_t, unsigned char, size_t, void *)) \
 	F(cuMemsetD32Async, (uintptr_t, unsigned, size_t, void *)) \
-	F(cuStreamCreate, (void **, unsigned)) F(cuStreamDestroy_v2, (void *)) F(cuStreamSynchronize, (void *)) \
-	F(cuStreamQuery, (void *)) F(cuStreamQuery_ptsz, (void *)) F(cuStreamWaitEvent, (void *, void *, unsigned)) \
-	F(cuEventCreate, (void **, unsigned)) F(cuEventDestroy_v2, (void *)) F(cuEventRecord, (void *, void *)) \
-	F(cuEventQuery, (void *)) F(cuEventSynchronize, (void *)) F(cuEventElapsedTime, (float *, void *, void *)) \
-	F(cuStreamBeginCapture_v2, (void *, int)) F(cuStreamEndCapture, (void *, void **)) F(cuStreamIsCapturing, (void *, int *)) \
+	F(cuStreamCreate, (void **, unsigned)) F(cuStreamDestroy_v2, (void *)) \
+	F(cuStreamSynchronize, (void *)) \
+	F(cuStreamQuery, (void *)) F(cuStreamQuery_ptsz, (void *)) \
+	F(cuStreamWaitEvent, (void *, void *, unsigned)) \
+	F(cuEventCreate, (void **, unsigned)) F(cuEventDestroy_v2, (void *)) \
+	F(cuEventRecord, (void *, void *)) \
+	F(cuEventQuery, (void *)) F(cuEventSynchronize, (void *)) \
+	F(cuEventElapsedTime, (float *, void *, void *)) \
+	F(cuStreamBeginCapture_v2, (void *, int)) F(cuStreamEndCapture, (void *, void **)) \
+	F(cuStreamIsCapturing, (void *, int *)) \
 	F(cuStreamGetCaptureInfo_v2, (void *, int *, uint64_t *, void **, void *, size_t *)) \
-	F(cuThreadExchangeStreamCaptureMode, (int *)) F(cuGraphCreate, (void **, unsigned)) F(cuGraphDestroy, (void *)) \
-	F(cuGraphInstantiateWithFlags, (void **, void *, uint64_t)) F(cuGraphLaunch, (void *, void *)) \
-	F(cuGraphInstantiate_v2, (void **, void *, void *, char *, size_t)) F(cuGraphExecDestroy, (void *)) \
+	F(cuThreadExchangeStreamCaptureMode, (int *)) F(cuGraphCreate, (void **, unsigned)) \
+	F(cuGraphDestroy, (void *)) \
+	F(cuGraphInstantiateWithFlags, (void **, void *, uint64_t)) \
+	F(cuGraphLaunch, (void *, void *)) \
+	F(cuGraphInstantiate_v2, (void **, void *, void *, char *, size_t)) \
+	F(cuGraphExecDestroy, (void *)) \
 	F(cuGetProcAddress, (const char *, void **, int, uint64_t)) \
-	F(cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *)) F(cuGetErrorName, (int, const char **))
+	F(cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *)) \
+	F(cuGetErrorName, (int, const char **))
+/* clang-format on */
 
-#define POINTER(name, types) static int (*name) types;
-#define LOAD(name, types) load(#name, &name, sizeof(name));
-#define OK(call) assert_int_equal(call, 0)
-#define FAILS(call, code) assert_int_equal(call, code)
+#define POINTER(name, types) static int(*name) types;
+#define LOAD(name, types)    load(#name, &name, sizeof(name));
+#define OK(call)             assert_int_equal(call, 0)
+#define FAILS(call, code)    assert_int_equal(call, code)
 
 DRIVER(POINTER)
 
@@ -90,9 +124,9 @@ static int done(void **state)
 
 /* A context with streams of each kind, two events, two buffers. */
 struct bench {
-	void     *context, *module, *noop, *spin, *fill, *axpy, *hash;
-	void     *a, *b, *free;     /* streams; the last does not wait for the legacy stream */
-	void     *e, *e2;
+	void *context, *module, *noop, *spin, *fill, *axpy, *hash;
+	void *a, *b, *free; /* streams; the last does not wait for the legacy stream */
+	void *e, *e2;
 	uintptr_t x, y;
 };
 
@@ -101,12 +135,16 @@ static int setup(void **state)
 	struct bench *t = calloc(1, sizeof(*t));
 
 	*state = t;
-	return !t || cuCtxCreate_v2(&t->context, 0, 6) || cuModuleLoadData(&t->module, "heshare-lab workloads 1\n") ||
-	       cuModuleGetFunction(&t->noop, t->module, "lab.noop") || cuModuleGetFunction(&t->spin, t->module, "lab.spin") ||
-	       cuModuleGetFunction(&t->fill, t->module, "lab.fill") || cuModuleGetFunction(&t->axpy, t->module, "lab.axpy") ||
-	       cuModuleGetFunction(&t->hash, t->module, "lab.hash") || cuStreamCreate(&t->a, 0) || cuStreamCreate(&t->b, 0) ||
-	       cuStreamCreate(&t->free, 1) || cuEventCreate(&t->e, 0) || cuEventCreate(&t->e2, 0) ||
-	       cuMemAlloc_v2(&t->x, WORDS * 4) || cuMemAlloc_v2(&t->y, WORDS * 4);
+	return !t || cuCtxCreate_v2(&t->context, 0, 6) ||
+	       cuModuleLoadData(&t->module, "heshare-lab workloads 1\n") ||
+	       cuModuleGetFunction(&t->noop, t->module, "lab.noop") ||
+	       cuModuleGetFunction(&t->spin, t->module, "lab.spin") ||
+	       cuModuleGetFunction(&t->fill, t->module, "lab.fill") ||
+	       cuModuleGetFunction(&t->axpy, t->module, "lab.axpy") ||
+	       cuModuleGetFunction(&t->hash, t->module, "lab.hash") || cuStreamCreate(&t->a, 0) ||
+	       cuStreamCreate(&t->b, 0) || cuStreamCreate(&t->free, 1) || cuEventCreate(&t->e, 0) ||
+	       cuEventCreate(&t->e2, 0) || cuMemAlloc_v2(&t->x, WORDS * 4) ||
+	       cuMemAlloc_v2(&t->y, WORDS * 4);
 }
 
 static int teardown(void **state)
@@ -127,7 +165,8 @@ static int fill(struct bench *t, void *stream, uintptr_t at, uint32_t value)
 {
 	uint32_t n = WORDS;
 
-	return cuLaunchKernel(t->fill, 1, 1, 1, 1, 1, 1, 0, stream, (void *[]){ &at, &n, &value }, NULL);
+	return cuLaunchKernel(t->fill, 1, 1, 1, 1, 1, 1, 0, stream, (void *[]){ &at, &n, &value },
+			      NULL);
 }
 
 static int axpy(struct bench *t, void *stream, uintptr_t y, uintptr_t x, uint32_t a)
@@ -159,7 +198,8 @@ TEST_WITH(a_stream_computes_in_order, setup, teardown)
 	memset(in, 0xff, sizeof(in)); /* a small copy has read it already */
 	OK(fill(t, t->a, t->y, 5));
 	OK(axpy(t, t->a, t->y, t->x, 3));
-	OK(cuLaunchCooperativeKernel(t->hash, 1, 1, 1, 1, 1, 1, 0, t->a, ((void *[]){ &t->x, &t->y, &n })));
+	OK(cuLaunchCooperativeKernel(t->hash, 1, 1, 1, 1, 1, 1, 0, t->a,
+				     ((void *[]){ &t->x, &t->y, &n })));
 	OK(cuMemcpyDtoHAsync_v2(&hash, t->x, sizeof(hash), t->a));
 	assert_int_equal(hash, 0);
 	OK(cuStreamSynchronize(t->a));
@@ -215,7 +255,10 @@ TEST_WITH(the_legacy_stream_waits_for_blocking_streams, setup, teardown)
 
 static void *query_own_stream(void *out)
 {
-	struct { void *context; int rc[2]; } *q = out;
+	struct {
+		void *context;
+		int rc[2];
+	} *q = out;
 
 	cuCtxSetCurrent(q->context);
 	q->rc[0] = cuStreamQuery(PER_THREAD);
@@ -226,7 +269,10 @@ static void *query_own_stream(void *out)
 TEST_WITH(every_thread_has_a_default_stream_of_its_own, setup, teardown)
 {
 	struct bench *t = *state;
-	struct { void *context; int rc[2]; } other = { t->context, { -1, -1 } };
+	struct {
+		void *context;
+		int rc[2];
+	} other = { t->context, { -1, -1 } };
 	uint32_t us = 50000;
 	pthread_t thread;
 
@@ -305,8 +351,8 @@ TEST_WITH(a_spin_takes_its_time_and_a_noop_takes_none, setup, teardown)
 /* What a host function saw. */
 struct notes {
 	pthread_t thread;
-	uint32_t  value, calls;
-	int       may_end;
+	uint32_t value, calls;
+	int may_end;
 };
 
 static void note(void *data)
@@ -486,8 +532,8 @@ TEST_WITH(the_legacy_stream_cannot_wait_for_a_capture, setup, teardown)
 /* What another thread gets from calls that are unsafe while somebody captures. */
 struct other {
 	struct bench *t;
-	void         *stream;
-	int           mode, allocate, query, end;
+	void *stream;
+	int mode, allocate, query, end;
 };
 
 static void *call_unsafe(void *data)
@@ -628,24 +674,33 @@ TEST(functions_are_found_by_name_version_and_default_stream)
 {
 	static const struct {
 		const char *base;
-		int         version;
-		uint64_t    flags;
+		int version;
+		uint64_t flags;
 		const char *exported; /* NULL: too old */
 	} rows[] = {
-		{ "cuLaunchKernel", 12000, 0, "cuLaunchKernel" }, { "cuLaunchKernel", 12000, 1, "cuLaunchKernel" },
-		{ "cuLaunchKernel", 12000, 2, "cuLaunchKernel_ptsz" }, { "cuLaunchKernel", 6000, 2, "cuLaunchKernel" },
-		{ "cuMemcpyHtoD", 12000, 2, "cuMemcpyHtoD_v2_ptds" }, { "cuMemcpy", 12000, 2, "cuMemcpy_ptds" },
-		{ "cuMemcpyHtoDAsync", 12000, 2, "cuMemcpyHtoDAsync_v2_ptsz" }, { "cuMemAlloc", 12000, 2, "cuMemAlloc_v2" },
-		{ "cuGraphInstantiate", 10000, 0, "cuGraphInstantiate" }, { "cuGraphInstantiate", 11080, 0, "cuGraphInstantiate_v2" },
+		{ "cuLaunchKernel", 12000, 0, "cuLaunchKernel" },
+		{ "cuLaunchKernel", 12000, 1, "cuLaunchKernel" },
+		{ "cuLaunchKernel", 12000, 2, "cuLaunchKernel_ptsz" },
+		{ "cuLaunchKernel", 6000, 2, "cuLaunchKernel" },
+		{ "cuMemcpyHtoD", 12000, 2, "cuMemcpyHtoD_v2_ptds" },
+		{ "cuMemcpy", 12000, 2, "cuMemcpy_ptds" },
+		{ "cuMemcpyHtoDAsync", 12000, 2, "cuMemcpyHtoDAsync_v2_ptsz" },
+		{ "cuMemAlloc", 12000, 2, "cuMemAlloc_v2" },
+		{ "cuGraphInstantiate", 10000, 0, "cuGraphInstantiate" },
+		{ "cuGraphInstantiate", 11080, 0, "cuGraphInstantiate_v2" },
 		{ "cuGraphInstantiate", 12000, 0, "cuGraphInstantiateWithFlags" },
 		{ "cuStreamBeginCapture", 10000, 0, "cuStreamBeginCapture" },
 		{ "cuStreamBeginCapture", 12000, 2, "cuStreamBeginCapture_v2_ptsz" },
 		{ "cuStreamGetCaptureInfo", 11000, 0, "cuStreamGetCaptureInfo" },
 		{ "cuStreamGetCaptureInfo", 12000, 2, "cuStreamGetCaptureInfo_v2_ptsz" },
-		{ "cuLaunchKernelEx", 11060, 2, "cuLaunchKernelEx_ptsz" }, { "cuLaunchKernelEx", 11050, 2, NULL },
-		{ "cuGraphLaunch", 12000, 2, "cuGraphLaunch_ptsz" }, { "cuLaunchHostFunc", 9020, 0, NULL },
+		{ "cuLaunchKernelEx", 11060, 2, "cuLaunchKernelEx_ptsz" },
+		{ "cuLaunchKernelEx", 11050, 2, NULL },
+		{ "cuGraphLaunch", 12000, 2, "cuGraphLaunch_ptsz" },
+		{ "cuLaunchHostFunc", 9020, 0, NULL },
 		{ "cuLaunchCooperativeKernel", 12000, 2, "cuLaunchCooperativeKernel_ptsz" },
-		{ "cuEventRecord", 12000, 2, "cuEventRecord_ptsz" }, { "cuInit", 2000, 0, "cuInit" }, { "cuInit", 1000, 0, NULL },
+		{ "cuEventRecord", 12000, 2, "cuEventRecord_ptsz" },
+		{ "cuInit", 2000, 0, "cuInit" },
+		{ "cuInit", 1000, 0, NULL },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -656,7 +711,8 @@ TEST(functions_are_found_by_name_version_and_default_stream)
 		assert_ptr_equal(f, expected);
 		assert_int_equal(status, expected ? 0 : 2);
 		f = lib;
-		FAILS(cuGetProcAddress(rows[i].base, &f, rows[i].version, rows[i].flags), expected ? 0 : 500);
+		FAILS(cuGetProcAddress(rows[i].base, &f, rows[i].version, rows[i].flags),
+		      expected ? 0 : 500);
 		assert_ptr_equal(f, expected);
 		OK(cuGetProcAddress_v2(rows[i].base, &f, rows[i].version, rows[i].flags, NULL));
 		assert_true(!rows[i].exported == !expected);
@@ -667,7 +723,8 @@ TEST(functions_are_found_by_name_version_and_default_stream)
 	FAILS(cuGetProcAddress_v2("cuInit", &(void *){ NULL }, 12000, 8, NULL), 1);
 }
 
-/* By the full name each exported function is found as itself: the driver's table has all of them. */
+/* By the full name each exported function is found as itself: the driver's table has all of them.
+ */
 TEST(every_exported_function_is_found_by_its_name)
 {
 	char line[256], name[128];
@@ -697,9 +754,11 @@ TEST(every_exported_function_is_found_by_its_name)
 TEST(errors_of_capture_have_names)
 {
 	static const char *const expected[] = {
-		"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "CUDA_ERROR_STREAM_CAPTURE_MERGE",
-		"CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
-		"CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "CUDA_ERROR_CAPTURED_EVENT", "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+		"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",  "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+		"CUDA_ERROR_STREAM_CAPTURE_MERGE",        "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
+		"CUDA_ERROR_STREAM_CAPTURE_UNJOINED",     "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+		"CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",     "CUDA_ERROR_CAPTURED_EVENT",
+		"CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
 	};
 	const char *name = NULL;
 
@@ -709,4 +768,7 @@ TEST(errors_of_capture_have_names)
 	}
 }
 
-int main(void) { return run_unit_tests(init, done); }
+int main(void)
+{
+	return run_unit_tests(init, done);
+}

@@ -1,6 +1,6 @@
 /*
- * test_cuda_in_lab.c - the lab's libcuda as programs meet it: by dlsym and by cuGetProcAddress, devices, memory, launches,
- * events. Run inside the lab (tests/meson.build).
+ * test_cuda_in_lab.c - the lab's libcuda as programs meet it: by dlsym and by cuGetProcAddress,
+ * devices, memory, launches, events. Run inside the lab (tests/meson.build).
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -24,7 +24,12 @@ static void *symbol(const char *name)
 }
 
 /* Calls through dlsym: the type of the function is that of the call. */
-#define CALL(name, types, args) (((union { void *p; int (*f) types; }){ symbol(name) }).f args)
+#define CALL(name, types, args) \
+	(((union {              \
+		 void *p;       \
+		 int(*f) types; \
+	 }){ symbol(name) })    \
+		 .f args)
 
 static int init(void **state)
 {
@@ -55,12 +60,17 @@ TEST(names_lead_to_the_exported_functions)
 	int status = -1;
 
 	assert_int_equal(CALL("cuGetProcAddress_v2", (const char *, void **, int, uint64_t, int *),
-			      ("cuMemAlloc", &f, CUDA_12, 0, &status)), 0);
+			      ("cuMemAlloc", &f, CUDA_12, 0, &status)),
+			 0);
 	assert_ptr_equal(f, symbol("cuMemAlloc_v2"));
 	assert_int_equal(status, 0);
-	assert_int_equal(CALL("cuGetProcAddress", (const char *, void **, int, uint64_t), ("cuLaunchKernel", &f, 11030, 0)), 0);
+	assert_int_equal(CALL("cuGetProcAddress", (const char *, void **, int, uint64_t),
+			      ("cuLaunchKernel", &f, 11030, 0)),
+			 0);
 	assert_ptr_equal(f, symbol("cuLaunchKernel"));
-	assert_int_equal(CALL("cuGetProcAddress", (const char *, void **, int, uint64_t), ("cuGetProcAddress", &f, CUDA_12, 0)), 0);
+	assert_int_equal(CALL("cuGetProcAddress", (const char *, void **, int, uint64_t),
+			      ("cuGetProcAddress", &f, CUDA_12, 0)),
+			 0);
 	assert_ptr_equal(f, symbol("cuGetProcAddress_v2"));
 }
 
@@ -70,20 +80,27 @@ TEST(unknown_names_and_old_versions_are_null)
 	int status = -1;
 
 	assert_int_equal(CALL("cuGetProcAddress_v2", (const char *, void **, int, uint64_t, int *),
-			      ("cuNothing", &f, CUDA_12, 0, &status)), 0);
+			      ("cuNothing", &f, CUDA_12, 0, &status)),
+			 0);
 	assert_null(f);
 	assert_int_equal(status, 1);
 	f = lib;
 	assert_int_equal(CALL("cuGetProcAddress_v2", (const char *, void **, int, uint64_t, int *),
-			      ("cuLaunchKernelEx", &f, 11000, 0, &status)), 0);
+			      ("cuLaunchKernelEx", &f, 11000, 0, &status)),
+			 0);
 	assert_null(f);
 	assert_int_equal(status, 2);
 	f = lib;
-	assert_int_equal(CALL("cuGetProcAddress", (const char *, void **, int, uint64_t), ("cuNothing", &f, 11030, 0)), 500);
+	assert_int_equal(CALL("cuGetProcAddress", (const char *, void **, int, uint64_t),
+			      ("cuNothing", &f, 11030, 0)),
+			 500);
 	assert_null(f);
-	assert_int_equal(CALL("cuGetProcAddress", (const char *, void **, int, uint64_t), ("cuInit", &f, 99000, 0)), 1);
+	assert_int_equal(CALL("cuGetProcAddress", (const char *, void **, int, uint64_t),
+			      ("cuInit", &f, 99000, 0)),
+			 1);
 	assert_int_equal(CALL("cuGetProcAddress_v2", (const char *, void **, int, uint64_t, int *),
-			      ("cuInit", NULL, CUDA_12, 0, NULL)), 1);
+			      ("cuInit", NULL, CUDA_12, 0, NULL)),
+			 1);
 }
 
 TEST(devices_are_the_gpus_of_the_lab)
@@ -118,9 +135,13 @@ TEST_WITH(memory_keeps_copied_bytes_and_is_bounded, open_context, close_context)
 	assert_int_equal(CALL("cuMemAlloc_v2", (uintptr_t *, size_t), (&b, before - (1 << 20))), 0);
 	assert_int_equal(CALL("cuMemGetInfo_v2", (size_t *, size_t *), (&left, &total)), 0);
 	assert_int_equal(left, 0);
-	assert_int_equal(CALL("cuMemcpyHtoD_v2", (uintptr_t, const void *, size_t), (a, text, sizeof(text))), 0);
-	assert_int_equal(CALL("cuMemcpyDtoD_v2", (uintptr_t, uintptr_t, size_t), (b, a, sizeof(text))), 0);
-	assert_int_equal(CALL("cuMemcpyDtoH_v2", (void *, uintptr_t, size_t), (back, b, sizeof(text))), 0);
+	assert_int_equal(
+		CALL("cuMemcpyHtoD_v2", (uintptr_t, const void *, size_t), (a, text, sizeof(text))),
+		0);
+	assert_int_equal(
+		CALL("cuMemcpyDtoD_v2", (uintptr_t, uintptr_t, size_t), (b, a, sizeof(text))), 0);
+	assert_int_equal(
+		CALL("cuMemcpyDtoH_v2", (void *, uintptr_t, size_t), (back, b, sizeof(text))), 0);
 	assert_string_equal(back, text);
 	assert_int_equal(CALL("cuMemFree_v2", (uintptr_t), (a)), 0);
 	assert_int_equal(CALL("cuMemFree_v2", (uintptr_t), (a)), 1);
@@ -133,9 +154,15 @@ TEST_WITH(code_of_other_architectures_is_refused, open_context, close_context)
 {
 	void *module = NULL, *f = NULL;
 
-	assert_int_equal(CALL("cuModuleLoadData", (void **, const void *), (&module, ".version 7.0\n.target sm_70\n")), 209);
-	assert_int_equal(CALL("cuModuleLoadData", (void **, const void *), (&module, "heshare-lab workloads 1\n")), 0);
-	assert_int_equal(CALL("cuModuleGetFunction", (void **, void *, const char *), (&f, module, "resnet51")), 500);
+	assert_int_equal(CALL("cuModuleLoadData", (void **, const void *),
+			      (&module, ".version 7.0\n.target sm_70\n")),
+			 209);
+	assert_int_equal(CALL("cuModuleLoadData", (void **, const void *),
+			      (&module, "heshare-lab workloads 1\n")),
+			 0);
+	assert_int_equal(CALL("cuModuleGetFunction", (void **, void *, const char *),
+			      (&f, module, "resnet51")),
+			 500);
 	assert_null(f);
 	assert_int_equal(CALL("cuModuleUnload", (void *), (module)), 0);
 }
@@ -152,7 +179,9 @@ static double iteration_s(const char *workload, uint32_t batch)
 	assert_int_equal(hes_catalogue_load(NULL, &c, NULL), 0);
 	assert_int_equal(hes_model_load(NULL, &m, NULL), 0);
 	r.workload = hes_model_workload(m, workload, NULL);
-	assert_int_equal(hes_model_instant(m, hes_gpu_type_find(&c, "A100-SXM-80", NULL), 0, 0, &r, 1, &rate, &at, NULL), 0);
+	assert_int_equal(hes_model_instant(m, hes_gpu_type_find(&c, "A100-SXM-80", NULL), 0, 0, &r,
+					   1, &rate, &at, NULL),
+			 0);
 	hes_model_free(m);
 	hes_catalogue_free(&c);
 	return 1 / rate.iterations_per_s;
@@ -164,17 +193,25 @@ TEST_WITH(events_measure_the_time_of_the_gpu_model, open_context, close_context)
 	void *module, *f, *stream, *from, *to, *params[] = { &batch, &n };
 	float ms = 0;
 
-	assert_int_equal(CALL("cuModuleLoadData", (void **, const void *), (&module, "heshare-lab workloads 1\n")), 0);
-	assert_int_equal(CALL("cuModuleGetFunction", (void **, void *, const char *), (&f, module, "resnet50")), 0);
+	assert_int_equal(CALL("cuModuleLoadData", (void **, const void *),
+			      (&module, "heshare-lab workloads 1\n")),
+			 0);
+	assert_int_equal(CALL("cuModuleGetFunction", (void **, void *, const char *),
+			      (&f, module, "resnet50")),
+			 0);
 	assert_int_equal(CALL("cuStreamCreate", (void **, unsigned), (&stream, 0)), 0);
 	assert_int_equal(CALL("cuEventCreate", (void **, unsigned), (&from, 0)), 0);
 	assert_int_equal(CALL("cuEventCreate", (void **, unsigned), (&to, 0)), 0);
 	/* More launches than the queue holds: asking for one more waits. */
 	for (int i = 0; i < 400; i++) {
 		if (i == 100)
-			assert_int_equal(CALL("cuEventRecord", (void *, void *), (from, stream)), 0);
-		assert_int_equal(CALL("cuLaunchKernel", (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-				unsigned, void *, void **, void **), (f, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL)), 0);
+			assert_int_equal(CALL("cuEventRecord", (void *, void *), (from, stream)),
+					 0);
+		assert_int_equal(CALL("cuLaunchKernel",
+				      (void *, unsigned, unsigned, unsigned, unsigned, unsigned,
+				       unsigned, unsigned, void *, void **, void **),
+				      (f, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL)),
+				 0);
 	}
 	assert_int_equal(CALL("cuEventRecord", (void *, void *), (to, stream)), 0);
 	assert_int_equal(CALL("cuEventQuery", (void *), (to)), 600);
@@ -185,8 +222,11 @@ TEST_WITH(events_measure_the_time_of_the_gpu_model, open_context, close_context)
 	assert_int_equal(CALL("cuEventElapsedTime", (float *, void *, void *), (&ms, from, to)), 0);
 	assert_true(fabs(ms * 1e-3 / (900 * iteration_s("resnet50", 16)) - 1) < 1e-4);
 	batch = 0;
-	assert_int_equal(CALL("cuLaunchKernel", (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-			unsigned, void *, void **, void **), (f, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL)), 1);
+	assert_int_equal(CALL("cuLaunchKernel",
+			      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+			       unsigned, void *, void **, void **),
+			      (f, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL)),
+			 1);
 	assert_int_equal(CALL("cuEventDestroy_v2", (void *), (from)), 0);
 	assert_int_equal(CALL("cuEventDestroy_v2", (void *), (to)), 0);
 	assert_int_equal(CALL("cuStreamDestroy_v2", (void *), (stream)), 0);
@@ -209,10 +249,16 @@ TEST(a_forked_child_must_call_cuinit_again)
 	if (!pid) {
 		int n, rc = CALL("cuDeviceGetCount", (int *), (&n));
 
-		_exit(rc == 3 && !CALL("cuInit", (unsigned), (0)) && !CALL("cuDeviceGetCount", (int *), (&n)) && n == 8 ? 0 : 1);
+		_exit(rc == 3 && !CALL("cuInit", (unsigned), (0)) &&
+				      !CALL("cuDeviceGetCount", (int *), (&n)) && n == 8
+			      ? 0
+			      : 1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }
 
-int main(void) { return run_unit_tests(init, done); }
+int main(void)
+{
+	return run_unit_tests(init, done);
+}

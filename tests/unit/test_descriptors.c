@@ -12,14 +12,15 @@
 #include "guarded.h"
 #include "unit_test.h"
 
-#define MANY 400  /* more than one reading of /proc/self/fd tells */
+#define MANY 400 /* more than one reading of /proc/self/fd tells */
 
 static bool is_open(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* In a process of its own with MANY descriptors, every third of them closed. @return the first that is wrong; 0: none */
+/* In a process of its own with MANY descriptors, every third of them closed. @return the first that
+ * is wrong; 0: none */
 static int wrong_after(int keep)
 {
 	int last = 0, wrong = 0, status;
@@ -96,16 +97,20 @@ TEST(a_guard_keeps_nothing_of_the_process_that_started_it)
 /* MPS daemons are started so, and stay. */
 TEST(an_executed_program_inherits_no_descriptor)
 {
-	char *argv[] = { "sh", "-c", "ls /proc/$$/fd", NULL }, *absent[] = { "heshare-no-such-program", NULL };
+	char *argv[] = { "sh", "-c", "ls /proc/$$/fd", NULL },
+	     *absent[] = { "heshare-no-such-program", NULL };
 	static const char *const nothing[] = { NULL };
 	char output[256];
 	int leak[2], status;
 
 	assert_int_equal(pipe(leak), 0);
-	assert_int_equal(hes_spawn(argv, nothing, "", -1, 10000, output, sizeof(output), &status, NULL), 0);
+	assert_int_equal(
+		hes_spawn(argv, nothing, "", -1, 10000, output, sizeof(output), &status, NULL), 0);
 	assert_int_equal(status, 0);
 	assert_string_equal(output, "0\n1\n2\n");
-	assert_int_equal(hes_spawn(absent, nothing, "", -1, 10000, output, sizeof(output), &status, NULL), -ENOENT);
+	assert_int_equal(
+		hes_spawn(absent, nothing, "", -1, 10000, output, sizeof(output), &status, NULL),
+		-ENOENT);
 	close(leak[0]);
 	close(leak[1]);
 }

@@ -1,4 +1,5 @@
-/* test_drift.c - the drift of a predictor: the test against worked figures, false alarms and detection on seeded series. */
+/* test_drift.c - the drift of a predictor: the test against worked figures, false alarms and
+ * detection on seeded series. */
 #include <math.h>
 
 #include "base/rng.h"
@@ -15,7 +16,8 @@ TEST(the_chance_is_mann_and_whitneys)
 		validation[i] = (i * 7 % 40) / 40.0;
 	for (int i = 0; i < 30; i++)
 		recent[i] = (i * 11 % 30) / 40.0 + 0.25;
-	assert_int_equal(hes_drift_judge(validation, N(validation), recent, N(recent), &d, NULL), 0);
+	assert_int_equal(hes_drift_judge(validation, N(validation), recent, N(recent), &d, NULL),
+			 0);
 	assert_int_equal(d.n_validation, 40);
 	assert_int_equal(d.n_recent, 30);
 	assert_true(fabs(d.validation - 0.4875) < 1e-12);
@@ -80,7 +82,8 @@ TEST(a_single_outlier_is_no_drift)
 	for (size_t i = 0; i < N(recent); i++)
 		recent[i] = fabs(hes_rng_normal(&rng)) * 0.04;
 	recent[7] = 30;
-	assert_int_equal(hes_drift_judge(validation, N(validation), recent, N(recent), &d, NULL), 0);
+	assert_int_equal(hes_drift_judge(validation, N(validation), recent, N(recent), &d, NULL),
+			 0);
 	assert_true(d.recent > 10 * d.validation);
 	assert_int_equal(d.verdict, HES_DRIFT_NONE);
 }
@@ -102,8 +105,8 @@ enum { STREAM = 600, STEP = 25, SERIES = 400 };
 static const struct {
 	const char *name;
 	double (*draw)(struct hes_rng *);
-	size_t      held_back;
-	size_t      may_miss;  /* of SERIES, when the error doubles */
+	size_t held_back;
+	size_t may_miss; /* of SERIES, when the error doubles */
 } kinds[] = {
 	{ "normal, 83 held back", draw_normal, 83, SERIES / 100 },
 	{ "normal, 250 held back", draw_normal, 250, SERIES / 100 },
@@ -133,7 +136,9 @@ static size_t first_alarm(uint64_t seed, size_t kind, size_t change, double fact
 		size_t from = n > HES_DRIFT_RECENT ? n - HES_DRIFT_RECENT : 0;
 		struct hes_drift d;
 
-		assert_int_equal(hes_drift_judge(validation, held_back, stream + from, n - from, &d, NULL), 0);
+		assert_int_equal(
+			hes_drift_judge(validation, held_back, stream + from, n - from, &d, NULL),
+			0);
 		if (d.verdict == HES_DRIFT_DUE)
 			return n <= change ? TOO_SOON : n - change;
 	}
@@ -147,8 +152,8 @@ TEST(steady_errors_raise_no_alarm_in_99_of_100_series)
 
 		for (uint64_t seed = 0; seed < SERIES; seed++)
 			alarms += first_alarm(seed, k, STREAM, 1) != NEVER;
-		print_message("%s: %zu false alarms in %d series of %d rows\n", kinds[k].name, alarms, SERIES,
-			      STREAM);
+		print_message("%s: %zu false alarms in %d series of %d rows\n", kinds[k].name,
+			      alarms, SERIES, STREAM);
 		assert_true(alarms * 100 < SERIES);
 	}
 }
@@ -163,10 +168,13 @@ TEST(twice_the_error_is_found_within_the_recent_rows)
 
 			missed += after == NEVER || after > HES_DRIFT_RECENT;
 		}
-		print_message("%s: %zu of %d doublings not found within %d rows\n", kinds[k].name, missed, SERIES,
-			      HES_DRIFT_RECENT);
+		print_message("%s: %zu of %d doublings not found within %d rows\n", kinds[k].name,
+			      missed, SERIES, HES_DRIFT_RECENT);
 		assert_true(missed <= kinds[k].may_miss);
 	}
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

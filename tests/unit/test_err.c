@@ -28,7 +28,10 @@ TEST(context_goes_before_the_sentence_and_keeps_the_code)
 
 TEST(long_sentences_and_long_context_are_cut)
 {
-	struct { struct hes_err err; char guard[8]; } e = { .guard = "guarded" };
+	struct {
+		struct hes_err err;
+		char guard[8];
+	} e = { .guard = "guarded" };
 	char longer[2 * HES_ERR_MAX];
 
 	memset(longer, 'x', sizeof(longer));
@@ -43,4 +46,7 @@ TEST(long_sentences_and_long_context_are_cut)
 	assert_string_equal(e.guard, "guarded");
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* test_exact.c - queues against evaluation from scratch, the assignment solver and the supported front against exhaustion. */
+/* test_exact.c - queues against evaluation from scratch, the assignment solver and the supported
+ * front against exhaustion. */
 #include <math.h>
 
 #include "assign_bench.h"
@@ -29,7 +30,8 @@ static void assert_consistent(const struct hes_assign *a, const struct hes_queue
 	memcpy(rebuilt, x, hes_queues_size(a));
 	hes_queues_build(a, rebuilt);
 	assert_memory_equal(rebuilt, x, sizeof(*x) + a->k * sizeof(x->v[0]));
-	assert_memory_equal(hes_queues_next(a, rebuilt), hes_queues_next(a, x), a->n * sizeof(uint32_t));
+	assert_memory_equal(hes_queues_next(a, rebuilt), hes_queues_next(a, x),
+			    a->n * sizeof(uint32_t));
 	memcpy(y->gpu_of, hes_queues_gpus(a, x), a->n * sizeof(*y->gpu_of));
 	hes_assign_evaluate(a, y);
 	assert_true(fabs(y->at.energy_mj / x->at.energy_mj - 1) < 1e-9);
@@ -51,7 +53,8 @@ static void move_at_random(size_t n, size_t k, uint64_t seed)
 	hes_rng_seed(&r, seed);
 	x = random_queues(&d.a, &r);
 	for (int i = 0; i < 3000; i++) {
-		const uint32_t job = (uint32_t)hes_rng_below(&r, n), gpu = (uint32_t)hes_rng_below(&r, k);
+		const uint32_t job = (uint32_t)hes_rng_below(&r, n),
+			       gpu = (uint32_t)hes_rng_below(&r, k);
 
 		if (i % 200 < 100)
 			hes_queues_move(&d.a, x, job, gpu);
@@ -74,8 +77,8 @@ TEST(queues_after_moves_equal_rebuilt_queues_bit_for_bit)
 	}
 }
 
-static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x, size_t job,
-				  uint32_t gpu, uint32_t to)
+static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *moves,
+				  const struct hes_queues *x, size_t job, uint32_t gpu, uint32_t to)
 {
 	const size_t row = a->gpus[gpu].type * a->n;
 	double nearest = INFINITY;
@@ -85,7 +88,8 @@ static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *mov
 		const uint32_t i = a->order[row + rank];
 		const double d = fabs(a->exact[row + i].time_us - a->exact[row + job].time_us);
 
-		if (i != job && hes_queues_gpus(a, x)[i] == gpu && !moves[i] && isfinite(hes_assign_cost(a, i, to)->time_us) && d < nearest) {
+		if (i != job && hes_queues_gpus(a, x)[i] == gpu && !moves[i] &&
+		    isfinite(hes_assign_cost(a, i, to)->time_us) && d < nearest) {
 			nearest = d;
 			best = i;
 		}
@@ -93,7 +97,8 @@ static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *mov
 	return best;
 }
 
-/* Short queues, and queues long enough for the search by rank; some jobs take equally long, some are excluded. */
+/* Short queues, and queues long enough for the search by rank; some jobs take equally long, some
+ * are excluded. */
 TEST(the_most_similar_job_is_found_in_short_and_long_queues)
 {
 	static const size_t shapes[][2] = { { 60, 8 }, { 600, 3 } };
@@ -115,8 +120,10 @@ TEST(the_most_similar_job_is_found_in_short_and_long_queues)
 			moves[i] = hes_rng_below(&r, 5) == 0;
 		for (uint32_t job = 0; job < n; job++)
 			for (uint32_t gpu = 0; gpu < k; gpu++)
-				assert_int_equal(hes_most_similar(&d.a, moves, x, job, gpu, (gpu + 1) % (uint32_t)k),
-						 most_similar_of_all(&d.a, moves, x, job, gpu, (gpu + 1) % (uint32_t)k));
+				assert_int_equal(hes_most_similar(&d.a, moves, x, job, gpu,
+								  (gpu + 1) % (uint32_t)k),
+						 most_similar_of_all(&d.a, moves, x, job, gpu,
+								     (gpu + 1) % (uint32_t)k));
 		free(moves);
 		free(x);
 		assign_bench_finish(&d);
@@ -155,9 +162,11 @@ TEST(the_delay_of_a_move_equals_the_change_of_completion_times)
 	hes_rng_seed(&r, 5);
 	x = random_queues(&d.a, &r);
 	for (uint32_t i = 0; i < 500; i++) {
-		uint32_t job = (uint32_t)hes_rng_below(&r, 40), gpu = (uint32_t)hes_rng_below(&r, 6);
+		uint32_t job = (uint32_t)hes_rng_below(&r, 40),
+			 gpu = (uint32_t)hes_rng_below(&r, 6);
 		uint32_t from = hes_queues_gpus(&d.a, x)[job];
-		double loses = hes_queues_delay_us(&d.a, x, job, from), gains = hes_queues_delay_us(&d.a, x, job, gpu);
+		double loses = hes_queues_delay_us(&d.a, x, job, from),
+		       gains = hes_queues_delay_us(&d.a, x, job, gpu);
 		double before = x->at.jct_us;
 
 		hes_queues_move(&d.a, x, job, gpu);
@@ -172,7 +181,8 @@ static double least_at(const struct hes_pareto *p, double weight)
 	double least = INFINITY;
 
 	for (size_t i = 0; i < p->n; i++)
-		least = fmin(least, weight * p->v[i].at.energy_mj / 1e8 + (1 - weight) * p->v[i].at.jct_us / 1e6);
+		least = fmin(least, weight * p->v[i].at.energy_mj / 1e8 +
+					    (1 - weight) * p->v[i].at.jct_us / 1e6);
 	return least;
 }
 
@@ -200,9 +210,12 @@ static void assert_is_supported_front(const struct hes_assign *a)
 	for (size_t i = 0; i < f.n_halfplanes; i++)
 		for (size_t j = 0; j < all.n; j++)
 			assert_true(f.halfplanes[i].w.energy * all.v[j].at.energy_mj +
-				    f.halfplanes[i].w.jct * all.v[j].at.jct_us >= f.halfplanes[i].least * (1 - 1e-12));
-	reference = (struct hes_objectives){ 1.5 * all.v[all.n - 1].at.energy_mj, 1.5 * all.v[0].at.jct_us };
-	assert_true(hes_pareto_hypervolume(&found, &reference) <= hes_pareto_hypervolume(&all, &reference) + 1e-12);
+					    f.halfplanes[i].w.jct * all.v[j].at.jct_us >=
+				    f.halfplanes[i].least * (1 - 1e-12));
+	reference = (struct hes_objectives){ 1.5 * all.v[all.n - 1].at.energy_mj,
+					     1.5 * all.v[0].at.jct_us };
+	assert_true(hes_pareto_hypervolume(&found, &reference) <=
+		    hes_pareto_hypervolume(&all, &reference) + 1e-12);
 	assert_true(f.left == 0);
 	hes_pareto_free(&all);
 	hes_pareto_free(&found);
@@ -293,7 +306,8 @@ TEST(collapsing_equal_gpus_does_not_change_the_front)
 	}
 }
 
-/* The bound comes from prices alone, the cost from the assignment alone: if they are equal, both are right. */
+/* The bound comes from prices alone, the cost from the assignment alone: if they are equal, both
+ * are right. */
 static void assert_cost_equals_bound(size_t n, size_t k, size_t types, uint64_t seed)
 {
 	struct assign_bench d;
@@ -310,7 +324,8 @@ static void assert_cost_equals_bound(size_t n, size_t k, size_t types, uint64_t 
 
 		assert_int_equal(hes_lap_solve(l, &w, x->gpu_of, &bound), 0);
 		hes_assign_evaluate(&d.a, x);
-		assert_true(fabs((w.energy * x->at.energy_mj + w.jct * x->at.jct_us) / bound - 1) < 1e-11);
+		assert_true(fabs((w.energy * x->at.energy_mj + w.jct * x->at.jct_us) / bound - 1) <
+			    1e-11);
 	}
 	hes_lap_free(l);
 	free(x);
@@ -320,10 +335,10 @@ static void assert_cost_equals_bound(size_t n, size_t k, size_t types, uint64_t 
 TEST(cost_and_bound_are_equal_for_any_shape)
 {
 	assert_cost_equals_bound(300, 20, 20, 1);
-	assert_cost_equals_bound(500, 60, 4, 2);   /* rows of steps */
+	assert_cost_equals_bound(500, 60, 4, 2);    /* rows of steps */
 	assert_cost_equals_bound(10000, 400, 4, 3); /* and samples */
-	assert_cost_equals_bound(400, 5, 5, 4);    /* long queues */
-	assert_cost_equals_bound(50, 200, 4, 5);   /* more GPUs than jobs */
+	assert_cost_equals_bound(400, 5, 5, 4);     /* long queues */
+	assert_cost_equals_bound(50, 200, 4, 5);    /* more GPUs than jobs */
 }
 
 TEST(a_tolerance_or_a_number_of_weights_ends_the_search)
@@ -346,4 +361,7 @@ TEST(a_tolerance_or_a_number_of_weights_ends_the_search)
 	assign_bench_finish(&d);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

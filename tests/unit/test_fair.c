@@ -1,6 +1,6 @@
 /*
- * test_fair.c - slices of an interval: the paper's example and theorems, the fast version against Algorithm 1, limits,
- * the TX2 profiles that the paper's authors published (HES_DATA).
+ * test_fair.c - slices of an interval: the paper's example and theorems, the fast version against
+ * Algorithm 1, limits, the TX2 profiles that the paper's authors published (HES_DATA).
  */
 #include <math.h>
 #include <sys/stat.h>
@@ -10,15 +10,15 @@
 #include "heshare/fair.h"
 #include "unit_test.h"
 
-#define MOST 12 /* tenants of a random case */
+#define MOST                  12 /* tenants of a random case */
 #define assert_near(a, b, by) assert_true(fabs((a) - (b)) <= (by))
 
 enum { TIME, ENERGY, ETF, POLICIES };
 
 struct fair_case {
 	struct hes_fair_request r;
-	struct hes_fair_tenant  t[MOST];
-	uint64_t                slices[MOST];
+	struct hes_fair_tenant t[MOST];
+	uint64_t slices[MOST];
 };
 
 static struct hes_fair_tenant backlogged(double power_w)
@@ -37,7 +37,8 @@ static double normalised(const struct fair_case *c, size_t i, uint64_t slice)
 	return hes_fair_energy(&c->t[i], slice) / c->t[i].weight;
 }
 
-/* Powers, weights and phi are drawn from few values now and then, so that there are ties; sometimes from a wide range. */
+/* Powers, weights and phi are drawn from few values now and then, so that there are ties; sometimes
+ * from a wide range. */
 static double draw_number(struct hes_rng *rng, bool coarse)
 {
 	const double wide = hes_rng_below(rng, 4) ? 6 : 24;
@@ -47,11 +48,14 @@ static double draw_number(struct hes_rng *rng, bool coarse)
 
 static void draw_case(struct hes_rng *rng, size_t most_n, uint64_t most_t, struct fair_case *c)
 {
-	bool coarse = hes_rng_below(rng, 2), weights = hes_rng_below(rng, 2), demands = hes_rng_below(rng, 2);
+	bool coarse = hes_rng_below(rng, 2), weights = hes_rng_below(rng, 2),
+	     demands = hes_rng_below(rng, 2);
 
 	c->r = (struct hes_fair_request){
-		.policy = &hes_fair_policies[hes_rng_below(rng, POLICIES)], .n = 1 + hes_rng_below(rng, most_n),
-		.interval = 1 + hes_rng_below(rng, most_t), .tenants = c->t,
+		.policy = &hes_fair_policies[hes_rng_below(rng, POLICIES)],
+		.n = 1 + hes_rng_below(rng, most_n),
+		.interval = 1 + hes_rng_below(rng, most_t),
+		.tenants = c->t,
 		.phi = coarse ? (double)hes_rng_below(rng, 11) / 10 : hes_rng_unit(rng),
 	};
 	for (size_t i = 0; i < c->r.n; i++) {
@@ -89,7 +93,7 @@ TEST(slices_of_the_papers_example_are_14_9_7)
 }
 
 struct rounds {
-	size_t   n, last;
+	size_t n, last;
 	uint64_t after[8][3];
 };
 
@@ -107,7 +111,9 @@ static void note_round(size_t tenant, const uint64_t *slices, void *ctx)
 /* Figure 3: the quanta that a tenant gets in a row are a round. */
 TEST(rounds_of_the_papers_example_are_those_of_figure_3)
 {
-	const uint64_t rounds[][3] = { { 11, 7, 7 }, { 11, 8, 7 }, { 13, 8, 7 }, { 13, 9, 7 }, { 14, 9, 7 } };
+	const uint64_t rounds[][3] = {
+		{ 11, 7, 7 }, { 11, 8, 7 }, { 13, 8, 7 }, { 13, 9, 7 }, { 14, 9, 7 }
+	};
 	struct rounds seen = { .last = 3 };
 	struct fair_case c = example();
 
@@ -144,12 +150,17 @@ TEST(the_fast_version_is_equal_to_algorithm_1_for_many_tenants)
 	hes_rng_seed(&rng, 2);
 	for (int k = 0; k < 300; k++) {
 		const bool coarse = k % 2, equal = k % 5 == 0;
-		const struct hes_fair_request r = { &hes_fair_policies[k % POLICIES], 1 + hes_rng_below(&rng, 8000), hes_rng_unit(&rng), t,
+		const struct hes_fair_request r = { &hes_fair_policies[k % POLICIES],
+						    1 + hes_rng_below(&rng, 8000),
+						    hes_rng_unit(&rng), t,
 						    1 + hes_rng_below(&rng, MANY) };
 
 		for (size_t i = 0; i < r.n; i++)
-			t[i] = (struct hes_fair_tenant){ equal ? 5 : draw_number(&rng, coarse), k % 3 ? 1 : draw_number(&rng, coarse),
-							 hes_rng_below(&rng, 4) ? HES_FAIR_BACKLOGGED : hes_rng_below(&rng, 30) };
+			t[i] = (struct hes_fair_tenant){ equal ? 5 : draw_number(&rng, coarse),
+							 k % 3 ? 1 : draw_number(&rng, coarse),
+							 hes_rng_below(&rng, 4)
+								 ? HES_FAIR_BACKLOGGED
+								 : hes_rng_below(&rng, 30) };
 		assert_int_equal(hes_fair_slices(&r, fast, NULL), 0);
 		assert_int_equal(fair_slices_plain(&r, plain, NULL, NULL, NULL), 0);
 		assert_memory_equal(fast, plain, r.n * sizeof(*plain));
@@ -205,7 +216,8 @@ TEST(the_minimum_time_is_guaranteed)
 	}
 }
 
-/* Lemma 3: a tenant with more than the guarantee has, without its last quantum, at most the energy of any other tenant. */
+/* Lemma 3: a tenant with more than the guarantee has, without its last quantum, at most the energy
+ * of any other tenant. */
 TEST(moving_a_quantum_cannot_raise_the_smallest_energy)
 {
 	struct hes_rng rng;
@@ -227,7 +239,8 @@ TEST(moving_a_quantum_cannot_raise_the_smallest_energy)
 	}
 }
 
-/* The largest possible minimum of the energies, over all slices that keep guarantees and demands. */
+/* The largest possible minimum of the energies, over all slices that keep guarantees and demands.
+ */
 static double enumerate(const struct fair_case *c, size_t i, uint64_t left, double least)
 {
 	double best = 0;
@@ -273,15 +286,16 @@ TEST(a_false_demand_gains_nothing)
 		i = hes_rng_below(&rng, c.r.n);
 		demand = c.t[i].demand;
 		had = c.slices[i];
-		c.t[i].demand = hes_rng_below(&rng, 4) ? hes_rng_below(&rng, c.r.interval + 2) : HES_FAIR_BACKLOGGED;
+		c.t[i].demand = hes_rng_below(&rng, 4) ? hes_rng_below(&rng, c.r.interval + 2)
+						       : HES_FAIR_BACKLOGGED;
 		divide(&c);
 		assert_true((c.slices[i] < demand ? c.slices[i] : demand) <= had);
 	}
 }
 
 /*
- * What a tenant that draws more and keeps its slice can gain where energy is to be equal: a quantum of its own and one of
- * another that wants more. Infinite where all others have what they want.
+ * What a tenant that draws more and keeps its slice can gain where energy is to be equal: a quantum
+ * of its own and one of another that wants more. Infinite where all others have what they want.
  */
 static double gain_by_whole_quanta(const struct fair_case *c, size_t i)
 {
@@ -293,7 +307,8 @@ static double gain_by_whole_quanta(const struct fair_case *c, size_t i)
 	return c->t[i].power_w + c->t[i].weight * least;
 }
 
-/* Theorem 2, power: drawing more never brings time, and under equal energy no more energy than whole quanta make. */
+/* Theorem 2, power: drawing more never brings time, and under equal energy no more energy than
+ * whole quanta make. */
 TEST(a_higher_power_gains_nothing)
 {
 	struct hes_rng rng;
@@ -314,12 +329,15 @@ TEST(a_higher_power_gains_nothing)
 		c.t[i].power_w *= 1 + 3 * hes_rng_unit(&rng);
 		divide(&c);
 		assert_true(c.slices[i] <= had);
-		if (c.r.policy == &hes_fair_policies[ENERGY] && c.slices[i] == had && had < c.t[i].demand)
-			assert_true(hes_fair_energy(&c.t[i], had) - had_energy <= gain_by_whole_quanta(&c, i) + 1e-9 * had_energy);
+		if (c.r.policy == &hes_fair_policies[ENERGY] && c.slices[i] == had &&
+		    had < c.t[i].demand)
+			assert_true(hes_fair_energy(&c.t[i], had) - had_energy <=
+				    gain_by_whole_quanta(&c, i) + 1e-9 * had_energy);
 	}
 }
 
-/* Section 4.4: the two cases in which drawing more brings energy, which the paper grants. The report itself must be true. */
+/* Section 4.4: the two cases in which drawing more brings energy, which the paper grants. The
+ * report itself must be true. */
 TEST(the_exceptions_of_the_paper_are_reproduced)
 {
 	struct fair_case c = example();
@@ -351,7 +369,9 @@ TEST(phi_0_is_equal_energy_and_phi_1_equal_time)
 	assert_memory_equal(c.slices, slices, sizeof(slices));
 	for (size_t i = 0; i < 3; i++)
 		for (size_t k = 0; k < 3; k++)
-			assert_true(normalised(&c, i, c.slices[i]) - normalised(&c, k, c.slices[k]) <= c.t[i].power_w);
+			assert_true(normalised(&c, i, c.slices[i]) -
+					    normalised(&c, k, c.slices[k]) <=
+				    c.t[i].power_w);
 	for (int by_phi = 0; by_phi < 2; by_phi++) {
 		c.r.policy = &hes_fair_policies[by_phi ? ETF : TIME];
 		c.r.phi = 1;
@@ -361,7 +381,8 @@ TEST(phi_0_is_equal_energy_and_phi_1_equal_time)
 	}
 }
 
-/* What is left of an interval goes by time, whatever the powers are; at phi = 1 it goes by energy, as in Algorithm 1. */
+/* What is left of an interval goes by time, whatever the powers are; at phi = 1 it goes by energy,
+ * as in Algorithm 1. */
 TEST(policy_time_deals_leftovers_by_time)
 {
 	struct fair_case c = example();
@@ -382,7 +403,8 @@ TEST(policy_time_deals_leftovers_by_time)
 
 TEST(limits_are_served)
 {
-	struct fair_case c = { .r = { &hes_fair_policies[ETF], 1000, 0.3, NULL, 1 }, .t = { backlogged(5) } };
+	struct fair_case c = { .r = { &hes_fair_policies[ETF], 1000, 0.3, NULL, 1 },
+			       .t = { backlogged(5) } };
 	struct hes_fairness f;
 
 	divide(&c);
@@ -551,7 +573,9 @@ TEST(published_profiles_have_fair_energy_below_phi_fair)
 		skip();
 	hes_rng_seed(&rng, 10);
 	for (int k = 0; k < 5000; k++) {
-		struct fair_case c = { .r = { &hes_fair_policies[ETF], 30 + hes_rng_below(&rng, 1000), 0, NULL, 2 + hes_rng_below(&rng, 2) } };
+		struct fair_case c = { .r = { &hes_fair_policies[ETF],
+					      30 + hes_rng_below(&rng, 1000), 0, NULL,
+					      2 + hes_rng_below(&rng, 2) } };
 
 		for (size_t i = 0; i < c.r.n; i++)
 			c.t[i] = backlogged(tx2.power_w[hes_rng_below(&rng, tx2.n)]);
@@ -559,7 +583,9 @@ TEST(published_profiles_have_fair_energy_below_phi_fair)
 		divide(&c);
 		for (size_t i = 0; i < c.r.n; i++)
 			for (size_t j = 0; j < c.r.n; j++)
-				assert_true(normalised(&c, i, c.slices[i]) - normalised(&c, j, c.slices[j]) <= c.t[i].power_w * (1 + 1e-12));
+				assert_true(normalised(&c, i, c.slices[i]) -
+						    normalised(&c, j, c.slices[j]) <=
+					    c.t[i].power_w * (1 + 1e-12));
 	}
 }
 
@@ -572,17 +598,21 @@ TEST(published_profiles_have_fair_time_at_phi_1)
 	for (size_t i = 0; i < tx2.n; i++)
 		for (size_t k = 0; k < tx2.n; k++)
 			for (uint64_t t = 30; t < 36; t++) {
-				struct fair_case c = { .r = { &hes_fair_policies[ETF], t, 1, NULL, 2 },
-						       .t = { backlogged(tx2.power_w[i]), backlogged(tx2.power_w[k]) } };
+				struct fair_case c = { .r = { &hes_fair_policies[ETF], t, 1, NULL,
+							      2 },
+						       .t = { backlogged(tx2.power_w[i]),
+							      backlogged(tx2.power_w[k]) } };
 
 				divide(&c);
-				assert_true(c.slices[0] <= c.slices[1] + 1 && c.slices[1] <= c.slices[0] + 1);
+				assert_true(c.slices[0] <= c.slices[1] + 1 &&
+					    c.slices[1] <= c.slices[0] + 1);
 			}
 }
 
 static double system_fairness(const struct hes_fair_policy *p, double a_w, double b_w)
 {
-	struct fair_case c = { .r = { p, 100000, 0.7, NULL, 2 }, .t = { backlogged(a_w), backlogged(b_w) } };
+	struct fair_case c = { .r = { p, 100000, 0.7, NULL, 2 },
+			       .t = { backlogged(a_w), backlogged(b_w) } };
 	struct hes_fairness f;
 
 	divide(&c);
@@ -604,8 +634,9 @@ TEST(the_sweep_of_figure_6_gains_where_powers_differ_and_converges_where_not)
 		for (size_t p = 0; p < POLICIES; p++)
 			f[p] = system_fairness(&hes_fair_policies[p], tx2.top_w, w);
 		extreme = fmax(f[TIME], f[ENERGY]);
-		print_message("# power 1 to %.2f: F_S time %.3f, energy %.3f, etf %.3f: %.2f times the better\n", tx2.top_w / w, f[TIME],
-			      f[ENERGY], f[ETF], f[ETF] / extreme);
+		print_message("# power 1 to %.2f: F_S time %.3f, energy %.3f, etf %.3f: %.2f times "
+			      "the better\n",
+			      tx2.top_w / w, f[TIME], f[ENERGY], f[ETF], f[ETF] / extreme);
 		assert_true(f[ETF] >= extreme - 1e-4 && f[ETF] >= last - 1e-4);
 		last = f[ETF];
 		if (i == 0)
@@ -615,4 +646,7 @@ TEST(the_sweep_of_figure_6_gains_where_powers_differ_and_converges_where_not)
 	}
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,5 +1,6 @@
 /*
- * test_fair_crowd.c - the run queue with more tenants than HES_FAIR_EXACT_TENANTS: slices while tenants come and go.
+ * test_fair_crowd.c - the run queue with more tenants than HES_FAIR_EXACT_TENANTS: slices while
+ * tenants come and go.
  */
 #include "base/rng.h"
 #include "heshare/fair_queue.h"
@@ -89,7 +90,9 @@ TEST(slices_of_a_crowd_follow_changes)
 		struct hes_fair_queue *q = queue_of(phi, INTERVAL);
 
 		for (uint32_t i = 0; i < CROWD; i++) {
-			c.t[i] = (struct hes_fair_tenant){ 50 + 250 * hes_rng_unit(&rng), (double)(1 + hes_rng_below(&rng, 3)), HES_FAIR_BACKLOGGED };
+			c.t[i] = (struct hes_fair_tenant){ 50 + 250 * hes_rng_unit(&rng),
+							   (double)(1 + hes_rng_below(&rng, 3)),
+							   HES_FAIR_BACKLOGGED };
 			c.busy[i] = false;
 			add(q, &c.t[i]);
 			if (i < STAY || i % 2)
@@ -108,7 +111,8 @@ TEST(slices_of_a_crowd_follow_changes)
 			t = full_turn(q);
 			if (k % 10 == 0) {
 				crowd_slices(&c, INTERVAL, phi, slices);
-				assert_true((double)t.slice > 0.7 * (double)slices[t.tenant] - 2 && (double)t.slice < 1.4 * (double)slices[t.tenant] + 2);
+				assert_true((double)t.slice > 0.7 * (double)slices[t.tenant] - 2 &&
+					    (double)t.slice < 1.4 * (double)slices[t.tenant] + 2);
 			}
 		}
 		for (int k = 0; k < CROWD; k++)
@@ -122,7 +126,8 @@ TEST(slices_of_a_crowd_follow_changes)
 	}
 }
 
-/* Among equal tenants nobody gains by when it came: at most a quantum for each slice, and one turn. */
+/* Among equal tenants nobody gains by when it came: at most a quantum for each slice, and one turn.
+ */
 TEST(equal_tenants_in_a_crowd_have_equal_time)
 {
 	enum { STAY = 300, INTERVAL = 100000, PICKS = 200000 };
@@ -152,4 +157,7 @@ TEST(equal_tenants_in_a_crowd_have_equal_time)
 	hes_fair_queue_destroy(q);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,6 +1,6 @@
 /*
- * test_fair_cuda_in_lab.c - the fair scheduler on the lab's CUDA driver: kernels and functions on streams, charged time by
- * events against the physics, shares, errors of the driver.
+ * test_fair_cuda_in_lab.c - the fair scheduler on the lab's CUDA driver: kernels and functions on
+ * streams, charged time by events against the physics, shares, errors of the driver.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -16,15 +16,15 @@
 struct request {
 	struct hes_fair_kernel kernel;
 	uint32_t batch, iterations;
-	void    *params[2];
+	void *params[2];
 	struct hes_fair_stream *stream;
-	int      again, ended, last_rc;
+	int again, ended, last_rc;
 };
 
 static struct {
 	void *library, *context, *module;
-	int (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned bytes, void *stream,
-		      void **params, void **extra);
+	int (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+		      unsigned bz, unsigned bytes, void *stream, void **params, void **extra);
 } cuda;
 
 typedef void any_fn(void);
@@ -39,7 +39,7 @@ static any_fn *driver(const char *name)
 	return out;
 }
 
-#define CALL(name, types, values) (((int (*) types)driver(name)) values)
+#define CALL(name, types, values) (((int(*) types)driver(name))values)
 
 static int open_driver(void **state)
 {
@@ -49,9 +49,11 @@ static int open_driver(void **state)
 	cuda.library = dlopen("libcuda.so.1", RTLD_NOW);
 	assert_non_null(cuda.library);
 	assert_int_equal(CALL("cuInit", (unsigned), (0)), 0);
-	assert_int_equal(CALL("cuDevicePrimaryCtxRetain", (void **, int), (&cuda.context, A100)), 0);
+	assert_int_equal(CALL("cuDevicePrimaryCtxRetain", (void **, int), (&cuda.context, A100)),
+			 0);
 	assert_int_equal(CALL("cuCtxPushCurrent_v2", (void *), (cuda.context)), 0);
-	assert_int_equal(CALL("cuModuleLoadData", (void **, const void *), (&cuda.module, IMAGE)), 0);
+	assert_int_equal(CALL("cuModuleLoadData", (void **, const void *), (&cuda.module, IMAGE)),
+			 0);
 	assert_int_equal(CALL("cuCtxPopCurrent_v2", (void **), (NULL)), 0);
 	f = driver("cuLaunchKernel");
 	memcpy(&cuda.launch, &f, sizeof(f));
@@ -66,15 +68,20 @@ static int close_driver(void **state)
 	return 0;
 }
 
-static void request_prepare(struct request *r, const char *workload, uint32_t batch, uint32_t iterations, struct hes_fair_stream *stream)
+static void request_prepare(struct request *r, const char *workload, uint32_t batch,
+			    uint32_t iterations, struct hes_fair_stream *stream)
 {
 	void *f;
 
 	*r = (struct request){ .batch = batch, .iterations = iterations, .stream = stream };
-	assert_int_equal(CALL("cuModuleGetFunction", (void **, void *, const char *), (&f, cuda.module, workload)), 0);
+	assert_int_equal(CALL("cuModuleGetFunction", (void **, void *, const char *),
+			      (&f, cuda.module, workload)),
+			 0);
 	r->params[0] = &r->batch;
 	r->params[1] = &r->iterations;
-	r->kernel = (struct hes_fair_kernel){ .function = f, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .params = r->params };
+	r->kernel = (struct hes_fair_kernel){
+		.function = f, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .params = r->params
+	};
 }
 
 static void request_done(void *arg, int rc);
@@ -84,12 +91,18 @@ static int request_run(void *arg, void *stream)
 	struct request *r = arg;
 
 	assert_non_null(stream);
-	return cuda.launch(r->kernel.function, 1, 1, 1, 1, 1, 1, 0, stream, r->params, NULL) ? -EIO : 0;
+	return cuda.launch(r->kernel.function, 1, 1, 1, 1, 1, 1, 0, stream, r->params, NULL) ? -EIO
+											     : 0;
 }
 
 static void request_submit(struct request *r)
 {
-	assert_int_equal(hes_fair_stream_submit(r->stream, &(struct hes_fair_work){ .kernel = &r->kernel, .done = request_done, .arg = r }, NULL), 0);
+	assert_int_equal(hes_fair_stream_submit(r->stream,
+						&(struct hes_fair_work){ .kernel = &r->kernel,
+									 .done = request_done,
+									 .arg = r },
+						NULL),
+			 0);
 }
 
 static void request_done(void *arg, int rc)
@@ -109,7 +122,9 @@ static struct hes_fair_scheduler *create(bool manual)
 	const struct hes_fair_cuda a100 = { .device = A100 };
 	const struct hes_fair_scheduler_config c = {
 		.queue = { hes_fair_policy_find("time", NULL), 0, 100, 1000000 },
-		.executor = &hes_fair_cuda_executor, .executor_config = &a100, .manual = manual,
+		.executor = &hes_fair_cuda_executor,
+		.executor_config = &a100,
+		.manual = manual,
 	};
 	struct hes_fair_scheduler *s = NULL;
 
@@ -117,11 +132,15 @@ static struct hes_fair_scheduler *create(bool manual)
 	return s;
 }
 
-static struct hes_fair_stream *stream_of(struct hes_fair_scheduler *s, double weight, uint32_t *tenant)
+static struct hes_fair_stream *stream_of(struct hes_fair_scheduler *s, double weight,
+					 uint32_t *tenant)
 {
 	struct hes_fair_stream *st = NULL;
 
-	assert_int_equal(hes_fair_scheduler_add(s, &(struct hes_fair_member){ "tenant", weight, 200, 0 }, tenant, NULL), 0);
+	assert_int_equal(
+		hes_fair_scheduler_add(s, &(struct hes_fair_member){ "tenant", weight, 200, 0 },
+				       tenant, NULL),
+		0);
 	assert_int_equal(hes_fair_stream_create(s, *tenant, &st, NULL), 0);
 	return st;
 }
@@ -146,15 +165,17 @@ static double iteration_s(const char *workload, uint32_t batch)
 	assert_int_equal(hes_catalogue_load(NULL, &c, NULL), 0);
 	assert_int_equal(hes_model_load(NULL, &m, NULL), 0);
 	r.workload = hes_model_workload(m, workload, NULL);
-	assert_int_equal(hes_model_instant(m, hes_gpu_type_find(&c, "A100-SXM-80", NULL), 0, 0, &r, 1, &rate, &at, NULL), 0);
+	assert_int_equal(hes_model_instant(m, hes_gpu_type_find(&c, "A100-SXM-80", NULL), 0, 0, &r,
+					   1, &rate, &at, NULL),
+			 0);
 	hes_model_free(m);
 	hes_catalogue_free(&c);
 	return 1 / rate.iterations_per_s;
 }
 
 /*
- * The GPU is idle at the beginning of a turn, so its events time the item and the way to its launch. The latter is next to
- * nothing in the quickest of many turns.
+ * The GPU is idle at the beginning of a turn, so its events time the item and the way to its
+ * launch. The latter is next to nothing in the quickest of many turns.
  */
 TEST(items_take_the_time_of_the_gpu_model)
 {
@@ -177,7 +198,8 @@ TEST(items_take_the_time_of_the_gpu_model)
 		least_ns = k == 1 || took_ns < least_ns ? took_ns : least_ns;
 	}
 	assert_true(least_ns > 0.999 * expected_ns && least_ns < 1.05 * expected_ns);
-	assert_true(fabs(statistics(s, a).energy_j / (200e-9 * (double)statistics(s, a).time_ns) - 1) < 1e-9);
+	assert_true(fabs(statistics(s, a).energy_j / (200e-9 * (double)statistics(s, a).time_ns) -
+			 1) < 1e-9);
 	hes_fair_scheduler_destroy(s);
 }
 
@@ -190,14 +212,16 @@ TEST(shares_follow_the_weights)
 	double ratio;
 
 	for (int i = 0; i < 2; i++) {
-		request_prepare(&r[i], i ? "bert-large" : "resnet50", 8, 1, stream_of(s, i ? 1 : 2, &tenants[i]));
+		request_prepare(&r[i], i ? "bert-large" : "resnet50", 8, 1,
+				stream_of(s, i ? 1 : 2, &tenants[i]));
 		r[i].again = 1000000;
 		for (int k = 0; k < 8; k++)
 			request_submit(&r[i]);
 	}
 	for (int k = 0; k < 60; k++)
 		assert_int_equal(hes_fair_scheduler_turn(s, NULL), 1);
-	ratio = (double)statistics(s, tenants[0]).time_ns / (double)statistics(s, tenants[1]).time_ns;
+	ratio = (double)statistics(s, tenants[0]).time_ns /
+		(double)statistics(s, tenants[1]).time_ns;
 	assert_true(ratio > 1.8 && ratio < 2.2);
 	hes_fair_scheduler_destroy(s);
 	assert_int_equal(r[0].last_rc, -ECANCELED);
@@ -215,7 +239,13 @@ TEST(functions_get_a_stream_and_threads_can_wait)
 	for (int i = 0; i < 2; i++) {
 		request_prepare(&r[i], "resnet50", 4, 1, st[i]);
 		for (int k = 0; k < 50; k++)
-			assert_int_equal(hes_fair_stream_submit(st[i], &(struct hes_fair_work){ .run = request_run, .done = request_done, .arg = &r[i] }, NULL), 0);
+			assert_int_equal(hes_fair_stream_submit(
+						 st[i],
+						 &(struct hes_fair_work){ .run = request_run,
+									  .done = request_done,
+									  .arg = &r[i] },
+						 NULL),
+					 0);
 	}
 	assert_int_equal(hes_fair_tenant_sync(s, a, NULL), 0);
 	assert_int_equal(r[0].ended + r[1].ended, 100);
@@ -247,7 +277,8 @@ TEST(a_missing_device_is_refused)
 	const struct hes_fair_cuda none = { .device = 99 };
 	const struct hes_fair_scheduler_config c = {
 		.queue = { hes_fair_policy_find("time", NULL), 0, 100, 1000000 },
-		.executor = &hes_fair_cuda_executor, .executor_config = &none,
+		.executor = &hes_fair_cuda_executor,
+		.executor_config = &none,
 	};
 	struct hes_fair_scheduler *s = NULL;
 	struct hes_err err = { 0 };
@@ -262,7 +293,8 @@ TEST(a_context_of_the_callers_is_used)
 	const struct hes_fair_cuda own = { .context = cuda.context, .depth = 2 };
 	const struct hes_fair_scheduler_config c = {
 		.queue = { hes_fair_policy_find("time", NULL), 0, 100, 1000000 },
-		.executor = &hes_fair_cuda_executor, .executor_config = &own,
+		.executor = &hes_fair_cuda_executor,
+		.executor_config = &own,
 	};
 	struct hes_fair_scheduler *s = NULL;
 	struct request r;
@@ -277,4 +309,7 @@ TEST(a_context_of_the_callers_is_used)
 	hes_fair_scheduler_destroy(s);
 }
 
-int main(void) { return run_unit_tests(open_driver, close_driver); }
+int main(void)
+{
+	return run_unit_tests(open_driver, close_driver);
+}

@@ -1,6 +1,7 @@
 /*
- * test_fair_queue.c - turns on a shared GPU: measured shares against slices, arrivals and departures, debts, streams,
- * random events against a plain queue that scans all tenants, bad numbers.
+ * test_fair_queue.c - turns on a shared GPU: measured shares against slices, arrivals and
+ * departures, debts, streams, random events against a plain queue that scans all tenants, bad
+ * numbers.
  */
 #include <math.h>
 
@@ -16,7 +17,8 @@ enum { TIME, ENERGY, ETF };
 
 static struct hes_fair_queue *queue_of(int policy, double phi, uint64_t interval)
 {
-	const struct hes_fair_queue_config c = { &hes_fair_policies[policy], phi, interval, QUANTUM };
+	const struct hes_fair_queue_config c = { &hes_fair_policies[policy], phi, interval,
+						 QUANTUM };
 	struct hes_fair_queue *q = NULL;
 
 	assert_int_equal(hes_fair_queue_create(&c, &q, NULL), 0);
@@ -72,7 +74,8 @@ static struct hes_fair_usage usage(const struct hes_fair_queue *q, uint32_t tena
 	return u;
 }
 
-/* Each tenant's time in an interval is its slice, within a quantum, where turns last @least to @most of a slice. */
+/* Each tenant's time in an interval is its slice, within a quantum, where turns last @least to
+ * @most of a slice. */
 static void check_shares(size_t n, double least, double most)
 {
 	enum { INTERVAL = 1000, INTERVALS = 4000 };
@@ -84,13 +87,16 @@ static void check_shares(size_t n, double least, double most)
 
 	hes_rng_seed(&rng, n);
 	for (size_t i = 0; i < n; i++) {
-		t[i] = (struct hes_fair_tenant){ 50 + 250 * hes_rng_unit(&rng), (double)(1 + hes_rng_below(&rng, 3)), HES_FAIR_BACKLOGGED };
+		t[i] = (struct hes_fair_tenant){ 50 + 250 * hes_rng_unit(&rng),
+						 (double)(1 + hes_rng_below(&rng, 3)),
+						 HES_FAIR_BACKLOGGED };
 		submit(q, add(q, t[i].power_w, t[i].weight), 1);
 	}
 	assert_int_equal(hes_fair_slices(&r, slices, NULL), 0);
 	while (total < (uint64_t)INTERVALS * INTERVAL * QUANTUM) {
 		struct hes_fair_turn turn = pick(q);
-		uint64_t took = (uint64_t)((least + (most - least) * hes_rng_unit(&rng)) * (double)turn.slice_ns);
+		uint64_t took = (uint64_t)((least + (most - least) * hes_rng_unit(&rng)) *
+					   (double)turn.slice_ns);
 
 		assert_int_equal(turn.slice, slices[turn.tenant]);
 		charge(q, turn.tenant, took);
@@ -157,7 +163,9 @@ TEST(turns_of_the_papers_example_last_14_9_7_quanta)
 		assert_int_equal(t.tenant, k % 3);
 		assert_int_equal(t.slice, slices[t.tenant]);
 		assert_int_equal(t.slice_ns, slices[t.tenant] * QUANTUM);
-		assert_int_equal(hes_fair_queue_charge(q, t.tenant, t.slice_ns, (double)t.slice * power_w[t.tenant], NULL), 0);
+		assert_int_equal(hes_fair_queue_charge(q, t.tenant, t.slice_ns,
+						       (double)t.slice * power_w[t.tenant], NULL),
+				 0);
 	}
 	assert_int_equal(usage(q, 0).time_ns, 3 * 14 * QUANTUM);
 	assert_true(usage(q, 2).energy_j == 3 * 56);
@@ -246,8 +254,10 @@ TEST(a_debtor_cannot_escape_by_a_pause)
 	hes_fair_queue_destroy(q);
 }
 
-/* In the second n turns each tenant has one, of the slice that Algorithm 1 gives for those who have work now. */
-static void check_settled(struct hes_fair_queue *q, const struct hes_fair_tenant *t, const uint32_t *who, size_t n)
+/* In the second n turns each tenant has one, of the slice that Algorithm 1 gives for those who have
+ * work now. */
+static void check_settled(struct hes_fair_queue *q, const struct hes_fair_tenant *t,
+			  const uint32_t *who, size_t n)
 {
 	const struct hes_fair_request r = { &hes_fair_policies[ETF], 60, 0.5, t, n };
 	uint64_t slices[8];
@@ -273,7 +283,9 @@ static void check_settled(struct hes_fair_queue *q, const struct hes_fair_tenant
 TEST(arrivals_and_departures_settle_within_two_intervals)
 {
 	struct hes_fair_queue *q = queue_of(ETF, 0.5, 60);
-	struct hes_fair_tenant t[] = { { 2, 1, HES_FAIR_BACKLOGGED }, { 3, 2, HES_FAIR_BACKLOGGED }, { 8, 1, HES_FAIR_BACKLOGGED } };
+	struct hes_fair_tenant t[] = { { 2, 1, HES_FAIR_BACKLOGGED },
+				       { 3, 2, HES_FAIR_BACKLOGGED },
+				       { 8, 1, HES_FAIR_BACKLOGGED } };
 	uint32_t who[3];
 
 	for (uint32_t i = 0; i < 3; i++)
@@ -385,7 +397,8 @@ TEST(a_removed_tenant_leaves_nothing)
 	hes_fair_queue_destroy(NULL);
 }
 
-/* A vruntime of 10^15 has a resolution of an eighth: a turn of less would not count, and its tenant be picked for ever. */
+/* A vruntime of 10^15 has a resolution of an eighth: a turn of less would not count, and its tenant
+ * be picked for ever. */
 static void check_short_turns(bool charged_idle)
 {
 	struct hes_fair_queue *q = queue_of(TIME, 0, 1000);
@@ -438,13 +451,13 @@ TEST(tenants_that_become_equal_by_rounding_are_ordered_by_index)
 
 /* A plain queue: all tenants are scanned, and slices computed at each pick. */
 struct plain {
-	double   phi, floor;
+	double phi, floor;
 	uint64_t interval;
 	struct plain_tenant {
 		struct hes_fair_tenant t;
-		bool     here;
+		bool here;
 		uint64_t items, slice, time_ns;
-		double   vruntime;
+		double vruntime;
 	} a[MANY];
 };
 
@@ -454,7 +467,8 @@ static size_t plain_first_but(const struct plain *p, size_t skip)
 	size_t k = MANY;
 
 	for (size_t i = 0; i < MANY; i++)
-		if (i != skip && p->a[i].items && (k == MANY || p->a[i].vruntime < p->a[k].vruntime))
+		if (i != skip && p->a[i].items &&
+		    (k == MANY || p->a[i].vruntime < p->a[k].vruntime))
 			k = i;
 	return k;
 }
@@ -517,8 +531,10 @@ static size_t plain_pick(struct plain *p)
 
 static struct hes_fair_tenant draw_tenant(struct hes_rng *rng)
 {
-	return (struct hes_fair_tenant){ (double)(1 + hes_rng_below(rng, 5)), (double)(1 + hes_rng_below(rng, 3)),
-					 hes_rng_below(rng, 4) ? HES_FAIR_BACKLOGGED : 1 + hes_rng_below(rng, 50) };
+	return (struct hes_fair_tenant){ (double)(1 + hes_rng_below(rng, 5)),
+					 (double)(1 + hes_rng_below(rng, 3)),
+					 hes_rng_below(rng, 4) ? HES_FAIR_BACKLOGGED
+							       : 1 + hes_rng_below(rng, 50) };
 }
 
 static void check_second(struct hes_fair_queue *q, const struct plain *p, size_t first)
@@ -541,7 +557,8 @@ static void random_turn(struct hes_fair_queue *q, struct plain *p, struct hes_rn
 
 	if (hes_rng_below(rng, 2)) /* before the pick computes slices, or after */
 		check_second(q, p, first);
-	assert_int_equal(hes_fair_queue_pick(q, &t), first < MANY); /* never idle while anyone has work */
+	assert_int_equal(hes_fair_queue_pick(q, &t),
+			 first < MANY); /* never idle while anyone has work */
 	if (first == MANY)
 		return;
 	assert_int_equal(t.tenant, first);
@@ -556,7 +573,8 @@ static void random_turn(struct hes_fair_queue *q, struct plain *p, struct hes_rn
 	plain_charge(p, first, took);
 }
 
-static void random_change(struct hes_fair_queue *q, struct plain *p, struct hes_rng *rng, size_t most)
+static void random_change(struct hes_fair_queue *q, struct plain *p, struct hes_rng *rng,
+			  size_t most)
 {
 	size_t i = hes_rng_below(rng, most);
 	struct plain_tenant *a = &p->a[i];
@@ -644,13 +662,16 @@ TEST(a_queue_of_bad_numbers_is_refused)
 	check_config_refused((struct hes_fair_queue_config){ etf, NAN, 30, 1 }, "phi");
 	check_config_refused((struct hes_fair_queue_config){ etf, 0.5, 0, 1 }, "interval of 0");
 	check_config_refused((struct hes_fair_queue_config){ etf, 0.5, 30, 0 }, "quantum of 0 ns");
-	check_config_refused((struct hes_fair_queue_config){ etf, 0.5, 1000, HES_FAIR_MAX_NS / 1000 + 1 }, "quantum of");
+	check_config_refused(
+		(struct hes_fair_queue_config){ etf, 0.5, 1000, HES_FAIR_MAX_NS / 1000 + 1 },
+		"quantum of");
 }
 
 TEST(bad_tenants_and_charges_are_refused_and_change_nothing)
 {
 	const struct hes_fair_tenant good = { 100, 1, HES_FAIR_BACKLOGGED }, bad[] = {
-		{ 0, 1, 1 }, { -1, 1, 1 }, { NAN, 1, 1 }, { INFINITY, 1, 1 }, { 1, 0, 1 }, { 1, NAN, 1 }, { 1, 1, 0 },
+		{ 0, 1, 1 }, { -1, 1, 1 },  { NAN, 1, 1 }, { INFINITY, 1, 1 },
+		{ 1, 0, 1 }, { 1, NAN, 1 }, { 1, 1, 0 },
 	};
 	struct hes_fair_queue *q = queue_of(ETF, 0.7, 30);
 	struct hes_fair_usage before, after;
@@ -660,7 +681,8 @@ TEST(bad_tenants_and_charges_are_refused_and_change_nothing)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(hes_fair_queue_add(q, &bad[i], 1, &tenant, NULL), -EINVAL);
 	assert_int_equal(hes_fair_queue_add(q, &good, 0, &tenant, NULL), -EINVAL);
-	assert_int_equal(hes_fair_queue_add(q, &good, HES_FAIR_MAX_STREAMS + 1, &tenant, NULL), -EINVAL);
+	assert_int_equal(hes_fair_queue_add(q, &good, HES_FAIR_MAX_STREAMS + 1, &tenant, NULL),
+			 -EINVAL);
 	assert_int_equal(tenant, 77);
 	assert_int_equal(add(q, 100, 1), 0);
 	assert_int_equal(hes_fair_queue_charge(q, 0, 1, 1, &err), -EINVAL);
@@ -694,4 +716,7 @@ TEST(bad_tenants_and_charges_are_refused_and_change_nothing)
 	hes_fair_queue_destroy(q);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

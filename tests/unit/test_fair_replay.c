@@ -1,6 +1,7 @@
 /*
- * test_fair_replay.c - tenants on a virtual clock: small cases by hand, random ones that never use more time than passes nor leave
- * any while there is work, shares after arrivals and departures, bad numbers.
+ * test_fair_replay.c - tenants on a virtual clock: small cases by hand, random ones that never use
+ * more time than passes nor leave any while there is work, shares after arrivals and departures,
+ * bad numbers.
  */
 #include <math.h>
 
@@ -9,23 +10,30 @@
 #include "fair/fair_series.h"
 #include "unit_test.h"
 
-#define MS UINT64_C(1000000)
-#define S  UINT64_C(1000000000)
+#define MS   UINT64_C(1000000)
+#define S    UINT64_C(1000000000)
 #define MANY 12
 
 enum { TIME, ENERGY, ETF };
 
-static struct fair_replay_config config_of(int policy, double phi, uint64_t interval, uint64_t duration_ns)
+static struct fair_replay_config config_of(int policy, double phi, uint64_t interval,
+					   uint64_t duration_ns)
 {
-	return (struct fair_replay_config){ .queue = { &hes_fair_policies[policy], phi, interval, MS }, .duration_ns = duration_ns };
+	return (struct fair_replay_config){ .queue = { &hes_fair_policies[policy], phi, interval,
+						       MS },
+					    .duration_ns = duration_ns };
 }
 
 static struct fair_replay_tenant backlogged(double power_w, uint64_t request_ns)
 {
-	return (struct fair_replay_tenant){ .power_w = power_w, .weight = 1, .departure_ns = FAIR_REPLAY_NEVER, .request_ns = request_ns };
+	return (struct fair_replay_tenant){ .power_w = power_w,
+					    .weight = 1,
+					    .departure_ns = FAIR_REPLAY_NEVER,
+					    .request_ns = request_ns };
 }
 
-static void replay(const struct fair_replay_config *c, const struct fair_replay_tenant *t, size_t n, struct fair_replay_usage *u)
+static void replay(const struct fair_replay_config *c, const struct fair_replay_tenant *t, size_t n,
+		   struct fair_replay_usage *u)
 {
 	struct hes_err err = { 0 };
 	int rc = fair_replay(c, t, n, NULL, NULL, u, &err);
@@ -35,7 +43,8 @@ static void replay(const struct fair_replay_config *c, const struct fair_replay_
 	assert_int_equal(rc, 0);
 }
 
-/* Section 4.3 of the paper: slices of 14, 9 and 7 quanta, energies 28, 27 and 56 J where a quantum is a second. */
+/* Section 4.3 of the paper: slices of 14, 9 and 7 quanta, energies 28, 27 and 56 J where a quantum
+ * is a second. */
 TEST(the_papers_example_runs_for_its_slices)
 {
 	struct fair_replay_tenant t[] = { backlogged(2, 0), backlogged(3, 0), backlogged(8, 0) };
@@ -69,7 +78,8 @@ TEST(requests_at_a_rate_leave_the_gpu_idle_between_them)
 	assert_int_equal(u.turns, 10);
 }
 
-/* 10 ms each in turn: the first request is not interrupted, later ones wait for the other's turn. */
+/* 10 ms each in turn: the first request is not interrupted, later ones wait for the other's turn.
+ */
 TEST(a_request_waits_for_the_turn_of_the_other_tenant)
 {
 	struct fair_replay_tenant t[] = { backlogged(5, 10 * MS), backlogged(5, 10 * MS) };
@@ -78,12 +88,14 @@ TEST(a_request_waits_for_the_turn_of_the_other_tenant)
 
 	replay(&c, t, 2, u);
 	assert_int_equal(u[0].requests, 10);
-	assert_true(u[0].mean_latency_ns == (double)(19 * MS) && u[1].mean_latency_ns == (double)(20 * MS));
+	assert_true(u[0].mean_latency_ns == (double)(19 * MS) &&
+		    u[1].mean_latency_ns == (double)(20 * MS));
 	assert_int_equal(u[0].median_latency_ns, 20 * MS);
 	assert_int_equal(u[0].waiting, 1); /* submitted as the last one ended */
 }
 
-/* Kernels of 7 ms under a slice of 10 ms: a turn is 14 ms long, and what was too long is paid back. */
+/* Kernels of 7 ms under a slice of 10 ms: a turn is 14 ms long, and what was too long is paid back.
+ */
 TEST(a_turn_ends_where_a_piece_ends)
 {
 	struct fair_replay_tenant t[] = { backlogged(5, 70 * MS), backlogged(5, 0) };
@@ -96,7 +108,8 @@ TEST(a_turn_ends_where_a_piece_ends)
 	assert_int_equal(u[1].time_ns, 10 * MS);
 	c.duration_ns = 100 * S;
 	replay(&c, t, 2, u);
-	assert_true(u[0].time_ns > u[1].time_ns ? u[0].time_ns - u[1].time_ns <= 14 * MS : u[1].time_ns - u[0].time_ns <= 14 * MS);
+	assert_true(u[0].time_ns > u[1].time_ns ? u[0].time_ns - u[1].time_ns <= 14 * MS
+						: u[1].time_ns - u[0].time_ns <= 14 * MS);
 }
 
 TEST(switches_cost_time_that_nobody_is_charged_for)
@@ -106,7 +119,8 @@ TEST(switches_cost_time_that_nobody_is_charged_for)
 	struct fair_replay_usage u[2];
 
 	c.switch_ns = 2 * MS;
-	replay(&c, t, 2, u); /* ten turns of 10 ms would need 100 ms; five and a half pairs of 12 ms fit */
+	replay(&c, t, 2,
+	       u); /* ten turns of 10 ms would need 100 ms; five and a half pairs of 12 ms fit */
 	assert_int_equal(u[0].time_ns + u[1].time_ns, 110 * MS - 9 * 2 * MS);
 }
 
@@ -122,7 +136,8 @@ TEST(a_tenant_alone_has_all_of_the_time)
 	assert_int_equal(u.requests, 3333);
 }
 
-/* Turns alone are 200 ms, slices of two 100 ms: who has run for longer makes way at once, else after its slice. */
+/* Turns alone are 200 ms, slices of two 100 ms: who has run for longer makes way at once, else
+ * after its slice. */
 TEST(a_tenant_alone_makes_way_after_its_slice)
 {
 	struct fair_replay_tenant t[] = { backlogged(5, 0), backlogged(5, 10 * MS) };
@@ -145,7 +160,8 @@ TEST(a_tenant_alone_makes_way_after_its_slice)
 
 TEST(a_tenant_that_departs_in_its_turn_drops_its_work)
 {
-	struct fair_replay_tenant t[] = { backlogged(5, 50 * MS), backlogged(5, 0), backlogged(9, 0) };
+	struct fair_replay_tenant t[] = { backlogged(5, 50 * MS), backlogged(5, 0),
+					  backlogged(9, 0) };
 	struct fair_replay_config c = config_of(TIME, 0, 20, 100 * MS);
 	struct fair_replay_usage u[3];
 
@@ -162,10 +178,12 @@ TEST(a_tenant_that_departs_in_its_turn_drops_its_work)
 
 /* --- random tenants --- */
 
-static void random_tenants(struct hes_rng *rng, struct fair_replay_tenant *t, size_t n, uint64_t duration_ns)
+static void random_tenants(struct hes_rng *rng, struct fair_replay_tenant *t, size_t n,
+			   uint64_t duration_ns)
 {
 	for (size_t i = 0; i < n; i++) {
-		t[i] = backlogged(0.5 + 20 * hes_rng_unit(rng), hes_rng_below(rng, 3) ? 1 + hes_rng_below(rng, 80 * MS) : 0);
+		t[i] = backlogged(0.5 + 20 * hes_rng_unit(rng),
+				  hes_rng_below(rng, 3) ? 1 + hes_rng_below(rng, 80 * MS) : 0);
 		t[i].weight = 0.5 + 3 * hes_rng_unit(rng);
 		if (hes_rng_below(rng, 2))
 			t[i].arrival_ns = hes_rng_below(rng, duration_ns);
@@ -181,12 +199,13 @@ static void random_tenants(struct hes_rng *rng, struct fair_replay_tenant *t, si
 
 struct watch {
 	const struct fair_replay_tenant *t;
-	bool     work_conserving; /* somebody always has work */
+	bool work_conserving; /* somebody always has work */
 	uint64_t last_ns;
-	size_t   samples;
+	size_t samples;
 };
 
-static void usage_is_possible(uint64_t at_ns, const struct fair_replay_usage *u, size_t n, void *ctx)
+static void usage_is_possible(uint64_t at_ns, const struct fair_replay_usage *u, size_t n,
+			      void *ctx)
 {
 	struct watch *w = ctx;
 	uint64_t sum = 0;
@@ -194,7 +213,8 @@ static void usage_is_possible(uint64_t at_ns, const struct fair_replay_usage *u,
 	for (size_t i = 0; i < n; i++) {
 		sum += u[i].time_ns;
 		assert_true(u[i].time_ns <= u[i].present_ns);
-		assert_true(fabs(u[i].energy_j - w->t[i].power_w * (double)u[i].time_ns / 1e9) <= 1e-9 * u[i].energy_j);
+		assert_true(fabs(u[i].energy_j - w->t[i].power_w * (double)u[i].time_ns / 1e9) <=
+			    1e-9 * u[i].energy_j);
 		if (w->t[i].request_ns)
 			assert_true(u[i].requests * w->t[i].request_ns <= u[i].time_ns &&
 				    u[i].time_ns < (u[i].requests + 1) * w->t[i].request_ns);
@@ -213,7 +233,9 @@ TEST(tenants_use_the_time_that_passes_and_no_more)
 	for (int k = 0; k < 400; k++) {
 		struct fair_replay_tenant t[MANY];
 		struct fair_replay_usage u[MANY];
-		struct fair_replay_config c = config_of((int)hes_rng_below(&rng, 3), hes_rng_unit(&rng), 10 + hes_rng_below(&rng, 200), 5 * S);
+		struct fair_replay_config c =
+			config_of((int)hes_rng_below(&rng, 3), hes_rng_unit(&rng),
+				  10 + hes_rng_below(&rng, 200), 5 * S);
 		struct watch w = { .t = t };
 		size_t n = 1 + hes_rng_below(&rng, MANY);
 
@@ -231,8 +253,9 @@ TEST(tenants_use_the_time_that_passes_and_no_more)
 	}
 }
 
-/* Shares from two intervals after the last arrival or departure are those of the tenants that are there: to within a slice at each end of the window, and
- * a quantum an interval, since ties of Algorithm 1 go by the slot of the queue. */
+/* Shares from two intervals after the last arrival or departure are those of the tenants that are
+ * there: to within a slice at each end of the window, and a quantum an interval, since ties of
+ * Algorithm 1 go by the slot of the queue. */
 TEST(shares_settle_within_two_intervals)
 {
 	const uint64_t interval = 100, window = 20;
@@ -242,7 +265,8 @@ TEST(shares_settle_within_two_intervals)
 	for (int k = 0; k < 300; k++) {
 		struct fair_replay_tenant t[MANY];
 		struct fair_replay_usage before[MANY], after[MANY];
-		struct fair_replay_config c = config_of((int)hes_rng_below(&rng, 3), hes_rng_unit(&rng), interval, 0);
+		struct fair_replay_config c =
+			config_of((int)hes_rng_below(&rng, 3), hes_rng_unit(&rng), interval, 0);
 		struct hes_fair_tenant there[MANY];
 		uint64_t slices[MANY], round = 0, change = S + hes_rng_below(&rng, S);
 		struct hes_fair_request r = { c.queue.policy, interval, c.queue.phi, there, 0 };
@@ -255,7 +279,8 @@ TEST(shares_settle_within_two_intervals)
 			else if (i && hes_rng_below(&rng, 3) == 0)
 				t[i].departure_ns = change;
 			if (t[i].departure_ns != change)
-				there[r.n++] = (struct hes_fair_tenant){ t[i].power_w, 1, HES_FAIR_BACKLOGGED };
+				there[r.n++] = (struct hes_fair_tenant){ t[i].power_w, 1,
+									 HES_FAIR_BACKLOGGED };
 		}
 		assert_int_equal(hes_fair_slices(&r, slices, NULL), 0);
 		for (size_t i = 0; i < r.n; i++)
@@ -265,14 +290,16 @@ TEST(shares_settle_within_two_intervals)
 		c.duration_ns += window * interval * MS;
 		replay(&c, t, n, after);
 		for (size_t i = 0; i < n; i++) {
-			double got = (double)(after[i].time_ns - before[i].time_ns) / (double)MS, due;
+			double got = (double)(after[i].time_ns - before[i].time_ns) / (double)MS,
+			       due;
 
 			if (t[i].departure_ns == change) {
 				assert_true(got == 0);
 				continue;
 			}
 			due = (double)slices[at++];
-			assert_true(fabs(got - due * (double)(window * interval) / (double)round) <= 2 * due + (double)window);
+			assert_true(fabs(got - due * (double)(window * interval) / (double)round) <=
+				    2 * due + (double)window);
 		}
 	}
 }
@@ -328,7 +355,8 @@ TEST(tenants_that_never_came_do_not_count_as_unfair)
 
 /* --- what cannot be --- */
 
-static void refused(const struct fair_replay_config *c, const struct fair_replay_tenant *t, size_t n, const char *sentence)
+static void refused(const struct fair_replay_config *c, const struct fair_replay_tenant *t,
+		    size_t n, const char *sentence)
 {
 	struct fair_replay_usage u = { .time_ns = 77 };
 	struct hes_err err = { 0 };
@@ -364,4 +392,7 @@ TEST(numbers_out_of_range_are_refused)
 	refused(&c, &t, 1, "requests at a rate need a length");
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

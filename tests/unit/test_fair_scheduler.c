@@ -1,6 +1,6 @@
 /*
- * test_fair_scheduler.c - turns of tenants on a virtual clock, exactly: order, shares against a plain model, windows,
- * clocks, meters, errors. Threads are in test_fair_threads.c.
+ * test_fair_scheduler.c - turns of tenants on a virtual clock, exactly: order, shares against a
+ * plain model, windows, clocks, meters, errors. Threads are in test_fair_threads.c.
  */
 #include <math.h>
 
@@ -19,24 +19,24 @@ struct fake {
 	uint64_t now_ns, idle_ns; /* idle from then on */
 	uint64_t began_ns;
 	struct fake_item {
-		void    *item;
+		void *item;
 		uint64_t end_ns;
-		int      rc;
+		int rc;
 	} items[HES_FAIR_MAX_DEPTH];
 	unsigned first, n, greatest; /* on their way; the most there were */
-	int      streams;            /* open */
-	int      refuses;            /* what begin returns */
+	int streams;                 /* open */
+	int refuses;                 /* what begin returns */
 };
 
 static struct fake fake; /* the one of the test that runs */
 
 struct piece {
 	uint64_t ns;
-	int      rc;
-	char     letter;                /* written to the log by run */
-	struct hes_fair_stream *again;  /* submitted there again when it has ended */
-	uint64_t budget;                /* how often */
-	int      ended, last_rc;
+	int rc;
+	char letter;                   /* written to the log by run */
+	struct hes_fair_stream *again; /* submitted there again when it has ended */
+	uint64_t budget;               /* how often */
+	int ended, last_rc;
 };
 
 static char log_text[256];
@@ -75,10 +75,13 @@ static void piece_done(void *arg, int rc)
 
 static int submit(struct hes_fair_stream *stream, struct piece *p)
 {
-	return hes_fair_stream_submit(stream, &(struct hes_fair_work){ .run = piece_run, .done = piece_done, .arg = p }, NULL);
+	return hes_fair_stream_submit(
+		stream, &(struct hes_fair_work){ .run = piece_run, .done = piece_done, .arg = p },
+		NULL);
 }
 
-static int fake_open(const void *config, void **self, struct hes_fair_depth *depth, struct hes_err *err)
+static int fake_open(const void *config, void **self, struct hes_fair_depth *depth,
+		     struct hes_err *err)
 {
 	(void)err;
 	fake = (struct fake){ .now_ns = 1000000 };
@@ -125,7 +128,8 @@ static int fake_begin(void *self, struct hes_err *err)
 	return fake.refuses ? hes_fail(err, fake.refuses, "the context is gone") : 0;
 }
 
-static int fake_start(void *self, void *stream, const struct hes_fair_work *w, void *item, struct hes_err *err)
+static int fake_start(void *self, void *stream, const struct hes_fair_work *w, void *item,
+		      struct hes_err *err)
 {
 	const struct piece *p = w->arg;
 
@@ -133,7 +137,8 @@ static int fake_start(void *self, void *stream, const struct hes_fair_work *w, v
 	(void)err;
 	assert_ptr_equal(stream, &fake.streams);
 	fake.idle_ns = (fake.idle_ns > fake.now_ns ? fake.idle_ns : fake.now_ns) + p->ns;
-	fake.items[(fake.first + fake.n++) % HES_FAIR_MAX_DEPTH] = (struct fake_item){ item, fake.idle_ns, w->run(w->arg, stream) };
+	fake.items[(fake.first + fake.n++) % HES_FAIR_MAX_DEPTH] =
+		(struct fake_item){ item, fake.idle_ns, w->run(w->arg, stream) };
 	fake.greatest = fake.n > fake.greatest ? fake.n : fake.greatest;
 	return 0;
 }
@@ -162,16 +167,26 @@ static uint64_t fake_end(void *self)
 }
 
 static const struct hes_fair_executor fake_executor = {
-	.name = "fake", .runs_functions = true, .keeps_order = true,
-	.open = fake_open, .close = fake_close, .now_ns = fake_now_ns,
-	.stream_open = fake_stream_open, .stream_close = fake_stream_close,
-	.begin = fake_begin, .start = fake_start, .collect = fake_collect, .end = fake_end,
+	.name = "fake",
+	.runs_functions = true,
+	.keeps_order = true,
+	.open = fake_open,
+	.close = fake_close,
+	.now_ns = fake_now_ns,
+	.stream_open = fake_stream_open,
+	.stream_close = fake_stream_close,
+	.begin = fake_begin,
+	.start = fake_start,
+	.collect = fake_collect,
+	.end = fake_end,
 };
 
 static struct hes_fair_scheduler_config config_of(int policy, double phi, uint64_t interval)
 {
 	return (struct hes_fair_scheduler_config){
-		.queue = { &hes_fair_policies[policy], phi, interval, QUANTUM }, .executor = &fake_executor, .manual = true,
+		.queue = { &hes_fair_policies[policy], phi, interval, QUANTUM },
+		.executor = &fake_executor,
+		.manual = true,
 	};
 }
 
@@ -213,7 +228,8 @@ TEST(items_are_fifo_in_a_stream_and_streams_take_turns)
 	const struct hes_fair_scheduler_config c = config_of(TIME, 0, 1000);
 	struct hes_fair_scheduler *s = create(&c);
 	uint32_t a = add(s, 100, 1, 0);
-	struct hes_fair_stream *one = stream_of(s, a), *two = stream_of(s, a), *three = stream_of(s, a);
+	struct hes_fair_stream *one = stream_of(s, a), *two = stream_of(s, a),
+			       *three = stream_of(s, a);
 	struct piece p[9];
 
 	for (int i = 0; i < 9; i++)
@@ -253,8 +269,8 @@ TEST(a_turn_ends_with_the_slice_or_the_work)
 
 /* The tenant with the least vruntime runs items until its slice is over. */
 struct plain {
-	size_t   n;
-	double   vruntime[MANY];
+	size_t n;
+	double vruntime[MANY];
 	uint64_t slices[MANY], item_ns[MANY], time_ns[MANY];
 };
 
@@ -277,7 +293,8 @@ static uint64_t plain_turn(struct plain *p)
 static void check_case(struct hes_rng *rng)
 {
 	const uint64_t interval = 20 + hes_rng_below(rng, 200);
-	const struct hes_fair_scheduler_config c = config_of((int)hes_rng_below(rng, 3), (double)hes_rng_below(rng, 11) / 10, interval);
+	const struct hes_fair_scheduler_config c = config_of(
+		(int)hes_rng_below(rng, 3), (double)hes_rng_below(rng, 11) / 10, interval);
 	struct hes_fair_scheduler *s = create(&c);
 	struct plain p = { .n = 1 + hes_rng_below(rng, MANY) };
 	struct hes_fair_tenant t[MANY];
@@ -285,7 +302,9 @@ static void check_case(struct hes_rng *rng)
 	uint64_t total = 0;
 
 	for (size_t i = 0; i < p.n; i++) {
-		t[i] = (struct hes_fair_tenant){ 1 + 300 * hes_rng_unit(rng), (double)(1 + hes_rng_below(rng, 3)), HES_FAIR_BACKLOGGED };
+		t[i] = (struct hes_fair_tenant){ 1 + 300 * hes_rng_unit(rng),
+						 (double)(1 + hes_rng_below(rng, 3)),
+						 HES_FAIR_BACKLOGGED };
 		p.item_ns[i] = 1 + hes_rng_below(rng, 3 * interval * QUANTUM / p.n);
 		pieces[i] = (struct piece){ .ns = p.item_ns[i], .budget = UINT64_MAX };
 		pieces[i].again = stream_of(s, add(s, t[i].power_w, t[i].weight, 0));
@@ -293,7 +312,10 @@ static void check_case(struct hes_rng *rng)
 		if (hes_rng_below(rng, 2))
 			submit(stream_of(s, (uint32_t)i), &pieces[i]);
 	}
-	assert_int_equal(hes_fair_slices(&(struct hes_fair_request){ c.queue.policy, interval, c.queue.phi, t, p.n }, p.slices, NULL), 0);
+	assert_int_equal(hes_fair_slices(&(struct hes_fair_request){ c.queue.policy, interval,
+								     c.queue.phi, t, p.n },
+					 p.slices, NULL),
+			 0);
 	for (size_t i = 0; i < p.n; i++)
 		p.slices[i] = p.slices[i] ? p.slices[i] : 1;
 	for (int k = 0; k < 60; k++) {
@@ -305,9 +327,12 @@ static void check_case(struct hes_rng *rng)
 		struct hes_fair_statistics st = statistics(s, (uint32_t)i);
 
 		assert_int_equal(st.time_ns, p.time_ns[i]);
-		assert_true(fabs(st.energy_j - t[i].power_w * (double)st.time_ns * 1e-9) <= 1e-9 * st.energy_j);
+		assert_true(fabs(st.energy_j - t[i].power_w * (double)st.time_ns * 1e-9) <=
+			    1e-9 * st.energy_j);
 		for (size_t k = 0; k < p.n; k++) /* at most a turn apart */
-			assert_true(p.vruntime[i] - p.vruntime[k] <= 1 + (double)p.item_ns[i] / (double)(p.slices[i] * QUANTUM) + 1e-9);
+			assert_true(p.vruntime[i] - p.vruntime[k] <=
+				    1 + (double)p.item_ns[i] / (double)(p.slices[i] * QUANTUM) +
+					    1e-9);
 	}
 	hes_fair_scheduler_destroy(s);
 }
@@ -338,7 +363,8 @@ TEST(work_queued_ahead_is_bounded_by_the_window)
 	assert_int_equal(fake.greatest, 1); /* how long an item takes is not known yet */
 	assert_int_equal(hes_fair_scheduler_turn(s, NULL), 1);
 	assert_int_equal(fake.greatest, 10);
-	assert_int_equal(statistics(s, 0).time_ns, 2 * 2000 * QUANTUM); /* nothing is queued beyond the slice */
+	assert_int_equal(statistics(s, 0).time_ns,
+			 2 * 2000 * QUANTUM); /* nothing is queued beyond the slice */
 	hes_fair_scheduler_destroy(s);
 }
 
@@ -348,7 +374,8 @@ TEST(a_failed_item_is_reported_once_and_stops_nothing)
 	struct hes_fair_scheduler *s = create(&c);
 	uint32_t a = add(s, 100, 1, 0);
 	struct hes_fair_stream *one = stream_of(s, a), *two = stream_of(s, a);
-	struct piece good = { .ns = 10 }, bad = { .ns = 10, .rc = -EDOM }, worse = { .ns = 10, .rc = -ERANGE };
+	struct piece good = { .ns = 10 }, bad = { .ns = 10, .rc = -EDOM },
+		     worse = { .ns = 10, .rc = -ERANGE };
 	struct hes_err err = { 0 };
 
 	submit(two, &good);
@@ -436,8 +463,8 @@ TEST(a_removed_tenant_gives_up_its_items)
 /* Clocks set, in order, and a meter that shows 7 J more each time. */
 struct knobs {
 	uint32_t mhz[16];
-	int      n, rc;
-	double   joules, step;
+	int n, rc;
+	double joules, step;
 };
 
 static int knobs_set_clock(void *ctx, uint32_t mhz)
@@ -483,7 +510,8 @@ TEST(clocks_are_set_at_switches_where_they_differ)
 	assert_int_equal(totals.turns, 9);
 	assert_int_equal(totals.switches, 8);
 	assert_int_equal(totals.clock_changes, 3);
-	assert_int_equal(totals.clock_failures, 1); /* 900 MHz stay: the other turns need no change */
+	assert_int_equal(totals.clock_failures,
+			 1); /* 900 MHz stay: the other turns need no change */
 	hes_fair_scheduler_destroy(s);
 	assert_int_equal(k.mhz[0], 900);
 	assert_int_equal(k.mhz[1], 0);
@@ -601,7 +629,8 @@ TEST(statistics_have_the_latency_of_items)
 	submit(st, &p);
 	hes_fair_scheduler_sync(s, NULL);
 	u = statistics(s, a);
-	assert_true(u.latency_mean_ns == 24 && u.latency_p50_ns == 16 && u.latency_p99_ns == 32 && u.latency_max_ns == 32);
+	assert_true(u.latency_mean_ns == 24 && u.latency_p50_ns == 16 && u.latency_p99_ns == 32 &&
+		    u.latency_max_ns == 32);
 	hes_fair_scheduler_destroy(s);
 }
 
@@ -648,7 +677,9 @@ TEST(bad_tenants_and_work_are_refused)
 {
 	const struct hes_fair_scheduler_config c = config_of(ETF, 0.7, 30);
 	const struct hes_fair_kernel k = { 0 };
-	const struct hes_fair_work bad[] = { { 0 }, { .run = piece_run, .kernel = &k }, { .kernel = &k } };
+	const struct hes_fair_work bad[] = { { 0 },
+					     { .run = piece_run, .kernel = &k },
+					     { .kernel = &k } };
 	struct hes_fair_scheduler *s = create(&c);
 	char name[HES_FAIR_MAX_MEMBER_NAME + 1];
 	struct hes_fair_stream *st = NULL;
@@ -657,19 +688,33 @@ TEST(bad_tenants_and_work_are_refused)
 
 	memset(name, 'n', sizeof(name));
 	name[HES_FAIR_MAX_MEMBER_NAME] = '\0';
-	assert_int_equal(hes_fair_scheduler_add(s, &(struct hes_fair_member){ name, 1, 1, 0 }, &none, NULL), -EINVAL);
-	assert_int_equal(hes_fair_scheduler_add(s, &(struct hes_fair_member){ "", 1, 1, 0 }, &none, NULL), -EINVAL);
-	assert_int_equal(hes_fair_scheduler_add(s, &(struct hes_fair_member){ NULL, 1, 1, 0 }, &none, NULL), -EINVAL);
-	assert_int_equal(hes_fair_scheduler_add(s, &(struct hes_fair_member){ "a", 0, 1, 0 }, &none, NULL), -EINVAL);
-	assert_int_equal(hes_fair_scheduler_add(s, &(struct hes_fair_member){ "a", 1, NAN, 0 }, &none, NULL), -EINVAL);
+	assert_int_equal(
+		hes_fair_scheduler_add(s, &(struct hes_fair_member){ name, 1, 1, 0 }, &none, NULL),
+		-EINVAL);
+	assert_int_equal(
+		hes_fair_scheduler_add(s, &(struct hes_fair_member){ "", 1, 1, 0 }, &none, NULL),
+		-EINVAL);
+	assert_int_equal(
+		hes_fair_scheduler_add(s, &(struct hes_fair_member){ NULL, 1, 1, 0 }, &none, NULL),
+		-EINVAL);
+	assert_int_equal(
+		hes_fair_scheduler_add(s, &(struct hes_fair_member){ "a", 0, 1, 0 }, &none, NULL),
+		-EINVAL);
+	assert_int_equal(
+		hes_fair_scheduler_add(s, &(struct hes_fair_member){ "a", 1, NAN, 0 }, &none, NULL),
+		-EINVAL);
 	assert_int_equal(none, 5);
 	assert_int_equal(hes_fair_stream_create(s, 0, &st, NULL), -ENOENT);
 	assert_int_equal(hes_fair_tenant_sync(s, 0, NULL), -ENOENT);
 	assert_int_equal(hes_fair_scheduler_statistics(s, 0, &u, NULL), -ENOENT);
 	assert_int_equal(hes_fair_scheduler_remove(s, UINT32_MAX, NULL), -ENOENT);
-	assert_int_equal(hes_fair_scheduler_change(s, 0, &(struct hes_fair_member){ "a", 1, 1, 0 }, NULL), -ENOENT);
+	assert_int_equal(
+		hes_fair_scheduler_change(s, 0, &(struct hes_fair_member){ "a", 1, 1, 0 }, NULL),
+		-ENOENT);
 	a = add(s, 100, 1, 0);
-	assert_int_equal(hes_fair_scheduler_change(s, a, &(struct hes_fair_member){ "a", -1, 1, 0 }, NULL), -EINVAL);
+	assert_int_equal(
+		hes_fair_scheduler_change(s, a, &(struct hes_fair_member){ "a", -1, 1, 0 }, NULL),
+		-EINVAL);
 	st = stream_of(s, a);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(hes_fair_stream_submit(st, &bad[i], NULL), -EINVAL);
@@ -678,4 +723,7 @@ TEST(bad_tenants_and_work_are_refused)
 	hes_fair_scheduler_destroy(s);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

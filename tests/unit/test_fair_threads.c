@@ -1,6 +1,7 @@
 /*
- * test_fair_threads.c - the fair scheduler with threads: submits from many, one tenant at a time, ends with work pending.
- * Nothing here depends on how fast the machine is; build with -Db_sanitize=thread to find races.
+ * test_fair_threads.c - the fair scheduler with threads: submits from many, one tenant at a time,
+ * ends with work pending. Nothing here depends on how fast the machine is; build with
+ * -Db_sanitize=thread to find races.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -20,7 +21,8 @@ static struct hes_fair_scheduler *create(unsigned workers)
 	const struct hes_fair_cpu cpu = { .workers = workers };
 	const struct hes_fair_scheduler_config c = {
 		.queue = { hes_fair_policy_find("etf", NULL), 0.7, 40, 10000 },
-		.executor = &hes_fair_cpu_executor, .executor_config = &cpu,
+		.executor = &hes_fair_cpu_executor,
+		.executor_config = &cpu,
 	};
 	struct hes_fair_scheduler *s = NULL;
 
@@ -32,7 +34,10 @@ static uint32_t add(struct hes_fair_scheduler *s, double power_w)
 {
 	uint32_t tenant = UINT32_MAX;
 
-	assert_int_equal(hes_fair_scheduler_add(s, &(struct hes_fair_member){ "tenant", 1, power_w, 0 }, &tenant, NULL), 0);
+	assert_int_equal(
+		hes_fair_scheduler_add(s, &(struct hes_fair_member){ "tenant", 1, power_w, 0 },
+				       &tenant, NULL),
+		0);
 	return tenant;
 }
 
@@ -46,19 +51,19 @@ static struct hes_fair_stream *stream_of(struct hes_fair_scheduler *s, uint32_t 
 
 /* What items see while they run. */
 static atomic_int running[TENANTS]; /* items of a tenant that run now */
-static atomic_int wrong;            /* items that saw another tenant's run, or theirs out of order */
+static atomic_int wrong; /* items that saw another tenant's run, or theirs out of order */
 
 /* One stream, all of whose items are numbered by one thread. */
 struct lane {
 	struct hes_fair_stream *stream;
-	uint32_t   tenant;
+	uint32_t tenant;
 	atomic_int next; /* number of the item that must run next */
 	atomic_int done;
 };
 
 struct job {
 	struct lane *lane;
-	int          number;
+	int number;
 };
 
 static int job_run(void *arg, void *stream)
@@ -96,7 +101,10 @@ static void *submit_many(void *arg)
 		struct lane *l = &lanes[k % STREAMS];
 
 		*j = (struct job){ l, k / STREAMS };
-		if (hes_fair_stream_submit(l->stream, &(struct hes_fair_work){ .run = job_run, .done = job_done, .arg = j }, NULL))
+		if (hes_fair_stream_submit(
+			    l->stream,
+			    &(struct hes_fair_work){ .run = job_run, .done = job_done, .arg = j },
+			    NULL))
 			atomic_fetch_add(&wrong, 1);
 	}
 	return NULL;
@@ -151,7 +159,7 @@ TEST(one_tenant_runs_at_a_time_and_streams_are_in_order)
 /* Items that wait for the gate, and what became of them. */
 struct gate {
 	atomic_bool open;
-	atomic_int  begun, ran, cancelled, ended;
+	atomic_int begun, ran, cancelled, ended;
 };
 
 static int gate_run(void *arg, void *stream)
@@ -177,7 +185,8 @@ static void gate_done(void *arg, int rc)
 
 static int gate_submit(struct hes_fair_stream *st, struct gate *g)
 {
-	return hes_fair_stream_submit(st, &(struct hes_fair_work){ .run = gate_run, .done = gate_done, .arg = g }, NULL);
+	return hes_fair_stream_submit(
+		st, &(struct hes_fair_work){ .run = gate_run, .done = gate_done, .arg = g }, NULL);
 }
 
 static void *open_gate(void *arg)
@@ -216,7 +225,7 @@ TEST(destroy_ends_running_items_and_drops_the_rest)
 
 struct syncer {
 	struct hes_fair_scheduler *s;
-	uint32_t   tenant;
+	uint32_t tenant;
 	atomic_int rc;
 };
 
@@ -242,7 +251,7 @@ TEST(remove_waits_for_threads_in_a_sync)
 		for (int i = 0; i < 3; i++)
 			pthread_create(&threads[i], NULL, sync_tenant, &y);
 		pthread_create(&opener, NULL, open_gate, &g);
-		for (int i = round % 7; i--; )
+		for (int i = round % 7; i--;)
 			sched_yield();
 		assert_int_equal(hes_fair_scheduler_remove(y.s, y.tenant, NULL), 0);
 		assert_int_equal(hes_fair_scheduler_remove(y.s, y.tenant, NULL), -ENOENT);
@@ -410,7 +419,10 @@ static void client_done(void *arg, int rc)
 
 	atomic_fetch_add(&c->answered, 1);
 	if (!rc && atomic_fetch_sub(&c->left, 1) > 0)
-		hes_fair_stream_submit(c->st, &(struct hes_fair_work){ .run = client_run, .done = client_done, .arg = c }, NULL);
+		hes_fair_stream_submit(
+			c->st,
+			&(struct hes_fair_work){ .run = client_run, .done = client_done, .arg = c },
+			NULL);
 }
 
 TEST(done_may_submit)
@@ -422,7 +434,13 @@ TEST(done_may_submit)
 		c[i].st = stream_of(s, add(s, 100));
 		atomic_init(&c[i].left, 500);
 		atomic_init(&c[i].answered, 0);
-		assert_int_equal(hes_fair_stream_submit(c[i].st, &(struct hes_fair_work){ .run = client_run, .done = client_done, .arg = &c[i] }, NULL), 0);
+		assert_int_equal(
+			hes_fair_stream_submit(c[i].st,
+					       &(struct hes_fair_work){ .run = client_run,
+									.done = client_done,
+									.arg = &c[i] },
+					       NULL),
+			0);
 	}
 	for (int i = 0; i < 3; i++)
 		while (atomic_load(&c[i].answered) < 501)
@@ -432,4 +450,7 @@ TEST(done_may_submit)
 		assert_int_equal(atomic_load(&c[i].answered), 501);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

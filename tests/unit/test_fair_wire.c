@@ -1,11 +1,13 @@
-/* test_fair_wire.c - messages of the arbiter and its tenants: whole ones are taken, all others refused and nothing written. */
+/* test_fair_wire.c - messages of the arbiter and its tenants: whole ones are taken, all others
+ * refused and nothing written. */
 #include "base/rng.h"
 #include "fair/fair_wire.h"
 #include "unit_test.h"
 
 static const enum fair_message_type types[] = {
-	FAIR_HELLO, FAIR_WANT, FAIR_RELEASE, FAIR_STATUS, FAIR_SET, FAIR_WELCOME, FAIR_REFUSED, FAIR_PREPARE, FAIR_GRANT, FAIR_STOP,
-	FAIR_GPU, FAIR_TENANT, FAIR_END, FAIR_ANSWER,
+	FAIR_HELLO,   FAIR_WANT,    FAIR_RELEASE, FAIR_STATUS, FAIR_SET,
+	FAIR_WELCOME, FAIR_REFUSED, FAIR_PREPARE, FAIR_GRANT,  FAIR_STOP,
+	FAIR_GPU,     FAIR_TENANT,  FAIR_END,     FAIR_ANSWER,
 };
 #define N_TYPES (sizeof(types) / sizeof(types[0]))
 
@@ -82,7 +84,8 @@ TEST(a_setting_names_its_user)
 	assert_int_equal(fair_wire_parse(&m, length, &got), -EBADMSG);
 }
 
-/* Random changes of good packets: taken or refused, never anything else; what is taken is what came. */
+/* Random changes of good packets: taken or refused, never anything else; what is taken is what
+ * came. */
 TEST(random_bytes_are_accepted_whole_or_refused)
 {
 	struct hes_rng rng;
@@ -94,7 +97,8 @@ TEST(random_bytes_are_accepted_whole_or_refused)
 		unsigned char *bytes = (unsigned char *)&m;
 
 		for (uint32_t n = hes_rng_small(&rng, 4); n; n--)
-			bytes[hes_rng_small(&rng, (uint32_t)length)] = (unsigned char)hes_rng_u64(&rng);
+			bytes[hes_rng_small(&rng, (uint32_t)length)] =
+				(unsigned char)hes_rng_u64(&rng);
 		if (hes_rng_small(&rng, 8) == 0)
 			length = hes_rng_small(&rng, sizeof(m));
 		if (!fair_wire_parse(bytes, length, &got))
@@ -102,4 +106,7 @@ TEST(random_bytes_are_accepted_whole_or_refused)
 	}
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

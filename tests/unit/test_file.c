@@ -145,15 +145,18 @@ static int write_next_to(void)
 	if (chroot(dir) || chdir("/"))
 		return 2;
 	umask(027);
-	if (hes_file_create(&out, "/fresh", NULL) || hes_file_create(&other, "/fresh", NULL) || files_in("/") != 2)
+	if (hes_file_create(&out, "/fresh", NULL) || hes_file_create(&other, "/fresh", NULL) ||
+	    files_in("/") != 2)
 		return 3;
 	fputs("new", out.f);
 	hes_file_abort(&other);
 	if (hes_file_commit(&out, NULL) || files_in("/") != 1)
 		return 4;
 	f = fopen("/fresh", "re");
-	return f && fgets(content, sizeof(content), f) && strcmp(content, "new") == 0 && !fstat(fileno(f), &st) &&
-	       (st.st_mode & 0777) == 0640 ? 0 : 5;
+	return f && fgets(content, sizeof(content), f) && strcmp(content, "new") == 0 &&
+			       !fstat(fileno(f), &st) && (st.st_mode & 0777) == 0640
+		       ? 0
+		       : 5;
 }
 
 /* As on a machine without /proc, which links files without a name. */
@@ -333,4 +336,7 @@ TEST(a_folder_is_not_a_file)
 	assert_non_null(strstr(err.msg, dir));
 }
 
-int main(void) { return run_unit_tests(make_dir, remove_dir); }
+int main(void)
+{
+	return run_unit_tests(make_dir, remove_dir);
+}

@@ -70,7 +70,9 @@ TEST(a_missing_value_counts_as_the_columns_mean_in_a_line)
 TEST(options_say_what_was_used)
 {
 	struct set *s = known_set(300, 18);
-	struct hes_regressor_options o = { .kind = HES_REGRESSOR_BOOSTING, .seed = 3, .threads = 2 };
+	struct hes_regressor_options o = { .kind = HES_REGRESSOR_BOOSTING,
+					   .seed = 3,
+					   .threads = 2 };
 	struct hes_regressor *r = fit(s, &o);
 	const struct hes_regressor_info *a = hes_regressor_about(r);
 
@@ -80,7 +82,8 @@ TEST(options_say_what_was_used)
 	assert_int_equal(a->options.features_per_split, FEATURES);
 	assert_int_equal(a->options.seed, 3);
 	assert_int_equal(a->options.threads, 0);
-	assert_true(a->options.learning_rate > 0 && a->options.row_fraction > 0 && a->options.column_fraction > 0);
+	assert_true(a->options.learning_rate > 0 && a->options.row_fraction > 0 &&
+		    a->options.column_fraction > 0);
 	assert_int_equal(a->rows, 300);
 	assert_int_equal(a->n_trees, 200);
 	assert_int_equal(a->n_nodes, 200 * 15);
@@ -95,7 +98,8 @@ TEST(options_say_what_was_used)
 	free(s);
 }
 
-static void refuse(const struct hes_rows *rows, const struct hes_regressor_options *o, const char *reason)
+static void refuse(const struct hes_rows *rows, const struct hes_regressor_options *o,
+		   const char *reason)
 {
 	struct hes_regressor *r = NULL;
 	struct hes_err err = { 0 };
@@ -121,10 +125,13 @@ TEST(options_out_of_range_are_refused_with_a_reason)
 		{ { .learning_rate = 0.1 }, "a random forest takes no learning rate" },
 		{ { .kind = HES_REGRESSOR_BOOSTING, .learning_rate = 1.5 }, "learning rate 1.5" },
 		{ { .kind = HES_REGRESSOR_BOOSTING, .row_fraction = -1 }, "fraction of rows -1" },
-		{ { .kind = HES_REGRESSOR_BOOSTING, .column_fraction = NAN }, "fraction of columns" },
+		{ { .kind = HES_REGRESSOR_BOOSTING, .column_fraction = NAN },
+		  "fraction of columns" },
 		{ { .kind = HES_REGRESSOR_BOOSTING, .max_leaves = 1 }, "1 leaves" },
-		{ { .kind = HES_REGRESSOR_LINEAR, .criterion = HES_CRITERION_ABSOLUTE }, "squared error" },
-		{ { .criterion = HES_CRITERION_ABSOLUTE }, "a random forest minimises squared error" },
+		{ { .kind = HES_REGRESSOR_LINEAR, .criterion = HES_CRITERION_ABSOLUTE },
+		  "squared error" },
+		{ { .criterion = HES_CRITERION_ABSOLUTE },
+		  "a random forest minimises squared error" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -174,4 +181,7 @@ TEST(two_rows_are_enough)
 	free(s);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

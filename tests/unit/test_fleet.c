@@ -41,9 +41,12 @@ TEST(gpus_are_numbered_within_their_node)
 	const struct hes_gpu_type *types[4];
 	struct hes_fleet f;
 
-	assert_int_equal(parse("name: lab\nnodes:\n"
-			       "  - name: a\n    gpus: [ { type: T4, count: 2 }, { type: L4, count: 1 } ]\n"
-			       "  - name: b\n    gpus: [ { type: T4, count: 1 } ]\n", &f, NULL), 0);
+	assert_int_equal(
+		parse("name: lab\nnodes:\n"
+		      "  - name: a\n    gpus: [ { type: T4, count: 2 }, { type: L4, count: 1 } ]\n"
+		      "  - name: b\n    gpus: [ { type: T4, count: 1 } ]\n",
+		      &f, NULL),
+		0);
 	assert_string_equal(f.name, "lab");
 	assert_int_equal(f.n, 4);
 	assert_string_equal(f.gpus[2].name, "a/2");
@@ -64,7 +67,9 @@ TEST(a_repeated_node_is_numbered_from_one)
 	struct hes_fleet f;
 
 	assert_int_equal(parse("name: x\nnodes:\n  - name: n\n    repeat: 3\n"
-			       "    gpus: [ { type: T4, count: 2 } ]\n", &f, NULL), 0);
+			       "    gpus: [ { type: T4, count: 2 } ]\n",
+			       &f, NULL),
+			 0);
 	assert_int_equal(f.n, 6);
 	assert_string_equal(f.gpus[0].name, "n1/0");
 	assert_string_equal(f.gpus[5].name, "n3/1");
@@ -78,7 +83,8 @@ TEST(equal_names_are_refused)
 
 	snprintf(nodes, sizeof(nodes), "  - name: a\n    %s  - name: a\n    %s", gpus, gpus);
 	assert_refused(nodes, -EEXIST, "f.yaml: nodes: two nodes are called a");
-	snprintf(nodes, sizeof(nodes), "  - name: a\n    repeat: 2\n    %s  - name: a2\n    %s", gpus, gpus);
+	snprintf(nodes, sizeof(nodes), "  - name: a\n    repeat: 2\n    %s  - name: a2\n    %s",
+		 gpus, gpus);
 	assert_refused(nodes, -EEXIST, "f.yaml: nodes: two nodes are called a2");
 }
 
@@ -87,7 +93,9 @@ TEST(impossible_values_are_named_with_their_place)
 	struct hes_fleet f;
 	struct hes_err err;
 
-	assert_int_equal(parse("name: \"a\\e[31m\"\nnodes:\n  - name: n\n    gpus: [ { type: T4, count: 1 } ]\n", &f, &err),
+	assert_int_equal(parse("name: \"a\\e[31m\"\nnodes:\n  - name: n\n    gpus: [ { type: T4, "
+			       "count: 1 } ]\n",
+			       &f, &err),
 			 -EINVAL);
 	assert_string_equal(err.msg, "f.yaml: name: control character 0x1b in byte 2");
 	assert_refused("  - name: a\n    gpus: [ { type: K80, count: 1 } ]\n", -ENOENT,
@@ -98,13 +106,15 @@ TEST(impossible_values_are_named_with_their_place)
 		       "f.yaml:4: nodes[0].gpus[0].count: Invalid");
 	assert_refused("  - name: a b\n    gpus: [ { type: T4, count: 1 } ]\n", -EINVAL,
 		       "f.yaml: nodes[0].name: \"a b\" may hold letters");
-	assert_refused("  - name: \"\\e[31m\"\n    gpus: [ { type: T4, count: 1 } ]\n", -EINVAL, "may hold letters");
+	assert_refused("  - name: \"\\e[31m\"\n    gpus: [ { type: T4, count: 1 } ]\n", -EINVAL,
+		       "may hold letters");
 }
 
 TEST(too_many_gpus_are_refused_before_allocation)
 {
-	assert_refused("  - name: a\n    repeat: 4294967295\n    gpus: [ { type: T4, count: 64 } ]\n", -ERANGE,
-		       "f.yaml: more than 100000 GPUs");
+	assert_refused(
+		"  - name: a\n    repeat: 4294967295\n    gpus: [ { type: T4, count: 64 } ]\n",
+		-ERANGE, "f.yaml: more than 100000 GPUs");
 }
 
 TEST(a_fleet_of_thousands_of_nodes_is_read)
@@ -124,4 +134,7 @@ TEST(a_fleet_of_thousands_of_nodes_is_read)
 	free(text);
 }
 
-int main(void) { return run_unit_tests(set_up, tear_down); }
+int main(void)
+{
+	return run_unit_tests(set_up, tear_down);
+}

@@ -1,4 +1,5 @@
-/* test_gate.c - launches wait at the gate while other tenants have the GPU: with a made-up driver and arbiter. */
+/* test_gate.c - launches wait at the gate while other tenants have the GPU: with a made-up driver
+ * and arbiter. */
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -18,9 +19,12 @@
 #define WAIT_MS 20000 /* longer than anything takes */
 #define US      UINT64_C(1000)
 
-static const struct settings settings = { .socket = "nowhere", .tenant = "test", .weight = 2, .clock_mhz = 900 };
+static const struct settings settings = {
+	.socket = "nowhere", .tenant = "test", .weight = 2, .clock_mhz = 900
+};
 static struct link link_;
-static int ends[8], n_ends, next_end; /* the process's ends of connections to come; -1: nobody listens */
+static int ends[8], n_ends,
+	next_end; /* the process's ends of connections to come; -1: nobody listens */
 static pthread_mutex_t ends_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What the library's places.c has in a program. */
@@ -96,7 +100,8 @@ static void launch(void *stream, uint64_t ns)
 
 static void send_message(int fd, union fair_message *m)
 {
-	assert_int_equal(send(fd, m, fair_wire_size(m->head.type), MSG_NOSIGNAL), fair_wire_size(m->head.type));
+	assert_int_equal(send(fd, m, fair_wire_size(m->head.type), MSG_NOSIGNAL),
+			 fair_wire_size(m->head.type));
 }
 
 static void grant(int fd, uint64_t lease, uint64_t slice_ns)
@@ -176,9 +181,9 @@ static void expect(int fd, enum fair_message_type type, union fair_message *m)
 /* --- a program --- */
 
 struct worker {
-	pthread_t    thread;
-	int          number;
-	uint64_t     launches, kernel_ns;
+	pthread_t thread;
+	int number;
+	uint64_t launches, kernel_ns;
 	_Atomic bool done;
 };
 
@@ -187,7 +192,10 @@ static void *work(void *arg)
 	struct worker *w = arg;
 
 	for (uint64_t i = 0; i < w->launches; i++)
-		launch(i % 7 ? FAKE_STREAM(2 + w->number) : i % 2 ? NULL : FAKE_STREAM(20 + i % 3), w->kernel_ns);
+		launch(i % 7   ? FAKE_STREAM(2 + w->number)
+		       : i % 2 ? NULL
+			       : FAKE_STREAM(20 + i % 3),
+		       w->kernel_ns);
 	atomic_store(&w->done, true);
 	return NULL;
 }
@@ -204,7 +212,8 @@ static void wait_work(struct worker *w)
 	assert_true(atomic_load(&w->done));
 }
 
-/* Grant leases without end until all of @w is launched. It may take several: a slow thread lets one go. @return leases */
+/* Grant leases without end until all of @w is launched. It may take several: a slow thread lets one
+ * go. @return leases */
 static uint64_t serve(int fd, struct worker *w)
 {
 	uint64_t launches = 0, lease = 0;
@@ -217,7 +226,8 @@ static uint64_t serve(int fd, struct worker *w)
 		if (type == FAIR_RELEASE) {
 			assert_int_equal(m.release.lease, lease);
 			assert_int_equal(fake_pending_ns(), 0);
-			assert_true(m.release.gpu_ns == 0 || m.release.gpu_ns >= m.release.launches * w->kernel_ns * 9 / 10);
+			assert_true(m.release.gpu_ns == 0 ||
+				    m.release.gpu_ns >= m.release.launches * w->kernel_ns * 9 / 10);
 			atomic_store(&fake_allowed, false);
 			launches += m.release.launches;
 		}
@@ -240,7 +250,8 @@ TEST_WITH(launches_pass_where_there_is_no_arbiter, begin, finish)
 	assert_int_equal(atomic_load(&fake_launches), 5000);
 }
 
-/* Leases with and without an end; four threads on many streams; every release is checked against the GPU. */
+/* Leases with and without an end; four threads on many streams; every release is checked against
+ * the GPU. */
 TEST_WITH(no_launch_passes_a_closed_gate_and_releases_come_last, begin, finish)
 {
 	struct worker w[THREADS];
@@ -292,7 +303,8 @@ TEST_WITH(calls_on_a_capturing_stream_never_wait, begin, finish)
 	for (int i = 0; i < 100; i++)
 		launch(FAKE_STREAM(1), 0);
 	assert_int_equal(atomic_load(&fake_launches), 100);
-	/* The gate still holds other streams up, the legacy stream is not disturbed, and nothing of it was counted. */
+	/* The gate still holds other streams up, the legacy stream is not disturbed, and nothing of
+	 * it was counted. */
 	atomic_store(&fake_allowed, false);
 	start_work(&w, 3, 50, 0);
 	serve(fd, &w);
@@ -364,7 +376,8 @@ TEST_WITH(the_work_in_the_queue_is_bounded_by_the_window, begin, finish)
 		gate_grant(g, 1, 3600000000u * US);
 		for (int i = 0; i < 3000; i++)
 			launch(FAKE_STREAM(5), kernels[k]);
-		assert_true(atomic_load(&fake_most_ns) <= 2000 * US + 2 * kernels[k] + 2000 * US / WINDOW_PARTS);
+		assert_true(atomic_load(&fake_most_ns) <=
+			    2000 * US + 2 * kernels[k] + 2000 * US / WINDOW_PARTS);
 		/* More than one kernel waits where they are short: the GPU does not run dry. */
 		assert_true(atomic_load(&fake_most_ns) >= 2 * kernels[k]);
 		gate_disconnect(g);
@@ -395,7 +408,8 @@ TEST_WITH(queued_work_of_a_lease_without_end_is_bounded, begin, finish)
 	assert_true(most_after(false, 0, 2000, 300 * US) <= (100 + 2 + 25) * 1000 * US);
 }
 
-/* A kernel may wait for a launch that comes after it: a lease without end goes on without the bound. */
+/* A kernel may wait for a launch that comes after it: a lease without end goes on without the
+ * bound. */
 TEST_WITH(work_that_never_ends_does_not_stop_launches_of_a_lease_without_end, begin, finish)
 {
 	assert_true(most_after(true, 0, 200, 20000 * US) > 0);
@@ -425,7 +439,8 @@ TEST_WITH(a_stop_of_another_lease_stops_nothing, begin, finish)
 	/* The GPU is busy all the time: nothing but a stop could end the lease. */
 	wait_work(&w);
 	expect(fd, FAIR_RELEASE, &m);
-	assert_true(m.release.lease == 9 && m.release.launches == 5 && m.release.gpu_ns >= 5 * 19000 * US);
+	assert_true(m.release.lease == 9 && m.release.launches == 5 &&
+		    m.release.gpu_ns >= 5 * 19000 * US);
 	close(fd);
 }
 
@@ -501,7 +516,10 @@ TEST_WITH(launches_of_a_forked_child_pass, begin, finish)
 		atomic_store(&fake_allowed, true);
 		for (int i = 0; i < 100; i++)
 			launch(FAKE_STREAM(2), 0);
-		_exit(atomic_load(&fake_launches) == 100 && !(atomic_load(&link_.gate.word) & GATE_CLOSED) ? 0 : 1);
+		_exit(atomic_load(&fake_launches) == 100 &&
+				      !(atomic_load(&link_.gate.word) & GATE_CLOSED)
+			      ? 0
+			      : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -516,7 +534,8 @@ static int bind_socket(struct sockaddr_un *at, const char *name, bool listens)
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	*at = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	snprintf(at->sun_path, sizeof(at->sun_path), "%s/gate-%d-%s", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid(), name);
+	snprintf(at->sun_path, sizeof(at->sun_path), "%s/gate-%d-%s",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid(), name);
 	assert_int_equal(bind(fd, (const struct sockaddr *)at, sizeof(*at)), 0);
 	if (listens)
 		assert_int_equal(listen(fd, 4), 0);
@@ -549,7 +568,8 @@ TEST_WITH(a_stale_socket_does_not_hide_the_second_one, begin, finish)
 	unlink(there.sun_path);
 }
 
-/* A program may close what it did not open: all descriptors from 3 on, before it becomes a daemon. */
+/* A program may close what it did not open: all descriptors from 3 on, before it becomes a daemon.
+ */
 TEST_WITH(descriptors_that_the_program_closes_open_the_gate, begin, finish)
 {
 	union fair_message m;
@@ -567,4 +587,7 @@ TEST_WITH(descriptors_that_the_program_closes_open_the_gate, begin, finish)
 	close(fd);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,6 +1,6 @@
 /*
- * test_gpu_in_lab.c - src/gpu on GPUs: discovery, readings, settings, MPS. Run inside the lab (tests/meson.build);
- * jobs and faults are the lab's programs.
+ * test_gpu_in_lab.c - src/gpu on GPUs: discovery, readings, settings, MPS. Run inside the lab
+ * (tests/meson.build); jobs and faults are the lab's programs.
  */
 #include <math.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "heshare/mps.h"
 #include "unit_test.h"
 
-#define T4 0
+#define T4   0
 #define V100 4
 #define A100 6
 
@@ -25,7 +25,8 @@ static int open_gpus(void **state)
 	struct hes_err err;
 
 	(void)state;
-	if (!hes_catalogue_load(NULL, &catalogue, &err) && !hes_devices_open(&catalogue, &devices, &err))
+	if (!hes_catalogue_load(NULL, &catalogue, &err) &&
+	    !hes_devices_open(&catalogue, &devices, &err))
 		return 0;
 	print_error("%s\n", err.msg);
 	return -1;
@@ -62,7 +63,8 @@ static void sleep_s(double s)
 }
 
 /* A job on a GPU; @m: through MPS. */
-static pid_t start_job(const char *device, const char *iterations, const struct hes_mps *m, unsigned pct, uint32_t memory_mib)
+static pid_t start_job(const char *device, const char *iterations, const struct hes_mps *m,
+		       unsigned pct, uint32_t memory_mib)
 {
 	char rows[4][HES_MPS_VARIABLE_MAX];
 	size_t n = m ? hes_mps_variables(m, pct, memory_mib, rows) : 0;
@@ -75,8 +77,8 @@ static pid_t start_job(const char *device, const char *iterations, const struct 
 		putenv(rows[i]);
 	if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
 		_exit(126);
-	execlp("vgpu-task", "vgpu-task", "--workload", "resnet50", "--batch", "16", "--iterations", iterations, "--device",
-	       m ? "0" : device, (char *)NULL);
+	execlp("vgpu-task", "vgpu-task", "--workload", "resnet50", "--batch", "16", "--iterations",
+	       iterations, "--device", m ? "0" : device, (char *)NULL);
 	_exit(127);
 }
 
@@ -104,7 +106,9 @@ static void await_load(size_t gpu)
 
 TEST(the_testbed_is_found)
 {
-	static const char *const types[] = { "T4", "T4", "T4", "T4", "V100-SXM2-32", "V100-SXM2-32", "A100-SXM-80", "A100-SXM-80" };
+	static const char *const types[] = { "T4",          "T4",           "T4",
+					     "T4",          "V100-SXM2-32", "V100-SXM2-32",
+					     "A100-SXM-80", "A100-SXM-80" };
 	struct hes_device_info b;
 
 	assert_int_equal(hes_devices_count(devices), N(types));
@@ -166,8 +170,13 @@ TEST(lists_that_name_no_gpu_leave_none)
 
 TEST(a_list_that_is_wrong_is_refused_and_all_gpus_stay)
 {
-	static const struct { const char *list; int rc; const char *sentence; } bad[] = {
-		{ "8", -ENOENT, "LIST names GPU \"8\", and there is no such GPU; NVML shows 8, from 0 on" },
+	static const struct {
+		const char *list;
+		int rc;
+		const char *sentence;
+	} bad[] = {
+		{ "8", -ENOENT,
+		  "LIST names GPU \"8\", and there is no such GPU; NVML shows 8, from 0 on" },
 		{ "0,x", -ENOENT, "LIST names GPU \"x\"" },
 		{ "0,", -ENOENT, "LIST names GPU \"\"" },
 		{ "2,1,2", -EEXIST, "LIST names GPU \"2\" twice" },
@@ -220,7 +229,8 @@ TEST(what_nvml_does_not_report_is_named)
 	devices->nvml.bus_width = NULL;
 	assert_int_equal(hes_device_describe(devices, V100, &g, &err), -ENOTSUP);
 	devices->nvml.bus_width = bus_width;
-	assert_string_equal(err.msg, "GPU 4: NVML does not report its memory's bus width and clock; give its type a row in a catalogue");
+	assert_string_equal(err.msg, "GPU 4: NVML does not report its memory's bus width and "
+				     "clock; give its type a row in a catalogue");
 	assert_int_equal(g.sm_count, 99);
 	assert_int_equal(hes_device_describe(devices, 8, &g, &err), -EINVAL);
 }
@@ -251,7 +261,9 @@ TEST_WITH(without_rights_the_error_says_who_has_them, NULL, clear)
 
 	fault("4:no-permission");
 	assert_int_equal(hes_device_lock_clock(devices, V100, 900, &err), -EPERM);
-	assert_non_null(strstr(err.msg, "GPU 4: locking its clock at 900 MHz: the driver allows it to root alone"));
+	assert_non_null(
+		strstr(err.msg,
+		       "GPU 4: locking its clock at 900 MHz: the driver allows it to root alone"));
 }
 
 TEST_WITH(a_missing_reading_is_not_valid, NULL, clear)
@@ -285,7 +297,8 @@ TEST(windows_nest_and_sum)
 	struct hes_meter *m;
 
 	assert_int_equal(hes_meter_start(&m, devices, gpus, 2, NULL), 0);
-	assert_true(hes_meter_period_s(m) >= HES_METER_FASTEST_S && hes_meter_period_s(m) <= HES_METER_SLOWEST_S);
+	assert_true(hes_meter_period_s(m) >= HES_METER_FASTEST_S &&
+		    hes_meter_period_s(m) <= HES_METER_SLOWEST_S);
 	assert_int_equal(hes_window_begin(m, &o, NULL), 0);
 	sleep_s(8);
 	assert_int_equal(hes_window_begin(m, &i, NULL), 0);
@@ -299,11 +312,13 @@ TEST(windows_nest_and_sum)
 		double idle_w = k ? 10 : 55;
 
 		assert_int_equal(inner[k].from, HES_ENERGY_COUNTER);
-		/* The counter moves ten times a second: at both ends a tenth is uncertain, less what the meter corrects. */
+		/* The counter moves ten times a second: at both ends a tenth is uncertain, less
+		 * what the meter corrects. */
 		assert_true(fabs(inner[k].mean_w / idle_w - 1) < 0.03);
 		assert_true(fabs(inner[k].integral_j / inner[k].seconds / idle_w - 1) < 0.02);
 		assert_true(fabs(inner[k].power_s - inner[k].seconds) < 1e-6);
-		assert_true(outer[k].energy_j > inner[k].energy_j && outer[k].samples > inner[k].samples);
+		assert_true(outer[k].energy_j > inner[k].energy_j &&
+			    outer[k].samples > inner[k].samples);
 	}
 }
 
@@ -432,4 +447,7 @@ TEST(a_killed_daemons_directory_can_be_used_again)
 	remove_dir(dir);
 }
 
-int main(void) { return run_unit_tests(open_gpus, close_gpus); }
+int main(void)
+{
+	return run_unit_tests(open_gpus, close_gpus);
+}

@@ -94,4 +94,7 @@ TEST(a_lock_is_held_capped_ignored_or_unknown)
 	assert_int_equal(hes_lock_state(&r, 1380), HES_LOCK_UNKNOWN);
 }
 
-int main(void) { return run_unit_tests(set_up, tear_down); }
+int main(void)
+{
+	return run_unit_tests(set_up, tear_down);
+}

@@ -34,13 +34,15 @@ static int load(const char *text, struct hes_catalogue *out, struct hes_err *err
 }
 
 /* A type with one property replaced: "sms: 40" by @with, for instance. */
-static int load_with(const char *clocks, const char *with, struct hes_catalogue *out, struct hes_err *err)
+static int load_with(const char *clocks, const char *with, struct hes_catalogue *out,
+		     struct hes_err *err)
 {
 	char text[512];
 
 	snprintf(text, sizeof(text),
 		 "types:\n  - { name: X, memory_mib: 15360, bandwidth_gbs: 320, l2_kib: 4096,\n"
-		 "      power_limit_w: 70, %s, clocks: { %s } }\n", with, clocks);
+		 "      power_limit_w: 70, %s, clocks: { %s } }\n",
+		 with, clocks);
 	return load(text, out, err);
 }
 
@@ -88,16 +90,20 @@ TEST(the_error_for_an_unknown_type_lists_the_known_ones)
 
 	assert_null(hes_gpu_type_find(&builtin, "K80", &err));
 	assert_int_equal(err.code, -ENOENT);
-	assert_non_null(strstr(err.msg, "unknown GPU type \"K80\"; known: P100-PCIe-16, P100-SXM2-16"));
+	assert_non_null(
+		strstr(err.msg, "unknown GPU type \"K80\"; known: P100-PCIe-16, P100-SXM2-16"));
 	assert_null(hes_gpu_type_find(&builtin, "h100", &err));
-	assert_non_null(strstr(err.msg, "unknown GPU type \"h100\"; did you mean H100-PCIe, H100-NVL, H100-SXM?"));
+	assert_non_null(strstr(
+		err.msg, "unknown GPU type \"h100\"; did you mean H100-PCIe, H100-NVL, H100-SXM?"));
 }
 
 TEST(a_small_range_gives_fewer_clocks_without_doubles)
 {
 	struct hes_catalogue c;
 
-	assert_int_equal(load_with("min: 100, max: 130, step: 15, default: 130", "sms: 4, idle_w: 1", &c, NULL), 0);
+	assert_int_equal(load_with("min: 100, max: 130, step: 15, default: 130",
+				   "sms: 4, idle_w: 1", &c, NULL),
+			 0);
 	assert_int_equal(c.types[0].n_clocks, 3);
 	assert_int_equal(c.types[0].clocks_mhz[0], 100);
 	assert_int_equal(c.types[0].clocks_mhz[2], 130);
@@ -106,15 +112,25 @@ TEST(a_small_range_gives_fewer_clocks_without_doubles)
 
 TEST(impossible_figures_are_refused_with_what_would_be_right)
 {
-	static const struct { const char *clocks, *with, *sentence; } cases[] = {
-		{ "min: 300, max: 1590, step: 15, default: 1590", "sms: 0, idle_w: 10", "sms is 0; it must be from 1 to 10000 SMs" },
-		{ "min: 300, max: 1590, step: 15, default: 1590", "sms: 40, idle_w: 71", "idle_w is 71; it must be from 0 to 70 W" },
-		{ "min: 300, max: 1590, step: 15, default: 1590", "sms: 40, idle_w: 70", "idle_w is 70; it must be below power_limit_w" },
-		{ "min: 300, max: 1590, step: 15, default: 1600", "sms: 40, idle_w: 10", "clocks.default is 1600; it must be from 300 to 1590 MHz" },
-		{ "min: 300, max: 200, step: 15, default: 200", "sms: 40, idle_w: 10", "clocks.max is 200" },
-		{ "min: .nan, max: 200, step: 15, default: 200", "sms: 40, idle_w: 10", "clocks.min" },
-		{ "min: 300, max: 1590, default: 1590", "sms: 40, idle_w: 10", "clocks needs a step or a list" },
-		{ "min: 300, max: 900, default: 900, list: [300, 900, 600]", "sms: 40, idle_w: 10", "clocks.list[2] is 600" },
+	static const struct {
+		const char *clocks, *with, *sentence;
+	} cases[] = {
+		{ "min: 300, max: 1590, step: 15, default: 1590", "sms: 0, idle_w: 10",
+		  "sms is 0; it must be from 1 to 10000 SMs" },
+		{ "min: 300, max: 1590, step: 15, default: 1590", "sms: 40, idle_w: 71",
+		  "idle_w is 71; it must be from 0 to 70 W" },
+		{ "min: 300, max: 1590, step: 15, default: 1590", "sms: 40, idle_w: 70",
+		  "idle_w is 70; it must be below power_limit_w" },
+		{ "min: 300, max: 1590, step: 15, default: 1600", "sms: 40, idle_w: 10",
+		  "clocks.default is 1600; it must be from 300 to 1590 MHz" },
+		{ "min: 300, max: 200, step: 15, default: 200", "sms: 40, idle_w: 10",
+		  "clocks.max is 200" },
+		{ "min: .nan, max: 200, step: 15, default: 200", "sms: 40, idle_w: 10",
+		  "clocks.min" },
+		{ "min: 300, max: 1590, default: 1590", "sms: 40, idle_w: 10",
+		  "clocks needs a step or a list" },
+		{ "min: 300, max: 900, default: 900, list: [300, 900, 600]", "sms: 40, idle_w: 10",
+		  "clocks.list[2] is 600" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -131,8 +147,10 @@ TEST(impossible_figures_are_refused_with_what_would_be_right)
 
 TEST(a_type_given_twice_is_refused)
 {
-	static const char type[] = "  - { name: X, sms: 4, memory_mib: 1536, bandwidth_gbs: 32, l2_kib: 409, power_limit_w: 7,"
-				   " idle_w: 1, clocks: { min: 100, max: 130, step: 15, default: 130 } }\n";
+	static const char type[] =
+		"  - { name: X, sms: 4, memory_mib: 1536, bandwidth_gbs: 32, l2_kib: 409, "
+		"power_limit_w: 7,"
+		" idle_w: 1, clocks: { min: 100, max: 130, step: 15, default: 130 } }\n";
 	struct hes_catalogue c;
 	struct hes_err err;
 	char text[512];
@@ -144,8 +162,10 @@ TEST(a_type_given_twice_is_refused)
 
 TEST(rows_of_a_file_are_added_and_replace_those_of_the_same_name)
 {
-	static const char row[] = "types:\n  - { name: %s, driver_names: [%s], compute: 12.0, sms: 4, memory_mib: 1536, bandwidth_gbs: 32,"
-				  " l2_kib: 409, power_limit_w: 7, idle_w: 1, clocks: { min: 100, max: 130, step: 15, default: 130 } }\n";
+	static const char row[] = "types:\n  - { name: %s, driver_names: [%s], compute: 12.0, sms: "
+				  "4, memory_mib: 1536, bandwidth_gbs: 32,"
+				  " l2_kib: 409, power_limit_w: 7, idle_w: 1, clocks: { min: 100, "
+				  "max: 130, step: 15, default: 130 } }\n";
 	struct hes_catalogue c;
 	struct hes_err err;
 	char text[512];
@@ -163,4 +183,7 @@ TEST(rows_of_a_file_are_added_and_replace_those_of_the_same_name)
 	hes_catalogue_free(&c);
 }
 
-int main(void) { return run_unit_tests(set_up, tear_down); }
+int main(void)
+{
+	return run_unit_tests(set_up, tear_down);
+}

@@ -1,4 +1,5 @@
-/* test_groups.c - jobs in groups: the search against the exact optimum and its own starts, the assignment against all. */
+/* test_groups.c - jobs in groups: the search against the exact optimum and its own starts, the
+ * assignment against all. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -15,9 +16,9 @@
 struct drawn {
 	struct groups_problem p;
 	uint32_t kind_of[MAX_SLOTS];
-	double   work[MAX_JOBS], memory[MAX_JOBS], load[MAX_JOBS];
-	double   harm[MAX_JOBS][MAX_JOBS];  /* to the first by the second */
-	double   speed[KINDS][MAX_JOBS], room[KINDS];
+	double work[MAX_JOBS], memory[MAX_JOBS], load[MAX_JOBS];
+	double harm[MAX_JOBS][MAX_JOBS]; /* to the first by the second */
+	double speed[KINDS][MAX_JOBS], room[KINDS];
 	uint64_t calls;
 };
 
@@ -85,7 +86,8 @@ static double worth(const struct groups_problem *p, const uint32_t *slot_of)
 	return total;
 }
 
-static double search(const struct groups_problem *p, uint64_t seed, uint64_t evaluations, uint32_t *slot_of)
+static double search(const struct groups_problem *p, uint64_t seed, uint64_t evaluations,
+		     uint32_t *slot_of)
 {
 	const struct groups_options o = { .seed = seed, .evaluations = evaluations };
 	struct hes_err err = { 0 };
@@ -99,7 +101,9 @@ static double search(const struct groups_problem *p, uint64_t seed, uint64_t eva
 TEST(the_search_is_within_two_percent_of_the_exact_optimum)
 {
 	/* Jobs, slots, most. */
-	static const uint32_t shapes[][3] = { { 8, 4, 2 }, { 9, 3, 3 }, { 10, 3, 4 }, { 11, 6, 2 }, { 12, 4, 4 }, { 10, 12, 3 }, { 9, 2, 8 } };
+	static const uint32_t shapes[][3] = { { 8, 4, 2 },  { 9, 3, 3 },  { 10, 3, 4 },
+					      { 11, 6, 2 }, { 12, 4, 4 }, { 10, 12, 3 },
+					      { 9, 2, 8 } };
 	double worst = 1, sum = 0;
 	uint32_t n = 0;
 
@@ -119,7 +123,8 @@ TEST(the_search_is_within_two_percent_of_the_exact_optimum)
 		sum += ratio;
 		n++;
 	}
-	print_message("of the optimum: worst %.5f, mean %.6f over %u problems\n", worst, sum / n, n);
+	print_message("of the optimum: worst %.5f, mean %.6f over %u problems\n", worst, sum / n,
+		      n);
 	assert_true(n > 250);
 }
 
@@ -147,7 +152,8 @@ TEST(the_exact_solver_finds_the_best_of_all_placements)
 	}
 }
 
-/* Jobs in a given order, each to the next slot that takes it: first come first served. @return NAN: one has no place */
+/* Jobs in a given order, each to the next slot that takes it: first come first served. @return NAN:
+ * one has no place */
 static double assign_in_turn(const struct drawn *d, const uint32_t *order)
 {
 	uint32_t slot_of[MAX_JOBS], cursor = 0;
@@ -175,7 +181,8 @@ static double assign_in_turn(const struct drawn *d, const uint32_t *order)
 	return worth(&d->p, slot_of);
 }
 
-/* With no call beyond those of the starts, which first come first served is one of, and with many. */
+/* With no call beyond those of the starts, which first come first served is one of, and with many.
+ */
 TEST(the_search_is_never_worse_than_first_come_first_served_or_random_placements)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -200,13 +207,16 @@ TEST(the_search_is_never_worse_than_first_come_first_served_or_random_placements
 	}
 }
 
-static double least_of_all(uint32_t n_rows, uint32_t n_columns, const double *cost, uint32_t row, uint32_t taken)
+static double least_of_all(uint32_t n_rows, uint32_t n_columns, const double *cost, uint32_t row,
+			   uint32_t taken)
 {
 	double least = row == n_rows ? 0 : INFINITY;
 
 	for (uint32_t c = 0; row < n_rows && c < n_columns; c++)
 		if (!(taken >> c & 1))
-			least = fmin(least, cost[row * n_columns + c] + least_of_all(n_rows, n_columns, cost, row + 1, taken | 1u << c));
+			least = fmin(least, cost[row * n_columns + c] +
+						    least_of_all(n_rows, n_columns, cost, row + 1,
+								 taken | 1u << c));
 	return least;
 }
 
@@ -216,7 +226,8 @@ TEST(an_assignment_has_the_least_cost)
 
 	hes_rng_seed(&r, 1);
 	for (int k = 0; k < 500; k++) {
-		const uint32_t n_columns = 1 + hes_rng_small(&r, 6), n_rows = hes_rng_small(&r, n_columns + 1);
+		const uint32_t n_columns = 1 + hes_rng_small(&r, 6),
+			       n_rows = hes_rng_small(&r, n_columns + 1);
 		uint32_t row_of[6], rows = 0;
 		double cost[36], least, sum = 0;
 
@@ -229,7 +240,8 @@ TEST(an_assignment_has_the_least_cost)
 				rows |= 1u << row_of[c];
 				sum += cost[row_of[c] * n_columns + c];
 			}
-		assert_true(!isfinite(least) || (rows + 1 == 1u << n_rows && fabs(sum - least) < 1e-12));
+		assert_true(!isfinite(least) ||
+			    (rows + 1 == 1u << n_rows && fabs(sum - least) < 1e-12));
 	}
 }
 
@@ -243,14 +255,16 @@ TEST(the_same_seed_gives_the_same_placement)
 	assert_memory_equal(a, b, 90 * sizeof(*a));
 }
 
-static int solve(const struct groups_problem *p, uint32_t *slot_of, double *total, struct hes_err *err)
+static int solve(const struct groups_problem *p, uint32_t *slot_of, double *total,
+		 struct hes_err *err)
 {
 	const struct groups_options o = { .seed = 1, .evaluations = 5000 };
 
 	return groups_solve(p, &o, slot_of, total, err);
 }
 
-/* Seven jobs that need a GPU each, and others, for six GPUs: exactly by dynamic programming, and by search. */
+/* Seven jobs that need a GPU each, and others, for six GPUs: exactly by dynamic programming, and by
+ * search. */
 TEST(jobs_beyond_memory_are_refused_with_their_number)
 {
 	for (uint32_t n_jobs = 10; n_jobs <= 16; n_jobs += 6) {
@@ -287,7 +301,8 @@ TEST(jobs_that_fit_only_with_certain_others_are_placed)
 TEST(the_smallest_problems_are_solved)
 {
 	/* Jobs, slots, most. */
-	static const uint32_t shapes[][3] = { { 0, 0, 2 }, { 0, 3, 2 }, { 1, 1, 1 }, { 5, 1, 8 }, { 3, 40, 4 }, { 5, 5, 1 }, { 40, 40, 1 } };
+	static const uint32_t shapes[][3] = { { 0, 0, 2 },  { 0, 3, 2 }, { 1, 1, 1 },  { 5, 1, 8 },
+					      { 3, 40, 4 }, { 5, 5, 1 }, { 40, 40, 1 } };
 
 	for (uint32_t i = 0; i < 7; i++) {
 		uint32_t slot_of[MAX_JOBS], again[MAX_JOBS];
@@ -345,4 +360,7 @@ TEST(progress_rises_to_the_end)
 	assert_int_equal(w.last, 100);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,5 +1,6 @@
 /*
- * test_guard.c - undo entries, the undo file, and the guard of a program with jobs. GPUs are in test_guard_in_lab.c.
+ * test_guard.c - undo entries, the undo file, and the guard of a program with jobs. GPUs are in
+ * test_guard_in_lab.c.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -23,8 +24,13 @@ TEST(an_entry_is_the_same_after_writing_and_reading)
 	const struct hes_undo entries[] = {
 		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-0a1b" },
 		{ .kind = HES_UNDO_CLAIM, .uuid = "GPU-0a1b" },
-		{ .kind = HES_UNDO_MPS, .uuid = "GPU-0a1b", .dir = "/var/run/a folder with spaces" },
-		{ .kind = HES_UNDO_JOB, .job = { 4711, 123456789012 }, .mark = "outer/0011223344556677", .cgroup = "/sys/fs/cgroup/x y" },
+		{ .kind = HES_UNDO_MPS,
+		  .uuid = "GPU-0a1b",
+		  .dir = "/var/run/a folder with spaces" },
+		{ .kind = HES_UNDO_JOB,
+		  .job = { 4711, 123456789012 },
+		  .mark = "outer/0011223344556677",
+		  .cgroup = "/sys/fs/cgroup/x y" },
 		{ .kind = HES_UNDO_JOB, .job = { 4711, 1 }, .mark = "0011223344556677" },
 	};
 	char line[HES_UNDO_LINE_MAX], again[HES_UNDO_LINE_MAX];
@@ -46,10 +52,24 @@ TEST(an_entry_is_the_same_after_writing_and_reading)
 
 TEST(a_wrong_entry_is_refused)
 {
-	static const char *const lines[] = { "", "clock", "clock ", "clock a b",
-		"job 4294967298 2 mark", "job 12 -2 mark", "mps GPU-1", "mps GPU-1 ",
-		"job", "job 1 2 mark", "job 0 2 mark", "job -5 2 mark", "job 12 x mark", "job 12 13", "fan GPU-1", "clocks GPU-1" };
-	struct hes_undo d = { .uuid = "as it was" }, bad = { .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/a\nb" };
+	static const char *const lines[] = { "",
+					     "clock",
+					     "clock ",
+					     "clock a b",
+					     "job 4294967298 2 mark",
+					     "job 12 -2 mark",
+					     "mps GPU-1",
+					     "mps GPU-1 ",
+					     "job",
+					     "job 1 2 mark",
+					     "job 0 2 mark",
+					     "job -5 2 mark",
+					     "job 12 x mark",
+					     "job 12 13",
+					     "fan GPU-1",
+					     "clocks GPU-1" };
+	struct hes_undo d = { .uuid = "as it was" },
+			bad = { .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/a\nb" };
 	char line[HES_UNDO_LINE_MAX] = "as it was";
 
 	for (size_t i = 0; i < N(lines); i++)
@@ -64,9 +84,19 @@ TEST(a_wrong_entry_is_refused)
 
 TEST(the_answer_lists_all_that_was_undone_or_is_refused)
 {
-	static const char *const wrong[] = { "ok", "ok 1 2 3", "ok 0 0 0 2 2 77:123", "ok 0 0 0 1 1 1:5", "ok 0 0 0 0 0 7",
-					     "ok 0 0 0 0 99999999999", "ok -1 0 0 0 0" };
-	struct hes_undone m = { .clocks = 1, .jobs = 2, .failed = 3, .n_stuck = 1, .stuck = { { 77, 123 } } }, back = { 0 };
+	static const char *const wrong[] = { "ok",
+					     "ok 1 2 3",
+					     "ok 0 0 0 2 2 77:123",
+					     "ok 0 0 0 1 1 1:5",
+					     "ok 0 0 0 0 0 7",
+					     "ok 0 0 0 0 99999999999",
+					     "ok -1 0 0 0 0" };
+	struct hes_undone m = { .clocks = 1,
+				.jobs = 2,
+				.failed = 3,
+				.n_stuck = 1,
+				.stuck = { { 77, 123 } } },
+			  back = { 0 };
 	char text[HES_GUARD_TEXT_MAX];
 
 	hes_undone_write(&m, text);
@@ -139,7 +169,8 @@ TEST_WITH(undoing_nothing_says_nothing, guarded_set_up, guarded_tear_down)
 
 	assert_int_equal(hes_undo_file_open(&l, *state, &p, NULL), 0);
 	assert_int_equal(hes_guard_undo(&l, &devices, &out, &err), 0);
-	assert_true(out.jobs == 0 && out.daemons == 0 && out.clocks == 0 && out.failed == 0 && !devices);
+	assert_true(out.jobs == 0 && out.daemons == 0 && out.clocks == 0 && out.failed == 0 &&
+		    !devices);
 	assert_string_equal(err.msg, "as before");
 	hes_undo_file_close(&l);
 }
@@ -152,7 +183,8 @@ TEST_WITH(a_partial_last_line_is_dropped, guarded_set_up, guarded_tear_down)
 	struct hes_undo_file l;
 
 	assert_int_equal(hes_process_boot(boot, NULL), 0);
-	snprintf(text, sizeof(text), "heshare guard 1 %s\n= 12 34\n+ clock GPU-1\n+ clock GPU-", boot);
+	snprintf(text, sizeof(text), "heshare guard 1 %s\n= 12 34\n+ clock GPU-1\n+ clock GPU-",
+		 boot);
 	write_list(folder, text);
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.log.n, 1);
@@ -163,12 +195,14 @@ TEST_WITH(a_partial_last_line_is_dropped, guarded_set_up, guarded_tear_down)
 	hes_undo_file_close(&l);
 }
 
-TEST_WITH(entries_from_before_a_restart_of_the_machine_are_dropped, guarded_set_up, guarded_tear_down)
+TEST_WITH(entries_from_before_a_restart_of_the_machine_are_dropped, guarded_set_up,
+	  guarded_tear_down)
 {
 	const char *folder = *state;
 	struct hes_undo_file l;
 
-	write_list(folder, "heshare guard 1 00000000-0000-0000-0000-000000000000\n= 12 34\n+ clock GPU-1\n+ job 1234 5 mark \n");
+	write_list(folder, "heshare guard 1 00000000-0000-0000-0000-000000000000\n= 12 34\n+ clock "
+			   "GPU-1\n+ job 1234 5 mark \n");
 	assert_int_equal(hes_undo_file_open(&l, folder, NULL, NULL), 0);
 	assert_int_equal(l.log.n, 0);
 	hes_undo_file_close(&l);
@@ -177,7 +211,9 @@ TEST_WITH(entries_from_before_a_restart_of_the_machine_are_dropped, guarded_set_
 TEST_WITH(a_file_of_another_format_is_not_changed, guarded_set_up, guarded_tear_down)
 {
 	static const char *const rows[][2] = {
-		{ "hello\n", "line 1" }, { "@\n= 1 2\n* clock GPU-1\n", "line 3" }, { "@\n= 12 34\n+ fan GPU-1\n", "line 3" },
+		{ "hello\n", "line 1" },
+		{ "@\n= 1 2\n* clock GPU-1\n", "line 3" },
+		{ "@\n= 12 34\n+ fan GPU-1\n", "line 3" },
 		{ "@\n= me\n", "line 2" },
 	};
 	const char *folder = *state;
@@ -272,7 +308,9 @@ struct jobs {
 /* Start a job that sleeps. */
 static int start_sleeper(struct hes_guard *g, const char *folder, struct hes_child *out)
 {
-	const struct hes_launch l = { .shell = "exec sleep 1000", .folder = folder, .output_fd = -1 };
+	const struct hes_launch l = { .shell = "exec sleep 1000",
+				      .folder = folder,
+				      .output_fd = -1 };
 
 	return hes_guard_hold(g, &l, out, NULL) || hes_child_go(out, NULL) ? -1 : 0;
 }
@@ -281,12 +319,18 @@ static int start_sleeper(struct hes_guard *g, const char *folder, struct hes_chi
 static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct jobs *jobs = shared;
-	const char *const lines[] = { "setsid sleep 1000 & setsid sh -c 'env -i sleep 1000; :' & echo > family; wait", "exec sleep 1000", "sleep 1000" };
+	const char *const lines[] = {
+		"setsid sleep 1000 & setsid sh -c 'env -i sleep 1000; :' & echo > family; wait",
+		"exec sleep 1000", "sleep 1000"
+	};
 
 	for (size_t i = 0; i < 3; i++) {
-		const struct hes_launch l = { .shell = lines[i], .folder = folder, .output_fd = -1 };
+		const struct hes_launch l = { .shell = lines[i],
+					      .folder = folder,
+					      .output_fd = -1 };
 
-		if (hes_guard_hold(g, &l, &jobs->child[i], NULL) || (i < 2 && hes_child_go(&jobs->child[i], NULL)))
+		if (hes_guard_hold(g, &l, &jobs->child[i], NULL) ||
+		    (i < 2 && hes_child_go(&jobs->child[i], NULL)))
 			return -1;
 	}
 	while (!guarded_exists(folder, "family"))
@@ -310,7 +354,9 @@ TEST_WITH(jobs_and_their_descendants_die_with_the_program, guarded_set_up, guard
 static int hide_job(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct jobs *jobs = shared;
-	const struct hes_launch l = { .shell = "(setsid env -i sh -c 'echo > hidden; exec sleep 1000' &) ; exec sleep 1000", .folder = folder,
+	const struct hes_launch l = { .shell = "(setsid env -i sh -c 'echo > hidden; exec sleep "
+					       "1000' &) ; exec sleep 1000",
+				      .folder = folder,
 				      .output_fd = -1 };
 
 	if (hes_guard_hold(g, &l, &jobs->child[0], NULL) || hes_child_go(&jobs->child[0], NULL))
@@ -366,7 +412,8 @@ static int keep_going(struct hes_guard *g, const char *folder, void *shared)
 		return -1;
 	/* Noticed through the descriptor, ... */
 	kill(first, SIGKILL);
-	if (poll(&fd, 1, 60000) != 1 || hes_guard_renew(g, NULL) != 1 || hes_guard_renew(g, NULL) != 0)
+	if (poll(&fd, 1, 60000) != 1 || hes_guard_renew(g, NULL) != 1 ||
+	    hes_guard_renew(g, NULL) != 0)
 		return -1;
 	/* ... and by a registration without an answer. */
 	fd.fd = hes_guard_fd(g);
@@ -463,7 +510,8 @@ TEST_WITH(a_stopped_guard_is_replaced_within_seconds, guarded_set_up, guarded_te
 	assert_all_undone(*state, stop_guard);
 }
 
-TEST_WITH(a_stopped_guard_of_a_dead_program_is_named_in_the_error, guarded_set_up, guarded_tear_down)
+TEST_WITH(a_stopped_guard_of_a_dead_program_is_named_in_the_error, guarded_set_up,
+	  guarded_tear_down)
 {
 	const char *folder = *state;
 	struct jobs *jobs = guarded_share(sizeof(*jobs));
@@ -484,7 +532,8 @@ TEST_WITH(a_stopped_guard_of_a_dead_program_is_named_in_the_error, guarded_set_u
 	assert_int_equal(rc, -EBUSY);
 	assert_int_equal(start_rc, -EBUSY);
 	snprintf(number, sizeof(number), "kill -KILL %d", (int)guard);
-	if (!strstr(err.msg, number) || !strstr(err.msg, "stopped") || !strstr(start_err.msg, number))
+	if (!strstr(err.msg, number) || !strstr(err.msg, "stopped") ||
+	    !strstr(start_err.msg, number))
 		fail_msg("%s; %s", err.msg, start_err.msg);
 	assert_int_equal(hes_guard_restore(folder, &m, NULL), 0);
 	assert_int_equal(guarded_count(folder), 0);
@@ -591,7 +640,8 @@ TEST_WITH(finishing_undoes_the_remaining_entries, guarded_set_up, guarded_tear_d
 
 TEST_WITH(a_wrong_guard_program_is_an_error, guarded_set_up, guarded_tear_down)
 {
-	static const char *const nobody[] = { "/nowhere/guard", NULL }, *const false_one[] = { "false", NULL }, *const none[] = { NULL };
+	static const char *const nobody[] = { "/nowhere/guard", NULL },
+				 *const false_one[] = { "false", NULL }, *const none[] = { NULL };
 	const char *folder = *state;
 	struct hes_guard *g = NULL;
 	struct hes_err err;

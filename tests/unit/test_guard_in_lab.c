@@ -11,10 +11,10 @@
 #include "launch/undo_file.h"
 #include "unit_test.h"
 
-#define T4 0
-#define A100 6
+#define T4         0
+#define A100       6
 #define LOCKED_MHZ 1200
-#define WAIT_MS 60000   /* of the lab's time */
+#define WAIT_MS    60000 /* of the lab's time */
 
 static struct hes_devices *devices;
 
@@ -64,9 +64,9 @@ static size_t mps_programs(const char *folder)
 }
 
 struct shared {
-	struct hes_mps   mps;
+	struct hes_mps mps;
 	struct hes_child job;
-	int              rc;
+	int rc;
 };
 
 static int lock_clocks(struct hes_guard *g, const char *folder, void *shared)
@@ -75,8 +75,10 @@ static int lock_clocks(struct hes_guard *g, const char *folder, void *shared)
 
 	(void)folder;
 	(void)shared;
-	return hes_devices_open(NULL, &d, NULL) || hes_guard_lock_clock(g, d, T4, LOCKED_MHZ, NULL) ||
-		hes_guard_lock_clock(g, d, A100, LOCKED_MHZ, NULL) || hes_guard_lock_clock(g, d, A100, LOCKED_MHZ + 15, NULL);
+	return hes_devices_open(NULL, &d, NULL) ||
+	       hes_guard_lock_clock(g, d, T4, LOCKED_MHZ, NULL) ||
+	       hes_guard_lock_clock(g, d, A100, LOCKED_MHZ, NULL) ||
+	       hes_guard_lock_clock(g, d, A100, LOCKED_MHZ + 15, NULL);
 }
 
 static void expect_untouched(void)
@@ -194,7 +196,8 @@ TEST_WITH(a_setting_of_a_missing_gpu_is_dropped_and_logged, set_up, tear_down)
 	assert_non_null(log);
 	assert_true(fread(text, 1, sizeof(text) - 1, log) > 0);
 	fclose(log);
-	assert_non_null(strstr(text, "clock of GPU-none-1: not restored, the GPU is not on this machine"));
+	assert_non_null(
+		strstr(text, "clock of GPU-none-1: not restored, the GPU is not on this machine"));
 }
 
 /* Start a job as an MPS client. */
@@ -203,7 +206,8 @@ static int share_gpu(struct hes_guard *g, const char *folder, void *shared)
 	struct shared *s = shared;
 	char rows[4][HES_MPS_VARIABLE_MAX];
 	const char *variables[5] = { NULL };
-	const char *const argv[] = { "vgpu-task", "--workload", "resnet50", "--batch", "16", "--iterations", "1000000", NULL };
+	const char *const argv[] = { "vgpu-task", "--workload",   "resnet50", "--batch",
+				     "16",        "--iterations", "1000000",  NULL };
 	const struct hes_launch l = { .argv = argv, .variables = variables, .output_fd = -1 };
 	struct hes_device_info info;
 	struct hes_devices *d;
@@ -278,8 +282,11 @@ TEST_WITH(quitting_ends_daemon_and_server_and_unregisters, set_up, tear_down)
 	}
 	/* Also after the daemon was killed. */
 	assert_int_equal(hes_guard_mps_start(g, &m, info.uuid, folder, NULL), 0);
-	assert_int_equal(hes_members_end(&(struct hes_member_rule){ .mark = "", .cgroup = "", .mps_pipe = m.pipe_dir }, 1, SIGKILL,
-					 WAIT_MS, NULL), 0);
+	assert_int_equal(hes_members_end(&(struct hes_member_rule){ .mark = "",
+								    .cgroup = "",
+								    .mps_pipe = m.pipe_dir },
+					 1, SIGKILL, WAIT_MS, NULL),
+			 0);
 	assert_int_equal(hes_guard_mps_quit(g, &m, 0, NULL), 0);
 	assert_int_equal(hes_guard_finish(g, NULL), 0);
 }
@@ -291,11 +298,14 @@ static void changing_all_the_time(const char *folder)
 	struct hes_guard *g;
 	struct hes_mps m;
 
-	if (hes_device_info(devices, T4, &info, NULL) || hes_guard_start(&g, guarded_argv, folder, NULL, NULL))
+	if (hes_device_info(devices, T4, &info, NULL) ||
+	    hes_guard_start(&g, guarded_argv, folder, NULL, NULL))
 		_exit(1);
 	for (;;)
-		if (hes_guard_lock_clock(g, devices, T4, LOCKED_MHZ, NULL) || hes_guard_mps_start(g, &m, info.uuid, folder, NULL) ||
-		    hes_guard_mps_quit(g, &m, 0, NULL) || hes_guard_unlock_clock(g, devices, T4, NULL))
+		if (hes_guard_lock_clock(g, devices, T4, LOCKED_MHZ, NULL) ||
+		    hes_guard_mps_start(g, &m, info.uuid, folder, NULL) ||
+		    hes_guard_mps_quit(g, &m, 0, NULL) ||
+		    hes_guard_unlock_clock(g, devices, T4, NULL))
 			_exit(1);
 }
 

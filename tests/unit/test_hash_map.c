@@ -1,4 +1,5 @@
-/* test_hash_map.c - the hash map that indexes a caller's array, and the set of 64-bit keys on top of it. */
+/* test_hash_map.c - the hash map that indexes a caller's array, and the set of 64-bit keys on top
+ * of it. */
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "unit_test.h"
@@ -14,7 +15,8 @@ static bool same_name(const void *entries, uint32_t index, const void *key)
 	return strcmp(((const struct name *)entries)[index].text, key) == 0;
 }
 
-static uint32_t find(const struct hes_hash_map *m, const struct name *names, const char *name, uint64_t hash)
+static uint32_t find(const struct hes_hash_map *m, const struct name *names, const char *name,
+		     uint64_t hash)
 {
 	return hes_hash_map_find(m, hash, same_name, names, name);
 }
@@ -27,13 +29,17 @@ TEST(exactly_the_added_entries_are_found)
 	assert_int_equal(find(&m, names, "0", 0), HES_HASH_NONE);
 	for (uint32_t i = 0; i < ENTRIES; i++) {
 		snprintf(names[i].text, sizeof(names[i].text), "%u", i);
-		assert_int_equal(hes_hash_map_add(&m, hes_hash_text(HES_HASH_START, names[i].text), i), 0);
+		assert_int_equal(
+			hes_hash_map_add(&m, hes_hash_text(HES_HASH_START, names[i].text), i), 0);
 	}
 	assert_int_equal(m.n, ENTRIES);
 	assert_true(3 * m.n <= 2 * m.n_slots);
 	for (uint32_t i = 0; i < ENTRIES; i++)
-		assert_int_equal(find(&m, names, names[i].text, hes_hash_text(HES_HASH_START, names[i].text)), i);
-	assert_int_equal(find(&m, names, "none", hes_hash_text(HES_HASH_START, "none")), HES_HASH_NONE);
+		assert_int_equal(find(&m, names, names[i].text,
+				      hes_hash_text(HES_HASH_START, names[i].text)),
+				 i);
+	assert_int_equal(find(&m, names, "none", hes_hash_text(HES_HASH_START, "none")),
+			 HES_HASH_NONE);
 	hes_hash_map_finish(&m);
 }
 
@@ -82,4 +88,7 @@ TEST(a_set_takes_a_key_once)
 	hes_hash_set_finish(&s);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* test_interval.c - intervals of predictions: what they hold, where they widen, what of a file is refused. */
+/* test_interval.c - intervals of predictions: what they hold, where they widen, what of a file is
+ * refused. */
 #include <math.h>
 
 #include "predict/interval.h"
@@ -15,7 +16,8 @@ static int set_up(void **state)
 	(void)state;
 	if (paper_lab_init(1000))
 		return -1;
-	first = train(&(struct hes_samples){ .v = lab.samples.v, .n = N_FIT }, (struct hes_train_options){ .seed = 1 });
+	first = train(&(struct hes_samples){ .v = lab.samples.v, .n = N_FIT },
+		      (struct hes_train_options){ .seed = 1 });
 	return 0;
 }
 
@@ -31,11 +33,14 @@ static struct hes_coverage cover(const struct hes_predictor *p, struct hes_sampl
 {
 	struct hes_coverage c;
 
-	assert_int_equal(hes_predictor_cover(p, &(struct hes_samples){ .v = v, .n = n }, &lab.c, &c, NULL), 0);
+	assert_int_equal(
+		hes_predictor_cover(p, &(struct hes_samples){ .v = v, .n = n }, &lab.c, &c, NULL),
+		0);
 	return c;
 }
 
-/* 600 unseen samples: four standard deviations are 5 %. Twice as wide would hold all, half as wide six of ten. */
+/* 600 unseen samples: four standard deviations are 5 %. Twice as wide would hold all, half as wide
+ * six of ten. */
 TEST(as_many_unseen_samples_lie_in_intervals_as_they_say)
 {
 	struct hes_coverage c = cover(first, lab.samples.v + N_FIT, 1000 - N_FIT);
@@ -81,14 +86,17 @@ static bool is_new(const struct hes_sample *s, const char *what)
 		return !strcmp(s->task.workload, "vgg16") || !strcmp(s->task.workload, "mobilenet");
 	if (strcmp(what, "pair") == 0)
 		return v100 ? !strcmp(s->task.workload, "gpt2") || s->task.workload[0] == 'd'
-			    : !strncmp(s->task.workload, "vgg", 3) && !strcmp(s->task.gpu_type, "T4");
+			    : !strncmp(s->task.workload, "vgg", 3) &&
+				       !strcmp(s->task.gpu_type, "T4");
 	return v100;
 }
 
-/* Trained without some samples: their intervals hold nearly as often, are wider, and the query is reported as extrapolated. */
+/* Trained without some samples: their intervals hold nearly as often, are wider, and the query is
+ * reported as extrapolated. */
 static void never_sampled(const char *what, uint32_t outside)
 {
-	struct hes_sample *seen = calloc(1000, sizeof(*seen)), *unseen = calloc(1000, sizeof(*unseen));
+	struct hes_sample *seen = calloc(1000, sizeof(*seen)),
+			  *unseen = calloc(1000, sizeof(*unseen));
 	size_t n_seen = 0, n_unseen = 0;
 	struct hes_predictor *p;
 	struct hes_coverage c, known;
@@ -98,7 +106,8 @@ static void never_sampled(const char *what, uint32_t outside)
 			unseen[n_unseen++] = lab.samples.v[i];
 		else if (n_seen < N_FIT)
 			seen[n_seen++] = lab.samples.v[i];
-	p = train(&(struct hes_samples){ .v = seen, .n = n_seen }, (struct hes_train_options){ .seed = 1 });
+	p = train(&(struct hes_samples){ .v = seen, .n = n_seen },
+		  (struct hes_train_options){ .seed = 1 });
 	c = cover(p, unseen, n_unseen);
 	known = cover(p, seen, n_seen);
 	/* A GPU type differs from others in more ways than a workload does. */
@@ -112,8 +121,8 @@ static void never_sampled(const char *what, uint32_t outside)
 		struct hes_setting s = { unseen[i].sm_pct, unseen[i].clock_mhz };
 		struct hes_estimate e;
 
-		hes_predict(p, hes_gpu_type_find(&lab.c, unseen[i].task.gpu_type, NULL), &unseen[i].task, &s,
-			    &unseen[i].co_runners, &e);
+		hes_predict(p, hes_gpu_type_find(&lab.c, unseen[i].task.gpu_type, NULL),
+			    &unseen[i].task, &s, &unseen[i].co_runners, &e);
 		assert_true(e.outside & outside);
 		assert_true(e.widening > 1);
 	}
@@ -141,8 +150,10 @@ TEST(workloads_never_sampled_on_a_type_are_reported_though_both_are_known)
 /* Samples name their co-runners; two workloads are there as co-runners only. */
 TEST(workloads_seen_only_as_co_runners_have_constants_of_their_own_and_are_held)
 {
-	struct hes_sample *seen = calloc(1000, sizeof(*seen)), *unseen = calloc(1000, sizeof(*unseen));
-	struct hes_samples fit = { .v = seen, .known = &lab.profiles }, test = { .v = unseen, .known = &lab.profiles };
+	struct hes_sample *seen = calloc(1000, sizeof(*seen)),
+			  *unseen = calloc(1000, sizeof(*unseen));
+	struct hes_samples fit = { .v = seen, .known = &lab.profiles },
+			   test = { .v = unseen, .known = &lab.profiles };
 	const struct known_workload *own, *general;
 	struct hes_predictor *p;
 	struct hes_coverage c;
@@ -166,7 +177,8 @@ TEST(workloads_seen_only_as_co_runners_have_constants_of_their_own_and_are_held)
 	free(unseen);
 }
 
-static struct hes_estimate ask(uint32_t sm_pct, uint32_t clock_mhz, uint32_t batch_size, uint32_t co_runner_names)
+static struct hes_estimate ask(uint32_t sm_pct, uint32_t clock_mhz, uint32_t batch_size,
+			       uint32_t co_runner_names)
 {
 	const struct hes_gpu_type *g = lab.types[1];
 	struct hes_load co_runners = { .power_mw = g->idle_power_mw };
@@ -184,18 +196,27 @@ static struct hes_estimate ask(uint32_t sm_pct, uint32_t clock_mhz, uint32_t bat
 
 static double width(const struct hes_estimate *e)
 {
-	assert_true(e->iteration_low_us < e->iteration_us && e->iteration_us < e->iteration_high_us);
+	assert_true(e->iteration_low_us < e->iteration_us &&
+		    e->iteration_us < e->iteration_high_us);
 	assert_true(e->power_low_mw < e->power_mw && e->power_mw < e->power_high_mw);
 	return e->iteration_high_us / e->iteration_us;
 }
 
-/* Shares, clocks and batch sizes leave the training range step by step. Each step is reported and has a wider interval. */
+/* Shares, clocks and batch sizes leave the training range step by step. Each step is reported and
+ * has a wider interval. */
 TEST(intervals_widen_with_the_distance_from_the_samples)
 {
-	static const struct { uint32_t sm_pct, clock_mhz, batch_size, outside; } steps[][3] = {
-		{ { 5, 1000, 32, HES_OUTSIDE_SHARE }, { 3, 1000, 32, HES_OUTSIDE_SHARE }, { 1, 1000, 32, HES_OUTSIDE_SHARE } },
-		{ { 50, 110, 32, HES_OUTSIDE_CLOCK }, { 50, 60, 32, HES_OUTSIDE_CLOCK }, { 50, 30, 32, HES_OUTSIDE_CLOCK } },
-		{ { 50, 1000, 100, HES_OUTSIDE_BATCH_SIZE }, { 50, 1000, 300, HES_OUTSIDE_BATCH_SIZE },
+	static const struct {
+		uint32_t sm_pct, clock_mhz, batch_size, outside;
+	} steps[][3] = {
+		{ { 5, 1000, 32, HES_OUTSIDE_SHARE },
+		  { 3, 1000, 32, HES_OUTSIDE_SHARE },
+		  { 1, 1000, 32, HES_OUTSIDE_SHARE } },
+		{ { 50, 110, 32, HES_OUTSIDE_CLOCK },
+		  { 50, 60, 32, HES_OUTSIDE_CLOCK },
+		  { 50, 30, 32, HES_OUTSIDE_CLOCK } },
+		{ { 50, 1000, 100, HES_OUTSIDE_BATCH_SIZE },
+		  { 50, 1000, 300, HES_OUTSIDE_BATCH_SIZE },
 		  { 50, 1000, 900, HES_OUTSIDE_BATCH_SIZE } },
 	};
 	struct hes_estimate within = ask(50, 1000, 32, 0);
@@ -206,8 +227,8 @@ TEST(intervals_widen_with_the_distance_from_the_samples)
 		double last = width(&within);
 
 		for (int k = 0; k < 3; k++) {
-			struct hes_estimate e =
-				ask(steps[i][k].sm_pct, steps[i][k].clock_mhz, steps[i][k].batch_size, 0);
+			struct hes_estimate e = ask(steps[i][k].sm_pct, steps[i][k].clock_mhz,
+						    steps[i][k].batch_size, 0);
 
 			assert_int_equal(e.outside, steps[i][k].outside);
 			assert_true(width(&e) > last);
@@ -247,10 +268,13 @@ TEST(co_runners_never_sampled_are_reported_and_have_wider_intervals)
 	for (int i = 1; i < 4; i++)
 		assert_int_equal(e[i].outside, HES_OUTSIDE_CO_RUNNER);
 	assert_true(width(&e[1]) > width(&e[0]) &&
-		    (double)e[1].power_high_mw / e[1].power_mw > (double)e[0].power_high_mw / e[0].power_mw);
-	assert_true(e[2].widening > 1 && e[3].widening > e[1].widening && e[1].widening > e[0].widening);
+		    (double)e[1].power_high_mw / e[1].power_mw >
+			    (double)e[0].power_high_mw / e[0].power_mw);
+	assert_true(e[2].widening > 1 && e[3].widening > e[1].widening &&
+		    e[1].widening > e[0].widening);
 	/* A workload without samples gets the constants of workloads in general. */
-	assert_true(fabs(e[1].iteration_us / e[0].iteration_us - 1) < 0.1 && fabs(e[1].power_mw / (double)e[0].power_mw - 1) < 0.1);
+	assert_true(fabs(e[1].iteration_us / e[0].iteration_us - 1) < 0.1 &&
+		    fabs(e[1].power_mw / (double)e[0].power_mw - 1) < 0.1);
 }
 
 static struct interval learn(const struct interval_score *v, size_t n)
@@ -261,7 +285,8 @@ static struct interval learn(const struct interval_score *v, size_t n)
 	return i;
 }
 
-/* Of nine errors the largest is the bound: a tenth, drawn alike, is below it in nine of ten cases. */
+/* Of nine errors the largest is the bound: a tenth, drawn alike, is below it in nine of ten cases.
+ */
 TEST(the_bound_is_the_conformal_quantile)
 {
 	struct interval_score v[9] = { 0 };
@@ -289,7 +314,9 @@ TEST(each_distance_widens_on_its_own_and_together)
 {
 	struct interval_score v[9] = { 0 };
 	struct range_distance one = { .outside = HES_OUTSIDE_CLOCK, .setting = 0.5 };
-	struct range_distance both = { .outside = HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE, .setting = 0.5, .type = 0.5 };
+	struct range_distance both = { .outside = HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE,
+				       .setting = 0.5,
+				       .type = 0.5 };
 	struct range_distance more = { .outside = HES_OUTSIDE_CO_RUN, .crowd = 0.5 };
 	struct interval i;
 
@@ -298,7 +325,8 @@ TEST(each_distance_widens_on_its_own_and_together)
 	i = learn(v, 9);
 	for (uint32_t n = 0; n < 6; n++) {
 		struct interval_bound a = interval_bound(&i, &(struct range_distance){ 0 }, n);
-		struct interval_bound b = interval_bound(&i, &one, n), c = interval_bound(&i, &both, n);
+		struct interval_bound b = interval_bound(&i, &one, n),
+				      c = interval_bound(&i, &both, n);
 
 		assert_true(a.widening == 1 && b.widening > 1 && c.widening > b.widening);
 		assert_true(a.factor[0] < b.factor[0] && b.factor[0] < c.factor[0]);
@@ -347,7 +375,9 @@ TEST(what_was_sampled_is_read_back_or_refused)
 		const struct hes_sample *from = &lab.samples.v[i];
 
 		seen[i] = (struct observation){ .setting = { from->sm_pct, from->clock_mhz } };
-		seen[i].query = (struct query){ .gpu = &g, .task = &from->task, .setting = &seen[i].setting,
+		seen[i].query = (struct query){ .gpu = &g,
+						.task = &from->task,
+						.setting = &seen[i].setting,
 						.co_runners = &from->co_runners };
 	}
 	assert_int_equal(range_fit(seen, 12, &s), 0);
@@ -357,12 +387,18 @@ TEST(what_was_sampled_is_read_back_or_refused)
 	assert_memory_equal(back.tasks, s.tasks, s.n_tasks * sizeof(*s.tasks));
 	range_finish(&back);
 	for (size_t n = 0; n < b.n; n += 5)
-		assert_int_equal(range_get(&(struct model_reader){ "x", b.v, n, false }, &back, &err), -EINVAL);
+		assert_int_equal(
+			range_get(&(struct model_reader){ "x", b.v, n, false }, &back, &err),
+			-EINVAL);
 	memset(b.v + b.n - 8, 0xff, 8);
-	assert_int_equal(range_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err), -EINVAL);
+	assert_int_equal(range_get(&(struct model_reader){ "x", b.v, b.n, false }, &back, &err),
+			 -EINVAL);
 	assert_string_equal(err.msg, "x: what was sampled is missing or out of its range");
 	range_finish(&s);
 	free(b.v);
 }
 
-int main(void) { return run_unit_tests(set_up, tear_down); }
+int main(void)
+{
+	return run_unit_tests(set_up, tear_down);
+}

@@ -43,7 +43,8 @@ static void assert_same_job(const struct hes_job *a, const struct hes_job *b)
 	assert_int_equal(a->iterations, b->iterations);
 	assert_int_equal(a->memory_mib, b->memory_mib);
 	assert_int_equal(a->has_deadline, b->has_deadline);
-	assert_int_equal(a->has_deadline ? a->deadline_us : 0, b->has_deadline ? b->deadline_us : 0);
+	assert_int_equal(a->has_deadline ? a->deadline_us : 0,
+			 b->has_deadline ? b->deadline_us : 0);
 	assert_int_equal(a->weight, b->weight);
 	assert_string_equal(a->user, b->user);
 	assert_int_equal(a->command == NULL, b->command == NULL);
@@ -52,11 +53,24 @@ static void assert_same_job(const struct hes_job *a, const struct hes_job *b)
 }
 
 static struct hes_job two_jobs[] = {
-	{ .id = "one", .arrival_us = 1, .workload = "resnet50", .batch_size = 65536, .iterations = 1000000000000,
-	  .memory_mib = 16777216, .has_deadline = true, .deadline_us = 999999999999999, .weight = 1000,
-	  .user = "ada", .command = (char[]){ "echo \"a, b\"\nexit 3" } },
-	{ .id = "two, too", .arrival_us = 1234567890, .workload = "gpt2", .batch_size = 1, .iterations = 1,
-	  .memory_mib = 0, .weight = 1 },
+	{ .id = "one",
+	  .arrival_us = 1,
+	  .workload = "resnet50",
+	  .batch_size = 65536,
+	  .iterations = 1000000000000,
+	  .memory_mib = 16777216,
+	  .has_deadline = true,
+	  .deadline_us = 999999999999999,
+	  .weight = 1000,
+	  .user = "ada",
+	  .command = (char[]){ "echo \"a, b\"\nexit 3" } },
+	{ .id = "two, too",
+	  .arrival_us = 1234567890,
+	  .workload = "gpt2",
+	  .batch_size = 1,
+	  .iterations = 1,
+	  .memory_mib = 0,
+	  .weight = 1 },
 };
 
 TEST(every_field_survives_saving_and_loading)
@@ -82,7 +96,8 @@ TEST(yaml_and_csv_give_the_same_jobs)
 	write_text("jobs.yaml",
 		   "jobs:\n"
 		   "  - { id: one, arrival_s: 0.000001, workload: resnet50, batch_size: 65536,\n"
-		   "      iterations: 1000000000000, memory_mib: 16777216, deadline_s: 999999999.999999,\n"
+		   "      iterations: 1000000000000, memory_mib: 16777216, deadline_s: "
+		   "999999999.999999,\n"
 		   "      weight: 1000, user: ada, command: \"echo \\\"a, b\\\"\\nexit 3\" }\n"
 		   "  - { id: \"two, too\", arrival_s: 1234.56789, workload: gpt2, batch_size: 1,\n"
 		   "      iterations: 1, memory_mib: 0 }\n");
@@ -114,13 +129,16 @@ TEST(jobs_without_arrivals_wait_from_the_start)
 {
 	static const char *const texts[] = {
 		"id,workload,batch_size,iterations,memory_mib\na,resnet50,8,10,100\n",
-		"jobs: [ { id: a, workload: resnet50, batch_size: 8, iterations: 10, memory_mib: 100 } ]\n",
+		"jobs: [ { id: a, workload: resnet50, batch_size: 8, iterations: 10, memory_mib: "
+		"100 } ]\n",
 	};
 
 	for (size_t i = 0; i < 2; i++) {
 		struct hes_jobs jobs;
 
-		assert_int_equal(hes_jobs_load(write_text(i ? "jobs.yaml" : "jobs.csv", texts[i]), &jobs, NULL), 0);
+		assert_int_equal(hes_jobs_load(write_text(i ? "jobs.yaml" : "jobs.csv", texts[i]),
+					       &jobs, NULL),
+				 0);
 		assert_int_equal(jobs.n, 1);
 		assert_int_equal(jobs.v[0].arrival_us, 0);
 		hes_jobs_free(&jobs);
@@ -133,29 +151,40 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		{ "", "empty file" },
 		{ HEADER "\n", "no jobs" },
 		{ HEADER "\n\n\n", "no jobs" },
-		{ "id,arrival_s\na,1\n", "no column \"workload\"; there are: id, arrival_s; jobs need id, workload, batch_size, iterations and memory_mib" },
-		{ "id;arrival_s\na;1\n", "no column \"id\"; there are: id;arrival_s; columns are separated by commas" },
+		{ "id,arrival_s\na,1\n",
+		  "no column \"workload\"; there are: id, arrival_s; jobs need id, workload, "
+		  "batch_size, iterations and memory_mib" },
+		{ "id;arrival_s\na;1\n",
+		  "no column \"id\"; there are: id;arrival_s; columns are separated by commas" },
 		{ "id\tarrival_s\na\t1\n", "; columns are separated by commas" },
-		{ HEADER "\n" ROW "b,-1,resnet50,8,100,1500\n", ":3: arrival_s: -1 is outside 0 to 1e+09" },
-		{ HEADER "\na,nan,resnet50,8,100,1500\n", ":2: arrival_s: \"nan\" is not a finite number" },
+		{ HEADER "\n" ROW "b,-1,resnet50,8,100,1500\n",
+		  ":3: arrival_s: -1 is outside 0 to 1e+09" },
+		{ HEADER "\na,nan,resnet50,8,100,1500\n",
+		  ":2: arrival_s: \"nan\" is not a finite number" },
 		{ HEADER "\na,inf,resnet50,8,100,1500\n", "arrival_s: \"inf\"" },
 		{ HEADER "\na,1e300,resnet50,8,100,1500\n", "arrival_s: 1e300 is outside" },
 		{ HEADER "\na,,resnet50,8,100,1500\n", "arrival_s: \"\" is not a number" },
 		{ HEADER "\na,0,resnet50,0,100,1500\n", "batch_size: 0 is outside 1 to 65536" },
-		{ HEADER "\na,0,resnet50,-8,100,1500\n", "batch_size: \"-8\" is not a whole number" },
+		{ HEADER "\na,0,resnet50,-8,100,1500\n",
+		  "batch_size: \"-8\" is not a whole number" },
 		{ HEADER "\na,0,resnet50,8,0,1500\n", "iterations: 0 is outside" },
-		{ HEADER "\na,0,resnet50,8,99999999999999999999999,1500\n", "iterations: 99999999999999999999999" },
-		{ HEADER "\na,0,resnet50,8,1.5,1500\n", "iterations: \"1.5\" is not a whole number" },
+		{ HEADER "\na,0,resnet50,8,99999999999999999999999,1500\n",
+		  "iterations: 99999999999999999999999" },
+		{ HEADER "\na,0,resnet50,8,1.5,1500\n",
+		  "iterations: \"1.5\" is not a whole number" },
 		{ HEADER "\na,0,resnet50,8,100,99999999\n", "memory_mib: 99999999 is outside" },
 		{ HEADER "\na,0,resnet50,8,100\n", ":2: 5 fields where the header has 6" },
 		{ HEADER "\n,0,resnet50,8,100,1500\n", ":2: id: empty" },
 		{ HEADER "\na,0,,8,100,1500\n", ":2: workload: empty" },
-		{ HEADER "\na\tb,0,resnet50,8,100,1500\n", ":2: id: control character 0x09 in byte 2" },
+		{ HEADER "\na\tb,0,resnet50,8,100,1500\n",
+		  ":2: id: control character 0x09 in byte 2" },
 		{ HEADER "\n" ROW ROW, ":3: id: \"a\" is also job 1" },
 		{ HEADER "\n\"a,0,resnet50,8,100,1500\n", "never closed" },
 		{ HEADER ",weight\na,0,resnet50,8,100,1500,0\n", "weight: 0 is outside 1 to 1000" },
-		{ HEADER ",deadline_s\na,5,resnet50,8,100,1500,4\n", "deadline_s: 4 is before arrival_s 5" },
-		{ HEADER "\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,0,resnet50,8,100,1500\n",
+		{ HEADER ",deadline_s\na,5,resnet50,8,100,1500,4\n",
+		  "deadline_s: 4 is before arrival_s 5" },
+		{ HEADER
+		  "\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx,0,resnet50,8,100,1500\n",
 		  "has more than 47 bytes" },
 	};
 
@@ -163,7 +192,8 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		assert_refused("bad.csv", &bad[i]);
 }
 
-#define Y(fields) "jobs:\n  - { id: a, workload: resnet50, batch_size: 8, memory_mib: 1, " fields " }\n"
+#define Y(fields) \
+	"jobs:\n  - { id: a, workload: resnet50, batch_size: 8, memory_mib: 1, " fields " }\n"
 
 TEST(wrong_yaml_is_refused_with_entry_field_and_value)
 {
@@ -171,15 +201,21 @@ TEST(wrong_yaml_is_refused_with_entry_field_and_value)
 		{ "", "empty file" },
 		{ "jobs: []\n", "no jobs" },
 		{ "jobs:\n  - { id: a }\n", "jobs[0]" },
-		{ Y("arrival_s: -1, iterations: 5"), "jobs[0]: arrival_s: -1 is outside 0 to 1e+09" },
+		{ Y("arrival_s: -1, iterations: 5"),
+		  "jobs[0]: arrival_s: -1 is outside 0 to 1e+09" },
 		{ Y("arrival_s: nan, iterations: 5"), "arrival_s" },
 		{ Y("arrival_s: 0, iterations: 0"), "jobs[0]: iterations: 0 is outside" },
-		{ Y("arrival_s: 0, iterations: -5"), "jobs[0]: iterations: \"-5\" is not a whole number" },
-		{ Y("arrival_s: 0, iterations: 5, weight: 2000"), "jobs[0]: weight: 2000 is outside" },
-		{ Y("arrival_s: 7, iterations: 5, deadline_s: 6"), "deadline_s: 6 is before arrival_s 7" },
+		{ Y("arrival_s: 0, iterations: -5"),
+		  "jobs[0]: iterations: \"-5\" is not a whole number" },
+		{ Y("arrival_s: 0, iterations: 5, weight: 2000"),
+		  "jobs[0]: weight: 2000 is outside" },
+		{ Y("arrival_s: 7, iterations: 5, deadline_s: 6"),
+		  "deadline_s: 6 is before arrival_s 7" },
 		{ Y("arrival_s: 0, iterations: 5, colour: red"), "colour" },
-		{ Y("arrival_s: 0, iterations: 5") "  - { id: a, workload: b, batch_size: 8, memory_mib: 1, "
-		  "arrival_s: 0, iterations: 5 }\n", "jobs[1]: id: \"a\" is also job 1" },
+		{ Y("arrival_s: 0, iterations: 5") "  - { id: a, workload: b, batch_size: 8, "
+						   "memory_mib: 1, "
+						   "arrival_s: 0, iterations: 5 }\n",
+		  "jobs[1]: id: \"a\" is also job 1" },
 		{ "jobs: [", "bad.yaml:" },
 	};
 
@@ -200,7 +236,8 @@ TEST(a_truncated_gzip_file_is_refused_and_a_whole_one_read)
 	gzprintf(gz, "%s\n", HEADER);
 	hes_rng_seed(&rng, 3);
 	for (int i = 0; i < 500; i++)
-		gzprintf(gz, "job%d,%d,resnet50,8,%d,1500\n", i, i, (int)hes_rng_below(&rng, 1000000) + 1);
+		gzprintf(gz, "job%d,%d,resnet50,8,%d,1500\n", i, i,
+			 (int)hes_rng_below(&rng, 1000000) + 1);
 	assert_int_equal(gzclose(gz), Z_OK);
 	assert_int_equal(hes_jobs_load(path_of("jobs.csv.gz"), &jobs, &err), 0);
 	assert_int_equal(jobs.n, 500);
@@ -210,7 +247,8 @@ TEST(a_truncated_gzip_file_is_refused_and_a_whole_one_read)
 	fclose(f);
 	assert_true(n > 1000 && n < sizeof(bytes));
 	for (size_t cut = 1; cut < n; cut += 97) {
-		assert_true(hes_jobs_load(write_bytes("cut.csv.gz", bytes, n - cut), &jobs, &err) < 0);
+		assert_true(hes_jobs_load(write_bytes("cut.csv.gz", bytes, n - cut), &jobs, &err) <
+			    0);
 		assert_non_null(strstr(err.msg, "cut.csv.gz"));
 	}
 }
@@ -254,7 +292,8 @@ static void assert_valid(const struct hes_jobs *jobs)
 
 		assert_true(j->id[0] && j->workload[0]);
 		assert_true(j->arrival_us >= 0 && j->batch_size >= 1 && j->iterations >= 1);
-		assert_true(j->weight >= 1 && (!j->has_deadline || j->deadline_us >= j->arrival_us));
+		assert_true(j->weight >= 1 &&
+			    (!j->has_deadline || j->deadline_us >= j->arrival_us));
 	}
 }
 
@@ -315,11 +354,17 @@ static void fuzz(const char *name, const char *seed_text, uint64_t rounds)
 
 TEST(mutated_files_are_read_or_refused_in_one_line)
 {
-	fuzz("fuzz.csv", HEADER ",deadline_s,weight,user,command\n"
-	     "a,0,resnet50,8,100,1500,900,3,ada,\"echo \"\"x, y\"\"\"\nb,12.5,gpt2,1,1,0,,,,\n", 1500);
-	fuzz("fuzz.yaml", "jobs:\n  - id: a\n    arrival_s: 12.5\n    workload: resnet50\n    batch_size: 8\n"
+	fuzz("fuzz.csv",
+	     HEADER
+	     ",deadline_s,weight,user,command\n"
+	     "a,0,resnet50,8,100,1500,900,3,ada,\"echo \"\"x, y\"\"\"\nb,12.5,gpt2,1,1,0,,,,\n",
+	     1500);
+	fuzz("fuzz.yaml",
+	     "jobs:\n  - id: a\n    arrival_s: 12.5\n    workload: resnet50\n    batch_size: 8\n"
 	     "    iterations: 100\n    memory_mib: 1500\n    deadline_s: 900\n    user: ada\n"
-	     "  - { id: b, arrival_s: 0, workload: gpt2, batch_size: 1, iterations: 1, memory_mib: 0 }\n", 800);
+	     "  - { id: b, arrival_s: 0, workload: gpt2, batch_size: 1, iterations: 1, memory_mib: "
+	     "0 }\n",
+	     800);
 }
 
 TEST(an_unwritable_file_leaves_nothing_behind)
@@ -403,4 +448,7 @@ static int remove_dir(void **state)
 	return system(command);
 }
 
-int main(void) { return run_unit_tests(make_dir, remove_dir); }
+int main(void)
+{
+	return run_unit_tests(make_dir, remove_dir);
+}

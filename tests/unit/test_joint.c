@@ -30,7 +30,8 @@ static struct hes_joint *search(const struct hes_problem *p, const struct hes_jo
 }
 
 /* Six jobs, two GPUs: every assignment, order, batch, share and clock. */
-TEST_WITH(on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds, bench_setup, plan_bench_teardown)
+TEST_WITH(on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds, bench_setup,
+	  plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_pareto all = { 0 };
@@ -40,7 +41,8 @@ TEST_WITH(on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds, bench_
 
 	make_six_jobs(b);
 	enumerate_batches(&b->p, &all);
-	reference = (struct hes_objectives){ 1.1 * all.v[all.n - 1].at.energy_mj, 1.1 * all.v[0].at.jct_us };
+	reference = (struct hes_objectives){ 1.1 * all.v[all.n - 1].at.energy_mj,
+					     1.1 * all.v[0].at.jct_us };
 	j = search(&b->p, &(struct hes_joint_options){ .seed = 1 });
 	found = hes_pareto_hypervolume(hes_joint_front(j), &reference);
 	there = hes_pareto_hypervolume(&all, &reference);
@@ -50,7 +52,8 @@ TEST_WITH(on_six_jobs_the_front_has_99_percent_of_what_enumeration_finds, bench_
 	hes_pareto_free(&all);
 }
 
-/* GPUs with so few clocks that everything can be enumerated: the lowest, the highest, and some between. */
+/* GPUs with so few clocks that everything can be enumerated: the lowest, the highest, and some
+ * between. */
 static void thin_clocks(struct bench *b, size_t n)
 {
 	for (size_t g = 0; g < b->fleet.n; g++) {
@@ -70,8 +73,10 @@ static void thin_clocks(struct bench *b, size_t n)
 /* The least part of the true hypervolume that some seeds reach. */
 static double least_part(const struct bench *b, const struct hes_pareto *all, double slack)
 {
-	struct hes_objectives reference = { 1.1 * all->v[all->n - 1].at.energy_mj, 1.1 * all->v[0].at.jct_us };
-	const struct hes_objectives outside = { reference.energy_mj * (1 + slack), reference.jct_us * (1 + slack) };
+	struct hes_objectives reference = { 1.1 * all->v[all->n - 1].at.energy_mj,
+					    1.1 * all->v[0].at.jct_us };
+	const struct hes_objectives outside = { reference.energy_mj * (1 + slack),
+						reference.jct_us * (1 + slack) };
 	const double there = hes_pareto_hypervolume(all, &outside);
 	double least = 2;
 
@@ -84,7 +89,8 @@ static double least_part(const struct bench *b, const struct hes_pareto *all, do
 	return least;
 }
 
-/* Everything the search may decide: assignment, order, share and clock of every job, admitted as there is room. */
+/* Everything the search may decide: assignment, order, share and clock of every job, admitted as
+ * there is room. */
 static void assert_99_percent_of_all_open_queues(struct bench *b, size_t clocks)
 {
 	const double slack = 3e-4;
@@ -100,7 +106,8 @@ static void assert_99_percent_of_all_open_queues(struct bench *b, size_t clocks)
 	hes_pareto_free(&all);
 }
 
-TEST_WITH(on_four_jobs_the_front_has_99_percent_of_all_open_queues, bench_setup, plan_bench_teardown)
+TEST_WITH(on_four_jobs_the_front_has_99_percent_of_all_open_queues, bench_setup,
+	  plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -111,7 +118,8 @@ TEST_WITH(on_four_jobs_the_front_has_99_percent_of_all_open_queues, bench_setup,
 	assert_99_percent_of_all_open_queues(b, 3);
 }
 
-TEST_WITH(shares_beyond_the_gpu_are_used_as_well_as_enumeration_can, bench_setup, plan_bench_teardown)
+TEST_WITH(shares_beyond_the_gpu_are_used_as_well_as_enumeration_can, bench_setup,
+	  plan_bench_teardown)
 {
 	struct bench *b = *state;
 
@@ -130,16 +138,19 @@ static double fleet_energy_mj(const struct hes_problem *p, struct hes_joint_solu
 	double last_us = 0, sum_mj = 0;
 
 	for (size_t g = 0; g < 2; g++) {
-		hes_timeline_run(p, p->rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c[g], NULL);
+		hes_timeline_run(p, p->rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g],
+				 &c[g], NULL);
 		last_us = fmax(last_us, c[g].last_us);
 	}
 	for (size_t g = 0; g < 2; g++)
-		sum_mj += c[g].energy_mj + p->types[p->gpus[g].type]->idle_power_mw * 1e-6 * (last_us - c[g].last_us);
+		sum_mj += c[g].energy_mj + p->types[p->gpus[g].type]->idle_power_mw * 1e-6 *
+						   (last_us - c[g].last_us);
 	return sum_mj;
 }
 
 /* The A100's idle power is much of what there is to save, so an early end of all counts. */
-TEST_WITH(the_fleets_energy_is_that_of_busy_and_idle_gpus_and_the_least_found, bench_setup, plan_bench_teardown)
+TEST_WITH(the_fleets_energy_is_that_of_busy_and_idle_gpus_and_the_least_found, bench_setup,
+	  plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_joint *fleet, *busy;
@@ -149,7 +160,8 @@ TEST_WITH(the_fleets_energy_is_that_of_busy_and_idle_gpus_and_the_least_found, b
 	fleet = search(&b->p, &(struct hes_joint_options){ .seed = 1, .wanted = HES_JOINT_FLEET });
 	busy = search(&b->p, &(struct hes_joint_options){ .seed = 1, .wanted = HES_JOINT_ENERGY });
 	for (size_t m = 0; m < hes_joint_front(fleet)->n; m++) {
-		const double ours = hes_joint_front(fleet)->v[m].at.energy_mj, by_hand = fleet_energy_mj(&b->p, hes_joint_member(fleet, m));
+		const double ours = hes_joint_front(fleet)->v[m].at.energy_mj,
+			     by_hand = fleet_energy_mj(&b->p, hes_joint_member(fleet, m));
 
 		if (!(fabs(ours - by_hand) <= 1e-9 * by_hand))
 			fail_msg("member %zu: %.3f mJ, by hand %.3f", m, ours, by_hand);
@@ -173,8 +185,12 @@ static void assert_same_front(const struct hes_joint *x, const struct hes_joint 
 
 static void assert_same_by_one_thread_and_two(const struct hes_problem *p, uint64_t evaluations)
 {
-	struct hes_joint *one = search(p, &(struct hes_joint_options){ .seed = 3, .evaluations = evaluations, .threads = 1 });
-	struct hes_joint *two = search(p, &(struct hes_joint_options){ .seed = 3, .evaluations = evaluations, .threads = 2 });
+	struct hes_joint *one = search(
+		p,
+		&(struct hes_joint_options){ .seed = 3, .evaluations = evaluations, .threads = 1 });
+	struct hes_joint *two = search(
+		p,
+		&(struct hes_joint_options){ .seed = 3, .evaluations = evaluations, .threads = 2 });
 
 	assert_same_front(one, two);
 	hes_joint_free(one);
@@ -198,7 +214,8 @@ TEST_WITH(nor_does_that_of_more_jobs, bench_setup, plan_bench_teardown)
 }
 
 /* What a member costs, from its queues alone. */
-static struct hes_timeline_cost cost_of(const struct hes_problem *p, const struct hes_joint *j, size_t member)
+static struct hes_timeline_cost cost_of(const struct hes_problem *p, const struct hes_joint *j,
+					size_t member)
 {
 	const struct hes_joint_solution s = hes_joint_member(j, member);
 	struct hes_timeline_cost all = { 0 };
@@ -206,7 +223,8 @@ static struct hes_timeline_cost cost_of(const struct hes_problem *p, const struc
 	for (size_t g = 0; g < p->k; g++) {
 		struct hes_timeline_cost c;
 
-		hes_timeline_run(p, p->rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
+		hes_timeline_run(p, p->rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g],
+				 &c, NULL);
 		all.energy_mj += c.energy_mj;
 		all.ends_us += c.ends_us;
 		all.late_us += c.late_us;
@@ -242,14 +260,16 @@ TEST_WITH(no_member_draws_more_than_the_power_cap, bench_setup, plan_bench_teard
 	free_ = search(&b->p, &(struct hes_joint_options){ .seed = 1 });
 	for (size_t i = 0; i < hes_joint_front(free_)->n; i++)
 		most_mw = fmax(most_mw, cost_of(&b->p, free_, i).peak_mw);
-	capped = search(&b->p, &(struct hes_joint_options){ .seed = 1, .power_cap_mw = 0.8 * most_mw });
+	capped = search(&b->p,
+			&(struct hes_joint_options){ .seed = 1, .power_cap_mw = 0.8 * most_mw });
 	for (size_t i = 0; i < hes_joint_front(capped)->n; i++)
 		assert_true(cost_of(&b->p, capped, i).peak_mw <= 0.8 * most_mw);
 	hes_joint_free(free_);
 	hes_joint_free(capped);
 }
 
-/* Over some seeds, for one search may be lucky; few evaluations, for the ends of twelve jobs' front are soon found. */
+/* Over some seeds, for one search may be lucky; few evaluations, for the ends of twelve jobs' front
+ * are soon found. */
 TEST_WITH(a_search_finds_most_where_it_is_wanted, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
@@ -257,8 +277,12 @@ TEST_WITH(a_search_finds_most_where_it_is_wanted, bench_setup, plan_bench_teardo
 
 	make_twelve_jobs(b);
 	for (uint64_t seed = 1; seed <= 8; seed++)
-		for (enum hes_joint_wanted wanted = HES_JOINT_BALANCED; wanted <= HES_JOINT_JCT; wanted++) {
-			struct hes_joint *j = search(&b->p, &(struct hes_joint_options){ .seed = seed, .wanted = wanted, .evaluations = 6000 });
+		for (enum hes_joint_wanted wanted = HES_JOINT_BALANCED; wanted <= HES_JOINT_JCT;
+		     wanted++) {
+			struct hes_joint *j =
+				search(&b->p, &(struct hes_joint_options){ .seed = seed,
+									   .wanted = wanted,
+									   .evaluations = 6000 });
 			const struct hes_pareto *f = hes_joint_front(j);
 			const size_t last = f->n - 1, member = hes_joint_wanted(j);
 
@@ -268,11 +292,14 @@ TEST_WITH(a_search_finds_most_where_it_is_wanted, bench_setup, plan_bench_teardo
 			least_us[wanted] += f->v[last].at.jct_us;
 			hes_joint_free(j);
 		}
-	assert_true(least_mj[HES_JOINT_ENERGY] < least_mj[HES_JOINT_BALANCED] && least_mj[HES_JOINT_ENERGY] < least_mj[HES_JOINT_JCT]);
-	assert_true(least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_BALANCED] && least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_ENERGY]);
+	assert_true(least_mj[HES_JOINT_ENERGY] < least_mj[HES_JOINT_BALANCED] &&
+		    least_mj[HES_JOINT_ENERGY] < least_mj[HES_JOINT_JCT]);
+	assert_true(least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_BALANCED] &&
+		    least_us[HES_JOINT_JCT] <= least_us[HES_JOINT_ENERGY]);
 }
 
-/* Of its gains in energy and in time over the knee of Algorithm 1's front. The larger gain is largest at an end. */
+/* Of its gains in energy and in time over the knee of Algorithm 1's front. The larger gain is
+ * largest at an end. */
 TEST_WITH(balanced_is_the_member_whose_smaller_gain_is_largest, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
@@ -290,7 +317,8 @@ TEST_WITH(balanced_is_the_member_whose_smaller_gain_is_largest, bench_setup, pla
 		const struct hes_objectives *at = &hes_joint_front(j)->v[i].at;
 		double *most = &gain[i == hes_joint_wanted(j)];
 
-		*most = fmax(*most, fmin(1 - at->energy_mj / over.energy_mj, 1 - at->jct_us / over.jct_us));
+		*most = fmax(*most, fmin(1 - at->energy_mj / over.energy_mj,
+					 1 - at->jct_us / over.jct_us));
 	}
 	assert_true(gain[1] > gain[0]);
 	hes_joint_free(j);
@@ -314,7 +342,8 @@ TEST_WITH(a_deadline_that_can_be_met_is_met_by_every_member, bench_setup, plan_b
 	hes_joint_free(found);
 }
 
-/* What breaks constraints least is all that is kept, so that one such deadline once cost the other jobs a fifth of both objectives. */
+/* What breaks constraints least is all that is kept, so that one such deadline once cost the other
+ * jobs a fifth of both objectives. */
 TEST_WITH(a_deadline_that_no_plan_can_meet_costs_nobody_anything, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
@@ -333,7 +362,8 @@ TEST_WITH(a_deadline_that_no_plan_can_meet_costs_nobody_anything, bench_setup, p
 	hes_joint_free(with);
 }
 
-TEST_WITH(a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it, bench_setup, plan_bench_teardown)
+TEST_WITH(a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it, bench_setup,
+	  plan_bench_teardown)
 {
 	struct bench *b = *state;
 	const double slower = 2, least_us = 27e6 * (0.5 + 0.5 / slower);
@@ -341,7 +371,8 @@ TEST_WITH(a_deadline_is_hopeless_only_where_the_fastest_clock_misses_it, bench_s
 	for (size_t t = 0; t < b->catalogue.n; t++)
 		b->catalogue.types[t].clock_default_mhz /= (uint32_t)slower;
 	add_job(b, "light", 30000, 1000)->has_deadline = true;
-	b->v[0].deadline_us = (int64_t)(0.9992 * least_us); /* with co-runners it might be a thousandth quicker */
+	b->v[0].deadline_us =
+		(int64_t)(0.9992 * least_us); /* with co-runners it might be a thousandth quicker */
 	make_problem(b);
 	assert_true(isfinite(b->p.jobs[0].deadline_us) && b->p.jobs[0].least_us == 0);
 	hes_problem_finish(&b->p);
@@ -382,7 +413,8 @@ TEST_WITH(the_bound_is_below_every_plan_and_near_one_that_is_best, bench_setup, 
 		assert_int_equal(hes_joint_bounds(j, i, &least), 0);
 		assert_true(least.least_mj > 0.6 * at->energy_mj);
 		assert_true(least.least_jct_us > 0.3 * at->jct_us);
-		/* Nobody who is at least as quick takes less; nobody who takes no more is quicker. */
+		/* Nobody who is at least as quick takes less; nobody who takes no more is quicker.
+		 */
 		for (size_t k = i; k < hes_joint_front(j)->n; k++)
 			assert_true(hes_joint_front(j)->v[k].at.energy_mj >= least.least_mj);
 		for (size_t k = 0; k <= i; k++)
@@ -402,7 +434,8 @@ static double least_energy(const struct hes_pareto *all, double jct_us)
 	return least_mj;
 }
 
-/* How much of the least energy the bound proves at a sum of completion times; what is known of a plan is a guess. */
+/* How much of the least energy the bound proves at a sum of completion times; what is known of a
+ * plan is a guess. */
 static double proven(const struct hes_problem *p, const struct hes_pareto *all, double jct_us)
 {
 	const double least_mj = least_energy(all, jct_us);
@@ -410,19 +443,25 @@ static double proven(const struct hes_problem *p, const struct hes_pareto *all, 
 	struct hes_bounds bound;
 
 	for (size_t i = 0; i < p->n; i++)
-		known[i] = (struct hes_timeline_times){ .end_us = jct_us / (double)p->n * (0.5 + 0.2 * (double)i),
-						    .energy_mj = least_mj / (double)p->n };
-	assert_int_equal(hes_bound(p, &p->rates, 1, known, &(struct hes_objectives){ least_mj, jct_us }, &bound), 0);
+		known[i] = (struct hes_timeline_times){ .end_us = jct_us / (double)p->n *
+								  (0.5 + 0.2 * (double)i),
+							.energy_mj = least_mj / (double)p->n };
+	assert_int_equal(hes_bound(p, &p->rates, 1, known,
+				   &(struct hes_objectives){ least_mj, jct_us }, &bound),
+			 0);
 	if (bound.least_mj > least_mj * (1 + 1e-9))
 		fail_msg("%g mJ, but %g are enough for %g us", bound.least_mj, least_mj, jct_us);
 	for (size_t i = 0; i < all->n; i++)
-		if (all->v[i].at.energy_mj <= least_mj && all->v[i].at.jct_us < bound.least_jct_us * (1 - 1e-9))
-			fail_msg("%g us, but %g mJ are enough for %g", bound.least_jct_us, least_mj, all->v[i].at.jct_us);
+		if (all->v[i].at.energy_mj <= least_mj &&
+		    all->v[i].at.jct_us < bound.least_jct_us * (1 - 1e-9))
+			fail_msg("%g us, but %g mJ are enough for %g", bound.least_jct_us, least_mj,
+				 all->v[i].at.jct_us);
 	return bound.least_mj / least_mj;
 }
 
 /* Every plan of batches, and the open queues that a search found. */
-TEST_WITH(at_no_completion_time_is_the_bound_above_the_least_energy, bench_setup, plan_bench_teardown)
+TEST_WITH(at_no_completion_time_is_the_bound_above_the_least_energy, bench_setup,
+	  plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_pareto all = { 0 };
@@ -445,7 +484,8 @@ TEST_WITH(at_no_completion_time_is_the_bound_above_the_least_energy, bench_setup
 	hes_pareto_free(&all);
 }
 
-/* Two GPUs of a type, two short jobs, then a long one: in pieces on both GPUs at once it would end sooner. */
+/* Two GPUs of a type, two short jobs, then a long one: in pieces on both GPUs at once it would end
+ * sooner. */
 TEST_WITH(the_bound_knows_that_a_job_runs_in_one_place_at_a_time, bench_setup, plan_bench_teardown)
 {
 	static const double ends_us[] = { 2e5, 2e5, 18e5 };
@@ -458,9 +498,14 @@ TEST_WITH(the_bound_knows_that_a_job_runs_in_one_place_at_a_time, bench_setup, p
 	make_problem(b);
 	b->p.gpus[0].type = b->p.gpus[1].type;
 	for (uint32_t i = 0; i < N(ends_us); i++)
-		known[i] = (struct hes_timeline_times){ .start_us = i < 2 ? 0 : 2e5, .end_us = ends_us[i],
-						    .energy_mj = b->p.cost[1 * b->p.n + i].energy_mj };
-	assert_int_equal(hes_bound(&b->p, &b->p.rates, 1, known, &(struct hes_objectives){ 150000, 22e5 }, &bound), 0);
+		known[i] =
+			(struct hes_timeline_times){ .start_us = i < 2 ? 0 : 2e5,
+						     .end_us = ends_us[i],
+						     .energy_mj =
+							     b->p.cost[1 * b->p.n + i].energy_mj };
+	assert_int_equal(hes_bound(&b->p, &b->p.rates, 1, known,
+				   &(struct hes_objectives){ 150000, 22e5 }, &bound),
+			 0);
 	assert_true(bound.least_jct_us > 0.97 * 22e5 && bound.least_jct_us <= 22e5);
 	assert_true(bound.least_mj > 0.99 * 150000 && bound.least_mj <= 150000);
 }
@@ -470,7 +515,8 @@ TEST(more_jobs_are_searched_no_less)
 {
 	for (size_t n = 8; n < 2000; n++)
 		if (hes_joint_evaluations(n + 1, 8) < hes_joint_evaluations(n, 8))
-			fail_msg("%" PRIu64 " evaluations for %zu jobs, fewer for one more", hes_joint_evaluations(n, 8), n);
+			fail_msg("%" PRIu64 " evaluations for %zu jobs, fewer for one more",
+				 hes_joint_evaluations(n, 8), n);
 }
 
 /* A clock that runs a thousandth a look. */
@@ -493,12 +539,14 @@ TEST_WITH(a_clock_ends_the_search_wherever_it_is, bench_setup, plan_bench_teardo
 	double late = 5, now = 0;
 
 	make_six_jobs(b);
-	j = search(&b->p, &(struct hes_joint_options){ .seed = 1, .spent = tick, .spent_ctx = &now });
+	j = search(&b->p,
+		   &(struct hes_joint_options){ .seed = 1, .spent = tick, .spent_ctx = &now });
 	assert_true(now >= 1);
 	assert_true(hes_joint_front(j)->n > 1);
 	hes_joint_free(j);
-	j = search(&b->p, &(struct hes_joint_options){ .seed = 1, .spent = tick, .spent_ctx = &late });
-	assert_true(hes_joint_front(j)->n >= 1); /* the start at least, */
+	j = search(&b->p,
+		   &(struct hes_joint_options){ .seed = 1, .spent = tick, .spent_ctx = &late });
+	assert_true(hes_joint_front(j)->n >= 1);   /* the start at least, */
 	assert_true(hes_joint_evaluated(j) < 200); /* and hardly more */
 	hes_joint_free(j);
 }
@@ -507,8 +555,13 @@ TEST_WITH(a_clock_ends_the_search_wherever_it_is, bench_setup, plan_bench_teardo
 TEST_WITH(a_queue_begins_together_with_running_jobs, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
-	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
-					     .end_us = 1000000, .left = .5 };
+	const struct hes_running running = { .job = 1,
+					     .gpu = 0,
+					     .sm_pct = 60,
+					     .clock_mhz = 1590,
+					     .start_us = -1000000,
+					     .end_us = 1000000,
+					     .left = .5 };
 	const struct hes_timeline_item items[] = { { 0, 40, 11 }, { 0, 50, 11 } };
 	struct hes_timeline_times together, behind;
 	struct hes_timeline_cost c;
@@ -523,7 +576,8 @@ TEST_WITH(a_queue_begins_together_with_running_jobs, bench_setup, plan_bench_tea
 	hes_timeline_run(&b->p, b->p.rates, 0, &items[0], 1, &c, &together);
 	hes_timeline_run(&b->p, b->p.rates, 0, &items[1], 1, &c, &behind);
 	assert_true(together.start_us == 0);
-	/* Half of 2000 iterations of a millisecond are left: a second, the two slowing each other but for a while. */
+	/* Half of 2000 iterations of a millisecond are left: a second, the two slowing each other
+	 * but for a while. */
 	assert_true(behind.start_us > 0 && behind.start_us < 1100000);
 }
 
@@ -535,7 +589,12 @@ TEST_WITH(more_than_a_gpu_takes_cannot_run_there, bench_setup, plan_bench_teardo
 	for (uint32_t i = 0; i < HES_MAX_SHARING + 2; i++)
 		add_job(b, "light", 1000, 100);
 	for (uint32_t i = 0; i <= HES_MAX_SHARING; i++)
-		running[i] = (struct hes_running){ .job = i + 1, .gpu = 0, .sm_pct = 10, .clock_mhz = 1590, .end_us = 1000, .left = 1 };
+		running[i] = (struct hes_running){ .job = i + 1,
+						   .gpu = 0,
+						   .sm_pct = 10,
+						   .clock_mhz = 1590,
+						   .end_us = 1000,
+						   .left = 1 };
 	b->request.n_waiting = 1;
 	b->request.running = running;
 	b->request.n_running = HES_MAX_SHARING + 1;
@@ -548,7 +607,9 @@ TEST_WITH(more_than_a_gpu_takes_cannot_run_there, bench_setup, plan_bench_teardo
 TEST_WITH(what_runs_is_a_job_on_a_gpu_and_goes_by_gpu, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
-	struct hes_running running[2] = { { .job = 1, .gpu = 1, .sm_pct = 10, .clock_mhz = 1590, .end_us = 1000, .left = 1 } };
+	struct hes_running running[2] = {
+		{ .job = 1, .gpu = 1, .sm_pct = 10, .clock_mhz = 1590, .end_us = 1000, .left = 1 }
+	};
 
 	for (int i = 0; i < 3; i++)
 		add_job(b, "light", 1000, 100);
@@ -558,7 +619,8 @@ TEST_WITH(what_runs_is_a_job_on_a_gpu_and_goes_by_gpu, bench_setup, plan_bench_t
 	running[1] = running[0];
 	running[1].gpu = 0;
 	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -EINVAL);
-	assert_string_equal(b->err.msg, "running job 1: GPU number 0 after number 1; running jobs go by GPU");
+	assert_string_equal(b->err.msg,
+			    "running job 1: GPU number 0 after number 1; running jobs go by GPU");
 	running[0].gpu = 7;
 	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -EINVAL);
 	assert_string_equal(b->err.msg, "running job 0: GPU number 7; the fleet has 2");
@@ -572,8 +634,13 @@ TEST_WITH(what_runs_is_a_job_on_a_gpu_and_goes_by_gpu, bench_setup, plan_bench_t
 TEST_WITH(a_plan_tells_what_becomes_of_the_jobs_that_run, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
-	const struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = -1000000,
-					     .end_us = 1000000, .left = .5 };
+	const struct hes_running running = { .job = 1,
+					     .gpu = 0,
+					     .sm_pct = 60,
+					     .clock_mhz = 1590,
+					     .start_us = -1000000,
+					     .end_us = 1000000,
+					     .left = .5 };
 	const struct hes_timeline_item item = { 0, 40, 11 };
 	struct hes_plan alone, together;
 
@@ -597,4 +664,7 @@ TEST_WITH(a_plan_tells_what_becomes_of_the_jobs_that_run, bench_setup, plan_benc
 	hes_plan_finish(&together);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* test_journal.c - the runner's journal: written rows are read back, failed writes leave nothing, older versions of the store. */
+/* test_journal.c - the runner's journal: written rows are read back, failed writes leave nothing,
+ * older versions of the store. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,19 +11,33 @@
 #include "unit_test.h"
 
 static const struct hes_run_gpu gpus[] = {
-	{ .gpu = "a/0", .gpu_type = "T4", .uuid = "GPU-1", .planned_mj = 7000, .planned_busy_us = 300 },
+	{ .gpu = "a/0",
+	  .gpu_type = "T4",
+	  .uuid = "GPU-1",
+	  .planned_mj = 7000,
+	  .planned_busy_us = 300 },
 	{ .gpu = "a/1", .gpu_type = "T4", .uuid = "GPU-2", .planned_mj = 0, .planned_busy_us = 0 },
 };
 static const struct hes_run_job jobs[] = {
-	{ .job = "z", .workload = "net", .gpu = "a/0", .sm_pct = 40, .planned_start_us = 0, .planned_end_us = 100 },
-	{ .job = "y", .workload = "net", .gpu = "a/0", .sm_pct = 60, .planned_start_us = 0, .planned_end_us = 300 },
+	{ .job = "z",
+	  .workload = "net",
+	  .gpu = "a/0",
+	  .sm_pct = 40,
+	  .planned_start_us = 0,
+	  .planned_end_us = 100 },
+	{ .job = "y",
+	  .workload = "net",
+	  .gpu = "a/0",
+	  .sm_pct = 60,
+	  .planned_start_us = 0,
+	  .planned_end_us = 300 },
 };
 
 /* A store with a journal. */
 struct bench {
-	struct hes_store   *store;
+	struct hes_store *store;
 	struct hes_journal *journal;
-	struct hes_run      run;
+	struct hes_run run;
 };
 
 static void open_bench(struct bench *b)
@@ -44,7 +59,9 @@ static void begin_run(struct bench *b)
 {
 	struct hes_err err = { 0 };
 
-	b->run = (struct hes_run){ .plan_key = UINT64_MAX, .started_us = 1000, .runner = { 12, 34, "boot" } };
+	b->run = (struct hes_run){ .plan_key = UINT64_MAX,
+				   .started_us = 1000,
+				   .runner = { 12, 34, "boot" } };
 	strcpy(b->run.plan, "plan.json");
 	strcpy(b->run.folder, "/runs/1");
 	strcpy(b->run.host, "here");
@@ -55,9 +72,18 @@ static void begin_run(struct bench *b)
 /* Runs on several nodes. */
 TEST_WITH(waiting_jobs_are_placed_again_on_gpus_that_are_new, store_set_up, store_tear_down)
 {
-	const struct hes_run_gpu more[] = { { .gpu = "a/1", .gpu_type = "T4", .uuid = "GPU-9", .planned_mj = 7 }, { .gpu = "b/0", .gpu_type = "V100", .uuid = "GPU-3", .planned_mj = 5 } };
-	const struct hes_run_job moved = { .job = "y", .gpu = "b/0", .sm_pct = 100, .planned_start_us = 500, .planned_end_us = 900 };
-	const struct hes_run_job failed = { .job = "y", .state = HES_RUN_JOB_FAILED, .start_us = 1, .end_us = 2 };
+	const struct hes_run_gpu more[] = {
+		{ .gpu = "a/1", .gpu_type = "T4", .uuid = "GPU-9", .planned_mj = 7 },
+		{ .gpu = "b/0", .gpu_type = "V100", .uuid = "GPU-3", .planned_mj = 5 }
+	};
+	const struct hes_run_job moved = { .job = "y",
+					   .gpu = "b/0",
+					   .sm_pct = 100,
+					   .planned_start_us = 500,
+					   .planned_end_us = 900 };
+	const struct hes_run_job failed = {
+		.job = "y", .state = HES_RUN_JOB_FAILED, .start_us = 1, .end_us = 2
+	};
 	struct hes_run_gpu *g;
 	struct hes_run_job *j;
 	struct bench b;
@@ -88,8 +114,15 @@ TEST_WITH(waiting_jobs_are_placed_again_on_gpus_that_are_new, store_set_up, stor
 
 TEST_WITH(a_cleared_run_keeps_its_jobs_and_gpus_alone, store_set_up, store_tear_down)
 {
-	const struct hes_run_job done = { .job = "z", .state = HES_RUN_JOB_DONE, .start_us = 1, .end_us = 2, .has_energy = true, .energy_mj = 3 };
-	const struct hes_run_meter meter = { .session = 1, .gpu = "a/0", .measured_us = 5, .energy_mj = 6 };
+	const struct hes_run_job done = { .job = "z",
+					  .state = HES_RUN_JOB_DONE,
+					  .start_us = 1,
+					  .end_us = 2,
+					  .has_energy = true,
+					  .energy_mj = 3 };
+	const struct hes_run_meter meter = {
+		.session = 1, .gpu = "a/0", .measured_us = 5, .energy_mj = 6
+	};
 	struct hes_run_gpu took = gpus[0], *g;
 	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0" }, *attempts;
 	struct hes_run_meter *meters;
@@ -190,7 +223,7 @@ TEST_WITH(a_run_is_found_by_its_plan, store_set_up, store_tear_down)
 	assert_false(g[0].measured);
 	assert_int_equal(hes_journal_jobs(b.journal, 2, &j, &n, NULL), 0);
 	assert_int_equal(n, 2);
-	assert_string_equal(j[0].job, "z");  /* the order they came in */
+	assert_string_equal(j[0].job, "z"); /* the order they came in */
 	assert_int_equal(j[1].planned_end_us, 300);
 	assert_int_equal(j[1].state, HES_RUN_JOB_WAITING);
 	free(g);
@@ -198,15 +231,33 @@ TEST_WITH(a_run_is_found_by_its_plan, store_set_up, store_tear_down)
 	close_bench(&b);
 }
 
-TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_set_up, store_tear_down)
+TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_set_up,
+	  store_tear_down)
 {
 	char command[] = "./job.sh 'of two words'";
 	const int64_t busy_us[2] = { 50, 0 };
 	struct hes_run_added two[2] = {
-		{ .job = { .id = "p", .workload = "net", .batch_size = 4, .iterations = 1u << 31, .memory_mib = 9, .command = command },
-		  .gpu = "a/0", .sm_pct = 30, .clock_mhz = 900, .together = 4, .shares_pct = 200, .before = "y",
-		  .planned_start_us = 100, .planned_end_us = 350, .planned_mj = 70 },
-		{ .job = { .id = "q", .workload = "net", .batch_size = 1, .iterations = 1, .command = command }, .gpu = "a/1" },
+		{ .job = { .id = "p",
+			   .workload = "net",
+			   .batch_size = 4,
+			   .iterations = 1u << 31,
+			   .memory_mib = 9,
+			   .command = command },
+		  .gpu = "a/0",
+		  .sm_pct = 30,
+		  .clock_mhz = 900,
+		  .together = 4,
+		  .shares_pct = 200,
+		  .before = "y",
+		  .planned_start_us = 100,
+		  .planned_end_us = 350,
+		  .planned_mj = 70 },
+		{ .job = { .id = "q",
+			   .workload = "net",
+			   .batch_size = 1,
+			   .iterations = 1,
+			   .command = command },
+		  .gpu = "a/1" },
 	};
 	enum hes_run_state ended = HES_RUN_DONE;
 	struct hes_run_added *v;
@@ -238,16 +289,22 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 	free(g);
 	/* A name that is there: nothing of the call is written. */
 	strcpy(two[0].job.id, "new");
-	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, 2, busy_us, &err), -EEXIST);
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 2, 60, 2, busy_us, &err),
+			 -EEXIST);
 	assert_non_null(strstr(err.msg, "run 1 has a job q already"));
 	/* Placements that know the first of the added jobs only. */
-	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 1, busy_us, &err), -EAGAIN);
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 1, busy_us, &err),
+			 -EAGAIN);
 	assert_int_equal(hes_journal_added_waiting(b.journal, b.run.id, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	/* A number that only a damaged row has. */
-	assert_int_equal(hes_db_exec(b.store, "UPDATE added_jobs SET clock_mhz = 4294968196 WHERE id = 1", NULL), 0);
+	assert_int_equal(hes_db_exec(b.store,
+				     "UPDATE added_jobs SET clock_mhz = 4294968196 WHERE id = 1",
+				     NULL),
+			 0);
 	assert_int_equal(hes_journal_added(b.journal, b.run.id, 0, &v, &n, &err), -EBADMSG);
-	assert_non_null(strstr(err.msg, "job p, which was added to a run, has numbers out of their range"));
+	assert_non_null(
+		strstr(err.msg, "job p, which was added to a run, has numbers out of their range"));
 	/* The runner has the first only. */
 	assert_int_equal(hes_journal_added_taken(b.journal, b.run.id, 1, NULL), 0);
 	assert_int_equal(hes_journal_run_ended(b.journal, b.run.id, &ended, 2000, NULL), 0);
@@ -259,15 +316,27 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 	assert_int_equal(hes_journal_run_ended(b.journal, b.run.id, &ended, 2000, NULL), 0);
 	assert_int_equal(hes_journal_run(b.journal, b.run.id, &b.run, NULL), 0);
 	assert_int_equal(b.run.state, HES_RUN_DONE);
-	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 2, busy_us, &err), -ESHUTDOWN);
+	assert_int_equal(hes_journal_add(b.journal, b.run.id, two, 1, 60, 2, busy_us, &err),
+			 -ESHUTDOWN);
 	close_bench(&b);
 }
 
 TEST_WITH(an_attempt_goes_from_planned_to_judged, store_set_up, store_tear_down)
 {
-	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40, .clock_mhz = 900, .started_us = 5 }, *v;
+	struct hes_attempt a = { .job = "z",
+				 .number = 1,
+				 .gpu = "a/0",
+				 .sm_pct = 40,
+				 .clock_mhz = 900,
+				 .started_us = 5 },
+			   *v;
 	const struct hes_run_process p = { 77, 88, "boot" };
-	struct hes_run_job r = { .job = "z", .state = HES_RUN_JOB_DONE, .start_us = 5, .end_us = 99, .has_energy = true, .energy_mj = 42 };
+	struct hes_run_job r = { .job = "z",
+				 .state = HES_RUN_JOB_DONE,
+				 .start_us = 5,
+				 .end_us = 99,
+				 .has_energy = true,
+				 .energy_mj = 42 };
 	struct hes_run_job *j;
 	struct bench b;
 	size_t n;
@@ -280,7 +349,8 @@ TEST_WITH(an_attempt_goes_from_planned_to_judged, store_set_up, store_tear_down)
 	assert_int_equal(v[0].process.pid, 0);
 	free(v);
 	assert_int_equal(hes_journal_attempt_runs(b.journal, a.id, &p, NULL), 0);
-	assert_int_equal(hes_journal_attempt_ended(b.journal, a.id, 99, 0, HES_VERDICT_DONE, NULL), 0);
+	assert_int_equal(hes_journal_attempt_ended(b.journal, a.id, 99, 0, HES_VERDICT_DONE, NULL),
+			 0);
 	assert_int_equal(hes_journal_result(b.journal, b.run.id, &r, NULL), 0);
 	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
 	assert_int_equal(n, 1);
@@ -318,7 +388,8 @@ TEST_WITH(a_transaction_is_dropped_as_a_whole, store_set_up, store_tear_down)
 	open_bench(&b);
 	begin_run(&b);
 	assert_int_equal(hes_journal_begin(b.journal, NULL), 0);
-	assert_int_equal(hes_journal_act(b.journal, b.run.id, 1, "a/0", NULL, "lock the clock", NULL), 0);
+	assert_int_equal(
+		hes_journal_act(b.journal, b.run.id, 1, "a/0", NULL, "lock the clock", NULL), 0);
 	assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a, NULL), 0);
 	assert_int_equal(hes_journal_end(b.journal, -EIO, NULL), -EIO);
 	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
@@ -379,7 +450,8 @@ TEST_WITH(measured_energy_of_a_gpu_is_kept, store_set_up, store_tear_down)
 
 TEST_WITH(joules_of_attempts_and_sessions_are_kept, store_set_up, store_tear_down)
 {
-	struct hes_attempt a[] = { { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40 }, { .job = "z", .number = 2, .gpu = "a/0", .sm_pct = 40 } };
+	struct hes_attempt a[] = { { .job = "z", .number = 1, .gpu = "a/0", .sm_pct = 40 },
+				   { .job = "z", .number = 2, .gpu = "a/0", .sm_pct = 40 } };
 	struct hes_run_meter m = { 1, "a/0", 500, 70 }, next = { 2, "a/0", 100, 20 }, *meters;
 	struct hes_attempt *v;
 	struct hes_run_job *j;
@@ -399,7 +471,8 @@ TEST_WITH(joules_of_attempts_and_sessions_are_kept, store_set_up, store_tear_dow
 	assert_int_equal(hes_journal_meter(b.journal, b.run.id, &next, NULL), 0);
 	assert_int_equal(hes_journal_power(b.journal, b.run.id, 5, 6, NULL), 0);
 	assert_int_equal(hes_journal_end(b.journal, 0, NULL), 0);
-	assert_int_equal(hes_journal_attempt_ended(b.journal, a[0].id, 99, 1, HES_VERDICT_FAILED, NULL), 0);
+	assert_int_equal(
+		hes_journal_attempt_ended(b.journal, a[0].id, 99, 1, HES_VERDICT_FAILED, NULL), 0);
 	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
 	assert_true(v[0].has_energy && v[0].energy_mj == 30 && !v[1].has_energy);
 	free(v);
@@ -426,10 +499,12 @@ TEST_WITH(after_a_light_transaction_commits_wait_for_the_disk_again, store_set_u
 	open_bench(&b);
 	for (int rc = 0; rc > -2; rc--) {
 		assert_int_equal(hes_journal_begin_light(b.journal, NULL), 0);
-		assert_int_equal(hes_db_number(b.store, "PRAGMA synchronous", &synchronous, NULL), 0);
+		assert_int_equal(hes_db_number(b.store, "PRAGMA synchronous", &synchronous, NULL),
+				 0);
 		assert_int_equal(synchronous, 1);
 		assert_int_equal(hes_journal_end(b.journal, rc, NULL), rc);
-		assert_int_equal(hes_db_number(b.store, "PRAGMA synchronous", &synchronous, NULL), 0);
+		assert_int_equal(hes_db_number(b.store, "PRAGMA synchronous", &synchronous, NULL),
+				 0);
 		assert_int_equal(synchronous, 2);
 	}
 	close_bench(&b);
@@ -444,10 +519,16 @@ TEST_WITH(a_run_from_before_joules_of_attempts_is_read, store_set_up, store_tear
 
 	assert_int_equal(sqlite3_open(store_path, &old.db), SQLITE_OK);
 	assert_int_equal(hes_schema_bring_up(&old, hes_schema_steps, 2, NULL), 0);
-	assert_int_equal(hes_db_exec(&old, "INSERT INTO runs (id, plan_key, plan, folder, host, started_us, state, runner_pid, runner_start,"
-				     " runner_boot) VALUES (1, 2, 'p', 'f', 'h', 3, 'stopped', 4, 5, 'b');"
-				     "INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, started_us)"
-				     " VALUES (1, 'z', 1, 'a/0', 40, 0, 7)", NULL), 0);
+	assert_int_equal(
+		hes_db_exec(&old,
+			    "INSERT INTO runs (id, plan_key, plan, folder, host, started_us, "
+			    "state, runner_pid, runner_start,"
+			    " runner_boot) VALUES (1, 2, 'p', 'f', 'h', 3, 'stopped', 4, 5, 'b');"
+			    "INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, "
+			    "started_us)"
+			    " VALUES (1, 'z', 1, 'a/0', 40, 0, 7)",
+			    NULL),
+		0);
 	sqlite3_close(old.db);
 	open_bench(&b);
 	assert_int_equal(hes_journal_attempts(b.journal, 1, &v, &n, NULL), 0);
@@ -464,7 +545,11 @@ TEST_WITH(a_store_without_a_journal_gets_one_and_keeps_its_rows, store_set_up, s
 
 	assert_int_equal(sqlite3_open(store_path, &old.db), SQLITE_OK);
 	assert_int_equal(hes_schema_bring_up(&old, hes_schema_steps, 1, NULL), 0);
-	assert_int_equal(hes_db_exec(&old, "INSERT INTO origins (at_us, source, name) VALUES (3, 'imported', 'x')", NULL), 0);
+	assert_int_equal(
+		hes_db_exec(&old,
+			    "INSERT INTO origins (at_us, source, name) VALUES (3, 'imported', 'x')",
+			    NULL),
+		0);
 	sqlite3_close(old.db);
 	open_bench(&b);
 	begin_run(&b);
@@ -489,12 +574,14 @@ static void write_until_killed(int acknowledge)
 	for (uint32_t i = 1;; i++) {
 		struct hes_attempt a = { .job = "z", .number = i, .gpu = "a/0", .sm_pct = 40 };
 
-		if (hes_journal_attempt(b.journal, b.run.id, &a, NULL) || write(acknowledge, "", 1) != 1)
+		if (hes_journal_attempt(b.journal, b.run.id, &a, NULL) ||
+		    write(acknowledge, "", 1) != 1)
 			_exit(1);
 	}
 }
 
-TEST_WITH(no_attempt_that_was_acknowledged_is_lost_when_the_writer_is_killed, store_set_up, store_tear_down)
+TEST_WITH(no_attempt_that_was_acknowledged_is_lost_when_the_writer_is_killed, store_set_up,
+	  store_tear_down)
 {
 	struct hes_attempt *v;
 	struct bench b;
@@ -522,4 +609,7 @@ TEST_WITH(no_attempt_that_was_acknowledged_is_lost_when_the_writer_is_killed, st
 	close_bench(&b);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

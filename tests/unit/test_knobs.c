@@ -98,4 +98,7 @@ TEST(a_mode_that_cannot_be_read_is_never_set)
 	assert_int_equal(b.mode, 7);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -43,8 +43,10 @@ TEST(lines_that_arrive_together_lose_no_iterations)
 	int printer;
 	struct lane l = lane_of(&printer);
 
-	says(&l, printer, 1, "heshare: 100 iterations\nheshare: 200 iterations\nheshare: 300 iterations\n");
-	says(&l, printer, 3, "heshare: 400 iterations\nheshare: 500 iterations\nheshare: 600 iterations\n");
+	says(&l, printer, 1,
+	     "heshare: 100 iterations\nheshare: 200 iterations\nheshare: 300 iterations\n");
+	says(&l, printer, 3,
+	     "heshare: 400 iterations\nheshare: 500 iterations\nheshare: 600 iterations\n");
 	says(&l, printer, 5, "heshare: 700 iterations\n");
 	assert_true(l.iterations == 600 && l.seconds == 4 && l.gaps == 2);
 	close(printer);
@@ -95,4 +97,7 @@ TEST(a_closed_output_is_dropped)
 	assert_int_equal(lane_look(&l, 3, NULL), 0);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -135,10 +135,19 @@ TEST_WITH(a_dropped_job_never_ran, set_up, tear_down)
 TEST_WITH(a_job_gets_its_environment_folder_and_output_and_no_other_descriptor, set_up, tear_down)
 {
 	struct place *p = *state;
-	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES=GPU-1", "PATH=/usr/bin:/bin", "EMPTY=", NULL };
-	static const char *const argv[] = { "sh", "-c", "echo $CUDA_VISIBLE_DEVICES $EMPTY. $HESHARE_LAUNCH; pwd; ls /proc/$$/fd; "
-					    "cat; echo on stderr >&2; cut -d ' ' -f 5,6 /proc/$$/stat", NULL };
-	const struct hes_launch l = { .argv = argv, .variables = variables, .folder = p->dir, .output = p->output, .output_fd = -1 };
+	static const char *const variables[] = { "CUDA_VISIBLE_DEVICES=GPU-1", "PATH=/usr/bin:/bin",
+						 "EMPTY=", NULL };
+	static const char *const argv[] = {
+		"sh", "-c",
+		"echo $CUDA_VISIBLE_DEVICES $EMPTY. $HESHARE_LAUNCH; pwd; ls /proc/$$/fd; "
+		"cat; echo on stderr >&2; cut -d ' ' -f 5,6 /proc/$$/stat",
+		NULL
+	};
+	const struct hes_launch l = { .argv = argv,
+				      .variables = variables,
+				      .folder = p->dir,
+				      .output = p->output,
+				      .output_fd = -1 };
 	struct hes_child c;
 	char expected[512];
 	int leak = open("/dev/null", O_RDONLY);
@@ -146,7 +155,8 @@ TEST_WITH(a_job_gets_its_environment_folder_and_output_and_no_other_descriptor, 
 
 	start(&l, &c);
 	pid = c.id.pid;
-	snprintf(expected, sizeof(expected), "GPU-1 . %s\n%s\n0\n1\n2\non stderr\n", c.mark, p->dir);
+	snprintf(expected, sizeof(expected), "GPU-1 . %s\n%s\n0\n1\n2\non stderr\n", c.mark,
+		 p->dir);
 	assert_int_equal(wait_for(&c).code, 0);
 	assert_memory_equal(text_of(p->output), expected, strlen(expected));
 	/* Leader of its session and of its process group. */
@@ -176,7 +186,10 @@ TEST_WITH(exit_statuses_and_signals_differ, set_up, tear_down)
 	static const struct {
 		const char *line;
 		int code, signal;
-	} rows[] = { { "exit 7", 7, 0 }, { "kill -SEGV $$", 128 + SIGSEGV, SIGSEGV }, { "exit 139", 139, 0 }, { "true", 0, 0 } };
+	} rows[] = { { "exit 7", 7, 0 },
+		     { "kill -SEGV $$", 128 + SIGSEGV, SIGSEGV },
+		     { "exit 139", 139, 0 },
+		     { "true", 0, 0 } };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct hes_launch l = { .shell = rows[i].line, .output_fd = -1 };
@@ -193,7 +206,8 @@ TEST_WITH(exit_statuses_and_signals_differ, set_up, tear_down)
 
 TEST_WITH(a_job_starts_with_default_signals, set_up, tear_down)
 {
-	const struct hes_launch l = { .shell = "kill -PIPE $$; kill -USR1 $$; exit 3", .output_fd = -1 };
+	const struct hes_launch l = { .shell = "kill -PIPE $$; kill -USR1 $$; exit 3",
+				      .output_fd = -1 };
 	sigset_t set, before;
 	struct hes_child c;
 
@@ -210,21 +224,35 @@ TEST_WITH(a_job_starts_with_default_signals, set_up, tear_down)
 TEST_WITH(a_wrong_launch_fails_with_a_sentence, set_up, tear_down)
 {
 	struct place *p = *state;
-	static const char *const nothing[] = { NULL }, *const absent[] = { "heshare-no-such-program", NULL },
-		*const bad[] = { "NOVALUE", NULL }, *const gone[] = { "/nowhere/program", NULL }, *const yes[] = { "true", NULL },
-		*const path[] = { "PATH=/usr/bin:/bin", NULL };
+	static const char *const
+		nothing[] = { NULL },
+		*const absent[] = { "heshare-no-such-program", NULL },
+		*const bad[] = { "NOVALUE", NULL }, *const gone[] = { "/nowhere/program", NULL },
+		*const yes[] = { "true", NULL }, *const path[] = { "PATH=/usr/bin:/bin", NULL };
 	const struct {
 		struct hes_launch l;
 		int hold, go;
 		const char *says;
 	} rows[] = {
 		{ { .argv = nothing, .output_fd = -1 }, -EINVAL, 0, "empty command" },
-		{ { .argv = absent, .variables = path, .output_fd = -1 }, -ENOENT, 0, "heshare-no-such-program" },
+		{ { .argv = absent, .variables = path, .output_fd = -1 },
+		  -ENOENT,
+		  0,
+		  "heshare-no-such-program" },
 		{ { .argv = yes, .variables = bad, .output_fd = -1 }, -EINVAL, 0, "NOVALUE" },
 		{ { .argv = yes, .folder = "/nowhere", .output_fd = -1 }, -ENOENT, 0, "/nowhere" },
-		{ { .argv = yes, .output = "/nowhere/output", .output_fd = -1 }, -ENOENT, 0, "/nowhere/output" },
-		{ { .argv = yes, .output = "/dev/null", .output_fd = -1 }, -EINVAL, 0, "not a plain file" },
-		{ { .argv = yes, .user = "no-such-user-here", .output_fd = -1 }, -ENOENT, 0, "no-such-user-here" },
+		{ { .argv = yes, .output = "/nowhere/output", .output_fd = -1 },
+		  -ENOENT,
+		  0,
+		  "/nowhere/output" },
+		{ { .argv = yes, .output = "/dev/null", .output_fd = -1 },
+		  -EINVAL,
+		  0,
+		  "not a plain file" },
+		{ { .argv = yes, .user = "no-such-user-here", .output_fd = -1 },
+		  -ENOENT,
+		  0,
+		  "no-such-user-here" },
 		{ { .argv = gone, .output_fd = -1 }, 0, -ENOENT, "running the command" },
 	};
 
@@ -248,7 +276,10 @@ TEST_WITH(a_wrong_launch_fails_with_a_sentence, set_up, tear_down)
 TEST_WITH(a_job_of_another_user_runs_as_that_user, set_up, tear_down)
 {
 	struct place *p = *state;
-	const struct hes_launch l = { .shell = "id -un; id -G; echo $HOME $USER", .user = "nobody", .output = p->output, .output_fd = -1 };
+	const struct hes_launch l = { .shell = "id -un; id -G; echo $HOME $USER",
+				      .user = "nobody",
+				      .output = p->output,
+				      .output_fd = -1 };
 	const struct passwd *nobody = getpwnam("nobody");
 	char expected[256];
 	struct hes_child c;
@@ -266,18 +297,23 @@ TEST_WITH(a_job_of_another_user_runs_as_that_user, set_up, tear_down)
 	}
 	start(&l, &c);
 	assert_int_equal(wait_for(&c).code, 0);
-	snprintf(expected, sizeof(expected), "nobody\n%d\n%s nobody\n", (int)nobody->pw_gid, nobody->pw_dir);
+	snprintf(expected, sizeof(expected), "nobody\n%d\n%s nobody\n", (int)nobody->pw_gid,
+		 nobody->pw_dir);
 	assert_string_equal(text_of(p->output), expected);
 }
 
 /* One in its session, one in a session of its own, one without the environment below that one. */
-#define FAMILY "sleep 1000 & setsid sleep 1001 & setsid sh -c 'env -i sleep 1002 & echo there; wait' & "
+#define FAMILY \
+	"sleep 1000 & setsid sleep 1001 & setsid sh -c 'env -i sleep 1002 & echo there; wait' & "
 
 TEST_WITH(processes_that_a_job_leaves_are_killed, set_up, tear_down)
 {
 	struct place *p = *state;
-	const struct hes_launch l = { .shell = FAMILY "while ! grep -q there output; do sleep 0.01; done; exit 4",
-				      .folder = p->dir, .output = p->output, .output_fd = -1 };
+	const struct hes_launch l = { .shell = FAMILY
+				      "while ! grep -q there output; do sleep 0.01; done; exit 4",
+				      .folder = p->dir,
+				      .output = p->output,
+				      .output_fd = -1 };
 	struct hes_child c;
 	struct hes_child_end end;
 
@@ -291,7 +327,10 @@ TEST_WITH(processes_that_a_job_leaves_are_killed, set_up, tear_down)
 TEST_WITH(killing_a_job_kills_its_descendants, set_up, tear_down)
 {
 	struct place *p = *state;
-	const struct hes_launch l = { .shell = "trap '' TERM; " FAMILY "wait; wait", .folder = p->dir, .output = p->output, .output_fd = -1 };
+	const struct hes_launch l = { .shell = "trap '' TERM; " FAMILY "wait; wait",
+				      .folder = p->dir,
+				      .output = p->output,
+				      .output_fd = -1 };
 	struct hes_child c;
 
 	start(&l, &c);
@@ -307,7 +346,11 @@ TEST_WITH(killing_a_job_kills_its_descendants, set_up, tear_down)
 TEST_WITH(a_job_that_ends_after_sigterm_is_not_killed, set_up, tear_down)
 {
 	struct place *p = *state;
-	const struct hes_launch l = { .shell = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done", .output = p->output, .output_fd = -1 };
+	const struct hes_launch l = {
+		.shell = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done",
+		.output = p->output,
+		.output_fd = -1
+	};
 	struct hes_child c;
 
 	start(&l, &c);
@@ -317,8 +360,8 @@ TEST_WITH(a_job_that_ends_after_sigterm_is_not_killed, set_up, tear_down)
 }
 
 /*
- * A tracer stops the process at its exit: it cannot be killed, like one that waits in the driver, until *@release is
- * closed.
+ * A tracer stops the process at its exit: it cannot be killed, like one that waits in the driver,
+ * until *@release is closed.
  */
 static void make_unkillable(pid_t pid, int *release)
 {
@@ -329,7 +372,8 @@ static void make_unkillable(pid_t pid, int *release)
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 	if (!fork()) {
 		close(ends[1]);
-		if (!ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT) && write(ready[1], "r", 1) == 1)
+		if (!ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT) &&
+		    write(ready[1], "r", 1) == 1)
 			while (read(ends[0], &c, 1) > 0)
 				;
 		_exit(0);
@@ -344,7 +388,9 @@ static void make_unkillable(pid_t pid, int *release)
 TEST_WITH(killing_does_not_wait_for_a_job_that_cannot_be_killed, set_up, tear_down)
 {
 	struct place *p = *state;
-	const struct hes_launch l = { .shell = "echo there; exec sleep 1000", .output = p->output, .output_fd = -1 };
+	const struct hes_launch l = { .shell = "echo there; exec sleep 1000",
+				      .output = p->output,
+				      .output_fd = -1 };
 	struct hes_child c;
 	struct hes_child_end end;
 	int release;
@@ -365,7 +411,10 @@ TEST_WITH(killing_does_not_wait_for_a_job_that_cannot_be_killed, set_up, tear_do
 TEST_WITH(a_job_has_not_ended_while_a_process_of_it_cannot_be_killed, set_up, tear_down)
 {
 	struct place *p = *state;
-	const struct hes_launch l = { .shell = "sleep 1000 & echo $!; read x <go; exit 3", .folder = p->dir, .output = p->output, .output_fd = -1 };
+	const struct hes_launch l = { .shell = "sleep 1000 & echo $!; read x <go; exit 3",
+				      .folder = p->dir,
+				      .output = p->output,
+				      .output_fd = -1 };
 	struct hes_child c;
 	struct hes_child_end end;
 	char go[96];
@@ -404,12 +453,16 @@ TEST_WITH(a_process_with_a_reused_pid_is_not_the_job, set_up, tear_down)
 	assert_int_equal(hes_process_open(&other), -ESRCH);
 	/* Nor are processes in the session of a reused pid. */
 	other.pid = getsid(0);
-	b = (struct hes_member_rule){ .leader = { .pid = other.pid, .started = 1 }, .mark = "", .cgroup = "", .mps_pipe = "" };
+	b = (struct hes_member_rule){ .leader = { .pid = other.pid, .started = 1 },
+				      .mark = "",
+				      .cgroup = "",
+				      .mps_pipe = "" };
 	assert_int_equal(hes_members_find(&b, 1, &m), 0);
 	free(m);
 }
 
-/* Ends after SIGTERM when the other one has it, too; with status 1 where that takes far too long. */
+/* Ends after SIGTERM when the other one has it, too; with status 1 where that takes far too long.
+ */
 static _Noreturn void end_together(int other)
 {
 	struct pollfd from = { .fd = other, .events = POLLIN };
@@ -421,7 +474,8 @@ static _Noreturn void end_together(int other)
 	_exit(sigwait(&set, &sig) || write(other, "", 1) != 1 || poll(&from, 1, 20000) != 1);
 }
 
-/* Workers of a job may wait for one another when they end: each has to have the signal before any is waited for. */
+/* Workers of a job may wait for one another when they end: each has to have the signal before any
+ * is waited for. */
 TEST(all_members_have_the_signal_before_one_is_waited_for)
 {
 	struct hes_member_rule b = { .mark = "", .cgroup = "", .mps_pipe = "" };
@@ -485,7 +539,9 @@ static void fork_program(const struct hes_launch *l, bool go, struct hes_child *
 TEST_WITH(a_job_dies_with_the_program_that_started_it, set_up, tear_down)
 {
 	struct place *p = *state;
-	const struct hes_launch l = { .shell = "while :; do sleep 0.1; echo alive; done", .output = p->output, .output_fd = -1 };
+	const struct hes_launch l = { .shell = "while :; do sleep 0.1; echo alive; done",
+				      .output = p->output,
+				      .output_fd = -1 };
 
 	for (int go = 0; go < 2; go++) {
 		struct hes_child job;
@@ -533,4 +589,7 @@ TEST_WITH(a_job_within_a_job_extends_its_mark, set_up, tear_down)
 	wait_for(&c);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

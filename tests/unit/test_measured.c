@@ -11,33 +11,46 @@
 #include "model/params.h"
 #include "unit_test.h"
 
-#define GPU_JSON \
-	"{\"format\": \"heshare measured GPU\", \"version\": 1, \"gpu\": {\"name\": \"NVIDIA L4\", \"gpu_type\": \"L4\",\n" \
-	"\"sm_count\": 58, \"power_limit_mw\": 60000, \"sm_clock_max_mhz\": null}, \"idle_power_mw\": 15500.5}\n"
-#define GPU "kind,mechanism,steady,power_mw,power_integral_mw,sm_clock_mhz,dram_active,throttle,"
+#define GPU_JSON                                                                               \
+	"{\"format\": \"heshare measured GPU\", \"version\": 1, \"gpu\": {\"name\": \"NVIDIA " \
+	"L4\", \"gpu_type\": \"L4\",\n"                                                        \
+	"\"sm_count\": 58, \"power_limit_mw\": 60000, \"sm_clock_max_mhz\": null}, "           \
+	"\"idle_power_mw\": 15500.5}\n"
+#define GPU    "kind,mechanism,steady,power_mw,power_integral_mw,sm_clock_mhz,dram_active,throttle,"
 #define MEMBER "workload,batch_size,precision,sm_share_pct,sms,iteration_us"
-#define SOLO GPU MEMBER ",locked_clock_mhz\n" \
-	"inference,none,1,50000,50100,2040,0.5,0x0,resnet50,8,tf32,100,58,9000,\n" \
-	"inference,mps,1,40000,40100,1900,0.3,0x4,resnet50,8,tf32,60,34,14000,\n" \
-	"inference,mps,1,30000,30100,2040,0.2,0x0,vgg19,8,tf32,40,,40000,\n" \
-	"inference,mps,1,35000,35100,900,0.2,0x0,vgg19,8,tf32,100,,50000,900\n"
-#define PAIRS GPU "first_workload,first_batch_size,first_precision,first_sm_share_pct,first_sms,first_iteration_us," \
-	"second_workload,second_batch_size,second_precision,second_sm_share_pct,second_sms,second_iteration_us\n" \
-	"inference,mps,1,55000,55100,1800,0.5,0x4,resnet50,8,tf32,60,34,15400,vgg19,8,tf32,40,,44000\n"
-#define GROUPS GPU MEMBER ",group,form\n" \
-	"inference,mps,1,58000,,1700,0.5,0x4,resnet50,8,tf32,33,,30000,0,equal3\n" \
-	"inference,mps,1,58000,,1700,0.5,0x4,vgg19,8,tf32,33,,60000,0,equal3\n" \
-	"inference,mps,1,58000,,1700,0.5,0x4,gpt2,8,tf32,33,,200000,0,equal3\n"
+#define SOLO                                                                                  \
+	GPU MEMBER ",locked_clock_mhz\n"                                                      \
+		   "inference,none,1,50000,50100,2040,0.5,0x0,resnet50,8,tf32,100,58,9000,\n" \
+		   "inference,mps,1,40000,40100,1900,0.3,0x4,resnet50,8,tf32,60,34,14000,\n"  \
+		   "inference,mps,1,30000,30100,2040,0.2,0x0,vgg19,8,tf32,40,,40000,\n"       \
+		   "inference,mps,1,35000,35100,900,0.2,0x0,vgg19,8,tf32,100,,50000,900\n"
+#define PAIRS                                                                                     \
+	GPU "first_workload,first_batch_size,first_precision,first_sm_share_pct,first_sms,first_" \
+	    "iteration_us,"                                                                       \
+	    "second_workload,second_batch_size,second_precision,second_sm_share_pct,second_sms,"  \
+	    "second_iteration_us\n"                                                               \
+	    "inference,mps,1,55000,55100,1800,0.5,0x4,resnet50,8,tf32,60,34,15400,vgg19,8,tf32,"  \
+	    "40,,44000\n"
+#define GROUPS                                                                                \
+	GPU MEMBER ",group,form\n"                                                            \
+		   "inference,mps,1,58000,,1700,0.5,0x4,resnet50,8,tf32,33,,30000,0,equal3\n" \
+		   "inference,mps,1,58000,,1700,0.5,0x4,vgg19,8,tf32,33,,60000,0,equal3\n"    \
+		   "inference,mps,1,58000,,1700,0.5,0x4,gpt2,8,tf32,33,,200000,0,equal3\n"
 
 enum file { GPU_FILE, SOLO_FILE, PAIRS_FILE, GROUPS_FILE, N_FILES };
 
-static const struct { const char *name, *text; } files[N_FILES] = {
-	{ "gpu.json", GPU_JSON }, { "solo.csv", SOLO }, { "pairs.csv", PAIRS }, { "groups.csv", GROUPS },
+static const struct {
+	const char *name, *text;
+} files[N_FILES] = {
+	{ "gpu.json", GPU_JSON },
+	{ "solo.csv", SOLO },
+	{ "pairs.csv", PAIRS },
+	{ "groups.csv", GROUPS },
 };
 
-static struct hes_model    *model;
+static struct hes_model *model;
 static struct hes_catalogue types;
-static char                 root[] = "/tmp/hes-measured-XXXXXX", dir[64];
+static char root[] = "/tmp/hes-measured-XXXXXX", dir[64];
 
 static void write_file(enum file which, const char *text)
 {
@@ -68,7 +81,8 @@ static void change(enum file which, const char *from, const char *to)
 	char changed[4096];
 
 	assert_non_null(at);
-	snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+	snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(at - text), text, to,
+		 at + strlen(from));
 	write_file(which, changed);
 }
 
@@ -80,8 +94,9 @@ static int load(void **state)
 	if (!mkdtemp(root))
 		return -1;
 	snprintf(dir, sizeof(dir), "%s/l4", root);
-	return mkdir(dir, 0700) || hes_model_load(NULL, &model, &err) || hes_model_add_inference(model, &err) ||
-	       hes_catalogue_load(NULL, &types, &err) || hes_model_derive(model, &types, &err);
+	return mkdir(dir, 0700) || hes_model_load(NULL, &model, &err) ||
+	       hes_model_add_inference(model, &err) || hes_catalogue_load(NULL, &types, &err) ||
+	       hes_model_derive(model, &types, &err);
 }
 
 static struct hes_observations o; /* of the last observe() */
@@ -164,7 +179,8 @@ TEST(values_of_the_gpu_replace_those_of_the_catalogue)
 	const struct hes_gpu_type *g;
 
 	write_all();
-	change(GPU_FILE, "\"sm_clock_max_mhz\": null", "\"sm_clock_max_mhz\": 2100, \"l2_kib\": 24576");
+	change(GPU_FILE, "\"sm_clock_max_mhz\": null",
+	       "\"sm_clock_max_mhz\": 2100, \"l2_kib\": 24576");
 	observe();
 	g = &o.v[0].at.gpu;
 	assert_int_equal(g->power_limit_mw, 60000);
@@ -226,8 +242,9 @@ TEST(every_member_of_a_group_is_observed_and_all_of_it_is_held_back)
 TEST(shares_and_pairs_held_back_are_the_same_every_time)
 {
 	static const char *const networks[] = {
-		"resnet152", "resnet101", "resnet50", "resnet34", "resnet18", "densenet121", "densenet161",
-		"densenet201", "vgg19", "vgg16", "mobilenet", "mobilenetv2", "bert-large", "transformer", "gpt2",
+		"resnet152",   "resnet101",   "resnet50",    "resnet34",    "resnet18",
+		"densenet121", "densenet161", "densenet201", "vgg19",       "vgg16",
+		"mobilenet",   "mobilenetv2", "bert-large",  "transformer", "gpt2",
 	};
 	size_t pairs = 0, swept = 0;
 
@@ -253,11 +270,13 @@ TEST(shares_and_pairs_held_back_are_the_same_every_time)
 TEST(optional_columns_may_be_missing)
 {
 	write_all();
-	write_file(SOLO_FILE, "workload,batch_size,precision,sm_share_pct,kind,mechanism,steady,iteration_us\n"
-			      "resnet50,8,tf32,100,inference,none,1,9000\n");
+	write_file(SOLO_FILE,
+		   "workload,batch_size,precision,sm_share_pct,kind,mechanism,steady,iteration_us\n"
+		   "resnet50,8,tf32,100,inference,none,1,9000\n");
 	write_file(PAIRS_FILE, NULL);
 	write_file(GROUPS_FILE, NULL);
-	write_file(GPU_FILE, "{\"format\": \"heshare measured GPU\", \"version\": 1, \"gpu\": {\"gpu_type\": \"L4\"}}");
+	write_file(GPU_FILE, "{\"format\": \"heshare measured GPU\", \"version\": 1, \"gpu\": "
+			     "{\"gpu_type\": \"L4\"}}");
 	observe();
 	assert_int_equal(o.n, 1);
 	assert_int_equal(o.v[0].at.gpu.power_limit_mw, 72000);
@@ -266,12 +285,14 @@ TEST(optional_columns_may_be_missing)
 TEST(a_missing_reading_is_no_value_and_never_zero)
 {
 	write_all();
-	change(SOLO_FILE, "1,50000,50100,2040,0.5,0x0,resnet50,8,tf32,100,58,9000,", "1,,,,,,resnet50,8,tf32,100,,,");
+	change(SOLO_FILE, "1,50000,50100,2040,0.5,0x0,resnet50,8,tf32,100,58,9000,",
+	       "1,,,,,,resnet50,8,tf32,100,,,");
 	observe();
 	assert_int_equal(count(HES_SERIES_GPU_TIME), 3);
 	assert_int_equal(count(HES_SERIES_GPU_POWER), 3);
 	assert_int_equal(count(HES_SERIES_GPU_DRAM), 3);
-	change(SOLO_FILE, "1,50000,50100", "1,,50100"); /* the counter was not there: the integral is taken */
+	change(SOLO_FILE, "1,50000,50100",
+	       "1,,50100"); /* the counter was not there: the integral is taken */
 	observe();
 	assert_true(fabs(find(HES_SERIES_GPU_POWER, 0)->measured - 50.1) < 1e-12);
 }
@@ -298,7 +319,8 @@ TEST(rows_that_the_model_cannot_predict_are_counted_and_left_out)
 TEST(jobs_that_take_turns_are_not_sharing)
 {
 	write_all();
-	write_file(GROUPS_FILE, GPU MEMBER ",group,form\n"
+	write_file(GROUPS_FILE, GPU MEMBER
+		   ",group,form\n"
 		   "inference,none,1,58000,,1700,0.5,0x4,resnet50,8,tf32,100,,30000,4,sequential2\n"
 		   "inference,none,1,58000,,1700,0.5,0x4,vgg19,8,tf32,100,,60000,4,sequential2\n");
 	observe();
@@ -317,7 +339,8 @@ TEST(a_network_in_the_loop_is_a_workload_without_copies_and_waits)
 	assert_int_equal(loop->math, HES_MATH_FP16);
 	assert_string_equal(loop->origin, "derived");
 	assert_false(loop->testbed);
-	assert_true(loop->serial_us == 0 && loop->copy_mib_per_item == 0 && loop->host_us == testbed->host_us);
+	assert_true(loop->serial_us == 0 && loop->copy_mib_per_item == 0 &&
+		    loop->host_us == testbed->host_us);
 	assert_true(loop->traffic_mib == testbed->traffic_mib / 2);
 	assert_int_equal(hes_model_workload(model, "gpt2-fp32", NULL)->math, HES_MATH_FP32);
 	assert_int_equal(hes_model_add_inference(model, &err), 0); /* once is enough */
@@ -375,14 +398,16 @@ TEST(a_bad_value_is_named_by_file_line_column_and_value)
 
 TEST(a_missing_column_is_named)
 {
-	static const char *const needed[] = { "workload,", "batch_size,", "precision,", "sm_share_pct,", "kind,",
-					      "mechanism,", "steady," };
+	static const char *const needed[] = { "workload,",     "batch_size,", "precision,",
+					      "sm_share_pct,", "kind,",       "mechanism,",
+					      "steady," };
 	char words[64];
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		write_all();
 		change(SOLO_FILE, needed[i], "other,");
-		snprintf(words, sizeof(words), "/l4/solo.csv:1: no column \"%.*s\"", (int)strlen(needed[i]) - 1, needed[i]);
+		snprintf(words, sizeof(words), "/l4/solo.csv:1: no column \"%.*s\"",
+			 (int)strlen(needed[i]) - 1, needed[i]);
 		refused(-ENOENT, words);
 	}
 	change(PAIRS_FILE, "second_workload", "third_workload");
@@ -404,7 +429,8 @@ TEST(a_bad_gpu_is_named_by_file_and_key)
 {
 	write_all();
 	change(GPU_FILE, "\"L4\"", "null");
-	refused(-ENOENT, "/l4/gpu.json: gpu_type: \"NVIDIA L4\" is no type of the catalogue; give it a row there");
+	refused(-ENOENT, "/l4/gpu.json: gpu_type: \"NVIDIA L4\" is no type of the catalogue; give "
+			 "it a row there");
 	change(GPU_FILE, "\"L4\"", "\"K80\"");
 	refused(-ENOENT, "/l4/gpu.json: gpu_type: unknown GPU type \"K80\"; known: P100");
 	change(GPU_FILE, "heshare measured GPU", "a GPU");
@@ -480,4 +506,7 @@ TEST(the_table_separates_held_back_rows_from_fitted_ones)
 	hes_check_free(&table);
 }
 
-int main(void) { return run_unit_tests(load, unload); }
+int main(void)
+{
+	return run_unit_tests(load, unload);
+}

@@ -1,7 +1,8 @@
 /*
  * test_meter.c - what windows of the meter make of a counter that moves in steps.
  *
- * A stand-in for the driver has a GPU of 100 W whose power reads 300 W, and a counter that moves ten times a second.
+ * A stand-in for the driver has a GPU of 100 W whose power reads 300 W, and a counter that moves
+ * ten times a second.
  */
 #include <time.h>
 
@@ -9,8 +10,8 @@
 #include "heshare/measure.h"
 #include "unit_test.h"
 
-#define STEP_S 0.1
-#define WATTS 100
+#define STEP_S   0.1
+#define WATTS    100
 #define RARELY_S 1e6
 
 static double begun_s;
@@ -18,7 +19,8 @@ static uint64_t reset_mj; /* what the counter lost when its driver was loaded ag
 
 static uint64_t counter_mj(void)
 {
-	return (uint64_t)((hes_monotonic_s() - begun_s) / STEP_S) * (uint64_t)(STEP_S * WATTS * 1000);
+	return (uint64_t)((hes_monotonic_s() - begun_s) / STEP_S) *
+	       (uint64_t)(STEP_S * WATTS * 1000);
 }
 
 size_t hes_devices_count(const struct hes_devices *d)
@@ -27,14 +29,18 @@ size_t hes_devices_count(const struct hes_devices *d)
 	return 1;
 }
 
-int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out, struct hes_err *err)
+int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out,
+		    struct hes_err *err)
 {
 	(void)d, (void)i, (void)want, (void)err;
-	*out = (struct hes_reading){ .has = HES_HAS_POWER | HES_HAS_ENERGY, .power_mw = 3 * WATTS * 1000, .energy_mj = counter_mj() - reset_mj };
+	*out = (struct hes_reading){ .has = HES_HAS_POWER | HES_HAS_ENERGY,
+				     .power_mw = 3 * WATTS * 1000,
+				     .energy_mj = counter_mj() - reset_mj };
 	return 0;
 }
 
-int hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const size_t *gpus, size_t n, struct hes_err *err)
+int hes_watch_start(struct hes_watch **out, const struct hes_devices *d, const size_t *gpus,
+		    size_t n, struct hes_err *err)
 {
 	(void)d, (void)gpus, (void)n, (void)err;
 	*out = NULL;
@@ -57,13 +63,15 @@ void hes_watch_sums(const struct hes_watch *w, size_t k, struct hes_activity_sum
 	*out = (struct hes_activity_sums){ .value_s = { 0 } };
 }
 
-void hes_activity_between(const struct hes_activity_sums *from, const struct hes_activity_sums *to, struct hes_activity *out)
+void hes_activity_between(const struct hes_activity_sums *from, const struct hes_activity_sums *to,
+			  struct hes_activity *out)
 {
 	(void)from, (void)to;
 	*out = (struct hes_activity){ .from = HES_ACTIVITY_UNKNOWN };
 }
 
-/* Between two steps joules are estimated by the power. Those that a step then shows to be too many are not counted again. */
+/* Between two steps joules are estimated by the power. Those that a step then shows to be too many
+ * are not counted again. */
 TEST(joules_never_go_back_and_end_at_the_counter)
 {
 	const struct timespec nap = { .tv_nsec = 2000000 };

@@ -1,6 +1,6 @@
 /*
- * test_model.c - the physics: what must hold for all parameters, errors that name their place, and points
- * drawn from the physics.
+ * test_model.c - the physics: what must hold for all parameters, errors that name their place, and
+ * points drawn from the physics.
  */
 #include <math.h>
 
@@ -12,7 +12,7 @@
 #include "model/params.h"
 #include "unit_test.h"
 
-static struct hes_model    *model;
+static struct hes_model *model;
 static struct hes_catalogue types;
 
 static int load(void **state)
@@ -20,7 +20,8 @@ static int load(void **state)
 	struct hes_err err;
 
 	(void)state;
-	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err) || hes_model_derive(model, &types, &err);
+	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err) ||
+	       hes_model_derive(model, &types, &err);
 }
 
 static int unload(void **state)
@@ -59,7 +60,8 @@ static struct hes_instant instant(const struct hes_gpu_type *g, uint32_t mhz, ui
 	return out;
 }
 
-static double rate_of(const struct hes_gpu_type *g, uint32_t mhz, const struct hes_model_job *r, size_t n)
+static double rate_of(const struct hes_gpu_type *g, uint32_t mhz, const struct hes_model_job *r,
+		      size_t n)
 {
 	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 
@@ -76,14 +78,16 @@ static void everywhere(void (*body)(const struct hes_gpu_type *g, struct hes_mod
 		for (size_t i = 0; i < hes_model_workloads(model); i++)
 			for (size_t b = 0; b < 3 && hes_model_workload_at(model, i)->testbed; b++)
 				body(&types.types[t],
-				     (struct hes_model_job){ hes_model_workload_at(model, i), batches[b], 100 });
+				     (struct hes_model_job){ hes_model_workload_at(model, i),
+							     batches[b], 100 });
 }
 
 TEST(the_testbed_is_table_iv)
 {
 	static const char *const names[] = {
-		"resnet152", "resnet101", "resnet50", "resnet34", "resnet18", "densenet121", "densenet161",
-		"densenet201", "vgg19", "vgg16", "mobilenet", "mobilenetv2", "bert-large", "transformer", "gpt2",
+		"resnet152",   "resnet101",   "resnet50",    "resnet34",    "resnet18",
+		"densenet121", "densenet161", "densenet201", "vgg19",       "vgg16",
+		"mobilenet",   "mobilenetv2", "bert-large",  "transformer", "gpt2",
 	};
 	size_t n = 0;
 
@@ -106,7 +110,8 @@ static void more_share(const struct hes_gpu_type *g, struct hes_model_job r)
 	for (r.sm_pct = 5; r.sm_pct <= 100; r.sm_pct += 5) {
 		double rate = rate_of(g, 0, &r, 1);
 
-		assert_true(rate >= before * (1 - 1e-6)); /* a limited clock is as exact as the power, to a millionth */
+		assert_true(rate >= before * (1 - 1e-6)); /* a limited clock is as exact as the
+							     power, to a millionth */
 		before = rate;
 	}
 }
@@ -146,8 +151,10 @@ static void within_limits(const struct hes_gpu_type *g, struct hes_model_job r)
 		struct hes_instant now = instant(g, 0, 0, all, n, rates);
 		double sm = 0, dram = 0, l2 = 0;
 
-		assert_true(now.power_mw >= g->idle_power_mw && now.power_mw <= g->power_limit_mw + 1);
-		assert_true(now.throttled ? now.clock_mhz < g->clock_default_mhz : now.clock_mhz + 1 >= g->clock_default_mhz);
+		assert_true(now.power_mw >= g->idle_power_mw &&
+			    now.power_mw <= g->power_limit_mw + 1);
+		assert_true(now.throttled ? now.clock_mhz < g->clock_default_mhz
+					  : now.clock_mhz + 1 >= g->clock_default_mhz);
 		for (uint32_t i = 0; i < n; i++) {
 			sm += rates[i].sm_util;
 			dram += rates[i].dram_util;
@@ -184,13 +191,16 @@ static void add_co_runners(uint32_t least, uint32_t step, uint32_t n_steps, doub
 		for (size_t i = 0; i < 4; i++)
 			r[i] = (struct hes_model_job){
 				hes_model_workload_at(model, hes_rng_below(&rng, 15)),
-				1u << hes_rng_below(&rng, 7), least + step * (uint32_t)hes_rng_below(&rng, n_steps) };
+				1u << hes_rng_below(&rng, 7),
+				least + step * (uint32_t)hes_rng_below(&rng, n_steps)
+			};
 		for (size_t n = 1; n <= 4; n++) {
 			double rate = rate_of(g, 0, r, n);
 
 			if (rate > before * (1 + tolerance))
-				fail_msg("%s on %s: %g/s, and %g/s with co-runner %s", r[0].workload->name,
-					 g->name, before, rate, r[n - 1].workload->name);
+				fail_msg("%s on %s: %g/s, and %g/s with co-runner %s",
+					 r[0].workload->name, g->name, before, rate,
+					 r[n - 1].workload->name);
 			before = rate;
 		}
 	}
@@ -207,7 +217,8 @@ TEST(where_shares_exceed_the_gpu_a_co_runner_speeds_up_a_job_by_little_at_most)
 	add_co_runners(10, 10, 10, 0.05);
 }
 
-/* Copies on the whole GPU: a further one adds throughput until the GPU is full, and then takes none away. */
+/* Copies on the whole GPU: a further one adds throughput until the GPU is full, and then takes none
+ * away. */
 static void more_processes(const struct hes_gpu_type *g, struct hes_model_job r)
 {
 	const struct hes_model_job all[] = { r, r, r, r, r };
@@ -236,7 +247,8 @@ TEST(a_larger_share_of_the_co_runner_never_speeds_up_a_job)
 	double before = INFINITY;
 
 	for (uint32_t share = 10; share <= 50; share += 5) {
-		const struct hes_model_job r[] = { { workload("densenet121"), 16, 50 }, { workload("vgg19"), 16, share } };
+		const struct hes_model_job r[] = { { workload("densenet121"), 16, 50 },
+						   { workload("vgg19"), 16, share } };
 		double rate = rate_of(gpu("H100-SXM"), 0, r, 2);
 
 		assert_true(rate <= before * (1 + 1e-9));
@@ -246,7 +258,8 @@ TEST(a_larger_share_of_the_co_runner_never_speeds_up_a_job)
 
 TEST(the_order_of_co_runners_does_not_matter)
 {
-	const struct hes_model_job a[] = { { workload("vgg19"), 8, 60 }, { workload("bert-large"), 4, 40 } };
+	const struct hes_model_job a[] = { { workload("vgg19"), 8, 60 },
+					   { workload("bert-large"), 4, 40 } };
 	const struct hes_model_job b[] = { a[1], a[0] };
 	struct hes_rate x[2], y[2];
 
@@ -278,9 +291,11 @@ static void least_energy(const struct hes_gpu_type *g, struct hes_model_job r)
 	if (r.batch < 8)
 		return;
 	for (size_t i = 0; i < g->n_clocks; i++) {
-		double energy = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw / rate.iterations_per_s;
+		double energy = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw /
+				rate.iterations_per_s;
 
-		if (energy < best * (1 - 1e-5)) { /* not where the power limit holds the clock anyway */
+		if (energy <
+		    best * (1 - 1e-5)) { /* not where the power limit holds the clock anyway */
 			best = energy;
 			at = i;
 		}
@@ -288,7 +303,8 @@ static void least_energy(const struct hes_gpu_type *g, struct hes_model_job r)
 	assert_true(at + 1 < g->n_clocks);
 }
 
-/* Dynamic energy falls with the voltage down to its knee; below, idle power over longer times wins. */
+/* Dynamic energy falls with the voltage down to its knee; below, idle power over longer times wins.
+ */
 TEST(the_default_clock_never_takes_the_least_energy_at_large_batches)
 {
 	everywhere(least_energy);
@@ -302,7 +318,8 @@ TEST(a_loaded_v100_takes_least_energy_inside_its_clock_range)
 	double energy[HES_MAX_CLOCKS], least = INFINITY;
 
 	for (size_t i = 0; i < g->n_clocks; i++) {
-		energy[i] = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw / rate.iterations_per_s;
+		energy[i] = instant(g, g->clocks_mhz[i], 0, &r, 1, &rate).power_mw /
+			    rate.iterations_per_s;
 		least = fmin(least, energy[i]);
 	}
 	assert_true(least < 0.95 * energy[0]);
@@ -322,9 +339,11 @@ TEST(light_networks_gain_little_from_a_large_gpu_and_heavy_ones_much)
 
 TEST(the_same_query_has_the_same_answer_to_the_bit)
 {
-	const struct hes_model_job r[] = { { workload("resnet50"), 8, 50 }, { workload("gpt2"), 2, 50 } };
+	const struct hes_model_job r[] = { { workload("resnet50"), 8, 50 },
+					   { workload("gpt2"), 2, 50 } };
 	struct hes_rate a[2], b[2];
-	struct hes_instant x = instant(gpu("T4"), 900, 0, r, 2, a), y = instant(gpu("T4"), 900, 0, r, 2, b);
+	struct hes_instant x = instant(gpu("T4"), 900, 0, r, 2, a),
+			   y = instant(gpu("T4"), 900, 0, r, 2, b);
 
 	assert_memory_equal(a, b, sizeof(a));
 	assert_int_equal(x.power_mw, y.power_mw);
@@ -434,7 +453,8 @@ static struct hes_model_job job(const char *name, uint32_t batch, uint32_t sm_pc
 	return (struct hes_model_job){ workload(name), batch, sm_pct };
 }
 
-static void draw(double noise, uint64_t seed, uint32_t mhz, const struct hes_model_job *r, size_t n, struct hes_point *rows)
+static void draw(double noise, uint64_t seed, uint32_t mhz, const struct hes_model_job *r, size_t n,
+		 struct hes_point *rows)
 {
 	const struct hes_draw d = { .model = model, .noise = noise, .seed = seed };
 	struct hes_err err;
@@ -456,7 +476,9 @@ TEST(a_point_alone_is_what_the_physics_says)
 	struct hes_point p;
 
 	draw(0, 1, 1200, &r, 1, &p);
-	assert_int_equal(hes_model_instant(model, gpu("V100-SXM2-32"), 1200, 0, &r, 1, &rate, &now, NULL), 0);
+	assert_int_equal(
+		hes_model_instant(model, gpu("V100-SXM2-32"), 1200, 0, &r, 1, &rate, &now, NULL),
+		0);
 	assert_string_equal(p.workload, "bert-large");
 	assert_string_equal(p.gpu_type, "V100-SXM2-32");
 	assert_string_equal(p.co_runners, "");
@@ -468,12 +490,14 @@ TEST(a_point_alone_is_what_the_physics_says)
 	assert_int_equal(p.power_mw, now.power_mw);
 	assert_int_equal((uint32_t)(p.held_mhz + 1e-3), now.clock_mhz);
 	assert_true(p.capped == 0 && !now.throttled);
-	assert_true(near(p.busy, rate.busy) && near(p.sm_active, rate.sm_util) && near(p.dram_active, rate.dram_util));
+	assert_true(near(p.busy, rate.busy) && near(p.sm_active, rate.sm_util) &&
+		    near(p.dram_active, rate.dram_util));
 	assert_true(p.memory_mib == hes_workload_memory_mib(r.workload, 8));
 	assert_true(isnan(p.sm_occupancy));
 	assert_true(p.fp32_active > 0.1 && p.tensor_active == 0); /* a V100 has no TF32 */
 	assert_true(p.windows > 0 && p.seconds > 0 && p.cv == 0 && p.power_cv == 0);
-	assert_true(near(p.pcie_rx_mibs, 8 * r.workload->copy_mib_per_item * rate.iterations_per_s));
+	assert_true(
+		near(p.pcie_rx_mibs, 8 * r.workload->copy_mib_per_item * rate.iterations_per_s));
 }
 
 TEST(without_a_clock_the_types_default_holds_and_a_power_limit_shows)
@@ -489,7 +513,8 @@ TEST(without_a_clock_the_types_default_holds_and_a_power_limit_shows)
 
 TEST(rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu)
 {
-	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50), job("mobilenetv2", 1, 20) };
+	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50),
+					   job("mobilenetv2", 1, 20) };
 	struct hes_point p[3], a, b;
 
 	draw(0.017, 3, 1005, r, 3, p);
@@ -514,23 +539,27 @@ TEST(rows_of_a_co_run_set_agree_in_what_belongs_to_the_gpu)
 		b.sm_pct = a.sm_pct;
 		b.iteration_us = a.iteration_us;
 		assert_memory_equal(&a.clock_mhz, &b.clock_mhz, sizeof(a.clock_mhz));
-		assert_memory_equal(&a.command, &b.command, sizeof(a) - offsetof(struct hes_point, command));
+		assert_memory_equal(&a.command, &b.command,
+				    sizeof(a) - offsetof(struct hes_point, command));
 		assert_string_equal(a.gpu_type, b.gpu_type);
 	}
 }
 
 TEST(noise_does_not_depend_on_the_order_of_calls_or_jobs)
 {
-	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) }, turned[] = { r[1], r[0] };
+	const struct hes_model_job r[] = { job("resnet50", 4, 30), job("bert-large", 2, 50) },
+				   turned[] = { r[1], r[0] };
 	struct hes_point first[2], later[2], other[2];
 
 	draw(0.05, 7, 0, r, 2, first);
 	draw(0.05, 7, 1005, r, 2, other);
 	draw(0.05, 7, 0, turned, 2, later);
-	assert_true(first[0].iteration_us == later[1].iteration_us && first[1].iteration_us == later[0].iteration_us);
+	assert_true(first[0].iteration_us == later[1].iteration_us &&
+		    first[1].iteration_us == later[0].iteration_us);
 	assert_int_equal(first[0].power_mw, later[0].power_mw);
 	draw(0.05, 8, 0, r, 2, other);
-	assert_true(other[0].iteration_us != first[0].iteration_us && other[0].power_mw != first[0].power_mw);
+	assert_true(other[0].iteration_us != first[0].iteration_us &&
+		    other[0].power_mw != first[0].power_mw);
 }
 
 /* What a workload, a clock, a share or a co-runner changes in noise alone. */
@@ -554,7 +583,8 @@ TEST(every_setting_has_noise_of_its_own)
 	}
 	assert_true(factor[0] != factor[1] && factor[0] != factor[2] && factor[1] != factor[2]);
 	/* Two of a kind are measured one by one. */
-	assert_true(with[0].iteration_us != with[1].iteration_us && without[0].iteration_us == without[1].iteration_us);
+	assert_true(with[0].iteration_us != with[1].iteration_us &&
+		    without[0].iteration_us == without[1].iteration_us);
 }
 
 TEST(noise_has_the_requested_coefficient_of_variation)
@@ -577,7 +607,8 @@ TEST(noise_has_the_requested_coefficient_of_variation)
 		power_squares += y * y;
 	}
 	assert_true(fabs(sum / N) < 0.003 && fabs(watts / N) < 0.003);
-	assert_true(fabs(sqrt(squares / N) - 0.04) < 0.002 && fabs(sqrt(power_squares / N) - 0.04) < 0.002);
+	assert_true(fabs(sqrt(squares / N) - 0.04) < 0.002 &&
+		    fabs(sqrt(power_squares / N) - 0.04) < 0.002);
 }
 
 TEST(drawn_points_come_back_from_a_file_as_they_were)
@@ -599,8 +630,10 @@ TEST(drawn_points_come_back_from_a_file_as_they_were)
 	assert_int_equal(out.n, 2);
 	for (size_t i = 0; i < 2; i++) {
 		assert_string_equal(out.v[i].co_runners, drawn[i].co_runners);
-		assert_true(out.v[i].iteration_us == drawn[i].iteration_us && out.v[i].power_mw == drawn[i].power_mw);
-		assert_true(out.v[i].sm_active == drawn[i].sm_active && out.v[i].held_mhz == drawn[i].held_mhz);
+		assert_true(out.v[i].iteration_us == drawn[i].iteration_us &&
+			    out.v[i].power_mw == drawn[i].power_mw);
+		assert_true(out.v[i].sm_active == drawn[i].sm_active &&
+			    out.v[i].held_mhz == drawn[i].held_mhz);
 		assert_true(isnan(out.v[i].sm_occupancy) && isnan(out.v[i].memory_mib));
 	}
 	hes_points_free(&out);
@@ -645,12 +678,17 @@ TEST(a_bare_loop_copies_nothing_and_moves_half_the_bytes_in_fp16)
 		if (!of->testbed || !w || strcmp(w->origin, "derived") != 0)
 			continue;
 		derived++;
-		assert_true(w->serial_us == 0 && w->serial_us_per_item == 0 && w->copy_mib_per_item == 0 && !w->testbed);
-		assert_true(w->traffic_mib == of->traffic_mib / 2 && w->working_set_mib == of->working_set_mib / 2);
+		assert_true(w->serial_us == 0 && w->serial_us_per_item == 0 &&
+			    w->copy_mib_per_item == 0 && !w->testbed);
+		assert_true(w->traffic_mib == of->traffic_mib / 2 &&
+			    w->working_set_mib == of->working_set_mib / 2);
 		assert_true(w->traffic_mib_per_item == of->traffic_mib_per_item / 2);
 	}
 	assert_true(derived > 0);
 	hes_model_free(m);
 }
 
-int main(void) { return run_unit_tests(load, unload); }
+int main(void)
+{
+	return run_unit_tests(load, unload);
+}

@@ -1,6 +1,6 @@
 /*
- * test_model_check.c - the published measurements, where they are: every target is met, and networks left out are
- * predicted at least as well as by the simple rules.
+ * test_model_check.c - the published measurements, where they are: every target is met, and
+ * networks left out are predicted at least as well as by the simple rules.
  */
 #include <sys/stat.h>
 
@@ -14,21 +14,23 @@ static const char *data_directory(char *path, size_t size)
 	struct stat st;
 
 	if (!dir || !dir[0]) {
-		snprintf(path, size, "%s/../shared/data", getenv("HES_SOURCE_ROOT") ? getenv("HES_SOURCE_ROOT") : ".");
+		snprintf(path, size, "%s/../shared/data",
+			 getenv("HES_SOURCE_ROOT") ? getenv("HES_SOURCE_ROOT") : ".");
 		dir = path;
 	}
 	return stat(dir, &st) == 0 ? dir : NULL;
 }
 
 /* For networks left out, in median and mean. */
-static void as_good_as(const struct hes_check *c, enum hes_series_id model_row, enum hes_series_id rule)
+static void as_good_as(const struct hes_check *c, enum hes_series_id model_row,
+		       enum hes_series_id rule)
 {
 	const struct hes_check_row *m = &c->rows[model_row], *r = &c->rows[rule];
 
 	assert_true(m->n == r->n);
 	if (m->median > r->median || m->mean > r->mean)
-		fail_msg("%s: median %.4f, mean %.4f; %s: %.4f, %.4f", m->series->what, m->median, m->mean, r->series->what, r->median,
-			 r->mean);
+		fail_msg("%s: median %.4f, mean %.4f; %s: %.4f, %.4f", m->series->what, m->median,
+			 m->mean, r->series->what, r->median, r->mean);
 }
 
 TEST(published_measurements_are_met)
@@ -52,7 +54,8 @@ TEST(published_measurements_are_met)
 	for (size_t i = 0; i < table.n; i++)
 		if (!table.rows[i].met)
 			fail_msg("%s, %s: median error %.4f, p90 %.4f", table.rows[i].set,
-				 table.rows[i].series->what, table.rows[i].median, table.rows[i].p90);
+				 table.rows[i].series->what, table.rows[i].median,
+				 table.rows[i].p90);
 	as_good_as(&table, HES_SERIES_IGNITER_HELD, HES_SERIES_IGNITER_CONSTANT);
 	as_good_as(&table, HES_SERIES_IGNITER_HELD, HES_SERIES_IGNITER_LINE);
 	as_good_as(&table, HES_SERIES_PARVA_HELD, HES_SERIES_PARVA_SIBLING);
@@ -63,4 +66,7 @@ TEST(published_measurements_are_met)
 	hes_catalogue_free(&types);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

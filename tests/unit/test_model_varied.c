@@ -1,6 +1,6 @@
 /*
- * test_model_varied.c - models with parameters drawn within their uncertainty, and the second physics: what must hold whatever
- * their numbers are.
+ * test_model_varied.c - models with parameters drawn within their uncertainty, and the second
+ * physics: what must hold whatever their numbers are.
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define DRAWS 200
 
-static struct hes_model    *model;
+static struct hes_model *model;
 static struct hes_catalogue types;
 
 static int load(void **state)
@@ -19,7 +19,8 @@ static int load(void **state)
 	struct hes_err err;
 
 	(void)state;
-	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err) || hes_model_derive(model, &types, &err);
+	return hes_model_load(NULL, &model, &err) || hes_catalogue_load(NULL, &types, &err) ||
+	       hes_model_derive(model, &types, &err);
 }
 
 static int unload(void **state)
@@ -41,7 +42,8 @@ static struct hes_model *varied(uint64_t seed)
 static bool equal(const struct hes_model *a, const struct hes_model *b)
 {
 	return memcmp(a->workloads, b->workloads, a->n_workloads * sizeof(*a->workloads)) == 0 &&
-	       memcmp(a->gpus, b->gpus, a->n_gpus * sizeof(*a->gpus)) == 0 && memcmp(&a->nature, &b->nature, sizeof(a->nature)) == 0;
+	       memcmp(a->gpus, b->gpus, a->n_gpus * sizeof(*a->gpus)) == 0 &&
+	       memcmp(&a->nature, &b->nature, sizeof(a->nature)) == 0;
 }
 
 TEST(a_seed_always_gives_the_same_model_and_the_original_stays)
@@ -68,7 +70,8 @@ TEST(published_facts_never_vary)
 
 		assert_string_equal(v->name, w->name);
 		assert_true(v->gflop_per_item == w->gflop_per_item && v->kernels == w->kernels);
-		assert_true(v->memory_mib == w->memory_mib && v->memory_mib_per_item == w->memory_mib_per_item);
+		assert_true(v->memory_mib == w->memory_mib &&
+			    v->memory_mib_per_item == w->memory_mib_per_item);
 	}
 	hes_model_free(m);
 }
@@ -82,13 +85,15 @@ TEST(every_varied_parameter_stays_in_the_range_of_its_table)
 			for (size_t k = 0; k < hes_gpu_param_count; k++) {
 				double v = *hes_param_in(&hes_gpu_params[k], &m->gpus[i]);
 
-				assert_true(v >= hes_gpu_params[k].min && v <= hes_gpu_params[k].max);
+				assert_true(v >= hes_gpu_params[k].min &&
+					    v <= hes_gpu_params[k].max);
 			}
 		for (size_t i = 0; i < m->n_workloads; i++)
 			for (size_t k = 0; k < hes_workload_param_count; k++) {
 				double v = *hes_param_in(&hes_workload_params[k], &m->workloads[i]);
 
-				assert_true(v >= hes_workload_params[k].min && v <= hes_workload_params[k].max);
+				assert_true(v >= hes_workload_params[k].min &&
+					    v <= hes_workload_params[k].max);
 			}
 		hes_model_free(m);
 	}
@@ -101,7 +106,8 @@ TEST(of_the_fits_without_a_network_draws_take_the_interference_alone)
 	for (uint64_t seed = 1; seed <= DRAWS; seed++) {
 		struct hes_model *m = varied(seed);
 
-		assert_true(m->nature.host_sharpness == model->nature.host_sharpness && m->nature.sm_sharpness == model->nature.sm_sharpness);
+		assert_true(m->nature.host_sharpness == model->nature.host_sharpness &&
+			    m->nature.sm_sharpness == model->nature.sm_sharpness);
 		reach += log(m->nature.fp32_reach / model->nature.fp32_reach) / DRAWS;
 		hes_model_free(m);
 	}
@@ -115,7 +121,8 @@ static double spread_of(const char *name, double *mean)
 
 	for (uint64_t seed = 1; seed <= DRAWS; seed++) {
 		struct hes_model *m = varied(seed);
-		double x = log(hes_model_workload(m, name, NULL)->efficiency / hes_model_workload(model, name, NULL)->efficiency);
+		double x = log(hes_model_workload(m, name, NULL)->efficiency /
+			       hes_model_workload(model, name, NULL)->efficiency);
 
 		sum += x;
 		squares += x * x;
@@ -128,16 +135,19 @@ static double spread_of(const char *name, double *mean)
 TEST(what_was_derived_varies_more_than_what_was_fitted_and_both_about_the_model)
 {
 	double fitted_mean, derived_mean;
-	double fitted = spread_of("resnet50", &fitted_mean), derived = spread_of("gpt2", &derived_mean);
+	double fitted = spread_of("resnet50", &fitted_mean),
+	       derived = spread_of("gpt2", &derived_mean);
 
-	assert_true(strcmp(hes_model_workload(model, "resnet50", NULL)->origin, HES_MODEL_DERIVED) != 0);
+	assert_true(strcmp(hes_model_workload(model, "resnet50", NULL)->origin,
+			   HES_MODEL_DERIVED) != 0);
 	assert_string_equal(hes_model_workload(model, "gpt2", NULL)->origin, HES_MODEL_DERIVED);
 	assert_true(fitted > 0.01 && derived > 1.5 * fitted && derived < 0.5);
-	assert_true(fabs(fitted_mean) < 4 * fitted / sqrt(DRAWS) && fabs(derived_mean) < 4 * derived / sqrt(DRAWS));
+	assert_true(fabs(fitted_mean) < 4 * fitted / sqrt(DRAWS) &&
+		    fabs(derived_mean) < 4 * derived / sqrt(DRAWS));
 }
 
-static double rate_with(const struct hes_model *m, const struct hes_gpu_type *g, uint32_t mhz, const struct hes_model_job *r, size_t n,
-			struct hes_instant *now)
+static double rate_with(const struct hes_model *m, const struct hes_gpu_type *g, uint32_t mhz,
+			const struct hes_model_job *r, size_t n, struct hes_instant *now)
 {
 	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 	double sm = 0, dram = 0;
@@ -166,9 +176,11 @@ TEST(in_the_second_physics_a_lower_clock_is_slower_and_power_stays_within_the_li
 
 			if (!m->workloads[i].testbed)
 				continue;
-			assert_true(rate_with(m, g, g->clock_min_mhz, &alone, 1, &low) <= rate_with(m, g, 0, &alone, 1, &high) * 1.0001);
+			assert_true(rate_with(m, g, g->clock_min_mhz, &alone, 1, &low) <=
+				    rate_with(m, g, 0, &alone, 1, &high) * 1.0001);
 			assert_true(low.power_mw <= high.power_mw);
-			assert_true(high.power_mw <= g->power_limit_mw || high.clock_mhz <= g->clock_min_mhz);
+			assert_true(high.power_mw <= g->power_limit_mw ||
+				    high.clock_mhz <= g->clock_min_mhz);
 		}
 	hes_model_free(m);
 }
@@ -186,14 +198,17 @@ TEST(the_second_physics_slows_pairs_in_another_way_than_the_first)
 	hes_model_second(second);
 	for (size_t i = 0; i < model->n_workloads; i++)
 		for (size_t j = 0; j < model->n_workloads; j++) {
-			const struct hes_model_job pair[2] = { { &model->workloads[i], 16, 50 }, { &model->workloads[j], 16, 50 } };
+			const struct hes_model_job pair[2] = { { &model->workloads[i], 16, 50 },
+							       { &model->workloads[j], 16, 50 } };
 			struct hes_instant now;
 			double one, two;
 
 			if (!model->workloads[i].testbed || !model->workloads[j].testbed)
 				continue;
-			one = rate_with(model, g, 0, pair, 1, &now) / rate_with(model, g, 0, pair, 2, &now);
-			two = rate_with(second, g, 0, pair, 1, &now) / rate_with(second, g, 0, pair, 2, &now);
+			one = rate_with(model, g, 0, pair, 1, &now) /
+			      rate_with(model, g, 0, pair, 2, &now);
+			two = rate_with(second, g, 0, pair, 1, &now) /
+			      rate_with(second, g, 0, pair, 2, &now);
 			assert_true(two > 0.8 && two < 5);
 			differs += fabs(log(one / two));
 			n++;
@@ -202,4 +217,7 @@ TEST(the_second_physics_slows_pairs_in_another_way_than_the_first)
 	hes_model_free(second);
 }
 
-int main(void) { return run_unit_tests(load, unload); }
+int main(void)
+{
+	return run_unit_tests(load, unload);
+}

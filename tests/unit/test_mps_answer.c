@@ -18,7 +18,9 @@ TEST(a_number_that_is_no_process_is_skipped)
 {
 	pid_t v[1] = { 77 };
 
-	assert_int_equal(hes_mps_processes_read("4294967297\n2147483648\n-5\n0\n99999999999999999999\n", v, 1), 0);
+	assert_int_equal(hes_mps_processes_read(
+				 "4294967297\n2147483648\n-5\n0\n99999999999999999999\n", v, 1),
+			 0);
 	assert_int_equal(v[0], 77);
 }
 
@@ -30,4 +32,7 @@ TEST(empty_lines_are_skipped)
 	assert_int_equal(v[0], 12);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -17,12 +17,14 @@ TEST(whole_numbers_are_read_with_space_around)
 
 TEST(text_that_is_no_whole_number_is_refused_and_changes_nothing)
 {
-	static const char *const bad[] = { "", " ", "-1", "+1", "1.5", "1e3", "0x10", "12a", "a12", "1 2", "nan" };
+	static const char *const bad[] = { "",     " ",   "-1",  "+1",  "1.5", "1e3",
+					   "0x10", "12a", "a12", "1 2", "nan" };
 	uint64_t v = 7;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(hes_parse_u64("n", bad[i], 0, UINT64_MAX, &v, NULL), -EINVAL);
-	assert_int_equal(hes_parse_u64("n", "18446744073709551616", 0, UINT64_MAX, &v, NULL), -ERANGE);
+	assert_int_equal(hes_parse_u64("n", "18446744073709551616", 0, UINT64_MAX, &v, NULL),
+			 -ERANGE);
 	assert_int_equal(hes_parse_u64("n", "4", 5, 9, &v, NULL), -ERANGE);
 	assert_int_equal(hes_parse_u64("n", "10", 5, 9, &v, NULL), -ERANGE);
 	assert_int_equal(v, 7);
@@ -37,7 +39,8 @@ TEST(text_that_is_no_finite_number_is_refused_and_changes_nothing)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		assert_int_equal(hes_parse_double("x", words[i], -1e308, 1e308, &v, NULL), -EINVAL);
 	for (size_t i = 0; i < sizeof(endless) / sizeof(endless[0]); i++)
-		assert_int_equal(hes_parse_double("x", endless[i], -1e308, 1e308, &v, NULL), -ERANGE);
+		assert_int_equal(hes_parse_double("x", endless[i], -1e308, 1e308, &v, NULL),
+				 -ERANGE);
 	assert_int_equal(hes_parse_double("x", "1.0001", 0, 1, &v, NULL), -ERANGE);
 	assert_true(v == 7);
 	assert_int_equal(hes_parse_double("x", "1", 0, 1, &v, NULL), 0);
@@ -69,4 +72,7 @@ TEST(seconds_become_microseconds_rounded)
 	assert_true(us == 1000000000000000);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

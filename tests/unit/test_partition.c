@@ -8,14 +8,26 @@
 #include "partition_bench.h"
 #include "unit_test.h"
 
-#define NOISE 0.017
+#define NOISE                 0.017
 #define assert_near(a, b, by) assert_true(fabs((a) - (b)) <= (by))
 
-static struct hes_point point(const char *workload, uint32_t share, double iteration_us, uint32_t power_mw)
+static struct hes_point point(const char *workload, uint32_t share, double iteration_us,
+			      uint32_t power_mw)
 {
-	struct hes_point p = { .batch_size = 4, .sm_pct = share, .clock_mhz = 1530, .iteration_us = iteration_us, .power_mw = power_mw,
-			       .power_cv = NAN, .memory_mib = NAN, .sm_active = NAN, .sm_occupancy = NAN, .dram_active = NAN,
-			       .fp32_active = NAN, .memory_busy = NAN, .pcie_tx_mibs = NAN, .pcie_rx_mibs = NAN };
+	struct hes_point p = { .batch_size = 4,
+			       .sm_pct = share,
+			       .clock_mhz = 1530,
+			       .iteration_us = iteration_us,
+			       .power_mw = power_mw,
+			       .power_cv = NAN,
+			       .memory_mib = NAN,
+			       .sm_active = NAN,
+			       .sm_occupancy = NAN,
+			       .dram_active = NAN,
+			       .fp32_active = NAN,
+			       .memory_busy = NAN,
+			       .pcie_tx_mibs = NAN,
+			       .pcie_rx_mibs = NAN };
 
 	strcpy(p.workload, workload);
 	strcpy(p.gpu_type, BENCH_TYPE);
@@ -26,16 +38,18 @@ static struct hes_point point(const char *workload, uint32_t share, double itera
 TEST(a_share_profile_comes_from_points_alone)
 {
 	struct hes_point v[] = {
-		point("a", 100, 4000, 200000), point("a", 50, 5000, 150000), point("a", 25, 9999, 1), point("a", 25, 7000, 120000),
-		point("a", 40, 5500, 140000), point("b", 100, 1000, 90000), point("a", 30, 1, 1), point("a", 60, 1, 1),
+		point("a", 100, 4000, 200000), point("a", 50, 5000, 150000),
+		point("a", 25, 9999, 1),       point("a", 25, 7000, 120000),
+		point("a", 40, 5500, 140000),  point("b", 100, 1000, 90000),
+		point("a", 30, 1, 1),          point("a", 60, 1, 1),
 	};
 	const struct hes_points p = { v, sizeof(v) / sizeof(v[0]) };
 	struct hes_share_profiles out;
 	struct hes_share_point at;
 	struct hes_catalogue c;
 
-	v[6].cv = 0.06;                   /* unsteady */
-	strcpy(v[7].co_runners, "b/4@40");    /* not alone */
+	v[6].cv = 0.06;                    /* unsteady */
+	strcpy(v[7].co_runners, "b/4@40"); /* not alone */
 	v[1].memory_mib = 500;
 	assert_int_equal(hes_catalogue_load(NULL, &c, NULL), 0);
 	assert_int_equal(hes_share_profiles_from(&p, &c, 0.05, &out, NULL), 0);
@@ -69,20 +83,23 @@ TEST(without_co_runs_the_closed_form_is_within_a_tenth)
 		for (size_t k = 0; k < i; k++)
 			for (uint32_t share = 10; share < 100; share += 20) {
 				const struct bench_job two[] = { bench_jobs[i], bench_jobs[k] };
-				const struct hes_share_profile *p[] = { bench_profile(&b, two[0]), bench_profile(&b, two[1]) };
+				const struct hes_share_profile *p[] = { bench_profile(&b, two[0]),
+									bench_profile(&b, two[1]) };
 				const uint32_t shares[] = { share, 100 - share };
 				struct hes_partition_estimate e, t;
 
 				hes_partition_predict(b.m, b.g, p, 2, shares, &e);
 				bench_truth(&b, two, shares, 2, &t);
-				off += fabs(e.rate[0] / t.rate[0] - 1) + fabs(e.rate[1] / t.rate[1] - 1);
+				off += fabs(e.rate[0] / t.rate[0] - 1) +
+				       fabs(e.rate[1] / t.rate[1] - 1);
 				power_off += fabs(e.power_w / t.power_w - 1);
 				worst = fmax(worst, fabs(e.rate[0] / t.rate[0] - 1));
 				assert_true(e.power_w <= b.g->power_limit_mw * 1e-3 + 1e-9);
 				n++;
 			}
-	print_message("closed form: throughput of a job off by %.2f %%, at most %.1f; power by %.2f %%\n", 50 * off / (double)n,
-		      100 * worst, 100 * power_off / (double)n);
+	print_message(
+		"closed form: throughput of a job off by %.2f %%, at most %.1f; power by %.2f %%\n",
+		50 * off / (double)n, 100 * worst, 100 * power_off / (double)n);
 	assert_true(off / (2 * (double)n) < 0.05);
 	assert_true(power_off / (double)n < 0.05);
 	bench_close(&b);
@@ -110,7 +127,8 @@ TEST(the_rate_of_a_job_alone_is_the_measured_one)
 
 	add_pairs(&b);
 	for (int method = HES_PARTITION_CORRECTED; method <= HES_PARTITION_PAPER; method++) {
-		bench_learn(&b, &(struct hes_partition_options){ .method = (enum hes_partition_method)method, .trees = 20 });
+		bench_learn(&b, &(struct hes_partition_options){
+					.method = (enum hes_partition_method)method, .trees = 20 });
 		p = bench_profile(&b, bench_jobs[0]);
 		p->at[3].metric[HES_METRIC_DRAM] = 0.99;
 		hes_partition_predict(b.m, b.g, &p, 1, &share, &e);
@@ -123,7 +141,8 @@ TEST(the_rate_of_a_job_alone_is_the_measured_one)
 /* Two jobs that want all the bandwidth cannot both have it. */
 TEST(bandwidth_is_divided_between_jobs)
 {
-	struct hes_point v[] = { point("a", 10, 9000, 100000), point("a", 50, 2000, 150000), point("a", 100, 2000, 150000) };
+	struct hes_point v[] = { point("a", 10, 9000, 100000), point("a", 50, 2000, 150000),
+				 point("a", 100, 2000, 150000) };
 	const struct hes_points p = { v, 3 };
 	const struct hes_share_profile *two[2];
 	const uint32_t shares[] = { 50, 50 };
@@ -135,7 +154,9 @@ TEST(bandwidth_is_divided_between_jobs)
 	for (size_t i = 0; i < 3; i++)
 		v[i].dram_active = 1800 / v[i].iteration_us;
 	assert_int_equal(hes_share_profiles_from(&p, &b.c, 0.05, &solo, NULL), 0);
-	assert_int_equal(hes_partition_train(&p, &solo, &b.g, 1, &(struct hes_partition_options){ 0 }, &b.m, NULL), 0);
+	assert_int_equal(hes_partition_train(&p, &solo, &b.g, 1,
+					     &(struct hes_partition_options){ 0 }, &b.m, NULL),
+			 0);
 	two[0] = two[1] = &solo.v[0];
 	hes_partition_predict(b.m, b.g, two, 2, shares, &e);
 	assert_near(e.rate[0], 250, 5);
@@ -153,7 +174,8 @@ static void errors_of(const struct partition_bench *b, double *rate, double *pow
 	for (size_t k = 1; k < BENCH_JOBS; k++)
 		for (uint32_t share = 20; share < 100; share += 20, n++) {
 			const struct bench_job two[] = { bench_jobs[0], bench_jobs[k] };
-			const struct hes_share_profile *p[] = { bench_profile(b, two[0]), bench_profile(b, two[1]) };
+			const struct hes_share_profile *p[] = { bench_profile(b, two[0]),
+								bench_profile(b, two[1]) };
 			const uint32_t shares[] = { share, 100 - share };
 			struct hes_partition_estimate e, t;
 
@@ -177,7 +199,8 @@ TEST(jobs_never_seen_together_are_predicted_within_3_percent_with_trees_and_with
 	add_pairs(&b);
 	bench_learn(&b, NULL);
 	errors_of(&b, &rate[1], &power[1]);
-	print_message("pairs with a job in no training pair: throughput %.2f %% and power %.2f %% off, without trees %.2f and %.2f\n",
+	print_message("pairs with a job in no training pair: throughput %.2f %% and power %.2f %% "
+		      "off, without trees %.2f and %.2f\n",
 		      100 * rate[1], 100 * power[1], 100 * rate[0], 100 * power[0]);
 	assert_true(rate[0] < 0.03 && rate[1] < 0.03);
 	assert_true(power[0] < 0.03 && power[1] < 0.03);
@@ -206,7 +229,9 @@ TEST(only_steady_co_runs_of_the_type_count)
 	bench_learn(&b, NULL);
 	types[0] = b.g;
 	types[1] = hes_gpu_type_find(&b.c, "T4", NULL);
-	assert_int_equal(hes_partition_train(&b.points, &b.profiles, types, 2, &(struct hes_partition_options){ 0 }, &m, NULL), 0);
+	assert_int_equal(hes_partition_train(&b.points, &b.profiles, types, 2,
+					     &(struct hes_partition_options){ 0 }, &m, NULL),
+			 0);
 	assert_int_equal(hes_partition_about(m, types[0])->sets, 21 * 5);
 	assert_int_equal(hes_partition_about(m, types[1])->sets, 0);
 	assert_false(hes_partition_about(m, types[1])->learnt);
@@ -215,7 +240,8 @@ TEST(only_steady_co_runs_of_the_type_count)
 	bench_close(&b);
 }
 
-/* Part of random pairs whose throughput per watt lies in the interval of a model that learnt from some others. */
+/* Part of random pairs whose throughput per watt lies in the interval of a model that learnt from
+ * some others. */
 static double coverage_of(struct partition_bench *b)
 {
 	const struct hes_partition_info *info = hes_partition_about(b->m, b->g);
@@ -225,14 +251,16 @@ static double coverage_of(struct partition_bench *b)
 		for (size_t k = 0; k < i; k++)
 			for (uint32_t share = 20; share < 100; share += 20, n++) {
 				const struct bench_job two[] = { bench_jobs[i], bench_jobs[k] };
-				const struct hes_share_profile *p[] = { bench_profile(b, two[0]), bench_profile(b, two[1]) };
+				const struct hes_share_profile *p[] = { bench_profile(b, two[0]),
+									bench_profile(b, two[1]) };
 				const uint32_t shares[] = { share, 100 - share };
 				struct hes_partition_estimate e, t;
 				double ratio;
 
 				hes_partition_predict(b->m, b->g, p, 2, shares, &e);
 				bench_truth(b, two, shares, 2, &t);
-				ratio = (t.rate[0] + t.rate[1]) / t.power_w / ((e.rate[0] + e.rate[1]) / e.power_w);
+				ratio = (t.rate[0] + t.rate[1]) / t.power_w /
+					((e.rate[0] + e.rate[1]) / e.power_w);
 				in += ratio >= info->low && ratio <= info->high;
 			}
 	return (double)in / (double)n;
@@ -244,13 +272,16 @@ TEST(intervals_hold_their_part_of_unseen_points)
 	double few;
 
 	for (uint32_t share = 10; share <= 60; share += 10) /* six co-runs */
-		bench_together(&b, (struct bench_job[]){ bench_jobs[1], bench_jobs[share / 10 + 1] }, (uint32_t[]){ share, 100 - share }, 2, NOISE);
+		bench_together(&b,
+			       (struct bench_job[]){ bench_jobs[1], bench_jobs[share / 10 + 1] },
+			       (uint32_t[]){ share, 100 - share }, 2, NOISE);
 	bench_learn(&b, NULL);
 	few = coverage_of(&b);
 	add_pairs(&b);
 	bench_learn(&b, NULL);
-	print_message("of 112 splits %.0f %% are in the interval, %.0f %% after six co-runs; stated: 90 %%\n", 100 * coverage_of(&b),
-		      100 * few);
+	print_message("of 112 splits %.0f %% are in the interval, %.0f %% after six co-runs; "
+		      "stated: 90 %%\n",
+		      100 * coverage_of(&b), 100 * few);
 	assert_true(few > 0.8 && coverage_of(&b) > 0.85);
 	bench_close(&b);
 }
@@ -264,7 +295,8 @@ TEST(a_model_depends_on_seed_and_data_alone)
 
 	add_pairs(&b);
 	for (uint32_t threads = 1; threads <= 2; threads++) {
-		bench_learn(&b, &(struct hes_partition_options){ .trees = 20, .seed = 3, .threads = threads });
+		bench_learn(&b, &(struct hes_partition_options){
+					.trees = 20, .seed = 3, .threads = threads });
 		p[0] = bench_profile(&b, bench_jobs[1]);
 		p[1] = bench_profile(&b, bench_jobs[4]);
 		hes_partition_predict(b.m, b.g, p, 2, shares, &e[threads - 1]);
@@ -285,7 +317,8 @@ TEST(the_papers_method_learns_sums_and_needs_co_runs)
 	struct hes_err err;
 
 	bench_learn(&b, NULL);
-	assert_int_equal(hes_partition_train(&b.points, &b.profiles, &b.g, 1, &o, &m, &err), -EINVAL);
+	assert_int_equal(hes_partition_train(&b.points, &b.profiles, &b.g, 1, &o, &m, &err),
+			 -EINVAL);
 	assert_null(m);
 	assert_non_null(strstr(err.msg, "heshare profile NAME --beside OTHER"));
 	add_pairs(&b);
@@ -338,7 +371,8 @@ TEST(all_splits_of_two_jobs_are_searched)
 		assert_true(s.v[i].per_watt <= s.v[s.best].per_watt);
 		hes_partition_predict(b.m, b.g, p, 2, s.v[i].sm_pct, &e);
 		assert_true(e.power_w == s.v[i].estimate.power_w);
-		assert_near(s.v[i].work, e.rate[0] / p[0]->alone_rate + e.rate[1] / p[1]->alone_rate, 1e-12);
+		assert_near(s.v[i].work,
+			    e.rate[0] / p[0]->alone_rate + e.rate[1] / p[1]->alone_rate, 1e-12);
 	}
 	hes_splits_free(&s);
 	goal.step = 5;
@@ -360,7 +394,8 @@ TEST(a_floor_is_kept_or_refused_with_the_possible_one)
 	p[0] = bench_profile(&b, bench_jobs[0]);
 	p[1] = bench_profile(&b, bench_jobs[1]);
 	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, NULL), 0);
-	assert_true(s.v[s.best].estimate.rate[0] < 0.3 * p[0]->alone_rate); /* the sum starves the job with long iterations */
+	assert_true(s.v[s.best].estimate.rate[0] <
+		    0.3 * p[0]->alone_rate); /* the sum starves the job with long iterations */
 	hes_splits_free(&s);
 	goal.floor[0] = 0.5;
 	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, NULL), 0);
@@ -402,8 +437,9 @@ TEST(jobs_that_cannot_share_a_gpu_are_refused)
 }
 
 /* Best work per watt of all splits of @n jobs in tens. */
-static double best_of_all(const struct partition_bench *b, const struct hes_share_profile *const *p, size_t n,
-			  enum hes_partition_objective objective, uint32_t *shares, size_t at, uint32_t left)
+static double best_of_all(const struct partition_bench *b, const struct hes_share_profile *const *p,
+			  size_t n, enum hes_partition_objective objective, uint32_t *shares,
+			  size_t at, uint32_t left)
 {
 	double best = 0;
 
@@ -418,10 +454,12 @@ static double best_of_all(const struct partition_bench *b, const struct hes_shar
 			sum += e.rate[i] / unit;
 			stretch += unit / e.rate[i];
 		}
-		return (objective == HES_PARTITION_ENERGY ? (double)(n * n) / stretch : sum) / e.power_w;
+		return (objective == HES_PARTITION_ENERGY ? (double)(n * n) / stretch : sum) /
+		       e.power_w;
 	}
 	for (shares[at] = 10; shares[at] + 10 * (n - at - 1) <= left; shares[at] += 10)
-		best = fmax(best, best_of_all(b, p, n, objective, shares, at + 1, left - shares[at]));
+		best = fmax(best,
+			    best_of_all(b, p, n, objective, shares, at + 1, left - shares[at]));
 	return best;
 }
 
@@ -437,7 +475,8 @@ TEST(the_search_for_three_and_four_jobs_finds_what_enumeration_finds)
 	for (int round = 0; round < 60; round++) {
 		const struct hes_share_profile *p[4];
 		size_t n = 3 + (size_t)(round & 1);
-		struct hes_partition_goal goal = { .objective = (enum hes_partition_objective)(round % 3) };
+		struct hes_partition_goal goal = { .objective = (enum hes_partition_objective)(
+							   round % 3) };
 		uint32_t shares[4];
 		struct hes_splits s;
 		double best;
@@ -452,9 +491,13 @@ TEST(the_search_for_three_and_four_jobs_finds_what_enumeration_finds)
 		cases++;
 		hes_splits_free(&s);
 	}
-	print_message("%zu cases: %.3f %% of the best on average, %.3f at worst\n", cases, 100 * mean / (double)cases, 100 * worst);
+	print_message("%zu cases: %.3f %% of the best on average, %.3f at worst\n", cases,
+		      100 * mean / (double)cases, 100 * worst);
 	assert_true(cases > 50 && worst > 0.99 && mean / (double)cases > 0.999);
 	bench_close(&b);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -7,12 +7,12 @@
 #include "partition_bench.h"
 #include "unit_test.h"
 
-#define NOISE 0.017
+#define NOISE                 0.017
 #define assert_near(a, b, by) assert_true(fabs((a) - (b)) <= (by))
 
 struct fleet_bench {
 	struct partition_bench b;
-	struct hes_fleet       fleet;
+	struct hes_fleet fleet;
 	const struct hes_share_profile *profiles[24];
 	struct hes_partition_jobs p;
 };
@@ -26,8 +26,13 @@ static void fleet_open(struct fleet_bench *f, size_t n, size_t gpus, uint32_t mo
 		f->fleet.gpus[i].type = f->b.g;
 	for (size_t i = 0; i < n; i++)
 		f->profiles[i] = bench_profile(&f->b, bench_jobs[i % BENCH_JOBS]);
-	f->p = (struct hes_partition_jobs){ .fleet = &f->fleet, .n = n, .profiles = f->profiles,
-					    .objective = HES_PARTITION_ENERGY, .most = most, .seed = 1, .effort = 20000 };
+	f->p = (struct hes_partition_jobs){ .fleet = &f->fleet,
+					    .n = n,
+					    .profiles = f->profiles,
+					    .objective = HES_PARTITION_ENERGY,
+					    .most = most,
+					    .seed = 1,
+					    .effort = 20000 };
 }
 
 static void fleet_close(struct fleet_bench *f)
@@ -75,7 +80,8 @@ static double worth_of_order(const struct fleet_bench *f, const uint32_t *order)
 	double work = 0, stretch = 0, power = 0, n = (double)f->p.n;
 
 	for (size_t i = 0; i < f->p.n; i += 2) {
-		const struct hes_share_profile *p[] = { f->profiles[order[i]], f->profiles[order[i + 1]] };
+		const struct hes_share_profile *p[] = { f->profiles[order[i]],
+							f->profiles[order[i + 1]] };
 		struct hes_splits s;
 
 		assert_int_equal(hes_partition_search(f->b.m, f->b.g, p, 2, &goal, &s, NULL), 0);
@@ -111,7 +117,8 @@ TEST(groups_are_never_worse_than_first_come_first_served_or_pairs_at_random)
 			hes_rng_shuffle(&rng, order, 16);
 			best = fmax(best, worth_of_order(&f, order));
 		}
-		print_message("%s: groups %.5f; filled in order %.5f, assigned in turn %.5f, the best of 30 random pairings %.5f\n",
+		print_message("%s: groups %.5f; filled in order %.5f, assigned in turn %.5f, the "
+			      "best of 30 random pairings %.5f\n",
 			      hes_partition_objectives[o], g.per_watt, filled, in_turn, best);
 		assert_true(g.per_watt >= filled && g.per_watt >= in_turn && g.per_watt >= best);
 		hes_partition_groups_free(&g);
@@ -128,13 +135,15 @@ struct all_pairs {
 };
 
 /* Gain and power of a pair's best split at a price; gain as the objective's sum has it. */
-static void best_at(const struct all_pairs *a, size_t i, size_t k, double price, double *gain, double *power)
+static void best_at(const struct all_pairs *a, size_t i, size_t k, double price, double *gain,
+		    double *power)
 {
 	const struct hes_splits *s = &a->of[i > k ? i : k][i > k ? k : i];
 	double best = -INFINITY, best_gain = 0, best_power = 0;
 
 	for (size_t x = 0; x < s->n; x++) {
-		double g = a->objective == HES_PARTITION_ENERGY ? -4 / s->v[x].work : s->v[x].work, w = s->v[x].estimate.power_w;
+		double g = a->objective == HES_PARTITION_ENERGY ? -4 / s->v[x].work : s->v[x].work,
+		       w = s->v[x].estimate.power_w;
 
 		if (g - price * w > best) {
 			best = g - price * w;
@@ -157,7 +166,8 @@ static double worth_of(const struct all_pairs *a, const size_t *mate)
 		for (size_t i = 0; i < PAIRED; i++)
 			if (mate[i] < i)
 				best_at(a, i, mate[i], price, &gain, &power);
-		now = (a->objective == HES_PARTITION_ENERGY ? PAIRED * PAIRED / -gain : gain) / power;
+		now = (a->objective == HES_PARTITION_ENERGY ? PAIRED * PAIRED / -gain : gain) /
+		      power;
 		if (now <= worth)
 			break;
 		worth = now;
@@ -194,7 +204,8 @@ TEST(groups_reach_98_per_cent_of_the_best_of_all_pairings)
 
 	fleet_open(&f, PAIRED, 4, 2);
 	for (int o = HES_PARTITION_THROUGHPUT; o <= HES_PARTITION_ENERGY; o++) {
-		const struct hes_partition_goal goal = { .objective = (enum hes_partition_objective)o };
+		const struct hes_partition_goal goal = { .objective =
+								 (enum hes_partition_objective)o };
 		size_t mate[PAIRED];
 		double best;
 
@@ -202,12 +213,17 @@ TEST(groups_reach_98_per_cent_of_the_best_of_all_pairings)
 		for (size_t i = 0; i < PAIRED; i++) {
 			mate[i] = PAIRED;
 			for (size_t k = 0; k < i; k++)
-				assert_int_equal(hes_partition_search(f.b.m, f.b.g, (const struct hes_share_profile *[]){ f.profiles[i],
-								      f.profiles[k] }, 2, &goal, &a.of[i][k], NULL), 0);
+				assert_int_equal(
+					hes_partition_search(f.b.m, f.b.g,
+							     (const struct hes_share_profile *[]){
+								     f.profiles[i], f.profiles[k] },
+							     2, &goal, &a.of[i][k], NULL),
+					0);
 		}
 		best = best_pairing(&a, mate);
 		assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
-		print_message("%s: groups %.2f %% of the best pairing\n", hes_partition_objectives[o], 100 * g.per_watt / best);
+		print_message("%s: groups %.2f %% of the best pairing\n",
+			      hes_partition_objectives[o], 100 * g.per_watt / best);
 		assert_true(g.per_watt > 0.98 * best && g.per_watt < 1.0001 * best);
 		hes_partition_groups_free(&g);
 		for (size_t i = 0; i < PAIRED; i++)
@@ -234,7 +250,8 @@ TEST(jobs_that_do_not_fit_together_run_in_waves)
 	fleet_close(&f);
 }
 
-/* A floor just below what two jobs can both keep: interference breaks it where no account is taken of it. */
+/* A floor just below what two jobs can both keep: interference breaks it where no account is taken
+ * of it. */
 TEST(a_floor_that_one_gpu_keeps_is_kept_in_a_group)
 {
 	struct hes_partition_goal goal = { .objective = HES_PARTITION_ENERGY };
@@ -258,7 +275,8 @@ TEST(a_floor_that_one_gpu_keeps_is_kept_in_a_group)
 	assert_int_equal(hes_partition_group(f.b.m, &f.p, &g, NULL), 0);
 	assert_int_equal(g.waves, 1);
 	for (size_t k = 0; k < 2; k++)
-		assert_true(g.v[0].split.estimate.rate[k] >= floor[k] * f.profiles[g.v[0].job[k]]->alone_rate);
+		assert_true(g.v[0].split.estimate.rate[k] >=
+			    floor[k] * f.profiles[g.v[0].job[k]]->alone_rate);
 	hes_partition_groups_free(&g);
 	fleet_close(&f);
 }
@@ -271,7 +289,11 @@ TEST(throughput_alone_on_one_type_of_the_fleet_is_enough)
 	const struct hes_gpu_type *types[2];
 	struct hes_gpu gpus[2] = { { .type = NULL } };
 	struct hes_fleet fleet = { .gpus = gpus, .n = 2 };
-	struct hes_partition_jobs p = { .fleet = &fleet, .n = 1, .profiles = profiles, .objective = HES_PARTITION_ENERGY, .most = 1 };
+	struct hes_partition_jobs p = { .fleet = &fleet,
+					.n = 1,
+					.profiles = profiles,
+					.objective = HES_PARTITION_ENERGY,
+					.most = 1 };
 	struct partition_bench b = bench_of_all(0);
 	struct hes_partition_groups g;
 	struct hes_partition_model *m;
@@ -283,7 +305,9 @@ TEST(throughput_alone_on_one_type_of_the_fleet_is_enough)
 	small = *profiles[0];
 	small.alone_rate = NAN;
 	profiles[1] = &small;
-	assert_int_equal(hes_partition_train(&b.points, &b.profiles, types, 2, &(struct hes_partition_options){ 0 }, &m, NULL), 0);
+	assert_int_equal(hes_partition_train(&b.points, &b.profiles, types, 2,
+					     &(struct hes_partition_options){ 0 }, &m, NULL),
+			 0);
 	assert_int_equal(hes_partition_group(m, &p, &g, NULL), 0);
 	assert_int_equal(g.n, 2);
 	hes_partition_groups_free(&g);
@@ -312,4 +336,7 @@ TEST(a_job_that_no_gpu_runs_and_numbers_out_of_range_are_refused)
 	fleet_close(&f);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* test_plan.c - plans in memory and as files: what is checked, what an error names, exact round trips. */
+/* test_plan.c - plans in memory and as files: what is checked, what an error names, exact round
+ * trips. */
 #include <inttypes.h>
 
 #include "heshare/plan.h"
@@ -12,26 +13,37 @@ static const char fleet_yaml[] =
 
 struct bench {
 	struct hes_catalogue catalogue;
-	struct hes_fleet     fleet;
-	struct hes_job       v[4];
-	struct hes_jobs      jobs;
-	struct hes_plan      plan;
-	struct hes_err       err;
+	struct hes_fleet fleet;
+	struct hes_job v[4];
+	struct hes_jobs jobs;
+	struct hes_plan plan;
+	struct hes_err err;
 };
 
 /* j0 and j1 share a/0, j2 follows them at another clock, j3 has b/0 to itself; a/1 idles. */
 static int setup(void **state)
 {
 	struct bench *b = calloc(1, sizeof(*b));
-	const struct hes_batch first = { 1590, 2, { { 0, 40, 0, 70, 0, 9000, 3 }, { 1, 60, 0, 100, HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE, 0, 4 } }, 0, 100, 7 };
+	const struct hes_batch first = { 1590,
+					 2,
+					 { { 0, 40, 0, 70, 0, 9000, 3 },
+					   { 1, 60, 0, 100, HES_OUTSIDE_CLOCK | HES_OUTSIDE_TYPE, 0,
+					     4 } },
+					 0,
+					 100,
+					 7 };
 	const struct hes_batch second = { 945, 1, { { 2, 100, 100, 250, 0, 1, 9 } }, 100, 250, 9 };
 	const struct hes_batch other = { 1530, 1, { { 3, 100, 0, 50, 0, 0, 11 } }, 0, 50, 11 };
 
 	assert_non_null(b);
 	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
-	assert_int_equal(hes_fleet_parse("test", fleet_yaml, strlen(fleet_yaml), &b->catalogue, &b->fleet, &b->err), 0);
+	assert_int_equal(hes_fleet_parse("test", fleet_yaml, strlen(fleet_yaml), &b->catalogue,
+					 &b->fleet, &b->err),
+			 0);
 	for (unsigned i = 0; i < 4; i++) {
-		b->v[i] = (struct hes_job){ .batch_size = 1, .iterations = 1, .memory_mib = 6000, .weight = 1 };
+		b->v[i] = (struct hes_job){
+			.batch_size = 1, .iterations = 1, .memory_mib = 6000, .weight = 1
+		};
 		snprintf(b->v[i].id, sizeof(b->v[i].id), "j%u", i);
 	}
 	b->jobs = (struct hes_jobs){ b->v, 4 };
@@ -128,10 +140,14 @@ TEST_WITH(a_job_is_there_while_its_batch_is, setup, teardown)
 	struct hes_batch *first = &b->plan.queues[0].batches[0];
 
 	first->jobs[1].end_us = 101;
-	expect(b, -EINVAL, "a/0: batch 0: job j1 is planned from 0 to 101 us, outside of its batch, from 0 to 100 us");
+	expect(b, -EINVAL,
+	       "a/0: batch 0: job j1 is planned from 0 to 101 us, outside of its batch, from 0 to "
+	       "100 us");
 	first->jobs[1].end_us = 100;
 	b->plan.queues[0].batches[1].jobs[0].start_us = 99;
-	expect(b, -EINVAL, "a/0: batch 1: job j2 is planned from 99 to 250 us, outside of its batch, from 100 to 250 us");
+	expect(b, -EINVAL,
+	       "a/0: batch 1: job j2 is planned from 99 to 250 us, outside of its batch, from 100 "
+	       "to 250 us");
 }
 
 /* Sums of times must stay numbers. */
@@ -141,7 +157,8 @@ TEST_WITH(times_are_from_0_to_300_years, setup, teardown)
 	struct hes_batch *other = &b->plan.queues[2].batches[0];
 
 	other->start_us = other->jobs[0].start_us = -1;
-	expect(b, -ERANGE, "b/0: batch 0: it is planned from -1 to 50 us, outside 0 to 10000000000000000");
+	expect(b, -ERANGE,
+	       "b/0: batch 0: it is planned from -1 to 50 us, outside 0 to 10000000000000000");
 	other->start_us = other->jobs[0].start_us = 0;
 	other->end_us = other->jobs[0].end_us = HES_PLAN_LONGEST_US;
 	expect(b, 0, "");
@@ -194,7 +211,8 @@ TEST_WITH(what_is_written_reads_back_exactly, setup, teardown)
 	for (size_t g = 0; g < 3; g++) {
 		assert_int_equal(back.queues[g].n, b->plan.queues[g].n);
 		for (size_t i = 0; i < back.queues[g].n; i++)
-			assert_same_batch(&back.queues[g].batches[i], &b->plan.queues[g].batches[i]);
+			assert_same_batch(&back.queues[g].batches[i],
+					  &b->plan.queues[g].batches[i]);
 	}
 	hes_plan_finish(&back);
 }
@@ -248,19 +266,31 @@ static void save_with(struct bench *b, const char *was, const char *is)
 
 TEST_WITH(an_error_names_file_and_json_path, setup, teardown)
 {
-	static const struct { const char *was, *is; int code; const char *piece; } cases[] = {
-		{ "\"sm_pct\": 60", "\"sm_pct\": 101", -EINVAL, "gpus[0].batches[0].jobs[1].sm_pct: 101 is outside 1 to 100" },
-		{ "\"sm_pct\": 60", "\"sm_pct\": 6.5", -EINVAL, "jobs[1].sm_pct: not a whole number" },
+	static const struct {
+		const char *was, *is;
+		int code;
+		const char *piece;
+	} cases[] = {
+		{ "\"sm_pct\": 60", "\"sm_pct\": 101", -EINVAL,
+		  "gpus[0].batches[0].jobs[1].sm_pct: 101 is outside 1 to 100" },
+		{ "\"sm_pct\": 60", "\"sm_pct\": 6.5", -EINVAL,
+		  "jobs[1].sm_pct: not a whole number" },
 		{ "\"sm_pct\": 60,", "", -EINVAL, "jobs[1].sm_pct: missing" },
 		{ "\"j2\"", "\"jx\"", -ENOENT, "gpus[0].batches[1].jobs[0].job: no job \"jx\"" },
 		{ "\"a/1\"", "\"a/7\"", -ENOENT, "gpus[1].gpu: no GPU \"a/7\" in fleet test" },
-		{ "\"V100-SXM2-32\"", "\"T4\"", -EINVAL, "gpus[2].type: b/0 is a V100-SXM2-32 in the fleet, not a T4" },
+		{ "\"V100-SXM2-32\"", "\"T4\"", -EINVAL,
+		  "gpus[2].type: b/0 is a V100-SXM2-32 in the fleet, not a T4" },
 		{ "\"heshare-plan\"", "\"plan\"", -EINVAL, "format: not \"heshare-plan\"" },
 		{ "\"version\": 1", "\"version\": 4", -EINVAL, "version: 4 is outside 1 to 3" },
-		{ "\"end_us\": 50", "\"end_us\": 9223372036854775807", -EINVAL, "gpus[2].batches[0].end_us: 9223372036854775807 is outside 0 to 10000000000000000" },
-		{ "\"end_us\": 70", "\"end_us\": -70", -EINVAL, "gpus[0].batches[0].jobs[0].end_us: -70 is outside 0 to" },
-		{ "\"energy_mj\": 9", "\"energy_mj\": -9", -EINVAL, "gpus[0].batches[1].energy_mj: -9" },
-		{ "\"makespan_us\": 250", "\"makespan_us\": null", -EINVAL, "predicted.makespan_us: not a whole number" },
+		{ "\"end_us\": 50", "\"end_us\": 9223372036854775807", -EINVAL,
+		  "gpus[2].batches[0].end_us: 9223372036854775807 is outside 0 to "
+		  "10000000000000000" },
+		{ "\"end_us\": 70", "\"end_us\": -70", -EINVAL,
+		  "gpus[0].batches[0].jobs[0].end_us: -70 is outside 0 to" },
+		{ "\"energy_mj\": 9", "\"energy_mj\": -9", -EINVAL,
+		  "gpus[0].batches[1].energy_mj: -9" },
+		{ "\"makespan_us\": 250", "\"makespan_us\": null", -EINVAL,
+		  "predicted.makespan_us: not a whole number" },
 		{ "\"batches\": []", "\"batches\": 3", -EINVAL, "gpus[1].batches: not a list" },
 		{ "\"seed\"", "\"seed\": 1, \"seed\"", -EINVAL, "not JSON" },
 		{ "}\n", "", -EINVAL, "not JSON" },
@@ -271,7 +301,8 @@ TEST_WITH(an_error_names_file_and_json_path, setup, teardown)
 		struct hes_plan untouched = { .seed = 42 };
 
 		save_with(b, cases[i].was, cases[i].is);
-		assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &untouched, &b->err), cases[i].code);
+		assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &untouched, &b->err),
+				 cases[i].code);
 		assert_non_null(strstr(b->err.msg, path));
 		if (!strstr(b->err.msg, cases[i].piece))
 			fail_msg("\"%s\" does not say \"%s\"", b->err.msg, cases[i].piece);
@@ -281,8 +312,10 @@ TEST_WITH(an_error_names_file_and_json_path, setup, teardown)
 
 TEST_WITH(a_plan_of_decisions_alone_is_read_without_predictions, setup, teardown)
 {
-	static const char *const text = "{ \"gpus\": [ { \"gpu\": \"b/0\", \"batches\": [ { \"end_us\": 7, \"jobs\": ["
-					"{ \"job\": \"j1\", \"sm_pct\": 30, \"start_us\": -1 }, { \"job\": \"j3\", \"sm_pct\": 70 } ] } ] } ] }";
+	static const char *const text =
+		"{ \"gpus\": [ { \"gpu\": \"b/0\", \"batches\": [ { \"end_us\": 7, \"jobs\": ["
+		"{ \"job\": \"j1\", \"sm_pct\": 30, \"start_us\": -1 }, { \"job\": \"j3\", "
+		"\"sm_pct\": 70 } ] } ] } ] }";
 	struct bench *b = *state;
 	struct hes_plan back;
 	FILE *f = fopen(path, "we");
@@ -292,7 +325,8 @@ TEST_WITH(a_plan_of_decisions_alone_is_read_without_predictions, setup, teardown
 	fclose(f);
 	assert_int_equal(hes_plan_load(path, &b->fleet, &b->jobs, &back, &b->err), 0);
 	assert_true(back.unpredicted && back.queues[0].n == 0 && back.queues[2].n == 1);
-	assert_int_equal(back.queues[2].batches[0].clock_mhz, b->fleet.gpus[2].type->clock_default_mhz);
+	assert_int_equal(back.queues[2].batches[0].clock_mhz,
+			 b->fleet.gpus[2].type->clock_default_mhz);
 	assert_int_equal(back.queues[2].batches[0].end_us, 0);
 	assert_int_equal(back.queues[2].batches[0].jobs[1].job, 3);
 	assert_int_equal(back.queues[2].batches[0].jobs[1].sm_pct, 70);
@@ -383,7 +417,8 @@ TEST_WITH(shares_of_an_open_queue_sum_to_what_it_says_at_most, setup, teardown)
 	q->shares_pct = 110;
 	expect(b, 0, "");
 	q->batches[1].jobs[0].sm_pct = 100;
-	expect(b, -ERANGE, "a/0: batch 1: shares sum to 140 % when it is admitted, more than 110 %");
+	expect(b, -ERANGE,
+	       "a/0: batch 1: shares sum to 140 % when it is admitted, more than 110 %");
 	q->shares_pct = 90;
 	expect(b, -ERANGE, "a/0: shares that sum to 90 % are outside 100 to 800 %");
 	q->shares_pct = 801;
@@ -462,13 +497,17 @@ TEST_WITH(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown)
 		const char *was, *is, *says;
 		int code;
 	} cases[] = {
-		{ "\"iterations\": 1,", "\"iterations\": 0,", "jobs[0]: iterations: not a whole number from 1 to", -EINVAL },
-		{ "\"memory_mib\": 6000", "\"memory_mib\": \"6\"", "jobs[0]: memory_mib: not a whole number", -EINVAL },
+		{ "\"iterations\": 1,", "\"iterations\": 0,",
+		  "jobs[0]: iterations: not a whole number from 1 to", -EINVAL },
+		{ "\"memory_mib\": 6000", "\"memory_mib\": \"6\"",
+		  "jobs[0]: memory_mib: not a whole number", -EINVAL },
 		{ "\"id\": \"j1\"", "\"id\": \"j0\"", "job \"j0\" is there twice", -EEXIST },
 		{ "\"id\": \"j1\"", "\"id\": \"\"", "jobs[1]: id: empty", -EINVAL },
-		{ "\"workload\": \"net\"", "\"command\": 1, \"workload\": \"net\"", "jobs[0]: command: not a text", -EINVAL },
+		{ "\"workload\": \"net\"", "\"command\": 1, \"workload\": \"net\"",
+		  "jobs[0]: command: not a text", -EINVAL },
 		{ "\"type\": \"T4\"", "\"type\": \"T5\"", "gpus[0]: ", -ENOENT },
-		{ "\"type\": \"T4\"", "\"kind\": \"T4\"", "gpus[0]: type: missing: GPU a/0 needs its type, such as", -EINVAL },
+		{ "\"type\": \"T4\"", "\"kind\": \"T4\"",
+		  "gpus[0]: type: missing: GPU a/0 needs its type, such as", -EINVAL },
 		{ "\"gpus\": [", "\"gpu\": [", "gpus: missing", -EINVAL },
 	};
 	struct bench *b = *state;
@@ -479,7 +518,8 @@ TEST_WITH(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown)
 		strcpy(b->v[i].workload, "net");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		save_with(b, cases[i].was, cases[i].is);
-		assert_int_equal(hes_plan_subjects(path, &b->catalogue, &fleet, &jobs, &b->err), cases[i].code);
+		assert_int_equal(hes_plan_subjects(path, &b->catalogue, &fleet, &jobs, &b->err),
+				 cases[i].code);
 		if (!strstr(b->err.msg, cases[i].says) || !strstr(b->err.msg, path))
 			fail_msg("\"%s\" does not say \"%s\"", b->err.msg, cases[i].says);
 		assert_int_equal(fleet.n, 77);
@@ -493,4 +533,7 @@ TEST_WITH(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown)
 	hes_jobs_free(&jobs);
 }
 
-int main(void) { return run_unit_tests_with_file(path); }
+int main(void)
+{
+	return run_unit_tests_with_file(path);
+}

@@ -17,16 +17,16 @@ static const char fleet_yaml[] =
 	"  - name: ampere\n    gpus: [ { type: A100-SXM-80, count: 1 } ]\n";
 
 struct bench {
-	struct hes_catalogue  catalogue;
-	struct hes_fleet      fleet;
-	struct hes_profiles   profiles;
+	struct hes_catalogue catalogue;
+	struct hes_fleet fleet;
+	struct hes_profiles profiles;
 	struct hes_predictor *predictor;
-	struct hes_job        v[MAX_JOBS];
-	struct hes_jobs       jobs;
-	uint32_t              waiting[MAX_JOBS];
-	int64_t               free_at_us[MAX_GPUS];
-	struct hes_request    request;
-	struct hes_err        err;
+	struct hes_job v[MAX_JOBS];
+	struct hes_jobs jobs;
+	uint32_t waiting[MAX_JOBS];
+	int64_t free_at_us[MAX_GPUS];
+	struct hes_request request;
+	struct hes_err err;
 };
 
 static struct bench bench;
@@ -42,13 +42,16 @@ static int learn(void **state)
 
 	(void)state;
 	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
-	assert_int_equal(hes_fleet_parse("test", fleet_yaml, strlen(fleet_yaml), &b->catalogue, &b->fleet, &b->err), 0);
+	assert_int_equal(hes_fleet_parse("test", fleet_yaml, strlen(fleet_yaml), &b->catalogue,
+					 &b->fleet, &b->err),
+			 0);
 	assert_int_equal(hes_model_load(NULL, &model, &b->err), 0);
 	draw.model = model;
 	draw.n_types = hes_fleet_types(&b->fleet, types, MAX_GPUS);
 	assert_int_equal(hes_draw_profiles(&draw, &b->profiles, &b->err), 0);
 	assert_int_equal(hes_draw_samples(&draw, &b->profiles, 300, &samples, &b->err), 0);
-	assert_int_equal(hes_predictor_train(&samples, &b->catalogue, &options, &b->predictor, &b->err), 0);
+	assert_int_equal(
+		hes_predictor_train(&samples, &b->catalogue, &options, &b->predictor, &b->err), 0);
 	hes_samples_free(&samples);
 	hes_model_free(model);
 	return 0;
@@ -76,23 +79,34 @@ static void draw_jobs(size_t n, uint64_t seed)
 		const struct hes_profile *p = &b->profiles.v[hes_rng_below(&r, b->profiles.n)];
 		struct hes_job *j = &b->v[i];
 
-		*j = (struct hes_job){ .batch_size = p->batch_size, .memory_mib = p->memory_mib, .weight = 1 };
+		*j = (struct hes_job){ .batch_size = p->batch_size,
+				       .memory_mib = p->memory_mib,
+				       .weight = 1 };
 		if (hes_rng_below(&r, 5) == 0)
 			j->memory_mib = 1 + (uint32_t)hes_rng_below(&r, 81251);
-		j->iterations = 1 + (uint64_t)((60 + hes_rng_exponential(&r, 600)) * 1e6 / p->iteration_us);
+		j->iterations =
+			1 + (uint64_t)((60 + hes_rng_exponential(&r, 600)) * 1e6 / p->iteration_us);
 		snprintf(j->id, sizeof(j->id), "j%zu", i);
 		memcpy(j->workload, p->workload, sizeof(j->workload));
 		b->waiting[i] = (uint32_t)i;
 	}
 	memset(b->free_at_us, 0, sizeof(b->free_at_us));
 	b->request = (struct hes_request){
-		.fleet = &b->fleet, .jobs = &b->jobs, .waiting = b->waiting, .n_waiting = n,
-		.free_at_us = b->free_at_us, .predictor = b->predictor, .profiles = &b->profiles, .seed = seed,
-		.budget = 6000, /* far less than by default: what holds of plans holds of hasty ones */
+		.fleet = &b->fleet,
+		.jobs = &b->jobs,
+		.waiting = b->waiting,
+		.n_waiting = n,
+		.free_at_us = b->free_at_us,
+		.predictor = b->predictor,
+		.profiles = &b->profiles,
+		.seed = seed,
+		.budget = 6000, /* far less than by default: what holds of plans holds of hasty ones
+				 */
 	};
 }
 
-static struct hes_plan plan_with(const struct hes_policy *policy, const char *prefer, struct hes_front *front)
+static struct hes_plan plan_with(const struct hes_policy *policy, const char *prefer,
+				 struct hes_front *front)
 {
 	struct hes_plan plan;
 
@@ -107,9 +121,12 @@ static void check_valid(const struct hes_policy *policy, const char *prefer)
 	struct hes_plan plan = plan_with(policy, prefer, NULL);
 
 	if (hes_plan_validate(&plan, &bench.fleet, &bench.jobs, 100, &bench.err))
-		fail_msg("%s:%s, seed %d: %s", policy->name, prefer ? prefer : "", (int)bench.request.seed, bench.err.msg);
+		fail_msg("%s:%s, seed %d: %s", policy->name, prefer ? prefer : "",
+			 (int)bench.request.seed, bench.err.msg);
 	assert_string_equal(plan.policy, policy->name);
-	assert_string_equal(plan.prefer, prefer ? prefer : policy->prefers ? policy->prefers[0] : "");
+	assert_string_equal(plan.prefer, prefer            ? prefer
+					 : policy->prefers ? policy->prefers[0]
+							   : "");
 	assert_int_equal(plan.seed, bench.request.seed);
 	hes_plan_finish(&plan);
 }
@@ -137,14 +154,14 @@ TEST(every_policys_plan_is_valid_whatever_the_jobs)
 
 /* Three jobs on a fast GPU and one that needs less energy. */
 struct hand {
-	struct hes_problem     p;
-	struct hes_request     request;
-	struct hes_gpu_type    type[2];
+	struct hes_problem p;
+	struct hes_request request;
+	struct hes_gpu_type type[2];
 	const struct hes_gpu_type *types[2];
 	struct hes_problem_job jobs[3];
-	struct hes_assign_gpu  gpus[2];
-	struct hes_profile     solo[2];
-	struct hes_cost        cost[6];
+	struct hes_assign_gpu gpus[2];
+	struct hes_profile solo[2];
+	struct hes_cost cost[6];
 };
 
 static struct hand *hand_made(void)
@@ -158,8 +175,16 @@ static struct hand *hand_made(void)
 		.solo = { { .iteration_us = 1 }, { .iteration_us = 1 } },
 		.cost = { { 10, 100 }, { 4, 40 }, { 6, 60 }, { 20, 40 }, { 8, 30 }, { 9, 30 } },
 	};
-	h.p = (struct hes_problem){ .request = &h.request, .jobs = h.jobs, .n = 3, .gpus = h.gpus, .k = 2, .types = h.types,
-				    .n_types = 2, .solo = h.solo, .n_kinds = 1, .cost = h.cost };
+	h.p = (struct hes_problem){ .request = &h.request,
+				    .jobs = h.jobs,
+				    .n = 3,
+				    .gpus = h.gpus,
+				    .k = 2,
+				    .types = h.types,
+				    .n_types = 2,
+				    .solo = h.solo,
+				    .n_kinds = 1,
+				    .cost = h.cost };
 	return &h;
 }
 
@@ -171,14 +196,18 @@ static void check_placed(struct hand *h, const char *variant, const struct hes_p
 	assert_int_equal(hes_place_by_variant(&h->p, hes_alone_at_default, placed), 0);
 	for (size_t i = 0; i < 3; i++)
 		if (placed[i].job != expected[i].job || placed[i].gpu != expected[i].gpu)
-			fail_msg("%s: job %u on GPU %u in place %zu", variant, placed[i].job, placed[i].gpu, i);
+			fail_msg("%s: job %u on GPU %u in place %zu", variant, placed[i].job,
+				 placed[i].gpu, i);
 }
 
 TEST(variants_choose_order_and_gpu_by_finish_by_queued_work_and_by_finish_times_energy)
 {
-	check_placed(hand_made(), "eft", (const struct hes_placed[]){ { 0, 0 }, { 1, 1 }, { 2, 0 } });
-	check_placed(hand_made(), "least", (const struct hes_placed[]){ { 0, 0 }, { 1, 1 }, { 2, 1 } });
-	check_placed(hand_made(), "edp-sjf", (const struct hes_placed[]){ { 1, 0 }, { 2, 1 }, { 0, 1 } });
+	check_placed(hand_made(), "eft",
+		     (const struct hes_placed[]){ { 0, 0 }, { 1, 1 }, { 2, 0 } });
+	check_placed(hand_made(), "least",
+		     (const struct hes_placed[]){ { 0, 0 }, { 1, 1 }, { 2, 1 } });
+	check_placed(hand_made(), "edp-sjf",
+		     (const struct hes_placed[]){ { 1, 0 }, { 2, 1 }, { 0, 1 } });
 }
 
 TEST(variants_wait_for_busy_gpus_and_keep_to_memory)
@@ -201,7 +230,8 @@ static void assert_same_plan(const struct hes_plan *x, const struct hes_plan *y)
 	for (size_t g = 0; g < x->n_gpus; g++) {
 		assert_int_equal(x->queues[g].n, y->queues[g].n);
 		for (size_t i = 0; i < x->queues[g].n; i++) {
-			const struct hes_batch *a = &x->queues[g].batches[i], *b = &y->queues[g].batches[i];
+			const struct hes_batch *a = &x->queues[g].batches[i],
+					       *b = &y->queues[g].batches[i];
 
 			assert_int_equal(a->clock_mhz, b->clock_mhz);
 			assert_int_equal(a->energy_mj, b->energy_mj);
@@ -250,12 +280,15 @@ TEST(the_totals_are_those_of_the_batches)
 			int64_t until_us = 0;
 
 			for (size_t b = 0; b < q->n; b++)
-				until_us = q->batches[b].end_us > until_us ? q->batches[b].end_us : until_us;
-			idle_mj += (double)(last_us - until_us) * bench.fleet.gpus[g].type->idle_power_mw * 1e-6;
+				until_us = q->batches[b].end_us > until_us ? q->batches[b].end_us
+									   : until_us;
+			idle_mj += (double)(last_us - until_us) *
+				   bench.fleet.gpus[g].type->idle_power_mw * 1e-6;
 		}
 		assert_int_equal(plan.predicted.busy_energy_mj, busy_mj);
 		assert_int_equal(plan.predicted.makespan_us, last_us);
-		assert_true(plan.predicted.avg_jct_us - jct_us / 18 < 1 && jct_us / 18 - plan.predicted.avg_jct_us < 1);
+		assert_true(plan.predicted.avg_jct_us - jct_us / 18 < 1 &&
+			    jct_us / 18 - plan.predicted.avg_jct_us < 1);
 		assert_true((double)(plan.predicted.fleet_energy_mj - busy_mj) - idle_mj < 2);
 		assert_true(idle_mj - (double)(plan.predicted.fleet_energy_mj - busy_mj) < 2);
 		hes_plan_finish(&plan);
@@ -274,7 +307,8 @@ TEST(a_busy_gpu_is_planned_for_only_after_it_is_free)
 		plan = plan_with(&hes_policies[i], NULL, NULL);
 		for (size_t g = 0; g < plan.n_gpus; g++)
 			if (plan.queues[g].n)
-				assert_int_equal(plan.queues[g].batches[0].start_us, bench.free_at_us[g]);
+				assert_int_equal(plan.queues[g].batches[0].start_us,
+						 bench.free_at_us[g]);
 		hes_plan_finish(&plan);
 	}
 }
@@ -337,7 +371,8 @@ TEST(lots_fall_on_every_gpu_and_change_with_the_seed)
 /* First come first served: of two jobs on one GPU the earlier never starts after the later. */
 TEST(first_come_is_first_served_where_the_policy_says_so)
 {
-	static const char *const in_turn[] = { "random", "exclusive", "pwr", "mps-equal", "muserve", "morak" };
+	static const char *const in_turn[] = { "random",    "exclusive", "pwr",
+					       "mps-equal", "muserve",   "morak" };
 
 	for (size_t i = 0; i < sizeof(in_turn) / sizeof(in_turn[0]); i++) {
 		struct hes_plan plan;
@@ -386,10 +421,12 @@ TEST(muserve_keeps_every_job_within_its_slowdown)
 	base = plan_named("random", NULL);
 	for (size_t g = 0; g < slow.n_gpus; g++)
 		for (size_t b = 0; b < slow.queues[g].n; b++) {
-			const struct hes_batch *x = &slow.queues[g].batches[b], *y = &base.queues[g].batches[b];
+			const struct hes_batch *x = &slow.queues[g].batches[b],
+					       *y = &base.queues[g].batches[b];
 
 			assert_int_equal(x->jobs[0].job, y->jobs[0].job);
-			assert_true((double)(x->end_us - x->start_us) <= 1.2 * (double)(y->end_us - y->start_us) + 2);
+			assert_true((double)(x->end_us - x->start_us) <=
+				    1.2 * (double)(y->end_us - y->start_us) + 2);
 			assert_true(x->energy_mj <= y->energy_mj);
 			slowed += x->clock_mhz < y->clock_mhz;
 		}
@@ -398,8 +435,8 @@ TEST(muserve_keeps_every_job_within_its_slowdown)
 	hes_plan_finish(&base);
 }
 
-/* Many of the jobs drawn would give least energy-delay product if a short one was held up for longer. The jobs' own times:
- * the policy random puts them on the same GPUs, one by one. */
+/* Many of the jobs drawn would give least energy-delay product if a short one was held up for
+ * longer. The jobs' own times: the policy random puts them on the same GPUs, one by one. */
 TEST(morak_keeps_every_job_within_its_latency_bound)
 {
 	double alone_us[40], most = 0;
@@ -411,14 +448,18 @@ TEST(morak_keeps_every_job_within_its_latency_bound)
 		plans[0] = plan_named("random", NULL);
 		plans[1] = plan_named("morak", NULL);
 		for (size_t i = 0; i < 2 * plans->n_gpus; i++) {
-			const struct hes_queue *q = &plans[i / plans->n_gpus].queues[i % plans->n_gpus];
+			const struct hes_queue *q =
+				&plans[i / plans->n_gpus].queues[i % plans->n_gpus];
 
 			for (const struct hes_batch *x = q->batches; x < q->batches + q->n; x++)
 				for (uint32_t j = 0; j < x->n; j++)
 					if (i < plans->n_gpus)
-						alone_us[x->jobs[j].job] = (double)(x->end_us - x->start_us);
+						alone_us[x->jobs[j].job] =
+							(double)(x->end_us - x->start_us);
 					else
-						most = fmax(most, (double)(x->jobs[j].end_us - x->start_us - 2) / alone_us[x->jobs[j].job]);
+						most = fmax(most, (double)(x->jobs[j].end_us -
+									   x->start_us - 2) /
+									  alone_us[x->jobs[j].job]);
 		}
 		hes_plan_finish(&plans[0]);
 		hes_plan_finish(&plans[1]);
@@ -439,16 +480,19 @@ static void assert_undominated(const struct hes_plan *ours, const char *better)
 	for (size_t i = 0; hes_policies[i].name; i++) {
 		struct hes_plan other;
 
-		if (strcmp(hes_policies[i].name, ours->policy) == 0 || strstr(better, hes_policies[i].name))
+		if (strcmp(hes_policies[i].name, ours->policy) == 0 ||
+		    strstr(better, hes_policies[i].name))
 			continue;
 		other = plan_with(&hes_policies[i], NULL, NULL);
 		if (dominates(&other.predicted, &ours->predicted))
-			fail_msg("%s dominates %s --prefer %s", other.policy, ours->policy, ours->prefer);
+			fail_msg("%s dominates %s --prefer %s", other.policy, ours->policy,
+				 ours->prefer);
 		hes_plan_finish(&other);
 	}
 }
 
-/* No plan of another policy should be better in both, as far as predictions go; least of all stage 1's. */
+/* No plan of another policy should be better in both, as far as predictions go; least of all stage
+ * 1's. */
 TEST(no_rival_dominates_heshare_or_joint_in_prediction)
 {
 	static const char *const prefers[] = { "balanced", "energy", "jct" };
@@ -481,12 +525,16 @@ TEST(preferences_pick_the_ends_and_the_knee_of_the_front)
 	energy = plan_with(heshare, "energy", &front);
 	assert_true(front.n > 10);
 	for (size_t i = 1; i < front.n; i++)
-		assert_true(front.v[i].energy_j > front.v[i - 1].energy_j && front.v[i].avg_jct_s < front.v[i - 1].avg_jct_s);
+		assert_true(front.v[i].energy_j > front.v[i - 1].energy_j &&
+			    front.v[i].avg_jct_s < front.v[i - 1].avg_jct_s);
 	balanced = plan_with(heshare, "balanced", NULL);
 	jct = plan_with(heshare, "jct", NULL);
 	for (size_t i = 0; i < front.n; i++)
-		hes_pareto_insert(&set, &(struct hes_objectives){ front.v[i].energy_j, front.v[i].avg_jct_s }, i);
-	assert_true(fabs((double)balanced.predicted.busy_energy_mj * 1e-3 - set.v[hes_pareto_knee(&set)].at.energy_mj) < 0.1);
+		hes_pareto_insert(
+			&set, &(struct hes_objectives){ front.v[i].energy_j, front.v[i].avg_jct_s },
+			i);
+	assert_true(fabs((double)balanced.predicted.busy_energy_mj * 1e-3 -
+			 set.v[hes_pareto_knee(&set)].at.energy_mj) < 0.1);
 	hes_pareto_free(&set);
 	assert_true((double)energy.predicted.busy_energy_mj - front.v[0].energy_j * 1e3 < 100);
 	assert_true(jct.predicted.avg_jct_us * 1e-6 - front.v[front.n - 1].avg_jct_s < 1e-3);
@@ -508,15 +556,19 @@ static double fleet_energy_mj(const struct hes_plan *plan)
 
 	for (size_t g = 0; g < plan->n_gpus; g++)
 		for (size_t b = 0; b < plan->queues[g].n; b++)
-			last_us = plan->queues[g].batches[b].end_us > last_us ? plan->queues[g].batches[b].end_us : last_us;
+			last_us = plan->queues[g].batches[b].end_us > last_us
+					  ? plan->queues[g].batches[b].end_us
+					  : last_us;
 	for (size_t g = 0; g < plan->n_gpus; g++) {
 		int64_t busy_us = 0;
 
 		for (size_t b = 0; b < plan->queues[g].n; b++) {
-			busy_us += plan->queues[g].batches[b].end_us - plan->queues[g].batches[b].start_us;
+			busy_us += plan->queues[g].batches[b].end_us -
+				   plan->queues[g].batches[b].start_us;
 			sum_mj += (double)plan->queues[g].batches[b].energy_mj;
 		}
-		sum_mj += (double)(last_us - busy_us) * 1e-6 * bench.fleet.gpus[g].type->idle_power_mw;
+		sum_mj += (double)(last_us - busy_us) * 1e-6 *
+			  bench.fleet.gpus[g].type->idle_power_mw;
 	}
 	return sum_mj;
 }
@@ -524,7 +576,9 @@ static double fleet_energy_mj(const struct hes_plan *plan)
 /* Over some draws: with the least energy of busy GPUs, one of them often runs on alone. */
 TEST(preferring_the_fleet_saves_energy_that_idle_gpus_draw)
 {
-	static const char *const policies[] = { "heshare", "heshare-tuned" }, *const others[] = { "balanced", "energy", "jct" };
+	static const char *const policies[] = { "heshare", "heshare-tuned" }, *const others[] = {
+		"balanced", "energy", "jct"
+	};
 
 	for (size_t i = 0; i < 2; i++) {
 		double least = 0, fleet_mj = 0, busy_mj = 0;
@@ -543,10 +597,13 @@ TEST(preferring_the_fleet_saves_energy_that_idle_gpus_draw)
 				busy_mj += k == 1 ? fleet_energy_mj(&other) : 0;
 				hes_plan_finish(&other);
 			}
-			assert_true(fleet_energy_mj(&fleet) <= 1.01 * least); /* of a long front only some members are tried */
+			assert_true(fleet_energy_mj(&fleet) <=
+				    1.01 * least); /* of a long front only some members are tried */
 			hes_plan_finish(&fleet);
 		}
-		if (!(fleet_mj < (i ? 1.001 : 0.995) * busy_mj)) /* heshare-tuned has little to gain on so few GPUs */
+		if (!(fleet_mj <
+		      (i ? 1.001 : 0.995) *
+			      busy_mj)) /* heshare-tuned has little to gain on so few GPUs */
 			fail_msg("%s: %.3f", policies[i], fleet_mj / busy_mj);
 	}
 }
@@ -556,10 +613,14 @@ TEST(an_unknown_policy_or_preference_is_named_with_what_there_is)
 	struct hes_plan plan = { .seed = 42 };
 
 	assert_null(hes_policy_find("fifo", &bench.err));
-	assert_non_null(strstr(bench.err.msg, "unknown policy \"fifo\"; known: heshare, heshare-tuned, joint, sched-only"));
+	assert_non_null(strstr(
+		bench.err.msg,
+		"unknown policy \"fifo\"; known: heshare, heshare-tuned, joint, sched-only"));
 	draw_jobs(2, 1);
 	bench.request.prefer = "speed";
-	assert_int_equal(hes_policy_plan(hes_policy_find("heshare", NULL), &bench.request, &plan, NULL, &bench.err), -EINVAL);
+	assert_int_equal(hes_policy_plan(hes_policy_find("heshare", NULL), &bench.request, &plan,
+					 NULL, &bench.err),
+			 -EINVAL);
 	assert_non_null(strstr(bench.err.msg, "\"speed\" is not one of balanced, energy, jct"));
 	assert_true(plan.seed == 42);
 }
@@ -567,19 +628,31 @@ TEST(an_unknown_policy_or_preference_is_named_with_what_there_is)
 TEST(a_policy_is_written_with_its_preference_or_without)
 {
 	static const char untouched[] = "untouched";
-	static const char *const wrong[] = { "", ":jct", "fifo", "fifo:jct", "heshare:", "heshare:speed", "heshare:jct:jct", "random:jct",
-					    "morak:", "morak:energy", "exclusive:least" };
+	static const char *const wrong[] = { "",
+					     ":jct",
+					     "fifo",
+					     "fifo:jct",
+					     "heshare:",
+					     "heshare:speed",
+					     "heshare:jct:jct",
+					     "random:jct",
+					     "morak:",
+					     "morak:energy",
+					     "exclusive:least" };
 	const char *prefer = untouched;
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_null(hes_policy_parse(wrong[i], &prefer, &bench.err));
 		assert_ptr_equal(prefer, untouched);
 	}
-	assert_ptr_equal(hes_policy_parse("joint:energy", &prefer, &bench.err), hes_policy_find("joint", NULL));
+	assert_ptr_equal(hes_policy_parse("joint:energy", &prefer, &bench.err),
+			 hes_policy_find("joint", NULL));
 	assert_string_equal(prefer, "energy");
-	assert_ptr_equal(hes_policy_parse("morak:edp-sjf", &prefer, &bench.err), hes_policy_find("morak", NULL));
+	assert_ptr_equal(hes_policy_parse("morak:edp-sjf", &prefer, &bench.err),
+			 hes_policy_find("morak", NULL));
 	assert_string_equal(prefer, "edp-sjf");
-	assert_ptr_equal(hes_policy_parse("random", &prefer, &bench.err), hes_policy_find("random", NULL));
+	assert_ptr_equal(hes_policy_parse("random", &prefer, &bench.err),
+			 hes_policy_find("random", NULL));
 	assert_null(prefer);
 }
 
@@ -597,7 +670,8 @@ TEST(policies_are_listed_by_what_they_do)
 	assert_string_equal(names, "joint");
 	hes_policy_names(makes_front, names, sizeof(names));
 	for (size_t i = 0; hes_policies[i].name; i++) {
-		assert_int_equal(!!strstr(names, hes_policies[i].name), hes_policies[i].makes_front);
+		assert_int_equal(!!strstr(names, hes_policies[i].name),
+				 hes_policies[i].makes_front);
 		n += hes_policies[i].makes_front;
 	}
 	for (const char *at = names; (at = strchr(at, ',')); at++)
@@ -622,4 +696,7 @@ TEST(no_jobs_give_an_empty_plan)
 	}
 }
 
-int main(void) { return run_unit_tests(learn, forget); }
+int main(void)
+{
+	return run_unit_tests(learn, forget);
+}

@@ -1,4 +1,5 @@
-/* test_predictor.c - predictors: errors, files, accuracy on modelled GPUs; samples drawn from the physics. */
+/* test_predictor.c - predictors: errors, files, accuracy on modelled GPUs; samples drawn from the
+ * physics. */
 #include <math.h>
 #include <zlib.h>
 
@@ -24,15 +25,19 @@ static struct hes_sample sample(double iteration_us, uint32_t power_mw)
 {
 	return (struct hes_sample){
 		.task = { "net", "T4", 1, 100, 1590, 100, 0.5, 0.4, 0.1, 0.1, 50000, 0 },
-		.sm_pct = 50, .clock_mhz = 1590, .co_runners.power_mw = 10000,
-		.iteration_us = iteration_us, .power_mw = power_mw,
+		.sm_pct = 50,
+		.clock_mhz = 1590,
+		.co_runners.power_mw = 10000,
+		.iteration_us = iteration_us,
+		.power_mw = power_mw,
 	};
 }
 
 /* A forest on equal samples says 100 us and 50 W to everything. */
 TEST(errors_are_those_of_table_v)
 {
-	struct hes_sample same[12], v[3] = { sample(80, 40000), sample(100, 50000), sample(125, 50000) };
+	struct hes_sample same[12],
+		v[3] = { sample(80, 40000), sample(100, 50000), sample(125, 50000) };
 	struct hes_samples fit = { .v = same, .n = 12 }, test = { .v = v, .n = 3 };
 	struct hes_accuracy time, power;
 	struct hes_predictor *p;
@@ -52,7 +57,8 @@ TEST(errors_are_those_of_table_v)
 
 TEST(the_papers_errors_are_reached_on_modelled_gpus)
 {
-	struct hes_samples fit = { .v = lab.samples.v, .n = 750 }, test = { .v = lab.samples.v + 750, .n = 250 };
+	struct hes_samples fit = { .v = lab.samples.v, .n = 750 },
+			   test = { .v = lab.samples.v + 750, .n = 250 };
 	struct hes_accuracy time, power;
 	struct hes_predictor *p = train(&fit, (struct hes_train_options){ .seed = 1 });
 
@@ -78,7 +84,8 @@ static double error_with_co_runners(bool named)
 	assert_int_equal(hes_predict_samples(p, &test, &lab.c, said, NULL), 0);
 	for (size_t i = 0; i < test.n; i++)
 		if (test.v[i].co_runners.jobs) {
-			assert_string_equal(test.v[i].co_runner_names, truth.v[750 + i].co_runner_names);
+			assert_string_equal(test.v[i].co_runner_names,
+					    truth.v[750 + i].co_runner_names);
 			sum += fabs(said[i].power_mw / (double)truth.v[750 + i].power_mw - 1);
 			n++;
 		}
@@ -98,7 +105,8 @@ TEST(named_co_runners_predict_power_about_as_well_as_a_meter)
 TEST(names_that_nobody_profiled_change_nothing)
 {
 	struct hes_profiles nobody = { 0 };
-	struct hes_samples named = { lab.samples.v, 300, &nobody }, sums = { .v = lab.samples.v, .n = 300 };
+	struct hes_samples named = { lab.samples.v, 300, &nobody },
+			   sums = { .v = lab.samples.v, .n = 300 };
 	const struct hes_train_options few = { .seed = 1, .trees = 4 };
 	struct hes_predictor *p = train(&named, few), *q = train(&sums, few);
 	uint32_t a = 0, b = 1;
@@ -134,15 +142,16 @@ TEST(a_workload_that_was_sampled_only_with_co_runners_is_inside_the_training_ran
 	free(v);
 }
 
-static struct hes_estimate ask(const struct hes_predictor *p, const struct hes_gpu_type *g, const char *workload,
-			       struct hes_setting s, uint32_t co_runner_names)
+static struct hes_estimate ask(const struct hes_predictor *p, const struct hes_gpu_type *g,
+			       const char *workload, struct hes_setting s, uint32_t co_runner_names)
 {
 	struct hes_load co_runners = { .power_mw = g->idle_power_mw };
 	struct hes_estimate e;
 	struct hes_profile task, other;
 
 	assert_int_equal(hes_profile_find(&lab.profiles, workload, 32, g->name, &task, NULL), 0);
-	assert_int_equal(hes_profile_find(&lab.profiles, "resnet152", 32, g->name, &other, NULL), 0);
+	assert_int_equal(hes_profile_find(&lab.profiles, "resnet152", 32, g->name, &other, NULL),
+			 0);
 	for (uint32_t i = 0; i < co_runner_names; i++)
 		hes_load_add(&co_runners, g, &other, 40, s.clock_mhz);
 	if (co_runner_names)
@@ -157,9 +166,11 @@ TEST(more_share_less_time_and_more_clock_more_power)
 
 	for (int i = 0; i < 3; i++) {
 		const struct hes_gpu_type *g = lab.types[i];
-		struct hes_setting small = { 20, g->clock_default_mhz }, large = { 80, g->clock_default_mhz };
+		struct hes_setting small = { 20, g->clock_default_mhz },
+				   large = { 80, g->clock_default_mhz };
 		struct hes_setting slow = { 80, g->clocks_mhz[2] };
-		struct hes_estimate few = ask(p, g, "vgg16", small, 0), many = ask(p, g, "vgg16", large, 0);
+		struct hes_estimate few = ask(p, g, "vgg16", small, 0),
+				    many = ask(p, g, "vgg16", large, 0);
 
 		assert_true(many.iteration_us < 0.6 * few.iteration_us);
 		assert_true(many.power_mw > few.power_mw);
@@ -203,7 +214,9 @@ static void refuse(const char *says)
 
 TEST(a_predictor_read_back_says_the_same)
 {
-	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 20 }), *q;
+	struct hes_predictor *p = train(&lab.samples,
+					(struct hes_train_options){ .seed = 3, .trees = 20 }),
+			     *q;
 	struct hes_setting s = { 40, 900 };
 	struct hes_estimate a, b;
 	uint32_t made = 0, read = 1;
@@ -220,13 +233,15 @@ TEST(a_predictor_read_back_says_the_same)
 	assert_true(hes_predictor_knows(q, "T4"));
 	assert_false(hes_predictor_knows(q, "H200"));
 	for (size_t i = 0; i < lab.profiles.n; i++) {
-		const struct hes_gpu_type *g = hes_gpu_type_find(&lab.c, lab.profiles.v[i].gpu_type, NULL);
+		const struct hes_gpu_type *g =
+			hes_gpu_type_find(&lab.c, lab.profiles.v[i].gpu_type, NULL);
 		struct hes_load co_runners = { .power_mw = g->idle_power_mw };
 
 		hes_predict(p, g, &lab.profiles.v[i], &s, &co_runners, &a);
 		hes_predict(q, g, &lab.profiles.v[i], &s, &co_runners, &b);
 		assert_true(a.iteration_us == b.iteration_us && a.power_mw == b.power_mw);
-		assert_true(a.iteration_low_us == b.iteration_low_us && a.power_high_mw == b.power_high_mw);
+		assert_true(a.iteration_low_us == b.iteration_low_us &&
+			    a.power_high_mw == b.power_high_mw);
 		assert_true(a.outside == b.outside && a.widening == b.widening);
 	}
 	hes_predictor_free(p);
@@ -235,7 +250,8 @@ TEST(a_predictor_read_back_says_the_same)
 
 TEST(damage_anywhere_in_a_file_is_noticed)
 {
-	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
+	struct hes_predictor *p =
+		train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
 	size_t n;
 	char *v;
 
@@ -274,7 +290,8 @@ static void seal(char *v, size_t n)
 
 TEST(a_forged_file_cannot_lead_a_walk_out_of_its_tree)
 {
-	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
+	struct hes_predictor *p =
+		train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
 	size_t n;
 	char *v;
 
@@ -297,7 +314,9 @@ TEST(a_forged_leaf_cannot_make_an_estimate_that_is_no_number)
 	const struct hes_gpu_type *g = lab.types[0];
 	struct hes_load co_runners = { .power_mw = g->idle_power_mw };
 	struct hes_setting s = { 40, g->clock_default_mhz };
-	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .model = HES_PREDICTOR_TREE }), *q;
+	struct hes_predictor *p = train(&lab.samples,
+					(struct hes_train_options){ .model = HES_PREDICTOR_TREE }),
+			     *q;
 	struct hes_estimate e;
 	size_t n;
 	char *v;
@@ -321,7 +340,8 @@ TEST(a_forged_leaf_cannot_make_an_estimate_that_is_no_number)
 /* A shared constant lies behind the names of types and workloads, two counts before it. */
 TEST(a_constant_out_of_its_range_is_refused)
 {
-	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
+	struct hes_predictor *p =
+		train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
 	const struct hes_predictor_info *a = hes_predictor_about(p);
 	size_t at = BLOCK_AT + 8 + 4 + 4 + 4 + 4 + 4 + 8, n;
 	char *v;
@@ -341,7 +361,8 @@ TEST(a_constant_out_of_its_range_is_refused)
 
 TEST(a_file_of_another_version_or_with_other_features_says_so)
 {
-	struct hes_predictor *p = train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
+	struct hes_predictor *p =
+		train(&lab.samples, (struct hes_train_options){ .seed = 3, .trees = 2 });
 	size_t n;
 	char *v, *at;
 
@@ -370,25 +391,34 @@ TEST(training_refuses_what_it_cannot_learn_from)
 	for (int i = 0; i < 12; i++)
 		few[i] = sample(100 + i, 50000);
 	s.n = 5;
-	assert_int_equal(hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ 0 }, &p, &err), -EINVAL);
+	assert_int_equal(
+		hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ 0 }, &p, &err),
+		-EINVAL);
 	assert_non_null(strstr(err.msg, "5 samples"));
 	s.n = 12;
 	strcpy(few[4].task.gpu_type, "K80");
-	assert_int_equal(hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ 0 }, &p, &err), -ENOENT);
+	assert_int_equal(
+		hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ 0 }, &p, &err),
+		-ENOENT);
 	assert_non_null(strstr(err.msg, "sample 5: unknown GPU type \"K80\""));
 	strcpy(few[4].task.gpu_type, "T4");
 	few[7].power_mw = 0;
-	assert_int_equal(hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ 0 }, &p, &err), -EINVAL);
+	assert_int_equal(
+		hes_predictor_train(&s, &lab.c, &(struct hes_train_options){ 0 }, &p, &err),
+		-EINVAL);
 	assert_non_null(strstr(err.msg, "sample 8"));
 	assert_null(p);
 }
 
 static bool same_combination(const struct hes_sample *a, const struct hes_sample *b)
 {
-	return strcmp(a->task.workload, b->task.workload) == 0 && strcmp(a->task.gpu_type, b->task.gpu_type) == 0 &&
-	       a->task.batch_size == b->task.batch_size && a->sm_pct == b->sm_pct && a->clock_mhz == b->clock_mhz &&
-	       a->co_runners.sm_util == b->co_runners.sm_util && a->co_runners.l2_util == b->co_runners.l2_util &&
-	       a->co_runners.sm_pct == b->co_runners.sm_pct && a->co_runners.jobs == b->co_runners.jobs;
+	return strcmp(a->task.workload, b->task.workload) == 0 &&
+	       strcmp(a->task.gpu_type, b->task.gpu_type) == 0 &&
+	       a->task.batch_size == b->task.batch_size && a->sm_pct == b->sm_pct &&
+	       a->clock_mhz == b->clock_mhz && a->co_runners.sm_util == b->co_runners.sm_util &&
+	       a->co_runners.l2_util == b->co_runners.l2_util &&
+	       a->co_runners.sm_pct == b->co_runners.sm_pct &&
+	       a->co_runners.jobs == b->co_runners.jobs;
 }
 
 TEST(drawn_samples_are_distinct_settings_that_a_gpu_can_take)

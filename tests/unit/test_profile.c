@@ -6,8 +6,8 @@
 
 static char path[] = "/tmp/hes-profile-XXXXXX";
 
-static const char header[] =
-	"workload,gpu_type,batch_size,memory_mib,clock_mhz,iteration_us,busy,sm_util,dram_util,l2_util,power_mw\n";
+static const char header[] = "workload,gpu_type,batch_size,memory_mib,clock_mhz,iteration_us,busy,"
+			     "sm_util,dram_util,l2_util,power_mw\n";
 
 static void write_rows(const char *rows)
 {
@@ -48,12 +48,15 @@ TEST(what_was_not_profiled_is_named)
 	struct hes_profiles p;
 	struct hes_err err;
 
-	write_rows("net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\nnet,T4,16,600,1590,500,0.4,0.2,0.1,0.3,40000\n");
+	write_rows("net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\nnet,T4,16,600,1590,500,0.4,0.2,0."
+		   "1,0.3,40000\n");
 	assert_int_equal(hes_profiles_load(path, &p, &err), 0);
 	assert_int_equal(hes_profile_find(&p, "other", 4, "T4", &out, &err), -ENOENT);
-	assert_string_equal(err.msg, "workload \"other\" was never profiled (heshare profile measures it); there are: net");
+	assert_string_equal(err.msg, "workload \"other\" was never profiled (heshare profile "
+				     "measures it); there are: net");
 	assert_int_equal(hes_profile_find(&p, "Net", 4, "T4", &out, &err), -ENOENT);
-	assert_string_equal(err.msg, "workload \"Net\" was never profiled (did you mean net?); there are: net");
+	assert_string_equal(
+		err.msg, "workload \"Net\" was never profiled (did you mean net?); there are: net");
 	assert_int_equal(hes_profile_find(&p, "net", 4, "V100", &out, &err), -ENOENT);
 	assert_string_equal(err.msg, "workload \"net\" was never profiled on V100");
 	assert_int_equal(hes_profile_find(&p, "net", 2, "T4", &out, &err), -ERANGE);
@@ -73,9 +76,12 @@ TEST(bad_rows_are_refused_with_line_column_and_value)
 		{ "net,T4,4,600,1590,nan,0.4,0.2,0.1,0.3,40000\n", ":2: iteration_us: \"nan\"" },
 		{ "net,T4,4,600,1590,-5,0.4,0.2,0.1,0.3,40000\n", ":2: iteration_us: -5" },
 		{ "net,T4,4,600,1590,500,0.4,1.2,0.1,0.3,40000\n", ":2: sm_util: 1.2" },
-		{ ",T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\n", ":2: workload: empty; a name is needed" },
-		{ "n\033[1m,T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\n", ":2: workload: control character 0x1b in byte 2" },
-		{ "net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,1\nnet,T4,4,600,1590,500,0.4,0.2,0.1,0.3,1\n",
+		{ ",T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\n",
+		  ":2: workload: empty; a name is needed" },
+		{ "n\033[1m,T4,4,600,1590,500,0.4,0.2,0.1,0.3,40000\n",
+		  ":2: workload: control character 0x1b in byte 2" },
+		{ "net,T4,4,600,1590,500,0.4,0.2,0.1,0.3,1\nnet,T4,4,600,1590,500,0.4,0.2,0.1,0.3,"
+		  "1\n",
 		  "net on T4 at batch size 4 is given twice" },
 	};
 	struct hes_profiles p = { .n = 42 };
@@ -103,13 +109,28 @@ static char *contents(void)
 TEST(samples_come_back_from_their_file_as_they_went)
 {
 	struct hes_sample v[2] = {
-		{ .task = { "a, \"b\"", "T4", 4, 600, 1590, 123.456789, 0.5, 0.25, 0.125, 1, 40000, 99.5 },
-		  .sm_pct = 30, .clock_mhz = 900, .co_runners = { .sm_util = 1.5, .dram_util = 0.25, .l2_util = 2, .power_mw = 35000, .jobs = 2,
-			      .sm_pct = 120, .busy = 1.25, .l2_sets = 12.5, .serial = 0.125, .pace = 1.5 },
+		{ .task = { "a, \"b\"", "T4", 4, 600, 1590, 123.456789, 0.5, 0.25, 0.125, 1, 40000,
+			    99.5 },
+		  .sm_pct = 30,
+		  .clock_mhz = 900,
+		  .co_runners = { .sm_util = 1.5,
+				  .dram_util = 0.25,
+				  .l2_util = 2,
+				  .power_mw = 35000,
+				  .jobs = 2,
+				  .sm_pct = 120,
+				  .busy = 1.25,
+				  .l2_sets = 12.5,
+				  .serial = 0.125,
+				  .pace = 1.5 },
 		  .co_runner_names = "b/8@100,x/y/1@20",
-		  .iteration_us = 1e9 / 3, .power_mw = 55555 },
-		{ .task = { "c", "T4", 1, 0, 0, 1, 0, 0, 0, 0, 1, 0 }, .sm_pct = 1, .clock_mhz = 1,
-		  .iteration_us = 1, .power_mw = 1 },
+		  .iteration_us = 1e9 / 3,
+		  .power_mw = 55555 },
+		{ .task = { "c", "T4", 1, 0, 0, 1, 0, 0, 0, 0, 1, 0 },
+		  .sm_pct = 1,
+		  .clock_mhz = 1,
+		  .iteration_us = 1,
+		  .power_mw = 1 },
 	};
 	struct hes_samples in = { .v = v, .n = 2 }, out, again;
 	struct hes_err err;
@@ -137,8 +158,13 @@ TEST(samples_come_back_from_their_file_as_they_went)
 TEST(co_runners_are_read_in_their_order)
 {
 	struct hes_sample v = {
-		.task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 }, .sm_pct = 30, .clock_mhz = 900,
-		.co_runners = { .jobs = 3, .sm_pct = 70 }, .co_runner_names = "x/y/1@20,b/16@30,b/08@20", .iteration_us = 10, .power_mw = 55555,
+		.task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 },
+		.sm_pct = 30,
+		.clock_mhz = 900,
+		.co_runners = { .jobs = 3, .sm_pct = 70 },
+		.co_runner_names = "x/y/1@20,b/16@30,b/08@20",
+		.iteration_us = 10,
+		.power_mw = 55555,
 	};
 	struct hes_samples in = { .v = &v, .n = 1 }, out;
 	struct hes_err err;
@@ -151,9 +177,12 @@ TEST(co_runners_are_read_in_their_order)
 
 TEST(joined_profiles_have_each_point_once_the_first_before_the_rest)
 {
-	struct hes_profile a[] = { { "b", "T4", 4, .iteration_us = 10 }, { "b", "T4", 8, .iteration_us = 20 } };
+	struct hes_profile a[] = { { "b", "T4", 4, .iteration_us = 10 },
+				   { "b", "T4", 8, .iteration_us = 20 } };
 	struct hes_profile b[] = {
-		{ "a", "T4", 1, .iteration_us = 7 }, { "b", "T4", 4, .iteration_us = 11 }, { "b", "T4", 6, .iteration_us = 5 },
+		{ "a", "T4", 1, .iteration_us = 7 },
+		{ "b", "T4", 4, .iteration_us = 11 },
+		{ "b", "T4", 6, .iteration_us = 5 },
 	};
 	const struct hes_profiles first = { a, 2 }, rest = { b, 3 }, none = { NULL, 0 };
 	struct hes_profiles all;
@@ -161,7 +190,8 @@ TEST(joined_profiles_have_each_point_once_the_first_before_the_rest)
 	assert_int_equal(hes_profiles_join(&first, &rest, &all), 0);
 	assert_int_equal(all.n, 4);
 	assert_string_equal(all.v[0].workload, "a");
-	assert_true(all.v[1].iteration_us == 10 && all.v[2].iteration_us == 5 && all.v[3].iteration_us == 20);
+	assert_true(all.v[1].iteration_us == 10 && all.v[2].iteration_us == 5 &&
+		    all.v[3].iteration_us == 20);
 	assert_true(all.v[3].least_us == 5); /* what profiles tell of one another */
 	hes_profiles_free(&all);
 	assert_int_equal(hes_profiles_join(&none, &rest, &all), 0);
@@ -174,14 +204,20 @@ TEST(names_of_co_runners_must_agree_with_their_sums)
 	static const struct {
 		const char *names, *says;
 	} bad[] = {
-		{ "b/8@100", "sample 2: beside: 1 co-runner with 100 %" }, { "b/8@60,c/8@50", "2 co-runners with 110 %" },
-		{ "b/8@60,c", "\"c\" is not NAME/BATCH@SHARE" }, { "b/0@60,c/1@60", "\"b/0@60,c/1@60\" is not" },
-		{ "/8@60,c/1@60", "is not NAME/BATCH@SHARE" }, { "b/8@600,c/1@60", "is not NAME/BATCH@SHARE" },
+		{ "b/8@100", "sample 2: beside: 1 co-runner with 100 %" },
+		{ "b/8@60,c/8@50", "2 co-runners with 110 %" },
+		{ "b/8@60,c", "\"c\" is not NAME/BATCH@SHARE" },
+		{ "b/0@60,c/1@60", "\"b/0@60,c/1@60\" is not" },
+		{ "/8@60,c/1@60", "is not NAME/BATCH@SHARE" },
+		{ "b/8@600,c/1@60", "is not NAME/BATCH@SHARE" },
 		{ "b/8@60,c/1@60,", "\"c/1@60,\" is not NAME/BATCH@SHARE" },
 	};
 	struct hes_sample v[2] = {
-		{ .task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 }, .sm_pct = 30, .clock_mhz = 900,
-		  .iteration_us = 10, .power_mw = 55555 },
+		{ .task = { "a", "T4", 4, 600, 1590, 123, 0.5, 0.25, 0.125, 1, 40000, 99.5 },
+		  .sm_pct = 30,
+		  .clock_mhz = 900,
+		  .iteration_us = 10,
+		  .power_mw = 55555 },
 	};
 	struct hes_samples in = { .v = v, .n = 2 }, out;
 	struct hes_err err;
@@ -216,12 +252,23 @@ TEST(a_co_runner_counts_with_what_its_share_lets_it_do)
 	assert_int_equal(load.power_mw, 7);
 }
 
-/* 0.8 of the shortest iteration is launching, which more work on the GPU hides behind; the two bend into one another by some %. */
+/* 0.8 of the shortest iteration is launching, which more work on the GPU hides behind; the two bend
+ * into one another by some %. */
 TEST(launch_time_follows_from_the_shortest_iteration_of_the_workload)
 {
 	struct hes_profile v[2] = {
-		{ .workload = "net", .gpu_type = "T4", .batch_size = 1, .iteration_us = 1000, .busy = 0.25, .sm_util = 0.25 },
-		{ .workload = "net", .gpu_type = "T4", .batch_size = 8, .iteration_us = 2000, .busy = 0.9, .sm_util = 0.9 },
+		{ .workload = "net",
+		  .gpu_type = "T4",
+		  .batch_size = 1,
+		  .iteration_us = 1000,
+		  .busy = 0.25,
+		  .sm_util = 0.25 },
+		{ .workload = "net",
+		  .gpu_type = "T4",
+		  .batch_size = 8,
+		  .iteration_us = 2000,
+		  .busy = 0.9,
+		  .sm_util = 0.9 },
 	};
 	const struct hes_gpu_type gpu = { .clock_default_mhz = 1000 };
 	struct hes_profiles p = { v, 2 };
@@ -239,4 +286,7 @@ TEST(launch_time_follows_from_the_shortest_iteration_of_the_workload)
 	assert_true(fabs(load.iterations_per_s - 2000 - 500 / 1.9) < 20);
 }
 
-int main(void) { return run_unit_tests_with_file(path); }
+int main(void)
+{
+	return run_unit_tests_with_file(path);
+}

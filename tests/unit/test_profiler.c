@@ -1,4 +1,5 @@
-/* test_profiler.c - the points to measure, when they are steady, and the profiles and samples that follow from them. */
+/* test_profiler.c - the points to measure, when they are steady, and the profiles and samples that
+ * follow from them. */
 #include <math.h>
 
 #include "heshare/profiler.h"
@@ -76,7 +77,9 @@ TEST(a_point_is_steady_once_its_last_windows_agree)
 	assert_int_equal(steady_from(v, 5, 3, 0.005), -1);
 }
 
-static const struct hes_grid small_grid = { .shares = { 30, 100 }, .n_shares = 2, .clocks_mhz = { 600, 1590 }, .n_clocks = 2 };
+static const struct hes_grid small_grid = {
+	.shares = { 30, 100 }, .n_shares = 2, .clocks_mhz = { 600, 1590 }, .n_clocks = 2
+};
 
 TEST(the_grid_of_a_job_has_all_that_its_samples_need)
 {
@@ -85,7 +88,8 @@ TEST(the_grid_of_a_job_has_all_that_its_samples_need)
 	struct hes_sequences t = { .type = t4() };
 
 	assert_int_equal(hes_sequences_grid(&small_grid, 0, sets, 2, &t, NULL), 0);
-	/* Alone with 100 and 30 %; the co-runners on the whole GPU; a pair and a triple at 30 %, which the job leaves first. */
+	/* Alone with 100 and 30 %; the co-runners on the whole GPU; a pair and a triple at 30 %,
+	 * which the job leaves first. */
 	assert_int_equal(t.n, 2 + 2 + 2);
 	assert_int_equal(t.v[0].jobs[0].sm_pct, 100);
 	assert_int_equal(t.v[1].jobs[0].sm_pct, 30);
@@ -101,7 +105,9 @@ TEST(the_grid_of_a_job_has_all_that_its_samples_need)
 
 TEST(jobs_of_a_sequence_join_and_leave_in_one_order)
 {
-	static const struct hes_stage expected[] = { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 1, 3 }, { 2, 3 } };
+	static const struct hes_stage expected[] = {
+		{ 0, 1 }, { 0, 2 }, { 0, 3 }, { 1, 3 }, { 2, 3 }
+	};
 	const struct hes_sequence three = { .n = 3 }, one = { .n = 1 };
 
 	assert_int_equal(hes_sequence_stages(&three), 5);
@@ -118,7 +124,8 @@ TEST(jobs_of_a_sequence_join_and_leave_in_one_order)
 static void fill_jobs(struct hes_profiled *jobs)
 {
 	for (uint32_t i = 0; i < JOBS; i++) {
-		jobs[i] = (struct hes_profiled){ .batch_size = 1 + i, .memory_mib = i == 4 ? 20000 : 4000 };
+		jobs[i] = (struct hes_profiled){ .batch_size = 1 + i,
+						 .memory_mib = i == 4 ? 20000 : 4000 };
 		snprintf(jobs[i].workload, sizeof(jobs[i].workload), "net%u", i);
 	}
 }
@@ -158,7 +165,10 @@ TEST(random_sequences_fit_the_gpu)
 
 TEST(a_job_alone_is_profiled_at_the_default_clock)
 {
-	const struct hes_grid g = { .shares = { 50 }, .n_shares = 1, .clocks_mhz = { 300, 450, 600, 900, 1590 }, .n_clocks = 5 };
+	const struct hes_grid g = { .shares = { 50 },
+				    .n_shares = 1,
+				    .clocks_mhz = { 300, 450, 600, 900, 1590 },
+				    .n_clocks = 5 };
 	struct hes_sequences t = { .type = t4() };
 	struct hes_profiled jobs[JOBS];
 
@@ -169,15 +179,34 @@ TEST(a_job_alone_is_profiled_at_the_default_clock)
 	hes_sequences_free(&t);
 }
 
-static struct hes_point point(const char *workload, uint32_t batch_size, uint32_t sm_pct, uint32_t clock_mhz, const char *co_runners,
-			      double iteration_us, uint32_t power_mw)
+static struct hes_point point(const char *workload, uint32_t batch_size, uint32_t sm_pct,
+			      uint32_t clock_mhz, const char *co_runners, double iteration_us,
+			      uint32_t power_mw)
 {
 	struct hes_point p = {
-		.gpu_type = "T4", .command = "run it", .batch_size = batch_size, .sm_pct = sm_pct, .clock_mhz = clock_mhz,
-		.iteration_us = iteration_us, .cv = 0.01, .windows = 3, .seconds = 6, .memory_mib = co_runners[0] ? NAN : 900,
-		.power_mw = power_mw, .power_cv = 0.01, .held_mhz = clock_mhz, .capped = 0, .busy = 0.9, .memory_busy = 0.3,
-		.sm_active = 0.8, .sm_occupancy = NAN, .dram_active = 0.2, .fp32_active = NAN, .tensor_active = NAN,
-		.pcie_tx_mibs = NAN, .pcie_rx_mibs = NAN,
+		.gpu_type = "T4",
+		.command = "run it",
+		.batch_size = batch_size,
+		.sm_pct = sm_pct,
+		.clock_mhz = clock_mhz,
+		.iteration_us = iteration_us,
+		.cv = 0.01,
+		.windows = 3,
+		.seconds = 6,
+		.memory_mib = co_runners[0] ? NAN : 900,
+		.power_mw = power_mw,
+		.power_cv = 0.01,
+		.held_mhz = clock_mhz,
+		.capped = 0,
+		.busy = 0.9,
+		.memory_busy = 0.3,
+		.sm_active = 0.8,
+		.sm_occupancy = NAN,
+		.dram_active = 0.2,
+		.fp32_active = NAN,
+		.tensor_active = NAN,
+		.pcie_tx_mibs = NAN,
+		.pcie_rx_mibs = NAN,
 	};
 
 	snprintf(p.workload, sizeof(p.workload), "%s", workload);
@@ -197,10 +226,12 @@ static size_t a_pair(struct hes_point *p)
 	return 6;
 }
 
-static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload, uint32_t sm_pct, uint32_t n)
+static const struct hes_sample *find_sample(const struct hes_samples *s, const char *workload,
+					    uint32_t sm_pct, uint32_t n)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct && s->v[i].co_runners.jobs == n)
+		if (strcmp(s->v[i].task.workload, workload) == 0 && s->v[i].sm_pct == sm_pct &&
+		    s->v[i].co_runners.jobs == n)
 			return &s->v[i];
 	return NULL;
 }
@@ -215,7 +246,8 @@ TEST(points_of_a_pair_give_profiles_and_samples_of_both)
 
 	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
 	assert_int_equal(profiles.n, 2);
-	assert_true(profiles.v[0].sm_util == 0.8 && profiles.v[0].dram_util == 0.2 && profiles.v[0].busy == 0.9);
+	assert_true(profiles.v[0].sm_util == 0.8 && profiles.v[0].dram_util == 0.2 &&
+		    profiles.v[0].busy == 0.9);
 	assert_int_equal(profiles.v[0].memory_mib, 900);
 	assert_int_equal(samples.n, 6);
 	/* a joined b: its co-runner's power is that of b alone with its share at this clock. */
@@ -275,7 +307,9 @@ TEST(unsteady_points_are_not_learnt_from_and_the_last_of_two_counts)
 TEST(sms_are_guessed_from_the_shares_that_change_nothing)
 {
 	struct hes_point v[] = {
-		point("a", 1, 100, 1590, "", 1000, 60000), point("a", 1, 50, 1590, "", 1010, 60000), point("a", 1, 40, 1590, "", 1200, 55000),
+		point("a", 1, 100, 1590, "", 1000, 60000),
+		point("a", 1, 50, 1590, "", 1010, 60000),
+		point("a", 1, 40, 1590, "", 1200, 55000),
 	};
 	const struct hes_points p = { v, 3 };
 	struct hes_profiles profiles;
@@ -301,8 +335,10 @@ TEST(sms_are_guessed_from_the_shares_that_change_nothing)
 /* Han et al.: iterations a second over percent; 100/s at 20 %, 300/s at 60 %, 500/s at 100 %. */
 TEST(sensitivity_is_the_slope_of_throughput_over_shares)
 {
-	struct hes_point v[] = { point("a", 1, 20, 1590, "", 10000, 1), point("a", 1, 60, 1590, "", 1e6 / 300, 1),
-				 point("a", 1, 100, 1590, "", 2000, 1), point("a", 1, 100, 900, "", 9000, 1) };
+	struct hes_point v[] = { point("a", 1, 20, 1590, "", 10000, 1),
+				 point("a", 1, 60, 1590, "", 1e6 / 300, 1),
+				 point("a", 1, 100, 1590, "", 2000, 1),
+				 point("a", 1, 100, 900, "", 9000, 1) };
 	const struct hes_points p = { v, 4 };
 	double solo, slope;
 
@@ -315,17 +351,22 @@ TEST(sensitivity_is_the_slope_of_throughput_over_shares)
 
 TEST(a_setting_does_not_depend_on_the_order_of_joining)
 {
-	const struct hes_point a = point("a", 1, 60, 900, "b/4@40,c/2@10", 1, 1), c = point("c", 2, 10, 900, "a/1@60,b/4@40", 1, 1);
-	struct hes_profiled jobs[] = { { .workload = "c", .batch_size = 2 }, { .workload = "a", .batch_size = 1 },
+	const struct hes_point a = point("a", 1, 60, 900, "b/4@40,c/2@10", 1, 1),
+			       c = point("c", 2, 10, 900, "a/1@60,b/4@40", 1, 1);
+	struct hes_profiled jobs[] = { { .workload = "c", .batch_size = 2 },
+				       { .workload = "a", .batch_size = 1 },
 				       { .workload = "b", .batch_size = 4 } };
 	const struct hes_sequence t = { .n = 3, .jobs = { { 2, 40 }, { 0, 10 }, { 1, 60 } } };
 	const struct hes_profiler p = { .jobs = jobs, .n_jobs = 3 };
 	const struct profiling all = { .p = &p };
 
 	assert_true(setting_of_point(&a) == setting_of_point(&c));
-	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 3 }, 900) == setting_of_point(&a));
-	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 2 }, 900) != setting_of_point(&a));
-	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 3 }, 915) != setting_of_point(&a));
+	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 3 }, 900) ==
+		    setting_of_point(&a));
+	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 2 }, 900) !=
+		    setting_of_point(&a));
+	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 3 }, 915) !=
+		    setting_of_point(&a));
 }
 
 TEST(a_missing_reading_is_missing_in_files_and_in_the_store)
@@ -333,7 +374,9 @@ TEST(a_missing_reading_is_missing_in_files_and_in_the_store)
 	char folder[] = "/tmp/hes-points-XXXXXX", csv[64], db[64];
 	struct hes_point v[8];
 	const struct hes_points p = { v, a_pair(v) };
-	const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "test", .points = &p };
+	const struct hes_delivery d = {
+		.source = HES_SOURCE_MEASURED, .at_us = 1, .name = "test", .points = &p
+	};
 	const struct hes_store_query q = { 0 };
 	struct hes_points back;
 	struct hes_delivered done;
@@ -345,7 +388,8 @@ TEST(a_missing_reading_is_missing_in_files_and_in_the_store)
 	assert_int_equal(hes_points_save(csv, &p, NULL), 0);
 	assert_int_equal(hes_points_load(csv, &back, NULL), 0);
 	assert_int_equal(back.n, 6);
-	assert_true(isnan(back.v[0].sm_occupancy) && isnan(back.v[4].memory_mib) && back.v[0].memory_mib == 900);
+	assert_true(isnan(back.v[0].sm_occupancy) && isnan(back.v[4].memory_mib) &&
+		    back.v[0].memory_mib == 900);
 	assert_string_equal(back.v[4].co_runners, "b/4@40");
 	hes_points_free(&back);
 	assert_int_equal(hes_store_open(db, HES_STORE_WRITE, 1000, &s, NULL), 0);
@@ -356,7 +400,8 @@ TEST(a_missing_reading_is_missing_in_files_and_in_the_store)
 	assert_int_equal(done.points_known, 6);
 	assert_int_equal(hes_store_points(s, &q, &back, NULL), 0);
 	assert_int_equal(back.n, 6);
-	assert_true(isnan(back.v[0].sm_occupancy) && back.v[0].sm_active == 0.8 && back.v[5].power_mw == 55000);
+	assert_true(isnan(back.v[0].sm_occupancy) && back.v[0].sm_active == 0.8 &&
+		    back.v[5].power_mw == 55000);
 	hes_points_free(&back);
 	hes_store_close(s);
 	unlink(csv);
@@ -370,7 +415,9 @@ TEST(later_rows_join_an_earlier_delivery)
 	char folder[] = "/tmp/hes-points-XXXXXX", db[64];
 	struct hes_point v[8];
 	struct hes_points p = { v, a_pair(v) };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "test", .points = &p };
+	struct hes_delivery d = {
+		.source = HES_SOURCE_MEASURED, .at_us = 1, .name = "test", .points = &p
+	};
 	const struct hes_store_query q = { 0 };
 	struct hes_store_origin *origins;
 	struct hes_delivered done;
@@ -399,4 +446,7 @@ TEST(later_rows_join_an_earlier_delivery)
 	rmdir(folder);
 }
 
-int main(void) { return run_unit_tests(load_catalogue, free_catalogue); }
+int main(void)
+{
+	return run_unit_tests(load_catalogue, free_catalogue);
+}

@@ -9,7 +9,7 @@
 
 struct output {
 	char path[64];
-	int  fd;
+	int fd;
 	struct hes_progress p;
 };
 
@@ -81,9 +81,13 @@ TEST_WITH(a_line_counts_when_it_is_complete, set_up, tear_down)
 
 TEST_WITH(similar_lines_are_not_progress, set_up, tear_down)
 {
-	static const char *const lines[] = { "heshare: iterations\n", "heshare: -3 iterations\n", "heshare: 3.5 iterations\n",
-		" heshare: 3 iterations\n", "heshare: 3 iterations.\n", "heshare: 99999999999999999999 iterations\n",
-		"heshare: 3  iterations\n", "Heshare: 3 iterations\n", "heshare: 3 iteration\n", "heshare: 18446744073709551617 iterations\n" };
+	static const char *const lines[] = {
+		"heshare: iterations\n",     "heshare: -3 iterations\n",
+		"heshare: 3.5 iterations\n", " heshare: 3 iterations\n",
+		"heshare: 3 iterations.\n",  "heshare: 99999999999999999999 iterations\n",
+		"heshare: 3  iterations\n",  "Heshare: 3 iterations\n",
+		"heshare: 3 iteration\n",    "heshare: 18446744073709551617 iterations\n"
+	};
 	struct output *o = *state;
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -123,7 +127,9 @@ TEST_WITH(older_lines_can_be_left_out, set_up, tear_down)
 	struct hes_progress later;
 
 	say(o, "heshare: 900 iterations\n");
-	assert_int_equal(hes_progress_open(&later, NULL, o->path, (uint64_t)lseek(o->fd, 0, SEEK_END), NULL), 0);
+	assert_int_equal(
+		hes_progress_open(&later, NULL, o->path, (uint64_t)lseek(o->fd, 0, SEEK_END), NULL),
+		0);
 	assert_int_equal(hes_progress_read(&later), 0);
 	say(o, "heshare: 1 iterations\n");
 	assert_int_equal(hes_progress_read(&later), 1);
@@ -164,4 +170,7 @@ TEST(a_pipe_in_place_of_the_file_is_refused_at_once)
 	rmdir(folder);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

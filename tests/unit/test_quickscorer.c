@@ -1,4 +1,5 @@
-/* test_quickscorer.c - QuickScorer predicts what the node-by-node evaluation predicts, bit for bit. */
+/* test_quickscorer.c - QuickScorer predicts what the node-by-node evaluation predicts, bit for bit.
+ */
 #include <math.h>
 
 #include "random_ensemble.h"
@@ -7,7 +8,8 @@
 #define ROWS 60
 
 /* One row, with its features in two parts. */
-static void predict_in_parts(const struct quickscorer *s, size_t n_features, const float *row, double *out)
+static void predict_in_parts(const struct quickscorer *s, size_t n_features, const float *row,
+			     double *out)
 {
 	struct leaf_sets first, both;
 	uint8_t features[64];
@@ -16,7 +18,8 @@ static void predict_in_parts(const struct quickscorer *s, size_t n_features, con
 		features[f] = (uint8_t)f;
 	quickscorer_start(s, &first);
 	quickscorer_exclude(s, features, n_features / 2, row, &first, &first);
-	quickscorer_exclude(s, features + n_features / 2, n_features - n_features / 2, row, &first, &both);
+	quickscorer_exclude(s, features + n_features / 2, n_features - n_features / 2, row, &first,
+			    &both);
 	quickscorer_sum(s, &both, out);
 }
 
@@ -67,7 +70,9 @@ TEST(any_number_of_trees_and_outputs_agrees)
 TEST(large_or_many_trees_are_left_to_the_plain_evaluation)
 {
 	const struct ensemble_spec specs[] = {
-		{ SHAPE_ANY, 5, 1, 3, 17 }, { SHAPE_ANY, 5, 1, QUICKSCORER_TREES + 1, 3 }, { SHAPE_ANY, 5, 1, 1, 201 },
+		{ SHAPE_ANY, 5, 1, 3, 17 },
+		{ SHAPE_ANY, 5, 1, QUICKSCORER_TREES + 1, 3 },
+		{ SHAPE_ANY, 5, 1, 1, 201 },
 	};
 
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
@@ -90,4 +95,7 @@ TEST(large_or_many_trees_are_left_to_the_plain_evaluation)
 	}
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* test_regressor_file.c - regressors in model files: what is saved is loaded, what is damaged or forged is refused. */
+/* test_regressor_file.c - regressors in model files: what is saved is loaded, what is damaged or
+ * forged is refused. */
 #include <math.h>
 #include <zlib.h>
 
@@ -49,7 +50,7 @@ static struct hes_regressor *draw(const struct ensemble_spec *s)
 
 struct bytes {
 	unsigned char v[1 << 16];
-	size_t        n;
+	size_t n;
 };
 
 static void read_back(struct bytes *b)
@@ -133,12 +134,14 @@ static void same_about(const struct hes_regressor *a, const struct hes_regressor
 	for (size_t f = 0; f < a->about.n_features; f++)
 		assert_string_equal(a->feature_names[f], b->feature_names[f]);
 	for (size_t o = 0; o < a->about.n_outputs; o++) {
-		const struct hes_regressor_errors *x = &a->outputs[o].errors, *y = &b->outputs[o].errors;
+		const struct hes_regressor_errors *x = &a->outputs[o].errors,
+						  *y = &b->outputs[o].errors;
 
 		assert_string_equal(a->outputs[o].name, b->outputs[o].name);
 		assert_string_equal(a->outputs[o].unit, b->outputs[o].unit);
 		assert_true(x->rows == y->rows && x->mae == y->mae && x->r2 == y->r2 &&
-			    x->abs_error_pct == y->abs_error_pct && x->rel_error_pct == y->rel_error_pct);
+			    x->abs_error_pct == y->abs_error_pct &&
+			    x->rel_error_pct == y->rel_error_pct);
 	}
 }
 
@@ -168,8 +171,11 @@ TEST(a_straight_line_comes_back)
 	double *weights = malloc(8 * sizeof(*weights)), *means = malloc(3 * sizeof(*means));
 
 	assert_true(line && weights && means);
-	*line = (struct hes_regressor){ .about = r->about, .feature_names = r->feature_names, .outputs = r->outputs,
-					.weights = weights, .means = means };
+	*line = (struct hes_regressor){ .about = r->about,
+					.feature_names = r->feature_names,
+					.outputs = r->outputs,
+					.weights = weights,
+					.means = means };
 	r->feature_names = NULL;
 	r->outputs = NULL;
 	line->about.options.kind = HES_REGRESSOR_LINEAR;
@@ -202,7 +208,9 @@ TEST(a_model_of_no_trees_comes_back)
 
 TEST(several_regressors_fit_into_one_file)
 {
-	struct hes_regressor *a = draw(&small), *b = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 4, 1, 1, 21 }), *back[2];
+	struct hes_regressor *a = draw(&small),
+			     *b = draw(&(struct ensemble_spec){ SHAPE_CHAIN, 4, 1, 1, 21 }),
+			     *back[2];
 	struct model_writer block = { 0 };
 	struct model_reader in;
 
@@ -253,12 +261,15 @@ TEST(a_byte_changed_anywhere_is_noticed)
 
 TEST(files_of_another_kind_or_version_say_so)
 {
-	static const struct { const char *text, *words; } cases[] = {
+	static const struct {
+		const char *text, *words;
+	} cases[] = {
 		{ "", "not a regressor file" },
 		{ "heshare predictor 1\n", "not a regressor file" },
 		{ "heshare regressor one\n", "not a regressor file" },
 		{ "heshare regressor 1", "not a regressor file" },
-		{ "heshare regressor 3\n01234567890123", "version 3 of regressor files, this program reads 1; a newer heshare" },
+		{ "heshare regressor 3\n01234567890123",
+		  "version 3 of regressor files, this program reads 1; a newer heshare" },
 		{ "tree\nversion=v4\n", "not a regressor file" },
 	};
 
@@ -332,30 +343,78 @@ static void unsound(struct hes_regressor *r, int way)
 	struct ensemble_node *root = e->nodes;
 
 	switch (way) {
-	case 0: root[2].left = 1; break;                               /* a child before its parent */
-	case 1: root[0].left = e->trees[0].n_nodes - 1; break;         /* the right child outside */
-	case 2: root[0].left = UINT32_MAX; break;
-	case 3: root[0].feature = 3; break;                            /* of three features */
-	case 4: root[0].value = NAN; break;
-	case 5: root[e->trees[0].n_nodes - 1].value = INFINITY; break; /* a leaf */
-	case 6: root[0].left = 0; break;                               /* nodes that nobody leads to */
-	case 7: e->trees[0].output = 1; break;                         /* trees out of order */
-	case 8: e->trees[3].output = 2; break;                         /* of two outputs */
-	case 9: e->trees[0].n_nodes = 0; break;
-	case 10: e->trees[0].n_nodes = UINT32_MAX; break;
-	case 11: e->base[0] = INFINITY; break;
-	case 12: e->scale[1] = NAN; break;
-	case 13: e->scale[1] = 1e200; break;
-	case 14: r->about.options.kind = (enum hes_regressor_kind)5; break;
-	case 15: r->about.options.criterion = (enum hes_criterion)2; break;
-	case 16: r->about.options.learning_rate = NAN; break;
-	case 17: r->about.options.row_fraction = 2; break;
-	case 18: r->outputs[0].errors.r2 = 2; break;
-	case 19: r->outputs[0].errors.mae = -1; break;
-	case 20: r->outputs[0].errors.rel_error_pct = NAN; break;
-	case 21: r->outputs[1].name[0] = '\0'; break;
-	case 22: r->feature_names[0][0] = '\0'; break;
-	case 23: r->feature_names[0][0] = (char)0xff; break;           /* no UTF-8 */
+	case 0:
+		root[2].left = 1;
+		break; /* a child before its parent */
+	case 1:
+		root[0].left = e->trees[0].n_nodes - 1;
+		break; /* the right child outside */
+	case 2:
+		root[0].left = UINT32_MAX;
+		break;
+	case 3:
+		root[0].feature = 3;
+		break; /* of three features */
+	case 4:
+		root[0].value = NAN;
+		break;
+	case 5:
+		root[e->trees[0].n_nodes - 1].value = INFINITY;
+		break; /* a leaf */
+	case 6:
+		root[0].left = 0;
+		break; /* nodes that nobody leads to */
+	case 7:
+		e->trees[0].output = 1;
+		break; /* trees out of order */
+	case 8:
+		e->trees[3].output = 2;
+		break; /* of two outputs */
+	case 9:
+		e->trees[0].n_nodes = 0;
+		break;
+	case 10:
+		e->trees[0].n_nodes = UINT32_MAX;
+		break;
+	case 11:
+		e->base[0] = INFINITY;
+		break;
+	case 12:
+		e->scale[1] = NAN;
+		break;
+	case 13:
+		e->scale[1] = 1e200;
+		break;
+	case 14:
+		r->about.options.kind = (enum hes_regressor_kind)5;
+		break;
+	case 15:
+		r->about.options.criterion = (enum hes_criterion)2;
+		break;
+	case 16:
+		r->about.options.learning_rate = NAN;
+		break;
+	case 17:
+		r->about.options.row_fraction = 2;
+		break;
+	case 18:
+		r->outputs[0].errors.r2 = 2;
+		break;
+	case 19:
+		r->outputs[0].errors.mae = -1;
+		break;
+	case 20:
+		r->outputs[0].errors.rel_error_pct = NAN;
+		break;
+	case 21:
+		r->outputs[1].name[0] = '\0';
+		break;
+	case 22:
+		r->feature_names[0][0] = '\0';
+		break;
+	case 23:
+		r->feature_names[0][0] = (char)0xff;
+		break; /* no UTF-8 */
 	}
 }
 
@@ -391,4 +450,7 @@ static int tear_down(void **state)
 	return unlink(path);
 }
 
-int main(void) { return run_unit_tests(set_up, tear_down); }
+int main(void)
+{
+	return run_unit_tests(set_up, tear_down);
+}

@@ -27,11 +27,16 @@ static struct hes_plan plan_four(struct bench *b)
 	hes_problem_finish(&b->p);
 	b->request.n_waiting = 4;
 	make_problem(b);
-	assert_int_equal(hes_joint_search(&b->p, &(struct hes_joint_options){ .seed = 1, .evaluations = 4000 }, &j), 0);
+	assert_int_equal(
+		hes_joint_search(&b->p,
+				 &(struct hes_joint_options){ .seed = 1, .evaluations = 4000 }, &j),
+		0);
 	s = hes_joint_member(j, hes_joint_front(j)->n / 2);
 	assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
 	for (size_t g = 0; g < b->p.k; g++)
-		assert_int_equal(hes_compose_open(&b->p, &plan, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g]), 0);
+		assert_int_equal(hes_compose_open(&b->p, &plan, g, &s.items[s.first[g]],
+						  s.first[g + 1] - s.first[g]),
+				 0);
 	hes_joint_free(j);
 	return plan;
 }
@@ -43,7 +48,8 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 	assert_int_equal(x->clock_mhz, y->clock_mhz);
 }
 
-/* Jobs started by then keep their places; the other queue is as it was; the plan of all five is sound. */
+/* Jobs started by then keep their places; the other queue is as it was; the plan of all five is
+ * sound. */
 TEST_WITH(an_arriving_job_is_placed_and_what_started_stays, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
@@ -96,7 +102,8 @@ TEST_WITH(an_arriving_job_takes_the_share_that_is_free, bench_setup, plan_bench_
 	make_problem(b);
 	assert_int_equal(hes_plan_init(&plan, 2), 0);
 	assert_int_equal(hes_compose_open(&b->p, &plan, 0, &item, 1), 0);
-	assert_int_equal(hes_compose_open(&b->p, &plan, 1, &(struct hes_timeline_item){ 0, 60, 11 }, 0), 0);
+	assert_int_equal(
+		hes_compose_open(&b->p, &plan, 1, &(struct hes_timeline_item){ 0, 60, 11 }, 0), 0);
 	assert_int_equal(hes_replan_open(&b->request, &plan, 1e6, &r, &b->err), 0);
 	for (uint32_t job = 1; job < 3; job++) {
 		assert_int_equal(hes_replan_arrive(r, job, 1000, &gpu, &b->err), 0);
@@ -113,7 +120,9 @@ TEST_WITH(an_arriving_job_takes_the_share_that_is_free, bench_setup, plan_bench_
 TEST_WITH(waiting_jobs_move_when_a_job_arrives, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
-	const struct hes_timeline_item items[] = { { 0, 100, 11 }, { 1, 100, 11 }, { 2, 100, 11 }, { 3, 100, 11 }, { 4, 100, 11 } };
+	const struct hes_timeline_item items[] = {
+		{ 0, 100, 11 }, { 1, 100, 11 }, { 2, 100, 11 }, { 3, 100, 11 }, { 4, 100, 11 }
+	};
 	size_t gpu;
 	struct hes_plan plan;
 	struct hes_replan *r;
@@ -137,14 +146,21 @@ TEST_WITH(waiting_jobs_move_when_a_job_arrives, bench_setup, plan_bench_teardown
 	hes_replan_close(r);
 }
 
-/* What started is no longer to be planned; what runs is there for as long as it is thought to be. */
-TEST_WITH(what_started_leaves_the_queue_and_what_runs_takes_its_share, bench_setup, plan_bench_teardown)
+/* What started is no longer to be planned; what runs is there for as long as it is thought to be.
+ */
+TEST_WITH(what_started_leaves_the_queue_and_what_runs_takes_its_share, bench_setup,
+	  plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_plan plan, after;
 	const struct hes_timeline_item items[] = { { 0, 60, 11 }, { 1, 60, 11 }, { 2, 60, 11 } };
-	struct hes_running running = { .job = 1, .gpu = 0, .sm_pct = 60, .clock_mhz = 1590, .start_us = 9000000,
-				       .end_us = 12000000, .left = 2 / 3.0 };
+	struct hes_running running = { .job = 1,
+				       .gpu = 0,
+				       .sm_pct = 60,
+				       .clock_mhz = 1590,
+				       .start_us = 9000000,
+				       .end_us = 12000000,
+				       .left = 2 / 3.0 };
 	struct hes_replan *r;
 	uint32_t queue[4];
 
@@ -190,4 +206,7 @@ TEST_WITH(a_plan_with_barriers_is_not_replanned, bench_setup, plan_bench_teardow
 	hes_plan_finish(&plan);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

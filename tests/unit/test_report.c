@@ -1,4 +1,5 @@
-/* test_report.c - reports and figures. With a file name as argument, leaves the sample report there to look at. */
+/* test_report.c - reports and figures. With a file name as argument, leaves the sample report there
+ * to look at. */
 #include <sys/stat.h>
 
 #include "base/file.h"
@@ -109,7 +110,9 @@ TEST_WITH(a_report_names_every_job_and_gpu_and_has_all_figures, NULL, finish)
 	s.report.derived = "A<40";
 	text = report_of(&s);
 	assert_well_formed(text);
-	assert_int_equal(count(text, "<dt>derived</dt><dd>from data sheets, not fitted to measurements: A&lt;40</dd>"), 1);
+	assert_int_equal(count(text, "<dt>derived</dt><dd>from data sheets, not fitted to "
+				     "measurements: A&lt;40</dd>"),
+			 1);
 	assert_int_equal(count(text, "<svg "), HES_FIGURES);
 	for (size_t i = 0; i < s.jobs.n; i++) {
 		char cell[96];
@@ -125,7 +128,8 @@ TEST_WITH(a_report_names_every_job_and_gpu_and_has_all_figures, NULL, finish)
 
 TEST_WITH(a_report_needs_nothing_from_elsewhere, NULL, finish)
 {
-	static const char *const fetchers[] = { "src=", "<script", "<link", "@import", "url(", "<iframe", "https:" };
+	static const char *const fetchers[] = { "src=", "<script", "<link", "@import",
+						"url(", "<iframe", "https:" };
 
 	sample_init(&s, sample_fleet, 10, 7);
 	text = report_of(&s);
@@ -169,9 +173,24 @@ TEST_WITH(the_dark_style_has_every_colour_of_a_figure, NULL, finish)
 
 /* Names that would break HTML, SVG, gnuplot's strings, its substitution or its data blocks. */
 static const char *const nasty[] = {
-	"<script>alert(1)</script>", "a&b;\"q\"'s'", "`touch pwned`", "@0@", "$d0", "EOD", "back\\slash\\n",
-	"under_score^{x}", "new\nline\ttab", "caf\xC3\xA9 \xE6\x97\xA5\xE6\x9C\xAC", "broken\xFF\xC3", "%s%n", "]]>",
-	"rgb(1,2,3)", "\u202ereversed", "system('x')", "</svg>", "{/Bold x}",
+	"<script>alert(1)</script>",
+	"a&b;\"q\"'s'",
+	"`touch pwned`",
+	"@0@",
+	"$d0",
+	"EOD",
+	"back\\slash\\n",
+	"under_score^{x}",
+	"new\nline\ttab",
+	"caf\xC3\xA9 \xE6\x97\xA5\xE6\x9C\xAC",
+	"broken\xFF\xC3",
+	"%s%n",
+	"]]>",
+	"rgb(1,2,3)",
+	"\u202ereversed",
+	"system('x')",
+	"</svg>",
+	"{/Bold x}",
 };
 
 #define N_NASTY (sizeof(nasty) / sizeof(nasty[0]))
@@ -202,7 +221,10 @@ TEST_WITH(names_are_never_markup, NULL, finish)
 
 TEST_WITH(one_gpu_and_one_job_are_enough, NULL, finish)
 {
-	sample_init(&s, "name: edge\nnodes:\n  - name: box\n    gpus: [ { type: Jetson-TX2, count: 1 } ]\n", 1, 1);
+	sample_init(
+		&s,
+		"name: edge\nnodes:\n  - name: box\n    gpus: [ { type: Jetson-TX2, count: 1 } ]\n",
+		1, 1);
 	s.report.front = NULL;
 	s.report.n_policies = 1;
 	s.report.chosen = s.report.reference = 0;
@@ -242,8 +264,10 @@ TEST_WITH(the_gantt_chart_grows_with_the_fleet, NULL, finish)
 	eight = height_of(text, "<section id=\"gantt\"");
 	free(text);
 	sample_finish(&s);
-	sample_init(&s, "name: big\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 40 } ]\n"
-		    "  - name: b\n    gpus: [ { type: H100-SXM, count: 24 } ]\n", 400, 7);
+	sample_init(&s,
+		    "name: big\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 40 } ]\n"
+		    "  - name: b\n    gpus: [ { type: H100-SXM, count: 24 } ]\n",
+		    400, 7);
 	text = report_of(&s);
 	assert_well_formed(text);
 	assert_true(height_of(text, "<section id=\"gantt\"") > 2 * eight);
@@ -253,21 +277,31 @@ TEST_WITH(the_gantt_chart_grows_with_the_fleet, NULL, finish)
 /* Jobs admitted as shares free, with no barrier between batches. */
 TEST_WITH(bands_never_overlap_where_shares_become_free_one_by_one, NULL, finish)
 {
-	static const struct { uint32_t sm_pct; int64_t start_s, end_s; } placed[] = {
-		{ 40, 0, 100 }, { 30, 0, 50 }, { 30, 0, 200 }, { 60, 100, 300 },
+	static const struct {
+		uint32_t sm_pct;
+		int64_t start_s, end_s;
+	} placed[] = {
+		{ 40, 0, 100 },
+		{ 30, 0, 50 },
+		{ 30, 0, 200 },
+		{ 60, 100, 300 },
 	};
 
-	sample_init(&s, "name: x\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n", 4, 1);
+	sample_init(&s, "name: x\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n", 4,
+		    1);
 	for (size_t i = 0; i < 4; i++) {
-		s.replay.jobs[i] = (struct hes_outcome){ .sm_pct = placed[i].sm_pct, .clock_mhz = 1590,
-			.start_us = placed[i].start_s * 1000000, .end_us = placed[i].end_s * 1000000 };
+		s.replay.jobs[i] = (struct hes_outcome){ .sm_pct = placed[i].sm_pct,
+							 .clock_mhz = 1590,
+							 .start_us = placed[i].start_s * 1000000,
+							 .end_us = placed[i].end_s * 1000000 };
 	}
 	s.replay.totals.makespan_us = 300 * 1000000LL;
 	text = report_of(&s);
 	/* 0..40, 40..70, 70..100; the fourth finds 0..70 free. */
 	assert_true(height_of(text, "<section id=\"gantt\"") < 185);
 	free(text);
-	s.replay.jobs[1].end_us = 200 * 1000000LL; /* now only 0..40 is: it goes on top, the row grows */
+	s.replay.jobs[1].end_us =
+		200 * 1000000LL; /* now only 0..40 is: it goes on top, the row grows */
 	text = report_of(&s);
 	assert_true(height_of(text, "<section id=\"gantt\"") > 235);
 }
@@ -382,7 +416,8 @@ TEST(text_is_cut_between_characters)
 
 	assert_true(text_fit(out, sizeof(out), "job-0042", 10, 1000));
 	assert_string_equal(out, "job-0042");
-	assert_true(text_fit(out, sizeof(out), "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9", 10, 40));
+	assert_true(text_fit(out, sizeof(out), "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9",
+			     10, 40));
 	assert_string_equal(out, "\u00e9\u00e9\u00e9\u00e9\u2026");
 	assert_true(text_width(out, 10) <= 40);
 	assert_true(text_fit_tail(out, sizeof(out), "job-0042", 10, 36));
@@ -394,7 +429,8 @@ TEST(text_is_cut_between_characters)
 
 static bool apart(const struct box *a, const struct box *b)
 {
-	return a->x + a->w <= b->x || b->x + b->w <= a->x || a->y + a->h <= b->y || b->y + b->h <= a->y;
+	return a->x + a->w <= b->x || b->x + b->w <= a->x || a->y + a->h <= b->y ||
+	       b->y + b->h <= a->y;
 }
 
 TEST(labels_of_close_points_do_not_overlap)
@@ -403,8 +439,10 @@ TEST(labels_of_close_points_do_not_overlap)
 	struct place_label l[8];
 
 	for (size_t i = 0; i < 8; i++)
-		l[i] = (struct place_label){ .x = 380 - 3.0 * (double)i, .y = 150 + 4.0 * (double)(i % 3),
-					     .w = 70, .h = 16 };
+		l[i] = (struct place_label){ .x = 380 - 3.0 * (double)i,
+					     .y = 150 + 4.0 * (double)(i % 3),
+					     .w = 70,
+					     .h = 16 };
 	place_labels(l, 8, NULL, 0, &bounds);
 	for (size_t i = 0; i < 8; i++) {
 		assert_true(l[i].at.x >= 0 && l[i].at.x + l[i].at.w <= 400);

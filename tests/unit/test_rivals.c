@@ -1,5 +1,6 @@
 /*
- * test_rivals.c - what sets rivals of heshare apart, on two GPUs with the predictor of plan_bench.h.
+ * test_rivals.c - what sets rivals of heshare apart, on two GPUs with the predictor of
+ * plan_bench.h.
  */
 #include "plan_bench.h"
 #include "policy/decide.h"
@@ -21,7 +22,8 @@ TEST_WITH(pwr_goes_by_the_power_that_a_job_adds_to_idle, plan_bench_setup, plan_
 	hes_plan_finish(&plan);
 }
 
-/* A fifth of the T4 leaves 80 % that half of the jobs cannot use, a tenth of the A100 leaves 90 %. */
+/* A fifth of the T4 leaves 80 % that half of the jobs cannot use, a tenth of the A100 leaves 90 %.
+ */
 TEST_WITH(pwr_shared_leaves_least_that_is_of_no_use, plan_bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;
@@ -82,10 +84,14 @@ TEST_WITH(batchdvfs_takes_the_highest_clock_under_its_cap, plan_bench_setup, pla
 			struct hes_group_cost c;
 
 			hes_group_run(&b->p, b->p.gpus[g].type, t->clocks_mhz[i], &alone, &c);
-			assert_int_equal(t->clocks_mhz[i] <= clock_mhz, c.energy_mj / c.last_us * 1e6 <= 0.5 * t->power_limit_mw);
+			assert_int_equal(t->clocks_mhz[i] <= clock_mhz,
+					 c.energy_mj / c.last_us * 1e6 <= 0.5 * t->power_limit_mw);
 		}
 		hes_plan_finish(&plan);
 	}
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -180,4 +180,7 @@ TEST(shuffle_gives_every_order_with_equal_probability)
 	hes_rng_shuffle(&r, NULL, 0);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,11 +1,17 @@
-/* test_run_plan.c - a plan made ready to run: commands from patterns, GPUs to GPUs, what a job finds in its environment. */
+/* test_run_plan.c - a plan made ready to run: commands from patterns, GPUs to GPUs, what a job
+ * finds in its environment. */
 #include "heshare/run.h"
 #include "run/environment.h"
 #include "run/fit_gpus.h"
 #include "unit_test.h"
 
 static const struct hes_job job = {
-	.id = "it's", .workload = "my net", .batch_size = 16, .iterations = 5000000000, .memory_mib = 1000, .weight = 1,
+	.id = "it's",
+	.workload = "my net",
+	.batch_size = 16,
+	.iterations = 5000000000,
+	.memory_mib = 1000,
+	.weight = 1,
 };
 
 static void check_words(const char *pattern, const char *expected)
@@ -28,7 +34,8 @@ TEST(values_of_the_job_take_the_place_of_their_names)
 
 TEST(other_braces_stay_for_the_shell)
 {
-	check_words("awk '{print $1}' ${HOME} ${home} {a,b} {}", "awk '{print $1}' ${HOME} ${home} {a,b} {}");
+	check_words("awk '{print $1}' ${HOME} ${home} {a,b} {}",
+		    "awk '{print $1}' ${HOME} ${home} {a,b} {}");
 	check_words("{{batch} {batch}", "{batch} 16");
 }
 
@@ -46,20 +53,24 @@ TEST(an_unknown_name_in_braces_is_refused)
 /* Two T4 on node a and a V100 on node b; the second T4 has no work. */
 struct bench {
 	struct hes_catalogue catalogue;
-	struct hes_fleet     fleet;
-	struct hes_plan      plan;
+	struct hes_fleet fleet;
+	struct hes_plan plan;
 };
 
 static int set_up(void **state)
 {
-	static const char yaml[] = "name: test\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 2 } ]\n"
+	static const char yaml[] =
+		"name: test\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 2 } ]\n"
 		"  - name: b\n    gpus: [ { type: V100-SXM2-32, count: 1 } ]\n";
-	const struct hes_batch one = { .clock_mhz = 1590, .n = 1, .jobs = { { .job = 0, .sm_pct = 100 } } };
+	const struct hes_batch one = { .clock_mhz = 1590,
+				       .n = 1,
+				       .jobs = { { .job = 0, .sm_pct = 100 } } };
 	struct bench *b = calloc(1, sizeof(*b));
 
 	assert_non_null(b);
 	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, NULL), 0);
-	assert_int_equal(hes_fleet_parse("test", yaml, strlen(yaml), &b->catalogue, &b->fleet, NULL), 0);
+	assert_int_equal(
+		hes_fleet_parse("test", yaml, strlen(yaml), &b->catalogue, &b->fleet, NULL), 0);
 	assert_int_equal(hes_plan_init(&b->plan, 3), 0);
 	assert_int_equal(hes_plan_append(&b->plan, 0, &one), 0);
 	assert_int_equal(hes_plan_append(&b->plan, 2, &one), 0);
@@ -80,7 +91,9 @@ static int tear_down(void **state)
 
 TEST_WITH(planned_gpus_get_real_ones_of_their_type_in_order, set_up, tear_down)
 {
-	const struct run_fit_type gpus[] = { { "V100-SXM2-32", "" }, { "", "GeForce" }, { "T4", "" }, { "T4", "" } };
+	const struct run_fit_type gpus[] = {
+		{ "V100-SXM2-32", "" }, { "", "GeForce" }, { "T4", "" }, { "T4", "" }
+	};
 	const struct bench *b = *state;
 	long at[3];
 
@@ -124,7 +137,9 @@ TEST_WITH(a_plan_that_does_not_fit_is_refused_with_numbers, set_up, tear_down)
 	long at[3] = { 7, 7, 7 };
 
 	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, gpus, 2, at, &err), -ENODEV);
-	assert_non_null(strstr(err.msg, "work for 1 GPU of type V100-SXM2-32, this machine has 0, of 2 GPUs in all"));
+	assert_non_null(strstr(
+		err.msg,
+		"work for 1 GPU of type V100-SXM2-32, this machine has 0, of 2 GPUs in all"));
 	assert_int_equal(at[0], 7);
 }
 
@@ -153,8 +168,14 @@ static bool has(const struct run_environment *e, const char *row)
 TEST(behind_mps_a_job_has_share_limit_and_the_uuid_of_its_gpu)
 {
 	const struct hes_mps mps = { .uuid = "GPU-1", .pipe_dir = "/run/p", .log_dir = "/run/l" };
-	struct run_environment_of of = { .job = &job, .run = 4, .attempt = 2, .gpu = "a/0", .uuid = "GPU-1", .sm_pct = 40,
-					 .gpu_mib = 15360, .mps = &mps };
+	struct run_environment_of of = { .job = &job,
+					 .run = 4,
+					 .attempt = 2,
+					 .gpu = "a/0",
+					 .uuid = "GPU-1",
+					 .sm_pct = 40,
+					 .gpu_mib = 15360,
+					 .mps = &mps };
 	struct run_environment e;
 
 	run_environment_set(&e, &of);
@@ -176,7 +197,8 @@ TEST(behind_mps_a_job_has_share_limit_and_the_uuid_of_its_gpu)
 
 TEST(mps_is_used_only_for_jobs_that_share)
 {
-	struct hes_batch v[2] = { { .n = 1, .jobs = { { .sm_pct = 100 } } }, { .n = 1, .jobs = { { .sm_pct = 100 } } } };
+	struct hes_batch v[2] = { { .n = 1, .jobs = { { .sm_pct = 100 } } },
+				  { .n = 1, .jobs = { { .sm_pct = 100 } } } };
 	struct hes_queue q = { .batches = v, .n = 2 };
 
 	assert_false(run_shares(&q));
@@ -188,4 +210,7 @@ TEST(mps_is_used_only_for_jobs_that_share)
 	assert_true(run_shares(&q));
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

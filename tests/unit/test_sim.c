@@ -6,8 +6,9 @@
 #include "unit_test.h"
 
 /* What the model says of these jobs together at the type's default clock. */
-static void query_model(const struct bench *b, size_t gpu, uint32_t clock_mhz, size_t n, const uint32_t *jobs,
-		const uint32_t *sm_pct, struct hes_rate *rates, struct hes_instant *at)
+static void query_model(const struct bench *b, size_t gpu, uint32_t clock_mhz, size_t n,
+			const uint32_t *jobs, const uint32_t *sm_pct, struct hes_rate *rates,
+			struct hes_instant *at)
 {
 	struct hes_model_job r[HES_MODEL_MAX_JOBS];
 
@@ -17,7 +18,8 @@ static void query_model(const struct bench *b, size_t gpu, uint32_t clock_mhz, s
 		r[i].sm_pct = sm_pct[i];
 	}
 	assert_int_equal(hes_model_instant(b->model, b->fleet.gpus[gpu].type, clock_mhz, 0, r, n,
-					   rates, at, NULL), 0);
+					   rates, at, NULL),
+			 0);
 }
 
 static double rate_alone(const struct bench *b, size_t gpu, uint32_t job, uint32_t sm_pct)
@@ -55,7 +57,8 @@ TEST_WITH(a_job_alone_ends_when_its_iterations_are_done, sim_bench_setup, sim_be
 TEST_WITH(jobs_slow_each_other_only_while_both_are_there, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;
-	uint32_t jobs[] = { add_job(b, "resnet152", 2000, 0), add_job(b, "vgg19", 40000, 0) }, half[] = { 50, 50 };
+	uint32_t jobs[] = { add_job(b, "resnet152", 2000, 0), add_job(b, "vgg19", 40000, 0) },
+		 half[] = { 50, 50 };
 	struct hes_sim s = request(b);
 	struct hes_rate both[2];
 	struct hes_instant at;
@@ -110,14 +113,17 @@ TEST_WITH(a_clock_change_costs_its_latency_once, sim_bench_setup, sim_bench_tear
 	assert_int_equal(b->replay.jobs[1].start_us, b->replay.jobs[0].end_us + 50000);
 	assert_int_equal(b->replay.jobs[2].start_us, b->replay.jobs[1].end_us);
 	assert_int_equal(b->replay.jobs[1].clock_mhz, g->clocks_mhz[0]);
-	assert_true(b->replay.jobs[2].end_us - b->replay.jobs[2].start_us > b->replay.jobs[0].end_us);
+	assert_true(b->replay.jobs[2].end_us - b->replay.jobs[2].start_us >
+		    b->replay.jobs[0].end_us);
 	assert_int_equal(b->replay.gpus[0].busy_us, b->replay.jobs[2].end_us - 50000);
 }
 
-TEST_WITH(a_job_of_a_fixed_plan_does_not_start_before_it_arrives, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(a_job_of_a_fixed_plan_does_not_start_before_it_arrives, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	struct bench *b = *state;
-	uint32_t jobs[] = { add_job(b, "resnet50", 100, 7000000), add_job(b, "vgg16", 100, 9000000) };
+	uint32_t jobs[] = { add_job(b, "resnet50", 100, 7000000),
+			    add_job(b, "vgg16", 100, 9000000) };
 	struct hes_sim s = request(b);
 
 	plan_batch(b, 0, 2, jobs);
@@ -130,36 +136,42 @@ TEST_WITH(a_job_of_a_fixed_plan_does_not_start_before_it_arrives, sim_bench_setu
 /* Thirty jobs in batches of one to four, arrivals, two GPUs, shares and clocks at random. */
 static void plan_at_random(struct bench *b, uint64_t seed)
 {
-	static const char *const workloads[] = { "resnet18", "resnet50", "densenet121", "vgg16", "bert-large", "gpt2" };
+	static const char *const workloads[] = { "resnet18", "resnet50",   "densenet121",
+						 "vgg16",    "bert-large", "gpt2" };
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, seed);
 	while (b->jobs.n + 4 < MAX_TEST_JOBS) {
 		size_t gpu = hes_rng_below(&rng, 2);
 		const struct hes_gpu_type *g = b->fleet.gpus[gpu].type;
-		struct hes_batch batch = { .n = 1 + (uint32_t)hes_rng_below(&rng, 4),
-					   .clock_mhz = g->clocks_mhz[hes_rng_below(&rng, g->n_clocks)] };
+		struct hes_batch batch = {
+			.n = 1 + (uint32_t)hes_rng_below(&rng, 4),
+			.clock_mhz = g->clocks_mhz[hes_rng_below(&rng, g->n_clocks)]
+		};
 
 		for (uint32_t i = 0; i < batch.n; i++) {
 			batch.jobs[i].job = add_job(b, workloads[hes_rng_below(&rng, N(workloads))],
 						    1 + hes_rng_below(&rng, 20000),
 						    (int64_t)hes_rng_below(&rng, 400000000));
 			b->v[batch.jobs[i].job].memory_mib = 3000;
-			batch.jobs[i].sm_pct = 10 * (1 + (uint32_t)hes_rng_below(&rng, 100 / batch.n / 10));
+			batch.jobs[i].sm_pct =
+				10 * (1 + (uint32_t)hes_rng_below(&rng, 100 / batch.n / 10));
 		}
 		assert_int_equal(hes_plan_append(&b->plan, gpu, &batch), 0);
 	}
 }
 
 /* Jobs that run on a GPU all through a segment. */
-static size_t placements_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs, uint32_t *sm_pct)
+static size_t placements_of(const struct bench *b, const struct hes_segment *seg, uint32_t *jobs,
+			    uint32_t *sm_pct)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < b->jobs.n; i++) {
 		const struct hes_outcome *o = &b->replay.jobs[i];
 
-		if (o->gpu == seg->gpu && o->start_us <= seg->start_us && o->end_us >= seg->end_us) {
+		if (o->gpu == seg->gpu && o->start_us <= seg->start_us &&
+		    o->end_us >= seg->end_us) {
 			jobs[n] = i;
 			sm_pct[n++] = o->sm_pct;
 		}
@@ -167,7 +179,8 @@ static size_t placements_of(const struct bench *b, const struct hes_segment *seg
 	return n;
 }
 
-TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_sim s = request(b);
@@ -184,7 +197,8 @@ TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_
 		struct hes_instant at;
 
 		assert_int_equal(n, seg->jobs);
-		query_model(b, seg->gpu, b->replay.jobs[jobs[0]].clock_mhz, n, jobs, pct, rates, &at);
+		query_model(b, seg->gpu, b->replay.jobs[jobs[0]].clock_mhz, n, jobs, pct, rates,
+			    &at);
 		assert_true(labs((long)at.power_mw - (long)seg->power_mw) <= 1);
 		assert_int_equal(at.clock_mhz, seg->clock_mhz);
 		for (size_t i = 0; i < n; i++)
@@ -192,7 +206,8 @@ TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_
 		energy_mj += seg->power_mw * us * 1e-6;
 		busy_us[seg->gpu] += us;
 	}
-	for (size_t i = 0; i < b->jobs.n; i++) /* a microsecond holds at most a thousandth of an iteration here */
+	for (size_t i = 0; i < b->jobs.n;
+	     i++) /* a microsecond holds at most a thousandth of an iteration here */
 		assert_true(fabs(done[i] - (double)b->v[i].iterations) < 1e-2);
 	for (size_t g = 0; g < 2; g++)
 		idle_mj += b->fleet.gpus[g].type->idle_power_mw *
@@ -201,7 +216,8 @@ TEST_WITH(every_iteration_is_done_once_and_every_joule_is_power_times_time, sim_
 	assert_true(fabs(energy_mj + idle_mj - (double)b->replay.totals.fleet_energy_mj) < 2);
 }
 
-TEST_WITH(an_idle_gpu_draws_its_idle_power_until_the_last_job_ends, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(an_idle_gpu_draws_its_idle_power_until_the_last_job_ends, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	struct bench *b = *state;
 	uint32_t j = add_job(b, "resnet50", 100000, 2000000);
@@ -210,10 +226,12 @@ TEST_WITH(an_idle_gpu_draws_its_idle_power_until_the_last_job_ends, sim_bench_se
 
 	plan_batch(b, 1, 1, &j);
 	run_sim(b, &s);
-	idle_mj = b->fleet.gpus[0].type->idle_power_mw * (double)b->replay.totals.makespan_us * 1e-6;
+	idle_mj =
+		b->fleet.gpus[0].type->idle_power_mw * (double)b->replay.totals.makespan_us * 1e-6;
 	assert_true(fabs((double)b->replay.gpus[0].idle_energy_mj - idle_mj) <= 1);
 	assert_int_equal(b->replay.gpus[0].busy_energy_mj, 0);
-	assert_int_equal(b->replay.gpus[1].idle_energy_mj, 2 * b->fleet.gpus[1].type->idle_power_mw);
+	assert_int_equal(b->replay.gpus[1].idle_energy_mj,
+			 2 * b->fleet.gpus[1].type->idle_power_mw);
 	assert_true(b->replay.gpus[0].mean_util == 0);
 	assert_true(fabs(b->replay.mean_util - b->replay.gpus[1].mean_util / 2) < 1e-12);
 }
@@ -242,7 +260,8 @@ static bool same_outcome(const struct hes_outcome *a, const struct hes_outcome *
 	       a->start_us == b->start_us && a->end_us == b->end_us;
 }
 
-TEST_WITH(the_same_request_gives_the_same_replay_with_noise_too, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(the_same_request_gives_the_same_replay_with_noise_too, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_sim s = request(b);
@@ -327,4 +346,7 @@ TEST_WITH(no_jobs_are_an_empty_replay, sim_bench_setup, sim_bench_teardown)
 	assert_true(b->replay.totals.avg_jct_us == 0);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

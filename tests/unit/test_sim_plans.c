@@ -7,19 +7,19 @@
 /* A planner for tests: every waiting job alone, in order, on a GPU of the test's choice. */
 struct planner {
 	struct bench *b;
-	size_t   gpu[8];          /* by call */
-	int64_t  predicted_us;    /* of every batch */
-	int      calls;
-	int      fail_at;         /* call that fails; 0: none */
-	int64_t  now_us[8];
-	size_t   n_waiting[8];
+	size_t gpu[8];        /* by call */
+	int64_t predicted_us; /* of every batch */
+	int calls;
+	int fail_at; /* call that fails; 0: none */
+	int64_t now_us[8];
+	size_t n_waiting[8];
 	uint32_t first[8];
-	int64_t  free_at_us[8][2];
+	int64_t free_at_us[8][2];
 };
 
 static int plan_waiting(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n,
-			const int64_t *free_at_us, const struct hes_running *running, size_t n_running,
-			struct hes_plan *out, struct hes_err *err)
+			const int64_t *free_at_us, const struct hes_running *running,
+			size_t n_running, struct hes_plan *out, struct hes_err *err)
 {
 	struct planner *p = ctx;
 	int call = p->calls++;
@@ -48,11 +48,15 @@ static int plan_waiting(void *ctx, int64_t now_us, const uint32_t *waiting, size
 
 static struct hes_sim online(const struct bench *b, struct planner *p)
 {
-	return (struct hes_sim){ .model = b->model, .fleet = &b->fleet, .jobs = &b->jobs,
-				 .replan = plan_waiting, .ctx = p };
+	return (struct hes_sim){ .model = b->model,
+				 .fleet = &b->fleet,
+				 .jobs = &b->jobs,
+				 .replan = plan_waiting,
+				 .ctx = p };
 }
 
-TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .predicted_us = 30000000 };
@@ -78,8 +82,10 @@ TEST_WITH(an_arrival_during_a_batch_is_planned_for_then_and_waits_its_turn, sim_
 			 10000 + 60 * b->fleet.gpus[1].type->idle_power_mw);
 }
 
-/* With a GPU that seems free now, a first-come policy would queue jobs behind it while another GPU idles. */
-TEST_WITH(a_batch_that_overruns_its_prediction_keeps_its_gpu_busy, sim_bench_setup, sim_bench_teardown)
+/* With a GPU that seems free now, a first-come policy would queue jobs behind it while another GPU
+ * idles. */
+TEST_WITH(a_batch_that_overruns_its_prediction_keeps_its_gpu_busy, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .predicted_us = 1000 };
@@ -92,7 +98,8 @@ TEST_WITH(a_batch_that_overruns_its_prediction_keeps_its_gpu_busy, sim_bench_set
 	assert_int_equal(p.free_at_us[1][1], 1000000);
 }
 
-TEST_WITH(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_run, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .gpu = { 0, 1 }, .predicted_us = 1000 };
@@ -112,7 +119,8 @@ TEST_WITH(an_arrival_replaces_the_plan_of_those_who_wait_but_not_of_those_who_ru
 }
 
 /* What was started, in the order of starting, with the predictions it was started on. */
-TEST_WITH(the_plan_carried_out_is_made_of_the_batches_that_started, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(the_plan_carried_out_is_made_of_the_batches_that_started, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .gpu = { 0, 1 }, .predicted_us = 1000 };
@@ -134,7 +142,8 @@ TEST_WITH(the_plan_carried_out_is_made_of_the_batches_that_started, sim_bench_se
 	hes_plan_finish(&carried_out);
 }
 
-TEST_WITH(a_planners_failure_ends_the_simulation_with_its_reason, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(a_planners_failure_ends_the_simulation_with_its_reason, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .predicted_us = 1000, .fail_at = 2 };
@@ -238,7 +247,8 @@ static void plan_open(struct bench *b, uint32_t together, uint32_t n, const uint
 }
 
 /* Without the barrier the third starts when the first ends, not when both have. */
-TEST_WITH(an_open_queue_admits_the_next_job_when_its_share_is_free, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(an_open_queue_admits_the_next_job_when_its_share_is_free, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	static const uint32_t shares[] = { 40, 60, 40, 60 };
 	struct bench *b = *state;
@@ -306,7 +316,8 @@ TEST_WITH(shares_of_an_open_queue_overlap_as_far_as_it_allows, sim_bench_setup, 
 }
 
 /* The GPU follows the highest clock of those that are there. */
-TEST_WITH(the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	static const uint32_t shares[] = { 40, 60 };
 	struct bench *b = *state;
@@ -319,7 +330,8 @@ TEST_WITH(the_clock_of_an_open_queue_falls_when_the_job_that_needs_it_ends, sim_
 	b->plan.queues[0].batches[1].clock_mhz = low;
 	run_sim(b, &s);
 	assert_int_equal(b->replay.n_segments, 2);
-	assert_true(b->replay.segments[0].clock_mhz > low); /* what of its default clock the power limit leaves */
+	assert_true(b->replay.segments[0].clock_mhz >
+		    low); /* what of its default clock the power limit leaves */
 	assert_int_equal(b->replay.segments[1].clock_mhz, low);
 	assert_int_equal(b->replay.jobs[1].clock_mhz, low);
 }
@@ -337,8 +349,9 @@ TEST_WITH(an_open_queue_has_one_job_a_batch, sim_bench_setup, sim_bench_teardown
 }
 
 /* Plans every waiting job as an open queue of 30 % each on GPU a. */
-static int plan_together(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
-		       const struct hes_running *running, size_t n_running, struct hes_plan *out, struct hes_err *err)
+static int plan_together(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n,
+			 const int64_t *free_at_us, const struct hes_running *running,
+			 size_t n_running, struct hes_plan *out, struct hes_err *err)
 {
 	struct planner *p = ctx;
 
@@ -364,7 +377,8 @@ static int plan_together(void *ctx, int64_t now_us, const uint32_t *waiting, siz
 	return 0;
 }
 
-TEST_WITH(an_arrival_joins_running_jobs_and_its_planner_sees_them, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(an_arrival_joins_running_jobs_and_its_planner_sees_them, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b };
@@ -381,9 +395,11 @@ TEST_WITH(an_arrival_joins_running_jobs_and_its_planner_sees_them, sim_bench_set
 	assert_int_equal(b->replay.n_segments, 3);
 }
 
-/* Job 0, its first plan's second and 1000 mJ behind it, gets co-runners twice, and each plan predicts a later end. */
-static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n, const int64_t *free_at_us,
-		       const struct hes_running *running, size_t n_running, struct hes_plan *out, struct hes_err *err)
+/* Job 0, its first plan's second and 1000 mJ behind it, gets co-runners twice, and each plan
+ * predicts a later end. */
+static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n,
+		       const int64_t *free_at_us, const struct hes_running *running,
+		       size_t n_running, struct hes_plan *out, struct hes_err *err)
 {
 	static const struct hes_onward longer[] = { { 0, 1600000, 700 }, { 0, 2000000, 500 } };
 	struct planner *p = ctx;
@@ -405,7 +421,8 @@ static int plan_longer(void *ctx, int64_t now_us, const uint32_t *waiting, size_
 	if (!n_running)
 		return 0;
 	assert_int_equal(running[0].job, 0);
-	/* Of what the first plan gave a second, .4 s are over; then half of what the second gave the rest. */
+	/* Of what the first plan gave a second, .4 s are over; then half of what the second gave
+	 * the rest. */
 	assert_true(fabs(running[0].left - (p->calls == 2 ? .6 : .3)) < 1e-9);
 	assert_int_equal(running[0].end_us, p->calls == 2 ? 1000000 : 1600000);
 	assert_int_equal(hes_plan_append_onward(out, &longer[p->calls - 2]), 0);
@@ -427,11 +444,13 @@ TEST_WITH(a_plan_can_predict_running_jobs_again, sim_bench_setup, sim_bench_tear
 	run_sim(b, &s);
 	assert_int_equal(p.calls, 3);
 	assert_int_equal(b->replay.jobs[0].predicted_end_us, 2000000);
-	/* Each plan's energy for as long as it was in force: 400, 350, 500, and the two short jobs. */
+	/* Each plan's energy for as long as it was in force: 400, 350, 500, and the two short jobs.
+	 */
 	assert_int_equal(b->replay.predicted.busy_energy_mj, 400 + 350 + 500 + 2000);
 }
 
-TEST_WITH(a_plan_that_predicts_a_job_that_does_not_run_is_refused, sim_bench_setup, sim_bench_teardown)
+TEST_WITH(a_plan_that_predicts_a_job_that_does_not_run_is_refused, sim_bench_setup,
+	  sim_bench_teardown)
 {
 	struct bench *b = *state;
 	struct planner p = { .b = b, .fail_at = 2 };
@@ -445,4 +464,7 @@ TEST_WITH(a_plan_that_predicts_a_job_that_does_not_run_is_refused, sim_bench_set
 	assert_non_null(strstr(b->err.msg, "job number 1 does not run"));
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -81,10 +81,12 @@ TEST_WITH(a_set_is_predicted_once, plan_bench_setup, plan_bench_teardown)
 	make_problem(b);
 	before = stand_in.queries;
 	hes_group_run(&b->p, 0, 1590, &g, &c);
-	/* Eight queries give the trio: three alone, two pairs, three in the trio; more as they end. */
+	/* Eight queries give the trio: three alone, two pairs, three in the trio; more as they end.
+	 */
 	assert_true(stand_in.queries - before >= 8 && stand_in.queries - before <= 12);
 	before = stand_in.queries;
-	hes_group_run(&b->p, 0, 1590, &(struct hes_group){ 3, { { 3, 20 }, { 4, 30 }, { 5, 50 } } }, &c);
+	hes_group_run(&b->p, 0, 1590, &(struct hes_group){ 3, { { 3, 20 }, { 4, 30 }, { 5, 50 } } },
+		      &c);
 	hes_group_run(&b->p, 0, 1590, &other, &c);
 	assert_int_equal(stand_in.queries, before);
 	hes_group_run(&b->p, 0, 945, &other, &c);
@@ -93,7 +95,9 @@ TEST_WITH(a_set_is_predicted_once, plan_bench_setup, plan_bench_teardown)
 
 TEST_WITH(shares_start_from_what_jobs_use_and_fill_the_gpu, plan_bench_setup, plan_bench_teardown)
 {
-	static const uint32_t want[][4] = { { 100 }, { 20, 80 }, { 10, 60, 30 }, { 10, 30, 20, 40 } };
+	static const uint32_t want[][4] = {
+		{ 100 }, { 20, 80 }, { 10, 60, 30 }, { 10, 30, 20, 40 }
+	};
 	struct bench *b = *state;
 
 	add_job(b, "light", 1, 1000);
@@ -119,8 +123,10 @@ static double jct(const struct hes_problem *p, const struct hes_group *g, size_t
 	return c.ends_us + c.last_us * (double)behind;
 }
 
-/* What a batch is worth: its delay, or with a price the energy and the priced delay at the best clock. */
-static double worth(const struct hes_problem *p, const struct hes_group *g, size_t behind, double price)
+/* What a batch is worth: its delay, or with a price the energy and the priced delay at the best
+ * clock. */
+static double worth(const struct hes_problem *p, const struct hes_group *g, size_t behind,
+		    double price)
 {
 	const struct hes_gpu_type *t = p->types[0];
 	double best = INFINITY;
@@ -137,7 +143,8 @@ static double worth(const struct hes_problem *p, const struct hes_group *g, size
 }
 
 /* The best shares of members @i.. given @left percent: every combination of tens. */
-static double best_shares(const struct hes_problem *p, struct hes_group *g, uint32_t i, uint32_t left, size_t behind, double price)
+static double best_shares(const struct hes_problem *p, struct hes_group *g, uint32_t i,
+			  uint32_t left, size_t behind, double price)
 {
 	double best = INFINITY;
 
@@ -151,7 +158,8 @@ static double best_shares(const struct hes_problem *p, struct hes_group *g, uint
 }
 
 /* Every way to cut the queue, every way to share: exhaustion. */
-static double best_queue(const struct hes_problem *p, const uint32_t *jobs, size_t n, uint32_t sum_pct, double price)
+static double best_queue(const struct hes_problem *p, const uint32_t *jobs, size_t n,
+			 uint32_t sum_pct, double price)
 {
 	double best = n ? INFINITY : 0;
 
@@ -162,13 +170,14 @@ static double best_queue(const struct hes_problem *p, const uint32_t *jobs, size
 			g.m[i].job = jobs[i];
 		if (!hes_group_fits(p, 0, &g))
 			break;
-		best = fmin(best, best_shares(p, &g, 0, sum_pct, n - take, price) + best_queue(p, jobs + take, n - take, sum_pct, price));
+		best = fmin(best, best_shares(p, &g, 0, sum_pct, n - take, price) +
+					  best_queue(p, jobs + take, n - take, sum_pct, price));
 	}
 	return best;
 }
 
-static double found_for(const struct hes_problem *p, const struct hes_sharing_aim *aim, const uint32_t *jobs, size_t n,
-			struct hes_batches *out)
+static double found_for(const struct hes_problem *p, const struct hes_sharing_aim *aim,
+			const uint32_t *jobs, size_t n, struct hes_batches *out)
 {
 	double sum = 0;
 	size_t behind = n;
@@ -182,17 +191,34 @@ static double found_for(const struct hes_problem *p, const struct hes_sharing_ai
 	return sum;
 }
 
-static double found_queue(const struct hes_problem *p, const uint32_t *jobs, size_t n, struct hes_batches *out)
+static double found_queue(const struct hes_problem *p, const uint32_t *jobs, size_t n,
+			  struct hes_batches *out)
 {
 	return found_for(p, &(struct hes_sharing_aim){ .jct_price = 0 }, jobs, n, out);
 }
 
-TEST_WITH(batches_and_shares_are_nearly_as_good_as_exhaustion_finds, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(batches_and_shares_are_nearly_as_good_as_exhaustion_finds, plan_bench_setup,
+	  plan_bench_teardown)
 {
-	static const struct { const char *workload; uint64_t iterations; } queues[][5] = {
-		{ { "light", 500 }, { "light", 900 }, { "half", 1000 }, { "light", 2000 }, { "full", 3000 } },
-		{ { "full", 500 }, { "full", 600 }, { "full", 900 }, { "half", 1800 }, { "half", 2500 } },
-		{ { "half", 1000 }, { "half", 1000 }, { "half", 1000 }, { "half", 1100 }, { "light", 5000 } },
+	static const struct {
+		const char *workload;
+		uint64_t iterations;
+	} queues[][5] = {
+		{ { "light", 500 },
+		  { "light", 900 },
+		  { "half", 1000 },
+		  { "light", 2000 },
+		  { "full", 3000 } },
+		{ { "full", 500 },
+		  { "full", 600 },
+		  { "full", 900 },
+		  { "half", 1800 },
+		  { "half", 2500 } },
+		{ { "half", 1000 },
+		  { "half", 1000 },
+		  { "half", 1000 },
+		  { "half", 1100 },
+		  { "light", 5000 } },
 	};
 	struct bench *b = *state;
 	static const uint32_t jobs[] = { 0, 1, 2, 3, 4 };
@@ -218,7 +244,8 @@ TEST_WITH(batches_and_shares_are_nearly_as_good_as_exhaustion_finds, plan_bench_
 }
 
 /* Mean power is some tens of watts: a price of 0.01 mJ a us is low, one of 1 high. */
-TEST_WITH(batches_for_a_price_are_nearly_as_good_as_exhaustion_finds, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(batches_for_a_price_are_nearly_as_good_as_exhaustion_finds, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	static const double prices[] = { 0.01, 0.1, 1 };
 	static const uint32_t jobs[] = { 0, 1, 2 };
@@ -231,7 +258,8 @@ TEST_WITH(batches_for_a_price_are_nearly_as_good_as_exhaustion_finds, plan_bench
 	make_problem(b);
 	for (uint32_t sum_pct = 100; sum_pct <= 200; sum_pct += 100)
 		for (size_t i = 0; i < N(prices); i++) {
-			const struct hes_sharing_aim aim = { .overlap = sum_pct > 100, .jct_price = prices[i] };
+			const struct hes_sharing_aim aim = { .overlap = sum_pct > 100,
+							     .jct_price = prices[i] };
 			struct hes_batches batches;
 			double best, found;
 
@@ -261,7 +289,8 @@ TEST_WITH(with_overlap_a_share_rises_or_falls_alone, plan_bench_setup, plan_benc
 {
 	static const double energy_weight = 10;
 	const struct hes_share_aim aim = { ends_and_energy, &energy_weight };
-	struct hes_group halves = { 2, { { 0, 30 }, { 1, 30 } } }, lights = { 2, { { 2, 60 }, { 3, 60 } } }, g = halves;
+	struct hes_group halves = { 2, { { 0, 30 }, { 1, 30 } } },
+			 lights = { 2, { { 2, 60 }, { 3, 60 } } }, g = halves;
 	struct hes_group_cost cost;
 	struct bench *b = *state;
 
@@ -298,7 +327,8 @@ TEST_WITH(a_batch_whose_shares_overlap_is_a_valid_plan, plan_bench_setup, plan_b
 }
 
 /* By what they use: 30 and 70 %. But the long one can use 50 %, and delays itself most. */
-TEST_WITH(shares_are_tuned_from_what_jobs_use_to_what_ends_them_soonest, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(shares_are_tuned_from_what_jobs_use_to_what_ends_them_soonest, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	static const uint32_t jobs[] = { 0, 1 };
 	struct hes_group g = { 2, { { 0, 0 }, { 1, 0 } } };
@@ -310,13 +340,17 @@ TEST_WITH(shares_are_tuned_from_what_jobs_use_to_what_ends_them_soonest, plan_be
 	make_problem(b);
 	hes_share_by_use(&b->p, 0, &g);
 	assert_true(g.m[0].sm_pct == 30 && g.m[1].sm_pct == 70);
-	assert_true(near(found_queue(&b->p, jobs, 2, &batches), best_shares(&b->p, &g, 0, 100, 0, 0)));
-	assert_true(batches.n == 1 && batches.v[0].m[0].sm_pct == 50 && batches.v[0].m[1].sm_pct == 50);
+	assert_true(
+		near(found_queue(&b->p, jobs, 2, &batches), best_shares(&b->p, &g, 0, 100, 0, 0)));
+	assert_true(batches.n == 1 && batches.v[0].m[0].sm_pct == 50 &&
+		    batches.v[0].m[1].sm_pct == 50);
 	free(batches.v);
 }
 
-/* Two with equal work and shares of 20 and 60 %: 10 W of idle power by share, 200 mW a percent of share by activity. */
-TEST_WITH(idle_joules_of_a_batch_and_of_an_open_queue_go_by_share, plan_bench_setup, plan_bench_teardown)
+/* Two with equal work and shares of 20 and 60 %: 10 W of idle power by share, 200 mW a percent of
+ * share by activity. */
+TEST_WITH(idle_joules_of_a_batch_and_of_an_open_queue_go_by_share, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	const struct hes_group g = { 2, { { 0, 20 }, { 1, 60 } } };
 	struct bench *b = *state;
@@ -332,7 +366,8 @@ TEST_WITH(idle_joules_of_a_batch_and_of_an_open_queue_go_by_share, plan_bench_se
 	add_job(b, "light", 1000, 1000);
 	make_problem(b);
 	for (uint32_t i = 0; i < 2; i++) {
-		items[i] = (struct hes_timeline_item){ i, (uint16_t)g.m[i].sm_pct, (uint16_t)(b->p.types[0]->n_clocks - 1) };
+		items[i] = (struct hes_timeline_item){ i, (uint16_t)g.m[i].sm_pct,
+						       (uint16_t)(b->p.types[0]->n_clocks - 1) };
 		times[i].activity_w = hes_problem_activity_w(&b->p, i, 0, g.m[i].sm_pct, 1590);
 		activity_w += times[i].activity_w;
 	}
@@ -340,15 +375,18 @@ TEST_WITH(idle_joules_of_a_batch_and_of_an_open_queue_go_by_share, plan_bench_se
 	assert_int_equal(hes_compose_batch(&b->p, &plan, 0, 1590, &g), 0);
 	hes_timeline_run(&b->p, b->p.rates, 0, items, 2, &c, times);
 	for (uint32_t i = 0; i < 2; i++) {
-		const double part_mj = 1.05 * (10000 * g.m[i].sm_pct / 80.0 + 16000 * times[i].activity_w / activity_w);
+		const double part_mj = 1.05 * (10000 * g.m[i].sm_pct / 80.0 +
+					       16000 * times[i].activity_w / activity_w);
 
 		assert_true(near(times[i].energy_mj, part_mj));
-		assert_true(fabs((double)plan.queues[0].batches[0].jobs[i].energy_mj - part_mj) < 1);
+		assert_true(fabs((double)plan.queues[0].batches[0].jobs[i].energy_mj - part_mj) <
+			    1);
 	}
 	hes_plan_finish(&plan);
 }
 
-TEST_WITH(jobs_that_leave_room_share_and_jobs_that_do_not_are_split, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(jobs_that_leave_room_share_and_jobs_that_do_not_are_split, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	static const uint32_t jobs[] = { 0, 1, 2 };
 	struct bench *b = *state;
@@ -416,12 +454,14 @@ static void check_members(struct bench *b, const struct hes_configured *c)
 		assert_int_equal(hes_configured_plan(c, i, &plan), 0);
 		assert_int_equal(hes_plan_validate(&plan, &b->fleet, &b->jobs, 100, &b->err), 0);
 		assert_true(fabs(plan.predicted.avg_jct_us * 6 - front->v[i].at.jct_us) < 20);
-		assert_true(fabs((double)plan.predicted.busy_energy_mj - front->v[i].at.energy_mj) < 10);
+		assert_true(fabs((double)plan.predicted.busy_energy_mj - front->v[i].at.energy_mj) <
+			    10);
 		hes_plan_finish(&plan);
 	}
 }
 
-TEST_WITH(every_member_of_the_front_is_a_plan_with_its_objectives, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(every_member_of_the_front_is_a_plan_with_its_objectives, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_assign a;
@@ -438,8 +478,10 @@ TEST_WITH(every_member_of_the_front_is_a_plan_with_its_objectives, plan_bench_se
 	hes_assign_finish(&a);
 }
 
-/* The front of all prices has members of several of them, and covers more than stage 2 as published. */
-TEST_WITH(every_member_for_a_price_is_a_plan_and_together_they_cover_more, plan_bench_setup, plan_bench_teardown)
+/* The front of all prices has members of several of them, and covers more than stage 2 as
+ * published. */
+TEST_WITH(every_member_for_a_price_is_a_plan_and_together_they_cover_more, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_sharing_aim aims[HES_PRICES];
@@ -455,7 +497,8 @@ TEST_WITH(every_member_for_a_price_is_a_plan_and_together_they_cover_more, plan_
 	assert_int_equal(hes_priced_assign(&b->p, &f, aims), 0);
 	assert_int_equal(f.n, HES_PRICES);
 	for (size_t i = 1; i < f.n; i++)
-		assert_true(aims[i].jct_price < aims[i - 1].jct_price && aims[i].jct_price > 0 && aims[i].overlap);
+		assert_true(aims[i].jct_price < aims[i - 1].jct_price && aims[i].jct_price > 0 &&
+			    aims[i].overlap);
 	assert_int_equal(hes_configure(&b->p, &f, aims, &c), 0);
 	check_members(b, c);
 	reference = (struct hes_objectives){
@@ -511,8 +554,8 @@ TEST_WITH(no_member_of_stage_1_dominates_the_updated_set, plan_bench_setup, plan
 }
 
 /* One GPU's part of a solution of two jobs: cost at a clock each, or together. */
-static void try_alone(const struct hes_problem *p, size_t type, uint32_t job, double start_us, double *energy_mj,
-		      double *jct_us, size_t clock)
+static void try_alone(const struct hes_problem *p, size_t type, uint32_t job, double start_us,
+		      double *energy_mj, double *jct_us, size_t clock)
 {
 	const struct hes_group g = { 1, { { job, 100 } } };
 	struct hes_group_cost c;
@@ -534,7 +577,9 @@ static void exhaust(const struct hes_problem *p, struct hes_pareto *all)
 
 				try_alone(p, 0, swap, p->gpus[0].wait_us, &e[0], &t[0], x);
 				try_alone(p, 1, 1 - swap, p->gpus[1].wait_us, &e[1], &t[1], y);
-				hes_pareto_insert(all, &(struct hes_objectives){ e[0] + e[1], t[0] + t[1] }, 0);
+				hes_pareto_insert(
+					all, &(struct hes_objectives){ e[0] + e[1], t[0] + t[1] },
+					0);
 			}
 	for (uint32_t g = 0; g < 2; g++) {
 		const struct hes_gpu_type *type = p->types[g];
@@ -547,7 +592,10 @@ static void exhaust(const struct hes_problem *p, struct hes_pareto *all)
 
 					try_alone(p, g, swap, wait_us, &e[0], &t[0], x);
 					try_alone(p, g, 1 - swap, t[0], &e[1], &t[1], y);
-					hes_pareto_insert(all, &(struct hes_objectives){ e[0] + e[1], t[0] + t[1] }, 0);
+					hes_pareto_insert(all,
+							  &(struct hes_objectives){ e[0] + e[1],
+										    t[0] + t[1] },
+							  0);
 				}
 			for (uint32_t s = 10; s < 100; s += 10)
 				for (uint32_t u = 10; s + u <= 100; u += 10) {
@@ -555,15 +603,22 @@ static void exhaust(const struct hes_problem *p, struct hes_pareto *all)
 					struct hes_group_cost c;
 
 					hes_group_run(p, g, type->clocks_mhz[x], &both, &c);
-					hes_pareto_insert(all, &(struct hes_objectives){ c.energy_mj, c.ends_us + 2 * wait_us }, 0);
+					hes_pareto_insert(
+						all,
+						&(struct hes_objectives){ c.energy_mj,
+									  c.ends_us + 2 * wait_us },
+						0);
 				}
 		}
 	}
 }
 
-TEST_WITH(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it, plan_bench_setup,
+	  plan_bench_teardown)
 {
-	static const char *const pairs[][2] = { { "full", "full" }, { "light", "half" }, { "light", "light" } };
+	static const char *const pairs[][2] = { { "full", "full" },
+						{ "light", "half" },
+						{ "light", "light" } };
 	struct bench *b = *state;
 
 	for (size_t i = 0; i < N(pairs); i++) {
@@ -586,13 +641,16 @@ TEST_WITH(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it, plan_bench_s
 			bool bounded = false;
 
 			for (size_t k = 0; k < all.n; k++)
-				bounded |= all.v[k].at.energy_mj <= front->v[j].at.energy_mj * (1 + 1e-9) &&
+				bounded |= all.v[k].at.energy_mj <=
+						   front->v[j].at.energy_mj * (1 + 1e-9) &&
 					   all.v[k].at.jct_us <= front->v[j].at.jct_us * (1 + 1e-9);
 			assert_true(bounded);
 		}
-		reference = (struct hes_objectives){ 1.5 * all.v[all.n - 1].at.energy_mj, 1.5 * all.v[0].at.jct_us };
+		reference = (struct hes_objectives){ 1.5 * all.v[all.n - 1].at.energy_mj,
+						     1.5 * all.v[0].at.jct_us };
 		/* Not nearer: pairs that pay only by sharing are no members of stage 1's front. */
-		assert_true(hes_pareto_hypervolume(front, &reference) > 0.85 * hes_pareto_hypervolume(&all, &reference));
+		assert_true(hes_pareto_hypervolume(front, &reference) >
+			    0.85 * hes_pareto_hypervolume(&all, &reference));
 		hes_pareto_free(&all);
 		hes_configured_free(c);
 		free(f.v);
@@ -601,10 +659,11 @@ TEST_WITH(on_two_jobs_the_set_is_bounded_by_exhaustion_and_near_it, plan_bench_s
 	}
 }
 
-/* Over all members of the front of some jobs: the lowest clock, the most jobs together, jobs that were extrapolated. */
+/* Over all members of the front of some jobs: the lowest clock, the most jobs together, jobs that
+ * were extrapolated. */
 struct extremes {
 	uint32_t least_mhz, most_jobs;
-	size_t   extrapolated, jobs;
+	size_t extrapolated, jobs;
 };
 
 static void add_plan(const struct hes_plan *plan, struct extremes *x)
@@ -613,7 +672,8 @@ static void add_plan(const struct hes_plan *plan, struct extremes *x)
 		for (size_t i = 0; i < plan->queues[g].n; i++) {
 			const struct hes_batch *batch = &plan->queues[g].batches[i];
 
-			x->least_mhz = batch->clock_mhz < x->least_mhz ? batch->clock_mhz : x->least_mhz;
+			x->least_mhz =
+				batch->clock_mhz < x->least_mhz ? batch->clock_mhz : x->least_mhz;
 			x->most_jobs = batch->n > x->most_jobs ? batch->n : x->most_jobs;
 			x->jobs += batch->n;
 			for (uint32_t j = 0; j < batch->n; j++)
@@ -645,7 +705,8 @@ static struct extremes extremes_of(struct bench *b)
 	return x;
 }
 
-TEST_WITH(all_clocks_and_co_runners_are_used_where_all_were_sampled, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(all_clocks_and_co_runners_are_used_where_all_were_sampled, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	struct extremes x = extremes_of(*state);
 
@@ -653,8 +714,10 @@ TEST_WITH(all_clocks_and_co_runners_are_used_where_all_were_sampled, plan_bench_
 	assert_int_equal(x.extrapolated, 0);
 }
 
-/* A light job draws 4 W at full clock and the GPU 10 or 55 W when idle: any lower clock takes more energy. */
-TEST_WITH(clocks_below_one_that_takes_a_tenth_more_energy_are_not_predicted, plan_bench_setup, plan_bench_teardown)
+/* A light job draws 4 W at full clock and the GPU 10 or 55 W when idle: any lower clock takes more
+ * energy. */
+TEST_WITH(clocks_below_one_that_takes_a_tenth_more_energy_are_not_predicted, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	struct bench *b = *state;
 	struct hes_assign_front f;
@@ -668,7 +731,8 @@ TEST_WITH(clocks_below_one_that_takes_a_tenth_more_energy_are_not_predicted, pla
 	f = stage1(&b->p, &a);
 	before = stand_in.queries;
 	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
-	assert_true(stand_in.queries - before <= (b->p.types[0]->n_clocks + b->p.types[1]->n_clocks) / 2);
+	assert_true(stand_in.queries - before <=
+		    (b->p.types[0]->n_clocks + b->p.types[1]->n_clocks) / 2);
 	hes_configured_free(c);
 	free(f.v);
 	hes_assign_finish(&a);
@@ -706,7 +770,8 @@ TEST_WITH(co_runners_that_were_never_sampled_are_avoided, plan_bench_setup, plan
 }
 
 /* The default clock is one of them, so that stage 1's own solutions are none of the front's. */
-TEST_WITH(a_default_clock_outside_of_the_samples_is_avoided_too, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(a_default_clock_outside_of_the_samples_is_avoided_too, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -716,7 +781,8 @@ TEST_WITH(a_default_clock_outside_of_the_samples_is_avoided_too, plan_bench_setu
 	assert_int_equal(x.extrapolated, 0);
 }
 
-TEST_WITH(jobs_that_can_only_be_extrapolated_are_planned_and_reported, plan_bench_setup, plan_bench_teardown)
+TEST_WITH(jobs_that_can_only_be_extrapolated_are_planned_and_reported, plan_bench_setup,
+	  plan_bench_teardown)
 {
 	struct extremes x;
 
@@ -745,11 +811,13 @@ TEST_WITH(a_job_that_can_run_nowhere_is_named, plan_bench_setup, plan_bench_tear
 	add_job(b, "small", 10, 1000);
 	add_job(b, "full", 10, 81252);
 	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -ENOSPC);
-	assert_string_equal(b->err.msg, "job j1 needs 81252 MiB; the largest GPU it can run on, A100-SXM-80, has 81251 MiB");
+	assert_string_equal(b->err.msg, "job j1 needs 81252 MiB; the largest GPU it can run on, "
+					"A100-SXM-80, has 81251 MiB");
 	b->v[1].memory_mib = 1;
 	b->v[0].memory_mib = 15361; /* profiled on the T4 alone */
 	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -ENOSPC);
-	assert_non_null(strstr(b->err.msg, "job j0 needs 15361 MiB; the largest GPU it can run on, T4,"));
+	assert_non_null(
+		strstr(b->err.msg, "job j0 needs 15361 MiB; the largest GPU it can run on, T4,"));
 	strcpy(b->v[0].workload, "unheard-of");
 	assert_int_equal(hes_problem_init(&b->p, &b->request, &b->err), -ENOENT);
 	assert_non_null(strstr(b->err.msg, "job j0: "));
@@ -771,4 +839,7 @@ TEST_WITH(jobs_that_would_run_for_millennia_are_refused, plan_bench_setup, plan_
 	b->p.request = NULL;
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* test_store.c - the rows of a store: what is added is found again, once, and what fails changes nothing. */
+/* test_store.c - the rows of a store: what is added is found again, once, and what fails changes
+ * nothing. */
 #include <math.h>
 
 #include "heshare/tenant_power.h"
@@ -21,7 +22,8 @@ static size_t count(struct hes_store *s, bool with_modelled)
 
 TEST_WITH(rows_are_read_back_as_from_a_file, store_set_up, store_tear_down)
 {
-	struct hes_profile p[] = { store_profile("net", "T4", 8), store_profile("a,\"b\"", "T4", 4) };
+	struct hes_profile p[] = { store_profile("net", "T4", 8),
+				   store_profile("a,\"b\"", "T4", 4) };
 	struct hes_sample v[] = { store_sample("T4", 2), store_sample("T4", 1) };
 	const struct hes_store_query all = { 0 }, net = { "net", false };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
@@ -52,7 +54,8 @@ TEST_WITH(rows_are_read_back_as_from_a_file, store_set_up, store_tear_down)
 
 TEST_WITH(the_same_rows_are_added_once, store_set_up, store_tear_down)
 {
-	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2), store_sample("T4", 1) };
+	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2),
+				  store_sample("T4", 1) };
 	struct hes_profile p = store_profile("net", "T4", 4);
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_delivered done = store_add(s, HES_SOURCE_IMPORTED, 1, &p, 1, v, 3);
@@ -82,7 +85,9 @@ TEST_WITH(modelled_rows_are_kept_apart, store_set_up, store_tear_down)
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	const struct hes_store_query all = { NULL, true };
 	struct hes_samples one = { .v = &drawn, .n = 1 };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 9, .name = "week.csv", .samples = &one };
+	struct hes_delivery d = {
+		.source = HES_SOURCE_MEASURED, .at_us = 9, .name = "week.csv", .samples = &one
+	};
 	struct hes_delivered done = { .origin = 77 };
 	struct hes_profiles profiles;
 	struct hes_err err;
@@ -126,7 +131,9 @@ TEST_WITH(a_bad_row_leaves_out_the_whole_delivery, store_set_up, store_tear_down
 {
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2) };
 	struct hes_samples samples = { .v = v, .n = 2 };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x.csv", .samples = &samples };
+	struct hes_delivery d = {
+		.source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x.csv", .samples = &samples
+	};
 	struct hes_delivered done;
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_err err;
@@ -147,7 +154,12 @@ TEST_WITH(forgetting_an_origin_removes_its_rows_and_forecasts, store_set_up, sto
 	struct hes_samples samples = { .v = v, .n = 2 };
 	struct hes_forecast said[] = { { 1900, 80000 }, { 1900, 80000 } };
 	struct hes_store_predictor p = { 0xabcd, 10, 3, "p" };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x", .samples = &samples, .predictor = &p, .forecasts = said };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
+				  .at_us = 1,
+				  .name = "x",
+				  .samples = &samples,
+				  .predictor = &p,
+				  .forecasts = said };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_store_forecaster *forecasters;
 	struct hes_delivered done;
@@ -171,12 +183,18 @@ TEST_WITH(forgetting_an_origin_removes_its_rows_and_forecasts, store_set_up, sto
 
 TEST_WITH(forecasts_are_kept_of_new_rows_alone, store_set_up, store_tear_down)
 {
-	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2), store_sample("T4", 3), store_sample("V100-SXM2-32", 4) };
+	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2),
+				  store_sample("T4", 3), store_sample("V100-SXM2-32", 4) };
 	struct hes_samples held_back = { .v = v, .n = 1 }, fresh = { .v = v + 1, .n = 3 };
 	struct hes_forecast at_validation = { 1800.9, 88000 };
 	struct hes_forecast said[] = { { 1001, 80000 }, { 0, 0 }, { 2004, 100000 } };
 	struct hes_store_predictor p = { 0xdeadbeef, 10, 3, "p" };
-	struct hes_delivery d = { .source = HES_SOURCE_MODELLED, .at_us = 2, .name = "x", .samples = &fresh, .predictor = &p, .forecasts = said };
+	struct hes_delivery d = { .source = HES_SOURCE_MODELLED,
+				  .at_us = 2,
+				  .name = "x",
+				  .samples = &fresh,
+				  .predictor = &p,
+				  .forecasts = said };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_store_forecaster *of;
 	struct hes_store_miss *miss;
@@ -240,8 +258,10 @@ TEST_WITH(a_held_back_sample_without_a_forecast_is_skipped, store_set_up, store_
 
 TEST_WITH(holdings_count_profiles_samples_and_age, store_set_up, store_tear_down)
 {
-	struct hes_profile p[] = { store_profile("net", "T4", 4), store_profile("net", "T4", 16), store_profile("net", "A100-SXM-80", 2) };
-	struct hes_profile drawn[] = { store_profile("net", "T4", 4), store_profile("net", "T4", 64) };
+	struct hes_profile p[] = { store_profile("net", "T4", 4), store_profile("net", "T4", 16),
+				   store_profile("net", "A100-SXM-80", 2) };
+	struct hes_profile drawn[] = { store_profile("net", "T4", 4),
+				       store_profile("net", "T4", 64) };
 	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2) };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_store_holding *h;
@@ -291,7 +311,8 @@ static void assert_named(struct hes_store *s, const char *co_runner_names)
 
 TEST_WITH(co_runners_in_another_order_are_the_same_sample, store_set_up, store_tear_down)
 {
-	struct hes_sample v[] = { with_two("net/4@30,a/8@20"), with_two("a/8@20,net/4@30"), with_two("net/04@30,a/8@20") };
+	struct hes_sample v[] = { with_two("net/4@30,a/8@20"), with_two("a/8@20,net/4@30"),
+				  with_two("net/04@30,a/8@20") };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_delivered done = store_add(s, HES_SOURCE_IMPORTED, 1, NULL, 0, v, N(v));
 
@@ -307,7 +328,11 @@ TEST_WITH(a_sample_is_there_once_with_the_names_of_its_co_runners, store_set_up,
 	struct hes_samples one = { .v = &unnamed, .n = 1 };
 	struct hes_forecast predicted = { 1900, 80000 };
 	struct hes_store_predictor p = { 0xabcd, 10, 3, "p" };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = 1, .name = "x", .samples = &one, .predictor = &p,
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
+				  .at_us = 1,
+				  .name = "x",
+				  .samples = &one,
+				  .predictor = &p,
 				  .forecasts = &predicted };
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_store_miss *miss;
@@ -317,7 +342,9 @@ TEST_WITH(a_sample_is_there_once_with_the_names_of_its_co_runners, store_set_up,
 
 	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
 	one.v = &named;
-	d = (struct hes_delivery){ .source = HES_SOURCE_MODELLED, .at_us = 9, .name = "drawn", .samples = &one };
+	d = (struct hes_delivery){
+		.source = HES_SOURCE_MODELLED, .at_us = 9, .name = "drawn", .samples = &one
+	};
 	assert_int_equal(hes_store_add(s, &d, &done, &err), -EEXIST);
 	assert_non_null(strstr(err.msg, "already, as measured or imported"));
 	assert_named(s, "");
@@ -337,8 +364,14 @@ TEST_WITH(a_sample_is_there_once_with_the_names_of_its_co_runners, store_set_up,
 
 TEST_WITH(powers_of_tenants_are_replaced_and_kept_apart, store_set_up, store_tear_down)
 {
-	struct hes_tenant_power p = { .tenant = "a \"b\"", .uid = 7, .gpu_type = "T4", .clock_mhz = 600, .power_w = 40, .cv = 0.02,
-				      .seconds = 5, .at_us = 1 };
+	struct hes_tenant_power p = { .tenant = "a \"b\"",
+				      .uid = 7,
+				      .gpu_type = "T4",
+				      .clock_mhz = 600,
+				      .power_w = 40,
+				      .cv = 0.02,
+				      .seconds = 5,
+				      .at_us = 1 };
 	struct hes_tenant_power other = p, bad = p, *all;
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	size_t n;
@@ -365,4 +398,7 @@ TEST_WITH(powers_of_tenants_are_replaced_and_kept_apart, store_set_up, store_tea
 	hes_store_close(s);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* test_store_faults.c - the store when processes die, write at once, lack rights or room: what was acknowledged is there, nothing else is. */
+/* test_store_faults.c - the store when processes die, write at once, lack rights or room: what was
+ * acknowledged is there, nothing else is. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -17,19 +18,30 @@ enum { ROWS = 40 }; /* of a delivery */
 static struct hes_sample sample(uint32_t delivery, uint32_t i)
 {
 	struct hes_sample s = {
-		.task = { .workload = "net", .gpu_type = "T4", .batch_size = 4, .iteration_us = 1000, .power_mw = 60000 },
-		.sm_pct = 50, .clock_mhz = 1000, .iteration_us = 2000.0 + delivery, .power_mw = 80000 + i,
+		.task = { .workload = "net",
+			  .gpu_type = "T4",
+			  .batch_size = 4,
+			  .iteration_us = 1000,
+			  .power_mw = 60000 },
+		.sm_pct = 50,
+		.clock_mhz = 1000,
+		.iteration_us = 2000.0 + delivery,
+		.power_mw = 80000 + i,
 	};
 
 	return s;
 }
 
 /* Deliver number @delivery, ROWS samples of its own. */
-static int deliver(struct hes_store *s, uint32_t delivery, struct hes_delivered *done, struct hes_err *err)
+static int deliver(struct hes_store *s, uint32_t delivery, struct hes_delivered *done,
+		   struct hes_err *err)
 {
 	struct hes_sample v[ROWS];
 	struct hes_samples samples = { .v = v, .n = ROWS };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = delivery, .name = "here", .samples = &samples };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
+				  .at_us = delivery,
+				  .name = "here",
+				  .samples = &samples };
 
 	for (uint32_t i = 0; i < ROWS; i++)
 		v[i] = sample(delivery, i);
@@ -76,7 +88,8 @@ static uint32_t acknowledged(int fd, uint32_t most)
 	return n;
 }
 
-/* Kill a writer @us after its delivery number @after is kept. @return how many deliveries were acknowledged */
+/* Kill a writer @us after its delivery number @after is kept. @return how many deliveries were
+ * acknowledged */
 static uint32_t kill_writer(uint32_t first, uint32_t after, uint32_t us)
 {
 	const struct timespec wait = { us / 1000000, us % 1000000 * 1000 };
@@ -108,12 +121,14 @@ TEST_WITH(no_acknowledged_row_is_lost_when_the_writer_is_killed, store_set_up, s
 
 	hes_rng_seed(&rng, 1);
 	for (uint32_t round = 0; round < 12; round++) {
-		uint32_t n = kill_writer(first, round < 4 ? 0 : round / 2, (uint32_t)hes_rng_below(&rng, 10000));
+		uint32_t n = kill_writer(first, round < 4 ? 0 : round / 2,
+					 (uint32_t)hes_rng_below(&rng, 10000));
 		struct hes_store *s = store_opened(HES_STORE_WRITE);
 		struct hes_delivered done;
 		size_t rows = count(s);
 
-		/* One more may be on the disk, with all of its rows, whose acknowledgement did not get out. */
+		/* One more may be on the disk, with all of its rows, whose acknowledgement did not
+		 * get out. */
 		assert_true(rows == (kept + n) * ROWS || rows == (kept + n + 1) * ROWS);
 		for (uint32_t i = 0; i < n; i++) {
 			assert_int_equal(deliver(s, first + i, &done, NULL), 0);
@@ -164,10 +179,12 @@ TEST_WITH(a_locked_store_gives_an_error_after_the_wait, store_set_up, store_tear
 	assert_int_equal(sqlite3_open(store_path, &other), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(deliver(s, 1, &done, &err), -EBUSY);
-	assert_non_null(strstr(err.msg, "another program has been writing to it for 0.03 s; nothing was changed"));
+	assert_non_null(strstr(
+		err.msg, "another program has been writing to it for 0.03 s; nothing was changed"));
 	assert_int_equal(done.origin, 77);
 	assert_int_equal(count(s), 0); /* readers do not wait */
-	sqlite3_exec(other, "COMMIT; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+	sqlite3_exec(other, "COMMIT; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE",
+		     NULL, NULL, NULL);
 	sqlite3_close(other);
 	assert_int_equal(deliver(s, 1, &done, &err), 0);
 	assert_int_equal(count(s), ROWS);
@@ -176,7 +193,8 @@ TEST_WITH(a_locked_store_gives_an_error_after_the_wait, store_set_up, store_tear
 	hes_store_close(t);
 }
 
-/* In a child, whose limit is its own: deliver until the file may not grow. @return the exit status */
+/* In a child, whose limit is its own: deliver until the file may not grow. @return the exit status
+ */
 static int fill_up(void)
 {
 	const struct rlimit limit = { 200000, 200000 };
@@ -187,11 +205,13 @@ static int fill_up(void)
 	int rc;
 
 	signal(SIGXFSZ, SIG_IGN);
-	if (hes_store_open(store_path, HES_STORE_WRITE, 1000, &s, &err) || setrlimit(RLIMIT_FSIZE, &limit))
+	if (hes_store_open(store_path, HES_STORE_WRITE, 1000, &s, &err) ||
+	    setrlimit(RLIMIT_FSIZE, &limit))
 		return 100;
 	while (n < 90 && (rc = deliver(s, n, &done, &err)) == 0)
 		n++;
-	if (n == 90 || (rc != -EFBIG && rc != -ENOSPC && rc != -EIO) || !strstr(err.msg, "nothing was changed"))
+	if (n == 90 || (rc != -EFBIG && rc != -ENOSPC && rc != -EIO) ||
+	    !strstr(err.msg, "nothing was changed"))
 		return 101;
 	/* The store still answers, and holds what it said it does. */
 	rc = count(s) == n * ROWS ? (int)n : 102;
@@ -255,4 +275,7 @@ TEST_WITH(a_store_without_write_permission_gives_an_error, store_set_up, store_t
 	hes_store_close(s);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* test_store_file.c - the file of a store: other programs' files, damage, versions before and to come. */
+/* test_store_file.c - the file of a store: other programs' files, damage, versions before and to
+ * come. */
 #include <sys/stat.h>
 
 #include <sqlite3.h>
@@ -52,7 +53,8 @@ static void by_hand(const char *sql)
 
 TEST_WITH(files_that_are_no_store_are_not_changed, store_set_up, store_tear_down)
 {
-	static const char text[] = "workload,gpu_type\nthis is a table of something else, and long enough for a header "
+	static const char text[] = "workload,gpu_type\nthis is a table of something else, and long "
+				   "enough for a header "
 				   "of SQLite's, which takes a hundred bytes\n";
 	struct hes_store *s = NULL;
 	struct hes_err err;
@@ -77,7 +79,8 @@ TEST_WITH(a_newer_store_is_not_changed, store_set_up, store_tear_down)
 {
 	hes_store_close(store_opened(HES_STORE_WRITE));
 	by_hand("PRAGMA user_version = 99");
-	refused(HES_STORE_WRITE, -ENOTSUP, "written by a newer heshare (version 99 of the store; this one knows up to ");
+	refused(HES_STORE_WRITE, -ENOTSUP,
+		"written by a newer heshare (version 99 of the store; this one knows up to ");
 	refused(HES_STORE_READ, -ENOTSUP, "newer");
 }
 
@@ -89,22 +92,26 @@ static int64_t number(struct hes_store *s, const char *sql)
 	return x;
 }
 
-/* The store of early_store.sql at version 6, 3 or 1, each without what the next one brought. @return its number of tables */
+/* The store of early_store.sql at version 6, 3 or 1, each without what the next one brought.
+ * @return its number of tables */
 static size_t early_store(int version)
 {
 	char path[400], *sql;
 	size_t n;
 
-	snprintf(path, sizeof(path), "%s/tests/unit/early_store.sql", getenv("HES_SOURCE_ROOT") ? getenv("HES_SOURCE_ROOT") : ".");
+	snprintf(path, sizeof(path), "%s/tests/unit/early_store.sql",
+		 getenv("HES_SOURCE_ROOT") ? getenv("HES_SOURCE_ROOT") : ".");
 	assert_int_equal(hes_file_slurp(path, 1 << 20, &sql, &n, NULL), 0);
 	unlink(store_path);
 	by_hand(sql);
 	free(sql);
 	if (version < 6)
-		by_hand("DROP TABLE tenant_powers; DROP INDEX samples_by_time; DELETE FROM samples WHERE beside <> '';"
+		by_hand("DROP TABLE tenant_powers; DROP INDEX samples_by_time; DELETE FROM samples "
+			"WHERE beside <> '';"
 			"ALTER TABLE samples DROP COLUMN beside; PRAGMA user_version = 3");
 	if (version < 3)
-		by_hand("DROP TABLE acts; DROP TABLE attempts; DROP TABLE run_jobs; DROP TABLE run_gpus; DROP TABLE runs; DROP TABLE points;"
+		by_hand("DROP TABLE acts; DROP TABLE attempts; DROP TABLE run_jobs; DROP TABLE "
+			"run_gpus; DROP TABLE runs; DROP TABLE points;"
 			"PRAGMA user_version = 1");
 	return version == 6 ? 12 : version == 3 ? 11 : 5;
 }
@@ -115,7 +122,8 @@ static void columns_of(struct hes_store *s, const char *table, char *out, size_t
 	char sql[160];
 	sqlite3_stmt *q;
 
-	snprintf(sql, sizeof(sql), "SELECT group_concat(name) FROM pragma_table_info('%s', 'old')", table);
+	snprintf(sql, sizeof(sql), "SELECT group_concat(name) FROM pragma_table_info('%s', 'old')",
+		 table);
 	assert_int_equal(hes_db_prepare(s, sql, &q, NULL), 0);
 	assert_int_equal(hes_db_step(s, q, NULL), 1);
 	hes_db_text(q, 0, out, size);
@@ -128,7 +136,9 @@ static void assert_same_rows(struct hes_store *s, const char *table)
 
 	if (strcmp(table, "samples") != 0)
 		columns_of(s, table, columns, sizeof(columns));
-	snprintf(sql, sizeof(sql), "SELECT count(*) FROM (SELECT %s FROM old.%s EXCEPT SELECT %s FROM main.%s)", columns, table, columns, table);
+	snprintf(sql, sizeof(sql),
+		 "SELECT count(*) FROM (SELECT %s FROM old.%s EXCEPT SELECT %s FROM main.%s)",
+		 columns, table, columns, table);
 	assert_int_equal(number(s, sql), 0);
 	snprintf(sql, sizeof(sql), "SELECT count(*) FROM old.%s", table);
 	assert_true(number(s, sql) > 0);
@@ -136,8 +146,9 @@ static void assert_same_rows(struct hes_store *s, const char *table)
 
 TEST_WITH(a_store_from_before_the_first_release_keeps_its_rows, store_set_up, store_tear_down)
 {
-	static const char *const tables[] = { "origins", "profiles", "samples", "predictors", "forecasts", "points", "runs", "run_gpus",
-					      "run_jobs", "attempts", "acts", "tenant_powers" };
+	static const char *const tables[] = { "origins",   "profiles", "samples", "predictors",
+					      "forecasts", "points",   "runs",    "run_gpus",
+					      "run_jobs",  "attempts", "acts",    "tenant_powers" };
 
 	for (int version = 6; version; version = version == 6 ? 3 : version == 3 ? 1 : 0) {
 		size_t n = early_store(version);
@@ -152,8 +163,13 @@ TEST_WITH(a_store_from_before_the_first_release_keeps_its_rows, store_set_up, st
 		assert_int_equal(hes_db_exec(s, old, NULL), 0);
 		for (size_t i = 0; i < n; i++)
 			assert_same_rows(s, tables[i]);
-		assert_int_equal(hes_store_samples(s, &(struct hes_store_query){ .with_modelled = true }, &got, NULL), 0);
-		assert_int_equal(got.n, number(s, "SELECT count(*) FROM old.samples")); /* each with the key of its values */
+		assert_int_equal(
+			hes_store_samples(s, &(struct hes_store_query){ .with_modelled = true },
+					  &got, NULL),
+			0);
+		assert_int_equal(
+			got.n, number(s, "SELECT count(*) FROM old.samples")); /* each with the key
+										  of its values */
 		hes_samples_free(&got);
 		hes_store_close(s);
 		snprintf(old, sizeof(old), "%s/old", store_folder);
@@ -163,7 +179,8 @@ TEST_WITH(a_store_from_before_the_first_release_keeps_its_rows, store_set_up, st
 	by_hand("DROP INDEX profiles_by_origin; ALTER TABLE profiles RENAME origin_id TO origin");
 	refused(HES_STORE_READ, -EINVAL, "no such column: origin_id");
 	by_hand("PRAGMA user_version = 7");
-	refused(HES_STORE_READ, -ENOTSUP, "written by a newer heshare (version 7 of the store; this one knows up to 6)");
+	refused(HES_STORE_READ, -ENOTSUP,
+		"written by a newer heshare (version 7 of the store; this one knows up to 6)");
 }
 
 /* A store of a few hundred rows, closed. */
@@ -211,11 +228,16 @@ TEST_WITH(a_value_that_changed_is_found, store_set_up, store_tear_down)
 	static const struct {
 		const char *sql, *says;
 	} damage[] = {
-		{ "UPDATE samples SET power_mw = power_mw + 1 WHERE id = 7", "(net on T4) is not what was added" },
-		{ "UPDATE samples SET power_mw = power_mw - 1, workload = 'nest' WHERE id = 7", "(nest on T4)" },
-		{ "UPDATE samples SET workload = 'net', sm_pct = 500 WHERE id = 7", "500 is not within 1 to 100" },
-		{ "UPDATE samples SET sm_pct = -9223372036854775807 WHERE id = 7", "is not within 1 to 100" },
-		{ "UPDATE samples SET sm_pct = 50, key = zeroblob(16) WHERE id = 7", "is not what was added" },
+		{ "UPDATE samples SET power_mw = power_mw + 1 WHERE id = 7",
+		  "(net on T4) is not what was added" },
+		{ "UPDATE samples SET power_mw = power_mw - 1, workload = 'nest' WHERE id = 7",
+		  "(nest on T4)" },
+		{ "UPDATE samples SET workload = 'net', sm_pct = 500 WHERE id = 7",
+		  "500 is not within 1 to 100" },
+		{ "UPDATE samples SET sm_pct = -9223372036854775807 WHERE id = 7",
+		  "is not within 1 to 100" },
+		{ "UPDATE samples SET sm_pct = 50, key = zeroblob(16) WHERE id = 7",
+		  "is not what was added" },
 	};
 	const struct hes_store_query all = { 0 };
 	struct hes_samples got = { .n = 77 };
@@ -238,9 +260,15 @@ TEST_WITH(a_value_that_changed_is_found, store_set_up, store_tear_down)
 
 /* Versions to come, made up: two steps, then one that cannot be taken. */
 static const struct hes_schema_step future[] = {
-	{ "a table", "CREATE TABLE a (x INTEGER NOT NULL) STRICT; INSERT INTO a VALUES (1), (2)", { NULL } },
-	{ "a column", "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 0; UPDATE a SET y = 10 * x", { NULL } },
-	{ "what fails half way", "CREATE TABLE b (x INTEGER) STRICT; INSERT INTO a (x) VALUES (NULL)", { NULL } },
+	{ "a table",
+	  "CREATE TABLE a (x INTEGER NOT NULL) STRICT; INSERT INTO a VALUES (1), (2)",
+	  { NULL } },
+	{ "a column",
+	  "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 0; UPDATE a SET y = 10 * x",
+	  { NULL } },
+	{ "what fails half way",
+	  "CREATE TABLE b (x INTEGER) STRICT; INSERT INTO a (x) VALUES (NULL)",
+	  { NULL } },
 };
 
 TEST_WITH(an_older_store_is_migrated_with_its_rows, store_set_up, store_tear_down)
@@ -281,8 +309,11 @@ TEST_WITH(a_failed_migration_leaves_the_old_version, store_set_up, store_tear_do
 
 TEST(file_systems_of_several_machines_have_no_write_ahead_log)
 {
-	static const uint32_t remote[] = { 0x6969 /* NFS */, 0x0bd00bd0 /* Lustre */, 0x65735546 /* FUSE */, 0x01161970 /* GFS2 */ };
-	static const uint32_t local[] = { 0xef53 /* ext4 */, 0x01021994 /* tmpfs */, 0x58465342 /* XFS */, 0x9123683e /* btrfs */, 0x794c7630 /* overlay */ };
+	static const uint32_t remote[] = { 0x6969 /* NFS */, 0x0bd00bd0 /* Lustre */,
+					   0x65735546 /* FUSE */, 0x01161970 /* GFS2 */ };
+	static const uint32_t local[] = { 0xef53 /* ext4 */, 0x01021994 /* tmpfs */,
+					  0x58465342 /* XFS */, 0x9123683e /* btrfs */,
+					  0x794c7630 /* overlay */ };
 
 	for (size_t i = 0; i < N(remote); i++)
 		assert_true(hes_store_is_remote(remote[i]));
@@ -308,13 +339,15 @@ TEST_WITH(the_schema_has_the_properties_declared_to_sqlite, store_set_up, store_
 TEST_WITH(a_store_with_programs_in_it_is_refused, store_set_up, store_tear_down)
 {
 	static const char *const programs[] = {
-		"ALTER TABLE points RENAME TO p; CREATE VIEW points AS WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT * FROM c",
+		"ALTER TABLE points RENAME TO p; CREATE VIEW points AS WITH RECURSIVE c(i) AS "
+		"(SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT * FROM c",
 		"CREATE TRIGGER t AFTER INSERT ON origins BEGIN SELECT RAISE(ABORT, 'no'); END",
 		"CREATE VIRTUAL TABLE f USING fts5(x)",
 		"ALTER TABLE points ADD COLUMN g TEXT AS (printf('%.*c', 1000000, 'x'))",
 		"CREATE TABLE t (x); CREATE INDEX i ON t(printf('%.*c', 1000000, x))",
 	};
-	static const char lie[] = "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('table', 'v', 'v', 0, 'CREATE VIEW v AS SELECT 1')";
+	static const char lie[] = "PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES "
+				  "('table', 'v', 'v', 0, 'CREATE VIEW v AS SELECT 1')";
 
 	for (size_t i = 0; i < N(programs); i++) {
 		unlink(store_path);
@@ -331,18 +364,26 @@ TEST_WITH(a_store_with_programs_in_it_is_refused, store_set_up, store_tear_down)
 	refused(HES_STORE_READ, -EBADMSG, "damaged");
 }
 
-/* Whatever makes a query long: without the indexes a join of few rows takes the square of their number. */
+/* Whatever makes a query long: without the indexes a join of few rows takes the square of their
+ * number. */
 TEST_WITH(a_query_ends_after_steps_that_suit_the_file, store_set_up, store_tear_down)
 {
 	struct hes_store *s = store_opened(HES_STORE_WRITE);
 	struct hes_err err;
 	int64_t n = 0;
 
-	assert_int_equal(hes_db_number(s, "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT count(*) FROM c", &n, &err), -EBADMSG);
+	assert_int_equal(hes_db_number(s,
+				       "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+				       "FROM c) SELECT count(*) FROM c",
+				       &n, &err),
+			 -EBADMSG);
 	assert_non_null(strstr(err.msg, "a query took more than"));
 	/* The next one has its own steps. */
 	assert_int_equal(hes_db_number(s, "SELECT count(*) FROM origins", &n, &err), 0);
 	hes_store_close(s);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -28,4 +28,7 @@ TEST(pointers_are_sorted_by_what_they_point_to)
 	assert_string_equal(v[2], "c");
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -21,9 +21,11 @@ static const struct hes_choice choices[] = {
 static const struct hes_choice *choice_of(const struct hes_job *job)
 {
 	for (size_t i = 0; i < N_CHOICES; i++)
-		if (strcmp(choices[i].workload, job->workload) == 0 && choices[i].batch_size == job->batch_size)
+		if (strcmp(choices[i].workload, job->workload) == 0 &&
+		    choices[i].batch_size == job->batch_size)
 			return &choices[i];
-	fail_msg("%s is a %s of batch size %u, which was not offered", job->id, job->workload, job->batch_size);
+	fail_msg("%s is a %s of batch size %u, which was not offered", job->id, job->workload,
+		 job->batch_size);
 	return NULL;
 }
 
@@ -112,19 +114,22 @@ TEST(each_format_is_known_by_its_columns_in_any_order)
 {
 	struct hes_trace *t;
 
-	t = open_text("gpus,job_id,arrival_s,service_s,more\n8,a,10,20.5,x\n0,b,11,5,\n1,c,12,0,\n1,d,13,1,\n");
+	t = open_text("gpus,job_id,arrival_s,service_s,more\n8,a,10,20.5,x\n0,b,11,5,\n1,c,12,0,"
+		      "\n1,d,13,1,\n");
 	assert_string_equal(hes_trace_format_name(t), "helios");
 	assert_row(t, 10, 20.5, 8000);
 	assert_row(t, 13, 1, 1000);
 	assert_end(t, 2);
 
-	t = open_text("timestamp,duration,num_gpus,gpu_time,cluster\n1970-01-02 00:00:01,66.0,2,132.0,x\n");
+	t = open_text("timestamp,duration,num_gpus,gpu_time,cluster\n1970-01-02 "
+		      "00:00:01,66.0,2,132.0,x\n");
 	assert_string_equal(hes_trace_format_name(t), "philly");
 	assert_row(t, 86401, 66, 2000);
 	assert_end(t, 0);
 
-	t = open_text("name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\n"
-		      "pending,1,1000,5,9,\ncpu,0,0,5,9,6\npart,1,460,5,109,9\nwhole,2,1000,5,9,6\n");
+	t = open_text(
+		"name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\n"
+		"pending,1,1000,5,9,\ncpu,0,0,5,9,6\npart,1,460,5,109,9\nwhole,2,1000,5,9,6\n");
 	assert_string_equal(hes_trace_format_name(t), "alibaba");
 	assert_row(t, 5, 100, 460);
 	assert_row(t, 5, 3, 2000);
@@ -135,7 +140,8 @@ TEST(miso_logs_have_model_and_batch_size)
 {
 	struct hes_trace_row row;
 	struct hes_err err;
-	struct hes_trace *t = open_text("job,model_trainBATCH,runtime_s\n0,resnet_train64,120\n1,gnn_train128,130\n");
+	struct hes_trace *t = open_text(
+		"job,model_trainBATCH,runtime_s\n0,resnet_train64,120\n1,gnn_train128,130\n");
 
 	assert_string_equal(hes_trace_format_name(t), "miso");
 	assert_int_equal(hes_trace_next(t, &row, &err), 1);
@@ -153,8 +159,10 @@ TEST(the_error_for_an_unknown_header_lists_columns_and_formats)
 
 	write_text("colour,taste\nred,sour\n");
 	assert_int_equal(hes_trace_open(path, NULL, &t, &err), -ENOENT);
-	assert_non_null(strstr(err.msg, "columns colour, taste; known: helios (job_id arrival_s service_s gpus)"));
-	assert_int_equal(hes_trace_open(path, hes_trace_format_find("philly", &err), &t, &err), -ENOENT);
+	assert_non_null(strstr(
+		err.msg, "columns colour, taste; known: helios (job_id arrival_s service_s gpus)"));
+	assert_int_equal(hes_trace_open(path, hes_trace_format_find("philly", &err), &t, &err),
+			 -ENOENT);
 	assert_non_null(strstr(err.msg, "no column \"timestamp\"; there are: colour, taste"));
 	assert_null(t);
 	assert_null(hes_trace_format_find("slurm", &err));
@@ -166,13 +174,18 @@ TEST(a_wrong_value_is_named_with_its_line_and_column)
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
-		{ "job_id,arrival_s,service_s,gpus\na,1,1,1\nb,-1,1,1\n", ":3: arrival_s: -1 is outside" },
+		{ "job_id,arrival_s,service_s,gpus\na,1,1,1\nb,-1,1,1\n",
+		  ":3: arrival_s: -1 is outside" },
 		{ "job_id,arrival_s,service_s,gpus\na,1,nan,1\n", ":2: service_s: \"nan\"" },
-		{ "job_id,arrival_s,service_s,gpus\na,1,1,99999999999\n", ":2: gpus: 99999999999 is outside" },
-		{ "timestamp,duration,num_gpus\n2017-13-40 00:00:00,1,1\n", ":2: timestamp: \"2017-13-40 00:00:00\"" },
+		{ "job_id,arrival_s,service_s,gpus\na,1,1,99999999999\n",
+		  ":2: gpus: 99999999999 is outside" },
+		{ "timestamp,duration,num_gpus\n2017-13-40 00:00:00,1,1\n",
+		  ":2: timestamp: \"2017-13-40 00:00:00\"" },
 		{ "timestamp,duration,num_gpus\n2017-10-09 00:00:00x,1,1\n", ":2: timestamp:" },
-		{ "job,model_trainBATCH,runtime_s\n0,resnet,5\n", ":2: model_trainBATCH: \"resnet\"" },
-		{ "name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\na,1,2000,0,1,0\n",
+		{ "job,model_trainBATCH,runtime_s\n0,resnet,5\n",
+		  ":2: model_trainBATCH: \"resnet\"" },
+		{ "name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\na,1,2000,0,1,"
+		  "0\n",
 		  ":2: gpu_milli: 2000 is outside 1 to 1000" },
 	};
 
@@ -223,18 +236,21 @@ TEST(generated_rows_have_the_profiles_rate_sizes_and_day)
 	assert_int_equal(hes_trace_summarise(t, &s, &err), 0);
 	hes_trace_close(t);
 	per_hour = (double)s.jobs / ((double)s.span_us / 3.6e9);
-	assert_true(per_hour > 24.926 * 0.95 && per_hour < 24.926 * 1.05); /* jobs_per_hour of the profile */
-	assert_true(fabs((double)s.by_gpus[1] / 1e5 - 0.48188) < 0.006);   /* share of one GPU, 4 sigma */
-	assert_true(s.by_hour[13] > 6 * s.by_hour[2]);                      /* 1.748 against 0.171 */
+	assert_true(per_hour > 24.926 * 0.95 &&
+		    per_hour < 24.926 * 1.05); /* jobs_per_hour of the profile */
+	assert_true(fabs((double)s.by_gpus[1] / 1e5 - 0.48188) <
+		    0.006);                            /* share of one GPU, 4 sigma */
+	assert_true(s.by_hour[13] > 6 * s.by_hour[2]); /* 1.748 against 0.171 */
 	assert_true(s.runtime_us[0] >= 1000000);
 	assert_int_equal(s.runtime_us[HES_TRACE_QUANTILES - 1], 172800000000);
 }
 
 #define FLAT7  "[1, 1, 1, 1, 1, 1, 1]"
 #define FLAT24 "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"
-#define PROFILE(rate, p, gaps, share, runs) \
-	"name: x\njobs_per_hour: " rate "\nhour_of_day: " FLAT24 "\nday_of_week: " FLAT7 "\nprobabilities: " p \
-	"\ngaps: " gaps "\nsizes:\n  - { gpus: 2, share: " share ", runtimes_s: " runs " }\n"
+#define PROFILE(rate, p, gaps, share, runs)                                              \
+	"name: x\njobs_per_hour: " rate "\nhour_of_day: " FLAT24 "\nday_of_week: " FLAT7 \
+	"\nprobabilities: " p "\ngaps: " gaps "\nsizes:\n  - { gpus: 2, share: " share   \
+	", runtimes_s: " runs " }\n"
 
 TEST(a_profile_of_ones_own_is_followed_to_the_second)
 {
@@ -255,12 +271,17 @@ TEST(a_wrong_profile_is_refused_with_the_field)
 	} bad[] = {
 		{ PROFILE("0", "[0, 1]", "[1, 1]", "1", "[7, 7]"), "jobs_per_hour: 0 is outside" },
 		{ PROFILE("nan", "[0, 1]", "[1, 1]", "1", "[7, 7]"), "jobs_per_hour" },
-		{ PROFILE("1", "[0, 0.5]", "[1, 1]", "1", "[7, 7]"), "probabilities must go from 0 to 1" },
-		{ PROFILE("1", "[0, 0.5, 0.2, 1]", "[1, 1, 1, 1]", "1", "[7, 7, 7, 7]"), "probabilities: 0.2 after 0.5" },
-		{ PROFILE("1", "[0, 1]", "[1, 1, 2]", "1", "[7, 7]"), "gaps has 3 values where probabilities has 2" },
-		{ PROFILE("1", "[0, 1]", "[2, 1]", "1", "[7, 7]"), "gaps: 1 after 2; quantiles must not fall" },
+		{ PROFILE("1", "[0, 0.5]", "[1, 1]", "1", "[7, 7]"),
+		  "probabilities must go from 0 to 1" },
+		{ PROFILE("1", "[0, 0.5, 0.2, 1]", "[1, 1, 1, 1]", "1", "[7, 7, 7, 7]"),
+		  "probabilities: 0.2 after 0.5" },
+		{ PROFILE("1", "[0, 1]", "[1, 1, 2]", "1", "[7, 7]"),
+		  "gaps has 3 values where probabilities has 2" },
+		{ PROFILE("1", "[0, 1]", "[2, 1]", "1", "[7, 7]"),
+		  "gaps: 1 after 2; quantiles must not fall" },
 		{ PROFILE("1", "[0, 1]", "[1, 1]", "0.5", "[7, 7]"), "sum of sizes.share: 0.5" },
-		{ PROFILE("1", "[0, 1]", "[1, 1]", "1", "[0, 7]"), "sizes.runtimes_s: 0 is outside" },
+		{ PROFILE("1", "[0, 1]", "[1, 1]", "1", "[0, 7]"),
+		  "sizes.runtimes_s: 0 is outside" },
 		{ "name: x\n", "Missing" },
 	};
 
@@ -285,11 +306,14 @@ TEST(iterations_fill_the_clamped_run_time)
 	const double clamped[] = { 120, 120, 500, 6082, 6082 };
 
 	o.arrivals = HES_ARRIVALS_BURST;
-	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,0,1,1\nb,0,120,1\nc,0,500,1\nd,0,6083,1\ne,0,99999,1\n"
-			      "f,0,500,2\n"), &o);
+	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,0,1,1\nb,0,120,1\nc,0,500,1\nd,0,"
+			      "6083,1\ne,0,99999,1\n"
+			      "f,0,500,2\n"),
+		    &o);
 	assert_int_equal(jobs.n, 5); /* the last requests two GPUs */
 	for (size_t i = 0; i < jobs.n; i++) {
-		assert_true(fabs(runtime_s(&jobs.v[i]) - clamped[i]) <= choice_of(&jobs.v[i])->iteration_us / 2e6 + 1e-9);
+		assert_true(fabs(runtime_s(&jobs.v[i]) - clamped[i]) <=
+			    choice_of(&jobs.v[i])->iteration_us / 2e6 + 1e-9);
 		assert_int_equal(jobs.v[i].memory_mib, choice_of(&jobs.v[i])->memory_mib);
 		assert_int_equal(jobs.v[i].arrival_us, 0);
 	}
@@ -303,7 +327,9 @@ TEST(jobs_outside_the_limits_can_be_left_out_and_larger_ones_included)
 
 	o.drop_outside = true;
 	o.any_gpus = true;
-	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,0,119,1\nb,0,120,1\nc,0,6082,4\nd,0,6083,1\n"), &o);
+	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,0,119,1\nb,0,120,1\nc,0,6082,"
+			      "4\nd,0,6083,1\n"),
+		    &o);
 	assert_int_equal(jobs.n, 2);
 	hes_jobs_free(&jobs);
 }
@@ -328,7 +354,8 @@ TEST(poisson_arrivals_come_twice_as_fast_in_the_first_third)
 		long_gaps += jobs.v[i].arrival_us - jobs.v[i - 1].arrival_us > 60000000;
 	}
 	/* exponential: exp(-1) of the gaps exceed the mean */
-	assert_true(fabs((double)long_gaps / 20000 - exp(-1)) < 4 * sqrt(exp(-1) * (1 - exp(-1)) / 20000));
+	assert_true(fabs((double)long_gaps / 20000 - exp(-1)) <
+		    4 * sqrt(exp(-1) * (1 - exp(-1)) / 20000));
 	hes_jobs_free(&jobs);
 }
 
@@ -341,18 +368,22 @@ TEST(run_times_without_limits_are_those_of_the_log)
 	o.arrivals = HES_ARRIVALS_BURST;
 	o.min_runtime_us = 0;
 	o.max_runtime_us = INT64_MAX;
-	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,0,1,1\nb,0,60,1\nc,0,99999,1\n"), &o);
+	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,0,1,1\nb,0,60,1\nc,0,99999,1\n"),
+		    &o);
 	assert_int_equal(jobs.n, 3);
 	for (size_t i = 0; i < jobs.n; i++)
-		assert_true(fabs(runtime_s(&jobs.v[i]) - real[i]) <= choice_of(&jobs.v[i])->iteration_us / 2e6 + 1e-9);
+		assert_true(fabs(runtime_s(&jobs.v[i]) - real[i]) <=
+			    choice_of(&jobs.v[i])->iteration_us / 2e6 + 1e-9);
 	hes_jobs_free(&jobs);
 }
 
 TEST(the_account_says_what_became_of_each_row)
 {
-	static const char text[] = "name,submit,run,n,net,bs\na,50,60,1,light,8\nb,100,500,1,light,7\nc,110,500,1,light,\n"
-				   "d,120,9000,1,other,8\ne,130,500,1,,8\nf,140,500,2,light,8\ng,150,,1,light,8\n"
-				   "h,160,500,0,light,8\n";
+	static const char text[] =
+		"name,submit,run,n,net,bs\na,50,60,1,light,8\nb,100,500,1,light,7\nc,110,500,1,"
+		"light,\n"
+		"d,120,9000,1,other,8\ne,130,500,1,,8\nf,140,500,2,light,8\ng,150,,1,light,8\n"
+		"h,160,500,0,light,8\n";
 	struct hes_trace_options o = options(0);
 	struct hes_trace_account a;
 	struct hes_trace *t;
@@ -362,8 +393,11 @@ TEST(the_account_says_what_became_of_each_row)
 	o.arrivals = HES_ARRIVALS_TRACE;
 	for (int drop = 0; drop < 2; drop++) {
 		write_text(text);
-		assert_int_equal(hes_trace_open_columns(path, "id=name,arrival=submit,runtime=run,gpus=n,workload=net,batch_size=bs",
-							&t, &err), 0);
+		assert_int_equal(hes_trace_open_columns(path,
+							"id=name,arrival=submit,runtime=run,gpus=n,"
+							"workload=net,batch_size=bs",
+							&t, &err),
+				 0);
 		o.drop_outside = drop;
 		o.n_jobs = drop ? 1 : 0; /* of three, in order: the seed's window */
 		assert_int_equal(hes_trace_jobs(t, choices, N_CHOICES, &o, &jobs, &a, &err), 0);
@@ -378,7 +412,10 @@ TEST(the_account_says_what_became_of_each_row)
 		assert_int_equal(a.raised, drop ? 0 : 1);
 		assert_int_equal(a.lowered, drop ? 0 : 1);
 		if (drop) {
-			assert_int_equal(a.origin_us, (jobs.v[0].id[0] == 'b' ? 0 : jobs.v[0].id[0] == 'c' ? 10 : 30) * INT64_C(1000000));
+			assert_int_equal(a.origin_us, (jobs.v[0].id[0] == 'b'   ? 0
+						       : jobs.v[0].id[0] == 'c' ? 10
+										: 30) *
+							      INT64_C(1000000));
 		} else {
 			assert_int_equal(a.named, 1);
 			assert_int_equal(a.nearest, 1);
@@ -406,7 +443,9 @@ TEST(what_cannot_be_a_job_is_refused)
 	o = options(0);
 	o.max_runtime_us = INT64_MAX;
 	t = open_text("job_id,arrival_s,service_s,gpus\na,0,999999999,1\n");
-	assert_int_equal(hes_trace_jobs(t, &(struct hes_choice){ "quick", 1, 1, 1, HES_MIX_LOW }, 1, &o, &jobs, NULL, &err), -ERANGE);
+	assert_int_equal(hes_trace_jobs(t, &(struct hes_choice){ "quick", 1, 1, 1, HES_MIX_LOW }, 1,
+					&o, &jobs, NULL, &err),
+			 -ERANGE);
 	assert_non_null(strstr(err.msg, "a job has at most 1e+12"));
 	hes_trace_close(t);
 }
@@ -418,7 +457,10 @@ TEST(the_logs_own_arrivals_are_kept_in_order_and_scaled)
 
 	o.arrivals = HES_ARRIVALS_TRACE;
 	o.speedup = 2;
-	jobs = draw(open_text("job_id,arrival_s,service_s,gpus\na,110,300,1\nb,100,200,1\nc,150,400,1\n"), &o);
+	jobs = draw(
+		open_text(
+			"job_id,arrival_s,service_s,gpus\na,110,300,1\nb,100,200,1\nc,150,400,1\n"),
+		&o);
 	assert_int_equal(jobs.v[0].arrival_us, 0);
 	assert_int_equal(jobs.v[1].arrival_us, 5000000);
 	assert_int_equal(jobs.v[2].arrival_us, 25000000);
@@ -436,7 +478,8 @@ TEST(a_window_of_the_log_is_consecutive)
 	size_t at = strlen(text);
 
 	for (int i = 0; i < 300; i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%d,%d,%d,1\n", i, i * 3, 200 + i * 2);
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%d,%d,%d,1\n", i, i * 3,
+				       200 + i * 2);
 	o.arrivals = HES_ARRIVALS_TRACE;
 	for (int k = 0; k < 2; k++) {
 		struct hes_jobs jobs;
@@ -445,7 +488,8 @@ TEST(a_window_of_the_log_is_consecutive)
 		jobs = draw(open_text(text), &o);
 		for (size_t i = 1; i < jobs.n; i++) {
 			assert_int_equal(jobs.v[i].arrival_us, 3000000 * (int64_t)i);
-			assert_true(fabs(runtime_s(&jobs.v[i]) - runtime_s(&jobs.v[0]) - 2 * (double)i) < 0.5);
+			assert_true(fabs(runtime_s(&jobs.v[i]) - runtime_s(&jobs.v[0]) -
+					 2 * (double)i) < 0.5);
 		}
 		starts[k] = (size_t)lround(runtime_s(&jobs.v[0]));
 		hes_jobs_free(&jobs);
@@ -460,7 +504,8 @@ TEST(a_random_draw_takes_no_job_twice_and_all_with_equal_probability)
 	size_t at = strlen(text);
 
 	for (int i = 0; i < 100; i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%d,0,%d,1\n", i, 1000 + i * 10);
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%d,0,%d,1\n", i,
+				       1000 + i * 10);
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		struct hes_trace_options o = options(20);
 		bool seen[100] = { false };
@@ -494,7 +539,8 @@ TEST(one_seed_draws_other_workloads_and_arrivals_from_another_trace)
 		size_t at = strlen(text);
 
 		for (int i = 0; i < 100; i++)
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%d,%d,%d,1\n", i, i, 200 + (k == 1 && i == 99));
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%d,%d,%d,1\n", i, i,
+					       200 + (k == 1 && i == 99));
 		jobs[k] = draw(open_text(text), &o);
 	}
 	for (size_t i = 0; i < 100; i++) {
@@ -513,8 +559,10 @@ TEST(each_workload_is_as_likely_as_any_other_and_a_mix_holds)
 {
 	static const struct {
 		unsigned mix;
-		size_t   workloads;
-	} mixes[] = { { HES_MIX_LOW, 1 }, { HES_MIX_MEDIUM, 1 }, { HES_MIX_HIGH, 2 }, { HES_MIX_ALL, 4 } };
+		size_t workloads;
+	} mixes[] = {
+		{ HES_MIX_LOW, 1 }, { HES_MIX_MEDIUM, 1 }, { HES_MIX_HIGH, 2 }, { HES_MIX_ALL, 4 }
+	};
 
 	for (size_t k = 0; k < 4; k++) {
 		struct hes_trace_options o = options(4000);
@@ -529,9 +577,11 @@ TEST(each_workload_is_as_likely_as_any_other_and_a_mix_holds)
 			transformer += strcmp(jobs.v[i].workload, "transformer") == 0;
 		}
 		if (o.mix & HES_MIX_LOW)
-			assert_in_range(light, 4000 / mixes[k].workloads - 150, 4000 / mixes[k].workloads + 150);
+			assert_in_range(light, 4000 / mixes[k].workloads - 150,
+					4000 / mixes[k].workloads + 150);
 		if (o.mix & HES_MIX_HIGH)
-			assert_in_range(transformer, 4000 / mixes[k].workloads - 150, 4000 / mixes[k].workloads + 150);
+			assert_in_range(transformer, 4000 / mixes[k].workloads - 150,
+					4000 / mixes[k].workloads + 150);
 		hes_jobs_free(&jobs);
 	}
 }
@@ -562,7 +612,8 @@ TEST(a_model_the_log_names_is_used_with_the_nearest_batch_size)
 	struct hes_jobs jobs;
 
 	jobs = draw(open_text("job,model_trainBATCH,runtime_s\n0,transformer_train512,500\n"
-			      "1,transformer_train4,500\n2,transformer_train30,500\n"), &o);
+			      "1,transformer_train4,500\n2,transformer_train30,500\n"),
+		    &o);
 	for (size_t i = 0; i < 3; i++)
 		assert_string_equal(jobs.v[i].workload, "transformer");
 	assert_int_equal(jobs.v[0].batch_size, 32);
@@ -613,4 +664,7 @@ TEST(impossible_draws_are_refused)
 	assert_int_equal(out.n, 77);
 }
 
-int main(void) { return run_unit_tests_with_file(path); }
+int main(void)
+{
+	return run_unit_tests_with_file(path);
+}

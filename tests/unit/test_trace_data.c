@@ -123,7 +123,7 @@ TEST(misos_hundred_jobs_last_120_to_6082_seconds)
 
 struct sample {
 	int64_t *v;
-	size_t   n;
+	size_t n;
 };
 
 static int by_value(const void *a, const void *b)
@@ -183,14 +183,16 @@ static void assert_near(const char *name, enum measure what, double limit)
 {
 	struct hes_trace *t;
 	struct hes_err err;
-	struct sample log = sample_of(open_log(HELIOS, "helios"), what, INT64_C(13) * 86400 * 1000000), made;
+	struct sample log = sample_of(open_log(HELIOS, "helios"), what,
+				      INT64_C(13) * 86400 * 1000000),
+		      made;
 	double d;
 
 	assert_int_equal(hes_trace_generate(NULL, 1, 100000, &t, &err), 0);
 	made = sample_of(t, what, 0);
 	d = ks_distance(&log, &made);
-	print_message("%s: Kolmogorov-Smirnov distance %.4f of %zu generated to %zu logged\n", name, d, made.n,
-		      log.n);
+	print_message("%s: Kolmogorov-Smirnov distance %.4f of %zu generated to %zu logged\n", name,
+		      d, made.n, log.n);
 	assert_true(d < limit);
 	free(log.v);
 	free(made.v);
@@ -215,4 +217,7 @@ TEST(generated_gaps_between_arrivals_follow_helios)
 	assert_near("gap between arrivals", GAP, 0.03);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,4 +1,5 @@
-/* test_trees.c - what trees learn: best splits by definition, known functions, determinism. test_fit.c has the rest. */
+/* test_trees.c - what trees learn: best splits by definition, known functions, determinism.
+ * test_fit.c has the rest. */
 #include <float.h>
 #include <math.h>
 
@@ -46,15 +47,19 @@ static double least_loss(const struct set *s, size_t min_leaf)
 				float cut = i < s->rows.n ? s->x[f * s->rows.n + i] : FLT_MAX;
 
 				if (!isnan(cut))
-					least = fmin(least, loss_of_cut(s, f, cut, missing_left, min_leaf));
+					least = fmin(least, loss_of_cut(s, f, cut, missing_left,
+									min_leaf));
 			}
 	return least;
 }
 
 static void check_first_split(uint64_t seed, enum hes_regressor_kind kind, double slack)
 {
-	struct hes_regressor_options o = { .kind = kind, .max_depth = 1, .threads = 1,
-					   .min_leaf = 1 + (uint32_t)(seed % 5), .trees = 1 };
+	struct hes_regressor_options o = { .kind = kind,
+					   .max_depth = 1,
+					   .threads = 1,
+					   .min_leaf = 1 + (uint32_t)(seed % 5),
+					   .trees = 1 };
 	struct set *s = noise(60, 12, seed % 3 ? 0.2 : 0, seed);
 	struct hes_regressor *r;
 	const struct ensemble_node *root;
@@ -88,7 +93,8 @@ TEST(every_kind_with_trees_learns_a_function)
 {
 	static const struct {
 		enum hes_regressor_kind kind;
-		double most; /* error on rows that were not learnt from; guessing the mean gives about 17 */
+		double most; /* error on rows that were not learnt from; guessing the mean gives
+				about 17 */
 	} rows[] = {
 		{ HES_REGRESSOR_FOREST, 1.5 },
 		{ HES_REGRESSOR_EXTRA_TREES, 1.5 },
@@ -99,13 +105,16 @@ TEST(every_kind_with_trees_learns_a_function)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		for (int c = 0; c < (rows[i].kind == HES_REGRESSOR_BOOSTING ? 2 : 1); c++) {
-			struct hes_regressor_options o = { .kind = rows[i].kind, .criterion = (enum hes_criterion)c,
-							   .trees = 60, .seed = 5 };
+			struct hes_regressor_options o = { .kind = rows[i].kind,
+							   .criterion = (enum hes_criterion)c,
+							   .trees = 60,
+							   .seed = 5 };
 			struct hes_regressor *r = fit(learn, &o);
 			double error = mae(r, ask);
 
 			if (!(error < rows[i].most))
-				fail_msg("kind %d by criterion %d: error %g", (int)o.kind, c, error);
+				fail_msg("kind %d by criterion %d: error %g", (int)o.kind, c,
+					 error);
 			hes_regressor_free(r);
 		}
 	free(learn);
@@ -117,7 +126,8 @@ TEST(each_output_has_trees_of_its_own)
 	struct set *s = known_set(400, 3);
 
 	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++) {
-		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 40 };
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
+						   .trees = 40 };
 		struct hes_regressor *r = fit(s, &o);
 		double off = 0;
 
@@ -135,8 +145,8 @@ TEST(each_output_has_trees_of_its_own)
 	free(s);
 }
 
-/* The target is 50 where the first feature is missing, else 10 or 90 by its size: neither side of a cut by
- * itself tells the missing. */
+/* The target is 50 where the first feature is missing, else 10 or 90 by its size: neither side of a
+ * cut by itself tells the missing. */
 TEST(that_a_value_is_missing_is_learnt)
 {
 	struct set *s = noise(900, 20, 0.3, 9);
@@ -145,7 +155,8 @@ TEST(that_a_value_is_missing_is_learnt)
 		s->y[i] = isnan(s->x[i]) ? 50 : s->x[i] < 10 ? 10 : 90;
 	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++)
 		for (int c = 0; c < (kind == HES_REGRESSOR_BOOSTING ? 2 : 1); c++) {
-			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 80,
+			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
+							   .trees = 80,
 							   .criterion = (enum hes_criterion)c };
 			struct hes_regressor *r = fit(s, &o);
 
@@ -216,7 +227,8 @@ TEST(a_tree_and_extra_trees_repeat_what_they_learnt)
 	free(s);
 }
 
-static uint64_t hash_with(const struct set *s, int kind, int criterion, uint32_t threads, uint64_t seed)
+static uint64_t hash_with(const struct set *s, int kind, int criterion, uint32_t threads,
+			  uint64_t seed)
 {
 	struct hes_regressor_options o = {
 		.kind = (enum hes_regressor_kind)kind,
@@ -253,7 +265,8 @@ TEST(a_regressor_is_the_same_with_1_2_and_5_threads_and_any_compiler)
 			uint64_t one = hash_with(s, kind, c, 1, 7);
 
 			if (one != golden[kind][c])
-				fail_msg("kind %d by criterion %d: 0x%llx", kind, c, (unsigned long long)one);
+				fail_msg("kind %d by criterion %d: 0x%llx", kind, c,
+					 (unsigned long long)one);
 			assert_true(hash_with(s, kind, c, 2, 7) == one);
 			assert_true(hash_with(s, kind, c, 5, 7) == one);
 			if (kind < HES_REGRESSOR_TREE)
@@ -283,7 +296,8 @@ static void check_tree(const struct ensemble *e, const struct ensemble_tree *t, 
 		while (nodes[at].left) {
 			float v = s->x[nodes[at].feature * s->rows.n + r];
 
-			at = nodes[at].left + !(isnan(v) ? nodes[at].missing_left : v <= nodes[at].value);
+			at = nodes[at].left +
+			     !(isnan(v) ? nodes[at].missing_left : v <= nodes[at].value);
 		}
 		rows[at]++;
 	}
@@ -298,7 +312,8 @@ TEST(children_follow_their_parents_and_leaves_hold_enough_rows)
 
 	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++)
 		for (uint32_t min_leaf = 1; min_leaf <= 8; min_leaf += 7) {
-			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 9,
+			struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
+							   .trees = 9,
 							   .min_leaf = min_leaf };
 			struct hes_regressor *r;
 			const struct ensemble *e;
@@ -308,10 +323,13 @@ TEST(children_follow_their_parents_and_leaves_hold_enough_rows)
 			r = fit(s, &o);
 			e = &r->ensemble;
 			for (size_t t = 0; t < e->n_trees; t++) {
-				assert_int_equal(e->trees[t].root, t ? e->trees[t - 1].root + e->trees[t - 1].n_nodes : 0);
+				assert_int_equal(e->trees[t].root,
+						 t ? e->trees[t - 1].root + e->trees[t - 1].n_nodes
+						   : 0);
 				assert_true(!t || e->trees[t].output >= e->trees[t - 1].output);
 				/* A bootstrap sample leaves rows out. */
-				check_tree(e, &e->trees[t], kind == HES_REGRESSOR_FOREST ? 0 : min_leaf, s);
+				check_tree(e, &e->trees[t],
+					   kind == HES_REGRESSOR_FOREST ? 0 : min_leaf, s);
 			}
 			hes_regressor_free(r);
 		}
@@ -334,12 +352,16 @@ TEST(depth_and_leaves_keep_to_their_limits)
 	struct set *s = noise(500, 40, 0.15, 13);
 
 	for (int kind = 0; kind <= HES_REGRESSOR_TREE; kind++) {
-		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind, .trees = 5, .max_depth = 4,
-						   .max_leaves = kind == HES_REGRESSOR_BOOSTING ? 6 : 0 };
+		struct hes_regressor_options o = { .kind = (enum hes_regressor_kind)kind,
+						   .trees = 5,
+						   .max_depth = 4,
+						   .max_leaves =
+							   kind == HES_REGRESSOR_BOOSTING ? 6 : 0 };
 		struct hes_regressor *r = fit(s, &o);
 
 		for (size_t t = 0; t < r->ensemble.n_trees; t++) {
-			assert_true(depth_of(r->ensemble.nodes + r->ensemble.trees[t].root, 0) <= 4);
+			assert_true(depth_of(r->ensemble.nodes + r->ensemble.trees[t].root, 0) <=
+				    4);
 			if (kind == HES_REGRESSOR_BOOSTING)
 				assert_int_equal(r->ensemble.trees[t].n_nodes, 11);
 		}
@@ -365,4 +387,7 @@ TEST(a_missing_value_in_an_otherwise_complete_column_follows_the_majority)
 	free(s);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

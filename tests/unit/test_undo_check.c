@@ -1,17 +1,22 @@
 /*
- * test_undo_check.c - which undo entries are accepted. Only the decisions: nothing is signalled here.
+ * test_undo_check.c - which undo entries are accepted. Only the decisions: nothing is signalled
+ * here.
  */
 #include "launch/members.h"
 #include "launch/undo_check.h"
 #include "unit_test.h"
 
-#define MARK "0123456789abcdef"
+#define MARK   "0123456789abcdef"
 #define CGROUP "/sys/fs/cgroup/user/heshare-77-" MARK
 
 /* Process 100 restores, started by 50, of 1; in job outer/aaaa... */
 static const struct hes_undo_facts facts = {
-	.above = { { 100, 1000 }, { 50, 500 }, { 1, 1 } }, .n_above = 3, .cgroup = "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below",
-	.mark = "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb", .folder = "/home/a/plan.run", .uid = 1000,
+	.above = { { 100, 1000 }, { 50, 500 }, { 1, 1 } },
+	.n_above = 3,
+	.cgroup = "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below",
+	.mark = "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb",
+	.folder = "/home/a/plan.run",
+	.uid = 1000,
 };
 
 static struct hes_undo job(pid_t pid, uint64_t started, const char *mark, const char *cgroup)
@@ -37,11 +42,15 @@ static void expect(const struct hes_undo *d, const char *refusal)
 TEST(entries_of_heshare_are_accepted)
 {
 	const struct hes_undo entries[] = {
-		job(4711, 7, MARK, ""), job(4711, 7, MARK, CGROUP), job(4711, 7, "outer/0000000000000000/" MARK, CGROUP),
+		job(4711, 7, MARK, ""),
+		job(4711, 7, MARK, CGROUP),
+		job(4711, 7, "outer/0000000000000000/" MARK, CGROUP),
 		/* A reused pid that is now ours or an ancestor's: the start time differs. */
-		job(100, 999, MARK, ""), job(50, 499, MARK, ""),
+		job(100, 999, MARK, ""),
+		job(50, 499, MARK, ""),
 		/* A job of ours, inside the job that we run in. */
-		job(4711, 7, "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb/" MARK, "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below/heshare-100-" MARK),
+		job(4711, 7, "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb/" MARK,
+		    "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa/below/heshare-100-" MARK),
 		{ .kind = HES_UNDO_CLOCK, .uuid = "GPU-1ab00000-0001-4002-8003-000000000004" },
 		{ .kind = HES_UNDO_CLAIM, .uuid = "MIG-1ab00000-0001-4002-8003-000000000004" },
 		{ .kind = HES_UNDO_MPS, .uuid = "GPU-1", .dir = "/home/a/plan.run/mps/0" },
@@ -55,7 +64,10 @@ TEST(entries_of_heshare_are_accepted)
 
 TEST(processes_that_are_no_jobs_are_refused)
 {
-	const struct { struct hes_undo d; const char *refusal; } rows[] = {
+	const struct {
+		struct hes_undo d;
+		const char *refusal;
+	} rows[] = {
 		{ job(0, 7, MARK, ""), "process 0 is no job's" },
 		{ job(-1, 7, MARK, ""), "process -1 is no job's" },
 		{ job(1, 7, MARK, ""), "process 1 is no job's" },
@@ -66,8 +78,10 @@ TEST(processes_that_are_no_jobs_are_refused)
 		{ job(4711, 7, "0123456789ABCDEF", ""), "no mark" },
 		{ job(4711, 7, MARK "0", ""), "no mark" },
 		{ job(4711, 7, MARK "/", ""), "no mark" },
-		{ job(4711, 7, "aaaaaaaaaaaaaaaa", ""), "this process belongs to job aaaaaaaaaaaaaaaa itself" },
-		{ job(4711, 7, "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb", ""), "this process belongs to job" },
+		{ job(4711, 7, "aaaaaaaaaaaaaaaa", ""),
+		  "this process belongs to job aaaaaaaaaaaaaaaa itself" },
+		{ job(4711, 7, "aaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbb", ""),
+		  "this process belongs to job" },
 	};
 
 	for (size_t i = 0; i < N(rows); i++)
@@ -77,14 +91,33 @@ TEST(processes_that_are_no_jobs_are_refused)
 TEST(cgroups_that_are_no_jobs_are_refused)
 {
 	static const char *const paths[] = {
-		"/", "/sys/fs/cgroup", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified", "sys/heshare-77-" MARK, "heshare-77-" MARK, ".", "/..",
-		CGROUP "/", CGROUP "/below", CGROUP "/..", CGROUP "/.", CGROUP "//", "/sys/fs/../cgroup/heshare-77-" MARK, "/sys/./heshare-77-" MARK,
-		"/sys/fs/cgroup/heshare-77-", "/sys/fs/cgroup/heshare-77", "/sys/fs/cgroup/heshare--" MARK, "/sys/fs/cgroup/heshare--5-" MARK,
-		"/sys/fs/cgroup/heshare- 5-" MARK, "/sys/fs/cgroup/heshare-77-" MARK "0", "/sys/fs/cgroup/xheshare-77-" MARK,
+		"/",
+		"/sys/fs/cgroup",
+		"/sys/fs/cgroup/",
+		"/sys/fs/cgroup/unified",
+		"sys/heshare-77-" MARK,
+		"heshare-77-" MARK,
+		".",
+		"/..",
+		CGROUP "/",
+		CGROUP "/below",
+		CGROUP "/..",
+		CGROUP "/.",
+		CGROUP "//",
+		"/sys/fs/../cgroup/heshare-77-" MARK,
+		"/sys/./heshare-77-" MARK,
+		"/sys/fs/cgroup/heshare-77-",
+		"/sys/fs/cgroup/heshare-77",
+		"/sys/fs/cgroup/heshare--" MARK,
+		"/sys/fs/cgroup/heshare--5-" MARK,
+		"/sys/fs/cgroup/heshare- 5-" MARK,
+		"/sys/fs/cgroup/heshare-77-" MARK "0",
+		"/sys/fs/cgroup/xheshare-77-" MARK,
 		/* Another job's. */
 		"/sys/fs/cgroup/heshare-77-fedcba9876543210",
 	};
-	const struct hes_undo ours = job(4711, 7, "x/aaaaaaaaaaaaaaaa", "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa");
+	const struct hes_undo ours = job(4711, 7, "x/aaaaaaaaaaaaaaaa",
+					 "/sys/fs/cgroup/user/heshare-9-aaaaaaaaaaaaaaaa");
 
 	for (size_t i = 0; i < N(paths); i++) {
 		const struct hes_undo d = job(4711, 7, MARK, paths[i]);
@@ -96,9 +129,13 @@ TEST(cgroups_that_are_no_jobs_are_refused)
 
 TEST(the_cgroup_of_this_process_and_those_above_are_not_killed)
 {
-	static const struct { pid_t pids[3]; bool may; } rows[] = {
-		{ { 4711, 4712, 4713 }, true }, { { 4711, 0, 4713 }, false }, { { 1, 4712, 4713 }, false }, { { 4711, 4712, 100 }, false },
-		{ { 50, 4712, 4713 }, false }, { { 4711, -1, 4713 }, false },
+	static const struct {
+		pid_t pids[3];
+		bool may;
+	} rows[] = {
+		{ { 4711, 4712, 4713 }, true }, { { 4711, 0, 4713 }, false },
+		{ { 1, 4712, 4713 }, false },   { { 4711, 4712, 100 }, false },
+		{ { 50, 4712, 4713 }, false },  { { 4711, -1, 4713 }, false },
 	};
 
 	for (size_t i = 0; i < N(rows); i++)
@@ -109,9 +146,19 @@ TEST(the_cgroup_of_this_process_and_those_above_are_not_killed)
 TEST(folders_of_other_daemons_are_refused)
 {
 	static const char *const dirs[] = {
-		"", "/", "/tmp/nvidia-mps", "/home/a/plan.run2/mps", "/home/a", "/home/a/plan.run/../other", "/home/a/plan.run/mps/..",
-		"home/a/plan.run", "/tmp/heshare-1001-" MARK "/0", "/tmp/heshare-1000-" MARK, "/tmp/heshare-1000-0123/0",
-		"/tmp/heshare-1000-" MARK "/../x", "/var/tmp/heshare-1000-" MARK "/0",
+		"",
+		"/",
+		"/tmp/nvidia-mps",
+		"/home/a/plan.run2/mps",
+		"/home/a",
+		"/home/a/plan.run/../other",
+		"/home/a/plan.run/mps/..",
+		"home/a/plan.run",
+		"/tmp/heshare-1001-" MARK "/0",
+		"/tmp/heshare-1000-" MARK,
+		"/tmp/heshare-1000-0123/0",
+		"/tmp/heshare-1000-" MARK "/../x",
+		"/var/tmp/heshare-1000-" MARK "/0",
 	};
 
 	for (size_t i = 0; i < N(dirs); i++) {
@@ -124,11 +171,13 @@ TEST(folders_of_other_daemons_are_refused)
 
 TEST(values_that_no_gpu_has_are_refused)
 {
-	static const char *const uuids[] = { "", "0", "GPU-", "gpu-1", "GPU-1/../2", "GPU-1;", "../../etc", "GPU-\x01" };
+	static const char *const uuids[] = { "",           "0",      "GPU-",      "gpu-1",
+					     "GPU-1/../2", "GPU-1;", "../../etc", "GPU-\x01" };
 
 	for (size_t i = 0; i < N(uuids); i++)
 		for (int kind = HES_UNDO_CLOCK; kind <= HES_UNDO_CLAIM; kind++) {
-			struct hes_undo d = { .kind = (enum hes_undo_kind)kind, .dir = "/home/a/plan.run" };
+			struct hes_undo d = { .kind = (enum hes_undo_kind)kind,
+					      .dir = "/home/a/plan.run" };
 
 			snprintf(d.uuid, sizeof(d.uuid), "%s", uuids[i]);
 			if (kind != HES_UNDO_JOB)
@@ -171,4 +220,7 @@ TEST(this_process_and_its_ancestors_are_no_members)
 	}
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -6,7 +6,8 @@ TEST(text_of_every_length_of_character_is_accepted)
 {
 	assert_true(hes_is_utf8(""));
 	assert_true(hes_is_utf8("plain"));
-	assert_true(hes_is_utf8("\xc3\xa9 \xe2\x82\xac \xed\x9f\xbf \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf"));
+	assert_true(hes_is_utf8(
+		"\xc3\xa9 \xe2\x82\xac \xed\x9f\xbf \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf"));
 }
 
 TEST(latin_1_and_incomplete_characters_are_refused)
@@ -38,11 +39,18 @@ TEST(a_name_with_control_characters_is_refused)
 	assert_int_equal(hes_check_name("id", "a\033[31m", 47, &err), -EINVAL);
 	assert_string_equal(err.msg, "id: control character 0x1b in byte 2");
 	/* U+009B opens a sequence on some terminals, as ESC [ does. */
-	assert_int_equal(hes_check_name("id", "a\xc2\x9b" "31m", 47, &err), -EINVAL);
+	assert_int_equal(hes_check_name("id",
+					"a\xc2\x9b"
+					"31m",
+					47, &err),
+			 -EINVAL);
 	assert_string_equal(err.msg, "id: control character 0x9b in byte 2");
 	assert_int_equal(hes_check_name("id", unended, 3, &err), -ERANGE);
 	assert_string_equal(err.msg, "id: \"abcd...\" has more than 3 bytes");
 	assert_int_equal(hes_check_name("id", "caf\xe9", 47, &err), -EINVAL);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -1,10 +1,13 @@
-/* test_verdict.c - why jobs behind one MPS server failed: by themselves, because of a co-runner, or for a reason not known yet. */
+/* test_verdict.c - why jobs behind one MPS server failed: by themselves, because of a co-runner, or
+ * for a reason not known yet. */
 #include "run/verdict.h"
 #include "unit_test.h"
 
 TEST(a_failure_with_a_living_co_runner_is_its_own)
 {
-	const struct run_seen v[] = { { .failed = true, .code = 1 }, { .lives = true }, { .lives = false } };
+	const struct run_seen v[] = { { .failed = true, .code = 1 },
+				      { .lives = true },
+				      { .lives = false } };
 	enum run_blame b[3];
 
 	assert_true(run_judge(v, 3, false, b));
@@ -20,14 +23,16 @@ TEST(there_is_no_verdict_while_a_co_runner_may_still_fail)
 
 	assert_false(run_judge(v, 2, false, b));
 	assert_int_equal(b[0], RUN_BLAME_SUSPECT);
-	assert_true(run_judge(v, 2, true, b));  /* waited long enough: it did not */
+	assert_true(run_judge(v, 2, true, b)); /* waited long enough: it did not */
 	assert_int_equal(b[0], RUN_BLAME_OWN);
 }
 
 TEST(of_equal_failures_the_first_is_a_suspect)
 {
 	const struct run_seen v[] = {
-		{ .failed = true, .code = 1, .end_us = 20 }, { .failed = true, .code = 1, .end_us = 10 }, { .failed = true, .code = 1, .end_us = 30 },
+		{ .failed = true, .code = 1, .end_us = 20 },
+		{ .failed = true, .code = 1, .end_us = 10 },
+		{ .failed = true, .code = 1, .end_us = 30 },
 	};
 	enum run_blame b[3];
 
@@ -39,7 +44,8 @@ TEST(of_equal_failures_the_first_is_a_suspect)
 
 TEST(a_job_ended_by_a_signal_made_the_others_fail)
 {
-	const struct run_seen v[] = { { .failed = true, .code = 1, .end_us = 1 }, { .failed = true, .code = 139, .signal = 11, .end_us = 2 } };
+	const struct run_seen v[] = { { .failed = true, .code = 1, .end_us = 1 },
+				      { .failed = true, .code = 139, .signal = 11, .end_us = 2 } };
 	enum run_blame b[2];
 
 	assert_true(run_judge(v, 2, false, b));
@@ -49,9 +55,11 @@ TEST(a_job_ended_by_a_signal_made_the_others_fail)
 
 TEST(a_job_that_lost_its_server_did_not_fail_by_itself)
 {
-	const struct run_seen all[] = { { .failed = true, .code = 1, .orphaned = true }, { .failed = true, .code = 1, .orphaned = true } };
+	const struct run_seen all[] = { { .failed = true, .code = 1, .orphaned = true },
+					{ .failed = true, .code = 1, .orphaned = true } };
 	const struct run_seen one[] = { { .failed = true, .code = 1, .orphaned = true } };
-	const struct run_seen but_one[] = { { .failed = true, .code = 1, .orphaned = true }, { .failed = true, .code = 1, .end_us = 9 } };
+	const struct run_seen but_one[] = { { .failed = true, .code = 1, .orphaned = true },
+					    { .failed = true, .code = 1, .end_us = 9 } };
 	enum run_blame b[2];
 
 	assert_true(run_judge(all, 2, false, b));
@@ -62,14 +70,17 @@ TEST(a_job_that_lost_its_server_did_not_fail_by_itself)
 	assert_true(run_judge(but_one, 2, false, b));
 	assert_int_equal(b[0], RUN_BLAME_CO_FAILED);
 	assert_int_equal(b[1], RUN_BLAME_SUSPECT);
-	assert_true(run_tells_of_mps("vgpu-task: the work failed: CUDA_ERROR_MPS_RPC_FAILURE (806)"));
+	assert_true(
+		run_tells_of_mps("vgpu-task: the work failed: CUDA_ERROR_MPS_RPC_FAILURE (806)"));
 	assert_true(run_tells_of_mps("RuntimeError: cudaErrorMpsClientTerminated: ..."));
 	assert_false(run_tells_of_mps("CUDA_ERROR_OUT_OF_MEMORY (2)"));
 }
 
 TEST(a_missing_command_is_a_failure_of_its_job)
 {
-	const struct run_seen v[] = { { .failed = true, .code = 127 }, { .failed = true, .code = 127 }, { .failed = true, .code = 126 } };
+	const struct run_seen v[] = { { .failed = true, .code = 127 },
+				      { .failed = true, .code = 127 },
+				      { .failed = true, .code = 126 } };
 	enum run_blame b[3];
 
 	assert_true(run_judge(v, 3, false, b));
@@ -79,7 +90,9 @@ TEST(a_missing_command_is_a_failure_of_its_job)
 
 TEST(repetitions_of_a_job_are_bounded)
 {
-	const struct run_seen v[] = { { .failed = true, .code = 1, .orphaned = true, .co_failures = RUN_MAX_CO_FAILURES } };
+	const struct run_seen v[] = {
+		{ .failed = true, .code = 1, .orphaned = true, .co_failures = RUN_MAX_CO_FAILURES }
+	};
 	enum run_blame b[1];
 
 	assert_true(run_judge(v, 1, false, b));
@@ -95,4 +108,7 @@ TEST(alone_on_its_gpu_a_job_failed_by_itself)
 	assert_int_equal(b[0], RUN_BLAME_OWN);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -8,20 +8,20 @@
 #include "unit_test.h"
 #include "virtual_gpu.h"
 
-#define NEAR(a, b, part) assert_true(fabs((a) - (b)) <= (part) * fabs((double)(b)))
-#define SERVER 900001
-#define ME 900002
-#define OTHER 900003
+#define NEAR(a, b, part) assert_true(fabs((a) - (b)) <= (part)*fabs((double)(b)))
+#define SERVER           900001
+#define ME               900002
+#define OTHER            900003
 
-static const char fleet_text[] =
-	"name: three\nnodes:\n  - name: n\n    gpus: [ { type: T4, count: 2 }, { type: A100-SXM-80, count: 1 } ]\n";
+static const char fleet_text[] = "name: three\nnodes:\n  - name: n\n    gpus: [ { type: T4, count: "
+				 "2 }, { type: A100-SXM-80, count: 1 } ]\n";
 
 struct bench {
 	struct hes_catalogue catalogue;
-	struct hes_fleet     fleet;
-	struct hes_model    *model;
-	struct vgpu_lab     *lab;
-	struct lab_gpu   *t4, *a100;
+	struct hes_fleet fleet;
+	struct hes_model *model;
+	struct vgpu_lab *lab;
+	struct lab_gpu *t4, *a100;
 };
 
 static int setup(void **state)
@@ -31,8 +31,10 @@ static int setup(void **state)
 
 	snprintf(path, sizeof(path), "/tmp/virtual_gpu.%d", (int)getpid());
 	unlink(path);
-	if (hes_catalogue_load(NULL, &t->catalogue, NULL) || hes_model_load(NULL, &t->model, NULL) ||
-	    hes_fleet_parse("three", fleet_text, strlen(fleet_text), &t->catalogue, &t->fleet, NULL) ||
+	if (hes_catalogue_load(NULL, &t->catalogue, NULL) ||
+	    hes_model_load(NULL, &t->model, NULL) ||
+	    hes_fleet_parse("three", fleet_text, strlen(fleet_text), &t->catalogue, &t->fleet,
+			    NULL) ||
 	    vgpu_create(path, &t->fleet, t->model, 1, &t->lab, NULL))
 		return -1;
 	unlink(path);
@@ -63,19 +65,21 @@ static struct vgpu_client *join(struct lab_gpu *b, pid_t pid, pid_t server, uint
 	return c;
 }
 
-static void launch(struct bench *t, struct lab_gpu *b, struct vgpu_client *c, const char *workload, uint32_t batch,
-		   double iterations)
+static void launch(struct bench *t, struct lab_gpu *b, struct vgpu_client *c, const char *workload,
+		   uint32_t batch, double iterations)
 {
 	const struct hes_workload *w = hes_model_workload(t->model, workload, NULL);
-	struct vgpu_launch l = { .workload = (uint32_t)(w - t->model->workloads), .batch = batch, .left = iterations };
+	struct vgpu_launch l = { .workload = (uint32_t)(w - t->model->workloads),
+				 .batch = batch,
+				 .left = iterations };
 
 	assert_non_null(w);
 	assert_true(lab_gpu_launch(b, c, &l));
 }
 
 /* The state of a GPU with these jobs at its default clock, from the physics. */
-static struct hes_instant physics(struct bench *t, const struct lab_gpu *b, const struct hes_model_job *r, size_t n,
-				  struct hes_rate *rates)
+static struct hes_instant physics(struct bench *t, const struct lab_gpu *b,
+				  const struct hes_model_job *r, size_t n, struct hes_rate *rates)
 {
 	struct hes_instant at;
 
@@ -130,7 +134,8 @@ TEST_WITH(clients_of_one_server_run_together_with_their_shares, setup, teardown)
 	struct hes_model_job r[2] = { job(t, "bert-large", 8, 60), job(t, "resnet50", 16, 40) };
 	struct hes_rate rates[2];
 	struct hes_instant at = physics(t, t->a100, r, 2, rates);
-	struct vgpu_client *a = join(t->a100, ME, SERVER, 60), *b = join(t->a100, OTHER, SERVER, 40);
+	struct vgpu_client *a = join(t->a100, ME, SERVER, 60),
+			   *b = join(t->a100, OTHER, SERVER, 40);
 
 	launch(t, t->a100, a, "bert-large", 8, 1e6);
 	launch(t, t->a100, b, "resnet50", 16, 1e6);
@@ -161,7 +166,8 @@ TEST_WITH(without_mps_processes_run_in_turns, setup, teardown)
 TEST_WITH(a_crash_fails_the_clients_of_its_server_only, setup, teardown)
 {
 	struct bench *t = *state;
-	struct vgpu_client *a = join(t->a100, ME, SERVER, 50), *b = join(t->a100, OTHER, SERVER, 50);
+	struct vgpu_client *a = join(t->a100, ME, SERVER, 50),
+			   *b = join(t->a100, OTHER, SERVER, 50);
 	struct vgpu_client *c = join(t->a100, ME, 0, 100);
 
 	launch(t, t->a100, a, "resnet50", 16, 1e6);
@@ -297,7 +303,8 @@ TEST_WITH(a_server_that_died_early_fails_its_clients, setup, teardown)
 {
 	struct bench *t = *state;
 	pid_t server = process();
-	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *alone = join(t->t4, getpid(), 0, 100);
+	struct vgpu_client *client = join(t->a100, getpid(), server, 50),
+			   *alone = join(t->t4, getpid(), 0, 100);
 	struct vgpu_keeper k;
 
 	assert_int_equal(vgpu_keeper_init(&k, t->lab, -1), 0);
@@ -313,7 +320,8 @@ TEST_WITH(contexts_of_ended_processes_close_and_a_dead_server_fails_its_clients,
 {
 	struct bench *t = *state;
 	pid_t server = process(), other = process();
-	struct vgpu_client *client = join(t->a100, getpid(), server, 50), *second = join(t->a100, other, server, 50);
+	struct vgpu_client *client = join(t->a100, getpid(), server, 50),
+			   *second = join(t->a100, other, server, 50);
 	struct vgpu_keeper k;
 
 	assert_int_equal(vgpu_keeper_init(&k, t->lab, -1), 0);
@@ -331,7 +339,8 @@ TEST_WITH(contexts_of_ended_processes_close_and_a_dead_server_fails_its_clients,
 
 static void spin(struct lab_gpu *b, struct vgpu_client *c, double us)
 {
-	assert_true(lab_gpu_launch(b, c, &(struct vgpu_launch){ .workload = VGPU_SPIN, .left = us }));
+	assert_true(
+		lab_gpu_launch(b, c, &(struct vgpu_launch){ .workload = VGPU_SPIN, .left = us }));
 }
 
 TEST_WITH(a_spin_takes_the_same_time_at_any_clock, setup, teardown)
@@ -364,7 +373,8 @@ static double account_of(const struct lab_gpu *b, pid_t pid)
 	return gpu_s;
 }
 
-/* One alone for a second, two in turns for two seconds, the first again; clients of a server share a turn. */
+/* One alone for a second, two in turns for two seconds, the first again; clients of a server share
+ * a turn. */
 TEST_WITH(gpu_time_is_counted_per_process_and_kept_after_its_end, setup, teardown)
 {
 	struct bench *t = *state;
@@ -395,4 +405,7 @@ TEST_WITH(gpu_time_is_counted_per_process_and_kept_after_its_end, setup, teardow
 	NEAR(t->a100->held_s, 2, 1e-9);
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

@@ -19,13 +19,17 @@ TEST(plain_text_is_printed_as_it_is)
 {
 	check(0, "", "");
 	check(0, "sh -c 'echo \\x1b \"$A\"'", "sh -c 'echo \\x1b \"$A\"'");
-	check(0, "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
+	check(0, "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
+	      "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
 }
 
 TEST(control_characters_are_shown_as_numbers)
 {
 	check(0, "\033[31mred\a\n\t\x7f", "\\x1b[31mred\\x07\\x0a\\x09\\x7f");
-	check(0, "\xc2\x9b" "31m", "\\xc2\\x9b31m");
+	check(0,
+	      "\xc2\x9b"
+	      "31m",
+	      "\\xc2\\x9b31m");
 }
 
 TEST(bytes_that_are_no_utf_8_are_shown_as_numbers)
@@ -38,7 +42,10 @@ TEST(bytes_that_are_no_utf_8_are_shown_as_numbers)
 /* As in "Trojan Source": what is read is not what is run. */
 TEST(characters_that_turn_the_direction_of_text_are_shown_as_numbers)
 {
-	check(0, "a\xe2\x80\xae" "b\xe2\x81\xa6", "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6");
+	check(0,
+	      "a\xe2\x80\xae"
+	      "b\xe2\x81\xa6",
+	      "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6");
 	check(0, "a\xe2\x80\xa8", "a\\xe2\\x80\\xa8");
 }
 
@@ -60,4 +67,7 @@ TEST(a_part_ends_at_its_given_end)
 	assert_string_equal(shown, "ab\\xc3");
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

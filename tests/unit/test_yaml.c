@@ -3,19 +3,18 @@
 #include "unit_test.h"
 
 struct item {
-	char    *name;
+	char *name;
 	uint32_t count;
 };
 
 struct doc {
 	struct item *items;
-	unsigned     items_count;
+	unsigned items_count;
 };
 
 static const cyaml_schema_field_t item_fields[] = {
 	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct item, name, 1, 20),
-	CYAML_FIELD_UINT("count", CYAML_FLAG_OPTIONAL, struct item, count),
-	CYAML_FIELD_END
+	CYAML_FIELD_UINT("count", CYAML_FLAG_OPTIONAL, struct item, count), CYAML_FIELD_END
 };
 
 static const cyaml_schema_value_t item_value = {
@@ -51,7 +50,8 @@ TEST(a_good_document_fills_the_struct)
 	void *loaded;
 	const struct doc *d;
 
-	assert_int_equal(load("items:\n  - name: a\n  - { name: b, count: 3 }\n", &loaded, NULL), 0);
+	assert_int_equal(load("items:\n  - name: a\n  - { name: b, count: 3 }\n", &loaded, NULL),
+			 0);
 	d = loaded;
 	assert_int_equal(d->items_count, 2);
 	assert_string_equal(d->items[1].name, "b");
@@ -63,13 +63,16 @@ TEST(the_field_is_named_by_its_path_counted_from_zero)
 {
 	assert_refused("items:\n  - name: a\n  - name: b\n    count: many\n",
 		       "f.yaml:4: items[1].count: Invalid uint64_t value: 'many'");
-	assert_refused("items:\n  - name: a\n    colour: red\n", "f.yaml:2: items[0]: Unexpected key: colour");
+	assert_refused("items:\n  - name: a\n    colour: red\n",
+		       "f.yaml:2: items[0]: Unexpected key: colour");
 }
 
 TEST(the_error_for_another_kind_of_file_names_the_keys)
 {
-	assert_refused("name: test\nnodes: []\n", "f.yaml:1: Unexpected key: name; the keys of this kind of file: items");
-	assert_refused("id,workload\na,resnet50\n", "f.yaml:1: not YAML with the keys of this kind of file: items");
+	assert_refused("name: test\nnodes: []\n",
+		       "f.yaml:1: Unexpected key: name; the keys of this kind of file: items");
+	assert_refused("id,workload\na,resnet50\n",
+		       "f.yaml:1: not YAML with the keys of this kind of file: items");
 	assert_refused("- a\n", "f.yaml:1: not YAML with the keys of this kind of file: items");
 }
 
@@ -78,21 +81,28 @@ TEST(lists_too_short_and_too_long_are_refused)
 	struct hes_err err;
 	void *doc;
 
-	assert_refused("items: []\n", "f.yaml:1: items: Insufficient entries (0 of 1 min) in sequence.");
-	assert_true(load("items: [ {name: a}, {name: b}, {name: c}, {name: d}, {name: e} ]\n", &doc, &err) < 0);
+	assert_refused("items: []\n",
+		       "f.yaml:1: items: Insufficient entries (0 of 1 min) in sequence.");
+	assert_true(load("items: [ {name: a}, {name: b}, {name: c}, {name: d}, {name: e} ]\n", &doc,
+			 &err) < 0);
 	assert_non_null(strstr(err.msg, "f.yaml:1: items"));
 }
 
 TEST(text_that_is_no_yaml_is_refused_with_its_line)
 {
 	assert_refused("", "f.yaml: empty file");
-	assert_refused("items:\n\t- a\n", "f.yaml:1: items: libyaml: found character that cannot start any token");
+	assert_refused("items:\n\t- a\n",
+		       "f.yaml:1: items: libyaml: found character that cannot start any token");
 }
 
 /* Nested aliases double a document's size with every line. */
 TEST(aliases_are_refused)
 {
-	assert_refused("items:\n  - &a { name: a }\n  - *a\n", "f.yaml:2: items[0]: YAML alias unsupported");
+	assert_refused("items:\n  - &a { name: a }\n  - *a\n",
+		       "f.yaml:2: items[0]: YAML alias unsupported");
 }
 
-int main(void) { return run_unit_tests(NULL, NULL); }
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}

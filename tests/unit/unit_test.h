@@ -1,7 +1,9 @@
 /*
- * unit_test.h - how a unit test is written: a file with TEST(sentence) { ... } and at its end a main() that calls run_unit_tests().
+ * unit_test.h - how a unit test is written: a file with TEST(sentence) { ... } and at its end a
+ * main() that calls run_unit_tests().
  *
- * Every TEST() puts itself into the list of its file, at the place of its line, so that tests run in the order of the file.
+ * Every TEST() puts itself into the list of its file, at the place of its line, so that tests run
+ * in the order of the file.
  */
 #ifndef HES_TEST_UNIT_TEST_H
 #define HES_TEST_UNIT_TEST_H
@@ -22,16 +24,18 @@
 
 #define UNIT_TEST_LINES 1000 /* of a file at most */
 
-static struct CMUnitTest unit_tests[UNIT_TEST_LINES]; /* by line; cmocka passes over entries without a name */
+static struct CMUnitTest
+	unit_tests[UNIT_TEST_LINES]; /* by line; cmocka passes over entries without a name */
 
 /** A test with functions that run before and after it. */
-#define TEST_WITH(test, setup, teardown)                                                                             \
-	_Static_assert(__LINE__ < UNIT_TEST_LINES, "a test file is longer than UNIT_TEST_LINES");                     \
-	static void test(void **state);                                                                              \
-	__attribute__((constructor)) static void register_##test(void)                                               \
-	{                                                                                                            \
-		unit_tests[__LINE__] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(test, setup, teardown);    \
-	}                                                                                                            \
+#define TEST_WITH(test, setup, teardown)                                                           \
+	_Static_assert(__LINE__ < UNIT_TEST_LINES, "a test file is longer than UNIT_TEST_LINES");  \
+	static void test(void **state);                                                            \
+	__attribute__((constructor)) static void register_##test(void)                             \
+	{                                                                                          \
+		unit_tests[__LINE__] =                                                             \
+			(struct CMUnitTest)cmocka_unit_test_setup_teardown(test, setup, teardown); \
+	}                                                                                          \
 	static void test(__attribute__((unused)) void **state)
 
 #define TEST(test) TEST_WITH(test, NULL, NULL)
@@ -42,7 +46,8 @@ static inline int run_unit_tests(CMFixtureFunction group_setup, CMFixtureFunctio
 	return cmocka_run_group_tests(unit_tests, group_setup, group_teardown);
 }
 
-/** The same with a temporary file, which all tests share. @param path  ends with XXXXXX; its name then */
+/** The same with a temporary file, which all tests share. @param path  ends with XXXXXX; its name
+ * then */
 static inline int run_unit_tests_with_file(char *path)
 {
 	int rc;

@@ -26,13 +26,22 @@ HERE = pathlib.Path(__file__).resolve().parent
 CLAIMS = HERE / "claims.csv"
 STATES = ("reproduced", "missed")
 TITLES = {
-    "fig1": "Figure 1: power alone", "fig2": "Figure 2: time of an iteration alone",
-    "fig3": "Figure 3: time by clock, ResNet-152", "fig4": "Figure 4: two jobs with half of the SMs each",
-    "fig6": "Figure 6: policies on 4 T4, 2 V100 and 2 A100, 60 jobs at once", "fig7": "Figure 7: fronts of 60 jobs on 8 GPUs",
-    "fig8": "Figure 8: completion time by GPUs and load", "fig9": "Figure 9: energy by GPUs and load",
-    "fig10": "Figure 10: completion time on eight GPUs of one type", "fig11": "Figure 11: energy on eight GPUs of one type",
-    "table1": "Table I: what policies use", "table2": "Table II: features", "table3": "Table III: GPUs", "table4": "Table IV: workloads",
-    "table5": "Table V: errors of learners, time of an iteration", "model": "Where the model could be wrong",
+    "fig1": "Figure 1: power alone",
+    "fig2": "Figure 2: time of an iteration alone",
+    "fig3": "Figure 3: time by clock, ResNet-152",
+    "fig4": "Figure 4: two jobs with half of the SMs each",
+    "fig6": "Figure 6: policies on 4 T4, 2 V100 and 2 A100, 60 jobs at once",
+    "fig7": "Figure 7: fronts of 60 jobs on 8 GPUs",
+    "fig8": "Figure 8: completion time by GPUs and load",
+    "fig9": "Figure 9: energy by GPUs and load",
+    "fig10": "Figure 10: completion time on eight GPUs of one type",
+    "fig11": "Figure 11: energy on eight GPUs of one type",
+    "table1": "Table I: what policies use",
+    "table2": "Table II: features",
+    "table3": "Table III: GPUs",
+    "table4": "Table IV: workloads",
+    "table5": "Table V: errors of learners, time of an iteration",
+    "model": "Where the model could be wrong",
 }
 
 
@@ -40,8 +49,14 @@ def load_claims():
     with CLAIMS.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     for line, c in enumerate(rows, 2):
-        if c["where"] not in TITLES or c["state"] not in STATES or c["limit"][:2] not in ("<=", ">="):
-            raise ValueError(f"{CLAIMS}: line {line}: figure, state or limit is not one of those known: {c}")
+        if (
+            c["where"] not in TITLES
+            or c["state"] not in STATES
+            or c["limit"][:2] not in ("<=", ">=")
+        ):
+            raise ValueError(
+                f"{CLAIMS}: line {line}: figure, state or limit is not one of those known: {c}"
+            )
         c["least"], c["bound"] = c["limit"][0] == ">", float(c["limit"][2:])
     return rows
 
@@ -53,17 +68,26 @@ def judge(claims, results):
         if c["where"] not in results:
             continue
         ours = results[c["where"]]["values"][c["value"]]
-        judged.append(c | {"ours": ours, "holds": ours >= c["bound"] if c["least"] else ours <= c["bound"]})
+        judged.append(
+            c | {"ours": ours, "holds": ours >= c["bound"] if c["least"] else ours <= c["bound"]}
+        )
     return judged
 
 
 def gather(book, outdir):
     def say(what):
         print(f"book: {what}", file=sys.stderr, flush=True)
+
     results = {}
     say("Tables I to IV, Figures 1 to 4")
-    for name, found in (("table1", measure.abilities), ("table2", measure.features), ("table3", measure.hardware),
-                        ("table4", measure.workloads), ("fig3", measure.clocks), ("fig4", measure.pairs)):
+    for name, found in (
+        ("table1", measure.abilities),
+        ("table2", measure.features),
+        ("table3", measure.hardware),
+        ("table4", measure.workloads),
+        ("fig3", measure.clocks),
+        ("fig4", measure.pairs),
+    ):
         results[name] = found(book)
     results["fig1"], results["fig2"] = measure.solo(book)
     say("Figure 6")
@@ -74,7 +98,10 @@ def gather(book, outdir):
     results["fig10"], results["fig11"] = measure.homogeneous(book)
     say("where the model could be wrong")
     results["model"] = measure.sensitivities(book)
-    for name, file, found in (("fig7", "front.json", measure.fronts), ("table5", "table5.json", measure.learners)):
+    for name, file, found in (
+        ("fig7", "front.json", measure.fronts),
+        ("table5", "table5.json", measure.learners),
+    ):
         if (outdir / file).exists():
             results[name] = found(outdir)
         else:
@@ -101,20 +128,31 @@ def page(results, judged, draws):
     def count(ours):
         of = [c["holds"] for c in judged if (c["paper"] == "not tried") == ours]
         return f"{sum(of)} of {len(of)}"
-    head = (f"Written by `make papers` (book.py). **Modelled GPUs**, not the authors'. Fig. 6 has {draws} draws of 60 jobs, the "
-            f"settings of Figures 8 to 11 and the variants of the model {max(2, draws // 3)} each. Changes are means over draws; "
-            f"energy is that of busy GPUs. {count(False)} claims of the paper are reproduced, and {count(True)} of our own. Limits "
-            "are the paper's; where it gives no number, ours, some of them set when the results were known. Not in the paper: rivals "
-            f"whose jobs are placed well, shortest first (`edp-sjf`); those of `{measure.RIVAL}` may overlap. The strongest rival is "
-            "the one with the least product of mean energy and mean completion time, found for each variant of the model.")
-    parts = ["# HeShare's figures and tables, the paper's numbers and ours", "\n".join(textwrap.wrap(head, 100))]
+
+    head = (
+        f"Written by `make papers` (book.py). **Modelled GPUs**, not the authors'. Fig. 6 has {draws} draws of 60 jobs, the "
+        f"settings of Figures 8 to 11 and the variants of the model {max(2, draws // 3)} each. Changes are means over draws; "
+        f"energy is that of busy GPUs. {count(False)} claims of the paper are reproduced, and {count(True)} of our own. Limits "
+        "are the paper's; where it gives no number, ours, some of them set when the results were known. Not in the paper: rivals "
+        f"whose jobs are placed well, shortest first (`edp-sjf`); those of `{measure.RIVAL}` may overlap. The strongest rival is "
+        "the one with the least product of mean energy and mean completion time, found for each variant of the model."
+    )
+    parts = [
+        "# HeShare's figures and tables, the paper's numbers and ours",
+        "\n".join(textwrap.wrap(head, 100)),
+    ]
     for name, title in TITLES.items():
         if name not in results:
             continue
         claims = [c for c in judged if c["where"] == name]
         parts.append(f"## {title}\n\n" + table(results[name]["columns"], results[name]["rows"]))
         if claims:
-            parts.append(table(["claim", "the paper", "ours", ""], [[c["claim"], c["paper"], c["ours"], verdict(c)] for c in claims]))
+            parts.append(
+                table(
+                    ["claim", "the paper", "ours", ""],
+                    [[c["claim"], c["paper"], c["ours"], verdict(c)] for c in claims],
+                )
+            )
     return "\n\n".join(parts) + "\n"
 
 
@@ -123,8 +161,14 @@ def main():
     parser.add_argument("--help", "-h", action="store_true")
     parser.add_argument("--write", type=pathlib.Path)
     parser.add_argument("--judge", type=pathlib.Path)
-    parser.add_argument("heshare", nargs="?", default=os.environ.get("HESHARE") or str(measure.ROOT / "build/src/cli/heshare"))
-    parser.add_argument("outdir", nargs="?", type=pathlib.Path, default=measure.ROOT / "build-papers/heshare")
+    parser.add_argument(
+        "heshare",
+        nargs="?",
+        default=os.environ.get("HESHARE") or str(measure.ROOT / "build/src/cli/heshare"),
+    )
+    parser.add_argument(
+        "outdir", nargs="?", type=pathlib.Path, default=measure.ROOT / "build-papers/heshare"
+    )
     args = parser.parse_args()
     if args.help:
         print(__doc__)
@@ -140,7 +184,9 @@ def main():
         for old in folder.glob("jobs-*.csv"):
             old.unlink()
         results = gather(measure.Book(args.heshare, folder, draws), args.outdir)
-        (args.outdir / "book.json").write_text(json.dumps({"draws": draws, "results": results}, indent=1) + "\n")
+        (args.outdir / "book.json").write_text(
+            json.dumps({"draws": draws, "results": results}, indent=1) + "\n"
+        )
     judged = judge(claims, results)
     text = page(results, judged, draws)
     print(text)
@@ -148,7 +194,10 @@ def main():
         path.write_text(text)
     lost = [c for c in judged if not c["holds"] and c["state"] == "reproduced"]
     for c in lost:
-        print(f"book: no longer reproduced: {TITLES[c['where']]}: {c['claim']}: {number(c['ours'])}, not {c['limit']}", file=sys.stderr)
+        print(
+            f"book: no longer reproduced: {TITLES[c['where']]}: {c['claim']}: {number(c['ours'])}, not {c['limit']}",
+            file=sys.stderr,
+        )
     return 1 if lost else 0
 
 

@@ -17,7 +17,9 @@ def results_where(claims, broken=None):
     for c in claims:
         holds = (c["state"] == "reproduced") != (c is broken)
         step = 1 if holds == c["least"] else -1
-        values = found.setdefault(c["where"], {"columns": ["figure"], "rows": [["row"]], "values": {}})["values"]
+        values = found.setdefault(
+            c["where"], {"columns": ["figure"], "rows": [["row"]], "values": {}}
+        )["values"]
         values[c["value"]] = c["bound"] + step
     return found
 
@@ -25,20 +27,37 @@ def results_where(claims, broken=None):
 def judge(folder, claims, broken=None):
     path = pathlib.Path(folder) / "book.json"
     path.write_text(json.dumps({"draws": 3, "results": results_where(claims, broken)}))
-    return subprocess.run([BOOK, "--judge", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    return subprocess.run(
+        [BOOK, "--judge", path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
 
 
 def main():
     claims = book.load_claims()
-    lost, found = (next(c for c in claims if c["where"] == "fig6" and c["state"] == s) for s in book.STATES)
+    lost, found = (
+        next(c for c in claims if c["where"] == "fig6" and c["state"] == s) for s in book.STATES
+    )
     with tempfile.TemporaryDirectory() as folder:
         as_documented, one_lost, one_found = (judge(folder, claims, c) for c in (None, lost, found))
     values = [(c["where"], c["value"]) for c in claims]
     checks = [
-        ("claims as documented end with 0", as_documented.returncode == 0 and "LOST" not in as_documented.stdout),
+        (
+            "claims as documented end with 0",
+            as_documented.returncode == 0 and "LOST" not in as_documented.stdout,
+        ),
         ("a lost claim ends with 1", one_lost.returncode == 1),
-        ("a lost claim is named", lost["claim"] in one_lost.stderr and "**LOST**" in one_lost.stdout),
-        ("a claim that was missed and holds is shown", one_found.returncode == 0 and "documented as missed" in one_found.stdout),
+        (
+            "a lost claim is named",
+            lost["claim"] in one_lost.stderr and "**LOST**" in one_lost.stdout,
+        ),
+        (
+            "a claim that was missed and holds is shown",
+            one_found.returncode == 0 and "documented as missed" in one_found.stdout,
+        ),
         ("no value has two claims", len(set(values)) == len(values)),
     ]
     print(f"1..{len(checks)}")

@@ -38,13 +38,22 @@ xgboost, lightgbm = optional("xgboost"), optional("lightgbm")
 def draw_rows(heshare, folder):
     """Files to fit and to test on."""
     lab, raw = folder / "lab", folder / "features.csv"
-    subprocess.run([heshare, "profile", "--modelled", "--samples", str(FIT_ROWS + TEST_ROWS), "-o", lab], check=True,
-                   stderr=subprocess.DEVNULL)
-    subprocess.run([heshare, "train", lab, "--trees", "1", "--validate", "0", "--features-csv", raw], check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [heshare, "profile", "--modelled", "--samples", str(FIT_ROWS + TEST_ROWS), "-o", lab],
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    subprocess.run(
+        [heshare, "train", lab, "--trees", "1", "--validate", "0", "--features-csv", raw],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     with raw.open() as f:
         header, *rows = csv.reader(f)
-    rows = [row[:-4] + [str(100 * math.log(float(row[k]) / float(row[k + 2]))) for k in (-4, -3)] for row in rows]
+    rows = [
+        row[:-4] + [str(100 * math.log(float(row[k]) / float(row[k + 2]))) for k in (-4, -3)]
+        for row in rows
+    ]
     files = folder / "fit.csv", folder / "test.csv"
     for path, part in zip(files, (rows[:FIT_ROWS], rows[FIT_ROWS:])):
         with path.open("w") as f:
@@ -54,19 +63,44 @@ def draw_rows(heshare, folder):
 
 def ours(learners, model):
     def learn(files, seed):
-        out = subprocess.run([learners, files[0], "--test", files[1], "--target", ",".join(TARGETS), "--model", model,
-                              "--trees", str(TREES), "--threads", "1", "--seed", str(seed)], check=True,
-                             stdout=subprocess.PIPE).stdout
+        out = subprocess.run(
+            [
+                learners,
+                files[0],
+                "--test",
+                files[1],
+                "--target",
+                ",".join(TARGETS),
+                "--model",
+                model,
+                "--trees",
+                str(TREES),
+                "--threads",
+                "1",
+                "--seed",
+                str(seed),
+            ],
+            check=True,
+            stdout=subprocess.PIPE,
+        ).stdout
         result = json.loads(out)
-        return result["fit_cpu_s"], result["one_row_us"], [result["targets"][t]["mae"] for t in TARGETS]
+        return (
+            result["fit_cpu_s"],
+            result["one_row_us"],
+            [result["targets"][t]["mae"] for t in TARGETS],
+        )
+
     return learn
 
 
 def theirs(fit):
     """fit: (x, y, seed) to a function of rows."""
+
     def learn(files, seed):
-        (x, y), (test_x, test_y) = [(t[:, :-2], t[:, -2:]) for t in
-                                    (numpy.loadtxt(f, delimiter=",", skiprows=1) for f in files)]
+        (x, y), (test_x, test_y) = [
+            (t[:, :-2], t[:, -2:])
+            for t in (numpy.loadtxt(f, delimiter=",", skiprows=1) for f in files)
+        ]
         start = time.process_time()
         models = [fit(x, y[:, k], seed) for k in (0, 1)]
         fit_s = time.process_time() - start
@@ -75,14 +109,19 @@ def theirs(fit):
         for i in range(100):
             start = time.perf_counter()
             for model in models:
-                model(test_x[i:i + 1])
+                model(test_x[i : i + 1])
             taken.append(time.perf_counter() - start)
         return fit_s, 1e6 * statistics.median(taken), errors
+
     return learn
 
 
 def sklearn_forest(kind):
-    return theirs(lambda x, y, seed: getattr(ensemble, kind)(n_estimators=TREES, random_state=seed).fit(x, y).predict)
+    return theirs(
+        lambda x, y, seed: getattr(ensemble, kind)(n_estimators=TREES, random_state=seed)
+        .fit(x, y)
+        .predict
+    )
 
 
 def xgboost_fit(x, y, seed):
@@ -98,8 +137,12 @@ def lightgbm_fit(x, y, seed):
 def main(build):
     peers = {}
     if numpy and ensemble:
-        peers.update({"scikit-learn random forest": sklearn_forest("RandomForestRegressor"),
-                      "scikit-learn extra trees": sklearn_forest("ExtraTreesRegressor")})
+        peers.update(
+            {
+                "scikit-learn random forest": sklearn_forest("RandomForestRegressor"),
+                "scikit-learn extra trees": sklearn_forest("ExtraTreesRegressor"),
+            }
+        )
     if numpy and xgboost:
         peers["XGBoost"] = theirs(xgboost_fit)
     if numpy and lightgbm:
@@ -107,7 +150,10 @@ def main(build):
     if not peers:
         return 77
     names = {"rf": "random forest", "et": "extra trees", "gbdt": "boosting"}
-    who = {f"heshare {name}": ours(build / "papers/heshare/learners/learners", m) for m, name in names.items()}
+    who = {
+        f"heshare {name}": ours(build / "papers/heshare/learners/learners", m)
+        for m, name in names.items()
+    }
     who.update(peers)
     with tempfile.TemporaryDirectory() as folder:
         files = draw_rows(build / "src/cli/heshare", pathlib.Path(folder))
@@ -115,7 +161,9 @@ def main(build):
         for name, learn in who.items():
             runs = [learn(files, seed) for seed in SEEDS]
             errors = [statistics.mean(r[2][k] for r in runs) for k in (0, 1)]
-            print(f"{name:28}{min(r[0] for r in runs):9.3f}{min(r[1] for r in runs):13.1f}{errors[0]:15.3f}{errors[1]:10.3f}")
+            print(
+                f"{name:28}{min(r[0] for r in runs):9.3f}{min(r[1] for r in runs):13.1f}{errors[0]:15.3f}{errors[1]:10.3f}"
+            )
     return 0
 
 

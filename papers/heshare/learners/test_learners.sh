@@ -1,5 +1,6 @@
 #!/bin/sh
-# test_learners.sh LEARNERS - every learner fits a table with missing values and predicts other rows.
+# test_learners.sh LEARNERS - every learner fits a table with missing values and predicts other
+# rows.
 set -eu
 learners=$1
 dir=$(mktemp -d)
@@ -19,11 +20,13 @@ rows() { # SEED: y is a smooth function of a and b; every seventh a is missing
 rows 1 >"$dir/fit.csv"
 rows 2 >"$dir/test.csv"
 for model in rf et gbdt tree linear; do
-	"$learners" "$dir/fit.csv" --target y,z --test "$dir/test.csv" --model "$model" -o "$dir/out.csv" >"$dir/$model.json"
+	"$learners" "$dir/fit.csv" --target y,z --test "$dir/test.csv" --model "$model" -o \
+		"$dir/out.csv" >"$dir/$model.json"
 	[ "$(wc -l <"$dir/out.csv")" -eq 601 ]
 	[ "$(head -1 "$dir/out.csv")" = y,z ]
 	jq -e ".model == \"$model\" and .rows == {fit: 600, test: 600} and .targets.y.r2 > 0.5 and .targets.z.r2 > 0.5" \
-		"$dir/$model.json" >/dev/null || { echo "$model: wrong figures" >&2; cat "$dir/$model.json" >&2; exit 1; }
+		"$dir/$model.json" >/dev/null || { echo "$model: wrong figures" >&2
+		cat "$dir/$model.json" >&2; exit 1; }
 done
 ! "$learners" "$dir/fit.csv" --target nobody >/dev/null 2>&1
 ! "$learners" "$dir/fit.csv" >/dev/null 2>&1

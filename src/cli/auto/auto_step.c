@@ -1,8 +1,8 @@
 /*
  * auto_step.c - print and run commands of heshare; see auto_step.h.
  *
- * A command is this program in a process of its own, so that what is printed is what is done. Ctrl-C reaches it from the
- * terminal; a signal that was sent to this process alone is passed on.
+ * A command is this program in a process of its own, so that what is printed is what is done.
+ * Ctrl-C reaches it from the terminal; a signal that was sent to this process alone is passed on.
  */
 #include "cli/auto/auto_step.h"
 
@@ -87,7 +87,8 @@ static void print_word(FILE *f, const char *word)
 	fputc('\'', f);
 }
 
-/* One line, however narrow the terminal is, so that it can be copied. @return 0; -1: it cannot be written */
+/* One line, however narrow the terminal is, so that it can be copied. @return 0; -1: it cannot be
+ * written */
 static int print_command(const struct auto_command *c)
 {
 	char *line = NULL;
@@ -124,12 +125,14 @@ int auto_run(const struct auto_command *c, bool print_only)
 	int rc, status;
 
 	if (print_command(c)) {
-		fprintf(stderr, "heshare auto: cannot write standard output: %s\n", strerror(errno));
+		fprintf(stderr, "heshare auto: cannot write standard output: %s\n",
+			strerror(errno));
 		return 1;
 	}
 	if (print_only || stopped_by)
 		return print_only ? 0 : 128 + stopped_by;
-	rc = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, (char *const *)(uintptr_t)c->v, environ);
+	rc = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, (char *const *)(uintptr_t)c->v,
+			 environ);
 	if (rc) {
 		fprintf(stderr, "heshare auto: cannot run /proc/self/exe: %s\n", strerror(rc));
 		return 1;

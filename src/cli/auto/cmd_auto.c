@@ -1,8 +1,10 @@
 /*
- * cmd_auto.c - `heshare auto`: from a list of jobs to a measured run, by the commands that one would type.
+ * cmd_auto.c - `heshare auto`: from a list of jobs to a measured run, by the commands that one
+ * would type.
  *
- * Looks at GPUs, jobs and store to choose the commands; auto_step.c runs them. What is done is seen from files in its
- * folder: "profiling" while points are missing, then predictor, plan.json and plan.run.
+ * Looks at GPUs, jobs and store to choose the commands; auto_step.c runs them. What is done is seen
+ * from files in its folder: "profiling" while points are missing, then predictor, plan.json and
+ * plan.run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,65 +32,78 @@
 #include "heshare/policy.h"
 #include "heshare/run.h"
 
-#define SAMPLES_EACH  10   /* for each workload, batch size and GPU type */
+#define SAMPLES_EACH  10 /* for each workload, batch size and GPU type */
 #define SAMPLES_LEAST 50
 #define SAMPLES_MOST  1000
-#define LEARNT_LEAST  20   /* samples from which a predictor is trained: heshare train needs 10, and holds a quarter back */
-#define SOLO_CLOCKS   3    /* at which heshare profile measures a job alone */
-#define PATIENCE_S    120  /* of heshare profile, without an option */
-#define MAX_RUNS      100000 /* looked through for that of the plan */
-#define MAX_ARGS      4096
+#define LEARNT_LEAST                                                                         \
+	20 /* samples from which a predictor is trained: heshare train needs 10, and holds a \
+	      quarter back */
+#define SOLO_CLOCKS 3      /* at which heshare profile measures a job alone */
+#define PATIENCE_S  120    /* of heshare profile, without an option */
+#define MAX_RUNS    100000 /* looked through for that of the plan */
+#define MAX_ARGS    4096
 
 struct auto_opts {
 	const char *gpus, *dir, *store, *catalogue, *prefer;
-	uint64_t    samples;
-	double      patience_s, power_cap_w;
-	bool        dry_run, resume;
+	uint64_t samples;
+	double patience_s, power_cap_w;
+	bool dry_run, resume;
 };
 
 #define AT(member) .offset = offsetof(struct auto_opts, member)
 
+/* clang-format off */
 static const struct opt auto_opts[] = {
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
-	  .help = "use these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
+	  .help = "use these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, "
+		  "all" },
 	CLI_CATALOGUE_OPT(offsetof(struct auto_opts, catalogue)),
 	{ .name = "samples", .kind = OPT_U64, AT(samples), .arg = "N", .max = HES_DRAW_MAX_SAMPLES,
-	  .help = "profile: samples of jobs that share a GPU; 0: 10 for each workload, batch size and GPU type, from 50 to 1000" },
-	{ .name = "patience", .kind = OPT_DOUBLE, AT(patience_s), .arg = "S", .def = "120", .min = 1, .max = 1e6,
+	  .help = "profile: samples of jobs that share a GPU; 0: 10 for each workload, batch size "
+		  "and GPU type, from 50 to 1000" },
+	{ .name = "patience", .kind = OPT_DOUBLE, AT(patience_s), .arg = "S", .def = "120",
+	  .min = 1, .max = 1e6,
 	  .help = "profile: a job without progress for this time has failed, seconds" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
-	  .help = "plan: what to favour: busy energy, average completion time (jct), or both (balanced); without it, balanced" },
+	  .help = "plan: what to favour: busy energy, average completion time (jct), or both "
+		  "(balanced); without it, balanced" },
 	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9,
 	  .help = "plan: keep the sum of the highest power of all GPUs below this, W; 0: no cap" },
-	{ .name = "dir", .letter = 'd', .kind = OPT_FILE, AT(dir), .arg = "DIR", .help = "folder for predictor, profiles, "
-		"plan and the output of the jobs; without it, the name of JOBS with .auto in place of .csv" },
-	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE", .help = "the store; without it " CLI_STORE_PLACE },
+	{ .name = "dir", .letter = 'd', .kind = OPT_FILE, AT(dir), .arg = "DIR",
+	  .help = "folder for predictor, profiles, plan and the output of the jobs; without it, "
+		  "the name of JOBS with .auto in place of .csv" },
+	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE", .help = "the store; without "
+		"it " CLI_STORE_PLACE },
 	{ .name = "resume", .kind = OPT_FLAG, AT(resume),
 	  .help = "continue in the folder: what is measured, trained, planned and done stays" },
-	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run), .help = "explain the steps and print their commands, run nothing" },
+	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
+	  .help = "explain the steps and print their commands, run nothing" },
 	{ 0 }
 };
+/* clang-format on */
 
 /* What is measured: a workload at a batch size. */
 struct task {
 	const char *workload;
-	uint32_t    batch_size, memory_mib;
+	uint32_t batch_size, memory_mib;
 };
 
 struct automatic {
 	const struct auto_opts *o;
-	const char          *jobs_path;
+	const char *jobs_path;
 	struct hes_catalogue catalogue;
-	struct gpus_fleet    gpus;
-	struct hes_jobs      jobs;
-	struct task         *tasks;      /* sorted, each once */
-	size_t               n_tasks;
-	bool                 clocks, mps; /* some GPU can */
-	size_t               pairs, lacks; /* of tasks and GPU types: those that fit memory; without a profile in the store */
-	size_t               samples;    /* of tasks at shares below 100 %, on types of the fleet, in the store */
-	size_t               learnable;  /* samples in the store, of anything */
-	char                 line[HES_POINT_COMMAND]; /* COMMAND, for the shell; "": jobs have their own */
-	char                 dir[PATH_MAX], predictor[PATH_MAX], rows[PATH_MAX], plan[PATH_MAX], profiling[PATH_MAX];
+	struct gpus_fleet gpus;
+	struct hes_jobs jobs;
+	struct task *tasks; /* sorted, each once */
+	size_t n_tasks;
+	bool clocks, mps;    /* some GPU can */
+	size_t pairs, lacks; /* of tasks and GPU types: those that fit memory; without a profile in
+				the store */
+	size_t samples;   /* of tasks at shares below 100 %, on types of the fleet, in the store */
+	size_t learnable; /* samples in the store, of anything */
+	char line[HES_POINT_COMMAND]; /* COMMAND, for the shell; "": jobs have their own */
+	char dir[PATH_MAX], predictor[PATH_MAX], rows[PATH_MAX], plan[PATH_MAX],
+		profiling[PATH_MAX];
 };
 
 static void unload(struct automatic *a)
@@ -122,7 +137,8 @@ static int list_tasks(struct automatic *a, struct hes_err *err)
 	if (!a->tasks)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", a->jobs.n);
 	for (size_t i = 0; i < a->jobs.n; i++)
-		a->tasks[i] = (struct task){ a->jobs.v[i].workload, a->jobs.v[i].batch_size, a->jobs.v[i].memory_mib };
+		a->tasks[i] = (struct task){ a->jobs.v[i].workload, a->jobs.v[i].batch_size,
+					     a->jobs.v[i].memory_mib };
 	qsort(a->tasks, a->jobs.n, sizeof(*a->tasks), task_compare);
 	for (size_t i = 0; i < a->jobs.n; i++)
 		if (!i || task_compare(&a->tasks[n - 1], &a->tasks[i]) != 0)
@@ -140,14 +156,22 @@ static int check_commands(struct automatic *a, int n, char **words, struct hes_e
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]) && !rc; i++)
 		if (strstr(a->line, unknown[i]))
-			rc = hes_fail(err, -EINVAL, "COMMAND: %s means something only while a plan runs, and the command is profiled, too; use "
-					"{workload}, {batch} and {iterations}, or a script", unknown[i]);
+			rc = hes_fail(err, -EINVAL,
+				      "COMMAND: %s means something only while a plan runs, and the "
+				      "command is profiled, too; use "
+				      "{workload}, {batch} and {iterations}, or a script",
+				      unknown[i]);
 	for (size_t i = 0; i < a->jobs.n && !rc; i++) {
 		if (!a->jobs.v[i].command && !n)
-			rc = hes_fail(err, -ENOENT, "%s: job %s has no command; give one for all after --, such as -- ./job.sh {workload} {batch} "
-					"{iterations}", a->jobs_path, a->jobs.v[i].id);
+			rc = hes_fail(err, -ENOENT,
+				      "%s: job %s has no command; give one for all after --, such "
+				      "as -- ./job.sh {workload} {batch} "
+				      "{iterations}",
+				      a->jobs_path, a->jobs.v[i].id);
 		else if (a->jobs.v[i].command && n)
-			rc = hes_fail(err, -EEXIST, "%s: job %s has a command of its own, and there is one for all after --; leave one of them out",
+			rc = hes_fail(err, -EEXIST,
+				      "%s: job %s has a command of its own, and there is one for "
+				      "all after --; leave one of them out",
 				      a->jobs_path, a->jobs.v[i].id);
 	}
 	if (!rc && n && !(rc = hes_run_words(a->line, &a->jobs.v[0], &filled, err)))
@@ -234,9 +258,11 @@ static int name_files(struct automatic *a, struct hes_err *err)
 	if (a->o->dir)
 		n = snprintf(a->dir, sizeof(a->dir), "%s", a->o->dir);
 	else
-		n = snprintf(a->dir, sizeof(a->dir), "%.*s.auto", ends ? (int)(dot - a->jobs_path) : INT_MAX, a->jobs_path);
+		n = snprintf(a->dir, sizeof(a->dir), "%.*s.auto",
+			     ends ? (int)(dot - a->jobs_path) : INT_MAX, a->jobs_path);
 	if (n + 16 >= PATH_MAX)
-		return hes_fail(err, -ENAMETOOLONG, "%.80s...: the name of the folder is too long", a->dir);
+		return hes_fail(err, -ENAMETOOLONG, "%.80s...: the name of the folder is too long",
+				a->dir);
 	snprintf(a->predictor, sizeof(a->predictor), "%.*s/predictor", n, a->dir);
 	snprintf(a->rows, sizeof(a->rows), "%.*s/rows", n, a->dir);
 	snprintf(a->plan, sizeof(a->plan), "%.*s/plan.json", n, a->dir);
@@ -244,7 +270,8 @@ static int name_files(struct automatic *a, struct hes_err *err)
 	return 0;
 }
 
-/* What was begun goes on by --resume alone; and where jobs run as other users, the folder is refused now. */
+/* What was begun goes on by --resume alone; and where jobs run as other users, the folder is
+ * refused now. */
 static int choose_folder(struct automatic *a, struct hes_err *err)
 {
 	char output[HES_JOURNAL_PATH_MAX];
@@ -253,9 +280,13 @@ static int choose_folder(struct automatic *a, struct hes_err *err)
 	if (rc)
 		return rc;
 	if (a->o->resume && !is_there(a->dir))
-		return hes_fail(err, -ENOENT, "%s: no such folder, so there is nothing to resume", a->dir);
+		return hes_fail(err, -ENOENT, "%s: no such folder, so there is nothing to resume",
+				a->dir);
 	if (!a->o->resume && (is_there(a->predictor) || is_there(a->plan)))
-		return hes_fail(err, -EEXIST, "%s was begun before; --resume goes on with it, --dir names another folder", a->dir);
+		return hes_fail(
+			err, -EEXIST,
+			"%s was begun before; --resume goes on with it, --dir names another folder",
+			a->dir);
 	if (a->o->dry_run)
 		return 0;
 	rc = hes_folder_create(a->dir, err);
@@ -303,7 +334,8 @@ static int show_gpus(struct automatic *a)
 {
 	struct auto_command c = { .n = 0 };
 
-	auto_explain("Step 1 of 5, gpus: shows what GPUs there are, and which settings cannot be used and why.");
+	auto_explain("Step 1 of 5, gpus: shows what GPUs there are, and which settings cannot be "
+		     "used and why.");
 	auto_add(&c, "gpus");
 	auto_add_option(&c, "--catalogue", a->o->catalogue);
 	return auto_run(&c, a->o->dry_run);
@@ -363,14 +395,21 @@ static int measure(struct automatic *a)
 
 	/* Points with the same shares are one, so there may be fewer than were wanted. */
 	if (!a->lacks && 2 * a->samples >= samples && !is_there(a->profiling)) {
-		auto_explain("Step 2 of 5, profile: not needed. The store has all %zu profiles (workload, batch size, GPU type), and %zu samples "
-			     "of these jobs at SM shares below 100 %%.", a->pairs, a->samples);
+		auto_explain("Step 2 of 5, profile: not needed. The store has all %zu profiles "
+			     "(workload, batch size, GPU type), and %zu samples "
+			     "of these jobs at SM shares below 100 %%.",
+			     a->pairs, a->samples);
 		return 0;
 	}
-	auto_explain("Step 2 of 5, profile: the store lacks %zu of %zu profiles (workload, batch size, GPU type) and has %zu samples of these "
-		     "jobs at SM shares below 100 %%. So each job runs alone%s%s. First, how long this takes:", a->lacks, a->pairs, a->samples,
-		     a->mps ? ", then random ones share a GPU" : "; they cannot share GPUs without MPS",
-		     a->clocks ? ", at several clocks" : ", at the default clock, because clocks cannot be set here");
+	auto_explain("Step 2 of 5, profile: the store lacks %zu of %zu profiles (workload, batch "
+		     "size, GPU type) and has %zu samples of these "
+		     "jobs at SM shares below 100 %%. So each job runs alone%s%s. First, how long "
+		     "this takes:",
+		     a->lacks, a->pairs, a->samples,
+		     a->mps ? ", then random ones share a GPU"
+			    : "; they cannot share GPUs without MPS",
+		     a->clocks ? ", at several clocks"
+			       : ", at the default clock, because clocks cannot be set here");
 	if (!a->o->dry_run && mark_profiling(a))
 		return 1;
 	status = run_profile(a, samples, true);
@@ -385,7 +424,8 @@ static int measure(struct automatic *a)
 /* Whether there is enough to train on; a rehearsal counts what step 2 would add. */
 static bool can_learn(const struct automatic *a)
 {
-	const size_t more = a->o->dry_run ? a->lacks * (a->clocks ? SOLO_CLOCKS : 1) + samples_wanted(a) : 0;
+	const size_t more =
+		a->o->dry_run ? a->lacks * (a->clocks ? SOLO_CLOCKS : 1) + samples_wanted(a) : 0;
 
 	return a->learnable + more >= LEARNT_LEAST;
 }
@@ -395,11 +435,14 @@ static int train(struct automatic *a)
 	struct auto_command c = { .n = 0 };
 
 	if (!can_learn(a)) {
-		auto_explain("Step 3 of 5, train: not possible. The store has %zu sample%s, and fewer than %d teach little. The plan uses a "
-			     "predictor of modelled GPUs with your profiles.", a->learnable, hes_s(a->learnable), LEARNT_LEAST);
+		auto_explain("Step 3 of 5, train: not possible. The store has %zu sample%s, and "
+			     "fewer than %d teach little. The plan uses a "
+			     "predictor of modelled GPUs with your profiles.",
+			     a->learnable, hes_s(a->learnable), LEARNT_LEAST);
 		return 0;
 	}
-	auto_explain("Step 3 of 5, train: learns from the store how long jobs take and what GPUs draw, for every share, clock and set of "
+	auto_explain("Step 3 of 5, train: learns from the store how long jobs take and what GPUs "
+		     "draw, for every share, clock and set of "
 		     "co-runners. The errors are those on samples that were held back.");
 	auto_add(&c, "train");
 	auto_add(&c, "--from-store");
@@ -427,7 +470,8 @@ static int plan(struct automatic *a)
 	char cap[32];
 	int status;
 
-	auto_explain("Step 4 of 5, plan: decides where and in which order jobs run, with which co-runners, shares and clocks. It needs the "
+	auto_explain("Step 4 of 5, plan: decides where and in which order jobs run, with which "
+		     "co-runners, shares and clocks. It needs the "
 		     "profiles as a file.");
 	status = export_rows(a);
 	if (status)
@@ -440,13 +484,16 @@ static int plan(struct automatic *a)
 	auto_add_option(&c, "--policy", "joint");
 	auto_add_option(&c, "--prefer", a->o->prefer);
 	auto_add_option(&c, "--power-cap", a->o->power_cap_w > 0 ? cap : NULL);
-	auto_add_option(&c, "--predictor", is_there(a->predictor) || (a->o->dry_run && can_learn(a)) ? a->predictor : NULL);
+	auto_add_option(&c, "--predictor",
+			is_there(a->predictor) || (a->o->dry_run && can_learn(a)) ? a->predictor
+										  : NULL);
 	auto_add_option(&c, "--profiles", a->rows);
 	auto_add_option(&c, "-o", a->plan);
 	return auto_run(&c, a->o->dry_run);
 }
 
-/* The last run of the plan in this folder; an equal plan elsewhere has runs of its own. @return 0; -ENOENT none */
+/* The last run of the plan in this folder; an equal plan elsewhere has runs of its own. @return 0;
+ * -ENOENT none */
 static int find_run(const struct automatic *a, struct hes_run *out)
 {
 	char path[HES_JOURNAL_PATH_MAX];
@@ -481,11 +528,15 @@ static int carry_out(struct automatic *a)
 	const bool begun = a->o->resume && is_there(a->plan) && !find_run(a, &run);
 
 	if (begun && run.state == HES_RUN_DONE) {
-		auto_explain("Step 5 of 5, run: not needed. Run %" PRId64 " has done all jobs; %s/report.json has the figures.", run.id, run.folder);
+		auto_explain("Step 5 of 5, run: not needed. Run %" PRId64
+			     " has done all jobs; %s/report.json has the figures.",
+			     run.id, run.folder);
 		return 0;
 	}
-	auto_explain("Step 5 of 5, run: carries the plan out on the GPUs and measures joules. The output of the jobs is in %s/plan.run. "
-		     "heshare status shows how far it is.", a->dir);
+	auto_explain("Step 5 of 5, run: carries the plan out on the GPUs and measures joules. The "
+		     "output of the jobs is in %s/plan.run. "
+		     "heshare status shows how far it is.",
+		     a->dir);
 	auto_add(&c, "run");
 	auto_add(&c, a->plan);
 	auto_add_option(&c, "--catalogue", a->o->catalogue);
@@ -505,7 +556,8 @@ static int skip_step(int step, const char *name, const char *file)
 /* @return exit status; *step is the last that began */
 static int take_steps(struct automatic *a, int *step)
 {
-	const bool planned = a->o->resume && is_there(a->plan), trained = planned || (a->o->resume && is_there(a->predictor));
+	const bool planned = a->o->resume && is_there(a->plan),
+		   trained = planned || (a->o->resume && is_there(a->predictor));
 	const char *file = planned ? a->plan : a->predictor;
 	int status = 0;
 
@@ -513,11 +565,20 @@ static int take_steps(struct automatic *a, int *step)
 		if (*step > 1)
 			putchar('\n');
 		switch (*step) {
-		case 1: status = show_gpus(a); break;
-		case 2: status = trained ? skip_step(2, "profile", file) : measure(a); break;
-		case 3: status = trained ? skip_step(3, "train", file) : train(a); break;
-		case 4: status = planned ? skip_step(4, "plan", file) : plan(a); break;
-		default: return carry_out(a);
+		case 1:
+			status = show_gpus(a);
+			break;
+		case 2:
+			status = trained ? skip_step(2, "profile", file) : measure(a);
+			break;
+		case 3:
+			status = trained ? skip_step(3, "train", file) : train(a);
+			break;
+		case 4:
+			status = planned ? skip_step(4, "plan", file) : plan(a);
+			break;
+		default:
+			return carry_out(a);
 		}
 	}
 	--*step;
@@ -537,7 +598,9 @@ static int run_auto(const void *opts, int n_args, char **args)
 		status = take_steps(&a, &step);
 		fflush(stdout);
 		if (status)
-			fprintf(stderr, "heshare auto: step %d of 5 ended with exit status %d; the same command with --resume goes on from there\n",
+			fprintf(stderr,
+				"heshare auto: step %d of 5 ended with exit status %d; the same "
+				"command with --resume goes on from there\n",
 				step, status);
 	}
 	unload(&a);
@@ -551,23 +614,33 @@ const struct command cmd_auto = {
 	.max_args = MAX_ARGS,
 	.max_before = 1,
 	.summary = "profile, train, plan and run in one go, each step explained",
-	.text = "Runs the jobs of JOBS on the GPUs of this machine, from nothing: shows the GPUs, measures what the\n"
-		"store does not know of the jobs (profile), trains a predictor (train), plans (plan), and carries the\n"
-		"plan out (run). Before each step it prints what the step does and why, and the heshare command that\n"
-		"does it; then that command runs. The first command that fails ends auto, with its exit status.\n"
+	.text = "Runs the jobs of JOBS on the GPUs of this machine, from nothing: shows the GPUs, "
+		"measures what the\n"
+		"store does not know of the jobs (profile), trains a predictor (train), plans "
+		"(plan), and carries the\n"
+		"plan out (run). Before each step it prints what the step does and why, and the "
+		"heshare command that\n"
+		"does it; then that command runs. The first command that fails ends auto, with its "
+		"exit status.\n"
 		"\n"
-		"COMMAND is for all jobs, with {workload}, {batch} and {iterations} in it; without it, each job has\n"
-		"its own in JOBS. It must print \"heshare: N iterations\" from time to time, with N counted from its\n"
-		"start. If COMMAND is one word, the shell runs it; else it is a program and its arguments.\n"
+		"COMMAND is for all jobs, with {workload}, {batch} and {iterations} in it; without "
+		"it, each job has\n"
+		"its own in JOBS. It must print \"heshare: N iterations\" from time to time, with "
+		"N counted from its\n"
+		"start. If COMMAND is one word, the shell runs it; else it is a program and its "
+		"arguments.\n"
 		"\n"
-		"Ctrl-C stops the step that runs, and the GPUs are left as they were. --resume goes on in the same\n"
+		"Ctrl-C stops the step that runs, and the GPUs are left as they were. --resume "
+		"goes on in the same\n"
 		"folder.\n"
 		"\n"
-		"Without the right to set clocks, everything is at the default clock. Without MPS, jobs run one at\n"
+		"Without the right to set clocks, everything is at the default clock. Without MPS, "
+		"jobs run one at\n"
 		"a time on a GPU.",
 	.example = "  heshare auto jobs.csv -- ./job.sh {workload} {batch} {iterations}\n"
 		   "  heshare auto jobs.csv --dry-run -- ./job.sh {workload} {batch} {iterations}\n"
-		   "  heshare auto jobs.csv --gpus 0,1 --prefer energy --resume -- ./job.sh {workload} {batch} {iterations}",
+		   "  heshare auto jobs.csv --gpus 0,1 --prefer energy --resume -- ./job.sh "
+		   "{workload} {batch} {iterations}",
 	.opts = auto_opts,
 	.opts_size = sizeof(struct auto_opts),
 	.run = run_auto,

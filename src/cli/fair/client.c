@@ -15,12 +15,14 @@
 
 #define WAIT_MS 5000
 
-static int socket_name(char out[FAIR_SOCKET_MAX], struct hes_err *err, const char *folder, const char *name)
+static int socket_name(char out[FAIR_SOCKET_MAX], struct hes_err *err, const char *folder,
+		       const char *name)
 {
 	if (snprintf(out, FAIR_SOCKET_MAX, "%s%s", folder, name) < FAIR_SOCKET_MAX)
 		return 0;
-	return hes_fail(err, -ENAMETOOLONG, "%s%s: longer than the %d bytes that a socket's name may have", folder, name,
-			FAIR_SOCKET_MAX - 1);
+	return hes_fail(err, -ENAMETOOLONG,
+			"%s%s: longer than the %d bytes that a socket's name may have", folder,
+			name, FAIR_SOCKET_MAX - 1);
 }
 
 /* @return whether the option or the environment names one */
@@ -39,7 +41,8 @@ static bool socket_answers(const char *path)
 	bool answers;
 
 	memcpy(to.sun_path, path, strlen(path));
-	answers = fd >= 0 && (!connect(fd, (const struct sockaddr *)&to, sizeof(to)) || (errno != ENOENT && errno != ECONNREFUSED));
+	answers = fd >= 0 && (!connect(fd, (const struct sockaddr *)&to, sizeof(to)) ||
+			      (errno != ENOENT && errno != ECONNREFUSED));
 	if (fd >= 0)
 		close(fd);
 	return answers;
@@ -51,7 +54,8 @@ int fair_socket_find(const char *given, char out[FAIR_SOCKET_MAX], struct hes_er
 
 	if (named)
 		return socket_name(out, err, "", named);
-	if (folder && *folder && !socket_name(out, NULL, folder, "/heshare/fair.sock") && socket_answers(out))
+	if (folder && *folder && !socket_name(out, NULL, folder, "/heshare/fair.sock") &&
+	    socket_answers(out))
 		return 0;
 	return socket_name(out, err, "", FAIR_SOCKET);
 }
@@ -65,7 +69,8 @@ int fair_socket_own(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err
 	if (!geteuid())
 		return socket_name(out, err, "", FAIR_SOCKET);
 	if (!folder || !*folder)
-		return hes_fail(err, -ENOENT, "XDG_RUNTIME_DIR is not set; name the socket by --socket PATH");
+		return hes_fail(err, -ENOENT,
+				"XDG_RUNTIME_DIR is not set; name the socket by --socket PATH");
 	return socket_name(out, err, folder, "/heshare/fair.sock");
 }
 
@@ -81,8 +86,10 @@ int fair_client_open(const char *path, struct hes_err *err)
 		return fd;
 	rc = -errno;
 	close(fd);
-	return hes_fail(err, rc, "%s: no arbiter answers there (%s); start one with heshare fair serve, or name its --socket", path,
-			strerror(-rc));
+	return hes_fail(err, rc,
+			"%s: no arbiter answers there (%s); start one with heshare fair serve, or "
+			"name its --socket",
+			path, strerror(-rc));
 }
 
 int fair_client_send(int fd, const union fair_message *m, size_t length, struct hes_err *err)
@@ -112,6 +119,7 @@ int fair_client_receive(int fd, union fair_message *out, struct hes_err *err)
 	if (rc)
 		return hes_fail(err, rc, "the arbiter is of another version of heshare");
 	if (out->head.type == FAIR_REFUSED || (out->head.type == FAIR_ANSWER && out->answer.code))
-		return hes_fail(err, out->answer.code < 0 ? out->answer.code : -EPROTO, "%s", out->answer.text);
+		return hes_fail(err, out->answer.code < 0 ? out->answer.code : -EPROTO, "%s",
+				out->answer.text);
 	return 0;
 }

@@ -11,15 +11,18 @@
 
 #define FAIR_SOCKET_MAX 108
 
-/** The arbiter that a client looks for: @given, HESHARE_FAIR_SOCKET, the user's own if one answers there, else root's. */
+/** The arbiter that a client looks for: @given, HESHARE_FAIR_SOCKET, the user's own if one answers
+ * there, else root's. */
 int fair_socket_find(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err *err);
-/** Where an arbiter of this user listens: @given, HESHARE_FAIR_SOCKET, else root's or the user's own. */
+/** Where an arbiter of this user listens: @given, HESHARE_FAIR_SOCKET, else root's or the user's
+ * own. */
 int fair_socket_own(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err *err);
 
 /** @return a descriptor; -ENOENT, -ECONNREFUSED no arbiter is there; -errno */
 int fair_client_open(const char *path, struct hes_err *err);
 int fair_client_send(int fd, const union fair_message *m, size_t length, struct hes_err *err);
-/** Wait for a message, some seconds at most. What the arbiter refuses is an error with its sentence. @return 0; -errno */
+/** Wait for a message, some seconds at most. What the arbiter refuses is an error with its
+ * sentence. @return 0; -errno */
 int fair_client_receive(int fd, union fair_message *out, struct hes_err *err);
 
 #endif

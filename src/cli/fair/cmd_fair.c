@@ -1,5 +1,6 @@
 /*
- * cmd_fair.c - `heshare fair`: share the time of one GPU between tenants, fair in time and in energy.
+ * cmd_fair.c - `heshare fair`: share the time of one GPU between tenants, fair in time and in
+ * energy.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,112 +19,151 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 }
 
 /* Bits of words that take an option, in the order of the actions below. */
-enum { SLICES = 1 << 0, SIMULATE = 1 << 1, RUN = 1 << 2, SERVE = 1 << 3, TOP = 1 << 4, SET = 1 << 5, PROFILE = 1 << 6 };
+enum {
+	SLICES = 1 << 0,
+	SIMULATE = 1 << 1,
+	RUN = 1 << 2,
+	SERVE = 1 << 3,
+	TOP = 1 << 4,
+	SET = 1 << 5,
+	PROFILE = 1 << 6
+};
 
 #define AT(member) .offset = offsetof(struct fair_opts, member)
 
+/* clang-format off */
 static const struct opt fair_opts[] = {
 	{ .heading = "time and parts",
-	  .name = "interval", .words = SLICES | SIMULATE | SERVE, .kind = OPT_TEXT, AT(interval), .arg = "QUANTA|TIME",
-	  .help = "slices: number of quanta to share. simulate, serve: length of an interval, default 200ms" },
+	  .name = "interval", .words = SLICES | SIMULATE | SERVE, .kind = OPT_TEXT, AT(interval),
+	  .arg = "QUANTA|TIME",
+	  .help = "slices: number of quanta to share. simulate, serve: length of an interval, "
+		  "default 200ms" },
 	{ .name = "power", .words = SLICES, .kind = OPT_TEXT, AT(power), .arg = "LIST",
 	  .help = "slices: power of each tenant while it runs, W, with commas" },
 	{ .name = "phi", .words = SLICES | SIMULATE | SERVE | SET, .kind = OPT_DOUBLE, AT(phi),
 	  .given = offsetof(struct fair_opts, phi_given), .arg = "PHI", .def = "0.7", .max = 1,
 	  .help = "guaranteed part of the fair share of time; only policy etf uses it" },
-	{ .name = "weight", .words = SLICES | RUN | SET, .kind = OPT_TEXT, AT(weight), .arg = "LIST",
-	  .help = "slices: weight of each tenant, with commas, 1 if empty. run, set: weight of the tenant" },
+	{ .name = "weight", .words = SLICES | RUN | SET, .kind = OPT_TEXT, AT(weight),
+	  .arg = "LIST",
+	  .help = "slices: weight of each tenant, with commas, 1 if empty. run, set: weight of the "
+		  "tenant" },
 	{ .name = "demand", .words = SLICES, .kind = OPT_TEXT, AT(demand), .arg = "LIST",
 	  .help = "slices: most quanta that each tenant can use, with commas; no limit if empty" },
-	{ .name = "policy", .words = SLICES | SIMULATE | SERVE, .kind = OPT_CHOICE, AT(policy), .arg = "NAME",
-	  .def = "etf", .offer = offer_policies, .help = "what to make fair" },
+	{ .name = "policy", .words = SLICES | SIMULATE | SERVE, .kind = OPT_CHOICE, AT(policy),
+	  .arg = "NAME", .def = "etf", .offer = offer_policies,
+	  .help = "what to make fair" },
 	{ .heading = "simulate",
-	  .name = "duration", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.duration_s), .arg = "SECONDS",
-	  .min = 1e-6, .max = 1e6,
-	  .help = "simulate: length of the replay, seconds; without it, until the last departure, or 60" },
-	{ .name = "quantum", .words = SIMULATE | SERVE, .kind = OPT_TEXT, AT(quantum), .arg = "TIME", .def = "1ms",
+	  .name = "duration", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.duration_s),
+	  .arg = "SECONDS", .min = 1e-6, .max = 1e6,
+	  .help = "simulate: length of the replay, seconds; without it, until the last departure, "
+		  "or 60" },
+	{ .name = "quantum", .words = SIMULATE | SERVE, .kind = OPT_TEXT, AT(quantum),
+	  .arg = "TIME", .def = "1ms",
 	  .help = "simulate, serve: slices are multiples of this" },
-	{ .name = "switch", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.switch_us), .arg = "US", .def = "0",
-	  .max = 1e9, .help = "simulate: GPU time lost when the tenant changes, us" },
-	{ .name = "sweep", .words = SIMULATE, .kind = OPT_TEXT, AT(simulate.sweep), .arg = "LOW:HIGH:STEP",
+	{ .name = "switch", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.switch_us),
+	  .arg = "US", .def = "0", .max = 1e9,
+	  .help = "simulate: GPU time lost when the tenant changes, us" },
+	{ .name = "sweep", .words = SIMULATE, .kind = OPT_TEXT, AT(simulate.sweep),
+	  .arg = "LOW:HIGH:STEP",
 	  .help = "simulate: replay for each phi from LOW to HIGH, such as 0:1:0.1" },
-	{ .name = "every", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.every_s), .arg = "SECONDS", .min = 1e-6,
-	  .max = 1e6, .help = "simulate: print shares over time, in windows of this length; for --csv and --figure "
-		"without it, a hundredth of the duration" },
+	{ .name = "every", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.every_s),
+	  .arg = "SECONDS", .min = 1e-6, .max = 1e6,
+	  .help = "simulate: print shares over time, in windows of this length; for --csv and "
+		  "--figure without it, a hundredth of the duration" },
 	{ .name = "csv", .words = SIMULATE, .kind = OPT_FILE, AT(simulate.csv), .arg = "FILE",
 	  .help = "simulate: write shares over time, or over phi with --sweep, as CSV" },
 	{ .name = "figure", .words = SIMULATE, .kind = OPT_FILE, AT(simulate.figure), .arg = "FILE",
 	  .help = "simulate: draw the same as an SVG file" },
-	{ .name = "seed", .words = SIMULATE, .kind = OPT_U64, AT(simulate.seed), .arg = "N", .def = "1", .max = 0x1p53,
+	{ .name = "seed", .words = SIMULATE, .kind = OPT_U64, AT(simulate.seed), .arg = "N",
+	  .def = "1", .max = 0x1p53,
 	  .help = "simulate: seed of random request times" },
 	{ .heading = "tenants",
-	  .name = "tenant", .words = RUN | PROFILE | SET, .kind = OPT_TEXT, AT(tenant), .arg = "NAME",
-	  .help = "run, profile, set: the name that the command's GPU time is counted under; commands of one user "
-		"with the same name share it" },
+	  .name = "tenant", .words = RUN | PROFILE | SET, .kind = OPT_TEXT, AT(tenant),
+	  .arg = "NAME",
+	  .help = "run, profile, set: the name that the command's GPU time is counted under; "
+		  "commands of one user with the same name share it" },
 	{ .name = "user", .words = SET, .kind = OPT_TEXT, AT(user), .arg = "USER",
 	  .help = "set: user name or number, if several users have a tenant of this name" },
-	{ .name = "clock", .words = RUN | PROFILE, .kind = OPT_TEXT, AT(clock), .arg = "MHZ", .help = "run: SM "
-		"clock while it has the GPU, MHz; without it, the driver chooses. profile: clocks to measure, "
-		"with commas; 0: the driver chooses" },
-	{ .name = "socket", .words = RUN | SERVE | TOP | SET, .kind = OPT_FILE, AT(socket), .arg = "PATH",
-	  .help = "run, serve, top, set: where the arbiter listens; without it $HESHARE_FAIR_SOCKET, "
-		"$XDG_RUNTIME_DIR/heshare/fair.sock or /run/heshare/fair.sock" },
+	{ .name = "clock", .words = RUN | PROFILE, .kind = OPT_TEXT, AT(clock), .arg = "MHZ",
+	  .help = "run: SM clock while it has the GPU, MHz; without it, the driver chooses. "
+		  "profile: clocks to measure, with commas; 0: the driver chooses" },
+	{ .name = "socket", .words = RUN | SERVE | TOP | SET, .kind = OPT_FILE, AT(socket),
+	  .arg = "PATH",
+	  .help = "run, serve, top, set: where the arbiter listens; without it "
+		  "$HESHARE_FAIR_SOCKET, $XDG_RUNTIME_DIR/heshare/fair.sock or "
+		  "/run/heshare/fair.sock" },
 	{ .heading = "serve",
-	  .name = "gpus", .words = SERVE | SET | PROFILE, .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
-	  .help = "serve: GPUs to share: all, or indices, UUIDs, PCI addresses with commas; without it, all. set: "
-		"one of them. profile: the one to measure on, 0 without it" },
+	  .name = "gpus", .words = SERVE | SET | PROFILE, .letter = 'g', .kind = OPT_TEXT, AT(gpus),
+	  .arg = "LIST",
+	  .help = "serve: GPUs to share: all, or indices, UUIDs, PCI addresses with commas; "
+		  "without it, all. set: one of them. profile: the one to measure on, 0 without "
+		  "it" },
 	{ .name = "allow", .words = SERVE, .kind = OPT_TEXT, AT(allow), .arg = "LIST",
-	  .help = "serve: who may connect besides root and this user: USER or @GROUP, with commas" },
-	{ .name = "max-weight", .words = SERVE, .kind = OPT_DOUBLE, AT(max_weight), .arg = "W", .def = "1",
-	  .min = HES_FAIR_MIN_NUMBER, .max = HES_FAIR_MAX_NUMBER,
-	  .help = "serve: highest weight that users may request; root, this user and set may exceed it" },
-	{ .name = "patience", .words = SERVE, .kind = OPT_DOUBLE, AT(patience), .arg = "S", .def = "2", .min = 0.001,
-	  .max = 3600, .help = "serve: take the GPU from a tenant that does not release it, after this time, seconds" },
-	{ .name = "profile-for", .words = SERVE, .kind = OPT_DOUBLE, AT(profile_for), .arg = "S", .def = "5",
-	  .max = 3600,
-	  .help = "serve: let a new tenant run alone for this time, uncharged, to measure its power, seconds; 0: do not" },
-	{ .name = "store", .words = SERVE | PROFILE, .letter = 's', .kind = OPT_FILE, AT(store), .arg = "FILE",
+	  .help = "serve: who may connect besides root and this user: USER or @GROUP, with "
+		  "commas" },
+	{ .name = "max-weight", .words = SERVE, .kind = OPT_DOUBLE, AT(max_weight), .arg = "W",
+	  .def = "1", .min = HES_FAIR_MIN_NUMBER, .max = HES_FAIR_MAX_NUMBER,
+	  .help = "serve: highest weight that users may request; root, this user and set may "
+		  "exceed it" },
+	{ .name = "patience", .words = SERVE, .kind = OPT_DOUBLE, AT(patience), .arg = "S",
+	  .def = "2", .min = 0.001, .max = 3600,
+	  .help = "serve: take the GPU from a tenant that does not release it, after this time, "
+		  "seconds" },
+	{ .name = "profile-for", .words = SERVE, .kind = OPT_DOUBLE, AT(profile_for), .arg = "S",
+	  .def = "5", .max = 3600,
+	  .help = "serve: let a new tenant run alone for this time, uncharged, to measure its "
+		  "power, seconds; 0: do not" },
+	{ .name = "store", .words = SERVE | PROFILE, .letter = 's', .kind = OPT_FILE, AT(store),
+		.arg = "FILE",
 	  .help = "serve, profile: store with the powers of tenants; without it " CLI_STORE_PLACE },
-	{ .name = "catalogue", .words = SERVE | PROFILE, .kind = OPT_FILE, AT(catalogue), .arg = "FILE",
-	  .help = "serve, profile: add the GPU types of this YAML file; a row replaces the one of the same name" },
+	{ .name = "catalogue", .words = SERVE | PROFILE, .kind = OPT_FILE, AT(catalogue),
+	  .arg = "FILE",
+	  .help = "serve, profile: add the GPU types of this YAML file; a row replaces the one of "
+		  "the same name" },
 	{ .name = "no-clocks", .words = SERVE, .kind = OPT_FLAG, AT(no_clocks),
 	  .help = "serve: do not set the clocks that tenants request" },
 	{ .heading = "output",
-	  .name = "once", .words = TOP, .kind = OPT_FLAG, AT(once), .help = "top: print once, also on a terminal" },
+	  .name = "once", .words = TOP, .kind = OPT_FLAG, AT(once),
+	  .help = "top: print once, also on a terminal" },
 	{ .name = "list", .words = PROFILE, .kind = OPT_FLAG, AT(list),
 	  .help = "profile: print the powers in the store" },
-	{ .name = "json", .words = SLICES | SIMULATE | SERVE | TOP | PROFILE, .kind = OPT_FLAG, AT(json),
+	{ .name = "json", .words = SLICES | SIMULATE | SERVE | TOP | PROFILE, .kind = OPT_FLAG,
+	  AT(json),
 	  .help = "print one JSON document; serve: one for each event" },
 	{ 0 }
 };
+/* clang-format on */
 
 /* One row for each word: its operands and its function. */
 static const struct fair_action {
 	const char *word;
-	int         min_args, max_args;
-	int       (*run)(const struct fair_opts *o, int n_args, char **args);
+	int min_args, max_args;
+	int (*run)(const struct fair_opts *o, int n_args, char **args);
 	const char *usage; /* of its operands */
 } actions[] = {
 	{ "slices", 0, 0, fair_slices, "" },
 	{ "simulate", 1, 1, fair_simulate, "TENANTS" },
-	{ "run", 1, FAIR_MAX_ARGS, fair_run, "--tenant NAME [--weight W] [--clock MHZ] [--socket PATH] -- COMMAND [ARGUMENT]..." },
+	{ "run", 1, FAIR_MAX_ARGS, fair_run,
+	  "--tenant NAME [--weight W] [--clock MHZ] [--socket PATH] -- COMMAND [ARGUMENT]..." },
 	{ "serve", 0, 0, fair_serve, "" },
 	{ "top", 0, 0, fair_top, "" },
 	{ "set", 0, 0, fair_set, "" },
-	{ "profile", 0, FAIR_MAX_ARGS, fair_profile, "--tenant NAME --clock LIST -- COMMAND [ARGUMENT]..." },
+	{ "profile", 0, FAIR_MAX_ARGS, fair_profile,
+	  "--tenant NAME --clock LIST -- COMMAND [ARGUMENT]..." },
 };
 
 #define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
 
 /* The words of the rows above, for completion and for "did you mean". */
-static const char *const fair_words[N_ACTIONS + 1] = { "slices", "simulate", "run", "serve", "top", "set", "profile", NULL };
+static const char *const fair_words[N_ACTIONS + 1] = { "slices", "simulate", "run",     "serve",
+						       "top",    "set",      "profile", NULL };
 
 static int unknown_action(const char *word)
 {
 	const char *near = opt_nearest(word, fair_words, N_ACTIONS);
 
-	fprintf(stderr, "heshare fair: nothing called \"%.60s\"%s%s%s; there is ", word, near ? " (did you mean " : "", near ? near : "",
-		near ? "?)" : "");
+	fprintf(stderr, "heshare fair: nothing called \"%.60s\"%s%s%s; there is ", word,
+		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 	for (size_t i = 0; i < N_ACTIONS; i++)
 		fprintf(stderr, "%s%s", fair_words[i], i + 1 < N_ACTIONS ? ", " : "\n");
 	return 2;
@@ -138,8 +178,9 @@ static int run_fair(const void *opts, int n_args, char **args)
 			continue;
 		if (n_args - 1 >= a->min_args && n_args - 1 <= a->max_args)
 			return a->run(opts, n_args - 1, args + 1);
-		fprintf(stderr, "heshare fair: %s; usage: heshare fair %s%s%s\n", n_args - 1 < a->min_args ? "missing operand" : "too many operands",
-			a->word, *a->usage ? " " : "", a->usage);
+		fprintf(stderr, "heshare fair: %s; usage: heshare fair %s%s%s\n",
+			n_args - 1 < a->min_args ? "missing operand" : "too many operands", a->word,
+			*a->usage ? " " : "", a->usage);
 		return 2;
 	}
 	return unknown_action(args[0]);
@@ -152,41 +193,59 @@ const struct command cmd_fair = {
 	.max_args = FAIR_MAX_ARGS,
 	.words = fair_words,
 	.summary = "share a GPU over time between tenants, fair in time and in energy",
-	.text = "slices: computes how many quanta of an interval each tenant gets (Energy-Time Fairness, Liang et\n"
-		"al., SEC 2023). Each tenant is guaranteed the part phi of its fair share of time. The other quanta\n"
+	.text = "slices: computes how many quanta of an interval each tenant gets (Energy-Time "
+		"Fairness, Liang et\n"
+		"al., SEC 2023). Each tenant is guaranteed the part phi of its fair share of time. "
+		"The other quanta\n"
 		"go, one by one, to the tenant with the least energy so far for its weight.\n"
 		"\n"
-		"Policies. etf: as above. time: equal time for equal weights, whatever the powers. energy: equal\n"
+		"Policies. etf: as above. time: equal time for equal weights, whatever the powers. "
+		"energy: equal\n"
 		"energy for equal weights, as etf with phi 0.\n"
 		"\n"
-		"Fairness of time is the least time of a tenant divided by the greatest, each relative to the weight;\n"
-		"1 is equal. Fairness of energy is the same for energy. System fairness is the lesser of both.\n"
-		"phi_fair is the greatest phi at which energy can still be equal. Energy is in W times quanta:\n"
+		"Fairness of time is the least time of a tenant divided by the greatest, each "
+		"relative to the weight;\n"
+		"1 is equal. Fairness of energy is the same for energy. System fairness is the "
+		"lesser of both.\n"
+		"phi_fair is the greatest phi at which energy can still be equal. Energy is in W "
+		"times quanta:\n"
 		"joules if a quantum is a second.\n"
 		"\n"
-		"simulate: replays tenants on a virtual clock through the run queue, and prints the time, energy,\n"
-		"throughput and latency of each. It needs no GPU. TENANTS is a CSV file with a row for each tenant:\n"
-		"its power and, optionally, request time, rate, weight, arrival and departure. See\n"
+		"simulate: replays tenants on a virtual clock through the run queue, and prints "
+		"the time, energy,\n"
+		"throughput and latency of each. It needs no GPU. TENANTS is a CSV file with a row "
+		"for each tenant:\n"
+		"its power and, optionally, request time, rate, weight, arrival and departure. "
+		"See\n"
 		"docs/formats/tenants.md.\n"
 		"\n"
-		"run: starts the unmodified COMMAND as a tenant. A preloaded library delays its CUDA launches while\n"
-		"other tenants have the GPU. Without an arbiter the command runs unscheduled, and the library tries\n"
-		"to connect every second. Static and setuid programs cannot be scheduled. The exit status is the\n"
+		"run: starts the unmodified COMMAND as a tenant. A preloaded library delays its "
+		"CUDA launches while\n"
+		"other tenants have the GPU. Without an arbiter the command runs unscheduled, and "
+		"the library tries\n"
+		"to connect every second. Static and setuid programs cannot be scheduled. The exit "
+		"status is the\n"
 		"command's.\n"
 		"\n"
-		"serve: starts the arbiter. It gives one tenant at a time a lease, the right to run, for its slice.\n"
-		"It divides each interval by the powers that it measures. If it may set clocks, it sets a tenant's\n"
-		"clock before its lease. At its end the clocks are restored, by the guard if it is killed.\n"
+		"serve: starts the arbiter. It gives one tenant at a time a lease, the right to "
+		"run, for its slice.\n"
+		"It divides each interval by the powers that it measures. If it may set clocks, it "
+		"sets a tenant's\n"
+		"clock before its lease. At its end the clocks are restored, by the guard if it is "
+		"killed.\n"
 		"Stop it by Ctrl-C or SIGTERM; tenants then keep running unscheduled.\n"
 		"\n"
-		"top: shows what each tenant uses now and has used since it came; on a terminal once a second.\n"
+		"top: shows what each tenant uses now and has used since it came; on a terminal "
+		"once a second.\n"
 		"\n"
 		"set: changes phi, or the weight of a tenant; for root and the arbiter's user.\n"
 		"\n"
-		"profile: runs COMMAND alone at each clock until its power was measured for five seconds, and\n"
+		"profile: runs COMMAND alone at each clock until its power was measured for five "
+		"seconds, and\n"
 		"stores the power. See docs/fairness.md.",
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
-		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand ,300 --json\n"
+		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand "
+		   ",300 --json\n"
 		   "  heshare fair simulate tenants.csv --phi 0.7 --duration 30\n"
 		   "  heshare fair simulate tenants.csv --sweep 0:1:0.05 --figure phi.svg\n"
 		   "  heshare fair serve --gpus 0 --phi 0.7 --allow @gpu-users\n"

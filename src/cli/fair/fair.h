@@ -1,5 +1,6 @@
 /*
- * fair.h - the options of `heshare fair`, and a function for each of its words. cmd_fair.c has the tables.
+ * fair.h - the options of `heshare fair`, and a function for each of its words. cmd_fair.c has the
+ * tables.
  */
 #ifndef HES_CLI_FAIR_FAIR_H
 #define HES_CLI_FAIR_FAIR_H
@@ -8,45 +9,48 @@
 #include <stdint.h>
 
 struct fair_simulate_opts {
-	double      duration_s; /* 0: not given */
-	double      switch_us;
-	double      every_s;    /* 0: not given */
-	const char *sweep;      /* LOW:HIGH:STEP; NULL: not given */
+	double duration_s; /* 0: not given */
+	double switch_us;
+	double every_s;    /* 0: not given */
+	const char *sweep; /* LOW:HIGH:STEP; NULL: not given */
 	const char *csv, *figure;
-	uint64_t    seed;
+	uint64_t seed;
 };
 
 struct fair_opts {
-	const char *interval; /* of slices, quanta; of simulate and serve, a time. NULL: not given */
-	double      phi;
+	const char
+		*interval; /* of slices, quanta; of simulate and serve, a time. NULL: not given */
+	double phi;
 	const char *phi_given;
-	const char *power;    /* lists, commas between values; NULL: not given */
+	const char *power; /* lists, commas between values; NULL: not given */
 	const char *weight;
 	const char *demand;
 	const char *policy;
-	bool        json;
+	bool json;
 	const char *tenant;
 	const char *socket;
-	const char *clock;    /* MHz; of profile a list. NULL: none */
+	const char *clock; /* MHz; of profile a list. NULL: none */
 	const char *gpus;
 	const char *allow;
 	const char *store, *catalogue;
-	double      patience, profile_for; /* s */
-	double      max_weight;
-	const char *user;     /* of the tenant to set; NULL: not given */
-	bool        no_clocks, once, list;
+	double patience, profile_for; /* s */
+	double max_weight;
+	const char *user; /* of the tenant to set; NULL: not given */
+	bool no_clocks, once, list;
 	const char *quantum;
 	struct fair_simulate_opts simulate;
 };
 
-/* A function a word of `heshare fair`. @args are the operands after the word. @return exit status */
+/* A function a word of `heshare fair`. @args are the operands after the word. @return exit status
+ */
 
 /** Slices of an interval from numbers. */
 int fair_slices(const struct fair_opts *o, int n_args, char **args);
 /** Replays the tenants of a file on a virtual clock. */
 int fair_simulate(const struct fair_opts *o, int n_args, char **args);
 
-/** Become a command whose launches an arbiter schedules. @return exit status, when it could not be started */
+/** Become a command whose launches an arbiter schedules. @return exit status, when it could not be
+ * started */
 int fair_run(const struct fair_opts *o, int n_args, char **args);
 
 /** Be the arbiter of GPUs until SIGINT or SIGTERM. */

@@ -1,8 +1,9 @@
 /*
- * fair_profile.c - `heshare fair profile`: measure the power of a command alone on a GPU at each clock; see fair.h.
+ * fair_profile.c - `heshare fair profile`: measure the power of a command alone on a GPU at each
+ * clock; see fair.h.
  *
- * Five seconds of GPU time are measured in parts, and again if the parts differ too much. Parts in which the GPU
- * was idle do not count.
+ * Five seconds of GPU time are measured in parts, and again if the parts differ too much. Parts in
+ * which the GPU was idle do not count.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +31,7 @@
 #define MAX_CLOCKS 64
 #define MAX_PARTS  64
 #define PART_S     0.5
-#define REFRESHES  5     /* of the sensor in a part */
+#define REFRESHES  5 /* of the sensor in a part */
 #define MEASURE_S  5.0
 #define STEADY_CV  0.05
 #define ROUNDS     3
@@ -41,24 +42,26 @@
 
 struct measuring {
 	struct hes_devices *devices;
-	size_t              gpu;
+	size_t gpu;
 	struct hes_device_info info;
-	struct hes_guard   *guard;
-	struct hes_meter   *meter;
-	struct hes_child    child;   /* zero: none runs */
-	const char *const  *argv;
-	char                variable[128];
-	struct hes_store   *store;
-	char                folder[PATH_MAX];
-	bool                json;
-	unsigned            started;
-	unsigned            idle_ends; /* of the command in a row, the GPU never busy meanwhile */
+	struct hes_guard *guard;
+	struct hes_meter *meter;
+	struct hes_child child; /* zero: none runs */
+	const char *const *argv;
+	char variable[128];
+	struct hes_store *store;
+	char folder[PATH_MAX];
+	bool json;
+	unsigned started;
+	unsigned idle_ends; /* of the command in a row, the GPU never busy meanwhile */
 };
 
 static int command_start(struct measuring *m, struct hes_err *err)
 {
 	const char *variables[] = { m->variable, NULL };
-	const struct hes_launch l = { .argv = m->argv, .variables = variables, .output_fd = STDERR_FILENO };
+	const struct hes_launch l = { .argv = m->argv,
+				      .variables = variables,
+				      .output_fd = STDERR_FILENO };
 	int rc = hes_guard_hold(m->guard, &l, &m->child, err);
 
 	m->started++;
@@ -95,10 +98,13 @@ static int command_keep(struct measuring *m, struct hes_err *err)
 	if (rc < 0)
 		return rc;
 	if (rc > 0 && end.code)
-		return hes_fail(err, -ECHILD, "%s: the command ended with status %d", m->argv[0], end.code);
+		return hes_fail(err, -ECHILD, "%s: the command ended with status %d", m->argv[0],
+				end.code);
 	m->idle_ends += rc > 0;
 	if (m->idle_ends > IDLE_ENDS)
-		return hes_fail(err, -ECHILD, "%s: the command ended %u times without keeping GPU %zu busy; give one that uses it for seconds",
+		return hes_fail(err, -ECHILD,
+				"%s: the command ended %u times without keeping GPU %zu busy; give "
+				"one that uses it for seconds",
 				m->argv[0], m->idle_ends, m->gpu);
 	return m->child.id.pid ? 0 : command_start(m, err);
 }
@@ -107,7 +113,8 @@ static bool gpu_is_busy(const struct measuring *m)
 {
 	struct hes_reading r;
 
-	return !hes_device_read(m->devices, m->gpu, HES_HAS_UTILISATION, &r, NULL) && (!(r.has & HES_HAS_UTILISATION) || r.busy_pct > 0);
+	return !hes_device_read(m->devices, m->gpu, HES_HAS_UTILISATION, &r, NULL) &&
+	       (!(r.has & HES_HAS_UTILISATION) || r.busy_pct > 0);
 }
 
 /* @return 0 and the mean power of a part, NaN where the GPU was not busy */
@@ -154,9 +161,11 @@ static double parts_cv(const double *w, size_t n)
 }
 
 /* Five seconds with the GPU at work; the first part warms up. */
-static int round_measure(struct measuring *m, double give_up_s, struct hes_tenant_power *p, struct hes_err *err)
+static int round_measure(struct measuring *m, double give_up_s, struct hes_tenant_power *p,
+			 struct hes_err *err)
 {
-	double seconds = fmax(PART_S, REFRESHES * hes_meter_period_s(m->meter)), watts[MAX_PARTS], one;
+	double seconds = fmax(PART_S, REFRESHES * hes_meter_period_s(m->meter)), watts[MAX_PARTS],
+	       one;
 	size_t need = (size_t)ceil(MEASURE_S / seconds), n = 0;
 	bool warm = false;
 	int rc = 0;
@@ -164,8 +173,10 @@ static int round_measure(struct measuring *m, double give_up_s, struct hes_tenan
 	while (!rc && n < need && n < MAX_PARTS) {
 		rc = part_measure(m, seconds, &one, err);
 		if (!rc && hes_monotonic_s() > give_up_s)
-			rc = hes_fail(err, -ETIME, "%s: not %g s of GPU time in %g s; is it a program that uses GPU %zu?", m->argv[0], MEASURE_S,
-				      PATIENCE_S, m->gpu);
+			rc = hes_fail(err, -ETIME,
+				      "%s: not %g s of GPU time in %g s; is it a program that uses "
+				      "GPU %zu?",
+				      m->argv[0], MEASURE_S, PATIENCE_S, m->gpu);
 		if (!rc && !isnan(one) && warm)
 			watts[n++] = one;
 		warm |= !rc && !isnan(one);
@@ -184,23 +195,26 @@ static void power_print(const struct hes_tenant_power *p)
 	if (p->clock_mhz)
 		snprintf(clock, sizeof(clock), "%" PRIu32, p->clock_mhz);
 	hes_visible_put(stdout, 20, p->tenant);
-	printf(" %6" PRIu32 " %-14s %6s %8.1f %7.1f %8.1f  %s\n", p->uid, p->gpu_type, clock, p->power_w, 100 * p->cv,
-	       p->seconds, when);
+	printf(" %6" PRIu32 " %-14s %6s %8.1f %7.1f %8.1f  %s\n", p->uid, p->gpu_type, clock,
+	       p->power_w, 100 * p->cv, p->seconds, when);
 }
 
 static json_t *power_json(const struct hes_tenant_power *p)
 {
-	return json_pack("{s:s, s:I, s:s, s:I, s:f, s:f, s:f, s:I}", "tenant", p->tenant, "uid", (json_int_t)p->uid, "gpu_type", p->gpu_type,
-			 "clock_mhz", (json_int_t)p->clock_mhz, "power_w", p->power_w, "cv", p->cv, "seconds", p->seconds, "at_us",
-			 (json_int_t)p->at_us);
+	return json_pack("{s:s, s:I, s:s, s:I, s:f, s:f, s:f, s:I}", "tenant", p->tenant, "uid",
+			 (json_int_t)p->uid, "gpu_type", p->gpu_type, "clock_mhz",
+			 (json_int_t)p->clock_mhz, "power_w", p->power_w, "cv", p->cv, "seconds",
+			 p->seconds, "at_us", (json_int_t)p->at_us);
 }
 
 static void powers_head(void)
 {
-	printf("%-20s %6s %-14s %6s %8s %7s %8s  %s\n", "tenant", "uid", "gpu type", "MHz", "W", "cv %", "s", "measured (UTC)");
+	printf("%-20s %6s %-14s %6s %8s %7s %8s  %s\n", "tenant", "uid", "gpu type", "MHz", "W",
+	       "cv %", "s", "measured (UTC)");
 }
 
-static int clock_measure(struct measuring *m, uint32_t mhz, struct hes_tenant_power *p, struct hes_err *err)
+static int clock_measure(struct measuring *m, uint32_t mhz, struct hes_tenant_power *p,
+			 struct hes_err *err)
 {
 	double give_up_s = hes_monotonic_s() + PATIENCE_S;
 	int rc = mhz ? hes_guard_lock_clock(m->guard, m->devices, m->gpu, mhz, err)
@@ -218,13 +232,15 @@ static int clock_measure(struct measuring *m, uint32_t mhz, struct hes_tenant_po
 	return rc ? rc : hes_store_keep_tenant_power(m->store, p, err);
 }
 
-static int clocks_measure(struct measuring *m, const char *tenant, const uint32_t *clocks, size_t n, json_t *doc, struct hes_err *err)
+static int clocks_measure(struct measuring *m, const char *tenant, const uint32_t *clocks, size_t n,
+			  json_t *doc, struct hes_err *err)
 {
 	struct hes_tenant_power p = { .uid = getuid() };
 	int rc = 0;
 
 	snprintf(p.tenant, sizeof(p.tenant), "%s", tenant);
-	snprintf(p.gpu_type, sizeof(p.gpu_type), "%.*s", (int)sizeof(p.gpu_type) - 1, *m->info.type ? m->info.type : m->info.name);
+	snprintf(p.gpu_type, sizeof(p.gpu_type), "%.*s", (int)sizeof(p.gpu_type) - 1,
+		 *m->info.type ? m->info.type : m->info.name);
 	if (!m->json)
 		powers_head();
 	for (size_t i = 0; !rc && i < n; i++) {
@@ -271,8 +287,8 @@ static int gpu_choose(struct measuring *m, const struct fair_opts *o, struct hes
 	return rc;
 }
 
-static int measuring_run(struct measuring *m, const struct fair_opts *o, const uint32_t *clocks, size_t n, json_t *doc,
-			 struct hes_err *err)
+static int measuring_run(struct measuring *m, const struct fair_opts *o, const uint32_t *clocks,
+			 size_t n, json_t *doc, struct hes_err *err)
 {
 	int rc = gpu_choose(m, o, err), undone = 0;
 
@@ -341,9 +357,14 @@ static int options_check(const struct fair_opts *o, int n_args, struct hes_err *
 	if (o->list)
 		return n_args ? hes_fail(err, -EINVAL, "--list takes no command") : 0;
 	if (!o->tenant || !*o->tenant || strlen(o->tenant) >= HES_TENANT_NAME)
-		return hes_fail(err, -EINVAL, "--tenant: give the name that the arbiter will know the command by, 1 to %d bytes",
+		return hes_fail(err, -EINVAL,
+				"--tenant: give the name that the arbiter will know the command "
+				"by, 1 to %d bytes",
 				HES_TENANT_NAME - 1);
-	return n_args ? 0 : hes_fail(err, -EINVAL, "no command; usage: heshare fair profile --tenant NAME --clock LIST -- COMMAND");
+	return n_args ? 0
+		      : hes_fail(err, -EINVAL,
+				 "no command; usage: heshare fair profile --tenant NAME --clock "
+				 "LIST -- COMMAND");
 }
 
 int fair_profile(const struct fair_opts *o, int n_args, char **args)

@@ -1,8 +1,8 @@
 /*
  * fair_run.c - `heshare fair run`: run a command as a tenant of an arbiter; see fair.h.
  *
- * The command is started with the preload library (interpose/), which reads the name of the tenant from the
- * environment.
+ * The command is started with the preload library (interpose/), which reads the name of the tenant
+ * from the environment.
  */
 #include <elf.h>
 #include <errno.h>
@@ -35,7 +35,8 @@ static void run_warn(const char *sentence)
 
 /* --- the library --- */
 
-/* The library next to the installed program, or in the build. @return whether @out is the library */
+/* The library next to the installed program, or in the build. @return whether @out is the library
+ */
 static bool library_find(char out[PATH_MAX])
 {
 	static const char *const places[] = { FAIR_LIBRARY_PLACE, "../../interpose/" LIBRARY };
@@ -51,7 +52,8 @@ static bool library_find(char out[PATH_MAX])
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		bool whole = places[i][0] == '/';
 
-		if (snprintf(name, sizeof(name), "%s%s%s", whole ? "" : program, whole ? "" : "/", places[i]) < (int)sizeof(name) &&
+		if (snprintf(name, sizeof(name), "%s%s%s", whole ? "" : program, whole ? "" : "/",
+			     places[i]) < (int)sizeof(name) &&
 		    realpath(name, out) && access(out, R_OK) == 0)
 			return true;
 	}
@@ -66,8 +68,12 @@ static int library_preload(const char *library, struct hes_err *err)
 	int rc = 0;
 
 	if (strpbrk(library, ": \t\n"))
-		return hes_fail(err, -EINVAL, "%s: a name with blanks or colons cannot be preloaded; set HESHARE_FAIR_LIBRARY to another", library);
-	if (asprintf(&all, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") < 0)
+		return hes_fail(err, -EINVAL,
+				"%s: a name with blanks or colons cannot be preloaded; set "
+				"HESHARE_FAIR_LIBRARY to another",
+				library);
+	if (asprintf(&all, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") <
+	    0)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	if (setenv("LD_PRELOAD", all, 1))
 		rc = hes_fail(err, -errno, "LD_PRELOAD: %s", strerror(errno));
@@ -83,11 +89,13 @@ static bool program_is_static(int fd)
 	Elf64_Ehdr h;
 	Elf64_Phdr p;
 
-	if (pread(fd, &h, sizeof(h), 0) != sizeof(h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    (h.e_type != ET_EXEC && h.e_type != ET_DYN) || h.e_phentsize != sizeof(p))
+	if (pread(fd, &h, sizeof(h), 0) != sizeof(h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    h.e_ident[EI_CLASS] != ELFCLASS64 || (h.e_type != ET_EXEC && h.e_type != ET_DYN) ||
+	    h.e_phentsize != sizeof(p))
 		return false;
 	for (unsigned i = 0; i < h.e_phnum; i++)
-		if (pread(fd, &p, sizeof(p), (off_t)(h.e_phoff + i * sizeof(p))) != sizeof(p) || p.p_type == PT_INTERP)
+		if (pread(fd, &p, sizeof(p), (off_t)(h.e_phoff + i * sizeof(p))) != sizeof(p) ||
+		    p.p_type == PT_INTERP)
 			return false;
 	return true;
 }
@@ -103,7 +111,8 @@ static void program_check(const char *path)
 	if (fd < 0)
 		return;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
-		if (((st.st_mode & S_ISUID) && st.st_uid != getuid()) || ((st.st_mode & S_ISGID) && st.st_gid != getgid()))
+		if (((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
+		    ((st.st_mode & S_ISGID) && st.st_gid != getgid()))
 			why = "changes its user or group, so nothing can be preloaded";
 		else if (program_is_static(fd))
 			why = "is a static program, so nothing can be preloaded";
@@ -126,8 +135,9 @@ static bool program_find(const char *name, char out[PATH_MAX])
 	for (const char *at = path;; at++) {
 		size_t n = strcspn(at, ":");
 
-		if (snprintf(out, PATH_MAX, "%.*s%s%s", (int)n, at, n ? "/" : "", name) < PATH_MAX && access(out, X_OK) == 0 &&
-		    stat(out, &st) == 0 && S_ISREG(st.st_mode))
+		if (snprintf(out, PATH_MAX, "%.*s%s%s", (int)n, at, n ? "/" : "", name) <
+			    PATH_MAX &&
+		    access(out, X_OK) == 0 && stat(out, &st) == 0 && S_ISREG(st.st_mode))
 			return true;
 		at += n;
 		if (!*at)
@@ -142,10 +152,13 @@ static int tenant_check(const char *name, struct hes_err *err)
 	size_t n = strlen(name);
 
 	if (!n || n >= FAIR_NAME_MAX)
-		return hes_fail(err, -EINVAL, "--tenant: a name has 1 to %d bytes, not %zu", FAIR_NAME_MAX - 1, n);
+		return hes_fail(err, -EINVAL, "--tenant: a name has 1 to %d bytes, not %zu",
+				FAIR_NAME_MAX - 1, n);
 	for (size_t i = 0; i < n; i++)
 		if (hes_utf8_is_control(name + i))
-			return hes_fail(err, -EINVAL, "--tenant: byte %zu of the name is a control character", i + 1);
+			return hes_fail(err, -EINVAL,
+					"--tenant: byte %zu of the name is a control character",
+					i + 1);
 	return hes_is_utf8(name) ? 0 : hes_fail(err, -EINVAL, "--tenant: the name is not UTF-8");
 }
 
@@ -157,7 +170,9 @@ static void socket_check(const char *path)
 
 	memcpy(to.sun_path, path, strlen(path));
 	if (fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof(to)) && errno != EAGAIN) {
-		snprintf(line, sizeof(line), "no arbiter at %s (%s): the command runs unscheduled until there is one", path, strerror(errno));
+		snprintf(line, sizeof(line),
+			 "no arbiter at %s (%s): the command runs unscheduled until there is one",
+			 path, strerror(errno));
 		run_warn(line);
 	}
 	if (fd >= 0)
@@ -172,12 +187,15 @@ static int tenant_export(const struct fair_opts *o, const char *socket_path, str
 	int rc = o->clock ? hes_parse_u32("--clock", o->clock, 0, 100000, &mhz, err) : 0;
 
 	if (!rc && o->weight)
-		rc = hes_parse_double("--weight", o->weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER, &weight, err);
+		rc = hes_parse_double("--weight", o->weight, HES_FAIR_MIN_NUMBER,
+				      HES_FAIR_MAX_NUMBER, &weight, err);
 	if (rc)
 		return rc;
 	snprintf(clock, sizeof(clock), "%u", mhz);
-	if (setenv("HESHARE_FAIR_TENANT", o->tenant, 1) || setenv("HESHARE_FAIR_SOCKET", socket_path, 1) ||
-	    setenv("HESHARE_FAIR_WEIGHT", o->weight ? o->weight : "1", 1) || setenv("HESHARE_FAIR_CLOCK", clock, 1))
+	if (setenv("HESHARE_FAIR_TENANT", o->tenant, 1) ||
+	    setenv("HESHARE_FAIR_SOCKET", socket_path, 1) ||
+	    setenv("HESHARE_FAIR_WEIGHT", o->weight ? o->weight : "1", 1) ||
+	    setenv("HESHARE_FAIR_CLOCK", clock, 1))
 		rc = hes_fail(err, -errno, "the environment: %s", strerror(errno));
 	return rc;
 }
@@ -185,12 +203,17 @@ static int tenant_export(const struct fair_opts *o, const char *socket_path, str
 static int run_prepare(const struct fair_opts *o, struct hes_err *err)
 {
 	char library[PATH_MAX], path[FAIR_SOCKET_MAX];
-	int rc = o->tenant ? tenant_check(o->tenant, err) : hes_fail(err, -EINVAL, "--tenant is missing: the name that the arbiter counts the command under");
+	int rc = o->tenant ? tenant_check(o->tenant, err)
+			   : hes_fail(err, -EINVAL,
+				      "--tenant is missing: the name that the arbiter counts the "
+				      "command under");
 
 	if (!rc && fair_socket_find(o->socket, path, err))
 		rc = -EINVAL;
 	if (!rc && !library_find(library))
-		rc = hes_fail(err, -ENOENT, "%s is not found: make builds it; HESHARE_FAIR_LIBRARY can name it", LIBRARY);
+		rc = hes_fail(err, -ENOENT,
+			      "%s is not found: make builds it; HESHARE_FAIR_LIBRARY can name it",
+			      LIBRARY);
 	if (!rc)
 		rc = tenant_export(o, path, err);
 	if (!rc)

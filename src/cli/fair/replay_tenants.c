@@ -1,5 +1,6 @@
 /*
- * replay_tenants.c - `heshare fair simulate`: replay the tenants of a file on a virtual clock; see fair.h.
+ * replay_tenants.c - `heshare fair simulate`: replay the tenants of a file on a virtual clock; see
+ * fair.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,7 +18,8 @@
 #define DEFAULT_SECONDS  60.0
 #define MOST_WINDOWS     1000000 /* times tenants */
 
-double fair_time_share(const struct fair_simulation *s, const struct fair_simulation_run *r, size_t tenant)
+double fair_time_share(const struct fair_simulation *s, const struct fair_simulation_run *r,
+		       size_t tenant)
 {
 	double sum = 0;
 
@@ -26,7 +28,8 @@ double fair_time_share(const struct fair_simulation *s, const struct fair_simula
 	return sum > 0 ? (double)r->usage[tenant].time_ns / sum : 0;
 }
 
-double fair_energy_share(const struct fair_simulation *s, const struct fair_simulation_run *r, size_t tenant)
+double fair_energy_share(const struct fair_simulation *s, const struct fair_simulation_run *r,
+			 size_t tenant)
 {
 	double sum = 0;
 
@@ -53,7 +56,8 @@ static int sweep_parse(struct fair_simulation *s, const char *text, struct hes_e
 			return rc;
 	}
 	if (n < 3 || rest)
-		return hes_fail(err, -EINVAL, "--sweep: \"%.60s\" is not LOW:HIGH:STEP, such as 0:1:0.1", text);
+		return hes_fail(err, -EINVAL,
+				"--sweep: \"%.60s\" is not LOW:HIGH:STEP, such as 0:1:0.1", text);
 	if (v[1] < v[0])
 		return hes_fail(err, -EINVAL, "--sweep: HIGH %g is below LOW %g", v[1], v[0]);
 	s->n_runs = (size_t)floor((v[1] - v[0]) / v[2] + 1e-9) + 1;
@@ -81,7 +85,9 @@ static int runs_create(struct fair_simulation *s, const struct fair_opts *o, str
 		s->runs[0].phi = o->phi;
 	for (size_t i = 0; i < s->n_runs && !rc; i++) {
 		s->runs[i].usage = calloc(s->t.n, sizeof(*s->runs[i].usage));
-		rc = s->runs[i].usage ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu tenants", s->t.n);
+		rc = s->runs[i].usage
+			     ? 0
+			     : hes_fail(err, -ENOMEM, "out of memory for %zu tenants", s->t.n);
 	}
 	return rc;
 }
@@ -100,25 +106,33 @@ static double default_duration(const struct fair_tenants *t)
 static int config_fill(struct fair_simulation *s, const struct fair_opts *o, struct hes_err *err)
 {
 	const struct fair_simulate_opts *f = &o->simulate;
-	double duration = f->duration_s > 0 ? f->duration_s : default_duration(&s->t), every = f->every_s;
+	double duration = f->duration_s > 0 ? f->duration_s : default_duration(&s->t),
+	       every = f->every_s;
 	uint64_t interval_ns, quantum_ns;
-	int rc = fair_time_parse("--interval", o->interval ? o->interval : DEFAULT_INTERVAL, &interval_ns, err);
+	int rc = fair_time_parse("--interval", o->interval ? o->interval : DEFAULT_INTERVAL,
+				 &interval_ns, err);
 
 	if (!rc)
 		rc = fair_time_parse("--quantum", o->quantum, &quantum_ns, err);
 	if (!rc && (quantum_ns < 1 || interval_ns < quantum_ns))
-		rc = hes_fail(err, -EINVAL, "--quantum: it is at least 0.001us, and no longer than --interval");
+		rc = hes_fail(err, -EINVAL,
+			      "--quantum: it is at least 0.001us, and no longer than --interval");
 	if (rc)
 		return rc;
 	s->timed = every > 0;
 	if (!(every > 0) && !s->sweep && (f->csv || f->figure))
 		every = duration / 100;
 	if (every > 0 && duration / every * (double)s->t.n > MOST_WINDOWS)
-		return hes_fail(err, -EINVAL, "--every: %g s are more than %d windows times tenants in %g s", every, MOST_WINDOWS, duration);
+		return hes_fail(err, -EINVAL,
+				"--every: %g s are more than %d windows times tenants in %g s",
+				every, MOST_WINDOWS, duration);
 	s->c = (struct fair_replay_config){
-		.queue = { hes_fair_policy_find(o->policy, err), o->phi, interval_ns / quantum_ns, quantum_ns },
-		.duration_ns = (uint64_t)llround(duration * 1e9), .every_ns = s->sweep ? 0 : (uint64_t)llround(every * 1e9),
-		.switch_ns = (uint64_t)llround(f->switch_us * 1e3), .seed = f->seed,
+		.queue = { hes_fair_policy_find(o->policy, err), o->phi, interval_ns / quantum_ns,
+			   quantum_ns },
+		.duration_ns = (uint64_t)llround(duration * 1e9),
+		.every_ns = s->sweep ? 0 : (uint64_t)llround(every * 1e9),
+		.switch_ns = (uint64_t)llround(f->switch_us * 1e3),
+		.seed = f->seed,
 	};
 	return 0;
 }
@@ -150,7 +164,8 @@ static double phi_fair(const struct fair_tenants *t)
 	double phi = (double)NAN;
 
 	for (size_t i = 0; v && i < t->n; i++)
-		v[i] = (struct hes_fair_tenant){ t->v[i].power_w, t->v[i].weight, HES_FAIR_BACKLOGGED };
+		v[i] = (struct hes_fair_tenant){ t->v[i].power_w, t->v[i].weight,
+						 HES_FAIR_BACKLOGGED };
 	if (v)
 		phi = hes_fair_phi_fair(v, t->n);
 	free(v);
@@ -167,7 +182,8 @@ static int simulation_run(struct fair_simulation *s, struct hes_err *err)
 		struct fair_simulation_run *r = &s->runs[i];
 
 		s->c.queue.phi = r->phi;
-		rc = fair_replay(&s->c, s->t.v, s->t.n, s->c.every_ns ? fair_series_sample : NULL, &s->series, r->usage, err);
+		rc = fair_replay(&s->c, s->t.v, s->t.n, s->c.every_ns ? fair_series_sample : NULL,
+				 &s->series, r->usage, err);
 		if (!rc)
 			fair_replay_measure(s->t.v, r->usage, s->t.n, &r->f);
 	}
@@ -176,7 +192,8 @@ static int simulation_run(struct fair_simulation *s, struct hes_err *err)
 	return rc;
 }
 
-static int simulation_write(const struct fair_simulation *s, const struct fair_opts *o, struct hes_err *err)
+static int simulation_write(const struct fair_simulation *s, const struct fair_opts *o,
+			    struct hes_err *err)
 {
 	int rc = o->simulate.csv ? fair_simulation_write_csv(s, o->simulate.csv, err) : 0;
 

@@ -1,6 +1,6 @@
 /*
- * replay_tenants.h - the results of `heshare fair simulate`: replay_tenants.c computes, replay_out.c prints and
- * fair_plot.c draws them.
+ * replay_tenants.h - the results of `heshare fair simulate`: replay_tenants.c computes,
+ * replay_out.c prints and fair_plot.c draws them.
  */
 #ifndef HES_CLI_FAIR_REPLAY_TENANTS_H
 #define HES_CLI_FAIR_REPLAY_TENANTS_H
@@ -20,19 +20,22 @@ struct fair_simulation {
 	struct fair_replay_config c; /* its phi is that of the last run */
 	struct fair_simulation_run *runs;
 	size_t n_runs;
-	bool   sweep, timed; /* timed: with shares over time */
+	bool sweep, timed;         /* timed: with shares over time */
 	struct fair_series series; /* of the only run, where there is no sweep */
 	double phi_fair;
 };
 
 /** Parts of all GPU time and of all energy that a tenant used in a run. */
-double fair_time_share(const struct fair_simulation *s, const struct fair_simulation_run *r, size_t tenant);
-double fair_energy_share(const struct fair_simulation *s, const struct fair_simulation_run *r, size_t tenant);
+double fair_time_share(const struct fair_simulation *s, const struct fair_simulation_run *r,
+		       size_t tenant);
+double fair_energy_share(const struct fair_simulation *s, const struct fair_simulation_run *r,
+			 size_t tenant);
 
 void fair_simulation_print(const struct fair_simulation *s);
 /** @return exit status */
-int  fair_simulation_print_json(const struct fair_simulation *s);
-int  fair_simulation_write_csv(const struct fair_simulation *s, const char *path, struct hes_err *err);
-int  fair_simulation_plot(const struct fair_simulation *s, const char *path, struct hes_err *err);
+int fair_simulation_print_json(const struct fair_simulation *s);
+int fair_simulation_write_csv(const struct fair_simulation *s, const char *path,
+			      struct hes_err *err);
+int fair_simulation_plot(const struct fair_simulation *s, const char *path, struct hes_err *err);
 
 #endif

@@ -29,25 +29,28 @@
 #define WINDOW_NS   UINT64_C(2000000)
 #define IDLE_NS     UINT64_C(500000)
 #define MAX_ALLOWED 64
-#define LINES       20   /* of the log at once, and in a second */
+#define LINES       20 /* of the log at once, and in a second */
 
 /* --- what happens --- */
 
 struct serve_log {
-	bool   json;
+	bool json;
 	const size_t *gpus;
-	double second_s;      /* start of the second in which lines are counted */
+	double second_s; /* start of the second in which lines are counted */
 	unsigned lines, left_out;
 };
 
 static const char *const event_names[] = {
-	[ARBITER_CONNECTED] = "connected", [ARBITER_DISCONNECTED] = "disconnected", [ARBITER_LOST_LEASE] = "lost_lease",
-	[ARBITER_FLOOD] = "flood",
-	[ARBITER_BAD_PACKET] = "bad_packet", [ARBITER_REFUSED] = "refused", [ARBITER_PROFILED] = "profiled",
-	[ARBITER_NO_CLOCKS] = "no_clocks", [ARBITER_CLOCK_FAILED] = "clock_failed", [ARBITER_GPU_GONE] = "gpu_gone", [ARBITER_CHANGED] = "changed",
+	[ARBITER_CONNECTED] = "connected",       [ARBITER_DISCONNECTED] = "disconnected",
+	[ARBITER_LOST_LEASE] = "lost_lease",     [ARBITER_FLOOD] = "flood",
+	[ARBITER_BAD_PACKET] = "bad_packet",     [ARBITER_REFUSED] = "refused",
+	[ARBITER_PROFILED] = "profiled",         [ARBITER_NO_CLOCKS] = "no_clocks",
+	[ARBITER_CLOCK_FAILED] = "clock_failed", [ARBITER_GPU_GONE] = "gpu_gone",
+	[ARBITER_CHANGED] = "changed",
 };
 
-/* @return whether a line can be written without waiting for its reader, because the arbiter must never wait */
+/* @return whether a line can be written without waiting for its reader, because the arbiter must
+ * never wait */
 static bool output_is_ready(int descriptor)
 {
 	struct pollfd fd = { .fd = descriptor, .events = POLLOUT };
@@ -76,12 +79,14 @@ static bool log_has_room(struct serve_log *l)
 	return false;
 }
 
-static void note_sentence(const struct serve_log *l, const struct arbiter_note *n, char *out, size_t size)
+static void note_sentence(const struct serve_log *l, const struct arbiter_note *n, char *out,
+			  size_t size)
 {
 	char who[160], where[40] = "";
 
 	if (*n->tenant)
-		snprintf(who, sizeof(who), "tenant %s of user %" PRIu32 ", process %" PRIu32, n->tenant, n->uid, n->pid);
+		snprintf(who, sizeof(who), "tenant %s of user %" PRIu32 ", process %" PRIu32,
+			 n->tenant, n->uid, n->pid);
 	else
 		snprintf(who, sizeof(who), "process %" PRIu32 " of user %" PRIu32, n->pid, n->uid);
 	if (n->gpu != SIZE_MAX)
@@ -94,7 +99,8 @@ static void note_sentence(const struct serve_log *l, const struct arbiter_note *
 		snprintf(out, size, "%s%s disconnected", where, who);
 		break;
 	case ARBITER_LOST_LEASE:
-		snprintf(out, size, "%s%s did not release the GPU in time, and others have it now", where, who);
+		snprintf(out, size, "%s%s did not release the GPU in time, and others have it now",
+			 where, who);
 		break;
 	case ARBITER_FLOOD:
 		snprintf(out, size, "%s%s sent too many messages and was disconnected", where, who);
@@ -112,7 +118,8 @@ static void note_sentence(const struct serve_log *l, const struct arbiter_note *
 		snprintf(out, size, "%sclocks are not set: %s", where, n->text);
 		break;
 	case ARBITER_CLOCK_FAILED:
-		snprintf(out, size, "%sa clock could not be set, and will be tried again: %s", where, n->text);
+		snprintf(out, size, "%sa clock could not be set, and will be tried again: %s",
+			 where, n->text);
 		break;
 	case ARBITER_GPU_GONE:
 		snprintf(out, size, "%sno more clocks and no measured energy: %s", where, n->text);
@@ -126,8 +133,10 @@ static void note_sentence(const struct serve_log *l, const struct arbiter_note *
 static void log_json(const struct serve_log *l, const struct arbiter_note *n, const char *sentence)
 {
 	json_t *gpu = n->gpu == SIZE_MAX ? json_null() : json_integer((json_int_t)l->gpus[n->gpu]);
-	json_t *doc = json_pack("{s:I, s:s, s:o, s:I, s:I, s:s, s:s}", "at_us", (json_int_t)hes_wall_us(), "event", event_names[n->kind],
-				"gpu", gpu, "uid", (json_int_t)n->uid, "pid", (json_int_t)n->pid, "tenant", n->tenant, "sentence", sentence);
+	json_t *doc =
+		json_pack("{s:I, s:s, s:o, s:I, s:I, s:s, s:s}", "at_us", (json_int_t)hes_wall_us(),
+			  "event", event_names[n->kind], "gpu", gpu, "uid", (json_int_t)n->uid,
+			  "pid", (json_int_t)n->pid, "tenant", n->tenant, "sentence", sentence);
 
 	if (doc)
 		json_dumpf(doc, stdout, JSON_COMPACT);
@@ -186,17 +195,21 @@ static int allow_one(struct serve_allow *s, const char *name, struct hes_err *er
 	uint32_t number;
 
 	if (s->a.n_users == MAX_ALLOWED || s->a.n_groups == MAX_ALLOWED)
-		return hes_fail(err, -EINVAL, "--allow: more than %d names; make a group of them", MAX_ALLOWED);
+		return hes_fail(err, -EINVAL, "--allow: more than %d names; make a group of them",
+				MAX_ALLOWED);
 	if (*name == '@') {
 		group = getgrnam(name + 1);
 		if (!group)
-			return hes_fail(err, -EINVAL, "--allow: there is no group \"%.60s\"", name + 1);
+			return hes_fail(err, -EINVAL, "--allow: there is no group \"%.60s\"",
+					name + 1);
 		s->groups[s->a.n_groups++] = group->gr_gid;
 		return 0;
 	}
 	user = getpwnam(name);
 	if (!user && hes_parse_u32("--allow", name, 0, UINT32_MAX - 1, &number, NULL))
-		return hes_fail(err, -EINVAL, "--allow: there is no user \"%.60s\"; a group is written @GROUP", name);
+		return hes_fail(err, -EINVAL,
+				"--allow: there is no user \"%.60s\"; a group is written @GROUP",
+				name);
 	s->users[s->a.n_users++] = user ? user->pw_uid : number;
 	return 0;
 }
@@ -222,13 +235,22 @@ static int config_parse(const struct fair_opts *o, struct arbiter_config *c, str
 	if (!rc)
 		rc = fair_time_parse("--quantum", o->quantum, &quantum, err);
 	if (!rc && (quantum < 1000 || interval < quantum))
-		rc = hes_fail(err, -EINVAL, "--quantum: it is at least 1us, and no longer than --interval");
+		rc = hes_fail(err, -EINVAL,
+			      "--quantum: it is at least 1us, and no longer than --interval");
 	if (rc)
 		return rc;
 	*c = (struct arbiter_config){
-		.queue = { hes_fair_policy_find(o->policy, err), o->phi, interval / quantum, quantum }, .connections = CONNECTIONS,
-		.per_user = PER_USER, .owner = geteuid(), .max_weight = o->max_weight, .patience_ns = (uint64_t)(o->patience * 1e9),
-		.profile_ns = (uint64_t)(o->profile_for * 1e9), .window_ns = WINDOW_NS, .idle_ns = IDLE_NS, .clocks = !o->no_clocks,
+		.queue = { hes_fair_policy_find(o->policy, err), o->phi, interval / quantum,
+			   quantum },
+		.connections = CONNECTIONS,
+		.per_user = PER_USER,
+		.owner = geteuid(),
+		.max_weight = o->max_weight,
+		.patience_ns = (uint64_t)(o->patience * 1e9),
+		.profile_ns = (uint64_t)(o->profile_for * 1e9),
+		.window_ns = WINDOW_NS,
+		.idle_ns = IDLE_NS,
+		.clocks = !o->no_clocks,
 	};
 	return 0;
 }
@@ -247,7 +269,8 @@ static int store_choose(const struct fair_opts *o, char **out, struct hes_err *e
 	return *out ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 }
 
-static int serve(const struct fair_opts *o, struct arbiter_server_config *c, struct serve_log *log, struct hes_err *err)
+static int serve(const struct fair_opts *o, struct arbiter_server_config *c, struct serve_log *log,
+		 struct hes_err *err)
 {
 	struct hes_catalogue types = { 0 };
 	struct hes_devices *d = NULL;
@@ -263,8 +286,10 @@ static int serve(const struct fair_opts *o, struct arbiter_server_config *c, str
 	if (!rc)
 		rc = gpus_choose(d, o->gpus, &gpus, &c->n_gpus, err);
 	if (!rc && c->n_gpus > ARBITER_MAX_GPUS)
-		rc = hes_fail(err, -EINVAL, "%zu GPUs are more than the %d that an arbiter takes; choose some with --gpus", c->n_gpus,
-			      ARBITER_MAX_GPUS);
+		rc = hes_fail(err, -EINVAL,
+			      "%zu GPUs are more than the %d that an arbiter takes; choose some "
+			      "with --gpus",
+			      c->n_gpus, ARBITER_MAX_GPUS);
 	if (!rc && store_choose(o, &store, err)) {
 		cli_say("fair serve", err->msg);
 		cli_say("fair serve", "profiles of tenants are not kept");
@@ -289,7 +314,9 @@ static int serve(const struct fair_opts *o, struct arbiter_server_config *c, str
 int fair_serve(const struct fair_opts *o, int n_args, char **args)
 {
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
-	struct arbiter_server_config c = { .guard = guard, .started = serve_started, .note = serve_note, .say = serve_say };
+	struct arbiter_server_config c = {
+		.guard = guard, .started = serve_started, .note = serve_note, .say = serve_say
+	};
 	struct serve_allow allow = { .a = { .n_users = 0 } };
 	struct serve_log log = { .json = o->json };
 	struct hes_err err;

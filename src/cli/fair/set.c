@@ -1,5 +1,6 @@
 /*
- * set.c - `heshare fair set`: change phi or the weight of a tenant of a running arbiter; see fair.h.
+ * set.c - `heshare fair set`: change phi or the weight of a tenant of a running arbiter; see
+ * fair.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -30,7 +31,8 @@ static int gpu_parse(const char *name, uint8_t out[16], struct hes_err *err)
 	if (rc)
 		return rc;
 	i = hes_devices_find(d, name);
-	rc = i < 0 ? hes_fail(err, -EINVAL, "--gpu: there is no GPU \"%.60s\"; heshare gpus lists them", name)
+	rc = i < 0 ? hes_fail(err, -EINVAL,
+			      "--gpu: there is no GPU \"%.60s\"; heshare gpus lists them", name)
 		   : hes_device_info(d, (size_t)i, &info, err);
 	hes_devices_close(d);
 	if (!rc && !arbiter_parse_uuid(info.uuid, out))
@@ -55,23 +57,28 @@ static int message_make(const struct fair_opts *o, struct fair_set *s, struct he
 	s->weight = NAN;
 	s->uid = FAIR_ANY_USER;
 	if (!o->phi_given && !o->tenant)
-		return hes_fail(err, -EINVAL, "nothing to set; give --phi PHI, or --tenant NAME --weight W");
+		return hes_fail(err, -EINVAL,
+				"nothing to set; give --phi PHI, or --tenant NAME --weight W");
 	if (!o->tenant != !o->weight)
 		return hes_fail(err, -EINVAL, "--tenant NAME and --weight W go together");
 	if (o->tenant && (!*o->tenant || strlen(o->tenant) >= sizeof(s->tenant)))
-		return hes_fail(err, -EINVAL, "--tenant: a name has 1 to %zu bytes", sizeof(s->tenant) - 1);
+		return hes_fail(err, -EINVAL, "--tenant: a name has 1 to %zu bytes",
+				sizeof(s->tenant) - 1);
 	if (o->tenant)
 		memcpy(s->tenant, o->tenant, strlen(o->tenant));
-	if (o->weight && hes_parse_double("--weight", o->weight, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER, &s->weight, err))
+	if (o->weight && hes_parse_double("--weight", o->weight, HES_FAIR_MIN_NUMBER,
+					  HES_FAIR_MAX_NUMBER, &s->weight, err))
 		return err->code;
 	if (o->user && !o->tenant)
-		return hes_fail(err, -EINVAL, "--user tells whose tenant is meant; give --tenant NAME too");
+		return hes_fail(err, -EINVAL,
+				"--user tells whose tenant is meant; give --tenant NAME too");
 	if (o->user && user_parse(o->user, &s->uid, err))
 		return err->code;
 	return o->gpus ? gpu_parse(o->gpus, s->gpu, err) : 0;
 }
 
-static int message_exchange(const char *path, union fair_message *m, size_t length, struct hes_err *err)
+static int message_exchange(const char *path, union fair_message *m, size_t length,
+			    struct hes_err *err)
 {
 	int fd = fair_client_open(path, err), rc;
 

@@ -15,7 +15,19 @@
 #include "base/grow.h"
 #include "base/utf8.h"
 
-enum column { NAME, POWER, REQUEST, WEIGHT, RATE, SPACING, ARRIVAL, DEPARTURE, PIECE, CLOCK, COLUMNS };
+enum column {
+	NAME,
+	POWER,
+	REQUEST,
+	WEIGHT,
+	RATE,
+	SPACING,
+	ARRIVAL,
+	DEPARTURE,
+	PIECE,
+	CLOCK,
+	COLUMNS
+};
 
 #define MAX_SECONDS ((double)HES_FAIR_MAX_NS / 1e9)
 #define MAX_RATE    1e6
@@ -23,8 +35,8 @@ enum column { NAME, POWER, REQUEST, WEIGHT, RATE, SPACING, ARRIVAL, DEPARTURE, P
 
 static const struct {
 	const char *name;
-	bool        needed;
-	double      min, max, otherwise; /* otherwise: of an empty field, or without the column */
+	bool needed;
+	double min, max, otherwise; /* otherwise: of an empty field, or without the column */
 } columns[COLUMNS] = {
 	[NAME] = { "name", true, 0, 0, 0 },
 	[POWER] = { "power_w", true, HES_FAIR_MIN_NUMBER, HES_FAIR_MAX_NUMBER, 0 },
@@ -40,7 +52,7 @@ static const struct {
 
 struct tenants_reader {
 	struct hes_csv *csv;
-	int    at[COLUMNS]; /* -1: not there */
+	int at[COLUMNS]; /* -1: not there */
 	struct fair_tenants t;
 };
 
@@ -50,14 +62,17 @@ static int unknown_column(const struct hes_csv *c, const char *name, struct hes_
 	size_t len = 0;
 
 	for (int k = 0; k < COLUMNS; k++)
-		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", k ? ", " : "", columns[k].name);
-	return hes_fail(err, -EINVAL, "%s:1: no column is called \"%.60s\"; there are %s", hes_csv_path(c), name, known);
+		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", k ? ", " : "",
+					columns[k].name);
+	return hes_fail(err, -EINVAL, "%s:1: no column is called \"%.60s\"; there are %s",
+			hes_csv_path(c), name, known);
 }
 
 static int columns_find(struct tenants_reader *r, struct hes_err *err)
 {
 	for (int k = 0; k < COLUMNS; k++) {
-		r->at[k] = columns[k].needed ? hes_csv_column(r->csv, columns[k].name, err) : hes_csv_find(r->csv, columns[k].name);
+		r->at[k] = columns[k].needed ? hes_csv_column(r->csv, columns[k].name, err)
+					     : hes_csv_find(r->csv, columns[k].name);
 		if (columns[k].needed && r->at[k] < 0)
 			return r->at[k];
 	}
@@ -70,12 +85,14 @@ static int columns_find(struct tenants_reader *r, struct hes_err *err)
 		if (k == COLUMNS)
 			return unknown_column(r->csv, name, err);
 		if (r->at[k] != (int)i)
-			return hes_fail(err, -EINVAL, "%s:1: column \"%s\" is there twice", hes_csv_path(r->csv), name);
+			return hes_fail(err, -EINVAL, "%s:1: column \"%s\" is there twice",
+					hes_csv_path(r->csv), name);
 	}
 	return 0;
 }
 
-static int number_read(const struct tenants_reader *r, enum column k, double *out, struct hes_err *err)
+static int number_read(const struct tenants_reader *r, enum column k, double *out,
+		       struct hes_err *err)
 {
 	if (columns[k].needed || hes_csv_text(r->csv, r->at[k])[0])
 		return hes_csv_double(r->csv, r->at[k], columns[k].min, columns[k].max, out, err);
@@ -90,7 +107,8 @@ static int spacing_read(const struct tenants_reader *r, bool *random, struct hes
 	*random = strcmp(text, "random") == 0;
 	if (*random || !*text || strcmp(text, "even") == 0)
 		return 0;
-	return hes_csv_fail(r->csv, err, -EINVAL, "spacing: \"%.60s\" is not one of even, random", text);
+	return hes_csv_fail(r->csv, err, -EINVAL, "spacing: \"%.60s\" is not one of even, random",
+			    text);
 }
 
 static int name_read(struct tenants_reader *r, char *out, struct hes_err *err)
@@ -104,21 +122,32 @@ static int name_read(struct tenants_reader *r, char *out, struct hes_err *err)
 	}
 	for (size_t i = 0; i < r->t.n; i++)
 		if (strcmp(r->t.names[i], name) == 0)
-			return hes_csv_fail(r->csv, err, -EINVAL, "name: \"%s\" is there already; each tenant has one row", name);
+			return hes_csv_fail(
+				r->csv, err, -EINVAL,
+				"name: \"%s\" is there already; each tenant has one row", name);
 	strcpy(out, name);
 	return 0;
 }
 
-static int row_check(const struct tenants_reader *r, const double *v, bool random, struct hes_err *err)
+static int row_check(const struct tenants_reader *r, const double *v, bool random,
+		     struct hes_err *err)
 {
 	if (v[DEPARTURE] <= v[ARRIVAL])
-		return hes_csv_fail(r->csv, err, -EINVAL, "departure_s: %g is not after arrival_s %g", v[DEPARTURE], v[ARRIVAL]);
+		return hes_csv_fail(r->csv, err, -EINVAL,
+				    "departure_s: %g is not after arrival_s %g", v[DEPARTURE],
+				    v[ARRIVAL]);
 	if (v[RATE] > 0 && !(v[REQUEST] > 0))
-		return hes_csv_fail(r->csv, err, -EINVAL, "rate_per_s needs request_ms: the GPU time that a request takes");
+		return hes_csv_fail(
+			r->csv, err, -EINVAL,
+			"rate_per_s needs request_ms: the GPU time that a request takes");
 	if (random && !(v[RATE] > 0))
-		return hes_csv_fail(r->csv, err, -EINVAL, "spacing needs rate_per_s; a tenant without a rate always has work");
+		return hes_csv_fail(
+			r->csv, err, -EINVAL,
+			"spacing needs rate_per_s; a tenant without a rate always has work");
 	if (v[PIECE] > v[REQUEST] && v[REQUEST] > 0)
-		return hes_csv_fail(r->csv, err, -EINVAL, "piece_ms: %g is longer than request_ms %g", v[PIECE], v[REQUEST]);
+		return hes_csv_fail(r->csv, err, -EINVAL,
+				    "piece_ms: %g is longer than request_ms %g", v[PIECE],
+				    v[REQUEST]);
 	return 0;
 }
 
@@ -145,9 +174,14 @@ static int tenant_read(struct tenants_reader *r, struct hes_err *err)
 		return rc;
 	t->clock_mhz[t->n] = v[CLOCK];
 	t->v[t->n++] = (struct fair_replay_tenant){
-		.power_w = v[POWER], .weight = v[WEIGHT], .arrival_ns = whole_ns(v[ARRIVAL], 1e9),
-		.departure_ns = isinf(v[DEPARTURE]) ? FAIR_REPLAY_NEVER : whole_ns(v[DEPARTURE], 1e9),
-		.request_ns = whole_ns(v[REQUEST], 1e6), .period_ns = v[RATE] > 0 ? whole_ns(1 / v[RATE], 1e9) : 0, .random = random,
+		.power_w = v[POWER],
+		.weight = v[WEIGHT],
+		.arrival_ns = whole_ns(v[ARRIVAL], 1e9),
+		.departure_ns =
+			isinf(v[DEPARTURE]) ? FAIR_REPLAY_NEVER : whole_ns(v[DEPARTURE], 1e9),
+		.request_ns = whole_ns(v[REQUEST], 1e6),
+		.period_ns = v[RATE] > 0 ? whole_ns(1 / v[RATE], 1e9) : 0,
+		.random = random,
 		.piece_ns = whole_ns(v[PIECE], 1e6),
 	};
 	t->any_clock |= v[CLOCK] > 0;
@@ -158,19 +192,21 @@ static int tenant_read(struct tenants_reader *r, struct hes_err *err)
 static int tenants_grow(struct tenants_reader *r, struct hes_err *err)
 {
 	const size_t n = r->t.n;
-	char (*names)[HES_NAME_MAX];
+	char(*names)[HES_NAME_MAX];
 	struct fair_replay_tenant *v;
 	double *clocks;
 
 	if (n == FAIR_REPLAY_MAX_TENANTS)
-		return hes_csv_fail(r->csv, err, -E2BIG, "more than %d tenants", FAIR_REPLAY_MAX_TENANTS);
+		return hes_csv_fail(r->csv, err, -E2BIG, "more than %d tenants",
+				    FAIR_REPLAY_MAX_TENANTS);
 	names = hes_grow(r->t.names, n, sizeof(*names));
 	r->t.names = names ? names : r->t.names;
 	v = hes_grow(r->t.v, n, sizeof(*v));
 	r->t.v = v ? v : r->t.v;
 	clocks = hes_grow(r->t.clock_mhz, n, sizeof(*clocks));
 	r->t.clock_mhz = clocks ? clocks : r->t.clock_mhz;
-	return names && v && clocks ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu tenants", n);
+	return names && v && clocks ? 0
+				    : hes_fail(err, -ENOMEM, "out of memory for %zu tenants", n);
 }
 
 int fair_tenants_load(const char *path, struct fair_tenants *out, struct hes_err *err)

@@ -1,5 +1,6 @@
 /*
- * top.c - `heshare fair top`: print what each tenant of an arbiter uses now and has used so far; see fair.h.
+ * top.c - `heshare fair top`: print what each tenant of an arbiter uses now and has used so far;
+ * see fair.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,10 +27,10 @@ static const char *const sources[] = { "assumed", "profiled", "measured" };
 
 /* What the arbiter answers. */
 struct view {
-	struct fair_gpu         gpus[MAX_GPUS];
-	size_t                  n_gpus;
+	struct fair_gpu gpus[MAX_GPUS];
+	size_t n_gpus;
 	struct fair_tenant_row *rows;
-	size_t                  n_rows;
+	size_t n_rows;
 };
 
 static const char *word(const char *const *words, size_t n, uint32_t i)
@@ -71,7 +72,8 @@ static void uuid_format(const uint8_t u[16], char out[48])
 	int n = snprintf(out, 48, "GPU-");
 
 	for (int i = 0; i < 16; i++)
-		n += snprintf(out + n, (size_t)(48 - n), "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
+		n += snprintf(out + n, (size_t)(48 - n), "%s%02x",
+			      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u[i]);
 }
 
 static bool row_is_of(const struct fair_tenant_row *r, const struct fair_gpu *g)
@@ -104,15 +106,20 @@ static double percent(double part, double whole)
 
 static json_t *row_json(const struct fair_tenant_row *r, const struct shares *all)
 {
-	return json_pack("{s:s, s:I, s:I, s:I, s:s, s:I, s:f, s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}",
-			 "tenant", r->tenant, "uid", (json_int_t)r->uid, "processes", (json_int_t)r->processes, "pid", (json_int_t)r->pid,
-			 "state", word(states, N(states), r->state), "clock_mhz", (json_int_t)r->clock_mhz, "weight", r->weight,
-			 "power_w", r->power_w, "power_source", word(sources, N(sources), r->power_source),
-			 "slice_ms", (double)r->slice_ns * 1e-6, "time_s", (double)r->time_ns * 1e-9, "energy_j", r->energy_j,
-			 "time_pct", percent((double)r->time_ns, all->time_ns), "energy_pct", percent(r->energy_j, all->energy_j),
-			 "recent_s", (double)r->recent_ns * 1e-9, "recent_j", r->recent_j,
-			 "recent_time_pct", percent((double)r->recent_ns, all->recent_ns),
-			 "recent_energy_pct", percent(r->recent_j, all->recent_j), "leases", (json_int_t)r->leases,
+	return json_pack("{s:s, s:I, s:I, s:I, s:s, s:I, s:f, s:f, s:s, s:f, s:f, s:f, s:f, s:f, "
+			 "s:f, s:f, s:f, s:f, s:I, s:I}",
+			 "tenant", r->tenant, "uid", (json_int_t)r->uid, "processes",
+			 (json_int_t)r->processes, "pid", (json_int_t)r->pid, "state",
+			 word(states, N(states), r->state), "clock_mhz", (json_int_t)r->clock_mhz,
+			 "weight", r->weight, "power_w", r->power_w, "power_source",
+			 word(sources, N(sources), r->power_source), "slice_ms",
+			 (double)r->slice_ns * 1e-6, "time_s", (double)r->time_ns * 1e-9,
+			 "energy_j", r->energy_j, "time_pct",
+			 percent((double)r->time_ns, all->time_ns), "energy_pct",
+			 percent(r->energy_j, all->energy_j), "recent_s",
+			 (double)r->recent_ns * 1e-9, "recent_j", r->recent_j, "recent_time_pct",
+			 percent((double)r->recent_ns, all->recent_ns), "recent_energy_pct",
+			 percent(r->recent_j, all->recent_j), "leases", (json_int_t)r->leases,
 			 "lost", (json_int_t)r->lost);
 }
 
@@ -131,13 +138,17 @@ static json_t *gpu_json(const struct view *v, const struct fair_gpu *g)
 	for (size_t i = 0; i < v->n_rows; i++)
 		if (row_is_of(&v->rows[i], g))
 			json_array_append_new(rows, row_json(&v->rows[i], &all));
-	return json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:s, s:o, s:o, s:o}", "uuid", uuid, "name", g->name,
-			 "policy", g->policy, "phi", g->phi, "phi_fair", g->phi_fair, "interval_ms", (double)g->interval_ns * 1e-6,
-			 "age_s", (double)g->age_ns * 1e-9, "wanted_s", (double)g->wanted_ns * 1e-9, "used_s", (double)g->used_ns * 1e-9,
-			 "leases", (json_int_t)g->leases, "clock_changes", (json_int_t)g->clock_changes,
-			 "energy_j", cli_json_maybe(isfinite(g->energy_j), g->energy_j), "power_source", word(sources, N(sources), g->power_source),
-			 "fairness_recent", fairness_json(g->fairness_time, g->fairness_energy, g->fairness_system),
-			 "fairness", fairness_json(g->total_time, g->total_energy, g->total_system), "tenants", rows);
+	return json_pack(
+		"{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:s, s:o, s:o, s:o}",
+		"uuid", uuid, "name", g->name, "policy", g->policy, "phi", g->phi, "phi_fair",
+		g->phi_fair, "interval_ms", (double)g->interval_ns * 1e-6, "age_s",
+		(double)g->age_ns * 1e-9, "wanted_s", (double)g->wanted_ns * 1e-9, "used_s",
+		(double)g->used_ns * 1e-9, "leases", (json_int_t)g->leases, "clock_changes",
+		(json_int_t)g->clock_changes, "energy_j",
+		cli_json_maybe(isfinite(g->energy_j), g->energy_j), "power_source",
+		word(sources, N(sources), g->power_source), "fairness_recent",
+		fairness_json(g->fairness_time, g->fairness_energy, g->fairness_system), "fairness",
+		fairness_json(g->total_time, g->total_energy, g->total_system), "tenants", rows);
 }
 
 static int view_print_json(const struct view *v)
@@ -157,10 +168,14 @@ static void row_print(const struct fair_tenant_row *r, const struct shares *all)
 		snprintf(clock, sizeof(clock), "%" PRIu32, r->clock_mhz);
 	fputs("  ", stdout);
 	hes_visible_put(stdout, 16, r->tenant);
-	printf(" %6" PRIu32 " %5" PRIu32 " %-8s %6.4g %7.1f %6s %7.1f %-8s %6.1f %6.1f %9.1f %10.0f %6.1f %6.1f %5" PRIu64 "\n",
-	       r->uid, r->processes, word(states, N(states), r->state), r->weight, (double)r->slice_ns * 1e-6, clock, r->power_w,
-	       word(sources, N(sources), r->power_source), percent((double)r->recent_ns, all->recent_ns),
-	       percent(r->recent_j, all->recent_j), (double)r->time_ns * 1e-9, r->energy_j, percent((double)r->time_ns, all->time_ns),
+	printf(" %6" PRIu32 " %5" PRIu32
+	       " %-8s %6.4g %7.1f %6s %7.1f %-8s %6.1f %6.1f %9.1f %10.0f %6.1f %6.1f %5" PRIu64
+	       "\n",
+	       r->uid, r->processes, word(states, N(states), r->state), r->weight,
+	       (double)r->slice_ns * 1e-6, clock, r->power_w,
+	       word(sources, N(sources), r->power_source),
+	       percent((double)r->recent_ns, all->recent_ns), percent(r->recent_j, all->recent_j),
+	       (double)r->time_ns * 1e-9, r->energy_j, percent((double)r->time_ns, all->time_ns),
 	       percent(r->energy_j, all->energy_j), r->lost);
 }
 
@@ -170,15 +185,19 @@ static void gpu_print(const struct view *v, const struct fair_gpu *g)
 	char uuid[48];
 
 	uuid_format(g->gpu, uuid);
-	printf("%s  %s  policy %s, phi %g (energy can be equal up to %.3f), interval %g ms\n", uuid, g->name, g->policy, g->phi, g->phi_fair,
-	       (double)g->interval_ns * 1e-6);
-	printf("busy %.1f %% of %.1f s with work, %" PRIu64 " leases, %" PRIu64 " changes of clock, power %s\n",
-	       percent((double)g->used_ns, (double)g->wanted_ns), (double)g->wanted_ns * 1e-9, g->leases, g->clock_changes,
-	       word(sources, N(sources), g->power_source));
-	printf("fairness now: time %.3f, energy %.3f, system %.3f; since tenants came: %.3f, %.3f, %.3f (1 is even)\n", g->fairness_time,
-	       g->fairness_energy, g->fairness_system, g->total_time, g->total_energy, g->total_system);
-	printf("  %-16s %6s %5s %-8s %6s %7s %6s %7s %-8s %6s %6s %9s %10s %6s %6s %5s\n", "tenant", "uid", "procs", "state", "weight",
-	       "slice", "MHz", "W", "power", "time%", "joule%", "total s", "total J", "time%", "joule%", "lost");
+	printf("%s  %s  policy %s, phi %g (energy can be equal up to %.3f), interval %g ms\n", uuid,
+	       g->name, g->policy, g->phi, g->phi_fair, (double)g->interval_ns * 1e-6);
+	printf("busy %.1f %% of %.1f s with work, %" PRIu64 " leases, %" PRIu64
+	       " changes of clock, power %s\n",
+	       percent((double)g->used_ns, (double)g->wanted_ns), (double)g->wanted_ns * 1e-9,
+	       g->leases, g->clock_changes, word(sources, N(sources), g->power_source));
+	printf("fairness now: time %.3f, energy %.3f, system %.3f; since tenants came: %.3f, %.3f, "
+	       "%.3f (1 is even)\n",
+	       g->fairness_time, g->fairness_energy, g->fairness_system, g->total_time,
+	       g->total_energy, g->total_system);
+	printf("  %-16s %6s %5s %-8s %6s %7s %6s %7s %-8s %6s %6s %9s %10s %6s %6s %5s\n", "tenant",
+	       "uid", "procs", "state", "weight", "slice", "MHz", "W", "power", "time%", "joule%",
+	       "total s", "total J", "time%", "joule%", "lost");
 	for (size_t i = 0; i < v->n_rows; i++)
 		if (row_is_of(&v->rows[i], g))
 			row_print(&v->rows[i], &all);

@@ -1,5 +1,6 @@
 /*
- * cmd_gpus.c - `heshare gpus`: list the GPUs of this machine, of a fleet, or the GPU types of the catalogue.
+ * cmd_gpus.c - `heshare gpus`: list the GPUs of this machine, of a fleet, or the GPU types of the
+ * catalogue.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,24 +13,29 @@
 
 struct gpus_opts {
 	const char *fleet, *catalogue, *restore;
-	bool       types, yaml, json, offer;
+	bool types, yaml, json, offer;
 };
 
 #define AT(member) .offset = offsetof(struct gpus_opts, member)
 
+/* clang-format off */
 static const struct opt gpus_opts[] = {
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "list the GPUs of this fleet file" },
 	{ .name = "types", .letter = 't', .kind = OPT_FLAG, AT(types),
 	  .help = "list the GPU types that heshare knows" },
 	{ .name = "yaml", .letter = 'y', .kind = OPT_FLAG, AT(yaml),
-	  .help = "print rows of a catalogue for the GPUs of this machine, also for GPUs without a row" },
+	  .help = "print rows of a catalogue for the GPUs of this machine, also for GPUs without a "
+		  "row" },
 	CLI_CATALOGUE_OPT(offsetof(struct gpus_opts, catalogue)),
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
-	{ .name = "offer", .kind = OPT_FLAG, AT(offer), .hidden = true, .help = "internal: print a line for each GPU, for a plan of several nodes" },
-	{ .name = "restore", .kind = OPT_FILE, AT(restore), .hidden = true, .help = "internal: with --offer, the folder of an earlier run" },
+	{ .name = "offer", .kind = OPT_FLAG, AT(offer), .hidden = true,
+	  .help = "internal: print a line for each GPU, for a plan of several nodes" },
+	{ .name = "restore", .kind = OPT_FILE, AT(restore), .hidden = true,
+	  .help = "internal: with --offer, the folder of an earlier run" },
 	{ 0 }
 };
+/* clang-format on */
 
 static json_t *type_json(const struct hes_gpu_type *g)
 {
@@ -38,11 +44,12 @@ static json_t *type_json(const struct hes_gpu_type *g)
 	for (size_t i = 0; i < g->n_clocks; i++)
 		json_array_append_new(clocks, json_integer(g->clocks_mhz[i]));
 	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "name", g->name,
-			 "sm_count", (json_int_t)g->sm_count, "memory_mib", (json_int_t)g->memory_mib,
-			 "memory_bandwidth_gbs", (json_int_t)g->memory_bandwidth_gbs,
-			 "l2_kib", (json_int_t)g->l2_kib, "power_limit_mw", (json_int_t)g->power_limit_mw,
-			 "idle_power_mw", (json_int_t)g->idle_power_mw,
-			 "clock_default_mhz", (json_int_t)g->clock_default_mhz, "clocks_mhz", clocks);
+			 "sm_count", (json_int_t)g->sm_count, "memory_mib",
+			 (json_int_t)g->memory_mib, "memory_bandwidth_gbs",
+			 (json_int_t)g->memory_bandwidth_gbs, "l2_kib", (json_int_t)g->l2_kib,
+			 "power_limit_mw", (json_int_t)g->power_limit_mw, "idle_power_mw",
+			 (json_int_t)g->idle_power_mw, "clock_default_mhz",
+			 (json_int_t)g->clock_default_mhz, "clocks_mhz", clocks);
 }
 
 static void type_row(const char *first, const struct hes_gpu_type *g)
@@ -79,8 +86,9 @@ static int list_fleet(const struct hes_fleet *f, bool json)
 		const struct hes_gpu *g = &f->gpus[i];
 
 		if (json)
-			json_array_append_new(doc, json_pack("{s:s, s:s, s:o}", "name", g->name, "node",
-							     g->node, "type", type_json(g->type)));
+			json_array_append_new(doc,
+					      json_pack("{s:s, s:s, s:o}", "name", g->name, "node",
+							g->node, "type", type_json(g->type)));
 		else
 			type_row(g->name, g->type);
 	}
@@ -119,15 +127,21 @@ const struct command cmd_gpus = {
 	.name = "gpus",
 	.args = "",
 	.summary = "list the GPUs of this machine, of a fleet, or GPU types",
-	.text = "Without an option, lists the GPUs of this machine as NVIDIA's driver reports them: type, memory,\n"
-		"power, clock. Then it lists what cannot be read or set, with the remedy. The exit status is 1 if\n"
-		"there is no GPU. --fleet lists every GPU of a fleet. --types lists the GPU types that heshare\n"
+	.text = "Without an option, lists the GPUs of this machine as NVIDIA's driver reports "
+		"them: type, memory,\n"
+		"power, clock. Then it lists what cannot be read or set, with the remedy. The exit "
+		"status is 1 if\n"
+		"there is no GPU. --fleet lists every GPU of a fleet. --types lists the GPU types "
+		"that heshare\n"
 		"knows: size, memory, bandwidth, power, and the clocks that plans use.\n"
 		"\n"
-		"A GPU that no row of the catalogue names is a type of its own, with the values that NVML reports.\n"
-		"Where CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS or SLURM_JOB_GPUS names GPUs, only these are listed and\n"
+		"A GPU that no row of the catalogue names is a type of its own, with the values "
+		"that NVML reports.\n"
+		"Where CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS or SLURM_JOB_GPUS names GPUs, only "
+		"these are listed and\n"
 		"used, by all commands, and numbered from 0 in that order.\n"
-		"--yaml prints its row, to be corrected and kept in ~/.config/heshare/gpu_types.yaml or\n"
+		"--yaml prints its row, to be corrected and kept in "
+		"~/.config/heshare/gpu_types.yaml or\n"
 		"/etc/heshare/gpu_types.yaml, which all commands read (docs/formats/gpu-types.md).",
 	.example = "  heshare gpus\n"
 		   "  heshare gpus --fleet data/fleets/heshare.yaml\n  heshare gpus --types --json",

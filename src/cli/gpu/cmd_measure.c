@@ -21,50 +21,58 @@
 #include "cli/gpu/measure_series.h"
 #include "cli/inputs/visible_gpus.h"
 
-#define MAX_ARGS 4096
-#define NOT_FOUND 127   /* as shells say it */
-#define NOT_RUN   126
+#define MAX_ARGS    4096
+#define NOT_FOUND   127 /* as shells say it */
+#define NOT_RUN     126
 #define INTERRUPTED 130
 
 struct measure_opts {
 	const char *gpus, *output, *catalogue;
-	bool       json, csv;
-	uint64_t   runs, warmup;
+	bool json, csv;
+	uint64_t runs, warmup;
 };
 
 #define AT(member) .offset = offsetof(struct measure_opts, member)
 
+/* clang-format off */
 static const struct opt measure_opts[] = {
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
-	  .help = "measure these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
+	  .help = "measure these GPUs: all, or indices, UUIDs, PCI addresses with commas; without "
+		  "it, all" },
 	CLI_CATALOGUE_OPT(offsetof(struct measure_opts, catalogue)),
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
 	  .help = "write the report to this file (-: standard output) instead of standard error" },
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "write the report as one JSON document" },
-	{ .name = "csv", .kind = OPT_FLAG, AT(csv), .help = "write the report as CSV, a row for each run and GPU" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "write the report as one JSON document" },
+	{ .name = "csv", .kind = OPT_FLAG, AT(csv),
+	  .help = "write the report as CSV, a row for each run and GPU" },
 	{ .name = "runs", .kind = OPT_U64, AT(runs), .arg = "N", .def = "1", .min = 1, .max = 1000,
-	  .help = "run the command N times; report mean, standard deviation, least and greatest value" },
+	  .help = "run the command N times; report mean, standard deviation, least and greatest "
+		  "value" },
 	{ .name = "warmup", .kind = OPT_U64, AT(warmup), .arg = "K", .def = "0", .max = 1000,
 	  .help = "before that, run it K times that do not count" },
 	{ 0 }
 };
+/* clang-format on */
 
 /*
  * Signals are the command's: handed on, and the report comes when it has ended. What a key of the
  * terminal sends has reached the command already.
  */
 static const struct {
-	int  number;
+	int number;
 	bool of_terminal;
 } handed_on[] = {
-	{ SIGINT, true }, { SIGQUIT, true }, { SIGTERM, false }, { SIGHUP, false }, { SIGUSR1, false }, { SIGUSR2, false },
+	{ SIGINT, true },  { SIGQUIT, true },  { SIGTERM, false },
+	{ SIGHUP, false }, { SIGUSR1, false }, { SIGUSR2, false },
 };
 #define N_HANDED_ON (sizeof(handed_on) / sizeof(handed_on[0]))
 
 static void hand_on(const siginfo_t *signal, pid_t to)
 {
 	for (size_t i = 0; i < N_HANDED_ON; i++)
-		if (handed_on[i].number == signal->si_signo && !(handed_on[i].of_terminal && signal->si_code == SI_KERNEL))
+		if (handed_on[i].number == signal->si_signo &&
+		    !(handed_on[i].of_terminal && signal->si_code == SI_KERNEL))
 			kill(to, signal->si_signo);
 }
 
@@ -81,7 +89,8 @@ static int start_command(char **argv, const sigset_t *before, pid_t *pid)
 	return -rc;
 }
 
-/* @param stopped  set if a signal came that asks to end. @return exit status as a shell would tell it; negative: it did not start */
+/* @param stopped  set if a signal came that asks to end. @return exit status as a shell would tell
+ * it; negative: it did not start */
 static int run_command(char **argv, bool *stopped)
 {
 	sigset_t set, before;
@@ -97,7 +106,8 @@ static int run_command(char **argv, bool *stopped)
 	rc = start_command(argv, &before, &pid);
 	while (!rc && waitpid(pid, &status, WNOHANG) == 0)
 		if (sigwaitinfo(&set, &signal) > 0) {
-			*stopped |= signal.si_signo != SIGCHLD && signal.si_signo != SIGUSR1 && signal.si_signo != SIGUSR2;
+			*stopped |= signal.si_signo != SIGCHLD && signal.si_signo != SIGUSR1 &&
+				    signal.si_signo != SIGUSR2;
 			hand_on(&signal, pid);
 		}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -106,7 +116,8 @@ static int run_command(char **argv, bool *stopped)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int write_report(const struct measure_opts *o, const struct measured_series *s, int status, struct hes_err *err)
+static int write_report(const struct measure_opts *o, const struct measured_series *s, int status,
+			struct hes_err *err)
 {
 	const struct measured_run *first = s->runs;
 	struct hes_file file;
@@ -118,7 +129,9 @@ static int write_report(const struct measure_opts *o, const struct measured_seri
 	if (o->output)
 		f = file.f;
 	if (o->json) {
-		json_t *doc = o->runs > 1 ? series_json(s, status) : measure_json(first->gpus, s->n_gpus, first->seconds, s->period_s, status);
+		json_t *doc = o->runs > 1 ? series_json(s, status)
+					  : measure_json(first->gpus, s->n_gpus, first->seconds,
+							 s->period_s, status);
 
 		json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 		fputc('\n', f);
@@ -133,12 +146,15 @@ static int write_report(const struct measure_opts *o, const struct measured_seri
 	return o->output ? hes_file_commit(&file, err) : 0;
 }
 
-/* One run of the command, between the two ends of a window. @return 0; negative: nothing can be measured */
-static int measure_run(struct hes_meter *meter, char **argv, size_t n_gpus, struct measured_run *r, bool *stopped, struct hes_err *err)
+/* One run of the command, between the two ends of a window. @return 0; negative: nothing can be
+ * measured */
+static int measure_run(struct hes_meter *meter, char **argv, size_t n_gpus, struct measured_run *r,
+		       bool *stopped, struct hes_err *err)
 {
 	struct hes_measured *m = calloc(n_gpus + 1, sizeof(*m));
 	struct hes_window *w = NULL;
-	int rc = m ? hes_window_begin(meter, &w, err) : hes_fail(err, -ENOMEM, "no memory to measure %zu GPUs", n_gpus);
+	int rc = m ? hes_window_begin(meter, &w, err)
+		   : hes_fail(err, -ENOMEM, "no memory to measure %zu GPUs", n_gpus);
 
 	if (!rc) {
 		const double start = hes_monotonic_s();
@@ -154,24 +170,27 @@ static int measure_run(struct hes_meter *meter, char **argv, size_t n_gpus, stru
 }
 
 /* Say why the series ends with this run. */
-static void say_run_failed(const struct measure_opts *o, uint64_t i, const struct measured_run *r, bool stopped)
+static void say_run_failed(const struct measure_opts *o, uint64_t i, const struct measured_run *r,
+			   bool stopped)
 {
 	const bool warm = i < o->warmup;
 
-	fprintf(stderr, "heshare measure: %s %" PRIu64 " of %" PRIu64 " ", warm ? "warm-up" : "run", warm ? i + 1 : i + 1 - o->warmup,
-		warm ? o->warmup : o->runs);
+	fprintf(stderr, "heshare measure: %s %" PRIu64 " of %" PRIu64 " ", warm ? "warm-up" : "run",
+		warm ? i + 1 : i + 1 - o->warmup, warm ? o->warmup : o->runs);
 	if (stopped)
 		fputs("was interrupted and does not count\n", stderr);
 	else
-		fprintf(stderr, "ended with exit status %d and does not count; the runs end here\n", r->status);
+		fprintf(stderr, "ended with exit status %d and does not count; the runs end here\n",
+			r->status);
 }
 
 /*
- * Warm up and run as often as requested, until a run fails or a signal says to stop. A run alone counts however it ends.
+ * Warm up and run as often as requested, until a run fails or a signal says to stop. A run alone
+ * counts however it ends.
  * @return the last exit status; negative: nothing can be measured
  */
-static int measure_runs(const struct measure_opts *o, struct hes_meter *meter, char **argv, struct measured_series *s,
-			struct hes_err *err)
+static int measure_runs(const struct measure_opts *o, struct hes_meter *meter, char **argv,
+			struct measured_series *s, struct hes_err *err)
 {
 	const bool alone = o->runs == 1;
 	int status = 0;
@@ -204,12 +223,14 @@ static void series_free(struct measured_series *s, size_t n)
 	free(s->runs);
 }
 
-static int series_init(struct measured_series *s, const struct hes_devices *d, const size_t *gpus, struct hes_err *err)
+static int series_init(struct measured_series *s, const struct hes_devices *d, const size_t *gpus,
+		       struct hes_err *err)
 {
 	s->runs = calloc(s->requested, sizeof(*s->runs));
 	for (size_t i = 0; s->runs && i < s->requested; i++) {
 		struct measured_gpu *b = calloc(s->n_gpus + 1, sizeof(*b));
-		int rc = b ? 0 : hes_fail(err, -ENOMEM, "no memory for %" PRIu64 " runs", s->requested);
+		int rc = b ? 0
+			   : hes_fail(err, -ENOMEM, "no memory for %" PRIu64 " runs", s->requested);
 
 		s->runs[i].gpus = b;
 		if (!rc && i > 0)
@@ -225,8 +246,8 @@ static int series_init(struct measured_series *s, const struct hes_devices *d, c
 }
 
 /* @return the command's exit status; negative: nothing can be measured */
-static int measure(const struct measure_opts *o, const struct hes_devices *d, const size_t *gpus, size_t n,
-		   char **argv, struct hes_err *err)
+static int measure(const struct measure_opts *o, const struct hes_devices *d, const size_t *gpus,
+		   size_t n, char **argv, struct hes_err *err)
 {
 	struct measured_series s = { .n_gpus = n, .requested = o->runs, .warmup = o->warmup };
 	struct hes_meter *meter = NULL;
@@ -255,11 +276,14 @@ static int run_measure(const void *opts, int n_args, char **args)
 	int rc;
 
 	if (o->json && o->csv) {
-		fputs("heshare measure: --json and --csv are two forms of one report: give one of them\n", stderr);
+		fputs("heshare measure: --json and --csv are two forms of one report: give one of "
+		      "them\n",
+		      stderr);
 		free(argv);
 		return 2;
 	}
-	rc = argv ? cli_catalogue_load(o->catalogue, true, &c, &err) : hes_fail(&err, -ENOMEM, "no memory for the command");
+	rc = argv ? cli_catalogue_load(o->catalogue, true, &c, &err)
+		  : hes_fail(&err, -ENOMEM, "no memory for the command");
 	if (!rc)
 		rc = cli_devices_open(&c, &d, &err);
 	hes_catalogue_free(&c);
@@ -283,18 +307,24 @@ const struct command cmd_measure = {
 	.min_args = 1,
 	.max_args = MAX_ARGS,
 	.summary = "measure joules, watts and clocks of the GPUs while a command runs",
-	.text = "Runs COMMAND and reports for each GPU, for all programs together: joules, from the energy counter\n"
-		"or else from the integral of power; mean and peak power; the mean SM clock; the part of the time\n"
-		"in which power or heat lowered the clock; the part with a kernel running. With GPM (Hopper and\n"
+	.text = "Runs COMMAND and reports for each GPU, for all programs together: joules, from "
+		"the energy counter\n"
+		"or else from the integral of power; mean and peak power; the mean SM clock; the "
+		"part of the time\n"
+		"in which power or heat lowered the clock; the part with a kernel running. With "
+		"GPM (Hopper and\n"
 		"newer) or DCGM also the use of SMs and of memory bandwidth.\n"
 		"\n"
-		"GPUs are sampled as often as their sensors refresh, every 20 to 100 ms, so measure commands of\n"
+		"GPUs are sampled as often as their sensors refresh, every 20 to 100 ms, so "
+		"measure commands of\n"
 		"many seconds. Time without readings is reported as a gap.\n"
 		"\n"
-		"With --runs, the report has means over the runs; runs end with the first that fails or is\n"
+		"With --runs, the report has means over the runs; runs end with the first that "
+		"fails or is\n"
 		"interrupted, which does not count.\n"
 		"\n"
-		"Signals are passed to COMMAND. The exit status is that of COMMAND: 128 plus the number of a signal\n"
+		"Signals are passed to COMMAND. The exit status is that of COMMAND: 128 plus the "
+		"number of a signal\n"
 		"that ended it; 126 or 127 if it could not start; 1 if nothing can be measured.",
 	.example = "  heshare measure -- python3 train.py --epochs 1\n"
 		   "  heshare measure --gpus 0,2 --json -o joules.json -- ./job.sh\n"

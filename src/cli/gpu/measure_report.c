@@ -8,13 +8,16 @@
 #include "base/plural.h"
 #include "cli/cli.h"
 
-/* Counter and integral further apart than this are worth a word: a sensor integrates a part of the time. */
+/* Counter and integral further apart than this are worth a word: a sensor integrates a part of the
+ * time. */
 #define APART 0.05
 /* A gap shorter than this part of the window changes no figure that is shown. */
 #define GAP_PART 0.001
 
 static const char *const sources[] = {
-	[HES_ENERGY_UNKNOWN] = "unknown", [HES_ENERGY_COUNTER] = "counter", [HES_ENERGY_INTEGRAL] = "integral",
+	[HES_ENERGY_UNKNOWN] = "unknown",
+	[HES_ENERGY_COUNTER] = "counter",
+	[HES_ENERGY_INTEGRAL] = "integral",
 };
 
 /* Of the activity, what people see. */
@@ -41,12 +44,13 @@ static void remarks(FILE *f, const struct hes_measured *m)
 	if (m->lost)
 		fputs("     the GPU was lost on the way\n", f);
 	if (gap_s(m) > 0)
-		fprintf(f, "     no power reading for %.2f s, at the longest %.2f s in a row%s\n", gap_s(m), m->longest_gap_s,
+		fprintf(f, "     no power reading for %.2f s, at the longest %.2f s in a row%s\n",
+			gap_s(m), m->longest_gap_s,
 			m->from == HES_ENERGY_INTEGRAL ? "; joules are of the rest" : "");
 	if (m->from == HES_ENERGY_COUNTER && gap_s(m) <= 0 && m->energy_j > 0 &&
 	    fabs(m->integral_j / m->energy_j - 1) > APART)
-		fprintf(f, "     the integral of power is %.1f J: %+.1f %% from the counter\n", m->integral_j,
-			100 * (m->integral_j / m->energy_j - 1));
+		fprintf(f, "     the integral of power is %.1f J: %+.1f %% from the counter\n",
+			m->integral_j, 100 * (m->integral_j / m->energy_j - 1));
 }
 
 static void row(FILE *f, const struct measured_gpu *b)
@@ -61,7 +65,8 @@ static void row(FILE *f, const struct measured_gpu *b)
 	cell(f, m->clock_s > 0, 6, 0, m->clock_mhz);
 	cell(f, m->reasons_s > 0, 8, 1, m->reasons_s > 0 ? 100 * m->capped_s / m->reasons_s : 0);
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
-		cell(f, m->activity.of[shown[i]].seconds > 0, 6, 1, 100 * m->activity.of[shown[i]].value);
+		cell(f, m->activity.of[shown[i]].seconds > 0, 6, 1,
+		     100 * m->activity.of[shown[i]].value);
 	fprintf(f, "  %s\n", sources[m->from]);
 	remarks(f, m);
 }
@@ -71,7 +76,10 @@ void measure_text(FILE *f, const struct measured_gpu *b, size_t n, double second
 	double joules = 0;
 	size_t known = 0, coarse = 0;
 
-	fprintf(f, "GPU  %-24s      joules  W mean  W peak    MHz capped %% busy %%   SM %% DRAM %%  from\n", "name");
+	fprintf(f,
+		"GPU  %-24s      joules  W mean  W peak    MHz capped %% busy %%   SM %% DRAM %%  "
+		"from\n",
+		"name");
 	for (size_t i = 0; i < n; i++) {
 		row(f, &b[i]);
 		coarse += b[i].m.activity.from == HES_ACTIVITY_UTILISATION;
@@ -80,12 +88,16 @@ void measure_text(FILE *f, const struct measured_gpu *b, size_t n, double second
 	}
 	fprintf(f, "%.3f s, ", seconds);
 	if (known)
-		fprintf(f, "%.1f J on %zu of %zu GPU%s, %.1f W\n", joules, known, n, hes_s(n), seconds > 0 ? joules / seconds : 0);
+		fprintf(f, "%.1f J on %zu of %zu GPU%s, %.1f W\n", joules, known, n, hes_s(n),
+			seconds > 0 ? joules / seconds : 0);
 	else
 		fputs("joules unknown\n", f);
 	if (coarse)
-		fprintf(f, "busy %% of %zu GPU%s is NVML's utilisation: time with any kernel; how much of SMs and memory it used, "
-			"a Hopper GPU tells, or DCGM\n", coarse, hes_s(coarse));
+		fprintf(f,
+			"busy %% of %zu GPU%s is NVML's utilisation: time with any kernel; how "
+			"much of SMs and memory it used, "
+			"a Hopper GPU tells, or DCGM\n",
+			coarse, hes_s(coarse));
 }
 
 static json_t *activity_json(const struct hes_activity *a)
@@ -93,7 +105,8 @@ static json_t *activity_json(const struct hes_activity *a)
 	json_t *o = json_pack("{s:s}", "from", hes_activity_from_name(a->from));
 
 	for (int k = 0; k < HES_ACTS; k++)
-		json_object_set_new(o, hes_act_name((enum hes_act)k), cli_json_maybe(a->of[k].seconds > 0, a->of[k].value));
+		json_object_set_new(o, hes_act_name((enum hes_act)k),
+				    cli_json_maybe(a->of[k].seconds > 0, a->of[k].value));
 	return o;
 }
 
@@ -102,26 +115,28 @@ static json_t *gpu_json(const struct measured_gpu *b)
 	const struct hes_measured *m = &b->m;
 	bool known = m->from != HES_ENERGY_UNKNOWN;
 
-	return json_pack("{s:I, s:s, s:s, s:o, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:b, s:o}",
-			 "gpu", (json_int_t)b->index, "name", b->info.name, "uuid", b->info.uuid,
-			 "type", *b->info.type ? json_string(b->info.type) : json_null(),
-			 "seconds", m->seconds, "energy_from", sources[m->from],
-			 "energy_j", cli_json_maybe(known, m->energy_j),
-			 "integral_j", cli_json_maybe(m->power_s > 0, m->integral_j),
-			 "mean_w", cli_json_maybe(known, m->mean_w), "peak_w", cli_json_maybe(m->peak_w > 0, m->peak_w),
-			 "mean_clock_mhz", cli_json_maybe(m->clock_s > 0, m->clock_mhz),
-			 "capped_part", cli_json_maybe(m->reasons_s > 0, m->reasons_s > 0 ? m->capped_s / m->reasons_s : 0),
-			 "gap_s", m->seconds - m->power_s, "longest_gap_s", m->longest_gap_s,
-			 "samples", (json_int_t)m->samples, "lost", m->lost,
-			 "activity", activity_json(&m->activity));
+	return json_pack(
+		"{s:I, s:s, s:s, s:o, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:b, "
+		"s:o}",
+		"gpu", (json_int_t)b->index, "name", b->info.name, "uuid", b->info.uuid, "type",
+		*b->info.type ? json_string(b->info.type) : json_null(), "seconds", m->seconds,
+		"energy_from", sources[m->from], "energy_j", cli_json_maybe(known, m->energy_j),
+		"integral_j", cli_json_maybe(m->power_s > 0, m->integral_j), "mean_w",
+		cli_json_maybe(known, m->mean_w), "peak_w",
+		cli_json_maybe(m->peak_w > 0, m->peak_w), "mean_clock_mhz",
+		cli_json_maybe(m->clock_s > 0, m->clock_mhz), "capped_part",
+		cli_json_maybe(m->reasons_s > 0, m->reasons_s > 0 ? m->capped_s / m->reasons_s : 0),
+		"gap_s", m->seconds - m->power_s, "longest_gap_s", m->longest_gap_s, "samples",
+		(json_int_t)m->samples, "lost", m->lost, "activity", activity_json(&m->activity));
 }
 
-json_t *measure_json(const struct measured_gpu *b, size_t n, double seconds, double period_s, int status)
+json_t *measure_json(const struct measured_gpu *b, size_t n, double seconds, double period_s,
+		     int status)
 {
 	json_t *gpus = json_array();
 
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(gpus, gpu_json(&b[i]));
-	return json_pack("{s:f, s:i, s:f, s:o}", "seconds", seconds, "exit_status", status, "period_s", period_s,
-			 "gpus", gpus);
+	return json_pack("{s:f, s:i, s:f, s:o}", "seconds", seconds, "exit_status", status,
+			 "period_s", period_s, "gpus", gpus);
 }

@@ -11,12 +11,13 @@
 
 /** A GPU's measurement with who it is. */
 struct measured_gpu {
-	size_t              index;
+	size_t index;
 	struct hes_device_info info;
 	struct hes_measured m;
 };
 
-void    measure_text(FILE *f, const struct measured_gpu *b, size_t n, double seconds);
-json_t *measure_json(const struct measured_gpu *b, size_t n, double seconds, double period_s, int status);
+void measure_text(FILE *f, const struct measured_gpu *b, size_t n, double seconds);
+json_t *measure_json(const struct measured_gpu *b, size_t n, double seconds, double period_s,
+		     int status);
 
 #endif

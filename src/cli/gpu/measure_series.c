@@ -14,11 +14,13 @@
 
 enum quantity { SECONDS, JOULES, WATTS };
 
-static const char *const unit_names[] = { [SECONDS] = "seconds", [JOULES] = "joules", [WATTS] = "watts" };
+static const char *const unit_names[] = {
+	[SECONDS] = "seconds", [JOULES] = "joules", [WATTS] = "watts"
+};
 
 /* Over the runs. */
 struct spread {
-	bool   known;
+	bool known;
 	size_t n;
 	double mean, deviation, min, max; /* deviation of n - 1; valid from two runs on */
 };
@@ -97,11 +99,13 @@ void series_text(FILE *f, const struct measured_series *s)
 
 	snprintf(who, sizeof(who), "%zu run%s", s->n_runs, hes_s(s->n_runs));
 	if (s->warmup)
-		snprintf(who, sizeof(who), "%zu run%s after %" PRIu64 " for warm-up", s->n_runs, hes_s(s->n_runs), s->warmup);
+		snprintf(who, sizeof(who), "%zu run%s after %" PRIu64 " for warm-up", s->n_runs,
+			 hes_s(s->n_runs), s->warmup);
 	fprintf(f, "%-42s %11s +- %-8s %11s %11s\n", who, "mean", "dev.", "min", "max");
 	spread_text(f, "the command", SECONDS, spread_of(s, SIZE_MAX, SECONDS));
 	for (size_t g = 0; g < s->n_gpus; g++) {
-		snprintf(who, sizeof(who), "GPU %zu  %.24s", s->runs[0].gpus[g].index, s->runs[0].gpus[g].info.name);
+		snprintf(who, sizeof(who), "GPU %zu  %.24s", s->runs[0].gpus[g].index,
+			 s->runs[0].gpus[g].info.name);
 		spread_text(f, who, JOULES, spread_of(s, g, JOULES));
 		spread_text(f, "", WATTS, spread_of(s, g, WATTS));
 	}
@@ -115,7 +119,8 @@ void series_text(FILE *f, const struct measured_series *s)
 static json_t *spread_json(struct spread p)
 {
 	return p.known ? json_pack("{s:f, s:o, s:f, s:f}", "mean", p.mean, "deviation",
-				   cli_json_maybe(p.n > 1, p.deviation), "min", p.min, "max", p.max) : json_null();
+				   cli_json_maybe(p.n > 1, p.deviation), "min", p.min, "max", p.max)
+		       : json_null();
 }
 
 json_t *series_json(const struct measured_series *s, int status)
@@ -125,16 +130,21 @@ json_t *series_json(const struct measured_series *s, int status)
 	for (size_t g = 0; g < s->n_gpus; g++) {
 		const struct measured_gpu *b = &s->runs[0].gpus[g];
 
-		json_array_append_new(gpus, json_pack("{s:I, s:s, s:s, s:o, s:o}", "gpu", (json_int_t)b->index, "name", b->info.name,
-						      "uuid", b->info.uuid, "energy_j", spread_json(spread_of(s, g, JOULES)),
-						      "mean_w", spread_json(spread_of(s, g, WATTS))));
+		json_array_append_new(
+			gpus, json_pack("{s:I, s:s, s:s, s:o, s:o}", "gpu", (json_int_t)b->index,
+					"name", b->info.name, "uuid", b->info.uuid, "energy_j",
+					spread_json(spread_of(s, g, JOULES)), "mean_w",
+					spread_json(spread_of(s, g, WATTS))));
 	}
 	for (size_t i = 0; i < s->n_runs; i++)
-		json_array_append_new(runs, measure_json(s->runs[i].gpus, s->n_gpus, s->runs[i].seconds, s->period_s, s->runs[i].status));
-	return json_pack("{s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "requested", (json_int_t)s->requested, "warmup", (json_int_t)s->warmup,
-			 "exit_status", status, "seconds", spread_json(spread_of(s, SIZE_MAX, SECONDS)),
-			 "energy_j", spread_json(spread_of(s, SIZE_MAX, JOULES)), "mean_w", spread_json(spread_of(s, SIZE_MAX, WATTS)),
-			 "gpus", gpus, "runs", runs);
+		json_array_append_new(runs,
+				      measure_json(s->runs[i].gpus, s->n_gpus, s->runs[i].seconds,
+						   s->period_s, s->runs[i].status));
+	return json_pack("{s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "requested",
+			 (json_int_t)s->requested, "warmup", (json_int_t)s->warmup, "exit_status",
+			 status, "seconds", spread_json(spread_of(s, SIZE_MAX, SECONDS)),
+			 "energy_j", spread_json(spread_of(s, SIZE_MAX, JOULES)), "mean_w",
+			 spread_json(spread_of(s, SIZE_MAX, WATTS)), "gpus", gpus, "runs", runs);
 }
 
 static void csv_number(FILE *f, bool known, double v)
@@ -146,7 +156,9 @@ static void csv_number(FILE *f, bool known, double v)
 
 void series_csv(FILE *f, const struct measured_series *s)
 {
-	fputs("run,gpu,name,uuid,seconds,exit_status,energy_j,mean_w,peak_w,mean_clock_mhz,capped_part,gap_s\n", f);
+	fputs("run,gpu,name,uuid,seconds,exit_status,energy_j,mean_w,peak_w,mean_clock_mhz,capped_"
+	      "part,gap_s\n",
+	      f);
 	for (size_t i = 0; i < s->n_runs; i++)
 		for (size_t g = 0; g < s->n_gpus; g++) {
 			const struct measured_gpu *b = &s->runs[i].gpus[g];
@@ -162,7 +174,8 @@ void series_csv(FILE *f, const struct measured_series *s)
 			csv_number(f, known, b->m.mean_w);
 			csv_number(f, b->m.peak_w > 0, b->m.peak_w);
 			csv_number(f, b->m.clock_s > 0, b->m.clock_mhz);
-			csv_number(f, b->m.reasons_s > 0, b->m.reasons_s > 0 ? b->m.capped_s / b->m.reasons_s : 0);
+			csv_number(f, b->m.reasons_s > 0,
+				   b->m.reasons_s > 0 ? b->m.capped_s / b->m.reasons_s : 0);
 			csv_number(f, true, b->m.seconds - b->m.power_s);
 			fputc('\n', f);
 		}

@@ -47,12 +47,14 @@ static int add_files(add_fn *add, void *to, const char *name, const char *path, 
 	return rc || !path ? rc : add(to, path, err);
 }
 
-static const struct hes_gpu_type *type_of(const struct hes_devices *d, size_t i, const struct hes_catalogue *c)
+static const struct hes_gpu_type *type_of(const struct hes_devices *d, size_t i,
+					  const struct hes_catalogue *c)
 {
 	struct hes_device_info info;
 
-	return hes_device_info(d, i, &info, NULL) ? NULL
-		: hes_gpu_type_of_driver(c, info.name, (uint32_t)(info.memory_bytes >> 20));
+	return hes_device_info(d, i, &info, NULL)
+		       ? NULL
+		       : hes_gpu_type_of_driver(c, info.name, (uint32_t)(info.memory_bytes >> 20));
 }
 
 /* GPUs that NVML cannot describe get no row: who needs one of them learns why by cli_gpu_type(). */
@@ -70,14 +72,16 @@ static int add_present(struct hes_catalogue *c, struct hes_err *err)
 			continue;
 		/* The same name with another memory. */
 		if (hes_gpu_type_find(c, g.name, NULL))
-			snprintf(g.name + strnlen(g.name, HES_NAME_MAX - 12), 12, "-%uGB", (g.memory_mib + 512) / 1024 % 100000);
+			snprintf(g.name + strnlen(g.name, HES_NAME_MAX - 12), 12, "-%uGB",
+				 (g.memory_mib + 512) / 1024 % 100000);
 		rc = hes_catalogue_put(c, &g, 1, err);
 	}
 	hes_devices_close(d);
 	return rc;
 }
 
-int cli_catalogue_load(const char *path, bool present, struct hes_catalogue *out, struct hes_err *err)
+int cli_catalogue_load(const char *path, bool present, struct hes_catalogue *out,
+		       struct hes_err *err)
 {
 	struct hes_catalogue c;
 	int rc = hes_catalogue_load(NULL, &c, err);
@@ -95,28 +99,34 @@ int cli_catalogue_load(const char *path, bool present, struct hes_catalogue *out
 	return rc;
 }
 
-const struct hes_gpu_type *cli_gpu_type(const struct hes_devices *d, size_t i, const struct hes_catalogue *c, struct hes_err *err)
+const struct hes_gpu_type *cli_gpu_type(const struct hes_devices *d, size_t i,
+					const struct hes_catalogue *c, struct hes_err *err)
 {
 	const struct hes_gpu_type *g = type_of(d, i, c);
 	struct hes_gpu_type described;
 
 	if (!g && !hes_device_describe(d, i, &described, err))
-		hes_fail(err, -ENOENT, "GPU %zu: its type, %s, is not in the catalogue", i, described.name);
+		hes_fail(err, -ENOENT, "GPU %zu: its type, %s, is not in the catalogue", i,
+			 described.name);
 	return g;
 }
 
-void cli_model_tell_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n)
+void cli_model_tell_derived(const struct hes_model *m, const struct hes_gpu_type *const *types,
+			    size_t n)
 {
 	char names[400];
 
 	hes_model_derived(m, types, n, names, sizeof(names));
 	if (*names)
-		fprintf(stderr, "heshare: derived from data sheets, not fitted to measurements: %s; %s (docs/gpu-model.md)\n", names,
-			HES_MODEL_DERIVED_ERROR);
+		fprintf(stderr,
+			"heshare: derived from data sheets, not fitted to measurements: %s; %s "
+			"(docs/gpu-model.md)\n",
+			names, HES_MODEL_DERIVED_ERROR);
 }
 
-int cli_model_load(const char *physics, const struct hes_catalogue *c, const struct hes_gpu_type *const *use, size_t n_use,
-		   struct hes_model **out, struct hes_err *err)
+int cli_model_load(const char *physics, const struct hes_catalogue *c,
+		   const struct hes_gpu_type *const *use, size_t n_use, struct hes_model **out,
+		   struct hes_err *err)
 {
 	struct hes_model *m = NULL;
 	const bool second = physics && strcmp(physics, CLI_SECOND_PHYSICS) == 0;

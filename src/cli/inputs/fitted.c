@@ -34,15 +34,17 @@ int cli_fits_own(const struct hes_workload *w, struct cli_fits *fits, struct hes
 	v = w->own ? grow(fits, err) : NULL;
 	if (!v)
 		return w->own ? -ENOMEM : 0;
-	*v = (struct hes_model_fit){ .expected = { .time = w->time_factors, .power = w->power_factors } };
+	*v = (struct hes_model_fit){ .expected = { .time = w->time_factors,
+						   .power = w->power_factors } };
 	strcpy(v->workload, w->name);
 	fits->n++;
 	return 0;
 }
 
 /* Unless the model knows it. */
-static int fit_one(struct hes_model *m, const struct hes_catalogue *c, const struct hes_profiles *profiles, const char *workload,
-		   struct cli_fits *fits, struct hes_err *err)
+static int fit_one(struct hes_model *m, const struct hes_catalogue *c,
+		   const struct hes_profiles *profiles, const char *workload, struct cli_fits *fits,
+		   struct hes_err *err)
 {
 	struct hes_model_fit *v;
 	int rc;
@@ -57,8 +59,8 @@ static int fit_one(struct hes_model *m, const struct hes_catalogue *c, const str
 	return rc;
 }
 
-int cli_fit_jobs(struct hes_model *m, const struct hes_catalogue *c, const char *profiles, const struct hes_jobs *jobs,
-		 struct cli_fits *fits, struct hes_err *err)
+int cli_fit_jobs(struct hes_model *m, const struct hes_catalogue *c, const char *profiles,
+		 const struct hes_jobs *jobs, struct cli_fits *fits, struct hes_err *err)
 {
 	struct hes_profiles p;
 	int rc = cli_profiles_load(profiles, &p, err);
@@ -73,8 +75,8 @@ int cli_fit_jobs(struct hes_model *m, const struct hes_catalogue *c, const char 
 	return rc;
 }
 
-int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *profiles, struct cli_fits *fits,
-		struct hes_err *err)
+int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *profiles,
+		struct cli_fits *fits, struct hes_err *err)
 {
 	struct hes_profiles p;
 	int rc = cli_profiles_load(profiles, &p, err);
@@ -92,8 +94,8 @@ int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *
 static void print_fit(const struct hes_model_fit *f)
 {
 	hes_visible_put(stdout, 0, f->workload);
-	printf(": fitted to %zu point%s: time %.1f %%, power %.1f %%; nearest network %s\n", f->points, hes_s(f->points),
-	       100 * f->time_error, 100 * f->power_error, f->nearest);
+	printf(": fitted to %zu point%s: time %.1f %%, power %.1f %%; nearest network %s\n",
+	       f->points, hes_s(f->points), 100 * f->time_error, 100 * f->power_error, f->nearest);
 }
 
 /* In a file that its user wrote by hand one or both may be missing. */
@@ -108,7 +110,8 @@ static void print_expected(const struct hes_model_fit *f)
 	if (time->high > 0)
 		printf(" %.2f to %.2f times the modelled time", time->low, time->high);
 	if (power->high > 0)
-		printf("%s %.2f to %.2f times the %spower", time->high > 0 ? "," : "", power->low, power->high, time->high > 0 ? "" : "modelled ");
+		printf("%s %.2f to %.2f times the %spower", time->high > 0 ? "," : "", power->low,
+		       power->high, time->high > 0 ? "" : "modelled ");
 	puts(" (9 in 10 measurements, by networks left out)");
 }
 
@@ -126,23 +129,30 @@ json_t *cli_expected_json(const struct hes_expected_error *e)
 	json_t *o = json_object();
 
 	if (e->time.high > 0)
-		json_object_set_new(o, "time_factors", json_pack("[f,f]", e->time.low, e->time.high));
+		json_object_set_new(o, "time_factors",
+				    json_pack("[f,f]", e->time.low, e->time.high));
 	if (e->power.high > 0)
-		json_object_set_new(o, "power_factors", json_pack("[f,f]", e->power.low, e->power.high));
+		json_object_set_new(o, "power_factors",
+				    json_pack("[f,f]", e->power.low, e->power.high));
 	if (e->networks)
-		json_object_update_new(o, json_pack("{s:I, s:f, s:f, s:f, s:f}", "networks", (json_int_t)e->networks, "time_alone", e->time_alone,
-						    "time_shared", e->time_shared, "co_runner_time", e->co_runner, "power", e->power_median));
+		json_object_update_new(o, json_pack("{s:I, s:f, s:f, s:f, s:f}", "networks",
+						    (json_int_t)e->networks, "time_alone",
+						    e->time_alone, "time_shared", e->time_shared,
+						    "co_runner_time", e->co_runner, "power",
+						    e->power_median));
 	return o;
 }
 
 /* A workload that was added before has only its error to expect. */
 static json_t *fit_json(const struct hes_model_fit *f)
 {
-	json_t *o = json_pack("{s:s, s:o}", "workload", f->workload, "expected", cli_expected_json(&f->expected));
+	json_t *o = json_pack("{s:s, s:o}", "workload", f->workload, "expected",
+			      cli_expected_json(&f->expected));
 
 	if (f->points)
-		json_object_update_new(o, json_pack("{s:s, s:I, s:f, s:f}", "nearest", f->nearest, "points", (json_int_t)f->points,
-						    "time_error", f->time_error, "power_error", f->power_error));
+		json_object_update_new(o, json_pack("{s:s, s:I, s:f, s:f}", "nearest", f->nearest,
+						    "points", (json_int_t)f->points, "time_error",
+						    f->time_error, "power_error", f->power_error));
 	return o;
 }
 

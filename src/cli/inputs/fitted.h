@@ -1,5 +1,6 @@
 /*
- * fitted.h - workloads that a user added to the GPU model, or that it knows from a profile alone: fit them, print how well.
+ * fitted.h - workloads that a user added to the GPU model, or that it knows from a profile alone:
+ * fit them, print how well.
  */
 #ifndef HES_CLI_INPUTS_FITTED_H
 #define HES_CLI_INPUTS_FITTED_H
@@ -11,7 +12,7 @@
 
 struct cli_fits {
 	struct hes_model_fit *v; /* owned: free() it */
-	size_t                n;
+	size_t n;
 };
 
 /**
@@ -19,12 +20,12 @@ struct cli_fits {
  * @param profiles  file or folder
  * @return 0, or what reading them or hes_model_add_workload() returns
  */
-int cli_fit_jobs(struct hes_model *m, const struct hes_catalogue *c, const char *profiles, const struct hes_jobs *jobs,
-		 struct cli_fits *fits, struct hes_err *err);
+int cli_fit_jobs(struct hes_model *m, const struct hes_catalogue *c, const char *profiles,
+		 const struct hes_jobs *jobs, struct cli_fits *fits, struct hes_err *err);
 
 /** The same for all workloads of the profiles. */
-int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *profiles, struct cli_fits *fits,
-		struct hes_err *err);
+int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *profiles,
+		struct cli_fits *fits, struct hes_err *err);
 
 /** Also list the workload if its user added it. @return 0; -ENOMEM */
 int cli_fits_own(const struct hes_workload *w, struct cli_fits *fits, struct hes_err *err);

@@ -22,23 +22,20 @@ static const struct {
 	enum hes_device_can can;
 	const char *name;
 } abilities[] = {
-	{ HES_CAN_READ_POWER, "read_power" },
-	{ HES_CAN_READ_ENERGY, "read_energy" },
-	{ HES_CAN_READ_CLOCK, "read_clock" },
-	{ HES_CAN_READ_REASONS, "read_reasons" },
-	{ HES_CAN_LOCK_CLOCK, "lock_clock" },
-	{ HES_CAN_LIMIT_POWER, "limit_power" },
+	{ HES_CAN_READ_POWER, "read_power" }, { HES_CAN_READ_ENERGY, "read_energy" },
+	{ HES_CAN_READ_CLOCK, "read_clock" }, { HES_CAN_READ_REASONS, "read_reasons" },
+	{ HES_CAN_LOCK_CLOCK, "lock_clock" }, { HES_CAN_LIMIT_POWER, "limit_power" },
 };
 #define N_ABILITIES (sizeof(abilities) / sizeof(abilities[0]))
 
 /* A GPU as it is now. */
 struct shown {
-	size_t                 index;
+	size_t index;
 	struct hes_device_info info;
-	struct hes_reading     reading;
+	struct hes_reading reading;
 	enum hes_activity_from activity;
-	struct hes_missing_knob        lacks[HES_KNOBS];
-	long                   n_lacks;
+	struct hes_missing_knob lacks[HES_KNOBS];
+	long n_lacks;
 };
 
 static json_t *lacks_json(const struct shown *s)
@@ -46,8 +43,9 @@ static json_t *lacks_json(const struct shown *s)
 	json_t *o = json_array();
 
 	for (long k = 0; k < s->n_lacks; k++)
-		json_array_append_new(o, json_pack("{s:s, s:s, s:s}", "knob", hes_knob_name(s->lacks[k].knob),
-						   "why", s->lacks[k].why, "do", s->lacks[k].what_to_do));
+		json_array_append_new(o, json_pack("{s:s, s:s, s:s}", "knob",
+						   hes_knob_name(s->lacks[k].knob), "why",
+						   s->lacks[k].why, "do", s->lacks[k].what_to_do));
 	return o;
 }
 
@@ -60,17 +58,18 @@ static json_t *gpu_json(const struct shown *s)
 	for (size_t k = 0; k < N_ABILITIES; k++)
 		if (b->can & abilities[k].can)
 			json_array_append_new(can, json_string(abilities[k].name));
-	return json_pack("{s:I, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "index", (json_int_t)s->index,
-			 "name", b->name, "uuid", b->uuid, "bus", b->bus,
-			 "type", *b->type ? json_string(b->type) : json_null(),
-			 "memory_mib", (json_int_t)(b->memory_bytes / MIB),
-			 "memory_used_mib", cli_json_maybe(r->has & HES_HAS_MEMORY, (double)r->memory_used_bytes / MIB),
-			 "power_w", cli_json_maybe(r->has & HES_HAS_POWER, r->power_mw * 1e-3),
-			 "power_limit_w", cli_json_maybe(b->power_limit_mw, b->power_limit_mw * 1e-3),
-			 "clock_mhz", cli_json_maybe(r->has & HES_HAS_CLOCK, r->clock_mhz),
-			 "temperature_c", cli_json_maybe(r->has & HES_HAS_TEMPERATURE, r->temperature_c),
-			 "busy_pct", cli_json_maybe(r->has & HES_HAS_UTILISATION, r->busy_pct), "can", can,
-			 "activity", hes_activity_from_name(s->activity), "missing", lacks_json(s));
+	return json_pack(
+		"{s:I, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o}",
+		"index", (json_int_t)s->index, "name", b->name, "uuid", b->uuid, "bus", b->bus,
+		"type", *b->type ? json_string(b->type) : json_null(), "memory_mib",
+		(json_int_t)(b->memory_bytes / MIB), "memory_used_mib",
+		cli_json_maybe(r->has & HES_HAS_MEMORY, (double)r->memory_used_bytes / MIB),
+		"power_w", cli_json_maybe(r->has & HES_HAS_POWER, r->power_mw * 1e-3),
+		"power_limit_w", cli_json_maybe(b->power_limit_mw, b->power_limit_mw * 1e-3),
+		"clock_mhz", cli_json_maybe(r->has & HES_HAS_CLOCK, r->clock_mhz), "temperature_c",
+		cli_json_maybe(r->has & HES_HAS_TEMPERATURE, r->temperature_c), "busy_pct",
+		cli_json_maybe(r->has & HES_HAS_UTILISATION, r->busy_pct), "can", can, "activity",
+		hes_activity_from_name(s->activity), "missing", lacks_json(s));
 }
 
 /* A reading that did not come is a dash. */
@@ -119,7 +118,8 @@ static void print_who(FILE *f, const struct shown *s, size_t n, const struct hes
 
 		if (!lacks(&s[i], l))
 			continue;
-		while (last + 1 < n && s[last + 1].index == s[last].index + 1 && lacks(&s[last + 1], l))
+		while (last + 1 < n && s[last + 1].index == s[last].index + 1 &&
+		       lacks(&s[last + 1], l))
 			last++;
 		fprintf(f, "%s%zu", runs++ ? ", " : "", s[i].index);
 		if (last > i)
@@ -128,8 +128,10 @@ static void print_who(FILE *f, const struct shown *s, size_t n, const struct hes
 	}
 }
 
-/* Each lack once, with all GPUs that have it. @instead  NULL: all knobs, with what to do; else what happens without @knob */
-static void print_lacks(FILE *f, const struct shown *s, size_t n, enum hes_knob knob, const char *instead)
+/* Each lack once, with all GPUs that have it. @instead  NULL: all knobs, with what to do; else what
+ * happens without @knob */
+static void print_lacks(FILE *f, const struct shown *s, size_t n, enum hes_knob knob,
+			const char *instead)
 {
 	for (size_t i = 0; i < n; i++)
 		for (long k = 0; k < s[i].n_lacks; k++) {
@@ -148,8 +150,8 @@ static void print_lacks(FILE *f, const struct shown *s, size_t n, enum hes_knob 
 		}
 }
 
-static int look(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps, struct shown *out,
-		struct hes_err *err)
+static int look(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
+		struct shown *out, struct hes_err *err)
 {
 	struct shown s = { .index = i };
 	int rc = hes_device_info(d, i, &s.info, err);
@@ -167,7 +169,8 @@ static int look(const struct hes_devices *d, size_t i, const struct hes_mps_stat
 
 static void print_all(const struct shown *s, size_t n)
 {
-	printf("GPU  %-24s %-13s     MiB     used     W limit   MHz    C busy %%  UUID\n", "name", "type");
+	printf("GPU  %-24s %-13s     MiB     used     W limit   MHz    C busy %%  UUID\n", "name",
+	       "type");
 	for (size_t i = 0; i < n; i++)
 		gpu_row(&s[i]);
 	print_lacks(stdout, s, n, HES_KNOB_MPS, NULL);
@@ -235,8 +238,11 @@ static struct hes_devices *open_or_say(const struct hes_catalogue *c)
 
 	/* In a Slurm job the sentence has the remedy. */
 	if (rc == -ENODEV && !getenv("SLURM_JOB_ID"))
-		fprintf(stderr, "heshare gpus: %s; --types lists the types that heshare knows, and in the virtual lab there are GPUs "
-			"to try: build/lab/lab -- build/src/cli/heshare gpus (docs/lab.md)\n", err.msg);
+		fprintf(stderr,
+			"heshare gpus: %s; --types lists the types that heshare knows, and in the "
+			"virtual lab there are GPUs "
+			"to try: build/lab/lab -- build/src/cli/heshare gpus (docs/lab.md)\n",
+			err.msg);
 	else if (rc)
 		cli_fail("gpus", &err);
 	return d;
@@ -256,9 +262,11 @@ static void print_row(const struct hes_gpu_type *g)
 	printf("  - { name: %s, driver_names: [", g->name);
 	for (size_t i = 0; i < HES_DRIVER_NAMES && g->driver_names[i][0]; i++)
 		printf("%s\"%s\"", i ? ", " : "", g->driver_names[i]);
-	printf("], compute: %g, sms: %u, memory_mib: %u,\n      bandwidth_gbs: %u, l2_kib: %u, pcie_gbs: %g, power_limit_w: %g,"
-	       " idle_w: %g,\n      clocks: { min: %u, max: %u, default: %u, ", g->compute / 10.0, g->sm_count, g->memory_mib,
-	       g->memory_bandwidth_gbs, g->l2_kib, g->pcie_gbs, g->power_limit_mw / 1e3, g->idle_power_mw / 1e3, g->clock_min_mhz,
+	printf("], compute: %g, sms: %u, memory_mib: %u,\n      bandwidth_gbs: %u, l2_kib: %u, "
+	       "pcie_gbs: %g, power_limit_w: %g,"
+	       " idle_w: %g,\n      clocks: { min: %u, max: %u, default: %u, ",
+	       g->compute / 10.0, g->sm_count, g->memory_mib, g->memory_bandwidth_gbs, g->l2_kib,
+	       g->pcie_gbs, g->power_limit_mw / 1e3, g->idle_power_mw / 1e3, g->clock_min_mhz,
 	       g->clock_max_mhz, g->clock_default_mhz);
 	if (g->clock_step_mhz > 0) {
 		printf("step: %g } }\n", g->clock_step_mhz);
@@ -293,13 +301,15 @@ int gpus_list_rows(const struct hes_catalogue *c)
 	return status;
 }
 
-static int choose(const struct hes_devices *d, const char *name, size_t *chosen, size_t *n, struct hes_err *err)
+static int choose(const struct hes_devices *d, const char *name, size_t *chosen, size_t *n,
+		  struct hes_err *err)
 {
 	long i = hes_devices_find(d, name);
 
 	if (i < 0)
-		return hes_fail(err, -ENOENT, "--gpus: no GPU \"%s\"; there are %zu, from 0 on: see heshare gpus", name,
-				hes_devices_count(d));
+		return hes_fail(err, -ENOENT,
+				"--gpus: no GPU \"%s\"; there are %zu, from 0 on: see heshare gpus",
+				name, hes_devices_count(d));
 	for (size_t k = 0; k < *n; k++)
 		if (chosen[k] == (size_t)i)
 			return hes_fail(err, -EEXIST, "--gpus: GPU %ld is named twice", i);
@@ -307,7 +317,8 @@ static int choose(const struct hes_devices *d, const char *name, size_t *chosen,
 	return 0;
 }
 
-int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n, struct hes_err *err)
+int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n,
+		struct hes_err *err)
 {
 	const bool all = !list || strcmp(list, "all") == 0;
 	size_t *chosen = calloc(hes_devices_count(d) + 1, sizeof(*chosen)), many = 0;
@@ -338,17 +349,21 @@ static unsigned knobs_without(const struct shown *s)
 	unsigned without = 0;
 
 	for (long k = 0; k < s->n_lacks; k++)
-		without |= s->lacks[k].knob == HES_KNOB_LOCK_CLOCK ? CLOCK : s->lacks[k].knob == HES_KNOB_MPS ? MPS : 0;
+		without |= s->lacks[k].knob == HES_KNOB_LOCK_CLOCK ? CLOCK
+			   : s->lacks[k].knob == HES_KNOB_MPS      ? MPS
+								   : 0;
 	return without;
 }
 
 /* A GPU's type as it can be used: a row of @types for each type and set of knobs. */
-static const struct hes_gpu_type *usable(const struct hes_gpu_type *g, unsigned without, struct gpus_fleet *b)
+static const struct hes_gpu_type *usable(const struct hes_gpu_type *g, unsigned without,
+					 struct gpus_fleet *b)
 {
 	struct hes_gpu_type *o = NULL;
 
 	for (size_t k = 0; k < b->n_types && !o; k++)
-		if (strcmp(b->types[k].name, g->name) == 0 && b->types[k].alone == ((without & MPS) != 0) &&
+		if (strcmp(b->types[k].name, g->name) == 0 &&
+		    b->types[k].alone == ((without & MPS) != 0) &&
 		    (b->types[k].n_clocks == 1) == (without & CLOCK || g->n_clocks == 1))
 			o = &b->types[k];
 	if (o)
@@ -371,7 +386,8 @@ int gpus_fleet_make(struct gpus_fleet *b, const char *name, size_t n, struct hes
 	return b->types && b->fleet.gpus ? 0 : hes_fail(err, -ENOMEM, "no memory for %zu GPUs", n);
 }
 
-void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const struct hes_gpu_type *g, bool clocks, bool mps)
+void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index,
+		    const struct hes_gpu_type *g, bool clocks, bool mps)
 {
 	struct hes_gpu *o = &b->fleet.gpus[b->fleet.n++];
 
@@ -380,16 +396,16 @@ void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const 
 	o->type = usable(g, (clocks ? 0 : CLOCK) | (mps ? 0 : MPS), b);
 }
 
-static int add_gpu(const struct hes_devices *d, const struct shown *s, const char *host, const struct hes_catalogue *c, struct gpus_fleet *b,
-		     struct hes_err *err)
+static int add_gpu(const struct hes_devices *d, const struct shown *s, const char *host,
+		   const struct hes_catalogue *c, struct gpus_fleet *b, struct hes_err *err)
 {
 	const unsigned without = knobs_without(s);
 	const struct hes_gpu_type *g;
 
 	for (long k = 0; k < s->n_lacks; k++)
 		if (s->lacks[k].knob == HES_KNOB_COMPUTE_MODE)
-			return hes_fail(err, -EPERM, "GPU %zu: %s; %s; or leave it out with --gpus", s->index, s->lacks[k].why,
-					s->lacks[k].what_to_do);
+			return hes_fail(err, -EPERM, "GPU %zu: %s; %s; or leave it out with --gpus",
+					s->index, s->lacks[k].why, s->lacks[k].what_to_do);
 	g = cli_gpu_type(d, s->index, c, err);
 	if (!g)
 		return err->code;
@@ -397,8 +413,9 @@ static int add_gpu(const struct hes_devices *d, const struct shown *s, const cha
 	return 0;
 }
 
-static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t n, const struct hes_catalogue *c,
-		      struct shown *s, struct gpus_fleet *b, struct hes_err *err)
+static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t n,
+		      const struct hes_catalogue *c, struct shown *s, struct gpus_fleet *b,
+		      struct hes_err *err)
 {
 	struct hes_mps_status mps;
 	char host[HES_NAME_MAX] = "";
@@ -416,8 +433,8 @@ static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t n,
 	return rc;
 }
 
-int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
-		      struct hes_err *err)
+int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes,
+		    struct gpus_fleet *out, struct hes_err *err)
 {
 	struct gpus_fleet b = { .n_types = 0 };
 	struct hes_devices *d = NULL;

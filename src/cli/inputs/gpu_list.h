@@ -21,29 +21,31 @@ int gpus_list_rows(const struct hes_catalogue *c);
  * @param out  to free(); set on success with @n
  * @return 0; -ENOENT a GPU that is not there, -EEXIST one named twice
  */
-int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n, struct hes_err *err);
+int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n,
+		struct hes_err *err);
 
 /** GPUs of this machine as a fleet to plan for. */
 struct gpus_fleet {
-	struct hes_fleet     fleet;   /* GPUs are called HOST/INDEX, with NVML's index */
-	struct hes_gpu_type *types;   /* the catalogue's, without the knobs that GPUs lack */
-	size_t               n_types;
+	struct hes_fleet fleet;     /* GPUs are called HOST/INDEX, with NVML's index */
+	struct hes_gpu_type *types; /* the catalogue's, without the knobs that GPUs lack */
+	size_t n_types;
 };
 
 /**
- * Make a fleet of GPUs: a list as gpus_choose takes it. A GPU whose clock this user cannot lock has its
- * default clock alone, one without MPS takes one job at a time.
+ * Make a fleet of GPUs: a list as gpus_choose takes it. A GPU whose clock this user cannot lock has
+ * its default clock alone, one without MPS takes one job at a time.
  * @param notes  where a sentence goes for each knob that is done without; NULL: nowhere
- * @return 0; -ENODEV, -ENOENT, -EEXIST; -ENOTSUP a GPU of no type of @c that NVML cannot describe; -EPERM one on which
- *         no job can run
+ * @return 0; -ENODEV, -ENOENT, -EEXIST; -ENOTSUP a GPU of no type of @c that NVML cannot describe;
+ * -EPERM one on which no job can run
  */
-int  gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
-		       struct hes_err *err);
+int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes,
+		    struct gpus_fleet *out, struct hes_err *err);
 void gpus_fleet_free(struct gpus_fleet *b);
 
 /** An empty fleet with room for @n GPUs. @return 0; -ENOMEM */
-int  gpus_fleet_make(struct gpus_fleet *b, const char *name, size_t n, struct hes_err *err);
+int gpus_fleet_make(struct gpus_fleet *b, const char *name, size_t n, struct hes_err *err);
 /** Add GPU number @index of a node, without the knobs that it lacks. */
-void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const struct hes_gpu_type *g, bool clocks, bool mps);
+void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index,
+		    const struct hes_gpu_type *g, bool clocks, bool mps);
 
 #endif

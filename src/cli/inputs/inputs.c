@@ -8,7 +8,8 @@
 #include "base/data.h"
 #include "base/plural.h"
 
-int cli_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out, struct hes_err *err)
+int cli_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out,
+		   struct hes_err *err)
 {
 	static const char built_in[] = "fleets/heshare.yaml";
 	const char *text;
@@ -28,7 +29,9 @@ int cli_cap_check(double cap_w, const struct hes_fleet *f, struct hes_err *err)
 		idle_mw += f->gpus[g].type->idle_power_mw;
 	if (cap_w <= 0 || cap_w * 1e3 >= (double)idle_mw)
 		return 0;
-	return hes_fail(err, -ERANGE, "--power-cap: %g W is below the %g W that the %zu GPU%s draw%s idle; give more, or 0 for no cap",
+	return hes_fail(err, -ERANGE,
+			"--power-cap: %g W is below the %g W that the %zu GPU%s draw%s idle; give "
+			"more, or 0 for no cap",
 			cap_w, (double)idle_mw * 1e-3, f->n, hes_s(f->n), f->n == 1 ? "s" : "");
 }
 

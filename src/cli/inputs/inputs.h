@@ -8,10 +8,12 @@
 #include "heshare/job.h"
 
 /** A fleet file; @path NULL: the HeShare paper's eight GPUs. */
-int  cli_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out, struct hes_err *err);
+int cli_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out,
+		   struct hes_err *err);
 
-/** Refuse a power cap below what an idle fleet draws: no plan can keep it. @param cap_w  W; 0: none. @return 0; -ERANGE */
-int  cli_cap_check(double cap_w, const struct hes_fleet *f, struct hes_err *err);
+/** Refuse a power cap below what an idle fleet draws: no plan can keep it. @param cap_w  W; 0:
+ * none. @return 0; -ERANGE */
+int cli_cap_check(double cap_w, const struct hes_fleet *f, struct hes_err *err);
 
 /** Let all jobs arrive at time 0; deadlines keep their distance from the arrival. */
 void cli_arrive_at_once(struct hes_jobs *jobs);

@@ -12,7 +12,8 @@
 #include "heshare/draw.h"
 
 static int train_on_drawn(const struct hes_draw *d, const struct hes_profiles *profiles,
-			  const struct hes_catalogue *c, struct hes_predictor **out, struct hes_err *err)
+			  const struct hes_catalogue *c, struct hes_predictor **out,
+			  struct hes_err *err)
 {
 	const struct hes_train_options options = { .seed = CLI_SAMPLE_SEED };
 	struct hes_samples samples;
@@ -27,10 +28,15 @@ static int train_on_drawn(const struct hes_draw *d, const struct hes_profiles *p
 }
 
 /* Samples are drawn from drawn profiles, even if the user has profiles. */
-static int draw_from(const struct hes_model *m, bool predictor, bool profiles, const struct hes_catalogue *c,
-		     const struct hes_gpu_type *const *types, size_t n_types, struct cli_knowledge *k, struct hes_err *err)
+static int draw_from(const struct hes_model *m, bool predictor, bool profiles,
+		     const struct hes_catalogue *c, const struct hes_gpu_type *const *types,
+		     size_t n_types, struct cli_knowledge *k, struct hes_err *err)
 {
-	const struct hes_draw d = { .model = m, .types = types, .n_types = n_types, .noise = CLI_NOISE, .seed = CLI_SAMPLE_SEED };
+	const struct hes_draw d = { .model = m,
+				    .types = types,
+				    .n_types = n_types,
+				    .noise = CLI_NOISE,
+				    .seed = CLI_SAMPLE_SEED };
 	struct hes_profiles drawn = { 0 };
 	int rc = hes_draw_profiles(&d, &drawn, err);
 
@@ -43,8 +49,9 @@ static int draw_from(const struct hes_model *m, bool predictor, bool profiles, c
 	return rc;
 }
 
-static int draw(bool predictor, bool profiles, const struct hes_model *model, const struct hes_catalogue *c,
-		const struct hes_gpu_type *const *types, size_t n_types, struct cli_knowledge *k, struct hes_err *err)
+static int draw(bool predictor, bool profiles, const struct hes_model *model,
+		const struct hes_catalogue *c, const struct hes_gpu_type *const *types,
+		size_t n_types, struct cli_knowledge *k, struct hes_err *err)
 {
 	struct hes_model *own = NULL;
 	int rc = model ? 0 : cli_model_load(NULL, c, types, n_types, &own, err);
@@ -68,11 +75,13 @@ static int check_types(const char *profiles, const struct hes_gpu_type *const *t
 {
 	for (size_t i = 0; i < n_types; i++)
 		if (profiles && !has_type(&k->profiles, types[i]->name))
-			return hes_fail(err, -EINVAL, "%s: no profiles of %s", profiles, types[i]->name);
+			return hes_fail(err, -EINVAL, "%s: no profiles of %s", profiles,
+					types[i]->name);
 	return 0;
 }
 
-int cli_knowledge_load_types(const char *predictor, const char *profiles, const struct hes_model *model, const struct hes_catalogue *c,
+int cli_knowledge_load_types(const char *predictor, const char *profiles,
+			     const struct hes_model *model, const struct hes_catalogue *c,
 			     const struct hes_gpu_type *const *types, size_t n_types,
 			     struct cli_knowledge *out, struct hes_err *err)
 {
@@ -92,8 +101,9 @@ int cli_knowledge_load_types(const char *predictor, const char *profiles, const 
 	return rc;
 }
 
-int cli_knowledge_load(const char *predictor, const char *profiles, const struct hes_model *model, const struct hes_catalogue *c,
-		       const struct hes_fleet *f, struct cli_knowledge *out, struct hes_err *err)
+int cli_knowledge_load(const char *predictor, const char *profiles, const struct hes_model *model,
+		       const struct hes_catalogue *c, const struct hes_fleet *f,
+		       struct cli_knowledge *out, struct hes_err *err)
 {
 	const struct hes_gpu_type *types[CLI_MAX_TYPES];
 	size_t n = hes_fleet_types(f, types, CLI_MAX_TYPES);
@@ -108,8 +118,8 @@ void cli_knowledge_free(struct cli_knowledge *k)
 	*k = (struct cli_knowledge){ 0 };
 }
 
-static int add_type(const char *name, const struct hes_catalogue *c, const struct hes_gpu_type **out, int n,
-		    size_t max, struct hes_err *err)
+static int add_type(const char *name, const struct hes_catalogue *c,
+		    const struct hes_gpu_type **out, int n, size_t max, struct hes_err *err)
 {
 	const struct hes_gpu_type *g = hes_gpu_type_find(c, name, err);
 
@@ -124,13 +134,14 @@ static int add_type(const char *name, const struct hes_catalogue *c, const struc
 	return 0;
 }
 
-int cli_types(const char *list, const struct hes_catalogue *c, const struct hes_gpu_type **out, size_t max,
-	      struct hes_err *err)
+int cli_types(const char *list, const struct hes_catalogue *c, const struct hes_gpu_type **out,
+	      size_t max, struct hes_err *err)
 {
 	char *text = strdup(list), *rest, *name;
 	int n = 0, rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 
-	for (name = text ? strtok_r(text, ",", &rest) : NULL; name && !rc; name = strtok_r(NULL, ",", &rest)) {
+	for (name = text ? strtok_r(text, ",", &rest) : NULL; name && !rc;
+	     name = strtok_r(NULL, ",", &rest)) {
 		rc = add_type(name, c, out, n, max, err);
 		n += !rc;
 	}

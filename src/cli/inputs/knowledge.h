@@ -1,5 +1,6 @@
 /*
- * knowledge.h - the profiles and the predictor of a planner: from files, or drawn from the GPU model and trained.
+ * knowledge.h - the profiles and the predictor of a planner: from files, or drawn from the GPU
+ * model and trained.
  */
 #ifndef HES_CLI_INPUTS_KNOWLEDGE_H
 #define HES_CLI_INPUTS_KNOWLEDGE_H
@@ -14,7 +15,7 @@
 #define CLI_SAMPLE_SEED 1
 
 struct cli_knowledge {
-	struct hes_profiles   profiles;
+	struct hes_profiles profiles;
 	struct hes_predictor *predictor;
 };
 
@@ -26,19 +27,21 @@ struct cli_knowledge {
  * @param model      to draw from; NULL: the built-in one, which tells of derived types
  * @return 0; -EINVAL a predictor or profiles that lack a type of the fleet; errors of reading
  */
-int  cli_knowledge_load(const char *predictor, const char *profiles, const struct hes_model *model, const struct hes_catalogue *c,
-			const struct hes_fleet *f, struct cli_knowledge *out, struct hes_err *err);
+int cli_knowledge_load(const char *predictor, const char *profiles, const struct hes_model *model,
+		       const struct hes_catalogue *c, const struct hes_fleet *f,
+		       struct cli_knowledge *out, struct hes_err *err);
 /** The same for types by themselves. */
-int  cli_knowledge_load_types(const char *predictor, const char *profiles, const struct hes_model *model, const struct hes_catalogue *c,
-			      const struct hes_gpu_type *const *types, size_t n_types,
-			      struct cli_knowledge *out, struct hes_err *err);
+int cli_knowledge_load_types(const char *predictor, const char *profiles,
+			     const struct hes_model *model, const struct hes_catalogue *c,
+			     const struct hes_gpu_type *const *types, size_t n_types,
+			     struct cli_knowledge *out, struct hes_err *err);
 void cli_knowledge_free(struct cli_knowledge *k);
 
 /**
  * GPU types by name, commas between them.
  * @return how many were written to @out; -ENOENT, -E2BIG, -EEXIST
  */
-int cli_types(const char *list, const struct hes_catalogue *c, const struct hes_gpu_type **out, size_t max,
-	      struct hes_err *err);
+int cli_types(const char *list, const struct hes_catalogue *c, const struct hes_gpu_type **out,
+	      size_t max, struct hes_err *err);
 
 #endif

@@ -29,14 +29,18 @@ void offer_contenders(opt_say_fn *say, void *ctx)
 int offer_print_policies(void)
 {
 	for (size_t i = 0; hes_policies[i].name; i++) {
-		printf("%-13s %s (at most %zu jobs at once on %d GPUs)\n", hes_policies[i].name, hes_policies[i].summary,
-		       hes_policy_most_jobs(&hes_policies[i], LIST_GPUS), LIST_GPUS);
+		printf("%-13s %s (at most %zu jobs at once on %d GPUs)\n", hes_policies[i].name,
+		       hes_policies[i].summary, hes_policy_most_jobs(&hes_policies[i], LIST_GPUS),
+		       LIST_GPUS);
 	}
-	printf("  morak, muserve, batchdvfs, mps-equal and exclusive with another order or GPU, as in morak:edp-sjf:\n"
+	printf("  morak, muserve, batchdvfs, mps-equal and exclusive with another order or GPU, as "
+	       "in morak:edp-sjf:\n"
 	       "  eft        the GPU of earliest predicted finish, first come first served\n"
-	       "  least      the GPU with the least queued work, first come first served; exclusive does so by itself\n"
+	       "  least      the GPU with the least queued work, first come first served; "
+	       "exclusive does so by itself\n"
 	       "  edp-sjf    shortest first, the GPU of least predicted finish x energy\n"
-	       "  pwr:shared lets jobs share GPUs, and also weighs the fragmentation that a job leaves\n");
+	       "  pwr:shared lets jobs share GPUs, and also weighs the fragmentation that a job "
+	       "leaves\n");
 	return 0;
 }
 
@@ -76,7 +80,8 @@ void offer_workloads(opt_say_fn *say, void *ctx)
 	struct hes_model *m = NULL;
 	struct hes_err err;
 
-	if (!cli_catalogue_load(NULL, false, &c, &err) && !cli_model_load(NULL, &c, NULL, 0, &m, &err))
+	if (!cli_catalogue_load(NULL, false, &c, &err) &&
+	    !cli_model_load(NULL, &c, NULL, 0, &m, &err))
 		for (size_t i = 0; i < hes_model_workloads(m); i++)
 			say(hes_model_workload_at(m, i)->name, ctx);
 	hes_model_free(m);

@@ -6,10 +6,12 @@
 
 #include "cli/opt.h"
 
-/** Policies, each alone and with each of its preferences or variants: "heshare", "heshare:energy", "morak:eft". */
+/** Policies, each alone and with each of its preferences or variants: "heshare", "heshare:energy",
+ * "morak:eft". */
 opt_offer_fn offer_contenders;
 #define OFFER_LIST "list" /* in a policy's place: say what there is */
-/** Every policy with what it does and how many jobs it takes, a line each. @return 0, the exit status */
+/** Every policy with what it does and how many jobs it takes, a line each. @return 0, the exit
+ * status */
 int offer_print_policies(void);
 /** Every preference that any policy has, once. */
 opt_offer_fn offer_preferences;

@@ -1,7 +1,8 @@
 /*
  * policy_program.c - run a program that decides a plan; see policy_program.h.
  *
- * The request is a file in memory, so that a program that does not read it blocks nobody; the answer is a pipe.
+ * The request is a file in memory, so that a program that does not read it blocks nobody; the
+ * answer is a pipe.
  */
 #include "cli/inputs/policy_program.h"
 
@@ -27,7 +28,8 @@ static int write_request(const struct hes_request *r)
 	json_t *doc = policy_request_json(r);
 	int fd = doc ? memfd_create("request", MFD_CLOEXEC) : -1, rc = fd < 0 ? -ENOMEM : 0;
 
-	if (!rc && (json_dumpfd(doc, fd, JSON_COMPACT | JSON_REAL_PRECISION(9)) || lseek(fd, 0, SEEK_SET)))
+	if (!rc &&
+	    (json_dumpfd(doc, fd, JSON_COMPACT | JSON_REAL_PRECISION(9)) || lseek(fd, 0, SEEK_SET)))
 		rc = -EIO;
 	json_decref(doc);
 	if (rc && fd >= 0)
@@ -62,7 +64,8 @@ static int spawn(const char *path, int in, int out, pid_t *pid)
 	return -rc;
 }
 
-/* All that comes from @fd. @return 0, with *text to be freed; -EFBIG more than a plan has; -ENOMEM; -errno */
+/* All that comes from @fd. @return 0, with *text to be freed; -EFBIG more than a plan has; -ENOMEM;
+ * -errno */
 static int read_all(int fd, char **text, size_t *len)
 {
 	size_t room = FIRST_BYTES;
@@ -121,16 +124,19 @@ static int run(const char *path, int in, char **text, size_t *len, struct hes_er
 	if (rc)
 		return hes_fail(err, rc, "its answer cannot be read: %s", strerror(-rc));
 	if (status)
-		rc = WIFSIGNALED(status) ? hes_fail(err, -EPROTO, "it was ended by signal %d", WTERMSIG(status))
-					 : hes_fail(err, -EPROTO, "it ended with exit status %d; a program that has a plan ends with 0",
-						    WEXITSTATUS(status));
+		rc = WIFSIGNALED(status)
+			     ? hes_fail(err, -EPROTO, "it was ended by signal %d", WTERMSIG(status))
+			     : hes_fail(err, -EPROTO,
+					"it ended with exit status %d; a program that has a plan "
+					"ends with 0",
+					WEXITSTATUS(status));
 	if (rc)
 		free(*text);
 	return rc;
 }
 
-static int decide(void *ctx, const struct hes_request *r, const struct hes_jobs *waiting, struct hes_plan *out,
-		  struct hes_err *err)
+static int decide(void *ctx, const struct hes_request *r, const struct hes_jobs *waiting,
+		  struct hes_plan *out, struct hes_err *err)
 {
 	const struct policy_program *p = ctx;
 	int in = write_request(r), rc;
@@ -160,11 +166,13 @@ bool policy_program_is(const char *name)
 
 struct policy_program *policy_program_new(const char *name, struct hes_err *err)
 {
-	const char *path = name + strlen(POLICY_PROGRAM), *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+	const char *path = name + strlen(POLICY_PROGRAM), *slash = strrchr(path, '/'),
+		   *file = slash ? slash + 1 : path;
 	struct policy_program *p;
 
 	if (!*file) {
-		hes_fail(err, -EINVAL, "policy \"%.80s\" names no program; exec:./PROGRAM is right", name);
+		hes_fail(err, -EINVAL, "policy \"%.80s\" names no program; exec:./PROGRAM is right",
+			 name);
 		return NULL;
 	}
 	p = calloc(1, sizeof(*p));
@@ -175,7 +183,11 @@ struct policy_program *policy_program_new(const char *name, struct hes_err *err)
 	}
 	snprintf(p->name, sizeof(p->name), POLICY_PROGRAM "%.40s", file);
 	p->policy = (struct hes_policy){
-		.name = p->name, .summary = p->path, .external = decide, .external_ctx = p, .max_work = UINT64_MAX,
+		.name = p->name,
+		.summary = p->path,
+		.external = decide,
+		.external_ctx = p,
+		.max_work = UINT64_MAX,
 	};
 	return p;
 }

@@ -12,16 +12,16 @@
 
 struct policy_program {
 	struct hes_policy policy; /* refers to the rest: do not move it */
-	char              name[HES_NAME_MAX]; /* "exec:" and the file's name */
-	char             *path;
+	char name[HES_NAME_MAX];  /* "exec:" and the file's name */
+	char *path;
 };
 
 /** Whether the name of a policy is that of a program. */
 bool policy_program_is(const char *name);
 
 /**
- * A policy that runs a program each time that it plans: the request on its standard input, a plan on its standard
- * output, its standard error ours. Any number of threads may plan.
+ * A policy that runs a program each time that it plans: the request on its standard input, a plan
+ * on its standard output, its standard error ours. Any number of threads may plan.
  * @param name  "exec:PROGRAM", PROGRAM searched in PATH if it has no slash
  * @return policy_program_free() it; NULL, with -EINVAL or -ENOMEM in @err
  */

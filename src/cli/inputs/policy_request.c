@@ -1,5 +1,6 @@
 /*
- * policy_request.c - a request to plan as JSON, for programs; see policy_program.h and docs/formats/policy.md.
+ * policy_request.c - a request to plan as JSON, for programs; see policy_program.h and
+ * docs/formats/policy.md.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,10 @@
 
 static json_t *job_json(const struct hes_job *j)
 {
-	json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "id", j->id, "workload", j->workload, "batch_size",
-			      (json_int_t)j->batch_size, "iterations", (json_int_t)j->iterations, "memory_mib",
-			      (json_int_t)j->memory_mib, "arrival_us", (json_int_t)j->arrival_us);
+	json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "id", j->id, "workload",
+			      j->workload, "batch_size", (json_int_t)j->batch_size, "iterations",
+			      (json_int_t)j->iterations, "memory_mib", (json_int_t)j->memory_mib,
+			      "arrival_us", (json_int_t)j->arrival_us);
 
 	if (j->has_deadline)
 		json_object_set_new(o, "deadline_us", json_integer(j->deadline_us));
@@ -27,10 +29,12 @@ static json_t *running_json(const struct hes_request *r, size_t gpu)
 		const struct hes_running *run = &r->running[i];
 
 		if (run->gpu == gpu)
-			json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:I}", "job", r->jobs->v[run->job].id, "sm_pct",
-							      (json_int_t)run->sm_pct, "clock_mhz", (json_int_t)run->clock_mhz,
-							      "start_us", (json_int_t)run->start_us, "end_us",
-							      (json_int_t)run->end_us));
+			json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:I}", "job",
+							      r->jobs->v[run->job].id, "sm_pct",
+							      (json_int_t)run->sm_pct, "clock_mhz",
+							      (json_int_t)run->clock_mhz,
+							      "start_us", (json_int_t)run->start_us,
+							      "end_us", (json_int_t)run->end_us));
 	}
 	return list;
 }
@@ -41,30 +45,37 @@ static json_t *type_json(const struct hes_gpu_type *g)
 
 	for (size_t i = 0; i < g->n_clocks; i++)
 		json_array_append_new(clocks, json_integer(g->clocks_mhz[i]));
-	return json_pack("{s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "type", g->name, "mps", !g->alone, "sm_count",
-			 (json_int_t)g->sm_count, "memory_mib", (json_int_t)g->memory_mib, "memory_bandwidth_gbs",
-			 (json_int_t)g->memory_bandwidth_gbs, "power_limit_mw", (json_int_t)g->power_limit_mw, "idle_power_mw",
-			 (json_int_t)g->idle_power_mw, "clock_default_mhz", (json_int_t)g->clock_default_mhz, "clocks_mhz", clocks);
+	return json_pack(
+		"{s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "type", g->name, "mps", !g->alone,
+		"sm_count", (json_int_t)g->sm_count, "memory_mib", (json_int_t)g->memory_mib,
+		"memory_bandwidth_gbs", (json_int_t)g->memory_bandwidth_gbs, "power_limit_mw",
+		(json_int_t)g->power_limit_mw, "idle_power_mw", (json_int_t)g->idle_power_mw,
+		"clock_default_mhz", (json_int_t)g->clock_default_mhz, "clocks_mhz", clocks);
 }
 
 static json_t *profile_json(const struct hes_profile *p)
 {
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:I, s:f, s:f, s:f, s:f}", "workload", p->workload, "gpu_type", p->gpu_type,
-			 "batch_size", (json_int_t)p->batch_size, "memory_mib", (json_int_t)p->memory_mib, "clock_mhz",
-			 (json_int_t)p->clock_mhz, "iteration_us", p->iteration_us, "power_mw", (json_int_t)p->power_mw, "busy", p->busy,
-			 "sm_util", p->sm_util, "dram_util", p->dram_util, "l2_util", p->l2_util);
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:I, s:f, s:f, s:f, s:f}", "workload",
+			 p->workload, "gpu_type", p->gpu_type, "batch_size",
+			 (json_int_t)p->batch_size, "memory_mib", (json_int_t)p->memory_mib,
+			 "clock_mhz", (json_int_t)p->clock_mhz, "iteration_us", p->iteration_us,
+			 "power_mw", (json_int_t)p->power_mw, "busy", p->busy, "sm_util",
+			 p->sm_util, "dram_util", p->dram_util, "l2_util", p->l2_util);
 }
 
 static int by_kind(const void *a, const void *b)
 {
-	const struct hes_job *x = *(const struct hes_job *const *)a, *y = *(const struct hes_job *const *)b;
+	const struct hes_job *x = *(const struct hes_job *const *)a,
+			     *y = *(const struct hes_job *const *)b;
 	const int order = strcmp(x->workload, y->workload);
 
 	return order ? order : (x->batch_size > y->batch_size) - (x->batch_size < y->batch_size);
 }
 
-/* A profile for each kind of the waiting jobs on each type on which it can be known, batch sizes interpolated. */
-static json_t *profiles_json(const struct hes_request *r, const struct hes_gpu_type *const *types, size_t n_types)
+/* A profile for each kind of the waiting jobs on each type on which it can be known, batch sizes
+ * interpolated. */
+static json_t *profiles_json(const struct hes_request *r, const struct hes_gpu_type *const *types,
+			     size_t n_types)
 {
 	const struct hes_job **kinds = calloc(r->n_waiting + 1, sizeof(*kinds));
 	json_t *list = kinds ? json_array() : NULL;
@@ -77,7 +88,8 @@ static json_t *profiles_json(const struct hes_request *r, const struct hes_gpu_t
 		for (size_t t = 0; t < n_types && (!i || by_kind(&kinds[i - 1], &kinds[i])); t++) {
 			struct hes_profile p;
 
-			if (!hes_profile_find(r->profiles, kinds[i]->workload, kinds[i]->batch_size, types[t]->name, &p, NULL))
+			if (!hes_profile_find(r->profiles, kinds[i]->workload, kinds[i]->batch_size,
+					      types[t]->name, &p, NULL))
 				json_array_append_new(list, profile_json(&p));
 		}
 	free(kinds);
@@ -94,13 +106,15 @@ json_t *policy_request_json(const struct hes_request *r)
 	for (size_t i = 0; i < r->n_waiting; i++)
 		json_array_append_new(jobs, job_json(&r->jobs->v[r->waiting[i]]));
 	for (size_t g = 0; g < r->fleet->n; g++)
-		json_array_append_new(gpus, json_pack("{s:s, s:s, s:I, s:o}", "gpu", r->fleet->gpus[g].name, "type",
-						      r->fleet->gpus[g].type->name, "free_at_us", (json_int_t)r->free_at_us[g],
-						      "running", running_json(r, g)));
+		json_array_append_new(gpus, json_pack("{s:s, s:s, s:I, s:o}", "gpu",
+						      r->fleet->gpus[g].name, "type",
+						      r->fleet->gpus[g].type->name, "free_at_us",
+						      (json_int_t)r->free_at_us[g], "running",
+						      running_json(r, g)));
 	for (size_t t = 0; t < n_types; t++)
 		json_array_append_new(about, type_json(types[t]));
 	free(types);
-	return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o}", "format", "heshare-request", "version", 1, "seed",
-			 (json_int_t)r->seed, "now_us", (json_int_t)r->now_us, "jobs", jobs, "gpus", gpus, "gpu_types", about,
-			 "profiles", profiles);
+	return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o}", "format", "heshare-request",
+			 "version", 1, "seed", (json_int_t)r->seed, "now_us", (json_int_t)r->now_us,
+			 "jobs", jobs, "gpus", gpus, "gpu_types", about, "profiles", profiles);
 }

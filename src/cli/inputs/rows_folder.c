@@ -1,5 +1,6 @@
 /*
- * rows_folder.c - read and write profiles.csv and samples.csv, alone or in one folder; see rows_folder.h.
+ * rows_folder.c - read and write profiles.csv and samples.csv, alone or in one folder; see
+ * rows_folder.h.
  */
 #include "cli/inputs/rows_folder.h"
 
@@ -23,13 +24,15 @@ static int load_file(const char *path, struct cli_rows *r, struct hes_err *err)
 	samples = hes_csv_find(csv, "sm_pct") >= 0;
 	hes_csv_close(csv);
 	if (samples ? r->samples.v != NULL : r->profiles.v != NULL)
-		return hes_fail(err, -EINVAL, "%s: %s, which another file of the folder holds", path,
-				samples ? "samples" : "profiles");
-	return samples ? hes_samples_load(path, &r->samples, err) : hes_profiles_load(path, &r->profiles, err);
+		return hes_fail(err, -EINVAL, "%s: %s, which another file of the folder holds",
+				path, samples ? "samples" : "profiles");
+	return samples ? hes_samples_load(path, &r->samples, err)
+		       : hes_profiles_load(path, &r->profiles, err);
 }
 
 /* @return 1 loaded; 0 the folder has no such file; negative errno */
-static int load_within(const char *folder, const char *name, struct cli_rows *r, struct hes_err *err)
+static int load_within(const char *folder, const char *name, struct cli_rows *r,
+		       struct hes_err *err)
 {
 	struct stat st;
 	char *path;
@@ -54,7 +57,10 @@ static int load_folder(const char *path, struct cli_rows *r, struct hes_err *err
 	samples = load_within(path, "samples.csv", r, err);
 	if (samples < 0)
 		return samples;
-	return profiles || samples ? 0 : hes_fail(err, -ENOENT, "%s: neither profiles.csv nor samples.csv in it", path);
+	return profiles || samples
+		       ? 0
+		       : hes_fail(err, -ENOENT, "%s: neither profiles.csv nor samples.csv in it",
+				  path);
 }
 
 static bool is_folder(const char *path)
@@ -76,7 +82,8 @@ int cli_rows_load(const char *path, struct cli_rows *out, struct hes_err *err)
 	return rc;
 }
 
-/* The file that @path stands for: itself, or @name in the folder that it is. free() it; NULL: out of memory */
+/* The file that @path stands for: itself, or @name in the folder that it is. free() it; NULL: out
+ * of memory */
 static char *file_of(const char *path, const char *name, struct hes_err *err)
 {
 	bool within = is_folder(path);
@@ -120,7 +127,8 @@ void cli_rows_free(struct cli_rows *r)
 	*r = (struct cli_rows){ 0 };
 }
 
-int cli_rows_save(const char *folder, const struct hes_profiles *p, const struct hes_samples *s, struct hes_err *err)
+int cli_rows_save(const char *folder, const struct hes_profiles *p, const struct hes_samples *s,
+		  struct hes_err *err)
 {
 	char *profiles = NULL, *samples = NULL;
 	int rc = hes_folder_create(folder, err);

@@ -27,10 +27,13 @@ static int default_path(char **out, struct hes_err *err)
 		copy = strdup(named);
 		rc = copy ? 0 : -ENOMEM;
 	} else {
-		rc = hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), ".local/share", "store.db", &copy);
+		rc = hes_user_file(getenv("XDG_DATA_HOME"), getenv("HOME"), ".local/share",
+				   "store.db", &copy);
 	}
 	if (rc == -ENOENT)
-		return hes_fail(err, rc, "none of HESHARE_STORE, XDG_DATA_HOME and HOME tells where the store is; name it by --store FILE");
+		return hes_fail(err, rc,
+				"none of HESHARE_STORE, XDG_DATA_HOME and HOME tells where the "
+				"store is; name it by --store FILE");
 	if (rc)
 		return hes_fail(err, rc, "out of memory");
 	*out = copy;
@@ -78,7 +81,8 @@ bool cli_store_is_trusted(const struct hes_store *s, const char *user)
 	bool good = path && !stat(path, &st) && !(st.st_mode & (S_IWGRP | S_IWOTH));
 
 	if (good && geteuid() == 0 && st.st_uid == 0)
-		good = !hes_job_folder_open(&above, dirname(path), NULL) && !hes_job_folder_check(&above, NULL);
+		good = !hes_job_folder_open(&above, dirname(path), NULL) &&
+		       !hes_job_folder_check(&above, NULL);
 	else if (good && geteuid() == 0)
 		good = owner && owner->pw_uid == st.st_uid;
 	hes_job_folder_close(&above);
@@ -105,8 +109,9 @@ int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct h
 		*out_us = (int64_t)s * 1000000;
 		return 0;
 	}
-	return hes_fail(err, -EINVAL, "%s: \"%.40s\" is no date such as 2026-11-21 or 2026-11-21T14:30:00Z (UTC)", what,
-			text);
+	return hes_fail(err, -EINVAL,
+			"%s: \"%.40s\" is no date such as 2026-11-21 or 2026-11-21T14:30:00Z (UTC)",
+			what, text);
 }
 
 void cli_format_when(int64_t us, char out[20])
@@ -118,8 +123,8 @@ void cli_format_when(int64_t us, char out[20])
 		strcpy(out, "?");
 }
 
-int cli_store_predictor(const char *path, const struct hes_predictor *p, struct hes_store_predictor *out,
-			struct hes_err *err)
+int cli_store_predictor(const char *path, const struct hes_predictor *p,
+			struct hes_store_predictor *out, struct hes_err *err)
 {
 	uint32_t crc;
 	int rc = hes_predictor_checksum(p, &crc, err);
@@ -127,18 +132,23 @@ int cli_store_predictor(const char *path, const struct hes_predictor *p, struct 
 	if (rc)
 		return rc;
 	*out = (struct hes_store_predictor){
-		.crc = crc, .rows = hes_predictor_about(p)->rows, .at_us = hes_wall_us(), .name = path,
+		.crc = crc,
+		.rows = hes_predictor_about(p)->rows,
+		.at_us = hes_wall_us(),
+		.name = path,
 	};
 	return 0;
 }
 
-int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c, const struct hes_samples *s,
-		  struct hes_forecast **out, struct hes_err *err)
+int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c,
+		  const struct hes_samples *s, struct hes_forecast **out, struct hes_err *err)
 {
 	struct hes_forecast *v = calloc(s->n + 1, sizeof(*v));
 	struct hes_estimate *forecasts = calloc(s->n + 1, sizeof(*forecasts));
 	struct hes_samples known = { .v = calloc(s->n + 1, sizeof(*known.v)), .known = s->known };
-	int rc = v && forecasts && known.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu predictions", s->n);
+	int rc = v && forecasts && known.v
+			 ? 0
+			 : hes_fail(err, -ENOMEM, "out of memory for %zu predictions", s->n);
 
 	for (size_t i = 0; i < s->n && !rc; i++)
 		if (hes_predictor_knows(p, s->v[i].task.gpu_type))
@@ -147,7 +157,8 @@ int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c, 
 		rc = hes_predict_samples(p, &known, c, forecasts, err);
 	for (size_t i = 0, at = 0; i < s->n && !rc; i++)
 		if (hes_predictor_knows(p, s->v[i].task.gpu_type)) {
-			v[i] = (struct hes_forecast){ forecasts[at].iteration_us, forecasts[at].power_mw };
+			v[i] = (struct hes_forecast){ forecasts[at].iteration_us,
+						      forecasts[at].power_mw };
 			at++;
 		}
 	hes_samples_free(&known);

@@ -15,8 +15,9 @@ int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, stru
 		   struct hes_err *err);
 
 /**
- * Whether what is in a store may make a process of this user start programs: root trusts only a store that root alone
- * can write and replace, or that belongs to the user @user as whom its jobs run. NULL: as root
+ * Whether what is in a store may make a process of this user start programs: root trusts only a
+ * store that root alone can write and replace, or that belongs to the user @user as whom its jobs
+ * run. NULL: as root
  */
 bool cli_store_is_trusted(const struct hes_store *s, const char *user);
 
@@ -26,11 +27,12 @@ int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct h
 void cli_format_when(int64_t us, char out[20]);
 
 /** The predictor @p, with its file @path, as the store describes it; @out keeps @path. */
-int cli_store_predictor(const char *path, const struct hes_predictor *p, struct hes_store_predictor *out,
-			struct hes_err *err);
+int cli_store_predictor(const char *path, const struct hes_predictor *p,
+			struct hes_store_predictor *out, struct hes_err *err);
 
-/** Forecasts of @p for each sample, except those of GPU types that it does not know. free() @out. */
-int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c, const struct hes_samples *s,
-		  struct hes_forecast **out, struct hes_err *err);
+/** Forecasts of @p for each sample, except those of GPU types that it does not know. free() @out.
+ */
+int cli_forecasts(const struct hes_predictor *p, const struct hes_catalogue *c,
+		  const struct hes_samples *s, struct hes_forecast **out, struct hes_err *err);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * visible_gpus.c - which GPUs this process may use; see visible_gpus.h.
  *
- * CUDA_VISIBLE_DEVICES counts first: Slurm sets it so that it fits what the job can see, and users set it by hand. Slurm's
- * own variables have the numbers of the whole node. In a job that Slurm confines to its GPUs, NVML shows only these.
+ * CUDA_VISIBLE_DEVICES counts first: Slurm sets it so that it fits what the job can see, and users
+ * set it by hand. Slurm's own variables have the numbers of the whole node. In a job that Slurm
+ * confines to its GPUs, NVML shows only these.
  */
 #include "cli/inputs/visible_gpus.h"
 
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const variables[] = { "CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS" };
+static const char *const variables[] = { "CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS",
+					 "SLURM_JOB_GPUS" };
 
 static size_t count_names(const char *list)
 {
@@ -34,12 +36,16 @@ static int keep_visible(struct hes_devices *d, struct hes_err *err)
 			return 0;
 		rc = hes_devices_keep(d, variables[i], list, err);
 		if (!rc && !hes_devices_count(d))
-			rc = hes_fail(err, -ENODEV, "no GPU may be used: %s is \"%.40s\"", variables[i], list);
+			rc = hes_fail(err, -ENODEV, "no GPU may be used: %s is \"%.40s\"",
+				      variables[i], list);
 		return rc;
 	}
 	if (getenv("SLURM_JOB_ID"))
-		return hes_fail(err, -ENODEV, "Slurm job %.20s has no GPU on this node: ask for some, for example by --gres=gpu:1; where Slurm does not "
-				"manage GPUs, name them in CUDA_VISIBLE_DEVICES", getenv("SLURM_JOB_ID"));
+		return hes_fail(err, -ENODEV,
+				"Slurm job %.20s has no GPU on this node: ask for some, for "
+				"example by --gres=gpu:1; where Slurm does not "
+				"manage GPUs, name them in CUDA_VISIBLE_DEVICES",
+				getenv("SLURM_JOB_ID"));
 	return 0;
 }
 

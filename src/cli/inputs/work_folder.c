@@ -42,9 +42,12 @@ static void work_folders_sweep(const char *above, const char *start)
 	struct stat st;
 
 	while (d && (e = readdir(d)))
-		if (strncmp(e->d_name, start, strlen(start)) == 0 && strlen(e->d_name) == strlen(start) + 6 &&
-		    !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-		    st.st_mtime + YOUNG_S < time(NULL) && snprintf(folder, sizeof(folder), "%s/%s", above, e->d_name) < PATH_MAX)
+		if (strncmp(e->d_name, start, strlen(start)) == 0 &&
+		    strlen(e->d_name) == strlen(start) + 6 &&
+		    !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+		    st.st_mtime + YOUNG_S < time(NULL) &&
+		    snprintf(folder, sizeof(folder), "%s/%s", above, e->d_name) < PATH_MAX)
 			work_folder_remove(folder);
 	if (d)
 		closedir(d);

@@ -9,8 +9,8 @@
 #include "heshare/err.h"
 
 /**
- * Make heshare-NAME-XXXXXX below TMPDIR, or /tmp. Folders of that name that killed commands of this user left are removed,
- * where a guard has nothing on its list there.
+ * Make heshare-NAME-XXXXXX below TMPDIR, or /tmp. Folders of that name that killed commands of this
+ * user left are removed, where a guard has nothing on its list there.
  * @return 0; -ENAMETOOLONG, -errno
  */
 int work_folder_make(const char *name, char out[PATH_MAX], struct hes_err *err);

@@ -17,7 +17,8 @@
 #include "cli/inputs/rows_folder.h"
 #include "model/workload_file.h"
 
-const char *const add_workload_arithmetic[] = { "fp32", "tf32", "fp16", NULL }; /* as enum hes_math */
+const char *const add_workload_arithmetic[] = { "fp32", "tf32", "fp16",
+						NULL }; /* as enum hes_math */
 
 void offer_known_networks(opt_say_fn *say, void *ctx)
 {
@@ -34,19 +35,27 @@ void offer_known_networks(opt_say_fn *say, void *ctx)
 
 bool add_workload_has_fact(const struct add_workload_opts *o)
 {
-	return o->gflop > 0 || o->weights_mib > 0 || o->kernels > 0 || o->traffic_mib > 0 || o->arithmetic || o->like;
+	return o->gflop > 0 || o->weights_mib > 0 || o->kernels > 0 || o->traffic_mib > 0 ||
+	       o->arithmetic || o->like;
 }
 
 const char *add_workload_misuse(const struct add_workload_opts *o, const char *profiles)
 {
-	return o->gflop > 0 || profiles ? NULL : "--add-workload needs --gflop N, the operations of an item, or --profiles FILE, or both";
+	return o->gflop > 0 || profiles ? NULL
+					: "--add-workload needs --gflop N, the operations of an "
+					  "item, or --profiles FILE, or both";
 }
 
 static struct hes_workload_facts facts_of(const struct add_workload_opts *o, bool measured)
 {
 	struct hes_workload_facts f = {
-		.gflop_per_item = o->gflop, .weights_mib = o->weights_mib, .traffic_mib_per_item = o->traffic_mib, .kernels = o->kernels,
-		.like = o->like, .has_math = o->arithmetic || !measured, .math = HES_MATH_TF32,
+		.gflop_per_item = o->gflop,
+		.weights_mib = o->weights_mib,
+		.traffic_mib_per_item = o->traffic_mib,
+		.kernels = o->kernels,
+		.like = o->like,
+		.has_math = o->arithmetic || !measured,
+		.math = HES_MATH_TF32,
 	};
 
 	for (size_t i = 0; o->arithmetic && add_workload_arithmetic[i]; i++)
@@ -55,8 +64,9 @@ static struct hes_workload_facts facts_of(const struct add_workload_opts *o, boo
 	return f;
 }
 
-static int add(struct hes_model *m, const struct hes_catalogue *c, const struct add_workload_opts *o, const char *profiles,
-	       struct hes_model_fit *fit, struct hes_err *err)
+static int add(struct hes_model *m, const struct hes_catalogue *c,
+	       const struct add_workload_opts *o, const char *profiles, struct hes_model_fit *fit,
+	       struct hes_err *err)
 {
 	const struct hes_workload_facts facts = facts_of(o, profiles);
 	struct hes_profiles p = { 0 };
@@ -81,7 +91,10 @@ static int load_kept(const char *path, struct hes_model **out, struct hes_err *e
 		return rc;
 	rc = hes_catalogue_load(path, &types, err);
 	if (!rc && types.n)
-		rc = hes_fail(err, -EEXIST, "-o %s: it has GPU types, too, which would be lost; name another file", path);
+		rc = hes_fail(
+			err, -EEXIST,
+			"-o %s: it has GPU types, too, which would be lost; name another file",
+			path);
 	if (!rc)
 		rc = hes_model_add_file(*out, path, err);
 	hes_catalogue_free(&types);
@@ -114,15 +127,22 @@ static int write_file(const struct hes_workload *added, const char *path, struct
 static void print(const struct hes_model_fit *f, const struct add_workload_opts *o)
 {
 	const struct hes_expected_error *e = &f->expected;
-	const struct { const char *what; double median; } rows[] = {
-		{ "time alone", e->time_alone }, { "time with a co-runner", e->time_shared }, { "the co-runner's time", e->co_runner },
+	const struct {
+		const char *what;
+		double median;
+	} rows[] = {
+		{ "time alone", e->time_alone },
+		{ "time with a co-runner", e->time_shared },
+		{ "the co-runner's time", e->co_runner },
 		{ "GPU power", e->power_median },
 	};
 
 	hes_visible_put(stdout, 0, o->name);
-	printf(": added from %s%s%s; nearest network %s\n\n", f->points ? "its profile" : "", f->points && add_workload_has_fact(o) ? " and " : "",
+	printf(": added from %s%s%s; nearest network %s\n\n", f->points ? "its profile" : "",
+	       f->points && add_workload_has_fact(o) ? " and " : "",
 	       add_workload_has_fact(o) ? "public facts" : "", f->nearest);
-	printf("error besides the model's own: medians over %zu measured network%s, left out and added in the same way\n",
+	printf("error besides the model's own: medians over %zu measured network%s, left out and "
+	       "added in the same way\n",
 	       e->networks, hes_s(e->networks));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		printf("  %-22s %5.1f %%\n", rows[i].what, 100 * rows[i].median);
@@ -130,7 +150,8 @@ static void print(const struct hes_model_fit *f, const struct add_workload_opts 
 	cli_fits_print(&(struct cli_fits){ (struct hes_model_fit *)f, 1 });
 }
 
-int add_workload(struct hes_model *m, const struct hes_catalogue *c, const struct add_workload_opts *o, const char *profiles, bool json)
+int add_workload(struct hes_model *m, const struct hes_catalogue *c,
+		 const struct add_workload_opts *o, const char *profiles, bool json)
 {
 	struct hes_model_fit fit;
 	struct hes_err err;

@@ -1,6 +1,6 @@
 /*
- * cmd_model.c - `heshare model`: print time and power of workloads by the GPU model, its parameters, and its errors
- * against measurements.
+ * cmd_model.c - `heshare model`: print time and power of workloads by the GPU model, its
+ * parameters, and its errors against measurements.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,16 +23,17 @@
 #define MAX_DIRS 64
 
 struct model_opts {
-	bool       list, tests, json;
+	bool list, tests, json;
 	const char *check, *gpu, *co_runners, *physics, *catalogue, *profiles, *of_a_job;
-	uint64_t   batch, share, clock;
-	double     limit_w;
+	uint64_t batch, share, clock;
+	double limit_w;
 	struct add_workload_opts add;
 };
 
-#define AT(member) .offset = offsetof(struct model_opts, member)
+#define AT(member)     .offset = offsetof(struct model_opts, member)
 #define AT_JOB(member) AT(member), .given = offsetof(struct model_opts, of_a_job)
 
+/* clang-format off */
 static const struct opt model_opts[] = {
 	{ .heading = "about the model",
 	  .name = "list", .letter = 'l', .kind = OPT_FLAG, AT(list),
@@ -42,51 +43,64 @@ static const struct opt model_opts[] = {
 	{ .name = "tests", .kind = OPT_FLAG, AT(tests),
 	  .help = "with --check: include GPUs that are marked as a test, not a measurement" },
 	{ .heading = "job and GPU",
-	  .name = "batch", .letter = 'b', .kind = OPT_U64, AT_JOB(batch), .arg = "N", .def = "1", .min = 1,
-	  .max = HES_MODEL_MAX_BATCH, .help = "batch size" },
-	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT_JOB(gpu), .arg = "TYPE", .def = "A100-SXM-80",
-	  .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
-	{ .name = "share", .letter = 's', .kind = OPT_U64, AT_JOB(share), .arg = "PCT", .def = "100", .min = 1, .max = 100,
+	  .name = "batch", .letter = 'b', .kind = OPT_U64, AT_JOB(batch), .arg = "N", .def = "1",
+	  .min = 1, .max = HES_MODEL_MAX_BATCH,
+	  .help = "batch size" },
+	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT_JOB(gpu), .arg = "TYPE",
+	  .def = "A100-SXM-80", .offer = offer_gpu_types,
+	  .help = "GPU type; see heshare gpus --types" },
+	{ .name = "share", .letter = 's', .kind = OPT_U64, AT_JOB(share), .arg = "PCT",
+	  .def = "100", .min = 1, .max = 100,
 	  .help = "SM share, %" },
-	{ .name = "clock", .letter = 'c', .kind = OPT_U64, AT_JOB(clock), .arg = "MHZ", .min = 1, .max = 10000,
+	{ .name = "clock", .letter = 'c', .kind = OPT_U64, AT_JOB(clock), .arg = "MHZ", .min = 1,
+	  .max = 10000,
 	  .help = "SM clock, MHz; without it, the default of the type" },
-	{ .name = "power-limit", .kind = OPT_DOUBLE, AT_JOB(limit_w), .arg = "W", .min = 1, .max = 10000,
+	{ .name = "power-limit", .kind = OPT_DOUBLE, AT_JOB(limit_w), .arg = "W", .min = 1,
+	  .max = 10000,
 	  .help = "power limit of the GPU, W; without it, that of the type" },
 	{ .name = "beside", .kind = OPT_TEXT, AT_JOB(co_runners), .arg = "W:B:S[,...]",
 	  .help = "co-runners: workload, batch size and SM share of each" },
 	{ .heading = "a workload of your own",
 	  .name = "add-workload", .letter = 'a', .kind = OPT_TEXT, AT(add.name), .arg = "NAME",
-	  .help = "find parameters of this workload from the facts below, from --profiles or from both, and the error to expect" },
+	  .help = "find parameters of this workload from the facts below, from --profiles or from "
+		  "both, and the error to expect" },
 	{ .name = "gflop", .kind = OPT_DOUBLE, AT(add.gflop), .arg = "N", .min = 1e-4, .max = 1e6,
 	  .help = "operations of an item, 10^9; multiply and add count two" },
-	{ .name = "weights", .kind = OPT_DOUBLE, AT(add.weights_mib), .arg = "MIB", .min = 1e-3, .max = 1e6,
+	{ .name = "weights", .kind = OPT_DOUBLE, AT(add.weights_mib), .arg = "MIB", .min = 1e-3,
+	  .max = 1e6,
 	  .help = "parameters of the network, MiB" },
 	{ .name = "kernels", .kind = OPT_DOUBLE, AT(add.kernels), .arg = "N", .min = 1, .max = 1e6,
 	  .help = "kernels that an iteration launches" },
-	{ .name = "traffic", .kind = OPT_DOUBLE, AT(add.traffic_mib), .arg = "MIB", .min = 1e-3, .max = 1e6,
+	{ .name = "traffic", .kind = OPT_DOUBLE, AT(add.traffic_mib), .arg = "MIB", .min = 1e-3,
+	  .max = 1e6,
 	  .help = "activations of an item that are written and read, MiB" },
-	{ .name = "arithmetic", .kind = OPT_CHOICE, AT(add.arithmetic), .arg = "NAME", .choices = add_workload_arithmetic,
+	{ .name = "arithmetic", .kind = OPT_CHOICE, AT(add.arithmetic), .arg = "NAME",
+	  .choices = add_workload_arithmetic,
 	  .help = "what it computes in; without it, the one that fits the profile best, or tf32" },
-	{ .name = "like", .kind = OPT_TEXT, AT(add.like), .arg = "NETWORK", .offer = offer_known_networks,
+	{ .name = "like", .kind = OPT_TEXT, AT(add.like), .arg = "NETWORK",
+	  .offer = offer_known_networks,
 	  .help = "known network that it resembles most" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(add.output), .arg = "FILE",
-	  .help = "with --add-workload: write its parameters to this file for --catalogue; other workloads in it stay, "
-		"comments do not" },
+	  .help = "with --add-workload: write its parameters to this file for --catalogue; other "
+		  "workloads in it stay, comments do not" },
 	{ .heading = "parameters and output",
 	  .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
-	  .help = "read physics parameters from this file instead of the built-in ones; " CLI_SECOND_PHYSICS ": other equations, for tests" },
+	  .help = "read physics parameters from this file instead of the built-in ones; "
+		"" CLI_SECOND_PHYSICS ": other equations, for tests" },
 	CLI_CATALOGUE_OPT(offsetof(struct model_opts, catalogue)),
-	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "also know the workloads of profiles.csv, or of "
-		"its folder: their parameters are fitted to it" },
+	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
+	  .help = "also know the workloads of profiles.csv, or of its folder: their parameters are "
+		  "fitted to it" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ 0 }
 };
+/* clang-format on */
 
 static json_t *workload_json(const struct hes_workload *w)
 {
 	return json_pack("{s:s, s:s, s:s, s:b, s:s*}", "name", w->name, "framework", w->framework,
-			 "origin", w->origin, "testbed", w->testbed,
-			 "load", w->testbed ? hes_load_class_name(w->load) : NULL);
+			 "origin", w->origin, "testbed", w->testbed, "load",
+			 w->testbed ? hes_load_class_name(w->load) : NULL);
 }
 
 static int list(const struct hes_model *m, const struct hes_catalogue *c, bool json)
@@ -112,8 +126,8 @@ static int list(const struct hes_model *m, const struct hes_catalogue *c, bool j
 		if (!origin)
 			continue;
 		if (json)
-			json_array_append_new(gpus, json_pack("{s:s, s:s}", "type", c->types[i].name,
-							      "origin", origin));
+			json_array_append_new(gpus, json_pack("{s:s, s:s}", "type",
+							      c->types[i].name, "origin", origin));
 		else
 			printf("%-36s %-24s %s\n", c->types[i].name, "", origin);
 	}
@@ -133,8 +147,9 @@ static json_t *row_json(const struct hes_check_row *r)
 	if (!r->series->set)
 		json_object_set_new(o, "part", json_string(r->held ? "held back" : "to fit"));
 	if (r->n)
-		json_object_update_new(o, json_pack("{s:f, s:f, s:f, s:b}", "median_error", r->median, "mean_error", r->mean,
-					     "p90_error", r->p90, "met", r->met));
+		json_object_update_new(o, json_pack("{s:f, s:f, s:f, s:b}", "median_error",
+						    r->median, "mean_error", r->mean, "p90_error",
+						    r->p90, "met", r->met));
 	if (!isnan(r->rank))
 		json_object_set_new(o, "rank_correlation", json_real(r->rank));
 	if (r->series->target_sign > 0)
@@ -166,14 +181,19 @@ static void print_row(const struct hes_check_row *r)
 		snprintf(rank, sizeof(rank), "%.2f", r->rank);
 	if (s->target_sign > 0)
 		snprintf(sign, sizeof(sign), "; sign right %.0f %%", 100 * r->right_sign);
-	printf("%-19s %-40s %6zu %7.2f %7.2f %7.2f %5s  %-7s %s%s%s\n", r->set, what, r->n, 100 * r->median,
-	       100 * r->mean, 100 * r->p90, rank, target, hes_check_kind_name(r->kind),
-	       s->target == 0 ? "" : r->met ? ", met" : ", NOT MET", sign);
+	printf("%-19s %-40s %6zu %7.2f %7.2f %7.2f %5s  %-7s %s%s%s\n", r->set, what, r->n,
+	       100 * r->median, 100 * r->mean, 100 * r->p90, rank, target,
+	       hes_check_kind_name(r->kind),
+	       s->target == 0 ? ""
+	       : r->met       ? ", met"
+			      : ", NOT MET",
+	       sign);
 }
 
 static void print_left_out(const struct hes_measured_gpu *b)
 {
-	printf("%s: %s; rows left out: %zu not steady, %zu of workloads and %zu of sharing that the model does not have\n",
+	printf("%s: %s; rows left out: %zu not steady, %zu of workloads and %zu of sharing that "
+	       "the model does not have\n",
 	       b->name, b->type, b->unsteady, b->unknown, b->undescribed);
 }
 
@@ -186,7 +206,8 @@ static int print_check(const struct hes_check *c, const struct hes_observations 
 	for (size_t i = 0; i < HES_SERIES_PUBLISHED; i++)
 		published = published || c->rows[i].n;
 	if (!json)
-		printf("%-19s %-40s values median%%   mean%%    p90%%  rank  target%% kind\n", "set", "what");
+		printf("%-19s %-40s values median%%   mean%%    p90%%  rank  target%% kind\n",
+		       "set", "what");
 	for (size_t i = published ? 0 : HES_SERIES_PUBLISHED; i < c->n; i++) {
 		met = met && c->rows[i].met;
 		if (json)
@@ -205,8 +226,8 @@ static int print_check(const struct hes_check *c, const struct hes_observations 
 }
 
 /* What lies in @o->check and in the folders named after it. */
-static int check(const struct hes_model *m, const struct hes_catalogue *c, const struct model_opts *o,
-		 int n_args, char **args)
+static int check(const struct hes_model *m, const struct hes_catalogue *c,
+		 const struct model_opts *o, int n_args, char **args)
 {
 	struct hes_observations obs = { 0 };
 	struct hes_check table = { 0 };
@@ -224,8 +245,8 @@ static int check(const struct hes_model *m, const struct hes_catalogue *c, const
 }
 
 /* Fill co-runners 1.. from "W:B:S,W:B:S". */
-static int parse_co_runners(const struct hes_model *m, const char *text, struct hes_model_job *r, size_t *n,
-			struct hes_err *err)
+static int parse_co_runners(const struct hes_model *m, const char *text, struct hes_model_job *r,
+			    size_t *n, struct hes_err *err)
 {
 	char name[HES_NAME_MAX], batch[16], share[16];
 	int len, rc = 0;
@@ -235,11 +256,13 @@ static int parse_co_runners(const struct hes_model *m, const char *text, struct 
 			return hes_fail(err, -E2BIG, "--beside: at most %d jobs on a GPU",
 					HES_MODEL_MAX_JOBS);
 		if (sscanf(text, "%47[^:,]:%15[^:,]:%15[^:,]%n", name, batch, share, &len) != 3)
-			return hes_fail(err, -EINVAL, "--beside \"%s\": WORKLOAD:BATCH:SHARE is needed", text);
+			return hes_fail(err, -EINVAL,
+					"--beside \"%s\": WORKLOAD:BATCH:SHARE is needed", text);
 		r[*n].workload = hes_model_workload(m, name, err);
 		if (!r[*n].workload)
 			return -ENOENT;
-		rc = hes_parse_u32("--beside batch", batch, 1, HES_MODEL_MAX_BATCH, &r[*n].batch, err);
+		rc = hes_parse_u32("--beside batch", batch, 1, HES_MODEL_MAX_BATCH, &r[*n].batch,
+				   err);
 		if (!rc)
 			rc = hes_parse_u32("--beside share", share, 1, 100, &r[*n].sm_pct, err);
 		*n += 1;
@@ -249,31 +272,38 @@ static int parse_co_runners(const struct hes_model *m, const char *text, struct 
 
 static json_t *model_job_json(const struct hes_model_job *r, const struct hes_rate *x)
 {
-	return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "workload", r->workload->name,
-			 "batch", (json_int_t)r->batch, "sm_pct", (json_int_t)r->sm_pct, "memory_mib",
-			 (json_int_t)hes_workload_memory_mib(r->workload, r->batch),
-			 "iteration_us", 1e6 / x->iterations_per_s, "items_per_s", x->iterations_per_s * r->batch,
+	return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "workload",
+			 r->workload->name, "batch", (json_int_t)r->batch, "sm_pct",
+			 (json_int_t)r->sm_pct, "memory_mib",
+			 (json_int_t)hes_workload_memory_mib(r->workload, r->batch), "iteration_us",
+			 1e6 / x->iterations_per_s, "items_per_s", x->iterations_per_s * r->batch,
 			 "sm_util", x->sm_util, "dram_util", x->dram_util, "l2_util", x->l2_util);
 }
 
-static int print_instant(const struct hes_gpu_type *g, const char *origin, const struct hes_instant *now,
-			 const struct hes_model_job *r, const struct hes_rate *rates, size_t n, const struct cli_fits *fits, bool json)
+static int print_instant(const struct hes_gpu_type *g, const char *origin,
+			 const struct hes_instant *now, const struct hes_model_job *r,
+			 const struct hes_rate *rates, size_t n, const struct cli_fits *fits,
+			 bool json)
 {
 	json_t *jobs = json_array();
 
 	for (size_t i = 0; json && i < n; i++)
 		json_array_append_new(jobs, model_job_json(&r[i], &rates[i]));
 	if (json)
-		return cli_print_json(json_pack("{s:s, s:s, s:I, s:b, s:I, s:o, s:o*}", "gpu", g->name, "origin", origin, "clock_mhz",
-						(json_int_t)now->clock_mhz, "throttled", now->throttled,
-						"power_mw", (json_int_t)now->power_mw, "jobs", jobs, "fitted", cli_fits_json(fits)));
+		return cli_print_json(
+			json_pack("{s:s, s:s, s:I, s:b, s:I, s:o, s:o*}", "gpu", g->name, "origin",
+				  origin, "clock_mhz", (json_int_t)now->clock_mhz, "throttled",
+				  now->throttled, "power_mw", (json_int_t)now->power_mw, "jobs",
+				  jobs, "fitted", cli_fits_json(fits)));
 	json_decref(jobs);
 	printf("%s at %u MHz%s: %.1f W (modelled)\n\n", g->name, now->clock_mhz,
 	       now->throttled ? ", held by its power limit" : "", now->power_mw / 1e3);
-	printf("%-24s batch  SM %%    MiB iteration ms    items/s  SM used  DRAM   L2\n", "workload");
+	printf("%-24s batch  SM %%    MiB iteration ms    items/s  SM used  DRAM   L2\n",
+	       "workload");
 	for (size_t i = 0; i < n; i++)
-		printf("%-24s %5u %5u %6u %12.3f %10.1f   %5.1f%% %5.1f%% %3.0f%%\n", r[i].workload->name,
-		       r[i].batch, r[i].sm_pct, hes_workload_memory_mib(r[i].workload, r[i].batch),
+		printf("%-24s %5u %5u %6u %12.3f %10.1f   %5.1f%% %5.1f%% %3.0f%%\n",
+		       r[i].workload->name, r[i].batch, r[i].sm_pct,
+		       hes_workload_memory_mib(r[i].workload, r[i].batch),
 		       1e3 / rates[i].iterations_per_s, rates[i].iterations_per_s * r[i].batch,
 		       100 * rates[i].sm_util, 100 * rates[i].dram_util, 100 * rates[i].l2_util);
 	if (fits->n)
@@ -282,11 +312,11 @@ static int print_instant(const struct hes_gpu_type *g, const char *origin, const
 	return 0;
 }
 
-static int what_if(const struct hes_model *m, const struct hes_catalogue *c, const struct model_opts *o,
-		   struct cli_fits *fits, const char *workload)
+static int what_if(const struct hes_model *m, const struct hes_catalogue *c,
+		   const struct model_opts *o, struct cli_fits *fits, const char *workload)
 {
 	struct hes_model_job r[HES_MODEL_MAX_JOBS] = { { .batch = (uint32_t)o->batch,
-							     .sm_pct = (uint32_t)o->share } };
+							 .sm_pct = (uint32_t)o->share } };
 	struct hes_rate rates[HES_MODEL_MAX_JOBS];
 	struct hes_instant now;
 	const struct hes_gpu_type *g;
@@ -296,8 +326,9 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c, con
 	r[0].workload = hes_model_workload(m, workload, &err);
 	g = r[0].workload ? hes_gpu_type_find(c, o->gpu, &err) : NULL;
 	if (!g || parse_co_runners(m, o->co_runners, r, &n, &err) ||
-	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n, rates,
-			      &now, &err) || cli_fits_own(r[0].workload, fits, &err))
+	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n,
+			      rates, &now, &err) ||
+	    cli_fits_own(r[0].workload, fits, &err))
 		return cli_fail("model", &err);
 	cli_model_tell_derived(m, &g, 1);
 	return print_instant(g, hes_model_gpu_origin(m, g->name), &now, r, rates, n, fits, o->json);
@@ -308,9 +339,11 @@ static const char *add_misuse(const struct model_opts *o, int n_args)
 	if (n_args || o->list || o->check)
 		return "--add-workload goes with no WORKLOAD, --list or --check";
 	if (o->of_a_job)
-		return "--batch, --gpu, --share, --clock, --power-limit and --beside are of a WORKLOAD, not of --add-workload";
+		return "--batch, --gpu, --share, --clock, --power-limit and --beside are of a "
+		       "WORKLOAD, not of --add-workload";
 	if (o->physics && !strcmp(o->physics, CLI_SECOND_PHYSICS))
-		return "--add-workload goes with no --physics " CLI_SECOND_PHYSICS ": it would fit to equations that are for tests";
+		return "--add-workload goes with no --physics " CLI_SECOND_PHYSICS
+		       ": it would fit to equations that are for tests";
 	return add_workload_misuse(&o->add, o->profiles);
 }
 
@@ -320,10 +353,12 @@ static const char *misuse(const struct model_opts *o, int n_args)
 	if (o->add.name)
 		return add_misuse(o, n_args);
 	if (add_workload_has_fact(&o->add) || o->add.output)
-		return "--gflop, --weights, --kernels, --traffic, --arithmetic, --like and -o are of --add-workload NAME";
+		return "--gflop, --weights, --kernels, --traffic, --arithmetic, --like and -o are "
+		       "of --add-workload NAME";
 	if (n_args == 0 && !o->list && !o->check)
 		return "a WORKLOAD, --list, --check DIR or --add-workload NAME is needed";
-	return n_args > 1 && !o->check ? "one WORKLOAD at a time; several DIRs go with --check" : NULL;
+	return n_args > 1 && !o->check ? "one WORKLOAD at a time; several DIRs go with --check"
+				       : NULL;
 }
 
 static int run_model(const void *opts, int n_args, char **args)
@@ -367,23 +402,34 @@ const struct command cmd_model = {
 	.max_args = MAX_DIRS,
 	.offer = offer_workloads,
 	.summary = "predict time and power of jobs by the GPU model",
-	.text = "Prints the modelled time of an iteration, power and clock of a GPU that runs WORKLOAD, alone or\n"
+	.text = "Prints the modelled time of an iteration, power and clock of a GPU that runs "
+		"WORKLOAD, alone or\n"
 		"with co-runners.\n\n"
-		"--list lists workloads and GPU types, with the data that their parameters were fitted on.\n\n"
-		"--check compares the model with measurements and prints a row for each series: the median and the\n"
-		"90th percentile of the absolute relative error. Each DIR has a folder for each published data set\n"
-		"(igniter_v100, zeus_power_limit, ...; missing ones are skipped) or folders written by\n"
-		"bench/gpu/measure, or is itself such a folder. A measured GPU has two rows for each series: the\n"
-		"part that its parameters are fitted on, and the part held back. The exit status is 1 if a target\n"
+		"--list lists workloads and GPU types, with the data that their parameters were "
+		"fitted on.\n\n"
+		"--check compares the model with measurements and prints a row for each series: "
+		"the median and the\n"
+		"90th percentile of the absolute relative error. Each DIR has a folder for each "
+		"published data set\n"
+		"(igniter_v100, zeus_power_limit, ...; missing ones are skipped) or folders "
+		"written by\n"
+		"bench/gpu/measure, or is itself such a folder. A measured GPU has two rows for "
+		"each series: the\n"
+		"part that its parameters are fitted on, and the part held back. The exit status "
+		"is 1 if a target\n"
 		"is missed.\n\n"
-		"--add-workload finds the parameters of a network that the model does not know. The known networks\n"
-		"say what facts and profile leave open. Each measured network is then left out and added in the\n"
-		"same way; how far off that is, is the error to expect. simulate, trace, plan and model know the\n"
+		"--add-workload finds the parameters of a network that the model does not know. "
+		"The known networks\n"
+		"say what facts and profile leave open. Each measured network is then left out and "
+		"added in the\n"
+		"same way; how far off that is, is the error to expect. simulate, trace, plan and "
+		"model know the\n"
 		"workload with --catalogue FILE, or if FILE is ~/.config/heshare/workloads.yaml.",
 	.example = "  heshare model resnet50 --batch 8 --gpu T4 --clock 900\n"
 		   "  heshare model vgg19 -b 4 -s 50 --beside bert-large:8:50\n"
 		   "  heshare model mine --profiles profiles.csv -b 8\n"
-		   "  heshare model --add-workload unet --gflop 62 --weights 118 --kernels 140 -o own.yaml\n"
+		   "  heshare model --add-workload unet --gflop 62 --weights 118 --kernels 140 -o "
+		   "own.yaml\n"
 		   "  heshare model --check data-sets data/measured",
 	.opts = model_opts,
 	.opts_size = sizeof(struct model_opts),

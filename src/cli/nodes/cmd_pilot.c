@@ -1,5 +1,6 @@
 /*
- * cmd_pilot.c - `heshare pilot`: one Slurm job that plans and runs many jobs on its nodes; watched until it ends.
+ * cmd_pilot.c - `heshare pilot`: one Slurm job that plans and runs many jobs on its nodes; watched
+ * until it ends.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,50 +31,68 @@
 #include "heshare/plan.h"
 #include "heshare/policy.h"
 
-#define MOST_CHAINED 100
-#define ASK_S 10              /* Slurm is queried no more often */
-#define LOOK_S 2
+#define MOST_CHAINED  100
+#define ASK_S         10 /* Slurm is queried no more often */
+#define LOOK_S        2
 #define STORE_WAIT_MS 2000
 #define IDS_MAX_BYTES 65536
 
 #define AT(member) .offset = offsetof(struct pilot_opts, member)
 
+/* clang-format off */
 static const struct opt pilot_opts[] = {
 	{ .heading = "the Slurm job",
-	  .name = "nodes", .letter = 'N', .kind = OPT_U64, AT(nodes), .arg = "N", .def = "1", .min = 1, .max = 100000, .help = "number of nodes" },
-	{ .name = "time", .letter = 't', .kind = OPT_TEXT, AT(time), .arg = "TIME", .def = "1:00:00",
+	  .name = "nodes", .letter = 'N', .kind = OPT_U64, AT(nodes), .arg = "N", .def = "1",
+	  .min = 1, .max = 100000,
+	  .help = "number of nodes" },
+	{ .name = "time", .letter = 't', .kind = OPT_TEXT, AT(time), .arg = "TIME",
+	  .def = "1:00:00",
 	  .help = "time limit as Slurm writes it: 30 (minutes), 2:00:00, 1-12:00:00" },
-	{ .name = "partition", .letter = 'p', .kind = OPT_TEXT, AT(partition), .arg = "NAME", .help = "partition; without it, Slurm's default" },
-	{ .name = "gpus-per-node", .kind = OPT_TEXT, AT(gpus), .arg = "[TYPE:]N", .def = "1", .help = "GPUs of each node" },
-	{ .name = "sbatch", .kind = OPT_TEXT, AT(sbatch), .arg = "OPTIONS", .help = "more options of sbatch, such as "
-		"'--cpus-per-task=16 --mem=64G --account=a': all jobs of a node share its cores and memory" },
+	{ .name = "partition", .letter = 'p', .kind = OPT_TEXT, AT(partition), .arg = "NAME",
+	  .help = "partition; without it, Slurm's default" },
+	{ .name = "gpus-per-node", .kind = OPT_TEXT, AT(gpus), .arg = "[TYPE:]N", .def = "1",
+	  .help = "GPUs of each node" },
+	{ .name = "sbatch", .kind = OPT_TEXT, AT(sbatch), .arg = "OPTIONS",
+	  .help = "more options of sbatch, such as '--cpus-per-task=16 --mem=64G --account=a': all "
+		  "jobs of a node share its cores and memory" },
 	{ .name = "chain", .kind = OPT_U64, AT(chain), .arg = "N", .max = MOST_CHAINED,
-	  .help = "submit N more Slurm jobs, each of which starts when the one before ends and leaves jobs, and resumes" },
-	{ .name = "before-end", .kind = OPT_DOUBLE, AT(before_end_s), .arg = "S", .def = "60", .max = 1e6,
+	  .help = "submit N more Slurm jobs, each of which starts when the one before ends and "
+		  "leaves jobs, and resumes" },
+	{ .name = "before-end", .kind = OPT_DOUBLE, AT(before_end_s), .arg = "S", .def = "60",
+	  .max = 1e6,
 	  .help = "stop in order so long before the time limit, seconds" },
 	{ .heading = "planning",
-	  .name = "policy", .kind = OPT_TEXT, AT(policy), .arg = "NAME", .help = "as of heshare plan" },
-	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .help = "as of heshare plan" },
-	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N", .help = "as of heshare plan" },
-	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE", .help = "predictor of heshare train; without it, train one on modelled samples" },
-	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	  .name = "policy", .kind = OPT_TEXT, AT(policy), .arg = "NAME",
+	  .help = "as of heshare plan" },
+	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME",
+	  .help = "as of heshare plan" },
+	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N",
+	  .help = "as of heshare plan" },
+	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
+	  .help = "predictor of heshare train; without it, train one on modelled samples" },
+	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
+	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
 	CLI_CATALOGUE_OPT(offsetof(struct pilot_opts, catalogue)),
 	{ .heading = "output",
-	  .name = "dir", .letter = 'd', .kind = OPT_FILE, AT(dir), .arg = "DIR", .help = "folder for script, plan, store and the output of jobs, which all "
-		"nodes see by this name; without it, the name of JOBS with .pilot in place of .csv" },
-	{ .name = "print", .kind = OPT_FLAG, AT(print), .help = "print the batch script, and do nothing" },
+	  .name = "dir", .letter = 'd', .kind = OPT_FILE, AT(dir), .arg = "DIR",
+	  .help = "folder for script, plan, store and the output of jobs, which all nodes see by "
+		  "this name; without it, the name of JOBS with .pilot in place of .csv" },
+	{ .name = "print", .kind = OPT_FLAG, AT(print),
+	  .help = "print the batch script, and do nothing" },
 	{ .name = "no-wait", .kind = OPT_FLAG, AT(no_wait), .help = "do not wait for the end" },
 	{ 0 }
 };
+/* clang-format on */
 
 struct pilot {
 	const struct pilot_opts *o;
-	char  here[PATH_MAX], jobs[PATH_MAX], folder[PATH_MAX], script[PATH_MAX + 16], store[PATH_MAX + 16], plan[PATH_MAX + 16], program[PATH_MAX];
-	char  submitted[PATH_MAX + 16]; /* a file: the numbers of the Slurm jobs */
-	bool  begun;                    /* there is a plan */
-	char  line[HES_POINT_COMMAND];
-	const char *command;          /* a pattern, in line; NULL: jobs have their own */
-	char  ids[MOST_CHAINED + 1][24];
+	char here[PATH_MAX], jobs[PATH_MAX], folder[PATH_MAX], script[PATH_MAX + 16],
+		store[PATH_MAX + 16], plan[PATH_MAX + 16], program[PATH_MAX];
+	char submitted[PATH_MAX + 16]; /* a file: the numbers of the Slurm jobs */
+	bool begun;                    /* there is a plan */
+	char line[HES_POINT_COMMAND];
+	const char *command; /* a pattern, in line; NULL: jobs have their own */
+	char ids[MOST_CHAINED + 1][24];
 };
 
 /* --- jobs --- */
@@ -85,30 +104,39 @@ static bool job_has_id(const void *jobs, uint32_t index, const void *id)
 
 static bool same_work(const struct hes_job *a, const struct hes_job *b)
 {
-	return strcmp(a->workload, b->workload) == 0 && a->batch_size == b->batch_size && a->iterations == b->iterations &&
-	       a->memory_mib == b->memory_mib && strcmp(a->command ? a->command : "", b->command ? b->command : "") == 0;
+	return strcmp(a->workload, b->workload) == 0 && a->batch_size == b->batch_size &&
+	       a->iterations == b->iterations && a->memory_mib == b->memory_mib &&
+	       strcmp(a->command ? a->command : "", b->command ? b->command : "") == 0;
 }
 
 /* Whether the plan that the pilot goes on with has these jobs. */
-static int compare_jobs(const char *plan, const char *file, const struct hes_jobs *planned, const struct hes_jobs *jobs, struct hes_err *err)
+static int compare_jobs(const char *plan, const char *file, const struct hes_jobs *planned,
+			const struct hes_jobs *jobs, struct hes_err *err)
 {
 	struct hes_hash_map names = { 0 };
 	int rc = 0;
 
 	for (size_t i = 0; i < planned->n && !rc; i++)
-		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, planned->v[i].id), (uint32_t)i);
+		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, planned->v[i].id),
+				      (uint32_t)i);
 	if (rc)
 		hes_fail(err, rc, "out of memory for %zu jobs", planned->n);
 	for (size_t i = 0; i < jobs->n && !rc; i++) {
 		const char *id = jobs->v[i].id;
-		const uint32_t at = hes_hash_map_find(&names, hes_hash_text(HES_HASH_START, id), job_has_id, planned->v, id);
+		const uint32_t at = hes_hash_map_find(&names, hes_hash_text(HES_HASH_START, id),
+						      job_has_id, planned->v, id);
 
 		if (at == HES_HASH_NONE || !same_work(&planned->v[at], &jobs->v[i]))
-			rc = hes_fail(err, -ESTALE, "%s: job %s is %s %s, with which this pilot began; name another folder by --dir for a new one", file,
-				      id, at == HES_HASH_NONE ? "not in" : "another than in", plan);
+			rc = hes_fail(err, -ESTALE,
+				      "%s: job %s is %s %s, with which this pilot began; name "
+				      "another folder by --dir for a new one",
+				      file, id, at == HES_HASH_NONE ? "not in" : "another than in",
+				      plan);
 	}
 	if (!rc && jobs->n != planned->n)
-		rc = hes_fail(err, -ESTALE, "%s: it has %zu jobs and %s, with which this pilot began, has %zu; name another folder by --dir for a new one",
+		rc = hes_fail(err, -ESTALE,
+			      "%s: it has %zu jobs and %s, with which this pilot began, has %zu; "
+			      "name another folder by --dir for a new one",
 			      file, jobs->n, plan, planned->n);
 	hes_hash_map_finish(&names);
 	return rc;
@@ -147,7 +175,9 @@ static int check_jobs(struct pilot *p, struct hes_err *err)
 
 	for (size_t i = 0; i < jobs.n && !rc && !p->command; i++)
 		if (!jobs.v[i].command)
-			rc = hes_fail(err, -ENOENT, "job %s has no command: give the jobs a column command, or name it: heshare pilot JOBS -- COMMAND",
+			rc = hes_fail(err, -ENOENT,
+				      "job %s has no command: give the jobs a column command, or "
+				      "name it: heshare pilot JOBS -- COMMAND",
 				      jobs.v[i].id);
 	if (!rc)
 		rc = run_commands_load(&jobs, NULL, p->command, &lines, err);
@@ -162,7 +192,9 @@ static int check_jobs(struct pilot *p, struct hes_err *err)
 
 static int check_file(const char *option, const char *name, struct hes_err *err)
 {
-	return !name || !access(name, R_OK) ? 0 : hes_fail(err, -errno, "--%s: %.200s: %s", option, name, strerror(errno));
+	return !name || !access(name, R_OK)
+		       ? 0
+		       : hes_fail(err, -errno, "--%s: %.200s: %s", option, name, strerror(errno));
 }
 
 static int check_planning(const struct pilot_opts *o, struct hes_err *err)
@@ -170,7 +202,8 @@ static int check_planning(const struct pilot_opts *o, struct hes_err *err)
 	const char *prefer;
 	int rc = 0;
 
-	if (o->policy && !policy_program_is(o->policy) && !hes_policy_parse(o->policy, &prefer, err))
+	if (o->policy && !policy_program_is(o->policy) &&
+	    !hes_policy_parse(o->policy, &prefer, err))
 		rc = -ENOENT;
 	if (!rc)
 		rc = check_file("predictor", o->predictor, err);
@@ -183,18 +216,28 @@ static int check_planning(const struct pilot_opts *o, struct hes_err *err)
 static int check_words(const struct pilot_opts *o, struct hes_err *err)
 {
 	const char *colon = strrchr(o->gpus, ':'), *gpus = colon ? colon + 1 : o->gpus;
-	const struct { const char *name, *text; } v[] = { { "partition", o->partition }, { "gpus-per-node", o->gpus }, { "sbatch", o->sbatch } };
+	const struct {
+		const char *name, *text;
+	} v[] = { { "partition", o->partition },
+		  { "gpus-per-node", o->gpus },
+		  { "sbatch", o->sbatch } };
 
 	if (slurm_parse_time(o->time) <= 0)
-		return hes_fail(err, -EINVAL, "--time: \"%.40s\" is no time such as 30 (minutes), 2:00:00 or 1-12:00:00", o->time);
+		return hes_fail(
+			err, -EINVAL,
+			"--time: \"%.40s\" is no time such as 30 (minutes), 2:00:00 or 1-12:00:00",
+			o->time);
 	if (slurm_parse_time(o->time) <= o->before_end_s)
-		return hes_fail(err, -EINVAL, "--time: %.40s is over before a job can start: the run stops %g s earlier (--before-end)", o->time,
-				o->before_end_s);
+		return hes_fail(err, -EINVAL,
+				"--time: %.40s is over before a job can start: the run stops %g s "
+				"earlier (--before-end)",
+				o->time, o->before_end_s);
 	if (strspn(gpus, "0") == strlen(gpus))
 		return hes_fail(err, -EINVAL, "--gpus-per-node: \"%.60s\" is no GPU", o->gpus);
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
 		if (v[i].text && strpbrk(v[i].text, i < 2 ? " \t\r\n" : "\r\n"))
-			return hes_fail(err, -EINVAL, "--%s: \"%.60s\" has a %s in it", v[i].name, v[i].text, i < 2 ? "space" : "line end");
+			return hes_fail(err, -EINVAL, "--%s: \"%.60s\" has a %s in it", v[i].name,
+					v[i].text, i < 2 ? "space" : "line end");
 	return 0;
 }
 
@@ -213,9 +256,12 @@ static int find_names(struct pilot *p, const char *jobs, struct hes_err *err)
 		snprintf(name, sizeof(name), "%s", p->o->dir);
 	else
 		snprintf(name, sizeof(name), "%.*s.pilot", (int)stem, jobs);
-	length = snprintf(p->folder, sizeof(p->folder), "%s%s%s", *name == '/' ? "" : p->here, *name == '/' ? "" : "/", name);
+	length = snprintf(p->folder, sizeof(p->folder), "%s%s%s", *name == '/' ? "" : p->here,
+			  *name == '/' ? "" : "/", name);
 	if (length < 0 || length > HES_JOURNAL_PATH_MAX / 2 || strpbrk(p->folder, " \t\r\n%'\"\\"))
-		return hes_fail(err, -EINVAL, "%.80s: the name of the folder is too long, or has a space, %%, quote or backslash in it, which sbatch does not take; "
+		return hes_fail(err, -EINVAL,
+				"%.80s: the name of the folder is too long, or has a space, %%, "
+				"quote or backslash in it, which sbatch does not take; "
 				"name another by --dir",
 				p->folder);
 	snprintf(p->script, sizeof(p->script), "%s/pilot.sh", p->folder);
@@ -238,7 +284,10 @@ static int write_script(const struct pilot *p, struct hes_err *err)
 	int rc = hes_folder_create(p->folder, err);
 
 	if (!rc && p->begun)
-		fprintf(stderr, "heshare pilot: %s is there: the pilot goes on with it, and options of planning change nothing\n", p->plan);
+		fprintf(stderr,
+			"heshare pilot: %s is there: the pilot goes on with it, and options of "
+			"planning change nothing\n",
+			p->plan);
 	if (!rc)
 		rc = hes_store_open(p->store, HES_STORE_WRITE, STORE_WAIT_MS, &store, err);
 	hes_store_close(store);
@@ -256,10 +305,13 @@ static int write_script(const struct pilot *p, struct hes_err *err)
 static int check_submitted(const struct pilot *p, struct hes_err *err)
 {
 	char *text = NULL, ids[IDS_MAX_BYTES + 8] = "--jobs=", user[32], active[4096] = "";
-	char *const argv[] = { "squeue", "--noheader", "--states=PENDING,RUNNING,SUSPENDED", user, ids, "--format=%i", NULL };
+	char *const argv[] = { "squeue", "--noheader", "--states=PENDING,RUNNING,SUSPENDED",
+			       user,     ids,          "--format=%i",
+			       NULL };
 	size_t n = 0, others = 0;
 
-	if (access(p->submitted, F_OK) || hes_file_slurp(p->submitted, IDS_MAX_BYTES, &text, &n, NULL))
+	if (access(p->submitted, F_OK) ||
+	    hes_file_slurp(p->submitted, IDS_MAX_BYTES, &text, &n, NULL))
 		return 0;
 	strcat(ids, text);
 	free(text);
@@ -269,8 +321,11 @@ static int check_submitted(const struct pilot *p, struct hes_err *err)
 	for (const char *c = strchr(active, '\n'); c && c[1]; c = strchr(c + 1, '\n'))
 		others++;
 	active[strcspn(active, "\n")] = '\0';
-	return hes_fail(err, -EBUSY, "Slurm job %.40s and %zu more are there for this pilot already; heshare status --store %.200s shows what they "
-			"do; to end them, give scancel the numbers in %.200s", active, others, p->store, p->submitted);
+	return hes_fail(err, -EBUSY,
+			"Slurm job %.40s and %zu more are there for this pilot already; heshare "
+			"status --store %.200s shows what they "
+			"do; to end them, give scancel the numbers in %.200s",
+			active, others, p->store, p->submitted);
 }
 
 /* @param n  jobs of the chain that there are */
@@ -295,7 +350,8 @@ static int submit(const struct pilot *p, uint64_t n_before, char id[24], struct 
 	int rc;
 
 	for (uint64_t i = 0; i < n_before; i++)
-		snprintf(dependency + strlen(dependency), 40, "%safternotok:%s", i ? "," : "", p->ids[i]);
+		snprintf(dependency + strlen(dependency), 40, "%safternotok:%s", i ? "," : "",
+			 p->ids[i]);
 	if (n_before) {
 		argv[n++] = dependency;
 		argv[n++] = "--kill-on-invalid-dep=yes";
@@ -315,7 +371,9 @@ static void tell_submitted(const struct pilot *p, uint64_t n)
 	printf("Slurm job %s", p->ids[0]);
 	for (uint64_t i = 1; i < n; i++)
 		printf(", then %s", p->ids[i]);
-	printf("\nheshare status --store %s shows what it does; its messages are in %s/pilot.%s.log; to end it: scancel", p->store, p->folder, p->ids[0]);
+	printf("\nheshare status --store %s shows what it does; its messages are in "
+	       "%s/pilot.%s.log; to end it: scancel",
+	       p->store, p->folder, p->ids[0]);
 	for (uint64_t i = 0; i < n; i++)
 		printf(" %s", p->ids[i]);
 	putchar('\n');
@@ -344,9 +402,13 @@ static int submit_all(struct pilot *p, struct hes_err *err)
 /* @return whether the job has ended; where Slurm does not answer it has not */
 static bool has_ended(const char *id, char state[64])
 {
-	static const char *const ends[] = { "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL" };
+	static const char *const ends[] = {
+		"COMPLETED", "FAILED",        "CANCELLED", "TIMEOUT",
+		"NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE",  "BOOT_FAIL"
+	};
 	char text[512] = "", name[24];
-	char *const argv[] = { "squeue", "--noheader", "--states=all", "--jobs", name, "--format=%T (%r)", NULL };
+	char *const argv[] = { "squeue",           "--noheader", "--states=all", "--jobs", name,
+			       "--format=%T (%r)", NULL };
 	struct hes_err err;
 
 	snprintf(name, sizeof(name), "%s", id);
@@ -392,9 +454,11 @@ static bool show(const struct pilot *p, const char *id, const char *state)
 
 	if (terminal_is_live(STDERR_FILENO)) {
 		/* The journal knows sooner. */
-		fprintf(stderr, "\rSlurm job %s: %s", id, begun && v.run.state == HES_RUN_GOING ? "RUNNING" : state);
+		fprintf(stderr, "\rSlurm job %s: %s", id,
+			begun && v.run.state == HES_RUN_GOING ? "RUNNING" : state);
 		if (begun)
-			fprintf(stderr, "; %zu of %zu jobs done, %zu running, %zu failed", v.done, v.n_jobs, v.n_running, v.failed);
+			fprintf(stderr, "; %zu of %zu jobs done, %zu running, %zu failed", v.done,
+				v.n_jobs, v.n_running, v.failed);
 		fputs("\033[K", stderr);
 		fflush(stderr);
 	}
@@ -409,14 +473,17 @@ static void await_job(const struct pilot *p, const char *id)
 	double queried_s = 0;
 	bool done = false;
 
-	/* The journal may know of the end before Slurm is queried; the report follows within moments. */
+	/* The journal may know of the end before Slurm is queried; the report follows within
+	 * moments. */
 	while (!done) {
 		if (queried_s <= 0 || hes_monotonic_s() - queried_s >= ASK_S) {
 			queried_s = hes_monotonic_s();
 			if (has_ended(id, state))
 				break;
-			if (strncmp(state, "PENDING (", 9) == 0 && strcmp(state, said) != 0 && !terminal_is_live(STDERR_FILENO))
-				fprintf(stderr, "heshare pilot: Slurm job %s: %s\n", id, strcpy(said, state));
+			if (strncmp(state, "PENDING (", 9) == 0 && strcmp(state, said) != 0 &&
+			    !terminal_is_live(STDERR_FILENO))
+				fprintf(stderr, "heshare pilot: Slurm job %s: %s\n", id,
+					strcpy(said, state));
 		}
 		done = show(p, id, state);
 		nanosleep(&pause, NULL);
@@ -439,13 +506,17 @@ static int watch(const struct pilot *p, struct hes_err *err)
 			break;
 	}
 	if (rc)
-		hes_fail(err, rc, "Slurm job %s ended before its run began; %s/pilot.%s.log says why", p->ids[0], p->folder, p->ids[0]);
+		hes_fail(err, rc,
+			 "Slurm job %s ended before its run began; %s/pilot.%s.log says why",
+			 p->ids[0], p->folder, p->ids[0]);
 	if (!rc) {
 		status_print_line(stdout, &v);
 		printf("report: %s/report.json\n", v.run.folder);
 		status = v.run.state != HES_RUN_DONE;
 		if (status)
-			printf("messages: %s/pilot.*.log; the same heshare pilot command goes on with the jobs that are not done\n", p->folder);
+			printf("messages: %s/pilot.*.log; the same heshare pilot command goes on "
+			       "with the jobs that are not done\n",
+			       p->folder);
 	}
 	run_view_free(&v);
 	return rc ? cli_fail("pilot", err) : status;
@@ -455,7 +526,8 @@ static int watch(const struct pilot *p, struct hes_err *err)
 static bool is_done(const struct pilot *p)
 {
 	struct run_view v = { 0 };
-	const bool done = p->begun && !access(p->store, F_OK) && !look(p, &v, NULL) && v.run.state == HES_RUN_DONE;
+	const bool done = p->begun && !access(p->store, F_OK) && !look(p, &v, NULL) &&
+			  v.run.state == HES_RUN_DONE;
 
 	if (done) {
 		fputs("every job is done, so nothing is submitted\n", stdout);
@@ -522,21 +594,30 @@ const struct command cmd_pilot = {
 	.max_args = INT_MAX,
 	.max_before = 1,
 	.summary = "submit one Slurm job that plans and runs many jobs on its nodes",
-	.text = "Writes a batch script, submits it by sbatch, and waits until the Slurm job has ended. In the Slurm\n"
-		"job, heshare plan --gpus slurm plans the jobs of the file JOBS for the GPUs of all its nodes, and\n"
-		"heshare run carries the plan out by one runner on each node. COMMAND is the command of jobs without\n"
-		"one of their own, with {workload}, {batch}, {iterations}, {memory} and {job}. The format of JOBS is\n"
+	.text = "Writes a batch script, submits it by sbatch, and waits until the Slurm job has "
+		"ended. In the Slurm\n"
+		"job, heshare plan --gpus slurm plans the jobs of the file JOBS for the GPUs of "
+		"all its nodes, and\n"
+		"heshare run carries the plan out by one runner on each node. COMMAND is the "
+		"command of jobs without\n"
+		"one of their own, with {workload}, {batch}, {iterations}, {memory} and {job}. The "
+		"format of JOBS is\n"
 		"in docs/formats/jobs.md; heshare trace makes such files.\n"
 		"\n"
-		"All nodes must see the folder --dir, heshare itself and what the jobs need by the same names. Before\n"
-		"the time limit the run stops in order. After a requeue, in a job of --chain, or when the same\n"
-		"command is given again, it goes on with the jobs that are left, also on other GPUs. Ctrl-C ends the\n"
+		"All nodes must see the folder --dir, heshare itself and what the jobs need by the "
+		"same names. Before\n"
+		"the time limit the run stops in order. After a requeue, in a job of --chain, or "
+		"when the same\n"
+		"command is given again, it goes on with the jobs that are left, also on other "
+		"GPUs. Ctrl-C ends the\n"
 		"waiting alone; scancel of all Slurm jobs, with those of --chain, ends the pilot.\n"
 		"\n"
 		"The exit status is 0 when every job is done.",
-	.example = "  heshare pilot jobs.csv --nodes 3 --time 2:00:00 -- ./train.sh {workload} {batch} {iterations}\n"
-		   "  heshare pilot jobs.csv --nodes 3 --partition gpu --gpus-per-node 4 --chain 2\n"
-		   "  heshare pilot jobs.csv --nodes 3 --print >pilot.sh",
+	.example =
+		"  heshare pilot jobs.csv --nodes 3 --time 2:00:00 -- ./train.sh {workload} "
+		"{batch} {iterations}\n"
+		"  heshare pilot jobs.csv --nodes 3 --partition gpu --gpus-per-node 4 --chain 2\n"
+		"  heshare pilot jobs.csv --nodes 3 --print >pilot.sh",
 	.opts = pilot_opts,
 	.opts_size = sizeof(struct pilot_opts),
 	.run = run_pilot,

@@ -1,8 +1,8 @@
 /*
  * launcher.c - start heshare on other nodes; see launcher.h.
  *
- * srun: a step that shares the job's resources with other steps (--overlap) and is not bound to some of its cores. When a
- * node fails, the other nodes' steps go on.
+ * srun: a step that shares the job's resources with other steps (--overlap) and is not bound to
+ * some of its cores. When a node fails, the other nodes' steps go on.
  */
 #include "cli/nodes/launcher.h"
 
@@ -18,7 +18,7 @@
 
 #include "base/file.h"
 
-#define ARGS_MAX 64
+#define ARGS_MAX        64
 #define HOSTS_MAX_BYTES (1 << 20)
 
 extern char **environ;
@@ -36,14 +36,18 @@ static int read_hosts(const char *path, struct launcher *l, struct hes_err *err)
 	l->nodes = calloc(len + 1, sizeof(*l->nodes));
 	if (!l->nodes)
 		rc = hes_fail(err, -ENOMEM, "%s: out of memory", path);
-	for (char *line = strtok_r(text, "\n", &rest); line && !rc; line = strtok_r(NULL, "\n", &rest)) {
+	for (char *line = strtok_r(text, "\n", &rest); line && !rc;
+	     line = strtok_r(NULL, "\n", &rest)) {
 		char *name = line + strspn(line, " \t");
 
 		name[strcspn(name, " \t#\r")] = '\0';
 		if (!*name)
 			continue;
 		if (*name == '-' || strchr(name, '/') || strlen(name) + 7 > sizeof(l->nodes[0]))
-			rc = hes_fail(err, -EINVAL, "%s: \"%.60s\" is no name of a host; a line is HOST or USER@HOST", path, name);
+			rc = hes_fail(
+				err, -EINVAL,
+				"%s: \"%.60s\" is no name of a host; a line is HOST or USER@HOST",
+				path, name);
 		else if (launcher_find(l, name) >= 0)
 			rc = hes_fail(err, -EEXIST, "%s: host %s is there twice", path, name);
 		else
@@ -65,8 +69,9 @@ static const char *own_program(char out[PATH_MAX])
 }
 
 /*
- * A step without a request for GPUs inherits the job's. Of --gpus-per-node it gets all GPUs of its node. It is refused on one
- * node with --gpus, the total of all nodes, and gets the GPUs of one task with --gpus-per-task.
+ * A step without a request for GPUs inherits the job's. Of --gpus-per-node it gets all GPUs of its
+ * node. It is refused on one node with --gpus, the total of all nodes, and gets the GPUs of one
+ * task with --gpus-per-task.
  */
 static int check_request(const struct launcher *l, struct hes_err *err)
 {
@@ -74,17 +79,23 @@ static int check_request(const struct launcher *l, struct hes_err *err)
 
 	if (getenv("SLURM_GPUS"))
 		option = "--gpus";
-	else if (getenv("SLURM_GPUS_PER_TASK") && tasks && (strncmp(tasks, "1(x", 3) != 0 || strchr(tasks, ',')))
+	else if (getenv("SLURM_GPUS_PER_TASK") && tasks &&
+		 (strncmp(tasks, "1(x", 3) != 0 || strchr(tasks, ',')))
 		option = "--gpus-per-task";
 	if (l->n < 2 || !option)
 		return 0;
-	return hes_fail(err, -EINVAL, "the Slurm job asks for GPUs by %s, so a runner does not get those of its node: use --gpus-per-node", option);
+	return hes_fail(err, -EINVAL,
+			"the Slurm job asks for GPUs by %s, so a runner does not get those of its "
+			"node: use --gpus-per-node",
+			option);
 }
 
 /* srun would read them from the script's environment, and distribute a runner's GPUs. */
 static void forget_distribution(void)
 {
-	static const char *const names[] = { "SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_GPU_BIND", "SLURM_TRES_PER_TASK", "SLURM_TRES_BIND" };
+	static const char *const names[] = { "SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU",
+					     "SLURM_GPU_BIND", "SLURM_TRES_PER_TASK",
+					     "SLURM_TRES_BIND" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unsetenv(names[i]);
@@ -103,7 +114,8 @@ int launcher_open(const char *how, const char *program, struct launcher *out, st
 	else if (l.ssh)
 		rc = read_hosts(how + 4, &l, err);
 	else if (how && strcmp(how, "slurm") != 0)
-		rc = hes_fail(err, -EINVAL, "--launcher: \"%.60s\" is neither slurm nor ssh:HOSTFILE", how);
+		rc = hes_fail(err, -EINVAL,
+			      "--launcher: \"%.60s\" is neither slurm nor ssh:HOSTFILE", how);
 	else
 		rc = slurm_nodes(&l.nodes, &l.n, err);
 	if (!rc && !l.ssh)
@@ -185,7 +197,8 @@ static int spawn_group(char *const *argv, int out, int errors, pid_t *pid)
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawnattr_setpgroup(&attr, 0);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+						POSIX_SPAWN_SETPGROUP);
 	rc = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&files);
@@ -218,10 +231,20 @@ static size_t srun_words(const struct launcher *l, long node, char number[2][48]
 
 /* A host that does not answer for a minute is gone. */
 static const char *const ssh_words[] = {
-	"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4", "--",
+	"ssh",
+	"-o",
+	"BatchMode=yes",
+	"-o",
+	"ConnectTimeout=20",
+	"-o",
+	"ServerAliveInterval=15",
+	"-o",
+	"ServerAliveCountMax=4",
+	"--",
 };
 
-pid_t launcher_start(const struct launcher *l, long node, const char *const *args, int out, int errors, struct hes_err *err)
+pid_t launcher_start(const struct launcher *l, long node, const char *const *args, int out,
+		     int errors, struct hes_err *err)
 {
 	const char *v[ARGS_MAX + 1];
 	char number[2][48], *line = NULL;
@@ -246,7 +269,9 @@ pid_t launcher_start(const struct launcher *l, long node, const char *const *arg
 		rc = spawn_group((char *const *)(uintptr_t)v, out, errors, &pid);
 	free(line);
 	if (rc == -ENOENT)
-		return hes_fail(err, rc, "%s: not found, and the runners of the other nodes are started by it%s", v[0],
-				l->ssh ? "" : "; --launcher ssh:HOSTFILE does without Slurm");
+		return hes_fail(
+			err, rc,
+			"%s: not found, and the runners of the other nodes are started by it%s",
+			v[0], l->ssh ? "" : "; --launcher ssh:HOSTFILE does without Slurm");
 	return rc ? hes_fail(err, rc, "%s: cannot be started: %s", v[0], strerror(-rc)) : pid;
 }

@@ -1,5 +1,6 @@
 /*
- * launcher.h - start heshare on other nodes: by srun in a Slurm job, or by ssh on the hosts of a file.
+ * launcher.h - start heshare on other nodes: by srun in a Slurm job, or by ssh on the hosts of a
+ * file.
  *
  * All nodes must see the same folders by the same names.
  */
@@ -11,19 +12,20 @@
 #include "cli/nodes/slurm.h"
 
 struct launcher {
-	bool        ssh;
+	bool ssh;
 	const char *program;   /* heshare on the nodes */
 	const char *catalogue; /* file of GPU types, for queries; NULL, or the caller's */
 	slurm_name *nodes;
-	size_t      n;
+	size_t n;
 };
 
 /**
- * @param how      "slurm" or NULL: the nodes of the Slurm job; "ssh:FILE": the hosts of a file, one a line, # begins a comment
+ * @param how      "slurm" or NULL: the nodes of the Slurm job; "ssh:FILE": the hosts of a file, one
+ * a line, # begins a comment
  * @param program  heshare on the nodes; NULL: by the name of this program's file here
  * @return 0; -ENOENT not in a Slurm job, no such file, no host in it; -EINVAL; launcher_close() it
  */
-int  launcher_open(const char *how, const char *program, struct launcher *out, struct hes_err *err);
+int launcher_open(const char *how, const char *program, struct launcher *out, struct hes_err *err);
 void launcher_close(struct launcher *l);
 
 /** @return the index of a node; -1 */
@@ -35,6 +37,7 @@ long launcher_find(const struct launcher *l, const char *name);
  * @param out, errors  descriptors for its output
  * @return the process here, whose end is that of the program there; -ENOENT no srun or ssh; -errno
  */
-pid_t launcher_start(const struct launcher *l, long node, const char *const *args, int out, int errors, struct hes_err *err);
+pid_t launcher_start(const struct launcher *l, long node, const char *const *args, int out,
+		     int errors, struct hes_err *err);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * node_parts.c - copy the journals of the nodes into the journal of the run; see nodes_state.h.
  *
- * Rows of a node's journal are only added, in an order that stays. So attempts are known by their index. Joules of a GPU are
- * the sum over all parts that ran there. The times of a part count from its own start, by the wall clock of its node.
+ * Rows of a node's journal are only added, in an order that stays. So attempts are known by their
+ * index. Joules of a GPU are the sum over all parts that ran there. The times of a part count from
+ * its own start, by the wall clock of its node.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,8 +18,8 @@
 #include "cli/run/run_identity.h"
 
 #define STORE_WAIT_MS 5000
-#define LIVE_S 20            /* a runner that has written nothing for so long is not alive */
-#define END_WAIT_S 120
+#define LIVE_S        20 /* a runner that has written nothing for so long is not alive */
+#define END_WAIT_S    120
 
 struct part *parts_add(struct nodes *s, const char *node, unsigned round)
 {
@@ -58,9 +59,9 @@ void parts_over(struct nodes *s, struct part *p)
 
 /* A node's journal, as far as it was read. */
 struct rows {
-	struct hes_run_gpu   *gpus;
-	struct hes_run_job   *jobs;
-	struct hes_attempt   *attempts;
+	struct hes_run_gpu *gpus;
+	struct hes_run_job *jobs;
+	struct hes_attempt *attempts;
 	struct hes_run_meter *meters;
 	size_t n_gpus, n_jobs, n_attempts, n_meters;
 };
@@ -94,13 +95,15 @@ static int part_room(struct part *p, const struct rows *r, struct hes_err *err)
 	p->closed = closed ? closed : p->closed;
 	p->jobs = jobs ? jobs : p->jobs;
 	if (!attempts || !closed || !jobs)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs of node %s", r->n_jobs, p->node);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs of node %s", r->n_jobs,
+				p->node);
 	for (; p->n_jobs < r->n_jobs; p->n_jobs++)
 		p->jobs[p->n_jobs] = HES_RUN_JOB_WAITING;
 	return 0;
 }
 
-static int copy_attempt(struct nodes *s, struct part *p, size_t i, struct hes_attempt a, int64_t offset_us, struct hes_err *err)
+static int copy_attempt(struct nodes *s, struct part *p, size_t i, struct hes_attempt a,
+			int64_t offset_us, struct hes_err *err)
 {
 	struct hes_journal *j = s->q->journal;
 	const long job = nodes_find_job(s, a.job);
@@ -125,13 +128,15 @@ static int copy_attempt(struct nodes *s, struct part *p, size_t i, struct hes_at
 	if (a.has_energy)
 		rc = hes_journal_attempt_took(j, p->attempts[i], true, a.energy_mj, err);
 	if (!rc && a.verdict != HES_VERDICT_OPEN) {
-		rc = hes_journal_attempt_ended(j, p->attempts[i], a.ended_us + offset_us, a.status, a.verdict, err);
+		rc = hes_journal_attempt_ended(j, p->attempts[i], a.ended_us + offset_us, a.status,
+					       a.verdict, err);
 		p->closed[i] = !rc;
 	}
 	return rc;
 }
 
-static int copy_job(struct nodes *s, struct part *p, size_t i, struct hes_run_job r, int64_t offset_us, struct hes_err *err)
+static int copy_job(struct nodes *s, struct part *p, size_t i, struct hes_run_job r,
+		    int64_t offset_us, struct hes_err *err)
 {
 	const long job = nodes_find_job(s, r.job);
 	int rc;
@@ -156,7 +161,8 @@ static int copy_gpu(const struct nodes *s, const char *node, const char *gpu, st
 
 	snprintf(sum.gpu, sizeof(sum.gpu), "%s", gpu);
 	for (size_t i = 0; i < s->n_parts; i++)
-		for (size_t g = 0; g < s->parts[i].n_gpus && strcmp(s->parts[i].node, node) == 0; g++) {
+		for (size_t g = 0; g < s->parts[i].n_gpus && strcmp(s->parts[i].node, node) == 0;
+		     g++) {
 			const struct hes_run_gpu *v = &s->parts[i].gpus[g];
 
 			if (strcmp(v->gpu, gpu) != 0)
@@ -195,22 +201,26 @@ static int copy_rows(struct nodes *s, struct part *p, struct rows *r, struct hes
 /* What is known of a part's rows, from before a transaction that may fail. */
 struct known {
 	size_t n_attempts;
-	bool  *closed;                 /* one an attempt */
-	enum hes_run_job_state *jobs;  /* one a job */
+	bool *closed;                 /* one an attempt */
+	enum hes_run_job_state *jobs; /* one a job */
 };
 
 static int known_save(const struct part *p, struct known *k, struct hes_err *err)
 {
-	*k = (struct known){ .n_attempts = p->n_attempts, .closed = malloc(p->n_attempts + 1), .jobs = calloc(p->n_jobs + 1, sizeof(*k->jobs)) };
+	*k = (struct known){ .n_attempts = p->n_attempts,
+			     .closed = malloc(p->n_attempts + 1),
+			     .jobs = calloc(p->n_jobs + 1, sizeof(*k->jobs)) };
 	if (!k->closed || !k->jobs)
-		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs of node %s", p->n_jobs, p->node);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs of node %s", p->n_jobs,
+				p->node);
 	memcpy(k->closed, p->closed, p->n_attempts * sizeof(*k->closed));
 	memcpy(k->jobs, p->jobs, p->n_jobs * sizeof(*k->jobs));
 	return 0;
 }
 
 /* Nothing was written, so the next look finds all of it again. */
-static void known_restore(struct nodes *s, struct part *p, const struct rows *r, const struct known *k)
+static void known_restore(struct nodes *s, struct part *p, const struct rows *r,
+			  const struct known *k)
 {
 	for (size_t i = k->n_attempts; i < p->n_attempts; i++) {
 		const long job = nodes_find_job(s, r->attempts[i].job);
@@ -254,12 +264,16 @@ static int copy_journal(struct nodes *s, struct part *p, struct hes_journal *j, 
 }
 
 /* Samples that the runner measured. */
-static int copy_samples(const struct nodes *s, const struct part *p, struct hes_store *node, struct hes_err *err)
+static int copy_samples(const struct nodes *s, const struct part *p, struct hes_store *node,
+			struct hes_err *err)
 {
 	const struct hes_store_query all = { 0 };
 	char name[HES_STORE_ORIGIN_NAME];
 	struct hes_samples samples = { 0 };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = p->run.ended_us, .name = name, .samples = &samples };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
+				  .at_us = p->run.ended_us,
+				  .name = name,
+				  .samples = &samples };
 	struct hes_delivered done;
 	int rc = hes_store_samples(node, &all, &samples, err);
 
@@ -281,7 +295,8 @@ int parts_sync(struct nodes *s, struct part *p, bool settle, struct hes_err *err
 	/* The runner has not begun. */
 	if (access(path, F_OK))
 		return 0;
-	rc = hes_store_open(path, settle ? HES_STORE_WRITE : HES_STORE_READ, STORE_WAIT_MS, &store, err);
+	rc = hes_store_open(path, settle ? HES_STORE_WRITE : HES_STORE_READ, STORE_WAIT_MS, &store,
+			    err);
 	/* It is at its first words. */
 	if (rc == -EINVAL && !settle)
 		return 0;
@@ -308,7 +323,8 @@ static bool has_part(const struct nodes *s, const char *gpu)
 	for (size_t i = 0; i < s->n_parts; i++) {
 		const size_t length = strlen(s->parts[i].node);
 
-		if (s->parts[i].known && strncmp(gpu, s->parts[i].node, length) == 0 && gpu[length] == '/')
+		if (s->parts[i].known && strncmp(gpu, s->parts[i].node, length) == 0 &&
+		    gpu[length] == '/')
 			return true;
 	}
 	return false;
@@ -331,7 +347,10 @@ int parts_note_idle(struct nodes *s, struct hes_err *err)
 	}
 	free(v);
 	if (idle)
-		nodes_tell(s, "%zu GPU%s on nodes where no job ran: not measured, and 0 J in the report", idle, idle == 1 ? " is" : "s are");
+		nodes_tell(
+			s,
+			"%zu GPU%s on nodes where no job ran: not measured, and 0 J in the report",
+			idle, idle == 1 ? " is" : "s are");
 	return rc;
 }
 
@@ -420,13 +439,15 @@ static int find_parts(struct nodes *s, slurm_name *names, size_t n, struct hes_e
 	return rc;
 }
 
-/* Whether the runner of a part may live, on a node that no query restored. It was requested to stop. */
+/* Whether the runner of a part may live, on a node that no query restored. It was requested to
+ * stop. */
 static bool goes_on(const struct nodes *s, struct part *p, struct part_life *life)
 {
 	const long node = launcher_find(s->q->launcher, p->node);
 
 	/* The query of a node waits for the end of the runner there. */
-	return (node < 0 || !s->offers[node].good) && p->run.state == HES_RUN_GOING && part_lives(p, life);
+	return (node < 0 || !s->offers[node].good) && p->run.state == HES_RUN_GOING &&
+	       part_lives(p, life);
 }
 
 /* @return 0; -EBUSY one goes on; -EINTR */
@@ -446,10 +467,14 @@ static int await_ends(struct nodes *s, struct part_life *lives, struct hes_err *
 			rc = parts_sync(s, last, false, err);
 		}
 		if (last && !rc && offer_is_stopped())
-			rc = hes_fail(err, -EINTR, "stopped while runners of an earlier head go on");
+			rc = hes_fail(err, -EINTR,
+				      "stopped while runners of an earlier head go on");
 		else if (last && !rc && hes_monotonic_s() - from_s > END_WAIT_S)
-			rc = hes_fail(err, -EBUSY, "node %s cannot be queried, and its runner, process %lld, goes on and writes to %s: end it there",
-				      last->node, (long long)last->run.runner.pid, last->run.folder);
+			rc = hes_fail(err, -EBUSY,
+				      "node %s cannot be queried, and its runner, process %lld, "
+				      "goes on and writes to %s: end it there",
+				      last->node, (long long)last->run.runner.pid,
+				      last->run.folder);
 		else if (last && !rc)
 			nanosleep(&tenth, NULL);
 	} while (last && !rc);

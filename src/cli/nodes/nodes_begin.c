@@ -1,6 +1,6 @@
 /*
- * nodes_begin.c - the start of a run on several nodes: one head at a time, what earlier heads began is taken over; see
- * nodes_state.h.
+ * nodes_begin.c - the start of a run on several nodes: one head at a time, what earlier heads began
+ * is taken over; see nodes_state.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,8 @@ static int try_lock(int fd)
 	return errno == EACCES ? -EAGAIN : -errno;
 }
 
-/* One head at a time, on whatever machine. After a requeue the one before may still be at its end. */
+/* One head at a time, on whatever machine. After a requeue the one before may still be at its end.
+ */
 static int lock_folder(struct nodes *s, struct hes_err *err)
 {
 	static const struct timespec tenth = { 0, 100000000 };
@@ -38,14 +39,21 @@ static int lock_folder(struct nodes *s, struct hes_err *err)
 	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->lock < 0)
 		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
-	for (int waited = 0; (rc = try_lock(s->lock)) == -EAGAIN && s->run->id && waited < LOCK_WAIT_S * 10; waited++) {
+	for (int waited = 0;
+	     (rc = try_lock(s->lock)) == -EAGAIN && s->run->id && waited < LOCK_WAIT_S * 10;
+	     waited++) {
 		if (!waited)
-			nodes_tell(s, "waiting for the process to end that carries out a run in this folder");
+			nodes_tell(s, "waiting for the process to end that carries out a run in "
+				      "this folder");
 		nanosleep(&tenth, NULL);
 	}
 	if (rc == -EAGAIN)
-		return hes_fail(err, -EBUSY, "%s: another process carries out a run in this folder", s->run->folder);
-	return rc ? hes_fail(err, rc, "%s: it cannot be locked, so another head could not be seen: %s", path, strerror(-rc)) : 0;
+		return hes_fail(err, -EBUSY, "%s: another process carries out a run in this folder",
+				s->run->folder);
+	return rc ? hes_fail(err, rc,
+			     "%s: it cannot be locked, so another head could not be seen: %s", path,
+			     strerror(-rc))
+		  : 0;
 }
 
 static int note_new_run(struct nodes *s, struct hes_err *err)
@@ -66,7 +74,8 @@ static int note_new_run(struct nodes *s, struct hes_err *err)
 	return rc;
 }
 
-/* What earlier heads began is stopped, read, and free to be planned again. Jobs that were given up get another chance. */
+/* What earlier heads began is stopped, read, and free to be planned again. Jobs that were given up
+ * get another chance. */
 static int take_over(struct nodes *s, struct hes_err *err)
 {
 	size_t done = 0;
@@ -88,8 +97,9 @@ static int take_over(struct nodes *s, struct hes_err *err)
 	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
 		nodes_skip_messages(s, i);
 	if (!rc)
-		nodes_tell(s, "run %lld is resumed on %zu node%s: done are %zu of %zu job%s", (long long)s->run->id, s->q->launcher->n,
-			   hes_s(s->q->launcher->n), done, s->q->jobs->n, hes_s(s->q->jobs->n));
+		nodes_tell(s, "run %lld is resumed on %zu node%s: done are %zu of %zu job%s",
+			   (long long)s->run->id, s->q->launcher->n, hes_s(s->q->launcher->n), done,
+			   s->q->jobs->n, hes_s(s->q->jobs->n));
 	return rc;
 }
 
@@ -104,10 +114,12 @@ int nodes_begin(struct nodes *s, struct hes_err *err)
 		rc = offers_load(s->q->launcher, resumed ? s->run->folder : NULL, &s->offers, err);
 	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
 		if (s->offers[i].busy)
-			rc = hes_fail(err, -EBUSY, "node %s: %.400s", s->q->launcher->nodes[i], s->offers[i].why);
+			rc = hes_fail(err, -EBUSY, "node %s: %.400s", s->q->launcher->nodes[i],
+				      s->offers[i].why);
 	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)
 		if (!s->offers[i].good)
-			nodes_tell(s, "node %s is left out: %s", s->q->launcher->nodes[i], s->offers[i].why);
+			nodes_tell(s, "node %s is left out: %s", s->q->launcher->nodes[i],
+				   s->offers[i].why);
 	if (!rc)
 		rc = hes_run_note_runner(s->run, err);
 	if (!rc)

@@ -1,8 +1,8 @@
 /*
  * nodes_live.c - what is known of a run on several nodes while it goes on; see nodes_state.h.
  *
- * Each runner writes live.json in the folder of its node; the head joins them to the one of the run, which `heshare
- * status` reads.
+ * Each runner writes live.json in the folder of its node; the head joins them to the one of the
+ * run, which `heshare status` reads.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,19 +18,20 @@
 #include "cli/cli.h"
 #include "cli/nodes/nodes_state.h"
 
-#define LIVE_FILE "live.json"
+#define LIVE_FILE          "live.json"
 #define MESSAGES_MAX_BYTES 65536
 
 struct totals {
 	json_t *gpus, *jobs;
 	struct hes_hash_map names; /* of gpus */
 	int64_t left_us;
-	size_t  running;
+	size_t running;
 };
 
 static bool gpu_has_name(const void *gpus, uint32_t index, const void *name)
 {
-	return strcmp(json_string_value(json_object_get(json_array_get(gpus, index), "gpu")), name) == 0;
+	return strcmp(json_string_value(json_object_get(json_array_get(gpus, index), "gpu")),
+		      name) == 0;
 }
 
 /* Joules of several parts on one GPU sum up; the part that runs comes last. */
@@ -38,10 +39,15 @@ static void add_gpu(const struct hes_run_live_gpu *g, struct totals *t)
 {
 	const uint64_t hash = hes_hash_text(HES_HASH_START, g->gpu);
 	const uint32_t at = hes_hash_map_find(&t->names, hash, gpu_has_name, t->gpus, g->gpu);
-	const json_t *before_j = at == HES_HASH_NONE ? NULL : json_object_get(json_array_get(t->gpus, at), "energy_j");
-	json_t *row = json_pack("{s:s, s:o, s:I, s:o}", "gpu", g->gpu, "power_w", cli_json_maybe(g->has_power, g->power_w), "clock_mhz",
-				(json_int_t)g->clock_mhz, "energy_j", cli_json_maybe(g->has_energy && (!before_j || json_is_real(before_j)),
-				g->energy_j + (before_j ? json_real_value(before_j) : 0)));
+	const json_t *before_j = at == HES_HASH_NONE
+					 ? NULL
+					 : json_object_get(json_array_get(t->gpus, at), "energy_j");
+	json_t *row =
+		json_pack("{s:s, s:o, s:I, s:o}", "gpu", g->gpu, "power_w",
+			  cli_json_maybe(g->has_power, g->power_w), "clock_mhz",
+			  (json_int_t)g->clock_mhz, "energy_j",
+			  cli_json_maybe(g->has_energy && (!before_j || json_is_real(before_j)),
+					 g->energy_j + (before_j ? json_real_value(before_j) : 0)));
 
 	if (before_j)
 		json_array_set_new(t->gpus, at, row);
@@ -56,8 +62,10 @@ static void add_node(const struct hes_run_live *l, struct totals *t)
 	for (size_t i = 0; i < l->n_gpus; i++)
 		add_gpu(&l->gpus[i], t);
 	for (size_t i = 0; i < l->n_jobs; i++)
-		json_array_append_new(t->jobs, json_pack("{s:s, s:o, s:f}", "job", l->jobs[i].job, "done",
-				      cli_json_maybe(l->jobs[i].done >= 0, l->jobs[i].done), "left_s", (double)l->jobs[i].left_us * 1e-6));
+		json_array_append_new(
+			t->jobs, json_pack("{s:s, s:o, s:f}", "job", l->jobs[i].job, "done",
+					   cli_json_maybe(l->jobs[i].done >= 0, l->jobs[i].done),
+					   "left_s", (double)l->jobs[i].left_us * 1e-6));
 	t->left_us = l->left_us > t->left_us ? l->left_us : t->left_us;
 	t->running += l->n_jobs;
 }
@@ -66,7 +74,10 @@ static void add_node(const struct hes_run_live *l, struct totals *t)
 static void add_ended(const struct part *p, struct totals *t)
 {
 	for (size_t i = 0; i < p->n_gpus; i++) {
-		struct hes_run_live_gpu g = { .has_energy = p->gpus[i].measured, .energy_j = (double)(p->gpus[i].busy_mj + p->gpus[i].idle_mj) * 1e-3 };
+		struct hes_run_live_gpu g = {
+			.has_energy = p->gpus[i].measured,
+			.energy_j = (double)(p->gpus[i].busy_mj + p->gpus[i].idle_mj) * 1e-3
+		};
 
 		memcpy(g.gpu, p->gpus[i].gpu, sizeof(g.gpu));
 		add_gpu(&g, t);
@@ -96,7 +107,8 @@ void nodes_live_write(const struct nodes *s)
 
 		if (s->parts[i].state == PART_OVER || s->parts[i].state == PART_QUERIED)
 			add_ended(&s->parts[i], &t);
-		if (s->parts[i].state != PART_RUNNING || !s->parts[i].known || hes_run_live_load(&s->parts[i].run, &live, NULL))
+		if (s->parts[i].state != PART_RUNNING || !s->parts[i].known ||
+		    hes_run_live_load(&s->parts[i].run, &live, NULL))
 			continue;
 		add_node(&live, &t);
 		hes_run_live_free(&live);
@@ -109,9 +121,11 @@ void nodes_live_write(const struct nodes *s)
 	p.left_us = t.left_us;
 	if (s->q->listener.progress)
 		s->q->listener.progress(s->q->listener.ctx, &p);
-	replace_file(s->run->folder, LIVE_FILE, json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)s->run->id, "at_s",
-		     (double)wall_us * 1e-6, "now_s", now_us > 0 ? (double)now_us * 1e-6 : 0.0, "left_s", (double)t.left_us * 1e-6,
-		     "gpus", t.gpus, "jobs", t.jobs));
+	replace_file(s->run->folder, LIVE_FILE,
+		     json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)s->run->id,
+			       "at_s", (double)wall_us * 1e-6, "now_s",
+			       now_us > 0 ? (double)now_us * 1e-6 : 0.0, "left_s",
+			       (double)t.left_us * 1e-6, "gpus", t.gpus, "jobs", t.jobs));
 	hes_hash_map_finish(&t.names);
 }
 
@@ -178,10 +192,17 @@ json_t *nodes_json(const struct nodes *s)
 
 		for (size_t k = 0; k < s->n_parts; k++)
 			rounds += strcmp(s->parts[k].node, name) == 0 && s->parts[k].known;
-		json_array_append_new(out, json_pack("{s:s, s:s, s:I, s:I, s:I, s:o}", "node", name, "state",
-				      s->nodes[i].drained ? "drained" : s->nodes[i].lost ? "lost" : s->offers[i].good ? "used" : "left out", "gpus", (json_int_t)s->offers[i].n,
-				      "rounds", (json_int_t)rounds, "failures", (json_int_t)s->nodes[i].failures, "why",
-				      s->offers[i].why[0] ? json_string(s->offers[i].why) : json_null()));
+		json_array_append_new(
+			out,
+			json_pack("{s:s, s:s, s:I, s:I, s:I, s:o}", "node", name, "state",
+				  s->nodes[i].drained ? "drained"
+				  : s->nodes[i].lost  ? "lost"
+				  : s->offers[i].good ? "used"
+						      : "left out",
+				  "gpus", (json_int_t)s->offers[i].n, "rounds", (json_int_t)rounds,
+				  "failures", (json_int_t)s->nodes[i].failures, "why",
+				  s->offers[i].why[0] ? json_string(s->offers[i].why)
+						      : json_null()));
 	}
 	return out;
 }

@@ -1,8 +1,10 @@
 /*
- * nodes_run.c - the head of a run on several nodes: start runners, watch them, plan again what they leave; see nodes_run.h.
+ * nodes_run.c - the head of a run on several nodes: start runners, watch them, plan again what they
+ * leave; see nodes_run.h.
  *
- * Runners are stopped by a file in their folder, which works through any launcher and after the head has died. The head
- * waits for the ends of its own srun or ssh processes, and reads files; it asks Slurm for nothing meanwhile.
+ * Runners are stopped by a file in their folder, which works through any launcher and after the
+ * head has died. The head waits for the ends of its own srun or ssh processes, and reads files; it
+ * asks Slurm for nothing meanwhile.
  */
 #include "cli/nodes/nodes_run.h"
 
@@ -24,23 +26,25 @@
 #include "base/plural.h"
 #include "cli/nodes/nodes_state.h"
 
-#define MOST_FAILURES 3        /* of parts that end too early, on a node */
-#define SYNC_S 2
-#define ASK_AGAIN_S 10
-#define SAME_SIGNAL_S 2        /* another signal within this time is the same request */
-#define BEAR_S 600             /* a journal that cannot be read or written for so long ends the run */
-#define DRAIN_S 10             /* between two looks for nodes that drain */
-#define END_TRIES 60
+#define MOST_FAILURES   3 /* of parts that end too early, on a node */
+#define SYNC_S          2
+#define ASK_AGAIN_S     10
+#define SAME_SIGNAL_S   2   /* another signal within this time is the same request */
+#define BEAR_S          600 /* a journal that cannot be read or written for so long ends the run */
+#define DRAIN_S         10  /* between two looks for nodes that drain */
+#define END_TRIES       60
 #define RUNNER_ARGS_MAX 48
-#define STOP_FILE "stop"
+#define STOP_FILE       "stop"
 
-void nodes_path(const struct nodes *s, const char *node, unsigned round, const char *end, char out[HES_JOURNAL_PATH_MAX])
+void nodes_path(const struct nodes *s, const char *node, unsigned round, const char *end,
+		char out[HES_JOURNAL_PATH_MAX])
 {
 	char number[16] = "";
 
 	if (round)
 		snprintf(number, sizeof(number), "-%u", round);
-	snprintf(out, HES_JOURNAL_PATH_MAX, "%.*s%s%s/%lld%s%s", HES_JOURNAL_PATH_MAX - 2 * HES_NAME_MAX - 64, s->run->folder, node ? "/" : "",
+	snprintf(out, HES_JOURNAL_PATH_MAX, "%.*s%s%s/%lld%s%s",
+		 HES_JOURNAL_PATH_MAX - 2 * HES_NAME_MAX - 64, s->run->folder, node ? "/" : "",
 		 node ? node : "", (long long)s->run->started_us, number, end);
 }
 
@@ -64,7 +68,8 @@ static bool job_has_id(const void *jobs, uint32_t index, const void *id)
 
 long nodes_find_job(const struct nodes *s, const char *id)
 {
-	const uint32_t at = hes_hash_map_find(s->names, hes_hash_text(HES_HASH_START, id), job_has_id, s->q->jobs->v, id);
+	const uint32_t at = hes_hash_map_find(s->names, hes_hash_text(HES_HASH_START, id),
+					      job_has_id, s->q->jobs->v, id);
 
 	return at == HES_HASH_NONE ? -1 : (long)at;
 }
@@ -86,7 +91,8 @@ static int nodes_make(struct nodes *s, struct hes_hash_map *names, struct hes_er
 	for (size_t i = 0; i < n && !rc; i++) {
 		s->part_of[i] = NO_PART;
 		s->state[i] = HES_RUN_JOB_WAITING;
-		rc = hes_hash_map_add(names, hes_hash_text(HES_HASH_START, s->q->jobs->v[i].id), (uint32_t)i);
+		rc = hes_hash_map_add(names, hes_hash_text(HES_HASH_START, s->q->jobs->v[i].id),
+				      (uint32_t)i);
 	}
 	for (size_t i = 0; i < n_nodes && !rc; i++)
 		s->nodes[i] = (struct node){ .part = NO_PART };
@@ -143,7 +149,8 @@ static const char *const first_args[] = { "run", "--stop-file", "--node" };
 
 static int start_runner(struct nodes *s, size_t node, struct part *p, struct hes_err *err)
 {
-	char plan[HES_JOURNAL_PATH_MAX], folder[HES_JOURNAL_PATH_MAX + 64], store[HES_JOURNAL_PATH_MAX], log[HES_JOURNAL_PATH_MAX];
+	char plan[HES_JOURNAL_PATH_MAX], folder[HES_JOURNAL_PATH_MAX + 64],
+		store[HES_JOURNAL_PATH_MAX], log[HES_JOURNAL_PATH_MAX];
 	const char *args[RUNNER_ARGS_MAX + 1];
 	size_t n = 0;
 	int rc, null = open("/dev/null", O_WRONLY | O_CLOEXEC), fd;
@@ -174,7 +181,8 @@ static int start_runner(struct nodes *s, size_t node, struct part *p, struct hes
 		snprintf(folder, sizeof(folder), "%s/%s", s->run->folder, p->node);
 	}
 	if (!rc)
-		s->nodes[node].pid = launcher_start(s->q->launcher, (long)node, args, null, fd, err);
+		s->nodes[node].pid =
+			launcher_start(s->q->launcher, (long)node, args, null, fd, err);
 	if (!rc && s->nodes[node].pid < 0) {
 		rc = (int)s->nodes[node].pid;
 		s->nodes[node].pid = 0;
@@ -189,7 +197,8 @@ static int start_runner(struct nodes *s, size_t node, struct part *p, struct hes
 static struct part *next_part(struct nodes *s, size_t node)
 {
 	for (size_t i = 0; i < s->n_parts; i++)
-		if (s->parts[i].state == PART_WAITING && strcmp(s->parts[i].node, s->q->launcher->nodes[node]) == 0)
+		if (s->parts[i].state == PART_WAITING &&
+		    strcmp(s->parts[i].node, s->q->launcher->nodes[node]) == 0)
 			return &s->parts[i];
 	return NULL;
 }
@@ -224,7 +233,10 @@ static void stop_all(struct nodes *s, const char *why)
 		return;
 	if (s->stopping++ == 0) {
 		s->stopped_s = hes_monotonic_s();
-		nodes_tell(s, "%sstopping: no job starts any more; a second signal ends the runners at once", why);
+		nodes_tell(s,
+			   "%sstopping: no job starts any more; a second signal ends the runners "
+			   "at once",
+			   why);
 	}
 	for (size_t i = 0; i < s->q->launcher->n; i++) {
 		stop_node(s, i);
@@ -258,7 +270,8 @@ static const char *how_ended(int status, char out[64])
 	return out;
 }
 
-/* Its runner has ended, as it should or not. A runner that did not get to its end is looked after on its node. */
+/* Its runner has ended, as it should or not. A runner that did not get to its end is looked after
+ * on its node. */
 static int runner_ended(struct nodes *s, size_t node, struct hes_err *err)
 {
 	struct part *p = &s->parts[s->nodes[node].part];
@@ -268,10 +281,12 @@ static int runner_ended(struct nodes *s, size_t node, struct hes_err *err)
 	rc = parts_sync(s, p, false, err);
 	if (rc)
 		return rc;
-	if (p->known && p->run.state == HES_RUN_STOPPED && !s->stopping && !s->nodes[node].drained && was_stopped(s, node))
+	if (p->known && p->run.state == HES_RUN_STOPPED && !s->stopping &&
+	    !s->nodes[node].drained && was_stopped(s, node))
 		stop_all(s, "the runners were requested to end; ");
-	if (p->known && (p->run.state == HES_RUN_DONE || p->run.state == HES_RUN_FAILED ||
-			 (p->run.state == HES_RUN_STOPPED && (s->stopping || s->nodes[node].drained)))) {
+	if (p->known &&
+	    (p->run.state == HES_RUN_DONE || p->run.state == HES_RUN_FAILED ||
+	     (p->run.state == HES_RUN_STOPPED && (s->stopping || s->nodes[node].drained)))) {
 		rc = parts_sync(s, p, true, err);
 		if (rc)
 			return rc;
@@ -306,9 +321,12 @@ static int node_answered(struct nodes *s, size_t node, struct hes_err *err)
 	n->failures++;
 	n->lost = !s->offers[node].good || n->failures >= MOST_FAILURES;
 	left = free_node(s, node);
-	nodes_tell(s, "node %s: its runner %s; %zu job%s left%s%s", s->q->launcher->nodes[node], how_ended(n->status, how), left,
-		   left == 1 ? " is" : "s are", n->lost ? "; the node gets no more: " : "",
-		   !n->lost ? "" : s->offers[node].good ? "it failed too often" : s->offers[node].why);
+	nodes_tell(s, "node %s: its runner %s; %zu job%s left%s%s", s->q->launcher->nodes[node],
+		   how_ended(n->status, how), left, left == 1 ? " is" : "s are",
+		   n->lost ? "; the node gets no more: " : "",
+		   !n->lost               ? ""
+		   : s->offers[node].good ? "it failed too often"
+					  : s->offers[node].why);
 	for (struct part *next; n->lost && (next = next_part(s, node));)
 		parts_over(s, next);
 	return 0;
@@ -333,8 +351,8 @@ static void reap_node(struct nodes *s, size_t node)
 }
 
 /*
- * A journal that cannot be read or written for a while, by another program or by a node that died while it wrote, is
- * tried again.
+ * A journal that cannot be read or written for a while, by another program or by a node that died
+ * while it wrote, is tried again.
  */
 static int bear(struct nodes *s, int rc, struct hes_err *err)
 {
@@ -353,7 +371,9 @@ static int reap_all(struct nodes *s, struct hes_err *err)
 		struct node *n = &s->nodes[i];
 
 		reap_node(s, i);
-		rc = n->news == NODE_ENDED ? runner_ended(s, i, err) : n->news == NODE_ANSWERED ? node_answered(s, i, err) : 0;
+		rc = n->news == NODE_ENDED      ? runner_ended(s, i, err)
+		     : n->news == NODE_ANSWERED ? node_answered(s, i, err)
+						: 0;
 		if (rc) {
 			rc = bear(s, rc, err);
 			continue;
@@ -386,7 +406,10 @@ static void drain_node(struct nodes *s, size_t i)
 		return;
 	s->nodes[i].drained = true;
 	s->nodes[i].lost |= s->nodes[i].part == NO_PART;
-	nodes_tell(s, "node %s drains: its jobs end, and what is left is planned again on the other nodes", s->q->launcher->nodes[i]);
+	nodes_tell(s,
+		   "node %s drains: its jobs end, and what is left is planned again on the other "
+		   "nodes",
+		   s->q->launcher->nodes[i]);
 	stop_node(s, i);
 }
 
@@ -454,7 +477,8 @@ static int plan_again(struct nodes *s, struct hes_err *err)
 	if (count_up(s))
 		return rounds_again(s, err);
 	if (!s->no_node_reported)
-		nodes_tell(s, "no node is left; %zu job%s wait for --resume", rounds_pool(s), hes_s(rounds_pool(s)));
+		nodes_tell(s, "no node is left; %zu job%s wait for --resume", rounds_pool(s),
+			   hes_s(rounds_pool(s)));
 	s->no_node_reported = true;
 	return 0;
 }
@@ -544,7 +568,8 @@ static void give_up(struct nodes *s)
 	}
 }
 
-static int nodes_end(struct nodes *s, struct hes_run_report *out, json_t **nodes, struct hes_err *err)
+static int nodes_end(struct nodes *s, struct hes_run_report *out, json_t **nodes,
+		     struct hes_err *err)
 {
 	size_t done = 0, failed = 0;
 	enum hes_run_state state;
@@ -554,26 +579,32 @@ static int nodes_end(struct nodes *s, struct hes_run_report *out, json_t **nodes
 		done += s->state[i] == HES_RUN_JOB_DONE;
 		failed += s->state[i] == HES_RUN_JOB_FAILED;
 	}
-	state = done == s->q->jobs->n ? HES_RUN_DONE : done + failed == s->q->jobs->n ? HES_RUN_FAILED : HES_RUN_STOPPED;
+	state = done == s->q->jobs->n            ? HES_RUN_DONE
+		: done + failed == s->q->jobs->n ? HES_RUN_FAILED
+						 : HES_RUN_STOPPED;
 	s->run->ended_us = hes_wall_us();
 	nodes_live_end(s);
 	/* Another program may hold the store for a while. */
 	for (int i = 0; i < END_TRIES && (!i || rc == -EBUSY); i++) {
 		rc = parts_note_idle(s, err);
 		if (!rc)
-			rc = hes_journal_run_ended(s->q->journal, s->run->id, &state, s->run->ended_us, err);
+			rc = hes_journal_run_ended(s->q->journal, s->run->id, &state,
+						   s->run->ended_us, err);
 	}
 	s->run->state = state;
 	if (!rc)
-		rc = hes_run_report_load(s->q->journal, s->run, s->q->catalogue, s->q->plan, s->q->jobs, out, err);
+		rc = hes_run_report_load(s->q->journal, s->run, s->q->catalogue, s->q->plan,
+					 s->q->jobs, out, err);
 	out->by_node = true;
 	if (!rc)
-		*nodes = json_pack("{s:I, s:I, s:o}", "rounds", (json_int_t)s->rounds, "planned_again", (json_int_t)s->planned_again, "nodes",
+		*nodes = json_pack("{s:I, s:I, s:o}", "rounds", (json_int_t)s->rounds,
+				   "planned_again", (json_int_t)s->planned_again, "nodes",
 				   nodes_json(s));
 	return rc;
 }
 
-int nodes_run(const struct nodes_request *q, struct hes_run *run, struct hes_run_report *out, json_t **nodes, struct hes_err *err)
+int nodes_run(const struct nodes_request *q, struct hes_run *run, struct hes_run_report *out,
+	      json_t **nodes, struct hes_err *err)
 {
 	struct nodes s = { .q = q, .run = run, .lock = -1 };
 	struct hes_hash_map names = { 0 };

@@ -1,11 +1,12 @@
 /*
  * nodes_run.h - carry a plan out on several nodes: one runner on each, one journal, one report.
  *
- * This process is the head. It makes rounds: a round is a plan in a file of the run's folder, and each node with work in it
- * gets a part. A part is `heshare run` on the node, with a journal of its own in FOLDER/NODE. These journals are the truth
- * of what was done; the head copies them into the run's journal. When a part ends and leaves jobs, they are planned again
- * on the nodes that are up, in a new round. A new head (--resume) reads the nodes' journals and does the same with all
- * that is left, also on other nodes. A part is never resumed, so no job is started by two rounds.
+ * This process is the head. It makes rounds: a round is a plan in a file of the run's folder, and
+ * each node with work in it gets a part. A part is `heshare run` on the node, with a journal of its
+ * own in FOLDER/NODE. These journals are the truth of what was done; the head copies them into the
+ * run's journal. When a part ends and leaves jobs, they are planned again on the nodes that are up,
+ * in a new round. A new head (--resume) reads the nodes' journals and does the same with all that
+ * is left, also on other nodes. A part is never resumed, so no job is started by two rounds.
  */
 #ifndef HES_CLI_NODES_NODES_RUN_H
 #define HES_CLI_NODES_NODES_RUN_H
@@ -20,26 +21,28 @@
 
 /** The caller owns everything. */
 struct nodes_request {
-	const struct launcher      *launcher;
+	const struct launcher *launcher;
 	const struct hes_catalogue *catalogue;
-	const struct hes_plan      *plan;       /* of all nodes */
-	const struct hes_fleet     *fleet;
-	const struct hes_jobs      *jobs;
-	char *const                *commands;   /* one a job */
-	struct hes_store           *store;
-	struct hes_journal         *journal;
-	const char *predictor, *profiles;       /* files, to plan again; NULL: modelled */
-	const char *const          *runner_args; /* more options for the runners; ends with NULL */
-	double                      stop_s;     /* see struct hes_run_request */
-	struct hes_run_listener     listener;
+	const struct hes_plan *plan; /* of all nodes */
+	const struct hes_fleet *fleet;
+	const struct hes_jobs *jobs;
+	char *const *commands; /* one a job */
+	struct hes_store *store;
+	struct hes_journal *journal;
+	const char *predictor, *profiles; /* files, to plan again; NULL: modelled */
+	const char *const *runner_args;   /* more options for the runners; ends with NULL */
+	double stop_s;                    /* see struct hes_run_request */
+	struct hes_run_listener listener;
 };
 
 /**
  * Carry the plan out, or go on with it.
  * @param run   id 0: a new run, else one to resume, as the journal has it; folder and host are set
  * @param nodes what became of each node, as JSON; the caller's
- * @return 0 also if jobs failed or wait; -EBUSY another head carries it out; -ENODEV no node answers; -errno
+ * @return 0 also if jobs failed or wait; -EBUSY another head carries it out; -ENODEV no node
+ * answers; -errno
  */
-int nodes_run(const struct nodes_request *q, struct hes_run *run, struct hes_run_report *out, json_t **nodes, struct hes_err *err);
+int nodes_run(const struct nodes_request *q, struct hes_run *run, struct hes_run_report *out,
+	      json_t **nodes, struct hes_err *err);
 
 #endif

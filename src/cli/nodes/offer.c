@@ -21,10 +21,10 @@
 #include "heshare/version.h"
 #include "launch/guard.h"
 
-#define WAIT_OLD_S 120       /* for an earlier run on the node to end */
-#define WAIT_ANSWER_S 180
+#define WAIT_OLD_S       120 /* for an earlier run on the node to end */
+#define WAIT_ANSWER_S    180
 #define ANSWER_MAX_BYTES (1 << 24)
-#define LINE_MAX_BYTES 1000  /* srun passes on messages of 1024 bytes */
+#define LINE_MAX_BYTES   1000 /* srun passes on messages of 1024 bytes */
 
 static const struct timespec nap = { 0, 20000000 };
 
@@ -53,7 +53,8 @@ static void put_line(json_t *line)
 
 static void put_refusal(const char *node, bool busy, const char *why)
 {
-	put_line(json_pack("{s:s, s:s, s:b, s:o}", "heshare", HES_VERSION, "node", node, "busy", busy, "error", json_sprintf("%.300s", why)));
+	put_line(json_pack("{s:s, s:s, s:b, s:o}", "heshare", HES_VERSION, "node", node, "busy",
+			   busy, "error", json_sprintf("%.300s", why)));
 }
 
 /* What an earlier run left here is undone, once it has ended. */
@@ -66,15 +67,19 @@ static int restore_folder(const char *folder, const char *node, struct hes_err *
 
 	const size_t length = strlen(folder);
 
-	snprintf(path, sizeof(path), "%.*s%s", (int)(folder[length - 1] == '%' ? length - 1 : length), folder, folder[length - 1] == '%' ? node : "");
+	snprintf(path, sizeof(path), "%.*s%s",
+		 (int)(folder[length - 1] == '%' ? length - 1 : length), folder,
+		 folder[length - 1] == '%' ? node : "");
 	if (access(path, F_OK))
 		return 0;
-	while ((rc = hes_guard_restore(path, &undone, err)) == -EBUSY && hes_monotonic_s() - from_s < WAIT_OLD_S)
+	while ((rc = hes_guard_restore(path, &undone, err)) == -EBUSY &&
+	       hes_monotonic_s() - from_s < WAIT_OLD_S)
 		nanosleep(&nap, NULL);
 	return rc == -ENOENT ? 0 : rc;
 }
 
-static int put_gpu(const char *node, size_t i, const char *uuid, const struct hes_catalogue *c, struct hes_err *err)
+static int put_gpu(const char *node, size_t i, const char *uuid, const struct hes_catalogue *c,
+		   struct hes_err *err)
 {
 	struct gpus_fleet b = { 0 };
 	char index[24];
@@ -83,8 +88,10 @@ static int put_gpu(const char *node, size_t i, const char *uuid, const struct he
 	snprintf(index, sizeof(index), "%zu", i);
 	rc = gpus_fleet_load(index, c, NULL, &b, err);
 	if (!rc)
-		put_line(json_pack("{s:s, s:s, s:I, s:s, s:s, s:b, s:b}", "heshare", HES_VERSION, "node", node, "index", (json_int_t)i, "type",
-				   b.fleet.gpus[0].type->name, "uuid", uuid, "clocks", b.fleet.gpus[0].type->n_clocks > 1, "mps",
+		put_line(json_pack("{s:s, s:s, s:I, s:s, s:s, s:b, s:b}", "heshare", HES_VERSION,
+				   "node", node, "index", (json_int_t)i, "type",
+				   b.fleet.gpus[0].type->name, "uuid", uuid, "clocks",
+				   b.fleet.gpus[0].type->n_clocks > 1, "mps",
 				   !b.fleet.gpus[0].type->alone));
 	gpus_fleet_free(&b);
 	return rc;
@@ -126,12 +133,15 @@ int offer_print(const struct hes_catalogue *c, const char *folder)
 
 /* --- queried --- */
 
-int offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q, struct hes_err *err)
+int offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q,
+	      struct hes_err *err)
 {
 	const char *args[8] = { "gpus", "--offer" };
 	char path[4096];
 	FILE *out = tmpfile(), *errors = tmpfile();
-	struct offer_query query = { .node = node, .out = -1, .errors = -1, .since_s = hes_monotonic_s() };
+	struct offer_query query = {
+		.node = node, .out = -1, .errors = -1, .since_s = hes_monotonic_s()
+	};
 	size_t n = 2;
 
 	if (l->catalogue) {
@@ -151,8 +161,10 @@ int offer_ask(const struct launcher *l, long node, const char *folder, struct of
 		fclose(out);
 	if (errors)
 		fclose(errors);
-	query.pid = query.out < 0 || query.errors < 0 ? hes_fail(err, -EIO, "no file for the answers of nodes: %s", strerror(errno))
-		  : launcher_start(l, node, args, query.out, query.errors, err);
+	query.pid = query.out < 0 || query.errors < 0
+			    ? hes_fail(err, -EIO, "no file for the answers of nodes: %s",
+				       strerror(errno))
+			    : launcher_start(l, node, args, query.out, query.errors, err);
 	if (query.pid > 0) {
 		*q = query;
 		return 0;
@@ -188,14 +200,16 @@ static const char *last_line(char *text)
 	char *last = NULL, *rest = NULL;
 
 	for (char *line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest))
-		if (*line && !strstr(line, "srun: error: Timed out") && !strstr(line, "Exited with exit code"))
+		if (*line && !strstr(line, "srun: error: Timed out") &&
+		    !strstr(line, "Exited with exit code"))
 			last = line;
 	return last;
 }
 
 static void add_gpu(struct offer *o, const json_t *doc)
 {
-	const char *type = json_string_value(json_object_get(doc, "type")), *uuid = json_string_value(json_object_get(doc, "uuid"));
+	const char *type = json_string_value(json_object_get(doc, "type")),
+		   *uuid = json_string_value(json_object_get(doc, "uuid"));
 	const json_t *index = json_object_get(doc, "index");
 	struct offer_gpu *v;
 
@@ -206,14 +220,16 @@ static void add_gpu(struct offer *o, const json_t *doc)
 		return;
 	o->gpus = v;
 	v += o->n++;
-	*v = (struct offer_gpu){ .index = (size_t)json_integer_value(index), .clocks = json_is_true(json_object_get(doc, "clocks")),
+	*v = (struct offer_gpu){ .index = (size_t)json_integer_value(index),
+				 .clocks = json_is_true(json_object_get(doc, "clocks")),
 				 .mps = json_is_true(json_object_get(doc, "mps")) };
 	snprintf(v->type, sizeof(v->type), "%s", type);
 	snprintf(v->uuid, sizeof(v->uuid), "%s", uuid);
 	o->good = true;
 }
 
-static void take_line(const struct launcher *l, const struct offer_query *q, const char *line, struct offer *v)
+static void take_line(const struct launcher *l, const struct offer_query *q, const char *line,
+		      struct offer *v)
 {
 	json_t *doc = NULL;
 	const char *version, *node, *error;
@@ -227,7 +243,10 @@ static void take_line(const struct launcher *l, const struct offer_query *q, con
 	/* By ssh a node has the name by which it was called. */
 	at = l->ssh ? q->node : node ? launcher_find(l, node) : -1;
 	if (version && at >= 0 && strcmp(version, HES_VERSION) != 0) {
-		snprintf(v[at].why, sizeof(v[at].why), "it has heshare %.40s and this is %s: install the same version on all nodes", version, HES_VERSION);
+		snprintf(v[at].why, sizeof(v[at].why),
+			 "it has heshare %.40s and this is %s: install the same version on all "
+			 "nodes",
+			 version, HES_VERSION);
 	} else if (version && at >= 0 && error) {
 		snprintf(v[at].why, sizeof(v[at].why), "%s", error);
 		v[at].busy = json_is_true(json_object_get(doc, "busy"));
@@ -251,14 +270,17 @@ void offer_take(const struct launcher *l, struct offer_query *q, int status, str
 		v[i] = (struct offer){ .gpus = NULL };
 		memcpy(v[i].node, l->nodes[i], sizeof(v[i].node));
 	}
-	for (char *line = out ? strtok_r(out, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+	for (char *line = out ? strtok_r(out, "\n", &rest) : NULL; line;
+	     line = strtok_r(NULL, "\n", &rest))
 		take_line(l, q, line, v);
 	for (size_t i = 0; i < l->n; i++)
 		if ((q->node < 0 || (size_t)q->node == i) && !v[i].good && !v[i].why[0])
-			snprintf(v[i].why, sizeof(v[i].why), "it did not answer, %s %d%s%.200s%s%.100s%s",
-				 WIFSIGNALED(status) ? "signal" : "exit status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-				 why ? ": " : "", why ? why : "", unreachable ? "" : "; is ", unreachable ? "" : l->program,
-				 unreachable ? "" : " there?");
+			snprintf(v[i].why, sizeof(v[i].why),
+				 "it did not answer, %s %d%s%.200s%s%.100s%s",
+				 WIFSIGNALED(status) ? "signal" : "exit status",
+				 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+				 why ? ": " : "", why ? why : "", unreachable ? "" : "; is ",
+				 unreachable ? "" : l->program, unreachable ? "" : " there?");
 	/* One GPU on which no job can run: the node is as good as none. */
 	for (size_t i = 0; i < l->n; i++)
 		v[i].good &= !v[i].why[0];
@@ -279,11 +301,14 @@ bool offer_is_stopped(void)
 {
 	sigset_t pending;
 
-	return !sigpending(&pending) && (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) || sigismember(&pending, SIGHUP));
+	return !sigpending(&pending) &&
+	       (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+		sigismember(&pending, SIGHUP));
 }
 
 /* Wait for the ends of queries; those that take too long are ended. */
-static int await_all(const struct launcher *l, struct offer_query *q, size_t n, struct offer *v, struct hes_err *err)
+static int await_all(const struct launcher *l, struct offer_query *q, size_t n, struct offer *v,
+		     struct hes_err *err)
 {
 	bool stopped = false;
 	size_t left = 0;
@@ -311,7 +336,8 @@ static int await_all(const struct launcher *l, struct offer_query *q, size_t n, 
 }
 
 /* One query each for the nodes that have not answered. */
-static int ask_others(const struct launcher *l, const char *folder, struct offer *v, struct hes_err *err)
+static int ask_others(const struct launcher *l, const char *folder, struct offer *v,
+		      struct hes_err *err)
 {
 	struct offer_query *q = calloc(l->n + 1, sizeof(*q));
 	int rc = q ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu nodes", l->n);
@@ -328,7 +354,8 @@ static int ask_others(const struct launcher *l, const char *folder, struct offer
 	return rc;
 }
 
-int offers_load(const struct launcher *l, const char *folder, struct offer **out, struct hes_err *err)
+int offers_load(const struct launcher *l, const char *folder, struct offer **out,
+		struct hes_err *err)
 {
 	struct offer *v = calloc(l->n + 1, sizeof(*v));
 	struct offer_query all = { 0 };
@@ -348,7 +375,8 @@ int offers_load(const struct launcher *l, const char *folder, struct offer **out
 	for (size_t i = good = 0; i < l->n && !rc; i++)
 		good += v[i].good;
 	if (!rc && !good)
-		rc = hes_fail(err, -ENODEV, "no node has a GPU to use; node %s: %.350s", v[0].node, v[0].why);
+		rc = hes_fail(err, -ENODEV, "no node has a GPU to use; node %s: %.350s", v[0].node,
+			      v[0].why);
 	if (rc)
 		offers_free(v, l->n);
 	else
@@ -365,7 +393,8 @@ void offers_free(struct offer *v, size_t n)
 
 /* --- as a fleet --- */
 
-int offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out, struct hes_err *err)
+int offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c, FILE *notes,
+		 struct gpus_fleet *out, struct hes_err *err)
 {
 	struct gpus_fleet b = { 0 };
 	size_t gpus = 0;
@@ -385,8 +414,12 @@ int offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c,
 			if (type)
 				gpus_fleet_put(&b, v[i].node, g->index, type, g->clocks, g->mps);
 			else
-				rc = hes_fail(err, -ENOENT, "node %s: GPU %zu is of type %s, which the catalogue here does not have: print its row there by "
-					      "heshare gpus --yaml, and name the file by --catalogue", v[i].node, g->index, g->type);
+				rc = hes_fail(
+					err, -ENOENT,
+					"node %s: GPU %zu is of type %s, which the catalogue here "
+					"does not have: print its row there by "
+					"heshare gpus --yaml, and name the file by --catalogue",
+					v[i].node, g->index, g->type);
 		}
 	if (rc)
 		gpus_fleet_free(&b);
@@ -400,8 +433,9 @@ bool offers_wanted(const char *gpus)
 	return gpus && (strcmp(gpus, "slurm") == 0 || strncmp(gpus, "ssh:", 4) == 0);
 }
 
-int offers_fleet_load(const char *how, const char *program, const char *rows, const struct hes_catalogue *c, FILE *notes,
-		      struct gpus_fleet *out, struct hes_err *err)
+int offers_fleet_load(const char *how, const char *program, const char *rows,
+		      const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
+		      struct hes_err *err)
 {
 	struct launcher l = { 0 };
 	struct offer *v = NULL;

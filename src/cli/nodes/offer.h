@@ -1,5 +1,6 @@
 /*
- * offer.h - which GPUs each node offers: every node is queried once, and prints a line of JSON for each GPU.
+ * offer.h - which GPUs each node offers: every node is queried once, and prints a line of JSON for
+ * each GPU.
  */
 #ifndef HES_CLI_NODES_OFFER_H
 #define HES_CLI_NODES_OFFER_H
@@ -8,61 +9,70 @@
 #include "cli/nodes/launcher.h"
 
 struct offer_gpu {
-	size_t index;                /* on the node, of those that heshare may use there */
-	char   type[HES_NAME_MAX];
-	char   uuid[80];
-	bool   clocks, mps;          /* whether clocks can be locked, and MPS started */
+	size_t index; /* on the node, of those that heshare may use there */
+	char type[HES_NAME_MAX];
+	char uuid[80];
+	bool clocks, mps; /* whether clocks can be locked, and MPS started */
 };
 
 struct offer {
-	char   node[HES_NAME_MAX];
-	bool   good;                 /* the node answered and has a GPU */
-	bool   busy;                 /* an earlier run there does not end */
-	char   why[HES_ERR_MAX];     /* else: what it said */
+	char node[HES_NAME_MAX];
+	bool good;             /* the node answered and has a GPU */
+	bool busy;             /* an earlier run there does not end */
+	char why[HES_ERR_MAX]; /* else: what it said */
 	struct offer_gpu *gpus;
 	size_t n;
 };
 
 /**
  * Print the offer of this machine on standard output.
- * @param folder  restore what a run left there before; "FOLDER/%": in FOLDER/NODE, by the name that Slurm has for this node; may be NULL
+ * @param folder  restore what a run left there before; "FOLDER/%": in FOLDER/NODE, by the name that
+ * Slurm has for this node; may be NULL
  */
 int offer_print(const struct hes_catalogue *c, const char *folder);
 
 /** A query that is under way. */
 struct offer_query {
-	pid_t pid;                   /* 0: none */
-	int   out, errors;
-	long  node;                  /* -1: all */
-	double since_s;              /* hes_monotonic_s() when it began */
+	pid_t pid; /* 0: none */
+	int out, errors;
+	long node;      /* -1: all */
+	double since_s; /* hes_monotonic_s() when it began */
 };
 
 /** Ask a node, or all by one srun (-1). @return 0; errors of launcher_start() */
-int  offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q, struct hes_err *err);
+int offer_ask(const struct launcher *l, long node, const char *folder, struct offer_query *q,
+	      struct hes_err *err);
 /** Whether SIGINT, SIGTERM or SIGHUP is blocked and waits. */
 bool offer_is_stopped(void);
 /** End it if it takes too long: its process is killed. */
 void offer_limit(const struct offer_query *q);
-/** The query's process has ended with @status (waitpid): read what it printed, and close its files. @param v  one a node of the launcher */
+/** The query's process has ended with @status (waitpid): read what it printed, and close its files.
+ * @param v  one a node of the launcher */
 void offer_take(const struct launcher *l, struct offer_query *q, int status, struct offer *v);
 
 /**
  * Ask all nodes and wait for their answers.
  * @param out  one a node; offers_free() it
  * A blocked SIGINT, SIGTERM or SIGHUP ends the waiting.
- * @return 0 also if nodes do not answer; -EINTR such a signal; -ENODEV none answers, and @err has the reason of the first; errors of offer_ask()
+ * @return 0 also if nodes do not answer; -EINTR such a signal; -ENODEV none answers, and @err has
+ * the reason of the first; errors of offer_ask()
  */
-int  offers_load(const struct launcher *l, const char *folder, struct offer **out, struct hes_err *err);
+int offers_load(const struct launcher *l, const char *folder, struct offer **out,
+		struct hes_err *err);
 void offers_free(struct offer *v, size_t n);
 
-/** The GPUs of all good offers as a fleet. @param notes  where nodes that are left out are reported; may be NULL */
-int  offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out, struct hes_err *err);
+/** The GPUs of all good offers as a fleet. @param notes  where nodes that are left out are
+ * reported; may be NULL */
+int offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c, FILE *notes,
+		 struct gpus_fleet *out, struct hes_err *err);
 
 /** Whether --gpus names the GPUs of other nodes: "slurm", "ssh:FILE". */
 bool offers_wanted(const char *gpus);
-/** The fleet of all nodes of a launcher, by one query. @param rows  file of @c for the nodes; may be NULL
+/** The fleet of all nodes of a launcher, by one query. @param rows  file of @c for the nodes; may
+ * be NULL
  * @return errors of launcher_open(), offers_load(), offers_fleet() */
-int  offers_fleet_load(const char *how, const char *program, const char *rows, const struct hes_catalogue *c, FILE *notes,
-		       struct gpus_fleet *out, struct hes_err *err);
+int offers_fleet_load(const char *how, const char *program, const char *rows,
+		      const struct hes_catalogue *c, FILE *notes, struct gpus_fleet *out,
+		      struct hes_err *err);
 
 #endif

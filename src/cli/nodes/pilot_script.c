@@ -1,8 +1,8 @@
 /*
  * pilot_script.c - write the batch script of `heshare pilot`; see pilot_script.h.
  *
- * Slurm starts it again from its beginning after a requeue: what is there is not done again. A head that was killed is
- * followed by another one, which goes on.
+ * Slurm starts it again from its beginning after a requeue: what is there is not done again. A head
+ * that was killed is followed by another one, which goes on.
  */
 #include "cli/nodes/pilot_script.h"
 
@@ -36,14 +36,18 @@ static void put_option(FILE *f, const char *name, const char *value)
 static void put_directives(FILE *f, const struct pilot_opts *o, const char *folder)
 {
 	fputs("#!/bin/bash\n#SBATCH --job-name=heshare\n", f);
-	fprintf(f, "#SBATCH --nodes=%llu\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=%s\n#SBATCH --time=%s\n",
+	fprintf(f,
+		"#SBATCH --nodes=%llu\n#SBATCH --ntasks-per-node=1\n#SBATCH "
+		"--gpus-per-node=%s\n#SBATCH --time=%s\n",
 		(unsigned long long)o->nodes, o->gpus, o->time);
 	if (o->partition)
 		fprintf(f, "#SBATCH --partition=%s\n", o->partition);
 	/* The nodes that are left go on without one that fails. */
 	fputs("#SBATCH --no-kill\n#SBATCH --requeue\n#SBATCH --open-mode=append\n", f);
-	/* sbatch makes no folder: a script that is printed has its messages where it is submitted. */
-	fprintf(f, "#SBATCH --output=%s%spilot.%%j.log\n", o->print ? "" : folder, o->print ? "" : "/");
+	/* sbatch makes no folder: a script that is printed has its messages where it is submitted.
+	 */
+	fprintf(f, "#SBATCH --output=%s%spilot.%%j.log\n", o->print ? "" : folder,
+		o->print ? "" : "/");
 	if (o->sbatch)
 		fprintf(f, "#SBATCH %s\n", o->sbatch);
 }
@@ -62,11 +66,13 @@ static void put_plan(FILE *f, const struct pilot_opts *o, const char *jobs)
 	fputs(" || exit\n", f);
 }
 
-void pilot_script(FILE *f, const struct pilot_opts *o, const char *program, const char *here, const char *jobs, const char *folder,
-		  const char *command)
+void pilot_script(FILE *f, const struct pilot_opts *o, const char *program, const char *here,
+		  const char *jobs, const char *folder, const char *command)
 {
 	put_directives(f, o, folder);
-	fputs("\n# Made by heshare pilot. Slurm may start it several times: it goes on with what is left.\n", f);
+	fputs("\n# Made by heshare pilot. Slurm may start it several times: it goes on with what "
+	      "is left.\n",
+	      f);
 	put_name(f, "heshare", program);
 	put_name(f, "folder", folder);
 	fputs("cd ", f);
@@ -76,7 +82,9 @@ void pilot_script(FILE *f, const struct pilot_opts *o, const char *program, cons
 	fputs("\nrun=\nstopped=\n"
 	      "trap 'stopped=1; [ -z \"$run\" ] || kill -s TERM \"$run\"' TERM\n"
 	      "for try in 1 2 3; do\n"
-	      "\t\"$heshare\" run \"$folder/plan.json\" --resume-if-begun --launcher slurm --store \"$folder/store.db\"", f);
+	      "\t\"$heshare\" run \"$folder/plan.json\" --resume-if-begun --launcher slurm --store "
+	      "\"$folder/store.db\"",
+	      f);
 	fprintf(f, " --before-end %g", o->before_end_s);
 	put_option(f, "--command", command);
 	put_option(f, "--predictor", o->predictor);
@@ -90,5 +98,6 @@ void pilot_script(FILE *f, const struct pilot_opts *o, const char *program, cons
 	      "\t# Killed: another one goes on.\n"
 	      "\t[ \"$status\" -gt 128 ] && [ -z \"$stopped\" ] || break\n"
 	      "done\n"
-	      "exit \"$status\"\n", f);
+	      "exit \"$status\"\n",
+	      f);
 }

@@ -1,5 +1,6 @@
 /*
- * rounds.c - plan what is left for the nodes that are up, and write it down before a runner starts; see nodes_state.h.
+ * rounds.c - plan what is left for the nodes that are up, and write it down before a runner starts;
+ * see nodes_state.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,14 +16,14 @@
 #include "heshare/policy.h"
 
 #define MAX_SHARE_SUM 100
-#define OTHER_POLICY "joint"  /* where the plan's own cannot plan again */
+#define OTHER_POLICY  "joint" /* where the plan's own cannot plan again */
 
 /* A round in the making. The jobs are copies that own nothing. */
 struct draft {
-	struct gpus_fleet fleet;     /* of the nodes that are up */
-	struct hes_jobs   jobs;
-	size_t           *of;        /* their indices in the request */
-	struct hes_plan   plan;
+	struct gpus_fleet fleet; /* of the nodes that are up */
+	struct hes_jobs jobs;
+	size_t *of; /* their indices in the request */
+	struct hes_plan plan;
 };
 
 static void draft_free(struct draft *d)
@@ -83,7 +84,8 @@ static int draft_fleet(const struct nodes *s, struct draft *d, struct hes_err *e
 	for (size_t i = 0; i < n; i++)
 		if (s->offers[i].good && !s->nodes[i].lost && !s->nodes[i].drained)
 			up[n_up++] = s->offers[i];
-	rc = n_up ? offers_fleet(up, n_up, s->q->catalogue, NULL, &d->fleet, err) : hes_fail(err, -ENODEV, "no node is left");
+	rc = n_up ? offers_fleet(up, n_up, s->q->catalogue, NULL, &d->fleet, err)
+		  : hes_fail(err, -ENODEV, "no node is left");
 	free(up);
 	return rc;
 }
@@ -97,7 +99,8 @@ static int64_t busy_us(const struct nodes *s, const char *node)
 		const struct part *p = &s->parts[i];
 		struct hes_run_live live;
 
-		if (p->state == PART_OVER || strcmp(p->node, node) != 0 || !p->known || hes_run_live_load(&p->run, &live, NULL))
+		if (p->state == PART_OVER || strcmp(p->node, node) != 0 || !p->known ||
+		    hes_run_live_load(&p->run, &live, NULL))
 			continue;
 		us += live.left_us;
 		hes_run_live_free(&live);
@@ -105,36 +108,48 @@ static int64_t busy_us(const struct nodes *s, const char *node)
 	return us;
 }
 
-static const struct hes_policy *find_policy(const struct nodes *s, const char **prefer, struct hes_err *err)
+static const struct hes_policy *find_policy(const struct nodes *s, const char **prefer,
+					    struct hes_err *err)
 {
-	const struct hes_policy *p = policy_program_is(s->q->plan->policy) ? NULL : hes_policy_find(s->q->plan->policy, NULL);
+	const struct hes_policy *p = policy_program_is(s->q->plan->policy)
+					     ? NULL
+					     : hes_policy_find(s->q->plan->policy, NULL);
 
 	if (p) {
 		*prefer = s->q->plan->prefer[0] ? s->q->plan->prefer : NULL;
 		return p;
 	}
-	nodes_tell(s, "the plan is that of %s; what is left is planned by %s", s->q->plan->policy, OTHER_POLICY);
+	nodes_tell(s, "the plan is that of %s; what is left is planned by %s", s->q->plan->policy,
+		   OTHER_POLICY);
 	*prefer = NULL;
 	return hes_policy_find(OTHER_POLICY, err);
 }
 
 static int draft_plan(const struct nodes *s, struct draft *d, struct hes_err *err)
 {
-	struct hes_request r = { .fleet = &d->fleet.fleet, .jobs = &d->jobs, .n_waiting = d->jobs.n, .seed = s->q->plan->seed,
+	struct hes_request r = { .fleet = &d->fleet.fleet,
+				 .jobs = &d->jobs,
+				 .n_waiting = d->jobs.n,
+				 .seed = s->q->plan->seed,
 				 .power_cap_mw = s->q->plan->power_cap_mw };
 	const struct hes_policy *policy = find_policy(s, &r.prefer, err);
 	uint32_t *waiting = calloc(d->jobs.n + 1, sizeof(*waiting));
 	int64_t *free_at_us = calloc(d->fleet.fleet.n + 1, sizeof(*free_at_us));
 	struct cli_knowledge k = { 0 };
-	int rc = waiting && free_at_us ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", d->jobs.n);
+	int rc = waiting && free_at_us
+			 ? 0
+			 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", d->jobs.n);
 
 	if (!rc)
-		rc = cli_knowledge_load(s->q->predictor, s->q->profiles, NULL, s->q->catalogue, &d->fleet.fleet, &k, err);
+		rc = cli_knowledge_load(s->q->predictor, s->q->profiles, NULL, s->q->catalogue,
+					&d->fleet.fleet, &k, err);
 	for (size_t i = 0; i < d->jobs.n && !rc; i++)
 		waiting[i] = (uint32_t)i;
 	for (size_t g = 0; g < d->fleet.fleet.n && !rc; g++)
-		free_at_us[g] = g && strcmp(d->fleet.fleet.gpus[g].node, d->fleet.fleet.gpus[g - 1].node) == 0 ? free_at_us[g - 1]
-			: busy_us(s, d->fleet.fleet.gpus[g].node);
+		free_at_us[g] = g && strcmp(d->fleet.fleet.gpus[g].node,
+					    d->fleet.fleet.gpus[g - 1].node) == 0
+					? free_at_us[g - 1]
+					: busy_us(s, d->fleet.fleet.gpus[g].node);
 	r.waiting = waiting;
 	r.free_at_us = free_at_us;
 	r.predictor = k.predictor;
@@ -163,7 +178,8 @@ static const char *uuid_of(const struct nodes *s, const struct hes_gpu *g)
 	return "";
 }
 
-static void fill_gpu(const struct nodes *s, const struct hes_gpu *g, const struct hes_queue *q, struct hes_run_gpu *out)
+static void fill_gpu(const struct nodes *s, const struct hes_gpu *g, const struct hes_queue *q,
+		     struct hes_run_gpu *out)
 {
 	*out = (struct hes_run_gpu){ .measured = false };
 	memcpy(out->gpu, g->name, sizeof(out->gpu));
@@ -178,8 +194,8 @@ static void fill_gpu(const struct nodes *s, const struct hes_gpu *g, const struc
 	}
 }
 
-static size_t fill_jobs(const struct hes_plan *plan, const struct hes_fleet *f, const struct hes_jobs *jobs, int64_t offset_us,
-			struct hes_run_job *out)
+static size_t fill_jobs(const struct hes_plan *plan, const struct hes_fleet *f,
+			const struct hes_jobs *jobs, int64_t offset_us, struct hes_run_job *out)
 {
 	size_t n = 0;
 
@@ -189,8 +205,11 @@ static size_t fill_jobs(const struct hes_plan *plan, const struct hes_fleet *f, 
 				const struct hes_placement *p = &plan->queues[g].batches[b].jobs[k];
 				struct hes_run_job *r = &out[n++];
 
-				*r = (struct hes_run_job){ .sm_pct = p->sm_pct, .planned_start_us = p->start_us + offset_us,
-							   .planned_end_us = p->end_us + offset_us };
+				*r = (struct hes_run_job){ .sm_pct = p->sm_pct,
+							   .planned_start_us =
+								   p->start_us + offset_us,
+							   .planned_end_us =
+								   p->end_us + offset_us };
 				memcpy(r->job, jobs->v[p->job].id, sizeof(r->job));
 				memcpy(r->workload, jobs->v[p->job].workload, sizeof(r->workload));
 				memcpy(r->gpu, f->gpus[g].name, sizeof(r->gpu));
@@ -199,8 +218,8 @@ static size_t fill_jobs(const struct hes_plan *plan, const struct hes_fleet *f, 
 }
 
 /* Rows of a round: in a new run all of it, else what changes. */
-static int note_round(const struct nodes *s, const struct hes_plan *plan, const struct hes_fleet *f, const struct hes_jobs *jobs,
-		      struct hes_err *err)
+static int note_round(const struct nodes *s, const struct hes_plan *plan, const struct hes_fleet *f,
+		      const struct hes_jobs *jobs, struct hes_err *err)
 {
 	struct hes_run_gpu *gpus = calloc(f->n + 1, sizeof(*gpus));
 	struct hes_run_job *rows = calloc(jobs->n + 1, sizeof(*rows));
@@ -224,8 +243,8 @@ static int note_round(const struct nodes *s, const struct hes_plan *plan, const 
 }
 
 /* A part for each node with work. @param of  indices of the jobs in the request; NULL: the same */
-static int add_parts(struct nodes *s, const struct hes_plan *plan, const struct hes_fleet *f, const size_t *of, const char *path,
-		     struct hes_err *err)
+static int add_parts(struct nodes *s, const struct hes_plan *plan, const struct hes_fleet *f,
+		     const size_t *of, const char *path, struct hes_err *err)
 {
 	const size_t first = s->n_parts;
 	uint64_t key;
@@ -243,18 +262,20 @@ static int add_parts(struct nodes *s, const struct hes_plan *plan, const struct 
 			if (p)
 				p->key = run_part_key(key, p->node);
 			else
-				rc = hes_fail(err, -ENOMEM, "out of memory for %zu nodes", s->n_parts);
+				rc = hes_fail(err, -ENOMEM, "out of memory for %zu nodes",
+					      s->n_parts);
 		}
 		for (size_t b = 0; b < q->n && !rc; b++)
 			for (uint32_t k = 0; k < q->batches[b].n; k++)
-				s->part_of[of ? of[q->batches[b].jobs[k].job] : q->batches[b].jobs[k].job] = at;
+				s->part_of[of ? of[q->batches[b].jobs[k].job]
+					      : q->batches[b].jobs[k].job] = at;
 	}
 	return rc;
 }
 
 /* The file is on the disk before a row or a process follows from it. */
-static int write_round(struct nodes *s, const struct hes_plan *plan, const struct hes_fleet *f, const struct hes_jobs *jobs, const size_t *of,
-		       struct hes_err *err)
+static int write_round(struct nodes *s, const struct hes_plan *plan, const struct hes_fleet *f,
+		       const struct hes_jobs *jobs, const size_t *of, struct hes_err *err)
 {
 	char path[HES_JOURNAL_PATH_MAX];
 	int rc;
@@ -282,7 +303,8 @@ static bool plan_fits(const struct nodes *s)
 		bool there = !s->q->plan->queues[g].n;
 
 		for (size_t i = 0; o && slash && i < o->n && !there; i++)
-			there = o->gpus[i].index == strtoul(slash + 1, NULL, 10) && strcmp(o->gpus[i].type, gpu->type->name) == 0;
+			there = o->gpus[i].index == strtoul(slash + 1, NULL, 10) &&
+				strcmp(o->gpus[i].type, gpu->type->name) == 0;
 		if (!there)
 			return false;
 	}
@@ -291,7 +313,8 @@ static bool plan_fits(const struct nodes *s)
 
 static int first_as_planned(struct nodes *s, struct hes_err *err)
 {
-	struct hes_jobs jobs = { .v = calloc(s->q->jobs->n + 1, sizeof(*jobs.v)), .n = s->q->jobs->n };
+	struct hes_jobs jobs = { .v = calloc(s->q->jobs->n + 1, sizeof(*jobs.v)),
+				 .n = s->q->jobs->n };
 	int rc = jobs.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", jobs.n);
 
 	for (size_t i = 0; i < jobs.n && !rc; i++)
@@ -306,7 +329,9 @@ int rounds_begin(struct nodes *s, struct hes_err *err)
 {
 	if (plan_fits(s))
 		return first_as_planned(s, err);
-	nodes_tell(s, "the plan is for other GPUs than these nodes have, so its jobs are planned again");
+	nodes_tell(
+		s,
+		"the plan is for other GPUs than these nodes have, so its jobs are planned again");
 	return rounds_again(s, err);
 }
 
@@ -325,8 +350,9 @@ int rounds_again(struct nodes *s, struct hes_err *err)
 		s->planned_again += again ? d.jobs.n : 0;
 	}
 	if (!rc && d.jobs.n && again)
-		nodes_tell(s, "round %u: %zu job%s planned again on %zu GPU%s", s->rounds, d.jobs.n, d.jobs.n == 1 ? " is" : "s are",
-			   d.fleet.fleet.n, hes_s(d.fleet.fleet.n));
+		nodes_tell(s, "round %u: %zu job%s planned again on %zu GPU%s", s->rounds, d.jobs.n,
+			   d.jobs.n == 1 ? " is" : "s are", d.fleet.fleet.n,
+			   hes_s(d.fleet.fleet.n));
 	draft_free(&d);
 	return rc;
 }

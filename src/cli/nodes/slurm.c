@@ -16,10 +16,11 @@
 #include "base/num.h"
 #include "gpu/spawn.h"
 
-#define WAIT_MS 30000
+#define WAIT_MS         30000
 #define NODES_MAX_BYTES (1 << 20)
-#define ERRORS_BYTES 4096
-#define INTERACTIVE_STEP "4294967290" /* the shell of salloc with LaunchParameters=use_interactive_step */
+#define ERRORS_BYTES    4096
+#define INTERACTIVE_STEP \
+	"4294967290" /* the shell of salloc with LaunchParameters=use_interactive_step */
 
 static const char *job_id(void)
 {
@@ -67,7 +68,8 @@ int slurm_call(char *const argv[], char *out, size_t size, struct hes_err *err)
 	char line[ERRORS_BYTES];
 
 	if (errors < 0)
-		return hes_fail(err, -errno, "no file for the errors of %s: %s", argv[0], strerror(errno));
+		return hes_fail(err, -errno, "no file for the errors of %s: %s", argv[0],
+				strerror(errno));
 	rc = hes_spawn(argv, none, "", errors, WAIT_MS, out, size, &status, err);
 	if (rc == -ENOENT)
 		hes_fail(err, rc, "%s: not found; Slurm's commands must be in PATH", argv[0]);
@@ -88,11 +90,14 @@ static int split_names(char *text, slurm_name **out, size_t *n, struct hes_err *
 	if (!v)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu nodes", lines);
 	*n = 0;
-	for (char *rest = NULL, *name = strtok_r(text, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
+	for (char *rest = NULL, *name = strtok_r(text, "\n", &rest); name;
+	     name = strtok_r(NULL, "\n", &rest)) {
 		/* GPUs are called NODE/NUMBER, of five digits at most. */
 		if (strlen(name) + 7 > sizeof(v[0])) {
 			free(v);
-			return hes_fail(err, -ENAMETOOLONG, "node %s: its name is longer than %zu bytes", name, sizeof(v[0]) - 7);
+			return hes_fail(err, -ENAMETOOLONG,
+					"node %s: its name is longer than %zu bytes", name,
+					sizeof(v[0]) - 7);
 		}
 		strcpy(v[(*n)++], name);
 	}
@@ -107,9 +112,12 @@ int slurm_nodes(slurm_name **out, size_t *n, struct hes_err *err)
 	int rc;
 
 	if (!job_id() || !list)
-		return hes_fail(err, -ENOENT, "not in a Slurm job: SLURM_JOB_ID is not set; heshare pilot or sbatch starts one");
+		return hes_fail(err, -ENOENT,
+				"not in a Slurm job: SLURM_JOB_ID is not set; heshare pilot or "
+				"sbatch starts one");
 	text = calloc(1, NODES_MAX_BYTES);
-	rc = text ? slurm_call(argv, text, NODES_MAX_BYTES, err) : hes_fail(err, -ENOMEM, "out of memory for the names of nodes");
+	rc = text ? slurm_call(argv, text, NODES_MAX_BYTES, err)
+		  : hes_fail(err, -ENOMEM, "out of memory for the names of nodes");
 	if (!rc)
 		rc = split_names(text, out, n, err);
 	free(text);
@@ -119,7 +127,8 @@ int slurm_nodes(slurm_name **out, size_t *n, struct hes_err *err)
 void slurm_drained(char *out, size_t size)
 {
 	char *list = getenv("SLURM_JOB_NODELIST");
-	char *const argv[] = { "sinfo", "--noheader", "--Node", "--nodes", list, "--states=drain,fail", "--format=%N", NULL };
+	char *const argv[] = { "sinfo", "--noheader",          "--Node",      "--nodes",
+			       list,    "--states=drain,fail", "--format=%N", NULL };
 
 	if (!list || slurm_call(argv, out, size, NULL))
 		*out = '\0';
@@ -147,7 +156,8 @@ double slurm_parse_time(const char *text)
 	} while (*end == ':');
 	if (*end && *end != '\n')
 		return -1;
-	/* With days: hours, then minutes, seconds. Else one number is minutes, two are minutes and seconds. */
+	/* With days: hours, then minutes, seconds. Else one number is minutes, two are minutes and
+	 * seconds. */
 	if (dash)
 		return (double)(days * 86400 + v[0] * 3600 + v[1] * 60 + v[2]);
 	return n == 3 ? (double)(v[0] * 3600 + v[1] * 60 + v[2]) : (double)(v[0] * 60 + v[1]);

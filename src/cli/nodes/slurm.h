@@ -1,5 +1,6 @@
 /*
- * slurm.h - what a program can learn of the Slurm job that it is in: nodes, and the time that is left.
+ * slurm.h - what a program can learn of the Slurm job that it is in: nodes, and the time that is
+ * left.
  */
 #ifndef HES_CLI_NODES_SLURM_H
 #define HES_CLI_NODES_SLURM_H
@@ -12,17 +13,19 @@
 
 typedef char slurm_name[HES_NAME_MAX];
 
-/** Whether this process is the script or the shell of a Slurm job, and not a task that srun started. */
+/** Whether this process is the script or the shell of a Slurm job, and not a task that srun
+ * started. */
 bool slurm_is_job(void);
 /** Number of nodes of the job; 0: not in a job. */
 size_t slurm_count_nodes(void);
 
-/** Names of the job's nodes; free() @out. @return 0; -ENOENT not in a job, or Slurm's commands are not there; -EIO */
+/** Names of the job's nodes; free() @out. @return 0; -ENOENT not in a job, or Slurm's commands are
+ * not there; -EIO */
 int slurm_nodes(slurm_name **out, size_t *n, struct hes_err *err);
 
 /**
- * Seconds until the time limit of the job: by SLURM_JOB_END_TIME, else by one call of squeue; then the variable is set for
- * programs that are started from here.
+ * Seconds until the time limit of the job: by SLURM_JOB_END_TIME, else by one call of squeue; then
+ * the variable is set for programs that are started from here.
  * @return below 0: no limit, not in a job, or not known
  */
 double slurm_seconds_left(void);
@@ -40,7 +43,8 @@ void slurm_drained(char *out, size_t size);
  */
 int slurm_call(char *const argv[], char *out, size_t size, struct hes_err *err);
 
-/** "2-01:30:00", "1:30:00", "90:00" (minutes) or "90" (minutes) as seconds, as Slurm writes times. @return below 0: none of them */
+/** "2-01:30:00", "1:30:00", "90:00" (minutes) or "90" (minutes) as seconds, as Slurm writes times.
+ * @return below 0: none of them */
 double slurm_parse_time(const char *text);
 
 #endif

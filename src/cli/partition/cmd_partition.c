@@ -1,6 +1,6 @@
 /*
- * cmd_partition.c - `heshare partition`: find the split of a GPU's SMs between jobs, and the jobs that should share
- * a GPU.
+ * cmd_partition.c - `heshare partition`: find the split of a GPU's SMs between jobs, and the jobs
+ * that should share a GPU.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,20 +23,25 @@ static const char *const methods[] = { "corrected", "paper", NULL };
 
 #define AT(member) .offset = offsetof(struct partition_opts, member)
 
+/* clang-format off */
 static const struct opt partition_opts[] = {
 	{ .heading = "one GPU",
-	  .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE|INDEX", .offer = offer_gpu_types,
-	  .help = "GPU type, or index of a GPU of this machine; without it, the type that all jobs were profiled "
-		"on, V100-SXM2-32 with --modelled" },
+	  .name = "gpu", .letter = 'g', .kind = OPT_TEXT, AT(gpu), .arg = "TYPE|INDEX",
+	  .offer = offer_gpu_types,
+	  .help = "GPU type, or index of a GPU of this machine; without it, the type that all jobs "
+		  "were profiled on, V100-SXM2-32 with --modelled" },
 	CLI_CATALOGUE_OPT(offsetof(struct partition_opts, catalogue)),
-	{ .name = "objective", .kind = OPT_CHOICE, AT(objective), .arg = "WHAT", .choices = hes_partition_objectives,
+	{ .name = "objective", .kind = OPT_CHOICE, AT(objective), .arg = "WHAT",
+	  .choices = hes_partition_objectives,
 	  .help = "what to maximise for each watt; without it throughput, with --jobs energy" },
 	{ .name = "floor", .kind = OPT_TEXT, AT(floor), .arg = "LIST",
-	  .help = "least throughput of a job, as a part of its throughput alone: B=0.5, with commas; or 0.3 for all" },
+	  .help = "least throughput of a job, as a part of its throughput alone: B=0.5, with "
+		  "commas; or 0.3 for all" },
 	{ .name = "step", .kind = OPT_U64, AT(step), .arg = "PCT", .def = "10", .min = 1, .max = 50,
 	  .help = "shares are multiples of this, %" },
-	{ .name = "clocks", .kind = OPT_TEXT, AT(clocks), .arg = "LIST", .def = "default", .help = "clocks to "
-		"choose from in MHz, such as 900,1200; default: the default clock; all: every profiled clock" },
+	{ .name = "clocks", .kind = OPT_TEXT, AT(clocks), .arg = "LIST", .def = "default",
+	  .help = "clocks to choose from in MHz, such as 900,1200; default: the default clock; "
+		  "all: every profiled clock" },
 	{ .name = "split", .kind = OPT_TEXT, AT(split), .arg = "LIST",
 	  .help = "also predict this split, such as 30,70: % of the SMs in the order of the jobs" },
 	{ .heading = "output",
@@ -49,16 +54,19 @@ static const struct opt partition_opts[] = {
 	  .help = "put these jobs on the GPUs of a fleet, instead of JOB JOB" },
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "with --jobs: fleet file; without it, the eight GPUs of the HeShare paper" },
-	{ .name = "most", .kind = OPT_U64, AT(most), .given = offsetof(struct partition_opts, most_given), .arg = "N",
-	  .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS, .help = "with --jobs: most jobs on one GPU at a time" },
-	{ .name = "effort", .kind = OPT_U64, AT(effort), .given = offsetof(struct partition_opts, effort_given),
-	  .arg = "N", .def = "0", .max = 1e12,
+	{ .name = "most", .kind = OPT_U64, AT(most), .given = offsetof(struct partition_opts,
+	  most_given), .arg = "N", .def = "2", .min = 1, .max = HES_PARTITION_MAX_JOBS,
+	  .help = "with --jobs: most jobs on one GPU at a time" },
+	{ .name = "effort", .kind = OPT_U64, AT(effort), .given = offsetof(struct partition_opts,
+	  effort_given), .arg = "N", .def = "0", .max = 1e12,
 	  .help = "with --jobs: number of groups to try; 0: 50000, plus 700 for each job" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed),
-	  .given = offsetof(struct partition_opts, seed_given), .arg = "S", .def = "1", .max = 0x1p64,
+	  .given = offsetof(struct partition_opts, seed_given), .arg = "S", .def = "1",
+	  .max = 0x1p64,
 	  .help = "with --jobs: seed of the search" },
 	{ .heading = "predictions",
-	  .name = "method", .kind = OPT_CHOICE, AT(method), .arg = "HOW", .def = "corrected", .choices = methods,
+	  .name = "method", .kind = OPT_CHOICE, AT(method), .arg = "HOW", .def = "corrected",
+	  .choices = methods,
 	  .help = "how to predict throughput and power; see above" },
 	{ .name = "store", .kind = OPT_FILE, AT(from.store), .arg = "FILE",
 	  .help = "store with measured points; without it " CLI_STORE_PLACE },
@@ -68,6 +76,7 @@ static const struct opt partition_opts[] = {
 	  .help = "draw points from the GPU model; needs no GPU" },
 	{ 0 }
 };
+/* clang-format on */
 
 int partition_word(const char *word, const char *const *words)
 {
@@ -82,7 +91,8 @@ enum hes_partition_method partition_method(const struct partition_opts *o)
 	return (enum hes_partition_method)partition_word(o->method, methods);
 }
 
-static int floor_of(const char *text, bool in_list, const struct partition_name *jobs, size_t n, double *floor, struct hes_err *err)
+static int floor_of(const char *text, bool in_list, const struct partition_name *jobs, size_t n,
+		    double *floor, struct hes_err *err)
 {
 	const char *equals = strchr(text, '=');
 	struct partition_name name = { .batch_size = 0 };
@@ -99,22 +109,29 @@ static int floor_of(const char *text, bool in_list, const struct partition_name 
 	}
 	rc = hes_parse_double("--floor", equals ? equals + 1 : text, 0, 1, &part, err);
 	if (!rc && !equals && in_list)
-		rc = hes_fail(err, -EINVAL, "--floor: %s is for all jobs and stands alone; write JOB=%s for one job", text, text);
+		rc = hes_fail(
+			err, -EINVAL,
+			"--floor: %s is for all jobs and stands alone; write JOB=%s for one job",
+			text, text);
 	for (size_t i = 0; i < n && !rc; i++)
 		if (!equals || (strcmp(jobs[i].workload, name.workload) == 0 &&
-				(!name.batch_size || !jobs[i].batch_size || name.batch_size == jobs[i].batch_size))) {
+				(!name.batch_size || !jobs[i].batch_size ||
+				 name.batch_size == jobs[i].batch_size))) {
 			floor[i] = part;
 			found = true;
 		}
-	return rc || found ? rc : hes_fail(err, -ENOENT, "--floor: \"%.60s\" is none of the jobs", job);
+	return rc || found ? rc
+			   : hes_fail(err, -ENOENT, "--floor: \"%.60s\" is none of the jobs", job);
 }
 
-int partition_floors(const char *list, const struct partition_name *jobs, size_t n, double *floor, struct hes_err *err)
+int partition_floors(const char *list, const struct partition_name *jobs, size_t n, double *floor,
+		     struct hes_err *err)
 {
 	char *text = strdup(list ? list : ""), *rest, *one;
 	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 
-	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc; one = strtok_r(NULL, ",", &rest))
+	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc;
+	     one = strtok_r(NULL, ",", &rest))
 		rc = floor_of(one, strchr(list, ',') != NULL, jobs, n, floor, err);
 	free(text);
 	return rc;
@@ -126,7 +143,8 @@ static bool is_index(const char *gpu)
 }
 
 /* The GPU of this machine that an index names. */
-static int find_gpu(const char *index, const struct hes_catalogue *c, const struct hes_gpu_type **out, struct hes_device_info *info,
+static int find_gpu(const char *index, const struct hes_catalogue *c,
+		    const struct hes_gpu_type **out, struct hes_device_info *info,
 		    struct hes_err *err)
 {
 	struct hes_devices *d = NULL;
@@ -134,7 +152,8 @@ static int find_gpu(const char *index, const struct hes_catalogue *c, const stru
 	long i = rc ? -1 : hes_devices_find(d, index);
 
 	if (!rc && i < 0)
-		rc = hes_fail(err, -ENOENT, "--gpu: there is no GPU %s; heshare gpus lists them", index);
+		rc = hes_fail(err, -ENOENT, "--gpu: there is no GPU %s; heshare gpus lists them",
+			      index);
 	if (!rc)
 		rc = hes_device_info(d, (size_t)i, info, err);
 	*out = rc ? NULL : cli_gpu_type(d, (size_t)i, c, err);
@@ -142,17 +161,20 @@ static int find_gpu(const char *index, const struct hes_catalogue *c, const stru
 	return rc || *out ? rc : err->code;
 }
 
-static int choose_type(const struct partition_opts *o, const struct hes_catalogue *c, const struct hes_gpu_type **out,
-		       struct hes_device_info *info, struct hes_err *err)
+static int choose_type(const struct partition_opts *o, const struct hes_catalogue *c,
+		       const struct hes_gpu_type **out, struct hes_device_info *info,
+		       struct hes_err *err)
 {
 	if (is_index(o->gpu))
 		return find_gpu(o->gpu, c, out, info, err);
-	*out = o->gpu || o->from.modelled ? hes_gpu_type_find(c, o->gpu ? o->gpu : "V100-SXM2-32", err) : NULL;
+	*out = o->gpu || o->from.modelled
+		       ? hes_gpu_type_find(c, o->gpu ? o->gpu : "V100-SXM2-32", err)
+		       : NULL;
 	return *out || (!o->gpu && !o->from.modelled) ? 0 : -ENOENT;
 }
 
-static bool all_have(const struct partition_inputs *in, const struct partition_name *jobs, size_t n, const struct hes_gpu_type *g,
-		     uint32_t clock_mhz)
+static bool all_have(const struct partition_inputs *in, const struct partition_name *jobs, size_t n,
+		     const struct hes_gpu_type *g, uint32_t clock_mhz)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!partition_find(in, &jobs[i], g, clock_mhz, NULL))
@@ -171,9 +193,10 @@ static int add_clock(struct partition_answer *a, uint32_t mhz, struct hes_err *e
 	return 0;
 }
 
-/* Clocks that every job was profiled at; the default where there is none, so that the error says what is missing. */
-static int add_all_clocks(const struct partition_inputs *in, const struct partition_name *jobs, struct partition_answer *a,
-			  struct hes_err *err)
+/* Clocks that every job was profiled at; the default where there is none, so that the error says
+ * what is missing. */
+static int add_all_clocks(const struct partition_inputs *in, const struct partition_name *jobs,
+			  struct partition_answer *a, struct hes_err *err)
 {
 	uint32_t standard = a->g->clock_default_mhz;
 	int rc = all_have(in, jobs, a->n, a->g, standard) ? add_clock(a, standard, err) : 0;
@@ -184,8 +207,9 @@ static int add_all_clocks(const struct partition_inputs *in, const struct partit
 	return rc || a->n_clocks ? rc : add_clock(a, standard, err);
 }
 
-static int choose_clocks(const struct partition_opts *o, const struct partition_inputs *in, const struct partition_name *jobs,
-			 struct partition_answer *a, struct hes_err *err)
+static int choose_clocks(const struct partition_opts *o, const struct partition_inputs *in,
+			 const struct partition_name *jobs, struct partition_answer *a,
+			 struct hes_err *err)
 {
 	uint32_t mhz[PARTITION_CLOCKS];
 	int n, rc = 0;
@@ -200,8 +224,9 @@ static int choose_clocks(const struct partition_opts *o, const struct partition_
 	return n < 0 ? n : rc;
 }
 
-static int find_jobs(const struct partition_inputs *in, const struct partition_name *jobs, const struct partition_answer *a,
-		     uint32_t clock_mhz, const struct hes_share_profile **out, struct hes_err *err)
+static int find_jobs(const struct partition_inputs *in, const struct partition_name *jobs,
+		     const struct partition_answer *a, uint32_t clock_mhz,
+		     const struct hes_share_profile **out, struct hes_err *err)
 {
 	for (size_t i = 0; i < a->n; i++) {
 		out[i] = partition_find(in, &jobs[i], a->g, clock_mhz, err);
@@ -211,7 +236,8 @@ static int find_jobs(const struct partition_inputs *in, const struct partition_n
 	return 0;
 }
 
-/* Jobs that take turns alone on the whole GPU, equal times each: measured, not predicted. Nothing where 100 % was not profiled. */
+/* Jobs that take turns alone on the whole GPU, equal times each: measured, not predicted. Nothing
+ * where 100 % was not profiled. */
 static void take_turns(const struct hes_share_profile *const *at, struct partition_answer *a)
 {
 	double n = (double)a->n, power = 0, work = 0;
@@ -224,7 +250,9 @@ static void take_turns(const struct hes_share_profile *const *at, struct partiti
 		a->turns.sm_pct[i] = 100;
 		a->turns.estimate.rate[i] = whole->rate / n;
 		power += whole->power_w / n;
-		work += a->objective == HES_PARTITION_THROUGHPUT ? whole->rate / n : whole->rate / n / at[i]->alone_rate;
+		work += a->objective == HES_PARTITION_THROUGHPUT
+				? whole->rate / n
+				: whole->rate / n / at[i]->alone_rate;
 	}
 	a->turns.allowed = true;
 	a->turns.estimate.power_w = power;
@@ -233,14 +261,17 @@ static void take_turns(const struct hes_share_profile *const *at, struct partiti
 }
 
 /* Equal shares, at the default clock where the jobs were profiled there. */
-static int judge_equal(const struct partition_inputs *in, const struct partition_name *jobs, const struct hes_partition_goal *goal,
-		       struct partition_answer *a, struct hes_err *err)
+static int judge_equal(const struct partition_inputs *in, const struct partition_name *jobs,
+		       const struct hes_partition_goal *goal, struct partition_answer *a,
+		       struct hes_err *err)
 {
 	const struct hes_share_profile *at[HES_PARTITION_MAX_JOBS];
 	uint32_t shares[HES_PARTITION_MAX_JOBS];
 	int rc;
 
-	a->equal_mhz = all_have(in, jobs, a->n, a->g, a->g->clock_default_mhz) ? a->g->clock_default_mhz : a->clocks_mhz[0];
+	a->equal_mhz = all_have(in, jobs, a->n, a->g, a->g->clock_default_mhz)
+			       ? a->g->clock_default_mhz
+			       : a->clocks_mhz[0];
 	for (size_t i = 0; i < a->n; i++)
 		shares[i] = 100 / (uint32_t)a->n;
 	rc = find_jobs(in, jobs, a, a->equal_mhz, at, err);
@@ -252,27 +283,34 @@ static int judge_equal(const struct partition_inputs *in, const struct partition
 }
 
 /* The split of --split, at the best clock. */
-static int judge_given(const struct partition_opts *o, const struct partition_inputs *in, const struct hes_partition_goal *goal,
-		       struct partition_answer *a, struct hes_err *err)
+static int judge_given(const struct partition_opts *o, const struct partition_inputs *in,
+		       const struct hes_partition_goal *goal, struct partition_answer *a,
+		       struct hes_err *err)
 {
 	char *text = strdup(o->split), *rest, *one;
 	uint32_t shares[HES_PARTITION_MAX_JOBS];
 	size_t n = 0;
 	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 
-	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc && n < a->n; one = strtok_r(NULL, ",", &rest))
+	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc && n < a->n;
+	     one = strtok_r(NULL, ",", &rest))
 		rc = hes_parse_u32("--split", one, 1, 100, &shares[n++], err);
 	if (!rc && (n < a->n || one))
-		rc = hes_fail(err, -EINVAL, "--split: %s does not give one share for each of %zu jobs", o->split, a->n);
+		rc = hes_fail(err, -EINVAL,
+			      "--split: %s does not give one share for each of %zu jobs", o->split,
+			      a->n);
 	free(text);
 	if (!rc)
-		rc = hes_partition_judge(in->model, a->g, a->jobs[a->best], a->n, goal, shares, &a->given, err);
+		rc = hes_partition_judge(in->model, a->g, a->jobs[a->best], a->n, goal, shares,
+					 &a->given, err);
 	return rc ? hes_fail_in(err, "--split") : 0;
 }
 
-/* The best split of each clock. A clock at which no split keeps the floors is passed over where there are others. */
-static int search_clocks(const struct partition_inputs *in, const struct partition_name *jobs, const struct hes_partition_goal *goal,
-			 struct partition_answer *a, struct hes_err *err)
+/* The best split of each clock. A clock at which no split keeps the floors is passed over where
+ * there are others. */
+static int search_clocks(const struct partition_inputs *in, const struct partition_name *jobs,
+			 const struct hes_partition_goal *goal, struct partition_answer *a,
+			 struct hes_err *err)
 {
 	struct hes_err why = { .code = 0 };
 	bool found = false;
@@ -282,20 +320,23 @@ static int search_clocks(const struct partition_inputs *in, const struct partiti
 
 		if (rc)
 			return rc;
-		rc = hes_partition_search(in->model, a->g, a->jobs[c], a->n, goal, &a->splits[c], &why);
+		rc = hes_partition_search(in->model, a->g, a->jobs[c], a->n, goal, &a->splits[c],
+					  &why);
 		if (rc == -ERANGE)
 			continue;
 		if (rc)
 			return hes_fail(err, rc, "%s", why.msg);
-		if (!found || a->splits[c].v[a->splits[c].best].per_watt > a->splits[a->best].v[a->splits[a->best].best].per_watt)
+		if (!found || a->splits[c].v[a->splits[c].best].per_watt >
+				      a->splits[a->best].v[a->splits[a->best].best].per_watt)
 			a->best = c;
 		found = true;
 	}
 	return found ? 0 : hes_fail(err, why.code, "%s", why.msg);
 }
 
-static int answer(const struct partition_opts *o, struct partition_inputs *in, const struct partition_name *jobs,
-		  struct partition_answer *a, struct hes_err *err)
+static int answer(const struct partition_opts *o, struct partition_inputs *in,
+		  const struct partition_name *jobs, struct partition_answer *a,
+		  struct hes_err *err)
 {
 	struct hes_partition_goal goal = { .objective = a->objective, .step = a->step };
 	int rc = 0;
@@ -328,12 +369,16 @@ static int run_split(const struct partition_opts *o, const struct partition_name
 {
 	struct partition_inputs in = { .modelled = false };
 	struct hes_device_info info = { .uuid = "" };
-	struct partition_answer a = { .n = n, .uuid = info.uuid, .what = in.what, .step = (uint32_t)o->step };
+	struct partition_answer a = {
+		.n = n, .uuid = info.uuid, .what = in.what, .step = (uint32_t)o->step
+	};
 	struct hes_err err;
-	int status = 0, rc = cli_catalogue_load(o->catalogue, !o->from.modelled, &in.catalogue, &err);
+	int status = 0,
+	    rc = cli_catalogue_load(o->catalogue, !o->from.modelled, &in.catalogue, &err);
 
 	if (o->objective)
-		a.objective = (enum hes_partition_objective)partition_word(o->objective, hes_partition_objectives);
+		a.objective = (enum hes_partition_objective)partition_word(
+			o->objective, hes_partition_objectives);
 	if (!rc)
 		rc = choose_type(o, &in.catalogue, &a.g, &info, &err);
 	if (!rc)
@@ -360,7 +405,8 @@ static const char *misuse(const struct partition_opts *o, int n_args)
 	if (!o->jobs && (o->fleet || o->most_given || o->effort_given || o->seed_given))
 		return "--fleet, --most, --effort and --seed go with --jobs";
 	if (o->jobs && (o->plot || o->split || o->all || o->gpu))
-		return "--gpu, --split, --all and --plot are of one GPU; they do not go with --jobs";
+		return "--gpu, --split, --all and --plot are of one GPU; they do not go with "
+		       "--jobs";
 	if (o->jobs && strcmp(o->clocks, "default"))
 		return "--clocks is of one GPU; with --jobs, GPUs run at their default clocks";
 	if (o->plot && (strlen(o->plot) < 5 || strcmp(o->plot + strlen(o->plot) - 4, ".svg")))
@@ -398,21 +444,31 @@ const struct command cmd_partition = {
 	.min_args = 0,
 	.max_args = HES_PARTITION_MAX_JOBS,
 	.summary = "find the split of a GPU's SMs with the most throughput per watt",
-	.text = "Predicts, for every split of a GPU's SMs between jobs (MPS), the throughput of each job, the GPU's\n"
-		"power and the work per watt, from measurements of each job alone. Marks the best split and prints\n"
-		"the commands that apply it. A JOB is NAME, or NAME/BATCH, as heshare profile measured it; with\n"
+	.text = "Predicts, for every split of a GPU's SMs between jobs (MPS), the throughput of "
+		"each job, the GPU's\n"
+		"power and the work per watt, from measurements of each job alone. Marks the best "
+		"split and prints\n"
+		"the commands that apply it. A JOB is NAME, or NAME/BATCH, as heshare profile "
+		"measured it; with\n"
 		"--modelled, NAME alone is batch size 8.\n"
 		"\n"
-		"Objectives. throughput: the sum of iterations a second, as in the paper; it favours a job with\n"
-		"short iterations. normalized: each job's throughput counts as a part of its own alone on the whole\n"
-		"GPU. energy: the harmonic mean of these parts, so that no job is starved for another.\n"
+		"Objectives. throughput: the sum of iterations a second, as in the paper; it "
+		"favours a job with\n"
+		"short iterations. normalized: each job's throughput counts as a part of its own "
+		"alone on the whole\n"
+		"GPU. energy: the harmonic mean of these parts, so that no job is starved for "
+		"another.\n"
 		"\n"
-		"Methods. corrected: a closed form for each job, corrected by extra trees where jobs were measured\n"
-		"together. paper: extra trees on the nine features of Han et al.; it needs jobs measured together.\n"
+		"Methods. corrected: a closed form for each job, corrected by extra trees where "
+		"jobs were measured\n"
+		"together. paper: extra trees on the nine features of Han et al.; it needs jobs "
+		"measured together.\n"
 		"\n"
-		"With --jobs, puts many jobs on the GPUs of a fleet: which of them share a GPU, with which split.",
+		"With --jobs, puts many jobs on the GPUs of a fleet: which of them share a GPU, "
+		"with which split.",
 	.example = "  heshare partition resnet50/8 bert-large/8 --gpu 0\n"
-		   "  heshare partition resnet50 vgg16 bert-large --modelled --objective energy --floor bert-large=0.3\n"
+		   "  heshare partition resnet50 vgg16 bert-large --modelled --objective energy "
+		   "--floor bert-large=0.3\n"
 		   "  heshare partition --jobs jobs.csv --fleet fleet.yaml --most 3 --modelled",
 	.opts = partition_opts,
 	.opts_size = sizeof(struct partition_opts),

@@ -1,5 +1,6 @@
 /*
- * split_fleet.c - `heshare partition --jobs`: choose the jobs that share a GPU of a fleet, and their splits.
+ * split_fleet.c - `heshare partition --jobs`: choose the jobs that share a GPU of a fleet, and
+ * their splits.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,17 +17,17 @@
 
 struct task {
 	const struct partition_opts *o;
-	struct hes_jobs              jobs;
-	struct hes_fleet             fleet;
-	struct partition_inputs      in;
-	struct partition_name       *names;    /* [jobs.n] */
-	const struct hes_gpu_type   *types[CLI_MAX_TYPES];
-	size_t                       n_types;
+	struct hes_jobs jobs;
+	struct hes_fleet fleet;
+	struct partition_inputs in;
+	struct partition_name *names; /* [jobs.n] */
+	const struct hes_gpu_type *types[CLI_MAX_TYPES];
+	size_t n_types;
 	const struct hes_share_profile **profiles;
-	double                      *floor;
-	uint32_t                    *memory_mib;
+	double *floor;
+	uint32_t *memory_mib;
 	enum hes_partition_objective objective;
-	enum hes_partition_method    method;
+	enum hes_partition_method method;
 };
 
 static void show_progress(void *ctx, uint64_t done, uint64_t of)
@@ -69,7 +70,8 @@ static size_t distinct(const struct task *t, struct partition_name *out)
 	for (size_t i = 0; i < t->jobs.n; i++) {
 		size_t k = 0;
 
-		while (k < n && (out[k].batch_size != t->names[i].batch_size || strcmp(out[k].workload, t->names[i].workload)))
+		while (k < n && (out[k].batch_size != t->names[i].batch_size ||
+				 strcmp(out[k].workload, t->names[i].workload)))
 			k++;
 		if (k == n)
 			out[n++] = t->names[i];
@@ -84,13 +86,15 @@ static int find_profiles(struct task *t, struct hes_err *err)
 		bool any = false;
 
 		for (size_t k = 0; k < t->n_types; k++) {
-			const struct hes_share_profile *p = partition_find(&t->in, &t->names[i], t->types[k],
-									   t->types[k]->clock_default_mhz, NULL);
+			const struct hes_share_profile *p =
+				partition_find(&t->in, &t->names[i], t->types[k],
+					       t->types[k]->clock_default_mhz, NULL);
 
 			t->profiles[i * t->n_types + k] = p;
 			any |= p != NULL;
 		}
-		if (!any && !partition_find(&t->in, &t->names[i], t->types[0], t->types[0]->clock_default_mhz, err))
+		if (!any && !partition_find(&t->in, &t->names[i], t->types[0],
+					    t->types[0]->clock_default_mhz, err))
 			return hes_fail_in(err, "job %s", t->jobs.v[i].id);
 	}
 	return 0;
@@ -100,15 +104,24 @@ static int group(struct task *t, struct hes_partition_groups *out, struct hes_er
 {
 	const struct partition_opts *o = t->o;
 	const struct hes_partition_jobs p = {
-		.fleet = &t->fleet, .n = t->jobs.n, .profiles = t->profiles, .floor = t->floor, .memory_mib = t->memory_mib,
-		 .objective = t->objective, .step = (uint32_t)o->step, .most = (uint32_t)o->most, .seed = o->seed,
-		.effort = o->effort, .progress = show_progress,
+		.fleet = &t->fleet,
+		.n = t->jobs.n,
+		.profiles = t->profiles,
+		.floor = t->floor,
+		.memory_mib = t->memory_mib,
+		.objective = t->objective,
+		.step = (uint32_t)o->step,
+		.most = (uint32_t)o->most,
+		.seed = o->seed,
+		.effort = o->effort,
+		.progress = show_progress,
 	};
 	struct partition_name *drawn = calloc(t->jobs.n, sizeof(*drawn));
 	int rc = drawn ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", t->jobs.n);
 
 	if (!rc)
-		rc = partition_inputs_load(&o->from, drawn, distinct(t, drawn), t->types, t->n_types, &t->in, err);
+		rc = partition_inputs_load(&o->from, drawn, distinct(t, drawn), t->types,
+					   t->n_types, &t->in, err);
 	free(drawn);
 	if (!rc)
 		rc = partition_inputs_train(&t->in, t->method, t->types, t->n_types, err);
@@ -123,8 +136,9 @@ static void print_group(const struct task *t, const struct hes_partition_group *
 
 	printf("%-16.16s %-14.14s %7.1f  ", gpu->name, gpu->type->name, g->split.estimate.power_w);
 	for (uint32_t i = 0; i < g->n; i++)
-		printf("%s%s %s/%u @ %u %%", i ? ", " : "", t->jobs.v[g->job[i]].id, t->jobs.v[g->job[i]].workload,
-		       t->jobs.v[g->job[i]].batch_size, g->split.sm_pct[i]);
+		printf("%s%s %s/%u @ %u %%", i ? ", " : "", t->jobs.v[g->job[i]].id,
+		       t->jobs.v[g->job[i]].workload, t->jobs.v[g->job[i]].batch_size,
+		       g->split.sm_pct[i]);
 	puts(g->n ? "" : "idle");
 }
 
@@ -132,19 +146,22 @@ static void print_groups(const struct task *t, const struct hes_partition_groups
 {
 	bool raw = t->objective == HES_PARTITION_THROUGHPUT;
 
-	printf("%zu job%s on %zu GPU%s, at most %llu on one at a time%s\nPredicted from %s.\n", t->jobs.n, hes_s(t->jobs.n),
-	       t->fleet.n, hes_s(t->fleet.n), (unsigned long long)t->o->most, g->waves > 1 ? ", in waves: one after the other" : "",
-	       t->in.what);
+	printf("%zu job%s on %zu GPU%s, at most %llu on one at a time%s\nPredicted from %s.\n",
+	       t->jobs.n, hes_s(t->jobs.n), t->fleet.n, hes_s(t->fleet.n),
+	       (unsigned long long)t->o->most,
+	       g->waves > 1 ? ", in waves: one after the other" : "", t->in.what);
 	for (size_t i = 0; i < g->n; i++) {
 		if (i % t->fleet.n == 0) {
 			if (g->waves > 1)
 				printf("\nwave %u", g->v[i].wave + 1);
-			printf("\n%-16s %-14s %7s  %s\n", "GPU", "type", "GPU W", "jobs @ SM share");
+			printf("\n%-16s %-14s %7s  %s\n", "GPU", "type", "GPU W",
+			       "jobs @ SM share");
 		}
 		print_group(t, &g->v[i]);
 	}
 	printf("\nThe fleet does %.4g %s at %.1f W, idle GPUs included: %.4g %s.\n", g->work,
-	       raw ? "iterations a second" : "GPUs' worth of work", g->power_w, raw ? g->per_watt : 1e3 * g->per_watt,
+	       raw ? "iterations a second" : "GPUs' worth of work", g->power_w,
+	       raw ? g->per_watt : 1e3 * g->per_watt,
 	       raw ? "iterations a joule" : "GPU-seconds of work a kilojoule");
 }
 
@@ -157,24 +174,33 @@ static json_t *groups_json(const struct task *t, const struct hes_partition_grou
 		json_t *jobs = json_array();
 
 		for (uint32_t k = 0; k < one->n; k++)
-			json_array_append_new(jobs, json_pack("{s:s, s:i, s:f}", "id", t->jobs.v[one->job[k]].id, "sm_pct",
-							      (int)one->split.sm_pct[k], "throughput", one->split.estimate.rate[k]));
-		json_array_append_new(groups, json_pack("{s:s, s:i, s:o, s:f}", "gpu", t->fleet.gpus[one->gpu].name, "wave",
-							(int)one->wave, "jobs", jobs, "power_w", one->split.estimate.power_w));
+			json_array_append_new(
+				jobs, json_pack("{s:s, s:i, s:f}", "id", t->jobs.v[one->job[k]].id,
+						"sm_pct", (int)one->split.sm_pct[k], "throughput",
+						one->split.estimate.rate[k]));
+		json_array_append_new(groups, json_pack("{s:s, s:i, s:o, s:f}", "gpu",
+							t->fleet.gpus[one->gpu].name, "wave",
+							(int)one->wave, "jobs", jobs, "power_w",
+							one->split.estimate.power_w));
 	}
-	return json_pack("{s:s, s:o, s:i, s:f, s:f, s:f}", "objective", hes_partition_objectives[t->objective], "groups", groups, "waves",
-			 (int)g->waves, "work", g->work, "power_w", g->power_w, "per_watt", g->per_watt);
+	return json_pack("{s:s, s:o, s:i, s:f, s:f, s:f}", "objective",
+			 hes_partition_objectives[t->objective], "groups", groups, "waves",
+			 (int)g->waves, "work", g->work, "power_w", g->power_w, "per_watt",
+			 g->per_watt);
 }
 
 int partition_fleet(const struct partition_opts *o)
 {
-	struct task t = { .o = o, .objective = HES_PARTITION_ENERGY, .method = partition_method(o) };
+	struct task t = { .o = o,
+			  .objective = HES_PARTITION_ENERGY,
+			  .method = partition_method(o) };
 	struct hes_partition_groups g = { .v = NULL };
 	struct hes_err err;
 	int status = 0, rc;
 
 	if (o->objective)
-		t.objective = (enum hes_partition_objective)partition_word(o->objective, hes_partition_objectives);
+		t.objective = (enum hes_partition_objective)partition_word(
+			o->objective, hes_partition_objectives);
 	rc = load(&t, &err);
 	if (!rc)
 		rc = group(&t, &g, &err);

@@ -19,35 +19,40 @@
 #include "heshare/draw.h"
 #include "heshare/model.h"
 
-#define MODELLED_SETS  300  /* co-run sets of a type that a modelled GPU is learnt from */
-#define MODELLED_JOBS  3    /* of a set, at most */
-#define STEP           10
+#define MODELLED_SETS 300 /* co-run sets of a type that a modelled GPU is learnt from */
+#define MODELLED_JOBS 3   /* of a set, at most */
+#define STEP          10
 
 int partition_name_parse(const char *text, struct partition_name *out, struct hes_err *err)
 {
-	const char *last = strrchr(text, '/'), *slash = last && last[1] && !last[1 + strspn(last + 1, "0123456789")] ? last : NULL;
+	const char *last = strrchr(text, '/'),
+		   *slash = last && last[1] && !last[1 + strspn(last + 1, "0123456789")] ? last
+											 : NULL;
 	size_t len = slash ? (size_t)(slash - text) : strlen(text);
 	int rc = 0;
 
 	*out = (struct partition_name){ .batch_size = 0 };
 	if (!len || len >= HES_NAME_MAX)
-		return hes_fail(err, -EINVAL, "\"%.60s\" is no job; write NAME or NAME/BATCH", text);
+		return hes_fail(err, -EINVAL, "\"%.60s\" is no job; write NAME or NAME/BATCH",
+				text);
 	memcpy(out->workload, text, len);
 	if (slash)
-		rc = hes_parse_u32("batch size", slash + 1, 1, HES_MAX_BATCH_SIZE, &out->batch_size, err);
+		rc = hes_parse_u32("batch size", slash + 1, 1, HES_MAX_BATCH_SIZE, &out->batch_size,
+				   err);
 	return rc ? hes_fail_in(err, "%.60s", text) : 0;
 }
 
 /* Points drawn from the GPU model. */
 struct drawing {
-	struct hes_draw          d;
+	struct hes_draw d;
 	const struct hes_gpu_type *g;
-	struct hes_points        points;
-	size_t                   room;
-	struct hes_rng           rng;
+	struct hes_points points;
+	size_t room;
+	struct hes_rng rng;
 };
 
-static int draw_point(struct drawing *w, uint32_t clock_mhz, const struct hes_model_job *r, size_t n, struct hes_err *err)
+static int draw_point(struct drawing *w, uint32_t clock_mhz, const struct hes_model_job *r,
+		      size_t n, struct hes_err *err)
 {
 	int rc;
 
@@ -75,7 +80,8 @@ static bool fits(const struct drawing *w, const struct hes_model_job *r, size_t 
 }
 
 /* A job alone at every share and clock. A job that does not fit has no points. */
-static int draw_alone(struct drawing *w, const struct hes_workload *workload, uint32_t batch, struct hes_err *err)
+static int draw_alone(struct drawing *w, const struct hes_workload *workload, uint32_t batch,
+		      struct hes_err *err)
 {
 	struct hes_model_job r = { workload, batch, STEP };
 	int rc = 0;
@@ -102,11 +108,16 @@ static int draw_set(struct drawing *w, const struct hes_model *m, struct hes_err
 		const struct hes_workload *one;
 
 		do
-			one = hes_model_workload_at(m, hes_rng_below(&w->rng, hes_model_workloads(m)));
+			one = hes_model_workload_at(m,
+						    hes_rng_below(&w->rng, hes_model_workloads(m)));
 		while (!one->testbed);
-		r[i] = (struct hes_model_job){ one, learnt_batches[hes_rng_below(&w->rng, N_BATCHES)], left };
+		r[i] = (struct hes_model_job){ one,
+					       learnt_batches[hes_rng_below(&w->rng, N_BATCHES)],
+					       left };
 		if (i + 1 < n)
-			r[i].sm_pct = STEP * (1 + (uint32_t)hes_rng_below(&w->rng, left / STEP - (n - 1 - i)));
+			r[i].sm_pct =
+				STEP *
+				(1 + (uint32_t)hes_rng_below(&w->rng, left / STEP - (n - 1 - i)));
 		left -= r[i].sm_pct;
 	}
 	if (!fits(w, r, n))
@@ -114,8 +125,8 @@ static int draw_set(struct drawing *w, const struct hes_model *m, struct hes_err
 	return draw_point(w, w->g->clocks_mhz[hes_rng_below(&w->rng, w->g->n_clocks)], r, n, err);
 }
 
-static int draw_type(struct drawing *w, const struct hes_model *m, const struct partition_name *jobs, size_t n_jobs,
-		     struct hes_err *err)
+static int draw_type(struct drawing *w, const struct hes_model *m,
+		     const struct partition_name *jobs, size_t n_jobs, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -135,7 +146,8 @@ static int draw_type(struct drawing *w, const struct hes_model *m, const struct 
 	return rc;
 }
 
-static int draw_all(const struct partition_name *jobs, size_t n_jobs, const struct hes_gpu_type *const *types, size_t n_types,
+static int draw_all(const struct partition_name *jobs, size_t n_jobs,
+		    const struct hes_gpu_type *const *types, size_t n_types,
 		    struct partition_inputs *in, struct hes_err *err)
 {
 	struct drawing w = { .d = { .noise = CLI_NOISE, .seed = CLI_SAMPLE_SEED } };
@@ -161,7 +173,8 @@ static int load_file(const char *path, struct partition_inputs *in, struct hes_e
 	char *file = NULL;
 	int rc;
 
-	if (asprintf(&file, "%s%s", path, stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/points.csv" : "") < 0)
+	if (asprintf(&file, "%s%s", path,
+		     stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/points.csv" : "") < 0)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	rc = hes_points_load(file, &in->points, err);
 	snprintf(in->what, sizeof(in->what), "%s", file);
@@ -175,8 +188,11 @@ static int load_store(const char *path, struct partition_inputs *in, struct hes_
 	int rc = cli_store_open(path, HES_STORE_READ, HES_STORE_WAIT_MS, &s, err);
 
 	if (rc == -ENOENT)
-		return hes_fail(err, rc, "no job was measured yet: there is no store%s%s; heshare profile NAME -- COMMAND measures one, "
-				"--modelled takes the GPU model instead", path ? " at " : "", path ? path : "");
+		return hes_fail(err, rc,
+				"no job was measured yet: there is no store%s%s; heshare profile "
+				"NAME -- COMMAND measures one, "
+				"--modelled takes the GPU model instead",
+				path ? " at " : "", path ? path : "");
 	if (!rc)
 		rc = hes_store_points(s, &(struct hes_store_query){ 0 }, &in->points, err);
 	hes_store_close(s);
@@ -184,22 +200,26 @@ static int load_store(const char *path, struct partition_inputs *in, struct hes_
 	return rc;
 }
 
-int partition_inputs_load(const struct partition_from *from, const struct partition_name *jobs, size_t n_jobs,
-			  const struct hes_gpu_type *const *types, size_t n_types, struct partition_inputs *in, struct hes_err *err)
+int partition_inputs_load(const struct partition_from *from, const struct partition_name *jobs,
+			  size_t n_jobs, const struct hes_gpu_type *const *types, size_t n_types,
+			  struct partition_inputs *in, struct hes_err *err)
 {
 	int rc;
 
 	if (from->modelled)
 		rc = draw_all(jobs, n_jobs, types, n_types, in, err);
 	else
-		rc = from->points ? load_file(from->points, in, err) : load_store(from->store, in, err);
+		rc = from->points ? load_file(from->points, in, err)
+				  : load_store(from->store, in, err);
 	if (!rc)
-		rc = hes_share_profiles_from(&in->points, &in->catalogue, HES_PARTITION_CV, &in->profiles, err);
+		rc = hes_share_profiles_from(&in->points, &in->catalogue, HES_PARTITION_CV,
+					     &in->profiles, err);
 	return rc;
 }
 
-int partition_inputs_train(struct partition_inputs *in, enum hes_partition_method method, const struct hes_gpu_type *const *types,
-			   size_t n_types, struct hes_err *err)
+int partition_inputs_train(struct partition_inputs *in, enum hes_partition_method method,
+			   const struct hes_gpu_type *const *types, size_t n_types,
+			   struct hes_err *err)
 {
 	const struct hes_partition_options o = { .method = method };
 	int rc;
@@ -219,9 +239,10 @@ void partition_inputs_free(struct partition_inputs *in)
 	*in = (struct partition_inputs){ 0 };
 }
 
-/* The only batch size at which a job has a share profile on a type; 0 with a sentence: none or several. */
-static uint32_t only_batch(const struct partition_inputs *in, const struct partition_name *job, const char *type,
-			   struct hes_err *err)
+/* The only batch size at which a job has a share profile on a type; 0 with a sentence: none or
+ * several. */
+static uint32_t only_batch(const struct partition_inputs *in, const struct partition_name *job,
+			   const char *type, struct hes_err *err)
 {
 	char list[128] = "";
 	uint32_t batch = 0, n = 0;
@@ -229,13 +250,16 @@ static uint32_t only_batch(const struct partition_inputs *in, const struct parti
 	for (size_t i = 0; i < in->profiles.n; i++) {
 		const struct hes_share_profile *p = &in->profiles.v[i];
 
-		if (strcmp(p->workload, job->workload) || strcmp(p->gpu_type, type) || p->batch_size == batch)
+		if (strcmp(p->workload, job->workload) || strcmp(p->gpu_type, type) ||
+		    p->batch_size == batch)
 			continue;
 		batch = p->batch_size;
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", n++ ? ", " : "", batch);
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", n++ ? ", " : "",
+			 batch);
 	}
 	if (n > 1)
-		hes_fail(err, -EINVAL, "%s was profiled at batch sizes %s; write %s/%u", job->workload, list, job->workload, batch);
+		hes_fail(err, -EINVAL, "%s was profiled at batch sizes %s; write %s/%u",
+			 job->workload, list, job->workload, batch);
 	return n == 1 ? batch : 0;
 }
 
@@ -246,13 +270,15 @@ const char *partition_command(const char *stored)
 }
 
 /* A point of a job on a type, or on another one. */
-static const struct hes_point *any_point(const struct partition_inputs *in, const struct partition_name *job, const char *type,
+static const struct hes_point *any_point(const struct partition_inputs *in,
+					 const struct partition_name *job, const char *type,
 					 bool on_type)
 {
 	for (size_t i = 0; i < in->points.n; i++) {
 		const struct hes_point *p = &in->points.v[i];
 
-		if (strcmp(p->workload, job->workload) == 0 && (!job->batch_size || p->batch_size == job->batch_size) &&
+		if (strcmp(p->workload, job->workload) == 0 &&
+		    (!job->batch_size || p->batch_size == job->batch_size) &&
 		    (strcmp(p->gpu_type, type) == 0) == on_type)
 			return p;
 	}
@@ -260,64 +286,84 @@ static const struct hes_point *any_point(const struct partition_inputs *in, cons
 }
 
 /* Whether a job was measured alone at two shares or more, steady or not. */
-static bool has_two_shares(const struct partition_inputs *in, const struct hes_point *job, uint32_t clock_mhz)
+static bool has_two_shares(const struct partition_inputs *in, const struct hes_point *job,
+			   uint32_t clock_mhz)
 {
 	for (size_t i = 0; i < in->points.n; i++) {
 		const struct hes_point *p = &in->points.v[i];
 
-		if (!p->co_runners[0] && p->clock_mhz == clock_mhz && p->batch_size == job->batch_size && p->sm_pct != job->sm_pct &&
-		    strcmp(p->workload, job->workload) == 0 && strcmp(p->gpu_type, job->gpu_type) == 0)
+		if (!p->co_runners[0] && p->clock_mhz == clock_mhz &&
+		    p->batch_size == job->batch_size && p->sm_pct != job->sm_pct &&
+		    strcmp(p->workload, job->workload) == 0 &&
+		    strcmp(p->gpu_type, job->gpu_type) == 0)
 			return true;
 	}
 	return false;
 }
 
 /* Where else a job that lacks a share profile was measured, and what to run. */
-static void tell_missing(const struct partition_inputs *in, const struct partition_name *job, const struct hes_gpu_type *g,
-			 uint32_t clock_mhz, struct hes_err *err)
+static void tell_missing(const struct partition_inputs *in, const struct partition_name *job,
+			 const struct hes_gpu_type *g, uint32_t clock_mhz, struct hes_err *err)
 {
-	const struct hes_point *here = any_point(in, job, g->name, true), *p = here ? here : any_point(in, job, g->name, false);
+	const struct hes_point *here = any_point(in, job, g->name, true),
+			       *p = here ? here : any_point(in, job, g->name, false);
 	const char *command = p && p->command[0] ? partition_command(p->command) : "COMMAND";
 	char batch[24] = "";
 
 	if (p || job->batch_size)
 		snprintf(batch, sizeof(batch), " --batch %u", p ? p->batch_size : job->batch_size);
 	if (here && here->clock_mhz == clock_mhz && has_two_shares(in, here, clock_mhz))
-		hes_fail(err, -ENOENT, "%s/%u was measured on a %s, but its points vary by %.0f %% or more; measure it again with longer "
-			 "windows, under another name: heshare profile NAME%s --window 10 -- %.200s", here->workload, here->batch_size,
-			 g->name, 100 * HES_PARTITION_CV, batch, command);
+		hes_fail(
+			err, -ENOENT,
+			"%s/%u was measured on a %s, but its points vary by %.0f %% or more; "
+			"measure it again with longer "
+			"windows, under another name: heshare profile NAME%s --window 10 -- %.200s",
+			here->workload, here->batch_size, g->name, 100 * HES_PARTITION_CV, batch,
+			command);
 	else if (here)
-		hes_fail(err, -ENOENT, "%s/%u was not measured alone at two shares or more on a %s at %u MHz; run: heshare profile %s%s "
-			 "--shares 10..100 --clocks %u -- %.200s", here->workload, here->batch_size, g->name, clock_mhz, job->workload, batch,
+		hes_fail(err, -ENOENT,
+			 "%s/%u was not measured alone at two shares or more on a %s at %u MHz; "
+			 "run: heshare profile %s%s "
+			 "--shares 10..100 --clocks %u -- %.200s",
+			 here->workload, here->batch_size, g->name, clock_mhz, job->workload, batch,
 			 clock_mhz, command);
 	else if (p)
-		hes_fail(err, -ENOENT, "%s was measured on a %s and not on a %s; on a machine with one, run: heshare profile %s%s -- %.200s",
+		hes_fail(err, -ENOENT,
+			 "%s was measured on a %s and not on a %s; on a machine with one, run: "
+			 "heshare profile %s%s -- %.200s",
 			 job->workload, p->gpu_type, g->name, job->workload, batch, command);
 	else
-		hes_fail(err, -ENOENT, "%s has no measured points of %s%s; run: heshare profile %s%s -- COMMAND", in->what, job->workload,
-			 job->batch_size ? " at this batch size" : "", job->workload, batch);
+		hes_fail(err, -ENOENT,
+			 "%s has no measured points of %s%s; run: heshare profile %s%s -- COMMAND",
+			 in->what, job->workload, job->batch_size ? " at this batch size" : "",
+			 job->workload, batch);
 }
 
 /* Why a job has no modelled points. */
-static void tell_missing_modelled(const struct partition_name *job, const struct hes_gpu_type *g, uint32_t clock_mhz,
-				  struct hes_err *err)
+static void tell_missing_modelled(const struct partition_name *job, const struct hes_gpu_type *g,
+				  uint32_t clock_mhz, struct hes_err *err)
 {
 	char list[128] = "";
 	bool drawn = false;
 
 	for (size_t i = 0; i < g->n_clocks; i++) {
 		drawn |= g->clocks_mhz[i] == clock_mhz;
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", i ? ", " : "", g->clocks_mhz[i]);
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", i ? ", " : "",
+			 g->clocks_mhz[i]);
 	}
 	if (!drawn)
-		hes_fail(err, -ERANGE, "--clocks: %u MHz is not among the clocks of a modelled %s: %s", clock_mhz, g->name, list);
+		hes_fail(err, -ERANGE,
+			 "--clocks: %u MHz is not among the clocks of a modelled %s: %s", clock_mhz,
+			 g->name, list);
 	else
-		hes_fail(err, -ENOSPC, "%s/%u needs more memory than the %u MiB of a %s", job->workload, job->batch_size, g->memory_mib,
-			 g->name);
+		hes_fail(err, -ENOSPC, "%s/%u needs more memory than the %u MiB of a %s",
+			 job->workload, job->batch_size, g->memory_mib, g->name);
 }
 
-const struct hes_share_profile *partition_find(const struct partition_inputs *in, const struct partition_name *job,
-					       const struct hes_gpu_type *g, uint32_t clock_mhz, struct hes_err *err)
+const struct hes_share_profile *partition_find(const struct partition_inputs *in,
+					       const struct partition_name *job,
+					       const struct hes_gpu_type *g, uint32_t clock_mhz,
+					       struct hes_err *err)
 {
 	const struct hes_share_profile *p = NULL;
 	uint32_t batch = job->batch_size;
@@ -331,7 +377,8 @@ const struct hes_share_profile *partition_find(const struct partition_inputs *in
 			return NULL;
 		}
 	}
-	p = batch ? hes_share_profile_find(&in->profiles, g->name, job->workload, batch, clock_mhz) : NULL;
+	p = batch ? hes_share_profile_find(&in->profiles, g->name, job->workload, batch, clock_mhz)
+		  : NULL;
 	if (!p && in->modelled)
 		tell_missing_modelled(job, g, clock_mhz, err);
 	else if (!p)
@@ -339,21 +386,26 @@ const struct hes_share_profile *partition_find(const struct partition_inputs *in
 	return p;
 }
 
-static bool has_profile(const struct partition_inputs *in, const struct partition_name *job, const char *type)
+static bool has_profile(const struct partition_inputs *in, const struct partition_name *job,
+			const char *type)
 {
 	size_t i = 0;
 
-	while (i < in->profiles.n && (strcmp(in->profiles.v[i].gpu_type, type) || strcmp(in->profiles.v[i].workload, job->workload) ||
-				      (job->batch_size && job->batch_size != in->profiles.v[i].batch_size)))
+	while (i < in->profiles.n &&
+	       (strcmp(in->profiles.v[i].gpu_type, type) ||
+		strcmp(in->profiles.v[i].workload, job->workload) ||
+		(job->batch_size && job->batch_size != in->profiles.v[i].batch_size)))
 		i++;
 	return i < in->profiles.n;
 }
 
-const struct hes_gpu_type *partition_only_type(const struct partition_inputs *in, const struct partition_name *jobs, size_t n,
+const struct hes_gpu_type *partition_only_type(const struct partition_inputs *in,
+					       const struct partition_name *jobs, size_t n,
 					       struct hes_err *err)
 {
 	const struct hes_gpu_type *most = &in->catalogue.types[0], *only = NULL;
-	size_t most_jobs = 0, found = 0, missing = 0; /* most_jobs: 2 for a share profile, 1 for points */
+	size_t most_jobs = 0, found = 0,
+	       missing = 0; /* most_jobs: 2 for a share profile, 1 for points */
 	char list[256] = "";
 
 	for (size_t t = 0; t < in->catalogue.n; t++) {
@@ -370,13 +422,16 @@ const struct hes_gpu_type *partition_only_type(const struct partition_inputs *in
 		}
 		if (has == n) {
 			only = g;
-			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", found++ ? ", " : "", g->name);
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
+				 found++ ? ", " : "", g->name);
 		}
 	}
 	if (found == 1)
 		return only;
 	if (found) {
-		hes_fail(err, -EINVAL, "these jobs were profiled on several GPU types; choose one by --gpu: %s", list);
+		hes_fail(err, -EINVAL,
+			 "these jobs were profiled on several GPU types; choose one by --gpu: %s",
+			 list);
 		return NULL;
 	}
 	while (missing + 1 < n && has_profile(in, &jobs[missing], most->name))

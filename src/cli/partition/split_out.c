@@ -12,18 +12,20 @@
 #include "base/plural.h"
 #include "cli/cli.h"
 
-#define NAME_WIDTH 13 /* of a job's column */
-#define STARVED 0.2 /* of its throughput alone: below, the output warns */
+#define NAME_WIDTH  13  /* of a job's column */
+#define STARVED     0.2 /* of its throughput alone: below, the output warns */
 #define LARGE_ERROR 0.15
-#define MOST_ROWS 12 /* of a table that --all does not ask for */
+#define MOST_ROWS   12 /* of a table that --all does not ask for */
 
 /* What an objective counts, as a column's head and in a sentence. */
 static const struct {
 	const char *per_watt, *sentence;
 } objective_words[] = {
-	[HES_PARTITION_THROUGHPUT] = { "iter/J", "most iterations a second per watt, summed over the jobs" },
+	[HES_PARTITION_THROUGHPUT] = { "iter/J",
+				       "most iterations a second per watt, summed over the jobs" },
 	[HES_PARTITION_NORMALIZED] = { "work/kJ", "most work per joule, summed over the jobs" },
-	[HES_PARTITION_ENERGY] = { "work/kJ", "least energy per unit of work, where every job counts alike" },
+	[HES_PARTITION_ENERGY] = { "work/kJ",
+				   "least energy per unit of work, where every job counts alike" },
 };
 
 double partition_gain(const struct hes_split *s, const struct hes_split *than)
@@ -59,7 +61,8 @@ static const char *name_of(const struct partition_answer *a, size_t i, char out[
 	return len > NAME_WIDTH ? out + len - NAME_WIDTH : out;
 }
 
-static void print_row(const struct partition_answer *a, const struct hes_split *s, uint32_t clock_mhz, const char *mark)
+static void print_row(const struct partition_answer *a, const struct hes_split *s,
+		      uint32_t clock_mhz, const char *mark)
 {
 	printf("%-6s", mark);
 	for (size_t i = 0; i < a->n; i++)
@@ -68,11 +71,13 @@ static void print_row(const struct partition_answer *a, const struct hes_split *
 	for (size_t i = 0; i < a->n; i++) {
 		double alone = a->jobs[a->best][i]->alone_rate;
 
-		printf(isnan(alone) ? " %8.4g    -" : " %8.4g %3.0f%%", s->estimate.rate[i], 100 * s->estimate.rate[i] / alone);
+		printf(isnan(alone) ? " %8.4g    -" : " %8.4g %3.0f%%", s->estimate.rate[i],
+		       100 * s->estimate.rate[i] / alone);
 	}
 	printf(" %8.1f %9.4g", s->estimate.power_w, shown(a, s));
 	if (s != &a->turns)
-		printf("  %.4g to %.4g%s", shown(a, s) * a->model->low, shown(a, s) * a->model->high, s->allowed ? "" : "  below a floor");
+		printf("  %.4g to %.4g%s", shown(a, s) * a->model->low,
+		       shown(a, s) * a->model->high, s->allowed ? "" : "  below a floor");
 	putchar('\n');
 }
 
@@ -84,19 +89,22 @@ static void print_head(const struct partition_answer *a)
 	printf("\n%-6s%-*s%10s", "", shares, "SM %", "MHz");
 	for (size_t i = 0; i < a->n; i++)
 		printf(" %*s", NAME_WIDTH, name_of(a, i, name));
-	printf(" %8s %9s  %.0f %% interval\n", "GPU W", objective_words[a->objective].per_watt, 100 * a->model->coverage);
+	printf(" %8s %9s  %.0f %% interval\n", "GPU W", objective_words[a->objective].per_watt,
+	       100 * a->model->coverage);
 }
 
 static int by_worth(const void *a, const void *b)
 {
-	const struct hes_split *x = *(const struct hes_split *const *)a, *y = *(const struct hes_split *const *)b;
+	const struct hes_split *x = *(const struct hes_split *const *)a,
+			       *y = *(const struct hes_split *const *)b;
 
 	if (x->allowed != y->allowed)
 		return x->allowed ? -1 : 1;
 	return (x->per_watt < y->per_watt) - (x->per_watt > y->per_watt);
 }
 
-int partition_rows(const struct partition_answer *a, size_t clock, size_t most, struct partition_rows *out)
+int partition_rows(const struct partition_answer *a, size_t clock, size_t most,
+		   struct partition_rows *out)
 {
 	const struct hes_splits *s = &a->splits[clock];
 
@@ -104,7 +112,8 @@ int partition_rows(const struct partition_answer *a, size_t clock, size_t most, 
 	if (!out->v)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n; i++)
-		if (a->n > 2 || most == SIZE_MAX || i == s->best || share_sum(a, &s->v[i]) + a->step > 100)
+		if (a->n > 2 || most == SIZE_MAX || i == s->best ||
+		    share_sum(a, &s->v[i]) + a->step > 100)
 			out->v[out->n++] = &s->v[i];
 	if (a->n > 2 && most < out->n) {
 		qsort(out->v, out->n, sizeof(*out->v), by_worth);
@@ -113,14 +122,16 @@ int partition_rows(const struct partition_answer *a, size_t clock, size_t most, 
 	return 0;
 }
 
-static int print_clock(const struct partition_answer *a, size_t clock, bool all, struct hes_err *err)
+static int print_clock(const struct partition_answer *a, size_t clock, bool all,
+		       struct hes_err *err)
 {
 	struct partition_rows rows;
 
 	if (partition_rows(a, clock, all ? SIZE_MAX : MOST_ROWS, &rows))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu splits", a->splits[clock].n);
 	for (size_t i = 0; i < rows.n; i++)
-		print_row(a, rows.v[i], a->clocks_mhz[clock], clock == a->best && rows.v[i] == best_of(a) ? "best" : "");
+		print_row(a, rows.v[i], a->clocks_mhz[clock],
+			  clock == a->best && rows.v[i] == best_of(a) ? "best" : "");
 	free(rows.v);
 	return 0;
 }
@@ -162,9 +173,12 @@ static void print_commands(const struct partition_answer *a)
 		snprintf(text, sizeof(text), "nvidia-smi -i %s -rgc; ", gpu);
 		unlock = text;
 	}
-	printf("  mps=$(mktemp -d)\n  export CUDA_MPS_PIPE_DIRECTORY=$mps CUDA_MPS_LOG_DIRECTORY=$mps\n"
-	       "  trap '%secho quit | nvidia-cuda-mps-control; rm -r \"$mps\"' EXIT\n  trap 'exit 1' INT TERM\n"
-	       "  nvidia-cuda-mps-control -d\n", unlock);
+	printf("  mps=$(mktemp -d)\n  export CUDA_MPS_PIPE_DIRECTORY=$mps "
+	       "CUDA_MPS_LOG_DIRECTORY=$mps\n"
+	       "  trap '%secho quit | nvidia-cuda-mps-control; rm -r \"$mps\"' EXIT\n  trap 'exit "
+	       "1' INT TERM\n"
+	       "  nvidia-cuda-mps-control -d\n",
+	       unlock);
 	for (size_t i = 0; i < a->n; i++) {
 		const struct hes_share_profile *p = a->jobs[a->best][i];
 
@@ -185,16 +199,22 @@ static void print_model(const struct partition_answer *a)
 
 	printf("Predicted from each job alone at several shares (%s)", a->what);
 	if (!m->learnt) {
-		printf(".\n%zu co-run%s of jobs on a %s %s measured, too few to learn from, so the interval is a guess. To measure some:\n"
-		       "heshare profile %s --batch %u --beside %s/%u --clocks default -- %s\n", m->sets, hes_s(m->sets), a->g->name,
-		       m->sets == 1 ? "was" : "were", p->workload, p->batch_size, q->workload, q->batch_size,
-		       p->command[0] && is_plain(p->command) ? partition_command(p->command) : "COMMAND");
+		printf(".\n%zu co-run%s of jobs on a %s %s measured, too few to learn from, so the "
+		       "interval is a guess. To measure some:\n"
+		       "heshare profile %s --batch %u --beside %s/%u --clocks default -- %s\n",
+		       m->sets, hes_s(m->sets), a->g->name, m->sets == 1 ? "was" : "were",
+		       p->workload, p->batch_size, q->workload, q->batch_size,
+		       p->command[0] && is_plain(p->command) ? partition_command(p->command)
+							     : "COMMAND");
 		return;
 	}
 	printf(", corrected by %zu co-runs of jobs on a %s.\n", m->sets, a->g->name);
 	printf("Error on %s: %.1f %% of throughput, %.1f %% of GPU power.%s\n",
-	       m->unseen ? "jobs never seen together" : "splits never seen, of the same jobs", 100 * m->rate_error, 100 * m->power_error,
-	       fmax(m->rate_error, m->power_error) > LARGE_ERROR ? " This is much: do not rely on the answer." : "");
+	       m->unseen ? "jobs never seen together" : "splits never seen, of the same jobs",
+	       100 * m->rate_error, 100 * m->power_error,
+	       fmax(m->rate_error, m->power_error) > LARGE_ERROR
+		       ? " This is much: do not rely on the answer."
+		       : "");
 }
 
 /* What limits the answer. */
@@ -204,17 +224,22 @@ static void print_notes(const struct partition_answer *a)
 
 	for (size_t i = 0; i < a->n; i++) {
 		const struct hes_share_profile *p = a->jobs[a->best][i];
-		double first = p->at[0].sm_pct, last = p->at[p->n - 1].sm_pct, part = best->estimate.rate[i] / p->alone_rate;
+		double first = p->at[0].sm_pct, last = p->at[p->n - 1].sm_pct,
+		       part = best->estimate.rate[i] / p->alone_rate;
 
 		if (first >= 2.0 * a->step || last <= 100 - 2.0 * a->step)
-			printf("%s/%u was profiled from %.0f to %.0f %%: other shares were not looked at.\n", p->workload, p->batch_size, first,
-			       last);
+			printf("%s/%u was profiled from %.0f to %.0f %%: other shares were not "
+			       "looked at.\n",
+			       p->workload, p->batch_size, first, last);
 		if (part < STARVED)
-			printf("%s/%u keeps %.0f %% of its throughput alone; --objective energy or --floor %s=0.5 give it more.\n", p->workload,
-			       p->batch_size, 100 * part, p->workload);
+			printf("%s/%u keeps %.0f %% of its throughput alone; --objective energy or "
+			       "--floor %s=0.5 give it more.\n",
+			       p->workload, p->batch_size, 100 * part, p->workload);
 	}
 	if (a->all_clocks && a->n_clocks == 1)
-		printf("Only %u MHz was profiled for all jobs; heshare profile --clocks measures others.\n", a->clocks_mhz[0]);
+		printf("Only %u MHz was profiled for all jobs; heshare profile --clocks measures "
+		       "others.\n",
+		       a->clocks_mhz[0]);
 }
 
 static void print_gain(const struct partition_answer *a)
@@ -225,10 +250,12 @@ static void print_gain(const struct partition_answer *a)
 	    memcmp(a->equal.sm_pct, best->sm_pct, sizeof(best->sm_pct)) == 0)
 		printf("\nEqual shares are the best split.\n");
 	else if (a->equal.estimate.power_w > 0)
-		printf("\nThe best split does %+.1f %% work per watt against equal shares at %u MHz.\n",
+		printf("\nThe best split does %+.1f %% work per watt against equal shares at %u "
+		       "MHz.\n",
 		       100 * partition_gain(best, &a->equal), a->equal_mhz);
 	if (a->turns.estimate.power_w > 0)
-		printf("Against jobs that take turns alone on the GPU: %+.1f %%.\n", 100 * partition_gain(best, &a->turns));
+		printf("Against jobs that take turns alone on the GPU: %+.1f %%.\n",
+		       100 * partition_gain(best, &a->turns));
 }
 
 int partition_print(const struct partition_answer *a, bool all, struct hes_err *err)
@@ -236,7 +263,8 @@ int partition_print(const struct partition_answer *a, bool all, struct hes_err *
 	int rc = 0;
 
 	for (size_t i = 0; i < a->n; i++)
-		printf("%s%s/%u", i ? " + " : "", a->jobs[a->best][i]->workload, a->jobs[a->best][i]->batch_size);
+		printf("%s%s/%u", i ? " + " : "", a->jobs[a->best][i]->workload,
+		       a->jobs[a->best][i]->batch_size);
 	printf(" on %s: %s\n", a->g->name, objective_words[a->objective].sentence);
 	print_model(a);
 	print_head(a);
@@ -257,7 +285,8 @@ int partition_print(const struct partition_answer *a, bool all, struct hes_err *
 	return 0;
 }
 
-static json_t *split_json(const struct partition_answer *a, const struct hes_split *s, uint32_t clock_mhz)
+static json_t *split_json(const struct partition_answer *a, const struct hes_split *s,
+			  uint32_t clock_mhz)
 {
 	json_t *shares = json_array(), *rates = json_array(), *normalized = json_array();
 
@@ -266,14 +295,18 @@ static json_t *split_json(const struct partition_answer *a, const struct hes_spl
 
 		json_array_append_new(shares, json_integer(s->sm_pct[i]));
 		json_array_append_new(rates, json_real(s->estimate.rate[i]));
-		json_array_append_new(normalized, cli_json_maybe(!isnan(alone), s->estimate.rate[i] / alone));
+		json_array_append_new(normalized,
+				      cli_json_maybe(!isnan(alone), s->estimate.rate[i] / alone));
 	}
-	return json_pack("{s:o, s:i, s:o, s:o, s:f, s:f, s:[f,f], s:b}", "sm_pct", shares, "clock_mhz", (int)clock_mhz, "throughput",
-			 rates, "normalized", normalized, "power_w", s->estimate.power_w, "per_watt", s->per_watt, "interval",
-			 s->per_watt * a->model->low, s->per_watt * a->model->high, "floors_kept", s->allowed);
+	return json_pack("{s:o, s:i, s:o, s:o, s:f, s:f, s:[f,f], s:b}", "sm_pct", shares,
+			 "clock_mhz", (int)clock_mhz, "throughput", rates, "normalized", normalized,
+			 "power_w", s->estimate.power_w, "per_watt", s->per_watt, "interval",
+			 s->per_watt * a->model->low, s->per_watt * a->model->high, "floors_kept",
+			 s->allowed);
 }
 
-static json_t *maybe_split(const struct partition_answer *a, const struct hes_split *s, uint32_t clock_mhz)
+static json_t *maybe_split(const struct partition_answer *a, const struct hes_split *s,
+			   uint32_t clock_mhz)
 {
 	return s->estimate.power_w > 0 ? split_json(a, s, clock_mhz) : json_null();
 }
@@ -285,20 +318,28 @@ json_t *partition_json(const struct partition_answer *a)
 	const struct hes_partition_info *m = a->model;
 
 	for (size_t i = 0; i < a->n; i++)
-		json_array_append_new(jobs, json_pack("{s:s, s:i, s:s}", "workload", a->jobs[a->best][i]->workload, "batch_size",
-						      (int)a->jobs[a->best][i]->batch_size, "command", a->jobs[a->best][i]->command));
+		json_array_append_new(jobs, json_pack("{s:s, s:i, s:s}", "workload",
+						      a->jobs[a->best][i]->workload, "batch_size",
+						      (int)a->jobs[a->best][i]->batch_size,
+						      "command", a->jobs[a->best][i]->command));
 	for (size_t c = 0; c < a->n_clocks; c++) {
 		best += c < a->best ? (json_int_t)a->splits[c].n : 0;
 		for (size_t i = 0; i < a->splits[c].n; i++)
-			json_array_append_new(splits, split_json(a, &a->splits[c].v[i], a->clocks_mhz[c]));
+			json_array_append_new(splits,
+					      split_json(a, &a->splits[c].v[i], a->clocks_mhz[c]));
 	}
-	model = json_pack("{s:s, s:I, s:b, s:f, s:o, s:o}", "points", a->what, "co_runs", (json_int_t)m->sets, "learnt", m->learnt,
-			  "coverage", m->coverage, "throughput_error", cli_json_maybe(!isnan(m->rate_error), m->rate_error), "power_error", cli_json_maybe(!isnan(m->power_error), m->power_error));
-	out = json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "gpu", a->g->name, "objective",
-			hes_partition_objectives[a->objective], "jobs", jobs, "splits", splits, "best", best, "equal",
-			maybe_split(a, &a->equal, a->equal_mhz), "turns", maybe_split(a, &a->turns, a->equal_mhz), "given",
+	model = json_pack("{s:s, s:I, s:b, s:f, s:o, s:o}", "points", a->what, "co_runs",
+			  (json_int_t)m->sets, "learnt", m->learnt, "coverage", m->coverage,
+			  "throughput_error", cli_json_maybe(!isnan(m->rate_error), m->rate_error),
+			  "power_error", cli_json_maybe(!isnan(m->power_error), m->power_error));
+	out = json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "gpu", a->g->name,
+			"objective", hes_partition_objectives[a->objective], "jobs", jobs, "splits",
+			splits, "best", best, "equal", maybe_split(a, &a->equal, a->equal_mhz),
+			"turns", maybe_split(a, &a->turns, a->equal_mhz), "given",
 			maybe_split(a, &a->given, a->clocks_mhz[a->best]), "model", model);
 	json_object_set_new(out, "gain_over_equal",
-			    a->equal.estimate.power_w > 0 ? json_real(partition_gain(best_of(a), &a->equal)) : json_null());
+			    a->equal.estimate.power_w > 0
+				    ? json_real(partition_gain(best_of(a), &a->equal))
+				    : json_null());
 	return out;
 }

@@ -1,6 +1,6 @@
 /*
- * cmd_plan.c - `heshare plan`: decide GPU, co-runners, SM share and clock of each job, print the plan and write it
- * to a file.
+ * cmd_plan.c - `heshare plan`: decide GPU, co-runners, SM share and clock of each job, print the
+ * plan and write it to a file.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,14 +26,15 @@
 #include "heshare/policy.h"
 #include "plan/bound.h"
 
-#define MAX_SHARE_SUM 100
+#define MAX_SHARE_SUM      100
 #define MAX_HOPELESS_SHOWN 10
 
 struct plan_opts {
-	const char *fleet, *gpus, *policy, *prefer, *predictor, *profiles, *output, *front, *budget, *catalogue, *program;
-	uint64_t   seed;
-	double     power_cap_w;
-	bool       bound, default_clock, json;
+	const char *fleet, *gpus, *policy, *prefer, *predictor, *profiles, *output, *front, *budget,
+		*catalogue, *program;
+	uint64_t seed;
+	double power_cap_w;
+	bool bound, default_clock, json;
 };
 
 static void offer_policies(opt_say_fn *say, void *ctx)
@@ -44,23 +45,28 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 
 #define AT(member) .offset = offsetof(struct plan_opts, member)
 
+/* clang-format off */
 static const struct opt plan_opts[] = {
 	{ .heading = "GPUs",
 	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	{ .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
-	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses with commas; slurm: of all nodes of the Slurm job; "
-		"ssh:HOSTFILE: of the hosts in a file" },
+	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses with "
+		  "commas; slurm: of all nodes of the Slurm job; ssh:HOSTFILE: of the hosts in a "
+		  "file" },
 	{ .name = "program", .kind = OPT_FILE, AT(program), .arg = "FILE",
 	  .help = "heshare on the nodes, if it is not this program's file" },
 	CLI_CATALOGUE_OPT(offsetof(struct plan_opts, catalogue)),
 	{ .heading = "policy",
-	  .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME", .def = "joint",
-	  .offer = offer_policies, .help = "policy, as NAME, NAME:PREFERENCE or NAME:VARIANT; list prints all of them; exec:PROGRAM runs a program that plans" },
+	  .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME",
+	  .def = "joint", .offer = offer_policies,
+	  .help = "policy, as NAME, NAME:PREFERENCE or NAME:VARIANT; list prints all of them; "
+		  "exec:PROGRAM runs a program that plans" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
-	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); without it, "
-		"balanced" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1", .max = 0x1p62,
+	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); "
+		  "without it, balanced" },
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1",
+	  .max = 0x1p62,
 	  .help = "seed of the random choices" },
 	{ .heading = "predictions",
 	  .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
@@ -75,30 +81,32 @@ static const struct opt plan_opts[] = {
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "print the plan as one JSON document instead of the summary" },
 	{ .heading = "limits",
-	  .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N", .help = "joint: stop "
-		"searching after TIME (200ms, 5s) or N evaluations; N gives the same plan on every machine. Without "
-		"it, N suits the number of jobs: 604800 for 60. Evaluations that have started are finished" },
-	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9, .help = "joint: keep "
-		"the sum of the highest power of all GPUs below this, W; 0: no cap. If no plan is found, the plan "
-		"is above the cap, and the excess is printed" },
+	  .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N",
+	  .help = "joint: stop searching after TIME (200ms, 5s) or N evaluations; N gives the same "
+		  "plan on every machine. Without it, N suits the number of jobs: 604800 for 60. "
+		  "Evaluations that have started are finished" },
+	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9,
+	  .help = "joint: keep the sum of the highest power of all GPUs below this, W; 0: no cap. "
+		  "If no plan is found, the plan is above the cap, and the excess is printed" },
 	{ .name = "bound", .kind = OPT_FLAG, AT(bound),
 	  .help = "joint: print lower bounds of energy and completion time; for at most 300 jobs" },
 	{ .name = "default-clock", .kind = OPT_FLAG, AT(default_clock),
 	  .help = "plan only with the default clock of each GPU type" },
 	{ 0 }
 };
+/* clang-format on */
 
 struct inputs {
-	struct hes_catalogue     catalogue;
-	struct hes_fleet         fleet;
-	struct gpus_fleet      gpus;   /* owns the fleet where there is --gpus */
-	struct hes_jobs          jobs;
-	struct cli_knowledge     knowledge;
+	struct hes_catalogue catalogue;
+	struct hes_fleet fleet;
+	struct gpus_fleet gpus; /* owns the fleet where there is --gpus */
+	struct hes_jobs jobs;
+	struct cli_knowledge knowledge;
 	const struct hes_policy *policy;
-	struct policy_program   *program;  /* owns the policy where it is a program */
-	const char              *prefer;   /* NULL: the policy's first */
-	double                   planned_s; /* how long planning took, bounds included */
-	bool                     arrivals_differed;
+	struct policy_program *program; /* owns the policy where it is a program */
+	const char *prefer;             /* NULL: the policy's first */
+	double planned_s;               /* how long planning took, bounds included */
+	bool arrivals_differed;
 };
 
 static void unload(struct inputs *in)
@@ -135,7 +143,8 @@ static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_e
 		in->catalogue.types[i].n_clocks = 1;
 	}
 	if (!rc && offers_wanted(o->gpus)) {
-		rc = offers_fleet_load(o->gpus, o->program, o->catalogue, &in->catalogue, stderr, &in->gpus, err);
+		rc = offers_fleet_load(o->gpus, o->program, o->catalogue, &in->catalogue, stderr,
+				       &in->gpus, err);
 		in->fleet = in->gpus.fleet;
 	} else if (!rc && o->gpus) {
 		rc = gpus_fleet_load(o->gpus, &in->catalogue, stderr, &in->gpus, err);
@@ -146,17 +155,23 @@ static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_e
 	return rc;
 }
 
-static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
+static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs *in,
+		     struct hes_err *err)
 {
 	int rc = load_jobs(jobs, in, err);
 
 	if (!rc && o->bound && !hes_bound_built)
-		rc = hes_fail(err, -ENOTSUP, "--bound: this build has no GLPK, which finds the bound; portable builds and -Dglpk=false leave it out");
+		rc = hes_fail(err, -ENOTSUP,
+			      "--bound: this build has no GLPK, which finds the bound; portable "
+			      "builds and -Dglpk=false leave it out");
 	if (!rc && o->bound && in->jobs.n > HES_POLICY_MOST_BOUND)
-		rc = hes_fail(err, -E2BIG, "--bound: what is possible at best is found in minutes for at most %d jobs, not %zu",
+		rc = hes_fail(err, -E2BIG,
+			      "--bound: what is possible at best is found in minutes for at most "
+			      "%d jobs, not %zu",
 			      HES_POLICY_MOST_BOUND, in->jobs.n);
 	if (!rc)
-		rc = cli_knowledge_load(o->predictor, o->profiles, NULL, &in->catalogue, &in->fleet, &in->knowledge, err);
+		rc = cli_knowledge_load(o->predictor, o->profiles, NULL, &in->catalogue, &in->fleet,
+					&in->knowledge, err);
 	return rc;
 }
 
@@ -173,19 +188,26 @@ static double spent(void *ctx)
 }
 
 /* "200ms", "5s", or a number. @return 0; -EINVAL */
-static int parse_budget(const char *text, double *seconds, uint64_t *evaluations, struct hes_err *err)
+static int parse_budget(const char *text, double *seconds, uint64_t *evaluations,
+			struct hes_err *err)
 {
-	const size_t n = strlen(text), unit = n > 2 && strcmp(text + n - 2, "ms") == 0 ? 2 : n > 1 && text[n - 1] == 's';
+	const size_t n = strlen(text), unit = n > 2 && strcmp(text + n - 2, "ms") == 0
+						      ? 2
+						      : n > 1 && text[n - 1] == 's';
 	char number[32];
 	int rc = -EINVAL;
 
 	snprintf(number, sizeof(number), "%.*s", (int)(n - unit), text);
 	if (n - unit < sizeof(number))
-		rc = unit ? hes_parse_double("--budget", number, unit == 2 ? 1 : 1e-3, 1e6, seconds, err)
+		rc = unit ? hes_parse_double("--budget", number, unit == 2 ? 1 : 1e-3, 1e6, seconds,
+					     err)
 			  : hes_parse_u64("--budget", number, 1, INT64_MAX, evaluations, err);
 	if (rc)
-		return hes_fail(err, -EINVAL, "--budget: \"%.40s\" is neither a time in ms or s, from 1ms on, such as 200ms or 5s, "
-				"nor a number of evaluations, from 1 on", text);
+		return hes_fail(err, -EINVAL,
+				"--budget: \"%.40s\" is neither a time in ms or s, from 1ms on, "
+				"such as 200ms or 5s, "
+				"nor a number of evaluations, from 1 on",
+				text);
 	if (unit == 2)
 		*seconds *= 1e-3;
 	return 0;
@@ -204,9 +226,16 @@ static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_pl
 		     struct hes_front *front, struct hes_err *err)
 {
 	struct hes_request r = {
-		.fleet = &in->fleet, .jobs = &in->jobs, .n_waiting = in->jobs.n, .predictor = in->knowledge.predictor,
-		.profiles = &in->knowledge.profiles, .prefer = in->prefer, .seed = o->seed,
-		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3), .bound = o->bound, .progress = show_progress,
+		.fleet = &in->fleet,
+		.jobs = &in->jobs,
+		.n_waiting = in->jobs.n,
+		.predictor = in->knowledge.predictor,
+		.profiles = &in->knowledge.profiles,
+		.prefer = in->prefer,
+		.seed = o->seed,
+		.power_cap_mw = (uint64_t)(o->power_cap_w * 1e3),
+		.bound = o->bound,
+		.progress = show_progress,
 		.progress_ctx = (void *)(uintptr_t)in->policy,
 	};
 	struct clock clock = { .from_s = hes_monotonic_s() };
@@ -250,15 +279,18 @@ static int save_front(const char *path, const struct hes_front *f, struct hes_er
 	fputs("busy_energy_j,avg_jct_s\n", file.f);
 	for (size_t i = 0; i < f->n; i++) {
 		/* Of trade-offs that differ beyond what is written, one. */
-		snprintf(line[i % 2], sizeof(line[0]), "%.3f,%.6f\n", f->v[i].energy_j, f->v[i].avg_jct_s);
+		snprintf(line[i % 2], sizeof(line[0]), "%.3f,%.6f\n", f->v[i].energy_j,
+			 f->v[i].avg_jct_s);
 		if (strcmp(line[0], line[1]) != 0)
 			fputs(line[i % 2], file.f);
 	}
 	return hes_file_commit(&file, err);
 }
 
-/* The clocks at which a GPU runs while a batch is on it: in an open queue the highest clock of the jobs at each time. */
-static void find_clocks(const struct hes_queue *q, const struct hes_batch *b, uint32_t *low, uint32_t *high)
+/* The clocks at which a GPU runs while a batch is on it: in an open queue the highest clock of the
+ * jobs at each time. */
+static void find_clocks(const struct hes_queue *q, const struct hes_batch *b, uint32_t *low,
+			uint32_t *high)
 {
 	*low = *high = b->clock_mhz;
 	if (q->together == 0)
@@ -273,7 +305,8 @@ static void find_clocks(const struct hes_queue *q, const struct hes_batch *b, ui
 		if (t_us < b->start_us || t_us >= b->end_us)
 			continue;
 		for (size_t k = 0; k < q->n; k++)
-			if (q->batches[k].start_us <= t_us && q->batches[k].end_us > t_us && q->batches[k].clock_mhz > clock)
+			if (q->batches[k].start_us <= t_us && q->batches[k].end_us > t_us &&
+			    q->batches[k].clock_mhz > clock)
 				clock = q->batches[k].clock_mhz;
 		*low = clock < *low ? clock : *low;
 		*high = clock > *high ? clock : *high;
@@ -281,9 +314,11 @@ static void find_clocks(const struct hes_queue *q, const struct hes_batch *b, ui
 	*low = *low < *high ? *low : *high;
 }
 
-static void print_batch(const struct hes_queue *q, const struct hes_batch *b, const struct hes_jobs *jobs)
+static void print_batch(const struct hes_queue *q, const struct hes_batch *b,
+			const struct hes_jobs *jobs)
 {
-	char start[HES_QUANTITY_MAX], end[HES_QUANTITY_MAX], energy[HES_QUANTITY_MAX], clock[32], *list = NULL;
+	char start[HES_QUANTITY_MAX], end[HES_QUANTITY_MAX], energy[HES_QUANTITY_MAX], clock[32],
+		*list = NULL;
 	uint32_t low, high;
 	FILE *f = open_memstream(&list, &(size_t){ 0 });
 	int at;
@@ -293,7 +328,8 @@ static void print_batch(const struct hes_queue *q, const struct hes_batch *b, co
 		snprintf(clock, sizeof(clock), "%" PRIu32 "-%" PRIu32, low, high);
 	else
 		snprintf(clock, sizeof(clock), "%" PRIu32, high);
-	at = printf("  %11s  %11s  %9s  %7s  ", hes_time_text(start, (double)b->start_us), hes_time_text(end, (double)b->end_us), clock,
+	at = printf("  %11s  %11s  %9s  %7s  ", hes_time_text(start, (double)b->start_us),
+		    hes_time_text(end, (double)b->end_us), clock,
 		    hes_energy_text(energy, (double)b->energy_mj));
 	for (uint32_t i = 0; f && i < b->n; i++) {
 		const struct hes_job *j = &jobs->v[b->jobs[i].job];
@@ -314,9 +350,13 @@ static void print_knowledge(const struct plan_opts *o)
 	if (!o->fleet && !o->gpus)
 		fputs("Fleet: the eight GPUs of the HeShare paper (--fleet, --gpus). ", stdout);
 	if (!o->predictor && !o->profiles)
-		fputs("Profiles and predictor are modelled, not measured on these GPUs (--profiles, --predictor).", stdout);
+		fputs("Profiles and predictor are modelled, not measured on these GPUs "
+		      "(--profiles, --predictor).",
+		      stdout);
 	else if (!o->predictor)
-		fputs("The predictor was trained on modelled GPUs, not on measurements (--predictor).", stdout);
+		fputs("The predictor was trained on modelled GPUs, not on measurements "
+		      "(--predictor).",
+		      stdout);
 	else if (!o->profiles)
 		fputs("Profiles are modelled, not measured on these GPUs (--profiles).", stdout);
 	if ((!o->fleet && !o->gpus) || !o->predictor || !o->profiles)
@@ -338,9 +378,11 @@ static void print_extrapolated(const struct inputs *in, const struct hes_plan *p
 				if (!at->outside)
 					continue;
 				if (n++ == 0)
-					puts("extrapolated, outside of what the predictor was trained on:");
+					puts("extrapolated, outside of what the predictor was "
+					     "trained on:");
 				hes_outside_text(at->outside, why);
-				printf("  %s %s on %s, %s: %s\n", j->id, j->workload, in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, why);
+				printf("  %s %s on %s, %s: %s\n", j->id, j->workload,
+				       in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, why);
 			}
 }
 
@@ -353,24 +395,32 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	for (size_t g = 0; g < p->n_gpus; g++) {
 		const struct hes_queue *q = &p->queues[g];
 
-		printf("%s  %s%s\n", in->fleet.gpus[g].name, in->fleet.gpus[g].type->name, q->n ? "" : "  idle");
+		printf("%s  %s%s\n", in->fleet.gpus[g].name, in->fleet.gpus[g].type->name,
+		       q->n ? "" : "  idle");
 		for (size_t b = 0; b < q->n; b++)
 			print_batch(q, &q->batches[b], &in->jobs);
 	}
-	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy, !*p->prefer ? "" : in->policy->variants ? ":" : ", prefers ", p->prefer, in->jobs.n,
-	       hes_s(in->jobs.n), in->fleet.n, hes_s(in->fleet.n));
-	printf("predicted: average completion %s, last job %s, ", hes_time_text(first, t->avg_jct_us),
-	       hes_time_text(second, (double)t->makespan_us));
-	printf("busy energy %s, fleet energy %s\n", hes_energy_text(first, (double)t->busy_energy_mj),
+	printf("\n%s%s%s: %zu job%s on %zu GPU%s\n", p->policy,
+	       !*p->prefer            ? ""
+	       : in->policy->variants ? ":"
+				      : ", prefers ",
+	       p->prefer, in->jobs.n, hes_s(in->jobs.n), in->fleet.n, hes_s(in->fleet.n));
+	printf("predicted: average completion %s, last job %s, ",
+	       hes_time_text(first, t->avg_jct_us), hes_time_text(second, (double)t->makespan_us));
+	printf("busy energy %s, fleet energy %s\n",
+	       hes_energy_text(first, (double)t->busy_energy_mj),
 	       hes_energy_text(second, (double)t->fleet_energy_mj));
 	if (p->evaluations)
-		printf("searched: %" PRIu64 " evaluation%s; planned in %s\n", p->evaluations, hes_s(p->evaluations),
-		       hes_time_text(first, in->planned_s * 1e6));
+		printf("searched: %" PRIu64 " evaluation%s; planned in %s\n", p->evaluations,
+		       hes_s(p->evaluations), hes_time_text(first, in->planned_s * 1e6));
 	if (p->power_cap_mw && p->peak_mw <= p->power_cap_mw)
-		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3, o->power_cap_w);
+		printf("highest power %.1f W of %g W, predicted\n", (double)p->peak_mw * 1e-3,
+		       o->power_cap_w);
 	if (p->least_energy_mj && p->least_avg_jct_us > 0)
-		printf("energy is %.1f %% above a lower bound at this completion time, completion time %.1f %% above one at this energy;\n"
-		       "no plan need reach these bounds; they count no power caps, no deadlines, and sets of 3 or 4 jobs only if met\n",
+		printf("energy is %.1f %% above a lower bound at this completion time, completion "
+		       "time %.1f %% above one at this energy;\n"
+		       "no plan need reach these bounds; they count no power caps, no deadlines, "
+		       "and sets of 3 or 4 jobs only if met\n",
 		       100 * ((double)t->busy_energy_mj / (double)p->least_energy_mj - 1),
 		       100 * (t->avg_jct_us / p->least_avg_jct_us - 1));
 	else if (o->bound)
@@ -383,7 +433,8 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 }
 
 /* The job that ends the longest after its deadline. @return NULL where none does */
-static const struct hes_job *latest_job(const struct inputs *in, const struct hes_plan *p, int64_t *late_us)
+static const struct hes_job *latest_job(const struct inputs *in, const struct hes_plan *p,
+					int64_t *late_us)
 {
 	const struct hes_job *latest = NULL;
 
@@ -408,26 +459,37 @@ static void warn_of_hopeless(const struct inputs *in, const struct hes_plan *p)
 	for (size_t i = 0; i < p->n_hopeless && i < MAX_HOPELESS_SHOWN; i++) {
 		const struct hes_job *j = &in->jobs.v[p->hopeless[i].job];
 
-		fprintf(stderr, "heshare plan: deadline of job %s cannot be met on any of these GPUs: it needs at least %.1f s and has %.1f s; "
-			"it is planned without\n", j->id, (double)p->hopeless[i].least_us * 1e-6, (double)j->deadline_us * 1e-6);
+		fprintf(stderr,
+			"heshare plan: deadline of job %s cannot be met on any of these GPUs: it "
+			"needs at least %.1f s and has %.1f s; "
+			"it is planned without\n",
+			j->id, (double)p->hopeless[i].least_us * 1e-6,
+			(double)j->deadline_us * 1e-6);
 	}
 	if (p->n_hopeless > MAX_HOPELESS_SHOWN)
-		fprintf(stderr, "heshare plan: %zu more deadlines cannot be met, either\n", p->n_hopeless - MAX_HOPELESS_SHOWN);
+		fprintf(stderr, "heshare plan: %zu more deadlines cannot be met, either\n",
+			p->n_hopeless - MAX_HOPELESS_SHOWN);
 }
 
 /* Constraints are kept where that can be found, and broken as little as can be found where not. */
-static void warn_of_broken(const struct plan_opts *o, const struct inputs *in, const struct hes_plan *p)
+static void warn_of_broken(const struct plan_opts *o, const struct inputs *in,
+			   const struct hes_plan *p)
 {
 	int64_t late_us;
 	const struct hes_job *latest = latest_job(in, p, &late_us);
 	const size_t due = hes_jobs_due(&in->jobs);
 
 	if (p->peak_mw > p->power_cap_mw)
-		fprintf(stderr, "heshare plan: --power-cap: no plan was found within %g W; with this one the GPUs may draw %.1f W\n", o->power_cap_w,
-			(double)p->peak_mw * 1e-3);
+		fprintf(stderr,
+			"heshare plan: --power-cap: no plan was found within %g W; with this one "
+			"the GPUs may draw %.1f W\n",
+			o->power_cap_w, (double)p->peak_mw * 1e-3);
 	if (latest)
-		fprintf(stderr, "heshare plan: %zu of %zu deadline%s would be missed; the latest job, %s, ends %.1f s after its deadline\n",
-			hes_plan_missed(p, &in->jobs), due, hes_s(due), latest->id, (double)late_us * 1e-6);
+		fprintf(stderr,
+			"heshare plan: %zu of %zu deadline%s would be missed; the latest job, %s, "
+			"ends %.1f s after its deadline\n",
+			hes_plan_missed(p, &in->jobs), due, hes_s(due), latest->id,
+			(double)late_us * 1e-6);
 }
 
 static bool is_standard_output(const char *file)
@@ -458,8 +520,10 @@ static int check_outputs(const struct plan_opts *o, struct hes_err *err)
 	const bool plan = is_standard_output(o->output), front = is_standard_output(o->front);
 
 	if (o->json + plan + front > 1)
-		return hes_fail(err, -EINVAL, "%s%s%s: standard output takes one of them", o->json ? "--json" : "--output -",
-				o->json && plan ? " and --output -" : "", front ? " and --front -" : "");
+		return hes_fail(err, -EINVAL, "%s%s%s: standard output takes one of them",
+				o->json ? "--json" : "--output -",
+				o->json && plan ? " and --output -" : "",
+				front ? " and --front -" : "");
 	return 0;
 }
 
@@ -469,25 +533,32 @@ static bool makes_front(const struct hes_policy *p)
 }
 
 /* What only some policies do. @return 0; -EINVAL with their names */
-static int check_ability(const char *option, const struct hes_policy *p, hes_policy_is *is, const char *lacks,
-			 struct hes_err *err)
+static int check_ability(const char *option, const struct hes_policy *p, hes_policy_is *is,
+			 const char *lacks, struct hes_err *err)
 {
 	char able[200];
 
 	if (is(p))
 		return 0;
 	hes_policy_names(is, able, sizeof(able));
-	return hes_fail(err, -EINVAL, "--%s: policy %s %s; those that do: %s", option, p->name, lacks, able);
+	return hes_fail(err, -EINVAL, "--%s: policy %s %s; those that do: %s", option, p->name,
+			lacks, able);
 }
 
 static int check_policy(const struct plan_opts *o, const struct hes_policy *p, struct hes_err *err)
 {
-	const char *limit = o->budget ? "budget" : o->bound ? "bound" : o->power_cap_w > 0 ? "power-cap" : NULL;
+	const char *limit = o->budget            ? "budget"
+			    : o->bound           ? "bound"
+			    : o->power_cap_w > 0 ? "power-cap"
+						 : NULL;
 	int rc = o->front ? check_ability("front", p, makes_front, "makes no front", err) : 0;
 
 	if (!rc && limit)
-		rc = check_ability(limit, p, hes_policy_searches, o->budget ? "does not search for a given time" :
-					o->bound ? "does not tell what is possible at best" : "does not search under constraints", err);
+		rc = check_ability(limit, p, hes_policy_searches,
+				   o->budget  ? "does not search for a given time"
+				   : o->bound ? "does not tell what is possible at best"
+					      : "does not search under constraints",
+				   err);
 	return rc;
 }
 
@@ -497,7 +568,10 @@ static int check_preference(const struct plan_opts *o, struct inputs *in, struct
 	if (!o->prefer)
 		return 0;
 	if (in->prefer)
-		return hes_fail(err, -EINVAL, "--prefer %.40s: --policy %.40s prefers something already; name one", o->prefer, o->policy);
+		return hes_fail(
+			err, -EINVAL,
+			"--prefer %.40s: --policy %.40s prefers something already; name one",
+			o->prefer, o->policy);
 	in->prefer = hes_policy_preference(in->policy, o->prefer, err);
 	return in->prefer ? 0 : hes_fail_in(err, "--prefer");
 }
@@ -509,13 +583,16 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 
 	if (policy_program_is(o->policy))
 		in->program = policy_program_new(o->policy, err);
-	in->policy = in->program ? &in->program->policy : policy_program_is(o->policy) ? NULL : hes_policy_parse(o->policy, &in->prefer, err);
+	in->policy = in->program                    ? &in->program->policy
+		     : policy_program_is(o->policy) ? NULL
+						    : hes_policy_parse(o->policy, &in->prefer, err);
 	if (!in->policy)
 		return -ENOENT;
 	if (check_outputs(o, err))
 		return -EINVAL;
 	if (o->gpus && o->fleet)
-		return hes_fail(err, -EINVAL, "--gpus: there is --fleet, too; plan for the one or the other");
+		return hes_fail(err, -EINVAL,
+				"--gpus: there is --fleet, too; plan for the one or the other");
 	if (o->budget) {
 		double seconds;
 		uint64_t evaluations;
@@ -575,24 +652,36 @@ const struct command cmd_plan = {
 	.min_args = 0,
 	.max_args = 1,
 	.summary = "plan jobs: which GPU, which co-runners, which SM share, which clock",
-	.text = "Plans jobs that all wait now; their deadlines count from their arrival. Prints the batches of each\n"
-		"GPU: start, end, the clock at which the GPU runs meanwhile, energy, and the jobs with their SM\n"
-		"shares. Busy energy is the energy of GPUs while they run jobs; fleet energy adds idle GPUs until\n"
+	.text = "Plans jobs that all wait now; their deadlines count from their arrival. Prints "
+		"the batches of each\n"
+		"GPU: start, end, the clock at which the GPU runs meanwhile, energy, and the jobs "
+		"with their SM\n"
+		"shares. Busy energy is the energy of GPUs while they run jobs; fleet energy adds "
+		"idle GPUs until\n"
 		"the last job ends. All values are predicted; heshare simulate replays a plan.\n"
 		"\n"
-		"Jobs of a batch start together, and the next batch starts when all have ended. Plans of joint have\n"
-		"no batches: a job starts when its share and memory are free, shares may overlap, and the GPU runs\n"
-		"at the highest clock of its jobs. The clock of a job is then a range, if a co-runner raises it.\n"
+		"Jobs of a batch start together, and the next batch starts when all have ended. "
+		"Plans of joint have\n"
+		"no batches: a job starts when its share and memory are free, shares may overlap, "
+		"and the GPU runs\n"
+		"at the highest clock of its jobs. The clock of a job is then a range, if a "
+		"co-runner raises it.\n"
 		"\n"
-		"With --gpus: plans for the GPUs of this machine as this user can use them, at the default clock\n"
-		"without the right to lock clocks, one job at a time without MPS. --gpus slurm asks each node of the\n"
-		"Slurm job what it has, by one srun, and makes one plan for all of them (docs/slurm.md).\n"
+		"With --gpus: plans for the GPUs of this machine as this user can use them, at the "
+		"default clock\n"
+		"without the right to lock clocks, one job at a time without MPS. --gpus slurm "
+		"asks each node of the\n"
+		"Slurm job what it has, by one srun, and makes one plan for all of them "
+		"(docs/slurm.md).\n"
 		"\n"
-		"Jobs whose predictions are outside of the training range are printed with GPU and reason. Plans\n"
-		"avoid shares, clocks and co-runners far outside of it. More jobs than can be planned in minutes\n"
+		"Jobs whose predictions are outside of the training range are printed with GPU and "
+		"reason. Plans\n"
+		"avoid shares, clocks and co-runners far outside of it. More jobs than can be "
+		"planned in minutes\n"
 		"are refused; --policy list prints the limits.\n"
 		"\n"
-		"The exit status is 0 if there is a plan. If it breaks the power cap or deadlines, standard error\n"
+		"The exit status is 0 if there is a plan. If it breaks the power cap or deadlines, "
+		"standard error\n"
 		"says so; power_cap_mw, peak_mw and deadlines_missed in the plan show by how much.",
 	.example = "  heshare plan jobs.csv -o plan.json\n"
 		   "  heshare plan jobs.csv --fleet fleet.yaml --prefer energy --front front.csv\n"

@@ -1,5 +1,6 @@
 /*
- * cmd_profile.c - `heshare profile`: its options, and drawing from the GPU model; profile_gpus.c measures.
+ * cmd_profile.c - `heshare profile`: its options, and drawing from the GPU model; profile_gpus.c
+ * measures.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -22,63 +23,85 @@
 
 #define AT(member) .offset = offsetof(struct profile_opts, member)
 
+/* clang-format off */
 static const struct opt profile_opts[] = {
 	{ .heading = "what to measure",
 	  .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
-	  .help = "measure on these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, all" },
+	  .help = "measure on these GPUs: all, or indices, UUIDs, PCI addresses with commas; "
+		  "without it, all" },
 	CLI_CATALOGUE_OPT(offsetof(struct profile_opts, catalogue)),
 	{ .name = "batch", .letter = 'b', .kind = OPT_TEXT, AT(batch), .arg = "LIST", .def = "1",
 	  .help = "batch sizes of NAME, such as 8 or 1,8,64; {batch} in COMMAND" },
 	{ .name = "shares", .kind = OPT_TEXT, AT(shares), .arg = "LIST", .def = "10..100",
 	  .help = "SM shares in %, such as 30,60 or 10..100 (steps of 10) or 10..100:5" },
 	{ .name = "clocks", .kind = OPT_TEXT, AT(clocks), .arg = "LIST", .def = "auto",
-	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; the word default: do not lock" },
-	{ .name = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "LIST", .help = "also run with these co-runners: "
-		"NAME/BATCH,..., profiled before; a+b: both at once; or NAME/BATCH=COMMAND. Such as bert/8,vgg/4+bert/8" },
-	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "FILE", .help = "profile the workloads "
-		"and batch sizes of these jobs, alone and in random co-run sets, instead of NAME" },
+	  .help = "SM clocks in MHz, such as 900,1200; auto: those of the GPU type; the word "
+		  "default: do not lock" },
+	{ .name = "beside", .kind = OPT_TEXT, AT(co_runners), .arg = "LIST",
+	  .help = "also run with these co-runners: NAME/BATCH,..., profiled before; a+b: both at "
+		  "once; or NAME/BATCH=COMMAND. Such as bert/8,vgg/4+bert/8" },
+	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "FILE",
+	  .help = "profile the workloads and batch sizes of these jobs, alone and in random co-run "
+		  "sets, instead of NAME" },
 	{ .name = "samples", .kind = OPT_U64, AT(samples), .arg = "N", .def = "1000",
 	  .max = HES_DRAW_MAX_SAMPLES,
-	  .help = "with --jobs or --modelled: number of samples of jobs that share a GPU; 0: jobs alone" },
-	{ .name = "most", .kind = OPT_U64, AT(most), .arg = "N", .def = "4", .min = 2, .max = HES_MAX_SHARING,
+	  .help = "with --jobs or --modelled: number of samples of jobs that share a GPU; 0: jobs "
+		  "alone" },
+	{ .name = "most", .kind = OPT_U64, AT(most), .arg = "N", .def = "4", .min = 2,
+	  .max = HES_MAX_SHARING,
 	  .help = "with --jobs: most jobs on a GPU at a time" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "S", .def = "1",
+	  .max = 0x1p64,
 	  .help = "with --jobs or --modelled: seed of the random choices and of the noise" },
 	{ .heading = "how to measure",
-	  .name = "iterations", .letter = 'n', .kind = OPT_U64, AT(iterations), .arg = "N", .def = "0", .max = 1e12,
+	  .name = "iterations", .letter = 'n', .kind = OPT_U64, AT(iterations), .arg = "N",
+	  .def = "0", .max = 1e12,
 	  .help = "iterations of one run of COMMAND, if it does not print its progress" },
-	{ .name = "warm-up", .kind = OPT_DOUBLE, AT(warm_up_s), .arg = "S", .def = "2", .max = 86400,
+	{ .name = "warm-up", .kind = OPT_DOUBLE, AT(warm_up_s), .arg = "S", .def = "2",
+	  .max = 86400,
 	  .help = "wait after a job has joined, seconds; half of it after a change of the clock" },
-	{ .name = "window", .letter = 'w', .kind = OPT_DOUBLE, AT(window_s), .arg = "S", .def = "2", .min = 0.1,
-	  .max = 86400, .help = "length of one measurement, seconds" },
+	{ .name = "window", .letter = 'w', .kind = OPT_DOUBLE, AT(window_s), .arg = "S", .def = "2",
+	  .min = 0.1, .max = 86400,
+	  .help = "length of one measurement, seconds" },
 	{ .name = "repeats", .kind = OPT_TEXT, AT(repeats), .arg = "A..B", .def = "3..10",
-	  .help = "measure a point until the last A measurements agree, at most B times; see docs/profiling.md" },
-	{ .name = "cv", .kind = OPT_DOUBLE, AT(cv_pct), .arg = "PCT", .def = "5", .min = 0.01, .max = 100,
-	  .help = "measurements agree if time and power vary by less: coefficient of variation, %; see docs/profiling.md" },
-	{ .name = "patience", .kind = OPT_DOUBLE, AT(patience_s), .arg = "S", .def = "120", .min = 1, .max = 1e6,
+	  .help = "measure a point until the last A measurements agree, at most B times; see "
+		  "docs/profiling.md" },
+	{ .name = "cv", .kind = OPT_DOUBLE, AT(cv_pct), .arg = "PCT", .def = "5", .min = 0.01,
+	  .max = 100,
+	  .help = "measurements agree if time and power vary by less: coefficient of variation, %; "
+		  "see docs/profiling.md" },
+	{ .name = "patience", .kind = OPT_DOUBLE, AT(patience_s), .arg = "S", .def = "120",
+	  .min = 1, .max = 1e6,
 	  .help = "a job without progress for this time has failed, seconds" },
 	{ .heading = "run and results",
-	  .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, AT(minutes), .arg = "MIN", .def = "0", .max = 1e6,
+	  .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, AT(minutes), .arg = "MIN",
+	  .def = "0", .max = 1e6,
 	  .help = "stop after this time; the same command continues later; 0: no limit" },
 	{ .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
 	  .help = "print how many points and how much time it takes, measure nothing" },
-	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE", .help = "the store; without it "
+	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE", .help = "the store; without "
+		"it "
 		CLI_STORE_PLACE ". With --modelled: add the rows to it, marked as modelled" },
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the result as one JSON document" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "print the result as one JSON document" },
 	{ .heading = "without a GPU",
-	  .name = "modelled", .kind = OPT_FLAG, AT(modelled), .help = "draw from the GPU model; needs no GPU" },
+	  .name = "modelled", .kind = OPT_FLAG, AT(modelled),
+	  .help = "draw from the GPU model; needs no GPU" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(out), .arg = "DIR",
 	  .help = "with --modelled: write profiles.csv and samples.csv into this folder" },
-	{ .name = "types", .kind = OPT_TEXT, AT(types), .arg = "LIST", .def = "T4,V100-SXM2-32,A100-SXM-80",
-	  .offer = offer_gpu_types, .many = true, .help = "with --modelled: GPU types, with commas" },
+	{ .name = "types", .kind = OPT_TEXT, AT(types), .arg = "LIST",
+	  .def = "T4,V100-SXM2-32,A100-SXM-80", .offer = offer_gpu_types, .many = true,
+	  .help = "with --modelled: GPU types, with commas" },
 	{ .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "with --modelled: the GPU types of this fleet instead" },
 	{ .name = "noise", .kind = OPT_DOUBLE, AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
 	  .help = "with --modelled: variation of a measurement from run to run, %" },
-	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE", .help = "with --modelled: parameters of the GPU model, or "
+	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE", .help = "with "
+		"--modelled: parameters of the GPU model, or "
 		CLI_SECOND_PHYSICS " for other equations" },
 	{ 0 }
 };
+/* clang-format on */
 
 static int choose_types(const struct profile_opts *o, const struct hes_catalogue *c,
 			const struct hes_gpu_type **types, struct hes_err *err)
@@ -96,11 +119,15 @@ static int choose_types(const struct profile_opts *o, const struct hes_catalogue
 	return rc;
 }
 
-static int keep(const struct profile_opts *o, const struct hes_profiles *p, const struct hes_samples *s,
-		struct hes_err *err)
+static int keep(const struct profile_opts *o, const struct hes_profiles *p,
+		const struct hes_samples *s, struct hes_err *err)
 {
 	char name[64];
-	struct hes_delivery d = { .source = HES_SOURCE_MODELLED, .at_us = hes_wall_us(), .name = name, .profiles = p, .samples = s };
+	struct hes_delivery d = { .source = HES_SOURCE_MODELLED,
+				  .at_us = hes_wall_us(),
+				  .name = name,
+				  .profiles = p,
+				  .samples = s };
 	struct hes_delivered done = { 0 };
 	struct hes_store *store = NULL;
 	int rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &store, err);
@@ -109,8 +136,9 @@ static int keep(const struct profile_opts *o, const struct hes_profiles *p, cons
 	if (!rc)
 		rc = hes_store_add(store, &d, &done, err);
 	if (!rc)
-		fprintf(stderr, "%s: profiles: %zu new, %zu known; samples: %zu new, %zu known\n", o->store,
-			done.profiles_new, done.profiles_known, done.samples_new, done.samples_known);
+		fprintf(stderr, "%s: profiles: %zu new, %zu known; samples: %zu new, %zu known\n",
+			o->store, done.profiles_new, done.profiles_known, done.samples_new,
+			done.samples_known);
 	hes_store_close(store);
 	return rc;
 }
@@ -130,8 +158,8 @@ static int draw(const struct profile_opts *o, const struct hes_draw *d, struct h
 	if (!rc && o->out)
 		rc = cli_rows_save(o->out, &p, &s, err);
 	if (!rc && o->out)
-		fprintf(stderr, "%s/profiles.csv: %zu profile%s; %s/samples.csv: %zu sample%s\n", o->out, p.n, hes_s(p.n), o->out,
-			s.n, hes_s(s.n));
+		fprintf(stderr, "%s/profiles.csv: %zu profile%s; %s/samples.csv: %zu sample%s\n",
+			o->out, p.n, hes_s(p.n), o->out, s.n, hes_s(s.n));
 	if (!rc && o->store)
 		rc = keep(o, &p, &s, err);
 	hes_profiles_free(&p);
@@ -171,14 +199,20 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 	if (o->modelled && !o->samples)
 		return "--samples 0 is of --jobs; --modelled draws 1 at least";
 	if (o->modelled)
-		return o->out || o->store ? NULL : "-o DIR is needed, the folder for profiles.csv and samples.csv, or --store FILE";
+		return o->out || o->store ? NULL
+					  : "-o DIR is needed, the folder for profiles.csv and "
+					    "samples.csv, or --store FILE";
 	if (o->out)
-		return "-o is of --modelled; what is measured goes into the store (heshare profiles export)";
+		return "-o is of --modelled; what is measured goes into the store (heshare "
+		       "profiles export)";
 	if (o->physics)
 		return "--physics is of --modelled; GPUs have their own";
 	if (o->jobs)
-		return o->co_runners ? "--beside needs NAME: --jobs chooses co-runners by itself" : NULL;
-	return n_args >= 2 ? NULL : "NAME -- COMMAND is needed, or --jobs FILE, or --modelled; see heshare profile --help";
+		return o->co_runners ? "--beside needs NAME: --jobs chooses co-runners by itself"
+				     : NULL;
+	return n_args >= 2 ? NULL
+			   : "NAME -- COMMAND is needed, or --jobs FILE, or --modelled; see "
+			     "heshare profile --help";
 }
 
 static int run_profile(const void *opts, int n_args, char **args)
@@ -201,30 +235,44 @@ const struct command cmd_profile = {
 	.args = "[NAME] [-- COMMAND [ARGUMENT]...]",
 	.max_args = MAX_ARGS,
 	.summary = "profile workloads alone and sharing a GPU",
-	.text = "Measures a workload: runs COMMAND, called NAME in the store, on the GPUs of this machine at every\n"
-		"SM share and clock, alone and with the co-runners of --beside. The store keeps the time of an\n"
-		"iteration, power, clock, and the activity of SMs and memory. GPUs of one type divide the work.\n"
+	.text = "Measures a workload: runs COMMAND, called NAME in the store, on the GPUs of this "
+		"machine at every\n"
+		"SM share and clock, alone and with the co-runners of --beside. The store keeps "
+		"the time of an\n"
+		"iteration, power, clock, and the activity of SMs and memory. GPUs of one type "
+		"divide the work.\n"
 		"\n"
-		"COMMAND must print \"heshare: N iterations\" from time to time, with N counted from its start. If it\n"
-		"does not, give --iterations. It is started again when it ends, and stopped after the measurement.\n"
-		"If COMMAND is one word, the shell runs it; else it is a program and its arguments. {workload},\n"
+		"COMMAND must print \"heshare: N iterations\" from time to time, with N counted "
+		"from its start. If it\n"
+		"does not, give --iterations. It is started again when it ends, and stopped after "
+		"the measurement.\n"
+		"If COMMAND is one word, the shell runs it; else it is a program and its "
+		"arguments. {workload},\n"
 		"{batch} and {iterations} are replaced, the last by --iterations or 1000000000.\n"
 		"\n"
-		"A point is a co-run set on one GPU at one clock. Points that are in the store are skipped, so a\n"
-		"profile that was stopped, also by Ctrl-C, continues with the same command. Clocks and\n"
-		"MPS are restored by the guard, a second process. If it is killed too, use heshare restore.\n"
+		"A point is a co-run set on one GPU at one clock. Points that are in the store are "
+		"skipped, so a\n"
+		"profile that was stopped, also by Ctrl-C, continues with the same command. Clocks "
+		"and\n"
+		"MPS are restored by the guard, a second process. If it is killed too, use heshare "
+		"restore.\n"
 		"\n"
-		"With --jobs: profiles the jobs of FILE, with their own commands or with COMMAND. Each runs alone\n"
-		"on a whole GPU, then random ones share a GPU until there are --samples of them. heshare train\n"
+		"With --jobs: profiles the jobs of FILE, with their own commands or with COMMAND. "
+		"Each runs alone\n"
+		"on a whole GPU, then random ones share a GPU until there are --samples of them. "
+		"heshare train\n"
 		"--from-store learns from these.\n"
 		"\n"
-		"With --modelled: draws profiles and samples from the GPU model, with measurement noise. Writes\n"
-		"DIR/profiles.csv, every workload alone at batch sizes 1 to 64, and DIR/samples.csv, random\n"
+		"With --modelled: draws profiles and samples from the GPU model, with measurement "
+		"noise. Writes\n"
+		"DIR/profiles.csv, every workload alone at batch sizes 1 to 64, and "
+		"DIR/samples.csv, random\n"
 		"workloads with random co-runners. See docs/gpu-model.md.",
-	.example = "  heshare profile resnet50 --batch 1,8,64 -- python3 serve.py --batch {batch}\n"
-		   "  heshare profile bert --shares 30..90:30 --beside resnet50/8 -- python3 bert.py\n"
-		   "  heshare profile --jobs jobs.csv --samples 500\n"
-		   "  heshare profile --modelled -o profiles",
+	.example =
+		"  heshare profile resnet50 --batch 1,8,64 -- python3 serve.py --batch {batch}\n"
+		"  heshare profile bert --shares 30..90:30 --beside resnet50/8 -- python3 bert.py\n"
+		"  heshare profile --jobs jobs.csv --samples 500\n"
+		"  heshare profile --modelled -o profiles",
 	.opts = profile_opts,
 	.opts_size = sizeof(struct profile_opts),
 	.run = run_profile,

@@ -1,8 +1,9 @@
 /*
- * profile_gpus.c - `heshare profile NAME -- COMMAND`: measure on the GPUs of this machine, into the store.
+ * profile_gpus.c - `heshare profile NAME -- COMMAND`: measure on the GPUs of this machine, into the
+ * store.
  *
- * Each point is in the store before the next one starts. Profiles and samples follow from the points at the end, or
- * after an interruption at the end of the next run.
+ * Each point is in the store before the next one starts. Profiles and samples follow from the
+ * points at the end, or after an interruption at the end of the next run.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,25 +26,25 @@
 #include "cli/inputs/work_folder.h"
 #include "cli/inputs/visible_gpus.h"
 
-#define SETTLE_PART 0.5  /* of the warm-up, after a change of the clock */
+#define SETTLE_PART 0.5 /* of the warm-up, after a change of the clock */
 
 struct gpus_profile {
 	const struct profile_opts *o;
-	struct hes_catalogue  catalogue;
-	struct hes_devices   *devices;
-	size_t               *gpus, n_gpus;
-	struct hes_store     *store;
-	struct hes_points     known;
-	struct profile_jobs   jobs;
-	struct hes_sequences    *sequences;
-	size_t                n_types;
-	struct hes_profile_timing     timing;
-	bool                  clocks;
-	char                  name[HES_STORE_ORIGIN_NAME];
-	int64_t               origin;     /* of this run's rows; 0: none yet */
-	size_t                points_new;
-	double                end_s;      /* stop then */
-	bool                  in_line;    /* a line of progress has no end yet */
+	struct hes_catalogue catalogue;
+	struct hes_devices *devices;
+	size_t *gpus, n_gpus;
+	struct hes_store *store;
+	struct hes_points known;
+	struct profile_jobs jobs;
+	struct hes_sequences *sequences;
+	size_t n_types;
+	struct hes_profile_timing timing;
+	bool clocks;
+	char name[HES_STORE_ORIGIN_NAME];
+	int64_t origin; /* of this run's rows; 0: none yet */
+	size_t points_new;
+	double end_s; /* stop then */
+	bool in_line; /* a line of progress has no end yet */
 };
 
 /* Set by a signal; read by every thread. */
@@ -65,7 +66,10 @@ static bool stop(void *ctx)
 static int keep(void *ctx, const struct hes_points *p, struct hes_err *err)
 {
 	struct gpus_profile *b = ctx;
-	const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = hes_wall_us(), .name = b->name, .points = p,
+	const struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
+					.at_us = hes_wall_us(),
+					.name = b->name,
+					.points = p,
 					.into = b->origin };
 	struct hes_delivered done;
 	int rc = hes_store_add(b->store, &d, &done, err);
@@ -128,12 +132,16 @@ static int read_manner(struct gpus_profile *b, struct hes_err *err)
 {
 	const struct profile_opts *o = b->o;
 
-	b->timing = (struct hes_profile_timing){ .warm_up_s = o->warm_up_s, .settle_s = SETTLE_PART * o->warm_up_s,
-					 .window_s = o->window_s, .cv = o->cv_pct / 100, .patience_s = o->patience_s };
+	b->timing = (struct hes_profile_timing){ .warm_up_s = o->warm_up_s,
+						 .settle_s = SETTLE_PART * o->warm_up_s,
+						 .window_s = o->window_s,
+						 .cv = o->cv_pct / 100,
+						 .patience_s = o->patience_s };
 	return parse_repeats(o->repeats, &b->timing.least, &b->timing.most, err);
 }
 
-static int grid_clocks(const struct profile_opts *o, const struct hes_gpu_type *g, struct hes_grid *grid, struct hes_err *err)
+static int grid_clocks(const struct profile_opts *o, const struct hes_gpu_type *g,
+		       struct hes_grid *grid, struct hes_err *err)
 {
 	uint32_t wanted[HES_MAX_CLOCKS];
 	int n;
@@ -150,12 +158,14 @@ static int grid_clocks(const struct profile_opts *o, const struct hes_gpu_type *
 	n = hes_ranges_parse("--clocks", o->clocks, 1, 10000, wanted, HES_MAX_CLOCKS - 1, err);
 	if (n < 0)
 		return n;
-	/* The profile of a job is of the default clock, so that this one is always there; and it is the last. */
+	/* The profile of a job is of the default clock, so that this one is always there; and it is
+	 * the last. */
 	grid->n_clocks = 0;
 	for (int i = 0; i < n; i++) {
 		if (!hes_gpu_type_has_clock(g, wanted[i]))
-			return hes_fail(err, -ERANGE, "--clocks: %s does not run at %u MHz; it has %u to %u MHz", g->name, wanted[i],
-					g->clock_min_mhz, g->clock_max_mhz);
+			return hes_fail(err, -ERANGE,
+					"--clocks: %s does not run at %u MHz; it has %u to %u MHz",
+					g->name, wanted[i], g->clock_min_mhz, g->clock_max_mhz);
 		if (wanted[i] != g->clock_default_mhz)
 			grid->clocks_mhz[grid->n_clocks++] = wanted[i];
 	}
@@ -163,7 +173,8 @@ static int grid_clocks(const struct profile_opts *o, const struct hes_gpu_type *
 	return 0;
 }
 
-static int make_grid(const struct profile_opts *o, const struct hes_gpu_type *g, struct hes_grid *grid, struct hes_err *err)
+static int make_grid(const struct profile_opts *o, const struct hes_gpu_type *g,
+		     struct hes_grid *grid, struct hes_err *err)
 {
 	int n = hes_ranges_parse("--shares", o->shares, 1, 100, grid->shares, 100, err);
 
@@ -173,7 +184,8 @@ static int make_grid(const struct profile_opts *o, const struct hes_gpu_type *g,
 	return grid_clocks(o, g, grid, err);
 }
 
-static int make_sequences(struct gpus_profile *b, struct hes_sequences *t, size_t share_of_samples, struct hes_err *err)
+static int make_sequences(struct gpus_profile *b, struct hes_sequences *t, size_t share_of_samples,
+			  struct hes_err *err)
 {
 	struct hes_grid grid;
 	int rc = make_grid(b->o, t->type, &grid, err);
@@ -181,7 +193,8 @@ static int make_sequences(struct gpus_profile *b, struct hes_sequences *t, size_
 	if (rc)
 		return rc;
 	if (b->o->jobs)
-		return hes_sequences_draw(&grid, b->jobs.v, b->jobs.n, b->o->most, share_of_samples, b->o->seed, t, err);
+		return hes_sequences_draw(&grid, b->jobs.v, b->jobs.n, b->o->most, share_of_samples,
+					  b->o->seed, t, err);
 	for (size_t i = 0; i < b->jobs.own && !rc; i++)
 		rc = hes_sequences_grid(&grid, (uint32_t)i, b->jobs.sets, b->jobs.n_sets, t, err);
 	return rc;
@@ -232,17 +245,20 @@ static int get_ready(struct gpus_profile *b, int n_args, char **args, struct hes
 	if (!rc)
 		rc = find_types(b, err);
 	if (!rc)
-		rc = cli_store_open(b->o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &b->store, err);
+		rc = cli_store_open(b->o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &b->store,
+				    err);
 	if (!rc)
 		rc = hes_store_points(b->store, &all, &b->known, err);
 	if (!rc)
 		rc = profile_jobs_choose(b->o, n_args, args, &b->known, &b->jobs, err);
 	for (size_t k = 0; k < b->n_types && !rc; k++)
-		rc = make_sequences(b, &b->sequences[k], (b->o->samples + b->n_types - 1) / b->n_types, err);
+		rc = make_sequences(b, &b->sequences[k],
+				    (b->o->samples + b->n_types - 1) / b->n_types, err);
 	if (rc)
 		return rc;
 	hes_devices_driver(b->devices, driver);
-	snprintf(b->name, sizeof(b->name), "heshare profile %.150s, driver %s", b->o->jobs ? b->o->jobs : args[0], driver);
+	snprintf(b->name, sizeof(b->name), "heshare profile %.150s, driver %s",
+		 b->o->jobs ? b->o->jobs : args[0], driver);
 	b->end_s = b->o->minutes > 0 ? hes_monotonic_s() + 60 * b->o->minutes : INFINITY;
 	return 0;
 }
@@ -263,9 +279,11 @@ static void release(struct gpus_profile *b)
 /* The same measurement, imported earlier with fewer columns. */
 static bool same_measurement(const struct hes_sample *a, const struct hes_sample *b)
 {
-	return a->iteration_us == b->iteration_us && a->power_mw == b->power_mw && a->sm_pct == b->sm_pct &&
-	       a->clock_mhz == b->clock_mhz && a->task.batch_size == b->task.batch_size &&
-	       a->co_runners.power_mw == b->co_runners.power_mw && strcmp(a->task.workload, b->task.workload) == 0 &&
+	return a->iteration_us == b->iteration_us && a->power_mw == b->power_mw &&
+	       a->sm_pct == b->sm_pct && a->clock_mhz == b->clock_mhz &&
+	       a->task.batch_size == b->task.batch_size &&
+	       a->co_runners.power_mw == b->co_runners.power_mw &&
+	       strcmp(a->task.workload, b->task.workload) == 0 &&
 	       strcmp(a->task.gpu_type, b->task.gpu_type) == 0;
 }
 
@@ -299,7 +317,8 @@ static void leave_out_known(struct hes_samples *s, struct hes_samples *there)
 			else
 				high = mid;
 		}
-		for (; low < there->n && !known && by_measurement(&there->v[low], &s->v[i]) == 0; low++)
+		for (; low < there->n && !known && by_measurement(&there->v[low], &s->v[i]) == 0;
+		     low++)
 			known = same_measurement(&there->v[low], &s->v[i]);
 		if (!known)
 			s->v[n++] = s->v[i];
@@ -317,12 +336,17 @@ static int tell_store(struct gpus_profile *b, struct hes_delivered *done, struct
 	int rc = hes_store_points(b->store, &all, &points, err);
 
 	if (!rc)
-		rc = hes_points_derive(&points, &b->catalogue, b->timing.cv, &profiles, &samples, err);
+		rc = hes_points_derive(&points, &b->catalogue, b->timing.cv, &profiles, &samples,
+				       err);
 	if (!rc)
 		rc = hes_store_samples(b->store, &all, &there, err);
 	if (!rc) {
-		const struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = hes_wall_us(), .name = b->name,
-						.profiles = &profiles, .samples = &samples, .into = b->origin };
+		const struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
+						.at_us = hes_wall_us(),
+						.name = b->name,
+						.profiles = &profiles,
+						.samples = &samples,
+						.into = b->origin };
 
 		leave_out_known(&samples, &there);
 		rc = hes_store_add(b->store, &d, done, err);
@@ -334,18 +358,24 @@ static int tell_store(struct gpus_profile *b, struct hes_delivered *done, struct
 	return rc;
 }
 
-static int report(const struct gpus_profile *b, const struct hes_profiled_result *r, const struct hes_delivered *d)
+static int report(const struct gpus_profile *b, const struct hes_profiled_result *r,
+		  const struct hes_delivered *d)
 {
 	if (b->o->json)
-		return cli_print_json(json_pack("{s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I}", "measured", (json_int_t)r->measured,
-						"known", (json_int_t)r->known, "failed", (json_int_t)r->failed, "left",
-						(json_int_t)r->left, "unsteady", (json_int_t)r->unsteady, "stopped", r->stopped, "clocks_refused",
-						r->clocks_refused, "rows", (json_int_t)b->points_new, "profiles",
-						(json_int_t)d->profiles_new, "samples", (json_int_t)d->samples_new));
-	printf("points: %zu measured, %zu known before, %zu failed", r->measured, r->known, r->failed);
+		return cli_print_json(json_pack(
+			"{s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I}", "measured",
+			(json_int_t)r->measured, "known", (json_int_t)r->known, "failed",
+			(json_int_t)r->failed, "left", (json_int_t)r->left, "unsteady",
+			(json_int_t)r->unsteady, "stopped", r->stopped, "clocks_refused",
+			r->clocks_refused, "rows", (json_int_t)b->points_new, "profiles",
+			(json_int_t)d->profiles_new, "samples", (json_int_t)d->samples_new));
+	printf("points: %zu measured, %zu known before, %zu failed", r->measured, r->known,
+	       r->failed);
 	if (r->unsteady)
-		printf(", %zu of those measured are not steady and are not learnt from", r->unsteady);
-	printf("\nprofiles: %zu new, %zu known; samples: %zu new\n", d->profiles_new, d->profiles_known, d->samples_new);
+		printf(", %zu of those measured are not steady and are not learnt from",
+		       r->unsteady);
+	printf("\nprofiles: %zu new, %zu known; samples: %zu new\n", d->profiles_new,
+	       d->profiles_known, d->samples_new);
 	return 0;
 }
 
@@ -362,13 +392,25 @@ static void watch_signals(void)
 static struct hes_profiler profiler_of(struct gpus_profile *b)
 {
 	return (struct hes_profiler){
-		.devices = b->devices, .gpus = b->gpus, .n_gpus = b->n_gpus, .jobs = b->jobs.v, .n_jobs = b->jobs.n,
-		.sequences = b->sequences, .n_types = b->n_types, .known = &b->known, .timing = b->timing, .clocks = b->clocks,
-		.keep = keep, .report = report_progress, .stop = stop, .ctx = b,
+		.devices = b->devices,
+		.gpus = b->gpus,
+		.n_gpus = b->n_gpus,
+		.jobs = b->jobs.v,
+		.n_jobs = b->jobs.n,
+		.sequences = b->sequences,
+		.n_types = b->n_types,
+		.known = &b->known,
+		.timing = b->timing,
+		.clocks = b->clocks,
+		.keep = keep,
+		.report = report_progress,
+		.stop = stop,
+		.ctx = b,
 	};
 }
 
-static int measure(struct gpus_profile *b, const char *folder, struct hes_profiled_result *r, struct hes_err *err)
+static int measure(struct gpus_profile *b, const char *folder, struct hes_profiled_result *r,
+		   struct hes_err *err)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -381,7 +423,9 @@ static int measure(struct gpus_profile *b, const char *folder, struct hes_profil
 		return hes_fail(err, -errno, "/proc/self/exe: %s", strerror(errno));
 	self[n] = '\0';
 	if (!b->clocks && strcmp(b->o->clocks, "default"))
-		fputs("heshare profile: clocks cannot be locked here: only the default clock is measured\n", stderr);
+		fputs("heshare profile: clocks cannot be locked here: only the default clock is "
+		      "measured\n",
+		      stderr);
 	watch_signals();
 	return hes_profile_gpus(&p, r, err);
 }
@@ -409,9 +453,14 @@ static int dry_run(struct gpus_profile *b, struct hes_err *err)
 		rc = hes_profile_estimate(&p, k, &w, err);
 		if (rc)
 			break;
-		printf("%s: %zu point%s, for which jobs are started %zu time%s; %.0f min of one GPU at least",
-		       b->sequences[k].type->name, w.points, hes_s(w.points), w.starts, hes_s(w.starts), ((double)w.starts * b->timing.warm_up_s +
-			(double)w.points * (b->timing.settle_s + b->timing.least * b->timing.window_s)) / 60);
+		printf("%s: %zu point%s, for which jobs are started %zu time%s; %.0f min of one "
+		       "GPU at least",
+		       b->sequences[k].type->name, w.points, hes_s(w.points), w.starts,
+		       hes_s(w.starts),
+		       ((double)w.starts * b->timing.warm_up_s +
+			(double)w.points *
+				(b->timing.settle_s + b->timing.least * b->timing.window_s)) /
+			       60);
 		if (w.known)
 			printf("; known: %zu", w.known);
 		putchar('\n');
@@ -431,8 +480,11 @@ static int run(struct gpus_profile *b, struct hes_err *err)
 		return cli_fail("profile", err);
 	rc = report(b, &r, &d);
 	if (r.left)
-		fprintf(stderr, "heshare profile: %s, %zu point%s left; the same command goes on from here\n",
-			r.stopped ? "stopped early" : "GPUs were given up or have no MPS", r.left, hes_s(r.left));
+		fprintf(stderr,
+			"heshare profile: %s, %zu point%s left; the same command goes on from "
+			"here\n",
+			r.stopped ? "stopped early" : "GPUs were given up or have no MPS", r.left,
+			hes_s(r.left));
 	return rc ? rc : r.left || r.failed;
 }
 

@@ -1,8 +1,8 @@
 /*
  * profile_jobs.c - the jobs that `heshare profile` runs, with their commands and co-runners.
  *
- * A command is one line for the shell with workload and batch size filled in. The store keeps it, so --beside needs
- * only a name the next time.
+ * A command is one line for the shell with workload and batch size filled in. The store keeps it,
+ * so --beside needs only a name the next time.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -51,7 +51,8 @@ static bool append_quoted(char *out, size_t size, size_t *at, const char *arg)
 	bool fits = append(out, size, at, "'", 1);
 
 	for (; *arg && fits; arg++)
-		fits = *arg == '\'' ? append(out, size, at, "'\\''", 4) : append(out, size, at, arg, 1);
+		fits = *arg == '\'' ? append(out, size, at, "'\\''", 4)
+				    : append(out, size, at, arg, 1);
 	return fits && append(out, size, at, "'", 1);
 }
 
@@ -67,12 +68,16 @@ int profile_command_join(int n, char **args, char out[HES_POINT_COMMAND], struct
 		       (is_plain(args[i]) ? append(out, size, &at, args[i], strlen(args[i]))
 					  : append_quoted(out, size, &at, args[i]));
 	}
-	return fits ? 0 : hes_fail(err, -E2BIG, "the command has more than %zu bytes; put it into a script", size - 1);
+	return fits ? 0
+		    : hes_fail(err, -E2BIG,
+			       "the command has more than %zu bytes; put it into a script",
+			       size - 1);
 }
 
-/* {workload}, {batch} and {iterations}: more than are made before the job is ended, unless their number is known */
-static int fill_in(const char *command, const char *workload, uint32_t batch_size, uint64_t iterations, char out[HES_POINT_COMMAND],
-		   struct hes_err *err)
+/* {workload}, {batch} and {iterations}: more than are made before the job is ended, unless their
+ * number is known */
+static int fill_in(const char *command, const char *workload, uint32_t batch_size,
+		   uint64_t iterations, char out[HES_POINT_COMMAND], struct hes_err *err)
 {
 	char batch[16], many[24];
 	size_t at = 0;
@@ -95,16 +100,19 @@ static int fill_in(const char *command, const char *workload, uint32_t batch_siz
 			with = many;
 			skip = 12;
 		}
-		fits = append(out, HES_POINT_COMMAND, &at, with ? with : c, with ? strlen(with) : 1);
+		fits = append(out, HES_POINT_COMMAND, &at, with ? with : c,
+			      with ? strlen(with) : 1);
 		c += skip;
 	}
 	if (!fits)
-		return hes_fail(err, -E2BIG, "%s: the command has more than %d bytes; put it into a script", workload,
-				HES_POINT_COMMAND - 1);
+		return hes_fail(err, -E2BIG,
+				"%s: the command has more than %d bytes; put it into a script",
+				workload, HES_POINT_COMMAND - 1);
 	return hes_check_name("the command", out, HES_POINT_COMMAND - 1, err);
 }
 
-static const struct hes_profiled *find_job(const struct profile_jobs *j, const char *workload, uint32_t batch_size)
+static const struct hes_profiled *find_job(const struct profile_jobs *j, const char *workload,
+					   uint32_t batch_size)
 {
 	for (size_t i = 0; i < j->n; i++)
 		if (j->v[i].batch_size == batch_size && strcmp(j->v[i].workload, workload) == 0)
@@ -112,14 +120,19 @@ static const struct hes_profiled *find_job(const struct profile_jobs *j, const c
 	return NULL;
 }
 
-static int add_job(struct profile_jobs *j, const char *workload, uint32_t batch_size, const char *command,
-		   uint64_t iterations, uint32_t memory_mib, struct hes_err *err)
+static int add_job(struct profile_jobs *j, const char *workload, uint32_t batch_size,
+		   const char *command, uint64_t iterations, uint32_t memory_mib,
+		   struct hes_err *err)
 {
-	struct hes_profiled p = { .batch_size = batch_size, .iterations = iterations, .memory_mib = memory_mib }, *v;
+	struct hes_profiled p = { .batch_size = batch_size,
+				  .iterations = iterations,
+				  .memory_mib = memory_mib },
+			    *v;
 	int rc = hes_check_name("the workload's name", workload, HES_NAME_MAX - 1, err);
 
 	if (!rc && strpbrk(workload, ",+="))
-		rc = hes_fail(err, -EINVAL, "the workload's name: \"%s\" has a comma, + or =", workload);
+		rc = hes_fail(err, -EINVAL,
+			      "the workload's name: \"%s\" has a comma, + or =", workload);
 	if (!rc)
 		rc = fill_in(command, workload, batch_size, iterations, p.command, err);
 	if (!rc && j->n == HES_PROFILER_JOBS)
@@ -136,7 +149,8 @@ static int add_job(struct profile_jobs *j, const char *workload, uint32_t batch_
 }
 
 /* Every workload and batch size of a file of jobs, once; its memory is what the largest needs. */
-static int add_all(const struct profile_opts *o, const char *template, struct profile_jobs *j, struct hes_err *err)
+static int add_all(const struct profile_opts *o, const char *template, struct profile_jobs *j,
+		   struct hes_err *err)
 {
 	struct hes_jobs jobs;
 	int rc = hes_jobs_load(o->jobs, &jobs, err);
@@ -146,37 +160,48 @@ static int add_all(const struct profile_opts *o, const char *template, struct pr
 	for (size_t i = 0; i < jobs.n && !rc; i++) {
 		const struct hes_job *from = &jobs.v[i];
 		const char *command = *template ? template : from->command;
-		/* A job's own command makes its own number of iterations, of which it may say nothing. */
+		/* A job's own command makes its own number of iterations, of which it may say
+		 * nothing. */
 		uint64_t iterations = *template ? o->iterations : 0;
 
 		if (find_job(j, from->workload, from->batch_size))
 			continue;
 		if (!command)
-			rc = hes_fail(err, -EINVAL, "%s: %s has no command; give one for all after --, with {workload} and {batch} in it",
+			rc = hes_fail(err, -EINVAL,
+				      "%s: %s has no command; give one for all after --, with "
+				      "{workload} and {batch} in it",
 				      o->jobs, from->id);
 		else
-			rc = add_job(j, from->workload, from->batch_size, command, iterations, from->memory_mib, err);
-		if (!rc && *template && j->n > 1 && strcmp(j->v[0].command, j->v[j->n - 1].command) == 0)
-			rc = hes_fail(err, -EINVAL, "%s/%u and %s/%u would run the same command; put {workload} and {batch} into it",
-				      j->v[0].workload, j->v[0].batch_size, from->workload, from->batch_size);
+			rc = add_job(j, from->workload, from->batch_size, command, iterations,
+				     from->memory_mib, err);
+		if (!rc && *template && j->n > 1 &&
+		    strcmp(j->v[0].command, j->v[j->n - 1].command) == 0)
+			rc = hes_fail(err, -EINVAL,
+				      "%s/%u and %s/%u would run the same command; put {workload} "
+				      "and {batch} into it",
+				      j->v[0].workload, j->v[0].batch_size, from->workload,
+				      from->batch_size);
 	}
 	hes_jobs_free(&jobs);
 	return rc;
 }
 
 /* The command by which the store knows a job. */
-static const char *known_command(const struct hes_points *known, const char *workload, uint32_t batch_size)
+static const char *known_command(const struct hes_points *known, const char *workload,
+				 uint32_t batch_size)
 {
 	const char *command = NULL;
 
 	for (size_t i = 0; i < known->n; i++)
-		if (known->v[i].batch_size == batch_size && strcmp(known->v[i].workload, workload) == 0)
+		if (known->v[i].batch_size == batch_size &&
+		    strcmp(known->v[i].workload, workload) == 0)
 			command = known->v[i].command;
 	return command;
 }
 
 /* "NAME[/BATCH][=COMMAND]" @return its index; -errno */
-static long co_runner_job(char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
+static long co_runner_job(char *text, const struct hes_points *known, struct profile_jobs *j,
+			  struct hes_err *err)
 {
 	char *command = strchr(text, '='), *slash;
 	const struct hes_profiled *there;
@@ -189,7 +214,8 @@ static long co_runner_job(char *text, const struct hes_points *known, struct pro
 	slash = strrchr(text, '/');
 	if (slash) {
 		*slash = '\0';
-		rc = hes_parse_u32("--beside: batch size", slash + 1, 1, HES_MAX_BATCH_SIZE, &batch_size, err);
+		rc = hes_parse_u32("--beside: batch size", slash + 1, 1, HES_MAX_BATCH_SIZE,
+				   &batch_size, err);
 	}
 	if (rc)
 		return rc;
@@ -198,13 +224,17 @@ static long co_runner_job(char *text, const struct hes_points *known, struct pro
 		return there - j->v;
 	runs = command ? command : known_command(known, text, batch_size);
 	if (!runs)
-		return hes_fail(err, -ENOENT, "--beside: no command is known of %s at batch size %u: profile it first, or say "
-				"--beside %s/%u=COMMAND", text, batch_size, text, batch_size);
+		return hes_fail(err, -ENOENT,
+				"--beside: no command is known of %s at batch size %u: profile it "
+				"first, or say "
+				"--beside %s/%u=COMMAND",
+				text, batch_size, text, batch_size);
 	rc = add_job(j, text, batch_size, runs, 0, 0, err);
 	return rc ? rc : (long)j->n - 1;
 }
 
-static int add_set(char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
+static int add_set(char *text, const struct hes_points *known, struct profile_jobs *j,
+		   struct hes_err *err)
 {
 	struct hes_co_runners *set = &j->sets[j->n_sets];
 	bool own_command = strchr(text, '=');
@@ -216,7 +246,8 @@ static int add_set(char *text, const struct hes_points *known, struct profile_jo
 		long job;
 
 		if (set->n == HES_MAX_SHARING - 1)
-			return hes_fail(err, -E2BIG, "--beside: more than %d at a time", HES_MAX_SHARING - 1);
+			return hes_fail(err, -E2BIG, "--beside: more than %d at a time",
+					HES_MAX_SHARING - 1);
 		job = co_runner_job(part, known, j, err);
 		if (job < 0)
 			return (int)job;
@@ -228,7 +259,8 @@ static int add_set(char *text, const struct hes_points *known, struct profile_jo
 	return 0;
 }
 
-static int add_co_runners(const char *text, const struct hes_points *known, struct profile_jobs *j, struct hes_err *err)
+static int add_co_runners(const char *text, const struct hes_points *known, struct profile_jobs *j,
+			  struct hes_err *err)
 {
 	char *copy = strdup(text), *at = copy, *part;
 	int rc = 0;
@@ -237,7 +269,8 @@ static int add_co_runners(const char *text, const struct hes_points *known, stru
 	if (!copy || !j->sets)
 		rc = no_memory(err);
 	while (!rc && at && *at) {
-		bool own_command = strchr(at, '=') && (!strchr(at, ',') || strchr(at, '=') < strchr(at, ','));
+		bool own_command =
+			strchr(at, '=') && (!strchr(at, ',') || strchr(at, '=') < strchr(at, ','));
 
 		if (j->n_sets == MAX_SETS)
 			rc = hes_fail(err, -E2BIG, "--beside: more than %d", MAX_SETS);
@@ -251,11 +284,13 @@ static int add_co_runners(const char *text, const struct hes_points *known, stru
 	return rc;
 }
 
-static int add_own(const struct profile_opts *o, const char *name, const char *template, struct profile_jobs *j,
-		   struct hes_err *err)
+static int add_own(const struct profile_opts *o, const char *name, const char *template,
+		   struct profile_jobs *j, struct hes_err *err)
 {
 	uint32_t batches[MAX_BATCHES];
-	int n = hes_ranges_parse("--batch", o->batch, 1, HES_MAX_BATCH_SIZE, batches, MAX_BATCHES, err), rc = n < 0 ? n : 0;
+	int n = hes_ranges_parse("--batch", o->batch, 1, HES_MAX_BATCH_SIZE, batches, MAX_BATCHES,
+				 err),
+	    rc = n < 0 ? n : 0;
 
 	for (int i = 0; i < n && !rc; i++)
 		rc = add_job(j, name, batches[i], template, o->iterations, 0, err);
@@ -263,21 +298,27 @@ static int add_own(const struct profile_opts *o, const char *name, const char *t
 }
 
 /* A name stands for one command: points of two under one name would be taken for one another. */
-static int check_commands(const struct profile_jobs *j, const struct hes_points *known, struct hes_err *err)
+static int check_commands(const struct profile_jobs *j, const struct hes_points *known,
+			  struct hes_err *err)
 {
 	for (size_t i = 0; i < j->n; i++) {
 		const char *command = known_command(known, j->v[i].workload, j->v[i].batch_size);
 
 		if (command && strcmp(command, j->v[i].command))
-			return hes_fail(err, -EEXIST, "%s at batch size %u is in the store already, as \"%.120s\"; this is \"%.120s\": "
-					"give it another name, or forget the old one (heshare profiles forget)", j->v[i].workload,
-					j->v[i].batch_size, command, j->v[i].command);
+			return hes_fail(err, -EEXIST,
+					"%s at batch size %u is in the store already, as "
+					"\"%.120s\"; this is \"%.120s\": "
+					"give it another name, or forget the old one (heshare "
+					"profiles forget)",
+					j->v[i].workload, j->v[i].batch_size, command,
+					j->v[i].command);
 	}
 	return 0;
 }
 
-int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args, const struct hes_points *known,
-			struct profile_jobs *out, struct hes_err *err)
+int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args,
+			const struct hes_points *known, struct profile_jobs *out,
+			struct hes_err *err)
 {
 	struct profile_jobs j = { 0 };
 	char template[HES_POINT_COMMAND] = "";
@@ -286,7 +327,8 @@ int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args, c
 	if (n_args > skip)
 		rc = profile_command_join(n_args - skip, args + skip, template, err);
 	if (!rc)
-		rc = o->jobs ? add_all(o, template, &j, err) : add_own(o, args[0], template, &j, err);
+		rc = o->jobs ? add_all(o, template, &j, err)
+			     : add_own(o, args[0], template, &j, err);
 	j.own = j.n;
 	if (!rc && o->co_runners)
 		rc = add_co_runners(o->co_runners, known, &j, err);

@@ -15,17 +15,21 @@
 
 #define AT(member) .offset = offsetof(struct profiles_opts, member)
 
+/* clang-format off */
 static const struct opt profiles_opts[] = {
 	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
 	  .help = "the store; without it " CLI_STORE_PLACE },
-	{ .name = "as", .kind = OPT_CHOICE, AT(as), .arg = "SOURCE", .def = "imported", .choices = hes_source_names,
+	{ .name = "as", .kind = OPT_CHOICE, AT(as), .arg = "SOURCE", .def = "imported",
+	  .choices = hes_source_names,
 	  .help = "import: origin of the rows" },
 	{ .name = "when", .kind = OPT_TEXT, AT(when), .arg = "DATE",
 	  .help = "import: date of the measurement in UTC, such as 2026-11-21; without it, now" },
 	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
-	  .help = "import: predict each new sample first and store the forecast; drift: judge this predictor" },
+	  .help = "import: predict each new sample first and store the forecast; drift: judge this "
+		  "predictor" },
 	CLI_CATALOGUE_OPT(offsetof(struct profiles_opts, catalogue)),
-	{ .name = "last", .kind = OPT_U64, AT(last), .arg = "N", .def = "200", .min = 1, .max = 1000000,
+	{ .name = "last", .kind = OPT_U64, AT(last), .arg = "N", .def = "200", .min = 1,
+	  .max = 1000000,
 	  .help = "drift: number of recent predictions of each GPU type" },
 	{ .name = "with-modelled", .kind = OPT_FLAG, AT(with_modelled),
 	  .help = "show, export, drift: include modelled rows" },
@@ -34,6 +38,7 @@ static const struct opt profiles_opts[] = {
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ 0 }
 };
+/* clang-format on */
 
 int profiles_open(const struct profiles_opts *o, enum hes_store_mode mode, struct hes_store **out,
 		  struct hes_err *err)
@@ -71,10 +76,12 @@ static int profiles_export(const struct profiles_opts *o, int n, char **operands
 	if (!rc && points.n)
 		rc = profiles_save_points(operands[0], o->catalogue, &points, &err);
 	if (!rc && o->json)
-		rc = cli_print_json(json_pack("{s:s, s:I, s:I, s:I}", "folder", operands[0], "profiles", (json_int_t)p.n,
-					      "samples", (json_int_t)s.n, "points", (json_int_t)points.n));
+		rc = cli_print_json(json_pack("{s:s, s:I, s:I, s:I}", "folder", operands[0],
+					      "profiles", (json_int_t)p.n, "samples",
+					      (json_int_t)s.n, "points", (json_int_t)points.n));
 	else if (!rc)
-		printf("%s: %zu profile%s, %zu sample%s", operands[0], p.n, hes_s(p.n), s.n, hes_s(s.n));
+		printf("%s: %zu profile%s, %zu sample%s", operands[0], p.n, hes_s(p.n), s.n,
+		       hes_s(s.n));
 	if (!rc && !o->json && points.n)
 		printf(", %zu row%s of points", points.n, hes_s(points.n));
 	if (!rc && !o->json)
@@ -105,7 +112,8 @@ static int profiles_forget(const struct profiles_opts *o, int n, char **operands
 	return rc ? cli_fail("profiles", &err) : 0;
 }
 
-static const char *const action_names[] = { "list", "show", "import", "export", "forget", "drift", NULL };
+static const char *const action_names[] = { "list",   "show",  "import", "export",
+					    "forget", "drift", NULL };
 
 static const struct profiles_action actions[] = {
 	{ "list", "", 0, 0, profiles_list },
@@ -139,7 +147,8 @@ static int run_profiles(const void *opts, int n_args, char **args)
 			continue;
 		if (n_args - 1 >= a->min && n_args - 1 <= a->max)
 			return a->run(opts, n_args - 1, args + 1);
-		fprintf(stderr, "heshare profiles: usage: heshare profiles %s%s\n", a->name, a->operands);
+		fprintf(stderr, "heshare profiles: usage: heshare profiles %s%s\n", a->name,
+			a->operands);
 		return 2;
 	}
 	return no_such_action(args[0]);
@@ -152,20 +161,25 @@ const struct command cmd_profiles = {
 	.max_args = 1001,
 	.words = action_names,
 	.summary = "manage the store of profiles and samples",
-	.text = "list: prints the workloads and GPU types of the store with the number of profiled batch sizes, of\n"
-		"samples and their age; then the deliveries, the imports and measurements that added rows.\n"
+	.text = "list: prints the workloads and GPU types of the store with the number of profiled "
+		"batch sizes, of\n"
+		"samples and their age; then the deliveries, the imports and measurements that "
+		"added rows.\n"
 		"\n"
 		"show WORKLOAD: prints the rows of a workload.\n"
 		"\n"
-		"import FILE...: adds profiles.csv, samples.csv or a folder with both, each file completely or not\n"
+		"import FILE...: adds profiles.csv, samples.csv or a folder with both, each file "
+		"completely or not\n"
 		"at all. Rows that are in the store are skipped.\n"
 		"\n"
-		"export DIR: writes profiles.csv and samples.csv, and points.csv with a row for each job of a\n"
+		"export DIR: writes profiles.csv and samples.csv, and points.csv with a row for "
+		"each job of a\n"
 		"measured point.\n"
 		"\n"
 		"forget NUMBER: removes the rows of a delivery, by its number in list.\n"
 		"\n"
-		"drift: compares the errors of a predictor on samples that came later with those at validation,\n"
+		"drift: compares the errors of a predictor on samples that came later with those "
+		"at validation,\n"
 		"and says whether to train again.\n"
 		"\n"
 		"Modelled rows count only with --with-modelled. See docs/store.md.",

@@ -1,6 +1,6 @@
 /*
- * drift_report.c - `heshare profiles drift`: compare the errors of a predictor on samples after its training with
- * those at validation, for each GPU type, for time and for power.
+ * drift_report.c - `heshare profiles drift`: compare the errors of a predictor on samples after its
+ * training with those at validation, for each GPU type, for time and for power.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -14,13 +14,14 @@
 #include "cli/profiles/profiles.h"
 
 static const char all[] = "all";
-static const char *const verdicts[] = { "too few rows", "no", "retrain" }; /* enum hes_drift_verdict */
+static const char *const verdicts[] = { "too few rows", "no",
+					"retrain" }; /* enum hes_drift_verdict */
 static const char *const verdict_names[] = { "unknown", "none", "due" };
 
 /* Errors of one output on one type, or on all; room for every miss on both sides. */
 struct sides {
 	double *validation, *recent;
-	size_t  n_validation, n_recent;
+	size_t n_validation, n_recent;
 };
 
 static void fill(const struct hes_store_miss *v, size_t n, const char *type, bool time, size_t last,
@@ -39,14 +40,16 @@ static void fill(const struct hes_store_miss *v, size_t n, const char *type, boo
 	}
 }
 
-static int add_group(struct drift_report *r, const struct hes_store_miss *v, size_t n, const char *type, bool time,
-		     size_t last, struct sides *sides, struct hes_err *err)
+static int add_group(struct drift_report *r, const struct hes_store_miss *v, size_t n,
+		     const char *type, bool time, size_t last, struct sides *sides,
+		     struct hes_err *err)
 {
 	struct drift_group *g = &r->groups[r->n_groups];
 	int rc;
 
 	fill(v, n, type, time, last, sides);
-	rc = hes_drift_judge(sides->validation, sides->n_validation, sides->recent, sides->n_recent, &g->drift, err);
+	rc = hes_drift_judge(sides->validation, sides->n_validation, sides->recent, sides->n_recent,
+			     &g->drift, err);
 	if (rc)
 		return rc;
 	snprintf(g->gpu_type, sizeof(g->gpu_type), "%s", type);
@@ -56,8 +59,8 @@ static int add_group(struct drift_report *r, const struct hes_store_miss *v, siz
 	return 0;
 }
 
-static int add_type(struct drift_report *r, const struct hes_store_miss *v, size_t n, const char *type, size_t last,
-		    struct sides *sides, struct hes_err *err)
+static int add_type(struct drift_report *r, const struct hes_store_miss *v, size_t n,
+		    const char *type, size_t last, struct sides *sides, struct hes_err *err)
 {
 	int rc = add_group(r, v, n, type, true, last, sides, err);
 
@@ -78,7 +81,8 @@ static int add_groups(struct drift_report *r, const struct hes_store_miss *v, si
 	return rc ? rc : add_type(r, v, n, all, last, sides, err);
 }
 
-static int judge(struct drift_report *r, const struct hes_store_miss *v, size_t n, size_t last, struct hes_err *err)
+static int judge(struct drift_report *r, const struct hes_store_miss *v, size_t n, size_t last,
+		 struct hes_err *err)
 {
 	struct sides sides = { calloc(n, sizeof(double)), calloc(n, sizeof(double)), 0, 0 };
 	const char **types = calloc(n, sizeof(*types));
@@ -96,8 +100,8 @@ static int judge(struct drift_report *r, const struct hes_store_miss *v, size_t 
 }
 
 /* The given one, or the one that predicted last. */
-static int choose(struct hes_store *s, const struct profiles_opts *o, struct hes_store_forecaster *out,
-		  struct hes_err *err)
+static int choose(struct hes_store *s, const struct profiles_opts *o,
+		  struct hes_store_forecaster *out, struct hes_err *err)
 {
 	struct hes_store_forecaster *v = NULL;
 	struct hes_store_predictor wanted = { 0 };
@@ -114,8 +118,10 @@ static int choose(struct hes_store *s, const struct profiles_opts *o, struct hes
 	if (!rc && i < n)
 		*out = v[i];
 	else if (!rc)
-		rc = hes_fail(err, -ENOENT, "the store has nothing that %s predicted; import samples with --predictor",
-			      p ? o->predictor : "a predictor");
+		rc = hes_fail(
+			err, -ENOENT,
+			"the store has nothing that %s predicted; import samples with --predictor",
+			p ? o->predictor : "a predictor");
 	free(v);
 	hes_predictor_free(p);
 	return rc;
@@ -156,7 +162,8 @@ static void print_due(FILE *f, const struct drift_group *g, bool further)
 {
 	fprintf(f, "%s %s on ", further ? ";" : "", g->output);
 	hes_visible_put(f, 0, g->gpu_type);
-	fprintf(f, " is off %.1f %%, %.1f %% at validation", 100 * g->drift.recent, 100 * g->drift.validation);
+	fprintf(f, " is off %.1f %%, %.1f %% at validation", 100 * g->drift.recent,
+		100 * g->drift.validation);
 }
 
 void drift_report_print_due(const struct drift_report *r, FILE *f)
@@ -202,9 +209,11 @@ static int print_text(const struct drift_report *r, uint64_t last)
 	cli_format_when(r->of.at_us, when);
 	printf("predictor %08x (", r->of.crc);
 	hes_visible_put(stdout, 0, r->of.name);
-	printf(", %s), fitted on %u samples; the last %ju predictions of a type\n\n", when, r->of.rows, (uintmax_t)last);
-	printf("%-22s %17s %17s\n%-15s %6s %7s %9s %7s %9s %7s %8s  %s\n", "mean relative error", "at validation", "recent",
-	       "GPU type", "output", "rows", "%", "rows", "%", "times", "chance", "drift");
+	printf(", %s), fitted on %u samples; the last %ju predictions of a type\n\n", when,
+	       r->of.rows, (uintmax_t)last);
+	printf("%-22s %17s %17s\n%-15s %6s %7s %9s %7s %9s %7s %8s  %s\n", "mean relative error",
+	       "at validation", "recent", "GPU type", "output", "rows", "%", "rows", "%", "times",
+	       "chance", "drift");
 	for (size_t i = 0; i < r->n_groups; i++)
 		print_group(&r->groups[i]);
 	drift_report_print_due(r, stdout);
@@ -222,10 +231,12 @@ static json_t *group_json(const struct drift_group *g)
 	const struct hes_drift *d = &g->drift;
 	bool known = d->verdict != HES_DRIFT_UNKNOWN;
 
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "gpu_type", g->gpu_type, "output", g->output, "validation",
-			 side_json(d->n_validation, d->validation), "recent", side_json(d->n_recent, d->recent), "ratio",
-			 known ? json_real(ratio(d)) : json_null(), "chance", known ? json_real(d->chance) : json_null(),
-			 "drift", verdict_names[d->verdict]);
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "gpu_type", g->gpu_type, "output",
+			 g->output, "validation", side_json(d->n_validation, d->validation),
+			 "recent", side_json(d->n_recent, d->recent), "ratio",
+			 known ? json_real(ratio(d)) : json_null(), "chance",
+			 known ? json_real(d->chance) : json_null(), "drift",
+			 verdict_names[d->verdict]);
 }
 
 static int print_json(const struct drift_report *r, uint64_t last)
@@ -236,10 +247,11 @@ static int print_json(const struct drift_report *r, uint64_t last)
 	snprintf(crc, sizeof(crc), "%08x", r->of.crc);
 	for (size_t i = 0; i < r->n_groups; i++)
 		json_array_append_new(groups, group_json(&r->groups[i]));
-	return cli_print_json(json_pack("{s:{s:s, s:s, s:I}, s:I, s:f, s:f, s:o, s:b}", "predictor", "crc", crc, "name",
-					r->of.name, "rows", (json_int_t)r->of.rows, "last", (json_int_t)last, "due_ratio",
-					HES_DRIFT_RATIO, "due_chance", HES_DRIFT_CHANCE, "groups", groups, "retrain",
-					r->n_due > 0));
+	return cli_print_json(
+		json_pack("{s:{s:s, s:s, s:I}, s:I, s:f, s:f, s:o, s:b}", "predictor", "crc", crc,
+			  "name", r->of.name, "rows", (json_int_t)r->of.rows, "last",
+			  (json_int_t)last, "due_ratio", HES_DRIFT_RATIO, "due_chance",
+			  HES_DRIFT_CHANCE, "groups", groups, "retrain", r->n_due > 0));
 }
 
 int profiles_drift(const struct profiles_opts *o, int n, char **operands)

@@ -1,9 +1,9 @@
 /*
- * import.c - `heshare profiles import`: add files to the store, each in one transaction, reported when it is on the
- * disk.
+ * import.c - `heshare profiles import`: add files to the store, each in one transaction, reported
+ * when it is on the disk.
  *
- * With a predictor, its forecast of each new sample is stored in the same transaction, before anything can learn
- * from it.
+ * With a predictor, its forecast of each new sample is stored in the same transaction, before
+ * anything can learn from it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,23 +18,25 @@
 
 struct import {
 	const struct profiles_opts *o;
-	enum hes_source             source;
-	int64_t                     at_us;
-	struct hes_catalogue        catalogue;
-	struct hes_predictor       *predictor; /* NULL: none */
-	struct hes_store_predictor  about;
-	struct hes_store           *store;
-	json_t                     *reported;
+	enum hes_source source;
+	int64_t at_us;
+	struct hes_catalogue catalogue;
+	struct hes_predictor *predictor; /* NULL: none */
+	struct hes_store_predictor about;
+	struct hes_store *store;
+	json_t *reported;
 };
 
 /* Rows of a type that nobody knows could never be trained on. */
-static int check_types(const struct import *im, const char *path, const struct cli_rows *r, struct hes_err *err)
+static int check_types(const struct import *im, const char *path, const struct cli_rows *r,
+		       struct hes_err *err)
 {
 	const char *last = "";
 
 	for (size_t i = 0; i < r->profiles.n + r->samples.n; i++) {
-		const char *type = i < r->profiles.n ? r->profiles.v[i].gpu_type
-						     : r->samples.v[i - r->profiles.n].task.gpu_type;
+		const char *type = i < r->profiles.n
+					   ? r->profiles.v[i].gpu_type
+					   : r->samples.v[i - r->profiles.n].task.gpu_type;
 
 		if (strcmp(type, last) == 0)
 			continue;
@@ -50,15 +52,19 @@ static int check_types(const struct import *im, const char *path, const struct c
 static void tell(struct import *im, const char *path, const struct hes_delivered *d)
 {
 	if (im->o->json) {
-		json_array_append_new(im->reported, json_pack(
-			"{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I}", "from", path, "number", (json_int_t)d->origin,
-			"profiles", "new", (json_int_t)d->profiles_new, "known", (json_int_t)d->profiles_known,
-			"samples", "new", (json_int_t)d->samples_new, "known", (json_int_t)d->samples_known,
-			"named", (json_int_t)d->samples_named, "predicted", (json_int_t)d->forecasts));
+		json_array_append_new(im->reported,
+				      json_pack("{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I, s:I}",
+						"from", path, "number", (json_int_t)d->origin,
+						"profiles", "new", (json_int_t)d->profiles_new,
+						"known", (json_int_t)d->profiles_known, "samples",
+						"new", (json_int_t)d->samples_new, "known",
+						(json_int_t)d->samples_known, "named",
+						(json_int_t)d->samples_named, "predicted",
+						(json_int_t)d->forecasts));
 		return;
 	}
-	printf("%s: profiles: %zu new, %zu known; samples: %zu new, %zu known", path, d->profiles_new,
-	       d->profiles_known, d->samples_new, d->samples_known);
+	printf("%s: profiles: %zu new, %zu known; samples: %zu new, %zu known", path,
+	       d->profiles_new, d->profiles_known, d->samples_new, d->samples_known);
 	if (d->samples_named)
 		printf(", %zu of them got the names of their co-runners", d->samples_named);
 	if (im->predictor)
@@ -68,10 +74,12 @@ static void tell(struct import *im, const char *path, const struct hes_delivered
 }
 
 /* Profiles of co-runners: from the same folder, else from the store. */
-static int load_known(struct import *im, const struct hes_profiles *along, struct hes_profiles *out, struct hes_err *err)
+static int load_known(struct import *im, const struct hes_profiles *along, struct hes_profiles *out,
+		      struct hes_err *err)
 {
 	struct hes_profiles stored;
-	int rc = hes_store_profiles(im->store, &(struct hes_store_query){ .with_modelled = true }, &stored, err);
+	int rc = hes_store_profiles(im->store, &(struct hes_store_query){ .with_modelled = true },
+				    &stored, err);
 
 	if (rc)
 		return rc;
@@ -83,7 +91,11 @@ static int load_known(struct import *im, const struct hes_profiles *along, struc
 static int import_one(struct import *im, const char *path, struct hes_err *err)
 {
 	struct cli_rows r = { 0 };
-	struct hes_delivery d = { .source = im->source, .at_us = im->at_us, .name = path, .profiles = &r.profiles, .samples = &r.samples };
+	struct hes_delivery d = { .source = im->source,
+				  .at_us = im->at_us,
+				  .name = path,
+				  .profiles = &r.profiles,
+				  .samples = &r.samples };
 	struct hes_profiles known = { 0 };
 	struct hes_forecast *said = NULL;
 	struct hes_delivered done;

@@ -15,10 +15,10 @@
 
 struct listing {
 	struct hes_store_holding *holdings;
-	struct hes_store_origin  *origins;
-	size_t                    n_holdings, n_origins;
-	bool                      has_drift;
-	struct drift_report       drift;
+	struct hes_store_origin *origins;
+	size_t n_holdings, n_origins;
+	bool has_drift;
+	struct drift_report drift;
 };
 
 static int load_listing(const struct profiles_opts *o, struct listing *l, struct hes_err *err)
@@ -43,8 +43,8 @@ static void print_holdings(const struct listing *l)
 {
 	uint64_t profiles = 0, profiles_modelled = 0, samples = 0, samples_modelled = 0;
 
-	printf("%-22s %-16s %11s %8s %9s %8s %9s  %s\n", "workload", "GPU type", "batch sizes", "profiles", "modelled",
-	       "samples", "modelled", "newest, UTC");
+	printf("%-22s %-16s %11s %8s %9s %8s %9s  %s\n", "workload", "GPU type", "batch sizes",
+	       "profiles", "modelled", "samples", "modelled", "newest, UTC");
 	for (size_t i = 0; i < l->n_holdings; i++) {
 		const struct hes_store_holding *h = &l->holdings[i];
 		char batches[32] = "-", when[20];
@@ -55,27 +55,30 @@ static void print_holdings(const struct listing *l)
 		hes_visible_put(stdout, 22, h->workload);
 		putchar(' ');
 		hes_visible_put(stdout, 16, h->gpu_type);
-		printf(" %11s %8u %9u %8u %9u  %s\n", batches, h->profiles, h->profiles_modelled, h->samples, h->samples_modelled, when);
+		printf(" %11s %8u %9u %8u %9u  %s\n", batches, h->profiles, h->profiles_modelled,
+		       h->samples, h->samples_modelled, when);
 		profiles += h->profiles;
 		profiles_modelled += h->profiles_modelled;
 		samples += h->samples;
 		samples_modelled += h->samples_modelled;
 	}
-	printf("%" PRIu64 " profile%s, %" PRIu64 " modelled; %" PRIu64 " sample%s, %" PRIu64 " modelled\n",
-	       profiles, hes_s(profiles), profiles_modelled, samples, hes_s(samples), samples_modelled);
+	printf("%" PRIu64 " profile%s, %" PRIu64 " modelled; %" PRIu64 " sample%s, %" PRIu64
+	       " modelled\n",
+	       profiles, hes_s(profiles), profiles_modelled, samples, hes_s(samples),
+	       samples_modelled);
 }
 
 static void print_origins(const struct listing *l)
 {
-	printf("\n%6s  %-16s  %-8s  %10s  %8s  %8s  %s\n", "number", "when, UTC", "source", "point rows", "profiles", "samples",
-	       "from");
+	printf("\n%6s  %-16s  %-8s  %10s  %8s  %8s  %s\n", "number", "when, UTC", "source",
+	       "point rows", "profiles", "samples", "from");
 	for (size_t i = 0; i < l->n_origins; i++) {
 		const struct hes_store_origin *o = &l->origins[i];
 		char when[20];
 
 		cli_format_when(o->at_us, when);
-		printf("%6" PRId64 "  %-16s  %-8s  %10u  %8u  %8u  ", o->id, when, hes_source_names[o->source], o->points,
-		       o->profiles, o->samples);
+		printf("%6" PRId64 "  %-16s  %-8s  %10u  %8u  %8u  ", o->id, when,
+		       hes_source_names[o->source], o->points, o->profiles, o->samples);
 		hes_visible_put(stdout, 0, o->name);
 		putchar('\n');
 	}
@@ -88,11 +91,14 @@ static json_t *holdings_json(const struct listing *l)
 	for (size_t i = 0; i < l->n_holdings; i++) {
 		const struct hes_store_holding *h = &l->holdings[i];
 
-		json_array_append_new(list, json_pack(
-			"{s:s, s:s, s:{s:i, s:i, s:i, s:i}, s:i, s:i, s:I}", "workload", h->workload, "gpu_type", h->gpu_type,
-			"batch_sizes", "profiled", (int)h->profiles, "modelled", (int)h->profiles_modelled, "min",
-			(int)h->batch_min, "max", (int)h->batch_max, "samples", (int)h->samples, "modelled",
-			(int)h->samples_modelled, "newest_us", (json_int_t)h->newest_us));
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:s, s:{s:i, s:i, s:i, s:i}, s:i, s:i, s:I}", "workload",
+				  h->workload, "gpu_type", h->gpu_type, "batch_sizes", "profiled",
+				  (int)h->profiles, "modelled", (int)h->profiles_modelled, "min",
+				  (int)h->batch_min, "max", (int)h->batch_max, "samples",
+				  (int)h->samples, "modelled", (int)h->samples_modelled,
+				  "newest_us", (json_int_t)h->newest_us));
 	}
 	return list;
 }
@@ -104,10 +110,12 @@ static json_t *origins_json(const struct listing *l)
 	for (size_t i = 0; i < l->n_origins; i++) {
 		const struct hes_store_origin *o = &l->origins[i];
 
-		json_array_append_new(list, json_pack("{s:I, s:I, s:s, s:s, s:i, s:i, s:i}", "number", (json_int_t)o->id,
-						      "at_us", (json_int_t)o->at_us, "source", hes_source_names[o->source],
-						      "from", o->name, "points", (int)o->points, "profiles",
-						      (int)o->profiles, "samples", (int)o->samples));
+		json_array_append_new(list,
+				      json_pack("{s:I, s:I, s:s, s:s, s:i, s:i, s:i}", "number",
+						(json_int_t)o->id, "at_us", (json_int_t)o->at_us,
+						"source", hes_source_names[o->source], "from",
+						o->name, "points", (int)o->points, "profiles",
+						(int)o->profiles, "samples", (int)o->samples));
 	}
 	return list;
 }
@@ -115,8 +123,9 @@ static json_t *origins_json(const struct listing *l)
 static int print_listing(const struct listing *l, bool json)
 {
 	if (json)
-		return cli_print_json(json_pack("{s:o, s:o, s:b}", "workloads", holdings_json(l), "deliveries",
-						origins_json(l), "retrain", l->has_drift && l->drift.n_due > 0));
+		return cli_print_json(json_pack("{s:o, s:o, s:b}", "workloads", holdings_json(l),
+						"deliveries", origins_json(l), "retrain",
+						l->has_drift && l->drift.n_due > 0));
 	print_holdings(l);
 	print_origins(l);
 	if (l->has_drift)
@@ -128,7 +137,8 @@ int profiles_list(const struct profiles_opts *o, int n, char **operands)
 {
 	struct listing l = { 0 };
 	struct hes_err err;
-	int status = load_listing(o, &l, &err) ? cli_fail("profiles", &err) : print_listing(&l, o->json);
+	int status =
+		load_listing(o, &l, &err) ? cli_fail("profiles", &err) : print_listing(&l, o->json);
 
 	(void)n;
 	(void)operands;
@@ -140,49 +150,54 @@ int profiles_list(const struct profiles_opts *o, int n, char **operands)
 
 static void print_profiles(const struct hes_profiles *p)
 {
-	printf("alone on a whole GPU\n%-16s %6s %8s %6s %14s %6s %6s %6s %6s %9s\n", "GPU type", "batch", "MiB", "MHz",
-	       "us/iteration", "busy", "SM", "DRAM", "L2", "W");
+	printf("alone on a whole GPU\n%-16s %6s %8s %6s %14s %6s %6s %6s %6s %9s\n", "GPU type",
+	       "batch", "MiB", "MHz", "us/iteration", "busy", "SM", "DRAM", "L2", "W");
 	for (size_t i = 0; i < p->n; i++) {
 		const struct hes_profile *r = &p->v[i];
 
 		hes_visible_put(stdout, 16, r->gpu_type);
-		printf(" %6u %8u %6u %14.2f %6.3f %6.3f %6.3f %6.3f %9.3f\n", r->batch_size, r->memory_mib,
-		       r->clock_mhz, r->iteration_us, r->busy, r->sm_util, r->dram_util, r->l2_util,
-		       r->power_mw / 1e3);
+		printf(" %6u %8u %6u %14.2f %6.3f %6.3f %6.3f %6.3f %9.3f\n", r->batch_size,
+		       r->memory_mib, r->clock_mhz, r->iteration_us, r->busy, r->sm_util,
+		       r->dram_util, r->l2_util, r->power_mw / 1e3);
 	}
 }
 
 static void print_samples(const struct hes_samples *s)
 {
-	printf("\njoining others\n%-16s %6s %7s %6s %7s %7s %14s %9s\n", "GPU type", "batch", "share %", "MHz",
-	       "beside", "their %", "us/iteration", "GPU W");
+	printf("\njoining others\n%-16s %6s %7s %6s %7s %7s %14s %9s\n", "GPU type", "batch",
+	       "share %", "MHz", "beside", "their %", "us/iteration", "GPU W");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct hes_sample *r = &s->v[i];
 
 		hes_visible_put(stdout, 16, r->task.gpu_type);
-		printf(" %6u %7u %6u %7u %7u %14.2f %9.3f\n", r->task.batch_size, r->sm_pct, r->clock_mhz,
-		       r->co_runners.jobs, r->co_runners.sm_pct, r->iteration_us, r->power_mw / 1e3);
+		printf(" %6u %7u %6u %7u %7u %14.2f %9.3f\n", r->task.batch_size, r->sm_pct,
+		       r->clock_mhz, r->co_runners.jobs, r->co_runners.sm_pct, r->iteration_us,
+		       r->power_mw / 1e3);
 	}
 }
 
 static json_t *solo_json(const struct hes_profile *r)
 {
-	return json_pack("{s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:i}", "gpu_type", r->gpu_type, "batch_size",
-			 (int)r->batch_size, "memory_mib", (int)r->memory_mib, "clock_mhz", (int)r->clock_mhz,
-			 "iteration_us", r->iteration_us, "busy", r->busy, "sm_util", r->sm_util, "dram_util",
+	return json_pack("{s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:i}", "gpu_type",
+			 r->gpu_type, "batch_size", (int)r->batch_size, "memory_mib",
+			 (int)r->memory_mib, "clock_mhz", (int)r->clock_mhz, "iteration_us",
+			 r->iteration_us, "busy", r->busy, "sm_util", r->sm_util, "dram_util",
 			 r->dram_util, "l2_util", r->l2_util, "power_mw", (int)r->power_mw);
 }
 
 static json_t *sample_json(const struct hes_sample *r)
 {
-	return json_pack("{s:o, s:i, s:i, s:{s:i, s:i, s:f, s:f, s:f, s:i}, s:f, s:i}", "solo", solo_json(&r->task),
-			 "sm_pct", (int)r->sm_pct, "clock_mhz", (int)r->clock_mhz, "beside", "residents",
-			 (int)r->co_runners.jobs, "sm_pct", (int)r->co_runners.sm_pct, "sm_util", r->co_runners.sm_util,
-			 "dram_util", r->co_runners.dram_util, "l2_util", r->co_runners.l2_util, "power_mw",
-			 (int)r->co_runners.power_mw, "iteration_us", r->iteration_us, "power_mw", (int)r->power_mw);
+	return json_pack("{s:o, s:i, s:i, s:{s:i, s:i, s:f, s:f, s:f, s:i}, s:f, s:i}", "solo",
+			 solo_json(&r->task), "sm_pct", (int)r->sm_pct, "clock_mhz",
+			 (int)r->clock_mhz, "beside", "residents", (int)r->co_runners.jobs,
+			 "sm_pct", (int)r->co_runners.sm_pct, "sm_util", r->co_runners.sm_util,
+			 "dram_util", r->co_runners.dram_util, "l2_util", r->co_runners.l2_util,
+			 "power_mw", (int)r->co_runners.power_mw, "iteration_us", r->iteration_us,
+			 "power_mw", (int)r->power_mw);
 }
 
-static int print_rows(const char *workload, const struct hes_profiles *p, const struct hes_samples *s, bool json)
+static int print_rows(const char *workload, const struct hes_profiles *p,
+		      const struct hes_samples *s, bool json)
 {
 	json_t *profiles, *samples;
 
@@ -197,7 +212,8 @@ static int print_rows(const char *workload, const struct hes_profiles *p, const 
 		json_array_append_new(profiles, solo_json(&p->v[i]));
 	for (size_t i = 0; i < s->n; i++)
 		json_array_append_new(samples, sample_json(&s->v[i]));
-	return cli_print_json(json_pack("{s:s, s:o, s:o}", "workload", workload, "profiles", profiles, "samples", samples));
+	return cli_print_json(json_pack("{s:s, s:o, s:o}", "workload", workload, "profiles",
+					profiles, "samples", samples));
 }
 
 int profiles_show(const struct profiles_opts *o, int n, char **operands)
@@ -215,7 +231,9 @@ int profiles_show(const struct profiles_opts *o, int n, char **operands)
 	if (!rc)
 		rc = hes_store_samples(store, &q, &s, &err);
 	if (!rc && p.n + s.n == 0)
-		rc = hes_fail(&err, -ENOENT, "no rows of workload \"%.60s\"%s; heshare profiles list shows what there is",
+		rc = hes_fail(&err, -ENOENT,
+			      "no rows of workload \"%.60s\"%s; heshare profiles list shows what "
+			      "there is",
 			      operands[0], o->with_modelled ? "" : " that are not modelled");
 	status = rc ? cli_fail("profiles", &err) : print_rows(operands[0], &p, &s, o->json);
 	hes_profiles_free(&p);

@@ -1,8 +1,8 @@
 /*
  * add_plan.c - place jobs that are added to a run; see add_plan.h.
  *
- * Open queues are replanned as `heshare simulate` does when a job arrives (plan/replan.h), but only the new jobs move:
- * the runner may start any other job meanwhile.
+ * Open queues are replanned as `heshare simulate` does when a job arrives (plan/replan.h), but only
+ * the new jobs move: the runner may start any other job meanwhile.
  */
 #include "cli/run/add_plan.h"
 
@@ -24,13 +24,13 @@
 
 /* The jobs of the run by their index in add_plan.jobs. */
 struct state {
-	const struct hes_run_job  **row;      /* [jobs]; NULL: a new one, or one of another node */
-	const struct run_view_job **running;  /* [jobs]; NULL: it does not run */
-	uint32_t                   *waiting;  /* [n_waiting] */
-	size_t                      n_waiting;
-	struct hes_running         *runs;     /* [n_runs], by GPU */
-	size_t                      n_runs;
-	int64_t                    *free_at_us; /* [GPUs] */
+	const struct hes_run_job **row;      /* [jobs]; NULL: a new one, or one of another node */
+	const struct run_view_job **running; /* [jobs]; NULL: it does not run */
+	uint32_t *waiting;                   /* [n_waiting] */
+	size_t n_waiting;
+	struct hes_running *runs; /* [n_runs], by GPU */
+	size_t n_runs;
+	int64_t *free_at_us; /* [GPUs] */
 };
 
 static void state_free(struct state *s)
@@ -54,10 +54,12 @@ static int find_rows(const struct add_plan *a, struct state *s)
 	int rc = 0;
 
 	for (size_t i = 0; i < v->n_jobs && !rc; i++)
-		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, v->jobs[i].job), (uint32_t)i);
+		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, v->jobs[i].job),
+				      (uint32_t)i);
 	for (size_t i = 0; i < a->first_new && !rc; i++) {
 		const char *id = a->jobs->v[i].id;
-		const uint32_t at = hes_hash_map_find(&names, hes_hash_text(HES_HASH_START, id), row_has_name, v->jobs, id);
+		const uint32_t at = hes_hash_map_find(&names, hes_hash_text(HES_HASH_START, id),
+						      row_has_name, v->jobs, id);
 
 		s->row[i] = at == HES_HASH_NONE ? NULL : &v->jobs[at];
 		for (size_t k = 0; s->row[i] && k < v->n_running; k++)
@@ -73,8 +75,10 @@ static int state_make(const struct add_plan *a, struct state *s, struct hes_err 
 	const size_t n = a->jobs->n + 1;
 
 	*s = (struct state){
-		.row = calloc(n, sizeof(const struct hes_run_job *)), .running = calloc(n, sizeof(const struct run_view_job *)),
-		.waiting = calloc(n, sizeof(*s->waiting)), .runs = calloc(n, sizeof(*s->runs)),
+		.row = calloc(n, sizeof(const struct hes_run_job *)),
+		.running = calloc(n, sizeof(const struct run_view_job *)),
+		.waiting = calloc(n, sizeof(*s->waiting)),
+		.runs = calloc(n, sizeof(*s->runs)),
 		.free_at_us = calloc(a->fleet->n + 1, sizeof(*s->free_at_us)),
 	};
 	if (!s->row || !s->running || !s->waiting || !s->runs || !s->free_at_us || find_rows(a, s))
@@ -91,20 +95,28 @@ static bool waits(const struct state *s, uint32_t job)
 static double part_left(const struct add_plan *a, const struct run_view_job *r)
 {
 	const double planned_us = (double)(r->job->planned_end_us - r->job->planned_start_us);
-	const double left = r->done >= 0 ? 1 - r->done : 1 - (double)(a->now_us - r->attempt->started_us) / fmax(planned_us, 1);
+	const double left = r->done >= 0 ? 1 - r->done
+					 : 1 - (double)(a->now_us - r->attempt->started_us) /
+							   fmax(planned_us, 1);
 
 	return fmin(fmax(left, LEAST_LEFT), 1);
 }
 
-static struct hes_running running_on(const struct add_plan *a, const struct run_view_job *r, uint32_t job, size_t gpu)
+static struct hes_running running_on(const struct add_plan *a, const struct run_view_job *r,
+				     uint32_t job, size_t gpu)
 {
-	const double left = part_left(a, r), planned_us = (double)(r->job->planned_end_us - r->job->planned_start_us);
+	const double left = part_left(a, r),
+		     planned_us = (double)(r->job->planned_end_us - r->job->planned_start_us);
 	const uint32_t mhz = r->attempt->clock_mhz;
 
 	return (struct hes_running){
-		.job = job, .gpu = (uint32_t)gpu, .sm_pct = r->attempt->sm_pct,
-		.clock_mhz = mhz ? mhz : a->fleet->gpus[gpu].type->clock_default_mhz, .start_us = r->attempt->started_us,
-		.end_us = a->now_us + 1 + (int64_t)(left * planned_us), .left = left,
+		.job = job,
+		.gpu = (uint32_t)gpu,
+		.sm_pct = r->attempt->sm_pct,
+		.clock_mhz = mhz ? mhz : a->fleet->gpus[gpu].type->clock_default_mhz,
+		.start_us = r->attempt->started_us,
+		.end_us = a->now_us + 1 + (int64_t)(left * planned_us),
+		.left = left,
 	};
 }
 
@@ -135,8 +147,8 @@ static int split_plan(const struct add_plan *a, struct state *s, struct hes_plan
 	return rc;
 }
 
-static int replan(const struct add_plan *a, const struct hes_request *r, const struct hes_plan *waiting, struct hes_plan *out,
-		  struct hes_err *err)
+static int replan(const struct add_plan *a, const struct hes_request *r,
+		  const struct hes_plan *waiting, struct hes_plan *out, struct hes_err *err)
 {
 	struct hes_replan *s = NULL;
 	int rc = hes_replan_open(r, waiting, 0, &s, err);
@@ -144,18 +156,21 @@ static int replan(const struct add_plan *a, const struct hes_request *r, const s
 	for (size_t i = a->first_new; i < a->jobs->n && !rc; i++) {
 		rc = hes_replan_place(s, (uint32_t)i, a->now_us, err);
 		if (rc == -EXFULL)
-			hes_fail(err, rc, "%zu jobs are too many to add at once; add them in parts", a->jobs->n - a->first_new);
+			hes_fail(err, rc, "%zu jobs are too many to add at once; add them in parts",
+				 a->jobs->n - a->first_new);
 	}
 	for (size_t g = 0; g < a->fleet->n && !rc; g++) {
 		rc = hes_replan_write(s, g, out);
 		if (rc)
-			hes_fail(err, rc, "%s: its queue cannot be planned: %s", a->fleet->gpus[g].name, strerror(-rc));
+			hes_fail(err, rc, "%s: its queue cannot be planned: %s",
+				 a->fleet->gpus[g].name, strerror(-rc));
 	}
 	hes_replan_close(s);
 	return rc;
 }
 
-static int plan_open(const struct add_plan *a, struct state *s, struct hes_request *r, struct hes_plan *out, struct hes_err *err)
+static int plan_open(const struct add_plan *a, struct state *s, struct hes_request *r,
+		     struct hes_plan *out, struct hes_err *err)
 {
 	struct hes_plan waiting = { 0 };
 	int rc = split_plan(a, s, &waiting);
@@ -181,7 +196,8 @@ static int64_t later(int64_t a, int64_t b)
 }
 
 /* The time that a batch still takes. */
-static int64_t batch_left_us(const struct add_plan *a, const struct state *s, const struct hes_batch *b)
+static int64_t batch_left_us(const struct add_plan *a, const struct state *s,
+			     const struct hes_batch *b)
 {
 	int64_t left_us = 0;
 
@@ -190,23 +206,29 @@ static int64_t batch_left_us(const struct add_plan *a, const struct state *s, co
 		const int64_t us = p->end_us - p->start_us;
 
 		if (s->running[p->job])
-			left_us = later(left_us, (int64_t)((double)us * part_left(a, s->running[p->job])));
+			left_us = later(left_us,
+					(int64_t)((double)us * part_left(a, s->running[p->job])));
 		else if (waits(s, p->job))
 			left_us = later(left_us, us);
 	}
 	return left_us;
 }
 
-static int plan_batches(const struct add_plan *a, struct state *s, struct hes_request *r, struct hes_plan *out, struct hes_err *err)
+static int plan_batches(const struct add_plan *a, struct state *s, struct hes_request *r,
+			struct hes_plan *out, struct hes_err *err)
 {
 	const struct hes_policy *policy;
 
 	if (policy_program_is(a->plan->policy))
-		return hes_fail(err, -ENOTSUP, "the plan is that of a program, %s, in batches; jobs can be added to such a plan only if it has open "
-				"queues: plan the jobs and run them afterwards", a->plan->policy);
+		return hes_fail(err, -ENOTSUP,
+				"the plan is that of a program, %s, in batches; jobs can be added "
+				"to such a plan only if it has open "
+				"queues: plan the jobs and run them afterwards",
+				a->plan->policy);
 	policy = hes_policy_find(a->plan->policy, err);
 	if (!policy)
-		return hes_fail_in(err, "the plan's policy, which is to plan the new jobs"), -ENOENT;
+		return hes_fail_in(err, "the plan's policy, which is to plan the new jobs"),
+		       -ENOENT;
 	for (size_t g = 0; g < a->fleet->n; g++) {
 		s->free_at_us[g] = a->now_us;
 		for (size_t i = 0; i < a->plan->queues[g].n; i++)
@@ -220,13 +242,20 @@ static int plan_batches(const struct add_plan *a, struct state *s, struct hes_re
 
 /* --- the rows --- */
 
-static struct hes_run_added row_of(const struct add_plan *a, size_t gpu, const struct hes_queue *q, const struct hes_batch *b, uint32_t i)
+static struct hes_run_added row_of(const struct add_plan *a, size_t gpu, const struct hes_queue *q,
+				   const struct hes_batch *b, uint32_t i)
 {
 	const struct hes_placement *p = &b->jobs[i];
 	struct hes_run_added row = {
-		.job = a->jobs->v[p->job], .sm_pct = p->sm_pct, .clock_mhz = b->clock_mhz, .together = q->together,
-		.shares_pct = hes_queue_shares_pct(q), .planned_start_us = p->start_us, .planned_end_us = p->end_us,
-		.planned_mj = p->energy_mj, .activity_mw = p->activity_mw,
+		.job = a->jobs->v[p->job],
+		.sm_pct = p->sm_pct,
+		.clock_mhz = b->clock_mhz,
+		.together = q->together,
+		.shares_pct = hes_queue_shares_pct(q),
+		.planned_start_us = p->start_us,
+		.planned_end_us = p->end_us,
+		.planned_mj = p->energy_mj,
+		.activity_mw = p->activity_mw,
 	};
 
 	row.job.command = NULL;
@@ -235,11 +264,13 @@ static struct hes_run_added row_of(const struct add_plan *a, size_t gpu, const s
 }
 
 /* The first job behind it that is not new. */
-static void name_next(const struct add_plan *a, const struct hes_queue *q, size_t at, struct hes_run_added *row)
+static void name_next(const struct add_plan *a, const struct hes_queue *q, size_t at,
+		      struct hes_run_added *row)
 {
 	while (++at < q->n)
 		if (q->batches[at].jobs[0].job < a->first_new) {
-			snprintf(row->before, sizeof(row->before), "%s", a->jobs->v[q->batches[at].jobs[0].job].id);
+			snprintf(row->before, sizeof(row->before), "%s",
+				 a->jobs->v[q->batches[at].jobs[0].job].id);
 			return;
 		}
 }
@@ -253,7 +284,8 @@ static int64_t busy_before(const struct add_plan *a, size_t gpu)
 }
 
 /* The new jobs of a GPU's queue. @return how many */
-static size_t rows_of(const struct add_plan *a, size_t gpu, const struct hes_queue *q, struct hes_run_added *rows, int64_t *busy_us)
+static size_t rows_of(const struct add_plan *a, size_t gpu, const struct hes_queue *q,
+		      struct hes_run_added *rows, int64_t *busy_us)
 {
 	size_t n = 0;
 
@@ -285,20 +317,29 @@ static bool is_open(const struct add_plan *a)
 	return true;
 }
 
-int add_plan_make(const struct add_plan *a, struct hes_run_added **rows, int64_t **busy_us, struct hes_err *err)
+int add_plan_make(const struct add_plan *a, struct hes_run_added **rows, int64_t **busy_us,
+		  struct hes_err *err)
 {
 	const size_t n = a->jobs->n - a->first_new;
 	struct hes_plan out = { 0 };
 	struct state s;
 	int rc = state_make(a, &s, err);
 	struct hes_request r = {
-		.fleet = a->fleet, .jobs = a->jobs, .waiting = s.waiting, .now_us = a->now_us, .free_at_us = s.free_at_us,
-		.predictor = a->knowledge->predictor, .profiles = &a->knowledge->profiles, .prefer = a->plan->prefer, .seed = a->plan->seed,
+		.fleet = a->fleet,
+		.jobs = a->jobs,
+		.waiting = s.waiting,
+		.now_us = a->now_us,
+		.free_at_us = s.free_at_us,
+		.predictor = a->knowledge->predictor,
+		.profiles = &a->knowledge->profiles,
+		.prefer = a->plan->prefer,
+		.seed = a->plan->seed,
 	};
 	size_t at = 0;
 
 	if (!rc)
-		rc = is_open(a) ? plan_open(a, &s, &r, &out, err) : plan_batches(a, &s, &r, &out, err);
+		rc = is_open(a) ? plan_open(a, &s, &r, &out, err)
+				: plan_batches(a, &s, &r, &out, err);
 	state_free(&s);
 	*rows = rc ? NULL : calloc(n + 1, sizeof(**rows));
 	*busy_us = rc ? NULL : calloc(n + 1, sizeof(**busy_us));

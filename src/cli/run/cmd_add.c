@@ -1,7 +1,8 @@
 /*
  * cmd_add.c - `heshare add`: plan jobs for a run that goes on, and hand them to its runner.
  *
- * The jobs are in the journal, and on the disk, before the runner is waited for: it takes them within a second, or at
+ * The jobs are in the journal, and on the disk, before the runner is waited for: it takes them
+ * within a second, or at
  * --resume.
  */
 #include <errno.h>
@@ -26,19 +27,21 @@
 #include "cli/run/run_identity.h"
 
 #define STORE_WAIT_MS 10000
-#define TAKE_WAIT_S 60
-#define MOST_AGAIN 100
+#define TAKE_WAIT_S   60
+#define MOST_AGAIN    100
 
 struct add_opts {
 	const char *command, *commands, *predictor, *profiles, *store, *catalogue;
-	bool        default_clock, no_wait, json;
+	bool default_clock, no_wait, json;
 };
 
 #define AT(member) .offset = offsetof(struct add_opts, member)
 
+/* clang-format off */
 static const struct opt add_opts[] = {
-	{ .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN", .help = "command of "
-		"jobs without one of their own, with {workload}, {batch}, {iterations}, {memory} and {job}" },
+	{ .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN",
+	  .help = "command of jobs without one of their own, with {workload}, {batch}, "
+		  "{iterations}, {memory} and {job}" },
 	{ .name = "commands", .kind = OPT_FILE, AT(commands), .arg = "FILE",
 	  .help = "CSV file with the columns workload and command: a pattern for each workload" },
 	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
@@ -48,28 +51,32 @@ static const struct opt add_opts[] = {
 	CLI_CATALOGUE_OPT(offsetof(struct add_opts, catalogue)),
 	{ .name = "default-clock", .kind = OPT_FLAG, AT(default_clock),
 	  .help = "plan only with the default clock of each GPU type" },
-	{ .name = "no-wait", .kind = OPT_FLAG, AT(no_wait), .help = "do not wait until the run has taken the jobs" },
+	{ .name = "no-wait", .kind = OPT_FLAG, AT(no_wait),
+	  .help = "do not wait until the run has taken the jobs" },
 	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
 	  .help = "store with the journal of the run; without it " CLI_STORE_PLACE },
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the placements as one JSON document" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "print the placements as one JSON document" },
 	{ 0 }
 };
+/* clang-format on */
 
 struct inputs {
-	struct hes_store     *store;
-	struct hes_journal   *journal;
-	struct run_view       view;
-	struct hes_catalogue  catalogue;
-	struct hes_fleet      fleet, mine;     /* of the plan; its GPUs of the run */
-	struct hes_jobs       planned, new;
-	struct hes_run_added *before;          /* added before */
-	size_t                n_before;
-	struct hes_plan       plan, merged;    /* the plan's file; of the run's GPUs, with the jobs added before */
-	struct hes_jobs       all;             /* planned, before, new; their commands belong to these */
-	struct cli_knowledge  knowledge;
-	char                **commands;        /* of the new jobs */
+	struct hes_store *store;
+	struct hes_journal *journal;
+	struct run_view view;
+	struct hes_catalogue catalogue;
+	struct hes_fleet fleet, mine; /* of the plan; its GPUs of the run */
+	struct hes_jobs planned, new;
+	struct hes_run_added *before; /* added before */
+	size_t n_before;
+	struct hes_plan plan,
+		merged;      /* the plan's file; of the run's GPUs, with the jobs added before */
+	struct hes_jobs all; /* planned, before, new; their commands belong to these */
+	struct cli_knowledge knowledge;
+	char **commands; /* of the new jobs */
 	struct hes_run_added *rows;
-	int64_t              *busy_us;
+	int64_t *busy_us;
 };
 
 static void unload(struct inputs *in)
@@ -108,16 +115,24 @@ static int load_run(const struct add_opts *o, int64_t id, struct inputs *in, str
 	int rc = cli_store_open(o->store, HES_STORE_WRITE, STORE_WAIT_MS, &in->store, err);
 
 	if (!rc && !cli_store_is_trusted(in->store, run_user_behind_sudo()))
-		rc = hes_fail(err, -EPERM, "%s: other users than root may write it, so root's runs take no jobs from it", hes_store_path(in->store));
+		rc = hes_fail(err, -EPERM,
+			      "%s: other users than root may write it, so root's runs take no jobs "
+			      "from it",
+			      hes_store_path(in->store));
 	if (!rc)
 		rc = hes_journal_open(in->store, &in->journal, err);
 	if (!rc)
 		rc = hes_journal_run(in->journal, id, &run, err);
 	if (!rc && is_on_nodes(&run))
-		rc = hes_fail(err, -ENOTSUP, "run %" PRId64 " of %s is on several nodes, which take no more jobs: plan them in a run of their own", id,
-			      run_plan_name(&run));
+		rc = hes_fail(err, -ENOTSUP,
+			      "run %" PRId64 " of %s is on several nodes, which take no more jobs: "
+			      "plan them in a run of their own",
+			      id, run_plan_name(&run));
 	if (!rc && (run.state == HES_RUN_DONE || run.state == HES_RUN_FAILED))
-		rc = hes_fail(err, -ESHUTDOWN, "run %" PRId64 " is over, so no job can be added: plan the jobs and run them", id);
+		rc = hes_fail(err, -ESHUTDOWN,
+			      "run %" PRId64
+			      " is over, so no job can be added: plan the jobs and run them",
+			      id);
 	/* In this order: the view has the rows of all that were added before. */
 	if (!rc)
 		rc = hes_journal_added(in->journal, id, 0, &in->before, &in->n_before, err);
@@ -140,7 +155,10 @@ static int check_plan(const struct inputs *in, struct hes_err *err)
 	}
 	if (rc || key == run->plan_key)
 		return rc;
-	return hes_fail(err, -ESTALE, "%s: it has changed since run %" PRId64 " began, so the jobs that wait are not known", run->plan, run->id);
+	return hes_fail(err, -ESTALE,
+			"%s: it has changed since run %" PRId64
+			" began, so the jobs that wait are not known",
+			run->plan, run->id);
 }
 
 static bool run_has_gpu(const struct run_view *v, const char *name)
@@ -151,12 +169,14 @@ static bool run_has_gpu(const struct run_view *v, const char *name)
 	return false;
 }
 
-/* In plans with batches, jobs that were added with one planned start are a batch. @return whether the job joined the last one */
+/* In plans with batches, jobs that were added with one planned start are a batch. @return whether
+ * the job joined the last one */
 static bool join_batch(const struct inputs *in, struct hes_queue *q, const struct hes_batch *b)
 {
 	struct hes_batch *last = q->n ? &q->batches[q->n - 1] : NULL;
 
-	if (!last || q->together || last->jobs[0].job < in->planned.n || last->start_us != b->start_us || last->n == HES_MAX_SHARING)
+	if (!last || q->together || last->jobs[0].job < in->planned.n ||
+	    last->start_us != b->start_us || last->n == HES_MAX_SHARING)
 		return false;
 	last->jobs[last->n++] = b->jobs[0];
 	last->end_us = last->end_us > b->end_us ? last->end_us : b->end_us;
@@ -170,9 +190,17 @@ static int insert_before(struct inputs *in, size_t i)
 	const struct hes_run_added *a = &in->before[i];
 	const long gpu = hes_fleet_find(&in->mine, a->gpu);
 	struct hes_batch b = {
-		.clock_mhz = a->clock_mhz, .n = 1, .start_us = a->planned_start_us, .end_us = a->planned_end_us, .energy_mj = a->planned_mj,
-		.jobs = { { .job = (uint32_t)(in->planned.n + i), .sm_pct = a->sm_pct, .start_us = a->planned_start_us,
-			    .end_us = a->planned_end_us, .activity_mw = a->activity_mw, .energy_mj = a->planned_mj } },
+		.clock_mhz = a->clock_mhz,
+		.n = 1,
+		.start_us = a->planned_start_us,
+		.end_us = a->planned_end_us,
+		.energy_mj = a->planned_mj,
+		.jobs = { { .job = (uint32_t)(in->planned.n + i),
+			    .sm_pct = a->sm_pct,
+			    .start_us = a->planned_start_us,
+			    .end_us = a->planned_end_us,
+			    .activity_mw = a->activity_mw,
+			    .energy_mj = a->planned_mj } },
 	};
 	struct hes_queue *q = gpu < 0 ? NULL : &in->merged.queues[gpu];
 	size_t at = 0;
@@ -194,7 +222,8 @@ static int insert_before(struct inputs *in, size_t i)
 	return 0;
 }
 
-/* The run's part of the plan with the jobs that were added before. A GPU that runs one job at a time has no MPS. */
+/* The run's part of the plan with the jobs that were added before. A GPU that runs one job at a
+ * time has no MPS. */
 static int merge_plan(struct inputs *in, struct hes_err *err)
 {
 	size_t n = 0;
@@ -213,7 +242,9 @@ static int merge_plan(struct inputs *in, struct hes_err *err)
 		in->merged.queues[n].together = q->together;
 		in->merged.queues[n].shares_pct = q->shares_pct;
 		for (size_t t = 0; t < in->catalogue.n; t++)
-			in->catalogue.types[t].alone |= q->together == 1 && &in->catalogue.types[t] == in->fleet.gpus[g].type;
+			in->catalogue.types[t].alone |=
+				q->together == 1 &&
+				&in->catalogue.types[t] == in->fleet.gpus[g].type;
 		n++;
 	}
 	for (size_t i = 0; i < in->n_before && !rc; i++)
@@ -231,7 +262,8 @@ static int load_plan(const struct add_opts *o, struct inputs *in, struct hes_err
 	if (!rc)
 		rc = check_plan(in, err);
 	if (!rc && !in->planned.n)
-		rc = hes_fail(err, -ENOENT, "%s does not hold its jobs, so none can be added to its runs", plan);
+		rc = hes_fail(err, -ENOENT,
+			      "%s does not hold its jobs, so none can be added to its runs", plan);
 	if (!rc)
 		rc = hes_plan_load(plan, &in->fleet, &in->planned, &in->plan, err);
 	for (size_t i = 0; i < in->catalogue.n && !rc && o->default_clock; i++) {
@@ -260,15 +292,21 @@ static bool run_has_job(const struct run_view *v, const char *id)
 static int check_job(const struct inputs *in, const struct hes_job *job, struct hes_err *err)
 {
 	if (run_has_job(&in->view, job->id))
-		return hes_fail(err, -EEXIST, "run %" PRId64 " has a job %s already; give the new one another name", in->view.run.id, job->id);
+		return hes_fail(err, -EEXIST,
+				"run %" PRId64
+				" has a job %s already; give the new one another name",
+				in->view.run.id, job->id);
 	if (job->user[0])
-		return hes_fail(err, -EPERM, "job %s is to run as %s; jobs with a user of their own cannot be added, plan them instead", job->id,
-				job->user);
+		return hes_fail(err, -EPERM,
+				"job %s is to run as %s; jobs with a user of their own cannot be "
+				"added, plan them instead",
+				job->id, job->user);
 	return 0;
 }
 
 /* They arrive now. */
-static int load_jobs(const struct add_opts *o, const char *path, struct inputs *in, struct hes_err *err)
+static int load_jobs(const struct add_opts *o, const char *path, struct inputs *in,
+		     struct hes_err *err)
 {
 	const int64_t now_us = in->view.now_us;
 	int rc = hes_jobs_load(path, &in->new, err);
@@ -300,8 +338,13 @@ static int join_jobs(struct inputs *in, struct hes_err *err)
 static int make_rows(struct inputs *in, struct hes_err *err)
 {
 	const struct add_plan a = {
-		.view = &in->view, .fleet = &in->mine, .plan = &in->merged, .jobs = &in->all, .first_new = in->planned.n + in->n_before,
-		.knowledge = &in->knowledge, .now_us = in->view.now_us,
+		.view = &in->view,
+		.fleet = &in->mine,
+		.plan = &in->merged,
+		.jobs = &in->all,
+		.first_new = in->planned.n + in->n_before,
+		.knowledge = &in->knowledge,
+		.now_us = in->view.now_us,
 	};
 	int rc = add_plan_make(&a, &in->rows, &in->busy_us, err);
 
@@ -326,7 +369,8 @@ static int wait_taken(const struct inputs *in, enum taken *out, struct hes_err *
 	int rc;
 
 	*out = TAKEN_LATER;
-	while (!(rc = hes_journal_added_waiting(in->journal, in->view.run.id, &left, err)) && left) {
+	while (!(rc = hes_journal_added_waiting(in->journal, in->view.run.id, &left, err)) &&
+	       left) {
 		rc = hes_journal_run(in->journal, in->view.run.id, &run, err);
 		if (rc)
 			break;
@@ -335,8 +379,11 @@ static int wait_taken(const struct inputs *in, enum taken *out, struct hes_err *
 			return 0;
 		}
 		if (hes_monotonic_s() - from_s > TAKE_WAIT_S)
-			return hes_fail(err, -ETIMEDOUT, "the jobs are in the journal of run %" PRId64 ", but its process %" PRId64 " has not taken them "
-					"for %d s; it takes them later, or at --resume", run.id, run.runner.pid, TAKE_WAIT_S);
+			return hes_fail(err, -ETIMEDOUT,
+					"the jobs are in the journal of run %" PRId64
+					", but its process %" PRId64 " has not taken them "
+					"for %d s; it takes them later, or at --resume",
+					run.id, run.runner.pid, TAKE_WAIT_S);
 		nanosleep(&nap, NULL);
 	}
 	if (!rc && !left)
@@ -351,12 +398,17 @@ static int print_json(const struct inputs *in, enum taken taken)
 	for (size_t i = 0; i < in->new.n; i++) {
 		const struct hes_run_added *a = &in->rows[i];
 
-		json_array_append_new(jobs, json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "job", a->job.id, "workload", a->job.workload, "gpu",
-				      a->gpu, "sm_pct", (json_int_t)a->sm_pct, "clock_mhz", (json_int_t)a->clock_mhz, "planned_start_s",
-				      (double)a->planned_start_us * 1e-6, "planned_end_s", (double)a->planned_end_us * 1e-6, "planned_j",
-				      (double)a->planned_mj * 1e-3));
+		json_array_append_new(
+			jobs,
+			json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "job", a->job.id,
+				  "workload", a->job.workload, "gpu", a->gpu, "sm_pct",
+				  (json_int_t)a->sm_pct, "clock_mhz", (json_int_t)a->clock_mhz,
+				  "planned_start_s", (double)a->planned_start_us * 1e-6,
+				  "planned_end_s", (double)a->planned_end_us * 1e-6, "planned_j",
+				  (double)a->planned_mj * 1e-3));
 	}
-	return cli_print_json(json_pack("{s:I, s:b, s:o}", "run", (json_int_t)in->view.run.id, "taken", taken == TAKEN, "jobs", jobs));
+	return cli_print_json(json_pack("{s:I, s:b, s:o}", "run", (json_int_t)in->view.run.id,
+					"taken", taken == TAKEN, "jobs", jobs));
 }
 
 static int print_text(const struct inputs *in, enum taken taken)
@@ -370,26 +422,34 @@ static int print_text(const struct inputs *in, enum taken taken)
 		hes_visible_put(stdout, 16, a->job.id);
 		putchar(' ');
 		hes_visible_put(stdout, 16, a->gpu);
-		printf(" %3" PRIu32 " %% %5" PRIu32 " MHz  planned from %s to %s\n", a->sm_pct, a->clock_mhz,
-		       hes_time_text(from, (double)a->planned_start_us), hes_time_text(until, (double)a->planned_end_us));
+		printf(" %3" PRIu32 " %% %5" PRIu32 " MHz  planned from %s to %s\n", a->sm_pct,
+		       a->clock_mhz, hes_time_text(from, (double)a->planned_start_us),
+		       hes_time_text(until, (double)a->planned_end_us));
 	}
-	printf("%zu job%s %s run %" PRId64, in->new.n, hes_s(in->new.n), taken == TAKEN ? "added to" : "written for", run->id);
+	printf("%zu job%s %s run %" PRId64, in->new.n, hes_s(in->new.n),
+	       taken == TAKEN ? "added to" : "written for", run->id);
 	if (taken == TAKEN_AT_RESUME)
-		printf(", which is interrupted: heshare run %s --resume starts %s", run_plan_name(run), in->new.n == 1 ? "it" : "them");
+		printf(", which is interrupted: heshare run %s --resume starts %s",
+		       run_plan_name(run), in->new.n == 1 ? "it" : "them");
 	putchar('\n');
 	return 0;
 }
 
 static int write_rows(const struct inputs *in, struct hes_err *err)
 {
-	const int64_t now_us = in->view.now_us > 0 ? in->view.now_us : 1, after = in->n_before ? in->before[in->n_before - 1].id : 0;
+	const int64_t now_us = in->view.now_us > 0 ? in->view.now_us : 1,
+		      after = in->n_before ? in->before[in->n_before - 1].id : 0;
 
-	return hes_journal_add(in->journal, in->view.run.id, in->rows, in->new.n, now_us, after, in->busy_us, err);
+	return hes_journal_add(in->journal, in->view.run.id, in->rows, in->new.n, now_us, after,
+			       in->busy_us, err);
 }
 
 static int hand_over(const struct add_opts *o, const struct inputs *in, struct hes_err *err)
 {
-	enum taken taken = in->view.runner == RUN_VIEW_ALIVE || in->view.runner == RUN_VIEW_ELSEWHERE ? TAKEN_LATER : TAKEN_AT_RESUME;
+	enum taken taken =
+		in->view.runner == RUN_VIEW_ALIVE || in->view.runner == RUN_VIEW_ELSEWHERE
+			? TAKEN_LATER
+			: TAKEN_AT_RESUME;
 
 	if (taken == TAKEN_LATER && !o->no_wait && wait_taken(in, &taken, err))
 		return cli_fail("add", err);
@@ -397,7 +457,8 @@ static int hand_over(const struct add_opts *o, const struct inputs *in, struct h
 }
 
 /* Place the jobs as things are now, and write them into the journal. */
-static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs, struct inputs *in, struct hes_err *err)
+static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs, struct inputs *in,
+			  struct hes_err *err)
 {
 	int rc = load_run(o, id, in, err);
 
@@ -410,7 +471,8 @@ static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs
 	if (!rc)
 		rc = merge_plan(in, err);
 	if (!rc)
-		rc = cli_knowledge_load(o->predictor, o->profiles, NULL, &in->catalogue, &in->mine, &in->knowledge, err);
+		rc = cli_knowledge_load(o->predictor, o->profiles, NULL, &in->catalogue, &in->mine,
+					&in->knowledge, err);
 	if (!rc)
 		rc = make_rows(in, err);
 	return rc ? rc : write_rows(in, err);
@@ -445,17 +507,24 @@ const struct command cmd_add = {
 	.min_args = 2,
 	.max_args = 2,
 	.summary = "add jobs to a run that goes on: they are placed among those that wait",
-	.text = "Plans the jobs of the file JOBS for the GPUs of run RUN and hands them to its process.\n"
-		"heshare status prints the numbers of runs. Jobs that run or wait stay where they are. In a plan\n"
-		"of joint each new job goes to the best GPU, position, SM share and clock. In plans with batches,\n"
-		"the plan's policy plans the new jobs behind those that wait. Give the same --predictor and\n"
+	.text = "Plans the jobs of the file JOBS for the GPUs of run RUN and hands them to its "
+		"process.\n"
+		"heshare status prints the numbers of runs. Jobs that run or wait stay where they "
+		"are. In a plan\n"
+		"of joint each new job goes to the best GPU, position, SM share and clock. In "
+		"plans with batches,\n"
+		"the plan's policy plans the new jobs behind those that wait. Give the same "
+		"--predictor and\n"
 		"--profiles as to heshare plan.\n"
 		"\n"
-		"The jobs are on the disk before the command returns, and it returns when the run has taken\n"
-		"them, within about a second. To a run that is interrupted or stopped they are added at --resume.\n"
+		"The jobs are on the disk before the command returns, and it returns when the run "
+		"has taken\n"
+		"them, within about a second. To a run that is interrupted or stopped they are "
+		"added at --resume.\n"
 		"A run that is over takes no jobs.",
-	.example = "  heshare status\n"
-		   "  heshare add 3 more.csv --command './train.sh {workload} {batch} {iterations}'",
+	.example =
+		"  heshare status\n"
+		"  heshare add 3 more.csv --command './train.sh {workload} {batch} {iterations}'",
 	.opts = add_opts,
 	.opts_size = sizeof(struct add_opts),
 	.run = run_add,

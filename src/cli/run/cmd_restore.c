@@ -1,6 +1,6 @@
 /*
- * cmd_restore.c - `heshare restore`: restore GPUs after a run that was killed together with its guard. Also the
- * guard itself, which heshare starts.
+ * cmd_restore.c - `heshare restore`: restore GPUs after a run that was killed together with its
+ * guard. Also the guard itself, which heshare starts.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -17,20 +17,27 @@ struct restore_opts {
 
 #define AT(member) .offset = offsetof(struct restore_opts, member)
 
+/* clang-format off */
 static const struct opt restore_opts[] = {
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print what was undone as one JSON document" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "print what was undone as one JSON document" },
 	{ .name = "guard", .kind = OPT_FLAG, AT(guard), .hidden = true,
 	  .help = "internal: be the guard of the program at the other end of standard input" },
 	{ 0 }
 };
+/* clang-format on */
 
-static void print_undone(const struct restore_opts *o, const char *folder, const struct hes_undone *m, bool any)
+static void print_undone(const struct restore_opts *o, const char *folder,
+			 const struct hes_undone *m, bool any)
 {
 	if (o->json)
-		cli_print_json(json_pack("{s:s, s:I, s:I, s:I}", "folder", folder, "clocks_unlocked", (json_int_t)m->clocks,
-					 "mps_daemons_ended", (json_int_t)m->daemons, "jobs_killed", (json_int_t)m->jobs));
+		cli_print_json(json_pack("{s:s, s:I, s:I, s:I}", "folder", folder,
+					 "clocks_unlocked", (json_int_t)m->clocks,
+					 "mps_daemons_ended", (json_int_t)m->daemons, "jobs_killed",
+					 (json_int_t)m->jobs));
 	else if (any)
-		printf("%s: clocks unlocked %u, MPS daemons ended %u, jobs killed %u\n", folder, m->clocks, m->daemons, m->jobs);
+		printf("%s: clocks unlocked %u, MPS daemons ended %u, jobs killed %u\n", folder,
+		       m->clocks, m->daemons, m->jobs);
 	else
 		printf("%s: nothing to restore\n", folder);
 }
@@ -64,8 +71,10 @@ const struct command cmd_restore = {
 	.max_args = 1,
 	.summary = "restore GPUs after a run that was killed together with its guard",
 	.text = "Unlocks clocks, kills jobs and ends MPS daemons of a run that was killed.\n"
-		"Normally the guard of the run, a second process, does this. If both were killed, restore does it\n"
-		"from the file guard.list in the folder DIR of the run. The next run in that folder does the same\n"
+		"Normally the guard of the run, a second process, does this. If both were killed, "
+		"restore does it\n"
+		"from the file guard.list in the folder DIR of the run. The next run in that "
+		"folder does the same\n"
 		"before it starts. While the run is alive, restore does nothing.",
 	.example = "  heshare restore plan.run",
 	.opts = restore_opts,

@@ -1,7 +1,8 @@
 /*
  * cmd_run.c - `heshare run`: carry out a plan on the GPUs of this machine and report.
  *
- * Loads the plan with its jobs, matches the GPUs, opens the store and calls the runner (heshare/run.h).
+ * Loads the plan with its jobs, matches the GPUs, opens the store and calls the runner
+ * (heshare/run.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,96 +38,114 @@
 #include "launch/job_files.h"
 #include "launch/process.h"
 
-#define STORE_WAIT_MS 2000   /* jobs' ends wait meanwhile */
+#define STORE_WAIT_MS 2000 /* jobs' ends wait meanwhile */
 
 struct run_opts {
-	bool        dry_run, resume, resume_if_begun, restart, wrap, stop_file;
-	const char *jobs, *command, *commands, *node, *store, *profiles, *catalogue, *launcher, *program, *predictor;
-	uint64_t    retries;
-	uint64_t    share_sum;
-	double      timeout_factor, timeout_least_s, grace_s, before_end_s;
-	bool        no_clocks, no_mps, json, allow_setuid;
+	bool dry_run, resume, resume_if_begun, restart, wrap, stop_file;
+	const char *jobs, *command, *commands, *node, *store, *profiles, *catalogue, *launcher,
+		*program, *predictor;
+	uint64_t retries;
+	uint64_t share_sum;
+	double timeout_factor, timeout_least_s, grace_s, before_end_s;
+	bool no_clocks, no_mps, json, allow_setuid;
 };
 
 #define AT(member) .offset = offsetof(struct run_opts, member)
 
+/* clang-format off */
 static const struct opt run_opts[] = {
 	{ .heading = "the run",
 	  .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
 	  .help = "print every act in order, with planned times, and do nothing" },
 	{ .name = "resume", .kind = OPT_FLAG, AT(resume),
 	  .help = "continue the last run of this plan; jobs that are done do not run again" },
-	{ .name = "resume-if-begun", .kind = OPT_FLAG, AT(resume_if_begun), .help = "--resume if this plan was run before, else begin" },
+	{ .name = "resume-if-begun", .kind = OPT_FLAG, AT(resume_if_begun),
+	  .help = "--resume if this plan was run before, else begin" },
 	{ .name = "restart", .kind = OPT_FLAG, AT(restart),
 	  .help = "start again although the last run of this plan can be resumed" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "DIR",
-	  .help = "folder for the output of the jobs; without it, the name of the plan with .run in place of .json" },
+	  .help = "folder for the output of the jobs; without it, the name of the plan with .run "
+		  "in place of .json" },
 	{ .heading = "commands of jobs",
-	  .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN", .help = "command of "
-		"jobs without one of their own, with {workload}, {batch}, {iterations}, {memory} and {job}" },
+	  .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN",
+	  .help = "command of jobs without one of their own, with {workload}, {batch}, "
+		  "{iterations}, {memory} and {job}" },
 	{ .name = "commands", .kind = OPT_FILE, AT(commands), .arg = "FILE",
 	  .help = "CSV file with the columns workload and command: a pattern for each workload" },
 	{ .name = "allow-setuid", .kind = OPT_FLAG, AT(allow_setuid),
 	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
 	{ .name = "node", .kind = OPT_TEXT, AT(node), .arg = "NAME",
-	  .help = "run only the jobs of this node; without it, those of this machine if the plan names it, else all" },
+	  .help = "run only the jobs of this node; without it, those of this machine if the plan "
+		  "names it, else all" },
 	{ .heading = "several nodes",
-	  .name = "launcher", .kind = OPT_TEXT, AT(launcher), .arg = "HOW", .help = "carry out the plan on several nodes: slurm, by srun, "
-		"as is done in a Slurm job of several nodes without this option, or ssh:HOSTFILE" },
-	{ .name = "program", .kind = OPT_FILE, AT(program), .arg = "FILE", .help = "heshare on the nodes, if it is not this program's file" },
+	  .name = "launcher", .kind = OPT_TEXT, AT(launcher), .arg = "HOW",
+	  .help = "carry out the plan on several nodes: slurm, by srun, as is done in a Slurm job "
+		  "of several nodes without this option, or ssh:HOSTFILE" },
+	{ .name = "program", .kind = OPT_FILE, AT(program), .arg = "FILE",
+	  .help = "heshare on the nodes, if it is not this program's file" },
 	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
-	  .help = "predictor of heshare train, to plan again what a node left; without it, train one on modelled samples" },
-	{ .name = "before-end", .kind = OPT_DOUBLE, AT(before_end_s), .arg = "S", .def = "60", .max = 1e6,
+	  .help = "predictor of heshare train, to plan again what a node left; without it, train "
+		  "one on modelled samples" },
+	{ .name = "before-end", .kind = OPT_DOUBLE, AT(before_end_s), .arg = "S", .def = "60",
+	  .max = 1e6,
 	  .help = "in a Slurm job: stop in order so long before its time limit, seconds" },
 	{ .heading = "jobs that fail",
 	  .name = "retries", .kind = OPT_U64, AT(retries), .arg = "N", .def = "2", .max = 1000,
 	  .help = "try a job that failed again, at most N times" },
-	{ .name = "timeout-factor", .kind = OPT_DOUBLE, AT(timeout_factor), .arg = "X", .def = "10", .max = 1e6,
+	{ .name = "timeout-factor", .kind = OPT_DOUBLE, AT(timeout_factor), .arg = "X", .def = "10",
+	  .max = 1e6,
 	  .help = "end a job after X times its planned time; 0: never" },
-	{ .name = "timeout-least", .kind = OPT_DOUBLE, AT(timeout_least_s), .arg = "S", .def = "600", .max = 1e9,
+	{ .name = "timeout-least", .kind = OPT_DOUBLE, AT(timeout_least_s), .arg = "S",
+	  .def = "600", .max = 1e9,
 	  .help = "a job is never ended before this time, seconds" },
 	{ .name = "grace", .kind = OPT_DOUBLE, AT(grace_s), .arg = "S", .def = "30", .max = 1e6,
 	  .help = "time from asking a job to end until it is killed, seconds" },
 	{ .heading = "GPUs",
 	  .name = "no-clocks", .kind = OPT_FLAG, AT(no_clocks), .help = "do not set clocks" },
-	{ .name = "share-sum", .kind = OPT_U64, AT(share_sum), .arg = "PCT", .def = "100", .min = 100,
-	  .max = 100 * HES_MAX_SHARING,
-	  .help = "for batches: highest sum of the shares on a GPU, %; above 100, jobs slow each other more" },
+	{ .name = "share-sum", .kind = OPT_U64, AT(share_sum), .arg = "PCT", .def = "100",
+	  .min = 100, .max = 100 * HES_MAX_SHARING,
+	  .help = "for batches: highest sum of the shares on a GPU, %; above 100, jobs slow each "
+		  "other more" },
 	{ .name = "no-mps", .kind = OPT_FLAG, AT(no_mps),
 	  .help = "do not start MPS: jobs that share a GPU take turns" },
 	CLI_CATALOGUE_OPT(offsetof(struct run_opts, catalogue)),
 	{ .heading = "records and report",
-	  .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE", .help = "profiles.csv or its folder, "
-		"to split joules and to add samples of this run; without it, those of the store" },
+	  .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
+	  .help = "profiles.csv or its folder, to split joules and to add samples of this run; "
+		  "without it, those of the store" },
 	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
 	  .help = "store with the journal of the run; without it " CLI_STORE_PLACE },
-	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print the report as one JSON document" },
-	{ .name = "stop-file", .kind = OPT_FLAG, AT(stop_file), .hidden = true, .help = "internal: a file \"stop\" in the folder stops the run" },
-	{ .name = "wrap", .kind = OPT_FLAG, AT(wrap), .hidden = true, .help = "internal: run one job and write down its status" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "print the report as one JSON document" },
+	{ .name = "stop-file", .kind = OPT_FLAG, AT(stop_file), .hidden = true, .help = "internal: "
+		"a file \"stop\" in the folder stops the run" },
+	{ .name = "wrap", .kind = OPT_FLAG, AT(wrap), .hidden = true,
+	  .help = "internal: run one job and write down its status" },
 	{ 0 }
 };
+/* clang-format on */
 
 /* All that a run is made of. */
 struct inputs {
 	struct hes_catalogue catalogue;
-	struct hes_fleet     fleet;
-	struct hes_jobs      jobs;
-	struct hes_plan      plan;
-	uint64_t             key;
-	char               **commands;
-	struct hes_devices  *devices;
-	long                *gpus;
-	const char          *node;
-	char                 host[64];
-	struct hes_store    *store;
-	struct hes_journal  *journal;
-	struct hes_profiles  profiles;
-	struct hes_run       run;
-	char                 mps_folder[PATH_MAX];
-	const char          *user;
-	struct launcher      launcher;
-	bool                 on_nodes;  /* by runners on several nodes */
-	bool                 resume;    /* the last run of the plan */
+	struct hes_fleet fleet;
+	struct hes_jobs jobs;
+	struct hes_plan plan;
+	uint64_t key;
+	char **commands;
+	struct hes_devices *devices;
+	long *gpus;
+	const char *node;
+	char host[64];
+	struct hes_store *store;
+	struct hes_journal *journal;
+	struct hes_profiles profiles;
+	struct hes_run run;
+	char mps_folder[PATH_MAX];
+	const char *user;
+	struct launcher launcher;
+	bool on_nodes; /* by runners on several nodes */
+	bool resume;   /* the last run of the plan */
 };
 
 static void unload(struct inputs *in)
@@ -166,12 +185,15 @@ static int load_jobs(const char *plan, const char *jobs, struct inputs *in, stru
 		if (!rc)
 			cli_arrive_at_once(&in->jobs);
 	} else if (!in->jobs.n) {
-		rc = hes_fail(err, -ENOENT, "%s does not hold its jobs; name their file: heshare run PLAN JOBS", plan);
+		rc = hes_fail(err, -ENOENT,
+			      "%s does not hold its jobs; name their file: heshare run PLAN JOBS",
+			      plan);
 	}
 	return rc;
 }
 
-static int load_plan(const struct run_opts *o, const char *plan, const char *jobs, struct inputs *in, struct hes_err *err)
+static int load_plan(const struct run_opts *o, const char *plan, const char *jobs,
+		     struct inputs *in, struct hes_err *err)
 {
 	int rc = cli_catalogue_load(o->catalogue, true, &in->catalogue, err);
 
@@ -180,17 +202,26 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 	if (!rc)
 		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc && in->plan.unpredicted)
-		rc = hes_fail(err, -EINVAL, "%s: it has no predictions, which limit the time of jobs and show what went wrong; "
-			      "heshare plan --policy exec:PROGRAM writes them to what a program decides", plan);
-	if (!rc && (rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, (uint32_t)o->share_sum, err)))
+		rc = hes_fail(
+			err, -EINVAL,
+			"%s: it has no predictions, which limit the time of jobs and show what "
+			"went wrong; "
+			"heshare plan --policy exec:PROGRAM writes them to what a program decides",
+			plan);
+	if (!rc &&
+	    (rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, (uint32_t)o->share_sum, err)))
 		hes_fail_in(err, "%s", plan);
 	if (rc)
 		return rc;
 	gethostname(in->host, sizeof(in->host) - 1);
 	in->host[strcspn(in->host, ".")] = '\0';
-	in->on_nodes = !o->node && !o->dry_run && (o->launcher || (slurm_is_job() && slurm_count_nodes() > 1));
-	in->node = o->node ? o->node : !in->on_nodes && plan_has_node(&in->fleet, in->host) ? in->host : NULL;
-	rc = o->stop_file && o->node ? run_round_key(plan, &in->key, err) : run_plan_key(plan, in->node, &in->key, err);
+	in->on_nodes = !o->node && !o->dry_run &&
+		       (o->launcher || (slurm_is_job() && slurm_count_nodes() > 1));
+	in->node = o->node                                                ? o->node
+		   : !in->on_nodes && plan_has_node(&in->fleet, in->host) ? in->host
+									  : NULL;
+	rc = o->stop_file && o->node ? run_round_key(plan, &in->key, err)
+				     : run_plan_key(plan, in->node, &in->key, err);
 	if (!rc && o->stop_file && o->node)
 		in->key = run_part_key(in->key, in->node);
 	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
@@ -200,7 +231,8 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 static void take_all(struct inputs *in)
 {
 	for (size_t g = 0; g < in->fleet.n; g++)
-		in->gpus[g] = !in->node || strcmp(in->fleet.gpus[g].node, in->node) == 0 ? (long)g : -1;
+		in->gpus[g] =
+			!in->node || strcmp(in->fleet.gpus[g].node, in->node) == 0 ? (long)g : -1;
 }
 
 static int find_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
@@ -211,7 +243,8 @@ static int find_gpus(const struct run_opts *o, struct inputs *in, struct hes_err
 	if (!in->gpus)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", in->fleet.n);
 	if (rc == -ENODEV && o->dry_run) {
-		fprintf(stderr, "heshare run: %s; the rehearsal goes by the plan's GPUs\n", err->msg);
+		fprintf(stderr, "heshare run: %s; the rehearsal goes by the plan's GPUs\n",
+			err->msg);
 		take_all(in);
 		return 0;
 	}
@@ -224,9 +257,13 @@ static int check_users(const struct inputs *in, struct hes_err *err)
 	const struct passwd *self = getpwuid(geteuid());
 
 	for (size_t i = 0; geteuid() && i < in->jobs.n; i++)
-		if (in->jobs.v[i].user[0] && (!self || strcmp(self->pw_name, in->jobs.v[i].user) != 0))
-			return hes_fail(err, -EPERM, "job %s is to run as %s, and only root may start jobs of others; run as root, or plan without "
-					"the column user", in->jobs.v[i].id, in->jobs.v[i].user);
+		if (in->jobs.v[i].user[0] &&
+		    (!self || strcmp(self->pw_name, in->jobs.v[i].user) != 0))
+			return hes_fail(err, -EPERM,
+					"job %s is to run as %s, and only root may start jobs of "
+					"others; run as root, or plan without "
+					"the column user",
+					in->jobs.v[i].id, in->jobs.v[i].user);
 	return 0;
 }
 
@@ -250,11 +287,16 @@ static int check_others(struct inputs *in, struct hes_err *err)
 			for (size_t b = 0; !rc && b < in->fleet.n; b++) {
 				struct hes_device_info info;
 
-				if (in->gpus[b] < 0 || hes_device_info(in->devices, (size_t)in->gpus[b], &info, NULL) ||
+				if (in->gpus[b] < 0 ||
+				    hes_device_info(in->devices, (size_t)in->gpus[b], &info,
+						    NULL) ||
 				    strcmp(info.uuid, g[k].uuid) != 0)
 					continue;
-				rc = hes_fail(err, -EBUSY, "GPU %ld is in use by run %" PRId64 " of %.200s, process %" PRId64, in->gpus[b],
-					      v[i].id, run_plan_name(&v[i]), v[i].runner.pid);
+				rc = hes_fail(err, -EBUSY,
+					      "GPU %ld is in use by run %" PRId64
+					      " of %.200s, process %" PRId64,
+					      in->gpus[b], v[i].id, run_plan_name(&v[i]),
+					      v[i].runner.pid);
 			}
 		free(g);
 	}
@@ -263,24 +305,38 @@ static int check_others(struct inputs *in, struct hes_err *err)
 }
 
 /* A new run, or the last one again. */
-static int choose_run(const struct run_opts *o, const char *plan, struct inputs *in, struct hes_err *err)
+static int choose_run(const struct run_opts *o, const char *plan, struct inputs *in,
+		      struct hes_err *err)
 {
 	int rc = hes_journal_last_run(in->journal, in->key, &in->run, err);
 	bool there = !rc;
 
 	in->resume = o->resume || (o->resume_if_begun && there);
 	if (rc && (rc != -ENOENT || o->resume))
-		return rc == -ENOENT ? hes_fail(err, rc, "%s was never run, so there is nothing to resume", plan) : rc;
+		return rc == -ENOENT
+			       ? hes_fail(err, rc,
+					  "%s was never run, so there is nothing to resume", plan)
+			       : rc;
 	/* Heads see each other by the folder's lock, on whatever machine. */
-	if (there && in->run.state == HES_RUN_GOING && run_is_alive(&in->run) && !(in->on_nodes && in->resume))
-		return hes_fail(err, -EBUSY, "%s is being carried out by process %" PRId64 ", as run %" PRId64, plan, in->run.runner.pid,
-				in->run.id);
-	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 && !o->restart && !in->on_nodes)
-		return hes_fail(err, -EBUSY, "run %" PRId64 " of %s began on %s and has not ended; whether it goes on cannot be seen from %s: "
-				"resume it there, or start over with --restart", in->run.id, plan, in->run.host, in->host);
-	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) && !in->resume && !o->restart)
-		return hes_fail(err, -EEXIST, "run %" PRId64 " of %s was interrupted; --resume goes on with it, --restart starts over", in->run.id,
-				plan);
+	if (there && in->run.state == HES_RUN_GOING && run_is_alive(&in->run) &&
+	    !(in->on_nodes && in->resume))
+		return hes_fail(err, -EBUSY,
+				"%s is being carried out by process %" PRId64 ", as run %" PRId64,
+				plan, in->run.runner.pid, in->run.id);
+	if (there && in->run.state == HES_RUN_GOING && strcmp(in->run.host, in->host) != 0 &&
+	    !o->restart && !in->on_nodes)
+		return hes_fail(err, -EBUSY,
+				"run %" PRId64 " of %s began on %s and has not ended; whether it "
+				"goes on cannot be seen from %s: "
+				"resume it there, or start over with --restart",
+				in->run.id, plan, in->run.host, in->host);
+	if (there && (in->run.state == HES_RUN_GOING || in->run.state == HES_RUN_STOPPED) &&
+	    !in->resume && !o->restart)
+		return hes_fail(
+			err, -EEXIST,
+			"run %" PRId64
+			" of %s was interrupted; --resume goes on with it, --restart starts over",
+			in->run.id, plan);
 	if (!in->resume) {
 		in->run = (struct hes_run){ .plan_key = in->key };
 		run_plan_path(plan, in->run.plan);
@@ -293,10 +349,12 @@ static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes
 {
 	const struct hes_store_query all = { 0 };
 
-	return o->profiles ? cli_profiles_load(o->profiles, &in->profiles, err) : hes_store_profiles(in->store, &all, &in->profiles, err);
+	return o->profiles ? cli_profiles_load(o->profiles, &in->profiles, err)
+			   : hes_store_profiles(in->store, &all, &in->profiles, err);
 }
 
-static int open_run(const struct run_opts *o, const char *plan, struct inputs *in, struct hes_err *err)
+static int open_run(const struct run_opts *o, const char *plan, struct inputs *in,
+		    struct hes_err *err)
 {
 	int rc = cli_store_open(o->store, HES_STORE_WRITE, STORE_WAIT_MS, &in->store, err);
 
@@ -305,9 +363,12 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 	if (!rc)
 		rc = choose_run(o, plan, in, err);
 	if (!rc)
-		rc = run_folder_choose(in->resume ? in->run.folder : o->jobs, plan, run_has_other_users(&in->jobs, in->user), in->run.folder, err);
+		rc = run_folder_choose(in->resume ? in->run.folder : o->jobs, plan,
+				       run_has_other_users(&in->jobs, in->user), in->run.folder,
+				       err);
 	if (!rc && !in->on_nodes)
-		rc = run_folder_choose_mps(in->run.folder, run_has_other_users(&in->jobs, in->user), in->mps_folder, err);
+		rc = run_folder_choose_mps(in->run.folder, run_has_other_users(&in->jobs, in->user),
+					   in->mps_folder, err);
 	if (!rc)
 		rc = load_profiles(o, in, err);
 	return rc;
@@ -349,7 +410,8 @@ static void show_progress(void *ctx, const struct hes_run_progress *p)
 	fprintf(stderr, "\r%zu of %zu jobs done, %zu running", p->done, p->jobs, p->running);
 	if (p->failed)
 		fprintf(stderr, ", %zu failed", p->failed);
-	fprintf(stderr, "; %s, about %s left\033[K", cli_rough_time(since, (double)p->now_us), cli_rough_time(left, (double)p->left_us));
+	fprintf(stderr, "; %s, about %s left\033[K", cli_rough_time(since, (double)p->now_us),
+		cli_rough_time(left, (double)p->left_us));
 	fflush(stderr);
 }
 
@@ -380,13 +442,17 @@ static void show_act(void *ctx, int64_t at_us, const char *gpu, const char *job,
 static int keep_samples(struct inputs *in, const struct hes_run_report *report, struct hes_err *err)
 {
 	char name[HES_STORE_ORIGIN_NAME], driver[HES_DRIVER_MAX];
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED, .at_us = hes_wall_us(), .name = name, .samples = &report->samples };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
+				  .at_us = hes_wall_us(),
+				  .name = name,
+				  .samples = &report->samples };
 	struct hes_delivered done;
 
 	if (!report->samples.n)
 		return 0;
 	hes_devices_driver(in->devices, driver);
-	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", report->run.id, run_plan_name(&report->run), driver);
+	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", report->run.id,
+		 run_plan_name(&report->run), driver);
 	return hes_store_add(in->store, &d, &done, err);
 }
 
@@ -417,8 +483,12 @@ static json_t *with_overhead(json_t *doc)
 
 	getrusage(RUSAGE_SELF, &u);
 	if (doc)
-		json_object_set_new(doc, "runner", json_pack("{s:f, s:f}", "cpu_s", (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-				    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6, "peak_mib", (double)u.ru_maxrss / 1024));
+		json_object_set_new(
+			doc, "runner",
+			json_pack("{s:f, s:f}", "cpu_s",
+				  (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+					  (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6,
+				  "peak_mib", (double)u.ru_maxrss / 1024));
 	return doc;
 }
 
@@ -453,7 +523,8 @@ static int print_report(const struct run_opts *o, json_t *doc, const struct hes_
 }
 
 /* @param more  of a run on several nodes; may be NULL. It is used up */
-static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r, json_t *more)
+static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r,
+		       json_t *more)
 {
 	json_t *doc = with_overhead(run_report_json(r));
 	struct hes_err err;
@@ -476,13 +547,16 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 /* What we were started with names other GPUs, or another share, than the jobs are given. */
 static void clear_environment(void)
 {
-	static const char *const names[] = { "CUDA_VISIBLE_DEVICES", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT" };
+	static const char *const names[] = { "CUDA_VISIBLE_DEVICES",
+					     "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+					     "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unsetenv(names[i]);
 }
 
-/* After the run there is nothing to stop; the report is still printed. The signals stay blocked until the program ends. */
+/* After the run there is nothing to stop; the report is still printed. The signals stay blocked
+ * until the program ends. */
 static void block_stops(void)
 {
 	sigset_t set;
@@ -494,10 +568,12 @@ static void block_stops(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* When to stop because of the time limit of a Slurm job, by the monotonic clock; 0: never. A head stops its runners. */
+/* When to stop because of the time limit of a Slurm job, by the monotonic clock; 0: never. A head
+ * stops its runners. */
 static double stop_time(const struct run_opts *o)
 {
-	const double left_s = o->dry_run || o->stop_file ? -1 : slurm_seconds_left(), now_s = hes_monotonic_s();
+	const double left_s = o->dry_run || o->stop_file ? -1 : slurm_seconds_left(),
+		     now_s = hes_monotonic_s();
 
 	return left_s < 0 ? 0 : left_s > o->before_end_s ? now_s + left_s - o->before_end_s : now_s;
 }
@@ -540,9 +616,19 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 	const char *args[16];
 	char *values = runner_args(o, args);
 	const struct nodes_request q = {
-		.launcher = &in->launcher, .catalogue = &in->catalogue, .plan = &in->plan, .fleet = &in->fleet, .jobs = &in->jobs,
-		.commands = in->commands, .store = in->store, .journal = in->journal, .predictor = o->predictor, .profiles = o->profiles,
-		.runner_args = args, .stop_s = stop_time(o), .listener = { .message = show_message, .progress = show_progress },
+		.launcher = &in->launcher,
+		.catalogue = &in->catalogue,
+		.plan = &in->plan,
+		.fleet = &in->fleet,
+		.jobs = &in->jobs,
+		.commands = in->commands,
+		.store = in->store,
+		.journal = in->journal,
+		.predictor = o->predictor,
+		.profiles = o->profiles,
+		.runner_args = args,
+		.stop_s = stop_time(o),
+		.listener = { .message = show_message, .progress = show_progress },
 	};
 	struct hes_run_report report = { 0 };
 	json_t *nodes = NULL;
@@ -551,7 +637,8 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 
 	block_stops();
 	signal(SIGPIPE, SIG_IGN);
-	status = values ? nodes_run(&q, &in->run, &report, &nodes, &err) : hes_fail(&err, -ENOMEM, "out of memory");
+	status = values ? nodes_run(&q, &in->run, &report, &nodes, &err)
+			: hes_fail(&err, -ENOMEM, "out of memory");
 	free(values);
 	if (status)
 		return cli_fail("run", &err);
@@ -565,13 +652,29 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
 	static const char *const wrap[] = { "/proc/self/exe", "run", "--wrap", "--", NULL };
 	struct hes_run_request q = {
-		.plan = &in->plan, .fleet = &in->fleet, .jobs = &in->jobs, .commands = (const char *const *)in->commands,
-		.devices = in->devices, .gpus = in->gpus, .profiles = &in->profiles, .folder = in->run.folder,
-		.mps_folder = in->mps_folder, .guard = guard, .wrap = wrap, .user = in->user, .retries = (unsigned)o->retries,
-		.timeout_factor = o->timeout_factor, .timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),
-		.grace_us = (int64_t)(o->grace_s * 1e6), .no_clocks = o->no_clocks, .no_mps = o->no_mps,
-		.allow_setuid = o->allow_setuid, .takes_added = o->dry_run || cli_store_is_trusted(in->store, in->user),
-		.stop_s = stop_time(o), .takes_stop_file = o->stop_file, .listener = { .message = show_message, .progress = show_progress },
+		.plan = &in->plan,
+		.fleet = &in->fleet,
+		.jobs = &in->jobs,
+		.commands = (const char *const *)in->commands,
+		.devices = in->devices,
+		.gpus = in->gpus,
+		.profiles = &in->profiles,
+		.folder = in->run.folder,
+		.mps_folder = in->mps_folder,
+		.guard = guard,
+		.wrap = wrap,
+		.user = in->user,
+		.retries = (unsigned)o->retries,
+		.timeout_factor = o->timeout_factor,
+		.timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),
+		.grace_us = (int64_t)(o->grace_s * 1e6),
+		.no_clocks = o->no_clocks,
+		.no_mps = o->no_mps,
+		.allow_setuid = o->allow_setuid,
+		.takes_added = o->dry_run || cli_store_is_trusted(in->store, in->user),
+		.stop_s = stop_time(o),
+		.takes_stop_file = o->stop_file,
+		.listener = { .message = show_message, .progress = show_progress },
 	};
 	struct hes_run_report report = { 0 };
 	struct hes_err err;
@@ -607,12 +710,15 @@ static int run_run(const void *opts, int n_args, char **args)
 	if (!rc && !o->dry_run)
 		rc = check_users(&in, &err);
 	if (!rc)
-		rc = in.on_nodes ? launcher_open(o->launcher, o->program, &in.launcher, &err) : find_gpus(o, &in, &err);
+		rc = in.on_nodes ? launcher_open(o->launcher, o->program, &in.launcher, &err)
+				 : find_gpus(o, &in, &err);
 	in.launcher.catalogue = o->catalogue;
 	in.user = run_user_behind_sudo();
 	if (!rc && !o->dry_run)
 		rc = open_run(o, args[0], &in, &err);
-	rc = rc ? cli_fail("run", &err) : in.on_nodes ? carry_out_on_nodes(o, &in) : carry_out(o, &in);
+	rc = rc            ? cli_fail("run", &err)
+	     : in.on_nodes ? carry_out_on_nodes(o, &in)
+			   : carry_out(o, &in);
 	unload(&in);
 	return rc;
 }
@@ -623,27 +729,39 @@ const struct command cmd_run = {
 	.min_args = 1,
 	.max_args = 2,
 	.summary = "carry out a plan on the GPUs of this machine, measured and resumable",
-	.text = "Runs the jobs of PLAN on the GPUs of this machine with the planned co-runners, MPS shares and\n"
-		"clocks. At the end prints measured times and energies next to the planned ones. GPUs of the plan\n"
-		"are mapped to GPUs of this machine by type and number. The command of a job comes from the jobs\n"
-		"file, else from --commands, else from --command. JOBS is needed if the plan has no jobs in it.\n"
+	.text = "Runs the jobs of PLAN on the GPUs of this machine with the planned co-runners, "
+		"MPS shares and\n"
+		"clocks. At the end prints measured times and energies next to the planned ones. "
+		"GPUs of the plan\n"
+		"are mapped to GPUs of this machine by type and number. The command of a job comes "
+		"from the jobs\n"
+		"file, else from --commands, else from --command. JOBS is needed if the plan has "
+		"no jobs in it.\n"
 		"\n"
-		"Each job has an output file in the folder --jobs. A job that fails is tried again --retries times,\n"
-		"unless its command was not found or cannot be executed (exit 127, 126). A job that failed because\n"
-		"a co-runner failed is tried again, and this does not count. SIGINT and SIGTERM ask the jobs to end,\n"
-		"a second one kills them. --resume continues, also after a crash: a job that is recorded as done\n"
-		"does not run again. With a power cap in the plan, a job waits while it might break the cap. The\n"
+		"Each job has an output file in the folder --jobs. A job that fails is tried again "
+		"--retries times,\n"
+		"unless its command was not found or cannot be executed (exit 127, 126). A job "
+		"that failed because\n"
+		"a co-runner failed is tried again, and this does not count. SIGINT and SIGTERM "
+		"ask the jobs to end,\n"
+		"a second one kills them. --resume continues, also after a crash: a job that is "
+		"recorded as done\n"
+		"does not run again. With a power cap in the plan, a job waits while it might "
+		"break the cap. The\n"
 		"joules of jobs, aborted attempts and idle GPUs sum to the GPUs' meters.\n"
 		"\n"
-		"The guard, a second process, restores clocks and MPS if the run dies. If the guard is killed too,\n"
+		"The guard, a second process, restores clocks and MPS if the run dies. If the "
+		"guard is killed too,\n"
 		"use heshare restore.\n"
 		"\n"
-		"Without the right to set clocks, or without MPS, the run goes on without them and says so.\n"
+		"Without the right to set clocks, or without MPS, the run goes on without them and "
+		"says so.\n"
 		"The exit status is 0 when every job is done.",
-	.example = "  heshare plan jobs.csv -o plan.json\n"
-		   "  heshare run plan.json --dry-run\n"
-		   "  heshare run plan.json --command './train.sh {workload} {batch} {iterations}'\n"
-		   "  heshare run plan.json --resume",
+	.example =
+		"  heshare plan jobs.csv -o plan.json\n"
+		"  heshare run plan.json --dry-run\n"
+		"  heshare run plan.json --command './train.sh {workload} {batch} {iterations}'\n"
+		"  heshare run plan.json --resume",
 	.opts = run_opts,
 	.opts_size = sizeof(struct run_opts),
 	.run = run_run,

@@ -1,5 +1,6 @@
 /*
- * cmd_status.c - `heshare status`: what runs do now and did last, from any terminal. It reads and changes nothing.
+ * cmd_status.c - `heshare status`: what runs do now and did last, from any terminal. It reads and
+ * changes nothing.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,15 +19,16 @@
 #include "cli/run/status_out.h"
 
 #define STORE_WAIT_MS 2000
-#define RECENT 5
+#define RECENT        5
 
 struct status_opts {
-	bool        watch, json;
+	bool watch, json;
 	const char *store;
 };
 
 #define AT(member) .offset = offsetof(struct status_opts, member)
 
+/* clang-format off */
 static const struct opt status_opts[] = {
 	{ .name = "watch", .letter = 'w', .kind = OPT_FLAG, AT(watch),
 	  .help = "print again every second, until Ctrl-C or until the named run has ended" },
@@ -35,14 +37,15 @@ static const struct opt status_opts[] = {
 	{ .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
 	{ 0 }
 };
+/* clang-format on */
 
 struct status {
 	const struct status_opts *o;
-	struct hes_store   *store;
+	struct hes_store *store;
 	struct hes_journal *journal;
-	int64_t             id;      /* 0: all */
-	struct run_view    *views;
-	size_t              n;
+	int64_t id; /* 0: all */
+	struct run_view *views;
+	size_t n;
 };
 
 static void drop_views(struct status *s)
@@ -61,7 +64,8 @@ static int list_runs(const struct status *s, struct hes_run **runs, size_t *n, s
 	if (!s->id)
 		return hes_journal_recent(s->journal, RECENT, runs, n, err);
 	*runs = calloc(1, sizeof(**runs));
-	rc = *runs ? hes_journal_run(s->journal, s->id, *runs, err) : hes_fail(err, -ENOMEM, "out of memory");
+	rc = *runs ? hes_journal_run(s->journal, s->id, *runs, err)
+		   : hes_fail(err, -ENOMEM, "out of memory");
 	*n = 1;
 	return rc;
 }
@@ -187,7 +191,8 @@ static int show(const struct status *s, bool screen)
 
 static bool is_over(const struct status *s)
 {
-	return s->id && (!s->n || s->views[0].runner == RUN_VIEW_NONE || s->views[0].runner == RUN_VIEW_DEAD);
+	return s->id && (!s->n || s->views[0].runner == RUN_VIEW_NONE ||
+			 s->views[0].runner == RUN_VIEW_DEAD);
 }
 
 /* The terminal is as before when this returns, also after a signal. */
@@ -211,7 +216,8 @@ static int watch(struct status *s, struct hes_err *err)
 		rc = look(s, err);
 		if (!rc && show(s, screen))
 			break;
-	} while (!rc && !is_over(s) && (screen || putchar('\n') != EOF) && sigtimedwait(&stops, NULL, &second) < 0);
+	} while (!rc && !is_over(s) && (screen || putchar('\n') != EOF) &&
+		 sigtimedwait(&stops, NULL, &second) < 0);
 	if (screen)
 		put_on_screen("\033[?7h\033[?1049l");
 	/* The last look stays. */
@@ -228,7 +234,8 @@ static int run_status(const void *opts, int n_args, char **args)
 	int rc, status = 0;
 
 	if (o->watch && o->json)
-		return fputs("heshare status: --json: one document, so not with --watch\n", stderr), 2;
+		return fputs("heshare status: --json: one document, so not with --watch\n", stderr),
+		       2;
 	if (n_args && run_parse_id(args[0], &s.id, &err))
 		return cli_fail("status", &err), 2;
 	rc = cli_store_open(o->store, HES_STORE_READ, STORE_WAIT_MS, &s.store, &err);
@@ -258,13 +265,18 @@ const struct command cmd_status = {
 	.args = "[RUN]",
 	.max_args = 1,
 	.summary = "what runs do now: jobs, progress, watts, joules, time left",
-	.text = "Prints the runs that go on, and the last five that have ended; with the number RUN, that run alone.\n"
-		"A run whose process has died is interrupted, and can be resumed. Jobs that run are printed with\n"
-		"their GPU, SM share, clock, progress by the lines that they print, and time left: by the\n"
-		"progress, without it by the plan. Power is that of all GPUs of the run now; energy is what they\n"
+	.text = "Prints the runs that go on, and the last five that have ended; with the number "
+		"RUN, that run alone.\n"
+		"A run whose process has died is interrupted, and can be resumed. Jobs that run "
+		"are printed with\n"
+		"their GPU, SM share, clock, progress by the lines that they print, and time left: "
+		"by the\n"
+		"progress, without it by the plan. Power is that of all GPUs of the run now; "
+		"energy is what they\n"
 		"took so far, idle energy included.\n"
 		"\n"
-		"It reads the journal in the store, and what the runner writes once a second to live.json in the\n"
+		"It reads the journal in the store, and what the runner writes once a second to "
+		"live.json in the\n"
 		"folder of the run. It changes nothing.",
 	.example = "  heshare status\n"
 		   "  heshare status 3 --watch\n"

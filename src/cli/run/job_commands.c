@@ -10,7 +10,7 @@
 #include "base/csv.h"
 #include "heshare/run.h"
 
-#define MAX_LIST 10000
+#define MAX_LIST       10000
 #define MAX_LIST_BYTES ((uint64_t)64 << 20) /* patterns of 6 KiB */
 
 /* A workload's pattern. */
@@ -20,7 +20,7 @@ struct pattern {
 
 struct patterns {
 	struct pattern v[MAX_LIST];
-	size_t         n;
+	size_t n;
 };
 
 static void release(struct patterns *p)
@@ -34,7 +34,8 @@ static void release(struct patterns *p)
 
 static int read_rows(struct hes_csv *c, struct patterns *p, struct hes_err *err)
 {
-	int workload = hes_csv_column(c, "workload", err), command = workload < 0 ? workload : hes_csv_column(c, "command", err), rc;
+	int workload = hes_csv_column(c, "workload", err),
+	    command = workload < 0 ? workload : hes_csv_column(c, "command", err), rc;
 
 	if (workload < 0 || command < 0)
 		return workload < 0 ? workload : command;
@@ -42,8 +43,10 @@ static int read_rows(struct hes_csv *c, struct patterns *p, struct hes_err *err)
 		if (p->n == MAX_LIST)
 			return hes_csv_fail(c, err, -E2BIG, "more than %d workloads", MAX_LIST);
 		if (!*hes_csv_text(c, workload) || !*hes_csv_text(c, command))
-			return hes_csv_fail(c, err, -EINVAL, "a workload and its command are needed");
-		p->v[p->n] = (struct pattern){ strdup(hes_csv_text(c, workload)), strdup(hes_csv_text(c, command)) };
+			return hes_csv_fail(c, err, -EINVAL,
+					    "a workload and its command are needed");
+		p->v[p->n] = (struct pattern){ strdup(hes_csv_text(c, workload)),
+					       strdup(hes_csv_text(c, command)) };
 		p->n++;
 		if (!p->v[p->n - 1].workload || !p->v[p->n - 1].command)
 			return hes_csv_fail(c, err, -ENOMEM, "out of memory");
@@ -79,7 +82,8 @@ static const char *pattern_of(const struct patterns *p, const char *workload, co
 	return other;
 }
 
-static int command_of(const struct hes_job *job, const struct patterns *p, const char *other, char **out, struct hes_err *err)
+static int command_of(const struct hes_job *job, const struct patterns *p, const char *other,
+		      char **out, struct hes_err *err)
 {
 	const char *pattern = pattern_of(p, job->workload, other);
 
@@ -88,12 +92,17 @@ static int command_of(const struct hes_job *job, const struct patterns *p, const
 		return *out ? 0 : hes_fail(err, -ENOMEM, "job %s: out of memory", job->id);
 	}
 	if (!pattern)
-		return hes_fail(err, -ENOENT, "job %s has no command; give the jobs a column command before planning, or say --command "
-				"'PROGRAM {workload} {batch} {iterations}', or --commands FILE with a command for each workload", job->id);
+		return hes_fail(err, -ENOENT,
+				"job %s has no command; give the jobs a column command before "
+				"planning, or say --command "
+				"'PROGRAM {workload} {batch} {iterations}', or --commands FILE "
+				"with a command for each workload",
+				job->id);
 	return hes_run_words(pattern, job, out, err);
 }
 
-int run_commands_load(const struct hes_jobs *jobs, const char *list, const char *pattern, char ***out, struct hes_err *err)
+int run_commands_load(const struct hes_jobs *jobs, const char *list, const char *pattern,
+		      char ***out, struct hes_err *err)
 {
 	char **commands = calloc(jobs->n + 1, sizeof(*commands));
 	struct patterns *p = NULL;

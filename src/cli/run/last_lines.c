@@ -1,8 +1,8 @@
 /*
  * last_lines.c - the end of a job's output; see last_lines.h.
  *
- * The job wrote it, so nothing in it may reach the terminal as a command (base/visible.h). Progress bars return to the
- * start of a line: what was printed over counts as a line of its own.
+ * The job wrote it, so nothing in it may reach the terminal as a command (base/visible.h). Progress
+ * bars return to the start of a line: what was printed over counts as a line of its own.
  */
 #include "cli/run/last_lines.h"
 
@@ -16,8 +16,8 @@
 #include "launch/job_files.h"
 #include "run/start_jobs.h"
 
-#define END_BYTES 4096   /* of the file */
-#define LINE_BYTES 200   /* of a line; the rest is left out */
+#define END_BYTES  4096 /* of the file */
+#define LINE_BYTES 200  /* of a line; the rest is left out */
 
 /* @return how many bytes of the file's end @out has */
 static size_t read_end(const struct hes_job_folder *folder, const char *name, char out[END_BYTES])

@@ -17,8 +17,10 @@
 #include "heshare/job.h"
 #include "launch/job_files.h"
 
-#define FILE_ROOM 32         /* of a file name, in addition to the job's name: "/.JOB.4294967295.status" */
-#define SOCKET_ROOM 80       /* of a socket's name: that of a folder for MPS, which adds "/63/pipe/control" */
+/* of a file name, in addition to the job's name: "/.JOB.4294967295.status" */
+#define FILE_ROOM 32
+#define SOCKET_ROOM \
+	80 /* of a socket's name: that of a folder for MPS, which adds "/63/pipe/control" */
 
 /* Nothing is made in a folder that other users could replace, nor below one. */
 static int check_folder(const char *name, struct hes_err *err)
@@ -29,7 +31,8 @@ static int check_folder(const char *name, struct hes_err *err)
 
 	if (above)
 		real = realpath(dirname(above), NULL);
-	rc = real ? hes_job_folder_open(&f, real, err) : hes_fail(err, -errno, "%s: %s", name, strerror(errno));
+	rc = real ? hes_job_folder_open(&f, real, err)
+		  : hes_fail(err, -errno, "%s: %s", name, strerror(errno));
 	if (!rc && !above)
 		rc = hes_job_folder_check(&f, err);
 	else if (!rc)
@@ -40,7 +43,8 @@ static int check_folder(const char *name, struct hes_err *err)
 	return rc;
 }
 
-int run_folder_choose(const char *named, const char *plan, bool others, char out[HES_JOURNAL_PATH_MAX], struct hes_err *err)
+int run_folder_choose(const char *named, const char *plan, bool others,
+		      char out[HES_JOURNAL_PATH_MAX], struct hes_err *err)
 {
 	size_t len = strlen(plan);
 	char name[PATH_MAX], *real;
@@ -49,7 +53,9 @@ int run_folder_choose(const char *named, const char *plan, bool others, char out
 	if (named)
 		snprintf(name, sizeof(name), "%s", named);
 	else
-		snprintf(name, sizeof(name), "%.*s.run", (int)(len > 5 && strcmp(plan + len - 5, ".json") == 0 ? len - 5 : len), plan);
+		snprintf(name, sizeof(name), "%.*s.run",
+			 (int)(len > 5 && strcmp(plan + len - 5, ".json") == 0 ? len - 5 : len),
+			 plan);
 	rc = others ? check_folder(name, err) : 0;
 	if (!rc)
 		rc = hes_folder_create(name, err);
@@ -57,7 +63,8 @@ int run_folder_choose(const char *named, const char *plan, bool others, char out
 		return rc;
 	real = realpath(name, NULL);
 	if (!real || strlen(real) >= HES_JOURNAL_PATH_MAX - HES_NAME_MAX * 3 - FILE_ROOM)
-		rc = hes_fail(err, real ? -ENAMETOOLONG : -errno, "%s: %s", name, real ? "too long a name" : strerror(errno));
+		rc = hes_fail(err, real ? -ENAMETOOLONG : -errno, "%s: %s", name,
+			      real ? "too long a name" : strerror(errno));
 	else
 		strcpy(out, real);
 	/* Once more: what was checked above may have been replaced before it was root's alone. */
@@ -67,7 +74,8 @@ int run_folder_choose(const char *named, const char *plan, bool others, char out
 	return rc;
 }
 
-/* In the run's folder; in /tmp where that is too deep for a socket's name, or may be closed to a job's user. */
+/* In the run's folder; in /tmp where that is too deep for a socket's name, or may be closed to a
+ * job's user. */
 int run_folder_choose_mps(const char *folder, bool others, char out[PATH_MAX], struct hes_err *err)
 {
 	struct stat st;
@@ -75,7 +83,8 @@ int run_folder_choose_mps(const char *folder, bool others, char out[PATH_MAX], s
 	if (strlen(folder) + strlen("/mps") <= SOCKET_ROOM && !others)
 		snprintf(out, PATH_MAX, "%s/mps", folder);
 	else
-		snprintf(out, PATH_MAX, "/tmp/heshare-%u-%016" PRIx64, (unsigned)geteuid(), hes_hash_text(HES_HASH_START, folder));
+		snprintf(out, PATH_MAX, "/tmp/heshare-%u-%016" PRIx64, (unsigned)geteuid(),
+			 hes_hash_text(HES_HASH_START, folder));
 	if (mkdir(out, 0755) && errno != EEXIST)
 		return hes_fail(err, -errno, "%s: %s", out, strerror(errno));
 	if (lstat(out, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())

@@ -12,13 +12,16 @@
 /**
  * The run's folder, made if it is not there.
  * @param named   by name; NULL: the plan's name with .run in place of .json. May be @out
- * @param others  root starts jobs of other users: only a folder that root alone can write and replace will do
+ * @param others  root starts jobs of other users: only a folder that root alone can write and
+ * replace will do
  * @param out     its name without links
  * @return 0; -EPERM others could replace it; -ENAMETOOLONG; -errno
  */
-int run_folder_choose(const char *named, const char *plan, bool others, char out[HES_JOURNAL_PATH_MAX], struct hes_err *err);
+int run_folder_choose(const char *named, const char *plan, bool others,
+		      char out[HES_JOURNAL_PATH_MAX], struct hes_err *err);
 
-/** A folder for MPS, with a name that is short enough for sockets, the same for every try. @return as run_folder_choose() */
+/** A folder for MPS, with a name that is short enough for sockets, the same for every try. @return
+ * as run_folder_choose() */
 int run_folder_choose_mps(const char *folder, bool others, char out[PATH_MAX], struct hes_err *err);
 
 #endif

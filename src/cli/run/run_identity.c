@@ -18,10 +18,12 @@
 
 bool run_is_alive(const struct hes_run *run)
 {
-	struct hes_process p = { .pid = (pid_t)run->runner.pid, .started = (uint64_t)run->runner.start };
+	struct hes_process p = { .pid = (pid_t)run->runner.pid,
+				 .started = (uint64_t)run->runner.start };
 	char boot[HES_BOOT_MAX];
 
-	return !hes_process_boot(boot, NULL) && strcmp(boot, run->runner.boot) == 0 && hes_process_runs(&p);
+	return !hes_process_boot(boot, NULL) && strcmp(boot, run->runner.boot) == 0 &&
+	       hes_process_runs(&p);
 }
 
 int run_plan_key(const char *path, const char *node, uint64_t *out, struct hes_err *err)
@@ -55,7 +57,8 @@ void run_plan_path(const char *path, char out[HES_JOURNAL_PATH_MAX])
 {
 	char *real = realpath(path, NULL);
 
-	snprintf(out, HES_JOURNAL_PATH_MAX, "%s", real && strlen(real) < HES_JOURNAL_PATH_MAX ? real : path);
+	snprintf(out, HES_JOURNAL_PATH_MAX, "%s",
+		 real && strlen(real) < HES_JOURNAL_PATH_MAX ? real : path);
 	free(real);
 }
 
@@ -87,7 +90,9 @@ int run_parse_id(const char *text, int64_t *out, struct hes_err *err)
 	uint64_t id;
 
 	if (hes_parse_u64("RUN", text, 1, INT64_MAX, &id, err))
-		return hes_fail(err, -EINVAL, "\"%.60s\" is no number of a run; heshare status prints them", text);
+		return hes_fail(err, -EINVAL,
+				"\"%.60s\" is no number of a run; heshare status prints them",
+				text);
 	*out = (int64_t)id;
 	return 0;
 }

@@ -23,10 +23,12 @@ void run_plan_path(const char *path, char out[HES_JOURNAL_PATH_MAX]);
 /** The same without folders, for messages. */
 const char *run_plan_name(const struct hes_run *run);
 
-/** With sudo, which clocks may need, jobs run as the user who called sudo. @return NULL: as this user */
+/** With sudo, which clocks may need, jobs run as the user who called sudo. @return NULL: as this
+ * user */
 const char *run_user_behind_sudo(void);
 
-/** Whether root starts jobs of other users. @param user  as whom jobs without a user of their own run; NULL: as this one */
+/** Whether root starts jobs of other users. @param user  as whom jobs without a user of their own
+ * run; NULL: as this one */
 bool run_has_other_users(const struct hes_jobs *jobs, const char *user);
 
 /** The number of a run, as a person writes it. @return 0; -EINVAL */

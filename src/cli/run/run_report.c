@@ -40,7 +40,8 @@ static void put_energy(FILE *f, bool known, double mj)
 }
 
 /* @planned 0: not known */
-static void compare(FILE *f, const char *what, double planned, double measured, text_fn *text, bool known)
+static void compare(FILE *f, const char *what, double planned, double measured, text_fn *text,
+		    bool known)
 {
 	fprintf(f, "  %-20s", what);
 	put(f, 11, planned > 0, text, planned);
@@ -68,8 +69,10 @@ static void gpu_rows(FILE *f, const struct hes_run_report *r)
 	int width = 14;
 
 	for (size_t i = 0; i < r->n_gpus; i++)
-		width = (int)strlen(r->gpus[i].gpu_type) > width ? (int)strlen(r->gpus[i].gpu_type) : width;
-	fprintf(f, "\n%-14s %-*s %11s %11s %8s %8s %8s\n", "GPU", width, "type", "busy plan.", "measured", "en.plan.", "measured", "idle");
+		width = (int)strlen(r->gpus[i].gpu_type) > width ? (int)strlen(r->gpus[i].gpu_type)
+								 : width;
+	fprintf(f, "\n%-14s %-*s %11s %11s %8s %8s %8s\n", "GPU", width, "type", "busy plan.",
+		"measured", "en.plan.", "measured", "idle");
 	for (size_t i = 0; i < r->n_gpus; i++)
 		gpu_row(f, &r->gpus[i], width);
 }
@@ -97,7 +100,8 @@ static void power_cap(FILE *f, const struct hes_run_report *r)
 	if (!r->run.peak_mw)
 		fputs("the power of all GPUs together was never measured", f);
 	else if (r->run.over_cap_us)
-		fprintf(f, "above it for %.1f s, at most %.0f W", (double)r->run.over_cap_us * 1e-6, (double)r->run.peak_mw * 1e-3);
+		fprintf(f, "above it for %.1f s, at most %.0f W", (double)r->run.over_cap_us * 1e-6,
+			(double)r->run.peak_mw * 1e-3);
 	else
 		fprintf(f, "kept, at most %.0f W", (double)r->run.peak_mw * 1e-3);
 	if (r->held)
@@ -110,16 +114,23 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 	if (!r->has_energy)
 		fputs("Some GPUs gave no readings for a while: energies are missing, not 0.\n", f);
 	else if (r->longest_gap_s > 1)
-		fprintf(f, "Without a power reading for up to %.1f s in a row.\n", r->longest_gap_s);
+		fprintf(f, "Without a power reading for up to %.1f s in a row.\n",
+			r->longest_gap_s);
 	if (r->lost)
-		fprintf(f, "heshare died during the run: joules of at most %.0f s before are in none of these sums.\n", r->lost_s);
+		fprintf(f,
+			"heshare died during the run: joules of at most %.0f s before are in none "
+			"of these sums.\n",
+			r->lost_s);
 	if (r->cap_mw)
 		power_cap(f, r);
 	if (r->clocks_refused)
-		fprintf(f, "Clocks were not set on %" PRIu32 " GPU%s: times and energies are those of the GPUs' own clocks.\n",
+		fprintf(f,
+			"Clocks were not set on %" PRIu32
+			" GPU%s: times and energies are those of the GPUs' own clocks.\n",
 			r->clocks_refused, hes_s(r->clocks_refused));
 	if (r->clocks_missed)
-		fprintf(f, "%" PRIu32 " GPU%s did not hold the clock at some time.\n", r->clocks_missed, hes_s(r->clocks_missed));
+		fprintf(f, "%" PRIu32 " GPU%s did not hold the clock at some time.\n",
+			r->clocks_missed, hes_s(r->clocks_missed));
 }
 
 static void joules_row(FILE *f, const char *what, uint64_t mj)
@@ -130,11 +141,13 @@ static void joules_row(FILE *f, const char *what, uint64_t mj)
 }
 
 /* Where the files of a job are. */
-static const char *folder_of(const struct hes_run_report *r, const struct hes_run_job *j, char out[PATH_MAX])
+static const char *folder_of(const struct hes_run_report *r, const struct hes_run_job *j,
+			     char out[PATH_MAX])
 {
 	const char *slash = r->by_node ? strrchr(j->gpu, '/') : NULL;
 
-	snprintf(out, PATH_MAX, "%s%s%.*s", r->run.folder, slash ? "/" : "", slash ? (int)(slash - j->gpu) : 0, j->gpu);
+	snprintf(out, PATH_MAX, "%s%s%.*s", r->run.folder, slash ? "/" : "",
+		 slash ? (int)(slash - j->gpu) : 0, j->gpu);
 	return out;
 }
 
@@ -182,7 +195,8 @@ static void failures(FILE *f, const struct hes_run_report *r)
 		last_lines_free(&last);
 	}
 	if (shown < r->failed)
-		fprintf(f, "\n%zu more jobs failed; report.json has their last lines\n", r->failed - shown);
+		fprintf(f, "\n%zu more jobs failed; report.json has their last lines\n",
+			r->failed - shown);
 }
 
 /* The parts of what the GPUs' counters counted. */
@@ -204,13 +218,14 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 {
 	bool any = r->done > 0, energy = r->has_energy, all = r->done == r->n_jobs;
 
-	fprintf(f, "%-12s %-14s %4s %11s %11s %11s %11s %8s %8s %4s\n", "job", "GPU", "SM %", "time plan.", "measured", "end plan.",
-		"measured", "en.plan.", "attrib.", "try");
+	fprintf(f, "%-12s %-14s %4s %11s %11s %11s %11s %8s %8s %4s\n", "job", "GPU", "SM %",
+		"time plan.", "measured", "end plan.", "measured", "en.plan.", "attrib.", "try");
 	for (size_t i = 0; i < r->n_jobs; i++)
 		job_row(f, &r->jobs[i], r->planned_mj[i], r->attempts[i]);
 	failures(f, r);
 	gpu_rows(f, r);
-	fprintf(f, "\nrun %" PRId64 ": %zu of %zu job%s done", r->run.id, r->done, r->n_jobs, hes_s(r->n_jobs));
+	fprintf(f, "\nrun %" PRId64 ": %zu of %zu job%s done", r->run.id, r->done, r->n_jobs,
+		hes_s(r->n_jobs));
 	if (r->added)
 		fprintf(f, ", %zu of them added", r->added);
 	if (r->failed)
@@ -218,18 +233,25 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 	if (r->waiting)
 		fprintf(f, ", %zu wait for --resume", r->waiting);
 	if (r->retried)
-		fprintf(f, "; attempts: %zu repeated, %zu ended by the failure of a co-runner, %zu timed out", r->retried, r->co_failed, r->timeouts);
+		fprintf(f,
+			"; attempts: %zu repeated, %zu ended by the failure of a co-runner, %zu "
+			"timed out",
+			r->retried, r->co_failed, r->timeouts);
 	if (!any)
 		fputs("\nno job is done", f);
 	else if (!all)
-		fprintf(f, "\nthe %zu job%s that %s done, against %s part of the plan", r->done, hes_s(r->done), r->done == 1 ? "is" : "are",
+		fprintf(f, "\nthe %zu job%s that %s done, against %s part of the plan", r->done,
+			hes_s(r->done), r->done == 1 ? "is" : "are",
 			r->done == 1 ? "its" : "their");
 	fprintf(f, "\n%34s %11s\n", "planned", "measured");
-	compare(f, "average completion", r->part.avg_jct_us, r->measured.avg_jct_us, hes_time_text, any);
-	compare(f, "last job", (double)r->part.makespan_us, (double)r->measured.makespan_us, hes_time_text, any);
-	compare(f, all ? "busy energy" : "energy of these jobs", (double)r->part.busy_energy_mj, (double)r->measured.busy_energy_mj,
-		hes_energy_text, energy);
-	compare(f, "fleet energy", (double)r->part.fleet_energy_mj, (double)r->measured.fleet_energy_mj, hes_energy_text, energy);
+	compare(f, "average completion", r->part.avg_jct_us, r->measured.avg_jct_us, hes_time_text,
+		any);
+	compare(f, "last job", (double)r->part.makespan_us, (double)r->measured.makespan_us,
+		hes_time_text, any);
+	compare(f, all ? "busy energy" : "energy of these jobs", (double)r->part.busy_energy_mj,
+		(double)r->measured.busy_energy_mj, hes_energy_text, energy);
+	compare(f, "fleet energy", (double)r->part.fleet_energy_mj,
+		(double)r->measured.fleet_energy_mj, hes_energy_text, energy);
 	if (energy)
 		joules_sum(f, r);
 	remarks(f, r);
@@ -258,30 +280,37 @@ static json_t *failure_json(const struct hes_run_job *j, const char *folder)
 	lines = json_array();
 	for (size_t k = 0; k < last.n; k++)
 		json_array_append_new(lines, json_string(last.v[k]));
-	o = json_pack("{s:s, s:o, s:s?, s:o}", "verdict", hes_verdict_names[j->last_verdict], "status",
-		      was_started(j) ? json_integer(j->last_status) : json_null(), "log", last.log, "last_lines", lines);
+	o = json_pack("{s:s, s:o, s:s?, s:o}", "verdict", hes_verdict_names[j->last_verdict],
+		      "status", was_started(j) ? json_integer(j->last_status) : json_null(), "log",
+		      last.log, "last_lines", lines);
 	last_lines_free(&last);
 	return o;
 }
 
-static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts, const char *folder)
+static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts,
+			const char *folder)
 {
 	bool done = j->state == HES_RUN_JOB_DONE;
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:o}", "job", j->job, "workload", j->workload, "gpu",
-			 j->gpu, "sm_pct", (json_int_t)j->sm_pct, "state", job_states[j->state], "attempts", (json_int_t)attempts,
-			 "planned_start_s", (double)j->planned_start_us * 1e-6, "planned_end_s", (double)j->planned_end_us * 1e-6,
-			 "start_s", seconds(done, j->start_us), "end_s", seconds(done, j->end_us), "planned_j",
-			 (double)planned_mj * 1e-3, "attributed_j", joules(done && j->has_energy, j->energy_mj), "aborted_j",
+	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:o}",
+			 "job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
+			 (json_int_t)j->sm_pct, "state", job_states[j->state], "attempts",
+			 (json_int_t)attempts, "planned_start_s",
+			 (double)j->planned_start_us * 1e-6, "planned_end_s",
+			 (double)j->planned_end_us * 1e-6, "start_s", seconds(done, j->start_us),
+			 "end_s", seconds(done, j->end_us), "planned_j", (double)planned_mj * 1e-3,
+			 "attributed_j", joules(done && j->has_energy, j->energy_mj), "aborted_j",
 			 (double)j->aborted_mj * 1e-3, "failure", failure_json(j, folder));
 }
 
 static json_t *gpu_json(const struct hes_run_gpu *g)
 {
-	return json_pack("{s:s, s:s, s:s, s:f, s:o, s:f, s:o, s:o}", "gpu", g->gpu, "type", g->gpu_type, "uuid", g->uuid,
-			 "planned_busy_s", (double)g->planned_busy_us * 1e-6, "busy_s", seconds(g->measured, g->busy_us), "planned_j",
-			 (double)g->planned_mj * 1e-3, "busy_j", joules(g->measured, g->busy_mj), "idle_j",
-			 joules(g->measured, g->idle_mj));
+	return json_pack("{s:s, s:s, s:s, s:f, s:o, s:f, s:o, s:o}", "gpu", g->gpu, "type",
+			 g->gpu_type, "uuid", g->uuid, "planned_busy_s",
+			 (double)g->planned_busy_us * 1e-6, "busy_s",
+			 seconds(g->measured, g->busy_us), "planned_j",
+			 (double)g->planned_mj * 1e-3, "busy_j", joules(g->measured, g->busy_mj),
+			 "idle_j", joules(g->measured, g->idle_mj));
 }
 
 /* The parts sum to the meter. */
@@ -289,10 +318,11 @@ static json_t *joules_json(const struct hes_run_report *r)
 {
 	const bool known = r->has_energy;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:f}", "jobs_j", joules(known, r->jobs_mj), "aborted_j", joules(known, r->aborted_mj),
-			 "idle_j", joules(known, r->idle_mj), "unattributed_j", joules(known, r->unattributed_mj), "meter_j",
-			 joules(known, r->meter_mj), "sessions", (json_int_t)r->sessions,
-			 "lost_s", r->lost_s);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:f}", "jobs_j", joules(known, r->jobs_mj),
+			 "aborted_j", joules(known, r->aborted_mj), "idle_j",
+			 joules(known, r->idle_mj), "unattributed_j",
+			 joules(known, r->unattributed_mj), "meter_j", joules(known, r->meter_mj),
+			 "sessions", (json_int_t)r->sessions, "lost_s", r->lost_s);
 }
 
 static json_t *power_cap_json(const struct hes_run_report *r)
@@ -300,15 +330,17 @@ static json_t *power_cap_json(const struct hes_run_report *r)
 	if (!r->cap_mw)
 		return json_null();
 	return json_pack("{s:f, s:o, s:o, s:I}", "cap_w", (double)r->cap_mw * 1e-3, "peak_w",
-			 cli_json_maybe(r->run.peak_mw > 0, (double)r->run.peak_mw * 1e-3), "over_s",
-			 seconds(r->run.peak_mw > 0, r->run.over_cap_us), "jobs_held", (json_int_t)r->held);
+			 cli_json_maybe(r->run.peak_mw > 0, (double)r->run.peak_mw * 1e-3),
+			 "over_s", seconds(r->run.peak_mw > 0, r->run.over_cap_us), "jobs_held",
+			 (json_int_t)r->held);
 }
 
 static json_t *totals_json(const struct hes_totals *t, bool any, bool energy)
 {
-	return json_pack("{s:o, s:o, s:o, s:o}", "avg_jct_s", seconds(any, (int64_t)llround(t->avg_jct_us)), "makespan_s",
-			 seconds(any, t->makespan_us), "busy_j", joules(energy, t->busy_energy_mj), "fleet_j",
-			 joules(energy && t->fleet_energy_mj, t->fleet_energy_mj));
+	return json_pack("{s:o, s:o, s:o, s:o}", "avg_jct_s",
+			 seconds(any, (int64_t)llround(t->avg_jct_us)), "makespan_s",
+			 seconds(any, t->makespan_us), "busy_j", joules(energy, t->busy_energy_mj),
+			 "fleet_j", joules(energy && t->fleet_energy_mj, t->fleet_energy_mj));
 }
 
 json_t *run_report_json(const struct hes_run_report *r)
@@ -317,15 +349,22 @@ json_t *run_report_json(const struct hes_run_report *r)
 	char folder[PATH_MAX];
 
 	for (size_t i = 0; i < r->n_jobs; i++)
-		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i], folder_of(r, &r->jobs[i], folder)));
+		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i],
+						     folder_of(r, &r->jobs[i], folder)));
 	for (size_t i = 0; i < r->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
-	return json_pack("{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
-			 (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state", hes_run_state_names[r->run.state],
-			 "jobs_done", (json_int_t)r->done, "jobs_failed", (json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting, "jobs_added", (json_int_t)r->added,
-			 "repeated", (json_int_t)r->retried, "felled", (json_int_t)r->co_failed, "timeouts", (json_int_t)r->timeouts,
-			 "clocks_refused", (json_int_t)r->clocks_refused, "clocks_missed", (json_int_t)r->clocks_missed, "samples",
-			 (json_int_t)r->samples.n, "longest_gap_s", r->longest_gap_s, "planned", totals_json(&r->planned, true, true),
-			 "part", totals_json(&r->part, r->done > 0, true), "measured", totals_json(&r->measured, r->done > 0, r->has_energy),
-			 "energy", joules_json(r), "power_cap", power_cap_json(r), "jobs", jobs, "gpus", gpus);
+	return json_pack(
+		"{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, "
+		"s:o, s:o, s:o, s:o, s:o, s:o}",
+		"run", (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state",
+		hes_run_state_names[r->run.state], "jobs_done", (json_int_t)r->done, "jobs_failed",
+		(json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting, "jobs_added",
+		(json_int_t)r->added, "repeated", (json_int_t)r->retried, "felled",
+		(json_int_t)r->co_failed, "timeouts", (json_int_t)r->timeouts, "clocks_refused",
+		(json_int_t)r->clocks_refused, "clocks_missed", (json_int_t)r->clocks_missed,
+		"samples", (json_int_t)r->samples.n, "longest_gap_s", r->longest_gap_s, "planned",
+		totals_json(&r->planned, true, true), "part",
+		totals_json(&r->part, r->done > 0, true), "measured",
+		totals_json(&r->measured, r->done > 0, r->has_energy), "energy", joules_json(r),
+		"power_cap", power_cap_json(r), "jobs", jobs, "gpus", gpus);
 }

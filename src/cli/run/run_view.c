@@ -1,9 +1,10 @@
 /*
  * run_view.c - what is known of a run from outside; see run_view.h.
  *
- * The journal says what is done and what was begun. Power, progress and times left come from the runner's live.json.
- * Rows are read one table after the other while the runner writes: a job counts as running if it waits for its result
- * and has an open attempt, so that all counts sum to the number of jobs.
+ * The journal says what is done and what was begun. Power, progress and times left come from the
+ * runner's live.json. Rows are read one table after the other while the runner writes: a job counts
+ * as running if it waits for its result and has an open attempt, so that all counts sum to the
+ * number of jobs.
  */
 #include "cli/run/run_view.h"
 
@@ -49,7 +50,9 @@ static void job_runs(struct run_view *v, const struct hes_run_job *job, const st
 	const struct hes_run_live_job *live = live_job(v, job->job);
 	struct run_view_job *r = &v->running[v->n_running++];
 
-	*r = (struct run_view_job){ .job = job, .attempt = a, .done = live ? live->done : -1, .has_left = live != NULL };
+	*r = (struct run_view_job){
+		.job = job, .attempt = a, .done = live ? live->done : -1, .has_left = live != NULL
+	};
 	if (live)
 		r->left_us = live->left_us > v->age_us ? live->left_us - v->age_us : 0;
 }
@@ -64,12 +67,17 @@ static int find_running(struct run_view *v, struct hes_err *err)
 	if (!v->running)
 		rc = -ENOMEM;
 	for (size_t i = 0; i < v->n_jobs && !rc; i++)
-		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, v->jobs[i].job), (uint32_t)i);
-	for (size_t i = 0; i < v->n_attempts && !rc && (v->runner == RUN_VIEW_ALIVE || v->runner == RUN_VIEW_ELSEWHERE); i++) {
+		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, v->jobs[i].job),
+				      (uint32_t)i);
+	for (size_t i = 0; i < v->n_attempts && !rc &&
+			   (v->runner == RUN_VIEW_ALIVE || v->runner == RUN_VIEW_ELSEWHERE);
+	     i++) {
 		const struct hes_attempt *a = &v->attempts[i];
-		const uint32_t at = hes_hash_map_find(&names, hes_hash_text(HES_HASH_START, a->job), job_has_name, v->jobs, a->job);
+		const uint32_t at = hes_hash_map_find(&names, hes_hash_text(HES_HASH_START, a->job),
+						      job_has_name, v->jobs, a->job);
 
-		if (a->verdict == HES_VERDICT_OPEN && at != HES_HASH_NONE && v->jobs[at].state == HES_RUN_JOB_WAITING)
+		if (a->verdict == HES_VERDICT_OPEN && at != HES_HASH_NONE &&
+		    v->jobs[at].state == HES_RUN_JOB_WAITING)
 			job_runs(v, &v->jobs[at], a);
 	}
 	hes_hash_map_finish(&names);
@@ -92,7 +100,9 @@ static void count_jobs(struct run_view *v)
 	}
 	v->waiting = v->n_jobs - v->done - v->failed - v->n_running;
 	for (size_t i = 0; i < v->n_attempts; i++)
-		v->now_us = later(v->now_us, v->attempts[i].verdict == HES_VERDICT_OPEN ? v->attempts[i].started_us : v->attempts[i].ended_us);
+		v->now_us = later(v->now_us, v->attempts[i].verdict == HES_VERDICT_OPEN
+						     ? v->attempts[i].started_us
+						     : v->attempts[i].ended_us);
 }
 
 /* Joules that the journal has: up to the last end of a job on each GPU. */
@@ -128,7 +138,8 @@ static void read_live(struct run_view *v)
 	v->age_us = v->age_us > 0 ? v->age_us : 0;
 }
 
-int run_view_load(struct hes_journal *j, const struct hes_run *run, struct run_view *out, struct hes_err *err)
+int run_view_load(struct hes_journal *j, const struct hes_run *run, struct run_view *out,
+		  struct hes_err *err)
 {
 	struct run_view v = { .run = *run, .runner = runner_of(run) };
 	int rc = hes_journal_gpus(j, run->id, &v.gpus, &v.n_gpus, err);

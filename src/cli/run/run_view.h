@@ -1,5 +1,6 @@
 /*
- * run_view.h - what is known of a run from outside: the journal, and what its runner publishes while it lives.
+ * run_view.h - what is known of a run from outside: the journal, and what its runner publishes
+ * while it lives.
  */
 #ifndef HES_CLI_RUN_RUN_VIEW_H
 #define HES_CLI_RUN_RUN_VIEW_H
@@ -7,7 +8,7 @@
 #include "heshare/run.h"
 
 enum run_view_runner {
-	RUN_VIEW_NONE,      /* the run has ended */
+	RUN_VIEW_NONE, /* the run has ended */
 	RUN_VIEW_ALIVE,
 	RUN_VIEW_DEAD,
 	RUN_VIEW_ELSEWHERE, /* on another machine: whether it lives cannot be seen */
@@ -17,33 +18,34 @@ enum run_view_runner {
 struct run_view_job {
 	const struct hes_run_job *job;
 	const struct hes_attempt *attempt;
-	double   done;            /* part of its iterations; below 0: not known */
-	bool     has_left;
-	int64_t  left_us;
+	double done; /* part of its iterations; below 0: not known */
+	bool has_left;
+	int64_t left_us;
 };
 
 struct run_view {
-	struct hes_run        run;
-	enum run_view_runner  runner;
-	struct hes_run_gpu   *gpus;
-	size_t                n_gpus;
-	struct hes_run_job   *jobs;
-	size_t                n_jobs;
-	struct hes_attempt   *attempts;
-	size_t                n_attempts;
-	struct run_view_job  *running;
-	size_t                n_running;
-	size_t                waiting, done, failed, added;
-	bool                  has_live;
-	struct hes_run_live   live;
-	int64_t               age_us;   /* of live */
-	int64_t               now_us;   /* time of the run */
-	bool                  has_power, has_energy;
-	double                power_w, energy_j;
+	struct hes_run run;
+	enum run_view_runner runner;
+	struct hes_run_gpu *gpus;
+	size_t n_gpus;
+	struct hes_run_job *jobs;
+	size_t n_jobs;
+	struct hes_attempt *attempts;
+	size_t n_attempts;
+	struct run_view_job *running;
+	size_t n_running;
+	size_t waiting, done, failed, added;
+	bool has_live;
+	struct hes_run_live live;
+	int64_t age_us; /* of live */
+	int64_t now_us; /* time of the run */
+	bool has_power, has_energy;
+	double power_w, energy_j;
 };
 
 /** @param out  run_view_free() it; written only on success */
-int  run_view_load(struct hes_journal *j, const struct hes_run *run, struct run_view *out, struct hes_err *err);
+int run_view_load(struct hes_journal *j, const struct hes_run *run, struct run_view *out,
+		  struct hes_err *err);
 void run_view_free(struct run_view *v);
 
 #endif

@@ -30,13 +30,21 @@ static void print_state(FILE *f, const struct run_view *v)
 
 	fprintf(f, "run %" PRId64 "  ", r->id);
 	if (v->runner == RUN_VIEW_DEAD)
-		fprintf(f, "interrupted: its process %" PRId64 " is dead; heshare run %s --resume, with the options of its start, goes on", r->runner.pid, run_plan_name(r));
+		fprintf(f,
+			"interrupted: its process %" PRId64
+			" is dead; heshare run %s --resume, with the options of its start, goes on",
+			r->runner.pid, run_plan_name(r));
 	else if (v->runner == RUN_VIEW_ELSEWHERE)
-		fprintf(f, "going on %s, as process %" PRId64 "; whether it lives cannot be seen from here", r->host, r->runner.pid);
+		fprintf(f,
+			"going on %s, as process %" PRId64
+			"; whether it lives cannot be seen from here",
+			r->host, r->runner.pid);
 	else if (v->runner == RUN_VIEW_ALIVE)
 		fprintf(f, "going, process %" PRId64, r->runner.pid);
 	else if (r->state == HES_RUN_STOPPED)
-		fprintf(f, "stopped; heshare run %s --resume, with the options of its start, goes on", run_plan_name(r));
+		fprintf(f,
+			"stopped; heshare run %s --resume, with the options of its start, goes on",
+			run_plan_name(r));
 	else
 		fputs(hes_run_state_names[r->state], f);
 	fputs("\n  plan    ", f);
@@ -48,7 +56,8 @@ static void print_state(FILE *f, const struct run_view *v)
 
 static void print_counts(FILE *f, const struct run_view *v)
 {
-	fprintf(f, "  jobs    %zu running, %zu waiting, %zu done, %zu failed", v->n_running, v->waiting, v->done, v->failed);
+	fprintf(f, "  jobs    %zu running, %zu waiting, %zu done, %zu failed", v->n_running,
+		v->waiting, v->done, v->failed);
 	if (v->added)
 		fprintf(f, "; %zu of them added", v->added);
 	fputc('\n', f);
@@ -67,9 +76,12 @@ static void print_amounts(FILE *f, const struct run_view *v)
 		fprintf(f, ", %.0f W now", v->power_w);
 	fputc('\n', f);
 	if (v->has_live && v->runner != RUN_VIEW_ALIVE)
-		fprintf(f, "  time and energy are those of %s ago, the last that the runner wrote\n", time_text(a, v->age_us));
+		fprintf(f,
+			"  time and energy are those of %s ago, the last that the runner wrote\n",
+			time_text(a, v->age_us));
 	else if (v->has_live && v->age_us > STALE_US)
-		fprintf(f, "  power, progress and times left are %s old\n", time_text(a, v->age_us));
+		fprintf(f, "  power, progress and times left are %s old\n",
+			time_text(a, v->age_us));
 	else if (!v->has_live && v->runner == RUN_VIEW_ALIVE)
 		fputs("  power, progress and times left are not there yet\n", f);
 }
@@ -92,7 +104,8 @@ static void print_gpus(FILE *f, const struct hes_run_live *l)
 			fprintf(f, " %8" PRIu32, g->clock_mhz);
 		else
 			fprintf(f, " %8s", "-");
-		fprintf(f, " %10s\n", g->has_energy ? hes_energy_text(joules, g->energy_j * 1e3) : "-");
+		fprintf(f, " %10s\n",
+			g->has_energy ? hes_energy_text(joules, g->energy_j * 1e3) : "-");
 	}
 }
 
@@ -100,7 +113,8 @@ static void print_running(FILE *f, const struct run_view *v)
 {
 	char left[HES_QUANTITY_MAX], done[16], clock[16];
 
-	fprintf(f, "\n  %-16s %-16s %-16s %5s %6s %6s %12s\n", "job", "workload", "GPU", "SM %", "MHz", "done", "time left");
+	fprintf(f, "\n  %-16s %-16s %-16s %5s %6s %6s %12s\n", "job", "workload", "GPU", "SM %",
+		"MHz", "done", "time left");
 	for (size_t i = 0; i < v->n_running; i++) {
 		const struct run_view_job *r = &v->running[i];
 
@@ -112,7 +126,8 @@ static void print_running(FILE *f, const struct run_view *v)
 		hes_visible_put(f, 16, r->job->workload);
 		fputc(' ', f);
 		hes_visible_put(f, 16, r->job->gpu);
-		fprintf(f, " %5" PRIu32 " %6s %6s %12s\n", r->attempt->sm_pct, r->attempt->clock_mhz ? clock : "-", r->done < 0 ? "-" : done,
+		fprintf(f, " %5" PRIu32 " %6s %6s %12s\n", r->attempt->sm_pct,
+			r->attempt->clock_mhz ? clock : "-", r->done < 0 ? "-" : done,
 			r->has_left ? time_text(left, r->left_us) : "-");
 	}
 }
@@ -133,8 +148,9 @@ void status_print_line(FILE *f, const struct run_view *v)
 	char took[HES_QUANTITY_MAX], joules[HES_QUANTITY_MAX], when[20];
 
 	cli_format_when(v->run.started_us, when);
-	fprintf(f, "run %-4" PRId64 " %-8s %s  %4zu of %zu job%s done, %zu failed  %12s %10s  ", v->run.id, hes_run_state_names[v->run.state],
-		when, v->done, v->n_jobs, hes_s(v->n_jobs), v->failed, time_text(took, v->now_us),
+	fprintf(f, "run %-4" PRId64 " %-8s %s  %4zu of %zu job%s done, %zu failed  %12s %10s  ",
+		v->run.id, hes_run_state_names[v->run.state], when, v->done, v->n_jobs,
+		hes_s(v->n_jobs), v->failed, time_text(took, v->now_us),
 		v->has_energy ? hes_energy_text(joules, v->energy_j * 1e3) : "-");
 	hes_visible_put(f, 0, run_plan_name(&v->run));
 	fputc('\n', f);
@@ -158,12 +174,16 @@ static json_t *job_json(const struct hes_run_job *j, const struct run_view_job *
 	const bool over = j->state != HES_RUN_JOB_WAITING;
 	const uint32_t mhz = r ? r->attempt->clock_mhz : 0;
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:s, s:b, s:f, s:o, s:o, s:o, s:o, s:o}", "job", j->job, "workload", j->workload, "gpu", j->gpu,
-			 "sm_pct", (json_int_t)j->sm_pct, "clock_mhz", cli_json_maybe(mhz > 0, mhz), "state", r ? "running" : states[j->state],
-			 "added", j->arrival_us > 0, "planned_end_s", (double)j->planned_end_us * 1e-6, "start_s",
-			 seconds(over || r, r ? r->attempt->started_us : j->start_us), "end_s", seconds(over, j->end_us), "done",
-			 cli_json_maybe(r && r->done >= 0, r ? r->done : 0), "left_s", seconds(r && r->has_left, r ? r->left_us : 0),
-			 "attributed_j", cli_json_maybe(over && j->has_energy, (double)j->energy_mj * 1e-3));
+	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:s, s:b, s:f, s:o, s:o, s:o, s:o, s:o}", "job",
+			 j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
+			 (json_int_t)j->sm_pct, "clock_mhz", cli_json_maybe(mhz > 0, mhz), "state",
+			 r ? "running" : states[j->state], "added", j->arrival_us > 0,
+			 "planned_end_s", (double)j->planned_end_us * 1e-6, "start_s",
+			 seconds(over || r, r ? r->attempt->started_us : j->start_us), "end_s",
+			 seconds(over, j->end_us), "done",
+			 cli_json_maybe(r && r->done >= 0, r ? r->done : 0), "left_s",
+			 seconds(r && r->has_left, r ? r->left_us : 0), "attributed_j",
+			 cli_json_maybe(over && j->has_energy, (double)j->energy_mj * 1e-3));
 }
 
 static json_t *jobs_json(const struct run_view *v)
@@ -186,10 +206,15 @@ static json_t *gpu_json(const struct run_view *v, const struct hes_run_gpu *g)
 
 	for (size_t i = 0; v->has_live && i < v->live.n_gpus && !live; i++)
 		live = strcmp(v->live.gpus[i].gpu, g->gpu) == 0 ? &v->live.gpus[i] : NULL;
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "gpu", g->gpu, "type", g->gpu_type, "uuid", g->uuid, "power_w",
-			 cli_json_maybe(v->has_power && live && live->has_power, live ? live->power_w : 0), "clock_mhz",
-			 cli_json_maybe(v->has_power && live && live->clock_mhz, live ? live->clock_mhz : 0), "energy_j",
-			 cli_json_maybe(live ? live->has_energy : g->measured, live ? live->energy_j : (double)(g->busy_mj + g->idle_mj) * 1e-3));
+	return json_pack(
+		"{s:s, s:s, s:s, s:o, s:o, s:o}", "gpu", g->gpu, "type", g->gpu_type, "uuid",
+		g->uuid, "power_w",
+		cli_json_maybe(v->has_power && live && live->has_power, live ? live->power_w : 0),
+		"clock_mhz",
+		cli_json_maybe(v->has_power && live && live->clock_mhz, live ? live->clock_mhz : 0),
+		"energy_j",
+		cli_json_maybe(live ? live->has_energy : g->measured,
+			       live ? live->energy_j : (double)(g->busy_mj + g->idle_mj) * 1e-3));
 }
 
 json_t *status_json(const struct run_view *v, bool all)
@@ -199,13 +224,19 @@ json_t *status_json(const struct run_view *v, bool all)
 
 	for (size_t i = 0; i < v->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(v, &v->gpus[i]));
-	doc = json_pack("{s:I, s:s, s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o}", "run", (json_int_t)v->run.id,
-			"plan", v->run.plan, "folder", v->run.folder, "host", v->run.host, "state", hes_run_state_names[v->run.state], "runner",
-			words(runners[v->runner]), "pid", (json_int_t)v->run.runner.pid, "jobs_running", (json_int_t)v->n_running, "jobs_waiting",
-			(json_int_t)v->waiting, "jobs_done", (json_int_t)v->done, "jobs_failed", (json_int_t)v->failed, "jobs_added",
-			(json_int_t)v->added, "time_s", (double)v->now_us * 1e-6, "left_s",
-			seconds(alive, v->live.left_us > v->age_us ? v->live.left_us - v->age_us : 0), "power_w", cli_json_maybe(v->has_power, v->power_w),
-			"energy_j", cli_json_maybe(v->has_energy, v->energy_j), "age_s", seconds(v->has_live, v->age_us), "gpus", gpus);
+	doc = json_pack(
+		"{s:I, s:s, s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, "
+		"s:o, s:o}",
+		"run", (json_int_t)v->run.id, "plan", v->run.plan, "folder", v->run.folder, "host",
+		v->run.host, "state", hes_run_state_names[v->run.state], "runner",
+		words(runners[v->runner]), "pid", (json_int_t)v->run.runner.pid, "jobs_running",
+		(json_int_t)v->n_running, "jobs_waiting", (json_int_t)v->waiting, "jobs_done",
+		(json_int_t)v->done, "jobs_failed", (json_int_t)v->failed, "jobs_added",
+		(json_int_t)v->added, "time_s", (double)v->now_us * 1e-6, "left_s",
+		seconds(alive, v->live.left_us > v->age_us ? v->live.left_us - v->age_us : 0),
+		"power_w", cli_json_maybe(v->has_power, v->power_w), "energy_j",
+		cli_json_maybe(v->has_energy, v->energy_j), "age_s",
+		seconds(v->has_live, v->age_us), "gpus", gpus);
 	if (doc && all)
 		json_object_set_new(doc, "jobs", jobs_json(v));
 	return doc;

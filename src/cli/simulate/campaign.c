@@ -1,8 +1,8 @@
 /*
  * campaign.c - plan and replay each policy with each seed; see campaign.h.
  *
- * A run changes only its own entry, so results do not depend on the number of threads. Planning time is measured
- * around the policy.
+ * A run changes only its own entry, so results do not depend on the number of threads. Planning
+ * time is measured around the policy.
  */
 #include "cli/simulate/campaign.h"
 
@@ -19,7 +19,8 @@
 #include "policy/replanner.h"
 
 #define MAX_SEEDS 10000
-#define MAX_PLANNINGS 10 /* times the effort of the largest request, in one run: about half an hour */
+#define MAX_PLANNINGS \
+	10 /* times the effort of the largest request, in one run: about half an hour */
 
 void contender_label(const struct contender *w, char *out, size_t size)
 {
@@ -37,19 +38,27 @@ static int add(struct campaign *c, const struct contender *w, struct hes_err *er
 	return 0;
 }
 
-int campaign_add_plan(struct campaign *c, const char *path, const struct hes_plan *plan, struct hes_err *err)
+int campaign_add_plan(struct campaign *c, const char *path, const struct hes_plan *plan,
+		      struct hes_err *err)
 {
 	const char *slash = strrchr(path, '/');
 
-	return add(c, &(struct contender){ .plan = plan, .name = slash ? slash + 1 : path, .prefer = "" }, err);
+	return add(
+		c,
+		&(struct contender){ .plan = plan, .name = slash ? slash + 1 : path, .prefer = "" },
+		err);
 }
 
 /* @param prefer  a preference or variant; NULL: the policy's first preference, if it has any */
-static int add_policy(struct campaign *c, const struct hes_policy *p, const char *prefer, struct hes_err *err)
+static int add_policy(struct campaign *c, const struct hes_policy *p, const char *prefer,
+		      struct hes_err *err)
 {
-	const char *own = prefer ? hes_policy_preference(p, prefer, err) : p->prefers ? p->prefers[0] : "";
+	const char *own = prefer       ? hes_policy_preference(p, prefer, err)
+			  : p->prefers ? p->prefers[0]
+				       : "";
 
-	return own ? add(c, &(struct contender){ .policy = p, .name = p->name, .prefer = own }, err) : -EINVAL;
+	return own ? add(c, &(struct contender){ .policy = p, .name = p->name, .prefer = own }, err)
+		   : -EINVAL;
 }
 
 /* A policy with variants as its paper describes it, and at its strongest. */
@@ -85,7 +94,8 @@ static int add_all(struct campaign *c, const char *prefer, struct hes_err *err)
 
 static int add_program(struct campaign *c, const char *name, struct hes_err *err)
 {
-	struct policy_program **v = reallocarray(c->programs, c->n_programs + 1, sizeof(struct policy_program *));
+	struct policy_program **v =
+		reallocarray(c->programs, c->n_programs + 1, sizeof(struct policy_program *));
 
 	if (!v)
 		return hes_fail(err, -ENOMEM, "out of memory");
@@ -129,7 +139,9 @@ static int add_seeds(struct campaign *c, uint64_t first, uint64_t last, struct h
 	uint64_t *v;
 
 	if (last < first || last - first >= MAX_SEEDS - c->n_seeds)
-		return hes_fail(err, -EINVAL, "--seeds: %" PRIu64 "..%" PRIu64 " is not a rising range of at most %d seeds",
+		return hes_fail(err, -EINVAL,
+				"--seeds: %" PRIu64 "..%" PRIu64
+				" is not a rising range of at most %d seeds",
 				first, last, MAX_SEEDS);
 	v = reallocarray(c->seeds, c->n_seeds + (size_t)(last - first) + 1, sizeof(*v));
 	if (!v)
@@ -171,8 +183,8 @@ bool campaign_can_replan(const struct contender *w)
 /* What a planner is called back with. */
 struct planner {
 	const struct campaign *c;
-	struct campaign_run   *run;
-	struct hes_replanner      *replanner; /* NULL: plan everything at every arrival */
+	struct campaign_run *run;
+	struct hes_replanner *replanner; /* NULL: plan everything at every arrival */
 };
 
 static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
@@ -182,10 +194,18 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 	struct planner *p = ctx;
 	struct campaign_run *run = p->run;
 	struct hes_request r = {
-		.fleet = p->c->fleet, .jobs = p->c->jobs, .waiting = waiting, .n_waiting = n_waiting,
-		.now_us = now_us, .free_at_us = free_at_us, .running = running, .n_running = n_running,
+		.fleet = p->c->fleet,
+		.jobs = p->c->jobs,
+		.waiting = waiting,
+		.n_waiting = n_waiting,
+		.now_us = now_us,
+		.free_at_us = free_at_us,
+		.running = running,
+		.n_running = n_running,
 		.predictor = p->c->predictor,
-		.profiles = p->c->profiles, .prefer = run->who->prefer, .seed = run->seed,
+		.profiles = p->c->profiles,
+		.prefer = run->who->prefer,
+		.seed = run->seed,
 	};
 	bool shown = run->keep && n_waiting == p->c->jobs->n;
 	double start_s;
@@ -194,9 +214,13 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 	if (!p->replanner)
 		run->effort += hes_policy_effort(run->who->policy, n_waiting, r.fleet->n);
 	if (run->effort > MAX_PLANNINGS)
-		return hes_fail(err, -E2BIG, "planning again at every arrival takes too long: %zu jobs wait at %.0f s; "
-				"fewer jobs, more GPUs, --burst%s or a policy that does not search, such as pwr, is needed",
-				n_waiting, (double)now_us * 1e-6, campaign_can_replan(run->who) ? ", no --replan" : "");
+		return hes_fail(
+			err, -E2BIG,
+			"planning again at every arrival takes too long: %zu jobs wait at %.0f s; "
+			"fewer jobs, more GPUs, --burst%s or a policy that does not search, such "
+			"as pwr, is needed",
+			n_waiting, (double)now_us * 1e-6,
+			campaign_can_replan(run->who) ? ", no --replan" : "");
 	start_s = hes_monotonic_s();
 	if (p->replanner)
 		rc = hes_replanner_plan(p->replanner, &r, out, shown ? &run->front : NULL, err);
@@ -281,7 +305,8 @@ static size_t most_at_once(const struct campaign *c, const struct contender *w)
 	if (c->replan_all || !campaign_can_replan(w))
 		return c->jobs->n;
 	for (size_t i = 0; i < c->jobs->n; i++)
-		first_us = c->jobs->v[i].arrival_us < first_us ? c->jobs->v[i].arrival_us : first_us;
+		first_us =
+			c->jobs->v[i].arrival_us < first_us ? c->jobs->v[i].arrival_us : first_us;
 	for (size_t i = 0; i < c->jobs->n; i++)
 		n += c->jobs->v[i].arrival_us == first_us;
 	return n;
@@ -294,13 +319,15 @@ static int check_work(const struct campaign *c, struct hes_err *err)
 
 	for (size_t i = 0; i < c->n_who && !rc; i++)
 		if (c->who[i].policy)
-			rc = hes_policy_check_work(c->who[i].policy, most_at_once(c, &c->who[i]), c->fleet->n, err);
+			rc = hes_policy_check_work(c->who[i].policy, most_at_once(c, &c->who[i]),
+						   c->fleet->n, err);
 	return rc;
 }
 
 int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 {
-	const size_t n = c->n_who * c->n_seeds, most = threads > 0 ? (size_t)threads : (size_t)omp_get_max_threads();
+	const size_t n = c->n_who * c->n_seeds,
+		     most = threads > 0 ? (size_t)threads : (size_t)omp_get_max_threads();
 	size_t done = 0;
 	int rc = check_work(c, err);
 

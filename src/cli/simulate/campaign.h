@@ -1,6 +1,6 @@
 /*
- * campaign.h - the runs of `heshare simulate`: each policy with each seed on one jobs file, planned and replayed in
- * parallel.
+ * campaign.h - the runs of `heshare simulate`: each policy with each seed on one jobs file, planned
+ * and replayed in parallel.
  */
 #ifndef HES_CLI_SIMULATE_CAMPAIGN_H
 #define HES_CLI_SIMULATE_CAMPAIGN_H
@@ -17,74 +17,82 @@
 /** A policy with its preference, or a plan made beforehand. */
 struct contender {
 	const struct hes_policy *policy; /* NULL: the plan */
-	const struct hes_plan   *plan;   /* borrowed */
-	const char              *name;
-	const char              *prefer; /* "" for none */
+	const struct hes_plan *plan;     /* borrowed */
+	const char *name;
+	const char *prefer; /* "" for none */
 };
 
 /** What one run gave. */
 struct campaign_run {
 	const struct contender *who;
-	uint64_t           seed;
-	bool               keep;
-	struct hes_replay  replay;       /* without keep and keep_jobs: its totals only */
-	struct hes_plan    carried_out;  /* with keep */
-	struct hes_front   front;        /* with keep: of the planning of all jobs at once; else empty */
-	uint32_t           deadlines_missed;
-	double             effort;       /* hes_policy_effort() of all planning calls together */
-	double             plan_wall_s;  /* all planning calls together */
-	int                rc;
-	struct hes_err     err;          /* valid if rc */
+	uint64_t seed;
+	bool keep;
+	struct hes_replay replay;    /* without keep and keep_jobs: its totals only */
+	struct hes_plan carried_out; /* with keep */
+	struct hes_front front; /* with keep: of the planning of all jobs at once; else empty */
+	uint32_t deadlines_missed;
+	double effort;      /* hes_policy_effort() of all planning calls together */
+	double plan_wall_s; /* all planning calls together */
+	int rc;
+	struct hes_err err; /* valid if rc */
 };
 
 struct campaign {
-	const struct hes_model     *model;
-	const struct cli_fits      *fits;     /* workloads of the model that were fitted to profiles */
-	const struct hes_fleet     *fleet;
-	const struct hes_jobs      *jobs;
-	const struct hes_profiles  *profiles;
+	const struct hes_model *model;
+	const struct cli_fits *fits; /* workloads of the model that were fitted to profiles */
+	const struct hes_fleet *fleet;
+	const struct hes_jobs *jobs;
+	const struct hes_profiles *profiles;
 	const struct hes_predictor *predictor;
-	struct hes_sim              terms;    /* clock change and noise; the rest is filled in */
-	bool                        replan_all;     /* policies with open queues, too, plan everything at every arrival (replanner.h) */
-	bool                        keep;     /* outcomes, segments, plans and fronts of the first seed */
-	bool                        keep_jobs; /* outcomes and segments of every run */
-	struct contender           *who;      /* owned */
-	size_t                      n_who;
-	struct policy_program     **programs; /* of contenders; owned */
-	size_t                      n_programs;
-	uint64_t                   *seeds;    /* owned */
-	size_t                      n_seeds;
-	struct campaign_run        *runs;     /* n_who * n_seeds, by contender and then seed; owned */
-	struct hes_totals          *draws;    /* n_draws * n_who: means over the seeds on other models; owned */
-	size_t                      n_draws;
+	struct hes_sim terms;  /* clock change and noise; the rest is filled in */
+	bool replan_all;       /* policies with open queues, too, plan everything at every arrival
+				  (replanner.h) */
+	bool keep;             /* outcomes, segments, plans and fronts of the first seed */
+	bool keep_jobs;        /* outcomes and segments of every run */
+	struct contender *who; /* owned */
+	size_t n_who;
+	struct policy_program **programs; /* of contenders; owned */
+	size_t n_programs;
+	uint64_t *seeds; /* owned */
+	size_t n_seeds;
+	struct campaign_run *runs; /* n_who * n_seeds, by contender and then seed; owned */
+	struct hes_totals *draws; /* n_draws * n_who: means over the seeds on other models; owned */
+	size_t n_draws;
 };
 
 /** What the user gave instead of what is drawn; NULL: draw it. */
 struct campaign_files {
-	const char                 *predictor, *profiles;
+	const char *predictor, *profiles;
 	const struct hes_catalogue *catalogue;
 };
 
 /**
- * Contenders from names such as "heshare:energy,exec:./mine,morak"; CAMPAIGN_ALL stands for every policy of the table.
- * @param prefer  for those named without a preference; NULL: every one of "all", else a policy's first
+ * Contenders from names such as "heshare:energy,exec:./mine,morak"; CAMPAIGN_ALL stands for every
+ * policy of the table.
+ * @param prefer  for those named without a preference; NULL: every one of "all", else a policy's
+ * first
  */
-int  campaign_policies(struct campaign *c, const char *list, const char *prefer, struct hes_err *err);
-/** One more contender: a plan made beforehand, shown by the name of its file. Plan and path are borrowed. */
-int  campaign_add_plan(struct campaign *c, const char *path, const struct hes_plan *plan, struct hes_err *err);
+int campaign_policies(struct campaign *c, const char *list, const char *prefer,
+		      struct hes_err *err);
+/** One more contender: a plan made beforehand, shown by the name of its file. Plan and path are
+ * borrowed. */
+int campaign_add_plan(struct campaign *c, const char *path, const struct hes_plan *plan,
+		      struct hes_err *err);
 /** Seeds from "7", "1,5,9" or "1..10". */
-int  campaign_seeds(struct campaign *c, const char *text, struct hes_err *err);
+int campaign_seeds(struct campaign *c, const char *text, struct hes_err *err);
 
 /** Whether a contender can plan once and then place what arrives. */
 bool campaign_can_replan(const struct contender *w);
 
-/** Do all runs on @threads threads (0: as many as there are). Fails with the first failure in order. */
-int  campaign_run_all(struct campaign *c, int threads, struct hes_err *err);
+/** Do all runs on @threads threads (0: as many as there are). Fails with the first failure in
+ * order. */
+int campaign_run_all(struct campaign *c, int threads, struct hes_err *err);
 /**
- * Do the runs again on @n models whose uncertain parameters vary (hes_model_varied(), seeds 1 to @n), with profiles and a
- * predictor of each. Needs the campaign's own runs.
+ * Do the runs again on @n models whose uncertain parameters vary (hes_model_varied(), seeds 1 to
+ * @n), with profiles and a predictor of each. Needs the campaign's own runs.
  */
-int  campaign_run_draws(struct campaign *c, const struct campaign_files *files, size_t n, int threads, struct hes_err *err);
+int campaign_run_draws(struct campaign *c, const struct campaign_files *files, size_t n,
+		       int threads, struct hes_err *err);
 void campaign_free_runs(struct campaign *c);
 void campaign_free(struct campaign *c);
 
@@ -104,50 +112,56 @@ enum figure_unit { FIGURE_SECONDS, FIGURE_JOULES, FIGURE_PART, FIGURE_PERCENT, F
 
 /** What is shown of a run: a row a figure, in the order of table, JSON and CSV. */
 struct figure {
-	const char      *key;    /* "avg_jct_s"; "": not in JSON and CSV */
-	const char      *head;   /* of the table's column; NULL: not in the table */
+	const char *key;  /* "avg_jct_s"; "": not in JSON and CSV */
+	const char *head; /* of the table's column; NULL: not in the table */
 	enum figure_unit unit;
-	int              better; /* -1 less is better, 2 nearer to zero is, 0 neither */
-	bool             brief;  /* in the table also without --wide, with its change against the reference */
-	double         (*of)(const struct campaign_run *r);
+	int better; /* -1 less is better, 2 nearer to zero is, 0 neither */
+	bool brief; /* in the table also without --wide, with its change against the reference */
+	double (*of)(const struct campaign_run *r);
 };
 
-#define CAMPAIGN_TIMING "plan_wall_s"      /* the key of the figure that is not the same on every machine */
-#define CAMPAIGN_MISSED "deadlines_missed" /* of the one that is a column only where there are deadlines */
+#define CAMPAIGN_TIMING \
+	"plan_wall_s" /* the key of the figure that is not the same on every machine */
+#define CAMPAIGN_MISSED \
+	"deadlines_missed" /* of the one that is a column only where there are deadlines */
 
 extern const struct figure campaign_figures[]; /* ends with a row whose key is NULL */
 
 /** Whether a figure is shown: planning times only with @timing. */
 bool campaign_shows(const struct figure *f, bool timing);
 
-/** GPU types and workloads without a sample behind their predictions. @return NULL: nothing was predicted */
+/** GPU types and workloads without a sample behind their predictions. @return NULL: nothing was
+ * predicted */
 json_t *campaign_never_sampled(const struct campaign *c);
 
 /**
- * Aligned text: the mean over the seeds, below it the standard deviation where they differ; at the end the sentence of
- * hes_report_sentence(). On a terminal, columns that do not fit follow below.
+ * Aligned text: the mean over the seeds, below it the standard deviation where they differ; at the
+ * end the sentence of hes_report_sentence(). On a terminal, columns that do not fit follow below.
  */
-int  campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err);
+int campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err);
 /** The ranges over the draws, and a sentence; needs draws. */
-int  campaign_print_draws(const struct campaign *c, struct hes_err *err);
+int campaign_print_draws(const struct campaign *c, struct hes_err *err);
 /** Totals of every draw and contender. @return NULL: no draws */
 json_t *campaign_draws_json(const struct campaign *c);
 /** A row a contender and seed. @return 0 or a negative errno */
-int  campaign_write_csv(const struct campaign *c, const char *path, bool timing, struct hes_err *err);
+int campaign_write_csv(const struct campaign *c, const char *path, bool timing,
+		       struct hes_err *err);
 /** A row a contender, seed and job; needs keep_jobs. @return 0 or a negative errno */
-int  campaign_write_jobs(const struct campaign *c, const char *path, struct hes_err *err);
+int campaign_write_jobs(const struct campaign *c, const char *path, struct hes_err *err);
 /** docs/formats/simulate.md. @return the document, NULL when out of memory */
 json_t *campaign_json(const struct campaign *c, bool timing);
 
-/** Rows of a report, means over the seeds; jct_s are NULL. @return n_who rows, the caller's: free(); NULL: out of memory */
+/** Rows of a report, means over the seeds; jct_s are NULL. @return n_who rows, the caller's:
+ * free(); NULL: out of memory */
 struct hes_report_policy *campaign_rows(const struct campaign *c);
 
-/** @return index of the first contender called so ("heshare:energy", or "heshare" for its first), or -1 */
+/** @return index of the first contender called so ("heshare:energy", or "heshare" for its first),
+ * or -1 */
 long campaign_find(const struct campaign *c, const char *label);
 /** What a campaign is shown as; NULL: not so. */
 struct campaign_pages {
-	const char *report;   /* HTML file with everything */
-	const char *figures;  /* folder for each figure as an SVG file */
+	const char *report;  /* HTML file with everything */
+	const char *figures; /* folder for each figure as an SVG file */
 };
 
 /**
@@ -155,7 +169,7 @@ struct campaign_pages {
  * @param chosen   contender whose plan is drawn; NULL: the best
  * @param command  shown as the way to make it again
  */
-int  campaign_write_report(const struct campaign *c, const struct campaign_pages *pages, const char *chosen,
-			   const char *command, struct hes_err *err);
+int campaign_write_report(const struct campaign *c, const struct campaign_pages *pages,
+			  const char *chosen, const char *command, struct hes_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * campaign_out.c - the figures of a campaign's runs, and the runs as JSON or CSV; see campaign.h, and campaign_table.c
- * for people.
+ * campaign_out.c - the figures of a campaign's runs, and the runs as JSON or CSV; see campaign.h,
+ * and campaign_table.c for people.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -11,13 +11,34 @@
 #include "cli/inputs/knowledge.h"
 #include "cli/simulate/campaign.h"
 
-static double avg_jct(const struct campaign_run *r) { return r->replay.totals.avg_jct_us * 1e-6; }
-static double p50_jct(const struct campaign_run *r) { return (double)r->replay.p50_jct_us * 1e-6; }
-static double p95_jct(const struct campaign_run *r) { return (double)r->replay.p95_jct_us * 1e-6; }
-static double makespan(const struct campaign_run *r) { return (double)r->replay.totals.makespan_us * 1e-6; }
-static double busy(const struct campaign_run *r) { return (double)r->replay.totals.busy_energy_mj * 1e-3; }
-static double fleet(const struct campaign_run *r) { return (double)r->replay.totals.fleet_energy_mj * 1e-3; }
-static double util(const struct campaign_run *r) { return r->replay.mean_util; }
+static double avg_jct(const struct campaign_run *r)
+{
+	return r->replay.totals.avg_jct_us * 1e-6;
+}
+static double p50_jct(const struct campaign_run *r)
+{
+	return (double)r->replay.p50_jct_us * 1e-6;
+}
+static double p95_jct(const struct campaign_run *r)
+{
+	return (double)r->replay.p95_jct_us * 1e-6;
+}
+static double makespan(const struct campaign_run *r)
+{
+	return (double)r->replay.totals.makespan_us * 1e-6;
+}
+static double busy(const struct campaign_run *r)
+{
+	return (double)r->replay.totals.busy_energy_mj * 1e-3;
+}
+static double fleet(const struct campaign_run *r)
+{
+	return (double)r->replay.totals.fleet_energy_mj * 1e-3;
+}
+static double util(const struct campaign_run *r)
+{
+	return r->replay.mean_util;
+}
 
 /* What was not predicted is NAN: "-" in the table, null in JSON, empty in CSV. */
 static double predicted_jct(const struct campaign_run *r)
@@ -30,8 +51,14 @@ static double predicted_j(const struct campaign_run *r)
 	return contender_predicts(r->who) ? (double)r->replay.predicted.busy_energy_mj * 1e-3 : NAN;
 }
 
-static double wall(const struct campaign_run *r) { return r->plan_wall_s; }
-static double missed(const struct campaign_run *r) { return r->deadlines_missed; }
+static double wall(const struct campaign_run *r)
+{
+	return r->plan_wall_s;
+}
+static double missed(const struct campaign_run *r)
+{
+	return r->deadlines_missed;
+}
 
 /* How far a prediction was off, in percent of what happened. */
 static double off(double predicted, double real)
@@ -39,8 +66,14 @@ static double off(double predicted, double real)
 	return real > 0 ? 100 * (predicted / real - 1) : 0;
 }
 
-static double jct_off(const struct campaign_run *r) { return off(predicted_jct(r), avg_jct(r)); }
-static double energy_off(const struct campaign_run *r) { return off(predicted_j(r), busy(r)); }
+static double jct_off(const struct campaign_run *r)
+{
+	return off(predicted_jct(r), avg_jct(r));
+}
+static double energy_off(const struct campaign_run *r)
+{
+	return off(predicted_j(r), busy(r));
+}
 
 const struct figure campaign_figures[] = {
 	{ "avg_jct_s", "avg JCT", FIGURE_SECONDS, -1, true, avg_jct },
@@ -140,7 +173,10 @@ int campaign_write_csv(const struct campaign *c, const char *path, bool timing, 
 /* A key with a dot lands in an object of its own. */
 static void put_figure(json_t *row, const struct figure *f, double v)
 {
-	json_t *number = isnan(v) ? json_null() : f->unit == FIGURE_COUNT ? json_integer(llround(v)) : json_real(v), *inner;
+	json_t *number = isnan(v)                  ? json_null()
+			 : f->unit == FIGURE_COUNT ? json_integer(llround(v))
+						   : json_real(v),
+	       *inner;
 	const char *dot = strchr(f->key, '.');
 	char outer[32];
 
@@ -173,8 +209,8 @@ static json_t *fleet_json(const struct hes_fleet *f)
 	json_t *gpus = json_array();
 
 	for (size_t g = 0; g < f->n; g++)
-		json_array_append_new(gpus, json_pack("{s:s, s:s}", "name", f->gpus[g].name,
-						      "type", f->gpus[g].type->name));
+		json_array_append_new(gpus, json_pack("{s:s, s:s}", "name", f->gpus[g].name, "type",
+						      f->gpus[g].type->name));
 	return json_pack("{s:s, s:o}", "name", f->name, "gpus", gpus);
 }
 
@@ -184,10 +220,12 @@ json_t *campaign_json(const struct campaign *c, bool timing)
 	json_t *rows = json_array();
 	char derived[400];
 
-	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, CLI_MAX_TYPES), derived, sizeof(derived));
+	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, CLI_MAX_TYPES), derived,
+			  sizeof(derived));
 	for (size_t i = 0; i < c->n_who * c->n_seeds; i++)
 		json_array_append_new(rows, run_json(&c->runs[i], timing));
-	return json_pack("{s:o, s:I, s:o?, s:s*, s:o*, s:o, s:o*}", "fleet", fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n,
-			 "never_sampled", campaign_never_sampled(c), "derived", *derived ? derived : NULL, "fitted", cli_fits_json(c->fits),
+	return json_pack("{s:o, s:I, s:o?, s:s*, s:o*, s:o, s:o*}", "fleet", fleet_json(c->fleet),
+			 "jobs", (json_int_t)c->jobs->n, "never_sampled", campaign_never_sampled(c),
+			 "derived", *derived ? derived : NULL, "fitted", cli_fits_json(c->fits),
 			 "policies", rows, "model_draws", campaign_draws_json(c));
 }

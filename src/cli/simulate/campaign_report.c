@@ -18,7 +18,9 @@ static void mean_row(const struct campaign *c, size_t who, struct hes_report_pol
 {
 	const struct campaign_run *runs = campaign_runs_of(c, who);
 	double n = (double)c->n_seeds;
-	struct { double makespan, busy, fleet, jct, p50, p95, util, predicted_jct, predicted_busy; } sum = { 0 };
+	struct {
+		double makespan, busy, fleet, jct, p50, p95, util, predicted_jct, predicted_busy;
+	} sum = { 0 };
 
 	for (size_t i = 0; i < c->n_seeds; i++) {
 		const struct hes_replay *r = &runs[i].replay;
@@ -33,14 +35,15 @@ static void mean_row(const struct campaign *c, size_t who, struct hes_report_pol
 		sum.predicted_jct += r->predicted.avg_jct_us;
 		sum.predicted_busy += (double)r->predicted.busy_energy_mj;
 	}
-	row->realised = (struct hes_totals){ sum.jct / n, (int64_t)(sum.makespan / n), (uint64_t)(sum.busy / n),
-					     (uint64_t)(sum.fleet / n) };
+	row->realised = (struct hes_totals){ sum.jct / n, (int64_t)(sum.makespan / n),
+					     (uint64_t)(sum.busy / n), (uint64_t)(sum.fleet / n) };
 	row->p50_jct_us = (int64_t)(sum.p50 / n);
 	row->p95_jct_us = (int64_t)(sum.p95 / n);
 	row->mean_util = sum.util / n;
 	row->has_prediction = contender_predicts(&c->who[who]);
-	row->predicted = (struct hes_totals){ .avg_jct_us = sum.predicted_jct / n,
-					      .busy_energy_mj = (uint64_t)(sum.predicted_busy / n) };
+	row->predicted =
+		(struct hes_totals){ .avg_jct_us = sum.predicted_jct / n,
+				     .busy_energy_mj = (uint64_t)(sum.predicted_busy / n) };
 }
 
 static double *completion_times(const struct campaign *c, const struct hes_replay *r)
@@ -105,8 +108,8 @@ static int write_figures(const char *folder, const struct hes_report *report, st
 	return rc;
 }
 
-int campaign_write_report(const struct campaign *c, const struct campaign_pages *pages, const char *chosen,
-			  const char *command, struct hes_err *err)
+int campaign_write_report(const struct campaign *c, const struct campaign_pages *pages,
+			  const char *chosen, const char *command, struct hes_err *err)
 {
 	struct hes_report_policy *rows = campaign_rows(c);
 	const size_t best = rows ? hes_report_best(rows, c->n_who) : 0;
@@ -116,14 +119,24 @@ int campaign_write_report(const struct campaign *c, const struct campaign_pages 
 	const struct hes_gpu_type *types[CLI_MAX_TYPES];
 	char derived[400];
 	struct hes_report report = {
-		.command = command, .modelled = true, .derived = derived, .fleet = c->fleet, .jobs = c->jobs,
-		.plan = &run->carried_out, .replay = &run->replay, .front = &run->front,
-		.policies = rows, .n_policies = c->n_who, .chosen = shown,
-		.reference = rows ? hes_report_reference(rows, c->n_who) : 0, .n_seeds = (uint32_t)c->n_seeds,
+		.command = command,
+		.modelled = true,
+		.derived = derived,
+		.fleet = c->fleet,
+		.jobs = c->jobs,
+		.plan = &run->carried_out,
+		.replay = &run->replay,
+		.front = &run->front,
+		.policies = rows,
+		.n_policies = c->n_who,
+		.chosen = shown,
+		.reference = rows ? hes_report_reference(rows, c->n_who) : 0,
+		.n_seeds = (uint32_t)c->n_seeds,
 	};
 	int rc = rows ? add_completion_times(c, rows) : -ENOMEM;
 
-	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, CLI_MAX_TYPES), derived, sizeof(derived));
+	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, CLI_MAX_TYPES), derived,
+			  sizeof(derived));
 	if (rc)
 		hes_fail(err, rc, "out of memory for the report");
 	if (!rc && pages->report)

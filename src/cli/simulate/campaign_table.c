@@ -1,6 +1,6 @@
 /*
- * campaign_table.c - print the runs of a campaign for people: a table, and the sentence that says who is best; see
- * campaign.h. The table campaign_figures says what is shown.
+ * campaign_table.c - print the runs of a campaign for people: a table, and the sentence that says
+ * who is best; see campaign.h. The table campaign_figures says what is shown.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,18 +20,18 @@
 
 struct column {
 	const struct figure *figure;
-	int                  value, change; /* widths; change 0: none */
+	int value, change; /* widths; change 0: none */
 };
 
 struct table {
-	const struct campaign    *c;
-	struct hes_report_policy *rows;      /* owned */
-	size_t                    reference; /* in rows */
-	char                    **labels;    /* owned, printable */
-	int                       label;     /* width */
-	struct column             columns[MAX_COLUMNS];
-	size_t                    n;
-	int                       gap;
+	const struct campaign *c;
+	struct hes_report_policy *rows; /* owned */
+	size_t reference;               /* in rows */
+	char **labels;                  /* owned, printable */
+	int label;                      /* width */
+	struct column columns[MAX_COLUMNS];
+	size_t n;
+	int gap;
 };
 
 struct spread {
@@ -48,10 +48,12 @@ static struct spread over_seeds(const struct campaign *c, size_t who, const stru
 	sum /= (double)c->n_seeds;
 	for (size_t i = 0; i < c->n_seeds; i++)
 		squares += (f->of(&runs[i]) - sum) * (f->of(&runs[i]) - sum);
-	return (struct spread){ sum, c->n_seeds > 1 ? sqrt(squares / (double)(c->n_seeds - 1)) : 0 };
+	return (struct spread){ sum,
+				c->n_seeds > 1 ? sqrt(squares / (double)(c->n_seeds - 1)) : 0 };
 }
 
-static const char *cell_text(const struct campaign *c, const struct figure *f, double v, char out[HES_QUANTITY_MAX])
+static const char *cell_text(const struct campaign *c, const struct figure *f, double v,
+			     char out[HES_QUANTITY_MAX])
 {
 	strcpy(out, "-");
 	if (!isfinite(v))
@@ -61,14 +63,17 @@ static const char *cell_text(const struct campaign *c, const struct figure *f, d
 	if (f->unit == FIGURE_JOULES)
 		return hes_energy_text(out, v * 1e3);
 	/* Over several seeds the mean of whole numbers has a digit behind the point, too. */
-	snprintf(out, HES_QUANTITY_MAX, "%.*f", f->unit == FIGURE_COUNT && c->n_seeds == 1 ? 0 : 1, f->unit == FIGURE_PART ? 100 * v : v);
+	snprintf(out, HES_QUANTITY_MAX, "%.*f", f->unit == FIGURE_COUNT && c->n_seeds == 1 ? 0 : 1,
+		 f->unit == FIGURE_PART ? 100 * v : v);
 	return out;
 }
 
 /* "-13", "+120" %; nothing for the reference. */
-static const char *change_text(const struct table *t, size_t who, const struct figure *f, char out[HES_QUANTITY_MAX])
+static const char *change_text(const struct table *t, size_t who, const struct figure *f,
+			       char out[HES_QUANTITY_MAX])
 {
-	const double base = over_seeds(t->c, t->reference, f).mean, pct = 100 * (over_seeds(t->c, who, f).mean / base - 1);
+	const double base = over_seeds(t->c, t->reference, f).mean,
+		     pct = 100 * (over_seeds(t->c, who, f).mean / base - 1);
 
 	*out = '\0';
 	if (who != t->reference && isfinite(pct))
@@ -133,7 +138,8 @@ static int measure_labels(struct table *t)
 	return t->labels ? 0 : -ENOMEM;
 }
 
-static int table_init(struct table *t, const struct campaign *c, bool wide, bool timing, struct hes_err *err)
+static int table_init(struct table *t, const struct campaign *c, bool wide, bool timing,
+		      struct hes_err *err)
 {
 	int width;
 
@@ -182,7 +188,8 @@ static void print_cell(const struct table *t, size_t who, const struct column *c
 	char text[HES_QUANTITY_MAX];
 
 	printf("%*s%s%*s%s", t->gap, "", bold ? "\033[1m" : "", col->value,
-	       cell_text(t->c, col->figure, over_seeds(t->c, who, col->figure).mean, text), bold ? "\033[0m" : "");
+	       cell_text(t->c, col->figure, over_seeds(t->c, who, col->figure).mean, text),
+	       bold ? "\033[0m" : "");
 	if (col->change && (!last || who != t->reference))
 		printf(" %-*s", last ? 0 : col->change, change_text(t, who, col->figure, text));
 }
@@ -193,14 +200,16 @@ static void print_spread(const struct table *t, size_t who, size_t from, size_t 
 	bool any = false;
 
 	for (size_t i = from; i < to; i++)
-		any = any || (strcmp(t->columns[i].figure->key, CAMPAIGN_TIMING) != 0 && over_seeds(t->c, who, t->columns[i].figure).sd > 0);
+		any = any || (strcmp(t->columns[i].figure->key, CAMPAIGN_TIMING) != 0 &&
+			      over_seeds(t->c, who, t->columns[i].figure).sd > 0);
 	if (!any)
 		return;
 	printf("%-*s", t->label, "  +-");
 	for (size_t i = from; i < to; i++) {
 		const struct column *col = &t->columns[i];
 
-		printf("%*s%*s", t->gap, "", col->value, cell_text(t->c, col->figure, over_seeds(t->c, who, col->figure).sd, text));
+		printf("%*s%*s", t->gap, "", col->value,
+		       cell_text(t->c, col->figure, over_seeds(t->c, who, col->figure).sd, text));
 		if (i + 1 < to)
 			printf("%*s", col->change ? 1 + col->change : 0, "");
 	}
@@ -214,7 +223,8 @@ static void print_block(const struct table *t, size_t from, size_t to)
 		const struct column *col = &t->columns[i];
 		const int head = wider(col->value, col->figure->head);
 
-		printf("%*s%*s%*s", t->gap, "", head, col->figure->head, i + 1 < to ? column_width(t, i) - t->gap - head : 0, "");
+		printf("%*s%*s%*s", t->gap, "", head, col->figure->head,
+		       i + 1 < to ? column_width(t, i) - t->gap - head : 0, "");
 	}
 	putchar('\n');
 	for (size_t w = 0; w < t->c->n_who; w++) {
@@ -254,7 +264,8 @@ static void print_names(const char *what, const json_t *names)
 static void print_never_sampled(const struct campaign *c)
 {
 	json_t *never = campaign_never_sampled(c);
-	const json_t *types = json_object_get(never, "gpu_types"), *workloads = json_object_get(never, "workloads");
+	const json_t *types = json_object_get(never, "gpu_types"),
+		     *workloads = json_object_get(never, "workloads");
 
 	if (json_array_size(types) + json_array_size(workloads) > 0) {
 		fputs("\nextrapolated, for the predictor was never trained on them:", stdout);
@@ -277,7 +288,8 @@ static void print_heading(const struct table *t)
 {
 	const struct campaign *c = t->c;
 
-	printf("%zu job%s%s on %zu GPU%s (", c->jobs->n, hes_s(c->jobs->n), arrivals(c->jobs), c->fleet->n, hes_s(c->fleet->n));
+	printf("%zu job%s%s on %zu GPU%s (", c->jobs->n, hes_s(c->jobs->n), arrivals(c->jobs),
+	       c->fleet->n, hes_s(c->fleet->n));
 	hes_visible_put(stdout, 0, c->fleet->name);
 	fputs("), modelled", stdout);
 	if (c->n_seeds > 1)

@@ -1,8 +1,9 @@
 /*
- * cmd_simulate.c - `heshare simulate`: plan jobs with several policies, replay the plans on the GPU model, and
- * compare the results.
+ * cmd_simulate.c - `heshare simulate`: plan jobs with several policies, replay the plans on the GPU
+ * model, and compare the results.
  *
- * Loads jobs, fleet, profiles and predictor (knowledge.h), runs the policies (campaign.h) and prints.
+ * Loads jobs, fleet, profiles and predictor (knowledge.h), runs the policies (campaign.h) and
+ * prints.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,10 +22,11 @@
 #include "cli/inputs/offers.h"
 
 struct simulate_opts {
-	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *physics, *csv, *per_job, *show, *catalogue;
-	bool       burst, replan, json, wide, no_timing;
-	double     time_noise_pct, power_noise_pct, clock_change_ms;
-	uint64_t   threads, model_draws;
+	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *physics, *csv,
+		*per_job, *show, *catalogue;
+	bool burst, replan, json, wide, no_timing;
+	double time_noise_pct, power_noise_pct, clock_change_ms;
+	uint64_t threads, model_draws;
 	struct campaign_pages pages;
 };
 
@@ -37,70 +39,87 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 
 #define AT(member) .offset = offsetof(struct simulate_opts, member)
 
+/* clang-format off */
 static const struct opt simulate_opts[] = {
 	{ .heading = "what is planned and replayed",
 	  .name = "fleet", .letter = 'f', .kind = OPT_FILE, AT(fleet), .arg = "FILE",
 	  .help = "fleet file; without it, the eight GPUs of the HeShare paper" },
 	CLI_CATALOGUE_OPT(offsetof(struct simulate_opts, catalogue)),
-	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "LIST", .offer = offer_policies,
-	  .many = true, .help = "policies with commas, such as heshare:energy,morak:eft, or all; list prints them; exec:PROGRAM "
-		"runs a program that plans. Without it, all, or none with --plan" },
+	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "LIST",
+	  .offer = offer_policies, .many = true,
+	  .help = "policies with commas, such as heshare:energy,morak:eft, or all; list prints "
+		  "them; exec:PROGRAM runs a program that plans. Without it, all, or none with "
+		  "--plan" },
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "preference of policies that are named without one" },
 	{ .name = "plan", .kind = OPT_FILE, AT(plan), .arg = "FILE",
-	  .help = "also replay this plan; it needs no predictions. heshare plan assumes that all jobs wait, so use --burst" },
+	  .help = "also replay this plan; it needs no predictions. heshare plan assumes that all "
+		  "jobs wait, so use --burst" },
 	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
 	  .help = "predictor of heshare train; without it, train one on modelled samples" },
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
-	  .help = "profiles.csv or its folder; workloads that the GPU model does not know are fitted to it. Without it, draw "
-		"profiles from the GPU model" },
+	  .help = "profiles.csv or its folder; workloads that the GPU model does not know are "
+		  "fitted to it. Without it, draw profiles from the GPU model" },
 	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
-	  .help = "read parameters of the GPU model from this file instead of the built-in ones (data/physics.yaml, "
-		"heshare-calibrate); " CLI_SECOND_PHYSICS ": other equations, to test policies on GPUs that no predictor matches" },
+	  .help = "read parameters of the GPU model from this file instead of the built-in ones "
+		"(data/physics.yaml, "
+		"heshare-calibrate); " CLI_SECOND_PHYSICS ": other equations, to test policies on "
+			"GPUs that no predictor matches" },
 	{ .heading = "how it is replayed",
 	  .name = "burst", .kind = OPT_FLAG, AT(burst),
-	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its deadline" },
-	{ .name = "replan", .kind = OPT_FLAG, AT(replan), .help = "also let joint plan again at every arrival; without it, "
-		"joint plans once and then places each new job" },
+	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its "
+		  "deadline" },
+	{ .name = "replan", .kind = OPT_FLAG, AT(replan),
+	  .help = "also let joint plan again at every arrival; without it, joint plans once and "
+		  "then places each new job" },
 	{ .name = "seeds", .kind = OPT_TEXT, AT(seeds), .arg = "LIST", .def = "1",
 	  .help = "seeds of policies and noise, such as 1..10 or 3,5,8" },
-	{ .name = "model-draws", .kind = OPT_U64, AT(model_draws), .arg = "N", .def = "0", .max = 1000,
-	  .help = "also play all of it on N models whose uncertain parameters vary, and print the range of each saving" },
+	{ .name = "model-draws", .kind = OPT_U64, AT(model_draws), .arg = "N", .def = "0",
+	  .max = 1000,
+	  .help = "also play all of it on N models whose uncertain parameters vary, and print the "
+		  "range of each saving" },
 	{ .name = "time-noise", .kind = OPT_DOUBLE, AT(time_noise_pct), .arg = "PCT", .def = "0",
 	  .max = 100 * HES_SIM_MAX_NOISE, .help = "variation of a job's speed from run to run, %" },
 	{ .name = "power-noise", .kind = OPT_DOUBLE, AT(power_noise_pct), .arg = "PCT", .def = "0",
-	  .max = 100 * HES_SIM_MAX_NOISE, .help = "variation of a batch's power above idle from run to run, %" },
-	{ .name = "clock-change", .kind = OPT_DOUBLE, AT(clock_change_ms), .arg = "MS", .def = "0", .max = 1e6,
+	  .max = 100 * HES_SIM_MAX_NOISE,
+	  .help = "variation of a batch's power above idle from run to run, %" },
+	{ .name = "clock-change", .kind = OPT_DOUBLE, AT(clock_change_ms), .arg = "MS", .def = "0",
+	  .max = 1e6,
 	  .help = "time that a GPU idles when its clock changes, ms" },
-	{ .name = "threads", .letter = 't', .kind = OPT_U64, AT(threads), .arg = "N", .def = "0", .max = 1024,
+	{ .name = "threads", .letter = 't', .kind = OPT_U64, AT(threads), .arg = "N", .def = "0",
+	  .max = 1024,
 	  .help = "runs at a time; 0: one for each processor" },
 	{ .heading = "output",
 	  .name = "json", .kind = OPT_FLAG, AT(json), .help = "print one JSON document" },
-	{ .name = "wide", .letter = 'w', .kind = OPT_FLAG, AT(wide), .help = "print the table with all columns: also "
-		"median, busy energy, SM use, errors of the predictions and planning time" },
+	{ .name = "wide", .letter = 'w', .kind = OPT_FLAG, AT(wide),
+	  .help = "print the table with all columns: also median, busy energy, SM use, errors of "
+		  "the predictions and planning time" },
 	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE",
 	  .help = "also write a row for each policy and seed" },
 	{ .name = "per-job", .kind = OPT_FILE, AT(per_job), .arg = "FILE",
-	  .help = "also write a CSV row for each job, policy and seed: times, energy, GPU, share, clock, co-runners" },
+	  .help = "also write a CSV row for each job, policy and seed: times, energy, GPU, share, "
+		  "clock, co-runners" },
 	{ .name = "report", .letter = 'r', .kind = OPT_FILE, AT(pages.report), .arg = "FILE",
 	  .help = "also write an HTML report with figures (needs gnuplot)" },
 	{ .name = "figures", .kind = OPT_FILE, AT(pages.figures), .arg = "DIR",
 	  .help = "also write each figure of the report as an SVG file (needs gnuplot)" },
 	{ .name = "show", .kind = OPT_TEXT, AT(show), .arg = "POLICY", .offer = offer_contenders,
-	  .help = "draw the plan of this policy in the report; without it, the best: least average completion time x fleet energy" },
+	  .help = "draw the plan of this policy in the report; without it, the best: least average "
+		  "completion time x fleet energy" },
 	{ .name = "no-timing", .kind = OPT_FLAG, AT(no_timing),
 	  .help = "leave out planning times, so that equal input gives equal output" },
 	{ 0 }
 };
+/* clang-format on */
 
 /* Everything a campaign borrows. */
 struct inputs {
 	struct hes_catalogue catalogue;
-	struct hes_fleet     fleet;
-	struct hes_jobs      jobs;
-	struct hes_plan      plan;
-	struct hes_model    *model;
-	struct cli_fits      fits;
+	struct hes_fleet fleet;
+	struct hes_jobs jobs;
+	struct hes_plan plan;
+	struct hes_model *model;
+	struct cli_fits fits;
 	struct cli_knowledge knowledge;
 };
 
@@ -111,15 +130,19 @@ static int check_workloads(struct inputs *in, struct hes_err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < in->jobs.n && !rc; i++) {
-		const struct hes_workload *w = hes_model_workload(in->model, in->jobs.v[i].workload, &cause);
+		const struct hes_workload *w =
+			hes_model_workload(in->model, in->jobs.v[i].workload, &cause);
 
 		rc = w ? cli_fits_own(w, &in->fits, err)
-		       : hes_fail(err, -ENOENT, "job %s: --profiles FILE with a profile of it is needed, for %s", in->jobs.v[i].id, cause.msg);
+		       : hes_fail(err, -ENOENT,
+				  "job %s: --profiles FILE with a profile of it is needed, for %s",
+				  in->jobs.v[i].id, cause.msg);
 	}
 	return rc;
 }
 
-static int load(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct hes_err *err)
+static int load(const struct simulate_opts *o, const char *jobs, struct inputs *in,
+		struct hes_err *err)
 {
 	const struct hes_gpu_type *types[CLI_MAX_TYPES];
 	int rc = cli_catalogue_load(o->catalogue, false, &in->catalogue, err);
@@ -133,9 +156,12 @@ static int load(const struct simulate_opts *o, const char *jobs, struct inputs *
 	if (!rc && o->plan)
 		rc = hes_plan_load(o->plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc)
-		rc = cli_model_load(o->physics, &in->catalogue, types, hes_fleet_types(&in->fleet, types, CLI_MAX_TYPES), &in->model, err);
+		rc = cli_model_load(o->physics, &in->catalogue, types,
+				    hes_fleet_types(&in->fleet, types, CLI_MAX_TYPES), &in->model,
+				    err);
 	if (!rc && o->profiles)
-		rc = cli_fit_jobs(in->model, &in->catalogue, o->profiles, &in->jobs, &in->fits, err);
+		rc = cli_fit_jobs(in->model, &in->catalogue, o->profiles, &in->jobs, &in->fits,
+				  err);
 	return rc ? rc : check_workloads(in, err);
 }
 
@@ -150,8 +176,10 @@ static void unload(struct inputs *in)
 	hes_catalogue_free(&in->catalogue);
 }
 
-/* A plan for jobs that all wait is held up by those that are yet to come: what it promised is of another case. */
-static void tell_of_arrivals(const char *path, const struct hes_plan *p, const struct hes_jobs *jobs)
+/* A plan for jobs that all wait is held up by those that are yet to come: what it promised is of
+ * another case. */
+static void tell_of_arrivals(const char *path, const struct hes_plan *p,
+			     const struct hes_jobs *jobs)
 {
 	size_t early = 0;
 
@@ -166,8 +194,11 @@ static void tell_of_arrivals(const char *path, const struct hes_plan *p, const s
 		return;
 	fputs("heshare simulate: ", stderr);
 	hes_visible_put(stderr, 0, path);
-	fprintf(stderr, " starts %zu of %zu job%s before they arrive; with --burst it is played as it was planned, all jobs "
-		"at time 0\n", early, jobs->n, hes_s(jobs->n));
+	fprintf(stderr,
+		" starts %zu of %zu job%s before they arrive; with --burst it is played as it was "
+		"planned, all jobs "
+		"at time 0\n",
+		early, jobs->n, hes_s(jobs->n));
 }
 
 static bool anyone_prefers(const struct campaign *c)
@@ -191,7 +222,10 @@ static int fail_none_can_replan(struct hes_err *err)
 	char names[200];
 
 	hes_policy_names(hes_policy_searches, names, sizeof(names));
-	return hes_fail(err, -EINVAL, "--replan: all of these policies plan again at every arrival; those that do not: %s", names);
+	return hes_fail(err, -EINVAL,
+			"--replan: all of these policies plan again at every arrival; those that "
+			"do not: %s",
+			names);
 }
 
 static bool has_preference(const struct hes_policy *p)
@@ -204,12 +238,15 @@ static int none_prefers(const char *prefer, struct hes_err *err)
 	char names[200];
 
 	hes_policy_names(has_preference, names, sizeof(names));
-	return hes_fail(err, -EINVAL, "--prefer %.40s: none of these policies has a preference; those that have: %s", prefer,
-			names);
+	return hes_fail(
+		err, -EINVAL,
+		"--prefer %.40s: none of these policies has a preference; those that have: %s",
+		prefer, names);
 }
 
 /* The policies to run. Exit status 2 if this fails: the options are wrong. */
-static int set_up(const struct simulate_opts *o, const struct inputs *in, struct campaign *c, struct hes_err *err)
+static int set_up(const struct simulate_opts *o, const struct inputs *in, struct campaign *c,
+		  struct hes_err *err)
 {
 	int rc = campaign_seeds(c, o->seeds, err);
 
@@ -223,7 +260,8 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 	if (!rc && o->plan)
 		rc = campaign_add_plan(c, o->plan, &in->plan, err);
 	if (!rc && o->show && campaign_find(c, o->show) < 0)
-		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run", o->show);
+		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run",
+			      o->show);
 	c->keep_jobs = o->per_job;
 	c->keep = o->pages.report || o->pages.figures;
 	c->terms = (struct hes_sim){
@@ -245,25 +283,39 @@ static bool plans(const struct campaign *c)
 /* The command again, of the options that change results. */
 static void command_line(const struct simulate_opts *o, const char *jobs, char *out, size_t size)
 {
-	const struct { const char *name, *value; } given[] = {
-		{ "fleet", o->fleet }, { "policy", o->policy }, { "prefer", o->prefer }, { "plan", o->plan },
-		{ "predictor", o->predictor }, { "profiles", o->profiles }, { "physics", o->physics }, { "catalogue", o->catalogue },
-		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL }, { "show", o->show },
+	const struct {
+		const char *name, *value;
+	} given[] = {
+		{ "fleet", o->fleet },
+		{ "policy", o->policy },
+		{ "prefer", o->prefer },
+		{ "plan", o->plan },
+		{ "predictor", o->predictor },
+		{ "profiles", o->profiles },
+		{ "physics", o->physics },
+		{ "catalogue", o->catalogue },
+		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL },
+		{ "show", o->show },
 	};
 	int at = snprintf(out, size, "heshare simulate %s%s%s", jobs, o->burst ? " --burst" : "",
 			  o->replan ? " --replan" : "");
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]) && at > 0 && (size_t)at < size; i++)
 		if (given[i].value)
-			at += snprintf(out + at, size - (size_t)at, " --%s %s", given[i].name, given[i].value);
+			at += snprintf(out + at, size - (size_t)at, " --%s %s", given[i].name,
+				       given[i].value);
 	if (at > 0 && (size_t)at < size && o->model_draws)
-		at += snprintf(out + at, size - (size_t)at, " --model-draws %" PRIu64, o->model_draws);
-	if (at > 0 && (size_t)at < size && o->time_noise_pct + o->power_noise_pct + o->clock_change_ms > 0)
-		snprintf(out + at, size - (size_t)at, " --time-noise %g --power-noise %g --clock-change %g",
-			 o->time_noise_pct, o->power_noise_pct, o->clock_change_ms);
+		at += snprintf(out + at, size - (size_t)at, " --model-draws %" PRIu64,
+			       o->model_draws);
+	if (at > 0 && (size_t)at < size &&
+	    o->time_noise_pct + o->power_noise_pct + o->clock_change_ms > 0)
+		snprintf(out + at, size - (size_t)at,
+			 " --time-noise %g --power-noise %g --clock-change %g", o->time_noise_pct,
+			 o->power_noise_pct, o->clock_change_ms);
 }
 
-static int write_report(const struct simulate_opts *o, const char *jobs, const struct campaign *c, struct hes_err *err)
+static int write_report(const struct simulate_opts *o, const char *jobs, const struct campaign *c,
+			struct hes_err *err)
 {
 	char command[1024];
 
@@ -271,11 +323,12 @@ static int write_report(const struct simulate_opts *o, const char *jobs, const s
 	return campaign_write_report(c, &o->pages, o->show, command, err);
 }
 
-static int simulate(const struct simulate_opts *o, const char *jobs, struct inputs *in, struct campaign *c,
-		    struct hes_err *err)
+static int simulate(const struct simulate_opts *o, const char *jobs, struct inputs *in,
+		    struct campaign *c, struct hes_err *err)
 {
-	int rc = plans(c) ? cli_knowledge_load(o->predictor, o->profiles, in->model, &in->catalogue, &in->fleet,
-					       &in->knowledge, err) : 0;
+	int rc = plans(c) ? cli_knowledge_load(o->predictor, o->profiles, in->model, &in->catalogue,
+					       &in->fleet, &in->knowledge, err)
+			  : 0;
 
 	if (rc)
 		return rc;
@@ -293,8 +346,9 @@ static int simulate(const struct simulate_opts *o, const char *jobs, struct inpu
 	if (!rc && c->keep)
 		rc = write_report(o, jobs, c, err);
 	if (!rc && o->model_draws)
-		rc = campaign_run_draws(c, &(struct campaign_files){ o->predictor, o->profiles, &in->catalogue }, o->model_draws,
-					(int)o->threads, err);
+		rc = campaign_run_draws(
+			c, &(struct campaign_files){ o->predictor, o->profiles, &in->catalogue },
+			o->model_draws, (int)o->threads, err);
 	return rc;
 }
 
@@ -334,8 +388,10 @@ static int run_simulate(const void *opts, int n_args, char **args)
 	else if (o->json)
 		status = print_json(&c, o);
 	else
-		status = campaign_print_table(&c, o->wide, !o->no_timing, &err) || (c.n_draws && campaign_print_draws(&c, &err))
-			? cli_fail("simulate", &err) : 0;
+		status = campaign_print_table(&c, o->wide, !o->no_timing, &err) ||
+					 (c.n_draws && campaign_print_draws(&c, &err))
+				 ? cli_fail("simulate", &err)
+				 : 0;
 	campaign_free(&c);
 	unload(&in);
 	return status;
@@ -347,21 +403,32 @@ const struct command cmd_simulate = {
 	.min_args = 0,
 	.max_args = 1,
 	.summary = "replay plans on modelled GPUs and compare policies",
-	.text = "Plans the jobs with each policy and replays the plans on a model of the GPUs. When jobs arrive,\n"
-		"all waiting jobs are planned again; joint places only the new jobs (--replan: plans again).\n"
-		"Policies see profiles and predictions. The replay uses the physics of the GPU model: jobs on a GPU\n"
+	.text = "Plans the jobs with each policy and replays the plans on a model of the GPUs. "
+		"When jobs arrive,\n"
+		"all waiting jobs are planned again; joint places only the new jobs (--replan: "
+		"plans again).\n"
+		"Policies see profiles and predictions. The replay uses the physics of the GPU "
+		"model: jobs on a GPU\n"
 		"slow each other, and a batch ends with its last job.\n"
 		"\n"
-		"The table has the average and the 95th percentile of completion times (JCT), the end of the last\n"
-		"job, and fleet energy: of GPUs that run jobs, and of idle ones until the last job ends. Next to\n"
-		"each is its difference in % from exclusive, or from the first policy. --wide adds the median, busy\n"
-		"energy (of GPUs while they run jobs), util (mean part of the SMs that is busy) and how far the\n"
-		"predictions are off. On a terminal the best value of a column is bold, without NO_COLOR.\n"
+		"The table has the average and the 95th percentile of completion times (JCT), the "
+		"end of the last\n"
+		"job, and fleet energy: of GPUs that run jobs, and of idle ones until the last job "
+		"ends. Next to\n"
+		"each is its difference in % from exclusive, or from the first policy. --wide adds "
+		"the median, busy\n"
+		"energy (of GPUs while they run jobs), util (mean part of the SMs that is busy) "
+		"and how far the\n"
+		"predictions are off. On a terminal the best value of a column is bold, without "
+		"NO_COLOR.\n"
 		"\n"
-		"The sentence below the table compares the best policy, by the product of average completion time\n"
-		"and fleet energy, with the best one of another method, then with one job per GPU (exclusive).\n"
+		"The sentence below the table compares the best policy, by the product of average "
+		"completion time\n"
+		"and fleet energy, with the best one of another method, then with one job per GPU "
+		"(exclusive).\n"
 		"\n"
-		"Workloads, plans and policies of your own: --profiles, --plan, --policy exec:PROGRAM; --per-job\n"
+		"Workloads, plans and policies of your own: --profiles, --plan, --policy "
+		"exec:PROGRAM; --per-job\n"
 		"writes what became of each job. docs/tutorial.md shows them.",
 	.example = "  heshare simulate jobs.csv --policy heshare:energy,heshare:jct,morak\n"
 		   "  heshare simulate jobs.csv --policy exec:./mine,joint --per-job rows.csv\n"

@@ -1,9 +1,9 @@
 /*
- * model_draws.c - the same campaign on models with parameters drawn within their uncertainty, and how far its
- * results vary; see campaign.h.
+ * model_draws.c - the same campaign on models with parameters drawn within their uncertainty, and
+ * how far its results vary; see campaign.h.
  *
- * In each draw, parameters vary as far as left-out errors of the GPU model say. Profiles and predictor come from the drawn
- * model unless the user gave them.
+ * In each draw, parameters vary as far as left-out errors of the GPU model say. Profiles and
+ * predictor come from the drawn model unless the user gave them.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,7 +21,8 @@
 #define HIGH 0.95
 
 /* The runs on one drawn model; all else is borrowed from @c. */
-static int run_draw(struct campaign *c, const struct campaign_files *files, size_t draw, int threads, struct hes_err *err)
+static int run_draw(struct campaign *c, const struct campaign_files *files, size_t draw,
+		    int threads, struct hes_err *err)
 {
 	struct cli_knowledge k = { 0 };
 	struct hes_model *drawn = NULL;
@@ -30,7 +31,8 @@ static int run_draw(struct campaign *c, const struct campaign_files *files, size
 	int rc = hes_model_varied(c->model, draw + 1, &drawn, err);
 
 	if (!rc && c->predictor)
-		rc = cli_knowledge_load(files->predictor, files->profiles, drawn, files->catalogue, c->fleet, &k, err);
+		rc = cli_knowledge_load(files->predictor, files->profiles, drawn, files->catalogue,
+					c->fleet, &k, err);
 	one.model = drawn;
 	one.profiles = &k.profiles;
 	one.predictor = k.predictor;
@@ -49,7 +51,8 @@ static int run_draw(struct campaign *c, const struct campaign_files *files, size
 	return rc;
 }
 
-int campaign_run_draws(struct campaign *c, const struct campaign_files *files, size_t n, int threads, struct hes_err *err)
+int campaign_run_draws(struct campaign *c, const struct campaign_files *files, size_t n,
+		       int threads, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -65,8 +68,14 @@ int campaign_run_draws(struct campaign *c, const struct campaign_files *files, s
 	return rc;
 }
 
-static double time_of(const struct hes_totals *t)   { return t->avg_jct_us; }
-static double energy_of(const struct hes_totals *t) { return (double)t->fleet_energy_mj; }
+static double time_of(const struct hes_totals *t)
+{
+	return t->avg_jct_us;
+}
+static double energy_of(const struct hes_totals *t)
+{
+	return (double)t->fleet_energy_mj;
+}
 
 static int rising(const void *a, const void *b)
 {
@@ -87,13 +96,19 @@ static double quantile(const double *sorted, size_t n, double part)
 	return i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[i];
 }
 
-/* Change of a figure of contender @who from @reference, in percent, over the draws. @param v  room for each draw */
-static struct range change(const struct campaign *c, size_t who, size_t reference, double (*of)(const struct hes_totals *), double *v)
+/* Change of a figure of contender @who from @reference, in percent, over the draws. @param v  room
+ * for each draw */
+static struct range change(const struct campaign *c, size_t who, size_t reference,
+			   double (*of)(const struct hes_totals *), double *v)
 {
 	for (size_t i = 0; i < c->n_draws; i++)
-		v[i] = 100 * (of(&c->draws[i * c->n_who + who]) / of(&c->draws[i * c->n_who + reference]) - 1);
+		v[i] = 100 * (of(&c->draws[i * c->n_who + who]) /
+				      of(&c->draws[i * c->n_who + reference]) -
+			      1);
 	qsort(v, c->n_draws, sizeof(*v), rising);
-	return (struct range){ lround(quantile(v, c->n_draws, LOW)), lround(quantile(v, c->n_draws, 0.5)), lround(quantile(v, c->n_draws, HIGH)) };
+	return (struct range){ lround(quantile(v, c->n_draws, LOW)),
+			       lround(quantile(v, c->n_draws, 0.5)),
+			       lround(quantile(v, c->n_draws, HIGH)) };
 }
 
 /* In how many draws a contender has the least product of completion time and fleet energy. */
@@ -106,7 +121,8 @@ static size_t times_best(const struct campaign *c, size_t who)
 		size_t best = 0;
 
 		for (size_t w = 1; w < c->n_who; w++)
-			if (time_of(&t[w]) * energy_of(&t[w]) < time_of(&t[best]) * energy_of(&t[best]))
+			if (time_of(&t[w]) * energy_of(&t[w]) <
+			    time_of(&t[best]) * energy_of(&t[best]))
 				best = w;
 		n += best == who;
 	}
@@ -154,7 +170,8 @@ static void print_change(const char *noun, struct range r)
 		fputs(" %)", stdout);
 		return;
 	}
-	printf("%ld %% %s %s (%ld to %ld %%)", labs(r.median), less ? "less" : "more", noun, less ? -r.high : r.low, less ? -r.low : r.high);
+	printf("%ld %% %s %s (%ld to %ld %%)", labs(r.median), less ? "less" : "more", noun,
+	       less ? -r.high : r.low, less ? -r.low : r.high);
 }
 
 static void print_sentence(const struct campaign *c, size_t best, size_t rival, double *v)
@@ -166,8 +183,8 @@ static void print_sentence(const struct campaign *c, size_t best, size_t rival, 
 	print_change("fleet energy", change(c, best, rival, energy_of, v));
 	printf(" than ");
 	put_label(&c->who[rival], 0);
-	printf(" over the model's uncertainty; it is the best policy in %zu of %zu draw%s.\n", times_best(c, best), c->n_draws,
-	       hes_s(c->n_draws));
+	printf(" over the model's uncertainty; it is the best policy in %zu of %zu draw%s.\n",
+	       times_best(c, best), c->n_draws, hes_s(c->n_draws));
 }
 
 int campaign_print_draws(const struct campaign *c, struct hes_err *err)
@@ -189,10 +206,13 @@ int campaign_print_draws(const struct campaign *c, struct hes_err *err)
 		width = (int)strlen(label) > width ? (int)strlen(label) : width;
 	}
 	contender_label(&c->who[reference], label, sizeof(label));
-	printf("\n%zu draw%s of the GPU model's uncertain parameters. Difference from ", c->n_draws, hes_s(c->n_draws));
+	printf("\n%zu draw%s of the GPU model's uncertain parameters. Difference from ", c->n_draws,
+	       hes_s(c->n_draws));
 	hes_visible_put(stdout, 0, label);
-	printf(" in %%:\nmedian, 5th to 95th percentile. best: draws with the least product of both.\n\n"
-	       "%-*s  %21s  %21s  %4s\n", width, "policy", "avg JCT", "fleet energy", "best");
+	printf(" in %%:\nmedian, 5th to 95th percentile. best: draws with the least product of "
+	       "both.\n\n"
+	       "%-*s  %21s  %21s  %4s\n",
+	       width, "policy", "avg JCT", "fleet energy", "best");
 	for (size_t w = 0; w < c->n_who; w++)
 		print_row(c, w, reference, width, v);
 	best = hes_report_best(rows, c->n_who);
@@ -216,9 +236,12 @@ json_t *campaign_draws_json(const struct campaign *c)
 		for (size_t w = 0; w < c->n_who; w++) {
 			const struct hes_totals *t = &c->draws[i * c->n_who + w];
 
-			json_array_append_new(draw, json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", c->who[w].name, "prefer", c->who[w].prefer,
-							      "avg_jct_s", t->avg_jct_us * 1e-6, "busy_energy_j", (double)t->busy_energy_mj * 1e-3,
-							      "fleet_energy_j", (double)t->fleet_energy_mj * 1e-3));
+			json_array_append_new(
+				draw, json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", c->who[w].name,
+						"prefer", c->who[w].prefer, "avg_jct_s",
+						t->avg_jct_us * 1e-6, "busy_energy_j",
+						(double)t->busy_energy_mj * 1e-3, "fleet_energy_j",
+						(double)t->fleet_energy_mj * 1e-3));
 		}
 		json_array_append_new(list, draw);
 	}

@@ -1,8 +1,10 @@
 /*
- * per_job.c - a CSV row for each job, policy and seed of a campaign; see campaign.h and docs/formats/simulate.md.
+ * per_job.c - a CSV row for each job, policy and seed of a campaign; see campaign.h and
+ * docs/formats/simulate.md.
  *
- * A GPU's joules are attributed to its jobs as in runs (heshare/measure.h): idle power by SM share, the rest by what
- * each job would draw alone with its share at its clock. The jobs' joules of a replay sum to its busy energy.
+ * A GPU's joules are attributed to its jobs as in runs (heshare/measure.h): idle power by SM share,
+ * the rest by what each job would draw alone with its share at its clock. The jobs' joules of a
+ * replay sum to its busy energy.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,10 +21,10 @@ struct job_table {
 	const struct campaign *c;
 	const struct hes_replay *replay;
 	uint32_t *order;
-	size_t   *first;    /* [GPUs + 1]: where each GPU's begin in order */
-	double   *alone_s;  /* [jobs]: alone on the whole GPU at its default clock */
-	double   *activity; /* [jobs]: watts above idle, alone with its share at its clock */
-	double   *energy_j; /* [jobs] */
+	size_t *first;    /* [GPUs + 1]: where each GPU's begin in order */
+	double *alone_s;  /* [jobs]: alone on the whole GPU at its default clock */
+	double *activity; /* [jobs]: watts above idle, alone with its share at its clock */
+	double *energy_j; /* [jobs] */
 };
 
 static int by_gpu_and_start(const void *a, const void *b, void *outcomes)
@@ -59,7 +61,8 @@ static int model_alone(struct job_table *t, struct hes_err *err)
 		const struct hes_job *job = &t->c->jobs->v[i];
 		const struct hes_outcome *o = &t->replay->jobs[i];
 		const struct hes_gpu_type *g = t->c->fleet->gpus[o->gpu].type;
-		struct hes_model_job alone = { hes_model_workload(t->c->model, job->workload, err), job->batch_size, 100 };
+		struct hes_model_job alone = { hes_model_workload(t->c->model, job->workload, err),
+					       job->batch_size, 100 };
 		struct hes_instant now;
 		struct hes_rate rate;
 
@@ -70,14 +73,17 @@ static int model_alone(struct job_table *t, struct hes_err *err)
 			break;
 		t->alone_s[i] = (double)job->iterations / rate.iterations_per_s;
 		alone.sm_pct = o->sm_pct;
-		rc = hes_model_instant(t->c->model, g, o->clock_mhz, 0, &alone, 1, &rate, &now, err);
+		rc = hes_model_instant(t->c->model, g, o->clock_mhz, 0, &alone, 1, &rate, &now,
+				       err);
 		t->activity[i] = rc ? 0 : fmax(0, ((double)now.power_mw - g->idle_power_mw) * 1e-3);
 	}
 	return rc;
 }
 
-/* Add the joules of one period of a GPU to the jobs that ran. @param from  of order: those before have ended */
-static int attribute(struct job_table *t, const struct hes_segment *s, size_t *from, struct hes_err *err)
+/* Add the joules of one period of a GPU to the jobs that ran. @param from  of order: those before
+ * have ended */
+static int attribute(struct job_table *t, const struct hes_segment *s, size_t *from,
+		     struct hes_err *err)
 {
 	const struct hes_outcome *v = t->replay->jobs;
 	const size_t end = t->first[s->gpu + 1];
@@ -90,16 +96,20 @@ static int attribute(struct job_table *t, const struct hes_segment *s, size_t *f
 
 	while (*from < end && v[t->order[*from]].end_us <= s->start_us)
 		(*from)++;
-	for (size_t k = *from; k < end && v[t->order[k]].start_us <= s->start_us && n < HES_MAX_SHARING; k++) {
+	for (size_t k = *from;
+	     k < end && v[t->order[k]].start_us <= s->start_us && n < HES_MAX_SHARING; k++) {
 		const uint32_t job = t->order[k];
 
 		if (v[job].end_us <= s->start_us)
 			continue;
-		sharers[n] = (struct hes_sharer){ .end_s = seconds, .sm_pct = v[job].sm_pct, .activity = t->activity[job] };
+		sharers[n] = (struct hes_sharer){ .end_s = seconds,
+						  .sm_pct = v[job].sm_pct,
+						  .activity = t->activity[job] };
 		jobs[n++] = job;
 	}
-	rc = hes_attribute(s->power_mw * 1e-3 * seconds, t->c->fleet->gpus[s->gpu].type->idle_power_mw * 1e-3, seconds,
-			   sharers, n, &nobody_j, err);
+	rc = hes_attribute(s->power_mw * 1e-3 * seconds,
+			   t->c->fleet->gpus[s->gpu].type->idle_power_mw * 1e-3, seconds, sharers,
+			   n, &nobody_j, err);
 	for (size_t i = 0; i < n && !rc; i++)
 		t->energy_j[jobs[i]] += sharers[i].energy_j;
 	return rc;
@@ -114,7 +124,8 @@ static int attribute_all(struct job_table *t, struct hes_err *err)
 		from[g] = t->first[g];
 	for (size_t i = 0; i < t->replay->n_segments && !rc; i++)
 		if (t->replay->segments[i].jobs)
-			rc = attribute(t, &t->replay->segments[i], &from[t->replay->segments[i].gpu], err);
+			rc = attribute(t, &t->replay->segments[i],
+				       &from[t->replay->segments[i].gpu], err);
 	free(from);
 	return rc;
 }
@@ -128,14 +139,19 @@ static void table_free(struct job_table *t)
 	free(t->energy_j);
 }
 
-static int table_init(struct job_table *t, const struct campaign *c, const struct hes_replay *replay, struct hes_err *err)
+static int table_init(struct job_table *t, const struct campaign *c,
+		      const struct hes_replay *replay, struct hes_err *err)
 {
 	const size_t n = replay->n_jobs + 1;
 	int rc;
 
 	*t = (struct job_table){
-		.c = c, .replay = replay, .order = calloc(n, sizeof(*t->order)), .first = calloc(c->fleet->n + 1, sizeof(*t->first)),
-		.alone_s = calloc(n, sizeof(*t->alone_s)), .activity = calloc(n, sizeof(*t->activity)),
+		.c = c,
+		.replay = replay,
+		.order = calloc(n, sizeof(*t->order)),
+		.first = calloc(c->fleet->n + 1, sizeof(*t->first)),
+		.alone_s = calloc(n, sizeof(*t->alone_s)),
+		.activity = calloc(n, sizeof(*t->activity)),
 		.energy_j = calloc(n, sizeof(*t->energy_j)),
 	};
 	if (!t->order || !t->first || !t->alone_s || !t->activity || !t->energy_j)
@@ -145,7 +161,8 @@ static int table_init(struct job_table *t, const struct campaign *c, const struc
 	return rc ? rc : attribute_all(t, err);
 }
 
-/* Ids of the jobs that ran on the GPU at some time while @job did, by start, commas between them. */
+/* Ids of the jobs that ran on the GPU at some time while @job did, by start, commas between them.
+ */
 static int put_co_runners(FILE *f, const struct job_table *t, uint32_t job)
 {
 	const struct hes_outcome *v = t->replay->jobs, *own = &v[job];
@@ -155,7 +172,8 @@ static int put_co_runners(FILE *f, const struct job_table *t, uint32_t job)
 
 	if (!ids)
 		return -ENOMEM;
-	for (size_t k = t->first[own->gpu]; k < t->first[own->gpu + 1] && v[t->order[k]].start_us < own->end_us; k++)
+	for (size_t k = t->first[own->gpu];
+	     k < t->first[own->gpu + 1] && v[t->order[k]].start_us < own->end_us; k++)
 		if (t->order[k] != job && v[t->order[k]].end_us > own->start_us)
 			fprintf(ids, "%s%s", ftell(ids) ? "," : "", t->c->jobs->v[t->order[k]].id);
 	if (fclose(ids) || !text) {
@@ -197,23 +215,26 @@ static int put_job(FILE *f, const struct campaign_run *r, const struct job_table
 		fputc(',', f);
 		hes_csv_put(f, more[k]);
 	}
-	fprintf(f, ",%" PRIu32 ",%" PRIu64 ",%" PRIu32 ",%" PRIu32, job->batch_size, job->iterations, o->sm_pct, o->clock_mhz);
-	fprintf(f, ",%.6f,%.6f,%.6f,%.6f", seconds(job->arrival_us), seconds(o->start_us), seconds(o->end_us),
-		seconds(o->end_us - job->arrival_us));
+	fprintf(f, ",%" PRIu32 ",%" PRIu64 ",%" PRIu32 ",%" PRIu32, job->batch_size,
+		job->iterations, o->sm_pct, o->clock_mhz);
+	fprintf(f, ",%.6f,%.6f,%.6f,%.6f", seconds(job->arrival_us), seconds(o->start_us),
+		seconds(o->end_us), seconds(o->end_us - job->arrival_us));
 	put_if(f, contender_predicts(r->who), o->predicted_end_us);
 	put_if(f, job->has_deadline, job->deadline_us);
 	fprintf(f, ",%.6f,%.3f,", t->alone_s[i], t->energy_j[i]);
 	return put_co_runners(f, t, i);
 }
 
-static int put_run(FILE *f, const struct campaign *c, const struct campaign_run *r, struct hes_err *err)
+static int put_run(FILE *f, const struct campaign *c, const struct campaign_run *r,
+		   struct hes_err *err)
 {
 	struct job_table t;
 	int rc = table_init(&t, c, &r->replay, err);
 
 	for (uint32_t i = 0; i < r->replay.n_jobs && !rc; i++) {
 		if (put_job(f, r, &t, i))
-			rc = hes_fail(err, -ENOMEM, "out of memory for the co-runners of job %s", c->jobs->v[i].id);
+			rc = hes_fail(err, -ENOMEM, "out of memory for the co-runners of job %s",
+				      c->jobs->v[i].id);
 		fputc('\n', f);
 	}
 	table_free(&t);
@@ -227,8 +248,10 @@ int campaign_write_jobs(const struct campaign *c, const char *path, struct hes_e
 
 	if (rc)
 		return rc;
-	fputs("policy,prefer,seed,job,workload,gpu,gpu_type,batch_size,iterations,sm_pct,clock_mhz,arrival_s,start_s,end_s,jct_s,"
-	      "predicted_end_s,deadline_s,alone_s,energy_j,co_runners\n", out.f);
+	fputs("policy,prefer,seed,job,workload,gpu,gpu_type,batch_size,iterations,sm_pct,clock_mhz,"
+	      "arrival_s,start_s,end_s,jct_s,"
+	      "predicted_end_s,deadline_s,alone_s,energy_j,co_runners\n",
+	      out.f);
 	for (size_t i = 0; i < c->n_who * c->n_seeds && !rc; i++)
 		rc = put_run(out.f, c, &c->runs[i], err);
 	if (rc) {

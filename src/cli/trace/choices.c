@@ -20,9 +20,9 @@ struct builder {
 	const struct trace_choices_from *from;
 	const struct hes_catalogue *types;
 	const struct hes_model *model;
-	struct trace_choices    made;
-	char                    known[320]; /* names of workloads, for errors */
-	const char             *last;       /* workload listed last in known */
+	struct trace_choices made;
+	char known[320];  /* names of workloads, for errors */
+	const char *last; /* workload listed last in known */
 };
 
 /* Whether @name is an item of a comma-separated list. */
@@ -49,7 +49,9 @@ static void note(struct builder *b, const char *workload)
 static unsigned mix_of(const struct hes_model *m, const char *workload)
 {
 	static const unsigned mixes[] = {
-		[HES_LOAD_LOW] = HES_MIX_LOW, [HES_LOAD_MEDIUM] = HES_MIX_MEDIUM, [HES_LOAD_HIGH] = HES_MIX_HIGH,
+		[HES_LOAD_LOW] = HES_MIX_LOW,
+		[HES_LOAD_MEDIUM] = HES_MIX_MEDIUM,
+		[HES_LOAD_HIGH] = HES_MIX_HIGH,
 	};
 	const struct hes_workload *w = hes_model_workload(m, workload, NULL);
 
@@ -67,8 +69,8 @@ static int add(struct builder *b, const struct hes_choice *c, struct hes_err *er
 	return 0;
 }
 
-static int add_workload(struct builder *b, const struct hes_gpu_type *g, const struct hes_workload *w,
-			struct hes_err *err)
+static int add_workload(struct builder *b, const struct hes_gpu_type *g,
+			const struct hes_workload *w, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -137,8 +139,10 @@ static int from_profiles(struct builder *b, struct hes_err *err)
 		rc = add(b, &c, err);
 	}
 	if (!rc && !b->last)
-		rc = hes_fail(err, -ENOENT, "%s: no profile on %s, the reference GPU; name another with --reference",
-			      b->from->profiles, b->from->reference);
+		rc = hes_fail(
+			err, -ENOENT,
+			"%s: no profile on %s, the reference GPU; name another with --reference",
+			b->from->profiles, b->from->reference);
 	b->last = NULL; /* it points into the profiles */
 	hes_profiles_free(&p);
 	return rc;
@@ -156,10 +160,15 @@ static int check_named(const struct builder *b, const char *name, struct hes_err
 		fits |= b->made.v[i].memory_mib <= b->from->max_memory_mib;
 	}
 	if (!found)
-		return hes_fail(err, -ENOENT, "--workloads: unknown workload \"%s\"; there are: %s; %s", name, b->known,
-				b->from->profiles ? "its profile on the reference GPU would add it" : "heshare model --add-workload adds one");
+		return hes_fail(err, -ENOENT,
+				"--workloads: unknown workload \"%s\"; there are: %s; %s", name,
+				b->known,
+				b->from->profiles ? "its profile on the reference GPU would add it"
+						  : "heshare model --add-workload adds one");
 	if (!fits)
-		return hes_fail(err, -ENOSPC, "--workloads: %s needs more than %u MiB at any batch size; raise --max-memory",
+		return hes_fail(err, -ENOSPC,
+				"--workloads: %s needs more than %u MiB at any batch size; raise "
+				"--max-memory",
 				name, b->from->max_memory_mib);
 	return 0;
 }
@@ -169,7 +178,8 @@ static int narrow(struct builder *b, struct hes_err *err)
 {
 	size_t kept = 0;
 
-	for (const char *p = b->from->workloads; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+	for (const char *p = b->from->workloads; p;
+	     p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
 		char name[HES_NAME_MAX];
 		int rc;
 
@@ -186,8 +196,9 @@ static int narrow(struct builder *b, struct hes_err *err)
 			b->made.v[kept++] = *c;
 	}
 	b->made.n = kept;
-	return kept ? 0 : hes_fail(err, -ENOSPC, "no workload fits in %u MiB; raise --max-memory",
-				   b->from->max_memory_mib);
+	return kept ? 0
+		    : hes_fail(err, -ENOSPC, "no workload fits in %u MiB; raise --max-memory",
+			       b->from->max_memory_mib);
 }
 
 int trace_choices_load(const struct trace_choices_from *from, struct trace_choices *out,

@@ -1,7 +1,8 @@
 /*
  * cmd_trace.c - `heshare trace`: draw jobs from cluster logs or from a generator.
  *
- * The table of workloads that jobs may run comes from the GPU model or from measured profiles (choices.c).
+ * The table of workloads that jobs may run comes from the GPU model or from measured profiles
+ * (choices.c).
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -18,12 +19,12 @@
 #include "heshare/trace.h"
 
 struct trace_opts {
-	const char *output, *format, *columns, *arrivals, *durations, *mix, *profiles, *workloads, *reference,
-		*catalogue;
-	uint64_t    jobs, rows, seed, max_memory_mib;
-	double      min_s, max_s, gap_s, first_gap_s, speedup;
+	const char *output, *format, *columns, *arrivals, *durations, *mix, *profiles, *workloads,
+		*reference, *catalogue;
+	uint64_t jobs, rows, seed, max_memory_mib;
+	double min_s, max_s, gap_s, first_gap_s, speedup;
 	const char *min_given, *max_given;
-	bool        burst, drop, any_gpus, list, stats, json;
+	bool burst, drop, any_gpus, list, stats, json;
 };
 
 static const char *const arrival_names[] = { "poisson", "burst", "trace", NULL };
@@ -48,38 +49,47 @@ static void offer_fields(opt_say_fn *say, void *ctx)
 
 #define AT(member) .offset = offsetof(struct trace_opts, member)
 
+/* clang-format off */
 static const struct opt trace_opts[] = {
 	{ .heading = "jobs",
 	  .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE", .def = "-",
 	  .help = "write the jobs to this file; -: standard output" },
-	{ .name = "jobs", .letter = 'n', .kind = OPT_U64, AT(jobs), .arg = "N", .def = "60", .max = HES_MAX_JOBS,
+	{ .name = "jobs", .letter = 'n', .kind = OPT_U64, AT(jobs), .arg = "N", .def = "60",
+	  .max = HES_MAX_JOBS,
 	  .help = "draw this many jobs; 0: take every one" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1", .max = 0x1p64,
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1",
+	  .max = 0x1p64,
 	  .help = "seed of the random choices" },
 	{ .heading = "workloads",
-	  .name = "mix", .kind = OPT_CHOICE, AT(mix), .arg = "CLASS", .def = "all", .choices = mix_names,
+	  .name = "mix", .kind = OPT_CHOICE, AT(mix), .arg = "CLASS", .def = "all",
+	  .choices = mix_names,
 	  .help = "choose workloads of this load" },
-	{ .name = "workloads", .kind = OPT_TEXT, AT(workloads), .arg = "A,B,...", .offer = offer_workloads,
-	  .many = true, .help = "choose from these workloads only (heshare model --list)" },
+	{ .name = "workloads", .kind = OPT_TEXT, AT(workloads), .arg = "A,B,...",
+	  .offer = offer_workloads, .many = true,
+	  .help = "choose from these workloads only (heshare model --list)" },
 	{ .heading = "arrivals",
 	  .name = "arrivals", .kind = OPT_CHOICE, AT(arrivals), .arg = "HOW", .def = "poisson",
 	  .choices = arrival_names, .help = "how jobs arrive; trace: as in the log" },
 	{ .name = "burst", .kind = OPT_FLAG, AT(burst),
 	  .help = "let all jobs arrive at once, same as --arrivals burst" },
-	{ .name = "gap", .kind = OPT_DOUBLE, AT(gap_s), .arg = "S", .def = "60", .min = 0, .max = 1e6,
+	{ .name = "gap", .kind = OPT_DOUBLE, AT(gap_s), .arg = "S", .def = "60", .min = 0,
+	  .max = 1e6,
 	  .help = "mean time between Poisson arrivals, seconds" },
-	{ .name = "first-gap", .kind = OPT_DOUBLE, AT(first_gap_s), .arg = "S", .def = "30", .min = 0, .max = 1e6,
+	{ .name = "first-gap", .kind = OPT_DOUBLE, AT(first_gap_s), .arg = "S", .def = "30",
+	  .min = 0, .max = 1e6,
 	  .help = "the same for the first third of the jobs" },
-	{ .name = "speedup", .kind = OPT_DOUBLE, AT(speedup), .arg = "X", .def = "1", .min = 1e-3, .max = 1e6,
+	{ .name = "speedup", .kind = OPT_DOUBLE, AT(speedup), .arg = "X", .def = "1", .min = 1e-3,
+	  .max = 1e6,
 	  .help = "divide the arrival times of the log by X (--arrivals trace)" },
 	{ .heading = "run times and GPUs",
-	  .name = "durations", .kind = OPT_CHOICE, AT(durations), .arg = "HOW", .def = "clamp", .choices = duration_names,
+	  .name = "durations", .kind = OPT_CHOICE, AT(durations), .arg = "HOW", .def = "clamp",
+	  .choices = duration_names,
 	  .help = "how long jobs run; clamp: between the two limits below; trace: as in the log" },
-	{ .name = "min-runtime", .kind = OPT_DOUBLE, AT(min_s), .given = offsetof(struct trace_opts, min_given),
-	  .arg = "S", .def = "120", .min = 1e-3, .max = 1e8,
+	{ .name = "min-runtime", .kind = OPT_DOUBLE, AT(min_s), .given = offsetof(struct trace_opts,
+	  min_given), .arg = "S", .def = "120", .min = 1e-3, .max = 1e8,
 	  .help = "shortest run time, seconds" },
-	{ .name = "max-runtime", .kind = OPT_DOUBLE, AT(max_s), .given = offsetof(struct trace_opts, max_given),
-	  .arg = "S", .def = "6082", .min = 1e-3, .max = 1e8,
+	{ .name = "max-runtime", .kind = OPT_DOUBLE, AT(max_s), .given = offsetof(struct trace_opts,
+	  max_given), .arg = "S", .def = "6082", .min = 1e-3, .max = 1e8,
 	  .help = "longest run time, seconds" },
 	{ .name = "drop", .kind = OPT_FLAG, AT(drop),
 	  .help = "leave out jobs outside of these limits instead of clamping them" },
@@ -88,25 +98,34 @@ static const struct opt trace_opts[] = {
 	{ .heading = "the log",
 	  .name = "format", .kind = OPT_CHOICE, AT(format), .arg = "NAME", .offer = offer_formats,
 	  .help = "format of the log, if its columns do not show it" },
-	{ .name = "columns", .kind = OPT_TEXT, AT(columns), .arg = "FIELD=COLUMN,...", .offer = offer_fields, .many = true,
-	  .help = "columns of a log of your own: runtime, or start and end, and id, arrival, gpus, workload, batch_size" },
-	{ .name = "rows", .kind = OPT_U64, AT(rows), .arg = "N", .def = "50000", .min = 1, .max = HES_MAX_JOBS,
+	{ .name = "columns", .kind = OPT_TEXT, AT(columns), .arg = "FIELD=COLUMN,...",
+	  .offer = offer_fields, .many = true,
+	  .help = "columns of a log of your own: runtime, or start and end, and id, arrival, gpus, "
+		  "workload, batch_size" },
+	{ .name = "rows", .kind = OPT_U64, AT(rows), .arg = "N", .def = "50000", .min = 1,
+	  .max = HES_MAX_JOBS,
 	  .help = "jobs that the generator makes, to draw from" },
 	{ .heading = "time and memory of workloads",
 	  .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
-	  .help = "take iteration times and memory from this profiles.csv, or its folder, instead of the model" },
-	{ .name = "reference", .kind = OPT_TEXT, AT(reference), .arg = "TYPE", .def = "V100-SXM2-32",
-	  .offer = offer_gpu_types, .help = "GPU type on which a job alone has its run time" },
+	  .help = "take iteration times and memory from this profiles.csv, or its folder, instead "
+		  "of the model" },
+	{ .name = "reference", .kind = OPT_TEXT, AT(reference), .arg = "TYPE",
+	  .def = "V100-SXM2-32", .offer = offer_gpu_types,
+	  .help = "GPU type on which a job alone has its run time" },
 	CLI_CATALOGUE_OPT(offsetof(struct trace_opts, catalogue)),
-	{ .name = "max-memory", .kind = OPT_U64, AT(max_memory_mib), .arg = "MIB", .def = "15360", .min = 1,
-	  .max = 16777216, .help = "memory of the largest job, MiB; the default fits a T4" },
+	{ .name = "max-memory", .kind = OPT_U64, AT(max_memory_mib), .arg = "MIB", .def = "15360",
+	  .min = 1, .max = 16777216,
+	  .help = "memory of the largest job, MiB; the default fits a T4" },
 	{ .heading = "information",
 	  .name = "list", .kind = OPT_FLAG, AT(list), .help = "list the formats and generators" },
-	{ .name = "stats", .kind = OPT_FLAG, AT(stats), .help = "summarise SOURCE instead of drawing jobs" },
+	{ .name = "stats", .kind = OPT_FLAG, AT(stats),
+	  .help = "summarise SOURCE instead of drawing jobs" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
-	  .help = "print --list, --stats, or with -o what became of the rows, as one JSON document" },
+	  .help = "print --list, --stats, or with -o what became of the rows, as one JSON "
+		  "document" },
 	{ 0 }
 };
+/* clang-format on */
 
 static json_t *format_json(const struct hes_trace_format *f)
 {
@@ -114,11 +133,12 @@ static json_t *format_json(const struct hes_trace_format *f)
 
 	for (size_t i = 0; f->columns[i]; i++)
 		json_array_append_new(columns, json_string(f->columns[i]));
-	return json_pack("{s:s, s:s, s:s, s:o}", "name", f->name, "kind", "log", "summary", f->summary,
-			 "columns", columns);
+	return json_pack("{s:s, s:s, s:s, s:o}", "name", f->name, "kind", "log", "summary",
+			 f->summary, "columns", columns);
 }
 
-static const char generator_summary[] = "jobs made up from distributions fitted to Helios; no file needed";
+static const char generator_summary[] =
+	"jobs made up from distributions fitted to Helios; no file needed";
 
 static int list(bool json)
 {
@@ -138,8 +158,9 @@ static int list(bool json)
 	if (!json)
 		printf("%-12s %s\n", HES_TRACE_GENERATOR, generator_summary);
 	else
-		json_array_append_new(doc, json_pack("{s:s, s:s, s:s}", "name", HES_TRACE_GENERATOR, "kind",
-						     "generator", "summary", generator_summary));
+		json_array_append_new(doc,
+				      json_pack("{s:s, s:s, s:s}", "name", HES_TRACE_GENERATOR,
+						"kind", "generator", "summary", generator_summary));
 	return json ? cli_print_json(doc) : 0;
 }
 
@@ -161,11 +182,14 @@ static int open_source(const struct trace_opts *o, const char *source, struct he
 	const struct hes_trace_format *f = o->format ? hes_trace_format_find(o->format, err) : NULL;
 
 	if (is_generator(source))
-		return hes_trace_generate(is_profile(source) ? source : NULL, o->seed, o->rows, out, err);
-	return o->columns ? hes_trace_open_columns(source, o->columns, out, err) : hes_trace_open(source, f, out, err);
+		return hes_trace_generate(is_profile(source) ? source : NULL, o->seed, o->rows, out,
+					  err);
+	return o->columns ? hes_trace_open_columns(source, o->columns, out, err)
+			  : hes_trace_open(source, f, out, err);
 }
 
-static const char *const size_names[HES_TRACE_GPU_SIZES] = { "<1", "1", "2", "3-4", "5-8", "9-16", ">16" };
+static const char *const size_names[HES_TRACE_GPU_SIZES] = { "<1",  "1",    "2",  "3-4",
+							     "5-8", "9-16", ">16" };
 
 static json_t *quantiles_json(const int64_t *us)
 {
@@ -194,12 +218,12 @@ static int print_stats_json(const struct hes_trace *t, const struct hes_trace_su
 	for (size_t i = 0; i < 24; i++)
 		json_array_append_new(hours, json_integer((json_int_t)s->by_hour[i]));
 	return cli_print_json(json_pack(
-		"{s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "source", hes_trace_name(t),
-		"format", hes_trace_format_name(t), "jobs", (json_int_t)s->jobs, "skipped",
-		(json_int_t)s->skipped, "span_s", (double)s->span_us / 1e6, "jobs_per_hour", per_hour(s),
-		"gpu_hours", s->gpu_hours, "mean_runtime_s", s->mean_runtime_s, "runtime_s",
-		quantiles_json(s->runtime_us), "gap_s", quantiles_json(s->gap_us), "jobs_by_gpus", sizes,
-		"jobs_by_hour", hours));
+		"{s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "source",
+		hes_trace_name(t), "format", hes_trace_format_name(t), "jobs", (json_int_t)s->jobs,
+		"skipped", (json_int_t)s->skipped, "span_s", (double)s->span_us / 1e6,
+		"jobs_per_hour", per_hour(s), "gpu_hours", s->gpu_hours, "mean_runtime_s",
+		s->mean_runtime_s, "runtime_s", quantiles_json(s->runtime_us), "gap_s",
+		quantiles_json(s->gap_us), "jobs_by_gpus", sizes, "jobs_by_hour", hours));
 }
 
 static void print_quantiles(const char *name, const int64_t *us)
@@ -212,11 +236,14 @@ static void print_quantiles(const char *name, const int64_t *us)
 
 static int print_stats(const struct hes_trace *t, const struct hes_trace_summary *s)
 {
-	printf("%s (%s): %" PRIu64 " job%s", hes_trace_name(t), hes_trace_format_name(t), s->jobs, hes_s(s->jobs));
+	printf("%s (%s): %" PRIu64 " job%s", hes_trace_name(t), hes_trace_format_name(t), s->jobs,
+	       hes_s(s->jobs));
 	if (s->skipped)
-		printf(", %" PRIu64 " row%s without a GPU or never run", s->skipped, hes_s(s->skipped));
+		printf(", %" PRIu64 " row%s without a GPU or never run", s->skipped,
+		       hes_s(s->skipped));
 	printf("\nspan %.1f days, %.1f jobs an hour, %.0f GPU-hours, mean run time %.0f s\n\n%-14s",
-	       (double)s->span_us / 8.64e10, per_hour(s), s->gpu_hours, s->mean_runtime_s, "quantile %");
+	       (double)s->span_us / 8.64e10, per_hour(s), s->gpu_hours, s->mean_runtime_s,
+	       "quantile %");
 	for (size_t i = 0; i < HES_TRACE_QUANTILES; i++)
 		printf(" %9g", hes_trace_quantiles[i] * 100);
 	putchar('\n');
@@ -247,7 +274,8 @@ static int stats(const struct trace_opts *o, struct hes_trace *t)
 
 static unsigned mix_of(const char *name)
 {
-	static const unsigned classes[] = { HES_MIX_LOW, HES_MIX_MEDIUM, HES_MIX_HIGH, HES_MIX_ALL };
+	static const unsigned classes[] = { HES_MIX_LOW, HES_MIX_MEDIUM, HES_MIX_HIGH,
+					    HES_MIX_ALL };
 	size_t i = 0;
 
 	while (strcmp(mix_names[i], name) != 0)
@@ -284,13 +312,17 @@ static struct hes_trace_options draw_of(const struct trace_opts *o)
 static int draw(const struct trace_opts *o, struct hes_trace *t)
 {
 	const struct trace_choices_from from = {
-		.profiles = o->profiles, .reference = o->reference, .catalogue = o->catalogue, .workloads = o->workloads,
+		.profiles = o->profiles,
+		.reference = o->reference,
+		.catalogue = o->catalogue,
+		.workloads = o->workloads,
 		.max_memory_mib = (uint32_t)o->max_memory_mib,
 	};
 	const struct hes_trace_options d = draw_of(o);
 	struct trace_choices choices;
 	struct hes_trace_account account;
-	const struct trace_result result = { t, &d, &account, o->reference, strcmp(o->durations, "clamp") == 0 };
+	const struct trace_result result = { t, &d, &account, o->reference,
+					     strcmp(o->durations, "clamp") == 0 };
 	struct hes_jobs jobs;
 	struct hes_err err;
 	int rc = trace_choices_load(&from, &choices, &err);
@@ -327,7 +359,8 @@ static int run_trace(const void *opts, int n_args, char **args)
 	if (o->list)
 		return list(o->json);
 	if (n_args == 0)
-		return usage("a SOURCE is needed: a log, or " HES_TRACE_GENERATOR "; see heshare trace --list");
+		return usage("a SOURCE is needed: a log, or " HES_TRACE_GENERATOR
+			     "; see heshare trace --list");
 	if (o->min_s > o->max_s)
 		return usage("--min-runtime is above --max-runtime");
 	if ((o->columns || o->format) && is_generator(args[0]))
@@ -335,9 +368,11 @@ static int run_trace(const void *opts, int n_args, char **args)
 	if (o->columns && o->format)
 		return usage("--columns reads a log of no known format; leave out --format");
 	if (strcmp(o->durations, "trace") == 0 && (o->min_given || o->max_given || o->drop))
-		return usage("--durations trace has no limits; leave out --min-runtime, --max-runtime and --drop");
+		return usage("--durations trace has no limits; leave out --min-runtime, "
+			     "--max-runtime and --drop");
 	if (o->json && !o->stats && strcmp(o->output, "-") == 0)
-		return usage("--json goes with --list, --stats or -o FILE; jobs are written as CSV");
+		return usage(
+			"--json goes with --list, --stats or -o FILE; jobs are written as CSV");
 	if (open_source(o, args[0], &t, &err))
 		return cli_fail("trace", &err);
 	rc = o->stats ? stats(o, t) : draw(o, t);
@@ -350,18 +385,24 @@ const struct command cmd_trace = {
 	.args = "[SOURCE]",
 	.max_args = 1,
 	.summary = "turn a cluster's log into jobs, or summarise it",
-	.text = "SOURCE is the log of a cluster (.csv or .csv.gz; --list names the formats),\n"
-		HES_TRACE_GENERATOR " (a generator fitted to the Helios log), or a generator's\n"
+	.text = "SOURCE is the log of a cluster (.csv or .csv.gz; --list names the "
+		"formats),\n" HES_TRACE_GENERATOR
+		" (a generator fitted to the Helios log), or a generator's\n"
 		"profile that you write (.yaml).\n\n"
-		"Makes jobs as the MISO and HeShare papers do. Single-GPU jobs are drawn at random, and their run\n"
-		"times are clamped. Arrivals are Poisson, twice as fast in the first third of the jobs. Each job\n"
-		"gets a workload, and the number of iterations that takes the job's run time alone on the\n"
-		"reference GPU. What was dropped, clamped and invented is printed on standard error.",
+		"Makes jobs as the MISO and HeShare papers do. Single-GPU jobs are drawn at "
+		"random, and their run\n"
+		"times are clamped. Arrivals are Poisson, twice as fast in the first third of the "
+		"jobs. Each job\n"
+		"gets a workload, and the number of iterations that takes the job's run time alone "
+		"on the\n"
+		"reference GPU. What was dropped, clamped and invented is printed on standard "
+		"error.",
 	.example = "  heshare trace " HES_TRACE_GENERATOR " -o jobs.csv\n"
 		   "  heshare trace venus_gpu_jobs.csv.gz --seed 7 --burst --mix high -o jobs.csv\n"
 		   "  heshare trace philly.csv.gz --arrivals trace --durations trace -o jobs.csv\n"
 		   "  heshare trace philly.csv.gz --stats\n"
-		   "  heshare trace mine.csv --columns arrival=submit,runtime=duration,gpus=num_gpu -o jobs.csv",
+		   "  heshare trace mine.csv --columns "
+		   "arrival=submit,runtime=duration,gpus=num_gpu -o jobs.csv",
 	.opts = trace_opts,
 	.opts_size = sizeof(struct trace_opts),
 	.run = run_trace,

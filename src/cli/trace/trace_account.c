@@ -28,19 +28,26 @@ static void print_rows(const struct trace_result *t, FILE *f)
 	if (strcmp(hes_trace_format_name(t->trace), "generator") == 0)
 		fprintf(f, "%-12s rows: drawn from distributions\n", "invented");
 	if (a->skipped)
-		fprintf(f, "%-12s %" PRIu64 " row%s without a GPU, or never run\n", "dropped", a->skipped, hes_s(a->skipped));
+		fprintf(f, "%-12s %" PRIu64 " row%s without a GPU, or never run\n", "dropped",
+			a->skipped, hes_s(a->skipped));
 	if (a->several_gpus)
-		fprintf(f, "%-12s %" PRIu64 " row%s on several GPUs; --any-gpus keeps them\n", "dropped", a->several_gpus,
-			hes_s(a->several_gpus));
+		fprintf(f, "%-12s %" PRIu64 " row%s on several GPUs; --any-gpus keeps them\n",
+			"dropped", a->several_gpus, hes_s(a->several_gpus));
 	if (t->options->drop_outside)
-		fprintf(f, "%-12s %" PRIu64 " row%s (%.1f %%) below %g s, %" PRIu64 " (%.1f %%) above %g s\n", "dropped", a->shorter,
-			hes_s(a->shorter), percent(a->shorter, rows_of_size(a)), (double)t->options->min_runtime_us / 1e6, a->longer,
-			percent(a->longer, rows_of_size(a)), (double)t->options->max_runtime_us / 1e6);
+		fprintf(f,
+			"%-12s %" PRIu64 " row%s (%.1f %%) below %g s, %" PRIu64
+			" (%.1f %%) above %g s\n",
+			"dropped", a->shorter, hes_s(a->shorter),
+			percent(a->shorter, rows_of_size(a)),
+			(double)t->options->min_runtime_us / 1e6, a->longer,
+			percent(a->longer, rows_of_size(a)),
+			(double)t->options->max_runtime_us / 1e6);
 	fprintf(f, "%-12s %" PRIu64 " row%s; ", "kept", a->kept, hes_s(a->kept));
 	if (a->jobs == a->kept)
 		fputs("each is a job\n", f);
 	else if (t->options->arrivals == HES_ARRIVALS_TRACE)
-		fprintf(f, "%" PRIu64 " of them in a row, from a random one on, are jobs\n", a->jobs);
+		fprintf(f, "%" PRIu64 " of them in a row, from a random one on, are jobs\n",
+			a->jobs);
 	else
 		fprintf(f, "%" PRIu64 " of them, drawn at random, are jobs\n", a->jobs);
 }
@@ -48,15 +55,23 @@ static void print_rows(const struct trace_result *t, FILE *f)
 static void print_runtimes(const struct trace_result *t, FILE *f)
 {
 	const struct hes_trace_account *a = t->account;
-	const double min_s = (double)t->options->min_runtime_us / 1e6, max_s = (double)t->options->max_runtime_us / 1e6;
+	const double min_s = (double)t->options->min_runtime_us / 1e6,
+		     max_s = (double)t->options->max_runtime_us / 1e6;
 
-	fprintf(f, "%-12s of the trace, alone on %s, in whole iterations\n", "run times", t->reference);
+	fprintf(f, "%-12s of the trace, alone on %s, in whole iterations\n", "run times",
+		t->reference);
 	if (!t->clamped || t->options->drop_outside)
 		return;
-	fprintf(f, "%-12s of the rows, %" PRIu64 " (%.1f %%) below %g s, %" PRIu64 " (%.1f %%) above %g s\n", "clamped",
-		a->shorter, percent(a->shorter, a->kept), min_s, a->longer, percent(a->longer, a->kept), max_s);
-	fprintf(f, "%-12s of the jobs, %" PRIu64 " (%.1f %%) raised to %g s, %" PRIu64 " (%.1f %%) lowered to %g s\n", "",
-		a->raised, percent(a->raised, a->jobs), min_s, a->lowered, percent(a->lowered, a->jobs), max_s);
+	fprintf(f,
+		"%-12s of the rows, %" PRIu64 " (%.1f %%) below %g s, %" PRIu64
+		" (%.1f %%) above %g s\n",
+		"clamped", a->shorter, percent(a->shorter, a->kept), min_s, a->longer,
+		percent(a->longer, a->kept), max_s);
+	fprintf(f,
+		"%-12s of the jobs, %" PRIu64 " (%.1f %%) raised to %g s, %" PRIu64
+		" (%.1f %%) lowered to %g s\n",
+		"", a->raised, percent(a->raised, a->jobs), min_s, a->lowered,
+		percent(a->lowered, a->jobs), max_s);
 	fprintf(f, "%-12s --durations trace keeps them\n", "");
 }
 
@@ -73,8 +88,8 @@ static void print_arrivals(const struct trace_result *t, FILE *f)
 	} else if (d->arrivals == HES_ARRIVALS_BURST) {
 		fprintf(f, "%-12s arrivals: all at 0\n", "invented");
 	} else {
-		fprintf(f, "%-12s arrivals: Poisson, mean gap %g s in the first third, then %g s\n", "invented",
-			d->first_gap_s, d->gap_s);
+		fprintf(f, "%-12s arrivals: Poisson, mean gap %g s in the first third, then %g s\n",
+			"invented", d->first_gap_s, d->gap_s);
 	}
 }
 
@@ -85,17 +100,24 @@ static void print_workloads(const struct trace_result *t, FILE *f)
 	const uint64_t batches = drawn + a->named_alone; /* drawn */
 
 	if (named)
-		fprintf(f, "%-12s of the trace for %" PRIu64 " job%s\n", "workloads", named, hes_s(named));
+		fprintf(f, "%-12s of the trace for %" PRIu64 " job%s\n", "workloads", named,
+			hes_s(named));
 	if (a->named + a->nearest)
-		fprintf(f, "%-12s of the trace for %" PRIu64 " job%s, the nearest there is for %" PRIu64 "\n", "batch sizes",
-			a->named, hes_s(a->named), a->nearest);
+		fprintf(f,
+			"%-12s of the trace for %" PRIu64
+			" job%s, the nearest there is for %" PRIu64 "\n",
+			"batch sizes", a->named, hes_s(a->named), a->nearest);
 	if (drawn)
-		fprintf(f, "%-12s workloads of %" PRIu64 " job%s, drawn at random\n", "invented", drawn, hes_s(drawn));
+		fprintf(f, "%-12s workloads of %" PRIu64 " job%s, drawn at random\n", "invented",
+			drawn, hes_s(drawn));
 	if (a->unknown)
-		fprintf(f, "%-12s %" PRIu64 " of these name one that is not among the choices, such as %s\n", "", a->unknown,
-			a->unknown_workload);
+		fprintf(f,
+			"%-12s %" PRIu64
+			" of these name one that is not among the choices, such as %s\n",
+			"", a->unknown, a->unknown_workload);
 	if (batches)
-		fprintf(f, "%-12s batch sizes of %" PRIu64 " job%s, drawn at random\n", "invented", batches, hes_s(batches));
+		fprintf(f, "%-12s batch sizes of %" PRIu64 " job%s, drawn at random\n", "invented",
+			batches, hes_s(batches));
 }
 
 void trace_account_print(const struct trace_result *t, FILE *f)
@@ -109,26 +131,37 @@ void trace_account_print(const struct trace_result *t, FILE *f)
 json_t *trace_account_json(const struct trace_result *t)
 {
 	static const char *const arrivals[] = {
-		[HES_ARRIVALS_POISSON] = "poisson", [HES_ARRIVALS_BURST] = "burst", [HES_ARRIVALS_TRACE] = "trace",
+		[HES_ARRIVALS_POISSON] = "poisson",
+		[HES_ARRIVALS_BURST] = "burst",
+		[HES_ARRIVALS_TRACE] = "trace",
 	};
 	const struct hes_trace_account *a = t->account;
 	const uint64_t named = a->named + a->nearest + a->named_alone, drawn = a->jobs - named;
 	const uint64_t batches = drawn + a->named_alone; /* drawn */
-	json_t *limits = t->clamped ? json_pack("{s:f, s:f}", "min_s", (double)t->options->min_runtime_us / 1e6, "max_s",
-						(double)t->options->max_runtime_us / 1e6) : json_null();
-	json_t *rows = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "read", (json_int_t)a->rows, "without_gpu_or_run",
-				 (json_int_t)a->skipped, "several_gpus", (json_int_t)a->several_gpus, "shorter",
-				 (json_int_t)a->shorter, "longer", (json_int_t)a->longer, "kept", (json_int_t)a->kept);
-	json_t *jobs = json_pack("{s:I, s:I, s:I}", "drawn", (json_int_t)a->jobs, "raised", (json_int_t)a->raised, "lowered",
-				 (json_int_t)a->lowered);
-	json_t *invented = json_pack("{s:b, s:I, s:I, s:I}", "arrivals", t->options->arrivals != HES_ARRIVALS_TRACE,
-				     "workloads", (json_int_t)drawn, "batch_sizes", (json_int_t)batches,
+	json_t *limits = t->clamped ? json_pack("{s:f, s:f}", "min_s",
+						(double)t->options->min_runtime_us / 1e6, "max_s",
+						(double)t->options->max_runtime_us / 1e6)
+				    : json_null();
+	json_t *rows = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "read", (json_int_t)a->rows,
+				 "without_gpu_or_run", (json_int_t)a->skipped, "several_gpus",
+				 (json_int_t)a->several_gpus, "shorter", (json_int_t)a->shorter,
+				 "longer", (json_int_t)a->longer, "kept", (json_int_t)a->kept);
+	json_t *jobs = json_pack("{s:I, s:I, s:I}", "drawn", (json_int_t)a->jobs, "raised",
+				 (json_int_t)a->raised, "lowered", (json_int_t)a->lowered);
+	json_t *invented = json_pack("{s:b, s:I, s:I, s:I}", "arrivals",
+				     t->options->arrivals != HES_ARRIVALS_TRACE, "workloads",
+				     (json_int_t)drawn, "batch_sizes", (json_int_t)batches,
 				     "nearest_batch_sizes", (json_int_t)a->nearest);
-	json_t *origin = t->options->arrivals == HES_ARRIVALS_TRACE ? json_real((double)a->origin_us / 1e6) : json_null();
+	json_t *origin = t->options->arrivals == HES_ARRIVALS_TRACE
+				 ? json_real((double)a->origin_us / 1e6)
+				 : json_null();
 
-	return json_pack("{s:s, s:s, s:o, s:b, s:o, s:o, s:s, s:o, s:f, s:o, s:I, s:s, s:s}", "source",
-			 hes_trace_name(t->trace), "format", hes_trace_format_name(t->trace), "rows", rows, "dropped_outside", t->options->drop_outside,
-			 "runtime_limits", limits, "jobs", jobs, "arrivals", arrivals[t->options->arrivals], "origin_s", origin,
-			 "speedup", t->options->speedup, "invented", invented, "unknown_workloads", (json_int_t)a->unknown,
-			 "unknown_workload", a->unknown_workload, "reference", t->reference);
+	return json_pack("{s:s, s:s, s:o, s:b, s:o, s:o, s:s, s:o, s:f, s:o, s:I, s:s, s:s}",
+			 "source", hes_trace_name(t->trace), "format",
+			 hes_trace_format_name(t->trace), "rows", rows, "dropped_outside",
+			 t->options->drop_outside, "runtime_limits", limits, "jobs", jobs,
+			 "arrivals", arrivals[t->options->arrivals], "origin_s", origin, "speedup",
+			 t->options->speedup, "invented", invented, "unknown_workloads",
+			 (json_int_t)a->unknown, "unknown_workload", a->unknown_workload,
+			 "reference", t->reference);
 }

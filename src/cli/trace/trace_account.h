@@ -10,14 +10,14 @@
 #include "heshare/trace.h"
 
 struct trace_result {
-	const struct hes_trace         *trace;
+	const struct hes_trace *trace;
 	const struct hes_trace_options *options;
 	const struct hes_trace_account *account;
-	const char                     *reference; /* GPU type */
-	bool                            clamped;   /* false: run times are the trace's */
+	const char *reference; /* GPU type */
+	bool clamped;          /* false: run times are the trace's */
 };
 
-void    trace_account_print(const struct trace_result *t, FILE *f);
+void trace_account_print(const struct trace_result *t, FILE *f);
 /** @return a new document */
 json_t *trace_account_json(const struct trace_result *t);
 

@@ -1,5 +1,6 @@
 /*
- * about_model.c - `heshare predict` without a workload: what is in a predictor's file; see about_model.h.
+ * about_model.c - `heshare predict` without a workload: what is in a predictor's file; see
+ * about_model.h.
  */
 #include "cli/train/about_model.h"
 
@@ -16,8 +17,9 @@ static json_t *errors_json(const struct hes_regressor_errors *e)
 {
 	if (!e->rows)
 		return json_null();
-	return json_pack("{s:I, s:f, s:f, s:f, s:f}", "rows", (json_int_t)e->rows, "mae", e->mae, "r2", e->r2,
-			 "abs_error_pct", e->abs_error_pct, "rel_error_pct", e->rel_error_pct);
+	return json_pack("{s:I, s:f, s:f, s:f, s:f}", "rows", (json_int_t)e->rows, "mae", e->mae,
+			 "r2", e->r2, "abs_error_pct", e->abs_error_pct, "rel_error_pct",
+			 e->rel_error_pct);
 }
 
 static json_t *output_json(const char *name, const char *unit, const struct hes_regressor_errors *e)
@@ -33,8 +35,9 @@ static void print_errors(const char *name, const char *unit, const struct hes_re
 	hes_visible_put(stdout, 0, unit);
 	fputs(": ", stdout);
 	if (e->rows)
-		printf("on %" PRIu64 " row%s held back off by %.6g in the mean, %.2f %% absolute, %.2f %% relative\n", e->rows,
-		       hes_s(e->rows), e->mae, e->abs_error_pct, e->rel_error_pct);
+		printf("on %" PRIu64 " row%s held back off by %.6g in the mean, %.2f %% absolute, "
+		       "%.2f %% relative\n",
+		       e->rows, hes_s(e->rows), e->mae, e->abs_error_pct, e->rel_error_pct);
 	else
 		puts("never tried on rows held back");
 }
@@ -74,17 +77,18 @@ static json_t *names_json(char (*names)[HES_NAME_MAX], uint32_t n)
 
 static int predictor_json(const struct hes_predictor_info *a, uint32_t checksum)
 {
-	json_t *outputs = json_pack("[o, o]", output_json("time", "us", &a->time), output_json("power", "mW", &a->power));
+	json_t *outputs = json_pack("[o, o]", output_json("time", "us", &a->time),
+				    output_json("power", "mW", &a->power));
 
-	return cli_print_json(json_pack("{s:s, s:s, s:s, s:I, s:I, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o}", "model",
-					train_models[a->options.model - HES_PREDICTOR_FOREST], "criterion",
-					train_criteria[a->options.criterion], "recipe", train_recipes[a->options.recipe],
-					"trees", (json_int_t)a->options.trees, "nodes", (json_int_t)a->nodes, "seed",
-					seed_json(a->options.seed), "rows", (json_int_t)a->rows, "rows_crc",
-					checksum_json(a->samples_crc), "coverage_pct", 100 * a->options.coverage,
-					"checksum", checksum_json(checksum), "gpu_types",
-					names_json(a->types, a->n_types), "workloads",
-					names_json(a->workloads, a->n_workloads), "outputs", outputs));
+	return cli_print_json(json_pack(
+		"{s:s, s:s, s:s, s:I, s:I, s:o, s:I, s:o, s:f, s:o, s:o, s:o, s:o}", "model",
+		train_models[a->options.model - HES_PREDICTOR_FOREST], "criterion",
+		train_criteria[a->options.criterion], "recipe", train_recipes[a->options.recipe],
+		"trees", (json_int_t)a->options.trees, "nodes", (json_int_t)a->nodes, "seed",
+		seed_json(a->options.seed), "rows", (json_int_t)a->rows, "rows_crc",
+		checksum_json(a->samples_crc), "coverage_pct", 100 * a->options.coverage,
+		"checksum", checksum_json(checksum), "gpu_types", names_json(a->types, a->n_types),
+		"workloads", names_json(a->workloads, a->n_workloads), "outputs", outputs));
 }
 
 static void print_names(const char *what, char (*names)[HES_NAME_MAX], uint32_t n)
@@ -98,9 +102,10 @@ static void print_names(const char *what, char (*names)[HES_NAME_MAX], uint32_t 
 static int print_predictor(const struct hes_predictor_info *a, uint32_t checksum)
 {
 	printf("predictor %08" PRIx32 ": %s, recipe %s, %" PRIu32 " trees per output with %" PRIu32
-	       " nodes in all, fitted on %" PRIu32 " samples (%08" PRIx32 ")\n", checksum,
-	       train_models[a->options.model - HES_PREDICTOR_FOREST], train_recipes[a->options.recipe], a->options.trees,
-	       a->nodes, a->rows, a->samples_crc);
+	       " nodes in all, fitted on %" PRIu32 " samples (%08" PRIx32 ")\n",
+	       checksum, train_models[a->options.model - HES_PREDICTOR_FOREST],
+	       train_recipes[a->options.recipe], a->options.trees, a->nodes, a->rows,
+	       a->samples_crc);
 	print_names("GPU types", a->types, a->n_types);
 	print_names("workloads", a->workloads, a->n_workloads);
 	printf("intervals hold %.0f %% of measurements\n", 100 * a->options.coverage);

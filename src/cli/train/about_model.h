@@ -1,5 +1,6 @@
 /*
- * about_model.h - what is in a predictor's file: provenance, names, units, errors on samples that were held back.
+ * about_model.h - what is in a predictor's file: provenance, names, units, errors on samples that
+ * were held back.
  */
 #ifndef HES_CLI_TRAIN_ABOUT_MODEL_H
 #define HES_CLI_TRAIN_ABOUT_MODEL_H

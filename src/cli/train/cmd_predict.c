@@ -17,44 +17,53 @@
 #include "heshare/plan.h"
 
 struct predict_opts {
-	uint64_t    batch;
+	uint64_t batch;
 	const char *gpu;
-	uint64_t    share;
-	uint64_t    clock;
+	uint64_t share;
+	uint64_t clock;
 	const char *co_runners;
 	const char *predictor;
 	const char *profiles;
 	const char *catalogue;
-	bool        json;
+	bool json;
 };
 
+/* clang-format off */
 static const struct opt predict_opts[] = {
-	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct predict_opts, batch),
-	  .arg = "B", .def = "8", .min = 1, .max = HES_MAX_BATCH_SIZE, .help = "batch size: items in one iteration" },
-	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, gpu),
-	  .arg = "TYPE", .def = "V100-SXM2-32", .offer = offer_gpu_types, .help = "GPU type; see heshare gpus --types" },
+	{ .name = "batch", .letter = 'b', .kind = OPT_U64, .offset = offsetof(struct predict_opts,
+	  batch), .arg = "B", .def = "8", .min = 1, .max = HES_MAX_BATCH_SIZE,
+	  .help = "batch size: items in one iteration" },
+	{ .name = "gpu", .letter = 'g', .kind = OPT_TEXT, .offset = offsetof(struct predict_opts,
+	  gpu), .arg = "TYPE", .def = "V100-SXM2-32", .offer = offer_gpu_types,
+	  .help = "GPU type; see heshare gpus --types" },
 	CLI_CATALOGUE_OPT(offsetof(struct predict_opts, catalogue)),
-	{ .name = "share", .kind = OPT_U64, .offset = offsetof(struct predict_opts, share), .arg = "PCT",
-	  .def = "100", .min = 1, .max = 100, .help = "SM share, %" },
-	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock), .arg = "MHZ",
-	  .def = "0", .max = 10000, .help = "SM clock, MHz; 0: the type's default" },
-	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, co_runners), .arg = "LIST",
+	{ .name = "share", .kind = OPT_U64, .offset = offsetof(struct predict_opts, share),
+	  .arg = "PCT", .def = "100", .min = 1, .max = 100,
+	  .help = "SM share, %" },
+	{ .name = "clock", .kind = OPT_U64, .offset = offsetof(struct predict_opts, clock),
+	  .arg = "MHZ", .def = "0", .max = 10000,
+	  .help = "SM clock, MHz; 0: the type's default" },
+	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, co_runners),
+	  .arg = "LIST",
 	  .help = "co-runners as WORKLOAD:BATCH:SHARE, with commas" },
 	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, predictor),
-	  .arg = "FILE", .help = "predictor of heshare train; without it, train one on modelled samples" },
+	  .arg = "FILE",
+	  .help = "predictor of heshare train; without it, train one on modelled samples" },
 	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, profiles),
-	  .arg = "FILE", .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	  .arg = "FILE",
+	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
 };
+/* clang-format on */
 
 struct query_line {
-	const struct hes_gpu_type  *gpu;
+	const struct hes_gpu_type *gpu;
 	const struct cli_knowledge *known;
-	struct hes_profile          task;
-	struct hes_setting          setting;
-	struct hes_load             co_runners;
+	struct hes_profile task;
+	struct hes_setting setting;
+	struct hes_load co_runners;
 };
 
 /* A co-runner joins those before it; the power with all of them is predicted. */
@@ -68,7 +77,8 @@ static int add_co_runner(struct query_line *q, char *text, struct hes_err *err)
 	int rc = 0;
 
 	if (!share)
-		return hes_fail(err, -EINVAL, "--beside: \"%.60s\" is not WORKLOAD:BATCH:SHARE", text);
+		return hes_fail(err, -EINVAL, "--beside: \"%.60s\" is not WORKLOAD:BATCH:SHARE",
+				text);
 	*batch++ = '\0';
 	*share++ = '\0';
 	rc = hes_parse_u32("--beside: batch size", batch, 1, HES_MAX_BATCH_SIZE, &size, err);
@@ -79,7 +89,8 @@ static int add_co_runner(struct query_line *q, char *text, struct hes_err *err)
 	if (rc)
 		return rc;
 	if (q->co_runners.jobs + 2 > HES_MAX_SHARING)
-		return hes_fail(err, -E2BIG, "--beside: more than %d co-runners", HES_MAX_SHARING - 1);
+		return hes_fail(err, -E2BIG, "--beside: more than %d co-runners",
+				HES_MAX_SHARING - 1);
 	hes_predict(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners, &e);
 	hes_predict_load_add(q->known->predictor, q->gpu, &solo, &setting, &q->co_runners);
 	q->co_runners.power_mw = q->co_runners.predicted_mw = e.power_mw;
@@ -91,23 +102,29 @@ static int add_co_runners(struct query_line *q, const char *list, struct hes_err
 	char *text = strdup(list ? list : ""), *rest, *one;
 	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 
-	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc; one = strtok_r(NULL, ",", &rest))
+	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc;
+	     one = strtok_r(NULL, ",", &rest))
 		rc = add_co_runner(q, one, err);
 	free(text);
 	return rc;
 }
 
-static int prepare_query(const struct predict_opts *o, const char *workload, struct query_line *q, struct hes_err *err)
+static int prepare_query(const struct predict_opts *o, const char *workload, struct query_line *q,
+			 struct hes_err *err)
 {
-	int rc = hes_profile_find(&q->known->profiles, workload, (uint32_t)o->batch, q->gpu->name, &q->task, err);
+	int rc = hes_profile_find(&q->known->profiles, workload, (uint32_t)o->batch, q->gpu->name,
+				  &q->task, err);
 
 	if (rc)
 		return rc;
-	q->setting = (struct hes_setting){ (uint32_t)o->share,
-					   o->clock ? (uint32_t)o->clock : q->gpu->clock_default_mhz };
+	q->setting =
+		(struct hes_setting){ (uint32_t)o->share,
+				      o->clock ? (uint32_t)o->clock : q->gpu->clock_default_mhz };
 	if (!hes_gpu_type_has_clock(q->gpu, q->setting.clock_mhz))
-		return hes_fail(err, -ERANGE, "--clock: %s has no clock of %u MHz; it runs from %u to %u MHz",
-				q->gpu->name, q->setting.clock_mhz, q->gpu->clock_min_mhz, q->gpu->clock_max_mhz);
+		return hes_fail(err, -ERANGE,
+				"--clock: %s has no clock of %u MHz; it runs from %u to %u MHz",
+				q->gpu->name, q->setting.clock_mhz, q->gpu->clock_min_mhz,
+				q->gpu->clock_max_mhz);
 	q->co_runners.power_mw = q->gpu->idle_power_mw;
 	return add_co_runners(q, o->co_runners, err);
 }
@@ -118,27 +135,32 @@ static json_t *reasons_json(uint32_t outside)
 
 	for (uint32_t one = 1; one & HES_OUTSIDE_ALL; one <<= 1)
 		if (outside & one)
-			json_array_append_new(list, json_string(hes_outside_name((enum hes_outside)one)));
+			json_array_append_new(list,
+					      json_string(hes_outside_name((enum hes_outside)one)));
 	return list;
 }
 
 static json_t *interval_json(const struct hes_estimate *e, double coverage)
 {
-	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "coverage_pct", 100 * coverage, "iteration_low_us",
-			 e->iteration_low_us, "iteration_high_us", e->iteration_high_us, "power_low_w",
-			 e->power_low_mw * 1e-3, "power_high_w", e->power_high_mw * 1e-3);
+	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "coverage_pct", 100 * coverage,
+			 "iteration_low_us", e->iteration_low_us, "iteration_high_us",
+			 e->iteration_high_us, "power_low_w", e->power_low_mw * 1e-3,
+			 "power_high_w", e->power_high_mw * 1e-3);
 }
 
 static void print_interval(const struct hes_estimate *e, double coverage)
 {
 	char why[HES_OUTSIDE_TEXT];
 
-	printf("  %.0f %% interval    %.3f to %.3f ms, %.1f to %.1f W\n", 100 * coverage, e->iteration_low_us * 1e-3,
-	       e->iteration_high_us * 1e-3, e->power_low_mw * 1e-3, e->power_high_mw * 1e-3);
+	printf("  %.0f %% interval    %.3f to %.3f ms, %.1f to %.1f W\n", 100 * coverage,
+	       e->iteration_low_us * 1e-3, e->iteration_high_us * 1e-3, e->power_low_mw * 1e-3,
+	       e->power_high_mw * 1e-3);
 	if (!e->outside)
 		return;
 	hes_outside_text(e->outside, why);
-	printf("  extrapolated     outside of the samples: %s; the interval is %.1f times as wide for it\n", why, e->widening);
+	printf("  extrapolated     outside of the samples: %s; the interval is %.1f times as wide "
+	       "for it\n",
+	       why, e->widening);
 }
 
 static int print_prediction(const struct query_line *q, bool json)
@@ -153,19 +175,25 @@ static int print_prediction(const struct query_line *q, bool json)
 	watts = e.power_mw * 1e-3;
 	if (json)
 		return cli_print_json(json_pack(
-			"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:o}", "workload", q->task.workload,
-			"batch_size", (int)q->task.batch_size, "gpu", q->gpu->name, "sm_pct", (int)q->setting.sm_pct,
-			"clock_mhz", (int)q->setting.clock_mhz, "neighbours", (int)q->co_runners.jobs,
-			"iteration_us", e.iteration_us, "slowdown", slowdown, "items_per_s", items_per_s,
-			"power_w", watts, "power_before_w", q->co_runners.power_mw * 1e-3,
-			"added_j_per_item", (watts - q->co_runners.power_mw * 1e-3) / items_per_s,
-			"interval", interval_json(&e, coverage), "novelty", e.widening, "extrapolated",
+			"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:f, "
+			"s:o}",
+			"workload", q->task.workload, "batch_size", (int)q->task.batch_size, "gpu",
+			q->gpu->name, "sm_pct", (int)q->setting.sm_pct, "clock_mhz",
+			(int)q->setting.clock_mhz, "neighbours", (int)q->co_runners.jobs,
+			"iteration_us", e.iteration_us, "slowdown", slowdown, "items_per_s",
+			items_per_s, "power_w", watts, "power_before_w",
+			q->co_runners.power_mw * 1e-3, "added_j_per_item",
+			(watts - q->co_runners.power_mw * 1e-3) / items_per_s, "interval",
+			interval_json(&e, coverage), "novelty", e.widening, "extrapolated",
 			reasons_json(e.outside)));
-	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n", q->task.workload,
-	       q->task.batch_size, q->gpu->name, q->setting.sm_pct, q->setting.clock_mhz, q->co_runners.jobs);
-	printf("  an iteration     %.3f ms (%.2f times as long as alone)\n", e.iteration_us * 1e-3, slowdown);
+	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n",
+	       q->task.workload, q->task.batch_size, q->gpu->name, q->setting.sm_pct,
+	       q->setting.clock_mhz, q->co_runners.jobs);
+	printf("  an iteration     %.3f ms (%.2f times as long as alone)\n", e.iteration_us * 1e-3,
+	       slowdown);
 	printf("  items a second   %.1f\n", items_per_s);
-	printf("  GPU power        %.1f W (%.1f W before it started)\n", watts, q->co_runners.power_mw * 1e-3);
+	printf("  GPU power        %.1f W (%.1f W before it started)\n", watts,
+	       q->co_runners.power_mw * 1e-3);
 	print_interval(&e, coverage);
 	return 0;
 }
@@ -181,7 +209,9 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	if (rc)
 		return cli_fail("predict", &err);
 	q.gpu = hes_gpu_type_find(&c, o->gpu, &err);
-	rc = q.gpu ? cli_knowledge_load_types(o->predictor, o->profiles, NULL, &c, &q.gpu, 1, &known, &err) : -ENOENT;
+	rc = q.gpu ? cli_knowledge_load_types(o->predictor, o->profiles, NULL, &c, &q.gpu, 1,
+					      &known, &err)
+		   : -ENOENT;
 	if (!rc)
 		rc = prepare_query(o, workload, &q, &err);
 	if (rc)
@@ -201,7 +231,8 @@ static int run_predict(const void *opts, int n_args, char **args)
 		return run_workload(o, args[0]);
 	if (o->predictor)
 		return predictor_about(o->predictor, o->json);
-	fprintf(stderr, "heshare predict: a WORKLOAD or --predictor FILE is needed; see heshare predict --help\n");
+	fprintf(stderr, "heshare predict: a WORKLOAD or --predictor FILE is needed; see heshare "
+			"predict --help\n");
 	return 2;
 }
 
@@ -212,10 +243,12 @@ const struct command cmd_predict = {
 	.max_args = 1,
 	.offer = offer_workloads,
 	.summary = "predict time and power of a job with its setting and co-runners",
-	.text = "Predicts the values that plans are made from: the time of an iteration of WORKLOAD with an SM\n"
+	.text = "Predicts the values that plans are made from: the time of an iteration of "
+		"WORKLOAD with an SM\n"
 		"share, a clock and co-runners, and the power of the GPU.\n"
 		"\n"
-		"Without WORKLOAD, describes the file of --predictor: its training data, names, units, and its\n"
+		"Without WORKLOAD, describes the file of --predictor: its training data, names, "
+		"units, and its\n"
 		"errors on samples that were held back.",
 	.example = "  heshare predict resnet50 --batch 32 --gpu T4 --share 50 --beside vgg16:8:50",
 	.opts = predict_opts,

@@ -17,45 +17,62 @@ const char *const train_recipes[] = { "full", "table-ii", "plain", NULL };
 
 #define AT(member) offsetof(struct train_opts, member)
 
+/* clang-format off */
 static const struct opt train_opts[] = {
 	{ .heading = "the predictor",
 	  .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = AT(out), .arg = "FILE",
 	  .help = "write the predictor to this file" },
 	{ .name = "model", .letter = 'm', .kind = OPT_CHOICE, .offset = AT(model), .arg = "NAME",
-	  .choices = train_models, .help = "learner of what the formula misses; they differ little" },
+	  .choices = train_models,
+	  .help = "learner of what the formula misses; they differ little" },
 	{ .name = "trees", .kind = OPT_U64, .offset = AT(trees), .arg = "N", .def = "0",
 	  .max = HES_REGRESSOR_MAX_TREES, .help = "trees per output; 0: the model's default" },
-	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .arg = "S", .def = "1", .max = 0x1p64,
+	{ .name = "seed", .letter = 's', .kind = OPT_U64, .offset = AT(seed), .arg = "S",
+	  .def = "1", .max = 0x1p64,
 	  .help = "seed of the trees and of the samples held back" },
-	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = AT(threads), .arg = "T", .def = "0",
-	  .max = 1024, .help = "threads; 0: one per processor; the result is the same" },
+	{ .name = "threads", .letter = 't', .kind = OPT_U64, .offset = AT(threads), .arg = "T",
+	  .def = "0", .max = 1024,
+	  .help = "threads; 0: one per processor; the result is the same" },
 	{ .heading = "tuning",
-	  .name = "criterion", .kind = OPT_CHOICE, .offset = AT(criterion), .arg = "NAME", .def = "mse",
-	  .choices = train_criteria, .help = "error that splits minimise; mae needs gbdt" },
+	  .name = "criterion", .kind = OPT_CHOICE, .offset = AT(criterion), .arg = "NAME",
+	  .def = "mse", .choices = train_criteria,
+	  .help = "error that splits minimise; mae needs gbdt" },
 	{ .name = "recipe", .kind = OPT_CHOICE, .offset = AT(recipe), .arg = "NAME", .def = "full",
 	  .choices = train_recipes,
-	  .help = "features: full; table-ii (the paper's 14); plain (table-ii without the baseline)" },
+	  .help = "features: full; table-ii (the paper's 14); plain (table-ii without the "
+		  "baseline)" },
 	{ .name = "features", .kind = OPT_U64, .offset = AT(features), .arg = "N", .def = "0",
-	  .max = HES_REGRESSOR_MAX_FEATURES, .help = "features tried per split; 0: the model's default" },
-	{ .name = "min-leaf", .kind = OPT_U64, .offset = AT(min_leaf), .arg = "N", .def = "0", .max = 1000000,
+	  .max = HES_REGRESSOR_MAX_FEATURES,
+	  .help = "features tried per split; 0: the model's default" },
+	{ .name = "min-leaf", .kind = OPT_U64, .offset = AT(min_leaf), .arg = "N", .def = "0",
+	  .max = 1000000,
 	  .help = "least samples in a leaf; 0: the model's default" },
-	{ .name = "max-depth", .kind = OPT_U64, .offset = AT(max_depth), .arg = "N", .def = "0", .max = 1000000,
+	{ .name = "max-depth", .kind = OPT_U64, .offset = AT(max_depth), .arg = "N", .def = "0",
+	  .max = 1000000,
 	  .help = "greatest depth of a tree; 0: no limit" },
-	{ .name = "leaves", .kind = OPT_U64, .offset = AT(leaves), .arg = "N", .def = "0", .max = 1000000,
+	{ .name = "leaves", .kind = OPT_U64, .offset = AT(leaves), .arg = "N", .def = "0",
+	  .max = 1000000,
 	  .help = "gbdt: most leaves of a tree; 0: the default" },
-	{ .name = "learning-rate", .kind = OPT_DOUBLE, .offset = AT(learning_rate), .arg = "RATE", .def = "0",
-	  .max = 1, .help = "gbdt: learning rate, 0..1; 0: the default" },
-	{ .name = "row-part", .kind = OPT_DOUBLE, .offset = AT(row_pct), .arg = "PCT", .def = "0", .max = 100,
+	{ .name = "learning-rate", .kind = OPT_DOUBLE, .offset = AT(learning_rate), .arg = "RATE",
+	  .def = "0", .max = 1,
+	  .help = "gbdt: learning rate, 0..1; 0: the default" },
+	{ .name = "row-part", .kind = OPT_DOUBLE, .offset = AT(row_pct), .arg = "PCT", .def = "0",
+	  .max = 100,
 	  .help = "gbdt: samples drawn per tree, %; 0: the default" },
-	{ .name = "column-part", .kind = OPT_DOUBLE, .offset = AT(column_pct), .arg = "PCT", .def = "0", .max = 100,
+	{ .name = "column-part", .kind = OPT_DOUBLE, .offset = AT(column_pct), .arg = "PCT",
+	  .def = "0", .max = 100,
 	  .help = "gbdt: features drawn per tree, %; 0: the default" },
 	{ .heading = "validation",
-	  .name = "validate", .kind = OPT_DOUBLE, .offset = AT(validate_pct), .arg = "PCT", .def = "25", .max = 90,
+	  .name = "validate", .kind = OPT_DOUBLE, .offset = AT(validate_pct), .arg = "PCT",
+	  .def = "25", .max = 90,
 	  .help = "samples to hold back for validation, %" },
-	{ .name = "noise", .kind = OPT_DOUBLE, .offset = AT(noise_pct), .arg = "PCT", .def = "1.7", .max = 50,
-	  .help = "run-to-run variation of the samples, %; only for the noise floor in the output" },
-	{ .name = "coverage", .kind = OPT_DOUBLE, .offset = AT(coverage_pct), .arg = "PCT", .def = "90", .min = 50,
-	  .max = 99, .help = "coverage of the prediction intervals, %" },
+	{ .name = "noise", .kind = OPT_DOUBLE, .offset = AT(noise_pct), .arg = "PCT", .def = "1.7",
+	  .max = 50,
+	  .help = "run-to-run variation of the samples, %; only for the noise floor in the "
+		  "output" },
+	{ .name = "coverage", .kind = OPT_DOUBLE, .offset = AT(coverage_pct), .arg = "PCT",
+	  .def = "90", .min = 50, .max = 99,
+	  .help = "coverage of the prediction intervals, %" },
 	{ .name = "left-out", .kind = OPT_FLAG, .offset = AT(left_out),
 	  .help = "also train without each workload, print the errors on it" },
 	{ .name = "left-out-types", .kind = OPT_FLAG, .offset = AT(left_out_types),
@@ -70,9 +87,11 @@ static const struct opt train_opts[] = {
 	CLI_CATALOGUE_OPT(AT(catalogue)),
 	{ .name = "with-modelled", .kind = OPT_FLAG, .offset = AT(with_modelled),
 	  .help = "with --from-store: modelled samples, too" },
-	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json), .help = "one JSON document on standard output" },
+	{ .name = "json", .kind = OPT_FLAG, .offset = AT(json),
+	  .help = "one JSON document on standard output" },
 	{ 0 }
 };
+/* clang-format on */
 
 int train_choice(const char *const *names, const char *name)
 {
@@ -118,11 +137,15 @@ const struct command cmd_train = {
 	.min_args = 0,
 	.max_args = 1,
 	.summary = "train a predictor of time and power on samples",
-	.text = "Trains a predictor of the time of a job that shares a GPU, and of the GPU's power. SAMPLES is a\n"
-		"samples.csv, or the folder of `heshare profile`, whose profiles.csv has the profiles of\n"
+	.text = "Trains a predictor of the time of a job that shares a GPU, and of the GPU's "
+		"power. SAMPLES is a\n"
+		"samples.csv, or the folder of `heshare profile`, whose profiles.csv has the "
+		"profiles of\n"
 		"co-runners.\n\n"
-		"Prints the errors on samples that were held back: absolute is mean |y - predicted| / mean y,\n"
-		"relative is mean |y - predicted| / y. The interval columns show how many of these samples\n"
+		"Prints the errors on samples that were held back: absolute is mean |y - "
+		"predicted| / mean y,\n"
+		"relative is mean |y - predicted| / y. The interval columns show how many of these "
+		"samples\n"
 		"are inside of their prediction interval, and the width of the interval.\n\n"
 		"--from-store trains on the store of\n"
 		"`heshare profiles`, which then compares later samples with this validation.",

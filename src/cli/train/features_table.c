@@ -26,12 +26,13 @@ static void write_row(FILE *f, const struct observation *o, const struct hes_pre
 	features_fill(&q, row, features_of(recipe));
 	for (size_t i = 0; i < features_of(recipe); i++)
 		fprintf(f, "%.9g,", (double)row[i]);
-	fprintf(f, "%.9g,%.9g,%.9g,%.9g\n", o->iteration_us, o->power_w, q.task->iteration_us * q.base.slowdown,
-		q.base.power_w);
+	fprintf(f, "%.9g,%.9g,%.9g,%.9g\n", o->iteration_us, o->power_w,
+		q.task->iteration_us * q.base.slowdown, q.base.power_w);
 }
 
-int train_write_features(const char *path, const struct hes_samples *s, const struct hes_catalogue *c,
-			 const struct hes_predictor *p, struct hes_err *err)
+int train_write_features(const char *path, const struct hes_samples *s,
+			 const struct hes_catalogue *c, const struct hes_predictor *p,
+			 struct hes_err *err)
 {
 	struct observations all;
 	struct hes_file file;

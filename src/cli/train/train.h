@@ -13,29 +13,29 @@
 struct train_opts {
 	const char *out;
 	const char *model;
-	uint64_t    trees;
-	uint64_t    seed;
-	uint64_t    threads;
+	uint64_t trees;
+	uint64_t seed;
+	uint64_t threads;
 	const char *criterion;
 	const char *recipe;
-	uint64_t    features;
-	uint64_t    min_leaf;
-	uint64_t    max_depth;
-	uint64_t    leaves;
-	double      learning_rate;
-	double      row_pct;
-	double      column_pct;
-	double      validate_pct;
-	double      noise_pct;
-	double      coverage_pct;
-	bool        left_out;
-	bool        left_out_types;
+	uint64_t features;
+	uint64_t min_leaf;
+	uint64_t max_depth;
+	uint64_t leaves;
+	double learning_rate;
+	double row_pct;
+	double column_pct;
+	double validate_pct;
+	double noise_pct;
+	double coverage_pct;
+	bool left_out;
+	bool left_out_types;
 	const char *features_csv;
-	bool        from_store;
+	bool from_store;
 	const char *store;
 	const char *catalogue;
-	bool        with_modelled;
-	bool        json;
+	bool with_modelled;
+	bool json;
 };
 
 extern const char *const train_models[];   /* by enum hes_regressor_kind; NULL-terminated */
@@ -48,18 +48,22 @@ int train_choice(const char *const *names, const char *name);
 /** Threads that work when --threads asks for @threads. */
 uint32_t train_threads(uint64_t threads);
 
-/** A predictor from samples; @path a samples.csv or its folder, NULL: the store. @return exit status */
+/** A predictor from samples; @path a samples.csv or its folder, NULL: the store. @return exit
+ * status */
 int train_samples(const struct train_opts *o, const char *path);
 
 /** The store's samples and profiles, modelled ones only if requested. */
 int train_store_load(const struct train_opts *o, struct cli_rows *out, struct hes_err *err);
 
 /** Let the store keep what the predictor in the file o->out says of samples held back from it. */
-int train_store_keep(const struct train_opts *o, const struct hes_predictor *p, const struct hes_catalogue *c,
-		     const struct hes_samples *held_back, struct hes_err *err);
+int train_store_keep(const struct train_opts *o, const struct hes_predictor *p,
+		     const struct hes_catalogue *c, const struct hes_samples *held_back,
+		     struct hes_err *err);
 
-/** Write the features of samples as @p sees them, what was measured and the word of its baseline. */
-int train_write_features(const char *path, const struct hes_samples *s, const struct hes_catalogue *c,
-			 const struct hes_predictor *p, struct hes_err *err);
+/** Write the features of samples as @p sees them, what was measured and the word of its baseline.
+ */
+int train_write_features(const char *path, const struct hes_samples *s,
+			 const struct hes_catalogue *c, const struct hes_predictor *p,
+			 struct hes_err *err);
 
 #endif

@@ -22,7 +22,7 @@
 struct scores {
 	struct hes_accuracy time, power;
 	struct hes_coverage cover;
-	size_t              rows;
+	size_t rows;
 };
 
 /* What is left out of the samples, one name after the other. */
@@ -30,35 +30,38 @@ enum { WORKLOADS, TYPES, LEFT_OUT_KINDS };
 
 static const struct {
 	const char *noun;
-	const char *list;    /* in JSON */
+	const char *list; /* in JSON */
 	const char *plural;
-	size_t      offset;  /* of the name in a sample */
+	size_t offset; /* of the name in a sample */
 } kinds[LEFT_OUT_KINDS] = {
-	[WORKLOADS] = { "workload", "left_out", "workloads", offsetof(struct hes_sample, task.workload) },
-	[TYPES] = { "gpu_type", "left_out_types", "GPU types", offsetof(struct hes_sample, task.gpu_type) },
+	[WORKLOADS] = { "workload", "left_out", "workloads",
+			offsetof(struct hes_sample, task.workload) },
+	[TYPES] = { "gpu_type", "left_out_types", "GPU types",
+		    offsetof(struct hes_sample, task.gpu_type) },
 };
 
 struct left_out {
-	char         (*names)[HES_NAME_MAX]; /* the predictor's */
-	uint32_t       n;                    /* 0: not requested */
+	char (*names)[HES_NAME_MAX]; /* the predictor's */
+	uint32_t n;                  /* 0: not requested */
 	struct scores *scores;
 };
 
 struct job {
 	const struct train_opts *o;
-	struct hes_catalogue     catalogue;
-	struct cli_rows          rows;
-	struct hes_samples       all, fit, test; /* all: those of rows; fit and test: copies */
-	struct hes_predictor    *predictor;
-	struct scores            scores;
-	double                   fit_s, row_s;    /* row_s: of one prediction */
-	struct left_out          left_out[LEFT_OUT_KINDS];
+	struct hes_catalogue catalogue;
+	struct cli_rows rows;
+	struct hes_samples all, fit, test; /* all: those of rows; fit and test: copies */
+	struct hes_predictor *predictor;
+	struct scores scores;
+	double fit_s, row_s; /* row_s: of one prediction */
+	struct left_out left_out[LEFT_OUT_KINDS];
 };
 
 static struct hes_train_options options_of(const struct train_opts *o)
 {
 	return (struct hes_train_options){
-		.model = o->model ? HES_PREDICTOR_FOREST + (enum hes_predictor_model)train_choice(train_models, o->model)
+		.model = o->model ? HES_PREDICTOR_FOREST + (enum hes_predictor_model)train_choice(
+								   train_models, o->model)
 				  : HES_PREDICTOR_BEST,
 		.trees = (uint32_t)o->trees,
 		.seed = o->seed,
@@ -76,11 +79,16 @@ static struct hes_train_options options_of(const struct train_opts *o)
 	};
 }
 
-static int make_room(const struct job *j, struct hes_samples *fit, struct hes_samples *test, struct hes_err *err)
+static int make_room(const struct job *j, struct hes_samples *fit, struct hes_samples *test,
+		     struct hes_err *err)
 {
-	*fit = (struct hes_samples){ .v = calloc(j->all.n, sizeof(*fit->v)), .known = j->all.known };
-	*test = (struct hes_samples){ .v = calloc(j->all.n, sizeof(*test->v)), .known = j->all.known };
-	return fit->v && test->v ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu samples", j->all.n);
+	*fit = (struct hes_samples){ .v = calloc(j->all.n, sizeof(*fit->v)),
+				     .known = j->all.known };
+	*test = (struct hes_samples){ .v = calloc(j->all.n, sizeof(*test->v)),
+				      .known = j->all.known };
+	return fit->v && test->v
+		       ? 0
+		       : hes_fail(err, -ENOMEM, "out of memory for %zu samples", j->all.n);
 }
 
 static int split(struct job *j, struct hes_err *err)
@@ -126,8 +134,8 @@ static double time_prediction(const struct job *j)
 		const struct hes_setting setting = { s->sm_pct, s->clock_mhz };
 		struct hes_estimate e;
 
-		hes_predict(j->predictor, hes_gpu_type_find(&j->catalogue, s->task.gpu_type, NULL), &s->task, &setting,
-			    &s->co_runners, &e);
+		hes_predict(j->predictor, hes_gpu_type_find(&j->catalogue, s->task.gpu_type, NULL),
+			    &s->task, &setting, &s->co_runners, &e);
 	}
 	return (hes_monotonic_s() - start) / (double)j->test.n;
 }
@@ -142,7 +150,8 @@ static int train(struct job *j, struct hes_err *err)
 	if (!rc)
 		rc = score(j, j->predictor, &j->test, &j->scores, err);
 	if (!rc && j->test.n)
-		rc = hes_predictor_keep_errors(j->predictor, j->test.n, &j->scores.time, &j->scores.power, err);
+		rc = hes_predictor_keep_errors(j->predictor, j->test.n, &j->scores.time,
+					       &j->scores.power, err);
 	for (int i = 0; i < PASSES && j->test.n && !rc; i++) {
 		double s = time_prediction(j);
 
@@ -151,8 +160,9 @@ static int train(struct job *j, struct hes_err *err)
 	return rc;
 }
 
-static int leave_one_out(const struct job *j, size_t offset, const char *name, struct hes_samples *fit,
-			 struct hes_samples *test, struct scores *out, struct hes_err *err)
+static int leave_one_out(const struct job *j, size_t offset, const char *name,
+			 struct hes_samples *fit, struct hes_samples *test, struct scores *out,
+			 struct hes_err *err)
 {
 	struct hes_train_options options = options_of(j->o);
 	struct hes_predictor *p;
@@ -160,7 +170,8 @@ static int leave_one_out(const struct job *j, size_t offset, const char *name, s
 
 	fit->n = test->n = 0;
 	for (size_t i = 0; i < j->all.n; i++) {
-		struct hes_samples *to = strcmp((const char *)&j->all.v[i] + offset, name) ? fit : test;
+		struct hes_samples *to =
+			strcmp((const char *)&j->all.v[i] + offset, name) ? fit : test;
 
 		to->v[to->n++] = j->all.v[i];
 	}
@@ -187,10 +198,12 @@ static int leave_each_out(struct job *j, int kind, struct hes_err *err)
 	if (!rc && !l->scores)
 		rc = hes_fail(err, -ENOMEM, "out of memory");
 	if (!rc && l->n < 2)
-		rc = hes_fail(err, -EINVAL, "all samples are of %s; left out, nothing remains", l->names[0]);
+		rc = hes_fail(err, -EINVAL, "all samples are of %s; left out, nothing remains",
+			      l->names[0]);
 	for (uint32_t i = 0; i < l->n && !rc; i++) {
 		cli_progress(what, i, l->n);
-		rc = leave_one_out(j, kinds[kind].offset, l->names[i], &fit, &test, &l->scores[i], err);
+		rc = leave_one_out(j, kinds[kind].offset, l->names[i], &fit, &test, &l->scores[i],
+				   err);
 	}
 	cli_progress(what, l->n, l->n);
 	hes_samples_free(&fit);
@@ -212,9 +225,10 @@ static json_t *targets_json(const struct scores *s)
 
 static json_t *coverage_json(const struct hes_coverage *c)
 {
-	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:I}", "stated_pct", 100 * c->stated, "time_pct", 100 * c->time,
-			 "power_pct", 100 * c->power, "time_width_pct", 100 * c->time_width, "power_width_pct",
-			 100 * c->power_width, "extrapolated", (json_int_t)c->outside);
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:I}", "stated_pct", 100 * c->stated,
+			 "time_pct", 100 * c->time, "power_pct", 100 * c->power, "time_width_pct",
+			 100 * c->time_width, "power_width_pct", 100 * c->power_width,
+			 "extrapolated", (json_int_t)c->outside);
 }
 
 static json_t *left_out_json(const struct left_out *l, const char *noun)
@@ -222,10 +236,11 @@ static json_t *left_out_json(const struct left_out *l, const char *noun)
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < l->n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:I, s:o, s:o}", noun, l->names[i], "rows",
-						      (json_int_t)l->scores[i].rows, "targets",
-						      targets_json(&l->scores[i]), "coverage",
-						      coverage_json(&l->scores[i].cover)));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:I, s:o, s:o}", noun, l->names[i], "rows",
+						(json_int_t)l->scores[i].rows, "targets",
+						targets_json(&l->scores[i]), "coverage",
+						coverage_json(&l->scores[i].cover)));
 	return list;
 }
 
@@ -237,56 +252,64 @@ static double floor_pct(const struct job *j)
 
 static int print_json(const struct job *j)
 {
-	json_t *doc = json_pack("{s:s, s:I, s:I, s:s, s:s, s:{s:I, s:I}, s:f, s:f}", "model",
-				train_models[hes_predictor_about(j->predictor)->options.model - HES_PREDICTOR_FOREST],
-				"trees", (json_int_t)hes_predictor_about(j->predictor)->options.trees, "threads",
-				(json_int_t)train_threads(j->o->threads), "criterion",
-				j->o->criterion, "recipe", j->o->recipe, "rows", "fit", (json_int_t)j->fit.n, "test",
-				(json_int_t)j->test.n, "fit_s", j->fit_s, "noise_floor_pct", floor_pct(j));
+	json_t *doc = json_pack(
+		"{s:s, s:I, s:I, s:s, s:s, s:{s:I, s:I}, s:f, s:f}", "model",
+		train_models[hes_predictor_about(j->predictor)->options.model -
+			     HES_PREDICTOR_FOREST],
+		"trees", (json_int_t)hes_predictor_about(j->predictor)->options.trees, "threads",
+		(json_int_t)train_threads(j->o->threads), "criterion", j->o->criterion, "recipe",
+		j->o->recipe, "rows", "fit", (json_int_t)j->fit.n, "test", (json_int_t)j->test.n,
+		"fit_s", j->fit_s, "noise_floor_pct", floor_pct(j));
 
 	if (doc && j->test.n) {
 		json_object_set_new(doc, "targets", targets_json(&j->scores));
 		json_object_set_new(doc, "coverage", coverage_json(&j->scores.cover));
-		json_object_set_new(doc, "predict", json_pack("{s:f, s:f}", "one_row_us",
-							      j->row_s * 1e6, "rows_per_s", 1 / j->row_s));
+		json_object_set_new(doc, "predict",
+				    json_pack("{s:f, s:f}", "one_row_us", j->row_s * 1e6,
+					      "rows_per_s", 1 / j->row_s));
 	}
 	for (int k = 0; k < LEFT_OUT_KINDS && doc; k++)
 		if (j->left_out[k].n)
-			json_object_set_new(doc, kinds[k].list, left_out_json(&j->left_out[k], kinds[k].noun));
+			json_object_set_new(doc, kinds[k].list,
+					    left_out_json(&j->left_out[k], kinds[k].noun));
 	return cli_print_json(doc);
 }
 
 static void print_scores(const char *name, const struct scores *s)
 {
-	printf("%-22s %6zu %9.2f %9.2f %9.2f %9.2f %6.1f %6.1f %6.1f %6.1f\n", name, s->rows, 100 * s->time.abs_error,
-	       100 * s->time.rel_error, 100 * s->power.abs_error, 100 * s->power.rel_error, 100 * s->cover.time,
-	       100 * s->cover.time_width, 100 * s->cover.power, 100 * s->cover.power_width);
+	printf("%-22s %6zu %9.2f %9.2f %9.2f %9.2f %6.1f %6.1f %6.1f %6.1f\n", name, s->rows,
+	       100 * s->time.abs_error, 100 * s->time.rel_error, 100 * s->power.abs_error,
+	       100 * s->power.rel_error, 100 * s->cover.time, 100 * s->cover.time_width,
+	       100 * s->cover.power, 100 * s->cover.power_width);
 }
 
 static void print_head(const struct job *j)
 {
 	char title[40];
 
-	snprintf(title, sizeof(title), "%.0f %% interval", 100 * hes_predictor_about(j->predictor)->options.coverage);
+	snprintf(title, sizeof(title), "%.0f %% interval",
+		 100 * hes_predictor_about(j->predictor)->options.coverage);
 	printf("\n%-22s %6s %19s %19s %27s\n", "error, %", "", "time", "power", title);
 	printf("%-22s %6s %9s %9s %9s %9s %13s %13s\n", "", "", "", "", "", "", "time", "power");
-	printf("%-22s %6s %9s %9s %9s %9s %6s %6s %6s %6s\n", "", "rows", "absolute", "relative", "absolute", "relative",
-	       "holds", "+-", "holds", "+-");
+	printf("%-22s %6s %9s %9s %9s %9s %6s %6s %6s %6s\n", "", "rows", "absolute", "relative",
+	       "absolute", "relative", "holds", "+-", "holds", "+-");
 }
 
 static int print_text(const struct job *j)
 {
 	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
 
-	printf("%u trees per output, fitted on %u samples in %.3f s\n", about->options.trees, about->rows, j->fit_s);
+	printf("%u trees per output, fitted on %u samples in %.3f s\n", about->options.trees,
+	       about->rows, j->fit_s);
 	if (!j->test.n && !j->o->left_out && !j->o->left_out_types)
 		return 0;
 	print_head(j);
 	if (j->test.n)
 		print_scores("on unseen samples", &j->scores);
-	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "the paper, Table V", "250", 3.10, 3.91, 3.10, 3.91);
-	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "noise floor", "", floor_pct(j), floor_pct(j), floor_pct(j),
-	       floor_pct(j));
+	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "the paper, Table V", "250", 3.10, 3.91, 3.10,
+	       3.91);
+	printf("%-22s %6s %9.2f %9.2f %9.2f %9.2f\n", "noise floor", "", floor_pct(j), floor_pct(j),
+	       floor_pct(j), floor_pct(j));
 	for (int k = 0; k < LEFT_OUT_KINDS; k++)
 		for (uint32_t i = 0; i < j->left_out[k].n; i++) {
 			char name[HES_NAME_MAX + 10];
@@ -305,8 +328,11 @@ static void note_unprofiled(const struct hes_samples *s, const char *path)
 	for (size_t i = 0; i < s->n; i++)
 		named |= s->v[i].co_runner_names[0] != 0;
 	if (named && !s->known->n)
-		fprintf(stderr, "heshare train: %s names co-runners, but there is no profiles.csv: only their sums are used; "
-				"give the folder with both files\n", path);
+		fprintf(stderr,
+			"heshare train: %s names co-runners, but there is no profiles.csv: only "
+			"their sums are used; "
+			"give the folder with both files\n",
+			path);
 }
 
 static int run(struct job *j, const char *path, struct hes_err *err)
@@ -314,7 +340,8 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	int rc = cli_catalogue_load(j->o->catalogue, true, &j->catalogue, err);
 
 	if (!rc)
-		rc = path ? cli_samples_load(path, &j->rows, err) : train_store_load(j->o, &j->rows, err);
+		rc = path ? cli_samples_load(path, &j->rows, err)
+			  : train_store_load(j->o, &j->rows, err);
 	j->all = (struct hes_samples){ j->rows.samples.v, j->rows.samples.n, &j->rows.profiles };
 	if (!rc && path)
 		note_unprofiled(&j->all, path);
@@ -323,7 +350,8 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	if (!rc)
 		rc = train(j, err);
 	if (!rc && j->o->features_csv)
-		rc = train_write_features(j->o->features_csv, &j->all, &j->catalogue, j->predictor, err);
+		rc = train_write_features(j->o->features_csv, &j->all, &j->catalogue, j->predictor,
+					  err);
 	if (!rc && j->o->left_out)
 		rc = leave_each_out(j, WORKLOADS, err);
 	if (!rc && j->o->left_out_types)
@@ -333,7 +361,9 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	if (!rc && j->o->out && !path) {
 		rc = train_store_keep(j->o, j->predictor, &j->catalogue, &j->test, err);
 		if (rc)
-			hes_fail_in(err, "%s is written and can be used, but its validation is not kept", j->o->out);
+			hes_fail_in(err,
+				    "%s is written and can be used, but its validation is not kept",
+				    j->o->out);
 	}
 	return rc;
 }

@@ -24,7 +24,9 @@ int train_store_load(const struct train_opts *o, struct cli_rows *out, struct he
 	hes_store_close(s);
 	if (!rc && !r.samples.n)
 		rc = hes_fail(err, -ENOENT, "the store has no samples%s",
-			      o->with_modelled ? "" : " that are not modelled; --with-modelled takes those too");
+			      o->with_modelled
+				      ? ""
+				      : " that are not modelled; --with-modelled takes those too");
 	if (rc)
 		cli_rows_free(&r);
 	else
@@ -32,8 +34,9 @@ int train_store_load(const struct train_opts *o, struct cli_rows *out, struct he
 	return rc;
 }
 
-int train_store_keep(const struct train_opts *o, const struct hes_predictor *p, const struct hes_catalogue *c,
-		     const struct hes_samples *held_back, struct hes_err *err)
+int train_store_keep(const struct train_opts *o, const struct hes_predictor *p,
+		     const struct hes_catalogue *c, const struct hes_samples *held_back,
+		     struct hes_err *err)
 {
 	struct hes_store_predictor about;
 	struct hes_forecast *said = NULL;

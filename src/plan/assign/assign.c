@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct keyed {
-	double   time_us;
+	double time_us;
 	uint32_t job;
 };
 
@@ -95,8 +95,8 @@ static void round_costs(struct hes_assign *a)
 		a->exact_wait_us[g] = on_grid(a->gpus[g].wait_us, time_grid);
 }
 
-int hes_assign_init(struct hes_assign *a, size_t n, size_t k, size_t n_types, const struct hes_cost *cost,
-		    const struct hes_assign_gpu *gpus)
+int hes_assign_init(struct hes_assign *a, size_t n, size_t k, size_t n_types,
+		    const struct hes_cost *cost, const struct hes_assign_gpu *gpus)
 {
 	struct hes_assign made = { .n = n, .k = k, .n_types = n_types, .cost = cost, .gpus = gpus };
 	struct keyed *keys = calloc(n + 1, sizeof(*keys));
@@ -106,7 +106,8 @@ int hes_assign_init(struct hes_assign *a, size_t n, size_t k, size_t n_types, co
 	made.longest_first = calloc(n + 1, sizeof(*made.longest_first));
 	made.exact = calloc(n * n_types + 1, sizeof(*made.exact));
 	made.exact_wait_us = calloc(k + 1, sizeof(*made.exact_wait_us));
-	if (!keys || !made.rank || !made.order || !made.longest_first || !made.exact || !made.exact_wait_us) {
+	if (!keys || !made.rank || !made.order || !made.longest_first || !made.exact ||
+	    !made.exact_wait_us) {
 		free(keys);
 		hes_assign_finish(&made);
 		return -ENOMEM;

@@ -1,8 +1,9 @@
 /*
  * assign.h - stage 1: which GPU each job goes to (HeShare, section III-B).
  *
- * The problem of all assignment algorithms, and its evaluation: total busy energy and the sum of completion times. Each
- * GPU runs its queue shortest first, one job at a time. GPUs of one type share cost rows.
+ * The problem of all assignment algorithms, and its evaluation: total busy energy and the sum of
+ * completion times. Each GPU runs its queue shortest first, one job at a time. GPUs of one type
+ * share cost rows.
  */
 #ifndef HES_ASSIGN_ASSIGN_H
 #define HES_ASSIGN_ASSIGN_H
@@ -15,45 +16,45 @@
 
 /** A job alone on a GPU type: all SMs, default clock. */
 struct hes_cost {
-	double time_us;    /* INFINITY where the job cannot run */
+	double time_us; /* INFINITY where the job cannot run */
 	double energy_mj;
 };
 
 struct hes_assign_gpu {
-	uint32_t type;     /* row of the costs */
-	double   wait_us;  /* from now until it is free */
+	uint32_t type;  /* row of the costs */
+	double wait_us; /* from now until it is free */
 };
 
 struct hes_assign {
-	size_t                       n, k, n_types; /* jobs, GPUs, types */
-	const struct hes_cost       *cost;          /* [type * n + job]; the caller's */
-	const struct hes_assign_gpu *gpus;          /* [k]; the caller's */
-	uint32_t                    *rank;          /* [type * n + job]: position by run time on that type */
-	uint32_t                    *order;         /* [type * n + rank]: the job of that rank */
-	uint32_t                    *longest_first; /* [n]: the jobs by their mean rank */
+	size_t n, k, n_types;              /* jobs, GPUs, types */
+	const struct hes_cost *cost;       /* [type * n + job]; the caller's */
+	const struct hes_assign_gpu *gpus; /* [k]; the caller's */
+	uint32_t *rank;                    /* [type * n + job]: position by run time on that type */
+	uint32_t *order;                   /* [type * n + rank]: the job of that rank */
+	uint32_t *longest_first;           /* [n]: the jobs by their mean rank */
 	/*
-	 * Costs and waits rounded to multiples of a power of two, so that every sum is exact in a double, in any order.
-	 * The error is 1e-9 of a job's cost with 1000 jobs.
+	 * Costs and waits rounded to multiples of a power of two, so that every sum is exact in a
+	 * double, in any order. The error is 1e-9 of a job's cost with 1000 jobs.
 	 */
-	struct hes_cost             *exact;         /* [type * n + job] */
-	double                      *exact_wait_us; /* [k] */
+	struct hes_cost *exact; /* [type * n + job] */
+	double *exact_wait_us;  /* [k] */
 };
 
 /** Sums over one GPU's queue. */
 struct hes_gpu_sum {
-	double   energy_mj;
-	double   ends_us;  /* sum of the completion times, from now */
-	double   busy_us;
+	double energy_mj;
+	double ends_us; /* sum of the completion times, from now */
+	double busy_us;
 };
 
 /** An assignment with its evaluation. */
 struct hes_assignment {
-	uint32_t             *gpu_of;   /* [n] */
-	uint32_t             *queue;    /* [n]: the jobs, GPU by GPU, shortest first */
-	uint32_t             *first;    /* [k + 1]: start of each GPU in queue */
-	double               *end_us;   /* [n]: completion time of each job */
-	struct hes_gpu_sum   *sums;     /* [k] */
-	struct hes_objectives at;       /* jct_us: sum of completion times from now */
+	uint32_t *gpu_of;         /* [n] */
+	uint32_t *queue;          /* [n]: the jobs, GPU by GPU, shortest first */
+	uint32_t *first;          /* [k + 1]: start of each GPU in queue */
+	double *end_us;           /* [n]: completion time of each job */
+	struct hes_gpu_sum *sums; /* [k] */
+	struct hes_objectives at; /* jct_us: sum of completion times from now */
 };
 
 /**
@@ -63,11 +64,12 @@ struct hes_assignment {
  * @param cost, gpus  must outlive @a
  * @return 0 or -ENOMEM
  */
-int  hes_assign_init(struct hes_assign *a, size_t n, size_t k, size_t n_types, const struct hes_cost *cost,
-		     const struct hes_assign_gpu *gpus);
+int hes_assign_init(struct hes_assign *a, size_t n, size_t k, size_t n_types,
+		    const struct hes_cost *cost, const struct hes_assign_gpu *gpus);
 void hes_assign_finish(struct hes_assign *a);
 
-static inline const struct hes_cost *hes_assign_cost(const struct hes_assign *a, size_t job, size_t gpu)
+static inline const struct hes_cost *hes_assign_cost(const struct hes_assign *a, size_t job,
+						     size_t gpu)
 {
 	return &a->cost[a->gpus[gpu].type * a->n + job];
 }
@@ -78,7 +80,7 @@ void hes_assign_evaluate(const struct hes_assign *a, struct hes_assignment *x);
 /** Non-dominated assignments, by rising energy. */
 struct hes_assign_front {
 	struct hes_assignment *v; /* one block with its arrays; free() */
-	size_t                 n;
+	size_t n;
 };
 
 /** Memory for @count assignments in one block. @return NULL out of memory; free() it */

@@ -59,7 +59,11 @@ static void find_spots(struct hes_delays *d, size_t type)
 			knot++;
 		span = knots_us[knot + 1] - knots_us[knot];
 		d->spots[job * a->n_types + type] = (struct hes_delay_spot){
-			time_us, isfinite(time_us) && span > 0 ? round_down((time_us - knots_us[knot]) / span) : 0, knot,
+			time_us,
+			isfinite(time_us) && span > 0
+				? round_down((time_us - knots_us[knot]) / span)
+				: 0,
+			knot,
 		};
 	}
 }
@@ -108,7 +112,8 @@ void hes_delays_fill(const struct hes_delays *d, const struct hes_queues *x, dou
 		uint32_t longer = x->v[g].n, i = x->v[g].head;
 
 		for (size_t m = 0; m < d->n_knots; m++) {
-			for (; i != HES_QUEUES_END && costs[i].time_us < knots_us[m]; i = next[i], longer--)
+			for (; i != HES_QUEUES_END && costs[i].time_us < knots_us[m];
+			     i = next[i], longer--)
 				shorter_us += costs[i].time_us;
 			row[m] = shorter_us + longer * knots_us[m];
 		}
@@ -120,11 +125,13 @@ static double lesser(double a, double b)
 	return a < b ? a : b;
 }
 
-void hes_delays_moved(const struct hes_delays *d, double *rows, uint32_t job, uint32_t from, uint32_t gpu)
+void hes_delays_moved(const struct hes_delays *d, double *rows, uint32_t job, uint32_t from,
+		      uint32_t gpu)
 {
 	const struct hes_delay_spot *spots = &d->spots[job * d->a->n_types];
 	const double *left = knots_of(d, from), *reached = knots_of(d, gpu);
-	double left_us = spots[d->a->gpus[from].type].time_us, reached_us = spots[d->a->gpus[gpu].type].time_us;
+	double left_us = spots[d->a->gpus[from].type].time_us,
+	       reached_us = spots[d->a->gpus[gpu].type].time_us;
 	double *source = row_of(d, rows, from), *target = row_of(d, rows, gpu);
 
 	for (size_t m = 0; m < d->n_knots; m++)
@@ -133,15 +140,18 @@ void hes_delays_moved(const struct hes_delays *d, double *rows, uint32_t job, ui
 		target[m] += lesser(reached[m], reached_us);
 }
 
-static double bound_us(const struct hes_delays *d, double *rows, const struct hes_delay_spot *spots, size_t gpu)
+static double bound_us(const struct hes_delays *d, double *rows, const struct hes_delay_spot *spots,
+		       size_t gpu)
 {
 	const struct hes_delay_spot *spot = &spots[d->a->gpus[gpu].type];
 	const double *known = row_of(d, rows, gpu) + spot->knot;
 
-	return d->a->exact_wait_us[gpu] + spot->time_us + known[0] + (known[1] - known[0]) * (double)spot->part;
+	return d->a->exact_wait_us[gpu] + spot->time_us + known[0] +
+	       (known[1] - known[0]) * (double)spot->part;
 }
 
-uint32_t hes_delays_least(const struct hes_delays *d, const struct hes_queues *x, double *rows, uint32_t job)
+uint32_t hes_delays_least(const struct hes_delays *d, const struct hes_queues *x, double *rows,
+			  uint32_t job)
 {
 	const struct hes_assign *a = d->a;
 	const struct hes_delay_spot *spots = &d->spots[job * a->n_types];

@@ -1,8 +1,8 @@
 /*
  * exact.c - dichotomic search for the supported front; see exact.h.
  *
- * Points form a chain by rising energy. Each knows the gap to the next point: open, with the area still possible there,
- * or closed. The gap with the largest area is split first.
+ * Points form a chain by rising energy. Each knows the gap to the next point: open, with the area
+ * still possible there, or closed. The gap with the largest area is split first.
  */
 #include "plan/assign/exact.h"
 
@@ -12,30 +12,31 @@
 #include <string.h>
 
 #define NO_POINT SIZE_MAX
-#define END_WEIGHT 1e-7 /* of the other objective at each end of the front, in units of the least of each */
-#define SAME 1e-12      /* relative difference due to rounding */
+#define END_WEIGHT \
+	1e-7 /* of the other objective at each end of the front, in units of the least of each */
+#define SAME 1e-12 /* relative difference due to rounding */
 
 struct point {
 	struct hes_objectives at;
-	struct hes_weights    w;         /* of the solve that found it */
-	size_t                halfplane; /* of that solve */
-	uint32_t             *gpu_of;    /* [n]; owned */
-	size_t                next;
-	bool                  open;      /* the gap to the next point */
-	double                left;      /* area of the triangle there, above all half-planes and below the line */
-	double                width;     /* area there that a front can still gain */
+	struct hes_weights w; /* of the solve that found it */
+	size_t halfplane;     /* of that solve */
+	uint32_t *gpu_of;     /* [n]; owned */
+	size_t next;
+	bool open;    /* the gap to the next point */
+	double left;  /* area of the triangle there, above all half-planes and below the line */
+	double width; /* area there that a front can still gain */
 };
 
 struct exact {
-	const struct hes_assign        *a;
+	const struct hes_assign *a;
 	const struct hes_exact_options *o;
-	struct hes_lap                 *lap;
-	struct hes_assignment          *judged; /* scratch */
-	struct point                   *points; /* the first two: ends of the front */
-	struct hes_halfplane           *halfplanes;
-	size_t                          n_points, n_halfplanes, room;
-	uint32_t                        solves;
-	struct hes_objectives           unit;   /* of weights */
+	struct hes_lap *lap;
+	struct hes_assignment *judged; /* scratch */
+	struct point *points;          /* the first two: ends of the front */
+	struct hes_halfplane *halfplanes;
+	size_t n_points, n_halfplanes, room;
+	uint32_t solves;
+	struct hes_objectives unit; /* of weights */
 };
 
 static void exact_finish(struct exact *x)
@@ -105,24 +106,30 @@ static int exact_solve(struct exact *x, const struct hes_weights *w, struct poin
 }
 
 /*
- * What is still possible between a point and the next: the triangle above both half-planes and below the line from
- * point to point.
+ * What is still possible between a point and the next: the triangle above both half-planes and
+ * below the line from point to point.
  */
 static void gap_measure(struct exact *x, struct point *p)
 {
 	const struct point *q = &x->points[p->next];
-	const struct hes_halfplane *hp = &x->halfplanes[p->halfplane], *hq = &x->halfplanes[q->halfplane];
-	const double width = q->at.energy_mj - p->at.energy_mj, height = p->at.jct_us - q->at.jct_us;
+	const struct hes_halfplane *hp = &x->halfplanes[p->halfplane],
+				   *hq = &x->halfplanes[q->halfplane];
+	const double width = q->at.energy_mj - p->at.energy_mj,
+		     height = p->at.jct_us - q->at.jct_us;
 	const double det = hp->w.energy * hq->w.jct - hq->w.energy * hp->w.jct;
-	const double p_least = hp->least - hp->w.energy * p->at.energy_mj - hp->w.jct * q->at.jct_us;
-	const double q_least = hq->least - hq->w.energy * p->at.energy_mj - hq->w.jct * q->at.jct_us;
-	double e = 0, t = 0; /* the corner where the half-planes meet, from the lower left of the box */
+	const double p_least =
+		hp->least - hp->w.energy * p->at.energy_mj - hp->w.jct * q->at.jct_us;
+	const double q_least =
+		hq->least - hq->w.energy * p->at.energy_mj - hq->w.jct * q->at.jct_us;
+	double e = 0,
+	       t = 0; /* the corner where the half-planes meet, from the lower left of the box */
 
 	if (det > 0) {
 		e = fmin(fmax((p_least * hq->w.jct - q_least * hp->w.jct) / det, 0), width);
 		t = fmin(fmax((q_least * hp->w.energy - p_least * hq->w.energy) / det, 0), height);
 	}
-	p->left = fmax(width * height - e * height - t * width, 0) / 2 / (x->unit.energy_mj * x->unit.jct_us);
+	p->left = fmax(width * height - e * height - t * width, 0) / 2 /
+		  (x->unit.energy_mj * x->unit.jct_us);
 	p->width = p->left + width * height / 2 / (x->unit.energy_mj * x->unit.jct_us);
 }
 
@@ -167,13 +174,15 @@ static size_t gap_widest(const struct exact *x)
 	size_t best = NO_POINT;
 
 	for (size_t i = 0; i < x->n_points; i++)
-		if (x->points[i].open && (best == NO_POINT || x->points[i].width > x->points[best].width))
+		if (x->points[i].open &&
+		    (best == NO_POINT || x->points[i].width > x->points[best].width))
 			best = i;
 	return best;
 }
 
 /* Weights at which the gap's ends cost the same. */
-static struct hes_weights level_weights(const struct exact *x, const struct point *p, const struct point *q)
+static struct hes_weights level_weights(const struct exact *x, const struct point *p,
+					const struct point *q)
 {
 	double jct = (q->at.energy_mj - p->at.energy_mj) / x->unit.energy_mj;
 	double energy = (p->at.jct_us - q->at.jct_us) / x->unit.jct_us;
@@ -219,7 +228,8 @@ static int gap_split(struct exact *x, size_t gap)
 static double exact_left(const struct exact *x)
 {
 	const struct hes_objectives *a = &x->points[0].at, *b = &x->points[x->n_points > 1].at;
-	double sum = 0, box = (b->energy_mj - a->energy_mj) / x->unit.energy_mj * ((a->jct_us - b->jct_us) / x->unit.jct_us);
+	double sum = 0, box = (b->energy_mj - a->energy_mj) / x->unit.energy_mj *
+			      ((a->jct_us - b->jct_us) / x->unit.jct_us);
 
 	for (size_t i = 0; i < x->n_points; i++)
 		if (x->points[i].open)
@@ -255,7 +265,9 @@ static int exact_collect(struct exact *x, struct hes_exact_front *out)
 		memcpy(v[n].gpu_of, x->points[i].gpu_of, x->a->n * sizeof(*v[n].gpu_of));
 		hes_assign_evaluate(x->a, &v[n++]);
 	}
-	*out = (struct hes_exact_front){ { v, n }, x->halfplanes, x->n_halfplanes, x->solves, exact_left(x) };
+	*out = (struct hes_exact_front){
+		{ v, n }, x->halfplanes, x->n_halfplanes, x->solves, exact_left(x)
+	};
 	x->halfplanes = NULL;
 	return 0;
 }
@@ -280,7 +292,8 @@ static void set_unit(struct exact *x)
 	x->unit.jct_us = fmax(x->unit.jct_us, 1e-6);
 }
 
-int hes_exact_run(const struct hes_assign *a, const struct hes_exact_options *o, struct hes_exact_front *out)
+int hes_exact_run(const struct hes_assign *a, const struct hes_exact_options *o,
+		  struct hes_exact_front *out)
 {
 	struct exact x = { .a = a, .o = o };
 	int rc = -ENOMEM;

@@ -9,7 +9,8 @@
 #include "plan/assign/operators.h"
 
 const struct hes_genetic_options hes_genetic_defaults = {
-	.evolve = { .population = 50, .generations = 500, .seed = 1, .threads = 1 }, .mutation = 0.1,
+	.evolve = { .population = 50, .generations = 500, .seed = 1, .threads = 1 },
+	.mutation = 0.1,
 };
 
 static struct hes_objectives judge(const void *problem, const void *x)
@@ -19,7 +20,8 @@ static struct hes_objectives judge(const void *problem, const void *x)
 }
 
 /* The solutions as assignments, at their costs before rounding. */
-static int keep_front(const struct hes_assign *a, const struct hes_evolved *found, struct hes_assign_front *out)
+static int keep_front(const struct hes_assign *a, const struct hes_evolved *found,
+		      struct hes_assign_front *out)
 {
 	struct hes_assignment *v = hes_assignments_new(a, found->n);
 
@@ -35,13 +37,17 @@ static int keep_front(const struct hes_assign *a, const struct hes_evolved *foun
 	return 0;
 }
 
-int hes_assign_evolve(const struct hes_assign *a, const void *problem, hes_draw_fn *draw, hes_vary_fn *vary,
-		      hes_evolve_fn *search, const struct hes_evolve_options *o, struct hes_assign_front *out,
-		      uint64_t *evaluations)
+int hes_assign_evolve(const struct hes_assign *a, const void *problem, hes_draw_fn *draw,
+		      hes_vary_fn *vary, hes_evolve_fn *search, const struct hes_evolve_options *o,
+		      struct hes_assign_front *out, uint64_t *evaluations)
 {
 	const struct hes_evolvable v = {
-		.problem = problem, .size = hes_queues_size(a), .scratch_size = hes_operator_room_size(a),
-		.draw = draw, .vary = vary, .judge = judge,
+		.problem = problem,
+		.size = hes_queues_size(a),
+		.scratch_size = hes_operator_room_size(a),
+		.draw = draw,
+		.vary = vary,
+		.judge = judge,
 	};
 	struct hes_evolved found;
 	int rc = search(&v, o, &found);
@@ -61,9 +67,10 @@ static void genetic_draw(const void *problem, struct hes_rng *r, void *scratch, 
 	hes_ranked_draw(problem, r, x);
 }
 
-/* Both children inherit the same segments; jobs migrate for energy in the first, for completion time in the second. */
-static uint64_t genetic_vary(const void *problem, struct hes_rng *r, void *scratch, const void *p, const void *q,
-			     void *first, void *second)
+/* Both children inherit the same segments; jobs migrate for energy in the first, for completion
+ * time in the second. */
+static uint64_t genetic_vary(const void *problem, struct hes_rng *r, void *scratch, const void *p,
+			     const void *q, void *first, void *second)
 {
 	const struct hes_operators *ops = problem;
 	struct hes_operator_room room = hes_operator_room_in(ops->a, scratch);
@@ -77,14 +84,16 @@ static uint64_t genetic_vary(const void *problem, struct hes_rng *r, void *scrat
 	return evaluations + hes_migrate(ops, r, &room, n, false, second);
 }
 
-int hes_genetic_run(const struct hes_assign *a, const struct hes_genetic_options *o, struct hes_assign_front *out)
+int hes_genetic_run(const struct hes_assign *a, const struct hes_genetic_options *o,
+		    struct hes_assign_front *out)
 {
 	struct hes_operators ops;
 	int rc = hes_operators_init(&ops, a, o->mutation);
 
 	if (rc)
 		return rc;
-	rc = hes_assign_evolve(a, &ops, genetic_draw, genetic_vary, hes_nsga2, &o->evolve, out, NULL);
+	rc = hes_assign_evolve(a, &ops, genetic_draw, genetic_vary, hes_nsga2, &o->evolve, out,
+			       NULL);
 	hes_operators_finish(&ops);
 	return rc;
 }

@@ -1,11 +1,13 @@
 /*
- * lap.c - shortest augmenting paths (Jonker and Volgenant, 1987), from job to job over full positions; see lap.h.
+ * lap.c - shortest augmenting paths (Jonker and Volgenant, 1987), from job to job over full
+ * positions; see lap.h.
  *
- * Jobs are inserted one by one, the longest first. A path leads from the new job to the nearest position with a free slot:
- * at each step a job takes the slot of the next one. Then positions nearer than the end of the path rise in price.
+ * Jobs are inserted one by one, the longest first. A path leads from the new job to the nearest
+ * position with a free slot: at each step a job takes the slot of the next one. Then positions
+ * nearer than the end of the path rise in price.
  *
- * Invariant: the jobs of a group fill its positions from 0 on, m slots each. Only the last one in use may be partly free,
- * and it has no price.
+ * Invariant: the jobs of a group fill its positions from 0 on, m slots each. Only the last one in
+ * use may be partly free, and it has no price.
  */
 #include "plan/assign/lap.h"
 
@@ -15,7 +17,8 @@
 #include <string.h>
 
 /*
- * Loops over positions: compiled for AVX2 as well, with the same results. Clang does not vectorise this minimum.
+ * Loops over positions: compiled for AVX2 as well, with the same results. Clang does not vectorise
+ * this minimum.
  */
 #if defined(__clang__)
 #define LAP_CLONES
@@ -30,18 +33,18 @@
 #endif
 
 struct lap_group {
-	uint32_t  type, m;      /* m: its GPUs */
-	uint32_t  first_gpu;    /* into gpus */
-	uint32_t  assigned;
-	double    wait_us, wait_cost;
-	size_t    n, room;      /* jobs; positions there is memory for */
-	uint32_t *job;          /* [room * m] */
-	double   *price;        /* [room] */
+	uint32_t type, m;   /* m: its GPUs */
+	uint32_t first_gpu; /* into gpus */
+	uint32_t assigned;
+	double wait_us, wait_cost;
+	size_t n, room; /* jobs; positions there is memory for */
+	uint32_t *job;  /* [room * m] */
+	double *price;  /* [room] */
 	/* One search: */
-	double   *open_price;   /* [room]: INFINITY once scanned */
-	double   *distance;     /* [room]: INFINITY once scanned */
-	uint64_t *from;         /* [room]: the job that reached it */
-	double    least;        /* distance */
+	double *open_price; /* [room]: INFINITY once scanned */
+	double *distance;   /* [room]: INFINITY once scanned */
+	uint64_t *from;     /* [room]: the job that reached it */
+	double least;       /* distance */
 };
 
 /* Cost of a job on a type at the weights: base + slope * position, positions from 1. */
@@ -50,26 +53,26 @@ struct lap_line {
 };
 
 struct lap_slot {
-	uint32_t group, at;  /* position at / m */
+	uint32_t group, at; /* position at / m */
 };
 
 struct lap_scanned {
 	uint32_t group, position;
-	double   distance;
+	double distance;
 };
 
 struct hes_lap {
 	const struct hes_assign *a;
-	struct lap_group        *groups;
-	size_t                   n_groups;
-	uint32_t                *gpus;     /* [k], group by group */
-	struct lap_line         *lines;    /* [job * n_types + type] */
-	struct lap_slot         *slot_of;  /* [n] */
-	double                  *count;    /* 1, 2, ... */
-	size_t                   n_count;
-	struct lap_scanned      *scanned;
-	size_t                   n_scanned, scanned_room;
-	double                   within;   /* the path is no longer */
+	struct lap_group *groups;
+	size_t n_groups;
+	uint32_t *gpus;           /* [k], group by group */
+	struct lap_line *lines;   /* [job * n_types + type] */
+	struct lap_slot *slot_of; /* [n] */
+	double *count;            /* 1, 2, ... */
+	size_t n_count;
+	struct lap_scanned *scanned;
+	size_t n_scanned, scanned_room;
+	double within; /* the path is no longer */
 };
 
 static size_t tail_of(const struct lap_group *g)
@@ -87,7 +90,7 @@ static struct lap_line line_of(const struct hes_lap *l, uint32_t job, const stru
 /* --- groups --- */
 
 struct gpu_key {
-	double   wait_us;
+	double wait_us;
 	uint32_t type, gpu;
 };
 
@@ -114,9 +117,11 @@ static int group_gpus(struct hes_lap *l)
 	qsort(keys, a->k, sizeof(*keys), by_type_and_wait);
 	for (size_t g = 0; g < a->k; g++) {
 		l->gpus[g] = keys[g].gpu;
-		if (g == 0 || keys[g].type != keys[g - 1].type || keys[g].wait_us != keys[g - 1].wait_us)
-			l->groups[l->n_groups++] = (struct lap_group){
-				.type = keys[g].type, .first_gpu = (uint32_t)g, .wait_us = keys[g].wait_us };
+		if (g == 0 || keys[g].type != keys[g - 1].type ||
+		    keys[g].wait_us != keys[g - 1].wait_us)
+			l->groups[l->n_groups++] = (struct lap_group){ .type = keys[g].type,
+								       .first_gpu = (uint32_t)g,
+								       .wait_us = keys[g].wait_us };
 		l->groups[l->n_groups - 1].m++;
 	}
 	free(keys);
@@ -140,8 +145,10 @@ static int group_grow(struct hes_lap *l, struct lap_group *g)
 
 	if (tail_of(g) + 2 <= g->room)
 		return 0;
-	if (resize(&g->job, room * g->m, sizeof(*g->job)) || resize(&g->price, room, sizeof(*g->price)) ||
-	    resize(&g->open_price, room, sizeof(*g->open_price)) || resize(&g->distance, room, sizeof(*g->distance)) ||
+	if (resize(&g->job, room * g->m, sizeof(*g->job)) ||
+	    resize(&g->price, room, sizeof(*g->price)) ||
+	    resize(&g->open_price, room, sizeof(*g->open_price)) ||
+	    resize(&g->distance, room, sizeof(*g->distance)) ||
 	    resize(&g->from, room, sizeof(*g->from)))
 		return -ENOMEM;
 	for (size_t p = g->room; p < room; p++)
@@ -197,7 +204,8 @@ void hes_lap_free(struct hes_lap *l)
 
 /* --- a path --- */
 
-static inline void relax_group(struct lap_group *g, const double *restrict count, double base, double slope, uint64_t job)
+static inline void relax_group(struct lap_group *g, const double *restrict count, double base,
+			       double slope, uint64_t job)
 {
 	const double *restrict price = g->open_price;
 	double *restrict distance = g->distance, least = INFINITY;
@@ -216,7 +224,8 @@ static inline void relax_group(struct lap_group *g, const double *restrict count
 	g->least = least;
 }
 
-/* A job can go anywhere from @start on: its own distance less what it pays where it is. Prices are not below 0. */
+/* A job can go anywhere from @start on: its own distance less what it pays where it is. Prices are
+ * not below 0. */
 LAP_CLONES static void relax_job(struct hes_lap *l, uint32_t job, double start)
 {
 	for (uint64_t i = 0; i < l->n_groups; i++) {
@@ -252,12 +261,15 @@ static int search_scan(struct hes_lap *l, struct lap_group *g, size_t position)
 			return -ENOMEM;
 		l->scanned_room = room;
 	}
-	l->scanned[l->n_scanned++] = (struct lap_scanned){ (uint32_t)(g - l->groups), (uint32_t)position, distance };
+	l->scanned[l->n_scanned++] =
+		(struct lap_scanned){ (uint32_t)(g - l->groups), (uint32_t)position, distance };
 	g->distance[position] = g->open_price[position] = INFINITY;
 	for (size_t i = position * g->m; i < (position + 1) * g->m; i++) {
 		const struct lap_line line = line_of(l, g->job[i], g);
 
-		relax_job(l, g->job[i], distance - (line.base + line.slope * l->count[position] + g->price[position]));
+		relax_job(l, g->job[i],
+			  distance - (line.base + line.slope * l->count[position] +
+				      g->price[position]));
 	}
 	refresh_least(g);
 	return 0;
@@ -318,7 +330,8 @@ static int lap_insert(struct hes_lap *l, uint32_t job)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < l->n_scanned; i++)
-		l->groups[l->scanned[i].group].price[l->scanned[i].position] += length - l->scanned[i].distance;
+		l->groups[l->scanned[i].group].price[l->scanned[i].position] +=
+			length - l->scanned[i].distance;
 	shift_jobs(l, job, (size_t)(g - l->groups), position);
 	return group_grow(l, g);
 }
@@ -334,8 +347,9 @@ static int lap_clear(struct hes_lap *l, const struct hes_weights *w)
 			const struct hes_cost *c = &a->cost[t * a->n + i];
 			const bool runs = isfinite(c->time_us);
 
-			l->lines[i * a->n_types + t] = (struct lap_line){ runs ? w->energy * c->energy_mj : INFINITY,
-									  runs ? w->jct * c->time_us : 0 };
+			l->lines[i * a->n_types + t] =
+				(struct lap_line){ runs ? w->energy * c->energy_mj : INFINITY,
+						   runs ? w->jct * c->time_us : 0 };
 		}
 	for (uint64_t i = 0; i < l->n_groups; i++) {
 		struct lap_group *g = &l->groups[i];
@@ -364,7 +378,8 @@ LAP_CLONES static double lap_bound(const struct hes_lap *l)
 				continue;
 			LAP_LEAST
 			for (size_t p = 0; p < n; p++) {
-				const double pays = line.base + line.slope * l->count[p] + g->price[p];
+				const double pays =
+					line.base + line.slope * l->count[p] + g->price[p];
 
 				least = pays < least ? pays : least;
 			}

@@ -49,7 +49,7 @@ static void find_cheapest(struct hes_operators *ops)
 }
 
 struct type_cost {
-	double   energy_mj, time_us;
+	double energy_mj, time_us;
 	uint32_t type;
 };
 
@@ -62,7 +62,8 @@ static int by_time(const void *a, const void *b)
 	return x->type < y->type ? -1 : x->type > y->type;
 }
 
-/* The job's rank on a type is the number of GPUs with less energy plus the number of GPUs with less time. */
+/* The job's rank on a type is the number of GPUs with less energy plus the number of GPUs with less
+ * time. */
 static void rank_types(struct hes_operators *ops, size_t job, struct type_cost *v)
 {
 	uint32_t *best = ops->ranked_types + job * ops->a->n_types, *n_best = &ops->n_ranked[job];
@@ -80,7 +81,8 @@ static void rank_types(struct hes_operators *ops, size_t job, struct type_cost *
 
 		for (size_t j = 0; j < n; j++)
 			rank += gpus_of_type(ops, v[j].type) *
-				(size_t)((v[j].energy_mj < v[i].energy_mj) + (v[j].time_us < v[i].time_us));
+				(size_t)((v[j].energy_mj < v[i].energy_mj) +
+					 (v[j].time_us < v[i].time_us));
 		if (rank > least)
 			continue;
 		if (rank < least)
@@ -118,8 +120,9 @@ int hes_operators_init(struct hes_operators *ops, const struct hes_assign *a, do
 	ops->n_ranked = calloc(a->n + 1, sizeof(*ops->n_ranked));
 	ops->by_type = calloc(a->k + 1, sizeof(*ops->by_type));
 	ops->first_of_type = calloc(a->n_types + 1, sizeof(*ops->first_of_type));
-	if (!v || !ops->least_energy_mj || !ops->cheapest_type || !ops->ranked_types || !ops->n_ranked || !ops->by_type ||
-	    !ops->first_of_type || hes_delays_init(&ops->delays, a)) {
+	if (!v || !ops->least_energy_mj || !ops->cheapest_type || !ops->ranked_types ||
+	    !ops->n_ranked || !ops->by_type || !ops->first_of_type ||
+	    hes_delays_init(&ops->delays, a)) {
 		free(v);
 		hes_operators_finish(ops);
 		return -ENOMEM;
@@ -134,14 +137,16 @@ int hes_operators_init(struct hes_operators *ops, const struct hes_assign *a, do
 
 size_t hes_operator_room_size(const struct hes_assign *a)
 {
-	return a->n * (2 * sizeof(double) + 3 * sizeof(uint32_t) + 1) + hes_delays_rows(a) * sizeof(double) + a->k;
+	return a->n * (2 * sizeof(double) + 3 * sizeof(uint32_t) + 1) +
+	       hes_delays_rows(a) * sizeof(double) + a->k;
 }
 
 struct hes_operator_room hes_operator_room_in(const struct hes_assign *a, void *bytes)
 {
 	/* Widest first, so that each is aligned. */
 	double *end_us = bytes, *delays = end_us + 2 * a->n;
-	uint32_t *gpu_of = (uint32_t *)(void *)(delays + hes_delays_rows(a)), *moving = gpu_of + 2 * a->n;
+	uint32_t *gpu_of = (uint32_t *)(void *)(delays + hes_delays_rows(a)),
+		 *moving = gpu_of + 2 * a->n;
 	uint8_t *moves = (uint8_t *)(void *)(moving + a->n);
 
 	return (struct hes_operator_room){ gpu_of, end_us, delays, moving, moves, moves + a->n };
@@ -175,13 +180,13 @@ void hes_ranked_draw(const struct hes_operators *ops, struct hes_rng *r, struct 
 /* How a child weighs energy against completion time, in units of the parents' means. */
 struct aim {
 	double energy_weight;
-	double energy_scale_mj;  /* mean energy of a job */
-	double jct_scale_us;     /* mean completion time of a job */
-	double excess_scale;     /* mean energy over least energy */
+	double energy_scale_mj; /* mean energy of a job */
+	double jct_scale_us;    /* mean completion time of a job */
+	double excess_scale;    /* mean energy over least energy */
 };
 
-static struct aim draw_aim(const struct hes_operators *ops, struct hes_rng *r, const struct hes_queues *p,
-			   const struct hes_queues *q)
+static struct aim draw_aim(const struct hes_operators *ops, struct hes_rng *r,
+			   const struct hes_queues *p, const struct hes_queues *q)
 {
 	double n = 2 * (double)ops->a->n, least = 0;
 
@@ -196,8 +201,8 @@ static struct aim draw_aim(const struct hes_operators *ops, struct hes_rng *r, c
 }
 
 /*
- * Score of one GPU's jobs, less is better: their energy relative to the least possible, and their mean completion
- * time. Also writes their completion times to end_us.
+ * Score of one GPU's jobs, less is better: their energy relative to the least possible, and their
+ * mean completion time. Also writes their completion times to end_us.
  */
 static double segment_score(const struct hes_operators *ops, const struct hes_queues *x, size_t gpu,
 			    const struct aim *aim, double *end_us)
@@ -221,7 +226,9 @@ static double segment_score(const struct hes_operators *ops, const struct hes_qu
 static double job_score(const struct hes_operators *ops, size_t job, uint32_t gpu, double end_us,
 			const struct aim *aim)
 {
-	return aim->energy_weight * ops->a->exact[ops->a->gpus[gpu].type * ops->a->n + job].energy_mj / aim->energy_scale_mj +
+	return aim->energy_weight *
+		       ops->a->exact[ops->a->gpus[gpu].type * ops->a->n + job].energy_mj /
+		       aim->energy_scale_mj +
 	       (1 - aim->energy_weight) * end_us / aim->jct_scale_us;
 }
 
@@ -235,7 +242,8 @@ void hes_inherit(const struct hes_operators *ops, struct hes_rng *r, struct hes_
 	struct aim aim = draw_aim(ops, r, p, q);
 
 	for (size_t k = 0; k < ops->a->k; k++) {
-		double score_p = segment_score(ops, p, k, &aim, end_p), score_q = segment_score(ops, q, k, &aim, end_q);
+		double score_p = segment_score(ops, p, k, &aim, end_p),
+		       score_q = segment_score(ops, q, k, &aim, end_q);
 
 		room->from_first[k] = score_p <= score_q;
 	}
@@ -243,7 +251,8 @@ void hes_inherit(const struct hes_operators *ops, struct hes_rng *r, struct hes_
 		bool in_p = room->from_first[at_p[i]], in_q = !room->from_first[at_q[i]];
 
 		if (in_p == in_q && at_p[i] != at_q[i])
-			in_p = job_score(ops, i, at_p[i], end_p[i], &aim) <= job_score(ops, i, at_q[i], end_q[i], &aim);
+			in_p = job_score(ops, i, at_p[i], end_p[i], &aim) <=
+			       job_score(ops, i, at_q[i], end_q[i], &aim);
 		room->gpu_of[i] = in_p ? at_p[i] : at_q[i];
 	}
 	memcpy(child, p, hes_queues_size(ops->a));
@@ -252,13 +261,15 @@ void hes_inherit(const struct hes_operators *ops, struct hes_rng *r, struct hes_
 
 /* --- mutation: jobs migrate to the GPU of least energy or of least degradation --- */
 
-size_t hes_choose_migrants(const struct hes_operators *ops, struct hes_rng *r, struct hes_operator_room *room)
+size_t hes_choose_migrants(const struct hes_operators *ops, struct hes_rng *r,
+			   struct hes_operator_room *room)
 {
 	const double n = (double)ops->a->n, gap = ops->mutation_gap;
 	size_t moving = 0;
 
 	memset(room->moves, 0, ops->a->n);
-	for (double at = floor(hes_rng_exponential(r, gap)); at < n; at += 1 + floor(hes_rng_exponential(r, gap))) {
+	for (double at = floor(hes_rng_exponential(r, gap)); at < n;
+	     at += 1 + floor(hes_rng_exponential(r, gap))) {
 		room->moving[moving++] = (uint32_t)at;
 		room->moves[(size_t)at] = 1;
 	}
@@ -266,7 +277,8 @@ size_t hes_choose_migrants(const struct hes_operators *ops, struct hes_rng *r, s
 }
 
 /* The least busy GPU of the type of least energy. */
-static uint32_t least_energy_gpu(const struct hes_operators *ops, const struct hes_queues *x, size_t job)
+static uint32_t least_energy_gpu(const struct hes_operators *ops, const struct hes_queues *x,
+				 size_t job)
 {
 	const uint32_t type = ops->cheapest_type[job];
 	double least_us = INFINITY;
@@ -284,15 +296,18 @@ static uint32_t least_energy_gpu(const struct hes_operators *ops, const struct h
 	return best;
 }
 
-static bool may_swap(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x, uint32_t job,
-		     uint32_t gpu, uint32_t to)
+static bool may_swap(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x,
+		     uint32_t job, uint32_t gpu, uint32_t to)
 {
-	return hes_queues_gpus(a, x)[job] == gpu && !moves[job] && isfinite(hes_assign_cost(a, job, to)->time_us);
+	return hes_queues_gpus(a, x)[job] == gpu && !moves[job] &&
+	       isfinite(hes_assign_cost(a, job, to)->time_us);
 }
 
-/* Searches from the job's own rank on that type, first among shorter jobs, then among longer ones. */
-static size_t most_similar_by_rank(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x, size_t job,
-				   uint32_t gpu, uint32_t to)
+/* Searches from the job's own rank on that type, first among shorter jobs, then among longer ones.
+ */
+static size_t most_similar_by_rank(const struct hes_assign *a, const uint8_t *moves,
+				   const struct hes_queues *x, size_t job, uint32_t gpu,
+				   uint32_t to)
 {
 	const size_t row = a->gpus[gpu].type * a->n, at = a->rank[row + job];
 	const struct hes_cost *costs = &a->exact[row];
@@ -305,14 +320,16 @@ static size_t most_similar_by_rank(const struct hes_assign *a, const uint8_t *mo
 			nearest = costs[job].time_us - costs[order[i]].time_us;
 			best = order[i];
 		}
-	for (size_t i = at + 1; i < a->n && costs[order[i]].time_us - costs[job].time_us < nearest; i++)
+	for (size_t i = at + 1; i < a->n && costs[order[i]].time_us - costs[job].time_us < nearest;
+	     i++)
 		if (may_swap(a, moves, x, order[i], gpu, to))
 			return order[i];
 	return best;
 }
 
-static size_t most_similar_in_queue(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x, size_t job,
-				    uint32_t gpu, uint32_t to)
+static size_t most_similar_in_queue(const struct hes_assign *a, const uint8_t *moves,
+				    const struct hes_queues *x, size_t job, uint32_t gpu,
+				    uint32_t to)
 {
 	const struct hes_cost *costs = &a->exact[a->gpus[gpu].type * a->n];
 	const uint32_t *next = hes_queues_next(a, x);
@@ -324,7 +341,8 @@ static size_t most_similar_in_queue(const struct hes_assign *a, const uint8_t *m
 
 		if (d >= nearest && costs[i].time_us > costs[job].time_us)
 			break; /* the jobs behind are longer still */
-		if (i == job || moves[i] || d >= nearest || !isfinite(hes_assign_cost(a, i, to)->time_us))
+		if (i == job || moves[i] || d >= nearest ||
+		    !isfinite(hes_assign_cost(a, i, to)->time_us))
 			continue;
 		nearest = d;
 		best = i;
@@ -332,19 +350,21 @@ static size_t most_similar_in_queue(const struct hes_assign *a, const uint8_t *m
 	return best;
 }
 
-#define BY_RANK 16 /* search by rank where a queue is longer than the square root of this many times n: measured */
+#define BY_RANK                                                                                 \
+	16 /* search by rank where a queue is longer than the square root of this many times n: \
+	      measured */
 
-size_t hes_most_similar(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x, size_t job,
-			uint32_t gpu, uint32_t to)
+size_t hes_most_similar(const struct hes_assign *a, const uint8_t *moves,
+			const struct hes_queues *x, size_t job, uint32_t gpu, uint32_t to)
 {
 	const size_t length = x->v[gpu].n;
 
-	return length * length > BY_RANK * a->n ? most_similar_by_rank(a, moves, x, job, gpu, to) :
-						  most_similar_in_queue(a, moves, x, job, gpu, to);
+	return length * length > BY_RANK * a->n ? most_similar_by_rank(a, moves, x, job, gpu, to)
+						: most_similar_in_queue(a, moves, x, job, gpu, to);
 }
 
-static void migrate_job(const struct hes_operators *ops, const struct hes_operator_room *room, bool for_energy,
-		 struct hes_queues *x, uint32_t job, uint32_t gpu)
+static void migrate_job(const struct hes_operators *ops, const struct hes_operator_room *room,
+			bool for_energy, struct hes_queues *x, uint32_t job, uint32_t gpu)
 {
 	const uint32_t from = hes_queues_gpus(ops->a, x)[job];
 
@@ -354,11 +374,13 @@ static void migrate_job(const struct hes_operators *ops, const struct hes_operat
 }
 
 /*
- * Recovery: to keep the load of the target GPU, its most similar job moves to where the migrant came from. A queue has no
- * capacity, so this happens only every second time, at random; otherwise queue lengths could never change.
+ * Recovery: to keep the load of the target GPU, its most similar job moves to where the migrant
+ * came from. A queue has no capacity, so this happens only every second time, at random; otherwise
+ * queue lengths could never change.
  */
-uint64_t hes_migrate(const struct hes_operators *ops, struct hes_rng *r, const struct hes_operator_room *room,
-		     size_t n_moving, bool for_energy, struct hes_queues *x)
+uint64_t hes_migrate(const struct hes_operators *ops, struct hes_rng *r,
+		     const struct hes_operator_room *room, size_t n_moving, bool for_energy,
+		     struct hes_queues *x)
 {
 	const struct hes_assign *a = ops->a;
 	const uint32_t *gpu_of = hes_queues_gpus(a, x);
@@ -367,8 +389,8 @@ uint64_t hes_migrate(const struct hes_operators *ops, struct hes_rng *r, const s
 		hes_delays_fill(&ops->delays, x, room->delays);
 	for (size_t i = 0; i < n_moving; i++) {
 		uint32_t job = room->moving[i], source = gpu_of[job];
-		uint32_t target = for_energy ? least_energy_gpu(ops, x, job) :
-					       hes_delays_least(&ops->delays, x, room->delays, job);
+		uint32_t target = for_energy ? least_energy_gpu(ops, x, job)
+					     : hes_delays_least(&ops->delays, x, room->delays, job);
 		size_t other;
 
 		if (target == source)

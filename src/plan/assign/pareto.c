@@ -1,7 +1,8 @@
 /*
  * pareto.c - the non-dominated set; see pareto.h.
  *
- * Thinning uses a heap ordered by the area that each member adds. A removal changes the two members next to it.
+ * Thinning uses a heap ordered by the area that each member adds. A removal changes the two members
+ * next to it.
  */
 #include "plan/assign/pareto.h"
 
@@ -76,16 +77,17 @@ struct link {
 
 struct thinning {
 	const struct hes_pareto_point *v;
-	struct link                   *links; /* [n] */
-	size_t                        *heap;  /* members except the ends, the least part first */
-	size_t                         n;     /* in the heap */
+	struct link *links; /* [n] */
+	size_t *heap;       /* members except the ends, the least part first */
+	size_t n;           /* in the heap */
 };
 
 static double part_of(const struct thinning *t, size_t m)
 {
 	const struct hes_objectives *at = &t->v[m].at;
 
-	return (t->v[t->links[m].after].at.energy_mj - at->energy_mj) * (t->v[t->links[m].before].at.jct_us - at->jct_us);
+	return (t->v[t->links[m].after].at.energy_mj - at->energy_mj) *
+	       (t->v[t->links[m].before].at.jct_us - at->jct_us);
 }
 
 static bool heap_before(const struct thinning *t, size_t a, size_t b)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIGN 64
+#define ALIGN        64
 #define THREADS_FROM (128 * 1024) /* bytes of solutions: with fewer, one thread is faster */
 
 static size_t aligned(size_t bytes)
@@ -24,11 +24,15 @@ void hes_evolved_free(struct hes_evolved *e)
 	*e = (struct hes_evolved){ 0 };
 }
 
-int hes_population_init(struct hes_population *p, const struct hes_evolvable *v, const struct hes_evolve_options *o,
-			size_t n)
+int hes_population_init(struct hes_population *p, const struct hes_evolvable *v,
+			const struct hes_evolve_options *o, size_t n)
 {
 	*p = (struct hes_population){
-		.v = v, .o = o, .n = n, .stride = aligned(v->size), .scratch_stride = aligned(v->scratch_size + 1),
+		.v = v,
+		.o = o,
+		.n = n,
+		.stride = aligned(v->size),
+		.scratch_stride = aligned(v->scratch_size + 1),
 	};
 	p->threads = n * p->stride < THREADS_FROM ? 1 : o->threads;
 	hes_rng_seed(&p->streams, o->seed);
@@ -86,12 +90,14 @@ bool hes_population_goes_on(struct hes_population *p)
 }
 
 /* @return evaluations */
-static uint64_t mate(struct hes_population *p, hes_choose_fn *choose, struct hes_individual *children, uint64_t stream)
+static uint64_t mate(struct hes_population *p, hes_choose_fn *choose,
+		     struct hes_individual *children, uint64_t stream)
 {
 	const struct hes_evolvable *v = p->v;
 	struct hes_rng r = hes_rng_fork(&p->streams, stream);
 	const struct hes_individual *a = choose(p, &r), *b = choose(p, &r);
-	uint64_t evaluations = v->vary(v->problem, &r, scratch_of_thread(p), a->x, b->x, children[0].x, children[1].x);
+	uint64_t evaluations = v->vary(v->problem, &r, scratch_of_thread(p), a->x, b->x,
+				       children[0].x, children[1].x);
 
 	children[0].at = v->judge(v->problem, children[0].x);
 	children[1].at = v->judge(v->problem, children[1].x);
@@ -118,7 +124,8 @@ bool hes_cheaper(const struct hes_individual *a, const struct hes_individual *b)
 }
 
 /* Merge the sorted runs [0, middle) and [middle, n). */
-static void merge(struct hes_individual *v, size_t middle, size_t n, struct hes_individual *spare, hes_before_fn *before)
+static void merge(struct hes_individual *v, size_t middle, size_t n, struct hes_individual *spare,
+		  hes_before_fn *before)
 {
 	size_t left = 0, right = middle, at = 0;
 
@@ -139,8 +146,8 @@ void hes_population_order(struct hes_population *p, size_t from, size_t n, hes_b
 }
 
 /*
- * Members by rising energy: each belongs to the first front whose last member is slower. Equal members go to different
- * fronts, because copies add nothing.
+ * Members by rising energy: each belongs to the first front whose last member is slower. Equal
+ * members go to different fronts, because copies add nothing.
  */
 static size_t number_fronts(struct hes_population *p, size_t n)
 {
@@ -241,7 +248,8 @@ static const struct hes_individual *tournament(const struct hes_population *p, s
 	return &p->members[x < y ? x : y];
 }
 
-int hes_nsga2(const struct hes_evolvable *v, const struct hes_evolve_options *o, struct hes_evolved *out)
+int hes_nsga2(const struct hes_evolvable *v, const struct hes_evolve_options *o,
+	      struct hes_evolved *out)
 {
 	struct hes_population p;
 	int rc = hes_population_init(&p, v, o, 2 * (size_t)o->population);

@@ -59,7 +59,8 @@ static void queue_take(const struct hes_assign *a, struct hes_queues *x, uint32_
 }
 
 /* Link a job without updating sums. */
-static void queue_link(const struct hes_assign *a, struct hes_queues *x, uint32_t *next, uint32_t job, uint32_t gpu)
+static void queue_link(const struct hes_assign *a, struct hes_queues *x, uint32_t *next,
+		       uint32_t job, uint32_t gpu)
 {
 	const uint32_t *ranks = ranks_on(a, gpu);
 	uint32_t *link = &x->v[gpu].head;
@@ -70,7 +71,8 @@ static void queue_link(const struct hes_assign *a, struct hes_queues *x, uint32_
 	*link = job;
 }
 
-static void sum_queue(const struct hes_assign *a, const uint32_t *next, uint32_t gpu, struct hes_gpu_queue *q)
+static void sum_queue(const struct hes_assign *a, const uint32_t *next, uint32_t gpu,
+		      struct hes_gpu_queue *q)
 {
 	const struct hes_cost *costs = costs_on(a, gpu);
 	const double wait_us = a->exact_wait_us[gpu];
@@ -96,7 +98,8 @@ static void sum_all(const struct hes_assign *a, struct hes_queues *x)
 	}
 }
 
-/* A move walks half of two queues. On long queues it is faster to find the place by rank and to sum up at the end. */
+/* A move walks half of two queues. On long queues it is faster to find the place by rank and to sum
+ * up at the end. */
 static bool are_long(const struct hes_assign *a)
 {
 	return a->n / a->k > 2 * a->k + 10;
@@ -151,9 +154,11 @@ void hes_queues_move(const struct hes_assign *a, struct hes_queues *x, uint32_t 
 }
 
 /* The link to the job's place on a GPU: behind the next shorter job there, found by rank. */
-static uint32_t *link_to(const struct hes_assign *a, struct hes_queues *x, uint32_t job, uint32_t gpu)
+static uint32_t *link_to(const struct hes_assign *a, struct hes_queues *x, uint32_t job,
+			 uint32_t gpu)
 {
-	const uint32_t *gpu_of = hes_queues_gpus(a, x), *order = &a->order[a->gpus[gpu].type * a->n];
+	const uint32_t *gpu_of = hes_queues_gpus(a, x),
+		       *order = &a->order[a->gpus[gpu].type * a->n];
 
 	for (uint32_t rank = ranks_on(a, gpu)[job]; rank-- > 0;)
 		if (gpu_of[order[rank]] == gpu)
@@ -218,7 +223,8 @@ void hes_queues_become(const struct hes_assign *a, struct hes_queues *x, const u
 	hes_queues_settle(a, x);
 }
 
-double hes_queues_delay_us(const struct hes_assign *a, const struct hes_queues *x, uint32_t job, uint32_t gpu)
+double hes_queues_delay_us(const struct hes_assign *a, const struct hes_queues *x, uint32_t job,
+			   uint32_t gpu)
 {
 	const struct hes_cost *costs = costs_on(a, gpu);
 	const uint32_t *ranks = ranks_on(a, gpu), *next = hes_queues_next(a, x);

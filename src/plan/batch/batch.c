@@ -8,8 +8,8 @@
 /* A job that still runs. */
 struct running {
 	struct hes_member member;
-	uint32_t          at;    /* in the group */
-	double            left;  /* iterations */
+	uint32_t at; /* in the group */
+	double left; /* iterations */
 };
 
 static bool before(const struct running *a, const struct running *b)
@@ -27,7 +27,9 @@ static void group_sort(const struct hes_problem *p, const struct hes_group *g, s
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct hes_problem_job *job = &p->jobs[g->m[i].job];
 		struct running one = {
-			{ (uint16_t)job->kind, (uint16_t)g->m[i].sm_pct }, i, job->iterations,
+			{ (uint16_t)job->kind, (uint16_t)g->m[i].sm_pct },
+			i,
+			job->iterations,
 		};
 		uint32_t at = i;
 
@@ -47,21 +49,24 @@ static double until_first_end(const struct running *r, uint32_t n, const struct 
 }
 
 /* Attribute a phase. */
-static void add_parts(const struct hes_problem *p, uint32_t type, const struct running *r, uint32_t n, double mj, double us,
-		      const double *activity_w, double *part_mj)
+static void add_parts(const struct hes_problem *p, uint32_t type, const struct running *r,
+		      uint32_t n, double mj, double us, const double *activity_w, double *part_mj)
 {
 	struct hes_sharer v[HES_MAX_SHARING];
 
 	for (uint32_t i = 0; i < n; i++)
-		v[i] = (struct hes_sharer){ .end_s = us * 1e-6, .sm_pct = r[i].member.sm_pct, .activity = activity_w[r[i].at] };
+		v[i] = (struct hes_sharer){ .end_s = us * 1e-6,
+					    .sm_pct = r[i].member.sm_pct,
+					    .activity = activity_w[r[i].at] };
 	if (!hes_attribute_known(mj * 1e-3, p->types[type]->idle_power_mw * 1e-3, us * 1e-6, v, n))
 		for (uint32_t i = 0; i < n; i++)
 			part_mj[r[i].at] += v[i].energy_j * 1e3;
 }
 
 /* @activity_w, @part_mj: both, or NULL */
-static void group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, const struct hes_group *g,
-		      struct hes_group_cost *out, const double *activity_w, double *part_mj)
+static void group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
+		      const struct hes_group *g, struct hes_group_cost *out,
+		      const double *activity_w, double *part_mj)
 {
 	struct running r[HES_MAX_SHARING];
 	struct hes_group_cost c = { .energy_mj = 0 };
@@ -81,11 +86,13 @@ static void group_run(const struct hes_problem *p, uint32_t type, uint32_t clock
 		c.last_us += phase_us;
 		c.energy_mj += phase_us * rate.power_mw * 1e-6;
 		if (part_mj)
-			add_parts(p, type, r, n, phase_us * rate.power_mw * 1e-6, phase_us, activity_w, part_mj);
+			add_parts(p, type, r, n, phase_us * rate.power_mw * 1e-6, phase_us,
+				  activity_w, part_mj);
 		c.far |= rate.far;
 		for (uint32_t i = 0; i < n; i++) {
 			c.outside[r[i].at] |= rate.outside[i];
-			/* Rounding: a job with less than a billionth of the phase left has ended. */
+			/* Rounding: a job with less than a billionth of the phase left has ended.
+			 */
 			if (r[i].left * rate.iteration_us[i] <= phase_us * (1 + 1e-9)) {
 				c.end_us[r[i].at] = c.last_us;
 				c.ends_us += c.last_us;
@@ -99,17 +106,19 @@ static void group_run(const struct hes_problem *p, uint32_t type, uint32_t clock
 	*out = c;
 }
 
-void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, const struct hes_group *g,
-		   struct hes_group_cost *out)
+void hes_group_run(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
+		   const struct hes_group *g, struct hes_group_cost *out)
 {
 	group_run(p, type, clock_mhz, g, out, NULL, NULL);
 }
 
-void hes_group_run_parts(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, const struct hes_group *g,
-			 struct hes_group_cost *out, double activity_w[HES_MAX_SHARING], double part_mj[HES_MAX_SHARING])
+void hes_group_run_parts(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
+			 const struct hes_group *g, struct hes_group_cost *out,
+			 double activity_w[HES_MAX_SHARING], double part_mj[HES_MAX_SHARING])
 {
 	for (uint32_t i = 0; i < g->n; i++) {
-		activity_w[i] = hes_problem_activity_w(p, g->m[i].job, type, g->m[i].sm_pct, clock_mhz);
+		activity_w[i] =
+			hes_problem_activity_w(p, g->m[i].job, type, g->m[i].sm_pct, clock_mhz);
 		part_mj[i] = 0;
 	}
 	group_run(p, type, clock_mhz, g, out, activity_w, part_mj);
@@ -138,7 +147,8 @@ bool hes_default_is_far(const struct hes_problem *p)
 
 			if (!hes_problem_runs(p, i, t))
 				continue;
-			hes_group_run(p, (uint32_t)t, p->types[t]->clock_default_mhz, &alone, &cost);
+			hes_group_run(p, (uint32_t)t, p->types[t]->clock_default_mhz, &alone,
+				      &cost);
 			if (cost.far)
 				return true;
 		}

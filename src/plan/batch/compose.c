@@ -27,8 +27,8 @@ int64_t hes_compose_free_us(const struct hes_problem *p, const struct hes_plan *
 	return p->request->now_us + (int64_t)p->gpus[gpu].wait_us;
 }
 
-int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, uint32_t clock_mhz,
-		      const struct hes_group *g)
+int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t gpu,
+		      uint32_t clock_mhz, const struct hes_group *g)
 {
 	const int64_t start_us = hes_compose_free_us(p, plan, gpu);
 	struct hes_batch b = { .clock_mhz = clock_mhz, .n = g->n, .start_us = start_us };
@@ -61,7 +61,8 @@ int hes_compose_batch(const struct hes_problem *p, struct hes_plan *plan, size_t
 }
 
 /* The rest of the jobs that run on a GPU. */
-static int append_onward(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_timeline_times *times)
+static int append_onward(const struct hes_problem *p, struct hes_plan *plan, size_t gpu,
+			 const struct hes_timeline_times *times)
 {
 	const size_t first = p->first_running[gpu], n = p->first_running[gpu + 1] - first;
 	int rc = 0;
@@ -78,8 +79,8 @@ static int append_onward(const struct hes_problem *p, struct hes_plan *plan, siz
 	return rc;
 }
 
-int hes_compose_open(const struct hes_problem *p, struct hes_plan *plan, size_t gpu, const struct hes_timeline_item *items,
-		     size_t n)
+int hes_compose_open(const struct hes_problem *p, struct hes_plan *plan, size_t gpu,
+		     const struct hes_timeline_item *items, size_t n)
 {
 	const int64_t now_us = p->request->now_us;
 	struct hes_timeline_times *times = calloc(n + 1, sizeof(*times)), running[HES_MAX_SHARING];
@@ -91,7 +92,9 @@ int hes_compose_open(const struct hes_problem *p, struct hes_plan *plan, size_t 
 	if (times && !((double)now_us + cost.last_us <= LONGEST_US))
 		rc = -ERANGE;
 	for (size_t i = 0; i < n && !rc; i++) {
-		struct hes_batch b = { .clock_mhz = p->types[p->gpus[gpu].type]->clocks_mhz[items[i].clock], .n = 1 };
+		struct hes_batch b = {
+			.clock_mhz = p->types[p->gpus[gpu].type]->clocks_mhz[items[i].clock], .n = 1
+		};
 
 		b.start_us = now_us + llround(times[i].start_us);
 		b.end_us = now_us + llround(times[i].end_us);
@@ -115,7 +118,8 @@ int hes_compose_open(const struct hes_problem *p, struct hes_plan *plan, size_t 
 	return rc ? rc : append_onward(p, plan, gpu, running);
 }
 
-int hes_compose_assignment(const struct hes_problem *p, const struct hes_assignment *x, struct hes_plan *plan)
+int hes_compose_assignment(const struct hes_problem *p, const struct hes_assignment *x,
+			   struct hes_plan *plan)
 {
 	int rc = 0;
 
@@ -123,13 +127,15 @@ int hes_compose_assignment(const struct hes_problem *p, const struct hes_assignm
 		for (uint32_t i = x->first[g]; i < x->first[g + 1] && !rc; i++) {
 			const struct hes_group alone = { 1, { { x->queue[i], 100 } } };
 
-			rc = hes_compose_batch(p, plan, g, p->types[p->gpus[g].type]->clock_default_mhz, &alone);
+			rc = hes_compose_batch(
+				p, plan, g, p->types[p->gpus[g].type]->clock_default_mhz, &alone);
 		}
 	return rc;
 }
 
 /* Add the totals of one GPU's queue. */
-static void add_queue(const struct hes_problem *p, const struct hes_queue *q, struct hes_totals *t, double *jct_us)
+static void add_queue(const struct hes_problem *p, const struct hes_queue *q, struct hes_totals *t,
+		      double *jct_us)
 {
 	for (size_t b = 0; b < q->n; b++) {
 		const struct hes_batch *batch = &q->batches[b];
@@ -153,7 +159,8 @@ void hes_compose_totals(const struct hes_problem *p, struct hes_plan *plan)
 		int64_t idle_us = t.makespan_us - hes_compose_free_us(p, plan, g);
 
 		if (idle_us > 0)
-			idle_mj += (double)idle_us * p->types[p->gpus[g].type]->idle_power_mw * 1e-6;
+			idle_mj +=
+				(double)idle_us * p->types[p->gpus[g].type]->idle_power_mw * 1e-6;
 	}
 	t.avg_jct_us = p->n ? jct_us / (double)p->n : 0;
 	t.fleet_energy_mj = t.busy_energy_mj + (uint64_t)llround(idle_mj);

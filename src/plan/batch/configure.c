@@ -1,11 +1,12 @@
 /*
  * configure.c - Algorithm 1 over a front; see configure.h.
  *
- * Energy and the sum of completion times are sums over batches: a batch counts with its own jobs' ends, and with its
- * length times the number of jobs behind it. So each batch has a list of trade-offs of its own, one for each clock. A
- * solution starts with every batch at its fastest clock. Then, step by step, the batch that saves most energy for its
- * delay takes a slower clock: these steps follow the lower convex hull of all settings. Queues that occur in several
- * solutions are configured once.
+ * Energy and the sum of completion times are sums over batches: a batch counts with its own jobs'
+ * ends, and with its length times the number of jobs behind it. So each batch has a list of
+ * trade-offs of its own, one for each clock. A solution starts with every batch at its fastest
+ * clock. Then, step by step, the batch that saves most energy for its delay takes a slower clock:
+ * these steps follow the lower convex hull of all settings. Queues that occur in several solutions
+ * are configured once.
  */
 #include "plan/batch/configure.h"
 
@@ -20,48 +21,49 @@
 /* A batch at one clock. */
 struct option {
 	uint32_t clock_mhz;
-	bool     far;        /* far outside of the predictor's training range */
-	double   delay_us;   /* its part of the sum of completion times */
-	double   energy_mj;
+	bool far;        /* far outside of the predictor's training range */
+	double delay_us; /* its part of the sum of completion times */
+	double energy_mj;
 };
 
 struct batch {
 	struct hes_group group;
-	uint32_t         n;                        /* options that can be best: */
-	struct option    options[HES_MAX_CLOCKS];  /* a convex curve from the fastest to the one with least energy */
+	uint32_t n;                            /* options that can be best: */
+	struct option options[HES_MAX_CLOCKS]; /* a convex curve from the fastest to the one with
+						  least energy */
 };
 
 struct queue {
-	uint32_t      type;
+	uint32_t type;
 	struct batch *v;
-	size_t        n;
+	size_t n;
 };
 
 /* One GPU's queue in one solution. */
 struct queue_ref {
-	uint32_t        type;
-	uint32_t        n;
+	uint32_t type;
+	uint32_t n;
 	const uint32_t *jobs;
-	size_t          at;    /* solution * k + gpu */
+	size_t at; /* solution * k + gpu */
 	struct hes_sharing_aim aim;
 };
 
 /* Slowing one batch to its next option. */
 struct step {
-	double   saved;      /* energy per delay, mJ/us */
+	double saved; /* energy per delay, mJ/us */
 	uint32_t gpu, batch;
-	uint32_t option;     /* the one stepped to */
+	uint32_t option; /* the one stepped to */
 };
 
 struct hes_configured {
-	const struct hes_problem      *p;
+	const struct hes_problem *p;
 	const struct hes_assign_front *front;
-	const struct hes_sharing_aim  *aims;      /* [front->n] or NULL; during hes_configure() */
-	struct queue                  *queues;
-	size_t                         n_queues;
-	uint32_t                      *queue_of;  /* [solution * k + gpu] */
-	struct step                   *steps;     /* room for one solution's */
-	struct hes_pareto              found;     /* tag: solution << 32 | (1 + steps); 0: as in stage 1 */
+	const struct hes_sharing_aim *aims; /* [front->n] or NULL; during hes_configure() */
+	struct queue *queues;
+	size_t n_queues;
+	uint32_t *queue_of;      /* [solution * k + gpu] */
+	struct step *steps;      /* room for one solution's */
+	struct hes_pareto found; /* tag: solution << 32 | (1 + steps); 0: as in stage 1 */
 };
 
 static int compare_contents(const struct queue_ref *x, const struct queue_ref *y)
@@ -112,14 +114,16 @@ static uint32_t keep_hull(struct option *o, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		if (kept && o[i].energy_mj >= o[kept - 1].energy_mj)
 			continue;
-		while (kept > 1 && saving(&o[kept - 2], &o[kept - 1]) <= saving(&o[kept - 2], &o[i]))
+		while (kept > 1 &&
+		       saving(&o[kept - 2], &o[kept - 1]) <= saving(&o[kept - 2], &o[i]))
 			kept--;
 		o[kept++] = o[i];
 	}
 	return kept;
 }
 
-/* Remove options far outside of the training range, unless there are no others. @return how many stay */
+/* Remove options far outside of the training range, unless there are no others. @return how many
+ * stay */
 static uint32_t drop_far(struct option *o, uint32_t n)
 {
 	uint32_t kept = 0;
@@ -131,8 +135,9 @@ static uint32_t drop_far(struct option *o, uint32_t n)
 }
 
 /*
- * Every clock of the type for one batch (lines 12-13), from the highest down. Power falls with the clock to a floor while
- * time only rises: once a clock takes a tenth more energy than a faster one, all lower clocks do, too.
+ * Every clock of the type for one batch (lines 12-13), from the highest down. Power falls with the
+ * clock to a floor while time only rises: once a clock takes a tenth more energy than a faster one,
+ * all lower clocks do, too.
  */
 static void try_clocks(const struct hes_problem *p, uint32_t type, double behind, struct batch *b)
 {
@@ -144,7 +149,10 @@ static void try_clocks(const struct hes_problem *p, uint32_t type, double behind
 
 		hes_group_run(p, type, g->clocks_mhz[c], &b->group, &cost);
 		b->options[b->n++] = (struct option){
-			g->clocks_mhz[c], cost.far, cost.ends_us + cost.last_us * behind, cost.energy_mj,
+			g->clocks_mhz[c],
+			cost.far,
+			cost.ends_us + cost.last_us * behind,
+			cost.energy_mj,
 		};
 		if (!cost.far) {
 			last_mj = cost.energy_mj;
@@ -187,9 +195,10 @@ static int configure_queues(struct hes_configured *c)
 		const struct hes_assignment *x = &c->front->v[i / k];
 		size_t g = i % k;
 
-		refs[i] = (struct queue_ref){ c->p->gpus[g].type, x->first[g + 1] - x->first[g],
-					      &x->queue[x->first[g]], i,
-					      c->aims ? c->aims[i / k] : (struct hes_sharing_aim){ .jct_price = 0 } };
+		refs[i] = (struct queue_ref){
+			c->p->gpus[g].type, x->first[g + 1] - x->first[g], &x->queue[x->first[g]],
+			i, c->aims ? c->aims[i / k] : (struct hes_sharing_aim){ .jct_price = 0 }
+		};
 	}
 	if (refs)
 		qsort(refs, n, sizeof(*refs), by_contents);
@@ -220,7 +229,8 @@ static int by_saving(const void *a, const void *b)
 	return x->option < y->option ? -1 : x->option > y->option;
 }
 
-/* The steps of a solution, most saving first. A batch's steps come in order, since its curve is convex. */
+/* The steps of a solution, most saving first. A batch's steps come in order, since its curve is
+ * convex. */
 static size_t list_steps(const struct hes_configured *c, size_t solution, struct step *steps)
 {
 	size_t n = 0;
@@ -231,8 +241,10 @@ static size_t list_steps(const struct hes_configured *c, size_t solution, struct
 		for (size_t b = 0; b < q->n; b++)
 			for (uint32_t o = 1; o < q->v[b].n; o++)
 				steps[n++] = (struct step){
-					saving(&q->v[b].options[o - 1], &q->v[b].options[o]), (uint32_t)g,
-					(uint32_t)b, o,
+					saving(&q->v[b].options[o - 1], &q->v[b].options[o]),
+					(uint32_t)g,
+					(uint32_t)b,
+					o,
 				};
 	}
 	qsort(steps, n, sizeof(*steps), by_saving);
@@ -265,7 +277,8 @@ static int take_steps(struct hes_configured *c, size_t solution)
 	int rc = hes_pareto_insert(&c->found, &at, (uint64_t)solution << 32 | 1);
 
 	for (size_t i = 0; i < n && rc >= 0; i++) {
-		const struct batch *b = &queue_at(c, solution, c->steps[i].gpu)->v[c->steps[i].batch];
+		const struct batch *b =
+			&queue_at(c, solution, c->steps[i].gpu)->v[c->steps[i].batch];
 		const struct option *to = &b->options[c->steps[i].option], *from = to - 1;
 
 		at.jct_us += to->delay_us - from->delay_us;
@@ -278,7 +291,8 @@ static int take_steps(struct hes_configured *c, size_t solution)
 static int configure(struct hes_configured *c)
 {
 	int rc = configure_queues(c);
-	const bool as_assigned = !c->aims && !hes_default_is_far(c->p); /* members as stage 1 left them */
+	const bool as_assigned =
+		!c->aims && !hes_default_is_far(c->p); /* members as stage 1 left them */
 
 	for (size_t s = 0; s < c->front->n && !rc && as_assigned; s++) {
 		rc = hes_pareto_insert(&c->found, &c->front->v[s].at, (uint64_t)s << 32);
@@ -289,8 +303,8 @@ static int configure(struct hes_configured *c)
 	return rc;
 }
 
-int hes_configure(const struct hes_problem *p, const struct hes_assign_front *front, const struct hes_sharing_aim *aims,
-		  struct hes_configured **out)
+int hes_configure(const struct hes_problem *p, const struct hes_assign_front *front,
+		  const struct hes_sharing_aim *aims, struct hes_configured **out)
 {
 	struct hes_configured *c = calloc(1, sizeof(*c));
 	int rc = -ENOMEM;
@@ -347,7 +361,8 @@ static int member_options(const struct hes_configured *c, uint64_t tag, uint32_t
 	if (steps && *out) {
 		list_steps(c, solution, steps);
 		for (size_t i = 0; i + 1 < n_steps; i++)
-			(*out)[c->front->v[solution].first[steps[i].gpu] + steps[i].batch] = steps[i].option;
+			(*out)[c->front->v[solution].first[steps[i].gpu] + steps[i].batch] =
+				steps[i].option;
 	}
 	free(steps);
 	return steps && *out ? 0 : -ENOMEM;
@@ -367,7 +382,9 @@ int hes_configured_plan(const struct hes_configured *c, size_t member, struct he
 		const struct queue *q = queue_at(c, solution, g);
 
 		for (size_t b = 0; b < q->n && !rc; b++)
-			rc = hes_compose_batch(c->p, plan, g, q->v[b].options[option[x->first[g] + b]].clock_mhz, &q->v[b].group);
+			rc = hes_compose_batch(c->p, plan, g,
+					       q->v[b].options[option[x->first[g] + b]].clock_mhz,
+					       &q->v[b].group);
 	}
 	free(option);
 	if (!rc)
@@ -384,7 +401,8 @@ static uint16_t clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
 	return i;
 }
 
-int hes_configured_open(const struct hes_configured *c, size_t member, struct hes_timeline_item *items, uint32_t *first)
+int hes_configured_open(const struct hes_configured *c, size_t member,
+			struct hes_timeline_item *items, uint32_t *first)
 {
 	const uint64_t tag = c->found.v[member].tag;
 	const size_t solution = (size_t)(tag >> 32);
@@ -398,14 +416,18 @@ int hes_configured_open(const struct hes_configured *c, size_t member, struct he
 
 		first[g] = n;
 		for (uint32_t i = x->first[g]; i < x->first[g + 1] && !option; i++)
-			items[n++] = (struct hes_timeline_item){ x->queue[i], 100, clock_index(type, type->clock_default_mhz) };
+			items[n++] = (struct hes_timeline_item){
+				x->queue[i], 100, clock_index(type, type->clock_default_mhz)
+			};
 		for (size_t b = 0; b < q->n && option; b++) {
 			const struct option *o = &q->v[b].options[option[x->first[g] + b]];
 			const struct hes_group *group = &q->v[b].group;
 
 			for (uint32_t i = 0; i < group->n; i++)
-				items[n++] = (struct hes_timeline_item){ group->m[i].job, (uint16_t)group->m[i].sm_pct,
-									 clock_index(type, o->clock_mhz) };
+				items[n++] = (struct hes_timeline_item){
+					group->m[i].job, (uint16_t)group->m[i].sm_pct,
+					clock_index(type, o->clock_mhz)
+				};
 		}
 	}
 	first[c->p->k] = n;

@@ -10,7 +10,8 @@
 #include "plan/assign/lap.h"
 
 /* Prices, in units of the energy per completion time of stage 1's balanced assignment. */
-static const double prices[HES_PRICES] = { 32, 16, 8, 4, 2, 1, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32 };
+static const double prices[HES_PRICES] = { 32,     16,     8,      4,       2,      1,
+					   1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32 };
 
 static int solve(const struct hes_assign *a, double price, struct hes_assignment *out)
 {
@@ -25,7 +26,8 @@ static int solve(const struct hes_assign *a, double price, struct hes_assignment
 	return rc;
 }
 
-/* Energy per completion time, mJ/us, where neither can gain a per cent for less than a per cent of the other. */
+/* Energy per completion time, mJ/us, where neither can gain a per cent for less than a per cent of
+ * the other. */
 static int find_unit(const struct hes_assign *a, struct hes_assignment *x, double *unit)
 {
 	int rc = 0;
@@ -34,7 +36,8 @@ static int find_unit(const struct hes_assign *a, struct hes_assignment *x, doubl
 	for (size_t i = 0; i < a->n; i++)
 		for (size_t t = 0; t < a->n_types; t++)
 			if (isfinite(a->cost[t * a->n + i].time_us))
-				*unit = fmax(*unit, a->cost[t * a->n + i].energy_mj / a->cost[t * a->n + i].time_us);
+				*unit = fmax(*unit, a->cost[t * a->n + i].energy_mj /
+							    a->cost[t * a->n + i].time_us);
 	for (int i = 0; i < 3 && !rc; i++) {
 		rc = solve(a, *unit, x);
 		*unit = x->at.energy_mj / x->at.jct_us;
@@ -42,8 +45,10 @@ static int find_unit(const struct hes_assign *a, struct hes_assignment *x, doubl
 	return rc;
 }
 
-/* A job alone at the clock with the least energy plus price of what it delays: on average half of a queue. */
-static struct hes_cost at_best_clock(const struct hes_problem *p, size_t job, uint32_t type, double price_of_time)
+/* A job alone at the clock with the least energy plus price of what it delays: on average half of a
+ * queue. */
+static struct hes_cost at_best_clock(const struct hes_problem *p, size_t job, uint32_t type,
+				     double price_of_time)
 {
 	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
 	const struct hes_gpu_type *t = p->types[type];
@@ -53,13 +58,15 @@ static struct hes_cost at_best_clock(const struct hes_problem *p, size_t job, ui
 		struct hes_group_cost c;
 
 		hes_group_run(p, type, t->clocks_mhz[i], &alone, &c);
-		if (!c.far && c.energy_mj + price_of_time * c.last_us < best.energy_mj + price_of_time * best.time_us)
+		if (!c.far && c.energy_mj + price_of_time * c.last_us <
+				      best.energy_mj + price_of_time * best.time_us)
 			best = (struct hes_cost){ c.last_us, c.energy_mj };
 	}
 	return best;
 }
 
-static int assign_at(const struct hes_problem *p, double price, struct hes_cost *cost, struct hes_assignment *out)
+static int assign_at(const struct hes_problem *p, double price, struct hes_cost *cost,
+		     struct hes_assignment *out)
 {
 	const double delayed = ((double)p->n / (double)p->k + 1) / 2;
 	struct hes_assign a;
@@ -79,7 +86,8 @@ static int assign_at(const struct hes_problem *p, double price, struct hes_cost 
 	return rc;
 }
 
-int hes_priced_assign(const struct hes_problem *p, struct hes_assign_front *out, struct hes_sharing_aim aims[HES_PRICES])
+int hes_priced_assign(const struct hes_problem *p, struct hes_assign_front *out,
+		      struct hes_sharing_aim aims[HES_PRICES])
 {
 	struct hes_cost *cost = calloc(p->n_types * p->n + 1, sizeof(*cost));
 	struct hes_assign_front front = { 0 };
@@ -93,7 +101,8 @@ int hes_priced_assign(const struct hes_problem *p, struct hes_assign_front *out,
 		hes_assign_finish(&a);
 	}
 	for (; !rc && front.n < HES_PRICES; front.n++) {
-		aims[front.n] = (struct hes_sharing_aim){ .overlap = true, .jct_price = prices[front.n] * unit };
+		aims[front.n] = (struct hes_sharing_aim){ .overlap = true,
+							  .jct_price = prices[front.n] * unit };
 		rc = assign_at(p, aims[front.n].jct_price, cost, &front.v[front.n]);
 	}
 	free(cost);

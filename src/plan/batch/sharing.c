@@ -7,9 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FAR_PENALTY 1e9  /* factor of a score, larger than the ratio of any two scores */
-#define TUNING_GAIN 0.04 /* tuning seldom gains more, so a batch that is worse by more is not tuned */
-#define CLOCKS_WORSE 3   /* clocks in a row without a gain that end the search */
+#define FAR_PENALTY 1e9 /* factor of a score, larger than the ratio of any two scores */
+#define TUNING_GAIN \
+	0.04           /* tuning seldom gains more, so a batch that is worse by more is not tuned */
+#define CLOCKS_WORSE 3 /* clocks in a row without a gain that end the search */
 
 void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_group *g)
 {
@@ -17,7 +18,8 @@ void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_gro
 
 	for (uint32_t i = 0; i < g->n; i++)
 		g->m[i].sm_pct = HES_SHARE_STEP_PCT;
-	for (uint32_t sum = g->n * HES_SHARE_STEP_PCT; sum < HES_SHARE_SUM_PCT; sum += HES_SHARE_STEP_PCT) {
+	for (uint32_t sum = g->n * HES_SHARE_STEP_PCT; sum < HES_SHARE_SUM_PCT;
+	     sum += HES_SHARE_STEP_PCT) {
 		double most = -1;
 		uint32_t to = 0;
 
@@ -42,10 +44,12 @@ static uint32_t share_sum(const struct hes_group *g)
 	return sum;
 }
 
-/* Move one step of share from one job to another. @return false where a share cannot be that small or large */
+/* Move one step of share from one job to another. @return false where a share cannot be that small
+ * or large */
 static bool share_shift(struct hes_group *g, uint32_t from, uint32_t to)
 {
-	if (from == to || g->m[from].sm_pct <= HES_SHARE_STEP_PCT || g->m[to].sm_pct >= HES_SHARE_SUM_PCT)
+	if (from == to || g->m[from].sm_pct <= HES_SHARE_STEP_PCT ||
+	    g->m[to].sm_pct >= HES_SHARE_SUM_PCT)
 		return false;
 	g->m[from].sm_pct -= HES_SHARE_STEP_PCT;
 	g->m[to].sm_pct += HES_SHARE_STEP_PCT;
@@ -55,7 +59,8 @@ static bool share_shift(struct hes_group *g, uint32_t from, uint32_t to)
 /* Raise or lower one job's share alone. @return false where that cannot be */
 static bool share_alter(struct hes_group *g, uint32_t job, bool raise, uint32_t sum_pct)
 {
-	if (raise ? g->m[job].sm_pct >= HES_SHARE_SUM_PCT || share_sum(g) >= sum_pct : g->m[job].sm_pct <= HES_SHARE_STEP_PCT)
+	if (raise ? g->m[job].sm_pct >= HES_SHARE_SUM_PCT || share_sum(g) >= sum_pct
+		  : g->m[job].sm_pct <= HES_SHARE_STEP_PCT)
 		return false;
 	if (raise)
 		g->m[job].sm_pct += HES_SHARE_STEP_PCT;
@@ -69,7 +74,8 @@ static bool share_move(struct hes_group *g, uint32_t i, uint32_t sum_pct)
 {
 	const uint32_t pairs = g->n * g->n;
 
-	return i < pairs ? share_shift(g, i % g->n, i / g->n) : share_alter(g, (i - pairs) / 2, (i - pairs) % 2 == 0, sum_pct);
+	return i < pairs ? share_shift(g, i % g->n, i / g->n)
+			 : share_alter(g, (i - pairs) / 2, (i - pairs) % 2 == 0, sum_pct);
 }
 
 double hes_share_judge(const struct hes_share_aim *aim, const struct hes_group_cost *c)
@@ -77,11 +83,13 @@ double hes_share_judge(const struct hes_share_aim *aim, const struct hes_group_c
 	return aim->score(c, aim->arg) * (c->far ? FAR_PENALTY : 1);
 }
 
-void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, uint32_t sum_pct,
-		    const struct hes_share_aim *aim, struct hes_group *g, struct hes_group_cost *cost)
+void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
+		    uint32_t sum_pct, const struct hes_share_aim *aim, struct hes_group *g,
+		    struct hes_group_cost *cost)
 {
 	uint32_t idle = 0; /* moves in a row without a gain */
-	const uint32_t moves = g->n * g->n + (sum_pct > HES_SHARE_SUM_PCT && g->n > 1 ? 2 * g->n : 0);
+	const uint32_t moves =
+		g->n * g->n + (sum_pct > HES_SHARE_SUM_PCT && g->n > 1 ? 2 * g->n : 0);
 	double least;
 
 	hes_group_run(p, type, clock_mhz, g, cost);
@@ -107,18 +115,19 @@ void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_m
 
 /* A queue on its way to batches. */
 struct cutting {
-	const struct hes_problem     *p;
+	const struct hes_problem *p;
 	const struct hes_sharing_aim *aim;
-	const uint32_t               *jobs;
-	size_t                        n;
-	struct cut                   *cuts;
-	uint32_t                      type;
-	uint32_t                      sum_pct; /* limit of the shares */
+	const uint32_t *jobs;
+	size_t n;
+	struct cut *cuts;
+	uint32_t type;
+	uint32_t sum_pct; /* limit of the shares */
 };
 
 /* The best batches of a queue from some job on. */
 struct cut {
-	double           value;  /* sum of completion times from the start of this batch, or energy with them */
+	double value; /* sum of completion times from the start of this batch, or energy with them
+		       */
 	struct hes_group first;
 };
 
@@ -127,7 +136,8 @@ struct delay {
 	double jct_price; /* 0: energy does not count */
 };
 
-/* Sum of completion times in a batch and the delay of the jobs behind it; with a price, energy and that. */
+/* Sum of completion times in a batch and the delay of the jobs behind it; with a price, energy and
+ * that. */
 static double delay_score(const struct hes_group_cost *c, const void *arg)
 {
 	const struct delay *d = arg;
@@ -137,10 +147,11 @@ static double delay_score(const struct hes_group_cost *c, const void *arg)
 }
 
 /*
- * A batch's cost with the best shares. INFINITY: tuning could not make it pay, or it is far outside of the training
- * range. A job alone is always allowed.
+ * A batch's cost with the best shares. INFINITY: tuning could not make it pay, or it is far outside
+ * of the training range. A job alone is always allowed.
  */
-static double value_at_default(const struct cutting *c, struct hes_group *g, const struct delay *d, double worth)
+static double value_at_default(const struct cutting *c, struct hes_group *g, const struct delay *d,
+			       double worth)
 {
 	const uint32_t clock_mhz = c->p->types[c->type]->clock_default_mhz;
 	const struct hes_share_aim aim = { delay_score, d };
@@ -154,7 +165,8 @@ static double value_at_default(const struct cutting *c, struct hes_group *g, con
 	return cost.far && g->n > 1 ? INFINITY : delay_score(&cost, d);
 }
 
-/* The same at the best clock: power falls with the clock to a floor, so the value falls and then rises. */
+/* The same at the best clock: power falls with the clock to a floor, so the value falls and then
+ * rises. */
 static double value_at_best(const struct cutting *c, struct hes_group *g, const struct delay *d)
 {
 	const struct hes_gpu_type *t = c->p->types[c->type];
@@ -197,7 +209,8 @@ static void cut_at(const struct cutting *c, size_t i)
 	int worse = 0;
 
 	cut->value = INFINITY;
-	/* A batch grows while that pays. One bad step may hide a good one; two bad ones, or a very bad one, end it. */
+	/* A batch grows while that pays. One bad step may hide a good one; two bad ones, or a very
+	 * bad one, end it. */
 	while (g.n < HES_SHARE_MOST && i + g.n < c->n && worse < 2) {
 		struct delay d = { .jct_price = c->aim->jct_price };
 		struct hes_group tuned;
@@ -210,7 +223,9 @@ static void cut_at(const struct cutting *c, size_t i)
 		tuned = g;
 		d.behind = (double)(c->n - i - g.n);
 		rest = c->cuts[i + g.n].value;
-		value = rest + (d.jct_price > 0 ? value_at_best(c, &tuned, &d) : value_at_default(c, &tuned, &d, cut->value - rest));
+		value = rest + (d.jct_price > 0
+					? value_at_best(c, &tuned, &d)
+					: value_at_default(c, &tuned, &d, cut->value - rest));
 		if (value < cut->value) {
 			*cut = (struct cut){ value, tuned };
 			worse = 0;
@@ -220,11 +235,17 @@ static void cut_at(const struct cutting *c, size_t i)
 	}
 }
 
-int hes_sharing_batches(const struct hes_problem *p, uint32_t type, const struct hes_sharing_aim *aim, const uint32_t *jobs,
-			size_t n, struct hes_batches *out)
+int hes_sharing_batches(const struct hes_problem *p, uint32_t type,
+			const struct hes_sharing_aim *aim, const uint32_t *jobs, size_t n,
+			struct hes_batches *out)
 {
 	struct cutting c = {
-		.p = p, .aim = aim, .jobs = jobs, .n = n, .cuts = calloc(n + 1, sizeof(*c.cuts)), .type = type,
+		.p = p,
+		.aim = aim,
+		.jobs = jobs,
+		.n = n,
+		.cuts = calloc(n + 1, sizeof(*c.cuts)),
+		.type = type,
 		.sum_pct = aim->overlap ? p->shares_pct[type] : HES_SHARE_SUM_PCT,
 	};
 	struct hes_batches b = { calloc(n + 1, sizeof(*b.v)), 0 };

@@ -16,18 +16,19 @@
 
 #define HES_SHARE_STEP_PCT 10
 #define HES_SHARE_SUM_PCT  100 /* of a batch */
-#define HES_SHARE_OVER_PCT 200 /* with overlap, if the predictor was trained on that; more was never better */
-#define HES_SHARE_MOST     4   /* jobs on a GPU; no predictor is trained on more */
+#define HES_SHARE_OVER_PCT \
+	200 /* with overlap, if the predictor was trained on that; more was never better */
+#define HES_SHARE_MOST 4 /* jobs on a GPU; no predictor is trained on more */
 
 /** Batches in the order they run. */
 struct hes_batches {
-	struct hes_group *v;  /* free() */
-	size_t            n;
+	struct hes_group *v; /* free() */
+	size_t n;
 };
 
 /**
- * Shares in proportion to the SMs that each job uses alone. Each step goes to the job with the least share for its use;
- * of several, to the last one, which is the longest of a queue.
+ * Shares in proportion to the SMs that each job uses alone. Each step goes to the job with the
+ * least share for its use; of several, to the last one, which is the longest of a queue.
  */
 void hes_share_by_use(const struct hes_problem *p, uint32_t type, struct hes_group *g);
 
@@ -37,30 +38,34 @@ struct hes_share_aim {
 	const void *arg;
 };
 
-/** A group's score. A group far outside of the predictor's training range scores worse than any other. */
+/** A group's score. A group far outside of the predictor's training range scores worse than any
+ * other. */
 double hes_share_judge(const struct hes_share_aim *aim, const struct hes_group_cost *c);
 
 /**
- * Improve a group's shares: move steps from one job to another, every pair in turn, as long as that helps. With overlap,
- * also raise or lower the share of one job alone.
+ * Improve a group's shares: move steps from one job to another, every pair in turn, as long as that
+ * helps. With overlap, also raise or lower the share of one job alone.
  * @param sum_pct  limit of the sum of the shares; more than 100: with overlap
  * @param cost     of the shares found
  */
-void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz, uint32_t sum_pct,
-		    const struct hes_share_aim *aim, struct hes_group *g, struct hes_group_cost *cost);
+void hes_share_tune(const struct hes_problem *p, uint32_t type, uint32_t clock_mhz,
+		    uint32_t sum_pct, const struct hes_share_aim *aim, struct hes_group *g,
+		    struct hes_group_cost *cost);
 
 /** What batches are formed for. */
 struct hes_sharing_aim {
-	bool   overlap;   /* shares may sum to as much as the predictor was trained on */
-	double jct_price; /* mJ that a us of the sum of completion times is worth, each batch at its best clock; 0: completion
-			     times alone count, at the default clock, as published */
+	bool overlap;     /* shares may sum to as much as the predictor was trained on */
+	double jct_price; /* mJ that a us of the sum of completion times is worth, each batch at its
+			     best clock; 0: completion times alone count, at the default clock, as
+			     published */
 };
 
 /**
  * @param jobs  shortest first
  * @return 0 or -ENOMEM
  */
-int hes_sharing_batches(const struct hes_problem *p, uint32_t type, const struct hes_sharing_aim *aim, const uint32_t *jobs,
-			size_t n, struct hes_batches *out);
+int hes_sharing_batches(const struct hes_problem *p, uint32_t type,
+			const struct hes_sharing_aim *aim, const uint32_t *jobs, size_t n,
+			struct hes_batches *out);
 
 #endif

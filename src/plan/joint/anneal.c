@@ -1,6 +1,6 @@
 /*
- * anneal.c - see anneal.h. How much worse a move may be is drawn before its queues run, so that a run stops as soon
- * as it must cost more.
+ * anneal.c - see anneal.h. How much worse a move may be is drawn before its queues run, so that a
+ * run stops as soon as it must cost more.
  */
 #include "plan/joint/anneal.h"
 
@@ -112,7 +112,8 @@ static double idle_energy_mj(const struct anneal *a, bool moved)
 	for (size_t g = 0; g < a->p->k && a->fleet; g++)
 		last_us = fmax(last_us, cost_on(a, g, moved)->last_us);
 	for (size_t g = 0; g < a->p->k && a->fleet; g++)
-		sum_mj += (last_us - cost_on(a, g, moved)->last_us) * 1e-6 * a->p->types[a->p->gpus[g].type]->idle_power_mw;
+		sum_mj += (last_us - cost_on(a, g, moved)->last_us) * 1e-6 *
+			  a->p->types[a->p->gpus[g].type]->idle_power_mw;
 	return sum_mj;
 }
 
@@ -137,7 +138,8 @@ static int offer_current(struct anneal *a)
 {
 	struct hes_joint_solution slot;
 	uint32_t n = 0;
-	const int rc = plan_archive_offer(&a->archive, &a->at, excess_of(a, a->late_us, a->peak_mw), &slot);
+	const int rc = plan_archive_offer(&a->archive, &a->at, excess_of(a, a->late_us, a->peak_mw),
+					  &slot);
 
 	if (rc <= 0)
 		return rc;
@@ -202,10 +204,12 @@ static int decide_move(struct anneal *a, double allowed)
 	for (uint32_t i = 0; i < a->move.n; i++)
 		left += price_of(a, &a->queues[a->move.gpu[i]].cost);
 	for (uint32_t i = 0; i < a->move.n; i++) {
-		const struct hes_timeline_cost *old = &a->queues[a->move.gpu[i]].cost, *new = &a->move.queue[i].cost;
+		const struct hes_timeline_cost *old = &a->queues[a->move.gpu[i]].cost,
+					       *new = &a->move.queue[i].cost;
 
 		/* An early end of the last job can save more than its queue costs. */
-		if (!queue_run(a, a->move.gpu[i], &a->move.queue[i], a->fleet ? INFINITY : left * (1 + 1e-9)))
+		if (!queue_run(a, a->move.gpu[i], &a->move.queue[i],
+			       a->fleet ? INFINITY : left * (1 + 1e-9)))
 			return 0;
 		left -= price_of(a, new);
 		at.energy_mj += new->energy_mj - old->energy_mj;

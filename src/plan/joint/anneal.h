@@ -1,8 +1,8 @@
 /*
  * anneal.h - simulated annealing of a plan at one weight of completion time against energy.
  *
- * A move (moves.c) changes one or two queues. Only these run again: energy and completion times add up over GPUs.
- * Plans that no other plan dominates go into an archive on the way.
+ * A move (moves.c) changes one or two queues. Only these run again: energy and completion times add
+ * up over GPUs. Plans that no other plan dominates go into an archive on the way.
  */
 #ifndef HES_PLAN_ANNEAL_H
 #define HES_PLAN_ANNEAL_H
@@ -13,9 +13,9 @@
 /* The queue of a GPU, and what running it showed. */
 struct anneal_queue {
 	struct hes_timeline_item *items;
-	double                   *starts_us; /* when each job starts */
-	uint32_t                  n, room;
-	struct hes_timeline_cost  cost;
+	double *starts_us; /* when each job starts */
+	uint32_t n, room;
+	struct hes_timeline_cost cost;
 };
 
 /* Where a job is: a GPU, and a position in its queue. */
@@ -25,44 +25,45 @@ struct anneal_position {
 
 /* Queues that differ from the current ones. */
 struct anneal_move {
-	uint32_t            n;      /* 1 or 2 */
-	uint32_t            gpu[2];
+	uint32_t n; /* 1 or 2 */
+	uint32_t gpu[2];
 	struct anneal_queue queue[2];
 };
 
 /* A part of a budget. */
 struct anneal_budget {
-	uint64_t      evaluations; /* queues run and moves that cannot be made; not used with a clock */
-	hes_spent_fn *spent;       /* the clock; NULL: none */
-	void         *spent_ctx;
-	double        from, to;    /* of the clock's time */
+	uint64_t evaluations; /* queues run and moves that cannot be made; not used with a clock */
+	hes_spent_fn *spent;  /* the clock; NULL: none */
+	void *spent_ctx;
+	double from, to; /* of the clock's time */
 };
 
-/* Set up by the caller: what is above the blank line, before anneal_init(); the rest is the module's. */
+/* Set up by the caller: what is above the blank line, before anneal_init(); the rest is the
+ * module's. */
 struct anneal {
 	const struct hes_problem *p;
-	struct hes_rates         *rates;
-	struct hes_rng            rng;
-	double                    lambda;       /* the weight: mJ for a microsecond of the sum of completion times */
-	double                    penalty;      /* mJ for a unit of constraint violation */
-	double                    power_cap_mw; /* 0: none */
-	bool                      fleet;        /* energy is the fleet's: also that of idle GPUs until the last job ends */
-	bool                      shun_far;     /* time far outside of the training range counts as late */
-	uint32_t                  look;         /* moves between two looks at the budget */
+	struct hes_rates *rates;
+	struct hes_rng rng;
+	double lambda;       /* the weight: mJ for a microsecond of the sum of completion times */
+	double penalty;      /* mJ for a unit of constraint violation */
+	double power_cap_mw; /* 0: none */
+	bool fleet;    /* energy is the fleet's: also that of idle GPUs until the last job ends */
+	bool shun_far; /* time far outside of the training range counts as late */
+	uint32_t look; /* moves between two looks at the budget */
 
-	struct anneal_queue      *queues;       /* [k] */
-	struct anneal_position   *position_of;  /* [n] */
-	double                   *run_us_to;    /* [n]: sum of the least run times of all jobs up to each one */
-	struct anneal_move        move;         /* the trial */
-	struct hes_objectives     at;
-	double                    idle_mj;      /* part of at.energy_mj: of idle GPUs */
-	double                    late_us, peak_mw;
-	uint64_t                  evaluations;
-	struct plan_archive       archive;
+	struct anneal_queue *queues;         /* [k] */
+	struct anneal_position *position_of; /* [n] */
+	double *run_us_to;       /* [n]: sum of the least run times of all jobs up to each one */
+	struct anneal_move move; /* the trial */
+	struct hes_objectives at;
+	double idle_mj; /* part of at.energy_mj: of idle GPUs */
+	double late_us, peak_mw;
+	uint64_t evaluations;
+	struct plan_archive archive;
 };
 
 /** @return 0 or -ENOMEM, @a to be finished in either case */
-int  anneal_init(struct anneal *a);
+int anneal_init(struct anneal *a);
 void anneal_finish(struct anneal *a);
 
 /** Take a plan as the current one. @return 0 or -ENOMEM */

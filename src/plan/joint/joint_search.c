@@ -1,5 +1,6 @@
 /*
- * joint_search.c - weights, rounds and threads of the joint search, and its result; see joint_search.h.
+ * joint_search.c - weights, rounds and threads of the joint search, and its result; see
+ * joint_search.h.
  */
 #include "plan/joint/joint_search.h"
 
@@ -11,58 +12,65 @@
 #include "plan/joint/anneal.h"
 #include "plan/joint/starts.h"
 
-#define WEIGHTS   14    /* on a log scale between the ends, */
-#define WANTED    4     /* annealings at the weight of the wanted member */
-#define LOW_END   (1 / 60.0) /* as parts of the reference's ratio of energy to completion time */
-#define HIGH_END  15.0
-#define HALVED_TO 1.01  /* width of the interval of the balanced weight: adjacent members of the front differ by more */
-#define HOT       2.0   /* first temperature, in parts of the mean cost of a job, times their number, */
-#define HOTTEST   0.5   /* within limits */
-#define COOLEST   0.03
-#define COLD      0.002 /* last temperature */
-#define PENALTY   10.0  /* of a microsecond late, in microseconds of the completion time of all jobs */
+#define WEIGHTS  14         /* on a log scale between the ends, */
+#define WANTED   4          /* annealings at the weight of the wanted member */
+#define LOW_END  (1 / 60.0) /* as parts of the reference's ratio of energy to completion time */
+#define HIGH_END 15.0
+#define HALVED_TO                                                                                  \
+	1.01 /* width of the interval of the balanced weight: adjacent members of the front differ \
+		by more */
+#define HOT     2.0 /* first temperature, in parts of the mean cost of a job, times their number, */
+#define HOTTEST 0.5 /* within limits */
+#define COOLEST 0.03
+#define COLD    0.002 /* last temperature */
+/* of a microsecond late, in microseconds of the completion time of all jobs */
+#define PENALTY           10.0
 #define EVALUATIONS_A_JOB 500 /* at least, by default; queues are long enough with */
 #define COUNTED_A_GPU     50  /* jobs */
-/* One search takes some minutes where jobs times (GPUs + 100) come to this; from 16 GPUs on, by the jobs alone. */
+/* One search takes some minutes where jobs times (GPUs + 100) come to this; from 16 GPUs on, by the
+ * jobs alone. */
 #define SMALL_WORK   500000.0
 #define MOST_A_GPU   300.0
 #define MOST_JOBS    30000.0
-#define MOST_SQUARED 1.5e6 /* jobs squared, for each GPU */
-#define CACHE_BYTES ((size_t)512 << 20) /* of all threads' rate caches */
-#define LOOK      64    /* moves between two looks at the budget */
+#define MOST_SQUARED 1.5e6               /* jobs squared, for each GPU */
+#define CACHE_BYTES  ((size_t)512 << 20) /* of all threads' rate caches */
+#define LOOK         64                  /* moves between two looks at the budget */
 
 static const struct {
 	double part;   /* of the budget */
 	double warmth; /* part of the first temperature */
-	size_t walks;  /* annealings, each at a weight of its own or, if there are fewer than weights, */
-	bool   wanted; /* all at the weight of the wanted member, with other random numbers */
-} rounds[] = { { 0.5, 1, WEIGHTS, false }, { 0.35, 0.3, WEIGHTS, false }, { 0.15, 0.3, WANTED, true } };
+	size_t walks;  /* annealings, each at a weight of its own or, if there are fewer than
+			  weights, */
+	bool wanted;   /* all at the weight of the wanted member, with other random numbers */
+} rounds[] = { { 0.5, 1, WEIGHTS, false },
+	       { 0.35, 0.3, WEIGHTS, false },
+	       { 0.15, 0.3, WANTED, true } };
 
 #define ROUNDS (sizeof(rounds) / sizeof(rounds[0]))
 
 struct hes_joint {
 	const struct hes_problem *p;
-	struct plan_archive       archive;
-	struct hes_objectives     reference;
-	enum hes_joint_wanted     wanted;
-	uint64_t                  evaluations;
-	struct hes_rates        **caches; /* [n_caches]: one a thread */
-	size_t                    n_caches;
+	struct plan_archive archive;
+	struct hes_objectives reference;
+	enum hes_joint_wanted wanted;
+	uint64_t evaluations;
+	struct hes_rates **caches; /* [n_caches]: one a thread */
+	size_t n_caches;
 };
 
 struct search {
-	const struct hes_problem       *p;
+	const struct hes_problem *p;
 	const struct hes_joint_options *o;
-	struct hes_joint               *j;
-	uint64_t                        evaluations; /* the budget without a clock */
-	bool                            shun_far;
-	double                          begun;       /* part of the clock's time before the first round */
-	double                          before;      /* part of the budget for the rounds before this one */
-	size_t                          round;
-	struct plan_archive             found[WEIGHTS];
-	uint64_t                        evaluated[WEIGHTS];
-	size_t                          done;        /* weights of all rounds */
-	int                             rc;          /* of the first weight that failed */
+	struct hes_joint *j;
+	uint64_t evaluations; /* the budget without a clock */
+	bool shun_far;
+	double begun;  /* part of the clock's time before the first round */
+	double before; /* part of the budget for the rounds before this one */
+	size_t round;
+	struct plan_archive found[WEIGHTS];
+	uint64_t evaluated[WEIGHTS];
+	size_t done; /* weights of all rounds */
+	int rc;      /* of the first weight that failed */
 };
 
 uint64_t hes_joint_evaluations(size_t n_jobs, size_t n_gpus)
@@ -71,7 +79,8 @@ uint64_t hes_joint_evaluations(size_t n_jobs, size_t n_gpus)
 
 	if (n_jobs < 8)
 		return 240000;
-	return (uint64_t)fmax(fmin(fmax(72000, 2.8 * n * n * n), 10080 * fmin(n, 144)), EVALUATIONS_A_JOB * counted);
+	return (uint64_t)fmax(fmin(fmax(72000, 2.8 * n * n * n), 10080 * fmin(n, 144)),
+			      EVALUATIONS_A_JOB * counted);
 }
 
 double hes_joint_effort(size_t n_jobs, size_t n_gpus)
@@ -80,10 +89,12 @@ double hes_joint_effort(size_t n_jobs, size_t n_gpus)
 
 	if (n_jobs < 512)
 		return fmin(small, 1);
-	return n_gpus < 16 ? small : n / fmin(MOST_A_GPU * k, fmax(MOST_JOBS, sqrt(MOST_SQUARED * k)));
+	return n_gpus < 16 ? small
+			   : n / fmin(MOST_A_GPU * k, fmax(MOST_JOBS, sqrt(MOST_SQUARED * k)));
 }
 
-/* Settings far outside of the training range are not avoided where jobs that run, or default settings, have them. */
+/* Settings far outside of the training range are not avoided where jobs that run, or default
+ * settings, have them. */
 static bool is_far_anyway(const struct hes_problem *p)
 {
 	bool far = hes_default_is_far(p);
@@ -114,7 +125,8 @@ static double balanced_weight(const struct hes_joint *j)
 
 	while (high > HALVED_TO * low) {
 		const double lambda = sqrt(low * high);
-		const struct hes_objectives *at = &j->archive.front.v[plan_archive_best(&j->archive, lambda)].at;
+		const struct hes_objectives *at =
+			&j->archive.front.v[plan_archive_best(&j->archive, lambda)].at;
 
 		if (at->energy_mj * j->reference.jct_us < at->jct_us * j->reference.energy_mj)
 			low = lambda;
@@ -128,33 +140,48 @@ static double wanted_weight(const struct hes_joint *j)
 {
 	switch (j->wanted) {
 	case HES_JOINT_ENERGY:
-	case HES_JOINT_FLEET: return weight_at(j, 0);
-	case HES_JOINT_JCT: return weight_at(j, WEIGHTS - 1);
-	default: return balanced_weight(j);
+	case HES_JOINT_FLEET:
+		return weight_at(j, 0);
+	case HES_JOINT_JCT:
+		return weight_at(j, WEIGHTS - 1);
+	default:
+		return balanced_weight(j);
 	}
 }
 
-/* Weights that one thread anneals in turn share the time of the round. @param turn, turns  which of how many */
+/* Weights that one thread anneals in turn share the time of the round. @param turn, turns  which of
+ * how many */
 static struct anneal_budget budget_of(const struct search *s, size_t turn, size_t turns)
 {
 	const double rest = 1 - s->begun, each = rest * rounds[s->round].part / (double)turns;
 	const double from = s->begun + rest * s->before + each * (double)turn;
 
 	return (struct anneal_budget){
-		.evaluations = (uint64_t)(rounds[s->round].part * (double)s->evaluations / (double)rounds[s->round].walks) + 1,
-		.spent = s->o->spent, .spent_ctx = s->o->spent_ctx,
-		.from = from, .to = from + each,
+		.evaluations = (uint64_t)(rounds[s->round].part * (double)s->evaluations /
+					  (double)rounds[s->round].walks) +
+			       1,
+		.spent = s->o->spent,
+		.spent_ctx = s->o->spent_ctx,
+		.from = from,
+		.to = from + each,
 	};
 }
 
-static int anneal_weight(struct search *s, size_t i, struct hes_rates *rates, const struct anneal_budget *b)
+static int anneal_weight(struct search *s, size_t i, struct hes_rates *rates,
+			 const struct anneal_budget *b)
 {
 	const struct hes_joint *j = s->j;
 	const double lambda = rounds[s->round].wanted ? wanted_weight(j) : weight_at(j, i);
 	const double first = fmin(fmax(HOT / (double)s->p->n, COOLEST), HOTTEST);
 	struct anneal a = {
-		.p = s->p, .rates = rates, .lambda = lambda, .power_cap_mw = s->o->power_cap_mw, .shun_far = s->shun_far,
-		.fleet = j->wanted == HES_JOINT_FLEET, .penalty = PENALTY * fmax(lambda, middle_weight(j)) * (double)s->p->n, .look = LOOK,
+		.p = s->p,
+		.rates = rates,
+		.lambda = lambda,
+		.power_cap_mw = s->o->power_cap_mw,
+		.shun_far = s->shun_far,
+		.fleet = j->wanted == HES_JOINT_FLEET,
+		.penalty = PENALTY * fmax(lambda, middle_weight(j)) * (double)s->p->n,
+		.look = LOOK,
 	};
 	struct hes_rng all;
 	int rc;
@@ -163,7 +190,8 @@ static int anneal_weight(struct search *s, size_t i, struct hes_rates *rates, co
 	a.rng = hes_rng_fork(&all, s->round * WEIGHTS + i);
 	rc = anneal_init(&a);
 	if (!rc)
-		rc = anneal_start(&a, plan_archive_member(&j->archive, plan_archive_best(&j->archive, lambda)));
+		rc = anneal_start(&a, plan_archive_member(&j->archive,
+							  plan_archive_best(&j->archive, lambda)));
 	if (!rc)
 		rc = anneal_run(&a, b, first * rounds[s->round].warmth, COLD);
 	s->found[i] = a.archive;
@@ -214,7 +242,8 @@ static int open_caches(struct hes_joint *j, const struct hes_joint_options *o)
 	if (!j->caches)
 		return -ENOMEM;
 	for (; j->n_caches < n; j->n_caches++) {
-		j->caches[j->n_caches] = hes_rates_new(j->p->request->predictor, j->p->types, j->p->solo, j->p->n_kinds);
+		j->caches[j->n_caches] = hes_rates_new(j->p->request->predictor, j->p->types,
+						       j->p->solo, j->p->n_kinds);
 		if (!j->caches[j->n_caches])
 			return -ENOMEM;
 		hes_rates_limit(j->caches[j->n_caches], CACHE_BYTES / n);
@@ -237,7 +266,8 @@ static int search_all(struct search *s)
 	return rc;
 }
 
-int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_joint **out)
+int hes_joint_search(const struct hes_problem *p, const struct hes_joint_options *o,
+		     struct hes_joint **out)
 {
 	struct hes_joint *j = calloc(1, sizeof(*j));
 	struct search s = { .p = p, .o = o, .j = j };
@@ -287,7 +317,8 @@ static double smaller_gain(const struct hes_joint *j, size_t member)
 {
 	const struct hes_objectives *at = &j->archive.front.v[member].at;
 
-	return fmin(1 - at->energy_mj / j->reference.energy_mj, 1 - at->jct_us / j->reference.jct_us);
+	return fmin(1 - at->energy_mj / j->reference.energy_mj,
+		    1 - at->jct_us / j->reference.jct_us);
 }
 
 size_t hes_joint_wanted(const struct hes_joint *j)
@@ -311,7 +342,8 @@ double hes_joint_peak_mw(const struct hes_joint *j, size_t member)
 	for (size_t g = 0; g < j->p->k; g++) {
 		struct hes_timeline_cost c;
 
-		hes_timeline_run(j->p, j->p->rates, g, &s.items[s.first[g]], s.first[g + 1] - s.first[g], &c, NULL);
+		hes_timeline_run(j->p, j->p->rates, g, &s.items[s.first[g]],
+				 s.first[g + 1] - s.first[g], &c, NULL);
 		sum += fmax(c.peak_mw, j->p->types[j->p->gpus[g].type]->idle_power_mw);
 	}
 	return sum;

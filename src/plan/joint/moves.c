@@ -1,14 +1,15 @@
 /*
- * moves.c - the moves of the search: a job goes elsewhere, two jobs exchange their positions, an SM share or clocks
- * change; see anneal.h.
+ * moves.c - the moves of the search: a job goes elsewhere, two jobs exchange their positions, an SM
+ * share or clocks change; see anneal.h.
  *
- * A job that moves chooses the best of some random positions by a quick estimate. A job that runs for d from t on,
- * with m jobs behind it, adds about
+ * A job that moves chooses the best of some random positions by a quick estimate. A job that runs
+ * for d from t on, with m jobs behind it, adds about
  *
  *     d (P_alone - P_idle) + a P_idle + lambda (t + d + m a),    a = d s / S
  *
- * to the cost: its own work and completion time, and its part a of the GPU's time. d is its run time alone with its
- * share s and clock, a tenth longer; P_alone is the power alone; S is what the SM shares on the GPU may sum to.
+ * to the cost: its own work and completion time, and its part a of the GPU's time. d is its run
+ * time alone with its share s and clock, a tenth longer; P_alone is the power alone; S is what the
+ * SM shares on the GPU may sum to.
  */
 #include "plan/joint/anneal.h"
 
@@ -19,7 +20,8 @@
 #define POSITIONS 24  /* that a job chooses from */
 #define PARTNERS  24  /* that a job chooses from to exchange positions with */
 #define STRETCH   1.1 /* of a run time by co-runners, on average */
-#define LAST_WAIT 0.4 /* a job behind the last one starts after this part of the last one's time */
+/* a job behind the last one starts after this part of the last one's time */
+#define LAST_WAIT 0.4
 
 /* Moves of a kind in a hundred. */
 enum { RELOCATE = 40, EXCHANGE = 25, RESHARE = 15 }; /* the rest: RECLOCK */
@@ -43,7 +45,8 @@ static uint32_t below(struct anneal *a, size_t n)
 	return hes_rng_small(&a->rng, (uint32_t)n);
 }
 
-/* One job in two at random, the other in proportion to its run time: a few long jobs make most of the cost. */
+/* One job in two at random, the other in proportion to its run time: a few long jobs make most of
+ * the cost. */
 static uint32_t draw_job(struct anneal *a)
 {
 	size_t lo = 0, hi = a->p->n - 1;
@@ -65,17 +68,20 @@ static uint32_t draw_job(struct anneal *a)
 
 static uint16_t draw_share(struct anneal *a)
 {
-	return (uint16_t)(HES_SHARE_STEP_PCT * (1 + below(a, HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)));
+	return (uint16_t)(HES_SHARE_STEP_PCT *
+			  (1 + below(a, HES_SHARE_SUM_PCT / HES_SHARE_STEP_PCT)));
 }
 
 /* The estimate above, mJ. */
-static double estimate_cost(const struct anneal *a, uint32_t gpu, const struct hes_timeline_item *item, double start_us,
-			    uint32_t behind)
+static double estimate_cost(const struct anneal *a, uint32_t gpu,
+			    const struct hes_timeline_item *item, double start_us, uint32_t behind)
 {
 	const struct hes_problem *p = a->p;
-	const uint32_t type = p->gpus[gpu].type, share_pct = hes_timeline_share(p->types[type], item);
+	const uint32_t type = p->gpus[gpu].type,
+		       share_pct = hes_timeline_share(p->types[type], item);
 	const struct hes_member member = { (uint16_t)p->jobs[item->job].kind, (uint16_t)share_pct };
-	const struct hes_alone alone = hes_rates_alone(a->rates, type, member, p->types[type]->clocks_mhz[item->clock]);
+	const struct hes_alone alone =
+		hes_rates_alone(a->rates, type, member, p->types[type]->clocks_mhz[item->clock]);
 	const double idle_mw = p->types[type]->idle_power_mw;
 	const double run_us = STRETCH * (double)alone.iteration_us * p->jobs[item->job].iterations;
 	const double part_us = run_us * share_pct / p->shares_pct[type];
@@ -125,9 +131,10 @@ static void queue_insert(struct anneal_queue *q, uint32_t at, struct hes_timelin
 	q->n++;
 }
 
-/* The clock of a job that comes to a queue: that of the job at its position, or its own in proportion. */
-static uint16_t clock_there(struct anneal *a, const struct anneal_queue *q, uint32_t at, uint16_t own, uint32_t from,
-			    uint32_t to)
+/* The clock of a job that comes to a queue: that of the job at its position, or its own in
+ * proportion. */
+static uint16_t clock_there(struct anneal *a, const struct anneal_queue *q, uint32_t at,
+			    uint16_t own, uint32_t from, uint32_t to)
 {
 	const size_t n_from = a->p->types[from]->n_clocks, n_to = a->p->types[to]->n_clocks;
 	const size_t scaled = (own + 1u) * n_to / n_from;
@@ -141,9 +148,9 @@ static uint16_t clock_there(struct anneal *a, const struct anneal_queue *q, uint
 
 /* A position for a job, of the queues as they are; with the job there. */
 struct candidate {
-	struct anneal_position   to;
+	struct anneal_position to;
 	struct hes_timeline_item item;
-	double                   cost_mj;
+	double cost_mj;
 };
 
 /* One GPU in two at random, the other in proportion to its jobs: most jobs are on a few GPUs. */
@@ -161,17 +168,20 @@ static bool draw_position(struct anneal *a, struct anneal_position is, struct ca
 		return false;
 	if (gpu == is.gpu && at <= is.at)
 		behind--; /* the job itself */
-	out->item.clock = clock_there(a, q, at, out->item.clock, p->gpus[is.gpu].type, p->gpus[gpu].type);
+	out->item.clock =
+		clock_there(a, q, at, out->item.clock, p->gpus[is.gpu].type, p->gpus[gpu].type);
 	if (below(a, 2))
 		out->item.sm_pct = draw_share(a);
 	out->cost_mj = estimate_cost(a, gpu, &out->item, start_at(q, at), behind);
 	return true;
 }
 
-/* While a constraint is violated, any position may be the best: the estimate does not know constraints. */
+/* While a constraint is violated, any position may be the best: the estimate does not know
+ * constraints. */
 static uint32_t choices(const struct anneal *a, uint32_t most)
 {
-	const bool violated = a->late_us > 0 || (a->power_cap_mw > 0 && a->peak_mw > a->power_cap_mw);
+	const bool violated =
+		a->late_us > 0 || (a->power_cap_mw > 0 && a->peak_mw > a->power_cap_mw);
 
 	return violated ? 1 : most;
 }
@@ -195,35 +205,41 @@ static int relocate(struct anneal *a)
 	return 1;
 }
 
-static double estimate_at(const struct anneal *a, struct anneal_position at, const struct hes_timeline_item *item)
+static double estimate_at(const struct anneal *a, struct anneal_position at,
+			  const struct hes_timeline_item *item)
 {
 	const struct anneal_queue *q = &a->queues[at.gpu];
 
 	return estimate_cost(a, at.gpu, item, q->starts_us[at.at], q->n - at.at - 1);
 }
 
-/* Two jobs in each other's position. Clocks stay with the positions; shares go with the jobs or stay, at random. */
+/* Two jobs in each other's position. Clocks stay with the positions; shares go with the jobs or
+ * stay, at random. */
 struct partners {
-	struct anneal_position   at[2];
+	struct anneal_position at[2];
 	struct hes_timeline_item item[2]; /* the new ones */
-	double                   cost_mj; /* less the cost of the first job where it is */
+	double cost_mj;                   /* less the cost of the first job where it is */
 };
 
 static bool draw_partner(struct anneal *a, uint32_t job, struct partners *out)
 {
 	const uint32_t other = below(a, a->p->n);
 	const struct anneal_position one = a->position_of[job], two = a->position_of[other];
-	const struct hes_timeline_item x = a->queues[one.gpu].items[one.at], y = a->queues[two.gpu].items[two.at];
+	const struct hes_timeline_item x = a->queues[one.gpu].items[one.at],
+				       y = a->queues[two.gpu].items[two.at];
 
 	if (job == other || !hes_problem_runs(a->p, job, a->p->gpus[two.gpu].type) ||
 	    !hes_problem_runs(a->p, other, a->p->gpus[one.gpu].type))
 		return false;
-	*out = (struct partners){ .at = { one, two }, .item = { { other, x.sm_pct, x.clock }, { job, y.sm_pct, y.clock } } };
+	*out = (struct partners){ .at = { one, two },
+				  .item = { { other, x.sm_pct, x.clock },
+					    { job, y.sm_pct, y.clock } } };
 	if (below(a, 2)) {
 		out->item[0].sm_pct = y.sm_pct;
 		out->item[1].sm_pct = x.sm_pct;
 	}
-	out->cost_mj = estimate_at(a, one, &out->item[0]) + estimate_at(a, two, &out->item[1]) - estimate_at(a, two, &y);
+	out->cost_mj = estimate_at(a, one, &out->item[0]) + estimate_at(a, two, &out->item[1]) -
+		       estimate_at(a, two, &y);
 	return true;
 }
 
@@ -262,7 +278,8 @@ static int reshare(struct anneal *a)
 	}
 	one = was + step;
 	next = q->items[is.at + 1].sm_pct - step;
-	if (one < HES_SHARE_STEP_PCT || next < HES_SHARE_STEP_PCT || one > HES_SHARE_SUM_PCT || next > HES_SHARE_SUM_PCT)
+	if (one < HES_SHARE_STEP_PCT || next < HES_SHARE_STEP_PCT || one > HES_SHARE_SUM_PCT ||
+	    next > HES_SHARE_SUM_PCT)
 		return 0;
 	q->items[is.at].sm_pct = (uint16_t)one;
 	q->items[is.at + 1].sm_pct = (uint16_t)next;
@@ -273,7 +290,8 @@ static int reshare(struct anneal *a)
 static int reclock(struct anneal *a)
 {
 	const struct anneal_position is = a->position_of[draw_job(a)];
-	const int last = (int)a->p->types[a->p->gpus[is.gpu].type]->n_clocks - 1, step = below(a, 2) ? 1 : -1;
+	const int last = (int)a->p->types[a->p->gpus[is.gpu].type]->n_clocks - 1,
+		  step = below(a, 2) ? 1 : -1;
 	const uint32_t draw = below(a, 4);
 	struct anneal_queue *q = &a->move.queue[0];
 	int any = 0;

@@ -1,5 +1,6 @@
 /*
- * plan_archive.c - see plan_archive.h. Slots of members that left the front are reused when all slots are used.
+ * plan_archive.c - see plan_archive.h. Slots of members that left the front are reused when all
+ * slots are used.
  */
 #include "plan/joint/plan_archive.h"
 
@@ -20,10 +21,12 @@ void plan_archive_finish(struct plan_archive *a)
 
 static struct hes_joint_solution slot_at(const struct plan_archive *a, size_t slot)
 {
-	return (struct hes_joint_solution){ &a->slots.items[slot * a->n], &a->slots.first[slot * (a->k + 1)] };
+	return (struct hes_joint_solution){ &a->slots.items[slot * a->n],
+					    &a->slots.first[slot * (a->k + 1)] };
 }
 
-static void copy_slot(const struct plan_archive *a, struct hes_joint_solution to, struct hes_joint_solution from)
+static void copy_slot(const struct plan_archive *a, struct hes_joint_solution to,
+		      struct hes_joint_solution from)
 {
 	memmove(to.items, from.items, a->n * sizeof(*to.items));
 	memmove(to.first, from.first, (a->k + 1) * sizeof(*to.first));
@@ -52,7 +55,8 @@ static int archive_compact(struct plan_archive *a)
 static int archive_grow(struct plan_archive *a)
 {
 	const size_t room = a->room ? 2 * a->room : LEAST_SLOTS;
-	struct hes_timeline_item *items = reallocarray(a->slots.items, room * (a->n + 1), sizeof(*items));
+	struct hes_timeline_item *items =
+		reallocarray(a->slots.items, room * (a->n + 1), sizeof(*items));
 	uint32_t *first;
 
 	if (!items)
@@ -72,7 +76,8 @@ static int archive_make_room(struct plan_archive *a)
 
 	if (a->used < a->room)
 		return 0;
-	if (a->front.n >= LEAST_SLOTS && a->front.n >= most && hes_pareto_thin(&a->front, a->front.n / 2))
+	if (a->front.n >= LEAST_SLOTS && a->front.n >= most &&
+	    hes_pareto_thin(&a->front, a->front.n / 2))
 		return -ENOMEM;
 	return a->used && a->used >= 2 * a->front.n ? archive_compact(a) : archive_grow(a);
 }
@@ -122,7 +127,8 @@ size_t plan_archive_best(const struct plan_archive *a, double lambda)
 	size_t best = 0;
 
 	for (size_t m = 1; m < a->front.n; m++)
-		if (v[m].at.energy_mj + lambda * v[m].at.jct_us < v[best].at.energy_mj + lambda * v[best].at.jct_us)
+		if (v[m].at.energy_mj + lambda * v[m].at.jct_us <
+		    v[best].at.energy_mj + lambda * v[best].at.jct_us)
 			best = m;
 	return best;
 }

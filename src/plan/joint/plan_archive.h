@@ -1,8 +1,9 @@
 /*
  * plan_archive.h - plans of a search that no other plan dominates, with their queues.
  *
- * Constraints come first: of plans that violate them, only those with the smallest violation stay. The memory is
- * bounded: when there are too many members, half of them go, those that add least to the front first.
+ * Constraints come first: of plans that violate them, only those with the smallest violation stay.
+ * The memory is bounded: when there are too many members, half of them go, those that add least to
+ * the front first.
  */
 #ifndef HES_PLAN_PLAN_ARCHIVE_H
 #define HES_PLAN_PLAN_ARCHIVE_H
@@ -12,16 +13,16 @@
 
 /** The queue of each GPU. */
 struct hes_joint_solution {
-	struct hes_timeline_item *items;  /* [n], GPU by GPU */
-	uint32_t                 *first;  /* [k + 1]: where in items a GPU's queue begins */
+	struct hes_timeline_item *items; /* [n], GPU by GPU */
+	uint32_t *first;                 /* [k + 1]: where in items a GPU's queue begins */
 };
 
 struct plan_archive {
-	size_t                    n, k;   /* jobs, GPUs */
-	struct hes_pareto         front;  /* tag: slot */
-	double                    excess; /* violation of the constraints by all members */
-	struct hes_joint_solution slots;  /* [room] of [n] items and [k + 1] firsts */
-	size_t                    used, room;
+	size_t n, k;                     /* jobs, GPUs */
+	struct hes_pareto front;         /* tag: slot */
+	double excess;                   /* violation of the constraints by all members */
+	struct hes_joint_solution slots; /* [room] of [n] items and [k + 1] firsts */
+	size_t used, room;
 };
 
 void plan_archive_finish(struct plan_archive *a);

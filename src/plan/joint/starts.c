@@ -13,12 +13,15 @@
 
 #define MEMBERS 16  /* of Algorithm 1's front that become open queues */
 #define GENETIC 128 /* jobs at most for which HeShare's own search runs */
-#define MANY    512 /* from so many jobs on the exact front is coarser, and takes all GPUs as free: this is fast */
+#define MANY                                                                                     \
+	512 /* from so many jobs on the exact front is coarser, and takes all GPUs as free: this \
+	       is fast */
 
 static int find_front(const struct hes_problem *p, struct hes_assign_front *out)
 {
 	const bool many = p->n >= MANY;
-	const struct hes_exact_options o = { .tolerance = many ? 1e-2 : 1e-3, .weights = many ? 4 : 8 };
+	const struct hes_exact_options o = { .tolerance = many ? 1e-2 : 1e-3,
+					     .weights = many ? 4 : 8 };
 	struct hes_assign_gpu *gpus = calloc(p->k + 1, sizeof(*gpus));
 	struct hes_exact_front found;
 	struct hes_assign a;
@@ -55,29 +58,33 @@ static int find_genetic(const struct hes_problem *p, uint64_t seed, struct hes_a
 	return rc;
 }
 
-static int start_member(struct anneal *a, const struct hes_configured *c, size_t member, struct hes_joint_solution room)
+static int start_member(struct anneal *a, const struct hes_configured *c, size_t member,
+			struct hes_joint_solution room)
 {
 	const int rc = hes_configured_open(c, member, room.items, room.first);
 
 	return rc ? rc : anneal_start(a, room);
 }
 
-static int start_assignment(struct anneal *a, const struct hes_assignment *x, struct hes_joint_solution room)
+static int start_assignment(struct anneal *a, const struct hes_assignment *x,
+			    struct hes_joint_solution room)
 {
 	const struct hes_problem *p = a->p;
 
 	for (size_t g = 0; g < p->k; g++)
 		for (uint32_t i = x->first[g]; i < x->first[g + 1]; i++)
 			room.items[i] = (struct hes_timeline_item){
-				x->queue[i], HES_SHARE_SUM_PCT, (uint16_t)(p->types[p->gpus[g].type]->n_clocks - 1),
+				x->queue[i],
+				HES_SHARE_SUM_PCT,
+				(uint16_t)(p->types[p->gpus[g].type]->n_clocks - 1),
 			};
 	for (size_t g = 0; g <= p->k; g++)
 		room.first[g] = x->first[g];
 	return anneal_start(a, room);
 }
 
-static int start_all(struct anneal *a, const struct hes_assign_front *front, const struct hes_configured *c,
-		     struct hes_joint_solution room)
+static int start_all(struct anneal *a, const struct hes_assign_front *front,
+		     const struct hes_configured *c, struct hes_joint_solution room)
 {
 	const size_t n = hes_configured_front(c)->n, members = n < MEMBERS ? n : MEMBERS;
 	int rc = 0;
@@ -90,8 +97,9 @@ static int start_all(struct anneal *a, const struct hes_assign_front *front, con
 }
 
 /* The knee of Algorithm 1's front; where jobs run already, as open queues. */
-static int find_reference(struct anneal *a, const struct hes_problem *p, const struct hes_joint_options *o,
-			  const struct hes_configured *own, struct hes_joint_solution room, struct hes_objectives *out)
+static int find_reference(struct anneal *a, const struct hes_problem *p,
+			  const struct hes_joint_options *o, const struct hes_configured *own,
+			  struct hes_joint_solution room, struct hes_objectives *out)
 {
 	struct hes_assign_front front = { 0 };
 	struct hes_configured *genetic = NULL;
@@ -117,13 +125,17 @@ static int find_reference(struct anneal *a, const struct hes_problem *p, const s
 	return rc;
 }
 
-int starts_find(const struct hes_problem *p, const struct hes_joint_options *o, struct hes_objectives *reference,
-		bool shun_far, struct plan_archive *plans)
+int starts_find(const struct hes_problem *p, const struct hes_joint_options *o,
+		struct hes_objectives *reference, bool shun_far, struct plan_archive *plans)
 {
-	struct anneal a = { .p = p, .rates = p->rates, .power_cap_mw = o->power_cap_mw, .shun_far = shun_far,
+	struct anneal a = { .p = p,
+			    .rates = p->rates,
+			    .power_cap_mw = o->power_cap_mw,
+			    .shun_far = shun_far,
 			    .fleet = o->wanted == HES_JOINT_FLEET };
 	struct hes_joint_solution room = {
-		calloc(p->n + 1, sizeof(*room.items)), calloc(p->k + 1, sizeof(*room.first)),
+		calloc(p->n + 1, sizeof(*room.items)),
+		calloc(p->k + 1, sizeof(*room.first)),
 	};
 	struct hes_assign_front front = { 0 };
 	struct hes_configured *configured = NULL;

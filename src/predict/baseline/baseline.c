@@ -1,21 +1,23 @@
 /*
- * baseline.c - time as a roofline of share, clock, memory and host; see baseline.h. baseline_power.c has the power.
+ * baseline.c - time as a roofline of share, clock, memory and host; see baseline.h.
+ * baseline_power.c has the power.
  *
- * It knows what a planner knows: data sheets, solo profiles, the state of the GPU. Co-runners are represented by their
- * sums (struct crowd), and a task that slows them down makes each of them busier by the same factor. What does not
- * depend on co-runners is computed first, because planners reuse it.
+ * It knows what a planner knows: data sheets, solo profiles, the state of the GPU. Co-runners are
+ * represented by their sums (struct crowd), and a task that slows them down makes each of them
+ * busier by the same factor. What does not depend on co-runners is computed first, because planners
+ * reuse it.
  */
 #include "predict/baseline/baseline_parts.h"
 
 #define CROWD_ROUNDS  2      /* rounds in which task and co-runners slow each other down */
 #define SHORTEST_US   4000.0 /* iteration of a workload without a profile */
 #define MIN_BUSY      1e-3
-#define MIN_SERIAL    0.005  /* of the solo iteration */
+#define MIN_SERIAL    0.005 /* of the solo iteration */
 #define MIN_COMPUTING 1e-3
-#define MOST_MISSES   20.0   /* growth of co-runners' traffic */
-#define LIKELY_SAVED  0.7    /* of the traffic, when co-runners' profiles do not say it */
-#define LEAST_SAVED   0.02   /* of the traffic: by L2, alone */
-#define MOST_OF_L2    0.98   /* a larger working set may have any size */
+#define MOST_MISSES   20.0 /* growth of co-runners' traffic */
+#define LIKELY_SAVED  0.7  /* of the traffic, when co-runners' profiles do not say it */
+#define LEAST_SAVED   0.02 /* of the traffic: by L2, alone */
+#define MOST_OF_L2    0.98 /* a larger working set may have any size */
 
 static double busy_of(const struct hes_profile *task)
 {
@@ -40,7 +42,8 @@ double baseline_clock_mhz(const struct query *q)
 /* A mean co-runner's time. Needs sms and busy_sum. */
 static void split_crowd(const struct constants *k, const struct hes_load *o, struct crowd *c)
 {
-	double sharp = k->shared[HOST_SHARPNESS], compute = c->busy_sum; /* the memory part is unknown */
+	double sharp = k->shared[HOST_SHARPNESS],
+	       compute = c->busy_sum; /* the memory part is unknown */
 	bool known = o->pace > 0, by_name = o->computing > 0;
 
 	c->busy = clamp(c->busy_sum / c->n, MIN_BUSY, 0.9999);
@@ -48,11 +51,13 @@ static void split_crowd(const struct constants *k, const struct hes_load *o, str
 		compute = o->computing;
 	c->computing = clamp(compute / c->n, MIN_COMPUTING, c->busy);
 	c->serial = known ? clamp(o->serial / c->n, 0, 1 - c->busy) : 0;
-	c->sync = lesser(c->serial, (by_name ? o->syncing : k->shared[SYNC_S] * o->iterations_per_s) / c->n);
+	c->sync = lesser(c->serial,
+			 (by_name ? o->syncing : k->shared[SYNC_S] * o->iterations_per_s) / c->n);
 	c->launch = pow(greater(pow(1 - c->serial, sharp) - pow(c->busy, sharp), 0), 1 / sharp);
 	c->serving = greater(c->n - c->busy_sum, 0);
 	if (known)
-		c->serving = lesser(c->serving, o->serial + k->shared[SYNC_S] * o->iterations_per_s);
+		c->serving =
+			lesser(c->serving, o->serial + k->shared[SYNC_S] * o->iterations_per_s);
 }
 
 static struct crowd crowd_of(const struct constants *k, const struct hes_load *o)
@@ -84,10 +89,12 @@ static void share_out(const struct base_task *t, struct base_setting *b)
 	b->compute_us = t->compute_part * t->solo_us * t->width / b->sms;
 }
 
-/* Growth of the traffic that L2 can save when @more of other working sets joins @set, both in L2 capacities. */
+/* Growth of the traffic that L2 can save when @more of other working sets joins @set, both in L2
+ * capacities. */
 static double more_misses(const struct base_task *t, double set, double more, double saved)
 {
-	return 1 + saved * t->k.shared[MISS_GROWTH] * ((set + more) / (set + more + 1) * (set + 1) / set - 1);
+	return 1 + saved * t->k.shared[MISS_GROWTH] *
+			   ((set + more) / (set + more + 1) * (set + 1) / set - 1);
 }
 
 /* What does not fit in L2, of all working sets together, comes from memory. */
@@ -109,17 +116,19 @@ static void share_cache(struct state *s)
 }
 
 /*
- * The solo iteration is the longer of launching and the GPU's work, plus a serial part in which the GPU is idle: one
- * synchronisation, and copies.
+ * The solo iteration is the longer of launching and the GPU's work, plus a serial part in which the
+ * GPU is idle: one synchronisation, and copies.
  */
 static void split_host(struct base_task *t)
 {
 	const double *k = t->k.shared;
 	double paced, serial;
 
-	t->launch_us = t->k.workload[HOST_PART] * (t->task->least_us > 0 ? t->task->least_us : SHORTEST_US);
+	t->launch_us = t->k.workload[HOST_PART] *
+		       (t->task->least_us > 0 ? t->task->least_us : SHORTEST_US);
 	t->gap_us = k[GAP_PART] * t->launch_us;
-	paced = smooth_max(t->k.host, k[HOST_SHARPNESS], t->launch_us, t->busy * t->solo_us + t->gap_us);
+	paced = smooth_max(t->k.host, k[HOST_SHARPNESS], t->launch_us,
+			   t->busy * t->solo_us + t->gap_us);
 	serial = greater(t->solo_us - paced, MIN_SERIAL * t->solo_us);
 	t->fit = lesser(1, (t->solo_us - serial) / paced);
 	t->sync_us = lesser(t->k.workload[SYNC_US], serial);
@@ -134,10 +143,11 @@ static double working_set(const struct base_task *t)
 	return part / (1 - part);
 }
 
-struct base_task baseline_task(const struct constants *k, const struct hes_gpu_type *g, const struct hes_profile *task)
+struct base_task baseline_task(const struct constants *k, const struct hes_gpu_type *g,
+			       const struct hes_profile *task)
 {
 	double sharp = k->shared[WIDTH_SHARPNESS],
-		mb = task->dram_util * g->memory_bandwidth_gbs * task->iteration_us * 1e-3;
+	       mb = task->dram_util * g->memory_bandwidth_gbs * task->iteration_us * 1e-3;
 	struct base_task t = {
 		.k = *k,
 		.gpu = g,
@@ -172,7 +182,8 @@ struct base_setting baseline_setting(const struct base_task *t, const struct hes
 	return b;
 }
 
-struct state baseline_state(const struct base_task *t, const struct base_setting *b, const struct hes_load *co_runners)
+struct state baseline_state(const struct base_task *t, const struct base_setting *b,
+			    const struct hes_load *co_runners)
 {
 	struct state s = { .t = t, .b = b, .co_runners = co_runners };
 	double queue;
@@ -191,23 +202,27 @@ struct iteration baseline_iteration(const struct state *s, double mhz)
 	const struct base_task *t = s->t;
 	const struct crowd *c = &s->crowd;
 	const double *k = t->k.shared;
-	double slowed = s->b->clock_mhz / mhz, others = c->n > 1 ? (c->n - 1) / c->n : 0, rest = c->sm_busy * others;
+	double slowed = s->b->clock_mhz / mhz, others = c->n > 1 ? (c->n - 1) / c->n : 0,
+	       rest = c->sm_busy * others;
 	struct iteration it = { .crowd_sms = c->sm_busy };
 	double busy_sum = c->busy_sum, compute_us = s->b->compute_us * t->solo_mhz / mhz;
 
-	for (int round = 0; ; round++) {
+	for (int round = 0;; round++) {
 		double gpu, longer, rate, copy_us = t->copy_us * (1 + k[COPY_CROWD] * busy_sum);
 
 		it.compute_us = compute_us * crowd_squeeze(s, s->b->sms, it.crowd_sms, 1);
 		gpu = it.compute_us + s->memory_us + t->gap_us;
-		it.us = smooth_max(t->k.host, k[HOST_SHARPNESS], t->launch_us, gpu) * t->fit + s->serial_us + copy_us;
+		it.us = smooth_max(t->k.host, k[HOST_SHARPNESS], t->launch_us, gpu) * t->fit +
+			s->serial_us + copy_us;
 		it.gpu_us = gpu * t->fit;
 		it.compute_us *= t->fit;
 		if (round == CROWD_ROUNDS || c->n < 1)
 			return it;
-		longer = crowd_squeeze(s, c->sms, it.compute_us / it.us * s->b->sms + rest, 1) * slowed;
+		longer = crowd_squeeze(s, c->sms, it.compute_us / it.us * s->b->sms + rest, 1) *
+			 slowed;
 		rate = 1 / (crowd_paced(s, longer, c->misses) + c->serial);
-		busy_sum = c->n * (c->computing * longer + (c->busy - c->computing) * c->misses) * rate;
+		busy_sum = c->n * (c->computing * longer + (c->busy - c->computing) * c->misses) *
+			   rate;
 		it.crowd_sms = c->sm_busy * longer * rate;
 		rest = it.crowd_sms * others;
 	}
@@ -247,11 +262,12 @@ static void join_power(const struct state *s, const struct iteration *it, struct
 
 	load->pace += pace;
 	load->solo_power_mw += power_mw;
-	load->solo_clock_mhz = (load->solo_clock_mhz * before + t->solo_mhz * power_mw) / (before + power_mw);
+	load->solo_clock_mhz =
+		(load->solo_clock_mhz * before + t->solo_mhz * power_mw) / (before + power_mw);
 }
 
-void baseline_join(const struct base_task *t, const struct base_setting *b, const struct hes_setting *setting,
-		   struct hes_load *load)
+void baseline_join(const struct base_task *t, const struct base_setting *b,
+		   const struct hes_setting *setting, struct hes_load *load)
 {
 	static const struct hes_load nobody;
 	const struct hes_profile *p = t->task;

@@ -1,6 +1,6 @@
 /*
- * baseline_move.c - the baseline when a constant is moved a little; see baseline.h. The tables say which steps a
- * constant affects.
+ * baseline_move.c - the baseline when a constant is moved a little; see baseline.h. The tables say
+ * which steps a constant affects.
  */
 #include <string.h>
 
@@ -8,80 +8,69 @@
 
 #define RISE_STEP 1e-4 /* of the clock, for what it changes */
 
-/* The steps to compute again when a constant moves: this one and all before it, with the exceptions below. */
+/* The steps to compute again when a constant moves: this one and all before it, with the exceptions
+ * below. */
 enum depth {
 	POWER,     /* watts and what follows from them */
 	OWN,       /* the task's own watts and the voltage; not the iteration */
 	ITERATION, /* the iteration; not the task's own watts */
 	STATE,     /* the effect of co-runners on the task; not its own watts */
 	HOST,      /* the task; not what its share gives */
-	BY_POWERS, /* the same, without the table of the smooth maximum, which is of the constant that moves */
+	BY_POWERS, /* the same, without the table of the smooth maximum, which is of the constant
+		      that moves */
 	ALL,
 };
 
 struct reach {
 	enum depth depth;
-	bool       co_runners; /* only with co-runners */
+	bool co_runners; /* only with co-runners */
 };
 
 static const struct reach shared_reach[SHARED_CONSTANTS] = {
-	[WIDTH_SHARPNESS] = { ALL, false },
-	[HOST_SHARPNESS]  = { BY_POWERS, false },
-	[L2_CROWD]        = { ITERATION, true },
-	[DRAM_CROWD]      = { STATE, true },
-	[COPY_CROWD]      = { ITERATION, true },
-	[SYNC_CROWD]      = { STATE, true },
-	[MISS_GROWTH]     = { STATE, true },
-	[SET_SCALE]       = { STATE, true },
-	[GAP_PART]        = { HOST, false },
-	[SM_SCALE]        = { STATE, true },
-	[DRAM_SCALE]      = { STATE, true },
-	[CO_RUNNER_CROWD] = { POWER, true },
-	[CO_RUNNER_DRAM]  = { POWER, true },
-	[HELD_SCALE]      = { POWER, true },
-	[POWER_TRUST]     = { POWER, true },
-	[CROWD_TRUST]     = { POWER, true },
-	[NAMED_TRUST]     = { POWER, true },
-	[CHAIN_TRUST]     = { POWER, true },
-	[SYNC_S]          = { STATE, true },
+	[WIDTH_SHARPNESS] = { ALL, false }, [HOST_SHARPNESS] = { BY_POWERS, false },
+	[L2_CROWD] = { ITERATION, true },   [DRAM_CROWD] = { STATE, true },
+	[COPY_CROWD] = { ITERATION, true }, [SYNC_CROWD] = { STATE, true },
+	[MISS_GROWTH] = { STATE, true },    [SET_SCALE] = { STATE, true },
+	[GAP_PART] = { HOST, false },       [SM_SCALE] = { STATE, true },
+	[DRAM_SCALE] = { STATE, true },     [CO_RUNNER_CROWD] = { POWER, true },
+	[CO_RUNNER_DRAM] = { POWER, true }, [HELD_SCALE] = { POWER, true },
+	[POWER_TRUST] = { POWER, true },    [CROWD_TRUST] = { POWER, true },
+	[NAMED_TRUST] = { POWER, true },    [CHAIN_TRUST] = { POWER, true },
+	[SYNC_S] = { STATE, true },
 };
 
 static const struct reach type_reach[TYPE_CONSTANTS] = {
-	[REACH]         = { ALL, false },
-	[SATURATING]    = { ALL, false },
-	[CONTEXT]       = { OWN, false },
-	[DRAM_POWER]    = { OWN, false },
-	[STALL]         = { OWN, false },
-	[VOLTAGE_FLOOR] = { OWN, false },
-	[KNEE]          = { OWN, false },
-	[VOLTAGE_BEND]  = { OWN, false },
-	[POWER_SCALE]   = { POWER, true },
-	[LIMITER_S]     = { POWER, false },
+	[REACH] = { ALL, false },        [SATURATING] = { ALL, false },
+	[CONTEXT] = { OWN, false },      [DRAM_POWER] = { OWN, false },
+	[STALL] = { OWN, false },        [VOLTAGE_FLOOR] = { OWN, false },
+	[KNEE] = { OWN, false },         [VOLTAGE_BEND] = { OWN, false },
+	[POWER_SCALE] = { POWER, true }, [LIMITER_S] = { POWER, false },
 };
 
 static const struct reach workload_reach[WORKLOAD_CONSTANTS] = {
 	[HOST_PART] = { HOST, false },
-	[SYNC_US]   = { HOST, false },
-	[FIXED_MB]  = { HOST, false },
+	[SYNC_US] = { HOST, false },
+	[FIXED_MB] = { HOST, false },
 };
 
 /* The outputs from which constants are moved. */
 struct rest {
 	const struct query *q;
-	struct base_task    t;
+	struct base_task t;
 	struct base_setting b;
-	struct state        s;
-	struct watts        w;
-	struct moment       m;
-	double              mhz, switching;
-	struct moment       rise; /* m's change by a MHz, where the limit holds the clock; else 0 */
+	struct state s;
+	struct watts w;
+	struct moment m;
+	double mhz, switching;
+	struct moment rise; /* m's change by a MHz, where the limit holds the clock; else 0 */
 };
 
 static struct moment rise_of(const struct rest *r)
 {
 	double h = RISE_STEP * r->mhz, mhz = r->mhz - h;
 	const struct iteration it = baseline_iteration(&r->s, mhz);
-	const struct moment m = baseline_moment(&r->s, &r->w, &it, mhz, baseline_switching(&r->t, mhz));
+	const struct moment m =
+		baseline_moment(&r->s, &r->w, &it, mhz, baseline_switching(&r->t, mhz));
 
 	return (struct moment){
 		.it = { .us = (r->m.it.us - it.us) / h },
@@ -113,7 +102,8 @@ static void rest_init(struct rest *r, const struct constants *k, const struct qu
 		r->rise = rise_of(r);
 }
 
-static struct baseline_outputs answer_of(const struct base_task *t, const struct watts *w, double us, double power_w)
+static struct baseline_outputs answer_of(const struct base_task *t, const struct watts *w,
+					 double us, double power_w)
 {
 	return (struct baseline_outputs){
 		greater(us / t->solo_us, BASELINE_MIN_SLOWDOWN),
@@ -123,7 +113,8 @@ static struct baseline_outputs answer_of(const struct base_task *t, const struct
 }
 
 /* The clock moves so that the limiter's power stays at the limit (implicit function theorem). */
-static struct baseline_outputs move(const struct rest *r, const struct constants *k, enum depth depth)
+static struct baseline_outputs move(const struct rest *r, const struct constants *k,
+				    enum depth depth)
 {
 	struct base_task t = r->t;
 	struct base_setting b = r->b;
@@ -151,15 +142,17 @@ static struct baseline_outputs move(const struct rest *r, const struct constants
 	if (depth >= ITERATION)
 		it = baseline_iteration(&s, r->mhz);
 	w = baseline_watts(&s);
-	m = baseline_moment(&s, &w, &it, r->mhz, depth == OWN ? baseline_switching(&t, r->mhz) : r->switching);
+	m = baseline_moment(&s, &w, &it, r->mhz,
+			    depth == OWN ? baseline_switching(&t, r->mhz) : r->switching);
 	if (r->rise.limiter_w > 0)
 		mhz = (r->m.limiter_w - m.limiter_w) / r->rise.limiter_w;
 	return answer_of(&t, &w, it.us + mhz * r->rise.it.us, m.power_w + mhz * r->rise.power_w);
 }
 
 /* @param k, own  a copy of the constants, some of which are moved one by one */
-static void move_each(const struct rest *r, const struct constants *k, double *own, const double *moved,
-		      const struct reach *reach, size_t n, struct baseline_outputs *out)
+static void move_each(const struct rest *r, const struct constants *k, double *own,
+		      const double *moved, const struct reach *reach, size_t n,
+		      struct baseline_outputs *out)
 {
 	const struct baseline_outputs at = answer_of(&r->t, &r->w, r->m.it.us, r->m.power_w);
 
@@ -189,5 +182,6 @@ void baseline_move(const struct constants *k, const struct constants *moved, con
 	out->at = answer_of(&r.t, &r.w, r.m.it.us, r.m.power_w);
 	move_each(&r, &own, shared, moved->shared, shared_reach, SHARED_CONSTANTS, out->shared);
 	move_each(&r, &own, type, moved->type, type_reach, TYPE_CONSTANTS, out->type);
-	move_each(&r, &own, workload, moved->workload, workload_reach, WORKLOAD_CONSTANTS, out->workload);
+	move_each(&r, &own, workload, moved->workload, workload_reach, WORKLOAD_CONSTANTS,
+		  out->workload);
 }

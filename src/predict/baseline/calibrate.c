@@ -1,10 +1,11 @@
 /*
  * calibrate.c - Levenberg-Marquardt on the baseline's constants; see calibrate.h.
  *
- * The unknowns are the shared constants, those of a type in general and each type's deviations from them, those of a
- * workload in general and each workload's deviations. They are logarithms, or values where the prior is linear. A
- * sample depends only on its own type and workload, and on general constants as on deviations, so a row of the
- * Jacobian has few distinct entries. Priors are further rows: (value - prior) / spread.
+ * The unknowns are the shared constants, those of a type in general and each type's deviations from
+ * them, those of a workload in general and each workload's deviations. They are logarithms, or
+ * values where the prior is linear. A sample depends only on its own type and workload, and on
+ * general constants as on deviations, so a row of the Jacobian has few distinct entries. Priors are
+ * further rows: (value - prior) / spread.
  */
 #include "predict/baseline/calibrate.h"
 
@@ -14,35 +15,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OUTPUTS     3      /* time, power, power before the task started */
-#define ROBUST      2.0    /* residuals above this many noises count less than squared */
-#define MAX_ROWS    3000   /* to fit on; of more rows, every k-th */
-#define MAX_ROUNDS  20
-#define STEP_DAMPING      1e-6   /* damping of the step without some rows */
-#define FIRST_DAMPING     10.0   /* initial damping: larger first steps run into the ends of ranges and stay there */
-#define MAX_TRIES   8      /* of one round, each with more damping */
-#define ENOUGH      1e-3   /* relative gain of a round at which it ends */
-#define STEP        1e-3   /* of an unknown, in spreads, for its derivative */
-#define LOCAL       (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
-#define GENERAL     3.0    /* the prior of general workload constants is wider by this factor */
+#define OUTPUTS      3    /* time, power, power before the task started */
+#define ROBUST       2.0  /* residuals above this many noises count less than squared */
+#define MAX_ROWS     3000 /* to fit on; of more rows, every k-th */
+#define MAX_ROUNDS   20
+#define STEP_DAMPING 1e-6 /* damping of the step without some rows */
+#define FIRST_DAMPING \
+	10.0 /* initial damping: larger first steps run into the ends of ranges and stay there */
+#define MAX_TRIES    8    /* of one round, each with more damping */
+#define ENOUGH       1e-3 /* relative gain of a round at which it ends */
+#define STEP         1e-3 /* of an unknown, in spreads, for its derivative */
+#define LOCAL        (SHARED_CONSTANTS + TYPE_CONSTANTS + WORKLOAD_CONSTANTS)
+#define GENERAL      3.0 /* the prior of general workload constants is wider by this factor */
 #define GENERAL_TYPE 2.0
 
 /*
- * Of a logarithm; weighs samples against priors. Co-runners' power from profiles has a larger error than a
- * measurement.
+ * Of a logarithm; weighs samples against priors. Co-runners' power from profiles has a larger error
+ * than a measurement.
  */
 static const double noise[OUTPUTS] = { 0.02, 0.02, 0.06 };
 
 /*
- * The residuals of one observation and their derivatives by its constants. The load of its named co-runners is computed
- * with the constants at the start of a step and stays fixed during the step.
+ * The residuals of one observation and their derivatives by its constants. The load of its named
+ * co-runners is computed with the constants at the start of a step and stays fixed during the step.
  */
 struct row {
-	struct observation o;     /* the row's own */
-	size_t at;                /* which observation it is */
+	struct observation o; /* the row's own */
+	size_t at;            /* which observation it is */
 	size_t type, workload;
-	bool   before;            /* of the last co-runner that joined the others, before the task */
-	bool   has[OUTPUTS];      /* what was measured */
+	bool before;       /* of the last co-runner that joined the others, before the task */
+	bool has[OUTPUTS]; /* what was measured */
 	double measured[OUTPUTS]; /* logarithms */
 	double r[OUTPUTS];        /* predicted - measured, in noises, flattened */
 	double d[OUTPUTS][LOCAL];
@@ -57,15 +59,15 @@ struct layout {
 struct problem {
 	struct layout at;
 	struct constants_table *t;
-	struct constants_table  aside; /* a small step from each of them */
+	struct constants_table aside; /* a small step from each of them */
 	struct row *rows;
-	size_t      n;
-	uint32_t    threads;
-	double     *x;           /* unknowns */
-	double     *trial;
-	double     *step;
-	double     *a, *factor;  /* n x n, lower halves: normal equations and their Cholesky factor */
-	double     *g;           /* gradient */
+	size_t n;
+	uint32_t threads;
+	double *x; /* unknowns */
+	double *trial;
+	double *step;
+	double *a, *factor; /* n x n, lower halves: normal equations and their Cholesky factor */
+	double *g;          /* gradient */
 };
 
 static double constant_of(const struct prior *b, double unknown)
@@ -82,7 +84,9 @@ static double prior_unknown(const struct prior *b)
 
 static struct layout layout_of(size_t n_types, size_t n_workloads)
 {
-	struct layout l = { .types = SHARED_CONSTANTS, .n_types = n_types, .n_workloads = n_workloads };
+	struct layout l = { .types = SHARED_CONSTANTS,
+			    .n_types = n_types,
+			    .n_workloads = n_workloads };
 
 	l.departures = l.types + TYPE_CONSTANTS;
 	l.workloads = l.departures + n_types * TYPE_CONSTANTS;
@@ -106,9 +110,13 @@ static void set_constants(const struct problem *p, const double *x)
 		}
 	for (size_t k = 0; k <= l->n_workloads; k++)
 		for (size_t i = 0; i < WORKLOAD_CONSTANTS; i++) {
-			double own = k < l->n_workloads ? x[l->workload_departures + k * WORKLOAD_CONSTANTS + i] : 0;
+			double own =
+				k < l->n_workloads
+					? x[l->workload_departures + k * WORKLOAD_CONSTANTS + i]
+					: 0;
 
-			p->t->workloads[k].v[i] = constant_of(&workload_priors[i], x[l->workloads + i] + own);
+			p->t->workloads[k].v[i] =
+				constant_of(&workload_priors[i], x[l->workloads + i] + own);
 		}
 	constants_settle(p->t);
 }
@@ -148,12 +156,13 @@ static double flatten(double r, double *slope)
 /* Residuals of the outputs. @param slope  of flatten(); 0 for outputs that were not measured */
 static void compare(struct row *row, const struct baseline_outputs *said, double slope[OUTPUTS])
 {
-	const double at[OUTPUTS] = { log(said->slowdown * row->o.query.task->iteration_us), log(said->power_w),
-				    log(said->predicted_w) };
+	const double at[OUTPUTS] = { log(said->slowdown * row->o.query.task->iteration_us),
+				     log(said->power_w), log(said->predicted_w) };
 
 	for (int j = 0; j < OUTPUTS; j++) {
 		slope[j] = 0;
-		row->r[j] = row->has[j] ? flatten((at[j] - row->measured[j]) / noise[j], &slope[j]) : 0;
+		row->r[j] =
+			row->has[j] ? flatten((at[j] - row->measured[j]) / noise[j], &slope[j]) : 0;
 	}
 }
 
@@ -185,17 +194,19 @@ static void step_all_aside(struct problem *p)
 	for (size_t i = 0; i < p->t->n_types; i++)
 		step_aside(p->t->types[i].v, type_priors, TYPE_CONSTANTS, p->aside.types[i].v);
 	for (size_t i = 0; i < p->t->n_workloads; i++)
-		step_aside(p->t->workloads[i].v, workload_priors, WORKLOAD_CONSTANTS, p->aside.workloads[i].v);
+		step_aside(p->t->workloads[i].v, workload_priors, WORKLOAD_CONSTANTS,
+			   p->aside.workloads[i].v);
 }
 
 /* Derivatives of logarithms in noises, times @slope of flatten(). */
-static void derive(struct row *row, const struct baseline_outputs *at, const double slope[OUTPUTS], const double *v,
-		   const double *aside, const struct prior *priors, size_t n, const struct baseline_outputs *moved,
-		   size_t column)
+static void derive(struct row *row, const struct baseline_outputs *at, const double slope[OUTPUTS],
+		   const double *v, const double *aside, const struct prior *priors, size_t n,
+		   const struct baseline_outputs *moved, size_t column)
 {
 	for (size_t i = 0; i < n; i++) {
 		double h = STEP * priors[i].spread * (aside[i] > v[i] ? 1 : -1);
-		double by[OUTPUTS] = { moved[i].slowdown / at->slowdown - 1, moved[i].power_w / at->power_w - 1,
+		double by[OUTPUTS] = { moved[i].slowdown / at->slowdown - 1,
+				       moved[i].power_w / at->power_w - 1,
 				       moved[i].predicted_w / at->predicted_w - 1 };
 
 		for (int j = 0; j < OUTPUTS; j++)
@@ -212,10 +223,12 @@ static void differentiate_row(const struct problem *p, struct row *row)
 
 	baseline_move(&k, &aside, &row->o.query, &m);
 	compare(row, &m.at, slope);
-	derive(row, &m.at, slope, k.shared, aside.shared, shared_priors, SHARED_CONSTANTS, m.shared, 0);
-	derive(row, &m.at, slope, k.type, aside.type, type_priors, TYPE_CONSTANTS, m.type, SHARED_CONSTANTS);
-	derive(row, &m.at, slope, k.workload, aside.workload, workload_priors, WORKLOAD_CONSTANTS, m.workload,
-	       SHARED_CONSTANTS + TYPE_CONSTANTS);
+	derive(row, &m.at, slope, k.shared, aside.shared, shared_priors, SHARED_CONSTANTS, m.shared,
+	       0);
+	derive(row, &m.at, slope, k.type, aside.type, type_priors, TYPE_CONSTANTS, m.type,
+	       SHARED_CONSTANTS);
+	derive(row, &m.at, slope, k.workload, aside.workload, workload_priors, WORKLOAD_CONSTANTS,
+	       m.workload, SHARED_CONSTANTS + TYPE_CONSTANTS);
 }
 
 /* Unknowns in rising order, and derivatives by them. */
@@ -238,7 +251,8 @@ static void enter(struct entries *e, size_t first, const double *d, size_t n)
 static void add_row(struct problem *p, const struct row *row, int output, double weight)
 {
 	const struct layout *l = &p->at;
-	const double *shared = row->d[output], *type = shared + SHARED_CONSTANTS, *workload = type + TYPE_CONSTANTS;
+	const double *shared = row->d[output], *type = shared + SHARED_CONSTANTS,
+		     *workload = type + TYPE_CONSTANTS;
 	struct entries e;
 
 	if (!row->has[output])
@@ -250,7 +264,8 @@ static void add_row(struct problem *p, const struct row *row, int output, double
 		enter(&e, l->departures + row->type * TYPE_CONSTANTS, type, TYPE_CONSTANTS);
 	enter(&e, l->workloads, workload, WORKLOAD_CONSTANTS);
 	if (row->workload < l->n_workloads)
-		enter(&e, l->workload_departures + row->workload * WORKLOAD_CONSTANTS, workload, WORKLOAD_CONSTANTS);
+		enter(&e, l->workload_departures + row->workload * WORKLOAD_CONSTANTS, workload,
+		      WORKLOAD_CONSTANTS);
 	for (size_t i = 0; i < e.n; i++) {
 		double *below = p->a + e.index[i] * l->n;
 
@@ -441,7 +456,8 @@ static struct row row_of(const struct constants_table *t, const struct observati
 }
 
 /* The power reading before the task: the result of the last co-runner joining the others. */
-static struct row row_before(const struct constants_table *t, const struct observation *o, size_t at)
+static struct row row_before(const struct constants_table *t, const struct observation *o,
+			     size_t at)
 {
 	const struct named_co_runner *last = observation_last_named(o);
 	struct observation before = {
@@ -475,7 +491,8 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 	p->a = calloc(k * k, sizeof(*p->a));
 	p->factor = calloc(k * k, sizeof(*p->factor));
 	p->g = calloc(k, sizeof(*p->g));
-	if (constants_copy(t, &p->aside) || !p->rows || !p->x || !p->trial || !p->step || !p->a || !p->factor || !p->g)
+	if (constants_copy(t, &p->aside) || !p->rows || !p->x || !p->trial || !p->step || !p->a ||
+	    !p->factor || !p->g)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i += every) {
 		p->rows[p->n++] = row_of(t, &v[i], i);
@@ -493,11 +510,12 @@ static int problem_init(struct problem *p, const struct observation *v, size_t n
 }
 
 struct calibration {
-	struct problem          p;      /* normal equations and rows as at the end */
-	struct constants_table  t;
+	struct problem p; /* normal equations and rows as at the end */
+	struct constants_table t;
 };
 
-int calibration_new(const struct observation *v, size_t n, uint32_t threads, struct calibration **out)
+int calibration_new(const struct observation *v, size_t n, uint32_t threads,
+		    struct calibration **out)
 {
 	struct calibration *c = calloc(1, sizeof(*c));
 	int rc = c ? observations_constants(v, n, &c->t) : -ENOMEM;
@@ -527,7 +545,8 @@ int calibration_constants(const struct calibration *c, struct constants_table *o
 	return constants_copy(&c->t, out);
 }
 
-int calibration_without(const struct calibration *c, const bool *without, struct constants_table *out)
+int calibration_without(const struct calibration *c, const bool *without,
+			struct constants_table *out)
 {
 	size_t n = c->p.at.n;
 	struct problem own = c->p;

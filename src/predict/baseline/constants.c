@@ -1,8 +1,8 @@
 /*
  * constants.c - priors, copies and files of the baseline's constants; see constants.h.
  *
- * Priors are round numbers that hold for GPUs in general, with a standard deviation. Values of a file must be within
- * the ranges here, so that the baseline is always positive and finite.
+ * Priors are round numbers that hold for GPUs in general, with a standard deviation. Values of a
+ * file must be within the ranges here, so that the baseline is always positive and finite.
  */
 #include "predict/baseline/constants.h"
 
@@ -14,37 +14,37 @@
 
 const struct prior shared_priors[SHARED_CONSTANTS] = {
 	[WIDTH_SHARPNESS] = { "width_sharpness", 8, 1, 1.5, 30, false },
-	[HOST_SHARPNESS]  = { "host_sharpness", 5, 1, 1.5, 30, false },
-	[L2_CROWD]        = { "l2_crowd", 0.1, 0.4, 0, 3, true },
-	[DRAM_CROWD]      = { "dram_crowd", 0.1, 0.4, 0, 3, true },
-	[COPY_CROWD]      = { "copy_crowd", 0.3, 0.6, 0, 5, true },
-	[SYNC_CROWD]      = { "sync_crowd", 1, 1, 0, 5, true },
-	[MISS_GROWTH]     = { "miss_growth", 0.8, 1, 0, 3, true },
-	[SET_SCALE]       = { "set_scale", 1, 1, 0.05, 10, false },
-	[GAP_PART]        = { "gap_part", 0.1, 2, 1e-3, 1, false },
-	[SM_SCALE]        = { "sm_scale", 1, 0.6, 0.3, 3, false },
-	[DRAM_SCALE]      = { "dram_scale", 1, 0.6, 0.2, 4, false },
+	[HOST_SHARPNESS] = { "host_sharpness", 5, 1, 1.5, 30, false },
+	[L2_CROWD] = { "l2_crowd", 0.1, 0.4, 0, 3, true },
+	[DRAM_CROWD] = { "dram_crowd", 0.1, 0.4, 0, 3, true },
+	[COPY_CROWD] = { "copy_crowd", 0.3, 0.6, 0, 5, true },
+	[SYNC_CROWD] = { "sync_crowd", 1, 1, 0, 5, true },
+	[MISS_GROWTH] = { "miss_growth", 0.8, 1, 0, 3, true },
+	[SET_SCALE] = { "set_scale", 1, 1, 0.05, 10, false },
+	[GAP_PART] = { "gap_part", 0.1, 2, 1e-3, 1, false },
+	[SM_SCALE] = { "sm_scale", 1, 0.6, 0.3, 3, false },
+	[DRAM_SCALE] = { "dram_scale", 1, 0.6, 0.2, 4, false },
 	[CO_RUNNER_CROWD] = { "neighbour_crowd", 1, 1, 0, 10, true },
-	[CO_RUNNER_DRAM]  = { "neighbour_dram", 1, 1, 0, 10, true },
-	[HELD_SCALE]      = { "held_scale", 1, 0.6, 0.2, 4, false },
-	[POWER_TRUST]     = { "power_trust", 0.2, 0.3, 0, 1, true },
-	[CROWD_TRUST]     = { "crowd_trust", 0.2, 0.3, 0, 1, true },
-	[NAMED_TRUST]     = { "named_trust", 0.8, 0.3, 0, 1, true },
-	[CHAIN_TRUST]     = { "chain_trust", 0.7, 0.3, 0, 1, true },
-	[SYNC_S]          = { "sync_s", 1.5e-3, 1.4, 1e-5, 1, false },
+	[CO_RUNNER_DRAM] = { "neighbour_dram", 1, 1, 0, 10, true },
+	[HELD_SCALE] = { "held_scale", 1, 0.6, 0.2, 4, false },
+	[POWER_TRUST] = { "power_trust", 0.2, 0.3, 0, 1, true },
+	[CROWD_TRUST] = { "crowd_trust", 0.2, 0.3, 0, 1, true },
+	[NAMED_TRUST] = { "named_trust", 0.8, 0.3, 0, 1, true },
+	[CHAIN_TRUST] = { "chain_trust", 0.7, 0.3, 0, 1, true },
+	[SYNC_S] = { "sync_s", 1.5e-3, 1.4, 1e-5, 1, false },
 };
 
 const struct prior type_priors[TYPE_CONSTANTS] = {
-	[REACH]         = { "bandwidth_reached", 0.88, 0.1, 0.4, 1, false },
-	[SATURATING]    = { "saturating_share", 0.5, 0.4, 0.05, 1.5, false },
-	[CONTEXT]       = { "context_power", 0.05, 1, 1e-4, 0.5, false },
-	[DRAM_POWER]    = { "dram_power", 0.15, 0.7, 1e-3, 1, false },
-	[STALL]         = { "stall", 0.3, 0.7, 1e-2, 2, false },
+	[REACH] = { "bandwidth_reached", 0.88, 0.1, 0.4, 1, false },
+	[SATURATING] = { "saturating_share", 0.5, 0.4, 0.05, 1.5, false },
+	[CONTEXT] = { "context_power", 0.05, 1, 1e-4, 0.5, false },
+	[DRAM_POWER] = { "dram_power", 0.15, 0.7, 1e-3, 1, false },
+	[STALL] = { "stall", 0.3, 0.7, 1e-2, 2, false },
 	[VOLTAGE_FLOOR] = { "voltage_floor", 0.7, 0.15, 0.3, 0.99, false },
-	[KNEE]          = { "voltage_knee", 0.6, 0.25, 0.05, 0.97, false },
-	[VOLTAGE_BEND]  = { "voltage_bend", 1.3, 0.3, 0.3, 5, false },
-	[POWER_SCALE]   = { "power_scale", 1, 0.2, 0.2, 4, false },
-	[LIMITER_S]     = { "limiter_s", 0.1, 1.5, 1e-4, 100, false },
+	[KNEE] = { "voltage_knee", 0.6, 0.25, 0.05, 0.97, false },
+	[VOLTAGE_BEND] = { "voltage_bend", 1.3, 0.3, 0.3, 5, false },
+	[POWER_SCALE] = { "power_scale", 1, 0.2, 0.2, 4, false },
+	[LIMITER_S] = { "limiter_s", 0.1, 1.5, 1e-4, 100, false },
 };
 
 const struct prior workload_priors[WORKLOAD_CONSTANTS] = {
@@ -109,7 +109,8 @@ size_t constants_type(const struct constants_table *t, const char *name)
 
 size_t constants_workload(const struct constants_table *t, const char *name)
 {
-	return hes_texts_find(t->workloads[0].name, sizeof(*t->workloads), t->n_workloads - 1, name);
+	return hes_texts_find(t->workloads[0].name, sizeof(*t->workloads), t->n_workloads - 1,
+			      name);
 }
 
 void constants_settle(struct constants_table *t)
@@ -121,10 +122,11 @@ void constants_settle(struct constants_table *t)
 struct constants constants_at(const struct constants_table *t, size_t type, size_t workload)
 {
 	return (struct constants){ t->shared, t->types[type].v, t->workloads[workload].v,
-				  t->settled ? &t->host : NULL };
+				   t->settled ? &t->host : NULL };
 }
 
-struct constants constants_of(const struct constants_table *t, const char *type, const char *workload)
+struct constants constants_of(const struct constants_table *t, const char *type,
+			      const char *workload)
 {
 	return constants_at(t, constants_type(t, type), constants_workload(t, workload));
 }
@@ -165,9 +167,11 @@ int constants_get(struct model_reader *r, struct constants_table *out, struct he
 
 	if (r->bad || n_types < 1 || n_types > CONSTANTS_MAX_TYPES + 1 || n_workloads < 1 ||
 	    n_workloads > CONSTANTS_MAX_WORKLOADS + 1)
-		return hes_fail(err, -EINVAL,
-				"%s: constants of %zu types and %zu workloads; at most %d and %d are kept",
-				r->path, n_types, n_workloads, CONSTANTS_MAX_TYPES + 1, CONSTANTS_MAX_WORKLOADS + 1);
+		return hes_fail(
+			err, -EINVAL,
+			"%s: constants of %zu types and %zu workloads; at most %d and %d are kept",
+			r->path, n_types, n_workloads, CONSTANTS_MAX_TYPES + 1,
+			CONSTANTS_MAX_WORKLOADS + 1);
 	if (constants_init(&t, n_types, n_workloads))
 		return hes_fail(err, -ENOMEM, "%s: out of memory", r->path);
 	get_values(r, t.shared, shared_priors, SHARED_CONSTANTS);
@@ -181,7 +185,8 @@ int constants_get(struct model_reader *r, struct constants_table *out, struct he
 	}
 	if (r->bad) {
 		constants_finish(&t);
-		return hes_fail(err, -EINVAL, "%s: a constant is missing or out of its range", r->path);
+		return hes_fail(err, -EINVAL, "%s: a constant is missing or out of its range",
+				r->path);
 	}
 	constants_settle(&t);
 	*out = t;

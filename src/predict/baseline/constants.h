@@ -1,6 +1,6 @@
 /*
- * constants.h - the baseline's fitted constants: shared ones, those of each sampled GPU type and workload, and general
- * ones for others.
+ * constants.h - the baseline's fitted constants: shared ones, those of each sampled GPU type and
+ * workload, and general ones for others.
  */
 #ifndef HES_PREDICT_CONSTANTS_H
 #define HES_PREDICT_CONSTANTS_H
@@ -18,9 +18,9 @@
 struct prior {
 	const char *name;
 	double start;
-	double spread;     /* standard deviation of its logarithm; of itself when linear */
+	double spread; /* standard deviation of its logarithm; of itself when linear */
 	double min, max;
-	bool   linear;
+	bool linear;
 };
 
 extern const struct prior shared_priors[SHARED_CONSTANTS];
@@ -28,31 +28,32 @@ extern const struct prior type_priors[TYPE_CONSTANTS];
 extern const struct prior workload_priors[WORKLOAD_CONSTANTS];
 
 struct known_type {
-	char   name[HES_NAME_MAX];
+	char name[HES_NAME_MAX];
 	double v[TYPE_CONSTANTS];
 };
 
 struct known_workload {
-	char   name[HES_NAME_MAX];
+	char name[HES_NAME_MAX];
 	double v[WORKLOAD_CONSTANTS];
 };
 
-/** Sorted by name; the last type and the last workload have no name and are used for those never sampled. */
+/** Sorted by name; the last type and the last workload have no name and are used for those never
+ * sampled. */
 struct constants_table {
-	double                 shared[SHARED_CONSTANTS];
-	struct known_type     *types;
-	size_t                 n_types;     /* 1 and more */
+	double shared[SHARED_CONSTANTS];
+	struct known_type *types;
+	size_t n_types; /* 1 and more */
 	struct known_workload *workloads;
-	size_t                 n_workloads; /* 1 and more */
-	bool                   settled;     /* constants are final, and host is valid */
-	struct smooth_max      host;        /* by HOST_SHARPNESS */
+	size_t n_workloads;     /* 1 and more */
+	bool settled;           /* constants are final, and host is valid */
+	struct smooth_max host; /* by HOST_SHARPNESS */
 };
 
 /** Every constant at its prior, names empty. @return 0 or -ENOMEM */
-int  constants_init(struct constants_table *t, size_t n_types, size_t n_workloads);
+int constants_init(struct constants_table *t, size_t n_types, size_t n_workloads);
 void constants_finish(struct constants_table *t);
 /** @return 0 or -ENOMEM */
-int  constants_copy(const struct constants_table *t, struct constants_table *out);
+int constants_copy(const struct constants_table *t, struct constants_table *out);
 
 /** Index of a name; of the last one when it is not there. */
 size_t constants_type(const struct constants_table *t, const char *name);
@@ -62,10 +63,11 @@ size_t constants_workload(const struct constants_table *t, const char *name);
 void constants_settle(struct constants_table *t);
 
 struct constants constants_at(const struct constants_table *t, size_t type, size_t workload);
-struct constants constants_of(const struct constants_table *t, const char *type, const char *workload);
+struct constants constants_of(const struct constants_table *t, const char *type,
+			      const char *workload);
 
 void constants_put(struct model_writer *b, const struct constants_table *t);
 /** The result is settled. @return 0; -EINVAL unsound; -ENOMEM */
-int  constants_get(struct model_reader *r, struct constants_table *out, struct hes_err *err);
+int constants_get(struct model_reader *r, struct constants_table *out, struct hes_err *err);
 
 #endif

@@ -14,22 +14,24 @@
 #define MAX_MW 4e9
 
 /* Profiles of a sample's co-runners, all of them or none. @return how many */
-static size_t find_named(const struct hes_sample *s, const struct hes_profiles *known, struct named_co_runner *out)
+static size_t find_named(const struct hes_sample *s, const struct hes_profiles *known,
+			 struct named_co_runner *out)
 {
 	const char *at = s->co_runner_names;
 	struct hes_co_run_job job;
 	size_t n = 0;
 
 	while (known && hes_co_run_text_next(&at, &job)) {
-		if (hes_profile_find(known, job.workload, job.batch_size, s->task.gpu_type, &out[n].solo, NULL))
+		if (hes_profile_find(known, job.workload, job.batch_size, s->task.gpu_type,
+				     &out[n].solo, NULL))
 			return 0;
 		out[n++].sm_pct = job.sm_pct;
 	}
 	return n;
 }
 
-static int observe(const struct hes_sample *s, size_t index, const struct hes_catalogue *c, struct observation *out,
-		   struct hes_err *err)
+static int observe(const struct hes_sample *s, size_t index, const struct hes_catalogue *c,
+		   struct observation *out, struct hes_err *err)
 {
 	const struct hes_gpu_type *g = hes_gpu_type_find(c, s->task.gpu_type, err);
 	int rc = g ? hes_co_run_text_check(s, err) : -ENOENT;
@@ -38,8 +40,11 @@ static int observe(const struct hes_sample *s, size_t index, const struct hes_ca
 		hes_fail_in(err, "sample %zu", index + 1);
 		return rc;
 	}
-	if (!(s->iteration_us > 0) || !s->power_mw || !(s->task.iteration_us > 0) || !s->clock_mhz || !s->sm_pct)
-		return hes_fail(err, -EINVAL, "sample %zu: times, power, shares and clocks must be above 0", index + 1);
+	if (!(s->iteration_us > 0) || !s->power_mw || !(s->task.iteration_us > 0) ||
+	    !s->clock_mhz || !s->sm_pct)
+		return hes_fail(err, -EINVAL,
+				"sample %zu: times, power, shares and clocks must be above 0",
+				index + 1);
 	*out = (struct observation){
 		.query = { .gpu = g, .task = &s->task },
 		.setting = { s->sm_pct, s->clock_mhz },
@@ -67,13 +72,15 @@ static size_t count_named(const struct hes_samples *s)
 	return n;
 }
 
-int observations_init(struct observations *o, const struct hes_samples *s, const struct hes_catalogue *c,
-		      struct hes_err *err)
+int observations_init(struct observations *o, const struct hes_samples *s,
+		      const struct hes_catalogue *c, struct hes_err *err)
 {
 	struct observations made = { calloc(s->n + 1, sizeof(*made.v)), s->n,
 				     calloc(count_named(s) + 1, sizeof(*made.named)) };
 	struct named_co_runner *next = made.named;
-	int rc = made.v && made.named ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
+	int rc = made.v && made.named
+			 ? 0
+			 : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 
 	for (size_t i = 0; i < s->n && !rc; i++) {
 		rc = observe(&s->v[i], i, c, &made.v[i], err);
@@ -103,7 +110,8 @@ void observation_predict_load(const struct constants_table *t, struct observatio
 	struct hes_load load = { .power_mw = g->idle_power_mw };
 
 	for (size_t i = 0; i < o->n_named; i++) {
-		const struct hes_setting setting = { o->named[i].sm_pct, o->query.setting->clock_mhz };
+		const struct hes_setting setting = { o->named[i].sm_pct,
+						     o->query.setting->clock_mhz };
 		const struct constants k = constants_of(t, g->name, o->named[i].solo.workload);
 		const struct base_task task = baseline_task(&k, g, &o->named[i].solo);
 		const struct base_setting b = baseline_setting(&task, &setting);
@@ -126,7 +134,7 @@ const struct named_co_runner *observation_last_named(const struct observation *o
 /* A name and how often it occurs. */
 struct tally {
 	const char *name; /* first: hes_by_pointed_text() sorts them */
-	size_t      count;
+	size_t count;
 };
 
 static int by_count(const void *a, const void *b)
@@ -136,7 +144,8 @@ static int by_count(const void *a, const void *b)
 	return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* Distinct names, sorted; where they are more than @most, the most frequent ones. @return how many */
+/* Distinct names, sorted; where they are more than @most, the most frequent ones. @return how many
+ */
 static size_t tally(struct tally *v, size_t n, size_t most)
 {
 	size_t distinct = 0;
@@ -157,7 +166,8 @@ static size_t tally(struct tally *v, size_t n, size_t most)
 
 int observations_constants(const struct observation *v, size_t n, struct constants_table *out)
 {
-	struct tally *types = malloc(n * sizeof(*types)), *workloads = malloc(2 * n * sizeof(*workloads));
+	struct tally *types = malloc(n * sizeof(*types)),
+		     *workloads = malloc(2 * n * sizeof(*workloads));
 	size_t n_types, n_workloads, named = 0;
 	int rc = types && workloads ? 0 : -ENOMEM;
 

@@ -1,8 +1,8 @@
 /*
  * smooth_max.c - the table of a smooth maximum; see smooth_max.h.
  *
- * Value, slope and curvature are right at both ends of each step: off by 1e-10 at most for sharpnesses up to 30, by
- * 1e-14 for 5.
+ * Value, slope and curvature are right at both ends of each step: off by 1e-10 at most for
+ * sharpnesses up to 30, by 1e-14 for 5.
  */
 #include "predict/baseline/smooth_max.h"
 
