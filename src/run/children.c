@@ -110,11 +110,12 @@ static bool task_complete(const struct run_task *t)
 }
 
 /* A job whose MPS daemon does not answer is not charged for its timeout. */
-static enum hes_verdict judge_timeout(struct runner *r, const struct run_task *t)
+static enum hes_verdict judge_timeout(struct runner *r, struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
 
 	run_revive_mps(&r->knobs, g);
+	t->excuse = "its MPS daemon ended or does not answer";
 	return t->mps_daemon && t->mps_daemon <= g->mps.gone ? HES_VERDICT_CO_FAILED
 							     : HES_VERDICT_TIMEOUT;
 }

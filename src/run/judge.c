@@ -96,6 +96,9 @@ void run_judge_gpu(struct runner *r, struct run_gpu *g)
 		t->verdict = !g->lost && (blame[i] == RUN_BLAME_OWN || !g->mps.on)
 				     ? HES_VERDICT_FAILED
 				     : HES_VERDICT_CO_FAILED;
+		t->excuse = g->lost         ? "its GPU was lost"
+			    : v[i].orphaned ? "its MPS server ended"
+					    : "a co-runner failed";
 		if (blame[i] == RUN_BLAME_SUSPECT && g->mps.on && !g->lost) {
 			t->place->alone = true;
 			run_tell(&r->log,
@@ -140,8 +143,6 @@ void run_decide(struct runner *r, struct run_task *t)
 		run_tell(&r->log, "job %s timed out in attempt %" PRIu32 "; %s", t->job->id,
 			 t->attempt.number, then);
 	else if (t->verdict == HES_VERDICT_CO_FAILED)
-		run_tell(&r->log,
-			 "job %s failed because a co-runner failed, status %d in attempt %" PRIu32
-			 "; %s",
-			 t->job->id, t->end.code, t->attempt.number, then);
+		run_tell(&r->log, "job %s failed because %s, status %d in attempt %" PRIu32 "; %s",
+			 t->job->id, t->excuse, t->end.code, t->attempt.number, then);
 }

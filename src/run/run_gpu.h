@@ -64,9 +64,10 @@ struct run_task {
 	struct hes_child_end end;
 	int64_t ended_us;
 	enum hes_verdict verdict;
-	bool held;    /* it had to wait for the power cap; reported */
-	bool over;    /* with the verdict: not tried again */
-	bool decided; /* over is known and reported */
+	const char *excuse; /* of HES_VERDICT_CO_FAILED: what failed, "its MPS server ended" */
+	bool held;          /* it had to wait for the power cap; reported */
+	bool over;          /* with the verdict: not tried again */
+	bool decided;       /* over is known and reported */
 
 	/* All attempts. */
 	unsigned tries;

@@ -349,6 +349,9 @@ together() {
 	lab 10 bash -c 'heshare run three.json --jobs batches.run --retries 0 --json -c "$endless_first" & sh await 3; vgpu-fault 0:mps-death; wait $!; sh left'
 	jq -e '.jobs_done == 3 and .jobs_failed == 0 and ."felled" == 3' <<<"$output"
 	[[ "$stderr" != *"tried again by itself"* ]]
+	grep -q "job a failed because its MPS server ended, status .*; it is tried again" \
+		<<<"$stderr"
+	[[ "$stderr" != *"a co-runner"* ]]
 	[ "$(sort marks | tr -d '\n')" = ace ]
 }
 
@@ -376,6 +379,8 @@ together() {
 	lab 10 bash -c 'heshare run three.json --jobs batches.run --retries 0 --json -c "$endless" & sh await 3; vgpu-fault 0:gpu-lost; wait $!'
 	jq -e '.jobs_done == 0 and .jobs_failed == 0 and .jobs_waiting == 3 and .state == "stopped"' <<<"$output"
 	[[ "$stderr" == *"a/0 is lost: it fell off the bus; its jobs wait for --resume"* ]]
+	[[ "$stderr" == *"failed because its GPU was lost, status "* ]]
+	[[ "$stderr" != *"a co-runner"* ]]
 	lab 40 heshare run three.json --resume -c "$task"
 	[ "$status" -eq 0 ]
 	[ "$(sort marks | tr -d '\n')" = ace ]

@@ -234,8 +234,8 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 		fprintf(f, ", %zu wait for --resume", r->waiting);
 	if (r->retried)
 		fprintf(f,
-			"; attempts: %zu repeated, %zu ended by the failure of a co-runner, %zu "
-			"timed out",
+			"; attempts: %zu repeated, %zu failed with a co-runner, MPS or the GPU, "
+			"%zu timed out",
 			r->retried, r->co_failed, r->timeouts);
 	if (!any)
 		fputs("\nno job is done", f);
