@@ -61,3 +61,12 @@ setup() {
 	[[ "$output" == "figures: nowhere: no measured GPU: "* ]]
 	run -2 "$figures" gpu
 }
+
+@test "the page of the measured H100 has the tables that its readings give" {
+	cd "$HES_SOURCE_ROOT"
+	bench/gpu/results data/measured/h100-80gb-hbm3 "$HESHARE" >"$BATS_TEST_TMPDIR/tables"
+	[ "$(grep -c '^## ' "$BATS_TEST_TMPDIR/tables")" -eq 4 ]
+	# The page ends without the last empty line.
+	diff <(sed -n '/^## The plan and its run/,$p' docs/results/nvidia-h100-80gb-hbm3/README.md) \
+		<(sed '$d' "$BATS_TEST_TMPDIR/tables")
+}
