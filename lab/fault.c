@@ -16,7 +16,7 @@ static void help(FILE *f)
 	      "or for good:\n",
 	      f);
 	for (size_t i = 0; (name = vgpu_fault_describe(i, &what)); i++)
-		fprintf(f, "  %-14s %s\n", name, what);
+		fprintf(f, "  %-20s %s\n", name, what);
 }
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
 #include "fault_spec.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nvml_names.h"
 #include "virtual_gpu.h"
 
 #define LONGEST_S    1e9
@@ -36,12 +38,14 @@ static const struct {
 	  "processes with contexts on the GPU cannot be killed, as if they waited in the driver" },
 	{ "mps-death", "the MPS servers of the GPU are killed" },
 	{ "clear", "all faults of the GPU end" },
+	{ "nvmlNAME=CODE[#N[+]]", "this function of NVML returns CODE; with #N only its N-th call, "
+				  "with #N+ all from it on" },
 };
 
 #define N_NAMES    (sizeof(faults) / sizeof(faults[0]))
-#define UNKILLABLE (N_NAMES - 3)
-#define MPS_DEATH  (N_NAMES - 2)
-#define CLEAR      (N_NAMES - 1)
+#define UNKILLABLE (N_NAMES - 4)
+#define MPS_DEATH  (N_NAMES - 3)
+#define CLEAR      (N_NAMES - 2)
 
 const char *vgpu_fault_describe(size_t i, const char **what)
 {
@@ -94,13 +98,82 @@ static void inject_fault(struct vgpu_lab *lab, struct lab_gpu *b, size_t kind, d
 	vgpu_lock(lab, b);
 	if (kind < VGPU_FAULT_COUNT)
 		lab_gpu_set_fault(b, (enum vgpu_fault)kind, seconds);
-	for (size_t i = 0; kind == CLEAR && i < VGPU_FAULT_COUNT; i++)
-		lab_gpu_set_fault(b, (enum vgpu_fault)i, 0);
-	b->cleared += kind == CLEAR;
+	if (kind == CLEAR)
+		lab_gpu_clear(b);
 	for (size_t i = 0; kind == MPS_DEATH && i < b->slots; i++)
 		if (b->clients[i].pid && b->clients[i].server)
 			kill(b->clients[i].server, SIGKILL);
 	vgpu_unlock(b);
+}
+
+static bool is_nvml_function(const char *name)
+{
+#define NAME(name) #name,
+	static const char *const names[] = { NVML_FUNCTIONS(NAME) };
+	const size_t n = strlen(name);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(names[i], name, n) == 0 &&
+		    (!names[i][n] || strncmp(names[i] + n, "_v", 2) == 0))
+			return true;
+	return false;
+}
+
+static int parse_call(const char *kind, struct vgpu_call_fault *out, struct hes_err *err)
+{
+	struct vgpu_call_fault f = { .first = 1, .last = UINT64_MAX };
+	char plus = 0, rest;
+	int n = sscanf(kind, "%63[^=]=%d#%" SCNu64 "%c%c", f.name, &f.code, &f.first, &plus, &rest);
+
+	if (n < 2 || n > 4 || (n == 2 && strchr(kind, '#')) || (n == 4 && plus != '+') || !f.first)
+		return hes_fail(err, -EINVAL,
+				"fault \"%s\"; it is written NAME=CODE[#N[+]], as in "
+				"nvmlDeviceGetUUID=15#3: the third call returns 15",
+				kind);
+	if (!is_nvml_function(f.name))
+		return hes_fail(err, -EINVAL, "fault \"%s\": the lab's NVML has no function \"%s\"",
+				kind, f.name);
+	if (n == 3)
+		f.last = f.first;
+	*out = f;
+	return 0;
+}
+
+static int add_call_fault(struct vgpu_lab *lab, struct lab_gpu *b, const char *kind, double seconds,
+			  struct hes_err *err)
+{
+	struct vgpu_call_fault f;
+	int rc = parse_call(kind, &f, err);
+
+	if (rc)
+		return rc;
+	f.until_s = seconds;
+	vgpu_lock(lab, b);
+	if (!lab_gpu_add_call_fault(b, &f))
+		rc = hes_fail(err, -E2BIG,
+			      "fault \"%s\": a GPU has room for %d faults of functions", kind,
+			      VGPU_CALL_FAULTS);
+	vgpu_unlock(b);
+	return rc;
+}
+
+/* Inject one fault into one GPU. */
+static int inject_kind(struct vgpu_lab *lab, struct lab_gpu *b, const char *kind, double seconds,
+		       struct hes_err *err)
+{
+	size_t k = 0;
+
+	if (strncmp(kind, "nvml", 4) == 0)
+		return add_call_fault(lab, b, kind, seconds, err);
+	while (k < N_NAMES && strcmp(faults[k].name, kind) != 0)
+		k++;
+	if (k == N_NAMES)
+		return hes_fail(err, -EINVAL, "no fault \"%s\"; vgpu-fault --help lists the faults",
+				kind);
+	if (k == UNKILLABLE)
+		return make_unkillable(lab, b, seconds, err);
+	inject_fault(lab, b, k, seconds);
+	return 0;
 }
 
 static int parse_gpu(const struct vgpu_lab *lab, const char *text, uint32_t *first, uint32_t *last,
@@ -124,11 +197,10 @@ static int parse_gpu(const struct vgpu_lab *lab, const char *text, uint32_t *fir
 
 int vgpu_fault_inject(struct vgpu_lab *lab, const char *spec, struct hes_err *err)
 {
-	char gpu[16], kind[32], rest;
+	char gpu[16], kind[96], rest;
 	double seconds = LONGEST_S;
-	int n = sscanf(spec, "%15[^:]:%31[^:]:%lf%c", gpu, kind, &seconds, &rest), rc;
+	int n = sscanf(spec, "%15[^:]:%95[^:]:%lf%c", gpu, kind, &seconds, &rest), rc;
 	uint32_t first = 0, last = 0;
-	size_t k = 0;
 
 	if (n < 2 || n > 3 || (n == 2 && strchr(strchr(spec, ':') + 1, ':')) ||
 	    !(seconds > 0 && seconds <= LONGEST_S))
@@ -137,18 +209,7 @@ int vgpu_fault_inject(struct vgpu_lab *lab, const char *spec, struct hes_err *er
 			"fault \"%s\"; it is written GPU:KIND[:SECONDS], as in 0:sensor-gap:5",
 			spec);
 	rc = parse_gpu(lab, gpu, &first, &last, err);
-	if (rc)
-		return rc;
-	while (k < N_NAMES && strcmp(faults[k].name, kind) != 0)
-		k++;
-	if (k == N_NAMES)
-		return hes_fail(err, -EINVAL, "no fault \"%s\"; vgpu-fault --help lists the faults",
-				kind);
-	for (uint32_t i = first; i <= last && !rc; i++) {
-		if (k == UNKILLABLE)
-			rc = make_unkillable(lab, &lab->gpus[i], seconds, err);
-		else
-			inject_fault(lab, &lab->gpus[i], k, seconds);
-	}
+	for (uint32_t i = first; i <= last && !rc; i++)
+		rc = inject_kind(lab, &lab->gpus[i], kind, seconds, err);
 	return rc;
 }

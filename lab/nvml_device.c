@@ -63,7 +63,7 @@ static int copy_text(char *out, unsigned length, const char *text)
 	return 0;
 }
 
-EXPORT int nvmlInit_v2(void)
+int NVML(nvmlInit_v2)(void)
 {
 	if (!vgpu_here())
 		return DRIVER_NOT_LOADED;
@@ -73,13 +73,13 @@ EXPORT int nvmlInit_v2(void)
 
 NVML_ALIAS(nvmlInit, nvmlInit_v2)
 
-EXPORT int nvmlInitWithFlags(unsigned flags)
+int NVML(nvmlInitWithFlags)(unsigned flags)
 {
 	(void)flags;
-	return nvmlInit_v2();
+	return NVML(nvmlInit_v2)();
 }
 
-EXPORT int nvmlShutdown(void)
+int NVML(nvmlShutdown)(void)
 {
 	if (!nvml_lab())
 		return NVML_UNINITIALIZED;
@@ -89,41 +89,43 @@ EXPORT int nvmlShutdown(void)
 
 EXPORT const char *nvmlErrorString(int code)
 {
-	static const struct {
-		int code;
-		const char *text;
-	} texts[] = {
-		{ NVML_OK, "Success" },
-		{ NVML_UNINITIALIZED, "Uninitialized" },
-		{ NVML_INVALID_ARGUMENT, "Invalid Argument" },
-		{ NVML_NOT_SUPPORTED, "Not Supported" },
-		{ NVML_NO_PERMISSION, "Insufficient Permissions" },
-		{ NVML_NOT_FOUND, "Not Found" },
-		{ NVML_INSUFFICIENT_SIZE, "Insufficient Size" },
-		{ DRIVER_NOT_LOADED, "Driver Not Loaded" },
-		{ NVML_TIMEOUT, "Timeout" },
-		{ NVML_FUNCTION_MISSING, "Function Not Found" },
-		{ NVML_GPU_IS_LOST, "GPU is lost" },
-		{ NVML_WRONG_VERSION, "Argument Version Mismatch" },
+	static const char *const texts[] = {
+		[NVML_OK] = "Success",
+		[NVML_UNINITIALIZED] = "Uninitialized",
+		[NVML_INVALID_ARGUMENT] = "Invalid Argument",
+		[NVML_NOT_SUPPORTED] = "Not Supported",
+		[NVML_NO_PERMISSION] = "Insufficient Permissions",
+		[NVML_NOT_FOUND] = "Not Found",
+		[NVML_INSUFFICIENT_SIZE] = "Insufficient Size",
+		[DRIVER_NOT_LOADED] = "Driver Not Loaded",
+		[NVML_TIMEOUT] = "Timeout",
+		[12] = "NVML Shared Library Not Found",
+		[NVML_FUNCTION_MISSING] = "Function Not Found",
+		[14] = "Corrupted infoROM",
+		[NVML_GPU_IS_LOST] = "GPU is lost",
+		[16] = "GPU requires reset",
+		[18] = "Driver/library version mismatch",
+		[19] = "In use by another client",
+		[20] = "Insufficient Memory",
+		[NVML_WRONG_VERSION] = "Argument Version Mismatch",
 	};
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (texts[i].code == code)
-			return texts[i].text;
+	if (code >= 0 && code < (int)(sizeof(texts) / sizeof(texts[0])) && texts[code])
+		return texts[code];
 	return "Unknown Error";
 }
 
-EXPORT int nvmlSystemGetDriverVersion(char *out, unsigned length)
+int NVML(nvmlSystemGetDriverVersion)(char *out, unsigned length)
 {
 	return nvml_lab() ? copy_text(out, length, DRIVER) : NVML_UNINITIALIZED;
 }
 
-EXPORT int nvmlSystemGetNVMLVersion(char *out, unsigned length)
+int NVML(nvmlSystemGetNVMLVersion)(char *out, unsigned length)
 {
 	return nvml_lab() ? copy_text(out, length, "12." DRIVER) : NVML_UNINITIALIZED;
 }
 
-EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *out)
+int NVML(nvmlSystemGetCudaDriverVersion_v2)(int *out)
 {
 	if (!nvml_lab() || !out)
 		return out ? NVML_UNINITIALIZED : NVML_INVALID_ARGUMENT;
@@ -133,7 +135,7 @@ EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *out)
 
 NVML_ALIAS(nvmlSystemGetCudaDriverVersion, nvmlSystemGetCudaDriverVersion_v2)
 
-EXPORT int nvmlSystemGetProcessName(unsigned pid, char *out, unsigned length)
+int NVML(nvmlSystemGetProcessName)(unsigned pid, char *out, unsigned length)
 {
 	char path[32], name[256];
 	ssize_t n;
@@ -149,7 +151,7 @@ EXPORT int nvmlSystemGetProcessName(unsigned pid, char *out, unsigned length)
 	return 0;
 }
 
-EXPORT int nvmlDeviceGetCount_v2(unsigned *out)
+int NVML(nvmlDeviceGetCount_v2)(unsigned *out)
 {
 	if (!nvml_lab() || !out)
 		return out ? NVML_UNINITIALIZED : NVML_INVALID_ARGUMENT;
@@ -159,7 +161,7 @@ EXPORT int nvmlDeviceGetCount_v2(unsigned *out)
 
 NVML_ALIAS(nvmlDeviceGetCount, nvmlDeviceGetCount_v2)
 
-EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, struct lab_gpu **out)
+int NVML(nvmlDeviceGetHandleByIndex_v2)(unsigned index, struct lab_gpu **out)
 {
 	struct vgpu_lab *lab = nvml_lab();
 
@@ -215,12 +217,12 @@ static int find_handle(const char *name, bool (*has)(const struct lab_gpu *b, co
 	return name && out ? NVML_NOT_FOUND : NVML_INVALID_ARGUMENT;
 }
 
-EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, struct lab_gpu **out)
+int NVML(nvmlDeviceGetHandleByUUID)(const char *uuid, struct lab_gpu **out)
 {
 	return find_handle(uuid, has_uuid, out);
 }
 
-EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, struct lab_gpu **out)
+int NVML(nvmlDeviceGetHandleByPciBusId_v2)(const char *bus_id, struct lab_gpu **out)
 {
 	return find_handle(bus_id, has_bus_id, out);
 }
@@ -229,21 +231,21 @@ NVML_GETTER(nvmlDeviceGetPciInfo_v3, struct nvml_pci, pci_of(b))
 NVML_ALIAS(nvmlDeviceGetPciInfo_v2, nvmlDeviceGetPciInfo_v3)
 NVML_ALIAS(nvmlDeviceGetPciInfo, nvmlDeviceGetPciInfo_v3)
 
-EXPORT int nvmlDeviceGetName(struct lab_gpu *b, char *out, unsigned length)
+int NVML(nvmlDeviceGetName)(struct lab_gpu *b, char *out, unsigned length)
 {
 	int rc = nvml_take(b, out);
 
 	return rc ? rc : nvml_give(b, copy_text(out, length, nvml_product(b).name));
 }
 
-EXPORT int nvmlDeviceGetUUID(struct lab_gpu *b, char *out, unsigned length)
+int NVML(nvmlDeviceGetUUID)(struct lab_gpu *b, char *out, unsigned length)
 {
 	int rc = nvml_take(b, out);
 
 	return rc ? rc : nvml_give(b, copy_text(out, length, b->uuid));
 }
 
-EXPORT int nvmlDeviceGetSerial(struct lab_gpu *b, char *out, unsigned length)
+int NVML(nvmlDeviceGetSerial)(struct lab_gpu *b, char *out, unsigned length)
 {
 	char serial[32];
 	int rc = nvml_take(b, out);
@@ -265,7 +267,7 @@ NVML_ALIAS(nvmlDeviceGetCurrPcieLinkGeneration, nvmlDeviceGetMaxPcieLinkGenerati
 NVML_GETTER(nvmlDeviceGetMaxPcieLinkWidth, unsigned, PCIE_WIDTH)
 NVML_ALIAS(nvmlDeviceGetCurrPcieLinkWidth, nvmlDeviceGetMaxPcieLinkWidth)
 
-EXPORT int nvmlDeviceGetCudaComputeCapability(struct lab_gpu *b, int *major, int *minor)
+int NVML(nvmlDeviceGetCudaComputeCapability)(struct lab_gpu *b, int *major, int *minor)
 {
 	int rc = nvml_take(b, minor ? major : NULL);
 
@@ -277,7 +279,7 @@ EXPORT int nvmlDeviceGetCudaComputeCapability(struct lab_gpu *b, int *major, int
 }
 
 /* The lab has one NUMA node: all CPUs are near every GPU. */
-EXPORT int nvmlDeviceGetCpuAffinity(struct lab_gpu *b, unsigned words, unsigned long *set)
+int NVML(nvmlDeviceGetCpuAffinity)(struct lab_gpu *b, unsigned words, unsigned long *set)
 {
 	const size_t bits = 8 * sizeof(*set);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -292,7 +294,7 @@ EXPORT int nvmlDeviceGetCpuAffinity(struct lab_gpu *b, unsigned words, unsigned 
 }
 
 /* No GPU of the lab is partitioned. */
-EXPORT int nvmlDeviceGetMigMode(struct lab_gpu *b, unsigned *current, unsigned *pending)
+int NVML(nvmlDeviceGetMigMode)(struct lab_gpu *b, unsigned *current, unsigned *pending)
 {
 	int rc = nvml_take(b, pending ? current : NULL);
 

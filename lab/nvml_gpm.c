@@ -15,7 +15,7 @@ struct gpm_sample {
 	struct vgpu_sample at;
 };
 
-EXPORT int nvmlGpmQueryDeviceSupport(struct lab_gpu *b, struct nvml_gpm_support *out)
+int NVML(nvmlGpmQueryDeviceSupport)(struct lab_gpu *b, struct nvml_gpm_support *out)
 {
 	int rc = nvml_take(b, out);
 
@@ -25,7 +25,7 @@ EXPORT int nvmlGpmQueryDeviceSupport(struct lab_gpu *b, struct nvml_gpm_support 
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlGpmSampleAlloc(struct gpm_sample **out)
+int NVML(nvmlGpmSampleAlloc)(struct gpm_sample **out)
 {
 	struct gpm_sample *s = out && nvml_lab() ? calloc(1, sizeof(*s)) : NULL;
 
@@ -35,13 +35,13 @@ EXPORT int nvmlGpmSampleAlloc(struct gpm_sample **out)
 	return 0;
 }
 
-EXPORT int nvmlGpmSampleFree(struct gpm_sample *s)
+int NVML(nvmlGpmSampleFree)(struct gpm_sample *s)
 {
 	free(s);
 	return s ? 0 : NVML_INVALID_ARGUMENT;
 }
 
-EXPORT int nvmlGpmSampleGet(struct lab_gpu *b, struct gpm_sample *s)
+int NVML(nvmlGpmSampleGet)(struct lab_gpu *b, struct gpm_sample *s)
 {
 	int rc = nvml_take(b, s);
 
@@ -89,7 +89,7 @@ static void metric(const struct vgpu_sample *from, const struct vgpu_sample *to,
 	}
 }
 
-EXPORT int nvmlGpmMetricsGet(struct nvml_gpm_metrics *get)
+int NVML(nvmlGpmMetricsGet)(struct nvml_gpm_metrics *get)
 {
 	const struct gpm_sample *before = get ? get->before : NULL,
 				*after = get ? get->after : NULL;

@@ -63,7 +63,7 @@ static int list_users(struct lab_gpu *b, bool mps, unsigned *count, void *out, s
 }
 
 #define LIST(name, mps, row)                                           \
-	EXPORT int name(struct lab_gpu *b, unsigned *count, void *out) \
+	int NVML(name)(struct lab_gpu * b, unsigned *count, void *out) \
 	{                                                              \
 		return list_users(b, mps, count, out, sizeof(row));    \
 	}
@@ -76,7 +76,7 @@ LIST(nvmlDeviceGetMPSComputeRunningProcesses_v2, true, struct nvml_process)
 NVML_ALIAS(nvmlDeviceGetMPSComputeRunningProcesses_v3, nvmlDeviceGetMPSComputeRunningProcesses_v2)
 
 /* The lab has no graphics. */
-EXPORT int nvmlDeviceGetGraphicsRunningProcesses(struct lab_gpu *b, unsigned *count, void *out)
+int NVML(nvmlDeviceGetGraphicsRunningProcesses)(struct lab_gpu *b, unsigned *count, void *out)
 {
 	int rc = nvml_take(b, count);
 
@@ -90,8 +90,8 @@ EXPORT int nvmlDeviceGetGraphicsRunningProcesses(struct lab_gpu *b, unsigned *co
 NVML_ALIAS(nvmlDeviceGetGraphicsRunningProcesses_v2, nvmlDeviceGetGraphicsRunningProcesses)
 NVML_ALIAS(nvmlDeviceGetGraphicsRunningProcesses_v3, nvmlDeviceGetGraphicsRunningProcesses)
 
-EXPORT int nvmlDeviceGetProcessUtilization(struct lab_gpu *b, struct nvml_process_util *out,
-					   unsigned *count, unsigned long long last_seen_us)
+int NVML(nvmlDeviceGetProcessUtilization)(struct lab_gpu *b, struct nvml_process_util *out,
+					  unsigned *count, unsigned long long last_seen_us)
 {
 	struct user users[VGPU_MAX_CLIENTS];
 	int rc = nvml_take(b, count);
@@ -123,7 +123,7 @@ struct event_set {
 	uint64_t reported[VGPU_MAX_GPUS];
 };
 
-EXPORT int nvmlEventSetCreate(struct event_set **out)
+int NVML(nvmlEventSetCreate)(struct event_set **out)
 {
 	if (!nvml_lab() || !out)
 		return out ? NVML_UNINITIALIZED : NVML_INVALID_ARGUMENT;
@@ -131,7 +131,7 @@ EXPORT int nvmlEventSetCreate(struct event_set **out)
 	return *out ? 0 : NO_MEMORY;
 }
 
-EXPORT int nvmlEventSetFree(struct event_set *set)
+int NVML(nvmlEventSetFree)(struct event_set *set)
 {
 	free(set);
 	return 0;
@@ -139,8 +139,8 @@ EXPORT int nvmlEventSetFree(struct event_set *set)
 
 NVML_GETTER(nvmlDeviceGetSupportedEventTypes, unsigned long long, NVML_EVENT_XID)
 
-EXPORT int nvmlDeviceRegisterEvents(struct lab_gpu *b, unsigned long long types,
-				    struct event_set *set)
+int NVML(nvmlDeviceRegisterEvents)(struct lab_gpu *b, unsigned long long types,
+				   struct event_set *set)
 {
 	int rc = nvml_take(b, set);
 
@@ -179,7 +179,7 @@ static bool next_event(struct vgpu_lab *lab, struct event_set *set, struct nvml_
 	return false;
 }
 
-EXPORT int nvmlEventSetWait_v2(struct event_set *set, struct nvml_event *out, unsigned timeout_ms)
+int NVML(nvmlEventSetWait_v2)(struct event_set *set, struct nvml_event *out, unsigned timeout_ms)
 {
 	struct vgpu_lab *lab = nvml_lab();
 	double until;

@@ -61,7 +61,7 @@ static int take_sensor(struct lab_gpu *b, const void *out)
 	return !rc && gap(b) ? nvml_give(b, gap(b)) : rc;
 }
 
-EXPORT int nvmlDeviceGetPowerUsage(struct lab_gpu *b, unsigned *out)
+int NVML(nvmlDeviceGetPowerUsage)(struct lab_gpu *b, unsigned *out)
 {
 	int rc = take_sensor(b, out);
 
@@ -71,7 +71,7 @@ EXPORT int nvmlDeviceGetPowerUsage(struct lab_gpu *b, unsigned *out)
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetTotalEnergyConsumption(struct lab_gpu *b, unsigned long long *out)
+int NVML(nvmlDeviceGetTotalEnergyConsumption)(struct lab_gpu *b, unsigned long long *out)
 {
 	int rc = take_sensor(b, out);
 
@@ -104,7 +104,7 @@ static void fill_field(const struct lab_gpu *b, struct nvml_field *f)
 	}
 }
 
-EXPORT int nvmlDeviceGetFieldValues(struct lab_gpu *b, int n, struct nvml_field *f)
+int NVML(nvmlDeviceGetFieldValues)(struct lab_gpu *b, int n, struct nvml_field *f)
 {
 	int rc = nvml_take(b, f);
 
@@ -130,8 +130,8 @@ static unsigned mean_between(const struct vgpu_sample *from, const struct vgpu_s
 	}
 }
 
-EXPORT int nvmlDeviceGetSamples(struct lab_gpu *b, int what, unsigned long long last_seen_us,
-				int *type, unsigned *count, struct nvml_sample *out)
+int NVML(nvmlDeviceGetSamples)(struct lab_gpu *b, int what, unsigned long long last_seen_us,
+			       int *type, unsigned *count, struct nvml_sample *out)
 {
 	int rc = take_sensor(b, type ? count : NULL);
 	unsigned n = 0;
@@ -178,7 +178,7 @@ static bool at_lowest_clock(const struct lab_gpu *b)
 	return b->clock_mhz <= b->type.clock_min_mhz;
 }
 
-EXPORT int nvmlDeviceGetClockInfo(struct lab_gpu *b, int what, unsigned *out)
+int NVML(nvmlDeviceGetClockInfo)(struct lab_gpu *b, int what, unsigned *out)
 {
 	unsigned memory_mhz;
 	int rc = take_sensor(b, out);
@@ -196,12 +196,12 @@ EXPORT int nvmlDeviceGetClockInfo(struct lab_gpu *b, int what, unsigned *out)
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetClock(struct lab_gpu *b, int what, int id, unsigned *out)
+int NVML(nvmlDeviceGetClock)(struct lab_gpu *b, int what, int id, unsigned *out)
 {
-	return id == 0 ? nvmlDeviceGetClockInfo(b, what, out) : NVML_NOT_SUPPORTED;
+	return id == 0 ? NVML(nvmlDeviceGetClockInfo)(b, what, out) : NVML_NOT_SUPPORTED;
 }
 
-EXPORT int nvmlDeviceGetMaxClockInfo(struct lab_gpu *b, int what, unsigned *out)
+int NVML(nvmlDeviceGetMaxClockInfo)(struct lab_gpu *b, int what, unsigned *out)
 {
 	int rc = nvml_take(b, out);
 
@@ -230,7 +230,7 @@ NVML_GETTER(nvmlDeviceGetPerformanceState, int,
 	    !at_lowest_clock(b) || nvml_product(b).memory_mhz < GDDR_MIN_MHZ ? 0 : 8)
 NVML_ALIAS(nvmlDeviceGetPowerState, nvmlDeviceGetPerformanceState)
 
-EXPORT int nvmlDeviceGetTemperature(struct lab_gpu *b, int sensor, unsigned *out)
+int NVML(nvmlDeviceGetTemperature)(struct lab_gpu *b, int sensor, unsigned *out)
 {
 	int rc = nvml_take(b, sensor == 0 ? out : NULL);
 
@@ -240,7 +240,7 @@ EXPORT int nvmlDeviceGetTemperature(struct lab_gpu *b, int sensor, unsigned *out
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetTemperatureThreshold(struct lab_gpu *b, int which, unsigned *out)
+int NVML(nvmlDeviceGetTemperatureThreshold)(struct lab_gpu *b, int which, unsigned *out)
 {
 	static const unsigned celsius[] = { 96, 93, 95, 85 };
 	int rc = nvml_take(b, out);
@@ -257,7 +257,7 @@ NVML_UNSUPPORTED(nvmlDeviceGetFanSpeed, (struct lab_gpu * b, unsigned *out), out
 NVML_GETTER(nvmlDeviceGetNumFans, unsigned, 0)
 
 /* In KB/s; @way 1 is to the GPU. */
-EXPORT int nvmlDeviceGetPcieThroughput(struct lab_gpu *b, int way, unsigned *out)
+int NVML(nvmlDeviceGetPcieThroughput)(struct lab_gpu *b, int way, unsigned *out)
 {
 	int rc = nvml_take(b, out);
 
@@ -268,8 +268,7 @@ EXPORT int nvmlDeviceGetPcieThroughput(struct lab_gpu *b, int way, unsigned *out
 }
 
 /* The lab has no video codecs. */
-EXPORT int nvmlDeviceGetEncoderUtilization(struct lab_gpu *b, unsigned *percent,
-					   unsigned *period_us)
+int NVML(nvmlDeviceGetEncoderUtilization)(struct lab_gpu *b, unsigned *percent, unsigned *period_us)
 {
 	int rc = nvml_take(b, period_us ? percent : NULL);
 
@@ -291,14 +290,14 @@ static struct nvml_memory memory_of(const struct lab_gpu *b)
 
 NVML_GETTER(nvmlDeviceGetMemoryInfo, struct nvml_memory, memory_of(b))
 
-EXPORT int nvmlDeviceGetMemoryInfo_v2(struct lab_gpu *b, struct nvml_memory_v2 *out)
+int NVML(nvmlDeviceGetMemoryInfo_v2)(struct lab_gpu *b, struct nvml_memory_v2 *out)
 {
 	struct nvml_memory m;
 	int rc;
 
 	if (out && out->version != NVML_MEMORY_V2)
 		return NVML_WRONG_VERSION;
-	rc = nvmlDeviceGetMemoryInfo(b, out ? &m : NULL);
+	rc = NVML(nvmlDeviceGetMemoryInfo)(b, out ? &m : NULL);
 	if (rc)
 		return rc;
 	*out = (struct nvml_memory_v2){

@@ -35,7 +35,7 @@ static int set_lock(struct lab_gpu *b, uint32_t min_mhz, uint32_t max_mhz)
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceSetGpuLockedClocks(struct lab_gpu *b, unsigned min_mhz, unsigned max_mhz)
+int NVML(nvmlDeviceSetGpuLockedClocks)(struct lab_gpu *b, unsigned min_mhz, unsigned max_mhz)
 {
 	int rc = nvml_take_to_set(b);
 
@@ -48,7 +48,7 @@ EXPORT int nvmlDeviceSetGpuLockedClocks(struct lab_gpu *b, unsigned min_mhz, uns
 	return set_lock(b, nvml_snap(&b->type, min_mhz), nvml_snap(&b->type, max_mhz));
 }
 
-EXPORT int nvmlDeviceResetGpuLockedClocks(struct lab_gpu *b)
+int NVML(nvmlDeviceResetGpuLockedClocks)(struct lab_gpu *b)
 {
 	int rc = nvml_take_to_set(b);
 
@@ -58,8 +58,8 @@ EXPORT int nvmlDeviceResetGpuLockedClocks(struct lab_gpu *b)
 NVML_ALIAS(nvmlDeviceResetApplicationsClocks, nvmlDeviceResetGpuLockedClocks)
 
 /* In the lab an application clock is a lock at one clock. */
-EXPORT int nvmlDeviceSetApplicationsClocks(struct lab_gpu *b, unsigned memory_mhz,
-					   unsigned graphics_mhz)
+int NVML(nvmlDeviceSetApplicationsClocks)(struct lab_gpu *b, unsigned memory_mhz,
+					  unsigned graphics_mhz)
 {
 	int rc = nvml_take_to_set(b);
 
@@ -83,17 +83,17 @@ static int get_clock(struct lab_gpu *b, int what, bool lock, unsigned *out)
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceGetApplicationsClock(struct lab_gpu *b, int what, unsigned *out)
+int NVML(nvmlDeviceGetApplicationsClock)(struct lab_gpu *b, int what, unsigned *out)
 {
 	return get_clock(b, what, true, out);
 }
 
-EXPORT int nvmlDeviceGetDefaultApplicationsClock(struct lab_gpu *b, int what, unsigned *out)
+int NVML(nvmlDeviceGetDefaultApplicationsClock)(struct lab_gpu *b, int what, unsigned *out)
 {
 	return get_clock(b, what, false, out);
 }
 
-EXPORT int nvmlDeviceGetSupportedMemoryClocks(struct lab_gpu *b, unsigned *count, unsigned *out)
+int NVML(nvmlDeviceGetSupportedMemoryClocks)(struct lab_gpu *b, unsigned *count, unsigned *out)
 {
 	int rc = nvml_take(b, count);
 	unsigned room;
@@ -122,8 +122,8 @@ static unsigned list_clocks(const struct hes_gpu_type *type, unsigned *out, unsi
 	return n;
 }
 
-EXPORT int nvmlDeviceGetSupportedGraphicsClocks(struct lab_gpu *b, unsigned memory_mhz,
-						unsigned *count, unsigned *out)
+int NVML(nvmlDeviceGetSupportedGraphicsClocks)(struct lab_gpu *b, unsigned memory_mhz,
+					       unsigned *count, unsigned *out)
 {
 	int rc = nvml_take(b, count);
 	unsigned room;
@@ -150,8 +150,8 @@ NVML_ALIAS(nvmlDeviceGetEnforcedPowerLimit, nvmlDeviceGetPowerManagementLimit)
 NVML_GETTER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, b->type.power_limit_mw)
 NVML_GETTER(nvmlDeviceGetPowerManagementMode, unsigned, 1)
 
-EXPORT int nvmlDeviceGetPowerManagementLimitConstraints(struct lab_gpu *b, unsigned *min,
-							unsigned *max)
+int NVML(nvmlDeviceGetPowerManagementLimitConstraints)(struct lab_gpu *b, unsigned *min,
+						       unsigned *max)
 {
 	int rc = nvml_take(b, max ? min : NULL);
 
@@ -162,7 +162,7 @@ EXPORT int nvmlDeviceGetPowerManagementLimitConstraints(struct lab_gpu *b, unsig
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceSetPowerManagementLimit(struct lab_gpu *b, unsigned mw)
+int NVML(nvmlDeviceSetPowerManagementLimit)(struct lab_gpu *b, unsigned mw)
 {
 	int rc = nvml_take_to_set(b);
 
@@ -178,7 +178,7 @@ EXPORT int nvmlDeviceSetPowerManagementLimit(struct lab_gpu *b, unsigned mw)
 NVML_GETTER(nvmlDeviceGetPersistenceMode, unsigned, b->persistence)
 NVML_GETTER(nvmlDeviceGetComputeMode, unsigned, b->compute_mode)
 
-EXPORT int nvmlDeviceSetPersistenceMode(struct lab_gpu *b, unsigned mode)
+int NVML(nvmlDeviceSetPersistenceMode)(struct lab_gpu *b, unsigned mode)
 {
 	int rc = nvml_take_to_set(b);
 
@@ -188,7 +188,7 @@ EXPORT int nvmlDeviceSetPersistenceMode(struct lab_gpu *b, unsigned mode)
 	return nvml_give(b, 0);
 }
 
-EXPORT int nvmlDeviceSetComputeMode(struct lab_gpu *b, unsigned mode)
+int NVML(nvmlDeviceSetComputeMode)(struct lab_gpu *b, unsigned mode)
 {
 	int rc = nvml_take_to_set(b);
 

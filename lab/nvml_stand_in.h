@@ -2,7 +2,8 @@
  * nvml_stand_in.h - inside of the stand-in for libnvidia-ml: how its functions look at a GPU.
  *
  * A device handle is the address of a GPU in this process's map of the lab. Every exported function
- * locks the GPU with nvml_take, reads or sets it, and unlocks it with nvml_give.
+ * locks the GPU with nvml_take, reads or sets it, and unlocks it with nvml_give. A new function
+ * needs its name in nvml_names.h.
  */
 #ifndef VGPU_NVML_STAND_IN_H
 #define VGPU_NVML_STAND_IN_H
@@ -13,25 +14,29 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/** Another exported name of the same function. */
-#define NVML_ALIAS(name, of) extern EXPORT __typeof__(of) name __attribute__((alias(#of)));
+/** The function that nvml_calls.c exports as @name. */
+#define NVML(name) lab_##name
 
-/** Export a function that writes one value of the locked GPU @b. */
-#define NVML_GETTER(name, type, value)                \
-	EXPORT int name(struct lab_gpu *b, type *out) \
-	{                                             \
-		int rc = nvml_take(b, out);           \
-                                                      \
-		if (rc)                               \
-			return rc;                    \
-		*out = (value);                       \
-		return nvml_give(b, 0);               \
+/** Another exported name of the same function. */
+#define NVML_ALIAS(name, of) \
+	extern __typeof__(NVML(of)) NVML(name) __attribute__((alias("lab_" #of)));
+
+/** A function that writes one value of the locked GPU @b. */
+#define NVML_GETTER(name, type, value)                 \
+	int NVML(name)(struct lab_gpu * b, type * out) \
+	{                                              \
+		int rc = nvml_take(b, out);            \
+                                                       \
+		if (rc)                                \
+			return rc;                     \
+		*out = (value);                        \
+		return nvml_give(b, 0);                \
 	}
 
-/** Export a function that no GPU of the lab supports; @params begin with the GPU @b, @out is its
+/** A function that no GPU of the lab supports; @params begin with the GPU @b, @out is its
  * output. */
 #define NVML_UNSUPPORTED(name, params, out, code)    \
-	EXPORT int name params                       \
+	int NVML(name) params                        \
 	{                                            \
 		int rc = nvml_take(b, out);          \
                                                      \

@@ -43,6 +43,18 @@ enum vgpu_fault {
 	VGPU_FAULT_COUNT
 };
 
+#define VGPU_CALL_NAME   64
+#define VGPU_CALL_FAULTS 16
+
+/** A fault of an NVML function on a GPU. */
+struct vgpu_call_fault {
+	char name[VGPU_CALL_NAME]; /* without _v2 or the like it is every version */
+	int code;                  /* that the function returns */
+	double until_s;
+	uint64_t first, last; /* calls that fail, from 1 on */
+	uint64_t calls;       /* since the fault was injected */
+};
+
 /** A launch of iterations of a workload. */
 struct vgpu_launch {
 	uint32_t workload; /* index in the lab's physics */
@@ -100,6 +112,8 @@ struct lab_gpu {
 	bool persistence;
 	/* Faults: the virtual time at which each ends. */
 	double fault_until_s[VGPU_FAULT_COUNT];
+	uint32_t n_call_faults; /* NVML reads it without the lock */
+	struct vgpu_call_fault call_faults[VGPU_CALL_FAULTS];
 	uint32_t cleared; /* counts clears of all faults */
 	uint64_t xid;     /* last error event, 0: none yet */
 	uint64_t xid_count;

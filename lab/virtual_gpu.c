@@ -411,6 +411,51 @@ void lab_gpu_set_fault(struct lab_gpu *b, enum vgpu_fault f, double for_s)
 	gpu_changed(b);
 }
 
+bool lab_gpu_add_call_fault(struct lab_gpu *b, const struct vgpu_call_fault *f)
+{
+	if (b->n_call_faults == VGPU_CALL_FAULTS)
+		return false;
+	b->call_faults[b->n_call_faults] = *f;
+	b->call_faults[b->n_call_faults].until_s += b->now_s;
+	__atomic_store_n(&b->n_call_faults, b->n_call_faults + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* "nvmlInit" is nvmlInit and nvmlInit_v2, "nvmlInit_v2" itself alone. */
+static bool names_function(const char *fault, const char *function)
+{
+	size_t n = strlen(fault);
+
+	return strncmp(fault, function, n) == 0 &&
+	       (!function[n] || strncmp(function + n, "_v", 2) == 0);
+}
+
+bool lab_gpu_call_fails(struct lab_gpu *b, const char *name, int *code)
+{
+	bool fails = false;
+
+	for (size_t i = 0; i < b->n_call_faults; i++) {
+		struct vgpu_call_fault *f = &b->call_faults[i];
+
+		if (b->now_s >= f->until_s || !names_function(f->name, name))
+			continue;
+		f->calls++;
+		if (f->calls < f->first || f->calls > f->last)
+			continue;
+		*code = f->code;
+		fails = true;
+	}
+	return fails;
+}
+
+void lab_gpu_clear(struct lab_gpu *b)
+{
+	for (size_t i = 0; i < VGPU_FAULT_COUNT; i++)
+		lab_gpu_set_fault(b, (enum vgpu_fault)i, 0);
+	__atomic_store_n(&b->n_call_faults, 0, __ATOMIC_RELAXED);
+	b->cleared++;
+}
+
 void lab_gpu_reconfigure(struct lab_gpu *b)
 {
 	gpu_changed(b);

@@ -52,6 +52,13 @@ void lab_gpu_reconfigure(struct lab_gpu *b);
 
 void lab_gpu_set_fault(struct lab_gpu *b, enum vgpu_fault f, double for_s);
 bool lab_gpu_has_fault(const struct lab_gpu *b, enum vgpu_fault f);
+/** Add a fault of an NVML function; its calls and until_s are counted from now. @return false: no
+ * room */
+bool lab_gpu_add_call_fault(struct lab_gpu *b, const struct vgpu_call_fault *f);
+/** Count a call of an NVML function. @return whether it fails, with @code */
+bool lab_gpu_call_fails(struct lab_gpu *b, const char *name, int *code);
+/** End all faults. */
+void lab_gpu_clear(struct lab_gpu *b);
 
 /** Means between two samples, from 0 to 1, and the MiB/s copied to the GPU. */
 struct vgpu_means {

@@ -244,6 +244,33 @@ step_us() {
 	grep -q "CUDA_ERROR_DEVICE_UNAVAILABLE (46)" errors
 }
 
+@test "any function of NVML fails on demand: on one GPU, for a time, at its n-th call" {
+	run -0 --separate-stderr "$HES_LAB" --speed 50 --fault 1:nvmlDeviceGetHandleByIndex_v2=15 -- \
+		python3 - <<-END
+		import ctypes, subprocess, time
+		n = ctypes.CDLL("libnvidia-ml.so.1"); n.nvmlErrorString.restype = ctypes.c_char_p
+		d, u = ctypes.c_void_p(), ctypes.c_uint()
+		def fault(*specs): return subprocess.run(["vgpu-fault", *specs], capture_output=True, text=True).stderr
+		fault("all:nvmlInit=18"); print(n.nvmlInit(), n.nvmlInit_v2(), n.nvmlErrorString(18).decode())
+		fault("all:clear", "0:nvmlInit_v2=9"); print(n.nvmlInit(), n.nvmlInit_v2(), n.nvmlErrorString(9).decode())
+		fault("1:nvmlDeviceGetHandleByIndex_v2=999", "0:clear"); n.nvmlInit_v2()
+		print(*[n.nvmlDeviceGetHandleByIndex_v2(i, ctypes.byref(d)) for i in (1, 0)], n.nvmlDeviceGetHandleByIndex(1, ctypes.byref(d)))
+		power = lambda: n.nvmlDeviceGetPowerUsage(d, ctypes.byref(u))
+		fault("0:nvmlDeviceGetPowerUsage=3"); print(power())
+		fault("1:nvmlDeviceGetPowerUsage=3#2", "1:nvmlDeviceGetPowerUsage=4#5+"); print(*[power() for _ in range(6)])
+		fault("1:clear", "1:nvmlDeviceGetPowerUsage=3:20"); print(power())
+		while power() == 3: time.sleep(0.01)
+		print(fault("1:nvmlDeviceGetPowers=3").strip())
+	END
+	[ "$output" = '18 18 Driver/library version mismatch
+0 9 Driver Not Loaded
+999 0 0
+0
+0 3 0 0 4 4
+3
+vgpu-fault: fault "nvmlDeviceGetPowers=3": the lab'"'"'s NVML has no function "nvmlDeviceGetPowers"' ]
+}
+
 @test "a killed process leaves no context, and no memory taken" {
 	run -0 --separate-stderr "$HES_LAB" -- sh -c 'vgpu-task --workload resnet50 --batch 16 --iterations 100000 >/dev/null &
 		while [ "$(heshare gpus --json | jq ".[0].memory_used_mib > 1000")" = false ]; do sleep 0.05; done
