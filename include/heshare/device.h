@@ -133,6 +133,22 @@ int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, s
 /** Let the driver choose the SM clock again. @return as hes_device_lock_clock() */
 int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_err *err);
 
+/** A process with a context on a GPU. */
+struct hes_device_process {
+	int32_t pid; /* in a container it may be the host's, which /proc there does not have */
+	bool mps;    /* a client of an MPS server; the server is a process of its own */
+	bool has_memory;
+	uint64_t memory_bytes; /* of a server: also that of its clients */
+};
+
+/**
+ * List the processes with contexts on GPU @i, each once, in order of pid.
+ * @param out  free() it; written only on success
+ * @return how many; -ENOTSUP the driver has no list; -ENODEV the GPU is lost; -ENOMEM, -EIO
+ */
+long hes_device_processes(const struct hes_devices *d, size_t i, struct hes_device_process **out,
+			  struct hes_err *err);
+
 /** The effect of a lock at @locked_mhz, from a reading under load. */
 enum hes_lock_state hes_lock_state(const struct hes_reading *r, uint32_t locked_mhz);
 

@@ -33,6 +33,8 @@ struct nvml {
 	int (*persistence)(void *dev, int *mode);
 	int (*set_persistence)(void *dev, int mode);
 	int (*compute_mode)(void *dev, int *mode);
+	int (*processes)(void *dev, unsigned *n, struct nvml_process *out);
+	int (*mps_processes)(void *dev, unsigned *n, struct nvml_process *out);
 	int (*cores)(void *dev, unsigned *out);
 	int (*capability)(void *dev, int *major, int *minor);
 	int (*bus_width)(void *dev, unsigned *bits);

@@ -11,6 +11,7 @@
 #include "heshare/device.h"
 #include "heshare/measure.h"
 #include "heshare/mps.h"
+#include "launch/contexts.h"
 #include "unit_test.h"
 
 #define T4   0
@@ -73,6 +74,7 @@ static pid_t start_job(const char *device, const char *iterations, const struct 
 	assert_true(pid >= 0);
 	if (pid)
 		return pid;
+	setsid();
 	for (size_t i = 0; i < n; i++)
 		putenv(rows[i]);
 	if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
@@ -420,6 +422,75 @@ TEST(a_server_that_dies_takes_its_clients_and_a_new_one_comes)
 	assert_int_equal(hes_mps_server(&m, &next, NULL), 0);
 	assert_int_not_equal(next, server);
 	assert_int_equal(hes_mps_quit(&m, 1, NULL), 0);
+	remove_dir(dir);
+}
+
+/* Look until GPU @gpu has so many contexts besides those of MPS servers. */
+static void await_contexts(size_t gpu, size_t want, const struct hes_member_rule *rules, size_t n,
+			   struct hes_contexts *c)
+{
+	size_t clients = SIZE_MAX;
+
+	for (int i = 0; i < 20000 && clients != want; i++) {
+		struct hes_err err;
+
+		if (hes_contexts_look(devices, gpu, rules, n, c, &err))
+			fail_msg("%s", err.msg);
+		clients = 0;
+		for (size_t k = 0; k < c->n; k++)
+			clients += !c->v[k].server;
+		sleep_s(0.1);
+	}
+	assert_int_equal(clients, want);
+}
+
+/* Two jobs by MPS, one of them ours, and one without MPS that belongs to nobody. */
+TEST(contexts_are_listed_with_the_job_they_belong_to)
+{
+	struct hes_contexts c = { 0 };
+	struct hes_member_rule rules[2] = { { .mark = "", .cgroup = "", .mps_pipe = "" },
+					    { .mark = "", .cgroup = "" } };
+	struct hes_mps m;
+	uint64_t all = 0;
+	size_t servers = 0;
+	pid_t ours, other, foreign;
+	char dir[32], text[160];
+
+	m = start_mps(V100, dir);
+	rules[1].mps_pipe = m.pipe_dir;
+	ours = start_job("", "1000000", &m, 50, 0);
+	other = start_job("", "1000000", &m, 50, 0);
+	assert_int_equal(hes_process_of(ours, &rules[0].leader), 0);
+	await_contexts(V100, 2, rules, 2, &c);
+	/* One that comes later is found, too. */
+	foreign = start_job("4", "1000000", NULL, 0, 0);
+	await_contexts(V100, 3, rules, 2, &c);
+	for (size_t i = 0; i < c.n; i++) {
+		const struct hes_context *o = &c.v[i];
+
+		servers += o->server;
+		all += o->server ? 0 : o->memory_bytes;
+		assert_int_equal(o->of, o->server           ? 1
+					: o->id.pid == ours ? 0
+							    : HES_CONTEXT_FOREIGN);
+		assert_true(o->has_memory && o->memory_bytes >= 256 << 20);
+		assert_int_equal(o->user, getuid());
+		assert_true(i == 0 || o[-1].id.pid < o->id.pid);
+	}
+	assert_int_equal(servers, 1);
+	assert_true(all > 3ull * 256 << 20);
+	for (size_t i = 0; i < c.n; i++)
+		if (c.v[i].id.pid == foreign) {
+			hes_context_text(&c.v[i], text, sizeof(text));
+			assert_non_null(strstr(text, " (vgpu-task) of user "));
+			assert_non_null(strstr(text, " MiB"));
+		}
+	end_job(ours, SIGKILL);
+	end_job(other, SIGKILL);
+	end_job(foreign, SIGKILL);
+	await_contexts(V100, 0, rules, 2, &c);
+	hes_contexts_free(&c);
+	assert_int_equal(hes_mps_quit(&m, 0, NULL), 0);
 	remove_dir(dir);
 }
 
