@@ -317,19 +317,13 @@ static void help_row(const struct opt *o, FILE *f)
 	free(right);
 }
 
-/* Paragraphs have lines of HELP_WIDTH; on a narrower terminal their words are parted again. */
 static void help_paragraph(const char *text, size_t n, FILE *f)
 {
 	const int width = terminal_width();
-	char *copy = width < HELP_WIDTH ? strndup(text, n) : NULL;
+	char *copy = strndup(text, n);
 
-	if (!copy) {
-		fwrite(text, 1, n, f);
-		return;
-	}
-	for (char *p = copy; *p; p++)
-		*p = *p == '\n' ? ' ' : *p;
-	terminal_wrap(f, copy, 0, 0, width);
+	if (copy)
+		terminal_wrap(f, copy, 0, 0, width < HELP_WIDTH ? width : HELP_WIDTH);
 	free(copy);
 }
 

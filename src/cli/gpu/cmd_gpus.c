@@ -128,21 +128,16 @@ const struct command cmd_gpus = {
 	.args = "",
 	.summary = "list the GPUs of this machine, of a fleet, or GPU types",
 	.text = "Without an option, lists the GPUs of this machine as NVIDIA's driver reports "
-		"them: type, memory,\n"
-		"power, clock. Then it lists what cannot be read or set, with the remedy. The exit "
-		"status is 1 if\n"
-		"there is no GPU. --fleet lists every GPU of a fleet. --types lists the GPU types "
-		"that heshare\n"
-		"knows: size, memory, bandwidth, power, and the clocks that plans use.\n"
-		"\n"
+		"them: type, memory, power, clock. Then it lists what cannot be read or set, with "
+		"the remedy. The exit status is 1 if there is no GPU. --fleet lists every GPU of a "
+		"fleet. --types lists the GPU types that heshare knows: size, memory, bandwidth, "
+		"power, and the clocks that plans use.\n\n"
 		"A GPU that no row of the catalogue names is a type of its own, with the values "
-		"that NVML reports.\n"
-		"Where CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS or SLURM_JOB_GPUS names GPUs, only "
-		"these are listed and\n"
-		"used, by all commands, and numbered from 0 in that order.\n"
-		"--yaml prints its row, to be corrected and kept in "
-		"~/.config/heshare/gpu_types.yaml or\n"
-		"/etc/heshare/gpu_types.yaml, which all commands read (docs/formats/gpu-types.md).",
+		"that NVML reports. Where CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS or SLURM_JOB_GPUS "
+		"names GPUs, only these are listed and used, by all commands, and numbered from 0 "
+		"in that order. --yaml prints its row, to be corrected and kept in "
+		"~/.config/heshare/gpu_types.yaml or /etc/heshare/gpu_types.yaml, which all "
+		"commands read (docs/formats/gpu-types.md).",
 	.example = "  heshare gpus\n"
 		   "  heshare gpus --fleet data/fleets/heshare.yaml\n  heshare gpus --types --json",
 	.opts = gpus_opts,

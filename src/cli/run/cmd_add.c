@@ -508,20 +508,14 @@ const struct command cmd_add = {
 	.max_args = 2,
 	.summary = "add jobs to a run that goes on: they are placed among those that wait",
 	.text = "Plans the jobs of the file JOBS for the GPUs of run RUN and hands them to its "
-		"process.\n"
-		"heshare status prints the numbers of runs. Jobs that run or wait stay where they "
-		"are. In a plan\n"
-		"of joint each new job goes to the best GPU, position, SM share and clock. In "
-		"plans with batches,\n"
-		"the plan's policy plans the new jobs behind those that wait. Give the same "
-		"--predictor and\n"
-		"--profiles as to heshare plan.\n"
-		"\n"
+		"process. heshare status prints the numbers of runs. Jobs that run or wait stay "
+		"where they are. In a plan of joint each new job goes to the best GPU, position, "
+		"SM share and clock. In plans with batches, the plan's policy plans the new jobs "
+		"behind those that wait. Give the same --predictor and --profiles as to heshare "
+		"plan.\n\n"
 		"The jobs are on the disk before the command returns, and it returns when the run "
-		"has taken\n"
-		"them, within about a second. To a run that is interrupted or stopped they are "
-		"added at --resume.\n"
-		"A run that is over takes no jobs.",
+		"has taken them, within about a second. To a run that is interrupted or stopped "
+		"they are added at --resume. A run that is over takes no jobs.",
 	.example =
 		"  heshare status\n"
 		"  heshare add 3 more.csv --command './train.sh {workload} {batch} {iterations}'",

@@ -70,12 +70,11 @@ const struct command cmd_restore = {
 	.args = "DIR",
 	.max_args = 1,
 	.summary = "restore GPUs after a run that was killed together with its guard",
-	.text = "Unlocks clocks, kills jobs and ends MPS daemons of a run that was killed.\n"
+	.text = "Unlocks clocks, kills jobs and ends MPS daemons of a run that was killed. "
 		"Normally the guard of the run, a second process, does this. If both were killed, "
-		"restore does it\n"
-		"from the file guard.list in the folder DIR of the run. The next run in that "
-		"folder does the same\n"
-		"before it starts. While the run is alive, restore does nothing.",
+		"restore does it from the file guard.list in the folder DIR of the run. The next "
+		"run in that folder does the same before it starts. While the run is alive, "
+		"restore does nothing.",
 	.example = "  heshare restore plan.run",
 	.opts = restore_opts,
 	.opts_size = sizeof(struct restore_opts),

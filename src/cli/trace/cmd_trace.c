@@ -386,17 +386,14 @@ const struct command cmd_trace = {
 	.max_args = 1,
 	.summary = "turn a cluster's log into jobs, or summarise it",
 	.text = "SOURCE is the log of a cluster (.csv or .csv.gz; --list names the "
-		"formats),\n" HES_TRACE_GENERATOR
-		" (a generator fitted to the Helios log), or a generator's\n"
+		"formats), " HES_TRACE_GENERATOR
+		" (a generator fitted to the Helios log), or a generator's "
 		"profile that you write (.yaml).\n\n"
 		"Makes jobs as the MISO and HeShare papers do. Single-GPU jobs are drawn at "
-		"random, and their run\n"
-		"times are clamped. Arrivals are Poisson, twice as fast in the first third of the "
-		"jobs. Each job\n"
-		"gets a workload, and the number of iterations that takes the job's run time alone "
-		"on the\n"
-		"reference GPU. What was dropped, clamped and invented is printed on standard "
-		"error.",
+		"random, and their run times are clamped. Arrivals are Poisson, twice as fast in "
+		"the first third of the jobs. Each job gets a workload, and the number of "
+		"iterations that takes the job's run time alone on the reference GPU. What was "
+		"dropped, clamped and invented is printed on standard error.",
 	.example = "  heshare trace " HES_TRACE_GENERATOR " -o jobs.csv\n"
 		   "  heshare trace venus_gpu_jobs.csv.gz --seed 7 --burst --mix high -o jobs.csv\n"
 		   "  heshare trace philly.csv.gz --arrivals trace --durations trace -o jobs.csv\n"

@@ -138,17 +138,14 @@ const struct command cmd_train = {
 	.max_args = 1,
 	.summary = "train a predictor of time and power on samples",
 	.text = "Trains a predictor of the time of a job that shares a GPU, and of the GPU's "
-		"power. SAMPLES is a\n"
-		"samples.csv, or the folder of `heshare profile`, whose profiles.csv has the "
-		"profiles of\n"
-		"co-runners.\n\n"
+		"power. SAMPLES is a samples.csv, or the folder of `heshare profile`, whose "
+		"profiles.csv has the profiles of co-runners.\n\n"
 		"Prints the errors on samples that were held back: absolute is mean |y - "
-		"predicted| / mean y,\n"
-		"relative is mean |y - predicted| / y. The interval columns show how many of these "
-		"samples\n"
-		"are inside of their prediction interval, and the width of the interval.\n\n"
-		"--from-store trains on the store of\n"
-		"`heshare profiles`, which then compares later samples with this validation.",
+		"predicted| / mean y, relative is mean |y - predicted| / y. The interval columns "
+		"show how many of these samples are inside of their prediction interval, and the "
+		"width of the interval.\n\n"
+		"--from-store trains on the store of `heshare profiles`, which then compares later "
+		"samples with this validation.",
 	.example = "  heshare train profiles -o predictor --left-out",
 	.opts = train_opts,
 	.opts_size = sizeof(struct train_opts),
