@@ -43,7 +43,8 @@ struct hes_fair_policy {
 	const char *summary;
 	bool equal_time; /* after the guarantee, the next quantum goes to the least time, not to the
 			    least energy */
-	bool takes_phi;  /* of the request; false: phi is 0 */
+	bool takes_phi;  /* of the request; false: phi is 0. What is guaranteed is then a part of
+			    equal time, with equal_time of equal energy */
 };
 
 /**
@@ -51,6 +52,8 @@ struct hes_fair_policy {
  *   time    Eq. 5: equal time for equal weights, to within a quantum; unused time goes to the
  * others in the same way energy  Eq. 3: equal energy for equal weights: Algorithm 1 with phi = 0
  *   etf     Eq. 12: Algorithm 1 with the phi of the request
+ *   etf-energy  end of section 4.1, the mirror of etf: the part phi of the slice of Eq. 3 is
+ * guaranteed, and so this part of equal energy; the rest goes to the tenant with the least time
  */
 extern const struct hes_fair_policy hes_fair_policies[];
 

@@ -46,13 +46,13 @@ int fair_request_check(const struct hes_fair_request *r, struct hes_err *err)
 	return 0;
 }
 
-/* By Neumaier's compensated summation: a million weights that differ widely lose no digits. */
-static double weight_sum(const struct hes_fair_request *r)
+/* By Neumaier's compensated summation: a million claims that differ widely lose no digits. */
+static double claim_sum(const struct hes_fair_request *r)
 {
 	double sum = 0, lost = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
-		double w = r->tenants[i].weight, next = sum + w;
+		double w = fair_claim(r->policy, &r->tenants[i]), next = sum + w;
 
 		lost += sum >= w ? (sum - next) + w : (w - next) + sum;
 		sum = next;
@@ -70,11 +70,12 @@ static uint64_t whole_part(double x)
 
 void fair_guarantee(const struct hes_fair_request *r, uint64_t *slices)
 {
-	double sum = weight_sum(r),
+	double sum = claim_sum(r),
 	       guaranteed = (double)r->interval * (r->policy->takes_phi ? r->phi : 0);
 
 	for (size_t i = 0; i < r->n; i++) {
-		uint64_t fair = whole_part(r->tenants[i].weight * guaranteed / sum);
+		uint64_t fair =
+			whole_part(fair_claim(r->policy, &r->tenants[i]) * guaranteed / sum);
 
 		slices[i] = fair < r->tenants[i].demand ? fair : r->tenants[i].demand;
 	}

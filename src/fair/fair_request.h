@@ -16,6 +16,13 @@ int fair_request_check(const struct hes_fair_request *r, struct hes_err *err);
 /** Line 1 of Algorithm 1: slices that are guaranteed, demands kept; [n]. They sum to T at most. */
 void fair_guarantee(const struct hes_fair_request *r, uint64_t *slices);
 
+/** What a guarantee is in proportion to: the weight; where equal energy is guaranteed, the time
+ * that it takes the tenant. */
+static inline double fair_claim(const struct hes_fair_policy *p, const struct hes_fair_tenant *t)
+{
+	return p->takes_phi && p->equal_time ? t->weight / t->power_w : t->weight;
+}
+
 /** Lines 2 and 7: energy of a slice divided by the weight; time where the policy equalises that. */
 static inline double fair_energy(const struct hes_fair_request *r, size_t i, uint64_t slice)
 {

@@ -14,6 +14,10 @@ const struct hes_fair_policy hes_fair_policies[] = {
 	{ .name = "etf",
 	  .summary = "a guaranteed part phi of equal time, then equal energy",
 	  .takes_phi = true },
+	{ .name = "etf-energy",
+	  .summary = "a guaranteed part phi of equal energy, then equal time",
+	  .equal_time = true,
+	  .takes_phi = true },
 	{ 0 }
 };
 

@@ -50,14 +50,14 @@ struct slot {
 struct hes_fair_queue {
 	struct hes_fair_queue_config c;
 	struct tenant_heap heap;
-	double floor;          /* the minimum while the heap is empty */
-	bool stale;            /* slices must be computed before the next pick */
-	bool dated;            /* slices were computed for others */
-	double changed;        /* weights that came, went or changed since */
-	uint32_t picks;        /* since, of a dated queue */
-	double weights, level; /* at the last computation: sum, energy of the next quantum for its
-				  weight; weights 0: none */
-	struct slot *slots;    /* [room], the first n_slots were used */
+	double floor;         /* the minimum while the heap is empty */
+	bool stale;           /* slices must be computed before the next pick */
+	bool dated;           /* slices were computed for others */
+	double changed;       /* claims that came, went or changed since */
+	uint32_t picks;       /* since, of a dated queue */
+	double claims, level; /* at the last computation: sum of fair_claim(), energy of the next
+				 quantum for its weight; claims 0: none */
+	struct slot *slots;   /* [room], the first n_slots were used */
 	uint32_t n_slots, room;
 	uint32_t free;                /* list of free slots below n_slots; NO_SLOT */
 	struct hes_fair_tenant *busy; /* [room], scratch: tenants with work */
@@ -203,7 +203,8 @@ static uint64_t slice_at_level(const struct hes_fair_queue *q, const struct hes_
 {
 	double phi = q->c.policy->takes_phi ? q->c.phi : 0,
 	       most = (double)(t->demand < q->c.interval ? t->demand : q->c.interval);
-	double guarantee = floor(phi * (double)q->c.interval * t->weight / q->weights);
+	double guarantee =
+		floor(phi * (double)q->c.interval * fair_claim(q->c.policy, t) / q->claims);
 	double below = ceil(q->level * t->weight / (q->c.policy->equal_time ? 1 : t->power_w));
 
 	return (uint64_t)lesser(greater(greater(guarantee, below), 1), most);
@@ -220,8 +221,8 @@ static void slot_set_slice(const struct hes_fair_queue *q, struct slot *s, uint6
 static void queue_date(struct hes_fair_queue *q, const struct hes_fair_tenant *t)
 {
 	q->dated = true;
-	q->changed += t->weight;
-	q->stale |= q->heap.n <= HES_FAIR_EXACT_TENANTS || q->changed > MOST_CHANGED * q->weights;
+	q->changed += fair_claim(q->c.policy, t);
+	q->stale |= q->heap.n <= HES_FAIR_EXACT_TENANTS || q->changed > MOST_CHANGED * q->claims;
 }
 
 static void tenant_arrives(struct hes_fair_queue *q, uint32_t tenant)
@@ -385,13 +386,13 @@ static void queue_slice(struct hes_fair_queue *q)
 		if (q->slots[i].items)
 			q->busy[r.n++] = q->slots[i].tenant;
 	fair_slices_fill(&r, q->slices_room, q->slices);
-	q->weights = 0;
+	q->claims = 0;
 	q->level = INFINITY;
 	for (uint32_t i = 0; i < q->n_slots; i++) {
 		if (!q->slots[i].items)
 			continue;
 		slot_set_slice(q, &q->slots[i], q->slices[k]);
-		q->weights += r.tenants[k].weight;
+		q->claims += fair_claim(q->c.policy, &r.tenants[k]);
 		if (q->slices[k] < r.tenants[k].demand)
 			q->level = lesser(q->level, fair_energy(&r, k, q->slices[k]));
 		k++;

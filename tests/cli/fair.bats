@@ -65,7 +65,7 @@ refused() { # SENTENCE ARGUMENT...: one line on standard error, exit status 2
 		slices --interval 5
 	refused "--interval: 0 is outside 1 to 1000000000000" slices --interval 0 --power 1
 	refused "--phi: 2 is outside 0 to 1" slices --interval 5 --power 1 --phi 2
-	refused '--policy: "no" is not one of time, energy, etf' slices --interval 5 --power 1 \
+	refused '--policy: "no" is not one of time, energy, etf, etf-energy' slices --interval 5 --power 1 \
 		--policy no
 	refused '--power, tenant 2: "" is not a number' slices --interval 5 --power 1,,3
 	refused '--power, tenant 2: "x" is not a number' slices --interval 5 --power 1,x

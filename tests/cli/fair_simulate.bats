@@ -105,7 +105,7 @@ refused() { # STATUS SENTENCE ARGUMENT...: one line on standard error
 	refused 2 "missing operand; usage: heshare fair simulate TENANTS"
 	refused 2 "too many operands; usage: heshare fair simulate TENANTS" a b
 	refused 2 "--power is not for simulate; it is for slices" "$tenants" --power 5
-	refused 2 "--sweep varies phi, which only policy etf reads" "$tenants" --sweep 0:1:0.1 \
+	refused 2 "--sweep varies phi, which only policies etf and etf-energy read" "$tenants" --sweep 0:1:0.1 \
 		--policy time
 	refused 2 "--every is of one replay; it does not go with --sweep" "$tenants" --sweep \
 		0:1:0.1 --every 1

@@ -13,7 +13,7 @@
 #define MOST                  12 /* tenants of a random case */
 #define assert_near(a, b, by) assert_true(fabs((a) - (b)) <= (by))
 
-enum { TIME, ENERGY, ETF, POLICIES };
+enum { TIME, ENERGY, ETF, MIRROR, POLICIES };
 
 struct fair_case {
 	struct hes_fair_request r;
@@ -32,9 +32,11 @@ static void divide(struct fair_case *c)
 	assert_int_equal(hes_fair_slices(&c->r, c->slices, NULL), 0);
 }
 
+/* What the policy makes equal. */
 static double normalised(const struct fair_case *c, size_t i, uint64_t slice)
 {
-	return hes_fair_energy(&c->t[i], slice) / c->t[i].weight;
+	return (c->r.policy->equal_time ? (double)slice : hes_fair_energy(&c->t[i], slice)) /
+	       c->t[i].weight;
 }
 
 /* Powers, weights and phi are drawn from few values now and then, so that there are ties; sometimes
@@ -123,6 +125,19 @@ TEST(rounds_of_the_papers_example_are_those_of_figure_3)
 	assert_memory_equal(seen.after, rounds, sizeof(rounds));
 }
 
+/* The end of section 4.1: equal energy are 15.65, 10.43 and 3.91 quanta. */
+TEST(the_mirror_guarantees_energy_and_evens_time)
+{
+	struct fair_case c = example();
+
+	c.r.policy = &hes_fair_policies[MIRROR];
+	divide(&c); /* 10, 7 and 2 are guaranteed */
+	assert_int_equal(c.slices[0] * 10000 + c.slices[1] * 100 + c.slices[2], 101010);
+	c.r.phi = 0.9; /* 14, 9 and 3 */
+	divide(&c);
+	assert_int_equal(c.slices[0] * 10000 + c.slices[1] * 100 + c.slices[2], 140907);
+}
+
 TEST(the_fast_version_is_equal_to_algorithm_1)
 {
 	struct hes_rng rng;
@@ -189,18 +204,24 @@ TEST(slices_are_pareto_efficient)
 	}
 }
 
-/* The guarantee of Eq. 7, rounded down; demands are kept. */
+/* Part of the time: by weight, or as long as the same energy for its weight takes. */
+static double claim(const struct fair_case *c, size_t i)
+{
+	return c->t[i].weight / (c->r.policy == &hes_fair_policies[MIRROR] ? c->t[i].power_w : 1);
+}
+
+/* The guarantee of Eq. 7, or of its mirror, rounded down; demands are kept. */
 static uint64_t guaranteed(const struct fair_case *c, size_t i)
 {
-	double weights = 0, fair;
+	double claims = 0, fair;
 
 	for (size_t k = 0; k < c->r.n; k++)
-		weights += c->t[k].weight;
-	fair = floor(c->r.phi * (double)c->r.interval * c->t[i].weight / weights * (1 + 1e-13));
+		claims += claim(c, k);
+	fair = floor(c->r.phi * (double)c->r.interval * claim(c, i) / claims * (1 + 1e-13));
 	return fair < (double)c->t[i].demand ? (uint64_t)fair : c->t[i].demand;
 }
 
-TEST(the_minimum_time_is_guaranteed)
+TEST(the_minimum_time_or_energy_is_guaranteed)
 {
 	struct hes_rng rng;
 
@@ -209,7 +230,7 @@ TEST(the_minimum_time_is_guaranteed)
 		struct fair_case c;
 
 		draw_case(&rng, MOST, 100000, &c);
-		c.r.policy = &hes_fair_policies[ETF];
+		c.r.policy = &hes_fair_policies[k % 2 ? MIRROR : ETF];
 		divide(&c);
 		for (size_t i = 0; i < c.r.n; i++)
 			assert_true(c.slices[i] >= guaranteed(&c, i));
@@ -218,7 +239,7 @@ TEST(the_minimum_time_is_guaranteed)
 
 /* Lemma 3: a tenant with more than the guarantee has, without its last quantum, at most the energy
  * of any other tenant. */
-TEST(moving_a_quantum_cannot_raise_the_smallest_energy)
+TEST(moving_a_quantum_cannot_raise_the_smallest_energy_or_time)
 {
 	struct hes_rng rng;
 
@@ -228,7 +249,7 @@ TEST(moving_a_quantum_cannot_raise_the_smallest_energy)
 		struct fair_case c;
 
 		draw_case(&rng, MOST, 100000, &c);
-		c.r.policy = &hes_fair_policies[ETF];
+		c.r.policy = &hes_fair_policies[k % 2 ? MIRROR : ETF];
 		divide(&c);
 		for (size_t i = 0; i < c.r.n; i++)
 			if (c.slices[i] < c.t[i].demand)
@@ -253,7 +274,7 @@ static double enumerate(const struct fair_case *c, size_t i, uint64_t left, doub
 }
 
 /* Theorem 3, against every other way to divide the interval. */
-TEST(the_smallest_energy_of_a_tenant_is_maximal)
+TEST(the_smallest_energy_or_time_of_a_tenant_is_maximal)
 {
 	struct hes_rng rng;
 
@@ -263,7 +284,7 @@ TEST(the_smallest_energy_of_a_tenant_is_maximal)
 		struct fair_case c;
 
 		draw_case(&rng, 4, 20, &c);
-		c.r.policy = &hes_fair_policies[ETF];
+		c.r.policy = &hes_fair_policies[k % 2 ? MIRROR : ETF];
 		divide(&c);
 		for (size_t i = 0; i < c.r.n; i++)
 			least = fmin(least, normalised(&c, i, c.slices[i]));
@@ -528,7 +549,8 @@ TEST(bad_numbers_are_refused_and_nothing_is_written)
 	refused(&c, "no policy");
 	assert_ptr_equal(hes_fair_policy_find("etf", &err), &hes_fair_policies[ETF]);
 	assert_null(hes_fair_policy_find("fair", &err));
-	assert_string_equal(err.msg, "unknown policy \"fair\"; known: time, energy, etf");
+	assert_string_equal(err.msg,
+			    "unknown policy \"fair\"; known: time, energy, etf, etf-energy");
 }
 
 /* Rows of freq_time_power.csv: the power of a model at a clock, W. */

@@ -11,11 +11,12 @@
 
 _Static_assert(CROWD / 3 > HES_FAIR_EXACT_TENANTS, "those who stay are a crowd");
 
-enum { TIME, ENERGY, ETF };
+enum { TIME, ENERGY, ETF, MIRROR };
 
-static struct hes_fair_queue *queue_of(double phi, uint64_t interval)
+static struct hes_fair_queue *queue_of(int policy, double phi, uint64_t interval)
 {
-	const struct hes_fair_queue_config c = { &hes_fair_policies[ETF], phi, interval, QUANTUM };
+	const struct hes_fair_queue_config c = { &hes_fair_policies[policy], phi, interval,
+						 QUANTUM };
 	struct hes_fair_queue *q = NULL;
 
 	assert_int_equal(hes_fair_queue_create(&c, &q, NULL), 0);
@@ -61,11 +62,12 @@ static void crowd_toggle(struct crowd *c, struct hes_fair_queue *q, uint32_t i)
 }
 
 /* Slices of those with work; 0 of others. */
-static void crowd_slices(const struct crowd *c, uint64_t interval, double phi, uint64_t *out)
+static void crowd_slices(const struct crowd *c, int policy, uint64_t interval, double phi,
+			 uint64_t *out)
 {
 	static struct hes_fair_tenant t[CROWD];
 	static uint64_t slices[CROWD];
-	struct hes_fair_request r = { &hes_fair_policies[ETF], interval, phi, t, 0 };
+	struct hes_fair_request r = { &hes_fair_policies[policy], interval, phi, t, 0 };
 	size_t k = 0;
 
 	for (size_t i = 0; i < CROWD; i++)
@@ -85,9 +87,10 @@ TEST(slices_of_a_crowd_follow_changes)
 	struct hes_rng rng;
 
 	hes_rng_seed(&rng, 5);
-	for (int round = 0; round < 6; round++) {
-		const double phi = 0.2 * round;
-		struct hes_fair_queue *q = queue_of(phi, INTERVAL);
+	for (int round = 0; round < 12; round++) {
+		const int policy = round < 6 ? ETF : MIRROR;
+		const double phi = 0.2 * (round % 6);
+		struct hes_fair_queue *q = queue_of(policy, phi, INTERVAL);
 
 		for (uint32_t i = 0; i < CROWD; i++) {
 			c.t[i] = (struct hes_fair_tenant){ 50 + 250 * hes_rng_unit(&rng),
@@ -110,7 +113,7 @@ TEST(slices_of_a_crowd_follow_changes)
 			}
 			t = full_turn(q);
 			if (k % 10 == 0) {
-				crowd_slices(&c, INTERVAL, phi, slices);
+				crowd_slices(&c, policy, INTERVAL, phi, slices);
 				assert_true((double)t.slice > 0.7 * (double)slices[t.tenant] - 2 &&
 					    (double)t.slice < 1.4 * (double)slices[t.tenant] + 2);
 			}
@@ -118,7 +121,7 @@ TEST(slices_of_a_crowd_follow_changes)
 		for (int k = 0; k < CROWD; k++)
 			full_turn(q);
 		full_turn(q);
-		crowd_slices(&c, INTERVAL, phi, slices);
+		crowd_slices(&c, policy, INTERVAL, phi, slices);
 		for (uint32_t i = 0; i < CROWD; i++)
 			if (c.busy[i])
 				assert_int_equal(usage(q, i).slice, slices[i]);
@@ -131,7 +134,7 @@ TEST(slices_of_a_crowd_follow_changes)
 TEST(equal_tenants_in_a_crowd_have_equal_time)
 {
 	enum { STAY = 300, INTERVAL = 100000, PICKS = 200000 };
-	struct hes_fair_queue *q = queue_of(0.7, INTERVAL);
+	struct hes_fair_queue *q = queue_of(ETF, 0.7, INTERVAL);
 	uint64_t least = UINT64_MAX, most = 0;
 	struct hes_rng rng;
 	static struct crowd c;

@@ -147,8 +147,10 @@ static const char *options_conflict(const struct fair_opts *o)
 {
 	const struct fair_simulate_opts *f = &o->simulate;
 
-	if (f->sweep && strcmp(o->policy, "etf") != 0)
-		return "--sweep varies phi, which only policy etf reads";
+	const struct hes_fair_policy *policy = hes_fair_policy_find(o->policy, NULL);
+
+	if (f->sweep && policy && !policy->takes_phi)
+		return "--sweep varies phi, which only policies etf and etf-energy read";
 	if (f->sweep && f->every_s > 0)
 		return "--every is of one replay; it does not go with --sweep";
 	if (f->figure && !svg_name(f->figure))
