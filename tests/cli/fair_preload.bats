@@ -4,10 +4,15 @@ bats_require_minimum_version 1.5.0
 # Programs as they are, scheduled by the preload library: in the lab, with a small arbiter
 # (tests/lab/tiny_arbiter.py).
 
+# A copy that belongs to this user, as the build tree may not.
+setup_file() {
+	cp "$HESHARE" "$(dirname "$HESHARE")/../../interpose/libheshare-fair.so" "$BATS_FILE_TMPDIR"
+}
+
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
 	[ -n "${HES_CUDA_CLIENT:-}" ] || skip "this build has no CUDA client"
-	PATH=$(dirname "$HESHARE"):$PATH
+	PATH=$BATS_FILE_TMPDIR:$PATH
 	unset LD_LIBRARY_PATH HESHARE_FAIR_SOCKET HESHARE_FAIR_TENANT HESHARE_FAIR_LIBRARY \
 		HESHARE_FAIR_VERBOSE
 	cd "$BATS_TEST_TMPDIR"
@@ -357,7 +362,7 @@ refused() { # SENTENCE ARGUMENT...
 		"heshare fair run: nothing-of-this-name: No such file or directory" ]
 	HESHARE_FAIR_LIBRARY=/nowhere.so run -1 --separate-stderr heshare fair run --tenant a -- \
 		true
-	[ "$stderr" = "heshare fair run: libheshare-fair.so is not found: make builds it; HESHARE_FAIR_LIBRARY can name it" ]
+	[ "$stderr" = "heshare fair run: /nowhere.so: No such file or directory" ]
 }
 
 @test "what is preloaded already stays, behind the library" {
@@ -371,4 +376,52 @@ refused() { # SENTENCE ARGUMENT...
 	cc -static static.c -o static || skip "no static C library"
 	run -0 --separate-stderr heshare fair run --tenant a --socket "$PWD/s" -- ./static
 	[ "${stderr_lines[1]}" = "heshare fair run: ./static is a static program, so nothing can be preloaded: it runs unscheduled" ]
+}
+
+preloaded() { # PROGRAM: what it preloads
+	"$1" fair run --tenant a --socket "$PWD/s" -- sh -c 'echo "$LD_PRELOAD"' 2>stderr
+}
+
+not_preloaded() { # PROGRAM WHY
+	run preloaded "$1"
+	[ "$status" = 1 ]
+	[ "$(cat stderr)" = "heshare fair run: $2" ] || { cat stderr; false; }
+}
+
+@test "the library is taken from next to the program or from its build tree, unless others could replace it" {
+	local own="the library must be root's or this user's alone, with all folders above it:" copy
+	here=$(realpath .)
+	mkdir -p -m 755 copy build/{src/cli,interpose} other/bin other/interpose
+	cp "$HESHARE" copy/
+	cp "$HESHARE" build/src/cli/
+	cp "$HESHARE" other/bin/
+	copy=$BATS_FILE_TMPDIR/libheshare-fair.so
+	ln "$copy" copy/ 2>/dev/null || cp "$copy" copy/
+	cp "$copy" build/interpose/
+	# A folder of this name two above a program is no build tree.
+	cp "$copy" other/interpose/
+	not_preloaded other/bin/heshare "libheshare-fair.so is not found: make builds it; HESHARE_FAIR_LIBRARY can name it"
+	[ "$(preloaded copy/heshare)" = "$here/copy/libheshare-fair.so" ]
+	[ "$(preloaded build/src/cli/heshare)" = "$here/build/interpose/libheshare-fair.so" ]
+	chmod o+w copy
+	not_preloaded copy/heshare "$own $here/copy: others may write it (mode 0757)"
+	HESHARE_FAIR_LIBRARY=copy/libheshare-fair.so not_preloaded build/src/cli/heshare \
+		"$own $here/copy: others may write it (mode 0757)"
+	# As in /tmp, where others can replace nothing of this user's.
+	chmod +t copy
+	[ "$(preloaded copy/heshare)" = "$here/copy/libheshare-fair.so" ]
+	chmod o+w build/interpose/libheshare-fair.so
+	not_preloaded build/src/cli/heshare \
+		"$own $here/build/interpose/libheshare-fair.so: others may write it (mode 0757)"
+	[ "$(id -u)" -eq 0 ] || return 0
+	# Somebody else's file, and somebody else's link to a file of this user's.
+	mv copy/libheshare-fair.so mine.so
+	cp mine.so copy/libheshare-fair.so
+	chown nobody copy/libheshare-fair.so
+	not_preloaded copy/heshare "$own $here/copy/libheshare-fair.so: user $(id -u nobody) owns it and could replace it"
+	ln -sf "$here/mine.so" copy/libheshare-fair.so
+	chown -h nobody copy/libheshare-fair.so
+	not_preloaded copy/heshare "$own $here/copy/libheshare-fair.so: user $(id -u nobody) owns it and could replace it"
+	chown -h root copy/libheshare-fair.so
+	[ "$(preloaded copy/heshare)" = "$here/mine.so" ]
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/trust.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
@@ -24,9 +25,11 @@
 #include "fair/fair_wire.h"
 #include "heshare/fair.h"
 
-#define LIBRARY   "libheshare-fair.so"
-#define NOT_FOUND 127 /* as shells say it */
-#define NOT_RUN   126
+#define LIBRARY       "libheshare-fair.so"
+#define BUILT_PROGRAM "/src/cli" /* folders in a build tree */
+#define BUILT_LIBRARY "../../interpose/" LIBRARY
+#define NOT_FOUND     127 /* as shells say it */
+#define NOT_RUN       126
 
 static void run_warn(const char *sentence)
 {
@@ -35,29 +38,57 @@ static void run_warn(const char *sentence)
 
 /* --- the library --- */
 
-/* The library next to the installed program, or in the build. @return whether @out is the library
- */
-static bool library_find(char out[PATH_MAX])
+static bool folder_is_of_build(const char *folder)
 {
-	static const char *const places[] = { FAIR_LIBRARY_PLACE, "../../interpose/" LIBRARY };
+	const size_t n = strlen(folder), m = strlen(BUILT_PROGRAM);
+
+	return n > m && strcmp(folder + n - m, BUILT_PROGRAM) == 0;
+}
+
+/* @return 0; -ENOENT there is none; -EPERM others could replace it; -errno */
+static int library_take(const char *name, char out[PATH_MAX], struct hes_err *err)
+{
+	int rc = hes_trust_check(name, geteuid(), out, err);
+
+	return rc || !access(out, R_OK) ? rc
+					: hes_fail(err, -errno, "%s: %s", out, strerror(errno));
+}
+
+/*
+ * The library that is named, that is installed, that lies next to the program, or that is in the
+ * program's build tree. One that others could replace would run as this user: it is passed over.
+ */
+static int library_find(char out[PATH_MAX], struct hes_err *err)
+{
+	static const char *const places[] = { FAIR_LIBRARY_PLACE, LIBRARY, BUILT_LIBRARY };
 	const char *given = getenv("HESHARE_FAIR_LIBRARY");
-	char program[PATH_MAX], name[PATH_MAX];
+	char program[PATH_MAX], name[PATH_MAX * 2];
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	int rc = -ENOENT;
 
 	if (given && *given)
-		return realpath(given, out) && access(out, R_OK) == 0;
+		return library_take(given, out, err);
 	program[n > 0 ? n : 0] = '\0';
 	if (strrchr(program, '/'))
 		*strrchr(program, '/') = '\0';
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		bool whole = places[i][0] == '/';
+		const bool whole = places[i][0] == '/';
+		int found;
 
-		if (snprintf(name, sizeof(name), "%s%s%s", whole ? "" : program, whole ? "" : "/",
-			     places[i]) < (int)sizeof(name) &&
-		    realpath(name, out) && access(out, R_OK) == 0)
-			return true;
+		if (places[i] == places[2] && !folder_is_of_build(program))
+			continue;
+		snprintf(name, sizeof(name), "%s%s%s", whole ? "" : program, whole ? "" : "/",
+			 places[i]);
+		found = library_take(name, out, rc == -ENOENT ? err : NULL);
+		if (!found)
+			return 0;
+		rc = rc == -ENOENT ? found : rc;
 	}
-	return false;
+	return rc == -ENOENT ? hes_fail(err, rc,
+					"%s is not found: make builds it; HESHARE_FAIR_LIBRARY "
+					"can name it",
+					LIBRARY)
+			     : rc;
 }
 
 /* LD_PRELOAD takes names apart at blanks and colons. */
@@ -210,10 +241,11 @@ static int run_prepare(const struct fair_opts *o, struct hes_err *err)
 
 	if (!rc && fair_socket_find(o->socket, path, err))
 		rc = -EINVAL;
-	if (!rc && !library_find(library))
-		rc = hes_fail(err, -ENOENT,
-			      "%s is not found: make builds it; HESHARE_FAIR_LIBRARY can name it",
-			      LIBRARY);
+	if (!rc)
+		rc = library_find(library, err);
+	if (rc == -EPERM)
+		hes_fail_in(err, "the library must be root's or this user's alone, with all "
+				 "folders above it");
 	if (!rc)
 		rc = tenant_export(o, path, err);
 	if (!rc)
