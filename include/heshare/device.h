@@ -76,7 +76,7 @@ enum hes_lock_state {
 };
 
 /**
- * Load NVML and find the GPUs.
+ * Load NVML and find the GPUs. A GPU that NVML refuses is counted, and hes_device_info() says why.
  * @param c  gives the GPUs their types; it may be freed afterwards. NULL: their types are named
  * after the driver's names
  * @return 0; -ENODEV no NVML or no driver; -EPROTO this NVML lacks a function that is needed;
@@ -104,7 +104,13 @@ void hes_devices_driver(const struct hes_devices *d, char *out);
 /** Find a GPU by index, UUID, beginning of a UUID, or PCI address. @return its index; -1: none */
 long hes_devices_find(const struct hes_devices *d, const char *name);
 
-/** @return 0; -ENODEV the GPU is lost; -EIO */
+/** Whether NVML opens all GPUs. @return 0; for the first that it refuses, errors of
+ * hes_device_info(): its UUID is not known, so hes_devices_find() does not find it by UUID */
+int hes_devices_refused(const struct hes_devices *d, struct hes_err *err);
+
+/** @return 0; where the GPU cannot be used because NVML refuses its handle, name, UUID or memory,
+ * @err says why and what to do, and the others work: -ENODEV it is lost or needs a reset; -EPERM;
+ * -EIO; -EINVAL no such GPU */
 int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_info *out,
 		    struct hes_err *err);
 

@@ -18,21 +18,22 @@ static int find_gpus(struct hes_devices *d, struct hes_err *err)
 	int code = d->nvml.init();
 
 	if (code)
-		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: NVML does not start: \"%s\" (%d)",
-				d->nvml.error(code), code);
+		return hes_nvml_refuse_all(d, "NVML does not start", code, err);
+	d->started = true;
 	code = d->nvml.count(&n);
 	if (code)
-		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: NVML cannot count them: \"%s\" (%d)",
-				d->nvml.error(code), code);
+		return hes_nvml_refuse_all(d, "NVML cannot count them", code, err);
 	d->handles = calloc(n ? n : 1, sizeof(*d->handles));
+	d->refused = calloc(n ? n : 1, sizeof(*d->refused));
 	d->instant = calloc(n ? n : 1, sizeof(*d->instant));
 	d->types = calloc(n ? n : 1, sizeof(*d->types));
-	if (!d->handles || !d->instant || !d->types)
+	if (!d->handles || !d->refused || !d->instant || !d->types)
 		return hes_fail(err, -ENOMEM, "no memory for %u GPUs", n);
 	for (d->n = 0; d->n < n; d->n++) {
-		code = d->nvml.handle((unsigned)d->n, &d->handles[d->n]);
-		if (code)
-			return hes_nvml_fail(d, d->n, "opening it", code, err);
+		void *dev = NULL;
+
+		d->refused[d->n] = d->nvml.handle((unsigned)d->n, &dev);
+		d->handles[d->n] = d->refused[d->n] ? NULL : dev;
 	}
 	return 0;
 }
@@ -43,7 +44,7 @@ static void find_fields(struct hes_devices *d)
 	for (size_t i = 0; i < d->n && d->nvml.fields; i++) {
 		struct nvml_field f = { .id = NVML_FIELD_POWER_INSTANT };
 
-		d->instant[i] = !d->nvml.fields(d->handles[i], 1, &f) && !f.code;
+		d->instant[i] = d->handles[i] && !d->nvml.fields(d->handles[i], 1, &f) && !f.code;
 	}
 }
 
@@ -87,6 +88,7 @@ int hes_devices_open(const struct hes_catalogue *c, struct hes_devices **out, st
 static long named(const struct hes_devices *d, const char *what, const char *name,
 		  struct hes_err *err)
 {
+	struct hes_err why = { .msg = "" };
 	long i = -1;
 
 	if (strncmp(name, "MIG-", 4) == 0)
@@ -98,11 +100,13 @@ static long named(const struct hes_devices *d, const char *what, const char *nam
 	/* Not a PCI address: CUDA takes none. */
 	if (strncmp(name, "GPU-", 4) == 0 || (*name && !name[strspn(name, "0123456789")]))
 		i = hes_devices_find(d, name);
-	return i >= 0 ? i
-		      : hes_fail(err, -ENOENT,
-				 "%s names GPU \"%.80s\", and there is no such GPU; NVML shows "
-				 "%zu, from 0 on",
-				 what, name, d->n);
+	if (i >= 0)
+		return i;
+	hes_devices_refused(d, &why);
+	return hes_fail(err, -ENOENT,
+			"%s names GPU \"%.80s\", and there is no such GPU; NVML shows %zu, from 0 "
+			"on%s%s",
+			what, name, d->n, *why.msg ? "; " : "", why.msg);
 }
 
 /* @param order  room for d->n indices */
@@ -137,24 +141,29 @@ static bool names_none(const char *list)
 static int reorder(struct hes_devices *d, const size_t *order, size_t n)
 {
 	void **handles = calloc(n + 1, sizeof(*handles));
+	int *refused = calloc(n + 1, sizeof(*refused));
 	bool *instant = calloc(n + 1, sizeof(*instant));
 	char(*types)[HES_NAME_MAX] = calloc(n + 1, sizeof(*types));
 
-	if (!handles || !instant || !types) {
+	if (!handles || !refused || !instant || !types) {
 		free(handles);
+		free(refused);
 		free(instant);
 		free(types);
 		return -ENOMEM;
 	}
 	for (size_t k = 0; k < n; k++) {
 		handles[k] = d->handles[order[k]];
+		refused[k] = d->refused[order[k]];
 		instant[k] = d->instant[order[k]];
 		strcpy(types[k], d->types[order[k]]);
 	}
 	free(d->handles);
+	free(d->refused);
 	free(d->instant);
 	free(d->types);
 	d->handles = handles;
+	d->refused = refused;
 	d->instant = instant;
 	d->types = types;
 	d->n = n;
@@ -180,11 +189,12 @@ void hes_devices_close(struct hes_devices *d)
 {
 	if (!d)
 		return;
-	if (d->handles)
+	if (d->started)
 		d->nvml.shutdown();
 	if (d->library)
 		dlclose(d->library);
 	free(d->handles);
+	free(d->refused);
 	free(d->instant);
 	free(d->types);
 	free(d);
@@ -208,15 +218,29 @@ long hes_devices_find(const struct hes_devices *d, const char *name)
 
 	if (*name >= '0' && *name <= '9' && !*end)
 		return index < d->n ? (long)index : -1;
+	/* Also a GPU that cannot be used: who names it learns why. */
 	for (size_t i = 0; *name && i < d->n; i++) {
-		struct hes_device_info info;
+		char uuid[sizeof(((struct hes_device_info *)0)->uuid)];
+		struct nvml_pci pci;
 
-		if (hes_device_info(d, i, &info, NULL))
+		if (!d->handles[i])
 			continue;
-		if (strncmp(info.uuid, name, strlen(name)) == 0 || strcasecmp(info.bus, name) == 0)
+		if (!d->nvml.uuid(d->handles[i], uuid, sizeof(uuid)) &&
+		    strncmp(uuid, name, strlen(name)) == 0)
+			return (long)i;
+		if (d->nvml.pci && !d->nvml.pci(d->handles[i], &pci) &&
+		    strncasecmp(pci.bus_id, name, sizeof(pci.bus_id)) == 0)
 			return (long)i;
 	}
 	return -1;
+}
+
+int hes_devices_refused(const struct hes_devices *d, struct hes_err *err)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (!d->handles[i])
+			return hes_nvml_has(d, i, err);
+	return 0;
 }
 
 static unsigned abilities(const struct hes_devices *d, size_t i)
@@ -245,18 +269,23 @@ int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_inf
 	void *dev;
 	int code;
 
-	if (i >= d->n)
-		return hes_fail(err, -EINVAL, "no GPU %zu; there are %zu", i, d->n);
+	code = hes_nvml_has(d, i, err);
+	if (code)
+		return code;
 	dev = d->handles[i];
 	code = d->nvml.name(dev, o.name, sizeof(o.name));
-	if (!code)
-		code = d->nvml.uuid(dev, o.uuid, sizeof(o.uuid));
 	if (code)
-		return hes_nvml_fail(d, i, "reading its name", code, err);
+		return hes_nvml_refuse(d, i, "reading its name", code, err);
+	code = d->nvml.uuid(dev, o.uuid, sizeof(o.uuid));
+	if (code)
+		return hes_nvml_refuse(d, i, "reading its UUID", code, err);
 	if (d->nvml.pci && !d->nvml.pci(dev, &pci))
 		snprintf(o.bus, sizeof(o.bus), "%.*s", (int)sizeof(pci.bus_id) - 1, pci.bus_id);
-	if (d->nvml.memory && !d->nvml.memory(dev, &memory))
-		o.memory_bytes = memory.total;
+	code = d->nvml.memory ? d->nvml.memory(dev, &memory) : NVML_FUNCTION_MISSING;
+	/* Some GPUs have no memory of their own: missing. */
+	if (code && code != NVML_NOT_SUPPORTED && code != NVML_FUNCTION_MISSING)
+		return hes_nvml_refuse(d, i, "reading its memory", code, err);
+	o.memory_bytes = code ? 0 : memory.total;
 	strcpy(o.type, d->types[i]);
 	if (d->nvml.power_limit && !d->nvml.power_limit(dev, &limit_mw))
 		o.power_limit_mw = limit_mw;
@@ -268,17 +297,22 @@ int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_inf
 int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, struct hes_err *err)
 {
 	char what[48];
-	int code = d->nvml.lock_clocks ? d->nvml.lock_clocks(d->handles[i], mhz, mhz)
-				       : NVML_FUNCTION_MISSING;
+	int code = hes_nvml_has(d, i, err);
 
+	if (code)
+		return code;
+	code = d->nvml.lock_clocks ? d->nvml.lock_clocks(d->handles[i], mhz, mhz)
+				   : NVML_FUNCTION_MISSING;
 	snprintf(what, sizeof(what), "locking its clock at %u MHz", mhz);
 	return code ? hes_nvml_fail(d, i, what, code, err) : 0;
 }
 
 int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_err *err)
 {
-	int code = d->nvml.unlock_clocks ? d->nvml.unlock_clocks(d->handles[i])
-					 : NVML_FUNCTION_MISSING;
+	int code = hes_nvml_has(d, i, err);
 
+	if (code)
+		return code;
+	code = d->nvml.unlock_clocks ? d->nvml.unlock_clocks(d->handles[i]) : NVML_FUNCTION_MISSING;
 	return code ? hes_nvml_fail(d, i, "unlocking its clock", code, err) : 0;
 }

@@ -27,8 +27,8 @@ bool hes_gpm_supported(const struct hes_devices *d, size_t i)
 	struct nvml_gpm_support s = { .version = NVML_GPM_VERSION };
 	const struct nvml *n = &d->nvml;
 
-	return n->gpm_support && n->gpm_alloc && n->gpm_free && n->gpm_sample && n->gpm_metrics &&
-	       !n->gpm_support(d->handles[i], &s) && s.supported;
+	return d->handles[i] && n->gpm_support && n->gpm_alloc && n->gpm_free && n->gpm_sample &&
+	       n->gpm_metrics && !n->gpm_support(d->handles[i], &s) && s.supported;
 }
 
 bool hes_gpm_begin(const struct hes_devices *d, size_t i, struct hes_gpm *g, double now_s)

@@ -54,14 +54,28 @@ struct nvml {
 struct hes_devices {
 	void *library;
 	struct nvml nvml;
+	bool started; /* NVML, which is to be shut down */
 	size_t n;
-	void **handles;
+	void **handles;              /* NULL: NVML does not open the GPU */
+	int *refused;                /* per GPU: NVML's code where it has no handle */
 	bool *instant;               /* per GPU: whether it has the field of instant power */
 	char (*types)[HES_NAME_MAX]; /* per GPU */
 };
 
 /** Load the library and its functions. @return 0; -ENODEV, -EPROTO */
 int hes_nvml_find(struct hes_devices *d, struct hes_err *err);
+
+/** @return 0, and the GPU has a handle; -EINVAL no such GPU; as hes_nvml_refuse() */
+int hes_nvml_has(const struct hes_devices *d, size_t i, struct hes_err *err);
+
+/** A GPU that cannot be used because NVML refuses its handle, name, UUID or memory: a sentence with
+ * the remedy, and an errno. */
+int hes_nvml_refuse(const struct hes_devices *d, size_t i, const char *what, int code,
+		    struct hes_err *err);
+
+/** The same where NVML does not start: no GPU can be used. */
+int hes_nvml_refuse_all(const struct hes_devices *d, const char *what, int code,
+			struct hes_err *err);
 
 /** Turn an NVML code into a sentence, "GPU 3: WHAT: ...", and an errno. */
 int hes_nvml_fail(const struct hes_devices *d, size_t i, const char *what, int code,

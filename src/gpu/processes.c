@@ -70,10 +70,12 @@ long hes_device_processes(const struct hes_devices *d, size_t i, struct hes_devi
 	struct hes_device_process *v = NULL;
 	unsigned n_own = 0, n_clients = 0;
 	size_t n = 0;
-	int code = d->nvml.processes
-			   ? read_processes(d->nvml.processes, d->handles[i], &own, &n_own)
-			   : NVML_FUNCTION_MISSING;
+	int code = hes_nvml_has(d, i, err);
 
+	if (code)
+		return code;
+	code = d->nvml.processes ? read_processes(d->nvml.processes, d->handles[i], &own, &n_own)
+				 : NVML_FUNCTION_MISSING;
 	/* Without the list of MPS clients, their server stands for them. */
 	if (!code && d->nvml.mps_processes &&
 	    read_processes(d->nvml.mps_processes, d->handles[i], &clients, &n_clients) == -ENOMEM)

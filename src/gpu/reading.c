@@ -117,7 +117,10 @@ int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct
 		    struct hes_err *err)
 {
 	struct hes_reading r = { 0 };
+	int rc = hes_nvml_has(d, i, err);
 
+	if (rc)
+		return rc;
 	for (size_t k = 0; k < sizeof(sensors) / sizeof(sensors[0]); k++) {
 		int code;
 

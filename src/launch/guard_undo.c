@@ -111,13 +111,15 @@ static void remove_entries(struct hes_undo_file *l, enum hes_undo_kind kind)
 }
 
 /* @return 1 restored; 0 the GPU is not on this machine or is lost, and a reset forgets the setting;
- * -errno */
+ * -errno, also where a GPU that NVML refuses may be the one */
 static int restore_setting(const struct hes_devices *devices, const struct hes_undo *d,
 			   struct hes_err *err)
 {
 	long i = hes_devices_find(devices, d->uuid);
-	int rc = 0;
+	int rc = i >= 0 ? 0 : hes_devices_refused(devices, err);
 
+	if (rc == -ENODEV)
+		return 0;
 	for (int try = 0; i >= 0 && try < TRIES; try++) {
 		rc = hes_device_unlock_clock(devices, (size_t)i, err);
 		if (!rc || rc == -ENODEV)

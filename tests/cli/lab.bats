@@ -171,8 +171,8 @@ step_us() {
 	[ "$output" = 'heshare measure: --gpus: GPU 0 is named twice' ]
 	run -127 "$HES_LAB" -- heshare measure -- no-such-command
 	[ "$output" = 'heshare measure: no-such-command: No such file or directory' ]
-	run -1 "$HES_LAB" --fault 0:gpu-lost -- heshare measure -- true
-	[[ "$output" == 'heshare measure: GPU 0: '*'the GPU is lost'* ]]
+	run -1 "$HES_LAB" --fault 0:gpu-lost -- heshare measure -g 0 -- true
+	[[ "$output" == 'heshare measure: --gpus: GPU 0 cannot be used: '*'the GPU is lost'*'to do: '* ]]
 }
 
 @test "a signal reaches the measured command, and the report still comes" {
@@ -209,12 +209,65 @@ step_us() {
 @test "a lost GPU is reported, the others are listed" {
 	run -1 --separate-stderr "$HES_LAB" --dcgm --fault 2:gpu-lost -- heshare gpus
 	[ "${#lines[@]}" -eq 8 ]
-	[[ "$stderr" == "heshare gpus: GPU 2: "*"the GPU is lost"* ]]
+	[[ "$stderr" == "heshare gpus: GPU 2 cannot be used: "*"the GPU is lost"* ]]
+}
+
+# What NVML refuses of a GPU, with whatever code: the others work in every command.
+@test "a GPU that NVML refuses is named with the remedy, and every command uses the others" {
+	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 }, { type: V100-SXM2-32, count: 2 } ]\n' >f.yaml
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,resnet50,16,500,9000\nb,0,vgg16,8,500,9000\n' >jobs.csv
+	cat >all.sh <<-'END'
+		exec 2>err; set -e
+		sick=$1 well=$((1 - $1)) why=$2
+		refused() { if "$@" 2>one; then return 9; fi; grep -q "GPU $sick cannot be used: .*$why.*to do: " one; }
+		left_out() { grep -q "^left out: GPU $sick cannot be used: .*$why" err; : >err; }
+		others=$(jq -nc "[0, 1, 2] - [$sick]")
+		if heshare gpus --json >g; then exit 9; fi
+		grep -q "^heshare gpus: GPU $sick cannot be used: .*$why.*; to do: " err
+		[ "$(jq -c 'map(.index)' g)" = "$others" ]
+		: >err; heshare measure -- true >/dev/null; left_out
+		CUDA_VISIBLE_DEVICES=$well heshare measure -g 0 -- true >/dev/null
+		refused heshare measure -g $well,$sick -- true
+		heshare profile resnet50 --dry-run --store s.db -- true >/dev/null; left_out
+		refused heshare profile resnet50 -g $sick --dry-run -- true
+		refused heshare fair serve -g $sick
+		refused heshare fair set --gpus $sick --phi 1
+		heshare gpus --offer | jq -sc 'map(.index)' >offers
+		[ "$(cat offers)" = "$others" ]
+		refused heshare plan jobs.csv -g $sick
+		if [ "$3" = short ]; then exit 0; fi
+		if heshare gpus --yaml >rows; then exit 9; fi; grep -q name: rows
+		: >err; heshare plan jobs.csv -g all -o all.json >/dev/null; left_out
+		[ "$(jq -c '[.gpus[].gpu | split("/")[1] | tonumber]' all.json)" = "$others" ]
+		heshare run all.json -c true --store s.db >/dev/null
+		refused heshare partition resnet50/16 vgg16/8 --modelled --gpu $sick
+		heshare partition resnet50/16 vgg16/8 --modelled --gpu $well >/dev/null
+		heshare auto jobs.csv --dry-run --store s.db -- true >auto; grep -q "Step 5" auto
+	END
+	export HESHARE_FAIR_SOCKET=$PWD/sock
+	for fault in 1:nvmlDeviceGetHandleByIndex=15/lost/full 0:nvmlDeviceGetName=999/Unknown/full \
+		0:nvmlDeviceGetHandleByIndex=999/Unknown/short 1:nvmlDeviceGetUUID=16/reset/short \
+		1:nvmlDeviceGetMemoryInfo=2/Invalid/short 1:nvmlDeviceGetHandleByIndex=4/not.open/short 0:gpu-lost/lost/short; do
+		IFS=/ read -r fault why how <<<"$fault"
+		run "$HES_LAB" --fleet f.yaml --fault "$fault" -- sh -x all.sh "${fault%%:*}" "$why" "$how"
+		[ "$status" -eq 0 ] || { echo "$fault"; tail -n 20 err; false; }
+	done
+	run -1 "$HES_LAB" --fault all:nvmlDeviceGetHandleByIndex=17 -- heshare plan jobs.csv -g all
+	[[ "$output" == *"heshare plan: GPU 0 cannot be used: opening it: the operating system blocks it (NVML's code 17); to do: "* ]]
+}
+
+@test "where NVML does not start, the remedy is named" {
+	for fault in "nvmlInit=18/another version than its library*to do: reboot" "nvmlInit=9/driver is not loaded*to do: sudo modprobe nvidia" \
+		"nvmlInit=4/may not use the driver*/dev/nvidiactl" 'nvmlDeviceGetCount=999/"Unknown Error" (code 999); to do: sudo dmesg'; do
+		run -1 "$HES_LAB" --fault "all:${fault%%/*}" -- heshare measure -- true
+		# shellcheck disable=SC2053
+		[[ "$output" == "heshare measure: no NVIDIA GPUs: "*${fault#*/}* ]]
+	done
 }
 
 @test "without a driver heshare gpus and measure say what is missing" {
 	if ldconfig -p | grep -q libnvidia-ml.so.1; then skip "there is a driver here"; fi
-	none="no NVIDIA GPUs: neither libnvidia-ml.so.1 nor libnvidia-ml.so, which come with NVIDIA's driver, can be loaded"
+	none="no NVIDIA GPUs: neither libnvidia-ml.so.1 nor libnvidia-ml.so, which come with NVIDIA's driver, can be loaded; to do: install the driver; in a container, start it with GPUs (docker run --gpus all)"
 	for json in "" --json; do
 		# shellcheck disable=SC2086
 		run -1 --separate-stderr "$HESHARE" gpus $json

@@ -157,14 +157,14 @@ near() { # near JSON KEY VALUE
 	done
 }
 
-@test "a GPU on which nothing can run is refused, one may be left out" {
+@test "a GPU on which nothing can run is refused where it is named, and left out of all" {
 	run -1 --separate-stderr "$HES_LAB" --dcgm -- sh -c 'python3 -c "
 import ctypes
 n = ctypes.CDLL(\"libnvidia-ml.so.1\"); n.nvmlInit_v2(); d = ctypes.c_void_p()
 n.nvmlDeviceGetHandleByIndex_v2(1, ctypes.byref(d)); n.nvmlDeviceSetComputeMode(d, 2)"
-		heshare plan jobs.csv --gpus 0,2 --json >plan.json && heshare plan jobs.csv --gpus all'
-	[[ "$stderr" == "heshare plan: GPU 1: compute mode is Prohibited: no job can run; "*"leave it out with --gpus" ]]
-	[ "$(jq '.gpus | length' plan.json)" -eq 2 ]
+		heshare plan jobs.csv --gpus all --json >plan.json && heshare plan jobs.csv --gpus 0,1'
+	[[ "$stderr" == "left out: GPU 1: compute mode is Prohibited: no job can run; "*$'\n'"heshare plan: GPU 1: compute mode is Prohibited: no job can run; "*"leave it out with --gpus" ]]
+	[ "$(jq -c '[.gpus[].gpu | split("/")[1] | tonumber]' plan.json)" = "[0,2,3,4,5,6,7]" ]
 	run -2 "$HESHARE" plan jobs.csv --gpus all --fleet two.yaml
 	[[ "$output" == "heshare plan: --gpus: there is --fleet, too"* ]]
 }

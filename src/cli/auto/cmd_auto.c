@@ -330,15 +330,18 @@ static int look_around(struct automatic *a, int n_words, char **words, struct he
 
 /* --- the steps, each with its exit status --- */
 
+/* A GPU that cannot be used is shown, and the others do. */
 static int show_gpus(struct automatic *a)
 {
 	struct auto_command c = { .n = 0 };
+	int status;
 
 	auto_explain("Step 1 of 5, gpus: shows what GPUs there are, and which settings cannot be "
 		     "used and why.");
 	auto_add(&c, "gpus");
 	auto_add_option(&c, "--catalogue", a->o->catalogue);
-	return auto_run(&c, a->o->dry_run);
+	status = auto_run(&c, a->o->dry_run);
+	return status == 1 ? 0 : status;
 }
 
 static size_t samples_wanted(const struct automatic *a)

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
 #include "cli/fair/client.h"
+#include "cli/inputs/gpu_list.h"
 #include "cli/inputs/visible_gpus.h"
 #include "heshare/device.h"
 
@@ -30,10 +31,8 @@ static int gpu_parse(const char *name, uint8_t out[16], struct hes_err *err)
 	rc = cli_devices_open(NULL, &d, err);
 	if (rc)
 		return rc;
-	i = hes_devices_find(d, name);
-	rc = i < 0 ? hes_fail(err, -EINVAL,
-			      "--gpu: there is no GPU \"%.60s\"; heshare gpus lists them", name)
-		   : hes_device_info(d, (size_t)i, &info, err);
+	i = gpus_find(d, "--gpus", name, err);
+	rc = i < 0 ? (int)i : hes_device_info(d, (size_t)i, &info, err);
 	hes_devices_close(d);
 	if (!rc && !arbiter_parse_uuid(info.uuid, out))
 		rc = hes_fail(err, -EINVAL, "--gpu: \"%.60s\" is not a UUID", info.uuid);

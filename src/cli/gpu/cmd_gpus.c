@@ -129,8 +129,10 @@ const struct command cmd_gpus = {
 	.summary = "list the GPUs of this machine, of a fleet, or GPU types",
 	.text = "Without an option, lists the GPUs of this machine as NVIDIA's driver reports "
 		"them: type, memory, power, clock. Then it lists what cannot be read or set, with "
-		"the remedy. The exit status is 1 if there is no GPU. --fleet lists every GPU of a "
-		"fleet. --types lists the GPU types that heshare knows: size, memory, bandwidth, "
+		"the remedy. A GPU that cannot be used is named with the remedy, and all commands "
+		"use the others. The exit status is 1 if there is such a GPU, or none at all. "
+		"--fleet lists every GPU of a fleet. --types lists the GPU types that heshare "
+		"knows: size, memory, bandwidth, "
 		"power, and the clocks that plans use.\n\n"
 		"A GPU that no row of the catalogue names is a type of its own, with the values "
 		"that NVML reports. Where CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS or SLURM_JOB_GPUS "

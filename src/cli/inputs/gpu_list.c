@@ -213,28 +213,12 @@ static int show(const struct hes_devices *d, bool json)
 	return status;
 }
 
-/* The GPUs of this machine: one at least. */
-static int open_gpus(const struct hes_catalogue *c, struct hes_devices **out, struct hes_err *err)
-{
-	struct hes_devices *d;
-	int rc = cli_devices_open(c, &d, err);
-
-	if (rc)
-		return rc;
-	if (!hes_devices_count(d)) {
-		hes_devices_close(d);
-		return hes_fail(err, -ENODEV, "no NVIDIA GPUs: the driver has none");
-	}
-	*out = d;
-	return 0;
-}
-
 /* @return the GPUs; NULL where there are none, which a sentence on stderr says */
 static struct hes_devices *open_or_say(const struct hes_catalogue *c)
 {
 	struct hes_devices *d = NULL;
 	struct hes_err err;
-	int rc = open_gpus(c, &d, &err);
+	int rc = cli_devices_open(c, &d, &err);
 
 	/* In a Slurm job the sentence has the remedy. */
 	if (rc == -ENODEV && !getenv("SLURM_JOB_ID"))
@@ -301,20 +285,59 @@ int gpus_list_rows(const struct hes_catalogue *c)
 	return status;
 }
 
+long gpus_find(const struct hes_devices *d, const char *option, const char *name,
+	       struct hes_err *err)
+{
+	struct hes_err why = { .msg = "" };
+	struct hes_device_info info;
+	long i = hes_devices_find(d, name);
+	int rc = i < 0 ? 0 : hes_device_info(d, (size_t)i, &info, err);
+
+	if (i >= 0)
+		return rc ? hes_fail_in(err, "%s", option) : i;
+	hes_devices_refused(d, &why);
+	return hes_fail(err, -ENOENT,
+			"%s: no GPU \"%.80s\"; there are %zu, from 0 on: see heshare gpus%s%s",
+			option, name, hes_devices_count(d), *why.msg ? "; " : "", why.msg);
+}
+
 static int choose(const struct hes_devices *d, const char *name, size_t *chosen, size_t *n,
 		  struct hes_err *err)
 {
-	long i = hes_devices_find(d, name);
+	long i = gpus_find(d, "--gpus", name, err);
 
 	if (i < 0)
-		return hes_fail(err, -ENOENT,
-				"--gpus: no GPU \"%s\"; there are %zu, from 0 on: see heshare gpus",
-				name, hes_devices_count(d));
+		return (int)i;
 	for (size_t k = 0; k < *n; k++)
 		if (chosen[k] == (size_t)i)
 			return hes_fail(err, -EEXIST, "--gpus: GPU %ld is named twice", i);
 	chosen[(*n)++] = (size_t)i;
 	return 0;
+}
+
+static void say_left_out(const struct hes_err *why)
+{
+	fprintf(stderr, "left out: %s\n", why->msg);
+}
+
+/* @return 0; there are GPUs and none can be used: why the first cannot */
+static int choose_all(const struct hes_devices *d, size_t *chosen, size_t *n, struct hes_err *err)
+{
+	struct hes_err first = { .code = 0 };
+
+	for (size_t i = 0; i < hes_devices_count(d); i++) {
+		struct hes_device_info info;
+		struct hes_err why;
+
+		if (!hes_device_info(d, i, &info, &why)) {
+			chosen[(*n)++] = i;
+			continue;
+		}
+		if (!first.code)
+			first = why;
+		say_left_out(&why);
+	}
+	return *n || !first.code ? 0 : hes_fail(err, first.code, "%s", first.msg);
 }
 
 int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n,
@@ -327,8 +350,8 @@ int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, siz
 
 	if (!chosen || !text)
 		rc = hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
-	for (size_t i = 0; !rc && all && i < hes_devices_count(d); i++)
-		chosen[many++] = i;
+	if (!rc && all)
+		rc = choose_all(d, chosen, &many, err);
 	while (!rc && !all && (name = strsep(&at, ",")))
 		rc = choose(d, name, chosen, &many, err);
 	free(text);
@@ -413,10 +436,13 @@ static int add_gpu(const struct hes_devices *d, const struct shown *s, const cha
 	return 0;
 }
 
-static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t n,
+/* @param n  of @gpus; afterwards of @s
+ * @param all  a GPU that cannot be planned for is left out */
+static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t *n, bool all,
 		      const struct hes_catalogue *c, struct shown *s, struct gpus_fleet *b,
 		      struct hes_err *err)
 {
+	const size_t many = *n;
 	struct hes_mps_status mps;
 	char host[HES_NAME_MAX] = "";
 	int rc = 0;
@@ -424,11 +450,21 @@ static int fill_fleet(const struct hes_devices *d, const size_t *gpus, size_t n,
 	hes_mps_find(getenv("PATH"), getenv("CUDA_MPS_PIPE_DIRECTORY"), &mps);
 	if (gethostname(host, sizeof(host) - 1) || !*host)
 		snprintf(host, sizeof(host), "localhost");
-	rc = gpus_fleet_make(b, host, n, err);
-	for (size_t i = 0; i < n && !rc; i++) {
-		rc = look(d, gpus[i], &mps, &s[i], err);
+	rc = gpus_fleet_make(b, host, many, err);
+	*n = 0;
+	for (size_t i = 0; i < many && !rc; i++) {
+		struct hes_err why;
+
+		rc = look(d, gpus[i], &mps, &s[*n], &why);
 		if (!rc)
-			rc = add_gpu(d, &s[i], host, c, b, err);
+			rc = add_gpu(d, &s[*n], host, c, b, &why);
+		*n += !rc;
+		if (rc && all && (*n || i + 1 < many)) {
+			say_left_out(&why);
+			rc = 0;
+		} else if (rc) {
+			hes_fail(err, rc, "%s", why.msg);
+		}
 	}
 	return rc;
 }
@@ -440,7 +476,7 @@ int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes
 	struct hes_devices *d = NULL;
 	struct shown *s = NULL;
 	size_t *gpus = NULL, n = 0;
-	int rc = open_gpus(c, &d, err);
+	int rc = cli_devices_open(c, &d, err);
 
 	if (!rc)
 		rc = gpus_choose(d, list, &gpus, &n, err);
@@ -450,7 +486,7 @@ int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes
 			rc = hes_fail(err, -ENOMEM, "no memory for %zu GPUs", n);
 	}
 	if (!rc)
-		rc = fill_fleet(d, gpus, n, c, s, &b, err);
+		rc = fill_fleet(d, gpus, &n, !list || strcmp(list, "all") == 0, c, s, &b, err);
 	if (!rc && notes) {
 		print_lacks(notes, s, n, HES_KNOB_LOCK_CLOCK, "planned at the default clock");
 		print_lacks(notes, s, n, HES_KNOB_MPS, "planned one job at a time");

@@ -17,9 +17,19 @@ int gpus_list(const struct hes_catalogue *c, bool json);
 int gpus_list_rows(const struct hes_catalogue *c);
 
 /**
- * The GPUs that a list names, by index, UUID or PCI address with commas; "all" or NULL: all.
+ * The GPU that an option names by index, UUID or PCI address.
+ * @return its index; -ENOENT a GPU that is not there; errors of hes_device_info() for one that
+ * cannot be used
+ */
+long gpus_find(const struct hes_devices *d, const char *option, const char *name,
+	       struct hes_err *err);
+
+/**
+ * The GPUs that a list names, by index, UUID or PCI address with commas; "all" or NULL: all that
+ * can be used. A sentence on standard error names each that is left out.
  * @param out  to free(); set on success with @n
- * @return 0; -ENOENT a GPU that is not there, -EEXIST one named twice
+ * @return 0; as gpus_find() for those that are named, -EEXIST one named twice; of all, errors of
+ * hes_device_info() if none can be used
  */
 int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n,
 		struct hes_err *err);
@@ -33,7 +43,8 @@ struct gpus_fleet {
 
 /**
  * Make a fleet of GPUs: a list as gpus_choose takes it. A GPU whose clock this user cannot lock has
- * its default clock alone, one without MPS takes one job at a time.
+ * its default clock alone, one without MPS takes one job at a time. Of all, those that cannot be
+ * planned for are left out, and standard error says why.
  * @param notes  where a sentence goes for each knob that is done without; NULL: nowhere
  * @return 0; -ENODEV, -ENOENT, -EEXIST; -ENOTSUP a GPU of no type of @c that NVML cannot describe;
  * -EPERM one on which no job can run

@@ -54,7 +54,12 @@ int cli_devices_open(const struct hes_catalogue *c, struct hes_devices **out, st
 	struct hes_devices *d = NULL;
 	int rc = hes_devices_open(c, &d, err);
 
-	if (!rc && hes_devices_count(d))
+	if (!rc && !hes_devices_count(d))
+		rc = hes_fail(err, -ENODEV,
+			      "no NVIDIA GPUs: the driver has none; to do: lspci | grep -i nvidia "
+			      "shows whether the machine has one, sudo dmesg why the driver does "
+			      "not take it; in a container or a Slurm job, ask for GPUs");
+	if (!rc)
 		rc = keep_visible(d, err);
 	if (rc)
 		hes_devices_close(d);

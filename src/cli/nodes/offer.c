@@ -97,23 +97,27 @@ static int put_gpu(const char *node, size_t i, const char *uuid, const struct he
 	return rc;
 }
 
-/* All but those that fell off the bus. */
+/* All that can be planned for. */
 static int put_gpus(const char *node, const struct hes_catalogue *c, struct hes_err *err)
 {
+	struct hes_err first = { .code = 0 };
 	struct hes_devices *d = NULL;
 	int rc = cli_devices_open(c, &d, err);
 	size_t n = 0;
 
 	for (size_t i = 0; !rc && i < hes_devices_count(d); i++) {
 		struct hes_device_info info;
+		struct hes_err why;
 
-		if (hes_device_info(d, i, &info, NULL))
-			continue;
-		rc = put_gpu(node, i, info.uuid, c, err);
-		n++;
+		if (hes_device_info(d, i, &info, &why) || put_gpu(node, i, info.uuid, c, &why)) {
+			fprintf(stderr, "left out: %s\n", why.msg);
+			first = first.code ? first : why;
+		} else {
+			n++;
+		}
 	}
 	if (!rc && !n)
-		rc = hes_fail(err, -ENODEV, "no GPU that works");
+		rc = hes_fail(err, -ENODEV, "%s", first.msg);
 	hes_devices_close(d);
 	return rc;
 }

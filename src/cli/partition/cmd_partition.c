@@ -16,6 +16,7 @@
 #include "cli/partition/partition.h"
 #include "cli/partition/split_out.h"
 #include "cli/inputs/store_use.h"
+#include "cli/inputs/gpu_list.h"
 #include "cli/inputs/visible_gpus.h"
 #include "heshare/profiler.h"
 
@@ -149,11 +150,10 @@ static int find_gpu(const char *index, const struct hes_catalogue *c,
 {
 	struct hes_devices *d = NULL;
 	int rc = cli_devices_open(c, &d, err);
-	long i = rc ? -1 : hes_devices_find(d, index);
+	long i = rc ? -1 : gpus_find(d, "--gpu", index, err);
 
 	if (!rc && i < 0)
-		rc = hes_fail(err, -ENOENT, "--gpu: there is no GPU %s; heshare gpus lists them",
-			      index);
+		rc = (int)i;
 	if (!rc)
 		rc = hes_device_info(d, (size_t)i, info, err);
 	*out = rc ? NULL : cli_gpu_type(d, (size_t)i, c, err);
