@@ -22,7 +22,9 @@ struct hes_job {
 	char workload[HES_NAME_MAX];
 	uint32_t batch_size; /* items an iteration */
 	uint64_t iterations;
-	uint32_t memory_mib; /* device memory it needs, on any type */
+	uint32_t memory_mib;   /* device memory that the user says it needs, on any type; 0: not
+				  given */
+	uint32_t measured_mib; /* that it used when it was profiled; 0: not known */
 	bool has_deadline;
 	int64_t deadline_us;     /* from the start of the trace; valid if has_deadline */
 	uint32_t weight;         /* importance, 1..1000 */
@@ -51,6 +53,26 @@ int hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err);
  * @return 0; -errno of creating or writing it
  */
 int hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err *err);
+struct hes_profiles;
+/** Set measured_mib of the jobs whose workload and batch size have a profile on any type: the
+ * largest value. */
+void hes_jobs_take_measured(struct hes_jobs *jobs, const struct hes_profiles *p);
+
+/**
+ * The device memory to plan a job with: what its user says, else what was measured plus a tenth.
+ * @return 0: not known
+ */
+static inline uint32_t hes_job_memory_mib(const struct hes_job *j)
+{
+	return j->memory_mib ? j->memory_mib : j->measured_mib + j->measured_mib / 10;
+}
+
+/** The memory that a job of @memory_mib takes on a GPU: all of it where 0, not known. */
+static inline uint32_t hes_memory_on(const struct hes_gpu_type *g, uint32_t memory_mib)
+{
+	return memory_mib ? memory_mib : g->memory_mib;
+}
+
 /** Number of jobs with a deadline. */
 size_t hes_jobs_due(const struct hes_jobs *jobs);
 /** Free what they hold and clear them. */

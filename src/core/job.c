@@ -114,8 +114,8 @@ static int check_deadline(const struct hes_job *job, struct hes_err *err)
 /* --- CSV --- */
 
 struct columns {
-	int id, workload, batch, iterations, memory;  /* needed */
-	int arrival, deadline, weight, user, command; /* -1 when not there */
+	int id, workload, batch, iterations;                  /* needed */
+	int memory, arrival, deadline, weight, user, command; /* -1 when not there */
 };
 
 static int find_columns(const struct hes_csv *c, struct columns *col, struct hes_err *err)
@@ -128,18 +128,17 @@ static int find_columns(const struct hes_csv *c, struct columns *col, struct hes
 		{ "workload", &col->workload },
 		{ "batch_size", &col->batch },
 		{ "iterations", &col->iterations },
-		{ "memory_mib", &col->memory },
 	};
 	struct hes_err why;
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		*needed[i].to = hes_csv_column(c, needed[i].name, &why);
 		if (*needed[i].to < 0)
-			return hes_fail(
-				err, *needed[i].to,
-				"%s; jobs need id, workload, batch_size, iterations and memory_mib",
-				why.msg);
+			return hes_fail(err, *needed[i].to,
+					"%s; jobs need id, workload, batch_size and iterations",
+					why.msg);
 	}
+	col->memory = hes_csv_find(c, "memory_mib");
 	col->arrival = hes_csv_find(c, "arrival_s");
 	col->deadline = hes_csv_find(c, "deadline_s");
 	col->weight = hes_csv_find(c, "weight");
@@ -157,7 +156,7 @@ static int read_numbers(const struct hes_csv *c, const struct columns *col, stru
 		rc = hes_csv_u32(c, col->batch, 1, HES_MAX_BATCH_SIZE, &job->batch_size, err);
 	if (!rc)
 		rc = hes_csv_u64(c, col->iterations, 1, HES_MAX_ITERATIONS, &job->iterations, err);
-	if (!rc)
+	if (!rc && hes_csv_text(c, col->memory)[0])
 		rc = hes_csv_u32(c, col->memory, 0, MAX_MEMORY_MIB, &job->memory_mib, err);
 	job->weight = 1;
 	if (!rc && hes_csv_text(c, col->weight)[0])
@@ -236,7 +235,7 @@ static const cyaml_schema_field_t job_fields[] = {
 			       CYAML_UNLIMITED),
 	CYAML_FIELD_UINT("batch_size", CYAML_FLAG_DEFAULT, struct doc_job, batch_size),
 	CYAML_FIELD_STRING_PTR("iterations", CYAML_FLAG_POINTER, struct doc_job, iterations, 0, 32),
-	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_DEFAULT, struct doc_job, memory_mib),
+	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_OPTIONAL, struct doc_job, memory_mib),
 	CYAML_FIELD_FLOAT_PTR("deadline_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 			      struct doc_job, deadline_s),
 	CYAML_FIELD_UINT_PTR("weight", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
@@ -396,8 +395,9 @@ static void put_job(FILE *f, const struct hes_job *job, const struct used *u)
 	put_seconds(f, job->arrival_us);
 	fputc(',', f);
 	hes_csv_put(f, job->workload);
-	fprintf(f, ",%" PRIu32 ",%" PRIu64 ",%" PRIu32, job->batch_size, job->iterations,
-		job->memory_mib);
+	fprintf(f, ",%" PRIu32 ",%" PRIu64 ",", job->batch_size, job->iterations);
+	if (job->memory_mib)
+		fprintf(f, "%" PRIu32, job->memory_mib);
 	if (u->deadline) {
 		fputc(',', f);
 		if (job->has_deadline)

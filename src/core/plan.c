@@ -93,6 +93,12 @@ static int check_placement(const struct place *at, const struct hes_batch *b,
 	return 0;
 }
 
+static uint32_t memory_of(const struct place *at, const struct hes_placement *p)
+{
+	return hes_memory_on(at->fleet->gpus[at->gpu].type,
+			     hes_job_memory_mib(&at->jobs->v[p->job]));
+}
+
 /* @param shares_pct  what the shares may sum to */
 static int check_batch(const struct place *at, const struct hes_batch *b, uint32_t shares_pct,
 		       bool *seen, struct hes_err *err)
@@ -118,7 +124,7 @@ static int check_batch(const struct place *at, const struct hes_batch *b, uint32
 
 		if (rc)
 			return rc;
-		memory_mib += at->jobs->v[b->jobs[i].job].memory_mib;
+		memory_mib += memory_of(at, &b->jobs[i]);
 		shares += b->jobs[i].sm_pct;
 	}
 	if (b->n > 1 && shares > shares_pct)
@@ -154,7 +160,7 @@ static int check_co_run(const struct place *at, struct co_run *c, const struct h
 	c->live[n++] = b;
 	c->n = n;
 	for (uint32_t i = 0; i < n; i++) {
-		memory_mib += at->jobs->v[c->live[i]->jobs[0].job].memory_mib;
+		memory_mib += memory_of(at, &c->live[i]->jobs[0]);
 		shares += c->live[i]->jobs[0].sm_pct;
 	}
 	if (n > q->together)

@@ -105,11 +105,14 @@ static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g,
 /* All that it takes to run the job, so that a plan needs no other file. */
 static json_t *job_json(const struct hes_job *job)
 {
-	json_t *o =
-		json_pack("{s:s, s:s, s:I, s:I, s:I}", "id", job->id, "workload", job->workload,
-			  "batch_size", (json_int_t)job->batch_size, "iterations",
-			  (json_int_t)job->iterations, "memory_mib", (json_int_t)job->memory_mib);
+	json_t *o = json_pack("{s:s, s:s, s:I, s:I}", "id", job->id, "workload", job->workload,
+			      "batch_size", (json_int_t)job->batch_size, "iterations",
+			      (json_int_t)job->iterations);
 
+	if (job->memory_mib)
+		o = object_set(o, "memory_mib", json_integer((json_int_t)job->memory_mib));
+	if (job->measured_mib)
+		o = object_set(o, "measured_mib", json_integer((json_int_t)job->measured_mib));
 	if (job->user[0])
 		o = object_set(o, "user", json_string(job->user));
 	if (job->command)

@@ -17,6 +17,7 @@
 struct number {
 	const char *name;
 	int64_t min, max, value;
+	bool optional; /* 0 where it is not there */
 };
 
 static int read_numbers(const json_t *o, struct number *v, size_t n, struct hes_err *err)
@@ -25,6 +26,8 @@ static int read_numbers(const json_t *o, struct number *v, size_t n, struct hes_
 		const json_t *value = json_object_get(o, v[i].name);
 
 		v[i].value = json_integer_value(value);
+		if (!value && v[i].optional)
+			continue;
 		if (!json_is_integer(value) || v[i].value < v[i].min || v[i].value > v[i].max)
 			return hes_fail(err, -EINVAL, "%s: not a whole number from %lld to %lld",
 					v[i].name, (long long)v[i].min, (long long)v[i].max);
@@ -53,9 +56,10 @@ static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
 {
 	const char *command = json_string_value(json_object_get(o, "command"));
 	struct number n[] = {
-		{ "batch_size", 1, HES_MAX_BATCH_SIZE, 0 },
-		{ "iterations", 1, MAX_ITERATIONS, 0 },
-		{ "memory_mib", 0, MAX_MEMORY_MIB, 0 },
+		{ "batch_size", 1, HES_MAX_BATCH_SIZE, 0, false },
+		{ "iterations", 1, MAX_ITERATIONS, 0, false },
+		{ "memory_mib", 0, MAX_MEMORY_MIB, 0, true },
+		{ "measured_mib", 0, MAX_MEMORY_MIB, 0, true },
 	};
 	int rc = read_name(o, "id", false, out->id, err);
 
@@ -70,6 +74,7 @@ static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
 	out->batch_size = (uint32_t)n[0].value;
 	out->iterations = (uint64_t)n[1].value;
 	out->memory_mib = (uint32_t)n[2].value;
+	out->measured_mib = (uint32_t)n[3].value;
 	out->weight = 1;
 	if (json_object_get(o, "command")) {
 		if (!command)

@@ -14,6 +14,7 @@
 
 #include "core/co_run_text.h"
 #include "core/row.h"
+#include "heshare/job.h"
 
 #define PROFILE(member) offsetof(struct hes_profile, member)
 #define SAMPLE(member)  offsetof(struct hes_sample, member)
@@ -155,6 +156,35 @@ int hes_profiles_join(const struct hes_profiles *first, const struct hes_profile
 	hes_profiles_sort(&p);
 	*out = p;
 	return 0;
+}
+
+/* The first row of a workload. */
+static size_t first_of(const struct hes_profiles *p, const char *workload)
+{
+	size_t low = 0, high = p->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(p->v[middle].workload, workload) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void hes_jobs_take_measured(struct hes_jobs *jobs, const struct hes_profiles *p)
+{
+	for (size_t i = 0; i < jobs->n; i++) {
+		struct hes_job *j = &jobs->v[i];
+
+		for (size_t k = first_of(p, j->workload);
+		     k < p->n && strcmp(p->v[k].workload, j->workload) == 0; k++)
+			if (p->v[k].batch_size == j->batch_size &&
+			    p->v[k].memory_mib > j->measured_mib)
+				j->measured_mib = p->v[k].memory_mib;
+	}
 }
 
 int hes_profiles_save(const char *path, const struct hes_profiles *p, struct hes_err *err)

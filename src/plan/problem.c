@@ -88,7 +88,7 @@ static int order_jobs(struct hes_problem *p)
 
 		p->jobs[i] = (struct hes_problem_job){
 			.job = order[i].job,
-			.memory_mib = job->memory_mib,
+			.memory_mib = hes_job_memory_mib(job),
 			.iterations = (double)job->iterations,
 			.deadline_us = job->has_deadline ? (double)(job->deadline_us - r->now_us)
 							 : INFINITY,
@@ -112,7 +112,7 @@ static void take_running(struct hes_problem *p)
 			clock++;
 		p->jobs[p->n + i] = (struct hes_problem_job){
 			.job = run->job,
-			.memory_mib = job->memory_mib,
+			.memory_mib = hes_job_memory_mib(job),
 			.iterations = (double)job->iterations * fmin(fmax(run->left, 1e-9), 1),
 			.deadline_us = INFINITY,
 		};
@@ -249,7 +249,7 @@ static int fail_memory(const struct hes_problem *p, size_t job, struct hes_err *
 	return hes_fail(err, -ENOSPC,
 			"job %s needs %" PRIu32
 			" MiB; the largest GPU it can run on, %s, has %" PRIu32 " MiB",
-			j->id, j->memory_mib, largest->name, largest->memory_mib);
+			j->id, p->jobs[job].memory_mib, largest->name, largest->memory_mib);
 }
 
 static struct hes_cost alone_at(const struct hes_problem *p, size_t job, uint32_t type,

@@ -86,6 +86,12 @@ static inline double hes_problem_activity_w(const struct hes_problem *p, size_t 
 			      sm_pct, clock_mhz);
 }
 
+/** The memory that a job takes on a GPU type: all of it where it is not known. */
+static inline uint32_t hes_problem_memory_mib(const struct hes_problem *p, size_t job, size_t type)
+{
+	return hes_memory_on(p->types[type], p->jobs[job].memory_mib);
+}
+
 /** @return whether a job can run on a GPU type: it was profiled there, and its memory fits */
 static inline bool hes_problem_runs(const struct hes_problem *p, size_t job, size_t type)
 {

@@ -50,7 +50,7 @@ static void join(struct timeline *t, const struct live *one)
 		t->live[i] = t->live[i - 1];
 	t->live[i] = *one;
 	t->shares_pct += one->member.sm_pct;
-	t->memory_mib += t->p->jobs[one->job].memory_mib;
+	t->memory_mib += hes_problem_memory_mib(t->p, one->job, t->type);
 }
 
 static bool has_room(const struct timeline *t, const struct hes_timeline_item *item)
@@ -60,7 +60,7 @@ static bool has_room(const struct timeline *t, const struct hes_timeline_item *i
 
 	return t->n < t->p->together && job->ready_us <= t->now_us &&
 	       t->shares_pct + hes_timeline_share(type, item) <= t->p->shares_pct[t->type] &&
-	       t->memory_mib + job->memory_mib <= type->memory_mib;
+	       t->memory_mib + hes_memory_on(type, job->memory_mib) <= type->memory_mib;
 }
 
 static struct hes_timeline_times times_begin(const struct timeline *t, uint32_t job,
@@ -119,7 +119,7 @@ static void end_job(struct timeline *t, const struct live *l, struct hes_timelin
 	const struct hes_problem_job *job = &t->p->jobs[l->job];
 
 	t->shares_pct -= l->member.sm_pct;
-	t->memory_mib -= job->memory_mib;
+	t->memory_mib -= hes_problem_memory_mib(t->p, l->job, t->type);
 	if (times)
 		times->end_us = t->now_us;
 	if (l->at >= RAN && !t->p->counts_running)

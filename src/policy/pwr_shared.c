@@ -50,6 +50,7 @@ static uint32_t demand_pct(const struct hes_problem *p, uint32_t job, uint32_t t
 static void occupy(const struct hes_problem *p, struct left *l, uint32_t job, uint32_t sm_pct)
 {
 	const struct hes_member m = { (uint16_t)p->jobs[job].kind, (uint16_t)sm_pct };
+	const uint32_t memory_mib = hes_problem_memory_mib(p, job, l->set.type);
 	uint32_t i = l->set.n++;
 
 	for (; i && (l->set.m[i - 1].kind > m.kind ||
@@ -58,8 +59,7 @@ static void occupy(const struct hes_problem *p, struct left *l, uint32_t job, ui
 		l->set.m[i] = l->set.m[i - 1];
 	l->set.m[i] = m;
 	l->sm_pct -= sm_pct < l->sm_pct ? sm_pct : l->sm_pct;
-	l->memory_mib -=
-		p->jobs[job].memory_mib < l->memory_mib ? p->jobs[job].memory_mib : l->memory_mib;
+	l->memory_mib -= memory_mib < l->memory_mib ? memory_mib : l->memory_mib;
 }
 
 static struct left left_at(const struct hes_problem *p, size_t gpu, const struct place *at,
@@ -101,7 +101,7 @@ static double fragmentation(const struct hes_problem *p, const struct left *l)
 	for (uint32_t i = 0; i < p->n; i++)
 		useless += !hes_problem_runs(p, i, l->set.type) ||
 			   demand_pct(p, i, l->set.type) > l->sm_pct ||
-			   p->jobs[i].memory_mib > l->memory_mib;
+			   hes_problem_memory_mib(p, i, l->set.type) > l->memory_mib;
 	return l->sm_pct / (double)HES_SHARE_SUM_PCT * (double)useless / (double)p->n;
 }
 

@@ -25,7 +25,8 @@ static void add(struct run_environment *e, size_t *n, const char *fmt, ...)
 
 void run_environment_set(struct run_environment *out, const struct run_environment_of *of)
 {
-	uint32_t limit_mib = of->job->memory_mib + of->job->memory_mib / MEMORY_ROOM;
+	const uint32_t memory_mib = hes_job_memory_mib(of->job),
+		       limit_mib = memory_mib + memory_mib / MEMORY_ROOM;
 	size_t n = 0, rows = 0;
 
 	if (of->run)

@@ -54,7 +54,8 @@ static void add_place(const struct hes_run_request *q, struct stage *s,
 		.batch = (uint32_t)index,
 		.sm_pct = p->sm_pct,
 		.clock_mhz = batch->clock_mhz,
-		.memory_mib = q->jobs->v[p->job].memory_mib,
+		.memory_mib = hes_memory_on(q->fleet->gpus[s->gpu].type,
+					    hes_job_memory_mib(&q->jobs->v[p->job])),
 		.user = s->shares ? run_user(q->jobs->v[p->job].user) : 0,
 	};
 	s->queue.n++;

@@ -46,7 +46,7 @@ void run_task_init(const struct hes_run_request *q, struct run_task *t, struct r
 		t->activity = run_activity(q->profiles, g->planned->type, job, place->sm_pct,
 					   place->clock_mhz);
 	place->task = t;
-	place->memory_mib = job->memory_mib;
+	place->memory_mib = hes_memory_on(g->planned->type, hes_job_memory_mib(job));
 	place->user = g->mps.wanted ? run_user(job->user) : 0;
 }
 

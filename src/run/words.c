@@ -48,7 +48,7 @@ static void put_value(FILE *f, size_t name, const struct hes_job *job)
 		fprintf(f, "%" PRIu64, job->iterations);
 		break;
 	default:
-		fprintf(f, "%" PRIu32, job->memory_mib);
+		fprintf(f, "%" PRIu32, hes_job_memory_mib(job));
 	}
 }
 
@@ -89,6 +89,11 @@ static int put(FILE *f, const char *pattern, const struct hes_job *job, struct h
 					"{workload}, {batch}, {iterations}, "
 					"{memory}, and {{ stands for one brace",
 					(int)len, at + 1);
+		if (name + 1 == N_NAMES && !hes_job_memory_mib(job))
+			return hes_fail(err, -EINVAL,
+					"{memory} for a command: memory_mib of job %s is not "
+					"given, and no profile of %s/%" PRIu32 " has it",
+					job->id, job->workload, job->batch_size);
 		put_value(f, name, job);
 		at += len + 1;
 	}

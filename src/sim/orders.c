@@ -49,6 +49,11 @@ static int check_placement(struct sim *s, uint32_t gpu, const struct hes_placeme
 	return 0;
 }
 
+static uint32_t memory_of(const struct sim *s, const struct hes_gpu_type *g, uint32_t job)
+{
+	return hes_memory_on(g, hes_job_memory_mib(&s->in->jobs->v[job]));
+}
+
 static int check_batch(struct sim *s, uint32_t gpu, const struct hes_batch *b, struct hes_err *err)
 {
 	const struct hes_gpu_type *g = s->in->fleet->gpus[gpu].type;
@@ -70,7 +75,7 @@ static int check_batch(struct sim *s, uint32_t gpu, const struct hes_batch *b, s
 
 		if (rc)
 			return rc;
-		memory_mib += s->in->jobs->v[b->jobs[i].job].memory_mib;
+		memory_mib += memory_of(s, g, b->jobs[i].job);
 	}
 	if (memory_mib > g->memory_mib)
 		return hes_fail(err, -ENOSPC, "jobs need %" PRIu64 " MiB together, %s has %" PRIu32,
@@ -275,7 +280,7 @@ static bool all_arrived(const struct sim *s, const struct hes_batch *b)
 static bool has_room(const struct sim *s, const struct sim_gpu *b, const struct hes_queue *q,
 		     const struct hes_placement *p)
 {
-	uint64_t memory_mib = s->in->jobs->v[p->job].memory_mib;
+	uint64_t memory_mib = memory_of(s, b->type, p->job);
 	uint32_t shares = p->sm_pct;
 
 	for (uint32_t i = 0; i < b->n; i++) {
@@ -298,7 +303,7 @@ static void commit_job(struct sim *s, uint32_t gpu, const struct hes_batch *batc
 		.batch_size = job->batch_size,
 		.sm_pct = p->sm_pct,
 		.clock_mhz = batch->clock_mhz,
-		.memory_mib = job->memory_mib,
+		.memory_mib = memory_of(s, b->type, p->job),
 		.start_us = begin_us,
 		.predicted_at_us = begin_us,
 		.end_us = begin_us + (p->end_us - p->start_us),

@@ -109,7 +109,7 @@ static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_
 		sqlite3_bind_text(q, 2, a->job.id, -1, SQLITE_STATIC);
 		sqlite3_bind_int64(q, 3, a->job.batch_size);
 		sqlite3_bind_int64(q, 4, (int64_t)a->job.iterations);
-		sqlite3_bind_int64(q, 5, a->job.memory_mib);
+		sqlite3_bind_int64(q, 5, hes_job_memory_mib(&a->job));
 		sqlite3_bind_text(q, 6, a->job.command, -1, SQLITE_STATIC);
 		sqlite3_bind_int64(q, 7, a->clock_mhz);
 		sqlite3_bind_int64(q, 8, a->together);

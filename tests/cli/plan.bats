@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
 # heshare plan: jobs in, a plan and its summary out, bad input refused
 
 setup_file() {
@@ -259,6 +260,24 @@ jsonschema.Draft202012Validator(schema).validate(plan)' plan.json "$HES_SOURCE_R
 	! python3 -c 'import json, sys, jsonschema
 plan, schema = (json.load(open(f)) for f in sys.argv[1:])
 jsonschema.Draft202012Validator(schema).validate(plan)' bad.json "$HES_SOURCE_ROOT/docs/formats/plan.schema.json" 2>/dev/null
+}
+
+@test "memory that is not given is that of the profile; less than it is named" {
+	printf 'id,workload,batch_size,iterations,memory_mib\na,vgg16,8,900,\nb,vgg16,8,900,2000\nc,resnet18,8,900,9000\n' >some.csv
+	cut -d, -f1-4 some.csv >none.csv
+	measured=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } $c["workload"] == "vgg16" && $c["batch_size"] == 8 && $c["memory_mib"] > m { m = $c["memory_mib"] } END { print m }' known/profiles.csv)
+	run -0 --separate-stderr "$HESHARE" plan some.csv $fleet -o some.json
+	[ "$stderr" = "heshare plan: job b: memory_mib is 2000, and vgg16 at batch size 8 used $measured MiB when it was profiled; write $((measured + measured / 10)), or leave memory_mib empty to plan with what was measured" ]
+	jq -e --argjson m "$measured" '.jobs | (.[0] | .memory_mib == null and .measured_mib == $m) and .[1].memory_mib == 2000 and .[2].memory_mib == 9000' some.json
+	# Modelled memory is not measured: nothing is known, and every job has a GPU for itself.
+	run -0 --separate-stderr "$HESHARE" plan none.csv --fleet fleet.yaml --policy mps-equal -o none.json
+	[ "$stderr" = "" ]
+	jq -e '[.gpus[].batches[] | (.jobs | length) == 1] | length == 3 and all' none.json
+	"$HESHARE" simulate none.csv --fleet fleet.yaml --plan none.json >/dev/null
+	# As the store has it, without --profiles.
+	"$HESHARE" profiles import known/profiles.csv --store s.db >/dev/null
+	HESHARE_STORE=s.db "$HESHARE" plan none.csv --fleet fleet.yaml -o stored.json >/dev/null
+	jq -e --argjson m "$measured" '.jobs[0].measured_mib == $m' stored.json
 }
 
 # A predictor that learnt from samples without a workload, or without co-runners.

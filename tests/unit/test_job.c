@@ -125,22 +125,24 @@ static void assert_refused(const char *name, const struct bad *bad)
 	assert_ptr_equal(out.v, two_jobs); /* untouched */
 }
 
-TEST(jobs_without_arrivals_wait_from_the_start)
+TEST(jobs_without_arrivals_and_memory_wait_from_the_start_and_have_none)
 {
 	static const char *const texts[] = {
-		"id,workload,batch_size,iterations,memory_mib\na,resnet50,8,10,100\n",
-		"jobs: [ { id: a, workload: resnet50, batch_size: 8, iterations: 10, memory_mib: "
-		"100 } ]\n",
+		"id,workload,batch_size,iterations\na,resnet50,8,10\n",
+		"id,workload,batch_size,iterations,memory_mib\na,resnet50,8,10,\n",
+		"jobs: [ { id: a, workload: resnet50, batch_size: 8, iterations: 10 } ]\n",
 	};
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < N(texts); i++) {
 		struct hes_jobs jobs;
 
-		assert_int_equal(hes_jobs_load(write_text(i ? "jobs.yaml" : "jobs.csv", texts[i]),
-					       &jobs, NULL),
-				 0);
+		assert_int_equal(
+			hes_jobs_load(write_text(i > 1 ? "jobs.yaml" : "jobs.csv", texts[i]), &jobs,
+				      NULL),
+			0);
 		assert_int_equal(jobs.n, 1);
 		assert_int_equal(jobs.v[0].arrival_us, 0);
+		assert_int_equal(jobs.v[0].memory_mib, 0);
 		hes_jobs_free(&jobs);
 	}
 }
@@ -153,7 +155,7 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		{ HEADER "\n\n\n", "no jobs" },
 		{ "id,arrival_s\na,1\n",
 		  "no column \"workload\"; there are: id, arrival_s; jobs need id, workload, "
-		  "batch_size, iterations and memory_mib" },
+		  "batch_size and iterations" },
 		{ "id;arrival_s\na;1\n",
 		  "no column \"id\"; there are: id;arrival_s; columns are separated by commas" },
 		{ "id\tarrival_s\na\t1\n", "; columns are separated by commas" },

@@ -124,6 +124,15 @@ TEST_WITH(memory_is_never_oversubscribed, setup, teardown)
 	expect(b, 0, "");
 	b->v[0].memory_mib++;
 	expect(b, -ENOSPC, "a/0: batch 0: its jobs need 15361 MiB, T4 has 15360 MiB");
+	/* What was measured counts where the user says nothing: 8509 MiB and a tenth. */
+	b->v[0].memory_mib = 0;
+	b->v[0].measured_mib = 8509;
+	expect(b, 0, "");
+	b->v[0].measured_mib = 8510;
+	expect(b, -ENOSPC, "a/0: batch 0: its jobs need 15361 MiB, T4 has 15360 MiB");
+	/* Where nobody knows, a job takes all of the GPU. */
+	b->v[0].measured_mib = 0;
+	expect(b, -ENOSPC, "a/0: batch 0: its jobs need 21360 MiB, T4 has 15360 MiB");
 }
 
 TEST_WITH(batches_of_a_gpu_do_not_overlap, setup, teardown)
@@ -474,6 +483,8 @@ TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 	for (unsigned i = 0; i < 4; i++)
 		strcpy(b->v[i].workload, "net");
 	b->v[2].iterations = 1000000000000;
+	b->v[2].memory_mib = 0;
+	b->v[3].measured_mib = 7001;
 	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
 	assert_int_equal(hes_plan_subjects(path, &b->catalogue, &fleet, &jobs, &b->err), 0);
 	assert_int_equal(fleet.n, 3);
@@ -485,7 +496,10 @@ TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 	assert_string_equal(jobs.v[1].user, "ada");
 	assert_null(jobs.v[0].command);
 	assert_int_equal(jobs.v[2].iterations, 1000000000000);
+	assert_int_equal(jobs.v[2].memory_mib, 0);
+	assert_int_equal(jobs.v[2].measured_mib, 0);
 	assert_int_equal(jobs.v[3].memory_mib, 6000);
+	assert_int_equal(jobs.v[3].measured_mib, 7001);
 	assert_int_equal(jobs.v[3].arrival_us, 0);
 	hes_fleet_free(&fleet);
 	hes_jobs_free(&jobs);

@@ -138,7 +138,7 @@ static int list_tasks(struct automatic *a, struct hes_err *err)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", a->jobs.n);
 	for (size_t i = 0; i < a->jobs.n; i++)
 		a->tasks[i] = (struct task){ a->jobs.v[i].workload, a->jobs.v[i].batch_size,
-					     a->jobs.v[i].memory_mib };
+					     hes_job_memory_mib(&a->jobs.v[i]) };
 	qsort(a->tasks, a->jobs.n, sizeof(*a->tasks), task_compare);
 	for (size_t i = 0; i < a->jobs.n; i++)
 		if (!i || task_compare(&a->tasks[n - 1], &a->tasks[i]) != 0)

@@ -9,9 +9,11 @@
 
 static json_t *job_json(const struct hes_job *j)
 {
-	json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "id", j->id, "workload",
+	const uint32_t memory_mib = hes_job_memory_mib(j);
+	json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:o, s:I}", "id", j->id, "workload",
 			      j->workload, "batch_size", (json_int_t)j->batch_size, "iterations",
-			      (json_int_t)j->iterations, "memory_mib", (json_int_t)j->memory_mib,
+			      (json_int_t)j->iterations, "memory_mib",
+			      memory_mib ? json_integer((json_int_t)memory_mib) : json_null(),
 			      "arrival_us", (json_int_t)j->arrival_us);
 
 	if (j->has_deadline)

@@ -57,7 +57,7 @@ static int load(struct task *t, struct hes_err *err)
 	for (size_t i = 0; i < t->jobs.n; i++) {
 		strcpy(t->names[i].workload, t->jobs.v[i].workload);
 		t->names[i].batch_size = t->jobs.v[i].batch_size;
-		t->memory_mib[i] = t->jobs.v[i].memory_mib;
+		t->memory_mib[i] = hes_job_memory_mib(&t->jobs.v[i]);
 	}
 	return partition_floors(o->floor, t->names, t->jobs.n, t->floor, err);
 }

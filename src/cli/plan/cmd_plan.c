@@ -21,6 +21,7 @@
 #include "cli/inputs/knowledge.h"
 #include "cli/inputs/offers.h"
 #include "cli/inputs/policy_program.h"
+#include "cli/inputs/store_use.h"
 #include "cli/nodes/offer.h"
 #include "cli/terminal.h"
 #include "heshare/policy.h"
@@ -28,6 +29,7 @@
 
 #define MAX_SHARE_SUM      100
 #define MAX_HOPELESS_SHOWN 10
+#define MAX_MEMORY_SHOWN   10
 
 struct plan_opts {
 	const char *fleet, *gpus, *policy, *prefer, *predictor, *profiles, *output, *front, *budget,
@@ -155,6 +157,30 @@ static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_e
 	return rc;
 }
 
+/* The memory that jobs used when they were profiled: on the GPU model nothing was measured. */
+static void load_measured(const struct plan_opts *o, struct inputs *in)
+{
+	const struct hes_store_query all = { 0 };
+	struct hes_profiles p = { 0 };
+	struct hes_store *s = NULL;
+	struct hes_err why;
+	int rc;
+
+	if (o->profiles) {
+		hes_jobs_take_measured(&in->jobs, &in->knowledge.profiles);
+		return;
+	}
+	rc = cli_store_open(NULL, HES_STORE_READ, 0, &s, &why);
+	if (!rc)
+		rc = hes_store_profiles(s, &all, &p, &why);
+	if (!rc)
+		hes_jobs_take_measured(&in->jobs, &p);
+	else if (rc != -ENOENT)
+		fprintf(stderr, "heshare plan: memory is not taken from the store: %s\n", why.msg);
+	hes_profiles_free(&p);
+	hes_store_close(s);
+}
+
 static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs *in,
 		     struct hes_err *err)
 {
@@ -172,6 +198,8 @@ static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs 
 	if (!rc)
 		rc = cli_knowledge_load(o->predictor, o->profiles, NULL, &in->catalogue, &in->fleet,
 					&in->knowledge, err);
+	if (!rc)
+		load_measured(o, in);
 	return rc;
 }
 
@@ -453,6 +481,30 @@ static const struct hes_job *latest_job(const struct inputs *in, const struct he
 	return latest;
 }
 
+/* Jobs that need more memory than the jobs file says, some of them by name. */
+static void warn_of_memory(const struct inputs *in)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < in->jobs.n; i++) {
+		const struct hes_job *j = &in->jobs.v[i];
+
+		if (!j->memory_mib || j->memory_mib >= j->measured_mib || n++ >= MAX_MEMORY_SHOWN)
+			continue;
+		fprintf(stderr,
+			"heshare plan: job %s: memory_mib is %" PRIu32
+			", and %s at batch size %" PRIu32 " used %" PRIu32
+			" MiB when it was profiled; write %" PRIu32
+			", or leave memory_mib empty to plan with what was measured\n",
+			j->id, j->memory_mib, j->workload, j->batch_size, j->measured_mib,
+			j->measured_mib + j->measured_mib / 10);
+	}
+	if (n > MAX_MEMORY_SHOWN)
+		fprintf(stderr,
+			"heshare plan: %zu more jobs have less memory_mib than was measured\n",
+			n - MAX_MEMORY_SHOWN);
+}
+
 /* Deadlines that were left out, some of them by name. */
 static void warn_of_hopeless(const struct inputs *in, const struct hes_plan *p)
 {
@@ -634,6 +686,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	if (!rc)
 		rc = make_plan(o, &in, &plan, &front, &err);
 	if (!rc) {
+		warn_of_memory(&in);
 		warn_of_hopeless(&in, &plan);
 		warn_of_broken(o, &in, &plan);
 		rc = write_out(o, &in, &plan, &front, &err);

@@ -473,6 +473,8 @@ static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs
 	if (!rc)
 		rc = cli_knowledge_load(o->predictor, o->profiles, NULL, &in->catalogue, &in->mine,
 					&in->knowledge, err);
+	if (!rc && o->profiles)
+		hes_jobs_take_measured(&in->all, &in->knowledge.profiles);
 	if (!rc)
 		rc = make_rows(in, err);
 	return rc ? rc : write_rows(in, err);

@@ -348,9 +348,12 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	const struct hes_store_query all = { 0 };
+	int rc = o->profiles ? cli_profiles_load(o->profiles, &in->profiles, err)
+			     : hes_store_profiles(in->store, &all, &in->profiles, err);
 
-	return o->profiles ? cli_profiles_load(o->profiles, &in->profiles, err)
-			   : hes_store_profiles(in->store, &all, &in->profiles, err);
+	if (!rc)
+		hes_jobs_take_measured(&in->jobs, &in->profiles);
+	return rc;
 }
 
 static int open_run(const struct run_opts *o, const char *plan, struct inputs *in,

@@ -133,7 +133,7 @@ bool hes_group_fits(const struct hes_problem *p, uint32_t type, const struct hes
 	for (uint32_t i = 0; i < g->n; i++) {
 		if (!hes_problem_runs(p, g->m[i].job, type))
 			return false;
-		memory_mib += p->jobs[g->m[i].job].memory_mib;
+		memory_mib += hes_problem_memory_mib(p, g->m[i].job, type);
 	}
 	return memory_mib <= p->types[type]->memory_mib;
 }
