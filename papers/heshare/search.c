@@ -101,9 +101,9 @@ static uint64_t vary(const void *problem, struct hes_rng *r, void *scratch, cons
 	if (of->o->migrate) {
 		const size_t n = hes_choose_migrants(ops, r, &room);
 
-		evaluations += hes_migrate(ops, r, &room, n, second || hes_rng_u64(r) >> 63, first);
+		evaluations += hes_migrate(ops, &room, n, second || hes_rng_u64(r) >> 63, first);
 		if (second)
-			evaluations += hes_migrate(ops, r, &room, n, false, second);
+			evaluations += hes_migrate(ops, &room, n, false, second);
 	} else {
 		plain_mutate(ops, r, first);
 		if (second)

@@ -321,8 +321,14 @@ static double find_costs_of(struct hes_problem *p, size_t job)
 
 	for (size_t t = 0; t < p->n_types; t++) {
 		struct hes_cost *c = &p->cost[t * p->n + job];
+		const struct hes_profile *solo = &p->solo[t * p->n_kinds + p->jobs[job].kind];
 
 		*c = hes_problem_alone(p, job, (uint32_t)t);
+		p->usage[t * p->n + job] = (struct hes_usage){
+			.sm = solo->sm_util,
+			.bandwidth = solo->dram_util,
+			.memory = (double)p->jobs[job].memory_mib / p->types[t]->memory_mib,
+		};
 		if (isfinite(c->time_us))
 			longest_us = fmax(longest_us, c->time_us);
 	}
@@ -335,7 +341,8 @@ static int find_costs(struct hes_problem *p, struct hes_err *err)
 
 	p->rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
 	p->cost = calloc(p->n_types * p->n + 1, sizeof(*p->cost));
-	if (!p->rates || !p->cost)
+	p->usage = calloc(p->n_types * p->n + 1, sizeof(*p->usage));
+	if (!p->rates || !p->cost || !p->usage)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n; i++) {
 		double longest_us = find_costs_of(p, i);
@@ -436,6 +443,7 @@ void hes_problem_finish(struct hes_problem *p)
 	free(p->shares_pct);
 	free(p->solo);
 	free(p->cost);
+	free(p->usage);
 	hes_rates_free(p->rates);
 	*p = (struct hes_problem){ 0 };
 }

@@ -51,7 +51,8 @@ struct hes_problem {
 	struct hes_profile *solo; /* [type * n_kinds + kind]; iteration_us 0: not profiled there */
 	size_t n_kinds;           /* with room for kinds to come */
 	size_t n_kinds_now;
-	struct hes_cost *cost; /* [type * n + job] */
+	struct hes_cost *cost;   /* [type * n + job] */
+	struct hes_usage *usage; /* [type * n + job]: alone */
 	struct hes_rates *rates;
 };
 

@@ -60,6 +60,7 @@ static int assign(const struct hes_problem *p, struct hes_assign_front *out)
 
 	if (rc)
 		return rc;
+	a.usage = p->usage;
 	o.evolve.seed = p->request->seed;
 	rc = hes_genetic_run(&a, &o, out);
 	hes_assign_finish(&a);

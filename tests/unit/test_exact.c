@@ -77,8 +77,10 @@ TEST(queues_after_moves_equal_rebuilt_queues_bit_for_bit)
 	}
 }
 
+/* HeShare, section III-B2c: SMs, bandwidth and memory count alike; the first of equals. */
 static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *moves,
-				  const struct hes_queues *x, size_t job, uint32_t gpu, uint32_t to)
+				  const struct hes_queues *x, const struct hes_usage *u,
+				  uint32_t gpu, uint32_t to)
 {
 	const size_t row = a->gpus[gpu].type * a->n;
 	double nearest = INFINITY;
@@ -86,9 +88,11 @@ static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *mov
 
 	for (size_t rank = 0; rank < a->n; rank++) {
 		const uint32_t i = a->order[row + rank];
-		const double d = fabs(a->exact[row + i].time_us - a->exact[row + job].time_us);
+		const struct hes_usage *v = &a->usage[row + i];
+		const double d = fabs(v->sm - u->sm) + fabs(v->bandwidth - u->bandwidth) +
+				 fabs(v->memory - u->memory);
 
-		if (i != job && hes_queues_gpus(a, x)[i] == gpu && !moves[i] &&
+		if (hes_queues_gpus(a, x)[i] == gpu && !moves[i] &&
 		    isfinite(hes_assign_cost(a, i, to)->time_us) && d < nearest) {
 			nearest = d;
 			best = i;
@@ -97,37 +101,34 @@ static size_t most_similar_of_all(const struct hes_assign *a, const uint8_t *mov
 	return best;
 }
 
-/* Short queues, and queues long enough for the search by rank; some jobs take equally long, some
- * are excluded. */
-TEST(the_most_similar_job_is_found_in_short_and_long_queues)
+/* Some jobs use equally much, some may not leave. */
+TEST(the_most_similar_job_is_found_by_its_usage)
 {
-	static const size_t shapes[][2] = { { 60, 8 }, { 600, 3 } };
+	enum { N = 60, K = 8, TYPES = 3 };
+	struct hes_usage usage[TYPES * N];
+	uint8_t moves[N];
+	struct assign_bench d;
+	struct hes_queues *x;
+	struct hes_rng r;
 
-	for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
-		const size_t n = shapes[s][0], k = shapes[s][1];
-		struct assign_bench d;
-		struct hes_queues *x;
-		struct hes_rng r;
-		uint8_t *moves = calloc(n, 1);
-
-		assign_bench_draw(&d, n, k, 3, 7);
-		for (size_t i = 0; i < 3 * n; i++)
-			d.cost[i].time_us = round(d.cost[i].time_us / 1e5) * 1e5 + 1e5;
-		assign_bench_again(&d);
-		hes_rng_seed(&r, 7);
-		x = random_queues(&d.a, &r);
-		for (size_t i = 0; i < n; i++)
-			moves[i] = hes_rng_below(&r, 5) == 0;
-		for (uint32_t job = 0; job < n; job++)
-			for (uint32_t gpu = 0; gpu < k; gpu++)
-				assert_int_equal(hes_most_similar(&d.a, moves, x, job, gpu,
-								  (gpu + 1) % (uint32_t)k),
-						 most_similar_of_all(&d.a, moves, x, job, gpu,
-								     (gpu + 1) % (uint32_t)k));
-		free(moves);
-		free(x);
-		assign_bench_finish(&d);
-	}
+	assign_bench_draw(&d, N, K, TYPES, 7);
+	hes_rng_seed(&r, 7);
+	for (size_t i = 0; i < TYPES * N; i++)
+		usage[i] = (struct hes_usage){ (double)hes_rng_below(&r, 4) / 4,
+					       (double)hes_rng_below(&r, 4) / 4,
+					       (double)hes_rng_below(&r, 4) / 4 };
+	d.a.usage = usage;
+	x = random_queues(&d.a, &r);
+	for (size_t i = 0; i < N; i++)
+		moves[i] = hes_rng_below(&r, 5) == 0;
+	for (uint32_t job = 0; job < N; job++)
+		for (uint32_t gpu = 0; gpu < K; gpu++)
+			assert_int_equal(
+				hes_most_similar(&d.a, moves, x, &usage[job], gpu, (gpu + 1) % K),
+				most_similar_of_all(&d.a, moves, x, &usage[job], gpu,
+						    (gpu + 1) % K));
+	free(x);
+	assign_bench_finish(&d);
 }
 
 TEST(taking_over_an_assignment_gives_the_same_queues_by_moves_and_by_rebuild)

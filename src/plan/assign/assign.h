@@ -20,6 +20,11 @@ struct hes_cost {
 	double energy_mj;
 };
 
+/** What a job alone uses of a GPU type, as parts of it: means over time. */
+struct hes_usage {
+	double sm, bandwidth, memory;
+};
+
 struct hes_assign_gpu {
 	uint32_t type;  /* row of the costs */
 	double wait_us; /* from now until it is free */
@@ -29,9 +34,11 @@ struct hes_assign {
 	size_t n, k, n_types;              /* jobs, GPUs, types */
 	const struct hes_cost *cost;       /* [type * n + job]; the caller's */
 	const struct hes_assign_gpu *gpus; /* [k]; the caller's */
-	uint32_t *rank;                    /* [type * n + job]: position by run time on that type */
-	uint32_t *order;                   /* [type * n + rank]: the job of that rank */
-	uint32_t *longest_first;           /* [n]: the jobs by their mean rank */
+	const struct hes_usage *usage; /* [type * n + job], or NULL: usage is the run time alone;
+					  the caller's, NULL at first */
+	uint32_t *rank;                /* [type * n + job]: position by run time on that type */
+	uint32_t *order;               /* [type * n + rank]: the job of that rank */
+	uint32_t *longest_first;       /* [n]: the jobs by their mean rank */
 	/*
 	 * Costs and waits rounded to multiples of a power of two, so that every sum is exact in a
 	 * double, in any order. The error is 1e-9 of a job's cost with 1000 jobs.

@@ -80,8 +80,8 @@ static uint64_t genetic_vary(const void *problem, struct hes_rng *r, void *scrat
 	hes_inherit(ops, r, &room, p, q, first);
 	memcpy(second, first, hes_queues_size(ops->a));
 	n = hes_choose_migrants(ops, r, &room);
-	evaluations = hes_migrate(ops, r, &room, n, true, first);
-	return evaluations + hes_migrate(ops, r, &room, n, false, second);
+	evaluations = hes_migrate(ops, &room, n, true, first);
+	return evaluations + hes_migrate(ops, &room, n, false, second);
 }
 
 int hes_genetic_run(const struct hes_assign *a, const struct hes_genetic_options *o,

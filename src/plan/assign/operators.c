@@ -296,71 +296,37 @@ static uint32_t least_energy_gpu(const struct hes_operators *ops, const struct h
 	return best;
 }
 
-static bool may_swap(const struct hes_assign *a, const uint8_t *moves, const struct hes_queues *x,
-		     uint32_t job, uint32_t gpu, uint32_t to)
+static struct hes_usage usage_of(const struct hes_assign *a, uint32_t type, size_t job)
 {
-	return hes_queues_gpus(a, x)[job] == gpu && !moves[job] &&
-	       isfinite(hes_assign_cost(a, job, to)->time_us);
+	if (a->usage)
+		return a->usage[type * a->n + job];
+	return (struct hes_usage){ .sm = a->exact[type * a->n + job].time_us };
 }
 
-/* Searches from the job's own rank on that type, first among shorter jobs, then among longer ones.
- */
-static size_t most_similar_by_rank(const struct hes_assign *a, const uint8_t *moves,
-				   const struct hes_queues *x, size_t job, uint32_t gpu,
-				   uint32_t to)
+static double usage_distance(const struct hes_usage *p, const struct hes_usage *q)
 {
-	const size_t row = a->gpus[gpu].type * a->n, at = a->rank[row + job];
-	const struct hes_cost *costs = &a->exact[row];
-	const uint32_t *order = &a->order[row];
-	double nearest = INFINITY;
-	size_t best = a->n;
-
-	for (size_t i = at; i-- > 0 && costs[job].time_us - costs[order[i]].time_us <= nearest;)
-		if (may_swap(a, moves, x, order[i], gpu, to)) {
-			nearest = costs[job].time_us - costs[order[i]].time_us;
-			best = order[i];
-		}
-	for (size_t i = at + 1; i < a->n && costs[order[i]].time_us - costs[job].time_us < nearest;
-	     i++)
-		if (may_swap(a, moves, x, order[i], gpu, to))
-			return order[i];
-	return best;
+	return fabs(p->sm - q->sm) + fabs(p->bandwidth - q->bandwidth) +
+	       fabs(p->memory - q->memory);
 }
 
-static size_t most_similar_in_queue(const struct hes_assign *a, const uint8_t *moves,
-				    const struct hes_queues *x, size_t job, uint32_t gpu,
-				    uint32_t to)
+size_t hes_most_similar(const struct hes_assign *a, const uint8_t *moves,
+			const struct hes_queues *x, const struct hes_usage *usage, uint32_t gpu,
+			uint32_t to)
 {
-	const struct hes_cost *costs = &a->exact[a->gpus[gpu].type * a->n];
 	const uint32_t *next = hes_queues_next(a, x);
 	double nearest = INFINITY;
 	size_t best = a->n;
 
 	for (uint32_t i = x->v[gpu].head; i != HES_QUEUES_END; i = next[i]) {
-		double d = fabs(costs[i].time_us - costs[job].time_us);
+		const struct hes_usage own = usage_of(a, a->gpus[gpu].type, i);
+		const double d = usage_distance(&own, usage);
 
-		if (d >= nearest && costs[i].time_us > costs[job].time_us)
-			break; /* the jobs behind are longer still */
-		if (i == job || moves[i] || d >= nearest ||
-		    !isfinite(hes_assign_cost(a, i, to)->time_us))
+		if (moves[i] || d >= nearest || !isfinite(hes_assign_cost(a, i, to)->time_us))
 			continue;
 		nearest = d;
 		best = i;
 	}
 	return best;
-}
-
-#define BY_RANK                                                                                 \
-	16 /* search by rank where a queue is longer than the square root of this many times n: \
-	      measured */
-
-size_t hes_most_similar(const struct hes_assign *a, const uint8_t *moves,
-			const struct hes_queues *x, size_t job, uint32_t gpu, uint32_t to)
-{
-	const size_t length = x->v[gpu].n;
-
-	return length * length > BY_RANK * a->n ? most_similar_by_rank(a, moves, x, job, gpu, to)
-						: most_similar_in_queue(a, moves, x, job, gpu, to);
 }
 
 static void migrate_job(const struct hes_operators *ops, const struct hes_operator_room *room,
@@ -374,13 +340,32 @@ static void migrate_job(const struct hes_operators *ops, const struct hes_operat
 }
 
 /*
- * Recovery: to keep the load of the target GPU, its most similar job moves to where the migrant
- * came from. A queue has no capacity, so this happens only every second time, at random; otherwise
- * queue lengths could never change.
+ * Recovery: jobs leave the migrant's new GPU, those of the most similar usage first, until its sum
+ * is what it was. They go where the migrant came from.
  */
-uint64_t hes_migrate(const struct hes_operators *ops, struct hes_rng *r,
-		     const struct hes_operator_room *room, size_t n_moving, bool for_energy,
-		     struct hes_queues *x)
+static void recover(const struct hes_operators *ops, const struct hes_operator_room *room,
+		    bool for_energy, struct hes_queues *x, uint32_t job, uint32_t source)
+{
+	const struct hes_assign *a = ops->a;
+	const uint32_t target = hes_queues_gpus(a, x)[job], type = a->gpus[target].type;
+	struct hes_usage excess = usage_of(a, type, job);
+
+	while (excess.sm + excess.bandwidth + excess.memory > 0) {
+		size_t other = hes_most_similar(a, room->moves, x, &excess, target, source);
+		struct hes_usage left;
+
+		if (other == a->n)
+			return;
+		left = usage_of(a, type, other);
+		excess.sm -= left.sm;
+		excess.bandwidth -= left.bandwidth;
+		excess.memory -= left.memory;
+		migrate_job(ops, room, for_energy, x, (uint32_t)other, source);
+	}
+}
+
+uint64_t hes_migrate(const struct hes_operators *ops, const struct hes_operator_room *room,
+		     size_t n_moving, bool for_energy, struct hes_queues *x)
 {
 	const struct hes_assign *a = ops->a;
 	const uint32_t *gpu_of = hes_queues_gpus(a, x);
@@ -391,16 +376,12 @@ uint64_t hes_migrate(const struct hes_operators *ops, struct hes_rng *r,
 		uint32_t job = room->moving[i], source = gpu_of[job];
 		uint32_t target = for_energy ? least_energy_gpu(ops, x, job)
 					     : hes_delays_least(&ops->delays, x, room->delays, job);
-		size_t other;
 
 		if (target == source)
 			continue;
 		migrate_job(ops, room, for_energy, x, job, target);
-		if (ops->no_recovery || hes_rng_u64(r) >> 63)
-			continue;
-		other = hes_most_similar(a, room->moves, x, job, target, source);
-		if (other < a->n)
-			migrate_job(ops, room, for_energy, x, (uint32_t)other, source);
+		if (!ops->no_recovery)
+			recover(ops, room, for_energy, x, job, source);
 	}
 	hes_queues_settle(a, x);
 	return for_energy ? 0 : n_moving;

@@ -57,16 +57,16 @@ void hes_inherit(const struct hes_operators *ops, struct hes_rng *r, struct hes_
 size_t hes_choose_migrants(const struct hes_operators *ops, struct hes_rng *r,
 			   struct hes_operator_room *room);
 /** @return evaluations */
-uint64_t hes_migrate(const struct hes_operators *ops, struct hes_rng *r,
-		     const struct hes_operator_room *room, size_t n_moving, bool for_energy,
-		     struct hes_queues *x);
+uint64_t hes_migrate(const struct hes_operators *ops, const struct hes_operator_room *room,
+		     size_t n_moving, bool for_energy, struct hes_queues *x);
 /**
- * The job on @gpu with the run time nearest to @job's that can run on @to; among equals the one of
- * least rank.
+ * The job on @gpu whose usage is nearest to @usage and that can run on @to; among equals the one
+ * that runs first. Distance: the sum of the differences in SMs, bandwidth and memory.
  * @param moves  [n]: jobs to skip
  * @return n: none
  */
 size_t hes_most_similar(const struct hes_assign *a, const uint8_t *moves,
-			const struct hes_queues *x, size_t job, uint32_t gpu, uint32_t to);
+			const struct hes_queues *x, const struct hes_usage *usage, uint32_t gpu,
+			uint32_t to);
 
 #endif

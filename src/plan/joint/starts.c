@@ -52,6 +52,7 @@ static int find_genetic(const struct hes_problem *p, uint64_t seed, struct hes_a
 
 	if (rc)
 		return rc;
+	a.usage = p->usage;
 	o.evolve.seed = seed;
 	rc = hes_genetic_run(&a, &o, out);
 	hes_assign_finish(&a);
