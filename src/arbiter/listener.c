@@ -2,7 +2,8 @@
  * listener.c - the arbiter's socket; see listener.h.
  *
  * A lock on a file next to the socket shows that an arbiter lives: the kernel drops it when the
- * process ends. The process that has the lock may replace the socket.
+ * process ends. The process that has the lock may replace a socket that refuses connections: an
+ * arbiter whose lock file was removed still serves there.
  */
 #include "arbiter/listener.h"
 
@@ -54,7 +55,28 @@ static int lock_take(struct listener *l, struct hes_err *err)
 			l->path);
 }
 
-/* With the lock, a socket that is there is of an arbiter that is gone. */
+static struct sockaddr_un address_of(const struct listener *l)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+
+	memcpy(to.sun_path, l->path, sizeof(to.sun_path));
+	return to;
+}
+
+/* @return whether nobody listens at the socket */
+static bool socket_refuses(const struct listener *l)
+{
+	const struct sockaddr_un to = address_of(l);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool refuses = fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof(to)) &&
+		       errno == ECONNREFUSED;
+
+	if (fd >= 0)
+		close(fd);
+	return refuses;
+}
+
+/* Remove the socket of an arbiter that is gone. */
 static int stale_remove(const struct listener *l, struct hes_err *err)
 {
 	struct stat st;
@@ -65,21 +87,29 @@ static int stale_remove(const struct listener *l, struct hes_err *err)
 	if (!S_ISSOCK(st.st_mode))
 		return hes_fail(err, -EEXIST,
 				"%s: not a socket; remove it, or choose another --socket", l->path);
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return hes_fail(err, -EPERM,
+				"%s: a socket of user %u; remove it, or choose another --socket",
+				l->path, (unsigned)st.st_uid);
+	if (!socket_refuses(l))
+		return hes_fail(err, -EADDRINUSE,
+				"%s: another program serves there; end it first, or choose "
+				"another --socket",
+				l->path);
 	return unlink(l->path) ? hes_fail(err, -errno, "%s: %s", l->path, strerror(errno)) : 0;
 }
 
 static int socket_make(struct listener *l, mode_t mode, struct hes_err *err)
 {
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	const struct sockaddr_un to = address_of(l);
 	mode_t before;
 	int rc;
 
-	memcpy(to.sun_path, l->path, sizeof(to.sun_path));
 	l->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return hes_fail(err, -errno, "a socket: %s", strerror(errno));
 	before = umask(0177);
-	rc = bind(l->fd, (struct sockaddr *)&to, sizeof(to)) ? -errno : 0;
+	rc = bind(l->fd, (const struct sockaddr *)&to, sizeof(to)) ? -errno : 0;
 	umask(before);
 	if (rc)
 		return hes_fail(err, rc, "%s: %s", l->path, strerror(-rc));

@@ -25,9 +25,10 @@ struct listener {
 };
 
 /**
- * Make the socket at @path and its folder. A socket of an arbiter that is gone is replaced.
+ * Make the socket at @path and its folder. A socket that refuses connections is replaced, if it is
+ * ours or root's.
  * @return 0; -EADDRINUSE an arbiter serves there; -ENAMETOOLONG; -EEXIST something else is there;
- * -EACCES
+ * -EPERM a socket of another user; -EACCES
  */
 int listener_open(struct listener *l, const char *path, const struct listener_allow *a,
 		  struct hes_err *err);

@@ -92,16 +92,26 @@ in_lab() {
 		serve
 		heshare fair serve --gpus 0
 		echo "rc=$?"
+		rm "$HESHARE_FAIR_SOCKET.lock"
+		heshare fair serve --gpus 0
 		kill -KILL $arbiter
 		wait $arbiter
 		[ -S "$HESHARE_FAIR_SOCKET" ] || exit 8
 		heshare fair top
+		heshare fair run --tenant a -- true
 		serve
 		client work a 1
 		kill -TERM $arbiter
 		wait $arbiter
 		echo "rc=$?"
 		[ -e "$HESHARE_FAIR_SOCKET" ] || echo gone
+		if [ "$(id -u)" = 0 ]; then
+			python3 -c 'import os, socket
+		socket.socket(socket.AF_UNIX).bind(p := os.environ["HESHARE_FAIR_SOCKET"])
+		os.chown(p, 65534, -1)'
+			heshare fair serve --gpus 0
+			rm "$HESHARE_FAIR_SOCKET"
+		fi
 		echo x >"$HESHARE_FAIR_SOCKET"
 		heshare fair serve --gpus 0
 	END
@@ -110,7 +120,10 @@ in_lab() {
 	jq -e '.welcome and .leases >= 1' <<<"${lines[1]}"
 	[ "${lines[2]} ${lines[3]}" = "rc=0 gone" ]
 	[ "${stderr_lines[0]}" = "heshare fair serve: $place/run/fair.sock: another arbiter serves there; end it first, or choose another --socket" ]
-	[[ "$stderr" == *"heshare fair top: $place/run/fair.sock: no arbiter answers there (Connection refused); "* ]]
+	[[ "$stderr" == *"heshare fair top: $place/run/fair.sock: no arbiter answers there (Connection refused: the arbiter that made this socket has ended; heshare fair serve replaces it); "* ]]
+	[[ "$stderr" == *"heshare fair run: no arbiter at $place/run/fair.sock (Connection refused: the arbiter that made this socket has ended; heshare fair serve replaces it): "* ]]
+	[ "${stderr_lines[1]}" = "heshare fair serve: $place/run/fair.sock: another program serves there; end it first, or choose another --socket" ]
+	[ "$(id -u)" != 0 ] || [[ "$stderr" == *"heshare fair serve: $place/run/fair.sock: a socket of user 65534; remove it, or choose another --socket"* ]]
 	[[ "$stderr" == *"heshare fair serve: $place/run/fair.sock: not a socket; remove it, or choose another --socket" ]]
 	grep -qx x run/fair.sock
 }

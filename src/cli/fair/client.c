@@ -74,6 +74,13 @@ int fair_socket_own(const char *given, char out[FAIR_SOCKET_MAX], struct hes_err
 	return socket_name(out, err, folder, "/heshare/fair.sock");
 }
 
+const char *fair_client_why(int error)
+{
+	return error == ECONNREFUSED ? "Connection refused: the arbiter that made this socket has "
+				       "ended; heshare fair serve replaces it"
+				     : strerror(error);
+}
+
 int fair_client_open(const char *path, struct hes_err *err)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -89,7 +96,7 @@ int fair_client_open(const char *path, struct hes_err *err)
 	return hes_fail(err, rc,
 			"%s: no arbiter answers there (%s); start one with heshare fair serve, or "
 			"name its --socket",
-			path, strerror(-rc));
+			path, fair_client_why(-rc));
 }
 
 int fair_client_send(int fd, const union fair_message *m, size_t length, struct hes_err *err)

@@ -197,13 +197,13 @@ static void socket_check(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	char line[PATH_MAX + 120];
+	char line[PATH_MAX + 200];
 
 	memcpy(to.sun_path, path, strlen(path));
 	if (fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof(to)) && errno != EAGAIN) {
 		snprintf(line, sizeof(line),
 			 "no arbiter at %s (%s): the command runs unscheduled until there is one",
-			 path, strerror(errno));
+			 path, fair_client_why(errno));
 		run_warn(line);
 	}
 	if (fd >= 0)
