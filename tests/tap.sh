@@ -3,9 +3,9 @@
 #
 # cmocka 1.1 prints a skipped case as "not ok N # SKIP"; TAP says "ok". Other
 # lines become comments, and what explains a failure is repeated on standard
-# error, which Meson shows.
+# error, which Meson shows. nohup and a shell's "&" ignore signals that tests send.
 set -o pipefail
-CMOCKA_MESSAGE_OUTPUT=TAP "$@" | awk '
+CMOCKA_MESSAGE_OUTPUT=TAP env --default-signal "$@" | awk '
 	/^not ok [0-9]+ # SKIP/ { sub(/^not /, "") }
 	!/^(ok|not ok|1\.\.|#|Bail out!)/ { $0 = "# " $0 }
 	{ print }

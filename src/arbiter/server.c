@@ -23,6 +23,7 @@
 
 #include "arbiter/gpu_thread.h"
 #include "base/clock.h"
+#include "base/signals.h"
 
 #define EVENTS       64
 #define A_WAKE       16                   /* messages of a client, and new clients */
@@ -458,19 +459,16 @@ int arbiter_serve(const struct arbiter_server_config *c, struct hes_err *err)
 			    .signals = -1,
 			    .wake = -1,
 			    .spare = -1 };
-	sigset_t signals, before;
+	struct hes_signals stops;
 	int rc;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	pthread_sigmask(SIG_BLOCK, &signals, &before);
-	rc = server_open(&s, &signals, err);
+	hes_signals_take(&stops, hes_signals_stop);
+	rc = server_open(&s, &stops.set, err);
 	if (!rc) {
 		c->started(c->ctx, s.configs, c->n_gpus);
 		server_loop(&s);
 	}
 	rc = server_finish(&s, rc, err);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	hes_signals_leave(&stops);
 	return rc;
 }

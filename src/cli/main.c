@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/describe.h"
@@ -190,6 +191,7 @@ static int fill_standard_streams(void)
 
 int main(int argc, char **argv)
 {
+	hes_signals_begin();
 	if (fill_standard_streams())
 		return 1;
 	if (argc < 2) {

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/signals.h"
 
 struct pipes {
 	int in[2], out[2];
@@ -79,15 +80,11 @@ static const char **environment(const char *const *variables)
 static void spawn_exec(char *const argv[], const char **env, const struct pipes *p, pid_t parent,
 		       int report)
 {
-	struct sigaction normal = { .sa_handler = SIG_DFL };
-	sigset_t none;
 	int error;
 
 	/* Jobs of all users connect to a daemon that it starts. */
 	umask(022);
-	sigaction(SIGPIPE, &normal, NULL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	hes_signals_as_started();
 	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent &&
 	    dup2(p->in[0], STDIN_FILENO) >= 0 && dup2(p->out[1], STDOUT_FILENO) >= 0 &&
 	    dup2(p->errors < 0 ? p->out[1] : p->errors, STDERR_FILENO) >= 0 &&

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/signals.h"
 #include "launch/undo_log.h"
 #include "launch/guard_wire.h"
 #include "launch/proc.h"
@@ -71,16 +72,10 @@ static int guard_spawn(struct hes_guard *g, int channel)
 {
 	posix_spawn_file_actions_t act;
 	posix_spawnattr_t attr;
-	sigset_t none, all;
 	int rc;
 
-	sigemptyset(&none);
-	sigfillset(&all);
 	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-						POSIX_SPAWN_SETSID);
+	hes_signals_spawn(&attr, POSIX_SPAWN_SETSID);
 	posix_spawn_file_actions_init(&act);
 	posix_spawn_file_actions_adddup2(&act, channel, STDIN_FILENO);
 	posix_spawn_file_actions_addopen(&act, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);

@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/signals.h"
 #include "launch/start.h"
 
 #define FIRST (STDERR_FILENO + 1) /* descriptor after the standard ones */
@@ -27,17 +27,6 @@ static int become(const struct hes_user *u)
 	    syscall(SYS_setresuid, u->uid, u->uid, u->uid))
 		return errno;
 	return 0;
-}
-
-static void default_signals(void)
-{
-	struct sigaction normal = { .sa_handler = SIG_DFL };
-	sigset_t none;
-
-	for (int sig = 1; sig < NSIG; sig++)
-		sigaction(sig, &normal, NULL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* Keep only the standard descriptors and the socket. */
@@ -78,7 +67,7 @@ static int prepare(const struct hes_start *s, int *gate, enum hes_start_step *st
 
 	*step = HES_START_PREPARE;
 	setsid();
-	default_signals();
+	hes_signals_as_started();
 	rc = take_files(s, gate);
 	if (rc)
 		return rc;

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/signals.h"
+
 FILE *gnuplot_scratch(const char *name)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC);
@@ -31,6 +33,7 @@ static int spawn(pid_t *pid, FILE *in, FILE *out, FILE *complaints)
 	const char *search = getenv("PATH");
 	char *path = NULL;
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
 	int rc;
 
 	if (search && asprintf(&path, "PATH=%s", search) < 0)
@@ -45,7 +48,12 @@ static int spawn(pid_t *pid, FILE *in, FILE *out, FILE *complaints)
 		if (!rc)
 			rc = posix_spawn_file_actions_adddup2(&actions, fileno(complaints), 2);
 		if (!rc)
-			rc = posix_spawnp(pid, name, &actions, NULL, argv, env);
+			rc = posix_spawnattr_init(&attr);
+		if (!rc) {
+			hes_signals_spawn(&attr, 0);
+			rc = posix_spawnp(pid, name, &actions, &attr, argv, env);
+			posix_spawnattr_destroy(&attr);
+		}
 		posix_spawn_file_actions_destroy(&actions);
 	}
 	free(path);

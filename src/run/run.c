@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/plural.h"
+#include "base/signals.h"
 #include "run/environment.h"
 #include "run/finish.h"
 #include "run/fit_gpus.h"
@@ -217,23 +218,11 @@ int hes_run_note_runner(struct hes_run *run, struct hes_err *err)
 	return hes_process_boot(run->runner.boot, err);
 }
 
-static sigset_t stop_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	return set;
-}
-
-static int open_events(struct runner *r, struct hes_err *err)
+static int open_events(struct runner *r, const sigset_t *stops, struct hes_err *err)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.ptr = NULL }; /* see loop.c */
-	const sigset_t set = stop_signals();
 
-	r->events.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	r->events.signals = signalfd(-1, stops, SFD_CLOEXEC | SFD_NONBLOCK);
 	r->events.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (r->events.signals < 0 || r->events.epoll < 0 ||
 	    epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, r->events.signals, &e))
@@ -318,10 +307,10 @@ static int resume_clock(struct runner *r, struct hes_err *err)
 	return rc;
 }
 
-static int begin(struct runner *r, struct hes_err *err)
+static int begin(struct runner *r, const sigset_t *stops, struct hes_err *err)
 {
 	bool resumed = r->log.run->id != 0;
-	int rc = open_events(r, err);
+	int rc = open_events(r, stops, err);
 
 	r->clock.mono_s = hes_monotonic_s();
 	if (!rc)
@@ -441,14 +430,13 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 	};
 	struct hes_run_report report = { 0 };
 	struct hes_err late = { 0 };
-	const sigset_t set = stop_signals();
-	sigset_t before;
+	struct hes_signals stops;
 	int rc, undone;
 
-	sigprocmask(SIG_BLOCK, &set, &before);
+	hes_signals_take(&stops, hes_signals_stop);
 	rc = make(&r, err);
 	if (!rc)
-		rc = begin(&r, err);
+		rc = begin(&r, &stops.set, err);
 	if (!rc)
 		rc = run_loop(&r, err);
 	drop_all(&r);
@@ -458,7 +446,7 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 	if (undone)
 		run_tell(&r.log, "not everything could be set back: %s", late.msg);
 	unmake(&r);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	hes_signals_leave(&stops);
 	if (rc)
 		hes_run_report_free(&report);
 	else

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/signals.h"
 #include "heshare/run.h"
 
 #define CANNOT 126
@@ -30,10 +31,7 @@
 /* The job, in a process of its own: never returns to the caller's work. */
 static void become(pid_t parent, const char *command)
 {
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	hes_signals_as_started();
 	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 }

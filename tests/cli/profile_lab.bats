@@ -87,7 +87,7 @@ rows() {
 	: >hold
 	job='case $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE in 10|20) [ ! -e hold ] || exec sleep 100000;; esac; '"exec ${TASK[*]}"
 	run -1 "$HES_LAB" --speed 20 -- sh -c 'heshare profile resnet18 -g 0,1 --store s.db --warm-up 2 --window 5 --repeats 2..4 --patience 100000 --clocks 900 -- "$0" &
-		until [ "$(sqlite3 s.db "SELECT count(*) FROM points" 2>/dev/null || echo 0)" -ge 3 ]; do sleep 1; done; kill -INT $!; wait $!; rc=$?
+		until [ "$(sqlite3 s.db "SELECT count(*) FROM points" 2>/dev/null || echo 0)" -ge 3 ]; do sleep 1; done; kill -TERM $!; wait $!; rc=$?
 		heshare gpus --json | jq -e "all(.clock_mhz == 300 or .index > 3)" || rc=9
 		for p in $(pgrep -x vgpu-task); do ! grep -qzx "HESHARE_LAB=$HESHARE_LAB" /proc/$p/environ || rc=9; done; exit $rc' "$job"
 	rm hold

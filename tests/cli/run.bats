@@ -213,7 +213,7 @@ once() { # every job left its line once
 	first=$(jq -r '.gpus[0].batches[0].jobs[0].job' batches.json)
 	export first
 	lab 20 bash -c 'heshare run batches.json --resume-if-begun --json -c "[ {job} = $first ] || $endless; $task" >out1 &
-		p=$!; sh await_done 1; kill -INT $p; wait $p; echo $? >status; sh left'
+		p=$!; sh await_done 1; kill -TERM $p; wait $p; echo $? >status; sh left'
 	[ "$(cat status)" = 1 ]
 	[[ "$output" != *left:* ]]
 	[[ "$stderr" == *"stopping: no job starts any more"* ]]
@@ -233,7 +233,7 @@ once() { # every job left its line once
 	for hours in -1 1; do # the journal's start is moved: for the run it is as if the clock was moved the other way
 		rm -rf store.db* batches.run marks
 		lab 1 bash -c 'heshare run batches.json --no-mps -c "[ {job} = $first ] || exec sleep 1000; echo {job} >>marks" >/dev/null 2>&1 &
-			p=$!; sh await_done 1; kill -INT $p; wait $p
+			p=$!; sh await_done 1; kill -TERM $p; wait $p
 			sqlite3 store.db "UPDATE runs SET started_us = started_us + 3600000000 * '$hours'"
 			heshare run batches.json --no-mps --resume --json -c "echo {job} >>marks"'
 		[ "$status" -eq 0 ]
@@ -275,7 +275,7 @@ once() { # every job left its line once
 
 @test "a clock set back, and a restart of the machine during an interrupted run, make no time negative" {
 	lab 20 bash -c 'heshare run batches.json --json -c "$gated" >out1 & p=$!
-		sh await 2; touch go-a go-b go-d go-f; sh await_done 1; kill -INT $p; wait $p; touch go
+		sh await 2; touch go-a go-b go-d go-f; sh await_done 1; kill -TERM $p; wait $p; touch go
 		# As if it were 2000 s earlier than when the run began, and the machine had been
 		# restarted.
 		rm batches.run/.clock
@@ -445,7 +445,7 @@ d.execute(\"COMMIT\")"; wait'
 		rm -rf store.db* batches.run go
 		lab 20 bash -c 'heshare run batches.json --grace 1 --json -c "$gated" 2>err & run=$!; sh await 1; '"$how"'; : >go
 			until grep -q "the journal cannot be written" err; do sleep 1; done
-			while kill -INT $run; do sleep 20; done; wait $run; echo $? >status'
+			while kill -TERM $run; do sleep 20; done; wait $run; echo $? >status'
 		[ "$(cat status)" = 1 ]
 		[[ "$(cat err)" == *"the journal cannot be written, so nothing new starts until it can: "*"store.db: it was removed or replaced by another file while it was in use; put it back"* ]]
 	done

@@ -107,7 +107,7 @@ once() { # JOBS: each of these left its line once
 		kill -KILL $p; wait $p; heshare status; heshare status 1 --json >dead.json
 		heshare run open.json --resume -c "exec vgpu-task --workload {workload} --batch {batch} --iterations 1000000000 --every 2" >out 2>err & p=$!
 		sh await ".runner == \"alive\" and .jobs_running > 0"
-		kill -INT $p; wait $p; heshare status 1; heshare status 1 --json >stopped.json'
+		kill -TERM $p; wait $p; heshare status 1; heshare status 1 --json >stopped.json'
 	[[ "$output" == *"run 1  interrupted: its process "*" is dead; heshare run open.json --resume, with the options of its start, goes on"*"the last that the runner wrote"* ]]
 	[[ "$output" == *"run 1  stopped; heshare run open.json --resume, with the options of its start, goes on"* ]]
 	jq -e '.state == "going" and .runner == "dead" and .jobs_running == 0 and .jobs_waiting == 5 and .power_w == null and .energy_j > 0' dead.json

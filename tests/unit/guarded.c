@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/signals.h"
 #include "guarded.h"
 #include "launch/proc.h"
 #include "unit_test.h"
@@ -125,7 +126,8 @@ static void be_program(const char *folder, guarded_act *act, void *shared, int r
 
 	/* Ends with the test. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGSEGV, SIG_DFL);
+	/* A sanitizer handles some, and a shell's "&" ignores some. */
+	hes_signals_as_started();
 	if (hes_guard_start(&g, guarded_argv, folder, NULL, &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		_exit(1);

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "base/visible.h"
 
 #define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+,@%"
@@ -35,12 +36,12 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 
 void auto_watch(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction act = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
 
 	sigemptyset(&act.sa_mask);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaction(signals[i], &act, NULL);
+	for (const int *sig = hes_signals_stop; *sig; sig++)
+		if (!hes_signals_ignored(*sig))
+			sigaction(*sig, &act, NULL);
 }
 
 void auto_add(struct auto_command *c, const char *word)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/signals.h"
 #include "base/trust.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
@@ -269,6 +270,7 @@ int fair_run(const struct fair_opts *o, int n_args, char **args)
 	memcpy(argv, args, (size_t)n_args * sizeof(*argv));
 	if (program_find(argv[0], path))
 		program_check(path);
+	hes_signals_as_started();
 	execvp(argv[0], argv);
 	rc = errno;
 	hes_fail(&err, -rc, "%s: %s", argv[0], strerror(rc));

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/signals.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
@@ -72,18 +73,17 @@ static void hand_on(const siginfo_t *signal, pid_t to)
 {
 	for (size_t i = 0; i < N_HANDED_ON; i++)
 		if (handed_on[i].number == signal->si_signo &&
-		    !(handed_on[i].of_terminal && signal->si_code == SI_KERNEL))
+		    !(handed_on[i].of_terminal && hes_signals_of_terminal(signal)))
 			kill(to, signal->si_signo);
 }
 
-static int start_command(char **argv, const sigset_t *before, pid_t *pid)
+static int start_command(char **argv, pid_t *pid)
 {
 	posix_spawnattr_t attr;
 	int rc;
 
 	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, before);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	hes_signals_spawn(&attr, 0);
 	rc = posix_spawnp(pid, argv[0], NULL, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	return -rc;
@@ -93,24 +93,23 @@ static int start_command(char **argv, const sigset_t *before, pid_t *pid)
  * it; negative: it did not start */
 static int run_command(char **argv, bool *stopped)
 {
-	sigset_t set, before;
+	int list[N_HANDED_ON + 2] = { SIGCHLD };
+	struct hes_signals taken;
 	siginfo_t signal;
 	int status = 0, rc;
 	pid_t pid;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
 	for (size_t i = 0; i < N_HANDED_ON; i++)
-		sigaddset(&set, handed_on[i].number);
-	pthread_sigmask(SIG_BLOCK, &set, &before);
-	rc = start_command(argv, &before, &pid);
+		list[i + 1] = handed_on[i].number;
+	hes_signals_take(&taken, list);
+	rc = start_command(argv, &pid);
 	while (!rc && waitpid(pid, &status, WNOHANG) == 0)
-		if (sigwaitinfo(&set, &signal) > 0) {
+		if (sigwaitinfo(&taken.set, &signal) > 0) {
 			*stopped |= signal.si_signo != SIGCHLD && signal.si_signo != SIGUSR1 &&
 				    signal.si_signo != SIGUSR2;
 			hand_on(&signal, pid);
 		}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	hes_signals_leave(&taken);
 	if (rc)
 		return rc;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/signals.h"
 #include "core/plan_json.h"
 
 #define FIRST_BYTES 65536
@@ -43,20 +44,14 @@ static int spawn(const char *path, int in, int out, pid_t *pid)
 	char *argv[] = { (char *)(uintptr_t)path, NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
-	sigset_t none, usual;
 	int rc;
 
-	sigemptyset(&none);
-	sigemptyset(&usual);
-	sigaddset(&usual, SIGPIPE);
 	posix_spawn_file_actions_init(&files);
 	posix_spawnattr_init(&attributes);
 	rc = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
 	if (!rc)
 		rc = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &usual);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	hes_signals_spawn(&attributes, 0);
 	if (!rc)
 		rc = posix_spawnp(pid, path, &files, &attributes, argv, environ);
 	posix_spawnattr_destroy(&attributes);

@@ -483,25 +483,12 @@ static int plan_again(struct nodes *s, struct hes_err *err)
 	return 0;
 }
 
-static sigset_t head_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	return set;
-}
-
 /* @param wait  for so long at most */
 static void take_signal(struct nodes *s, const struct timespec *wait)
 {
-	const sigset_t set = head_signals();
-	const int signal = sigtimedwait(&set, NULL, wait);
+	const int signal = sigtimedwait(&s->signals.set, NULL, wait);
 
-	if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)
+	if (signal > 0 && signal != SIGCHLD)
 		stop_all(s, "");
 }
 
@@ -608,11 +595,10 @@ int nodes_run(const struct nodes_request *q, struct hes_run *run, struct hes_run
 {
 	struct nodes s = { .q = q, .run = run, .lock = -1 };
 	struct hes_hash_map names = { 0 };
-	const sigset_t set = head_signals();
-	sigset_t before;
+	static const int signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 };
 	int rc;
 
-	sigprocmask(SIG_BLOCK, &set, &before);
+	hes_signals_take(&s.signals, signals);
 	rc = nodes_make(&s, &names, err);
 	if (!rc)
 		rc = nodes_begin(&s, err);
@@ -623,6 +609,6 @@ int nodes_run(const struct nodes_request *q, struct hes_run *run, struct hes_run
 	else
 		rc = nodes_end(&s, out, nodes, err);
 	nodes_unmake(&s);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	hes_signals_leave(&s.signals);
 	return rc;
 }

@@ -7,6 +7,7 @@
 #ifndef HES_CLI_NODES_NODES_STATE_H
 #define HES_CLI_NODES_NODES_STATE_H
 
+#include "base/signals.h"
 #include "cli/nodes/nodes_run.h"
 #include "cli/nodes/offer.h"
 
@@ -83,6 +84,7 @@ struct nodes {
 			     can */
 	bool no_node_reported;
 	int lock;
+	struct hes_signals signals;
 };
 
 /** Name of a file in the run's folder that belongs to this run alone:

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/plural.h"
+#include "base/signals.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
@@ -384,9 +385,9 @@ static void watch_signals(void)
 	struct sigaction act = { .sa_handler = interrupt };
 
 	sigemptyset(&act.sa_mask);
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGHUP, &act, NULL);
+	for (const int *sig = hes_signals_stop; *sig; sig++)
+		if (!hes_signals_ignored(*sig))
+			sigaction(*sig, &act, NULL);
 }
 
 static struct hes_profiler profiler_of(struct gpus_profile *b)

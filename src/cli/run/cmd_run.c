@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/signals.h"
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -558,17 +559,14 @@ static void clear_environment(void)
 		unsetenv(names[i]);
 }
 
-/* After the run there is nothing to stop; the report is still printed. The signals stay blocked
- * until the program ends. */
-static void block_stops(void)
+/* After the run there is nothing to stop; the report is still printed. The signals stay taken until
+ * the program ends. The reader of the output may go away before the run is over. */
+static void keep_stops(void)
 {
-	sigset_t set;
+	struct hes_signals stops;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	hes_signals_take(&stops, hes_signals_stop);
+	signal(SIGPIPE, SIG_IGN);
 }
 
 /* When to stop because of the time limit of a Slurm job, by the monotonic clock; 0: never. A head
@@ -638,8 +636,7 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 	struct hes_err err;
 	int status;
 
-	block_stops();
-	signal(SIGPIPE, SIG_IGN);
+	keep_stops();
 	status = values ? nodes_run(&q, &in->run, &report, &nodes, &err)
 			: hes_fail(&err, -ENOMEM, "out of memory");
 	free(values);
@@ -690,9 +687,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
 	}
 	clear_environment();
-	block_stops();
-	/* The reader of the output may go away before the run is over. */
-	signal(SIGPIPE, SIG_IGN);
+	keep_stops();
 	if (hes_run_carry_out(&q, in->journal, &in->run, &report, &err))
 		return cli_fail("run", &err);
 	status = tell_report(o, in, &report, NULL);
@@ -740,9 +735,11 @@ const struct command cmd_run = {
 		"Each job has an output file in the folder --jobs. A job that fails is tried again "
 		"--retries times, unless its command was not found or cannot be executed (exit "
 		"127, 126). A job that failed because a co-runner, MPS or the GPU failed is tried "
-		"again, and this does not count. SIGINT and SIGTERM ask the jobs to end, a second "
-		"one kills them. --resume continues, also after a crash: a job that is recorded as "
-		"done does not run again. With a power cap in the plan, a job waits while it might "
+		"again, and this does not count.\n\n"
+		"SIGINT, SIGTERM and a closed terminal (SIGHUP) ask the jobs to end; a second "
+		"signal kills them. Overnight, start the run in tmux, by nohup or by systemd-run "
+		"--user. --resume continues, also after a crash: a job that is recorded as done "
+		"does not run again. With a power cap in the plan, a job waits while it might "
 		"break the cap. The joules of jobs, aborted attempts and idle GPUs sum to the "
 		"GPUs' meters.\n\n"
 		"The guard, a second process, restores clocks and MPS if the run dies. If the "

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/store_use.h"
@@ -200,14 +201,10 @@ static int watch(struct status *s, struct hes_err *err)
 {
 	const struct timespec second = { .tv_sec = 1 };
 	const bool screen = has_screen();
-	sigset_t stops;
+	struct hes_signals stops;
 	int rc = 0;
 
-	sigemptyset(&stops);
-	sigaddset(&stops, SIGINT);
-	sigaddset(&stops, SIGTERM);
-	sigaddset(&stops, SIGHUP);
-	sigprocmask(SIG_BLOCK, &stops, NULL);
+	hes_signals_take(&stops, hes_signals_stop);
 	signal(SIGPIPE, SIG_IGN);
 	/* Another screen, on which long lines are cut. */
 	if (screen)
@@ -217,7 +214,7 @@ static int watch(struct status *s, struct hes_err *err)
 		if (!rc && show(s, screen))
 			break;
 	} while (!rc && !is_over(s) && (screen || putchar('\n') != EOF) &&
-		 sigtimedwait(&stops, NULL, &second) < 0);
+		 sigtimedwait(&stops.set, NULL, &second) < 0);
 	if (screen)
 		put_on_screen("\033[?7h\033[?1049l");
 	/* The last look stays. */
