@@ -626,8 +626,9 @@ const struct command cmd_auto = {
 		"it, each job has its own in JOBS. It must print \"heshare: N iterations\" from "
 		"time to time, with N counted from its start. If COMMAND is one word, the shell "
 		"runs it; else it is a program and its arguments.\n\n"
-		"Ctrl-C stops the step that runs, and the GPUs are left as they were. --resume "
-		"goes on in the same folder.\n\n"
+		"Ctrl-C or a closed terminal stops the step that runs, and the GPUs are left as "
+		"they were. --resume goes on in the same folder. Overnight, start it in tmux, by "
+		"nohup or by systemd-run --user.\n\n"
 		"Without the right to set clocks, everything is at the default clock. Without MPS, "
 		"jobs run one at a time on a GPU.",
 	.example = "  heshare auto jobs.csv -- ./job.sh {workload} {batch} {iterations}\n"
