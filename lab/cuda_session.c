@@ -13,6 +13,7 @@
 
 #include "cuda_stand_in.h"
 #include "mps_wire.h"
+#include "products.h"
 
 /* Find a GPU by UUID, or by index among those of the session. @return -1: none */
 static int find_gpu(const struct cuda_session *s, const char *name)
@@ -45,6 +46,26 @@ static void keep_gpus(struct cuda_session *s, const char *list)
 		kept.gpus[kept.n++] = (uint32_t)gpu;
 	}
 	*s = kept;
+}
+
+static double speed_of(const struct hes_gpu_type *g)
+{
+	return (double)g->sm_count * vgpu_product(g).cores_per_sm * g->clock_max_mhz;
+}
+
+/* The fastest first; equal ones in the order of their bus numbers. */
+static void sort_by_speed(struct cuda_session *s)
+{
+	for (int i = 1; i < s->n; i++) {
+		uint32_t gpu = s->gpus[i];
+		int at = i;
+
+		for (; at > 0 && speed_of(&s->lab->gpus[s->gpus[at - 1]].type) <
+					 speed_of(&s->lab->gpus[gpu].type);
+		     at--)
+			s->gpus[at] = s->gpus[at - 1];
+		s->gpus[at] = gpu;
+	}
 }
 
 /* Parse "0=1G,1=512M"; the smallest limit of server and process counts. */
@@ -96,13 +117,18 @@ int cuda_session_open(struct vgpu_lab *lab, struct cuda_session *out)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES"),
 		   *pct = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
-	const char *limits = getenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
-	struct cuda_session s = { .lab = lab, .sm_pct = 100, .n = (int)lab->n_gpus };
+	const char *limits = getenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"),
+		   *order = getenv("CUDA_DEVICE_ORDER");
+	struct cuda_session s = { .lab = lab, .sm_pct = 100 };
 	double own;
 	int rc;
 
+	/* CUDA sees no GPU in MIG mode: it has no instances. */
 	for (uint32_t i = 0; i < lab->n_gpus; i++)
-		s.gpus[i] = i;
+		if (!lab->gpus[i].mig)
+			s.gpus[s.n++] = i;
+	if (!order || strcmp(order, "PCI_BUS_ID") != 0)
+		sort_by_speed(&s);
 	rc = join_mps(&s);
 	if (rc)
 		return rc;

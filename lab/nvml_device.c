@@ -293,20 +293,7 @@ int NVML(nvmlDeviceGetCpuAffinity)(struct lab_gpu *b, unsigned words, unsigned l
 	return nvml_give(b, 0);
 }
 
-/* No GPU of the lab is partitioned. */
-int NVML(nvmlDeviceGetMigMode)(struct lab_gpu *b, unsigned *current, unsigned *pending)
-{
-	int rc = nvml_take(b, pending ? current : NULL);
-
-	if (rc)
-		return rc;
-	if (nvml_product(b).major < 8)
-		return nvml_give(b, NVML_NOT_SUPPORTED);
-	*current = *pending = 0;
-	return nvml_give(b, 0);
-}
-
-NVML_GETTER(nvmlDeviceGetMaxMigDeviceCount, unsigned, 0)
+/* A GPU in MIG mode has no instances. */
 NVML_UNSUPPORTED(nvmlDeviceGetMigDeviceHandleByIndex,
 		 (struct lab_gpu * b, unsigned index __attribute__((unused)), void **out), out,
 		 NVML_NOT_FOUND)

@@ -46,7 +46,7 @@
 	F(nvmlDeviceGetUtilizationRates) F(nvmlDeviceRegisterEvents) \
 	F(nvmlDeviceResetApplicationsClocks) F(nvmlDeviceResetGpuLockedClocks) \
 	F(nvmlDeviceSetApplicationsClocks) F(nvmlDeviceSetComputeMode) \
-	F(nvmlDeviceSetGpuLockedClocks) F(nvmlDeviceSetPersistenceMode) \
+	F(nvmlDeviceSetGpuLockedClocks) F(nvmlDeviceSetMigMode) F(nvmlDeviceSetPersistenceMode) \
 	F(nvmlDeviceSetPowerManagementLimit) F(nvmlEventSetCreate) F(nvmlEventSetFree) \
 	F(nvmlEventSetWait) F(nvmlEventSetWait_v2) F(nvmlGpmMetricsGet) \
 	F(nvmlGpmQueryDeviceSupport) F(nvmlGpmSampleAlloc) F(nvmlGpmSampleFree) \

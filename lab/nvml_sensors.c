@@ -171,7 +171,16 @@ static struct nvml_utilization utilization(const struct lab_gpu *b)
 					  mean_between(&then, &now, 2) };
 }
 
-NVML_GETTER(nvmlDeviceGetUtilizationRates, struct nvml_utilization, utilization(b))
+/* In MIG mode only instances have it. */
+int NVML(nvmlDeviceGetUtilizationRates)(struct lab_gpu *b, struct nvml_utilization *out)
+{
+	int rc = nvml_take(b, out);
+
+	if (rc || b->mig)
+		return rc ? rc : nvml_give(b, NVML_NOT_SUPPORTED);
+	*out = utilization(b);
+	return nvml_give(b, 0);
+}
 
 static bool at_lowest_clock(const struct lab_gpu *b)
 {

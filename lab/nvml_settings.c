@@ -6,7 +6,9 @@
 
 #include "nvml_stand_in.h"
 
-#define LOWEST_LIMIT 0.4 /* of the default power limit */
+#define EXCLUSIVE_THREAD 1 /* a compute mode that drivers do not have any more */
+#define IN_USE           19
+#define MIG_INSTANCES    7
 
 /* Drivers round clocks down, in their names and in requests. */
 uint32_t nvml_snap(const struct hes_gpu_type *type, uint32_t mhz)
@@ -137,14 +139,6 @@ int NVML(nvmlDeviceGetSupportedGraphicsClocks)(struct lab_gpu *b, unsigned memor
 	return nvml_give(b, *count <= room ? 0 : NVML_INSUFFICIENT_SIZE);
 }
 
-static unsigned lowest_limit(const struct lab_gpu *b)
-{
-	unsigned least = (unsigned)(b->type.power_limit_mw * LOWEST_LIMIT / 1000) * 1000,
-		 idle = b->type.idle_power_mw;
-
-	return least > idle + 1000 ? least : idle + 1000;
-}
-
 NVML_GETTER(nvmlDeviceGetPowerManagementLimit, unsigned, b->power_limit_mw)
 NVML_ALIAS(nvmlDeviceGetEnforcedPowerLimit, nvmlDeviceGetPowerManagementLimit)
 NVML_GETTER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, b->type.power_limit_mw)
@@ -157,7 +151,7 @@ int NVML(nvmlDeviceGetPowerManagementLimitConstraints)(struct lab_gpu *b, unsign
 
 	if (rc)
 		return rc;
-	*min = lowest_limit(b);
+	*min = nvml_product(b).min_limit_mw;
 	*max = b->type.power_limit_mw;
 	return nvml_give(b, 0);
 }
@@ -168,7 +162,7 @@ int NVML(nvmlDeviceSetPowerManagementLimit)(struct lab_gpu *b, unsigned mw)
 
 	if (rc)
 		return rc;
-	if (mw < lowest_limit(b) || mw > b->type.power_limit_mw)
+	if (mw < nvml_product(b).min_limit_mw || mw > b->type.power_limit_mw)
 		return nvml_give(b, NVML_INVALID_ARGUMENT);
 	b->power_limit_mw = mw;
 	lab_gpu_reconfigure(b);
@@ -194,8 +188,41 @@ int NVML(nvmlDeviceSetComputeMode)(struct lab_gpu *b, unsigned mode)
 
 	if (rc)
 		return rc;
-	if (mode > 3)
-		return nvml_give(b, NVML_INVALID_ARGUMENT);
+	if (mode > NVML_COMPUTE_EXCLUSIVE || mode == EXCLUSIVE_THREAD)
+		return nvml_give(b, mode == EXCLUSIVE_THREAD ? NVML_NOT_SUPPORTED
+							     : NVML_INVALID_ARGUMENT);
 	b->compute_mode = mode;
+	return nvml_give(b, 0);
+}
+
+NVML_GETTER(nvmlDeviceGetMaxMigDeviceCount, unsigned, nvml_product(b).mig ? MIG_INSTANCES : 0)
+
+int NVML(nvmlDeviceGetMigMode)(struct lab_gpu *b, unsigned *current, unsigned *pending)
+{
+	int rc = nvml_take(b, pending ? current : NULL);
+
+	if (rc)
+		return rc;
+	if (!nvml_product(b).mig)
+		return nvml_give(b, NVML_NOT_SUPPORTED);
+	*current = b->mig;
+	*pending = b->mig_pending;
+	return nvml_give(b, 0);
+}
+
+/* A GPU in use changes its mode at a reset, when nobody uses it. @status says so. */
+int NVML(nvmlDeviceSetMigMode)(struct lab_gpu *b, unsigned mode, int *status)
+{
+	int rc = nvml_take_to_set(b);
+
+	if (rc)
+		return rc;
+	if (!nvml_product(b).mig || mode > 1 || !status)
+		return nvml_give(b,
+				 nvml_product(b).mig ? NVML_INVALID_ARGUMENT : NVML_NOT_SUPPORTED);
+	b->mig_pending = mode != 0;
+	*status = b->slots ? IN_USE : 0;
+	if (!b->slots)
+		b->mig = b->mig_pending;
 	return nvml_give(b, 0);
 }

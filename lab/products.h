@@ -14,8 +14,10 @@ struct vgpu_product {
 	unsigned bus_bits; /* of the memory: with its clock it gives the bandwidth */
 	unsigned memory_mhz;
 	unsigned pcie_gen;
-	double refresh_s; /* of power and energy readings */
-	double average_s; /* window of a power reading; 0: the refresh */
+	unsigned min_limit_mw; /* lowest power limit */
+	bool mig;              /* can be split into MIG instances */
+	double refresh_s;      /* of power and energy readings */
+	double average_s;      /* window of a power reading; 0: the refresh */
 };
 
 /** Values that follow from the row of a type. Its strings are the row's. */

@@ -109,6 +109,7 @@ struct lab_gpu {
 	uint32_t lock_min_mhz, lock_max_mhz; /* 0: clocks are not locked */
 	uint32_t power_limit_mw;
 	uint32_t compute_mode;
+	bool mig, mig_pending;
 	bool persistence;
 	/* Faults: the virtual time at which each ends. */
 	double fault_until_s[VGPU_FAULT_COUNT];

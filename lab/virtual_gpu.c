@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "gpu/nvml_abi.h"
+
 #define WARM_C_PER_W_OF_LIMIT 45.0 /* above the idle temperature, at the power limit */
 #define WARM_UP_S             20.0 /* time constant */
 #define DONE_ITERATIONS       1e-9
@@ -298,11 +300,26 @@ uint64_t lab_gpu_memory_used(const struct lab_gpu *b)
 	return used;
 }
 
+/* Whether a process, or an MPS server, may use the GPU together with those that do. */
+static bool compute_mode_allows(const struct lab_gpu *b, pid_t holder)
+{
+	for (size_t i = 0; b->compute_mode == NVML_COMPUTE_EXCLUSIVE && i < b->slots; i++) {
+		const struct vgpu_client *c = &b->clients[i];
+
+		if (c->pid && (c->server ? c->server : c->pid) != holder)
+			return false;
+	}
+	return b->compute_mode != NVML_COMPUTE_PROHIBITED;
+}
+
 struct vgpu_client *lab_gpu_join(struct lab_gpu *b, pid_t pid, pid_t server, uint32_t sm_pct,
 				 uint64_t memory_limit, uint64_t memory, int *error)
 {
 	struct vgpu_client *c = b->clients;
 
+	*error = VGPU_CUDA_DEVICE_UNAVAILABLE;
+	if (!compute_mode_allows(b, server ? server : pid))
+		return NULL;
 	while (c < b->clients + VGPU_MAX_CLIENTS && c->pid)
 		c++;
 	*error = VGPU_CUDA_MPS_MAX_CLIENTS;
@@ -393,6 +410,8 @@ static void gpu_reset(struct lab_gpu *b)
 {
 	b->lock_min_mhz = b->lock_max_mhz = 0;
 	b->power_limit_mw = b->type.power_limit_mw;
+	b->compute_mode = NVML_COMPUTE_DEFAULT;
+	b->mig = b->mig_pending;
 }
 
 void lab_gpu_set_fault(struct lab_gpu *b, enum vgpu_fault f, double for_s)

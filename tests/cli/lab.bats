@@ -297,6 +297,59 @@ step_us() {
 	grep -q "CUDA_ERROR_DEVICE_UNAVAILABLE (46)" errors
 }
 
+@test "CUDA counts the fastest GPU first, unless CUDA_DEVICE_ORDER says otherwise; UUIDs are NVML's" {
+	cat >devices.py <<-END
+		import ctypes, uuid
+		c = ctypes.CDLL("libcuda.so.1"); c.cuInit(0); n = ctypes.c_int(); c.cuDeviceGetCount(ctypes.byref(n))
+		for i in range(n.value):
+		    b = ctypes.create_string_buffer(16); c.cuDeviceGetUuid_v2(b, i); print("GPU-" + str(uuid.UUID(bytes=b.raw)))
+	END
+	run -0 --separate-stderr "$HES_LAB" -- sh -c 'heshare gpus --json | jq -r ".[].uuid" >nvml
+		order() { env "$@" python3 devices.py | while read -r uuid; do echo $(($(grep -n -x "$uuid" nvml | cut -d: -f1) - 1)); done | tr "\n" " "; }
+		order -u CUDA_DEVICE_ORDER; order -u CUDA_DEVICE_ORDER CUDA_VISIBLE_DEVICES=6,0; order CUDA_DEVICE_ORDER=PCI_BUS_ID'
+	[ "$output" = "6 7 4 5 0 1 2 3 2 6 0 1 2 3 4 5 6 7 " ]
+}
+
+# Of GPU 6, an A100, and of GPU 0, a T4.
+@test "compute modes, MIG mode and power limits of GPUs have the effect of real ones" {
+	cat >set.py <<-END
+		import ctypes, sys
+		n = ctypes.CDLL("libnvidia-ml.so.1"); n.nvmlInit_v2(); d, s, u = ctypes.c_void_p(), ctypes.c_int(-1), ctypes.c_uint()
+		n.nvmlDeviceGetHandleByIndex_v2(int(sys.argv[1]), ctypes.byref(d)); what, value = sys.argv[2], int(sys.argv[3])
+		if what == "mig": print(what, n.nvmlDeviceSetMigMode(d, value, ctypes.byref(s)), s.value, n.nvmlDeviceGetMigMode(d, ctypes.byref(s), ctypes.byref(u)), s.value, u.value)
+		else: print(what, value, getattr(n, "nvmlDeviceSet" + what)(d, value))
+	END
+	run -0 --separate-stderr "$HES_LAB" --speed 50 -- sh -c '
+		task() { vgpu-task --device 6 --workload resnet50 --batch 16 --iterations 10 >/dev/null 2>>errors; echo "task $?"; }
+		contexts() { until [ "$(vgpu-look | awk "\$1 == 6 { print \$NF }")" = "$1" ]; do sleep 0.05; done; }
+		a100() { python3 set.py 6 "$@"; }
+		a100 ComputeMode 3; task
+		vgpu-task --device 6 --workload resnet50 --batch 16 --iterations 1000000000 >/dev/null & contexts 1
+		task; a100 mig 1
+		kill $!; contexts 0
+		a100 ComputeMode 2; task; a100 ComputeMode 1; a100 ComputeMode 0
+		a100 mig 1; python3 set.py 0 mig 1; vgpu-task --device 7 --workload resnet50 --batch 16 --iterations 1 2>/dev/null; echo "task $?"
+		a100 mig 0; task
+		a100 PowerManagementLimit 99999; a100 PowerManagementLimit 100000; python3 set.py 0 PowerManagementLimit 59999'
+	[ "$output" = "ComputeMode 3 0
+task 0
+task 1
+mig 0 19 0 0 1
+ComputeMode 2 0
+task 1
+ComputeMode 1 3
+ComputeMode 0 0
+mig 0 0 0 1 1
+mig 3 -1 3 -1 0
+task 1
+mig 0 0 0 0 0
+task 0
+PowerManagementLimit 99999 2
+PowerManagementLimit 100000 0
+PowerManagementLimit 59999 2" ]
+	[ "$(grep -c "CUDA_ERROR_DEVICE_UNAVAILABLE (46)" errors)" = 2 ]
+}
+
 @test "any function of NVML fails on demand: on one GPU, for a time, at its n-th call" {
 	run -0 --separate-stderr "$HES_LAB" --speed 50 --fault 1:nvmlDeviceGetHandleByIndex_v2=15 -- \
 		python3 - <<-END
