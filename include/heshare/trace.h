@@ -20,30 +20,39 @@
 /** A job of the log that ran on GPUs. */
 struct hes_trace_row {
 	char id[HES_NAME_MAX]; /* "": not in the log */
-	int64_t arrival_us; /* on the clock of the log, whose zero is arbitrary; 0: not in the log
-			     */
-	int64_t runtime_us; /* > 0 */
-	uint32_t gpu_milli; /* 1000: one GPU; less: a part of one; > 0 */
+	int64_t arrival_us;  /* on the clock of the log, whose zero is arbitrary; 0: not in the log
+			      */
+	int64_t runtime_us;  /* > 0; 0: not in the log, which has iterations */
+	uint32_t gpu_milli;  /* 1000: one GPU; less: a part of one; > 0 */
+	uint64_t iterations; /* 0: they follow from the run time */
 	char workload[HES_NAME_MAX]; /* "": not in the log */
 	uint32_t batch_size;         /* 0: not in the log */
 };
 
-struct hes_csv;
+/** Why rows are skipped. */
+enum hes_trace_skip {
+	HES_SKIP_STEP,    /* a step of a Slurm job, not a job */
+	HES_SKIP_NO_GPU,  /* 0 GPUs */
+	HES_SKIP_GPUS,    /* the number of GPUs is missing */
+	HES_SKIP_RUNTIME, /* the run time is missing or 0: it waits, or never ran */
+	HES_SKIP_ARRIVAL, /* the arrival is missing */
+	HES_TRACE_SKIPS
+};
+/** "without a run time": behind "3 rows"; and as keys of JSON documents. */
+extern const char *const hes_trace_skip_words[HES_TRACE_SKIPS];
+extern const char *const hes_trace_skip_keys[HES_TRACE_SKIPS];
 
-/** A log format: a row of the table in src/trace/log_formats.c. */
+#define HES_TRACE_LAYOUTS 4
+#define HES_TRACE_PHILLY  "philly"
+
+/** A known log: a row of the table in src/trace/log_formats.c. */
 struct hes_trace_format {
 	const char *name;
 	const char *summary; /* one line */
-	bool no_arrivals;    /* the log does not say when jobs arrived */
-	const char *const
-		*columns; /* that it reads; they identify the format; NULL-terminated, at most 8 */
-	/**
-	 * Read the row that @c is at. @col: indices of the columns, in their order.
-	 * @param out  zeroed before
-	 * @return 1 a job; 0 to skip the row, which is no job that ran on a GPU; negative errno
-	 */
-	int (*parse)(const struct hes_csv *c, const int *col, struct hes_trace_row *out,
-		     struct hes_err *err);
+	/** Each: "FIELD=COLUMN" as in --columns, NULL-terminated; the columns identify the log.
+	 * NULL: no more. */
+	const char *const *layouts[HES_TRACE_LAYOUTS];
+	const char *first; /* NULL: it has a header; else its first cell has this text */
 };
 
 extern const struct hes_trace_format *const hes_trace_formats[]; /* NULL-terminated */
@@ -55,8 +64,9 @@ struct hes_trace;
 
 /**
  * Open a log, plain or .gz.
- * @param f  NULL: recognised by the header
- * @return 0; -ENOENT a column is missing, or no format has these columns (@err lists them)
+ * @param f  NULL: recognised by its columns
+ * @return 0; -ENOENT a column is missing, or no format has these columns (@err has an example of
+ * columns for hes_trace_open_columns)
  */
 int hes_trace_open(const char *path, const struct hes_trace_format *f, struct hes_trace **out,
 		   struct hes_err *err);
@@ -67,12 +77,17 @@ extern const char *const hes_trace_fields[];
 /**
  * Open a log of no known format, plain or .gz, of which the caller names the columns.
  * @param columns  "FIELD=COLUMN,..." (docs/formats/trace.md); fields: hes_trace_fields. Needed is
- * runtime, or start and end. Without gpus, each job has one
+ * runtime, or start and end, or iterations. Without gpus, each job has one
  * @return 0; -EINVAL @columns is wrong; -ENOENT a column is missing (@err lists those there are);
  * -ENOMEM; -errno of reading
  */
 int hes_trace_open_columns(const char *path, const char *columns, struct hes_trace **out,
 			   struct hes_err *err);
+
+/** From now on, dates without a zone are in the zone of the process (TZ), not in UTC. */
+void hes_trace_use_local_time(struct hes_trace *t);
+/** Whether dates without a zone were read as UTC. */
+bool hes_trace_took_utc(const struct hes_trace *t);
 
 #define HES_TRACE_GENERATOR "helios-like" /* the built-in profile's name */
 
@@ -93,8 +108,8 @@ int hes_trace_next(struct hes_trace *t, struct hes_trace_row *out, struct hes_er
 const char *hes_trace_name(const struct hes_trace *t);
 /** Name of the format, "generator" for a generator. */
 const char *hes_trace_format_name(const struct hes_trace *t);
-/** Lines skipped so far: without GPU, or never run. */
-uint64_t hes_trace_skipped(const struct hes_trace *t);
+/** Rows skipped so far, for each reason. */
+const uint64_t *hes_trace_skipped(const struct hes_trace *t);
 void hes_trace_close(struct hes_trace *t);
 
 /** Load classes of HeShare, section V-B; a set of them is their sum. */
@@ -139,12 +154,13 @@ void hes_trace_options_defaults(struct hes_trace_options *d);
 
 /** What became of the rows of a trace. */
 struct hes_trace_account {
-	uint64_t rows;            /* read */
-	uint64_t skipped;         /* without a GPU, or never run */
+	uint64_t rows; /* read */
+	uint64_t skipped[HES_TRACE_SKIPS];
 	uint64_t several_gpus;    /* left out: on more than one GPU */
 	uint64_t shorter, longer; /* of the rest, outside of the limits; left out if drop_outside */
 	uint64_t kept;            /* to draw from */
 	uint64_t jobs;            /* drawn */
+	uint64_t iterated;        /* of the drawn, with the iterations of the log */
 	uint64_t raised, lowered; /* of the drawn, clamped */
 	uint64_t named, nearest;  /* ... with workload and batch size of the row, or the nearest
 				     batch size */
@@ -180,7 +196,7 @@ extern const uint32_t hes_trace_gpu_sizes[HES_TRACE_GPU_SIZES];
 
 struct hes_trace_summary {
 	uint64_t jobs;
-	uint64_t skipped;
+	uint64_t skipped[HES_TRACE_SKIPS];
 	int64_t span_us; /* first to last arrival */
 	int64_t runtime_us[HES_TRACE_QUANTILES];
 	double mean_runtime_s;
@@ -190,7 +206,8 @@ struct hes_trace_summary {
 	int64_t gap_us[HES_TRACE_QUANTILES];   /* between arrivals; 0 with one job */
 };
 
-/** Summarise the rest of a trace. @return 0; -EINVAL no rows; -E2BIG; -ENOMEM; -errno of reading */
+/** Summarise the rest of a trace. @return 0; -EINVAL no rows, or no run times; -E2BIG; -ENOMEM;
+ * -errno of reading */
 int hes_trace_summarise(struct hes_trace *t, struct hes_trace_summary *out, struct hes_err *err);
 
 #endif

@@ -12,10 +12,16 @@
 
 #include "base/num.h"
 
+#define SEPARATORS ",;|\t"
+
 struct hes_csv {
 	gzFile gz;
 	char *path;
-	size_t line; /* of the row in hand */
+	char separator;   /* 0: not known before the first row is read */
+	bool log;         /* opened by hes_csv_open_log */
+	bool unnamed;     /* the first row is no header */
+	bool first_again; /* the next row is the first one */
+	size_t line;      /* of the row in hand */
 	size_t next_line;
 	char *header; /* text behind names */
 	char *names[HES_CSV_MAX_COLUMNS];
@@ -28,6 +34,7 @@ struct hes_csv {
 	size_t in_at, in_len;
 	uint64_t bytes, max_bytes; /* unpacked */
 	size_t blank;              /* lines without anything */
+	char numbered[HES_CSV_MAX_COLUMNS][sizeof("column 1024")];
 };
 
 int hes_csv_fail(const struct hes_csv *c, struct hes_err *err, int code, const char *fmt, ...)
@@ -70,22 +77,56 @@ static int read_failed(struct hes_csv *c, struct hes_err *err)
 	return hes_csv_fail(c, err, -EIO, "%s", zerr == Z_BUF_ERROR ? "truncated gzip file" : why);
 }
 
+static bool separates(const struct hes_csv *c, char ch)
+{
+	return c->separator ? ch == c->separator : strchr(SEPARATORS, ch) != NULL;
+}
+
+/* Whether a quote that comes after @len bytes of a row begins a quoted field. */
+static bool begins_field(const struct hes_csv *c, const char *row, size_t len)
+{
+	while (len && row[len - 1] == ' ')
+		len--;
+	return len == 0 || separates(c, row[len - 1]);
+}
+
+/* Programs that separate by bars or tabs do not quote: a quote may be part of a name. */
+static bool one_line(const struct hes_csv *c)
+{
+	return c->log && (c->separator == '|' || c->separator == '\t');
+}
+
+/* Whether a field that begins with the quote at @p ends with one. */
+static bool is_closed(const struct hes_csv *c, const char *p)
+{
+	if (!one_line(c))
+		return true;
+	for (p++; *p; p++)
+		if (*p == '"' && *++p != '"')
+			return !p[strspn(p, " ")] || p[strspn(p, " ")] == c->separator;
+	return false;
+}
+
 /* Read bytes of one record into c->row, quotes kept; a quoted newline does not end it. */
 static int read_record(struct hes_csv *c, struct hes_err *err)
 {
-	bool quoted = false;
+	bool quoted = false, closed = false; /* closed: the byte before closed a quoted field */
 	int ch;
 
 	c->len = 0;
 	c->line = c->next_line;
 	while ((ch = next_byte(c)) >= 0) {
+		const bool was_closed = closed;
+
 		if (ch == '\n')
 			c->next_line++;
 		if (ch == '\n' && !quoted)
 			break;
 		if (ch == '\0')
 			return hes_csv_fail(c, err, -EINVAL, "a NUL byte; this is not a text file");
-		if (ch == '"')
+		closed = ch == '"' && quoted;
+		if (ch == '"' && !one_line(c) &&
+		    (quoted || was_closed || begins_field(c, c->row, c->len)))
 			quoted = !quoted;
 		if (c->len + 1 >= sizeof(c->row))
 			return hes_csv_fail(c, err, -E2BIG, "row longer than %d bytes",
@@ -115,23 +156,27 @@ static int read_record(struct hes_csv *c, struct hes_err *err)
 	return 1;
 }
 
-/* One field starting at *s, unquoted in place; *s moves behind its comma, or to NULL. */
-static char *split_field(char **s)
+/* One field starting at *s, unquoted in place; *s moves behind its separator, or to NULL. */
+static char *split_field(const struct hes_csv *c, char **s)
 {
 	char *start = *s, *to = *s, *p = *s;
 	bool quoted = false;
 
-	for (; *p && (quoted || *p != ','); p++) {
+	for (; *p && (quoted || *p != c->separator); p++) {
 		if (*p != '"')
 			*to++ = *p;
 		else if (quoted && p[1] == '"')
 			*to++ = *p++;
-		else
+		else if (quoted || (begins_field(c, *s, (size_t)(p - *s)) && is_closed(c, p)))
 			quoted = !quoted;
+		else
+			*to++ = *p;
 	}
 	*s = *p ? p + 1 : NULL;
+	while (c->log && to > start && to[-1] == ' ')
+		to--;
 	*to = '\0';
-	return start;
+	return start + (c->log ? strspn(start, " ") : 0);
 }
 
 static int split(struct hes_csv *c, char *text, char **fields, size_t *n, struct hes_err *err)
@@ -143,9 +188,27 @@ static int split(struct hes_csv *c, char *text, char **fields, size_t *n, struct
 		if (*n == HES_CSV_MAX_COLUMNS)
 			return hes_csv_fail(c, err, -E2BIG, "more than %d columns",
 					    HES_CSV_MAX_COLUMNS);
-		fields[(*n)++] = split_field(&s);
+		fields[(*n)++] = split_field(c, &s);
 	}
 	return 0;
+}
+
+/* The separator that the first row has most of. */
+static char find_separator(const char *row)
+{
+	size_t counts[sizeof(SEPARATORS)] = { 0 }, best = 0;
+	bool quoted = false;
+
+	for (; *row; row++) {
+		const char *at = strchr(SEPARATORS, *row);
+
+		quoted ^= *row == '"';
+		if (at && !quoted)
+			counts[at - SEPARATORS]++;
+	}
+	for (size_t i = 1; SEPARATORS[i]; i++)
+		best = counts[i] > counts[best] ? i : best;
+	return SEPARATORS[best];
 }
 
 static int read_header(struct hes_csv *c, struct hes_err *err)
@@ -160,10 +223,15 @@ static int read_header(struct hes_csv *c, struct hes_err *err)
 	c->header = strdup(strncmp(c->row, bom, 3) ? c->row : c->row + 3);
 	if (!c->header)
 		return hes_fail(err, -ENOMEM, "%s: out of memory", c->path);
-	return split(c, c->header, c->names, &c->n_names, err);
+	if (!c->separator)
+		c->separator = find_separator(c->header);
+	rc = split(c, c->header, c->names, &c->n_names, err);
+	if (!rc && c->log && c->n_names > 1 && !*c->names[c->n_names - 1])
+		c->n_names--;
+	return rc;
 }
 
-int hes_csv_open(const char *path, struct hes_csv **out, struct hes_err *err)
+static int csv_open(const char *path, bool log, struct hes_csv **out, struct hes_err *err)
 {
 	struct hes_csv *c = calloc(1, sizeof(*c));
 	int rc = -ENOMEM;
@@ -172,6 +240,8 @@ int hes_csv_open(const char *path, struct hes_csv **out, struct hes_err *err)
 		free(c);
 		return hes_fail(err, -ENOMEM, "%s: out of memory", path);
 	}
+	c->log = log;
+	c->separator = log ? '\0' : ',';
 	c->next_line = 1;
 	c->max_bytes = HES_CSV_MAX_BYTES;
 	errno = 0;
@@ -189,6 +259,32 @@ int hes_csv_open(const char *path, struct hes_csv **out, struct hes_err *err)
 	}
 	*out = c;
 	return 0;
+}
+
+int hes_csv_open(const char *path, struct hes_csv **out, struct hes_err *err)
+{
+	return csv_open(path, false, out, err);
+}
+
+int hes_csv_open_log(const char *path, struct hes_csv **out, struct hes_err *err)
+{
+	return csv_open(path, true, out, err);
+}
+
+void hes_csv_unname(struct hes_csv *c)
+{
+	for (size_t i = 0; i < c->n_names; i++) {
+		c->fields[i] = c->names[i];
+		snprintf(c->numbered[i], sizeof(c->numbered[i]), "column %zu", i + 1);
+		c->names[i] = c->numbered[i];
+	}
+	c->n_fields = c->n_names;
+	c->unnamed = c->first_again = true;
+}
+
+char hes_csv_separator(const struct hes_csv *c)
+{
+	return c->separator;
 }
 
 void hes_csv_bound(struct hes_csv *c, uint64_t max_bytes)
@@ -228,7 +324,7 @@ int hes_csv_find(const struct hes_csv *c, const char *name)
 int hes_csv_column(const struct hes_csv *c, const char *name, struct hes_err *err)
 {
 	int i = hes_csv_find(c, name);
-	const bool otherwise = c->n_names == 1 && strpbrk(c->names[0], ";\t");
+	const bool otherwise = c->n_names == 1 && strpbrk(c->names[0], ";|\t");
 	char have[256] = "";
 	size_t at = 0;
 
@@ -245,6 +341,10 @@ int hes_csv_next(struct hes_csv *c, struct hes_err *err)
 {
 	int rc;
 
+	if (c->first_again) {
+		c->first_again = false;
+		return 1;
+	}
 	while ((rc = read_record(c, err)) == 1 && c->len == 0)
 		if (++c->blank > HES_CSV_MAX_BLANK)
 			return hes_csv_fail(c, err, -E2BIG, "more than %d blank lines",
@@ -254,9 +354,11 @@ int hes_csv_next(struct hes_csv *c, struct hes_err *err)
 	rc = split(c, c->row, c->fields, &c->n_fields, err);
 	if (rc)
 		return rc;
+	if (c->log && c->n_fields == c->n_names + 1 && !*c->fields[c->n_names])
+		c->n_fields--;
 	if (c->n_fields != c->n_names)
-		return hes_csv_fail(c, err, -EINVAL, "%zu fields where the header has %zu",
-				    c->n_fields, c->n_names);
+		return hes_csv_fail(c, err, -EINVAL, "%zu fields where the %s has %zu", c->n_fields,
+				    c->unnamed ? "first row" : "header", c->n_names);
 	return 1;
 }
 

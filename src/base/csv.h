@@ -25,6 +25,14 @@ struct hes_csv;
 
 /** Open @path and read its header. */
 int hes_csv_open(const char *path, struct hes_csv **out, struct hes_err *err);
+/**
+ * Open a table that another program wrote. Its separator is the one of , ; | and tab that the first
+ * row has most of. Blanks around fields do not count, and a row may end with a separator.
+ */
+int hes_csv_open_log(const char *path, struct hes_csv **out, struct hes_err *err);
+/** The file has no header: its first row is data, and columns are called "column 1" and so on. */
+void hes_csv_unname(struct hes_csv *c);
+char hes_csv_separator(const struct hes_csv *c);
 /** How many bytes the file may have, unpacked. */
 void hes_csv_bound(struct hes_csv *c, uint64_t max_bytes);
 void hes_csv_close(struct hes_csv *c);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -31,7 +32,7 @@ void cli_say(const char *command, const char *sentence)
 int cli_fail(const char *command, const struct hes_err *err)
 {
 	cli_say(command, err->msg);
-	return 1;
+	return strncmp(err->msg, "--", 2) == 0 ? 2 : 1;
 }
 
 json_t *cli_json_maybe(bool known, double value)

@@ -13,7 +13,10 @@
 
 /** Print "heshare COMMAND: sentence" on stderr, with what cannot be shown as \xNN. */
 void cli_say(const char *command, const char *sentence);
-/** The same of an error. @return 1, the exit status */
+/**
+ * The same of an error. @return the exit status: 2 if the sentence begins with an option, "--batch:
+ * 0 is ...", which is wrong usage; else 1
+ */
 int cli_fail(const char *command, const struct hes_err *err);
 
 /** A number, or null where it is not known. */

@@ -4,6 +4,8 @@
 #include "trace/rows.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static int add(struct rows *r, const struct hes_trace_row *row)
@@ -46,6 +48,19 @@ int rows_read(struct hes_trace *t, rows_filter *wanted, void *ctx, struct rows *
 		rows_free(&r);
 	*out = r;
 	return rc;
+}
+
+int rows_none(const struct hes_trace *t, const char *what, int code, struct hes_err *err)
+{
+	const uint64_t *skipped = hes_trace_skipped(t);
+	char why[256] = "";
+
+	for (size_t i = 0, at = 0; i < HES_TRACE_SKIPS && at < sizeof(why); i++)
+		if (skipped[i])
+			at += (size_t)snprintf(why + at, sizeof(why) - at, "%s%" PRIu64 " %s",
+					       at ? ", " : "; rows: ", skipped[i],
+					       hes_trace_skip_words[i]);
+	return hes_fail(err, code, "%s: no %s in this trace%s", hes_trace_name(t), what, why);
 }
 
 void rows_free(struct rows *r)

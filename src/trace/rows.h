@@ -20,5 +20,7 @@ typedef bool rows_filter(const struct hes_trace_row *r, void *ctx);
 int rows_read(struct hes_trace *t, rows_filter *wanted, void *ctx, struct rows *out,
 	      struct hes_err *err);
 void rows_free(struct rows *r);
+/** Say that a trace has no row, and why its rows were skipped. @return @code */
+int rows_none(const struct hes_trace *t, const char *what, int code, struct hes_err *err);
 
 #endif

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/rows.h"
+#include "trace/source.h"
 
 const double hes_trace_quantiles[HES_TRACE_QUANTILES] = { 0,   0.05, 0.25, 0.5, 0.75,
 							  0.9, 0.95, 0.99, 1 };
@@ -68,16 +70,21 @@ int hes_trace_summarise(struct hes_trace *t, struct hes_trace_summary *out, stru
 	struct hes_trace_summary s = { 0 };
 	struct rows rows;
 	int64_t *scratch;
-	int rc = rows_read(t, NULL, NULL, &rows, err);
+	int rc;
 
+	if (t->no_runtimes)
+		return hes_fail(err, -EINVAL,
+				"%s: this log has iterations and no run times to summarise",
+				hes_trace_name(t));
+	rc = rows_read(t, NULL, NULL, &rows, err);
 	if (rc)
 		return rc;
 	if (rows.n == 0)
-		return hes_fail(err, -EINVAL, "%s: no jobs in this trace", hes_trace_name(t));
+		return rows_none(t, "jobs", -EINVAL, err);
 	scratch = malloc(rows.n * sizeof(*scratch));
 	if (scratch) {
 		summarise(&rows, scratch, &s);
-		s.skipped = hes_trace_skipped(t);
+		memcpy(s.skipped, hes_trace_skipped(t), sizeof(s.skipped));
 		*out = s;
 	} else {
 		rc = hes_fail(err, -ENOMEM, "%s: out of memory for %zu jobs", hes_trace_name(t),

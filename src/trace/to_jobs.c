@@ -67,8 +67,9 @@ static bool wanted(const struct hes_trace_row *r, void *ctx)
 	struct reading *reading = ctx;
 	const struct hes_trace_options *d = reading->d;
 	const bool several = r->gpu_milli > 1000 && !d->any_gpus;
-	const bool shorter = !several && r->runtime_us < d->min_runtime_us;
-	const bool longer = !several && r->runtime_us > d->max_runtime_us;
+	const bool timed = !several && r->runtime_us > 0;
+	const bool shorter = timed && r->runtime_us < d->min_runtime_us;
+	const bool longer = timed && r->runtime_us > d->max_runtime_us;
 	const bool want = !several && !(d->drop_outside && (shorter || longer));
 
 	reading->account.rows++;
@@ -164,7 +165,8 @@ static void account_for(struct hes_trace_account *a, const struct hes_trace_opti
 	const bool named = strcmp(row->workload, c->workload) == 0;
 
 	a->jobs++;
-	a->raised += row->runtime_us < d->min_runtime_us;
+	a->iterated += row->runtime_us == 0;
+	a->raised += row->runtime_us > 0 && row->runtime_us < d->min_runtime_us;
 	a->lowered += row->runtime_us > d->max_runtime_us;
 	a->named += named && row->batch_size == c->batch_size;
 	a->nearest += named && row->batch_size && row->batch_size != c->batch_size;
@@ -186,7 +188,8 @@ static int set_work(const struct hes_trace *t, const struct hes_trace_options *d
 			choices_choose(from, row->workload, row->batch_size, &rng);
 		double runtime =
 			(double)clamp(row->runtime_us, d->min_runtime_us, d->max_runtime_us);
-		double iterations = fmax(round(runtime / c->iteration_us), 1);
+		double iterations = row->runtime_us > 0 ? fmax(round(runtime / c->iteration_us), 1)
+							: (double)row->iterations;
 		struct hes_job *job = &jobs->v[i];
 
 		if (iterations > (double)HES_MAX_ITERATIONS)
@@ -223,10 +226,12 @@ static int check(const struct hes_trace *t, const struct hes_trace_options *d,
 		 const struct rows *rows, struct hes_err *err)
 {
 	const char *what = d->any_gpus ? "" : "single-GPU ";
+	char none[64];
 
+	snprintf(none, sizeof(none), "%sjob%s", what,
+		 d->drop_outside ? " within the run-time limits" : "");
 	if (rows->n == 0)
-		return hes_fail(err, -ERANGE, "%s: no %sjob%s in this trace", hes_trace_name(t),
-				what, d->drop_outside ? " within the run-time limits" : "");
+		return rows_none(t, none, -ERANGE, err);
 	if (d->n_jobs > rows->n)
 		return hes_fail(err, -ERANGE,
 				"%s: %zu jobs requested, but the trace has %zu %sjobs%s",
@@ -287,8 +292,9 @@ int hes_trace_jobs(struct hes_trace *t, const struct hes_choice *choices, size_t
 		rc = draw(t, &rows, &from, d, out, &reading.account, err);
 	if (!rc && account) {
 		*account = reading.account;
-		account->skipped = hes_trace_skipped(t);
-		account->rows += account->skipped;
+		memcpy(account->skipped, hes_trace_skipped(t), sizeof(account->skipped));
+		for (size_t i = 0; i < HES_TRACE_SKIPS; i++)
+			account->rows += account->skipped[i];
 	}
 	rows_free(&rows);
 	choices_finish(&from);

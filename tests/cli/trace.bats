@@ -18,6 +18,13 @@ refused() {
 	[ "${#lines[@]}" -eq 1 ]
 }
 
+# Sets $output to jobs, mean run time, GPU-hours per hour of run time, and the skipped rows by reason.
+stats() {
+	run "$HESHARE" trace "$@" --stats --json
+	output=$(jq -c '[.jobs, .mean_runtime_s, (.gpu_hours * 3600 / .mean_runtime_s / .jobs * 1000 | round / 1000), (.skipped_by | to_entries | map(select(.value > 0) | "\(.key) \(.value)"))]' <<<"$output" || echo "$output")
+	echo "$output"
+}
+
 # Sets $data to the folder of measured sets, or skips.
 need_data() {
 	data=${HES_DATA:-$HES_SOURCE_ROOT/../shared/data}
@@ -68,9 +75,9 @@ need_data() {
 
 @test "the list names every format with its columns" {
 	run "$HESHARE" trace --list --json
-	[ "$(jq -c 'map(.name)' <<<"$output")" = '["helios","philly","alibaba","miso","helios-like"]' ]
+	[ "$(jq -c 'map(.name)' <<<"$output")" = '["helios","philly","alibaba","miso","sacct","gavel","helios-like"]' ]
 	run "$HESHARE" trace --list
-	[[ "$output" == *"columns: timestamp, duration, num_gpus"* ]]
+	[[ "$output" == *"columns: arrival=timestamp,runtime=duration,gpus=num_gpus"* ]]
 }
 
 @test "what was dropped, clamped and invented is printed apart from the jobs" {
@@ -80,7 +87,7 @@ need_data() {
 	[ "$(wc -l <jobs.csv)" -eq 4 ]
 	diff account - <<-END
 		log.csv (own columns): 3 jobs from 5 rows
-		dropped      1 row without a GPU, or never run
+		dropped      1 row without a run time
 		dropped      1 row on several GPUs; --any-gpus keeps them
 		kept         3 rows; each is a job
 		run times    of the trace, alone on V100-SXM2-32, in whole iterations
@@ -101,7 +108,7 @@ need_data() {
 	[ "$(cut -d, -f2 jobs.csv | tr '\n' ' ')" = "arrival_s 0 4.5 10 " ]
 	[ "$("$HESHARE" trace log.csv -n 0 --columns $columns --drop -o jobs.csv --json |
 		jq -c '[.rows, .jobs.drawn, .runtime_limits.max_s, .invented.workloads, .arrivals, .unknown_workload]')" = \
-		'[{"read":5,"without_gpu_or_run":1,"several_gpus":1,"shorter":1,"longer":1,"kept":1},1,6082,1,"poisson","mynet"]' ]
+		'[{"read":5,"without_gpu_or_run":1,"skipped_by":{"step":0,"without_gpu":0,"gpus_missing":0,"without_runtime":1,"without_arrival":0},"several_gpus":1,"shorter":1,"longer":1,"kept":1},1,6082,1,"poisson","mynet"]' ]
 	[ "$(wc -l <jobs.csv)" -eq 2 ]
 }
 
@@ -139,10 +146,21 @@ need_data() {
 @test "an unknown format is answered with the columns that were found" {
 	printf 'colour,taste\nred,sour\n' >log.csv
 	refused 1 \
-		"log.csv:1: no known trace has the columns colour, taste; known: helios (job_id" \
+		"log.csv:1: no known log (--list) has the columns colour, taste; say what they are" \
 		log.csv
-	refused 1 'log.csv:1: no column "job_id"; there are: colour, taste' log.csv --format helios
+	refused 1 'format helios: log.csv:1: no known log' log.csv --format helios
 	refused 2 "--format: \"slurm\" is not one of" log.csv --format slurm
+	printf 'JobID      JobName\n---- ----\n1 a\n' >log.csv
+	refused 1 "log.csv:1: one column only; columns are separated by , ; | or tab" log.csv
+	# The example is made of the file's own columns, and works.
+	printf 'Submitted;Begin Time;Finish-Time;N GPUs\n5;6;9;1\n' >log.csv
+	refused 1 '--columns arrival=Submitted,start=2,end=Finish-Time,gpus=4' log.csv
+	printf 'w\ta b\tz\nx\ty\t77\n' >log.csv
+	refused 1 'such as --columns runtime=z' log.csv
+	printf 'a,2400000.0,2400038.0,25\n' >log.csv
+	refused 1 'log.csv:1: no header row, and no known log (--list); say which of the 4 columns are what, such as --columns start=2,end=3' log.csv
+	stats log.csv --columns start=2,end=3,gpus=4:percent
+	[ "$output" = '[1,38,0.25,[]]' ]
 }
 
 @test "a log with columns of one's own becomes jobs" {
@@ -160,6 +178,104 @@ need_data() {
 	"$HESHARE" simulate jobs.csv --policy exclusive
 }
 
+# As sacct prints them: -P, -p (with a bar at the end) and with another delimiter.
+@test "Slurm's accounting becomes jobs: no steps, no waiting tasks, GPUs of the resources" {
+	cat >log.txt <<-'END'
+		JobIDRaw|JobID|JobName|State|Submit|Start|End|Elapsed|AllocTRES
+		7|7|a, "b"|COMPLETED|2024-03-31T01:30:00|2024-03-31T01:30:05|2024-03-31T03:10:05|00:40:00|billing=8,cpu=8,gres/gpu:a100=2,gres/gpu=2,node=1
+		7.batch|7.batch|batch|COMPLETED|2024-03-31T01:30:05|2024-03-31T01:30:05|2024-03-31T03:10:05|00:40:00|cpu=8,node=1
+		7.0|7.0|x|COMPLETED|2024-03-31T01:30:05|2024-03-31T01:30:05|2024-03-31T03:10:05|00:40:00|cpu=8,gres/gpu=2
+		9|8_3|"c|CANCELLED by 1001|2024-03-31T02:00:00|2024-03-31T04:00:00|2024-04-02T06:03:04|2-02:03:04|cpu=8,gres/gpu:a100=1,gres/gpu:v100=1
+		10|8_[4-9%2]|c|PENDING|2024-03-31T02:00:00|Unknown|Unknown|00:00:00|gres/gpu=1
+		11|9+0|h|TIMEOUT|2024-03-31T02:00:00|2024-03-31T05:00:00|2024-03-31T05:10:00|10:00|gres/gpu=1,gres/gpumem=9G
+		12|10|cpu|COMPLETED|2024-03-31T02:00:00|2024-03-31T05:00:00|2024-03-31T05:10:00|10:00|cpu=8,node=1
+		13|11|c|CANCELLED|2024-03-31T07:00:00|None|2024-03-31T07:00:20|00:00:00|
+	END
+	local want='["step 2","without_gpu 1","gpus_missing 1","without_runtime 1"]'
+	stats log.txt
+	[ "$output" = "[3,61061.33333,1.997,$want]" ]
+	[ "$("$HESHARE" trace log.txt -n 0 --any-gpus --arrivals trace | cut -d, -f1,2 | tr '\n' ' ')" = 'id,arrival_s 7,0 8_3,1800 9+0,1800 ' ]
+	sed 's/$/|/; s/|"c|/|c|/' log.txt | tr '|' ';' | sed 's/a, "b"/"a; ""b"""/; s/$/\r/' >semi.csv
+	(printf '\xef\xbb\xbf'; cat semi.csv) | gzip >semi.csv.gz
+	local same=$output
+	stats semi.csv.gz
+	[ "$output" = "$same" ]
+	# Steps are known as such without the id, too. Times of day are local: over the change to
+	# summer time the scheduler's own figure is right, and so is the difference in its zone.
+	local columns=arrival=Submit,start=Start,end=End,gpus=AllocTRES
+	head -4 log.txt >one.txt
+	stats one.txt --columns $columns
+	[ "$output" = '[1,6000,2,["step 2"]]' ]
+	"$HESHARE" trace one.txt --columns $columns --stats | grep -x 'dates        without a zone are read as UTC; --timezone names another'
+	stats one.txt --columns $columns --timezone Europe/Berlin
+	[ "$output" = '[1,2400,2,["step 2"]]' ]
+	stats one.txt --columns $columns,runtime=Elapsed
+	[ "$output" = '[1,2400,2,["step 2"]]' ]
+	refused 2 "--timezone: this machine knows no such zone" one.txt --timezone Mars/Base
+}
+
+@test "the logs of Helios, Philly, Alibaba and Gavel are read as their owners publish them" {
+	cat >helios.csv <<-'END'
+		job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue
+		11,u,v,1,1,1,COMPLETED,2020-06-09 18:41:01,2020-06-09 18:41:01,2020-06-10 04:55:09,36848,0
+		12,u,v,0,1,1,COMPLETED,2020-06-09 18:42:28,2020-06-09 18:42:28,2020-06-09 18:43:28,60,0
+		13,u,v,1,1,1,CANCELLED,2020-06-09 18:42:29,,2020-06-09 18:42:40,0,11
+	END
+	stats helios.csv --format helios
+	[ "$output" = '[1,36848,1,["without_gpu 1","without_runtime 1"]]' ]
+	cat >philly.json <<-'END'
+		[{"jobid": "application_1", "submitted_time": "2017-10-07 01:00:00", "attempts": [
+		   {"start_time": "2017-10-07 01:10:00", "end_time": "2017-10-07 01:20:00", "detail": [{"ip": "m1", "gpus": ["gpu5", "gpu6"]}, {"ip": "m2", "gpus": ["gpu0"]}]},
+		   {"start_time": "2017-10-07 01:30:00", "end_time": "2017-10-07 01:40:00", "detail": [{"ip": "m1", "gpus": ["gpu5"]}]}]},
+		 {"jobid": "application_2", "submitted_time": "2017-10-07 01:00:00", "attempts": [{"start_time": null, "end_time": null, "detail": []}]},
+		 {"jobid": "application_3", "submitted_time": "2017-10-07 02:00:00", "attempts": [{"start_time": "2017-10-07 02:10:00", "end_time": "2017-10-07 02:40:00", "detail": []}]},
+		 {"jobid": "application_4", "submitted_time": "None", "attempts": []}]
+	END
+	stats philly.json
+	[ "$output" = '[1,1800,3,["without_gpu 1","without_runtime 2"]]' ]
+	refused 1 "JSON, but helios is a table" philly.json --format helios
+	gzip -k philly.json
+	[ "$("$HESHARE" trace philly.json.gz --format philly -n 0 --any-gpus | cut -d, -f1 | tail -1)" = application_1 ]
+	sed -i 's/02:40:00/25:40:00/; s/"detail": \[\]/"detail": [{"gpus": ["gpu1"]}]/' philly.json
+	refused 1 'philly.json: job 3: end_time: "2017-10-07 25:40:00" is a date or time that does not exist' philly.json
+	echo '{"a": 1}' >other.json
+	refused 1 "other.json: JSON, but not Philly's log" other.json
+	printf 'job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type\na,w,1.0,T,2432418.0,2432456.0,600.0,29.2,25.0,MISC\nb,ps,2.0,T,2432418.0,2432456.0,600.0,29.2,,CPU\nc,w,4.0,R,2432418.0,,600.0,29.2,50.0,V100\nd,w,4.0,T,2432418.0,2432456.0,600.0,29.2,50.0,V100\n' >pai.csv
+	stats pai.csv
+	[ "$output" = '[2,38,1.125,["gpus_missing 1","without_runtime 1"]]' ]
+	tail -n +2 pai.csv >bare.csv
+	stats bare.csv --columns start=5,end=6,gpus=9:percent,instances=3
+	[ "$output" = '[2,38,1.125,["gpus_missing 1","without_runtime 1"]]' ]
+	printf 'ResNet-18 (batch size 32)\tpython3 m.py --d=%%s/c\timg\t--num_steps\t1\t4830\t1\t1\t-1.000000\t0.000000\nLM (batch size 5)\tpython m.py\tlm\t--steps\t1\t120000\t1\t1\t-1.000000\t312.5\n' >gavel.trace
+	[ "$("$HESHARE" trace gavel.trace -n 0 --arrivals trace 2>account | cut -d, -f2-5 | sed -n 2p)" = 0,resnet18,32,4830 ]
+	grep -qx 'iterations   of the trace for 2 jobs' account
+	refused 1 "gavel.trace: this log has iterations and no run times to summarise" gavel.trace --stats
+}
+
+@test "a row that lacks what is needed is skipped and counted, however it says so" {
+	local word columns=arrival=t,runtime=d,gpus=n
+	for word in '' NaN NaT NA na N/A NULL null None '\N' - Unknown ' nan ' 9223372036854775807 \
+		9.223372036854775807e+18 -9223372036854775808 18446744073709551615 4294967295 2147483647; do
+		printf 't,d,n\n%s,5,1\n1,%s,1\n2,5,%s\n3,7,1.0\n' "$word" "$word" "$word" >log.csv
+		stats log.csv --columns $columns
+		[ "$output" = '[1,7,1,["gpus_missing 1","without_runtime 1","without_arrival 1"]]' ]
+	done
+	printf 't,d,n\n,5,1\n' >log.csv
+	refused 1 "log.csv: no single-GPU job in this trace; rows: 1 without an arrival" log.csv \
+		--columns $columns
+	printf 't,d,n\n2016-12-31 23:59:60,3,1\n2017-01-01 00:00:01Z,3,1\n2016/02/29 10:00,3,1\n' >log.csv
+	[ "$("$HESHARE" trace log.csv --stats --json --columns $columns | jq -c '[.jobs, .gap_s.p0]')" = '[3,1]' ]
+	for word in '2017-02-29 10:00:00' 2017-13-01 '2017-01-01 25:00:00' '2017-04-31T01:00:00Z' \
+		'2017-03-05 12:30:60' '0099-01-01 00:00:00'; do
+		printf 't,d,n\n%s,3,1\n' "$word" >log.csv
+		refused 1 "log.csv:2: t: \"$word\" is a date or time that does not exist, or before 1970" \
+			log.csv --columns $columns
+	done
+	printf 't;d\n1;5594,5\n' >log.csv
+	stats log.csv --columns arrival=t,runtime=d
+	[ "$output" = '[1,5594.5,1,[]]' ]
+}
+
 @test "start and end are a run time" {
 	printf 'from,to\n100,160\n1700000000,1700000600\nNone,\n' >log.csv
 	[ "$("$HESHARE" trace log.csv --stats --json --columns start=from,end=to | jq -c '[.jobs, .mean_runtime_s]')" = '[2,330]' ]
@@ -169,14 +285,14 @@ need_data() {
 
 @test "wrong columns, and wrong values of one's own log, are refused with line, column and value" {
 	printf 'nr,submit,dur,n\na,0,60,1\na,5,60,1\n' >log.csv
-	refused 1 'columns: "runtime" is not FIELD=COLUMN, such as runtime=duration' log.csv \
+	refused 2 '--columns: "runtime" is not FIELD=COLUMN, such as runtime=duration' log.csv \
 		--columns runtime
-	refused 1 'columns: no field "power"; there are: id, arrival, start, end, runtime' \
+	refused 2 '--columns: no field "power"; there are: id, arrival, start, end, runtime' \
 		log.csv --columns power=n
-	refused 1 'columns: runtime is given twice' log.csv --columns runtime=dur,runtime=n
-	refused 1 'must have the run time once: runtime=COLUMN, or start=COLUMN and end=COLUMN' \
+	refused 2 '--columns: runtime is given twice' log.csv --columns runtime=dur,runtime=n
+	refused 2 '--columns: the run time is needed: runtime=COLUMN, or start=COLUMN and end' \
 		log.csv --columns arrival=submit
-	refused 1 'must have the run time once' log.csv --columns start=submit,runtime=dur
+	refused 2 'the run time is needed' log.csv --columns start=submit,runtime=dur
 	refused 1 'log.csv:1: no column "hours"; there are: nr, submit, dur, n' log.csv \
 		--columns runtime=hours
 	refused 1 'log.csv:1: no column "dur:day"' log.csv --columns runtime=dur:day
@@ -191,29 +307,29 @@ need_data() {
 	printf 'submit,dur,n,bs\n0,5,many,\n' >log.csv
 	refused 1 'log.csv:2: n: "many" is not a number' log.csv --columns runtime=dur,gpus=n
 	printf 'submit,dur,n,bs\n0,5,1,0\n' >log.csv
-	refused 1 'log.csv:2: bs: 0 is outside 1 to 65536' log.csv --columns \
+	refused 1 'log.csv:2: bs: 0 is no whole number from 1 to 65536' log.csv --columns \
 		runtime=dur,batch_size=bs
 }
 
 @test "an unknown workload is answered with those there are" {
-	refused 1 'unknown workload "resnet51"; there are: resnet152' helios-like --workloads \
+	refused 2 'unknown workload "resnet51"; there are: resnet152' helios-like --workloads \
 		gpt2,resnet51
-	refused 1 'unknown workload ""' helios-like --workloads gpt2,
-	refused 1 'unknown workload "net"' helios-like --workloads net
+	refused 2 'unknown workload ""' helios-like --workloads gpt2,
+	refused 2 'unknown workload "net"' helios-like --workloads net
 	refused 1 "no workload fits in 5 MiB" helios-like --max-memory 5
-	refused 1 "gpt2 needs more than 100 MiB" helios-like --workloads gpt2 --max-memory 100
-	refused 1 'unknown GPU type "K80"' helios-like --reference K80
+	refused 2 "gpt2 needs more than 100 MiB" helios-like --workloads gpt2 --max-memory 100
+	refused 2 'unknown GPU type "K80"' helios-like --reference K80
 }
 
 @test "bad numbers are refused with line, column and value" {
 	printf '%s\na,1,60,1\nb,-1,60,1\n' "$HEADER" >log.csv
-	refused 1 "log.csv:3: arrival_s: -1 is outside 0 to 1e+09" log.csv
-	printf '%s\na,nan,60,1\n' "$HEADER" >log.csv
-	refused 1 'log.csv:2: arrival_s: "nan"' log.csv
+	refused 1 "log.csv:3: arrival_s: -1 is outside 0 to 1e+10" log.csv
+	printf '%s\na,inf,60,1\n' "$HEADER" >log.csv
+	refused 1 'log.csv:2: arrival_s: "inf"' log.csv
 	printf '%s\na,1,1e999,1\n' "$HEADER" >log.csv
 	refused 1 'log.csv:2: service_s: "1e999"' log.csv
-	printf '%s\na,1,60,99999999999999999999\n' "$HEADER" >log.csv
-	refused 1 "log.csv:2: gpus: 99999999999999999999 is outside" log.csv
+	printf '%s\na,1,60,999999999999\n' "$HEADER" >log.csv
+	refused 1 "log.csv:2: gpus: 999999999999 is outside" log.csv
 }
 
 @test "empty, truncated, absent and foreign files are refused" {

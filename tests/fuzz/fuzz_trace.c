@@ -13,12 +13,13 @@ static int load(const char *path, struct hes_err *err)
 
 	if (rc == -ENOENT)
 		rc = hes_trace_open_columns(
-			path, "id=i,arrival=a,start=s,end=e:ms,gpus=g,workload=w,batch_size=b",
+			path,
+			"id=i,arrival=a,start=s,end=e:ms,gpus=g:milli,workload=w,batch_size=b",
 			&trace, err);
 	if (rc)
 		return rc;
 	while ((rc = hes_trace_next(trace, &row, err)) == 1)
-		if (row.runtime_us <= 0 || row.gpu_milli == 0)
+		if ((row.runtime_us <= 0 && !row.iterations) || row.gpu_milli == 0)
 			abort();
 	hes_trace_close(trace);
 	return rc;

@@ -5,9 +5,13 @@
  * (choices.c).
  */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/plural.h"
 #include "cli/cli.h"
@@ -19,8 +23,8 @@
 #include "heshare/trace.h"
 
 struct trace_opts {
-	const char *output, *format, *columns, *arrivals, *durations, *mix, *profiles, *workloads,
-		*reference, *catalogue;
+	const char *output, *format, *columns, *timezone, *arrivals, *durations, *mix, *profiles,
+		*workloads, *reference, *catalogue;
 	uint64_t jobs, rows, seed, max_memory_mib;
 	double min_s, max_s, gap_s, first_gap_s, speedup;
 	const char *min_given, *max_given;
@@ -100,8 +104,10 @@ static const struct opt trace_opts[] = {
 	  .help = "format of the log, if its columns do not show it" },
 	{ .name = "columns", .kind = OPT_TEXT, AT(columns), .arg = "FIELD=COLUMN,...",
 	  .offer = offer_fields, .many = true,
-	  .help = "columns of a log of your own: runtime, or start and end, and id, arrival, gpus, "
-		  "workload, batch_size" },
+	  .help = "columns of a log of your own, by name or number, with a unit (runtime=took:min, "
+		  "gpus=9:percent); runtime, or start and end, or iterations is needed" },
+	{ .name = "timezone", .kind = OPT_TEXT, AT(timezone), .arg = "ZONE",
+	  .help = "zone of dates without one, such as Europe/Berlin; without it, UTC" },
 	{ .name = "rows", .kind = OPT_U64, AT(rows), .arg = "N", .def = "50000", .min = 1,
 	  .max = HES_MAX_JOBS,
 	  .help = "jobs that the generator makes, to draw from" },
@@ -129,12 +135,28 @@ static const struct opt trace_opts[] = {
 
 static json_t *format_json(const struct hes_trace_format *f)
 {
-	json_t *columns = json_array();
+	json_t *layouts = json_array();
 
-	for (size_t i = 0; f->columns[i]; i++)
-		json_array_append_new(columns, json_string(f->columns[i]));
+	for (size_t i = 0; i < HES_TRACE_LAYOUTS && f->layouts[i]; i++) {
+		json_t *columns = json_array();
+
+		for (size_t k = 0; f->layouts[i][k]; k++)
+			json_array_append_new(columns, json_string(f->layouts[i][k]));
+		json_array_append_new(layouts, columns);
+	}
 	return json_pack("{s:s, s:s, s:s, s:o}", "name", f->name, "kind", "log", "summary",
-			 f->summary, "columns", columns);
+			 f->summary, "layouts", layouts);
+}
+
+static void print_format(const struct hes_trace_format *f)
+{
+	printf("%-12s %s\n", f->name, f->summary);
+	for (size_t i = 0; i < HES_TRACE_LAYOUTS && f->layouts[i]; i++) {
+		printf("%-12s columns: ", "");
+		for (size_t k = 0; f->layouts[i][k]; k++)
+			printf("%s%s", k ? "," : "", f->layouts[i][k]);
+		putchar('\n');
+	}
 }
 
 static const char generator_summary[] =
@@ -147,13 +169,10 @@ static int list(bool json)
 	for (size_t i = 0; hes_trace_formats[i]; i++) {
 		const struct hes_trace_format *f = hes_trace_formats[i];
 
-		if (json) {
+		if (json)
 			json_array_append_new(doc, format_json(f));
-			continue;
-		}
-		printf("%-12s %s\n%-12s columns: ", f->name, f->summary, "");
-		for (size_t k = 0; f->columns[k]; k++)
-			printf("%s%s", f->columns[k], f->columns[k + 1] ? ", " : "\n");
+		else
+			print_format(f);
 	}
 	if (!json)
 		printf("%-12s %s\n", HES_TRACE_GENERATOR, generator_summary);
@@ -180,12 +199,31 @@ static int open_source(const struct trace_opts *o, const char *source, struct he
 		       struct hes_err *err)
 {
 	const struct hes_trace_format *f = o->format ? hes_trace_format_find(o->format, err) : NULL;
+	int rc;
 
 	if (is_generator(source))
 		return hes_trace_generate(is_profile(source) ? source : NULL, o->seed, o->rows, out,
 					  err);
-	return o->columns ? hes_trace_open_columns(source, o->columns, out, err)
-			  : hes_trace_open(source, f, out, err);
+	rc = o->columns ? hes_trace_open_columns(source, o->columns, out, err)
+			: hes_trace_open(source, f, out, err);
+	if (!rc && o->timezone)
+		hes_trace_use_local_time(*out);
+	return rc;
+}
+
+/* Make @zone that of the process. @return false: it is not known here */
+static bool set_timezone(const char *zone)
+{
+	const char *folder = getenv("TZDIR");
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", folder ? folder : "/usr/share/zoneinfo", zone);
+	if (*zone == '/' || strstr(zone, "..") ||
+	    (access(path, R_OK) != 0 && strcmp(zone, "UTC") != 0))
+		return false;
+	setenv("TZ", zone, 1);
+	tzset();
+	return true;
 }
 
 static const char *const size_names[HES_TRACE_GPU_SIZES] = { "<1",  "1",    "2",  "3-4",
@@ -218,12 +256,13 @@ static int print_stats_json(const struct hes_trace *t, const struct hes_trace_su
 	for (size_t i = 0; i < 24; i++)
 		json_array_append_new(hours, json_integer((json_int_t)s->by_hour[i]));
 	return cli_print_json(json_pack(
-		"{s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "source",
+		"{s:s, s:s, s:I, s:I, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "source",
 		hes_trace_name(t), "format", hes_trace_format_name(t), "jobs", (json_int_t)s->jobs,
-		"skipped", (json_int_t)s->skipped, "span_s", (double)s->span_us / 1e6,
-		"jobs_per_hour", per_hour(s), "gpu_hours", s->gpu_hours, "mean_runtime_s",
-		s->mean_runtime_s, "runtime_s", quantiles_json(s->runtime_us), "gap_s",
-		quantiles_json(s->gap_us), "jobs_by_gpus", sizes, "jobs_by_hour", hours));
+		"skipped", (json_int_t)trace_skipped(s->skipped), "skipped_by",
+		trace_skipped_json(s->skipped), "span_s", (double)s->span_us / 1e6, "jobs_per_hour",
+		per_hour(s), "gpu_hours", s->gpu_hours, "mean_runtime_s", s->mean_runtime_s,
+		"runtime_s", quantiles_json(s->runtime_us), "gap_s", quantiles_json(s->gap_us),
+		"jobs_by_gpus", sizes, "jobs_by_hour", hours));
 }
 
 static void print_quantiles(const char *name, const int64_t *us)
@@ -238,10 +277,13 @@ static int print_stats(const struct hes_trace *t, const struct hes_trace_summary
 {
 	printf("%s (%s): %" PRIu64 " job%s", hes_trace_name(t), hes_trace_format_name(t), s->jobs,
 	       hes_s(s->jobs));
-	if (s->skipped)
-		printf(", %" PRIu64 " row%s without a GPU or never run", s->skipped,
-		       hes_s(s->skipped));
-	printf("\nspan %.1f days, %.1f jobs an hour, %.0f GPU-hours, mean run time %.0f s\n\n%-14s",
+	for (size_t i = 0; i < HES_TRACE_SKIPS; i++)
+		if (s->skipped[i])
+			printf(", %" PRIu64 " row%s %s", s->skipped[i], hes_s(s->skipped[i]),
+			       hes_trace_skip_words[i]);
+	putchar('\n');
+	trace_note_zone(t, stdout);
+	printf("span %.1f days, %.1f jobs an hour, %.0f GPU-hours, mean run time %.0f s\n\n%-14s",
 	       (double)s->span_us / 8.64e10, per_hour(s), s->gpu_hours, s->mean_runtime_s,
 	       "quantile %");
 	for (size_t i = 0; i < HES_TRACE_QUANTILES; i++)
@@ -365,6 +407,11 @@ static int run_trace(const void *opts, int n_args, char **args)
 		return usage("--min-runtime is above --max-runtime");
 	if ((o->columns || o->format) && is_generator(args[0]))
 		return usage("--columns and --format go with a log, not with a generator");
+	if (o->timezone && is_generator(args[0]))
+		return usage("--timezone goes with a log, not with a generator");
+	if (o->timezone && !set_timezone(o->timezone))
+		return usage("--timezone: this machine knows no such zone; write it as "
+			     "Europe/Berlin (timedatectl list-timezones), and install tzdata");
 	if (o->columns && o->format)
 		return usage("--columns reads a log of no known format; leave out --format");
 	if (strcmp(o->durations, "trace") == 0 && (o->min_given || o->max_given || o->drop))

@@ -16,7 +16,26 @@ static double percent(uint64_t part, uint64_t all)
 /* Rows before any was left out for its run time. */
 static uint64_t rows_of_size(const struct hes_trace_account *a)
 {
-	return a->rows - a->skipped - a->several_gpus;
+	return a->rows - trace_skipped(a->skipped) - a->several_gpus;
+}
+
+uint64_t trace_skipped(const uint64_t *skipped)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < HES_TRACE_SKIPS; i++)
+		sum += skipped[i];
+	return sum;
+}
+
+json_t *trace_skipped_json(const uint64_t *skipped)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < HES_TRACE_SKIPS; i++)
+		json_object_set_new(o, hes_trace_skip_keys[i],
+				    json_integer((json_int_t)skipped[i]));
+	return o;
 }
 
 static void print_rows(const struct trace_result *t, FILE *f)
@@ -27,9 +46,10 @@ static void print_rows(const struct trace_result *t, FILE *f)
 		hes_trace_format_name(t->trace), a->jobs, hes_s(a->jobs), a->rows, hes_s(a->rows));
 	if (strcmp(hes_trace_format_name(t->trace), "generator") == 0)
 		fprintf(f, "%-12s rows: drawn from distributions\n", "invented");
-	if (a->skipped)
-		fprintf(f, "%-12s %" PRIu64 " row%s without a GPU, or never run\n", "dropped",
-			a->skipped, hes_s(a->skipped));
+	for (size_t i = 0; i < HES_TRACE_SKIPS; i++)
+		if (a->skipped[i])
+			fprintf(f, "%-12s %" PRIu64 " row%s %s\n", "dropped", a->skipped[i],
+				hes_s(a->skipped[i]), hes_trace_skip_words[i]);
 	if (a->several_gpus)
 		fprintf(f, "%-12s %" PRIu64 " row%s on several GPUs; --any-gpus keeps them\n",
 			"dropped", a->several_gpus, hes_s(a->several_gpus));
@@ -58,6 +78,11 @@ static void print_runtimes(const struct trace_result *t, FILE *f)
 	const double min_s = (double)t->options->min_runtime_us / 1e6,
 		     max_s = (double)t->options->max_runtime_us / 1e6;
 
+	if (a->iterated)
+		fprintf(f, "%-12s of the trace for %" PRIu64 " job%s\n", "iterations", a->iterated,
+			hes_s(a->iterated));
+	if (a->iterated == a->jobs)
+		return;
 	fprintf(f, "%-12s of the trace, alone on %s, in whole iterations\n", "run times",
 		t->reference);
 	if (!t->clamped || t->options->drop_outside)
@@ -73,6 +98,13 @@ static void print_runtimes(const struct trace_result *t, FILE *f)
 		"", a->raised, percent(a->raised, a->jobs), min_s, a->lowered,
 		percent(a->lowered, a->jobs), max_s);
 	fprintf(f, "%-12s --durations trace keeps them\n", "");
+}
+
+void trace_note_zone(const struct hes_trace *t, FILE *f)
+{
+	if (hes_trace_took_utc(t))
+		fprintf(f, "%-12s without a zone are read as UTC; --timezone names another\n",
+			"dates");
 }
 
 static void print_arrivals(const struct trace_result *t, FILE *f)
@@ -125,6 +157,7 @@ void trace_account_print(const struct trace_result *t, FILE *f)
 	print_rows(t, f);
 	print_runtimes(t, f);
 	print_arrivals(t, f);
+	trace_note_zone(t->trace, f);
 	print_workloads(t, f);
 }
 
@@ -142,8 +175,9 @@ json_t *trace_account_json(const struct trace_result *t)
 						(double)t->options->min_runtime_us / 1e6, "max_s",
 						(double)t->options->max_runtime_us / 1e6)
 				    : json_null();
-	json_t *rows = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "read", (json_int_t)a->rows,
-				 "without_gpu_or_run", (json_int_t)a->skipped, "several_gpus",
+	json_t *rows = json_pack("{s:I, s:I, s:o, s:I, s:I, s:I, s:I}", "read", (json_int_t)a->rows,
+				 "without_gpu_or_run", (json_int_t)trace_skipped(a->skipped),
+				 "skipped_by", trace_skipped_json(a->skipped), "several_gpus",
 				 (json_int_t)a->several_gpus, "shorter", (json_int_t)a->shorter,
 				 "longer", (json_int_t)a->longer, "kept", (json_int_t)a->kept);
 	json_t *jobs = json_pack("{s:I, s:I, s:I}", "drawn", (json_int_t)a->jobs, "raised",

@@ -18,6 +18,12 @@ struct trace_result {
 };
 
 void trace_account_print(const struct trace_result *t, FILE *f);
+/** Say so if dates without a zone were read as UTC. */
+void trace_note_zone(const struct hes_trace *t, FILE *f);
+/** Rows skipped for any reason. */
+uint64_t trace_skipped(const uint64_t *skipped);
+/** ... and for each: a new object. */
+json_t *trace_skipped_json(const uint64_t *skipped);
 /** @return a new document */
 json_t *trace_account_json(const struct trace_result *t);
 
