@@ -46,8 +46,8 @@ static int mps_call(const struct hes_mps *m, const char *flag, const char *input
 	mps_environment(m, rows, variables);
 	if (flag)
 		snprintf(option, sizeof(option), "%s", flag);
-	rc = hes_spawn(argv, variables, input, -1, flag ? START_MS : ANSWER_MS, out, size, status,
-		       err);
+	rc = hes_spawn(argv, variables, input, NULL, 0, flag ? START_MS : ANSWER_MS, out, size,
+		       status, err);
 	if (rc == -ENOENT)
 		return hes_fail(err, rc, "%s is not on this machine; it comes with NVIDIA's driver",
 				CONTROL);

@@ -20,8 +20,13 @@
 #include "base/signals.h"
 
 struct pipes {
-	int in[2], out[2];
-	int errors; /* not ours */
+	int in[2], out[2], errors[2];
+};
+
+/* What is kept of an output. */
+struct text {
+	char *v;
+	size_t size, n;
 };
 
 static void close_all(struct pipes *p)
@@ -31,13 +36,16 @@ static void close_all(struct pipes *p)
 			close(p->in[i]);
 		if (p->out[i] >= 0)
 			close(p->out[i]);
+		if (p->errors[i] >= 0)
+			close(p->errors[i]);
 	}
 }
 
-static int open_pipes(struct pipes *p, int errors, struct hes_err *err)
+static int open_pipes(struct pipes *p, bool errors, struct hes_err *err)
 {
-	*p = (struct pipes){ { -1, -1 }, { -1, -1 }, errors };
-	if (!pipe2(p->in, O_CLOEXEC) && !pipe2(p->out, O_CLOEXEC))
+	*p = (struct pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	if (!pipe2(p->in, O_CLOEXEC) && !pipe2(p->out, O_CLOEXEC) &&
+	    (!errors || !pipe2(p->errors, O_CLOEXEC)))
 		return 0;
 	close_all(p);
 	return hes_fail(err, -errno, "a pipe: %s", strerror(errno));
@@ -87,7 +95,7 @@ static void spawn_exec(char *const argv[], const char **env, const struct pipes 
 	hes_signals_as_started();
 	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent &&
 	    dup2(p->in[0], STDIN_FILENO) >= 0 && dup2(p->out[1], STDOUT_FILENO) >= 0 &&
-	    dup2(p->errors < 0 ? p->out[1] : p->errors, STDERR_FILENO) >= 0 &&
+	    dup2(p->errors[1] < 0 ? p->out[1] : p->errors[1], STDERR_FILENO) >= 0 &&
 	    !hes_close_but(report))
 		execvpe(argv[0], argv, (char *const *)env);
 	error = errno;
@@ -136,48 +144,66 @@ static int spawn_start(char *const argv[], const char *const *variables, const s
 	return rc;
 }
 
+/* @return bytes that came; what does not fit is dropped */
+static ssize_t text_read(struct text *t, int from)
+{
+	const bool full = t->n + 1 >= t->size;
+	char dropped[4096];
+	ssize_t got = full ? read(from, dropped, sizeof(dropped))
+			   : read(from, t->v + t->n, t->size - 1 - t->n);
+
+	t->n += !full && got > 0 ? (size_t)got : 0;
+	return got;
+}
+
 /*
  * Read until the program has ended and its output is complete. A daemon may hold the pipe open, so
  * wait for the end of the program, not of the pipe.
  */
-static int spawn_collect(pid_t pid, int from, int64_t until_ms, char *output, size_t size)
+static int spawn_collect(pid_t pid, const struct pipes *p, int64_t until_ms, struct text text[2])
 {
 	int watch = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd fds[2] = { { .fd = from, .events = POLLIN },
+	struct pollfd fds[3] = { { .fd = p->out[0], .events = POLLIN },
+				 { .fd = p->errors[0], .events = POLLIN },
 				 { .fd = watch, .events = POLLIN } };
-	size_t at = 0;
 	int rc = watch < 0 ? -errno : 0;
 
 	while (!rc) {
 		int64_t left = until_ms - hes_monotonic_ms();
-		int n = poll(fds, 2, left > 0 ? (int)left : 0);
-		ssize_t got = 0;
+		int n = left > 0 ? poll(fds, 3, (int)left) : 0;
+		bool came = false;
 
 		if (n < 0 && errno != EINTR)
 			rc = -errno;
 		else if (n == 0)
 			rc = -ETIMEDOUT;
-		if (n > 0 && fds[0].revents && at + 1 < size) {
-			got = read(from, output + at, size - 1 - at);
-			at += got > 0 ? (size_t)got : 0;
+		for (int i = 0; i < 2 && n > 0; i++) {
+			if (!fds[i].revents)
+				continue;
+			if (text_read(&text[i], fds[i].fd) > 0)
+				came = true;
+			else
+				fds[i].fd = -1;
 		}
-		if (n > 0 && got <= 0 && fds[1].revents)
+		if (n > 0 && !came && fds[2].revents)
 			break;
-		if (n > 0 && fds[0].revents && got <= 0)
-			fds[0].fd = -1;
 	}
-	output[at] = '\0';
+	for (int i = 0; i < 2; i++)
+		if (text[i].size)
+			text[i].v[text[i].n] = '\0';
 	if (watch >= 0)
 		close(watch);
 	return rc;
 }
 
-int hes_spawn(char *const argv[], const char *const *variables, const char *input, int errors,
-	      int timeout_ms, char *output, size_t size, int *status, struct hes_err *err)
+int hes_spawn(char *const argv[], const char *const *variables, const char *input, char *errors,
+	      size_t errors_size, int timeout_ms, char *output, size_t size, int *status,
+	      struct hes_err *err)
 {
+	struct text text[2] = { { output, size, 0 }, { errors, errors ? errors_size : 0, 0 } };
 	int64_t until = hes_monotonic_ms() + timeout_ms;
 	struct pipes p;
-	int rc = open_pipes(&p, errors, err), raw = 0;
+	int rc = open_pipes(&p, errors != NULL, err), raw = 0;
 	pid_t pid;
 
 	if (rc)
@@ -195,7 +221,10 @@ int hes_spawn(char *const argv[], const char *const *variables, const char *inpu
 	}
 	close(p.out[1]);
 	p.out[1] = -1;
-	rc = spawn_collect(pid, p.out[0], until, output, size);
+	if (errors)
+		close(p.errors[1]);
+	p.errors[1] = -1;
+	rc = spawn_collect(pid, &p, until, text);
 	if (rc)
 		kill(pid, SIGKILL);
 	waitpid(pid, &raw, 0);

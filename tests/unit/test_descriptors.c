@@ -105,14 +105,37 @@ TEST(an_executed_program_inherits_no_descriptor)
 
 	assert_int_equal(pipe(leak), 0);
 	assert_int_equal(
-		hes_spawn(argv, nothing, "", -1, 10000, output, sizeof(output), &status, NULL), 0);
+		hes_spawn(argv, nothing, "", NULL, 0, 10000, output, sizeof(output), &status, NULL),
+		0);
 	assert_int_equal(status, 0);
 	assert_string_equal(output, "0\n1\n2\n");
-	assert_int_equal(
-		hes_spawn(absent, nothing, "", -1, 10000, output, sizeof(output), &status, NULL),
-		-ENOENT);
+	assert_int_equal(hes_spawn(absent, nothing, "", NULL, 0, 10000, output, sizeof(output),
+				   &status, NULL),
+			 -ENOENT);
 	close(leak[0]);
 	close(leak[1]);
+}
+
+/* A program may print far more than anybody wants; it is read to its end, or until its time is
+ * over. */
+TEST(of_a_long_output_the_first_bytes_are_kept)
+{
+	char *argv[] = { "sh", "-c",
+			 "yes 12345 | head -c 300000; yes ab | head -c 300000 >&2; exit 3", NULL },
+	     *endless[] = { "sh", "-c", "yes >&2 & exec yes", NULL };
+	static const char *const nothing[] = { NULL };
+	char output[8], errors[4];
+	int status;
+
+	assert_int_equal(hes_spawn(argv, nothing, "", errors, sizeof(errors), 60000, output,
+				   sizeof(output), &status, NULL),
+			 0);
+	assert_int_equal(status, 3);
+	assert_string_equal(output, "12345\n1");
+	assert_string_equal(errors, "ab\n");
+	assert_int_equal(hes_spawn(endless, nothing, "", errors, sizeof(errors), 100, output,
+				   sizeof(output), &status, NULL),
+			 -ETIMEDOUT);
 }
 
 int main(int argc, char **argv)

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -47,13 +46,10 @@ size_t slurm_count_nodes(void)
 }
 
 /* Its first line that is an error, else the first. */
-static const char *error_line(int fd, char text[ERRORS_BYTES])
+static const char *error_line(char *text)
 {
-	const ssize_t n = pread(fd, text, ERRORS_BYTES - 1, 0);
-	char *at;
+	char *at = strstr(text, "error:");
 
-	text[n > 0 ? n : 0] = '\0';
-	at = strstr(text, "error:");
 	at = at ? at : text;
 	while (at > text && at[-1] != '\n')
 		at--;
@@ -64,18 +60,14 @@ static const char *error_line(int fd, char text[ERRORS_BYTES])
 int slurm_call(char *const argv[], char *out, size_t size, struct hes_err *err)
 {
 	static const char *const none[] = { NULL };
-	int status = 0, errors = memfd_create("errors", MFD_CLOEXEC), rc;
-	char line[ERRORS_BYTES];
+	char errors[ERRORS_BYTES] = "";
+	int status = 0, rc = hes_spawn(argv, none, "", errors, sizeof(errors), WAIT_MS, out, size,
+				       &status, err);
 
-	if (errors < 0)
-		return hes_fail(err, -errno, "no file for the errors of %s: %s", argv[0],
-				strerror(errno));
-	rc = hes_spawn(argv, none, "", errors, WAIT_MS, out, size, &status, err);
 	if (rc == -ENOENT)
 		hes_fail(err, rc, "%s: not found; Slurm's commands must be in PATH", argv[0]);
 	if (!rc && status)
-		rc = hes_fail(err, -EIO, "%s: %.200s", argv[0], error_line(errors, line));
-	close(errors);
+		rc = hes_fail(err, -EIO, "%s: %.200s", argv[0], error_line(errors));
 	return rc;
 }
 
