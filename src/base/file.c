@@ -135,6 +135,19 @@ static int open_output(struct hes_file *out, const struct stat *old)
 	return code;
 }
 
+/* @param rc  of the function that set out->path and @old */
+static int finish_create(struct hes_file *out, const char *path, const struct stat *old, int rc,
+			 struct hes_err *err)
+{
+	if (!rc)
+		rc = open_output(out, old);
+	if (rc) {
+		forget(out);
+		return hes_fail(err, rc, "%s: cannot create: %s", path, strerror(-rc));
+	}
+	return 0;
+}
+
 int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 {
 	struct stat old;
@@ -146,13 +159,17 @@ int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 		return 0;
 	}
 	rc = name_file(out, path, &old);
-	if (!rc)
-		rc = open_output(out, &old);
-	if (rc) {
-		forget(out);
-		return hes_fail(err, rc, "%s: cannot create: %s", path, strerror(-rc));
-	}
-	return 0;
+	return finish_create(out, path, &old, rc, err);
+}
+
+int hes_file_create_own(struct hes_file *out, const char *path, struct hes_err *err)
+{
+	struct stat old;
+
+	*out = (struct hes_file){ .path = strdup(path) };
+	if (lstat(path, &old) || !S_ISREG(old.st_mode))
+		old = (struct stat){ 0 };
+	return finish_create(out, path, &old, out->path ? 0 : -ENOMEM, err);
 }
 
 /* A file cannot be linked over another: it first gets another name in the folder, then it is
@@ -221,6 +238,17 @@ void hes_file_abort(struct hes_file *out)
 			unlink(out->tmp);
 	}
 	forget(out);
+}
+
+int hes_file_check_plain(const char *path, struct hes_err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
+	return S_ISREG(st.st_mode)
+		       ? 0
+		       : hes_fail(err, -EINVAL, "%s: it is not a plain file; remove it", path);
 }
 
 #define READ_ONCE ((size_t)1 << 24) /* zlib counts in int */

@@ -22,6 +22,9 @@ struct hes_file {
 
 /** @path "-" means standard output. On failure @out is not open. */
 int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err);
+/** The same for a name that heshare chose, not the user: a pipe, a device or a link that has the
+ * name is replaced, not written to. */
+int hes_file_create_own(struct hes_file *out, const char *path, struct hes_err *err);
 /** Flush, sync and rename. The file is closed afterwards, whatever the result. */
 int hes_file_commit(struct hes_file *out, struct hes_err *err);
 /** Drop what was written; harmless on a closed file. */
@@ -38,6 +41,13 @@ int hes_folder_create(const char *path, struct hes_err *err);
  */
 int hes_user_file(const char *xdg, const char *home, const char *below, const char *name,
 		  char **out);
+
+/**
+ * Whether @path is a plain file, or a link to one. For files that heshare looks for by itself:
+ * somebody may have put a pipe there, which would never end. Users may name pipes.
+ * @return 0; -ENOENT; -EINVAL something else is there; -errno
+ */
+int hes_file_check_plain(const char *path, struct hes_err *err);
 
 /** A whole text file (.gz too) in memory, NUL-terminated; free() it. At most @max_bytes.
  *  @out is untouched on failure. */

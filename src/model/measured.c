@@ -52,8 +52,10 @@ static int parse_json(const char *path, json_t **out, struct hes_err *err)
 	json_error_t why;
 	size_t len;
 	char *text;
-	int rc = hes_file_slurp(path, MAX_GPU_JSON, &text, &len, err);
+	int rc = hes_file_check_plain(path, err);
 
+	if (!rc)
+		rc = hes_file_slurp(path, MAX_GPU_JSON, &text, &len, err);
 	if (rc)
 		return rc;
 	*out = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);

@@ -7,6 +7,8 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "base/file.h"
+
 bool set_reader_open(struct set_reader *r, const char *file)
 {
 	char path[PATH_MAX + 64];
@@ -14,7 +16,9 @@ bool set_reader_open(struct set_reader *r, const char *file)
 	if (r->rc)
 		return false;
 	snprintf(path, sizeof(path), "%s/%s", r->dir, file);
-	r->rc = hes_csv_open(path, &r->csv, r->err);
+	r->rc = hes_file_check_plain(path, r->err);
+	if (!r->rc)
+		r->rc = hes_csv_open(path, &r->csv, r->err);
 	if (r->rc != -ENOENT)
 		return r->rc == 0;
 	r->rc = 0;

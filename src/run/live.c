@@ -1,5 +1,6 @@
 /*
- * live.c - the state of a run for others: live.json in its folder; see steps.h and heshare/run.h.
+ * live.c - the state of a run for others: live.json in its folder; see steps.h, live.h and
+ * heshare/run.h.
  *
  * The file is replaced as a whole. It is not synced to the disk: after a crash the journal counts.
  * A run that cannot write it goes on without.
@@ -14,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "run/live.h"
 #include "run/steps.h"
 
 #define LIVE_FILE      "live.json"
@@ -104,21 +106,25 @@ static json_t *live_json(const struct runner *r, int64_t now)
 			 "left_s", (double)run_left_us(r, now) * 1e-6, "gpus", gpus, "jobs", jobs);
 }
 
-void run_live_write(const struct runner *r, int64_t now)
+void run_live_put(const struct hes_job_folder *folder, json_t *doc)
 {
-	json_t *doc = live_json(r, now);
 	int fd = -1, rc = -1;
 
-	unlinkat(r->folder.fd, LIVE_NEW, 0);
+	unlinkat(folder->fd, LIVE_NEW, 0);
 	if (doc)
-		fd = hes_job_file_make(&r->folder, LIVE_NEW, NULL, NULL);
+		fd = hes_job_file_make(folder, LIVE_NEW, NULL, NULL);
 	if (fd >= 0) {
 		rc = json_dumpfd(doc, fd, JSON_COMPACT | JSON_REAL_PRECISION(16));
 		close(fd);
 	}
 	if (!rc)
-		renameat(r->folder.fd, LIVE_NEW, r->folder.fd, LIVE_FILE);
+		renameat(folder->fd, LIVE_NEW, folder->fd, LIVE_FILE);
 	json_decref(doc);
+}
+
+void run_live_write(const struct runner *r, int64_t now)
+{
+	run_live_put(&r->folder, live_json(r, now));
 }
 
 void run_live_end(const struct runner *r)

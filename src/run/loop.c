@@ -56,7 +56,8 @@ static void stop_run(struct runner *r, const char *why)
 /* The run on all nodes sees that the stop was requested here. */
 static void leave_stop_file(const struct runner *r)
 {
-	int fd = openat(r->folder.fd, STOP_FILE, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = openat(r->folder.fd, STOP_FILE,
+			O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 
 	if (fd >= 0)
 		close(fd);

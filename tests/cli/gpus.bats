@@ -54,6 +54,13 @@ row() {
 	run "$HESHARE" gpus --types
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"config/heshare/gpu_types.yaml:1: "* ]]
+	# A pipe would never end; one that the user names is read.
+	rm config/heshare/gpu_types.yaml
+	mkfifo config/heshare/gpu_types.yaml
+	run -1 timeout -k 5 60 "$HESHARE" gpus --types
+	[[ "$output" == *"config/heshare/gpu_types.yaml: it is not a plain file; remove it" ]]
+	rm config/heshare/gpu_types.yaml
+	[ "$("$HESHARE" gpus --types --json --catalogue <(row Odd 46) | jq '.[] | select(.name == "Odd").sm_count')" -eq 46 ]
 }
 
 @test "a row is enough to replay on a type, and every command says that its parameters are derived" {

@@ -287,8 +287,12 @@ static int choose_folder(struct automatic *a, struct hes_err *err)
 			err, -EEXIST,
 			"%s was begun before; --resume goes on with it, --dir names another folder",
 			a->dir);
-	if (a->o->dry_run)
-		return 0;
+	if (is_there(a->predictor))
+		rc = hes_file_check_plain(a->predictor, err);
+	if (!rc && is_there(a->plan))
+		rc = hes_file_check_plain(a->plan, err);
+	if (rc || a->o->dry_run)
+		return rc;
 	rc = hes_folder_create(a->dir, err);
 	if (!rc && run_has_other_users(&a->jobs, run_user_behind_sudo()))
 		rc = run_folder_choose(NULL, a->plan, true, output, err);
@@ -379,7 +383,7 @@ static int run_profile(struct automatic *a, size_t samples, bool estimate)
 /* Mark that points are missing until none are. */
 static int mark_profiling(const struct automatic *a)
 {
-	int fd = open(a->profiling, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	int fd = open(a->profiling, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
 	struct hes_err err;
 
 	if (fd < 0) {

@@ -30,7 +30,12 @@ static int add_workloads(void *to, const char *path, struct hes_err *err)
 
 static int add_if_there(add_fn *add, void *to, const char *path, struct hes_err *err)
 {
-	return access(path, F_OK) ? 0 : add(to, path, err);
+	int rc;
+
+	if (access(path, F_OK))
+		return 0;
+	rc = hes_file_check_plain(path, err);
+	return rc ? rc : add(to, path, err);
 }
 
 /* The machine's file and the user's, then @path. */

@@ -40,11 +40,15 @@ static int load_within(const char *folder, const char *name, struct cli_rows *r,
 
 	if (asprintf(&path, "%s/%s", folder, name) < 0)
 		return hes_fail(err, -ENOMEM, "out of memory");
-	rc = stat(path, &st) ? 0 : load_file(path, r, err);
+	if (stat(path, &st)) {
+		free(path);
+		return 0;
+	}
+	rc = hes_file_check_plain(path, err);
 	if (!rc)
-		rc = stat(path, &st) == 0;
+		rc = load_file(path, r, err);
 	free(path);
-	return rc;
+	return rc ? rc : 1;
 }
 
 static int load_folder(const char *path, struct cli_rows *r, struct hes_err *err)
@@ -82,24 +86,31 @@ int cli_rows_load(const char *path, struct cli_rows *out, struct hes_err *err)
 	return rc;
 }
 
-/* The file that @path stands for: itself, or @name in the folder that it is. free() it; NULL: out
- * of memory */
-static char *file_of(const char *path, const char *name, struct hes_err *err)
+/* The file that @path stands for: itself, or @name in the folder that it is. free() it. @return 0;
+ * -ENOENT, -EINVAL the folder has no such plain file; -ENOMEM */
+static int file_of(const char *path, const char *name, char **out, struct hes_err *err)
 {
-	bool within = is_folder(path);
-	char *file;
+	const bool within = is_folder(path);
+	int rc;
 
-	if (asprintf(&file, "%s%s%s", path, within ? "/" : "", within ? name : "") >= 0)
-		return file;
-	hes_fail(err, -ENOMEM, "out of memory");
-	return NULL;
+	*out = NULL;
+	if (asprintf(out, "%s%s%s", path, within ? "/" : "", within ? name : "") < 0)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	rc = within ? hes_file_check_plain(*out, err) : 0;
+	if (rc) {
+		free(*out);
+		*out = NULL;
+	}
+	return rc;
 }
 
 int cli_profiles_load(const char *path, struct hes_profiles *out, struct hes_err *err)
 {
-	char *file = file_of(path, "profiles.csv", err);
-	int rc = file ? hes_profiles_load(file, out, err) : -ENOMEM;
+	char *file;
+	int rc = file_of(path, "profiles.csv", &file, err);
 
+	if (!rc)
+		rc = hes_profiles_load(file, out, err);
 	free(file);
 	return rc;
 }
@@ -107,9 +118,11 @@ int cli_profiles_load(const char *path, struct hes_profiles *out, struct hes_err
 int cli_samples_load(const char *path, struct cli_rows *out, struct hes_err *err)
 {
 	struct cli_rows r = { 0 };
-	char *file = file_of(path, "samples.csv", err);
-	int rc = file ? hes_samples_load(file, &r.samples, err) : -ENOMEM;
+	char *file;
+	int rc = file_of(path, "samples.csv", &file, err);
 
+	if (!rc)
+		rc = hes_samples_load(file, &r.samples, err);
 	if (!rc && is_folder(path))
 		rc = load_within(path, "profiles.csv", &r, err);
 	free(file);

@@ -467,7 +467,7 @@ static int save_report(const struct hes_run_report *r, json_t *doc, struct hes_e
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/report.json", r->run.folder);
-	rc = hes_file_create(&file, path, err);
+	rc = hes_file_create_own(&file, path, err);
 	if (rc)
 		return rc;
 	if (json_dumpf(doc, file.f, JSON_INDENT(2) | JSON_REAL_PRECISION(10)))

@@ -44,8 +44,9 @@ int run_plan_key(const char *path, const char *node, uint64_t *out, struct hes_e
 int run_round_key(const char *path, uint64_t *out, struct hes_err *err)
 {
 	const char *slash = strrchr(path, '/');
+	int rc = hes_file_check_plain(path, err);
 
-	return run_plan_key(path, slash ? slash + 1 : path, out, err);
+	return rc ? rc : run_plan_key(path, slash ? slash + 1 : path, out, err);
 }
 
 uint64_t run_part_key(uint64_t round, const char *node)
