@@ -134,7 +134,18 @@ setup() {
 	run -2 "$HESHARE" pilot jobs.csv --time soon -- true
 	[ "$output" = 'heshare pilot: --time: "soon" is no time such as 30 (minutes), 2:00:00 or 1-12:00:00' ]
 	run -2 "$HESHARE" pilot jobs.csv --partition "a b" -- true
-	[ "$output" = 'heshare pilot: --partition: "a b" has a space in it' ]
+	[ "$output" = 'heshare pilot: --partition: "a b" has a space, quote, backslash or # in it' ]
+	# Nothing becomes another line of the script, or hides the rest of its own.
+	run -2 "$HESHARE" pilot jobs.csv --time $'2:00:00\n#SBATCH --account=other' --print -- true
+	[[ "$output" == *"is no time such as 30 (minutes), 2:00:00 or 1-12:00:00" ]]
+	for option in --time --partition --gpus-per-node --sbatch; do
+		for end in $'\n' $'\r' $'\v' $'\xc2\x85'; do
+			run -2 "$HESHARE" pilot jobs.csv $option "1$end#SBATCH -A x" --print -- true
+			[ "${#lines[@]}" = 1 ]
+		done
+	done
+	run -2 "$HESHARE" pilot jobs.csv --gpus-per-node 'a#:1' --print -- true
+	[[ "$output" == *"has a space, quote, backslash or # in it" ]]
 	run -1 "$HESHARE" pilot jobs.csv
 	[ "$output" = "heshare pilot: job a has no command: give the jobs a column command, or name it: heshare pilot JOBS -- COMMAND" ]
 	run -2 "$HESHARE" pilot jobs.csv --time 1 -- true
@@ -149,9 +160,9 @@ setup() {
 	[[ "$output" == *"{foo}"* ]]
 	run -1 "$HESHARE" pilot none.csv -- true
 	[ "$output" = "heshare pilot: none.csv: No such file or directory" ]
-	for name in "a b" a%j "a'b" 'a"b' 'a\b'; do
+	for name in "a b" a%j "a'b" 'a"b' 'a\b' 'a#b' $'a\vb'; do
 		run -1 "$HESHARE" pilot jobs.csv --dir "$name" -- true
-		[[ "$output" == *"has a space, %, quote or backslash in it, which sbatch does not take; name another by --dir" ]]
+		[[ "$output" == *"has a space, %, #, quote, backslash or control character in it, which sbatch does not take; name another by --dir" ]]
 	done
 }
 
@@ -168,6 +179,18 @@ setup() {
 	printf -- '-oProxyCommand=x\n' >hosts
 	run -1 "$HESHARE" plan jobs.csv --gpus ssh:hosts
 	[ "$output" = 'heshare plan: hosts: "-oProxyCommand=x" is no name of a host; a line is HOST or USER@HOST' ]
+	# They name folders, and are arguments.
+	for name in .. . .a ../x a/b /a u@-x u@..  u@a@b 'a;b' 'a$b' $'a\vb' u@ @a %; do
+		echo "$name" >hosts
+		run -1 "$HESHARE" plan jobs.csv --gpus ssh:hosts
+		[[ "$output" == *'is no name of a host; a line is HOST or USER@HOST' ]]
+	done
+	for name in .. a/b -x; do
+		printf '#!/bin/sh\necho %s\n' "$name" >bin/scontrol
+		chmod +x bin/scontrol
+		SLURM_JOB_ID=1 SLURM_JOB_NODELIST=a run -1 "$HESHARE" plan jobs.csv --gpus slurm
+		[ "$output" = "heshare plan: scontrol: \"$name\" is no name of a node; one has at most 41 letters, digits and .-_" ]
+	done
 	printf '%042d\n' 0 >hosts
 	run -1 "$HESHARE" plan jobs.csv --gpus ssh:hosts
 	[[ "$output" == *"is no name of a host; a line is HOST or USER@HOST" ]]

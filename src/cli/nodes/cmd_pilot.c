@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/plural.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
@@ -36,6 +37,7 @@
 #define LOOK_S        2
 #define STORE_WAIT_MS 2000
 #define IDS_MAX_BYTES 65536
+#define NOT_IN_WORDS  " '\"\\#" /* of a directive of sbatch */
 
 #define AT(member) .offset = offsetof(struct pilot_opts, member)
 
@@ -152,7 +154,9 @@ static int check_plan(struct pilot *p, const struct hes_jobs *jobs, struct hes_e
 	if (access(p->plan, F_OK))
 		return 0;
 	p->begun = true;
-	rc = cli_catalogue_load(p->o->catalogue, true, &catalogue, err);
+	rc = hes_file_check_plain(p->plan, err);
+	if (!rc)
+		rc = cli_catalogue_load(p->o->catalogue, true, &catalogue, err);
 	if (!rc)
 		rc = hes_plan_subjects(p->plan, &catalogue, &fleet, &planned, err);
 	/* A GPU type that only the nodes know. */
@@ -212,7 +216,15 @@ static int check_planning(const struct pilot_opts *o, struct hes_err *err)
 	return rc ? rc : check_file("catalogue", o->catalogue, err);
 }
 
-/* Slurm takes a directive up to the end of its line. */
+static bool has_control(const char *text)
+{
+	for (; *text; text++)
+		if (hes_utf8_is_control(text))
+			return true;
+	return false;
+}
+
+/* Slurm takes a directive up to the end of its line, or to # after which nothing counts. */
 static int check_words(const struct pilot_opts *o, struct hes_err *err)
 {
 	const char *colon = strrchr(o->gpus, ':'), *gpus = colon ? colon + 1 : o->gpus;
@@ -235,9 +247,15 @@ static int check_words(const struct pilot_opts *o, struct hes_err *err)
 	if (strspn(gpus, "0") == strlen(gpus))
 		return hes_fail(err, -EINVAL, "--gpus-per-node: \"%.60s\" is no GPU", o->gpus);
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
-		if (v[i].text && strpbrk(v[i].text, i < 2 ? " \t\r\n" : "\r\n"))
-			return hes_fail(err, -EINVAL, "--%s: \"%.60s\" has a %s in it", v[i].name,
-					v[i].text, i < 2 ? "space" : "line end");
+		if (v[i].text && has_control(v[i].text))
+			return hes_fail(err, -EINVAL,
+					"--%s: \"%.60s\" has a line end or another control "
+					"character in it",
+					v[i].name, v[i].text);
+		else if (v[i].text && i < 2 && strpbrk(v[i].text, NOT_IN_WORDS))
+			return hes_fail(err, -EINVAL,
+					"--%s: \"%.60s\" has a space, quote, backslash or # in it",
+					v[i].name, v[i].text);
 	return 0;
 }
 
@@ -258,10 +276,12 @@ static int find_names(struct pilot *p, const char *jobs, struct hes_err *err)
 		snprintf(name, sizeof(name), "%.*s.pilot", (int)stem, jobs);
 	length = snprintf(p->folder, sizeof(p->folder), "%s%s%s", *name == '/' ? "" : p->here,
 			  *name == '/' ? "" : "/", name);
-	if (length < 0 || length > HES_JOURNAL_PATH_MAX / 2 || strpbrk(p->folder, " \t\r\n%'\"\\"))
+	if (length < 0 || length > HES_JOURNAL_PATH_MAX / 2 || has_control(p->folder) ||
+	    strpbrk(p->folder, NOT_IN_WORDS "%"))
 		return hes_fail(err, -EINVAL,
 				"%.80s: the name of the folder is too long, or has a space, %%, "
-				"quote or backslash in it, which sbatch does not take; "
+				"#, quote, backslash or control character in it, which sbatch does "
+				"not take; "
 				"name another by --dir",
 				p->folder);
 	snprintf(p->script, sizeof(p->script), "%s/pilot.sh", p->folder);
@@ -292,7 +312,7 @@ static int write_script(const struct pilot *p, struct hes_err *err)
 		rc = hes_store_open(p->store, HES_STORE_WRITE, STORE_WAIT_MS, &store, err);
 	hes_store_close(store);
 	if (!rc)
-		rc = hes_file_create(&file, p->script, err);
+		rc = hes_file_create_own(&file, p->script, err);
 	if (rc)
 		return rc;
 	print_script(p, file.f);
@@ -310,7 +330,7 @@ static int check_submitted(const struct pilot *p, struct hes_err *err)
 			       NULL };
 	size_t n = 0, others = 0;
 
-	if (access(p->submitted, F_OK) ||
+	if (hes_file_check_plain(p->submitted, NULL) ||
 	    hes_file_slurp(p->submitted, IDS_MAX_BYTES, &text, &n, NULL))
 		return 0;
 	strcat(ids, text);
@@ -332,7 +352,7 @@ static int check_submitted(const struct pilot *p, struct hes_err *err)
 static int note_submitted(const struct pilot *p, uint64_t n, struct hes_err *err)
 {
 	struct hes_file file;
-	int rc = hes_file_create(&file, p->submitted, err);
+	int rc = hes_file_create_own(&file, p->submitted, err);
 
 	if (rc)
 		return rc;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -44,7 +45,7 @@ static int read_hosts(const char *path, struct launcher *l, struct hes_err *err)
 		name[strcspn(name, " \t#\r")] = '\0';
 		if (!*name)
 			continue;
-		if (*name == '-' || strchr(name, '/') || strlen(name) + 7 > sizeof(l->nodes[0]))
+		if (!slurm_name_is_good(name))
 			rc = hes_fail(
 				err, -EINVAL,
 				"%s: \"%.60s\" is no name of a host; a line is HOST or USER@HOST",
@@ -181,12 +182,22 @@ static char *remote_line(const struct launcher *l, const char *const *args)
 	return line;
 }
 
-static int spawn_group(char *const *argv, int out, int errors, pid_t *pid)
+/* @param most  bytes that the process may write to a file; 0: no limit of ours */
+static int spawn_group(char *const *argv, int out, int errors, uint64_t most, pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
+	struct rlimit ours, its;
 	int rc;
 
+	/* The process inherits the limit; this one writes nothing meanwhile. */
+	if (getrlimit(RLIMIT_FSIZE, &ours))
+		return -errno;
+	its = ours;
+	if (most && its.rlim_cur > most)
+		its.rlim_cur = most;
+	if (setrlimit(RLIMIT_FSIZE, &its))
+		return -errno;
 	posix_spawn_file_actions_init(&files);
 	posix_spawnattr_init(&attr);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -197,6 +208,7 @@ static int spawn_group(char *const *argv, int out, int errors, pid_t *pid)
 	rc = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&files);
+	setrlimit(RLIMIT_FSIZE, &ours);
 	return -rc;
 }
 
@@ -239,7 +251,7 @@ static const char *const ssh_words[] = {
 };
 
 pid_t launcher_start(const struct launcher *l, long node, const char *const *args, int out,
-		     int errors, struct hes_err *err)
+		     int errors, uint64_t most, struct hes_err *err)
 {
 	const char *v[ARGS_MAX + 1];
 	char number[2][48], *line = NULL;
@@ -261,7 +273,7 @@ pid_t launcher_start(const struct launcher *l, long node, const char *const *arg
 	}
 	v[n] = NULL;
 	if (!rc)
-		rc = spawn_group((char *const *)(uintptr_t)v, out, errors, &pid);
+		rc = spawn_group((char *const *)(uintptr_t)v, out, errors, most, &pid);
 	free(line);
 	if (rc == -ENOENT)
 		return hes_fail(

@@ -7,6 +7,7 @@
 #ifndef HES_CLI_NODES_LAUNCHER_H
 #define HES_CLI_NODES_LAUNCHER_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "cli/nodes/slurm.h"
@@ -35,9 +36,11 @@ long launcher_find(const struct launcher *l, const char *name);
  * Start `heshare ARGS...` on a node, in a process group of its own.
  * @param node  index; -1: on all nodes, by one srun
  * @param out, errors  descriptors for its output
+ * @param most  bytes that each may grow to before the process is ended (SIGXFSZ); 0: no limit. srun
+ * passes the limit on to the program
  * @return the process here, whose end is that of the program there; -ENOENT no srun or ssh; -errno
  */
 pid_t launcher_start(const struct launcher *l, long node, const char *const *args, int out,
-		     int errors, struct hes_err *err);
+		     int errors, uint64_t most, struct hes_err *err);
 
 #endif

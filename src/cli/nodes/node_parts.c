@@ -391,7 +391,7 @@ static int find_nodes(const struct nodes *s, slurm_name **out, size_t *n, struct
 	if (!dir)
 		return hes_fail(err, -errno, "%s: %s", s->run->folder, strerror(errno));
 	while ((e = readdir(dir))) {
-		if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof(v[0]))
+		if (!slurm_name_is_good(e->d_name))
 			continue;
 		nodes_path(s, e->d_name, 0, ".db", path);
 		if (access(path, F_OK))

@@ -17,6 +17,8 @@
 #include "base/hash_map.h"
 #include "cli/cli.h"
 #include "cli/nodes/nodes_state.h"
+#include "launch/job_files.h"
+#include "run/live.h"
 
 #define LIVE_FILE          "live.json"
 #define MESSAGES_MAX_BYTES 65536
@@ -84,23 +86,13 @@ static void add_ended(const struct part *p, struct totals *t)
 	}
 }
 
-/* Not synced: after a crash the journal counts. */
-static void replace_file(const char *folder, const char *name, json_t *doc)
-{
-	char path[HES_JOURNAL_PATH_MAX + 32], hidden[HES_JOURNAL_PATH_MAX + 32];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	snprintf(hidden, sizeof(hidden), "%s/.%s", folder, name);
-	if (doc && !json_dump_file(doc, hidden, JSON_COMPACT | JSON_REAL_PRECISION(16)))
-		rename(hidden, path);
-	json_decref(doc);
-}
-
 void nodes_live_write(const struct nodes *s)
 {
 	const int64_t wall_us = hes_wall_us(), now_us = wall_us - s->run->started_us;
 	struct totals t = { .gpus = json_array(), .jobs = json_array() };
 	struct hes_run_progress p = { .jobs = s->q->jobs->n, .now_us = now_us };
+	struct hes_job_folder folder = { .fd = -1 };
+	json_t *doc;
 
 	for (size_t i = 0; i < s->n_parts; i++) {
 		struct hes_run_live live;
@@ -121,11 +113,14 @@ void nodes_live_write(const struct nodes *s)
 	p.left_us = t.left_us;
 	if (s->q->listener.progress)
 		s->q->listener.progress(s->q->listener.ctx, &p);
-	replace_file(s->run->folder, LIVE_FILE,
-		     json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)s->run->id,
-			       "at_s", (double)wall_us * 1e-6, "now_s",
-			       now_us > 0 ? (double)now_us * 1e-6 : 0.0, "left_s",
-			       (double)t.left_us * 1e-6, "gpus", t.gpus, "jobs", t.jobs));
+	doc = json_pack("{s:I, s:f, s:f, s:f, s:o, s:o}", "run", (json_int_t)s->run->id, "at_s",
+			(double)wall_us * 1e-6, "now_s", now_us > 0 ? (double)now_us * 1e-6 : 0.0,
+			"left_s", (double)t.left_us * 1e-6, "gpus", t.gpus, "jobs", t.jobs);
+	if (hes_job_folder_open(&folder, s->run->folder, NULL))
+		json_decref(doc);
+	else
+		run_live_put(&folder, doc);
+	hes_job_folder_close(&folder);
 	hes_hash_map_finish(&t.names);
 }
 
@@ -154,22 +149,23 @@ void nodes_pass_messages(struct nodes *s, size_t node)
 {
 	const char *name = s->q->launcher->nodes[node];
 	char path[HES_JOURNAL_PATH_MAX], *text = calloc(1, MESSAGES_MAX_BYTES + 1), *end;
-	FILE *f;
-	size_t n;
+	int fd;
+	ssize_t n;
 
 	nodes_path(s, name, 0, ".log", path);
-	f = text ? fopen(path, "re") : NULL;
-	if (f && !fseeko(f, s->nodes[node].log_read, SEEK_SET)) {
-		n = fread(text, 1, MESSAGES_MAX_BYTES, f);
-		end = n ? strrchr(text, '\n') : NULL;
-		if (end) {
-			*end = '\0';
-			s->nodes[node].log_read += end + 1 - text;
-			pass_lines(s, name, text);
-		}
+	fd = text ? hes_job_file_read(NULL, path, NULL) : -1;
+	n = fd < 0 ? 0 : pread(fd, text, MESSAGES_MAX_BYTES, s->nodes[node].log_read);
+	end = n > 0 ? strrchr(text, '\n') : NULL;
+	if (end) {
+		*end = '\0';
+		s->nodes[node].log_read += end + 1 - text;
+		pass_lines(s, name, text);
+	} else if (n == MESSAGES_MAX_BYTES) {
+		/* No line of heshare is so long. */
+		s->nodes[node].log_read += n;
 	}
-	if (f)
-		fclose(f);
+	if (fd >= 0)
+		close(fd);
 	free(text);
 }
 

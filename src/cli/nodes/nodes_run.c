@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 #include "base/hash_map.h"
 #include "base/plural.h"
 #include "cli/nodes/nodes_state.h"
+#include "launch/job_files.h"
 
 #define MOST_FAILURES   3 /* of parts that end too early, on a node */
 #define SYNC_S          2
@@ -35,6 +37,7 @@
 #define END_TRIES       60
 #define RUNNER_ARGS_MAX 48
 #define STOP_FILE       "stop"
+#define LOG_MAX_BYTES   (64 << 20) /* of the messages of a node's runners */
 
 void nodes_path(const struct nodes *s, const char *node, unsigned round, const char *end,
 		char out[HES_JOURNAL_PATH_MAX])
@@ -123,7 +126,7 @@ void nodes_stop(const struct nodes *s, const char *node)
 	int fd;
 
 	stop_path(s, node, path);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd >= 0)
 		close(fd);
 }
@@ -144,6 +147,25 @@ static bool was_stopped(const struct nodes *s, size_t node)
 }
 
 /* --- runners --- */
+
+static off_t log_size(const struct nodes *s, size_t node)
+{
+	char path[HES_JOURNAL_PATH_MAX];
+	struct stat st;
+
+	nodes_path(s, s->q->launcher->nodes[node], 0, ".log", path);
+	return stat(path, &st) ? 0 : st.st_size;
+}
+
+/* The messages of runners on a node; a log that is half full begins again. */
+static int open_log(struct nodes *s, size_t node, const char *path, struct hes_err *err)
+{
+	int fd = hes_job_file_append(NULL, path, NULL, err);
+
+	if (fd >= 0 && log_size(s, node) > LOG_MAX_BYTES / 2 && !ftruncate(fd, 0))
+		s->nodes[node].log_read = 0;
+	return fd;
+}
 
 static const char *const first_args[] = { "run", "--stop-file", "--node" };
 
@@ -171,9 +193,11 @@ static int start_runner(struct nodes *s, size_t node, struct part *p, struct hes
 	args[n++] = plan;
 	args[n] = NULL;
 	rc = hes_folder_create(folder, err);
-	fd = rc ? -1 : open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (!rc && (fd < 0 || null < 0))
-		rc = hes_fail(err, -errno, "%s: %s", log, strerror(errno));
+	fd = rc ? -1 : open_log(s, node, log, err);
+	if (!rc && fd < 0)
+		rc = fd;
+	else if (!rc && null < 0)
+		rc = hes_fail(err, -EIO, "/dev/null cannot be opened");
 	if (!rc && !s->stopping) {
 		stop_path(s, p->node, folder);
 		unlink(folder);
@@ -181,8 +205,8 @@ static int start_runner(struct nodes *s, size_t node, struct part *p, struct hes
 		snprintf(folder, sizeof(folder), "%s/%s", s->run->folder, p->node);
 	}
 	if (!rc)
-		s->nodes[node].pid =
-			launcher_start(s->q->launcher, (long)node, args, null, fd, err);
+		s->nodes[node].pid = launcher_start(s->q->launcher, (long)node, args, null, fd,
+						    s->q->launcher->ssh ? LOG_MAX_BYTES : 0, err);
 	if (!rc && s->nodes[node].pid < 0) {
 		rc = (int)s->nodes[node].pid;
 		s->nodes[node].pid = 0;
@@ -278,6 +302,9 @@ static int runner_ended(struct nodes *s, size_t node, struct hes_err *err)
 	int rc;
 
 	nodes_pass_messages(s, node);
+	if (log_size(s, node) >= LOG_MAX_BYTES)
+		nodes_tell(s, "node %s: its runner was ended, because its messages took %d MiB",
+			   p->node, LOG_MAX_BYTES >> 20);
 	rc = parts_sync(s, p, false, err);
 	if (rc)
 		return rc;
@@ -347,6 +374,8 @@ static void reap_node(struct nodes *s, size_t node)
 		n->news = NODE_ANSWERED;
 	} else {
 		offer_limit(&n->query);
+		if (n->pid > 0 && log_size(s, node) >= LOG_MAX_BYTES)
+			kill(-n->pid, SIGTERM);
 	}
 }
 

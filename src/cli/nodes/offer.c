@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/inputs/visible_gpus.h"
 #include "heshare/version.h"
@@ -24,7 +25,8 @@
 #define WAIT_OLD_S       120 /* for an earlier run on the node to end */
 #define WAIT_ANSWER_S    180
 #define ANSWER_MAX_BYTES (1 << 24)
-#define LINE_MAX_BYTES   1000 /* srun passes on messages of 1024 bytes */
+#define INDEX_MAX        99999 /* GPUs are called NODE/NUMBER */
+#define LINE_MAX_BYTES   1000  /* srun passes on messages of 1024 bytes */
 
 static const struct timespec nap = { 0, 20000000 };
 
@@ -67,6 +69,8 @@ static int restore_folder(const char *folder, const char *node, struct hes_err *
 
 	const size_t length = strlen(folder);
 
+	if (folder[length - 1] == '%' && !slurm_name_is_good(node))
+		return hes_fail(err, -EINVAL, "\"%.60s\" is no name of a node", node);
 	snprintf(path, sizeof(path), "%.*s%s",
 		 (int)(folder[length - 1] == '%' ? length - 1 : length), folder,
 		 folder[length - 1] == '%' ? node : "");
@@ -168,7 +172,8 @@ int offer_ask(const struct launcher *l, long node, const char *folder, struct of
 	query.pid = query.out < 0 || query.errors < 0
 			    ? hes_fail(err, -EIO, "no file for the answers of nodes: %s",
 				       strerror(errno))
-			    : launcher_start(l, node, args, query.out, query.errors, err);
+			    : launcher_start(l, node, args, query.out, query.errors,
+					     ANSWER_MAX_BYTES, err);
 	if (query.pid > 0) {
 		*q = query;
 		return 0;
@@ -181,13 +186,14 @@ int offer_ask(const struct launcher *l, long node, const char *folder, struct of
 }
 
 /* All of a descriptor's file as text; free() it. */
-static char *read_all(int fd)
+static char *read_all(int fd, bool *endless)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
 	char *text;
 	ssize_t n;
 
-	if (size < 0 || size > ANSWER_MAX_BYTES)
+	*endless |= size >= ANSWER_MAX_BYTES;
+	if (size < 0 || *endless)
 		return NULL;
 	text = calloc(1, (size_t)size + 1);
 	n = text ? pread(fd, text, (size_t)size, 0) : -1;
@@ -217,7 +223,8 @@ static void add_gpu(struct offer *o, const json_t *doc)
 	const json_t *index = json_object_get(doc, "index");
 	struct offer_gpu *v;
 
-	if (!type || !uuid || !json_is_integer(index) || json_integer_value(index) < 0)
+	if (!type || !uuid || !json_is_integer(index) || json_integer_value(index) < 0 ||
+	    json_integer_value(index) > INDEX_MAX)
 		return;
 	v = realloc(o->gpus, (o->n + 1) * sizeof(*v));
 	if (!v)
@@ -262,7 +269,9 @@ static void take_line(const struct launcher *l, const struct offer_query *q, con
 
 void offer_take(const struct launcher *l, struct offer_query *q, int status, struct offer *v)
 {
-	char *out = read_all(q->out), *errors = read_all(q->errors), *rest = NULL;
+	bool endless = false;
+	char *out = read_all(q->out, &endless), *errors = read_all(q->errors, &endless),
+	     *rest = NULL;
 	const char *why = errors ? last_line(errors) : NULL;
 	/* 255: ssh itself failed. */
 	const bool unreachable = WIFEXITED(status) && WEXITSTATUS(status) == 255 && l->ssh;
@@ -277,6 +286,12 @@ void offer_take(const struct launcher *l, struct offer_query *q, int status, str
 	for (char *line = out ? strtok_r(out, "\n", &rest) : NULL; line;
 	     line = strtok_r(NULL, "\n", &rest))
 		take_line(l, q, line, v);
+	for (size_t i = 0; i < l->n && endless; i++)
+		if (q->node < 0 || (size_t)q->node == i)
+			snprintf(v[i].why, sizeof(v[i].why),
+				 "its answer was cut off at %d MiB; does its shell print something "
+				 "without end?",
+				 ANSWER_MAX_BYTES >> 20);
 	for (size_t i = 0; i < l->n; i++)
 		if ((q->node < 0 || (size_t)q->node == i) && !v[i].good && !v[i].why[0])
 			snprintf(v[i].why, sizeof(v[i].why),
@@ -406,8 +421,11 @@ int offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c,
 
 	for (size_t i = 0; i < n; i++) {
 		gpus += v[i].good ? v[i].n : 0;
-		if (notes && !v[i].good)
-			fprintf(notes, "node %s is left out: %s\n", v[i].node, v[i].why);
+		if (notes && !v[i].good) {
+			fprintf(notes, "node %s is left out: ", v[i].node);
+			hes_visible_put(notes, 0, v[i].why);
+			fputc('\n', notes);
+		}
 	}
 	rc = gpus_fleet_make(&b, "nodes", gpus, err);
 	for (size_t i = 0; i < n && !rc; i++)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/plural.h"
@@ -281,6 +282,8 @@ static int write_round(struct nodes *s, const struct hes_plan *plan, const struc
 	int rc;
 
 	nodes_path(s, NULL, s->rounds + 1, ".json", path);
+	/* The round is new: what has its name is not heshare's. */
+	unlink(path);
 	rc = hes_plan_save(path, plan, f, jobs, err);
 	if (!rc)
 		rc = note_round(s, plan, f, jobs, err);

@@ -71,6 +71,22 @@ int slurm_call(char *const argv[], char *out, size_t size, struct hes_err *err)
 	return rc;
 }
 
+bool slurm_name_is_good(const char *name)
+{
+	static const char first[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:";
+	const char *host = strchr(name, '@');
+
+	/* "/" and a number of five digits at most. */
+	if (!*name || strlen(name) + 7 > sizeof(slurm_name) || !strchr(first, *name) ||
+	    (host && (!host[1] || !strchr(first, host[1]) || strchr(host + 1, '@'))))
+		return false;
+	for (; *name; name++)
+		if (!strchr(first, *name) && !strchr(".-+@", *name))
+			return false;
+	return true;
+}
+
 static int split_names(char *text, slurm_name **out, size_t *n, struct hes_err *err)
 {
 	size_t lines = 0;
@@ -84,12 +100,12 @@ static int split_names(char *text, slurm_name **out, size_t *n, struct hes_err *
 	*n = 0;
 	for (char *rest = NULL, *name = strtok_r(text, "\n", &rest); name;
 	     name = strtok_r(NULL, "\n", &rest)) {
-		/* GPUs are called NODE/NUMBER, of five digits at most. */
-		if (strlen(name) + 7 > sizeof(v[0])) {
+		if (!slurm_name_is_good(name)) {
 			free(v);
-			return hes_fail(err, -ENAMETOOLONG,
-					"node %s: its name is longer than %zu bytes", name,
-					sizeof(v[0]) - 7);
+			return hes_fail(err, -EINVAL,
+					"scontrol: \"%.60s\" is no name of a node; one has at most "
+					"%zu letters, digits and .-_",
+					name, sizeof(v[0]) - 7);
 		}
 		strcpy(v[(*n)++], name);
 	}
@@ -146,7 +162,7 @@ double slurm_parse_time(const char *text)
 		v[n++] = strtoul(at, &end, 10);
 		at = end + 1;
 	} while (*end == ':');
-	if (*end && *end != '\n')
+	if (*end)
 		return -1;
 	/* With days: hours, then minutes, seconds. Else one number is minutes, two are minutes and
 	 * seconds. */
@@ -170,6 +186,7 @@ double slurm_seconds_left(void)
 		return (double)end_s > now_s ? (double)end_s - now_s : 0;
 	if (slurm_call(argv, text, sizeof(text), NULL))
 		return -1;
+	text[strcspn(text, "\n")] = '\0';
 	left_s = slurm_parse_time(text);
 	if (left_s >= 0) {
 		snprintf(text, sizeof(text), "%.0f", now_s + left_s);

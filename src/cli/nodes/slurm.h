@@ -13,6 +13,13 @@
 
 typedef char slurm_name[HES_NAME_MAX];
 
+/**
+ * Whether a name of a node, HOST or USER@HOST, can name a folder and be an argument of a command:
+ * letters, digits and "._-+:", each part begins with a letter, a digit, "_" or ":", and GPUs can be
+ * called NAME/NUMBER.
+ */
+bool slurm_name_is_good(const char *name);
+
 /** Whether this process is the script or the shell of a Slurm job, and not a task that srun
  * started. */
 bool slurm_is_job(void);

@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# Nodes, jobs and other users that do harm: answers without end, pipes and links in place of files,
+# folders that others may write.
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	cd "$BATS_TEST_TMPDIR"
+	mkdir bin
+	export PATH=$PWD/bin:$PATH HESHARE_STORE=$PWD/store.db
+	unset LD_LIBRARY_PATH SLURM_JOB_ID
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 } ]\n' >one.yaml
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,resnet34,8,100,1813\nb,0,resnet18,4,100,1194\n' >jobs.csv
+	# "good" is this machine; "out", "errors" and "late" print without end, the last when it runs jobs.
+	cat >bin/ssh <<-'END'
+		#!/bin/bash
+		while [ "$1" != -- ]; do shift; done
+		case $2 in
+		out) exec yes ;;
+		errors) exec yes >&2 ;;
+		late) [[ $3 == *"'run'"* ]] && exec yes >&2 ;;
+		esac
+		exec sh -c "$3"
+	END
+	chmod +x bin/ssh
+}
+
+in_lab() {
+	timeout -k 5 100 "$HES_LAB" --fleet one.yaml --speed 100 -- "$@"
+}
+
+@test "a node that answers without end is left out, and its answer is cut off" {
+	printf 'out\nerrors\n' >hosts
+	run -1 --separate-stderr in_lab "$HESHARE" plan jobs.csv --gpus ssh:hosts
+	[ "$stderr" = "heshare plan: no node has a GPU to use; node out: its answer was cut off at 16 MiB; does its shell print something without end?" ]
+	echo good >>hosts
+	run -0 --separate-stderr in_lab "$HESHARE" plan jobs.csv --gpus ssh:hosts --policy exclusive \
+		-o plan.json
+	[[ "$stderr" == *"node out is left out: its answer was cut off at 16 MiB"* &&
+		"$stderr" == *"node errors is left out: its answer was cut off at 16 MiB"* ]]
+	# Nor do its messages fill the run's folder.
+	echo late >hosts
+	in_lab "$HESHARE" plan jobs.csv --gpus ssh:hosts --policy exclusive -o plan.json
+	run -1 --separate-stderr in_lab "$HESHARE" run plan.json --launcher ssh:hosts -c true
+	[[ "$stderr" == *"node late: its runner was ended, because its messages took 64 MiB"* ]]
+	[ "$(cat plan.run/late/*.log | wc -c)" -le $((64 << 20)) ]
+}
+
+@test "pipes and links in place of a node's files, and of the run's, hold nobody up" {
+	echo good >hosts
+	in_lab "$HESHARE" plan jobs.csv --gpus ssh:hosts --policy exclusive -o plan.json
+	echo mine >elsewhere
+	# The first job waits until the head has read what it put there.
+	cat >job <<-'END'
+		[ "$1" = a ] || exit 0
+		for log in plan.run/good/[0-9]*.log; do rm "$log"; mkfifo "$log"; done
+		ln -sf ../elsewhere plan.run/.live.json
+		ln -sf ../elsewhere plan.run/report.json
+		round=$(cd plan.run; echo [0-9]*-1.json)
+		mkfifo "plan.run/${round%-1.json}-2.json"
+		rm -f plan.run/live.json
+		until [ -e plan.run/live.json ]; do sleep 0.1; done
+	END
+	run -0 --separate-stderr in_lab "$HESHARE" run plan.json --launcher ssh:hosts -c 'sh job {job}'
+	[ "$(cat elsewhere)" = mine ]
+	[ -f plan.run/report.json ] && [ ! -L plan.run/report.json ]
+	jq -e '.jobs_done == 2' plan.run/report.json
+	# Another head: what it looks for by itself is no pipe, and it says so.
+	run -1 --separate-stderr in_lab "$HESHARE" run plan.json --launcher ssh:hosts --restart \
+		-c 'rm -f plan.run/report.json; mkfifo plan.run/report.json; false' --retries 0
+	[ -f plan.run/report.json ]
+	rm -rf one && mkdir -p one && mkfifo one/profiles.csv
+	run -1 timeout -k 5 60 "$HESHARE" plan jobs.csv -f one.yaml --profiles one -o p.json
+	[[ "$output" == *"one/profiles.csv: it is not a plain file; remove it" ]]
+	# What users name may be a pipe.
+	cat jobs.csv | "$HESHARE" plan /dev/stdin -f one.yaml -o p.json
+	"$HESHARE" plan <(cat jobs.csv) -f one.yaml -o p.json
+}
