@@ -130,7 +130,7 @@ static bool helper_has_sets(void)
 	char text[8192] = "";
 	int status;
 
-	return !hes_spawn(command, none, "", -1, 60000, text, sizeof(text), &status, NULL) &&
+	return !hes_spawn(command, none, "", NULL, 0, 60000, text, sizeof(text), &status, NULL) &&
 	       has_sets(text);
 }
 
