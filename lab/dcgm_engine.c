@@ -303,15 +303,18 @@ EXPORT int dcgmUpdateAllFields(uintptr_t handle, int wait)
 	return handle ? DCGM_OK : DCGM_BAD_PARAMETER;
 }
 
-static struct dcgm_value value_of(const struct watched *b, unsigned field)
+static struct dcgm_value value_of(const struct watched *w, struct lab_gpu *b, unsigned field)
 {
-	const struct vgpu_sample *from = &b->before, *to = &b->last;
-	struct vgpu_means means = vgpu_means_between(from, to);
+	const struct vgpu_sample *from = &w->before, *to = &w->last;
+	struct vgpu_means means;
 	struct dcgm_value v = { .version = DCGM_VERSION(struct dcgm_value, 1u),
 				.field = (unsigned short)field,
 				.type = 'd',
 				.time_us = (int64_t)vgpu_wall_us(vgpu_here(), to->time_s) };
 
+	vgpu_lock(vgpu_here(), b);
+	means = lab_gpu_counters(b, from, to);
+	vgpu_unlock(b);
 	switch (field) {
 	case DCGM_FIELD_GRAPHICS:
 		v.value.d = means.graphics;
@@ -358,7 +361,8 @@ EXPORT int dcgmGetValuesSince_v2(uintptr_t handle, uintptr_t group, uintptr_t fi
 
 			if (w->gpus[k].last.time_s <= w->gpus[k].before.time_s)
 				continue;
-			v = value_of(&w->gpus[k], field_groups[fields].ids[f]);
+			v = value_of(&w->gpus[k], &vgpu_here()->gpus[groups[group].ids[k]],
+				     field_groups[fields].ids[f]);
 			if (v.time_us < since_us)
 				continue;
 			deliver(DCGM_ENTITY_GPU, groups[group].ids[k], &v, 1, ctx);

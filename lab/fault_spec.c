@@ -18,6 +18,7 @@
 #include "virtual_gpu.h"
 
 #define LONGEST_S    1e9
+#define LARGEST      1e15 /* value of a reading */
 #define HOLD_STEP_NS 10000000
 
 static const struct {
@@ -34,18 +35,36 @@ static const struct {
 	[VGPU_FAULT_HANG] = { "hang", "launches make no progress" },
 	[VGPU_FAULT_NO_COUNTERS] = { "no-counters", "performance counters are for root: GPM and "
 						    "DCGM in the process are refused" },
+	[VGPU_FAULT_DRIVER_THREAD] = { "driver-thread",
+				       "NVML starts a thread in each process that loads it" },
 	{ "unkillable",
 	  "processes with contexts on the GPU cannot be killed, as if they waited in the driver" },
 	{ "mps-death", "the MPS servers of the GPU are killed" },
 	{ "clear", "all faults of the GPU end" },
 	{ "nvmlNAME=CODE[#N[+]]", "this function of NVML returns CODE; with #N only its N-th call, "
 				  "with #N+ all from it on" },
+	{ "READING=VALUE", "power (W), energy (J), clock, memory-clock (MHz), memory (MiB in use), "
+			   "temperature (C),\n"
+			   "                       utilisation, memory-utilisation or counters (%) "
+			   "is VALUE: N, xN (times N), +N (plus N),\n"
+			   "                       frozen, or reset (counts from 0 again)" },
+};
+
+/* Readings by name; "counters" are all that GPM and DCGM have. */
+static const char *const readings[VGPU_READING_COUNT] = {
+	[VGPU_READING_POWER] = "power",       [VGPU_READING_ENERGY] = "energy",
+	[VGPU_READING_CLOCK] = "clock",       [VGPU_READING_MEMORY_CLOCK] = "memory-clock",
+	[VGPU_READING_MEMORY] = "memory",     [VGPU_READING_TEMPERATURE] = "temperature",
+	[VGPU_READING_BUSY] = "utilisation",  [VGPU_READING_MEMORY_BUSY] = "memory-utilisation",
+	[VGPU_READING_GRAPHICS] = "counters", [VGPU_READING_SM] = "counters",
+	[VGPU_READING_TENSOR] = "counters",   [VGPU_READING_DRAM] = "counters",
+	[VGPU_READING_FP32] = "counters",     [VGPU_READING_COPIED] = "counters",
 };
 
 #define N_NAMES    (sizeof(faults) / sizeof(faults[0]))
-#define UNKILLABLE (N_NAMES - 4)
-#define MPS_DEATH  (N_NAMES - 3)
-#define CLEAR      (N_NAMES - 2)
+#define UNKILLABLE (N_NAMES - 5)
+#define MPS_DEATH  (N_NAMES - 4)
+#define CLEAR      (N_NAMES - 3)
 
 const char *vgpu_fault_describe(size_t i, const char **what)
 {
@@ -157,6 +176,55 @@ static int add_call_fault(struct vgpu_lab *lab, struct lab_gpu *b, const char *k
 	return rc;
 }
 
+static int parse_change(const char *kind, char name[32], struct vgpu_reading_fault *out,
+			struct hes_err *err)
+{
+	struct vgpu_reading_fault f = { .how = VGPU_READING_SET };
+	char text[32] = "", *at = text, *end;
+
+	if (sscanf(kind, "%31[^=]=%31s", name, text) == 2 && strcmp(text, "frozen") == 0)
+		f.how = VGPU_READING_FROZEN;
+	else if (strcmp(text, "reset") == 0)
+		f.how = VGPU_READING_RESET;
+	else if (*text == 'x' || *text == '+')
+		f.how = *at++ == 'x' ? VGPU_READING_TIMES : VGPU_READING_PLUS;
+	if (f.how < VGPU_READING_FROZEN) {
+		f.value = strtod(at, &end);
+		if (end == at || *end || !(f.value >= -LARGEST && f.value <= LARGEST))
+			return hes_fail(err, -EINVAL,
+					"fault \"%s\": the value is a number, as in 0, x10 or +-5, "
+					"or frozen or reset",
+					kind);
+	}
+	*out = f;
+	return 0;
+}
+
+static int change_reading(struct vgpu_lab *lab, struct lab_gpu *b, const char *kind, double seconds,
+			  struct hes_err *err)
+{
+	struct vgpu_reading_fault f;
+	char name[32];
+	bool known = false;
+	int rc = parse_change(kind, name, &f, err);
+
+	if (rc)
+		return rc;
+	f.until_s = seconds;
+	vgpu_lock(lab, b);
+	for (size_t i = 0; i < VGPU_READING_COUNT; i++) {
+		if (strcmp(readings[i], name) != 0)
+			continue;
+		lab_gpu_add_reading_fault(b, (enum vgpu_reading)i, &f);
+		known = true;
+	}
+	vgpu_unlock(b);
+	return known ? 0
+		     : hes_fail(err, -EINVAL,
+				"fault \"%s\": no reading \"%s\"; vgpu-fault --help lists them",
+				kind, name);
+}
+
 /* Inject one fault into one GPU. */
 static int inject_kind(struct vgpu_lab *lab, struct lab_gpu *b, const char *kind, double seconds,
 		       struct hes_err *err)
@@ -165,6 +233,8 @@ static int inject_kind(struct vgpu_lab *lab, struct lab_gpu *b, const char *kind
 
 	if (strncmp(kind, "nvml", 4) == 0)
 		return add_call_fault(lab, b, kind, seconds, err);
+	if (strchr(kind, '='))
+		return change_reading(lab, b, kind, seconds, err);
 	while (k < N_NAMES && strcmp(faults[k].name, kind) != 0)
 		k++;
 	if (k == N_NAMES)

@@ -350,7 +350,8 @@ static void tell_derived(const struct hes_fleet *f, const struct hes_model *m)
 
 int main(int argc, char **argv)
 {
-	char dir[] = "/dev/shm/heshare-lab-XXXXXX", stand_ins[PATH_MAX], state[sizeof(dir) + 8];
+	char dir[] = "/dev/shm/heshare-lab-XXXXXX", stand_ins[PATH_MAX], state[sizeof(dir) + 8],
+	     link[sizeof(dir) + 16];
 	struct hes_catalogue c = { 0 };
 	struct hes_model *m = NULL;
 	struct vgpu_lab *lab = NULL;
@@ -370,10 +371,14 @@ int main(int argc, char **argv)
 		/* Programs of other users may run in the lab. */
 		chmod(dir, 0755);
 		snprintf(state, sizeof(state), "%s/state", dir);
+		/* A link, because LD_PRELOAD ends a path at a blank or a colon. */
+		snprintf(link, sizeof(link), "%s/stand-ins", dir);
 		rc = vgpu_create(state, &f, m, o.speed, &lab, &err);
 		if (!rc)
 			tell_derived(&f, m);
-		rc = rc ? fail(&err) : run_lab(&o, lab, dir, stand_ins);
+		if (!rc && symlink(stand_ins, link))
+			rc = hes_fail(&err, -errno, "%s: %s", link, strerror(errno));
+		rc = rc ? fail(&err) : run_lab(&o, lab, dir, link);
 		nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 	} else {
 		rc = fail(&err);

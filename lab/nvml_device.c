@@ -4,6 +4,7 @@
  * nvml_sensors.c reads, nvml_settings.c sets, nvml_processes.c lists processes.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,11 +64,66 @@ static int copy_text(char *out, unsigned length, const char *text)
 	return 0;
 }
 
+/* The driver's thread waits for its end, and gets every signal of its process. */
+static struct {
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t stop;
+	pthread_t thread;
+	pid_t process; /* that the thread is in; 0: none */
+	bool stopping;
+} driver = { .lock = PTHREAD_MUTEX_INITIALIZER, .stop = PTHREAD_COND_INITIALIZER };
+
+static void *driver_wait(void *unused)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
+	pthread_mutex_lock(&driver.lock);
+	while (!driver.stopping)
+		pthread_cond_wait(&driver.stop, &driver.lock);
+	pthread_mutex_unlock(&driver.lock);
+	return unused;
+}
+
+static void driver_start(struct vgpu_lab *lab)
+{
+	struct lab_gpu *b = &lab->gpus[0];
+	bool wanted;
+
+	vgpu_lock(lab, b);
+	wanted = lab_gpu_has_fault(b, VGPU_FAULT_DRIVER_THREAD);
+	vgpu_unlock(b);
+	pthread_mutex_lock(&driver.lock);
+	driver.stopping = false;
+	if (wanted && driver.process != getpid() &&
+	    !pthread_create(&driver.thread, NULL, driver_wait, NULL))
+		driver.process = getpid();
+	pthread_mutex_unlock(&driver.lock);
+}
+
+static void driver_end(void)
+{
+	bool mine;
+
+	pthread_mutex_lock(&driver.lock);
+	mine = driver.process == getpid();
+	driver.process = 0;
+	driver.stopping = true;
+	pthread_cond_signal(&driver.stop);
+	pthread_mutex_unlock(&driver.lock);
+	if (mine)
+		pthread_join(driver.thread, NULL);
+}
+
 int NVML(nvmlInit_v2)(void)
 {
-	if (!vgpu_here())
+	struct vgpu_lab *lab = vgpu_here();
+
+	if (!lab)
 		return DRIVER_NOT_LOADED;
-	__atomic_add_fetch(&users, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_fetch_add(&users, 1, __ATOMIC_SEQ_CST) == 0)
+		driver_start(lab);
 	return 0;
 }
 
@@ -83,7 +139,8 @@ int NVML(nvmlShutdown)(void)
 {
 	if (!nvml_lab())
 		return NVML_UNINITIALIZED;
-	__atomic_sub_fetch(&users, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_sub_fetch(&users, 1, __ATOMIC_SEQ_CST) == 0)
+		driver_end();
 	return 0;
 }
 

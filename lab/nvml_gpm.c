@@ -11,7 +11,7 @@
 #define FIRST_WITH_GPM 9 /* compute capability */
 
 struct gpm_sample {
-	const struct lab_gpu *gpu;
+	struct lab_gpu *gpu;
 	struct vgpu_sample at;
 };
 
@@ -55,10 +55,10 @@ int NVML(nvmlGpmSampleGet)(struct lab_gpu *b, struct gpm_sample *s)
 	return nvml_give(b, 0);
 }
 
-static void metric(const struct vgpu_sample *from, const struct vgpu_sample *to,
+static void metric(struct lab_gpu *b, const struct vgpu_sample *from, const struct vgpu_sample *to,
 		   struct nvml_gpm_metric *m)
 {
-	struct vgpu_means means = vgpu_means_between(from, to);
+	struct vgpu_means means = lab_gpu_counters(b, from, to);
 
 	m->code = to->time_s > from->time_s ? 0 : NVML_UNKNOWN;
 	m->short_name = m->long_name = m->unit = NULL;
@@ -100,7 +100,8 @@ int NVML(nvmlGpmMetricsGet)(struct nvml_gpm_metrics *get)
 		return NVML_INVALID_ARGUMENT;
 	if (get->version != NVML_GPM_VERSION)
 		return NVML_WRONG_VERSION;
+	vgpu_lock(nvml_lab(), before->gpu);
 	for (unsigned i = 0; i < get->count; i++)
-		metric(&before->at, &after->at, &get->metrics[i]);
-	return 0;
+		metric(before->gpu, &before->at, &after->at, &get->metrics[i]);
+	return nvml_give(before->gpu, 0);
 }

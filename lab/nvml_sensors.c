@@ -14,6 +14,13 @@
 #define GDDR_MIN_MHZ    4000 /* GDDR runs faster than this, HBM slower */
 #define PCIE_IDLE_KB_S  50
 #define CODEC_PERIOD_US 1000000
+#define MIB             1048576.0
+
+/* As a driver's integer: a negative value wraps around. */
+static unsigned long long whole(double v)
+{
+	return v < 0 ? (unsigned long long)(long long)v : (unsigned long long)v;
+}
 
 /* When the GPU's sensors refreshed last. */
 static double last_reading_s(const struct lab_gpu *b)
@@ -24,7 +31,7 @@ static double last_reading_s(const struct lab_gpu *b)
 }
 
 /* Mean power of the @window_s before the last refresh. */
-static unsigned sensed_mw(const struct lab_gpu *b, double window_s)
+static unsigned sensed_mw(struct lab_gpu *b, double window_s)
 {
 	double at = last_reading_s(b);
 	struct vgpu_sample then = lab_gpu_sample(b, at - window_s), now = lab_gpu_sample(b, at);
@@ -32,20 +39,22 @@ static unsigned sensed_mw(const struct lab_gpu *b, double window_s)
 			   ? (now.energy_j - then.energy_j) / (now.time_s - then.time_s)
 			   : b->power_w;
 
-	return (unsigned)lround(w * 1e3);
+	return (unsigned)whole(round(lab_gpu_reading(b, VGPU_READING_POWER, w) * 1e3));
 }
 
 /* The value of nvmlDeviceGetPowerUsage: an instant, or on newer GPUs the mean of a second. */
-static unsigned power_mw(const struct lab_gpu *b)
+static unsigned power_mw(struct lab_gpu *b)
 {
 	double window = nvml_product(b).average_s;
 
 	return sensed_mw(b, window > 0 ? window : VGPU_GRID_S);
 }
 
-static unsigned long long energy_mj(const struct lab_gpu *b)
+static unsigned long long energy_mj(struct lab_gpu *b)
 {
-	return (unsigned long long)(lab_gpu_sample(b, last_reading_s(b)).energy_j * 1e3);
+	double j = lab_gpu_sample(b, last_reading_s(b)).energy_j;
+
+	return whole(lab_gpu_reading(b, VGPU_READING_ENERGY, j) * 1e3);
 }
 
 static int gap(const struct lab_gpu *b)
@@ -81,7 +90,7 @@ int NVML(nvmlDeviceGetTotalEnergyConsumption)(struct lab_gpu *b, unsigned long l
 	return nvml_give(b, 0);
 }
 
-static void fill_field(const struct lab_gpu *b, struct nvml_field *f)
+static void fill_field(struct lab_gpu *b, struct nvml_field *f)
 {
 	f->time_us = (long long)vgpu_wall_us(vgpu_here(), b->now_s);
 	f->latency_us = 0;
@@ -160,15 +169,19 @@ int NVML(nvmlDeviceGetSamples)(struct lab_gpu *b, int what, unsigned long long l
 	return nvml_give(b, n ? 0 : NVML_NOT_FOUND);
 }
 
-static struct nvml_utilization utilization(const struct lab_gpu *b)
+static struct nvml_utilization utilization(struct lab_gpu *b)
 {
 	struct vgpu_sample then = lab_gpu_sample(b, b->now_s - UTILISATION_S),
 			   now = lab_gpu_sample(b, b->now_s);
 
 	if (now.time_s <= then.time_s)
 		return (struct nvml_utilization){ 0 };
-	return (struct nvml_utilization){ mean_between(&then, &now, 1),
-					  mean_between(&then, &now, 2) };
+	return (struct nvml_utilization){
+		(unsigned)whole(
+			lab_gpu_reading(b, VGPU_READING_BUSY, mean_between(&then, &now, 1))),
+		(unsigned)whole(
+			lab_gpu_reading(b, VGPU_READING_MEMORY_BUSY, mean_between(&then, &now, 2)))
+	};
 }
 
 /* In MIG mode only instances have it. */
@@ -200,8 +213,11 @@ int NVML(nvmlDeviceGetClockInfo)(struct lab_gpu *b, int what, unsigned *out)
 	memory_mhz = nvml_product(b).memory_mhz;
 	if (memory_mhz > GDDR_MIN_MHZ && at_lowest_clock(b))
 		memory_mhz = IDLE_MEMORY_MHZ;
-	*out = what == NVML_CLOCK_MEM ? memory_mhz
-				      : nvml_snap(&b->type, (uint32_t)(b->clock_mhz + 0.5));
+	*out = (unsigned)whole(
+		what == NVML_CLOCK_MEM
+			? lab_gpu_reading(b, VGPU_READING_MEMORY_CLOCK, memory_mhz)
+			: lab_gpu_reading(b, VGPU_READING_CLOCK,
+					  nvml_snap(&b->type, (uint32_t)(b->clock_mhz + 0.5))));
 	return nvml_give(b, 0);
 }
 
@@ -245,7 +261,8 @@ int NVML(nvmlDeviceGetTemperature)(struct lab_gpu *b, int sensor, unsigned *out)
 
 	if (rc)
 		return rc;
-	*out = (unsigned)lround(b->temperature_c);
+	*out = (unsigned)whole(
+		lab_gpu_reading(b, VGPU_READING_TEMPERATURE, round(b->temperature_c)));
 	return nvml_give(b, 0);
 }
 
@@ -290,11 +307,15 @@ int NVML(nvmlDeviceGetEncoderUtilization)(struct lab_gpu *b, unsigned *percent, 
 
 NVML_ALIAS(nvmlDeviceGetDecoderUtilization, nvmlDeviceGetEncoderUtilization)
 
-static struct nvml_memory memory_of(const struct lab_gpu *b)
+static struct nvml_memory memory_of(struct lab_gpu *b)
 {
-	unsigned long long total = lab_gpu_memory_total(b), used = lab_gpu_memory_used(b);
+	unsigned long long total = lab_gpu_memory_total(b), used;
 
-	return (struct nvml_memory){ .total = total, .used = used, .free = total - used };
+	used = whole(lab_gpu_reading(b, VGPU_READING_MEMORY, (double)lab_gpu_memory_used(b) / MIB) *
+		     MIB);
+	return (struct nvml_memory){ .total = total,
+				     .used = used,
+				     .free = used < total ? total - used : 0 };
 }
 
 NVML_GETTER(nvmlDeviceGetMemoryInfo, struct nvml_memory, memory_of(b))

@@ -38,8 +38,9 @@ enum vgpu_fault {
 	VGPU_FAULT_LOCK_IGNORED,  /* a clock lock is accepted and has no effect */
 	VGPU_FAULT_CRASH, /* the next launch fails; under MPS all clients of the server fail */
 	VGPU_FAULT_HANG,  /* launches make no progress */
-	VGPU_FAULT_NO_COUNTERS, /* performance counters are for root: GPM and DCGM's own engine
-				   refuse */
+	VGPU_FAULT_NO_COUNTERS,   /* performance counters are for root: GPM and DCGM's own engine
+				     refuse */
+	VGPU_FAULT_DRIVER_THREAD, /* NVML starts a thread in processes that load it */
 	VGPU_FAULT_COUNT
 };
 
@@ -53,6 +54,40 @@ struct vgpu_call_fault {
 	double until_s;
 	uint64_t first, last; /* calls that fail, from 1 on */
 	uint64_t calls;       /* since the fault was injected */
+};
+
+enum vgpu_reading {
+	VGPU_READING_POWER,        /* W */
+	VGPU_READING_ENERGY,       /* J */
+	VGPU_READING_CLOCK,        /* MHz */
+	VGPU_READING_MEMORY_CLOCK, /* MHz */
+	VGPU_READING_MEMORY,       /* MiB in use */
+	VGPU_READING_TEMPERATURE,  /* degrees Celsius */
+	VGPU_READING_BUSY,         /* utilisation in percent */
+	VGPU_READING_MEMORY_BUSY,
+	VGPU_READING_GRAPHICS, /* from here on performance counters, in percent */
+	VGPU_READING_SM,
+	VGPU_READING_TENSOR,
+	VGPU_READING_DRAM,
+	VGPU_READING_FP32,
+	VGPU_READING_COPIED, /* MiB/s */
+	VGPU_READING_COUNT
+};
+
+/** What a fault does to a reading. */
+struct vgpu_reading_fault {
+	enum {
+		VGPU_READING_TRUE, /* nothing */
+		VGPU_READING_SET,
+		VGPU_READING_TIMES,
+		VGPU_READING_PLUS,
+		VGPU_READING_FROZEN, /* its first value since then */
+		VGPU_READING_RESET   /* counted from that value */
+	} how;
+	double value;
+	double until_s;
+	double first;
+	bool began; /* first is known */
 };
 
 /** A launch of iterations of a workload. */
@@ -115,6 +150,7 @@ struct lab_gpu {
 	double fault_until_s[VGPU_FAULT_COUNT];
 	uint32_t n_call_faults; /* NVML reads it without the lock */
 	struct vgpu_call_fault call_faults[VGPU_CALL_FAULTS];
+	struct vgpu_reading_fault reading_faults[VGPU_READING_COUNT];
 	uint32_t cleared; /* counts clears of all faults */
 	uint64_t xid;     /* last error event, 0: none yet */
 	uint64_t xid_count;

@@ -467,11 +467,42 @@ bool lab_gpu_call_fails(struct lab_gpu *b, const char *name, int *code)
 	return fails;
 }
 
+void lab_gpu_add_reading_fault(struct lab_gpu *b, enum vgpu_reading r,
+			       const struct vgpu_reading_fault *f)
+{
+	b->reading_faults[r] = *f;
+	b->reading_faults[r].until_s += b->now_s;
+}
+
+double lab_gpu_reading(struct lab_gpu *b, enum vgpu_reading r, double value)
+{
+	struct vgpu_reading_fault *f = &b->reading_faults[r];
+
+	if (f->how == VGPU_READING_TRUE || b->now_s >= f->until_s)
+		return value;
+	if (!f->began)
+		f->first = value;
+	f->began = true;
+	switch (f->how) {
+	case VGPU_READING_SET:
+		return f->value;
+	case VGPU_READING_TIMES:
+		return value * f->value;
+	case VGPU_READING_PLUS:
+		return value + f->value;
+	case VGPU_READING_FROZEN:
+		return f->first;
+	default:
+		return value - f->first;
+	}
+}
+
 void lab_gpu_clear(struct lab_gpu *b)
 {
 	for (size_t i = 0; i < VGPU_FAULT_COUNT; i++)
 		lab_gpu_set_fault(b, (enum vgpu_fault)i, 0);
 	__atomic_store_n(&b->n_call_faults, 0, __ATOMIC_RELAXED);
+	memset(b->reading_faults, 0, sizeof(b->reading_faults));
 	b->cleared++;
 }
 
@@ -492,16 +523,20 @@ struct vgpu_sample lab_gpu_sample(const struct lab_gpu *b, double time_s)
 	return k > 0 ? b->past[k % VGPU_SAMPLES] : (struct vgpu_sample){ 0 };
 }
 
-struct vgpu_means vgpu_means_between(const struct vgpu_sample *from, const struct vgpu_sample *to)
+struct vgpu_means lab_gpu_counters(struct lab_gpu *b, const struct vgpu_sample *from,
+				   const struct vgpu_sample *to)
 {
 	double s = to->time_s - from->time_s;
 
+#define MEAN(reading, member) \
+	(lab_gpu_reading(b, VGPU_READING_##reading, 100 * (to->member - from->member) / s) / 100)
 	return (struct vgpu_means){
-		.graphics = (to->busy_s - from->busy_s) / s,
-		.sm = (to->sm_s - from->sm_s) / s,
-		.tensor = (to->tensor_s - from->tensor_s) / s,
-		.dram = (to->memory_s - from->memory_s) / s,
-		.fp32 = (to->fp32_s - from->fp32_s) / s,
-		.copied_mib_s = (to->copied_mib - from->copied_mib) / s,
+		.graphics = MEAN(GRAPHICS, busy_s),
+		.sm = MEAN(SM, sm_s),
+		.tensor = MEAN(TENSOR, tensor_s),
+		.dram = MEAN(DRAM, memory_s),
+		.fp32 = MEAN(FP32, fp32_s),
+		.copied_mib_s = lab_gpu_reading(b, VGPU_READING_COPIED,
+						(to->copied_mib - from->copied_mib) / s),
 	};
 }

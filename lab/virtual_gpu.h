@@ -57,6 +57,11 @@ bool lab_gpu_has_fault(const struct lab_gpu *b, enum vgpu_fault f);
 bool lab_gpu_add_call_fault(struct lab_gpu *b, const struct vgpu_call_fault *f);
 /** Count a call of an NVML function. @return whether it fails, with @code */
 bool lab_gpu_call_fails(struct lab_gpu *b, const char *name, int *code);
+/** Change a reading from now on; until_s is counted from now. */
+void lab_gpu_add_reading_fault(struct lab_gpu *b, enum vgpu_reading r,
+			       const struct vgpu_reading_fault *f);
+/** @return what a sensor reports in place of @value */
+double lab_gpu_reading(struct lab_gpu *b, enum vgpu_reading r, double value);
 /** End all faults. */
 void lab_gpu_clear(struct lab_gpu *b);
 
@@ -64,7 +69,9 @@ void lab_gpu_clear(struct lab_gpu *b);
 struct vgpu_means {
 	double graphics, sm, tensor, dram, fp32, copied_mib_s;
 };
-struct vgpu_means vgpu_means_between(const struct vgpu_sample *from, const struct vgpu_sample *to);
+/** The means that performance counters report. */
+struct vgpu_means lab_gpu_counters(struct lab_gpu *b, const struct vgpu_sample *from,
+				   const struct vgpu_sample *to);
 
 /** The last kept sample at or before @time_s. */
 struct vgpu_sample lab_gpu_sample(const struct lab_gpu *b, double time_s);

@@ -377,6 +377,48 @@ PowerManagementLimit 59999 2" ]
 vgpu-fault: fault "nvmlDeviceGetPowers=3": the lab'"'"'s NVML has no function "nvmlDeviceGetPowers"' ]
 }
 
+@test "any reading is wrong on demand: a value, a factor, more, frozen, counted from 0 again" {
+	run -0 --separate-stderr "$HES_LAB" --fault 0:power=x10 --fault 0:temperature=200:1 -- \
+		python3 - <<-END
+		import ctypes, subprocess, time
+		n = ctypes.CDLL("libnvidia-ml.so.1"); n.nvmlInit_v2()
+		d, u, j = ctypes.c_void_p(), ctypes.c_uint(), ctypes.c_ulonglong(); n.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(d))
+		def fault(*specs): return subprocess.run(["vgpu-fault", *("0:" + s for s in specs)], capture_output=True, text=True).stderr.strip()
+		def get(what, *more, to=u): getattr(n, "nvmlDeviceGet" + what)(d, *more, ctypes.byref(to)); return to.value
+		energy = lambda: get("TotalEnergyConsumption", to=j)
+		print(get("PowerUsage"), get("Temperature", 0))
+		while get("Temperature", 0) != 33: time.sleep(0.01)
+		fault("power=-1", "clock=99999", "utilisation=+7", "energy=+1000"); print(get("PowerUsage"), get("ClockInfo", 1), get("UtilizationRates"), energy() > 1000000)
+		fault("power=+-4", "energy=frozen", "memory=1e6"); m = (ctypes.c_ulonglong * 3)(); n.nvmlDeviceGetMemoryInfo(d, m); print(get("PowerUsage"), m[2] >> 20, m[1])
+		e = energy(); time.sleep(0.3); print(energy() - e)
+		fault("clear"); print(get("PowerUsage"), energy() > e)
+		fault("energy=reset"); print(energy())
+		while energy() == 0: time.sleep(0.01)
+		print(fault("power=ten"), fault("voltage=1"), sep=chr(10))
+	END
+	[ "$output" = '100000 200
+4294966296 99999 7 True
+6000 1000000 0
+0
+10000 True
+0
+vgpu-fault: fault "power=ten": the value is a number, as in 0, x10 or +-5, or frozen or reset
+vgpu-fault: fault "voltage=1": no reading "voltage"; vgpu-fault --help lists them' ]
+	run -0 --separate-stderr "$HES_LAB" --dcgm --fault all:counters=250 -- \
+		heshare measure --json -- sleep 3
+	jq -e '.gpus[6].activity | .sm == null or .sm == 2.5' <<<"$output"
+}
+
+@test "a lab in a folder with a blank and a colon in its name works at any speed" {
+	mkdir "a b:c"
+	(cd "$(dirname "$HES_LAB")" && find . -maxdepth 1 ! -type d -exec cp -P -t "$OLDPWD/a b:c" {} +)
+	run -0 --separate-stderr "a b:c/$(basename "$HES_LAB")" --speed 50 -- sh -c '
+		nvidia-cuda-mps-control -d && vgpu-task --workload resnet50 --batch 16 --iterations 10 >/dev/null &&
+		echo get_server_list | nvidia-cuda-mps-control | grep -c . && echo quit | nvidia-cuda-mps-control; exec sleep 40'
+	[ "$output" = 1 ]
+	[[ "$stderr" != *preload* ]]
+}
+
 @test "a killed process leaves no context, and no memory taken" {
 	run -0 --separate-stderr "$HES_LAB" -- sh -c 'vgpu-task --workload resnet50 --batch 16 --iterations 100000 >/dev/null &
 		while [ "$(heshare gpus --json | jq ".[0].memory_used_mib > 1000")" = false ]; do sleep 0.05; done

@@ -39,7 +39,7 @@ lab() {
 
 @test "a driver with a thread of its own takes no signal from run, measure and fair serve" {
 	lab <<-'END'
-		export LD_PRELOAD=$HES_DRIVER_THREAD
+		vgpu-fault all:driver-thread
 		heshare run plan.json -c "$job" >run.out 2>run.err &
 		await began plan.run/a.log
 		await began plan.run/b.log
