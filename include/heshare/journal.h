@@ -95,6 +95,7 @@ enum hes_verdict {
 				  GPU was lost */
 	HES_VERDICT_STOPPED,   /* by heshare, which a person stopped */
 	HES_VERDICT_LOST,      /* with the runner: how it ended is unknown */
+	HES_VERDICT_EARLY,     /* exit status 0, but not all of the work was seen */
 };
 
 #define HES_RUN_NOT_STARTED \
@@ -106,7 +107,12 @@ enum hes_run_job_state {
 	HES_RUN_JOB_WAITING, /* not done; there may be an attempt */
 	HES_RUN_JOB_DONE,
 	HES_RUN_JOB_FAILED, /* given up */
+	HES_RUN_JOB_EARLY,  /* ended with 0, but not all of its work was seen */
 };
+
+extern const char *const hes_run_job_state_names[]; /* by enum hes_run_job_state; ends with NULL */
+
+#define HES_JOURNAL_SEEN_MAX 200 /* what was seen of an attempt that ended early, a phrase */
 
 struct hes_run_job {
 	char job[HES_NAME_MAX];
@@ -121,8 +127,9 @@ struct hes_run_job {
 	int64_t arrival_us; /* above 0: it was added then */
 	/* Read only, from its attempts. */
 	uint64_t aborted_mj; /* attributed to those that did not do the job, as far as known */
-	enum hes_verdict last_verdict; /* of the last that ended; HES_VERDICT_OPEN: none has */
-	int32_t last_status;           /* the same; see struct hes_attempt */
+	enum hes_verdict last_verdict;   /* of the last that ended; HES_VERDICT_OPEN: none has */
+	int32_t last_status;             /* the same; see struct hes_attempt */
+	char seen[HES_JOURNAL_SEEN_MAX]; /* the same */
 };
 
 struct hes_attempt {
@@ -139,7 +146,8 @@ struct hes_attempt {
 			   valid unless open */
 	enum hes_verdict verdict;
 	bool has_energy;
-	uint64_t energy_mj; /* attributed so far; valid if has_energy */
+	uint64_t energy_mj;              /* attributed so far; valid if has_energy */
+	char seen[HES_JOURNAL_SEEN_MAX]; /* why it counts as ended early; "": it does not */
 };
 
 /**
@@ -240,8 +248,10 @@ int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *
 			struct hes_err *err);
 int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt,
 			     const struct hes_run_process *p, struct hes_err *err);
+/** @param seen  of HES_VERDICT_EARLY; else NULL or "" */
 int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us,
-			      int32_t status, enum hes_verdict verdict, struct hes_err *err);
+			      int32_t status, enum hes_verdict verdict, const char *seen,
+			      struct hes_err *err);
 /** Write the joules that an attempt was attributed so far. */
 int hes_journal_attempt_took(struct hes_journal *j, int64_t attempt, bool known, uint64_t energy_mj,
 			     struct hes_err *err);

@@ -20,7 +20,7 @@
 
 /** Progress of a run. */
 struct hes_run_progress {
-	size_t jobs, done, failed, running;
+	size_t jobs, done, failed, early, running;
 	int64_t now_us;  /* since its start */
 	int64_t left_us; /* by the plan, scaled by the run times so far */
 };
@@ -51,9 +51,10 @@ struct hes_run_request {
 		*guard; /* program and arguments that call hes_guard_serve; ends with NULL */
 	const char *const *wrap; /* the same, followed by a command, for hes_run_wrap */
 	const char *user; /* for jobs without a user of their own; NULL: the user of this process */
-	bool allow_setuid;     /* jobs may gain rights by setuid programs; else they have "no new
-				  privileges" */
-	unsigned retries;      /* how often a job that failed by its own fault is tried again */
+	bool allow_setuid; /* jobs may gain rights by setuid programs; else they have "no new
+			      privileges" */
+	unsigned retries;  /* how often a job that failed by its own fault is tried again */
+	bool early_ok;     /* jobs that end early are accepted: resumed, they do not run again */
 	double timeout_factor; /* of the planned duration; 0: no limit */
 	int64_t timeout_least_us;
 	int64_t grace_us; /* from SIGTERM to SIGKILL */
@@ -78,7 +79,7 @@ struct hes_run_report {
 			 its GPU */
 	uint32_t *attempts;   /* one a job */
 	uint64_t *planned_mj; /* for each job: attributed in the same way as measured energy */
-	size_t n_jobs, done, failed, waiting;
+	size_t n_jobs, done, failed, early, waiting;
 	size_t added;                              /* of the jobs: not in the plan */
 	size_t retried, co_failed, timeouts, lost; /* attempts; lost: the process of the run died */
 	double lost_s; /* then at most so many seconds of joules are in none of the sums; 0: it did
@@ -202,7 +203,7 @@ int hes_run_settle(struct hes_journal *j, struct hes_run *run, struct hes_err *e
 int hes_run_note_runner(struct hes_run *run, struct hes_err *err);
 
 /** Size of a status file, which is blank until the job ends. */
-#define HES_RUN_STATUS_BYTES 48
+#define HES_RUN_STATUS_BYTES 64
 
 /**
  * The wrapper, a process between runner and job: run a shell command, write its exit status into

@@ -26,7 +26,7 @@
 #define DROP_MS 5000 /* the same if the caller does not check again */
 #define CLIENTS 64   /* MPS serves at most 60 */
 
-static struct hes_member_rule member_rule(const struct hes_child *c)
+struct hes_member_rule hes_child_rule(const struct hes_child *c)
 {
 	return (struct hes_member_rule){
 		.leader = c->id, .mark = c->mark, .cgroup = c->cgroup, .mps_pipe = ""
@@ -155,7 +155,7 @@ int hes_child_go(struct hes_child *c, struct hes_err *err)
  */
 static int end_left(struct hes_child *c)
 {
-	struct hes_member_rule rule = member_rule(c);
+	struct hes_member_rule rule = hes_child_rule(c);
 	unsigned left = 0;
 	int rc = hes_members_end(&rule, 1, SIGKILL, KILL_MS, &left);
 
@@ -224,7 +224,7 @@ static void end_clients(const struct hes_member_rule *rule, const struct hes_mps
 
 unsigned hes_child_kill(const struct hes_child *c, const struct hes_mps *mps)
 {
-	struct hes_member_rule rule = member_rule(c);
+	struct hes_member_rule rule = hes_child_rule(c);
 	unsigned killed = 0;
 
 	if (!c->id.pid)

@@ -23,6 +23,7 @@
 #include "heshare/err.h"
 #include "heshare/mps.h"
 #include "launch/job_files.h"
+#include "launch/members.h"
 #include "launch/process.h"
 
 #define HES_MARK_MAX      192
@@ -103,6 +104,9 @@ void hes_child_terminate(const struct hes_child *c);
  * @return how many processes there were
  */
 unsigned hes_child_kill(const struct hes_child *c, const struct hes_mps *mps);
+
+/** Which processes belong to it; valid as long as @c. */
+struct hes_member_rule hes_child_rule(const struct hes_child *c);
 
 /** Clear @c, whether the job has ended or not: its undo entry remains with the guard. */
 void hes_child_forget(struct hes_child *c);

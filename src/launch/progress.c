@@ -61,6 +61,19 @@ bool hes_progress_parse(const char *line, uint64_t *iterations, double *seconds)
 	return true;
 }
 
+static void count_line(struct hes_progress *p, uint64_t n)
+{
+	uint64_t step = p->known && n > p->iterations ? n - p->iterations : 0;
+
+	if (!p->known)
+		p->step = n;
+	else if (!p->several || step > p->step)
+		p->step = step;
+	p->several = p->known;
+	p->known = true;
+	p->iterations = n;
+}
+
 static bool take_line(struct hes_progress *p)
 {
 	uint64_t n;
@@ -73,10 +86,7 @@ static bool take_line(struct hes_progress *p)
 	p->skipping = false;
 	if (!found)
 		return false;
-	if (!p->known)
-		p->first_iterations = n;
-	p->iterations = n;
-	p->known = true;
+	count_line(p, n);
 	return true;
 }
 

@@ -18,10 +18,11 @@
 /** Reader of a file that a job appends to. All zero with fd -1: none. */
 struct hes_progress {
 	int fd;
-	bool known;                /* iterations is valid */
-	bool skipping;             /* inside a line that is too long for a progress line */
-	uint64_t iterations;       /* of the last progress line */
-	uint64_t first_iterations; /* of the first one */
+	bool known;          /* iterations is valid */
+	bool several;        /* there were at least two progress lines */
+	bool skipping;       /* inside a line that is too long for a progress line */
+	uint64_t iterations; /* of the last progress line */
+	uint64_t step; /* most iterations from one line to the next; of a single line, its own */
 	size_t used;
 	char line[HES_PROGRESS_LINE_MAX + 1]; /* the incomplete last line */
 };

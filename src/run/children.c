@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "run/judge.h"
+#include "run/outside.h"
+
 #define JUDGE_WAIT_US 30000000 /* for co-runners to notice that the MPS server has gone */
 #define KILL_LOOK_US  1000000  /* between two looks at a job that is killed */
 #define STUCK_LOOK_US 5000000  /* the same once it is stuck */
@@ -125,7 +128,7 @@ static bool judge_alone(struct runner *r, struct run_task *t)
 {
 	if (t->end.code == 0 &&
 	    (t->ending == ENDING_OWN || t->ending == ENDING_LEFT || task_complete(t)))
-		t->verdict = HES_VERDICT_DONE;
+		run_judge_done(r, t);
 	else if (t->ending == ENDING_STOP || (r->events.stopping && t->end.code == 128 + SIGTERM))
 		t->verdict = HES_VERDICT_STOPPED;
 	else if (t->ending == ENDING_TIMEOUT)
@@ -161,6 +164,7 @@ void run_reap(struct runner *r, struct run_task *t)
 	if (rc < 0)
 		run_tell(&r->log, "job %s: %s", t->job->id, err.msg);
 	t->ended_us = r->events.woken_us;
+	run_name_outside(r, t);
 	t->state = judge_alone(r, t) ? TASK_JUDGED : TASK_ENDED;
 	if (t->state == TASK_ENDED && !g->trial.open)
 		trial_open(r, g);

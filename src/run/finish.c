@@ -24,7 +24,9 @@ static struct hes_run_job task_result(const struct run_task *t)
 {
 	const bool done = t->verdict == HES_VERDICT_DONE;
 	struct hes_run_job j = {
-		.state = done ? HES_RUN_JOB_DONE : HES_RUN_JOB_FAILED,
+		.state = done                              ? HES_RUN_JOB_DONE
+			 : t->verdict == HES_VERDICT_EARLY ? HES_RUN_JOB_EARLY
+							   : HES_RUN_JOB_FAILED,
 		.start_us = t->attempt.started_us,
 		.end_us = t->ended_us,
 		.has_energy = done && !t->energy_missing,
@@ -48,7 +50,7 @@ static int write_task(struct runner *r, const struct run_task *t, struct hes_err
 	struct hes_run_job j = task_result(t);
 	int rc = t->attempt.id
 			 ? hes_journal_attempt_ended(r->log.journal, t->attempt.id, t->ended_us,
-						     t->end.code, t->verdict, err)
+						     t->end.code, t->verdict, t->seen, err)
 			 : 0;
 
 	if (!rc)
@@ -170,9 +172,12 @@ static void task_settle(struct runner *r, struct run_task *t)
 		return;
 	}
 	p->state = RUN_OVER;
-	t->state = t->verdict == HES_VERDICT_DONE ? TASK_DONE : TASK_FAILED;
+	t->state = t->verdict == HES_VERDICT_DONE    ? TASK_DONE
+		   : t->verdict == HES_VERDICT_EARLY ? TASK_EARLY
+						     : TASK_FAILED;
 	r->counts.done += t->state == TASK_DONE;
 	r->counts.failed += t->state == TASK_FAILED;
+	r->counts.early += t->state == TASK_EARLY;
 	if (t->state == TASK_DONE) {
 		r->counts.planned_us += (double)(t->planned_end_us - t->planned_start_us);
 		r->counts.took_us += (double)(t->ended_us - t->attempt.started_us);

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "run/start_jobs.h"
+#include "run/steps.h"
 #include "run/verdict.h"
 
 #define LAST_WORDS 4096 /* bytes of output that are searched for MPS errors */
@@ -111,6 +113,42 @@ void run_judge_gpu(struct runner *r, struct run_gpu *g)
 		run_revive_mps(&r->knobs, g);
 }
 
+void run_judge_done(struct runner *r, struct run_task *t)
+{
+	struct run_work_seen seen = {
+		.known = t->progress.known,
+		.several = t->progress.several,
+		.iterations = t->progress.iterations,
+		.step = t->progress.step,
+		.wanted = t->job->iterations,
+		.took_us = t->ended_us - t->attempt.started_us,
+		.planned_us = t->planned_end_us - t->planned_start_us,
+		.left = t->end.left,
+		.outside = t->outside,
+	};
+	char name[RUN_FILE_NAME_MAX], why[HES_JOURNAL_SEEN_MAX];
+	struct run_status status;
+
+	run_status_name(t->job->id, t->attempt.number, name);
+	if (!run_status_read(&r->folder, name, &status))
+		seen.left += status.left;
+	t->verdict = HES_VERDICT_DONE;
+	switch (run_judge_work(&seen, why, sizeof(why))) {
+	case RUN_WORK_DONE:
+		break;
+	case RUN_WORK_UNSEEN:
+		run_tell(&r->log,
+			 "job %s ended with status 0, but %s; whether all of its work is done "
+			 "cannot be seen",
+			 t->job->id, why);
+		break;
+	case RUN_WORK_EARLY:
+		t->verdict = HES_VERDICT_EARLY;
+		memcpy(t->seen, why, sizeof(why));
+		break;
+	}
+}
+
 void run_decide(struct runner *r, struct run_task *t)
 {
 	bool own = t->verdict == HES_VERDICT_FAILED || t->verdict == HES_VERDICT_TIMEOUT;
@@ -123,7 +161,7 @@ void run_decide(struct runner *r, struct run_task *t)
 	t->decided = true;
 	if (t->over) /* it could not be started, which was said */
 		return;
-	t->over = t->verdict == HES_VERDICT_DONE ||
+	t->over = t->verdict == HES_VERDICT_DONE || t->verdict == HES_VERDICT_EARLY ||
 		  (own && (t->charged >= r->q->retries || hes_run_why_no_command(t->end.code)));
 	then = t->over                              ? "it is given up"
 	       : r->events.stopping || t->gpu->lost ? "it waits for --resume"
@@ -139,6 +177,11 @@ void run_decide(struct runner *r, struct run_task *t)
 			 "job %s failed with status %d in attempt %" PRIu32
 			 "; %s; %s/%s has its output",
 			 t->job->id, t->end.code, t->attempt.number, then, r->q->folder, log);
+	else if (t->verdict == HES_VERDICT_EARLY)
+		run_tell(&r->log,
+			 "job %s ended early, with status 0: %s; it is not tried again, and %s/%s "
+			 "has its output",
+			 t->job->id, t->seen, r->q->folder, log);
 	else if (t->verdict == HES_VERDICT_TIMEOUT)
 		run_tell(&r->log, "job %s timed out in attempt %" PRIu32 "; %s", t->job->id,
 			 t->attempt.number, then);

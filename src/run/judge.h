@@ -8,6 +8,11 @@
 
 /** Judge the jobs of a GPU that ran together when one failed, once enough is known. */
 void run_judge_gpu(struct runner *r, struct run_gpu *g);
+/**
+ * Judge a job that ended with 0 by itself: whether its work is done. If not, t->seen says what was
+ * seen.
+ */
+void run_judge_done(struct runner *r, struct run_task *t);
 /** Decide whether a judged job is tried again, and report it once. */
 void run_decide(struct runner *r, struct run_task *t);
 

@@ -139,8 +139,13 @@ static int64_t next_time(const struct runner *r)
 static void tell_progress(const struct runner *r, int64_t now)
 {
 	const struct hes_run_progress p = {
-		r->n_tasks, r->counts.done,     r->counts.failed, r->counts.running,
-		now,        run_left_us(r, now)
+		.jobs = r->n_tasks,
+		.done = r->counts.done,
+		.failed = r->counts.failed,
+		.early = r->counts.early,
+		.running = r->counts.running,
+		.now_us = now,
+		.left_us = run_left_us(r, now),
 	};
 
 	if (r->q->listener.progress)
@@ -228,7 +233,7 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 
 static bool run_is_over(const struct runner *r)
 {
-	size_t waiting = r->n_tasks - r->counts.done - r->counts.failed;
+	size_t waiting = r->n_tasks - r->counts.done - r->counts.failed - r->counts.early;
 
 	if (r->counts.running > r->counts.stuck || r->n_ended)
 		return false;

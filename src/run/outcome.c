@@ -79,6 +79,7 @@ static void sum_jobs(struct hes_run_report *out)
 		out->added += j->arrival_us > 0;
 		out->done += done;
 		out->failed += j->state == HES_RUN_JOB_FAILED;
+		out->early += j->state == HES_RUN_JOB_EARLY;
 		out->waiting += j->state == HES_RUN_JOB_WAITING;
 		out->aborted_mj += j->aborted_mj;
 		add_job(&out->planned, j, j->planned_end_us);

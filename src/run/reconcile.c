@@ -15,6 +15,8 @@
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/plural.h"
+#include "run/judge.h"
+#include "run/outside.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"
 
@@ -48,13 +50,13 @@ static struct run_task *find(const struct index *x, const char *id)
 	return at == HES_HASH_NONE ? NULL : x->tasks[at];
 }
 
-int run_read_status(const struct hes_job_folder *folder, const char *name, int64_t *wall_us,
-		    int64_t *boot_us)
+int run_status_read(const struct hes_job_folder *folder, const char *name, struct run_status *out)
 {
 	int fd = hes_job_file_read(folder, name, NULL);
 	char text[HES_RUN_STATUS_BYTES + 1], *end;
+	struct run_status s = { 0 };
 	unsigned code;
-	int used = 0;
+	int used = 0, all = 0;
 	ssize_t n;
 
 	if (fd < 0)
@@ -66,11 +68,14 @@ int run_read_status(const struct hes_job_folder *folder, const char *name, int64
 	if (!end)
 		return -1;
 	*end = '\0';
-	if (sscanf(text, "%3u %18" SCNd64 " %18" SCNd64 "%n", &code, wall_us, boot_us, &used) !=
-		    3 ||
-	    text[used] || code > 255 || *wall_us < 0 || *boot_us < 0)
+	/* The number of processes that it left comes last, if there are any. */
+	if (sscanf(text, "%3u %18" SCNd64 " %18" SCNd64 "%n %9u%n", &code, &s.wall_us, &s.boot_us,
+		   &used, &s.left, &all) < 3 ||
+	    text[all ? all : used] || code > 255 || s.wall_us < 0 || s.boot_us < 0)
 		return -1;
-	return (int)code;
+	s.code = (int)code;
+	*out = s;
+	return 0;
 }
 
 static void mark_over(struct runner *r, struct run_task *t, enum run_task_state state)
@@ -78,9 +83,11 @@ static void mark_over(struct runner *r, struct run_task *t, enum run_task_state 
 	t->state = state;
 	t->place->state = RUN_OVER;
 	r->counts.done += state == TASK_DONE;
+	r->counts.early += state == TASK_EARLY;
 }
 
-/* Jobs that are done stay done; those that were given up are tried again. */
+/* Jobs that are done stay done; those that were given up, or ended early and are not accepted, are
+ * tried again. */
 static int take_results(struct runner *r, const struct index *x, struct hes_err *err)
 {
 	struct hes_run_job *v = NULL;
@@ -97,34 +104,64 @@ static int take_results(struct runner *r, const struct index *x, struct hes_err 
 				      r->log.run->id, v[i].job);
 		else if (v[i].state == HES_RUN_JOB_DONE)
 			mark_over(r, t, TASK_DONE);
+		else if (v[i].state == HES_RUN_JOB_EARLY && r->q->early_ok)
+			mark_over(r, t, TASK_EARLY);
+		else if (v[i].state == HES_RUN_JOB_EARLY)
+			run_tell(&r->log,
+				 "job %s ended early before (%s); it runs again, and --early-ok "
+				 "would accept it instead",
+				 t->job->id, v[i].seen);
 	}
 	free(v);
 	return rc;
+}
+
+/* What the files of an attempt say of its end. Lines of earlier attempts are in the same log, so
+ * progress counts in the first alone. */
+static void judge_from_files(struct runner *r, const struct hes_attempt *a, struct run_task *t,
+			     int64_t end_us)
+{
+	char output[RUN_FILE_NAME_MAX];
+
+	run_output_name(a->job, output);
+	t->progress = (struct hes_progress){ .fd = -1 };
+	if (a->number == 1 && !hes_progress_open(&t->progress, &r->folder, output, 0, NULL))
+		hes_progress_read(&t->progress);
+	t->attempt = *a;
+	t->ended_us = end_us;
+	run_name_outside(r, t);
+	run_judge_done(r, t);
+	hes_progress_close(&t->progress);
 }
 
 static int close_attempt(struct runner *r, const struct hes_attempt *a, struct run_task *t,
 			 struct hes_err *err)
 {
 	char name[RUN_FILE_NAME_MAX];
-	struct hes_run_job j = { .state = HES_RUN_JOB_DONE,
-				 .has_energy = a->has_energy,
-				 .energy_mj = a->energy_mj };
-	int64_t wall_us, boot_us;
-	int code, rc;
+	struct hes_run_job j = { .has_energy = a->has_energy, .energy_mj = a->energy_mj };
+	struct run_status status = { .code = -1 };
+	int rc;
 
 	run_status_name(a->job, a->number, name);
-	code = run_read_status(&r->folder, name, &wall_us, &boot_us);
+	run_status_read(&r->folder, name, &status);
 	memcpy(j.job, a->job, sizeof(j.job));
 	j.start_us = a->started_us;
-	j.end_us = code < 0 ? a->started_us : run_clock_at(&r->clock, r->log.run, wall_us, boot_us);
+	j.end_us = status.code < 0
+			   ? a->started_us
+			   : run_clock_at(&r->clock, r->log.run, status.wall_us, status.boot_us);
 	j.end_us = j.end_us > a->started_us ? j.end_us : a->started_us;
-	rc = hes_journal_attempt_ended(r->log.journal, a->id, j.end_us, code,
-				       code ? HES_VERDICT_LOST : HES_VERDICT_DONE, err);
-	if (rc || code)
+	t->verdict = HES_VERDICT_LOST;
+	if (!status.code)
+		judge_from_files(r, a, t, j.end_us);
+	rc = hes_journal_attempt_ended(r->log.journal, a->id, j.end_us, status.code, t->verdict,
+				       t->seen, err);
+	if (rc || status.code)
 		return rc;
+	j.state = t->verdict == HES_VERDICT_DONE ? HES_RUN_JOB_DONE : HES_RUN_JOB_EARLY;
+	j.has_energy &= j.state == HES_RUN_JOB_DONE;
 	rc = hes_journal_result(r->log.journal, r->log.run->id, &j, err);
 	if (!rc)
-		mark_over(r, t, TASK_DONE);
+		mark_over(r, t, j.state == HES_RUN_JOB_DONE ? TASK_DONE : TASK_EARLY);
 	return rc;
 }
 
@@ -167,6 +204,8 @@ static int take_attempts(struct runner *r, const struct index *x, struct hes_err
 		if (!t)
 			continue;
 		t->tries = v[i].number > t->tries ? v[i].number : t->tries;
+		if (!t->began && strcmp(v[i].process.boot, r->log.run->runner.boot) == 0)
+			t->began = (uint64_t)v[i].process.start;
 		if (v[i].verdict == HES_VERDICT_OPEN && !still_runs(r, &v[i], t))
 			rc = close_attempt(r, &v[i], t, err);
 	}

@@ -385,10 +385,11 @@ static void unmake(struct runner *r)
 
 static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err)
 {
-	enum hes_run_state state = r->counts.done == r->n_tasks ? HES_RUN_DONE
-				   : r->counts.done + r->counts.failed == r->n_tasks
-					   ? HES_RUN_FAILED
-					   : HES_RUN_STOPPED;
+	const size_t over = r->counts.done + r->counts.failed + r->counts.early,
+		     good = r->counts.done + (r->q->early_ok ? r->counts.early : 0);
+	enum hes_run_state state = good == r->n_tasks   ? HES_RUN_DONE
+				   : over == r->n_tasks ? HES_RUN_FAILED
+							: HES_RUN_STOPPED;
 	int rc;
 
 	for (size_t i = 0; i < r->n_gpus; i++)

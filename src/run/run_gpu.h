@@ -24,6 +24,7 @@ enum run_task_state {
 	TASK_JUDGED, /* not in the journal yet */
 	TASK_DONE,
 	TASK_FAILED, /* given up */
+	TASK_EARLY,  /* ended early: not tried again */
 };
 
 enum run_ending {
@@ -64,14 +65,19 @@ struct run_task {
 	struct hes_child_end end;
 	int64_t ended_us;
 	enum hes_verdict verdict;
+	char seen[HES_JOURNAL_SEEN_MAX]; /* why it counts as ended early; "": it does not */
 	const char *excuse; /* of HES_VERDICT_CO_FAILED: what failed, "its MPS server ended" */
+	size_t outside;     /* contexts that may do its work, seen at its end (outside.c) */
+	bool waits_outside; /* it had to wait for outside.c; reported */
 	bool held;          /* it had to wait for the power cap; reported */
 	bool over;          /* with the verdict: not tried again */
 	bool decided;       /* over is known and reported */
 
 	/* All attempts. */
 	unsigned tries;
-	unsigned charged;       /* failures of its own in this life of the run */
+	uint64_t began;   /* start of the process of its first attempt, clock ticks since boot; 0:
+			     none in this boot */
+	unsigned charged; /* failures of its own in this life of the run */
 	unsigned co_failures;   /* failures with others */
 	unsigned killed_starts; /* killed before the command ran */
 };

@@ -12,7 +12,7 @@
 #include "run/settings.h"
 
 struct run_counts {
-	size_t done, failed, running;
+	size_t done, failed, early, running;
 	size_t stuck;               /* of those that run: killed and do not end */
 	double planned_us, took_us; /* sums over the jobs that are done */
 };

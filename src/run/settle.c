@@ -8,32 +8,37 @@
 
 #include "run/start_jobs.h"
 #include "run/steps.h"
+#include "run/verdict.h"
 
-/* Done if its wrapper wrote so, else lost with the runner. */
+/* Done or ended early if its wrapper wrote so, else lost with the runner. */
 static int settle_attempt(struct hes_journal *j, const struct hes_run *run,
 			  const struct hes_job_folder *folder, const struct hes_attempt *a,
 			  struct hes_err *err)
 {
 	const struct run_clock wall_only = { .boot_us = RUN_NEVER_US };
-	struct hes_run_job result = { .state = HES_RUN_JOB_DONE,
-				      .start_us = a->started_us,
-				      .end_us = a->started_us,
-				      .has_energy = a->has_energy,
-				      .energy_mj = a->energy_mj };
-	char name[RUN_FILE_NAME_MAX];
-	int64_t wall_us, boot_us;
-	int code, rc;
+	struct run_status status = { .code = -1 };
+	struct hes_run_job result = { .start_us = a->started_us, .end_us = a->started_us };
+	char name[RUN_FILE_NAME_MAX], why[HES_JOURNAL_SEEN_MAX] = "";
+	enum hes_verdict verdict = HES_VERDICT_LOST;
+	int rc;
 
 	run_status_name(a->job, a->number, name);
-	code = run_read_status(folder, name, &wall_us, &boot_us);
+	run_status_read(folder, name, &status);
 	memcpy(result.job, a->job, sizeof(result.job));
-	if (code >= 0)
-		result.end_us = run_clock_at(&wall_only, run, wall_us, 0);
+	if (status.code >= 0)
+		result.end_us = run_clock_at(&wall_only, run, status.wall_us, 0);
 	if (result.end_us < a->started_us)
 		result.end_us = a->started_us;
-	rc = hes_journal_attempt_ended(j, a->id, result.end_us, code,
-				       code ? HES_VERDICT_LOST : HES_VERDICT_DONE, err);
-	if (!rc && !code)
+	if (!status.code)
+		verdict = run_judge_work(&(struct run_work_seen){ .left = status.left }, why,
+					 sizeof(why)) == RUN_WORK_EARLY
+				  ? HES_VERDICT_EARLY
+				  : HES_VERDICT_DONE;
+	result.state = verdict == HES_VERDICT_DONE ? HES_RUN_JOB_DONE : HES_RUN_JOB_EARLY;
+	result.has_energy = a->has_energy && verdict == HES_VERDICT_DONE;
+	result.energy_mj = a->energy_mj;
+	rc = hes_journal_attempt_ended(j, a->id, result.end_us, status.code, verdict, why, err);
+	if (!rc && !status.code)
 		rc = hes_journal_result(j, run->id, &result, err);
 	return rc;
 }

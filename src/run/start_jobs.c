@@ -18,6 +18,7 @@
 
 #include "run/children.h"
 #include "run/environment.h"
+#include "run/outside.h"
 
 #define WRAP_MAX   8
 #define STARTS_MAX 3 /* of a job whose process is killed before it runs the command */
@@ -211,7 +212,7 @@ static size_t hold_jobs(struct runner *r, struct run_gpu *g, struct run_task **l
 		struct run_task *t = p->task;
 		int rc;
 
-		if (waits_for_power(r, t))
+		if (waits_for_power(r, t) || run_waits_for_outside(r, t))
 			break;
 		rc = hold(r, g, t, &err);
 		if (rc && (may_pass(rc) || was_killed(t, rc))) {
@@ -296,6 +297,9 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->ending = ENDING_OWN;
 	t->kill_us = t->stuck_us = RUN_NEVER_US;
 	t->progress_us = 0;
+	t->seen[0] = '\0';
+	t->waits_outside = false;
+	t->began = t->began ? t->began : t->child.id.started;
 	t->mps_daemon = g->mps.on ? g->mps.gone + 1 : 0;
 	t->attempt.started_us = run_now_us(&r->clock);
 	t->deadline_us =

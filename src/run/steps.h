@@ -8,10 +8,14 @@
 
 /** reconcile.c: take over what the journal and the files know of a run that is resumed. */
 int run_reconcile(struct runner *r, struct hes_err *err);
-/** reconcile.c: the status that the wrapper of a job wrote (wrap.c). @return exit status; -1: none
- */
-int run_read_status(const struct hes_job_folder *folder, const char *name, int64_t *wall_us,
-		    int64_t *boot_us);
+/** What the wrapper of a job wrote at its end (wrap.c). */
+struct run_status {
+	int code; /* exit status */
+	int64_t wall_us, boot_us;
+	unsigned left; /* processes that the job left running and that were killed */
+};
+/** reconcile.c: @return 0; -1 there is none */
+int run_status_read(const struct hes_job_folder *folder, const char *name, struct run_status *out);
 /** loop.c: start jobs, wait, finish them, until all is over or the run is stopped. */
 int run_loop(struct runner *r, struct hes_err *err);
 /**

@@ -3,10 +3,21 @@
  */
 #include "run/verdict.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/plural.h"
+#include "heshare/err.h"
 
 #define CANNOT_RUN 126 /* a shell: found, but no program */
 #define NOT_FOUND  127
+
+#define COMPLETE_PCT  95  /* of the iterations: rounding, and what was skipped */
+#define SPEED_UP      1.5 /* of a job after its last line: a co-runner may have left */
+#define EARLY_PART    10  /* of the planned time, without progress lines */
+#define UNLIKELY_PART 3   /* the same: worth a word */
 
 /* 805, 806, 807 and 810, as the driver's interface and the runtime's name them. */
 static const char *const mps_errors[] = {
@@ -89,4 +100,59 @@ bool run_judge(const struct run_seen *v, size_t n, bool waited, enum run_blame *
 			out[i] = (long)i == first ? RUN_BLAME_SUSPECT : RUN_BLAME_CO_FAILED;
 	}
 	return true;
+}
+
+/* --- what was done --- */
+
+/* The most iterations that a job can have made, by its lines. */
+static double most_iterations(const struct run_work_seen *s)
+{
+	return (double)s->iterations + (s->several ? SPEED_UP : 1) * (double)s->step;
+}
+
+static bool has_all(const struct run_work_seen *s)
+{
+	return s->known && (double)s->iterations * 100 >= (double)s->wanted * COMPLETE_PCT;
+}
+
+/* Add a phrase to those before. */
+static void add_seen(char *why, size_t size, const char *fmt, ...) HES_PRINTF(3, 4);
+
+static void add_seen(char *why, size_t size, const char *fmt, ...)
+{
+	size_t n = strlen(why);
+	va_list ap;
+
+	n += (size_t)snprintf(why + n, size - n, "%s", n ? "; " : "");
+	va_start(ap, fmt);
+	if (n < size)
+		vsnprintf(why + n, size - n, fmt, ap);
+	va_end(ap);
+}
+
+enum run_work run_judge_work(const struct run_work_seen *s, char *why, size_t size)
+{
+	const bool few = s->known && most_iterations(s) < (double)s->wanted,
+		   quick = !s->known && s->took_us < s->planned_us / UNLIKELY_PART,
+		   early = few || s->left || (quick && s->outside) ||
+			   (quick && s->took_us < s->planned_us / EARLY_PART);
+
+	if (has_all(s) || (!early && !quick))
+		return RUN_WORK_DONE;
+	why[0] = '\0';
+	if (few)
+		add_seen(why, size,
+			 "its last progress line says %" PRIu64 " of %" PRIu64 " iterations",
+			 s->iterations, s->wanted);
+	if (quick)
+		add_seen(why, size, "it ran %.3g s of %.3g s planned, without a progress line",
+			 (double)s->took_us * 1e-6, (double)s->planned_us * 1e-6);
+	if (s->left)
+		add_seen(why, size, "%u process%s that it left running %s killed", s->left,
+			 s->left == 1 ? "" : "es", s->left == 1 ? "was" : "were");
+	if (s->outside)
+		add_seen(why, size,
+			 "%zu context%s on its GPU began after it and belong%s to no job",
+			 s->outside, hes_s(s->outside), s->outside == 1 ? "s" : "");
+	return early ? RUN_WORK_EARLY : RUN_WORK_UNSEEN;
 }

@@ -1,5 +1,6 @@
 /*
- * verdict.h - decide why jobs failed: by their own fault, or because a co-runner failed. Pure.
+ * verdict.h - decide why jobs failed: by their own fault, or because a co-runner failed; and
+ * whether a job that ended with 0 has done its work. Pure.
  *
  * The MPS clients of a GPU share a server: a fault of one ends all, and no error code names it. A
  * job that fails while others go on failed by itself. A job whose output says that it lost the MPS
@@ -47,5 +48,32 @@ bool run_tells_of_mps(const char *text);
  * @return whether enough was seen
  */
 bool run_judge(const struct run_seen *v, size_t n, bool waited, enum run_blame *out);
+
+/** What was seen of a job that ended with exit status 0. Times are from its start. */
+struct run_work_seen {
+	bool known;                  /* it printed progress lines: the next three are valid */
+	bool several;                /* at least two */
+	uint64_t iterations;         /* of the last line */
+	uint64_t step;               /* most iterations from one line to the next */
+	uint64_t wanted;             /* iterations of the job */
+	int64_t took_us, planned_us; /* planned_us 0: not known */
+	unsigned left;               /* processes that it left running, which were killed */
+	size_t outside;              /* contexts on its GPU that began after it, of no job */
+};
+
+enum run_work {
+	RUN_WORK_DONE,
+	RUN_WORK_UNSEEN, /* much faster than planned, and it printed no progress */
+	RUN_WORK_EARLY,  /* not all of it was done */
+};
+
+/**
+ * Judge a job that ended with 0. A job may be faster than planned: its progress lines count, if it
+ * prints any. Lines need not come at the end: the iterations from one line to the next, and half as
+ * many for a job that got faster, may follow the last one. Without lines only an end in less than a
+ * tenth of the planned time is early, or in less than a third while its work may go on outside.
+ * @param why  a phrase that says what was seen, unless RUN_WORK_DONE
+ */
+enum run_work run_judge_work(const struct run_work_seen *s, char *why, size_t size);
 
 #endif

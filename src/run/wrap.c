@@ -26,6 +26,7 @@
 	200 /* at what the job left, with pauses: what does not end by then is the runner's to see \
 	       to */
 #define PAUSE_NS 1000000
+#define WAITS    500 /* pauses of twice as long, for what a good end leaves to end by itself */
 #define LIST_MAX 4096
 
 /* The job, in a process of its own: never returns to the caller's work. */
@@ -49,16 +50,22 @@ static int take_status_file(void)
 	return fd;
 }
 
-/* The status, and when: microseconds since 1970 and since the machine's start; over what is
- * reserved there, which needs no room on the disk. */
-static void keep_status(int fd, int code)
+/* The status, and when: microseconds since 1970 and since the machine's start; how many processes
+ * it left, if any. Over what is reserved there, which needs no room on the disk. */
+static void keep_status(int fd, int code, unsigned left)
 {
-	if (lseek(fd, 0, SEEK_SET) == 0)
-		dprintf(fd, "%d %" PRId64 " %" PRId64 "\n", code, hes_wall_us(), hes_boottime_us());
+	char count[16] = "";
+
+	if (left)
+		snprintf(count, sizeof(count), " %u", left);
+	if (fd >= 0 && lseek(fd, 0, SEEK_SET) == 0)
+		dprintf(fd, "%d %" PRId64 " %" PRId64 "%s\n", code, hes_wall_us(),
+			hes_boottime_us(), count);
 }
 
-/* @return how many children there are; those that can be named in a list's room are killed */
-static unsigned kill_children(void)
+/* Send @sig to the children that can be named in a list's room; 0: only count. @return how many
+ * there are */
+static unsigned signal_children(int sig)
 {
 	char text[LIST_MAX];
 	int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
@@ -75,9 +82,32 @@ static unsigned kill_children(void)
 		 */
 		if (end == at || *end != ' ')
 			return count;
-		kill((pid_t)pid, SIGKILL);
+		if (sig)
+			kill((pid_t)pid, sig);
 		count++;
 	}
+}
+
+static void collect_ended(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+/* Helpers of a job that ended well often end a moment later. @return how many do not */
+static unsigned wait_for_left(void)
+{
+	const struct timespec pause = { .tv_nsec = 2 * PAUSE_NS };
+	unsigned left;
+
+	collect_ended();
+	left = signal_children(0);
+	for (int i = 0; i < WAITS && left; i++) {
+		nanosleep(&pause, NULL);
+		collect_ended();
+		left = signal_children(0);
+	}
+	return left;
 }
 
 /* A chain of processes that start one another and end is killed link by link until a link is hit
@@ -86,9 +116,8 @@ static void end_left(void)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 
-	for (int i = 0; i < ROUNDS && kill_children(); i++) {
-		while (waitpid(-1, NULL, WNOHANG) > 0)
-			;
+	for (int i = 0; i < ROUNDS && signal_children(SIGKILL); i++) {
+		collect_ended();
 		if (i % 2)
 			nanosleep(&pause, NULL);
 	}
@@ -98,6 +127,7 @@ int hes_run_wrap(const char *command)
 {
 	pid_t self = getpid(), pid, ended;
 	int status = 0, code, file = take_status_file();
+	unsigned left;
 	sigset_t all;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -116,8 +146,10 @@ int hes_run_wrap(const char *command)
 		if (ended < 0 && errno != EINTR)
 			return CANNOT;
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	if (file >= 0)
-		keep_status(file, code);
+	keep_status(file, code, 0);
+	left = code ? 0 : wait_for_left();
+	if (left)
+		keep_status(file, code, left);
 	end_left();
 	return code;
 }

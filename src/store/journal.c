@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 const char *const hes_run_state_names[] = { "going", "done", "failed", "stopped", NULL };
-const char *const hes_run_job_state_names[] = { "waiting", "done", "failed", NULL };
-const char *const hes_verdict_names[] = { "open", "done",    "failed", "timeout",
-					  "fell", "stopped", "lost",   NULL };
+const char *const hes_run_job_state_names[] = { "waiting", "done", "failed", "ended early", NULL };
+const char *const hes_verdict_names[] = { "open",    "done", "failed",      "timeout", "fell",
+					  "stopped", "lost", "ended early", NULL };
 
 static const char *const texts[JOURNAL_STATEMENTS] = {
 	[JOURNAL_ACT] = "INSERT INTO acts (run_id, at_us, gpu, job, what) VALUES (?, ?, ?, ?, ?)",
@@ -23,8 +23,8 @@ static const char *const texts[JOURNAL_STATEMENTS] = {
 		" VALUES (?, ?, ?, ?, ?, ?, ?)",
 	[JOURNAL_ATTEMPT_RUNS] =
 		"UPDATE attempts SET pid = ?2, pid_start = ?3, pid_boot = ?4 WHERE id = ?1",
-	[JOURNAL_ATTEMPT_ENDED] =
-		"UPDATE attempts SET ended_us = ?2, status = ?3, verdict = ?4 WHERE id = ?1",
+	[JOURNAL_ATTEMPT_ENDED] = "UPDATE attempts SET ended_us = ?2, status = ?3, verdict = ?4, "
+				  "seen = ?5 WHERE id = ?1",
 	[JOURNAL_ATTEMPT_TOOK] = "UPDATE attempts SET energy_mj = ?2 WHERE id = ?1",
 	[JOURNAL_RESULT] =
 		"UPDATE run_jobs SET state = ?3, start_us = ?4, end_us = ?5, energy_mj = ?6"
@@ -294,7 +294,8 @@ int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt,
 }
 
 int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us,
-			      int32_t status, enum hes_verdict verdict, struct hes_err *err)
+			      int32_t status, enum hes_verdict verdict, const char *seen,
+			      struct hes_err *err)
 {
 	sqlite3_stmt *q = j->q[JOURNAL_ATTEMPT_ENDED];
 
@@ -302,6 +303,7 @@ int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t en
 	sqlite3_bind_int64(q, 2, ended_us);
 	sqlite3_bind_int64(q, 3, status);
 	bind_text(q, 4, hes_verdict_names[verdict]);
+	bind_text(q, 5, seen && *seen ? seen : NULL);
 	return hes_db_run(j->store, q, err);
 }
 

@@ -33,6 +33,4 @@ int hes_journal_collect(struct hes_journal *j, const char *sql, int64_t key, siz
 				   struct hes_err *err),
 			void *out, size_t *out_n, struct hes_err *err);
 
-extern const char *const hes_run_job_state_names[]; /* by enum hes_run_job_state; ends with NULL */
-
 #endif

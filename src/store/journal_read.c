@@ -175,22 +175,24 @@ static int job_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	r->last_status = sqlite3_column_int(q, 11);
 	r->last_verdict = (enum hes_verdict)word(q, 12, hes_verdict_names);
 	r->arrival_us = sqlite3_column_int64(q, 13);
+	hes_db_text(q, 14, r->seen, sizeof(r->seen));
 	return 0;
 }
 
 int hes_journal_jobs(struct hes_journal *j, int64_t run, struct hes_run_job **out, size_t *out_n,
 		     struct hes_err *err)
 {
-	return hes_journal_collect(j,
-				   "SELECT job, workload, gpu, sm_pct, planned_start_us, "
-				   "planned_end_us, state, start_us, end_us, energy_mj,"
-				   " (SELECT total(energy_mj) FROM attempts a WHERE a.run_id = "
-				   "j.run_id AND a.job = j.job AND verdict <> 'done'),"
-				   " (SELECT status FROM attempts a WHERE " ENDED
-				   "), coalesce((SELECT verdict FROM attempts a WHERE " ENDED
-				   "), 'open'), arrival_us"
-				   " FROM run_jobs j WHERE run_id = ? ORDER BY id",
-				   run, sizeof(**out), job_row, out, out_n, err);
+	return hes_journal_collect(
+		j,
+		"SELECT job, workload, gpu, sm_pct, planned_start_us, "
+		"planned_end_us, state, start_us, end_us, energy_mj,"
+		" (SELECT total(energy_mj) FROM attempts a WHERE a.run_id = "
+		"j.run_id AND a.job = j.job AND verdict <> 'done'),"
+		" (SELECT status FROM attempts a WHERE " ENDED
+		"), coalesce((SELECT verdict FROM attempts a WHERE " ENDED
+		"), 'open'), arrival_us, (SELECT seen FROM attempts a WHERE " ENDED ")"
+		" FROM run_jobs j WHERE run_id = ? ORDER BY id",
+		run, sizeof(**out), job_row, out, out_n, err);
 }
 
 static int attempt_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)
@@ -214,17 +216,19 @@ static int attempt_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct h
 	a->verdict = (enum hes_verdict)word(q, 12, hes_verdict_names);
 	a->has_energy = sqlite3_column_type(q, 13) != SQLITE_NULL;
 	a->energy_mj = (uint64_t)sqlite3_column_int64(q, 13);
+	hes_db_text(q, 14, a->seen, sizeof(a->seen));
 	return 0;
 }
 
 int hes_journal_attempts(struct hes_journal *j, int64_t run, struct hes_attempt **out,
 			 size_t *out_n, struct hes_err *err)
 {
-	return hes_journal_collect(j,
-				   "SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, "
-				   "pid, pid_start, pid_boot, ended_us, status,"
-				   " verdict, energy_mj FROM attempts WHERE run_id = ? ORDER BY id",
-				   run, sizeof(**out), attempt_row, out, out_n, err);
+	return hes_journal_collect(
+		j,
+		"SELECT id, job, number, gpu, sm_pct, clock_mhz, started_us, "
+		"pid, pid_start, pid_boot, ended_us, status,"
+		" verdict, energy_mj, seen FROM attempts WHERE run_id = ? ORDER BY id",
+		run, sizeof(**out), attempt_row, out, out_n, err);
 }
 
 static int meter_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_err *err)

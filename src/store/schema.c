@@ -165,6 +165,54 @@ static const char added_step[] =
 	") STRICT;"
 	"CREATE INDEX added_jobs_by_run ON added_jobs(run_id);";
 
+/* Jobs and attempts that ended early: SQLite changes a CHECK only in a new table. */
+static const char early_step[] =
+	"ALTER TABLE run_jobs RENAME TO old_run_jobs;"
+	"CREATE TABLE run_jobs ("
+	"  id               INTEGER PRIMARY KEY,"
+	"  run_id           INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
+	"  job              TEXT NOT NULL,"
+	"  workload         TEXT NOT NULL,"
+	"  gpu              TEXT NOT NULL,"
+	"  sm_pct           INTEGER NOT NULL,"
+	"  planned_start_us INTEGER NOT NULL,"
+	"  planned_end_us   INTEGER NOT NULL,"
+	"  state            TEXT NOT NULL CHECK (state IN"
+	"                   ('waiting', 'done', 'failed', 'ended early')),"
+	"  start_us         INTEGER,"
+	"  end_us           INTEGER,"
+	"  energy_mj        INTEGER,"                    /* attributed */
+	"  arrival_us       INTEGER NOT NULL DEFAULT 0," /* above 0: of an added job */
+	"  UNIQUE (run_id, job)"
+	") STRICT;"
+	"INSERT INTO run_jobs SELECT id, run_id, job, workload, gpu, sm_pct, planned_start_us,"
+	"  planned_end_us, state, start_us, end_us, energy_mj, arrival_us FROM old_run_jobs;"
+	"DROP TABLE old_run_jobs;"
+	"ALTER TABLE attempts RENAME TO old_attempts;"
+	"CREATE TABLE attempts ("
+	"  id         INTEGER PRIMARY KEY,"
+	"  run_id     INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,"
+	"  job        TEXT NOT NULL,"
+	"  number     INTEGER NOT NULL,"
+	"  gpu        TEXT NOT NULL,"
+	"  sm_pct     INTEGER NOT NULL,"
+	"  clock_mhz  INTEGER NOT NULL,"
+	"  started_us INTEGER NOT NULL,"
+	"  pid        INTEGER NOT NULL DEFAULT 0," /* 0: about to be started */
+	"  pid_start  INTEGER NOT NULL DEFAULT 0,"
+	"  pid_boot   TEXT NOT NULL DEFAULT '',"
+	"  ended_us   INTEGER,"
+	"  status     INTEGER,"
+	"  verdict    TEXT NOT NULL DEFAULT 'open' CHECK (verdict IN ('open', 'done', 'failed',"
+	"             'timeout', 'fell', 'stopped', 'lost', 'ended early')),"
+	"  energy_mj  INTEGER," /* attributed so far; NULL: not known */
+	"  seen       TEXT,"    /* why it counts as ended early */
+	"  UNIQUE (run_id, job, number)"
+	") STRICT;"
+	"INSERT INTO attempts SELECT id, run_id, job, number, gpu, sm_pct, clock_mhz, started_us,"
+	"  pid, pid_start, pid_boot, ended_us, status, verdict, energy_mj, NULL FROM old_attempts;"
+	"DROP TABLE old_attempts;";
+
 const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples, points, predictions and powers",
 	  origins_step,
@@ -173,6 +221,7 @@ const struct hes_schema_step hes_schema_steps[] = {
 	{ "samples by their values", times_step, { NULL } },
 	{ "joules of attempts and sessions", run_joules_step, { NULL } },
 	{ "jobs that are added to a run", added_step, { NULL } },
+	{ "jobs that ended early", early_step, { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

@@ -50,6 +50,8 @@ setup() {
 	local work='vgpu-task --workload {workload} --batch {batch} --iterations'
 	export task="$work {iterations} && echo {job} >>$PWD/marks"
 	export numbered="$work {iterations} && echo {job} \$HESHARE_ATTEMPT >>$PWD/marks"
+	# One that is done at once, by what it prints.
+	export quick='echo "heshare: {iterations} iterations"'
 	# One that does not end before there is a file "go" or "go-JOB", and one that never does by
 	# itself.
 	export gated="$work {iterations} && until [ -e $PWD/go ] || [ -e $PWD/go-{job} ]; do sleep 1; done && echo {job} >>$PWD/marks"
@@ -116,7 +118,7 @@ once() { # every job left its line once
 	[ "$(find batches.run -name '*.status' | wc -l)" = 0 ]
 	jq -e '.jobs_done == 8' batches.run/report.json
 	# Another run of the same plan is another run.
-	lab 40 sh -c 'heshare run batches.json --no-mps -c true --jobs again'
+	lab 40 sh -c 'heshare run batches.json --no-mps -c "$quick" --jobs again'
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"run 2: 8 of 8 jobs done"* ]]
 }
@@ -165,7 +167,7 @@ once() { # every job left its line once
 }
 
 @test "a job that fails is tried again and given up; --resume tries it once more" {
-	jq '(.jobs[] | select(.id == "c")).command = "test -e fixed && echo c >>marks"' \
+	jq '(.jobs[] | select(.id == "c")).command = "test -e fixed && echo c >>marks && echo heshare: 1500 iterations"' \
 		batches.json >p.json
 	lab 40 heshare run p.json --retries 1 --json -c "$task"
 	[ "$status" -eq 1 ]
@@ -185,7 +187,7 @@ once() { # every job left its line once
 		| (.jobs[] | select(.id == "d")).command = "nothing-like-this"
 		| (.jobs[] | select(.id == "e")).command = "/etc/passwd"
 		| (.jobs[] | select(.id == "f")).command = "exit 4"' batches.json >p.json
-	lab 40 heshare run p.json --retries 1 --no-mps -c true
+	lab 40 heshare run p.json --retries 1 --no-mps -c "$quick"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"job c failed with status 3; the end of $PWD/p.run/c.log:"$'\n    two\n    \\x1b[31mthree\n    four \\xff\n'* ]]
 	[[ "$output" == *"job d failed: its command was not found (status 127); the end of $PWD/p.run/d.log:"$'\n'*"nothing-like-this: not found"* ]]
@@ -203,7 +205,7 @@ once() { # every job left its line once
 
 @test "a job that takes too long is ended" {
 	only_limited batches.json d >p.json
-	lab 40 sh -c 'heshare run p.json --timeout-factor 1 --timeout-least 20 --retries 0 --grace 5 --json -c "test {job} != d || sleep 100000"; sh left'
+	lab 40 sh -c 'heshare run p.json --timeout-factor 1 --timeout-least 20 --retries 0 --grace 5 --json -c "test {job} != d || sleep 100000; $quick"; sh left'
 	jq -e '.jobs_done == 7 and .timeouts == 1' <<<"$output"
 	[[ "$stderr" == *"job d timed out in attempt 1; it is given up"* ]]
 	[[ "$output" != *left:* ]]
@@ -232,10 +234,10 @@ once() { # every job left its line once
 	export first
 	for hours in -1 1; do # the journal's start is moved: for the run it is as if the clock was moved the other way
 		rm -rf store.db* batches.run marks
-		lab 1 bash -c 'heshare run batches.json --no-mps -c "[ {job} = $first ] || exec sleep 1000; echo {job} >>marks" >/dev/null 2>&1 &
+		lab 1 bash -c 'heshare run batches.json --no-mps -c "[ {job} = $first ] || exec sleep 1000; echo {job} >>marks; $quick" >/dev/null 2>&1 &
 			p=$!; sh await_done 1; kill -TERM $p; wait $p
 			sqlite3 store.db "UPDATE runs SET started_us = started_us + 3600000000 * '$hours'"
-			heshare run batches.json --no-mps --resume --json -c "echo {job} >>marks"'
+			heshare run batches.json --no-mps --resume --json -c "echo {job} >>marks; $quick"'
 		[ "$status" -eq 0 ]
 		once
 		jq -e '[.jobs[] | .end_s >= .start_s and .end_s < 600] | all' <<<"$output"
@@ -244,7 +246,7 @@ once() { # every job left its line once
 }
 
 @test "a stop that comes after the last job does not take the report" {
-	lab 1 bash -c 'heshare run batches.json --json -c true >out1 & p=$!
+	lab 1 bash -c 'heshare run batches.json --json -c "$quick" >out1 & p=$!
 		until [ "$(sqlite3 store.db "SELECT count(*) FROM run_jobs WHERE state = '"'done'"'" 2>/dev/null)" = 8 ]; do :; done
 		kill -TERM $p; wait $p; echo $? >status; sh left'
 	[ "$(cat status)" = 0 ]
@@ -515,7 +517,7 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 
 @test "a job may have the name of the guard's log" {
 	jq '(.jobs[] | select(.id == "c")).id = "guard" | (.. | objects | select(.job? == "c")).job = "guard"' batches.json >p.json
-	lab 40 heshare run p.json --no-mps -c 'echo {job}'
+	lab 40 heshare run p.json --no-mps --early-ok -c 'echo {job}'
 	[ "$status" -eq 0 ]
 	[ "$(cat p.run/%67uard.log)" = guard ]
 }
@@ -543,13 +545,13 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 
 @test "a plan without its jobs runs with their file" {
 	jq 'del(.jobs)' batches.json >bare.json
-	lab 40 heshare run bare.json jobs.csv --no-mps -c true
+	lab 40 heshare run bare.json jobs.csv --no-mps -c "$quick"
 	[ "$status" -eq 0 ]
 }
 
 @test "commands by workload, and a job's own before them" {
 	printf 'workload,command\nresnet18,echo r {job} >>marks\nresnet34,echo R {job} >>marks\nmobilenet,echo m >>marks\ngpt2,echo "$HESHARE_WORKLOAD $HESHARE_BATCH $HESHARE_ITERATIONS" >>marks\n' >list.csv
-	lab 40 heshare run batches.json --no-mps --commands list.csv
+	lab 40 heshare run batches.json --no-mps --early-ok --commands list.csv
 	[ "$status" -eq 0 ]
 	[ "$(sort marks | head -3 | tr '\n' ' ')" = "R a R e gpt2 1 1500 " ]
 }

@@ -41,7 +41,7 @@ struct image {
 	size_t n;
 };
 
-enum { NOW = 5, EARLY };               /* version of the store; one from before version 0.1.0 */
+enum { NOW = 6, EARLY };               /* version of the store; one from before version 0.1.0 */
 static struct image images[EARLY + 1]; /* by version */
 
 static struct image image_read(void)
@@ -579,7 +579,7 @@ static int attempt_runs(struct bench *b, struct hes_err *err)
 
 static int attempt_ended(struct bench *b, struct hes_err *err)
 {
-	return hes_journal_attempt_ended(b->journal, 1, 99, 0, HES_VERDICT_DONE, err);
+	return hes_journal_attempt_ended(b->journal, 1, 99, 0, HES_VERDICT_DONE, NULL, err);
 }
 
 static int job_result(struct bench *b, struct hes_err *err)

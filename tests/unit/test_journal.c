@@ -156,7 +156,8 @@ TEST_WITH(a_cleared_run_keeps_its_jobs_and_gpus_alone, store_set_up, store_tear_
 	close_bench(&b);
 }
 
-/* A runner that was killed: one job has ended well, as its status file says, the other was lost. */
+/* A runner that was killed: one job has ended well, as its status file says, the other was lost. A
+ * status with a number of processes that were killed is an early end. */
 TEST_WITH(the_journal_of_a_runner_that_will_not_come_back_is_settled, store_set_up, store_tear_down)
 {
 	struct hes_attempt a = { .job = "z", .number = 1, .gpu = "a/0", .started_us = 10 }, *v;
@@ -191,6 +192,19 @@ TEST_WITH(the_journal_of_a_runner_that_will_not_come_back_is_settled, store_set_
 	assert_int_equal(j[0].state, HES_RUN_JOB_DONE);
 	assert_int_equal(j[1].state, HES_RUN_JOB_WAITING);
 	free(v);
+	free(j);
+	begin_run(&b);
+	strcpy(b.run.folder, folder);
+	assert_int_equal(hes_journal_attempt(b.journal, b.run.id, &a, NULL), 0);
+	snprintf(path, sizeof(path), "%s/.y.1.status", folder);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "0 6000 0 2\n");
+	fclose(f);
+	assert_int_equal(hes_run_settle(b.journal, &b.run, NULL), 0);
+	assert_int_equal(hes_journal_jobs(b.journal, b.run.id, &j, &n, NULL), 0);
+	assert_int_equal(j[1].state, HES_RUN_JOB_EARLY);
+	assert_string_equal(j[1].seen, "2 processes that it left running were killed");
 	free(j);
 	/* Harmless once more. */
 	assert_int_equal(hes_run_settle(b.journal, &b.run, NULL), 0);
@@ -349,8 +363,8 @@ TEST_WITH(an_attempt_goes_from_planned_to_judged, store_set_up, store_tear_down)
 	assert_int_equal(v[0].process.pid, 0);
 	free(v);
 	assert_int_equal(hes_journal_attempt_runs(b.journal, a.id, &p, NULL), 0);
-	assert_int_equal(hes_journal_attempt_ended(b.journal, a.id, 99, 0, HES_VERDICT_DONE, NULL),
-			 0);
+	assert_int_equal(
+		hes_journal_attempt_ended(b.journal, a.id, 99, 0, HES_VERDICT_DONE, NULL, NULL), 0);
 	assert_int_equal(hes_journal_result(b.journal, b.run.id, &r, NULL), 0);
 	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
 	assert_int_equal(n, 1);
@@ -471,8 +485,9 @@ TEST_WITH(joules_of_attempts_and_sessions_are_kept, store_set_up, store_tear_dow
 	assert_int_equal(hes_journal_meter(b.journal, b.run.id, &next, NULL), 0);
 	assert_int_equal(hes_journal_power(b.journal, b.run.id, 5, 6, NULL), 0);
 	assert_int_equal(hes_journal_end(b.journal, 0, NULL), 0);
-	assert_int_equal(
-		hes_journal_attempt_ended(b.journal, a[0].id, 99, 1, HES_VERDICT_FAILED, NULL), 0);
+	assert_int_equal(hes_journal_attempt_ended(b.journal, a[0].id, 99, 1, HES_VERDICT_FAILED,
+						   NULL, NULL),
+			 0);
 	assert_int_equal(hes_journal_attempts(b.journal, b.run.id, &v, &n, NULL), 0);
 	assert_true(v[0].has_energy && v[0].energy_mj == 30 && !v[1].has_energy);
 	free(v);
@@ -535,6 +550,64 @@ TEST_WITH(a_run_from_before_joules_of_attempts_is_read, store_set_up, store_tear
 	assert_int_equal(n, 1);
 	assert_false(v[0].has_energy);
 	free(v);
+	close_bench(&b);
+}
+
+/* The tables are made again, so that they take the new state: nothing in them may change. */
+TEST_WITH(a_store_from_before_early_ends_keeps_its_jobs_and_takes_such_ends, store_set_up,
+	  store_tear_down)
+{
+	struct hes_run_job early = { .job = "z", .state = HES_RUN_JOB_EARLY, .end_us = 9 }, *j;
+	struct hes_store old = { .path = store_path, .wait_ms = 100 };
+	struct hes_attempt *v;
+	struct bench b;
+	size_t n;
+
+	assert_int_equal(sqlite3_open(store_path, &old.db), SQLITE_OK);
+	assert_int_equal(hes_schema_bring_up(&old, hes_schema_steps, 5, NULL), 0);
+	assert_int_equal(
+		hes_db_exec(
+			&old,
+			"INSERT INTO runs (id, plan_key, plan, folder, host, started_us, "
+			"state, runner_pid, runner_start, runner_boot)"
+			" VALUES (1, 2, 'p', 'f', 'h', 3, 'stopped', 4, 5, 'b');"
+			"INSERT INTO run_jobs (run_id, job, workload, gpu, sm_pct, "
+			"planned_start_us, planned_end_us, state, start_us, end_us, energy_mj, "
+			"arrival_us) VALUES (1, 'z', 'net', 'a/0', 40, 6, 7, 'failed', 8, 9, "
+			"10, 11), (1, 'y', 'net', 'a/0', 40, 6, 7, 'waiting', NULL, NULL, NULL, 0);"
+			"INSERT INTO attempts (run_id, job, number, gpu, sm_pct, clock_mhz, "
+			"started_us, pid, pid_start, pid_boot, ended_us, status, verdict, "
+			"energy_mj) VALUES (1, 'z', 1, 'a/0', 40, 900, 8, 12, 13, 'b', 9, 3, "
+			"'failed', 14)",
+			NULL),
+		0);
+	sqlite3_close(old.db);
+	open_bench(&b);
+	assert_int_equal(hes_journal_jobs(b.journal, 1, &j, &n, NULL), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(j[0].job, "z");
+	assert_int_equal(j[0].state, HES_RUN_JOB_FAILED);
+	assert_int_equal(j[0].energy_mj, 10);
+	assert_int_equal(j[0].arrival_us, 11);
+	assert_string_equal(j[0].seen, "");
+	assert_int_equal(j[1].state, HES_RUN_JOB_WAITING);
+	free(j);
+	assert_int_equal(hes_journal_attempts(b.journal, 1, &v, &n, NULL), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(v[0].process.start, 13);
+	assert_int_equal(v[0].status, 3);
+	assert_int_equal(v[0].verdict, HES_VERDICT_FAILED);
+	assert_int_equal(v[0].energy_mj, 14);
+	assert_int_equal(hes_journal_attempt_ended(b.journal, v[0].id, 9, 0, HES_VERDICT_EARLY,
+						   "500 of 1500", NULL),
+			 0);
+	free(v);
+	assert_int_equal(hes_journal_result(b.journal, 1, &early, NULL), 0);
+	assert_int_equal(hes_journal_jobs(b.journal, 1, &j, &n, NULL), 0);
+	assert_int_equal(j[0].state, HES_RUN_JOB_EARLY);
+	assert_int_equal(j[0].last_verdict, HES_VERDICT_EARLY);
+	assert_string_equal(j[0].seen, "500 of 1500");
+	free(j);
 	close_bench(&b);
 }
 

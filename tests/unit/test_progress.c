@@ -52,7 +52,7 @@ TEST_WITH(lines_among_others_are_found, set_up, tear_down)
 	say(o, "heshare: 40 iterations\nheshare: 60 iterations\n");
 	assert_int_equal(hes_progress_read(&o->p), 1);
 	assert_int_equal(o->p.iterations, 60);
-	assert_int_equal(o->p.first_iterations, 20);
+	assert_int_equal(o->p.step, 20);
 }
 
 TEST_WITH(a_line_may_contain_its_time, set_up, tear_down)
@@ -118,7 +118,7 @@ TEST_WITH(a_long_line_is_skipped_completely, set_up, tear_down)
 	say(o, "heshare: 5 iterations\nheshare: 6 iterations\n");
 	assert_int_equal(hes_progress_read(&o->p), 1);
 	assert_int_equal(o->p.iterations, 6);
-	assert_int_equal(o->p.first_iterations, 6);
+	assert_int_equal(o->p.step, 6);
 }
 
 TEST_WITH(older_lines_can_be_left_out, set_up, tear_down)
@@ -133,7 +133,7 @@ TEST_WITH(older_lines_can_be_left_out, set_up, tear_down)
 	assert_int_equal(hes_progress_read(&later), 0);
 	say(o, "heshare: 1 iterations\n");
 	assert_int_equal(hes_progress_read(&later), 1);
-	assert_int_equal(later.first_iterations, 1);
+	assert_int_equal(later.step, 1);
 	hes_progress_close(&later);
 }
 

@@ -108,6 +108,130 @@ TEST(alone_on_its_gpu_a_job_failed_by_itself)
 	assert_int_equal(b[0], RUN_BLAME_OWN);
 }
 
+#define SECOND INT64_C(1000000)
+
+static enum run_work work_of(struct run_work_seen s, char why[200])
+{
+	why[0] = '\0';
+	s.wanted = 1500;
+	s.planned_us = s.planned_us ? s.planned_us : 500 * SECOND;
+	return run_judge_work(&s, why, 200);
+}
+
+TEST(a_job_that_stops_at_a_third_of_its_lines_ended_early)
+{
+	char why[200];
+
+	/* Whether it prints often, or once. */
+	assert_int_equal(work_of((struct run_work_seen){ .known = true,
+							 .several = true,
+							 .iterations = 500,
+							 .step = 10,
+							 .took_us = 170 * SECOND },
+				 why),
+			 RUN_WORK_EARLY);
+	assert_string_equal(why, "its last progress line says 500 of 1500 iterations");
+	assert_int_equal(work_of((struct run_work_seen){ .known = true,
+							 .iterations = 500,
+							 .step = 500,
+							 .took_us = 170 * SECOND },
+				 why),
+			 RUN_WORK_EARLY);
+	/* Also where it was slow: the time says nothing then. */
+	assert_int_equal(work_of((struct run_work_seen){ .known = true,
+							 .several = true,
+							 .iterations = 500,
+							 .step = 10,
+							 .took_us = 900 * SECOND },
+				 why),
+			 RUN_WORK_EARLY);
+}
+
+TEST(a_job_that_is_faster_than_planned_or_prints_rarely_is_done)
+{
+	const struct run_work_seen done[] = {
+		/* All lines, a hundredth of the time. */
+		{ .known = true,
+		  .several = true,
+		  .iterations = 1500,
+		  .step = 10,
+		  .took_us = 5 * SECOND },
+		/* The last line is before the end. */
+		{ .known = true,
+		  .several = true,
+		  .iterations = 1200,
+		  .step = 300,
+		  .took_us = 400 * SECOND },
+		/* It became faster after it. */
+		{ .known = true,
+		  .several = true,
+		  .iterations = 1100,
+		  .step = 300,
+		  .took_us = 400 * SECOND },
+		{ .known = true, .iterations = 1000, .step = 1000, .took_us = 400 * SECOND },
+		/* It rounds. */
+		{ .known = true,
+		  .several = true,
+		  .iterations = 1440,
+		  .step = 1,
+		  .took_us = 400 * SECOND },
+		/* What it left was no work. */
+		{ .known = true,
+		  .several = true,
+		  .iterations = 1500,
+		  .step = 1,
+		  .took_us = 400 * SECOND,
+		  .left = 1,
+		  .outside = 1 },
+		/* No lines: the plan may be wrong by half. */
+		{ .took_us = 250 * SECOND },
+		{ .took_us = 250 * SECOND, .outside = 1 },
+	};
+	char why[200];
+
+	for (size_t i = 0; i < sizeof(done) / sizeof(done[0]); i++)
+		if (work_of(done[i], why) != RUN_WORK_DONE)
+			fail_msg("row %zu: %s", i, why);
+}
+
+TEST(without_lines_an_extreme_time_is_early_and_a_short_one_is_worth_a_word)
+{
+	char why[200];
+
+	assert_int_equal(work_of((struct run_work_seen){ .took_us = 2 * SECOND }, why),
+			 RUN_WORK_EARLY);
+	assert_string_equal(why, "it ran 2 s of 500 s planned, without a progress line");
+	assert_int_equal(work_of((struct run_work_seen){ .took_us = 100 * SECOND }, why),
+			 RUN_WORK_UNSEEN);
+	assert_int_equal(
+		work_of((struct run_work_seen){ .took_us = 100 * SECOND, .outside = 2 }, why),
+		RUN_WORK_EARLY);
+	assert_non_null(strstr(why, "2 contexts on its GPU began after it and belong to no job"));
+	/* A plan without a time for it. */
+	assert_int_equal(run_judge_work(&(struct run_work_seen){ .took_us = 1, .wanted = 9 }, why,
+					sizeof(why)),
+			 RUN_WORK_DONE);
+}
+
+TEST(work_that_had_to_be_killed_was_not_done)
+{
+	char why[200];
+
+	assert_int_equal(work_of((struct run_work_seen){ .took_us = 400 * SECOND, .left = 1 }, why),
+			 RUN_WORK_EARLY);
+	assert_string_equal(why, "1 process that it left running was killed");
+	assert_int_equal(work_of((struct run_work_seen){ .known = true,
+							 .several = true,
+							 .iterations = 150,
+							 .step = 10,
+							 .took_us = 2 * SECOND,
+							 .left = 3 },
+				 why),
+			 RUN_WORK_EARLY);
+	assert_string_equal(why, "its last progress line says 150 of 1500 iterations; 3 processes "
+				 "that it left running were killed");
+}
+
 int main(void)
 {
 	return run_unit_tests(NULL, NULL);

@@ -129,7 +129,7 @@ static int copy_attempt(struct nodes *s, struct part *p, size_t i, struct hes_at
 		rc = hes_journal_attempt_took(j, p->attempts[i], true, a.energy_mj, err);
 	if (!rc && a.verdict != HES_VERDICT_OPEN) {
 		rc = hes_journal_attempt_ended(j, p->attempts[i], a.ended_us + offset_us, a.status,
-					       a.verdict, err);
+					       a.verdict, a.seen, err);
 		p->closed[i] = !rc;
 	}
 	return rc;

@@ -74,8 +74,8 @@ static int note_new_run(struct nodes *s, struct hes_err *err)
 	return rc;
 }
 
-/* What earlier heads began is stopped, read, and free to be planned again. Jobs that were given up
- * get another chance. */
+/* What earlier heads began is stopped, read, and free to be planned again. Jobs that were given up,
+ * or ended early and are not accepted, get another chance. */
 static int take_over(struct nodes *s, struct hes_err *err)
 {
 	size_t done = 0;
@@ -91,7 +91,8 @@ static int take_over(struct nodes *s, struct hes_err *err)
 		rc = parts_find(s, err);
 	for (size_t i = 0; i < s->q->jobs->n && !rc; i++) {
 		done += s->state[i] == HES_RUN_JOB_DONE;
-		if (s->state[i] == HES_RUN_JOB_FAILED)
+		if (s->state[i] == HES_RUN_JOB_FAILED ||
+		    (s->state[i] == HES_RUN_JOB_EARLY && !s->q->early_ok))
 			s->state[i] = HES_RUN_JOB_WAITING;
 	}
 	for (size_t i = 0; i < s->q->launcher->n && !rc; i++)

@@ -108,6 +108,7 @@ void nodes_live_write(const struct nodes *s)
 	for (size_t i = 0; i < s->q->jobs->n; i++) {
 		p.done += s->state[i] == HES_RUN_JOB_DONE;
 		p.failed += s->state[i] == HES_RUN_JOB_FAILED;
+		p.early += s->state[i] == HES_RUN_JOB_EARLY;
 	}
 	p.running = t.running;
 	p.left_us = t.left_us;

@@ -587,17 +587,18 @@ static void give_up(struct nodes *s)
 static int nodes_end(struct nodes *s, struct hes_run_report *out, json_t **nodes,
 		     struct hes_err *err)
 {
-	size_t done = 0, failed = 0;
+	size_t good = 0, over = 0;
 	enum hes_run_state state;
 	int rc = 0;
 
 	for (size_t i = 0; i < s->q->jobs->n; i++) {
-		done += s->state[i] == HES_RUN_JOB_DONE;
-		failed += s->state[i] == HES_RUN_JOB_FAILED;
+		good += s->state[i] == HES_RUN_JOB_DONE ||
+			(s->state[i] == HES_RUN_JOB_EARLY && s->q->early_ok);
+		over += s->state[i] != HES_RUN_JOB_WAITING;
 	}
-	state = done == s->q->jobs->n            ? HES_RUN_DONE
-		: done + failed == s->q->jobs->n ? HES_RUN_FAILED
-						 : HES_RUN_STOPPED;
+	state = good == s->q->jobs->n   ? HES_RUN_DONE
+		: over == s->q->jobs->n ? HES_RUN_FAILED
+					: HES_RUN_STOPPED;
 	s->run->ended_us = hes_wall_us();
 	nodes_live_end(s);
 	/* Another program may hold the store for a while. */

@@ -32,6 +32,7 @@ struct nodes_request {
 	const char *predictor, *profiles; /* files, to plan again; NULL: modelled */
 	const char *const *runner_args;   /* more options for the runners; ends with NULL */
 	double stop_s;                    /* see struct hes_run_request */
+	bool early_ok;                    /* the same */
 	struct hes_run_listener listener;
 };
 

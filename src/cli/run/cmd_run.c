@@ -48,7 +48,7 @@ struct run_opts {
 	uint64_t retries;
 	uint64_t share_sum;
 	double timeout_factor, timeout_least_s, grace_s, before_end_s;
-	bool no_clocks, no_mps, json, allow_setuid;
+	bool no_clocks, no_mps, json, allow_setuid, early_ok;
 };
 
 #define AT(member) .offset = offsetof(struct run_opts, member)
@@ -93,6 +93,8 @@ static const struct opt run_opts[] = {
 	{ .heading = "jobs that fail",
 	  .name = "retries", .kind = OPT_U64, AT(retries), .arg = "N", .def = "2", .max = 1000,
 	  .help = "try a job that failed again, at most N times" },
+	{ .name = "early-ok", .kind = OPT_FLAG, AT(early_ok),
+	  .help = "accept jobs that end early: exit status 0, but not all of their work was seen" },
 	{ .name = "timeout-factor", .kind = OPT_DOUBLE, AT(timeout_factor), .arg = "X", .def = "10",
 	  .max = 1e6,
 	  .help = "end a job after X times its planned time; 0: never" },
@@ -414,6 +416,8 @@ static void show_progress(void *ctx, const struct hes_run_progress *p)
 	fprintf(stderr, "\r%zu of %zu jobs done, %zu running", p->done, p->jobs, p->running);
 	if (p->failed)
 		fprintf(stderr, ", %zu failed", p->failed);
+	if (p->early)
+		fprintf(stderr, ", %zu ended early", p->early);
 	fprintf(stderr, "; %s, about %s left\033[K", cli_rough_time(since, (double)p->now_us),
 		cli_rough_time(left, (double)p->left_us));
 	fflush(stderr);
@@ -545,7 +549,7 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 	if (print_report(o, doc, r))
 		status = 1;
 	json_decref(doc);
-	return status || r->done < r->n_jobs;
+	return status || r->done + (o->early_ok ? r->early : 0) < r->n_jobs;
 }
 
 /* What we were started with names other GPUs, or another share, than the jobs are given. */
@@ -600,6 +604,8 @@ static char *runner_args(const struct run_opts *o, const char **out)
 		out[n++] = "--no-mps";
 	if (o->allow_setuid)
 		out[n++] = "--allow-setuid";
+	if (o->early_ok)
+		out[n++] = "--early-ok";
 	if (o->catalogue) {
 		out[n++] = "--catalogue";
 		out[n++] = o->catalogue;
@@ -614,7 +620,7 @@ static char *runner_args(const struct run_opts *o, const char **out)
 
 static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 {
-	const char *args[16];
+	const char *args[17];
 	char *values = runner_args(o, args);
 	const struct nodes_request q = {
 		.launcher = &in->launcher,
@@ -629,6 +635,7 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 		.profiles = o->profiles,
 		.runner_args = args,
 		.stop_s = stop_time(o),
+		.early_ok = o->early_ok,
 		.listener = { .message = show_message, .progress = show_progress },
 	};
 	struct hes_run_report report = { 0 };
@@ -665,6 +672,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.wrap = wrap,
 		.user = in->user,
 		.retries = (unsigned)o->retries,
+		.early_ok = o->early_ok,
 		.timeout_factor = o->timeout_factor,
 		.timeout_least_us = (int64_t)(o->timeout_least_s * 1e6),
 		.grace_us = (int64_t)(o->grace_s * 1e6),

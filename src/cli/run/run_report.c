@@ -16,8 +16,6 @@
 
 #define MOST_FAILURES 10 /* shown in text */
 
-static const char *const job_states[] = { "waiting", "done", "failed" };
-
 /* --- text --- */
 
 typedef const char *text_fn(char out[HES_QUANTITY_MAX], double v);
@@ -79,19 +77,19 @@ static void gpu_rows(FILE *f, const struct hes_run_report *r)
 
 static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts)
 {
-	const bool done = j->state == HES_RUN_JOB_DONE;
+	const bool done = j->state == HES_RUN_JOB_DONE, ran = done || j->state == HES_RUN_JOB_EARLY;
 
 	hes_visible_put(f, 12, j->job);
 	fputc(' ', f);
 	hes_visible_put(f, 14, j->gpu);
 	fprintf(f, " %4" PRIu32, j->sm_pct);
 	put_time(f, true, (double)(j->planned_end_us - j->planned_start_us));
-	put_time(f, done, (double)(j->end_us - j->start_us));
+	put_time(f, ran, (double)(j->end_us - j->start_us));
 	put_time(f, true, (double)j->planned_end_us);
-	put_time(f, done, (double)j->end_us);
+	put_time(f, ran, (double)j->end_us);
 	put_energy(f, true, (double)planned_mj);
 	put_energy(f, done && j->has_energy, (double)j->energy_mj);
-	fprintf(f, " %4" PRIu32 "  %s\n", attempts, job_states[j->state]);
+	fprintf(f, " %4" PRIu32 "  %s\n", attempts, hes_run_job_state_names[j->state]);
 }
 
 static void power_cap(FILE *f, const struct hes_run_report *r)
@@ -116,6 +114,10 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 	else if (r->longest_gap_s > 1)
 		fprintf(f, "Without a power reading for up to %.1f s in a row.\n",
 			r->longest_gap_s);
+	if (r->early)
+		fputs("Jobs that ended early do not run again by themselves: --resume runs them "
+		      "again, --resume --early-ok accepts them.\n",
+		      f);
 	if (r->lost)
 		fprintf(f,
 			"heshare died during the run: joules of at most %.0f s before are in none "
@@ -164,10 +166,18 @@ static void put_end(FILE *f, const struct hes_run_job *j)
 		fputs("could not be started", f);
 	else if (j->last_verdict == HES_VERDICT_TIMEOUT)
 		fputs("timed out", f);
+	else if (j->state == HES_RUN_JOB_EARLY)
+		fprintf(f, "ended early, with status 0: %s", j->seen);
 	else if (why)
 		fprintf(f, "failed: %s (status %" PRId32 ")", why, j->last_status);
 	else
 		fprintf(f, "failed with status %" PRId32, j->last_status);
+}
+
+/* Whether it failed, or ended early. */
+static bool did_not_work(const struct hes_run_job *j)
+{
+	return j->state == HES_RUN_JOB_FAILED || j->state == HES_RUN_JOB_EARLY;
 }
 
 /* Why jobs failed, as they say it. */
@@ -179,7 +189,7 @@ static void failures(FILE *f, const struct hes_run_report *r)
 		struct last_lines last;
 		char folder[PATH_MAX];
 
-		if (r->jobs[i].state != HES_RUN_JOB_FAILED)
+		if (!did_not_work(&r->jobs[i]))
 			continue;
 		shown++;
 		last_lines_read(folder_of(r, &r->jobs[i], folder), r->jobs[i].job, &last);
@@ -194,9 +204,10 @@ static void failures(FILE *f, const struct hes_run_report *r)
 			fprintf(f, "    %s\n", last.v[k]);
 		last_lines_free(&last);
 	}
-	if (shown < r->failed)
-		fprintf(f, "\n%zu more jobs failed; report.json has their last lines\n",
-			r->failed - shown);
+	if (shown < r->failed + r->early)
+		fprintf(f,
+			"\n%zu more jobs failed or ended early; report.json has their last lines\n",
+			r->failed + r->early - shown);
 }
 
 /* The parts of what the GPUs' counters counted. */
@@ -230,6 +241,8 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 		fprintf(f, ", %zu of them added", r->added);
 	if (r->failed)
 		fprintf(f, ", %zu failed", r->failed);
+	if (r->early)
+		fprintf(f, ", %zu ended early", r->early);
 	if (r->waiting)
 		fprintf(f, ", %zu wait for --resume", r->waiting);
 	if (r->retried)
@@ -274,15 +287,15 @@ static json_t *failure_json(const struct hes_run_job *j, const char *folder)
 	struct last_lines last;
 	json_t *lines, *o;
 
-	if (j->state != HES_RUN_JOB_FAILED)
+	if (!did_not_work(j))
 		return json_null();
 	last_lines_read(folder, j->job, &last);
 	lines = json_array();
 	for (size_t k = 0; k < last.n; k++)
 		json_array_append_new(lines, json_string(last.v[k]));
-	o = json_pack("{s:s, s:o, s:s?, s:o}", "verdict", hes_verdict_names[j->last_verdict],
-		      "status", was_started(j) ? json_integer(j->last_status) : json_null(), "log",
-		      last.log, "last_lines", lines);
+	o = json_pack("{s:s, s:o, s:s?, s:s?, s:o}", "verdict", hes_verdict_names[j->last_verdict],
+		      "status", was_started(j) ? json_integer(j->last_status) : json_null(), "seen",
+		      j->seen[0] ? j->seen : NULL, "log", last.log, "last_lines", lines);
 	last_lines_free(&last);
 	return o;
 }
@@ -290,15 +303,15 @@ static json_t *failure_json(const struct hes_run_job *j, const char *folder)
 static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts,
 			const char *folder)
 {
-	bool done = j->state == HES_RUN_JOB_DONE;
+	bool done = j->state == HES_RUN_JOB_DONE, ran = done || j->state == HES_RUN_JOB_EARLY;
 
 	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:o}",
 			 "job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
-			 (json_int_t)j->sm_pct, "state", job_states[j->state], "attempts",
-			 (json_int_t)attempts, "planned_start_s",
+			 (json_int_t)j->sm_pct, "state", hes_run_job_state_names[j->state],
+			 "attempts", (json_int_t)attempts, "planned_start_s",
 			 (double)j->planned_start_us * 1e-6, "planned_end_s",
-			 (double)j->planned_end_us * 1e-6, "start_s", seconds(done, j->start_us),
-			 "end_s", seconds(done, j->end_us), "planned_j", (double)planned_mj * 1e-3,
+			 (double)j->planned_end_us * 1e-6, "start_s", seconds(ran, j->start_us),
+			 "end_s", seconds(ran, j->end_us), "planned_j", (double)planned_mj * 1e-3,
 			 "attributed_j", joules(done && j->has_energy, j->energy_mj), "aborted_j",
 			 (double)j->aborted_mj * 1e-3, "failure", failure_json(j, folder));
 }
@@ -354,17 +367,18 @@ json_t *run_report_json(const struct hes_run_report *r)
 	for (size_t i = 0; i < r->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
 	return json_pack(
-		"{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, "
+		"{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, "
+		"s:o, "
 		"s:o, s:o, s:o, s:o, s:o, s:o}",
 		"run", (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state",
 		hes_run_state_names[r->run.state], "jobs_done", (json_int_t)r->done, "jobs_failed",
-		(json_int_t)r->failed, "jobs_waiting", (json_int_t)r->waiting, "jobs_added",
-		(json_int_t)r->added, "repeated", (json_int_t)r->retried, "felled",
-		(json_int_t)r->co_failed, "timeouts", (json_int_t)r->timeouts, "clocks_refused",
-		(json_int_t)r->clocks_refused, "clocks_missed", (json_int_t)r->clocks_missed,
-		"samples", (json_int_t)r->samples.n, "longest_gap_s", r->longest_gap_s, "planned",
-		totals_json(&r->planned, true, true), "part",
-		totals_json(&r->part, r->done > 0, true), "measured",
+		(json_int_t)r->failed, "jobs_early", (json_int_t)r->early, "jobs_waiting",
+		(json_int_t)r->waiting, "jobs_added", (json_int_t)r->added, "repeated",
+		(json_int_t)r->retried, "felled", (json_int_t)r->co_failed, "timeouts",
+		(json_int_t)r->timeouts, "clocks_refused", (json_int_t)r->clocks_refused,
+		"clocks_missed", (json_int_t)r->clocks_missed, "samples", (json_int_t)r->samples.n,
+		"longest_gap_s", r->longest_gap_s, "planned", totals_json(&r->planned, true, true),
+		"part", totals_json(&r->part, r->done > 0, true), "measured",
 		totals_json(&r->measured, r->done > 0, r->has_energy), "energy", joules_json(r),
 		"power_cap", power_cap_json(r), "jobs", jobs, "gpus", gpus);
 }

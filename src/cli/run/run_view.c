@@ -94,11 +94,12 @@ static void count_jobs(struct run_view *v)
 	for (size_t i = 0; i < v->n_jobs; i++) {
 		v->done += v->jobs[i].state == HES_RUN_JOB_DONE;
 		v->failed += v->jobs[i].state == HES_RUN_JOB_FAILED;
+		v->early += v->jobs[i].state == HES_RUN_JOB_EARLY;
 		v->added += v->jobs[i].arrival_us > 0;
 		if (v->jobs[i].state != HES_RUN_JOB_WAITING)
 			v->now_us = later(v->now_us, v->jobs[i].end_us);
 	}
-	v->waiting = v->n_jobs - v->done - v->failed - v->n_running;
+	v->waiting = v->n_jobs - v->done - v->failed - v->early - v->n_running;
 	for (size_t i = 0; i < v->n_attempts; i++)
 		v->now_us = later(v->now_us, v->attempts[i].verdict == HES_VERDICT_OPEN
 						     ? v->attempts[i].started_us

@@ -34,7 +34,7 @@ struct run_view {
 	size_t n_attempts;
 	struct run_view_job *running;
 	size_t n_running;
-	size_t waiting, done, failed, added;
+	size_t waiting, done, failed, early, added;
 	bool has_live;
 	struct hes_run_live live;
 	int64_t age_us; /* of live */

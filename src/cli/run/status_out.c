@@ -58,9 +58,22 @@ static void print_counts(FILE *f, const struct run_view *v)
 {
 	fprintf(f, "  jobs    %zu running, %zu waiting, %zu done, %zu failed", v->n_running,
 		v->waiting, v->done, v->failed);
+	if (v->early)
+		fprintf(f, ", %zu ended early", v->early);
 	if (v->added)
 		fprintf(f, "; %zu of them added", v->added);
 	fputc('\n', f);
+}
+
+static void print_early(FILE *f, const struct run_view *v)
+{
+	for (size_t i = 0; i < v->n_jobs; i++) {
+		if (v->jobs[i].state != HES_RUN_JOB_EARLY)
+			continue;
+		fputs("  job ", f);
+		hes_visible_put(f, 0, v->jobs[i].job);
+		fprintf(f, " ended early: %s\n", v->jobs[i].seen);
+	}
 }
 
 static void print_amounts(FILE *f, const struct run_view *v)
@@ -137,6 +150,7 @@ void status_print(FILE *f, const struct run_view *v)
 	print_state(f, v);
 	print_counts(f, v);
 	print_amounts(f, v);
+	print_early(f, v);
 	if (v->has_live && v->runner == RUN_VIEW_ALIVE)
 		print_gpus(f, &v->live);
 	if (v->n_running)
@@ -145,12 +159,14 @@ void status_print(FILE *f, const struct run_view *v)
 
 void status_print_line(FILE *f, const struct run_view *v)
 {
-	char took[HES_QUANTITY_MAX], joules[HES_QUANTITY_MAX], when[20];
+	char took[HES_QUANTITY_MAX], joules[HES_QUANTITY_MAX], when[20], early[40] = "";
 
 	cli_format_when(v->run.started_us, when);
-	fprintf(f, "run %-4" PRId64 " %-8s %s  %4zu of %zu job%s done, %zu failed  %12s %10s  ",
+	if (v->early)
+		snprintf(early, sizeof(early), ", %zu ended early", v->early);
+	fprintf(f, "run %-4" PRId64 " %-8s %s  %4zu of %zu job%s done, %zu failed%s  %12s %10s  ",
 		v->run.id, hes_run_state_names[v->run.state], when, v->done, v->n_jobs,
-		hes_s(v->n_jobs), v->failed, time_text(took, v->now_us),
+		hes_s(v->n_jobs), v->failed, early, time_text(took, v->now_us),
 		v->has_energy ? hes_energy_text(joules, v->energy_j * 1e3) : "-");
 	hes_visible_put(f, 0, run_plan_name(&v->run));
 	fputc('\n', f);
@@ -170,20 +186,20 @@ static json_t *words(const char *text)
 
 static json_t *job_json(const struct hes_run_job *j, const struct run_view_job *r)
 {
-	static const char *const states[] = { "waiting", "done", "failed" };
 	const bool over = j->state != HES_RUN_JOB_WAITING;
 	const uint32_t mhz = r ? r->attempt->clock_mhz : 0;
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:s, s:b, s:f, s:o, s:o, s:o, s:o, s:o}", "job",
-			 j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
+	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:s, s:b, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
 			 (json_int_t)j->sm_pct, "clock_mhz", cli_json_maybe(mhz > 0, mhz), "state",
-			 r ? "running" : states[j->state], "added", j->arrival_us > 0,
-			 "planned_end_s", (double)j->planned_end_us * 1e-6, "start_s",
-			 seconds(over || r, r ? r->attempt->started_us : j->start_us), "end_s",
-			 seconds(over, j->end_us), "done",
+			 r ? "running" : hes_run_job_state_names[j->state], "added",
+			 j->arrival_us > 0, "planned_end_s", (double)j->planned_end_us * 1e-6,
+			 "start_s", seconds(over || r, r ? r->attempt->started_us : j->start_us),
+			 "end_s", seconds(over, j->end_us), "done",
 			 cli_json_maybe(r && r->done >= 0, r ? r->done : 0), "left_s",
 			 seconds(r && r->has_left, r ? r->left_us : 0), "attributed_j",
-			 cli_json_maybe(over && j->has_energy, (double)j->energy_mj * 1e-3));
+			 cli_json_maybe(over && j->has_energy, (double)j->energy_mj * 1e-3), "seen",
+			 words(j->state == HES_RUN_JOB_EARLY ? j->seen : NULL));
 }
 
 static json_t *jobs_json(const struct run_view *v)
@@ -225,14 +241,16 @@ json_t *status_json(const struct run_view *v, bool all)
 	for (size_t i = 0; i < v->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(v, &v->gpus[i]));
 	doc = json_pack(
-		"{s:I, s:s, s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, "
+		"{s:I, s:s, s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, "
+		"s:o, "
 		"s:o, s:o}",
 		"run", (json_int_t)v->run.id, "plan", v->run.plan, "folder", v->run.folder, "host",
 		v->run.host, "state", hes_run_state_names[v->run.state], "runner",
 		words(runners[v->runner]), "pid", (json_int_t)v->run.runner.pid, "jobs_running",
 		(json_int_t)v->n_running, "jobs_waiting", (json_int_t)v->waiting, "jobs_done",
-		(json_int_t)v->done, "jobs_failed", (json_int_t)v->failed, "jobs_added",
-		(json_int_t)v->added, "time_s", (double)v->now_us * 1e-6, "left_s",
+		(json_int_t)v->done, "jobs_failed", (json_int_t)v->failed, "jobs_early",
+		(json_int_t)v->early, "jobs_added", (json_int_t)v->added, "time_s",
+		(double)v->now_us * 1e-6, "left_s",
 		seconds(alive, v->live.left_us > v->age_us ? v->live.left_us - v->age_us : 0),
 		"power_w", cli_json_maybe(v->has_power, v->power_w), "energy_j",
 		cli_json_maybe(v->has_energy, v->energy_j), "age_s",

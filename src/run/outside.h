@@ -1,0 +1,19 @@
+/*
+ * outside.h - work that may go on outside of a job's processes: contexts on its GPU that began
+ * after the job's first attempt and belong to no job, as those of a container or of a daemon that
+ * the job asked.
+ */
+#ifndef HES_RUN_OUTSIDE_H
+#define HES_RUN_OUTSIDE_H
+
+#include "run/run_state.h"
+
+/** Name them at the end of a job. */
+void run_name_outside(struct runner *r, struct run_task *t);
+/**
+ * Whether a job that was tried before must wait, because what it began may still run: a second copy
+ * would work on the same files. Reported once.
+ */
+bool run_waits_for_outside(struct runner *r, struct run_task *t);
+
+#endif

@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# How jobs end in the lab: exit status 0 is not the work. And what goes on outside of a job's
+# processes. Nothing counts on how quick the machine is: what must be there is waited for.
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH
+	cd "$BATS_TEST_TMPDIR"
+	export HESHARE_STORE=$PWD/store.db
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 } ]\n' >one.yaml
+	printf 'id,workload,batch_size,iterations,memory_mib\na,resnet50,16,1500,9000\nb,resnet50,16,1500,9000\n' >jobs.csv
+	"$HESHARE" plan jobs.csv -f one.yaml --policy exclusive --json >plan.json
+	# Without lines, an end counts by its time: jobs of the lab take longer than planned where the
+	# machine is busy, so the planned time is stretched.
+	jq '(.gpus[].batches[] | .start_us, .end_us, (.jobs[] | .start_us, .end_us)) *= 1000' plan.json >long.json
+	export work='vgpu-task --workload resnet50 --batch 16 --iterations'
+}
+
+lab() { # SPEED SCRIPT
+	run --separate-stderr "$HES_LAB" --fleet one.yaml --speed "$1" -- bash -c "$2"
+}
+
+@test "exit 0 at a third of the iterations, also in a pipe, is an early end: not tried again, and the run ends with 1" {
+	cat >job.sh <<-'END'
+		case $HESHARE_JOB in
+		a) { $work 500; false; } 2>&1 | tee a.txt ;;
+		b) $work 1500 ;;
+		esac
+	END
+	lab 40 'heshare run long.json --json -c "sh job.sh" >out.json; echo $?; heshare status 1; heshare status 1 --json >status.json'
+	[ "${lines[0]}" = 1 ]
+	[[ "$stderr" == *'job a ended early, with status 0: its last progress line says 500 of 1500 iterations; it is not tried again'* ]]
+	[[ "$output" == *'1 done, 0 failed, 1 ended early'*'job a ended early: its last progress line says 500 of 1500'* ]]
+	jq -e '.state == "failed" and .jobs_done == 1 and .jobs_early == 1 and .jobs_failed == 0' out.json
+	jq -e '.jobs[0] | .state == "ended early" and .attempts == 1 and .end_s > .start_s and .failure.seen == "its last progress line says 500 of 1500 iterations" and .failure.last_lines[-1] == "heshare: 500 iterations"' out.json
+	jq -e '.jobs_early == 1 and .jobs[0].state == "ended early" and (.jobs[0].seen | length) > 0 and .jobs[1].seen == null' status.json
+	# Accepted, it stays as it is.
+	lab 40 'heshare run long.json --resume --early-ok -c false; echo $?'
+	[ "${lines[-1]}" = 0 ]
+	[[ "$output" == *'1 of 2 jobs done, 1 ended early'* ]]
+	[ "$(sqlite3 store.db 'SELECT count(*) FROM attempts')" = 2 ]
+	# Else --resume runs it again.
+	lab 40 'heshare run long.json --resume --json -c "exec $work 1500" >out.json; echo $?'
+	[ "$output" = 0 ]
+	[[ "$stderr" == *'job a ended early before (its last progress line says 500 of 1500 iterations); it runs again'* ]]
+	jq -e '.state == "done" and [.jobs[].attempts] == [2, 1]' out.json
+}
+
+@test "work that a job left running, and an end in no time, are early ends; --early-ok changes the exit status alone" {
+	cat >job.sh <<-'END'
+		[ $HESHARE_JOB = a ] || exit 0
+		setsid nohup sh -c "$work 1500 --every 0.5 >work.txt 2>&1; echo ended >>work.txt" >/dev/null 2>&1 &
+		until grep -q heshare: work.txt; do sleep 0.1; done
+		echo server is up
+	END
+	lab 10 'heshare run long.json --json --early-ok -c "sh job.sh" >out.json; echo $?'
+	[ "$output" = 0 ]
+	jq -e '.state == "done" and .jobs_early == 2 and ([.jobs[].state] | unique) == ["ended early"]' out.json
+	jq -e '.jobs[0].failure.seen | test("; 1 process that it left running was killed$")' out.json
+	jq -e '.jobs[1].failure.seen | test("^it ran [^ ]+ s of [^ ]+ s planned, without a progress line$")' out.json
+	! grep -q ended work.txt
+	# Helpers that end a moment later are no work.
+	cat >job.sh <<-'END'
+		(sleep 0.2) &
+		echo "heshare: $HESHARE_ITERATIONS iterations"
+	END
+	lab 1 'heshare run long.json -c "sh job.sh"'
+	[ "$status" -eq 0 ]
+}
+
+@test "a job whose work a daemon does: named at the end, and no second copy starts beside it" {
+	cat >daemon.sh <<-'END'
+		exec 3<>fifo
+		while read -r -u 3 j; do
+			# The first work goes on until it is allowed to end.
+			($work 1000000000 --every 1 >$j.work & w=$!
+			until [ -e go ]; do sleep 0.1; done; kill $w; touch $j.done) &
+		done
+	END
+	cat >client.sh <<-'END'
+		[ $HESHARE_JOB = a ] || exec $work 1500
+		rm -f a.done
+		echo $HESHARE_JOB >fifo
+		until [ -e a.done ]; do sleep 0.1; done
+		echo "heshare: $HESHARE_ITERATIONS iterations"
+	END
+	mkfifo fifo
+	lab 10 'setsid bash daemon.sh </dev/null >/dev/null 2>&1 &
+		heshare run plan.json --grace 1 -c "sh client.sh" >/dev/null 2>err & p=$!
+		until [ -s a.work ]; do sleep 0.2; done
+		kill -TERM $p; wait $p; echo $?
+		heshare run plan.json --resume --json -c "sh client.sh" >out.json 2>err2 & p=$!
+		until grep -q "is not started again yet" err2; do sleep 0.2; done
+		sqlite3 store.db "SELECT count(*) FROM attempts"
+		touch go; wait $p; echo $?'
+	cat err err2
+	[ "$output" = $'1\n1\n0' ]
+	grep -q 'job a has ended, but process [0-9]* (vgpu-task) of user .* with [0-9]* MiB on a/0 began after it and belongs to no job' err
+	grep -q 'job a is not started again yet: process [0-9]* (vgpu-task) .* on a/0 began after its first attempt' err2
+	jq -e '.jobs[0].state == "done" and .jobs[0].attempts == 2' out.json
+}
