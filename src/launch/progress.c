@@ -5,10 +5,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/plural.h"
 
 #define BEFORE "heshare: "
 #define AFTER  " iterations"
@@ -82,6 +86,8 @@ static bool take_line(struct hes_progress *p)
 
 	p->line[p->used] = '\0';
 	found = !p->skipping && hes_progress_parse(p->line, &n, &seconds);
+	if (!found && p->used)
+		memcpy(p->last_line, p->line, p->used + 1);
 	p->used = 0;
 	p->skipping = false;
 	if (!found)
@@ -112,9 +118,28 @@ int hes_progress_read(struct hes_progress *p)
 	bool found = false;
 	ssize_t n;
 
-	while ((n = read(p->fd, text, sizeof(text))) > 0)
+	while ((n = read(p->fd, text, sizeof(text))) > 0) {
+		p->bytes += (uint64_t)n;
 		found = take_text(p, text, (size_t)n) || found;
+	}
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		return -EIO;
 	return found;
+}
+
+void hes_progress_hint(uint64_t bytes, const char *last_line, char out[HES_PROGRESS_HINT_MAX])
+{
+	if (bytes)
+		snprintf(
+			out, HES_PROGRESS_HINT_MAX,
+			"it printed %" PRIu64 " byte%s but no line \"" BEFORE "N" AFTER
+			"\", with N counted from its start and \"heshare\" at the beginning of the "
+			"line%s%.120s",
+			bytes, hes_s(bytes), *last_line ? "; its last line: " : "", last_line);
+	else
+		snprintf(out, HES_PROGRESS_HINT_MAX,
+			 "it printed nothing, where lines \"" BEFORE "N" AFTER
+			 "\" are expected; programs hold back what they print into a pipe or file: "
+			 "flush it (Python: print(..., flush=True) or PYTHONUNBUFFERED=1; C: "
+			 "fflush(stdout)), or start the program by stdbuf -oL");
 }

@@ -22,9 +22,11 @@ struct hes_progress {
 	bool several;        /* there were at least two progress lines */
 	bool skipping;       /* inside a line that is too long for a progress line */
 	uint64_t iterations; /* of the last progress line */
-	uint64_t step; /* most iterations from one line to the next; of a single line, its own */
+	uint64_t step;  /* most iterations from one line to the next; of a single line, its own */
+	uint64_t bytes; /* read so far */
 	size_t used;
-	char line[HES_PROGRESS_LINE_MAX + 1]; /* the incomplete last line */
+	char line[HES_PROGRESS_LINE_MAX + 1];      /* the incomplete last line */
+	char last_line[HES_PROGRESS_LINE_MAX + 1]; /* the last other one, cut; "": none */
 };
 
 /**
@@ -42,5 +44,14 @@ int hes_progress_open(struct hes_progress *out, const struct hes_job_folder *f, 
 /** Read what was appended. @return 1 there was a progress line; 0 there was none; -EIO */
 int hes_progress_read(struct hes_progress *p);
 void hes_progress_close(struct hes_progress *p);
+
+#define HES_PROGRESS_HINT_MAX 400
+/**
+ * Say why there may be no progress lines in the output of a job: which line is wanted, what came,
+ * and what holds output back.
+ * @param bytes      that came
+ * @param last_line  of them; "": none
+ */
+void hes_progress_hint(uint64_t bytes, const char *last_line, char out[HES_PROGRESS_HINT_MAX]);
 
 #endif

@@ -68,10 +68,11 @@ static bool for_others(const char *row)
 	return same_name(row, "LANG=") || same_name(row, "TERM=");
 }
 
-/* In order of precedence: the mark, the job's variables, the user's, our environment. */
+/* In order of precedence: the mark, the job's variables, the user's, our environment. Python holds
+ * back what it prints into a pipe or file, and so the progress, without the last variable. */
 static int make_env(struct hes_start *s, const char *const *variables, struct hes_err *err)
 {
-	size_t room = 1 + HES_USER_VARIABLES + 1, n = 0;
+	size_t room = 1 + HES_USER_VARIABLES + 2, n = 0;
 
 	for (size_t i = 0; variables && variables[i]; i++) {
 		if (!strchr(variables[i], '=') || variables[i][0] == '=')
@@ -93,6 +94,7 @@ static int make_env(struct hes_start *s, const char *const *variables, struct he
 	for (size_t i = 0; environ[i]; i++)
 		if (!s->user.other || for_others(environ[i]))
 			env_add(s->env, &n, environ[i]);
+	env_add(s->env, &n, "PYTHONUNBUFFERED=1");
 	return 0;
 }
 

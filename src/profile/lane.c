@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
@@ -115,9 +116,11 @@ static void take_line(struct lane *l, double now_s)
 	if (!hes_progress_parse(l->line, &m.iterations, &m.own_s)) {
 		if (l->line[0])
 			strcpy(l->last_line, l->line);
-	} else if (!l->job->iterations) {
-		count_mark(l, &m);
+		return;
 	}
+	l->lines++;
+	if (!l->job->iterations)
+		count_mark(l, &m);
 }
 
 /* @return false: no more output now */
@@ -126,8 +129,10 @@ static bool read_some(struct lane *l, double now_s)
 	char text[4096];
 	ssize_t n = read(l->fd, text, sizeof(text));
 
+	l->bytes += n > 0 ? (uint64_t)n : 0;
 	for (ssize_t i = 0; i < n; i++) {
-		if (text[i] == '\n')
+		/* Progress bars return to the beginning of the line. */
+		if (text[i] == '\n' || text[i] == '\r')
 			take_line(l, now_s);
 		else if (l->used < sizeof(l->line) - 1)
 			l->line[l->used++] = text[i];
@@ -156,6 +161,32 @@ static int lane_failed(const struct lane *l, const struct hes_child_end *end, st
 			j->batch_size, end->code, l->last_line[0] ? ": " : "", l->last_line);
 }
 
+int lane_no_progress(const struct lane *l, int rc, const char *what, struct hes_err *err)
+{
+	const struct hes_profiled *j = l->job;
+	char hint[HES_PROGRESS_HINT_MAX];
+
+	hes_progress_hint(l->bytes, l->last_line, hint);
+	if (j->iterations)
+		return hes_fail(err, rc,
+				"%s at batch size %u %s: with --iterations (-n) only the ends of "
+				"its runs count, and progress lines are ignored%s; it printed "
+				"%" PRIu64 " bytes%s%.120s",
+				j->workload, j->batch_size, what,
+				l->lines ? ", though it prints some: leave --iterations out" : "",
+				l->bytes, l->last_line[0] ? "; its last line: " : "", l->last_line);
+	if (l->lines)
+		return hes_fail(err, rc,
+				"%s at batch size %u %s: its last progress line says %" PRIu64
+				" iterations%s%.120s",
+				j->workload, j->batch_size, what, l->last.iterations,
+				l->last_line[0] ? "; its last other line: " : "", l->last_line);
+	return hes_fail(err, rc,
+			"%s at batch size %u %s: %s; without such lines, say by --iterations how "
+			"many a run makes",
+			j->workload, j->batch_size, what, hint);
+}
+
 /* The job has ended: count the run if the job prints no progress, and start it again. */
 static int lane_ended(struct lane *l, const struct hes_child_end *end, double now_s,
 		      struct hes_err *err)
@@ -169,12 +200,7 @@ static int lane_ended(struct lane *l, const struct hes_child_end *end, double no
 	if (l->job->iterations)
 		count_mark(l, &m);
 	else if (l->runs > 1 ? l->last.run != l->runs : !l->marks)
-		return hes_fail(err, -ECHILD,
-				"%s at batch size %u ended without a line \"heshare: N "
-				"iterations\"; say by "
-				"--iterations how many it makes%s%s",
-				l->job->workload, l->job->batch_size,
-				l->last_line[0] ? "; its last line: " : "", l->last_line);
+		return lane_no_progress(l, -ECHILD, "ended without a progress line", err);
 	return start_run(l, now_s, err);
 }
 

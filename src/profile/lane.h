@@ -42,6 +42,8 @@ struct lane {
 	char line[LANE_LINE_MAX];
 	char last_line[LANE_LINE_MAX]; /* of its output, progress lines left out */
 	unsigned runs;
+	uint64_t bytes; /* of output so far */
+	uint64_t lines; /* progress lines so far, also those that are not counted */
 	uint64_t marks; /* number of marks so far */
 	struct lane_mark last;
 	double moved_s; /* when it last made progress, or started */
@@ -58,6 +60,12 @@ int lane_start(struct lane *l, double now_s, struct hes_err *err);
  * @return 0; -ECHILD it failed; -errno it could not be started again
  */
 int lane_look(struct lane *l, double now_s, struct hes_err *err);
+/**
+ * Fail because of missing progress, with what helps to find out why: which line is expected, what
+ * came, and what holds output back.
+ * @param what  such as "has made no progress for 120 s"
+ */
+int lane_no_progress(const struct lane *l, int rc, const char *what, struct hes_err *err);
 /** Count from now on: earlier marks belong to no window. */
 void lane_settle(struct lane *l, double now_s);
 /** Begin a window. The time between the last mark before it and its first mark belongs to it. */

@@ -38,12 +38,12 @@ struct series {
 static int await_progress(const struct session *s, const struct lane *l, double now_s,
 			  struct hes_err *err)
 {
-	if (now_s - l->moved_s > s->all->p->timing.patience_s)
-		return hes_fail(err, -ETIME,
-				"%s at batch size %u has made no progress for %.0f s%s%s",
-				l->job->workload, l->job->batch_size, now_s - l->moved_s,
-				l->last_line[0] ? "; its last line: " : "", l->last_line);
-	return 1;
+	char what[64];
+
+	if (now_s - l->moved_s <= s->all->p->timing.patience_s)
+		return 1;
+	snprintf(what, sizeof(what), "has made no progress for %.0f s", now_s - l->moved_s);
+	return lane_no_progress(l, -ETIME, what, err);
 }
 
 static int look_at_lanes(struct session *s, double until_s)

@@ -62,6 +62,19 @@ static void end_setting_aside(struct runner *r, struct run_task *t)
 		 g->stuck ? "" : "; jobs start again on ", g->stuck ? "" : run_gpu_name(g));
 }
 
+static void tell_timeout(const struct runner *r, const struct run_task *t)
+{
+	char hint[HES_PROGRESS_HINT_MAX];
+
+	hes_progress_hint(t->progress.bytes, t->progress.last_line, hint);
+	run_tell(&r->log,
+		 "job %s: not done after %.0f s, where %.0f s were planned; it is ended%s%s",
+		 t->job->id, (double)t->limit_us * 1e-6,
+		 (double)(t->planned_end_us - t->planned_start_us) * 1e-6,
+		 t->progress.known ? "" : "; whether it made progress is not known: ",
+		 t->progress.known ? "" : hint);
+}
+
 void run_end(struct runner *r, struct run_task *t, enum run_ending why)
 {
 	struct run_gpu *g = t->gpu;
@@ -77,10 +90,7 @@ void run_end(struct runner *r, struct run_task *t, enum run_ending why)
 		return;
 	}
 	if (why == ENDING_TIMEOUT)
-		run_tell(&r->log,
-			 "job %s: not done after %.0f s, where %.0f s were planned; it is ended",
-			 t->job->id, (double)t->limit_us * 1e-6,
-			 (double)(t->planned_end_us - t->planned_start_us) * 1e-6);
+		tell_timeout(r, t);
 	hes_child_terminate(&t->child);
 	t->kill_us = run_now_us(&r->clock) + r->q->grace_us;
 }
@@ -170,6 +180,7 @@ void run_reap(struct runner *r, struct run_task *t)
 		trial_open(r, g);
 	task_leave(g, t);
 	run_segment_begin(&r->meter, g);
+	t->earlier += t->progress.iterations;
 	hes_progress_close(&t->progress);
 	r->ended[r->n_ended++] = t;
 	r->counts.running--;

@@ -1,7 +1,7 @@
 /*
  * outside.h - work that may go on outside of a job's processes: contexts on its GPU that began
  * after the job's first attempt and belong to no job, as those of a container or of a daemon that
- * the job asked.
+ * works for the job.
  */
 #ifndef HES_RUN_OUTSIDE_H
 #define HES_RUN_OUTSIDE_H

@@ -65,13 +65,17 @@ lab() { # SPEED SCRIPT
 	# Helpers that end a moment later are no work.
 	cat >job.sh <<-'END'
 		(sleep 0.2) &
+		echo "unbuffered: $PYTHONUNBUFFERED"
 		echo "heshare: $HESHARE_ITERATIONS iterations"
 	END
-	lab 1 'heshare run long.json -c "sh job.sh"'
+	lab 1 'unset PYTHONUNBUFFERED; heshare run long.json -c "sh job.sh"'
 	[ "$status" -eq 0 ]
+	# What the user has set stays.
+	lab 1 'PYTHONUNBUFFERED= heshare run long.json -c "sh job.sh"'
+	[ "$(grep unbuffered: long.run/a.log)" = $'unbuffered: 1\nunbuffered: ' ]
 }
 
-@test "a job whose work a daemon does: named at the end, and no second copy starts beside it" {
+@test "a job whose work a daemon does: named at the end, and no second copy starts with it" {
 	cat >daemon.sh <<-'END'
 		exec 3<>fifo
 		while read -r -u 3 j; do
@@ -101,4 +105,21 @@ lab() { # SPEED SCRIPT
 	grep -q 'job a has ended, but process [0-9]* (vgpu-task) of user .* with [0-9]* MiB on a/0 began after it and belongs to no job' err
 	grep -q 'job a is not started again yet: process [0-9]* (vgpu-task) .* on a/0 began after its first attempt' err2
 	jq -e '.jobs[0].state == "done" and .jobs[0].attempts == 2' out.json
+}
+
+@test "examples/train.py prints progress, saves at SIGTERM, and goes on from there" {
+	for python in python3 /usr/bin/python3; do
+		"$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' && found=$python && break
+	done
+	[ -n "${found:-}" ] || skip "python3-torch is not installed"
+	train=("$found" "$HES_SOURCE_ROOT/examples/train.py" --cpu --batch 4 --save net.pt)
+	"${train[@]}" --iterations 1000000000 >out 3>&- &
+	until grep -q '^heshare: [0-9]* iterations$' out; do sleep 0.1; done
+	kill -TERM $!
+	wait $! || ended=$?
+	[ "$ended" = 143 ]
+	done=$("$found" -c 'import torch; print(torch.load("net.pt")["done"])')
+	[ "$done" -ge "$(sed -n 's/^heshare: \([0-9]*\) iterations$/\1/p' out | tail -1)" ]
+	run -0 "${train[@]}" --iterations $((done + 3))
+	[ "$(grep heshare: <<<"$output")" = "heshare: $((done + 3)) iterations" ]
 }

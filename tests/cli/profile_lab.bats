@@ -135,7 +135,37 @@ rows() {
 	[ "$(rows "SELECT count(*) FROM points WHERE iteration_us BETWEEN 30000 AND 1000000")" = 1 ]
 	run -1 "$HES_LAB" --speed 20 -- heshare profile mute -g 0 --store s.db --warm-up 1 \
 		--shares 100 --clocks default -- true
-	[[ "$output" == *'mute at batch size 1 ended without a line "heshare: N iterations"; say by --iterations how many it makes'* ]]
+	[[ "$output" == *'mute at batch size 1 ended without a progress line: it printed nothing, where lines "heshare: N iterations" are expected; programs hold back'*'flush=True'* ]]
+}
+
+@test "progress is read from Python that does not flush, and from a bar of carriage returns" {
+	cat >loop.py <<-'END'
+		import subprocess, sys
+		p = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE, text=True)
+		for line in p.stdout:
+		    sys.stdout.write(line if sys.argv[1] == "lines" else "\r" + line.strip())
+		    if sys.argv[1] == "bar":
+		        sys.stdout.flush()
+	END
+	for how in lines bar; do
+		run -0 "$HES_LAB" --speed 20 -- env -u PYTHONUNBUFFERED heshare profile $how -g 0 \
+			"${QUICK[@]}" --shares 100 --clocks default -- python3 loop.py $how \
+			vgpu-task --workload resnet50 --batch 16 --iterations 1000000 --every 1
+		[ "${lines[0]}" = "points: 1 measured, 0 known before, 0 failed" ]
+	done
+}
+
+@test "jobs with commands of their own take --iterations; what they print does not count then" {
+	printf 'id,workload,batch_size,iterations,memory_mib,command\na,silent,1,200,4000,%s\n' \
+		'"vgpu-task --workload resnet50 --batch 16 --iterations 200 >/dev/null"' >jobs.csv
+	run -0 "$HES_LAB" --speed 20 -- heshare profile --jobs jobs.csv --samples 0 -g 0 \
+		--store s.db --warm-up 1 --window 2 --repeats 2..3 --patience 100000 --shares 100 \
+		--clocks default --iterations 200
+	[ "$(rows "SELECT count(*) FROM points WHERE workload = 'silent' AND iteration_us BETWEEN 30000 AND 1000000")" = 1 ]
+	run -1 "$HES_LAB" --speed 20 -- heshare profile still -g 0 --store s.db --warm-up 1 \
+		--patience 20 --shares 100 --clocks default -n 5 -- \
+		vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 1
+	[[ "$output" == *'still at batch size 1 has made no progress for '*' s: with --iterations (-n) only the ends of its runs count, and progress lines are ignored, though it prints some: leave --iterations out'* ]]
 }
 
 @test "failed jobs are reported with their last line, the others are measured" {

@@ -61,7 +61,7 @@ lab() {
 @test "a signal that was ignored at the start stays ignored, and jobs get what heshare was started with" {
 	lab <<-'END'
 		trap "" HUP
-		heshare run plan.json -c "$job" >run.out 2>run.err &
+		heshare run plan.json --early-ok -c "$job" >run.out 2>run.err &
 		await began plan.run/a.log
 		await began plan.run/b.log
 		kill -HUP $!

@@ -1,4 +1,5 @@
 /* test_lane.c - the speed of a job, from its progress lines and the times of reading them. */
+#include <errno.h>
 #include <fcntl.h>
 
 #include "profile/lane.h"
@@ -84,6 +85,54 @@ TEST(a_wrong_clock_of_the_job_is_ignored)
 }
 
 /* Else a poll on it would return at once, again and again. */
+TEST(a_progress_bar_with_carriage_returns_is_read)
+{
+	int printer;
+	struct lane l = lane_of(&printer);
+
+	says(&l, printer, 1, "\rheshare: 100 iterations\r 10 %");
+	says(&l, printer, 3, "\rheshare: 300 iterations\r 30 %");
+	assert_true(l.iterations == 200 && l.seconds == 2);
+	assert_string_equal(l.last_line, " 10 %");
+	close(printer);
+	close(l.fd);
+}
+
+static const char *why_no_progress(const struct lane *l)
+{
+	static struct hes_err err;
+
+	assert_int_equal(lane_no_progress(l, -ETIME, "stands still", &err), -ETIME);
+	return err.msg;
+}
+
+TEST(missing_progress_is_explained_by_what_came)
+{
+	static const struct hes_profiled counted = { .workload = "net",
+						     .batch_size = 1,
+						     .iterations = 50 };
+	int printer;
+	struct lane l = lane_of(&printer);
+
+	assert_non_null(strstr(why_no_progress(&l),
+			       "net at batch size 1 stands still: it printed "
+			       "nothing, where lines \"heshare: N iterations\""));
+	assert_non_null(strstr(why_no_progress(&l), "flush=True"));
+	assert_non_null(strstr(why_no_progress(&l), "stdbuf -oL"));
+	says(&l, printer, 1, "step 5\n");
+	assert_non_null(strstr(why_no_progress(&l), "it printed 7 bytes but no line \"heshare: N "
+						    "iterations\""));
+	assert_non_null(strstr(why_no_progress(&l), "its last line: step 5"));
+	says(&l, printer, 1, "heshare: 9 iterations\n");
+	assert_non_null(strstr(why_no_progress(&l), "its last progress line says 9 iterations"));
+	/* With -n lines do not count. */
+	l.job = &counted;
+	assert_non_null(
+		strstr(why_no_progress(&l), "progress lines are ignored, though it prints some"));
+	close(printer);
+	close(l.fd);
+}
+
 TEST(a_closed_output_is_dropped)
 {
 	int printer;

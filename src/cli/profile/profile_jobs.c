@@ -160,9 +160,6 @@ static int add_all(const struct profile_opts *o, const char *template, struct pr
 	for (size_t i = 0; i < jobs.n && !rc; i++) {
 		const struct hes_job *from = &jobs.v[i];
 		const char *command = *template ? template : from->command;
-		/* A job's own command makes its own number of iterations, of which it may say
-		 * nothing. */
-		uint64_t iterations = *template ? o->iterations : 0;
 
 		if (find_job(j, from->workload, from->batch_size))
 			continue;
@@ -172,7 +169,7 @@ static int add_all(const struct profile_opts *o, const char *template, struct pr
 				      "{workload} and {batch} in it",
 				      o->jobs, from->id);
 		else
-			rc = add_job(j, from->workload, from->batch_size, command, iterations,
+			rc = add_job(j, from->workload, from->batch_size, command, o->iterations,
 				     from->memory_mib, err);
 		if (!rc && *template && j->n > 1 &&
 		    strcmp(j->v[0].command, j->v[j->n - 1].command) == 0)
