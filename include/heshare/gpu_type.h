@@ -33,7 +33,9 @@ struct hes_gpu_type {
 	uint32_t clock_min_mhz;  /* SM clock range that can be locked */
 	uint32_t clock_max_mhz;
 	double clock_step_mhz; /* 0: only clocks_mhz can be set; drivers name clocks rounded down */
-	uint32_t clock_default_mhz;          /* its clock when nothing is locked */
+	uint32_t clock_default_mhz; /* its clock when nothing is locked */
+	uint32_t clock_row_mhz; /* the default of its row, where hes_profiles_hold() put the clock
+				   that was held in its place; 0: the row's is the default */
 	uint32_t clocks_mhz[HES_MAX_CLOCKS]; /* ascending; chosen from the range, default last */
 	size_t n_clocks;
 	bool alone; /* jobs cannot share such a GPU: it has no MPS; false in a catalogue */
@@ -88,6 +90,11 @@ void hes_gpu_type_name(const char *driver_name, char out[HES_NAME_MAX]);
  * upper three quarters, because far below no GPU does useful work per joule.
  */
 void hes_gpu_type_choose_clocks(struct hes_gpu_type *g);
+
+/** @return whether a setting means that nothing is locked: 0, or the default clock */
+bool hes_gpu_type_is_unlocked(const struct hes_gpu_type *g, uint32_t clock_mhz);
+/** The clock to count with at a setting: of an unlocked one the default clock. */
+uint32_t hes_gpu_type_clock(const struct hes_gpu_type *g, uint32_t clock_mhz);
 
 /** @return whether the clock can be locked on this type (a member of its stepped range) */
 bool hes_gpu_type_has_clock(const struct hes_gpu_type *g, uint32_t clock_mhz);

@@ -40,13 +40,14 @@ struct hes_placement {
 
 /** Jobs that start together; in an open queue, one job. */
 struct hes_batch {
-	uint32_t clock_mhz;
+	uint32_t clock_mhz; /* to lock; without a lock, the clock that the predictions assume */
 	uint32_t n;
 	struct hes_placement jobs[HES_MAX_SHARING];
 	int64_t start_us; /* predicted */
 	int64_t end_us;
 	uint64_t energy_mj; /* predicted energy of the GPU over the batch, idle power included; in
 			       an open queue the job's part of it */
+	bool unlocked;      /* nothing is locked: the GPU chooses its clock */
 };
 
 struct hes_queue {

@@ -21,8 +21,8 @@ struct hes_point {
 	char workload[HES_NAME_MAX];
 	char gpu_type[HES_NAME_MAX];
 	uint32_t batch_size;
-	uint32_t sm_pct;                      /* its share */
-	uint32_t clock_mhz;                   /* requested; else the type's default */
+	uint32_t sm_pct;    /* its share */
+	uint32_t clock_mhz; /* that was locked; 0: none, and the GPU held held_mhz */
 	char co_runners[HES_CO_RUN_TEXT_MAX]; /* the others, "NAME/BATCH@SHARE" sorted, commas
 						 between them; "" alone */
 	char command[HES_POINT_COMMAND];      /* what ran */

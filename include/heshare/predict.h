@@ -115,6 +115,9 @@ void hes_predictor_free(struct hes_predictor *p);
 const struct hes_predictor_info *hes_predictor_about(const struct hes_predictor *p);
 /** Whether this GPU type was sampled; other types are extrapolated from their data sheets. */
 bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type);
+/** Leave @g its default clock, and of the others those within the clocks that were sampled on it:
+ * no other was measured as a lock. A type without samples keeps all. */
+void hes_predictor_offer(const struct hes_predictor *p, struct hes_gpu_type *g);
 /** Greatest sum of the shares on a GPU in samples of a type, in whole tens; for an unknown type, in
  * all samples. */
 uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type);

@@ -13,14 +13,13 @@
 
 #define HES_PROFILE_DIGITS 9 /* significant digits of real numbers in the files */
 
-/** A workload alone on a whole GPU at the type's default clock. Utilisations are 0..1. */
+/** A workload alone on a whole GPU, its clock not locked. Utilisations are 0..1. */
 struct hes_profile {
 	char workload[HES_NAME_MAX];
 	char gpu_type[HES_NAME_MAX];
 	uint32_t batch_size;
 	uint32_t memory_mib;
-	uint32_t clock_mhz; /* SM clock that it held: below the default if the power limit lowered
-			       it; 0: the default */
+	uint32_t clock_mhz; /* SM clock that it held; 0: the type's default */
 	double iteration_us;
 	double busy; /* part of the time with a kernel running: NVML's GPU utilisation; 0: unknown,
 			then sm_util is used */
@@ -117,13 +116,21 @@ void hes_load_add(struct hes_load *load, const struct hes_gpu_type *g,
 /** Add the load of other co-runners: everything but power_mw and predicted_mw. */
 void hes_load_join(struct hes_load *load, const struct hes_load *more);
 
+/**
+ * Make the clock that GPUs held without a lock the default clock of their types, where it differs
+ * from the row's by more than 2 %: the highest one of a type's profiles. A lower one counts only
+ * if a profile drew so little that power cannot have held it down. Clocks from it on, and the
+ * row's default, are no longer offered to planners: nobody measured them as locks, or they are
+ * above what the GPU reaches by itself.
+ */
+void hes_profiles_hold(const struct hes_profiles *p, struct hes_gpu_type *types, size_t n);
 #define HES_CO_RUN_TEXT_MAX 576 /* bytes for the names of co-runners: seven at least */
 
 /** One observation under sharing: the row a predictor learns from. */
 struct hes_sample {
 	struct hes_profile task; /* the incoming job's solo profile on this type */
 	uint32_t sm_pct;         /* its share */
-	uint32_t clock_mhz;
+	uint32_t clock_mhz;      /* that was locked; 0: none */
 	struct hes_load co_runners;
 	char co_runner_names[HES_CO_RUN_TEXT_MAX]; /* "NAME/BATCH@SHARE", sorted, commas between
 						      them; "": unknown */

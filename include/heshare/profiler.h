@@ -193,6 +193,6 @@ int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c,
  * percent). NaN: not measured.
  */
 void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *job,
-			    uint32_t default_mhz, double *solo_per_s, double *slope);
+			    const struct hes_gpu_type *g, double *solo_per_s, double *slope);
 
 #endif

@@ -346,6 +346,17 @@ void hes_gpu_type_name(const char *driver_name, char out[HES_NAME_MAX])
 		strcpy(out, "GPU");
 }
 
+/* Before heshare had a setting for it, what was measured without a lock had the row's default. */
+bool hes_gpu_type_is_unlocked(const struct hes_gpu_type *g, uint32_t clock_mhz)
+{
+	return !clock_mhz || clock_mhz == g->clock_default_mhz || clock_mhz == g->clock_row_mhz;
+}
+
+uint32_t hes_gpu_type_clock(const struct hes_gpu_type *g, uint32_t clock_mhz)
+{
+	return hes_gpu_type_is_unlocked(g, clock_mhz) ? g->clock_default_mhz : clock_mhz;
+}
+
 bool hes_gpu_type_has_clock(const struct hes_gpu_type *g, uint32_t clock_mhz)
 {
 	for (size_t i = 0; i < g->n_clocks; i++)

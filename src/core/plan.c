@@ -110,7 +110,7 @@ static int check_batch(const struct place *at, const struct hes_batch *b, uint32
 	if (b->n < 1 || b->n > HES_MAX_SHARING)
 		return hes_fail(err, -ERANGE, "%s: batch %zu: %" PRIu32 " jobs are outside 1 to %d",
 				gpu_name(at), at->batch, b->n, HES_MAX_SHARING);
-	if (!hes_gpu_type_has_clock(type, b->clock_mhz))
+	if (!b->unlocked && !hes_gpu_type_has_clock(type, b->clock_mhz))
 		return hes_fail(err, -EINVAL, "%s: batch %zu: %s has no clock of %" PRIu32 " MHz",
 				gpu_name(at), at->batch, type->name, b->clock_mhz);
 	if (b->start_us < 0 || b->end_us < b->start_us || b->end_us > HES_PLAN_LONGEST_US)

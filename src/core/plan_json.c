@@ -75,16 +75,21 @@ static json_t *energies_json(json_t *o, const struct hes_placement *p, bool alon
 	return o;
 }
 
-static json_t *batch_json(const struct hes_batch *b, const struct hes_jobs *jobs)
+static json_t *batch_json(const struct hes_batch *b, const struct hes_gpu_type *g,
+			  const struct hes_jobs *jobs)
 {
-	json_t *list = json_array();
+	json_t *list = json_array(), *o;
 
 	for (uint32_t i = 0; i < b->n; i++)
 		list = list_add(list, energies_json(placement_json(&b->jobs[i], jobs), &b->jobs[i],
 						    b->n == 1));
-	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "clock_mhz", (json_int_t)b->clock_mhz,
-			 "start_us", (json_int_t)b->start_us, "end_us", (json_int_t)b->end_us,
-			 "energy_mj", (json_int_t)b->energy_mj, "jobs", list);
+	o = json_pack("{s:I}", "clock_mhz", (json_int_t)b->clock_mhz);
+	if (b->unlocked || hes_gpu_type_is_unlocked(g, b->clock_mhz))
+		o = object_set(o, "unlocked", json_boolean(b->unlocked));
+	o = object_set(o, "start_us", json_integer((json_int_t)b->start_us));
+	o = object_set(o, "end_us", json_integer((json_int_t)b->end_us));
+	o = object_set(o, "energy_mj", json_integer((json_int_t)b->energy_mj));
+	return object_set(o, "jobs", list);
 }
 
 static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g,
@@ -94,7 +99,7 @@ static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g,
 	       *batches = json_array();
 
 	for (size_t i = 0; i < q->n; i++)
-		batches = list_add(batches, batch_json(&q->batches[i], jobs));
+		batches = list_add(batches, batch_json(&q->batches[i], g->type, jobs));
 	if (q->together)
 		o = object_set(o, "together", json_integer((json_int_t)q->together));
 	if (hes_queue_shares_pct(q) > 100)
@@ -383,16 +388,29 @@ static void read_placement(struct reader *r, const json_t *o, struct hes_placeme
 	out->energy_mj = json_object_get(o, "energy_mj") ? get_u64(r, o, "energy_mj") : 0;
 }
 
-/* @param q  the queue it is for. A batch without a clock has the type's default. */
+/* Files that do not say it had their default clocks from measurements without a lock. */
+static bool read_unlocked(struct reader *r, const json_t *o, const struct hes_gpu_type *g,
+			  uint32_t clock_mhz)
+{
+	const json_t *unlocked = json_object_get(o, "unlocked");
+
+	if (unlocked && !json_is_boolean(unlocked))
+		refuse(r, "unlocked", "neither true nor false");
+	return unlocked ? json_is_true(unlocked) : hes_gpu_type_is_unlocked(g, clock_mhz);
+}
+
+/* @param q  the queue it is for. A batch without a clock is not locked. */
 static void read_batch(struct reader *r, size_t entry, size_t gpu, const struct hes_queue *q,
 		       const json_t *o, struct hes_batch *out)
 {
+	const struct hes_gpu_type *g = r->fleet->gpus[gpu].type;
 	const json_t *list;
 
 	set_path(r, "gpus[%zu].batches[%zu]", entry, q->n);
-	out->clock_mhz = r->fleet->gpus[gpu].type->clock_default_mhz;
+	out->clock_mhz = g->clock_default_mhz;
 	if (json_object_get(o, "clock_mhz"))
 		out->clock_mhz = get_u32(r, o, "clock_mhz", 1, 100000);
+	out->unlocked = read_unlocked(r, o, g, out->clock_mhz);
 	read_times(r, o, &out->start_us, &out->end_us);
 	if (r->predicted)
 		out->energy_mj = get_u64(r, o, "energy_mj");

@@ -14,7 +14,7 @@ static const struct hes_row_column columns[] = {
 	{ "gpu_type", HES_ROW_TEXT, AT(gpu_type), 0, 0, false },
 	{ "batch_size", HES_ROW_U32, AT(batch_size), 1, 65536, false },
 	{ "sm_pct", HES_ROW_U32, AT(sm_pct), 1, 100, false },
-	{ "clock_mhz", HES_ROW_U32, AT(clock_mhz), 1, 10000, false },
+	{ "clock_mhz", HES_ROW_U32, AT(clock_mhz), 0, 10000, false },
 	{ "beside", HES_ROW_LINE, AT(co_runners), 0, HES_CO_RUN_TEXT_MAX - 1, false },
 	{ "command", HES_ROW_LINE, AT(command), 0, HES_POINT_COMMAND - 1, false },
 	{ "iteration_us", HES_ROW_REAL, AT(iteration_us), 1e-3, 1e12, false },

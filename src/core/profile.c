@@ -55,7 +55,7 @@ static const struct hes_row_column sample_columns[] = {
 	{ "solo_power_mw", HES_ROW_U32, SAMPLE(task.power_mw), 1, MAX_MW, false },
 	{ "least_us", HES_ROW_REAL, SAMPLE(task.least_us), 0, MAX_US, true },
 	{ "sm_pct", HES_ROW_U32, SAMPLE(sm_pct), 1, 100, false },
-	{ "clock_mhz", HES_ROW_U32, SAMPLE(clock_mhz), 1, 10000, false },
+	{ "clock_mhz", HES_ROW_U32, SAMPLE(clock_mhz), 0, 10000, false },
 	{ "beside_residents", HES_ROW_U32, SAMPLE(co_runners.jobs), 0, 63, false },
 	{ "beside_sm_pct", HES_ROW_U32, SAMPLE(co_runners.sm_pct), 0, 6300, false },
 	{ "beside_sm_util", HES_ROW_REAL, SAMPLE(co_runners.sm_util), 0, MAX_LOAD, false },

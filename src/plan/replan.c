@@ -96,12 +96,14 @@ void hes_replan_run(const struct hes_replan *s, size_t gpu, const struct hes_tim
 	hes_timeline_run_all(&view, view.rates, gpu, items, n, out, each, running);
 }
 
-static long clock_index(const struct hes_gpu_type *g, uint32_t clock_mhz)
+/* The plan may be from before other clocks were measured: then the next higher one counts. */
+static uint16_t clock_index(const struct hes_gpu_type *g, const struct hes_batch *b)
 {
-	for (size_t c = 0; c < g->n_clocks; c++)
-		if (g->clocks_mhz[c] == clock_mhz)
-			return (long)c;
-	return -1;
+	uint16_t c = 0;
+
+	while (c + 1u < g->n_clocks && (b->unlocked || g->clocks_mhz[c] < b->clock_mhz))
+		c++;
+	return c;
 }
 
 static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *from,
@@ -116,19 +118,14 @@ static int read_queue(struct hes_replan *s, size_t gpu, const struct hes_queue *
 				g->name);
 	for (size_t i = 0; i < from->n; i++) {
 		const struct hes_batch *b = &from->batches[i];
-		long clock = clock_index(g->type, b->clock_mhz);
 
-		if (clock < 0)
-			return hes_fail(err, -EINVAL,
-					"%s: %u MHz is not a clock that %s is planned at", g->name,
-					b->clock_mhz, g->type->name);
 		if (hes_replan_make_room(s, q, q->n + 1))
 			return hes_fail(err, -ENOMEM, "out of memory for a queue of %zu jobs",
 					from->n);
 		q->items[q->n++] = (struct hes_timeline_item){
 			s->number_of[b->jobs[0].job],
 			(uint16_t)b->jobs[0].sm_pct,
-			(uint16_t)clock,
+			clock_index(g->type, b),
 		};
 	}
 	if (hes_replan_make_room(s, q, q->n + 1))

@@ -104,6 +104,18 @@ void hes_policy_fail(const struct hes_problem *p, int rc, struct hes_err *err)
 		p->request->jobs->v[p->jobs[longest].job].id, p->jobs[longest].iterations);
 }
 
+/* Planners choose among the clocks of a type; its default is the one that is not locked. */
+static void mark_unlocked(const struct hes_fleet *f, struct hes_plan *plan)
+{
+	for (size_t g = 0; g < plan->n_gpus; g++)
+		for (size_t b = 0; b < plan->queues[g].n; b++) {
+			struct hes_batch *batch = &plan->queues[g].batches[b];
+
+			batch->unlocked =
+				hes_gpu_type_is_unlocked(f->gpus[g].type, batch->clock_mhz);
+		}
+}
+
 int hes_policy_plan(const struct hes_policy *policy, const struct hes_request *r,
 		    struct hes_plan *out, struct hes_front *front, struct hes_err *err)
 {
@@ -132,6 +144,7 @@ int hes_policy_plan(const struct hes_policy *policy, const struct hes_request *r
 	if (rc) {
 		hes_plan_finish(&plan);
 	} else {
+		mark_unlocked(r->fleet, &plan);
 		hes_compose_totals(&p, &plan);
 		strcpy(plan.policy, policy->name);
 		strcpy(plan.prefer, request.prefer);

@@ -364,6 +364,17 @@ bool hes_predictor_knows(const struct hes_predictor *p, const char *gpu_type)
 	return false;
 }
 
+void hes_predictor_offer(const struct hes_predictor *p, struct hes_gpu_type *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n_clocks; i++)
+		if (hes_gpu_type_is_unlocked(g, g->clocks_mhz[i]) ||
+		    range_has_clock(&p->range, g, g->clocks_mhz[i]))
+			g->clocks_mhz[n++] = g->clocks_mhz[i];
+	g->n_clocks = n;
+}
+
 uint32_t hes_predictor_share_sum(const struct hes_predictor *p, const char *gpu_type)
 {
 	return (uint32_t)(range_share_sum(&p->range, gpu_type) / 10) * 10;

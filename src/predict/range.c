@@ -455,6 +455,18 @@ double range_share_sum(const struct training_range *s, const char *gpu_type)
 		.high;
 }
 
+bool range_has_clock(const struct training_range *s, const struct hes_gpu_type *g,
+		     uint32_t clock_mhz)
+{
+	const struct hes_setting setting = { .clock_mhz = clock_mhz };
+	const size_t at =
+		hes_texts_find(s->types[0].name, sizeof(*s->types), s->n_types - 1, g->name);
+	const struct limits *r = &s->types[at].range[RANGE_CLOCK];
+	const double clock = clock_axis(g, &setting);
+
+	return at == s->n_types - 1 || (clock >= r->low && clock <= r->high);
+}
+
 static void put_range(struct model_writer *b, const struct limits *r)
 {
 	model_put_f64(b, r->low);

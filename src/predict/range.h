@@ -87,6 +87,9 @@ struct range_position {
 /** The greatest sum of shares sampled on a type, with slack; for an unsampled type, on all types.
  */
 double range_share_sum(const struct training_range *s, const char *gpu_type);
+/** Whether a clock is within those sampled on the type of @g; true for an unsampled type. */
+bool range_has_clock(const struct training_range *s, const struct hes_gpu_type *g,
+		     uint32_t clock_mhz);
 /** @return 0 or -ENOMEM */
 int range_fit(const struct observation *v, size_t n, struct training_range *out);
 void range_finish(struct training_range *s);

@@ -18,14 +18,15 @@
 /* A row with the text of its co-run set; entries are sorted. */
 struct entry {
 	const struct hes_point *p;
-	size_t at; /* index in the points: the later of two counts */
+	uint32_t lock_mhz; /* 0: none */
+	size_t at;         /* index in the points: the later of two counts */
 	char text[HES_CO_RUN_ALL_MAX];
 };
 
 struct derivation {
 	struct entry *v;
 	size_t n;
-	const struct hes_catalogue *c;
+	struct hes_catalogue c; /* with the clocks that were held */
 	struct hes_profiles profiles;
 	struct hes_samples samples;
 };
@@ -35,7 +36,7 @@ static int compare_setting(const struct entry *a, const struct entry *b)
 	int d = strcmp(a->p->gpu_type, b->p->gpu_type);
 
 	if (!d)
-		d = (a->p->clock_mhz > b->p->clock_mhz) - (a->p->clock_mhz < b->p->clock_mhz);
+		d = (a->lock_mhz > b->lock_mhz) - (a->lock_mhz < b->lock_mhz);
 	return d ? d : strcmp(a->text, b->text);
 }
 
@@ -73,10 +74,16 @@ static int index_points(struct derivation *t, const struct hes_points *p, double
 		return hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", p->n);
 	for (size_t i = 0; i < p->n; i++) {
 		struct entry *e = &t->v[t->n];
+		const struct hes_gpu_type *g;
 
 		if (!(p->v[i].cv < cv) || p->v[i].power_cv >= cv)
 			continue;
-		*e = (struct entry){ .p = &p->v[i], .at = i };
+		g = hes_gpu_type_find(&t->c, p->v[i].gpu_type, err);
+		if (!g)
+			return -ENOENT;
+		*e = (struct entry){ .p = &p->v[i],
+				     .lock_mhz = setting_lock(g, p->v[i].clock_mhz),
+				     .at = i };
 		hes_co_run_text_all(e->p, e->text);
 		t->n++;
 	}
@@ -87,7 +94,7 @@ static int index_points(struct derivation *t, const struct hes_points *p, double
 
 /* The last row of a setting: every row of a setting has the GPU's power. */
 static const struct entry *find_setting(const struct derivation *t, const char *type,
-					uint32_t clock_mhz, const char *text)
+					uint32_t lock_mhz, const char *text)
 {
 	size_t low = 0, high = t->n;
 
@@ -97,7 +104,7 @@ static const struct entry *find_setting(const struct derivation *t, const char *
 		int d = strcmp(e->p->gpu_type, type);
 
 		if (!d)
-			d = (e->p->clock_mhz > clock_mhz) - (e->p->clock_mhz < clock_mhz);
+			d = (e->lock_mhz > lock_mhz) - (e->lock_mhz < lock_mhz);
 		if (!d)
 			d = strcmp(e->text, text);
 		if (d <= 0)
@@ -105,8 +112,8 @@ static const struct entry *find_setting(const struct derivation *t, const char *
 		else
 			high = mid;
 	}
-	if (!low || strcmp(t->v[low - 1].p->gpu_type, type) ||
-	    t->v[low - 1].p->clock_mhz != clock_mhz || strcmp(t->v[low - 1].text, text))
+	if (!low || strcmp(t->v[low - 1].p->gpu_type, type) || t->v[low - 1].lock_mhz != lock_mhz ||
+	    strcmp(t->v[low - 1].text, text))
 		return NULL;
 	return &t->v[low - 1];
 }
@@ -122,7 +129,7 @@ static double guess_sm_util(const struct derivation *t, const struct hes_point *
 	for (size_t i = 0; i < t->n; i++) {
 		const struct hes_point *p = t->v[i].p;
 
-		if (!p->co_runners[0] && p->sm_pct < least && p->clock_mhz == whole->clock_mhz &&
+		if (!p->co_runners[0] && p->sm_pct < least && !t->v[i].lock_mhz &&
 		    p->batch_size == whole->batch_size &&
 		    strcmp(p->workload, whole->workload) == 0 &&
 		    strcmp(p->gpu_type, whole->gpu_type) == 0 &&
@@ -163,15 +170,12 @@ static int derive_profiles(struct derivation *t, struct hes_err *err)
 		return hes_fail(err, -ENOMEM, "out of memory for profiles");
 	for (size_t i = 0; i < t->n; i++) {
 		const struct hes_point *p = t->v[i].p;
-		const struct hes_gpu_type *g = hes_gpu_type_find(t->c, p->gpu_type, err);
 
-		if (!g)
-			return -ENOENT;
-		if (!p->co_runners[0] && p->sm_pct == WHOLE &&
-		    p->clock_mhz == g->clock_default_mhz && !outdated(t, i))
+		if (!p->co_runners[0] && p->sm_pct == WHOLE && !t->v[i].lock_mhz && !outdated(t, i))
 			t->profiles.n += profile_of(t, p, &t->profiles.v[t->profiles.n]);
 	}
 	hes_profiles_sort(&t->profiles);
+	hes_profiles_hold(&t->profiles, t->c.types, t->c.n);
 	return 0;
 }
 
@@ -200,11 +204,12 @@ static void round_load(struct hes_load *l)
  * @return false: a co-runner's name cannot be read, it has no profile, or the co-runners were never
  * measured without the job
  */
-static bool load_of(const struct derivation *t, const struct hes_gpu_type *g,
-		    const struct hes_point *p, struct hes_load *out)
+static bool load_of(const struct derivation *t, const struct entry *e, struct hes_load *out)
 {
+	const struct hes_point *p = e->p;
+	const struct hes_gpu_type *g = hes_gpu_type_find(&t->c, p->gpu_type, NULL);
 	const struct entry *without =
-		p->co_runners[0] ? find_setting(t, p->gpu_type, p->clock_mhz, p->co_runners) : NULL;
+		p->co_runners[0] ? find_setting(t, p->gpu_type, e->lock_mhz, p->co_runners) : NULL;
 	const char *at = p->co_runners;
 	struct hes_co_run_job job;
 
@@ -217,7 +222,7 @@ static bool load_of(const struct derivation *t, const struct hes_gpu_type *g,
 		if (hes_profile_find(&t->profiles, job.workload, job.batch_size, p->gpu_type, &solo,
 				     NULL))
 			return false;
-		hes_load_add(out, g, &solo, job.sm_pct, p->clock_mhz);
+		hes_load_add(out, g, &solo, job.sm_pct, hes_gpu_type_clock(g, e->lock_mhz));
 	}
 	if (*at)
 		return false;
@@ -237,10 +242,10 @@ static int derive_samples(struct derivation *t, struct hes_err *err)
 		if (outdated(t, i) ||
 		    hes_profile_find(&t->profiles, p->workload, p->batch_size, p->gpu_type,
 				     &s->task, NULL) ||
-		    !load_of(t, hes_gpu_type_find(t->c, p->gpu_type, NULL), p, &s->co_runners))
+		    !load_of(t, &t->v[i], &s->co_runners))
 			continue;
 		s->sm_pct = p->sm_pct;
-		s->clock_mhz = p->clock_mhz;
+		s->clock_mhz = t->v[i].lock_mhz;
 		strcpy(s->co_runner_names, p->co_runners);
 		s->iteration_us = round_digits(p->iteration_us);
 		s->power_mw = p->power_mw;
@@ -253,14 +258,17 @@ int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c,
 		      struct hes_profiles *profiles, struct hes_samples *samples,
 		      struct hes_err *err)
 {
-	struct derivation t = { .c = c };
-	int rc = index_points(&t, p, cv, err);
+	struct derivation t = { .n = 0 };
+	int rc = hes_catalogue_put(&t.c, c->types, c->n, err);
 
+	if (!rc)
+		rc = index_points(&t, p, cv, err);
 	if (!rc)
 		rc = derive_profiles(&t, err);
 	if (!rc)
 		rc = derive_samples(&t, err);
 	free(t.v);
+	hes_catalogue_free(&t.c);
 	if (rc) {
 		hes_profiles_free(&t.profiles);
 		hes_samples_free(&t.samples);
@@ -272,7 +280,7 @@ int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c,
 }
 
 void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *job,
-			    uint32_t default_mhz, double *solo_per_s, double *slope)
+			    const struct hes_gpu_type *g, double *solo_per_s, double *slope)
 {
 	double n = 0, x = 0, y = 0, xx = 0, xy = 0;
 
@@ -281,7 +289,7 @@ void hes_points_sensitivity(const struct hes_points *p, const struct hes_point *
 		const struct hes_point *q = &p->v[i];
 		double rate = 1e6 / q->iteration_us;
 
-		if (q->co_runners[0] || q->clock_mhz != default_mhz ||
+		if (q->co_runners[0] || setting_lock(g, q->clock_mhz) ||
 		    q->batch_size != job->batch_size || strcmp(q->workload, job->workload) ||
 		    strcmp(q->gpu_type, job->gpu_type))
 			continue;

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "profile/session.h"
+#include "profile/setting.h"
 
 #define METER_PART 0.1 /* of a window, between two samples */
 
@@ -46,10 +47,15 @@ static int add_known(struct profiling *all, struct hes_err *err)
 {
 	const struct hes_points *known = all->p->known;
 
-	for (size_t i = 0; known && i < known->n; i++)
-		if (hes_hash_set_add(&all->seen, setting_of_point(&known->v[i])) < 0)
-			return hes_fail(err, -ENOMEM, "out of memory for %zu rows of points",
-					known->n);
+	for (size_t k = 0; known && k < all->p->n_types; k++) {
+		const struct hes_gpu_type *g = all->p->sequences[k].type;
+
+		for (size_t i = 0; i < known->n; i++)
+			if (strcmp(known->v[i].gpu_type, g->name) == 0 &&
+			    hes_hash_set_add(&all->seen, setting_of_point(g, &known->v[i])) < 0)
+				return hes_fail(err, -ENOMEM,
+						"out of memory for %zu rows of points", known->n);
+	}
 	return 0;
 }
 
@@ -66,7 +72,7 @@ static int count_sequence(const struct profiling *all, const struct hes_gpu_type
 			bool known = hes_hash_set_has(&all->seen, setting);
 			int rc;
 
-			if (!all->clocks && mhz != type->clock_default_mhz)
+			if (!all->clocks && setting_lock(type, mhz))
 				continue;
 			rc = hes_hash_set_add(counted, setting);
 			if (rc < 0)

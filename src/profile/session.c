@@ -4,22 +4,20 @@
 #include "profile/session.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/plural.h"
+#include "profile/setting.h"
 
-#define GRACE_S 1 /* for an MPS daemon to end */
+#define GRACE_S 1    /* for an MPS daemon to end */
+#define MISSED  0.02 /* of a clock: what a GPU that holds it differs by at most */
+#define CAPPED  0.05 /* of the time */
 
-/* The default clock is measured without a lock. */
-static bool is_default(const struct session *s, uint32_t mhz)
-{
-	return mhz == s->type->clock_default_mhz;
-}
-
-/* If unlocking fails locked_mhz stays set, so that no point is measured as if at the default clock.
+/* If unlocking fails locked_mhz stays set, so that no point is measured as if nothing was locked.
  */
 static int session_unlock(struct session *s, struct hes_err *err)
 {
@@ -35,12 +33,12 @@ static int session_unlock(struct session *s, struct hes_err *err)
 	return rc;
 }
 
-/* @return 0; -EPERM, -ENOTSUP clocks cannot be locked */
+/* @param mhz  0: none. @return 0; -EPERM, -ENOTSUP clocks cannot be locked */
 static int set_clock(struct session *s, uint32_t mhz, struct hes_err *err)
 {
 	int rc;
 
-	if (is_default(s, mhz))
+	if (!mhz)
 		return session_unlock(s, err);
 	if (mhz == s->locked_mhz)
 		return 0;
@@ -119,7 +117,7 @@ static bool is_left(struct session *s, const struct hes_sequence *t, struct hes_
 
 	pthread_mutex_lock(&s->all->lock);
 	left = !hes_hash_set_has(&s->all->seen, setting_of(s->all, s->type, t, stage, mhz)) &&
-	       (s->all->clocks || is_default(s, mhz));
+	       (s->all->clocks || !setting_lock(s->type, mhz));
 	pthread_mutex_unlock(&s->all->lock);
 	return left;
 }
@@ -170,6 +168,26 @@ static int session_keep(struct session *s, const struct hes_sequence *t, struct 
 	return rc;
 }
 
+/* Say once that the GPU does not hold the clock that is locked. */
+static void report_missed(struct session *s, const struct hes_point *row)
+{
+	char note[240];
+	int n;
+
+	if (s->missed || !row->clock_mhz ||
+	    !(fabs(row->held_mhz - row->clock_mhz) > MISSED * row->clock_mhz))
+		return;
+	s->missed = true;
+	n = snprintf(note, sizeof(note),
+		     "GPU %zu does not hold its clock: %u MHz were set, it held %.0f MHz", s->gpu,
+		     row->clock_mhz, row->held_mhz);
+	if (row->capped >= CAPPED)
+		snprintf(note + n, sizeof(note) - (size_t)n, ", held down by power or heat");
+	else
+		snprintf(note + n, sizeof(note) - (size_t)n, " and does not say why");
+	profiling_report(s->all, note);
+}
+
 /* Measure a stage at every clock that is left. @return 0; 1 stopped; -errno */
 static int measure_stage(struct session *s, const struct hes_sequence *t, struct hes_stage stage,
 			 struct hes_err *err)
@@ -180,18 +198,21 @@ static int measure_stage(struct session *s, const struct hes_sequence *t, struct
 	int rc = 0;
 
 	for (size_t c = 0; c < n && !rc; c++) {
+		const uint32_t lock_mhz = setting_lock(s->type, clocks[c]);
 		bool steady;
 
 		if (!is_left(s, t, stage, clocks[c]))
 			continue;
-		rc = set_clock(s, clocks[c], err);
+		rc = set_clock(s, lock_mhz, err);
 		if (rc == -EPERM || rc == -ENOTSUP) {
 			refuse_clocks(s, err);
 			rc = 0;
 			continue;
 		}
 		if (!rc)
-			rc = session_measure(s, clocks[c], rows, &steady, err);
+			rc = session_measure(s, lock_mhz, rows, &steady, err);
+		if (!rc)
+			report_missed(s, &rows[0]);
 		if (!rc)
 			rc = session_keep(s, t, stage, clocks[c], rows, steady) ? 1 : 0;
 	}

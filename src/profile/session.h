@@ -49,6 +49,7 @@ struct session {
 	struct lane lanes[HES_MAX_SHARING];
 	size_t n;            /* lanes that run */
 	uint32_t locked_mhz; /* 0: not */
+	bool missed;         /* it did not hold a lock; reported */
 	uint64_t idle_bytes; /* device memory before any job */
 	bool idle_known;
 	pthread_t thread;
@@ -65,8 +66,8 @@ int profiling_count(struct profiling *all, size_t *there);
 /** The setting of a sequence's stage at a clock; the order of the jobs does not matter. */
 uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type,
 		    const struct hes_sequence *t, struct hes_stage stage, uint32_t clock_mhz);
-/** The setting of a row of points. */
-uint64_t setting_of_point(const struct hes_point *p);
+/** The setting of a row of points of a type. */
+uint64_t setting_of_point(const struct hes_gpu_type *type, const struct hes_point *p);
 /** Run sequences until none is left or the profiler is stopped; then undo all changes. */
 void session_run(struct session *s);
 

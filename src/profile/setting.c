@@ -17,6 +17,11 @@ uint64_t setting_number(const char *type, uint32_t clock_mhz, const char *text)
 	return hes_hash_text(hes_hash_text(hes_hash_text(HES_HASH_START, type), clock), text) | 1;
 }
 
+uint32_t setting_lock(const struct hes_gpu_type *type, uint32_t clock_mhz)
+{
+	return hes_gpu_type_is_unlocked(type, clock_mhz) ? 0 : clock_mhz;
+}
+
 uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type,
 		    const struct hes_sequence *t, struct hes_stage stage, uint32_t clock_mhz)
 {
@@ -29,13 +34,13 @@ uint64_t setting_of(const struct profiling *all, const struct hes_gpu_type *type
 				    t->jobs[i].sm_pct);
 	}
 	hes_co_run_text_join(jobs, stage.to - stage.from, text, sizeof(text));
-	return setting_number(type->name, clock_mhz, text);
+	return setting_number(type->name, setting_lock(type, clock_mhz), text);
 }
 
-uint64_t setting_of_point(const struct hes_point *p)
+uint64_t setting_of_point(const struct hes_gpu_type *type, const struct hes_point *p)
 {
 	char text[HES_CO_RUN_ALL_MAX];
 
 	hes_co_run_text_all(p, text);
-	return setting_number(p->gpu_type, p->clock_mhz, text);
+	return setting_number(p->gpu_type, setting_lock(type, p->clock_mhz), text);
 }

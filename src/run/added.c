@@ -77,7 +77,8 @@ static void task_add(struct runner *r, struct run_task *t, struct run_gpu *g)
 {
 	const struct hes_run_added *a = t->added;
 	struct run_queue *q = &g->queue;
-	struct run_place p = { .sm_pct = a->sm_pct, .clock_mhz = a->clock_mhz };
+	struct run_place p = { .sm_pct = a->sm_pct,
+			       .clock_mhz = a->clock_mhz ? a->clock_mhz : RUN_UNLOCKED };
 	size_t at = position_of(q, a->before);
 
 	if (!q->n) {

@@ -20,12 +20,16 @@ enum run_place_state {
 	RUN_OVER, /* done or given up */
 };
 
+/** The clock of jobs for which nothing is locked. It is above every clock: planners offer no lock
+ * above what a GPU holds by itself. */
+#define RUN_UNLOCKED UINT32_MAX
+
 /** A job in a GPU's queue. */
 struct run_place {
 	void *task;     /* the caller's */
 	uint32_t batch; /* ascending */
 	uint32_t sm_pct;
-	uint32_t clock_mhz;
+	uint32_t clock_mhz; /* to lock; RUN_UNLOCKED: none */
 	uint32_t memory_mib;
 	uint32_t user; /* whose it is: an MPS daemon serves one user at a time; all the same without
 			  MPS */
@@ -46,7 +50,8 @@ struct run_queue {
 /** @return index of the place to start next, if at all; -1: none may start now */
 long run_admit_next(struct run_queue *q);
 
-/** The clock for what runs now: the highest that any of it has; 0: nothing runs. */
+/** The clock for what runs now: the highest that any of it has, which may be RUN_UNLOCKED; 0:
+ * nothing runs. */
 uint32_t run_admit_clock(const struct run_queue *q);
 
 size_t run_admit_running(const struct run_queue *q);

@@ -67,9 +67,9 @@ static bool make_sample(const struct runner *r, const struct run_gpu *g,
 			const struct run_segment *s, const struct run_rate *p,
 			struct hes_sample *out)
 {
-	uint32_t mhz = s->clock_mhz ? s->clock_mhz : g->planned->type->clock_default_mhz;
+	uint32_t mhz = hes_gpu_type_clock(g->planned->type, s->clock_mhz);
 	char jobs[HES_MAX_SHARING][HES_CO_RUN_JOB_MAX];
-	struct hes_sample x = { .clock_mhz = mhz };
+	struct hes_sample x = { .clock_mhz = s->clock_mhz };
 	size_t n = 0;
 
 	if (!p->seen || p->last_us - p->first_us < LEAST_US || p->last <= p->first ||

@@ -26,7 +26,7 @@ struct stage {
 	int64_t *end_us;                         /* by place, valid while it runs */
 	struct hes_mps mps;
 	bool shares, closed;
-	uint32_t clock_mhz;
+	uint32_t clock_mhz; /* locked; 0: none */
 };
 
 static void act(const struct hes_run_request *q, int64_t at_us, const struct stage *s,
@@ -53,7 +53,7 @@ static void add_place(const struct hes_run_request *q, struct stage *s,
 	s->queue.v[s->queue.n] = (struct run_place){
 		.batch = (uint32_t)index,
 		.sm_pct = p->sm_pct,
-		.clock_mhz = batch->clock_mhz,
+		.clock_mhz = batch->unlocked ? RUN_UNLOCKED : batch->clock_mhz,
 		.memory_mib = hes_memory_on(q->fleet->gpus[s->gpu].type,
 					    hes_job_memory_mib(&q->jobs->v[p->job])),
 		.user = s->shares ? run_user(q->jobs->v[p->job].user) : 0,
@@ -101,10 +101,13 @@ static void set_clock(const struct hes_run_request *q, struct stage *s, int64_t 
 {
 	uint32_t mhz = run_admit_clock(&s->queue);
 
-	if (q->no_clocks || !mhz || mhz == s->clock_mhz)
+	if (q->no_clocks || !mhz || (mhz == RUN_UNLOCKED ? !s->clock_mhz : mhz == s->clock_mhz))
 		return;
-	s->clock_mhz = mhz;
-	act(q, now_us, s, NULL, "lock the clock at %" PRIu32 " MHz", mhz);
+	s->clock_mhz = mhz == RUN_UNLOCKED ? 0 : mhz;
+	if (s->clock_mhz)
+		act(q, now_us, s, NULL, "lock the clock at %" PRIu32 " MHz", mhz);
+	else
+		act(q, now_us, s, NULL, "unlock the clock");
 }
 
 /* A line for the start, then one for each variable. What came from outside cannot end a line. */

@@ -45,7 +45,9 @@ void run_task_init(const struct hes_run_request *q, struct run_task *t, struct r
 	t->kill_us = RUN_NEVER_US;
 	if (t->activity <= 0)
 		t->activity = run_activity(q->profiles, g->planned->type, job, place->sm_pct,
-					   place->clock_mhz);
+					   place->clock_mhz == RUN_UNLOCKED
+						   ? g->planned->type->clock_default_mhz
+						   : place->clock_mhz);
 	place->task = t;
 	place->memory_mib = hes_memory_on(g->planned->type, hes_job_memory_mib(job));
 	place->user = g->mps.wanted ? run_user(job->user) : 0;
@@ -111,7 +113,9 @@ static int make_tasks(struct runner *r, struct run_gpu *g, const struct hes_queu
 			struct run_place *place = &g->queue.v[n + k];
 
 			*place = (struct run_place){ .batch = (uint32_t)i,
-						     .clock_mhz = batch->clock_mhz };
+						     .clock_mhz = batch->unlocked
+									  ? RUN_UNLOCKED
+									  : batch->clock_mhz };
 			tasks[n + k] = make_task(r->q, g, place, &batch->jobs[k]);
 			if (!tasks[n + k])
 				return -ENOMEM;

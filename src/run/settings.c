@@ -18,7 +18,17 @@
 
 uint32_t run_clock_wanted(const struct run_gpu *g)
 {
-	return g->lock.refused ? 0 : run_admit_clock(&g->queue);
+	const uint32_t mhz = run_admit_clock(&g->queue);
+	const bool as_is = mhz == RUN_UNLOCKED ? !g->lock.mhz : mhz == g->lock.mhz;
+
+	return as_is || g->lock.refused ? 0 : mhz;
+}
+
+int run_note_clock(struct run_log *log, const struct run_gpu *g, uint32_t mhz, struct hes_err *err)
+{
+	return mhz == RUN_UNLOCKED ? run_act(log, run_gpu_name(g), NULL, err, "unlock the clock")
+				   : run_act(log, run_gpu_name(g), NULL, err,
+					     "lock the clock at %" PRIu32 " MHz", mhz);
 }
 
 void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz)
@@ -26,9 +36,10 @@ void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz)
 	struct hes_err err;
 	int rc;
 
-	if (!mhz || mhz == g->lock.mhz)
+	if (!mhz)
 		return;
-	rc = hes_guard_lock_clock(k->guard, k->devices, g->device, mhz, &err);
+	rc = mhz == RUN_UNLOCKED ? hes_guard_unlock_clock(k->guard, k->devices, g->device, &err)
+				 : hes_guard_lock_clock(k->guard, k->devices, g->device, mhz, &err);
 	if (rc) {
 		g->lock.refused = true;
 		g->lock.verify_us = RUN_NEVER_US;
@@ -38,8 +49,8 @@ void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz)
 		k->clocks_reported = true;
 		return;
 	}
-	g->lock.mhz = mhz;
-	g->lock.verify_us = run_now_us(k->log->clock) + VERIFY_US;
+	g->lock.mhz = mhz == RUN_UNLOCKED ? 0 : mhz;
+	g->lock.verify_us = g->lock.mhz ? run_now_us(k->log->clock) + VERIFY_US : RUN_NEVER_US;
 }
 
 void run_verify_clock(struct run_knobs *k, struct run_gpu *g)
@@ -66,8 +77,7 @@ void run_settle_clock(struct run_knobs *k, struct run_gpu *g)
 {
 	const uint32_t mhz = run_clock_wanted(g);
 
-	if (!g->n_running || !mhz || mhz == g->lock.mhz || k->log->held ||
-	    run_act(k->log, run_gpu_name(g), NULL, NULL, "lock the clock at %" PRIu32 " MHz", mhz))
+	if (!g->n_running || !mhz || k->log->held || run_note_clock(k->log, g, mhz, NULL))
 		return;
 	run_account(k->meter, g);
 	run_set_clock(k, g, mhz);

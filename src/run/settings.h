@@ -16,8 +16,11 @@ struct run_knobs {
 	bool clocks_reported, mps_reported;
 };
 
-/** The clock for the jobs that run on a GPU; 0: none is to be set. */
+/** The clock to set for the jobs that run on a GPU, or RUN_UNLOCKED; 0: it stays as it is. */
 uint32_t run_clock_wanted(const struct run_gpu *g);
+/** Note the act before it. @return as run_act() */
+int run_note_clock(struct run_log *log, const struct run_gpu *g, uint32_t mhz, struct hes_err *err);
+/** @param mhz  of run_clock_wanted() */
 void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz);
 /** After starts and ends: set the clock that the jobs left want. */
 void run_settle_clock(struct run_knobs *k, struct run_gpu *g);

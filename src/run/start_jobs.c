@@ -263,11 +263,10 @@ static int note_starts(struct runner *r, struct run_task *const *list, size_t n,
 					     .start = (int64_t)t->child.id.started };
 
 		memcpy(p.boot, r->log.run->runner.boot, sizeof(p.boot));
-		if (mhz && mhz != g->lock.mhz && (!i || list[i - 1]->gpu != g))
-			rc = run_act(&r->log, run_gpu_name(g), NULL, err,
-				     "lock the clock at %" PRIu32 " MHz", mhz);
+		if (mhz && (!i || list[i - 1]->gpu != g))
+			rc = run_note_clock(&r->log, g, mhz, err);
 		t->attempt.started_us = now;
-		t->attempt.clock_mhz = mhz;
+		t->attempt.clock_mhz = mhz == RUN_UNLOCKED ? 0 : mhz ? mhz : g->lock.mhz;
 		if (!rc)
 			rc = run_act(&r->log, run_gpu_name(g), t->job->id, err,
 				     "start attempt %" PRIu32 " with %" PRIu32

@@ -62,7 +62,7 @@ static int check_batch(struct sim *s, uint32_t gpu, const struct hes_batch *b, s
 	if (b->n < 1 || b->n > HES_MAX_SHARING)
 		return hes_fail(err, -EINVAL, "%" PRIu32 " jobs where 1 to %d can share", b->n,
 				HES_MAX_SHARING);
-	if (!hes_gpu_type_has_clock(g, b->clock_mhz))
+	if (!b->unlocked && !hes_gpu_type_has_clock(g, b->clock_mhz))
 		return hes_fail(err, -EINVAL, "%s cannot run at %" PRIu32 " MHz", g->name,
 				b->clock_mhz);
 	if (b->start_us < 0 || b->end_us < b->start_us || b->end_us > SIM_LONGEST_US)

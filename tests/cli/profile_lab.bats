@@ -28,7 +28,7 @@ rows() {
 		jq '.jobs[0].iteration_us | floor')
 	# The physics: on the whole T4 at its power limit, which holds the clock down; twice as many
 	# SMs are not twice as fast.
-	[ "$(rows "SELECT count(*) FROM points WHERE sm_pct = 100 AND clock_mhz = 1590 AND iteration_us BETWEEN $step_us * 0.998 AND $step_us * 1.002
+	[ "$(rows "SELECT count(*) FROM points WHERE sm_pct = 100 AND clock_mhz = 0 AND iteration_us BETWEEN $step_us * 0.998 AND $step_us * 1.002
 		AND power_mw BETWEEN 66000 AND 70500 AND held_mhz < 1100 AND capped > 0.9 AND \
 			memory_mib = 3571")" = 1 ]
 	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 600 AND held_mhz = 600 AND capped = 0")" = 2 ]
@@ -50,7 +50,7 @@ rows() {
 	# Iterations a second on all SMs, and what each percent of the other half adds.
 	half_us=$("$HESHARE" model resnet50 --batch 16 --share 50 --gpu T4 --json |
 		jq '.jobs[0].iteration_us')
-	awk -F, -v all="$(jq -n "1e6 / $step_us")" -v half="$(jq -n "1e6 / $half_us")" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["clock_mhz"] == 1590 && ($at["solo_per_s"] - all) ^ 2 < 0.01 &&
+	awk -F, -v all="$(jq -n "1e6 / $step_us")" -v half="$(jq -n "1e6 / $half_us")" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["clock_mhz"] == 0 && ($at["solo_per_s"] - all) ^ 2 < 0.01 &&
 		($at["sensitivity"] - (all - half) / 50) ^ 2 < 1e-4 { n++ } END { exit n != 2 }' out/points.csv
 }
 
@@ -182,7 +182,7 @@ rows() {
 	run -0 --separate-stderr "$HES_LAB" --speed 100 --fault all:no-permission -- heshare \
 		profile resnet50 -g 0,1 "${QUICK[@]}" --batch 16 --shares 50,100 -- "${TASK[@]}"
 	[ "$(grep -c 'measuring only the default clock' <<<"$stderr")" = 1 ]
-	[ "$(rows "SELECT count(*), min(clock_mhz) FROM points")" = "2|1590" ]
+	[ "$(rows "SELECT count(*), min(clock_mhz) FROM points")" = "2|0" ]
 }
 
 @test "a GPU that falls off the bus is given up, the others of its type do its work" {
@@ -228,7 +228,7 @@ rows() {
 	EOF
 	run "$HES_LAB" --speed 100 -- sh late.sh heshare profile resnet50 -g 0 "${QUICK[@]}" \
 		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
-	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 1590 AND held_mhz < 601")" = 0 ]
+	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 0 AND held_mhz < 601")" = 0 ]
 	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 600 AND held_mhz = 600")" -ge 1 ]
 }
 
@@ -273,8 +273,43 @@ rows() {
 	run -0 "${lab[@]}" heshare plan jobs.csv --gpus all --predictor predictor --profiles \
 		rows -o plan.json
 	[ "$(jq -r '.gpus[].type' plan.json | xargs)" = "L40S GeForce-RTX-3090 Odd-GPU-7" ]
+	# No lock was measured, so none is planned.
+	jq -e '[.gpus[].batches[].unlocked] | all' plan.json
 	run -0 "${lab[@]}" heshare run plan.json -c 'vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2'
 	[[ "$output" == *"3 of 3 jobs done"* ]]
+}
+
+@test "a GPU of its own type that holds less than its highest clock, and one that boosts above its row: unlocked" {
+	local sheet='compute: 8.6, sms: 46, memory_mib: 12288, bandwidth_gbs: 504, l2_kib: 4096, pcie_gbs: 24, power_limit_w: 300, idle_w: 18'
+	# Nobody has a row of the first. Its highest clock is 2100 MHz; without a lock it holds 1500.
+	printf 'types:\n  - { name: Odd, driver_names: ["NVIDIA Odd GPU 7"], %s, clocks: { min: 210, max: 2100, step: 15, default: 1500 } }
+  - { name: GeForce-RTX-3090, driver_names: ["NVIDIA GeForce RTX 3090"], %s, clocks: { min: 210, max: 2100, step: 15, default: 1905 } }\n' \
+		"$sheet" "${sheet/12288/24576}" >odd.yaml
+	printf 'name: odd\nnodes:\n  - name: a\n    gpus: [ { type: Odd, count: 1 }, { type: GeForce-RTX-3090, count: 1 } ]\n' >fleet.yaml
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,resnet50,16,20000,6000\nb,0,vgg16,1,50000,6000\n' >jobs.csv
+	export HESHARE_STORE=$PWD/s.db
+	lab=("$HES_LAB" --fleet fleet.yaml --catalogue odd.yaml --speed 100 --)
+	profile=("${lab[@]}" heshare profile --jobs jobs.csv --samples 12 --warm-up 5 --window 10 \
+		--repeats 2..4 --patience 100000 --shares 50 -- "${TASK[@]}")
+	run -0 "${profile[@]}"
+	[ "$(rows "SELECT DISTINCT gpu_type || ' ' || held_mhz FROM points WHERE clock_mhz = 0 AND capped = 0 ORDER BY 1")" = "GeForce-RTX-3090 1905.0
+Odd-GPU-7 1500.0" ]
+	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz > 0 AND abs(held_mhz - clock_mhz) > 15 AND capped < 0.5")" = 0 ]
+	run -0 --separate-stderr "${profile[@]}"
+	[[ "${lines[0]}" == "points: 0 measured, "* ]]
+	[[ "${lines[1]}" == *"samples: 0 new" ]]
+	run -0 "${lab[@]}" heshare train --from-store --validate 10 -o predictor
+	run -0 "${lab[@]}" heshare profiles export rows
+	run -0 "${lab[@]}" heshare plan jobs.csv --gpus all --predictor predictor --profiles rows \
+		--policy exclusive -o plan.json
+	jq -e '[.gpus[].batches[] | [.clock_mhz, .unlocked]] == [[1500, true], [1905, true]]' plan.json
+	run -0 --separate-stderr "${lab[@]}" heshare run plan.json --json -c 'vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2'
+	jq -e '(.measured.busy_j / .planned.busy_j - 1) | fabs < 0.03' <<<"$output"
+	[ "$(rows "SELECT count(*) FROM acts WHERE what LIKE '%the clock%'")" = 0 ]
+	# No lock is above what the GPU holds by itself.
+	run -0 "${lab[@]}" heshare plan jobs.csv --gpus all --predictor predictor --profiles rows \
+		--prefer jct -o plan.json
+	jq -e '[.gpus[].batches[] | .unlocked // (.clock_mhz < 1500)] | all' plan.json
 }
 
 @test "unknown GPUs of one name and two memories are two types; clocks without an even step are listed" {

@@ -466,7 +466,7 @@ d.execute(\"COMMIT\")"; wait'
 	# With co-runners and alone, each with the power of the others alone; more than the 55 W
 	# that the GPU draws by itself.
 	awk -F, '{ gsub(/"[^"]*"/, "") } NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-		$at["power_mw"] < 60000 || $at["beside_power_mw"] < 50000 || $at["sm_pct"] != 30 || $at["clock_mhz"] != 1410 { exit 1 }
+		$at["power_mw"] < 60000 || $at["beside_power_mw"] < 50000 || $at["sm_pct"] != 30 || $at["clock_mhz"] != 0 { exit 1 }
 		{ seen[$at["beside_residents"]] = 1 } END { exit !(0 in seen) || !(1 in seen || 2 in seen) }' learnt/samples.csv
 	"$HESHARE" profiles list | grep -q "measured.*run 1 of long.json"
 }

@@ -286,6 +286,45 @@ TEST(launch_time_follows_from_the_shortest_iteration_of_the_workload)
 	assert_true(fabs(load.iterations_per_s - 2000 - 500 / 1.9) < 20);
 }
 
+/* A type with clocks of 300, 900 and 1500 MHz, the last the default of its row. */
+static struct hes_gpu_type held(uint32_t mhz, uint32_t power_mw, uint32_t more_mhz)
+{
+	struct hes_profile v[] = { { .gpu_type = "T4", .clock_mhz = mhz, .power_mw = power_mw },
+				   { .gpu_type = "T4", .clock_mhz = more_mhz, .power_mw = 95000 },
+				   { .gpu_type = "A30", .clock_mhz = 2500, .power_mw = 1 } };
+	struct hes_gpu_type g = { .name = "T4",
+				  .power_limit_mw = 100000,
+				  .clock_default_mhz = 1500,
+				  .clocks_mhz = { 300, 900, 1500 },
+				  .n_clocks = 3 };
+
+	hes_profiles_hold(&(struct hes_profiles){ v, 3 }, &g, 1);
+	return g;
+}
+
+TEST(the_default_clock_is_the_one_that_was_held_without_a_lock)
+{
+	struct hes_gpu_type g = held(1905, 90000, 1800);
+
+	assert_int_equal(g.clock_default_mhz, 1905);
+	assert_int_equal(g.n_clocks, 3); /* nobody locked 1500 MHz */
+	assert_true(g.clocks_mhz[1] == 900 && g.clocks_mhz[2] == 1905);
+	assert_true(hes_gpu_type_is_unlocked(&g, 0) && hes_gpu_type_is_unlocked(&g, 1500));
+	assert_true(hes_gpu_type_clock(&g, 1500) == 1905 && hes_gpu_type_clock(&g, 900) == 900);
+	g = held(800, 40000, 700);
+	assert_int_equal(g.clock_default_mhz, 800);
+	assert_true(g.n_clocks == 2 && g.clocks_mhz[0] == 300 && g.clocks_mhz[1] == 800);
+}
+
+TEST(a_clock_that_power_held_down_or_that_hardly_differs_is_not_the_default)
+{
+	assert_int_equal(held(1200, 95000, 1100).clock_default_mhz, 1500); /* at the limit */
+	assert_int_equal(held(1520, 40000, 1480).clock_default_mhz, 1500);
+	assert_int_equal(held(800, 40000, 1490).clock_default_mhz, 1500);
+	assert_int_equal(held(0, 40000, 0).clock_default_mhz, 1500); /* clocks were not read */
+	assert_int_equal(held(0, 40000, 0).n_clocks, 3);
+}
+
 int main(void)
 {
 	return run_unit_tests_with_file(path);

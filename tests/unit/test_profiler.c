@@ -342,11 +342,36 @@ TEST(sensitivity_is_the_slope_of_throughput_over_shares)
 	const struct hes_points p = { v, 4 };
 	double solo, slope;
 
-	hes_points_sensitivity(&p, &v[0], 1590, &solo, &slope);
+	hes_points_sensitivity(&p, &v[0], t4(), &solo, &slope);
 	assert_true(fabs(solo - 500) < 1e-9 && fabs(slope - 5) < 1e-9);
 	v[0].batch_size = 2;
-	hes_points_sensitivity(&p, &v[0], 1590, &solo, &slope);
+	hes_points_sensitivity(&p, &v[0], t4(), &solo, &slope);
 	assert_true(isnan(solo) && isnan(slope));
+}
+
+/* Stores of an earlier heshare have the row's default clock where nothing was locked. */
+TEST(what_nobody_locked_is_one_setting_with_the_clock_that_was_held)
+{
+	struct hes_point v[] = { point("a", 1, 100, 1590, "", 1000, 30000),
+				 point("a", 1, 100, 0, "", 1100, 31000),
+				 point("a", 1, 50, 0, "", 1800, 25000),
+				 point("a", 1, 50, 900, "", 2500, 20000) };
+	const struct hes_points p = { v, 4 };
+	struct hes_profiles profiles;
+	struct hes_samples samples;
+
+	for (size_t i = 0; i < 3; i++)
+		v[i].held_mhz = 1440;
+	assert_true(setting_of_point(t4(), &v[0]) == setting_of_point(t4(), &v[1]));
+	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(profiles.n, 1); /* the later point counts */
+	assert_true(profiles.v[0].iteration_us == 1100 && profiles.v[0].clock_mhz == 1440);
+	assert_int_equal(samples.n, 3);
+	assert_int_equal(find_sample(&samples, "a", 100, 0)->clock_mhz, 0);
+	assert_int_equal(samples.v[0].clock_mhz + samples.v[1].clock_mhz + samples.v[2].clock_mhz,
+			 900);
+	hes_profiles_free(&profiles);
+	hes_samples_free(&samples);
 }
 
 TEST(a_setting_does_not_depend_on_the_order_of_joining)
@@ -360,13 +385,13 @@ TEST(a_setting_does_not_depend_on_the_order_of_joining)
 	const struct hes_profiler p = { .jobs = jobs, .n_jobs = 3 };
 	const struct profiling all = { .p = &p };
 
-	assert_true(setting_of_point(&a) == setting_of_point(&c));
+	assert_true(setting_of_point(t4(), &a) == setting_of_point(t4(), &c));
 	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 3 }, 900) ==
-		    setting_of_point(&a));
+		    setting_of_point(t4(), &a));
 	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 2 }, 900) !=
-		    setting_of_point(&a));
+		    setting_of_point(t4(), &a));
 	assert_true(setting_of(&all, t4(), &t, (struct hes_stage){ 0, 3 }, 915) !=
-		    setting_of_point(&a));
+		    setting_of_point(t4(), &a));
 }
 
 TEST(a_missing_reading_is_missing_in_files_and_in_the_store)

@@ -111,6 +111,14 @@ int cli_knowledge_load(const char *predictor, const char *profiles, const struct
 	return cli_knowledge_load_types(predictor, profiles, model, c, types, n, out, err);
 }
 
+void cli_knowledge_fit(const struct cli_knowledge *k, bool measured, struct hes_gpu_type *types,
+		       size_t n)
+{
+	hes_profiles_hold(&k->profiles, types, n);
+	for (size_t i = 0; measured && i < n; i++)
+		hes_predictor_offer(k->predictor, &types[i]);
+}
+
 void cli_knowledge_free(struct cli_knowledge *k)
 {
 	hes_predictor_free(k->predictor);

@@ -35,6 +35,12 @@ int cli_knowledge_load_types(const char *predictor, const char *profiles,
 			     const struct hes_model *model, const struct hes_catalogue *c,
 			     const struct hes_gpu_type *const *types, size_t n_types,
 			     struct cli_knowledge *out, struct hes_err *err);
+/**
+ * Fit types to what was measured: their default clock is the one that GPUs held without a lock;
+ * clocks that @measured predictor never saw are not offered.
+ */
+void cli_knowledge_fit(const struct cli_knowledge *k, bool measured, struct hes_gpu_type *types,
+		       size_t n);
 void cli_knowledge_free(struct cli_knowledge *k);
 
 /**

@@ -4,6 +4,7 @@
 #include "cli/partition/split_inputs.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,37 @@ static int load_store(const char *path, struct partition_inputs *in, struct hes_
 	return rc;
 }
 
+/* Learn the clocks that GPUs held without a lock, and give them to the points without one. */
+static int hold_clocks(struct partition_inputs *in, struct hes_err *err)
+{
+	struct hes_profiles solos = { .v = calloc(in->points.n + 1, sizeof(*solos.v)) };
+
+	if (!solos.v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu points", in->points.n);
+	for (size_t i = 0; i < in->points.n; i++) {
+		const struct hes_point *p = &in->points.v[i];
+		const struct hes_gpu_type *g = hes_gpu_type_find(&in->catalogue, p->gpu_type, NULL);
+
+		if (!g || p->co_runners[0] || p->sm_pct < 100 || isnan(p->held_mhz) ||
+		    !hes_gpu_type_is_unlocked(g, p->clock_mhz))
+			continue;
+		solos.v[solos.n] =
+			(struct hes_profile){ .power_mw = p->power_mw,
+					      .clock_mhz = (uint32_t)lround(p->held_mhz) };
+		strcpy(solos.v[solos.n++].gpu_type, p->gpu_type);
+	}
+	hes_profiles_hold(&solos, in->catalogue.types, in->catalogue.n);
+	hes_profiles_free(&solos);
+	for (size_t i = 0; i < in->points.n; i++) {
+		struct hes_point *p = &in->points.v[i];
+		const struct hes_gpu_type *g = hes_gpu_type_find(&in->catalogue, p->gpu_type, NULL);
+
+		if (g)
+			p->clock_mhz = hes_gpu_type_clock(g, p->clock_mhz);
+	}
+	return 0;
+}
+
 int partition_inputs_load(const struct partition_from *from, const struct partition_name *jobs,
 			  size_t n_jobs, const struct hes_gpu_type *const *types, size_t n_types,
 			  struct partition_inputs *in, struct hes_err *err)
@@ -211,6 +243,8 @@ int partition_inputs_load(const struct partition_from *from, const struct partit
 	else
 		rc = from->points ? load_file(from->points, in, err)
 				  : load_store(from->store, in, err);
+	if (!rc && !from->modelled)
+		rc = hold_clocks(in, err);
 	if (!rc)
 		rc = hes_share_profiles_from(&in->points, &in->catalogue, HES_PARTITION_CV,
 					     &in->profiles, err);

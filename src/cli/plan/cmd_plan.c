@@ -198,8 +198,12 @@ static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs 
 	if (!rc)
 		rc = cli_knowledge_load(o->predictor, o->profiles, NULL, &in->catalogue, &in->fleet,
 					&in->knowledge, err);
-	if (!rc)
+	if (!rc) {
 		load_measured(o, in);
+		hes_profiles_hold(&in->knowledge.profiles, in->catalogue.types, in->catalogue.n);
+		cli_knowledge_fit(&in->knowledge, o->predictor != NULL, in->gpus.types,
+				  in->gpus.n_types);
+	}
 	return rc;
 }
 

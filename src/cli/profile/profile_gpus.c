@@ -277,11 +277,16 @@ static void release(struct gpus_profile *b)
 	hes_catalogue_free(&b->catalogue);
 }
 
-/* The same measurement, imported earlier with fewer columns. */
-static bool same_measurement(const struct hes_sample *a, const struct hes_sample *b)
+/* The same measurement, imported earlier with fewer columns, or kept by an earlier heshare with
+ * the default clock where none was locked. */
+static bool same_measurement(const struct hes_catalogue *c, const struct hes_sample *a,
+			     const struct hes_sample *b)
 {
-	return a->iteration_us == b->iteration_us && a->power_mw == b->power_mw &&
-	       a->sm_pct == b->sm_pct && a->clock_mhz == b->clock_mhz &&
+	const struct hes_gpu_type *g = hes_gpu_type_find(c, a->task.gpu_type, NULL);
+
+	return g && a->iteration_us == b->iteration_us && a->power_mw == b->power_mw &&
+	       a->sm_pct == b->sm_pct &&
+	       hes_gpu_type_clock(g, a->clock_mhz) == hes_gpu_type_clock(g, b->clock_mhz) &&
 	       a->task.batch_size == b->task.batch_size &&
 	       a->co_runners.power_mw == b->co_runners.power_mw &&
 	       strcmp(a->task.workload, b->task.workload) == 0 &&
@@ -300,7 +305,8 @@ static int by_measurement(const void *a, const void *b)
 	return d;
 }
 
-static void leave_out_known(struct hes_samples *s, struct hes_samples *there)
+static void leave_out_known(const struct hes_catalogue *c, struct hes_samples *s,
+			    struct hes_samples *there)
 {
 	size_t n = 0;
 
@@ -320,7 +326,7 @@ static void leave_out_known(struct hes_samples *s, struct hes_samples *there)
 		}
 		for (; low < there->n && !known && by_measurement(&there->v[low], &s->v[i]) == 0;
 		     low++)
-			known = same_measurement(&there->v[low], &s->v[i]);
+			known = same_measurement(c, &there->v[low], &s->v[i]);
 		if (!known)
 			s->v[n++] = s->v[i];
 	}
@@ -349,7 +355,7 @@ static int tell_store(struct gpus_profile *b, struct hes_delivered *done, struct
 						.samples = &samples,
 						.into = b->origin };
 
-		leave_out_known(&samples, &there);
+		leave_out_known(&b->catalogue, &samples, &there);
 		rc = hes_store_add(b->store, &d, done, err);
 	}
 	hes_points_free(&points);

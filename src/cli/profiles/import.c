@@ -106,6 +106,7 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 	if (!rc && im->predictor)
 		rc = load_known(im, &r.profiles, &known, err);
 	if (!rc && im->predictor) {
+		hes_profiles_hold(&known, im->catalogue.types, im->catalogue.n);
 		r.samples.known = &known;
 		rc = cli_forecasts(im->predictor, &im->catalogue, &r.samples, &said, err);
 		d.predictor = &im->about;

@@ -36,8 +36,7 @@ static int fill(const struct hes_points *points, const struct hes_catalogue *c, 
 		if (!g)
 			return -ENOENT;
 		v[i].p = points->v[i];
-		hes_points_sensitivity(points, &v[i].p, g->clock_default_mhz, &v[i].solo_per_s,
-				       &v[i].sensitivity);
+		hes_points_sensitivity(points, &v[i].p, g, &v[i].solo_per_s, &v[i].sensitivity);
 	}
 	return 0;
 }

@@ -113,7 +113,7 @@ static struct hes_running running_on(const struct add_plan *a, const struct run_
 		.job = job,
 		.gpu = (uint32_t)gpu,
 		.sm_pct = r->attempt->sm_pct,
-		.clock_mhz = mhz ? mhz : a->fleet->gpus[gpu].type->clock_default_mhz,
+		.clock_mhz = hes_gpu_type_clock(a->fleet->gpus[gpu].type, mhz),
 		.start_us = r->attempt->started_us,
 		.end_us = a->now_us + 1 + (int64_t)(left * planned_us),
 		.left = left,
@@ -249,7 +249,7 @@ static struct hes_run_added row_of(const struct add_plan *a, size_t gpu, const s
 	struct hes_run_added row = {
 		.job = a->jobs->v[p->job],
 		.sm_pct = p->sm_pct,
-		.clock_mhz = b->clock_mhz,
+		.clock_mhz = b->unlocked ? 0 : b->clock_mhz,
 		.together = q->together,
 		.shares_pct = hes_queue_shares_pct(q),
 		.planned_start_us = p->start_us,

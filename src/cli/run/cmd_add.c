@@ -190,7 +190,8 @@ static int insert_before(struct inputs *in, size_t i)
 	const struct hes_run_added *a = &in->before[i];
 	const long gpu = hes_fleet_find(&in->mine, a->gpu);
 	struct hes_batch b = {
-		.clock_mhz = a->clock_mhz,
+		.clock_mhz = hes_gpu_type_clock(in->mine.gpus[gpu].type, a->clock_mhz),
+		.unlocked = !a->clock_mhz,
 		.n = 1,
 		.start_us = a->planned_start_us,
 		.end_us = a->planned_end_us,
@@ -399,13 +400,13 @@ static int print_json(const struct inputs *in, enum taken taken)
 		const struct hes_run_added *a = &in->rows[i];
 
 		json_array_append_new(
-			jobs,
-			json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "job", a->job.id,
-				  "workload", a->job.workload, "gpu", a->gpu, "sm_pct",
-				  (json_int_t)a->sm_pct, "clock_mhz", (json_int_t)a->clock_mhz,
-				  "planned_start_s", (double)a->planned_start_us * 1e-6,
-				  "planned_end_s", (double)a->planned_end_us * 1e-6, "planned_j",
-				  (double)a->planned_mj * 1e-3));
+			jobs, json_pack("{s:s, s:s, s:s, s:I, s:o, s:f, s:f, s:f}", "job",
+					a->job.id, "workload", a->job.workload, "gpu", a->gpu,
+					"sm_pct", (json_int_t)a->sm_pct, "clock_mhz",
+					cli_json_maybe(a->clock_mhz, a->clock_mhz),
+					"planned_start_s", (double)a->planned_start_us * 1e-6,
+					"planned_end_s", (double)a->planned_end_us * 1e-6,
+					"planned_j", (double)a->planned_mj * 1e-3));
 	}
 	return cli_print_json(json_pack("{s:I, s:b, s:o}", "run", (json_int_t)in->view.run.id,
 					"taken", taken == TAKEN, "jobs", jobs));
@@ -422,8 +423,13 @@ static int print_text(const struct inputs *in, enum taken taken)
 		hes_visible_put(stdout, 16, a->job.id);
 		putchar(' ');
 		hes_visible_put(stdout, 16, a->gpu);
-		printf(" %3" PRIu32 " %% %5" PRIu32 " MHz  planned from %s to %s\n", a->sm_pct,
-		       a->clock_mhz, hes_time_text(from, (double)a->planned_start_us),
+		printf(" %3" PRIu32 " %% ", a->sm_pct);
+		if (a->clock_mhz)
+			printf("%5" PRIu32 " MHz", a->clock_mhz);
+		else
+			printf("%9s", "unlocked");
+		printf("  planned from %s to %s\n",
+		       hes_time_text(from, (double)a->planned_start_us),
 		       hes_time_text(until, (double)a->planned_end_us));
 	}
 	printf("%zu job%s %s run %" PRId64, in->new.n, hes_s(in->new.n),
@@ -475,8 +481,11 @@ static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs
 					&in->knowledge, err);
 	if (!rc && o->profiles)
 		hes_jobs_take_measured(&in->all, &in->knowledge.profiles);
-	if (!rc)
+	if (!rc) {
+		cli_knowledge_fit(&in->knowledge, o->predictor != NULL, in->catalogue.types,
+				  in->catalogue.n);
 		rc = make_rows(in, err);
+	}
 	return rc ? rc : write_rows(in, err);
 }
 

@@ -354,8 +354,10 @@ static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes
 	int rc = o->profiles ? cli_profiles_load(o->profiles, &in->profiles, err)
 			     : hes_store_profiles(in->store, &all, &in->profiles, err);
 
-	if (!rc)
+	if (!rc) {
 		hes_jobs_take_measured(&in->jobs, &in->profiles);
+		hes_profiles_hold(&in->profiles, in->catalogue.types, in->catalogue.n);
+	}
 	return rc;
 }
 

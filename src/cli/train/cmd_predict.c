@@ -117,10 +117,10 @@ static int prepare_query(const struct predict_opts *o, const char *workload, str
 
 	if (rc)
 		return rc;
-	q->setting =
-		(struct hes_setting){ (uint32_t)o->share,
-				      o->clock ? (uint32_t)o->clock : q->gpu->clock_default_mhz };
-	if (!hes_gpu_type_has_clock(q->gpu, q->setting.clock_mhz))
+	q->setting = (struct hes_setting){ (uint32_t)o->share,
+					   hes_gpu_type_clock(q->gpu, (uint32_t)o->clock) };
+	if (!hes_gpu_type_is_unlocked(q->gpu, q->setting.clock_mhz) &&
+	    !hes_gpu_type_has_clock(q->gpu, q->setting.clock_mhz))
 		return hes_fail(err, -ERANGE,
 				"--clock: %s has no clock of %u MHz; it runs from %u to %u MHz",
 				q->gpu->name, q->setting.clock_mhz, q->gpu->clock_min_mhz,
@@ -212,6 +212,8 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	rc = q.gpu ? cli_knowledge_load_types(o->predictor, o->profiles, NULL, &c, &q.gpu, 1,
 					      &known, &err)
 		   : -ENOENT;
+	if (!rc)
+		hes_profiles_hold(&known.profiles, c.types, c.n);
 	if (!rc)
 		rc = prepare_query(o, workload, &q, &err);
 	if (rc)

@@ -131,11 +131,13 @@ static double time_prediction(const struct job *j)
 
 	for (size_t i = 0; i < j->test.n; i++) {
 		const struct hes_sample *s = &j->test.v[i];
-		const struct hes_setting setting = { s->sm_pct, s->clock_mhz };
+		const struct hes_gpu_type *g =
+			hes_gpu_type_find(&j->catalogue, s->task.gpu_type, NULL);
+		const struct hes_setting setting = { s->sm_pct,
+						     hes_gpu_type_clock(g, s->clock_mhz) };
 		struct hes_estimate e;
 
-		hes_predict(j->predictor, hes_gpu_type_find(&j->catalogue, s->task.gpu_type, NULL),
-			    &s->task, &setting, &s->co_runners, &e);
+		hes_predict(j->predictor, g, &s->task, &setting, &s->co_runners, &e);
 	}
 	return (hes_monotonic_s() - start) / (double)j->test.n;
 }
@@ -342,6 +344,8 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	if (!rc)
 		rc = path ? cli_samples_load(path, &j->rows, err)
 			  : train_store_load(j->o, &j->rows, err);
+	if (!rc)
+		hes_profiles_hold(&j->rows.profiles, j->catalogue.types, j->catalogue.n);
 	j->all = (struct hes_samples){ j->rows.samples.v, j->rows.samples.n, &j->rows.profiles };
 	if (!rc && path)
 		note_unprofiled(&j->all, path);

@@ -40,14 +40,12 @@ static int observe(const struct hes_sample *s, size_t index, const struct hes_ca
 		hes_fail_in(err, "sample %zu", index + 1);
 		return rc;
 	}
-	if (!(s->iteration_us > 0) || !s->power_mw || !(s->task.iteration_us > 0) ||
-	    !s->clock_mhz || !s->sm_pct)
-		return hes_fail(err, -EINVAL,
-				"sample %zu: times, power, shares and clocks must be above 0",
+	if (!(s->iteration_us > 0) || !s->power_mw || !(s->task.iteration_us > 0) || !s->sm_pct)
+		return hes_fail(err, -EINVAL, "sample %zu: times, power and shares must be above 0",
 				index + 1);
 	*out = (struct observation){
 		.query = { .gpu = g, .task = &s->task },
-		.setting = { s->sm_pct, s->clock_mhz },
+		.setting = { s->sm_pct, hes_gpu_type_clock(g, s->clock_mhz) },
 		.co_runners = s->co_runners,
 		.iteration_us = s->iteration_us,
 		.power_w = s->power_mw * 1e-3,
