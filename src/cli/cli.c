@@ -3,7 +3,9 @@
  */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +31,17 @@ void cli_say(const char *command, const char *sentence)
 	free(line);
 }
 
+bool cli_reader_gone(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
 int cli_fail(const char *command, const struct hes_err *err)
 {
+	if (err->code == -EPIPE && cli_reader_gone())
+		return CLI_READER_GONE;
 	cli_say(command, err->msg);
 	return strncmp(err->msg, "--", 2) == 0 ? 2 : 1;
 }
@@ -46,6 +57,8 @@ int cli_print_json(json_t *doc)
 
 	json_decref(doc);
 	if (rc || putchar('\n') == EOF) {
+		if (cli_reader_gone())
+			return CLI_READER_GONE;
 		fputs("heshare: cannot write JSON to standard output\n", stderr);
 		return 1;
 	}

@@ -19,6 +19,11 @@ void cli_say(const char *command, const char *sentence);
  */
 int cli_fail(const char *command, const struct hes_err *err);
 
+#define CLI_READER_GONE 141 /* exit status of a program that SIGPIPE ended, as shells tell it */
+
+/** Whether standard output is a pipe that nobody reads any more: no reason for a sentence. */
+bool cli_reader_gone(void);
+
 /** A number, or null where it is not known. */
 json_t *cli_json_maybe(bool known, double value);
 

@@ -59,7 +59,11 @@ static bool asks_help(int argc, char **argv)
 /* Output must have reached the reader. A command that failed has reported why. */
 static int flushed(const char *name, int status)
 {
-	if ((fflush(stdout) || ferror(stdout)) && !status) {
+	const bool failed = fflush(stdout) || ferror(stdout);
+
+	if (failed && cli_reader_gone())
+		return CLI_READER_GONE;
+	if (failed && !status) {
 		fprintf(stderr, "heshare %s: cannot write standard output: %s\n", name,
 			strerror(errno));
 		return 1;

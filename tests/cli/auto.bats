@@ -157,19 +157,21 @@ done_jobs() {
 
 @test "what cannot work is refused before anything is measured" {
 	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib,command\na,0,resnet34,8,1500,1813,true\n' >own.csv
+	local wrong=1 # exit status
 	refused() { # SENTENCE ARGUMENT...
-		run -1 lab two heshare auto "${@:2}"
+		run -$wrong lab two heshare auto "${@:2}"
 		[[ "$output" == "heshare auto: "*"$1"* ]]
 	}
 	refused 'job a has no command; give one for all after --' jobs.csv
 	refused 'job a has a command of its own, and there is one for all' own.csv -- true
 	refused 'COMMAND: {job} means something only while a plan runs' jobs.csv -- 'x {job}'
 	refused 'no value {iteration} for a command' jobs.csv -- 'x {iteration}'
-	refused '--prefer' jobs.csv --prefer speed -- true
-	refused '--power-cap: 10 W is below the 65 W' jobs.csv --power-cap 10 -- true
 	refused 'no GPU "7"' jobs.csv --gpus 7 -- true
 	refused 'none.csv' none.csv -- true
 	refused 'so there is nothing to resume' jobs.csv --resume -- true
+	wrong=2
+	refused '--prefer' jobs.csv --prefer speed -- true
+	refused '--power-cap: 10 W is below the 65 W' jobs.csv --power-cap 10 -- true
 	[ ! -e store.db ] && [ ! -e jobs.auto ]
 	run -2 heshare auto
 }

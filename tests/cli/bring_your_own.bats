@@ -163,6 +163,25 @@ program() {
 	program bad <<<'exit 3'
 	refused 1 "exec:bad: it ended with exit status 3; a program that has a plan ends with 0" \
 		"${args[@]}"
+	# It and what it started are ended, also what left its session.
+	program bad <<-'END'
+		setsid sleep 1000 &
+		echo $! >children
+		sleep 1000 &
+		echo $! $$ >>children
+		wait
+	END
+	refused 1 "exec:bad: it had no plan after 2 s; it and its processes were ended (--exec-limit)" \
+		"${args[@]}" --exec-limit 2
+	[ "$(wc -w <children)" -eq 3 ]
+	for pid in $(cat children); do
+		[ ! -e /proc/$pid ] || grep -q '^State:.Z' /proc/$pid/status
+	done
+	refused 1 "it had no plan after 2 s" simulate "$G/jobs.csv" "${FLEET[@]}" -p exec:./bad \
+		--exec-limit 2
+	# The end of its output is not its own end.
+	program bad <<<'exec >&-; exec sleep 1000'
+	refused 1 "it had no plan after 1 s" "${args[@]}" --exec-limit 1
 	program bad <<<'kill -9 $$'
 	refused 1 "exec:bad: it was ended by signal 9" "${args[@]}"
 	program bad <<<'echo "{"'

@@ -70,9 +70,9 @@ points() {
 	jq -e 'any(.splits[]; .floors_kept | not)' <<<"$output"
 	run -1 heshare partition resnet50/16 bert-large/8 --modelled --floor 0.8
 	[[ "$output" == *"no split in steps of 10 % keeps every floor: in the nearest one "*" is to have 80.0 %"* ]]
-	run -1 heshare partition resnet50/16 bert-large/8 --modelled --floor vgg16=0.8
+	run -2 heshare partition resnet50/16 bert-large/8 --modelled --floor vgg16=0.8
 	[[ "$output" == *'--floor: "vgg16" is none of the jobs' ]]
-	run -1 heshare partition resnet50/16 bert-large/8 --modelled --floor 0.5,0.3
+	run -2 heshare partition resnet50/16 bert-large/8 --modelled --floor 0.5,0.3
 	[[ "$output" == \
 		*"--floor: 0.5 is for all jobs and stands alone; write JOB=0.5 for one job" ]]
 }
@@ -152,11 +152,11 @@ points() {
 @test "a split of one's own, and equal shares at the default clock whatever the clocks" {
 	run -0 heshare partition resnet50 vgg16 --modelled --split 25,70 --json
 	jq -e '.given.sm_pct == [25, 70] and .given.power_w > 100' <<<"$output"
-	run -1 heshare partition resnet50 vgg16 --modelled --split 25
+	run -2 heshare partition resnet50 vgg16 --modelled --split 25
 	[[ "$output" == *"--split: 25 does not give one share for each of 2 jobs"* ]]
-	run -1 heshare partition resnet50 vgg16 --modelled --split 90,5
+	run -2 heshare partition resnet50 vgg16 --modelled --split 90,5
 	[[ "$output" == *"5 % of the SMs for vgg16/8, which was profiled from 10 to 100 %" ]]
-	run -1 heshare partition resnet50 vgg16 --modelled --split 60,60
+	run -2 heshare partition resnet50 vgg16 --modelled --split 60,60
 	[[ "$output" == *"shares that sum to 120 %"* ]]
 	# At 1012 MHz no split keeps the floor; equal shares are those of 1530 MHz and say so.
 	run -0 heshare partition resnet50 vgg16 --modelled --clocks 1012,1530 --objective energy \
@@ -165,7 +165,7 @@ points() {
 	equal=$(jq .equal.power_w <<<"$output")
 	run -0 heshare partition resnet50 vgg16 --modelled --json
 	[ "$(jq .equal.power_w <<<"$output")" = "$equal" ]
-	run -1 heshare partition resnet50 vgg16 --modelled --clocks ,
+	run -2 heshare partition resnet50 vgg16 --modelled --clocks ,
 	[[ "$output" == *"--clocks"* ]]
 }
 
@@ -179,7 +179,7 @@ points() {
 	run -2 heshare partition a b --modelled --points x
 	run -2 heshare partition a b --objective joules
 	[[ "$output" == *throughput*normalized*energy* ]]
-	run -1 heshare partition a/0 b --modelled
+	run -2 heshare partition a/0 b --modelled
 	[[ "$output" == *'a/0: batch size: '* ]]
 	run -1 heshare partition nosuch resnet50 --modelled
 	[[ "$output" == *'the model has no workload "nosuch"'* ]]

@@ -195,6 +195,6 @@ setup() {
 	run -1 "$HESHARE" plan jobs.csv --gpus ssh:hosts
 	[[ "$output" == *"is no name of a host; a line is HOST or USER@HOST" ]]
 	"$HESHARE" plan jobs.csv -o plan.json >/dev/null
-	run -1 "$HESHARE" run plan.json --launcher rsh -c true
+	run -2 "$HESHARE" run plan.json --launcher rsh -c true
 	[ "$output" = 'heshare run: --launcher: "rsh" is neither slurm nor ssh:HOSTFILE' ]
 }

@@ -201,7 +201,7 @@ refused() {
 @test "a bound on more jobs than it is found for in minutes is refused" {
 	awk 'BEGIN { print "id,arrival_s,workload,batch_size,iterations,memory_mib"
 		for (i = 0; i < 301; i++) print "j" i ",0,resnet50,8,100,1000" }' >many.csv
-	refused 1 "--bound: what is possible at best is found in minutes for at most 300 jobs, not 301" many.csv $fleet --policy joint --bound -o no.json
+	refused 2 "--bound: what is possible at best is found in minutes for at most 300 jobs, not 301" many.csv $fleet --policy joint --bound -o no.json
 	[ ! -e no.json ]
 }
 

@@ -110,10 +110,10 @@ setup_file() {
 	[ "$status" -eq 1 ]
 	[[ "$output" == *'workload "nonesuch" was never profiled'* ]]
 	run "$HESHARE" predict vgg16 --clock 1531
-	[ "$status" -eq 1 ]
+	[ "$status" -eq 2 ]
 	[[ "$output" == *"V100-SXM2-32 has no clock of 1531 MHz"* ]]
 	run "$HESHARE" predict vgg16 --beside resnet50:8
-	[ "$status" -eq 1 ]
+	[ "$status" -eq 2 ]
 	[[ "$output" == *"is not WORKLOAD:BATCH:SHARE"* ]]
 	run "$HESHARE" predict vgg16 --predictor "$LAB/samples.csv"
 	[ "$status" -eq 1 ]

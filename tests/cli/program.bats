@@ -75,6 +75,39 @@ commands() {
 	done
 }
 
+# On a machine without GPUs, store and jobs: the option is looked at first.
+@test "a value that an option cannot have is wrong usage, exit status 2, whatever is there" {
+	while read -r option arguments; do
+		run "$HESHARE" $arguments
+		echo "$arguments: $status: $output"
+		[ "$status" -eq 2 ]
+		[ "${#lines[@]}" -eq 1 ]
+		[[ "$output" == "heshare "*": $option: "* ]]
+	done <<-'END'
+		--batch profile x --batch 0 -- true
+		--shares profile x --shares 0..10 -- true
+		--clocks profile x --clocks fast -- true
+		--repeats profile x --repeats 5..1 -- true
+		--split partition a/8 b/4 --split 30,80
+		--split partition a/8 b/4 --split 30
+		--split partition a/8 b/4 --split 0,50 --modelled
+		--floor partition a/8 b/4 --floor x
+		--floor partition a/8 b/4 --floor c=0.5
+		--gpu partition a/8 b/4 --gpu K80
+		--gpu predict resnet34 --gpu K80
+		--beside predict resnet34 --beside vgg16
+		--gpu model resnet50 --gpu K80
+		--prefer auto none.csv --prefer cheap -- true
+		--prefer plan none.csv --prefer cheap
+		--budget plan none.csv --budget soon
+		--prefer pilot none.csv --prefer cheap -- true
+		--time pilot none.csv --time soon -- true
+		--when profiles import none.csv --when soon
+		--workloads trace helios-like --workloads nets
+		--reference trace helios-like --reference K80
+	END
+}
+
 @test "a flag refuses a value, an option without its value is refused" {
 	run -2 "$HESHARE" gpus --json=yes
 	[ "$output" = 'heshare gpus: --json takes no value, but "yes" was given' ]
@@ -102,6 +135,21 @@ commands() {
 		# shellcheck disable=SC2086
 		run -1 bash -c '"$HESHARE" '"$args"' >/dev/full'
 		[[ "$output" == heshare*"cannot write"* ]]
+	done
+}
+
+@test "a reader that goes away ends a command without a word" {
+	export HESHARE_STORE=$PWD/none.db
+	for arguments in status "status --json" "gpus --types" "gpus --types --json" \
+		"trace helios-like" "man plan"; do
+		for ignored in : "trap '' PIPE"; do
+			# The command starts when nobody reads any more.
+			bash -c "{ (trap '' PIPE; while echo; do sleep 0.02; done) 2>/dev/null; $ignored
+				\"$HESHARE\" $arguments; echo \$? >status; } 2>err | true"
+			echo "$arguments: $(cat status err)"
+			[ "$(cat status)" -eq 141 ]
+			[ "$(grep -cv 'dropped\|kept\|clamped\|run times\|invented\|^  \|helios-like' err)" -eq 0 ]
+		done
 	done
 }
 

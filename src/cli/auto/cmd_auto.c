@@ -299,20 +299,22 @@ static int choose_folder(struct automatic *a, struct hes_err *err)
 	return rc;
 }
 
-static int check_plan_options(const struct automatic *a, struct hes_err *err)
+static int check_prefer(const struct auto_opts *o, struct hes_err *err)
 {
 	const char *prefer = NULL;
 	const struct hes_policy *joint = hes_policy_parse("joint", &prefer, err);
 
-	if (!joint || (a->o->prefer && !hes_policy_preference(joint, a->o->prefer, err)))
+	if (!joint || (o->prefer && !hes_policy_preference(joint, o->prefer, err)))
 		return hes_fail_in(err, "--prefer");
-	return cli_cap_check(a->o->power_cap_w, &a->gpus.fleet, err);
+	return 0;
 }
 
 static int look_around(struct automatic *a, int n_words, char **words, struct hes_err *err)
 {
-	int rc = hes_jobs_load(a->jobs_path, &a->jobs, err);
+	int rc = check_prefer(a->o, err);
 
+	if (!rc)
+		rc = hes_jobs_load(a->jobs_path, &a->jobs, err);
 	if (!rc)
 		rc = check_commands(a, n_words, words, err);
 	if (!rc)
@@ -320,7 +322,7 @@ static int look_around(struct automatic *a, int n_words, char **words, struct he
 	if (!rc)
 		rc = gpus_fleet_load(a->o->gpus, &a->catalogue, NULL, &a->gpus, err);
 	if (!rc)
-		rc = check_plan_options(a, err);
+		rc = cli_cap_check(a->o->power_cap_w, &a->gpus.fleet, err);
 	if (!rc)
 		rc = list_tasks(a, err);
 	for (size_t k = 0; k < a->gpus.n_types && !rc; k++) {

@@ -8,20 +8,38 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/signals.h"
 #include "core/plan_json.h"
+#include "launch/launch.h"
+#include "launch/members.h"
 
 #define FIRST_BYTES 65536
+#define END_MS      10000 /* for killed processes to be gone */
+
+/* What is known of a program while it runs. */
+struct running {
+	const char *path;
+	char mark[64];       /* in its environment and in that of its children */
+	int64_t deadline_ms; /* on the monotonic clock */
+	pid_t pid;
+	int out; /* its output */
+};
 
 /* @return a descriptor of the request as a text, at its start; negative errno */
 static int write_request(const struct hes_request *r)
@@ -38,14 +56,39 @@ static int write_request(const struct hes_request *r)
 	return rc ? rc : fd;
 }
 
-/* Signals as a program expects them; its input and output are ours. */
-static int spawn(const char *path, int in, int out, pid_t *pid)
+/* The environment with a mark of its own, by which its processes are found; free() it. */
+static char **marked_environment(char *mark)
 {
-	char *argv[] = { (char *)(uintptr_t)path, NULL };
+	const size_t name = strlen(HES_MARK_VARIABLE "=");
+	char **v;
+	size_t n = 0, kept = 0;
+
+	while (environ[n])
+		n++;
+	v = calloc(n + 2, sizeof(*v));
+	for (size_t i = 0; v && i < n; i++)
+		if (strncmp(environ[i], HES_MARK_VARIABLE "=", name) != 0)
+			v[kept++] = environ[i];
+	if (v)
+		v[kept] = mark;
+	return v;
+}
+
+/* Signals as a program expects them; its input and output are ours. */
+static int program_spawn(struct running *r, int in, int out)
+{
+	static atomic_uint count;
+	char *argv[] = { (char *)(uintptr_t)r->path, NULL }, variable[128], **environment;
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	int rc;
 
+	snprintf(r->mark, sizeof(r->mark), "policy-%d-%" PRId64 "-%u", (int)getpid(), hes_wall_us(),
+		 atomic_fetch_add(&count, 1));
+	snprintf(variable, sizeof(variable), HES_MARK_VARIABLE "=%s", r->mark);
+	environment = marked_environment(variable);
+	if (!environment)
+		return -ENOMEM;
 	posix_spawn_file_actions_init(&files);
 	posix_spawnattr_init(&attributes);
 	rc = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
@@ -53,80 +96,128 @@ static int spawn(const char *path, int in, int out, pid_t *pid)
 		rc = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
 	hes_signals_spawn(&attributes, 0);
 	if (!rc)
-		rc = posix_spawnp(pid, path, &files, &attributes, argv, environ);
+		rc = posix_spawnp(&r->pid, r->path, &files, &attributes, argv, environment);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
+	free(environment);
 	return -rc;
 }
 
-/* All that comes from @fd. @return 0, with *text to be freed; -EFBIG more than a plan has; -ENOMEM;
- * -errno */
-static int read_all(int fd, char **text, size_t *len)
+/* Wait until @fd is readable. @return 0; -ETIMEDOUT; -errno */
+static int await(const struct running *r, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	for (;;) {
+		const int64_t left = r->deadline_ms - hes_monotonic_ms();
+		const int n = left > 0 ? poll(&p, 1, left < INT_MAX ? (int)left : INT_MAX) : 0;
+
+		if (n > 0)
+			return 0;
+		if (n == 0 && left <= INT_MAX)
+			return -ETIMEDOUT;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+/* All that the program writes. @return 0, with *text to be freed; -EFBIG more than a plan has;
+ * -ETIMEDOUT; -ENOMEM; -errno */
+static int read_all(const struct running *r, char **text, size_t *len)
 {
 	size_t room = FIRST_BYTES;
-	char *v = malloc(room);
-	ssize_t got = 0;
+	char *v = malloc(room), *more;
+	int rc = v ? 0 : -ENOMEM;
+	ssize_t got;
 
 	*len = 0;
-	while (v && (got = read(fd, v + *len, room - *len)) != 0) {
-		char *more = v;
-
-		if (got < 0 && errno != EINTR)
-			break;
-		*len += got > 0 ? (size_t)got : 0;
-		if (*len > HES_PLAN_MAX_BYTES)
-			break;
-		if (*len == room) {
-			room *= 2;
-			more = realloc(v, room);
-		}
-		if (!more) {
-			free(v);
-			return -ENOMEM;
-		}
-		v = more;
+	while (!rc && !(rc = await(r, r->out)) && (got = read(r->out, v + *len, room - *len))) {
+		if (got < 0)
+			rc = errno == EINTR ? 0 : -errno;
+		else
+			*len += (size_t)got;
+		if (!rc && *len > HES_PLAN_MAX_BYTES)
+			rc = -EFBIG;
+		if (rc || *len < room)
+			continue;
+		room *= 2;
+		more = realloc(v, room);
+		if (more)
+			v = more;
+		else
+			rc = -ENOMEM;
 	}
-	if (v && !got) {
+	if (rc)
+		free(v);
+	else
 		*text = v;
-		return 0;
-	}
-	free(v);
-	return !v ? -ENOMEM : got < 0 ? -errno : -EFBIG;
+	return rc;
+}
+
+/* The program may go on after the end of its output. */
+static int await_end(const struct running *r)
+{
+	const int fd = (int)syscall(SYS_pidfd_open, r->pid, 0);
+	const int rc = fd < 0 ? -errno : await(r, fd);
+
+	if (fd >= 0)
+		close(fd);
+	return rc == -ENOSYS ? 0 : rc; /* an old kernel: wait for it without a limit */
+}
+
+static int program_failed(int rc, double limit_s, struct hes_err *err)
+{
+	if (rc == -ETIMEDOUT)
+		return hes_fail(err, rc,
+				"it had no plan after %g s; it and its processes were ended "
+				"(--exec-limit)",
+				limit_s);
+	if (rc == -EFBIG)
+		return hes_fail(err, rc, "its answer is larger than 1024 MiB");
+	return hes_fail(err, rc, "its answer cannot be read: %s", strerror(-rc));
 }
 
 /* @return 0, with *text to be freed, when the program has ended well */
-static int run(const char *path, int in, char **text, size_t *len, struct hes_err *err)
+static int program_run(const struct policy_program *p, int in, char **text, size_t *len,
+		       struct hes_err *err)
 {
+	struct running r = { .path = p->path,
+			     .deadline_ms = hes_monotonic_ms() + (int64_t)(p->limit_s * 1e3) };
+	const struct hes_member_rule rule = { .mark = r.mark, .cgroup = "", .mps_pipe = "" };
 	int ends[2], status = 0, rc;
-	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC))
 		return hes_fail(err, -errno, "a pipe: %s", strerror(errno));
-	rc = spawn(path, in, ends[1], &pid);
+	r.out = ends[0];
+	rc = program_spawn(&r, in, ends[1]);
 	close(ends[1]);
 	if (rc) {
-		close(ends[0]);
-		return hes_fail(err, rc, "cannot run %s: %s", path, strerror(-rc));
+		close(r.out);
+		return hes_fail(err, rc, "cannot run %s: %s", p->path, strerror(-rc));
 	}
-	rc = read_all(ends[0], text, len);
-	close(ends[0]);
-	if (rc)
-		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	*text = NULL;
+	rc = read_all(&r, text, len);
+	close(r.out);
+	if (!rc)
+		rc = await_end(&r);
+	if (rc) {
+		kill(r.pid, SIGKILL);
+		hes_members_end(&rule, 1, SIGKILL, END_MS, NULL);
+	}
+	while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (rc == -EFBIG)
-		return hes_fail(err, rc, "its answer is larger than 1024 MiB");
 	if (rc)
-		return hes_fail(err, rc, "its answer cannot be read: %s", strerror(-rc));
-	if (status)
-		rc = WIFSIGNALED(status)
-			     ? hes_fail(err, -EPROTO, "it was ended by signal %d", WTERMSIG(status))
-			     : hes_fail(err, -EPROTO,
-					"it ended with exit status %d; a program that has a plan "
-					"ends with 0",
-					WEXITSTATUS(status));
-	if (rc)
+		program_failed(rc, p->limit_s, err);
+	else if (WIFSIGNALED(status))
+		rc = hes_fail(err, -EPROTO, "it was ended by signal %d", WTERMSIG(status));
+	else if (status)
+		rc = hes_fail(err, -EPROTO,
+			      "it ended with exit status %d; a program that has a plan ends with 0",
+			      WEXITSTATUS(status));
+	if (rc) {
 		free(*text);
+		*text = NULL;
+	}
 	return rc;
 }
 
@@ -141,7 +232,7 @@ static int decide(void *ctx, const struct hes_request *r, const struct hes_jobs 
 
 	if (in < 0)
 		return hes_fail(err, in, "no memory for the request: %s", strerror(-in));
-	rc = run(p->path, in, &text, &len, err);
+	rc = program_run(p, in, &text, &len, err);
 	close(in);
 	if (rc)
 		return rc;
@@ -159,7 +250,7 @@ bool policy_program_is(const char *name)
 	return strncmp(name, POLICY_PROGRAM, strlen(POLICY_PROGRAM)) == 0;
 }
 
-struct policy_program *policy_program_new(const char *name, struct hes_err *err)
+struct policy_program *policy_program_new(const char *name, double limit_s, struct hes_err *err)
 {
 	const char *path = name + strlen(POLICY_PROGRAM), *slash = strrchr(path, '/'),
 		   *file = slash ? slash + 1 : path;
@@ -176,6 +267,7 @@ struct policy_program *policy_program_new(const char *name, struct hes_err *err)
 		hes_fail(err, -ENOMEM, "out of memory");
 		return NULL;
 	}
+	p->limit_s = limit_s;
 	snprintf(p->name, sizeof(p->name), POLICY_PROGRAM "%.40s", file);
 	p->policy = (struct hes_policy){
 		.name = p->name,

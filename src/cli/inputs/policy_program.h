@@ -14,7 +14,18 @@ struct policy_program {
 	struct hes_policy policy; /* refers to the rest: do not move it */
 	char name[HES_NAME_MAX];  /* "exec:" and the file's name */
 	char *path;
+	double limit_s;
 };
+
+/* The row of an option for the time limit; a double at @at. */
+#define EXEC_LIMIT_OPT(at)                                                                    \
+	{                                                                                     \
+		.name = "exec-limit", .kind = OPT_DOUBLE, .offset = (at), .arg = "S",         \
+		.def = "600", .min = 0.001, .max = 1e7,                                       \
+		.help = "end an exec: program and its processes that has no plan after this " \
+			"time, "                                                              \
+			"seconds"                                                             \
+	}
 
 /** Whether the name of a policy is that of a program. */
 bool policy_program_is(const char *name);
@@ -23,9 +34,10 @@ bool policy_program_is(const char *name);
  * A policy that runs a program each time that it plans: the request on its standard input, a plan
  * on its standard output, its standard error ours. Any number of threads may plan.
  * @param name  "exec:PROGRAM", PROGRAM searched in PATH if it has no slash
+ * @param limit_s  for one plan; then it and its processes are ended
  * @return policy_program_free() it; NULL, with -EINVAL or -ENOMEM in @err
  */
-struct policy_program *policy_program_new(const char *name, struct hes_err *err);
+struct policy_program *policy_program_new(const char *name, double limit_s, struct hes_err *err);
 void policy_program_free(struct policy_program *p);
 
 /** What a program is given. @return the document; NULL: out of memory */

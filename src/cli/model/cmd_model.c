@@ -325,6 +325,8 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c,
 
 	r[0].workload = hes_model_workload(m, workload, &err);
 	g = r[0].workload ? hes_gpu_type_find(c, o->gpu, &err) : NULL;
+	if (r[0].workload && !g)
+		hes_fail_in(&err, "--gpu");
 	if (!g || parse_co_runners(m, o->co_runners, r, &n, &err) ||
 	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n,
 			      rates, &now, &err) ||

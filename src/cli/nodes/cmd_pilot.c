@@ -203,12 +203,13 @@ static int check_file(const char *option, const char *name, struct hes_err *err)
 
 static int check_planning(const struct pilot_opts *o, struct hes_err *err)
 {
-	const char *prefer;
-	int rc = 0;
+	const char *name = o->policy ? o->policy : "joint", *prefer;
+	const struct hes_policy *policy =
+		policy_program_is(name) ? NULL : hes_policy_parse(name, &prefer, err);
+	int rc = policy || policy_program_is(name) ? 0 : -ENOENT;
 
-	if (o->policy && !policy_program_is(o->policy) &&
-	    !hes_policy_parse(o->policy, &prefer, err))
-		rc = -ENOENT;
+	if (policy && o->prefer && !hes_policy_preference(policy, o->prefer, err))
+		rc = hes_fail_in(err, "--prefer");
 	if (!rc)
 		rc = check_file("predictor", o->predictor, err);
 	if (!rc)
@@ -602,7 +603,7 @@ static int run_pilot(const void *opts, int n_args, char **args)
 		status = carry_out(p, &err);
 	}
 	if (rc)
-		cli_fail("pilot", &err);
+		status = cli_fail("pilot", &err) == 2 ? 2 : status;
 	free(p);
 	return status;
 }

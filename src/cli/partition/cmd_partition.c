@@ -170,6 +170,8 @@ static int choose_type(const struct partition_opts *o, const struct hes_catalogu
 	*out = o->gpu || o->from.modelled
 		       ? hes_gpu_type_find(c, o->gpu ? o->gpu : "V100-SXM2-32", err)
 		       : NULL;
+	if (!*out && o->gpu)
+		return hes_fail_in(err, "--gpu");
 	return *out || (!o->gpu && !o->from.modelled) ? 0 : -ENOENT;
 }
 
@@ -282,27 +284,43 @@ static int judge_equal(const struct partition_inputs *in, const struct partition
 	return rc == -ERANGE ? 0 : rc; /* equal shares were not profiled: nothing to compare with */
 }
 
+/* The shares of --split, one for each of @n_jobs. */
+static int split_parse(const char *split, size_t n_jobs, uint32_t *shares, struct hes_err *err)
+{
+	char *text = strdup(split), *rest, *one;
+	size_t n = 0;
+	uint32_t sum = 0;
+	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+
+	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc && n < n_jobs;
+	     one = strtok_r(NULL, ",", &rest)) {
+		rc = hes_parse_u32("--split", one, 1, 100, &shares[n], err);
+		sum += rc ? 0 : shares[n++];
+	}
+	if (!rc && (n < n_jobs || one))
+		rc = hes_fail(err, -EINVAL,
+			      "--split: %s does not give one share for each of %zu jobs", split,
+			      n_jobs);
+	if (!rc && sum > 100)
+		rc = hes_fail(err, -ERANGE,
+			      "--split: shares that sum to %u %%; they may sum to 100 %% at most",
+			      sum);
+	free(text);
+	return rc;
+}
+
 /* The split of --split, at the best clock. */
 static int judge_given(const struct partition_opts *o, const struct partition_inputs *in,
 		       const struct hes_partition_goal *goal, struct partition_answer *a,
 		       struct hes_err *err)
 {
-	char *text = strdup(o->split), *rest, *one;
 	uint32_t shares[HES_PARTITION_MAX_JOBS];
-	size_t n = 0;
-	int rc = text ? 0 : hes_fail(err, -ENOMEM, "out of memory");
+	int rc = split_parse(o->split, a->n, shares, err);
 
-	for (one = text ? strtok_r(text, ",", &rest) : NULL; one && !rc && n < a->n;
-	     one = strtok_r(NULL, ",", &rest))
-		rc = hes_parse_u32("--split", one, 1, 100, &shares[n++], err);
-	if (!rc && (n < a->n || one))
-		rc = hes_fail(err, -EINVAL,
-			      "--split: %s does not give one share for each of %zu jobs", o->split,
-			      a->n);
-	free(text);
-	if (!rc)
-		rc = hes_partition_judge(in->model, a->g, a->jobs[a->best], a->n, goal, shares,
-					 &a->given, err);
+	if (rc)
+		return rc;
+	rc = hes_partition_judge(in->model, a->g, a->jobs[a->best], a->n, goal, shares, &a->given,
+				 err);
 	return rc ? hes_fail_in(err, "--split") : 0;
 }
 
@@ -420,6 +438,8 @@ static int run_partition(const void *opts, int n_args, char **args)
 {
 	const struct partition_opts *o = opts;
 	struct partition_name jobs[HES_PARTITION_MAX_JOBS];
+	uint32_t shares[HES_PARTITION_MAX_JOBS];
+	double floor[HES_PARTITION_MAX_JOBS];
 	const char *wrong = misuse(o, n_args);
 	struct hes_err err;
 
@@ -430,11 +450,17 @@ static int run_partition(const void *opts, int n_args, char **args)
 	if (o->jobs)
 		return partition_fleet(o);
 	for (int i = 0; i < n_args; i++) {
-		if (partition_name_parse(args[i], &jobs[i], &err))
-			return cli_fail("partition", &err);
+		if (partition_name_parse(args[i], &jobs[i], &err)) {
+			cli_fail("partition", &err);
+			return 2;
+		}
 		if (o->from.modelled && !jobs[i].batch_size)
 			jobs[i].batch_size = PARTITION_MODELLED_BATCH;
 	}
+	/* What is wrong whatever was measured. */
+	if ((o->split && split_parse(o->split, (size_t)n_args, shares, &err)) ||
+	    partition_floors(o->floor, jobs, (size_t)n_args, floor, &err))
+		return cli_fail("partition", &err);
 	return run_split(o, jobs, (size_t)n_args);
 }
 

@@ -35,7 +35,7 @@ struct plan_opts {
 	const char *fleet, *gpus, *policy, *prefer, *predictor, *profiles, *output, *front, *budget,
 		*catalogue, *program;
 	uint64_t seed;
-	double power_cap_w;
+	double power_cap_w, exec_limit_s;
 	bool bound, default_clock, json;
 };
 
@@ -64,6 +64,7 @@ static const struct opt plan_opts[] = {
 	  .def = "joint", .offer = offer_policies,
 	  .help = "policy, as NAME, NAME:PREFERENCE or NAME:VARIANT; list prints all of them; "
 		  "exec:PROGRAM runs a program that plans" },
+	EXEC_LIMIT_OPT(offsetof(struct plan_opts, exec_limit_s)),
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); "
 		  "without it, balanced" },
@@ -638,7 +639,7 @@ static int check(const struct plan_opts *o, struct inputs *in, struct hes_err *e
 	int rc = 0;
 
 	if (policy_program_is(o->policy))
-		in->program = policy_program_new(o->policy, err);
+		in->program = policy_program_new(o->policy, o->exec_limit_s, err);
 	in->policy = in->program                    ? &in->program->policy
 		     : policy_program_is(o->policy) ? NULL
 						    : hes_policy_parse(o->policy, &in->prefer, err);
@@ -699,7 +700,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	free(front.v);
 	unload(&in);
 	if (rc)
-		cli_fail("plan", &err);
+		status = cli_fail("plan", &err) == 2 ? 2 : status;
 	return rc ? status : 0;
 }
 

@@ -18,6 +18,9 @@
 #include "cli/inputs/rows_folder.h"
 #include "cli/inputs/store_use.h"
 #include "heshare/draw.h"
+#include "heshare/profiler.h"
+
+#define LIST_MAX 128 /* values of a list */
 
 #define MAX_ARGS 4096
 
@@ -215,6 +218,22 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 			     "heshare profile --help";
 }
 
+/* Lists that are wrong on every machine: found before GPUs and store are opened. */
+static int check_lists(const struct profile_opts *o, struct hes_err *err)
+{
+	const bool named = strcmp(o->clocks, "auto") == 0 || strcmp(o->clocks, "default") == 0;
+	uint32_t v[LIST_MAX];
+	int n = o->jobs ? 0
+			: hes_ranges_parse("--batch", o->batch, 1, HES_MAX_BATCH_SIZE, v, LIST_MAX,
+					   err);
+
+	if (n >= 0)
+		n = hes_ranges_parse("--shares", o->shares, 1, 100, v, LIST_MAX, err);
+	if (n >= 0 && !named)
+		n = hes_ranges_parse("--clocks", o->clocks, 1, 10000, v, LIST_MAX, err);
+	return n < 0 ? n : 0;
+}
+
 static int run_profile(const void *opts, int n_args, char **args)
 {
 	const struct profile_opts *o = opts;
@@ -225,6 +244,8 @@ static int run_profile(const void *opts, int n_args, char **args)
 		fprintf(stderr, "heshare profile: %s\n", wrong);
 		return 2;
 	}
+	if (!o->modelled && check_lists(o, &err))
+		return cli_fail("profile", &err);
 	if (!o->modelled)
 		return profile_gpus(o, n_args, args);
 	return profile(o, &err) ? cli_fail("profile", &err) : 0;

@@ -205,7 +205,6 @@ static int watch(struct status *s, struct hes_err *err)
 	int rc = 0;
 
 	hes_signals_take(&stops, hes_signals_stop);
-	signal(SIGPIPE, SIG_IGN);
 	/* Another screen, on which long lines are cut. */
 	if (screen)
 		put_on_screen("\033[?1049h\033[?7l");

@@ -100,7 +100,7 @@ static int add_program(struct campaign *c, const char *name, struct hes_err *err
 	if (!v)
 		return hes_fail(err, -ENOMEM, "out of memory");
 	c->programs = v;
-	v[c->n_programs] = policy_program_new(name, err);
+	v[c->n_programs] = policy_program_new(name, c->exec_limit_s, err);
 	if (!v[c->n_programs])
 		return -EINVAL;
 	c->n_programs++;

@@ -53,7 +53,8 @@ struct campaign {
 	size_t n_who;
 	struct policy_program **programs; /* of contenders; owned */
 	size_t n_programs;
-	uint64_t *seeds; /* owned */
+	double exec_limit_s; /* of a program, for a plan */
+	uint64_t *seeds;     /* owned */
 	size_t n_seeds;
 	struct campaign_run *runs; /* n_who * n_seeds, by contender and then seed; owned */
 	struct hes_totals *draws; /* n_draws * n_who: means over the seeds on other models; owned */

@@ -25,7 +25,7 @@ struct simulate_opts {
 	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *physics, *csv,
 		*per_job, *show, *catalogue;
 	bool burst, replan, json, wide, no_timing;
-	double time_noise_pct, power_noise_pct, clock_change_ms;
+	double exec_limit_s, time_noise_pct, power_noise_pct, clock_change_ms;
 	uint64_t threads, model_draws;
 	struct campaign_pages pages;
 };
@@ -50,6 +50,7 @@ static const struct opt simulate_opts[] = {
 	  .help = "policies with commas, such as heshare:energy,morak:eft, or all; list prints "
 		  "them; exec:PROGRAM runs a program that plans. Without it, all, or none with "
 		  "--plan" },
+	EXEC_LIMIT_OPT(offsetof(struct simulate_opts, exec_limit_s)),
 	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
 	  .help = "preference of policies that are named without one" },
 	{ .name = "plan", .kind = OPT_FILE, AT(plan), .arg = "FILE",
@@ -250,6 +251,7 @@ static int set_up(const struct simulate_opts *o, const struct inputs *in, struct
 {
 	int rc = campaign_seeds(c, o->seeds, err);
 
+	c->exec_limit_s = o->exec_limit_s;
 	if (!rc && (o->policy || !o->plan))
 		rc = campaign_policies(c, o->policy ? o->policy : CAMPAIGN_ALL, o->prefer, err);
 	c->replan_all = o->replan;
@@ -384,7 +386,7 @@ static int run_simulate(const void *opts, int n_args, char **args)
 	if (!status && o->plan && !in.plan.unpredicted)
 		tell_of_arrivals(o->plan, &in.plan, &in.jobs);
 	if (status)
-		cli_fail("simulate", &err);
+		status = cli_fail("simulate", &err) == 2 ? 2 : status;
 	else if (o->json)
 		status = print_json(&c, o);
 	else

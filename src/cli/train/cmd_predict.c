@@ -209,6 +209,8 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	if (rc)
 		return cli_fail("predict", &err);
 	q.gpu = hes_gpu_type_find(&c, o->gpu, &err);
+	if (!q.gpu)
+		hes_fail_in(&err, "--gpu");
 	rc = q.gpu ? cli_knowledge_load_types(o->predictor, o->profiles, NULL, &c, &q.gpu, 1,
 					      &known, &err)
 		   : -ENOENT;
@@ -217,7 +219,7 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	if (!rc)
 		rc = prepare_query(o, workload, &q, &err);
 	if (rc)
-		cli_fail("predict", &err);
+		status = cli_fail("predict", &err);
 	else
 		status = print_prediction(&q, o->json);
 	cli_knowledge_free(&known);
