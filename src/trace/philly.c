@@ -81,7 +81,7 @@ static int read_job(struct philly *p, const json_t *job, struct hes_trace_row *o
 		rc = read_time(p, job, "submitted_time", &out->arrival_us, err);
 	if (rc)
 		return rc;
-	if (end < start || gpus > TRACE_MAX_GPUS)
+	if (end < start || (double)gpus > TRACE_MAX_GPUS)
 		return hes_fail(err, -ERANGE, "%s: job %zu: %s", p->path, p->at,
 				end < start ? "its last end_time is before its first start_time"
 					    : "too many GPUs");

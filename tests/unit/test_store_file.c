@@ -339,8 +339,8 @@ TEST_WITH(the_schema_has_the_properties_declared_to_sqlite, store_set_up, store_
 TEST_WITH(a_store_with_programs_in_it_is_refused, store_set_up, store_tear_down)
 {
 	static const char *const programs[] = {
-		"ALTER TABLE points RENAME TO p; CREATE VIEW points AS WITH RECURSIVE c(i) AS "
-		"(SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT * FROM c",
+		("ALTER TABLE points RENAME TO p; CREATE VIEW points AS WITH RECURSIVE c(i) AS "
+		 "(SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT * FROM c"),
 		"CREATE TRIGGER t AFTER INSERT ON origins BEGIN SELECT RAISE(ABORT, 'no'); END",
 		"CREATE VIRTUAL TABLE f USING fts5(x)",
 		"ALTER TABLE points ADD COLUMN g TEXT AS (printf('%.*c', 1000000, 'x'))",
