@@ -163,8 +163,8 @@ int run_take_added(struct runner *r, struct hes_err *err)
 
 	if (!rc && n && !r->q->takes_added) {
 		run_tell(&r->log,
-			 "%zu added job%s left out: other users may write the store, and this is "
-			 "root's run",
+			 "%zu added job%s left out: other users can change the store, its folder, "
+			 "or a folder above it",
 			 n, n == 1 ? " is" : "s are");
 		r->added = v[n - 1].id;
 		hes_run_added_free(v, n);

@@ -77,3 +77,37 @@ in_lab() {
 	cat jobs.csv | "$HESHARE" plan /dev/stdin -f one.yaml -o p.json
 	"$HESHARE" plan <(cat jobs.csv) -f one.yaml -o p.json
 }
+
+@test "jobs are added by those alone who can do nothing else to the store's owner" {
+	mkdir -p -m 755 above/place
+	export HESHARE_STORE=$PWD/above/place/store.db
+	"$HESHARE" plan jobs.csv -f one.yaml --policy joint --budget 100 -o plan.json
+	sed '2d; s/^b,/x,/' jobs.csv >more.csv
+	cat >script <<-'END'
+		"$HESHARE" run plan.json -c 'touch begun; until [ -e go ]; do sleep 0.1; done' & p=$!
+		until [ -e begun ]; do sleep 0.1; done
+		"$HESHARE" add 1 more.csv -c true --no-wait
+		kill -KILL $p; wait $p
+		: >go
+		for which in above above/place above/place/store.db above/place/store.db-journal; do
+			[ -e $which ] || : >$which
+			chmod o+w $which
+			"$HESHARE" add 1 more.csv -c true
+			"$HESHARE" status 1 --json | jq -c "[.jobs_added]"
+			chmod o-w $which
+		done
+		rm above/place/store.db-journal
+		chmod o+w above/place
+		"$HESHARE" run plan.json --resume -c true
+	END
+	run in_lab bash script
+	here=$(realpath .)
+	for which in "above: others may write it (mode 0757)" \
+		"above/place: others may write it (mode 0757)" \
+		"above/place/store.db: others may write it (mode 0646)" \
+		"above/place/store.db-journal: others may write it (mode 0646)"; do
+		[[ "$output" == *"heshare add: runs take no jobs from a store that other users can change: $here/$which"* ]]
+	done
+	[ "$(grep -c '^\[1\]$' <<<"$output")" = 4 ]
+	[[ "$output" == *"1 added job is left out: other users can change the store, its folder, or a folder above it"* ]]
+}

@@ -9,13 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "launch/job_files.h"
+#include "base/trust.h"
 
 static int default_path(char **out, struct hes_err *err)
 {
@@ -72,22 +71,21 @@ int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, stru
 	return rc;
 }
 
-bool cli_store_is_trusted(const struct hes_store *s, const char *user)
+int cli_store_check_trust(const struct hes_store *s, const char *user, struct hes_err *err)
 {
-	char *path = realpath(hes_store_path(s), NULL);
+	/* SQLite writes what these hold into the store. */
+	static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
 	const struct passwd *owner = user ? getpwnam(user) : NULL;
-	struct hes_job_folder above = { .fd = -1 };
-	struct stat st;
-	bool good = path && !stat(path, &st) && !(st.st_mode & (S_IWGRP | S_IWOTH));
+	const uid_t uid = owner && geteuid() == 0 ? owner->pw_uid : geteuid();
+	char real[PATH_MAX], path[PATH_MAX + 16];
+	int rc = hes_trust_check(hes_store_path(s), uid, real, err);
 
-	if (good && geteuid() == 0 && st.st_uid == 0)
-		good = !hes_job_folder_open(&above, dirname(path), NULL) &&
-		       !hes_job_folder_check(&above, NULL);
-	else if (good && geteuid() == 0)
-		good = owner && owner->pw_uid == st.st_uid;
-	hes_job_folder_close(&above);
-	free(path);
-	return good || geteuid() != 0;
+	for (size_t i = 0; !rc && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", real, suffixes[i]);
+		rc = hes_trust_check(path, uid, NULL, err);
+		rc = rc == -ENOENT ? 0 : rc;
+	}
+	return rc ? rc : hes_trust_check(dirname(real), uid, NULL, err);
 }
 
 int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct hes_err *err)

@@ -15,11 +15,13 @@ int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, stru
 		   struct hes_err *err);
 
 /**
- * Whether what is in a store may make a process of this user start programs: root trusts only a
- * store that root alone can write and replace, or that belongs to the user @user as whom its jobs
- * run. NULL: as root
+ * Whether what is in a store may make a process of this user start programs: nobody but root and
+ * this user can write or replace it, make the files that SQLite has next to it, or replace its
+ * folder.
+ * @param user  for root: the user as whom its jobs run; NULL: root
+ * @return 0; -EPERM others can; -errno
  */
-bool cli_store_is_trusted(const struct hes_store *s, const char *user);
+int cli_store_check_trust(const struct hes_store *s, const char *user, struct hes_err *err);
 
 /** "2026-11-21" or "2026-11-21T14:30:00Z". @what names the option in the error */
 int cli_parse_when(const char *what, const char *text, int64_t *out_us, struct hes_err *err);

@@ -114,11 +114,12 @@ static int load_run(const struct add_opts *o, int64_t id, struct inputs *in, str
 	struct hes_run run = { 0 };
 	int rc = cli_store_open(o->store, HES_STORE_WRITE, STORE_WAIT_MS, &in->store, err);
 
-	if (!rc && !cli_store_is_trusted(in->store, run_user_behind_sudo()))
-		rc = hes_fail(err, -EPERM,
-			      "%s: other users than root may write it, so root's runs take no jobs "
-			      "from it",
-			      hes_store_path(in->store));
+	if (!rc) {
+		rc = cli_store_check_trust(in->store, run_user_behind_sudo(), err);
+		if (rc)
+			hes_fail_in(err, "runs take no jobs from a store that other users can "
+					 "change");
+	}
 	if (!rc)
 		rc = hes_journal_open(in->store, &in->journal, err);
 	if (!rc)

@@ -681,7 +681,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.no_clocks = o->no_clocks,
 		.no_mps = o->no_mps,
 		.allow_setuid = o->allow_setuid,
-		.takes_added = o->dry_run || cli_store_is_trusted(in->store, in->user),
+		.takes_added = o->dry_run || !cli_store_check_trust(in->store, in->user, NULL),
 		.stop_s = stop_time(o),
 		.takes_stop_file = o->stop_file,
 		.listener = { .message = show_message, .progress = show_progress },
