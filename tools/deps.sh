@@ -12,7 +12,7 @@ packages() {
 		libyaml-dev zlib1g-dev libsqlite3-dev libglpk-dev libcmocka-dev bats ;;
 	demo) echo gnuplot-nox ;;
 	check) echo clang libclang-rt-14-dev libomp-dev libcmocka-dev libcminpack-dev bats jq \
-		groff-base tmux sqlite3 zsh ;;
+		groff-base systemd tmux sqlite3 zsh ;;
 	torch) echo python3-torch ;;
 	roots) echo debootstrap ;;
 	deb) echo debhelper dpkg-dev jq lintian mmdebstrap ;;

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/trust.h"
 #include "heshare/tenant_power.h"
 #include "launch/guard.h"
 
@@ -130,6 +131,8 @@ static int guard_begin(struct gpu_thread *t, struct hes_err *err)
 {
 	int rc = hes_folder_create(t->c.folder, err);
 
+	if (!rc)
+		rc = hes_trust_check(t->c.folder, geteuid(), NULL, err);
 	if (!rc)
 		rc = hes_guard_start(&t->guard, t->c.guard, t->c.folder, NULL, err);
 	if (!rc)

@@ -17,26 +17,35 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/trust.h"
+
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
 #endif
 #define BACKLOG    128
 #define MAX_GROUPS 1024
 
+/* Where others could replace the socket, tenants would come to another program. */
 static int folder_make(const char *path, struct hes_err *err)
 {
 	char folder[sizeof(((struct listener *)0)->path)];
 	char *slash;
+	int rc;
 
 	snprintf(folder, sizeof(folder), "%s", path);
 	slash = strrchr(folder, '/');
-	if (!slash || slash == folder)
-		return 0;
-	*slash = '\0';
+	if (slash)
+		slash[slash == folder] = '\0';
+	else
+		strcpy(folder, ".");
 	if (mkdir(folder, 0755) && errno != EEXIST)
 		return hes_fail(err, -errno, "%s: cannot make this folder: %s", folder,
 				strerror(errno));
-	return 0;
+	rc = hes_trust_check_shared(folder, geteuid(), err);
+	if (rc)
+		hes_fail_in(err, "%s: others could replace the socket; choose another --socket",
+			    path);
+	return rc;
 }
 
 static int lock_take(struct listener *l, struct hes_err *err)

@@ -114,6 +114,11 @@ in_lab() {
 		fi
 		echo x >"$HESHARE_FAIR_SOCKET"
 		heshare fair serve --gpus 0
+		chmod o+w run
+		heshare fair serve --gpus 0
+		# As in /tmp.
+		chmod +t run
+		heshare fair serve --gpus 0
 	END
 	[ "$status" -eq 1 ]
 	[ "${lines[0]}" = "rc=1" ]
@@ -124,7 +129,8 @@ in_lab() {
 	[[ "$stderr" == *"heshare fair run: no arbiter at $place/run/fair.sock (Connection refused: the arbiter that made this socket has ended; heshare fair serve replaces it): "* ]]
 	[ "${stderr_lines[1]}" = "heshare fair serve: $place/run/fair.sock: another program serves there; end it first, or choose another --socket" ]
 	[ "$(id -u)" != 0 ] || [[ "$stderr" == *"heshare fair serve: $place/run/fair.sock: a socket of user 65534; remove it, or choose another --socket"* ]]
-	[[ "$stderr" == *"heshare fair serve: $place/run/fair.sock: not a socket; remove it, or choose another --socket" ]]
+	[ "$(grep -cFx "heshare fair serve: $place/run/fair.sock: not a socket; remove it, or choose another --socket" <<<"$stderr")" = 2 ]
+	[[ "$stderr" == *"heshare fair serve: $place/run/fair.sock: others could replace the socket; choose another --socket: $place/run: others may write it (mode 0757)"* ]]
 	grep -qx x run/fair.sock
 }
 

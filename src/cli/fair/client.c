@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -84,11 +85,14 @@ const char *fair_client_why(int error)
 int fair_client_open(const char *path, struct hes_err *err)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	const struct timeval wait = { .tv_sec = WAIT_MS / 1000 };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), rc;
 
 	if (fd < 0)
 		return hes_fail(err, -errno, "a socket: %s", strerror(errno));
 	memcpy(to.sun_path, path, strlen(path));
+	/* A program that takes no connections holds nobody up. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	if (!connect(fd, (struct sockaddr *)&to, sizeof(to)))
 		return fd;
 	rc = -errno;
