@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "store/db.h"
 #include "store/schema.h"
 
@@ -22,6 +23,27 @@ static char *plain_name(const char *path)
 	char *name;
 
 	return asprintf(&name, "%s%s", path[0] == '/' ? "" : "./", path) < 0 ? NULL : name;
+}
+
+/* SQLite would wait for a writer of a pipe that has the name of its journal. */
+static int check_companions(const struct hes_store *s, struct hes_err *err)
+{
+	static const char *const suffixes[] = { "-journal", "-wal", "-shm" };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		struct stat st;
+		char *name;
+
+		if (asprintf(&name, "%s%s", s->path, suffixes[i]) < 0)
+			return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
+		if (!lstat(name, &st))
+			rc = hes_file_check_plain(name, err);
+		free(name);
+		/* Another program has just removed it. */
+		rc = rc == -ENOENT ? 0 : rc;
+	}
+	return rc;
 }
 
 static int open_file(struct hes_store *s, enum hes_store_mode mode, struct hes_err *err)
@@ -41,6 +63,9 @@ static int open_file(struct hes_store *s, enum hes_store_mode mode, struct hes_e
 	} else if (!S_ISREG(st.st_mode)) {
 		return hes_fail(err, -EINVAL, "%s: not a store: no plain file", s->path);
 	}
+	rc = check_companions(s, err);
+	if (rc)
+		return rc;
 	name = plain_name(s->path);
 	if (!name)
 		return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);

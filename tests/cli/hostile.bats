@@ -73,6 +73,12 @@ in_lab() {
 	rm -rf one && mkdir -p one && mkfifo one/profiles.csv
 	run -1 timeout -k 5 60 "$HESHARE" plan jobs.csv -f one.yaml --profiles one -o p.json
 	[[ "$output" == *"one/profiles.csv: it is not a plain file; remove it" ]]
+	for name in store.db-journal store.db-wal store.db-shm; do
+		rm -f store.db-*
+		mkfifo $name
+		run -1 timeout -k 5 60 "$HESHARE" status
+		[ "$output" = "heshare status: $PWD/$name: it is not a plain file; remove it" ]
+	done
 	# What users name may be a pipe.
 	cat jobs.csv | "$HESHARE" plan /dev/stdin -f one.yaml -o p.json
 	"$HESHARE" plan <(cat jobs.csv) -f one.yaml -o p.json
