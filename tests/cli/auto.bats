@@ -166,11 +166,11 @@ done_jobs() {
 	refused 'job a has a command of its own, and there is one for all' own.csv -- true
 	refused 'COMMAND: {job} means something only while a plan runs' jobs.csv -- 'x {job}'
 	refused 'no value {iteration} for a command' jobs.csv -- 'x {iteration}'
-	refused 'no GPU "7"' jobs.csv --gpus 7 -- true
 	refused 'none.csv' none.csv -- true
 	refused 'so there is nothing to resume' jobs.csv --resume -- true
 	wrong=2
 	refused '--prefer' jobs.csv --prefer speed -- true
+	refused 'no GPU "7"' jobs.csv --gpus 7 -- true
 	refused '--power-cap: 10 W is below the 65 W' jobs.csv --power-cap 10 -- true
 	[ ! -e store.db ] && [ ! -e jobs.auto ]
 	run -2 heshare auto

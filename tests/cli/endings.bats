@@ -33,7 +33,7 @@ lab() { # SPEED SCRIPT
 	lab 40 'heshare run long.json --json -c "sh job.sh" >out.json; echo $?; heshare status 1; heshare status 1 --json >status.json'
 	[ "${lines[0]}" = 1 ]
 	[[ "$stderr" == *'job a ended early, with status 0: its last progress line says 500 of 1500 iterations; it is not tried again'* ]]
-	[[ "$output" == *'1 done, 0 failed, 1 ended early'*'job a ended early: its last progress line says 500 of 1500'* ]]
+	[[ "$output" == *'1 done, 0 failed, 1 ended early'*'job a ended early, with status 0: its last progress line says 500 of 1500'* ]]
 	jq -e '.state == "failed" and .jobs_done == 1 and .jobs_early == 1 and .jobs_failed == 0' out.json
 	jq -e '.jobs[0] | .state == "ended early" and .attempts == 1 and .end_s > .start_s and .failure.seen == "its last progress line says 500 of 1500 iterations" and .failure.last_lines[-1] == "heshare: 500 iterations"' out.json
 	jq -e '.jobs_early == 1 and .jobs[0].state == "ended early" and (.jobs[0].seen | length) > 0 and .jobs[1].seen == null' status.json

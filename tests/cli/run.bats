@@ -175,6 +175,13 @@ once() { # every job left its line once
 		<<<"$output"
 	jq -e '.jobs[] | select(.job == "c") | .state == "failed" and .attempts == 2' <<<"$output"
 	[[ "$stderr" == *"job c failed with status 1 in attempt 2; it is given up"* ]]
+	# Also later, from elsewhere.
+	heshare status | grep -x "heshare status 1 says why its jobs failed"
+	[[ "$(heshare status 1)" == *"job c failed with status 1; no output in "*"p.run"* ]]
+	heshare status 1 --json | jq -e '[.jobs[] | select(.failure) | .job, .failure.status] == ["c", 1]'
+	run bash -c 'set -o pipefail; heshare status --watch 2>err | head -1'
+	[ "$status" -eq 141 ]
+	[ ! -s err ]
 	touch fixed
 	lab 40 sh -c 'heshare run p.json --resume --json -c "$task"; sh left'
 	[ "$status" -eq 0 ]

@@ -96,6 +96,7 @@ static bool in_full(const struct status *s, const struct run_view *v)
 
 static void print_text(const struct status *s, FILE *f)
 {
+	int64_t failed = 0; /* the last run that ended with jobs that failed */
 	bool lines = false;
 
 	if (!s->n)
@@ -110,7 +111,11 @@ static void print_text(const struct status *s, FILE *f)
 			fputs(lines ? "" : "ended, the last first:\n", f);
 			status_print_line(f, &s->views[i - 1]);
 			lines = true;
+			if (!failed && s->views[i - 1].failed)
+				failed = s->views[i - 1].run.id;
 		}
+	if (failed)
+		fprintf(f, "heshare status %" PRId64 " says why its jobs failed\n", failed);
 }
 
 static int print_json(const struct status *s)
@@ -266,7 +271,8 @@ const struct command cmd_status = {
 		"resumed. Jobs that run are printed with their GPU, SM share, clock, progress by "
 		"the lines that they print, and time left: by the progress, without it by the "
 		"plan. Power is that of all GPUs of the run now; energy is what they took so far, "
-		"idle energy included.\n\n"
+		"idle energy included. Jobs that failed are printed with the end of their "
+		"output.\n\n"
 		"It reads the journal in the store, and what the runner writes once a second to "
 		"live.json in the folder of the run. It changes nothing.",
 	.example = "  heshare status\n"

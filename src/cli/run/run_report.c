@@ -4,7 +4,6 @@
 #include "cli/run/run_report.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,9 +11,7 @@
 #include "base/quantity.h"
 #include "base/visible.h"
 #include "cli/cli.h"
-#include "cli/run/last_lines.h"
-
-#define MOST_FAILURES 10 /* shown in text */
+#include "cli/run/job_failures.h"
 
 /* --- text --- */
 
@@ -142,74 +139,6 @@ static void joules_row(FILE *f, const char *what, uint64_t mj)
 	fprintf(f, "  %-33s %8s\n", what, hes_energy_text(energy, (double)mj));
 }
 
-/* Where the files of a job are. */
-static const char *folder_of(const struct hes_run_report *r, const struct hes_run_job *j,
-			     char out[PATH_MAX])
-{
-	const char *slash = r->by_node ? strrchr(j->gpu, '/') : NULL;
-
-	snprintf(out, PATH_MAX, "%s%s%.*s", r->run.folder, slash ? "/" : "",
-		 slash ? (int)(slash - j->gpu) : 0, j->gpu);
-	return out;
-}
-
-static bool was_started(const struct hes_run_job *j)
-{
-	return j->last_verdict != HES_VERDICT_OPEN && j->last_status != HES_RUN_NOT_STARTED;
-}
-
-static void put_end(FILE *f, const struct hes_run_job *j)
-{
-	const char *why = hes_run_why_no_command(j->last_status);
-
-	if (!was_started(j))
-		fputs("could not be started", f);
-	else if (j->last_verdict == HES_VERDICT_TIMEOUT)
-		fputs("timed out", f);
-	else if (j->state == HES_RUN_JOB_EARLY)
-		fprintf(f, "ended early, with status 0: %s", j->seen);
-	else if (why)
-		fprintf(f, "failed: %s (status %" PRId32 ")", why, j->last_status);
-	else
-		fprintf(f, "failed with status %" PRId32, j->last_status);
-}
-
-/* Whether it failed, or ended early. */
-static bool did_not_work(const struct hes_run_job *j)
-{
-	return j->state == HES_RUN_JOB_FAILED || j->state == HES_RUN_JOB_EARLY;
-}
-
-/* Why jobs failed, as they say it. */
-static void failures(FILE *f, const struct hes_run_report *r)
-{
-	size_t shown = 0;
-
-	for (size_t i = 0; i < r->n_jobs && shown < MOST_FAILURES; i++) {
-		struct last_lines last;
-		char folder[PATH_MAX];
-
-		if (!did_not_work(&r->jobs[i]))
-			continue;
-		shown++;
-		last_lines_read(folder_of(r, &r->jobs[i], folder), r->jobs[i].job, &last);
-		fputs("\njob ", f);
-		hes_visible_put(f, 0, r->jobs[i].job);
-		fputc(' ', f);
-		put_end(f, &r->jobs[i]);
-		fputs(last.n ? "; the end of " : "; no output in ", f);
-		hes_visible_put(f, 0, last.log ? last.log : folder);
-		fputs(last.n ? ":\n" : "\n", f);
-		for (size_t k = 0; k < last.n; k++)
-			fprintf(f, "    %s\n", last.v[k]);
-		last_lines_free(&last);
-	}
-	if (shown < r->failed + r->early)
-		fprintf(f,
-			"\n%zu more jobs failed or ended early; report.json has their last lines\n",
-			r->failed + r->early - shown);
-}
-
 /* The parts of what the GPUs' counters counted. */
 static void joules_sum(FILE *f, const struct hes_run_report *r)
 {
@@ -233,7 +162,8 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 		"time plan.", "measured", "end plan.", "measured", "en.plan.", "attrib.", "try");
 	for (size_t i = 0; i < r->n_jobs; i++)
 		job_row(f, &r->jobs[i], r->planned_mj[i], r->attempts[i]);
-	failures(f, r);
+	job_failures_print(f, r->jobs, r->n_jobs, r->run.folder, r->by_node,
+			   "report.json has their last lines");
 	gpu_rows(f, r);
 	fprintf(f, "\nrun %" PRId64 ": %zu of %zu job%s done", r->run.id, r->done, r->n_jobs,
 		hes_s(r->n_jobs));
@@ -282,26 +212,8 @@ static json_t *joules(bool there, uint64_t mj)
 	return cli_json_maybe(there, (double)mj * 1e-3);
 }
 
-static json_t *failure_json(const struct hes_run_job *j, const char *folder)
-{
-	struct last_lines last;
-	json_t *lines, *o;
-
-	if (!did_not_work(j))
-		return json_null();
-	last_lines_read(folder, j->job, &last);
-	lines = json_array();
-	for (size_t k = 0; k < last.n; k++)
-		json_array_append_new(lines, json_string(last.v[k]));
-	o = json_pack("{s:s, s:o, s:s?, s:s?, s:o}", "verdict", hes_verdict_names[j->last_verdict],
-		      "status", was_started(j) ? json_integer(j->last_status) : json_null(), "seen",
-		      j->seen[0] ? j->seen : NULL, "log", last.log, "last_lines", lines);
-	last_lines_free(&last);
-	return o;
-}
-
-static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts,
-			const char *folder)
+static json_t *job_json(const struct hes_run_report *r, const struct hes_run_job *j,
+			uint64_t planned_mj, uint32_t attempts)
 {
 	bool done = j->state == HES_RUN_JOB_DONE, ran = done || j->state == HES_RUN_JOB_EARLY;
 
@@ -313,7 +225,8 @@ static json_t *job_json(const struct hes_run_job *j, uint64_t planned_mj, uint32
 			 (double)j->planned_end_us * 1e-6, "start_s", seconds(ran, j->start_us),
 			 "end_s", seconds(ran, j->end_us), "planned_j", (double)planned_mj * 1e-3,
 			 "attributed_j", joules(done && j->has_energy, j->energy_mj), "aborted_j",
-			 (double)j->aborted_mj * 1e-3, "failure", failure_json(j, folder));
+			 (double)j->aborted_mj * 1e-3, "failure",
+			 job_failure_json(j, r->run.folder, r->by_node));
 }
 
 static json_t *gpu_json(const struct hes_run_gpu *g)
@@ -359,11 +272,10 @@ static json_t *totals_json(const struct hes_totals *t, bool any, bool energy)
 json_t *run_report_json(const struct hes_run_report *r)
 {
 	json_t *jobs = json_array(), *gpus = json_array();
-	char folder[PATH_MAX];
 
 	for (size_t i = 0; i < r->n_jobs; i++)
-		json_array_append_new(jobs, job_json(&r->jobs[i], r->planned_mj[i], r->attempts[i],
-						     folder_of(r, &r->jobs[i], folder)));
+		json_array_append_new(jobs,
+				      job_json(r, &r->jobs[i], r->planned_mj[i], r->attempts[i]));
 	for (size_t i = 0; i < r->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
 	return json_pack(

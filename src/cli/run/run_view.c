@@ -9,8 +9,11 @@
 #include "cli/run/run_view.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -139,6 +142,19 @@ static void read_live(struct run_view *v)
 	v->age_us = v->age_us > 0 ? v->age_us : 0;
 }
 
+/* Whether the run's folder has one for the node of its first GPU. */
+static bool has_node_folders(const struct run_view *v)
+{
+	const char *gpu = v->n_gpus ? v->gpus[0].gpu : "", *slash = strrchr(gpu, '/');
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!slash)
+		return false;
+	snprintf(path, sizeof(path), "%s/%.*s", v->run.folder, (int)(slash - gpu), gpu);
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 int run_view_load(struct hes_journal *j, const struct hes_run *run, struct run_view *out,
 		  struct hes_err *err)
 {
@@ -157,6 +173,7 @@ int run_view_load(struct hes_journal *j, const struct hes_run *run, struct run_v
 		return rc;
 	}
 	count_jobs(&v);
+	v.by_node = has_node_folders(&v);
 	if (v.has_live)
 		sum_live(&v);
 	else

@@ -35,6 +35,7 @@ struct run_view {
 	struct run_view_job *running;
 	size_t n_running;
 	size_t waiting, done, failed, early, added;
+	bool by_node; /* of several nodes: each has a folder in the run's */
 	bool has_live;
 	struct hes_run_live live;
 	int64_t age_us; /* of live */

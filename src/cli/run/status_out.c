@@ -11,6 +11,7 @@
 #include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/inputs/store_use.h"
+#include "cli/run/job_failures.h"
 #include "cli/run/run_identity.h"
 
 #define STALE_US 5000000 /* the runner writes once a second */
@@ -63,17 +64,6 @@ static void print_counts(FILE *f, const struct run_view *v)
 	if (v->added)
 		fprintf(f, "; %zu of them added", v->added);
 	fputc('\n', f);
-}
-
-static void print_early(FILE *f, const struct run_view *v)
-{
-	for (size_t i = 0; i < v->n_jobs; i++) {
-		if (v->jobs[i].state != HES_RUN_JOB_EARLY)
-			continue;
-		fputs("  job ", f);
-		hes_visible_put(f, 0, v->jobs[i].job);
-		fprintf(f, " ended early: %s\n", v->jobs[i].seen);
-	}
 }
 
 static void print_amounts(FILE *f, const struct run_view *v)
@@ -147,14 +137,18 @@ static void print_running(FILE *f, const struct run_view *v)
 
 void status_print(FILE *f, const struct run_view *v)
 {
+	char more[64];
+
+	snprintf(more, sizeof(more), "heshare status %" PRId64 " --json has all of them",
+		 v->run.id);
 	print_state(f, v);
 	print_counts(f, v);
 	print_amounts(f, v);
-	print_early(f, v);
 	if (v->has_live && v->runner == RUN_VIEW_ALIVE)
 		print_gpus(f, &v->live);
 	if (v->n_running)
 		print_running(f, v);
+	job_failures_print(f, v->jobs, v->n_jobs, v->run.folder, v->by_node, more);
 }
 
 void status_print_line(FILE *f, const struct run_view *v)
@@ -184,22 +178,25 @@ static json_t *words(const char *text)
 	return text ? json_string(text) : json_null();
 }
 
-static json_t *job_json(const struct hes_run_job *j, const struct run_view_job *r)
+static json_t *job_json(const struct run_view *v, const struct hes_run_job *j,
+			const struct run_view_job *r)
 {
 	const bool over = j->state != HES_RUN_JOB_WAITING;
 	const uint32_t mhz = r ? r->attempt->clock_mhz : 0;
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:s, s:b, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
-			 (json_int_t)j->sm_pct, "clock_mhz", cli_json_maybe(mhz > 0, mhz), "state",
-			 r ? "running" : hes_run_job_state_names[j->state], "added",
-			 j->arrival_us > 0, "planned_end_s", (double)j->planned_end_us * 1e-6,
-			 "start_s", seconds(over || r, r ? r->attempt->started_us : j->start_us),
-			 "end_s", seconds(over, j->end_us), "done",
-			 cli_json_maybe(r && r->done >= 0, r ? r->done : 0), "left_s",
-			 seconds(r && r->has_left, r ? r->left_us : 0), "attributed_j",
-			 cli_json_maybe(over && j->has_energy, (double)j->energy_mj * 1e-3), "seen",
-			 words(j->state == HES_RUN_JOB_EARLY ? j->seen : NULL));
+	return json_pack(
+		"{s:s, s:s, s:s, s:I, s:o, s:s, s:b, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
+		(json_int_t)j->sm_pct, "clock_mhz", cli_json_maybe(mhz > 0, mhz), "state",
+		r ? "running" : hes_run_job_state_names[j->state], "added", j->arrival_us > 0,
+		"planned_end_s", (double)j->planned_end_us * 1e-6, "start_s",
+		seconds(over || r, r ? r->attempt->started_us : j->start_us), "end_s",
+		seconds(over, j->end_us), "done",
+		cli_json_maybe(r && r->done >= 0, r ? r->done : 0), "left_s",
+		seconds(r && r->has_left, r ? r->left_us : 0), "attributed_j",
+		cli_json_maybe(over && j->has_energy, (double)j->energy_mj * 1e-3), "seen",
+		words(j->state == HES_RUN_JOB_EARLY ? j->seen : NULL), "failure",
+		job_failure_json(j, v->run.folder, v->by_node));
 }
 
 static json_t *jobs_json(const struct run_view *v)
@@ -211,7 +208,7 @@ static json_t *jobs_json(const struct run_view *v)
 
 		for (size_t k = 0; k < v->n_running && !running; k++)
 			running = v->running[k].job == &v->jobs[i] ? &v->running[k] : NULL;
-		json_array_append_new(out, job_json(&v->jobs[i], running));
+		json_array_append_new(out, job_json(v, &v->jobs[i], running));
 	}
 	return out;
 }
