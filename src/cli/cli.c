@@ -38,12 +38,19 @@ bool cli_reader_gone(void)
 	return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
+/* Whether an error is of what was typed, not of the machine. */
+static bool is_of_a_value(int code)
+{
+	return code == -EINVAL || code == -ERANGE || code == -ENOENT || code == -EEXIST ||
+	       code == -E2BIG;
+}
+
 int cli_fail(const char *command, const struct hes_err *err)
 {
 	if (err->code == -EPIPE && cli_reader_gone())
 		return CLI_READER_GONE;
 	cli_say(command, err->msg);
-	return strncmp(err->msg, "--", 2) == 0 ? 2 : 1;
+	return strncmp(err->msg, "--", 2) == 0 && is_of_a_value(err->code) ? 2 : 1;
 }
 
 json_t *cli_json_maybe(bool known, double value)

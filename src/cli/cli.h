@@ -15,7 +15,7 @@
 void cli_say(const char *command, const char *sentence);
 /**
  * The same of an error. @return the exit status: 2 if the sentence begins with an option, "--batch:
- * 0 is ...", which is wrong usage; else 1
+ * 0 is ...", and its code is of a wrong value: that is wrong usage; else 1
  */
 int cli_fail(const char *command, const struct hes_err *err);
 

@@ -248,7 +248,9 @@ static int parse_option(const struct command *c, int argc, char **argv, int *i, 
 	if (o->kind == OPT_FLAG && value)
 		return hes_fail(err, -EINVAL, "--%s takes no value, but \"%.64s\" was given",
 				o->name, value);
-	if (o->kind != OPT_FLAG && !value) {
+	if (o->bare && !value && (*i + 1 >= argc || (argv[*i + 1][0] == '-' && argv[*i + 1][1]))) {
+		value = o->bare;
+	} else if (o->kind != OPT_FLAG && !value) {
 		if (*i + 1 >= argc)
 			return hes_fail(err, -EINVAL, "--%s needs a value%s%s", o->name,
 					o->arg ? ": " : "", o->arg ? o->arg : "");

@@ -35,6 +35,8 @@ struct opt {
 	size_t given;  /* offset of a const char * to what was given, "" of a flag, NULL by default;
 			  0: nobody asks */
 	const char *arg;            /* "FILE", "W": shown in help */
+	const char *bare;           /* of OPT_FILE: the value of --NAME before another option or at
+				       the end, an older form; NULL: a value is needed */
 	const char *def;            /* default as text; NULL: none (NULL, 0, false) */
 	double min, max;            /* of OPT_U64 and OPT_DOUBLE */
 	const char *const *choices; /* of OPT_CHOICE, NULL-terminated */

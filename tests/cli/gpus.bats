@@ -91,6 +91,6 @@ row() {
 
 @test "a type that is almost named is answered with the types of that name" {
 	run "$HESHARE" model resnet50 --gpu a100
-	[ "$status" -eq 1 ]
+	[ "$status" -eq 2 ]
 	[[ "$output" == *'unknown GPU type "a100"; did you mean A100-PCIe-40, A100-PCIe-80, A100-SXM-40, A100-SXM-80?' ]]
 }

@@ -139,9 +139,15 @@ step_us() {
 		and holds(.energy_j; [.runs[] | [.gpus[].energy_j] | add]) and .seconds.mean > 3.6' m.json
 	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 2 -- sleep 1
 	[[ "$stderr" == *"2 runs "*"mean +- dev."*"the command"*"GPU 6  NVIDIA A100"*"2 of 2 GPUs together"* ]]
+	# As of simulate: a file next to the report. Without a file, CSV is the report, as once.
 	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --runs 2 --csv \
-		-o m.csv -- sleep 1
+		m.csv --json -o m.json -- sleep 1
 	[ "$(cut -d, -f1,2 m.csv | tr '\n' ' ')" = "run,gpu 1,0 1,6 2,0 2,6 " ]
+	jq -e '.runs | length == 2' m.json
+	[ -z "$stderr" ]
+	run -0 --separate-stderr "$HES_LAB" --speed 20 -- heshare measure -g 0,6 --csv -o old.csv -- true
+	[ "$(cut -d, -f1,2 old.csv | tr '\n' ' ')" = "run,gpu 1,0 1,6 " ]
+	[[ "$stderr" == *"--csv FILE writes it as well" ]]
 }
 
 @test "heshare measure: a run that fails or is interrupted ends the runs and does not count" {
@@ -157,17 +163,20 @@ step_us() {
 		until [ -e begun ]; do sleep 0.1; done; kill -TERM $!; wait $!; [ $? = 143 ]'
 	[ "$stderr" = "heshare measure: run 1 of 9 was interrupted and does not count" ]
 	run -2 heshare measure --json --csv -- true
-	[ "$output" = \
-		"heshare measure: --json and --csv are two forms of one report: give one of them" ]
+	[ "$output" = "heshare measure: --csv: FILE is needed with --json" ]
+	printf '#!/bin/sh\n' >job.sh
+	chmod +x job.sh
+	run -2 heshare measure --csv ./job.sh true
+	[[ "$output" == "heshare measure: --csv: ./job.sh is a program or folder; --csv takes the FILE"* ]]
 	run -2 heshare measure --runs 0 -- true
 	[[ "$output" == *"--runs"* ]]
 }
 
 @test "heshare measure refuses GPUs that are not there, and commands that are not" {
-	run -1 "$HES_LAB" -- heshare measure -g 9 -- true
+	run -2 "$HES_LAB" -- heshare measure -g 9 -- true
 	[ "$output" = \
 		'heshare measure: --gpus: no GPU "9"; there are 8, from 0 on: see heshare gpus' ]
-	run -1 "$HES_LAB" -- heshare measure -g 0,0 -- true
+	run -2 "$HES_LAB" -- heshare measure -g 0,0 -- true
 	[ "$output" = 'heshare measure: --gpus: GPU 0 is named twice' ]
 	run -127 "$HES_LAB" -- heshare measure -- no-such-command
 	[ "$output" = 'heshare measure: no-such-command: No such file or directory' ]

@@ -208,11 +208,11 @@ rows() {
 	run -2 heshare profile --modelled -o x -- true
 	run -2 heshare profile --modelled -o x --samples 0
 	run -2 heshare profile net -o x -- true
-	run -1 "$HES_LAB" -- heshare profile net --store s.db --shares 0..50 -- true
+	run -2 "$HES_LAB" -- heshare profile net --store s.db --shares 0..50 -- true
 	[[ "$output" == *"--shares"* ]]
-	run -1 "$HES_LAB" -- heshare profile net -g 0 --store s.db --clocks 601 -- true
+	run -2 "$HES_LAB" -- heshare profile net -g 0 --store s.db --clocks 601 -- true
 	[[ "$output" == *"T4 does not run at 601 MHz"* ]]
-	run -1 "$HES_LAB" -- heshare profile net --store s.db --repeats 5..3 -- true
+	run -2 "$HES_LAB" -- heshare profile net --store s.db --repeats 5..3 -- true
 	run -1 "$HES_LAB" -- heshare profile a+b --store s.db -- true
 	printf 'id,workload,batch_size,iterations,memory_mib\na,resnet50,16,9,100\nb,vgg16,8,9,100\n' >two.csv
 	run -1 "$HES_LAB" -- heshare profile --jobs two.csv --store s.db -- ./job.sh resnet50 8

@@ -28,8 +28,8 @@
 #define INTERRUPTED 130
 
 struct measure_opts {
-	const char *gpus, *output, *catalogue;
-	bool json, csv;
+	const char *gpus, *output, *catalogue, *csv; /* csv "": the older form, without a file */
+	bool json;
 	uint64_t runs, warmup;
 };
 
@@ -45,8 +45,8 @@ static const struct opt measure_opts[] = {
 	  .help = "write the report to this file (-: standard output) instead of standard error" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "write the report as one JSON document" },
-	{ .name = "csv", .kind = OPT_FLAG, AT(csv),
-	  .help = "write the report as CSV, a row for each run and GPU" },
+	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE", .bare = "",
+	  .help = "also write a row for each run and GPU to this CSV file (-: standard output)" },
 	{ .name = "runs", .kind = OPT_U64, AT(runs), .arg = "N", .def = "1", .min = 1, .max = 1000,
 	  .help = "run the command N times; report mean, standard deviation, least and greatest "
 		  "value" },
@@ -115,6 +115,17 @@ static int run_command(char **argv, bool *stopped)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+static int write_csv(const char *path, const struct measured_series *s, struct hes_err *err)
+{
+	struct hes_file file;
+	int rc = hes_file_create(&file, path, err);
+
+	if (rc)
+		return rc;
+	series_csv(file.f, s);
+	return hes_file_commit(&file, err);
+}
+
 static int write_report(const struct measure_opts *o, const struct measured_series *s, int status,
 			struct hes_err *err)
 {
@@ -135,14 +146,15 @@ static int write_report(const struct measure_opts *o, const struct measured_seri
 		json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 		fputc('\n', f);
 		json_decref(doc);
-	} else if (o->csv) {
+	} else if (o->csv && !*o->csv) {
 		series_csv(f, s);
 	} else if (o->runs > 1) {
 		series_text(f, s);
 	} else {
 		measure_text(f, first->gpus, s->n_gpus, first->seconds);
 	}
-	return o->output ? hes_file_commit(&file, err) : 0;
+	rc = o->output ? hes_file_commit(&file, err) : 0;
+	return rc || !o->csv || !*o->csv ? rc : write_csv(o->csv, s, err);
 }
 
 /* One run of the command, between the two ends of a window. @return 0; negative: nothing can be
@@ -264,6 +276,23 @@ static int measure(const struct measure_opts *o, const struct hes_devices *d, co
 	return rc ? rc : status;
 }
 
+/* --csv was a flag once: its word is not to be taken for a file that the command is. */
+static int check_csv(const struct measure_opts *o, struct hes_err *err)
+{
+	if (o->csv && !*o->csv && o->json)
+		return hes_fail(err, -EINVAL, "--csv: FILE is needed with --json");
+	if (o->csv && *o->csv && access(o->csv, X_OK) == 0)
+		return hes_fail(
+			err, -EEXIST,
+			"--csv: %.100s is a program or folder; --csv takes the FILE for the "
+			"rows, and the command comes after --",
+			o->csv);
+	if (o->csv && !*o->csv)
+		cli_say("measure", "--csv without a FILE prints CSV instead of the report; "
+				   "--csv FILE writes it as well");
+	return 0;
+}
+
 static int run_measure(const void *opts, int n_args, char **args)
 {
 	const struct measure_opts *o = opts;
@@ -274,12 +303,9 @@ static int run_measure(const void *opts, int n_args, char **args)
 	struct hes_err err = { 0 };
 	int rc;
 
-	if (o->json && o->csv) {
-		fputs("heshare measure: --json and --csv are two forms of one report: give one of "
-		      "them\n",
-		      stderr);
+	if (check_csv(o, &err)) {
 		free(argv);
-		return 2;
+		return cli_fail("measure", &err);
 	}
 	rc = argv ? cli_catalogue_load(o->catalogue, true, &c, &err)
 		  : hes_fail(&err, -ENOMEM, "no memory for the command");
