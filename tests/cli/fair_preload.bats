@@ -365,6 +365,12 @@ refused() { # SENTENCE ARGUMENT...
 	[ "$stderr" = "heshare fair run: /nowhere.so: No such file or directory" ]
 }
 
+@test "a pipe is no program, and nobody waits for its writer" {
+	mkfifo -m 755 pipe
+	run -126 --separate-stderr timeout -k 5 60 heshare fair run --tenant a --socket "$PWD/s" -- ./pipe
+	[ "${stderr_lines[1]}" = "heshare fair run: ./pipe: Permission denied" ]
+}
+
 @test "what is preloaded already stays, behind the library" {
 	LD_PRELOAD=libc.so.6 run -0 --separate-stderr heshare fair run --tenant a --socket \
 		"$PWD/s" -- sh -c 'echo "$LD_PRELOAD"'

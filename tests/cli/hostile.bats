@@ -47,6 +47,16 @@ in_lab() {
 	[ "$(cat plan.run/late/*.log | wc -c)" -le $((64 << 20)) ]
 }
 
+@test "a node by whose name another folder would be restored is refused" {
+	mkdir -p runs/a
+	: >runs/guard.list
+	for name in .. . ../runs -x $'a\nb'; do
+		SLURMD_NODENAME=$name run -1 in_lab "$HESHARE" gpus --offer --restore "$PWD/runs/a/%"
+		jq -e '.error | endswith("is no name of a node")' <<<"$output"
+	done
+	[ -e runs/guard.list ]
+}
+
 @test "pipes and links in place of a node's files, and of the run's, hold nobody up" {
 	echo good >hosts
 	in_lab "$HESHARE" plan jobs.csv --gpus ssh:hosts --policy exclusive -o plan.json
@@ -103,6 +113,9 @@ in_lab() {
 			chmod o-w $which
 		done
 		rm above/place/store.db-journal
+		mv plan.json plan; mkfifo plan.json
+		"$HESHARE" add 1 more.csv -c true
+		mv plan plan.json
 		chmod o+w above/place
 		"$HESHARE" run plan.json --resume -c true
 	END
@@ -115,5 +128,7 @@ in_lab() {
 		[[ "$output" == *"heshare add: runs take no jobs from a store that other users can change: $here/$which"* ]]
 	done
 	[ "$(grep -c '^\[1\]$' <<<"$output")" = 4 ]
+	# The journal names the plan.
+	[[ "$output" == *"heshare add: $here/plan.json: it is not a plain file; remove it"* ]]
 	[[ "$output" == *"1 added job is left out: other users can change the store, its folder, or a folder above it"* ]]
 }

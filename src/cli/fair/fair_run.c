@@ -135,7 +135,7 @@ static bool program_is_static(int fd)
 /* Say so where the library cannot be loaded into the program. */
 static void program_check(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	char line[PATH_MAX + 80];
 	const char *why = NULL;

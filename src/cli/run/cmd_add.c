@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/plural.h"
 #include "base/quantity.h"
 #include "base/visible.h"
@@ -259,6 +260,8 @@ static int load_plan(const struct add_opts *o, struct inputs *in, struct hes_err
 	const char *plan = in->view.run.plan;
 	int rc = cli_catalogue_load(o->catalogue, true, &in->catalogue, err);
 
+	if (!rc)
+		rc = hes_file_check_plain(plan, err);
 	if (!rc)
 		rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &in->planned, err);
 	if (!rc)
