@@ -35,17 +35,20 @@ struct hes_job {
 struct hes_jobs {
 	struct hes_job *v;
 	size_t n;
+	char *file; /* that they were read from, or that a plan was made from; NULL: none. Owned */
+	char *unread; /* columns of the file that are no field of a job, each followed by a line
+			 end; NULL: none. Owned */
 };
 
 /**
  * Read jobs from CSV (.gz too) or, when the name ends in .yaml or .yml, YAML
  * (docs/formats/jobs.md). Rows are checked one by one; ids must be unique; the order of the file is
- * kept.
+ * kept. A column that counts GPUs, such as gpus, may have no number above 1.
  * @param out  written on success only; hes_jobs_free it
  * @return 0; -EINVAL, -ERANGE with file, line, field, value and what would be right; -EINVAL no
- * jobs; -EEXIST an id that occurs twice; -ENOENT a missing column; -E2BIG more than HES_MAX_JOBS,
- * or a row that is too long; -EFBIG YAML above 256 MiB; -EIO damaged .gz; -ENOMEM; -errno of
- * reading the file
+ * jobs; -ENOTSUP a job on several GPUs; -EEXIST an id that occurs twice; -ENOENT a missing column;
+ * -E2BIG more than HES_MAX_JOBS, or a row that is too long; -EFBIG YAML above 256 MiB; -EIO damaged
+ * .gz; -ENOMEM; -errno of reading the file
  */
 int hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err);
 /**

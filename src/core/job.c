@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/csv.h"
 #include "base/file.h"
@@ -114,9 +115,52 @@ static int check_deadline(const struct hes_job *job, struct hes_err *err)
 /* --- CSV --- */
 
 struct columns {
-	int id, workload, batch, iterations;                  /* needed */
-	int memory, arrival, deadline, weight, user, command; /* -1 when not there */
+	int id, workload, batch, iterations;                        /* needed */
+	int memory, arrival, deadline, weight, user, command, gpus; /* -1 when not there */
 };
+
+/* A column that says on how many GPUs a job is to run. */
+static bool counts_gpus(const char *name)
+{
+	static const char *const names[] = { "gpus",    "num_gpus",  "n_gpus", "ngpus",
+					     "num_gpu", "gpu_count", "gpu_num" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcasecmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Note the columns that are none of @col's: a misspelt one would be lost without a word. */
+static int list_unread(const struct hes_csv *c, const struct columns *col, char **out,
+		       struct hes_err *err)
+{
+	const int known[] = { col->id,     col->workload, col->batch,    col->iterations,
+			      col->memory, col->arrival,  col->deadline, col->weight,
+			      col->user,   col->command,  col->gpus };
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (size_t i = 0; f && i < hes_csv_columns(c); i++) {
+		bool read = !*hes_csv_column_name(c, i);
+
+		for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
+			read = read || known[k] == (int)i;
+		if (!read)
+			fprintf(f, "%s\n", hes_csv_column_name(c, i));
+	}
+	if (!f || fclose(f)) {
+		free(text);
+		return hes_fail(err, -ENOMEM, "out of memory for the names of columns");
+	}
+	if (!size) {
+		free(text);
+		text = NULL;
+	}
+	*out = text;
+	return 0;
+}
 
 static int find_columns(const struct hes_csv *c, struct columns *col, struct hes_err *err)
 {
@@ -144,6 +188,10 @@ static int find_columns(const struct hes_csv *c, struct columns *col, struct hes
 	col->weight = hes_csv_find(c, "weight");
 	col->user = hes_csv_find(c, "user");
 	col->command = hes_csv_find(c, "command");
+	col->gpus = -1;
+	for (size_t i = 0; i < hes_csv_columns(c); i++)
+		if (counts_gpus(hes_csv_column_name(c, i)))
+			col->gpus = (int)i;
 	return 0;
 }
 
@@ -167,6 +215,20 @@ static int read_numbers(const struct hes_csv *c, const struct columns *col, stru
 	return rc;
 }
 
+static int check_gpus(const struct hes_csv *c, int column, struct hes_err *err)
+{
+	double gpus = 1;
+
+	if (!hes_csv_text(c, column)[0] || hes_csv_double(c, column, 0, 1e9, &gpus, NULL) ||
+	    gpus <= 1)
+		return 0;
+	return hes_fail(
+		err, -ENOTSUP,
+		"%s: %g, but a job of heshare runs on one GPU or a part of it; take the job "
+		"out of the file and run it by itself, on GPUs that the plan does not use",
+		hes_csv_column_name(c, (size_t)column), gpus);
+}
+
 static int read_row(const struct hes_csv *c, const struct columns *col, struct builder *b,
 		    struct hes_err *err)
 {
@@ -175,7 +237,9 @@ static int read_row(const struct hes_csv *c, const struct columns *col, struct b
 
 	if (rc)
 		return rc;
-	rc = set_name(job.id, "id", hes_csv_text(c, col->id), false, err);
+	rc = check_gpus(c, col->gpus, err);
+	if (!rc)
+		rc = set_name(job.id, "id", hes_csv_text(c, col->id), false, err);
 	if (!rc)
 		rc = set_name(job.workload, "workload", hes_csv_text(c, col->workload), false, err);
 	if (!rc)
@@ -202,6 +266,8 @@ static int load_csv(const char *path, struct builder *b, struct hes_err *err)
 	if (rc)
 		return rc;
 	rc = find_columns(c, &col, err);
+	if (!rc)
+		rc = list_unread(c, &col, &b->jobs.unread, err);
 	while (!rc) {
 		rc = hes_csv_next(c, err);
 		if (rc <= 0)
@@ -346,6 +412,9 @@ int hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err)
 	struct builder b = { 0 };
 	int rc = is_yaml(path) ? load_yaml(path, &b, err) : load_csv(path, &b, err);
 
+	b.jobs.file = strdup(path);
+	if (!rc && !b.jobs.file)
+		rc = hes_fail(err, -ENOMEM, "%s: out of memory", path);
 	if (!rc)
 		rc = finish(path, &b, out, err);
 	builder_free(&b);
@@ -446,5 +515,7 @@ void hes_jobs_free(struct hes_jobs *jobs)
 	for (size_t i = 0; i < jobs->n; i++)
 		free(jobs->v[i].command);
 	free(jobs->v);
+	free(jobs->file);
+	free(jobs->unread);
 	*jobs = (struct hes_jobs){ 0 };
 }

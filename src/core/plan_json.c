@@ -172,14 +172,18 @@ static json_t *totals_json(const struct hes_plan *p, const struct hes_jobs *jobs
 static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f,
 			 const struct hes_jobs *jobs)
 {
-	json_t *gpus = json_array();
+	json_t *gpus = json_array(), *doc;
 
 	for (size_t g = 0; g < p->n_gpus; g++)
 		gpus = list_add(gpus, queue_json(&p->queues[g], &f->gpus[g], jobs));
-	return json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o, s:o}", "format", FORMAT, "version",
-			 version_of(p), "policy", p->policy, "prefer", p->prefer, "seed",
-			 (json_int_t)p->seed, "predicted", totals_json(p, jobs), "gpus", gpus,
-			 "jobs", jobs_json(jobs));
+	doc = json_pack("{s:s, s:i, s:s, s:s, s:I, s:o, s:o, s:o}", "format", FORMAT, "version",
+			version_of(p), "policy", p->policy, "prefer", p->prefer, "seed",
+			(json_int_t)p->seed, "predicted", totals_json(p, jobs), "gpus", gpus,
+			"jobs", jobs_json(jobs));
+	/* A name that is no UTF-8 cannot be kept. */
+	if (jobs->file && json_object_set_new(doc, "jobs_file", json_string(jobs->file)))
+		json_object_del(doc, "jobs_file");
+	return doc;
 }
 
 int hes_plan_save(const char *path, const struct hes_plan *p, const struct hes_fleet *f,

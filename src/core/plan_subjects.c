@@ -122,6 +122,19 @@ static int read_jobs(const json_t *doc, struct hes_jobs *out, struct hes_err *er
 	return rc ? rc : check_ids(out, err);
 }
 
+/* The file that the jobs were planned from, if the plan says so. */
+static int read_jobs_file(const json_t *doc, struct hes_jobs *out, struct hes_err *err)
+{
+	const json_t *file = json_object_get(doc, "jobs_file");
+
+	if (!file)
+		return 0;
+	if (!json_is_string(file) || !*json_string_value(file))
+		return hes_fail(err, -EINVAL, "jobs_file: not the name of a file");
+	out->file = strdup(json_string_value(file));
+	return out->file ? 0 : hes_fail(err, -ENOMEM, "out of memory for jobs_file");
+}
+
 static int read_gpu(const json_t *o, const struct hes_catalogue *c, struct hes_gpu *out,
 		    struct hes_err *err)
 {
@@ -179,6 +192,8 @@ int hes_plan_subjects(const char *path, const struct hes_catalogue *c, struct he
 	rc = read_gpus(doc, c, &f, err);
 	if (!rc)
 		rc = read_jobs(doc, &j, err);
+	if (!rc)
+		rc = read_jobs_file(doc, &j, err);
 	json_decref(doc);
 	if (rc) {
 		hes_fail_in(err, "%s", path);

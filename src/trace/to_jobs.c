@@ -246,7 +246,7 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct choic
 {
 	const uint64_t seed = seed_of(d, rows);
 	size_t n = d->n_jobs ? d->n_jobs : rows->n;
-	struct hes_jobs jobs = { calloc(n, sizeof(*jobs.v)), n };
+	struct hes_jobs jobs = { .v = calloc(n, sizeof(*jobs.v)), .n = n };
 	uint32_t *picked = malloc(rows->n * sizeof(*picked));
 	int rc;
 

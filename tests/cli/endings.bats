@@ -107,6 +107,36 @@ lab() { # SPEED SCRIPT
 	jq -e '.jobs[0].state == "done" and .jobs[0].attempts == 2' out.json
 }
 
+@test "a jobs file that changed before --resume: what differs is named, and counts where the file is named" {
+	sed '1s/$/,command/; s/^a.*/&,exit 3/; s/^b.*/&,exec vgpu-task --workload resnet50 --batch 16 --iterations 1500/' \
+		jobs.csv >with.csv
+	mkdir plans
+	(cd plans && "$HESHARE" plan ../with.csv -f ../one.yaml --policy exclusive -o plan.json >/dev/null)
+	lab 40 'heshare run plans/plan.json --retries 0; echo $?'
+	[ "${lines[-1]}" = 1 ]
+	[[ "$stderr" != *with.csv* ]]
+	# The correction, a new job, and one whose line is gone.
+	sed -i 's/,1500,9000,exit 3/,1600,9000,exec vgpu-task --workload resnet50 --batch 16 --iterations 1600/; /^b/d' with.csv
+	echo c,resnet50,16,100,9000,true >>with.csv
+	lab 40 'heshare run plans/plan.json --retries 0 --resume; echo $?'
+	[ "${lines[-1]}" = 1 ]
+	[[ "$stderr" == *"plans/../with.csv has changed since plans/plan.json was made: job a differs in iterations, command; job c is new; job b is gone. The plan's jobs count: name the file (heshare run plans/plan.json plans/../with.csv)"* ]]
+	lab 40 'heshare run plans/plan.json with.csv --retries 0 --resume; echo $?'
+	[ "${lines[-1]}" = 1 ]
+	[[ "$stderr" == *'with.csv differs from plans/plan.json: '*'no job "b" among the jobs'* ]]
+	# With the jobs of the plan alone the file counts.
+	sed -i '/^c/d' with.csv
+	echo b,resnet50,16,1500,9000,false >>with.csv
+	lab 40 'heshare run plans/plan.json with.csv --resume --json >out.json; echo $?'
+	[ "${lines[-1]}" = 0 ]
+	[[ "$stderr" == *"with.csv differs from plans/plan.json: job a differs in iterations, command; job b differs in command. The file counts"* ]]
+	jq -e '.jobs_done == 2 and [.jobs[].attempts] == [3, 1]' out.json
+	# A file of other jobs with this name says nothing.
+	printf 'id,workload,batch_size,iterations\nx,resnet50,16,1500\n' >with.csv
+	lab 40 'heshare run plans/plan.json --dry-run >/dev/null'
+	[[ "$stderr" != *with.csv* ]]
+}
+
 @test "examples/train.py prints progress, saves at SIGTERM, and goes on from there" {
 	for python in python3 /usr/bin/python3; do
 		"$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' && found=$python && break

@@ -110,10 +110,10 @@ setup() {
 	cp jobs.csv old.csv
 	echo b,0,resnet18,4,100,1194 >>jobs.csv
 	run -1 "$HESHARE" pilot jobs.csv -- true
-	[ "$output" = "heshare pilot: $PWD/jobs.csv: job b is not in $PWD/jobs.pilot/plan.json, with which this pilot began; name another folder by --dir for a new one" ]
+	[ "$output" = "heshare pilot: $PWD/jobs.csv has changed since $PWD/jobs.pilot/plan.json, with which this pilot began: job b is new; name another folder by --dir for a new one" ]
 	sed 's/100,/101,/' old.csv >jobs.csv
 	run -1 "$HESHARE" pilot jobs.csv -- true
-	[[ "$output" == *": job a is another than in "* ]]
+	[[ "$output" == *": job a differs in "* ]]
 	head -1 old.csv >jobs.csv
 	run -1 "$HESHARE" pilot jobs.csv -- true
 	[[ "$output" == *": it has 0 jobs and "*"has 1; name another"* || "$output" == *"no job"* ]]

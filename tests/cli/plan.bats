@@ -356,6 +356,19 @@ known_partly() {
 	refused 2 "--bound: policy heshare does not tell what is possible at best; those that do: joint" jobs.csv $fleet --policy heshare --bound
 }
 
+@test "columns that nothing reads are named; a job on several GPUs is refused" {
+	awk -F, -v OFS=, 'NR == 1 { print $0, "deadline", "priority", "weight" } NR > 1 { print $0, 5, "high", 2 }' jobs.csv >more.csv
+	"$HESHARE" plan more.csv $fleet --policy heshare -o more.json >/dev/null 2>err
+	[ "$(grep -v progress err)" = 'heshare plan: more.csv: nothing reads column "deadline" (did you mean deadline_s?), "priority"
+heshare plan: more.csv: no policy uses weight' ]
+	sed '1s/deadline/deadline_s/; 1s/,priority,weight/,gpus/; s/,high,2$/,1/' more.csv >due.csv
+	"$HESHARE" plan due.csv $fleet --policy heshare -o due.json 2>&1 >/dev/null | grep -x 'heshare plan: due.csv: this policy does not plan by deadline_s; joint does'
+	! "$HESHARE" plan due.csv $fleet --policy joint --budget 100 -o due.json 2>&1 >/dev/null | grep due.csv
+	"$HESHARE" simulate more.csv --policy exclusive 2>&1 >/dev/null | grep '^heshare simulate: more.csv: nothing reads column "deadline"'
+	sed '3s/,1$/,4/' due.csv >two.csv
+	refused 1 'two.csv:3: gpus: 4, but a job of heshare runs on one GPU or a part of it; take the job out of the file' two.csv $fleet
+}
+
 @test "a plan reports the deadlines that it misses" {
 	awk -F, -v OFS=, 'NR == 1 { print $0, "deadline_s" } NR > 1 { print $0, NR == 2 ? 1 : 1e7 }' jobs.csv >due.csv
 	"$HESHARE" plan due.csv $fleet --policy joint --budget 3000 -o due.json 2>err >/dev/null

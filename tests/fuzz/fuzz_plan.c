@@ -28,7 +28,7 @@ static struct hes_job job[] = {
 	  .memory_mib = 20000,
 	  .weight = 1 },
 };
-static const struct hes_jobs jobs = { job, 3 };
+static const struct hes_jobs jobs = { .v = job, .n = 3 };
 
 static void set_up(void)
 {

@@ -1,1 +1,1 @@
-for policy in heshare sched-only morak muserve pwr mps-equal exclusive random; do "$HESHARE" plan "$ROOT/tests/golden/data/jobs.csv" --fleet "$ROOT/tests/golden/data/fleet.yaml" --policy $policy --seed 3 -o plan.json >text && cat text plan.json; done
+cp "$ROOT/tests/golden/data/jobs.csv" .; for policy in heshare sched-only morak muserve pwr mps-equal exclusive random; do "$HESHARE" plan jobs.csv --fleet "$ROOT/tests/golden/data/fleet.yaml" --policy $policy --seed 3 -o plan.json >text && cat text plan.json; done

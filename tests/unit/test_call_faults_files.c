@@ -30,7 +30,7 @@ static struct hes_catalogue catalogue;
 static struct hes_fleet fleet;
 static struct hes_plan plan;
 static struct hes_job job[40];
-static const struct hes_jobs jobs = { job, N(job) };
+static const struct hes_jobs jobs = { .v = job, .n = N(job) };
 static char command[] = "train --for-a-while";
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t n)

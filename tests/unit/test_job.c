@@ -75,7 +75,7 @@ static struct hes_job two_jobs[] = {
 
 TEST(every_field_survives_saving_and_loading)
 {
-	const struct hes_jobs jobs = { two_jobs, 2 };
+	const struct hes_jobs jobs = { .v = two_jobs, .n = 2 };
 	struct hes_jobs back;
 	struct hes_err err;
 
@@ -89,7 +89,7 @@ TEST(every_field_survives_saving_and_loading)
 
 TEST(yaml_and_csv_give_the_same_jobs)
 {
-	const struct hes_jobs jobs = { two_jobs, 2 };
+	const struct hes_jobs jobs = { .v = two_jobs, .n = 2 };
 	struct hes_jobs back;
 	struct hes_err err;
 
@@ -115,7 +115,7 @@ struct bad {
 
 static void assert_refused(const char *name, const struct bad *bad)
 {
-	struct hes_jobs out = { two_jobs, 2 };
+	struct hes_jobs out = { .v = two_jobs, .n = 2 };
 	struct hes_err err = { 0 };
 	int rc = hes_jobs_load(write_text(name, bad->text), &out, &err);
 
@@ -145,6 +145,24 @@ TEST(jobs_without_arrivals_and_memory_wait_from_the_start_and_have_none)
 		assert_int_equal(jobs.v[0].memory_mib, 0);
 		hes_jobs_free(&jobs);
 	}
+}
+
+TEST(columns_that_are_no_field_are_noted)
+{
+	struct hes_jobs jobs;
+
+	assert_int_equal(hes_jobs_load(write_text("jobs.csv", "deadline,id,workload,batch_size,"
+							      "iterations,gpus,priority,\n"
+							      "5,a,resnet50,8,10,1,7,\n"),
+				       &jobs, NULL),
+			 0);
+	assert_string_equal(jobs.unread, "deadline\npriority\n");
+	assert_string_equal(jobs.file, path_of("jobs.csv"));
+	assert_false(jobs.v[0].has_deadline);
+	hes_jobs_free(&jobs);
+	assert_int_equal(hes_jobs_load(write_text("jobs.csv", HEADER "\n" ROW), &jobs, NULL), 0);
+	assert_null(jobs.unread);
+	hes_jobs_free(&jobs);
 }
 
 TEST(wrong_csv_is_refused_with_line_field_and_value)
@@ -183,6 +201,12 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		{ HEADER "\n" ROW ROW, ":3: id: \"a\" is also job 1" },
 		{ HEADER "\n\"a,0,resnet50,8,100,1500\n", "never closed" },
 		{ HEADER ",weight\na,0,resnet50,8,100,1500,0\n", "weight: 0 is outside 1 to 1000" },
+		{ HEADER ",gpus\n"
+			 "a,0,resnet50,8,100,1500,1\n"
+			 "b,0,resnet50,8,100,1500,2\n",
+		  ":3: gpus: 2, but a job of heshare runs on one GPU or a part of it" },
+		{ HEADER ",Num_GPUs\na,0,resnet50,8,100,1500,1.5\n",
+		  ":2: Num_GPUs: 1.5, but a job" },
 		{ HEADER ",deadline_s\na,5,resnet50,8,100,1500,4\n",
 		  "deadline_s: 4 is before arrival_s 5" },
 		{ HEADER
@@ -371,7 +395,7 @@ TEST(mutated_files_are_read_or_refused_in_one_line)
 
 TEST(an_unwritable_file_leaves_nothing_behind)
 {
-	const struct hes_jobs jobs = { two_jobs, 2 };
+	const struct hes_jobs jobs = { .v = two_jobs, .n = 2 };
 	struct hes_err err;
 
 	assert_true(hes_jobs_save(path_of("no/such/dir.csv"), &jobs, &err) < 0);

@@ -51,7 +51,7 @@ static int setup(void **state)
 		};
 		snprintf(b->v[i].id, sizeof(b->v[i].id), "j%u", i);
 	}
-	b->jobs = (struct hes_jobs){ b->v, 4 };
+	b->jobs = (struct hes_jobs){ .v = b->v, .n = 4 };
 	assert_int_equal(hes_plan_init(&b->plan, 3), 0);
 	assert_int_equal(hes_plan_append(&b->plan, 0, &first), 0);
 	assert_int_equal(hes_plan_append(&b->plan, 0, &second), 0);

@@ -74,7 +74,7 @@ static void draw_jobs(size_t n, uint64_t seed)
 	struct hes_rng r;
 
 	hes_rng_seed(&r, seed);
-	b->jobs = (struct hes_jobs){ b->v, n };
+	b->jobs = (struct hes_jobs){ .v = b->v, .n = n };
 	for (size_t i = 0; i < n; i++) {
 		const struct hes_profile *p = &b->profiles.v[hes_rng_below(&r, b->profiles.n)];
 		struct hes_job *j = &b->v[i];

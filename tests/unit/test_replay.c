@@ -31,7 +31,7 @@ TEST(totals_and_percentiles_are_those_computed_by_hand)
 		  .power_mw = 70000,
 		  .sm_util = 1 },
 	};
-	struct hes_jobs jobs = { v, 5 };
+	struct hes_jobs jobs = { .v = v, .n = 5 };
 	struct hes_replay r = {
 		.jobs = outcomes, .n_jobs = 5, .segments = segments, .n_segments = 2
 	};
@@ -57,7 +57,7 @@ TEST(energy_below_a_millijoule_is_not_lost)
 	enum { N_SEGMENTS = 1000000 };
 	struct hes_job v[1] = { { .id = "a" } };
 	struct hes_outcome outcome = { .end_us = N_SEGMENTS };
-	struct hes_jobs jobs = { v, 1 };
+	struct hes_jobs jobs = { .v = v, .n = 1 };
 	struct hes_replay r = { .jobs = &outcome, .n_jobs = 1, .n_segments = N_SEGMENTS };
 
 	r.segments = calloc(N_SEGMENTS, sizeof(*r.segments));
@@ -76,7 +76,7 @@ TEST(energy_below_a_millijoule_is_not_lost)
 TEST(summarising_twice_changes_nothing)
 {
 	struct hes_job v[1] = { { .id = "a" } };
-	struct hes_jobs jobs = { v, 1 };
+	struct hes_jobs jobs = { .v = v, .n = 1 };
 	struct hes_replay r = { .n_jobs = 1 };
 	struct hes_totals first;
 

@@ -653,7 +653,7 @@ TEST(impossible_draws_are_refused)
 	static const struct hes_choice never[] = { { "a", 1, 1, NAN, 1 } };
 	const char *log = "job_id,arrival_s,service_s,gpus\na,0,1,1\nb,0,500,8\n";
 	struct hes_trace_options o = options(2);
-	struct hes_jobs out = { NULL, 77 };
+	struct hes_jobs out = { .v = NULL, .n = 77 };
 	struct hes_err err;
 	struct hes_trace *t = open_text(log);
 

@@ -1,12 +1,16 @@
 /*
- * inputs.c - load a fleet; check a power cap; move arrivals to time 0; see inputs.h.
+ * inputs.c - load jobs and a fleet; check a power cap; move arrivals to time 0; see inputs.h.
  */
 #include "cli/inputs/inputs.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/data.h"
 #include "base/plural.h"
+#include "base/visible.h"
+#include "cli/opt.h"
 
 int cli_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out,
 		   struct hes_err *err)
@@ -33,6 +37,55 @@ int cli_cap_check(double cap_w, const struct hes_fleet *f, struct hes_err *err)
 			"--power-cap: %g W is below the %g W that the %zu GPU%s draw%s idle; give "
 			"more, or 0 for no cap",
 			cap_w, (double)idle_mw * 1e-3, f->n, hes_s(f->n), f->n == 1 ? "s" : "");
+}
+
+/* "deadline" (did you mean deadline_s?) */
+static void put_unread(FILE *f, const char *name, size_t length)
+{
+	static const char *const fields[] = { "id",         "arrival_s",  "workload",
+					      "batch_size", "iterations", "memory_mib",
+					      "deadline_s", "weight",     "user",
+					      "command" };
+	char text[64];
+	const char *near;
+
+	snprintf(text, sizeof(text), "%.*s", (int)length, name);
+	near = opt_nearest(text, fields, sizeof(fields) / sizeof(fields[0]));
+	fputs("\"", f);
+	hes_visible_put_part(f, name, length);
+	fprintf(f, "\"%s%s%s", near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+}
+
+static void warn_of_unread(const char *command, const struct hes_jobs *jobs, bool due)
+{
+	bool weights = false;
+
+	for (size_t i = 0; i < jobs->n; i++)
+		weights |= jobs->v[i].weight != 1;
+	if (jobs->unread) {
+		fprintf(stderr, "heshare %s: %s: nothing reads ", command, jobs->file);
+		for (const char *at = jobs->unread; *at; at += strcspn(at, "\n") + 1) {
+			fputs(at == jobs->unread ? "column " : ", ", stderr);
+			put_unread(stderr, at, strcspn(at, "\n"));
+		}
+		fputs("\n", stderr);
+	}
+	if (weights)
+		fprintf(stderr, "heshare %s: %s: no policy uses weight\n", command, jobs->file);
+	if (!due && hes_jobs_due(jobs))
+		fprintf(stderr,
+			"heshare %s: %s: this policy does not plan by deadline_s; joint does\n",
+			command, jobs->file);
+}
+
+int cli_jobs_load(const char *command, const char *path, bool due, struct hes_jobs *out,
+		  struct hes_err *err)
+{
+	int rc = hes_jobs_load(path, out, err);
+
+	if (!rc)
+		warn_of_unread(command, out, due);
+	return rc;
 }
 
 void cli_arrive_at_once(struct hes_jobs *jobs)

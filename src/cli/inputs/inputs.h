@@ -1,8 +1,10 @@
 /*
- * inputs.h - load a fleet, check its power cap, and move arrivals to time 0.
+ * inputs.h - load jobs and a fleet, check its power cap, and move arrivals to time 0.
  */
 #ifndef HES_CLI_INPUTS_INPUTS_H
 #define HES_CLI_INPUTS_INPUTS_H
+
+#include <stdbool.h>
 
 #include "heshare/fleet.h"
 #include "heshare/job.h"
@@ -14,6 +16,14 @@ int cli_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_f
 /** Refuse a power cap below what an idle fleet draws: no plan can keep it. @param cap_w  W; 0:
  * none. @return 0; -ERANGE */
 int cli_cap_check(double cap_w, const struct hes_fleet *f, struct hes_err *err);
+
+/**
+ * hes_jobs_load(), with a warning on standard error that names the columns that nothing reads.
+ * @param command  that warns, "plan"
+ * @param due      whether it reads deadlines
+ */
+int cli_jobs_load(const char *command, const char *path, bool due, struct hes_jobs *out,
+		  struct hes_err *err);
 
 /** Let all jobs arrive at time 0; deadlines keep their distance from the arrival. */
 void cli_arrive_at_once(struct hes_jobs *jobs);

@@ -13,13 +13,12 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/hash.h"
-#include "base/hash_map.h"
 #include "base/plural.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
+#include "cli/inputs/jobs_changed.h"
 #include "cli/inputs/policy_program.h"
 #include "cli/inputs/store_use.h"
 #include "cli/nodes/launcher.h"
@@ -99,48 +98,19 @@ struct pilot {
 
 /* --- jobs --- */
 
-static bool job_has_id(const void *jobs, uint32_t index, const void *id)
-{
-	return strcmp(((const struct hes_job *)jobs)[index].id, id) == 0;
-}
-
-static bool same_work(const struct hes_job *a, const struct hes_job *b)
-{
-	return strcmp(a->workload, b->workload) == 0 && a->batch_size == b->batch_size &&
-	       a->iterations == b->iterations && a->memory_mib == b->memory_mib &&
-	       strcmp(a->command ? a->command : "", b->command ? b->command : "") == 0;
-}
-
 /* Whether the plan that the pilot goes on with has these jobs. */
 static int compare_jobs(const char *plan, const char *file, const struct hes_jobs *planned,
 			const struct hes_jobs *jobs, struct hes_err *err)
 {
-	struct hes_hash_map names = { 0 };
-	int rc = 0;
+	char *what = NULL;
+	int rc = jobs_changed(planned, jobs, &what, err);
 
-	for (size_t i = 0; i < planned->n && !rc; i++)
-		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, planned->v[i].id),
-				      (uint32_t)i);
-	if (rc)
-		hes_fail(err, rc, "out of memory for %zu jobs", planned->n);
-	for (size_t i = 0; i < jobs->n && !rc; i++) {
-		const char *id = jobs->v[i].id;
-		const uint32_t at = hes_hash_map_find(&names, hes_hash_text(HES_HASH_START, id),
-						      job_has_id, planned->v, id);
-
-		if (at == HES_HASH_NONE || !same_work(&planned->v[at], &jobs->v[i]))
-			rc = hes_fail(err, -ESTALE,
-				      "%s: job %s is %s %s, with which this pilot began; name "
-				      "another folder by --dir for a new one",
-				      file, id, at == HES_HASH_NONE ? "not in" : "another than in",
-				      plan);
-	}
-	if (!rc && jobs->n != planned->n)
+	if (what)
 		rc = hes_fail(err, -ESTALE,
-			      "%s: it has %zu jobs and %s, with which this pilot began, has %zu; "
-			      "name another folder by --dir for a new one",
-			      file, jobs->n, plan, planned->n);
-	hes_hash_map_finish(&names);
+			      "%s has changed since %s, with which this pilot began: %s; name "
+			      "another folder by --dir for a new one",
+			      file, plan, what);
+	free(what);
 	return rc;
 }
 

@@ -127,7 +127,8 @@ static void unload(struct inputs *in)
 /* The jobs wait now, all of them: later arrivals can only be planned for when they come. */
 static int load_jobs(const char *path, struct inputs *in, struct hes_err *err)
 {
-	int rc = hes_jobs_load(path, &in->jobs, err);
+	const bool due = in->program || hes_policy_searches(in->policy);
+	int rc = cli_jobs_load("plan", path, due, &in->jobs, err);
 
 	if (rc)
 		return rc;

@@ -13,6 +13,7 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
+#include "cli/inputs/inputs.h"
 #include "cli/profile/profile.h"
 #include "heshare/job.h"
 
@@ -153,7 +154,7 @@ static int add_all(const struct profile_opts *o, const char *template, struct pr
 		   struct hes_err *err)
 {
 	struct hes_jobs jobs;
-	int rc = hes_jobs_load(o->jobs, &jobs, err);
+	int rc = cli_jobs_load("profile", o->jobs, true, &jobs, err);
 
 	if (rc)
 		return rc;

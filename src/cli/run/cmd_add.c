@@ -19,6 +19,7 @@
 #include "base/quantity.h"
 #include "base/visible.h"
 #include "cli/cli.h"
+#include "cli/inputs/inputs.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/store_use.h"
@@ -314,7 +315,7 @@ static int load_jobs(const struct add_opts *o, const char *path, struct inputs *
 		     struct hes_err *err)
 {
 	const int64_t now_us = in->view.now_us;
-	int rc = hes_jobs_load(path, &in->new, err);
+	int rc = cli_jobs_load("add", path, true, &in->new, err);
 
 	for (size_t i = 0; i < in->new.n && !rc; i++) {
 		struct hes_job *job = &in->new.v[i];

@@ -27,6 +27,7 @@
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/inputs.h"
+#include "cli/inputs/jobs_changed.h"
 #include "cli/inputs/rows_folder.h"
 #include "cli/nodes/nodes_run.h"
 #include "cli/run/job_commands.h"
@@ -182,12 +183,13 @@ static int load_jobs(const char *plan, const char *jobs, struct inputs *in, stru
 
 	if (rc)
 		return rc;
-	if (jobs) {
+	rc = jobs_changed_warn(plan, &in->jobs, jobs, err);
+	if (!rc && jobs) {
 		hes_jobs_free(&in->jobs);
-		rc = hes_jobs_load(jobs, &in->jobs, err);
+		rc = cli_jobs_load("run", jobs, true, &in->jobs, err);
 		if (!rc)
 			cli_arrive_at_once(&in->jobs);
-	} else if (!in->jobs.n) {
+	} else if (!rc && !in->jobs.n) {
 		rc = hes_fail(err, -ENOENT,
 			      "%s does not hold its jobs; name their file: heshare run PLAN JOBS",
 			      plan);

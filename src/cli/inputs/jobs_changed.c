@@ -1,0 +1,180 @@
+/*
+ * jobs_changed.c - compare a jobs file with the plan that was made from it; see jobs_changed.h.
+ */
+#include "cli/inputs/jobs_changed.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/hash_map.h"
+#include "base/plural.h"
+#include "base/visible.h"
+
+#define MOST 10 /* jobs that are named */
+
+struct difference {
+	FILE *f;
+	size_t n;
+};
+
+static bool job_has_id(const void *jobs, uint32_t index, const void *id)
+{
+	return strcmp(((const struct hes_job *)jobs)[index].id, id) == 0;
+}
+
+static void put_job(struct difference *d, const char *id, const char *what)
+{
+	if (d->n++ >= MOST)
+		return;
+	fputs(d->n > 1 ? "; job " : "job ", d->f);
+	hes_visible_put(d->f, 0, id);
+	fprintf(d->f, " %s", what);
+}
+
+static const char *text_of(const char *text)
+{
+	return text ? text : "";
+}
+
+static void compare_job(struct difference *d, const struct hes_job *a, const struct hes_job *b)
+{
+	const struct {
+		const char *name;
+		bool differs;
+	} fields[] = {
+		{ "workload", strcmp(a->workload, b->workload) != 0 },
+		{ "batch_size", a->batch_size != b->batch_size },
+		{ "iterations", a->iterations != b->iterations },
+		{ "memory_mib", a->memory_mib != b->memory_mib },
+		{ "user", strcmp(a->user, b->user) != 0 },
+		{ "command", strcmp(text_of(a->command), text_of(b->command)) != 0 },
+	};
+	char what[128] = "differs in ";
+	size_t n = strlen(what);
+	bool first = true;
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (!fields[i].differs)
+			continue;
+		n += (size_t)snprintf(what + n, sizeof(what) - n, "%s%s", first ? "" : ", ",
+				      fields[i].name);
+		first = false;
+	}
+	if (!first)
+		put_job(d, b->id, what);
+}
+
+static int index_jobs(const struct hes_jobs *jobs, struct hes_hash_map *out)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < jobs->n && !rc; i++)
+		rc = hes_hash_map_add(out, hes_hash_text(HES_HASH_START, jobs->v[i].id),
+				      (uint32_t)i);
+	return rc;
+}
+
+static uint32_t find(const struct hes_hash_map *ids, const struct hes_jobs *jobs, const char *id)
+{
+	return hes_hash_map_find(ids, hes_hash_text(HES_HASH_START, id), job_has_id, jobs->v, id);
+}
+
+int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, char **out,
+		 struct hes_err *err)
+{
+	struct hes_hash_map ids = { 0 }, ids_now = { 0 };
+	char *text = NULL;
+	size_t size;
+	struct difference d = { .f = open_memstream(&text, &size) };
+	bool failed = !d.f || index_jobs(planned, &ids) || index_jobs(now, &ids_now);
+
+	for (size_t i = 0; i < now->n && !failed; i++) {
+		const uint32_t at = find(&ids, planned, now->v[i].id);
+
+		if (at == HES_HASH_NONE)
+			put_job(&d, now->v[i].id, "is new");
+		else
+			compare_job(&d, &planned->v[at], &now->v[i]);
+	}
+	for (size_t i = 0; i < planned->n && !failed; i++)
+		if (find(&ids_now, now, planned->v[i].id) == HES_HASH_NONE)
+			put_job(&d, planned->v[i].id, "is gone");
+	if (d.n > MOST)
+		fprintf(d.f, "; and %zu more job%s", d.n - MOST, hes_s(d.n - MOST));
+	failed = (d.f && fclose(d.f)) || failed;
+	hes_hash_map_finish(&ids);
+	hes_hash_map_finish(&ids_now);
+	if (failed || !d.n) {
+		free(text);
+		text = NULL;
+	}
+	if (failed)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", now->n);
+	*out = text;
+	return 0;
+}
+
+/* The file that the plan names: as it is, or from the plan's folder. @return false: not there */
+static bool find_file(const char *plan, const char *file, char out[PATH_MAX])
+{
+	const char *slash = strrchr(plan, '/');
+
+	snprintf(out, PATH_MAX, "%s", file);
+	if (!access(out, R_OK) || *file == '/' || !slash)
+		return !access(out, R_OK);
+	return snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - plan), plan, file) < PATH_MAX &&
+	       !access(out, R_OK);
+}
+
+/* Another file may have the name. */
+static bool has_one_of(const struct hes_jobs *planned, const struct hes_jobs *now)
+{
+	struct hes_hash_map ids = { 0 };
+	bool found = false;
+
+	for (size_t i = 0; !index_jobs(planned, &ids) && i < now->n && !found; i++)
+		found = find(&ids, planned, now->v[i].id) != HES_HASH_NONE;
+	hes_hash_map_finish(&ids);
+	return found;
+}
+
+int jobs_changed_warn(const char *plan, const struct hes_jobs *planned, const char *file,
+		      struct hes_err *err)
+{
+	struct hes_jobs now = { 0 };
+	char path[PATH_MAX], *what = NULL;
+	struct hes_err why;
+	int rc = 0;
+
+	if (!planned->n || (!file && (!planned->file || !find_file(plan, planned->file, path))))
+		return 0;
+	if (hes_jobs_load(file ? file : path, &now, &why)) {
+		if (!file)
+			fprintf(stderr,
+				"heshare run: the jobs file has changed since %s was made, and "
+				"cannot be read (%s); the plan's jobs count\n",
+				plan, why.msg);
+		return 0;
+	}
+	if (file || has_one_of(planned, &now))
+		rc = jobs_changed(planned, &now, &what, err);
+	if (what && file)
+		fprintf(stderr,
+			"heshare run: %s differs from %s: %s. The file counts; times are those of "
+			"the plan\n",
+			file, plan, what);
+	else if (what)
+		fprintf(stderr,
+			"heshare run: %s has changed since %s was made: %s. The plan's jobs count: "
+			"name the file (heshare run %s %s) for what it says of them now; heshare "
+			"add places new jobs; plan again for all else\n",
+			path, plan, what, plan, path);
+	free(what);
+	hes_jobs_free(&now);
+	return rc;
+}

@@ -1,0 +1,27 @@
+/*
+ * jobs_changed.h - what differs between the jobs of a plan and its jobs file as it is now.
+ */
+#ifndef HES_CLI_INPUTS_JOBS_CHANGED_H
+#define HES_CLI_INPUTS_JOBS_CHANGED_H
+
+#include "heshare/job.h"
+
+/**
+ * Compare what running the jobs takes: workload, batch size, iterations, memory, user, command.
+ * @param out  "job a differs in command; job b is new; job c is gone"; NULL: nothing differs.
+ * free() it
+ * @return 0; -ENOMEM
+ */
+int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, char **out,
+		 struct hes_err *err);
+
+/**
+ * Warn on standard error of a jobs file that has changed since @plan was made from it.
+ * @param file  name of the file, which counts in place of the plan's jobs; NULL: the one that the
+ * plan names, if it is there, and the plan's jobs count
+ * @return 0; -ENOMEM. A file that is not there, or of other jobs, is no error
+ */
+int jobs_changed_warn(const char *plan, const struct hes_jobs *planned, const char *file,
+		      struct hes_err *err);
+
+#endif
