@@ -71,6 +71,20 @@ long run_admit_next(struct run_queue *q)
 	return -1;
 }
 
+bool run_admit_alone(const struct run_queue *q, const struct run_place *p)
+{
+	const size_t i = (size_t)(p - q->v);
+
+	if (p->alone)
+		return true;
+	if (p->sm_pct < 100)
+		return false;
+	if (q->together)
+		return q->together == 1 || p->sm_pct >= q->shares_pct ||
+		       p->memory_mib >= q->memory_mib;
+	return (!i || p[-1].batch != p->batch) && (i + 1 == q->n || p[1].batch != p->batch);
+}
+
 uint32_t run_admit_clock(const struct run_queue *q)
 {
 	return co_run_of(q).clock_mhz;

@@ -33,7 +33,7 @@ struct run_place {
 	uint32_t memory_mib;
 	uint32_t user; /* whose it is: an MPS daemon serves one user at a time; all the same without
 			  MPS */
-	bool alone;    /* it runs alone, because it may have caused its co-runners to fail */
+	bool alone;    /* it is tried again alone */
 	enum run_place_state state;
 };
 
@@ -49,6 +49,12 @@ struct run_queue {
 
 /** @return index of the place to start next, if at all; -1: none may start now */
 long run_admit_next(struct run_queue *q);
+
+/**
+ * Whether a job has its GPU to itself, all of it: in a batch or queue of its own, or because it is
+ * tried again so.
+ */
+bool run_admit_alone(const struct run_queue *q, const struct run_place *p);
 
 /** The clock for what runs now: the highest that any of it has, which may be RUN_UNLOCKED; 0:
  * nothing runs. */

@@ -10,6 +10,7 @@
 
 #include "run/judge.h"
 #include "run/outside.h"
+#include "run/usage.h"
 
 #define JUDGE_WAIT_US 30000000 /* for co-runners to notice that the MPS server has gone */
 #define KILL_LOOK_US  1000000  /* between two looks at a job that is killed */
@@ -105,10 +106,12 @@ static void task_leave(struct run_gpu *g, const struct run_task *t)
 		if (g->running[i] != t)
 			g->running[n++] = g->running[i];
 	g->n_running = n;
+	hes_contexts_free(&g->contexts);
 }
 
 static void trial_open(struct runner *r, struct run_gpu *g)
 {
+	run_usage_look(r, g);
 	g->trial.open = true;
 	g->trial.from_us = run_now_us(&r->clock);
 	g->trial.until_us = g->trial.from_us + JUDGE_WAIT_US;
@@ -143,6 +146,8 @@ static bool judge_alone(struct runner *r, struct run_task *t)
 		t->verdict = HES_VERDICT_STOPPED;
 	else if (t->ending == ENDING_TIMEOUT)
 		t->verdict = judge_timeout(r, t);
+	else if (t->ending == ENDING_MEMORY)
+		t->verdict = HES_VERDICT_FAILED;
 	else
 		return false;
 	return true;

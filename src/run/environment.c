@@ -25,8 +25,6 @@ static void add(struct run_environment *e, size_t *n, const char *fmt, ...)
 
 void run_environment_set(struct run_environment *out, const struct run_environment_of *of)
 {
-	const uint32_t memory_mib = hes_job_memory_mib(of->job),
-		       limit_mib = memory_mib + memory_mib / MEMORY_ROOM;
 	size_t n = 0, rows = 0;
 
 	if (of->run)
@@ -39,14 +37,24 @@ void run_environment_set(struct run_environment *out, const struct run_environme
 	add(out, &n, "HESHARE_GPU=%s", of->gpu);
 	add(out, &n, "HESHARE_SM_PCT=%" PRIu32, of->sm_pct);
 	if (of->mps)
-		rows = hes_mps_variables(of->mps, of->sm_pct,
-					 limit_mib < of->gpu_mib ? limit_mib : 0, out->mps);
+		rows = hes_mps_variables(of->mps, of->sm_pct, of->limit_mib, out->mps);
+	else /* CUDA finds no daemon there, and uses none: neither an inherited one nor that of
+		/tmp/nvidia-mps */
+		add(out, &n, "CUDA_MPS_PIPE_DIRECTORY=%s/none", of->mps_folder);
 	/* Behind MPS too: indices that were meant for heshare itself would be none of the daemon's.
 	 */
 	add(out, &n, "CUDA_VISIBLE_DEVICES=%s", of->uuid);
 	for (size_t i = 0; i < rows; i++)
 		out->v[n++] = out->mps[i];
 	out->v[n] = NULL;
+}
+
+uint32_t run_memory_limit(const struct hes_job *job, uint32_t gpu_mib)
+{
+	const uint32_t memory_mib = hes_job_memory_mib(job),
+		       limit_mib = memory_mib + memory_mib / MEMORY_ROOM;
+
+	return limit_mib < gpu_mib ? limit_mib : 0;
 }
 
 uint32_t run_user(const char *name)

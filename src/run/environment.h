@@ -23,11 +23,15 @@ struct run_environment_of {
 	const char *gpu; /* its name in the plan */
 	const char *uuid;
 	uint32_t sm_pct;
-	uint32_t gpu_mib;          /* memory of the GPU */
+	uint32_t limit_mib;        /* of memory, behind MPS; 0: none */
 	const struct hes_mps *mps; /* NULL: none */
+	const char *mps_folder;    /* where daemons have their folders */
 };
 
 void run_environment_set(struct run_environment *out, const struct run_environment_of *of);
+
+/** The memory that a job may use on a shared GPU of @gpu_mib. @return 0: no limit */
+uint32_t run_memory_limit(const struct hes_job *job, uint32_t gpu_mib);
 
 /** A number for a user's name; 0 for nobody's. */
 uint32_t run_user(const char *name);

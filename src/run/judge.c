@@ -12,25 +12,29 @@
 
 #include "run/start_jobs.h"
 #include "run/steps.h"
+#include "run/usage.h"
 #include "run/verdict.h"
 
-#define LAST_WORDS 4096 /* bytes of output that are searched for MPS errors */
-#define SIGNALLED  128  /* exit status of a shell whose child a signal ended, less the signal */
+#define LAST_WORDS 16384 /* bytes of output that are searched for errors of CUDA */
+#define SIGNALLED  128   /* exit status of a shell whose child a signal ended, less the signal */
 #define SIGNALS    64
 
-static bool output_tells_of_mps(const struct runner *r, const struct run_task *t)
+/* The end of what an attempt printed; "" where it cannot be read. */
+static void read_last_words(const struct runner *r, const struct run_task *t,
+			    char text[LAST_WORDS + 1])
 {
-	char name[RUN_FILE_NAME_MAX], text[LAST_WORDS + 1];
+	char name[RUN_FILE_NAME_MAX];
 	struct hes_err err;
 	ssize_t n = 0;
 	off_t size;
 	int fd;
 
+	text[0] = '\0';
 	run_output_name(t->job->id, name);
 	fd = hes_job_file_read(&r->folder, name, &err);
 	if (fd < 0) {
 		run_tell(&r->log, "job %s: %s; passed over", t->job->id, err.msg);
-		return false;
+		return;
 	}
 	size = lseek(fd, 0, SEEK_END);
 	if (size >= 0) {
@@ -41,17 +45,20 @@ static bool output_tells_of_mps(const struct runner *r, const struct run_task *t
 	}
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	return run_tells_of_mps(text);
 }
 
-static struct run_seen evidence(const struct runner *r, const struct run_gpu *g,
-				const struct run_task *t)
+static struct run_seen evidence(const struct runner *r, const struct run_gpu *g, struct run_task *t)
 {
 	bool failed = t->state == TASK_ENDED, there = t->state == TASK_RUNNING;
+	char text[LAST_WORDS + 1] = "";
 
+	if (failed)
+		read_last_words(r, t, text);
+	t->lack = run_tells_of_lack(text);
 	return (struct run_seen){
 		.failed = failed,
-		.orphaned = failed && output_tells_of_mps(r, t),
+		.orphaned = run_tells_of_mps(text),
+		.lack = t->lack,
 		.lives = !failed && (!there || t->progress_us > g->trial.from_us),
 		.signal = t->end.signal ? t->end.signal
 			  : t->end.code > SIGNALLED && t->end.code <= SIGNALLED + SIGNALS
@@ -108,6 +115,8 @@ void run_judge_gpu(struct runner *r, struct run_gpu *g)
 				 "is tried again by itself",
 				 run_gpu_name(g), t->job->id);
 		}
+		if (t->lack != RUN_LACK_NONE && !g->lost)
+			run_judge_lack(g, i);
 	}
 	if (!g->lost)
 		run_revive_mps(&r->knobs, g);
@@ -166,6 +175,7 @@ void run_decide(struct runner *r, struct run_task *t)
 		  (own && (t->charged >= r->q->retries || hes_run_why_no_command(t->end.code)));
 	then = t->over                              ? "it is given up"
 	       : r->events.stopping || t->gpu->lost ? "it waits for --resume"
+	       : t->place->alone                    ? "it is tried again alone"
 						    : "it is tried again";
 	if (t->verdict == HES_VERDICT_FAILED && hes_run_why_no_command(t->end.code))
 		run_tell(&r->log,
@@ -176,8 +186,9 @@ void run_decide(struct runner *r, struct run_task *t)
 	else if (t->verdict == HES_VERDICT_FAILED)
 		run_tell(&r->log,
 			 "job %s failed with status %d in attempt %" PRIu32
-			 "; %s; %s/%s has its output",
-			 t->job->id, t->end.code, t->attempt.number, then, r->q->folder, log);
+			 "%s%s; %s; %s/%s has its output",
+			 t->job->id, t->end.code, t->attempt.number, t->seen[0] ? ": " : "",
+			 t->seen, then, r->q->folder, log);
 	else if (t->verdict == HES_VERDICT_EARLY)
 		run_tell(&r->log,
 			 "job %s ended early, with status 0: %s; it is not tried again, and %s/%s "

@@ -14,6 +14,7 @@
 #include "run/finish.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"
+#include "run/usage.h"
 
 #define EVENTS     64
 #define LONGEST_US 60000000
@@ -156,9 +157,11 @@ static void look_at_all(struct runner *r, int64_t now)
 {
 	struct hes_err err;
 
-	for (size_t i = 0; i < r->n_gpus; i++)
+	for (size_t i = 0; i < r->n_gpus; i++) {
 		for (uint32_t k = 0; k < r->gpus[i].n_running; k++)
 			run_look(&r->meter, r->gpus[i].running[k]);
+		run_usage_look(r, &r->gpus[i]);
+	}
 	r->events.look_us = now + LOOK_US;
 	look_for_stop(r);
 	tell_progress(r, now);

@@ -111,20 +111,24 @@ static void set_clock(const struct hes_run_request *q, struct stage *s, int64_t 
 }
 
 /* A line for the start, then one for each variable. What came from outside cannot end a line. */
-static void put_start(FILE *f, const struct hes_run_request *q, const struct stage *s,
-		      const struct hes_placement *p)
+static void put_start(FILE *f, const struct hes_run_request *q, const struct stage *s, size_t place)
 {
+	const struct hes_placement *p = s->placements[place];
 	const struct hes_job *job = &q->jobs->v[p->job];
+	const bool mps = s->shares && !run_admit_alone(&s->queue, &s->queue.v[place]);
 	const char *user = job->user[0] ? job->user : q->user;
 	struct run_environment e = { .v = { NULL } };
 
-	run_environment_set(&e, &(struct run_environment_of){ .job = job,
-							      .attempt = 1,
-							      .gpu = q->fleet->gpus[s->gpu].name,
-							      .uuid = s->info.uuid,
-							      .sm_pct = p->sm_pct,
-							      .gpu_mib = s->queue.memory_mib,
-							      .mps = s->shares ? &s->mps : NULL });
+	run_environment_set(
+		&e, &(struct run_environment_of){
+			    .job = job,
+			    .attempt = 1,
+			    .gpu = q->fleet->gpus[s->gpu].name,
+			    .uuid = s->info.uuid,
+			    .sm_pct = p->sm_pct,
+			    .limit_mib = mps ? run_memory_limit(job, s->queue.memory_mib) : 0,
+			    .mps = mps ? &s->mps : NULL,
+			    .mps_folder = q->mps_folder });
 	fputs("start attempt 1", f);
 	if (user) {
 		fputs(" as ", f);
@@ -149,7 +153,7 @@ static int start(const struct hes_run_request *q, struct stage *s, size_t place,
 	int rc = -ENOMEM;
 
 	if (f) {
-		put_start(f, q, s, p);
+		put_start(f, q, s, place);
 		rc = fclose(f) ? -ENOMEM : 0;
 	}
 	if (__builtin_add_overflow(now_us, p->end_us - p->start_us, &s->end_us[place])) {

@@ -372,6 +372,7 @@ static void unmake(struct runner *r)
 	for (size_t i = 0; r->gpus && i < r->n_gpus; i++) {
 		free(r->gpus[i].queue.v);
 		free(r->gpus[i].energy.segments);
+		hes_contexts_free(&r->gpus[i].contexts);
 	}
 	if (r->events.epoll >= 0)
 		close(r->events.epoll);

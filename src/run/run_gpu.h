@@ -12,10 +12,12 @@
 #include "heshare/measure.h"
 #include "heshare/mps.h"
 #include "heshare/run.h"
+#include "launch/contexts.h"
 #include "launch/guard.h"
 #include "launch/progress.h"
 #include "run/admit.h"
 #include "run/run_clock.h"
+#include "run/verdict.h"
 
 enum run_task_state {
 	TASK_WAITING,
@@ -31,7 +33,8 @@ enum run_ending {
 	ENDING_OWN,     /* by itself */
 	ENDING_TIMEOUT, /* we ended it */
 	ENDING_STOP,
-	ENDING_LEFT, /* by itself; processes that it left are being killed */
+	ENDING_MEMORY, /* we ended it: all its processes together used more than its limit */
+	ENDING_LEFT,   /* by itself; processes that it left are being killed */
 };
 
 struct run_gpu;
@@ -65,7 +68,12 @@ struct run_task {
 	struct hes_child_end end;
 	int64_t ended_us;
 	enum hes_verdict verdict;
-	char seen[HES_JOURNAL_SEEN_MAX]; /* why it counts as ended early; "": it does not */
+	/* usage.c: what it has on its GPU, all its processes together. */
+	uint32_t limit_mib;              /* of memory, behind MPS; 0: none */
+	uint32_t most_mib, contexts;     /* most that were seen */
+	enum run_lack lack;              /* what it did not get, when it failed */
+	char seen[HES_JOURNAL_SEEN_MAX]; /* why it ended early, or lacked something; "": neither */
+
 	const char *excuse; /* of HES_VERDICT_CO_FAILED: what failed, "its MPS server ended" */
 	size_t outside;     /* contexts that may do its work, seen at its end (outside.c) */
 	bool waits_outside; /* it had to wait for outside.c; reported */
@@ -159,7 +167,8 @@ struct run_gpu {
 	struct run_mps mps;
 	struct run_trial trial;
 	struct run_energy energy;
-	bool lost;      /* off the bus: its jobs wait for --resume */
+	struct hes_contexts contexts; /* usage.c: of the last look, since jobs last left */
+	bool lost;                    /* off the bus: its jobs wait for --resume */
 	unsigned stuck; /* jobs there that are killed and do not end; nothing starts there */
 	bool closed;    /* all jobs are over, the GPU is restored */
 };

@@ -19,6 +19,7 @@
 #include "run/children.h"
 #include "run/environment.h"
 #include "run/outside.h"
+#include "run/usage.h"
 
 #define WRAP_MAX   8
 #define STARTS_MAX 3 /* of a job whose process is killed before it runs the command */
@@ -52,6 +53,11 @@ void run_status_name(const char *job, uint32_t number, char out[RUN_FILE_NAME_MA
 	put_name(out, RUN_FILE_NAME_MAX, ".", job, after);
 }
 
+static bool behind_mps(const struct run_gpu *g, const struct run_task *t)
+{
+	return g->mps.on && !run_admit_alone(&g->queue, t->place);
+}
+
 static void set_environment(const struct runner *r, const struct run_gpu *g,
 			    const struct run_task *t, struct run_environment *e)
 {
@@ -62,8 +68,9 @@ static void set_environment(const struct runner *r, const struct run_gpu *g,
 						 .gpu = run_gpu_name(g),
 						 .uuid = g->info.uuid,
 						 .sm_pct = t->attempt.sm_pct,
-						 .gpu_mib = g->queue.memory_mib,
-						 .mps = g->mps.on ? &g->mps.daemon : NULL });
+						 .limit_mib = t->limit_mib,
+						 .mps = behind_mps(g, t) ? &g->mps.daemon : NULL,
+						 .mps_folder = r->q->mps_folder });
 }
 
 /*
@@ -133,7 +140,9 @@ static int hold(struct runner *r, struct run_gpu *g, struct run_task *t, struct 
 
 	if (rc < 0)
 		return rc;
-	t->attempt = (struct hes_attempt){ .number = t->tries + 1, .sm_pct = t->place->sm_pct };
+	t->attempt = (struct hes_attempt){ .number = t->tries + 1,
+					   .sm_pct = t->place->alone ? 100 : t->place->sm_pct };
+	run_usage_reset(t, behind_mps(g, t) ? run_memory_limit(t->job, g->queue.memory_mib) : 0);
 	t->energy_j = 0;
 	t->energy_missing = false;
 	snprintf(t->attempt.job, sizeof(t->attempt.job), "%s", t->job->id);
@@ -299,7 +308,7 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->seen[0] = '\0';
 	t->waits_outside = false;
 	t->began = t->began ? t->began : t->child.id.started;
-	t->mps_daemon = g->mps.on ? g->mps.gone + 1 : 0;
+	t->mps_daemon = behind_mps(g, t) ? g->mps.gone + 1 : 0;
 	t->attempt.started_us = run_now_us(&r->clock);
 	t->deadline_us =
 		t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;

@@ -33,10 +33,73 @@ bool run_tells_of_mps(const char *text)
 	return false;
 }
 
-/* Failures that no co-runner can cause. */
+static const char *const memory_words[] = {
+	"out of memory",       "out_of_memory", "outofmemory", "cudaErrorMemoryAllocation",
+	"STATUS_ALLOC_FAILED", /* of cuBLAS, cuDNN and their like */
+	"RESOURCE_EXHAUSTED",
+};
+
+/* 808 and 809, and their sentences. */
+static const char *const client_words[] = {
+	"MPS_MAX_CLIENTS_REACHED",
+	"MPS_MAX_CONNECTIONS_REACHED",
+	"MpsMaxClientsReached",
+	"MpsMaxConnectionsReached",
+	"support MPS client have been exhausted",
+	"MPS server device connections have been exhausted",
+};
+
+enum run_lack run_tells_of_lack(const char *text)
+{
+	for (size_t i = 0; i < sizeof(client_words) / sizeof(client_words[0]); i++)
+		if (strstr(text, client_words[i]))
+			return RUN_LACK_CLIENTS;
+	for (size_t i = 0; i < sizeof(memory_words) / sizeof(memory_words[0]); i++)
+		if (strcasestr(text, memory_words[i]))
+			return RUN_LACK_MEMORY;
+	return RUN_LACK_NONE;
+}
+
+static long most_contexts(const struct run_use *v, size_t n, size_t failed)
+{
+	size_t at = failed;
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i].contexts > v[at].contexts)
+			at = i;
+	return (long)at;
+}
+
+static uint32_t over_limit(const struct run_use *u)
+{
+	return u->limit_mib && u->most_mib > u->limit_mib ? u->most_mib - u->limit_mib : 0;
+}
+
+long run_find_taker(const struct run_use *v, size_t n, size_t failed, enum run_lack lack,
+		    uint32_t gpu_mib)
+{
+	uint64_t others_mib = 0, needs_mib = v[failed].limit_mib ? v[failed].limit_mib : gpu_mib;
+	long taker = -1;
+
+	if (lack == RUN_LACK_CLIENTS)
+		return most_contexts(v, n, failed);
+	for (size_t i = 0; i < n; i++) {
+		if (i == failed)
+			continue;
+		others_mib += v[i].most_mib;
+		if (over_limit(&v[i]) > (taker < 0 ? 0 : over_limit(&v[taker])))
+			taker = (long)i;
+	}
+	/* There was room for all that it may use, or it had more than that already. */
+	if (over_limit(&v[failed]) || !others_mib || others_mib + needs_mib <= gpu_mib)
+		return (long)failed;
+	return taker;
+}
+
+/* Failures that take no co-runner down. */
 static bool surely_own(const struct run_seen *s)
 {
-	return s->code == CANNOT_RUN || s->code == NOT_FOUND ||
+	return s->lack != RUN_LACK_NONE || s->code == CANNOT_RUN || s->code == NOT_FOUND ||
 	       s->co_failures >= RUN_MAX_CO_FAILURES;
 }
 

@@ -5,7 +5,8 @@
  * The MPS clients of a GPU share a server: a fault of one ends all, and no error code names it. A
  * job that fails while others go on failed by itself. A job whose output says that it lost the MPS
  * server did not. If several fail together and one alone was killed by a signal, that one is to
- * blame. Else the first to end is a suspect: it is tried again alone, where a failure is its own
+ * blame. A job that got no memory, or no place among the clients of MPS, took nobody down. Else the
+ * first to end is a suspect: it is tried again alone, where a failure is its own
  * and a success clears it.
  */
 #ifndef HES_RUN_VERDICT_H
@@ -18,11 +19,15 @@
 #define RUN_MAX_CO_FAILURES \
 	16 /* after so many failures because of co-runners, the next one is its own */
 
+/** What a job that failed did not get, by its last words. */
+enum run_lack { RUN_LACK_NONE, RUN_LACK_MEMORY, RUN_LACK_CLIENTS };
+
 /** What was seen of one job that ran with others behind MPS. */
 struct run_seen {
-	bool failed;    /* it ended badly, and not because we ended it; else it still runs, or ended
-			   well */
-	bool orphaned;  /* failed: its last words tell of MPS that was gone (run_tells_of_mps) */
+	bool failed;   /* it ended badly, and not because we ended it; else it still runs, or ended
+			  well */
+	bool orphaned; /* failed: its last words tell of MPS that was gone (run_tells_of_mps) */
+	enum run_lack lack; /* failed: see run_tells_of_lack() */
 	bool lives;     /* not failed: it ended well, or made progress after the first failure */
 	int signal;     /* that ended it; 0: none */
 	int code;       /* as shells tell it */
@@ -40,6 +45,27 @@ enum run_blame {
 /** Whether what a job printed last names an error of CUDA that says: the MPS server or daemon is
  * gone. */
 bool run_tells_of_mps(const char *text);
+
+/** Whether what a job printed last says that it got no GPU memory, or was one client too many for
+ * MPS. */
+enum run_lack run_tells_of_lack(const char *text);
+
+/** What a job took of a GPU that it shared. */
+struct run_use {
+	uint32_t limit_mib; /* memory that it may use; 0: no limit */
+	uint32_t most_mib;  /* most that all its processes together were seen to use; where that is
+			       not known, what is planned */
+	uint32_t contexts;  /* most that all its processes together were seen to have */
+};
+
+/**
+ * Find the job that took what another did not get: memory or a place among the clients of MPS.
+ * @param v  jobs that ran together; @failed is the one that lacked @lack
+ * @return its index; @failed: it reached a limit of its own; -1: each job kept to its limit, and
+ * the GPU had too little for all
+ */
+long run_find_taker(const struct run_use *v, size_t n, size_t failed, enum run_lack lack,
+		    uint32_t gpu_mib);
 
 /**
  * Judge jobs that ran together when the first of them failed.

@@ -145,6 +145,33 @@ TEST(a_suspect_runs_alone)
 	assert_int_equal(run_admit_next(&q), -1); /* a suspect runs without co-runners */
 }
 
+TEST(a_job_has_its_gpu_to_itself_where_nothing_can_join_it)
+{
+	struct run_place v[] = {
+		{ .batch = 0, .sm_pct = 100, .memory_mib = 100 },
+		{ .batch = 1, .sm_pct = 100, .memory_mib = 100 },
+		{ .batch = 1, .sm_pct = 50, .memory_mib = 100 },
+		{ .batch = 2, .sm_pct = 60, .memory_mib = 100 },
+	};
+	struct run_queue q = { .v = v, .n = 4, .shares_pct = 100, .memory_mib = 1000 };
+
+	assert_true(run_admit_alone(&q, &v[0]));
+	assert_false(run_admit_alone(&q, &v[1])); /* of a batch of two */
+	assert_false(run_admit_alone(&q, &v[2]));
+	assert_false(run_admit_alone(&q, &v[3])); /* it needs MPS for its share */
+	v[2].alone = true;
+	assert_true(run_admit_alone(&q, &v[2]));
+	q.together = 4;
+	assert_true(run_admit_alone(&q, &v[0]));
+	assert_false(run_admit_alone(&q, &v[3]));
+	q.shares_pct = 140;
+	assert_false(run_admit_alone(&q, &v[0]));
+	v[0].memory_mib = 1000;
+	assert_true(run_admit_alone(&q, &v[0]));
+	q.together = 1;
+	assert_true(run_admit_alone(&q, &v[1]));
+}
+
 TEST(users_do_not_share_a_gpu)
 {
 	struct run_place v[] = { { .sm_pct = 30, .user = 1 },

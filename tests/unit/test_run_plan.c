@@ -174,8 +174,9 @@ TEST(behind_mps_a_job_has_share_limit_and_the_uuid_of_its_gpu)
 					 .gpu = "a/0",
 					 .uuid = "GPU-1",
 					 .sm_pct = 40,
-					 .gpu_mib = 15360,
-					 .mps = &mps };
+					 .limit_mib = run_memory_limit(&job, 15360),
+					 .mps = &mps,
+					 .mps_folder = "/run/mps" };
 	struct run_environment e;
 
 	run_environment_set(&e, &of);
@@ -186,13 +187,26 @@ TEST(behind_mps_a_job_has_share_limit_and_the_uuid_of_its_gpu)
 	assert_true(has(&e, "HESHARE_JOB=it's"));
 	assert_true(has(&e, "HESHARE_ATTEMPT=2"));
 	assert_true(has(&e, "CUDA_VISIBLE_DEVICES=GPU-1"));
-	of.gpu_mib = 1050; /* a limit above the GPU's memory is none */
+	of.limit_mib = run_memory_limit(&job, 1050); /* one above the GPU's memory is none */
 	run_environment_set(&e, &of);
 	assert_false(has(&e, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1100M"));
 	of.mps = NULL;
 	run_environment_set(&e, &of);
 	assert_true(has(&e, "CUDA_VISIBLE_DEVICES=GPU-1"));
 	assert_false(has(&e, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=40"));
+	/* A daemon that was there before heshare is not used. */
+	assert_true(has(&e, "CUDA_MPS_PIPE_DIRECTORY=/run/mps/none"));
+}
+
+TEST(a_limit_is_a_tenth_above_what_is_known_of_memory)
+{
+	struct hes_job j = { .memory_mib = 4000, .measured_mib = 7679 };
+
+	assert_int_equal(run_memory_limit(&j, 15360), 4400);
+	j.memory_mib = 0; /* 7679 and a tenth are 8446 */
+	assert_int_equal(run_memory_limit(&j, 15360), 9290);
+	j.measured_mib = 0;
+	assert_int_equal(run_memory_limit(&j, 15360), 0);
 }
 
 TEST(mps_is_used_only_for_jobs_that_share)

@@ -240,6 +240,67 @@ TEST(work_that_had_to_be_killed_was_not_done)
 				 "that it left running were killed");
 }
 
+TEST(a_job_that_got_no_memory_took_nobody_down)
+{
+	const struct run_seen v[] = {
+		{ .failed = true, .code = 1, .end_us = 1, .lack = RUN_LACK_MEMORY },
+		{ .lives = false },
+		{ .failed = true, .code = 1, .end_us = 2 },
+	};
+	enum run_blame b[3];
+
+	assert_true(run_judge(v, 2, false, b)); /* there is nothing to wait for */
+	assert_int_equal(b[0], RUN_BLAME_OWN);
+	assert_int_equal(run_tells_of_lack("allocating memory: CUDA_ERROR_OUT_OF_MEMORY (2)"),
+			 RUN_LACK_MEMORY);
+	assert_int_equal(run_tells_of_lack("torch.OutOfMemoryError: CUDA out of memory. Tried"),
+			 RUN_LACK_MEMORY);
+	assert_int_equal(run_tells_of_lack("CUBLAS_STATUS_ALLOC_FAILED when calling"),
+			 RUN_LACK_MEMORY);
+	assert_int_equal(run_tells_of_lack("CUDA_ERROR_MPS_MAX_CLIENTS_REACHED (808)"),
+			 RUN_LACK_CLIENTS);
+	assert_int_equal(run_tells_of_lack("error: the hardware resources required to support MPS "
+					   "client have been exhausted"),
+			 RUN_LACK_CLIENTS);
+	assert_int_equal(run_tells_of_lack("CUDA_ERROR_MPS_RPC_FAILURE (806)"), RUN_LACK_NONE);
+}
+
+/* A GPU of 15360 MiB. */
+TEST(who_took_the_memory_that_a_job_did_not_get)
+{
+	struct run_use v[] = {
+		{ .limit_mib = 2530, .most_mib = 14000, .contexts = 7 },
+		{ .limit_mib = 2970, .most_mib = 700, .contexts = 1 },
+		{ .limit_mib = 1000, .most_mib = 1001, .contexts = 1 },
+	};
+	const enum run_lack memory = RUN_LACK_MEMORY;
+
+	assert_int_equal(run_find_taker(v, 3, 1, memory, 15360), 0);
+	/* There was room for what it may use: it needs more. */
+	v[0].most_mib = 11000;
+	assert_int_equal(run_find_taker(v, 3, 1, memory, 15360), 1);
+	v[0].most_mib = 14000;
+	v[1].most_mib = 3000; /* it is above its own limit */
+	assert_int_equal(run_find_taker(v, 3, 1, memory, 15360), 1);
+	v[1].most_mib = 700;
+	assert_int_equal(run_find_taker(&v[1], 1, 0, memory, 15360), 0); /* alone */
+	/* All keep to their limits, and there is too little. */
+	v[0].limit_mib = 14000;
+	v[2].limit_mib = 1100;
+	assert_int_equal(run_find_taker(v, 3, 1, memory, 15360), -1);
+	v[1].limit_mib = 0; /* it may use all, and others have some of it */
+	assert_int_equal(run_find_taker(v, 3, 1, memory, 15360), -1);
+}
+
+TEST(who_took_the_places_among_the_clients_of_mps)
+{
+	const struct run_use v[] = { { .contexts = 48 }, { .contexts = 0 }, { .contexts = 1 } };
+
+	assert_int_equal(run_find_taker(v, 3, 1, RUN_LACK_CLIENTS, 15360), 0);
+	assert_int_equal(run_find_taker(v, 3, 0, RUN_LACK_CLIENTS, 15360), 0);
+	assert_int_equal(run_find_taker(&v[1], 1, 0, RUN_LACK_CLIENTS, 15360), 0);
+}
+
 int main(void)
 {
 	return run_unit_tests(NULL, NULL);

@@ -42,7 +42,8 @@ static void put_end(FILE *f, const struct hes_run_job *j)
 	else if (why)
 		fprintf(f, "failed: %s (status %" PRId32 ")", why, j->last_status);
 	else
-		fprintf(f, "failed with status %" PRId32, j->last_status);
+		fprintf(f, "failed with status %" PRId32 "%s%s", j->last_status,
+			j->seen[0] ? ": " : "", j->seen);
 }
 
 /* Whether it failed, or ended early. */

@@ -1,0 +1,190 @@
+/*
+ * usage.c - hold jobs to their memory on a shared GPU; see usage.h.
+ */
+#include "run/usage.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "run/children.h"
+#include "run/environment.h"
+
+void run_usage_reset(struct run_task *t, uint32_t limit_mib)
+{
+	t->limit_mib = limit_mib;
+	t->most_mib = t->contexts = 0;
+	t->lack = RUN_LACK_NONE;
+	t->seen[0] = '\0';
+}
+
+/* --- sentences --- */
+
+static size_t seen_add(struct run_task *t, size_t at, const char *fmt, ...) HES_PRINTF(3, 4);
+
+static size_t seen_add(struct run_task *t, size_t at, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->seen + at, sizeof(t->seen) - at, fmt, ap);
+	va_end(ap);
+	return at + (size_t)n < sizeof(t->seen) ? at + (size_t)n : sizeof(t->seen) - 1;
+}
+
+/* "may use 4400 MiB because the jobs file says 4000 (it used 7679 when it was profiled)" */
+static size_t seen_add_limit(struct run_task *t, size_t at, const struct run_task *of)
+{
+	const struct hes_job *j = of->job;
+
+	at = seen_add(t, at, "may use %" PRIu32 " MiB because ",
+		      run_memory_limit(j, of->gpu->queue.memory_mib));
+	if (!j->memory_mib)
+		return seen_add(t, at, "it used %" PRIu32 " when it was profiled", j->measured_mib);
+	at = seen_add(t, at, "the jobs file says %" PRIu32, j->memory_mib);
+	return j->measured_mib ? seen_add(t, at, "; it used %" PRIu32 " when it was profiled",
+					  j->measured_mib)
+			       : at;
+}
+
+/* --- looks --- */
+
+/* The MPS daemon, then the jobs that run. */
+static size_t usage_rules(const struct run_gpu *g, struct hes_member_rule out[HES_MAX_SHARING + 1])
+{
+	out[0] = (struct hes_member_rule){ .mark = "",
+					   .cgroup = "",
+					   .mps_pipe = g->mps.on ? g->mps.daemon.pipe_dir : "" };
+	for (uint32_t i = 0; i < g->n_running; i++)
+		out[1 + i] = hes_child_rule(&g->running[i]->child);
+	return 1 + g->n_running;
+}
+
+static void usage_sum(struct run_gpu *g)
+{
+	uint64_t bytes[HES_MAX_SHARING] = { 0 };
+	uint32_t contexts[HES_MAX_SHARING] = { 0 };
+
+	for (size_t i = 0; i < g->contexts.n; i++) {
+		const struct hes_context *c = &g->contexts.v[i];
+
+		if (c->of == HES_CONTEXT_FOREIGN || c->of == 0 || c->server)
+			continue;
+		bytes[c->of - 1] += c->memory_bytes;
+		contexts[c->of - 1]++;
+	}
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		struct run_task *t = g->running[i];
+		uint32_t mib = (uint32_t)(bytes[i] >> 20);
+
+		t->most_mib = mib > t->most_mib ? mib : t->most_mib;
+		t->contexts = contexts[i] > t->contexts ? contexts[i] : t->contexts;
+		/* Whom it may share the GPU with depends on what it really uses. */
+		if (t->most_mib > t->place->memory_mib)
+			t->place->memory_mib = t->most_mib;
+	}
+}
+
+/* MPS itself keeps a job with a single process to its limit. */
+static void usage_check(struct runner *r, struct run_gpu *g, struct run_task *t)
+{
+	size_t at;
+
+	if (!t->limit_mib || t->most_mib <= t->limit_mib || t->contexts < 2 || t->place->alone ||
+	    t->ending != ENDING_OWN)
+		return;
+	at = seen_add(t, 0, "its %" PRIu32 " processes used %" PRIu32 " MiB of %s; it ",
+		      t->contexts, t->most_mib, run_gpu_name(g));
+	seen_add_limit(t, at, t);
+	t->place->alone = true;
+	run_tell(&r->log, "job %s: %s; %s", t->job->id, t->seen,
+		 g->n_running > 1 ? "it is ended, because its co-runners need the rest"
+				  : "no other job starts there while it runs");
+	if (g->n_running > 1)
+		run_end(r, t, ENDING_MEMORY);
+}
+
+void run_usage_look(struct runner *r, struct run_gpu *g)
+{
+	struct hes_member_rule rules[HES_MAX_SHARING + 1];
+	size_t n;
+
+	if (g->lost || !g->n_running || (!g->mps.on && g->n_running < 2))
+		return;
+	n = usage_rules(g, rules);
+	if (hes_contexts_look(r->q->devices, g->device, rules, n, &g->contexts, NULL))
+		return;
+	usage_sum(g);
+	for (uint32_t i = 0; i < g->n_running; i++)
+		usage_check(r, g, g->running[i]);
+}
+
+/* --- judged --- */
+
+static struct run_use usage_of(const struct run_task *t)
+{
+	return (struct run_use){
+		.limit_mib = run_memory_limit(t->job, t->gpu->queue.memory_mib),
+		.most_mib = t->most_mib ? t->most_mib : hes_job_memory_mib(t->job),
+		.contexts = t->contexts,
+	};
+}
+
+static void judge_own(struct run_task *t)
+{
+	size_t at;
+
+	if (t->lack == RUN_LACK_CLIENTS) {
+		seen_add(t, 0,
+			 "it had %" PRIu32 " processes on %s, and MPS serves 48 or 60 on a GPU",
+			 t->contexts, run_gpu_name(t->gpu));
+	} else if (t->limit_mib) {
+		at = seen_add(t, 0, "it ran out of GPU memory: it ");
+		seen_add_limit(t, at, t);
+	} else {
+		seen_add(t, 0, "it ran out of GPU memory on %s, which has %" PRIu32 " MiB",
+			 run_gpu_name(t->gpu), t->gpu->queue.memory_mib);
+	}
+	/* Alone it has neither limit. */
+	t->place->alone |= t->lack == RUN_LACK_CLIENTS || t->limit_mib;
+}
+
+static void judge_taken(struct run_task *t, const struct run_task *taker)
+{
+	size_t at = seen_add(t, 0, "%s",
+			     t->lack == RUN_LACK_CLIENTS ? "MPS had no place for another client"
+							 : "the GPU had no memory left");
+
+	t->verdict = HES_VERDICT_CO_FAILED;
+	t->place->alone = true;
+	t->excuse = t->seen;
+	if (!taker) {
+		seen_add(t, at, ", although its co-runners kept to their limits");
+		return;
+	}
+	at = seen_add(t, at, ": %" PRIu32 " process%s of job %s", taker->contexts,
+		      taker->contexts == 1 ? "" : "es", taker->job->id);
+	if (t->lack == RUN_LACK_CLIENTS) {
+		seen_add(t, at, " were there, and MPS serves 48 or 60 on a GPU");
+		return;
+	}
+	at = seen_add(t, at, " used %" PRIu32 " MiB, and it ", taker->most_mib);
+	seen_add_limit(t, at, taker);
+}
+
+void run_judge_lack(struct run_gpu *g, uint32_t failed)
+{
+	struct run_use use[HES_MAX_SHARING];
+	struct run_task *t = g->trial.v[failed];
+	long taker;
+
+	for (uint32_t i = 0; i < g->trial.n; i++)
+		use[i] = usage_of(g->trial.v[i]);
+	taker = run_find_taker(use, g->trial.n, failed, t->lack, g->queue.memory_mib);
+	t->seen[0] = '\0';
+	if (taker == (long)failed || t->co_failures >= RUN_MAX_CO_FAILURES)
+		judge_own(t);
+	else
+		judge_taken(t, taker < 0 ? NULL : g->trial.v[taker]);
+}

@@ -1,0 +1,24 @@
+/*
+ * usage.h - what jobs use of a GPU that they share: memory and contexts, of all their processes.
+ *
+ * MPS limits each process by itself. A job with several processes is held to its limit here, so
+ * that it does not take the memory of its co-runners.
+ */
+#ifndef HES_RUN_USAGE_H
+#define HES_RUN_USAGE_H
+
+#include "run/run_state.h"
+
+/** An attempt begins with a limit of its memory; 0: none. */
+void run_usage_reset(struct run_task *t, uint32_t limit_mib);
+
+/** See what the jobs of a shared GPU use. End a job that uses more than its limit beside others. */
+void run_usage_look(struct runner *r, struct run_gpu *g);
+
+/**
+ * Judge a job of a trial that did not get memory, or a place among the clients of MPS: it reached a
+ * limit of its own, or another job took too much. t->seen says which. It is tried again alone.
+ */
+void run_judge_lack(struct run_gpu *g, uint32_t failed);
+
+#endif
