@@ -31,7 +31,8 @@ static bool group_is_private_to(gid_t gid, uid_t user)
 	char name[256];
 	const struct group *g;
 
-	if (!p || p->pw_gid != gid || snprintf(name, sizeof(name), "%s", p->pw_name) < 0)
+	/* Members of root's group are not root. */
+	if (!user || !p || p->pw_gid != gid || snprintf(name, sizeof(name), "%s", p->pw_name) < 0)
 		return false;
 	g = getgrgid(gid);
 	if (!g || strcmp(g->gr_name, name) != 0)
@@ -48,7 +49,7 @@ static bool others_may_write(const char *path, const struct stat *st, uid_t user
 	if (S_ISLNK(st->st_mode) || !(st->st_mode & (S_IWGRP | S_IWOTH)))
 		return false;
 	return st->st_mode & S_IWOTH || getxattr(path, "system.posix_acl_access", NULL, 0) > 0 ||
-	       !(group_is_private_to(st->st_gid, user) || group_is_private_to(st->st_gid, 0));
+	       !group_is_private_to(st->st_gid, user);
 }
 
 /* Look at w->done. @param sticky  it may be, though others may write it */

@@ -15,8 +15,8 @@
 
 /**
  * Whether nobody but root and @user can write or replace the file or folder @path.
- * A group may write if it has the name of @user (or root), is that user's own, and has no other
- * member.
+ * A group may write if it has the name of @user, who is not root, is that user's own, and has no
+ * other member.
  * @param real  its name without links; may be NULL
  * @return 0; -EPERM somebody else can; -ENOENT, -errno it cannot be looked at
  */

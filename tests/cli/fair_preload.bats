@@ -420,6 +420,10 @@ not_preloaded() { # PROGRAM WHY
 	not_preloaded build/src/cli/heshare \
 		"$own $here/build/interpose/libheshare-fair.so: others may write it (mode 0757)"
 	[ "$(id -u)" -eq 0 ] || return 0
+	chmod 775 copy
+	[ "$(id -u)" -ne 0 ] ||
+		not_preloaded copy/heshare "$own $here/copy: others may write it (mode 0775)"
+	chmod 755 copy
 	# Somebody else's file, and somebody else's link to a file of this user's.
 	mv copy/libheshare-fair.so mine.so
 	cp mine.so copy/libheshare-fair.so
@@ -430,4 +434,23 @@ not_preloaded() { # PROGRAM WHY
 	not_preloaded copy/heshare "$own $here/copy/libheshare-fair.so: user $(id -u nobody) owns it and could replace it"
 	chown -h root copy/libheshare-fair.so
 	[ "$(preloaded copy/heshare)" = "$here/mine.so" ]
+}
+
+@test "a user's own group may write the library's folder, another group may not" {
+	[ "$(id -u)" -eq 0 ] || skip "other users are made by root"
+	[ "$(id -gn games)" = games ] || skip "there is no user with a group of its own"
+	place=$(mktemp -d /tmp/heshare-group.XXXXXX)
+	cp "$BATS_FILE_TMPDIR"/{heshare,libheshare-fair.so} "$place"
+	chown -R games:games "$place"
+	chmod -R 775 "$place"
+	as_games() {
+		setpriv --reuid games --regid games --clear-groups "$place/heshare" fair run \
+			--tenant a --socket /none -- sh -c 'echo "$LD_PRELOAD"'
+	}
+	run -0 --separate-stderr as_games
+	[ "$output" = "$place/libheshare-fair.so" ]
+	chgrp daemon "$place"
+	run -1 --separate-stderr as_games
+	[[ "$stderr" == *"$place: others may write it (mode 0775)" ]]
+	rm -r "$place"
 }
