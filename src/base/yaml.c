@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/yaml_remedy.h"
 
 #define MAX_YAML_BYTES ((size_t)256 << 20)
 
@@ -58,30 +59,61 @@ static void collect(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 		t->line = line;
 }
 
-/* For another kind of file the keys of this one are listed. */
-static int fail_top(const char *name, const struct trace *t, const cyaml_schema_value_t *schema,
-		    struct hes_err *err)
-{
-	char keys[200] = "";
-	size_t at = 0;
-
-	for (const cyaml_schema_field_t *f = schema->mapping.fields; f->key && at < sizeof(keys);
-	     f++)
-		at += (size_t)snprintf(keys + at, sizeof(keys) - at, "%s%s", at ? ", " : "",
-				       f->key);
-	if (strncmp(t->headline, "Expecting MAPPING", 17) == 0)
-		return hes_fail(err, -EINVAL,
-				"%s:%u: not YAML with the keys of this kind of file: %s", name,
-				t->line ? t->line : 1, keys);
-	return hes_fail(err, -EINVAL, "%s:%u: %s; the keys of this kind of file: %s", name,
-			t->line ? t->line : 1, t->headline, keys);
-}
-
-static bool is_top(const struct trace *t, const cyaml_schema_value_t *schema)
+/* A file of another kind: no fields at all, or none that this kind has. */
+static bool is_other_kind(const struct trace *t, const cyaml_schema_value_t *schema)
 {
 	return !t->path[0] && schema->type == CYAML_MAPPING &&
-	       (strncmp(t->headline, "Expecting MAPPING", 17) == 0 ||
-		strncmp(t->headline, "Unexpected key", 14) == 0);
+	       strncmp(t->headline, "Expecting MAPPING", 17) == 0;
+}
+
+/* Where libyaml gives no line: that of the first tab in an indentation. */
+static unsigned tab_line(const char *text, size_t len)
+{
+	const char *end = text + len;
+	unsigned line = 1;
+
+	for (const char *at = text; at < end; line++) {
+		const char *next = memchr(at, '\n', (size_t)(end - at));
+
+		while (at < end && *at == ' ')
+			at++;
+		if (at < end && *at == '\t')
+			return line;
+		at = next ? next + 1 : end;
+	}
+	return 0;
+}
+
+/* From the field that was read last to what it is in. */
+static void leave_field(char *path)
+{
+	char *dot = strrchr(path, '.'), *bracket = strrchr(path, ']');
+
+	if (!bracket || (dot && dot > bracket))
+		*(dot ? dot : path) = '\0';
+}
+
+static int load_failed(const char *name, struct trace *t, const char *text, size_t len,
+		       const cyaml_schema_value_t *schema, struct hes_err *err)
+{
+	const bool syntax = strncmp(t->headline, "libyaml", 7) == 0;
+	const unsigned tab = syntax ? tab_line(text, len) : 0;
+	char what[360] = "";
+
+	if (is_other_kind(t, schema)) {
+		yaml_add_keys(schema, "", what, sizeof(what));
+		return hes_fail(err, -EINVAL,
+				"%s:%u: not YAML with the keys of this kind of file: %s", name,
+				t->line ? t->line : 1, what);
+	}
+	if (strncmp(t->headline, "Missing", 7) == 0)
+		leave_field(t->path);
+	yaml_remedy(t->headline, t->path, schema, what, sizeof(what));
+	return hes_fail(err, -EINVAL, "%s:%u: %s%s%s", name,
+			tab       ? tab
+			: t->line ? t->line
+				  : 1,
+			t->path, t->path[0] ? ": " : "", what);
 }
 
 int hes_yaml_load_text(const char *name, const char *text, size_t len,
@@ -102,12 +134,11 @@ int hes_yaml_load_text(const char *name, const char *text, size_t len,
 		return hes_fail(err, -EINVAL, "%s: empty file", name);
 	if (rc == CYAML_ERR_OOM)
 		return hes_fail(err, -ENOMEM, "%s: out of memory", name);
-	if (rc != CYAML_OK && is_top(&t, schema))
-		return fail_top(name, &t, schema, err);
-	if (rc != CYAML_OK)
-		return hes_fail(err, -EINVAL, "%s:%u: %s%s%s", name, t.line ? t.line : 1, t.path,
-				t.path[0] ? ": " : "",
-				t.headline[0] ? t.headline : cyaml_strerror(rc));
+	if (rc != CYAML_OK) {
+		if (!t.headline[0])
+			snprintf(t.headline, sizeof(t.headline), "%s", cyaml_strerror(rc));
+		return load_failed(name, &t, text, len, schema, err);
+	}
 	*out = data;
 	return 0;
 }

@@ -152,7 +152,7 @@ refused() {
 }
 
 @test "errors for a file of another kind and for a name in other letters say what would be right" {
-	refused 1 "fleet.yaml:1: Unexpected key: name; the keys of this kind of file: jobs" \
+	refused 1 "fleet.yaml:1: there is no field \"name\"; there are: jobs" \
 		fleet.yaml
 	refused 1 "jobs.csv:1: not YAML with the keys of this kind of file: name, nodes" \
 		jobs.csv --fleet jobs.csv

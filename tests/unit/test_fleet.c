@@ -103,7 +103,7 @@ TEST(impossible_values_are_named_with_their_place)
 	assert_refused("  - name: a\n    gpus: [ { type: T4, count: 0 } ]\n", -ERANGE,
 		       "f.yaml: nodes[0].gpus[0].count: 0 is outside 1 to 64");
 	assert_refused("  - name: a\n    gpus: [ { type: T4, count: -1 } ]\n", -EINVAL,
-		       "f.yaml:4: nodes[0].gpus[0].count: Invalid");
+		       "f.yaml:4: nodes[0].gpus[0].count: \"-1\" is not a whole number from 0");
 	assert_refused("  - name: a b\n    gpus: [ { type: T4, count: 1 } ]\n", -EINVAL,
 		       "f.yaml: nodes[0].name: \"a b\" may hold letters");
 	assert_refused("  - name: \"\\e[31m\"\n    gpus: [ { type: T4, count: 1 } ]\n", -EINVAL,

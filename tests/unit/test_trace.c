@@ -288,7 +288,7 @@ TEST(a_wrong_profile_is_refused_with_the_field)
 		{ PROFILE("1", "[0, 1]", "[1, 1]", "0.5", "[7, 7]"), "sum of sizes.share: 0.5" },
 		{ PROFILE("1", "[0, 1]", "[1, 1]", "1", "[0, 7]"),
 		  "sizes.runtimes_s: 0 is outside" },
-		{ "name: x\n", "Missing" },
+		{ "name: x\n", "is missing" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
