@@ -103,7 +103,7 @@ zeus() {
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"T4 runs from 300 to 1590"* ]]
 	run "$HESHARE" model resnet50 --beside vgg19
-	[ "$status" -eq 1 ]
+	[ "$status" -eq 2 ]
 	[[ "$output" == *"WORKLOAD:BATCH:SHARE"* ]]
 	run "$HESHARE" model
 	[ "$status" -eq 2 ]
@@ -257,6 +257,25 @@ refused() {
 	sed "s/'mine'/resnet50/" own.yaml >same.yaml
 	run "$HESHARE" model resnet50 --catalogue same.yaml
 	[[ "${lines[-1]}" == "resnet50: expect "* ]]
+}
+
+@test "several that add to one file at a time lose nothing" {
+	cd "$BATS_TEST_TMPDIR"
+	for i in 1 2 3 4 5 6 7 8; do
+		"$HESHARE" model --add-workload net$i --gflop 6$i -o own.yaml >/dev/null &
+	done
+	wait
+	[ "$(grep -c '  - name:' own.yaml)" -eq 8 ]
+	# Who finds the folder locked waits.
+	mkdir locked
+	(exec 9<locked; flock 9; cp own.yaml locked; : >begun; exec sleep 1000) &
+	holder=$!
+	until [ -e begun ]; do sleep 0.1; done
+	"$HESHARE" model --add-workload late --gflop 5 -o locked/own.yaml >/dev/null &
+	late=$!
+	kill $holder
+	wait $late
+	[ "$(grep -c '  - name:' locked/own.yaml)" -eq 9 ]
 }
 
 @test "a profile, and facts besides, narrow the error to expect" {

@@ -4,9 +4,14 @@
 #include "cli/model/add_workload.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/plural.h"
@@ -16,6 +21,10 @@
 #include "cli/inputs/fitted.h"
 #include "cli/inputs/rows_folder.h"
 #include "model/workload_file.h"
+
+#define LOCK_SECONDS  30
+#define LOCK_PAUSE_NS 20000000
+#define LOCK_TRIES    (LOCK_SECONDS * (1000000000 / LOCK_PAUSE_NS))
 
 const char *const add_workload_arithmetic[] = { "fp32", "tf32", "fp16",
 						NULL }; /* as enum hes_math */
@@ -101,11 +110,44 @@ static int load_kept(const char *path, struct hes_model **out, struct hes_err *e
 	return rc;
 }
 
+/*
+ * Who adds to a file of a folder has the folder to itself meanwhile: the file is read and replaced,
+ * and what others add in between would be lost. Folders that cannot be locked are not.
+ * @return a descriptor to be closed, -1 without a lock; -EBUSY
+ */
+static int lock_folder(const char *path, struct hes_err *err)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	int fd;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path + 1) : 1,
+		 slash ? path : ".");
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB); i++) {
+		if (errno != EWOULDBLOCK && errno != EINTR) {
+			close(fd);
+			return -1;
+		}
+		if (i == LOCK_TRIES) {
+			close(fd);
+			return hes_fail(err, -EBUSY,
+					"-o %s: another program has locked its folder for %d s; "
+					"try again, or name another file",
+					path, LOCK_SECONDS);
+		}
+		nanosleep(&pause, NULL);
+	}
+	return fd < 0 ? -1 : fd;
+}
+
 static int write_file(const struct hes_workload *added, const char *path, struct hes_err *err)
 {
 	struct hes_model *kept = NULL;
 	struct hes_file out;
-	int rc = load_kept(path, &kept, err);
+	int lock = strcmp(path, "-") ? lock_folder(path, err) : -1;
+	int rc = lock == -EBUSY ? lock : load_kept(path, &kept, err);
 
 	if (!rc)
 		rc = hes_file_create(&out, path, err);
@@ -121,6 +163,8 @@ static int write_file(const struct hes_workload *added, const char *path, struct
 		rc = hes_file_commit(&out, err);
 	}
 	hes_model_free(kept);
+	if (lock >= 0)
+		close(lock);
 	return rc;
 }
 
