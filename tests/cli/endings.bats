@@ -107,6 +107,36 @@ lab() { # SPEED SCRIPT
 	jq -e '.jobs[0].state == "done" and .jobs[0].attempts == 2' out.json
 }
 
+@test "on several nodes: the state comes from the nodes' journals, --resume and --early-ok work alike" {
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n' >one.yaml
+	mkdir bin
+	# Each host has one GPU of the lab.
+	cat >bin/ssh <<-'END'
+		#!/bin/sh
+		while [ "$1" != -- ]; do shift; done
+		export CUDA_VISIBLE_DEVICES=${2#h}
+		exec sh -c "$3"
+	END
+	chmod +x bin/ssh
+	printf 'h0\nh1\n' >hosts
+	export PATH=$PWD/bin:$PATH iterations_of_a=500
+	cat >job.sh <<-'END'
+		[ $HESHARE_JOB != a ] || HESHARE_ITERATIONS=$iterations_of_a
+		$work $HESHARE_ITERATIONS
+		exit 0
+	END
+	lab 40 'heshare plan jobs.csv --gpus ssh:hosts --policy exclusive -o plan.json >/dev/null
+		heshare run plan.json --launcher ssh:hosts --json -c "sh $PWD/job.sh" >first.json; echo $?
+		heshare run plan.json --launcher ssh:hosts --resume --early-ok --json -c false >second.json; echo $?
+		iterations_of_a=1500 heshare run plan.json --launcher ssh:hosts --resume --json -c "sh $PWD/job.sh" >third.json; echo $?'
+	echo "$stderr"
+	[ "$output" = $'1\n0\n0' ]
+	for file in first second; do
+		jq -e '.jobs_early == 1 and .jobs_done == 1 and (.jobs[0] | .state == "ended early" and .failure.seen == "its last progress line says 500 of 1500 iterations")' $file.json
+	done
+	jq -e '.jobs_done == 2 and .state == "done"' third.json
+}
+
 @test "a jobs file that changed before --resume: what differs is named, and counts where the file is named" {
 	sed '1s/$/,command/; s/^a.*/&,exit 3/; s/^b.*/&,exec vgpu-task --workload resnet50 --batch 16 --iterations 1500/' \
 		jobs.csv >with.csv

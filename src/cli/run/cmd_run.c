@@ -757,7 +757,11 @@ const struct command cmd_run = {
 		"The guard, a second process, restores clocks and MPS if the run dies. If the "
 		"guard is killed too, use heshare restore.\n\n"
 		"Without the right to set clocks, or without MPS, the run goes on without them and "
-		"says so. The exit status is 0 when every job is done.",
+		"says so.\n\n"
+		"A job that exits with 0 ended early if its progress lines, its time or processes "
+		"that it left show that work is missing. It is not tried again; --resume runs it "
+		"again, --resume --early-ok accepts it. The exit status is 0 when every job is "
+		"done, or with --early-ok ended early.",
 	.example =
 		"  heshare plan jobs.csv -o plan.json\n"
 		"  heshare run plan.json --dry-run\n"
