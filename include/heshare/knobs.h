@@ -21,7 +21,7 @@ enum hes_knob {
 	HES_KNOB_LIMIT_POWER,
 	HES_KNOB_MPS,          /* without it jobs run one at a time on the GPU */
 	HES_KNOB_COMPUTE_MODE, /* no job can run */
-	HES_KNOB_CO_RUNNERS,   /* another user's jobs may run on the GPU */
+	HES_KNOB_CO_RUNNERS, /* clients of an MPS daemon that is not heshare's may run on the GPU */
 	HES_KNOB_PERSISTENCE,
 	HES_KNOB_READ_POWER,
 	HES_KNOB_READ_ENERGY,

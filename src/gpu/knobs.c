@@ -144,7 +144,7 @@ static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_
 			    "jobs cannot share the GPU: it is in exclusive mode, and an MPS daemon "
 			    "of user %u (process %d) runs with %s",
 			    (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
-	else if (m->daemon && m->owner != getuid())
+	else if (m->daemon)
 		add_missing(l, HES_KNOB_CO_RUNNERS,
 			    "let its owner end it before you measure: echo quit | "
 			    "nvidia-cuda-mps-control",

@@ -13,57 +13,76 @@
 
 #include "base/plural.h"
 #include "launch/contexts.h"
+#include "run/usage.h"
 
-#define NAMED 4 /* contexts in a sentence */
+#define NAMED     4 /* contexts in a sentence */
+#define NAMES_MAX (NAMED * 162 + 32)
 
-static size_t own_rules(const struct run_gpu *g, struct hes_member_rule *out)
+/* Contexts of no job, of processes that began at @since or later, in words. @return how many */
+static size_t name_foreign(const struct hes_contexts *all, uint64_t since, char out[NAMES_MAX])
 {
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < g->n_running; i++)
-		if (g->running[i]->child.id.pid)
-			out[n++] = hes_child_rule(&g->running[i]->child);
-	if (g->mps.on)
-		out[n++] = (struct hes_member_rule){ .mark = "",
-						     .cgroup = "",
-						     .mps_pipe = g->mps.daemon.pipe_dir };
-	return n;
-}
-
-/* The contexts that may do the job's work, in words. @return how many there are */
-static size_t find_outside(const struct runner *r, const struct run_task *t, char *out, size_t size)
-{
-	struct hes_member_rule rules[HES_MAX_SHARING + 1];
-	struct hes_contexts all = { 0 };
-	const size_t n_rules = own_rules(t->gpu, rules);
 	size_t n = 0, at = 0;
 
-	if (!t->began ||
-	    hes_contexts_look(r->q->devices, t->gpu->device, rules, n_rules, &all, NULL))
-		return 0;
-	for (size_t i = 0; i < all.n; i++) {
-		const struct hes_context *c = &all.v[i];
+	for (size_t i = 0; i < all->n; i++) {
+		const struct hes_context *c = &all->v[i];
 		char text[160];
 
-		if (c->of != HES_CONTEXT_FOREIGN || c->id.started < t->began ||
+		if (c->of != HES_CONTEXT_FOREIGN || c->id.started < since || c->server ||
 		    c->id.pid == getpid())
 			continue;
 		n++;
 		hes_context_text(c, text, sizeof(text));
 		if (n <= NAMED)
-			at += (size_t)snprintf(out + at, size - at, "%s%s", n > 1 ? ", " : "",
+			at += (size_t)snprintf(out + at, NAMES_MAX - at, "%s%s", n > 1 ? ", " : "",
 					       text);
 	}
 	if (n > NAMED)
-		snprintf(out + at, size - at, " and %zu more", n - NAMED);
+		snprintf(out + at, NAMES_MAX - at, " and %zu more", n - NAMED);
+	return n;
+}
+
+static size_t find_foreign(const struct runner *r, const struct run_gpu *g, uint64_t since,
+			   char out[NAMES_MAX])
+{
+	struct hes_member_rule rules[HES_MAX_SHARING + 1];
+	struct hes_contexts all = { 0 };
+	const size_t n_rules = run_member_rules(g, rules);
+	size_t n;
+
+	if (hes_contexts_look(r->q->devices, g->device, rules, n_rules, &all, NULL))
+		return 0;
+	n = name_foreign(&all, since, out);
 	hes_contexts_free(&all);
 	return n;
 }
 
+/* The contexts that may do the job's work. */
+static size_t find_outside(const struct runner *r, const struct run_task *t, char out[NAMES_MAX])
+{
+	return t->began ? find_foreign(r, t->gpu, t->began, out) : 0;
+}
+
+void run_tell_foreign(struct runner *r)
+{
+	char names[NAMES_MAX];
+
+	for (size_t i = 0; i < r->n_gpus; i++) {
+		const struct run_gpu *g = &r->gpus[i];
+		size_t n = g->queue.n ? find_foreign(r, g, 0, names) : 0;
+
+		if (n)
+			run_tell(&r->log,
+				 "%s is not free: %s ha%s a context there and belong%s to no job "
+				 "of this run: jobs share the GPU with it, and are slower or run "
+				 "out of memory",
+				 run_gpu_name(g), names, n == 1 ? "s" : "ve", n == 1 ? "s" : "");
+	}
+}
+
 void run_name_outside(struct runner *r, struct run_task *t)
 {
-	char names[NAMED * 162 + 32];
-	size_t n = find_outside(r, t, names, sizeof(names));
+	char names[NAMES_MAX];
+	size_t n = find_outside(r, t, names);
 
 	t->outside = n;
 	if (n)
@@ -75,9 +94,9 @@ void run_name_outside(struct runner *r, struct run_task *t)
 
 bool run_waits_for_outside(struct runner *r, struct run_task *t)
 {
-	char names[NAMED * 162 + 32];
+	char names[NAMES_MAX];
 
-	if (!t->tries || !find_outside(r, t, names, sizeof(names)))
+	if (!t->tries || !find_outside(r, t, names))
 		return false;
 	if (!t->waits_outside)
 		run_tell(

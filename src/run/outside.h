@@ -8,6 +8,8 @@
 
 #include "run/run_state.h"
 
+/** Name all contexts on the GPUs of the run that belong to none of its jobs, before any starts. */
+void run_tell_foreign(struct runner *r);
 /** Name them at the end of a job. */
 void run_name_outside(struct runner *r, struct run_task *t);
 /**

@@ -19,6 +19,7 @@
 #include "run/environment.h"
 #include "run/finish.h"
 #include "run/fit_gpus.h"
+#include "run/outside.h"
 #include "run/steps.h"
 
 /* --- made --- */
@@ -340,6 +341,7 @@ static int begin(struct runner *r, const sigset_t *stops, struct hes_err *err)
 		rc = run_reconcile(r, err);
 	if (rc)
 		return rc;
+	run_tell_foreign(r);
 	for (size_t i = 0; i < r->n_gpus; i++)
 		run_start_mps(&r->knobs, &r->gpus[i]);
 	rc = run_meter_start(&r->meter, r->q->devices, r->gpus, r->n_gpus, err);

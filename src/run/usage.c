@@ -50,8 +50,7 @@ static size_t seen_add_limit(struct run_task *t, size_t at, const struct run_tas
 
 /* --- looks --- */
 
-/* The MPS daemon, then the jobs that run. */
-static size_t usage_rules(const struct run_gpu *g, struct hes_member_rule out[HES_MAX_SHARING + 1])
+size_t run_member_rules(const struct run_gpu *g, struct hes_member_rule out[HES_MAX_SHARING + 1])
 {
 	out[0] = (struct hes_member_rule){ .mark = "",
 					   .cgroup = "",
@@ -112,7 +111,7 @@ void run_usage_look(struct runner *r, struct run_gpu *g)
 
 	if (g->lost || !g->n_running || (!g->mps.on && g->n_running < 2))
 		return;
-	n = usage_rules(g, rules);
+	n = run_member_rules(g, rules);
 	if (hes_contexts_look(r->q->devices, g->device, rules, n, &g->contexts, NULL))
 		return;
 	usage_sum(g);

@@ -12,6 +12,9 @@
 /** An attempt begins with a limit of its memory; 0: none. */
 void run_usage_reset(struct run_task *t, uint32_t limit_mib);
 
+/** Whose the processes on a GPU are: 0 its MPS daemon, then the jobs that run. @return how many */
+size_t run_member_rules(const struct run_gpu *g, struct hes_member_rule out[HES_MAX_SHARING + 1]);
+
 /** See what the jobs of a shared GPU use. End a job that uses more than its limit beside others. */
 void run_usage_look(struct runner *r, struct run_gpu *g);
 

@@ -99,3 +99,54 @@ lab() { # SPEED COMMAND...
 	[[ "$stderr" == *"job server failed with status 1 in attempt 1: it ran out of GPU memory: it may use 2200 MiB because the jobs file says 2000; it used 6311 when it was profiled; it is tried again alone; "* ]]
 	jq -e '.jobs[0] | .state == "done" and .attempts == 2' <<<"$output"
 }
+
+@test "nothing inherited or left on the machine changes what a job alone on its GPU gets, and it is reported" {
+	cat >script <<-'END'
+		nvidia-cuda-mps-control -d
+		echo set_default_active_thread_percentage 10 | nvidia-cuda-mps-control
+		export CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=20 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=100M
+		export CUDA_MPS_CLIENT_PRIORITY=1 CUDA_LAUNCH_BLOCKING=1
+		heshare run alone.json -c 'env | grep "^CUDA_[LM]" | sort >env.{job}; vgpu-task --workload {workload} --batch {batch} --iterations {iterations}'
+		echo "status $?"
+		echo get_server_list | nvidia-cuda-mps-control >servers
+		kill -KILL $(cat "$CUDA_MPS_PIPE_DIRECTORY"/nvidia-cuda-mps-control.pid)
+		heshare run alone.json --restart -c 'vgpu-task --workload {workload} --batch {batch} --iterations {iterations}'
+		echo "status $?"
+	END
+	lab 50 bash script
+	# Its share and memory are not those of the daemon, which nobody came to; its stale socket
+	# stops no job.
+	[ "$(grep -c '^status 0' <<<"$output")" = 2 ]
+	[ ! -s servers ]
+	[ "$(sed 's/=.*\/none$/=none/' env.train)" = $'CUDA_LAUNCH_BLOCKING=1\nCUDA_MPS_PIPE_DIRECTORY=none' ]
+	[[ "$stderr" == *"an MPS daemon of user $(id -u) (process "*"its clients may be on the GPU, too; jobs do not use it; to do: "* ]]
+	[[ "$stderr" == *"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=20: set here, and not passed on to jobs: the plan decides"* ]]
+	[[ "$stderr" == *"CUDA_LAUNCH_BLOCKING=1: set here, so the jobs get it; they run as planned only if they were profiled with it"* ]]
+}
+
+@test "a job that is alone in its batch uses no MPS beside batches that share" {
+	jq '.gpus[0].batches += [.gpus[0].batches[0] | (.start_us, .end_us) |= . + 2000000000 | .jobs = [.jobs[1] | .job = "last" | .sm_pct = 100 | (.start_us, .end_us) |= . + 2000000000]] |
+		.jobs += [.jobs[1] | .id = "last"]' both.json >three.json
+	lab 50 heshare run three.json -c 'env | grep ^CUDA_MPS >env.{job}; exec vgpu-task --workload {workload} --batch {batch} --iterations {iterations}'
+	[ "$status" -eq 0 ]
+	grep -q 'CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50' env.train
+	grep -qx 'CUDA_MPS_PIPE_DIRECTORY=.*/none' env.last
+	[ "$(wc -l <env.last)" = 1 ]
+}
+
+@test "contexts that are on a GPU before a run are named, by gpus too" {
+	cat >script <<-'END'
+		vgpu-task --workload resnet50 --batch 16 --iterations 100000000 --every 1 >other &
+		until grep -qs iterations other; do sleep 1; done
+		heshare gpus
+		heshare gpus --json | jq -c '.[0].contexts | map(.name)'
+		heshare run alone.json -c 'exec vgpu-task --workload {workload} --batch {batch} --iterations {iterations}'
+		kill $!
+	END
+	lab 50 bash script
+	[[ "$output" =~ "GPU 0 is not free: process "[0-9]+" (vgpu-task) of user "[a-z0-9]+" with 3571 MiB has a context there" ]]
+	[[ "$output" == *'["vgpu-task"]'* ]]
+	[[ "$stderr" =~ "heshare run: a/0 is not free: process "[0-9]+" (vgpu-task) of user "[a-z0-9]+" with 3571 MiB has a context there and belongs to no job of this run: jobs share the GPU with it" ]]
+	# Before the first job started, and once.
+	[ "$(grep -c "is not free" <<<"$stderr")" = 1 ]
+}

@@ -14,6 +14,7 @@
 #include "cli/inputs/visible_gpus.h"
 #include "heshare/activity.h"
 #include "heshare/knobs.h"
+#include "launch/contexts.h"
 
 #define MIB (1024 * 1024)
 
@@ -36,6 +37,7 @@ struct shown {
 	enum hes_activity_from activity;
 	struct hes_missing_knob lacks[HES_KNOBS];
 	long n_lacks;
+	struct hes_contexts contexts;
 };
 
 static json_t *lacks_json(const struct shown *s)
@@ -49,6 +51,44 @@ static json_t *lacks_json(const struct shown *s)
 	return o;
 }
 
+static json_t *contexts_json(const struct shown *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < s->contexts.n; i++) {
+		const struct hes_context *c = &s->contexts.v[i];
+
+		if (!c->server)
+			json_array_append_new(
+				list, json_pack("{s:I, s:s, s:o}", "pid", (json_int_t)c->id.pid,
+						"name", c->name, "memory_mib",
+						cli_json_maybe(c->has_memory,
+							       (double)(c->memory_bytes / MIB))));
+	}
+	return list;
+}
+
+/* What else runs on the GPUs: jobs share them with it. */
+static void print_contexts(const struct shown *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < s[i].contexts.n; k++) {
+			char text[160];
+
+			if (s[i].contexts.v[k].server)
+				continue;
+			hes_context_text(&s[i].contexts.v[k], text, sizeof(text));
+			printf("GPU %zu is not free: %s has a context there\n", s[i].index, text);
+		}
+}
+
+static void shown_free(struct shown *s, size_t n)
+{
+	for (size_t i = 0; s && i < n; i++)
+		hes_contexts_free(&s[i].contexts);
+	free(s);
+}
+
 static json_t *gpu_json(const struct shown *s)
 {
 	const struct hes_device_info *b = &s->info;
@@ -59,7 +99,7 @@ static json_t *gpu_json(const struct shown *s)
 		if (b->can & abilities[k].can)
 			json_array_append_new(can, json_string(abilities[k].name));
 	return json_pack(
-		"{s:I, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o}",
+		"{s:I, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o}",
 		"index", (json_int_t)s->index, "name", b->name, "uuid", b->uuid, "bus", b->bus,
 		"type", *b->type ? json_string(b->type) : json_null(), "memory_mib",
 		(json_int_t)(b->memory_bytes / MIB), "memory_used_mib",
@@ -69,7 +109,8 @@ static json_t *gpu_json(const struct shown *s)
 		"clock_mhz", cli_json_maybe(r->has & HES_HAS_CLOCK, r->clock_mhz), "temperature_c",
 		cli_json_maybe(r->has & HES_HAS_TEMPERATURE, r->temperature_c), "busy_pct",
 		cli_json_maybe(r->has & HES_HAS_UTILISATION, r->busy_pct), "can", can, "activity",
-		hes_activity_from_name(s->activity), "missing", lacks_json(s));
+		hes_activity_from_name(s->activity), "missing", lacks_json(s), "contexts",
+		contexts_json(s));
 }
 
 /* A reading that did not come is a dash. */
@@ -174,6 +215,7 @@ static void print_all(const struct shown *s, size_t n)
 	for (size_t i = 0; i < n; i++)
 		gpu_row(&s[i]);
 	print_lacks(stdout, s, n, HES_KNOB_MPS, NULL);
+	print_contexts(s, n);
 }
 
 static int print_all_json(const struct shown *s, size_t n)
@@ -203,13 +245,13 @@ static int show(const struct hes_devices *d, bool json)
 		if (look(d, i, &mps, &s[n], &err))
 			status = cli_fail("gpus", &err);
 		else
-			n++;
+			hes_contexts_look(d, i, NULL, 0, &s[n++].contexts, NULL);
 	}
 	if (json && print_all_json(s, n))
 		status = 1;
 	else if (!json)
 		print_all(s, n);
-	free(s);
+	shown_free(s, n);
 	return status;
 }
 

@@ -19,6 +19,7 @@
 #include "base/plural.h"
 #include "base/signals.h"
 #include "cli/inputs/catalogue.h"
+#include "cli/inputs/cuda_environment.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
@@ -433,6 +434,7 @@ static int measure(struct gpus_profile *b, const char *folder, struct hes_profil
 		fputs("heshare profile: clocks cannot be locked here: only the default clock is "
 		      "measured\n",
 		      stderr);
+	cuda_environment_clear();
 	watch_signals();
 	return hes_profile_gpus(&p, r, err);
 }

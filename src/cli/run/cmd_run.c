@@ -26,6 +26,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
+#include "cli/inputs/cuda_environment.h"
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/jobs_changed.h"
 #include "cli/inputs/rows_folder.h"
@@ -556,17 +557,6 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 	return status || r->done + (o->early_ok ? r->early : 0) < r->n_jobs;
 }
 
-/* What we were started with names other GPUs, or another share, than the jobs are given. */
-static void clear_environment(void)
-{
-	static const char *const names[] = { "CUDA_VISIBLE_DEVICES",
-					     "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
-					     "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unsetenv(names[i]);
-}
-
 /* After the run there is nothing to stop; the report is still printed. The signals stay taken until
  * the program ends. The reader of the output may go away before the run is over. */
 static void keep_stops(void)
@@ -698,7 +688,8 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		q.listener.act = show_act;
 		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
 	}
-	clear_environment();
+	cuda_environment_tell(in->devices, in->gpus, in->fleet.n, !in->user, show_message, NULL);
+	cuda_environment_clear();
 	keep_stops();
 	if (hes_run_carry_out(&q, in->journal, &in->run, &report, &err))
 		return cli_fail("run", &err);

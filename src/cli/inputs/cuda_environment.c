@@ -1,0 +1,115 @@
+/*
+ * cuda_environment.c - what jobs must not inherit, and what they do; see cuda_environment.h.
+ *
+ * Variables that choose what heshare chooses do not reach the jobs. Those that say how a program
+ * uses the GPU are the user's wish, for profiles and runs alike: they stay, and are reported.
+ */
+#include "cli/inputs/cuda_environment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "heshare/knobs.h"
+
+#define MPS_PREFIX   "CUDA_MPS_"
+#define SENTENCE_MAX 1024
+
+/* They change how fast a job is. */
+static const char *const wishes[] = { "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_CONNECTIONS",
+				      "CUDA_FORCE_PTX_JIT", "NVIDIA_TF32_OVERRIDE" };
+
+static void tell_wishes(cuda_environment_say *say, void *ctx)
+{
+	char text[SENTENCE_MAX];
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)
+		if (getenv(wishes[i]))
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s=%.40s",
+					       at ? ", " : "", wishes[i], getenv(wishes[i]));
+	if (!at)
+		return;
+	snprintf(text + at, sizeof(text) - at,
+		 ": set here, so the jobs get it; they run as planned only if they were profiled "
+		 "with it");
+	say(ctx, text);
+}
+
+/* The lab and some sites always name a pipe directory; what is there is reported, not the name. */
+static void tell_removed(cuda_environment_say *say, void *ctx)
+{
+	static const char *const names[] = { "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+					     "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT" };
+	char text[SENTENCE_MAX];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!getenv(names[i]))
+			continue;
+		snprintf(text, sizeof(text),
+			 "%s=%.80s: set here, and not passed on to jobs: the plan decides",
+			 names[i], getenv(names[i]));
+		say(ctx, text);
+	}
+}
+
+/* @return whether @why was said of an earlier GPU */
+static bool told_before(const char *why, char (*said)[sizeof(((struct hes_missing_knob *)0)->why)],
+			size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(said[i], why) == 0)
+			return true;
+	return false;
+}
+
+static void tell_knobs(const struct hes_devices *d, const long *gpus, size_t n,
+		       cuda_environment_say *say, void *ctx)
+{
+	char said[8][sizeof(((struct hes_missing_knob *)0)->why)], text[SENTENCE_MAX];
+	struct hes_missing_knob v[HES_KNOBS];
+	struct hes_mps_status mps;
+	size_t n_said = 0;
+
+	hes_mps_find(getenv("PATH"), getenv("CUDA_MPS_PIPE_DIRECTORY"), &mps);
+	for (size_t i = 0; i < n; i++) {
+		long lacks = gpus[i] < 0 ? 0 : hes_knobs_missing(d, (size_t)gpus[i], &mps, v, NULL);
+
+		for (long k = 0; k < lacks; k++) {
+			if ((v[k].knob != HES_KNOB_CO_RUNNERS &&
+			     v[k].knob != HES_KNOB_COMPUTE_MODE) ||
+			    n_said == sizeof(said) / sizeof(said[0]) ||
+			    told_before(v[k].why, said, n_said))
+				continue;
+			memcpy(said[n_said++], v[k].why, sizeof(v[k].why));
+			snprintf(text, sizeof(text), "%s%s; to do: %s", v[k].why,
+				 v[k].knob == HES_KNOB_CO_RUNNERS ? "; jobs do not use it" : "",
+				 v[k].what_to_do);
+			say(ctx, text);
+		}
+	}
+}
+
+void cuda_environment_tell(const struct hes_devices *d, const long *gpus, size_t n, bool inherit,
+			   cuda_environment_say *say, void *ctx)
+{
+	tell_knobs(d, gpus, n, say, ctx);
+	tell_removed(say, ctx);
+	if (inherit)
+		tell_wishes(say, ctx);
+}
+
+void cuda_environment_clear(void)
+{
+	char name[256];
+
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	for (size_t i = 0; environ[i];) {
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(environ[i], "="), environ[i]);
+		if (strncmp(name, MPS_PREFIX, strlen(MPS_PREFIX)) == 0 && !unsetenv(name))
+			i = 0;
+		else
+			i++;
+	}
+}

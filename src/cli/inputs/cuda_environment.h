@@ -1,0 +1,26 @@
+/*
+ * cuda_environment.h - variables and MPS daemons that heshare was started with, and jobs.
+ */
+#ifndef HES_CLI_INPUTS_CUDA_ENVIRONMENT_H
+#define HES_CLI_INPUTS_CUDA_ENVIRONMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "heshare/device.h"
+
+typedef void cuda_environment_say(void *ctx, const char *sentence);
+
+/**
+ * Report what outside of heshare changes what jobs get: variables, and for each GPU of @gpus MPS
+ * daemons and the compute mode.
+ * @param gpus     indices; those below 0 are passed over
+ * @param inherit  jobs inherit the environment of this process
+ */
+void cuda_environment_tell(const struct hes_devices *d, const long *gpus, size_t n, bool inherit,
+			   cuda_environment_say *say, void *ctx);
+
+/** Remove the variables that choose GPUs, MPS daemons, shares and memory: heshare chooses them. */
+void cuda_environment_clear(void);
+
+#endif
