@@ -63,7 +63,7 @@ in_lab() {
 	echo mine >elsewhere
 	# The first job waits until the head has read what it put there.
 	cat >job <<-'END'
-		[ "$1" = a ] || exit 0
+		[ "$1" = a ] || { [ -e again ]; exit; }
 		for log in plan.run/good/[0-9]*.log; do rm "$log"; mkfifo "$log"; done
 		ln -sf ../elsewhere plan.run/.live.json
 		ln -sf ../elsewhere plan.run/report.json
@@ -72,9 +72,17 @@ in_lab() {
 		rm -f plan.run/live.json
 		until [ -e plan.run/live.json ]; do sleep 0.1; done
 	END
-	run -0 --separate-stderr in_lab "$HESHARE" run plan.json --launcher ssh:hosts -c 'sh job {job}'
+	in_lab_run() { in_lab "$HESHARE" run plan.json --launcher ssh:hosts -c 'sh job {job}' --retries 0 "$@"; }
+	run -1 --separate-stderr in_lab_run
 	[ "$(cat elsewhere)" = mine ]
 	[ -f plan.run/report.json ] && [ ! -L plan.run/report.json ]
+	jq -e '.jobs_done == 1' plan.run/report.json
+	# The next head does not wait, either.
+	run -1 --separate-stderr in_lab_run --resume
+	[[ "$stderr" == *"-2.json: it is not a plain file; remove it" ]]
+	rm plan.run/*-2.json
+	: >again
+	run -0 --separate-stderr in_lab_run --resume
 	jq -e '.jobs_done == 2' plan.run/report.json
 	# Another head: what it looks for by itself is no pipe, and it says so.
 	run -1 --separate-stderr in_lab "$HESHARE" run plan.json --launcher ssh:hosts --restart \

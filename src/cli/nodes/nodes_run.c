@@ -154,7 +154,7 @@ static off_t log_size(const struct nodes *s, size_t node)
 	struct stat st;
 
 	nodes_path(s, s->q->launcher->nodes[node], 0, ".log", path);
-	return stat(path, &st) ? 0 : st.st_size;
+	return lstat(path, &st) ? 0 : st.st_size;
 }
 
 /* The messages of runners on a node; a log that is half full begins again. */
@@ -162,6 +162,9 @@ static int open_log(struct nodes *s, size_t node, const char *path, struct hes_e
 {
 	int fd = hes_job_file_append(NULL, path, NULL, err);
 
+	/* A job has put a pipe or a link there. */
+	if (fd == -EINVAL && !unlink(path))
+		fd = hes_job_file_append(NULL, path, NULL, err);
 	if (fd >= 0 && log_size(s, node) > LOG_MAX_BYTES / 2 && !ftruncate(fd, 0))
 		s->nodes[node].log_read = 0;
 	return fd;
