@@ -105,22 +105,37 @@ once() { # every job left its line once
 }
 
 @test "batches: every job runs once, its output in its own file, with the planned and the real times" {
+	# 14000 iterations of 1 ms at 100 W: alone they are 1400 J.
+	awk -F, 'BEGIN { print "workload,gpu_type,batch_size,clock_mhz,memory_mib,iteration_us,busy,sm_util,dram_util,l2_util,power_mw" }
+		NR > 1 { print $3 ",T4," $4 ",1590,900,1000,0.9,0.5,0.2,0.1,100000"; print $3 ",A100-SXM-80," $4 ",1410,900,1000,0.9,0.5,0.2,0.1,100000" }' \
+		jobs.csv | awk '!seen[$0]++' >p.csv
 	# The CUDA_VISIBLE_DEVICES of the caller does not reach the jobs.
-	lab 40 sh -c 'CUDA_VISIBLE_DEVICES=0,1 heshare run batches.json --json -c "$task"; echo $? >status; sh left'
+	lab 40 sh -c 'CUDA_VISIBLE_DEVICES=0,1 heshare run batches.json --profiles p.csv --json -c "$task"; echo $? >status; sh left'
 	[ "$(cat status)" = 0 ]
 	once
 	jq -e '.jobs_done == 8 and .state == "done" and .repeated == 0 and (.jobs | length) == 8 and (.gpus | length) == 2' <<<"$output"
 	jq -e '[.jobs[] | .state == "done" and .attempts == 1 and .attributed_j > 0 and .end_s > .start_s] | all' <<<"$output"
 	# Parts of the meter's joules: jobs' sum to those of their GPUs.
 	jq -e '([.jobs[].attributed_j] | add) as $j | ([.gpus[].busy_j] | add) as $g | ($j / $g - 1) | fabs < 0.01' <<<"$output"
+	# One job at a time: each GPU ends after the sum of its jobs.
+	jq -e --slurpfile p batches.json '([.jobs[].attributed_j] | add) as $j |
+		([$p[0].jobs[] | {(.id): .iterations}] | add) as $n |
+		([.jobs | group_by(.gpu)[] | map($n[.job] * 1e-3) | add] | max) as $last |
+		.baseline | .by_profiles == 8 and .by_model == 0 and .jobs_done == 8 and
+		(.jobs_j - 1400 | fabs) < 1e-3 and (.measured_jobs_j / $j - 1 | fabs) < 1e-6 and
+		(.makespan_s - $last | fabs) < 1e-6 and .avg_jct_s > 0 and .avg_jct_s < $last and .fleet_j > 1400' <<<"$output"
 	[[ "$output" != *left:* ]]
 	grep -q "heshare: 1500 iterations" batches.run/a.log
 	[ "$(find batches.run -name '*.status' | wc -l)" = 0 ]
-	jq -e '.jobs_done == 8' batches.run/report.json
+	jq -e '.jobs_done == 8 and .baseline.by_profiles == 8' batches.run/report.json
 	# Another run of the same plan is another run.
 	lab 40 sh -c 'heshare run batches.json --no-mps -c "$quick" --jobs again'
 	[ "$status" -eq 0 ]
-	[[ "$output" == *"run 2: 8 of 8 jobs done"* ]]
+	[[ "$output" == *"run 2: 8 of 8 jobs done"*"against one job per GPU at the default clock, estimated for 8 of 8 jobs (0 by profiles, 8 by the GPU model)"* ]]
+	jq '.jobs[].workload |= "my-" + .' batches.json >mine.json
+	lab 40 sh -c 'heshare run mine.json --no-mps -c "$quick"'
+	[[ "$output" == *"8 of 8 jobs done"*"against one job per GPU at the default clock is not known: its jobs have no profile"* ]]
+	jq -e '.baseline == null' mine.run/report.json
 }
 
 @test "an open queue: admitted as share and memory are free" {

@@ -32,6 +32,7 @@
 #include "cli/inputs/rows_folder.h"
 #include "cli/nodes/nodes_run.h"
 #include "cli/run/job_commands.h"
+#include "cli/run/run_baseline.h"
 #include "cli/run/run_folder.h"
 #include "cli/run/run_identity.h"
 #include "cli/run/run_report.h"
@@ -518,13 +519,16 @@ static void let_reader_go(void)
 }
 
 /* A reader that went away has what it wanted: that is no failure of the run. @return exit status */
-static int print_report(const struct run_opts *o, json_t *doc, const struct hes_run_report *r)
+static int print_report(const struct run_opts *o, json_t *doc, const struct hes_run_report *r,
+			const struct run_baseline *b)
 {
 	errno = 0;
-	if (!o->json)
+	if (!o->json) {
 		run_report_text(stdout, r);
-	else if (!json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10)))
+		run_baseline_text(stdout, b, r);
+	} else if (!json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10))) {
 		putchar('\n');
+	}
 	if (!fflush(stdout) && !ferror(stdout))
 		return 0;
 	if (errno == EPIPE) {
@@ -540,18 +544,23 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 		       json_t *more)
 {
 	json_t *doc = with_overhead(run_report_json(r));
+	struct run_baseline saved = { 0 };
 	struct hes_err err;
 	int status = 0;
 
 	if (doc && more)
 		json_object_update(doc, more);
 	json_decref(more);
+	if (run_baseline_estimate(r, &in->jobs, &in->profiles, &in->catalogue, &saved, &err))
+		status = cli_fail("run", &err);
+	if (doc)
+		json_object_set_new(doc, "baseline", run_baseline_json(&saved, r));
 	clear_line();
 	if (keep_samples(in, r, &err))
 		status = cli_fail("run", &err);
 	if (!doc || save_report(r, doc, &err))
 		status = doc ? cli_fail("run", &err) : 1;
-	if (print_report(o, doc, r))
+	if (print_report(o, doc, r, &saved))
 		status = 1;
 	json_decref(doc);
 	return status || r->done + (o->early_ok ? r->early : 0) < r->n_jobs;

@@ -15,9 +15,7 @@
 
 /* --- text --- */
 
-typedef const char *text_fn(char out[HES_QUANTITY_MAX], double v);
-
-static void put(FILE *f, int width, bool known, text_fn *text, double v)
+static void put(FILE *f, int width, bool known, run_report_unit *text, double v)
 {
 	char out[HES_QUANTITY_MAX];
 
@@ -34,9 +32,8 @@ static void put_energy(FILE *f, bool known, double mj)
 	put(f, 8, known, hes_energy_text, mj);
 }
 
-/* @planned 0: not known */
-static void compare(FILE *f, const char *what, double planned, double measured, text_fn *text,
-		    bool known)
+void run_report_compare(FILE *f, const char *what, double planned, double measured,
+			run_report_unit *text, bool known)
 {
 	fprintf(f, "  %-20s", what);
 	put(f, 11, planned > 0, text, planned);
@@ -187,14 +184,15 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 			hes_s(r->done), r->done == 1 ? "is" : "are",
 			r->done == 1 ? "its" : "their");
 	fprintf(f, "\n%34s %11s\n", "planned", "measured");
-	compare(f, "average completion", r->part.avg_jct_us, r->measured.avg_jct_us, hes_time_text,
-		any);
-	compare(f, "last job", (double)r->part.makespan_us, (double)r->measured.makespan_us,
-		hes_time_text, any);
-	compare(f, all ? "busy energy" : "energy of these jobs", (double)r->part.busy_energy_mj,
-		(double)r->measured.busy_energy_mj, hes_energy_text, energy);
-	compare(f, "fleet energy", (double)r->part.fleet_energy_mj,
-		(double)r->measured.fleet_energy_mj, hes_energy_text, energy);
+	run_report_compare(f, "average completion", r->part.avg_jct_us, r->measured.avg_jct_us,
+			   hes_time_text, any);
+	run_report_compare(f, "last job", (double)r->part.makespan_us,
+			   (double)r->measured.makespan_us, hes_time_text, any);
+	run_report_compare(f, all ? "busy energy" : "energy of these jobs",
+			   (double)r->part.busy_energy_mj, (double)r->measured.busy_energy_mj,
+			   hes_energy_text, energy);
+	run_report_compare(f, "fleet energy", (double)r->part.fleet_energy_mj,
+			   (double)r->measured.fleet_energy_mj, hes_energy_text, energy);
 	if (energy)
 		joules_sum(f, r);
 	remarks(f, r);
