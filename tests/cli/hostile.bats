@@ -140,3 +140,16 @@ in_lab() {
 	[[ "$output" == *"heshare add: $here/plan.json: it is not a plain file; remove it"* ]]
 	[[ "$output" == *"1 added job is left out: other users can change the store, its folder, or a folder above it"* ]]
 }
+
+@test "MPS has no folder where others could replace it" {
+	"$HESHARE" plan jobs.csv -f one.yaml --policy joint --budget 100 -o plan.json
+	mkdir -m 757 open
+	cd open
+	cp ../*.json ../one.yaml .
+	place=$(mktemp -d /tmp/heshare-hostile.XXXXXX)
+	in_lab "$HESHARE" run plan.json --jobs "$place" -c 'echo "$CUDA_MPS_PIPE_DIRECTORY" >>../own'
+	in_lab "$HESHARE" run plan.json --restart --jobs run -c 'echo "$CUDA_MPS_PIPE_DIRECTORY" >>../moved'
+	rm -r "$place"
+	grep -q "^$place/mps/" ../own
+	grep -q "^/tmp/heshare-$(id -u)-[0-9a-f]*/" ../moved
+}

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/trust.h"
 #include "heshare/job.h"
 #include "launch/job_files.h"
 
@@ -74,13 +75,14 @@ int run_folder_choose(const char *named, const char *plan, bool others,
 	return rc;
 }
 
-/* In the run's folder; in /tmp where that is too deep for a socket's name, or may be closed to a
- * job's user. */
+/* In the run's folder; in /tmp where that is too deep for a socket's name, may be closed to a job's
+ * user, or others could replace it: the daemon would write where they want. */
 int run_folder_choose_mps(const char *folder, bool others, char out[PATH_MAX], struct hes_err *err)
 {
 	struct stat st;
 
-	if (strlen(folder) + strlen("/mps") <= SOCKET_ROOM && !others)
+	if (strlen(folder) + strlen("/mps") <= SOCKET_ROOM && !others &&
+	    !hes_trust_check(folder, geteuid(), NULL, NULL))
 		snprintf(out, PATH_MAX, "%s/mps", folder);
 	else
 		snprintf(out, PATH_MAX, "/tmp/heshare-%u-%016" PRIx64, (unsigned)geteuid(),
