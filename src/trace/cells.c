@@ -229,7 +229,7 @@ static double resource_gpus(const char *list)
 
 int cell_gpus(const char *text, bool comma, double *out, struct hes_err *err)
 {
-	if (strchr(text, '=') || strncmp(text, "gpu", 3) == 0 || strncmp(text, "gres", 4) == 0) {
+	if (strpbrk(text, "=:") || strncmp(text, "gpu", 3) == 0 || strncmp(text, "gres", 4) == 0) {
 		*out = resource_gpus(text);
 		return 0;
 	}

@@ -40,7 +40,8 @@ static const struct hes_trace_format formats[] = {
 	  .layouts = { LAYOUT("id=JobID", "arrival=Submit", "runtime=Elapsed", "gpus=AllocTRES"),
 		       LAYOUT("id=JobID", "arrival=Submit", "runtime=ElapsedRaw", "gpus=AllocTRES"),
 		       LAYOUT("id=JobID", "arrival=Submit", "start=Start", "end=End",
-			      "gpus=AllocTRES") },
+			      "gpus=AllocTRES"),
+		       LAYOUT("id=JobID", "arrival=Submit", "runtime=Elapsed", "gpus=AllocGRES") },
 	  .summary = "Slurm: sacct --parsable2 --format=JobID,Submit,Elapsed,AllocTRES" },
 	/* Narayanan et al., OSDI 2020. */
 	{ .name = "gavel",

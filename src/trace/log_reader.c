@@ -46,6 +46,7 @@ static const struct unit time_units[] = {
 };
 static const struct unit gpu_units[] = {
 	{ "percent", 1e-2 },
+	{ "%", 1e-2 },
 	{ "milli", 1e-3 },
 	{ NULL, 1 },
 };

@@ -211,7 +211,17 @@ need_data() {
 	[ "$output" = '[1,2400,2,["step 2"]]' ]
 	stats one.txt --columns $columns,runtime=Elapsed
 	[ "$output" = '[1,2400,2,["step 2"]]' ]
-	refused 2 "--timezone: this machine knows no such zone" one.txt --timezone Mars/Base
+	for zone in Mars/Base Europe ''; do
+		refused 2 "--timezone: this machine knows no such zone" one.txt --timezone "$zone"
+	done
+	# Older Slurm, and the forms of durations.
+	printf 'JobID|Submit|Elapsed|AllocGRES\n1|0|05:00|gpu:a100:2(S:0-1)\n2|0|1-0|gpu:2\n3|0|00:05:00.5|gpu\n4|0|1:00:00|\n5|0|1:00:00|mps:100\n6|0|2 days 01:00:00|gpu:1\n' >old.txt
+	stats old.txt
+	[ "$output" = '[4,65850.125,1.329,["without_gpu 1","gpus_missing 1"]]' ]
+	for word in 00:99:00 1-25:00:00 -00:05:00 1: 5:x; do
+		printf 'a,b\n1,%s\n' "$word" >log.csv
+		refused 1 "log.csv:2: b: \"$word\" is neither a number nor a time like 2-03:04:05" log.csv --columns runtime=b
+	done
 }
 
 @test "the logs of Helios, Philly, Alibaba and Gavel are read as their owners publish them" {

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/plural.h"
 #include "cli/cli.h"
@@ -216,10 +216,11 @@ static bool set_timezone(const char *zone)
 {
 	const char *folder = getenv("TZDIR");
 	char path[PATH_MAX];
+	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/%s", folder ? folder : "/usr/share/zoneinfo", zone);
 	if (*zone == '/' || strstr(zone, "..") ||
-	    (access(path, R_OK) != 0 && strcmp(zone, "UTC") != 0))
+	    ((stat(path, &st) || !S_ISREG(st.st_mode)) && strcmp(zone, "UTC") != 0))
 		return false;
 	setenv("TZ", zone, 1);
 	tzset();
