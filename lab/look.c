@@ -26,7 +26,7 @@ static void print_gpu(struct vgpu_lab *lab, uint32_t i)
 		printf("%5u-%-5u ", min, max);
 	else
 		printf("%-11s ", "-");
-	if (limit != b->type.power_limit_mw)
+	if (limit != hes_gpu_type_default_limit_mw(&b->type))
 		printf("%7.1f ", limit * 1e-3);
 	else
 		printf("%7s ", "-");

@@ -141,7 +141,8 @@ int NVML(nvmlDeviceGetSupportedGraphicsClocks)(struct lab_gpu *b, unsigned memor
 
 NVML_GETTER(nvmlDeviceGetPowerManagementLimit, unsigned, b->power_limit_mw)
 NVML_ALIAS(nvmlDeviceGetEnforcedPowerLimit, nvmlDeviceGetPowerManagementLimit)
-NVML_GETTER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, b->type.power_limit_mw)
+NVML_GETTER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned,
+	    hes_gpu_type_default_limit_mw(&b->type))
 NVML_GETTER(nvmlDeviceGetPowerManagementMode, unsigned, 1)
 
 int NVML(nvmlDeviceGetPowerManagementLimitConstraints)(struct lab_gpu *b, unsigned *min,
@@ -152,7 +153,7 @@ int NVML(nvmlDeviceGetPowerManagementLimitConstraints)(struct lab_gpu *b, unsign
 	if (rc)
 		return rc;
 	*min = nvml_product(b).min_limit_mw;
-	*max = b->type.power_limit_mw;
+	*max = hes_gpu_type_default_limit_mw(&b->type);
 	return nvml_give(b, 0);
 }
 
@@ -162,7 +163,7 @@ int NVML(nvmlDeviceSetPowerManagementLimit)(struct lab_gpu *b, unsigned mw)
 
 	if (rc)
 		return rc;
-	if (mw < nvml_product(b).min_limit_mw || mw > b->type.power_limit_mw)
+	if (mw < nvml_product(b).min_limit_mw || mw > hes_gpu_type_default_limit_mw(&b->type))
 		return nvml_give(b, NVML_INVALID_ARGUMENT);
 	b->power_limit_mw = mw;
 	lab_gpu_reconfigure(b);

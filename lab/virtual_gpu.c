@@ -409,7 +409,7 @@ void lab_gpu_fail(struct lab_gpu *b, pid_t server, pid_t pid, int error)
 static void gpu_reset(struct lab_gpu *b)
 {
 	b->lock_min_mhz = b->lock_max_mhz = 0;
-	b->power_limit_mw = b->type.power_limit_mw;
+	b->power_limit_mw = hes_gpu_type_default_limit_mw(&b->type);
 	b->compute_mode = NVML_COMPUTE_DEFAULT;
 	b->mig = b->mig_pending;
 }

@@ -9,13 +9,15 @@
 struct hes_gpu {
 	char name[HES_NAME_MAX]; /* unique in the fleet: "node1/0" */
 	char node[HES_NAME_MAX];
-	const struct hes_gpu_type *type; /* owned by the catalogue */
+	const struct hes_gpu_type *type; /* owned by the catalogue, or one of the fleet's limited */
 };
 
 struct hes_fleet {
 	char name[HES_NAME_MAX];
 	struct hes_gpu *gpus;
 	size_t n;
+	struct hes_gpu_type *limited; /* types with the power limits that its file states */
+	size_t n_limited;
 };
 
 #define HES_MAX_GPUS 100000
@@ -36,6 +38,11 @@ int hes_fleet_parse(const char *name, const char *text, size_t len, const struct
 		    struct hes_fleet *out, struct hes_err *err);
 /** Free what a fleet holds and clear it. */
 void hes_fleet_free(struct hes_fleet *f);
+
+/** The type with another power limit: one of limited, which has room for it. @param limit_w  0: as
+ * it is. @return @g if it has that limit */
+const struct hes_gpu_type *hes_fleet_limit(struct hes_fleet *f, const struct hes_gpu_type *g,
+					   double limit_w);
 
 /** @return index of the GPU called @name, or -1 */
 long hes_fleet_find(const struct hes_fleet *f, const char *name);

@@ -28,7 +28,7 @@ struct hes_gpu_type {
 	uint32_t memory_bandwidth_gbs; /* 10^9 bytes a second */
 	uint32_t l2_kib;
 	double pcie_gbs; /* 10^9 bytes a second that copies reach in one direction; 0: unknown */
-	uint32_t power_limit_mw; /* default GPU limit */
+	uint32_t power_limit_mw; /* that is set */
 	uint32_t idle_power_mw;  /* no context, lowest state */
 	uint32_t clock_min_mhz;  /* SM clock range that can be locked */
 	uint32_t clock_max_mhz;
@@ -38,6 +38,7 @@ struct hes_gpu_type {
 				   that was held in its place; 0: the row's is the default */
 	uint32_t clocks_mhz[HES_MAX_CLOCKS]; /* ascending; chosen from the range, default last */
 	size_t n_clocks;
+	uint32_t default_limit_mw; /* 0: power_limit_mw is the default */
 	bool alone; /* jobs cannot share such a GPU: it has no MPS; false in a catalogue */
 };
 
@@ -90,6 +91,14 @@ void hes_gpu_type_name(const char *driver_name, char out[HES_NAME_MAX]);
  * upper three quarters, because far below no GPU does useful work per joule.
  */
 void hes_gpu_type_choose_clocks(struct hes_gpu_type *g);
+
+/** Set the power limit. 0, and one that is not above idle power, change nothing. */
+void hes_gpu_type_limit(struct hes_gpu_type *g, uint32_t limit_mw);
+/** The power limit without a setting, which describes the chip. */
+static inline uint32_t hes_gpu_type_default_limit_mw(const struct hes_gpu_type *g)
+{
+	return g->default_limit_mw ? g->default_limit_mw : g->power_limit_mw;
+}
 
 /** @return whether a setting means that nothing is locked: 0, or the default clock */
 bool hes_gpu_type_is_unlocked(const struct hes_gpu_type *g, uint32_t clock_mhz);

@@ -7,6 +7,7 @@
 #include "heshare/fleet.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 struct doc_gpus {
 	char *type;
 	uint32_t count;
+	double power_limit_w; /* 0: the type's */
 };
 
 struct doc_node {
@@ -36,7 +38,9 @@ struct doc {
 static const cyaml_schema_field_t gpus_fields[] = {
 	CYAML_FIELD_STRING_PTR("type", CYAML_FLAG_POINTER, struct doc_gpus, type, 1,
 			       HES_NAME_MAX - 1),
-	CYAML_FIELD_UINT("count", CYAML_FLAG_DEFAULT, struct doc_gpus, count), CYAML_FIELD_END
+	CYAML_FIELD_UINT("count", CYAML_FLAG_DEFAULT, struct doc_gpus, count),
+	CYAML_FIELD_FLOAT("power_limit_w", CYAML_FLAG_OPTIONAL, struct doc_gpus, power_limit_w),
+	CYAML_FIELD_END
 };
 
 static const cyaml_schema_value_t gpus_value = {
@@ -68,7 +72,9 @@ static const cyaml_schema_value_t doc_schema = {
 static const char name_bytes[] =
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
-static int count_gpus(const char *file, const struct doc *d, size_t *out, struct hes_err *err)
+/* @param limits  GPUs of a node with a power limit of their own, at most */
+static int count_gpus(const char *file, const struct doc *d, size_t *out, size_t *limits,
+		      struct hes_err *err)
 {
 	uint64_t n = 0;
 
@@ -87,6 +93,7 @@ static int count_gpus(const char *file, const struct doc *d, size_t *out, struct
 					"%s: nodes[%u].gpus[%u].count: %u is outside 1 to 64", file,
 					i, k, node->gpus[k].count);
 			n += (uint64_t)node->gpus[k].count * (node->repeat ? node->repeat : 1);
+			*limits += node->gpus[k].power_limit_w != 0;
 		}
 		if (n > HES_MAX_GPUS)
 			return hes_fail(err, -ERANGE, "%s: more than %d GPUs", file, HES_MAX_GPUS);
@@ -117,11 +124,20 @@ static int add_nodes(const char *file, unsigned i, const struct doc_node *node,
 	char name[44];
 
 	for (unsigned k = 0; k < node->gpus_count; k++) {
+		const double limit_w = node->gpus[k].power_limit_w;
+
 		types[k] = hes_gpu_type_find(c, node->gpus[k].type, err);
 		if (!types[k]) {
 			hes_fail_in(err, "%s: nodes[%u].gpus[%u].type", file, i, k);
 			return -ENOENT;
 		}
+		if (limit_w && !(limit_w * 1e3 > types[k]->idle_power_mw && limit_w <= 10000))
+			return hes_fail(err, -ERANGE,
+					"%s: nodes[%u].gpus[%u].power_limit_w: %g is not above the "
+					"%g W that a %s draws when idle, and at most 10000",
+					file, i, k, limit_w, types[k]->idle_power_mw * 1e-3,
+					types[k]->name);
+		types[k] = hes_fleet_limit(f, types[k], limit_w);
 	}
 	if (!node->repeat)
 		add_node(f, node->name, node, types);
@@ -162,19 +178,22 @@ static int convert(const char *file, const struct doc *d, const struct hes_catal
 		   struct hes_fleet *out, struct hes_err *err)
 {
 	struct hes_fleet f = { 0 };
-	size_t n = 0;
+	size_t n = 0, limits = 0;
 	int rc = hes_check_name("name", d->name, HES_NAME_MAX - 1, err);
 
 	if (rc) {
 		hes_fail_in(err, "%s", file);
 		return rc;
 	}
-	rc = count_gpus(file, d, &n, err);
+	rc = count_gpus(file, d, &n, &limits, err);
 	if (rc)
 		return rc;
 	f.gpus = calloc(n, sizeof(*f.gpus));
-	if (!f.gpus)
+	f.limited = calloc(limits + 1, sizeof(*f.limited));
+	if (!f.gpus || !f.limited) {
+		hes_fleet_free(&f);
 		return hes_fail(err, -ENOMEM, "%s: out of memory for %zu GPUs", file, n);
+	}
 	strcpy(f.name, d->name);
 	for (unsigned i = 0; i < d->nodes_count && !rc; i++)
 		rc = add_nodes(file, i, &d->nodes[i], c, &f, err);
@@ -217,7 +236,24 @@ int hes_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_f
 void hes_fleet_free(struct hes_fleet *f)
 {
 	free(f->gpus);
+	free(f->limited);
 	*f = (struct hes_fleet){ 0 };
+}
+
+const struct hes_gpu_type *hes_fleet_limit(struct hes_fleet *f, const struct hes_gpu_type *g,
+					   double limit_w)
+{
+	struct hes_gpu_type limited = *g;
+
+	hes_gpu_type_limit(&limited, (uint32_t)lround(limit_w * 1e3));
+	if (limited.power_limit_mw == g->power_limit_mw)
+		return g;
+	for (size_t i = 0; i < f->n_limited; i++)
+		if (f->limited[i].power_limit_mw == limited.power_limit_mw &&
+		    strcmp(f->limited[i].name, g->name) == 0)
+			return &f->limited[i];
+	f->limited[f->n_limited] = limited;
+	return &f->limited[f->n_limited++];
 }
 
 long hes_fleet_find(const struct hes_fleet *f, const char *name)

@@ -30,7 +30,7 @@ struct doc_type {
 	unsigned driver_names_count;
 	double compute;
 	uint32_t sms, memory_mib, l2_kib;
-	double bandwidth_gbs, pcie_gbs, power_limit_w, idle_w;
+	double bandwidth_gbs, pcie_gbs, power_limit_w, default_limit_w, idle_w;
 	struct doc_clocks clocks;
 };
 
@@ -68,6 +68,7 @@ static const cyaml_schema_field_t type_fields[] = {
 	CYAML_FIELD_UINT("l2_kib", CYAML_FLAG_DEFAULT, struct doc_type, l2_kib),
 	CYAML_FIELD_FLOAT("pcie_gbs", CYAML_FLAG_OPTIONAL, struct doc_type, pcie_gbs),
 	CYAML_FIELD_FLOAT("power_limit_w", CYAML_FLAG_DEFAULT, struct doc_type, power_limit_w),
+	CYAML_FIELD_FLOAT("default_limit_w", CYAML_FLAG_OPTIONAL, struct doc_type, default_limit_w),
 	CYAML_FIELD_FLOAT("idle_w", CYAML_FLAG_DEFAULT, struct doc_type, idle_w),
 	CYAML_FIELD_MAPPING("clocks", CYAML_FLAG_DEFAULT, struct doc_type, clocks, clock_fields),
 	CYAML_FIELD_END
@@ -104,6 +105,7 @@ static int check_ranges(const char *file, const struct doc_type *d, struct hes_e
 		{ "l2_kib", d->l2_kib, 16, 16777216, "KiB" },
 		{ "pcie_gbs", d->pcie_gbs, 0, 10000, "GB/s" },
 		{ "power_limit_w", d->power_limit_w, 1, 10000, "W" },
+		{ "default_limit_w", d->default_limit_w ? d->default_limit_w : 1, 1, 10000, "W" },
 		{ "idle_w", d->idle_w, 0, d->power_limit_w, "W" },
 		{ "clocks.min", d->clocks.min, 1, 10000, "MHz" },
 		{ "clocks.max", d->clocks.max, d->clocks.min, 10000, "MHz" },
@@ -165,6 +167,7 @@ static void fill(struct hes_gpu_type *g, const struct doc_type *d)
 		.l2_kib = d->l2_kib,
 		.pcie_gbs = d->pcie_gbs,
 		.power_limit_mw = (uint32_t)lround(d->power_limit_w * 1e3),
+		.default_limit_mw = (uint32_t)lround(d->default_limit_w * 1e3),
 		.idle_power_mw = (uint32_t)lround(d->idle_w * 1e3),
 		.clock_min_mhz = (uint32_t)d->clocks.min,
 		.clock_max_mhz = (uint32_t)d->clocks.max,
@@ -344,6 +347,16 @@ void hes_gpu_type_name(const char *driver_name, char out[HES_NAME_MAX])
 	out[n] = '\0';
 	if (!n)
 		strcpy(out, "GPU");
+}
+
+void hes_gpu_type_limit(struct hes_gpu_type *g, uint32_t limit_mw)
+{
+	const uint32_t standard_mw = hes_gpu_type_default_limit_mw(g);
+
+	if (!limit_mw || limit_mw <= g->idle_power_mw)
+		return;
+	g->power_limit_mw = limit_mw;
+	g->default_limit_mw = limit_mw == standard_mw ? 0 : standard_mw;
 }
 
 /* Before heshare had a setting for it, what was measured without a lock had the row's default. */

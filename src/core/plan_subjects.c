@@ -135,8 +135,17 @@ static int read_jobs_file(const json_t *doc, struct hes_jobs *out, struct hes_er
 	return out->file ? 0 : hes_fail(err, -ENOMEM, "out of memory for jobs_file");
 }
 
-static int read_gpu(const json_t *o, const struct hes_catalogue *c, struct hes_gpu *out,
-		    struct hes_err *err)
+/* The power limit that the plan counts with: without the member, the default one. */
+static double limit_of(const json_t *o, const struct hes_gpu_type *g)
+{
+	const double limit_w = json_number_value(json_object_get(o, "power_limit_w"));
+
+	return limit_w >= 1 && limit_w <= 10000 ? limit_w : hes_gpu_type_default_limit_mw(g) * 1e-3;
+}
+
+/* @param f  gets the limited types */
+static int read_gpu(const json_t *o, const struct hes_catalogue *c, struct hes_fleet *f,
+		    struct hes_gpu *out, struct hes_err *err)
 {
 	char type[HES_NAME_MAX] = "";
 	const char *slash;
@@ -155,6 +164,8 @@ static int read_gpu(const json_t *o, const struct hes_catalogue *c, struct hes_g
 	if (slash)
 		memcpy(out->node, out->name, (size_t)(slash - out->name));
 	out->type = hes_gpu_type_find(c, type, err);
+	if (out->type)
+		out->type = hes_fleet_limit(f, out->type, limit_of(o, out->type));
 	return out->type ? 0 : -ENOENT;
 }
 
@@ -162,7 +173,7 @@ static int read_gpus(const json_t *doc, const struct hes_catalogue *c, struct he
 		     struct hes_err *err)
 {
 	const json_t *list = json_object_get(doc, "gpus");
-	size_t n = json_array_size(list);
+	size_t n = json_array_size(list), limits = 0;
 	int rc = 0;
 
 	if (!list)
@@ -170,11 +181,14 @@ static int read_gpus(const json_t *doc, const struct hes_catalogue *c, struct he
 	if (!json_is_array(list) || n > HES_MAX_GPUS)
 		return hes_fail(err, -EINVAL, "gpus: not a list of at most %d", HES_MAX_GPUS);
 	strcpy(out->name, "plan");
+	for (size_t i = 0; i < n; i++)
+		limits += json_object_get(json_array_get(list, i), "power_limit_w") != NULL;
 	out->gpus = calloc(n + 1, sizeof(*out->gpus));
-	if (!out->gpus)
+	out->limited = calloc(limits + c->n + 1, sizeof(*out->limited));
+	if (!out->gpus || !out->limited)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", n);
 	for (; out->n < n && !rc; out->n++)
-		if ((rc = read_gpu(json_array_get(list, out->n), c, &out->gpus[out->n], err)))
+		if ((rc = read_gpu(json_array_get(list, out->n), c, out, &out->gpus[out->n], err)))
 			hes_fail_in(err, "gpus[%zu]", out->n);
 	return rc;
 }

@@ -56,6 +56,8 @@ static int describe_chip(const struct hes_devices *d, size_t i, const struct hes
 	g->l2_kib = gen->l2_kib_per_sm * g->sm_count;
 	g->power_limit_mw = limit_mw;
 	g->idle_power_mw = (uint32_t)(IDLE_PART * limit_mw);
+	if (read_one(nvml->power_limit, dev, &limit_mw))
+		hes_gpu_type_limit(g, limit_mw);
 	return 0;
 }
 

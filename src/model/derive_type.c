@@ -38,7 +38,8 @@ static double distance(const struct hes_gpu_type *a, const struct hes_gpu_type *
 
 	return (other ? .5 : 0) + fabs((double)compute_of(a) - compute_of(b)) / 10 +
 	       fabs(log2((double)a->sm_count / b->sm_count)) +
-	       .01 * fabs(log2((double)a->power_limit_mw / b->power_limit_mw));
+	       .01 * fabs(log2((double)hes_gpu_type_default_limit_mw(a) /
+			       hes_gpu_type_default_limit_mw(b)));
 }
 
 /* A chip that was measured; nothing of @g's own chip when that is to be left out. */
@@ -119,8 +120,8 @@ static void derive_power(const struct hes_gpu_type *g, const struct sibling *s,
 	p->switch_w *= (double)g->sm_count * g->clock_max_mhz /
 		       ((double)s->g->sm_count * s->g->clock_max_mhz);
 	p->dram_w *= (double)g->memory_bandwidth_gbs / s->g->memory_bandwidth_gbs;
-	p->context_w *= (double)(g->power_limit_mw - g->idle_power_mw) /
-			(s->g->power_limit_mw - s->g->idle_power_mw);
+	p->context_w *= (double)(hes_gpu_type_default_limit_mw(g) - g->idle_power_mw) /
+			(hes_gpu_type_default_limit_mw(s->g) - s->g->idle_power_mw);
 }
 
 static void derive(const struct hes_gpu_type *g, const struct sibling *s, double fp32,

@@ -15,6 +15,7 @@
 #include "base/hash_map.h"
 #include "predict/prepared.h"
 
+#define LIMIT_MHZ  8     /* to which the clock of a lowered power limit is found */
 #define ALONE      16384 /* members alone in the quick table */
 #define PREPARED   16384 /* jobs and members that are prepared: 7 MiB */
 #define MOST_BYTES ((size_t)256 << 20)
@@ -365,6 +366,11 @@ static struct predicted predict_last(struct hes_rates *r, const struct co_runner
 	return last;
 }
 
+static bool is_lowered(const struct hes_gpu_type *g)
+{
+	return g->power_limit_mw < hes_gpu_type_default_limit_mw(g);
+}
+
 static struct predicted last_of(const struct entry *e)
 {
 	const struct entry_member *m = &e->of[e->n - 1];
@@ -431,7 +437,7 @@ static void load_rates(const struct entry *e, struct hes_set_rates *out)
 	}
 }
 
-void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_set_rates *out)
+static void rates_at(struct hes_rates *r, const struct hes_set *s, struct hes_set_rates *out)
 {
 	const uint64_t hash = hash_set(s);
 	struct entry *e = find_entry(r, s, hash);
@@ -455,6 +461,39 @@ void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_set_r
 		store_rates(e, out);
 }
 
+/*
+ * Predictors know the default power limit. Below a lower one the GPU holds the clock at which it
+ * draws what it may: the rates are those of that clock.
+ */
+static void rates_at_limit(struct hes_rates *r, const struct hes_set *s, struct hes_set_rates *out)
+{
+	const uint32_t limit_mw = r->types[s->type]->power_limit_mw;
+	const struct hes_set_rates requested = *out;
+	struct hes_set at = *s;
+	uint32_t low_mhz = r->types[s->type]->clock_min_mhz, high_mhz = s->clock_mhz;
+
+	do {
+		at.clock_mhz = low_mhz + (high_mhz - low_mhz) / 2;
+		rates_at(r, &at, out);
+		if (out->power_mw > limit_mw)
+			high_mhz = at.clock_mhz;
+		else
+			low_mhz = at.clock_mhz;
+	} while (high_mhz - low_mhz > LIMIT_MHZ);
+	if (out->power_mw > limit_mw)
+		out->power_mw = limit_mw;
+	/* What is outside of the training range is so by the clock that was requested. */
+	memcpy(out->outside, requested.outside, sizeof(out->outside));
+	out->far = requested.far;
+}
+
+void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_set_rates *out)
+{
+	rates_at(r, s, out);
+	if (is_lowered(r->types[s->type]) && out->power_mw > r->types[s->type]->power_limit_mw)
+		rates_at_limit(r, s, out);
+}
+
 void hes_rates_each(const struct hes_rates *r,
 		    void (*each)(void *ctx, const struct hes_set *s,
 				 const struct hes_set_rates *rates),
@@ -465,7 +504,8 @@ void hes_rates_each(const struct hes_rates *r,
 		struct hes_set s = { .type = e->type, .clock_mhz = e->clock_mhz, .n = e->n };
 		struct hes_set_rates rates = { .power_mw = 0 };
 
-		if (!e->rated)
+		/* Those at a lowered power limit are at clocks of no plan. */
+		if (!e->rated || is_lowered(r->types[e->type]))
 			continue;
 		for (uint32_t i = 0; i < e->n; i++)
 			s.m[i] = e->of[i].m;

@@ -104,7 +104,7 @@ static double others_rate(const struct query *q)
 }
 static double others_solo_power(const struct query *q)
 {
-	return q->co_runners->solo_power_mw / q->gpu->power_limit_mw;
+	return q->co_runners->solo_power_mw / hes_gpu_type_default_limit_mw(q->gpu);
 }
 static double share_sum(const struct query *q)
 {
@@ -145,7 +145,7 @@ static double baseline_slowdown(const struct query *q)
 }
 static double baseline_demand(const struct query *q)
 {
-	return q->base.demand_w * 1e3 / q->gpu->power_limit_mw;
+	return q->base.demand_w * 1e3 / hes_gpu_type_default_limit_mw(q->gpu);
 }
 static double held_clock(const struct query *q)
 {
@@ -157,7 +157,7 @@ static double off_gpu(const struct query *q)
 }
 static double baseline_others(const struct query *q)
 {
-	return q->base.others_w * 1e3 / q->gpu->power_limit_mw;
+	return q->base.others_w * 1e3 / hes_gpu_type_default_limit_mw(q->gpu);
 }
 static double crowded_sm(const struct query *q)
 {
@@ -165,7 +165,7 @@ static double crowded_sm(const struct query *q)
 }
 static double task_power(const struct query *q)
 {
-	return (double)q->task->power_mw / q->gpu->power_limit_mw;
+	return (double)q->task->power_mw / hes_gpu_type_default_limit_mw(q->gpu);
 }
 
 const struct feature features[FEATURE_COUNT] = {

@@ -24,8 +24,8 @@
 static void type_place(const struct hes_gpu_type *g, double out[RANGE_TYPE_FEATURES])
 {
 	const double sheet[RANGE_TYPE_FEATURES] = {
-		g->sm_count,      g->memory_bandwidth_gbs, g->l2_kib,
-		g->clock_max_mhz, g->power_limit_mw,
+		g->sm_count,      g->memory_bandwidth_gbs,          g->l2_kib,
+		g->clock_max_mhz, hes_gpu_type_default_limit_mw(g),
 	};
 
 	for (size_t i = 0; i < RANGE_TYPE_FEATURES; i++)
@@ -42,7 +42,7 @@ static void task_place(const struct query *q, double out[RANGE_TASK_FEATURES])
 		t->dram_util,
 		t->l2_util,
 		t->busy,
-		(double)t->power_mw / q->gpu->power_limit_mw,
+		(double)t->power_mw / hes_gpu_type_default_limit_mw(q->gpu),
 		log(fmax(t->iteration_us, 1e-3) * sms),
 		log((t->dram_util + TINY) * q->gpu->memory_bandwidth_gbs / sms),
 	};

@@ -168,3 +168,43 @@ n.nvmlDeviceGetHandleByIndex_v2(1, ctypes.byref(d)); n.nvmlDeviceSetComputeMode(
 	run -2 "$HESHARE" plan jobs.csv --gpus all --fleet two.yaml
 	[[ "$output" == "heshare plan: --gpus: there is --fleet, too"* ]]
 }
+
+@test "a power limit that is set is the one that plans, replays and rows count with; a run says when it changed" {
+	local gpus='type: A100-SXM-80, count: 1'
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { %s } ]\n' "$gpus" >full.yaml
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { %s, power_limit_w: 200 } ]\n' "$gpus" \
+		>limited.yaml
+	{
+		head -n 1 jobs.csv
+		echo a,0,resnet50,64,3000,16000
+		echo b,0,bert-large,16,800,9000
+		echo c,0,vgg16,32,3000,9000
+	} >heavy.csv
+	plan=(heshare plan heavy.csv --default-clock --budget 5000)
+	run -0 --separate-stderr "$HES_LAB" --fleet limited.yaml --dcgm -- heshare gpus --yaml
+	[[ "$output" == *"power_limit_w: 200, default_limit_w: 400, idle_w: 55,"* ]]
+	echo "$output" >rows.yaml
+	heshare gpus --types --json --catalogue rows.yaml |
+		jq -e '.[] | select(.name == "A100-SXM-80") | .power_limit_mw == 200000'
+	"${plan[@]}" --fleet full.yaml -o full.json
+	run -0 --separate-stderr "$HES_LAB" --fleet limited.yaml --dcgm --speed 50 -- sh -c '
+		"$@" --gpus all -o plan.json >plan.txt
+		heshare run full.json --store s.db --dry-run -c true >full.out
+		heshare run plan.json --store s.db --json -c "vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2"' - "${plan[@]}"
+	jq -e '.gpus[0].power_limit_w == 200' plan.json
+	jq -e '[.measured, .planned] | (.[0].makespan_s / .[1].makespan_s - 1 | fabs < 0.03) and (.[0].busy_j / .[1].busy_j - 1 | fabs < 0.03)' <<<"$output"
+	[[ "$stderr" == *"heshare run: a/0 has a power limit of 200 W, and the plan counts with 400 W: times and joules will differ; plan again"* ]]
+	[ "$(grep -c 'has a power limit of' <<<"$stderr")" -eq 1 ]
+	# The fleet file states it as well; the replay counts with it.
+	"${plan[@]}" --fleet limited.yaml -o stated.json
+	jq -n -e --slurpfile a plan.json --slurpfile b stated.json '$a[0].predicted == $b[0].predicted'
+	run -0 --separate-stderr heshare simulate --plan stated.json heavy.csv --fleet limited.yaml --json
+	jq -e '.policies[0] | .busy_energy_j / .predicted.busy_energy_j - 1 | fabs < 0.03' <<<"$output"
+	# A predictor of the GPU at its own limit: at 200 W it holds a lower clock.
+	heshare profile --modelled --types A100-SXM-80 -o rows
+	heshare train rows -o predictor
+	run -0 --separate-stderr heshare predict resnet50 --batch 64 --gpu A100-SXM-80 \
+		--predictor predictor --profiles rows --catalogue rows.yaml --json
+	at_limit_us=$(heshare model resnet50 --batch 64 --gpu A100-SXM-80 --catalogue rows.yaml --json | jq '.jobs[0].iteration_us')
+	jq -e --argjson us "$at_limit_us" '(.iteration_us / $us - 1 | fabs < 0.04) and .power_w <= 200' <<<"$output"
+}

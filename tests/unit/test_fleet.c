@@ -62,6 +62,25 @@ TEST(gpus_are_numbered_within_their_node)
 	hes_fleet_free(&f);
 }
 
+TEST(a_file_can_state_power_limits)
+{
+	struct hes_fleet f;
+
+	assert_int_equal(parse("name: x\nnodes:\n  - name: n\n    repeat: 2\n    gpus: [ { type: "
+			       "T4, count: 1 }, "
+			       "{ type: T4, count: 1, power_limit_w: 50 } ]\n",
+			       &f, NULL),
+			 0);
+	assert_int_equal(f.gpus[0].type->power_limit_mw, 70000);
+	assert_int_equal(f.gpus[1].type->power_limit_mw, 50000);
+	assert_int_equal(hes_gpu_type_default_limit_mw(f.gpus[1].type), 70000);
+	assert_ptr_equal(f.gpus[3].type, f.gpus[1].type);
+	assert_int_equal(f.n_limited, 1);
+	hes_fleet_free(&f);
+	assert_refused("  - name: n\n    gpus: [ { type: T4, count: 1, power_limit_w: 10 } ]\n",
+		       -ERANGE, "f.yaml: nodes[0].gpus[0].power_limit_w: 10 is not above the 10 W");
+}
+
 TEST(a_repeated_node_is_numbered_from_one)
 {
 	struct hes_fleet f;

@@ -52,14 +52,30 @@ static int add_files(add_fn *add, void *to, const char *name, const char *path, 
 	return rc || !path ? rc : add(to, path, err);
 }
 
+/* @param limit_mw  the power limit that is set, 0: unknown; may be NULL */
 static const struct hes_gpu_type *type_of(const struct hes_devices *d, size_t i,
-					  const struct hes_catalogue *c)
+					  const struct hes_catalogue *c, uint32_t *limit_mw)
 {
 	struct hes_device_info info;
 
-	return hes_device_info(d, i, &info, NULL)
-		       ? NULL
-		       : hes_gpu_type_of_driver(c, info.name, (uint32_t)(info.memory_bytes >> 20));
+	if (hes_device_info(d, i, &info, NULL))
+		return NULL;
+	if (limit_mw)
+		*limit_mw = info.power_limit_mw;
+	return hes_gpu_type_of_driver(c, info.name, (uint32_t)(info.memory_bytes >> 20));
+}
+
+/* The limit that counts is the one that is set: of several GPUs of a type the highest. */
+static void limit_present(const struct hes_devices *d, struct hes_catalogue *c)
+{
+	for (size_t t = 0; t < c->n; t++) {
+		uint32_t most_mw = 0, limit_mw = 0;
+
+		for (size_t i = 0; i < hes_devices_count(d); i++)
+			if (type_of(d, i, c, &limit_mw) == &c->types[t] && limit_mw > most_mw)
+				most_mw = limit_mw;
+		hes_gpu_type_limit(&c->types[t], most_mw);
+	}
 }
 
 /* GPUs that NVML cannot describe get no row: who needs one of them learns why by cli_gpu_type(). */
@@ -73,7 +89,7 @@ static int add_present(struct hes_catalogue *c, struct hes_err *err)
 	for (size_t i = 0; i < hes_devices_count(d) && !rc; i++) {
 		struct hes_gpu_type g;
 
-		if (type_of(d, i, c) || hes_device_describe(d, i, &g, NULL))
+		if (type_of(d, i, c, NULL) || hes_device_describe(d, i, &g, NULL))
 			continue;
 		/* The same name with another memory. */
 		if (hes_gpu_type_find(c, g.name, NULL))
@@ -81,6 +97,8 @@ static int add_present(struct hes_catalogue *c, struct hes_err *err)
 				 (g.memory_mib + 512) / 1024 % 100000);
 		rc = hes_catalogue_put(c, &g, 1, err);
 	}
+	if (!rc)
+		limit_present(d, c);
 	hes_devices_close(d);
 	return rc;
 }
@@ -107,7 +125,7 @@ int cli_catalogue_load(const char *path, bool present, struct hes_catalogue *out
 const struct hes_gpu_type *cli_gpu_type(const struct hes_devices *d, size_t i,
 					const struct hes_catalogue *c, struct hes_err *err)
 {
-	const struct hes_gpu_type *g = type_of(d, i, c);
+	const struct hes_gpu_type *g = type_of(d, i, c, NULL);
 	struct hes_gpu_type described;
 
 	if (!g && !hes_device_describe(d, i, &described, err))

@@ -289,11 +289,13 @@ static void print_row(const struct hes_gpu_type *g)
 	for (size_t i = 0; i < HES_DRIVER_NAMES && g->driver_names[i][0]; i++)
 		printf("%s\"%s\"", i ? ", " : "", g->driver_names[i]);
 	printf("], compute: %g, sms: %u, memory_mib: %u,\n      bandwidth_gbs: %u, l2_kib: %u, "
-	       "pcie_gbs: %g, power_limit_w: %g,"
-	       " idle_w: %g,\n      clocks: { min: %u, max: %u, default: %u, ",
+	       "pcie_gbs: %g, power_limit_w: %g,",
 	       g->compute / 10.0, g->sm_count, g->memory_mib, g->memory_bandwidth_gbs, g->l2_kib,
-	       g->pcie_gbs, g->power_limit_mw / 1e3, g->idle_power_mw / 1e3, g->clock_min_mhz,
-	       g->clock_max_mhz, g->clock_default_mhz);
+	       g->pcie_gbs, g->power_limit_mw / 1e3);
+	if (g->default_limit_mw)
+		printf(" default_limit_w: %g,", g->default_limit_mw / 1e3);
+	printf(" idle_w: %g,\n      clocks: { min: %u, max: %u, default: %u, ",
+	       g->idle_power_mw / 1e3, g->clock_min_mhz, g->clock_max_mhz, g->clock_default_mhz);
 	if (g->clock_step_mhz > 0) {
 		printf("step: %g } }\n", g->clock_step_mhz);
 		return;
@@ -420,7 +422,7 @@ static unsigned knobs_without(const struct shown *s)
 	return without;
 }
 
-/* A GPU's type as it can be used: a row of @types for each type and set of knobs. */
+/* A GPU's type as it can be used: a row of @types for each type, power limit and set of knobs. */
 static const struct hes_gpu_type *usable(const struct hes_gpu_type *g, unsigned without,
 					 struct gpus_fleet *b)
 {
@@ -428,6 +430,7 @@ static const struct hes_gpu_type *usable(const struct hes_gpu_type *g, unsigned 
 
 	for (size_t k = 0; k < b->n_types && !o; k++)
 		if (strcmp(b->types[k].name, g->name) == 0 &&
+		    b->types[k].power_limit_mw == g->power_limit_mw &&
 		    b->types[k].alone == ((without & MPS) != 0) &&
 		    (b->types[k].n_clocks == 1) == (without & CLOCK || g->n_clocks == 1))
 			o = &b->types[k];
@@ -452,13 +455,16 @@ int gpus_fleet_make(struct gpus_fleet *b, const char *name, size_t n, struct hes
 }
 
 void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index,
-		    const struct hes_gpu_type *g, bool clocks, bool mps)
+		    const struct hes_gpu_type *g, uint32_t limit_mw, bool clocks, bool mps)
 {
 	struct hes_gpu *o = &b->fleet.gpus[b->fleet.n++];
+	struct hes_gpu_type limited = *g;
+
+	hes_gpu_type_limit(&limited, limit_mw);
 
 	snprintf(o->node, sizeof(o->node), "%.41s", node);
 	snprintf(o->name, sizeof(o->name), "%.41s/%zu", node, index);
-	o->type = usable(g, (clocks ? 0 : CLOCK) | (mps ? 0 : MPS), b);
+	o->type = usable(&limited, (clocks ? 0 : CLOCK) | (mps ? 0 : MPS), b);
 }
 
 static int add_gpu(const struct hes_devices *d, const struct shown *s, const char *host,
@@ -474,7 +480,8 @@ static int add_gpu(const struct hes_devices *d, const struct shown *s, const cha
 	g = cli_gpu_type(d, s->index, c, err);
 	if (!g)
 		return err->code;
-	gpus_fleet_put(b, host, s->index, g, !(without & CLOCK), !(without & MPS));
+	gpus_fleet_put(b, host, s->index, g, s->info.power_limit_mw, !(without & CLOCK),
+		       !(without & MPS));
 	return 0;
 }
 

@@ -53,11 +53,22 @@ static int draw(bool predictor, bool profiles, const struct hes_model *model,
 		const struct hes_catalogue *c, const struct hes_gpu_type *const *types,
 		size_t n_types, struct cli_knowledge *k, struct hes_err *err)
 {
+	struct hes_gpu_type standard[CLI_MAX_TYPES];
+	const struct hes_gpu_type *rows[CLI_MAX_TYPES];
 	struct hes_model *own = NULL;
 	int rc = model ? 0 : cli_model_load(NULL, c, types, n_types, &own, err);
 
+	/* Predictors know types at their default power limits. Where another one is set, the GPU
+	 * runs at lower clocks even if none is planned. */
+	for (size_t i = 0; i < n_types; i++) {
+		standard[i] = *types[i];
+		hes_gpu_type_limit(&standard[i], types[i]->default_limit_mw);
+		if (types[i]->default_limit_mw && types[i]->clock_step_mhz > 0)
+			hes_gpu_type_choose_clocks(&standard[i]);
+		rows[i] = &standard[i];
+	}
 	if (!rc)
-		rc = draw_from(model ? model : own, predictor, profiles, c, types, n_types, k, err);
+		rc = draw_from(model ? model : own, predictor, profiles, c, rows, n_types, k, err);
 	hes_model_free(own);
 	return rc;
 }

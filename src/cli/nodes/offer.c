@@ -92,9 +92,10 @@ static int put_gpu(const char *node, size_t i, const char *uuid, const struct he
 	snprintf(index, sizeof(index), "%zu", i);
 	rc = gpus_fleet_load(index, c, NULL, &b, err);
 	if (!rc)
-		put_line(json_pack("{s:s, s:s, s:I, s:s, s:s, s:b, s:b}", "heshare", HES_VERSION,
-				   "node", node, "index", (json_int_t)i, "type",
-				   b.fleet.gpus[0].type->name, "uuid", uuid, "clocks",
+		put_line(json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:b, s:b}", "heshare",
+				   HES_VERSION, "node", node, "index", (json_int_t)i, "type",
+				   b.fleet.gpus[0].type->name, "uuid", uuid, "power_limit_mw",
+				   (json_int_t)b.fleet.gpus[0].type->power_limit_mw, "clocks",
 				   b.fleet.gpus[0].type->n_clocks > 1, "mps",
 				   !b.fleet.gpus[0].type->alone));
 	gpus_fleet_free(&b);
@@ -222,16 +223,21 @@ static void add_gpu(struct offer *o, const json_t *doc)
 		   *uuid = json_string_value(json_object_get(doc, "uuid"));
 	const json_t *index = json_object_get(doc, "index");
 	struct offer_gpu *v;
+	json_int_t limit_mw;
 
 	if (!type || !uuid || !json_is_integer(index) || json_integer_value(index) < 0 ||
 	    json_integer_value(index) > INDEX_MAX)
 		return;
+	limit_mw = json_integer_value(json_object_get(doc, "power_limit_mw"));
 	v = realloc(o->gpus, (o->n + 1) * sizeof(*v));
 	if (!v)
 		return;
 	o->gpus = v;
 	v += o->n++;
 	*v = (struct offer_gpu){ .index = (size_t)json_integer_value(index),
+				 .limit_mw = limit_mw > 0 && limit_mw <= 10000000
+						     ? (uint32_t)limit_mw
+						     : 0,
 				 .clocks = json_is_true(json_object_get(doc, "clocks")),
 				 .mps = json_is_true(json_object_get(doc, "mps")) };
 	snprintf(v->type, sizeof(v->type), "%s", type);
@@ -434,7 +440,8 @@ int offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c,
 			const struct hes_gpu_type *type = hes_gpu_type_find(c, g->type, NULL);
 
 			if (type)
-				gpus_fleet_put(&b, v[i].node, g->index, type, g->clocks, g->mps);
+				gpus_fleet_put(&b, v[i].node, g->index, type, g->limit_mw,
+					       g->clocks, g->mps);
 			else
 				rc = hes_fail(
 					err, -ENOENT,

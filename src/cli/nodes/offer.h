@@ -12,7 +12,8 @@ struct offer_gpu {
 	size_t index; /* on the node, of those that heshare may use there */
 	char type[HES_NAME_MAX];
 	char uuid[80];
-	bool clocks, mps; /* whether clocks can be locked, and MPS started */
+	uint32_t limit_mw; /* its power limit; 0: unknown */
+	bool clocks, mps;  /* whether clocks can be locked, and MPS started */
 };
 
 struct offer {

@@ -205,6 +205,7 @@ static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs 
 		hes_profiles_hold(&in->knowledge.profiles, in->catalogue.types, in->catalogue.n);
 		cli_knowledge_fit(&in->knowledge, o->predictor != NULL, in->gpus.types,
 				  in->gpus.n_types);
+		hes_profiles_hold(&in->knowledge.profiles, in->fleet.limited, in->fleet.n_limited);
 	}
 	return rc;
 }

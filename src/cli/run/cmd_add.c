@@ -245,10 +245,8 @@ static int merge_plan(struct inputs *in, struct hes_err *err)
 			rc = hes_plan_append(&in->merged, n, &q->batches[i]);
 		in->merged.queues[n].together = q->together;
 		in->merged.queues[n].shares_pct = q->shares_pct;
-		for (size_t t = 0; t < in->catalogue.n; t++)
-			in->catalogue.types[t].alone |=
-				q->together == 1 &&
-				&in->catalogue.types[t] == in->fleet.gpus[g].type;
+		if (q->together == 1)
+			((struct hes_gpu_type *)(uintptr_t)in->fleet.gpus[g].type)->alone = true;
 		n++;
 	}
 	for (size_t i = 0; i < in->n_before && !rc; i++)
@@ -261,10 +259,20 @@ static int load_plan(const struct add_opts *o, struct inputs *in, struct hes_err
 	const char *plan = in->view.run.plan;
 	int rc = cli_catalogue_load(o->catalogue, true, &in->catalogue, err);
 
+	for (size_t i = 0; i < in->catalogue.n && !rc && o->default_clock; i++) {
+		in->catalogue.types[i].clocks_mhz[0] = in->catalogue.types[i].clock_default_mhz;
+		in->catalogue.types[i].n_clocks = 1;
+	}
 	if (!rc)
 		rc = hes_file_check_plain(plan, err);
 	if (!rc)
 		rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &in->planned, err);
+	/* The power limits that are set now count, not those of the plan. */
+	for (size_t i = 0; i < in->fleet.n_limited; i++)
+		hes_gpu_type_limit(
+			&in->fleet.limited[i],
+			hes_gpu_type_find(&in->catalogue, in->fleet.limited[i].name, NULL)
+				->power_limit_mw);
 	if (!rc)
 		rc = check_plan(in, err);
 	if (!rc && !in->planned.n)
@@ -272,10 +280,6 @@ static int load_plan(const struct add_opts *o, struct inputs *in, struct hes_err
 			      "%s does not hold its jobs, so none can be added to its runs", plan);
 	if (!rc)
 		rc = hes_plan_load(plan, &in->fleet, &in->planned, &in->plan, err);
-	for (size_t i = 0; i < in->catalogue.n && !rc && o->default_clock; i++) {
-		in->catalogue.types[i].clocks_mhz[0] = in->catalogue.types[i].clock_default_mhz;
-		in->catalogue.types[i].n_clocks = 1;
-	}
 	in->mine.gpus = calloc(in->fleet.n + 1, sizeof(*in->mine.gpus));
 	if (!rc && !in->mine.gpus)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", in->fleet.n);
@@ -489,6 +493,8 @@ static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs
 	if (!rc) {
 		cli_knowledge_fit(&in->knowledge, o->predictor != NULL, in->catalogue.types,
 				  in->catalogue.n);
+		cli_knowledge_fit(&in->knowledge, o->predictor != NULL, in->fleet.limited,
+				  in->fleet.n_limited);
 		rc = make_rows(in, err);
 	}
 	return rc ? rc : write_rows(in, err);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <libgen.h>
 #include <limits.h>
 #include <pwd.h>
@@ -42,6 +43,7 @@
 #include "launch/job_files.h"
 #include "launch/process.h"
 
+#define LIMIT_DIFFERS 0.02 /* of a power limit: less is no difference */
 #define STORE_WAIT_MS 2000 /* jobs' ends wait meanwhile */
 
 struct run_opts {
@@ -242,6 +244,25 @@ static void take_all(struct inputs *in)
 			!in->node || strcmp(in->fleet.gpus[g].node, in->node) == 0 ? (long)g : -1;
 }
 
+/* The power limit of a GPU may have changed since the plan was made. */
+static void warn_of_limits(const struct inputs *in)
+{
+	for (size_t g = 0; g < in->fleet.n; g++) {
+		const double planned_w = in->fleet.gpus[g].type->power_limit_mw * 1e-3;
+		struct hes_device_info info;
+
+		if (in->gpus[g] < 0 || !in->plan.queues[g].n ||
+		    hes_device_info(in->devices, (size_t)in->gpus[g], &info, NULL) ||
+		    !info.power_limit_mw ||
+		    fabs(info.power_limit_mw * 1e-3 - planned_w) < LIMIT_DIFFERS * planned_w)
+			continue;
+		fprintf(stderr,
+			"heshare run: %s has a power limit of %g W, and the plan counts with %g W: "
+			"times and joules will differ; plan again\n",
+			in->fleet.gpus[g].name, info.power_limit_mw * 1e-3, planned_w);
+	}
+}
+
 static int find_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	int rc = cli_devices_open(&in->catalogue, &in->devices, err);
@@ -255,7 +276,11 @@ static int find_gpus(const struct run_opts *o, struct inputs *in, struct hes_err
 		take_all(in);
 		return 0;
 	}
-	return rc ? rc : hes_run_fit(&in->fleet, &in->plan, in->node, in->devices, in->gpus, err);
+	if (!rc)
+		rc = hes_run_fit(&in->fleet, &in->plan, in->node, in->devices, in->gpus, err);
+	if (!rc)
+		warn_of_limits(in);
+	return rc;
 }
 
 /* Who may start jobs of others. */
@@ -361,6 +386,7 @@ static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes
 	if (!rc) {
 		hes_jobs_take_measured(&in->jobs, &in->profiles);
 		hes_profiles_hold(&in->profiles, in->catalogue.types, in->catalogue.n);
+		hes_profiles_hold(&in->profiles, in->fleet.limited, in->fleet.n_limited);
 	}
 	return rc;
 }

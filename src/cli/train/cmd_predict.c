@@ -109,14 +109,57 @@ static int add_co_runners(struct query_line *q, const char *list, struct hes_err
 	return rc;
 }
 
-static int prepare_query(const struct predict_opts *o, const char *workload, struct query_line *q,
-			 struct hes_err *err)
+/* At the clock of @q. */
+static int query_at(const struct predict_opts *o, const char *workload, struct query_line *q,
+		    struct hes_err *err)
 {
 	int rc = hes_profile_find(&q->known->profiles, workload, (uint32_t)o->batch, q->gpu->name,
 				  &q->task, err);
 
 	if (rc)
 		return rc;
+	q->co_runners = (struct hes_load){ .power_mw = q->gpu->idle_power_mw };
+	return add_co_runners(q, o->co_runners, err);
+}
+
+static double power_of(const struct query_line *q)
+{
+	struct hes_estimate e;
+
+	hes_predict(q->known->predictor, q->gpu, &q->task, &q->setting, &q->co_runners, &e);
+	return e.power_mw;
+}
+
+/* Predictors know the default power limit: below a lower one the GPU holds the clock at which it
+ * draws what it may. */
+static int keep_limit(const struct predict_opts *o, const char *workload, struct query_line *q,
+		      struct hes_err *err)
+{
+	uint32_t low = q->gpu->clock_min_mhz, high = q->setting.clock_mhz;
+	int rc = 0;
+
+	if (q->gpu->power_limit_mw >= hes_gpu_type_default_limit_mw(q->gpu) ||
+	    power_of(q) <= q->gpu->power_limit_mw)
+		return 0;
+	while (!rc && high - low > 1) {
+		const uint32_t mid = low + (high - low) / 2;
+
+		q->setting.clock_mhz = mid;
+		rc = query_at(o, workload, q, err);
+		if (!rc && power_of(q) > q->gpu->power_limit_mw)
+			high = mid;
+		else
+			low = mid;
+	}
+	q->setting.clock_mhz = low;
+	return rc ? rc : query_at(o, workload, q, err);
+}
+
+static int prepare_query(const struct predict_opts *o, const char *workload, struct query_line *q,
+			 struct hes_err *err)
+{
+	int rc;
+
 	q->setting = (struct hes_setting){ (uint32_t)o->share,
 					   hes_gpu_type_clock(q->gpu, (uint32_t)o->clock) };
 	if (!hes_gpu_type_is_unlocked(q->gpu, q->setting.clock_mhz) &&
@@ -125,8 +168,8 @@ static int prepare_query(const struct predict_opts *o, const char *workload, str
 				"--clock: %s has no clock of %u MHz; it runs from %u to %u MHz",
 				q->gpu->name, q->setting.clock_mhz, q->gpu->clock_min_mhz,
 				q->gpu->clock_max_mhz);
-	q->co_runners.power_mw = q->gpu->idle_power_mw;
-	return add_co_runners(q, o->co_runners, err);
+	rc = query_at(o, workload, q, err);
+	return rc ? rc : keep_limit(o, workload, q, err);
 }
 
 static json_t *reasons_json(uint32_t outside)

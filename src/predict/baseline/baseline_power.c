@@ -18,7 +18,7 @@ bool baseline_reads_power(const struct query *q)
 	const struct hes_load *o = q->co_runners;
 
 	return o->jobs && o->pace > 0 && !o->predicted_mw && o->power_mw &&
-	       o->power_mw < NEAR_LIMIT * q->gpu->power_limit_mw;
+	       o->power_mw < NEAR_LIMIT * hes_gpu_type_default_limit_mw(q->gpu);
 }
 
 /* Voltage at a part of the full clock, of that there: flat to a knee, then rising. */
@@ -41,7 +41,8 @@ double baseline_own(const struct base_task *t)
 {
 	const struct hes_gpu_type *g = t->gpu;
 	const double *type = t->k.type;
-	double limit = g->power_limit_mw * 1e-3, solo = baseline_switching(t, t->solo_mhz);
+	double limit = hes_gpu_type_default_limit_mw(g) * 1e-3,
+	       solo = baseline_switching(t, t->solo_mhz);
 	double dynamic = t->task->power_mw * 1e-3 - g->idle_power_mw * 1e-3 -
 			 type[CONTEXT] * limit * solo -
 			 type[DRAM_POWER] * limit * t->task->dram_util;
@@ -120,7 +121,7 @@ static double crowd_alone(const struct state *s)
 struct watts baseline_watts(const struct state *s)
 {
 	const struct hes_gpu_type *g = s->t->gpu;
-	double limit = g->power_limit_mw * 1e-3;
+	double limit = hes_gpu_type_default_limit_mw(g) * 1e-3;
 	struct watts w = {
 		.limit = limit,
 		.idle = g->idle_power_mw * 1e-3,
