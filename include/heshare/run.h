@@ -206,9 +206,12 @@ int hes_run_note_runner(struct hes_run *run, struct hes_err *err);
 #define HES_RUN_STATUS_BYTES 64
 
 /**
- * The wrapper, a process between runner and job: run a shell command, write its exit status into
- * the file that is standard input, and kill the processes that it left. @return exit status
+ * The wrapper, a process between runner and job: run a shell command, pass its output on to
+ * standard output, write its exit status into the file that is standard input, and kill the
+ * processes that it left. A job that prints more than @log_max bytes, or more than the disk has
+ * room for, goes on: the output keeps its beginning, its progress and its end. 0: no limit.
+ * @return exit status
  */
-int hes_run_wrap(const char *command);
+int hes_run_wrap(const char *command, uint64_t log_max);
 
 #endif

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *skip_space(const char *s)
 {
@@ -64,6 +66,27 @@ int hes_parse_u32(const char *what, const char *text, uint32_t min, uint32_t max
 	if (!rc)
 		*out = (uint32_t)v;
 	return rc;
+}
+
+int hes_parse_size(const char *what, const char *text, uint64_t *out, struct hes_err *err)
+{
+	static const char units[] = "kMGT";
+	const size_t n = strlen(text);
+	const char *unit = n ? strchr(units, text[n - 1]) : NULL;
+	const unsigned bits = unit && n ? 10 * (unsigned)(unit - units + 1) : 0;
+	char number[24];
+	uint64_t v;
+
+	if (snprintf(number, sizeof(number), "%.*s", (int)(bits ? n - 1 : n), text) >=
+		    (int)sizeof(number) ||
+	    hes_parse_u64(what, number, 0, UINT64_MAX >> bits, &v, NULL))
+		return hes_fail(
+			err, -EINVAL,
+			"%s: \"%.40s\" is no size; write bytes, or a number with k, M, G or "
+			"T, such as 50M",
+			what, text);
+	*out = v << bits;
+	return 0;
 }
 
 int hes_parse_seconds(const char *what, const char *text, int64_t *out_us, struct hes_err *err)

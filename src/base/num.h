@@ -17,6 +17,9 @@ int hes_parse_u64(const char *what, const char *text, uint64_t min, uint64_t max
 int hes_parse_u32(const char *what, const char *text, uint32_t min, uint32_t max, uint32_t *out,
 		  struct hes_err *err);
 
+/** A size as text, such as 4096, 100k, 50M, 2G or 1T, to bytes. @return as the others */
+int hes_parse_size(const char *what, const char *text, uint64_t *out, struct hes_err *err);
+
 /** Seconds as text to whole microseconds, in [0, 10^9 s]. */
 int hes_parse_seconds(const char *what, const char *text, int64_t *out_us, struct hes_err *err);
 

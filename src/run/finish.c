@@ -221,5 +221,6 @@ void run_finish(struct runner *r)
 	if (r->log.hold_reported)
 		run_tell(&r->log, "the journal can be written again");
 	r->log.hold_reported = false;
+	r->log.blocked_us = RUN_NEVER_US;
 	settle_ended(r);
 }

@@ -286,9 +286,9 @@ int run_loop(struct runner *r, struct hes_err *err)
 		rc = wait_for_events(r, err);
 		if (rc)
 			return rc;
-		/* Stopped twice with a journal that cannot be written: the status files have the
-		 * results. */
-		if (r->events.stopping > 1 && r->log.held && r->counts.running == r->counts.stuck)
-			return 0;
+		rc = run_blocked(&r->log, r->counts.running > r->counts.stuck,
+				 r->events.stopping > 0, err);
+		if (rc)
+			return rc;
 	}
 }

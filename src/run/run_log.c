@@ -3,6 +3,7 @@
  */
 #include "run/run_log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -38,9 +39,13 @@ int run_act(struct run_log *l, const char *gpu, const char *job, struct hes_err 
 	return rc;
 }
 
-void run_retry(struct run_log *l)
+void run_retry(struct run_log *l, const struct hes_err *err)
 {
-	l->retry_us = run_now_us(l->clock) + RUN_RETRY_US;
+	const int64_t now = run_now_us(l->clock);
+
+	l->retry_us = now + RUN_RETRY_US;
+	l->blocked_us = l->blocked_us == RUN_NEVER_US ? now : l->blocked_us;
+	snprintf(l->why, sizeof(l->why), "%s", err->msg);
 }
 
 void run_hold(struct run_log *l, const struct hes_err *err)
@@ -49,5 +54,21 @@ void run_hold(struct run_log *l, const struct hes_err *err)
 		run_tell(l, "the journal cannot be written, so nothing new starts until it can: %s",
 			 err->msg);
 	l->held = l->hold_reported = true;
-	run_retry(l);
+	run_retry(l, err);
+}
+
+int run_blocked(struct run_log *l, bool runs, bool stopping, struct hes_err *err)
+{
+	const int64_t now = run_now_us(l->clock), most_us = stopping ? RUN_STOP_US : RUN_BLOCKED_US;
+
+	if (l->blocked_us == RUN_NEVER_US)
+		return 0;
+	if (runs || l->blocked_us > now)
+		l->blocked_us = now;
+	if (now - l->blocked_us < most_us)
+		return 0;
+	return hes_fail(err, -ETIME,
+			"given up, because for %.0f s nothing could go on: %s. What jobs did is "
+			"kept: once that is mended, the same command with --resume goes on",
+			(double)(now - l->blocked_us) * 1e-6, l->why);
 }

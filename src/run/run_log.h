@@ -10,7 +10,9 @@
 #include "heshare/run.h"
 #include "run/run_clock.h"
 
-#define RUN_RETRY_US 1000000
+#define RUN_RETRY_US   1000000
+#define RUN_BLOCKED_US 600000000 /* after so long without a job that runs, the run gives up */
+#define RUN_STOP_US    5000000   /* the same once it is stopped */
 
 struct run_log {
 	const struct hes_run_listener *listener;
@@ -21,6 +23,9 @@ struct run_log {
 			   */
 	bool held;        /* on hold until retry_us */
 	bool hold_reported;
+	int64_t blocked_us;    /* since when something cannot be done while no job runs;
+				  RUN_NEVER_US: all can */
+	char why[HES_ERR_MAX]; /* the last that could not be done */
 };
 
 /** Report a sentence to the listener. */
@@ -29,8 +34,14 @@ void run_tell(const struct run_log *l, const char *fmt, ...) HES_PRINTF(2, 3);
 int run_act(struct run_log *l, const char *gpu, const char *job, struct hes_err *err,
 	    const char *fmt, ...) HES_PRINTF(5, 6);
 /** Something could not be done for now: try again in a second. */
-void run_retry(struct run_log *l);
+void run_retry(struct run_log *l, const struct hes_err *err);
 /** The journal could not be written: hold the run, try again in a second. */
 void run_hold(struct run_log *l, const struct hes_err *err);
+/**
+ * Count the time in which something cannot be done and no job runs.
+ * @param runs  jobs run
+ * @return 0; -ETIME it is too long: the run gives up
+ */
+int run_blocked(struct run_log *l, bool runs, bool stopping, struct hes_err *err);
 
 #endif

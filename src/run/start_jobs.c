@@ -73,6 +73,15 @@ static void set_environment(const struct runner *r, const struct run_gpu *g,
 						 .mps_folder = r->q->mps_folder });
 }
 
+/* @return why a file cannot be made; -ESTALE the run's folder was removed: none ever can */
+static int file_error(const struct runner *r, int rc, struct hes_err *err)
+{
+	return rc == -ENOENT ? hes_fail(err, -ESTALE,
+					"%s: the folder of the run was removed while it was in use",
+					r->folder.path)
+			     : rc;
+}
+
 /*
  * Reserve room for the status of a job before it starts, so that it can be written even when the
  * disk is full. The job's wrapper gets the descriptor of this new file, so it needs no right to the
@@ -86,7 +95,7 @@ static int reserve_status(const struct runner *r, const char *name, struct hes_e
 	unlinkat(r->folder.fd, name, 0);
 	fd = hes_job_file_make(&r->folder, name, NULL, err);
 	if (fd < 0)
-		return fd;
+		return file_error(r, fd, err);
 	memset(blank, ' ', sizeof(blank));
 	/* Not O_APPEND: the status goes over the blanks. */
 	fcntl(fd, F_SETFL, 0);
@@ -106,8 +115,9 @@ static int open_output(const struct runner *r, struct run_task *t, const struct 
 
 	run_output_name(t->job->id, name);
 	fd = hes_job_file_append(&r->folder, name, owner, err);
-	if (fd >= 0)
-		t->output_from = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
+	if (fd < 0)
+		return file_error(r, fd, err);
+	t->output_from = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
 	return fd;
 }
 
@@ -185,7 +195,7 @@ static void cannot_start(struct runner *r, struct run_task *t, bool again,
 static bool may_pass(int rc)
 {
 	return rc == -EAGAIN || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE || rc == -ENOSPC ||
-	       rc == -EIO;
+	       rc == -EIO || rc == -EROFS || rc == -EDQUOT;
 }
 
 /* Whether a job waits for the power cap. */
@@ -224,13 +234,19 @@ static size_t hold_jobs(struct runner *r, struct run_gpu *g, struct run_task **l
 		if (waits_for_power(r, t) || run_waits_for_outside(r, t))
 			break;
 		rc = hold(r, g, t, &err);
+		if (rc == -ESTALE) {
+			run_tell(&r->log, "nothing new starts: %s; --resume makes it again",
+				 err.msg);
+			r->events.stopping += !r->events.stopping;
+			break;
+		}
 		if (rc && (may_pass(rc) || was_killed(t, rc))) {
 			if (!r->start_reported)
 				run_tell(&r->log,
 					 "jobs cannot be started now, and will be tried again: %s",
 					 err.msg);
 			r->start_reported = true;
-			run_retry(&r->log);
+			run_retry(&r->log, &err);
 			break;
 		}
 		p->state = RUN_STARTED;
@@ -354,7 +370,8 @@ bool run_start(struct runner *r)
 		return false;
 	list = calloc(r->n_gpus * HES_MAX_SHARING + 1, sizeof(struct run_task *));
 	if (!list) {
-		run_retry(&r->log);
+		hes_fail(&err, -ENOMEM, "out of memory");
+		run_retry(&r->log, &err);
 		return false;
 	}
 	run_cap_round(&r->cap);
@@ -367,6 +384,7 @@ bool run_start(struct runner *r)
 		run_hold(&r->log, &err);
 		n = 0;
 	}
+	r->log.blocked_us = n ? RUN_NEVER_US : r->log.blocked_us;
 	let_go_all(r, list, n);
 	free(list);
 	return r->n_ended > ended;

@@ -1,6 +1,6 @@
 /*
- * wrap.c - the process between the runner and a job: writes the status of the job to a file, and
- * kills what the job left running.
+ * wrap.c - the process between the runner and a job: passes its output on to its log (job_log.h),
+ * writes its status to a file, and kills what it left running.
  *
  * The status file is standard input, opened by the runner, so it needs no right of the job's user;
  * a later runner reads it. Descendants of the job become children of this process when their
@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@
 #include "base/clock.h"
 #include "base/signals.h"
 #include "heshare/run.h"
+#include "run/job_log.h"
 
 #define CANNOT 126
 #define ROUNDS                                                                                     \
@@ -30,8 +33,10 @@
 #define LIST_MAX 4096
 
 /* The job, in a process of its own: never returns to the caller's work. */
-static void become(pid_t parent, const char *command)
+static void become(pid_t parent, int output, const char *command)
 {
+	if (output >= 0 && (dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0))
+		return;
 	hes_signals_as_started();
 	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -123,10 +128,38 @@ static void end_left(void)
 	}
 }
 
-int hes_run_wrap(const char *command)
+/* Pass output on until the job ends. Others' ends are of processes that it left while it runs.
+ * @return its status; -1 */
+static int wait_for_job(pid_t pid, int signals, struct job_log *log)
 {
-	pid_t self = getpid(), pid, ended;
-	int status = 0, code, file = take_status_file();
+	struct signalfd_siginfo info;
+	struct pollfd fds[] = { { .fd = signals, .events = POLLIN }, { .events = POLLIN } };
+	int status = 0;
+	pid_t ended;
+
+	for (;;) {
+		fds[1].fd = log->from;
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return -1;
+		if (fds[1].revents)
+			job_log_pass(log);
+		if (!fds[0].revents)
+			continue;
+		while (read(signals, &info, sizeof(info)) > 0)
+			;
+		while ((ended = waitpid(-1, &status, WNOHANG)) > 0)
+			if (ended == pid)
+				return status;
+		if (ended < 0 && errno != EINTR)
+			return -1;
+	}
+}
+
+int hes_run_wrap(const char *command, uint64_t log_max)
+{
+	static struct job_log log = { .from = -1 };
+	pid_t self = getpid(), pid;
+	int status, code, file = take_status_file(), output, signals;
 	unsigned left;
 	sigset_t all;
 
@@ -134,22 +167,26 @@ int hes_run_wrap(const char *command)
 	/* What the job's process group is sent is for the job. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	pid = fork();
+	sigemptyset(&all);
+	sigaddset(&all, SIGCHLD);
+	signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	output = job_log_open(&log, STDOUT_FILENO, log_max);
+	pid = signals < 0 ? -1 : fork();
 	if (pid == 0) {
-		become(self, command);
+		become(self, output, command);
 		_exit(CANNOT);
 	}
-	if (pid < 0)
+	if (output >= 0)
+		close(output);
+	status = pid < 0 ? -1 : wait_for_job(pid, signals, &log);
+	if (status < 0)
 		return CANNOT;
-	/* Others' ends are of processes that the job left while it runs. */
-	while ((ended = waitpid(-1, &status, 0)) != pid)
-		if (ended < 0 && errno != EINTR)
-			return CANNOT;
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	keep_status(file, code, 0);
 	left = code ? 0 : wait_for_left();
 	if (left)
 		keep_status(file, code, left);
 	end_left();
+	job_log_finish(&log);
 	return code;
 }

@@ -72,6 +72,20 @@ TEST(seconds_become_microseconds_rounded)
 	assert_true(us == 1000000000000000);
 }
 
+TEST(sizes_have_units_of_1024)
+{
+	static const char *const bad[] = { "", "k", "1m", "-1", "1.5G", "17179869184G" };
+	uint64_t n = 7;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(hes_parse_size("--log-max", bad[i], &n, NULL), -EINVAL);
+	assert_true(n == 7);
+	assert_int_equal(hes_parse_size("--log-max", "4097", &n, NULL), 0);
+	assert_true(n == 4097);
+	assert_int_equal(hes_parse_size("--log-max", "2G", &n, NULL), 0);
+	assert_true(n == UINT64_C(2) << 30);
+}
+
 int main(void)
 {
 	return run_unit_tests(NULL, NULL);

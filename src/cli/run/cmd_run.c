@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/num.h"
 #include "base/signals.h"
 #include "base/visible.h"
 #include "cli/cli.h"
@@ -54,6 +55,7 @@ struct run_opts {
 	uint64_t share_sum;
 	double timeout_factor, timeout_least_s, grace_s, before_end_s;
 	bool no_clocks, no_mps, json, allow_setuid, early_ok;
+	const char *log_max;
 };
 
 #define AT(member) .offset = offsetof(struct run_opts, member)
@@ -72,6 +74,9 @@ static const struct opt run_opts[] = {
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "DIR",
 	  .help = "folder for the output of the jobs; without it, the name of the plan with .run "
 		  "in place of .json" },
+	{ .name = "log-max", .kind = OPT_TEXT, AT(log_max), .arg = "SIZE", .def = "1G",
+	  .help = "of more output than SIZE (100k, 50M, 2G), an attempt of a job keeps the "
+		  "beginning, progress lines and the end; 0: keep all" },
 	{ .heading = "commands of jobs",
 	  .name = "command", .letter = 'c', .kind = OPT_TEXT, AT(command), .arg = "PATTERN",
 	  .help = "command of jobs without one of their own, with {workload}, {batch}, "
@@ -643,6 +648,8 @@ static char *runner_args(const struct run_opts *o, const char **out)
 		out[n++] = "--profiles";
 		out[n++] = o->profiles;
 	}
+	out[n++] = "--log-max";
+	out[n++] = o->log_max;
 	out[n] = NULL;
 	return values;
 }
@@ -686,7 +693,8 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 static int carry_out(const struct run_opts *o, struct inputs *in)
 {
 	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
-	static const char *const wrap[] = { "/proc/self/exe", "run", "--wrap", "--", NULL };
+	const char *const wrap[] = { "/proc/self/exe", "run", "--wrap", "--log-max",
+				     o->log_max,       "--",  NULL };
 	struct hes_run_request q = {
 		.plan = &in->plan,
 		.fleet = &in->fleet,
@@ -738,10 +746,13 @@ static int run_run(const void *opts, int n_args, char **args)
 	const struct run_opts *o = opts;
 	struct inputs in = { 0 };
 	struct hes_err err;
+	uint64_t log_max;
 	int rc;
 
+	if (hes_parse_size("--log-max", o->log_max, &log_max, &err))
+		return cli_fail("run", &err), 2;
 	if (o->wrap)
-		return hes_run_wrap(args[0]);
+		return hes_run_wrap(args[0], log_max);
 	rc = load_plan(o, args[0], n_args > 1 ? args[1] : NULL, &in, &err);
 	if (!rc && !o->dry_run)
 		rc = check_users(&in, &err);

@@ -83,7 +83,8 @@ static int look(struct status *s, struct hes_err *err)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu runs", n);
 	for (size_t i = 0; i < n && !rc; i++) {
 		rc = run_view_load(s->journal, &runs[i], &s->views[i], err);
-		s->n += !rc;
+		if (!rc)
+			run_view_check(&s->views[s->n++], hes_store_path(s->store));
 	}
 	free(runs);
 	return rc;

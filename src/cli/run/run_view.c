@@ -14,12 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "cli/run/run_identity.h"
+
+#define LEAST_BYTES 65536 /* less is a full disk */
 
 static enum run_view_runner runner_of(const struct hes_run *run)
 {
@@ -180,6 +183,39 @@ int run_view_load(struct hes_journal *j, const struct hes_run *run, struct run_v
 		sum_journal(&v);
 	*out = v;
 	return 0;
+}
+
+/* @return whether nothing can be written at @path, and why */
+static bool place_warning(const char *path, char out[RUN_VIEW_WARNING_MAX])
+{
+	struct statvfs disk;
+	const char *why = "";
+	char room[64];
+
+	if (statvfs(path, &disk)) {
+		why = errno == ENOENT ? "it was removed" : strerror(errno);
+	} else if (disk.f_flag & ST_RDONLY) {
+		why = "its disk is read-only";
+	} else if (disk.f_files && !disk.f_favail) {
+		why = "its disk has no inodes left";
+	} else if (disk.f_bavail < LEAST_BYTES / disk.f_frsize) {
+		snprintf(room, sizeof(room), "its disk is full: %lu KiB are free",
+			 disk.f_bavail * disk.f_frsize >> 10);
+		why = room;
+	}
+	if (*why)
+		snprintf(out, RUN_VIEW_WARNING_MAX, "%s: %s", path, why);
+	return *why;
+}
+
+void run_view_check(struct run_view *v, const char *store)
+{
+	size_t n = 0;
+
+	if (v->runner != RUN_VIEW_ALIVE && v->runner != RUN_VIEW_DEAD)
+		return;
+	n += place_warning(v->run.folder, v->warnings[n]);
+	place_warning(store, v->warnings[n]);
 }
 
 void run_view_free(struct run_view *v)

@@ -14,6 +14,8 @@ enum run_view_runner {
 	RUN_VIEW_ELSEWHERE, /* on another machine: whether it lives cannot be seen */
 };
 
+#define RUN_VIEW_WARNING_MAX (HES_JOURNAL_PATH_MAX + 80)
+
 /** A job that runs. */
 struct run_view_job {
 	const struct hes_run_job *job;
@@ -42,11 +44,14 @@ struct run_view {
 	int64_t now_us; /* time of the run */
 	bool has_power, has_energy;
 	double power_w, energy_j;
+	char warnings[2][RUN_VIEW_WARNING_MAX]; /* "": none */
 };
 
 /** @param out  run_view_free() it; written only on success */
 int run_view_load(struct hes_journal *j, const struct hes_run *run, struct run_view *out,
 		  struct hes_err *err);
+/** Warn where a run that goes on here cannot write: its folder, and the store. */
+void run_view_check(struct run_view *v, const char *store);
 void run_view_free(struct run_view *v);
 
 #endif

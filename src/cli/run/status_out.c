@@ -53,6 +53,11 @@ static void print_state(FILE *f, const struct run_view *v)
 	fputs("\n  output  ", f);
 	hes_visible_put(f, 0, r->folder);
 	fputc('\n', f);
+	for (size_t i = 0; i < 2 && *v->warnings[i]; i++) {
+		fputs("  warning ", f);
+		hes_visible_put(f, 0, v->warnings[i]);
+		fputc('\n', f);
+	}
 }
 
 static void print_counts(FILE *f, const struct run_view *v)
@@ -233,14 +238,15 @@ static json_t *gpu_json(const struct run_view *v, const struct hes_run_gpu *g)
 json_t *status_json(const struct run_view *v, bool all)
 {
 	const bool alive = v->runner == RUN_VIEW_ALIVE && v->has_live;
-	json_t *gpus = json_array(), *doc;
+	json_t *gpus = json_array(), *warnings = json_array(), *doc;
 
 	for (size_t i = 0; i < v->n_gpus; i++)
 		json_array_append_new(gpus, gpu_json(v, &v->gpus[i]));
+	for (size_t i = 0; i < 2 && *v->warnings[i]; i++)
+		json_array_append_new(warnings, json_string(v->warnings[i]));
 	doc = json_pack(
 		"{s:I, s:s, s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, "
-		"s:o, "
-		"s:o, s:o}",
+		"s:o, s:o, s:o, s:o}",
 		"run", (json_int_t)v->run.id, "plan", v->run.plan, "folder", v->run.folder, "host",
 		v->run.host, "state", hes_run_state_names[v->run.state], "runner",
 		words(runners[v->runner]), "pid", (json_int_t)v->run.runner.pid, "jobs_running",
@@ -251,7 +257,7 @@ json_t *status_json(const struct run_view *v, bool all)
 		seconds(alive, v->live.left_us > v->age_us ? v->live.left_us - v->age_us : 0),
 		"power_w", cli_json_maybe(v->has_power, v->power_w), "energy_j",
 		cli_json_maybe(v->has_energy, v->energy_j), "age_s",
-		seconds(v->has_live, v->age_us), "gpus", gpus);
+		seconds(v->has_live, v->age_us), "warnings", warnings, "gpus", gpus);
 	if (doc && all)
 		json_object_set_new(doc, "jobs", jobs_json(v));
 	return doc;
