@@ -88,9 +88,12 @@ commands() {
 		--shares profile x --shares 0..10 -- true
 		--clocks profile x --clocks fast -- true
 		--repeats profile x --repeats 5..1 -- true
+		--batch profile --modelled -o d --batch 0
+		--types profile --modelled -o d --types K80
 		--split partition a/8 b/4 --split 30,80
 		--split partition a/8 b/4 --split 30
 		--split partition a/8 b/4 --split 0,50 --modelled
+		--clocks partition a/8 b/4 --clocks x
 		--floor partition a/8 b/4 --floor x
 		--floor partition a/8 b/4 --floor c=0.5
 		--gpu partition a/8 b/4 --gpu K80

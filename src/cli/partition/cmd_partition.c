@@ -309,6 +309,17 @@ static int split_parse(const char *split, size_t n_jobs, uint32_t *shares, struc
 	return rc;
 }
 
+/* Clocks are numbers, or a word that the GPUs know. */
+static int check_clocks(const char *clocks, struct hes_err *err)
+{
+	uint32_t mhz[PARTITION_CLOCKS];
+	int n = strcmp(clocks, "default") && strcmp(clocks, "all")
+			? hes_ranges_parse("--clocks", clocks, 1, 10000, mhz, PARTITION_CLOCKS, err)
+			: 0;
+
+	return n < 0 ? n : 0;
+}
+
 /* The split of --split, at the best clock. */
 static int judge_given(const struct partition_opts *o, const struct partition_inputs *in,
 		       const struct hes_partition_goal *goal, struct partition_answer *a,
@@ -458,7 +469,8 @@ static int run_partition(const void *opts, int n_args, char **args)
 			jobs[i].batch_size = PARTITION_MODELLED_BATCH;
 	}
 	/* What is wrong whatever was measured. */
-	if ((o->split && split_parse(o->split, (size_t)n_args, shares, &err)) ||
+	if (check_clocks(o->clocks, &err) ||
+	    (o->split && split_parse(o->split, (size_t)n_args, shares, &err)) ||
 	    partition_floors(o->floor, jobs, (size_t)n_args, floor, &err))
 		return cli_fail("partition", &err);
 	return run_split(o, jobs, (size_t)n_args);

@@ -112,8 +112,10 @@ static int choose_types(const struct profile_opts *o, const struct hes_catalogue
 	struct hes_fleet f;
 	int rc;
 
-	if (!o->fleet)
-		return cli_types(o->types, c, types, CLI_MAX_TYPES, err);
+	if (!o->fleet) {
+		rc = cli_types(o->types, c, types, CLI_MAX_TYPES, err);
+		return rc < 0 ? hes_fail_in(err, "--types") : rc;
+	}
 	rc = hes_fleet_load(o->fleet, c, &f, err);
 	if (rc)
 		return rc;
@@ -244,7 +246,7 @@ static int run_profile(const void *opts, int n_args, char **args)
 		fprintf(stderr, "heshare profile: %s\n", wrong);
 		return 2;
 	}
-	if (!o->modelled && check_lists(o, &err))
+	if (check_lists(o, &err))
 		return cli_fail("profile", &err);
 	if (!o->modelled)
 		return profile_gpus(o, n_args, args);
