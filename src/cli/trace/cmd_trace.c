@@ -433,10 +433,13 @@ const struct command cmd_trace = {
 	.args = "[SOURCE]",
 	.max_args = 1,
 	.summary = "turn a cluster's log into jobs, or summarise it",
-	.text = "SOURCE is the log of a cluster (.csv or .csv.gz; --list names the "
-		"formats), " HES_TRACE_GENERATOR
+	.text = "SOURCE is the log of a cluster, also gzip, " HES_TRACE_GENERATOR
 		" (a generator fitted to the Helios log), or a generator's "
 		"profile that you write (.yaml).\n\n"
+		"--list names the logs that are known, among them Slurm's: sacct --parsable2 "
+		"--format=JobID,Submit,Elapsed,AllocTRES. Others need --columns. Columns are "
+		"separated by , ; | or tab. Rows without a run time, a GPU or an arrival are "
+		"skipped and counted.\n\n"
 		"Makes jobs as the MISO and HeShare papers do. Single-GPU jobs are drawn at "
 		"random, and their run times are clamped. Arrivals are Poisson, twice as fast in "
 		"the first third of the jobs. Each job gets a workload, and the number of "
@@ -447,7 +450,8 @@ const struct command cmd_trace = {
 		   "  heshare trace philly.csv.gz --arrivals trace --durations trace -o jobs.csv\n"
 		   "  heshare trace philly.csv.gz --stats\n"
 		   "  heshare trace mine.csv --columns "
-		   "arrival=submit,runtime=duration,gpus=num_gpu -o jobs.csv",
+		   "arrival=submit,runtime=duration,gpus=num_gpu -o jobs.csv\n"
+		   "  heshare trace tasks.csv --columns start=5,end=6,gpus=9:percent --stats",
 	.opts = trace_opts,
 	.opts_size = sizeof(struct trace_opts),
 	.run = run_trace,
