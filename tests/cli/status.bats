@@ -29,7 +29,9 @@ setup_file() {
 	"$HESHARE" plan jobs.csv -f two.yaml --policy joint --budget 3000 --json |
 		stretch >open.json
 	"$HESHARE" plan jobs.csv -f two.yaml --policy heshare --json | stretch >batches.json
-	"$HESHARE" plan few.csv -f two.yaml --policy exclusive --json | stretch >exclusive.json
+	# With a clock that is locked: its unlocking shows that a GPU's queue is over.
+	"$HESHARE" plan few.csv -f two.yaml --policy exclusive --json |
+		jq '.gpus[].batches[] |= (.clock_mhz = 900 | del(.unlocked))' | stretch >exclusive.json
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 } ]\n' \
 		>one.yaml
 	"$HESHARE" plan one.csv -f one.yaml --policy joint --json |

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/plural.h"
@@ -119,16 +119,17 @@ int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, cha
 	return 0;
 }
 
-/* The file that the plan names: as it is, or from the plan's folder. @return false: not there */
+/* The file that the plan names: as it is, or from the plan's folder. @return false: not there, or
+ * no plain file */
 static bool find_file(const char *plan, const char *file, char out[PATH_MAX])
 {
 	const char *slash = strrchr(plan, '/');
 
-	snprintf(out, PATH_MAX, "%s", file);
-	if (!access(out, R_OK) || *file == '/' || !slash)
-		return !access(out, R_OK);
-	return snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - plan), plan, file) < PATH_MAX &&
-	       !access(out, R_OK);
+	if (snprintf(out, PATH_MAX, "%s", file) < PATH_MAX && !hes_file_check_plain(out, NULL))
+		return true;
+	return slash && *file != '/' &&
+	       snprintf(out, PATH_MAX, "%.*s/%s", (int)(slash - plan), plan, file) < PATH_MAX &&
+	       !hes_file_check_plain(out, NULL);
 }
 
 /* Another file may have the name. */

@@ -189,19 +189,17 @@ static json_t *job_json(const struct run_view *v, const struct hes_run_job *j,
 	const bool over = j->state != HES_RUN_JOB_WAITING;
 	const uint32_t mhz = r ? r->attempt->clock_mhz : 0;
 
-	return json_pack(
-		"{s:s, s:s, s:s, s:I, s:o, s:s, s:b, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-		"job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
-		(json_int_t)j->sm_pct, "clock_mhz", cli_json_maybe(mhz > 0, mhz), "state",
-		r ? "running" : hes_run_job_state_names[j->state], "added", j->arrival_us > 0,
-		"planned_end_s", (double)j->planned_end_us * 1e-6, "start_s",
-		seconds(over || r, r ? r->attempt->started_us : j->start_us), "end_s",
-		seconds(over, j->end_us), "done",
-		cli_json_maybe(r && r->done >= 0, r ? r->done : 0), "left_s",
-		seconds(r && r->has_left, r ? r->left_us : 0), "attributed_j",
-		cli_json_maybe(over && j->has_energy, (double)j->energy_mj * 1e-3), "seen",
-		words(j->state == HES_RUN_JOB_EARLY ? j->seen : NULL), "failure",
-		job_failure_json(j, v->run.folder, v->by_node));
+	return json_pack("{s:s, s:s, s:s, s:I, s:o, s:s, s:b, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
+			 (json_int_t)j->sm_pct, "clock_mhz", cli_json_maybe(mhz > 0, mhz), "state",
+			 r ? "running" : hes_run_job_state_names[j->state], "added",
+			 j->arrival_us > 0, "planned_end_s", (double)j->planned_end_us * 1e-6,
+			 "start_s", seconds(over || r, r ? r->attempt->started_us : j->start_us),
+			 "end_s", seconds(over, j->end_us), "done",
+			 cli_json_maybe(r && r->done >= 0, r ? r->done : 0), "left_s",
+			 seconds(r && r->has_left, r ? r->left_us : 0), "attributed_j",
+			 cli_json_maybe(over && j->has_energy, (double)j->energy_mj * 1e-3),
+			 "failure", job_failure_json(j, v->run.folder, v->by_node));
 }
 
 static json_t *jobs_json(const struct run_view *v)
