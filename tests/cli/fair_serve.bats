@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
+load open_build
 
 # The arbiter in the lab: heshare fair serve, top, set and profile, with tenants that speak its
 # protocol (lab/fair_client.py).
@@ -194,6 +195,9 @@ in_lab() {
 
 @test "who may not connect is refused, and who may not change settings" {
 	[ "$(id -u)" -eq 0 ] || skip "another user takes root"
+	open_build "$place/build"
+	cp "$CLIENT" build/
+	CLIENT=$place/build/${CLIENT##*/}
 	in_lab <<-'END'
 		nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 		serve

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
+load open_build
 
 # heshare run as root for jobs of another user, in a folder that this user can or cannot change, and
 # jobs that change the files of their run. Jobs of another user need root.
@@ -148,6 +149,7 @@ run_plan() { # FOLDER COMMAND [OPTION]...
 	"$HESHARE" plan "$BATS_FILE_TMPDIR/jobs.csv" -f one.yaml --policy mps-equal -o \
 		shared.json >/dev/null
 	jq -e '[.gpus[].batches[].jobs | length] | max > 1' shared.json
+	open_build "$place/build"
 	umask 077
 	mkdir closed
 	# The job's clean environment does not lead to the lab.
