@@ -40,7 +40,7 @@ void hes_predict(const struct hes_predictor *p, const struct hes_gpu_type *g,
 	if (out->outside)
 		out->widening = 5;
 	out->iteration_us = task->iteration_us * held * (1 + co_runners->dram_util) *
-			    (0.5 + 0.5 / clock) * crowd;
+			    (stand_in.clock_free ? 1 : 0.5 + 0.5 / clock) * crowd;
 	out->power_mw =
 		co_runners->power_mw +
 		(uint32_t)(200.0 * (stand_in.power_by_use ? used : s->sm_pct) * clock * clock);

@@ -24,6 +24,7 @@ struct stand_in {
 	const char *never;   /* a workload that was not */
 	uint32_t shares_pct; /* in sum */
 	bool power_by_use;   /* a share that its job cannot use draws nothing */
+	bool clock_free;     /* the time does not follow the clock */
 	uint64_t queries;    /* so far */
 };
 

@@ -33,6 +33,22 @@ static void as_good_as(const struct hes_check *c, enum hes_series_id model_row,
 			 m->mean, r->series->what, r->median, r->mean);
 }
 
+/* A target that is there by mistake would be met, or fail, unnoticed. */
+TEST(targets_of_tails_and_signs_are_set_where_they_are_meant)
+{
+	for (int i = 0; i < HES_SERIES_COUNT; i++) {
+		const struct hes_series *s = &hes_series[i];
+		const bool sign = i == HES_SERIES_ZEUS_LOW_V100 || i == HES_SERIES_ZEUS_LOW_P100 ||
+				  i == HES_SERIES_ZEUS_LOW_A40;
+
+		if (s->target_p90 != (i == HES_SERIES_IGNITER_SOLO ? .08 : 0) ||
+		    s->target_sign != (sign ? .8 : 0))
+			fail_msg("%s, %s: %g, %g", s->set ? s->set : "GPU", s->what, s->target_p90,
+				 s->target_sign);
+	}
+	assert_true(hes_series[HES_SERIES_ZEUS_LOW_TIME].target == .10);
+}
+
 TEST(published_measurements_are_met)
 {
 	struct hes_observations o = { 0 };

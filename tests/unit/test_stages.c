@@ -478,6 +478,35 @@ TEST_WITH(every_member_of_the_front_is_a_plan_with_its_objectives, plan_bench_se
 	hes_assign_finish(&a);
 }
 
+/* Then every clock has the same delay, and the power falls with the clock. */
+TEST_WITH(where_the_clock_costs_no_time_the_one_of_least_energy_is_taken, plan_bench_setup,
+	  plan_bench_teardown)
+{
+	struct bench *b = *state;
+	struct hes_assign a;
+	struct hes_assign_front f;
+	struct hes_configured *c;
+
+	stand_in.clock_free = true;
+	mixed_jobs(b);
+	f = stage1(&b->p, &a);
+	assert_int_equal(hes_configure(&b->p, &f, NULL, &c), 0);
+	for (size_t i = 0; i < hes_configured_front(c)->n; i++) {
+		struct hes_plan plan;
+
+		assert_int_equal(hes_plan_init(&plan, b->p.k), 0);
+		assert_int_equal(hes_configured_plan(c, i, &plan), 0);
+		for (size_t g = 0; g < b->p.k; g++)
+			for (size_t k = 0; k < plan.queues[g].n; k++)
+				assert_int_equal(plan.queues[g].batches[k].clock_mhz,
+						 b->fleet.gpus[g].type->clocks_mhz[0]);
+		hes_plan_finish(&plan);
+	}
+	hes_configured_free(c);
+	free(f.v);
+	hes_assign_finish(&a);
+}
+
 /* The front of all prices has members of several of them, and covers more than stage 2 as
  * published. */
 TEST_WITH(every_member_for_a_price_is_a_plan_and_together_they_cover_more, plan_bench_setup,

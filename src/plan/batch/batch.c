@@ -16,12 +16,10 @@ static bool before(const struct running *a, const struct running *b)
 {
 	if (a->member.kind != b->member.kind)
 		return a->member.kind < b->member.kind;
-	if (a->member.sm_pct != b->member.sm_pct)
-		return a->member.sm_pct < b->member.sm_pct;
-	return a->at < b->at;
+	return a->member.sm_pct < b->member.sm_pct;
 }
 
-/* Sort the group in the order of its set. */
+/* Sort the group in the order of its set; equal members stay in the group's order. */
 static void group_sort(const struct hes_problem *p, const struct hes_group *g, struct running *r)
 {
 	for (uint32_t i = 0; i < g->n; i++) {

@@ -96,8 +96,7 @@ static int by_delay(const void *a, const void *b)
 
 	if (x->delay_us != y->delay_us)
 		return x->delay_us < y->delay_us ? -1 : 1;
-	if (x->energy_mj != y->energy_mj)
-		return x->energy_mj < y->energy_mj ? -1 : 1;
+	/* Of equal delays, the front keeps the one with the least energy. */
 	return x->clock_mhz < y->clock_mhz ? -1 : x->clock_mhz > y->clock_mhz;
 }
 
