@@ -310,9 +310,9 @@ refused() {
 	refused 2 '--arithmetic: "int8" is not one of fp32, tf32, fp16' -a mine --gflop 1 \
 		--arithmetic int8
 	refused 1 "workload resnet50: the model knows it" -a resnet50 --gflop 1
-	refused 1 '"vgg17" is not one of the known networks: resnet152, ' -a mine --gflop 1 \
+	refused 2 '--like: "vgg17" is not one of resnet152, ' -a mine --gflop 1 \
 		--like vgg17
-	refused 1 '"resnet101" is not one of the known networks' -a mine --gflop 1 --like resnet101 # halfway between two that are
+	refused 2 '"resnet101" is not one of resnet152' -a mine --gflop 1 --like resnet101 # halfway between two that are
 	refused 2 "--add-workload: " -a "$(printf 'a%.0s' {1..48})" --gflop 1
 	refused 1 "nowhere.csv" -a mine --profiles nowhere.csv
 	refused 1 "/nowhere/own.yaml: cannot create" -a mine --gflop 1 -o /nowhere/own.yaml

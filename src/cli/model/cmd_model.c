@@ -77,7 +77,7 @@ static const struct opt model_opts[] = {
 	{ .name = "arithmetic", .kind = OPT_CHOICE, AT(add.arithmetic), .arg = "NAME",
 	  .choices = add_workload_arithmetic,
 	  .help = "what it computes in; without it, the one that fits the profile best, or tf32" },
-	{ .name = "like", .kind = OPT_TEXT, AT(add.like), .arg = "NETWORK",
+	{ .name = "like", .kind = OPT_CHOICE, AT(add.like), .arg = "NETWORK",
 	  .offer = offer_known_networks,
 	  .help = "known network that it resembles most" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(add.output), .arg = "FILE",
