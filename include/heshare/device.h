@@ -89,7 +89,8 @@ size_t hes_devices_count(const struct hes_devices *d);
 /**
  * Keep only the GPUs that a list names, in its order, and number them from 0 in this order. A list
  * is what CUDA_VISIBLE_DEVICES and Slurm's variables have: indices, UUIDs, beginnings of UUIDs,
- * with commas. "", "-1" and "NoDevFiles" name none.
+ * with commas. "", "-1" and "NoDevFiles" name none. Indices are NVML's. A UUID that NVML does not
+ * have stands for a GPU whose UUID NVML refuses to tell, if there is one.
  * @param what  name of the list, for errors
  * @return 0; -ENOENT a GPU that is not there; -EEXIST one that is named twice; -ENOTSUP a MIG
  * instance, which no plan can use; -ENOMEM. On failure all GPUs stay.
@@ -104,8 +105,8 @@ void hes_devices_driver(const struct hes_devices *d, char *out);
 /** Find a GPU by index, UUID, beginning of a UUID, or PCI address. @return its index; -1: none */
 long hes_devices_find(const struct hes_devices *d, const char *name);
 
-/** Whether NVML opens all GPUs. @return 0; for the first that it refuses, errors of
- * hes_device_info(): its UUID is not known, so hes_devices_find() does not find it by UUID */
+/** Whether NVML tells the UUIDs of all GPUs. @return 0; for the first whose UUID is not known, so
+ * that hes_devices_find() does not find it by UUID, errors of hes_device_info() */
 int hes_devices_refused(const struct hes_devices *d, struct hes_err *err);
 
 /** @return 0; where the GPU cannot be used because NVML refuses its handle, name, UUID or memory,

@@ -84,6 +84,30 @@ int hes_devices_open(const struct hes_catalogue *c, struct hes_devices **out, st
 	return 0;
 }
 
+/* @param uuid  of at least the size of hes_device_info's */
+static bool has_uuid(const struct hes_devices *d, size_t i, char *uuid)
+{
+	return d->handles[i] &&
+	       !d->nvml.uuid(d->handles[i], uuid, sizeof(((struct hes_device_info *)0)->uuid));
+}
+
+/* A GPU that a list names by a UUID that NVML does not have is one whose UUID NVML refuses to tell.
+ * @return the first of these that the list does not have yet; -1 */
+static long unreadable(const struct hes_devices *d, const char *name, const size_t *order, size_t n)
+{
+	char uuid[sizeof(((struct hes_device_info *)0)->uuid)];
+
+	for (size_t i = 0; i < d->n && strncmp(name, "GPU-", 4) == 0; i++) {
+		bool taken = has_uuid(d, i, uuid);
+
+		for (size_t k = 0; k < n; k++)
+			taken |= order[k] == i;
+		if (!taken)
+			return (long)i;
+	}
+	return -1;
+}
+
 /* A GPU that a list names. @return its index; -ENOENT, -ENOTSUP */
 static long named(const struct hes_devices *d, const char *what, const char *name,
 		  struct hes_err *err)
@@ -113,6 +137,7 @@ static long named(const struct hes_devices *d, const char *what, const char *nam
 static int read_list(const struct hes_devices *d, const char *what, char *text, size_t *order,
 		     size_t *n, struct hes_err *err)
 {
+	struct hes_err why;
 	char *name;
 
 	while ((name = strsep(&text, ","))) {
@@ -120,9 +145,11 @@ static int read_list(const struct hes_devices *d, const char *what, char *text, 
 
 		name += strspn(name, " ");
 		name[strcspn(name, " ")] = '\0';
-		i = named(d, what, name, err);
+		i = named(d, what, name, &why);
+		if (i == -ENOENT && unreadable(d, name, order, *n) >= 0)
+			i = unreadable(d, name, order, *n);
 		if (i < 0)
-			return (int)i;
+			return hes_fail(err, (int)i, "%s", why.msg);
 		for (size_t k = 0; k < *n; k++)
 			if (order[k] == (size_t)i)
 				return hes_fail(err, -EEXIST, "%s names GPU \"%.80s\" twice", what,
@@ -223,12 +250,9 @@ long hes_devices_find(const struct hes_devices *d, const char *name)
 		char uuid[sizeof(((struct hes_device_info *)0)->uuid)];
 		struct nvml_pci pci;
 
-		if (!d->handles[i])
-			continue;
-		if (!d->nvml.uuid(d->handles[i], uuid, sizeof(uuid)) &&
-		    strncmp(uuid, name, strlen(name)) == 0)
+		if (has_uuid(d, i, uuid) && strncmp(uuid, name, strlen(name)) == 0)
 			return (long)i;
-		if (d->nvml.pci && !d->nvml.pci(d->handles[i], &pci) &&
+		if (d->handles[i] && d->nvml.pci && !d->nvml.pci(d->handles[i], &pci) &&
 		    strncasecmp(pci.bus_id, name, sizeof(pci.bus_id)) == 0)
 			return (long)i;
 	}
@@ -237,9 +261,11 @@ long hes_devices_find(const struct hes_devices *d, const char *name)
 
 int hes_devices_refused(const struct hes_devices *d, struct hes_err *err)
 {
+	struct hes_device_info info;
+
 	for (size_t i = 0; i < d->n; i++)
-		if (!d->handles[i])
-			return hes_nvml_has(d, i, err);
+		if (!has_uuid(d, i, info.uuid))
+			return hes_device_info(d, i, &info, err);
 	return 0;
 }
 

@@ -21,7 +21,9 @@ static const struct {
 	size_t slot;
 } symbols[] = {
 	{ "cuInit", offsetof(struct cuda_driver, init) },
+	{ "cuDeviceGetCount", offsetof(struct cuda_driver, device_count) },
 	{ "cuDeviceGet", offsetof(struct cuda_driver, device_get) },
+	{ "cuDeviceGetUuid", offsetof(struct cuda_driver, device_uuid) },
 	{ "cuDevicePrimaryCtxRetain", offsetof(struct cuda_driver, primary_retain) },
 	{ "cuDevicePrimaryCtxRelease_v2", offsetof(struct cuda_driver, primary_release) },
 	{ "cuCtxPushCurrent_v2", offsetof(struct cuda_driver, push) },

@@ -1,5 +1,6 @@
 /*
- * cuda_driver.h - the functions of the CUDA driver that streams need, found at run time.
+ * cuda_driver.h - the functions of the CUDA driver that streams and the order of GPUs need, found
+ * at run time.
  *
  * NVIDIA's versions by name: those with _v2 are what every CUDA from 3.2 or 4.0 on has under the
  * base name.
@@ -15,7 +16,9 @@
 struct cuda_driver {
 	void *library;
 	int (*init)(unsigned flags);
+	int (*device_count)(int *out);
 	int (*device_get)(int *out, int ordinal);
+	int (*device_uuid)(unsigned char out[16], int device);
 	int (*primary_retain)(void **context, int device);
 	int (*primary_release)(int device);
 	int (*push)(void *context);

@@ -49,6 +49,44 @@ visible() {
 	[ "$output" = 'heshare plan: no GPU may be used: CUDA_VISIBLE_DEVICES is ""' ]
 }
 
+@test "an index in CUDA_VISIBLE_DEVICES is CUDA's; where CUDA does not say, UUIDs are asked for" {
+	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: A100-SXM-80, count: 1 }, { type: T4, count: 1 } ]\n' >f.yaml
+	export LAB_FOLDER=$(dirname "$HES_LAB")
+	cat >order.sh <<-'END'
+		exec 2>&1; unset CUDA_DEVICE_ORDER
+		heshare gpus --json | jq -r ".[].uuid" >all
+		names() { jq -r .[].uuid | while read -r u; do echo $(($(grep -nxF "$u" all | cut -d: -f1) - 1)); done | xargs; }
+		for v in 0 1,0 2,0,1 " 1"; do
+			CUDA_VISIBLE_DEVICES=$v heshare gpus --json | names
+			CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=$v heshare gpus --json | names
+		done
+		# What is started from heshare gets the same GPU.
+		CUDA_VISIBLE_DEVICES=0 heshare measure -o m -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | grep -nxF -f - all
+		CUDA_VISIBLE_DEVICES=0 heshare plan jobs.csv -g all --json | jq -r ".gpus[].type"
+		CUDA_VISIBLE_DEVICES=0,$(sed -n 3p all) heshare gpus --json | names
+		CUDA_VISIBLE_DEVICES=3 heshare gpus
+		# One that NVML refuses keeps its number for CUDA.
+		vgpu-fault 0:nvmlDeviceGetHandleByIndex=999
+		CUDA_VISIBLE_DEVICES=1,0 heshare gpus --json | names
+		CUDA_VISIBLE_DEVICES=1 heshare plan jobs.csv -g all
+		vgpu-fault 0:clear
+		# No libcuda: by PCI, CUDA's numbers are NVML's, and nobody asks it.
+		mkdir none; cp -L "$LAB_FOLDER"/libnvidia-ml.so.1 none; export LD_LIBRARY_PATH=$PWD/none
+		CUDA_VISIBLE_DEVICES=0 heshare gpus
+		CUDA_VISIBLE_DEVICES=$(sed -n 2p all) heshare gpus --json | names
+		CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1 heshare gpus --json | names
+	END
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\na,0,resnet50,16,500,9000\n' >jobs.csv
+	run -0 "$HES_LAB" --fleet f.yaml -- sh order.sh
+	[ "$(head -n 11 <<<"$output" | tr '\n' /)" = "1/0/0 1/1 0/2 1 0/2 0 1/0/1/2:$(sed -n 2p all)/A100-SXM-80/1 2/" ]
+	[ "${lines[11]}" = "heshare gpus: CUDA_VISIBLE_DEVICES names GPU 3, and CUDA shows 3, from 0 on" ]
+	[[ "${lines[12]}" == "heshare gpus: GPU 0 cannot be used: "* ]]
+	[ "${lines[13]}" = 1 ]
+	[[ "${lines[15]}" == "heshare plan: GPU 0 cannot be used: "* ]]
+	[[ "${lines[16]}" == 'heshare gpus: CUDA_VISIBLE_DEVICES is "0", and CUDA may count GPUs in another order than NVML; CUDA does not say: '*"name them by UUID: $(sed -n 1p all) (Tesla T4), $(sed -n 2p all) (NVIDIA A100-SXM4-80GB), "* ]]
+	[ "${lines[17]} ${lines[18]}" = "1 1" ]
+}
+
 @test "what is measured in the lab has a store of its own, unless one is named" {
 	local store='echo "$HESHARE_STORE"'
 	unset XDG_DATA_HOME HESHARE_STORE
@@ -181,7 +219,7 @@ step_us() {
 	run -127 "$HES_LAB" -- heshare measure -- no-such-command
 	[ "$output" = 'heshare measure: no-such-command: No such file or directory' ]
 	run -1 "$HES_LAB" --fault 0:gpu-lost -- heshare measure -g 0 -- true
-	[[ "$output" == 'heshare measure: --gpus: GPU 0 cannot be used: '*'the GPU is lost'*'to do: '* ]]
+	[[ "$output" == 'heshare measure: GPU 0 cannot be used: '*'the GPU is lost'*'to do: '* ]]
 }
 
 @test "a signal reaches the measured command, and the report still comes" {

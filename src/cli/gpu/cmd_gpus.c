@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cli/inputs/catalogue.h"
+#include "cli/inputs/cuda_order.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -13,7 +14,7 @@
 
 struct gpus_opts {
 	const char *fleet, *catalogue, *restore;
-	bool types, yaml, json, offer;
+	bool types, yaml, json, offer, cuda_order;
 };
 
 #define AT(member) .offset = offsetof(struct gpus_opts, member)
@@ -33,6 +34,8 @@ static const struct opt gpus_opts[] = {
 	  .help = "internal: print a line for each GPU, for a plan of several nodes" },
 	{ .name = "restore", .kind = OPT_FILE, AT(restore), .hidden = true,
 	  .help = "internal: with --offer, the folder of an earlier run" },
+	{ .name = "cuda-order", .kind = OPT_FLAG, AT(cuda_order), .hidden = true,
+	  .help = "internal: print the UUIDs of the GPUs in CUDA's order" },
 	{ 0 }
 };
 /* clang-format on */
@@ -105,6 +108,9 @@ static int run_gpus(const void *opts, int n_args, char **args)
 
 	(void)n_args;
 	(void)args;
+	/* Before anything else of this process looks at GPUs. */
+	if (o->cuda_order)
+		return cuda_order_print();
 	rc = cli_catalogue_load(o->catalogue, !o->types && !o->fleet, &c, &err);
 	if (!rc && o->fleet)
 		rc = hes_fleet_load(o->fleet, &c, &f, &err);
@@ -137,7 +143,9 @@ const struct command cmd_gpus = {
 		"A GPU that no row of the catalogue names is a type of its own, with the values "
 		"that NVML reports. Where CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS or SLURM_JOB_GPUS "
 		"names GPUs, only these are listed and used, by all commands, and numbered from 0 "
-		"in that order. --yaml prints its row, to be corrected and kept in "
+		"in that order. An index in CUDA_VISIBLE_DEVICES is CUDA's: the fastest GPU is 0, "
+		"unless CUDA_DEVICE_ORDER is PCI_BUS_ID. --yaml prints its row, to be corrected "
+		"and kept in "
 		"~/.config/heshare/gpu_types.yaml or /etc/heshare/gpu_types.yaml, which all "
 		"commands read (docs/formats/gpu-types.md).",
 	.example = "  heshare gpus\n"

@@ -4,15 +4,25 @@
  * CUDA_VISIBLE_DEVICES counts first: Slurm sets it so that it fits what the job can see, and users
  * set it by hand. Slurm's own variables have the numbers of the whole node. In a job that Slurm
  * confines to its GPUs, NVML shows only these.
+ *
+ * An index in CUDA_VISIBLE_DEVICES is CUDA's. Where it may differ from NVML's, CUDA is asked, and
+ * UUIDs replace the indices also in the environment: what is started from here gets the same GPUs.
  */
 #include "cli/inputs/visible_gpus.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const variables[] = { "CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS",
-					 "SLURM_JOB_GPUS" };
+#include "cli/inputs/cuda_order.h"
+
+#define UUIDS_SHOWN 300 /* bytes of an error */
+
+#define CUDA_VARIABLE "CUDA_VISIBLE_DEVICES"
+
+static const char *const variables[] = { CUDA_VARIABLE, "SLURM_STEP_GPUS", "SLURM_JOB_GPUS" };
 
 static size_t count_names(const char *list)
 {
@@ -21,6 +31,139 @@ static size_t count_names(const char *list)
 	for (const char *c = list; *c; c++)
 		n += *c == ',';
 	return n;
+}
+
+/* @return the highest index in a list; -1: there is none */
+static long highest_index(const char *list)
+{
+	long highest = -1;
+
+	for (const char *at = list; at; at = strchr(at, ',')) {
+		char *end;
+		long i;
+
+		at += *at == ',';
+		i = strtol(at, &end, 10);
+		end += strspn(end, " ");
+		if (end > at && (!*end || *end == ',') && i > highest)
+			highest = i;
+	}
+	return highest;
+}
+
+/* Whether CUDA's index may be another than NVML's: GPUs of several types of which CUDA counts the
+ * fastest first, or one that cannot be used, which CUDA may not count. */
+static bool index_may_differ(const struct hes_devices *d, long index)
+{
+	const char *order = getenv("CUDA_DEVICE_ORDER");
+	const bool by_pci = order && strcmp(order, "PCI_BUS_ID") == 0;
+	char first[sizeof(((struct hes_device_info *)0)->name)] = "";
+
+	for (size_t i = 0; i < hes_devices_count(d); i++) {
+		struct hes_device_info info;
+
+		if (hes_device_info(d, i, &info, NULL)) {
+			if ((long)i <= index)
+				return true;
+			continue;
+		}
+		if (!by_pci && *first && strcmp(first, info.name) != 0)
+			return true;
+		strcpy(first, info.name);
+	}
+	return false;
+}
+
+/* "GPU-... (Tesla T4), ..." */
+static void list_uuids(const struct hes_devices *d, char *out, size_t size)
+{
+	size_t at = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < hes_devices_count(d); i++) {
+		struct hes_device_info info;
+
+		if (hes_device_info(d, i, &info, NULL))
+			continue;
+		if (at + sizeof(info.uuid) + sizeof(info.name) > size) {
+			snprintf(out + at, size - at, ", ...");
+			return;
+		}
+		at += (size_t)snprintf(out + at, size - at, "%s%s (%s)", at ? ", " : "", info.uuid,
+				       info.name);
+	}
+}
+
+/* @return 0; why the first GPU that cannot be used cannot */
+static int find_sick(const struct hes_devices *d, struct hes_err *err)
+{
+	struct hes_device_info info;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < hes_devices_count(d); i++)
+		rc = hes_device_info(d, i, &info, err);
+	return rc;
+}
+
+/* A list with CUDA's UUIDs in place of its indices; free() @out. CUDA may not count a GPU that
+ * cannot be used: the others are used without it. */
+static int list_of_uuids(const struct hes_devices *d, const char *list,
+			 char (*uuids)[CUDA_ORDER_UUID_MAX], size_t n, char **out,
+			 struct hes_err *err)
+{
+	char *made = calloc(1, (count_names(list) + 1) * CUDA_ORDER_UUID_MAX + strlen(list) + 1),
+	     *text = strdup(list), *rest = text, *name;
+	int rc = made && text ? 0 : hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
+	struct hes_err why, sick = { .msg = "" };
+
+	while (!rc && (name = strsep(&rest, ","))) {
+		const long i = highest_index(name);
+
+		if (i < (long)n) {
+			strcat(strcat(made, *made ? "," : ""), i < 0 ? name : uuids[i]);
+			continue;
+		}
+		hes_fail(&why, -ENOENT,
+			 CUDA_VARIABLE " names GPU %ld, and CUDA shows %zu, from 0 on%s%.300s", i,
+			 n, find_sick(d, &sick) ? "; " : "", sick.msg);
+		if (sick.code)
+			fprintf(stderr, "left out: %s\n", why.msg);
+		if (!sick.code || (!rest && !*made))
+			rc = hes_fail(err, why.code, "%s", why.msg);
+	}
+	free(text);
+	if (rc)
+		free(made);
+	else
+		*out = made;
+	return rc;
+}
+
+/* Put UUIDs in place of indices that may not be NVML's. */
+static int name_by_uuid(const struct hes_devices *d, const char *list, struct hes_err *err)
+{
+	char(*uuids)[CUDA_ORDER_UUID_MAX] = NULL, known[UUIDS_SHOWN], *named = NULL;
+	const long index = highest_index(list);
+	struct hes_err why;
+	size_t n = 0;
+	int rc;
+
+	if (index < 0 || !index_may_differ(d, index))
+		return 0;
+	rc = cuda_order_ask(&uuids, &n, &why);
+	if (rc) {
+		list_uuids(d, known, sizeof(known));
+		return hes_fail(err, rc,
+				CUDA_VARIABLE " is \"%.40s\", and CUDA may count GPUs in another "
+					      "order than NVML; %s; name them by UUID: %s",
+				list, why.msg, known);
+	}
+	rc = list_of_uuids(d, list, uuids, n, &named, err);
+	free(uuids);
+	if (!rc && setenv(CUDA_VARIABLE, named, 1))
+		rc = hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
+	free(named);
+	return rc;
 }
 
 /* @return 0; -ENODEV a Slurm job without GPUs */
@@ -34,7 +177,10 @@ static int keep_visible(struct hes_devices *d, struct hes_err *err)
 			continue;
 		if (i && count_names(list) == hes_devices_count(d))
 			return 0;
-		rc = hes_devices_keep(d, variables[i], list, err);
+		rc = i ? 0 : name_by_uuid(d, list, err);
+		list = getenv(variables[i]); /* which may be new */
+		if (!rc)
+			rc = hes_devices_keep(d, variables[i], list, err);
 		if (!rc && !hes_devices_count(d))
 			rc = hes_fail(err, -ENODEV, "no GPU may be used: %s is \"%.40s\"",
 				      variables[i], list);
