@@ -1,8 +1,8 @@
 /*
  * lab.c - the virtual GPU lab: run a command with virtual GPUs.
  *
- *	lab [--fleet FILE] [--catalogue FILE] [--speed N] [--fault SPEC]... [--dcgm | --host-engine]
- *-- COMMAND...
+ *	lab [--fleet FILE] [--catalogue FILE] [--machine NAME] [--speed N] [--fault SPEC]...
+ *		[--dcgm | --host-engine] -- COMMAND...
  *
  * Makes the state (state.h), adds the stand-ins to the command's paths and closes the contexts of
  *processes that end (keeper.c). Invariant: when the command has ended, no process and no file of
@@ -19,12 +19,15 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/data.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/num.h"
 #include "fault_spec.h"
 #include "keeper.h"
@@ -35,7 +38,7 @@
 #define MAX_SPEED  10000
 
 struct options {
-	const char *fleet, *catalogue;
+	const char *fleet, *catalogue, *machine;
 	double speed;
 	const char *faults[MAX_FAULTS];
 	size_t n_faults;
@@ -44,11 +47,12 @@ struct options {
 };
 
 static const char usage[] =
-	"usage: lab [--fleet FILE] [--catalogue FILE] [--speed N] [--fault SPEC]... [--dcgm | "
-	"--host-engine] -- COMMAND...\n"
+	"usage: lab [--fleet FILE] [--catalogue FILE] [--machine NAME] [--speed N] "
+	"[--fault SPEC]... [--dcgm | --host-engine] -- COMMAND...\n"
 	"Run COMMAND, or your shell, with virtual GPUs.\n"
 	"  --fleet FILE  GPUs of the lab (the HeShare testbed: 4 T4, 2 V100, 2 A100)\n"
 	"  --catalogue FILE  add the GPU types of this YAML file\n"
+	"  --machine NAME  give the GPUs the UUIDs of this machine, not those of the folder\n"
 	"  --speed N     virtual seconds per real second (1)\n"
 	"  --fault SPEC  GPU:KIND[:SECONDS], from the start; see vgpu-fault --help\n"
 	"  --dcgm        install DCGM's library\n"
@@ -68,6 +72,7 @@ static int parse(int argc, char **argv, struct options *o)
 					       { "fault", required_argument, NULL, 'x' },
 					       { "help", no_argument, NULL, 'h' },
 					       { "catalogue", required_argument, NULL, 'c' },
+					       { "machine", required_argument, NULL, 'm' },
 					       { "dcgm", no_argument, NULL, 'd' },
 					       { "host-engine", no_argument, NULL, 'e' },
 					       { 0 } };
@@ -81,6 +86,8 @@ static int parse(int argc, char **argv, struct options *o)
 			o->fleet = optarg;
 		} else if (c == 'c') {
 			o->catalogue = optarg;
+		} else if (c == 'm') {
+			o->machine = optarg;
 		} else if (c == 's') {
 			if (hes_parse_double("--speed", optarg, 0.001, MAX_SPEED, &o->speed,
 					     &err)) {
@@ -348,6 +355,28 @@ static void tell_derived(const struct hes_fleet *f, const struct hes_model *m)
 			names, HES_MODEL_DERIVED_ERROR);
 }
 
+/* Plans hold UUIDs, and a lab that begins in the same folder again is the same machine. While one
+ * runs there, another is another machine, since programs claim GPUs by UUID. */
+static void name_machine(struct vgpu_lab *lab, const char *machine)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	char folder[PATH_MAX];
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), n;
+	uint64_t key;
+
+	if (!machine)
+		machine = getcwd(folder, sizeof(folder));
+	if (fd < 0 || !machine)
+		return;
+	key = hes_hash_text(HES_HASH_START, machine);
+	/* The first byte is 0: an abstract name, which ends with this process. */
+	n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "heshare/lab/%u/%016llx",
+		     (unsigned)getuid(), (unsigned long long)key);
+	if (!bind(fd, (const struct sockaddr *)&name,
+		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)))
+		vgpu_name_machine(lab, key ^ getuid());
+}
+
 int main(int argc, char **argv)
 {
 	char dir[] = "/dev/shm/heshare-lab-XXXXXX", stand_ins[PATH_MAX], state[sizeof(dir) + 8],
@@ -374,6 +403,8 @@ int main(int argc, char **argv)
 		/* A link, because LD_PRELOAD ends a path at a blank or a colon. */
 		snprintf(link, sizeof(link), "%s/stand-ins", dir);
 		rc = vgpu_create(state, &f, m, o.speed, &lab, &err);
+		if (!rc)
+			name_machine(lab, o.machine);
 		if (!rc)
 			tell_derived(&f, m);
 		if (!rc && symlink(stand_ins, link))

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "virtual_gpu.h"
 
 #define MAGIC 0x3162616c65726873ull
@@ -96,6 +97,21 @@ static void fill_state(struct vgpu_lab *lab, const struct hes_fleet *f, const st
 	}
 	lab->n_gpus = (uint32_t)f->n;
 	lab->magic = MAGIC;
+}
+
+void vgpu_name_machine(struct vgpu_lab *lab, uint64_t machine)
+{
+	for (uint32_t i = 0; i < lab->n_gpus; i++) {
+		struct lab_gpu *b = &lab->gpus[i];
+		const uint64_t type = hes_hash_text(machine, b->type.name);
+		unsigned of_type = 1;
+
+		for (uint32_t k = 0; k < i; k++)
+			of_type += strcmp(lab->gpus[k].type.name, b->type.name) == 0;
+		snprintf(b->uuid, sizeof(b->uuid), "GPU-1ab00000-%04x-4%03x-8%03x-%08x%04x",
+			 (unsigned)machine & 0xffff, (unsigned)(machine >> 16) & 0xfff,
+			 (unsigned)(machine >> 28) & 0xfff, (unsigned)(type ^ type >> 32), of_type);
+	}
 }
 
 static int map_state(const char *path, int fd, struct vgpu_lab **out, struct hes_err *err)

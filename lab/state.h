@@ -194,6 +194,9 @@ struct vgpu_lab {
  */
 int vgpu_create(const char *path, const struct hes_fleet *f, const struct hes_model *m,
 		double speed, struct vgpu_lab **out, struct hes_err *err);
+/** Give the GPUs UUIDs of the machine @machine, the same in every lab: by type and number among
+ * those of the type. Without it two labs have different ones. */
+void vgpu_name_machine(struct vgpu_lab *lab, uint64_t machine);
 /** Map an existing state file. @return 0; -errno */
 int vgpu_attach(const char *path, struct vgpu_lab **out, struct hes_err *err);
 /** The lab of the environment, mapped once per process; NULL: no lab. Any thread. */

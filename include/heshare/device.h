@@ -33,7 +33,7 @@ enum hes_device_can {
 
 struct hes_device_info {
 	char name[96]; /* the driver's name of the GPU */
-	char uuid[80];
+	char uuid[HES_UUID_MAX];
 	char bus[32];            /* PCI address */
 	char type[HES_NAME_MAX]; /* the catalogue's name of its type; without a row, one made of the
 				    driver's */

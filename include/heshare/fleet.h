@@ -10,6 +10,7 @@ struct hes_gpu {
 	char name[HES_NAME_MAX]; /* unique in the fleet: "node1/0" */
 	char node[HES_NAME_MAX];
 	const struct hes_gpu_type *type; /* owned by the catalogue, or one of the fleet's limited */
+	char uuid[HES_UUID_MAX];         /* of a GPU that is there; "": any of the type */
 };
 
 struct hes_fleet {

@@ -13,6 +13,7 @@
 
 #include "heshare/err.h"
 
+#define HES_UUID_MAX        80 /* "GPU-...", with its end */
 #define HES_NAME_MAX        48 /* names of types, nodes, workloads, users; NUL included */
 #define HES_MAX_CLOCKS      12 /* settings offered to a planner for one type */
 #define HES_DRIVER_NAMES    4  /* names of one type */

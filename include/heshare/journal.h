@@ -23,7 +23,6 @@
 #include "heshare/store.h"
 
 #define HES_JOURNAL_PATH_MAX 1024
-#define HES_JOURNAL_UUID_MAX 80
 #define HES_JOURNAL_BOOT_MAX 40
 
 struct hes_journal;
@@ -61,7 +60,7 @@ struct hes_run {
 struct hes_run_gpu {
 	char gpu[HES_NAME_MAX];
 	char gpu_type[HES_NAME_MAX];
-	char uuid[HES_JOURNAL_UUID_MAX];
+	char uuid[HES_UUID_MAX];
 	uint64_t planned_mj;
 	int64_t planned_busy_us;
 	bool measured;   /* the rest is valid */

@@ -43,7 +43,8 @@ struct hes_run_request {
 	const struct hes_jobs *jobs;
 	const char *const *commands; /* one a job, lines for a shell */
 	const struct hes_devices *devices;
-	const long *gpus; /* one a GPU of the fleet; negative: not of this machine (hes_run_fit) */
+	const long *gpus; /* one a GPU of the fleet, as hes_run_fit() has them; -1: not of this
+			     machine */
 	const struct hes_profiles *profiles; /* of the workloads; may be NULL */
 	const char *folder;     /* for the jobs' output; an absolute path that exists */
 	const char *mps_folder; /* for pipes and logs of MPS; a short absolute path that exists */
@@ -153,14 +154,24 @@ struct hes_run_live {
 int hes_run_live_load(const struct hes_run *run, struct hes_run_live *out, struct hes_err *err);
 void hes_run_live_free(struct hes_run_live *l);
 
+/** How the GPUs of a plan may differ from those of this machine: bits. */
+enum hes_fit {
+	HES_FIT_OTHERS =
+		1 << 0,        /* others of the same types stand for those that are named by UUID */
+	HES_FIT_LOST = 1 << 1, /* a GPU that is named by UUID may be missing, if another is there */
+};
+
+#define HES_RUN_GPU_LOST (-2) /* in place of an index: it is missing; its waiting jobs move */
+
 /**
- * Map a plan's GPUs to this machine's GPUs of their types: NODE/NUMBER to the GPU of that number,
- * the others in order.
+ * Map a plan's GPUs to this machine's: those that are named by UUID to the same; the others to GPUs
+ * of their types, NODE/NUMBER to the GPU of that number, the rest in order.
  * @param node  carry out only the part of this node; NULL: all
- * @param out   one a GPU: index of a GPU; -1
+ * @param how   bits of enum hes_fit
+ * @param out   one a GPU: index of a GPU; HES_RUN_GPU_LOST; -1
  * @return 0; -ENODEV they do not fit; -ENOENT the plan has no such node
  */
-int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node,
+int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
 		const struct hes_devices *d, long *out, struct hes_err *err);
 
 /** A job's command from a pattern: {job}, {workload}, {batch}, {iterations}, {memory}. free() @out.

@@ -100,6 +100,8 @@ static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g,
 
 	if (g->type->default_limit_mw)
 		o = object_set(o, "power_limit_w", json_real(g->type->power_limit_mw * 1e-3));
+	if (g->uuid[0])
+		o = object_set(o, "uuid", json_string(g->uuid));
 	for (size_t i = 0; i < q->n; i++)
 		batches = list_add(batches, batch_json(&q->batches[i], g->type, jobs));
 	if (q->together)

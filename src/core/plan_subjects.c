@@ -35,7 +35,7 @@ static int read_numbers(const json_t *o, struct number *v, size_t n, struct hes_
 	return 0;
 }
 
-static int read_name(const json_t *o, const char *key, bool optional, char out[HES_NAME_MAX],
+static int read_text(const json_t *o, const char *key, bool optional, char *out, size_t size,
 		     struct hes_err *err)
 {
 	const json_t *value = json_object_get(o, key);
@@ -46,10 +46,16 @@ static int read_name(const json_t *o, const char *key, bool optional, char out[H
 		return 0;
 	if (!text || strlen(text) != json_string_length(value))
 		return hes_fail(err, -EINVAL, "%s: %s", key, value ? "not a name" : "missing");
-	rc = hes_check_name(key, text, HES_NAME_MAX - 1, err);
+	rc = hes_check_name(key, text, size - 1, err);
 	if (!rc)
 		strcpy(out, text);
 	return rc;
+}
+
+static int read_name(const json_t *o, const char *key, bool optional, char out[HES_NAME_MAX],
+		     struct hes_err *err)
+{
+	return read_text(o, key, optional, out, HES_NAME_MAX, err);
 }
 
 static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
@@ -158,6 +164,9 @@ static int read_gpu(const json_t *o, const struct hes_catalogue *c, struct hes_f
 			      out->name);
 	if (!rc)
 		rc = read_name(o, "type", false, type, err);
+	if (rc)
+		return rc;
+	rc = read_text(o, "uuid", true, out->uuid, sizeof(out->uuid), err);
 	if (rc)
 		return rc;
 	slash = strrchr(out->name, '/');

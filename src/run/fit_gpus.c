@@ -35,40 +35,122 @@ static size_t own_number(const char *name)
 		       : SIZE_MAX;
 }
 
-/* GPUs to GPUs of the same type: first to those of their own number, then in their order. @return
- * the first GPU that has work and gets none; -1: all do */
-static long match(const struct hes_fleet *f, const struct hes_plan *p, const char *node,
-		  bool idle_too, const struct run_fit_type *gpus, size_t n_gpus, bool *taken,
-		  long *out)
-{
-	long missing = -1;
+/* What is to be matched. */
+struct fit {
+	const struct hes_fleet *f;
+	const struct hes_plan *p;
+	const char *node;
+	unsigned how; /* enum hes_fit */
+	const struct run_fit_type *gpus;
+	size_t n_gpus;
+	bool *taken; /* one a GPU of the machine */
+	long *out;   /* one a GPU of the fleet */
+};
 
-	memset(taken, 0, n_gpus * sizeof(*taken));
+static size_t find_uuid(const struct fit *t, const char *uuid)
+{
+	size_t b = 0;
+
+	while (b < t->n_gpus && strcmp(t->gpus[b].uuid, uuid) != 0)
+		b++;
+	return b;
+}
+
+static void take(struct fit *t, size_t g, size_t b)
+{
+	t->out[g] = (long)b;
+	t->taken[b] = true;
+}
+
+/* Whether a GPU of the fleet has none yet and may have any of its type. */
+static bool wants_any(const struct fit *t, size_t g, bool idle_too)
+{
+	return t->out[g] == RUN_NO_GPU && ours(t->f, g, t->node) &&
+	       (idle_too || t->p->queues[g].n) &&
+	       (!t->f->gpus[g].uuid[0] || t->how & HES_FIT_OTHERS);
+}
+
+static bool is_free(const struct fit *t, size_t g, size_t b)
+{
+	return !t->taken[b] && strcmp(t->gpus[b].type, t->f->gpus[g].type->name) == 0;
+}
+
+/* GPUs to those of their UUID; the others to GPUs of the same type: first to those of their own
+ * number, then in their order. @return the first GPU that has work and gets none; -1: all do */
+static long match(struct fit *t, bool idle_too)
+{
+	const struct hes_fleet *f = t->f;
+
+	memset(t->taken, 0, t->n_gpus * sizeof(*t->taken));
+	for (size_t g = 0; g < f->n; g++) {
+		size_t b = f->gpus[g].uuid[0] && ours(f, g, t->node) ? find_uuid(t, f->gpus[g].uuid)
+								     : t->n_gpus;
+
+		t->out[g] = RUN_NO_GPU;
+		if (b < t->n_gpus)
+			take(t, g, b);
+	}
 	for (size_t g = 0; g < f->n; g++) {
 		size_t b = own_number(f->gpus[g].name);
 
-		out[g] = RUN_NO_GPU;
-		if (!ours(f, g, node) || (!idle_too && !p->queues[g].n) || b >= n_gpus ||
-		    taken[b] || strcmp(gpus[b].type, f->gpus[g].type->name) != 0)
-			continue;
-		out[g] = (long)b;
-		taken[b] = true;
+		if (wants_any(t, g, idle_too) && b < t->n_gpus && is_free(t, g, b))
+			take(t, g, b);
 	}
-	for (size_t g = 0; g < f->n; g++) {
-		size_t b = 0;
+	for (size_t g = 0; g < f->n; g++)
+		for (size_t b = 0; b < t->n_gpus && wants_any(t, g, idle_too); b++)
+			if (is_free(t, g, b))
+				take(t, g, b);
+	for (size_t g = 0; g < f->n; g++)
+		if (t->out[g] == RUN_NO_GPU && ours(f, g, t->node) && t->p->queues[g].n)
+			return (long)g;
+	return -1;
+}
 
-		if (out[g] != RUN_NO_GPU || !ours(f, g, node) || (!idle_too && !p->queues[g].n))
+/* GPUs that are named by UUID and missing are lost, if another is there: it is the machine that
+ * they were on. @return as match() */
+static long mark_lost(struct fit *t, long missing)
+{
+	bool same_machine = false;
+
+	for (size_t g = 0; g < t->f->n; g++)
+		same_machine |= t->out[g] >= 0 && t->f->gpus[g].uuid[0];
+	if (!same_machine || !(t->how & HES_FIT_LOST))
+		return missing;
+	for (size_t g = 0; g < t->f->n; g++) {
+		if (t->out[g] != RUN_NO_GPU || !ours(t->f, g, t->node))
 			continue;
-		while (b < n_gpus && (taken[b] || strcmp(gpus[b].type, f->gpus[g].type->name) != 0))
-			b++;
-		if (b < n_gpus) {
-			out[g] = (long)b;
-			taken[b] = true;
-		} else if (missing < 0 && p->queues[g].n) {
-			missing = (long)g;
-		}
+		if (t->f->gpus[g].uuid[0])
+			t->out[g] = HES_RUN_GPU_LOST;
+		else if (t->p->queues[g].n)
+			return (long)g;
 	}
-	return missing;
+	return -1;
+}
+
+/* The GPU of this machine that is most like one of the plan. */
+static const char *uuid_like(const struct fit *t, size_t g)
+{
+	const size_t own = own_number(t->f->gpus[g].name);
+	const char *like = "";
+
+	for (size_t b = t->n_gpus; b-- > 0;)
+		if (t->gpus[b].uuid[0] &&
+		    (!*like || b == own || strcmp(t->gpus[b].type, t->f->gpus[g].type->name) == 0))
+			like = t->gpus[b].uuid;
+	return like;
+}
+
+static int refuse_other(const struct fit *t, size_t g, struct hes_err *err)
+{
+	const struct hes_gpu *gpu = &t->f->gpus[g];
+	const char *like = uuid_like(t, g);
+
+	return hes_fail(
+		err, -ENODEV,
+		"the plan was made for %s as GPU %s, which is not there%s%s; plan for the "
+		"GPUs that are there, or let others of the same types stand for those of the "
+		"plan by --other-gpus",
+		gpu->uuid, gpu->name, *like ? ", but " : "", like);
 }
 
 static int refuse(const struct hes_fleet *f, const struct hes_plan *p, const char *node,
@@ -90,33 +172,36 @@ static int refuse(const struct hes_fleet *f, const struct hes_plan *p, const cha
 			n_gpus, hes_s(n_gpus));
 }
 
-int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node,
+int run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
 	    const struct run_fit_type *gpus, size_t n_gpus, long *out, struct hes_err *err)
 {
-	long *found, missing;
-	bool *taken;
+	struct fit t = { f, p, node, how, gpus, n_gpus, NULL, NULL };
+	long missing;
 	int rc = 0;
 
 	if (node && !run_has_node(f, node))
 		return hes_fail(err, -ENOENT,
 				"no GPU of the plan is on a node \"%s\"; the first is %s", node,
 				f->n ? f->gpus[0].name : "missing");
-	found = calloc(f->n + 1, sizeof(*found));
-	taken = calloc(n_gpus + 1, sizeof(*taken));
-	if (!found || !taken) {
-		free(found);
-		free(taken);
+	t.out = calloc(f->n + 1, sizeof(*t.out));
+	t.taken = calloc(n_gpus + 1, sizeof(*t.taken));
+	if (!t.out || !t.taken) {
+		free(t.out);
+		free(t.taken);
 		return hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", f->n);
 	}
 	/* Where the whole fleet is here, idle GPUs keep their places. */
-	missing = match(f, p, node, true, gpus, n_gpus, taken, found);
+	missing = match(&t, true);
 	if (missing >= 0)
-		missing = match(f, p, node, false, gpus, n_gpus, taken, found);
-	if (missing >= 0)
+		missing = match(&t, false);
+	missing = mark_lost(&t, missing);
+	if (missing >= 0 && f->gpus[missing].uuid[0] && !(how & HES_FIT_OTHERS))
+		rc = refuse_other(&t, (size_t)missing, err);
+	else if (missing >= 0)
 		rc = refuse(f, p, node, f->gpus[missing].type->name, gpus, n_gpus, err);
 	else
-		memcpy(out, found, f->n * sizeof(*out));
-	free(found);
-	free(taken);
+		memcpy(out, t.out, f->n * sizeof(*out));
+	free(t.out);
+	free(t.taken);
 	return rc;
 }

@@ -151,7 +151,7 @@ done_jobs() {
 @test "--gpus, --prefer and --power-cap reach every step: all is on the GPU that was named" {
 	run -0 lab same heshare auto one.csv "${QUICK[@]}" --gpus 1 --prefer energy --power-cap \
 		500 -- "${JOB[@]}"
-	[ "$(sqlite3 store.db "SELECT group_concat(substr(uuid, -12)) FROM run_gpus")" = 000000000002 ]
+	[ "$(sqlite3 store.db "SELECT group_concat(substr(uuid, -4)) FROM run_gpus")" = 0002 ]
 	jq -e '.prefer == "energy" and .predicted.power_cap_mw == 500000 and (.gpus | length) == 1' one.auto/plan.json
 }
 

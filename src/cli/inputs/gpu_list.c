@@ -338,7 +338,7 @@ long gpus_find(const struct hes_devices *d, const char *option, const char *name
 	int rc = i < 0 ? 0 : hes_device_info(d, (size_t)i, &info, err);
 
 	if (i >= 0)
-		return rc ? hes_fail_in(err, "%s", option) : i;
+		return rc ? rc : i;
 	hes_devices_refused(d, &why);
 	return hes_fail(err, -ENOENT,
 			"%s: no GPU \"%.80s\"; there are %zu, from 0 on: see heshare gpus%s%s",
@@ -454,7 +454,7 @@ int gpus_fleet_make(struct gpus_fleet *b, const char *name, size_t n, struct hes
 	return b->types && b->fleet.gpus ? 0 : hes_fail(err, -ENOMEM, "no memory for %zu GPUs", n);
 }
 
-void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index,
+void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const char *uuid,
 		    const struct hes_gpu_type *g, uint32_t limit_mw, bool clocks, bool mps)
 {
 	struct hes_gpu *o = &b->fleet.gpus[b->fleet.n++];
@@ -464,6 +464,7 @@ void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index,
 
 	snprintf(o->node, sizeof(o->node), "%.41s", node);
 	snprintf(o->name, sizeof(o->name), "%.41s/%zu", node, index);
+	snprintf(o->uuid, sizeof(o->uuid), "%s", uuid);
 	o->type = usable(&limited, (clocks ? 0 : CLOCK) | (mps ? 0 : MPS), b);
 }
 
@@ -480,8 +481,8 @@ static int add_gpu(const struct hes_devices *d, const struct shown *s, const cha
 	g = cli_gpu_type(d, s->index, c, err);
 	if (!g)
 		return err->code;
-	gpus_fleet_put(b, host, s->index, g, s->info.power_limit_mw, !(without & CLOCK),
-		       !(without & MPS));
+	gpus_fleet_put(b, host, s->index, s->info.uuid, g, s->info.power_limit_mw,
+		       !(without & CLOCK), !(without & MPS));
 	return 0;
 }
 

@@ -57,7 +57,7 @@ void gpus_fleet_free(struct gpus_fleet *b);
 int gpus_fleet_make(struct gpus_fleet *b, const char *name, size_t n, struct hes_err *err);
 /** Add GPU number @index of a node, without the knobs that it lacks.
  * @param limit_mw  its power limit; 0: the type's */
-void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index,
+void gpus_fleet_put(struct gpus_fleet *b, const char *node, size_t index, const char *uuid,
 		    const struct hes_gpu_type *g, uint32_t limit_mw, bool clocks, bool mps);
 
 #endif

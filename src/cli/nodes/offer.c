@@ -440,7 +440,7 @@ int offers_fleet(const struct offer *v, size_t n, const struct hes_catalogue *c,
 			const struct hes_gpu_type *type = hes_gpu_type_find(c, g->type, NULL);
 
 			if (type)
-				gpus_fleet_put(&b, v[i].node, g->index, type, g->limit_mw,
+				gpus_fleet_put(&b, v[i].node, g->index, g->uuid, type, g->limit_mw,
 					       g->clocks, g->mps);
 			else
 				rc = hes_fail(

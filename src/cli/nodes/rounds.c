@@ -185,7 +185,7 @@ static void fill_gpu(const struct nodes *s, const struct hes_gpu *g, const struc
 	*out = (struct hes_run_gpu){ .measured = false };
 	memcpy(out->gpu, g->name, sizeof(out->gpu));
 	memcpy(out->gpu_type, g->type->name, sizeof(out->gpu_type));
-	snprintf(out->uuid, sizeof(out->uuid), "%s", uuid_of(s, g));
+	snprintf(out->uuid, sizeof(out->uuid), "%s", g->uuid[0] ? g->uuid : uuid_of(s, g));
 	for (size_t b = 0; b < q->n; b++) {
 		out->planned_mj += q->batches[b].energy_mj;
 		if (!q->together)
@@ -295,7 +295,7 @@ static int write_round(struct nodes *s, const struct hes_plan *plan, const struc
 
 /* --- the first round --- */
 
-/* Whether every GPU with work is there, by its number and type. */
+/* Whether every GPU with work is there, by its UUID, else by its number and type. */
 static bool plan_fits(const struct nodes *s)
 {
 	for (size_t g = 0; g < s->q->fleet->n; g++) {
@@ -306,8 +306,10 @@ static bool plan_fits(const struct nodes *s)
 		bool there = !s->q->plan->queues[g].n;
 
 		for (size_t i = 0; o && slash && i < o->n && !there; i++)
-			there = o->gpus[i].index == strtoul(slash + 1, NULL, 10) &&
-				strcmp(o->gpus[i].type, gpu->type->name) == 0;
+			there = gpu->uuid[0]
+					? strcmp(o->gpus[i].uuid, gpu->uuid) == 0
+					: o->gpus[i].index == strtoul(slash + 1, NULL, 10) &&
+						  strcmp(o->gpus[i].type, gpu->type->name) == 0;
 		if (!there)
 			return false;
 	}

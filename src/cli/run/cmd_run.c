@@ -54,7 +54,7 @@ struct run_opts {
 	uint64_t retries;
 	uint64_t share_sum;
 	double timeout_factor, timeout_least_s, grace_s, before_end_s;
-	bool no_clocks, no_mps, json, allow_setuid, early_ok;
+	bool no_clocks, no_mps, json, allow_setuid, early_ok, other_gpus;
 	const char *log_max;
 };
 
@@ -115,6 +115,9 @@ static const struct opt run_opts[] = {
 	  .help = "time from asking a job to end until it is killed, seconds" },
 	{ .heading = "GPUs",
 	  .name = "no-clocks", .kind = OPT_FLAG, AT(no_clocks), .help = "do not set clocks" },
+	{ .name = "other-gpus", .kind = OPT_FLAG, AT(other_gpus),
+	  .help = "let other GPUs of the same types stand for those that the plan was made for and "
+		  "that are not here" },
 	{ .name = "share-sum", .kind = OPT_U64, AT(share_sum), .arg = "PCT", .def = "100",
 	  .min = 100, .max = 100 * HES_MAX_SHARING,
 	  .help = "for batches: highest sum of the shares on a GPU, %; above 100, jobs slow each "
@@ -241,14 +244,6 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
 }
 
-/* A rehearsal needs no GPUs. */
-static void take_all(struct inputs *in)
-{
-	for (size_t g = 0; g < in->fleet.n; g++)
-		in->gpus[g] =
-			!in->node || strcmp(in->fleet.gpus[g].node, in->node) == 0 ? (long)g : -1;
-}
-
 /* The power limit of a GPU may have changed since the plan was made. */
 static void warn_of_limits(const struct inputs *in)
 {
@@ -268,7 +263,49 @@ static void warn_of_limits(const struct inputs *in)
 	}
 }
 
-static int find_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
+static int fit_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	bool named = false;
+	int rc = hes_run_fit(&in->fleet, &in->plan, in->node,
+			     (o->other_gpus ? HES_FIT_OTHERS : 0) | (in->resume ? HES_FIT_LOST : 0),
+			     in->devices, in->gpus, err);
+
+	for (size_t g = 0; g < in->fleet.n; g++)
+		named |= in->fleet.gpus[g].uuid[0] != '\0';
+	if (!rc)
+		warn_of_limits(in);
+	return rc == -ENODEV && visible && named
+		       ? hes_fail_in(err, "CUDA_VISIBLE_DEVICES is \"%.100s\"", visible)
+		       : rc;
+}
+
+/* A run that goes on has the GPUs that it began with. */
+static int bind_gpus(struct inputs *in, struct hes_err *err)
+{
+	struct hes_run_gpu *v = NULL;
+	size_t n = 0;
+	int rc = hes_journal_gpus(in->journal, in->run.id, &v, &n, err);
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		const long g = hes_fleet_find(&in->fleet, v[i].gpu);
+
+		if (g >= 0)
+			memcpy(in->fleet.gpus[g].uuid, v[i].uuid, sizeof(v[i].uuid));
+	}
+	free(v);
+	return rc;
+}
+
+/* A rehearsal needs no GPUs. */
+static void take_all(struct inputs *in)
+{
+	for (size_t g = 0; g < in->fleet.n; g++)
+		in->gpus[g] =
+			!in->node || strcmp(in->fleet.gpus[g].node, in->node) == 0 ? (long)g : -1;
+}
+
+static int open_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
 	int rc = cli_devices_open(&in->catalogue, &in->devices, err);
 
@@ -281,11 +318,7 @@ static int find_gpus(const struct run_opts *o, struct inputs *in, struct hes_err
 		take_all(in);
 		return 0;
 	}
-	if (!rc)
-		rc = hes_run_fit(&in->fleet, &in->plan, in->node, in->devices, in->gpus, err);
-	if (!rc)
-		warn_of_limits(in);
-	return rc;
+	return rc || !o->dry_run ? rc : fit_gpus(o, in, err);
 }
 
 /* Who may start jobs of others. */
@@ -311,7 +344,7 @@ static int check_others(struct inputs *in, struct hes_err *err)
 {
 	struct hes_run *v = NULL;
 	size_t n = 0;
-	int rc = in->on_nodes ? 0 : hes_journal_going(in->journal, in->run.id, &v, &n, err);
+	int rc = hes_journal_going(in->journal, in->run.id, &v, &n, err);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct hes_run_gpu *g = NULL;
@@ -379,7 +412,12 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 		run_plan_path(plan, in->run.plan);
 		snprintf(in->run.host, sizeof(in->run.host), "%s", in->host);
 	}
-	return check_others(in, err);
+	if (in->on_nodes)
+		return 0;
+	rc = in->resume ? bind_gpus(in, err) : 0;
+	if (!rc)
+		rc = fit_gpus(o, in, err);
+	return rc ? rc : check_others(in, err);
 }
 
 static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes_err *err)
@@ -758,7 +796,7 @@ static int run_run(const void *opts, int n_args, char **args)
 		rc = check_users(&in, &err);
 	if (!rc)
 		rc = in.on_nodes ? launcher_open(o->launcher, o->program, &in.launcher, &err)
-				 : find_gpus(o, &in, &err);
+				 : open_gpus(o, &in, &err);
 	in.launcher.catalogue = o->catalogue;
 	in.user = run_user_behind_sudo();
 	if (!rc && !o->dry_run)
@@ -778,8 +816,11 @@ const struct command cmd_run = {
 	.summary = "carry out a plan on the GPUs of this machine, measured and resumable",
 	.text = "Runs the jobs of PLAN on the GPUs of this machine with the planned co-runners, "
 		"MPS shares and clocks. At the end prints measured times and energies next to the "
-		"planned ones. GPUs of the plan are mapped to GPUs of this machine by type and "
-		"number. The command of a job comes from the jobs file, else from --commands, else "
+		"planned ones. A plan for GPUs of this machine holds their UUIDs and runs on them, "
+		"whatever their numbers are now; on others only with --other-gpus. GPUs of other "
+		"plans are mapped by type and number. --resume moves waiting jobs of a GPU that is "
+		"lost to others of the run. The command of a job comes from the jobs file, else "
+		"from --commands, else "
 		"from --command. JOBS is needed if the plan has no jobs in it.\n\n"
 		"Each job has an output file in the folder --jobs. A job that fails is tried again "
 		"--retries times, unless its command was not found or cannot be executed (exit "
