@@ -17,20 +17,23 @@
 int run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus,
 		    size_t n, struct hes_err *err)
 {
-	size_t *metered = calloc(n + 1, sizeof(*metered));
+	size_t *metered = calloc(n + 1, sizeof(*metered)), many = 0;
 	int rc = metered ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", n);
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		metered[i] = gpus[i].device;
-		gpus[i].energy.metered = i;
+		if (gpus[i].absent)
+			continue;
+		gpus[i].energy.metered = many;
+		metered[many++] = gpus[i].device;
 	}
 	if (!rc)
-		rc = hes_meter_start(&m->meter, devices, metered, n, err);
+		rc = hes_meter_start(&m->meter, devices, metered, many, err);
 	free(metered);
 	if (!rc)
 		rc = hes_window_begin(m->meter, &m->window, err);
 	for (size_t i = 0; !rc && i < n; i++)
-		hes_window_look_at(m->window, i, &gpus[i].energy.last);
+		if (!gpus[i].absent)
+			hes_window_look_at(m->window, gpus[i].energy.metered, &gpus[i].energy.last);
 	return rc;
 }
 
@@ -105,7 +108,7 @@ static void account(struct run_meter *m, struct run_gpu *g, bool changes)
 	double joules, seconds;
 	bool known;
 
-	if (!m->window)
+	if (!m->window || g->absent)
 		return;
 	for (uint32_t i = 0; i < g->n_running; i++)
 		run_look(m, g->running[i]);

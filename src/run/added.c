@@ -56,11 +56,10 @@ static void want_mps(struct run_gpu *g)
 }
 
 /* Where a job is alone on its GPU, with all of it, nothing is shared. */
-static bool shares(const struct run_gpu *g, const struct hes_run_added *a, uint32_t batch,
-		   size_t at)
+static bool shares(const struct run_gpu *g, const struct run_place *p, size_t at)
 {
-	return a->sm_pct < 100 || (g->queue.together > 1 && g->queue.n) ||
-	       (!g->queue.together && at && g->queue.v[at - 1].batch == batch);
+	return p->sm_pct < 100 || (g->queue.together > 1 && g->queue.n) ||
+	       (!g->queue.together && at && g->queue.v[at - 1].batch == p->batch);
 }
 
 static void queue_insert(struct run_queue *q, size_t at, const struct run_place *p)
@@ -71,6 +70,32 @@ static void queue_insert(struct run_queue *q, size_t at, const struct run_place 
 	for (size_t i = 0; i < q->n; i++)
 		if (q->v[i].task)
 			((struct run_task *)q->v[i].task)->place = &q->v[i];
+}
+
+int run_queue_grow(struct run_queue *q, size_t n, struct hes_err *err)
+{
+	struct run_place *v = reallocarray(q->v, q->n + n + 1, sizeof(*v));
+
+	if (!v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu more jobs", n);
+	q->v = v;
+	for (size_t i = 0; i < q->n; i++)
+		if (v[i].task)
+			((struct run_task *)v[i].task)->place = &v[i];
+	return 0;
+}
+
+void run_task_place(struct runner *r, struct run_task *t, struct run_gpu *g,
+		    const struct run_place *p, size_t at)
+{
+	if (!r->q->no_mps && !g->mps.wanted && shares(g, p, at))
+		want_mps(g);
+	queue_insert(&g->queue, at, p);
+	run_task_init(r->q, t, g, &g->queue.v[at]);
+	if (g->closed) {
+		g->closed = false;
+		g->mps.due = g->mps.wanted && !g->mps.refused;
+	}
 }
 
 static void task_add(struct runner *r, struct run_task *t, struct run_gpu *g)
@@ -86,20 +111,13 @@ static void task_add(struct runner *r, struct run_task *t, struct run_gpu *g)
 		q->shares_pct = a->shares_pct;
 	}
 	p.batch = batch_at(q, at, a->planned_start_us);
-	if (!r->q->no_mps && !g->mps.wanted && shares(g, a, p.batch, at))
-		want_mps(g);
 	t->job = &a->job;
 	t->command = a->job.command;
 	t->planned_start_us = a->planned_start_us;
 	t->planned_end_us = a->planned_end_us;
 	t->planned_mj = a->planned_mj;
 	t->activity = a->activity_mw * 1e-3;
-	queue_insert(q, at, &p);
-	run_task_init(r->q, t, g, &q->v[at]);
-	if (g->closed) {
-		g->closed = false;
-		g->mps.due = g->mps.wanted && !g->mps.refused;
-	}
+	run_task_place(r, t, g, &p, at);
 	r->tasks[r->n_tasks++] = t;
 }
 
@@ -130,7 +148,6 @@ static bool is_sound(const struct hes_run_added *a)
 static int take_one(struct runner *r, struct hes_run_added *row, struct hes_err *err)
 {
 	struct run_gpu *g = is_sound(row) ? gpu_of(r, row->gpu) : NULL;
-	struct run_place *v = g ? reallocarray(g->queue.v, g->queue.n + 2, sizeof(*v)) : NULL;
 	struct run_task *t;
 
 	if (!g)
@@ -138,11 +155,7 @@ static int take_one(struct runner *r, struct hes_run_added *row, struct hes_err 
 				"job %s is left out: it was added to GPU %s with a placement that "
 				"is not possible in this run",
 				row->job.id, row->gpu);
-	if (v)
-		g->queue.v = v;
-	for (size_t i = 0; v && i < g->queue.n; i++)
-		((struct run_task *)v[i].task)->place = &v[i];
-	t = v ? calloc(1, sizeof(*t)) : NULL;
+	t = run_queue_grow(&g->queue, 1, NULL) ? NULL : calloc(1, sizeof(*t));
 	if (t)
 		t->added = malloc(sizeof(*row));
 	if (!t || !t->added) {

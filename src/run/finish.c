@@ -67,6 +67,8 @@ static int write_gpu(struct runner *r, const struct run_gpu *g, struct hes_err *
 	struct hes_run_gpu row = g->row;
 	int rc;
 
+	if (g->absent)
+		return 0;
 	memcpy(m.gpu, row.gpu, sizeof(m.gpu));
 	row.measured = !g->energy.missing;
 	row.busy_us = g->before.busy_us + (int64_t)(g->energy.busy_s * 1e6);

@@ -70,16 +70,15 @@ static struct run_seen evidence(const struct runner *r, const struct run_gpu *g,
 	};
 }
 
-/* No job is charged for a GPU that fell off the bus. */
+/* No job is charged for a GPU that is lost. */
 static void check_lost(struct runner *r, struct run_gpu *g)
 {
-	struct hes_reading now;
+	struct hes_device_info info;
+	struct hes_err why;
 
-	if (!g->lost &&
-	    hes_device_read(r->q->devices, g->device, HES_HAS_CLOCK, &now, NULL) == -ENODEV) {
+	if (!g->lost && hes_device_info(r->q->devices, g->device, &info, &why)) {
 		g->lost = true;
-		run_tell(&r->log, "%s is lost: it fell off the bus; its jobs wait for --resume",
-			 run_gpu_name(g));
+		run_tell(&r->log, "%s is lost: %s", run_gpu_name(g), why.msg);
 	}
 }
 
@@ -178,10 +177,11 @@ void run_decide(struct runner *r, struct run_task *t)
 		return;
 	t->over = t->verdict == HES_VERDICT_DONE || t->verdict == HES_VERDICT_EARLY ||
 		  (own && (t->charged >= r->q->retries || hes_run_why_no_command(t->end.code)));
-	then = t->over                              ? "it is given up"
-	       : r->events.stopping || t->gpu->lost ? "it waits for --resume"
-	       : t->place->alone                    ? "it is tried again alone"
-						    : "it is tried again";
+	then = t->over              ? "it is given up"
+	       : r->events.stopping ? "it waits for --resume"
+	       : t->gpu->lost       ? "it waits for another GPU, or for --resume"
+	       : t->place->alone    ? "it is tried again alone"
+				    : "it is tried again";
 	if (t->verdict == HES_VERDICT_FAILED && hes_run_why_no_command(t->end.code))
 		run_tell(&r->log,
 			 "job %s: %s, status %d in attempt %" PRIu32

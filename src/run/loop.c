@@ -275,6 +275,8 @@ int run_loop(struct runner *r, struct hes_err *err)
 	/* The end of a job may let others start; a start may fail at once. */
 	for (;;) {
 		run_finish(r);
+		if (!r->events.stopping && !r->log.held && run_move_jobs(r, err))
+			run_hold(&r->log, err);
 		if (run_start(r))
 			continue;
 		settle_gpus(r);

@@ -86,6 +86,17 @@ static void mark_over(struct runner *r, struct run_task *t, enum run_task_state 
 	r->counts.early += state == TASK_EARLY;
 }
 
+int run_note_place(struct runner *r, const struct run_task *t, struct hes_err *err)
+{
+	struct hes_run_job j = { .sm_pct = t->place->sm_pct,
+				 .planned_start_us = t->planned_start_us,
+				 .planned_end_us = t->planned_end_us };
+
+	snprintf(j.job, sizeof(j.job), "%s", t->job->id);
+	snprintf(j.gpu, sizeof(j.gpu), "%s", run_gpu_name(t->gpu));
+	return hes_journal_replan(r->log.journal, r->log.run->id, NULL, 0, &j, 1, err);
+}
+
 /* Jobs that are done stay done; those that were given up, or ended early and are not accepted, are
  * tried again. */
 static int take_results(struct runner *r, const struct index *x, struct hes_err *err)
@@ -111,6 +122,9 @@ static int take_results(struct runner *r, const struct index *x, struct hes_err 
 				 "job %s ended early before (%s); it runs again, and --early-ok "
 				 "would accept it instead",
 				 t->job->id, v[i].seen);
+		/* It had moved. */
+		if (!rc && t->state == TASK_WAITING && strcmp(v[i].gpu, run_gpu_name(t->gpu)) != 0)
+			rc = run_note_place(r, t, err);
 	}
 	free(v);
 	return rc;
@@ -249,6 +263,9 @@ static int take_gpus(struct runner *r, struct hes_err *err)
 				      "run %" PRId64 " is on GPU %s where the plan has %s",
 				      r->log.run->id, v[i].gpu, r->gpus[i].row.gpu);
 		r->gpus[i].before = v[i];
+		if (!rc && strcmp(v[i].uuid, r->gpus[i].row.uuid) != 0)
+			rc = hes_journal_replan(r->log.journal, r->log.run->id, &r->gpus[i].row, 1,
+						NULL, 0, err);
 	}
 	free(v);
 	return rc;

@@ -138,7 +138,11 @@ static int make_gpu(struct runner *r, struct run_gpu *g, size_t at, struct hes_e
 			       .device = (size_t)r->q->gpus[at],
 			       .lock = { .verify_us = RUN_NEVER_US, .refused = r->q->no_clocks } };
 	g->mps.wanted = g->mps.due = !r->q->no_mps && run_shares(queue);
-	rc = hes_device_info(r->q->devices, g->device, &g->info, err);
+	if (r->q->gpus[at] == HES_RUN_GPU_LOST) {
+		g->lost = g->absent = g->closed = true;
+		memcpy(g->info.uuid, g->planned->uuid, sizeof(g->info.uuid));
+	}
+	rc = g->absent ? 0 : hes_device_info(r->q->devices, g->device, &g->info, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < queue->n; i++)
@@ -163,8 +167,8 @@ static int make(struct runner *r, struct hes_err *err)
 	for (size_t at = 0; at < r->q->fleet->n; at++) {
 		const struct hes_queue *q = &r->q->plan->queues[at];
 
-		r->n_gpus += r->q->gpus[at] >= 0;
-		for (size_t i = 0; i < q->n && r->q->gpus[at] >= 0; i++)
+		r->n_gpus += r->q->gpus[at] != RUN_NO_GPU;
+		for (size_t i = 0; i < q->n && r->q->gpus[at] != RUN_NO_GPU; i++)
 			tasks += q->batches[i].n;
 	}
 	r->gpus = calloc(r->n_gpus + 1, sizeof(*r->gpus));
@@ -174,7 +178,7 @@ static int make(struct runner *r, struct hes_err *err)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs on %zu GPUs", tasks,
 				r->n_gpus);
 	for (size_t at = 0; at < r->q->fleet->n && !rc; at++)
-		if (r->q->gpus[at] >= 0)
+		if (r->q->gpus[at] != RUN_NO_GPU)
 			rc = make_gpu(r, &r->gpus[n++], at, err);
 	if (!rc)
 		run_cap_init(&r->cap, r->q->plan, r->q->fleet, r->q->gpus, r->gpus);
@@ -312,6 +316,14 @@ static int resume_clock(struct runner *r, struct hes_err *err)
 	return rc;
 }
 
+static void tell_absent(const struct runner *r)
+{
+	for (size_t i = 0; i < r->n_gpus; i++)
+		if (r->gpus[i].absent)
+			run_tell(&r->log, "%s is lost: %s is not there, or cannot be used",
+				 run_gpu_name(&r->gpus[i]), r->gpus[i].info.uuid);
+}
+
 static int begin(struct runner *r, const sigset_t *stops, struct hes_err *err)
 {
 	bool resumed = r->log.run->id != 0;
@@ -339,6 +351,9 @@ static int begin(struct runner *r, const sigset_t *stops, struct hes_err *err)
 		rc = run_take_added(r, err);
 	if (!rc && resumed)
 		rc = run_reconcile(r, err);
+	tell_absent(r);
+	if (!rc)
+		rc = run_move_jobs(r, err);
 	if (rc)
 		return rc;
 	run_tell_foreign(r);

@@ -168,7 +168,8 @@ struct run_gpu {
 	struct run_trial trial;
 	struct run_energy energy;
 	struct hes_contexts contexts; /* usage.c: of the last look, since jobs last left */
-	bool lost;                    /* off the bus: its jobs wait for --resume */
+	bool lost;                    /* cannot be used: its jobs move, or wait for --resume */
+	bool absent;    /* lost from the start of this process, which has no device for it */
 	unsigned stuck; /* jobs there that are killed and do not end; nothing starts there */
 	bool closed;    /* all jobs are over, the GPU is restored */
 };

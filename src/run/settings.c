@@ -128,7 +128,8 @@ void run_start_mps(struct run_knobs *k, struct run_gpu *g)
 		g->mps.late = false;
 		g->mps.due = true;
 	}
-	if (!k->log->held && g->mps.due && !run_admit_over(&g->queue) && start_mps(k, g, &why))
+	if (!k->log->held && !g->lost && g->mps.due && !run_admit_over(&g->queue) &&
+	    start_mps(k, g, &why))
 		run_hold(k->log, &why);
 }
 

@@ -24,6 +24,20 @@ int run_loop(struct runner *r, struct hes_err *err);
  * @return 0; -errno of the journal: try again
  */
 int run_take_added(struct runner *r, struct hes_err *err);
+/** added.c: room for @n more places. @return 0; -ENOMEM */
+int run_queue_grow(struct run_queue *q, size_t n, struct hes_err *err);
+/** added.c: put a task into a GPU's queue at @at, for which there is room; @p says share, clock and
+ * batch. */
+void run_task_place(struct runner *r, struct run_task *t, struct run_gpu *g,
+		    const struct run_place *p, size_t at);
+/**
+ * move_jobs.c: move the waiting jobs of GPUs that are lost to others of the run that have the
+ * memory, say so, and write it down. Those that fit nowhere stay, and wait for --resume.
+ * @return 0; -ENOMEM; errors of the journal
+ */
+int run_move_jobs(struct runner *r, struct hes_err *err);
+/** reconcile.c: write down a waiting job's GPU, share and planned times. */
+int run_note_place(struct runner *r, const struct run_task *t, struct hes_err *err);
 /** live.c: write live.json, which `heshare status` reads, as the run is at @now. */
 void run_live_write(const struct runner *r, int64_t now);
 /** live.c: the run is over, and the journal has all. */

@@ -402,12 +402,78 @@ together() {
 	together
 	lab 10 bash -c 'heshare run three.json --jobs batches.run --retries 0 --json -c "$endless" & sh await 3; vgpu-fault 0:gpu-lost; wait $!'
 	jq -e '.jobs_done == 0 and .jobs_failed == 0 and .jobs_waiting == 3 and .state == "stopped"' <<<"$output"
-	[[ "$stderr" == *"a/0 is lost: it fell off the bus; its jobs wait for --resume"* ]]
+	[[ "$stderr" == *"a/0 is lost: GPU 0 cannot be used: "*"it waits for another GPU, or for --resume"* ]]
 	[[ "$stderr" == *"failed because its GPU was lost, status "* ]]
 	[[ "$stderr" != *"a co-runner"* ]]
 	lab 40 heshare run three.json --resume -c "$task"
 	[ "$status" -eq 0 ]
 	[ "$(sort marks | tr -d '\n')" = ace ]
+}
+
+@test "jobs of a GPU that is lost move to another type, alone; one that does not fit there waits" {
+	together
+	jq '.gpus += [{gpu: "a/1", type: "T4", batches: []}] | (.jobs[] | select(.id == "e")).memory_mib = 20000' three.json >p.json
+	lab 10 bash -c 'heshare run p.json --jobs batches.run --retries 0 --json -c "$endless_first" & sh await 3; vgpu-fault 0:gpu-lost; wait $!'
+	jq -e '.jobs_done == 2 and .jobs_failed == 0 and .jobs_waiting == 1 and .state == "stopped"' <<<"$output"
+	[[ "$stderr" == *"2 waiting jobs of a/0, which is lost, moved to a/1: a, c"* ]]
+	[ "$(sqlite3 store.db "SELECT group_concat(job || gpu || sm_pct) FROM (SELECT * FROM attempts WHERE number = 2 ORDER BY job)")" = aa/1100,ca/1100 ]
+	[ "$(sqlite3 store.db "SELECT group_concat(job || gpu) FROM (SELECT * FROM run_jobs ORDER BY job)")" = aa/1,ca/1,ea/0 ]
+	lab 40 heshare run p.json --resume -c "$task"
+	[ "$status" -eq 0 ]
+	[ "$(sort marks | tr -d '\n')" = ace ]
+}
+
+# uuid_of FLEET INDEX: of a GPU of the lab in this folder
+uuid_of() {
+	"$HES_LAB" --fleet "$1" -- heshare gpus --json 2>/dev/null | jq -r ".[$2].uuid"
+}
+
+@test "--resume moves the waiting jobs of a GPU that is lost, whatever NVML says of it" {
+	printf 'name: same\nnodes:\n  - name: a\n    gpus: [ { type: V100-SXM2-32, count: 2 } ]\n' >same.yaml
+	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\n' >four.csv
+	for j in a b c d; do echo "$j,0,resnet50,16,1000,9000" >>four.csv; done
+	"$HES_LAB" --fleet same.yaml -- heshare plan four.csv --gpus all -o plan.json >/dev/null
+	[ "$(jq '[.gpus[] | select(.batches != [])] | length' plan.json)" = 2 ]
+	for fault in nvmlDeviceGetHandleByIndex=999 nvmlDeviceGetUUID=15 gpu-lost; do
+		: >marks
+		jq --arg f "$fault" '.note = $f' plan.json >"p-$fault.json"
+		export plan=p-$fault.json fault
+		run -0 --separate-stderr "$HES_LAB" --fleet same.yaml --speed 20 -- bash -c '
+			heshare run $plan --jobs batches.run -c "$endless" >/dev/null 2>&1 & sh await 2; kill $!; wait
+			vgpu-fault 1:$fault
+			heshare run $plan --resume --json -c "$task"; rm -r batches.run'
+		jq -e '.jobs_done == 4 and .state == "done" and all(.jobs[]; .gpu | endswith("/0"))' <<<"$output"
+		[[ "$stderr" == *"/1 is lost: GPU-"*" is not there, or cannot be used"*"2 waiting jobs of "*"/1, which is lost, moved to "*"/0: "* ]]
+		[ "$(sort marks | tr -d '\n')" = abcd ]
+	done
+	# What has not begun is planned again by who wants it.
+	run -1 "$HES_LAB" --fleet same.yaml --fault 1:nvmlDeviceGetName=999 -- heshare run plan.json -c true
+	[[ "$output" == "heshare run: GPU 1 cannot be used: reading its name: NVML says "*"the plan was made for GPU-"* ]]
+}
+
+@test "a plan for GPUs of this machine runs on these, whatever their numbers are, on others with --other-gpus only" {
+	printf 'name: swapped\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: A100-SXM-80, count: 1 } ]\n' >swapped.yaml
+	head -n 2 jobs.csv >one.csv
+	a100=$(uuid_of two.yaml 0)
+	[ "$(uuid_of swapped.yaml 1)" = "$a100" ]
+	# Planned for the only GPU that was visible, carried out where all are, with other numbers.
+	"$HES_LAB" --fleet two.yaml -- env CUDA_VISIBLE_DEVICES="$a100" heshare plan one.csv --gpus all -o p.json >/dev/null
+	[ "$(jq -r '.gpus[].uuid' p.json)" = "$a100" ]
+	run -0 --separate-stderr "$HES_LAB" --fleet swapped.yaml -- heshare run p.json --early-ok -c "echo \$CUDA_VISIBLE_DEVICES >$PWD/used"
+	[ "$(cat used)" = "$a100" ]
+	run -1 "$HES_LAB" --machine other --fleet two.yaml -- heshare run p.json --restart -c true
+	[[ "$output" == *"the plan was made for $a100 as GPU "*"/0, which is not there, but GPU-"*"--other-gpus" ]]
+	run -1 "$HES_LAB" --fleet two.yaml -- env CUDA_VISIBLE_DEVICES="$(uuid_of two.yaml 1)" heshare run p.json --restart -c true
+	[[ "$output" == *'heshare run: CUDA_VISIBLE_DEVICES is "GPU-'*"$a100"* ]]
+	run -0 "$HES_LAB" --machine other --fleet two.yaml -- heshare run p.json --restart --other-gpus --early-ok -c true
+	# A run goes on where it began, also if its plan names no UUID.
+	jq 'del(.gpus[].uuid)' p.json >old.json
+	run "$HES_LAB" --fleet two.yaml --speed 20 -- bash -c 'heshare run old.json --jobs batches.run -c "$endless" & sh await 1; kill $!; wait $!'
+	[ "$(sqlite3 store.db "SELECT uuid FROM run_gpus ORDER BY id DESC LIMIT 1")" = "$a100" ]
+	run -1 "$HES_LAB" --machine other --fleet two.yaml -- heshare run old.json --resume -c true
+	[[ "$output" == *"the plan was made for $a100 as GPU "* ]]
+	run -0 "$HES_LAB" --machine other --fleet two.yaml -- heshare run old.json --resume --other-gpus --early-ok -c true
+	[ "$(sqlite3 store.db "SELECT uuid FROM run_gpus ORDER BY id DESC LIMIT 1")" = "$("$HES_LAB" --machine other --fleet two.yaml -- heshare gpus --json | jq -r '.[0].uuid')" ]
 }
 
 @test "a job that cannot be killed sets its GPU aside; the others go on, and no second copy starts there" {
