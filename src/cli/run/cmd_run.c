@@ -24,7 +24,6 @@
 #include "base/hash.h"
 #include "base/num.h"
 #include "base/signals.h"
-#include "base/visible.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
@@ -38,7 +37,7 @@
 #include "cli/run/run_folder.h"
 #include "cli/run/run_identity.h"
 #include "cli/run/run_report.h"
-#include "cli/terminal.h"
+#include "cli/run/run_shown.h"
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/visible_gpus.h"
 #include "launch/job_files.h"
@@ -463,63 +462,6 @@ static const char *own_name(void)
 	return self ? self->pw_name : NULL;
 }
 
-/* --- meanwhile --- */
-
-static void clear_line(void)
-{
-	if (terminal_is_live(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
-}
-
-static void show_message(void *ctx, const char *sentence)
-{
-	(void)ctx;
-	/* The reader may be gone. */
-	if (ferror(stderr))
-		return;
-	clear_line();
-	cli_say("run", sentence);
-}
-
-static void show_progress(void *ctx, const struct hes_run_progress *p)
-{
-	char since[HES_QUANTITY_MAX], left[HES_QUANTITY_MAX];
-
-	(void)ctx;
-	if (!terminal_is_live(STDERR_FILENO))
-		return;
-	fprintf(stderr, "\r%zu of %zu jobs done, %zu running", p->done, p->jobs, p->running);
-	if (p->failed)
-		fprintf(stderr, ", %zu failed", p->failed);
-	if (p->early)
-		fprintf(stderr, ", %zu ended early", p->early);
-	fprintf(stderr, "; %s, about %s left\033[K", cli_rough_time(since, (double)p->now_us),
-		cli_rough_time(left, (double)p->left_us));
-	fflush(stderr);
-}
-
-static void show_act(void *ctx, int64_t at_us, const char *gpu, const char *job, const char *what)
-{
-	size_t first = strcspn(what, "\n");
-
-	(void)ctx;
-	printf("%12.3f  ", (double)at_us * 1e-6);
-	hes_visible_put(stdout, 12, gpu ? gpu : "");
-	putchar(' ');
-	hes_visible_put(stdout, 12, job ? job : "");
-	putchar(' ');
-	hes_visible_put_part(stdout, what, first);
-	putchar('\n');
-	for (const char *line = what + first; *line;) {
-		size_t len = strcspn(++line, "\n");
-
-		printf("%42s", "");
-		hes_visible_put_part(stdout, line, len);
-		putchar('\n');
-		line += len;
-	}
-}
-
 /* --- the end --- */
 
 static int keep_samples(struct inputs *in, const struct hes_run_report *report, struct hes_err *err)
@@ -624,7 +566,7 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 		status = cli_fail("run", &err);
 	if (doc)
 		json_object_set_new(doc, "baseline", run_baseline_json(&saved, r));
-	clear_line();
+	run_clear_line();
 	if (keep_samples(in, r, &err))
 		status = cli_fail("run", &err);
 	if (!doc || save_report(r, doc, &err))
@@ -710,7 +652,7 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 		.runner_args = args,
 		.stop_s = stop_time(o),
 		.early_ok = o->early_ok,
-		.listener = { .message = show_message, .progress = show_progress },
+		.listener = { .message = run_show_message, .progress = run_show_progress },
 	};
 	struct hes_run_report report = { 0 };
 	json_t *nodes = NULL;
@@ -757,7 +699,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.takes_added = o->dry_run || !cli_store_check_trust(in->store, in->user, NULL),
 		.stop_s = stop_time(o),
 		.takes_stop_file = o->stop_file,
-		.listener = { .message = show_message, .progress = show_progress },
+		.listener = { .message = run_show_message, .progress = run_show_progress },
 	};
 	struct hes_run_report report = { 0 };
 	struct hes_err err;
@@ -766,10 +708,11 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 	if (o->dry_run) {
 		q.mps_folder = "MPS";
 		q.user = q.user ? q.user : own_name();
-		q.listener.act = show_act;
+		q.listener.act = run_show_act;
 		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
 	}
-	cuda_environment_tell(in->devices, in->gpus, in->fleet.n, !in->user, show_message, NULL);
+	cuda_environment_tell(in->devices, in->gpus, in->fleet.n, !in->user, run_show_message,
+			      NULL);
 	cuda_environment_clear();
 	keep_stops();
 	if (hes_run_carry_out(&q, in->journal, &in->run, &report, &err))

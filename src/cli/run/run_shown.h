@@ -1,0 +1,18 @@
+/*
+ * run_shown.h - the listener of `heshare run`: messages and a line of progress on standard error,
+ * acts on standard output.
+ */
+#ifndef HES_CLI_RUN_RUN_SHOWN_H
+#define HES_CLI_RUN_RUN_SHOWN_H
+
+#include "heshare/run.h"
+
+/** Remove the line of progress, before something else is printed. */
+void run_clear_line(void);
+
+/* Of struct hes_run_listener; @ctx is not used. */
+void run_show_message(void *ctx, const char *sentence);
+void run_show_progress(void *ctx, const struct hes_run_progress *p);
+void run_show_act(void *ctx, int64_t at_us, const char *gpu, const char *job, const char *what);
+
+#endif
