@@ -64,18 +64,34 @@ static bool between(const struct hes_measured *from, const struct hes_measured *
 	return counted || whole;
 }
 
+/* Charge the jobs up to their ends. What remains is of an idle GPU. */
 static void split_segment(struct run_gpu *g, double joules, double seconds)
 {
+	struct run_energy *e = &g->energy;
 	struct hes_sharer v[HES_MAX_SHARING];
+	double idle_s = seconds, idle_j = joules;
 
-	for (uint32_t i = 0; i < g->n_running; i++)
-		v[i] = (struct hes_sharer){ .end_s = seconds,
-					    .sm_pct = g->running[i]->place->sm_pct,
-					    .activity = g->running[i]->activity };
-	if (!hes_attribute_known(joules, g->planned->type->idle_power_mw * 1e-3, seconds, v,
-				 g->n_running))
-		for (uint32_t i = 0; i < g->n_running; i++)
-			g->running[i]->energy_j += v[i].energy_j;
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		const struct run_task *t = g->running[i];
+		const double late_s = fmin((double)t->late_us * 1e-6, seconds);
+
+		v[i] = (struct hes_sharer){ .end_s = seconds - late_s,
+					    .sm_pct = t->place->sm_pct,
+					    .activity = t->activity };
+		idle_s = fmin(idle_s, late_s);
+	}
+	if (hes_attribute_known(joules, g->planned->type->idle_power_mw * 1e-3, seconds, v,
+				g->n_running))
+		return;
+	for (uint32_t i = 0; i < g->n_running; i++) {
+		g->running[i]->energy_j += v[i].energy_j;
+		idle_j -= v[i].energy_j;
+	}
+	if (idle_s <= 0 || idle_j <= 0)
+		return;
+	e->busy_s -= idle_s;
+	e->busy_j -= idle_j;
+	e->idle_j += idle_j;
 }
 
 static void keep_segment(struct run_energy *e)

@@ -8,13 +8,18 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/clock.h"
 #include "run/judge.h"
 #include "run/outside.h"
+#include "run/start_jobs.h"
+#include "run/steps.h"
 #include "run/usage.h"
 
 #define JUDGE_WAIT_US 30000000 /* for co-runners to notice that the MPS server has gone */
 #define KILL_LOOK_US  1000000  /* between two looks at a job that is killed */
 #define STUCK_LOOK_US 5000000  /* the same once it is stuck */
+#define LATE_US       10000000 /* a job's end that was seen later is reported */
+#define LATE_PART     50       /* of a segment: what was seen later is not learnt from */
 #define STUCK_US      10000000 /* from a kill until a job counts as stuck */
 
 int run_watch(struct runner *r, struct run_task *t)
@@ -153,6 +158,36 @@ static bool judge_alone(struct runner *r, struct run_task *t)
 	return true;
 }
 
+void run_note_end(const struct runner *r, struct run_task *t)
+{
+	char name[RUN_FILE_NAME_MAX];
+	struct run_status end;
+	int64_t ended_us;
+
+	t->late_us = 0;
+	run_status_name(t->job->id, t->attempt.number, name);
+	if (t->state != TASK_RUNNING || t->ending == ENDING_LEFT ||
+	    run_status_read(&r->folder, name, &end) || end.left)
+		return;
+	ended_us = run_now_us(&r->clock) - (hes_boottime_us() - end.boot_us);
+	if (ended_us >= t->attempt.started_us && ended_us < r->events.woken_us)
+		t->late_us = r->events.woken_us - ended_us;
+}
+
+/* This program was stopped, or had no time: the power and speed until now are not the job's. */
+static void judge_lateness(struct runner *r, const struct run_task *t)
+{
+	struct run_segment *s = &t->gpu->energy.now;
+
+	if (t->late_us > (r->events.woken_us - s->start_us) / LATE_PART)
+		s->has_energy = false;
+	if (t->late_us > LATE_US)
+		run_tell(&r->log,
+			 "job %s ended %.0f s before this was seen, because heshare was stopped: "
+			 "its joules are estimated, and nothing is learnt from it",
+			 t->job->id, (double)t->late_us * 1e-6);
+}
+
 void run_reap(struct runner *r, struct run_task *t)
 {
 	struct run_gpu *g = t->gpu;
@@ -178,7 +213,8 @@ void run_reap(struct runner *r, struct run_task *t)
 	end_setting_aside(r, t);
 	if (rc < 0)
 		run_tell(&r->log, "job %s: %s", t->job->id, err.msg);
-	t->ended_us = r->events.woken_us;
+	t->ended_us = r->events.woken_us - t->late_us;
+	judge_lateness(r, t);
 	run_name_outside(r, t);
 	t->state = judge_alone(r, t) ? TASK_JUDGED : TASK_ENDED;
 	if (t->state == TASK_ENDED && !g->trial.open)

@@ -10,6 +10,9 @@
 int run_watch(struct runner *r, struct run_task *t);
 /** Request a task to end, or kill it if that was done before. */
 void run_end(struct runner *r, struct run_task *t, enum run_ending why);
+/** Note when a task ended, by its status file: this program may have been stopped since. Call it
+ * for all that ended before one of them is taken in. */
+void run_note_end(const struct runner *r, struct run_task *t);
 /** Take in the end of a task and of all that it left running; else look again soon. */
 void run_reap(struct runner *r, struct run_task *t);
 /** A task was killed long ago and is still there: set its GPU aside, the others go on. */

@@ -207,20 +207,34 @@ static void pass_times(struct runner *r)
 
 /* --- the loop --- */
 
+static void note_all_ends(struct runner *r)
+{
+	for (size_t i = 0; i < r->n_gpus; i++)
+		for (uint32_t k = 0; k < r->gpus[i].n_running; k++)
+			run_note_end(r, r->gpus[i].running[k]);
+}
+
 static int wait_for_events(struct runner *r, struct hes_err *err)
 {
 	struct epoll_event events[EVENTS];
-	int64_t left_us;
+	int64_t from_us, left_us;
 	int n;
 
 	watch_guard(r);
-	left_us = sooner(next_time(r) - run_now_us(&r->clock), LONGEST_US);
-	n = epoll_wait(r->events.epoll, events, EVENTS,
-		       left_us > 0 ? (int)((left_us + 999) / 1000) : 0);
+	from_us = run_now_us(&r->clock);
+	left_us = sooner(next_time(r) - from_us, LONGEST_US);
+	left_us = left_us > 0 ? left_us : 0;
+	n = epoll_wait(r->events.epoll, events, EVENTS, (int)((left_us + 999) / 1000));
 
 	if (n < 0 && errno != EINTR)
 		return hes_fail(err, -errno, "cannot wait for jobs: %s", strerror(errno));
 	r->events.woken_us = run_now_us(&r->clock);
+	for (int i = 0; i < n; i++)
+		if (events[i].data.ptr && events[i].data.ptr != r)
+			run_note_end(r, events[i].data.ptr);
+	/* It was stopped: a job may have ended whose event comes next. */
+	if (r->events.woken_us > from_us + left_us + LOOK_US)
+		note_all_ends(r);
 	for (int i = 0; i < n; i++) {
 		/* Signals have no pointer, the guard has the run's, a process its task's. */
 		if (!events[i].data.ptr)

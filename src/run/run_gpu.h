@@ -67,6 +67,7 @@ struct run_task {
 	enum run_ending ending;
 	struct hes_child_end end;
 	int64_t ended_us;
+	int64_t late_us; /* from its end until this program saw it */
 	enum hes_verdict verdict;
 	/* usage.c: what it has on its GPU, all its processes together. */
 	uint32_t limit_mib;              /* of memory, behind MPS; 0: none */

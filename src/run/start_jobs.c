@@ -321,6 +321,7 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->ending = ENDING_OWN;
 	t->kill_us = t->stuck_us = RUN_NEVER_US;
 	t->progress_us = 0;
+	t->late_us = 0;
 	t->seen[0] = '\0';
 	t->waits_outside = false;
 	t->began = t->began ? t->began : t->child.id.started;

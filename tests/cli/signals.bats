@@ -98,3 +98,22 @@ lab() {
 	[ "${lines[4]##*[:	]}" = 0000000000000007 ]
 	[ "${lines[7]} ${lines[8]} ${lines[9]} ${lines[10]}" = "0 1 TERM: 0 points: 1 measured" ]
 }
+
+@test "a runner that was stopped when a job ended notes how long the job ran, and learns nothing from it" {
+	lab <<-'END'
+		begun=$(date +%s)
+		heshare run plan.json --json --early-ok -c "$job; exec touch ended-{job}" >run.out 2>run.err &
+		await began plan.run/a.log
+		await began plan.run/b.log
+		kill -STOP $!
+		: >go
+		until [ -e ended-a ] && [ -e ended-b ]; do sleep 0.02; done
+		sleep 12
+		kill -CONT $!
+		wait $!
+		echo $(($(date +%s) - begun))
+	END
+	jq -e --argjson all "$output" '[.jobs[] | .end_s - .start_s < $all - 11] | all' run.out
+	jq -e '.energy | .idle_j > 300 and (([.jobs_j, .aborted_j, .idle_j, .unattributed_j] | add) / .meter_j - 1 | fabs < 0.01)' run.out
+	[ "$(grep -c 'ended [0-9]* s before this was seen, because heshare was stopped: its joules are estimated, and nothing is learnt from it' run.err)" = 2 ]
+}
