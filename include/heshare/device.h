@@ -54,8 +54,11 @@ enum hes_reading_has {
 	HES_HAS_ALL = (1 << 7) - 1,
 };
 
+/** A reading that is not possible is not valid: more power or a higher clock than the GPU can
+ * have, 0 W, 0 MHz, more than 100 %, more memory in use than there is. */
 struct hes_reading {
-	unsigned has; /* enum hes_reading_has */
+	unsigned has;        /* enum hes_reading_has */
+	unsigned impossible; /* what was read, and left out: enum hes_reading_has */
 	uint32_t power_mw;
 	uint64_t energy_mj; /* since the driver was loaded */
 	uint32_t clock_mhz; /* of the SMs */
@@ -130,6 +133,9 @@ int hes_device_describe(const struct hes_devices *d, size_t i, struct hes_gpu_ty
  */
 int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out,
 		    struct hes_err *err);
+
+/** The highest power that a reading of the GPU can have. */
+uint32_t hes_device_most_mw(const struct hes_devices *d, size_t i);
 
 /**
  * Lock the SM clock at @mhz. hes_lock_state() says under load whether the GPU obeys.

@@ -5,6 +5,9 @@
  * and overlap. Several threads may use one meter; each has its own windows. Joules come from the
  * energy counter if the GPU has one, else from the integral of power; both are reported. Time
  * without a reading is a gap and never counts as 0 W.
+ *
+ * A source is left out while what it says is not possible: a counter that stands still, goes back
+ * or jumps, and power or clocks that the GPU cannot have. The other source then gives the joules.
  */
 #ifndef HESHARE_MEASURE_H
 #define HESHARE_MEASURE_H
@@ -23,18 +26,30 @@ struct hes_window;
 
 enum hes_energy_from {
 	HES_ENERGY_UNKNOWN,  /* no reading at all */
-	HES_ENERGY_COUNTER,  /* the GPU's counter, at both ends of the window */
-	HES_ENERGY_INTEGRAL, /* of power, over the time with readings */
+	HES_ENERGY_COUNTER,  /* the GPU's counter, all the time */
+	HES_ENERGY_INTEGRAL, /* of power, where the counter is missing or left out */
 };
+
+/** What was left out of a window: bits. */
+enum hes_left_out {
+	HES_LEFT_OUT_STILL = 1 << 0,  /* the counter stood still while the GPU was on */
+	HES_LEFT_OUT_BACK = 1 << 1,   /* the counter went back, or was reset */
+	HES_LEFT_OUT_JUMP = 1 << 2,   /* the counter rose faster than the GPU can draw power */
+	HES_LEFT_OUT_POWER = 1 << 3,  /* readings of power that are not possible */
+	HES_LEFT_OUT_ENERGY = 1 << 4, /* of the counter */
+	HES_LEFT_OUT_CLOCK = 1 << 5,  /* of the clock */
+};
+#define HES_LEFT_OUTS 6
 
 /** A GPU over a window. */
 struct hes_measured {
 	double seconds;
 	enum hes_energy_from from;
-	double energy_j;      /* not valid if from is HES_ENERGY_UNKNOWN */
+	double energy_j;      /* over known_s; not valid if from is HES_ENERGY_UNKNOWN */
+	double known_s;       /* time with a counter or power readings */
 	double integral_j;    /* of power, over power_s */
 	double power_s;       /* time with power readings; the rest of seconds is a gap */
-	double mean_w;        /* energy_j / its time; not valid if HES_ENERGY_UNKNOWN */
+	double mean_w;        /* energy_j / known_s; not valid if HES_ENERGY_UNKNOWN */
 	double peak_w;        /* highest reading; 0: none */
 	double longest_gap_s; /* without a power reading */
 	double clock_s;       /* time with clock readings */
@@ -42,6 +57,7 @@ struct hes_measured {
 	double reasons_s;     /* time with readings of throttle reasons */
 	double capped_s;      /* part of reasons_s in which power or heat lowered the clock */
 	uint64_t samples;
+	unsigned left_out;            /* enum hes_left_out */
 	bool lost;                    /* the GPU fell off the bus */
 	struct hes_activity activity; /* of SMs, memory, ... */
 };
@@ -85,5 +101,8 @@ void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out
 /** End and free the window. @param out  results, one for each GPU in the order given to the meter
  */
 void hes_window_end(struct hes_window *w, struct hes_measured *out);
+
+/** @return what bit @i of hes_left_out says, for people; @i is below HES_LEFT_OUTS */
+const char *hes_left_out_text(size_t i);
 
 #endif

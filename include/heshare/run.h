@@ -101,6 +101,7 @@ struct hes_run_report {
 	uint32_t clocks_refused;    /* GPUs whose clock could not be set */
 	uint32_t clocks_missed;     /* GPUs that did not hold it */
 	double longest_gap_s;       /* without a power reading, of any GPU */
+	unsigned left_out;          /* enum hes_left_out: readings of any GPU, in this session */
 	struct hes_samples samples; /* measured in this run */
 };
 

@@ -18,6 +18,7 @@
 #include "base/trust.h"
 #include "heshare/tenant_power.h"
 #include "launch/guard.h"
+#include "measure/gauge.h"
 
 #define ROOM    128 /* orders, and reports */
 #define FIND_NS UINT64_C(600000000)
@@ -33,7 +34,9 @@ struct gpu_thread {
 	pthread_t thread;
 	struct hes_guard *guard; /* from the first clock on */
 	struct hes_store *store; /* NULL: none */
-	int undone;              /* result of the guard's end */
+	struct hes_gauge gauge;
+	unsigned left_out; /* said so far */
+	int undone;        /* result of the guard's end */
 	struct hes_err undone_err;
 
 	pthread_mutex_t lock; /* guards what follows */
@@ -65,6 +68,28 @@ static void thread_say(struct gpu_thread *t, const char *sentence)
 
 	snprintf(r.text, sizeof(r.text), "%.*s", (int)sizeof(r.text) - 1, sentence);
 	thread_report(t, &r);
+}
+
+/* Joules from the counter, or from power where the counter cannot be believed; NaN: neither. */
+static double joules_read(struct gpu_thread *t)
+{
+	struct hes_gauge_sample s = { .time_s = hes_monotonic_s() };
+	struct hes_reading r;
+
+	if (hes_device_read(t->c.devices, t->c.index, HES_HAS_ENERGY | HES_HAS_POWER, &r, NULL) ||
+	    !(r.has & (HES_HAS_ENERGY | HES_HAS_POWER)))
+		return NAN;
+	hes_gauge_read(&t->gauge, &r, &s);
+	for (size_t i = 0; i < HES_LEFT_OUTS; i++) {
+		char text[120];
+
+		if (!s.left_out[i] || t->left_out & 1u << i)
+			continue;
+		t->left_out |= 1u << i;
+		snprintf(text, sizeof(text), "left out: %s", hes_left_out_text(i));
+		thread_say(t, text);
+	}
+	return s.energy_j;
 }
 
 static bool counter_read(const struct gpu_thread *t, double *joules)
@@ -208,8 +233,7 @@ static void order_do(struct gpu_thread *t, const struct gpu_order *o)
 
 	if (o->kind == ORDER_ENERGY) {
 		r.kind = REPORT_ENERGY;
-		r.joules = NAN;
-		counter_read(t, &r.joules);
+		r.joules = joules_read(t);
 		r.at_ns = hes_monotonic_ns();
 		thread_report(t, &r);
 	} else if (o->kind == ORDER_CLOCK) {
@@ -253,6 +277,7 @@ static void *thread_run(void *ctx)
 	folder_undo(t);
 	store_open(t);
 	ready.refresh_ns = refresh_find(t);
+	hes_gauge_begin(&t->gauge, hes_device_most_mw(t->c.devices, t->c.index) * 1e-3);
 	thread_report(t, &ready);
 	while (order_await(t, &o))
 		order_do(t, &o);

@@ -14,6 +14,10 @@
 #include "gpu/gpm.h"
 #include "gpu/watch.h"
 
+/* Above these a value is not possible; counters that are read a moment apart exceed 1 a little. */
+#define MOST_PART  1.1
+#define MOST_MIB_S 1e6
+
 struct watched {
 	size_t gpu;
 	double looked_s;
@@ -31,7 +35,10 @@ struct hes_watch {
 void hes_activity_add(struct hes_activity_sums *sums, enum hes_act act, double value,
 		      double seconds)
 {
-	if (!isfinite(value) || value < 0 || !(seconds > 0))
+	const bool rate = act == HES_ACT_PCIE_OUT || act == HES_ACT_PCIE_IN;
+
+	if (!isfinite(value) || value < 0 || value > (rate ? MOST_MIB_S : MOST_PART) ||
+	    !(seconds > 0))
 		return;
 	sums->value_s[act] += value * seconds;
 	sums->seconds[act] += seconds;

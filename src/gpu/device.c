@@ -12,6 +12,10 @@
 
 #include "gpu/nvml.h"
 
+/* Of any GPU. */
+#define MOST_MW  3000000
+#define MOST_MHZ 5000
+
 static int find_gpus(struct hes_devices *d, struct hes_err *err)
 {
 	unsigned n = 0;
@@ -26,8 +30,9 @@ static int find_gpus(struct hes_devices *d, struct hes_err *err)
 	d->handles = calloc(n ? n : 1, sizeof(*d->handles));
 	d->refused = calloc(n ? n : 1, sizeof(*d->refused));
 	d->instant = calloc(n ? n : 1, sizeof(*d->instant));
+	d->most = calloc(n ? n : 1, sizeof(*d->most));
 	d->types = calloc(n ? n : 1, sizeof(*d->types));
-	if (!d->handles || !d->refused || !d->instant || !d->types)
+	if (!d->handles || !d->refused || !d->instant || !d->most || !d->types)
 		return hes_fail(err, -ENOMEM, "no memory for %u GPUs", n);
 	for (d->n = 0; d->n < n; d->n++) {
 		void *dev = NULL;
@@ -45,6 +50,25 @@ static void find_fields(struct hes_devices *d)
 		struct nvml_field f = { .id = NVML_FIELD_POWER_INSTANT };
 
 		d->instant[i] = d->handles[i] && !d->nvml.fields(d->handles[i], 1, &f) && !f.code;
+	}
+}
+
+/* A GPU may exceed its power limit for moments, and its highest clock by an offset. */
+static void find_most(struct hes_devices *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		unsigned set_mw = 0, default_mw = 0, mhz = 0, mw;
+		void *dev = d->handles[i];
+
+		if (dev && d->nvml.power_limit)
+			d->nvml.power_limit(dev, &set_mw);
+		if (dev && d->nvml.default_limit)
+			d->nvml.default_limit(dev, &default_mw);
+		if (dev && d->nvml.max_clock)
+			d->nvml.max_clock(dev, NVML_CLOCK_SM, &mhz);
+		mw = set_mw > default_mw ? set_mw : default_mw;
+		d->most[i].mw = mw && mw < MOST_MW ? mw + mw / 2 : MOST_MW;
+		d->most[i].mhz = mhz && mhz < MOST_MHZ ? mhz + mhz / 10 : MOST_MHZ;
 	}
 }
 
@@ -79,6 +103,7 @@ int hes_devices_open(const struct hes_catalogue *c, struct hes_devices **out, st
 		return rc;
 	}
 	find_fields(d);
+	find_most(d);
 	find_types(d, c);
 	*out = d;
 	return 0;
@@ -170,12 +195,14 @@ static int reorder(struct hes_devices *d, const size_t *order, size_t n)
 	void **handles = calloc(n + 1, sizeof(*handles));
 	int *refused = calloc(n + 1, sizeof(*refused));
 	bool *instant = calloc(n + 1, sizeof(*instant));
+	struct nvml_most *most = calloc(n + 1, sizeof(*most));
 	char(*types)[HES_NAME_MAX] = calloc(n + 1, sizeof(*types));
 
-	if (!handles || !refused || !instant || !types) {
+	if (!handles || !refused || !instant || !most || !types) {
 		free(handles);
 		free(refused);
 		free(instant);
+		free(most);
 		free(types);
 		return -ENOMEM;
 	}
@@ -183,15 +210,18 @@ static int reorder(struct hes_devices *d, const size_t *order, size_t n)
 		handles[k] = d->handles[order[k]];
 		refused[k] = d->refused[order[k]];
 		instant[k] = d->instant[order[k]];
+		most[k] = d->most[order[k]];
 		strcpy(types[k], d->types[order[k]]);
 	}
 	free(d->handles);
 	free(d->refused);
 	free(d->instant);
+	free(d->most);
 	free(d->types);
 	d->handles = handles;
 	d->refused = refused;
 	d->instant = instant;
+	d->most = most;
 	d->types = types;
 	d->n = n;
 	return 0;
@@ -223,6 +253,7 @@ void hes_devices_close(struct hes_devices *d)
 	free(d->handles);
 	free(d->refused);
 	free(d->instant);
+	free(d->most);
 	free(d->types);
 	free(d);
 }
@@ -236,6 +267,11 @@ void hes_devices_driver(const struct hes_devices *d, char *out)
 size_t hes_devices_count(const struct hes_devices *d)
 {
 	return d->n;
+}
+
+uint32_t hes_device_most_mw(const struct hes_devices *d, size_t i)
+{
+	return d->most[i].mw;
 }
 
 long hes_devices_find(const struct hes_devices *d, const char *name)

@@ -51,6 +51,11 @@ struct nvml {
 	int (*gpm_metrics)(struct nvml_gpm_metrics *get);
 };
 
+/* Above this a reading is impossible. */
+struct nvml_most {
+	unsigned mw, mhz;
+};
+
 struct hes_devices {
 	void *library;
 	struct nvml nvml;
@@ -59,6 +64,7 @@ struct hes_devices {
 	void **handles;              /* NULL: NVML does not open the GPU */
 	int *refused;                /* per GPU: NVML's code where it has no handle */
 	bool *instant;               /* per GPU: whether it has the field of instant power */
+	struct nvml_most *most;      /* per GPU */
 	char (*types)[HES_NAME_MAX]; /* per GPU */
 };
 

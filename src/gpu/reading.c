@@ -1,14 +1,19 @@
 /*
  * reading.c - read a GPU's sensors; see heshare/device.h.
  *
- * Sensors that are read often sometimes answer "not supported" or 0 W: such a reading is missing.
+ * Sensors that are read often sometimes answer "not supported" or 0 W: such a reading is missing. A
+ * sick one answers anything: what is not possible is left out, and the other sensors are kept.
  */
 #include <stdlib.h>
 
 #include "gpu/nvml.h"
 
 /* Drivers round a lock to a clock of the GPU. */
-#define STEP_MHZ 15
+#define STEP_MHZ       15
+#define MOST_MJ        (1ull << 53) /* what no GPU draws in its life */
+#define MOST_CELSIUS   150
+#define NOT_POSSIBLE   (-1) /* no code of NVML */
+#define POSSIBLE(true) ((true) ? NVML_OK : NOT_POSSIBLE)
 
 typedef int read_fn(const struct hes_devices *d, size_t i, struct hes_reading *out);
 
@@ -27,9 +32,10 @@ static int read_power(const struct hes_devices *d, size_t i, struct hes_reading 
 	}
 	if (!code && !mw)
 		return NVML_NOT_SUPPORTED;
-	if (!code)
-		out->power_mw = mw;
-	return code;
+	if (code)
+		return code;
+	out->power_mw = mw;
+	return POSSIBLE(mw <= d->most[i].mw);
 }
 
 static int read_energy(const struct hes_devices *d, size_t i, struct hes_reading *out)
@@ -37,9 +43,10 @@ static int read_energy(const struct hes_devices *d, size_t i, struct hes_reading
 	unsigned long long mj;
 	int code = d->nvml.energy ? d->nvml.energy(d->handles[i], &mj) : NVML_FUNCTION_MISSING;
 
-	if (!code)
-		out->energy_mj = mj;
-	return code;
+	if (code)
+		return code;
+	out->energy_mj = mj;
+	return POSSIBLE(mj <= MOST_MJ);
 }
 
 static int read_clock(const struct hes_devices *d, size_t i, struct hes_reading *out)
@@ -48,9 +55,10 @@ static int read_clock(const struct hes_devices *d, size_t i, struct hes_reading 
 	int code = d->nvml.clock ? d->nvml.clock(d->handles[i], NVML_CLOCK_SM, &mhz)
 				 : NVML_FUNCTION_MISSING;
 
-	if (!code)
-		out->clock_mhz = mhz;
-	return code;
+	if (code)
+		return code;
+	out->clock_mhz = mhz;
+	return POSSIBLE(mhz > 0 && mhz <= d->most[i].mhz);
 }
 
 static int read_reasons(const struct hes_devices *d, size_t i, struct hes_reading *out)
@@ -72,9 +80,10 @@ static int read_temperature(const struct hes_devices *d, size_t i, struct hes_re
 	int code = d->nvml.temperature ? d->nvml.temperature(d->handles[i], 0, &celsius)
 				       : NVML_FUNCTION_MISSING;
 
-	if (!code)
-		out->temperature_c = celsius;
-	return code;
+	if (code)
+		return code;
+	out->temperature_c = celsius;
+	return POSSIBLE(celsius > 0 && celsius <= MOST_CELSIUS);
 }
 
 static int read_utilisation(const struct hes_devices *d, size_t i, struct hes_reading *out)
@@ -87,7 +96,7 @@ static int read_utilisation(const struct hes_devices *d, size_t i, struct hes_re
 		return code;
 	out->busy_pct = u.gpu;
 	out->memory_pct = u.memory;
-	return 0;
+	return POSSIBLE(u.gpu <= 100 && u.memory <= 100);
 }
 
 static int read_memory(const struct hes_devices *d, size_t i, struct hes_reading *out)
@@ -95,9 +104,10 @@ static int read_memory(const struct hes_devices *d, size_t i, struct hes_reading
 	struct nvml_memory m;
 	int code = d->nvml.memory ? d->nvml.memory(d->handles[i], &m) : NVML_FUNCTION_MISSING;
 
-	if (!code)
-		out->memory_used_bytes = m.used;
-	return code;
+	if (code)
+		return code;
+	out->memory_used_bytes = m.used;
+	return POSSIBLE(m.used <= m.total);
 }
 
 static const struct {
@@ -122,15 +132,20 @@ int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct
 	if (rc)
 		return rc;
 	for (size_t k = 0; k < sizeof(sensors) / sizeof(sensors[0]); k++) {
+		struct hes_reading with = r;
 		int code;
 
 		if (!(want & sensors[k].has))
 			continue;
-		code = sensors[k].read(d, i, &r);
+		code = sensors[k].read(d, i, &with);
 		if (code == NVML_GPU_IS_LOST)
 			return hes_nvml_fail(d, i, "reading its sensors", code, err);
-		if (!code)
+		if (!code) {
+			r = with;
 			r.has |= sensors[k].has;
+		} else if (code == NOT_POSSIBLE) {
+			r.impossible |= sensors[k].has;
+		}
 	}
 	*out = r;
 	return 0;

@@ -2,10 +2,7 @@
  * meter.c - the sampling thread and its windows; see heshare/measure.h.
  *
  * Power between two samples is their mean (trapezoid); if one of them has no power, the time is a
- * gap. A window takes its own sample at both ends. The energy counter moves in steps of the
- * sensor's refresh: its value at a moment is the last step plus power times the time since. If a
- * step then shows that this was too much, the value stands still until the counter has caught up:
- * it goes back only with the counter.
+ * gap. A window takes its own sample at both ends. gauge.c makes joules of counter and power.
  */
 #include "heshare/measure.h"
 
@@ -18,6 +15,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "measure/gauge.h"
 
 #define FIND_S      0.5 /* time to find the refresh */
 #define FIND_STEP_S 0.01
@@ -28,29 +26,8 @@
 #define COUNTERS_S 2.0 /* between two samples of counters, which cost more */
 #define WANT       (HES_HAS_POWER | HES_HAS_ENERGY | HES_HAS_CLOCK | HES_HAS_REASONS)
 
-/* A GPU at one moment. */
-struct sample {
-	double time_s;
-	unsigned has;
-	double power_w;
-	double counter_j; /* the counter without its steps */
-	double clock_mhz;
-	bool capped;
-	bool lost;
-};
-
-/* The counter's last step: assumed in the middle between two samples, at most half a refresh ago.
- */
-struct counter {
-	uint64_t mj;
-	double since_s;
-	double looked_s;
-	double reported_j; /* the last value without steps */
-	bool known;
-};
-
 struct sum {
-	struct sample first, last;
+	struct hes_gauge_sample first, last;
 	struct hes_activity_sums activity; /* as it was when the window began */
 	double integral_j, power_s, peak_w, longest_gap_s, gap_s;
 	double clock_s, clock_mhz_s, reasons_s, capped_s;
@@ -74,18 +51,17 @@ struct hes_meter {
 	pthread_cond_t stop;  /* signalled when the meter ends */
 	bool stopping;
 	struct hes_window *windows;
-	struct counter *counters;
-	struct sample *now; /* one a GPU */
+	struct hes_gauge *gauges;     /* one a GPU */
+	struct hes_gauge_sample *now; /* one a GPU */
 	struct hes_watch *watch;
 	double watched_s, counted_s; /* times of its last samples: of rates, of counters */
 	struct hes_meter_power power;
 	double power_limit_w, power_s; /* what counts as over; time of the last sum, 0: none */
 };
 
-static struct sample read_gpu(struct hes_meter *m, size_t i)
+static struct hes_gauge_sample read_gpu(struct hes_meter *m, size_t i)
 {
-	struct counter *c = &m->counters[i];
-	struct sample s = { 0 };
+	struct hes_gauge_sample s = { 0 };
 	struct hes_reading r = { 0 }, read;
 	double took_s = INFINITY;
 
@@ -103,34 +79,14 @@ static struct sample read_gpu(struct hes_meter *m, size_t i)
 		s.time_s = before + took / 2;
 		r = read;
 	}
-	if (s.lost)
-		return s;
-	s.has = r.has;
-	s.power_w = r.power_mw * 1e-3;
-	s.clock_mhz = r.clock_mhz;
-	s.capped = r.power_capped || r.heat_capped;
-	if (!(r.has & HES_HAS_ENERGY))
-		return s;
-	if (!c->known || c->mj != r.energy_mj)
-		*c = (struct counter){ .mj = r.energy_mj,
-				       .known = true,
-				       .reported_j =
-					       c->known && c->mj < r.energy_mj ? c->reported_j : 0,
-				       .since_s = c->known ? fmax((c->looked_s + s.time_s) / 2,
-								  s.time_s - m->refresh_s / 2)
-							   : s.time_s };
-	c->looked_s = s.time_s;
-	c->reported_j =
-		fmax(c->reported_j,
-		     (double)c->mj * 1e-3 +
-			     (r.has & HES_HAS_POWER ? s.power_w * (s.time_s - c->since_s) : 0));
-	s.counter_j = c->reported_j;
+	if (!s.lost)
+		hes_gauge_read(&m->gauges[i], &r, &s);
 	return s;
 }
 
-static void sum_add(struct sum *w, const struct sample *s)
+static void sum_add(struct sum *w, const struct hes_gauge_sample *s)
 {
-	const struct sample *last = &w->last;
+	const struct hes_gauge_sample *last = &w->last;
 	double dt = s->time_s - last->time_s;
 	unsigned both = s->has & last->has;
 
@@ -224,7 +180,7 @@ static void *sample_loop(void *meter)
 static double find_refresh(struct hes_meter *m)
 {
 	double start = hes_monotonic_s(), found = FIND_S, last[m->n];
-	struct sample before[m->n];
+	struct hes_gauge_sample before[m->n];
 	const struct timespec step = { .tv_nsec = (long)(FIND_STEP_S * 1e9) };
 
 	for (size_t i = 0; i < m->n; i++) {
@@ -234,11 +190,11 @@ static double find_refresh(struct hes_meter *m)
 	while (hes_monotonic_s() < start + FIND_S) {
 		nanosleep(&step, NULL);
 		for (size_t i = 0; i < m->n; i++) {
-			double since_s = m->counters[i].since_s;
-			struct sample s = read_gpu(m, i);
-			double at = m->counters[i].known ? m->counters[i].since_s : s.time_s;
-			bool moved = m->counters[i].known ? at != since_s
-							  : s.power_w != before[i].power_w;
+			double since_s = m->gauges[i].since_s;
+			struct hes_gauge_sample s = read_gpu(m, i);
+			double at = m->gauges[i].known ? m->gauges[i].since_s : s.time_s;
+			bool moved =
+				m->gauges[i].known ? at != since_s : s.power_w != before[i].power_w;
 
 			if (moved && last[i] > 0)
 				found = fmin(found, at - last[i]);
@@ -254,7 +210,7 @@ static void meter_free(struct hes_meter *m)
 {
 	hes_watch_stop(m->watch);
 	free(m->gpus);
-	free(m->counters);
+	free(m->gauges);
 	free(m->now);
 	free(m);
 }
@@ -262,9 +218,9 @@ static void meter_free(struct hes_meter *m)
 static int meter_prepare(struct hes_meter *m, const size_t *gpus, struct hes_err *err)
 {
 	m->gpus = calloc(m->n + 1, sizeof(*m->gpus));
-	m->counters = calloc(m->n + 1, sizeof(*m->counters));
+	m->gauges = calloc(m->n + 1, sizeof(*m->gauges));
 	m->now = calloc(m->n + 1, sizeof(*m->now));
-	if (!m->gpus || !m->counters || !m->now)
+	if (!m->gpus || !m->gauges || !m->now)
 		return hes_fail(err, -ENOMEM, "no memory for a meter of %zu GPUs", m->n);
 	for (size_t i = 0; i < m->n; i++) {
 		struct hes_reading r;
@@ -277,6 +233,7 @@ static int meter_prepare(struct hes_meter *m, const size_t *gpus, struct hes_err
 		if (rc)
 			return rc;
 		m->gpus[i] = gpus[i];
+		hes_gauge_begin(&m->gauges[i], hes_device_most_mw(m->d, gpus[i]) * 1e-3);
 	}
 	return hes_watch_start(&m->watch, m->d, m->gpus, m->n, err);
 }
@@ -411,17 +368,7 @@ static struct hes_measured window_result(const struct sum *w)
 		.lost = w->last.lost,
 	};
 
-	/* A counter that went back was reset with the driver. */
-	if (w->first.has & w->last.has & HES_HAS_ENERGY &&
-	    w->last.counter_j >= w->first.counter_j) {
-		o.from = HES_ENERGY_COUNTER;
-		o.energy_j = w->last.counter_j - w->first.counter_j;
-		o.mean_w = o.seconds > 0 ? o.energy_j / o.seconds : w->last.power_w;
-	} else if (w->power_s > 0) {
-		o.from = HES_ENERGY_INTEGRAL;
-		o.energy_j = w->integral_j;
-		o.mean_w = w->integral_j / w->power_s;
-	}
+	hes_gauge_between(&w->first, &w->last, &o);
 	return o;
 }
 

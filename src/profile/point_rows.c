@@ -126,6 +126,20 @@ static int pass_window(struct session *s, struct hes_err *err)
 	return rc < 0 ? rc : 0;
 }
 
+/* Tell once what sensors of the GPU say that is not possible. */
+static void tell_left_out(struct session *s, unsigned left_out)
+{
+	char note[160];
+
+	for (size_t i = 0; i < HES_LEFT_OUTS; i++) {
+		if (!(left_out & ~s->left_out & 1u << i))
+			continue;
+		snprintf(note, sizeof(note), "GPU %zu: left out: %s", s->gpu, hes_left_out_text(i));
+		profiling_report(s->all, note);
+	}
+	s->left_out |= left_out;
+}
+
 static int take_window(struct session *s, struct series *w, struct hes_err *err)
 {
 	struct looked *at = &w->looked[w->n];
@@ -142,6 +156,7 @@ static int take_window(struct session *s, struct series *w, struct hes_err *err)
 		return rc;
 	if (m.lost)
 		return hes_fail(err, -ENODEV, "GPU %zu was lost", s->gpu);
+	tell_left_out(s, m.left_out);
 	if (m.from == HES_ENERGY_UNKNOWN || !(m.mean_w > 0))
 		return hes_fail(err, -ENODATA, "GPU %zu does not report its power", s->gpu);
 	for (size_t i = 0; i < s->n; i++) {

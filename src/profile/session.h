@@ -50,6 +50,7 @@ struct session {
 	size_t n;            /* lanes that run */
 	uint32_t locked_mhz; /* 0: not */
 	bool missed;         /* it did not hold a lock; reported */
+	unsigned left_out;   /* of its readings; reported */
 	uint64_t idle_bytes; /* device memory before any job */
 	bool idle_known;
 	pthread_t thread;

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define WHOLE 0.9 /* part of a segment that must have power readings where there is no counter */
+#define WHOLE 0.9 /* part of a segment whose joules must be known */
 
 int run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus,
 		    size_t n, struct hes_err *err)
@@ -51,17 +51,11 @@ double run_activity(const struct hes_profiles *profiles, const struct hes_gpu_ty
 /* Joules between two readings. @return false: not known */
 static bool between(const struct hes_measured *from, const struct hes_measured *to, double *out)
 {
-	const bool counted = from->from == HES_ENERGY_COUNTER && to->from == HES_ENERGY_COUNTER;
-	const double s = to->seconds - from->seconds, power_s = to->power_s - from->power_s;
-	const bool whole = power_s >= WHOLE * s;
+	const double s = to->seconds - from->seconds, known_s = to->known_s - from->known_s;
+	const bool whole = known_s >= WHOLE * s;
 
-	if (counted && to->energy_j >= from->energy_j)
-		*out = to->energy_j - from->energy_j;
-	else if (s > 0 && whole)
-		*out = (to->integral_j - from->integral_j) * s / power_s;
-	else
-		*out = 0;
-	return counted || whole;
+	*out = s > 0 && whole ? (to->energy_j - from->energy_j) * s / known_s : 0;
+	return whole;
 }
 
 /* Charge the jobs up to their ends. What remains is of an idle GPU. */
@@ -134,6 +128,7 @@ static void account(struct run_meter *m, struct run_gpu *g, bool changes)
 		return;
 	seconds = now.seconds - e->last.seconds;
 	m->longest_gap_s = fmax(m->longest_gap_s, now.longest_gap_s);
+	m->left_out |= now.left_out;
 	if (!known || e->missing)
 		lose(g);
 	e->missing = !known;

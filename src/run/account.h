@@ -11,8 +11,9 @@ struct run_meter {
 	struct hes_meter *meter;
 	struct hes_window *window;
 	double longest_gap_s;
-	uint32_t session; /* see struct hes_run_meter */
-	int64_t keep_us;  /* when to write joules into the journal */
+	unsigned left_out; /* enum hes_left_out, of any GPU */
+	uint32_t session;  /* see struct hes_run_meter */
+	int64_t keep_us;   /* when to write joules into the journal */
 };
 
 int run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus,

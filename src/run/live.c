@@ -47,11 +47,7 @@ static bool joules_so_far(const struct runner *r, const struct run_gpu *g, doubl
 		return false;
 	hes_window_look_at(r->meter.window, g->energy.metered, &now);
 	*out = (double)(g->before.busy_mj + g->before.idle_mj) * 1e-3 + g->energy.busy_j +
-	       g->energy.idle_j;
-	if (now.from == HES_ENERGY_COUNTER && last->from == HES_ENERGY_COUNTER)
-		*out += now.energy_j - last->energy_j;
-	else
-		*out += now.integral_j - last->integral_j;
+	       g->energy.idle_j + now.energy_j - last->energy_j;
 	return true;
 }
 

@@ -188,6 +188,34 @@ step_us() {
 	[[ "$stderr" == *"--csv FILE writes it as well" ]]
 }
 
+# Eight GPUs with the same work; the sensors of all but the first fall sick on the way.
+@test "heshare measure leaves out what is not possible, and a healthy source gives the joules" {
+	printf 'name: eight\nnodes:\n  - name: a\n    gpus: [ { type: H100-SXM, count: 8 } ]\n' >eight.yaml
+	run -0 --separate-stderr "$HES_LAB" --fleet eight.yaml --speed 5 -- sh -c '
+		for i in 0 1 2 3 4 5 6 7; do vgpu-task --device $i --workload resnet50 --batch 64 --iterations 100000000 >/dev/null & done
+		until heshare gpus --json | jq -e "all(.busy_pct > 50)" >/dev/null; do sleep 0.5; done
+		sleep 2
+		heshare measure --json -o sick.json -- sh -c "sleep 2
+			vgpu-fault 1:energy=frozen 2:energy=reset 3:energy=+4294967.296 4:power=x10 5:clock=0 6:power=-1 6:energy=frozen 7:counters=250
+			vgpu-fault 7:memory=999999 7:temperature=200 7:utilisation=255; sleep 6"
+		heshare gpus --json >gpus.json'
+	jq -c '.gpus[0].energy_j as $true | .gpus[] | [.gpu, .energy_from, (.energy_j / $true | if . > 0.95 and . < 1.05 then "all" else . < 0.7 end), .left_out]' sick.json >said
+	cat said sick.json
+	cmp said - <<-'END'
+		[0,"counter","all",[]]
+		[1,"integral","all",["the energy counter while it stood still"]]
+		[2,"integral","all",["the energy counter where it went back"]]
+		[3,"integral","all",["the energy counter where it rose faster than the GPU can draw power"]]
+		[4,"counter","all",["power readings above what the GPU can draw"]]
+		[5,"counter","all",["clock readings that are not possible"]]
+		[6,"integral",true,["the energy counter while it stood still","power readings above what the GPU can draw"]]
+		[7,"counter","all",[]]
+	END
+	jq -e '.gpus | (.[6].mean_w / .[0].mean_w - 1 | fabs < 0.05) and .[5].mean_clock_mhz == .[0].mean_clock_mhz and
+		.[4].peak_w < 700 and .[7].activity.sm < 1 and .[7].activity.busy <= 1' sick.json
+	jq -e '.[7] | .memory_used_mib == null and .temperature_c == null and .busy_pct == null and .power_w > 0' gpus.json
+}
+
 @test "heshare measure: a run that fails or is interrupted ends the runs and does not count" {
 	run -3 --separate-stderr "$HES_LAB" -- heshare measure -g 0 --runs 4 --json -o m.json -- \
 		sh -c 'echo >>runs; [ $(wc -l <runs) -lt 3 ] || exit 3'

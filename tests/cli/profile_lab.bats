@@ -196,6 +196,13 @@ rows() {
 	[ "$(rows "SELECT count(*) FROM points")" -ge 8 ]
 }
 
+@test "a GPU whose counter stands still is profiled by its power, and that is said once" {
+	run -0 "$HES_LAB" --speed 100 --fault 0:energy=frozen -- heshare profile resnet50 -g 0 \
+		"${QUICK[@]}" --batch 16 --shares 100 --clocks default -- "${TASK[@]}"
+	[ "$(grep -c "GPU 0: left out: the energy counter while it stood still" <<<"$output")" = 1 ]
+	[ "$(rows "SELECT count(*) FROM points WHERE power_mw BETWEEN 60000 AND 75000")" = 1 ]
+}
+
 @test "a GPU that does not report its power measures nothing" {
 	run -1 "$HES_LAB" --speed 100 --fault 0:sensor-gap -- heshare profile resnet50 -g 0 \
 		"${QUICK[@]}" --batch 16 --shares 100 --clocks default -- "${TASK[@]}"

@@ -68,6 +68,17 @@ lab() { # SPEED COMMAND...
 	jq -e '.jobs_done == 8 and .power_cap.over_s > 1' least.run/report.json
 }
 
+@test "a counter that stands still or is reset spoils no joules, and the report says what was left out" {
+	lab 50 sh -c 'heshare run open.json --json -c "$task" >report.json &
+		until [ "$(cat open.run/*.log 2>/dev/null | wc -l)" -gt 3 ]; do sleep 1; done
+		vgpu-fault 0:energy=frozen 1:energy=reset; wait $!'
+	[ "$status" -eq 0 ]
+	jq -c '.left_out, (.gpus[] | [.busy_j, .planned_j, .busy_s, .planned_busy_s])' report.json
+	jq -e '.left_out == ["the energy counter while it stood still", "the energy counter where it went back"]' report.json
+	# As power: jobs also take the time that their processes need to start.
+	jq -e '.gpus | all(.busy_j / .planned_j / .busy_s * .planned_busy_s - 1 | fabs < 0.15)' report.json
+}
+
 # Outside of its meter's time a run has GPUs at idle power: while it starts, and before its guard
 # has ended. In a run that is killed the joules since the last write of the journal, some seconds at
 # most, are lost to both sums of the report.

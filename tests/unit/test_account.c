@@ -85,17 +85,18 @@ static void count(struct busy *b, double seconds, double energy_j)
 {
 	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
 					    .seconds = seconds,
+					    .known_s = seconds,
 					    .energy_j = energy_j };
 	run_account(&b->meter, &b->gpu);
 }
 
-/* A reading without counter: the integral of power over a part of the time. */
-static struct hes_measured integral(double seconds, double power_s, double joules)
+/* A reading without counter: joules of a part of the time are known. */
+static struct hes_measured integral(double seconds, double known_s, double joules)
 {
 	return (struct hes_measured){ .from = HES_ENERGY_INTEGRAL,
 				      .seconds = seconds,
-				      .power_s = power_s,
-				      .integral_j = joules };
+				      .known_s = known_s,
+				      .energy_j = joules };
 }
 
 TEST(each_gpu_is_read_at_its_place_in_the_meter)
@@ -108,11 +109,9 @@ TEST(each_gpu_is_read_at_its_place_in_the_meter)
 	assert_int_equal(run_meter_start(&m, NULL, gpus, GPUS, NULL), 0);
 	assert_true(metered[0] == 5 && metered[1] == 3);
 	assert_true(gpus[0].energy.last.energy_j == 70 && gpus[1].energy.last.energy_j == 90);
-	reading[1] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
-					    .seconds = 1,
-					    .energy_j = 95,
-					    .power_s = 1,
-					    .integral_j = 5 };
+	reading[1] = (struct hes_measured){
+		.from = HES_ENERGY_COUNTER, .seconds = 1, .known_s = 1, .energy_j = 95
+	};
 	run_account(&m, &gpus[1]);
 	NEAR(gpus[1].energy.idle_j, 5);
 }
@@ -132,7 +131,7 @@ TEST(measured_joules_of_a_run_are_split_with_idle_power_by_share)
 		    b.gpu.energy.idle_j == 200);
 	assert_true(b.gpu.energy.meter_j == 1200);
 	/* The counter is gone; the integral covers 9 of 10 s. */
-	reading[0] = integral(25, 9, 450);
+	reading[0] = integral(25, 15 + 9, 1200 + 450);
 	run_account(&b.meter, &b.gpu);
 	NEAR(b.gpu.energy.idle_j, 200 + 500);
 	NEAR(b.gpu.energy.meter_j, 1200 + 500);
@@ -155,36 +154,14 @@ TEST(joules_of_many_readings_sum_up)
 		    b.gpu.energy.idle_j == 300);
 }
 
-/* The driver was loaded again in between, so the counter began at 0. */
-TEST(a_counter_that_fell_back_is_replaced_by_the_integral)
-{
-	struct busy b;
-
-	begin(&b);
-	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
-					    .seconds = 10,
-					    .energy_j = 1000,
-					    .power_s = 10,
-					    .integral_j = 990 };
-	run_account(&b.meter, &b.gpu);
-	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
-					    .seconds = 15,
-					    .energy_j = 50,
-					    .power_s = 15,
-					    .integral_j = 1490 };
-	run_account(&b.meter, &b.gpu);
-	NEAR(b.gpu.energy.busy_j, 1000 + 500);
-}
-
 /* The driver shows a new value ten times a second; the job's power is not that of the integral. */
 TEST(a_counter_that_stands_still_means_no_joules)
 {
 	struct busy b;
 
 	begin(&b);
-	reading[0] = (struct hes_measured){
-		.from = HES_ENERGY_COUNTER, .seconds = 0.1, .power_s = 0.1, .integral_j = 7
-	};
+	reading[0] =
+		(struct hes_measured){ .from = HES_ENERGY_COUNTER, .seconds = 0.1, .known_s = 0.1 };
 	run_account(&b.meter, &b.gpu);
 	assert_true(b.gpu.energy.busy_j == 0 && b.gpu.energy.busy_s == 0.1);
 }
@@ -219,9 +196,9 @@ TEST(while_nothing_changes_joules_are_counted_too)
 	struct busy b;
 
 	begin(&b);
-	reading[0] = (struct hes_measured){ .from = HES_ENERGY_COUNTER,
-					    .seconds = 10,
-					    .energy_j = 1000 };
+	reading[0] = (struct hes_measured){
+		.from = HES_ENERGY_COUNTER, .seconds = 10, .known_s = 10, .energy_j = 1000
+	};
 	run_account_so_far(&b.meter, &b.gpu);
 	NEAR(b.task[1].energy_j, 100 + 450);
 }
@@ -279,7 +256,7 @@ TEST(a_gap_counts_as_busy_if_a_job_ran_in_it_and_as_idle_otherwise)
 	b.gpu.n_running = 0;
 	count(&b, 20, 2000);
 	assert_true(b.gpu.energy.busy_j == 2000 && b.gpu.energy.idle_j == 0);
-	reading[0] = integral(30, 0, 0);
+	reading[0] = integral(30, 20, 2000);
 	run_account(&b.meter, &b.gpu);
 	count(&b, 40, 2500);
 	assert_true(b.gpu.energy.busy_j == 2000 && b.gpu.energy.idle_j == 500);

@@ -29,6 +29,12 @@ size_t hes_devices_count(const struct hes_devices *d)
 	return 1;
 }
 
+uint32_t hes_device_most_mw(const struct hes_devices *d, size_t i)
+{
+	(void)d, (void)i;
+	return 10 * WATTS * 1000;
+}
+
 int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out,
 		    struct hes_err *err)
 {

@@ -11,6 +11,9 @@
 /* Counter and integral further apart than this are worth a word: a sensor integrates a part of the
  * time. */
 #define APART 0.05
+/* No two sensors that work are so far apart over so many seconds. */
+#define WRONG   0.5
+#define WRONG_S 5
 /* A gap shorter than this part of the window changes no figure that is shown. */
 #define GAP_PART 0.001
 
@@ -46,11 +49,17 @@ static void remarks(FILE *f, const struct hes_measured *m)
 	if (gap_s(m) > 0)
 		fprintf(f, "     no power reading for %.2f s, at the longest %.2f s in a row%s\n",
 			gap_s(m), m->longest_gap_s,
-			m->from == HES_ENERGY_INTEGRAL ? "; joules are of the rest" : "");
+			m->known_s < (1 - GAP_PART) * m->seconds ? "; joules are of the rest" : "");
+	for (size_t i = 0; i < HES_LEFT_OUTS; i++)
+		if (m->left_out & 1u << i)
+			fprintf(f, "     left out: %s\n", hes_left_out_text(i));
 	if (m->from == HES_ENERGY_COUNTER && gap_s(m) <= 0 && m->energy_j > 0 &&
 	    fabs(m->integral_j / m->energy_j - 1) > APART)
-		fprintf(f, "     the integral of power is %.1f J: %+.1f %% from the counter\n",
-			m->integral_j, 100 * (m->integral_j / m->energy_j - 1));
+		fprintf(f, "     the integral of power is %.1f J: %+.1f %% from the counter%s\n",
+			m->integral_j, 100 * (m->integral_j / m->energy_j - 1),
+			fabs(m->integral_j / m->energy_j - 1) > WRONG && m->seconds > WRONG_S
+				? "; one of them is wrong"
+				: "");
 }
 
 static void row(FILE *f, const struct measured_gpu *b)
@@ -73,7 +82,7 @@ static void row(FILE *f, const struct measured_gpu *b)
 
 void measure_text(FILE *f, const struct measured_gpu *b, size_t n, double seconds)
 {
-	double joules = 0;
+	double joules = 0, watts = 0;
 	size_t known = 0, coarse = 0;
 
 	fprintf(f,
@@ -85,11 +94,12 @@ void measure_text(FILE *f, const struct measured_gpu *b, size_t n, double second
 		coarse += b[i].m.activity.from == HES_ACTIVITY_UTILISATION;
 		known += b[i].m.from != HES_ENERGY_UNKNOWN;
 		joules += b[i].m.from != HES_ENERGY_UNKNOWN ? b[i].m.energy_j : 0;
+		watts += b[i].m.from != HES_ENERGY_UNKNOWN ? b[i].m.mean_w : 0;
 	}
 	fprintf(f, "%.3f s, ", seconds);
 	if (known)
 		fprintf(f, "%.1f J on %zu of %zu GPU%s, %.1f W\n", joules, known, n, hes_s(n),
-			seconds > 0 ? joules / seconds : 0);
+			watts);
 	else
 		fputs("joules unknown\n", f);
 	if (coarse)
@@ -110,6 +120,16 @@ static json_t *activity_json(const struct hes_activity *a)
 	return o;
 }
 
+json_t *measure_left_out_json(unsigned left_out)
+{
+	json_t *texts = json_array();
+
+	for (size_t i = 0; i < HES_LEFT_OUTS; i++)
+		if (left_out & 1u << i)
+			json_array_append_new(texts, json_string(hes_left_out_text(i)));
+	return texts;
+}
+
 static json_t *gpu_json(const struct measured_gpu *b)
 {
 	const struct hes_measured *m = &b->m;
@@ -117,7 +137,7 @@ static json_t *gpu_json(const struct measured_gpu *b)
 
 	return json_pack(
 		"{s:I, s:s, s:s, s:o, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:b, "
-		"s:o}",
+		"s:o, s:o}",
 		"gpu", (json_int_t)b->index, "name", b->info.name, "uuid", b->info.uuid, "type",
 		*b->info.type ? json_string(b->info.type) : json_null(), "seconds", m->seconds,
 		"energy_from", sources[m->from], "energy_j", cli_json_maybe(known, m->energy_j),
@@ -127,7 +147,8 @@ static json_t *gpu_json(const struct measured_gpu *b)
 		cli_json_maybe(m->clock_s > 0, m->clock_mhz), "capped_part",
 		cli_json_maybe(m->reasons_s > 0, m->reasons_s > 0 ? m->capped_s / m->reasons_s : 0),
 		"gap_s", m->seconds - m->power_s, "longest_gap_s", m->longest_gap_s, "samples",
-		(json_int_t)m->samples, "lost", m->lost, "activity", activity_json(&m->activity));
+		(json_int_t)m->samples, "lost", m->lost, "left_out",
+		measure_left_out_json(m->left_out), "activity", activity_json(&m->activity));
 }
 
 json_t *measure_json(const struct measured_gpu *b, size_t n, double seconds, double period_s,

@@ -20,4 +20,7 @@ void measure_text(FILE *f, const struct measured_gpu *b, size_t n, double second
 json_t *measure_json(const struct measured_gpu *b, size_t n, double seconds, double period_s,
 		     int status);
 
+/** @return an array of what was left out; owned by the caller */
+json_t *measure_left_out_json(unsigned left_out);
+
 #endif

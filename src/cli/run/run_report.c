@@ -11,7 +11,9 @@
 #include "base/quantity.h"
 #include "base/visible.h"
 #include "cli/cli.h"
+#include "cli/gpu/measure_report.h"
 #include "cli/run/job_failures.h"
+#include "heshare/measure.h"
 
 /* --- text --- */
 
@@ -112,6 +114,9 @@ static void remarks(FILE *f, const struct hes_run_report *r)
 		fputs("Jobs that ended early do not run again by themselves: --resume runs them "
 		      "again, --resume --early-ok accepts them.\n",
 		      f);
+	for (size_t i = 0; i < HES_LEFT_OUTS; i++)
+		if (r->left_out & 1u << i)
+			fprintf(f, "Left out: %s.\n", hes_left_out_text(i));
 	if (r->lost)
 		fprintf(f,
 			"heshare died during the run: joules of at most %.0f s before are in none "
@@ -278,7 +283,7 @@ json_t *run_report_json(const struct hes_run_report *r)
 		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
 	return json_pack(
 		"{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, "
-		"s:o, "
+		"s:o, s:o, "
 		"s:o, s:o, s:o, s:o, s:o, s:o}",
 		"run", (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state",
 		hes_run_state_names[r->run.state], "jobs_done", (json_int_t)r->done, "jobs_failed",
@@ -287,8 +292,9 @@ json_t *run_report_json(const struct hes_run_report *r)
 		(json_int_t)r->retried, "felled", (json_int_t)r->co_failed, "timeouts",
 		(json_int_t)r->timeouts, "clocks_refused", (json_int_t)r->clocks_refused,
 		"clocks_missed", (json_int_t)r->clocks_missed, "samples", (json_int_t)r->samples.n,
-		"longest_gap_s", r->longest_gap_s, "planned", totals_json(&r->planned, true, true),
-		"part", totals_json(&r->part, r->done > 0, true), "measured",
+		"longest_gap_s", r->longest_gap_s, "left_out", measure_left_out_json(r->left_out),
+		"planned", totals_json(&r->planned, true, true), "part",
+		totals_json(&r->part, r->done > 0, true), "measured",
 		totals_json(&r->measured, r->done > 0, r->has_energy), "energy", joules_json(r),
 		"power_cap", power_cap_json(r), "jobs", jobs, "gpus", gpus);
 }
