@@ -186,6 +186,10 @@ static int close_attempt(struct runner *r, const struct hes_attempt *a, struct r
 	if (rc || status.code)
 		return rc;
 	j.state = t->verdict == HES_VERDICT_DONE ? HES_RUN_JOB_DONE : HES_RUN_JOB_EARLY;
+	if (j.state == HES_RUN_JOB_EARLY)
+		run_tell(&r->log,
+			 "job %s had ended early when the runner died: %s; it is not tried again",
+			 a->job, t->seen);
 	j.has_energy &= j.state == HES_RUN_JOB_DONE;
 	rc = hes_journal_result(r->log.journal, r->log.run->id, &j, err);
 	if (!rc)

@@ -107,6 +107,26 @@ lab() { # SPEED SCRIPT
 	jq -e '.jobs[0].state == "done" and .jobs[0].attempts == 2' out.json
 }
 
+@test "a job that ended early just before its runner was killed is judged by its files" {
+	cat >kill.py <<-'END'
+		import os, signal, sqlite3, sys, time
+		# The runner cannot note the end.
+		d = sqlite3.connect("store.db", isolation_level=None)
+		d.execute("BEGIN IMMEDIATE")
+		open("go", "w")
+		while "0 " not in open("long.run/.a.1.status").read():
+		    time.sleep(0.01)
+		os.kill(int(sys.argv[1]), signal.SIGKILL)
+	END
+	lab 20 'heshare run long.json -c "$work 500; until [ -e go ]; do sleep 1; done" >/dev/null 2>&1 & p=$!
+		until grep -qs " 500 iterations" long.run/a.log; do sleep 1; done
+		env -u LD_PRELOAD python3 kill.py $p; wait $p
+		heshare run long.json --resume --json -c "exec $work 1500" >out.json; echo $?'
+	[ "$output" = 1 ]
+	[[ "$stderr" == *'job a had ended early when the runner died: its last progress line says 500 of 1500 iterations; it is not tried again'* ]]
+	jq -e '[.jobs[] | .state, .attempts] == ["ended early", 1, "done", 1]' out.json
+}
+
 @test "on several nodes: the state comes from the nodes' journals, --resume and --early-ok work alike" {
 	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n' >one.yaml
 	mkdir bin
