@@ -20,7 +20,8 @@ enum hes_knob {
 	HES_KNOB_LOCK_CLOCK,
 	HES_KNOB_LIMIT_POWER,
 	HES_KNOB_MPS,          /* without it jobs run one at a time on the GPU */
-	HES_KNOB_COMPUTE_MODE, /* no job can run */
+	HES_KNOB_COMPUTE_MODE, /* no job can run: prohibited, or split into MIG instances */
+	HES_KNOB_TURNS,        /* one process at a time, or one MPS server: exclusive mode */
 	HES_KNOB_CO_RUNNERS, /* clients of an MPS daemon that is not heshare's may run on the GPU */
 	HES_KNOB_PERSISTENCE,
 	HES_KNOB_READ_POWER,
@@ -59,7 +60,17 @@ void hes_mps_find(const char *path, const char *pipe_dir, struct hes_mps_status 
 long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
 		       struct hes_missing_knob out[HES_KNOBS], struct hes_err *err);
 
-/** "lock_clock", "limit_power", "mps", "compute_mode", "co_runners", "persistence", "read_power",
+/** Whether a GPU takes one process at a time, or one MPS server; jobs cannot take turns there. */
+bool hes_device_is_exclusive(const struct hes_devices *d, size_t i);
+/**
+ * Check that jobs can run on a GPU.
+ * @param turns  several processes are to have contexts there at a time, without MPS
+ * @return 0; -EPERM its compute mode or MIG forbids it, and @err has the remedy
+ */
+int hes_device_check(const struct hes_devices *d, size_t i, bool turns, struct hes_err *err);
+
+/** "lock_clock", "limit_power", "mps", "compute_mode", "turns", "co_runners", "persistence",
+ * "read_power",
  * ..., "activity". */
 const char *hes_knob_name(enum hes_knob k);
 

@@ -3,6 +3,7 @@
  */
 #include "heshare/knobs.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #include "gpu/nvml.h"
 #include "heshare/activity.h"
 
+#define VOLTA             70 /* compute capabilities x 10 */
+#define BLACKWELL         100
 #define CAP_SYS_ADMIN_BIT 21
 #define MPS_PIPE_DIR      "/tmp/nvidia-mps"
 
@@ -67,17 +70,30 @@ static bool may_set(const struct hes_devices *d, size_t i)
 	return code == NVML_NO_PERMISSION ? false : code ? has_capability() : true;
 }
 
+/* Compute capability x 10; 0: unknown. */
+static int compute_of(const struct hes_devices *d, size_t i)
+{
+	int major = 0, minor = 0;
+
+	return d->nvml.capability && !d->nvml.capability(d->handles[i], &major, &minor)
+		       ? 10 * major + minor
+		       : 0;
+}
+
 static void look_at_settings(const struct hes_devices *d, size_t i, const struct hes_device_info *b,
 			     struct missing_knobs *l)
 {
 	static const char root[] = "run as root, in a container with CAP_SYS_ADMIN";
+	const int compute = compute_of(d, i);
 	bool may = may_set(d, i);
 	int mode;
 
-	if (!(b->can & HES_CAN_LOCK_CLOCK))
+	if (compute && compute < VOLTA)
+		add_missing(l, HES_KNOB_LOCK_CLOCK, "nothing: plans use the default clock",
+			    "clocks cannot be locked: GPUs before Volta have no clock locks");
+	else if (!(b->can & HES_CAN_LOCK_CLOCK))
 		add_missing(l, HES_KNOB_LOCK_CLOCK,
-			    "install a newer driver (needs Volta or newer); until then plans use "
-			    "the default clock",
+			    "install a newer driver; until then plans use the default clock",
 			    "clocks cannot be locked: the driver has no function for it");
 	else if (!may)
 		add_missing(l, HES_KNOB_LOCK_CLOCK, root,
@@ -95,40 +111,95 @@ static void look_at_settings(const struct hes_devices *d, size_t i, const struct
 			    "user leaves");
 }
 
+/* What to do without a sensor depends on the others. */
 static void look_at_sensors(const struct hes_device_info *b, struct missing_knobs *l)
 {
 	static const struct {
-		enum hes_device_can can;
+		enum hes_device_can can, other;
 		enum hes_knob knob;
-		const char *why, *what_to_do;
+		const char *why, *with_other, *without;
 	} sensors[] = {
-		{ HES_CAN_READ_POWER, HES_KNOB_READ_POWER, "power cannot be read",
-		  "nothing now: joules are known where there is an energy counter" },
-		{ HES_CAN_READ_ENERGY, HES_KNOB_READ_ENERGY, "there is no energy counter",
-		  "nothing: joules come from the integral of power" },
-		{ HES_CAN_READ_CLOCK, HES_KNOB_READ_CLOCK, "clocks cannot be read",
+		{ HES_CAN_READ_POWER, HES_CAN_READ_ENERGY, HES_KNOB_READ_POWER,
+		  "power cannot be read", "nothing: joules come from the energy counter",
+		  "nothing: the GPU reports neither power nor energy, so joules are not known" },
+		{ HES_CAN_READ_ENERGY, HES_CAN_READ_POWER, HES_KNOB_READ_ENERGY,
+		  "there is no energy counter", "nothing: joules come from the integral of power",
+		  "nothing: the GPU reports neither power nor energy, so joules are not known" },
+		{ HES_CAN_READ_CLOCK, 0, HES_KNOB_READ_CLOCK, "clocks cannot be read", NULL,
 		  "nothing: locks cannot be verified" },
-		{ HES_CAN_READ_REASONS, HES_KNOB_READ_REASONS, "throttling cannot be seen",
-		  "compare the locked clocks with the measured ones" },
+		{ HES_CAN_READ_REASONS, HES_CAN_READ_CLOCK, HES_KNOB_READ_REASONS,
+		  "throttling cannot be seen", "compare the locked clocks with the measured ones",
+		  "nothing: clocks cannot be read, either" },
 	};
 
 	for (size_t k = 0; k < sizeof(sensors) / sizeof(sensors[0]); k++)
 		if (!(b->can & sensors[k].can))
-			add_missing(l, sensors[k].knob, sensors[k].what_to_do, "%s",
-				    sensors[k].why);
+			add_missing(l, sensors[k].knob,
+				    b->can & sensors[k].other ? sensors[k].with_other
+							      : sensors[k].without,
+				    "%s", sensors[k].why);
+}
+
+/* --- modes that forbid jobs, or turns --- */
+
+static int compute_mode_of(const struct hes_devices *d, size_t i)
+{
+	int mode;
+
+	return d->nvml.compute_mode && !d->nvml.compute_mode(d->handles[i], &mode)
+		       ? mode
+		       : NVML_COMPUTE_DEFAULT;
+}
+
+bool hes_device_is_exclusive(const struct hes_devices *d, size_t i)
+{
+	const int mode = compute_mode_of(d, i);
+
+	return mode == NVML_COMPUTE_EXCLUSIVE || mode == NVML_COMPUTE_EXCLUSIVE_THREAD;
+}
+
+static bool is_mig(const struct hes_devices *d, size_t i)
+{
+	unsigned current = 0, pending;
+
+	return d->nvml.mig_mode && !d->nvml.mig_mode(d->handles[i], &current, &pending) &&
+	       current == 1;
+}
+
+static const char
+	prohibited[] = "compute mode is Prohibited: no job can run",
+	exclusive[] = "compute mode is Exclusive_Process: jobs share the GPU by MPS "
+		      "alone, and cannot take turns",
+	mig[] = "MIG is on: jobs cannot use the whole GPU, and heshare plans no instances",
+	to_default[] = "sudo nvidia-smi -c DEFAULT", to_whole[] = "sudo nvidia-smi -mig 0";
+
+static void look_at_modes(const struct hes_devices *d, size_t i, struct missing_knobs *l)
+{
+	if (is_mig(d, i))
+		add_missing(l, HES_KNOB_COMPUTE_MODE, to_whole, "%s", mig);
+	else if (compute_mode_of(d, i) == NVML_COMPUTE_PROHIBITED)
+		add_missing(l, HES_KNOB_COMPUTE_MODE, to_default, "%s", prohibited);
+	else if (hes_device_is_exclusive(d, i))
+		add_missing(l, HES_KNOB_TURNS,
+			    "nothing for plans and runs with MPS; for heshare fair: sudo "
+			    "nvidia-smi -c DEFAULT",
+			    "%s", exclusive);
+}
+
+int hes_device_check(const struct hes_devices *d, size_t i, bool turns, struct hes_err *err)
+{
+	if (is_mig(d, i))
+		return hes_fail(err, -EPERM, "GPU %zu: %s; %s", i, mig, to_whole);
+	if (compute_mode_of(d, i) == NVML_COMPUTE_PROHIBITED)
+		return hes_fail(err, -EPERM, "GPU %zu: %s; %s", i, prohibited, to_default);
+	if (turns && hes_device_is_exclusive(d, i))
+		return hes_fail(err, -EPERM, "GPU %zu: %s; %s", i, exclusive, to_default);
+	return 0;
 }
 
 static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_mps_status *m,
 			struct missing_knobs *l)
 {
-	int mode = NVML_COMPUTE_DEFAULT;
-
-	if (d->nvml.compute_mode && d->nvml.compute_mode(d->handles[i], &mode))
-		mode = NVML_COMPUTE_DEFAULT;
-	if (mode == NVML_COMPUTE_PROHIBITED)
-		add_missing(l, HES_KNOB_COMPUTE_MODE,
-			    "sudo nvidia-smi -c DEFAULT, or -c EXCLUSIVE_PROCESS",
-			    "compute mode is Prohibited: no job can run");
 	if (!m->found)
 		add_missing(l, HES_KNOB_MPS,
 			    "install it (Debian: nvidia-cuda-mps; else it comes with the driver) "
@@ -138,7 +209,7 @@ static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_
 		add_missing(
 			l, HES_KNOB_MPS, "get the right to execute it",
 			"jobs cannot share the GPU: this user may not run nvidia-cuda-mps-control");
-	else if (m->daemon && m->owner != getuid() && mode == NVML_COMPUTE_EXCLUSIVE)
+	else if (m->daemon && m->owner != getuid() && hes_device_is_exclusive(d, i))
 		add_missing(l, HES_KNOB_MPS,
 			    "let its owner end it: echo quit | nvidia-cuda-mps-control",
 			    "jobs cannot share the GPU: it is in exclusive mode, and an MPS daemon "
@@ -153,9 +224,22 @@ static void look_at_mps(const struct hes_devices *d, size_t i, const struct hes_
 			    (unsigned)m->owner, (int)m->daemon, m->pipe_dir);
 }
 
-static void look_at_activity(const struct hes_devices *d, size_t i, struct missing_knobs *l)
+/* DCGM's profiling fields are for data center and workstation GPUs from Volta on, and for all from
+ * Blackwell on. */
+static bool dcgm_helps(int compute, const char *name)
 {
-	if (hes_activity_source(d, i) >= HES_ACTIVITY_DCGM)
+	return compute >= BLACKWELL ||
+	       (compute >= VOLTA && !strstr(name, "GeForce") && !strstr(name, "TITAN") &&
+		!strstr(name, "Orin") && !strstr(name, "Xavier"));
+}
+
+static void look_at_activity(const struct hes_devices *d, size_t i, const struct hes_device_info *b,
+			     struct missing_knobs *l)
+{
+	const enum hes_activity_from from = hes_activity_source(d, i);
+	const int compute = compute_of(d, i);
+
+	if (from >= HES_ACTIVITY_DCGM)
 		return;
 	if (hes_gpm_supported(d, i))
 		add_missing(l, HES_KNOB_ACTIVITY,
@@ -163,12 +247,24 @@ static void look_at_activity(const struct hes_devices *d, size_t i, struct missi
 			    "NVreg_RestrictProfilingToAdminUsers=0, or start DCGM's host engine",
 			    "how much of SMs and memory is used cannot be read: performance "
 			    "counters are refused to this user");
+	else if (!compute || dcgm_helps(compute, b->name))
+		add_missing(
+			l, HES_KNOB_ACTIVITY,
+			from == HES_ACTIVITY_UTILISATION
+				? "install DCGM (datacenter-gpu-manager); without it profiles "
+				  "contain only busy time"
+				: "install DCGM (datacenter-gpu-manager); without it jobs cannot "
+				  "be profiled",
+			"how much of SMs and memory is used cannot be read: the GPU has no "
+			"GPM, and DCGM is not installed");
 	else
 		add_missing(l, HES_KNOB_ACTIVITY,
-			    "install DCGM (datacenter-gpu-manager); without it profiles contain "
-			    "only busy time",
-			    "how much of SMs and memory is used cannot be read: the GPU has no "
-			    "GPM, and DCGM is not installed");
+			    from == HES_ACTIVITY_UTILISATION
+				    ? "nothing: profiles contain only busy time"
+				    : "nothing: the GPU does not report busy time, either, so jobs "
+				      "cannot be profiled",
+			    "how much of SMs and memory is used cannot be read: NVIDIA gives no "
+			    "counters of this kind of GPU");
 }
 
 long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_mps_status *mps,
@@ -181,9 +277,10 @@ long hes_knobs_missing(const struct hes_devices *d, size_t i, const struct hes_m
 	if (rc)
 		return rc;
 	look_at_settings(d, i, &b, &l);
+	look_at_modes(d, i, &l);
 	look_at_mps(d, i, mps, &l);
 	look_at_sensors(&b, &l);
-	look_at_activity(d, i, &l);
+	look_at_activity(d, i, &b, &l);
 	return l.n;
 }
 
@@ -247,6 +344,7 @@ const char *hes_knob_name(enum hes_knob k)
 		[HES_KNOB_LIMIT_POWER] = "limit_power",
 		[HES_KNOB_MPS] = "mps",
 		[HES_KNOB_COMPUTE_MODE] = "compute_mode",
+		[HES_KNOB_TURNS] = "turns",
 		[HES_KNOB_CO_RUNNERS] = "co_runners",
 		[HES_KNOB_PERSISTENCE] = "persistence",
 		[HES_KNOB_READ_POWER] = "read_power",

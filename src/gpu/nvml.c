@@ -47,6 +47,7 @@ static const struct {
 	{ { "nvmlDeviceGetPersistenceMode" }, offsetof(struct nvml, persistence), false },
 	{ { "nvmlDeviceSetPersistenceMode" }, offsetof(struct nvml, set_persistence), false },
 	{ { "nvmlDeviceGetComputeMode" }, offsetof(struct nvml, compute_mode), false },
+	{ { "nvmlDeviceGetMigMode" }, offsetof(struct nvml, mig_mode), false },
 	/* Both versions have the same rows. */
 	{ { "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2" },
 	  offsetof(struct nvml, processes),

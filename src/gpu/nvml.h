@@ -33,6 +33,7 @@ struct nvml {
 	int (*persistence)(void *dev, int *mode);
 	int (*set_persistence)(void *dev, int mode);
 	int (*compute_mode)(void *dev, int *mode);
+	int (*mig_mode)(void *dev, unsigned *current, unsigned *pending);
 	int (*processes)(void *dev, unsigned *n, struct nvml_process *out);
 	int (*mps_processes)(void *dev, unsigned *n, struct nvml_process *out);
 	int (*cores)(void *dev, unsigned *out);

@@ -153,6 +153,11 @@ struct nvml_gpm_metrics {
 	struct nvml_gpm_metric metrics[];
 };
 
-enum { NVML_COMPUTE_DEFAULT = 0, NVML_COMPUTE_PROHIBITED = 2, NVML_COMPUTE_EXCLUSIVE = 3 };
+enum {
+	NVML_COMPUTE_DEFAULT = 0,
+	NVML_COMPUTE_EXCLUSIVE_THREAD = 1, /* of old drivers */
+	NVML_COMPUTE_PROHIBITED = 2,
+	NVML_COMPUTE_EXCLUSIVE = 3
+};
 
 #endif

@@ -90,6 +90,12 @@ uint32_t run_admit_clock(const struct run_queue *q)
 	return co_run_of(q).clock_mhz;
 }
 
+void run_admit_one_by_one(struct run_queue *q)
+{
+	for (size_t i = 0; i < q->n; i++)
+		q->v[i].alone = true;
+}
+
 size_t run_admit_running(const struct run_queue *q)
 {
 	return co_run_of(q).n;

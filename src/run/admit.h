@@ -60,6 +60,9 @@ bool run_admit_alone(const struct run_queue *q, const struct run_place *p);
  * nothing runs. */
 uint32_t run_admit_clock(const struct run_queue *q);
 
+/** From now on one job of the queue runs at a time. */
+void run_admit_one_by_one(struct run_queue *q);
+
 size_t run_admit_running(const struct run_queue *q);
 
 /** Whether everything is over. */

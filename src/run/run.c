@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/plural.h"
 #include "base/signals.h"
+#include "heshare/knobs.h"
 #include "run/environment.h"
 #include "run/finish.h"
 #include "run/fit_gpus.h"
@@ -153,6 +154,9 @@ static int make_gpu(struct runner *r, struct run_gpu *g, size_t at, struct hes_e
 	g->queue.v = calloc(g->queue.n + 1, sizeof(*g->queue.v));
 	if (!g->queue.v || make_tasks(r, g, queue))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", g->queue.n);
+	g->exclusive = hes_device_is_exclusive(r->q->devices, g->device);
+	if (g->exclusive && !g->mps.wanted)
+		run_admit_one_by_one(&g->queue);
 	snprintf(g->row.gpu, sizeof(g->row.gpu), "%s", run_gpu_name(g));
 	snprintf(g->row.gpu_type, sizeof(g->row.gpu_type), "%s", g->planned->type->name);
 	snprintf(g->row.uuid, sizeof(g->row.uuid), "%s", g->info.uuid);

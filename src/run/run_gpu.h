@@ -164,6 +164,7 @@ struct run_gpu {
 	struct hes_run_gpu before; /* what earlier lives of the run measured */
 	struct run_task *running[HES_MAX_SHARING];
 	uint32_t n_running;
+	bool exclusive; /* it takes one process at a time, or one MPS server */
 	struct run_lock lock;
 	struct run_mps mps;
 	struct run_trial trial;

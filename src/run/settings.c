@@ -90,8 +90,13 @@ static void refuse_mps(struct run_knobs *k, struct run_gpu *g, const struct hes_
 {
 	g->mps.on = false;
 	g->mps.refused = true;
+	if (g->exclusive)
+		run_admit_one_by_one(&g->queue);
 	if (!k->mps_reported)
-		run_tell(k->log, "jobs share without MPS, by turns, here and wherever it is so: %s",
+		run_tell(k->log, "jobs %s, here and wherever it is so: %s",
+			 g->exclusive ? "run one at a time, because the compute mode is "
+					"Exclusive_Process and MPS does not start"
+				      : "share without MPS, by turns",
 			 err->msg);
 	k->mps_reported = true;
 }

@@ -55,7 +55,8 @@ void run_status_name(const char *job, uint32_t number, char out[RUN_FILE_NAME_MA
 
 static bool behind_mps(const struct run_gpu *g, const struct run_task *t)
 {
-	return g->mps.on && !run_admit_alone(&g->queue, t->place);
+	/* In exclusive mode the MPS server keeps all others off the GPU. */
+	return g->mps.on && (g->exclusive || !run_admit_alone(&g->queue, t->place));
 }
 
 static void set_environment(const struct runner *r, const struct run_gpu *g,

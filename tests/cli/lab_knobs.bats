@@ -169,6 +169,79 @@ n.nvmlDeviceGetHandleByIndex_v2(1, ctypes.byref(d)); n.nvmlDeviceSetComputeMode(
 	[[ "$output" == "heshare plan: --gpus: there is --fleet, too"* ]]
 }
 
+# In the lab: set_mode GPU Compute|Mig NUMBER
+export set_mode='import ctypes, sys
+n = ctypes.CDLL("libnvidia-ml.so.1"); n.nvmlInit_v2(); d = ctypes.c_void_p()
+n.nvmlDeviceGetHandleByIndex_v2(int(sys.argv[1]), ctypes.byref(d)); s = ctypes.c_int()
+sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]), ctypes.byref(s)))'
+
+@test "a GPU in exclusive mode shares by MPS, else one job at a time; fair refuses it" {
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 } ]\n' >one.yaml
+	run -0 --separate-stderr "$HES_LAB" --fleet one.yaml --dcgm --speed 50 -- sh -c '
+		python3 -c "$set_mode" 0 Compute 3
+		heshare gpus | tail -n 2
+		heshare plan jobs.csv -p mps-equal --gpus all -o plan.json >plan.txt
+		job="vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2"
+		for with in "" --no-mps; do
+			heshare run plan.json --store s.db --restart $with --json -c "$job" |
+				jq -r "\"\(.jobs_done) done, \(.repeated) repeated\""
+		done
+		heshare fair serve --socket "$PWD/s" && echo served
+		true'
+	[[ "${lines[0]}" == "GPU 0: compute mode is Exclusive_Process: jobs share the GPU by MPS alone, and cannot take turns" ]]
+	[[ "${lines[1]}" == "    to do: nothing for plans and runs with MPS; for heshare fair: sudo nvidia-smi -c DEFAULT" ]]
+	[ "${lines[2]}" = "6 done, 0 repeated" ]
+	[ "${lines[3]}" = "6 done, 0 repeated" ]
+	jq -e '[.gpus[].batches[].jobs | length] | max == 2' plan.json
+	[[ "$stderr" == *"heshare fair serve: GPU 0: compute mode is Exclusive_Process: "*"; sudo nvidia-smi -c DEFAULT" ]]
+}
+
+@test "a GPU on which MIG is on, or whose compute mode is Prohibited, is named and used by nothing" {
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 2 } ]\n' >two.yaml
+	"$HES_LAB" --fleet two.yaml --dcgm -- heshare plan jobs.csv --gpus 0 -o plan.json
+	for mode in "Mig 1" "Compute 2"; do
+		run -0 --separate-stderr "$HES_LAB" --fleet two.yaml --dcgm -- sh -c "
+			python3 -c \"\$set_mode\" 0 $mode; "'
+			heshare gpus --json | jq -c "[.[].missing[] | {knob, why, do}]"
+			heshare plan jobs.csv --gpus 0
+			heshare run plan.json --store s.db -c true
+			heshare run plan.json --store s.db --dry-run -c true >/dev/null
+			heshare profile net --store s.db --gpus 0 -- true
+			heshare fair serve --gpus 0 --socket "$PWD/s"
+			heshare plan jobs.csv --gpus all -o all.json >/dev/null'
+		why=$(jq -r '.[0].why' <<<"${lines[0]}")
+		[ "$(jq -r 'map(.knob) | unique | .[]' <<<"${lines[0]}")" = compute_mode ]
+		for command in plan run profile "fair serve"; do
+			[[ "$stderr" == *"heshare $command: GPU 0: $why; $(jq -r '.[0].do' <<<"${lines[0]}")"* ]]
+		done
+		jq -e '[.gpus[].gpu | split("/")[1]] == ["1"]' all.json
+		case $mode in
+		Mig*) [[ "${lines[0]}" == *"MIG is on: "*"sudo nvidia-smi -mig 0"* ]] ;;
+		*) [[ "${lines[0]}" == *"compute mode is Prohibited: "*"sudo nvidia-smi -c DEFAULT"* ]] ;;
+		esac
+	done
+}
+
+@test "what to do about a missing sensor is true of that GPU, and a missing value is missing" {
+	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: P100-PCIe-16, count: 1 }, { type: GeForce-RTX-3090, count: 1 }, { type: L40S, count: 1 } ]\n' >x.yaml
+	run -0 --separate-stderr "$HES_LAB" --fleet x.yaml --fault 0:nvmlDeviceGetMemoryInfo=3 \
+		--fault 1:nvmlDeviceGetPowerUsage=3 --fault 1:nvmlDeviceGetFieldValues=3 \
+		--fault 2:sensor-gap \
+		--fault 2:nvmlDeviceGetUtilizationRates=3 -- sh -c 'heshare gpus; heshare gpus --json >gpus.json'
+	[[ "${lines[1]}" =~ P100-PCIe-16\ +-\ +-\  ]]
+	jq -e '.[0].memory_mib == null and .[1].memory_mib == 24576 and .[1].power_w == null' gpus.json
+	to_do() { # GPU KNOB
+		jq -r --arg k "$2" ".[$1].missing[] | select(.knob == \$k).do" gpus.json
+	}
+	[ "$(to_do 0 lock_clock)" = "nothing: plans use the default clock" ]
+	[ "$(to_do 0 activity)" = "nothing: profiles contain only busy time" ]
+	[ "$(to_do 1 activity)" = "nothing: profiles contain only busy time" ]
+	[ "$(to_do 1 read_power)" = "nothing: joules come from the energy counter" ]
+	[ "$(to_do 2 read_power)" = "nothing: the GPU reports neither power nor energy, so joules are not known" ]
+	[ "$(to_do 2 read_energy)" = "$(to_do 2 read_power)" ]
+	[ "$(to_do 2 activity)" = "install DCGM (datacenter-gpu-manager); without it jobs cannot be profiled" ]
+}
+
 @test "a power limit that is set is the one that plans, replays and rows count with; a run says when it changed" {
 	local gpus='type: A100-SXM-80, count: 1'
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { %s } ]\n' "$gpus" >full.yaml

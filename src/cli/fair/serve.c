@@ -23,6 +23,7 @@
 #include "cli/fair/time_option.h"
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/visible_gpus.h"
+#include "heshare/knobs.h"
 
 #define CONNECTIONS 512
 #define PER_USER    64
@@ -290,6 +291,8 @@ static int serve(const struct fair_opts *o, struct arbiter_server_config *c, str
 			      "%zu GPUs are more than the %d that an arbiter takes; choose some "
 			      "with --gpus",
 			      c->n_gpus, ARBITER_MAX_GPUS);
+	for (size_t i = 0; i < c->n_gpus && !rc; i++)
+		rc = hes_device_check(d, gpus[i], true, err);
 	if (!rc && store_choose(o, &store, err)) {
 		cli_say("fair serve", err->msg);
 		cli_say("fair serve", "profiles of tenants are not kept");

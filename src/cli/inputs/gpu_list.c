@@ -99,10 +99,10 @@ static json_t *gpu_json(const struct shown *s)
 		if (b->can & abilities[k].can)
 			json_array_append_new(can, json_string(abilities[k].name));
 	return json_pack(
-		"{s:I, s:s, s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o}",
+		"{s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o}",
 		"index", (json_int_t)s->index, "name", b->name, "uuid", b->uuid, "bus", b->bus,
 		"type", *b->type ? json_string(b->type) : json_null(), "memory_mib",
-		(json_int_t)(b->memory_bytes / MIB), "memory_used_mib",
+		cli_json_maybe(b->memory_bytes, (double)(b->memory_bytes / MIB)), "memory_used_mib",
 		cli_json_maybe(r->has & HES_HAS_MEMORY, (double)r->memory_used_bytes / MIB),
 		"power_w", cli_json_maybe(r->has & HES_HAS_POWER, r->power_mw * 1e-3),
 		"power_limit_w", cli_json_maybe(b->power_limit_mw, b->power_limit_mw * 1e-3),
@@ -127,8 +127,8 @@ static void gpu_row(const struct shown *s)
 	const struct hes_device_info *b = &s->info;
 	const struct hes_reading *r = &s->reading;
 
-	printf("%3zu  %-24s %-13s %7llu", s->index, b->name, *b->type ? b->type : "-",
-	       (unsigned long long)(b->memory_bytes / MIB));
+	printf("%3zu  %-24s %-13s", s->index, b->name, *b->type ? b->type : "-");
+	cell(b->memory_bytes, 7, (double)(b->memory_bytes / MIB));
 	cell(r->has & HES_HAS_MEMORY, 8, (double)r->memory_used_bytes / MIB);
 	cell(r->has & HES_HAS_POWER, 5, r->power_mw * 1e-3);
 	cell(b->power_limit_mw, 5, b->power_limit_mw * 1e-3);

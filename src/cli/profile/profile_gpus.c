@@ -27,6 +27,7 @@
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/work_folder.h"
 #include "cli/inputs/visible_gpus.h"
+#include "heshare/knobs.h"
 
 #define SETTLE_PART 0.5 /* of the warm-up, after a change of the clock */
 
@@ -218,7 +219,10 @@ static int find_types(struct gpus_profile *b, struct hes_err *err)
 	for (size_t i = 0; i < b->n_gpus; i++) {
 		struct hes_device_info info;
 		const struct hes_gpu_type *g;
-		int rc = hes_device_info(b->devices, b->gpus[i], &info, err);
+		int rc = hes_device_check(b->devices, b->gpus[i], false, err);
+
+		if (!rc)
+			rc = hes_device_info(b->devices, b->gpus[i], &info, err);
 
 		if (rc)
 			return rc;

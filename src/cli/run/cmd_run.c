@@ -42,6 +42,7 @@
 #include "cli/inputs/visible_gpus.h"
 #include "launch/job_files.h"
 #include "launch/process.h"
+#include "heshare/knobs.h"
 
 #define LIMIT_DIFFERS 0.02 /* of a power limit: less is no difference */
 #define STORE_WAIT_MS 2000 /* jobs' ends wait meanwhile */
@@ -272,6 +273,9 @@ static int fit_gpus(const struct run_opts *o, struct inputs *in, struct hes_err 
 
 	for (size_t g = 0; g < in->fleet.n; g++)
 		named |= in->fleet.gpus[g].uuid[0] != '\0';
+	for (size_t g = 0; g < in->fleet.n && !rc; g++)
+		if (in->gpus[g] >= 0 && in->plan.queues[g].n)
+			rc = hes_device_check(in->devices, (size_t)in->gpus[g], false, err);
 	if (!rc)
 		warn_of_limits(in);
 	return rc == -ENODEV && visible && named
