@@ -241,7 +241,7 @@ said() {
 		[[ "$output" == *"twice/"*": samples, which another file of the folder holds" ]]
 	done
 	run -1 "$HESHARE" profiles import nothing.csv
-	run -1 "$HESHARE" profiles import --when 2026-02-31 "$LAB"
+	run -2 "$HESHARE" profiles import --when 2026-02-31 "$LAB"
 	[[ "$output" == *'--when: "2026-02-31" is no date'* ]]
 	[ "$sum" = "$(sha256sum <"$STORE")" ]
 }
