@@ -76,7 +76,7 @@ rows() {
 	[[ "$output" == *"source    point rows  profiles   samples  from"* ]]
 	[ "$(awk '/  measured  / { rows += $5 } END { print rows }' <<<"$output")" = 6 ]
 	[[ "$output" == *"heshare profile bert-large, driver "*"-lab"* ]] # no measurement of a real GPU
-	run -1 "$HES_LAB" -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --beside \
+	run -2 "$HES_LAB" -- heshare profile bert-large -g 6 "${QUICK[@]}" --batch 8 --beside \
 		vgg16/4 -- "${TASK[@]}"
 	[[ "$output" == *"no command is known of vgg16 at batch size 4: profile it first, or say --beside vgg16/4=COMMAND" ]]
 }
