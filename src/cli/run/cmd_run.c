@@ -35,6 +35,7 @@
 #include "cli/run/job_commands.h"
 #include "cli/run/run_baseline.h"
 #include "cli/run/run_folder.h"
+#include "cli/run/run_gpus.h"
 #include "cli/run/run_identity.h"
 #include "cli/run/run_report.h"
 #include "cli/run/run_shown.h"
@@ -42,9 +43,7 @@
 #include "cli/inputs/visible_gpus.h"
 #include "launch/job_files.h"
 #include "launch/process.h"
-#include "heshare/knobs.h"
 
-#define LIMIT_DIFFERS 0.02 /* of a power limit: less is no difference */
 #define STORE_WAIT_MS 2000 /* jobs' ends wait meanwhile */
 
 struct run_opts {
@@ -244,60 +243,9 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
 }
 
-/* The power limit of a GPU may have changed since the plan was made. */
-static void warn_of_limits(const struct inputs *in)
+static struct run_gpus gpus_of(struct inputs *in)
 {
-	for (size_t g = 0; g < in->fleet.n; g++) {
-		const double planned_w = in->fleet.gpus[g].type->power_limit_mw * 1e-3;
-		struct hes_device_info info;
-
-		if (in->gpus[g] < 0 || !in->plan.queues[g].n ||
-		    hes_device_info(in->devices, (size_t)in->gpus[g], &info, NULL) ||
-		    !info.power_limit_mw ||
-		    fabs(info.power_limit_mw * 1e-3 - planned_w) < LIMIT_DIFFERS * planned_w)
-			continue;
-		fprintf(stderr,
-			"heshare run: %s has a power limit of %g W, and the plan counts with %g W: "
-			"times and joules will differ; plan again\n",
-			in->fleet.gpus[g].name, info.power_limit_mw * 1e-3, planned_w);
-	}
-}
-
-static int fit_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
-{
-	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-	bool named = false;
-	int rc = hes_run_fit(&in->fleet, &in->plan, in->node,
-			     (o->other_gpus ? HES_FIT_OTHERS : 0) | (in->resume ? HES_FIT_LOST : 0),
-			     in->devices, in->gpus, err);
-
-	for (size_t g = 0; g < in->fleet.n; g++)
-		named |= in->fleet.gpus[g].uuid[0] != '\0';
-	for (size_t g = 0; g < in->fleet.n && !rc; g++)
-		if (in->gpus[g] >= 0 && in->plan.queues[g].n)
-			rc = hes_device_check(in->devices, (size_t)in->gpus[g], false, err);
-	if (!rc)
-		warn_of_limits(in);
-	return rc == -ENODEV && visible && named
-		       ? hes_fail_in(err, "CUDA_VISIBLE_DEVICES is \"%.100s\"", visible)
-		       : rc;
-}
-
-/* A run that goes on has the GPUs that it began with. */
-static int bind_gpus(struct inputs *in, struct hes_err *err)
-{
-	struct hes_run_gpu *v = NULL;
-	size_t n = 0;
-	int rc = hes_journal_gpus(in->journal, in->run.id, &v, &n, err);
-
-	for (size_t i = 0; !rc && i < n; i++) {
-		const long g = hes_fleet_find(&in->fleet, v[i].gpu);
-
-		if (g >= 0)
-			memcpy(in->fleet.gpus[g].uuid, v[i].uuid, sizeof(v[i].uuid));
-	}
-	free(v);
-	return rc;
+	return (struct run_gpus){ &in->fleet, &in->plan, in->node, in->devices, in->gpus };
 }
 
 /* A rehearsal needs no GPUs. */
@@ -310,6 +258,7 @@ static void take_all(struct inputs *in)
 
 static int open_gpus(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
+	struct run_gpus use;
 	int rc = cli_devices_open(&in->catalogue, &in->devices, err);
 
 	in->gpus = calloc(in->fleet.n + 1, sizeof(*in->gpus));
@@ -321,7 +270,8 @@ static int open_gpus(const struct run_opts *o, struct inputs *in, struct hes_err
 		take_all(in);
 		return 0;
 	}
-	return rc || !o->dry_run ? rc : fit_gpus(o, in, err);
+	use = gpus_of(in);
+	return rc || !o->dry_run ? rc : run_gpus_fit(&use, o->other_gpus, false, err);
 }
 
 /* Who may start jobs of others. */
@@ -342,45 +292,11 @@ static int check_users(const struct inputs *in, struct hes_err *err)
 
 /* --- the run --- */
 
-/* Two runs on one GPU would take the clock from one another. */
-static int check_others(struct inputs *in, struct hes_err *err)
-{
-	struct hes_run *v = NULL;
-	size_t n = 0;
-	int rc = hes_journal_going(in->journal, in->run.id, &v, &n, err);
-
-	for (size_t i = 0; !rc && i < n; i++) {
-		struct hes_run_gpu *g = NULL;
-		size_t n_gpus = 0;
-
-		if (!run_is_alive(&v[i]))
-			continue;
-		rc = hes_journal_gpus(in->journal, v[i].id, &g, &n_gpus, err);
-		for (size_t k = 0; !rc && k < n_gpus; k++)
-			for (size_t b = 0; !rc && b < in->fleet.n; b++) {
-				struct hes_device_info info;
-
-				if (in->gpus[b] < 0 ||
-				    hes_device_info(in->devices, (size_t)in->gpus[b], &info,
-						    NULL) ||
-				    strcmp(info.uuid, g[k].uuid) != 0)
-					continue;
-				rc = hes_fail(err, -EBUSY,
-					      "GPU %ld is in use by run %" PRId64
-					      " of %.200s, process %" PRId64,
-					      in->gpus[b], v[i].id, run_plan_name(&v[i]),
-					      v[i].runner.pid);
-			}
-		free(g);
-	}
-	free(v);
-	return rc;
-}
-
 /* A new run, or the last one again. */
 static int choose_run(const struct run_opts *o, const char *plan, struct inputs *in,
 		      struct hes_err *err)
 {
+	struct run_gpus use;
 	int rc = hes_journal_last_run(in->journal, in->key, &in->run, err);
 	bool there = !rc;
 
@@ -417,10 +333,11 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 	}
 	if (in->on_nodes)
 		return 0;
-	rc = in->resume ? bind_gpus(in, err) : 0;
+	use = gpus_of(in);
+	rc = in->resume ? run_gpus_bind(&use, in->journal, in->run.id, err) : 0;
 	if (!rc)
-		rc = fit_gpus(o, in, err);
-	return rc ? rc : check_others(in, err);
+		rc = run_gpus_fit(&use, o->other_gpus, in->resume, err);
+	return rc ? rc : run_gpus_check(&use, in->journal, in->run.id, err);
 }
 
 static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes_err *err)
