@@ -134,7 +134,7 @@ MAX_LINES = {
     "interpose": 680,
     "bench": 720,
     "papers": 620,
-    "tests": 850,
+    "tests": 900,
 }
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
 

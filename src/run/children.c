@@ -13,7 +13,7 @@
 #include "run/outside.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"
-#include "run/usage.h"
+#include "run/gpu_memory.h"
 
 #define JUDGE_WAIT_US 30000000 /* for co-runners to notice that the MPS server has gone */
 #define KILL_LOOK_US  1000000  /* between two looks at a job that is killed */

@@ -14,7 +14,7 @@
 #include "run/finish.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"
-#include "run/usage.h"
+#include "run/gpu_memory.h"
 
 #define EVENTS     64
 #define LONGEST_US 60000000

@@ -13,7 +13,7 @@
 
 #include "base/plural.h"
 #include "launch/contexts.h"
-#include "run/usage.h"
+#include "run/gpu_memory.h"
 
 #define NAMED     4 /* contexts in a sentence */
 #define NAMES_MAX (NAMED * 162 + 32)

@@ -69,7 +69,7 @@ struct run_task {
 	int64_t ended_us;
 	int64_t late_us; /* from its end until this program saw it */
 	enum hes_verdict verdict;
-	/* usage.c: what it has on its GPU, all its processes together. */
+	/* gpu_memory.c: what it has on its GPU, all its processes together. */
 	uint32_t limit_mib;              /* of memory, behind MPS; 0: none */
 	uint32_t most_mib, contexts;     /* most that were seen */
 	enum run_lack lack;              /* what it did not get, when it failed */
@@ -169,7 +169,7 @@ struct run_gpu {
 	struct run_mps mps;
 	struct run_trial trial;
 	struct run_energy energy;
-	struct hes_contexts contexts; /* usage.c: of the last look, since jobs last left */
+	struct hes_contexts contexts; /* gpu_memory.c: of the last look, since jobs last left */
 	bool lost;                    /* cannot be used: its jobs move, or wait for --resume */
 	bool absent;    /* lost from the start of this process, which has no device for it */
 	unsigned stuck; /* jobs there that are killed and do not end; nothing starts there */

@@ -49,7 +49,7 @@ visible() {
 	[ "$output" = 'heshare plan: no GPU may be used: CUDA_VISIBLE_DEVICES is ""' ]
 }
 
-@test "an index in CUDA_VISIBLE_DEVICES is CUDA's; where CUDA does not say, UUIDs are asked for" {
+@test "an index in CUDA_VISIBLE_DEVICES is CUDA's; where CUDA does not say, UUIDs are required" {
 	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: A100-SXM-80, count: 1 }, { type: T4, count: 1 } ]\n' >f.yaml
 	export LAB_FOLDER=$(dirname "$HES_LAB")
 	cat >order.sh <<-'END'

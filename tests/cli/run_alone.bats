@@ -42,7 +42,7 @@ lab() { # SPEED COMMAND...
 	run --separate-stderr "$HES_LAB" --fleet one.yaml --speed "$speed" -- "$@"
 }
 
-@test "a job whose processes use more than it may is ended beside others, and tried again alone" {
+@test "a job whose processes use more than it may is ended where others share the GPU, and tried again alone" {
 	cat >job <<-'END'
 		[ $HESHARE_JOB = server ] || exec vgpu-task --workload vgg16 --batch 8 --iterations 300
 		[ $HESHARE_ATTEMPT = 1 ] || : >tried
@@ -71,7 +71,7 @@ lab() { # SPEED COMMAND...
 	lab 20 heshare run both.json --no-mps --json -c 'exec bash ./job' --timeout-factor 0 --retries 0
 	[ "$status" -eq 0 ]
 	[[ "$stderr" =~ "job train failed because the GPU had no memory left: "[67]" processes of job server used "[0-9]+" MiB, and it may use 2530 MiB because the jobs file says 2300, status 1 in attempt 1; it is tried again alone" ]]
-	jq -e '[.jobs[] | [.job, .state, .attempts]] == [["server", "done", 1], ["train", "done", 2]] and .felled == 1' <<<"$output"
+	jq -e '[.jobs[] | [.job, .state, .attempts]] == [["server", "done", 1], ["train", "done", 2]] and ."felled" == 1' <<<"$output"
 }
 
 @test "a job that is one client too many for MPS is tried again alone, and the other is named" {
@@ -91,7 +91,7 @@ lab() { # SPEED COMMAND...
 	jq -e '[.jobs[] | [.job, .state, .attempts]] == [["server", "done", 1], ["train", "done", 2]]' <<<"$output"
 }
 
-@test "a job that dies at its limit is told so, and tried again without" {
+@test "a job that dies at its limit learns that, and is tried again without" {
 	jq '(.jobs[] | select(.id == "server")) |= (.memory_mib = 2000 | .measured_mib = 6311)' both.json >p.json
 	lab 20 heshare run p.json --json --timeout-factor 0 \
 		-c 'case {job} in server) set resnet152 16;; *) set vgg16 8;; esac; exec vgpu-task --workload $1 --batch $2 --iterations 300'
@@ -124,7 +124,7 @@ lab() { # SPEED COMMAND...
 	[[ "$stderr" == *"CUDA_LAUNCH_BLOCKING=1: set here, so the jobs get it; they run as planned only if they were profiled with it"* ]]
 }
 
-@test "a job that is alone in its batch uses no MPS beside batches that share" {
+@test "a job that is alone in its batch uses no MPS, though other batches share" {
 	jq '.gpus[0].batches += [.gpus[0].batches[0] | (.start_us, .end_us) |= . + 2000000000 | .jobs = [.jobs[1] | .job = "last" | .sm_pct = 100 | (.start_us, .end_us) |= . + 2000000000]] |
 		.jobs += [.jobs[1] | .id = "last"]' both.json >three.json
 	lab 50 heshare run three.json -c 'env | grep ^CUDA_MPS >env.{job}; exec vgpu-task --workload {workload} --batch {batch} --iterations {iterations}'

@@ -55,8 +55,8 @@ static void tell_removed(cuda_environment_say *say, void *ctx)
 }
 
 /* @return whether @why was said of an earlier GPU */
-static bool told_before(const char *why, char (*said)[sizeof(((struct hes_missing_knob *)0)->why)],
-			size_t n)
+static bool printed_before(const char *why,
+			   char (*said)[sizeof(((struct hes_missing_knob *)0)->why)], size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(said[i], why) == 0)
@@ -80,7 +80,7 @@ static void tell_knobs(const struct hes_devices *d, const long *gpus, size_t n,
 			if ((v[k].knob != HES_KNOB_CO_RUNNERS &&
 			     v[k].knob != HES_KNOB_COMPUTE_MODE) ||
 			    n_said == sizeof(said) / sizeof(said[0]) ||
-			    told_before(v[k].why, said, n_said))
+			    printed_before(v[k].why, said, n_said))
 				continue;
 			memcpy(said[n_said++], v[k].why, sizeof(v[k].why));
 			snprintf(text, sizeof(text), "%s%s; to do: %s", v[k].why,

@@ -5,8 +5,9 @@
  * set it by hand. Slurm's own variables have the numbers of the whole node. In a job that Slurm
  * confines to its GPUs, NVML shows only these.
  *
- * An index in CUDA_VISIBLE_DEVICES is CUDA's. Where it may differ from NVML's, CUDA is asked, and
- * UUIDs replace the indices also in the environment: what is started from here gets the same GPUs.
+ * An index in CUDA_VISIBLE_DEVICES is CUDA's. Where it may differ from NVML's, a query of CUDA
+ * decides, and UUIDs replace the indices also in the environment: what is started from here gets
+ * the same GPUs.
  */
 #include "cli/inputs/visible_gpus.h"
 

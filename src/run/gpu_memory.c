@@ -1,7 +1,7 @@
 /*
- * usage.c - hold jobs to their memory on a shared GPU; see usage.h.
+ * gpu_memory.c - hold jobs to their memory on a shared GPU; see gpu_memory.h.
  */
-#include "run/usage.h"
+#include "run/gpu_memory.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

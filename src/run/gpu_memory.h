@@ -1,11 +1,12 @@
 /*
- * usage.h - what jobs use of a GPU that they share: memory and contexts, of all their processes.
+ * gpu_memory.h - what jobs use of a GPU that they share: memory and contexts, of all their
+ * processes.
  *
  * MPS limits each process by itself. A job with several processes is held to its limit here, so
  * that it does not take the memory of its co-runners.
  */
-#ifndef HES_RUN_USAGE_H
-#define HES_RUN_USAGE_H
+#ifndef HES_RUN_GPU_MEMORY_H
+#define HES_RUN_GPU_MEMORY_H
 
 #include "run/run_state.h"
 
@@ -15,7 +16,8 @@ void run_usage_reset(struct run_task *t, uint32_t limit_mib);
 /** Whose the processes on a GPU are: 0 its MPS daemon, then the jobs that run. @return how many */
 size_t run_member_rules(const struct run_gpu *g, struct hes_member_rule out[HES_MAX_SHARING + 1]);
 
-/** See what the jobs of a shared GPU use. End a job that uses more than its limit beside others. */
+/** See what the jobs of a shared GPU use. End a job that uses more than its limit while others
+ * share its GPU. */
 void run_usage_look(struct runner *r, struct run_gpu *g);
 
 /**

@@ -1,0 +1,71 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# The first night of a new user, typed: two GPUs, one of them of a type that nobody knows; eight
+# scripts; memory that was guessed; a terminal that closes; a mistake in a script and in the jobs
+# file, mended in the morning.
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH
+	cd "$BATS_TEST_TMPDIR"
+	export HESHARE_STORE=$PWD/store.db
+	printf 'types:\n  - { name: Odd, driver_names: ["NVIDIA Odd GPU 7"], compute: 8.6, sms: 46, memory_mib: 12288, bandwidth_gbs: 504,
+      l2_kib: 4096, pcie_gbs: 24, power_limit_w: 220, idle_w: 18, clocks: { min: 210, max: 1800, step: 15, default: 1500 } }\n' >odd.yaml
+	printf 'name: mine\nnodes:\n  - name: a\n    gpus: [ { type: L40S, count: 1 }, { type: Odd, count: 1 } ]\n' >mine.yaml
+	echo id,workload,batch_size,iterations,memory_mib,command >jobs.csv
+	local network at=0
+	for network in resnet50 resnet34 mobilenet vgg16 resnet18 densenet121 mobilenetv2 resnet101; do
+		at=$((at + 1))
+		cat >"train-$at.sh" <<-END
+			#!/bin/sh
+			vgpu-task --workload $network --batch 16 --iterations "\${1:?how many}" --every 2 || exit
+			[ -z "\$HESHARE_JOB" ] || echo "\$HESHARE_JOB" >>$PWD/marks
+		END
+		chmod +x "train-$at.sh"
+		echo "job$at,net$at,16,12000,4000,./train-$at.sh 12000" >>jobs.csv
+	done
+	sed -i 's/,4000,.\/train-3/,300,.\/train-3/' jobs.csv # a guess that is far too low
+	chmod -x train-8.sh
+	: >marks
+}
+
+# overnight COMMAND...: begun in a terminal that closes at once
+overnight() {
+	: >night.out
+	nohup "$@" >>night.out 2>&1 &
+	until grep -q '^Step 1\|is resumed' night.out; do sleep 0.1; done
+	kill -HUP $!
+}
+
+@test "eight scripts on two GPUs, one unknown: a night, two mistakes, all done" {
+	declare -f overnight >typed
+	cat >>typed <<-'END'
+		auto="heshare auto jobs.csv --samples 20 --patience 100000"
+		heshare gpus
+		overnight $auto
+		wait $! && exit 9
+		chmod +x train-8.sh
+		overnight $auto --resume
+		until heshare status --json | jq -e '.[0].jobs_running > 0' >/dev/null; do sleep 0.1; done
+		kill -TERM $! # the plan warned of the memory
+		wait $! && exit 9
+		cat night.out
+		cut -d, -f5 --complement jobs.csv >mended.csv
+		overnight heshare run jobs.auto/plan.json mended.csv --resume
+		wait $!
+	END
+	run "$HES_LAB" --fleet mine.yaml --catalogue odd.yaml --speed 20 -- bash typed
+	echo "$output"; cat night.out
+	[ "$status" -eq 0 ]
+	[[ "$output" == *Odd-GPU-7* ]]
+	[[ "$output" == *"job job3: memory_mib is 300, and net3 at batch size 16 used "*"MiB when it was profiled; write "* ]]
+	# Each job did its work once.
+	[ "$(sort marks | tr '\n' ' ')" = "job1 job2 job3 job4 job5 job6 job7 job8 " ]
+	jq -e '.jobs_done == 8 and .jobs_failed == 0' jobs.auto/plan.run/report.json
+	# What the plan said of the jobs' joules was right within 3 %.
+	jq -e '([.jobs[].planned_j] | add) as $p | ([.jobs[].attributed_j] | add) as $m |
+		"planned \($p) J, measured \($m) J" | debug |
+		$m / $p > 0.97 and $m / $p < 1.03' jobs.auto/plan.run/report.json
+}
