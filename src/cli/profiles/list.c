@@ -148,6 +148,15 @@ int profiles_list(const struct profiles_opts *o, int n, char **operands)
 	return status;
 }
 
+/* 0 is a missing value. */
+static void cell(int width, int digits, double v)
+{
+	if (v > 0)
+		printf(" %*.*f", width, digits, v);
+	else
+		printf(" %*s", width, "-");
+}
+
 static void print_profiles(const struct hes_profiles *p)
 {
 	printf("alone on a whole GPU\n%-16s %6s %8s %6s %14s %6s %6s %6s %6s %9s\n", "GPU type",
@@ -156,9 +165,14 @@ static void print_profiles(const struct hes_profiles *p)
 		const struct hes_profile *r = &p->v[i];
 
 		hes_visible_put(stdout, 16, r->gpu_type);
-		printf(" %6u %8u %6u %14.2f %6.3f %6.3f %6.3f %6.3f %9.3f\n", r->batch_size,
-		       r->memory_mib, r->clock_mhz, r->iteration_us, r->busy, r->sm_util,
-		       r->dram_util, r->l2_util, r->power_mw / 1e3);
+		printf(" %6u", r->batch_size);
+		cell(8, 0, r->memory_mib);
+		cell(6, 0, r->clock_mhz);
+		printf(" %14.2f", r->iteration_us);
+		cell(6, 3, r->busy);
+		printf(" %6.3f %6.3f", r->sm_util, r->dram_util);
+		cell(6, 3, r->l2_util);
+		printf(" %9.3f\n", r->power_mw / 1e3);
 	}
 }
 
@@ -170,19 +184,22 @@ static void print_samples(const struct hes_samples *s)
 		const struct hes_sample *r = &s->v[i];
 
 		hes_visible_put(stdout, 16, r->task.gpu_type);
-		printf(" %6u %7u %6u %7u %7u %14.2f %9.3f\n", r->task.batch_size, r->sm_pct,
-		       r->clock_mhz, r->co_runners.jobs, r->co_runners.sm_pct, r->iteration_us,
-		       r->power_mw / 1e3);
+		printf(" %6u %7u", r->task.batch_size, r->sm_pct);
+		cell(6, 0, r->clock_mhz); /* a dash: unlocked */
+		printf(" %7u %7u %14.2f %9.3f\n", r->co_runners.jobs, r->co_runners.sm_pct,
+		       r->iteration_us, r->power_mw / 1e3);
 	}
 }
 
 static json_t *solo_json(const struct hes_profile *r)
 {
-	return json_pack("{s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:i}", "gpu_type",
+	return json_pack("{s:s, s:i, s:o, s:o, s:f, s:o, s:f, s:f, s:o, s:i}", "gpu_type",
 			 r->gpu_type, "batch_size", (int)r->batch_size, "memory_mib",
-			 (int)r->memory_mib, "clock_mhz", (int)r->clock_mhz, "iteration_us",
-			 r->iteration_us, "busy", r->busy, "sm_util", r->sm_util, "dram_util",
-			 r->dram_util, "l2_util", r->l2_util, "power_mw", (int)r->power_mw);
+			 cli_json_maybe(r->memory_mib, r->memory_mib), "clock_mhz",
+			 cli_json_maybe(r->clock_mhz, r->clock_mhz), "iteration_us",
+			 r->iteration_us, "busy", cli_json_maybe(r->busy > 0, r->busy), "sm_util",
+			 r->sm_util, "dram_util", r->dram_util, "l2_util",
+			 cli_json_maybe(r->l2_util > 0, r->l2_util), "power_mw", (int)r->power_mw);
 }
 
 static json_t *sample_json(const struct hes_sample *r)
