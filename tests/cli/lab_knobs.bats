@@ -265,14 +265,16 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 		heshare run full.json --store s.db --dry-run -c true >full.out
 		heshare run plan.json --store s.db --json -c "vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2"' - "${plan[@]}"
 	jq -e '.gpus[0].power_limit_w == 200' plan.json
-	jq -e '[.measured, .planned] | (.[0].makespan_s / .[1].makespan_s - 1 | fabs < 0.03) and (.[0].busy_j / .[1].busy_j - 1 | fabs < 0.03)' <<<"$output"
+	# At the default limit it would be 50 kJ, not 31; how long it takes is seen in the replay below,
+	# where no machine is slow.
+	jq -e '.measured.busy_j / .planned.busy_j - 1 | fabs < 0.2' <<<"$output"
 	[[ "$stderr" == *"heshare run: a/0 has a power limit of 200 W, and the plan counts with 400 W: times and joules will differ; plan again"* ]]
 	[ "$(grep -c 'has a power limit of' <<<"$stderr")" -eq 1 ]
 	# The fleet file states it as well; the replay counts with it.
 	"${plan[@]}" --fleet limited.yaml -o stated.json
 	jq -n -e --slurpfile a plan.json --slurpfile b stated.json '$a[0].predicted == $b[0].predicted'
 	run -0 --separate-stderr heshare simulate --plan stated.json heavy.csv --fleet limited.yaml --json
-	jq -e '.policies[0] | .busy_energy_j / .predicted.busy_energy_j - 1 | fabs < 0.03' <<<"$output"
+	jq -e --slurpfile p stated.json '.policies[0] | (.busy_energy_j / .predicted.busy_energy_j - 1 | fabs < 0.03) and (.makespan_s * 1e6 / $p[0].predicted.makespan_us - 1 | fabs < 0.03)' <<<"$output"
 	# A predictor of the GPU at its own limit: at 200 W it holds a lower clock.
 	heshare profile --modelled --types A100-SXM-80 -o rows
 	heshare train rows -o predictor
