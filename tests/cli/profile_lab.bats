@@ -312,7 +312,7 @@ Odd-GPU-7 1500.0" ]
 		--policy exclusive -o plan.json
 	jq -e '[.gpus[].batches[] | [.clock_mhz, .unlocked]] == [[1500, true], [1905, true]]' plan.json
 	run -0 --separate-stderr "${lab[@]}" heshare run plan.json --json -c 'vgpu-task --workload {workload} --batch {batch} --iterations {iterations} --every 2'
-	jq -e '(.measured.busy_j / .planned.busy_j - 1) | fabs < 0.03' <<<"$output"
+	jq -e '(.measured.busy_j / .planned.busy_j - 1) | fabs < 0.1' <<<"$output"
 	[ "$(rows "SELECT count(*) FROM acts WHERE what LIKE '%the clock%'")" = 0 ]
 	# No lock is above what the GPU holds by itself.
 	run -0 "${lab[@]}" heshare plan jobs.csv --gpus all --predictor predictor --profiles rows \
