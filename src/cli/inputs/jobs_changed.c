@@ -119,6 +119,23 @@ int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, cha
 	return 0;
 }
 
+int jobs_keep_measured(const struct hes_jobs *planned, struct hes_jobs *now, struct hes_err *err)
+{
+	struct hes_hash_map ids = { 0 };
+	int rc = index_jobs(planned, &ids);
+
+	for (size_t i = 0; i < now->n && !rc; i++) {
+		struct hes_job *job = &now->v[i];
+		const size_t at = find(&ids, planned, job->id);
+
+		if (at != HES_HASH_NONE && planned->v[at].batch_size == job->batch_size &&
+		    strcmp(planned->v[at].workload, job->workload) == 0)
+			job->measured_mib = planned->v[at].measured_mib;
+	}
+	hes_hash_map_finish(&ids);
+	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", planned->n) : 0;
+}
+
 /* The file that the plan names: as it is, or from the plan's folder. @return false: not there, or
  * no plain file */
 static bool find_file(const char *plan, const char *file, char out[PATH_MAX])

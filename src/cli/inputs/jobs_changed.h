@@ -15,6 +15,9 @@
 int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, char **out,
 		 struct hes_err *err);
 
+/** Give jobs that were planned the memory that the plan knows as measured. @return 0; -ENOMEM */
+int jobs_keep_measured(const struct hes_jobs *planned, struct hes_jobs *now, struct hes_err *err);
+
 /**
  * Warn on standard error of a jobs file that has changed since @plan was made from it.
  * @param file  name of the file, which counts in place of the plan's jobs; NULL: the one that the

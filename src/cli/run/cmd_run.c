@@ -190,16 +190,21 @@ static bool plan_has_node(const struct hes_fleet *f, const char *name)
 
 static int load_jobs(const char *plan, const char *jobs, struct inputs *in, struct hes_err *err)
 {
+	struct hes_jobs planned;
 	int rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &in->jobs, err);
 
 	if (rc)
 		return rc;
 	rc = jobs_changed_warn(plan, &in->jobs, jobs, err);
 	if (!rc && jobs) {
-		hes_jobs_free(&in->jobs);
+		planned = in->jobs;
+		in->jobs = (struct hes_jobs){ 0 };
 		rc = cli_jobs_load("run", jobs, true, &in->jobs, err);
 		if (!rc)
+			rc = jobs_keep_measured(&planned, &in->jobs, err);
+		if (!rc)
 			cli_arrive_at_once(&in->jobs);
+		hes_jobs_free(&planned);
 	} else if (!rc && !in->jobs.n) {
 		rc = hes_fail(err, -ENOENT,
 			      "%s does not hold its jobs; name their file: heshare run PLAN JOBS",
