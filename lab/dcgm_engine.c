@@ -322,6 +322,9 @@ static struct dcgm_value value_of(const struct watched *w, struct lab_gpu *b, un
 	case DCGM_FIELD_SM:
 		v.value.d = means.sm;
 		break;
+	case DCGM_FIELD_OCCUPANCY:
+		v.value.d = means.occupancy;
+		break;
 	case DCGM_FIELD_DRAM:
 		v.value.d = means.dram;
 		break;
@@ -332,15 +335,15 @@ static struct dcgm_value value_of(const struct watched *w, struct lab_gpu *b, un
 		v.value.d = means.fp32;
 		break;
 	case DCGM_FIELD_PCIE_RX:
-		v.value.i = (int64_t)(means.copied_mib_s * BYTES_PER_MIB);
+		v.value.i = (int64_t)(means.pcie_in_mib_s * BYTES_PER_MIB);
 		v.type = 'i';
 		break;
 	case DCGM_FIELD_PCIE_TX:
-		v.value.i = 0;
+		v.value.i = (int64_t)(means.pcie_out_mib_s * BYTES_PER_MIB);
 		v.type = 'i';
 		break;
 	default:
-		v.value.d = NOT_SUPPORTED_DOUBLE; /* the physics has no warps */
+		v.value.d = NOT_SUPPORTED_DOUBLE;
 	}
 	return v;
 }

@@ -58,7 +58,8 @@ static const char *const readings[VGPU_READING_COUNT] = {
 	[VGPU_READING_BUSY] = "utilisation",  [VGPU_READING_MEMORY_BUSY] = "memory-utilisation",
 	[VGPU_READING_GRAPHICS] = "counters", [VGPU_READING_SM] = "counters",
 	[VGPU_READING_TENSOR] = "counters",   [VGPU_READING_DRAM] = "counters",
-	[VGPU_READING_FP32] = "counters",     [VGPU_READING_COPIED] = "counters",
+	[VGPU_READING_FP32] = "counters",     [VGPU_READING_PCIE_IN] = "counters",
+	[VGPU_READING_PCIE_OUT] = "counters", [VGPU_READING_OCCUPANCY] = "counters",
 };
 
 #define N_NAMES    (sizeof(faults) / sizeof(faults[0]))

@@ -1,8 +1,7 @@
 /*
  * nvml_gpm.c - libnvidia-ml's stand-in: GPM, the performance counters of Hopper and newer GPUs.
  *
- * A sample holds the GPU's integrals at one moment; a metric is the mean between two samples. The
- * physics has no warps, so occupancy is not supported.
+ * A sample holds the GPU's integrals at one moment; a metric is the mean between two samples.
  */
 #include <stdlib.h>
 
@@ -69,6 +68,9 @@ static void metric(struct lab_gpu *b, const struct vgpu_sample *from, const stru
 	case NVML_GPM_SM:
 		m->value = 100 * means.sm;
 		break;
+	case NVML_GPM_OCCUPANCY:
+		m->value = 100 * means.occupancy;
+		break;
 	case NVML_GPM_TENSOR:
 		m->value = 100 * means.tensor;
 		break;
@@ -79,10 +81,10 @@ static void metric(struct lab_gpu *b, const struct vgpu_sample *from, const stru
 		m->value = 100 * means.fp32;
 		break;
 	case NVML_GPM_PCIE_TX:
-		m->value = 0;
+		m->value = means.pcie_out_mib_s;
 		break;
 	case NVML_GPM_PCIE_RX:
-		m->value = means.copied_mib_s;
+		m->value = means.pcie_in_mib_s;
 		break;
 	default:
 		m->code = NVML_NOT_SUPPORTED;

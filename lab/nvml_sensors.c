@@ -289,7 +289,8 @@ int NVML(nvmlDeviceGetPcieThroughput)(struct lab_gpu *b, int way, unsigned *out)
 
 	if (rc)
 		return rc;
-	*out = PCIE_IDLE_KB_S + (way == 1 ? (unsigned)(b->copy_mib_s * 1048.576) : 0);
+	*out = PCIE_IDLE_KB_S +
+	       (unsigned)((way == 1 ? b->pcie_in_mib_s : b->pcie_out_mib_s) * 1048.576);
 	return nvml_give(b, 0);
 }
 

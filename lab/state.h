@@ -67,10 +67,12 @@ enum vgpu_reading {
 	VGPU_READING_MEMORY_BUSY,
 	VGPU_READING_GRAPHICS, /* from here on performance counters, in percent */
 	VGPU_READING_SM,
+	VGPU_READING_OCCUPANCY,
 	VGPU_READING_TENSOR,
 	VGPU_READING_DRAM,
 	VGPU_READING_FP32,
-	VGPU_READING_COPIED, /* MiB/s */
+	VGPU_READING_PCIE_IN, /* MiB/s */
+	VGPU_READING_PCIE_OUT,
 	VGPU_READING_COUNT
 };
 
@@ -123,8 +125,10 @@ struct vgpu_sample {
 	double busy_s;           /* with a kernel running */
 	double memory_s;         /* with memory being read or written */
 	double sm_s;             /* part of the SMs with work */
+	double occupancy_s;      /* active warps, of those that fit */
+	double dram_s;           /* part of the memory bandwidth in use */
 	double tensor_s, fp32_s; /* part of the tensor and FP32 pipes in use */
-	double copied_mib;       /* to the GPU */
+	double pcie_in_mib, pcie_out_mib;
 };
 
 /** GPU time of a process that has left. */
@@ -159,8 +163,8 @@ struct lab_gpu {
 	bool stale;   /* rates and power must be computed again */
 	double power_w;
 	double clock_mhz;
-	double busy, memory, sm, tensor, fp32; /* parts in use now */
-	double copy_mib_s;
+	double busy, memory, sm, occupancy, dram, tensor, fp32; /* parts in use now */
+	double pcie_in_mib_s, pcie_out_mib_s;
 	bool throttled;
 	double temperature_c;
 	struct vgpu_sample total;

@@ -136,11 +136,14 @@ static void run_group(struct lab_gpu *b, const struct hes_model *m, struct group
 	}
 	hes_model_activity(m, &b->type, s.clock_ghz, g->r, rates, g->n, &use);
 	b->busy += use.busy * turn;
-	b->memory += use.dram * turn;
+	b->memory += use.memory_busy * turn;
 	b->sm += use.sm * turn;
+	b->occupancy += use.occupancy * turn;
+	b->dram += use.dram * turn;
 	b->tensor += use.tensor * turn;
 	b->fp32 += use.fp32 * turn;
-	b->copy_mib_s += use.copied_mib_s * turn;
+	b->pcie_in_mib_s += use.pcie_in_mib_s * turn;
+	b->pcie_out_mib_s += use.pcie_out_mib_s * turn;
 }
 
 static void gpu_refresh(struct vgpu_lab *lab, struct lab_gpu *b)
@@ -155,7 +158,8 @@ static void gpu_refresh(struct vgpu_lab *lab, struct lab_gpu *b)
 
 	b->stale = false;
 	b->power_w = b->clock_mhz = b->busy = b->memory = 0;
-	b->sm = b->tensor = b->fp32 = b->copy_mib_s = 0;
+	b->sm = b->occupancy = b->dram = b->tensor = b->fp32 = 0;
+	b->pcie_in_mib_s = b->pcie_out_mib_s = 0;
 	b->throttled = false;
 	if (!n)
 		set_idle(b, &m);
@@ -191,10 +195,19 @@ static struct vgpu_sample sample_after(const struct lab_gpu *b, double s)
 {
 	const struct vgpu_sample *t = &b->total;
 
-	return (struct vgpu_sample){ t->time_s + s,           t->energy_j + b->power_w * s,
-				     t->busy_s + b->busy * s, t->memory_s + b->memory * s,
-				     t->sm_s + b->sm * s,     t->tensor_s + b->tensor * s,
-				     t->fp32_s + b->fp32 * s, t->copied_mib + b->copy_mib_s * s };
+	return (struct vgpu_sample){
+		.time_s = t->time_s + s,
+		.energy_j = t->energy_j + b->power_w * s,
+		.busy_s = t->busy_s + b->busy * s,
+		.memory_s = t->memory_s + b->memory * s,
+		.sm_s = t->sm_s + b->sm * s,
+		.occupancy_s = t->occupancy_s + b->occupancy * s,
+		.dram_s = t->dram_s + b->dram * s,
+		.tensor_s = t->tensor_s + b->tensor * s,
+		.fp32_s = t->fp32_s + b->fp32 * s,
+		.pcie_in_mib = t->pcie_in_mib + b->pcie_in_mib_s * s,
+		.pcie_out_mib = t->pcie_out_mib + b->pcie_out_mib_s * s,
+	};
 }
 
 /* Take the samples of the grid in (now, until]; only the last ones are kept. */
@@ -528,15 +541,17 @@ struct vgpu_means lab_gpu_counters(struct lab_gpu *b, const struct vgpu_sample *
 {
 	double s = to->time_s - from->time_s;
 
-#define MEAN(reading, member) \
-	(lab_gpu_reading(b, VGPU_READING_##reading, 100 * (to->member - from->member) / s) / 100)
+#define RATE(reading, member, unit) \
+	(lab_gpu_reading(b, VGPU_READING_##reading, (unit) * (to->member - from->member) / s))
+#define MEAN(reading, member) (RATE(reading, member, 100) / 100)
 	return (struct vgpu_means){
 		.graphics = MEAN(GRAPHICS, busy_s),
 		.sm = MEAN(SM, sm_s),
+		.occupancy = MEAN(OCCUPANCY, occupancy_s),
 		.tensor = MEAN(TENSOR, tensor_s),
-		.dram = MEAN(DRAM, memory_s),
+		.dram = MEAN(DRAM, dram_s),
 		.fp32 = MEAN(FP32, fp32_s),
-		.copied_mib_s = lab_gpu_reading(b, VGPU_READING_COPIED,
-						(to->copied_mib - from->copied_mib) / s),
+		.pcie_in_mib_s = RATE(PCIE_IN, pcie_in_mib, 1),
+		.pcie_out_mib_s = RATE(PCIE_OUT, pcie_out_mib, 1),
 	};
 }

@@ -65,9 +65,9 @@ double lab_gpu_reading(struct lab_gpu *b, enum vgpu_reading r, double value);
 /** End all faults. */
 void lab_gpu_clear(struct lab_gpu *b);
 
-/** Means between two samples, from 0 to 1, and the MiB/s copied to the GPU. */
+/** Means between two samples, from 0 to 1, and MiB/s over PCIe. */
 struct vgpu_means {
-	double graphics, sm, tensor, dram, fp32, copied_mib_s;
+	double graphics, sm, occupancy, tensor, dram, fp32, pcie_in_mib_s, pcie_out_mib_s;
 };
 /** The means that performance counters report. */
 struct vgpu_means lab_gpu_counters(struct lab_gpu *b, const struct vgpu_sample *from,

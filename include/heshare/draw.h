@@ -56,8 +56,7 @@ int hes_draw_samples(const struct hes_draw *d, const struct hes_profiles *profil
  * be NULL.
  *
  * A row has 3 windows of 2 s, the default, between which time and power vary by @d->noise. It has
- * no command. sm_occupancy is NaN, since the model has no warps. memory_busy is dram_active.
- * Nothing is sent back over PCIe.
+ * no command.
  * @param clock_mhz  SM clock requested; 0: the type's default
  * @param r          @n of them, 1..HES_MODEL_MAX_JOBS; shares may sum to more than 100
  * @param rows       @n of them, in the order of @r; written on success only

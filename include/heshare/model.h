@@ -163,13 +163,14 @@ struct hes_model_job {
 };
 
 /** Rates of a job. Utilisations are means over time, 0..1 of the GPU; each sums to at most 1 over
- * the jobs. */
+ * the jobs, except busy: kernels of several jobs can run at the same time. */
 struct hes_rate {
 	double iterations_per_s;
 	double busy;      /* part of the time with a kernel of its own running */
 	double sm_util;   /* SMs busy, computing or waiting for memory */
 	double dram_util; /* of the data sheet's bandwidth */
 	double l2_util;   /* of the L2 capacity, while busy */
+	double occupancy; /* active warps, of those that fit on all SMs */
 };
 
 /** Power and clock of the GPU meanwhile. */

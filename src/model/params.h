@@ -121,10 +121,12 @@ int hes_model_steady(const struct hes_model *m, const struct hes_gpu_type *g, ui
  */
 struct hes_model_activity {
 	double busy;         /* part of the time with a kernel of any job running */
+	double memory_busy;  /* part of the time with device memory being read or written */
 	double sm;           /* SMs with work, of all */
+	double occupancy;    /* active warps, of those that fit on all SMs */
 	double dram;         /* bandwidth used, of the data sheet's */
 	double fp32, tensor; /* pipes at work, of all of the kind */
-	double copied_mib_s; /* over PCIe to the GPU */
+	double pcie_in_mib_s, pcie_out_mib_s; /* to the GPU, from it */
 };
 
 /** @param rates  from hes_model_steady() for the jobs @r at @clock_ghz; the model must know the

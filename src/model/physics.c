@@ -17,6 +17,10 @@
 #include "model/params.h"
 
 #define A100_TF32_RATE 1024
+/* (18) As an H100 counted them: warps on an SM that has as many blocks as it takes, of those that
+ * fit; and the blocks that this needs, of those that keep it busy. */
+#define MOST_WARPS  0.45
+#define FULL_BLOCKS 1.5
 #define WINOGRAD_SAVING \
 	(1 - 1 / 2.25)  /* of the multiplications: F(2x2, 3x3) of Lavin and Gray, CVPR 2016 */
 #define NEGLIGIBLE 1e-3 /* ratio at which a smooth maximum is the larger value */
@@ -28,6 +32,7 @@
 /* A job; first what is independent of clock and co-runners. */
 struct state {
 	double sms;      /* SMs its share and parallelism let it use */
+	double parallel; /* SMs that its blocks could keep busy */
 	double draw;     /* part of the bandwidth those can draw */
 	double gcycles;  /* compute of an iteration, SM x 10^9 cycles */
 	double fixed_gb; /* DRAM traffic of an iteration: that which L2 cannot save, and ... */
@@ -94,10 +99,11 @@ static void prepare(const struct hes_model *m, const struct gpu *b, const struct
 	const struct hes_workload *w = r->workload;
 	double k = b->nature->sm_sharpness, batch = r->batch, share = b->sms * r->sm_pct / 100;
 	double items = pow(batch, 1 + w->padding), host = b->p->host_factor;
+	double parallel = w->parallel_sms * pow(batch, w->parallel_growth);
 
 	*s = (struct state){
-		.sms = soft_min(share, w->parallel_sms * pow(batch, w->parallel_growth),
-				k),                                                /* (3) */
+		.sms = soft_min(share, parallel, k), /* (3) */
+		.parallel = parallel,
 		.draw = soft_min(share / (b->sms * b->p->saturating_share), 1, k), /* (4) */
 		.gcycles = w->gflop_per_item * items / hes_model_rate(m, b->p, w),
 		.fixed_gb = w->traffic_mib / HES_MIB_PER_GB,
@@ -312,6 +318,17 @@ static int check_jobs(const struct hes_model_job *r, size_t n, struct hes_err *e
 	return 0;
 }
 
+/* (18) Mean warps on an SM with work, of those that fit. Blocks drain at the end of each kernel,
+ * for about as long as the gap that follows. */
+static double active_warps(const struct gpu *b, const struct state *s)
+{
+	double running = s->compute_s + s->memory_s;
+
+	return MOST_WARPS *
+	       soft_min(s->parallel / (s->sms * FULL_BLOCKS), 1, b->nature->sm_sharpness) *
+	       running / (running + s->gaps_s);
+}
+
 /* Utilisations; the parts of a GPU never sum to more than all of it. */
 static void fill_rates(const struct gpu *b, double ghz, struct hes_rate *rates)
 {
@@ -330,12 +347,14 @@ static void fill_rates(const struct gpu *b, double ghz, struct hes_rate *rates)
 			.dram_util = s->traffic_gb / s->iteration_s / b->g->memory_bandwidth_gbs,
 			.l2_util = s->gpu_s / s->iteration_s * s->set_mib / sets,
 		};
+		rates[i].occupancy = rates[i].sm_util * active_warps(b, s);
 		sm += rates[i].sm_util;
 		dram += rates[i].dram_util;
 	}
 	most = fmax(1, fmax(sm, dram));
 	for (size_t i = 0; i < b->n && most > 1; i++) {
 		rates[i].sm_util /= fmax(1, sm);
+		rates[i].occupancy /= fmax(1, sm);
 		rates[i].dram_util /= fmax(1, dram);
 	}
 }

@@ -106,16 +106,14 @@ static struct hes_point gpu_row(const struct hes_draw *d, const struct hes_gpu_t
 		.held_mhz = draw_digits(p->now.clock_ghz * 1e3),
 		.capped = p->now.clock_ghz * 1e3 < clock_mhz - 0.5,
 		.busy = draw_digits(fmin(p->use.busy, 1)),
-		/* The physics knows how much memory traffic there is, not for how much of the time:
-		   as in the lab. */
-		.memory_busy = draw_digits(fmin(p->use.dram, 1)),
+		.memory_busy = draw_digits(fmin(p->use.memory_busy, 1)),
 		.sm_active = draw_digits(fmin(p->use.sm, 1)),
-		.sm_occupancy = NAN,
+		.sm_occupancy = draw_digits(fmin(p->use.occupancy, 1)),
 		.dram_active = draw_digits(fmin(p->use.dram, 1)),
 		.fp32_active = draw_digits(fmin(p->use.fp32, 1)),
 		.tensor_active = draw_digits(fmin(p->use.tensor, 1)),
-		.pcie_tx_mibs = 0,
-		.pcie_rx_mibs = draw_digits(p->use.copied_mib_s),
+		.pcie_tx_mibs = draw_digits(p->use.pcie_out_mib_s),
+		.pcie_rx_mibs = draw_digits(p->use.pcie_in_mib_s),
 	};
 
 	strcpy(row.gpu_type, g->name);

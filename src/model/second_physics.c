@@ -20,6 +20,7 @@
 #define PAIR        0.08 /* mean and spread of the logarithm of a pair's own factor */
 #define COUNTERS    0.12 /* spread of a counter's bias */
 #define CROWDED     0.85 /* exponent: twice the work draws less than twice the power */
+#define WARPS       0.5  /* active on an SM with work, of those that fit */
 #define MEMORY_ON   0.4  /* part of the memory's power that any job draws */
 
 struct load {
@@ -181,11 +182,13 @@ static void second_fill_rates(const struct second *s, struct hes_rate *rates)
 				     l->traffic_gb / l->iteration_s / s->g->memory_bandwidth_gbs),
 			.l2_util = seen(s, l, "l2", l->busy * l->set_mib / sets),
 		};
+		rates[i].occupancy = seen(s, l, "warps", WARPS * rates[i].sm_util);
 		sm += rates[i].sm_util;
 		dram += rates[i].dram_util;
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		rates[i].sm_util /= fmax(1, sm);
+		rates[i].occupancy /= fmax(1, sm);
 		rates[i].dram_util /= fmax(1, dram);
 		rates[i].l2_util /= (double)s->n;
 	}

@@ -38,17 +38,20 @@ near() { # near JSON KEY VALUE
 	jq -e '.from == "utilisation" and .sm == null and .dram == null and .tensor == null' \
 		<<<"${lines[0]}"
 	near "${lines[0]}" busy 0.945
-	jq -e '.from == "GPM" and .occupancy == null and .fp32 == 0 and .tensor > 0.2 and .pcie_in_mib_s > 2000' <<<"${lines[1]}"
+	near "${lines[0]}" copying "$(says T4 resnet50 16 'dram_util | 1 - pow(1 - .; 1.37)')"
+	jq -e '.from == "GPM" and .pcie_out_mib_s > 300 and .fp32 == 0 and .tensor > 0.2 and .pcie_in_mib_s > 2000' <<<"${lines[1]}"
 	near "${lines[1]}" sm "$(says H100-SXM vgg19 32 sm_util)"
 	near "${lines[1]}" dram "$(says H100-SXM vgg19 32 dram_util)"
+	near "${lines[1]}" occupancy "$(says H100-SXM vgg19 32 occupancy)"
 }
 
 @test "DCGM in the process reports GPUs without GPM" {
 	run -0 --separate-stderr measured --dcgm
-	jq -e '.from == "DCGM" and .occupancy == null and .tensor == 0 and .fp32 > 0.5' \
+	jq -e '.from == "DCGM" and .pcie_out_mib_s > 0 and .tensor == 0 and .fp32 > 0.5' \
 		<<<"${lines[0]}"
 	near "${lines[0]}" sm "$(says T4 resnet50 16 sm_util)"
 	near "${lines[0]}" dram "$(says T4 resnet50 16 dram_util)"
+	near "${lines[0]}" occupancy "$(says T4 resnet50 16 occupancy)"
 	[ "$(jq -r .from <<<"${lines[1]}")" = GPM ]
 }
 

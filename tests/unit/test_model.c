@@ -493,11 +493,58 @@ TEST(a_point_alone_is_what_the_physics_says)
 	assert_true(near(p.busy, rate.busy) && near(p.sm_active, rate.sm_util) &&
 		    near(p.dram_active, rate.dram_util));
 	assert_true(p.memory_mib == hes_workload_memory_mib(r.workload, 8));
-	assert_true(isnan(p.sm_occupancy));
+	assert_true(near(p.sm_occupancy, rate.occupancy));
 	assert_true(p.fp32_active > 0.1 && p.tensor_active == 0); /* a V100 has no TF32 */
 	assert_true(p.windows > 0 && p.seconds > 0 && p.cv == 0 && p.power_cv == 0);
-	assert_true(
-		near(p.pcie_rx_mibs, 8 * r.workload->copy_mib_per_item * rate.iterations_per_s));
+	assert_true(p.pcie_rx_mibs > 8 * r.workload->copy_mib_per_item * rate.iterations_per_s);
+}
+
+/* An H100 showed them: a graph of kernels, 32 items, at all SMs and at a fifth; then one item. */
+TEST(warps_follow_blocks_and_kernels_not_the_sms_alone)
+{
+	const struct hes_model_job shares[] = { job("resnet50", 32, 100), job("resnet50", 32, 20),
+						job("resnet50", 1, 100) };
+	double warps[3]; /* on an SM with work, of those that fit */
+	struct hes_point p;
+
+	for (size_t i = 0; i < 3; i++) {
+		draw(0, 1, 0, &shares[i], 1, &p);
+		warps[i] = p.sm_occupancy / p.sm_active;
+		assert_true(warps[i] > 0 && warps[i] <= 1);
+	}
+	assert_true(warps[1] > warps[0]);        /* as many blocks on fewer SMs */
+	assert_true(warps[2] < 0.75 * warps[0]); /* few blocks, short kernels */
+}
+
+/* An H100 showed 1.25 to 1.46 times the bandwidth used, alone and together, at every share. */
+TEST(memory_is_busy_for_longer_than_its_bandwidth_is_used)
+{
+	const struct hes_model_job r[] = { job("resnet50", 8, 20), job("bert-large", 4, 80),
+					   job("vgg19-trt8", 32, 100) };
+	struct hes_point alone, both[2];
+
+	for (size_t i = 0; i < 3; i++) {
+		draw(0, 1, 0, &r[i], 1, &alone);
+		assert_true(alone.memory_busy > 1.1 * alone.dram_active &&
+			    alone.memory_busy < 1.5 * alone.dram_active && alone.memory_busy < 1);
+	}
+	draw(0, 1, 0, r, 1, &alone);
+	draw(0, 1, 0, r, 2, both);
+	assert_true(both[0].memory_busy > alone.memory_busy && both[0].memory_busy <= 1);
+}
+
+TEST(pcie_carries_launches_as_well_as_copies_and_answers_to_both)
+{
+	const struct hes_model_job r[] = { job("gpt2", 1, 100), job("vgg19", 32, 100) };
+	struct hes_point launches, copies;
+
+	draw(0, 1, 0, &r[0], 1, &launches);
+	draw(0, 1, 0, &r[1], 1, &copies);
+	assert_true(launches.pcie_rx_mibs >
+		    10 * r[0].workload->copy_mib_per_item * (1e6 / launches.iteration_us));
+	assert_true(launches.pcie_tx_mibs > 0 && copies.pcie_tx_mibs > 0);
+	assert_true(launches.pcie_tx_mibs / launches.pcie_rx_mibs <
+		    copies.pcie_tx_mibs / copies.pcie_rx_mibs);
 }
 
 TEST(without_a_clock_the_types_default_holds_and_a_power_limit_shows)
@@ -634,7 +681,8 @@ TEST(drawn_points_come_back_from_a_file_as_they_were)
 			    out.v[i].power_mw == drawn[i].power_mw);
 		assert_true(out.v[i].sm_active == drawn[i].sm_active &&
 			    out.v[i].held_mhz == drawn[i].held_mhz);
-		assert_true(isnan(out.v[i].sm_occupancy) && isnan(out.v[i].memory_mib));
+		assert_true(out.v[i].sm_occupancy == drawn[i].sm_occupancy &&
+			    isnan(out.v[i].memory_mib));
 	}
 	hes_points_free(&out);
 }

@@ -272,12 +272,13 @@ static int parse_co_runners(const struct hes_model *m, const char *text, struct 
 
 static json_t *model_job_json(const struct hes_model_job *r, const struct hes_rate *x)
 {
-	return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "workload",
+	return json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "workload",
 			 r->workload->name, "batch", (json_int_t)r->batch, "sm_pct",
 			 (json_int_t)r->sm_pct, "memory_mib",
 			 (json_int_t)hes_workload_memory_mib(r->workload, r->batch), "iteration_us",
 			 1e6 / x->iterations_per_s, "items_per_s", x->iterations_per_s * r->batch,
-			 "sm_util", x->sm_util, "dram_util", x->dram_util, "l2_util", x->l2_util);
+			 "sm_util", x->sm_util, "dram_util", x->dram_util, "l2_util", x->l2_util,
+			 "occupancy", x->occupancy);
 }
 
 static int print_instant(const struct hes_gpu_type *g, const char *origin,
