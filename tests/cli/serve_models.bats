@@ -9,9 +9,9 @@ tenants() {
 
 @test "each model has its row, under each policy, on the CPU" {
 	run -0 --separate-stderr "$SERVE_MODELS" --seconds 0.3
-	[ "$(tenants)" -eq 9 ]
-	[ "$(grep -c '^policy ' <<<"$output")" -eq 3 ]
-	[ "$(grep -c '^fairness: time F_T [01].[0-9]*, energy F_E ' <<<"$output")" -eq 3 ]
+	[ "$(tenants)" -eq 12 ]
+	[ "$(grep -c '^policy ' <<<"$output")" -eq 4 ]
+	[ "$(grep -c '^fairness: time F_T [01].[0-9]*, energy F_E ' <<<"$output")" -eq 4 ]
 }
 
 @test "slices are those of heshare fair slices" {
@@ -37,5 +37,5 @@ tenants() {
 	run -2 "$SERVE_MODELS" --clients 0
 	run -2 "$SERVE_MODELS" models
 	run -1 --separate-stderr "$SERVE_MODELS" --policy best
-	[[ $stderr == *'unknown policy "best"; known: time, energy, etf' ]]
+	[[ $stderr == *'unknown policy "best"; known: time, energy, etf, etf-energy' ]]
 }

@@ -166,7 +166,7 @@ static int check_named(const struct builder *b, const char *name, struct hes_err
 				b->from->profiles ? "its profile on the reference GPU would add it"
 						  : "heshare model --add-workload adds one");
 	if (!fits)
-		return hes_fail(err, -ENOSPC,
+		return hes_fail(err, -EINVAL,
 				"--workloads: %s needs more than %u MiB at any batch size; raise "
 				"--max-memory",
 				name, b->from->max_memory_mib);

@@ -22,7 +22,7 @@ struct trace_choices_from {
 	uint32_t max_memory_mib;
 };
 
-/** @return 0; -ENOENT unknown GPU type or workload; -ENOSPC a named workload never fits; what
+/** @return 0; -ENOENT unknown GPU type or workload; -EINVAL a named workload never fits; what
  * loading gave */
 int trace_choices_load(const struct trace_choices_from *from, struct trace_choices *out,
 		       struct hes_err *err);
