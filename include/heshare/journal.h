@@ -111,7 +111,7 @@ enum hes_run_job_state {
 
 extern const char *const hes_run_job_state_names[]; /* by enum hes_run_job_state; ends with NULL */
 
-#define HES_JOURNAL_SEEN_MAX 200 /* what was seen of an attempt that ended early, a phrase */
+#define HES_JOURNAL_SEEN_MAX 200 /* what was seen of an attempt, a phrase */
 
 struct hes_run_job {
 	char job[HES_NAME_MAX];
@@ -146,7 +146,8 @@ struct hes_attempt {
 	enum hes_verdict verdict;
 	bool has_energy;
 	uint64_t energy_mj;              /* attributed so far; valid if has_energy */
-	char seen[HES_JOURNAL_SEEN_MAX]; /* why it counts as ended early; "": it does not */
+	char seen[HES_JOURNAL_SEEN_MAX]; /* why it ended early, or is tried again alone;
+					    "": neither */
 };
 
 /**
@@ -247,7 +248,7 @@ int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *
 			struct hes_err *err);
 int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt,
 			     const struct hes_run_process *p, struct hes_err *err);
-/** @param seen  of HES_VERDICT_EARLY; else NULL or "" */
+/** @param seen  as in struct hes_attempt; NULL: "" */
 int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t ended_us,
 			      int32_t status, enum hes_verdict verdict, const char *seen,
 			      struct hes_err *err);

@@ -109,6 +109,9 @@ void run_judge_gpu(struct runner *r, struct run_gpu *g)
 					    : "a co-runner failed";
 		if (blame[i] == RUN_BLAME_SUSPECT && g->mps.on && !g->lost) {
 			t->place->alone = true;
+			snprintf(t->seen, sizeof(t->seen),
+				 "all jobs on %s failed together, and it was the first",
+				 run_gpu_name(g));
 			run_tell(&r->log,
 				 "%s: all jobs there failed together; job %s, which was the first, "
 				 "is tried again by itself",

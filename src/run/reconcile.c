@@ -224,6 +224,13 @@ static bool still_runs(struct runner *r, const struct hes_attempt *a, struct run
 	return true;
 }
 
+/* An attempt that did not end early, and of which something was seen, lacked memory or an MPS
+ * client, or was the suspect: gpu_memory.c and judge.c try such a job again alone. */
+static bool next_is_alone(const struct hes_attempt *a)
+{
+	return a->seen[0] && a->verdict != HES_VERDICT_EARLY;
+}
+
 static int take_attempts(struct runner *r, const struct index *x, struct hes_err *err)
 {
 	struct hes_attempt *v = NULL;
@@ -236,6 +243,7 @@ static int take_attempts(struct runner *r, const struct index *x, struct hes_err
 		if (!t)
 			continue;
 		t->tries = v[i].number > t->tries ? v[i].number : t->tries;
+		t->place->alone |= next_is_alone(&v[i]);
 		if (!t->began && strcmp(v[i].process.boot, r->log.run->runner.boot) == 0)
 			t->began = (uint64_t)v[i].process.start;
 		if (v[i].verdict == HES_VERDICT_OPEN && !still_runs(r, &v[i], t))

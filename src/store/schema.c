@@ -206,7 +206,7 @@ static const char early_step[] =
 	"  verdict    TEXT NOT NULL DEFAULT 'open' CHECK (verdict IN ('open', 'done', 'failed',"
 	"             'timeout', 'fell', 'stopped', 'lost', 'ended early')),"
 	"  energy_mj  INTEGER," /* attributed so far; NULL: not known */
-	"  seen       TEXT,"    /* why it counts as ended early */
+	"  seen       TEXT,"    /* why it ended early, or is tried again alone */
 	"  UNIQUE (run_id, job, number)"
 	") STRICT;"
 	"INSERT INTO attempts SELECT id, run_id, job, number, gpu, sm_pct, clock_mhz, started_us,"

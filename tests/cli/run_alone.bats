@@ -100,6 +100,35 @@ lab() { # SPEED COMMAND...
 	jq -e '.jobs[0] | .state == "done" and .attempts == 2' <<<"$output"
 }
 
+@test "a job that is to be tried again alone runs alone after a stop and --resume, too" {
+	jq '(.jobs[] | select(.id == "server")) |= (.memory_mib = 2000 | .measured_mib = 6311)' both.json >limit.json
+	cat >job <<-'END'
+		[ $HESHARE_JOB/$1 = server/limit ] && set resnet152 16 300 || set mobilenetv2 1 1000000000
+		[ ! -e stopped ] || { env | grep ^CUDA_MPS >>env.$HESHARE_JOB; set mobilenetv2 1 300; }
+		exec vgpu-task --workload $1 --batch $2 --iterations $3 --every 1
+	END
+	cat >script <<-'END'
+		heshare run $1.json -c "exec sh ./job $1" --grace 1 >/dev/null 2>$1.err &
+		[ $1 = limit ] || until [ "$(grep -ls iterations both.run/*.log | wc -l)" = 2 ]; do sleep 1; done
+		[ $1 = limit ] || vgpu-fault 0:crash
+		until grep -q 'tried again \(alone\|by itself\)' $1.err; do sleep 1; done
+		kill -TERM $!
+		wait $!
+		touch stopped
+		heshare run $1.json -c "exec sh ./job $1" --resume --json
+	END
+	for plan in limit both; do
+		rm -f stopped env.*
+		lab 20 bash script $plan
+		[ "$status" -eq 0 ]
+		jq -e '[.jobs[].state] == ["done", "done"]' <<<"$output"
+		alone=server
+		[ $plan = limit ] || alone=$(sed -n 's/.*job \([a-z]*\), which was the first.*/\1/p' both.err)
+		grep -q PERCENTAGE=50 env.*
+		run ! grep 'LIMIT\|PERCENTAGE' env.$alone
+	done
+}
+
 @test "nothing inherited or left on the machine changes what a job alone on its GPU gets, and it is reported" {
 	cat >script <<-'END'
 		nvidia-cuda-mps-control -d
