@@ -484,7 +484,16 @@ static int fit_gpus(struct fit *f)
 	return rc;
 }
 
-/* Workloads of measured GPUs that none of these was measured with leave again. */
+static bool was_measured(const struct fit *f, const struct hes_gpu_physics *p)
+{
+	for (size_t i = 0; i < f->o->n_gpus; i++)
+		if (strcmp(f->o->gpus[i].type, p->type) == 0)
+			return true;
+	return false;
+}
+
+/* Workloads that none of the measured GPUs was measured with leave again, and types that nobody
+ * measured. */
 static void drop_unused(struct fit *f, size_t first, size_t first_gpu)
 {
 	size_t n = first, n_gpus = first_gpu;
@@ -494,7 +503,7 @@ static void drop_unused(struct fit *f, size_t first, size_t first_gpu)
 			f->m->workloads[n++] = f->m->workloads[i];
 	f->m->n_workloads = n;
 	for (size_t i = first_gpu; i < f->m->n_gpus; i++)
-		if (strcmp(f->m->gpus[i].origin, HES_MODEL_DERIVED) != 0)
+		if (was_measured(f, &f->m->gpus[i]))
 			f->m->gpus[n_gpus++] = f->m->gpus[i];
 	f->m->n_gpus = n_gpus;
 }

@@ -3,7 +3,7 @@
  * heshare/model.h and docs/gpu-model.md.
  *
  * A type takes the parameters of the measured type that is most like it, scaled by figures of data
- * sheets.
+ * sheets. A type that differs from a measured one in its memory's size alone takes its origin, too.
  */
 #include <errno.h>
 #include <math.h>
@@ -124,12 +124,27 @@ static void derive_power(const struct hes_gpu_type *g, const struct sibling *s,
 			(hes_gpu_type_default_limit_mw(s->g) - s->g->idle_power_mw);
 }
 
+/* No more than the memory differs, so what was measured on one holds for the other. */
+static bool same_chip(const struct hes_gpu_type *a, const struct hes_gpu_type *b)
+{
+	return compute_of(a) == compute_of(b) && a->sm_count == b->sm_count &&
+	       a->memory_bandwidth_gbs == b->memory_bandwidth_gbs && a->l2_kib == b->l2_kib &&
+	       a->pcie_gbs == b->pcie_gbs && a->idle_power_mw == b->idle_power_mw &&
+	       hes_gpu_type_default_limit_mw(a) == hes_gpu_type_default_limit_mw(b) &&
+	       a->clock_min_mhz == b->clock_min_mhz && a->clock_max_mhz == b->clock_max_mhz &&
+	       a->clock_default_mhz == b->clock_default_mhz;
+}
+
 static void derive(const struct hes_gpu_type *g, const struct sibling *s, double fp32,
 		   struct hes_gpu_physics *out)
 {
 	struct hes_gpu_physics p = *s->p;
 
 	strcpy(p.type, g->name);
+	if (same_chip(g, s->g)) {
+		*out = p;
+		return;
+	}
 	strcpy(p.origin, HES_MODEL_DERIVED);
 	derive_rates(g, s, fp32, &p);
 	derive_power(g, s, &p);

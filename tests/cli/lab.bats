@@ -12,7 +12,7 @@ setup() {
 
 @test "without options the lab has the paper's testbed" {
 	run -0 --separate-stderr "$HES_LAB" -- heshare gpus --json
-	[ "$(jq -r 'group_by(.type)[] | "\(length) \(.[0].type)"' <<<"$output")" = $'2 A100-SXM-80\n4 T4\n2 V100-SXM2-32' ]
+	[ "$(jq -r 'group_by(.type)[] | "\(length) \(.[0].type)"' <<<"$output")" = $'2 A100-SXM-80\n4 T4\n2 V100-PCIe-32' ]
 	jq -e '.[0] | .name == "Tesla T4" and .memory_mib == 15360 and .power_w == 10 and .clock_mhz == 300' <<<"$output"
 }
 

@@ -44,7 +44,7 @@ setup() {
 	EOF
 	run -0 --separate-stderr "$HES_LAB" --speed 5 -- python3 look.py
 	[ "${lines[0]}" = \
-		"[('NVIDIA A100-SXM4-80GB', 2), ('Tesla T4', 4), ('Tesla V100-SXM2-32GB', 2)]" ]
+		"[('NVIDIA A100-SXM4-80GB', 2), ('Tesla T4', 4), ('Tesla V100-PCIE-32GB', 2)]" ]
 	[ "${lines[1]}" = "[True] 3571" ]
 	[ "${lines[2]}" = "3827" ]
 	[ "${lines[3]}" = "True 210" ]
@@ -88,7 +88,7 @@ setup() {
 	tmux -L "lab$$" kill-server || true
 	cat screen
 	[ "$(grep -o 'Device [0-3] \[Tesla T4\]' screen | wc -l)" -eq 4 ]
-	[ "$(grep -o 'Device [45] \[Tesla V100-SXM2-32GB\]' screen | wc -l)" -eq 2 ]
+	[ "$(grep -o 'Device [45] \[Tesla V100-PCIE-32GB\]' screen | wc -l)" -eq 2 ]
 	[ "$(grep -o 'Device [67] \[NVIDIA A100-SXM4-80GB\]' screen | wc -l)" -eq 2 ]
 	grep -q "Compute.*vgpu-task" screen
 	grep -q "POW *[1-9][0-9][0-9] / 400 W" screen

@@ -112,7 +112,7 @@ TEST(devices_are_the_gpus_of_the_lab)
 	assert_int_equal(CALL("cuDeviceGetCount", (int *), (&n)), 0);
 	assert_int_equal(n, 8);
 	assert_int_equal(CALL("cuDeviceGetName", (char *, int, int), (name, sizeof(name), 4)), 0);
-	assert_string_equal(name, "Tesla V100-SXM2-32GB");
+	assert_string_equal(name, "Tesla V100-PCIE-32GB");
 	assert_int_equal(CALL("cuDeviceGetAttribute", (int *, int, int), (&sms, 16, 6)), 0);
 	assert_int_equal(CALL("cuDeviceGetAttribute", (int *, int, int), (&l2, 38, 6)), 0);
 	assert_int_equal(sms, 108);

@@ -62,12 +62,8 @@ TEST(types_that_nobody_measured_are_derived_from_the_measured_type_most_like_the
 		const char *type, *from;
 		double fp32, tf32, fp16;
 	} cases[] = {
-		{ "A100-SXM-40", "A100-SXM-80", 1, 1, 1 },
-		{ "V100-SXM2-16", "V100-SXM2-32", 1, 1, 1 },
-		{ "V100-PCIe-32", "V100-PCIe", 1, 1, 1 },
-		{ "A10", "A40", 1, 1, 1 },
-		{ "GeForce-RTX-3090", "A40", 1, 1, 1 },
-		{ "B200", "A100-SXM-80", 2, 4, 4 },
+		{ "A100-SXM-40", "A100-SXM-80", 1, 1, 1 }, { "A10", "A40", 1, 1, 1 },
+		{ "GeForce-RTX-3090", "A40", 1, 1, 1 },    { "B200", "A100-SXM-80", 2, 4, 4 },
 		{ "Jetson-AGX-Orin-64", "A40", 1, 1, 1 },
 	};
 
@@ -92,6 +88,19 @@ TEST(types_that_nobody_measured_are_derived_from_the_measured_type_most_like_the
 	/* The same chip with another limit draws the same until the limit holds it. */
 	assert_true(hes_model_gpu(model, "A100-PCIe-80")->switch_w ==
 		    hes_model_gpu(model, "A100-SXM-80")->switch_w);
+}
+
+TEST(a_type_with_another_memory_size_alone_counts_as_the_measured_one)
+{
+	const struct hes_gpu_type *type = gpu("V100-PCIe-32");
+	const struct hes_gpu_physics *p = hes_model_gpu(model, "V100-PCIe-32");
+	struct hes_gpu_physics from = *hes_model_gpu(model, "V100-PCIe");
+	char derived[64];
+
+	strcpy(from.type, p->type);
+	assert_memory_equal(p, &from, sizeof(from));
+	hes_model_derived(model, &type, 1, derived, sizeof(derived));
+	assert_string_equal(derived, "");
 }
 
 TEST(a_small_gpu_on_pcie_is_not_derived_from_the_jetson)

@@ -109,7 +109,7 @@ static void await_load(size_t gpu)
 TEST(the_testbed_is_found)
 {
 	static const char *const types[] = { "T4",          "T4",           "T4",
-					     "T4",          "V100-SXM2-32", "V100-SXM2-32",
+					     "T4",          "V100-PCIe-32", "V100-PCIe-32",
 					     "A100-SXM-80", "A100-SXM-80" };
 	struct hes_device_info b;
 
@@ -200,7 +200,7 @@ TEST(a_list_that_is_wrong_is_refused_and_all_gpus_stay)
 
 TEST(a_gpu_is_described_as_its_row_does)
 {
-	static const char *const as[] = { "T4", "V100-SXM2-32", "A100-SXM-80" };
+	static const char *const as[] = { "T4", "V100-PCIe-32", "A100-SXM-80" };
 	static const size_t gpus[] = { 0, 4, 6 };
 
 	for (size_t i = 0; i < N(gpus); i++) {
