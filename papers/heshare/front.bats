@@ -193,6 +193,25 @@ refused() { # STATUS TEXT ARGUMENT...
 	[ "$(of --evaluations 900)" -le 900 ]
 }
 
+@test "recovery goes by the usage that is given, else by the run time" {
+	awk 'BEGIN { srand(1); for (i = 0; i < 40; i++) { for (k = 0; k < 2; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >t.csv
+	awk 'BEGIN { srand(2); for (i = 0; i < 40; i++) { for (k = 0; k < 2; k++) printf "%s%.3f", k ? "," : "", 1 + 9 * rand(); print "" } }' >e.csv
+	# The run time as a part of 10 s orders jobs as the run time does.
+	awk -F, '{ for (k = 1; k <= 2; k++) printf "%s%.4f,0,0", (k > 1 ? "," : ""), $k / 10; print "" }' t.csv >time_as_usage.csv
+	awk 'BEGIN { srand(3); for (i = 0; i < 40; i++) { for (k = 0; k < 6; k++) printf "%s%.3f", k ? "," : "", rand(); print "" } }' >usage.csv
+	of() { "$FRONT" t.csv e.csv --counts 2,3 --generations 20 "$@" | jq -c .front; }
+	[ "$(of --usage time_as_usage.csv)" = "$(of)" ]
+	[ "$(of --usage usage.csv)" != "$(of)" ]
+	[ "$(of --usage usage.csv --without recovery)" = "$(of --without recovery)" ]
+	cut -d, -f1 usage.csv >fewer.csv
+	refused 1 "fewer.csv: 40 rows of 1 numbers; give a row for each of the 40 jobs, with three numbers for each of the 2 columns" \
+		t.csv e.csv --usage fewer.csv --counts 2,3
+	sed '3s/^[^,]*//' usage.csv >missing.csv
+	refused 1 "missing.csv: row 3: no usage of column 1" t.csv e.csv --usage missing.csv
+	sed '3s/^[^,]*/2/' usage.csv >more.csv
+	refused 1 "more.csv:3: column 1: 2 is outside" t.csv e.csv --usage more.csv
+}
+
 @test "each improvement can be left out" {
 	for w in init crossover mutation recovery init,crossover,mutation; do
 		run "$FRONT" time.csv energy.csv --without $w --generations 20

@@ -21,7 +21,7 @@
 #define MAX_ENERGY_J 1e15
 
 struct front_opts {
-	const char *ref, *counts, *algorithm, *without;
+	const char *ref, *counts, *usage, *algorithm, *without;
 	uint64_t population, generations, evaluations, weights, seed, threads;
 	double mutation, tolerance;
 };
@@ -41,6 +41,10 @@ static const struct opt front_opts[] = {
 	{ .name = "counts", .kind = OPT_TEXT, .offset = offsetof(struct front_opts, counts),
 	  .arg = "LIST",
 	  .help = "number of GPUs in each column, with commas; default one" },
+	{ .name = "usage", .kind = OPT_FILE, .offset = offsetof(struct front_opts, usage),
+	  .arg = "FILE",
+	  .help = "heshare: recovery compares jobs by these parts of SMs, bandwidth and memory, "
+		  "three columns for each of TIME.csv, and not by their run times" },
 	{ .name = "algorithm", .letter = 'a', .kind = OPT_CHOICE,
 	  .offset = offsetof(struct front_opts, algorithm), .arg = "NAME", .def = "heshare",
 	  .offer = offer_algorithms,
@@ -252,6 +256,20 @@ static int search(const struct front_opts *o, const struct hes_algorithm_options
 	return rc;
 }
 
+static int read_usage(const char *path, const uint32_t *counts, struct hes_instance *in,
+		      struct hes_err *err)
+{
+	struct hes_matrix usage = { 0 };
+	int rc = hes_matrix_read(path, 0, 1, &usage, err);
+
+	if (!rc) {
+		rc = hes_instance_set_usage(in, &usage, counts, err);
+		rc = rc ? hes_fail_in(err, "%s", path) : 0;
+	}
+	hes_matrix_free(&usage);
+	return rc;
+}
+
 static int run_on_files(const struct front_opts *o, char **paths,
 			const struct hes_algorithm_options *ao, struct hes_err *err)
 {
@@ -269,6 +287,8 @@ static int run_on_files(const struct front_opts *o, char **paths,
 		rc = hes_instance_init(&in, &time_s, &energy_j, counts, err);
 	hes_matrix_free(&time_s);
 	hes_matrix_free(&energy_j);
+	if (!rc && o->usage)
+		rc = read_usage(o->usage, counts, &in, err);
 	free(counts);
 	if (!rc)
 		rc = search(o, ao, &in.a, o->ref ? &reference : NULL, err);

@@ -190,9 +190,48 @@ int hes_instance_init(struct hes_instance *in, const struct hes_matrix *time_s,
 	return 0;
 }
 
+int hes_instance_set_usage(struct hes_instance *in, const struct hes_matrix *usage,
+			   const uint32_t *counts, struct hes_err *err)
+{
+	const size_t n = in->a.n;
+	struct hes_usage *made;
+	size_t width = 0;
+
+	for (size_t at = 0; at < in->a.k; width++)
+		at += counts ? counts[width] : 1;
+	if (usage->rows != n || usage->columns != 3 * width)
+		return hes_fail(
+			err, -EINVAL,
+			"%zu rows of %zu numbers; give a row for each of the %zu jobs, with "
+			"three numbers for each of the %zu columns of the times",
+			usage->rows, usage->columns, n, width);
+	made = calloc(in->a.n_types * n, sizeof(*made));
+	if (!made)
+		return hes_fail(err, -ENOMEM, "out of memory for the usage of %zu jobs", n);
+	for (size_t c = 0, at = 0; c < width; at += counts ? counts[c] : 1, c++)
+		for (size_t i = 0; i < n; i++) {
+			const double *v = &usage->v[i * usage->columns + 3 * c];
+
+			if (isnan(v[0] + v[1] + v[2]) &&
+			    isfinite(hes_assign_cost(&in->a, i, at)->time_us)) {
+				free(made);
+				return hes_fail(err, -EINVAL,
+						"row %zu: no usage of column %zu, where the job "
+						"can run",
+						i + 1, c + 1);
+			}
+			made[in->gpus[at].type * n + i] = (struct hes_usage){ v[0], v[1], v[2] };
+		}
+	free(in->usage);
+	in->usage = made;
+	in->a.usage = made;
+	return 0;
+}
+
 void hes_instance_finish(struct hes_instance *in)
 {
 	hes_assign_finish(&in->a);
+	free(in->usage);
 	free(in->cost);
 	free(in->gpus);
 	*in = (struct hes_instance){ 0 };

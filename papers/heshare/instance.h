@@ -14,6 +14,7 @@ struct hes_instance {
 	struct hes_assign a;
 	struct hes_cost *cost;       /* [type * n + job] */
 	struct hes_assign_gpu *gpus; /* [k], column by column */
+	struct hes_usage *usage;     /* [type * n + job]; NULL: not known */
 };
 
 /**
@@ -27,6 +28,15 @@ struct hes_instance {
 int hes_instance_init(struct hes_instance *in, const struct hes_matrix *time_s,
 		      const struct hes_matrix *energy_j, const uint32_t *counts,
 		      struct hes_err *err);
+/**
+ * Let recovery compare jobs by their usage (plan/assign/assign.h) in place of their run times.
+ * @param usage   the jobs of @in as rows; for each column of its tables three: parts of the SMs, of
+ * the bandwidth and of the memory; copied
+ * @param counts  as given to hes_instance_init()
+ * @return 0; -EINVAL with a sentence; -ENOMEM
+ */
+int hes_instance_set_usage(struct hes_instance *in, const struct hes_matrix *usage,
+			   const uint32_t *counts, struct hes_err *err);
 void hes_instance_finish(struct hes_instance *in);
 
 #endif
