@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arbiter/arbiter_state.h"
+#include "base/texts.h"
 #include "base/utf8.h"
 
 #define MESSAGES_A_SECOND 20000
@@ -214,17 +215,15 @@ static int set_check_user(const struct arbiter *a, uint32_t gpu, const struct fa
 			  struct hes_err *err)
 {
 	char list[60] = "";
-	size_t at = 0;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->n_tenants; i++) {
 		if (!set_means(&a->tenants[i], gpu, s) || set_means_user(a, i, gpu, s))
 			continue;
-		if (at + 20 < sizeof(list))
-			at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%u", n ? ", " : "",
-					       a->tenants[i].uid);
-		else if (list[at - 1] != '.')
-			at += (size_t)snprintf(list + at, sizeof(list) - at, ", ...");
+		if (strlen(list) + 20 < sizeof(list))
+			hes_text_add(list, sizeof(list), ", ", "%u", a->tenants[i].uid);
+		else if (!strchr(list, '.'))
+			hes_text_add(list, sizeof(list), ", ", "...");
 		n++;
 	}
 	if (!n)

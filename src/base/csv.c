@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "base/num.h"
+#include "base/texts.h"
 
 #define SEPARATORS ",;|\t"
 
@@ -326,13 +327,11 @@ int hes_csv_column(const struct hes_csv *c, const char *name, struct hes_err *er
 	int i = hes_csv_find(c, name);
 	const bool otherwise = c->n_names == 1 && strpbrk(c->names[0], ";|\t");
 	char have[256] = "";
-	size_t at = 0;
 
 	if (i >= 0)
 		return i;
-	for (size_t k = 0; k < c->n_names && at < sizeof(have); k++)
-		at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%.40s", k ? ", " : "",
-				       c->names[k]);
+	for (size_t k = 0; k < c->n_names; k++)
+		hes_text_add(have, sizeof(have), ", ", "%.40s", c->names[k]);
 	return hes_fail(err, -ENOENT, "%s:1: no column \"%s\"; there are: %s%s", c->path, name,
 			have, otherwise ? "; columns are separated by commas" : "");
 }

@@ -1,8 +1,10 @@
 /*
- * texts.c - sort texts; see texts.h.
+ * texts.c - sort texts, append to one; see texts.h.
  */
 #include "base/texts.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,4 +47,18 @@ size_t hes_texts_find(const char *first, size_t stride, size_t n, const char *te
 			high = mid;
 	}
 	return n;
+}
+
+void hes_text_add(char *out, size_t size, const char *between, const char *fmt, ...)
+{
+	size_t at = strlen(out);
+	va_list args;
+
+	if (at)
+		at += (size_t)snprintf(out + at, size - at, "%s", between);
+	if (at >= size)
+		return;
+	va_start(args, fmt);
+	vsnprintf(out + at, size - at, fmt, args);
+	va_end(args);
 }

@@ -1,10 +1,12 @@
 /*
- * texts.h - sort texts and remove duplicates: char v[n][size], or pointers to texts.
+ * texts.h - sort texts and remove duplicates: char v[n][size], or pointers to texts; append to one.
  */
 #ifndef HES_BASE_TEXTS_H
 #define HES_BASE_TEXTS_H
 
 #include <stddef.h>
+
+#include "heshare/err.h"
 
 /** For qsort, of texts that lie in the array and of pointers to texts; bytes decide. */
 int hes_by_text(const void *a, const void *b);
@@ -16,5 +18,10 @@ size_t hes_texts_distinct(void *texts, size_t n, size_t size);
 /** Index of a text among @n sorted ones, the first at @first, @stride bytes apart; @n: it is not
  * there. */
 size_t hes_texts_find(const char *first, size_t stride, size_t n, const char *text);
+
+/** Append to the text @out of @size bytes, with @between before it unless the text is empty. What
+ * does not fit is cut. */
+void hes_text_add(char *out, size_t size, const char *between, const char *fmt, ...)
+	HES_PRINTF(4, 5);
 
 #endif

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/texts.h"
+
 /* What the schema says of the field at @path; NULL: it has no such field. */
 static const cyaml_schema_value_t *schema_at(const cyaml_schema_value_t *v, const char *path)
 {
@@ -35,13 +37,10 @@ static const cyaml_schema_value_t *schema_at(const cyaml_schema_value_t *v, cons
 
 void yaml_add_keys(const cyaml_schema_value_t *v, const char *intro, char *out, size_t size)
 {
-	size_t at = strlen(out);
-
-	if (!v || v->type != CYAML_MAPPING || at >= size)
+	if (!v || v->type != CYAML_MAPPING)
 		return;
-	for (const cyaml_schema_field_t *f = v->mapping.fields; f->key && at < size; f++)
-		at += (size_t)snprintf(out + at, size - at, "%s%s",
-				       f == v->mapping.fields ? intro : ", ", f->key);
+	for (const cyaml_schema_field_t *f = v->mapping.fields; f->key; f++)
+		hes_text_add(out, size, f == v->mapping.fields ? intro : ", ", "%s", f->key);
 }
 
 /* "is not a whole number from 0 to 4294967295" */
@@ -61,12 +60,9 @@ static void number(const cyaml_schema_value_t *v, const char *value, char *out, 
 
 static void choices(const cyaml_schema_value_t *v, const char *value, char *out, size_t size)
 {
-	size_t at = (size_t)snprintf(out, size, "\"%s\" is none of: ", value);
-
-	for (uint32_t i = 0; v && v->type == CYAML_ENUM && i < v->enumeration.count && at < size;
-	     i++)
-		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? ", " : "",
-				       v->enumeration.strings[i].str);
+	snprintf(out, size, "\"%s\" is none of: ", value);
+	for (uint32_t i = 0; v && v->type == CYAML_ENUM && i < v->enumeration.count; i++)
+		hes_text_add(out, size, i ? ", " : "", "%s", v->enumeration.strings[i].str);
 }
 
 /* @name is of libyaml's events, or of libcyaml's types. */

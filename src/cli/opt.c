@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/texts.h"
 #include "cli/terminal.h"
 
 #define HELP_WIDTH  100
@@ -134,7 +135,6 @@ struct choosing {
 	const char *text;
 	bool found;
 	char all[256]; /* with commas */
-	size_t at;
 };
 
 static void compare(const char *word, void *ctx)
@@ -142,9 +142,7 @@ static void compare(const char *word, void *ctx)
 	struct choosing *c = ctx;
 
 	c->found |= strcmp(word, c->text) == 0;
-	if (c->at < sizeof(c->all))
-		c->at += (size_t)snprintf(c->all + c->at, sizeof(c->all) - c->at, "%s%s",
-					  c->at ? ", " : "", word);
+	hes_text_add(c->all, sizeof(c->all), ", ", "%s", word);
 }
 
 static int set_choice(const struct opt *o, const char *what, const char *text, void *slot,
@@ -214,14 +212,12 @@ static int check_words(const struct command *c, uint64_t given, int word, struct
 {
 	for (size_t k = 0; c->opts && k < 64 && c->opts[k].name; k++) {
 		char those[128] = "";
-		size_t at = 0;
 
 		if (!(given >> k & 1) || is_for(&c->opts[k], word))
 			continue;
-		for (int i = 0; c->words[i] && at < sizeof(those); i++)
+		for (int i = 0; c->words[i]; i++)
 			if (is_for(&c->opts[k], i))
-				at += (size_t)snprintf(those + at, sizeof(those) - at, "%s%s",
-						       at ? ", " : "", c->words[i]);
+				hes_text_add(those, sizeof(those), ", ", "%s", c->words[i]);
 		return hes_fail(err, -EINVAL, "--%s is not for %s; it is for %s", c->opts[k].name,
 				c->words[word], those);
 	}

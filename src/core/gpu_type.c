@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "base/data.h"
+#include "base/texts.h"
 #include "base/yaml.h"
 
 #define MEMORY_TOLERANCE 0.1 /* error correction takes a sixteenth, drivers keep some */
@@ -267,12 +268,9 @@ static bool has_text(const char *name, const char *text)
 /* Names of types that have @like in them, whatever its case, with commas. */
 static void list_names(const struct hes_catalogue *c, const char *like, char *out, size_t size)
 {
-	size_t at = 0;
-
-	for (size_t i = 0; i < c->n && at < size; i++)
+	for (size_t i = 0; i < c->n; i++)
 		if (has_text(c->types[i].name, like))
-			at += (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "",
-					       c->types[i].name);
+			hes_text_add(out, size, ", ", "%s", c->types[i].name);
 }
 
 const struct hes_gpu_type *hes_gpu_type_find(const struct hes_catalogue *c, const char *name,

@@ -2,6 +2,7 @@
  * profile.c - read, write, sort and find profiles and samples; see profile.h. row.h describes the
  * tables of columns.
  */
+#include "base/texts.h"
 #include "heshare/profile.h"
 
 #include <errno.h>
@@ -286,15 +287,13 @@ static int fail_unknown(const struct hes_profiles *p, const char *workload, stru
 {
 	const char *near = NULL;
 	char known[360] = "";
-	size_t at = 0;
 
 	for (size_t i = 0; i < p->n && !near; i++)
 		if (strcasecmp(p->v[i].workload, workload) == 0)
 			near = p->v[i].workload;
-	for (size_t i = 0; i < p->n && at < sizeof(known); i++)
+	for (size_t i = 0; i < p->n; i++)
 		if (i == 0 || strcmp(p->v[i].workload, p->v[i - 1].workload) != 0)
-			at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s",
-					       i ? ", " : "", p->v[i].workload);
+			hes_text_add(known, sizeof(known), ", ", "%s", p->v[i].workload);
 	return hes_fail(err, -ENOENT, "workload \"%.60s\" was never profiled%s%s%s; there are: %s",
 			workload, near ? " (did you mean " : "",
 			near ? near : " (heshare profile measures it)", near ? "?)" : "", known);

@@ -1,6 +1,7 @@
 /*
  * training_range.c - names of what lies outside of the samples; see heshare/training_range.h.
  */
+#include "base/texts.h"
 #include "heshare/training_range.h"
 
 #include <stddef.h>
@@ -31,13 +32,10 @@ const char *hes_outside_name(enum hes_outside one)
 
 void hes_outside_text(uint32_t set, char out[HES_OUTSIDE_TEXT])
 {
-	size_t at = 0;
-
 	out[0] = '\0';
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (set & names[i].one)
-			at += (size_t)snprintf(out + at, HES_OUTSIDE_TEXT - at, "%s%s",
-					       at ? ", " : "", names[i].name);
+			hes_text_add(out, HES_OUTSIDE_TEXT, ", ", "%s", names[i].name);
 }
 
 uint32_t hes_outside_find(const char *name)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clamp.h"
+#include "base/texts.h"
 #include "heshare/fair.h"
 
 const struct hes_fair_policy hes_fair_policies[] = {
@@ -23,15 +24,13 @@ const struct hes_fair_policy hes_fair_policies[] = {
 
 const struct hes_fair_policy *hes_fair_policy_find(const char *name, struct hes_err *err)
 {
-	char known[64]; /* longer than all names together */
-	size_t at = 0;
+	char known[64] = "";
 
 	for (const struct hes_fair_policy *p = hes_fair_policies; p->name; p++)
 		if (strcmp(p->name, name) == 0)
 			return p;
 	for (const struct hes_fair_policy *p = hes_fair_policies; p->name; p++)
-		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", at ? ", " : "",
-				       p->name);
+		hes_text_add(known, sizeof(known), ", ", "%s", p->name);
 	hes_fail(err, -ENOENT, "unknown policy \"%.40s\"; known: %s", name, known);
 	return NULL;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/texts.h"
 #include "core/generation.h"
 #include "model/params.h"
 
@@ -199,14 +200,11 @@ int hes_model_derive(struct hes_model *m, const struct hes_catalogue *c, struct 
 void hes_model_derived(const struct hes_model *m, const struct hes_gpu_type *const *types, size_t n,
 		       char *out, size_t size)
 {
-	size_t at = 0;
-
 	out[0] = '\0';
-	for (size_t i = 0; i < n && at < size; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct hes_gpu_physics *p = hes_model_gpu(m, types[i]->name);
 
 		if (p && strcmp(p->origin, HES_MODEL_DERIVED) == 0)
-			at += (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "",
-					       types[i]->name);
+			hes_text_add(out, size, ", ", "%s", types[i]->name);
 	}
 }

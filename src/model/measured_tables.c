@@ -5,6 +5,7 @@
  * A reading that is not there gives no observation; rows that were not steady,
  * or of sharing that the model does not describe, are counted and left out.
  */
+#include "base/texts.h"
 #include "model/measured.h"
 
 #include <errno.h>
@@ -129,12 +130,11 @@ static void one_of(struct reader *r, const char *prefix, const char *column, con
 		   const char *const *words)
 {
 	char all[128] = "";
-	size_t at = 0;
 
 	for (const char *const *w = words; !r->set.rc && *w; w++) {
 		if (strcmp(cell, *w) == 0)
 			return;
-		at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%s", at ? ", " : "", *w);
+		hes_text_add(all, sizeof(all), ", ", "%s", *w);
 	}
 	if (!r->set.rc)
 		r->set.rc = hes_csv_fail(r->set.csv, r->set.err, -EINVAL,

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/data.h"
+#include "base/texts.h"
 #include "base/yaml.h"
 
 /* name, least, most: the one list of each kind's parameters. */
@@ -389,7 +390,6 @@ const struct hes_workload *hes_model_workload(const struct hes_model *m, const c
 {
 	const char *near = NULL;
 	char have[400] = "";
-	size_t at = 0;
 
 	for (size_t i = 0; i < m->n_workloads; i++) {
 		if (strcmp(m->workloads[i].name, name) == 0)
@@ -397,10 +397,9 @@ const struct hes_workload *hes_model_workload(const struct hes_model *m, const c
 		if (strcasecmp(m->workloads[i].name, name) == 0)
 			near = m->workloads[i].name;
 	}
-	for (size_t i = 0; err && i < m->n_workloads && at < sizeof(have); i++)
+	for (size_t i = 0; err && i < m->n_workloads; i++)
 		if (m->workloads[i].testbed)
-			at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", at ? ", " : "",
-					       m->workloads[i].name);
+			hes_text_add(have, sizeof(have), ", ", "%s", m->workloads[i].name);
 	hes_fail(err, -ENOENT,
 		 "the model has no workload \"%s\"%s%s%s; the testbed's are %s; heshare model "
 		 "--add-workload adds one",

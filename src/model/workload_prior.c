@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/texts.h"
+
 #define N                HES_PRIOR_PARAMS
 #define COUNT(a)         (sizeof(a) / sizeof((a)[0]))
 #define LEAST_NETWORKS   4
@@ -149,12 +151,10 @@ static void add_network(struct sums *s, struct hes_workload *w, const struct hes
 static int no_such_network(const struct hes_model *m, const char *name, struct hes_err *err)
 {
 	char have[400] = "";
-	size_t at = 0;
 
-	for (size_t i = 0; i < m->n_workloads && at < sizeof(have); i++)
+	for (size_t i = 0; i < m->n_workloads; i++)
 		if (hes_prior_counts(m, i))
-			at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", at ? ", " : "",
-					       m->workloads[i].name);
+			hes_text_add(have, sizeof(have), ", ", "%s", m->workloads[i].name);
 	return hes_fail(err, -ENOENT, "\"%s\" is not one of the known networks: %s", name, have);
 }
 

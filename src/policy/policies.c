@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/plural.h"
+#include "base/texts.h"
 #include "plan/joint/joint_search.h"
 #include "policy/decide.h"
 
@@ -179,28 +180,21 @@ size_t hes_policy_most_jobs(const struct hes_policy *p, size_t n_gpus)
 	return lo;
 }
 
-static size_t append(char *out, size_t size, size_t at, const char *name)
-{
-	return at < size ? at + (size_t)snprintf(out + at, size - at, "%s%s", at ? ", " : "", name)
-			 : at;
-}
-
 int hes_policy_check_work(const struct hes_policy *p, size_t n_jobs, size_t n_gpus,
 			  struct hes_err *err)
 {
 	char others[200] = "";
-	size_t at = 0;
 
 	if (n_jobs <= hes_policy_most_jobs(p, n_gpus))
 		return 0;
 	for (size_t i = 0; hes_policies[i].name; i++)
 		if (n_jobs <= hes_policy_most_jobs(&hes_policies[i], n_gpus))
-			at = append(others, sizeof(others), at, hes_policies[i].name);
+			hes_text_add(others, sizeof(others), ", ", "%s", hes_policies[i].name);
 	return hes_fail(err, -E2BIG,
 			"policy %s plans at most %zu jobs at once on %zu GPU%s, not %zu; split the "
 			"jobs%s%s",
 			p->name, hes_policy_most_jobs(p, n_gpus), n_gpus, hes_s(n_gpus), n_jobs,
-			at ? ", or take one that plans as many: " : "", others);
+			*others ? ", or take one that plans as many: " : "", others);
 }
 
 bool hes_policy_searches(const struct hes_policy *p)
@@ -210,12 +204,10 @@ bool hes_policy_searches(const struct hes_policy *p)
 
 void hes_policy_names(hes_policy_is *is, char *out, size_t size)
 {
-	size_t at = 0;
-
 	*out = '\0';
 	for (size_t i = 0; hes_policies[i].name; i++)
 		if (!is || is(&hes_policies[i]))
-			at = append(out, size, at, hes_policies[i].name);
+			hes_text_add(out, size, ", ", "%s", hes_policies[i].name);
 }
 
 const struct hes_policy *hes_policy_find(const char *name, struct hes_err *err)
@@ -234,12 +226,11 @@ const char *hes_policy_preference(const struct hes_policy *p, const char *name, 
 {
 	const char *const *known = p->prefers ? p->prefers : p->variants;
 	char have[100] = "";
-	size_t at = 0;
 
 	for (size_t i = 0; known && known[i]; i++) {
 		if (strcmp(known[i], name) == 0)
 			return known[i];
-		at = append(have, sizeof(have), at, known[i]);
+		hes_text_add(have, sizeof(have), ", ", "%s", known[i]);
 	}
 	if (*have)
 		hes_fail(err, -EINVAL, "policy %s: %s \"%.40s\" is not one of %s", p->name,

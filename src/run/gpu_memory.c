@@ -4,9 +4,8 @@
 #include "run/gpu_memory.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
+#include "base/texts.h"
 #include "run/children.h"
 #include "run/environment.h"
 
@@ -20,32 +19,20 @@ void run_usage_reset(struct run_task *t, uint32_t limit_mib)
 
 /* --- sentences --- */
 
-static size_t seen_add(struct run_task *t, size_t at, const char *fmt, ...) HES_PRINTF(3, 4);
-
-static size_t seen_add(struct run_task *t, size_t at, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(t->seen + at, sizeof(t->seen) - at, fmt, ap);
-	va_end(ap);
-	return at + (size_t)n < sizeof(t->seen) ? at + (size_t)n : sizeof(t->seen) - 1;
-}
-
 /* "may use 4400 MiB because the jobs file says 4000 (it used 7679 when it was profiled)" */
-static size_t seen_add_limit(struct run_task *t, size_t at, const struct run_task *of)
+static void seen_add_limit(struct run_task *t, const struct run_task *of)
 {
 	const struct hes_job *j = of->job;
 
-	at = seen_add(t, at, "may use %" PRIu32 " MiB because ",
-		      run_memory_limit(j, of->gpu->queue.memory_mib));
-	if (!j->memory_mib)
-		return seen_add(t, at, "it used %" PRIu32 " when it was profiled", j->measured_mib);
-	at = seen_add(t, at, "the jobs file says %" PRIu32, j->memory_mib);
-	return j->measured_mib ? seen_add(t, at, "; it used %" PRIu32 " when it was profiled",
-					  j->measured_mib)
-			       : at;
+	hes_text_add(t->seen, sizeof(t->seen), "", "may use %" PRIu32 " MiB because ",
+		     run_memory_limit(j, of->gpu->queue.memory_mib));
+	if (j->memory_mib)
+		hes_text_add(t->seen, sizeof(t->seen), "", "the jobs file says %" PRIu32,
+			     j->memory_mib);
+	if (j->measured_mib || !j->memory_mib)
+		hes_text_add(t->seen, sizeof(t->seen), "",
+			     "%sit used %" PRIu32 " when it was profiled",
+			     j->memory_mib ? "; " : "", j->measured_mib);
 }
 
 /* --- looks --- */
@@ -88,14 +75,13 @@ static void usage_sum(struct run_gpu *g)
 /* MPS itself keeps a job with a single process to its limit. */
 static void usage_check(struct runner *r, struct run_gpu *g, struct run_task *t)
 {
-	size_t at;
-
 	if (!t->limit_mib || t->most_mib <= t->limit_mib || t->contexts < 2 || t->place->alone ||
 	    t->ending != ENDING_OWN)
 		return;
-	at = seen_add(t, 0, "its %" PRIu32 " processes used %" PRIu32 " MiB of %s; it ",
-		      t->contexts, t->most_mib, run_gpu_name(g));
-	seen_add_limit(t, at, t);
+	hes_text_add(t->seen, sizeof(t->seen), "",
+		     "its %" PRIu32 " processes used %" PRIu32 " MiB of %s; it ", t->contexts,
+		     t->most_mib, run_gpu_name(g));
+	seen_add_limit(t, t);
 	t->place->alone = true;
 	run_tell(&r->log, "job %s: %s; %s", t->job->id, t->seen,
 		 g->n_running > 1 ? "it is ended, because its co-runners need the rest"
@@ -132,18 +118,17 @@ static struct run_use usage_of(const struct run_task *t)
 
 static void judge_own(struct run_task *t)
 {
-	size_t at;
-
 	if (t->lack == RUN_LACK_CLIENTS) {
-		seen_add(t, 0,
-			 "it had %" PRIu32 " processes on %s, and MPS serves 48 or 60 on a GPU",
-			 t->contexts, run_gpu_name(t->gpu));
+		hes_text_add(t->seen, sizeof(t->seen), "",
+			     "it had %" PRIu32 " processes on %s, and MPS serves 48 or 60 on a GPU",
+			     t->contexts, run_gpu_name(t->gpu));
 	} else if (t->limit_mib) {
-		at = seen_add(t, 0, "it ran out of GPU memory: it ");
-		seen_add_limit(t, at, t);
+		hes_text_add(t->seen, sizeof(t->seen), "", "it ran out of GPU memory: it ");
+		seen_add_limit(t, t);
 	} else {
-		seen_add(t, 0, "it ran out of GPU memory on %s, which has %" PRIu32 " MiB",
-			 run_gpu_name(t->gpu), t->gpu->queue.memory_mib);
+		hes_text_add(t->seen, sizeof(t->seen), "",
+			     "it ran out of GPU memory on %s, which has %" PRIu32 " MiB",
+			     run_gpu_name(t->gpu), t->gpu->queue.memory_mib);
 	}
 	/* Alone it has neither limit. */
 	t->place->alone |= t->lack == RUN_LACK_CLIENTS || t->limit_mib;
@@ -151,25 +136,27 @@ static void judge_own(struct run_task *t)
 
 static void judge_taken(struct run_task *t, const struct run_task *taker)
 {
-	size_t at = seen_add(t, 0, "%s",
-			     t->lack == RUN_LACK_CLIENTS ? "MPS had no place for another client"
-							 : "the GPU had no memory left");
-
+	hes_text_add(t->seen, sizeof(t->seen), "", "%s",
+		     t->lack == RUN_LACK_CLIENTS ? "MPS had no place for another client"
+						 : "the GPU had no memory left");
 	t->verdict = HES_VERDICT_CO_FAILED;
 	t->place->alone = true;
 	t->excuse = t->seen;
 	if (!taker) {
-		seen_add(t, at, ", although its co-runners kept to their limits");
+		hes_text_add(t->seen, sizeof(t->seen), "",
+			     ", although its co-runners kept to their limits");
 		return;
 	}
-	at = seen_add(t, at, ": %" PRIu32 " process%s of job %s", taker->contexts,
-		      taker->contexts == 1 ? "" : "es", taker->job->id);
+	hes_text_add(t->seen, sizeof(t->seen), "", ": %" PRIu32 " process%s of job %s",
+		     taker->contexts, taker->contexts == 1 ? "" : "es", taker->job->id);
 	if (t->lack == RUN_LACK_CLIENTS) {
-		seen_add(t, at, " were there, and MPS serves 48 or 60 on a GPU");
+		hes_text_add(t->seen, sizeof(t->seen), "",
+			     " were there, and MPS serves 48 or 60 on a GPU");
 		return;
 	}
-	at = seen_add(t, at, " used %" PRIu32 " MiB, and it ", taker->most_mib);
-	seen_add_limit(t, at, taker);
+	hes_text_add(t->seen, sizeof(t->seen), "", " used %" PRIu32 " MiB, and it ",
+		     taker->most_mib);
+	seen_add_limit(t, taker);
 }
 
 void run_judge_lack(struct run_gpu *g, uint32_t failed)

@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/plural.h"
+#include "base/texts.h"
 #include "run/steps.h"
 
 #define NAMES_SHOWN 200 /* bytes of a message */
@@ -173,21 +173,20 @@ static void tell_moved(const struct runner *r, const struct run_gpu *from,
 {
 	for (size_t g = 0; g < r->n_gpus; g++) {
 		char names[NAMES_SHOWN + HES_NAME_MAX] = "";
-		size_t many = 0, at = 0;
+		size_t many = 0;
 
 		for (size_t i = 0; i < n; i++) {
 			if (v[i]->gpu != &r->gpus[g])
 				continue;
-			if (at < NAMES_SHOWN)
-				at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
-						       many ? ", " : "", v[i]->job->id);
+			if (strlen(names) < NAMES_SHOWN)
+				hes_text_add(names, sizeof(names), ", ", "%s", v[i]->job->id);
 			many++;
 		}
 		if (many)
 			run_tell(&r->log,
 				 "%zu waiting job%s of %s, which is lost, moved to %s: %s%s", many,
 				 hes_s(many), run_gpu_name(from), run_gpu_name(&r->gpus[g]), names,
-				 at < NAMES_SHOWN ? "" : ", ...");
+				 strlen(names) < NAMES_SHOWN ? "" : ", ...");
 	}
 }
 

@@ -7,11 +7,11 @@
 #include "run/outside.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/plural.h"
+#include "base/texts.h"
 #include "launch/contexts.h"
 #include "run/gpu_memory.h"
 
@@ -21,8 +21,9 @@
 /* Contexts of no job, of processes that began at @since or later, in words. @return how many */
 static size_t name_foreign(const struct hes_contexts *all, uint64_t since, char out[NAMES_MAX])
 {
-	size_t n = 0, at = 0;
+	size_t n = 0;
 
+	out[0] = '\0';
 	for (size_t i = 0; i < all->n; i++) {
 		const struct hes_context *c = &all->v[i];
 		char text[160];
@@ -33,11 +34,10 @@ static size_t name_foreign(const struct hes_contexts *all, uint64_t since, char 
 		n++;
 		hes_context_text(c, text, sizeof(text));
 		if (n <= NAMED)
-			at += (size_t)snprintf(out + at, NAMES_MAX - at, "%s%s", n > 1 ? ", " : "",
-					       text);
+			hes_text_add(out, NAMES_MAX, ", ", "%s", text);
 	}
 	if (n > NAMED)
-		snprintf(out + at, NAMES_MAX - at, " and %zu more", n - NAMED);
+		hes_text_add(out, NAMES_MAX, " ", "and %zu more", n - NAMED);
 	return n;
 }
 
@@ -54,12 +54,6 @@ static size_t find_foreign(const struct runner *r, const struct run_gpu *g, uint
 	n = name_foreign(&all, since, out);
 	hes_contexts_free(&all);
 	return n;
-}
-
-/* The contexts that may do the job's work. */
-static size_t find_outside(const struct runner *r, const struct run_task *t, char out[NAMES_MAX])
-{
-	return t->began ? find_foreign(r, t->gpu, t->began, out) : 0;
 }
 
 void run_tell_foreign(struct runner *r)
@@ -82,7 +76,8 @@ void run_tell_foreign(struct runner *r)
 void run_name_outside(struct runner *r, struct run_task *t)
 {
 	char names[NAMES_MAX];
-	size_t n = find_outside(r, t, names);
+	/* The contexts that may do the job's work. */
+	size_t n = t->began ? find_foreign(r, t->gpu, t->began, names) : 0;
 
 	t->outside = n;
 	if (n)
@@ -96,7 +91,7 @@ bool run_waits_for_outside(struct runner *r, struct run_task *t)
 {
 	char names[NAMES_MAX];
 
-	if (!t->tries || !find_outside(r, t, names))
+	if (!t->tries || !t->began || !find_foreign(r, t->gpu, t->began, names))
 		return false;
 	if (!t->waits_outside)
 		run_tell(

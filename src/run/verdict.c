@@ -4,12 +4,10 @@
 #include "run/verdict.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/plural.h"
-#include "heshare/err.h"
+#include "base/texts.h"
 
 #define CANNOT_RUN 126 /* a shell: found, but no program */
 #define NOT_FOUND  127
@@ -180,21 +178,6 @@ static bool has_all(const struct run_work_seen *s)
 	       (double)(s->earlier + s->iterations) * 100 >= (double)s->wanted * COMPLETE_PCT;
 }
 
-/* Add a phrase to those before. */
-static void add_seen(char *why, size_t size, const char *fmt, ...) HES_PRINTF(3, 4);
-
-static void add_seen(char *why, size_t size, const char *fmt, ...)
-{
-	size_t n = strlen(why);
-	va_list ap;
-
-	n += (size_t)snprintf(why + n, size - n, "%s", n ? "; " : "");
-	va_start(ap, fmt);
-	if (n < size)
-		vsnprintf(why + n, size - n, fmt, ap);
-	va_end(ap);
-}
-
 enum run_work run_judge_work(const struct run_work_seen *s, char *why, size_t size)
 {
 	const bool few = s->known && most_iterations(s) < (double)s->wanted,
@@ -206,18 +189,19 @@ enum run_work run_judge_work(const struct run_work_seen *s, char *why, size_t si
 		return RUN_WORK_DONE;
 	why[0] = '\0';
 	if (few)
-		add_seen(why, size,
-			 "its last progress line says %" PRIu64 " of %" PRIu64 " iterations",
-			 s->iterations, s->wanted);
+		hes_text_add(why, size, "; ",
+			     "its last progress line says %" PRIu64 " of %" PRIu64 " iterations",
+			     s->iterations, s->wanted);
 	if (quick)
-		add_seen(why, size, "it ran %.3g s of %.3g s planned, without a progress line",
-			 (double)s->took_us * 1e-6, (double)s->planned_us * 1e-6);
+		hes_text_add(why, size, "; ",
+			     "it ran %.3g s of %.3g s planned, without a progress line",
+			     (double)s->took_us * 1e-6, (double)s->planned_us * 1e-6);
 	if (s->left)
-		add_seen(why, size, "%u process%s that it left running %s killed", s->left,
-			 s->left == 1 ? "" : "es", s->left == 1 ? "was" : "were");
+		hes_text_add(why, size, "; ", "%u process%s that it left running %s killed",
+			     s->left, s->left == 1 ? "" : "es", s->left == 1 ? "was" : "were");
 	if (s->outside)
-		add_seen(why, size,
-			 "%zu context%s on its GPU began after it and belong%s to no job",
-			 s->outside, hes_s(s->outside), s->outside == 1 ? "s" : "");
+		hes_text_add(why, size, "; ",
+			     "%zu context%s on its GPU began after it and belong%s to no job",
+			     s->outside, hes_s(s->outside), s->outside == 1 ? "s" : "");
 	return early ? RUN_WORK_EARLY : RUN_WORK_UNSEEN;
 }

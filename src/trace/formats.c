@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/texts.h"
 #include "trace/source.h"
 
 const char *const hes_trace_skip_words[HES_TRACE_SKIPS] = {
@@ -29,14 +30,12 @@ const char *const hes_trace_skip_keys[HES_TRACE_SKIPS] = {
 const struct hes_trace_format *hes_trace_format_find(const char *name, struct hes_err *err)
 {
 	char have[256] = "";
-	size_t at = 0;
 
 	for (size_t i = 0; hes_trace_formats[i]; i++)
 		if (strcmp(hes_trace_formats[i]->name, name) == 0)
 			return hes_trace_formats[i];
-	for (size_t i = 0; hes_trace_formats[i] && at < sizeof(have); i++)
-		at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%s", i ? ", " : "",
-				       hes_trace_formats[i]->name);
+	for (size_t i = 0; hes_trace_formats[i]; i++)
+		hes_text_add(have, sizeof(have), ", ", "%s", hes_trace_formats[i]->name);
 	hes_fail(err, -ENOENT, "unknown trace format \"%.64s\"; known: %s", name, have);
 	return NULL;
 }
@@ -80,16 +79,14 @@ static const char *const *layout_find(const struct hes_trace_format *f, const st
 static int unknown_log(struct hes_csv *c, bool header, struct hes_err *err)
 {
 	char have[160] = "", example[200] = "";
-	size_t at = 0;
 
 	if (hes_csv_columns(c) == 1)
 		return hes_fail(err, -ENOENT,
 				"%.100s:1: one column only; columns are separated by , ; | or tab "
 				"(Slurm: sacct --parsable2)",
 				hes_csv_path(c));
-	for (size_t i = 0; header && i < hes_csv_columns(c) && at < sizeof(have); i++)
-		at += (size_t)snprintf(have + at, sizeof(have) - at, "%s%.32s", i ? ", " : "",
-				       hes_csv_column_name(c, i));
+	for (size_t i = 0; header && i < hes_csv_columns(c); i++)
+		hes_text_add(have, sizeof(have), ", ", "%.32s", hes_csv_column_name(c, i));
 	suggest_columns(c, example, sizeof(example));
 	if (!header)
 		return hes_fail(err, -ENOENT,

@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "base/num.h"
+#include "base/texts.h"
 #include "base/utf8.h"
 #include "trace/cells.h"
 #include "trace/source.h"
@@ -69,12 +70,9 @@ static int field_find(const char *name, struct hes_err *err)
 	char known[128] = "";
 
 	for (int f = 0; f < N_FIELDS; f++) {
-		size_t at = strlen(known);
-
 		if (strcmp(hes_trace_fields[f], name) == 0)
 			return f;
-		snprintf(known + at, sizeof(known) - at, "%s%s", f ? ", " : "",
-			 hes_trace_fields[f]);
+		hes_text_add(known, sizeof(known), ", ", "%s", hes_trace_fields[f]);
 	}
 	return hes_fail(err, -EINVAL, "--columns: no field \"%.64s\"; there are: %s", name, known);
 }

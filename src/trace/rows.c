@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/texts.h"
+
 static int add(struct rows *r, const struct hes_trace_row *row)
 {
 	if (r->n == r->cap) {
@@ -55,12 +57,12 @@ int rows_none(const struct hes_trace *t, const char *what, int code, struct hes_
 	const uint64_t *skipped = hes_trace_skipped(t);
 	char why[256] = "";
 
-	for (size_t i = 0, at = 0; i < HES_TRACE_SKIPS && at < sizeof(why); i++)
+	for (size_t i = 0; i < HES_TRACE_SKIPS; i++)
 		if (skipped[i])
-			at += (size_t)snprintf(why + at, sizeof(why) - at, "%s%" PRIu64 " %s",
-					       at ? ", " : "; rows: ", skipped[i],
-					       hes_trace_skip_words[i]);
-	return hes_fail(err, code, "%s: no %s in this trace%s", hes_trace_name(t), what, why);
+			hes_text_add(why, sizeof(why), ", ", "%" PRIu64 " %s", skipped[i],
+				     hes_trace_skip_words[i]);
+	return hes_fail(err, code, "%s: no %s in this trace%s%s", hes_trace_name(t), what,
+			*why ? "; rows: " : "", why);
 }
 
 void rows_free(struct rows *r)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/texts.h"
 #include "trace/cells.h"
 #include "trace/source.h"
 
@@ -77,7 +78,6 @@ static void add_item(const struct hes_csv *c, const char *field, int column, con
 		     char *text, size_t size)
 {
 	const char *name = column >= 0 ? hes_csv_column_name(c, (size_t)column) : "COLUMN";
-	const size_t at = strlen(text);
 	char number[16];
 
 	/* A number stands for a name that cannot be typed, or that is none. */
@@ -86,7 +86,7 @@ static void add_item(const struct hes_csv *c, const char *field, int column, con
 			    name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 					      "0123456789_.-")]))
 		name = number;
-	snprintf(text + at, size - at, "%s%s=%s%s", at ? "," : "", field, name, unit);
+	hes_text_add(text, size, ",", "%s=%s%s", field, name, unit);
 }
 
 void suggest_columns(struct hes_csv *c, char *text, size_t size)

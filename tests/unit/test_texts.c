@@ -28,6 +28,20 @@ TEST(pointers_are_sorted_by_what_they_point_to)
 	assert_string_equal(v[2], "c");
 }
 
+TEST(what_does_not_fit_behind_a_text_is_cut)
+{
+	char text[8] = "";
+
+	hes_text_add(text, sizeof(text), ", ", "%s", "a");
+	assert_string_equal(text, "a");
+	hes_text_add(text, sizeof(text), ", ", "%d", 12);
+	assert_string_equal(text, "a, 12");
+	hes_text_add(text, sizeof(text), ", ", "%s", "bcd");
+	assert_string_equal(text, "a, 12, ");
+	hes_text_add(text, sizeof(text), ", ", "%s", "e");
+	assert_string_equal(text, "a, 12, ");
+}
+
 int main(void)
 {
 	return run_unit_tests(NULL, NULL);

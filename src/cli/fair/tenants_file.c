@@ -13,6 +13,7 @@
 
 #include "base/csv.h"
 #include "base/grow.h"
+#include "base/texts.h"
 #include "base/utf8.h"
 
 enum column {
@@ -59,11 +60,9 @@ struct tenants_reader {
 static int unknown_column(const struct hes_csv *c, const char *name, struct hes_err *err)
 {
 	char known[200] = "";
-	size_t len = 0;
 
 	for (int k = 0; k < COLUMNS; k++)
-		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", k ? ", " : "",
-					columns[k].name);
+		hes_text_add(known, sizeof(known), ", ", "%s", columns[k].name);
 	return hes_fail(err, -EINVAL, "%s:1: no column is called \"%.60s\"; there are %s",
 			hes_csv_path(c), name, known);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/texts.h"
 #include "heshare/knobs.h"
 
 #define MPS_PREFIX   "CUDA_MPS_"
@@ -22,18 +23,17 @@ static const char *const wishes[] = { "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_C
 
 static void tell_wishes(cuda_environment_say *say, void *ctx)
 {
-	char text[SENTENCE_MAX];
-	size_t at = 0;
+	char text[SENTENCE_MAX] = "";
 
 	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)
 		if (getenv(wishes[i]))
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s=%.40s",
-					       at ? ", " : "", wishes[i], getenv(wishes[i]));
-	if (!at)
+			hes_text_add(text, sizeof(text), ", ", "%s=%.40s", wishes[i],
+				     getenv(wishes[i]));
+	if (!*text)
 		return;
-	snprintf(text + at, sizeof(text) - at,
-		 ": set here, so the jobs get it; they run as planned only if they were profiled "
-		 "with it");
+	hes_text_add(text, sizeof(text), "",
+		     ": set here, so the jobs get it; they run as planned only if they were "
+		     "profiled with it");
 	say(ctx, text);
 }
 

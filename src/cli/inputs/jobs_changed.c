@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/plural.h"
+#include "base/texts.h"
 #include "base/visible.h"
 
 #define MOST 10 /* jobs that are named */
@@ -54,18 +55,13 @@ static void compare_job(struct difference *d, const struct hes_job *a, const str
 		{ "user", strcmp(a->user, b->user) != 0 },
 		{ "command", strcmp(text_of(a->command), text_of(b->command)) != 0 },
 	};
-	char what[128] = "differs in ";
-	size_t n = strlen(what);
-	bool first = true;
+	char what[128] = "";
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		if (!fields[i].differs)
-			continue;
-		n += (size_t)snprintf(what + n, sizeof(what) - n, "%s%s", first ? "" : ", ",
-				      fields[i].name);
-		first = false;
-	}
-	if (!first)
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (fields[i].differs)
+			hes_text_add(what, sizeof(what), ", ", "%s%s", *what ? "" : "differs in ",
+				     fields[i].name);
+	if (*what)
 		put_job(d, b->id, what);
 }
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/texts.h"
 #include "cli/inputs/cuda_order.h"
 
 #define UUIDS_SHOWN 300 /* bytes of an error */
@@ -78,20 +79,17 @@ static bool index_may_differ(const struct hes_devices *d, long index)
 /* "GPU-... (Tesla T4), ..." */
 static void list_uuids(const struct hes_devices *d, char *out, size_t size)
 {
-	size_t at = 0;
-
 	*out = '\0';
 	for (size_t i = 0; i < hes_devices_count(d); i++) {
 		struct hes_device_info info;
 
 		if (hes_device_info(d, i, &info, NULL))
 			continue;
-		if (at + sizeof(info.uuid) + sizeof(info.name) > size) {
-			snprintf(out + at, size - at, ", ...");
+		if (strlen(out) + sizeof(info.uuid) + sizeof(info.name) > size) {
+			hes_text_add(out, size, ", ", "...");
 			return;
 		}
-		at += (size_t)snprintf(out + at, size - at, "%s%s (%s)", at ? ", " : "", info.uuid,
-				       info.name);
+		hes_text_add(out, size, ", ", "%s (%s)", info.uuid, info.name);
 	}
 }
 

@@ -13,6 +13,7 @@
 #include "base/num.h"
 #include "base/plural.h"
 #include "base/rng.h"
+#include "base/texts.h"
 #include "cli/cli.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/knowledge.h"
@@ -288,8 +289,8 @@ static uint32_t only_batch(const struct partition_inputs *in, const struct parti
 		    p->batch_size == batch)
 			continue;
 		batch = p->batch_size;
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", n++ ? ", " : "",
-			 batch);
+		hes_text_add(list, sizeof(list), ", ", "%u", batch);
+		n++;
 	}
 	if (n > 1)
 		hes_fail(err, -EINVAL, "%s was profiled at batch sizes %s; write %s/%u",
@@ -382,8 +383,7 @@ static void tell_missing_modelled(const struct partition_name *job, const struct
 
 	for (size_t i = 0; i < g->n_clocks; i++) {
 		drawn |= g->clocks_mhz[i] == clock_mhz;
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", i ? ", " : "",
-			 g->clocks_mhz[i]);
+		hes_text_add(list, sizeof(list), ", ", "%u", g->clocks_mhz[i]);
 	}
 	if (!drawn)
 		hes_fail(err, -ERANGE,
@@ -456,8 +456,8 @@ const struct hes_gpu_type *partition_only_type(const struct partition_inputs *in
 		}
 		if (has == n) {
 			only = g;
-			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
-				 found++ ? ", " : "", g->name);
+			hes_text_add(list, sizeof(list), ", ", "%s", g->name);
+			found++;
 		}
 	}
 	if (found == 1)

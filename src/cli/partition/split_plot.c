@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/texts.h"
 #include "cli/partition/split_out.h"
 #include "report/figures.h"
 
@@ -56,9 +57,8 @@ static void draw_row(struct fig *f, const struct partition_answer *a, const stru
 				       ? 1
 				       : a->jobs[a->best][i]->alone_rate;
 		double part = unit_of(a) * s->estimate.rate[i] / alone / s->estimate.power_w;
-		size_t len = strlen(shares);
 
-		snprintf(shares + len, sizeof(shares) - len, "%s%u", i ? " / " : "", s->sm_pct[i]);
+		hes_text_add(shares, sizeof(shares), " / ", "%u", s->sm_pct[i]);
 		if (sum)
 			draw_part(f,
 				  fig_text(f, "%s: %.4g iterations a second, GPU %.1f W",

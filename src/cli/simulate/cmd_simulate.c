@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/plural.h"
+#include "base/texts.h"
 #include "base/visible.h"
 #include "cli/simulate/campaign.h"
 #include "cli/cli.h"
@@ -299,21 +300,17 @@ static void command_line(const struct simulate_opts *o, const char *jobs, char *
 		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL },
 		{ "show", o->show },
 	};
-	int at = snprintf(out, size, "heshare simulate %s%s%s", jobs, o->burst ? " --burst" : "",
-			  o->replan ? " --replan" : "");
 
-	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]) && at > 0 && (size_t)at < size; i++)
+	snprintf(out, size, "heshare simulate %s%s%s", jobs, o->burst ? " --burst" : "",
+		 o->replan ? " --replan" : "");
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
 		if (given[i].value)
-			at += snprintf(out + at, size - (size_t)at, " --%s %s", given[i].name,
-				       given[i].value);
-	if (at > 0 && (size_t)at < size && o->model_draws)
-		at += snprintf(out + at, size - (size_t)at, " --model-draws %" PRIu64,
-			       o->model_draws);
-	if (at > 0 && (size_t)at < size &&
-	    o->time_noise_pct + o->power_noise_pct + o->clock_change_ms > 0)
-		snprintf(out + at, size - (size_t)at,
-			 " --time-noise %g --power-noise %g --clock-change %g", o->time_noise_pct,
-			 o->power_noise_pct, o->clock_change_ms);
+			hes_text_add(out, size, " ", "--%s %s", given[i].name, given[i].value);
+	if (o->model_draws)
+		hes_text_add(out, size, " ", "--model-draws %" PRIu64, o->model_draws);
+	if (o->time_noise_pct + o->power_noise_pct + o->clock_change_ms > 0)
+		hes_text_add(out, size, " ", "--time-noise %g --power-noise %g --clock-change %g",
+			     o->time_noise_pct, o->power_noise_pct, o->clock_change_ms);
 }
 
 static int write_report(const struct simulate_opts *o, const char *jobs, const struct campaign *c,

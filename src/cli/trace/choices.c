@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/texts.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/rows_folder.h"
 #include "heshare/model.h"
@@ -38,11 +39,9 @@ static bool in_list(const char *list, const char *name)
 
 static void note(struct builder *b, const char *workload)
 {
-	size_t at = strlen(b->known);
-
 	if (b->last && strcmp(b->last, workload) == 0)
 		return;
-	snprintf(b->known + at, sizeof(b->known) - at, "%s%s", at ? ", " : "", workload);
+	hes_text_add(b->known, sizeof(b->known), ", ", "%s", workload);
 	b->last = workload;
 }
 
