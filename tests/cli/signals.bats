@@ -117,3 +117,45 @@ lab() {
 	jq -e '.energy | .idle_j > 300 and (([.jobs_j, .aborted_j, .idle_j, .unattributed_j] | add) / .meter_j - 1 | fabs < 0.01)' run.out
 	[ "$(grep -c 'ended [0-9]* s before this was seen, because heshare was stopped: its joules are estimated, and nothing is learnt from it' run.err)" = 2 ]
 }
+
+@test "measure tells when the command ended, though heshare was stopped then" {
+	lab <<-'END'
+		for how in "--json -o m.json" "--runs 1 -o m.txt"; do
+			rm -f began go ended
+			heshare measure -g 0 $how -- sh -c 'echo began >began; until [ -e go ]; do sleep 0.02; done; : >ended' &
+			await began began
+			kill -STOP $!
+			: >go
+			until [ -e ended ]; do sleep 0.02; done
+			sleep 2
+			kill -CONT $!
+			wait $!
+			echo "$?"
+		done
+	END
+	[ "$output" = $'0\n0' ]
+	jq -e '.late_s > 1.5 and (.gpus[0].seconds - .seconds - .late_s | fabs < 0.5)' m.json
+	grep -q "^heshare was stopped until [0-9.]* s after the command's end: joules and watts are of all [0-9.]* s$" m.txt
+}
+
+@test "profile leaves out a window in which it was stopped" {
+	# A window has 20 runs at most, of a second each.
+	cat >begin.sh <<-'END'
+		profile() {
+			heshare profile silent -g 0 --store $1.db --warm-up 0.2 --window 20 --repeats 2..2 --patience 10 \
+				--shares 100 --clocks default -n 300 -- sh -c "echo >>$1.runs; exec vgpu-task --workload resnet50 --batch 16 --iterations 300 >/dev/null"
+		}
+		profile once >/dev/null 2>&1
+		profile again >out 2>&1 &
+		until [ "$(cat again.runs 2>/dev/null | wc -l)" -ge 7 ]; do sleep 0.1; done
+		kill -STOP $(pgrep -P $!)
+		sleep 40
+		kill -CONT $(pgrep -P $!)
+		wait $!
+		sqlite3 once.db "ATTACH 'again.db' AS again; SELECT a.iteration_us / o.iteration_us FROM points o, again.points a"
+	END
+	run --separate-stderr timeout -k 5 300 "$HES_LAB" --fleet one.yaml --speed 20 -- bash begin.sh
+	grep "heshare was stopped, or had no time, for [0-9.]* s: that window is measured again" out
+	# With the pause it would be 2.
+	awk "BEGIN { exit !($output < 1.5) }"
+}

@@ -80,8 +80,21 @@ static void row(FILE *f, const struct measured_gpu *b)
 	remarks(f, m);
 }
 
-void measure_text(FILE *f, const struct measured_gpu *b, size_t n, double seconds)
+void measure_late_text(FILE *f, const struct measured_run *r, size_t run)
 {
+	if (!(r->late_s > 0))
+		return;
+	if (run)
+		fprintf(f, "run %zu: ", run);
+	fprintf(f,
+		"heshare was stopped until %.3f s after the command's end: joules and watts are of "
+		"all %.3f s\n",
+		r->late_s, r->seconds + r->late_s);
+}
+
+void measure_text(FILE *f, const struct measured_run *r, size_t n)
+{
+	const struct measured_gpu *b = r->gpus;
 	double joules = 0, watts = 0;
 	size_t known = 0, coarse = 0;
 
@@ -96,12 +109,13 @@ void measure_text(FILE *f, const struct measured_gpu *b, size_t n, double second
 		joules += b[i].m.from != HES_ENERGY_UNKNOWN ? b[i].m.energy_j : 0;
 		watts += b[i].m.from != HES_ENERGY_UNKNOWN ? b[i].m.mean_w : 0;
 	}
-	fprintf(f, "%.3f s, ", seconds);
+	fprintf(f, "%.3f s, ", r->seconds);
 	if (known)
 		fprintf(f, "%.1f J on %zu of %zu GPU%s, %.1f W\n", joules, known, n, hes_s(n),
 			watts);
 	else
 		fputs("joules unknown\n", f);
+	measure_late_text(f, r, 0);
 	if (coarse)
 		fprintf(f,
 			"busy %% of %zu GPU%s is NVML's utilisation: time with any kernel; how "
@@ -151,13 +165,12 @@ static json_t *gpu_json(const struct measured_gpu *b)
 		measure_left_out_json(m->left_out), "activity", activity_json(&m->activity));
 }
 
-json_t *measure_json(const struct measured_gpu *b, size_t n, double seconds, double period_s,
-		     int status)
+json_t *measure_json(const struct measured_run *r, size_t n, double period_s)
 {
 	json_t *gpus = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(gpus, gpu_json(&b[i]));
-	return json_pack("{s:f, s:i, s:f, s:o}", "seconds", seconds, "exit_status", status,
-			 "period_s", period_s, "gpus", gpus);
+		json_array_append_new(gpus, gpu_json(&r->gpus[i]));
+	return json_pack("{s:f, s:f, s:i, s:f, s:o}", "seconds", r->seconds, "late_s", r->late_s,
+			 "exit_status", r->status, "period_s", period_s, "gpus", gpus);
 }

@@ -109,11 +109,13 @@ void series_text(FILE *f, const struct measured_series *s)
 		spread_text(f, who, JOULES, spread_of(s, g, JOULES));
 		spread_text(f, "", WATTS, spread_of(s, g, WATTS));
 	}
-	if (s->n_gpus == 1)
-		return;
-	snprintf(who, sizeof(who), "%zu of %zu GPUs together", count_known(s), s->n_gpus);
-	spread_text(f, who, JOULES, spread_of(s, SIZE_MAX, JOULES));
-	spread_text(f, "", WATTS, spread_of(s, SIZE_MAX, WATTS));
+	if (s->n_gpus > 1) {
+		snprintf(who, sizeof(who), "%zu of %zu GPUs together", count_known(s), s->n_gpus);
+		spread_text(f, who, JOULES, spread_of(s, SIZE_MAX, JOULES));
+		spread_text(f, "", WATTS, spread_of(s, SIZE_MAX, WATTS));
+	}
+	for (size_t i = 0; i < s->n_runs; i++)
+		measure_late_text(f, &s->runs[i], i + 1);
 }
 
 static json_t *spread_json(struct spread p)
@@ -137,9 +139,7 @@ json_t *series_json(const struct measured_series *s, int status)
 					spread_json(spread_of(s, g, WATTS))));
 	}
 	for (size_t i = 0; i < s->n_runs; i++)
-		json_array_append_new(runs,
-				      measure_json(s->runs[i].gpus, s->n_gpus, s->runs[i].seconds,
-						   s->period_s, s->runs[i].status));
+		json_array_append_new(runs, measure_json(&s->runs[i], s->n_gpus, s->period_s));
 	return json_pack("{s:I, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "requested",
 			 (json_int_t)s->requested, "warmup", (json_int_t)s->warmup, "exit_status",
 			 status, "seconds", spread_json(spread_of(s, SIZE_MAX, SECONDS)),

@@ -10,13 +10,6 @@
 
 #include "cli/gpu/measure_report.h"
 
-/** One run of the command. */
-struct measured_run {
-	double seconds;
-	int status;                /* exit status of the command */
-	struct measured_gpu *gpus; /* those of the series, in one order */
-};
-
 /** Runs of one command on the same GPUs. */
 struct measured_series {
 	struct measured_run *runs;
