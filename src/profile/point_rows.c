@@ -14,8 +14,9 @@
 #include "profile/setting.h"
 #include "profile/steady.h"
 
-#define LOOK_MS     500 /* how often to check for a stop */
-#define MARKED_PART 0.5 /* of a window that must lie between marks */
+#define LOOK_MS     500  /* how often to check for a stop */
+#define MARKED_PART 0.5  /* of a window that must lie between marks */
+#define LATE_PART   0.25 /* of a window: without a look for longer, the window does not count */
 
 /* The GPU in one window. */
 struct looked {
@@ -27,6 +28,7 @@ struct looked {
 /* The windows of a point. */
 struct series {
 	size_t n;
+	uint32_t late;                               /* windows that do not count */
 	double us[HES_MAX_SHARING][SESSION_WINDOWS]; /* a job's time of an iteration */
 	double iterations[HES_MAX_SHARING][SESSION_WINDOWS],
 		job_s[HES_MAX_SHARING][SESSION_WINDOWS];
@@ -62,12 +64,25 @@ static int look_at_lanes(struct session *s, double until_s)
 		       : 0;
 }
 
+/* A look is due every LOOK_MS. For what is beyond that this program was stopped or had no time, and
+ * no job is to blame. */
+static void session_note_look(struct session *s, double now_s)
+{
+	const double late_s = fmax(now_s - s->looked_s - LOOK_MS * 1e-3, 0);
+
+	s->late_s = fmax(s->late_s, late_s);
+	s->looked_s = now_s;
+	for (size_t i = 0; i < s->n; i++)
+		s->lanes[i].moved_s += late_s;
+}
+
 /* @return 0; 1 stopped; -errno */
 static int session_look(struct session *s, double until_s, struct hes_err *err)
 {
 	int rc = look_at_lanes(s, until_s);
 	double now_s = hes_monotonic_s();
 
+	session_note_look(s, now_s);
 	if (rc)
 		return hes_fail(err, rc, "poll: %s", strerror(-rc));
 	for (size_t i = 0; i < s->n && !rc; i++)
@@ -126,6 +141,17 @@ static int pass_window(struct session *s, struct hes_err *err)
 	return rc < 0 ? rc : 0;
 }
 
+/* From here on the lanes count. */
+static int settle_lanes(struct session *s, struct hes_err *err)
+{
+	int rc = session_wait(s, hes_monotonic_s() + s->all->p->timing.settle_s, 0, err);
+
+	s->looked_s = hes_monotonic_s();
+	for (size_t i = 0; i < s->n; i++)
+		lane_settle(&s->lanes[i], s->looked_s);
+	return rc;
+}
+
 /* Tell once what sensors of the GPU say that is not possible. */
 static void tell_left_out(struct session *s, unsigned left_out)
 {
@@ -140,6 +166,28 @@ static void tell_left_out(struct session *s, unsigned left_out)
 	s->left_out |= left_out;
 }
 
+/* Whether the window counts: jobs may have waited for this program meanwhile. On a machine that
+ * never has time all windows count from some number on, and the point is unsteady. */
+static bool window_counts(struct session *s, struct series *w)
+{
+	char note[160];
+
+	if (s->late_s <= LATE_PART * s->all->p->timing.window_s ||
+	    w->late >= s->all->p->timing.most)
+		return true;
+	w->late++;
+	if (s->late)
+		return false;
+	s->late = true;
+	snprintf(note, sizeof(note),
+		 "GPU %zu: heshare was stopped, or had no time, for %.3g s: that window is "
+		 "measured again",
+		 s->gpu, s->late_s);
+	profiling_report(s->all, note);
+	return false;
+}
+
+/* @return 0, also for a window that does not count; 1 stopped; -errno */
 static int take_window(struct session *s, struct series *w, struct hes_err *err)
 {
 	struct looked *at = &w->looked[w->n];
@@ -149,14 +197,18 @@ static int take_window(struct session *s, struct series *w, struct hes_err *err)
 
 	if (rc)
 		return rc;
+	s->late_s = 0;
 	rc = pass_window(s, err);
 	hes_window_end(window, all);
+	session_note_look(s, hes_monotonic_s());
 	m = all[s->at];
 	if (rc)
 		return rc;
 	if (m.lost)
 		return hes_fail(err, -ENODEV, "GPU %zu was lost", s->gpu);
 	tell_left_out(s, m.left_out);
+	if (!window_counts(s, w))
+		return settle_lanes(s, err);
 	if (m.from == HES_ENERGY_UNKNOWN || !(m.mean_w > 0))
 		return hes_fail(err, -ENODATA, "GPU %zu does not report its power", s->gpu);
 	for (size_t i = 0; i < s->n; i++) {
@@ -300,15 +352,13 @@ int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *row
 
 	if (!w)
 		return hes_fail(err, -ENOMEM, "out of memory for the windows of a point");
-	rc = session_wait(s, hes_monotonic_s() + m->settle_s, 0, err);
-	for (size_t i = 0; i < s->n; i++)
-		lane_settle(&s->lanes[i], hes_monotonic_s());
+	rc = settle_lanes(s, err);
 	while (!rc && from < 0 && w->n < m->most) {
 		rc = take_window(s, w, err);
 		from = rc ? -1 : all_steady(s, w);
 	}
 	if (!rc) {
-		*steady = from >= 0;
+		*steady = from >= 0 && w->late < m->most;
 		fill_rows(s, w, from >= 0 ? (size_t)from : 0, clock_mhz, rows);
 	}
 	free(w);

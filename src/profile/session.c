@@ -381,6 +381,7 @@ void session_run(struct session *s)
 	int rc = 0;
 
 	open_gpu(s);
+	s->looked_s = hes_monotonic_s();
 	while (!rc && !profiling_stopped(s->all) && (t = next_sequence(s)))
 		rc = run_sequence(s, t, &err);
 	if (rc < 0) {

@@ -51,6 +51,9 @@ struct session {
 	uint32_t locked_mhz; /* 0: not */
 	bool missed;         /* it did not hold a lock; reported */
 	unsigned left_out;   /* of its readings; reported */
+	double looked_s;     /* when the lanes were last looked at */
+	double late_s;       /* in this window: longest time without a look that was due */
+	bool late;           /* a window was left out for that; reported */
 	uint64_t idle_bytes; /* device memory before any job */
 	bool idle_known;
 	pthread_t thread;
