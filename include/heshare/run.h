@@ -56,6 +56,9 @@ struct hes_run_request {
 			      privileges" */
 	unsigned retries;  /* how often a job that failed by its own fault is tried again */
 	bool early_ok;     /* jobs that end early are accepted: resumed, they do not run again */
+	bool open_ended; /* how much work a job has is not known: one that ends with 0 is done, and
+			    so is one that is requested to end */
+	int64_t for_us;  /* request each job to end after this time; 0: never */
 	double timeout_factor; /* of the planned duration; 0: no limit */
 	int64_t timeout_least_us;
 	int64_t grace_us; /* from SIGTERM to SIGKILL */
@@ -69,6 +72,15 @@ struct hes_run_request {
 	struct hes_run_listener listener;
 };
 
+/** What jobs did while they ran together, all with progress. */
+struct hes_run_together {
+	uint32_t n;                    /* jobs; 0: there was no such time, or no reading */
+	size_t job[HES_MAX_SHARING];   /* indices */
+	double per_s[HES_MAX_SHARING]; /* iterations a second; NaN: it printed fewer than two
+					  lines */
+	double seconds, energy_j;      /* of the GPU */
+};
+
 /** The result. Arrays are in the order of the fleet and of the jobs, without those of other nodes.
  */
 struct hes_run_report {
@@ -80,6 +92,9 @@ struct hes_run_report {
 			 its GPU */
 	uint32_t *attempts;   /* one a job */
 	uint64_t *planned_mj; /* for each job: attributed in the same way as measured energy */
+	uint64_t *iterations; /* one a job, by its progress lines in this session; 0: none seen */
+	struct hes_run_together together; /* the most jobs in this session; of these the longest
+					     time */
 	size_t n_jobs, done, failed, early, waiting;
 	size_t added;                              /* of the jobs: not in the plan */
 	size_t retried, co_failed, timeouts, lost; /* attempts; lost: the process of the run died */
@@ -131,8 +146,10 @@ struct hes_run_live_gpu {
 /** A job that runs. */
 struct hes_run_live_job {
 	char job[HES_NAME_MAX];
-	double done;     /* part of its iterations, 0..1; below 0: it has printed no progress */
-	int64_t left_us; /* by its progress, else by the plan */
+	double done; /* part of its iterations, 0..1; below 0: it has printed no progress, or how
+			many it has is not known */
+	uint64_t iterations; /* by its progress; 0: none */
+	int64_t left_us;     /* by its progress, else by the plan */
 };
 
 /** What the runner knows of its run, as it writes it once a second (live.json in the run's folder).

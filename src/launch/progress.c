@@ -65,7 +65,7 @@ bool hes_progress_parse(const char *line, uint64_t *iterations, double *seconds)
 	return true;
 }
 
-static void count_line(struct hes_progress *p, uint64_t n)
+static void count_line(struct hes_progress *p, uint64_t n, double seconds)
 {
 	uint64_t step = p->known && n > p->iterations ? n - p->iterations : 0;
 
@@ -76,6 +76,7 @@ static void count_line(struct hes_progress *p, uint64_t n)
 	p->several = p->known;
 	p->known = true;
 	p->iterations = n;
+	p->seconds = seconds;
 }
 
 static bool take_line(struct hes_progress *p)
@@ -92,7 +93,7 @@ static bool take_line(struct hes_progress *p)
 	p->skipping = false;
 	if (!found)
 		return false;
-	count_line(p, n);
+	count_line(p, n, seconds);
 	return true;
 }
 

@@ -22,6 +22,7 @@ struct hes_progress {
 	bool several;        /* there were at least two progress lines */
 	bool skipping;       /* inside a line that is too long for a progress line */
 	uint64_t iterations; /* of the last progress line */
+	double seconds;      /* the same; NaN: it has none */
 	uint64_t step;  /* most iterations from one line to the next; of a single line, its own */
 	uint64_t bytes; /* read so far */
 	size_t used;

@@ -175,6 +175,28 @@ void run_segment_begin(const struct run_meter *m, struct run_gpu *g)
 		e->now.rates[i].task = g->running[i];
 }
 
+void run_segment_settle(struct run_meter *m, struct run_gpu *g)
+{
+	struct run_segment *s = &g->energy.now;
+
+	if (s->settled || !s->n)
+		return;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!s->rates[i].seen)
+			return;
+	run_account(m, g);
+	s->n = 0; /* not kept */
+	run_segment_begin(m, g);
+	s->settled = true;
+}
+
+double run_rate_us(const struct run_rate *p)
+{
+	const double said_us = (p->last_s - p->first_s) * 1e6;
+
+	return isnan(said_us) ? (double)(p->last_us - p->first_us) : said_us;
+}
+
 void run_look(const struct run_meter *m, struct run_task *t)
 {
 	struct run_segment *s = &t->gpu->energy.now;
@@ -188,13 +210,13 @@ void run_look(const struct run_meter *m, struct run_task *t)
 		if (p->task != t)
 			continue;
 		if (!p->seen)
-			*p = (struct run_rate){ t,
-						true,
-						t->progress_us,
-						t->progress_us,
-						t->progress.iterations,
-						t->progress.iterations };
+			*p = (struct run_rate){ .task = t,
+						.seen = true,
+						.first_us = t->progress_us,
+						.first_s = t->progress.seconds,
+						.first = t->progress.iterations };
 		p->last_us = t->progress_us;
+		p->last_s = t->progress.seconds;
 		p->last = t->progress.iterations;
 	}
 }

@@ -26,6 +26,10 @@ void run_account(struct run_meter *m, struct run_gpu *g);
 void run_account_so_far(struct run_meter *m, struct run_gpu *g);
 /** Jobs or clock of the GPU have changed. */
 void run_segment_begin(const struct run_meter *m, struct run_gpu *g);
+/** Forget what jobs did until all of them make progress: they start and load data. */
+void run_segment_settle(struct run_meter *m, struct run_gpu *g);
+/** Time from the first to the last line of progress, us. */
+double run_rate_us(const struct run_rate *p);
 /** Read the progress that a job has printed. */
 void run_look(const struct run_meter *m, struct run_task *t);
 

@@ -97,6 +97,11 @@ void run_end(struct runner *r, struct run_task *t, enum run_ending why)
 	}
 	if (why == ENDING_TIMEOUT)
 		tell_timeout(r, t);
+	/* What it does from now on is its end. */
+	if (r->q->open_ended) {
+		run_account(&r->meter, g);
+		run_segment_begin(&r->meter, g);
+	}
 	hes_child_terminate(&t->child);
 	t->kill_us = run_now_us(&r->clock) + r->q->grace_us;
 }
@@ -147,6 +152,8 @@ static bool judge_alone(struct runner *r, struct run_task *t)
 	if (t->end.code == 0 &&
 	    (t->ending == ENDING_OWN || t->ending == ENDING_LEFT || task_complete(t)))
 		run_judge_done(r, t);
+	else if (t->ending == ENDING_OVER || (t->ending == ENDING_STOP && r->q->open_ended))
+		t->verdict = HES_VERDICT_DONE;
 	else if (t->ending == ENDING_STOP || (r->events.stopping && t->end.code == 128 + SIGTERM))
 		t->verdict = HES_VERDICT_STOPPED;
 	else if (t->ending == ENDING_TIMEOUT)

@@ -132,9 +132,9 @@ void run_judge_done(struct runner *r, struct run_task *t)
 		.iterations = t->progress.iterations,
 		.step = t->progress.step,
 		.earlier = t->earlier,
-		.wanted = t->job->iterations,
+		.wanted = r->q->open_ended ? 0 : t->job->iterations,
 		.took_us = t->ended_us - t->attempt.started_us,
-		.planned_us = t->planned_end_us - t->planned_start_us,
+		.planned_us = r->q->open_ended ? 0 : t->planned_end_us - t->planned_start_us,
 		.left = t->end.left,
 		.outside = t->outside,
 	};

@@ -72,7 +72,7 @@ static bool make_sample(const struct runner *r, const struct run_gpu *g,
 	struct hes_sample x = { .clock_mhz = s->clock_mhz };
 	size_t n = 0;
 
-	if (!p->seen || p->last_us - p->first_us < LEAST_US || p->last <= p->first ||
+	if (!p->seen || run_rate_us(p) < LEAST_US || p->last <= p->first ||
 	    !is_metered(s) || !profile_of(r, g, p->task, &x.task))
 		return false;
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -92,7 +92,7 @@ static bool make_sample(const struct runner *r, const struct run_gpu *g,
 	hes_co_run_text_put(&x, jobs, n);
 	if (!power_without(g, s, p->task, &x.co_runners.power_mw))
 		return false;
-	x.iteration_us = (double)(p->last_us - p->first_us) / (double)(p->last - p->first);
+	x.iteration_us = run_rate_us(p) / (double)(p->last - p->first);
 	x.power_mw = (uint32_t)(s->energy_j / s->seconds * 1e3 + 0.5);
 	*out = x;
 	return true;

@@ -82,7 +82,8 @@ static json_t *job_json(const struct run_task *t, int64_t now)
 	done = done > 1 ? 1 : done;
 	if (known)
 		left_us = ran_us * (1 - done) / done;
-	return json_pack("{s:s, s:o, s:f}", "job", t->job->id, "done", live_number(known, done),
+	return json_pack("{s:s, s:o, s:I, s:f}", "job", t->job->id, "done",
+			 live_number(known, done), "iterations", (json_int_t)t->progress.iterations,
 			 "left_s", left_us > 0 ? left_us * 1e-6 : 0.0);
 }
 
@@ -168,8 +169,11 @@ static bool read_gpu(const json_t *o, struct hes_run_live_gpu *g)
 
 static bool read_job(const json_t *o, struct hes_run_live_job *j)
 {
+	double iterations;
+
 	if (!read_number(o, "done", &j->done))
 		j->done = -1;
+	j->iterations = read_number(o, "iterations", &iterations) ? (uint64_t)iterations : 0;
 	return read_us(o, "left_s", &j->left_us) && read_name(o, "job", j->job);
 }
 

@@ -160,6 +160,7 @@ static void look_at_all(struct runner *r, int64_t now)
 	for (size_t i = 0; i < r->n_gpus; i++) {
 		for (uint32_t k = 0; k < r->gpus[i].n_running; k++)
 			run_look(&r->meter, r->gpus[i].running[k]);
+		run_segment_settle(&r->meter, &r->gpus[i]);
 		run_usage_look(r, &r->gpus[i]);
 	}
 	r->events.look_us = now + LOOK_US;
@@ -175,7 +176,7 @@ static void pass_task(struct runner *r, struct run_task *t, int64_t now)
 	if (now >= t->stuck_us)
 		run_set_aside(r, t);
 	if (now >= t->deadline_us) {
-		run_end(r, t, ENDING_TIMEOUT);
+		run_end(r, t, r->q->for_us ? ENDING_OVER : ENDING_TIMEOUT);
 	} else if (now >= t->kill_us) {
 		run_end(r, t, t->ending);
 		/* If it could not be watched its end is no event. */

@@ -3,6 +3,7 @@
  * the journal, so it covers all processes that carried the run out.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ void hes_run_report_free(struct hes_run_report *r)
 	free(r->jobs);
 	free(r->attempts);
 	free(r->planned_mj);
+	free(r->iterations);
 	hes_samples_free(&r->samples);
 	*r = (struct hes_run_report){ 0 };
 }
@@ -31,7 +33,8 @@ static int load_rows(struct hes_journal *j, int64_t run, struct hes_run_report *
 		rc = hes_journal_jobs(j, run, &out->jobs, &out->n_jobs, err);
 	out->attempts = calloc(out->n_jobs + 1, sizeof(*out->attempts));
 	out->planned_mj = calloc(out->n_jobs + 1, sizeof(*out->planned_mj));
-	if (!rc && (!out->attempts || !out->planned_mj))
+	out->iterations = calloc(out->n_jobs + 1, sizeof(*out->iterations));
+	if (!rc && (!out->attempts || !out->planned_mj || !out->iterations))
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu jobs", out->n_jobs);
 	return rc;
 }
@@ -60,8 +63,45 @@ static int take_attempts(struct runner *r, struct hes_run_report *out, struct he
 	for (size_t i = 0; !rc && i < out->n_jobs && i < r->n_tasks; i++) {
 		out->attempts[i] = r->tasks[i]->tries;
 		out->planned_mj[i] = r->tasks[i]->planned_mj;
+		out->iterations[i] = r->tasks[i]->earlier;
 	}
 	return rc;
+}
+
+static size_t task_index(const struct runner *r, const struct run_task *t)
+{
+	size_t i = 0;
+
+	while (r->tasks[i] != t)
+		i++;
+	return i;
+}
+
+static void take_together(const struct runner *r, struct hes_run_together *out)
+{
+	const struct run_segment *most = NULL;
+
+	for (size_t i = 0; i < r->n_gpus; i++)
+		for (size_t k = 0; k < r->gpus[i].energy.n_segments; k++) {
+			const struct run_segment *s = &r->gpus[i].energy.segments[k];
+
+			if (s->settled && s->has_energy && s->seconds > 0 &&
+			    (!most || s->n > most->n ||
+			     (s->n == most->n && s->seconds > most->seconds)))
+				most = s;
+		}
+	if (!most)
+		return;
+	*out = (struct hes_run_together){ .n = most->n,
+					  .seconds = most->seconds,
+					  .energy_j = most->energy_j };
+	for (uint32_t i = 0; i < most->n; i++) {
+		const struct run_rate *p = &most->rates[i];
+		const double us = run_rate_us(p);
+
+		out->job[i] = task_index(r, p->task);
+		out->per_s[i] = p->seen && us > 0 ? (double)(p->last - p->first) / us * 1e6 : NAN;
+	}
 }
 
 static void add_job(struct hes_totals *t, const struct hes_run_job *j, int64_t end_us)
@@ -174,6 +214,7 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 		rc = run_samples(r, &out->samples, err);
 	if (rc)
 		return rc;
+	take_together(r, &out->together);
 	out->sessions = r->meter.session;
 	correct_ends(r, out);
 	sum_jobs(out);

@@ -33,6 +33,7 @@ enum run_ending {
 	ENDING_OWN,     /* by itself */
 	ENDING_TIMEOUT, /* we ended it */
 	ENDING_STOP,
+	ENDING_OVER,   /* we ended it: its time, of the request, is over */
 	ENDING_MEMORY, /* we ended it: all its processes together used more than its limit */
 	ENDING_LEFT,   /* by itself; processes that it left are being killed */
 };
@@ -96,7 +97,8 @@ struct run_task {
 struct run_rate {
 	const struct run_task *task;
 	bool seen;
-	int64_t first_us, last_us;
+	int64_t first_us, last_us; /* when they were read */
+	double first_s, last_s;    /* what they say; NaN: nothing */
 	uint64_t first, last;
 };
 
@@ -104,6 +106,7 @@ struct run_rate {
 struct run_segment {
 	int64_t start_us, end_us;
 	uint32_t clock_mhz; /* set; 0: none */
+	bool settled;       /* all jobs make progress */
 	uint32_t n;
 	struct run_rate rates[HES_MAX_SHARING];
 	bool has_energy;

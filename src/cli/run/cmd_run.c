@@ -11,7 +11,6 @@
 #include <libgen.h>
 #include <limits.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +22,14 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/num.h"
-#include "base/signals.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
-#include "cli/inputs/cuda_environment.h"
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/jobs_changed.h"
 #include "cli/inputs/rows_folder.h"
 #include "cli/nodes/nodes_run.h"
+#include "cli/run/carry_out.h"
 #include "cli/run/job_commands.h"
 #include "cli/run/run_baseline.h"
 #include "cli/run/run_folder.h"
@@ -43,8 +41,6 @@
 #include "cli/inputs/visible_gpus.h"
 #include "launch/job_files.h"
 #include "launch/process.h"
-
-#define STORE_WAIT_MS 2000 /* jobs' ends wait meanwhile */
 
 struct run_opts {
 	bool dry_run, resume, resume_if_begun, restart, wrap, stop_file;
@@ -362,7 +358,7 @@ static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes
 static int open_run(const struct run_opts *o, const char *plan, struct inputs *in,
 		    struct hes_err *err)
 {
-	int rc = cli_store_open(o->store, HES_STORE_WRITE, STORE_WAIT_MS, &in->store, err);
+	int rc = cli_store_open(o->store, HES_STORE_WRITE, RUN_STORE_WAIT_MS, &in->store, err);
 
 	if (!rc)
 		rc = hes_journal_open(in->store, &in->journal, err);
@@ -503,16 +499,6 @@ static int tell_report(const struct run_opts *o, struct inputs *in, const struct
 	return status || r->done + (o->early_ok ? r->early : 0) < r->n_jobs;
 }
 
-/* After the run there is nothing to stop; the report is still printed. The signals stay taken until
- * the program ends. The reader of the output may go away before the run is over. */
-static void keep_stops(void)
-{
-	struct hes_signals stops;
-
-	hes_signals_take(&stops, hes_signals_stop);
-	signal(SIGPIPE, SIG_IGN);
-}
-
 /* When to stop because of the time limit of a Slurm job, by the monotonic clock; 0: never. A head
  * stops its runners. */
 static double stop_time(const struct run_opts *o)
@@ -585,7 +571,7 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 	struct hes_err err;
 	int status;
 
-	keep_stops();
+	run_keep_stops();
 	status = values ? nodes_run(&q, &in->run, &report, &nodes, &err)
 			: hes_fail(&err, -ENOMEM, "out of memory");
 	free(values);
@@ -598,9 +584,6 @@ static int carry_out_on_nodes(const struct run_opts *o, struct inputs *in)
 
 static int carry_out(const struct run_opts *o, struct inputs *in)
 {
-	static const char *const guard[] = { "/proc/self/exe", "restore", "--guard", NULL };
-	const char *const wrap[] = { "/proc/self/exe", "run", "--wrap", "--log-max",
-				     o->log_max,       "--",  NULL };
 	struct hes_run_request q = {
 		.plan = &in->plan,
 		.fleet = &in->fleet,
@@ -611,8 +594,6 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.profiles = &in->profiles,
 		.folder = in->run.folder,
 		.mps_folder = in->mps_folder,
-		.guard = guard,
-		.wrap = wrap,
 		.user = in->user,
 		.retries = (unsigned)o->retries,
 		.early_ok = o->early_ok,
@@ -637,11 +618,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		q.listener.act = run_show_act;
 		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
 	}
-	cuda_environment_tell(in->devices, in->gpus, in->fleet.n, !in->user, run_show_message,
-			      NULL);
-	cuda_environment_clear();
-	keep_stops();
-	if (hes_run_carry_out(&q, in->journal, &in->run, &report, &err))
+	if (run_carry_out(&q, o->log_max, in->journal, &in->run, &report, &err))
 		return cli_fail("run", &err);
 	status = tell_report(o, in, &report, NULL);
 	hes_run_report_free(&report);

@@ -20,12 +20,11 @@ void run_clear_line(void)
 
 void run_show_message(void *ctx, const char *sentence)
 {
-	(void)ctx;
 	/* The reader may be gone. */
 	if (ferror(stderr))
 		return;
 	run_clear_line();
-	cli_say("run", sentence);
+	cli_say(ctx ? ctx : "run", sentence);
 }
 
 void run_show_progress(void *ctx, const struct hes_run_progress *p)

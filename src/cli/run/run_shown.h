@@ -10,7 +10,7 @@
 /** Remove the line of progress, before something else is printed. */
 void run_clear_line(void);
 
-/* Of struct hes_run_listener; @ctx is not used. */
+/* Of struct hes_run_listener; @ctx is the command's name for messages; NULL: "run". */
 void run_show_message(void *ctx, const char *sentence);
 void run_show_progress(void *ctx, const struct hes_run_progress *p);
 void run_show_act(void *ctx, int64_t at_us, const char *gpu, const char *job, const char *what);

@@ -57,7 +57,10 @@ static void job_runs(struct run_view *v, const struct hes_run_job *job, const st
 	struct run_view_job *r = &v->running[v->n_running++];
 
 	*r = (struct run_view_job){
-		.job = job, .attempt = a, .done = live ? live->done : -1, .has_left = live != NULL
+		.job = job,
+		.attempt = a,
+		.done = live ? live->done : -1,
+		.has_left = live && (live->done >= 0 || live->left_us > 0),
 	};
 	if (live)
 		r->left_us = live->left_us > v->age_us ? live->left_us - v->age_us : 0;
