@@ -174,6 +174,11 @@ enum hes_partition_objective {
 extern const char
 	*const hes_partition_objectives[]; /* by enum hes_partition_objective; ends with NULL */
 
+/** The numerator of an objective.
+ * @param alone  of each job, iterations a second alone; not read for HES_PARTITION_THROUGHPUT */
+double hes_partition_work(enum hes_partition_objective objective, const double *rate,
+			  const double *alone, size_t n);
+
 struct hes_partition_goal {
 	enum hes_partition_objective objective;
 	uint32_t step;                        /* shares are multiples of it: 1..50, %; default 10 */

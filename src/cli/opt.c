@@ -285,6 +285,8 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 			err, -EINVAL,
 			"unexpected \"%.64s\"; a command comes after --; usage: heshare %s %s",
 			argv[1 + c->max_before], c->name, c->args);
+	if (c->before)
+		*(int *)((char *)values + c->before) = before;
 	if (n && opt_word(c, argv[1]) >= 0)
 		rc = check_words(c, given, opt_word(c, argv[1]), err);
 	return rc ? rc : n;

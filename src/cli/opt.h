@@ -54,7 +54,8 @@ struct command {
 	const char *name;
 	const char *args; /* operands as shown: "JOBS"; "" for none */
 	int min_args, max_args;
-	int max_before;           /* most operands before "--"; 0: no limit */
+	int max_before; /* most operands before "--"; 0: no limit */
+	size_t before;  /* offset of an int: how many there are, -1 without "--"; 0: nobody asks */
 	const char *const *words; /* what the first operand may be, NULL-terminated; NULL: not known
 				     beforehand */
 	opt_offer_fn *offer;    /* further words that operands may be, besides files; may be NULL */

@@ -28,20 +28,32 @@ struct search {
 };
 
 /* What a job's rate is counted in. */
-static double unit_of(const struct split_problem *p, size_t i)
+static double unit_of(enum hes_partition_objective objective, double alone_rate)
 {
-	return p->objective == HES_PARTITION_THROUGHPUT ? 1 : p->job[i]->alone_rate;
+	return objective == HES_PARTITION_THROUGHPUT ? 1 : alone_rate;
+}
+
+double hes_partition_work(enum hes_partition_objective objective, const double *rate,
+			  const double *alone, size_t n)
+{
+	double sum = 0, stretch = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const double unit = unit_of(objective, alone[i]);
+
+		sum += rate[i] / unit;
+		stretch += unit / rate[i];
+	}
+	return objective == HES_PARTITION_ENERGY ? (double)(n * n) / stretch : sum;
 }
 
 static double work_of(const struct split_problem *p, const double *rate)
 {
-	double sum = 0, stretch = 0;
+	double alone[HES_PARTITION_MAX_JOBS];
 
-	for (size_t i = 0; i < p->n; i++) {
-		sum += rate[i] / unit_of(p, i);
-		stretch += unit_of(p, i) / rate[i];
-	}
-	return p->objective == HES_PARTITION_ENERGY ? (double)(p->n * p->n) / stretch : sum;
+	for (size_t i = 0; i < p->n; i++)
+		alone[i] = p->job[i]->alone_rate;
+	return hes_partition_work(p->objective, rate, alone, p->n);
 }
 
 static bool floors_kept(const struct split_problem *p, const double *rate)
@@ -205,7 +217,7 @@ static double gain_alone(const struct split_problem *p, size_t i, uint32_t level
 			 double floor)
 {
 	const struct hes_share_point *x = &p->job[i]->at[level].alone;
-	double unit = unit_of(p, i),
+	double unit = unit_of(p->objective, p->job[i]->alone_rate),
 	       work = p->objective == HES_PARTITION_ENERGY ? -unit / x->rate : x->rate / unit;
 	double missing = floor > 0 ? floor * p->job[i]->alone_rate / x->rate - 1 : 0;
 

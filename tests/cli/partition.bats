@@ -172,6 +172,18 @@ points() {
 @test "wrong usage gets a sentence" {
 	run -2 heshare partition a
 	[[ "$output" == *"two jobs or more are needed, or --jobs FILE"* ]]
+	run -2 heshare partition a b --run
+	[[ "$output" == *"name the GPU of this machine by --gpu INDEX"* ]]
+	run -2 heshare partition a b --gpu V100-SXM2-32 --run
+	run -2 heshare partition --jobs x --gpu 0 --run
+	run -2 heshare partition a b --gpu 0 --for 9
+	[[ "$output" == *"go with --run"* ]]
+	run -2 heshare partition a b --gpu 0 -- x y
+	run -2 heshare partition a b --gpu 0 --logs d
+	run -2 heshare partition a b --gpu 0 --run -- x
+	[[ "$output" == *"as many commands as jobs"* ]]
+	run -2 heshare partition a b --gpu 0 --run -- x y z
+	run -2 heshare partition --gpu 0 --run -- x y
 	run -2 heshare partition --jobs x a
 	run -2 heshare partition a b --fleet f.yaml
 	run -2 heshare partition a b --most 3

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare partition on GPUs of the lab: the commands that it prints give the throughput per watt
-# that it predicts.
+# heshare partition on GPUs of the lab: --run and the commands that it prints give the throughput per
+# watt that it predicts.
 
 setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
@@ -86,4 +86,57 @@ predicted_and_measured() {
 		| grep -q 'CUDA_VISIBLE_DEVICES=GPU-' ||
 		skip "heshare partition names the GPU by its index, not by its UUID"
 	predicted_and_measured 1 resnet50 mobilenetv2
+}
+
+@test "--run carries the split out, with the predicted work per joule" {
+	profile 1 resnet50 16 10,50,90,100
+	profile 1 bert-large 8 10,50,90,100
+	"$HES_LAB" --fleet f.yaml --speed 50 -- sh -c '
+		heshare partition resnet50 bert-large --gpu 1 --store s.db --objective energy \
+			--run --for 240 --json >run.json && vgpu-look' | tee look.txt
+	jq '.run' run.json
+	awk 'NR > 1 && ($NF != 0 || $3 != "-") { exit 1 }' look.txt
+	jq -e '
+		def near(a; b): (a / b - 1) | fabs < 0.05;
+		.splits[.best] as $best | .run
+		| [.jobs[].sm_pct] == $best.sm_pct and .clock_mhz == $best.clock_mhz and .clock_held
+		and .predicted_power_w == $best.power_w and .predicted_per_watt == $best.per_watt
+		and .seconds > 200 and near(.power_w; .predicted_power_w)
+		and near(.energy_j; .predicted_power_w * .seconds)
+		and near(.per_watt; .predicted_per_watt)
+		and all(.jobs[]; .state == "done" and (.per_s / .predicted_per_s - 1 | fabs) < 0.1)
+		and ([.jobs[].energy_j] | add) > 0.9 * .energy_j' run.json
+	for job in resnet50-16 bert-large-8; do
+		[ "$(grep -c '^heshare: .* iterations in' "partition.run/$job.log")" -gt 20 ]
+	done
+
+	# A signal ends jobs that never end: they are done. Commands and a split of the user's own.
+	run -0 "$HES_LAB" --fleet f.yaml --speed 50 -- sh -c '
+		heshare partition resnet50 bert-large --gpu 0 --store s.db --split 30,40 --logs own \
+			--run -- "exec vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 2" \
+			"exec vgpu-task --workload bert-large --batch 8 --iterations 1000000000 --every 2" >own.txt &
+		p=$!
+		until grep -q iterations own/resnet50-16.log && grep -q iterations own/bert-large-8.log; do
+			kill -0 $p || exit 1
+			sleep 5
+		done 2>/dev/null
+		sleep 60
+		heshare status --store s.db | grep "2 running" || exit 1
+		kill -TERM $p
+		wait $p || exit 1
+		vgpu-look'
+	[ "$(grep -cE '^[01] .* - .* 0$' <<<"$output")" = 2 ]
+	grep -E '^resnet50/16 +30 +[0-9]+ .* done$' own.txt
+	grep -E '^bert-large/8 +40 +[0-9]+ .* done$' own.txt
+	grep -E '^  iterations per J +[0-9.]+ +[0-9.]+ +[+-][0-9.]+ %$' own.txt
+	grep -q 'To run the jobs' own.txt && return 1
+
+	# One that fails is said; the others go on until they end.
+	run -1 --separate-stderr "$HES_LAB" --fleet f.yaml --speed 50 -- heshare partition resnet50 \
+		bert-large --gpu 0 --store s.db --logs own --run -- 'no-such-program' \
+		'vgpu-task --workload bert-large --batch 8 --iterations 30'
+	grep -E '^resnet50/16 .* failed$' <<<"$output"
+	grep -E '^bert-large/8 +[0-9]+ +30 .* done$' <<<"$output"
+	grep -q 'never made progress together' <<<"$output"
+	grep -q 'its command was not found' <<<"$stderr"
 }

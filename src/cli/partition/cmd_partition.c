@@ -15,6 +15,7 @@
 #include "cli/inputs/offers.h"
 #include "cli/partition/partition.h"
 #include "cli/partition/split_out.h"
+#include "cli/partition/split_run.h"
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/gpu_list.h"
 #include "cli/inputs/visible_gpus.h"
@@ -45,6 +46,15 @@ static const struct opt partition_opts[] = {
 		  "all: every profiled clock" },
 	{ .name = "split", .kind = OPT_TEXT, AT(split), .arg = "LIST",
 	  .help = "also predict this split, such as 30,70: % of the SMs in the order of the jobs" },
+	{ .heading = "carry it out",
+	  .name = "run", .kind = OPT_FLAG, AT(run),
+	  .help = "with --gpu INDEX: run the jobs with the best split, or that of --split, measure, "
+		  "and compare with the prediction" },
+	{ .name = "for", .kind = OPT_DOUBLE, AT(for_s), .arg = "S", .def = "0", .max = 1e9,
+	  .help = "with --run: end the jobs after this time, seconds; 0: wait until they end, or "
+		  "for Ctrl-C" },
+	{ .name = "logs", .kind = OPT_FILE, AT(logs), .arg = "DIR",
+	  .help = "with --run: folder for the output of the jobs; without it, partition.run" },
 	{ .heading = "output",
 	  .name = "all", .kind = OPT_FLAG, AT(all), .help = "print every split" },
 	{ .name = "plot", .kind = OPT_FILE, AT(plot), .arg = "FILE",
@@ -394,7 +404,23 @@ static int answer(const struct partition_opts *o, struct partition_inputs *in,
 	return o->plot ? partition_plot(o->plot, a, err) : 0;
 }
 
-static int run_split(const struct partition_opts *o, const struct partition_name *jobs, size_t n)
+/* @param lines  commands of --run; NULL: those that were profiled. @return exit status */
+static int tell_split(const struct partition_opts *o, const struct partition_answer *a,
+		      const struct hes_catalogue *c, char *const *lines, struct hes_err *err)
+{
+	int status = 0, rc = 0;
+
+	if (!o->json)
+		rc = partition_print(a, o->all, !o->run, err);
+	else if (!o->run)
+		status = cli_print_json(partition_json(a));
+	if (!rc && o->run)
+		rc = partition_run(o, a, c, lines, &status, err);
+	return rc ? cli_fail("partition", err) : status;
+}
+
+static int run_split(const struct partition_opts *o, const struct partition_name *jobs, size_t n,
+		     char *const *lines)
 {
 	struct partition_inputs in = { .modelled = false };
 	struct hes_device_info info = { .uuid = "" };
@@ -402,8 +428,7 @@ static int run_split(const struct partition_opts *o, const struct partition_name
 		.n = n, .uuid = info.uuid, .what = in.what, .step = (uint32_t)o->step
 	};
 	struct hes_err err;
-	int status = 0,
-	    rc = cli_catalogue_load(o->catalogue, !o->from.modelled, &in.catalogue, &err);
+	int status, rc = cli_catalogue_load(o->catalogue, !o->from.modelled, &in.catalogue, &err);
 
 	if (o->objective)
 		a.objective = (enum hes_partition_objective)partition_word(
@@ -414,22 +439,28 @@ static int run_split(const struct partition_opts *o, const struct partition_name
 		rc = partition_inputs_load(&o->from, jobs, n, &a.g, 1, &in, &err);
 	if (!rc)
 		rc = answer(o, &in, jobs, &a, &err);
-	if (!rc && o->json)
-		status = cli_print_json(partition_json(&a));
-	else if (!rc)
-		rc = partition_print(&a, o->all, &err);
+	status = rc ? cli_fail("partition", &err) : tell_split(o, &a, &in.catalogue, lines, &err);
 	for (size_t c = 0; c < a.n_clocks; c++)
 		hes_splits_free(&a.splits[c]);
 	partition_inputs_free(&in);
-	return rc ? cli_fail("partition", &err) : status;
+	return status;
 }
 
 /* What is wrong with the options together; NULL: nothing. */
 static const char *misuse(const struct partition_opts *o, int n_args)
 {
+	const int n_jobs = o->n_jobs < 0 ? n_args : o->n_jobs;
+
+	if (!o->run && (o->n_jobs >= 0 || o->for_s > 0 || o->logs))
+		return "--for, --logs and commands after -- go with --run";
+	if (o->run && (o->jobs || !is_index(o->gpu)))
+		return "--run carries the split of one GPU out: name the GPU of this machine by "
+		       "--gpu INDEX";
+	if (o->n_jobs >= 0 && n_args != 2 * n_jobs)
+		return "as many commands as jobs are needed after --, each in quotes";
 	if (o->jobs && n_args)
 		return "JOB JOB or --jobs, not both";
-	if (!o->jobs && n_args < 2)
+	if (!o->jobs && n_jobs < 2)
 		return "two jobs or more are needed, or --jobs FILE; see heshare partition --help";
 	if (!o->jobs && (o->fleet || o->most_given || o->effort_given || o->seed_given))
 		return "--fleet, --most, --effort and --seed go with --jobs";
@@ -452,6 +483,7 @@ static int run_partition(const void *opts, int n_args, char **args)
 	uint32_t shares[HES_PARTITION_MAX_JOBS];
 	double floor[HES_PARTITION_MAX_JOBS];
 	const char *wrong = misuse(o, n_args);
+	const int n_jobs = o->n_jobs < 0 ? n_args : o->n_jobs;
 	struct hes_err err;
 
 	if (wrong) {
@@ -460,7 +492,7 @@ static int run_partition(const void *opts, int n_args, char **args)
 	}
 	if (o->jobs)
 		return partition_fleet(o);
-	for (int i = 0; i < n_args; i++) {
+	for (int i = 0; i < n_jobs; i++) {
 		if (partition_name_parse(args[i], &jobs[i], &err)) {
 			cli_fail("partition", &err);
 			return 2;
@@ -470,17 +502,19 @@ static int run_partition(const void *opts, int n_args, char **args)
 	}
 	/* What is wrong whatever was measured. */
 	if (check_clocks(o->clocks, &err) ||
-	    (o->split && split_parse(o->split, (size_t)n_args, shares, &err)) ||
-	    partition_floors(o->floor, jobs, (size_t)n_args, floor, &err))
+	    (o->split && split_parse(o->split, (size_t)n_jobs, shares, &err)) ||
+	    partition_floors(o->floor, jobs, (size_t)n_jobs, floor, &err))
 		return cli_fail("partition", &err);
-	return run_split(o, jobs, (size_t)n_args);
+	return run_split(o, jobs, (size_t)n_jobs, o->n_jobs < 0 ? NULL : args + n_jobs);
 }
 
 const struct command cmd_partition = {
 	.name = "partition",
-	.args = "[JOB JOB...]",
+	.args = "[JOB JOB... [-- 'COMMAND' 'COMMAND'...]]",
 	.min_args = 0,
-	.max_args = HES_PARTITION_MAX_JOBS,
+	.max_args = 2 * HES_PARTITION_MAX_JOBS,
+	.max_before = HES_PARTITION_MAX_JOBS,
+	.before = offsetof(struct partition_opts, n_jobs),
 	.summary = "find the split of a GPU's SMs with the most throughput per watt",
 	.text = "Predicts, for every split of a GPU's SMs between jobs (MPS), the throughput of "
 		"each job, the GPU's power and the work per watt, from measurements of each job "
@@ -494,11 +528,17 @@ const struct command cmd_partition = {
 		"Methods. corrected: a closed form for each job, corrected by extra trees where "
 		"jobs were measured together. paper: extra trees on the nine features of Han et "
 		"al.; it needs jobs measured together.\n\n"
+		"--run carries the best split out on a GPU of this machine, with MPS, shares and "
+		"clock, and prints for each job its iterations, speed and joules next to the "
+		"prediction. It runs the commands after --, one for each job, each a line for the "
+		"shell; without them those that heshare profile measured. A job that ends with 0, "
+		"or that --for or Ctrl-C ends, counts as done.\n\n"
 		"With --jobs, puts many jobs on the GPUs of a fleet: which of them share a GPU, "
 		"with which split.",
 	.example = "  heshare partition resnet50/8 bert-large/8 --gpu 0\n"
 		   "  heshare partition resnet50 vgg16 bert-large --modelled --objective energy "
 		   "--floor bert-large=0.3\n"
+		   "  heshare partition resnet50/8 bert-large/8 --gpu 0 --run --for 60\n"
 		   "  heshare partition --jobs jobs.csv --fleet fleet.yaml --most 3 --modelled",
 	.opts = partition_opts,
 	.opts_size = sizeof(struct partition_opts),

@@ -11,8 +11,11 @@
 struct partition_opts {
 	const char *gpu, *objective, *floor, *clocks, *plot, *jobs, *fleet, *most_given,
 		*effort_given, *seed_given, *split, *method, *catalogue;
+	const char *logs;
+	double for_s;
 	uint64_t step, most, effort, seed;
-	bool all, json;
+	bool all, json, run;
+	int n_jobs; /* operands before "--"; -1: there is no "--" */
 	struct partition_from from;
 };
 

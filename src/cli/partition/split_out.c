@@ -258,7 +258,7 @@ static void print_gain(const struct partition_answer *a)
 		       100 * partition_gain(best, &a->turns));
 }
 
-int partition_print(const struct partition_answer *a, bool all, struct hes_err *err)
+int partition_print(const struct partition_answer *a, bool all, bool script, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -281,7 +281,8 @@ int partition_print(const struct partition_answer *a, bool all, struct hes_err *
 		print_row(a, &a->given, a->clocks_mhz[a->best], "given");
 	print_gain(a);
 	print_notes(a);
-	print_commands(a);
+	if (script)
+		print_commands(a);
 	return 0;
 }
 

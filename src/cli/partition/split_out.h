@@ -42,7 +42,8 @@ struct partition_rows {
 int partition_rows(const struct partition_answer *a, size_t clock, size_t most,
 		   struct partition_rows *out);
 
-int partition_print(const struct partition_answer *a, bool all, struct hes_err *err);
+/** @param script  also the commands that apply the best split */
+int partition_print(const struct partition_answer *a, bool all, bool script, struct hes_err *err);
 json_t *partition_json(const struct partition_answer *a);
 /** Draw throughput per watt of the splits as an SVG file. @return 0; -ENOENT gnuplot is missing;
  * -errno of the file */
