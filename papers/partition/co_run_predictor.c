@@ -18,17 +18,6 @@
 #define REPETITIONS 3 /* of the random split of rows */
 #define CV          1 /* points of the testbed are steady; none is left out */
 
-enum {
-	RATE,
-	POWER,
-	LOSS,
-	SCORES
-}; /* errors of the sum of throughputs and of power; loss of the chosen split; percent */
-
-struct predicted {
-	double rate, power_w;
-};
-
 /** Fill @out, one for each set of t->pairs, from the sets that @use marks. */
 typedef int contender_fn(const struct study *s, const struct testbed *t, const bool *use,
 			 struct predicted *out, struct hes_err *err);
@@ -123,8 +112,7 @@ static int partition_model(const struct study *s, const struct testbed *t, int m
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < t->pairs.n; i++)
-		out[i].rate = testbed_predict(t, m, &t->pairs.v[i], &out[i].power_w);
+	study_predict(t, m, out);
 	hes_partition_free(m);
 	return 0;
 }
@@ -182,49 +170,6 @@ struct comparison {
 	double score[REPETITIONS + TESTBED_JOBS][CONTENDERS][SCORES];
 };
 
-/* Loss of the splits with the most predicted throughput per watt; of all pairs, or of those with a
- * workload. */
-static double choice_loss(const struct testbed *t, const struct predicted *p, size_t left_out)
-{
-	double loss = 0;
-	size_t n = 0;
-
-	for (size_t pair = 0; pair < t->n_pairs; pair++) {
-		const struct predicted *of = p + pair * TESTBED_SPLITS;
-		size_t best = 0;
-
-		if (left_out < TESTBED_JOBS && !testbed_pair_has(t, pair, left_out))
-			continue;
-		for (size_t k = 1; k < TESTBED_SPLITS; k++)
-			if (of[k].rate / of[k].power_w > of[best].rate / of[best].power_w)
-				best = k;
-		loss += 1 - testbed_per_watt(t, pair, best) /
-				    testbed_per_watt(t, pair, testbed_best_split(t, NULL, pair));
-		n++;
-	}
-	return 100 * loss / (double)n;
-}
-
-static void score(const struct testbed *t, const struct predicted *p, const bool *use,
-		  size_t left_out, double out[SCORES])
-{
-	size_t n = 0;
-
-	out[RATE] = out[POWER] = 0;
-	for (size_t i = 0; i < t->pairs.n; i++) {
-		const struct co_run_set *set = &t->pairs.v[i];
-
-		if (use[i])
-			continue;
-		out[RATE] += 100 * fabs(p[i].rate / set->measured_rate - 1);
-		out[POWER] += 100 * fabs(p[i].power_w / set->measured_power_w - 1);
-		n++;
-	}
-	out[RATE] /= (double)n;
-	out[POWER] /= (double)n;
-	out[LOSS] = choice_loss(t, p, left_out);
-}
-
 static int choose_training(const struct comparison *c, size_t i, bool *use, struct hes_err *err)
 {
 	const struct testbed *t = c->t;
@@ -249,7 +194,7 @@ static int compare(void *ctx, size_t i, struct hes_err *err)
 	for (size_t k = 0; k < CONTENDERS && !rc; k++) {
 		rc = contenders[k].predict(c->s, t, use, p, err);
 		if (!rc)
-			score(t, p, use, c->left_out[i], c->score[i][k]);
+			study_score(t, p, use, c->left_out[i], c->score[i][k]);
 	}
 	free(p);
 	free(use);

@@ -89,6 +89,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "evaluate: %s\n", err.msg);
 		return 1;
 	}
+	study_claim_text(&s, NEEDS_HARDWARE, "all", "the 16 workloads on a real V100, with power");
+	study_print_claims(&s);
 	study_progress("done");
 	if (s.failed)
 		printf("\n%zu limit%s not held\n", s.failed, s.failed == 1 ? " was" : "s were");

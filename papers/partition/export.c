@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "partition/co_features.h"
 #include "study.h"
 
 static const uint32_t sizes[] = { 1, 3, 5, 7, 9 }; /* tenths of the rows to learn from */
@@ -22,12 +21,9 @@ static bool mirrored(const struct co_run_set *s)
 
 static void put_features(FILE *f, const struct testbed *t, const struct co_run_set *s)
 {
-	struct co_run r = { .g = t->gpu, .n = s->n };
 	float row[CO_PAPER_RATE];
 
-	for (size_t i = 0; i < s->n; i++)
-		co_job_at(t->profile[s->job[i]], t->gpu, s->sm_pct[i], &r.job[i]);
-	co_features_paper(&r, row);
+	testbed_features(t, s, row);
 	for (size_t k = 0; k < CO_PAPER_RATE; k++)
 		fprintf(f, "%.9g,", (double)row[k]);
 }
@@ -58,9 +54,9 @@ static int write_rows(const struct study *s, const struct testbed *t, const bool
 	return study_csv_end(f, err);
 }
 
-/* Errors of our extra trees on the exported rows. @param skip  room for a mark a pair */
+/* Errors of our extra trees on the exported rows. @param skip, p  room for each row */
 static int write_ours(const struct study *s, const struct testbed *t, const bool *train, bool *skip,
-		      struct hes_err *err)
+		      struct predicted *p, struct hes_err *err)
 {
 	FILE *f = study_csv(s, "rows_ours.csv", "training_pct,trees,rate_mape_pct,power_mape_pct",
 			    err);
@@ -69,16 +65,18 @@ static int write_ours(const struct study *s, const struct testbed *t, const bool
 
 	for (size_t k = 0; k < SIZES && !rc; k++) {
 		struct hes_partition_model *m;
-		double rate, power;
+		double score[SCORES];
 
 		rc = testbed_train(t, &t->pairs, train + k * t->pairs.n, &o, &m, err);
 		if (rc)
 			break;
 		for (size_t i = 0; i < t->pairs.n; i++)
 			skip[i] = train[k * t->pairs.n + i] || mirrored(&t->pairs.v[i]);
-		study_errors(t, m, skip, &rate, &power);
+		study_predict(t, m, p);
+		study_score(t, p, skip, TESTBED_JOBS, score);
 		fprintf(f, "%u,%u,%.4f,%.4f\n", 10 * sizes[k],
-			hes_partition_about(m, t->gpu)->options.trees, rate, power);
+			hes_partition_about(m, t->gpu)->options.trees, score[SCORE_RATE],
+			score[SCORE_POWER]);
 		hes_partition_free(m);
 	}
 	if (f && study_csv_end(f, rc ? NULL : err) && !rc)
@@ -90,7 +88,8 @@ int study_export(struct study *s, const struct testbed *t, struct hes_err *err)
 {
 	const size_t n = t->pairs.n;
 	bool *train = malloc((SIZES + 1) * n * sizeof(*train));
-	int rc = train ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows", n);
+	struct predicted *p = malloc(n * sizeof(*p));
+	int rc = train && p ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu rows", n);
 
 	study_progress("rows for compare_sklearn.py");
 	for (size_t k = 0; k < SIZES && !rc; k++) {
@@ -101,7 +100,8 @@ int study_export(struct study *s, const struct testbed *t, struct hes_err *err)
 	if (!rc)
 		rc = write_rows(s, t, train, err);
 	if (!rc)
-		rc = write_ours(s, t, train, train + SIZES * n, err);
+		rc = write_ours(s, t, train, train + SIZES * n, p, err);
+	free(p);
 	free(train);
 	return rc;
 }

@@ -11,19 +11,16 @@
 #include <string.h>
 #include <time.h>
 
-const struct method methods[METHODS] = {
-	[METHOD_PAPER_ET] = { "paper, extra trees", HES_PARTITION_PAPER,
-			      HES_PARTITION_EXTRA_TREES },
-	[METHOD_PAPER_RF] = { "paper, random forest", HES_PARTITION_PAPER, HES_PARTITION_FOREST },
-	[METHOD_PAPER_GB] = { "paper, boosting", HES_PARTITION_PAPER, HES_PARTITION_BOOSTING },
-	[METHOD_CORRECTED] = { "corrected", HES_PARTITION_CORRECTED, HES_PARTITION_EXTRA_TREES },
+const char *const method_names[METHODS] = {
+	[METHOD_PAPER_ET] = "paper, extra trees",
+	[METHOD_CORRECTED] = "corrected",
 };
 
 struct hes_partition_options method_options(const struct study *s, int method)
 {
 	return (struct hes_partition_options){
-		.method = methods[method].method,
-		.learner = methods[method].learner,
+		.method =
+			method == METHOD_CORRECTED ? HES_PARTITION_CORRECTED : HES_PARTITION_PAPER,
 		.seed = s->seed,
 		.trees = (uint32_t)s->trees,
 		.threads = 1,
@@ -36,6 +33,55 @@ void study_check(struct study *s, const char *what, double value, double limit)
 
 	printf("%s  %s: %.2f, at most %.2f\n", good ? "ok  " : "FAIL", what, value, limit);
 	s->failed += !good;
+}
+
+static void claim_put(struct study *s, enum verdict verdict, const char *where, const char *fmt,
+		      va_list args)
+{
+	struct claim *c = &s->claims[s->n_claims];
+	int n;
+
+	if (s->n_claims == STUDY_CLAIMS)
+		return;
+	s->n_claims++;
+	c->verdict = verdict;
+	n = snprintf(c->text, sizeof(c->text), "%-9s ", where);
+	vsnprintf(c->text + n, sizeof(c->text) - (size_t)n, fmt, args);
+}
+
+void study_claim_text(struct study *s, enum verdict verdict, const char *where, const char *fmt,
+		      ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	claim_put(s, verdict, where, fmt, args);
+	va_end(args);
+}
+
+void study_claim(struct study *s, const char *where, const char *what, double paper, double ours,
+		 int better)
+{
+	enum verdict v = fabs(ours - paper) <= STUDY_POINTS ? WITHIN_POINTS
+			 : better * (ours - paper) > 0      ? AT_LEAST
+							    : MISSED;
+
+	study_claim_text(s, v, where, "%s: %.1f (paper %.1f)", what, ours, paper);
+}
+
+void study_print_claims(const struct study *s)
+{
+	static const char *const words[] = {
+		[WITHIN_POINTS] = "reproduced within 10 points",
+		[AT_LEAST] = "at least",
+		[MISSED] = "missed",
+		[AN_INPUT] = "an input",
+		[NEEDS_HARDWARE] = "needs hardware",
+	};
+
+	printf("\nThe paper's statements, and how they came out\n");
+	for (size_t i = 0; i < s->n_claims; i++)
+		printf("%-28s %s\n", words[s->claims[i].verdict], s->claims[i].text);
 }
 
 FILE *study_csv(const struct study *s, const char *name, const char *header, struct hes_err *err)
@@ -77,25 +123,52 @@ int study_choose_rows(uint64_t seed, size_t n, uint32_t tenths, bool *use, struc
 	return 0;
 }
 
-void study_errors(const struct testbed *t, const struct hes_partition_model *m, const bool *use,
-		  double *rate, double *power)
+void study_predict(const struct testbed *t, const struct hes_partition_model *m,
+		   struct predicted *out)
 {
-	double rates = 0, powers = 0;
+	for (size_t i = 0; i < t->pairs.n; i++)
+		out[i].rate = testbed_predict(t, m, &t->pairs.v[i], &out[i].power_w);
+}
+
+static double choice_loss(const struct testbed *t, const struct predicted *p, size_t with)
+{
+	double loss = 0;
 	size_t n = 0;
 
+	for (size_t pair = 0; pair < t->n_pairs; pair++) {
+		const struct predicted *of = p + pair * TESTBED_SPLITS;
+		size_t best = 0;
+
+		if (with < TESTBED_JOBS && !testbed_pair_has(t, pair, with))
+			continue;
+		for (size_t k = 1; k < TESTBED_SPLITS; k++)
+			if (of[k].rate / of[k].power_w > of[best].rate / of[best].power_w)
+				best = k;
+		loss += 1 - testbed_per_watt(t, pair, best) /
+				    testbed_per_watt(t, pair, testbed_best_split(t, NULL, pair));
+		n++;
+	}
+	return 100 * loss / (double)n;
+}
+
+void study_score(const struct testbed *t, const struct predicted *p, const bool *use, size_t with,
+		 double out[SCORES])
+{
+	size_t n = 0;
+
+	out[SCORE_RATE] = out[SCORE_POWER] = 0;
 	for (size_t i = 0; i < t->pairs.n; i++) {
-		const struct co_run_set *s = &t->pairs.v[i];
-		double watts, sum;
+		const struct co_run_set *set = &t->pairs.v[i];
 
 		if (use[i])
 			continue;
-		sum = testbed_predict(t, m, s, &watts);
-		rates += fabs(sum / s->measured_rate - 1);
-		powers += fabs(watts / s->measured_power_w - 1);
+		out[SCORE_RATE] += 100 * fabs(p[i].rate / set->measured_rate - 1);
+		out[SCORE_POWER] += 100 * fabs(p[i].power_w / set->measured_power_w - 1);
 		n++;
 	}
-	*rate = 100 * rates / (double)n;
-	*power = 100 * powers / (double)n;
+	out[SCORE_RATE] /= (double)n;
+	out[SCORE_POWER] /= (double)n;
+	out[SCORE_LOSS] = choice_loss(t, p, with);
 }
 
 void study_progress(const char *fmt, ...)

@@ -12,6 +12,17 @@
 #include "parts.h"
 #include "testbed.h"
 
+#define STUDY_CLAIMS 32
+#define STUDY_POINTS 10 /* percentage points that count as reproduced */
+
+/** How a statement of the paper came out. */
+enum verdict { WITHIN_POINTS, AT_LEAST, MISSED, AN_INPUT, NEEDS_HARDWARE };
+
+struct claim {
+	enum verdict verdict;
+	char text[160];
+};
+
 /** Options of `evaluate`; where the results of a run go. */
 struct study {
 	const char *output; /* folder */
@@ -22,24 +33,34 @@ struct study {
 	uint64_t trees;   /* 0: the library's default */
 	bool quick;       /* fewer repetitions */
 	size_t failed;    /* checks that failed */
+	struct claim claims[STUDY_CLAIMS];
+	size_t n_claims;
 };
 
-/** A way to predict that is compared. */
-struct method {
-	const char *name;
-	enum hes_partition_method method;
-	enum hes_partition_learner learner;
-};
+/** Two models of the library. */
+enum { METHOD_PAPER_ET, METHOD_CORRECTED, METHODS };
 
-enum { METHOD_PAPER_ET, METHOD_PAPER_RF, METHOD_PAPER_GB, METHOD_CORRECTED, METHODS };
-
-extern const struct method methods[METHODS];
+extern const char *const method_names[METHODS];
 
 /** One thread: parts of a study run at the same time instead. */
 struct hes_partition_options method_options(const struct study *s, int method);
 
 /** Print whether @value is at most @limit, and count it where not. NaN fails. */
 void study_check(struct study *s, const char *what, double value, double limit);
+/**
+ * Note how a percentage of the paper came out: within STUDY_POINTS, else at least as good, else
+ * missed.
+ * @param where   figure or table
+ * @param better  1: more is better, -1: less is, 0: neither
+ */
+void study_claim(struct study *s, const char *where, const char *what, double paper, double ours,
+		 int better);
+/** Note a statement of the paper that holds (at least) or not (missed), an input, or what needs
+ * hardware. */
+void study_claim_text(struct study *s, enum verdict verdict, const char *where, const char *fmt,
+		      ...) HES_PRINTF(4, 5);
+/** A line for each. */
+void study_print_claims(const struct study *s);
 /** Create a CSV file NAME in the output folder and write its header line. @return NULL with a
  * reason */
 FILE *study_csv(const struct study *s, const char *name, const char *header, struct hes_err *err);
@@ -51,9 +72,26 @@ int study_csv_end(FILE *f, struct hes_err *err);
  * @param use  [n]; filled
  */
 int study_choose_rows(uint64_t seed, size_t n, uint32_t tenths, bool *use, struct hes_err *err);
-/** Mean |predicted / measured - 1| over the pairs that @use does not mark, percent. */
-void study_errors(const struct testbed *t, const struct hes_partition_model *m, const bool *use,
-		  double *rate, double *power);
+
+/** A pair at a split, as predicted. */
+struct predicted {
+	double rate, power_w;
+};
+
+/** Errors of the sum of throughputs and of power on rows that were not learnt from; loss of the
+ * chosen split against the oracle's throughput per watt; percent. */
+enum { SCORE_RATE, SCORE_POWER, SCORE_LOSS, SCORES };
+
+/** @param out  one for each set of t->pairs */
+void study_predict(const struct testbed *t, const struct hes_partition_model *m,
+		   struct predicted *out);
+/**
+ * @param use   rows that do not count in the errors
+ * @param with  the loss is of the pairs with this workload; TESTBED_JOBS: of all
+ */
+void study_score(const struct testbed *t, const struct predicted *p, const bool *use, size_t with,
+		 double out[SCORES]);
+
 /** Progress to standard error. */
 void study_progress(const char *fmt, ...) HES_PRINTF(1, 2);
 double study_seconds(void);

@@ -262,6 +262,15 @@ size_t testbed_best_split(const struct testbed *t, const struct hes_partition_mo
 	return best;
 }
 
+void testbed_features(const struct testbed *t, const struct co_run_set *s, float out[CO_PAPER_RATE])
+{
+	struct co_run r = { .g = t->gpu, .n = s->n };
+
+	for (size_t i = 0; i < s->n; i++)
+		co_job_at(t->profile[s->job[i]], t->gpu, s->sm_pct[i], &r.job[i]);
+	co_features_paper(&r, out);
+}
+
 bool testbed_pair_has(const struct testbed *t, size_t pair, size_t job)
 {
 	const struct co_run_set *s = &t->pairs.v[pair * TESTBED_SPLITS];

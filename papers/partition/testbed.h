@@ -12,6 +12,7 @@
 #include "heshare/draw.h"
 #include "heshare/model.h"
 #include "heshare/partition.h"
+#include "partition/co_features.h"
 
 #define TESTBED_JOBS   16
 #define TESTBED_SPLITS 9  /* of a pair: 10/90, 20/80, ... 90/10 */
@@ -94,6 +95,9 @@ size_t testbed_best_split(const struct testbed *t, const struct hes_partition_mo
 			  size_t pair);
 /** True throughput per watt of a pair at a split. */
 double testbed_per_watt(const struct testbed *t, size_t pair, size_t split);
+/** The paper's nine features of a set; power has the first CO_PAPER_POWER. */
+void testbed_features(const struct testbed *t, const struct co_run_set *s,
+		      float out[CO_PAPER_RATE]);
 bool testbed_pair_has(const struct testbed *t, size_t pair, size_t job);
 
 #endif

@@ -1,0 +1,126 @@
+/*
+ * test_paper_learners.c - what the paper's learners choose, and what they cost.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "paper_learners.h"
+#include "unit_test.h"
+
+#define ROWS     120
+#define FEATURES 3
+#define TREES    30
+
+struct sample {
+	float x[FEATURES * ROWS];
+	double y[ROWS];
+};
+
+/* @y of three features from 0 to 1. */
+static struct hes_rows make(struct sample *s, double (*y)(float a, float b, float c))
+{
+	struct hes_rng rng;
+
+	hes_rng_seed(&rng, 7);
+	for (size_t i = 0; i < FEATURES * ROWS; i++)
+		s->x[i] = (float)hes_rng_unit(&rng);
+	for (size_t i = 0; i < ROWS; i++)
+		s->y[i] = y(s->x[i], s->x[ROWS + i], s->x[2 * ROWS + i]);
+	return (struct hes_rows){
+		.x = s->x, .y = s->y, .n = ROWS, .n_features = FEATURES, .n_outputs = 1
+	};
+}
+
+static double line(float a, float b, float c)
+{
+	return 10 + 3 * (double)a - 2 * (double)b + 0.5 * (double)c;
+}
+
+static double steps(float a, float b, float c)
+{
+	return 10 + (a > 0.5F ? 5 : 0) + (b > 0.3F ? 2 : 0) + (c > 0.8F ? 1 : 0);
+}
+
+static void fit(enum learner learner, const struct hes_rows *rows, struct learnt *out)
+{
+	struct hes_err err;
+
+	if (learner_fit(learner, rows, 1, TREES, out, &err))
+		fail_msg("%s", err.msg);
+}
+
+static const struct hes_regressor_options *chosen(const struct learnt *l, size_t i)
+{
+	return &hes_regressor_about(l->of[i])->options;
+}
+
+TEST(automl_takes_the_straight_line_for_a_straight_line)
+{
+	const float row[] = { 0.9F, 0.1F, 0.5F };
+	struct sample s;
+	const struct hes_rows rows = make(&s, line);
+	struct learnt l;
+
+	fit(LEARNER_AUTO, &rows, &l);
+	assert_int_equal(l.n, 1);
+	assert_int_equal(chosen(&l, 0)->kind, HES_REGRESSOR_LINEAR);
+	assert_true(fabs(learnt_predict(&l, row) - 12.75) < 1e-3);
+	learnt_free(&l);
+}
+
+TEST(automl_takes_trees_for_steps_and_no_extra_trees)
+{
+	const float row[] = { 0.9F, 0.1F, 0.5F };
+	struct sample s;
+	const struct hes_rows rows = make(&s, steps);
+	struct learnt l;
+
+	fit(LEARNER_AUTO, &rows, &l);
+	for (size_t i = 0; i < l.n; i++)
+		assert_true(chosen(&l, i)->kind != HES_REGRESSOR_LINEAR &&
+			    chosen(&l, i)->kind != HES_REGRESSOR_EXTRA_TREES);
+	assert_true(fabs(learnt_predict(&l, row) - 15) < 0.5);
+	learnt_free(&l);
+}
+
+TEST(a_search_keeps_to_its_fits_and_repeats)
+{
+	const float row[] = { 0.4F, 0.6F, 0.7F };
+	struct sample s;
+	const struct hes_rows rows = make(&s, steps);
+	struct learnt a, b;
+
+	fit(LEARNER_EXTRA_TREES, &rows, &a);
+	assert_true(a.fits == 1 && a.n == 1);
+	learnt_free(&a);
+	fit(LEARNER_FOREST, &rows, &a);
+	assert_true(a.fits == 9 * 5 + 1 && a.n == 1);
+	assert_int_equal(chosen(&a, 0)->kind, HES_REGRESSOR_FOREST);
+	learnt_free(&a);
+	fit(LEARNER_AUTO, &rows, &a);
+	fit(LEARNER_AUTO, &rows, &b);
+	assert_true(a.fits <= LEARNERS_BUDGET && a.fits > LEARNERS_BUDGET - 10);
+	assert_true(a.n == b.n && a.fits == b.fits);
+	assert_true(learnt_predict(&a, row) == learnt_predict(&b, row));
+	learnt_free(&a);
+	learnt_free(&b);
+}
+
+TEST(rows_that_cannot_be_learnt_from_are_refused)
+{
+	struct sample s;
+	struct hes_rows rows = make(&s, line);
+	struct learnt l = { .n = 99 };
+	struct hes_err err;
+
+	s.y[3] = NAN;
+	for (int k = LEARNER_EXTRA_TREES; k <= LEARNER_AUTO; k++)
+		assert_int_equal(learner_fit((enum learner)k, &rows, 1, TREES, &l, &err), -EINVAL);
+	assert_int_equal(l.n, 99);
+}
+
+int main(void)
+{
+	return run_unit_tests(NULL, NULL);
+}
