@@ -26,7 +26,7 @@ def find(text, name):
         re.DOTALL,
     )
     if not found:
-        raise ValueError(f"no line \"<!-- table {name}, written by COMMAND -->\" with an end")
+        raise ValueError(f'no line "<!-- table {name}, written by COMMAND -->" with an end')
     return found.groups()
 
 
