@@ -12,7 +12,7 @@ import statistics
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
-TYPES = {"T4": "T4", "V100": "V100-SXM2-32", "A100": "A100-SXM-80"}
+TYPES = {"T4": "T4", "V100": "V100-PCIe-32", "A100": "A100-SXM-80"}
 PAPER_HARDWARE = {
     "T4": (40, 70, 16),
     "V100": (80, 250, 32),
@@ -24,6 +24,8 @@ PAPERS = {
     "heshare:jct": "JCT-opt",
     "sched-only": "Sched-only",
     "morak": "Morak",
+    "morak:least": "Morak on the least queued GPU",
+    "morak:eft": "Morak by earliest finish",
     "muserve": "mu-Serve",
     "random": "Random",
 }
@@ -72,12 +74,12 @@ class Book:
     def model(self, gpu, *args):
         return self.run("model", "--gpu", TYPES[gpu], "--json", *args)
 
-    def fleet(self, gpus, types=None):
+    def fleet(self, gpus):
         """A fleet's file. @param gpus  number of each type"""
-        name = "-".join(f"{n}{t}" for t, n in gpus.items()) + "".join((types or {}).values())
+        name = "-".join(f"{n}{t}" for t, n in gpus.items())
         path = self.folder / f"{name}.yaml"
         rows = "\n".join(
-            f"  - {{ name: {t.lower()}, gpus: [ {{ type: {(types or TYPES)[t]}, count: {n} }} ] }}"
+            f"  - {{ name: {t.lower()}, gpus: [ {{ type: {TYPES[t]}, count: {n} }} ] }}"
             for t, n in gpus.items()
         )
         path.write_text(f"name: book\nnodes:\n{rows}\n")
@@ -195,7 +197,7 @@ def clocks(book):
     """Figure 3: ResNet-152 with batch sizes 16 and 32 by clock."""
     parts, rows, faster = [0.4, 0.6, 0.8, 1.0], [], []
     for gpu, batch in itertools.product(TYPES, (16, 32)):
-        top = {"T4": 1590, "V100": 1530, "A100": 1410}[gpu]
+        top = {"T4": 1590, "V100": 1380, "A100": 1410}[gpu]
         times = [
             book.model(gpu, "resnet152", "--batch", batch, "--clock", round(top * p))["jobs"][0][
                 "iteration_us"
@@ -282,7 +284,16 @@ SHORT = {"busy_energy_j": "energy", "avg_jct_s": "JCT"}
 
 def loads(book):
     """Figures 8 and 9: combinations of GPUs under three loads, 40 jobs."""
-    who = ["heshare:balanced", "heshare:energy", "heshare:jct", "morak", "muserve", RIVAL]
+    who = [
+        "heshare:balanced",
+        "heshare:energy",
+        "heshare:jct",
+        "morak",
+        "muserve",
+        "sched-only",
+        "random",
+        RIVAL,
+    ]
     cases = {
         (f, m, d): (d, who, book.fleet(gpus), 40, m)
         for f, gpus in FLEETS.items()
@@ -338,7 +349,8 @@ def loads(book):
 
 def homogeneous(book):
     """Figures 10 and 11: eight GPUs of one type, 20 to 60 jobs."""
-    who = ["heshare:balanced", "heshare:energy", "heshare:jct", "morak", "muserve", RIVAL]
+    against = ["morak", "muserve", "sched-only", "random", RIVAL]
+    who = ["heshare:balanced", "heshare:energy", "heshare:jct", *against]
     draws = range(1, max(2, book.draws // 3) + 1)
     found = book.simulate_all(
         {(g, n, d): (d, who, book.fleet({g: 8}), n) for g in TYPES for n in COUNTS for d in draws}
@@ -348,7 +360,7 @@ def homogeneous(book):
         ("avg_jct_s", "JCT", ["heshare:jct", "heshare:balanced"]),
         ("busy_energy_j", "energy", ["heshare:energy", "heshare:balanced"]),
     ):
-        pairs_of = list(itertools.product(ours, ["morak", "muserve", RIVAL]))
+        pairs_of = list(itertools.product(ours, against))
         rows, values = [], {}
         for gpu in TYPES:
             for n in COUNTS:
@@ -388,31 +400,22 @@ def homogeneous(book):
 
 
 def sensitivities(book):
-    """The main comparison where the model could be wrong: the A100 without TF32, a V100 of 250 W, both; other equations."""
+    """The main comparison where the model could be wrong: the A100 without TF32; other equations."""
     physics = book.folder / "fp32.yaml"
     head, tail = (ROOT / "data/physics.yaml").read_text().split("type: A100-SXM-80", 1)
     physics.write_text(
         head + "type: A100-SXM-80" + tail.replace("rate_tf32: 1024", "rate_tf32: 0", 1)
     )
-    fp32, pcie = ("--physics", physics), book.fleet(
-        FLEETS["4 T4, 2 V100, 2 A100"], TYPES | {"V100": "V100-PCIe-32"}
-    )
-    usual = book.fleet(FLEETS["4 T4, 2 V100, 2 A100"])
+    fleet = book.fleet(FLEETS["4 T4, 2 V100, 2 A100"])
     variants = {
-        "as modelled": (usual, ()),
-        "A100 without TF32": (usual, fp32),
-        "V100 of 250 W": (pcie, ()),
-        "both": (pcie, fp32),
-        "second physics": (usual, ("--physics", "second")),
+        "as modelled": (),
+        "A100 without TF32": ("--physics", physics),
+        "second physics": ("--physics", "second"),
     }
     who = ["heshare:balanced", *OURS, "morak", *RIVALS]
     draws = range(1, max(2, book.draws // 3) + 1)
     found = book.simulate_all(
-        {
-            (v, d): (d, who, fleet, 60, "all", more)
-            for v, (fleet, more) in variants.items()
-            for d in draws
-        }
+        {(v, d): (d, who, fleet, 60, "all", more) for v, more in variants.items() for d in draws}
     )
     of = {v: [r for k, r in found.items() if k[0] == v] for v in variants}
     rival = {v: strongest(rows) for v, rows in of.items()}
@@ -447,18 +450,24 @@ def sensitivities(book):
 def fronts(outdir):
     """Figure 7, from fronts.py's results."""
     found = json.loads((outdir / "front.json").read_text())
-    volume = {row: r["hypervolume"] for row, r in found["algorithms"]["n60_k8"].items()}
-    exact, ours = (
-        found["exact"]["n60_k8"]["hypervolume"],
-        volume["HeShare's GA, as many generations"],
-    )
+    runs = found["algorithms"]["paper"] | found["own rate"]["paper"]
+    runs |= {
+        "exact": found["exact"]["paper"],
+        "HeShare, with shares and clocks": found["final"],
+    }
+    volume = {row: r["hypervolume"] for row, r in runs.items()}
+    ours = volume["HeShare's GA, as many generations"]
     return {
-        "columns": ["algorithm", "hypervolume, % of exact"],
-        "rows": [[row, round(100 * v / exact, 1)] for row, v in volume.items()],
+        "columns": ["algorithm", "hypervolume, % of exact", "trade-offs"],
+        "rows": [
+            [row, round(100 * v / volume["exact"], 1), len(runs[row]["front"])]
+            for row, v in volume.items()
+        ],
         "values": {
             f"hypervolume over {rival}": ours / volume[rival]
             for rival in ("NSGA-II", "SPEA2", "MOEA/D")
-        },
+        }
+        | {"final over stage 1": volume["HeShare, with shares and clocks"] / ours},
     }
 
 
@@ -543,7 +552,7 @@ def features(book):
     lines = [
         line
         for line in (ROOT / "src/predict/features.c").read_text().splitlines()
-        if line.startswith("\t{ \"")
+        if line.startswith('\t{ "')
     ]
     heads = {
         "task": "FEATURE_OF_TASK",
