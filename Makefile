@@ -56,9 +56,7 @@ papers: build ## reproduce figures of papers, into build-papers (papers/README.m
 	@test -f build-papers/build.ninja || meson setup build-papers -Dpapers=true
 	@ninja -C build-papers
 	@meson test -C build-papers --no-rebuild --suite papers --print-errorlogs
-	@papers/fairness/run build-papers $(ETF_PROFILES)
-	@papers/partition/run build-papers $(IGNITER)
-	@papers/heshare/run build-papers
+	@papers/run build-papers $(IGNITER) $(ETF_PROFILES)
 
 format: ## lay C code out as .clang-format says
 	@tools/deps.sh lint
