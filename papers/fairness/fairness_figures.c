@@ -17,8 +17,8 @@
 #define SECONDS 12 /* 60 intervals: what each rounds off stays below a slice */
 
 static int (*const figures[])(struct study *, struct hes_err *) = {
-	figure_1, figure_2, figure_3, figure_5,  implied_ratios, figure_6,
-	figure_7, figure_8, figure_9, figure_10, figure_11,
+	figure_1, figure_2, figure_3, equations, figure_5,  implied_ratios, figure_6,
+	figure_7, figure_8, figure_9, figure_10, figure_11, mirror,
 };
 
 static int run(struct study *s, struct hes_err *err)
@@ -27,9 +27,10 @@ static int run(struct study *s, struct hes_err *err)
 
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]) && !rc; i++)
 		rc = figures[i](s, err);
+	study_verdict(s, "4", STUDY_INPUT, "a drawing of their scheduler");
 	if (!rc)
 		printf("\n%zu of %zu limits held\n", s->limits - s->broken, s->limits);
-	return rc;
+	return rc ? rc : study_summary(s, err);
 }
 
 static int run_into(struct study *s, struct hes_err *err)

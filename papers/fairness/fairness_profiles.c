@@ -81,6 +81,8 @@ int figure_1(struct study *s, struct hes_err *err)
 	top = power_w[TX2_CLOCKS - 1];
 	study_heading("1",
 		      "power of networks at 13 clocks (two of the four networks are published)");
+	study_verdict(s, "1", STUDY_INPUT,
+		      "the authors' profiles; those of other models are not published");
 	study_claim(s, "1", "ResNet50: power at 1300 MHz of that at 115 MHz (text of Fig. 6)", 7.9,
 		    top / power_w[0]);
 	study_claim(s, "1", "ResNet50: power at 1300 MHz of that at 1032 MHz (text of Fig. 9)", 1.5,

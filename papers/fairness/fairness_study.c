@@ -3,7 +3,11 @@
  */
 #include "fairness_study.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
+
+#include "base/file.h"
 
 #define QUANTUM_NS   UINT64_C(200000)
 #define SECOND_NS    UINT64_C(1000000000)
@@ -83,8 +87,59 @@ void study_heading(const char *figure, const char *text)
 	       "difference");
 }
 
+void study_verdict(struct study *s, const char *figure, enum study_state state, const char *note)
+{
+	const long number = strtol(figure, NULL, 10); /* 0: of no figure */
+	struct study_verdict *v =
+		number > 0 && number <= STUDY_FIGURES ? &s->verdicts[number] : NULL;
+
+	if (!v || (v->figure && state <= v->state))
+		return;
+	*v = (struct study_verdict){ .figure = figure, .state = state };
+	snprintf(v->note, sizeof(v->note), "%s", note);
+}
+
+static const char *const states[] = { "within 10 points", "at least", "missed", "an input" };
+
+static void verdicts_print(const struct study *s, FILE *f, bool csv)
+{
+	if (csv)
+		fputs("paper,item,state,note\n", f);
+	for (size_t i = 1; i <= STUDY_FIGURES; i++) {
+		const struct study_verdict *v = &s->verdicts[i];
+
+		if (v->figure)
+			fprintf(f, csv ? "ETF,Figure %zu,%s,\"%s\"\n" : "Figure %-3zu %-17s %s\n",
+				i, states[v->state], v->note);
+	}
+}
+
+int study_summary(const struct study *s, struct hes_err *err)
+{
+	char path[PATH_MAX];
+	struct hes_file csv;
+	int rc;
+
+	putchar('\n');
+	verdicts_print(s, stdout, false);
+	if (!s->folder)
+		return 0;
+	snprintf(path, sizeof(path), "%s/summary.csv", s->folder);
+	rc = hes_file_create(&csv, path, err);
+	if (rc)
+		return rc;
+	verdicts_print(s, csv.f, true);
+	return hes_file_commit(&csv, err);
+}
+
 void study_claim(struct study *s, const char *figure, const char *what, double paper, double ours)
 {
+	const bool near = !(fabs(ours - paper) > STUDY_NEAR);
+	char note[120] = "";
+
+	if (!near)
+		snprintf(note, sizeof(note), "%.80s: paper %.3g, ours %.3g", what, paper, ours);
+	study_verdict(s, figure, near ? STUDY_WITHIN : STUDY_MISSED, note);
 	if (isnan(paper))
 		printf("  %-70s %9s %9.3f %11s\n", what, "-", ours, "-");
 	else
@@ -102,6 +157,7 @@ void study_must(struct study *s, const char *figure, const char *what, bool held
 {
 	s->limits++;
 	s->broken += !held;
+	study_verdict(s, figure, held ? STUDY_WITHIN : STUDY_MISSED, held ? "" : what);
 	printf("  %s: %s\n", held ? "held" : "NOT HELD", what);
 	if (s->csv)
 		fprintf(s->csv, "%s,\"%s\",,,,%s\n", figure, what, held ? "yes" : "no");

@@ -22,7 +22,25 @@
  * published: F_E = 0.19 under time fairness (Fig. 5) means that it draws 0.19 of A1's power. */
 #define MOBILENET_PART 0.19
 
-enum study_policy { STUDY_TIME, STUDY_ENERGY, STUDY_ETF, STUDY_POLICIES };
+enum study_policy {
+	STUDY_TIME,
+	STUDY_ENERGY,
+	STUDY_ETF,
+	STUDY_POLICIES, /* of the paper's figures */
+	STUDY_ETF_ENERGY = STUDY_POLICIES,
+};
+
+/* What papers/README.md says of a figure: the worst that one of its claims gives. */
+enum study_state { STUDY_WITHIN, STUDY_AT_LEAST, STUDY_MISSED, STUDY_INPUT };
+
+struct study_verdict {
+	const char *figure; /* NULL: none */
+	enum study_state state;
+	char note[120];
+};
+
+#define STUDY_FIGURES 11
+#define STUDY_NEAR    0.1 /* of a part or a ratio: 10 points */
 
 struct study {
 	struct tx2 tx2;
@@ -30,6 +48,7 @@ struct study {
 	FILE *csv;          /* rows of claims; NULL: none */
 	uint64_t seconds;   /* of a replay, where the figure names none */
 	size_t limits, broken;
+	struct study_verdict verdicts[STUDY_FIGURES + 1]; /* by the figure's number */
 };
 
 struct shares {
@@ -57,6 +76,10 @@ void study_heading(const char *figure, const char *text);
 void study_claim(struct study *s, const char *figure, const char *what, double paper, double ours);
 /** A limit that must be held. */
 void study_must(struct study *s, const char *figure, const char *what, bool held);
+/** A worse state for a figure, or STUDY_INPUT. */
+void study_verdict(struct study *s, const char *figure, enum study_state state, const char *note);
+/** A line for each figure, and summary.csv in the folder of results. */
+int study_summary(const struct study *s, struct hes_err *err);
 /** A picture, unless none are wanted. */
 int study_draw(const struct study *s, const char *title, const struct panel *p, size_t n,
 	       const char *name, struct hes_err *err);
@@ -72,6 +95,10 @@ int figure_8(struct study *s, struct hes_err *err);
 int figure_9(struct study *s, struct hes_err *err);
 int figure_10(struct study *s, struct hes_err *err);
 int figure_11(struct study *s, struct hes_err *err);
+/** The mirror of ETF, policy etf-energy (section 4.1, last sentence). */
+int mirror(struct study *s, struct hes_err *err);
+/** Eq. 2 and Eq. 11 as they are printed. */
+int equations(struct study *s, struct hes_err *err);
 /** What power ratios the paper's numbers imply, and what each ratio would give. */
 int implied_ratios(struct study *s, struct hes_err *err);
 
