@@ -211,13 +211,20 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 			heshare run plan.json --store s.db --dry-run -c true >/dev/null
 			heshare profile net --store s.db --gpus 0 -- true
 			heshare fair serve --gpus 0 --socket "$PWD/s"
-			heshare plan jobs.csv --gpus all -o all.json >/dev/null'
+			heshare plan jobs.csv --gpus all -o all.json >/dev/null
+			heshare profile net --store s.db --clocks default --shares 100 --dry-run -- true 2>profile.err
+			heshare fair serve --socket "$PWD/s" --no-clocks 2>serve.err & serve=$!
+			until [ -S s ] || ! kill -0 $serve; do sleep 0.1; done
+			kill $serve; wait $serve; true'
 		why=$(jq -r '.[0].why' <<<"${lines[0]}")
 		[ "$(jq -r 'map(.knob) | unique | .[]' <<<"${lines[0]}")" = compute_mode ]
 		for command in plan run profile "fair serve"; do
 			[[ "$stderr" == *"heshare $command: GPU 0: $why; $(jq -r '.[0].do' <<<"${lines[0]}")"* ]]
 		done
 		jq -e '[.gpus[].gpu | split("/")[1]] == ["1"]' all.json
+		grep -q "^left out: GPU 0: $why" profile.err
+		grep -q "^left out: GPU 0: $why" serve.err
+		grep -q "GPU 1, .* is shared" serve.err
 		case $mode in
 		Mig*) [[ "${lines[0]}" == *"MIG is on: "*"sudo nvidia-smi -mig 0"* ]] ;;
 		*) [[ "${lines[0]}" == *"compute mode is Prohibited: "*"sudo nvidia-smi -c DEFAULT"* ]] ;;

@@ -275,7 +275,7 @@ static int gpu_choose(struct measuring *m, const struct fair_opts *o, struct hes
 	hes_catalogue_free(&c);
 
 	if (!rc)
-		rc = gpus_choose(m->devices, o->gpus, &gpus, &n, err);
+		rc = gpus_choose(m->devices, o->gpus, GPUS_RUN, &gpus, &n, err);
 	if (!rc && o->gpus && n != 1)
 		rc = hes_fail(err, -EINVAL, "--gpus: profile measures on one GPU, not on %zu", n);
 	if (!rc) {

@@ -23,7 +23,6 @@
 #include "cli/fair/time_option.h"
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/visible_gpus.h"
-#include "heshare/knobs.h"
 
 #define CONNECTIONS 512
 #define PER_USER    64
@@ -285,14 +284,12 @@ static int serve(const struct fair_opts *o, struct arbiter_server_config *c, str
 		rc = cli_devices_open(&types, &d, err);
 	hes_catalogue_free(&types);
 	if (!rc)
-		rc = gpus_choose(d, o->gpus, &gpus, &c->n_gpus, err);
+		rc = gpus_choose(d, o->gpus, GPUS_SHARE, &gpus, &c->n_gpus, err);
 	if (!rc && c->n_gpus > ARBITER_MAX_GPUS)
 		rc = hes_fail(err, -EINVAL,
 			      "%zu GPUs are more than the %d that an arbiter takes; choose some "
 			      "with --gpus",
 			      c->n_gpus, ARBITER_MAX_GPUS);
-	for (size_t i = 0; i < c->n_gpus && !rc; i++)
-		rc = hes_device_check(d, gpus[i], true, err);
 	if (!rc && store_choose(o, &store, err)) {
 		cli_say("fair serve", err->msg);
 		cli_say("fair serve", "profiles of tenants are not kept");

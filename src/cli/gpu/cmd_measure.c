@@ -381,7 +381,7 @@ static int run_measure(const void *opts, int n_args, char **args)
 		rc = cli_devices_open(&c, &d, &err);
 	hes_catalogue_free(&c);
 	if (!rc)
-		rc = gpus_choose(d, o->gpus, &gpus, &n, &err);
+		rc = gpus_choose(d, o->gpus, GPUS_READ, &gpus, &n, &err);
 	if (!rc) {
 		memcpy(argv, args, (size_t)n_args * sizeof(*argv));
 		rc = measure(o, d, gpus, n, argv, &err);

@@ -345,13 +345,19 @@ long gpus_find(const struct hes_devices *d, const char *option, const char *name
 			option, name, hes_devices_count(d), *why.msg ? "; " : "", why.msg);
 }
 
-static int choose(const struct hes_devices *d, const char *name, size_t *chosen, size_t *n,
-		  struct hes_err *err)
+static int check_use(const struct hes_devices *d, size_t i, enum gpus_use use, struct hes_err *err)
+{
+	return use == GPUS_READ ? 0 : hes_device_check(d, i, use == GPUS_SHARE, err);
+}
+
+static int choose(const struct hes_devices *d, const char *name, enum gpus_use use, size_t *chosen,
+		  size_t *n, struct hes_err *err)
 {
 	long i = gpus_find(d, "--gpus", name, err);
+	int rc = i < 0 ? (int)i : check_use(d, (size_t)i, use, err);
 
-	if (i < 0)
-		return (int)i;
+	if (rc)
+		return rc;
 	for (size_t k = 0; k < *n; k++)
 		if (chosen[k] == (size_t)i)
 			return hes_fail(err, -EEXIST, "--gpus: GPU %ld is named twice", i);
@@ -365,7 +371,8 @@ static void say_left_out(const struct hes_err *why)
 }
 
 /* @return 0; there are GPUs and none can be used: why the first cannot */
-static int choose_all(const struct hes_devices *d, size_t *chosen, size_t *n, struct hes_err *err)
+static int choose_all(const struct hes_devices *d, enum gpus_use use, size_t *chosen, size_t *n,
+		      struct hes_err *err)
 {
 	struct hes_err first = { .code = 0 };
 
@@ -373,7 +380,7 @@ static int choose_all(const struct hes_devices *d, size_t *chosen, size_t *n, st
 		struct hes_device_info info;
 		struct hes_err why;
 
-		if (!hes_device_info(d, i, &info, &why)) {
+		if (!hes_device_info(d, i, &info, &why) && !check_use(d, i, use, &why)) {
 			chosen[(*n)++] = i;
 			continue;
 		}
@@ -384,8 +391,8 @@ static int choose_all(const struct hes_devices *d, size_t *chosen, size_t *n, st
 	return *n || !first.code ? 0 : hes_fail(err, first.code, "%s", first.msg);
 }
 
-int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n,
-		struct hes_err *err)
+int gpus_choose(const struct hes_devices *d, const char *list, enum gpus_use use, size_t **out,
+		size_t *n, struct hes_err *err)
 {
 	const bool all = !list || strcmp(list, "all") == 0;
 	size_t *chosen = calloc(hes_devices_count(d) + 1, sizeof(*chosen)), many = 0;
@@ -395,9 +402,9 @@ int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, siz
 	if (!chosen || !text)
 		rc = hes_fail(err, -ENOMEM, "no memory for a list of GPUs");
 	if (!rc && all)
-		rc = choose_all(d, chosen, &many, err);
+		rc = choose_all(d, use, chosen, &many, err);
 	while (!rc && !all && (name = strsep(&at, ",")))
-		rc = choose(d, name, chosen, &many, err);
+		rc = choose(d, name, use, chosen, &many, err);
 	free(text);
 	if (rc) {
 		free(chosen);
@@ -529,7 +536,7 @@ int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes
 	int rc = cli_devices_open(c, &d, err);
 
 	if (!rc)
-		rc = gpus_choose(d, list, &gpus, &n, err);
+		rc = gpus_choose(d, list, GPUS_READ, &gpus, &n, err);
 	if (!rc) {
 		s = calloc(n + 1, sizeof(*s));
 		if (!s)

@@ -24,15 +24,22 @@ int gpus_list_rows(const struct hes_catalogue *c);
 long gpus_find(const struct hes_devices *d, const char *option, const char *name,
 	       struct hes_err *err);
 
+/** What GPUs are chosen for. */
+enum gpus_use {
+	GPUS_READ,  /* to be looked at: any that answers */
+	GPUS_RUN,   /* to run jobs on */
+	GPUS_SHARE, /* to be shared by turns, without MPS */
+};
+
 /**
  * The GPUs that a list names, by index, UUID or PCI address with commas; "all" or NULL: all that
  * can be used. A sentence on standard error names each that is left out.
  * @param out  to free(); set on success with @n
- * @return 0; as gpus_find() for those that are named, -EEXIST one named twice; of all, errors of
- * hes_device_info() if none can be used
+ * @return 0; as gpus_find() for those that are named, -EEXIST one named twice; -EPERM one
+ * that cannot be used like this; of all, why the first cannot be used if none can
  */
-int gpus_choose(const struct hes_devices *d, const char *list, size_t **out, size_t *n,
-		struct hes_err *err);
+int gpus_choose(const struct hes_devices *d, const char *list, enum gpus_use use, size_t **out,
+		size_t *n, struct hes_err *err);
 
 /** GPUs of this machine as a fleet to plan for. */
 struct gpus_fleet {

@@ -27,7 +27,6 @@
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/work_folder.h"
 #include "cli/inputs/visible_gpus.h"
-#include "heshare/knobs.h"
 
 #define SETTLE_PART 0.5 /* of the warm-up, after a change of the clock */
 
@@ -219,10 +218,7 @@ static int find_types(struct gpus_profile *b, struct hes_err *err)
 	for (size_t i = 0; i < b->n_gpus; i++) {
 		struct hes_device_info info;
 		const struct hes_gpu_type *g;
-		int rc = hes_device_check(b->devices, b->gpus[i], false, err);
-
-		if (!rc)
-			rc = hes_device_info(b->devices, b->gpus[i], &info, err);
+		int rc = hes_device_info(b->devices, b->gpus[i], &info, err);
 
 		if (rc)
 			return rc;
@@ -247,7 +243,7 @@ static int get_ready(struct gpus_profile *b, int n_args, char **args, struct hes
 	if (!rc)
 		rc = cli_devices_open(&b->catalogue, &b->devices, err);
 	if (!rc)
-		rc = gpus_choose(b->devices, b->o->gpus, &b->gpus, &b->n_gpus, err);
+		rc = gpus_choose(b->devices, b->o->gpus, GPUS_RUN, &b->gpus, &b->n_gpus, err);
 	if (!rc)
 		rc = find_types(b, err);
 	if (!rc)
