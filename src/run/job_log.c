@@ -158,17 +158,22 @@ static void log_put_tail(struct job_log *l)
 	}
 }
 
-void job_log_finish(struct job_log *l)
+void job_log_pass_all(struct job_log *l)
 {
 	uint64_t before;
 
-	/* What the job left may still write: no more than a pipe holds is waited for. */
+	/* A process that writes without end is not followed for ever. */
 	for (int i = 0; i < 64 && l->from >= 0; i++) {
 		before = l->written + l->lost + l->after;
 		job_log_pass(l);
 		if (l->from >= 0 && l->written + l->lost + l->after == before)
 			break;
 	}
+}
+
+void job_log_finish(struct job_log *l)
+{
+	job_log_pass_all(l);
 	if (l->after)
 		log_put_tail(l);
 	else if (l->lost)

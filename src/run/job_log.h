@@ -34,6 +34,8 @@ struct job_log {
 int job_log_open(struct job_log *l, int to, uint64_t max);
 /** Pass on what the job has written, without waiting for more. */
 void job_log_pass(struct job_log *l);
+/** The same, until nothing is left to read; a few MiB at most. */
+void job_log_pass_all(struct job_log *l);
 /** The job has ended: pass on the rest and the last bytes. */
 void job_log_finish(struct job_log *l);
 

@@ -99,8 +99,9 @@ static void collect_ended(void)
 		;
 }
 
-/* Helpers of a job that ended well often end a moment later. @return how many do not */
-static unsigned wait_for_left(void)
+/* Helpers of a job that ended well often end a moment later; some print first. @return how many do
+ * not */
+static unsigned wait_for_left(struct job_log *log)
 {
 	const struct timespec pause = { .tv_nsec = 2 * PAUSE_NS };
 	unsigned left;
@@ -109,6 +110,7 @@ static unsigned wait_for_left(void)
 	left = signal_children(0);
 	for (int i = 0; i < WAITS && left; i++) {
 		nanosleep(&pause, NULL);
+		job_log_pass_all(log);
 		collect_ended();
 		left = signal_children(0);
 	}
@@ -183,7 +185,7 @@ int hes_run_wrap(const char *command, uint64_t log_max)
 		return CANNOT;
 	code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	keep_status(file, code, 0);
-	left = code ? 0 : wait_for_left();
+	left = code ? 0 : wait_for_left(&log);
 	if (left)
 		keep_status(file, code, left);
 	end_left();

@@ -62,14 +62,15 @@ lab() { # SPEED SCRIPT
 	jq -e '.jobs[0].failure.seen | test("; 1 process that it left running was killed$")' out.json
 	jq -e '.jobs[1].failure.seen | test("^it ran [^ ]+ s of [^ ]+ s planned, without a progress line$")' out.json
 	! grep -q ended work.txt
-	# Helpers that end a moment later are no work.
+	# Helpers that end a moment later are no work, although they print more than a pipe holds.
 	cat >job.sh <<-'END'
-		(sleep 0.2) &
+		(sleep 0.2; head -c 400000 /dev/zero | tr '\0' x; printf '\nthe helper is done\n') &
 		echo "unbuffered: $PYTHONUNBUFFERED"
 		echo "heshare: $HESHARE_ITERATIONS iterations"
 	END
 	lab 1 'unset PYTHONUNBUFFERED; heshare run long.json -c "sh job.sh"'
 	[ "$status" -eq 0 ]
+	grep -qx "the helper is done" long.run/a.log
 	# What the user has set stays.
 	lab 1 'PYTHONUNBUFFERED= heshare run long.json -c "sh job.sh"'
 	[ "$(grep unbuffered: long.run/a.log)" = $'unbuffered: 1\nunbuffered: ' ]
