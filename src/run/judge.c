@@ -147,11 +147,6 @@ void run_judge_done(struct runner *r, struct run_task *t)
 	t->verdict = HES_VERDICT_DONE;
 	switch (run_judge_work(&seen, why, sizeof(why))) {
 	case RUN_WORK_DONE:
-		if (seen.left)
-			run_tell(&r->log,
-				 "job %s is done, and left %u process%s running, which %s killed",
-				 t->job->id, seen.left, seen.left == 1 ? "" : "es",
-				 seen.left == 1 ? "was" : "were");
 		break;
 	case RUN_WORK_UNSEEN:
 		run_tell(&r->log,

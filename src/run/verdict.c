@@ -185,7 +185,7 @@ enum run_work run_judge_work(const struct run_work_seen *s, char *why, size_t si
 		   early = few || s->left || (quick && s->outside) ||
 			   (quick && s->took_us < s->planned_us / EARLY_PART);
 
-	if (has_all(s) || (!early && !quick))
+	if ((has_all(s) && !s->left) || (!early && !quick))
 		return RUN_WORK_DONE;
 	why[0] = '\0';
 	if (few)

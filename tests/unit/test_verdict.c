@@ -175,13 +175,12 @@ TEST(a_job_that_is_faster_than_planned_or_prints_rarely_is_done)
 		  .iterations = 1440,
 		  .step = 1,
 		  .took_us = 400 * SECOND },
-		/* What it left was no work. */
+		/* Who else is on the GPU is not its work. */
 		{ .known = true,
 		  .several = true,
 		  .iterations = 1500,
 		  .step = 1,
 		  .took_us = 400 * SECOND,
-		  .left = 1,
 		  .outside = 1 },
 		/* It went on from what an earlier attempt had saved, and counts what it made
 		   itself. */
@@ -226,6 +225,16 @@ TEST(work_that_had_to_be_killed_was_not_done)
 	char why[200];
 
 	assert_int_equal(work_of((struct run_work_seen){ .took_us = 400 * SECOND, .left = 1 }, why),
+			 RUN_WORK_EARLY);
+	assert_string_equal(why, "1 process that it left running was killed");
+	/* Also where its lines say that all was done. */
+	assert_int_equal(work_of((struct run_work_seen){ .known = true,
+							 .several = true,
+							 .iterations = 1500,
+							 .step = 1,
+							 .took_us = 400 * SECOND,
+							 .left = 1 },
+				 why),
 			 RUN_WORK_EARLY);
 	assert_string_equal(why, "1 process that it left running was killed");
 	assert_int_equal(work_of((struct run_work_seen){ .known = true,
