@@ -1,11 +1,13 @@
 /*
- * test_paper_learners.c - what the paper's learners choose, and what they cost.
+ * test_paper_learners.c - what the paper's learners learn from and choose, what they cost, and what
+ * is said of the paper's statements.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
 #include "paper_learners.h"
+#include "study.h"
 #include "unit_test.h"
 
 #define ROWS     120
@@ -118,6 +120,61 @@ TEST(rows_that_cannot_be_learnt_from_are_refused)
 	for (int k = LEARNER_EXTRA_TREES; k <= LEARNER_AUTO; k++)
 		assert_int_equal(learner_fit((enum learner)k, &rows, 1, TREES, &l, &err), -EINVAL);
 	assert_int_equal(l.n, 99);
+}
+
+/* Han et al. have nine metrics: none is missing, stands still or repeats another. */
+TEST(the_papers_nine_features_are_nine)
+{
+	const char *root = getenv("HES_SOURCE_ROOT");
+	float row[CO_PAPER_RATE], first[CO_PAPER_RATE];
+	bool moves[CO_PAPER_RATE] = { false },
+	     differs[CO_PAPER_RATE][CO_PAPER_RATE] = { { false } };
+	struct testbed t;
+	struct hes_err err;
+	char path[4096];
+
+	if (!root)
+		skip();
+	snprintf(path, sizeof(path), "%s/papers/partition/workloads.yaml", root);
+	if (testbed_open(path, 0.017, 1, &t, &err))
+		fail_msg("%s", err.msg);
+	testbed_features(&t, &t.pairs.v[0], first);
+	for (size_t i = 0; i < t.pairs.n; i++) {
+		testbed_features(&t, &t.pairs.v[i], row);
+		for (size_t k = 0; k < CO_PAPER_RATE; k++) {
+			assert_true(isfinite(row[k]));
+			moves[k] |= row[k] != first[k];
+			for (size_t j = 0; j < k; j++)
+				differs[k][j] |= fabsf(row[k] * first[j] - row[j] * first[k]) >
+						 1e-3F * fabsf(row[j] * first[k]);
+		}
+	}
+	for (size_t k = 0; k < CO_PAPER_RATE; k++) {
+		assert_true(moves[k]);
+		for (size_t j = 0; j < k; j++)
+			assert_true(differs[k][j]);
+	}
+	testbed_close(&t);
+}
+
+TEST(statements_of_the_paper_are_within_ten_points_at_least_or_missed)
+{
+	struct study s = { .n_claims = 0 };
+
+	study_claim(&s, "Fig. 3", "gain, %", 35, 44.9, 1);
+	study_claim(&s, "Fig. 3", "gain, %", 35, 45.1, 1);
+	study_claim(&s, "Fig. 3", "gain, %", 35, 24.9, 1);
+	study_claim(&s, "Fig. 1", "error, %", 35, 24.9, -1);
+	study_claim(&s, "Fig. 4", "oracle, %", 55, 75, 0);
+	study_claim_text(&s, AN_INPUT, "Table 1", "%d pairs", 121);
+	assert_int_equal(s.n_claims, 6);
+	assert_int_equal(s.claims[0].verdict, WITHIN_POINTS);
+	assert_int_equal(s.claims[1].verdict, AT_LEAST);
+	assert_int_equal(s.claims[2].verdict, MISSED);
+	assert_int_equal(s.claims[3].verdict, AT_LEAST);
+	assert_int_equal(s.claims[4].verdict, MISSED);
+	assert_int_equal(s.claims[5].verdict, AN_INPUT);
+	assert_string_equal(s.claims[5].text, "Table 1   121 pairs");
 }
 
 int main(void)
