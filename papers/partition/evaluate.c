@@ -85,12 +85,14 @@ int main(int argc, char **argv)
 		rc = !s.only || strcmp(s.only, studies[i].name) == 0 ? studies[i].run(&s, &t, &err)
 								     : 0;
 	testbed_close(&t);
+	study_claim_text(&s, NEEDS_HARDWARE, "all figures",
+			 "the 16 workloads on a real V100, with power");
+	if (!rc)
+		rc = study_summary(&s, &err);
 	if (rc) {
 		fprintf(stderr, "evaluate: %s\n", err.msg);
 		return 1;
 	}
-	study_claim_text(&s, NEEDS_HARDWARE, "all", "the 16 workloads on a real V100, with power");
-	study_print_claims(&s);
 	study_progress("done");
 	if (s.failed)
 		printf("\n%zu limit%s not held\n", s.failed, s.failed == 1 ? " was" : "s were");

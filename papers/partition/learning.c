@@ -337,17 +337,17 @@ static void claim_curves(struct study *s, const struct curves *c)
 			power_less &= c->v[POWER][k][size] < c->v[RATE][k][size];
 		}
 	}
-	study_claim_text(s, most < MOST_RATE ? AT_LEAST : MISSED, "Fig. 1(a)",
+	study_claim_text(s, most < MOST_RATE ? AT_LEAST : MISSED, "Figure 1(a)",
 			 "extra trees' error from 50 %% of the rows on: %.1f %% (paper below 10)",
 			 most);
-	claim_order(s, c, RATE, "Fig. 1(a)", "error rises", ET, AUTO, RF);
-	study_claim_text(s, power_less ? AT_LEAST : MISSED, "Fig. 1(b)",
+	claim_order(s, c, RATE, "Figure 1(a)", "error rises", ET, AUTO, RF);
+	study_claim_text(s, power_less ? AT_LEAST : MISSED, "Figure 1(b)",
 			 "power has less error than throughput with every learner");
-	claim_order(s, c, SECONDS, "Fig. 1", "training time rises", ET, RF, AUTO);
-	study_claim_text(s, kept > LEAST_KEPT ? AT_LEAST : MISSED, "Fig. 2",
+	claim_order(s, c, SECONDS, "Figure 1 (time)", "training time rises", ET, RF, AUTO);
+	study_claim_text(s, kept > LEAST_KEPT ? AT_LEAST : MISSED, "Figure 2",
 			 "extra trees keep of the oracle at every size: %.1f %% (paper above 98)",
 			 kept);
-	study_claim_text(s, least > ALL_KEPT ? AT_LEAST : MISSED, "Fig. 2",
+	study_claim_text(s, least > ALL_KEPT ? AT_LEAST : MISSED, "Figure 2",
 			 "each learner keeps of the oracle at every size: %.1f %% (paper above 96)",
 			 least);
 }

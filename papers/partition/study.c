@@ -35,27 +35,19 @@ void study_check(struct study *s, const char *what, double value, double limit)
 	s->failed += !good;
 }
 
-static void claim_put(struct study *s, enum verdict verdict, const char *where, const char *fmt,
-		      va_list args)
+void study_claim_text(struct study *s, enum verdict verdict, const char *where, const char *fmt,
+		      ...)
 {
 	struct claim *c = &s->claims[s->n_claims];
-	int n;
+	va_list args;
 
 	if (s->n_claims == STUDY_CLAIMS)
 		return;
 	s->n_claims++;
 	c->verdict = verdict;
-	n = snprintf(c->text, sizeof(c->text), "%-9s ", where);
-	vsnprintf(c->text + n, sizeof(c->text) - (size_t)n, fmt, args);
-}
-
-void study_claim_text(struct study *s, enum verdict verdict, const char *where, const char *fmt,
-		      ...)
-{
-	va_list args;
-
+	snprintf(c->where, sizeof(c->where), "%s", where);
 	va_start(args, fmt);
-	claim_put(s, verdict, where, fmt, args);
+	vsnprintf(c->what, sizeof(c->what), fmt, args);
 	va_end(args);
 }
 
@@ -69,19 +61,44 @@ void study_claim(struct study *s, const char *where, const char *what, double pa
 	study_claim_text(s, v, where, "%s: %.1f (paper %.1f)", what, ours, paper);
 }
 
-void study_print_claims(const struct study *s)
-{
-	static const char *const words[] = {
-		[WITHIN_POINTS] = "reproduced within 10 points",
-		[AT_LEAST] = "at least",
-		[MISSED] = "missed",
-		[AN_INPUT] = "an input",
-		[NEEDS_HARDWARE] = "needs hardware",
-	};
+static const char *const verdicts[] = {
+	[WITHIN_POINTS] = "within 10 points",
+	[AT_LEAST] = "at least",
+	[MISSED] = "missed",
+	[AN_INPUT] = "an input",
+	[NEEDS_HARDWARE] = "needs hardware",
+};
 
+/* One row of the statements from @first on that are of the same figure. @return their number */
+static size_t put_figure(FILE *f, const struct claim *first, size_t n)
+{
+	const struct claim *worst = first;
+	size_t of = 0, missed = 0;
+
+	for (; of < n && strcmp(first[of].where, first->where) == 0; of++) {
+		worst = first[of].verdict > worst->verdict ? &first[of] : worst;
+		missed += first[of].verdict == MISSED;
+	}
+	fprintf(f, "Han,%s,%s,\"%s", first->where, verdicts[worst->verdict], worst->what);
+	if (of > 1)
+		fprintf(f, "; %zu of %zu statements hold", of - missed, of);
+	fprintf(f, "\"\n");
+	return of;
+}
+
+int study_summary(const struct study *s, struct hes_err *err)
+{
+	FILE *f = study_csv(s, "summary.csv", "paper,item,state,note", err);
+
+	if (!f)
+		return -EIO;
 	printf("\nThe paper's statements, and how they came out\n");
 	for (size_t i = 0; i < s->n_claims; i++)
-		printf("%-28s %s\n", words[s->claims[i].verdict], s->claims[i].text);
+		printf("%-17s %-16s %s\n", verdicts[s->claims[i].verdict], s->claims[i].where,
+		       s->claims[i].what);
+	for (size_t i = 0; i < s->n_claims;)
+		i += put_figure(f, &s->claims[i], s->n_claims - i);
+	return study_csv_end(f, err);
 }
 
 FILE *study_csv(const struct study *s, const char *name, const char *header, struct hes_err *err)

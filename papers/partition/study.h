@@ -15,12 +15,12 @@
 #define STUDY_CLAIMS 32
 #define STUDY_POINTS 10 /* percentage points that count as reproduced */
 
-/** How a statement of the paper came out. */
+/** How a statement of the paper came out: the first three by falling favour. */
 enum verdict { WITHIN_POINTS, AT_LEAST, MISSED, AN_INPUT, NEEDS_HARDWARE };
 
 struct claim {
 	enum verdict verdict;
-	char text[160];
+	char where[16], what[144];
 };
 
 /** Options of `evaluate`; where the results of a run go. */
@@ -59,8 +59,9 @@ void study_claim(struct study *s, const char *where, const char *what, double pa
  * hardware. */
 void study_claim_text(struct study *s, enum verdict verdict, const char *where, const char *fmt,
 		      ...) HES_PRINTF(4, 5);
-/** A line for each. */
-void study_print_claims(const struct study *s);
+/** Print a line for each; write summary.csv with a row for each figure and table, whose least
+ * favourable statement gives its state (papers/README.md). */
+int study_summary(const struct study *s, struct hes_err *err);
 /** Create a CSV file NAME in the output folder and write its header line. @return NULL with a
  * reason */
 FILE *study_csv(const struct study *s, const char *name, const char *header, struct hes_err *err);

@@ -37,7 +37,7 @@ int study_table1(struct study *s, const struct testbed *t, struct hes_err *err)
 	       "The workloads' parameters were fitted to both.\n",
 	       t->n_pairs);
 	study_claim_text(s, AN_INPUT, "Table 1", "use of the GPU: workloads were fitted to it");
-	study_claim_text(s, AN_INPUT, "Sect. 4",
+	study_claim_text(s, AN_INPUT, "Section 4",
 			 "%zu pairs fit in memory: workloads were fitted to it", t->n_pairs);
 	study_check(s, "Table 1, compute, greatest difference in points", compute_off, MOST_POINTS);
 	study_check(s, "Table 1, memory, greatest difference in points", memory_off, MOST_POINTS);

@@ -162,8 +162,8 @@ static void print_titles(const char *first)
 
 static void claim_fwt(struct study *s, const struct outcome *o)
 {
-	study_claim(s, "Fig. 3", "gain of fwt-samples, %", 14.7, gain(o, UNSEEN_PAPER), 1);
-	study_claim(s, "Fig. 3", "oracle at 90/10 with fwt-samples, %", 55,
+	study_claim(s, "Figure 3", "gain of fwt-samples, %", 14.7, gain(o, UNSEEN_PAPER), 1);
+	study_claim(s, "Figure 3", "oracle at 90/10 with fwt-samples, %", 55,
 		    100 * (double)o->edge / (double)o->n, 0);
 }
 
@@ -200,15 +200,15 @@ static int print_jobs(struct study *s, const struct results *r, struct hes_err *
 		if (k == UNSEEN_CORRECTED)
 			study_check(s, "  below the oracle, %", 100 * (1 - chosen[k]), MOST_LOSS);
 	}
-	study_claim_text(s, least > 0 ? AT_LEAST : MISSED, "Fig. 3",
+	study_claim_text(s, least > 0 ? AT_LEAST : MISSED, "Figure 3",
 			 "better than the equal split for every workload: least gain %.1f %%",
 			 least);
-	study_claim(s, "Fig. 3", "gain of an unseen workload, mean, %", PAPER_GAIN,
+	study_claim(s, "Figure 3", "gain of an unseen workload, mean, %", PAPER_GAIN,
 		    mean[UNSEEN_PAPER], 1);
-	study_claim(s, "Fig. 3", "gain of an unseen workload, most, %", PAPER_MOST,
+	study_claim(s, "Figure 3", "gain of an unseen workload, most, %", PAPER_MOST,
 		    most[UNSEEN_PAPER], 1);
-	study_claim(s, "Fig. 3", "below the oracle, %", MOST_LOSS, 100 * (1 - chosen[UNSEEN_PAPER]),
-		    -1);
+	study_claim(s, "Figure 3", "below the oracle, %", MOST_LOSS,
+		    100 * (1 - chosen[UNSEEN_PAPER]), -1);
 	return study_csv_end(f, err);
 }
 
@@ -229,7 +229,7 @@ static void claim_group(struct study *s, const char *what, size_t g, double pape
 	if (isnan(paper))
 		return;
 	snprintf(text, sizeof(text), "%s of group %s, %%", what, groups[g].name);
-	study_claim(s, "Fig. 4", text, paper, ours, better);
+	study_claim(s, "Figure 4", text, paper, ours, better);
 }
 
 static int print_groups(struct study *s, const struct results *r, struct hes_err *err)
