@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/prefault.h"
 
 #define FEWEST_SLOTS 64
@@ -65,6 +66,33 @@ int hes_hash_map_add(struct hes_hash_map *m, uint64_t hash, uint32_t index)
 static bool same_key(const void *keys, uint32_t index, const void *key)
 {
 	return ((const uint64_t *)keys)[index] == *(const uint64_t *)key;
+}
+
+static const char *text_at(const struct hes_text_map *m, size_t i)
+{
+	return (const char *)m->first + i * m->stride;
+}
+
+static bool text_is(const void *map, uint32_t index, const void *text)
+{
+	return strcmp(text_at(map, index), text) == 0;
+}
+
+int hes_text_map_make(struct hes_text_map *out, const void *first, size_t stride, size_t n)
+{
+	int rc = 0;
+
+	out->first = first;
+	out->stride = stride;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = hes_hash_map_add(&out->map, hes_hash_text(HES_HASH_START, text_at(out, i)),
+				      (uint32_t)i);
+	return rc;
+}
+
+uint32_t hes_text_map_find(const struct hes_text_map *m, const char *text)
+{
+	return hes_hash_map_find(&m->map, hes_hash_text(HES_HASH_START, text), text_is, m, text);
 }
 
 void hes_hash_set_finish(struct hes_hash_set *s)

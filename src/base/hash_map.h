@@ -56,13 +56,6 @@ static inline uint32_t hes_hash_fold(uint64_t hash)
 	return (uint32_t)((hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32);
 }
 
-/** Fetch the slot of @hash into the cache, for a find that follows. */
-static inline void hes_hash_map_prefetch(const struct hes_hash_map *m, uint64_t hash)
-{
-	if (m->n_slots)
-		__builtin_prefetch(&m->slots[hes_hash_fold(hash) & (m->n_slots - 1)]);
-}
-
 /** Inline, so that the compiler inlines @same. @return index of the entry with this key, or
  * HES_HASH_NONE */
 static inline uint32_t hes_hash_map_find(const struct hes_hash_map *m, uint64_t hash,
@@ -77,6 +70,18 @@ static inline uint32_t hes_hash_map_find(const struct hes_hash_map *m, uint64_t 
 			return m->slots[at].entry - 1;
 	return HES_HASH_NONE;
 }
+
+/** Find the entries of an array by the texts that they begin with, such as the ids of jobs. */
+struct hes_text_map {
+	struct hes_hash_map map;
+	const void *first;
+	size_t stride; /* bytes of an entry */
+};
+
+/** @param out  empty; hes_hash_map_finish() its map, also on failure. @return 0 or -ENOMEM */
+int hes_text_map_make(struct hes_text_map *out, const void *first, size_t stride, size_t n);
+/** @return index of the first entry with this text, or HES_HASH_NONE */
+uint32_t hes_text_map_find(const struct hes_text_map *m, const char *text);
 
 /* A set of 64-bit keys, such as hashes of things that are met once. All zero: empty. */
 struct hes_hash_set {

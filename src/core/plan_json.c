@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/json.h"
 #include "core/plan_json.h"
@@ -231,7 +230,7 @@ struct reader {
 	const char *file;
 	const struct hes_fleet *fleet;
 	const struct hes_jobs *jobs;
-	struct hes_hash_map ids; /* of jobs */
+	struct hes_text_map ids; /* of jobs */
 	bool predicted;          /* the plan has times and energies; else they are not read */
 	char at[96];             /* JSON path of the current object; "" at the top */
 	int rc;
@@ -367,11 +366,6 @@ static uint32_t read_outside(struct reader *r, const json_t *o)
 	return outside;
 }
 
-static bool job_has_id(const void *jobs, uint32_t index, const void *id)
-{
-	return strcmp(((const struct hes_job *)jobs)[index].id, id) == 0;
-}
-
 static void read_times(struct reader *r, const json_t *o, int64_t *start_us, int64_t *end_us)
 {
 	if (!r->predicted)
@@ -384,8 +378,7 @@ static void read_placement(struct reader *r, const json_t *o, struct hes_placeme
 {
 	const char *id = get_text(r, o, "job");
 
-	out->job = hes_hash_map_find(&r->ids, hes_hash_text(HES_HASH_START, id), job_has_id,
-				     r->jobs->v, id);
+	out->job = hes_text_map_find(&r->ids, id);
 	if (out->job == HES_HASH_NONE)
 		refuse_as(r, -ENOENT, "job", "no job \"%s\" among the jobs", id);
 	out->sm_pct = get_u32(r, o, "sm_pct", 1, 100);
@@ -540,11 +533,8 @@ static void read_plan(struct reader *r, const json_t *doc, struct hes_plan *out)
 /* Of several jobs with one id the first is found. */
 static int index_jobs(struct reader *r)
 {
-	int rc = 0;
+	int rc = hes_text_map_make(&r->ids, r->jobs->v, sizeof(*r->jobs->v), r->jobs->n);
 
-	for (size_t i = 0; !rc && i < r->jobs->n; i++)
-		rc = hes_hash_map_add(&r->ids, hes_hash_text(HES_HASH_START, r->jobs->v[i].id),
-				      (uint32_t)i);
 	return rc ? hes_fail(r->err, rc, "%s: out of memory for %zu jobs", r->file, r->jobs->n) : 0;
 }
 
@@ -577,7 +567,7 @@ int hes_plan_read(const json_t *doc, const char *name, const struct hes_fleet *f
 		hes_plan_finish(&plan);
 	else
 		*out = plan;
-	hes_hash_map_finish(&r.ids);
+	hes_hash_map_finish(&r.ids.map);
 	return rc;
 }
 

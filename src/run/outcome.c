@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/plural.h"
 #include "run/finish.h"
@@ -235,44 +234,30 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 
 /* --- without a runner --- */
 
-static bool job_has_name(const void *jobs, uint32_t index, const void *name)
-{
-	return strcmp(((const struct hes_run_job *)jobs)[index].job, name) == 0;
-}
-
-static uint32_t find_job(const struct hes_hash_map *names, const struct hes_run_report *r,
-			 const char *id)
-{
-	return hes_hash_map_find(names, hes_hash_text(HES_HASH_START, id), job_has_name, r->jobs,
-				 id);
-}
-
 /* Attempts and planned energy of each job. */
 static int count_by_job(const struct hes_attempt *v, size_t n, const struct hes_plan *plan,
 			const struct hes_jobs *jobs, struct hes_run_report *out)
 {
-	struct hes_hash_map names = { 0 };
+	struct hes_text_map names = { 0 };
 	uint32_t at;
-	int rc = 0;
+	int rc = hes_text_map_make(&names, out->jobs, sizeof(*out->jobs), out->n_jobs);
 
-	for (size_t i = 0; i < out->n_jobs && !rc; i++)
-		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, out->jobs[i].job),
-				      (uint32_t)i);
 	for (size_t i = 0; i < n && !rc; i++)
-		if ((at = find_job(&names, out, v[i].job)) != HES_HASH_NONE)
+		if ((at = hes_text_map_find(&names, v[i].job)) != HES_HASH_NONE)
 			out->attempts[at]++;
 	for (size_t g = 0; g < plan->n_gpus && !rc; g++)
 		for (size_t b = 0; b < plan->queues[g].n; b++) {
 			const struct hes_batch *batch = &plan->queues[g].batches[b];
 
 			for (uint32_t k = 0; k < batch->n; k++)
-				if ((at = find_job(&names, out, jobs->v[batch->jobs[k].job].id)) !=
+				if ((at = hes_text_map_find(&names,
+							    jobs->v[batch->jobs[k].job].id)) !=
 				    HES_HASH_NONE)
 					out->planned_mj[at] = batch->jobs[k].energy_mj
 								      ? batch->jobs[k].energy_mj
 								      : batch->energy_mj / batch->n;
 		}
-	hes_hash_map_finish(&names);
+	hes_hash_map_finish(&names.map);
 	return rc;
 }
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/plural.h"
 #include "base/texts.h"
@@ -22,11 +21,6 @@ struct difference {
 	FILE *f;
 	size_t n;
 };
-
-static bool job_has_id(const void *jobs, uint32_t index, const void *id)
-{
-	return strcmp(((const struct hes_job *)jobs)[index].id, id) == 0;
-}
 
 static void put_job(struct difference *d, const char *id, const char *what)
 {
@@ -65,32 +59,22 @@ static void compare_job(struct difference *d, const struct hes_job *a, const str
 		put_job(d, b->id, what);
 }
 
-static int index_jobs(const struct hes_jobs *jobs, struct hes_hash_map *out)
+static int index_jobs(const struct hes_jobs *jobs, struct hes_text_map *out)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < jobs->n && !rc; i++)
-		rc = hes_hash_map_add(out, hes_hash_text(HES_HASH_START, jobs->v[i].id),
-				      (uint32_t)i);
-	return rc;
-}
-
-static uint32_t find(const struct hes_hash_map *ids, const struct hes_jobs *jobs, const char *id)
-{
-	return hes_hash_map_find(ids, hes_hash_text(HES_HASH_START, id), job_has_id, jobs->v, id);
+	return hes_text_map_make(out, jobs->v, sizeof(*jobs->v), jobs->n);
 }
 
 int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, char **out,
 		 struct hes_err *err)
 {
-	struct hes_hash_map ids = { 0 }, ids_now = { 0 };
+	struct hes_text_map ids = { 0 }, ids_now = { 0 };
 	char *text = NULL;
 	size_t size;
 	struct difference d = { .f = open_memstream(&text, &size) };
 	bool failed = !d.f || index_jobs(planned, &ids) || index_jobs(now, &ids_now);
 
 	for (size_t i = 0; i < now->n && !failed; i++) {
-		const uint32_t at = find(&ids, planned, now->v[i].id);
+		const uint32_t at = hes_text_map_find(&ids, now->v[i].id);
 
 		if (at == HES_HASH_NONE)
 			put_job(&d, now->v[i].id, "is new");
@@ -98,13 +82,13 @@ int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, cha
 			compare_job(&d, &planned->v[at], &now->v[i]);
 	}
 	for (size_t i = 0; i < planned->n && !failed; i++)
-		if (find(&ids_now, now, planned->v[i].id) == HES_HASH_NONE)
+		if (hes_text_map_find(&ids_now, planned->v[i].id) == HES_HASH_NONE)
 			put_job(&d, planned->v[i].id, "is gone");
 	if (d.n > MOST)
 		fprintf(d.f, "; and %zu more job%s", d.n - MOST, hes_s(d.n - MOST));
 	failed = (d.f && fclose(d.f)) || failed;
-	hes_hash_map_finish(&ids);
-	hes_hash_map_finish(&ids_now);
+	hes_hash_map_finish(&ids.map);
+	hes_hash_map_finish(&ids_now.map);
 	if (failed || !d.n) {
 		free(text);
 		text = NULL;
@@ -117,18 +101,18 @@ int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, cha
 
 int jobs_keep_measured(const struct hes_jobs *planned, struct hes_jobs *now, struct hes_err *err)
 {
-	struct hes_hash_map ids = { 0 };
+	struct hes_text_map ids = { 0 };
 	int rc = index_jobs(planned, &ids);
 
 	for (size_t i = 0; i < now->n && !rc; i++) {
 		struct hes_job *job = &now->v[i];
-		const size_t at = find(&ids, planned, job->id);
+		const size_t at = hes_text_map_find(&ids, job->id);
 
 		if (at != HES_HASH_NONE && planned->v[at].batch_size == job->batch_size &&
 		    strcmp(planned->v[at].workload, job->workload) == 0)
 			job->measured_mib = planned->v[at].measured_mib;
 	}
-	hes_hash_map_finish(&ids);
+	hes_hash_map_finish(&ids.map);
 	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", planned->n) : 0;
 }
 
@@ -148,12 +132,13 @@ static bool find_file(const char *plan, const char *file, char out[PATH_MAX])
 /* Another file may have the name. */
 static bool has_one_of(const struct hes_jobs *planned, const struct hes_jobs *now)
 {
-	struct hes_hash_map ids = { 0 };
+	struct hes_text_map ids = { 0 };
 	bool found = false;
+	const int rc = index_jobs(planned, &ids);
 
-	for (size_t i = 0; !index_jobs(planned, &ids) && i < now->n && !found; i++)
-		found = find(&ids, planned, now->v[i].id) != HES_HASH_NONE;
-	hes_hash_map_finish(&ids);
+	for (size_t i = 0; !rc && i < now->n && !found; i++)
+		found = hes_text_map_find(&ids, now->v[i].id) != HES_HASH_NONE;
+	hes_hash_map_finish(&ids.map);
 	return found;
 }
 

@@ -22,8 +22,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/hash.h"
-#include "base/hash_map.h"
 #include "base/plural.h"
 #include "cli/nodes/nodes_state.h"
 #include "launch/job_files.h"
@@ -64,27 +62,20 @@ void nodes_tell(const struct nodes *s, const char *fmt, ...)
 	s->q->listener.message(s->q->listener.ctx, text);
 }
 
-static bool job_has_id(const void *jobs, uint32_t index, const void *id)
-{
-	return strcmp(((const struct hes_job *)jobs)[index].id, id) == 0;
-}
-
 long nodes_find_job(const struct nodes *s, const char *id)
 {
-	const uint32_t at = hes_hash_map_find(s->names, hes_hash_text(HES_HASH_START, id),
-					      job_has_id, s->q->jobs->v, id);
+	const uint32_t at = hes_text_map_find(&s->names, id);
 
 	return at == HES_HASH_NONE ? -1 : (long)at;
 }
 
 /* --- made --- */
 
-static int nodes_make(struct nodes *s, struct hes_hash_map *names, struct hes_err *err)
+static int nodes_make(struct nodes *s, struct hes_err *err)
 {
 	const size_t n = s->q->jobs->n, n_nodes = s->q->launcher->n;
-	int rc = 0;
+	int rc = hes_text_map_make(&s->names, s->q->jobs->v, sizeof(*s->q->jobs->v), n);
 
-	s->names = names;
 	s->nodes = calloc(n_nodes + 1, sizeof(*s->nodes));
 	s->state = calloc(n + 1, sizeof(*s->state));
 	s->tries = calloc(n + 1, sizeof(*s->tries));
@@ -94,8 +85,6 @@ static int nodes_make(struct nodes *s, struct hes_hash_map *names, struct hes_er
 	for (size_t i = 0; i < n && !rc; i++) {
 		s->part_of[i] = NO_PART;
 		s->state[i] = HES_RUN_JOB_WAITING;
-		rc = hes_hash_map_add(names, hes_hash_text(HES_HASH_START, s->q->jobs->v[i].id),
-				      (uint32_t)i);
 	}
 	for (size_t i = 0; i < n_nodes && !rc; i++)
 		s->nodes[i] = (struct node){ .part = NO_PART };
@@ -110,7 +99,7 @@ static void nodes_unmake(struct nodes *s)
 	free(s->state);
 	free(s->tries);
 	free(s->part_of);
-	hes_hash_map_finish(s->names);
+	hes_hash_map_finish(&s->names.map);
 	if (s->lock >= 0)
 		close(s->lock);
 }
@@ -627,12 +616,11 @@ int nodes_run(const struct nodes_request *q, struct hes_run *run, struct hes_run
 	      json_t **nodes, struct hes_err *err)
 {
 	struct nodes s = { .q = q, .run = run, .lock = -1 };
-	struct hes_hash_map names = { 0 };
 	static const int signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP, 0 };
 	int rc;
 
 	hes_signals_take(&s.signals, signals);
-	rc = nodes_make(&s, &names, err);
+	rc = nodes_make(&s, err);
 	if (!rc)
 		rc = nodes_begin(&s, err);
 	if (!rc)

@@ -7,6 +7,7 @@
 #ifndef HES_CLI_NODES_NODES_STATE_H
 #define HES_CLI_NODES_NODES_STATE_H
 
+#include "base/hash_map.h"
 #include "base/signals.h"
 #include "cli/nodes/nodes_run.h"
 #include "cli/nodes/offer.h"
@@ -75,7 +76,7 @@ struct nodes {
 	enum hes_run_job_state *state;
 	unsigned *tries; /* attempts in our journal */
 	size_t *part_of; /* that has the job; NO_PART: none that is not over */
-	struct hes_hash_map *names;
+	struct hes_text_map names;
 	size_t planned_again; /* jobs */
 	unsigned stopping;    /* requests to stop */
 	double stopped_s;     /* hes_monotonic_s() of the first */

@@ -13,12 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/hash_map.h"
 #include "cli/inputs/policy_program.h"
 #include "heshare/policy.h"
 #include "plan/replan.h"
-#include "run/account.h"
 
 #define LEAST_LEFT 0.01 /* of a job that runs longer than planned */
 
@@ -42,31 +40,21 @@ static void state_free(struct state *s)
 	free(s->free_at_us);
 }
 
-static bool row_has_name(const void *rows, uint32_t index, const void *name)
-{
-	return strcmp(((const struct hes_run_job *)rows)[index].job, name) == 0;
-}
-
 static int find_rows(const struct add_plan *a, struct state *s)
 {
 	const struct run_view *v = a->view;
-	struct hes_hash_map names = { 0 };
-	int rc = 0;
+	struct hes_text_map names = { 0 };
+	int rc = hes_text_map_make(&names, v->jobs, sizeof(*v->jobs), v->n_jobs);
 
-	for (size_t i = 0; i < v->n_jobs && !rc; i++)
-		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, v->jobs[i].job),
-				      (uint32_t)i);
 	for (size_t i = 0; i < a->first_new && !rc; i++) {
-		const char *id = a->jobs->v[i].id;
-		const uint32_t at = hes_hash_map_find(&names, hes_hash_text(HES_HASH_START, id),
-						      row_has_name, v->jobs, id);
+		const uint32_t at = hes_text_map_find(&names, a->jobs->v[i].id);
 
 		s->row[i] = at == HES_HASH_NONE ? NULL : &v->jobs[at];
 		for (size_t k = 0; s->row[i] && k < v->n_running; k++)
 			if (v->running[k].job == s->row[i])
 				s->running[i] = &v->running[k];
 	}
-	hes_hash_map_finish(&names);
+	hes_hash_map_finish(&names.map);
 	return rc;
 }
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/hash_map.h"
 #include "base/plural.h"
 #include "cli/cli.h"
@@ -21,11 +20,6 @@ struct alone {
 	size_t gpu; /* of the report */
 	double us;
 };
-
-static bool job_has_id(const void *jobs, uint32_t index, const void *id)
-{
-	return strcmp(((const struct hes_job *)jobs)[index].id, id) == 0;
-}
 
 static size_t gpu_of(const struct hes_run_report *r, const struct hes_run_job *j)
 {
@@ -125,25 +119,21 @@ int run_baseline_estimate(const struct hes_run_report *r, const struct hes_jobs 
 {
 	struct alone *v = calloc(r->n_jobs + 1, sizeof(*v));
 	struct run_baseline b = { 0 };
-	struct hes_hash_map ids = { 0 };
+	struct hes_text_map ids = { 0 };
 	struct hes_model *m = NULL;
 	struct hes_err none;
 	size_t n = 0;
-	int rc = v ? 0 : -ENOMEM;
+	int rc = v ? hes_text_map_make(&ids, jobs->v, sizeof(*jobs->v), jobs->n) : -ENOMEM;
 
 	/* Without the model, jobs without a profile have no estimate. */
 	if (!rc && cli_model_load(NULL, c, NULL, 0, &m, &none))
 		m = NULL;
-	for (size_t i = 0; i < jobs->n && !rc; i++)
-		rc = hes_hash_map_add(&ids, hes_hash_text(HES_HASH_START, jobs->v[i].id),
-				      (uint32_t)i);
 	for (size_t i = 0; i < r->n_jobs && !rc; i++) {
 		const struct hes_run_job *j = &r->jobs[i];
 		const size_t g = gpu_of(r, j);
 		const struct hes_gpu_type *type =
 			g < r->n_gpus ? hes_gpu_type_find(c, r->gpus[g].gpu_type, NULL) : NULL;
-		const uint32_t at = hes_hash_map_find(&ids, hes_hash_text(HES_HASH_START, j->job),
-						      job_has_id, jobs->v, j->job);
+		const uint32_t at = hes_text_map_find(&ids, j->job);
 
 		if (j->state == HES_RUN_JOB_DONE && type && at != HES_HASH_NONE)
 			n += add_job(&b, r, j, &jobs->v[at], p, type, m, &v[n]);
@@ -151,7 +141,7 @@ int run_baseline_estimate(const struct hes_run_report *r, const struct hes_jobs 
 	if (!rc && n && n == r->n_jobs && b.energies == n)
 		sum_times(&b, r, c, v, n);
 	hes_model_free(m);
-	hes_hash_map_finish(&ids);
+	hes_hash_map_finish(&ids.map);
 	free(v);
 	if (rc)
 		return hes_fail(err, rc, "out of memory for %zu jobs", r->n_jobs);

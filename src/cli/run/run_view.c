@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/hash_map.h"
 #include "cli/run/run_identity.h"
 
@@ -35,11 +34,6 @@ static enum run_view_runner runner_of(const struct hes_run *run)
 	gethostname(host, sizeof(host) - 1);
 	host[strcspn(host, ".")] = '\0';
 	return strcmp(host, run->host) == 0 ? RUN_VIEW_DEAD : RUN_VIEW_ELSEWHERE;
-}
-
-static bool job_has_name(const void *jobs, uint32_t index, const void *name)
-{
-	return strcmp(((const struct hes_run_job *)jobs)[index].job, name) == 0;
 }
 
 static const struct hes_run_live_job *live_job(const struct run_view *v, const char *name)
@@ -69,27 +63,23 @@ static void job_runs(struct run_view *v, const struct hes_run_job *job, const st
 /* An attempt that is open runs if the runner lives. */
 static int find_running(struct run_view *v, struct hes_err *err)
 {
-	struct hes_hash_map names = { 0 };
-	int rc = 0;
+	struct hes_text_map names = { 0 };
+	int rc = hes_text_map_make(&names, v->jobs, sizeof(*v->jobs), v->n_jobs);
 
 	v->running = calloc(v->n_attempts + 1, sizeof(*v->running));
 	if (!v->running)
 		rc = -ENOMEM;
-	for (size_t i = 0; i < v->n_jobs && !rc; i++)
-		rc = hes_hash_map_add(&names, hes_hash_text(HES_HASH_START, v->jobs[i].job),
-				      (uint32_t)i);
 	for (size_t i = 0; i < v->n_attempts && !rc &&
 			   (v->runner == RUN_VIEW_ALIVE || v->runner == RUN_VIEW_ELSEWHERE);
 	     i++) {
 		const struct hes_attempt *a = &v->attempts[i];
-		const uint32_t at = hes_hash_map_find(&names, hes_hash_text(HES_HASH_START, a->job),
-						      job_has_name, v->jobs, a->job);
+		const uint32_t at = hes_text_map_find(&names, a->job);
 
 		if (a->verdict == HES_VERDICT_OPEN && at != HES_HASH_NONE &&
 		    v->jobs[at].state == HES_RUN_JOB_WAITING)
 			job_runs(v, &v->jobs[at], a);
 	}
-	hes_hash_map_finish(&names);
+	hes_hash_map_finish(&names.map);
 	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", v->n_jobs) : 0;
 }
 
