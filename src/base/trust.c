@@ -1,8 +1,8 @@
 /*
  * trust.c - who can write or replace a file; see trust.h.
  *
- * A path is followed name by name, because others may own a link in a sticky folder. What was
- * looked at stays as it is: only root and the user can change it.
+ * Each folder and link on the way is looked at, because others may own a link in a sticky folder.
+ * What was looked at stays as it is: only root and the user can change it.
  */
 #include "base/trust.h"
 
@@ -11,19 +11,13 @@
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #define MOST_LINKS 40 /* as the kernel follows */
-
-/* A path on the way: @done has no links and was looked at, @rest is to come. */
-struct trust_walk {
-	uid_t user;
-	unsigned links;
-	char done[PATH_MAX], rest[PATH_MAX];
-};
 
 static bool group_is_private_to(gid_t gid, uid_t user)
 {
@@ -52,93 +46,83 @@ static bool others_may_write(const char *path, const struct stat *st, uid_t user
 	       !group_is_private_to(st->st_gid, user);
 }
 
-/* Look at w->done. @param sticky  it may be, though others may write it */
-static int walk_look(const struct trust_walk *w, bool sticky, struct stat *st, struct hes_err *err)
+/* @param sticky  it may be, though others may write it */
+static int trust_look(const char *path, uid_t user, bool sticky, struct stat *st,
+		      struct hes_err *err)
 {
-	const char *path = *w->done ? w->done : "/";
+	char real[PATH_MAX];
+	const char *name;
 
 	if (lstat(path, st))
 		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
-	if (st->st_uid != 0 && st->st_uid != w->user)
-		return hes_fail(err, -EPERM, "%s: user %u owns it and could replace it", path,
+	name = !S_ISLNK(st->st_mode) && realpath(path, real) ? real : path;
+	if (st->st_uid != 0 && st->st_uid != user)
+		return hes_fail(err, -EPERM, "%s: user %u owns it and could replace it", name,
 				(unsigned)st->st_uid);
 	if (sticky && S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
 		return 0;
-	return others_may_write(path, st, w->user)
-		       ? hes_fail(err, -EPERM, "%s: others may write it (mode %04o)", path,
+	return others_may_write(path, st, user)
+		       ? hes_fail(err, -EPERM, "%s: others may write it (mode %04o)", name,
 				  st->st_mode & 07777)
 		       : 0;
 }
 
-/* A link leads on from its folder, or from the root. */
-static int walk_follow(struct trust_walk *w, struct hes_err *err)
+/* Look at all folders and links that lead to @path, which is absolute, and at it.
+ * @param sticky  it may be
+ * @param links   that were followed so far */
+static int trust_walk(const char *path, uid_t user, bool sticky, unsigned *links,
+		      struct hes_err *err)
 {
-	char target[PATH_MAX], rest[PATH_MAX];
-	const ssize_t n = readlink(w->done, target, sizeof(target) - 1);
-
-	if (n < 0 || ++w->links > MOST_LINKS)
-		return hes_fail(err, n < 0 ? -errno : -ELOOP, "%s: %s", w->done,
-				strerror(n < 0 ? errno : ELOOP));
-	target[n] = '\0';
-	if (snprintf(rest, sizeof(rest), "%s/%s", target, w->rest) >= (int)sizeof(rest))
-		return hes_fail(err, -ENAMETOOLONG, "%s: too long a name", w->done);
-	strcpy(w->rest, rest);
-	*strrchr(w->done, '/') = '\0';
-	if (*target == '/')
-		w->done[0] = '\0';
-	return 0;
-}
-
-/* The next name of the path. */
-static int walk_step(struct trust_walk *w, struct hes_err *err)
-{
-	const char *name = w->rest + strspn(w->rest, "/");
-	const size_t length = strcspn(name, "/"), at = strlen(w->done);
-	const bool up = length == 2 && strncmp(name, "..", 2) == 0,
-		   stay = !length || (length == 1 && *name == '.');
-	struct stat st = { .st_mode = S_IFDIR };
+	char part[PATH_MAX], target[PATH_MAX], next[PATH_MAX];
+	bool last = false;
+	struct stat st;
+	ssize_t length;
 	int rc = 0;
 
-	if (up && at)
-		*strrchr(w->done, '/') = '\0';
-	if (!up && !stay && at + length + 1 >= sizeof(w->done))
-		return hes_fail(err, -ENAMETOOLONG, "%.80s...: too long a name", w->done);
-	if (!up && !stay) {
-		snprintf(w->done + at, sizeof(w->done) - at, "/%.*s", (int)length, name);
-		rc = walk_look(w, true, &st, err);
+	for (size_t n = 1; !rc && !last; n += strcspn(path + n, "/")) {
+		snprintf(part, sizeof(part), "%.*s", (int)n, path);
+		n += strspn(path + n, "/");
+		last = !path[n];
+		rc = trust_look(part, user, sticky || !last, &st, err);
+		if (rc || !S_ISLNK(st.st_mode))
+			continue;
+		errno = ELOOP;
+		length = ++*links > MOST_LINKS ? -1 : readlink(part, target, sizeof(target) - 1);
+		if (length < 0)
+			return hes_fail(err, -errno, "%s: %s", part, strerror(errno));
+		target[length] = '\0';
+		if (snprintf(next, sizeof(next), "%.*s%s",
+			     *target == '/' ? 0 : (int)(strrchr(part, '/') + 1 - part), part,
+			     target) >= (int)sizeof(next))
+			return hes_fail(err, -ENAMETOOLONG, "%s: too long a name", part);
+		rc = trust_walk(next, user, sticky || !last, links, err);
 	}
-	memmove(w->rest, name + length, strlen(name + length) + 1);
-	return rc || !S_ISLNK(st.st_mode) ? rc : walk_follow(w, err);
+	return rc;
 }
 
-/* @param sticky  the last folder may be */
-static int walk(const char *path, uid_t user, bool sticky, char real[PATH_MAX], struct hes_err *err)
+static int trust_check(const char *path, uid_t user, bool sticky, struct hes_err *err)
 {
-	struct trust_walk w = { .user = user };
-	char here[PATH_MAX] = "";
-	struct stat st;
-	int rc;
+	char here[PATH_MAX] = "", whole[PATH_MAX];
+	unsigned links = 0;
 
 	if (*path != '/' && !getcwd(here, sizeof(here)))
 		return hes_fail(err, -errno, "%s: %s", path, strerror(errno));
-	if (snprintf(w.rest, sizeof(w.rest), "%s/%s", here, path) >= (int)sizeof(w.rest))
+	if (snprintf(whole, sizeof(whole), "%s%s%s", here, *here ? "/" : "", path) >=
+	    (int)sizeof(whole))
 		return hes_fail(err, -ENAMETOOLONG, "%.80s...: too long a name", path);
-	rc = walk_look(&w, true, &st, err);
-	while (!rc && w.rest[strspn(w.rest, "/")])
-		rc = walk_step(&w, err);
-	if (!rc)
-		rc = walk_look(&w, sticky, &st, err);
-	if (!rc && real)
-		strcpy(real, *w.done ? w.done : "/");
-	return rc;
+	return trust_walk(whole, user, sticky, &links, err);
 }
 
 int hes_trust_check(const char *path, uid_t user, char real[PATH_MAX], struct hes_err *err)
 {
-	return walk(path, user, false, real, err);
+	const int rc = trust_check(path, user, false, err);
+
+	return rc || !real || realpath(path, real)
+		       ? rc
+		       : hes_fail(err, -errno, "%s: %s", path, strerror(errno));
 }
 
 int hes_trust_check_shared(const char *path, uid_t user, struct hes_err *err)
 {
-	return walk(path, user, true, NULL, err);
+	return trust_check(path, user, true, err);
 }
