@@ -38,7 +38,7 @@ static int describe_chip(const struct hes_devices *d, size_t i, const struct hes
 {
 	unsigned cores, bits, memory_mhz = 0, limit_mw;
 	const struct nvml *nvml = &d->nvml;
-	void *dev = d->handles[i];
+	void *dev = d->gpus[i].handle;
 
 	if (!read_one(nvml->cores, dev, &cores) || cores < gen->cores_per_sm)
 		return missing(i, "number of cores", err);
@@ -97,7 +97,7 @@ static int describe_clocks(const struct hes_devices *d, size_t i, struct hes_gpu
 {
 	unsigned mhz[MAX_SUPPORTED], n = MAX_SUPPORTED, last;
 	const struct nvml *nvml = &d->nvml;
-	void *dev = d->handles[i];
+	void *dev = d->gpus[i].handle;
 
 	if (!nvml->supported_clocks ||
 	    nvml->supported_clocks(dev, top_memory_clock(nvml, dev), &n, mhz) || !n) {
@@ -131,7 +131,7 @@ int hes_device_describe(const struct hes_devices *d, size_t i, struct hes_gpu_ty
 
 	if (rc)
 		return rc;
-	if (!d->nvml.capability || d->nvml.capability(d->handles[i], &major, &minor))
+	if (!d->nvml.capability || d->nvml.capability(d->gpus[i].handle, &major, &minor))
 		return missing(i, "compute capability", err);
 	g.compute = (uint32_t)(10 * major + minor);
 	g.memory_mib = (uint32_t)(info.memory_bytes >> 20);
@@ -143,8 +143,8 @@ int hes_device_describe(const struct hes_devices *d, size_t i, struct hes_gpu_ty
 		rc = describe_clocks(d, i, &g, err);
 	if (rc)
 		return rc;
-	if (read_one(d->nvml.pcie_generation, d->handles[i], &generation) && generation >= 1 &&
-	    generation <= 8 && read_one(d->nvml.pcie_width, d->handles[i], &lanes))
+	if (read_one(d->nvml.pcie_generation, d->gpus[i].handle, &generation) && generation >= 1 &&
+	    generation <= 8 && read_one(d->nvml.pcie_width, d->gpus[i].handle, &lanes))
 		g.pcie_gbs = ldexp(LANE_3_GBS * lanes, (int)generation - 3);
 	*out = g;
 	return 0;

@@ -27,18 +27,14 @@ static int find_gpus(struct hes_devices *d, struct hes_err *err)
 	code = d->nvml.count(&n);
 	if (code)
 		return hes_nvml_refuse_all(d, "NVML cannot count them", code, err);
-	d->handles = calloc(n ? n : 1, sizeof(*d->handles));
-	d->refused = calloc(n ? n : 1, sizeof(*d->refused));
-	d->instant = calloc(n ? n : 1, sizeof(*d->instant));
-	d->most = calloc(n ? n : 1, sizeof(*d->most));
-	d->types = calloc(n ? n : 1, sizeof(*d->types));
-	if (!d->handles || !d->refused || !d->instant || !d->most || !d->types)
+	d->gpus = calloc(n ? n : 1, sizeof(*d->gpus));
+	if (!d->gpus)
 		return hes_fail(err, -ENOMEM, "no memory for %u GPUs", n);
 	for (d->n = 0; d->n < n; d->n++) {
 		void *dev = NULL;
 
-		d->refused[d->n] = d->nvml.handle((unsigned)d->n, &dev);
-		d->handles[d->n] = d->refused[d->n] ? NULL : dev;
+		d->gpus[d->n].refused = d->nvml.handle((unsigned)d->n, &dev);
+		d->gpus[d->n].handle = d->gpus[d->n].refused ? NULL : dev;
 	}
 	return 0;
 }
@@ -49,7 +45,8 @@ static void find_fields(struct hes_devices *d)
 	for (size_t i = 0; i < d->n && d->nvml.fields; i++) {
 		struct nvml_field f = { .id = NVML_FIELD_POWER_INSTANT };
 
-		d->instant[i] = d->handles[i] && !d->nvml.fields(d->handles[i], 1, &f) && !f.code;
+		d->gpus[i].instant =
+			d->gpus[i].handle && !d->nvml.fields(d->gpus[i].handle, 1, &f) && !f.code;
 	}
 }
 
@@ -58,7 +55,7 @@ static void find_most(struct hes_devices *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		unsigned set_mw = 0, default_mw = 0, mhz = 0, mw;
-		void *dev = d->handles[i];
+		void *dev = d->gpus[i].handle;
 
 		if (dev && d->nvml.power_limit)
 			d->nvml.power_limit(dev, &set_mw);
@@ -67,8 +64,8 @@ static void find_most(struct hes_devices *d)
 		if (dev && d->nvml.max_clock)
 			d->nvml.max_clock(dev, NVML_CLOCK_SM, &mhz);
 		mw = set_mw > default_mw ? set_mw : default_mw;
-		d->most[i].mw = mw && mw < MOST_MW ? mw + mw / 2 : MOST_MW;
-		d->most[i].mhz = mhz && mhz < MOST_MHZ ? mhz + mhz / 10 : MOST_MHZ;
+		d->gpus[i].most_mw = mw && mw < MOST_MW ? mw + mw / 2 : MOST_MW;
+		d->gpus[i].most_mhz = mhz && mhz < MOST_MHZ ? mhz + mhz / 10 : MOST_MHZ;
 	}
 }
 
@@ -82,9 +79,9 @@ static void find_types(struct hes_devices *d, const struct hes_catalogue *c)
 			continue;
 		g = c ? hes_gpu_type_of_driver(c, info.name, (uint32_t)(info.memory_bytes >> 20))
 		      : NULL;
-		hes_gpu_type_name(info.name, d->types[i]);
+		hes_gpu_type_name(info.name, d->gpus[i].type);
 		if (g)
-			strcpy(d->types[i], g->name);
+			strcpy(d->gpus[i].type, g->name);
 	}
 }
 
@@ -112,8 +109,8 @@ int hes_devices_open(const struct hes_catalogue *c, struct hes_devices **out, st
 /* @param uuid  of at least the size of hes_device_info's */
 static bool has_uuid(const struct hes_devices *d, size_t i, char *uuid)
 {
-	return d->handles[i] &&
-	       !d->nvml.uuid(d->handles[i], uuid, sizeof(((struct hes_device_info *)0)->uuid));
+	return d->gpus[i].handle &&
+	       !d->nvml.uuid(d->gpus[i].handle, uuid, sizeof(((struct hes_device_info *)0)->uuid));
 }
 
 /* A GPU that a list names by a UUID that NVML does not have is one whose UUID NVML refuses to tell.
@@ -192,37 +189,14 @@ static bool names_none(const char *list)
 /* The GPUs in this order. @return -ENOMEM, all as it was */
 static int reorder(struct hes_devices *d, const size_t *order, size_t n)
 {
-	void **handles = calloc(n + 1, sizeof(*handles));
-	int *refused = calloc(n + 1, sizeof(*refused));
-	bool *instant = calloc(n + 1, sizeof(*instant));
-	struct nvml_most *most = calloc(n + 1, sizeof(*most));
-	char(*types)[HES_NAME_MAX] = calloc(n + 1, sizeof(*types));
+	struct nvml_gpu *gpus = calloc(n + 1, sizeof(*gpus));
 
-	if (!handles || !refused || !instant || !most || !types) {
-		free(handles);
-		free(refused);
-		free(instant);
-		free(most);
-		free(types);
+	if (!gpus)
 		return -ENOMEM;
-	}
-	for (size_t k = 0; k < n; k++) {
-		handles[k] = d->handles[order[k]];
-		refused[k] = d->refused[order[k]];
-		instant[k] = d->instant[order[k]];
-		most[k] = d->most[order[k]];
-		strcpy(types[k], d->types[order[k]]);
-	}
-	free(d->handles);
-	free(d->refused);
-	free(d->instant);
-	free(d->most);
-	free(d->types);
-	d->handles = handles;
-	d->refused = refused;
-	d->instant = instant;
-	d->most = most;
-	d->types = types;
+	for (size_t k = 0; k < n; k++)
+		gpus[k] = d->gpus[order[k]];
+	free(d->gpus);
+	d->gpus = gpus;
 	d->n = n;
 	return 0;
 }
@@ -250,11 +224,7 @@ void hes_devices_close(struct hes_devices *d)
 		d->nvml.shutdown();
 	if (d->library)
 		dlclose(d->library);
-	free(d->handles);
-	free(d->refused);
-	free(d->instant);
-	free(d->most);
-	free(d->types);
+	free(d->gpus);
 	free(d);
 }
 
@@ -271,7 +241,7 @@ size_t hes_devices_count(const struct hes_devices *d)
 
 uint32_t hes_device_most_mw(const struct hes_devices *d, size_t i)
 {
-	return d->most[i].mw;
+	return d->gpus[i].most_mw;
 }
 
 long hes_devices_find(const struct hes_devices *d, const char *name)
@@ -288,7 +258,7 @@ long hes_devices_find(const struct hes_devices *d, const char *name)
 
 		if (has_uuid(d, i, uuid) && strncmp(uuid, name, strlen(name)) == 0)
 			return (long)i;
-		if (d->handles[i] && d->nvml.pci && !d->nvml.pci(d->handles[i], &pci) &&
+		if (d->gpus[i].handle && d->nvml.pci && !d->nvml.pci(d->gpus[i].handle, &pci) &&
 		    strncasecmp(pci.bus_id, name, sizeof(pci.bus_id)) == 0)
 			return (long)i;
 	}
@@ -334,7 +304,7 @@ int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_inf
 	code = hes_nvml_has(d, i, err);
 	if (code)
 		return code;
-	dev = d->handles[i];
+	dev = d->gpus[i].handle;
 	code = d->nvml.name(dev, o.name, sizeof(o.name));
 	if (code)
 		return hes_nvml_refuse(d, i, "reading its name", code, err);
@@ -348,7 +318,7 @@ int hes_device_info(const struct hes_devices *d, size_t i, struct hes_device_inf
 	if (code && code != NVML_NOT_SUPPORTED && code != NVML_FUNCTION_MISSING)
 		return hes_nvml_refuse(d, i, "reading its memory", code, err);
 	o.memory_bytes = code ? 0 : memory.total;
-	strcpy(o.type, d->types[i]);
+	strcpy(o.type, d->gpus[i].type);
 	if (d->nvml.power_limit && !d->nvml.power_limit(dev, &limit_mw))
 		o.power_limit_mw = limit_mw;
 	o.can = abilities(d, i);
@@ -363,7 +333,7 @@ int hes_device_lock_clock(const struct hes_devices *d, size_t i, uint32_t mhz, s
 
 	if (code)
 		return code;
-	code = d->nvml.lock_clocks ? d->nvml.lock_clocks(d->handles[i], mhz, mhz)
+	code = d->nvml.lock_clocks ? d->nvml.lock_clocks(d->gpus[i].handle, mhz, mhz)
 				   : NVML_FUNCTION_MISSING;
 	snprintf(what, sizeof(what), "locking its clock at %u MHz", mhz);
 	return code ? hes_nvml_fail(d, i, what, code, err) : 0;
@@ -375,6 +345,7 @@ int hes_device_unlock_clock(const struct hes_devices *d, size_t i, struct hes_er
 
 	if (code)
 		return code;
-	code = d->nvml.unlock_clocks ? d->nvml.unlock_clocks(d->handles[i]) : NVML_FUNCTION_MISSING;
+	code = d->nvml.unlock_clocks ? d->nvml.unlock_clocks(d->gpus[i].handle)
+				     : NVML_FUNCTION_MISSING;
 	return code ? hes_nvml_fail(d, i, "unlocking its clock", code, err) : 0;
 }

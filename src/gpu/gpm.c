@@ -27,8 +27,9 @@ bool hes_gpm_supported(const struct hes_devices *d, size_t i)
 	struct nvml_gpm_support s = { .version = NVML_GPM_VERSION };
 	const struct nvml *n = &d->nvml;
 
-	return d->handles[i] && n->gpm_support && n->gpm_alloc && n->gpm_free && n->gpm_sample &&
-	       n->gpm_metrics && !n->gpm_support(d->handles[i], &s) && s.supported;
+	return d->gpus[i].handle && n->gpm_support && n->gpm_alloc && n->gpm_free &&
+	       n->gpm_sample && n->gpm_metrics && !n->gpm_support(d->gpus[i].handle, &s) &&
+	       s.supported;
 }
 
 bool hes_gpm_begin(const struct hes_devices *d, size_t i, struct hes_gpm *g, double now_s)
@@ -40,7 +41,7 @@ bool hes_gpm_begin(const struct hes_devices *d, size_t i, struct hes_gpm *g, dou
 	for (int k = 0; k < 2; k++)
 		if (d->nvml.gpm_alloc(&o.samples[k]))
 			o.samples[k] = NULL;
-	if (!o.samples[0] || !o.samples[1] || d->nvml.gpm_sample(d->handles[i], o.samples[0])) {
+	if (!o.samples[0] || !o.samples[1] || d->nvml.gpm_sample(d->gpus[i].handle, o.samples[0])) {
 		hes_gpm_end(d, &o);
 		return false;
 	}
@@ -64,7 +65,7 @@ void hes_gpm_look(const struct hes_devices *d, size_t i, struct hes_gpm *g, doub
 	struct nvml_gpm_metrics *get = calloc(1, size);
 	int next = 1 - g->last;
 
-	if (!get || d->nvml.gpm_sample(d->handles[i], g->samples[next])) {
+	if (!get || d->nvml.gpm_sample(d->gpus[i].handle, g->samples[next])) {
 		free(get);
 		return;
 	}

@@ -65,8 +65,8 @@ static bool may_set(const struct hes_devices *d, size_t i)
 	int mode = -1, code = NVML_NOT_SUPPORTED;
 
 	if (d->nvml.persistence && d->nvml.set_persistence &&
-	    !d->nvml.persistence(d->handles[i], &mode) && (mode == 0 || mode == 1))
-		code = d->nvml.set_persistence(d->handles[i], mode);
+	    !d->nvml.persistence(d->gpus[i].handle, &mode) && (mode == 0 || mode == 1))
+		code = d->nvml.set_persistence(d->gpus[i].handle, mode);
 	return code == NVML_NO_PERMISSION ? false : code ? has_capability() : true;
 }
 
@@ -75,7 +75,7 @@ static int compute_of(const struct hes_devices *d, size_t i)
 {
 	int major = 0, minor = 0;
 
-	return d->nvml.capability && !d->nvml.capability(d->handles[i], &major, &minor)
+	return d->nvml.capability && !d->nvml.capability(d->gpus[i].handle, &major, &minor)
 		       ? 10 * major + minor
 		       : 0;
 }
@@ -104,7 +104,7 @@ static void look_at_settings(const struct hes_devices *d, size_t i, const struct
 	else if (!may)
 		add_missing(l, HES_KNOB_LIMIT_POWER, root,
 			    "the power limit cannot be set: the driver does not let this user");
-	if (d->nvml.persistence && !d->nvml.persistence(d->handles[i], &mode) && !mode)
+	if (d->nvml.persistence && !d->nvml.persistence(d->gpus[i].handle, &mode) && !mode)
 		add_missing(l, HES_KNOB_PERSISTENCE,
 			    "sudo nvidia-smi -pm 1, or start nvidia-persistenced",
 			    "persistence mode is off: the driver forgets settings when its last "
@@ -146,7 +146,7 @@ static int compute_mode_of(const struct hes_devices *d, size_t i)
 {
 	int mode;
 
-	return d->nvml.compute_mode && !d->nvml.compute_mode(d->handles[i], &mode)
+	return d->nvml.compute_mode && !d->nvml.compute_mode(d->gpus[i].handle, &mode)
 		       ? mode
 		       : NVML_COMPUTE_DEFAULT;
 }
@@ -162,7 +162,7 @@ static bool is_mig(const struct hes_devices *d, size_t i)
 {
 	unsigned current = 0, pending;
 
-	return d->nvml.mig_mode && !d->nvml.mig_mode(d->handles[i], &current, &pending) &&
+	return d->nvml.mig_mode && !d->nvml.mig_mode(d->gpus[i].handle, &current, &pending) &&
 	       current == 1;
 }
 

@@ -177,7 +177,7 @@ int hes_nvml_has(const struct hes_devices *d, size_t i, struct hes_err *err)
 {
 	if (i >= d->n)
 		return hes_fail(err, -EINVAL, "no GPU %zu; there are %zu", i, d->n);
-	return d->handles[i] ? 0 : hes_nvml_refuse(d, i, "opening it", d->refused[i], err);
+	return d->gpus[i].handle ? 0 : hes_nvml_refuse(d, i, "opening it", d->gpus[i].refused, err);
 }
 
 int hes_nvml_fail(const struct hes_devices *d, size_t i, const char *what, int code,

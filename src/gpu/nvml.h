@@ -52,9 +52,12 @@ struct nvml {
 	int (*gpm_metrics)(struct nvml_gpm_metrics *get);
 };
 
-/* Above this a reading is impossible. */
-struct nvml_most {
-	unsigned mw, mhz;
+struct nvml_gpu {
+	void *handle;               /* NULL: NVML does not open the GPU */
+	int refused;                /* NVML's code where it has no handle */
+	bool instant;               /* it has the field of instant power */
+	unsigned most_mw, most_mhz; /* above these a reading is impossible */
+	char type[HES_NAME_MAX];
 };
 
 struct hes_devices {
@@ -62,11 +65,7 @@ struct hes_devices {
 	struct nvml nvml;
 	bool started; /* NVML, which is to be shut down */
 	size_t n;
-	void **handles;              /* NULL: NVML does not open the GPU */
-	int *refused;                /* per GPU: NVML's code where it has no handle */
-	bool *instant;               /* per GPU: whether it has the field of instant power */
-	struct nvml_most *most;      /* per GPU */
-	char (*types)[HES_NAME_MAX]; /* per GPU */
+	struct nvml_gpu *gpus;
 };
 
 /** Load the library and its functions. @return 0; -ENODEV, -EPROTO */

@@ -74,11 +74,13 @@ long hes_device_processes(const struct hes_devices *d, size_t i, struct hes_devi
 
 	if (code)
 		return code;
-	code = d->nvml.processes ? read_processes(d->nvml.processes, d->handles[i], &own, &n_own)
-				 : NVML_FUNCTION_MISSING;
+	code = d->nvml.processes
+		       ? read_processes(d->nvml.processes, d->gpus[i].handle, &own, &n_own)
+		       : NVML_FUNCTION_MISSING;
 	/* Without the list of MPS clients, their server stands for them. */
 	if (!code && d->nvml.mps_processes &&
-	    read_processes(d->nvml.mps_processes, d->handles[i], &clients, &n_clients) == -ENOMEM)
+	    read_processes(d->nvml.mps_processes, d->gpus[i].handle, &clients, &n_clients) ==
+		    -ENOMEM)
 		code = -ENOMEM;
 	if (!code)
 		v = calloc((size_t)n_own + n_clients + 1, sizeof(*v));

@@ -15,56 +15,53 @@
 #define NOT_POSSIBLE   (-1) /* no code of NVML */
 #define POSSIBLE(true) ((true) ? NVML_OK : NOT_POSSIBLE)
 
+/* @return 0, or a code; then what is written to @out does not count */
 typedef int read_fn(const struct hes_devices *d, size_t i, struct hes_reading *out);
 
 static int read_power(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
 	struct nvml_field f = { .id = NVML_FIELD_POWER_INSTANT };
-	unsigned mw;
+	unsigned mw = 0;
 	int code;
 
-	if (d->instant[i]) {
-		code = d->nvml.fields(d->handles[i], 1, &f);
+	if (d->gpus[i].instant) {
+		code = d->nvml.fields(d->gpus[i].handle, 1, &f);
 		code = code ? code : f.code;
 		mw = f.value.ui;
 	} else {
-		code = d->nvml.power ? d->nvml.power(d->handles[i], &mw) : NVML_FUNCTION_MISSING;
+		code = d->nvml.power ? d->nvml.power(d->gpus[i].handle, &mw)
+				     : NVML_FUNCTION_MISSING;
 	}
 	if (!code && !mw)
-		return NVML_NOT_SUPPORTED;
-	if (code)
-		return code;
+		code = NVML_NOT_SUPPORTED;
 	out->power_mw = mw;
-	return POSSIBLE(mw <= d->most[i].mw);
+	return code ? code : POSSIBLE(mw <= d->gpus[i].most_mw);
 }
 
 static int read_energy(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
-	unsigned long long mj;
-	int code = d->nvml.energy ? d->nvml.energy(d->handles[i], &mj) : NVML_FUNCTION_MISSING;
+	unsigned long long mj = 0;
+	int code = d->nvml.energy ? d->nvml.energy(d->gpus[i].handle, &mj) : NVML_FUNCTION_MISSING;
 
-	if (code)
-		return code;
 	out->energy_mj = mj;
-	return POSSIBLE(mj <= MOST_MJ);
+	return code ? code : POSSIBLE(mj <= MOST_MJ);
 }
 
 static int read_clock(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
-	unsigned mhz;
-	int code = d->nvml.clock ? d->nvml.clock(d->handles[i], NVML_CLOCK_SM, &mhz)
+	unsigned mhz = 0;
+	int code = d->nvml.clock ? d->nvml.clock(d->gpus[i].handle, NVML_CLOCK_SM, &mhz)
 				 : NVML_FUNCTION_MISSING;
 
-	if (code)
-		return code;
 	out->clock_mhz = mhz;
-	return POSSIBLE(mhz > 0 && mhz <= d->most[i].mhz);
+	return code ? code : POSSIBLE(mhz > 0 && mhz <= d->gpus[i].most_mhz);
 }
 
 static int read_reasons(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
 	unsigned long long bits;
-	int code = d->nvml.reasons ? d->nvml.reasons(d->handles[i], &bits) : NVML_FUNCTION_MISSING;
+	int code =
+		d->nvml.reasons ? d->nvml.reasons(d->gpus[i].handle, &bits) : NVML_FUNCTION_MISSING;
 
 	if (code)
 		return code;
@@ -76,38 +73,32 @@ static int read_reasons(const struct hes_devices *d, size_t i, struct hes_readin
 
 static int read_temperature(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
-	unsigned celsius;
-	int code = d->nvml.temperature ? d->nvml.temperature(d->handles[i], 0, &celsius)
+	unsigned celsius = 0;
+	int code = d->nvml.temperature ? d->nvml.temperature(d->gpus[i].handle, 0, &celsius)
 				       : NVML_FUNCTION_MISSING;
 
-	if (code)
-		return code;
 	out->temperature_c = celsius;
-	return POSSIBLE(celsius > 0 && celsius <= MOST_CELSIUS);
+	return code ? code : POSSIBLE(celsius > 0 && celsius <= MOST_CELSIUS);
 }
 
 static int read_utilisation(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
-	struct nvml_utilization u;
-	int code = d->nvml.utilization ? d->nvml.utilization(d->handles[i], &u)
+	struct nvml_utilization u = { 0 };
+	int code = d->nvml.utilization ? d->nvml.utilization(d->gpus[i].handle, &u)
 				       : NVML_FUNCTION_MISSING;
 
-	if (code)
-		return code;
 	out->busy_pct = u.gpu;
 	out->memory_pct = u.memory;
-	return POSSIBLE(u.gpu <= 100 && u.memory <= 100);
+	return code ? code : POSSIBLE(u.gpu <= 100 && u.memory <= 100);
 }
 
 static int read_memory(const struct hes_devices *d, size_t i, struct hes_reading *out)
 {
-	struct nvml_memory m;
-	int code = d->nvml.memory ? d->nvml.memory(d->handles[i], &m) : NVML_FUNCTION_MISSING;
+	struct nvml_memory m = { 0 };
+	int code = d->nvml.memory ? d->nvml.memory(d->gpus[i].handle, &m) : NVML_FUNCTION_MISSING;
 
-	if (code)
-		return code;
 	out->memory_used_bytes = m.used;
-	return POSSIBLE(m.used <= m.total);
+	return code ? code : POSSIBLE(m.used <= m.total);
 }
 
 static const struct {

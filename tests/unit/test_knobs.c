@@ -52,10 +52,9 @@ static int unlock(void *dev)
 
 static bool is_missing_locks(struct gpu *b)
 {
-	void *handles[] = { b };
-	bool instant[] = { false }, found = false;
-	char types[1][HES_NAME_MAX] = { "" };
-	struct hes_devices d = { .n = 1, .handles = handles, .instant = instant, .types = types };
+	struct nvml_gpu gpu = { .handle = b };
+	struct hes_devices d = { .n = 1, .gpus = &gpu };
+	bool found = false;
 	const struct hes_mps_status mps = { .found = true, .may_run = true };
 	struct hes_missing_knob lacks[HES_KNOBS];
 	long n;
