@@ -87,14 +87,6 @@ int hes_journal_end(struct hes_journal *j, int rc, struct hes_err *err)
 	return rc;
 }
 
-static void bind_text(sqlite3_stmt *q, int i, const char *text)
-{
-	if (text)
-		sqlite3_bind_text(q, i, text, -1, SQLITE_STATIC);
-	else
-		sqlite3_bind_null(q, i);
-}
-
 static int add_run(struct hes_store *s, const struct hes_run *r, int64_t *id, struct hes_err *err)
 {
 	sqlite3_stmt *q;
@@ -106,13 +98,13 @@ static int add_run(struct hes_store *s, const struct hes_run *r, int64_t *id, st
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, (int64_t)r->plan_key);
-		bind_text(q, 2, r->plan);
-		bind_text(q, 3, r->folder);
-		bind_text(q, 4, r->host);
+		journal_bind(q, 2, r->plan);
+		journal_bind(q, 3, r->folder);
+		journal_bind(q, 4, r->host);
 		sqlite3_bind_int64(q, 5, r->started_us);
 		sqlite3_bind_int64(q, 6, r->runner.pid);
 		sqlite3_bind_int64(q, 7, r->runner.start);
-		bind_text(q, 8, r->runner.boot);
+		journal_bind(q, 8, r->runner.boot);
 		rc = hes_db_run(s, q, err);
 	}
 	sqlite3_finalize(q);
@@ -120,21 +112,25 @@ static int add_run(struct hes_store *s, const struct hes_run *r, int64_t *id, st
 	return rc;
 }
 
-static int add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *v, size_t n,
-		    struct hes_err *err)
+#define ADD_GPU                                                                           \
+	"INSERT INTO run_gpus (run_id, gpu, gpu_type, uuid, planned_mj, planned_busy_us)" \
+	" VALUES (?, ?, ?, ?, ?, ?)"
+
+int journal_add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *v, size_t n,
+		     bool again, struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(
-		s,
-		"INSERT INTO run_gpus (run_id, gpu, gpu_type, uuid, planned_mj, planned_busy_us)"
-		" VALUES (?, ?, ?, ?, ?, ?)",
-		&q, err);
+	int rc = hes_db_prepare(s,
+				again ? ADD_GPU " ON CONFLICT DO UPDATE SET gpu_type = "
+						"excluded.gpu_type, uuid = excluded.uuid"
+				      : ADD_GPU,
+				&q, err);
 
 	for (size_t i = 0; i < n && !rc; i++) {
 		sqlite3_bind_int64(q, 1, run);
-		bind_text(q, 2, v[i].gpu);
-		bind_text(q, 3, v[i].gpu_type);
-		bind_text(q, 4, v[i].uuid);
+		journal_bind(q, 2, v[i].gpu);
+		journal_bind(q, 3, v[i].gpu_type);
+		journal_bind(q, 4, v[i].uuid);
 		sqlite3_bind_int64(q, 5, (int64_t)v[i].planned_mj);
 		sqlite3_bind_int64(q, 6, v[i].planned_busy_us);
 		rc = hes_db_run(s, q, err);
@@ -155,9 +151,9 @@ static int add_jobs(struct hes_store *s, int64_t run, const struct hes_run_job *
 
 	for (size_t i = 0; i < n && !rc; i++) {
 		sqlite3_bind_int64(q, 1, run);
-		bind_text(q, 2, v[i].job);
-		bind_text(q, 3, v[i].workload);
-		bind_text(q, 4, v[i].gpu);
+		journal_bind(q, 2, v[i].job);
+		journal_bind(q, 3, v[i].workload);
+		journal_bind(q, 4, v[i].gpu);
 		sqlite3_bind_int64(q, 5, v[i].sm_pct);
 		sqlite3_bind_int64(q, 6, v[i].planned_start_us);
 		sqlite3_bind_int64(q, 7, v[i].planned_end_us);
@@ -178,7 +174,7 @@ int hes_journal_new_run(struct hes_journal *j, struct hes_run *run, const struct
 		return rc;
 	rc = add_run(j->store, run, &id, err);
 	if (!rc)
-		rc = add_gpus(j->store, id, gpus, n_gpus, err);
+		rc = journal_add_gpus(j->store, id, gpus, n_gpus, false, err);
 	if (!rc)
 		rc = add_jobs(j->store, id, jobs, n_jobs, err);
 	rc = hes_db_end(j->store, rc, err);
@@ -204,8 +200,8 @@ int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_r
 		sqlite3_bind_int64(q, 1, run);
 		sqlite3_bind_int64(q, 2, runner->pid);
 		sqlite3_bind_int64(q, 3, runner->start);
-		bind_text(q, 4, runner->boot);
-		bind_text(q, 5, host);
+		journal_bind(q, 4, runner->boot);
+		journal_bind(q, 5, host);
 		rc = hes_db_run(j->store, q, err);
 	}
 	sqlite3_finalize(q);
@@ -221,7 +217,7 @@ static int write_ended(struct hes_journal *j, int64_t run, enum hes_run_state st
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
-		bind_text(q, 2, hes_run_state_names[state]);
+		journal_bind(q, 2, hes_run_state_names[state]);
 		sqlite3_bind_int64(q, 3, ended_us);
 		rc = hes_db_run(j->store, q, err);
 	}
@@ -256,9 +252,9 @@ int hes_journal_act(struct hes_journal *j, int64_t run, int64_t at_us, const cha
 
 	sqlite3_bind_int64(q, 1, run);
 	sqlite3_bind_int64(q, 2, at_us);
-	bind_text(q, 3, gpu);
-	bind_text(q, 4, job);
-	bind_text(q, 5, what);
+	journal_bind(q, 3, gpu);
+	journal_bind(q, 4, job);
+	journal_bind(q, 5, what);
 	return hes_db_run(j->store, q, err);
 }
 
@@ -269,9 +265,9 @@ int hes_journal_attempt(struct hes_journal *j, int64_t run, struct hes_attempt *
 	int rc;
 
 	sqlite3_bind_int64(q, 1, run);
-	bind_text(q, 2, a->job);
+	journal_bind(q, 2, a->job);
 	sqlite3_bind_int64(q, 3, a->number);
-	bind_text(q, 4, a->gpu);
+	journal_bind(q, 4, a->gpu);
 	sqlite3_bind_int64(q, 5, a->sm_pct);
 	sqlite3_bind_int64(q, 6, a->clock_mhz);
 	sqlite3_bind_int64(q, 7, a->started_us);
@@ -289,7 +285,7 @@ int hes_journal_attempt_runs(struct hes_journal *j, int64_t attempt,
 	sqlite3_bind_int64(q, 1, attempt);
 	sqlite3_bind_int64(q, 2, p->pid);
 	sqlite3_bind_int64(q, 3, p->start);
-	bind_text(q, 4, p->boot);
+	journal_bind(q, 4, p->boot);
 	return hes_db_run(j->store, q, err);
 }
 
@@ -302,8 +298,8 @@ int hes_journal_attempt_ended(struct hes_journal *j, int64_t attempt, int64_t en
 	sqlite3_bind_int64(q, 1, attempt);
 	sqlite3_bind_int64(q, 2, ended_us);
 	sqlite3_bind_int64(q, 3, status);
-	bind_text(q, 4, hes_verdict_names[verdict]);
-	bind_text(q, 5, seen && *seen ? seen : NULL);
+	journal_bind(q, 4, hes_verdict_names[verdict]);
+	journal_bind(q, 5, seen && *seen ? seen : NULL);
 	return hes_db_run(j->store, q, err);
 }
 
@@ -326,8 +322,8 @@ int hes_journal_result(struct hes_journal *j, int64_t run, const struct hes_run_
 	sqlite3_stmt *q = j->q[JOURNAL_RESULT];
 
 	sqlite3_bind_int64(q, 1, run);
-	bind_text(q, 2, r->job);
-	bind_text(q, 3, hes_run_job_state_names[r->state]);
+	journal_bind(q, 2, r->job);
+	journal_bind(q, 3, hes_run_job_state_names[r->state]);
 	sqlite3_bind_int64(q, 4, r->start_us);
 	sqlite3_bind_int64(q, 5, r->end_us);
 	if (r->has_energy)
@@ -343,7 +339,7 @@ int hes_journal_gpu_took(struct hes_journal *j, int64_t run, const struct hes_ru
 	sqlite3_stmt *q = j->q[JOURNAL_GPU_TOOK];
 
 	sqlite3_bind_int64(q, 1, run);
-	bind_text(q, 2, g->gpu);
+	journal_bind(q, 2, g->gpu);
 	if (g->measured) {
 		sqlite3_bind_int64(q, 3, g->busy_us);
 		sqlite3_bind_int64(q, 4, (int64_t)g->busy_mj);
@@ -363,7 +359,7 @@ int hes_journal_meter(struct hes_journal *j, int64_t run, const struct hes_run_m
 
 	sqlite3_bind_int64(q, 1, run);
 	sqlite3_bind_int64(q, 2, m->session);
-	bind_text(q, 3, m->gpu);
+	journal_bind(q, 3, m->gpu);
 	sqlite3_bind_int64(q, 4, m->measured_us);
 	sqlite3_bind_int64(q, 5, (int64_t)m->energy_mj);
 	return hes_db_run(j->store, q, err);

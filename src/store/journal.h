@@ -33,4 +33,14 @@ int hes_journal_collect(struct hes_journal *j, const char *sql, int64_t key, siz
 				   struct hes_err *err),
 			void *out, size_t *out_n, struct hes_err *err);
 
+/** A text that lives until the statement has run; NULL: none. */
+static inline void journal_bind(sqlite3_stmt *q, int i, const char *text)
+{
+	sqlite3_bind_text(q, i, text, -1, SQLITE_STATIC);
+}
+
+/** @param again  a GPU of the run that is there gets this type and UUID */
+int journal_add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *v, size_t n,
+		     bool again, struct hes_err *err);
+
 #endif

@@ -57,7 +57,7 @@ static int check_name(struct hes_journal *j, int64_t run, const char *job, struc
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
-		sqlite3_bind_text(q, 2, job, -1, SQLITE_STATIC);
+		journal_bind(q, 2, job);
 		rc = hes_db_step(j->store, q, err);
 	}
 	sqlite3_finalize(q);
@@ -80,9 +80,9 @@ static int add_waiting(struct hes_journal *j, int64_t run, const struct hes_run_
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
-		sqlite3_bind_text(q, 2, a->job.id, -1, SQLITE_STATIC);
-		sqlite3_bind_text(q, 3, a->job.workload, -1, SQLITE_STATIC);
-		sqlite3_bind_text(q, 4, a->gpu, -1, SQLITE_STATIC);
+		journal_bind(q, 2, a->job.id);
+		journal_bind(q, 3, a->job.workload);
+		journal_bind(q, 4, a->gpu);
 		sqlite3_bind_int64(q, 5, a->sm_pct);
 		sqlite3_bind_int64(q, 6, a->planned_start_us);
 		sqlite3_bind_int64(q, 7, a->planned_end_us);
@@ -106,15 +106,15 @@ static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
-		sqlite3_bind_text(q, 2, a->job.id, -1, SQLITE_STATIC);
+		journal_bind(q, 2, a->job.id);
 		sqlite3_bind_int64(q, 3, a->job.batch_size);
 		sqlite3_bind_int64(q, 4, (int64_t)a->job.iterations);
 		sqlite3_bind_int64(q, 5, hes_job_memory_mib(&a->job));
-		sqlite3_bind_text(q, 6, a->job.command, -1, SQLITE_STATIC);
+		journal_bind(q, 6, a->job.command);
 		sqlite3_bind_int64(q, 7, a->clock_mhz);
 		sqlite3_bind_int64(q, 8, a->together);
 		sqlite3_bind_int64(q, 9, a->shares_pct);
-		sqlite3_bind_text(q, 10, a->before, -1, SQLITE_STATIC);
+		journal_bind(q, 10, a->before);
 		sqlite3_bind_int64(q, 11, (int64_t)a->planned_mj);
 		sqlite3_bind_int64(q, 12, a->activity_mw);
 		rc = hes_db_run(j->store, q, err);
@@ -135,7 +135,7 @@ static int add_to_gpu(struct hes_journal *j, int64_t run, const struct hes_run_a
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, run);
-		sqlite3_bind_text(q, 2, a->gpu, -1, SQLITE_STATIC);
+		journal_bind(q, 2, a->gpu);
 		sqlite3_bind_int64(q, 3, (int64_t)a->planned_mj);
 		sqlite3_bind_int64(q, 4, busy_us);
 		rc = hes_db_run(j->store, q, err);

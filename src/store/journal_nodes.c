@@ -4,42 +4,13 @@
  */
 #include "store/journal.h"
 
-static void bind(sqlite3_stmt *q, int i, const char *text)
-{
-	sqlite3_bind_text(q, i, text, -1, SQLITE_STATIC);
-}
-
-static int add_gpus(struct hes_store *s, int64_t run, const struct hes_run_gpu *v, size_t n,
-		    struct hes_err *err)
-{
-	sqlite3_stmt *q;
-	int rc = hes_db_prepare(
-		s,
-		"INSERT INTO run_gpus (run_id, gpu, gpu_type, uuid, planned_mj, planned_busy_us)"
-		" VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET gpu_type = "
-		"excluded.gpu_type, uuid = excluded.uuid",
-		&q, err);
-
-	for (size_t i = 0; i < n && !rc; i++) {
-		sqlite3_bind_int64(q, 1, run);
-		bind(q, 2, v[i].gpu);
-		bind(q, 3, v[i].gpu_type);
-		bind(q, 4, v[i].uuid);
-		sqlite3_bind_int64(q, 5, (int64_t)v[i].planned_mj);
-		sqlite3_bind_int64(q, 6, v[i].planned_busy_us);
-		rc = hes_db_run(s, q, err);
-	}
-	sqlite3_finalize(q);
-	return rc;
-}
-
 int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_gpu *gpus,
 		       size_t n_gpus, const struct hes_run_job *jobs, size_t n_jobs,
 		       struct hes_err *err)
 {
 	struct hes_store *s = j->store;
 	sqlite3_stmt *q = NULL;
-	int rc = add_gpus(s, run, gpus, n_gpus, err);
+	int rc = journal_add_gpus(s, run, gpus, n_gpus, true, err);
 
 	if (!rc)
 		rc = hes_db_prepare(s,
@@ -50,8 +21,8 @@ int hes_journal_replan(struct hes_journal *j, int64_t run, const struct hes_run_
 				    &q, err);
 	for (size_t i = 0; i < n_jobs && !rc; i++) {
 		sqlite3_bind_int64(q, 1, run);
-		bind(q, 2, jobs[i].job);
-		bind(q, 3, jobs[i].gpu);
+		journal_bind(q, 2, jobs[i].job);
+		journal_bind(q, 3, jobs[i].gpu);
 		sqlite3_bind_int64(q, 4, jobs[i].sm_pct);
 		sqlite3_bind_int64(q, 5, jobs[i].planned_start_us);
 		sqlite3_bind_int64(q, 6, jobs[i].planned_end_us);
