@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/assign/genetic.h"
 #include "plan/batch/sharing.h"
 
 #define MAX_TOTAL_US \
@@ -431,6 +432,21 @@ long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struc
 	p->n_kinds_now += j->kind == p->n_kinds_now;
 	drop_hopeless(p, p->n_jobs);
 	return (long)p->n_jobs++;
+}
+
+int hes_problem_assign(const struct hes_problem *p, uint64_t seed, struct hes_assign_front *out)
+{
+	struct hes_genetic_options o = hes_genetic_defaults;
+	struct hes_assign a;
+	int rc = hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, p->gpus);
+
+	if (rc)
+		return rc;
+	a.usage = p->usage;
+	o.evolve.seed = seed;
+	rc = hes_genetic_run(&a, &o, out);
+	hes_assign_finish(&a);
+	return rc;
 }
 
 void hes_problem_finish(struct hes_problem *p)

@@ -76,6 +76,10 @@ void hes_problem_finish(struct hes_problem *p);
  */
 long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struct hes_err *err);
 
+/** HeShare's stage 1: assignments of jobs to GPUs that no other one dominates, by its genetic
+ * algorithm. @return 0 or -ENOMEM */
+int hes_problem_assign(const struct hes_problem *p, uint64_t seed, struct hes_assign_front *out);
+
 /** A job alone on a whole GPU of a type, at the default clock; INFINITY where it does not run. */
 struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type);
 

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/assign/genetic.h"
 #include "plan/batch/priced.h"
 #include "policy/decide.h"
 
@@ -49,22 +48,6 @@ int hes_front_report(const struct hes_problem *p, const struct hes_pareto *found
 		};
 	*out = f;
 	return 0;
-}
-
-/* Stage 1: assignments of jobs to GPUs that no other one dominates. */
-static int assign(const struct hes_problem *p, struct hes_assign_front *out)
-{
-	struct hes_genetic_options o = hes_genetic_defaults;
-	struct hes_assign a;
-	int rc = hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, p->gpus);
-
-	if (rc)
-		return rc;
-	a.usage = p->usage;
-	o.evolve.seed = p->request->seed;
-	rc = hes_genetic_run(&a, &o, out);
-	hes_assign_finish(&a);
-	return rc;
 }
 
 /* Energy of all GPUs until the last job ends. */
@@ -143,7 +126,7 @@ int hes_decide_heshare(const struct hes_problem *p, struct hes_plan *plan, struc
 {
 	struct hes_assign_front found;
 	struct hes_configured *c;
-	int rc = assign(p, &found);
+	int rc = hes_problem_assign(p, p->request->seed, &found);
 
 	if (rc)
 		return rc;
@@ -192,7 +175,7 @@ int hes_decide_sched_only(const struct hes_problem *p, struct hes_plan *plan,
 {
 	struct hes_assign_front found;
 	struct hes_pareto set = { 0 };
-	int rc = assign(p, &found);
+	int rc = hes_problem_assign(p, p->request->seed, &found);
 
 	if (rc)
 		return rc;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "plan/assign/exact.h"
-#include "plan/assign/genetic.h"
 #include "plan/batch/configure.h"
 #include "plan/joint/anneal.h"
 
@@ -41,22 +40,6 @@ static int find_front(const struct hes_problem *p, struct hes_assign_front *out)
 	free(found.halfplanes);
 	*out = found.front;
 	return 0;
-}
-
-/* HeShare's own search. */
-static int find_genetic(const struct hes_problem *p, uint64_t seed, struct hes_assign_front *out)
-{
-	struct hes_genetic_options o = hes_genetic_defaults;
-	struct hes_assign a;
-	int rc = hes_assign_init(&a, p->n, p->k, p->n_types, p->cost, p->gpus);
-
-	if (rc)
-		return rc;
-	a.usage = p->usage;
-	o.evolve.seed = seed;
-	rc = hes_genetic_run(&a, &o, out);
-	hes_assign_finish(&a);
-	return rc;
 }
 
 static int start_member(struct anneal *a, const struct hes_configured *c, size_t member,
@@ -109,7 +92,7 @@ static int find_reference(struct anneal *a, const struct hes_problem *p,
 	int rc = 0;
 
 	if (!o->spent && p->n <= GENETIC) {
-		rc = find_genetic(p, o->seed, &front);
+		rc = hes_problem_assign(p, o->seed, &front);
 		if (!rc)
 			rc = hes_configure(p, &front, NULL, &genetic);
 		c = genetic;
