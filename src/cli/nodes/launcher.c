@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,7 +147,7 @@ long launcher_find(const struct launcher *l, const char *name)
 
 /* --- started --- */
 
-static void put_quoted(FILE *f, const char *word)
+void launcher_put_word(FILE *f, const char *word)
 {
 	fputc('\'', f);
 	for (; *word; word++) {
@@ -157,7 +156,7 @@ static void put_quoted(FILE *f, const char *word)
 		else
 			fputc(*word, f);
 	}
-	fputs("' ", f);
+	fputc('\'', f);
 }
 
 /* The command as one line for the shell of the other host, in the same folder. */
@@ -170,11 +169,13 @@ static char *remote_line(const struct launcher *l, const char *const *args)
 	if (!f)
 		return NULL;
 	fputs("cd ", f);
-	put_quoted(f, here);
-	fputs("&& exec ", f);
-	put_quoted(f, l->program);
-	for (size_t i = 0; args[i]; i++)
-		put_quoted(f, args[i]);
+	launcher_put_word(f, here);
+	fputs(" && exec ", f);
+	launcher_put_word(f, l->program);
+	for (size_t i = 0; args[i]; i++) {
+		fputc(' ', f);
+		launcher_put_word(f, args[i]);
+	}
 	if (fclose(f)) {
 		free(line);
 		return NULL;

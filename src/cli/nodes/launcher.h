@@ -8,6 +8,7 @@
 #define HES_CLI_NODES_LAUNCHER_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "cli/nodes/slurm.h"
@@ -28,6 +29,9 @@ struct launcher {
  */
 int launcher_open(const char *how, const char *program, struct launcher *out, struct hes_err *err);
 void launcher_close(struct launcher *l);
+
+/** Print a word in quotes, as a shell takes it. */
+void launcher_put_word(FILE *f, const char *word);
 
 /** @return the index of a node; -1 */
 long launcher_find(const struct launcher *l, const char *name);

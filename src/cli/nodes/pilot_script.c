@@ -6,22 +6,12 @@
  */
 #include "cli/nodes/pilot_script.h"
 
-static void put_word(FILE *f, const char *word)
-{
-	fputc('\'', f);
-	for (; *word; word++) {
-		if (*word == '\'')
-			fputs("'\\''", f);
-		else
-			fputc(*word, f);
-	}
-	fputc('\'', f);
-}
+#include "cli/nodes/launcher.h"
 
 static void put_name(FILE *f, const char *variable, const char *value)
 {
 	fprintf(f, "%s=", variable);
-	put_word(f, value);
+	launcher_put_word(f, value);
 	fputc('\n', f);
 }
 
@@ -30,7 +20,7 @@ static void put_option(FILE *f, const char *name, const char *value)
 	if (!value)
 		return;
 	fprintf(f, " %s ", name);
-	put_word(f, value);
+	launcher_put_word(f, value);
 }
 
 static void put_directives(FILE *f, const struct pilot_opts *o, const char *folder)
@@ -55,7 +45,7 @@ static void put_directives(FILE *f, const struct pilot_opts *o, const char *fold
 static void put_plan(FILE *f, const struct pilot_opts *o, const char *jobs)
 {
 	fputs("[ -e \"$folder/plan.json\" ] || \"$heshare\" plan ", f);
-	put_word(f, jobs);
+	launcher_put_word(f, jobs);
 	fputs(" --gpus slurm -o \"$folder/plan.json\"", f);
 	put_option(f, "--policy", o->policy);
 	put_option(f, "--prefer", o->prefer);
@@ -76,7 +66,7 @@ void pilot_script(FILE *f, const struct pilot_opts *o, const char *program, cons
 	put_name(f, "heshare", program);
 	put_name(f, "folder", folder);
 	fputs("cd ", f);
-	put_word(f, here);
+	launcher_put_word(f, here);
 	fputs(" || exit\nmkdir -p \"$folder\" || exit\n", f);
 	put_plan(f, o, jobs);
 	fputs("\nrun=\nstopped=\n"
