@@ -4,7 +4,6 @@
  * cuda_session.c selects the GPUs of the process, cuda_work.c launches, cuda_memory.c allocates,
  * cuda_entry.c finds functions by name.
  */
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

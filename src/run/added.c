@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/plural.h"
 #include "run/environment.h"
 #include "run/steps.h"
 

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/plural.h"
 #include "base/texts.h"
 #include "launch/contexts.h"
 #include "run/gpu_memory.h"

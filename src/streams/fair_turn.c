@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "base/clamp.h"
 #include "streams/fair_scheduler_state.h"
 
 #define RECENT 0.25 /* part of the last turn in the mean time of an item */

@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/plural.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/commands.h"

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/texts.h"
 #include "cli/nodes/nodes_state.h"
 #include "cli/run/run_identity.h"
 
@@ -374,11 +375,6 @@ bool part_lives(const struct part *p, struct part_life *life)
 
 /* --- of earlier heads --- */
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
 /* Nodes with a journal of this run. free() @out */
 static int find_nodes(const struct nodes *s, slurm_name **out, size_t *n, struct hes_err *err)
 {
@@ -407,7 +403,7 @@ static int find_nodes(const struct nodes *s, slurm_name **out, size_t *n, struct
 	}
 	closedir(dir);
 	if (*n)
-		qsort(v, *n, sizeof(*v), by_name);
+		qsort(v, *n, sizeof(*v), hes_by_text);
 	*out = v;
 	return 0;
 }

@@ -4,7 +4,6 @@
  * Each runner writes live.json in the folder of its node; the head joins them to the one of the
  * run, which `heshare status` reads.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/visible.h"
-#include "cli/cli.h"
 #include "cli/inputs/visible_gpus.h"
 #include "heshare/version.h"
 #include "launch/guard.h"

@@ -8,14 +8,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <libgen.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"

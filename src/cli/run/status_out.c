@@ -178,11 +178,6 @@ static json_t *seconds(bool there, int64_t us)
 	return cli_json_maybe(there, (double)us * 1e-6);
 }
 
-static json_t *words(const char *text)
-{
-	return text ? json_string(text) : json_null();
-}
-
 static json_t *job_json(const struct run_view *v, const struct hes_run_job *j,
 			const struct run_view_job *r)
 {
@@ -243,11 +238,11 @@ json_t *status_json(const struct run_view *v, bool all)
 	for (size_t i = 0; i < 2 && *v->warnings[i]; i++)
 		json_array_append_new(warnings, json_string(v->warnings[i]));
 	doc = json_pack(
-		"{s:I, s:s, s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, "
+		"{s:I, s:s, s:s, s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, "
 		"s:o, s:o, s:o, s:o}",
 		"run", (json_int_t)v->run.id, "plan", v->run.plan, "folder", v->run.folder, "host",
 		v->run.host, "state", hes_run_state_names[v->run.state], "runner",
-		words(runners[v->runner]), "pid", (json_int_t)v->run.runner.pid, "jobs_running",
+		runners[v->runner], "pid", (json_int_t)v->run.runner.pid, "jobs_running",
 		(json_int_t)v->n_running, "jobs_waiting", (json_int_t)v->waiting, "jobs_done",
 		(json_int_t)v->done, "jobs_failed", (json_int_t)v->failed, "jobs_early",
 		(json_int_t)v->early, "jobs_added", (json_int_t)v->added, "time_s",

@@ -13,7 +13,6 @@
 
 #include "base/plural.h"
 #include "base/visible.h"
-#include "cli/cli.h"
 #include "cli/inputs/knowledge.h"
 #include "cli/simulate/campaign.h"
 
