@@ -174,7 +174,7 @@ lab() { # SPEED SCRIPT
 	[[ "$stderr" == *"plans/../with.csv has changed since plans/plan.json was made: job a differs in iterations, command; job c is new; job b is gone. The plan's jobs count: name the file (heshare run plans/plan.json plans/../with.csv)"* ]]
 	lab 40 'heshare run plans/plan.json with.csv --retries 0 --resume; echo $?'
 	[ "${lines[-1]}" = 1 ]
-	[[ "$stderr" == *'with.csv differs from plans/plan.json: '*'no job "b" among the jobs'* ]]
+	[[ "$stderr" == "heshare run: with.csv has other jobs than plans/plan.json: job a differs in iterations, command; job c is new; job b is gone. Keep the rows of the plan's jobs; heshare add places new jobs; or plan again" ]]
 	# With the jobs of the plan alone the file counts.
 	sed -i '/^c/d' with.csv
 	echo b,resnet50,16,1500,9000,false >>with.csv
@@ -182,6 +182,13 @@ lab() { # SPEED SCRIPT
 	[ "${lines[-1]}" = 0 ]
 	[[ "$stderr" == *"with.csv differs from plans/plan.json: job a differs in iterations, command; job b differs in command. The file counts"* ]]
 	jq -e '.jobs_done == 2 and [.jobs[].attempts] == [3, 1]' out.json
+	# Where memory is not known, two jobs no longer fit together.
+	printf 'id,workload,batch_size,iterations,memory_mib\na,resnet50,16,1500,9000\nb,resnet50,16,1500,9000\n' >two.csv
+	"$HESHARE" plan two.csv -f one.yaml --policy mps-equal -o two.json >/dev/null
+	sed -i 's/^b,resnet50,16,1500,9000/b,resnet50,32,1500,/' two.csv
+	lab 40 'heshare run two.json two.csv -c false; echo $?'
+	[ "${lines[-1]}" = 1 ]
+	[[ "$stderr" == *"two.json with the jobs of two.csv, which need their memory_mib or a new plan: "*" MiB"* ]]
 	# A file of other jobs with this name says nothing.
 	printf 'id,workload,batch_size,iterations\nx,resnet50,16,1500\n' >with.csv
 	lab 40 'heshare run plans/plan.json --dry-run >/dev/null'

@@ -20,10 +20,12 @@
 struct difference {
 	FILE *f;
 	size_t n;
+	bool others; /* jobs are new or gone */
 };
 
-static void put_job(struct difference *d, const char *id, const char *what)
+static void put_job(struct difference *d, const char *id, const char *what, bool other)
 {
+	d->others |= other;
 	if (d->n++ >= MOST)
 		return;
 	fputs(d->n > 1 ? "; job " : "job ", d->f);
@@ -56,7 +58,7 @@ static void compare_job(struct difference *d, const struct hes_job *a, const str
 			hes_text_add(what, sizeof(what), ", ", "%s%s", *what ? "" : "differs in ",
 				     fields[i].name);
 	if (*what)
-		put_job(d, b->id, what);
+		put_job(d, b->id, what, false);
 }
 
 static int index_jobs(const struct hes_jobs *jobs, struct hes_text_map *out)
@@ -65,7 +67,7 @@ static int index_jobs(const struct hes_jobs *jobs, struct hes_text_map *out)
 }
 
 int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, char **out,
-		 struct hes_err *err)
+		 bool *others, struct hes_err *err)
 {
 	struct hes_text_map ids = { 0 }, ids_now = { 0 };
 	char *text = NULL;
@@ -77,13 +79,13 @@ int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, cha
 		const uint32_t at = hes_text_map_find(&ids, now->v[i].id);
 
 		if (at == HES_HASH_NONE)
-			put_job(&d, now->v[i].id, "is new");
+			put_job(&d, now->v[i].id, "is new", true);
 		else
 			compare_job(&d, &planned->v[at], &now->v[i]);
 	}
 	for (size_t i = 0; i < planned->n && !failed; i++)
 		if (hes_text_map_find(&ids_now, planned->v[i].id) == HES_HASH_NONE)
-			put_job(&d, planned->v[i].id, "is gone");
+			put_job(&d, planned->v[i].id, "is gone", true);
 	if (d.n > MOST)
 		fprintf(d.f, "; and %zu more job%s", d.n - MOST, hes_s(d.n - MOST));
 	failed = (d.f && fclose(d.f)) || failed;
@@ -96,6 +98,7 @@ int jobs_changed(const struct hes_jobs *planned, const struct hes_jobs *now, cha
 	if (failed)
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", now->n);
 	*out = text;
+	*others = d.others;
 	return 0;
 }
 
@@ -148,6 +151,7 @@ int jobs_changed_warn(const char *plan, const struct hes_jobs *planned, const ch
 	struct hes_jobs now = { 0 };
 	char path[PATH_MAX], *what = NULL;
 	struct hes_err why;
+	bool others = false;
 	int rc = 0;
 
 	if (!planned->n || (!file && (!planned->file || !find_file(plan, planned->file, path))))
@@ -161,8 +165,13 @@ int jobs_changed_warn(const char *plan, const struct hes_jobs *planned, const ch
 		return 0;
 	}
 	if (file || has_one_of(planned, &now))
-		rc = jobs_changed(planned, &now, &what, err);
-	if (what && file)
+		rc = jobs_changed(planned, &now, &what, &others, err);
+	if (file && others)
+		rc = hes_fail(err, -ESTALE,
+			      "%s has other jobs than %s: %s. Keep the rows of the plan's jobs; "
+			      "heshare add places new jobs; or plan again",
+			      file, plan, what);
+	else if (what && file)
 		fprintf(stderr,
 			"heshare run: %s differs from %s: %s. The file counts; times are those of "
 			"the plan\n",

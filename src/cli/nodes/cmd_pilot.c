@@ -102,7 +102,8 @@ static int compare_jobs(const char *plan, const char *file, const struct hes_job
 			const struct hes_jobs *jobs, struct hes_err *err)
 {
 	char *what = NULL;
-	int rc = jobs_changed(planned, jobs, &what, err);
+	bool others;
+	int rc = jobs_changed(planned, jobs, &what, &others, err);
 
 	if (what)
 		rc = hes_fail(err, -ESTALE,

@@ -207,6 +207,20 @@ static int load_jobs(const char *plan, const char *jobs, struct inputs *in, stru
 	return rc;
 }
 
+/* With a corrected file, jobs may need more memory than was planned for, or an unknown one. */
+static int validate_plan(const struct inputs *in, uint32_t share_sum, const char *plan,
+			 const char *jobs, struct hes_err *err)
+{
+	int rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, share_sum, err);
+
+	if (rc == -ENOSPC && jobs)
+		return hes_fail_in(err,
+				   "%s with the jobs of %s, which need their memory_mib or a new "
+				   "plan",
+				   plan, jobs);
+	return rc ? hes_fail_in(err, "%s", plan) : 0;
+}
+
 static int load_plan(const struct run_opts *o, const char *plan, const char *jobs,
 		     struct inputs *in, struct hes_err *err)
 {
@@ -223,9 +237,8 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 			"went wrong; "
 			"heshare plan --policy exec:PROGRAM writes them to what a program decides",
 			plan);
-	if (!rc &&
-	    (rc = hes_plan_validate(&in->plan, &in->fleet, &in->jobs, (uint32_t)o->share_sum, err)))
-		hes_fail_in(err, "%s", plan);
+	if (!rc)
+		rc = validate_plan(in, (uint32_t)o->share_sum, plan, jobs, err);
 	if (rc)
 		return rc;
 	gethostname(in->host, sizeof(in->host) - 1);
