@@ -117,6 +117,9 @@ int run_samples(const struct runner *r, struct hes_samples *out, struct hes_err 
 	for (size_t i = 0; r->q->profiles && i < r->n_gpus; i++) {
 		const struct run_gpu *g = &r->gpus[i];
 
+		/* A sample would be taken for one at the GPU's own clock. */
+		if (g->lock.foreign)
+			continue;
 		/* Without MPS jobs take turns: no shares to learn of. */
 		for (size_t k = 0; k < g->energy.n_segments && !(g->mps.wanted && g->mps.refused);
 		     k++) {

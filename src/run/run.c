@@ -116,10 +116,11 @@ static int make_tasks(struct runner *r, struct run_gpu *g, const struct hes_queu
 		for (uint32_t k = 0; k < batch->n; k++) {
 			struct run_place *place = &g->queue.v[n + k];
 
-			*place = (struct run_place){ .batch = (uint32_t)i,
-						     .clock_mhz = batch->unlocked
-									  ? RUN_UNLOCKED
-									  : batch->clock_mhz };
+			*place = (struct run_place){
+				.batch = (uint32_t)i,
+				.clock_mhz = batch->unlocked ? RUN_UNLOCKED : batch->clock_mhz,
+				.held_mhz = batch->unlocked ? batch->clock_mhz : 0
+			};
 			tasks[n + k] = make_task(r->q, g, place, &batch->jobs[k]);
 			if (!tasks[n + k])
 				return -ENOMEM;

@@ -13,6 +13,8 @@
 
 #define VERIFY_US    3000000 /* from a lock to its reading: for clocks to settle under load */
 #define QUIT_GRACE_S 5
+#define BUSY_PCT     50 /* an idle GPU lowers its clock by itself */
+#define HELD_PCT     98 /* of the planned clock: where nothing is locked it varies */
 
 /* --- clocks --- */
 
@@ -36,6 +38,8 @@ void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz)
 	struct hes_err err;
 	int rc;
 
+	if (!mhz && !g->lock.mhz)
+		g->lock.verify_us = run_now_us(k->log->clock) + VERIFY_US;
 	if (!mhz)
 		return;
 	rc = mhz == RUN_UNLOCKED ? hes_guard_unlock_clock(k->guard, k->devices, g->device, &err)
@@ -50,7 +54,35 @@ void run_set_clock(struct run_knobs *k, struct run_gpu *g, uint32_t mhz)
 		return;
 	}
 	g->lock.mhz = mhz == RUN_UNLOCKED ? 0 : mhz;
-	g->lock.verify_us = g->lock.mhz ? run_now_us(k->log->clock) + VERIFY_US : RUN_NEVER_US;
+	g->lock.verify_us = run_now_us(k->log->clock) + VERIFY_US;
+}
+
+/* Where nothing is locked: a clock that another program has locked is not seen otherwise. Two
+ * looks, because the clock rises when work begins. */
+static void verify_unlocked(struct run_knobs *k, struct run_gpu *g)
+{
+	const uint32_t held_mhz = g->running[0]->place->held_mhz;
+	const unsigned what = HES_HAS_CLOCK | HES_HAS_UTILISATION;
+	struct hes_reading now;
+
+	if (!held_mhz ||
+	    hes_device_read(k->devices, g->device, what | HES_HAS_REASONS, &now, NULL) ||
+	    (now.has & what) != what)
+		return;
+	if (now.busy_pct >= BUSY_PCT &&
+	    (now.power_capped || now.heat_capped || now.clock_mhz * 100 >= held_mhz * HELD_PCT))
+		return;
+	if (now.busy_pct < BUSY_PCT || now.clock_mhz != g->lock.low_mhz) {
+		g->lock.low_mhz = now.busy_pct < BUSY_PCT ? 0 : now.clock_mhz;
+		g->lock.verify_us = run_now_us(k->log->clock) + VERIFY_US;
+		return;
+	}
+	g->lock.missed = g->lock.foreign = true;
+	run_tell(k->log,
+		 "%s runs at %" PRIu32 " MHz where the plan counts with %" PRIu32
+		 " MHz, and this run has locked no clock: if another program has, sudo nvidia-smi "
+		 "-i %s -rgc unlocks it",
+		 run_gpu_name(g), now.clock_mhz, held_mhz, g->info.uuid);
 }
 
 void run_verify_clock(struct run_knobs *k, struct run_gpu *g)
@@ -59,7 +91,9 @@ void run_verify_clock(struct run_knobs *k, struct run_gpu *g)
 	enum hes_lock_state state;
 
 	g->lock.verify_us = RUN_NEVER_US;
-	if (g->lock.missed ||
+	if (!g->lock.missed && !g->lock.mhz)
+		verify_unlocked(k, g);
+	if (g->lock.missed || !g->lock.mhz ||
 	    hes_device_read(k->devices, g->device, HES_HAS_CLOCK | HES_HAS_REASONS, &now, NULL))
 		return;
 	state = hes_lock_state(&now, g->lock.mhz);

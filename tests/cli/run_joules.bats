@@ -97,3 +97,19 @@ lab() { # SPEED COMMAND...
 	jq -se 'map(select(.killed) | (.counters_j - .outside_j) / .energy.meter_j > 0.995) | all' <<<"$output"
 	jq -se '((map(.counters_j - .outside_j) | add) / (map(.energy.meter_j) | add) - 1) | fabs < 0.005' <<<"$output"
 }
+
+@test "a clock that another program has locked is named where the plan locks none, and teaches nothing" {
+	head -n 5 jobs.csv >few.csv
+	heshare plan few.csv -f two.yaml --policy exclusive --json >plan.json
+	jq -e '[.gpus[].batches[].unlocked] | all' plan.json
+	lab 40 sh -c 'python3 -c "
+import ctypes
+n = ctypes.CDLL(\"libnvidia-ml.so.1\"); n.nvmlInit_v2(); d = ctypes.c_void_p()
+n.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(d)); n.nvmlDeviceSetGpuLockedClocks(d, 600, 600)"
+		heshare run plan.json --json -c "$task" >report.json'
+	[ "$status" -eq 0 ]
+	uuid=$(jq -r '.gpus[0].uuid' report.json)
+	[[ "$stderr" == *"a/0 runs at 600 MHz where the plan counts with "*" MHz, and this run has locked no clock: if another program has, sudo nvidia-smi -i $uuid -rgc unlocks it"* ]]
+	[ "$(grep -c "has locked no clock" <<<"$stderr")" = 1 ]
+	jq -e '.clocks_missed == 1' report.json
+}
