@@ -136,6 +136,8 @@ int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct
 
 /** The highest power that a reading of the GPU can have. */
 uint32_t hes_device_most_mw(const struct hes_devices *d, size_t i);
+/** The lowest one: a part of its type's idle power. */
+uint32_t hes_device_least_mw(const struct hes_devices *d, size_t i);
 
 /**
  * Lock the SM clock at @mhz. hes_lock_state() says under load whether the GPU obeys.

@@ -7,7 +7,9 @@
  * without a reading is a gap and never counts as 0 W.
  *
  * A source is left out while what it says is not possible: a counter that stands still, goes back
- * or jumps, and power or clocks that the GPU cannot have. The other source then gives the joules.
+ * or jumps, and power or clocks that the GPU cannot have. From its joules of two seconds on, a
+ * source whose mean power the GPU cannot have is left out until the meter ends. The other source
+ * then gives the joules.
  */
 #ifndef HESHARE_MEASURE_H
 #define HESHARE_MEASURE_H
@@ -30,16 +32,17 @@ enum hes_energy_from {
 	HES_ENERGY_INTEGRAL, /* of power, where the counter is missing or left out */
 };
 
-/** What was left out of a window: bits. */
+/** What was left out of a window. */
 enum hes_left_out {
-	HES_LEFT_OUT_STILL = 1 << 0,  /* the counter stood still while the GPU was on */
-	HES_LEFT_OUT_BACK = 1 << 1,   /* the counter went back, or was reset */
-	HES_LEFT_OUT_JUMP = 1 << 2,   /* the counter rose faster than the GPU can draw power */
-	HES_LEFT_OUT_POWER = 1 << 3,  /* readings of power that are not possible */
-	HES_LEFT_OUT_ENERGY = 1 << 4, /* of the counter */
-	HES_LEFT_OUT_CLOCK = 1 << 5,  /* of the clock */
+	HES_LEFT_OUT_STILL,  /* the counter stood still while the GPU was on */
+	HES_LEFT_OUT_BACK,   /* the counter went back, or was reset */
+	HES_LEFT_OUT_JUMP,   /* the counter rose faster than the GPU can draw power */
+	HES_LEFT_OUT_SLOW,   /* the counter rose slower than an idle GPU draws power */
+	HES_LEFT_OUT_POWER,  /* readings of power that are not possible */
+	HES_LEFT_OUT_ENERGY, /* of the counter */
+	HES_LEFT_OUT_CLOCK,  /* of the clock */
+	HES_LEFT_OUTS
 };
-#define HES_LEFT_OUTS 6
 
 /** A GPU over a window. */
 struct hes_measured {
@@ -57,7 +60,7 @@ struct hes_measured {
 	double reasons_s;     /* time with readings of throttle reasons */
 	double capped_s;      /* part of reasons_s in which power or heat lowered the clock */
 	uint64_t samples;
-	unsigned left_out;            /* enum hes_left_out */
+	unsigned left_out;            /* bits 1 << enum hes_left_out */
 	bool lost;                    /* the GPU fell off the bus */
 	struct hes_activity activity; /* of SMs, memory, ... */
 };

@@ -73,13 +73,12 @@ static void thread_say(struct gpu_thread *t, const char *sentence)
 /* Joules from the counter, or from power where the counter cannot be believed; NaN: neither. */
 static double joules_read(struct gpu_thread *t)
 {
-	struct hes_gauge_sample s = { .time_s = hes_monotonic_s() };
-	struct hes_reading r;
+	struct hes_gauge_sample s;
 
-	if (hes_device_read(t->c.devices, t->c.index, HES_HAS_ENERGY | HES_HAS_POWER, &r, NULL) ||
-	    !(r.has & (HES_HAS_ENERGY | HES_HAS_POWER)))
+	if (!hes_gauge_look(&t->gauge, t->c.devices, t->c.index, HES_HAS_ENERGY | HES_HAS_POWER,
+			    &s) ||
+	    !(s.has & (HES_HAS_ENERGY | HES_HAS_POWER)))
 		return NAN;
-	hes_gauge_read(&t->gauge, &r, &s);
 	for (size_t i = 0; i < HES_LEFT_OUTS; i++) {
 		char text[120];
 
@@ -277,7 +276,8 @@ static void *thread_run(void *ctx)
 	folder_undo(t);
 	store_open(t);
 	ready.refresh_ns = refresh_find(t);
-	hes_gauge_begin(&t->gauge, hes_device_most_mw(t->c.devices, t->c.index) * 1e-3);
+	hes_gauge_begin(&t->gauge, hes_device_most_mw(t->c.devices, t->c.index) * 1e-3,
+			hes_device_least_mw(t->c.devices, t->c.index) * 1e-3);
 	thread_report(t, &ready);
 	while (order_await(t, &o))
 		order_do(t, &o);

@@ -15,6 +15,9 @@
 /* Of any GPU. */
 #define MOST_MW  3000000
 #define MOST_MHZ 5000
+/* No GPU draws less: parts of a type's idle power, of the limit of a GPU without a type. */
+#define LEAST_OF_IDLE  4
+#define LEAST_OF_LIMIT 200
 
 static int find_gpus(struct hes_devices *d, struct hes_err *err)
 {
@@ -65,6 +68,7 @@ static void find_most(struct hes_devices *d)
 			d->nvml.max_clock(dev, NVML_CLOCK_SM, &mhz);
 		mw = set_mw > default_mw ? set_mw : default_mw;
 		d->gpus[i].most_mw = mw && mw < MOST_MW ? mw + mw / 2 : MOST_MW;
+		d->gpus[i].least_mw = mw < MOST_MW ? mw / LEAST_OF_LIMIT : 0;
 		d->gpus[i].most_mhz = mhz && mhz < MOST_MHZ ? mhz + mhz / 10 : MOST_MHZ;
 	}
 }
@@ -80,8 +84,10 @@ static void find_types(struct hes_devices *d, const struct hes_catalogue *c)
 		g = c ? hes_gpu_type_of_driver(c, info.name, (uint32_t)(info.memory_bytes >> 20))
 		      : NULL;
 		hes_gpu_type_name(info.name, d->gpus[i].type);
-		if (g)
-			strcpy(d->gpus[i].type, g->name);
+		if (!g)
+			continue;
+		strcpy(d->gpus[i].type, g->name);
+		d->gpus[i].least_mw = g->idle_power_mw / LEAST_OF_IDLE;
 	}
 }
 
@@ -242,6 +248,11 @@ size_t hes_devices_count(const struct hes_devices *d)
 uint32_t hes_device_most_mw(const struct hes_devices *d, size_t i)
 {
 	return d->gpus[i].most_mw;
+}
+
+uint32_t hes_device_least_mw(const struct hes_devices *d, size_t i)
+{
+	return d->gpus[i].least_mw;
 }
 
 long hes_devices_find(const struct hes_devices *d, const char *name)

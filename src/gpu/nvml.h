@@ -57,6 +57,7 @@ struct nvml_gpu {
 	int refused;                /* NVML's code where it has no handle */
 	bool instant;               /* it has the field of instant power */
 	unsigned most_mw, most_mhz; /* above these a reading is impossible */
+	unsigned least_mw;          /* below it, too */
 	char type[HES_NAME_MAX];
 };
 

@@ -35,7 +35,7 @@ static int read_power(const struct hes_devices *d, size_t i, struct hes_reading 
 	if (!code && !mw)
 		code = NVML_NOT_SUPPORTED;
 	out->power_mw = mw;
-	return code ? code : POSSIBLE(mw <= d->gpus[i].most_mw);
+	return code ? code : POSSIBLE(mw <= d->gpus[i].most_mw && mw >= d->gpus[i].least_mw);
 }
 
 static int read_energy(const struct hes_devices *d, size_t i, struct hes_reading *out)

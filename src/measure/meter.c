@@ -19,8 +19,6 @@
 
 #define FIND_S      0.5 /* time to find the refresh */
 #define FIND_STEP_S 0.01
-#define PROMPT_S    0.002
-#define ATTEMPTS    3
 #define RATES_S \
 	0.5 /* between two samples of activity; drivers' rates are means of up to a second */
 #define COUNTERS_S 2.0 /* between two samples of counters, which cost more */
@@ -59,28 +57,11 @@ struct hes_meter {
 	double power_limit_w, power_s; /* what counts as over; time of the last sum, 0: none */
 };
 
-static struct hes_gauge_sample read_gpu(struct hes_meter *m, size_t i)
+static struct hes_gauge_sample meter_read(struct hes_meter *m, size_t i)
 {
-	struct hes_gauge_sample s = { 0 };
-	struct hes_reading r = { 0 }, read;
-	double took_s = INFINITY;
+	struct hes_gauge_sample s;
 
-	/* A thread that lost the CPU during a reading has a wrong time: use the quickest of several
-	 * readings. */
-	for (int attempt = 0; attempt < ATTEMPTS && took_s > PROMPT_S; attempt++) {
-		double before = hes_monotonic_s(), took;
-		bool lost = hes_device_read(m->d, m->gpus[i], WANT, &read, NULL) != 0;
-
-		took = hes_monotonic_s() - before;
-		if (took >= took_s)
-			continue;
-		took_s = took;
-		s.lost = lost;
-		s.time_s = before + took / 2;
-		r = read;
-	}
-	if (!s.lost)
-		hes_gauge_read(&m->gauges[i], &r, &s);
+	hes_gauge_look(&m->gauges[i], m->d, m->gpus[i], WANT, &s);
 	return s;
 }
 
@@ -114,7 +95,7 @@ static void sum_add(struct sum *w, const struct hes_gauge_sample *s)
 /* Sample one GPU for all windows; the meter is locked. */
 static void sample_one(struct hes_meter *m, size_t i)
 {
-	m->now[i] = read_gpu(m, i);
+	m->now[i] = meter_read(m, i);
 	for (struct hes_window *w = m->windows; w; w = w->next)
 		sum_add(&w->sums[i], &m->now[i]);
 }
@@ -184,15 +165,15 @@ static double find_refresh(struct hes_meter *m)
 	const struct timespec step = { .tv_nsec = (long)(FIND_STEP_S * 1e9) };
 
 	for (size_t i = 0; i < m->n; i++) {
-		before[i] = read_gpu(m, i);
+		before[i] = meter_read(m, i);
 		last[i] = 0;
 	}
 	while (hes_monotonic_s() < start + FIND_S) {
 		nanosleep(&step, NULL);
 		for (size_t i = 0; i < m->n; i++) {
-			double since_s = m->gauges[i].since_s;
-			struct hes_gauge_sample s = read_gpu(m, i);
-			double at = m->gauges[i].known ? m->gauges[i].since_s : s.time_s;
+			double since_s = m->gauges[i].step.since_s;
+			struct hes_gauge_sample s = meter_read(m, i);
+			double at = m->gauges[i].known ? m->gauges[i].step.since_s : s.time_s;
 			bool moved =
 				m->gauges[i].known ? at != since_s : s.power_w != before[i].power_w;
 
@@ -233,7 +214,8 @@ static int meter_prepare(struct hes_meter *m, const size_t *gpus, struct hes_err
 		if (rc)
 			return rc;
 		m->gpus[i] = gpus[i];
-		hes_gauge_begin(&m->gauges[i], hes_device_most_mw(m->d, gpus[i]) * 1e-3);
+		hes_gauge_begin(&m->gauges[i], hes_device_most_mw(m->d, gpus[i]) * 1e-3,
+				hes_device_least_mw(m->d, gpus[i]) * 1e-3);
 	}
 	return hes_watch_start(&m->watch, m->d, m->gpus, m->n, err);
 }

@@ -206,9 +206,9 @@ step_us() {
 		[1,"integral","all",["the energy counter while it stood still"]]
 		[2,"integral","all",["the energy counter where it went back"]]
 		[3,"integral","all",["the energy counter where it rose faster than the GPU can draw power"]]
-		[4,"counter","all",["power readings above what the GPU can draw"]]
+		[4,"counter","all",["power readings that are not possible"]]
 		[5,"counter","all",["clock readings that are not possible"]]
-		[6,"integral",true,["the energy counter while it stood still","power readings above what the GPU can draw"]]
+		[6,"integral",true,["the energy counter while it stood still","power readings that are not possible"]]
 		[7,"counter","all",[]]
 	END
 	jq -e '.gpus | (.[6].mean_w / .[0].mean_w - 1 | fabs < 0.05) and .[5].mean_clock_mhz == .[0].mean_clock_mhz and

@@ -12,6 +12,8 @@
 #define IDLE_W    40.0
 #define BUSY_W    240.0
 #define MOST_W    450.0
+#define LEAST_W   10.0
+#define OUT(what) (1u << HES_LEFT_OUT_##what)
 #define BUSY_S    5.0
 #define SICK_S    6.0
 #define END_S     15.0
@@ -24,6 +26,9 @@ static double true_j(double s)
 	return s < BUSY_S ? IDLE_W * s : IDLE_W * BUSY_S + BUSY_W * (s - BUSY_S);
 }
 
+/* A reading takes so long from SICK_S on; its values are of its start and of its end in turn. */
+static double took_s;
+
 typedef void sick_fn(struct hes_reading *r, double s);
 
 /* The sums from 0 to END_S. */
@@ -32,23 +37,25 @@ static struct hes_measured measure(sick_fn *sick)
 	struct hes_gauge_sample first = { 0 }, s = { 0 };
 	struct hes_measured m = { .seconds = END_S };
 	struct hes_gauge g;
-	double last_j = 0;
+	double last_j = 0, took = 0;
 
-	hes_gauge_begin(&g, MOST_W);
-	for (int i = 0; i * STEP_S < END_S + STEP_S / 2; i++) {
-		const double now_s = i * STEP_S;
+	hes_gauge_begin(&g, took_s > 0 ? 1.5 * BUSY_W : MOST_W, LEAST_W);
+	for (double i = 0, time_s = 0; time_s < END_S + STEP_S / 2;
+	     i++, time_s += took ? took : STEP_S) {
+		const double now_s = time_s + (fmod(i, 2) ? took : -took) * 0.45;
 		struct hes_reading r = { .has = HES_HAS_POWER | HES_HAS_ENERGY };
 
 		r.power_mw = (uint32_t)(1e3 * (now_s < BUSY_S ? IDLE_W : BUSY_W));
 		r.energy_mj = (uint64_t)(1e3 * true_j(floor(now_s / REFRESH_S + 1e-9) * REFRESH_S));
 		if (now_s >= SICK_S)
 			sick(&r, now_s);
-		s = (struct hes_gauge_sample){ .time_s = now_s };
+		s = (struct hes_gauge_sample){ .time_s = time_s, .unsure_s = took / 2 };
 		hes_gauge_read(&g, &r, &s);
 		assert_true(s.energy_j >= last_j);
 		last_j = s.energy_j;
-		if (!i)
+		if (i == 0)
 			first = s;
+		took = time_s >= SICK_S ? took_s : 0;
 	}
 	hes_gauge_between(&first, &s, &m);
 	return m;
@@ -113,6 +120,30 @@ static void power_is_not_possible(struct hes_reading *r, double s)
 	r->impossible = HES_HAS_POWER;
 }
 
+static void counter_is_twice(struct hes_reading *r, double s)
+{
+	(void)s;
+	r->energy_mj *= 2;
+}
+
+static void counter_is_a_thousandth(struct hes_reading *r, double s)
+{
+	(void)s;
+	r->energy_mj /= 1000;
+}
+
+static void power_is_too_much(struct hes_reading *r, double s)
+{
+	(void)s;
+	r->power_mw += r->power_mw * 3 / 4;
+}
+
+static void both_are_sick(struct hes_reading *r, double s)
+{
+	counter_stands_still(r, s);
+	power_is_too_much(r, s);
+}
+
 static void both_for_3_s(struct hes_reading *r, double s)
 {
 	if (s >= SICK_S + 3)
@@ -129,15 +160,18 @@ TEST(a_sick_source_is_left_out_and_the_other_gives_the_joules)
 		unsigned left_out;
 	} rows[] = {
 		{ healthy, HES_ENERGY_COUNTER, 0 },
-		{ counter_stands_still, HES_ENERGY_INTEGRAL, HES_LEFT_OUT_STILL },
-		{ counter_stands_still_for_3_s, HES_ENERGY_INTEGRAL, HES_LEFT_OUT_STILL },
-		{ counter_begins_at_0, HES_ENERGY_INTEGRAL, HES_LEFT_OUT_BACK },
-		{ counter_goes_back_a_little, HES_ENERGY_INTEGRAL, HES_LEFT_OUT_BACK },
-		{ counter_jumps, HES_ENERGY_INTEGRAL, HES_LEFT_OUT_JUMP },
-		{ counter_is_garbage, HES_ENERGY_INTEGRAL, HES_LEFT_OUT_BACK | HES_LEFT_OUT_JUMP },
+		{ counter_stands_still, HES_ENERGY_INTEGRAL, OUT(STILL) },
+		{ counter_stands_still_for_3_s, HES_ENERGY_INTEGRAL, OUT(STILL) },
+		{ counter_begins_at_0, HES_ENERGY_INTEGRAL, OUT(BACK) },
+		{ counter_goes_back_a_little, HES_ENERGY_INTEGRAL, OUT(BACK) },
+		{ counter_jumps, HES_ENERGY_INTEGRAL, OUT(JUMP) },
+		{ counter_is_garbage, HES_ENERGY_INTEGRAL, OUT(BACK) | OUT(JUMP) },
+		{ counter_is_twice, HES_ENERGY_INTEGRAL, OUT(JUMP) },
+		{ counter_is_a_thousandth, HES_ENERGY_INTEGRAL, OUT(BACK) | OUT(SLOW) },
+		{ power_is_too_much, HES_ENERGY_COUNTER, OUT(POWER) },
 		{ counter_is_not_read, HES_ENERGY_INTEGRAL, 0 },
 		{ power_stands_still, HES_ENERGY_COUNTER, 0 },
-		{ power_is_not_possible, HES_ENERGY_COUNTER, HES_LEFT_OUT_POWER },
+		{ power_is_not_possible, HES_ENERGY_COUNTER, OUT(POWER) },
 	};
 
 	for (size_t i = 0; i < N(rows); i++) {
@@ -161,7 +195,9 @@ TEST(where_both_sources_are_sick_the_joules_are_missing_and_not_0)
 	assert_int_equal(m.from, HES_ENERGY_INTEGRAL);
 	assert_true(fabs(m.energy_j - known_j) < 0.015 * known_j);
 	assert_true(fabs(m.known_s - 12) < 2 * REFRESH_S);
-	assert_int_equal(m.left_out, HES_LEFT_OUT_STILL | HES_LEFT_OUT_POWER);
+	assert_int_equal(m.left_out, OUT(STILL) | OUT(POWER));
+	m = measure(both_are_sick);
+	assert_true(fabs(m.known_s - SICK_S) < 2 && m.left_out == (OUT(STILL) | OUT(POWER)));
 }
 
 static void no_sensors(struct hes_reading *r, double s)
@@ -182,10 +218,20 @@ TEST(a_counter_that_was_not_read_for_a_while_has_the_joules_of_that_time)
 	struct hes_measured m = measure(silent_for_3_s);
 
 	assert_int_equal(m.from, HES_ENERGY_COUNTER);
-	assert_true(fabs(m.energy_j - TRUTH_J) < 0.015 * TRUTH_J && m.known_s == END_S);
+	assert_true(fabs(m.energy_j - TRUTH_J) < 0.015 * TRUTH_J && fabs(m.known_s - END_S) < 1e-9);
 	m = measure(no_sensors);
 	assert_int_equal(m.from, HES_ENERGY_INTEGRAL);
 	assert_true(fabs(m.known_s - SICK_S) < 2 * REFRESH_S);
+}
+
+TEST(a_machine_that_reads_late_does_not_make_a_healthy_counter_jump)
+{
+	struct hes_measured m;
+
+	took_s = 9.5 * REFRESH_S;
+	m = measure(healthy);
+	took_s = 0;
+	assert_int_equal(m.left_out, 0);
 }
 
 int main(void)

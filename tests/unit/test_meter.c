@@ -35,6 +35,12 @@ uint32_t hes_device_most_mw(const struct hes_devices *d, size_t i)
 	return 10 * WATTS * 1000;
 }
 
+uint32_t hes_device_least_mw(const struct hes_devices *d, size_t i)
+{
+	(void)d, (void)i;
+	return WATTS * 1000 / 10;
+}
+
 int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out,
 		    struct hes_err *err)
 {
