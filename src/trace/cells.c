@@ -54,18 +54,15 @@ int cell_number(const char *text, bool comma, double max, double *out, struct he
 {
 	char plain[MAX_DIGIT + 1];
 	char *at;
+	int rc;
 
 	snprintf(plain, sizeof(plain), "%s", text);
 	at = comma && strlen(text) <= MAX_DIGIT && !strchr(plain, '.') ? strchr(plain, ',') : NULL;
 	if (at)
 		*at = '.';
-	return hes_parse_double("", at ? plain : text, 0, max, out, err);
-}
-
-/* @rc of cell_number, whose sentence begins with ": ". */
-static int without_colon(int rc, struct hes_err *err)
-{
-	if (rc && err && strncmp(err->msg, ": ", 2) == 0)
+	rc = hes_parse_double("", at ? plain : text, 0, max, out, err);
+	/* The caller names the column. */
+	if (rc && err)
 		memmove(err->msg, err->msg + 2, strlen(err->msg + 2) + 1);
 	return rc;
 }
@@ -83,7 +80,7 @@ int cell_moment(const char *text, bool comma, double unit_us, bool local, int64_
 		return hes_fail(err, -EINVAL,
 				"\"%.64s\" is a date or time that does not exist, or before 1970",
 				text);
-	rc = without_colon(cell_number(text, comma, CELL_MAX_TIME_US / unit_us, &v, err), err);
+	rc = cell_number(text, comma, CELL_MAX_TIME_US / unit_us, &v, err);
 	if (rc == -EINVAL)
 		return hes_fail(err, -EINVAL,
 				"\"%.64s\" is neither a number nor a time like " DATE_EXAMPLE,
@@ -162,8 +159,7 @@ int cell_duration(const char *text, bool comma, double unit_us, int64_t *out_us,
 			return hes_fail(err, -ERANGE, "%.64s is longer than %g s", text,
 					CELL_MAX_TIME_US / 1e6);
 	} else {
-		rc = without_colon(cell_number(text, comma, CELL_MAX_TIME_US / unit_us, &v, err),
-				   err);
+		rc = cell_number(text, comma, CELL_MAX_TIME_US / unit_us, &v, err);
 		if (rc == -EINVAL)
 			hes_fail(err, rc,
 				 "\"%.64s\" is neither a number nor a time like 2-03:04:05", text);
@@ -233,5 +229,5 @@ int cell_gpus(const char *text, bool comma, double *out, struct hes_err *err)
 		*out = resource_gpus(text);
 		return 0;
 	}
-	return without_colon(cell_number(text, comma, MAX_GPUS, out, err), err);
+	return cell_number(text, comma, MAX_GPUS, out, err);
 }

@@ -319,6 +319,8 @@ need_data() {
 	printf 'submit,dur,n,bs\n0,5,1,0\n' >log.csv
 	refused 1 'log.csv:2: bs: 0 is no whole number from 1 to 65536' log.csv --columns \
 		runtime=dur,batch_size=bs
+	printf 'submit,dur,n,bs\n0,5,1,large\n' >log.csv
+	refused 1 'log.csv:2: bs: "large" is not a number' log.csv --columns runtime=dur,batch_size=bs
 }
 
 @test "an unknown workload is answered with those there are" {
