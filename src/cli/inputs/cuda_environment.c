@@ -54,39 +54,25 @@ static void tell_removed(cuda_environment_say *say, void *ctx)
 	}
 }
 
-/* @return whether @why was said of an earlier GPU */
-static bool printed_before(const char *why,
-			   char (*said)[sizeof(((struct hes_missing_knob *)0)->why)], size_t n)
+/* Another MPS daemon is the same for all GPUs. */
+static void tell_daemon(const struct hes_devices *d, const long *gpus, size_t n,
+			cuda_environment_say *say, void *ctx)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(said[i], why) == 0)
-			return true;
-	return false;
-}
-
-static void tell_knobs(const struct hes_devices *d, const long *gpus, size_t n,
-		       cuda_environment_say *say, void *ctx)
-{
-	char said[8][sizeof(((struct hes_missing_knob *)0)->why)], text[SENTENCE_MAX];
 	struct hes_missing_knob v[HES_KNOBS];
 	struct hes_mps_status mps;
-	size_t n_said = 0;
+	char text[SENTENCE_MAX];
 
 	hes_mps_find(getenv("PATH"), getenv("CUDA_MPS_PIPE_DIRECTORY"), &mps);
 	for (size_t i = 0; i < n; i++) {
 		long lacks = gpus[i] < 0 ? 0 : hes_knobs_missing(d, (size_t)gpus[i], &mps, v, NULL);
 
 		for (long k = 0; k < lacks; k++) {
-			if ((v[k].knob != HES_KNOB_CO_RUNNERS &&
-			     v[k].knob != HES_KNOB_COMPUTE_MODE) ||
-			    n_said == sizeof(said) / sizeof(said[0]) ||
-			    printed_before(v[k].why, said, n_said))
+			if (v[k].knob != HES_KNOB_CO_RUNNERS)
 				continue;
-			memcpy(said[n_said++], v[k].why, sizeof(v[k].why));
-			snprintf(text, sizeof(text), "%s%s; to do: %s", v[k].why,
-				 v[k].knob == HES_KNOB_CO_RUNNERS ? "; jobs do not use it" : "",
+			snprintf(text, sizeof(text), "%s; jobs do not use it; to do: %s", v[k].why,
 				 v[k].what_to_do);
 			say(ctx, text);
+			return;
 		}
 	}
 }
@@ -94,7 +80,7 @@ static void tell_knobs(const struct hes_devices *d, const long *gpus, size_t n,
 void cuda_environment_tell(const struct hes_devices *d, const long *gpus, size_t n, bool inherit,
 			   cuda_environment_say *say, void *ctx)
 {
-	tell_knobs(d, gpus, n, say, ctx);
+	tell_daemon(d, gpus, n, say, ctx);
 	tell_removed(say, ctx);
 	if (inherit)
 		tell_wishes(say, ctx);

@@ -12,8 +12,8 @@
 typedef void cuda_environment_say(void *ctx, const char *sentence);
 
 /**
- * Report what outside of heshare changes what jobs get: variables, and for each GPU of @gpus MPS
- * daemons and the compute mode.
+ * Report what outside of heshare changes what jobs get: variables, and an MPS daemon on one of
+ * @gpus.
  * @param gpus     indices; those below 0 are passed over
  * @param inherit  jobs inherit the environment of this process
  */
