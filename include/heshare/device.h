@@ -112,6 +112,9 @@ long hes_devices_find(const struct hes_devices *d, const char *name);
  * that hes_devices_find() does not find it by UUID, errors of hes_device_info() */
 int hes_devices_refused(const struct hes_devices *d, struct hes_err *err);
 
+/** @return 0; errors of hes_device_info() for the first GPU that cannot be used */
+int hes_devices_check(const struct hes_devices *d, struct hes_err *err);
+
 /** @return 0; where the GPU cannot be used because NVML refuses its handle, name, UUID or memory,
  * @err says why and what to do, and the others work: -ENODEV it is lost or needs a reset; -EPERM;
  * -EIO; -EINVAL no such GPU */

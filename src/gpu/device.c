@@ -286,6 +286,16 @@ int hes_devices_refused(const struct hes_devices *d, struct hes_err *err)
 	return 0;
 }
 
+int hes_devices_check(const struct hes_devices *d, struct hes_err *err)
+{
+	struct hes_device_info info;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < d->n; i++)
+		rc = hes_device_info(d, i, &info, err);
+	return rc;
+}
+
 static unsigned abilities(const struct hes_devices *d, size_t i)
 {
 	struct hes_reading r;

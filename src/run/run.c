@@ -487,24 +487,13 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 
 /* --- which GPUs --- */
 
-/* @return @rc; @err also says which GPU cannot be used */
-static int tell_sick(const struct hes_devices *d, int rc, struct hes_err *err)
-{
-	struct hes_device_info info;
-	struct hes_err sick, why = *err;
-
-	for (size_t i = 0; i < hes_devices_count(d); i++)
-		if (hes_device_info(d, i, &info, &sick))
-			return hes_fail(err, rc, "%s; %s", sick.msg, why.msg);
-	return rc;
-}
-
 int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char *node, unsigned how,
 		const struct hes_devices *d, long *out, struct hes_err *err)
 {
 	size_t n = hes_devices_count(d);
 	struct hes_device_info *info = calloc(n + 1, sizeof(*info));
 	struct run_fit_type *types = calloc(n + 1, sizeof(*types));
+	struct hes_err sick, why;
 	int rc = info && types ? 0 : hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", n);
 
 	for (size_t i = 0; !rc && i < n; i++) {
@@ -514,8 +503,10 @@ int hes_run_fit(const struct hes_fleet *f, const struct hes_plan *p, const char 
 	}
 	if (!rc) {
 		rc = run_fit(f, p, node, how, types, n, out, err);
-		if (rc == -ENODEV)
-			tell_sick(d, rc, err);
+		if (rc == -ENODEV && hes_devices_check(d, &sick)) {
+			why = *err;
+			hes_fail(err, rc, "%s; %s", sick.msg, why.msg);
+		}
 	}
 	free(info);
 	free(types);

@@ -93,17 +93,6 @@ static void list_uuids(const struct hes_devices *d, char *out, size_t size)
 	}
 }
 
-/* @return 0; why the first GPU that cannot be used cannot */
-static int find_sick(const struct hes_devices *d, struct hes_err *err)
-{
-	struct hes_device_info info;
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < hes_devices_count(d); i++)
-		rc = hes_device_info(d, i, &info, err);
-	return rc;
-}
-
 /* A list with CUDA's UUIDs in place of its indices; free() @out. CUDA may not count a GPU that
  * cannot be used: the others are used without it. */
 static int list_of_uuids(const struct hes_devices *d, const char *list,
@@ -124,7 +113,7 @@ static int list_of_uuids(const struct hes_devices *d, const char *list,
 		}
 		hes_fail(&why, -ENOENT,
 			 CUDA_VARIABLE " names GPU %ld, and CUDA shows %zu, from 0 on%s%.300s", i,
-			 n, find_sick(d, &sick) ? "; " : "", sick.msg);
+			 n, hes_devices_check(d, &sick) ? "; " : "", sick.msg);
 		if (sick.code)
 			fprintf(stderr, "left out: %s\n", why.msg);
 		if (!sick.code || (!rest && !*made))
