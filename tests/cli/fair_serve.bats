@@ -269,7 +269,7 @@ in_lab() {
 		client work worker 4 >/dev/null
 		kill $arbiter; wait $arbiter
 		heshare fair profile --list --json
-		heshare fair profile --tenant other --clock 600 --json -- vgpu-task --device 0 --workload vgg19 --batch 8 --every 0.01 --iterations 100000000
+		heshare fair profile --tenant other --clock 600 --json -- vgpu-task --device 0 --workload vgg19 --batch 8 --every 0.01 --iterations 100000000 2>steps
 		heshare fair profile --list
 		lock
 	END
@@ -277,6 +277,10 @@ in_lab() {
 	grep -q "tenant worker of user $(id -u), process [0-9]* draws [0-9.]* W" serve.log
 	jq -e -s '.[0][0] | .tenant == "worker" and .gpu_type == "T4" and .clock_mhz == 0 and .power_w > 20 and .seconds >= 1' <<<"$(printf '%s\n' "${lines[@]}" | sed '/^tenant/,$d')"
 	jq -e -s '.[1][0] | .tenant == "other" and .clock_mhz == 600 and .power_w > 20 and .power_w < 70' <<<"$(printf '%s\n' "${lines[@]}" | sed '/^tenant/,$d')"
+	# A launch is an iteration, and the GPU is busy for most of it.
+	iteration_us=$(awk '$2 == 6 { from = $5 } END { print ($5 - from) / ($2 - 6) * 1e6 }' steps)
+	jq -e -s --argjson us "$iteration_us" '.[1][0] | .launches > 20 and .launch_us < 1.05 * $us and .launch_us > 0.8 * $us' \
+		<<<"$(printf '%s\n' "${lines[@]}" | sed '/^tenant/,$d')"
 	[ "${lines[-1]}" = "lock=-" ]
 	[[ "${lines[-2]}" =~ ^"worker " ]]
 	[[ "${lines[-3]}" =~ ^"other "*.*" 600 " ]]

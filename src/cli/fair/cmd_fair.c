@@ -223,7 +223,8 @@ const struct command cmd_fair = {
 		"once a second.\n\n"
 		"set: changes phi, or the weight of a tenant; for root and the arbiter's user.\n\n"
 		"profile: runs COMMAND alone at each clock until its power was measured for five "
-		"seconds, and stores the power. See docs/fairness.md.",
+		"seconds, and stores the power. Prints the mean GPU time of a launch, too. See "
+		"docs/fairness.md.",
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
 		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand "
 		   ",300 --json\n"

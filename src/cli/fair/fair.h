@@ -53,6 +53,12 @@ int fair_simulate(const struct fair_opts *o, int n_args, char **args);
  * started */
 int fair_run(const struct fair_opts *o, int n_args, char **args);
 
+struct hes_err;
+
+/** The variable that preloads the library into a command, "LD_PRELOAD=...". @return 0, then free()
+ * @out; -ENOENT it is not there; -EPERM others could replace it; -EINVAL its name; -ENOMEM */
+int fair_library_preload(char **out, struct hes_err *err);
+
 /** Be the arbiter of GPUs until SIGINT or SIGTERM. */
 int fair_serve(const struct fair_opts *o, int n_args, char **args);
 

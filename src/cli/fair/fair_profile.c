@@ -3,7 +3,7 @@
  * clock; see fair.h.
  *
  * Five seconds of GPU time are measured in parts, and again if the parts differ too much. Parts in
- * which the GPU was idle do not count.
+ * which the GPU was idle do not count. The preload library counts launches meanwhile.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +21,7 @@
 #include "cli/inputs/gpu_list.h"
 #include "cli/cli.h"
 #include "cli/fair/fair.h"
+#include "cli/fair/launch_counter.h"
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/work_folder.h"
 #include "cli/inputs/visible_gpus.h"
@@ -49,6 +50,7 @@ struct measuring {
 	struct hes_child child; /* zero: none runs */
 	const char *const *argv;
 	char variable[128];
+	struct launch_counter launches;
 	struct hes_store *store;
 	char folder[PATH_MAX];
 	bool json;
@@ -58,7 +60,9 @@ struct measuring {
 
 static int command_start(struct measuring *m, struct hes_err *err)
 {
-	const char *variables[] = { m->variable, NULL };
+	const bool counts = m->launches.fd >= 0;
+	const char *variables[] = { m->variable, counts ? m->launches.preload : NULL,
+				    m->launches.socket, NULL };
 	const struct hes_launch l = { .argv = m->argv,
 				      .variables = variables,
 				      .output_fd = STDERR_FILENO };
@@ -118,7 +122,8 @@ static bool gpu_is_busy(const struct measuring *m)
 }
 
 /* @return 0 and the mean power of a part, NaN where the GPU was not busy */
-static int part_measure(struct measuring *m, double seconds, double *watts, struct hes_err *err)
+static int part_measure(struct measuring *m, double seconds, double *watts, double *busy_part,
+			struct hes_err *err)
 {
 	double end = hes_monotonic_s() + seconds;
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -131,9 +136,12 @@ static int part_measure(struct measuring *m, double seconds, double *watts, stru
 		return rc;
 	while (!rc && hes_monotonic_s() < end) {
 		rc = command_keep(m, err);
+		launch_counter_serve(&m->launches);
 		nanosleep(&nap, NULL);
 	}
 	hes_window_end(w, &got);
+	*busy_part = got.activity.of[HES_ACT_BUSY].seconds > 0 ? got.activity.of[HES_ACT_BUSY].value
+							       : NAN;
 	if (!rc && got.from == HES_ENERGY_UNKNOWN)
 		rc = hes_fail(err, -ENOTSUP, "GPU %zu: its power cannot be read", m->gpu);
 	*watts = busy && gpu_is_busy(m) ? got.mean_w : NAN;
@@ -160,34 +168,56 @@ static double parts_cv(const double *w, size_t n)
 	return n && mean > 0 ? sqrt(sum / (double)n) / mean : 0;
 }
 
+/* GPU time of the launches of a round. */
+struct service {
+	uint64_t launches;
+	double mean_us; /* NaN: not known */
+};
+
+/* @param busy  part of the time with a kernel; NaN: not known */
+static void service_end(struct measuring *m, double busy, struct service *out)
+{
+	double gpu_s;
+
+	*out = (struct service){ .mean_us = NAN };
+	if (launch_counter_end(&m->launches, &out->launches, &gpu_s))
+		out->mean_us = gpu_s * busy / (double)out->launches * 1e6;
+}
+
 /* Five seconds with the GPU at work; the first part warms up. */
 static int round_measure(struct measuring *m, double give_up_s, struct hes_tenant_power *p,
-			 struct hes_err *err)
+			 struct service *service, struct hes_err *err)
 {
 	double seconds = fmax(PART_S, REFRESHES * hes_meter_period_s(m->meter)), watts[MAX_PARTS],
-	       one;
+	       busy[MAX_PARTS], one, part;
 	size_t need = (size_t)ceil(MEASURE_S / seconds), n = 0;
 	bool warm = false;
 	int rc = 0;
 
 	while (!rc && n < need && n < MAX_PARTS) {
-		rc = part_measure(m, seconds, &one, err);
+		rc = part_measure(m, seconds, &one, &part, err);
 		if (!rc && hes_monotonic_s() > give_up_s)
 			rc = hes_fail(err, -ETIME,
 				      "%s: not %g s of GPU time in %g s; is it a program that uses "
 				      "GPU %zu?",
 				      m->argv[0], MEASURE_S, PATIENCE_S, m->gpu);
-		if (!rc && !isnan(one) && warm)
+		if (!rc && !isnan(one) && warm) {
+			busy[n] = part;
 			watts[n++] = one;
-		warm |= !rc && !isnan(one);
+		} else if (!rc && !isnan(one)) {
+			launch_counter_begin(&m->launches);
+			warm = true;
+		}
 	}
+	service_end(m, parts_mean(busy, n), service);
 	p->power_w = parts_mean(watts, n);
 	p->cv = parts_cv(watts, n);
 	p->seconds = (double)n * seconds;
 	return rc;
 }
 
-static void power_print(const struct hes_tenant_power *p)
+/* @param service  NULL: the store does not have it */
+static void power_print(const struct hes_tenant_power *p, const struct service *service)
 {
 	char when[20], clock[16] = "-";
 
@@ -195,8 +225,13 @@ static void power_print(const struct hes_tenant_power *p)
 	if (p->clock_mhz)
 		snprintf(clock, sizeof(clock), "%" PRIu32, p->clock_mhz);
 	hes_visible_put(stdout, 20, p->tenant);
-	printf(" %6" PRIu32 " %-14s %6s %8.1f %7.1f %8.1f  %s\n", p->uid, p->gpu_type, clock,
-	       p->power_w, 100 * p->cv, p->seconds, when);
+	printf(" %6" PRIu32 " %-14s %6s %8.1f %7.1f %8.1f", p->uid, p->gpu_type, clock, p->power_w,
+	       100 * p->cv, p->seconds);
+	if (service && !isnan(service->mean_us))
+		printf(" %9.1f", service->mean_us);
+	else if (service)
+		printf(" %9s", "-");
+	printf("  %s\n", when);
 }
 
 static json_t *power_json(const struct hes_tenant_power *p)
@@ -207,14 +242,25 @@ static json_t *power_json(const struct hes_tenant_power *p)
 			 p->seconds, "at_us", (json_int_t)p->at_us);
 }
 
-static void powers_head(void)
+static void powers_head(bool service)
 {
-	printf("%-20s %6s %-14s %6s %8s %7s %8s  %s\n", "tenant", "uid", "gpu type", "MHz", "W",
-	       "cv %", "s", "measured (UTC)");
+	printf("%-20s %6s %-14s %6s %8s %7s %8s%s  %s\n", "tenant", "uid", "gpu type", "MHz", "W",
+	       "cv %", "s", service ? " us/launch" : "", "measured (UTC)");
+}
+
+static json_t *measured_json(const struct hes_tenant_power *p, const struct service *service)
+{
+	const bool known = !isnan(service->mean_us);
+	json_t *o = power_json(p);
+
+	json_object_set_new(o, "launches",
+			    known ? json_integer((json_int_t)service->launches) : json_null());
+	json_object_set_new(o, "launch_us", cli_json_maybe(known, service->mean_us));
+	return o;
 }
 
 static int clock_measure(struct measuring *m, uint32_t mhz, struct hes_tenant_power *p,
-			 struct hes_err *err)
+			 struct service *service, struct hes_err *err)
 {
 	double give_up_s = hes_monotonic_s() + PATIENCE_S;
 	int rc = mhz ? hes_guard_lock_clock(m->guard, m->devices, m->gpu, mhz, err)
@@ -224,7 +270,7 @@ static int clock_measure(struct measuring *m, uint32_t mhz, struct hes_tenant_po
 		rc = 0; /* the clock is not locked either */
 	p->clock_mhz = mhz;
 	for (int i = 0; !rc && i < ROUNDS; i++) {
-		rc = round_measure(m, give_up_s, p, err);
+		rc = round_measure(m, give_up_s, p, service, err);
 		if (!rc && p->cv <= STEADY_CV)
 			break;
 	}
@@ -236,19 +282,20 @@ static int clocks_measure(struct measuring *m, const char *tenant, const uint32_
 			  json_t *doc, struct hes_err *err)
 {
 	struct hes_tenant_power p = { .uid = getuid() };
+	struct service service;
 	int rc = 0;
 
 	snprintf(p.tenant, sizeof(p.tenant), "%s", tenant);
 	snprintf(p.gpu_type, sizeof(p.gpu_type), "%.*s", (int)sizeof(p.gpu_type) - 1,
 		 *m->info.type ? m->info.type : m->info.name);
 	if (!m->json)
-		powers_head();
+		powers_head(true);
 	for (size_t i = 0; !rc && i < n; i++) {
-		rc = clock_measure(m, clocks[i], &p, err);
+		rc = clock_measure(m, clocks[i], &p, &service, err);
 		if (!rc && m->json)
-			json_array_append_new(doc, power_json(&p));
+			json_array_append_new(doc, measured_json(&p, &service));
 		else if (!rc)
-			power_print(&p);
+			power_print(&p, &service);
 	}
 	command_end(m);
 	return rc;
@@ -290,12 +337,15 @@ static int gpu_choose(struct measuring *m, const struct fair_opts *o, struct hes
 static int measuring_run(struct measuring *m, const struct fair_opts *o, const uint32_t *clocks,
 			 size_t n, json_t *doc, struct hes_err *err)
 {
+	struct hes_err why;
 	int rc = gpu_choose(m, o, err), undone = 0;
 
 	if (!rc)
 		rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &m->store, err);
 	if (!rc)
 		rc = guard_begin(m, err);
+	if (!rc && launch_counter_open(&m->launches, m->folder, &why))
+		fprintf(stderr, "heshare fair profile: launches are not counted: %s\n", why.msg);
 	if (!rc)
 		rc = hes_meter_start(&m->meter, m->devices, &m->gpu, 1, err);
 	if (!rc)
@@ -303,6 +353,7 @@ static int measuring_run(struct measuring *m, const struct fair_opts *o, const u
 	hes_meter_stop(m->meter);
 	if (m->guard)
 		undone = hes_guard_finish(m->guard, rc ? NULL : err);
+	launch_counter_close(&m->launches);
 	if (*m->folder)
 		work_folder_remove(m->folder);
 	hes_store_close(m->store);
@@ -336,7 +387,7 @@ static int powers_list(const struct fair_opts *o, struct hes_err *err)
 		return rc;
 	rc = hes_store_tenant_powers(s, &p, &n, err);
 	if (!rc && !o->json)
-		powers_head();
+		powers_head(false);
 	if (!rc && o->json) {
 		json_t *doc = json_array();
 
@@ -345,7 +396,7 @@ static int powers_list(const struct fair_opts *o, struct hes_err *err)
 		rc = cli_print_json(doc);
 	} else {
 		for (size_t i = 0; !rc && i < n; i++)
-			power_print(&p[i]);
+			power_print(&p[i], NULL);
 	}
 	free(p);
 	hes_store_close(s);
@@ -370,7 +421,7 @@ static int options_check(const struct fair_opts *o, int n_args, struct hes_err *
 int fair_profile(const struct fair_opts *o, int n_args, char **args)
 {
 	const char **argv = calloc((size_t)n_args + 1, sizeof(*argv));
-	struct measuring m = { .argv = argv, .json = o->json };
+	struct measuring m = { .argv = argv, .json = o->json, .launches.fd = -1 };
 	uint32_t clocks[MAX_CLOCKS];
 	json_t *doc = json_array();
 	struct hes_err err;

@@ -29,6 +29,7 @@
 #define LIBRARY       "libheshare-fair.so"
 #define BUILT_PROGRAM "/src/cli" /* folders in a build tree */
 #define BUILT_LIBRARY "../../interpose/" LIBRARY
+#define PRELOAD       "LD_PRELOAD"
 #define NOT_FOUND     127 /* as shells say it */
 #define NOT_RUN       126
 
@@ -93,23 +94,38 @@ static int library_find(char out[PATH_MAX], struct hes_err *err)
 }
 
 /* LD_PRELOAD takes names apart at blanks and colons. */
-static int library_preload(const char *library, struct hes_err *err)
+int fair_library_preload(char **out, struct hes_err *err)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char *all;
-	int rc = 0;
+	char library[PATH_MAX];
+	int rc = library_find(library, err);
 
+	if (rc == -EPERM)
+		hes_fail_in(err, "the library must be root's or this user's alone, with all "
+				 "folders above it");
+	if (rc)
+		return rc;
 	if (strpbrk(library, ": \t\n"))
 		return hes_fail(err, -EINVAL,
 				"%s: a name with blanks or colons cannot be preloaded; set "
 				"HESHARE_FAIR_LIBRARY to another",
 				library);
-	if (asprintf(&all, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") <
-	    0)
+	if (asprintf(out, PRELOAD "=%s%s%s", library, before && *before ? ":" : "",
+		     before ? before : "") < 0)
 		return hes_fail(err, -ENOMEM, "out of memory");
-	if (setenv("LD_PRELOAD", all, 1))
-		rc = hes_fail(err, -errno, "LD_PRELOAD: %s", strerror(errno));
-	free(all);
+	return 0;
+}
+
+static int library_preload(struct hes_err *err)
+{
+	char *variable;
+	int rc = fair_library_preload(&variable, err);
+
+	if (rc)
+		return rc;
+	if (setenv(PRELOAD, variable + strlen(PRELOAD "="), 1))
+		rc = hes_fail(err, -errno, PRELOAD ": %s", strerror(errno));
+	free(variable);
 	return rc;
 }
 
@@ -234,7 +250,7 @@ static int tenant_export(const struct fair_opts *o, const char *socket_path, str
 
 static int run_prepare(const struct fair_opts *o, struct hes_err *err)
 {
-	char library[PATH_MAX], path[FAIR_SOCKET_MAX];
+	char path[FAIR_SOCKET_MAX];
 	int rc = o->tenant ? tenant_check(o->tenant, err)
 			   : hes_fail(err, -EINVAL,
 				      "--tenant is missing: the name that the arbiter counts the "
@@ -243,14 +259,9 @@ static int run_prepare(const struct fair_opts *o, struct hes_err *err)
 	if (!rc && fair_socket_find(o->socket, path, err))
 		rc = -EINVAL;
 	if (!rc)
-		rc = library_find(library, err);
-	if (rc == -EPERM)
-		hes_fail_in(err, "the library must be root's or this user's alone, with all "
-				 "folders above it");
-	if (!rc)
 		rc = tenant_export(o, path, err);
 	if (!rc)
-		rc = library_preload(library, err);
+		rc = library_preload(err);
 	if (!rc)
 		socket_check(path);
 	return rc;
