@@ -4,13 +4,17 @@
 #include "run/verdict.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/plural.h"
 #include "base/texts.h"
+#include "launch/progress.h"
 
 #define CANNOT_RUN 126 /* a shell: found, but no program */
 #define NOT_FOUND  127
+
+#define LINE_MOST 1024 /* bytes of a line that are looked at */
 
 #define COMPLETE_PCT  95  /* of the iterations: rounding, and what was skipped */
 #define SPEED_UP      1.5 /* of a job after its last line: a co-runner may have left */
@@ -31,11 +35,16 @@ bool run_tells_of_mps(const char *text)
 	return false;
 }
 
-static const char *const memory_words[] = {
-	"out of memory",       "out_of_memory", "outofmemory", "cudaErrorMemoryAllocation",
-	"STATUS_ALLOC_FAILED", /* of cuBLAS, cuDNN and their like */
-	"RESOURCE_EXHAUSTED",
+/* These can only be of a GPU's memory. */
+static const char *const gpu_memory_words[] = {
+	"cudaErrorMemoryAllocation", "STATUS_ALLOC_FAILED", /* of cuBLAS, cuDNN and their like */
+	"RESOURCE_EXHAUSTED: Out of memory",                /* JAX, TensorFlow */
 };
+
+/* These may be of the host's, unless their line names the GPU. */
+static const char *const memory_words[] = { "out of memory", "out_of_memory", "outofmemory",
+					    "OOM when allocating" };
+static const char *const gpu_words[] = { "cuda", "gpu", "torch." };
 
 /* 808 and 809, and their sentences. */
 static const char *const client_words[] = {
@@ -47,15 +56,50 @@ static const char *const client_words[] = {
 	"MPS server device connections have been exhausted",
 };
 
+static bool line_has_any(const char *line, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcasestr(line, words[i]))
+			return true;
+	return false;
+}
+
+#define LINE_HAS(line, words) line_has_any(line, words, sizeof(words) / sizeof((words)[0]))
+
+static bool line_lacks_memory(const char *line)
+{
+	return LINE_HAS(line, gpu_memory_words) ||
+	       (LINE_HAS(line, memory_words) && LINE_HAS(line, gpu_words));
+}
+
+/* Whether the program went on after what was printed before, to work or to another error. The
+ * exceptions of launchers, such as torchrun's ChildFailedError, only repeat that a process failed.
+ */
+static bool line_goes_on(const char *line)
+{
+	const size_t name = strspn(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._");
+	uint64_t iterations;
+	double seconds;
+
+	if (hes_progress_parse(line, &iterations, &seconds))
+		return true;
+	return name > 5 && line[name] == ':' && strncmp(line + name - 5, "Error", 5) == 0 &&
+	       !strstr(line, "ChildFailedError") && !strstr(line, "CalledProcessError");
+}
+
 enum run_lack run_tells_of_lack(const char *text)
 {
-	for (size_t i = 0; i < sizeof(client_words) / sizeof(client_words[0]); i++)
-		if (strstr(text, client_words[i]))
-			return RUN_LACK_CLIENTS;
-	for (size_t i = 0; i < sizeof(memory_words) / sizeof(memory_words[0]); i++)
-		if (strcasestr(text, memory_words[i]))
-			return RUN_LACK_MEMORY;
-	return RUN_LACK_NONE;
+	char line[LINE_MOST];
+	bool lacks = false;
+
+	if (LINE_HAS(text, client_words))
+		return RUN_LACK_CLIENTS;
+	for (size_t n; *text; text += n + (text[n] != '\0')) {
+		n = strcspn(text, "\r\n");
+		snprintf(line, sizeof(line), "%.*s", (int)n, text);
+		lacks = line_lacks_memory(line) || (lacks && !line_goes_on(line));
+	}
+	return lacks ? RUN_LACK_MEMORY : RUN_LACK_NONE;
 }
 
 static long most_contexts(const struct run_use *v, size_t n, size_t failed)

@@ -274,6 +274,37 @@ TEST(a_job_that_got_no_memory_took_nobody_down)
 	assert_int_equal(run_tells_of_lack("CUDA_ERROR_MPS_RPC_FAILURE (806)"), RUN_LACK_NONE);
 }
 
+TEST(words_of_memory_count_only_if_they_are_of_the_gpu_and_the_end)
+{
+	static const char *const lacks[] = {
+		"CUDA failure 2: out of memory\n",
+		"ggml: cudaMalloc failed: out of memory",
+		"XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9 "
+		"bytes.",
+		"OOM when allocating tensor on /job:localhost/device:GPU:0 by allocator GPU_0_bfc",
+		"cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,000 bytes",
+		"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n\n"
+		"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py "
+		"FAILED",
+		"heshare: 10 iterations\rCUDA error: out of memory\nwandb: run ended",
+	};
+	static const char *const others[] = {
+		"batch 64: CUDA out of memory, falling back to 16\nheshare: 20 iterations\nAborted",
+		"batch 64: CUDA out of memory, falling back to 16\nTraceback:\nValueError: bad "
+		"label",
+		"java.lang.OutOfMemoryError: Java heap space",
+		"slurmstepd: error: step killed, out of memory",
+		"grpc: RESOURCE_EXHAUSTED: received message larger than max",
+	};
+
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++)
+		if (run_tells_of_lack(lacks[i]) != RUN_LACK_MEMORY)
+			fail_msg("row %zu: %s", i, lacks[i]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (run_tells_of_lack(others[i]) != RUN_LACK_NONE)
+			fail_msg("row %zu: %s", i, others[i]);
+}
+
 /* A GPU of 15360 MiB. */
 TEST(who_took_the_memory_that_a_job_did_not_get)
 {
