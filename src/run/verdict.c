@@ -224,8 +224,10 @@ static bool has_all(const struct run_work_seen *s)
 
 enum run_work run_judge_work(const struct run_work_seen *s, char *why, size_t size)
 {
-	const bool few = s->known && most_iterations(s) < (double)s->wanted,
-		   quick = !s->known && s->took_us < s->planned_us / UNLIKELY_PART,
+	/* A line of 0 iterations says that it began, and no more. */
+	const bool lines = s->known && s->iterations;
+	const bool few = lines && most_iterations(s) < (double)s->wanted,
+		   quick = !lines && s->took_us < s->planned_us / UNLIKELY_PART,
 		   early = few || s->left || (quick && s->outside) ||
 			   (quick && s->took_us < s->planned_us / EARLY_PART);
 

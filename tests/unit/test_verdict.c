@@ -210,6 +210,13 @@ TEST(without_lines_an_extreme_time_is_early_and_a_short_one_is_worth_a_word)
 	assert_string_equal(why, "it ran 2 s of 500 s planned, without a progress line");
 	assert_int_equal(work_of((struct run_work_seen){ .took_us = 100 * SECOND }, why),
 			 RUN_WORK_UNSEEN);
+	/* A line of 0 iterations is none. */
+	assert_int_equal(
+		work_of((struct run_work_seen){ .known = true, .took_us = 450 * SECOND }, why),
+		RUN_WORK_DONE);
+	assert_int_equal(
+		work_of((struct run_work_seen){ .known = true, .took_us = 2 * SECOND }, why),
+		RUN_WORK_EARLY);
 	assert_int_equal(
 		work_of((struct run_work_seen){ .took_us = 100 * SECOND, .outside = 2 }, why),
 		RUN_WORK_EARLY);
