@@ -134,8 +134,9 @@ lab() { # SPEED COMMAND...
 		nvidia-cuda-mps-control -d
 		echo set_default_active_thread_percentage 10 | nvidia-cuda-mps-control
 		export CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=20 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=100M
-		export CUDA_MPS_CLIENT_PRIORITY=1 CUDA_LAUNCH_BLOCKING=1
-		heshare run alone.json -c 'env | grep "^CUDA_[LM]" | sort >env.{job}; vgpu-task --workload {workload} --batch {batch} --iterations {iterations}'
+		export CUDA_MPS_CLIENT_PRIORITY=1 CUDA_LAUNCH_BLOCKING=1 XLA_PYTHON_CLIENT_MEM_FRACTION=.2
+		ln -s /dev/null libheshare-fair.so
+		LD_PRELOAD=$LD_PRELOAD:$PWD/libheshare-fair.so heshare run alone.json -c 'env | grep "^CUDA_[LM]" | sort >env.{job}; vgpu-task --workload {workload} --batch {batch} --iterations {iterations}'
 		echo "status $?"
 		echo get_server_list | nvidia-cuda-mps-control >servers
 		kill -KILL $(cat "$CUDA_MPS_PIPE_DIRECTORY"/nvidia-cuda-mps-control.pid)
@@ -150,7 +151,8 @@ lab() { # SPEED COMMAND...
 	[ "$(sed 's/=.*\/none$/=none/' env.train)" = $'CUDA_LAUNCH_BLOCKING=1\nCUDA_MPS_PIPE_DIRECTORY=none' ]
 	[[ "$stderr" == *"an MPS daemon of user $(id -u) (process "*"its clients may be on the GPU, too; jobs do not use it; to do: "* ]]
 	[[ "$stderr" == *"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=20: set here, and not passed on to jobs: the plan decides"* ]]
-	[[ "$stderr" == *"CUDA_LAUNCH_BLOCKING=1: set here, so the jobs get it; they run as planned only if they were profiled with it"* ]]
+	[[ "$stderr" == *"CUDA_LAUNCH_BLOCKING=1, XLA_PYTHON_CLIENT_MEM_FRACTION=.2: set here, so the jobs get it; they run as planned only if they were profiled with it"* ]]
+	[[ "$stderr" == *"LD_PRELOAD has libheshare-fair.so, as heshare fair run sets it: "* ]]
 }
 
 @test "a job that is alone in its batch uses no MPS, though other batches share" {

@@ -17,9 +17,43 @@
 #define MPS_PREFIX   "CUDA_MPS_"
 #define SENTENCE_MAX 1024
 
-/* They change how fast a job is. */
-static const char *const wishes[] = { "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_CONNECTIONS",
-				      "CUDA_FORCE_PTX_JIT", "NVIDIA_TF32_OVERRIDE" };
+/* They change how fast a job is, or how much memory it takes. */
+static const char *const wishes[] = {
+	"CUDA_AUTO_BOOST",
+	"CUDA_CACHE_DISABLE",
+	"CUDA_DEVICE_MAX_CONNECTIONS",
+	"CUDA_DISABLE_PERF_BOOST",
+	"CUDA_DISABLE_PTX_JIT",
+	"CUDA_FORCE_PTX_JIT",
+	"CUDA_INJECTION32_PATH",
+	"CUDA_INJECTION64_PATH",
+	"CUDA_LAUNCH_BLOCKING",
+	"CUDA_MANAGED_FORCE_DEVICE_ALLOC",
+	"CUDA_MODULE_DATA_LOADING",
+	"CUDA_MODULE_LOADING",
+	"CUDA_SCALE_LAUNCH_QUEUES",
+	"NVIDIA_TF32_OVERRIDE",
+	"PYTORCH_ALLOC_CONF",
+	"PYTORCH_CUDA_ALLOC_CONF",
+	"PYTORCH_NO_CUDA_MEMORY_CACHING",
+	"TF_FORCE_GPU_ALLOW_GROWTH",
+	"TF_GPU_ALLOCATOR",
+	"XLA_PYTHON_CLIENT_ALLOCATOR",
+	"XLA_PYTHON_CLIENT_MEM_FRACTION",
+	"XLA_PYTHON_CLIENT_PREALLOCATE",
+};
+
+#define FAIR_LIBRARY "libheshare-fair.so"
+
+static void tell_preload(cuda_environment_say *say, void *ctx)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	if (preload && strstr(preload, FAIR_LIBRARY))
+		say(ctx, "LD_PRELOAD has " FAIR_LIBRARY
+			 ", as heshare fair run sets it: jobs that have the GPU alone by the plan "
+			 "still wait for their turns; start heshare run without heshare fair run");
+}
 
 static void tell_wishes(cuda_environment_say *say, void *ctx)
 {
@@ -82,8 +116,10 @@ void cuda_environment_tell(const struct hes_devices *d, const long *gpus, size_t
 {
 	tell_daemon(d, gpus, n, say, ctx);
 	tell_removed(say, ctx);
-	if (inherit)
+	if (inherit) {
 		tell_wishes(say, ctx);
+		tell_preload(say, ctx);
+	}
 }
 
 void cuda_environment_clear(void)
