@@ -110,6 +110,7 @@ static bool take_text(struct hes_progress *p, const char *text, size_t n)
 		else
 			p->skipping = true;
 	}
+	p->line[p->used] = '\0';
 	return found;
 }
 
@@ -128,19 +129,17 @@ int hes_progress_read(struct hes_progress *p)
 	return found;
 }
 
-void hes_progress_hint(uint64_t bytes, const char *last_line, char out[HES_PROGRESS_HINT_MAX])
+void hes_progress_hint(uint64_t bytes, const char *last, char out[HES_PROGRESS_HINT_MAX])
 {
+	char came[256] = "it printed nothing, where lines \"" BEFORE "N" AFTER "\" are expected";
+
 	if (bytes)
-		snprintf(
-			out, HES_PROGRESS_HINT_MAX,
-			"it printed %" PRIu64 " byte%s but no line \"" BEFORE "N" AFTER
-			"\", with N counted from its start and \"heshare\" at the beginning of the "
-			"line%s%.120s",
-			bytes, hes_s(bytes), *last_line ? "; its last line: " : "", last_line);
-	else
-		snprintf(out, HES_PROGRESS_HINT_MAX,
-			 "it printed nothing, where lines \"" BEFORE "N" AFTER
-			 "\" are expected; programs hold back what they print into a pipe or file: "
-			 "flush it (Python: print(..., flush=True) or PYTHONUNBUFFERED=1; C: "
-			 "fflush(stdout)), or start the program by stdbuf -oL");
+		snprintf(came, sizeof(came),
+			 "it printed %" PRIu64 " byte%s but no line \"" BEFORE "N" AFTER
+			 "\" (without anything before it; N counts from its start)%s%.60s",
+			 bytes, hes_s(bytes), *last ? "; its last line: " : "", last);
+	snprintf(out, HES_PROGRESS_HINT_MAX,
+		 "%s; programs hold back what they print into a pipe or file: flush it (Python: "
+		 "flush=True or PYTHONUNBUFFERED=1; C: fflush(stdout)), or use stdbuf -oL",
+		 came);
 }

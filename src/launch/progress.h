@@ -26,7 +26,7 @@ struct hes_progress {
 	uint64_t step;  /* most iterations from one line to the next; of a single line, its own */
 	uint64_t bytes; /* read so far */
 	size_t used;
-	char line[HES_PROGRESS_LINE_MAX + 1];      /* the incomplete last line */
+	char line[HES_PROGRESS_LINE_MAX + 1];      /* the last line, as long as it has no end */
 	char last_line[HES_PROGRESS_LINE_MAX + 1]; /* the last other one, cut; "": none */
 };
 
@@ -46,13 +46,13 @@ int hes_progress_open(struct hes_progress *out, const struct hes_job_folder *f, 
 int hes_progress_read(struct hes_progress *p);
 void hes_progress_close(struct hes_progress *p);
 
-#define HES_PROGRESS_HINT_MAX 400
+#define HES_PROGRESS_HINT_MAX 480
 /**
  * Say why there may be no progress lines in the output of a job: which line is wanted, what came,
  * and what holds output back.
- * @param bytes      that came
- * @param last_line  of them; "": none
+ * @param bytes  that came
+ * @param last   of them: a line, which may have no end yet; "": none
  */
-void hes_progress_hint(uint64_t bytes, const char *last_line, char out[HES_PROGRESS_HINT_MAX]);
+void hes_progress_hint(uint64_t bytes, const char *last, char out[HES_PROGRESS_HINT_MAX]);
 
 #endif

@@ -137,6 +137,7 @@ static bool read_some(struct lane *l, double now_s)
 		else if (l->used < sizeof(l->line) - 1)
 			l->line[l->used++] = text[i];
 	}
+	l->line[l->used] = '\0';
 	/* End of file: poll() would return at once from now on. */
 	if (!n)
 		close_output(l);
@@ -164,23 +165,25 @@ static int lane_failed(const struct lane *l, const struct hes_child_end *end, st
 int lane_no_progress(const struct lane *l, int rc, const char *what, struct hes_err *err)
 {
 	const struct hes_profiled *j = l->job;
-	char hint[HES_PROGRESS_HINT_MAX];
+	const char *last = l->used ? l->line : l->last_line;
+	char hint[HES_PROGRESS_HINT_MAX], named[160] = "";
 
-	hes_progress_hint(l->bytes, l->last_line, hint);
+	if (*last)
+		snprintf(named, sizeof(named), "; its last line: %.120s", last);
+	hes_progress_hint(l->bytes, last, hint);
 	if (j->iterations)
 		return hes_fail(err, rc,
 				"%s at batch size %u %s: with --iterations (-n) only the ends of "
 				"its runs count, and progress lines are ignored%s; it printed "
-				"%" PRIu64 " bytes%s%.120s",
+				"%" PRIu64 " bytes%s",
 				j->workload, j->batch_size, what,
 				l->lines ? ", though it prints some: leave --iterations out" : "",
-				l->bytes, l->last_line[0] ? "; its last line: " : "", l->last_line);
+				l->bytes, named);
 	if (l->lines)
 		return hes_fail(err, rc,
 				"%s at batch size %u %s: its last progress line says %" PRIu64
-				" iterations%s%.120s",
-				j->workload, j->batch_size, what, l->last.iterations,
-				l->last_line[0] ? "; its last other line: " : "", l->last_line);
+				" iterations%s",
+				j->workload, j->batch_size, what, l->last.iterations, named);
 	return hes_fail(err, rc,
 			"%s at batch size %u %s: %s; without such lines, say by --iterations how "
 			"many a run makes",

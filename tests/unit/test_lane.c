@@ -119,8 +119,13 @@ TEST(missing_progress_is_explained_by_what_came)
 			       "nothing, where lines \"heshare: N iterations\""));
 	assert_non_null(strstr(why_no_progress(&l), "flush=True"));
 	assert_non_null(strstr(why_no_progress(&l), "stdbuf -oL"));
-	says(&l, printer, 1, "step 5\n");
-	assert_non_null(strstr(why_no_progress(&l), "it printed 7 bytes but no line \"heshare: N "
+	/* A dot is no sign of flushing. */
+	says(&l, printer, 1, ".");
+	assert_non_null(strstr(why_no_progress(&l), "it printed 1 byte but no line"));
+	assert_non_null(strstr(why_no_progress(&l), "its last line: .; programs hold back"));
+	assert_non_null(strstr(why_no_progress(&l), "flush=True"));
+	says(&l, printer, 1, "\nstep 5\n");
+	assert_non_null(strstr(why_no_progress(&l), "it printed 9 bytes but no line \"heshare: N "
 						    "iterations\""));
 	assert_non_null(strstr(why_no_progress(&l), "its last line: step 5"));
 	says(&l, printer, 1, "heshare: 9 iterations\n");
