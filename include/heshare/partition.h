@@ -20,7 +20,6 @@
 #include "heshare/regressor.h"
 
 #define HES_PARTITION_MAX_JOBS HES_MAX_SHARING
-#define HES_SHARES_MAX         100 /* shares that a job is profiled at */
 
 /** GPU activity while a job runs alone: features of the paper. From 0 to 1; PCIe in MiB/s. */
 enum hes_metric {

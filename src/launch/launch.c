@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -167,16 +166,13 @@ static int end_left(struct hes_child *c)
 /* Reap the first process, which has ended. */
 static void child_collect(struct hes_child *c, struct hes_child_end *out)
 {
-	struct rusage used = { 0 };
 	int status = 0;
 	struct hes_child_end end = { .left = c->left };
 
-	while (wait4(c->id.pid, &status, 0, &used) < 0 && errno == EINTR)
+	while (waitpid(c->id.pid, &status, 0) < 0 && errno == EINTR)
 		;
 	end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	end.code = end.signal ? 128 + end.signal : WEXITSTATUS(status);
-	end.cpu_us = ((int64_t)used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
-		     used.ru_utime.tv_usec + used.ru_stime.tv_usec;
 	hes_child_forget(c);
 	*out = end;
 }

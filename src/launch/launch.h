@@ -58,10 +58,9 @@ struct hes_child {
 
 /** How a job ended. */
 struct hes_child_end {
-	int code;       /* exit status; 128 + signal, as in shells */
-	int signal;     /* that ended it; 0: none */
-	int64_t cpu_us; /* user and system time, with the children that it waited for */
-	unsigned left;  /* processes that it left running and that were killed */
+	int code;      /* exit status; 128 + signal, as in shells */
+	int signal;    /* that ended it; 0: none */
+	unsigned left; /* processes that it left running and that were killed */
 };
 
 /**
