@@ -6,13 +6,13 @@
  */
 #include "heshare/job.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/csv.h"
 #include "base/file.h"
@@ -117,18 +117,25 @@ static int check_deadline(const struct hes_job *job, struct hes_err *err)
 struct columns {
 	int id, workload, batch, iterations;                        /* needed */
 	int memory, arrival, deadline, weight, user, command, gpus; /* -1 when not there */
+	int gpu; /* the same: a number of GPUs, or a type, which nothing reads */
 };
 
-/* A column that says on how many GPUs a job is to run. */
+/* A column that says on how many GPUs a job is to run, in lower or upper case, with any blanks. */
 static bool counts_gpus(const char *name)
 {
-	static const char *const names[] = { "gpus",    "num_gpus",  "n_gpus", "ngpus",
-					     "num_gpu", "gpu_count", "gpu_num" };
+	static const char *const names[] = { "numgpu",    "ngpu",       "gpucount",  "gpunum",
+					     "gpuperjob", "gpupertask", "gpupernode" };
+	char letters[32];
+	size_t n = 0;
 
+	for (; *name && n + 1 < sizeof(letters); name++)
+		if (isalpha((unsigned char)*name))
+			letters[n++] = (char)tolower((unsigned char)*name);
+	letters[n] = '\0';
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcasecmp(name, names[i]) == 0)
+		if (strcmp(letters, names[i]) == 0)
 			return true;
-	return false;
+	return strstr(letters, "gpus") != NULL;
 }
 
 /* Note the columns that are none of @col's: a misspelt one would be lost without a word. */
@@ -188,6 +195,7 @@ static int find_columns(const struct hes_csv *c, struct columns *col, struct hes
 	col->weight = hes_csv_find(c, "weight");
 	col->user = hes_csv_find(c, "user");
 	col->command = hes_csv_find(c, "command");
+	col->gpu = hes_csv_find(c, "gpu");
 	col->gpus = -1;
 	for (size_t i = 0; i < hes_csv_columns(c); i++)
 		if (counts_gpus(hes_csv_column_name(c, i)))
@@ -215,12 +223,23 @@ static int read_numbers(const struct hes_csv *c, const struct columns *col, stru
 	return rc;
 }
 
-static int check_gpus(const struct hes_csv *c, int column, struct hes_err *err)
+/* @param types  the column may also hold a type of GPU */
+static int check_gpus(const struct hes_csv *c, int column, bool types, struct hes_err *err)
 {
+	const char *text = hes_csv_text(c, column);
 	double gpus = 1;
 
-	if (!hes_csv_text(c, column)[0] || hes_csv_double(c, column, 0, 1e9, &gpus, NULL) ||
-	    gpus <= 1)
+	if (!text[0])
+		return 0;
+	if (hes_csv_double(c, column, 0, 1e9, &gpus, NULL)) {
+		if (types && !isdigit((unsigned char)text[0]) && !strchr(text, ':'))
+			return 0;
+		return hes_fail(err, -EINVAL,
+				"%s: \"%.60s\" is no number of GPUs; a job of heshare runs on one "
+				"GPU or a part of it: write 1, or leave it empty",
+				hes_csv_column_name(c, (size_t)column), text);
+	}
+	if (gpus <= 1)
 		return 0;
 	return hes_fail(
 		err, -ENOTSUP,
@@ -237,7 +256,9 @@ static int read_row(const struct hes_csv *c, const struct columns *col, struct b
 
 	if (rc)
 		return rc;
-	rc = check_gpus(c, col->gpus, err);
+	rc = check_gpus(c, col->gpus, false, err);
+	if (!rc)
+		rc = check_gpus(c, col->gpu, true, err);
 	if (!rc)
 		rc = set_name(job.id, "id", hes_csv_text(c, col->id), false, err);
 	if (!rc)

@@ -152,11 +152,11 @@ TEST(columns_that_are_no_field_are_noted)
 	struct hes_jobs jobs;
 
 	assert_int_equal(hes_jobs_load(write_text("jobs.csv", "deadline,id,workload,batch_size,"
-							      "iterations,gpus,priority,\n"
-							      "5,a,resnet50,8,10,1,7,\n"),
+							      "iterations,gpus,priority,gpu,\n"
+							      "5,a,resnet50,8,10,1,7,A100,\n"),
 				       &jobs, NULL),
 			 0);
-	assert_string_equal(jobs.unread, "deadline\npriority\n");
+	assert_string_equal(jobs.unread, "deadline\npriority\ngpu\n");
 	assert_string_equal(jobs.file, path_of("jobs.csv"));
 	assert_false(jobs.v[0].has_deadline);
 	hes_jobs_free(&jobs);
@@ -207,6 +207,14 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		  ":3: gpus: 2, but a job of heshare runs on one GPU or a part of it" },
 		{ HEADER ",Num_GPUs\na,0,resnet50,8,100,1500,1.5\n",
 		  ":2: Num_GPUs: 1.5, but a job" },
+		{ HEADER ",GPUs per job \na,0,resnet50,8,100,1500,2\n", "GPUs per job" },
+		{ HEADER ",gpu\na,0,resnet50,8,100,1500,2\n", ":2: gpu: 2, but a job" },
+		{ HEADER ",gpu\na,0,resnet50,8,100,1500,a100:2\n",
+		  ":2: gpu: \"a100:2\" is no number of GPUs" },
+		{ HEADER ",gpus\na,0,resnet50,8,100,1500,2x\n",
+		  ":2: gpus: \"2x\" is no number of GPUs; a job of heshare runs on one GPU or a "
+		  "part of it: write 1, or leave it empty" },
+		{ HEADER ",gpus\na,0,resnet50,8,100,1500,two\n", ":2: gpus: \"two\" is no" },
 		{ HEADER ",deadline_s\na,5,resnet50,8,100,1500,4\n",
 		  "deadline_s: 4 is before arrival_s 5" },
 		{ HEADER
