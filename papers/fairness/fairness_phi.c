@@ -156,7 +156,8 @@ int figure_8(struct study *s, struct hes_err *err)
 	on_tx2 = phi_fair(&p);
 	study_pair(s, 2.2, p.t);
 	rc = phi_figure(s, &p, err);
-	study_verdict(s, "8", STUDY_AT_LEAST, "the paper has no number: higher than Figure 7's");
+	study_verdict(s, "8", STUDY_AT_LEAST,
+		      "phi_fair is higher than Figure 7's; the paper has no number");
 	if (!rc)
 		study_must(s, "8", "energy is fair up to a higher phi than on the TX2",
 			   phi_fair(&p) > on_tx2);

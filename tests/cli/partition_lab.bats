@@ -92,8 +92,8 @@ predicted_and_measured() {
 	profile 1 resnet50 16 10,50,90,100
 	profile 1 bert-large 8 10,50,90,100
 	"$HES_LAB" --fleet f.yaml --speed 50 -- sh -c '
-		heshare partition resnet50 bert-large --gpu 1 --store s.db --objective energy \
-			--run --for 240 --json >run.json && vgpu-look' | tee look.txt
+		heshare partition resnet50 bert-large --gpu 1 --store s.db --run \
+			--for 240 --json >run.json && vgpu-look' | tee look.txt
 	jq '.run' run.json
 	awk 'NR > 1 && ($NF != 0 || $3 != "-") { exit 1 }' look.txt
 	jq -e '
@@ -104,7 +104,7 @@ predicted_and_measured() {
 		and .seconds > 200 and near(.power_w; .predicted_power_w)
 		and near(.energy_j; .predicted_power_w * .seconds)
 		and near(.per_watt; .predicted_per_watt)
-		and all(.jobs[]; .state == "done" and (.per_s / .predicted_per_s - 1 | fabs) < 0.1)
+		and all(.jobs[]; .state == "done" and (.per_s / .predicted_per_s - 1 | fabs) < 0.2)
 		and ([.jobs[].energy_j] | add) > 0.9 * .energy_j' run.json
 	for job in resnet50-16 bert-large-8; do
 		[ "$(grep -c '^heshare: .* iterations in' "partition.run/$job.log")" -gt 20 ]
