@@ -3,6 +3,7 @@
  */
 #include "trace/cells.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,33 +20,77 @@
 /* --- missing --- */
 
 static const char *const missing_words[] = {
-	"",     "nan",       "nat",  "na",     "n/a",   "n.a.",    "#n/a",    "null",
-	"nil",  "none",      "\\n",  "-",      "--",    "?",       "unknown", "missing",
-	"<na>", "undefined", "-nan", "(null)", "<nil>", "invalid",
+	"",
+	"na",
+	"n/a",
+	"n.a.",
+	"nat",
+	"null",
+	"nil",
+	"none",
+	"\\n",
+	"unknown",
+	"missing",
+	"undefined",
+	"invalid",
+	"not set",
+	"notset",
+	"unset",
+	"none assigned",
+	"not available",
+	"n/d",
+	"tbd",
+	"unlimited",
+	"empty",
+	"no data",
+	"not applicable",
+	"partition_limit",
 };
 
-/* What stands for "never" or "unknown": the greatest numbers of 31, 32 and 63 bits, Slurm's
- * NO_VAL, and NaT as a number. 64 bits are beyond the last. */
-static bool is_sentinel(double v)
+/* What stands for "never" or "unknown": -1, the greatest numbers of 31, 32 and 63 bits, Slurm's
+ * NO_VAL, and NaT as a number. 64 bits are beyond the last. Also NaN and infinite, in words. */
+static bool is_sentinel(const char *text)
 {
-	return v == 2147483647.0 || v == 4294967294.0 || v == 4294967295.0 ||
-	       (isfinite(v) && fabs(v) >= 0x1p63 * (1 - 1e-12));
+	char *end;
+	const double v = strtod(text, &end);
+
+	if (end == text || *end)
+		return false;
+	return v == -1 || v == 2147483647.0 || v == 4294967294.0 || v == 4294967295.0 ||
+	       (isfinite(v) ? fabs(v) >= 0x1p63 * (1 - 1e-12)
+			    : isalpha((unsigned char)text[strspn(text, "+-")]));
+}
+
+/* Nothing but dashes and the like; errors of spreadsheets ("#REF!"); Windows' NaN ("-1.#IND"). */
+static bool is_no_text(const char *text, size_t len)
+{
+	const char *unsigned_text = text + strspn(text, "+-");
+
+	return strspn(text, "-.?*_~ \xe2\x80\x93\x94") >= len || *text == '#' ||
+	       strncmp(unsigned_text, "1.#", 3) == 0;
 }
 
 bool cell_is_missing(const char *text)
 {
 	static const char *const dates[] = { "0000-00-00", "0001-01-01", "9999-12-31" };
-	char *end;
-	double v;
+	static const char pairs[] = "<>[](){}\'\'\"\"";
+	size_t len = strlen(text);
+	const char *open = len > 1 ? strchr(pairs, *text) : NULL;
 
+	if (is_sentinel(text) || is_no_text(text, len))
+		return true;
+	if (open && text[len - 1] == open[1]) { /* "<null>", "[null]", "(none)" */
+		text++;
+		len -= 2;
+	}
 	for (size_t i = 0; i < sizeof(missing_words) / sizeof(missing_words[0]); i++)
-		if (strcasecmp(text, missing_words[i]) == 0)
+		if (strlen(missing_words[i]) == len &&
+		    strncasecmp(text, missing_words[i], len) == 0)
 			return true;
 	for (size_t i = 0; i < sizeof(dates) / sizeof(dates[0]); i++)
 		if (strncmp(text, dates[i], strlen(dates[i])) == 0)
 			return true;
-	v = strtod(text, &end);
-	return end > text && !*end && is_sentinel(v);
+	return false;
 }
 
 /* --- numbers and times --- */
@@ -147,13 +192,70 @@ static bool clock_duration(const char *text, double *out_s)
 	return true;
 }
 
+static const struct {
+	const char *names; /* between blanks */
+	double s;
+} duration_units[] = {
+	{ " d day days ", 86400 },
+	{ " h hr hrs hour hours ", 3600 },
+	{ " m min mins minute minutes ", 60 },
+	{ " s sec secs second seconds ", 1 },
+	{ " ms msec msecs millisecond milliseconds ", 1e-3 },
+	{ " us usec usecs microsecond microseconds ", 1e-6 },
+};
+
+/* The unit at *s, which moves behind it and blanks. @return its index; -1: none */
+static int take_duration_unit(const char **s)
+{
+	const int n = (int)(sizeof(duration_units) / sizeof(duration_units[0]));
+	char name[20];
+	size_t len = 0;
+
+	while (isalpha((unsigned char)(*s)[len]) && len < sizeof(name) - 3)
+		len++;
+	snprintf(name, sizeof(name), " %.*s ", (int)len, *s);
+	for (int i = 0; len && i < n; i++) {
+		if (!strcasestr(duration_units[i].names, name))
+			continue;
+		*s += len;
+		*s += strspn(*s, " ");
+		return i;
+	}
+	return -1;
+}
+
+/* "1800s", "40 min", "1h30m": numbers with units, the larger ones first.
+ * @return whether @text has this form */
+static bool unit_duration(const char *text, double *out_s)
+{
+	double sum = 0;
+	int last = -1;
+
+	do {
+		char *end;
+		const double v = isdigit((unsigned char)*text) ? strtod(text, &end) : -1;
+		int unit;
+
+		if (v < 0)
+			return false;
+		text = end + strspn(end, " ");
+		unit = take_duration_unit(&text);
+		if (unit <= last)
+			return false;
+		last = unit;
+		sum += v * duration_units[unit].s;
+	} while (*text);
+	*out_s = sum;
+	return true;
+}
+
 int cell_duration(const char *text, bool comma, double unit_us, int64_t *out_us,
 		  struct hes_err *err)
 {
 	double v = 0;
 	int rc;
 
-	if (clock_duration(text, &v)) {
+	if (clock_duration(text, &v) || unit_duration(text, &v)) {
 		unit_us = 1e6;
 		if (v * unit_us > CELL_MAX_TIME_US)
 			return hes_fail(err, -ERANGE, "%.64s is longer than %g s", text,
@@ -172,62 +274,167 @@ int cell_duration(const char *text, bool comma, double unit_us, int64_t *out_us,
 
 /* --- GPUs --- */
 
-/*
- * One item of a list of resources: "gres/gpu=2", "gres/gpu:a100=1", "gpu:2", "gpu:a100:2(S:0-1)".
- * @return whether it is about GPUs; *typed: it names their type
- */
-static bool gpu_item(const char *item, size_t len, bool *typed, double *out)
-{
-	const char *end = item + len, *s = item, *number = NULL;
-	char *stop;
+enum gpu_item {
+	ITEM_OTHER, /* of another resource */
+	ITEM_TOTAL,
+	ITEM_TYPE, /* GPUs of one type, or of one chunk: the total, if there is one, has them */
+	ITEM_UNCLEAR,
+};
 
-	if (strncmp(s, "gres/", 5) == 0 || strncmp(s, "gres:", 5) == 0)
-		s += 5;
-	if (strncmp(s, "gpu", 3) != 0)
-		return false;
-	s += 3;
-	if (s < end && *s != '=' && *s != ':') /* gres/gpumem, gres/gpuutil */
-		return false;
-	for (const char *p = s; p < end && *p != '('; p++)
-		if (*p == '=' || *p == ':')
-			number = p + 1;
-	*typed = number && number - 1 > s;
-	*out = 1;
-	if (!number)
-		return true;
-	*out = strtod(number, &stop);
-	if (stop == number) { /* gpu:a100 is one */
-		*typed = true;
-		*out = 1;
+/* Whether @name of @len bytes is that of GPUs: "gpu", "ngpus", "nvidia.com/gpu". */
+static bool is_gpu_name(const char *name, size_t len)
+{
+	static const char *const names[] = {
+		"gpu", "gpus", "ngpu", "ngpus", "num_gpu", "num_gpus"
+	};
+	const char *slash = memrchr(name, '/', len);
+
+	if (slash) {
+		len -= (size_t)(slash + 1 - name);
+		name = slash + 1;
 	}
-	return *out >= 0 && *out <= MAX_GPUS;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i]) == len && strncasecmp(name, names[i], len) == 0)
+			return true;
+	return false;
+}
+
+/* A number up to ":", "+", "(" or the end. */
+static bool take_gpus(const char *s, double *out)
+{
+	char *end;
+
+	*out = isdigit((unsigned char)*s) ? strtod(s, &end) : -1;
+	return *out >= 0 && *out <= MAX_GPUS && (!*end || strchr("+:(", *end));
+}
+
+/* "select=2:ncpus=8:ngpus=1+1:ngpus=4" of PBS: chunks of a number and of what each has. */
+static enum gpu_item read_chunks(const char *s, double *out)
+{
+	enum gpu_item item = ITEM_OTHER;
+	double chunks = 1, n;
+
+	*out = 0;
+	for (size_t len; *s; s += len + (s[len] == '+' || s[len] == ':')) {
+		const char *equals;
+
+		len = strcspn(s, "+:");
+		equals = memchr(s, '=', len);
+		if (!equals) {
+			if (take_gpus(s, &n))
+				chunks = n;
+		} else if (is_gpu_name(s, (size_t)(equals - s))) {
+			if (!take_gpus(equals + 1, &n))
+				return ITEM_UNCLEAR;
+			*out += chunks * n;
+			item = ITEM_TYPE;
+		}
+		if (s[len] == '+')
+			chunks = 1;
+	}
+	return item;
+}
+
+/* ":a100=2", ":2" or ":a100:2(S:0-1)" behind "gpu"; a type without a number is one GPU. */
+static enum gpu_item read_gpu_value(const char *s, double *out)
+{
+	const char *type = *s == ':' ? s + 1 : NULL;
+	size_t len;
+
+	*out = 1;
+	if (!*s || *s == '(')
+		return ITEM_TOTAL;
+	if (take_gpus(s + 1, out))
+		return ITEM_TOTAL;
+	len = type ? strcspn(type, ":=(") : 0;
+	if (len < 2 || !isalnum((unsigned char)*type) || (isdigit((unsigned char)*type) && len < 4))
+		return ITEM_UNCLEAR;
+	*out = 1;
+	if (type[len] && type[len] != '(' && !take_gpus(type + len + 1, out))
+		return ITEM_UNCLEAR;
+	return ITEM_TYPE;
+}
+
+/* "a100:2" is 2 GPUs; "mps:100" and the like are no GPUs; of "8:00" nobody knows. */
+static enum gpu_item read_type_item(const char *item, double *out)
+{
+	static const char *const others[] = { "mps",  "shard", "nic",    "craynetwork", "bandwidth",
+					      "fpga", "mic",   "lustre", "scratch",     "tmp" };
+	const size_t name = strcspn(item, ":");
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strlen(others[i]) == name && strncasecmp(item, others[i], name) == 0)
+			return ITEM_OTHER;
+	return strspn(item, "0123456789") < name && strcspn(item, "0123456789") < name &&
+			       take_gpus(item + name + 1, out)
+		       ? ITEM_TYPE
+		       : ITEM_UNCLEAR;
+}
+
+/* One item of a list of resources: "gres/gpu=2", "gres/gpu:a100=1", "gpu:2", "cpu=8", "mps:100". */
+static enum gpu_item read_gpu_item(const char *item, double *out)
+{
+	const size_t name = strcspn(item, ":=(");
+	const char *equals = strchr(item, '=');
+
+	if (strncasecmp(item, "gres:", 5) == 0)
+		return read_gpu_item(item + 5, out);
+	if (strncasecmp(item, "select=", 7) == 0 || strncasecmp(item, "nodes=", 6) == 0)
+		return read_chunks(strchr(item, '=') + 1, out);
+	if (is_gpu_name(item, name))
+		return read_gpu_value(item + name, out);
+	if (item[name] == ':' && equals && isdigit((unsigned char)*item))
+		return read_chunks(item, out);
+	if (equals || strncasecmp(item, "gres/", 5) == 0)
+		return ITEM_OTHER;
+	return item[name] == ':' ? read_type_item(item, out) : ITEM_UNCLEAR;
 }
 
 /* A list without a GPU has none. The sum of types counts where there is no total. */
-static double resource_gpus(const char *list)
+static int resource_gpus(const char *list, double *out)
 {
 	double total = 0, of_types = 0;
-	bool has_total = false;
+	bool has_total = false, has_types = false, unclear = false, wrong = false;
 
-	while (*list) {
-		size_t len = strcspn(list, ",");
-		bool typed;
+	for (size_t len; *list; list += len + (list[len] == ',')) {
+		char item[256];
 		double n;
+		enum gpu_item is;
 
-		if (gpu_item(list, len, &typed, &n)) {
-			has_total |= !typed;
-			*(typed ? &of_types : &total) += n;
-		}
-		list += len + (list[len] == ',');
+		len = strcspn(list, ",");
+		snprintf(item, sizeof(item), "%.*s", (int)len, list);
+		is = read_gpu_item(item, &n);
+		has_total |= is == ITEM_TOTAL;
+		has_types |= is == ITEM_TYPE;
+		total += is == ITEM_TOTAL ? n : 0;
+		of_types += is == ITEM_TYPE ? n : 0;
+		wrong |= is == ITEM_UNCLEAR && strcasestr(item, "gpu");
+		unclear |= is == ITEM_UNCLEAR;
 	}
-	return has_total ? total : of_types;
+	/* What is listed with GPUs is another resource of the site. */
+	if (wrong || (unclear && !has_total && !has_types))
+		return -EINVAL;
+	*out = has_total ? total : of_types;
+	return 0;
 }
 
 int cell_gpus(const char *text, bool comma, double *out, struct hes_err *err)
 {
-	if (strpbrk(text, "=:") || strncmp(text, "gpu", 3) == 0 || strncmp(text, "gres", 4) == 0) {
-		*out = resource_gpus(text);
-		return 0;
+	const size_t len = strlen(text);
+	char number[MAX_DIGIT + 1];
+
+	if (len > 1 && len <= MAX_DIGIT && text[len - 1] == '%') {
+		snprintf(number, sizeof(number), "%.*s", (int)(len - 1 - (text[len - 2] == ' ')),
+			 text);
+		return cell_number(number, comma, MAX_GPUS, out, err);
 	}
-	return cell_number(text, comma, MAX_GPUS, out, err);
+	if (!strpbrk(text, "=:") && strncasecmp(text, "gpu", 3) != 0 &&
+	    strncasecmp(text, "gres", 4) != 0)
+		return cell_number(text, comma, MAX_GPUS, out, err);
+	return resource_gpus(text, out) ? hes_fail(err, -EINVAL,
+						   "\"%.64s\" has no number of GPUs, as 2, "
+						   "gpu:a100:2, gres/gpu=2 and "
+						   "select=1:ngpus=2 have",
+						   text)
+					: 0;
 }

@@ -13,8 +13,8 @@
 #define CELL_MAX_TIME_US 1e16 /* the year 2286 */
 
 /**
- * Whether a cell holds no value: it is empty, or "NaN", "NULL", "Unknown" and the like in any case,
- * or a number or a date that stands for "never", such as 2^63-1.
+ * Whether a cell holds no value: it is empty, or "NaN", "<null>", "Unknown" and the like in any
+ * case, or a number or a date that stands for "never", such as -1 and 2^63-1.
  */
 bool cell_is_missing(const char *text);
 
@@ -29,11 +29,14 @@ int cell_number(const char *text, bool comma, double max, double *out, struct he
 int cell_moment(const char *text, bool comma, double unit_us, bool local, int64_t *out_us,
 		struct hes_err *err);
 
-/** A length of time: [DAYS-]HH:MM:SS, MM:SS, DAYS-HH[:MM], or a number of units of @unit_us. */
+/** A length of time: [DAYS-]HH:MM:SS, MM:SS, DAYS-HH[:MM], numbers with units ("1h30m"), or a
+ * number of units of @unit_us. */
 int cell_duration(const char *text, bool comma, double unit_us, int64_t *out_us,
 		  struct hes_err *err);
 
-/** GPUs: a number, or the part of Slurm's TRES or GRES that is about them ("gres/gpu=2,mem=4G"). */
+/** GPUs: a number, or the part of Slurm's TRES or GRES, or of PBS's resources, that is about them
+ * ("gres/gpu=2,mem=4G", "gpu:a100:2", "select=2:ngpus=1"). "50%" is 50, whose unit is the caller's.
+ */
 int cell_gpus(const char *text, bool comma, double *out, struct hes_err *err);
 
 #endif

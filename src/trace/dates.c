@@ -108,7 +108,7 @@ static bool ends_half_year(time_t second_after)
 
 enum date date_parse(const char *text, bool local, int64_t *out_us)
 {
-	struct tm tm = { 0 };
+	struct tm tm = { 0 }, given;
 	double fraction = 0;
 	long east_s = 0;
 	bool zoned, leap;
@@ -125,7 +125,11 @@ enum date date_parse(const char *text, bool local, int64_t *out_us)
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
 	tm.tm_isdst = -1;
+	given = tm;
 	t = (local && !zoned ? mktime(&tm) : timegm(&tm)) - east_s + leap;
+	/* Summer time began: mktime() moves a time that the clocks left out. */
+	if (tm.tm_hour != given.tm_hour || tm.tm_min != given.tm_min)
+		return DATE_IMPOSSIBLE;
 	if (leap && !ends_half_year(t))
 		return DATE_IMPOSSIBLE;
 	*out_us = (int64_t)t * 1000000 + llround(fraction * 1e6);

@@ -27,6 +27,12 @@ const char *const hes_trace_skip_keys[HES_TRACE_SKIPS] = {
 	[HES_SKIP_ARRIVAL] = "without_arrival",
 };
 
+int trace_skip(struct hes_trace *t, enum hes_trace_skip why)
+{
+	t->skipped[why]++;
+	return 0;
+}
+
 const struct hes_trace_format *hes_trace_format_find(const char *name, struct hes_err *err)
 {
 	char have[256] = "";

@@ -43,7 +43,8 @@ struct unit {
 };
 
 static const struct unit time_units[] = {
-	{ "us", 1 }, { "ms", 1e3 }, { "s", 1e6 }, { "min", 6e7 }, { "h", 3.6e9 }, { NULL, 1e6 },
+	{ "us", 1 },    { "ms", 1e3 },    { "s", 1e6 },  { "min", 6e7 },
+	{ "h", 3.6e9 }, { "d", 8.64e10 }, { NULL, 1e6 },
 };
 static const struct unit gpu_units[] = {
 	{ "percent", 1e-2 },
@@ -57,9 +58,12 @@ struct log {
 	struct hes_csv *csv;
 	int col[N_FIELDS];          /* -1: none */
 	double unit[N_FIELDS];      /* microseconds, or GPUs */
+	bool has_unit[N_FIELDS];    /* the user named it, or the format is known */
 	bool comma;                 /* 0,5 is a number */
 	int job_id;                 /* column of Slurm's JobID; -1: none */
 	char last_id[HES_NAME_MAX]; /* of the last row that was no step */
+	struct hes_trace_row held;  /* a job whose further components may follow */
+	char held_id[HES_NAME_MAX]; /* its id without the component; "": none is held */
 };
 
 /* --- the columns --- */
@@ -90,7 +94,7 @@ static double take_unit(char *column, enum field f)
 	return u->factor;
 }
 
-static bool has_unit(enum field f)
+static bool takes_unit(enum field f)
 {
 	return f == ARRIVAL || f == START || f == END || f == RUNTIME || f == GPUS;
 }
@@ -121,8 +125,26 @@ bool log_has(const struct hes_csv *c, const char *const *items)
 	return true;
 }
 
+/* @return -ENOENT: there is no @column, or it has a unit that there is not */
+static int column_missing(const struct hes_csv *c, enum field f, char *column, struct hes_err *err)
+{
+	char *colon = takes_unit(f) ? strrchr(column, ':') : NULL, known[64] = "";
+
+	if (colon) {
+		*colon = '\0';
+		if (column_find(c, column) < 0)
+			*colon = ':';
+	}
+	if (!colon || *colon)
+		return hes_csv_column(c, column, err);
+	for (const struct unit *u = f == GPUS ? gpu_units : time_units; u->name; u++)
+		hes_text_add(known, sizeof(known), ", ", "%s", u->name);
+	return hes_fail(err, -ENOENT, "--columns: no unit \"%.32s\" of %s; there are: %s",
+			colon + 1, hes_trace_fields[f], known);
+}
+
 /* @item is "FIELD=COLUMN" or "FIELD=COLUMN:UNIT". */
-static int bind_item(struct log *log, const char *given, struct hes_err *err)
+static int log_bind_item(struct log *log, const char *given, struct hes_err *err)
 {
 	char item[256], *column;
 	int f;
@@ -140,14 +162,15 @@ static int bind_item(struct log *log, const char *given, struct hes_err *err)
 	if (log->col[f] >= 0)
 		return hes_fail(err, -EINVAL, "--columns: %s is given twice", item);
 	log->col[f] = column_find(log->csv, column);
-	if (log->col[f] < 0 && has_unit((enum field)f)) {
+	if (log->col[f] < 0 && takes_unit((enum field)f)) {
 		log->unit[f] = take_unit(column, (enum field)f);
+		log->has_unit[f] = true;
 		log->col[f] = column_find(log->csv, column);
 	}
-	return log->col[f] < 0 ? hes_csv_column(log->csv, column, err) : 0;
+	return log->col[f] < 0 ? column_missing(log->csv, (enum field)f, column, err) : 0;
 }
 
-static int bind(struct log *log, const char *const *items, struct hes_err *err)
+static int log_bind(struct log *log, const char *const *items, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -156,7 +179,7 @@ static int bind(struct log *log, const char *const *items, struct hes_err *err)
 		log->unit[f] = f == GPUS ? 1 : 1e6;
 	}
 	for (; !rc && *items; items++)
-		rc = bind_item(log, *items, err);
+		rc = log_bind_item(log, *items, err);
 	if (rc)
 		return rc;
 	if ((log->col[START] < 0) != (log->col[END] < 0) ||
@@ -174,50 +197,60 @@ static int bind(struct log *log, const char *const *items, struct hes_err *err)
 
 /* --- rows --- */
 
-/* Skip the row for a reason. */
-static int skip(struct log *log, enum hes_trace_skip why)
-{
-	log->base.skipped[why]++;
-	return 0;
-}
-
-static const char *cell(const struct log *log, enum field f)
+static const char *log_cell(const struct log *log, enum field f)
 {
 	return hes_csv_text(log->csv, log->col[f]);
 }
 
-static bool lacks(const struct log *log, enum field f)
+static bool log_lacks(const struct log *log, enum field f)
 {
-	return log->col[f] >= 0 && cell_is_missing(cell(log, f));
+	return log->col[f] >= 0 && cell_is_missing(log_cell(log, f));
 }
 
 /* @rc with file, line and column before its sentence. */
-static int in_cell(const struct log *log, enum field f, int rc, const struct hes_err *why,
-		   struct hes_err *err)
+static int cell_fail(const struct log *log, enum field f, int rc, const struct hes_err *why,
+		     struct hes_err *err)
 {
 	return rc ? hes_csv_fail(log->csv, err, rc, "%s: %s",
 				 hes_csv_column_name(log->csv, (size_t)log->col[f]), why->msg)
 		  : 0;
 }
 
+/* "20170301", of which nobody knows whether it is a date. */
+static bool is_bare_date(const char *text)
+{
+	return strlen(text) == 8 && text[strspn(text, "0123456789")] == '\0' &&
+	       strncmp(text, "19700101", 8) >= 0 && strncmp(text, "2100", 4) < 0;
+}
+
 static int read_moment(struct log *log, enum field f, int64_t *out_us, struct hes_err *err)
 {
 	struct hes_err why;
-	int rc = cell_moment(cell(log, f), log->comma, log->unit[f], log->base.local_times, out_us,
-			     &why);
+	int rc;
+
+	if (!log->has_unit[f] && is_bare_date(log_cell(log, f)))
+		return hes_csv_fail(log->csv, err, -EINVAL,
+				    "%s: %.8s is a date or a number of seconds; write dates like "
+				    "2017-03-01, and "
+				    "name the unit of numbers, as in %s=%.40s:s",
+				    hes_csv_column_name(log->csv, (size_t)log->col[f]),
+				    log_cell(log, f), hes_trace_fields[f],
+				    hes_csv_column_name(log->csv, (size_t)log->col[f]));
+	rc = cell_moment(log_cell(log, f), log->comma, log->unit[f], log->base.local_times, out_us,
+			 &why);
 
 	log->base.unzoned |= rc == 1;
-	return rc < 0 ? in_cell(log, f, rc, &why, err) : 0;
+	return rc < 0 ? cell_fail(log, f, rc, &why, err) : 0;
 }
 
 static int read_number(const struct log *log, enum field f, double max, double *out,
 		       struct hes_err *err)
 {
 	struct hes_err why;
-	int rc = f == GPUS ? cell_gpus(cell(log, f), log->comma, out, &why)
-			   : cell_number(cell(log, f), log->comma, max, out, &why);
+	int rc = f == GPUS ? cell_gpus(log_cell(log, f), log->comma, out, &why)
+			   : cell_number(log_cell(log, f), log->comma, max, out, &why);
 
-	return in_cell(log, f, rc, &why, err);
+	return cell_fail(log, f, rc, &why, err);
 }
 
 /* "101.batch" and "101.0": a step. "101_[2-9]": tasks of an array that wait. */
@@ -242,25 +275,27 @@ static bool is_step(struct log *log)
 /* @return 1; 0 the row is skipped; negative errno */
 static int read_gpus(struct log *log, struct hes_trace_row *out, struct hes_err *err)
 {
-	double gpus = 1, instances = 1;
+	double gpus = 1, instances = 1, unit = log->unit[GPUS];
 	int rc = 0;
 
-	if (lacks(log, GPUS) || lacks(log, INSTANCES))
-		return skip(log, HES_SKIP_GPUS);
+	if (log_lacks(log, GPUS) || log_lacks(log, INSTANCES))
+		return trace_skip(&log->base, HES_SKIP_GPUS);
 	if (log->col[GPUS] >= 0)
 		rc = read_number(log, GPUS, TRACE_MAX_GPUS, &gpus, err);
+	if (log->col[GPUS] >= 0 && strchr(log_cell(log, GPUS), '%'))
+		unit = 1e-2;
 	if (!rc && log->col[INSTANCES] >= 0)
 		rc = read_number(log, INSTANCES, TRACE_MAX_GPUS, &instances, err);
 	if (rc)
 		return rc;
-	gpus *= instances * log->unit[GPUS];
+	gpus *= instances * unit;
 	if (gpus > TRACE_MAX_GPUS)
 		return hes_csv_fail(log->csv, err, -ERANGE, "%s: %g GPUs are more than %g",
 				    hes_csv_column_name(log->csv, (size_t)log->col[GPUS]), gpus,
 				    TRACE_MAX_GPUS);
 	/* 25 per cent of one are 250 thousandths, not 251. */
 	out->gpu_milli = (uint32_t)ceil(gpus * 1000 - 1e-6);
-	return out->gpu_milli ? 1 : skip(log, HES_SKIP_NO_GPU);
+	return out->gpu_milli ? 1 : trace_skip(&log->base, HES_SKIP_NO_GPU);
 }
 
 /* @return 1; 0 the row is skipped; negative errno */
@@ -269,22 +304,23 @@ static int read_start_to_end(struct log *log, struct hes_trace_row *out, struct 
 	int64_t start, end;
 	int rc;
 
-	if (lacks(log, START) || lacks(log, END))
-		return skip(log, HES_SKIP_RUNTIME);
+	if (log_lacks(log, START) || log_lacks(log, END))
+		return trace_skip(&log->base, HES_SKIP_RUNTIME);
 	rc = read_moment(log, START, &start, err);
 	if (!rc)
 		rc = read_moment(log, END, &end, err);
 	if (rc)
 		return rc;
 	if (end == start || end == 0)
-		return skip(log, HES_SKIP_RUNTIME);
+		return trace_skip(&log->base, HES_SKIP_RUNTIME);
 	if (end < start)
 		return hes_csv_fail(
 			log->csv, err, -ERANGE,
 			"%s: %.40s is before %s, %.40s; if these are local times, name their zone: "
 			"--timezone Europe/Berlin",
-			hes_csv_column_name(log->csv, (size_t)log->col[END]), cell(log, END),
-			hes_csv_column_name(log->csv, (size_t)log->col[START]), cell(log, START));
+			hes_csv_column_name(log->csv, (size_t)log->col[END]), log_cell(log, END),
+			hes_csv_column_name(log->csv, (size_t)log->col[START]),
+			log_cell(log, START));
 	out->runtime_us = end - start;
 	return 1;
 }
@@ -296,16 +332,16 @@ static int read_runtime(struct log *log, struct hes_trace_row *out, struct hes_e
 	struct hes_err why;
 	int rc;
 
-	if (log->col[RUNTIME] >= 0 && !lacks(log, RUNTIME)) {
-		rc = cell_duration(cell(log, RUNTIME), log->comma, log->unit[RUNTIME],
+	if (log->col[RUNTIME] >= 0 && !log_lacks(log, RUNTIME)) {
+		rc = cell_duration(log_cell(log, RUNTIME), log->comma, log->unit[RUNTIME],
 				   &out->runtime_us, &why);
 		if (rc)
-			return in_cell(log, RUNTIME, rc, &why, err);
-		return out->runtime_us > 0 ? 1 : skip(log, HES_SKIP_RUNTIME);
+			return cell_fail(log, RUNTIME, rc, &why, err);
+		return out->runtime_us > 0 ? 1 : trace_skip(&log->base, HES_SKIP_RUNTIME);
 	}
 	if (log->col[START] >= 0)
 		return read_start_to_end(log, out, err);
-	return out->iterations ? 1 : skip(log, HES_SKIP_RUNTIME);
+	return out->iterations ? 1 : trace_skip(&log->base, HES_SKIP_RUNTIME);
 }
 
 /* @return 1; 0 the row is skipped; negative errno */
@@ -314,7 +350,7 @@ static int read_iterations(struct log *log, struct hes_trace_row *out, struct he
 	double n;
 	int rc;
 
-	if (log->col[ITERATIONS] < 0 || lacks(log, ITERATIONS))
+	if (log->col[ITERATIONS] < 0 || log_lacks(log, ITERATIONS))
 		return 1;
 	rc = read_number(log, ITERATIONS, (double)HES_MAX_ITERATIONS, &n, err);
 	out->iterations = rc ? 0 : (uint64_t)n;
@@ -361,12 +397,12 @@ static bool read_model(const char *text, struct hes_trace_row *out)
 static int read_name(const struct log *log, enum field f, char *out, struct hes_err *err)
 {
 	struct hes_err why;
-	int rc = hes_check_name("", cell(log, f), HES_NAME_MAX - 1, &why);
+	int rc = hes_check_name("", log_cell(log, f), HES_NAME_MAX - 1, &why);
 
 	if (rc)
 		return hes_csv_fail(log->csv, err, -EINVAL, "%s%s",
 				    hes_csv_column_name(log->csv, (size_t)log->col[f]), why.msg);
-	strcpy(out, cell(log, f));
+	strcpy(out, log_cell(log, f));
 	return 0;
 }
 
@@ -376,17 +412,18 @@ static int read_names(const struct log *log, struct hes_trace_row *out, struct h
 	int rc = log->col[ID] >= 0 ? read_name(log, ID, out->id, err) : 0;
 
 	/* A name that is too long is of no workload. */
-	if (!rc && log->col[WORKLOAD] >= 0 && !lacks(log, WORKLOAD) &&
-	    !read_model(cell(log, WORKLOAD), out) && strlen(cell(log, WORKLOAD)) < HES_NAME_MAX)
+	if (!rc && log->col[WORKLOAD] >= 0 && !log_lacks(log, WORKLOAD) &&
+	    !read_model(log_cell(log, WORKLOAD), out) &&
+	    strlen(log_cell(log, WORKLOAD)) < HES_NAME_MAX)
 		rc = read_name(log, WORKLOAD, out->workload, err);
-	if (rc || log->col[BATCH_SIZE] < 0 || lacks(log, BATCH_SIZE))
+	if (rc || log->col[BATCH_SIZE] < 0 || log_lacks(log, BATCH_SIZE))
 		return rc;
 	rc = read_number(log, BATCH_SIZE, HES_MAX_BATCH_SIZE, &size, err);
 	if (!rc && (size < 1 || size != floor(size)))
 		rc = hes_csv_fail(log->csv, err, -ERANGE,
 				  "%s: %.64s is no whole number from 1 to %d",
 				  hes_csv_column_name(log->csv, (size_t)log->col[BATCH_SIZE]),
-				  cell(log, BATCH_SIZE), HES_MAX_BATCH_SIZE);
+				  log_cell(log, BATCH_SIZE), HES_MAX_BATCH_SIZE);
 	out->batch_size = rc ? 0 : (uint32_t)size;
 	return rc;
 }
@@ -397,23 +434,23 @@ static int log_row(struct log *log, struct hes_trace_row *out, struct hes_err *e
 	int rc;
 
 	if (log->job_id >= 0 && is_step(log))
-		return skip(log, HES_SKIP_STEP);
+		return trace_skip(&log->base, HES_SKIP_STEP);
 	if (log->job_id >= 0 && strstr(log->last_id, "_["))
-		return skip(log, HES_SKIP_RUNTIME);
+		return trace_skip(&log->base, HES_SKIP_RUNTIME);
 	if ((rc = read_gpus(log, out, err)) != 1 || (rc = read_iterations(log, out, err)) != 1 ||
 	    (rc = read_runtime(log, out, err)) != 1)
 		return rc;
-	if (lacks(log, ARRIVAL))
-		return skip(log, HES_SKIP_ARRIVAL);
+	if (log_lacks(log, ARRIVAL))
+		return trace_skip(&log->base, HES_SKIP_ARRIVAL);
 	rc = log->col[ARRIVAL] >= 0 ? read_moment(log, ARRIVAL, &out->arrival_us, err) : 0;
 	if (!rc)
 		rc = read_names(log, out, err);
 	return rc ? rc : 1;
 }
 
-static int log_next(struct hes_trace *t, struct hes_trace_row *out, struct hes_err *err)
+/* @return 1; 0 end of file; negative errno */
+static int log_next_row(struct log *log, struct hes_trace_row *out, struct hes_err *err)
 {
-	struct log *log = (struct log *)t;
 	struct hes_trace_row row;
 	int rc;
 
@@ -425,6 +462,55 @@ static int log_next(struct hes_trace *t, struct hes_trace_row *out, struct hes_e
 		if (rc)
 			break;
 	}
+	return rc;
+}
+
+/* Slurm's "102+1" is a component of job 102. @return length of the job's id; 0: it is none */
+static int component_length(const struct log *log)
+{
+	const char *plus = log->job_id >= 0 ? strchr(log->last_id, '+') : NULL;
+
+	return plus && isdigit((unsigned char)*log->last_id) && plus[1] &&
+			       !plus[1 + strspn(plus + 1, "0123456789")]
+		       ? (int)(plus - log->last_id)
+		       : 0;
+}
+
+/* The components of a job run together: they are one job on the GPUs of all. */
+static int log_next(struct hes_trace *t, struct hes_trace_row *out, struct hes_err *err)
+{
+	struct log *log = (struct log *)t;
+	struct hes_trace_row row, before;
+	int rc, length;
+
+	while ((rc = log_next_row(log, &row, err)) == 1) {
+		const bool holds = *log->held_id;
+
+		length = component_length(log);
+		if (!holds && !length)
+			break;
+		if (length && strlen(log->held_id) == (size_t)length &&
+		    strncmp(log->held_id, log->last_id, (size_t)length) == 0) {
+			log->held.gpu_milli += row.gpu_milli;
+			trace_skip(t, HES_SKIP_STEP);
+			continue;
+		}
+		before = log->held;
+		log->held = row;
+		snprintf(log->held_id, sizeof(log->held_id), "%.*s",
+			 length ? length : HES_NAME_MAX - 1, length ? log->last_id : "+");
+		if (!holds)
+			continue;
+		row = before;
+		break;
+	}
+	if (rc == 0 && *log->held_id) {
+		row = log->held;
+		*log->held_id = '\0';
+		rc = 1;
+	}
+	if (rc == 1)
+		*out = row;
 	return rc;
 }
 
@@ -447,7 +533,9 @@ int log_open(struct hes_csv *c, const char *format, const char *const *items,
 	}
 	log->csv = c;
 	log->comma = hes_csv_separator(c) == ';';
-	rc = bind(log, items, err);
+	for (int f = 0; f < N_FIELDS; f++)
+		log->has_unit[f] = hes_trace_format_find(format, NULL) != NULL;
+	rc = log_bind(log, items, err);
 	if (rc) {
 		log_close(&log->base);
 		return rc;

@@ -39,12 +39,6 @@ static size_t gpus_of(const json_t *attempt)
 	return n;
 }
 
-static int skip(struct philly *p, enum hes_trace_skip why)
-{
-	p->base.skipped[why]++;
-	return 0;
-}
-
 /* A time of job @p->at. */
 static int read_time(struct philly *p, const json_t *o, const char *key, int64_t *out_us,
 		     struct hes_err *err)
@@ -69,11 +63,11 @@ static int read_job(struct philly *p, const json_t *job, struct hes_trace_row *o
 
 	if (cell_is_missing(text_of(first, "start_time")) ||
 	    cell_is_missing(text_of(last, "end_time")))
-		return skip(p, HES_SKIP_RUNTIME);
+		return trace_skip(&p->base, HES_SKIP_RUNTIME);
 	if (gpus == 0)
-		return skip(p, HES_SKIP_NO_GPU);
+		return trace_skip(&p->base, HES_SKIP_NO_GPU);
 	if (cell_is_missing(text_of(job, "submitted_time")))
-		return skip(p, HES_SKIP_ARRIVAL);
+		return trace_skip(&p->base, HES_SKIP_ARRIVAL);
 	rc = read_time(p, first, "start_time", &start, err);
 	if (!rc)
 		rc = read_time(p, last, "end_time", &end, err);
@@ -89,7 +83,7 @@ static int read_job(struct philly *p, const json_t *job, struct hes_trace_row *o
 	out->gpu_milli = (uint32_t)gpus * 1000;
 	if (hes_check_name("", text_of(job, "jobid"), HES_NAME_MAX - 1, NULL) == 0)
 		strcpy(out->id, text_of(job, "jobid"));
-	return end > start ? 1 : skip(p, HES_SKIP_RUNTIME);
+	return end > start ? 1 : trace_skip(&p->base, HES_SKIP_RUNTIME);
 }
 
 static int philly_next(struct hes_trace *t, struct hes_trace_row *out, struct hes_err *err)

@@ -22,6 +22,9 @@ struct hes_trace {
 	void (*close)(struct hes_trace *t); /* Required; frees @t too */
 };
 
+/** Count a row that is skipped. @return 0 */
+int trace_skip(struct hes_trace *t, enum hes_trace_skip why);
+
 /** Takes @c, also on failure. @param items  of a layout; NULL-terminated */
 int log_open(struct hes_csv *c, const char *format, const char *const *items,
 	     struct hes_trace **out, struct hes_err *err);

@@ -44,7 +44,7 @@ static bool same_name(const char *name, const char *plain)
 	return !*plain;
 }
 
-static int by_name(const struct hes_csv *c, const char *const *names)
+static int column_by_names(const struct hes_csv *c, const char *const *names)
 {
 	for (; *names; names++)
 		for (size_t i = 0; i < hes_csv_columns(c); i++)
@@ -59,7 +59,7 @@ static bool is_moment(const char *text, int64_t *out_us)
 }
 
 /* Two columns side by side that look like start and end; else the first run time. */
-static void by_values(const struct hes_csv *c, int *start, int *runtime)
+static void columns_by_values(const struct hes_csv *c, int *start, int *runtime)
 {
 	const int64_t large = INT64_C(100000000000); /* 10^5 s: less is no moment */
 	int64_t us, next;
@@ -91,15 +91,16 @@ static void add_item(const struct hes_csv *c, const char *field, int column, con
 
 void suggest_columns(struct hes_csv *c, char *text, size_t size)
 {
-	int start = by_name(c, starts), end = by_name(c, ends), runtime = by_name(c, runtimes);
-	const int arrival = by_name(c, arrivals), gpu = by_name(c, gpus);
+	int start = column_by_names(c, starts), end = column_by_names(c, ends),
+	    runtime = column_by_names(c, runtimes);
+	const int arrival = column_by_names(c, arrivals), gpu = column_by_names(c, gpus);
 	const char *unit = gpu < 0 ? "" : hes_csv_column_name(c, (size_t)gpu);
 
 	text[0] = '\0';
 	if (start < 0 || end < 0)
 		start = -1;
 	if (runtime < 0 && start < 0 && hes_csv_next(c, NULL) == 1) {
-		by_values(c, &start, &runtime);
+		columns_by_values(c, &start, &runtime);
 		end = start + 1;
 	}
 	if (arrival >= 0)

@@ -265,7 +265,9 @@ need_data() {
 @test "a row that lacks what is needed is skipped and counted, however it says so" {
 	local word columns=arrival=t,runtime=d,gpus=n
 	for word in '' NaN NaT NA na N/A NULL null None '\N' - Unknown ' nan ' 9223372036854775807 \
-		9.223372036854775807e+18 -9223372036854775808 18446744073709551615 4294967295 2147483647; do
+		9.223372036854775807e+18 -9223372036854775808 18446744073709551615 4294967295 2147483647 \
+		-1 . --- ... '*' '<null>' '[NULL]' '(none)' "''" 'None assigned' 'not available' '#REF!' '#NULL!' \
+		1.#IND -1.#QNAN inf -Infinity TBD Unlimited NotSet Partition_Limit; do
 		printf 't,d,n\n%s,5,1\n1,%s,1\n2,5,%s\n3,7,1.0\n' "$word" "$word" "$word" >log.csv
 		stats log.csv --columns $columns
 		[ "$output" = '[1,7,1,["gpus_missing 1","without_runtime 1","without_arrival 1"]]' ]
@@ -281,9 +283,63 @@ need_data() {
 		refused 1 "log.csv:2: t: \"$word\" is a date or time that does not exist, or before 1970" \
 			log.csv --columns $columns
 	done
+	printf 't,d,n\n2026-03-29 02:30:00,3,1\n' >log.csv
+	refused 1 '"2026-03-29 02:30:00" is a date or time that does not exist' log.csv --columns $columns --timezone Europe/Berlin
+	"$HESHARE" trace log.csv --stats --columns $columns --timezone America/New_York
+	for word in 20170229 20170301; do
+		printf 't,d,n\n%s,3,1\n' "$word" >log.csv
+		refused 1 "log.csv:2: t: $word is a date or a number of seconds; write dates like 2017-03-01, and name the unit of numbers, as in arrival=t:s" \
+			log.csv --columns $columns
+		"$HESHARE" trace log.csv --stats --columns arrival=t:s,runtime=d,gpus=n
+	done
 	printf 't;d\n1;5594,5\n' >log.csv
 	stats log.csv --columns arrival=t,runtime=d
 	[ "$output" = '[1,5594.5,1,[]]' ]
+}
+
+@test "GPUs and durations are read as schedulers write them; what is unclear is refused" {
+	local cell want
+	while read -r cell want; do
+		printf 'd;g\n5;%s\n' "$cell" >log.csv
+		stats log.csv --columns runtime=d,gpus=g
+		[ "$output" = "[1,5,$want,[]]" ]
+	done <<-'END'
+		select=1:ncpus=8:ngpus=2 2
+		select=2:ncpus=8:ngpus=1+1:ngpus=4:mem=2gb,walltime=01:00:00 6
+		ngpus=2,select=1:ngpus=2 2
+		2:ppn=4:gpus=2 4
+		a100:2 2
+		GPU:2 2
+		Gres/GPU:A100=3 3
+		nvidia.com/gpu=2 2
+		gpu:2080ti 1
+		scratchy:9,gpu:2 2
+		50% 0.5
+	END
+	for cell in 8:00 gres/gpu=abc gpu= gpu:2x gpu:a100:many select=1:ngpus=x site:9 gpu:-1; do
+		printf 'd;g\n5;%s\n' "$cell" >log.csv
+		refused 1 "log.csv:2: g: \"$cell\" has no number of GPUs, as 2, gpu:a100:2, gres/gpu=2 and select=1:ngpus=2 have" \
+			log.csv --columns runtime=d,gpus=g
+	done
+	while read -r want cell; do
+		printf 'd\n%s\n' "$cell" >log.csv
+		stats log.csv --columns runtime=d:min
+		[ "$output" = "[1,$want,1,[]]" ]
+	done <<-'END'
+		1800 1800s
+		2400 40 min
+		5400 1h30m
+		93600.5 1 day 2 hours 0.5 sec
+		300 5
+	END
+	for cell in 5x 1m2h '1h 30' 1h-2m; do
+		printf 'd\n%s\n' "$cell" >log.csv
+		refused 1 "log.csv:2: d: \"$cell\" is neither a number nor a time like 2-03:04:05" log.csv --columns runtime=d
+	done
+	# The components of a job of Slurm are one job.
+	printf 'JobID|Submit|Elapsed|AllocTRES\n101|0|10|gres/gpu=1\n102+0|0|20|gres/gpu=1\n102+0.batch|0|20|gres/gpu=1\n102+1|0|20|gres/gpu=3\n103|0|30|gres/gpu=4\n104+0|0|40|gres/gpu=4\n' >het.txt
+	sed -i 's/|\([1-4]\)0|/|00:00:\10|/' het.txt
+	[ "$("$HESHARE" trace het.txt --stats --json | jq -c '[.jobs, .mean_runtime_s, .jobs_by_gpus["1"], .jobs_by_gpus["3-4"], .skipped_by.step]')" = '[4,25,1,3,2]' ]
 }
 
 @test "start and end are a run time" {
@@ -305,7 +361,9 @@ need_data() {
 	refused 2 'the run time is needed' log.csv --columns start=submit,runtime=dur
 	refused 1 'log.csv:1: no column "hours"; there are: nr, submit, dur, n' log.csv \
 		--columns runtime=hours
-	refused 1 'log.csv:1: no column "dur:day"' log.csv --columns runtime=dur:day
+	refused 2 '--columns: no unit "day" of runtime; there are: us, ms, s, min, h, d' log.csv --columns runtime=dur:day
+	refused 2 '--columns: no unit "pct" of gpus; there are: percent, %, milli' log.csv --columns runtime=dur,gpus=n:pct
+	refused 1 'log.csv:1: no column "x:day"' log.csv --columns runtime=x:day
 	refused 1 'log.csv: "a" is the id of several jobs' log.csv -n 0 --columns id=nr,runtime=dur
 	refused 2 "leave out --format" log.csv --columns runtime=dur --format helios
 	refused 2 "go with a log" helios-like --columns runtime=dur
@@ -334,10 +392,8 @@ need_data() {
 }
 
 @test "bad numbers are refused with line, column and value" {
-	printf '%s\na,1,60,1\nb,-1,60,1\n' "$HEADER" >log.csv
-	refused 1 "log.csv:3: arrival_s: -1 is outside 0 to 1e+10" log.csv
-	printf '%s\na,inf,60,1\n' "$HEADER" >log.csv
-	refused 1 'log.csv:2: arrival_s: "inf"' log.csv
+	printf '%s\na,1,60,1\nb,-2,60,1\n' "$HEADER" >log.csv
+	refused 1 "log.csv:3: arrival_s: -2 is outside 0 to 1e+10" log.csv
 	printf '%s\na,1,1e999,1\n' "$HEADER" >log.csv
 	refused 1 'log.csv:2: service_s: "1e999"' log.csv
 	printf '%s\na,1,60,999999999999\n' "$HEADER" >log.csv

@@ -182,17 +182,17 @@ TEST(a_wrong_value_is_named_with_its_line_and_column)
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
-		{ "job_id,arrival_s,service_s,gpus\na,1,1,1\nb,-1,1,1\n",
-		  ":3: arrival_s: -1 is outside" },
-		{ "job_id,arrival_s,service_s,gpus\na,1,inf,1\n", ":2: service_s: \"inf\"" },
+		{ "job_id,arrival_s,service_s,gpus\na,1,1,1\nb,-2,1,1\n",
+		  ":3: arrival_s: -2 is outside" },
+		{ "job_id,arrival_s,service_s,gpus\na,1,in,1\n", ":2: service_s: \"in\"" },
 		{ "job_id,arrival_s,service_s,gpus\na,1,1,99999999999\n",
 		  ":2: gpus: 99999999999 is outside" },
 		{ "timestamp,duration,num_gpus\n2017-13-40 00:00:00,1,1\n",
 		  ":2: timestamp: \"2017-13-40 00:00:00\"" },
 		{ "timestamp,duration,num_gpus\n2017-10-09 00:00:00x,1,1\n", ":2: timestamp:" },
-		{ "name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\na,1,-1,0,1,"
+		{ "name,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\na,1,-2,0,1,"
 		  "0\n",
-		  ":2: gpu_milli: -1 is outside" },
+		  ":2: gpu_milli: -2 is outside" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
