@@ -229,7 +229,7 @@ void run_reap(struct runner *r, struct run_task *t)
 		trial_open(r, g);
 	task_leave(g, t);
 	run_segment_begin(&r->meter, g);
-	t->earlier += t->progress.iterations;
+	t->iterations = t->progress.iterations;
 	hes_progress_close(&t->progress);
 	r->ended[r->n_ended++] = t;
 	r->counts.running--;

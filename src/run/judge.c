@@ -130,7 +130,6 @@ void run_judge_done(struct runner *r, struct run_task *t)
 		.several = t->progress.several,
 		.iterations = t->progress.iterations,
 		.step = t->progress.step,
-		.earlier = t->earlier,
 		.wanted = r->q->open_ended ? 0 : t->job->iterations,
 		.took_us = t->ended_us - t->attempt.started_us,
 		.planned_us = r->q->open_ended ? 0 : t->planned_end_us - t->planned_start_us,

@@ -62,7 +62,7 @@ static int take_attempts(struct runner *r, struct hes_run_report *out, struct he
 	for (size_t i = 0; !rc && i < out->n_jobs && i < r->n_tasks; i++) {
 		out->attempts[i] = r->tasks[i]->tries;
 		out->planned_mj[i] = r->tasks[i]->planned_mj;
-		out->iterations[i] = r->tasks[i]->earlier;
+		out->iterations[i] = r->tasks[i]->iterations;
 	}
 	return rc;
 }

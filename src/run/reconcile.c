@@ -148,20 +148,6 @@ static void judge_from_files(struct runner *r, const struct hes_attempt *a, stru
 	hes_progress_close(&t->progress);
 }
 
-/* How far earlier attempts came, which the next one may continue. */
-static void read_earlier(struct runner *r, struct run_task *t)
-{
-	struct hes_progress p = { .fd = -1 };
-	char output[RUN_FILE_NAME_MAX];
-
-	run_output_name(t->job->id, output);
-	if (hes_progress_open(&p, &r->folder, output, 0, NULL))
-		return;
-	hes_progress_read(&p);
-	t->earlier = p.iterations;
-	hes_progress_close(&p);
-}
-
 static int close_attempt(struct runner *r, const struct hes_attempt *a, struct run_task *t,
 			 struct hes_err *err)
 {
@@ -250,9 +236,6 @@ static int take_attempts(struct runner *r, const struct index *x, struct hes_err
 			rc = close_attempt(r, &v[i], t, err);
 	}
 	free(v);
-	for (size_t i = 0; !rc && i < r->n_tasks; i++)
-		if (r->tasks[i]->tries && r->tasks[i]->state == TASK_WAITING)
-			read_earlier(r, r->tasks[i]);
 	if (!rc && r->counts.done > done)
 		run_tell(&r->log, "done when the runner died, not run again: %zu job%s",
 			 r->counts.done - done, hes_s(r->counts.done - done));

@@ -85,7 +85,8 @@ struct run_task {
 
 	/* All attempts. */
 	unsigned tries;
-	uint64_t earlier; /* iterations of its earlier attempts, by their last progress lines */
+	uint64_t iterations; /* of the last that ended in this session, by its progress lines; 0:
+				none seen */
 	uint64_t began;   /* start of the process of its first attempt, clock ticks since boot; 0:
 			     none in this boot */
 	unsigned charged; /* failures of its own in this life of the run */

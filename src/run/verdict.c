@@ -212,14 +212,12 @@ bool run_judge(const struct run_seen *v, size_t n, bool waited, enum run_blame *
 /* The most iterations that a job can have made, by its lines. */
 static double most_iterations(const struct run_work_seen *s)
 {
-	return (double)s->earlier + (double)s->iterations +
-	       (s->several ? SPEED_UP : 1) * (double)s->step;
+	return (double)s->iterations + (s->several ? SPEED_UP : 1) * (double)s->step;
 }
 
 static bool has_all(const struct run_work_seen *s)
 {
-	return s->known &&
-	       (double)(s->earlier + s->iterations) * 100 >= (double)s->wanted * COMPLETE_PCT;
+	return s->known && (double)s->iterations * 100 >= (double)s->wanted * COMPLETE_PCT;
 }
 
 enum run_work run_judge_work(const struct run_work_seen *s, char *why, size_t size)

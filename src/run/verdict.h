@@ -77,12 +77,11 @@ bool run_judge(const struct run_seen *v, size_t n, bool waited, enum run_blame *
 
 /** What was seen of a job that ended with exit status 0. Times are from its start. */
 struct run_work_seen {
-	bool known;          /* it printed progress lines: the next three are valid */
-	bool several;        /* at least two */
-	uint64_t iterations; /* of the last line */
-	uint64_t step;       /* most iterations from one line to the next */
-	uint64_t earlier;    /* iterations of earlier attempts, which this one may have continued */
-	uint64_t wanted;     /* iterations of the job */
+	bool known;                  /* it printed progress lines: the next three are valid */
+	bool several;                /* at least two */
+	uint64_t iterations;         /* of the last line of this attempt */
+	uint64_t step;               /* most iterations from one line to the next */
+	uint64_t wanted;             /* iterations of the job */
 	int64_t took_us, planned_us; /* planned_us 0: not known */
 	unsigned left;               /* processes that it left running, which were killed */
 	size_t outside;              /* contexts on its GPU that began after it, of no job */

@@ -49,6 +49,22 @@ lab() { # SPEED SCRIPT
 	jq -e '.state == "done" and [.jobs[].attempts] == [2, 1]' out.json
 }
 
+@test "what an earlier attempt did does not count twice: from scratch or a checkpoint, the last line says how far a job came" {
+	cat >job.sh <<-'END'
+		n() { for i; do echo "heshare: $i iterations"; done; }
+		case $HESHARE_JOB$HESHARE_ATTEMPT in
+		a1) n 500 1000; exit 1 ;;
+		a2) n 350 700 ;;
+		b1) n 500 1000; exit 1 ;;
+		b2) n 1050 1100 ;;
+		esac
+	END
+	lab 1 'heshare run long.json --json -c "sh job.sh" >out.json; echo $?
+		heshare run long.json --resume --json -c "echo heshare: 1500 iterations" >again.json; echo $?'
+	[ "$output" = $'1\n0' ]
+	jq -e '[.jobs[] | .state, .attempts, .failure.seen] == ["ended early", 2, "its last progress line says 700 of 1500 iterations", "ended early", 2, "its last progress line says 1100 of 1500 iterations"]' out.json
+}
+
 @test "work that a job left running, and an end in no time, are early ends; --early-ok changes the exit status alone" {
 	cat >job.sh <<-'END'
 		[ $HESHARE_JOB = a ] || exit 0

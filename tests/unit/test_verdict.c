@@ -182,14 +182,6 @@ TEST(a_job_that_is_faster_than_planned_or_prints_rarely_is_done)
 		  .step = 1,
 		  .took_us = 400 * SECOND,
 		  .outside = 1 },
-		/* It went on from what an earlier attempt had saved, and counts what it made
-		   itself. */
-		{ .known = true,
-		  .several = true,
-		  .earlier = 500,
-		  .iterations = 1000,
-		  .step = 1,
-		  .took_us = 300 * SECOND },
 		/* No lines: the plan may be wrong by half. */
 		{ .took_us = 250 * SECOND },
 		{ .took_us = 250 * SECOND, .outside = 1 },
