@@ -167,6 +167,9 @@ struct hes_device_process {
 long hes_device_processes(const struct hes_devices *d, size_t i, struct hes_device_process **out,
 			  struct hes_err *err);
 
+/** A GPU that holds a clock differs from it by at most this part. */
+#define HES_CLOCK_MISSED 0.02
+
 /** The effect of a lock at @locked_mhz, from a reading under load. */
 enum hes_lock_state hes_lock_state(const struct hes_reading *r, uint32_t locked_mhz);
 

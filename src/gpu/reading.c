@@ -4,12 +4,11 @@
  * Sensors that are read often sometimes answer "not supported" or 0 W: such a reading is missing. A
  * sick one answers anything: what is not possible is left out, and the other sensors are kept.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "gpu/nvml.h"
 
-/* Drivers round a lock to a clock of the GPU. */
-#define STEP_MHZ       15
 #define MOST_MJ        (1ull << 53) /* what no GPU draws in its life */
 #define MOST_CELSIUS   150
 #define NOT_POSSIBLE   (-1) /* no code of NVML */
@@ -146,7 +145,7 @@ enum hes_lock_state hes_lock_state(const struct hes_reading *r, uint32_t locked_
 {
 	if (!(r->has & HES_HAS_CLOCK))
 		return HES_LOCK_UNKNOWN;
-	if (labs((long)r->clock_mhz - (long)locked_mhz) < STEP_MHZ)
+	if (fabs((double)r->clock_mhz - locked_mhz) <= HES_CLOCK_MISSED * locked_mhz)
 		return HES_LOCK_HELD;
 	if (r->clock_mhz < locked_mhz && r->has & HES_HAS_REASONS &&
 	    (r->power_capped || r->heat_capped))

@@ -14,7 +14,6 @@
 #include "profile/setting.h"
 
 #define GRACE_S 1    /* for an MPS daemon to end */
-#define MISSED  0.02 /* of a clock: what a GPU that holds it differs by at most */
 #define CAPPED  0.05 /* of the time */
 
 /* If unlocking fails locked_mhz stays set, so that no point is measured as if nothing was locked.
@@ -175,7 +174,7 @@ static void report_missed(struct session *s, const struct hes_point *row)
 	int n;
 
 	if (s->missed || !row->clock_mhz ||
-	    !(fabs(row->held_mhz - row->clock_mhz) > MISSED * row->clock_mhz))
+	    !(fabs(row->held_mhz - row->clock_mhz) > HES_CLOCK_MISSED * row->clock_mhz))
 		return;
 	s->missed = true;
 	n = snprintf(note, sizeof(note),

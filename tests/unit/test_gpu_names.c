@@ -83,7 +83,11 @@ TEST(a_lock_is_held_capped_ignored_or_unknown)
 	struct hes_reading r = { .has = HES_HAS_CLOCK | HES_HAS_REASONS, .clock_mhz = 1380 };
 
 	assert_int_equal(hes_lock_state(&r, 1380), HES_LOCK_HELD);
-	assert_int_equal(hes_lock_state(&r, 1387), HES_LOCK_HELD);
+	/* 2 % of what is set, as where points are measured. */
+	assert_int_equal(hes_lock_state(&r, 1405), HES_LOCK_HELD);
+	assert_int_equal(hes_lock_state(&r, 1410), HES_LOCK_IGNORED);
+	assert_int_equal(hes_lock_state(&r, 1354), HES_LOCK_HELD);
+	assert_int_equal(hes_lock_state(&r, 1350), HES_LOCK_IGNORED);
 	assert_int_equal(hes_lock_state(&r, 1530), HES_LOCK_IGNORED);
 	r.power_capped = true;
 	assert_int_equal(hes_lock_state(&r, 1530), HES_LOCK_CAPPED);
