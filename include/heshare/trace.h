@@ -138,6 +138,7 @@ enum hes_arrivals {
 struct hes_trace_options {
 	uint64_t seed;
 	size_t n_jobs;          /* 0: every row that fits */
+	bool fewer;             /* than n_jobs are no error: then every row that fits */
 	bool any_gpus;          /* also rows of more than one GPU, as if they had requested one */
 	int64_t min_runtime_us; /* run times are clamped to these limits; 0 and INT64_MAX: none */
 	int64_t max_runtime_us;

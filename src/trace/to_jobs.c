@@ -232,7 +232,7 @@ static int check(const struct hes_trace *t, const struct hes_trace_options *d,
 		 d->drop_outside ? " within the run-time limits" : "");
 	if (rows->n == 0)
 		return rows_none(t, none, -ERANGE, err);
-	if (d->n_jobs > rows->n)
+	if (d->n_jobs > rows->n && !d->fewer)
 		return hes_fail(err, -ERANGE,
 				"%s: %zu jobs requested, but the trace has %zu %sjobs%s",
 				hes_trace_name(t), d->n_jobs, rows->n, what,
@@ -245,7 +245,7 @@ static int draw(const struct hes_trace *t, struct rows *rows, const struct choic
 		struct hes_trace_account *account, struct hes_err *err)
 {
 	const uint64_t seed = seed_of(d, rows);
-	size_t n = d->n_jobs ? d->n_jobs : rows->n;
+	size_t n = d->n_jobs && d->n_jobs < rows->n ? d->n_jobs : rows->n;
 	struct hes_jobs jobs = { .v = calloc(n, sizeof(*jobs.v)), .n = n };
 	uint32_t *picked = malloc(rows->n * sizeof(*picked));
 	int rc;

@@ -31,6 +31,14 @@ need_data() {
 	[ -d "$data" ] || skip "no measured data"
 }
 
+@test "a log with fewer jobs than the default gives them all; a number that is given must be there" {
+	{ echo $HEADER; for i in 1 2 3; do echo $i,$i,600,1; done; } >log.csv
+	run "$HESHARE" trace log.csv -o jobs.csv
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <jobs.csv)" = 4 ]
+	refused 1 "60 jobs requested, but the trace has 3 single-GPU jobs" log.csv -n 60
+}
+
 @test "the generator gives 60 jobs, the same for the same seed, others for another" {
 	"$HESHARE" trace helios-like --seed 4 -o a.csv
 	"$HESHARE" trace helios-like --seed 4 >b.csv

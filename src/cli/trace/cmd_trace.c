@@ -27,7 +27,7 @@ struct trace_opts {
 		*workloads, *reference, *catalogue;
 	uint64_t jobs, rows, seed, max_memory_mib;
 	double min_s, max_s, gap_s, first_gap_s, speedup;
-	const char *min_given, *max_given;
+	const char *jobs_given, *min_given, *max_given;
 	bool burst, drop, any_gpus, list, stats, json;
 };
 
@@ -58,9 +58,10 @@ static const struct opt trace_opts[] = {
 	{ .heading = "jobs",
 	  .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE", .def = "-",
 	  .help = "write the jobs to this file; -: standard output" },
-	{ .name = "jobs", .letter = 'n', .kind = OPT_U64, AT(jobs), .arg = "N", .def = "60",
+	{ .name = "jobs", .letter = 'n', .kind = OPT_U64, AT(jobs),
+	  .given = offsetof(struct trace_opts, jobs_given), .arg = "N", .def = "60",
 	  .max = HES_MAX_JOBS,
-	  .help = "draw this many jobs; 0: take every one" },
+	  .help = "draw this many jobs; 0: take every one; without it, at most 60" },
 	{ .name = "seed", .letter = 's', .kind = OPT_U64, AT(seed), .arg = "N", .def = "1",
 	  .max = 0x1p64,
 	  .help = "seed of the random choices" },
@@ -333,6 +334,7 @@ static struct hes_trace_options draw_of(const struct trace_opts *o)
 	hes_trace_options_defaults(&d);
 	d.seed = o->seed;
 	d.n_jobs = (size_t)o->jobs;
+	d.fewer = !o->jobs_given;
 	d.any_gpus = o->any_gpus;
 	d.min_runtime_us = (int64_t)(o->min_s * 1e6);
 	d.max_runtime_us = (int64_t)(o->max_s * 1e6);
