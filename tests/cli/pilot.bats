@@ -28,13 +28,14 @@ setup() {
 @test "the script asks for nodes, time and GPUs, plans once, runs, and goes on after a head that was killed" {
 	run -0 "$HESHARE" pilot jobs.csv --nodes 3 --time 2:00:00 --partition gpu \
 		--gpus-per-node a100:4 --sbatch --account=x --prefer energy \
-		--print -- ./job.sh {workload} "it's"
+		--early-ok --print -- ./job.sh {workload} "it's"
 	bash -n <<<"$output"
 	for line in --nodes=3 --time=2:00:00 --partition=gpu --gpus-per-node=a100:4 --account=x \
 		--no-kill --requeue; do
 		grep -qx "#SBATCH $line" <<<"$output"
 	done
 	grep -qF "plan '$PWD/jobs.csv' --gpus slurm -o \"\$folder/plan.json\" --prefer 'energy' || exit" <<<"$output"
+	grep -q '" run "$folder/plan.json" .* --early-ok --command ' <<<"$output"
 	[ ! -e jobs.pilot ]
 	[ ! -e sbatch.log ]
 }

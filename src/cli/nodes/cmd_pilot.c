@@ -73,6 +73,9 @@ static const struct opt pilot_opts[] = {
 	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
 	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
 	CLI_CATALOGUE_OPT(offsetof(struct pilot_opts, catalogue)),
+	{ .heading = "running",
+	  .name = "early-ok", .kind = OPT_FLAG, AT(early_ok),
+	  .help = "as of heshare run" },
 	{ .heading = "output",
 	  .name = "dir", .letter = 'd', .kind = OPT_FILE, AT(dir), .arg = "DIR",
 	  .help = "folder for script, plan, store and the output of jobs, which all nodes see by "

@@ -76,6 +76,8 @@ void pilot_script(FILE *f, const struct pilot_opts *o, const char *program, cons
 	      "\"$folder/store.db\"",
 	      f);
 	fprintf(f, " --before-end %g", o->before_end_s);
+	if (o->early_ok)
+		fputs(" --early-ok", f);
 	put_option(f, "--command", command);
 	put_option(f, "--predictor", o->predictor);
 	put_option(f, "--profiles", o->profiles);

@@ -13,7 +13,7 @@ struct pilot_opts {
 	const char *time, *partition, *gpus, *dir, *sbatch, *policy, *prefer, *predictor, *profiles,
 		*catalogue, *budget;
 	double before_end_s;
-	bool print, no_wait;
+	bool print, no_wait, early_ok;
 };
 
 /** Print it. Names of folders and files are absolute. @param command  of the jobs; NULL: each has
