@@ -349,3 +349,19 @@ policies() {
 	run -1 bash -c '"$HESHARE" gpus --types >&-'
 	[[ "$output" == "heshare gpus: cannot write standard output: "* ]]
 }
+
+@test "what can name no GPU, or no co-runner, is wrong usage on any machine" {
+	printf 'id,workload,batch_size,iterations\na,resnet18,4,100\n' >jobs.csv
+	for list in x '' 0, 1,x 3-5 GPUS; do
+		for command in "measure" "profile r" "plan jobs.csv" "fair serve" "auto jobs.csv" "fair profile --tenant t"; do
+			run -2 --separate-stderr "$HESHARE" $command --gpus "$list" $([[ $command == plan* || $command == *serve ]] || echo -- true)
+			[[ "$stderr" == *"--gpus: \""*"\" names no GPU; write all, or indices, UUIDs, PCI addresses with commas: see heshare gpus" ]]
+		done
+	done
+	for name in / r/0 r/x /8 a,,b 'a+=x'; do
+		run -2 --separate-stderr "$HESHARE" profile r --beside "$name" -- true
+		[[ "$stderr" == "heshare profile: --beside: "* ]]
+	done
+	# Well-formed: not found here.
+	run -1 "$HESHARE" measure --gpus GPU-12345678,00000000:01:00.0,7 -- true
+}

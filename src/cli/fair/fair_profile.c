@@ -315,8 +315,10 @@ static int gpu_choose(struct measuring *m, const struct fair_opts *o, struct hes
 {
 	size_t *gpus = NULL, n = 0;
 	struct hes_catalogue c = { 0 };
-	int rc = cli_catalogue_load(o->catalogue, true, &c, err);
+	int rc = gpus_check(o->gpus, err);
 
+	if (!rc)
+		rc = cli_catalogue_load(o->catalogue, true, &c, err);
 	if (!rc)
 		rc = cli_devices_open(&c, &m->devices, err);
 	hes_catalogue_free(&c);

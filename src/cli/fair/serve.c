@@ -276,8 +276,10 @@ static int serve(const struct fair_opts *o, struct arbiter_server_config *c, str
 	struct hes_devices *d = NULL;
 	char path[FAIR_SOCKET_MAX], *store = NULL;
 	size_t *gpus = NULL;
-	int rc = fair_socket_own(o->socket, path, err);
+	int rc = gpus_check(o->gpus, err);
 
+	if (!rc)
+		rc = fair_socket_own(o->socket, path, err);
 	if (!rc)
 		rc = cli_catalogue_load(o->catalogue, true, &types, err);
 	if (!rc)

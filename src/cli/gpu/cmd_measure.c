@@ -371,7 +371,7 @@ static int run_measure(const void *opts, int n_args, char **args)
 	struct hes_err err = { 0 };
 	int rc;
 
-	if (check_csv(o, &err)) {
+	if (check_csv(o, &err) || gpus_check(o->gpus, &err)) {
 		free(argv);
 		return cli_fail("measure", &err);
 	}

@@ -365,6 +365,34 @@ static int choose(const struct hes_devices *d, const char *name, enum gpus_use u
 	return 0;
 }
 
+/* Whether a word may name a GPU on some machine. */
+static bool is_gpu_name(const char *name)
+{
+	return strncmp(name, "GPU-", 4) == 0 || strncmp(name, "MIG-", 4) == 0 ||
+	       (*name && !name[strspn(name, "0123456789")]) ||
+	       (strchr(name, ':') && !name[strspn(name, "0123456789abcdefABCDEF:.")]);
+}
+
+int gpus_check(const char *list, struct hes_err *err)
+{
+	const char *at = list && strcmp(list, "all") != 0 ? list : NULL;
+
+	while (at) {
+		char name[HES_UUID_MAX];
+		size_t n = strcspn(at, ",");
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, at);
+		if (n >= sizeof(name) || !is_gpu_name(name))
+			return hes_fail(
+				err, -EINVAL,
+				"--gpus: \"%s\" names no GPU; write all, or indices, UUIDs, "
+				"PCI addresses with commas: see heshare gpus",
+				name);
+		at = at[n] ? at + n + 1 : NULL;
+	}
+	return 0;
+}
+
 static void say_left_out(const struct hes_err *why)
 {
 	fprintf(stderr, "left out: %s\n", why->msg);
@@ -533,8 +561,10 @@ int gpus_fleet_load(const char *list, const struct hes_catalogue *c, FILE *notes
 	struct hes_devices *d = NULL;
 	struct shown *s = NULL;
 	size_t *gpus = NULL, n = 0;
-	int rc = cli_devices_open(c, &d, err);
+	int rc = gpus_check(list, err);
 
+	if (!rc)
+		rc = cli_devices_open(c, &d, err);
 	if (!rc)
 		rc = gpus_choose(d, list, GPUS_READ, &gpus, &n, err);
 	if (!rc) {

@@ -31,6 +31,9 @@ enum gpus_use {
 	GPUS_SHARE, /* to be shared by turns, without MPS */
 };
 
+/** Refuse a list that is wrong on every machine, before GPUs are opened. @return 0; -EINVAL */
+int gpus_check(const char *list, struct hes_err *err);
+
 /**
  * The GPUs that a list names, by index, UUID or PCI address with commas; "all" or NULL: all that
  * can be used. A sentence on standard error names each that is left out.

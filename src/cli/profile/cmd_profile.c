@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
+#include "cli/inputs/gpu_list.h"
 #include "cli/inputs/knowledge.h"
 #include "cli/inputs/offers.h"
 #include "cli/profile/profile.h"
@@ -233,7 +234,9 @@ static int check_lists(const struct profile_opts *o, struct hes_err *err)
 		n = hes_ranges_parse("--shares", o->shares, 1, 100, v, LIST_MAX, err);
 	if (n >= 0 && !named)
 		n = hes_ranges_parse("--clocks", o->clocks, 1, 10000, v, LIST_MAX, err);
-	return n < 0 ? n : 0;
+	if (n >= 0 && o->co_runners)
+		n = profile_co_runners_check(o->co_runners, err);
+	return n < 0 ? n : gpus_check(o->gpus, err);
 }
 
 static int run_profile(const void *opts, int n_args, char **args)

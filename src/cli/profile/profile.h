@@ -56,6 +56,8 @@ int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args,
 			const struct hes_points *known, struct profile_jobs *out,
 			struct hes_err *err);
 void profile_jobs_free(struct profile_jobs *j);
+/** Refuse a list of --beside that is wrong whatever is known. @return 0; -EINVAL, -E2BIG */
+int profile_co_runners_check(const char *text, struct hes_err *err);
 
 /** Profile GPUs of this machine. @return exit status */
 int profile_gpus(const struct profile_opts *o, int n_args, char **args);

@@ -197,7 +197,7 @@ static const char *known_command(const struct hes_points *known, const char *wor
 	return command;
 }
 
-/* "NAME[/BATCH][=COMMAND]" @return its index; -errno */
+/* "NAME[/BATCH][=COMMAND]" @param known  NULL: only check. @return its index; -errno */
 static long co_runner_job(char *text, const struct hes_points *known, struct profile_jobs *j,
 			  struct hes_err *err)
 {
@@ -215,12 +215,17 @@ static long co_runner_job(char *text, const struct hes_points *known, struct pro
 		rc = hes_parse_u32("--beside: batch size", slash + 1, 1, HES_MAX_BATCH_SIZE,
 				   &batch_size, err);
 	}
+	if (!rc)
+		rc = hes_check_name("--beside: the workload's name", text, HES_NAME_MAX - 1, err);
+	if (!rc && strpbrk(text, ",+="))
+		rc = hes_fail(err, -EINVAL,
+			      "--beside: the workload's name: \"%s\" has a comma, + or =", text);
 	if (rc)
 		return rc;
 	there = find_job(j, text, batch_size);
 	if (there && (!command || strcmp(command, there->command) == 0))
 		return there - j->v;
-	runs = command ? command : known_command(known, text, batch_size);
+	runs = command ? command : !known ? "true" : known_command(known, text, batch_size);
 	if (!runs)
 		return hes_fail(err, -ENOENT,
 				"--beside: no command is known of %s at batch size %u: profile it "
@@ -279,6 +284,15 @@ static int add_co_runners(const char *text, const struct hes_points *known, stru
 			break;
 	}
 	free(copy);
+	return rc;
+}
+
+int profile_co_runners_check(const char *text, struct hes_err *err)
+{
+	struct profile_jobs j = { 0 };
+	int rc = add_co_runners(text, NULL, &j, err);
+
+	profile_jobs_free(&j);
 	return rc;
 }
 
