@@ -14,6 +14,8 @@
 #include "streams/cuda_driver.h"
 
 #define ANSWER_MAX_BYTES 16384
+#define MOST_GPUS        (ANSWER_MAX_BYTES / CUDA_ORDER_UUID_MAX)
+#define UUID_LENGTH      40    /* "GPU-" and 32 digits in five groups */
 #define WAIT_MS          60000 /* CUDA starts slowly on a machine with many GPUs */
 
 static int device_print(const struct cuda_driver *d, int ordinal, struct hes_err *err)
@@ -47,7 +49,9 @@ int cuda_order_print(void)
 		rc = cuda_driver_fail(&d, "cuDeviceGetCount", code, &err);
 	for (int i = 0; !rc && i < n; i++)
 		rc = device_print(&d, i, &err);
-	return rc || fflush(stdout) ? cli_fail("gpus", &err) : 0;
+	if (!rc && fflush(stdout))
+		rc = hes_fail(&err, -errno, "standard output: %s", strerror(errno));
+	return rc ? cli_fail("gpus", &err) : 0;
 }
 
 /* The last line, which says why. */
@@ -67,7 +71,7 @@ int cuda_order_ask(char (**out)[CUDA_ORDER_UUID_MAX], size_t *n, struct hes_err 
 	char *argv[] = { "/proc/self/exe", "gpus", "--cuda-order", NULL };
 	static const char *const none[] = { NULL };
 	char *text = calloc(1, ANSWER_MAX_BYTES);
-	char(*v)[CUDA_ORDER_UUID_MAX] = calloc(ANSWER_MAX_BYTES / CUDA_ORDER_UUID_MAX, sizeof(*v));
+	char(*v)[CUDA_ORDER_UUID_MAX] = calloc(MOST_GPUS, sizeof(*v));
 	int status = 0, rc = text && v ? 0 : hes_fail(err, -ENOMEM, "out of memory");
 	size_t many = 0;
 
@@ -77,10 +81,10 @@ int cuda_order_ask(char (**out)[CUDA_ORDER_UUID_MAX], size_t *n, struct hes_err 
 	if (!rc && status)
 		rc = hes_fail(err, -EIO, "CUDA does not say: %.200s", last_line(text));
 	/* The driver may print lines of its own. */
-	for (char *line = text; !rc && line; line = strchr(line, '\n')) {
+	for (char *line = text; !rc && line && many < MOST_GPUS; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (sscanf(line, "%43[-GPUa-f0-9]", v[many]) == 1 &&
-		    strncmp(v[many], "GPU-", 4) == 0)
+		    strncmp(v[many], "GPU-", 4) == 0 && strlen(v[many]) == UUID_LENGTH)
 			many++;
 	}
 	free(text);
