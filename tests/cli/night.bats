@@ -35,7 +35,7 @@ setup() {
 overnight() {
 	: >night.out
 	nohup "$@" >>night.out 2>&1 &
-	until grep -q '^Step 1\|is resumed' night.out; do sleep 0.1; done
+	until grep -q '^Step 1\|is resumed' night.out || ! kill -0 $!; do sleep 0.1; done
 	kill -HUP $!
 }
 
@@ -48,7 +48,7 @@ overnight() {
 		wait $! && exit 9
 		chmod +x train-8.sh
 		overnight $auto --resume
-		until heshare status --json | jq -e '.[0].jobs_running > 0' >/dev/null; do sleep 0.1; done
+		until heshare status --json | jq -e '.[0].jobs_running > 0' >/dev/null || ! kill -0 $!; do sleep 0.1; done
 		kill -TERM $! # the plan warned of the memory
 		wait $! && exit 9
 		cat night.out
