@@ -188,17 +188,9 @@ static int spawn_group(char *const *argv, int out, int errors, uint64_t most, pi
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
-	struct rlimit ours, its;
+	struct rlimit limit;
 	int rc;
 
-	/* The process inherits the limit; this one writes nothing meanwhile. */
-	if (getrlimit(RLIMIT_FSIZE, &ours))
-		return -errno;
-	its = ours;
-	if (most && its.rlim_cur > most)
-		its.rlim_cur = most;
-	if (setrlimit(RLIMIT_FSIZE, &its))
-		return -errno;
 	posix_spawn_file_actions_init(&files);
 	posix_spawnattr_init(&attr);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -209,7 +201,11 @@ static int spawn_group(char *const *argv, int out, int errors, uint64_t most, pi
 	rc = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&files);
-	setrlimit(RLIMIT_FSIZE, &ours);
+	/* What it has written until now counts, too. */
+	if (!rc && most && !prlimit(*pid, RLIMIT_FSIZE, NULL, &limit) && limit.rlim_cur > most) {
+		limit.rlim_cur = most;
+		prlimit(*pid, RLIMIT_FSIZE, &limit, NULL);
+	}
 	return -rc;
 }
 
