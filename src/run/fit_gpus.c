@@ -147,10 +147,9 @@ static int refuse_other(const struct fit *t, size_t g, struct hes_err *err)
 
 	return hes_fail(
 		err, -ENODEV,
-		"the plan was made for %s as GPU %s, which is not there%s%s; plan for the "
-		"GPUs that are there, or let others of the same types stand for those of the "
-		"plan by --other-gpus",
-		gpu->uuid, gpu->name, *like ? ", but " : "", like);
+		"%s (%s of the plan) is not on this machine%s%s; plan for the GPUs that it has, or "
+		"let others of the same types stand for those of the plan by --other-gpus",
+		gpu->uuid, gpu->name, *like ? ", which has " : "", like);
 }
 
 static int refuse(const struct hes_fleet *f, const struct hes_plan *p, const char *node,

@@ -448,7 +448,7 @@ uuid_of() {
 	done
 	# What has not begun is planned again by who wants it.
 	run -1 "$HES_LAB" --fleet same.yaml --fault 1:nvmlDeviceGetName=999 -- heshare run plan.json -c true
-	[[ "$output" == "heshare run: GPU 1 cannot be used: reading its name: NVML says "*"the plan was made for GPU-"* ]]
+	[[ "$output" == "heshare run: GPU 1 cannot be used: reading its name: NVML says "*"GPU-"*" of the plan) is not on this machine"* ]]
 }
 
 @test "a plan for GPUs of this machine runs on these, whatever their numbers are, on others with --other-gpus only" {
@@ -462,7 +462,7 @@ uuid_of() {
 	run -0 --separate-stderr "$HES_LAB" --fleet swapped.yaml -- heshare run p.json --early-ok -c "echo \$CUDA_VISIBLE_DEVICES >$PWD/used"
 	[ "$(cat used)" = "$a100" ]
 	run -1 "$HES_LAB" --machine other --fleet two.yaml -- heshare run p.json --restart -c true
-	[[ "$output" == *"the plan was made for $a100 as GPU "*"/0, which is not there, but GPU-"*"--other-gpus" ]]
+	[[ "$output" == *"$a100 ("*"/0 of the plan) is not on this machine, which has GPU-"*"--other-gpus" ]]
 	run -1 "$HES_LAB" --fleet two.yaml -- env CUDA_VISIBLE_DEVICES="$(uuid_of two.yaml 1)" heshare run p.json --restart -c true
 	[[ "$output" == *'heshare run: CUDA_VISIBLE_DEVICES is "GPU-'*"$a100"* ]]
 	run -0 "$HES_LAB" --machine other --fleet two.yaml -- heshare run p.json --restart --other-gpus --early-ok -c true

@@ -160,8 +160,8 @@ TEST_WITH(a_plan_that_names_uuids_runs_on_these_gpus_alone, set_up, tear_down)
 	assert_int_equal(at[2], 0);
 	strcpy(b->fleet.gpus[2].uuid, "GPU-w");
 	assert_int_equal(run_fit(&b->fleet, &b->plan, NULL, 0, gpus, 4, at, &err), -ENODEV);
-	assert_non_null(
-		strstr(err.msg, "made for GPU-w as GPU b/0, which is not there, but GPU-v; "));
+	assert_non_null(strstr(
+		err.msg, "GPU-w (b/0 of the plan) is not on this machine, which has GPU-v; "));
 	assert_non_null(strstr(err.msg, "--other-gpus"));
 	/* An idle GPU may be missing. */
 	strcpy(b->fleet.gpus[1].uuid, "GPU-x");
