@@ -209,11 +209,11 @@ void run_reap(struct runner *r, struct run_task *t)
 	run_account(&r->meter, g);
 	run_look(&r->meter, t);
 	rc = hes_guard_reap(r->knobs.guard, &t->child, &t->end, &err);
-	if (rc == 0 &&
-	    !run_watch(r, t)) /* an event of an earlier process, or it is killed and still there */
+	/* An event of an earlier process, or it is killed and still there. */
+	if (rc == 0 && !run_watch(r, t))
 		return;
-	if (rc ==
-	    -EBUSY) { /* its own descriptor stays readable; the processes that it left have none */
+	/* Its own descriptor stays readable; the processes that it left have none. */
+	if (rc == -EBUSY) {
 		t->ending = t->ending == ENDING_OWN ? ENDING_LEFT : t->ending;
 		child_look_again(r, t);
 		return;

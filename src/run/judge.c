@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "run/gpu_memory.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"
-#include "run/gpu_memory.h"
 #include "run/verdict.h"
 
 #define LAST_WORDS 16384 /* bytes of output that are searched for errors of CUDA */

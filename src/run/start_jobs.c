@@ -18,8 +18,8 @@
 
 #include "run/children.h"
 #include "run/environment.h"
-#include "run/outside.h"
 #include "run/gpu_memory.h"
+#include "run/outside.h"
 
 #define WRAP_MAX   8
 #define STARTS_MAX 3 /* of a job whose process is killed before it runs the command */
