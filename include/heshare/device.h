@@ -137,6 +137,8 @@ int hes_device_describe(const struct hes_devices *d, size_t i, struct hes_gpu_ty
 int hes_device_read(const struct hes_devices *d, size_t i, unsigned want, struct hes_reading *out,
 		    struct hes_err *err);
 
+/** The UUID that a GPU had when it was opened; "": NVML refused to tell it. */
+const char *hes_device_uuid(const struct hes_devices *d, size_t i);
 /** The highest power that a reading of the GPU can have. */
 uint32_t hes_device_most_mw(const struct hes_devices *d, size_t i);
 /** The lowest one: a part of its type's idle power. */

@@ -38,6 +38,9 @@ static int find_gpus(struct hes_devices *d, struct hes_err *err)
 
 		d->gpus[d->n].refused = d->nvml.handle((unsigned)d->n, &dev);
 		d->gpus[d->n].handle = d->gpus[d->n].refused ? NULL : dev;
+		if (d->gpus[d->n].handle &&
+		    d->nvml.uuid(dev, d->gpus[d->n].uuid, sizeof(d->gpus[d->n].uuid)))
+			d->gpus[d->n].uuid[0] = '\0';
 	}
 	return 0;
 }
@@ -112,21 +115,12 @@ int hes_devices_open(const struct hes_catalogue *c, struct hes_devices **out, st
 	return 0;
 }
 
-/* @param uuid  of at least the size of hes_device_info's */
-static bool has_uuid(const struct hes_devices *d, size_t i, char *uuid)
-{
-	return d->gpus[i].handle &&
-	       !d->nvml.uuid(d->gpus[i].handle, uuid, sizeof(((struct hes_device_info *)0)->uuid));
-}
-
 /* A GPU that a list names by a UUID that NVML does not have is one whose UUID NVML refuses to tell.
  * @return the first of these that the list does not have yet; -1 */
 static long unreadable(const struct hes_devices *d, const char *name, const size_t *order, size_t n)
 {
-	char uuid[sizeof(((struct hes_device_info *)0)->uuid)];
-
 	for (size_t i = 0; i < d->n && strncmp(name, "GPU-", 4) == 0; i++) {
-		bool taken = has_uuid(d, i, uuid);
+		bool taken = *d->gpus[i].uuid;
 
 		for (size_t k = 0; k < n; k++)
 			taken |= order[k] == i;
@@ -245,6 +239,11 @@ size_t hes_devices_count(const struct hes_devices *d)
 	return d->n;
 }
 
+const char *hes_device_uuid(const struct hes_devices *d, size_t i)
+{
+	return d->gpus[i].uuid;
+}
+
 uint32_t hes_device_most_mw(const struct hes_devices *d, size_t i)
 {
 	return d->gpus[i].most_mw;
@@ -264,10 +263,9 @@ long hes_devices_find(const struct hes_devices *d, const char *name)
 		return index < d->n ? (long)index : -1;
 	/* Also a GPU that cannot be used: who names it learns why. */
 	for (size_t i = 0; *name && i < d->n; i++) {
-		char uuid[sizeof(((struct hes_device_info *)0)->uuid)];
 		struct nvml_pci pci;
 
-		if (has_uuid(d, i, uuid) && strncmp(uuid, name, strlen(name)) == 0)
+		if (strncmp(d->gpus[i].uuid, name, strlen(name)) == 0)
 			return (long)i;
 		if (d->gpus[i].handle && d->nvml.pci && !d->nvml.pci(d->gpus[i].handle, &pci) &&
 		    strncasecmp(pci.bus_id, name, sizeof(pci.bus_id)) == 0)
@@ -281,7 +279,7 @@ int hes_devices_refused(const struct hes_devices *d, struct hes_err *err)
 	struct hes_device_info info;
 
 	for (size_t i = 0; i < d->n; i++)
-		if (!has_uuid(d, i, info.uuid))
+		if (!*d->gpus[i].uuid)
 			return hes_device_info(d, i, &info, err);
 	return 0;
 }

@@ -59,6 +59,7 @@ struct nvml_gpu {
 	unsigned most_mw, most_mhz; /* above these a reading is impossible */
 	unsigned least_mw;          /* below it, too */
 	char type[HES_NAME_MAX];
+	char uuid[sizeof(((struct hes_device_info *)0)->uuid)]; /* "": refused when it was opened */
 };
 
 struct hes_devices {

@@ -306,8 +306,10 @@ int hes_guard_finish(struct hes_guard *g, struct hes_err *err)
 	if (rc == -EPIPE && guard_begin_another(g, err) > 0)
 		rc = guard_request(g, "end", WORK_MS, answer, sizeof(answer), err);
 	if (!rc && hes_undone_read(answer, &m) && m.failed)
-		rc = hes_fail(err, -EIO, "%u changes could not be undone; guard.log in %s says why",
-			      m.failed, g->folder);
+		rc = hes_fail(err, -EIO,
+			      "%u change%s could not be undone, and guard.log in %s says why: "
+			      "heshare restore %s tries again",
+			      m.failed, m.failed == 1 ? "" : "s", g->folder, g->folder);
 	/* It ends after the answer, or is killed. */
 	if (rc != -EPIPE)
 		guard_await_end(g);

@@ -13,13 +13,15 @@
 static int clock_entry(struct hes_undo *out, const struct hes_devices *d, size_t i,
 		       struct hes_err *err)
 {
+	/* A GPU that no longer tells its UUID may still be unlocked. */
+	const char *uuid = hes_device_uuid(d, i);
 	struct hes_device_info info;
-	int rc = hes_device_info(d, i, &info, err);
+	int rc = *uuid ? 0 : hes_device_info(d, i, &info, err);
 
 	if (rc)
 		return rc;
 	*out = (struct hes_undo){ .kind = HES_UNDO_CLOCK };
-	memcpy(out->uuid, info.uuid, sizeof(out->uuid));
+	snprintf(out->uuid, sizeof(out->uuid), "%s", *uuid ? uuid : info.uuid);
 	return 0;
 }
 

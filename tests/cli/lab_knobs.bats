@@ -293,3 +293,19 @@ sys.exit(getattr(n, "nvmlDeviceSet" + sys.argv[2] + "Mode")(d, int(sys.argv[3]),
 	at_limit_us=$(heshare model resnet50 --batch 64 --gpu A100-SXM-80 --catalogue rows.yaml --json | jq '.jobs[0].iteration_us')
 	jq -e --argjson us "$at_limit_us" '(.iteration_us / $us - 1 | fabs < 0.04) and .power_w <= 200' <<<"$output"
 }
+
+@test "the clock of a GPU that no longer tells its UUID is unlocked all the same" {
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 } ]\n' >one.yaml
+	heshare plan jobs.csv -f one.yaml -p exclusive --json |
+		jq '.gpus[].batches[] |= (.clock_mhz = 900 | del(.unlocked))' >locked.json
+	run -0 --separate-stderr "$HES_LAB" --fleet one.yaml --speed 50 -- sh -c '
+		heshare run locked.json --store s.db -c "touch began; until [ -e go ]; do sleep 1; done; vgpu-task --workload {workload} --batch {batch} --iterations {iterations}" >run.out 2>run.err & run=$!
+		until [ -e began ] || ! kill -0 $run; do sleep 1; done
+		heshare gpus --json | jq ".[0].clock_mhz"
+		vgpu-fault 0:nvmlDeviceGetUUID=999; touch go; wait $run
+		vgpu-fault 0:clear; heshare gpus --json | jq ".[0].clock_mhz"'
+	cat run.err
+	[ "${lines[0]}" = 900 ]
+	[[ "${lines[1]}" =~ ^[0-9]+$ && "${lines[1]}" != 900 ]]
+	! grep "could not be undone\|stays locked" run.err
+}
