@@ -471,7 +471,7 @@ uuid_of() {
 	run "$HES_LAB" --fleet two.yaml --speed 20 -- bash -c 'heshare run old.json --jobs batches.run -c "$endless" & sh await 1; kill $!; wait $!'
 	[ "$(sqlite3 store.db "SELECT uuid FROM run_gpus ORDER BY id DESC LIMIT 1")" = "$a100" ]
 	run -1 "$HES_LAB" --machine other --fleet two.yaml -- heshare run old.json --resume -c true
-	[[ "$output" == *"the plan was made for $a100 as GPU "* ]]
+	[[ "$output" == *"$a100 ("*" of the plan) is not on this machine"* ]]
 	run -0 "$HES_LAB" --machine other --fleet two.yaml -- heshare run old.json --resume --other-gpus --early-ok -c true
 	[ "$(sqlite3 store.db "SELECT uuid FROM run_gpus ORDER BY id DESC LIMIT 1")" = "$("$HES_LAB" --machine other --fleet two.yaml -- heshare gpus --json | jq -r '.[0].uuid')" ]
 }
