@@ -194,6 +194,8 @@ int hes_guard_start(struct hes_guard **out, const char *const *argv, const char 
 		rc = hes_fail(err, -EINVAL, "no program to be the guard");
 	if (!rc)
 		rc = guard_begin(g, false, undone, err);
+	if (rc && g->folder)
+		hes_fail_in(err, "%s", g->folder);
 	if (rc) {
 		guard_lose(g);
 		free_guard(g);

@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define STEPS_EACH     1000000 /* between two looks */
 #define STEPS_LEAST    ((uint64_t)100000000)
@@ -60,6 +62,22 @@ static int io_code(const struct hes_store *s)
 	return code > 0 ? -code : -EIO;
 }
 
+/* Why a store that is there cannot get the files next to it, which SQLite does not say. @return 0
+ * that is not why */
+static int closed_code(const struct hes_store *s)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	snprintf(folder, sizeof(folder), "%s", s->path);
+	slash = strrchr(folder, '/');
+	if (access(s->path, F_OK))
+		return 0;
+	if (slash)
+		slash[slash == folder] = '\0';
+	return access(slash ? folder : ".", W_OK) ? -errno : 0;
+}
+
 int hes_db_fail(const struct hes_store *s, struct hes_err *err)
 {
 	int code = io_code(s);
@@ -94,6 +112,7 @@ int hes_db_fail(const struct hes_store *s, struct hes_err *err)
 				"even to read",
 				s->path);
 	case SQLITE_CANTOPEN:
+		code = closed_code(s) ? closed_code(s) : code;
 		return hes_fail(err, code, "%s: cannot open it or the files next to it: %s",
 				s->path, strerror(-code));
 	case SQLITE_NOTADB:

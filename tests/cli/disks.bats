@@ -136,3 +136,33 @@ small_disk() {
 	grep -q "nothing new starts: $PWD/plan.run: the folder of the run was removed while it was in use; --resume makes it again" err
 	[ "$(sort marks | xargs)" = "a b" ]
 }
+
+@test "a store that may only be read and a full TMPDIR: refused with the place and the reason, and a run needs no TMPDIR" {
+	small_disk
+	mkdir closed
+	cat >profile <<-'END'
+		heshare profile resnet18 -g 0 --warm-up 0.2 --window 5 --repeats 2..2 --shares 100 --clocks default -- \
+			sh -c ': >began; exec vgpu-task --workload resnet18 --batch 4 --iterations 1000000 --every 1'
+	END
+	lab <<-'END'
+		HESHARE_STORE=$PWD/closed/store.db heshare run plan.json -c 'echo "heshare: {iterations} iterations"' >out
+		mount --bind closed closed
+		mount -o remount,bind,ro closed
+		fill
+		: >go
+		export TMPDIR=$PWD/disk
+		for store in store closed/store; do
+			export HESHARE_STORE=$PWD/$store.db
+			heshare run plan.json --restart -c "$job" >out 2>run.err
+			echo "run $?"
+			bash profile >out 2>profile.${store%%/*}.err
+			echo "profile $?"
+		done
+	END
+	[ "$output" = $'run 0\nprofile 1\nrun 1\nprofile 1' ]
+	[ ! -e began ]
+	grep -q "^heshare profile: $PWD/disk/heshare-profile-......: guard.list: No space left on device$" profile.store.err
+	for file in run profile.closed; do
+		grep -q "^heshare [a-z]*: $PWD/closed/store.db: cannot open it or the files next to it: Read-only file system$" $file.err
+	done
+}
