@@ -92,11 +92,12 @@ size_t hes_devices_count(const struct hes_devices *d);
 /**
  * Keep only the GPUs that a list names, in its order, and number them from 0 in this order. A list
  * is what CUDA_VISIBLE_DEVICES and Slurm's variables have: indices, UUIDs, beginnings of UUIDs,
- * with commas. "", "-1" and "NoDevFiles" name none. Indices are NVML's. A UUID that NVML does not
- * have stands for a GPU whose UUID NVML refuses to tell, if there is one.
+ * with commas. "", "-1" and "NoDevFiles" name none, and what follows "-1" counts as little as with
+ * CUDA. Indices are NVML's. A UUID that NVML does not have stands for a GPU whose UUID NVML refuses
+ * to tell, if there is one.
  * @param what  name of the list, for errors
- * @return 0; -ENOENT a GPU that is not there; -EEXIST one that is named twice; -ENOTSUP a MIG
- * instance, which no plan can use; -ENOMEM. On failure all GPUs stay.
+ * @return 0; -ENOENT a GPU that is not there; -EEXIST one that is named twice; -EINVAL a name
+ * with a blank; -ENOTSUP a MIG instance, which no plan can use; -ENOMEM. On failure all GPUs stay.
  */
 int hes_devices_keep(struct hes_devices *d, const char *what, const char *list,
 		     struct hes_err *err);

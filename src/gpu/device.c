@@ -166,7 +166,14 @@ static int read_list(const struct hes_devices *d, const char *what, char *text, 
 		long i;
 
 		name += strspn(name, " ");
-		name[strcspn(name, " ")] = '\0';
+		for (size_t n_name = strlen(name); n_name && name[n_name - 1] == ' ';)
+			name[--n_name] = '\0';
+		if (strcmp(name, "-1") == 0) /* CUDA shows what stands before it */
+			return 0;
+		if (strchr(name, ' '))
+			return hes_fail(err, -EINVAL,
+					"%s names GPU \"%.80s\"; GPUs are separated by commas",
+					what, name);
 		i = named(d, what, name, &why);
 		if (i == -ENOENT && unreadable(d, name, order, *n) >= 0)
 			i = unreadable(d, name, order, *n);

@@ -33,6 +33,10 @@ visible() {
 @test "GPUs that CUDA_VISIBLE_DEVICES or Slurm name are the only ones" {
 	[ "$(visible CUDA_VISIBLE_DEVICES=2,5)" = "3 6" ]
 	[ "$(visible 'CUDA_VISIBLE_DEVICES=" 2, 5 "')" = "3 6" ]
+	# As with CUDA: what follows -1 is not visible. What CUDA makes of a blank, nobody knows.
+	[ "$(visible CUDA_VISIBLE_DEVICES=2,-1,5)" = "3" ]
+	run -1 "$HES_LAB" -- env CUDA_VISIBLE_DEVICES='0 1' heshare gpus
+	[ "$output" = 'heshare gpus: CUDA_VISIBLE_DEVICES names GPU "0 1"; GPUs are separated by commas' ]
 	# Slurm's own variables have the numbers of the node; a step's come before the job's, and
 	# CUDA's before both.
 	[ "$(visible 'SLURM_JOB_ID=1 SLURM_JOB_GPUS=1,7')" = "2 8" ]
