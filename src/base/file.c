@@ -162,6 +162,21 @@ int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 	return finish_create(out, path, &old, rc, err);
 }
 
+int hes_file_check_output(const char *path, struct hes_err *err)
+{
+	struct hes_file file;
+	struct stat st;
+	int rc;
+
+	if (strcmp(path, "-") == 0 ||
+	    (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return 0;
+	rc = hes_file_create(&file, path, err);
+	if (!rc)
+		hes_file_abort(&file);
+	return rc;
+}
+
 int hes_file_create_own(struct hes_file *out, const char *path, struct hes_err *err)
 {
 	struct stat old;

@@ -25,6 +25,9 @@ int hes_file_create(struct hes_file *out, const char *path, struct hes_err *err)
 /** The same for a name that heshare chose, not the user: a pipe, a device or a link that has the
  * name is replaced, not written to. */
 int hes_file_create_own(struct hes_file *out, const char *path, struct hes_err *err);
+/** Whether hes_file_create() can create @path now. Nothing is left there; pipes and devices are not
+ * opened. */
+int hes_file_check_output(const char *path, struct hes_err *err);
 /** Flush, sync and rename. The file is closed afterwards, whatever the result. */
 int hes_file_commit(struct hes_file *out, struct hes_err *err);
 /** Drop what was written; harmless on a closed file. */

@@ -117,11 +117,14 @@ static int run(const struct command *c, int argc, char **argv)
 		return 1;
 	}
 	n = opt_parse(c, argc, argv, values, &err);
-	if (n < 0)
+	rc = n < 0 ? 2 : opt_check_written(c, values, &err) ? 1 : 0;
+	if (rc) {
 		cli_fail(c->name, &err);
-	page = n < 0 || prints_data(c, values) ? NULL : terminal_fit();
-	rc = n < 0 ? 2 : c->run(values, n, argv + 1);
-	terminal_finish(page);
+	} else {
+		page = prints_data(c, values) ? NULL : terminal_fit();
+		rc = c->run(values, n, argv + 1);
+		terminal_finish(page);
+	}
 	free(values);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/num.h"
 #include "base/texts.h"
 #include "cli/terminal.h"
@@ -290,6 +291,20 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 	if (n && opt_word(c, argv[1]) >= 0)
 		rc = check_words(c, given, opt_word(c, argv[1]), err);
 	return rc ? rc : n;
+}
+
+int opt_check_written(const struct command *c, const void *values, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (const struct opt *o = c->opts; !rc && o && o->name; o++) {
+		const char *path = NULL;
+
+		if (o->written)
+			path = *(const char *const *)((const char *)values + o->offset);
+		rc = path ? hes_file_check_output(path, err) : 0;
+	}
+	return rc;
 }
 
 static void help_row(const struct opt *o, FILE *f)

@@ -43,6 +43,7 @@ struct opt {
 	opt_offer_fn
 		*offer; /* in place of choices; of OPT_TEXT what completion knows of its values */
 	unsigned words; /* which of the command's words take it: bit i is words[i]; 0: all */
+	bool written;   /* of OPT_FILE: the command writes it */
 	bool many;      /* a value is words with commas between them */
 	const char *heading; /* of the group that begins with this row in help and man page; NULL:
 				the group of the row before */
@@ -74,6 +75,9 @@ struct command {
  * @return the number of operands; -EINVAL with the reason
  */
 int opt_parse(const struct command *c, int argc, char **argv, void *values, struct hes_err *err);
+
+/** Whether the files that the command writes can be written, before it begins to work. */
+int opt_check_written(const struct command *c, const void *values, struct hes_err *err);
 
 /** Choices of an option, or what it offers; nothing where its values are not known beforehand. */
 void opt_words(const struct opt *o, opt_say_fn *say, void *ctx);

@@ -164,6 +164,19 @@ commands() {
 	done
 }
 
+@test "a file that cannot be written is named before any work" {
+	for args in "measure --json -o no/x -- touch ran" "measure --csv no/x -- touch ran" \
+		"plan none.csv -o no/x" "plan none.csv --front no/x" "simulate none.csv --csv no/x" \
+		"simulate none.csv --per-job no/x" "simulate none.csv --report no/x" "train -o no/x" \
+		"train -o x --features-csv no/x" "trace none.csv -o no/x" "model --add-workload a -o no/x" \
+		"fair simulate none.csv --csv no/x"; do
+		# shellcheck disable=SC2086
+		run -1 "$HESHARE" $args
+		[ "$output" = "heshare ${args%% *}: no/x: cannot create: No such file or directory" ]
+	done
+	[ ! -e ran ] && [ ! -e x ]
+}
+
 @test "a missing file is named, exit status 1" {
 	run -1 "$HESHARE" gpus --fleet none.yaml
 	[ "$output" = "heshare gpus: none.yaml: No such file or directory" ]

@@ -71,6 +71,7 @@ static const struct opt fair_opts[] = {
 	  .help = "simulate: print shares over time, in windows of this length; for --csv and "
 		  "--figure without it, a hundredth of the duration" },
 	{ .name = "csv", .words = SIMULATE, .kind = OPT_FILE, AT(simulate.csv), .arg = "FILE",
+	  .written = true,
 	  .help = "simulate: write shares over time, or over phi with --sweep, as CSV" },
 	{ .name = "figure", .words = SIMULATE, .kind = OPT_FILE, AT(simulate.figure), .arg = "FILE",
 	  .help = "simulate: draw the same as an SVG file" },

@@ -49,6 +49,7 @@ static const struct opt measure_opts[] = {
 		  "it, all" },
 	CLI_CATALOGUE_OPT(offsetof(struct measure_opts, catalogue)),
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
+	  .written = true,
 	  .help = "write the report to this file (-: standard output) instead of standard error" },
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "write the report as one JSON document" },
@@ -371,7 +372,8 @@ static int run_measure(const void *opts, int n_args, char **args)
 	struct hes_err err = { 0 };
 	int rc;
 
-	if (check_csv(o, &err) || gpus_check(o->gpus, &err)) {
+	if (check_csv(o, &err) || gpus_check(o->gpus, &err) ||
+	    (o->csv && *o->csv && hes_file_check_output(o->csv, &err))) {
 		free(argv);
 		return cli_fail("measure", &err);
 	}

@@ -81,6 +81,7 @@ static const struct opt model_opts[] = {
 	  .offer = offer_known_networks,
 	  .help = "known network that it resembles most" },
 	{ .name = "output", .letter = 'o', .kind = OPT_FILE, AT(add.output), .arg = "FILE",
+	  .written = true,
 	  .help = "with --add-workload: write its parameters to this file for --catalogue; other "
 		  "workloads in it stay, comments do not" },
 	{ .heading = "parameters and output",

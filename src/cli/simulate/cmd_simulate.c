@@ -97,11 +97,14 @@ static const struct opt simulate_opts[] = {
 	  .help = "print the table with all columns: also median, busy energy, SM use, errors of "
 		  "the predictions and planning time" },
 	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE",
+	  .written = true,
 	  .help = "also write a row for each policy and seed" },
 	{ .name = "per-job", .kind = OPT_FILE, AT(per_job), .arg = "FILE",
+	  .written = true,
 	  .help = "also write a CSV row for each job, policy and seed: times, energy, GPU, share, "
 		  "clock, co-runners" },
 	{ .name = "report", .letter = 'r', .kind = OPT_FILE, AT(pages.report), .arg = "FILE",
+	  .written = true,
 	  .help = "also write an HTML report with figures (needs gnuplot)" },
 	{ .name = "figures", .kind = OPT_FILE, AT(pages.figures), .arg = "DIR",
 	  .help = "also write each figure of the report as an SVG file (needs gnuplot)" },

@@ -57,6 +57,7 @@ static void offer_fields(opt_say_fn *say, void *ctx)
 static const struct opt trace_opts[] = {
 	{ .heading = "jobs",
 	  .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE", .def = "-",
+	  .written = true,
 	  .help = "write the jobs to this file; -: standard output" },
 	{ .name = "jobs", .letter = 'n', .kind = OPT_U64, AT(jobs),
 	  .given = offsetof(struct trace_opts, jobs_given), .arg = "N", .def = "60",

@@ -21,6 +21,7 @@ const char *const train_recipes[] = { "full", "table-ii", "plain", NULL };
 static const struct opt train_opts[] = {
 	{ .heading = "the predictor",
 	  .name = "output", .letter = 'o', .kind = OPT_FILE, .offset = AT(out), .arg = "FILE",
+	  .written = true,
 	  .help = "write the predictor to this file" },
 	{ .name = "model", .letter = 'm', .kind = OPT_CHOICE, .offset = AT(model), .arg = "NAME",
 	  .choices = train_models,
@@ -78,6 +79,7 @@ static const struct opt train_opts[] = {
 	{ .name = "left-out-types", .kind = OPT_FLAG, .offset = AT(left_out_types),
 	  .help = "also train without each GPU type, print the errors on it" },
 	{ .name = "features-csv", .kind = OPT_FILE, .offset = AT(features_csv), .arg = "FILE",
+	  .written = true,
 	  .help = "write features and measurements of the samples, for other programs" },
 	{ .heading = "samples and output",
 	  .name = "from-store", .kind = OPT_FLAG, .offset = AT(from_store),
