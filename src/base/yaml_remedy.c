@@ -107,6 +107,9 @@ static bool remedy_form(const char *headline, char *out, size_t size)
 			 n == 1 ? "" : "s");
 	else if (sscanf(headline, "STRING length > %u: %127[^\n]", &n, value) == 2)
 		snprintf(out, size, "\"%.40s...\" is too long; it has %u bytes at most", value, n);
+	else if (behind(headline, "libyaml: ", value) &&
+		 (strcasestr(value, "control character") || strcasestr(value, "UTF-")))
+		snprintf(out, size, "this is no text in UTF-8 but another kind of file: %s", value);
 	else if (behind(headline, "libyaml: ", value))
 		snprintf(out, size,
 			 "this is not YAML: %s; indent with blanks, not tabs, and put text with : "

@@ -117,6 +117,9 @@ TEST(text_that_is_no_yaml_is_refused_with_its_line)
 	assert_refused("items:\n\t- a\n",
 		       "f.yaml:2: items: this is not YAML: found character that cannot start any "
 		       "token; indent with blanks, not tabs, and put text with : # or @ in quotes");
+	assert_refused("items: \x01\x02\n",
+		       "f.yaml:1: this is no text in UTF-8 but another kind of "
+		       "file: control characters are not allowed");
 }
 
 /* Nested aliases double a document's size with every line. */
