@@ -132,6 +132,8 @@ setup() {
 	fi
 	run -2 "$HESHARE" pilot jobs.csv jobs2.csv
 	[ "$output" = 'heshare pilot: unexpected "jobs2.csv"; a command comes after --; usage: heshare pilot JOBS [-- COMMAND]' ]
+	run -2 "$HESHARE" pilot jobs.csv --time 1:60:00 -- true
+	[ "$output" = 'heshare pilot: --time: "1:60:00" is no time such as 30 (minutes), 2:00:00 or 1-12:00:00' ]
 	run -2 "$HESHARE" pilot jobs.csv --time soon -- true
 	[ "$output" = 'heshare pilot: --time: "soon" is no time such as 30 (minutes), 2:00:00 or 1-12:00:00' ]
 	run -2 "$HESHARE" pilot jobs.csv --partition "a b" -- true
@@ -181,7 +183,7 @@ setup() {
 	run -1 "$HESHARE" plan jobs.csv --gpus ssh:hosts
 	[ "$output" = 'heshare plan: hosts: "-oProxyCommand=x" is no name of a host; a line is HOST or USER@HOST' ]
 	# They name folders, and are arguments.
-	for name in .. . .a ../x a/b /a u@-x u@..  u@a@b 'a;b' 'a$b' $'a\vb' u@ @a %; do
+	for name in 'a b' .. . .a ../x a/b /a u@-x u@..  u@a@b 'a;b' 'a$b' $'a\vb' u@ @a %; do
 		echo "$name" >hosts
 		run -1 "$HESHARE" plan jobs.csv --gpus ssh:hosts
 		[[ "$output" == *'is no name of a host; a line is HOST or USER@HOST' ]]

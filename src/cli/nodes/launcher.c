@@ -39,12 +39,14 @@ static int read_hosts(const char *path, struct launcher *l, struct hes_err *err)
 		rc = hes_fail(err, -ENOMEM, "%s: out of memory", path);
 	for (char *line = strtok_r(text, "\n", &rest); line && !rc;
 	     line = strtok_r(NULL, "\n", &rest)) {
-		char *name = line + strspn(line, " \t");
+		char *name = line + strspn(line, " \t"), *end;
 
-		name[strcspn(name, " \t#\r")] = '\0';
+		name[strcspn(name, "#\r")] = '\0';
+		for (end = name + strlen(name); end > name && strchr(" \t", end[-1]);)
+			*--end = '\0';
 		if (!*name)
 			continue;
-		if (!slurm_name_is_good(name))
+		if (strpbrk(name, " \t") || !slurm_name_is_good(name))
 			rc = hes_fail(
 				err, -EINVAL,
 				"%s: \"%.60s\" is no name of a host; a line is HOST or USER@HOST",

@@ -158,7 +158,10 @@ double slurm_parse_time(const char *text)
 	do {
 		if (*at < '0' || *at > '9' || n == 3)
 			return -1;
-		v[n++] = strtoul(at, &end, 10);
+		v[n] = strtoul(at, &end, 10);
+		if (n && v[n] >= 60)
+			return -1;
+		n++;
 		at = end + 1;
 	} while (*end == ':');
 	if (*end)
