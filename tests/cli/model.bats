@@ -100,7 +100,7 @@ zeus() {
 
 @test "what cannot be is answered with what would be right" {
 	run "$HESHARE" model resnet50 --gpu T4 --clock 2000
-	[ "$status" -eq 1 ]
+	[ "$status" -eq 2 ]
 	[[ "$output" == *"T4 runs from 300 to 1590"* ]]
 	run "$HESHARE" model resnet50 --beside vgg19
 	[ "$status" -eq 2 ]
@@ -327,7 +327,7 @@ refused() {
 }
 
 @test "a name that nobody added is refused with how to add it" {
-	refused 1 'the model has no workload "oaknet"; the testbed'"'"'s are resnet152, ' oaknet
+	refused 2 'the model has no workload "oaknet"; the testbed'"'"'s are resnet152, ' oaknet
 	[[ "$output" == *"; heshare model --add-workload adds one" ]]
 	run "$HESHARE" trace helios-like --workloads oaknet
 	[[ "$output" == *'unknown workload "oaknet"; there are: '*"; heshare model --add-workload adds one" ]]

@@ -108,7 +108,12 @@ commands() {
 		--when profiles import none.csv --when soon
 		--workloads trace helios-like --workloads nets
 		--reference trace helios-like --reference K80
+		--gap trace helios-like --gap 0
 	END
+	for arguments in "nope" "resnet50 --gpu T4 --clock 9999"; do
+		# shellcheck disable=SC2086
+		run -2 "$HESHARE" model $arguments
+	done
 }
 
 @test "a flag refuses a value, an option without its value is refused" {

@@ -326,14 +326,22 @@ static int what_if(const struct hes_model *m, const struct hes_catalogue *c,
 	size_t n = 1;
 
 	r[0].workload = hes_model_workload(m, workload, &err);
-	g = r[0].workload ? hes_gpu_type_find(c, o->gpu, &err) : NULL;
-	if (r[0].workload && !g)
+	if (!r[0].workload) {
+		cli_fail("model", &err);
+		return 2;
+	}
+	g = hes_gpu_type_find(c, o->gpu, &err);
+	if (!g)
 		hes_fail_in(&err, "--gpu");
 	if (!g || parse_co_runners(m, o->co_runners, r, &n, &err) ||
 	    hes_model_instant(m, g, (uint32_t)o->clock, (uint32_t)lround(o->limit_w * 1e3), r, n,
 			      rates, &now, &err) ||
-	    cli_fits_own(r[0].workload, fits, &err))
-		return cli_fail("model", &err);
+	    cli_fits_own(r[0].workload, fits, &err)) {
+		const int status = cli_fail("model", &err);
+
+		/* All values are of options. */
+		return err.code == -ERANGE || err.code == -EINVAL ? 2 : status;
+	}
 	cli_model_tell_derived(m, &g, 1);
 	return print_instant(g, hes_model_gpu_origin(m, g->name), &now, r, rates, n, fits, o->json);
 }
