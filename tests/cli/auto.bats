@@ -163,6 +163,9 @@ done_jobs() {
 		[[ "$output" == "heshare auto: "*"$1"* ]]
 	}
 	refused 'job a has no command; give one for all after --' jobs.csv
+	sed 's/command$/comand/' own.csv >misspelt.csv
+	run -1 lab two heshare auto misspelt.csv
+	[[ "$output" == *'nothing reads column "comand" (did you mean command?)'*'job a has no command'* ]]
 	refused 'job a has a command of its own, and there is one for all' own.csv -- true
 	refused 'COMMAND: {job} means something only while a plan runs' jobs.csv -- 'x {job}'
 	refused 'no value {iteration} for a command' jobs.csv -- 'x {iteration}'

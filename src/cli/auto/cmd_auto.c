@@ -314,7 +314,7 @@ static int look_around(struct automatic *a, int n_words, char **words, struct he
 	int rc = check_prefer(a->o, err);
 
 	if (!rc)
-		rc = hes_jobs_load(a->jobs_path, &a->jobs, err);
+		rc = cli_jobs_load("auto", a->jobs_path, true, &a->jobs, err);
 	if (!rc)
 		rc = check_commands(a, n_words, words, err);
 	if (!rc)
