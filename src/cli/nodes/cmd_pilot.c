@@ -226,7 +226,7 @@ static int check_words(const struct pilot_opts *o, struct hes_err *err)
 					"--%s: \"%.60s\" has a line end or another control "
 					"character in it",
 					v[i].name, v[i].text);
-		else if (v[i].text && i < 2 && strpbrk(v[i].text, NOT_IN_WORDS))
+		else if (i < 2 && v[i].text && strpbrk(v[i].text, NOT_IN_WORDS))
 			return hes_fail(err, -EINVAL,
 					"--%s: \"%.60s\" has a space, quote, backslash or # in it",
 					v[i].name, v[i].text);

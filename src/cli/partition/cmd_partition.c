@@ -48,7 +48,7 @@ static const struct opt partition_opts[] = {
 	  .help = "also predict this split, such as 30,70: % of the SMs in the order of the jobs" },
 	{ .heading = "carry it out",
 	  .name = "run", .kind = OPT_FLAG, AT(run),
-	  .help = "with --gpu INDEX: run the jobs with the best split, or that of --split, measure, "
+	  .help = "with --gpu INDEX: run the jobs with the best split, or that of --split, measure "
 		  "and compare with the prediction" },
 	{ .name = "for", .kind = OPT_DOUBLE, AT(for_s), .arg = "S", .def = "0", .max = 1e9,
 	  .help = "with --run: end the jobs after this time, seconds; 0: wait until they end, or "
