@@ -121,7 +121,7 @@ static int move_batch(struct runner *r, struct run_gpu *from, struct run_gpu *to
 			.batch = last + (same && !to->queue.together ? 0 : (uint32_t)i),
 			.sm_pct = same ? places[i]->sm_pct : 100,
 			.clock_mhz = same ? places[i]->clock_mhz : RUN_UNLOCKED,
-			.alone = places[i]->alone,
+			.alone = places[i]->alone || !same,
 		};
 
 		t->planned_start_us = start;
@@ -222,6 +222,35 @@ static int move_all(struct runner *r, struct run_gpu *from, struct run_task **mo
 	return rc;
 }
 
+/* Say once why jobs of a lost GPU wait while other GPUs of the run work. */
+static void tell_unmoved(struct runner *r, struct run_gpu *from)
+{
+	size_t unknown = 0, large = 0, others = 0;
+
+	for (size_t i = 0; i < r->n_gpus; i++)
+		others += !r->gpus[i].lost && !r->gpus[i].stuck;
+	for (size_t i = 0; i < from->queue.n; i++)
+		if (waits(&from->queue.v[i]))
+			*(hes_job_memory_mib(task_of(&from->queue.v[i])->job) ? &large
+									      : &unknown) += 1;
+	if (!from->lost || from->n_running || from->unmoved_reported || !others ||
+	    !(unknown + large))
+		return;
+	from->unmoved_reported = true;
+	if (unknown)
+		run_tell(&r->log,
+			 "%zu job%s of %s cannot move: how much memory %s need%s is not known, and "
+			 "no "
+			 "other GPU of the run has %" PRIu32 " MiB; write memory_mib into the jobs "
+			 "file, then: heshare run PLAN JOBS --resume",
+			 unknown, hes_s(unknown), run_gpu_name(from), unknown == 1 ? "it" : "they",
+			 unknown == 1 ? "s" : "", from->planned->type->memory_mib);
+	if (large)
+		run_tell(&r->log,
+			 "%zu job%s of %s cannot move: no other GPU of the run has the memory",
+			 large, hes_s(large), run_gpu_name(from));
+}
+
 static bool has_moving(struct runner *r, const struct run_gpu *g)
 {
 	for (size_t i = 0; g->lost && i < g->queue.n; i++)
@@ -238,8 +267,10 @@ int run_move_jobs(struct runner *r, struct hes_err *err)
 	for (size_t i = 0; i < r->n_gpus && !rc; i++) {
 		size_t n = 0;
 
-		if (!has_moving(r, &r->gpus[i]))
+		if (!has_moving(r, &r->gpus[i])) {
+			tell_unmoved(r, &r->gpus[i]);
 			continue;
+		}
 		if (!moved)
 			moved = calloc(r->n_tasks + 1, sizeof(struct run_task *));
 		rc = moved ? move_all(r, &r->gpus[i], moved, &n, err)
@@ -247,6 +278,7 @@ int run_move_jobs(struct runner *r, struct hes_err *err)
 		tell_moved(r, &r->gpus[i], moved, n);
 		if (!rc)
 			rc = note_moved(r, &r->gpus[i], moved, n, err);
+		tell_unmoved(r, &r->gpus[i]);
 	}
 	free(moved);
 	return rc;

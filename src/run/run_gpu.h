@@ -177,6 +177,7 @@ struct run_gpu {
 	struct run_energy energy;
 	struct hes_contexts contexts; /* gpu_memory.c: of the last look, since jobs last left */
 	bool lost;                    /* cannot be used: its jobs move, or wait for --resume */
+	bool unmoved_reported;        /* why its jobs do not move; move_jobs.c */
 	bool absent;    /* lost from the start of this process, which has no device for it */
 	unsigned stuck; /* jobs there that are killed and do not end; nothing starts there */
 	bool closed;    /* all jobs are over, the GPU is restored */
