@@ -131,7 +131,7 @@ static int add_nodes(const char *file, unsigned i, const struct doc_node *node,
 			hes_fail_in(err, "%s: nodes[%u].gpus[%u].type", file, i, k);
 			return -ENOENT;
 		}
-		if (limit_w && !(limit_w * 1e3 > types[k]->idle_power_mw && limit_w <= 10000))
+		if (limit_w != 0 && !(limit_w * 1e3 > types[k]->idle_power_mw && limit_w <= 10000))
 			return hes_fail(err, -ERANGE,
 					"%s: nodes[%u].gpus[%u].power_limit_w: %g is not above the "
 					"%g W that a %s draws when idle, and at most 10000",
