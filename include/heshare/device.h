@@ -106,7 +106,8 @@ int hes_devices_keep(struct hes_devices *d, const char *what, const char *list,
  * HES_DRIVER_MAX bytes */
 void hes_devices_driver(const struct hes_devices *d, char *out);
 
-/** Find a GPU by index, UUID, beginning of a UUID, or PCI address. @return its index; -1: none */
+/** Find a GPU by index, UUID, beginning of a UUID that no other GPU has, or PCI address.
+ * @return its index; -ENOENT: none; -ENOTUNIQ: several UUIDs begin so */
 long hes_devices_find(const struct hes_devices *d, const char *name);
 
 /** Whether NVML tells the UUIDs of all GPUs. @return 0; for the first whose UUID is not known, so

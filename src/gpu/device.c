@@ -148,6 +148,11 @@ static long named(const struct hes_devices *d, const char *what, const char *nam
 		i = hes_devices_find(d, name);
 	if (i >= 0)
 		return i;
+	if (i == -ENOTUNIQ)
+		return hes_fail(
+			err, -EINVAL,
+			"%s names GPU \"%.80s\", and several UUIDs begin so: write more of it",
+			what, name);
 	hes_devices_refused(d, &why);
 	return hes_fail(err, -ENOENT,
 			"%s names GPU \"%.80s\", and there is no such GPU; NVML shows %zu, from 0 "
@@ -265,20 +270,26 @@ long hes_devices_find(const struct hes_devices *d, const char *name)
 {
 	char *end;
 	unsigned long index = strtoul(name, &end, 10);
+	long found = -ENOENT;
 
 	if (*name >= '0' && *name <= '9' && !*end)
-		return index < d->n ? (long)index : -1;
+		return index < d->n ? (long)index : -ENOENT;
 	/* Also a GPU that cannot be used: who names it learns why. */
 	for (size_t i = 0; *name && i < d->n; i++) {
 		struct nvml_pci pci;
 
-		if (strncmp(d->gpus[i].uuid, name, strlen(name)) == 0)
+		if (strcmp(d->gpus[i].uuid, name) == 0)
 			return (long)i;
+		if (strncmp(d->gpus[i].uuid, name, strlen(name)) == 0) {
+			if (found >= 0)
+				return -ENOTUNIQ;
+			found = (long)i;
+		}
 		if (d->gpus[i].handle && d->nvml.pci && !d->nvml.pci(d->gpus[i].handle, &pci) &&
 		    strncasecmp(pci.bus_id, name, sizeof(pci.bus_id)) == 0)
 			return (long)i;
 	}
-	return -1;
+	return found;
 }
 
 int hes_devices_refused(const struct hes_devices *d, struct hes_err *err)

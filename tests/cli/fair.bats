@@ -46,6 +46,8 @@ slices() {
 	[ "$(awk '$1 == 2' <<<"$output" | tr -s ' ')" = " 2 3 1 9 9 30.0 27 24.3" ]
 	[[ "$output" == *"fairness: time 0.500, energy 0.482, system 0.482 (1 is even)"* ]]
 	[[ "$output" == *"energy can be equal up to phi 0.391"* ]]
+	run -0 "$HESHARE" fair slices --interval 30 --phi 0.7 --power 2,3,8 --policy etf-energy
+	[[ "$output" != *"energy can be equal"* ]] # that is of phi's part of equal time
 }
 
 refused() { # SENTENCE ARGUMENT...: one line on standard error, exit status 2

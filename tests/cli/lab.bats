@@ -246,6 +246,9 @@ step_us() {
 	run -2 "$HES_LAB" -- heshare measure -g 9 -- true
 	[ "$output" = \
 		'heshare measure: --gpus: no GPU "9"; there are 8, from 0 on: see heshare gpus' ]
+	run -2 "$HES_LAB" -- heshare measure -g GPU-1ab -- true
+	[ "$output" = \
+		'heshare measure: --gpus: several UUIDs begin with "GPU-1ab"; see heshare gpus' ]
 	run -2 "$HES_LAB" -- heshare measure -g 0,0 -- true
 	[ "$output" = 'heshare measure: --gpus: GPU 0 is named twice' ]
 	run -127 "$HES_LAB" -- heshare measure -- no-such-command

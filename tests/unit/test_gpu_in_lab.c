@@ -123,8 +123,8 @@ TEST(the_testbed_is_found)
 	}
 	assert_int_equal(b.power_limit_mw, 400000);
 	assert_int_equal(hes_devices_find(devices, "7"), 7);
-	assert_int_equal(hes_devices_find(devices, "8"), -1);
-	assert_int_equal(hes_devices_find(devices, ""), -1);
+	assert_int_equal(hes_devices_find(devices, "8"), -ENOENT);
+	assert_int_equal(hes_devices_find(devices, ""), -ENOENT);
 	assert_int_equal(hes_device_info(devices, 8, &b, NULL), -EINVAL);
 }
 
@@ -152,7 +152,7 @@ TEST(gpus_that_a_list_names_are_kept_and_numbered_in_its_order)
 	assert_int_equal(hes_device_info(d, 1, &b, NULL), 0);
 	assert_string_equal(b.uuid, first.uuid);
 	assert_int_equal(hes_devices_find(d, "2"), 2);
-	assert_int_equal(hes_devices_find(d, "3"), -1);
+	assert_int_equal(hes_devices_find(d, "3"), -ENOENT);
 	hes_devices_close(d);
 }
 
@@ -180,6 +180,7 @@ TEST(a_list_that_is_wrong_is_refused_and_all_gpus_stay)
 		{ "8", -ENOENT,
 		  "LIST names GPU \"8\", and there is no such GPU; NVML shows 8, from 0 on" },
 		{ "0,x", -ENOENT, "LIST names GPU \"x\"" },
+		{ "GPU-1ab", -EINVAL, "LIST names GPU \"GPU-1ab\", and several UUIDs begin so" },
 		{ "0,", -ENOENT, "LIST names GPU \"\"" },
 		{ "2,1,2", -EEXIST, "LIST names GPU \"2\" twice" },
 		{ "MIG-GPU-1/2/0", -ENOTSUP, "LIST names MIG-GPU-1/2/0, a MIG instance" },

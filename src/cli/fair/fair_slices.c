@@ -143,8 +143,9 @@ static void print_answer(const struct hes_fair_request *r, const uint64_t *slice
 	print_tenants(r, slices);
 	printf("\nfairness: time %.3f, energy %.3f, system %.3f (1 is even)\n", f->time, f->energy,
 	       f->system);
-	printf("energy can be equal up to phi %.3f, if no tenant runs out of work\n",
-	       hes_fair_phi_fair(r->tenants, r->n));
+	if (r->policy->takes_phi && !r->policy->equal_time)
+		printf("energy can be equal up to phi %.3f, if no tenant runs out of work\n",
+		       hes_fair_phi_fair(r->tenants, r->n));
 }
 
 static int answer(const struct hes_fair_request *r, uint64_t *slices, bool json,

@@ -140,8 +140,10 @@ void fair_simulation_print(const struct fair_simulation *s)
 		print_sweep(s);
 	else
 		print_run(s);
-	printf("energy can be equal up to phi %.3f, if all tenants are there and have work\n",
-	       s->phi_fair);
+	if (s->c.queue.policy->takes_phi && !s->c.queue.policy->equal_time)
+		printf("energy can be equal up to phi %.3f, if all tenants are there and have "
+		       "work\n",
+		       s->phi_fair);
 }
 
 /* --- for programs --- */

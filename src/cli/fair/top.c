@@ -185,8 +185,10 @@ static void gpu_print(const struct view *v, const struct fair_gpu *g)
 	char uuid[48];
 
 	uuid_format(g->gpu, uuid);
-	printf("%s  %s  policy %s, phi %g (energy can be equal up to %.3f), interval %g ms\n", uuid,
-	       g->name, g->policy, g->phi, g->phi_fair, (double)g->interval_ns * 1e-6);
+	printf("%s  %s  policy %s, phi %g", uuid, g->name, g->policy, g->phi);
+	if (strcmp(g->policy, "etf") == 0)
+		printf(" (energy can be equal up to %.3f)", g->phi_fair);
+	printf(", interval %g ms\n", (double)g->interval_ns * 1e-6);
 	printf("busy %.1f %% of %.1f s with work, %" PRIu64 " leases, %" PRIu64
 	       " changes of clock, power %s\n",
 	       percent((double)g->used_ns, (double)g->wanted_ns), (double)g->wanted_ns * 1e-9,

@@ -339,6 +339,10 @@ long gpus_find(const struct hes_devices *d, const char *option, const char *name
 
 	if (i >= 0)
 		return rc ? rc : i;
+	if (i == -ENOTUNIQ)
+		return hes_fail(err, -EINVAL,
+				"%s: several UUIDs begin with \"%.80s\"; see heshare gpus", option,
+				name);
 	hes_devices_refused(d, &why);
 	return hes_fail(err, -ENOENT,
 			"%s: no GPU \"%.80s\"; there are %zu, from 0 on: see heshare gpus%s%s",
