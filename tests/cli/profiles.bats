@@ -86,9 +86,10 @@ slower() {
 	"$HESHARE" train "$LAB" -o predictor --trees 3 >/dev/null
 	"$HESHARE" trace helios-like --rows 500 -n 3 --profiles "$LAB" -o jobs.csv
 	"$HESHARE" trace helios-like --rows 500 -n 3 --profiles "$LAB/profiles.csv" | cmp - jobs.csv
-	"$HESHARE" plan jobs.csv --policy pwr --predictor predictor --profiles \
+	printf 'name: x\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 1 }, { type: V100-SXM2-32, count: 1 } ]\n' >x.yaml
+	"$HESHARE" plan jobs.csv -f x.yaml --policy pwr --predictor predictor --profiles \
 		"$LAB/profiles.csv" -o file.json >/dev/null
-	"$HESHARE" plan jobs.csv --policy pwr --predictor predictor --profiles "$LAB" -o \
+	"$HESHARE" plan jobs.csv -f x.yaml --policy pwr --predictor predictor --profiles "$LAB" -o \
 		folder.json >/dev/null
 	cmp file.json folder.json
 	run -1 "$HESHARE" trace helios-like --profiles .
