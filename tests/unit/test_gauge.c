@@ -40,9 +40,9 @@ static struct hes_measured measure(sick_fn *sick)
 	double last_j = 0, took = 0;
 
 	hes_gauge_begin(&g, took_s > 0 ? 1.5 * BUSY_W : MOST_W, LEAST_W);
-	for (double i = 0, time_s = 0; time_s < END_S + STEP_S / 2;
-	     i++, time_s += took ? took : STEP_S) {
-		const double now_s = time_s + (fmod(i, 2) ? took : -took) * 0.45;
+	for (double i = 0, time_s = 0;
+	     time_s<END_S + STEP_S / 2; i++, time_s += took> 0 ? took : STEP_S) {
+		const double now_s = time_s + (fmod(i, 2) > 0 ? took : -took) * 0.45;
 		struct hes_reading r = { .has = HES_HAS_POWER | HES_HAS_ENERGY };
 
 		r.power_mw = (uint32_t)(1e3 * (now_s < BUSY_S ? IDLE_W : BUSY_W));
