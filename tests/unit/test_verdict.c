@@ -283,14 +283,12 @@ TEST(words_of_memory_count_only_if_they_are_of_the_gpu_and_the_end)
 		"OOM when allocating tensor on /job:localhost/device:GPU:0 by allocator GPU_0_bfc",
 		"cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,000 bytes",
 		"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n\n"
-		"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py "
-		"FAILED",
+		"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py",
 		"heshare: 10 iterations\rCUDA error: out of memory\nwandb: run ended",
 	};
 	static const char *const others[] = {
 		"batch 64: CUDA out of memory, falling back to 16\nheshare: 20 iterations\nAborted",
-		"batch 64: CUDA out of memory, falling back to 16\nTraceback:\nValueError: bad "
-		"label",
+		"batch 64: CUDA out of memory, falling back to 16\nTraceback:\nValueError: bad",
 		"java.lang.OutOfMemoryError: Java heap space",
 		"slurmstepd: error: step killed, out of memory",
 		"grpc: RESOURCE_EXHAUSTED: received message larger than max",
