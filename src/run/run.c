@@ -157,7 +157,7 @@ static int make_gpu(struct runner *r, struct run_gpu *g, size_t at, struct hes_e
 	g->queue.v = calloc(g->queue.n + 1, sizeof(*g->queue.v));
 	if (!g->queue.v || make_tasks(r, g, queue))
 		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", g->queue.n);
-	g->exclusive = hes_device_is_exclusive(r->q->devices, g->device);
+	g->exclusive = !g->absent && hes_device_is_exclusive(r->q->devices, g->device);
 	if (g->exclusive && !g->mps.wanted)
 		run_admit_one_by_one(&g->queue);
 	snprintf(g->row.gpu, sizeof(g->row.gpu), "%s", run_gpu_name(g));
