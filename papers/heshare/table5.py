@@ -91,7 +91,7 @@ def run(command, **how):
 def compile_peers(folder):
     """The learners of libsvm and FANN, from their source and the parts of base that it stands on."""
     program = folder / "table5-peers"
-    base = [ROOT / "src/base" / f"{name}.c" for name in ("csv", "num", "err", "rng")]
+    base = [ROOT / "src/base" / f"{name}.c" for name in ("csv", "num", "err", "rng", "texts", "hash_map")]
     run(
         [
             os.environ.get("CC", "cc"),
