@@ -233,3 +233,12 @@ points() {
 	run -1 heshare partition --jobs jobs.csv --modelled
 	[[ "$output" == *"job 1 needs 900000 MiB of memory"* ]]
 }
+
+@test "the table of docs/partition.md is what the command prints" {
+	local page=$HES_SOURCE_ROOT/docs/partition.md
+	"$HESHARE" partition resnet50/16 bert-large/8 --modelled >printed
+	awk '/^```/ { on = 0 } on && $1 != "..." && NF; /^\$ heshare partition resnet50\/16/ { on = 1 }' "$page" >shown
+	[ "$(wc -l <shown)" -ge 10 ]
+	run grep -vxFf printed shown
+	[ -z "$output" ]
+}
