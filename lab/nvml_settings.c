@@ -211,7 +211,7 @@ int NVML(nvmlDeviceGetMigMode)(struct lab_gpu *b, unsigned *current, unsigned *p
 	return nvml_give(b, 0);
 }
 
-/* A GPU in use changes its mode at a reset, when nobody uses it. @status says so. */
+/* A GPU in use changes its mode at a reset, when no process uses it. @status says so. */
 int NVML(nvmlDeviceSetMigMode)(struct lab_gpu *b, unsigned mode, int *status)
 {
 	int rc = nvml_take_to_set(b);

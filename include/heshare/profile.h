@@ -120,7 +120,7 @@ void hes_load_join(struct hes_load *load, const struct hes_load *more);
  * Make the clock that GPUs held without a lock the default clock of their types, where it differs
  * from the row's by more than 2 %: the highest one of a type's profiles. A lower one counts only
  * if a profile drew so little that power cannot have held it down. Clocks from it on, and the
- * row's default, are no longer offered to planners: nobody measured them as locks, or they are
+ * row's default, are no longer offered to planners: they were not measured as locks, or they are
  * above what the GPU reaches by itself.
  */
 void hes_profiles_hold(const struct hes_profiles *p, struct hes_gpu_type *types, size_t n);

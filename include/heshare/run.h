@@ -67,8 +67,8 @@ struct hes_run_request {
 	bool takes_stop_file; /* a file "stop" in the folder stops it, as SIGTERM does: for runners
 				 on other machines */
 	bool no_clocks, no_mps; /* do not use clock locks, MPS */
-	bool takes_added; /* nobody can change the journal but those whose jobs this process starts
-			   */
+	bool takes_added;       /* only those can change the journal whose jobs this process starts
+				 */
 	struct hes_run_listener listener;
 };
 

@@ -72,7 +72,7 @@ static struct sockaddr_un address_of(const struct listener *l)
 	return to;
 }
 
-/* @return whether nobody listens at the socket */
+/* @return whether no process listens at the socket */
 static bool socket_refuses(const struct listener *l)
 {
 	const struct sockaddr_un to = address_of(l);

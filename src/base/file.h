@@ -47,7 +47,7 @@ int hes_user_file(const char *xdg, const char *home, const char *below, const ch
 
 /**
  * Whether @path is a plain file, or a link to one. For files that heshare looks for by itself:
- * somebody may have put a pipe there, which would never end. Users may name pipes.
+ * another user may have put a pipe there, which would never end. Users may name pipes.
  * @return 0; -ENOENT; -EINVAL something else is there; -errno
  */
 int hes_file_check_plain(const char *path, struct hes_err *err);

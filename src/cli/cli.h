@@ -21,7 +21,7 @@ int cli_fail(const char *command, const struct hes_err *err);
 
 #define CLI_READER_GONE 141 /* exit status of a program that SIGPIPE ended, as shells tell it */
 
-/** Whether standard output is a pipe that nobody reads any more: no reason for a sentence. */
+/** Whether standard output is a pipe without a reader: no reason for a sentence. */
 bool cli_reader_gone(void);
 
 /** A number, or null where it is not known. */

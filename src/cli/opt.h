@@ -33,7 +33,7 @@ struct opt {
 	enum opt_kind kind;
 	size_t offset; /* of the value in the command's struct */
 	size_t given;  /* offset of a const char * to what was given, "" of a flag, NULL by default;
-			  0: nobody asks */
+			  0: not needed */
 	const char *arg;            /* "FILE", "W": shown in help */
 	const char *bare;           /* of OPT_FILE: the value of --NAME before another option or at
 				       the end, an older form; NULL: a value is needed */
@@ -56,7 +56,7 @@ struct command {
 	const char *args; /* operands as shown: "JOBS"; "" for none */
 	int min_args, max_args;
 	int max_before; /* most operands before "--"; 0: no limit */
-	size_t before;  /* offset of an int: how many there are, -1 without "--"; 0: nobody asks */
+	size_t before;  /* offset of an int: how many there are, -1 without "--"; 0: not needed */
 	const char *const *words; /* what the first operand may be, NULL-terminated; NULL: not known
 				     beforehand */
 	opt_offer_fn *offer;    /* further words that operands may be, besides files; may be NULL */

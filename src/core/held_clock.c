@@ -1,5 +1,5 @@
 /*
- * held_clock.c - the clock that GPUs hold when nobody locks one, from profiles; see profile.h.
+ * held_clock.c - the clock that GPUs hold without a lock, from profiles; see profile.h.
  *
  * A data sheet's boost clock and a driver's highest clock are no such clock: GeForce GPUs run above
  * the one and below the other.

@@ -69,6 +69,6 @@ int run_blocked(struct run_log *l, bool runs, bool stopping, struct hes_err *err
 		return 0;
 	return hes_fail(err, -ETIME,
 			"given up, because for %.0f s nothing could go on: %s. What jobs did is "
-			"kept: once that is mended, the same command with --resume goes on",
+			"kept: once that is corrected, the same command with --resume goes on",
 			(double)(now - l->blocked_us) * 1e-6, l->why);
 }

@@ -5,9 +5,9 @@
  * The MPS clients of a GPU share a server: a fault of one ends all, and no error code names it. A
  * job that fails while others go on failed by itself. A job whose output says that it lost the MPS
  * server did not. If several fail together and one alone was killed by a signal, that one is to
- * blame. A job that got no memory, or no place among the clients of MPS, took nobody down. Else the
- * first to end is a suspect: it is tried again alone, where a failure is its own
- * and a success clears it.
+ * blame. A job that got no memory, or no place among the clients of MPS, ended no co-runner. Else
+ * the first to end is a suspect: it is tried again alone, where a failure is its own and a success
+ * clears it.
  */
 #ifndef HES_RUN_VERDICT_H
 #define HES_RUN_VERDICT_H

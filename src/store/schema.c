@@ -223,7 +223,7 @@ const struct hes_schema_step hes_schema_steps[] = {
 	{ "jobs that are added to a run", added_step, { NULL } },
 	{ "jobs that ended early", early_step, { NULL } },
 	/* Points, samples and added jobs may have clock 0: none was locked. */
-	{ "clocks that nobody locked", "", { NULL } },
+	{ "clocks without a lock", "", { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

@@ -355,7 +355,7 @@ static enum gpu_item read_gpu_value(const char *s, double *out)
 	return ITEM_TYPE;
 }
 
-/* "a100:2" is 2 GPUs; "mps:100" and the like are no GPUs; of "8:00" nobody knows. */
+/* "a100:2" is 2 GPUs; "mps:100" and the like are no GPUs; "8:00" can be anything. */
 static enum gpu_item read_type_item(const char *item, double *out)
 {
 	static const char *const others[] = { "mps",  "shard", "nic",    "craynetwork", "bandwidth",

@@ -216,7 +216,7 @@ static int cell_fail(const struct log *log, enum field f, int rc, const struct h
 		  : 0;
 }
 
-/* "20170301", of which nobody knows whether it is a date. */
+/* "20170301", which may or may not be a date. */
 static bool is_bare_date(const char *text)
 {
 	return strlen(text) == 8 && text[strspn(text, "0123456789")] == '\0' &&

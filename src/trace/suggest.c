@@ -1,5 +1,5 @@
 /*
- * suggest.c - an example of --columns for a log that nobody knows, made of its own columns.
+ * suggest.c - an example of --columns for a log of unknown format, made of its own columns.
  *
  * By the names of columns; where these say nothing, by the values of the first row.
  */

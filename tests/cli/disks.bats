@@ -115,7 +115,7 @@ small_disk() {
 		END
 		[ "${lines[*]: -2}" = "1 2" ]
 		[ "$how" != full ] || [ "${lines[0]}" = "$PWD/disk/s/store.db: its disk is full: 0 KiB are free" ]
-		grep -q "^heshare run: given up, because for [0-9]* s nothing could go on: $PWD/disk/s/store.db: .* What jobs did is kept: once that is mended, the same command with --resume goes on" err
+		grep -q "^heshare run: given up, because for [0-9]* s nothing could go on: $PWD/disk/s/store.db: .* What jobs did is kept: once that is corrected, the same command with --resume goes on" err
 		[ "$how" = "moved TERM" ] || grep -q "because for 6[0-9][0-9] s" err
 		[ "$(sort marks | xargs)" = "a b" ]
 	done

@@ -91,7 +91,7 @@ int fair_client_open(const char *path, struct hes_err *err)
 	if (fd < 0)
 		return hes_fail(err, -errno, "a socket: %s", strerror(errno));
 	memcpy(to.sun_path, path, strlen(path));
-	/* A program that takes no connections holds nobody up. */
+	/* A program that takes no connections delays no other. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	if (!connect(fd, (struct sockaddr *)&to, sizeof(to)))
 		return fd;

@@ -15,7 +15,7 @@ int cli_store_open(const char *path, enum hes_store_mode mode, int wait_ms, stru
 		   struct hes_err *err);
 
 /**
- * Whether what is in a store may make a process of this user start programs: nobody but root and
+ * Whether what is in a store may make a process of this user start programs: no user but root and
  * this user can write or replace it, make the files that SQLite has next to it, or replace its
  * folder.
  * @param user  for root: the user as whom its jobs run; NULL: root
