@@ -58,9 +58,18 @@ lab() {
 	[ "$output" = $'TERM: 1\nplan.run/a.log:1\nplan.run/b.log:1\nTERM: 143\nTERM: 0\ngone\nHUP: 0\ngone' ]
 }
 
+# ignored: the signals below 32 of a line SigIgn; the C library uses two more as it likes
+ignored() {
+	local hex
+	read -r _ hex
+	echo $((16#$hex & 16#7fffffff))
+}
+
 @test "a signal that was ignored at the start stays ignored, and jobs get what heshare was started with" {
 	lab <<-'END'
 		trap "" HUP
+		grep SigIgn /proc/self/status >ignored &
+		wait $!
 		heshare run plan.json --early-ok -c "$job" >run.out 2>run.err &
 		await began plan.run/a.log
 		await began plan.run/b.log
@@ -95,7 +104,8 @@ lab() {
 	[ "${lines[1]} ${lines[2]}" = "plan.run/a.log:1 plan.run/b.log:1" ]
 	# SIGHUP, and SIGINT and SIGQUIT, which the shell's "&" ignores; nothing is blocked.
 	[ "${lines[3]##*[:	]}" = 0000000000000000 ]
-	[ "${lines[4]##*[:	]}" = 0000000000000007 ]
+	[ "$(ignored <<<"${lines[4]}")" = "$(ignored <ignored)" ]
+	[[ "${lines[4]}" == *7 ]]
 	[ "${lines[7]} ${lines[8]} ${lines[9]} ${lines[10]}" = "0 1 TERM: 0 points: 1 measured" ]
 }
 
