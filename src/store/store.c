@@ -132,6 +132,9 @@ static int why_unread(const char *text)
 	const char *code = strstr(text, "error code=");
 	int number = code ? atoi(code + strlen("error code=")) : 0;
 
+	/* Of a page of the free list it does not say why. */
+	if (strstr(text, "failed to get page"))
+		return -EIO;
 	return number == SQLITE_NOMEM || number == SQLITE_IOERR_NOMEM ? -ENOMEM
 	       : (number & 0xff) == SQLITE_IOERR                      ? -EIO
 								      : 0;
