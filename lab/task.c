@@ -1,12 +1,13 @@
 /*
  * task.c - vgpu-task: run iterations of a workload on a GPU, as a training script would.
  *
- *	vgpu-task --workload NAME --batch N --iterations N [--every S] [--device N]
+ *	vgpu-task --workload NAME --batch N --iterations N [--start S] [--every S] [--device N]
  *
  * It uses only the CUDA driver API, and finds the driver as the CUDA runtime does (dlopen, then
  *cuGetProcAddress). It allocates the workload's memory, keeps a few launches in the queue and
  *prints "heshare: N iterations" when one ends. With --every S it prints "heshare: N iterations in T
- *s" about every S seconds, T by the GPU's clock.
+ *s" about every S seconds, T by the GPU's clock. --start S is what a script imports and loads: it
+ *takes S seconds, in which the task does not use the GPU.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/num.h"
 #include "heshare/model.h"
@@ -74,6 +76,7 @@ struct options {
 	const char *workload;
 	uint64_t batch, iterations, device;
 	double every_s; /* 0: STEPS lines in all */
+	double start_s; /* until the GPU is first used */
 };
 
 static int parse(int argc, char **argv, struct options *o)
@@ -83,6 +86,7 @@ static int parse(int argc, char **argv, struct options *o)
 					       { "iterations", required_argument, NULL, 'n' },
 					       { "device", required_argument, NULL, 'd' },
 					       { "every", required_argument, NULL, 'e' },
+					       { "start", required_argument, NULL, 's' },
 					       { 0 } };
 	struct hes_err err = { 0 };
 	int c, rc = 0;
@@ -99,6 +103,8 @@ static int parse(int argc, char **argv, struct options *o)
 					   &err);
 		else if (c == 'e')
 			rc = hes_parse_double("--every", optarg, 1e-3, 1e6, &o->every_s, &err);
+		else if (c == 's')
+			rc = hes_parse_double("--start", optarg, 0, 1e6, &o->start_s, &err);
 		else if (c == 'd')
 			rc = hes_parse_u64("--device", optarg, 0, 1000, &o->device, &err);
 		else
@@ -108,8 +114,8 @@ static int parse(int argc, char **argv, struct options *o)
 		fprintf(stderr, "vgpu-task: %s\n", err.msg);
 	if (!rc && o->workload && o->iterations && optind == argc)
 		return 0;
-	fputs("usage: vgpu-task --workload NAME --batch N --iterations N [--every S] [--device "
-	      "N]\n",
+	fputs("usage: vgpu-task --workload NAME --batch N --iterations N [--start S] [--every S] "
+	      "[--device N]\n",
 	      stderr);
 	return 2;
 }
@@ -293,6 +299,10 @@ int main(int argc, char **argv)
 	}
 	memory_mib = hes_workload_memory_mib(w, (uint32_t)o.batch);
 	hes_model_free(m);
+	/* A sleep, at the lab's speed: the host's cores are not modelled. */
+	nanosleep(&(struct timespec){ .tv_sec = (time_t)o.start_s,
+				      .tv_nsec = (long)(fmod(o.start_s, 1) * 1e9) },
+		  NULL);
 	rc = find_cuda(&c);
 	return rc ? rc : run(&c, &o, memory_mib);
 }

@@ -366,6 +366,10 @@ step_us() {
 		vgpu-task --workload resnet50 --batch 16 --iterations 1000 >/dev/null; echo "$a $EPOCHREALTIME"'
 	# 1000 iterations, and what starting and ending takes.
 	awk -v step_us="$(step_us)" '{ s = $2 - $1; if (s < 1000e-6 * 0.998 * step_us) { print s; exit 1 } }' <<<"$output"
+	# In its start it takes the lab's time and leaves the GPU idle.
+	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare measure -g 0 --json -o m.json -- \
+		vgpu-task --start 200.5 --workload resnet50 --batch 16 --iterations 1
+	jq -e '.gpus[0] | .seconds >= 200.5 and .energy_j > 10 * 200.5 and .mean_w < 12' m.json
 }
 
 @test "jobs crash, hang and lose their GPU on demand" {
