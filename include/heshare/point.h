@@ -45,6 +45,12 @@ struct hes_point {
 	double fp32_active;   /* of the FP32 units' cycles */
 	double tensor_active; /* of the tensor cores' */
 	double pcie_tx_mibs, pcie_rx_mibs; /* MiB a second */
+	double temperature_c;              /* mean */
+	/* Of the job's process. */
+	double time_se;     /* standard error of iteration_us, as a part of it */
+	double first_use_s; /* from its start until it first used the GPU */
+	double start_s;     /* from its start until its first progress */
+	double run_s;       /* a whole run of the command that ended well */
 };
 
 struct hes_points {

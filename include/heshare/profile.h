@@ -30,6 +30,9 @@ struct hes_profile {
 	uint32_t power_mw; /* mean GPU power */
 	double least_us;   /* shortest known iteration of the workload, on any type;
 			      hes_profiles_sort() fills it; 0: unknown */
+	double time_se;    /* standard error of iteration_us, as a part of it; 0: unknown */
+	double start_s; /* from the start of the process to its first progress, with the GPU almost
+			   idle; 0: unknown */
 };
 
 /** Profiles sorted by (workload, type, batch size). */
@@ -136,6 +139,7 @@ struct hes_sample {
 						      them; "": unknown */
 	double iteration_us; /* measured, with this setting and these co-runners */
 	uint32_t power_mw;   /* measured GPU power after it started */
+	double time_se;      /* standard error of iteration_us, as a part of it; 0: unknown */
 };
 
 struct hes_samples {

@@ -21,62 +21,74 @@
 #define SAMPLE(member)  offsetof(struct hes_sample, member)
 #define N(array)        (sizeof(array) / sizeof((array)[0]))
 
-#define MIN_US   1e-3
-#define MAX_US   1e12
-#define MAX_MIB  16777216
-#define MAX_MW   10000000
-#define MAX_UTIL 1
-#define MAX_LOAD 64 /* a sum over co-runners */
+#define MIN_US      1e-3
+#define MAX_US      1e12
+#define MAX_MIB     16777216
+#define MAX_MW      10000000
+#define MAX_UTIL    1
+#define MAX_LOAD    64 /* a sum over co-runners */
+#define MAX_SE      1e6
+#define MAX_START_S 1e7
 
 static const struct hes_row_column profile_columns[] = {
-	{ "workload", HES_ROW_TEXT, PROFILE(workload), 0, 0, false },
-	{ "gpu_type", HES_ROW_TEXT, PROFILE(gpu_type), 0, 0, false },
-	{ "batch_size", HES_ROW_U32, PROFILE(batch_size), 1, 65536, false },
-	{ "memory_mib", HES_ROW_U32, PROFILE(memory_mib), 0, MAX_MIB, false },
-	{ "clock_mhz", HES_ROW_U32, PROFILE(clock_mhz), 0, 10000, true },
-	{ "iteration_us", HES_ROW_REAL, PROFILE(iteration_us), MIN_US, MAX_US, false },
-	{ "busy", HES_ROW_REAL, PROFILE(busy), 0, MAX_UTIL, true },
-	{ "sm_util", HES_ROW_REAL, PROFILE(sm_util), 0, MAX_UTIL, false },
-	{ "dram_util", HES_ROW_REAL, PROFILE(dram_util), 0, MAX_UTIL, false },
-	{ "l2_util", HES_ROW_REAL, PROFILE(l2_util), 0, MAX_UTIL, true },
-	{ "power_mw", HES_ROW_U32, PROFILE(power_mw), 1, MAX_MW, false },
+	{ "workload", HES_ROW_TEXT, PROFILE(workload), 0, 0, HES_ROW_NEEDED },
+	{ "gpu_type", HES_ROW_TEXT, PROFILE(gpu_type), 0, 0, HES_ROW_NEEDED },
+	{ "batch_size", HES_ROW_U32, PROFILE(batch_size), 1, 65536, HES_ROW_NEEDED },
+	{ "memory_mib", HES_ROW_U32, PROFILE(memory_mib), 0, MAX_MIB, HES_ROW_NEEDED },
+	{ "clock_mhz", HES_ROW_U32, PROFILE(clock_mhz), 0, 10000, HES_ROW_OPTIONAL },
+	{ "iteration_us", HES_ROW_REAL, PROFILE(iteration_us), MIN_US, MAX_US, HES_ROW_NEEDED },
+	{ "busy", HES_ROW_REAL, PROFILE(busy), 0, MAX_UTIL, HES_ROW_OPTIONAL },
+	{ "sm_util", HES_ROW_REAL, PROFILE(sm_util), 0, MAX_UTIL, HES_ROW_NEEDED },
+	{ "dram_util", HES_ROW_REAL, PROFILE(dram_util), 0, MAX_UTIL, HES_ROW_NEEDED },
+	{ "l2_util", HES_ROW_REAL, PROFILE(l2_util), 0, MAX_UTIL, HES_ROW_OPTIONAL },
+	{ "power_mw", HES_ROW_U32, PROFILE(power_mw), 1, MAX_MW, HES_ROW_NEEDED },
+	{ "time_se", HES_ROW_REAL, PROFILE(time_se), 0, MAX_SE, HES_ROW_LATER },
+	{ "start_s", HES_ROW_REAL, PROFILE(start_s), 0, MAX_START_S, HES_ROW_LATER },
 };
 
 static const struct hes_row_column sample_columns[] = {
-	{ "workload", HES_ROW_TEXT, SAMPLE(task.workload), 0, 0, false },
-	{ "gpu_type", HES_ROW_TEXT, SAMPLE(task.gpu_type), 0, 0, false },
-	{ "batch_size", HES_ROW_U32, SAMPLE(task.batch_size), 1, 65536, false },
-	{ "memory_mib", HES_ROW_U32, SAMPLE(task.memory_mib), 0, MAX_MIB, false },
-	{ "solo_clock_mhz", HES_ROW_U32, SAMPLE(task.clock_mhz), 0, 10000, true },
-	{ "solo_iteration_us", HES_ROW_REAL, SAMPLE(task.iteration_us), MIN_US, MAX_US, false },
-	{ "solo_busy", HES_ROW_REAL, SAMPLE(task.busy), 0, MAX_UTIL, true },
-	{ "solo_sm_util", HES_ROW_REAL, SAMPLE(task.sm_util), 0, MAX_UTIL, false },
-	{ "solo_dram_util", HES_ROW_REAL, SAMPLE(task.dram_util), 0, MAX_UTIL, false },
-	{ "solo_l2_util", HES_ROW_REAL, SAMPLE(task.l2_util), 0, MAX_UTIL, true },
-	{ "solo_power_mw", HES_ROW_U32, SAMPLE(task.power_mw), 1, MAX_MW, false },
-	{ "least_us", HES_ROW_REAL, SAMPLE(task.least_us), 0, MAX_US, true },
-	{ "sm_pct", HES_ROW_U32, SAMPLE(sm_pct), 1, 100, false },
-	{ "clock_mhz", HES_ROW_U32, SAMPLE(clock_mhz), 0, 10000, false },
-	{ "beside_residents", HES_ROW_U32, SAMPLE(co_runners.jobs), 0, 63, false },
-	{ "beside_sm_pct", HES_ROW_U32, SAMPLE(co_runners.sm_pct), 0, 6300, false },
-	{ "beside_sm_util", HES_ROW_REAL, SAMPLE(co_runners.sm_util), 0, MAX_LOAD, false },
-	{ "beside_dram_util", HES_ROW_REAL, SAMPLE(co_runners.dram_util), 0, MAX_LOAD, false },
-	{ "beside_l2_util", HES_ROW_REAL, SAMPLE(co_runners.l2_util), 0, MAX_LOAD, true },
-	{ "beside_power_mw", HES_ROW_U32, SAMPLE(co_runners.power_mw), 0, MAX_MW, false },
-	{ "beside_busy", HES_ROW_REAL, SAMPLE(co_runners.busy), 0, MAX_LOAD, true },
-	{ "beside_sm_busy", HES_ROW_REAL, SAMPLE(co_runners.sm_busy), 0, MAX_LOAD, true },
-	{ "beside_l2_sets", HES_ROW_REAL, SAMPLE(co_runners.l2_sets), 0, 1e6, true },
-	{ "beside_dram_busy", HES_ROW_REAL, SAMPLE(co_runners.dram_busy), 0, MAX_LOAD, true },
-	{ "beside_serial", HES_ROW_REAL, SAMPLE(co_runners.serial), 0, MAX_LOAD, true },
-	{ "beside_pace", HES_ROW_REAL, SAMPLE(co_runners.pace), 0, MAX_LOAD, true },
+	{ "workload", HES_ROW_TEXT, SAMPLE(task.workload), 0, 0, HES_ROW_NEEDED },
+	{ "gpu_type", HES_ROW_TEXT, SAMPLE(task.gpu_type), 0, 0, HES_ROW_NEEDED },
+	{ "batch_size", HES_ROW_U32, SAMPLE(task.batch_size), 1, 65536, HES_ROW_NEEDED },
+	{ "memory_mib", HES_ROW_U32, SAMPLE(task.memory_mib), 0, MAX_MIB, HES_ROW_NEEDED },
+	{ "solo_clock_mhz", HES_ROW_U32, SAMPLE(task.clock_mhz), 0, 10000, HES_ROW_OPTIONAL },
+	{ "solo_iteration_us", HES_ROW_REAL, SAMPLE(task.iteration_us), MIN_US, MAX_US,
+	  HES_ROW_NEEDED },
+	{ "solo_busy", HES_ROW_REAL, SAMPLE(task.busy), 0, MAX_UTIL, HES_ROW_OPTIONAL },
+	{ "solo_sm_util", HES_ROW_REAL, SAMPLE(task.sm_util), 0, MAX_UTIL, HES_ROW_NEEDED },
+	{ "solo_dram_util", HES_ROW_REAL, SAMPLE(task.dram_util), 0, MAX_UTIL, HES_ROW_NEEDED },
+	{ "solo_l2_util", HES_ROW_REAL, SAMPLE(task.l2_util), 0, MAX_UTIL, HES_ROW_OPTIONAL },
+	{ "solo_power_mw", HES_ROW_U32, SAMPLE(task.power_mw), 1, MAX_MW, HES_ROW_NEEDED },
+	{ "least_us", HES_ROW_REAL, SAMPLE(task.least_us), 0, MAX_US, HES_ROW_OPTIONAL },
+	{ "sm_pct", HES_ROW_U32, SAMPLE(sm_pct), 1, 100, HES_ROW_NEEDED },
+	{ "clock_mhz", HES_ROW_U32, SAMPLE(clock_mhz), 0, 10000, HES_ROW_NEEDED },
+	{ "beside_residents", HES_ROW_U32, SAMPLE(co_runners.jobs), 0, 63, HES_ROW_NEEDED },
+	{ "beside_sm_pct", HES_ROW_U32, SAMPLE(co_runners.sm_pct), 0, 6300, HES_ROW_NEEDED },
+	{ "beside_sm_util", HES_ROW_REAL, SAMPLE(co_runners.sm_util), 0, MAX_LOAD, HES_ROW_NEEDED },
+	{ "beside_dram_util", HES_ROW_REAL, SAMPLE(co_runners.dram_util), 0, MAX_LOAD,
+	  HES_ROW_NEEDED },
+	{ "beside_l2_util", HES_ROW_REAL, SAMPLE(co_runners.l2_util), 0, MAX_LOAD,
+	  HES_ROW_OPTIONAL },
+	{ "beside_power_mw", HES_ROW_U32, SAMPLE(co_runners.power_mw), 0, MAX_MW, HES_ROW_NEEDED },
+	{ "beside_busy", HES_ROW_REAL, SAMPLE(co_runners.busy), 0, MAX_LOAD, HES_ROW_OPTIONAL },
+	{ "beside_sm_busy", HES_ROW_REAL, SAMPLE(co_runners.sm_busy), 0, MAX_LOAD,
+	  HES_ROW_OPTIONAL },
+	{ "beside_l2_sets", HES_ROW_REAL, SAMPLE(co_runners.l2_sets), 0, 1e6, HES_ROW_OPTIONAL },
+	{ "beside_dram_busy", HES_ROW_REAL, SAMPLE(co_runners.dram_busy), 0, MAX_LOAD,
+	  HES_ROW_OPTIONAL },
+	{ "beside_serial", HES_ROW_REAL, SAMPLE(co_runners.serial), 0, MAX_LOAD, HES_ROW_OPTIONAL },
+	{ "beside_pace", HES_ROW_REAL, SAMPLE(co_runners.pace), 0, MAX_LOAD, HES_ROW_OPTIONAL },
 	{ "beside_iterations_per_s", HES_ROW_REAL, SAMPLE(co_runners.iterations_per_s), 0, 1e12,
-	  true },
-	{ "beside_solo_power_mw", HES_ROW_REAL, SAMPLE(co_runners.solo_power_mw), 0, 1e9, true },
+	  HES_ROW_OPTIONAL },
+	{ "beside_solo_power_mw", HES_ROW_REAL, SAMPLE(co_runners.solo_power_mw), 0, 1e9,
+	  HES_ROW_OPTIONAL },
 	{ "beside_solo_clock_mhz", HES_ROW_REAL, SAMPLE(co_runners.solo_clock_mhz), 0, 10000,
-	  true },
-	{ "beside", HES_ROW_LINE, SAMPLE(co_runner_names), 0, HES_CO_RUN_TEXT_MAX - 1, true },
-	{ "iteration_us", HES_ROW_REAL, SAMPLE(iteration_us), MIN_US, MAX_US, false },
-	{ "power_mw", HES_ROW_U32, SAMPLE(power_mw), 1, MAX_MW, false },
+	  HES_ROW_OPTIONAL },
+	{ "beside", HES_ROW_LINE, SAMPLE(co_runner_names), 0, HES_CO_RUN_TEXT_MAX - 1,
+	  HES_ROW_OPTIONAL },
+	{ "iteration_us", HES_ROW_REAL, SAMPLE(iteration_us), MIN_US, MAX_US, HES_ROW_NEEDED },
+	{ "power_mw", HES_ROW_U32, SAMPLE(power_mw), 1, MAX_MW, HES_ROW_NEEDED },
+	{ "time_se", HES_ROW_REAL, SAMPLE(time_se), 0, MAX_SE, HES_ROW_LATER },
 };
 
 const struct hes_row_table hes_profile_table = {

@@ -101,9 +101,9 @@ static int read_rows(const struct hes_row_table *t, struct hes_csv *csv, char **
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const struct hes_row_column *c = &t->columns[i];
 
-		at[i] = c->optional ? hes_csv_find(csv, c->name)
+		at[i] = c->presence ? hes_csv_find(csv, c->name)
 				    : hes_csv_column(csv, c->name, err);
-		if (at[i] < 0 && !c->optional)
+		if (at[i] < 0 && !c->presence)
 			return at[i];
 	}
 	while ((rc = hes_csv_next(csv, err)) > 0) {
@@ -140,14 +140,25 @@ int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, s
 	return 0;
 }
 
-void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row)
+static bool is_unknown(const struct hes_row_column *c, const void *slot)
+{
+	const double x = *(const double *)slot;
+
+	return c->kind == HES_ROW_MAYBE ? isnan(x) : !(x < 0 || x > 0);
+}
+
+void hes_row_put(FILE *f, const struct hes_row_table *t, bool later, const void *row)
 {
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const struct hes_row_column *c = &t->columns[i];
 		const void *slot = (const char *)row + c->offset;
 
+		if (c->presence == HES_ROW_LATER && !later && is_unknown(c, slot))
+			continue;
 		if (i)
 			fputc(',', f);
+		if (c->presence == HES_ROW_LATER && !later)
+			fprintf(f, "%s=", c->name);
 		if (c->kind == HES_ROW_TEXT || c->kind == HES_ROW_LINE)
 			hes_csv_put(f, slot);
 		else if (c->kind == HES_ROW_U32)
@@ -171,6 +182,6 @@ int hes_rows_save(const struct hes_row_table *t, const char *path, const void *r
 		fprintf(out.f, "%s%s", i ? "," : "", t->columns[i].name);
 	fputc('\n', out.f);
 	for (size_t i = 0; i < n; i++)
-		hes_row_put(out.f, t, (const char *)rows + i * t->row_size);
+		hes_row_put(out.f, t, true, (const char *)rows + i * t->row_size);
 	return hes_file_commit(&out, err);
 }

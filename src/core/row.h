@@ -12,7 +12,7 @@
 
 #include "heshare/err.h"
 
-#define HES_ROW_MAX_COLUMNS 32
+#define HES_ROW_MAX_COLUMNS 40
 #define HES_ROW_MAX_TEXT    4096 /* bytes of one row as CSV: quoted names and lines, and numbers */
 
 enum hes_row_kind {
@@ -23,12 +23,19 @@ enum hes_row_kind {
 	HES_ROW_LINE,  /* char[max + 1] of printable text, may be empty */
 };
 
+enum hes_row_presence {
+	HES_ROW_NEEDED,
+	HES_ROW_OPTIONAL, /* 0 or "", which stands for unknown, where a file has no such column */
+	HES_ROW_LATER,    /* the same, and a number that earlier stores have no column for: where it
+			     is unknown it is no part of the row's key */
+};
+
 struct hes_row_column {
 	const char *name;
 	enum hes_row_kind kind;
 	size_t offset;
 	double min, max; /* of a number; max of a line: its bytes */
-	bool optional;   /* 0 or "", which stands for unknown, where the file has no such column */
+	enum hes_row_presence presence;
 };
 
 struct hes_row_table {
@@ -51,7 +58,8 @@ int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, s
 		  struct hes_err *err);
 int hes_rows_save(const struct hes_row_table *t, const char *path, const void *rows, size_t n,
 		  struct hes_err *err);
-/** One row and its newline, as hes_rows_save writes it. */
-void hes_row_put(FILE *f, const struct hes_row_table *t, const void *row);
+/** One row and its newline, as hes_rows_save writes it; without @later, its known later columns
+ * follow by name, and the unknown ones are left out. */
+void hes_row_put(FILE *f, const struct hes_row_table *t, bool later, const void *row);
 
 #endif

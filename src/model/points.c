@@ -114,6 +114,11 @@ static struct hes_point gpu_row(const struct hes_draw *d, const struct hes_gpu_t
 		.tensor_active = draw_digits(fmin(p->use.tensor, 1)),
 		.pcie_tx_mibs = draw_digits(p->use.pcie_out_mib_s),
 		.pcie_rx_mibs = draw_digits(p->use.pcie_in_mib_s),
+		.temperature_c = NAN,
+		.time_se = NAN,
+		.first_use_s = NAN,
+		.start_s = NAN,
+		.run_s = NAN,
 	};
 
 	strcpy(row.gpu_type, g->name);

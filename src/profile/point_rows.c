@@ -291,9 +291,16 @@ static void fill_activity(const struct series *w, size_t from, struct hes_point 
 static struct hes_point gpu_row(const struct session *s, const struct series *w, size_t from,
 				uint32_t clock_mhz)
 {
-	struct hes_point row = { .clock_mhz = clock_mhz,
-				 .windows = (uint32_t)(w->n - from),
-				 .memory_mib = NAN };
+	struct hes_point row = {
+		.clock_mhz = clock_mhz,
+		.windows = (uint32_t)(w->n - from),
+		.memory_mib = NAN,
+		.temperature_c = NAN,
+		.time_se = NAN,
+		.first_use_s = NAN,
+		.start_s = NAN,
+		.run_s = NAN,
+	};
 	struct looked sum = { 0 };
 	struct hes_reading r;
 

@@ -102,7 +102,7 @@ int hes_row_key(const struct hes_row_table *t, const void *row,
 
 	if (!f)
 		return hes_fail(err, -ENOMEM, "out of memory");
-	hes_row_put(f, t, row);
+	hes_row_put(f, t, false, row);
 	fflush(f);
 	len = ftell(f);
 	fclose(f);

@@ -224,6 +224,9 @@ const struct hes_schema_step hes_schema_steps[] = {
 	{ "jobs that ended early", early_step, { NULL } },
 	/* Points, samples and added jobs may have clock 0: none was locked. */
 	{ "clocks without a lock", "", { NULL } },
+	{ "start-up, standard errors and temperatures",
+	  "",
+	  { &hes_profile_table, &hes_sample_table, &hes_point_table } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);
@@ -329,13 +332,33 @@ int hes_schema_check_kinds(struct hes_store *s, struct hes_err *err)
 	return rc ? rc : refuse_rows(s, computed, err);
 }
 
+static const char *const column_types[] = {
+	[HES_ROW_TEXT] = "TEXT NOT NULL",   [HES_ROW_LINE] = "TEXT NOT NULL",
+	[HES_ROW_U32] = "INTEGER NOT NULL", [HES_ROW_REAL] = "REAL NOT NULL",
+	[HES_ROW_MAYBE] = "REAL",
+};
+
+/* Add a later column to a table that was created without it. */
+static int add_column(struct hes_store *s, const struct hes_row_table *t,
+		      const struct hes_row_column *c, struct hes_err *err)
+{
+	char sql[256];
+	int64_t there;
+	int rc;
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'",
+		 t->what, c->name);
+	rc = hes_db_number(s, sql, &there, err);
+	if (rc || there)
+		return rc;
+	snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s%s", t->what, c->name,
+		 column_types[c->kind], c->kind == HES_ROW_MAYBE ? "" : " DEFAULT 0");
+	return hes_db_exec(s, sql, err);
+}
+
 static int create_rows(struct hes_store *s, const struct hes_row_table *t, struct hes_err *err)
 {
-	static const char *const types[] = {
-		[HES_ROW_TEXT] = "TEXT NOT NULL",   [HES_ROW_LINE] = "TEXT NOT NULL",
-		[HES_ROW_U32] = "INTEGER NOT NULL", [HES_ROW_REAL] = "REAL NOT NULL",
-		[HES_ROW_MAYBE] = "REAL",
-	};
+	int rc;
 	char sql[4 * HES_ROW_SQL_MAX];
 	size_t at = (size_t)snprintf(
 		sql, sizeof(sql),
@@ -346,11 +369,15 @@ static int create_rows(struct hes_store *s, const struct hes_row_table *t, struc
 
 	for (size_t i = 0; i < t->n_columns; i++)
 		at += (size_t)snprintf(sql + at, sizeof(sql) - at, ", %s %s", t->columns[i].name,
-				       types[t->columns[i].kind]);
+				       column_types[t->columns[i].kind]);
 	snprintf(sql + at, sizeof(sql) - at,
 		 ") STRICT; CREATE INDEX IF NOT EXISTS %s_by_origin ON %s(origin_id)", t->what,
 		 t->what);
-	return hes_db_exec(s, sql, err);
+	rc = hes_db_exec(s, sql, err);
+	for (size_t i = 0; i < t->n_columns && !rc; i++)
+		if (t->columns[i].presence == HES_ROW_LATER)
+			rc = add_column(s, t, &t->columns[i], err);
+	return rc;
 }
 
 static int take_step(struct hes_store *s, const struct hes_schema_step *step, size_t version,
@@ -381,7 +408,8 @@ static int renew_keys(struct hes_store *s, struct hes_err *err)
 	int rc;
 
 	for (size_t i = 0; i < hes_sample_table.n_columns; i++)
-		if (hes_sample_table.columns[i].kind != HES_ROW_LINE)
+		if (hes_sample_table.columns[i].kind != HES_ROW_LINE &&
+		    hes_sample_table.columns[i].presence != HES_ROW_LATER)
 			columns[unnamed.n_columns++] = hes_sample_table.columns[i];
 	hes_row_names(&unnamed, "", names);
 	snprintf(sql, sizeof(sql), "SELECT key,%s,id FROM samples WHERE beside = ''", names);

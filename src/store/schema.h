@@ -18,7 +18,8 @@
 struct hes_schema_step {
 	const char *what;                                  /* "profiles and samples" */
 	const char *sql;                                   /* run inside a transaction */
-	const struct hes_row_table *rows[HES_SCHEMA_ROWS]; /* tables of rows to create, then NULL */
+	const struct hes_row_table *rows[HES_SCHEMA_ROWS]; /* tables of rows to create, or to give
+							      their later columns; then NULL */
 };
 
 extern const struct hes_schema_step hes_schema_steps[];

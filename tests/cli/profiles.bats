@@ -18,7 +18,7 @@ setup() {
 
 # slower FACTOR <SAMPLES: the same jobs when each takes that much longer
 slower() {
-	awk -F, -v OFS=, -v f="$1" 'NR > 1 { $(NF - 1) *= f } 1' # iteration_us: from the end, because names of co-runners have commas
+	awk -F, -v OFS=, -v f="$1" 'NR > 1 { $(NF - 2) *= f } 1' # iteration_us: from the end, because names of co-runners have commas
 }
 
 @test "there is no store before something is imported" {
@@ -228,7 +228,7 @@ said() {
 	sed 's/,T4,/,T5,/' "$LAB/samples.csv" >types.csv
 	run -1 "$HESHARE" profiles import types.csv
 	[[ "$output" == 'heshare profiles: types.csv: '*'"T5"'* ]]
-	sed '900s/,[0-9]*$/,watts/' "$LAB/samples.csv" >row.csv
+	sed '900s/,[0-9]*,0$/,watts,0/' "$LAB/samples.csv" >row.csv
 	run -1 "$HESHARE" profiles import row.csv
 	[[ "$output" == 'heshare profiles: row.csv:900: power_mw'* ]]
 	mkdir empty

@@ -14,20 +14,27 @@
 static struct hes_point point(const char *workload, uint32_t share, double iteration_us,
 			      uint32_t power_mw)
 {
-	struct hes_point p = { .batch_size = 4,
-			       .sm_pct = share,
-			       .clock_mhz = 1530,
-			       .iteration_us = iteration_us,
-			       .power_mw = power_mw,
-			       .power_cv = NAN,
-			       .memory_mib = NAN,
-			       .sm_active = NAN,
-			       .sm_occupancy = NAN,
-			       .dram_active = NAN,
-			       .fp32_active = NAN,
-			       .memory_busy = NAN,
-			       .pcie_tx_mibs = NAN,
-			       .pcie_rx_mibs = NAN };
+	struct hes_point p = {
+		.batch_size = 4,
+		.sm_pct = share,
+		.clock_mhz = 1530,
+		.iteration_us = iteration_us,
+		.power_mw = power_mw,
+		.power_cv = NAN,
+		.memory_mib = NAN,
+		.sm_active = NAN,
+		.sm_occupancy = NAN,
+		.dram_active = NAN,
+		.fp32_active = NAN,
+		.memory_busy = NAN,
+		.pcie_tx_mibs = NAN,
+		.pcie_rx_mibs = NAN,
+		.temperature_c = NAN,
+		.time_se = NAN,
+		.first_use_s = NAN,
+		.start_s = NAN,
+		.run_s = NAN,
+	};
 
 	strcpy(p.workload, workload);
 	strcpy(p.gpu_type, BENCH_TYPE);

@@ -24,7 +24,7 @@ static int tear_down(void **state)
 static struct hes_sample sample(double iteration_us, uint32_t power_mw)
 {
 	return (struct hes_sample){
-		.task = { "net", "T4", 1, 100, 1590, 100, 0.5, 0.4, 0.1, 0.1, 50000, 0 },
+		.task = { "net", "T4", 1, 100, 1590, 100, 0.5, 0.4, 0.1, 0.1, 50000, 0, 0, 0 },
 		.sm_pct = 50,
 		.clock_mhz = 1590,
 		.co_runners.power_mw = 10000,

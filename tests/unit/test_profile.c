@@ -126,7 +126,7 @@ TEST(samples_come_back_from_their_file_as_they_went)
 		  .co_runner_names = "b/8@100,x/y/1@20",
 		  .iteration_us = 1e9 / 3,
 		  .power_mw = 55555 },
-		{ .task = { "c", "T4", 1, 0, 0, 1, 0, 0, 0, 0, 1, 0 },
+		{ .task = { "c", "T4", 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0 },
 		  .sm_pct = 1,
 		  .clock_mhz = 1,
 		  .iteration_us = 1,

@@ -207,6 +207,11 @@ static struct hes_point point(const char *workload, uint32_t batch_size, uint32_
 		.tensor_active = NAN,
 		.pcie_tx_mibs = NAN,
 		.pcie_rx_mibs = NAN,
+		.temperature_c = NAN,
+		.time_se = NAN,
+		.first_use_s = NAN,
+		.start_s = NAN,
+		.run_s = NAN,
 	};
 
 	snprintf(p.workload, sizeof(p.workload), "%s", workload);

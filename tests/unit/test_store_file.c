@@ -183,6 +183,33 @@ TEST_WITH(a_store_from_before_the_first_release_keeps_its_rows, store_set_up, st
 		"written by a newer heshare (version 7 of the store; this one knows up to 6)");
 }
 
+/* A store from before profiles had start-ups: its rows keep their keys. */
+TEST_WITH(a_store_without_later_columns_gets_them, store_set_up, store_tear_down)
+{
+	struct hes_profile p[] = { store_profile("net", "T4", 4), store_profile("net", "T4", 8) };
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	const struct hes_store_query all = { 0 };
+	struct hes_profiles got;
+
+	store_add(s, HES_SOURCE_MEASURED, 1, p, N(p), NULL, 0);
+	hes_store_close(s);
+	by_hand("ALTER TABLE profiles DROP COLUMN start_s; ALTER TABLE profiles DROP COLUMN "
+		"time_se; ALTER TABLE samples DROP COLUMN time_se; ALTER TABLE points DROP COLUMN "
+		"run_s; PRAGMA user_version = 7");
+	s = store_opened(HES_STORE_WRITE);
+	assert_int_equal(store_add(s, HES_SOURCE_MEASURED, 2, p, N(p), NULL, 0).profiles_known, 2);
+	p[1].start_s = 4.5;
+	p[1].time_se = 0.02;
+	assert_int_equal(store_add(s, HES_SOURCE_MEASURED, 3, p, N(p), NULL, 0).profiles_new, 1);
+	assert_int_equal(hes_store_profiles(s, &all, &got, NULL), 0);
+	assert_int_equal(got.n, 2);
+	assert_float_equal(got.v[0].start_s, 0, 0);
+	assert_float_equal(got.v[1].start_s, 4.5, 1e-9);
+	assert_float_equal(got.v[1].time_se, 0.02, 1e-9);
+	hes_profiles_free(&got);
+	hes_store_close(s);
+}
+
 /* A store of a few hundred rows, closed. */
 static void fill(void)
 {
