@@ -10,20 +10,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "measure/gpu_point.h"
+#include "measure/steady.h"
 #include "profile/session.h"
 #include "profile/setting.h"
-#include "profile/steady.h"
 
 #define LOOK_MS     500  /* how often to check for a stop */
 #define MARKED_PART 0.5  /* of a window that must lie between marks */
 #define LATE_PART   0.25 /* of a window: without a look for longer, the window does not count */
-
-/* The GPU in one window. */
-struct looked {
-	double power_w, energy_j, seconds;
-	double clock_mhz_s, clock_s, capped_s, reasons_s;
-	struct hes_activity activity;
-};
 
 /* The windows of a point. */
 struct series {
@@ -33,7 +27,7 @@ struct series {
 	double iterations[HES_MAX_SHARING][SESSION_WINDOWS],
 		job_s[HES_MAX_SHARING][SESSION_WINDOWS];
 	double power_w[SESSION_WINDOWS];
-	struct looked looked[SESSION_WINDOWS];
+	struct hes_measured looked[SESSION_WINDOWS]; /* the GPU */
 };
 
 /* Fail if a job has made no progress for too long. @return 1; -ETIME */
@@ -190,7 +184,6 @@ static bool window_counts(struct session *s, struct series *w)
 /* @return 0, also for a window that does not count; 1 stopped; -errno */
 static int take_window(struct session *s, struct series *w, struct hes_err *err)
 {
-	struct looked *at = &w->looked[w->n];
 	struct hes_measured all[s->all->p->n_gpus], m;
 	struct hes_window *window;
 	int rc = hes_window_begin(s->all->meter, &window, err);
@@ -217,8 +210,7 @@ static int take_window(struct session *s, struct series *w, struct hes_err *err)
 		w->job_s[i][w->n] = s->lanes[i].seconds;
 	}
 	w->power_w[w->n] = m.mean_w;
-	*at = (struct looked){ m.mean_w,  m.energy_j, m.seconds,   m.clock_mhz * m.clock_s,
-			       m.clock_s, m.capped_s, m.reasons_s, m.activity };
+	w->looked[w->n] = m;
 	w->n++;
 	return 0;
 }
@@ -246,79 +238,15 @@ static void name_others(const struct session *s, size_t but, char out[HES_CO_RUN
 	hes_co_run_text_join(jobs, n, out, HES_CO_RUN_TEXT_MAX);
 }
 
-static double part_or_nan(double part, double whole)
-{
-	return whole > 0 ? fmin(fmax(part / whole, 0), 1) : NAN;
-}
-
-static const struct {
-	enum hes_act act;
-	size_t offset;
-} activities[] = {
-	{ HES_ACT_BUSY, offsetof(struct hes_point, busy) },
-	{ HES_ACT_COPYING, offsetof(struct hes_point, memory_busy) },
-	{ HES_ACT_SM, offsetof(struct hes_point, sm_active) },
-	{ HES_ACT_OCCUPANCY, offsetof(struct hes_point, sm_occupancy) },
-	{ HES_ACT_DRAM, offsetof(struct hes_point, dram_active) },
-	{ HES_ACT_FP32, offsetof(struct hes_point, fp32_active) },
-	{ HES_ACT_TENSOR, offsetof(struct hes_point, tensor_active) },
-	{ HES_ACT_PCIE_OUT, offsetof(struct hes_point, pcie_tx_mibs) },
-	{ HES_ACT_PCIE_IN, offsetof(struct hes_point, pcie_rx_mibs) },
-};
-
-/* Means over the windows, weighted by the time that each value covers. */
-static void fill_activity(const struct series *w, size_t from, struct hes_point *row)
-{
-	for (size_t i = 0; i < sizeof(activities) / sizeof(activities[0]); i++) {
-		double value = 0, seconds = 0,
-		       *slot = (double *)(void *)((char *)row + activities[i].offset);
-		bool part = activities[i].act != HES_ACT_PCIE_OUT &&
-			    activities[i].act != HES_ACT_PCIE_IN;
-
-		for (size_t k = from; k < w->n; k++) {
-			const struct hes_mean *m = &w->looked[k].activity.of[activities[i].act];
-
-			value += m->value * m->seconds;
-			seconds += m->seconds;
-		}
-		*slot = seconds > 0 ? fmax(value / seconds, 0) : NAN;
-		if (part && *slot > 1)
-			*slot = 1;
-	}
-}
-
 /* The columns that all jobs of the point share. */
 static struct hes_point gpu_row(const struct session *s, const struct series *w, size_t from,
 				uint32_t clock_mhz)
 {
-	struct hes_point row = {
-		.clock_mhz = clock_mhz,
-		.windows = (uint32_t)(w->n - from),
-		.memory_mib = NAN,
-		.temperature_c = NAN,
-		.time_se = NAN,
-		.first_use_s = NAN,
-		.start_s = NAN,
-		.run_s = NAN,
-	};
-	struct looked sum = { 0 };
+	struct hes_point row = hes_gpu_point(w->looked + from, w->n - from);
 	struct hes_reading r;
 
-	for (size_t k = from; k < w->n; k++) {
-		sum.energy_j += w->power_w[k] * w->looked[k].seconds;
-		sum.seconds += w->looked[k].seconds;
-		sum.clock_mhz_s += w->looked[k].clock_mhz_s;
-		sum.clock_s += w->looked[k].clock_s;
-		sum.capped_s += w->looked[k].capped_s;
-		sum.reasons_s += w->looked[k].reasons_s;
-	}
+	row.clock_mhz = clock_mhz;
 	snprintf(row.gpu_type, sizeof(row.gpu_type), "%s", s->type->name);
-	row.seconds = sum.seconds;
-	row.power_mw = (uint32_t)lround(1e3 * sum.energy_j / sum.seconds);
-	row.power_cv = steady_cv(w->power_w + from, w->n - from);
-	row.held_mhz = sum.clock_s > 0 ? sum.clock_mhz_s / sum.clock_s : NAN;
-	row.capped = part_or_nan(sum.capped_s, sum.reasons_s);
-	fill_activity(w, from, &row);
 	if (s->n == 1 && s->idle_known &&
 	    !hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) &&
 	    r.has & HES_HAS_MEMORY && r.memory_used_bytes > s->idle_bytes)

@@ -6,7 +6,7 @@
 #include "heshare/store.h"
 #include "profile/session.h"
 #include "profile/setting.h"
-#include "profile/steady.h"
+#include "measure/steady.h"
 #include "unit_test.h"
 
 static struct hes_catalogue catalogue;

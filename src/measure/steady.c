@@ -1,7 +1,7 @@
 /*
  * steady.c - coefficients of variation; see steady.h.
  */
-#include "profile/steady.h"
+#include "measure/steady.h"
 
 #include <math.h>
 

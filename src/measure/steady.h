@@ -1,8 +1,8 @@
 /*
  * steady.h - whether repeated measurements agree (ETF: coefficient of variation below 5 %).
  */
-#ifndef HES_PROFILE_STEADY_H
-#define HES_PROFILE_STEADY_H
+#ifndef HES_MEASURE_STEADY_H
+#define HES_MEASURE_STEADY_H
 
 #include <stdbool.h>
 #include <stddef.h>
