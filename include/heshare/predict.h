@@ -69,6 +69,8 @@ struct hes_train_options {
 	enum hes_recipe recipe;
 	double coverage; /* probability that an interval contains a measurement, 0.5..0.99; default:
 			    0.9 */
+	const struct hes_samples *prior; /* modelled samples, which count less the more samples
+					    are measured; NULL: none. Not kept */
 };
 
 /** Where a predictor comes from. */
@@ -104,9 +106,12 @@ struct hes_coverage {
 };
 
 /**
- * Train a predictor on samples. The same seed gives the same predictor, with any number of threads.
+ * Train a predictor on measured samples, and on those of o->prior. On a prior alone it is the same
+ * as on these samples without a prior. The same seed gives the same predictor, with any number of
+ * threads.
+ * @param s    any number; 0 with a prior only
  * @param c    types of the samples' GPUs; copied
- * @return 0; -EINVAL too few samples; -ENOENT a sample's GPU type is not in @c; -ENOMEM
+ * @return 0; -EINVAL no samples, or too many; -ENOENT a sample's GPU type is not in @c; -ENOMEM
  */
 int hes_predictor_train(const struct hes_samples *s, const struct hes_catalogue *c,
 			const struct hes_train_options *o, struct hes_predictor **out,

@@ -309,6 +309,8 @@ static void score(const struct folding *w, const struct half *h, const struct fo
 		predictor_predict(&h->p, &q, predicted);
 		*s = (struct interval_score){ .distance = predictor_distance(&h->p, &q),
 					      .co_runners = q.co_runners->jobs,
+					      .weight = o.weight,
+					      .modelled = o.modelled,
 					      .random = f->kind == RANDOM };
 		s->off[PREDICTOR_TIME] = log(o.iteration_us / predicted[PREDICTOR_TIME]);
 		s->off[PREDICTOR_POWER] = log(o.power_w / predicted[PREDICTOR_POWER]);

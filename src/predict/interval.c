@@ -11,7 +11,8 @@
 #define PRIOR                                                                                    \
 	20.0 /* errors of all samples that each number of co-runners gets in addition to its own \
 	      */
-#define LEAST 1e-4 /* half-width */
+#define PRIOR_SCORES 10.0 /* all errors on modelled samples together, where some are measured */
+#define LEAST        1e-4 /* half-width */
 #define LEAST_BEYOND                                                                            \
 	0.01 /* per unit of distance: never 0, because unseen cases are less certain even if no \
 		error shows it */
@@ -58,35 +59,63 @@ static size_t crowd_of(uint32_t co_runners)
 	return co_runners < INTERVAL_CROWDS ? co_runners : INTERVAL_CROWDS - 1;
 }
 
+/* An error and what it counts. */
+struct error {
+	double off, weight;
+};
+
 static int rising(const void *a, const void *b)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	double x = ((const struct error *)a)->off, y = ((const struct error *)b)->off;
 
 	return (x > y) - (x < y);
 }
 
-/* The value that a further score stays below with probability @coverage (split conformal
- * prediction). */
-static double quantile(double *v, size_t n, double coverage)
+/* The value that a further error stays below with probability @coverage (split conformal
+ * prediction), weighted. @param n  1 and more */
+static double quantile(struct error *v, size_t n, double coverage)
 {
-	double rank = ceil(coverage * (double)(n + 1));
+	double all = 1, below = 0;
+	size_t i = 0;
 
+	for (size_t k = 0; k < n; k++)
+		all += v[k].weight;
 	qsort(v, n, sizeof(*v), rising);
-	return v[rank < (double)n ? (size_t)fmax(rank, 1) - 1 : n - 1];
+	while (i + 1 < n && (below += v[i].weight) < coverage * all)
+		i++;
+	return v[i].off;
+}
+
+/* What an error on a modelled sample counts among those of a kind. */
+static double modelled_weight(const struct interval_score *v, size_t n, enum kind kind)
+{
+	double modelled = 0, measured = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (kind_of(&v[i].distance) == kind)
+			*(v[i].modelled ? &modelled : &measured) += 1;
+	return measured > 0 && modelled > PRIOR_SCORES ? PRIOR_SCORES / modelled : 1;
+}
+
+static double weight_of(const struct interval_score *s, double modelled)
+{
+	return s->modelled ? modelled : s->weight;
 }
 
 /* Mean errors by number of co-runners; widths are proportional to them. */
-static void find_levels(const struct interval_score *v, size_t n, int output,
+static void find_levels(const struct interval_score *v, size_t n, int output, double modelled,
 			double level[INTERVAL_CROWDS])
 {
 	double sum[INTERVAL_CROWDS] = { 0 }, count[INTERVAL_CROWDS] = { 0 }, all = 0, of = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (kind_of(&v[i].distance) == WITHIN) {
-			sum[crowd_of(v[i].co_runners)] += fabs(v[i].off[output]);
-			count[crowd_of(v[i].co_runners)]++;
-			all += fabs(v[i].off[output]);
-			of++;
+			double weight = weight_of(&v[i], modelled);
+
+			sum[crowd_of(v[i].co_runners)] += weight * fabs(v[i].off[output]);
+			count[crowd_of(v[i].co_runners)] += weight;
+			all += weight * fabs(v[i].off[output]);
+			of += weight;
 		}
 	for (size_t k = 0; k < INTERVAL_CROWDS; k++)
 		level[k] = fmax((sum[k] + PRIOR * (of > 0 ? all / of : 0)) / (count[k] + PRIOR),
@@ -94,15 +123,17 @@ static void find_levels(const struct interval_score *v, size_t n, int output,
 }
 
 static void learn_within(const struct interval_score *v, size_t n, int output, double coverage,
-			 double *room, struct interval_width *out)
+			 struct error *room, struct interval_width *out)
 {
-	double level[INTERVAL_CROWDS], q;
+	double level[INTERVAL_CROWDS], q, modelled = modelled_weight(v, n, WITHIN);
 	size_t many = 0;
 
-	find_levels(v, n, output, level);
+	find_levels(v, n, output, modelled, level);
 	for (size_t i = 0; i < n; i++)
 		if (kind_of(&v[i].distance) == WITHIN)
-			room[many++] = fabs(v[i].off[output]) / level[crowd_of(v[i].co_runners)];
+			room[many++] = (struct error){ fabs(v[i].off[output]) /
+							       level[crowd_of(v[i].co_runners)],
+						       weight_of(&v[i], modelled) };
 	q = many ? quantile(room, many, coverage) : INFINITY;
 	for (size_t k = 0; k < INTERVAL_CROWDS; k++)
 		out->within[k] = fmin(fmax(q * level[k], LEAST), MOST);
@@ -131,17 +162,19 @@ static double reach(const struct range_distance *d, enum kind kind, int output)
 
 /* The extra error of a kind outside of the training range, per unit of distance. */
 static double learn_outside(const struct interval_score *v, size_t n, int output, double coverage,
-			    double *room, const struct interval_width *w, enum kind kind,
+			    struct error *room, const struct interval_width *w, enum kind kind,
 			    double believed)
 {
+	double modelled = modelled_weight(v, n, kind);
 	size_t many = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		double within = w->within[crowd_of(v[i].co_runners)], off = v[i].off[output];
 
 		if (kind_of(&v[i].distance) == kind)
-			room[many++] = sqrt(fmax(off * off - within * within, 0)) /
-				       reach(&v[i].distance, kind, output);
+			room[many++] = (struct error){ sqrt(fmax(off * off - within * within, 0)) /
+							       reach(&v[i].distance, kind, output),
+						       weight_of(&v[i], modelled) };
 	}
 	return many < MIN_SCORES ? believed
 				 : fmin(fmax(quantile(room, many, coverage), LEAST_BEYOND), MOST);
@@ -157,7 +190,7 @@ static void settle(struct interval *i)
 int interval_learn(const struct interval_score *v, size_t n, double coverage, struct interval *out)
 {
 	struct interval made = { .coverage = coverage };
-	double *room = calloc(n + 1, sizeof(*room));
+	struct error *room = calloc(n + 1, sizeof(*room));
 
 	if (!room)
 		return -ENOMEM;

@@ -33,6 +33,8 @@ struct interval {
 struct interval_score {
 	double off[INTERVAL_OUTPUTS];      /* log(measured / predicted) */
 	double residual[INTERVAL_OUTPUTS]; /* of the prediction: log(predicted / baseline) */
+	double weight;                     /* of the sample in training */
+	bool modelled;                     /* a sample of the prior */
 	bool random;                       /* left out at random */
 	struct range_distance distance;    /* to the samples of the fit */
 	uint32_t co_runners;               /* how many */

@@ -16,12 +16,14 @@
 #include "predict/baseline/calibrate.h"
 #include "predict/folds.h"
 
-#define MIN_SAMPLES      10
 #define MAX_LOG          20.0 /* of a ratio to the baseline */
 #define MAX_PLAIN        1e12
 #define DEFAULT_COVERAGE 0.9
 #define MIN_COVERAGE     0.5
 #define MAX_COVERAGE     0.99
+#define PRIOR_HALF       1.0   /* measured samples at which modelled ones count half */
+#define MOST_REPEATS     32    /* of a row that counts more than others in trees */
+#define MOST_ROWS        20000 /* with all repeats */
 
 /* What the regressor learns instead of a value for which the baseline predicts @expected. */
 static double target_of(enum hes_recipe recipe, double value, double expected)
@@ -49,14 +51,30 @@ void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g
 	}
 }
 
-/* @param x, y  column by column; y: times, then powers */
-static void fill_rows(const struct hes_predictor *p, const struct observation *v, size_t n,
-		      float *x, double *y)
+/* How often each observation is a row, so that trees learn by weights: once where all are equal. A
+ * regressor takes from two rows. @return how many rows */
+static size_t repeat_rows(const struct observation *v, size_t n, size_t *repeats)
+{
+	double least = INFINITY, most = clamp(MOST_ROWS / (double)n, 1, MOST_REPEATS);
+	size_t rows = 0;
+
+	for (size_t i = 0; i < n; i++)
+		least = fmin(least, v[i].weight);
+	for (size_t i = 0; i < n; i++) {
+		repeats[i] = (size_t)llround(clamp(v[i].weight / least, n < 2 ? 2 : 1, most));
+		rows += repeats[i];
+	}
+	return rows;
+}
+
+/* @param x, y  column by column, of @rows; y: times, then powers */
+static void fill_rows(const struct hes_predictor *p, const struct observation *v,
+		      const size_t *repeats, size_t rows, float *x, double *y)
 {
 	enum hes_recipe recipe = p->about.options.recipe;
 	size_t columns = features_of(recipe);
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0, at = 0; at < rows; i++) {
 		const struct observation *o = &v[i];
 		float row[FEATURE_COUNT];
 		struct query q;
@@ -64,10 +82,13 @@ static void fill_rows(const struct hes_predictor *p, const struct observation *v
 		predictor_query(p, o->query.gpu, o->query.task, o->query.setting,
 				o->query.co_runners, &q);
 		features_fill(&q, row, columns);
-		for (size_t f = 0; f < columns; f++)
-			x[f * n + i] = row[f];
-		y[i] = target_of(recipe, o->iteration_us, q.task->iteration_us * q.base.slowdown);
-		y[n + i] = target_of(recipe, o->power_w, q.base.power_w);
+		for (size_t end = at + repeats[i]; at < end; at++) {
+			for (size_t f = 0; f < columns; f++)
+				x[f * rows + at] = row[f];
+			y[at] = target_of(recipe, o->iteration_us,
+					  q.task->iteration_us * q.base.slowdown);
+			y[rows + at] = target_of(recipe, o->power_w, q.base.power_w);
+		}
 	}
 }
 
@@ -159,30 +180,31 @@ void predictor_ready(struct hes_predictor *p)
 	predictor_describe(p);
 }
 
-/* Distinct names among the samples at @offset of each, sorted. @return 0 or -ENOMEM */
-static int collect_names(const struct hes_samples *s, size_t offset, char (**out)[HES_NAME_MAX],
-			 uint32_t *out_n)
+/* Distinct names in profiles of tasks at @offset of each, sorted. @return 0 or -ENOMEM */
+static int collect_names(const struct observation *v, size_t n, size_t offset,
+			 char (**out)[HES_NAME_MAX], uint32_t *out_n)
 {
-	char(*v)[HES_NAME_MAX] = calloc(s->n, sizeof(*v));
+	char(*names)[HES_NAME_MAX] = calloc(n, sizeof(*names));
 
-	if (!v)
+	if (!names)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->n; i++)
-		strcpy(v[i], (const char *)&s->v[i] + offset);
-	*out = v;
-	*out_n = (uint32_t)hes_texts_distinct(v, s->n, sizeof(*v));
+	for (size_t i = 0; i < n; i++)
+		strcpy(names[i], (const char *)v[i].query.task + offset);
+	*out = names;
+	*out_n = (uint32_t)hes_texts_distinct(names, n, sizeof(*names));
 	return 0;
 }
 
-static int describe(const struct hes_samples *s, struct hes_predictor *p, struct hes_err *err)
+static int describe(const struct observation *v, size_t n, struct hes_predictor *p,
+		    struct hes_err *err)
 {
 	struct hes_predictor_info *a = &p->about;
 
-	a->rows = (uint32_t)s->n;
-	if (collect_names(s, offsetof(struct hes_sample, task.gpu_type), &a->types, &a->n_types) ||
-	    collect_names(s, offsetof(struct hes_sample, task.workload), &a->workloads,
+	a->rows = (uint32_t)n;
+	if (collect_names(v, n, offsetof(struct hes_profile, gpu_type), &a->types, &a->n_types) ||
+	    collect_names(v, n, offsetof(struct hes_profile, workload), &a->workloads,
 			  &a->n_workloads))
-		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
+		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
 	return 0;
 }
 
@@ -198,19 +220,21 @@ int predictor_fit_residual(struct hes_predictor *p, const struct observation *v,
 	static const char *const outputs[PREDICTOR_OUTPUTS] = { "time", "power" },
 				 *const units[] = { "us", "mW" };
 	size_t columns = features_of(p->about.options.recipe);
-	float *x = malloc(n * columns * sizeof(*x));
-	double *y = malloc(n * PREDICTOR_OUTPUTS * sizeof(*y));
+	size_t *repeats = calloc(n, sizeof(*repeats));
+	size_t all = repeats ? repeat_rows(v, n, repeats) : 0;
+	float *x = malloc(all * columns * sizeof(*x));
+	double *y = malloc(all * PREDICTOR_OUTPUTS * sizeof(*y));
 	const char *names[FEATURE_COUNT];
-	struct hes_rows rows = { x, y, n, columns, PREDICTOR_OUTPUTS, names, outputs };
+	struct hes_rows rows = { x, y, all, columns, PREDICTOR_OUTPUTS, names, outputs };
 	int rc = -ENOMEM;
 
-	if (x && y) {
+	if (repeats && x && y) {
 		uLong crc;
 
-		fill_rows(p, v, n, x, y);
-		crc = crc32_z(0, (const Bytef *)x, n * columns * sizeof(*x));
+		fill_rows(p, v, repeats, all, x, y);
+		crc = crc32_z(0, (const Bytef *)x, all * columns * sizeof(*x));
 		p->about.samples_crc = (uint32_t)crc32_z(crc, (const Bytef *)y,
-							 n * PREDICTOR_OUTPUTS * sizeof(*y));
+							 all * PREDICTOR_OUTPUTS * sizeof(*y));
 		predictor_feature_names(p->about.options.recipe, names);
 		rc = hes_regressor_fit(&rows, o, &p->residual, err);
 		for (size_t i = 0; i < PREDICTOR_OUTPUTS && !rc; i++)
@@ -218,6 +242,7 @@ int predictor_fit_residual(struct hes_predictor *p, const struct observation *v,
 	} else {
 		hes_fail(err, rc, "out of memory for %zu samples", n);
 	}
+	free(repeats);
 	free(x);
 	free(y);
 	return rc;
@@ -235,8 +260,8 @@ static void weigh(struct fold_scores *s, double weight[PREDICTOR_OUTPUTS])
 		for (size_t i = 0; i < s->n; i++) {
 			double rest = s->v[i].residual[o], missed = s->v[i].off[o] + rest;
 
-			both += s->v[i].random ? missed * rest : 0;
-			square += s->v[i].random ? rest * rest : 0;
+			both += s->v[i].random ? s->v[i].weight * missed * rest : 0;
+			square += s->v[i].random ? s->v[i].weight * rest * rest : 0;
 		}
 		weight[o] = square > 0 ? fmin(fmax(both / square, 0), 1) : 1;
 		for (size_t i = 0; i < s->n; i++)
@@ -295,32 +320,63 @@ static int check_options(const struct hes_train_options *o, size_t n, struct hes
 	if (o->coverage != 0 && !(o->coverage >= MIN_COVERAGE && o->coverage <= MAX_COVERAGE))
 		return hes_fail(err, -ERANGE, "a coverage of %g is outside %g to %g", o->coverage,
 				MIN_COVERAGE, MAX_COVERAGE);
-	if (n < MIN_SAMPLES || n > HES_REGRESSOR_MAX_ROWS)
-		return hes_fail(err, -EINVAL, "%zu samples; training takes from %d to %d", n,
-				MIN_SAMPLES, HES_REGRESSOR_MAX_ROWS);
+	if (n < 1 || n > HES_REGRESSOR_MAX_ROWS)
+		return hes_fail(err, -EINVAL, "%zu samples; training takes from 1 to %d", n,
+				HES_REGRESSOR_MAX_ROWS);
+	return 0;
+}
+
+/* Those of the prior and the measured ones in one list, the prior's with their weight. */
+static int join_observations(const struct observations *prior, const struct observations *measured,
+			     struct observation **out, struct hes_err *err)
+{
+	size_t n = prior->n + measured->n;
+	struct observation *v = calloc(n, sizeof(*v));
+	double sum = 0;
+
+	if (!v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
+	memcpy(v, prior->v, prior->n * sizeof(*v));
+	memcpy(v + prior->n, measured->v, measured->n * sizeof(*v));
+	for (size_t i = prior->n; i < n; i++)
+		sum += v[i].weight;
+	for (size_t i = 0; i < n; i++) {
+		observation_relink(&v[i]);
+		v[i].modelled = i < prior->n;
+		v[i].weight *= v[i].modelled ? PRIOR_HALF / (PRIOR_HALF + sum) : 1;
+	}
+	*out = v;
 	return 0;
 }
 
 static int train(const struct hes_samples *s, const struct hes_catalogue *c,
 		 const struct hes_train_options *o, struct hes_predictor *p, struct hes_err *err)
 {
-	struct observations seen = { 0 };
+	const struct hes_samples none = { 0 }, *from = o->prior ? o->prior : &none;
+	struct observations prior = { 0 }, measured = { 0 };
+	struct observation *v = NULL;
 	struct hes_regressor_options r;
+	size_t n = from->n + s->n;
 	int rc = regressor_options(o, &r, err);
 
 	if (!rc)
-		rc = check_options(o, s->n, err);
+		rc = check_options(o, n, err);
 	if (!rc)
-		rc = observations_init(&seen, s, c, err);
-	if (rc)
-		return rc;
+		rc = observations_init(&prior, from, c, err);
+	if (!rc)
+		rc = observations_init(&measured, s, c, err);
+	if (!rc)
+		rc = join_observations(&prior, &measured, &v, err);
 	p->about.options.recipe = o->recipe;
 	p->about.options.seed = o->seed;
 	p->weight[PREDICTOR_TIME] = p->weight[PREDICTOR_POWER] = 1;
-	rc = learn(seen.v, seen.n, &r, or_part(o->coverage, DEFAULT_COVERAGE), p, err);
 	if (!rc)
-		rc = describe(s, p, err);
-	observations_finish(&seen);
+		rc = learn(v, n, &r, or_part(o->coverage, DEFAULT_COVERAGE), p, err);
+	if (!rc)
+		rc = describe(v, n, p, err);
+	free(v);
+	observations_finish(&prior);
+	observations_finish(&measured);
 	return rc;
 }
 

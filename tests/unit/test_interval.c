@@ -292,11 +292,34 @@ TEST(the_bound_is_the_conformal_quantile)
 	struct interval_score v[9] = { 0 };
 	struct interval i;
 
-	for (int k = 0; k < 9; k++)
+	for (int k = 0; k < 9; k++) {
+		v[k].weight = 1;
 		v[k].off[0] = (k % 2 ? -0.01 : 0.01) * (k + 1);
+	}
 	i = learn(v, 9);
 	assert_true(fabs(i.of[0].within[0] - 0.09) < 1e-12);
 	assert_true(fabs(i.of[0].factor[0] - exp(0.09)) < 1e-12);
+}
+
+/* A hundred modelled samples with errors of 1 %, and twenty measured ones with 1 to 20 %. */
+TEST(errors_on_measured_samples_decide_the_bound)
+{
+	struct interval_score v[120] = { 0 };
+	struct interval i;
+
+	for (int k = 0; k < 120; k++) {
+		v[k].weight = 1;
+		v[k].modelled = k < 100;
+		v[k].off[0] = k < 100 ? 0.01 : 0.01 * (k - 99);
+	}
+	i = learn(v, 100);
+	assert_true(fabs(i.of[0].within[0] - 0.01) < 1e-12);
+	i = learn(v, 120);
+	assert_true(i.of[0].within[0] > 0.165 && i.of[0].within[0] < 0.185);
+	for (int k = 110; k < 120; k++)
+		v[k].weight = 0.1;
+	i = learn(v, 120);
+	assert_true(i.of[0].within[0] < 0.12);
 }
 
 TEST(without_samples_the_assumed_width_stands)

@@ -269,7 +269,7 @@ static void add_row(struct problem *p, const struct row *row, int output, double
 	for (size_t i = 0; i < e.n; i++) {
 		double *below = p->a + e.index[i] * l->n;
 
-		double value = weight * e.value[i];
+		double value = weight * row->o.weight * e.value[i];
 
 		p->g[e.index[i]] += value * row->r[output];
 		for (size_t j = 0; j <= i; j++)
@@ -327,7 +327,7 @@ static double cost_of(const struct problem *p, const double *x)
 
 	for (size_t i = 0; i < p->n; i++)
 		for (int j = 0; j < OUTPUTS; j++)
-			sum += p->rows[i].r[j] * p->rows[i].r[j];
+			sum += p->rows[i].o.weight * p->rows[i].r[j] * p->rows[i].r[j];
 	return sum + cost_of_priors(p, x);
 }
 
@@ -464,6 +464,7 @@ static struct row row_before(const struct constants_table *t, const struct obser
 		.query = { .gpu = o->query.gpu, .task = &last->solo },
 		.setting = { last->sm_pct, o->setting.clock_mhz },
 		.power_w = o->co_runners.power_mw * 1e-3,
+		.weight = o->weight,
 		.named = o->named,
 		.n_named = o->n_named - 1,
 	};

@@ -49,6 +49,7 @@ static int observe(const struct hes_sample *s, size_t index, const struct hes_ca
 		.co_runners = s->co_runners,
 		.iteration_us = s->iteration_us,
 		.power_w = s->power_mw * 1e-3,
+		.weight = 1,
 	};
 	observation_relink(out);
 	return 0;
