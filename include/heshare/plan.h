@@ -48,6 +48,8 @@ struct hes_batch {
 	uint64_t energy_mj; /* predicted energy of the GPU over the batch, idle power included; in
 			       an open queue the job's part of it */
 	bool unlocked;      /* nothing is locked: the GPU chooses its clock */
+	bool unknown;       /* nothing is known of its only job, which runs alone: times are a guess
+			     */
 };
 
 struct hes_queue {

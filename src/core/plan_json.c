@@ -85,6 +85,8 @@ static json_t *batch_json(const struct hes_batch *b, const struct hes_gpu_type *
 	o = json_pack("{s:I}", "clock_mhz", (json_int_t)b->clock_mhz);
 	if (b->unlocked || hes_gpu_type_is_unlocked(g, b->clock_mhz))
 		o = object_set(o, "unlocked", json_boolean(b->unlocked));
+	if (b->unknown)
+		o = object_set(o, "unknown", json_true());
 	o = object_set(o, "start_us", json_integer((json_int_t)b->start_us));
 	o = object_set(o, "end_us", json_integer((json_int_t)b->end_us));
 	o = object_set(o, "energy_mj", json_integer((json_int_t)b->energy_mj));
@@ -412,6 +414,7 @@ static void read_batch(struct reader *r, size_t entry, size_t gpu, const struct 
 	if (json_object_get(o, "clock_mhz"))
 		out->clock_mhz = get_u32(r, o, "clock_mhz", 1, 100000);
 	out->unlocked = read_unlocked(r, o, g, out->clock_mhz);
+	out->unknown = json_is_true(json_object_get(o, "unknown"));
 	read_times(r, o, &out->start_us, &out->end_us);
 	if (r->predicted)
 		out->energy_mj = get_u64(r, o, "energy_mj");
@@ -419,8 +422,10 @@ static void read_batch(struct reader *r, size_t entry, size_t gpu, const struct 
 	out->n = (uint32_t)json_array_size(list);
 	if (out->n == 0)
 		refuse(r, "jobs", "a batch without jobs");
-	if (q->together && out->n != 1)
-		refuse(r, "jobs", "several jobs in a batch of an open queue");
+	if ((q->together || out->unknown) && out->n != 1)
+		refuse(r, "jobs",
+		       out->unknown ? "several jobs in a batch of a job that is unknown"
+				    : "several jobs in a batch of an open queue");
 	for (uint32_t i = 0; i < out->n && !r->rc; i++) {
 		set_path(r, "gpus[%zu].batches[%zu].jobs[%" PRIu32 "]", entry, q->n, i);
 		read_placement(r, json_array_get(list, i), &out->jobs[i]);

@@ -33,12 +33,13 @@ static int setup(void **state)
 					 0,
 					 100,
 					 7,
+					 false,
 					 false };
-	const struct hes_batch second = { 945, 1,    { { 2, 100, 100, 250, 0, 1, 9 } }, 100, 250,
-					  9,   false };
-	const struct hes_batch other = {
-		1537, 1, { { 3, 100, 0, 50, 0, 0, 11 } }, 0, 50, 11, true
-	};
+	const struct hes_batch second = { 945,   1,    { { 2, 100, 100, 250, 0, 1, 9 } },
+					  100,   250,  9,
+					  false, false };
+	const struct hes_batch other = { 1537, 1,   { { 3, 100, 0, 50, 0, 0, 11 } }, 0, 50, 11,
+					 true, true };
 
 	assert_non_null(b);
 	assert_int_equal(hes_catalogue_load(NULL, &b->catalogue, &b->err), 0);
@@ -193,6 +194,7 @@ static void assert_same_batch(const struct hes_batch *x, const struct hes_batch 
 {
 	assert_int_equal(x->clock_mhz, y->clock_mhz);
 	assert_int_equal(x->unlocked, y->unlocked);
+	assert_int_equal(x->unknown, y->unknown);
 	assert_int_equal(x->n, y->n);
 	assert_int_equal(x->start_us, y->start_us);
 	assert_int_equal(x->end_us, y->end_us);
@@ -356,9 +358,9 @@ TEST_WITH(a_plan_of_decisions_alone_is_read_without_predictions, setup, teardown
 static void open_queue(struct bench *b)
 {
 	const struct hes_batch v[] = {
-		{ 1590, 1, { { 0, 40, 0, 70, 0, 0, 7 } }, 0, 70, 7, false },
-		{ 945, 1, { { 1, 60, 0, 100, 0, 0, 9 } }, 0, 100, 9, false },
-		{ 945, 1, { { 2, 40, 70, 250, 0, 0, 9 } }, 70, 250, 9, false },
+		{ 1590, 1, { { 0, 40, 0, 70, 0, 0, 7 } }, 0, 70, 7, false, false },
+		{ 945, 1, { { 1, 60, 0, 100, 0, 0, 9 } }, 0, 100, 9, false, false },
+		{ 945, 1, { { 2, 40, 70, 250, 0, 0, 9 } }, 70, 250, 9, false, false },
 	};
 	struct hes_queue *q = &b->plan.queues[0];
 

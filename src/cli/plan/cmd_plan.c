@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/plan_request.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/num.h"
@@ -27,7 +28,6 @@
 #include "heshare/policy.h"
 #include "plan/bound.h"
 
-#define MAX_SHARE_SUM      100
 #define MAX_HOPELESS_SHOWN 10
 #define MAX_MEMORY_SHOWN   10
 
@@ -265,7 +265,6 @@ static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_pl
 	struct hes_request r = {
 		.fleet = &in->fleet,
 		.jobs = &in->jobs,
-		.n_waiting = in->jobs.n,
 		.predictor = in->knowledge.predictor,
 		.profiles = &in->knowledge.profiles,
 		.prefer = in->prefer,
@@ -276,32 +275,16 @@ static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_pl
 		.progress_ctx = (void *)(uintptr_t)in->policy,
 	};
 	struct clock clock = { .from_s = hes_monotonic_s() };
-	uint32_t *waiting = calloc(in->jobs.n, sizeof(*waiting));
-	int64_t *free_at_us = calloc(in->fleet.n, sizeof(*free_at_us));
-	int rc = -ENOMEM;
+	int rc;
 
-	for (size_t i = 0; waiting && i < in->jobs.n; i++)
-		waiting[i] = (uint32_t)i;
-	r.waiting = waiting;
-	r.free_at_us = free_at_us;
 	if (o->budget)
 		parse_budget(o->budget, &clock.seconds, &r.budget, err); /* checked before */
 	if (clock.seconds > 0) {
 		r.spent = spent;
 		r.spent_ctx = &clock;
 	}
-	if (waiting && free_at_us)
-		rc = hes_policy_plan(in->policy, &r, out, front, err);
-	else
-		hes_fail(err, rc, "out of memory for %zu jobs", in->jobs.n);
+	rc = app_plan_all(in->policy, &r, out, front, err);
 	in->planned_s = hes_monotonic_s() - clock.from_s;
-	free(waiting);
-	free(free_at_us);
-	if (!rc) {
-		rc = hes_plan_validate(out, &in->fleet, &in->jobs, MAX_SHARE_SUM, err);
-		if (rc)
-			hes_plan_finish(out);
-	}
 	return rc;
 }
 
