@@ -22,6 +22,7 @@ struct hes_job {
 	char workload[HES_NAME_MAX];
 	uint32_t batch_size; /* items an iteration */
 	uint64_t iterations;
+	bool whole_run;        /* iterations were not given: the whole run counts as one */
 	uint32_t memory_mib;   /* device memory that the user says it needs, on any type; 0: not
 				  given */
 	uint32_t measured_mib; /* that it used when it was profiled; 0: not known */
@@ -36,8 +37,9 @@ struct hes_jobs {
 	struct hes_job *v;
 	size_t n;
 	char *file; /* that they were read from, or that a plan was made from; NULL: none. Owned */
-	char *unread; /* columns of the file that are no field of a job, each followed by a line
-			 end; NULL: none. Owned */
+	char *unread;  /* columns of the file that are no field of a job, each followed by a line
+			  end; NULL: none. Owned */
+	bool made_ids; /* some have no id in their file, and got their number in it */
 };
 
 /**
@@ -56,6 +58,11 @@ int hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err);
  * @return 0; -errno of creating or writing it
  */
 int hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err *err);
+/**
+ * The workload of jobs that name none: @command, word for word. One that is no name (too long, a
+ * comma, a control character) gets its beginning and a hash of the whole.
+ */
+void hes_job_workload_of(const char *command, char out[HES_NAME_MAX]);
 struct hes_profiles;
 /** Set measured_mib of the jobs whose workload and batch size have a profile on any type: the
  * largest value. */

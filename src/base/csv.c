@@ -336,6 +336,16 @@ int hes_csv_column(const struct hes_csv *c, const char *name, struct hes_err *er
 			have, otherwise ? "; columns are separated by commas" : "");
 }
 
+/* Whether one quoted field is the whole row. */
+static bool is_quoted(const char *row)
+{
+	if (*row++ != '"')
+		return false;
+	for (; *row && (*row != '"' || row[1] == '"'); row++)
+		row += *row == '"';
+	return *row && !row[1 + strspn(row + 1, " ")];
+}
+
 int hes_csv_next(struct hes_csv *c, struct hes_err *err)
 {
 	int rc;
@@ -350,14 +360,22 @@ int hes_csv_next(struct hes_csv *c, struct hes_err *err)
 					    HES_CSV_MAX_BLANK);
 	if (rc <= 0)
 		return rc;
+	if (!c->log && c->n_names == 1 && !is_quoted(c->row)) {
+		c->fields[0] = c->row;
+		c->n_fields = 1;
+		return 1;
+	}
 	rc = split(c, c->row, c->fields, &c->n_fields, err);
 	if (rc)
 		return rc;
 	if (c->log && c->n_fields == c->n_names + 1 && !*c->fields[c->n_names])
 		c->n_fields--;
 	if (c->n_fields != c->n_names)
-		return hes_csv_fail(c, err, -EINVAL, "%zu fields where the %s has %zu", c->n_fields,
-				    c->unnamed ? "first row" : "header", c->n_names);
+		return hes_csv_fail(c, err, -EINVAL, "%zu fields where the %s has %zu%s",
+				    c->n_fields, c->unnamed ? "first row" : "header", c->n_names,
+				    c->n_fields > c->n_names && !c->log
+					    ? "; put a field with a comma in it into quotes"
+					    : "");
 	return 1;
 }
 

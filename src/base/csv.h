@@ -2,8 +2,9 @@
  * csv.h - CSV files with one header row, plain or .gz, read row by row.
  *
  * RFC 4180 quoting. Fields are found by column name, so that the order of
- * columns is free and further columns are ignored. Every error names file,
- * line, column and value. Memory is one row, whatever the file's length.
+ * columns is free and further columns are ignored. In a file with one column a row
+ * that is not quoted as a whole is the field, commas and quotes included. Every error names
+ * file, line, column and value. Memory is one row, whatever the file's length.
  */
 #ifndef HES_BASE_CSV_H
 #define HES_BASE_CSV_H

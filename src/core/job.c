@@ -27,6 +27,8 @@
 #define MAX_WEIGHT     1000u
 #define MAX_SECONDS    1e9
 #define MAX_COMMAND    32768
+#define BLANKS         " \t\r\n"
+#define NAME_HASH      14 /* bytes of " #" and 48 bits of a hash */
 
 struct builder {
 	struct hes_jobs jobs;
@@ -94,13 +96,68 @@ static int set_name(char *to, const char *field, const char *text, bool optional
 	return rc;
 }
 
+/* Bytes of the beginning of @text that a name can have, at most @max. A comma separates co-runners
+ * in points (core/co_run_text.h). */
+static size_t name_part(const char *text, size_t max)
+{
+	const size_t all = strlen(text);
+	size_t n = 0, one;
+
+	while (n < all && text[n] != ',' && !hes_utf8_is_control(text + n) &&
+	       (one = hes_utf8_character(text + n, all - n)) && n + one <= max)
+		n += one;
+	return n;
+}
+
+void hes_job_workload_of(const char *command, char out[HES_NAME_MAX])
+{
+	const uint64_t hash = hes_hash_text(HES_HASH_START, command);
+	size_t n = strlen(command);
+
+	if (n && name_part(command, HES_NAME_MAX - 1) == n) {
+		memcpy(out, command, n + 1);
+		return;
+	}
+	n = name_part(command, HES_NAME_MAX - 1 - NAME_HASH);
+	snprintf(out, HES_NAME_MAX, "%.*s%s%012" PRIx64, (int)n, command,
+		 n && command[n - 1] == ' ' ? "#" : " #", hash >> 16);
+}
+
+/* Without a workload, it is the command. */
+static int set_workload(struct hes_job *job, const char *text, struct hes_err *err)
+{
+	if (*text)
+		return set_name(job->workload, "workload", text, false, err);
+	if (!job->command)
+		return hes_fail(err, -EINVAL,
+				"command: empty; a job needs a command or a workload");
+	hes_job_workload_of(job->command, job->workload);
+	return 0;
+}
+
+/* Without an id, it is the number of the job in its file. */
+static int set_id(struct hes_job *job, const char *text, size_t number, bool *made,
+		  struct hes_err *err)
+{
+	if (*text)
+		return set_name(job->id, "id", text, false, err);
+	snprintf(job->id, sizeof(job->id), "%zu", number);
+	*made = true;
+	return 0;
+}
+
 static int set_command(struct hes_job *job, const char *text, struct hes_err *err)
 {
-	if (!text[0])
+	size_t n;
+
+	text += strspn(text, BLANKS);
+	for (n = strlen(text); n && strchr(BLANKS, text[n - 1]);)
+		n--;
+	if (!n)
 		return 0;
-	if (strlen(text) > MAX_COMMAND)
+	if (n > MAX_COMMAND)
 		return hes_fail(err, -ERANGE, "command: longer than %d bytes", MAX_COMMAND);
-	job->command = strdup(text);
+	job->command = strndup(text, n);
 	return job->command ? 0 : hes_fail(err, -ENOMEM, "command: out of memory");
 }
 
@@ -115,8 +172,8 @@ static int check_deadline(const struct hes_job *job, struct hes_err *err)
 /* --- CSV --- */
 
 struct columns {
-	int id, workload, batch, iterations;                        /* needed */
-	int memory, arrival, deadline, weight, user, command, gpus; /* -1 when not there */
+	/* -1 when not there */
+	int id, workload, batch, iterations, memory, arrival, deadline, weight, user, command, gpus;
 	int gpu; /* the same: a number of GPUs, or a type, which nothing reads */
 };
 
@@ -171,30 +228,23 @@ static int list_unread(const struct hes_csv *c, const struct columns *col, char 
 
 static int find_columns(const struct hes_csv *c, struct columns *col, struct hes_err *err)
 {
-	const struct {
-		const char *name;
-		int *to;
-	} needed[] = {
-		{ "id", &col->id },
-		{ "workload", &col->workload },
-		{ "batch_size", &col->batch },
-		{ "iterations", &col->iterations },
-	};
 	struct hes_err why;
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		*needed[i].to = hes_csv_column(c, needed[i].name, &why);
-		if (*needed[i].to < 0)
-			return hes_fail(err, *needed[i].to,
-					"%s; jobs need id, workload, batch_size and iterations",
-					why.msg);
-	}
+	col->command = hes_csv_find(c, "command");
+	col->workload = hes_csv_find(c, "workload");
+	if (col->command < 0 && col->workload < 0 && hes_csv_column(c, "command", &why))
+		return hes_fail(err, -ENOENT,
+				"%s; the first line names the columns, and jobs need the column "
+				"command or workload",
+				why.msg);
+	col->id = hes_csv_find(c, "id");
+	col->batch = hes_csv_find(c, "batch_size");
+	col->iterations = hes_csv_find(c, "iterations");
 	col->memory = hes_csv_find(c, "memory_mib");
 	col->arrival = hes_csv_find(c, "arrival_s");
 	col->deadline = hes_csv_find(c, "deadline_s");
 	col->weight = hes_csv_find(c, "weight");
 	col->user = hes_csv_find(c, "user");
-	col->command = hes_csv_find(c, "command");
 	col->gpu = hes_csv_find(c, "gpu");
 	col->gpus = -1;
 	for (size_t i = 0; i < hes_csv_columns(c); i++)
@@ -206,11 +256,16 @@ static int find_columns(const struct hes_csv *c, struct columns *col, struct hes
 static int read_numbers(const struct hes_csv *c, const struct columns *col, struct hes_job *job,
 			struct hes_err *err)
 {
-	int rc = col->arrival < 0 ? 0 : hes_csv_seconds(c, col->arrival, &job->arrival_us, err);
+	int rc = 0;
 
-	if (!rc)
+	if (hes_csv_text(c, col->arrival)[0])
+		rc = hes_csv_seconds(c, col->arrival, &job->arrival_us, err);
+	job->batch_size = 1;
+	if (!rc && hes_csv_text(c, col->batch)[0])
 		rc = hes_csv_u32(c, col->batch, 1, HES_MAX_BATCH_SIZE, &job->batch_size, err);
-	if (!rc)
+	job->whole_run = !hes_csv_text(c, col->iterations)[0];
+	job->iterations = 1;
+	if (!rc && !job->whole_run)
 		rc = hes_csv_u64(c, col->iterations, 1, HES_MAX_ITERATIONS, &job->iterations, err);
 	if (!rc && hes_csv_text(c, col->memory)[0])
 		rc = hes_csv_u32(c, col->memory, 0, MAX_MEMORY_MIB, &job->memory_mib, err);
@@ -260,15 +315,15 @@ static int read_row(const struct hes_csv *c, const struct columns *col, struct b
 	if (!rc)
 		rc = check_gpus(c, col->gpu, true, err);
 	if (!rc)
-		rc = set_name(job.id, "id", hes_csv_text(c, col->id), false, err);
+		rc = set_id(&job, hes_csv_text(c, col->id), b->jobs.n + 1, &b->jobs.made_ids, err);
 	if (!rc)
-		rc = set_name(job.workload, "workload", hes_csv_text(c, col->workload), false, err);
+		rc = set_command(&job, hes_csv_text(c, col->command), err);
+	if (!rc)
+		rc = set_workload(&job, hes_csv_text(c, col->workload), err);
 	if (!rc)
 		rc = set_name(job.user, "user", hes_csv_text(c, col->user), true, err);
 	if (!rc)
 		rc = check_deadline(&job, err);
-	if (!rc)
-		rc = set_command(&job, hes_csv_text(c, col->command), err);
 	if (!rc)
 		rc = add(b, &job, err);
 	if (rc) {
@@ -281,7 +336,7 @@ static int read_row(const struct hes_csv *c, const struct columns *col, struct b
 static int load_csv(const char *path, struct builder *b, struct hes_err *err)
 {
 	struct hes_csv *c;
-	struct columns col;
+	struct columns col = { 0 };
 	int rc = hes_csv_open(path, &c, err);
 
 	if (rc)
@@ -306,8 +361,8 @@ struct doc_job {
 	char *iterations; /* libcyaml would wrap a negative 64-bit number */
 	double arrival_s;
 	double *deadline_s;
-	uint32_t *weight;
-	uint32_t batch_size, memory_mib;
+	uint32_t *weight, *batch_size;
+	uint32_t memory_mib;
 };
 
 struct doc {
@@ -316,12 +371,15 @@ struct doc {
 };
 
 static const cyaml_schema_field_t job_fields[] = {
-	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER, struct doc_job, id, 0, CYAML_UNLIMITED),
+	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job, id,
+			       0, CYAML_UNLIMITED),
 	CYAML_FIELD_FLOAT("arrival_s", CYAML_FLAG_OPTIONAL, struct doc_job, arrival_s),
-	CYAML_FIELD_STRING_PTR("workload", CYAML_FLAG_POINTER, struct doc_job, workload, 0,
-			       CYAML_UNLIMITED),
-	CYAML_FIELD_UINT("batch_size", CYAML_FLAG_DEFAULT, struct doc_job, batch_size),
-	CYAML_FIELD_STRING_PTR("iterations", CYAML_FLAG_POINTER, struct doc_job, iterations, 0, 32),
+	CYAML_FIELD_STRING_PTR("workload", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
+			       workload, 0, CYAML_UNLIMITED),
+	CYAML_FIELD_UINT_PTR("batch_size", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
+			     batch_size),
+	CYAML_FIELD_STRING_PTR("iterations", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			       struct doc_job, iterations, 0, 32),
 	CYAML_FIELD_UINT("memory_mib", CYAML_FLAG_OPTIONAL, struct doc_job, memory_mib),
 	CYAML_FIELD_FLOAT_PTR("deadline_s", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 			      struct doc_job, deadline_s),
@@ -356,7 +414,7 @@ static int check_ranges(const struct doc_job *d, struct hes_err *err)
 {
 	const struct range ranges[] = {
 		{ "arrival_s", d->arrival_s, 0, MAX_SECONDS },
-		{ "batch_size", d->batch_size, 1, HES_MAX_BATCH_SIZE },
+		{ "batch_size", d->batch_size ? *d->batch_size : 1, 1, HES_MAX_BATCH_SIZE },
 		{ "memory_mib", d->memory_mib, 0, MAX_MEMORY_MIB },
 		{ "deadline_s", d->deadline_s ? *d->deadline_s : 0, 0, MAX_SECONDS },
 		{ "weight", d->weight ? *d->weight : 1, 1, MAX_WEIGHT },
@@ -372,29 +430,35 @@ static int check_ranges(const struct doc_job *d, struct hes_err *err)
 	return 0;
 }
 
+static const char *text_of(const char *text)
+{
+	return text ? text : "";
+}
+
 static int convert_job(const struct doc_job *d, struct hes_job *job, struct hes_err *err)
 {
 	int rc = check_ranges(d, err);
 
-	if (!rc)
+	job->whole_run = !d->iterations;
+	job->iterations = 1;
+	if (!rc && d->iterations)
 		rc = hes_parse_u64("iterations", d->iterations, 1, HES_MAX_ITERATIONS,
 				   &job->iterations, err);
 	if (!rc)
-		rc = set_name(job->id, "id", d->id, false, err);
+		rc = set_command(job, text_of(d->command), err);
 	if (!rc)
-		rc = set_name(job->workload, "workload", d->workload, false, err);
-	if (!rc && d->user)
-		rc = set_name(job->user, "user", d->user, true, err);
+		rc = set_workload(job, text_of(d->workload), err);
+	if (!rc)
+		rc = set_name(job->user, "user", text_of(d->user), true, err);
 	if (rc)
 		return rc;
 	job->arrival_us = (int64_t)llround(d->arrival_s * 1e6);
-	job->batch_size = d->batch_size;
+	job->batch_size = d->batch_size ? *d->batch_size : 1;
 	job->memory_mib = d->memory_mib;
 	job->weight = d->weight ? *d->weight : 1;
 	job->has_deadline = d->deadline_s;
 	job->deadline_us = d->deadline_s ? (int64_t)llround(*d->deadline_s * 1e6) : 0;
-	rc = check_deadline(job, err);
-	return rc ? rc : set_command(job, d->command ? d->command : "", err);
+	return check_deadline(job, err);
 }
 
 static int load_yaml(const char *path, struct builder *b, struct hes_err *err)
@@ -410,6 +474,8 @@ static int load_yaml(const char *path, struct builder *b, struct hes_err *err)
 		struct hes_job job = { 0 };
 
 		rc = convert_job(&d->jobs[i], &job, err);
+		if (!rc)
+			rc = set_id(&job, text_of(d->jobs[i].id), i + 1, &b->jobs.made_ids, err);
 		if (!rc)
 			rc = add(b, &job, err);
 		if (rc) {
@@ -485,7 +551,10 @@ static void put_job(FILE *f, const struct hes_job *job, const struct used *u)
 	put_seconds(f, job->arrival_us);
 	fputc(',', f);
 	hes_csv_put(f, job->workload);
-	fprintf(f, ",%" PRIu32 ",%" PRIu64 ",", job->batch_size, job->iterations);
+	fprintf(f, ",%" PRIu32 ",", job->batch_size);
+	if (!job->whole_run)
+		fprintf(f, "%" PRIu64, job->iterations);
+	fputc(',', f);
 	if (job->memory_mib)
 		fprintf(f, "%" PRIu32, job->memory_mib);
 	if (u->deadline) {

@@ -115,10 +115,11 @@ static json_t *queue_json(const struct hes_queue *q, const struct hes_gpu *g,
 /* All that it takes to run the job, so that a plan needs no other file. */
 static json_t *job_json(const struct hes_job *job)
 {
-	json_t *o = json_pack("{s:s, s:s, s:I, s:I}", "id", job->id, "workload", job->workload,
-			      "batch_size", (json_int_t)job->batch_size, "iterations",
-			      (json_int_t)job->iterations);
+	json_t *o = json_pack("{s:s, s:s, s:I}", "id", job->id, "workload", job->workload,
+			      "batch_size", (json_int_t)job->batch_size);
 
+	if (!job->whole_run)
+		o = object_set(o, "iterations", json_integer((json_int_t)job->iterations));
 	if (job->memory_mib)
 		o = object_set(o, "memory_mib", json_integer((json_int_t)job->memory_mib));
 	if (job->measured_mib)

@@ -63,7 +63,7 @@ static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
 	const char *command = json_string_value(json_object_get(o, "command"));
 	struct number n[] = {
 		{ "batch_size", 1, HES_MAX_BATCH_SIZE, 0, false },
-		{ "iterations", 1, MAX_ITERATIONS, 0, false },
+		{ "iterations", 1, MAX_ITERATIONS, 0, true },
 		{ "memory_mib", 0, MAX_MEMORY_MIB, 0, true },
 		{ "measured_mib", 0, MAX_MEMORY_MIB, 0, true },
 	};
@@ -78,7 +78,8 @@ static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
 	if (rc)
 		return rc;
 	out->batch_size = (uint32_t)n[0].value;
-	out->iterations = (uint64_t)n[1].value;
+	out->whole_run = !n[1].value;
+	out->iterations = out->whole_run ? 1 : (uint64_t)n[1].value;
 	out->memory_mib = (uint32_t)n[2].value;
 	out->measured_mib = (uint32_t)n[3].value;
 	out->weight = 1;

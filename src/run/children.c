@@ -132,7 +132,7 @@ static void trial_open(struct runner *r, struct run_gpu *g)
 
 static bool task_complete(const struct run_task *t)
 {
-	return t->end.code == 0 && t->progress.known &&
+	return t->end.code == 0 && t->progress.known && !t->job->whole_run &&
 	       t->progress.iterations >= t->job->iterations;
 }
 

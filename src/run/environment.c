@@ -33,7 +33,8 @@ void run_environment_set(struct run_environment *out, const struct run_environme
 	add(out, &n, "HESHARE_ATTEMPT=%" PRIu32, of->attempt);
 	add(out, &n, "HESHARE_WORKLOAD=%s", of->job->workload);
 	add(out, &n, "HESHARE_BATCH=%" PRIu32, of->job->batch_size);
-	add(out, &n, "HESHARE_ITERATIONS=%" PRIu64, of->job->iterations);
+	if (!of->job->whole_run)
+		add(out, &n, "HESHARE_ITERATIONS=%" PRIu64, of->job->iterations);
 	add(out, &n, "HESHARE_GPU=%s", of->gpu);
 	add(out, &n, "HESHARE_SM_PCT=%" PRIu32, of->sm_pct);
 	if (of->mps)

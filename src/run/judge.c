@@ -125,14 +125,15 @@ void run_judge_gpu(struct runner *r, struct run_gpu *g)
 
 void run_judge_done(struct runner *r, struct run_task *t)
 {
+	const bool open = r->q->open_ended || t->job->whole_run;
 	struct run_work_seen seen = {
 		.known = t->progress.known,
 		.several = t->progress.several,
 		.iterations = t->progress.iterations,
 		.step = t->progress.step,
-		.wanted = r->q->open_ended ? 0 : t->job->iterations,
+		.wanted = open ? 0 : t->job->iterations,
 		.took_us = t->ended_us - t->attempt.started_us,
-		.planned_us = r->q->open_ended ? 0 : t->planned_end_us - t->planned_start_us,
+		.planned_us = open ? 0 : t->planned_end_us - t->planned_start_us,
 		.left = t->end.left,
 		.outside = t->outside,
 	};

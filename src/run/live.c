@@ -75,7 +75,7 @@ static json_t *job_json(const struct run_task *t, int64_t now)
 {
 	const double ran_us = (double)(now - t->attempt.started_us),
 		     planned_us = (double)(t->planned_end_us - t->planned_start_us);
-	const bool known = t->progress.known && t->progress.iterations && t->job->iterations;
+	const bool known = t->progress.known && t->progress.iterations && !t->job->whole_run;
 	double done = known ? (double)t->progress.iterations / (double)t->job->iterations : -1,
 	       left_us = planned_us - ran_us;
 

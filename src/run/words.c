@@ -89,6 +89,11 @@ static int put(FILE *f, const char *pattern, const struct hes_job *job, struct h
 					"{workload}, {batch}, {iterations}, "
 					"{memory}, and {{ stands for one brace",
 					(int)len, at + 1);
+		if (name == 3 && job->whole_run)
+			return hes_fail(err, -EINVAL,
+					"{iterations} for a command: iterations of job %s are not "
+					"given; give them, or leave {iterations} out",
+					job->id);
 		if (name + 1 == N_NAMES && !hes_job_memory_mib(job))
 			return hes_fail(err, -EINVAL,
 					"{memory} for a command: memory_mib of job %s is not "

@@ -100,8 +100,8 @@ static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_
 	int rc = hes_db_prepare(j->store,
 				"INSERT INTO added_jobs (run_id, job, batch_size, iterations, "
 				"memory_mib, command, clock_mhz,"
-				" together, shares_pct, before_job, planned_mj, activity_mw) "
-				"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				" together, shares_pct, before_job, planned_mj, activity_mw, "
+				"whole_run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 				&q, err);
 
 	if (!rc) {
@@ -117,6 +117,7 @@ static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_
 		journal_bind(q, 10, a->before);
 		sqlite3_bind_int64(q, 11, (int64_t)a->planned_mj);
 		sqlite3_bind_int64(q, 12, a->activity_mw);
+		sqlite3_bind_int64(q, 13, a->job.whole_run);
 		rc = hes_db_run(j->store, q, err);
 	}
 	sqlite3_finalize(q);
@@ -208,6 +209,7 @@ static int added_row(struct hes_store *s, sqlite3_stmt *q, struct hes_run_added 
 	a->planned_start_us = sqlite3_column_int64(q, 14);
 	a->planned_end_us = sqlite3_column_int64(q, 15);
 	a->activity_mw = (uint32_t)sqlite3_column_int64(q, 16);
+	a->job.whole_run = sqlite3_column_int64(q, 17);
 	a->job.command = command ? strdup(command) : NULL;
 	return a->job.command ? 0 : hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
 }
@@ -243,7 +245,7 @@ int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct 
 				"SELECT a.id, a.job, batch_size, iterations, memory_mib, command, "
 				"clock_mhz, together, shares_pct,"
 				" before_job, planned_mj, workload, gpu, sm_pct, planned_start_us, "
-				"planned_end_us, activity_mw FROM added_jobs a"
+				"planned_end_us, activity_mw, whole_run FROM added_jobs a"
 				" JOIN run_jobs r ON r.run_id = a.run_id AND r.job = a.job WHERE "
 				"a.run_id = ? AND a.id > ? ORDER BY a.id",
 				&q, err);

@@ -213,6 +213,13 @@ static const char early_step[] =
 	"  pid, pid_start, pid_boot, ended_us, status, verdict, energy_mj, NULL FROM old_attempts;"
 	"DROP TABLE old_attempts;";
 
+/* Jobs whose iterations were not given; what counts in lines of progress, '': only heshare's own.
+ */
+static const char commands_step[] =
+	"ALTER TABLE added_jobs ADD COLUMN whole_run INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE added_jobs ADD COLUMN progress TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE runs ADD COLUMN progress TEXT NOT NULL DEFAULT '';";
+
 const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples, points, predictions and powers",
 	  origins_step,
@@ -227,6 +234,7 @@ const struct hes_schema_step hes_schema_steps[] = {
 	{ "start-up, standard errors and temperatures",
 	  "",
 	  { &hes_profile_table, &hes_sample_table, &hes_point_table } },
+	{ "jobs that are a command", commands_step, { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

@@ -651,6 +651,19 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	[ "$(sort marks | head -3 | tr '\n' ' ')" = "R a R e gpt2 1 1500 " ]
 }
 
+@test "a job whose iterations are not given is not judged by them, and counts in no command" {
+	printf 'workload,command\nresnet18,"echo heshare: 3 iterations; echo ${HESHARE_ITERATIONS-none} >>marks"\nresnet34,\n' >open.csv
+	"$HESHARE" plan open.csv -f two.yaml --policy heshare --json | stretch >open.json
+	[ "$(jq -c '.jobs | map(.id, .batch_size, has("iterations"))' open.json)" = '["1",1,false,"2",1,false]' ]
+	lab 40 heshare run open.json --no-mps -c 'echo {iterations}'
+	[ "$status" -eq 1 ]
+	[[ "$stderr" == *"{iterations} for a command: iterations of job 2 are not given; give them, or leave {iterations} out" ]]
+	lab 40 heshare run open.json --no-mps -c 'echo "$HESHARE_WORKLOAD" >>marks'
+	[ "$status" -eq 0 ]
+	[[ "$stderr" != *"ended early"* && "$stderr" != *"cannot be seen"* ]]
+	[ "$(sort marks | tr '\n' ' ')" = "none resnet34 " ]
+}
+
 @test "GPUs that the environment does not name are not used" {
 	lab 1 env CUDA_VISIBLE_DEVICES=1 sh -c 'heshare run batches.json -c "$task"'
 	[ "$status" = 1 ]

@@ -2,6 +2,7 @@
 #include <zlib.h>
 
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "heshare/job.h"
 #include "unit_test.h"
 
@@ -41,6 +42,7 @@ static void assert_same_job(const struct hes_job *a, const struct hes_job *b)
 	assert_string_equal(a->workload, b->workload);
 	assert_int_equal(a->batch_size, b->batch_size);
 	assert_int_equal(a->iterations, b->iterations);
+	assert_int_equal(a->whole_run, b->whole_run);
 	assert_int_equal(a->memory_mib, b->memory_mib);
 	assert_int_equal(a->has_deadline, b->has_deadline);
 	assert_int_equal(a->has_deadline ? a->deadline_us : 0,
@@ -52,7 +54,7 @@ static void assert_same_job(const struct hes_job *a, const struct hes_job *b)
 		assert_string_equal(a->command, b->command);
 }
 
-static struct hes_job two_jobs[] = {
+static struct hes_job some_jobs[] = {
 	{ .id = "one",
 	  .arrival_us = 1,
 	  .workload = "resnet50",
@@ -71,25 +73,32 @@ static struct hes_job two_jobs[] = {
 	  .iterations = 1,
 	  .memory_mib = 0,
 	  .weight = 1 },
+	{ .id = "3",
+	  .workload = "python3 a.py",
+	  .batch_size = 1,
+	  .iterations = 1,
+	  .whole_run = true,
+	  .weight = 1,
+	  .command = (char[]){ "python3 a.py" } },
 };
 
 TEST(every_field_survives_saving_and_loading)
 {
-	const struct hes_jobs jobs = { .v = two_jobs, .n = 2 };
+	const struct hes_jobs jobs = { .v = some_jobs, .n = N(some_jobs) };
 	struct hes_jobs back;
 	struct hes_err err;
 
 	assert_int_equal(hes_jobs_save(path_of("all.csv"), &jobs, &err), 0);
 	assert_int_equal(hes_jobs_load(path_of("all.csv"), &back, &err), 0);
-	assert_int_equal(back.n, 2);
-	for (size_t i = 0; i < 2; i++)
-		assert_same_job(&back.v[i], &two_jobs[i]);
+	assert_int_equal(back.n, N(some_jobs));
+	for (size_t i = 0; i < back.n; i++)
+		assert_same_job(&back.v[i], &some_jobs[i]);
 	hes_jobs_free(&back);
 }
 
 TEST(yaml_and_csv_give_the_same_jobs)
 {
-	const struct hes_jobs jobs = { .v = two_jobs, .n = 2 };
+	const struct hes_jobs jobs = { .v = some_jobs, .n = N(some_jobs) };
 	struct hes_jobs back;
 	struct hes_err err;
 
@@ -100,11 +109,13 @@ TEST(yaml_and_csv_give_the_same_jobs)
 		   "999999999.999999,\n"
 		   "      weight: 1000, user: ada, command: \"echo \\\"a, b\\\"\\nexit 3\" }\n"
 		   "  - { id: \"two, too\", arrival_s: 1234.56789, workload: gpt2, batch_size: 1,\n"
-		   "      iterations: 1, memory_mib: 0 }\n");
+		   "      iterations: 1, memory_mib: 0 }\n"
+		   "  - command: |\n"
+		   "      python3 a.py\n");
 	assert_int_equal(hes_jobs_load(path_of("jobs.yaml"), &back, &err), 0);
 	assert_int_equal(back.n, jobs.n);
-	for (size_t i = 0; i < 2; i++)
-		assert_same_job(&back.v[i], &two_jobs[i]);
+	for (size_t i = 0; i < back.n; i++)
+		assert_same_job(&back.v[i], &some_jobs[i]);
 	hes_jobs_free(&back);
 }
 
@@ -115,14 +126,14 @@ struct bad {
 
 static void assert_refused(const char *name, const struct bad *bad)
 {
-	struct hes_jobs out = { .v = two_jobs, .n = 2 };
+	struct hes_jobs out = { .v = some_jobs, .n = N(some_jobs) };
 	struct hes_err err = { 0 };
 	int rc = hes_jobs_load(write_text(name, bad->text), &out, &err);
 
 	if (rc >= 0 || !strstr(err.msg, bad->says))
 		fail_msg("%s\ngave %d: %s\nnot: %s", bad->text, rc, err.msg, bad->says);
 	assert_int_equal(err.code, rc);
-	assert_ptr_equal(out.v, two_jobs); /* untouched */
+	assert_ptr_equal(out.v, some_jobs); /* untouched */
 }
 
 TEST(jobs_without_arrivals_and_memory_wait_from_the_start_and_have_none)
@@ -145,6 +156,76 @@ TEST(jobs_without_arrivals_and_memory_wait_from_the_start_and_have_none)
 		assert_int_equal(jobs.v[0].memory_mib, 0);
 		hes_jobs_free(&jobs);
 	}
+}
+
+/* Rows of a file with one column are not split. */
+TEST(a_file_with_the_one_column_command_is_enough)
+{
+	static const char text[] = "command\r\n"
+				   "python3 train.py --sizes 1,2 --name \"a b\"\r\n"
+				   "\"echo \"\"x, y\"\"\"\n\n"
+				   "\"/opt/my tools/run\" --x\n"
+				   "  python3 a.py \n"
+				   "python3 a.py\n";
+	static const struct {
+		const char *command, *workload;
+	} expected[] = {
+		{ "python3 train.py --sizes 1,2 --name \"a b\"",
+		  "python3 train.py --sizes 1 #a14f3123d6c1" },
+		{ "echo \"x, y\"", "echo \"x #35316ea27f3c" },
+		{ "\"/opt/my tools/run\" --x", "\"/opt/my tools/run\" --x" },
+		{ "python3 a.py", "python3 a.py" },
+		{ "python3 a.py", "python3 a.py" },
+	};
+	char id[8];
+	struct hes_jobs jobs;
+	struct hes_err err;
+
+	if (hes_jobs_load(write_text("jobs.csv", text), &jobs, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(jobs.n, N(expected));
+	assert_true(jobs.made_ids);
+	for (size_t i = 0; i < jobs.n; i++) {
+		const struct hes_job *j = &jobs.v[i];
+
+		snprintf(id, sizeof(id), "%zu", i + 1);
+		assert_string_equal(j->id, id);
+		assert_string_equal(j->command, expected[i].command);
+		assert_string_equal(j->workload, expected[i].workload);
+		assert_int_equal(j->batch_size, 1);
+		assert_int_equal(j->iterations, 1);
+		assert_true(j->whole_run);
+	}
+	hes_jobs_free(&jobs);
+}
+
+TEST(a_command_that_is_no_name_gets_its_beginning_and_a_hash)
+{
+	static const char *const commands[] = {
+		"123456789 123456789 123456789 123456789 1234567",
+		"123456789 123456789 123456789 123456789 12345678",
+		"123456789 123456789 123456789 123456789 12345679",
+		"a\nb",
+		"a\nc",
+		"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+		"\xc3\xa9"
+		"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
+		"\xc3\xa9"
+		"\xc3\xa9\xc3\xa9",
+		"\xff",
+		",",
+	};
+	char names[N(commands)][HES_NAME_MAX];
+
+	for (size_t i = 0; i < N(commands); i++) {
+		hes_job_workload_of(commands[i], names[i]);
+		assert_int_equal(hes_check_name("name", names[i], HES_NAME_MAX - 1, NULL), 0);
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(names[i], names[k]);
+	}
+	assert_string_equal(names[0], commands[0]);
+	assert_int_equal(strncmp(names[1], "123456789 123456789 123456789 123 #", 35), 0);
+	assert_int_equal(strncmp(names[3], "a #", 3), 0);
 }
 
 TEST(columns_that_are_no_field_are_noted)
@@ -171,11 +252,21 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		{ "", "empty file" },
 		{ HEADER "\n", "no jobs" },
 		{ HEADER "\n\n\n", "no jobs" },
+		{ "command\n", "no jobs" },
 		{ "id,arrival_s\na,1\n",
-		  "no column \"workload\"; there are: id, arrival_s; jobs need id, workload, "
-		  "batch_size and iterations" },
-		{ "id;arrival_s\na;1\n",
-		  "no column \"id\"; there are: id;arrival_s; columns are separated by commas" },
+		  ":1: no column \"command\"; there are: id, arrival_s; the first line names the "
+		  "columns, and jobs need the column command or workload" },
+		{ "id;arrival_s\na;1\n", "no column \"command\"; there are: id;arrival_s; columns "
+					 "are separated by commas" },
+		{ "python3 a.py\npython3 b.py\n", "there are: python3 a.py; the first line" },
+		{ "command\ntrue\n  \n",
+		  ":3: command: empty; a job needs a command or a workload" },
+		{ "id,command\na,\n", ":2: command: empty" },
+		{ "workload,command\nx,\n,true\n,\n", ":4: command: empty" },
+		{ "id,command\na,run --sizes 1,2\n",
+		  ":2: 3 fields where the header has 2; put a field with a comma in it into "
+		  "quotes" },
+		{ "id,command\n2,true\n,false\n", ":3: id: \"2\" is also job 1" },
 		{ "id\tarrival_s\na\t1\n", "; columns are separated by commas" },
 		{ HEADER "\n" ROW "b,-1,resnet50,8,100,1500\n",
 		  ":3: arrival_s: -1 is outside 0 to 1e+09" },
@@ -183,7 +274,6 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		  ":2: arrival_s: \"nan\" is not a finite number" },
 		{ HEADER "\na,inf,resnet50,8,100,1500\n", "arrival_s: \"inf\"" },
 		{ HEADER "\na,1e300,resnet50,8,100,1500\n", "arrival_s: 1e300 is outside" },
-		{ HEADER "\na,,resnet50,8,100,1500\n", "arrival_s: \"\" is not a number" },
 		{ HEADER "\na,0,resnet50,0,100,1500\n", "batch_size: 0 is outside 1 to 65536" },
 		{ HEADER "\na,0,resnet50,-8,100,1500\n",
 		  "batch_size: \"-8\" is not a whole number" },
@@ -194,8 +284,8 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		  "iterations: \"1.5\" is not a whole number" },
 		{ HEADER "\na,0,resnet50,8,100,99999999\n", "memory_mib: 99999999 is outside" },
 		{ HEADER "\na,0,resnet50,8,100\n", ":2: 5 fields where the header has 6" },
-		{ HEADER "\n,0,resnet50,8,100,1500\n", ":2: id: empty" },
-		{ HEADER "\na,0,,8,100,1500\n", ":2: workload: empty" },
+		{ HEADER "\na,0,,8,100,1500\n",
+		  ":2: command: empty; a job needs a command or a workload" },
 		{ HEADER "\na\tb,0,resnet50,8,100,1500\n",
 		  ":2: id: control character 0x09 in byte 2" },
 		{ HEADER "\n" ROW ROW, ":3: id: \"a\" is also job 1" },
@@ -234,7 +324,7 @@ TEST(wrong_yaml_is_refused_with_entry_field_and_value)
 	static const struct bad bad[] = {
 		{ "", "empty file" },
 		{ "jobs: []\n", "no jobs" },
-		{ "jobs:\n  - { id: a }\n", "jobs[0]" },
+		{ "jobs:\n  - { id: a }\n", "jobs[0]: command: empty" },
 		{ Y("arrival_s: -1, iterations: 5"),
 		  "jobs[0]: arrival_s: -1 is outside 0 to 1e+09" },
 		{ Y("arrival_s: nan, iterations: 5"), "arrival_s" },
@@ -403,7 +493,7 @@ TEST(mutated_files_are_read_or_refused_in_one_line)
 
 TEST(an_unwritable_file_leaves_nothing_behind)
 {
-	const struct hes_jobs jobs = { .v = two_jobs, .n = 2 };
+	const struct hes_jobs jobs = { .v = some_jobs, .n = N(some_jobs) };
 	struct hes_err err;
 
 	assert_true(hes_jobs_save(path_of("no/such/dir.csv"), &jobs, &err) < 0);

@@ -270,6 +270,7 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 			   .workload = "net",
 			   .batch_size = 1,
 			   .iterations = 1,
+			   .whole_run = true,
 			   .command = command },
 		  .gpu = "a/1" },
 	};
@@ -291,6 +292,8 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 	assert_string_equal(v[0].before, "y");
 	assert_int_equal(v[0].planned_end_us, 350);
 	assert_string_equal(v[1].gpu, "a/1");
+	assert_false(v[0].job.whole_run);
+	assert_true(v[1].job.whole_run);
 	hes_run_added_free(v, n);
 	assert_int_equal(hes_journal_jobs(b.journal, b.run.id, &j, &n, NULL), 0);
 	assert_int_equal(n, 4);

@@ -491,6 +491,7 @@ TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 	for (unsigned i = 0; i < 4; i++)
 		strcpy(b->v[i].workload, "net");
 	b->v[2].iterations = 1000000000000;
+	b->v[3].whole_run = true;
 	b->v[2].memory_mib = 0;
 	b->v[3].measured_mib = 7001;
 	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
@@ -504,6 +505,9 @@ TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 	assert_string_equal(jobs.v[1].user, "ada");
 	assert_null(jobs.v[0].command);
 	assert_int_equal(jobs.v[2].iterations, 1000000000000);
+	assert_false(jobs.v[2].whole_run);
+	assert_true(jobs.v[3].whole_run);
+	assert_int_equal(jobs.v[3].iterations, 1);
 	assert_int_equal(jobs.v[2].memory_mib, 0);
 	assert_int_equal(jobs.v[2].measured_mib, 0);
 	assert_int_equal(jobs.v[3].memory_mib, 6000);

@@ -46,7 +46,7 @@ static void compare_job(struct difference *d, const struct hes_job *a, const str
 	} fields[] = {
 		{ "workload", strcmp(a->workload, b->workload) != 0 },
 		{ "batch_size", a->batch_size != b->batch_size },
-		{ "iterations", a->iterations != b->iterations },
+		{ "iterations", a->iterations != b->iterations || a->whole_run != b->whole_run },
 		{ "memory_mib", a->memory_mib != b->memory_mib },
 		{ "user", strcmp(a->user, b->user) != 0 },
 		{ "command", strcmp(text_of(a->command), text_of(b->command)) != 0 },

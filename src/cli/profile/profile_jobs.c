@@ -131,9 +131,8 @@ static int add_job(struct profile_jobs *j, const char *workload, uint32_t batch_
 			    *v;
 	int rc = hes_check_name("the workload's name", workload, HES_NAME_MAX - 1, err);
 
-	if (!rc && strpbrk(workload, ",+="))
-		rc = hes_fail(err, -EINVAL,
-			      "the workload's name: \"%s\" has a comma, + or =", workload);
+	if (!rc && strchr(workload, ','))
+		rc = hes_fail(err, -EINVAL, "the workload's name: \"%s\" has a comma", workload);
 	if (!rc)
 		rc = fill_in(command, workload, batch_size, iterations, p.command, err);
 	if (!rc && j->n == HES_PROFILER_JOBS)
@@ -304,6 +303,8 @@ static int add_own(const struct profile_opts *o, const char *name, const char *t
 				 err),
 	    rc = n < 0 ? n : 0;
 
+	if (!rc && strpbrk(name, "+="))
+		rc = hes_fail(err, -EINVAL, "the workload's name: \"%s\" has + or =", name);
 	for (int i = 0; i < n && !rc; i++)
 		rc = add_job(j, name, batches[i], template, o->iterations, 0, err);
 	return rc;

@@ -299,6 +299,22 @@ static bool run_has_job(const struct run_view *v, const char *id)
 	return false;
 }
 
+/* Ids that only count the rows of the file go on from the run's. */
+static void number_jobs(const struct run_view *v, struct hes_jobs *jobs)
+{
+	size_t number = v->n_jobs;
+	char row[HES_NAME_MAX];
+
+	for (size_t i = 0; i < jobs->n && jobs->made_ids; i++) {
+		snprintf(row, sizeof(row), "%zu", i + 1);
+		if (strcmp(jobs->v[i].id, row) != 0)
+			continue;
+		do
+			snprintf(jobs->v[i].id, sizeof(row), "%zu", ++number);
+		while (run_has_job(v, jobs->v[i].id));
+	}
+}
+
 static int check_job(const struct inputs *in, const struct hes_job *job, struct hes_err *err)
 {
 	if (run_has_job(&in->view, job->id))
@@ -321,6 +337,8 @@ static int load_jobs(const struct add_opts *o, const char *path, struct inputs *
 	const int64_t now_us = in->view.now_us;
 	int rc = cli_jobs_load("add", path, true, &in->new, err);
 
+	if (!rc)
+		number_jobs(&in->view, &in->new);
 	for (size_t i = 0; i < in->new.n && !rc; i++) {
 		struct hes_job *job = &in->new.v[i];
 

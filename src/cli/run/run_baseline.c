@@ -58,6 +58,9 @@ static bool add_job(struct run_baseline *b, const struct hes_run_report *r,
 	struct hes_profile profile;
 	double iteration_us, power_mw;
 
+	/* How many iterations its run has is not known. */
+	if (job->whole_run)
+		return false;
 	if (!hes_profile_find(p, job->workload, job->batch_size, type->name, &profile, NULL)) {
 		iteration_us = profile.iteration_us;
 		power_mw = profile.power_mw;
