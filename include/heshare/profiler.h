@@ -3,7 +3,7 @@
  * measure each point.
  *
  * The profiler runs sequences: jobs join one GPU one by one and leave it in the same order. After
- * each change, and at each clock, it measures the GPU until the values are steady: a point. A
+ * each change, and at each clock, it measures the GPU until the means are known: a point. A
  * sequence of three jobs needs three starts and gives five co-run sets: the first job, the first
  * two, all three, the last two, and the last.
  *
@@ -115,10 +115,9 @@ struct hes_profile_timing {
 	double warm_up_s; /* after a job has joined and all jobs have shown progress */
 	double settle_s;  /* after a change of the clock */
 	double window_s;
-	uint32_t least, most; /* windows of a point; it ends at the first window at which all values
-				 are steady */
-	double cv; /* steady: the coefficients of variation of all times and of power are below this
-		    */
+	uint32_t least, most; /* windows of a point; it ends at the first window at which all means
+				 are known */
+	double error; /* known: the standard errors of all times and of power are below this part */
 	double patience_s; /* a job without progress for this long has failed */
 };
 
@@ -153,8 +152,9 @@ struct hes_profiler {
 };
 
 struct hes_profiled_result {
-	size_t measured, known, failed, unsteady;
-	size_t left; /* not tried, because it was stopped or GPUs were lost */
+	size_t measured, known, failed,
+		uncertain; /* uncertain: measured, with larger standard errors */
+	size_t left;       /* not tried, because it was stopped or GPUs were lost */
 	bool stopped;
 	bool clocks_refused;
 };
@@ -179,11 +179,10 @@ int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *o
 /**
  * Derive profiles and samples from points. A job that ran alone on the whole GPU at the default
  * clock gives a profile. A point gives a sample if its job and all co-runners have profiles and the
- * co-runners were measured without the job at the same clock. Points with a coefficient of
- * variation of @cv or more are left out. The last point of a setting counts.
+ * co-runners were measured without the job at the same clock. The last point of a setting counts.
  * @return 0; -ENOENT a type that @c does not have; -ENOMEM
  */
-int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c, double cv,
+int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c,
 		      struct hes_profiles *profiles, struct hes_samples *samples,
 		      struct hes_err *err);
 

@@ -16,7 +16,6 @@
 #include "study.h"
 
 #define REPETITIONS 3 /* of the random split of rows */
-#define CV          1 /* points of the testbed are steady; none is left out */
 
 /** Fill @out, one for each set of t->pairs, from the sets that @use marks. */
 typedef int contender_fn(const struct study *s, const struct testbed *t, const bool *use,
@@ -35,7 +34,7 @@ static int training_derive(const struct testbed *t, const bool *use, struct trai
 
 	if (rc)
 		return rc;
-	rc = hes_points_derive(&p, &t->catalogue, CV, &out->profiles, &out->samples, err);
+	rc = hes_points_derive(&p, &t->catalogue, &out->profiles, &out->samples, err);
 	hes_points_free(&p);
 	out->samples.known = &out->profiles;
 	return rc;

@@ -1,5 +1,5 @@
 /*
- * steady.h - whether repeated measurements agree (ETF: coefficient of variation below 5 %).
+ * steady.h - how well repeated measurements agree, and how well their mean is known.
  */
 #ifndef HES_MEASURE_STEADY_H
 #define HES_MEASURE_STEADY_H
@@ -13,10 +13,12 @@
 double steady_cv(const double *v, size_t n);
 
 /**
- * Find the windows that count among @n: the last @least if their coefficient of variation is below
- * @cv. Earlier windows count as warm-up.
- * @return index of the first; -1: not steady
+ * Standard error of the mean of @n windows in their order, as a part of the mean. Windows that
+ * follow one another are correlated: the values are also averaged in blocks of 2, 4, ... (at least
+ * three blocks), and the largest standard error counts (Flyvbjerg and Petersen, 1989). Few values
+ * know their deviation badly: it is scaled so that mean +- 1.645 standard errors is the 90 %
+ * interval of Student's t distribution.
+ * @return NaN of fewer than two values, or of a mean of 0
  */
-long steady_from(const double *v, size_t n, size_t least, double cv);
-
+double steady_se(const double *v, size_t n);
 #endif

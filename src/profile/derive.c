@@ -14,6 +14,7 @@
 
 #define WHOLE     100  /* percent */
 #define SATURATED 0.97 /* of the throughput on the whole GPU: the job does not use more SMs */
+#define NOISY     0.05 /* variation from which a point without a standard error gets one */
 
 /* A row with the text of its co-run set; entries are sorted. */
 struct entry {
@@ -66,8 +67,7 @@ static bool outdated(const struct derivation *t, size_t i)
 	       compare_job(t->v[i].p, t->v[i + 1].p) == 0;
 }
 
-static int index_points(struct derivation *t, const struct hes_points *p, double cv,
-			struct hes_err *err)
+static int index_points(struct derivation *t, const struct hes_points *p, struct hes_err *err)
 {
 	t->v = calloc(p->n + 1, sizeof(*t->v));
 	if (!t->v)
@@ -76,8 +76,6 @@ static int index_points(struct derivation *t, const struct hes_points *p, double
 		struct entry *e = &t->v[t->n];
 		const struct hes_gpu_type *g;
 
-		if (!(p->v[i].cv < cv) || p->v[i].power_cv >= cv)
-			continue;
 		g = hes_gpu_type_find(&t->c, p->v[i].gpu_type, err);
 		if (!g)
 			return -ENOENT;
@@ -139,6 +137,22 @@ static double guess_sm_util(const struct derivation *t, const struct hes_point *
 	return whole->busy * least / WHOLE;
 }
 
+static double round_digits(double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.*g", HES_PROFILE_DIGITS, value);
+	return strtod(text, NULL);
+}
+
+/* Points of earlier versions have no standard error; nothing was learnt from the noisy ones. */
+static double time_se_of(const struct hes_point *p)
+{
+	if (!isnan(p->time_se))
+		return round_digits(p->time_se);
+	return p->cv >= NOISY && p->windows ? round_digits(p->cv / sqrt(p->windows)) : 0;
+}
+
 /* @return false: the GPU did not report what a profile needs */
 static bool profile_of(const struct derivation *t, const struct hes_point *p,
 		       struct hes_profile *out)
@@ -157,6 +171,8 @@ static bool profile_of(const struct derivation *t, const struct hes_point *p,
 		.sm_util = fmin(sm, 1),
 		.dram_util = fmin(dram, 1),
 		.power_mw = p->power_mw,
+		.time_se = time_se_of(p),
+		.start_s = isnan(p->start_s) ? 0 : round_digits(p->start_s),
 	};
 	strcpy(out->workload, p->workload);
 	strcpy(out->gpu_type, p->gpu_type);
@@ -177,14 +193,6 @@ static int derive_profiles(struct derivation *t, struct hes_err *err)
 	hes_profiles_sort(&t->profiles);
 	hes_profiles_hold(&t->profiles, t->c.types, t->c.n);
 	return 0;
-}
-
-static double round_digits(double value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.*g", HES_PROFILE_DIGITS, value);
-	return strtod(text, NULL);
 }
 
 /* Rounded as in files, so that a sample is the same before and after it is stored. */
@@ -249,12 +257,13 @@ static int derive_samples(struct derivation *t, struct hes_err *err)
 		strcpy(s->co_runner_names, p->co_runners);
 		s->iteration_us = round_digits(p->iteration_us);
 		s->power_mw = p->power_mw;
+		s->time_se = time_se_of(p);
 		t->samples.n++;
 	}
 	return 0;
 }
 
-int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c, double cv,
+int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c,
 		      struct hes_profiles *profiles, struct hes_samples *samples,
 		      struct hes_err *err)
 {
@@ -262,7 +271,7 @@ int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c,
 	int rc = hes_catalogue_put(&t.c, c->types, c->n, err);
 
 	if (!rc)
-		rc = index_points(&t, p, cv, err);
+		rc = index_points(&t, p, err);
 	if (!rc)
 		rc = derive_profiles(&t, err);
 	if (!rc)

@@ -1,6 +1,6 @@
 /*
- * point_rows.c - measure the running jobs in windows until the values are steady; write rows of
- * points. See session.h.
+ * point_rows.c - measure the running jobs in windows until their means are known well enough; write
+ * rows of points. See session.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -161,7 +161,7 @@ static void tell_left_out(struct session *s, unsigned left_out)
 }
 
 /* Whether the window counts: jobs may have waited for this program meanwhile. On a machine that
- * never has time all windows count from some number on, and the point is unsteady. */
+ * never has time all windows count from some number on, and the point is uncertain. */
 static bool window_counts(struct session *s, struct series *w)
 {
 	char note[160];
@@ -215,14 +215,47 @@ static int take_window(struct session *s, struct series *w, struct hes_err *err)
 	return 0;
 }
 
-/* @return the first window from which all values are steady; -1: none */
-static long all_steady(const struct session *s, const struct series *w)
+/* The values of a job, or of power if @job is the number of jobs, in windows from @from on. */
+static size_t values_of(const struct session *s, const struct series *w, size_t job, size_t from,
+			double out[SESSION_WINDOWS])
 {
-	const struct hes_profile_timing *m = &s->all->p->timing;
-	long from = steady_from(w->power_w, w->n, m->least, m->cv);
+	for (size_t k = from; k < w->n; k++)
+		out[k - from] = job < s->n ? w->us[job][k] : w->power_w[k];
+	return w->n - from;
+}
 
-	for (size_t i = 0; i < s->n && from >= 0; i++)
-		from = steady_from(w->us[i], w->n, m->least, m->cv);
+/* The largest standard error of the jobs' times and of power. */
+static double largest_se(const struct session *s, const struct series *w, size_t from)
+{
+	double v[SESSION_WINDOWS], se = 0;
+
+	for (size_t i = 0; i <= s->n && !isnan(se); i++) {
+		const double of = steady_se(v, values_of(s, w, i, from, v));
+
+		se = isnan(of) ? NAN : fmax(se, of);
+	}
+	return se;
+}
+
+/*
+ * Windows at the beginning are warm-up as far as the rest has a smaller standard error without them
+ * (the marginal standard error rule: White, 1997). At least half of the windows count.
+ * @param se  written: the largest standard error of the rest; NaN: unknown
+ */
+static size_t warm_from(const struct session *s, const struct series *w, double *se)
+{
+	const size_t least = s->all->p->timing.least;
+	size_t from = 0;
+
+	*se = w->n < least ? NAN : largest_se(s, w, 0);
+	for (size_t k = 1; k <= w->n / 2 && w->n - k >= least; k++) {
+		const double of = largest_se(s, w, k);
+
+		if (of < *se) {
+			*se = of;
+			from = k;
+		}
+	}
 	return from;
 }
 
@@ -247,9 +280,13 @@ static struct hes_point gpu_row(const struct session *s, const struct series *w,
 
 	row.clock_mhz = clock_mhz;
 	snprintf(row.gpu_type, sizeof(row.gpu_type), "%s", s->type->name);
-	if (s->n == 1 && s->idle_known &&
-	    !hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY, &r, NULL) &&
-	    r.has & HES_HAS_MEMORY && r.memory_used_bytes > s->idle_bytes)
+	if (hes_device_read(s->all->p->devices, s->gpu, HES_HAS_MEMORY | HES_HAS_TEMPERATURE, &r,
+			    NULL))
+		return row;
+	if (r.has & HES_HAS_TEMPERATURE)
+		row.temperature_c = r.temperature_c;
+	if (s->n == 1 && s->idle_known && r.has & HES_HAS_MEMORY &&
+	    r.memory_used_bytes > s->idle_bytes)
 		row.memory_mib = (double)((r.memory_used_bytes - s->idle_bytes) >> 20);
 	return row;
 }
@@ -273,28 +310,30 @@ static void fill_rows(const struct session *s, const struct series *w, size_t fr
 		rows[i].sm_pct = s->lanes[i].sm_pct;
 		rows[i].iteration_us = 1e6 * seconds / iterations;
 		rows[i].cv = steady_cv(w->us[i] + from, w->n - from);
+		rows[i].time_se = steady_se(w->us[i] + from, w->n - from);
 		name_others(s, i, rows[i].co_runners);
 	}
 }
 
-int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *steady,
+int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *sure,
 		    struct hes_err *err)
 {
 	const struct hes_profile_timing *m = &s->all->p->timing;
 	struct series *w = calloc(1, sizeof(*w));
-	long from = -1;
+	double se = NAN;
+	size_t from = 0;
 	int rc;
 
 	if (!w)
 		return hes_fail(err, -ENOMEM, "out of memory for the windows of a point");
 	rc = settle_lanes(s, err);
-	while (!rc && from < 0 && w->n < m->most) {
+	while (!rc && !(se < m->error) && w->n < m->most) {
 		rc = take_window(s, w, err);
-		from = rc ? -1 : all_steady(s, w);
+		from = rc ? 0 : warm_from(s, w, &se);
 	}
 	if (!rc) {
-		*steady = from >= 0 && w->late < m->most;
-		fill_rows(s, w, from >= 0 ? (size_t)from : 0, clock_mhz, rows);
+		*sure = se < m->error && w->late < m->most;
+		fill_rows(s, w, from, clock_mhz, rows);
 	}
 	free(w);
 	return rc;

@@ -141,7 +141,7 @@ static long last_left(struct session *s, const struct hes_sequence *t)
 }
 
 static int session_keep(struct session *s, const struct hes_sequence *t, struct hes_stage stage,
-			uint32_t mhz, struct hes_point *rows, bool steady)
+			uint32_t mhz, struct hes_point *rows, bool sure)
 {
 	struct profiling *all = s->all;
 	const struct hes_points points = { rows, s->n };
@@ -159,7 +159,7 @@ static int session_keep(struct session *s, const struct hes_sequence *t, struct 
 	if (!rc) {
 		all->progress.points++;
 		all->result.measured++;
-		all->result.unsteady += !steady;
+		all->result.uncertain += !sure;
 	}
 	pthread_mutex_unlock(&all->lock);
 	if (!rc)
@@ -198,7 +198,7 @@ static int measure_stage(struct session *s, const struct hes_sequence *t, struct
 
 	for (size_t c = 0; c < n && !rc; c++) {
 		const uint32_t lock_mhz = setting_lock(s->type, clocks[c]);
-		bool steady;
+		bool sure;
 
 		if (!is_left(s, t, stage, clocks[c]))
 			continue;
@@ -209,11 +209,11 @@ static int measure_stage(struct session *s, const struct hes_sequence *t, struct
 			continue;
 		}
 		if (!rc)
-			rc = session_measure(s, lock_mhz, rows, &steady, err);
+			rc = session_measure(s, lock_mhz, rows, &sure, err);
 		if (!rc)
 			report_missed(s, &rows[0]);
 		if (!rc)
-			rc = session_keep(s, t, stage, clocks[c], rows, steady) ? 1 : 0;
+			rc = session_keep(s, t, stage, clocks[c], rows, sure) ? 1 : 0;
 	}
 	return rc;
 }

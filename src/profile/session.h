@@ -75,9 +75,9 @@ uint64_t setting_of_point(const struct hes_gpu_type *type, const struct hes_poin
 /** Run sequences until none is left or the profiler is stopped; then undo all changes. */
 void session_run(struct session *s);
 
-/** Measure the running jobs at the present clock. @return 0, with one row for each job; 1 stopped;
- * -errno */
-int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *steady,
+/** Measure the running jobs at the present clock. @return 0, with one row for each job, and whether
+ * their standard errors are small enough; 1 stopped; -errno */
+int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *sure,
 		    struct hes_err *err);
 /**
  * Wait until @until_s, and until every job has @marks marks.

@@ -34,6 +34,7 @@ rows() {
 	[ "$(rows "SELECT count(*) FROM points WHERE clock_mhz = 600 AND held_mhz = 600 AND capped = 0")" = 2 ]
 	[ "$(rows "SELECT count(*) FROM points WHERE sm_active > 0.4 AND dram_active > 0.01 AND fp32_active IS NOT NULL AND pcie_rx_mibs > 0")" = 4 ]
 	[ "$(rows "SELECT max(cv) < 0.05 AND min(windows) = 2 AND max(beside) = '' FROM points")" = 1 ]
+	[ "$(rows "SELECT count(*) FROM points WHERE time_se < 0.03 AND temperature_c BETWEEN 25 AND 95")" = 4 ]
 	run -0 "$HES_LAB" --speed 100 --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" \
 		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 0 measured, 4 known before, 0 failed" ]

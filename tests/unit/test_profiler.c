@@ -1,5 +1,5 @@
-/* test_profiler.c - the points to measure, when they are steady, and the profiles and samples that
- * follow from them. */
+/* test_profiler.c - the points to measure, when they are known well enough, and the profiles and
+ * samples that follow from them. */
 #include <math.h>
 
 #include "heshare/profiler.h"
@@ -66,15 +66,26 @@ TEST(a_coefficient_of_variation_is_the_deviation_over_the_mean)
 	assert_true(isnan(steady_cv(one, 1)));
 }
 
-TEST(a_point_is_steady_once_its_last_windows_agree)
+/* s / sqrt(3) for 9, 10, 11, times 2.920 / 1.645 for two degrees of freedom. */
+TEST(a_standard_error_of_few_values_is_that_of_students_interval)
 {
-	/* A warm-up that took longer than thought: the first two are none of it. */
-	static const double v[] = { 20, 13, 10.1, 10, 9.9 };
+	static const double v[] = { 9, 10, 11 }, one[] = { 4 };
 
-	assert_int_equal(steady_from(v, 2, 3, 0.05), -1);
-	assert_int_equal(steady_from(v, 4, 3, 0.05), -1);
-	assert_int_equal(steady_from(v, 5, 3, 0.05), 2);
-	assert_int_equal(steady_from(v, 5, 3, 0.005), -1);
+	assert_true(fabs(steady_se(v, 3) - 0.1 / sqrt(3) * 1.775) < 1e-4);
+	assert_true(isnan(steady_se(one, 1)));
+}
+
+/* Values as those before them: 16 of them know no more than 4. */
+TEST(correlated_windows_have_the_standard_error_of_their_blocks)
+{
+	static const double four[] = { 9, 11, 12, 10 };
+	static const double each[] = { 9, 9, 9, 9, 11, 11, 11, 11, 12, 12, 12, 12, 10, 10, 10, 10 };
+	static const double mixed[] = {
+		9, 11, 12, 10, 9, 11, 12, 10, 9, 11, 12, 10, 9, 11, 12, 10
+	};
+
+	assert_true(fabs(steady_se(each, 16) - steady_se(four, 4)) < 1e-12);
+	assert_true(steady_se(mixed, 16) < 0.5 * steady_se(four, 4));
 }
 
 static const struct hes_grid small_grid = {
@@ -249,7 +260,7 @@ TEST(points_of_a_pair_give_profiles_and_samples_of_both)
 	struct hes_samples samples;
 	const struct hes_sample *s;
 
-	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(hes_points_derive(&p, &catalogue, &profiles, &samples, NULL), 0);
 	assert_int_equal(profiles.n, 2);
 	assert_true(profiles.v[0].sm_util == 0.8 && profiles.v[0].dram_util == 0.2 &&
 		    profiles.v[0].busy == 0.9);
@@ -281,29 +292,36 @@ TEST(what_was_not_measured_is_not_made_up)
 	/* The power before a came is unknown without a measurement of b alone at its share. */
 	v[3] = v[5];
 	p.n = 5;
-	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(hes_points_derive(&p, &catalogue, &profiles, &samples, NULL), 0);
 	assert_null(find_sample(&samples, "a", 60, 1));
 	assert_non_null(find_sample(&samples, "b", 40, 1));
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
 }
 
-TEST(unsteady_points_are_not_learnt_from_and_the_last_of_two_counts)
+TEST(noisy_points_are_learnt_from_with_their_error_and_the_last_of_two_counts)
 {
 	struct hes_point v[8];
 	struct hes_points p = { v, a_pair(v) };
 	struct hes_profiles profiles;
 	struct hes_samples samples;
 
-	v[4].cv = 0.06;
+	v[1].time_se = 0.04;
+	v[1].start_s = 7.5;
+	v[3].windows = 4; /* of an earlier version */
+	v[3].cv = 0.06;
+	v[4].time_se = 0.2;
 	v[6] = v[0];
 	v[6].iteration_us = 1100;
 	p.n = 7;
-	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
-	assert_null(find_sample(&samples, "a", 60, 1));
+	assert_int_equal(hes_points_derive(&p, &catalogue, &profiles, &samples, NULL), 0);
+	assert_true(find_sample(&samples, "a", 60, 1)->time_se == 0.2);
+	assert_true(find_sample(&samples, "b", 40, 0)->time_se == 0.03);
 	assert_int_equal(profiles.n, 2);
-	assert_true(profiles.v[0].iteration_us == 1100);
-	assert_int_equal(samples.n, 5);
+	assert_true(profiles.v[0].iteration_us == 1100 && profiles.v[0].time_se == 0 &&
+		    profiles.v[0].start_s == 0);
+	assert_true(profiles.v[1].time_se == 0.04 && profiles.v[1].start_s == 7.5);
+	assert_int_equal(samples.n, 6);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
 }
@@ -322,7 +340,7 @@ TEST(sms_are_guessed_from_the_shares_that_change_nothing)
 
 	for (size_t i = 0; i < 3; i++)
 		v[i].sm_active = v[i].dram_active = NAN;
-	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(hes_points_derive(&p, &catalogue, &profiles, &samples, NULL), 0);
 	assert_int_equal(profiles.n, 1);
 	assert_true(fabs(profiles.v[0].sm_util - 0.45) < 1e-12);
 	assert_true(profiles.v[0].dram_util == 0.3);
@@ -331,7 +349,7 @@ TEST(sms_are_guessed_from_the_shares_that_change_nothing)
 	/* A GPU without both values gives no profile. */
 	for (size_t i = 0; i < 3; i++)
 		v[i].busy = v[i].memory_busy = NAN;
-	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(hes_points_derive(&p, &catalogue, &profiles, &samples, NULL), 0);
 	assert_int_equal(profiles.n + samples.n, 0);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
@@ -368,7 +386,7 @@ TEST(what_nobody_locked_is_one_setting_with_the_clock_that_was_held)
 	for (size_t i = 0; i < 3; i++)
 		v[i].held_mhz = 1440;
 	assert_true(setting_of_point(t4(), &v[0]) == setting_of_point(t4(), &v[1]));
-	assert_int_equal(hes_points_derive(&p, &catalogue, 0.05, &profiles, &samples, NULL), 0);
+	assert_int_equal(hes_points_derive(&p, &catalogue, &profiles, &samples, NULL), 0);
 	assert_int_equal(profiles.n, 1); /* the later point counts */
 	assert_true(profiles.v[0].iteration_us == 1100 && profiles.v[0].clock_mhz == 1440);
 	assert_int_equal(samples.n, 3);

@@ -68,12 +68,11 @@ static const struct opt profile_opts[] = {
 	  .min = 0.1, .max = 86400,
 	  .help = "length of one measurement, seconds" },
 	{ .name = "repeats", .kind = OPT_TEXT, AT(repeats), .arg = "A..B", .def = "3..10",
-	  .help = "measure a point until the last A measurements agree, at most B times; see "
-		  "docs/profiling.md" },
-	{ .name = "cv", .kind = OPT_DOUBLE, AT(cv_pct), .arg = "PCT", .def = "5", .min = 0.01,
+	  .help = "measure a point at least A times and at most B times" },
+	{ .name = "error", .kind = OPT_DOUBLE, AT(error_pct), .arg = "PCT", .def = "3", .min = 0.01,
 	  .max = 100,
-	  .help = "measurements agree if time and power vary by less: coefficient of variation, %; "
-		  "see docs/profiling.md" },
+	  .help = "a point ends when the standard errors of all times and of power are below this, "
+		  "%; see docs/profiling.md" },
 	{ .name = "patience", .kind = OPT_DOUBLE, AT(patience_s), .arg = "S", .def = "120",
 	  .min = 1, .max = 1e6,
 	  .help = "a job without progress for this time has failed, seconds" },

@@ -29,7 +29,7 @@ struct profile_opts {
 	uint64_t iterations;
 	double warm_up_s, window_s;
 	const char *repeats;
-	double cv_pct;
+	double error_pct;
 	double patience_s;
 	double minutes;
 	bool dry_run;

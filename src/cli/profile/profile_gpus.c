@@ -137,7 +137,7 @@ static int read_manner(struct gpus_profile *b, struct hes_err *err)
 	b->timing = (struct hes_profile_timing){ .warm_up_s = o->warm_up_s,
 						 .settle_s = SETTLE_PART * o->warm_up_s,
 						 .window_s = o->window_s,
-						 .cv = o->cv_pct / 100,
+						 .error = o->error_pct / 100,
 						 .patience_s = o->patience_s };
 	return parse_repeats(o->repeats, &b->timing.least, &b->timing.most, err);
 }
@@ -344,8 +344,7 @@ static int tell_store(struct gpus_profile *b, struct hes_delivered *done, struct
 	int rc = hes_store_points(b->store, &all, &points, err);
 
 	if (!rc)
-		rc = hes_points_derive(&points, &b->catalogue, b->timing.cv, &profiles, &samples,
-				       err);
+		rc = hes_points_derive(&points, &b->catalogue, &profiles, &samples, err);
 	if (!rc)
 		rc = hes_store_samples(b->store, &all, &there, err);
 	if (!rc) {
@@ -373,15 +372,15 @@ static int report(const struct gpus_profile *b, const struct hes_profiled_result
 		return cli_print_json(json_pack(
 			"{s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I}", "measured",
 			(json_int_t)r->measured, "known", (json_int_t)r->known, "failed",
-			(json_int_t)r->failed, "left", (json_int_t)r->left, "unsteady",
-			(json_int_t)r->unsteady, "stopped", r->stopped, "clocks_refused",
+			(json_int_t)r->failed, "left", (json_int_t)r->left, "uncertain",
+			(json_int_t)r->uncertain, "stopped", r->stopped, "clocks_refused",
 			r->clocks_refused, "rows", (json_int_t)b->points_new, "profiles",
 			(json_int_t)d->profiles_new, "samples", (json_int_t)d->samples_new));
 	printf("points: %zu measured, %zu known before, %zu failed", r->measured, r->known,
 	       r->failed);
-	if (r->unsteady)
-		printf(", %zu of those measured are not steady and are not learnt from",
-		       r->unsteady);
+	if (r->uncertain)
+		printf(", %zu of those measured with a standard error above %g %%", r->uncertain,
+		       b->o->error_pct);
 	printf("\nprofiles: %zu new, %zu known; samples: %zu new\n", d->profiles_new,
 	       d->profiles_known, d->samples_new);
 	return 0;
