@@ -35,6 +35,11 @@ struct hes_draw {
  */
 int hes_draw_profiles(const struct hes_draw *d, struct hes_profiles *out, struct hes_err *err);
 
+/** The profile of one workload at one batch size on one type. @return 0; -EINVAL, -ERANGE */
+int hes_draw_profile(const struct hes_draw *d, const struct hes_gpu_type *g,
+		     const struct hes_workload *w, uint32_t batch, struct hes_profile *out,
+		     struct hes_err *err);
+
 /**
  * Samples under sharing (HeShare, section III-A), each a distinct combination
  * of workload, batch size, share, clock, type and co-runners.

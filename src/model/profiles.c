@@ -84,6 +84,16 @@ static int draw_profile(const struct hes_draw *d, const struct hes_gpu_type *g,
 	return 0;
 }
 
+int hes_draw_profile(const struct hes_draw *d, const struct hes_gpu_type *g,
+		     const struct hes_workload *w, uint32_t batch, struct hes_profile *out,
+		     struct hes_err *err)
+{
+	struct hes_rng rng;
+
+	hes_rng_seed(&rng, d->seed);
+	return draw_profile(d, g, w, batch, &rng, out, err);
+}
+
 /* One workload on one type, from a random stream of its own. */
 static int draw_curve(const struct hes_draw *d, const struct hes_gpu_type *g,
 		      const struct hes_workload *w, struct hes_rng rng, struct hes_profiles *out,

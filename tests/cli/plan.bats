@@ -173,13 +173,16 @@ refused() {
 	refused 1 "heshare plan: folder: Is a directory" folder $fleet
 }
 
-@test "a batch size out of range is an error, also next to a type without profiles" {
+@test "a batch size out of range is an error if nothing was measured, and derived from what was" {
 	grep -v '^resnet50,A100' known/profiles.csv >some.csv
 	{ head -1 jobs.csv; echo "large,0,resnet50,128,100,1000"; } >large.csv
+	refused 1 "job large: resnet50 on A100-SXM-80: batch size 128 is outside the profiled 1 to 64" large.csv \
+		--fleet fleet.yaml
+	# The types in the other order.
 	sed 's/T4/X/; s/A100-SXM-80/T4/; s/X/A100-SXM-80/' fleet.yaml >turned.yaml
 	for f in fleet.yaml turned.yaml; do
-		refused 1 "job large: resnet50 on T4: batch size 128 is outside the profiled 1 to 64" large.csv \
-			--fleet $f --predictor predictor --profiles some.csv
+		"$HESHARE" plan large.csv --fleet $f --predictor predictor --profiles some.csv -o large.json >/dev/null
+		jq -e '[.gpus[].batches[].jobs[].job] == ["large"]' large.json
 	done
 }
 

@@ -59,22 +59,6 @@ static int fit_one(struct hes_model *m, const struct hes_catalogue *c,
 	return rc;
 }
 
-int cli_fit_jobs(struct hes_model *m, const struct hes_catalogue *c, const char *profiles,
-		 const struct hes_jobs *jobs, struct cli_fits *fits, struct hes_err *err)
-{
-	struct hes_profiles p;
-	int rc = cli_profiles_load(profiles, &p, err);
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < jobs->n && !rc; i++)
-		rc = fit_one(m, c, &p, jobs->v[i].workload, fits, err);
-	if (rc)
-		hes_fail_in(err, "%s", profiles);
-	hes_profiles_free(&p);
-	return rc;
-}
-
 int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *profiles,
 		struct cli_fits *fits, struct hes_err *err)
 {

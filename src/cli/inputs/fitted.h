@@ -7,7 +7,6 @@
 
 #include <jansson.h>
 
-#include "heshare/job.h"
 #include "model/fit_profile.h"
 
 struct cli_fits {
@@ -16,14 +15,10 @@ struct cli_fits {
 };
 
 /**
- * Fit the workloads of jobs that the model does not know to their profiles.
+ * Fit the workloads of profiles that the model does not know.
  * @param profiles  file or folder
  * @return 0, or what reading them or hes_model_add_workload() returns
  */
-int cli_fit_jobs(struct hes_model *m, const struct hes_catalogue *c, const char *profiles,
-		 const struct hes_jobs *jobs, struct cli_fits *fits, struct hes_err *err);
-
-/** The same for all workloads of the profiles. */
 int cli_fit_all(struct hes_model *m, const struct hes_catalogue *c, const char *profiles,
 		struct cli_fits *fits, struct hes_err *err);
 

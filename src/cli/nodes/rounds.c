@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/plural.h"
-#include "cli/inputs/knowledge.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/inputs/policy_program.h"
 #include "cli/nodes/nodes_state.h"
 #include "cli/run/run_identity.h"
@@ -136,14 +136,18 @@ static int draft_plan(const struct nodes *s, struct draft *d, struct hes_err *er
 	const struct hes_policy *policy = find_policy(s, &r.prefer, err);
 	uint32_t *waiting = calloc(d->jobs.n + 1, sizeof(*waiting));
 	int64_t *free_at_us = calloc(d->fleet.fleet.n + 1, sizeof(*free_at_us));
-	struct cli_knowledge k = { 0 };
+	const struct cli_known_from from = { .command = "run",
+					     .store = hes_store_path(s->q->store),
+					     .predictor = s->q->predictor,
+					     .profiles = s->q->profiles,
+					     .jobs = &d->jobs };
+	struct hes_known k = { .learnt = false };
 	int rc = waiting && free_at_us
 			 ? 0
 			 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", d->jobs.n);
 
 	if (!rc)
-		rc = cli_knowledge_load(s->q->predictor, s->q->profiles, NULL, s->q->catalogue,
-					&d->fleet.fleet, &k, err);
+		rc = cli_known_load(&from, s->q->catalogue, &d->fleet.fleet, &k, err);
 	for (size_t i = 0; i < d->jobs.n && !rc; i++)
 		waiting[i] = (uint32_t)i;
 	for (size_t g = 0; g < d->fleet.fleet.n && !rc; g++)
@@ -159,7 +163,7 @@ static int draft_plan(const struct nodes *s, struct draft *d, struct hes_err *er
 		rc = policy ? hes_policy_plan(policy, &r, &d->plan, NULL, err) : -ENOENT;
 	if (!rc)
 		rc = hes_plan_validate(&d->plan, &d->fleet.fleet, &d->jobs, MAX_SHARE_SUM, err);
-	cli_knowledge_free(&k);
+	hes_known_free(&k);
 	free(waiting);
 	free(free_at_us);
 	return rc;

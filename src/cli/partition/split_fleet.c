@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/inputs.h"
-#include "cli/inputs/knowledge.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/partition/partition.h"
 
 struct task {
@@ -21,7 +21,7 @@ struct task {
 	struct hes_fleet fleet;
 	struct partition_inputs in;
 	struct partition_name *names; /* [jobs.n] */
-	const struct hes_gpu_type *types[CLI_MAX_TYPES];
+	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
 	size_t n_types;
 	const struct hes_share_profile **profiles;
 	double *floor;
@@ -47,7 +47,7 @@ static int load(struct task *t, struct hes_err *err)
 		rc = cli_fleet_load(o->fleet, &t->in.catalogue, &t->fleet, err);
 	if (rc)
 		return rc;
-	t->n_types = hes_fleet_types(&t->fleet, t->types, CLI_MAX_TYPES);
+	t->n_types = hes_fleet_types(&t->fleet, t->types, HES_KNOWN_TYPES);
 	t->names = calloc(t->jobs.n, sizeof(*t->names));
 	t->floor = calloc(t->jobs.n, sizeof(*t->floor));
 	t->memory_mib = calloc(t->jobs.n, sizeof(*t->memory_mib));

@@ -16,7 +16,7 @@
 #include "base/texts.h"
 #include "cli/cli.h"
 #include "cli/inputs/catalogue.h"
-#include "cli/inputs/knowledge.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/inputs/store_use.h"
 #include "heshare/draw.h"
 #include "heshare/model.h"
@@ -152,12 +152,12 @@ static int draw_all(const struct partition_name *jobs, size_t n_jobs,
 		    const struct hes_gpu_type *const *types, size_t n_types,
 		    struct partition_inputs *in, struct hes_err *err)
 {
-	struct drawing w = { .d = { .noise = CLI_NOISE, .seed = CLI_SAMPLE_SEED } };
+	struct drawing w = { .d = { .noise = HES_KNOWN_NOISE, .seed = HES_KNOWN_SEED } };
 	struct hes_model *m = NULL;
 	int rc = cli_model_load(NULL, &in->catalogue, types, n_types, &m, err);
 
 	w.d.model = m;
-	hes_rng_seed(&w.rng, CLI_SAMPLE_SEED);
+	hes_rng_seed(&w.rng, HES_KNOWN_SEED);
 	for (size_t t = 0; t < n_types && !rc; t++) {
 		w.g = types[t];
 		rc = draw_type(&w, m, jobs, n_jobs, err);

@@ -19,7 +19,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/inputs.h"
-#include "cli/inputs/knowledge.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/inputs/offers.h"
 #include "cli/inputs/policy_program.h"
 #include "cli/inputs/store_use.h"
@@ -32,8 +32,8 @@
 #define MAX_MEMORY_SHOWN   10
 
 struct plan_opts {
-	const char *fleet, *gpus, *policy, *prefer, *predictor, *profiles, *output, *front, *budget,
-		*catalogue, *program;
+	const char *fleet, *gpus, *policy, *prefer, *store, *predictor, *profiles, *output, *front,
+		*budget, *catalogue, *program;
 	uint64_t seed;
 	double power_cap_w, exec_limit_s;
 	bool bound, default_clock, json;
@@ -72,10 +72,10 @@ static const struct opt plan_opts[] = {
 	  .max = 0x1p62,
 	  .help = "seed of the random choices" },
 	{ .heading = "predictions",
-	  .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
-	  .help = "predictor of heshare train; without it, train one on modelled samples" },
-	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
-	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	  .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
+	  .help = CLI_KNOWN_STORE_HELP },
+	CLI_PREDICTOR_OPT(offsetof(struct plan_opts, predictor)),
+	CLI_PROFILES_OPT(offsetof(struct plan_opts, profiles)),
 	{ .heading = "output",
 	  .name = "output", .letter = 'o', .kind = OPT_FILE, AT(output), .arg = "FILE",
 	  .written = true,
@@ -106,7 +106,7 @@ struct inputs {
 	struct hes_fleet fleet;
 	struct gpus_fleet gpus; /* owns the fleet where there is --gpus */
 	struct hes_jobs jobs;
-	struct cli_knowledge knowledge;
+	struct hes_known knowledge;
 	const struct hes_policy *policy;
 	struct policy_program *program; /* owns the policy where it is a program */
 	const char *prefer;             /* NULL: the policy's first */
@@ -117,7 +117,7 @@ struct inputs {
 static void unload(struct inputs *in)
 {
 	policy_program_free(in->program);
-	cli_knowledge_free(&in->knowledge);
+	hes_known_free(&in->knowledge);
 	hes_jobs_free(&in->jobs);
 	if (in->gpus.types)
 		gpus_fleet_free(&in->gpus);
@@ -161,28 +161,15 @@ static int load_fleet(const struct plan_opts *o, struct inputs *in, struct hes_e
 	return rc;
 }
 
-/* The memory that jobs used when they were profiled: on the GPU model nothing was measured. */
-static void load_measured(const struct plan_opts *o, struct inputs *in)
+static int load_known(const struct plan_opts *o, struct inputs *in, struct hes_err *err)
 {
-	const struct hes_store_query all = { 0 };
-	struct hes_profiles p = { 0 };
-	struct hes_store *s = NULL;
-	struct hes_err why;
-	int rc;
+	const struct cli_known_from from = { .command = "plan",
+					     .store = o->store,
+					     .predictor = o->predictor,
+					     .profiles = o->profiles,
+					     .jobs = &in->jobs };
 
-	if (o->profiles) {
-		hes_jobs_take_measured(&in->jobs, &in->knowledge.profiles);
-		return;
-	}
-	rc = cli_store_open(NULL, HES_STORE_READ, 0, &s, &why);
-	if (!rc)
-		rc = hes_store_profiles(s, &all, &p, &why);
-	if (!rc)
-		hes_jobs_take_measured(&in->jobs, &p);
-	else if (rc != -ENOENT)
-		fprintf(stderr, "heshare plan: memory is not taken from the store: %s\n", why.msg);
-	hes_profiles_free(&p);
-	hes_store_close(s);
+	return cli_known_load(&from, &in->catalogue, &in->fleet, &in->knowledge, err);
 }
 
 static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs *in,
@@ -200,14 +187,13 @@ static int load_rest(const struct plan_opts *o, const char *jobs, struct inputs 
 			      "%d jobs, not %zu",
 			      HES_POLICY_MOST_BOUND, in->jobs.n);
 	if (!rc)
-		rc = cli_knowledge_load(o->predictor, o->profiles, NULL, &in->catalogue, &in->fleet,
-					&in->knowledge, err);
+		rc = load_known(o, in, err);
 	if (!rc) {
-		load_measured(o, in);
-		hes_profiles_hold(&in->knowledge.profiles, in->catalogue.types, in->catalogue.n);
-		cli_knowledge_fit(&in->knowledge, o->predictor != NULL, in->gpus.types,
-				  in->gpus.n_types);
-		hes_profiles_hold(&in->knowledge.profiles, in->fleet.limited, in->fleet.n_limited);
+		hes_jobs_take_measured(&in->jobs, &in->knowledge.measured);
+		hes_known_hold(&in->knowledge, in->catalogue.types, in->catalogue.n);
+		cli_known_fit(&in->knowledge, o->predictor != NULL, in->gpus.types,
+			      in->gpus.n_types);
+		hes_known_hold(&in->knowledge, in->fleet.limited, in->fleet.n_limited);
 	}
 	return rc;
 }

@@ -13,7 +13,7 @@
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
-#include "cli/inputs/knowledge.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/inputs/offers.h"
 #include "cli/profile/profile.h"
 #include "cli/inputs/rows_folder.h"
@@ -113,13 +113,13 @@ static int choose_types(const struct profile_opts *o, const struct hes_catalogue
 	int rc;
 
 	if (!o->fleet) {
-		rc = cli_types(o->types, c, types, CLI_MAX_TYPES, err);
+		rc = cli_types(o->types, c, types, HES_KNOWN_TYPES, err);
 		return rc < 0 ? hes_fail_in(err, "--types") : rc;
 	}
 	rc = hes_fleet_load(o->fleet, c, &f, err);
 	if (rc)
 		return rc;
-	rc = (int)hes_fleet_types(&f, types, CLI_MAX_TYPES);
+	rc = (int)hes_fleet_types(&f, types, HES_KNOWN_TYPES);
 	hes_fleet_free(&f);
 	return rc;
 }
@@ -174,7 +174,7 @@ static int draw(const struct profile_opts *o, const struct hes_draw *d, struct h
 
 static int profile(const struct profile_opts *o, struct hes_err *err)
 {
-	const struct hes_gpu_type *types[CLI_MAX_TYPES];
+	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
 	struct hes_draw d = { .types = types, .noise = o->noise_pct / 100, .seed = o->seed };
 	struct hes_catalogue c;
 	struct hes_model *model = NULL;

@@ -4,7 +4,7 @@
 #ifndef HES_CLI_RUN_ADD_PLAN_H
 #define HES_CLI_RUN_ADD_PLAN_H
 
-#include "cli/inputs/knowledge.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/run/run_view.h"
 
 struct add_plan {
@@ -15,7 +15,7 @@ struct add_plan {
 	const struct hes_jobs
 		*jobs; /* the plan's, those that were added before, then the new ones */
 	size_t first_new;
-	const struct cli_knowledge *knowledge;
+	const struct hes_known *knowledge;
 	int64_t now_us; /* of the run */
 };
 

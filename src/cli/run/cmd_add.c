@@ -46,17 +46,16 @@ static const struct opt add_opts[] = {
 		  "{iterations}, {memory} and {job}" },
 	{ .name = "commands", .kind = OPT_FILE, AT(commands), .arg = "FILE",
 	  .help = "CSV file with the columns workload and command: a pattern for each workload" },
-	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
-	  .help = "predictor of heshare train; without it, train one on modelled samples" },
-	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
-	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	CLI_PREDICTOR_OPT(offsetof(struct add_opts, predictor)),
+	CLI_PROFILES_OPT(offsetof(struct add_opts, profiles)),
 	CLI_CATALOGUE_OPT(offsetof(struct add_opts, catalogue)),
 	{ .name = "default-clock", .kind = OPT_FLAG, AT(default_clock),
 	  .help = "plan only with the default clock of each GPU type" },
 	{ .name = "no-wait", .kind = OPT_FLAG, AT(no_wait),
 	  .help = "do not wait until the run has taken the jobs" },
 	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE",
-	  .help = "store with the journal of the run; without it " CLI_STORE_PLACE },
+	  .help = "store with the journal of the run and with what was measured; without it, "
+		  CLI_STORE_PLACE },
 	{ .name = "json", .kind = OPT_FLAG, AT(json),
 	  .help = "print the placements as one JSON document" },
 	{ 0 }
@@ -75,7 +74,7 @@ struct inputs {
 	struct hes_plan plan,
 		merged;      /* the plan's file; of the run's GPUs, with the jobs added before */
 	struct hes_jobs all; /* planned, before, new; their commands belong to these */
-	struct cli_knowledge knowledge;
+	struct hes_known knowledge;
 	char **commands; /* of the new jobs */
 	struct hes_run_added *rows;
 	int64_t *busy_us;
@@ -86,7 +85,7 @@ static void unload(struct inputs *in)
 	free(in->rows);
 	free(in->busy_us);
 	run_commands_free(in->commands, in->new.n);
-	cli_knowledge_free(&in->knowledge);
+	hes_known_free(&in->knowledge);
 	free(in->all.v);
 	hes_plan_finish(&in->merged);
 	hes_plan_finish(&in->plan);
@@ -489,6 +488,17 @@ static int hand_over(const struct add_opts *o, const struct inputs *in, struct h
 	return o->json ? print_json(in, taken) : print_text(in, taken);
 }
 
+static int load_known(const struct add_opts *o, struct inputs *in, struct hes_err *err)
+{
+	const struct cli_known_from from = { .command = "add",
+					     .store = o->store,
+					     .predictor = o->predictor,
+					     .profiles = o->profiles,
+					     .jobs = &in->all };
+
+	return cli_known_load(&from, &in->catalogue, &in->mine, &in->knowledge, err);
+}
+
 /* Place the jobs as things are now, and write them into the journal. */
 static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs, struct inputs *in,
 			  struct hes_err *err)
@@ -504,15 +514,14 @@ static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs
 	if (!rc)
 		rc = merge_plan(in, err);
 	if (!rc)
-		rc = cli_knowledge_load(o->predictor, o->profiles, NULL, &in->catalogue, &in->mine,
-					&in->knowledge, err);
-	if (!rc && o->profiles)
-		hes_jobs_take_measured(&in->all, &in->knowledge.profiles);
+		rc = load_known(o, in, err);
+	if (!rc)
+		hes_jobs_take_measured(&in->all, &in->knowledge.measured);
 	if (!rc) {
-		cli_knowledge_fit(&in->knowledge, o->predictor != NULL, in->catalogue.types,
-				  in->catalogue.n);
-		cli_knowledge_fit(&in->knowledge, o->predictor != NULL, in->fleet.limited,
-				  in->fleet.n_limited);
+		cli_known_fit(&in->knowledge, o->predictor != NULL, in->catalogue.types,
+			      in->catalogue.n);
+		cli_known_fit(&in->knowledge, o->predictor != NULL, in->fleet.limited,
+			      in->fleet.n_limited);
 		rc = make_rows(in, err);
 	}
 	return rc ? rc : write_rows(in, err);

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "cli/inputs/fitted.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/inputs/policy_program.h"
 #include "heshare/report.h"
 #include "heshare/sim.h"
@@ -61,9 +62,9 @@ struct campaign {
 	size_t n_draws;
 };
 
-/** What the user gave instead of what is drawn; NULL: draw it. */
+/** What profiles and predictor are loaded from again. */
 struct campaign_files {
-	const char *predictor, *profiles;
+	struct cli_known_from from;
 	const struct hes_catalogue *catalogue;
 };
 

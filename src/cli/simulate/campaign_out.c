@@ -8,7 +8,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "cli/inputs/knowledge.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/simulate/campaign.h"
 
 static double avg_jct(const struct campaign_run *r)
@@ -216,12 +216,12 @@ static json_t *fleet_json(const struct hes_fleet *f)
 
 json_t *campaign_json(const struct campaign *c, bool timing)
 {
-	const struct hes_gpu_type *types[CLI_MAX_TYPES];
+	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
 	json_t *rows = json_array();
 	char derived[400];
 
-	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, CLI_MAX_TYPES), derived,
-			  sizeof(derived));
+	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, HES_KNOWN_TYPES),
+			  derived, sizeof(derived));
 	for (size_t i = 0; i < c->n_who * c->n_seeds; i++)
 		json_array_append_new(rows, run_json(&c->runs[i], timing));
 	return json_pack("{s:o, s:I, s:o?, s:s*, s:o*, s:o, s:o*}", "fleet", fleet_json(c->fleet),

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cli/inputs/knowledge.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/simulate/campaign.h"
 #include "heshare/report.h"
 
@@ -116,7 +116,7 @@ int campaign_write_report(const struct campaign *c, const struct campaign_pages 
 	const long named = chosen ? campaign_find(c, chosen) : -1;
 	const size_t shown = named < 0 ? best : (size_t)named;
 	const struct campaign_run *run = campaign_runs_of(c, shown);
-	const struct hes_gpu_type *types[CLI_MAX_TYPES];
+	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
 	char derived[400];
 	struct hes_report report = {
 		.command = command,
@@ -135,8 +135,8 @@ int campaign_write_report(const struct campaign *c, const struct campaign_pages 
 	};
 	int rc = rows ? add_completion_times(c, rows) : -ENOMEM;
 
-	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, CLI_MAX_TYPES), derived,
-			  sizeof(derived));
+	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, HES_KNOWN_TYPES),
+			  derived, sizeof(derived));
 	if (rc)
 		hes_fail(err, rc, "out of memory for the report");
 	if (!rc && pages->report)

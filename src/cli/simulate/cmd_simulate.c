@@ -2,7 +2,7 @@
  * cmd_simulate.c - `heshare simulate`: plan jobs with several policies, replay the plans on the GPU
  * model, and compare the results.
  *
- * Loads jobs, fleet, profiles and predictor (knowledge.h), runs the policies (campaign.h) and
+ * Loads jobs, fleet, profiles and predictor (known_inputs.h), runs the policies (campaign.h) and
  * prints.
  */
 #include <errno.h>
@@ -19,12 +19,12 @@
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/inputs.h"
-#include "cli/inputs/knowledge.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/inputs/offers.h"
 
 struct simulate_opts {
-	const char *fleet, *policy, *prefer, *seeds, *plan, *predictor, *profiles, *physics, *csv,
-		*per_job, *show, *catalogue;
+	const char *fleet, *policy, *prefer, *seeds, *plan, *store, *predictor, *profiles, *physics,
+		*csv, *per_job, *show, *catalogue;
 	bool burst, replan, json, wide, no_timing;
 	double exec_limit_s, time_noise_pct, power_noise_pct, clock_change_ms;
 	uint64_t threads, model_draws;
@@ -57,11 +57,9 @@ static const struct opt simulate_opts[] = {
 	{ .name = "plan", .kind = OPT_FILE, AT(plan), .arg = "FILE",
 	  .help = "also replay this plan; it needs no predictions. heshare plan assumes that all "
 		  "jobs wait, so use --burst" },
-	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
-	  .help = "predictor of heshare train; without it, train one on modelled samples" },
-	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
-	  .help = "profiles.csv or its folder; workloads that the GPU model does not know are "
-		  "fitted to it. Without it, draw profiles from the GPU model" },
+	{ .name = "store", .kind = OPT_FILE, AT(store), .arg = "FILE", .help = CLI_KNOWN_STORE_HELP },
+	CLI_PREDICTOR_OPT(offsetof(struct simulate_opts, predictor)),
+	CLI_PROFILES_OPT(offsetof(struct simulate_opts, profiles)),
 	{ .name = "physics", .kind = OPT_FILE, AT(physics), .arg = "FILE",
 	  .help = "read parameters of the GPU model from this file instead of the built-in ones "
 		"(data/physics.yaml, "
@@ -125,8 +123,20 @@ struct inputs {
 	struct hes_plan plan;
 	struct hes_model *model;
 	struct cli_fits fits;
-	struct cli_knowledge knowledge;
+	struct hes_known knowledge;
 };
+
+/* The workloads that the model does not know are fitted to their profiles. */
+static struct cli_known_from known_from(const struct simulate_opts *o, const struct inputs *in)
+{
+	return (struct cli_known_from){ .command = "simulate",
+					.store = o->store,
+					.predictor = o->predictor,
+					.profiles = o->profiles,
+					.model = in->model,
+					.jobs = &in->jobs,
+					.replayed = true };
+}
 
 /* Found before any policy has planned. */
 static int check_workloads(struct inputs *in, struct hes_err *err)
@@ -140,7 +150,8 @@ static int check_workloads(struct inputs *in, struct hes_err *err)
 
 		rc = w ? cli_fits_own(w, &in->fits, err)
 		       : hes_fail(err, -ENOENT,
-				  "job %s: --profiles FILE with a profile of it is needed, for %s",
+				  "job %s: it was not measured (heshare profile measures it), and "
+				  "%s",
 				  in->jobs.v[i].id, cause.msg);
 	}
 	return rc;
@@ -149,7 +160,7 @@ static int check_workloads(struct inputs *in, struct hes_err *err)
 static int load(const struct simulate_opts *o, const char *jobs, struct inputs *in,
 		struct hes_err *err)
 {
-	const struct hes_gpu_type *types[CLI_MAX_TYPES];
+	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
 	int rc = cli_catalogue_load(o->catalogue, false, &in->catalogue, err);
 
 	if (!rc)
@@ -162,17 +173,14 @@ static int load(const struct simulate_opts *o, const char *jobs, struct inputs *
 		rc = hes_plan_load(o->plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc)
 		rc = cli_model_load(o->physics, &in->catalogue, types,
-				    hes_fleet_types(&in->fleet, types, CLI_MAX_TYPES), &in->model,
+				    hes_fleet_types(&in->fleet, types, HES_KNOWN_TYPES), &in->model,
 				    err);
-	if (!rc && o->profiles)
-		rc = cli_fit_jobs(in->model, &in->catalogue, o->profiles, &in->jobs, &in->fits,
-				  err);
-	return rc ? rc : check_workloads(in, err);
+	return rc;
 }
 
 static void unload(struct inputs *in)
 {
-	cli_knowledge_free(&in->knowledge);
+	hes_known_free(&in->knowledge);
 	free(in->fits.v);
 	hes_model_free(in->model);
 	hes_plan_finish(&in->plan);
@@ -292,15 +300,11 @@ static void command_line(const struct simulate_opts *o, const char *jobs, char *
 	const struct {
 		const char *name, *value;
 	} given[] = {
-		{ "fleet", o->fleet },
-		{ "policy", o->policy },
-		{ "prefer", o->prefer },
-		{ "plan", o->plan },
-		{ "predictor", o->predictor },
-		{ "profiles", o->profiles },
-		{ "physics", o->physics },
-		{ "catalogue", o->catalogue },
-		{ "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL },
+		{ "fleet", o->fleet },         { "policy", o->policy },
+		{ "prefer", o->prefer },       { "plan", o->plan },
+		{ "store", o->store },         { "predictor", o->predictor },
+		{ "profiles", o->profiles },   { "physics", o->physics },
+		{ "catalogue", o->catalogue }, { "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL },
 		{ "show", o->show },
 	};
 
@@ -328,10 +332,15 @@ static int write_report(const struct simulate_opts *o, const char *jobs, const s
 static int simulate(const struct simulate_opts *o, const char *jobs, struct inputs *in,
 		    struct campaign *c, struct hes_err *err)
 {
-	int rc = plans(c) ? cli_knowledge_load(o->predictor, o->profiles, in->model, &in->catalogue,
-					       &in->fleet, &in->knowledge, err)
-			  : 0;
+	struct cli_known_from from = known_from(o, in);
+	int rc;
 
+	from.profiles_only = !plans(c);
+	rc = cli_known_load(&from, &in->catalogue, &in->fleet, &in->knowledge, err);
+	in->fits = (struct cli_fits){ in->knowledge.fits, in->knowledge.n_fits };
+	in->knowledge.fits = NULL;
+	if (!rc)
+		rc = check_workloads(in, err);
 	if (rc)
 		return rc;
 	c->model = in->model;
@@ -348,9 +357,8 @@ static int simulate(const struct simulate_opts *o, const char *jobs, struct inpu
 	if (!rc && c->keep)
 		rc = write_report(o, jobs, c, err);
 	if (!rc && o->model_draws)
-		rc = campaign_run_draws(
-			c, &(struct campaign_files){ o->predictor, o->profiles, &in->catalogue },
-			o->model_draws, (int)o->threads, err);
+		rc = campaign_run_draws(c, &(struct campaign_files){ from, &in->catalogue },
+					o->model_draws, (int)o->threads, err);
 	return rc;
 }
 

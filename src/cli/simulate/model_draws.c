@@ -13,7 +13,7 @@
 
 #include "base/plural.h"
 #include "base/visible.h"
-#include "cli/inputs/knowledge.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/simulate/campaign.h"
 
 #define LOW  0.05
@@ -23,15 +23,16 @@
 static int run_draw(struct campaign *c, const struct campaign_files *files, size_t draw,
 		    int threads, struct hes_err *err)
 {
-	struct cli_knowledge k = { 0 };
+	struct hes_known k = { .learnt = false };
 	struct hes_model *drawn = NULL;
 	struct campaign one = *c;
 	struct hes_report_policy *rows = NULL;
+	struct cli_known_from from = files->from;
 	int rc = hes_model_varied(c->model, draw + 1, &drawn, err);
 
+	from.model = drawn;
 	if (!rc && c->predictor)
-		rc = cli_knowledge_load(files->predictor, files->profiles, drawn, files->catalogue,
-					c->fleet, &k, err);
+		rc = cli_known_load(&from, files->catalogue, c->fleet, &k, err);
 	one.model = drawn;
 	one.profiles = &k.profiles;
 	one.predictor = k.predictor;
@@ -45,7 +46,7 @@ static int run_draw(struct campaign *c, const struct campaign_files *files, size
 		c->draws[draw * c->n_who + w] = rows[w].realised;
 	free(rows);
 	campaign_free_runs(&one);
-	cli_knowledge_free(&k);
+	hes_known_free(&k);
 	hes_model_free(drawn);
 	return rc;
 }

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
-#include "cli/inputs/knowledge.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/train/about_model.h"
 #include "cli/inputs/offers.h"
 #include "heshare/plan.h"
@@ -22,6 +22,7 @@ struct predict_opts {
 	uint64_t share;
 	uint64_t clock;
 	const char *co_runners;
+	const char *store;
 	const char *predictor;
 	const char *profiles;
 	const char *catalogue;
@@ -46,12 +47,10 @@ static const struct opt predict_opts[] = {
 	{ .name = "beside", .kind = OPT_TEXT, .offset = offsetof(struct predict_opts, co_runners),
 	  .arg = "LIST",
 	  .help = "co-runners as WORKLOAD:BATCH:SHARE, with commas" },
-	{ .name = "predictor", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, predictor),
-	  .arg = "FILE",
-	  .help = "predictor of heshare train; without it, train one on modelled samples" },
-	{ .name = "profiles", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, profiles),
-	  .arg = "FILE",
-	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	{ .name = "store", .kind = OPT_FILE, .offset = offsetof(struct predict_opts, store),
+	  .arg = "FILE", .help = CLI_KNOWN_STORE_HELP },
+	CLI_PREDICTOR_OPT(offsetof(struct predict_opts, predictor)),
+	CLI_PROFILES_OPT(offsetof(struct predict_opts, profiles)),
 	{ .name = "json", .kind = OPT_FLAG, .offset = offsetof(struct predict_opts, json),
 	  .help = "one JSON document on standard output" },
 	{ 0 }
@@ -60,7 +59,7 @@ static const struct opt predict_opts[] = {
 
 struct query_line {
 	const struct hes_gpu_type *gpu;
-	const struct cli_knowledge *known;
+	const struct hes_known *known;
 	struct hes_profile task;
 	struct hes_setting setting;
 	struct hes_load co_runners;
@@ -241,9 +240,50 @@ static int print_prediction(const struct query_line *q, bool json)
 	return 0;
 }
 
+/* The workload and its co-runners; what is no co-runner is refused later. */
+static int name_jobs(const struct predict_opts *o, const char *workload, struct hes_jobs *out,
+		     struct hes_err *err)
+{
+	const char *at = o->co_runners ? o->co_runners : "";
+
+	out->v = calloc(2 + strlen(at), sizeof(*out->v));
+	if (!out->v)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	snprintf(out->v[0].workload, sizeof(out->v[0].workload), "%s", workload);
+	out->v[0].batch_size = (uint32_t)o->batch;
+	for (out->n = 1; *at; at += strcspn(at, ","), at += *at == ',') {
+		struct hes_job *j = &out->v[out->n];
+		unsigned batch;
+
+		if (sscanf(at, "%47[^:,]:%5u", j->workload, &batch) == 2) {
+			j->batch_size = batch;
+			out->n++;
+		}
+	}
+	return 0;
+}
+
+static int load_known(const struct predict_opts *o, const char *workload,
+		      const struct hes_catalogue *c, const struct hes_gpu_type *g,
+		      struct hes_known *out, struct hes_err *err)
+{
+	struct hes_jobs jobs = { .n = 0 };
+	const struct cli_known_from from = { .command = "predict",
+					     .store = o->store,
+					     .predictor = o->predictor,
+					     .profiles = o->profiles,
+					     .jobs = &jobs };
+	int rc = name_jobs(o, workload, &jobs, err);
+
+	if (!rc)
+		rc = cli_known_load_types(&from, c, &g, 1, out, err);
+	free(jobs.v);
+	return rc;
+}
+
 static int run_workload(const struct predict_opts *o, const char *workload)
 {
-	struct cli_knowledge known = { 0 };
+	struct hes_known known = { .learnt = false };
 	struct query_line q = { .known = &known };
 	struct hes_catalogue c;
 	struct hes_err err;
@@ -254,18 +294,16 @@ static int run_workload(const struct predict_opts *o, const char *workload)
 	q.gpu = hes_gpu_type_find(&c, o->gpu, &err);
 	if (!q.gpu)
 		hes_fail_in(&err, "--gpu");
-	rc = q.gpu ? cli_knowledge_load_types(o->predictor, o->profiles, NULL, &c, &q.gpu, 1,
-					      &known, &err)
-		   : -ENOENT;
+	rc = q.gpu ? load_known(o, workload, &c, q.gpu, &known, &err) : -ENOENT;
 	if (!rc)
-		hes_profiles_hold(&known.profiles, c.types, c.n);
+		hes_known_hold(&known, c.types, c.n);
 	if (!rc)
 		rc = prepare_query(o, workload, &q, &err);
 	if (rc)
 		status = cli_fail("predict", &err);
 	else
 		status = print_prediction(&q, o->json);
-	cli_knowledge_free(&known);
+	hes_known_free(&known);
 	hes_catalogue_free(&c);
 	return status;
 }

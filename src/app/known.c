@@ -1,0 +1,257 @@
+/*
+ * known.c - put together what is known of workloads; see known.h.
+ */
+#include "app/known.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/known_rows.h"
+
+const char *const hes_known_sources[] = { "measured", "known", "derived", "unknown", NULL };
+
+int known_rows_put(struct known_load *l, const struct hes_profile *p, struct hes_known_row about,
+		   struct hes_err *err)
+{
+	struct known_row *rows;
+	size_t i = 0;
+
+	while (i < l->n && hes_profile_compare(&l->rows[i], p))
+		i++;
+	rows = i < l->n ? l->rows : reallocarray(l->rows, l->n + 1, sizeof(*rows));
+	if (!rows)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu profiles", l->n);
+	l->rows = rows;
+	l->n += i == l->n;
+	rows[i] = (struct known_row){ *p, about };
+	return 0;
+}
+
+/* Measured rows, and the drawn ones of other workloads, batch sizes and types. */
+static int join_rows(struct known_load *l, const struct hes_profiles *measured, struct hes_err *err)
+{
+	struct hes_profiles all;
+	int rc = hes_profiles_join(measured, &l->drawn, &all);
+
+	if (!rc && !(l->rows = calloc(all.n + 1, sizeof(*l->rows)))) {
+		hes_profiles_free(&all);
+		rc = -ENOMEM;
+	}
+	if (rc)
+		return hes_fail(err, rc, "out of memory for profiles");
+	for (size_t i = 0, m = 0; i < all.n; i++) {
+		const bool own =
+			m < measured->n && !hes_profile_compare(&measured->v[m], &all.v[i]);
+
+		l->rows[i].profile = all.v[i];
+		l->rows[i].about.source = own ? HES_KNOWN_MEASURED : HES_KNOWN_NETWORK;
+		m += own;
+	}
+	l->n = all.n;
+	hes_profiles_free(&all);
+	return 0;
+}
+
+/* Sort the rows, and divide them into profiles and how well they are known. */
+static int divide_rows(struct known_load *l, struct hes_known *k, struct hes_err *err)
+{
+	k->profiles.v = calloc(l->n + 1, sizeof(*k->profiles.v));
+	k->rows = calloc(l->n + 1, sizeof(*k->rows));
+	if (!k->profiles.v || !k->rows)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu profiles", l->n);
+	qsort(l->rows, l->n, sizeof(*l->rows), hes_profile_compare);
+	for (size_t i = 0; i < l->n; i++) {
+		k->profiles.v[i] = l->rows[i].profile;
+		k->rows[i] = l->rows[i].about;
+	}
+	k->profiles.n = l->n;
+	hes_profiles_sort(&k->profiles);
+	return 0;
+}
+
+static int load_measured(const struct hes_known_request *q, struct hes_profiles *out,
+			 struct hes_err *err)
+{
+	static const struct hes_profiles none;
+	const struct hes_store_query all = { .workload = NULL };
+
+	if (!q->profiles && q->store)
+		return hes_store_profiles(q->store, &all, out, err);
+	if (hes_profiles_join(q->profiles ? q->profiles : &none, &none, out))
+		return hes_fail(err, -ENOMEM, "out of memory for profiles");
+	return 0;
+}
+
+/* Predictors know types at their default power limits. Where another one is set, the GPU runs at
+ * lower clocks even if none is planned. */
+static void set_types(struct known_load *l)
+{
+	const struct hes_known_request *q = l->q;
+
+	for (size_t i = 0; i < q->n_types; i++) {
+		struct hes_gpu_type *g = &l->standard[i];
+
+		*g = *q->types[i];
+		hes_gpu_type_limit(g, g->default_limit_mw);
+		if (g->default_limit_mw && g->clock_step_mhz > 0)
+			hes_gpu_type_choose_clocks(g);
+		l->types[i] = g;
+	}
+	l->draw = (struct hes_draw){ .model = q->model,
+				     .types = l->types,
+				     .n_types = q->n_types,
+				     .noise = HES_KNOWN_NOISE,
+				     .seed = HES_KNOWN_SEED };
+}
+
+/* Samples are drawn before workloads are added to the model. */
+static int load(struct known_load *l, struct hes_known *k, struct hes_err *err)
+{
+	int rc = load_measured(l->q, &k->measured, err);
+
+	set_types(l);
+	if (!rc)
+		rc = hes_draw_profiles(&l->draw, &l->drawn, err);
+	if (!rc && !l->q->profiles_only)
+		rc = known_predictor(l, k, err);
+	if (!rc)
+		rc = join_rows(l, &k->measured, err);
+	if (!rc)
+		rc = known_derive(l, k, err);
+	return rc ? rc : divide_rows(l, k, err);
+}
+
+int hes_known_load(const struct hes_known_request *q, struct hes_known *out, struct hes_err *err)
+{
+	struct known_load *l = calloc(1, sizeof(*l));
+	struct hes_known k = { .learnt = false };
+	int rc;
+
+	if (!l)
+		return hes_fail(err, -ENOMEM, "out of memory for profiles");
+	l->q = q;
+	rc = q->n_types <= HES_KNOWN_TYPES
+		     ? load(l, &k, err)
+		     : hes_fail(err, -E2BIG, "more than %d GPU types", HES_KNOWN_TYPES);
+	hes_profiles_free(&l->drawn);
+	free(l->rows);
+	free(l);
+	if (rc)
+		hes_known_free(&k);
+	else
+		*out = k;
+	return rc;
+}
+
+void hes_known_free(struct hes_known *k)
+{
+	hes_predictor_free(k->predictor);
+	hes_profiles_free(&k->profiles);
+	hes_profiles_free(&k->measured);
+	free(k->rows);
+	free(k->fits);
+	*k = (struct hes_known){ .learnt = false };
+}
+
+/* First profile that is not before @key. */
+static size_t lower_bound(const struct hes_profiles *p, const struct hes_profile *key)
+{
+	size_t low = 0, high = p->n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (hes_profile_compare(&p->v[mid], key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static bool same_curve(const struct hes_profile *a, const struct hes_profile *b)
+{
+	return strcmp(a->workload, b->workload) == 0 && strcmp(a->gpu_type, b->gpu_type) == 0;
+}
+
+struct hes_known_row hes_known_of(const struct hes_known *k, const char *workload,
+				  uint32_t batch_size, const char *gpu_type)
+{
+	const struct hes_known_row none = { .source = HES_KNOWN_UNKNOWN }, *low, *high;
+	const struct hes_profiles *p = &k->profiles;
+	struct hes_profile key = { .batch_size = batch_size };
+	size_t i;
+
+	snprintf(key.workload, sizeof(key.workload), "%s", workload);
+	snprintf(key.gpu_type, sizeof(key.gpu_type), "%s", gpu_type);
+	i = lower_bound(p, &key);
+	if (i == p->n || !same_curve(&p->v[i], &key))
+		return none;
+	high = low = &k->rows[i];
+	if (p->v[i].batch_size != batch_size) {
+		if (i == 0 || !same_curve(&p->v[i - 1], &key))
+			return none;
+		low = &k->rows[i - 1];
+	}
+	return low->source > high->source ||
+			       (low->source == high->source && low->time_error > high->time_error)
+		       ? *low
+		       : *high;
+}
+
+void hes_known_count_plan(const struct hes_known *k, const struct hes_plan *p,
+			  const struct hes_fleet *f, const struct hes_jobs *jobs,
+			  size_t out[HES_KNOWN_SOURCES])
+{
+	memset(out, 0, HES_KNOWN_SOURCES * sizeof(*out));
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
+				const struct hes_job *j =
+					&jobs->v[p->queues[g].batches[b].jobs[i].job];
+
+				out[hes_known_of(k, j->workload, j->batch_size,
+						 f->gpus[g].type->name)
+					    .source]++;
+			}
+}
+
+void hes_known_count_jobs(const struct hes_known *k, const struct hes_fleet *f,
+			  const struct hes_jobs *jobs, size_t out[HES_KNOWN_SOURCES])
+{
+	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	const size_t n = hes_fleet_types(f, types, HES_KNOWN_TYPES);
+
+	memset(out, 0, HES_KNOWN_SOURCES * sizeof(*out));
+	for (size_t i = 0; i < jobs->n; i++) {
+		enum hes_known_source worst = HES_KNOWN_MEASURED;
+
+		for (size_t t = 0; t < n; t++) {
+			const enum hes_known_source s =
+				hes_known_of(k, jobs->v[i].workload, jobs->v[i].batch_size,
+					     types[t]->name)
+					.source;
+
+			worst = s > worst ? s : worst;
+		}
+		out[worst]++;
+	}
+}
+
+static bool has_type(const struct hes_profiles *p, const char *type)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (strcmp(p->v[i].gpu_type, type) == 0)
+			return true;
+	return false;
+}
+
+void hes_known_hold(const struct hes_known *k, struct hes_gpu_type *types, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		hes_profiles_hold(has_type(&k->measured, types[i].name) ? &k->measured
+									: &k->profiles,
+				  &types[i], 1);
+}

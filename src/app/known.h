@@ -1,0 +1,99 @@
+/*
+ * known.h - what is known of workloads: their profiles, each with its source and its error, and a
+ * predictor.
+ *
+ * A row is a workload at a batch size on a GPU type. Measured rows come first: those of the store,
+ * or of profiles that take their place. Then come the networks that the GPU model knows. What was
+ * measured only on other GPU types or at other batch sizes is derived: the model is fitted to the
+ * measurements. A job that nobody knows has no row. If its script was measured with other arguments
+ * there is a guess of it.
+ */
+#ifndef HES_APP_KNOWN_H
+#define HES_APP_KNOWN_H
+
+#include "heshare/fleet.h"
+#include "heshare/job.h"
+#include "heshare/model.h"
+#include "heshare/plan.h"
+#include "heshare/predict.h"
+#include "heshare/store.h"
+#include "model/fit_profile.h"
+
+#define HES_KNOWN_TYPES   64    /* GPU types of a request, at most */
+#define HES_KNOWN_SAMPLES 1000  /* that are drawn for a predictor: the paper's number */
+#define HES_KNOWN_NOISE   0.017 /* coefficient of variation that was measured on a V100 */
+#define HES_KNOWN_SEED    1
+
+/** From the most certain to the least certain. */
+enum hes_known_source {
+	HES_KNOWN_MEASURED, /* heshare measured it, or it was imported */
+	HES_KNOWN_NETWORK,  /* a network of the GPU model, not measured */
+	HES_KNOWN_DERIVED,  /* measured on other GPU types or at other batch sizes only */
+	HES_KNOWN_UNKNOWN,  /* there is no row */
+	HES_KNOWN_SOURCES,
+};
+
+/** "measured", "known", "derived", "unknown". */
+extern const char *const hes_known_sources[HES_KNOWN_SOURCES + 1];
+
+/** How well a row is known. Errors are standard errors as parts of the value; 0: not known. */
+struct hes_known_row {
+	enum hes_known_source source;
+	double time_error, power_error;
+};
+
+struct hes_known {
+	struct hes_profiles profiles; /* of all sources: what planners read */
+	struct hes_known_row *rows;   /* [profiles.n] */
+	struct hes_profiles measured; /* the measured ones of them, as they were measured */
+	struct hes_predictor *predictor;
+	bool learnt; /* the predictor has learnt from measured samples, not from modelled ones
+			alone */
+	struct hes_model_fit *fits; /* workloads that were added to the model */
+	size_t n_fits;
+};
+
+struct hes_known_request {
+	const struct hes_catalogue *catalogue;
+	const struct hes_gpu_type *const *types; /* to plan for; HES_KNOWN_TYPES at most */
+	size_t n_types;
+	struct hes_model *model; /* measured workloads that it does not know are added to it, if
+				    rows have to be derived or @fit_all is set */
+	struct hes_store *store; /* NULL: an empty one */
+	const struct hes_profiles *profiles; /* in place of the store's; NULL: the store's */
+	const char *predictor;               /* its file; NULL: trained on what the store has */
+	const struct hes_jobs *jobs;         /* whose rows are derived; NULL: none */
+	bool fit_all; /* add every measured workload of @jobs, also where nothing is derived */
+	bool profiles_only; /* no predictor is needed */
+	bool keep;          /* keep a predictor that was trained in the store */
+	void (*say)(void *ctx, const char *sentence); /* NULL: nothing is said */
+	void *ctx;
+};
+
+/**
+ * The same request and store give the same result. A predictor is trained unless the store keeps
+ * the one of the same samples.
+ * @param out  hes_known_free() it; written on success only
+ * @return 0; errors of reading the store, the predictor or the model
+ */
+int hes_known_load(const struct hes_known_request *q, struct hes_known *out, struct hes_err *err);
+void hes_known_free(struct hes_known *k);
+
+/** How well a workload at a batch size is known on a GPU type. Of two rows to interpolate between,
+ * the worse one counts. No row: unknown. */
+struct hes_known_row hes_known_of(const struct hes_known *k, const char *workload,
+				  uint32_t batch_size, const char *gpu_type);
+
+/** Jobs of a plan by the source of their row on the GPU type on which they are placed. */
+void hes_known_count_plan(const struct hes_known *k, const struct hes_plan *p,
+			  const struct hes_fleet *f, const struct hes_jobs *jobs,
+			  size_t out[HES_KNOWN_SOURCES]);
+/** Jobs by the source of their worst row on any GPU type of a fleet. */
+void hes_known_count_jobs(const struct hes_known *k, const struct hes_fleet *f,
+			  const struct hes_jobs *jobs, size_t out[HES_KNOWN_SOURCES]);
+
+/** hes_profiles_hold(): the clocks that GPUs held without a lock become the default clocks. What
+ * was measured on a type counts before what was modelled. */
+void hes_known_hold(const struct hes_known *k, struct hes_gpu_type *types, size_t n);
+
+#endif

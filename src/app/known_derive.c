@@ -1,0 +1,169 @@
+/*
+ * known_derive.c - rows of workloads that were measured on other GPU types or at other batch sizes
+ * only; see known.h.
+ *
+ * The GPU model tells the row; it is scaled by what was measured against what the model says there.
+ * A workload that the model does not know is fitted to its profiles first.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/known_rows.h"
+
+#define NINE_IN_TEN 3.29 /* standard deviations between the factors of struct hes_factors */
+/* Of known networks on types that were not measured: half are within 15 %. */
+#define NETWORK_ERROR 0.22
+
+/* What the model says of a workload at a batch size, without noise. */
+static int model_row(const struct known_load *l, const struct hes_gpu_type *g, const char *workload,
+		     uint32_t batch_size, struct hes_profile *out)
+{
+	const struct hes_workload *w = hes_model_workload(l->q->model, workload, NULL);
+	struct hes_draw exact = l->draw;
+
+	exact.noise = 0;
+	return w ? hes_draw_profile(&exact, g, w, batch_size, out, NULL) : -ENOENT;
+}
+
+/* Measured / model: sums over measured rows of the logarithms. */
+struct ratio {
+	size_t n, n_power, n_start;
+	double time, power, memory, start_s;
+};
+
+static void add_to_ratio(const struct known_load *l, const struct hes_gpu_type *g,
+			 const struct hes_profile *measured, struct ratio *r)
+{
+	struct hes_profile said;
+
+	if (model_row(l, g, measured->workload, measured->batch_size, &said))
+		return;
+	r->n++;
+	r->time += log(measured->iteration_us / said.iteration_us);
+	if (measured->power_mw > g->idle_power_mw && said.power_mw > g->idle_power_mw) {
+		r->n_power++;
+		r->power += log((double)(measured->power_mw - g->idle_power_mw) /
+				(said.power_mw - g->idle_power_mw));
+	}
+}
+
+/* Over the measured rows of a workload: on one type, or on all where @type is NULL. */
+static struct ratio ratio_of(const struct known_load *l, const struct hes_profiles *measured,
+			     const char *workload, const char *type)
+{
+	struct ratio r = { .n = 0 };
+
+	for (size_t i = 0; i < measured->n; i++) {
+		const struct hes_profile *p = &measured->v[i];
+		const struct hes_gpu_type *g = NULL;
+
+		if (strcmp(p->workload, workload) || (type && strcmp(p->gpu_type, type)))
+			continue;
+		for (size_t t = 0; t < l->q->n_types && !g; t++)
+			g = strcmp(l->types[t]->name, p->gpu_type) ? NULL : l->types[t];
+		if (!g)
+			g = hes_gpu_type_find(l->q->catalogue, p->gpu_type, NULL);
+		if (g && hes_model_knows_gpu(l->q->model, g->name))
+			add_to_ratio(l, g, p, &r);
+	}
+	return r;
+}
+
+static void scale(struct hes_profile *p, const struct ratio *r, const struct hes_gpu_type *g)
+{
+	const double limit = g->power_limit_mw ? g->power_limit_mw : UINT32_MAX;
+	double power_mw = p->power_mw;
+
+	if (r->n)
+		p->iteration_us *= exp(r->time / (double)r->n);
+	if (r->n_power && power_mw > g->idle_power_mw)
+		power_mw = g->idle_power_mw +
+			   (power_mw - g->idle_power_mw) * exp(r->power / (double)r->n_power);
+	p->power_mw = (uint32_t)lround(fmin(power_mw, limit));
+}
+
+/* Standard error, from the factors between which nine in ten measurements lie. */
+static double spread(const struct hes_factors *f)
+{
+	return f->low > 0 && f->high > f->low ? log(f->high / f->low) / NINE_IN_TEN : NETWORK_ERROR;
+}
+
+static bool is_measured(const struct hes_profiles *measured, const char *workload)
+{
+	for (size_t i = 0; i < measured->n; i++)
+		if (strcmp(measured->v[i].workload, workload) == 0)
+			return true;
+	return false;
+}
+
+/* Unless the model knows the workload. One that it cannot be fitted to stays unknown, where that is
+ * enough. */
+static int fit(struct known_load *l, struct hes_known *k, const char *workload, struct hes_err *err)
+{
+	struct hes_model_fit *v;
+	struct hes_err why;
+	int rc;
+
+	if (hes_model_workload(l->q->model, workload, NULL))
+		return 0;
+	v = reallocarray(k->fits, k->n_fits + 1, sizeof(*v));
+	if (!v)
+		return hes_fail(err, -ENOMEM, "out of memory");
+	k->fits = v;
+	rc = hes_model_add_workload(l->q->model, l->q->catalogue, workload, NULL, &k->measured,
+				    &v[k->n_fits], &why);
+	k->n_fits += !rc;
+	return rc && (rc == -ENOMEM || l->q->fit_all) ? hes_fail(err, rc, "%s", why.msg) : 0;
+}
+
+static int derive_on(struct known_load *l, struct hes_known *k, const struct hes_job *j,
+		     const struct hes_gpu_type *g, struct hes_err *err)
+{
+	struct hes_profile p;
+	struct ratio here;
+	const struct hes_workload *w;
+	int rc;
+
+	if (!hes_profile_find(&k->measured, j->workload, j->batch_size, g->name, &p, NULL))
+		return 0;
+	rc = fit(l, k, j->workload, err);
+	if (rc || model_row(l, g, j->workload, j->batch_size, &p))
+		return rc;
+	here = ratio_of(l, &k->measured, j->workload, g->name);
+	if (!here.n)
+		here = ratio_of(l, &k->measured, j->workload, NULL);
+	scale(&p, &here, g);
+	w = hes_model_workload(l->q->model, j->workload, NULL);
+	return known_rows_put(l, &p,
+			      (struct hes_known_row){ HES_KNOWN_DERIVED, spread(&w->time_factors),
+						      spread(&w->power_factors) },
+			      err);
+}
+
+static bool seen_before(const struct hes_jobs *jobs, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (jobs->v[k].batch_size == jobs->v[i].batch_size &&
+		    strcmp(jobs->v[k].workload, jobs->v[i].workload) == 0)
+			return true;
+	return false;
+}
+
+int known_derive(struct known_load *l, struct hes_known *k, struct hes_err *err)
+{
+	const struct hes_jobs *jobs = l->q->jobs;
+	int rc = 0;
+
+	for (size_t i = 0; jobs && i < jobs->n && !rc; i++) {
+		if (!is_measured(&k->measured, jobs->v[i].workload) || seen_before(jobs, i))
+			continue;
+		if (l->q->fit_all)
+			rc = fit(l, k, jobs->v[i].workload, err);
+		for (size_t t = 0; t < l->q->n_types && !rc; t++)
+			rc = derive_on(l, k, &jobs->v[i], l->types[t], err);
+	}
+	return rc;
+}

@@ -1,0 +1,36 @@
+/*
+ * known_rows.h - rows of what is known while they are collected. Private to src/app.
+ */
+#ifndef HES_APP_KNOWN_ROWS_H
+#define HES_APP_KNOWN_ROWS_H
+
+#include "app/known.h"
+#include "heshare/draw.h"
+
+struct known_row {
+	struct hes_profile profile; /* first: hes_profile_compare() orders rows, too */
+	struct hes_known_row about;
+};
+
+/** Everything that a load has in hand. */
+struct known_load {
+	const struct hes_known_request *q;
+	struct hes_gpu_type standard[HES_KNOWN_TYPES]; /* the types at their default power limits */
+	const struct hes_gpu_type *types[HES_KNOWN_TYPES]; /* pointers to these */
+	struct hes_draw draw;
+	struct hes_profiles drawn; /* the known networks */
+	struct known_row *rows;    /* in no order; no two of one workload, batch size and type */
+	size_t n;
+};
+
+/** Add a row, or replace the one of the same workload, batch size and type. @return 0; -ENOMEM */
+int known_rows_put(struct known_load *l, const struct hes_profile *p, struct hes_known_row about,
+		   struct hes_err *err);
+
+/** Derive rows for the jobs of the request that were measured elsewhere. */
+int known_derive(struct known_load *l, struct hes_known *k, struct hes_err *err);
+
+/** The predictor of the request. */
+int known_predictor(struct known_load *l, struct hes_known *k, struct hes_err *err);
+
+#endif
