@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@
 #define MAGIC 0x3162616c65726873ull
 /* a spin draws the power of this workload, or of the first one */
 #define SPIN_LIKE       "resnet50"
-#define LONGEST_SLEEP_S 1.0 /* real time; then the waiting process checks again */
+#define LONGEST_SLEEP_S 1.0      /* real time; then the waiting process checks again */
+#define LOCK_NS         20000000 /* real time until the owner of a lock is looked at */
 
 static int64_t real_ns(clockid_t clock)
 {
@@ -205,16 +207,90 @@ uint64_t vgpu_wall_us(const struct vgpu_lab *lab, double now_s)
 	return (uint64_t)(lab->wall_ns / 1000) + (uint64_t)(now_s * 1e6);
 }
 
+/* @return 0; -1 no such process */
+static int read_stat(pid_t pid, char *state, uint64_t *started)
+{
+	char path[32], text[512];
+	unsigned long long ticks;
+	const char *after;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	/* The name in parentheses may contain anything: fields count from its end. */
+	after = strrchr(text, ')');
+	if (!after || sscanf(after + 1,
+			     " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+			     "%*d %*d %llu",
+			     state, &ticks) != 2)
+		return -1;
+	*started = ticks;
+	return 0;
+}
+
+uint64_t vgpu_process_started(pid_t pid)
+{
+	uint64_t started;
+	char state;
+
+	return read_stat(pid, &state, &started) || state == 'Z' || state == 'X' ? 0 : started;
+}
+
+/* A driver's locks are in the kernel, where no process is stopped: the owner goes on, if it is
+ * stopped, until it has given the lock back. @return it; 0: it is not stopped */
+static pid_t wake_owner(const struct lab_gpu *b)
+{
+	const pid_t owner = b->owner;
+	uint64_t started;
+	char state;
+
+	if (!owner || read_stat(owner, &state, &started) || started != b->owner_started ||
+	    state != 'T' || kill(owner, SIGCONT))
+		return 0;
+	return owner;
+}
+
 void vgpu_lock(struct vgpu_lab *lab, struct lab_gpu *b)
 {
+	static _Thread_local pid_t self;
+	static _Thread_local uint64_t started;
+	pid_t woken = 0;
+	int rc;
+
+	if (self != getpid()) {
+		self = getpid();
+		started = vgpu_process_started(self);
+	}
+	do {
+		const int64_t until = real_ns(CLOCK_REALTIME) + LOCK_NS;
+		const struct timespec t = { until / 1000000000, until % 1000000000 };
+		pid_t owner;
+
+		rc = pthread_mutex_timedlock(&b->lock, &t);
+		owner = rc == ETIMEDOUT ? wake_owner(b) : 0;
+		woken = owner ? owner : woken;
+	} while (rc == ETIMEDOUT);
+	b->owner = self;
+	b->owner_started = started;
 	/* If the owner died, the state is still valid for an earlier moment. */
-	if (pthread_mutex_lock(&b->lock) == EOWNERDEAD)
+	if (rc == EOWNERDEAD)
 		pthread_mutex_consistent(&b->lock);
+	if (woken)
+		kill(woken, SIGSTOP);
 	lab_gpu_advance(lab, b, vgpu_now(lab));
 }
 
 void vgpu_unlock(struct lab_gpu *b)
 {
+	b->owner = 0;
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -234,31 +310,4 @@ void vgpu_sleep(const struct vgpu_lab *lab, struct lab_gpu *b, uint32_t seen, do
 	t.tv_sec = (time_t)s;
 	t.tv_nsec = (long)((s - (double)t.tv_sec) * 1e9);
 	syscall(SYS_futex, &b->changed, FUTEX_WAIT, seen, &t, NULL, 0);
-}
-
-uint64_t vgpu_process_started(pid_t pid)
-{
-	char path[32], text[512], state;
-	unsigned long long started;
-	const char *after;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	/* The name in parentheses may contain anything: fields count from its end. */
-	after = strrchr(text, ')');
-	if (!after || sscanf(after + 1,
-			     " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-			     "%*d %*d %llu",
-			     &state, &started) != 2)
-		return 0;
-	return state == 'Z' || state == 'X' ? 0 : (uint64_t)started;
 }

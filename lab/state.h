@@ -139,8 +139,10 @@ struct vgpu_account {
 };
 
 struct lab_gpu {
-	pthread_mutex_t lock; /* robust; guards all below */
-	uint32_t changed;     /* a futex: counts changes that may end a wait */
+	pthread_mutex_t lock;   /* robust; guards all below */
+	pid_t owner;            /* 0: it is not locked */
+	uint64_t owner_started; /* as vgpu_process_started() */
+	uint32_t changed;       /* a futex: counts changes that may end a wait */
 	struct hes_gpu_type type;
 	char uuid[48];
 	char node[HES_NAME_MAX];
@@ -212,7 +214,8 @@ double vgpu_now(const struct vgpu_lab *lab);
 /** Virtual microseconds of the wall clock at a virtual time. */
 uint64_t vgpu_wall_us(const struct vgpu_lab *lab, double now_s);
 
-/** Lock a GPU and advance it to the present. Works also after an owner of the lock died. */
+/** Lock a GPU and advance it to the present. Works also after an owner of the lock died, and while
+ * it is stopped (SIGSTOP). */
 void vgpu_lock(struct vgpu_lab *lab, struct lab_gpu *b);
 void vgpu_unlock(struct lab_gpu *b);
 /** Wake the processes that wait for the GPU; it is locked. */

@@ -299,6 +299,35 @@ static void end(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+/* As a real driver's, whose locks are in the kernel: a stopped process holds up no other. */
+TEST_WITH(the_owner_of_a_lock_can_be_stopped, setup, teardown)
+{
+	struct bench *t = *state;
+	int ends[2], status;
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (!pid) {
+		vgpu_lock(t->lab, t->t4);
+		write(ends[1], "l", 1);
+		raise(SIGSTOP);
+		vgpu_unlock(t->t4);
+		pause();
+	}
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	vgpu_lock(t->lab, t->t4);
+	vgpu_unlock(t->t4);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 TEST_WITH(a_server_that_died_early_fails_its_clients, setup, teardown)
 {
 	struct bench *t = *state;
