@@ -203,6 +203,22 @@ void hes_child_terminate(const struct hes_child *c)
 		kill(-c->id.pid, SIGTERM);
 }
 
+void hes_child_stop(const struct hes_child *c)
+{
+	struct hes_member_rule rule = hes_child_rule(c);
+
+	if (c->id.pid)
+		hes_members_stop(&rule, 1);
+}
+
+void hes_child_continue(const struct hes_child *c)
+{
+	struct hes_member_rule rule = hes_child_rule(c);
+
+	if (c->id.pid)
+		hes_members_continue(&rule, 1);
+}
+
 /* Let the MPS daemon end the work of those processes of the job that are its clients. */
 static void end_clients(const struct hes_member_rule *rule, const struct hes_mps *mps)
 {

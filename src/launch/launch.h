@@ -93,6 +93,12 @@ int hes_child_go(struct hes_child *c, struct hes_err *err);
  */
 int hes_child_reap(struct hes_child *c, struct hes_child_end *out);
 
+/** Stop all its processes (SIGSTOP), also those that it starts meanwhile. A job that is stopped
+ * ends like any other: by SIGKILL. */
+void hes_child_stop(const struct hes_child *c);
+/** Let a stopped job go on. */
+void hes_child_continue(const struct hes_child *c);
+
 /** Send SIGTERM to its process group. Harmless if it has ended. */
 void hes_child_terminate(const struct hes_child *c);
 

@@ -256,6 +256,27 @@ static long find_stopped(const struct hes_member_rule *b, size_t n, struct hes_m
 	return found;
 }
 
+int hes_members_stop(const struct hes_member_rule *b, size_t n)
+{
+	struct hes_member *m = NULL;
+	long found = find_stopped(b, n, &m);
+
+	free(m);
+	return found < 0 ? (int)found : 0;
+}
+
+int hes_members_continue(const struct hes_member_rule *b, size_t n)
+{
+	struct hes_member *m = NULL;
+	long found = hes_members_find(b, n, &m);
+
+	if (found > 0)
+		signal_all(m, found, SIGCONT);
+	if (found >= 0)
+		free(m);
+	return found < 0 ? (int)found : 0;
+}
+
 int hes_members_end(const struct hes_member_rule *b, size_t n, int sig, int wait_ms,
 		    unsigned *killed)
 {

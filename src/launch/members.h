@@ -33,6 +33,11 @@ bool hes_process_has_mark(const struct hes_process *p, const char *mark);
  * how many; -errno */
 long hes_members_find(const struct hes_member_rule *b, size_t n, struct hes_member **out);
 
+/** Stop all members (SIGSTOP) until a search finds no other one. @return 0; -errno of /proc */
+int hes_members_stop(const struct hes_member_rule *b, size_t n);
+/** Send SIGCONT to all members. @return 0; -errno of /proc */
+int hes_members_continue(const struct hes_member_rule *b, size_t n);
+
 /**
  * Send @sig to all members, also to new ones, until none is left or @wait_ms have passed.
  * @param killed  how many there were, for each rule; may be NULL

@@ -315,7 +315,7 @@ static int start_sleeper(struct hes_guard *g, const char *folder, struct hes_chi
 	return hes_guard_hold(g, &l, out, NULL) || hes_child_go(out, NULL) ? -1 : 0;
 }
 
-/* Three jobs: one with a family, one held. */
+/* Three jobs: one with a family, stopped; one held. */
 static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 {
 	struct jobs *jobs = shared;
@@ -335,6 +335,7 @@ static int run_jobs(struct hes_guard *g, const char *folder, void *shared)
 	}
 	while (!guarded_exists(folder, "family"))
 		guarded_sleep_ms(10);
+	hes_child_stop(&jobs->child[0]);
 	return 0;
 }
 

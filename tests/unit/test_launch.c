@@ -343,6 +343,48 @@ TEST_WITH(killing_a_job_kills_its_descendants, set_up, tear_down)
 	assert_int_equal(guarded_count(p->dir), 0);
 }
 
+/* How many members of the job are in the state @which of /proc/PID/stat. */
+static unsigned count_in_state(const struct hes_child *c, char which)
+{
+	const struct hes_member_rule rule = hes_child_rule(c);
+	struct hes_member *m = NULL;
+	long n = hes_members_find(&rule, 1, &m);
+	unsigned count = 0;
+
+	for (long i = 0; i < n; i++) {
+		char path[40], *state;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)m[i].id.pid);
+		state = strrchr(text_of(path), ')');
+		count += state && state[2] == which;
+	}
+	free(m);
+	return count;
+}
+
+TEST_WITH(a_stopped_job_stands_still_with_its_descendants_goes_on_and_can_be_killed, set_up,
+	  tear_down)
+{
+	struct place *p = *state;
+	const struct hes_launch l = {
+		.shell = FAMILY "wait; wait", .folder = p->dir, .output = p->output, .output_fd = -1
+	};
+	struct hes_child c;
+
+	start(&l, &c);
+	await_text(p->output, "there");
+	hes_child_stop(&c);
+	while (count_in_state(&c, 'T') < 5)
+		guarded_sleep_ms(1);
+	hes_child_continue(&c);
+	while (count_in_state(&c, 'T'))
+		guarded_sleep_ms(1);
+	hes_child_stop(&c);
+	assert_true(hes_child_kill(&c, NULL) >= 4);
+	assert_int_equal(wait_for(&c).signal, SIGKILL);
+	assert_int_equal(guarded_count(p->dir), 0);
+}
+
 TEST_WITH(a_job_that_ends_after_sigterm_is_not_killed, set_up, tear_down)
 {
 	struct place *p = *state;
