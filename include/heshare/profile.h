@@ -81,7 +81,7 @@ struct hes_load {
 	double dram_util;
 	double l2_util;
 	uint32_t power_mw; /* GPU power with only the co-runners at this clock; without any, idle
-			      power */
+			      power; 0 in a sample: unknown */
 	uint32_t jobs;     /* number of co-runners */
 	uint32_t sm_pct;   /* sum of their shares */
 	/* Sums of what each would do alone with its share at the clock, from its profile. pace 0:

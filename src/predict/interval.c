@@ -212,13 +212,22 @@ int interval_learn(const struct interval_score *v, size_t n, double coverage, st
 	return 0;
 }
 
+/* How many standard errors hold a measurement with probability @coverage (Tukey, 1960: a close
+ * form of the normal quantile). */
+static double errors_that_hold(double coverage)
+{
+	double p = (1 + coverage) / 2;
+
+	return (pow(p, 0.135) - pow(1 - p, 0.135)) / 0.1975;
+}
+
 struct interval_bound interval_bound(const struct interval *i, const struct range_distance *d,
 				     uint32_t co_runners)
 {
 	size_t crowd = crowd_of(co_runners);
 	struct interval_bound b = { { i->of[0].factor[crowd], i->of[1].factor[crowd] }, 1 };
 
-	for (int o = 0; o < INTERVAL_OUTPUTS && d->outside; o++) {
+	for (int o = 0; o < INTERVAL_OUTPUTS && (d->outside || d->time_se > 0); o++) {
 		const struct interval_width *w = &i->of[o];
 		double setting = w->setting * reach(d, SETTING, o),
 		       task = w->task * reach(d, TASK, o);
@@ -230,8 +239,10 @@ struct interval_bound interval_bound(const struct interval *i, const struct rang
 		half = fmin(sqrt(within * within + setting * setting + more * more + task * task +
 				 type * type + pair * pair + co_runner * co_runner),
 			    2 * MOST);
-		b.factor[o] = exp(half);
 		b.widening = fmax(b.widening, half / within);
+		if (o == 0)
+			half = hypot(half, errors_that_hold(i->coverage) * d->time_se);
+		b.factor[o] = exp(half);
 	}
 	return b;
 }

@@ -232,6 +232,7 @@ static struct interval_bound bound_of(const struct hes_prepared *r,
 
 		add_guesses(&c->t.k, &q, &d);
 	}
+	d.time_se = c->task->time_se;
 	*outside = d.outside;
 	return interval_bound(&c->p->interval, &d, co_runners->jobs);
 }

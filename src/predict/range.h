@@ -72,6 +72,8 @@ struct range_distance {
 	double type;  /* of an unsampled type: e-folds to the nearest sampled data sheet */
 	double co_runner; /* of unsampled co-runners: root of their summed squared distances, as of
 			     tasks */
+	double time_se;   /* standard error of the task's time alone, of which every prediction is a
+			     multiple; 0: unknown */
 	double guess[2];  /* of an unsampled workload: change of log(time) and log(power) with its
 			     guessed constants */
 };

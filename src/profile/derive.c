@@ -1,8 +1,11 @@
 /*
  * derive.c - profiles and samples from measured points; see heshare/profiler.h.
  *
+ * Every point counts, with its standard error. Points of one setting that agree within their errors
+ * are combined. Where they differ by more, program or GPU have changed, and the last one counts.
+ *
  * Invariant: the result depends on the points only. Their order matters only between points of the
- * same setting, where the last one counts.
+ * same setting.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,12 +18,15 @@
 #define WHOLE     100  /* percent */
 #define SATURATED 0.97 /* of the throughput on the whole GPU: the job does not use more SMs */
 #define NOISY     0.05 /* variation from which a point without a standard error gets one */
+#define AGREE     3.0  /* standard errors of the difference of two measurements */
 
 /* A row with the text of its co-run set; entries are sorted. */
 struct entry {
 	const struct hes_point *p;
-	uint32_t lock_mhz; /* 0: none */
-	size_t at;         /* index in the points: the later of two counts */
+	struct hes_point *combined; /* of several points; NULL: p is a point */
+	uint32_t lock_mhz;          /* 0: none */
+	size_t at;                  /* index in the points */
+	double time_se;             /* 0: unknown */
 	char text[HES_CO_RUN_ALL_MAX];
 };
 
@@ -60,11 +66,85 @@ static int compare(const void *a, const void *b)
 	return d ? d : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Whether the same job was measured again later in the same setting. */
-static bool outdated(const struct derivation *t, size_t i)
+static double round_digits(double value)
 {
-	return i + 1 < t->n && compare_setting(&t->v[i], &t->v[i + 1]) == 0 &&
-	       compare_job(t->v[i].p, t->v[i + 1].p) == 0;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.*g", HES_PROFILE_DIGITS, value);
+	return strtod(text, NULL);
+}
+
+/* Points of earlier versions have no standard error; nothing was learnt from the noisy ones. */
+static double time_se_of(const struct hes_point *p)
+{
+	if (!isnan(p->time_se))
+		return round_digits(p->time_se);
+	return p->cv >= NOISY && p->windows ? round_digits(p->cv / sqrt(p->windows)) : 0;
+}
+
+/* The mean of two readings; where one is missing, the other. */
+static double mean_of(double a, double b, double weight_b)
+{
+	return isnan(a) ? b : isnan(b) ? a : a + weight_b * (b - a);
+}
+
+/* Combine two measurements by the inverse squares of their errors. @return 0 or -ENOMEM */
+static int combine(struct entry *a, const struct entry *b)
+{
+	static const size_t readings[] = {
+		offsetof(struct hes_point, iteration_us), offsetof(struct hes_point, memory_mib),
+		offsetof(struct hes_point, held_mhz),     offsetof(struct hes_point, busy),
+		offsetof(struct hes_point, memory_busy),  offsetof(struct hes_point, sm_active),
+		offsetof(struct hes_point, dram_active),
+	};
+	double sum = a->time_se * a->time_se + b->time_se * b->time_se,
+	       weight = a->time_se * a->time_se / sum;
+	struct hes_point *made = a->combined ? a->combined : malloc(sizeof(*made));
+
+	if (!made)
+		return -ENOMEM;
+	if (!a->combined)
+		*made = *a->p;
+	for (size_t i = 0; i < sizeof(readings) / sizeof(readings[0]); i++) {
+		double *to = (double *)(void *)((char *)made + readings[i]);
+
+		*to = round_digits(mean_of(
+			*to, *(const double *)(const void *)((const char *)b->p + readings[i]),
+			weight));
+	}
+	made->power_mw = (uint32_t)lround(mean_of(made->power_mw, b->p->power_mw, weight));
+	a->p = a->combined = made;
+	a->time_se = round_digits(a->time_se * b->time_se / sqrt(sum));
+	return 0;
+}
+
+static bool agree(const struct entry *a, const struct entry *b)
+{
+	return a->time_se > 0 && b->time_se > 0 &&
+	       fabs(log(b->p->iteration_us / a->p->iteration_us)) <=
+		       AGREE * hypot(a->time_se, b->time_se);
+}
+
+/* One entry for each job in each setting. @return 0 or -ENOMEM */
+static int combine_repeated(struct derivation *t)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct entry *last = n ? &t->v[n - 1] : NULL;
+
+		if (!last || compare_setting(last, &t->v[i]) || compare_job(last->p, t->v[i].p)) {
+			t->v[n++] = t->v[i];
+		} else if (agree(last, &t->v[i])) {
+			rc = rc ? rc : combine(last, &t->v[i]);
+		} else {
+			free(last->combined);
+			*last = t->v[i];
+		}
+	}
+	t->n = n;
+	return rc;
 }
 
 static int index_points(struct derivation *t, const struct hes_points *p, struct hes_err *err)
@@ -81,13 +161,14 @@ static int index_points(struct derivation *t, const struct hes_points *p, struct
 			return -ENOENT;
 		*e = (struct entry){ .p = &p->v[i],
 				     .lock_mhz = setting_lock(g, p->v[i].clock_mhz),
+				     .time_se = time_se_of(&p->v[i]),
 				     .at = i };
 		hes_co_run_text_all(e->p, e->text);
 		t->n++;
 	}
 	if (t->n)
 		qsort(t->v, t->n, sizeof(*t->v), compare);
-	return 0;
+	return combine_repeated(t) ? hes_fail(err, -ENOMEM, "out of memory for points") : 0;
 }
 
 /* The last row of a setting: every row of a setting has the GPU's power. */
@@ -137,26 +218,27 @@ static double guess_sm_util(const struct derivation *t, const struct hes_point *
 	return whole->busy * least / WHOLE;
 }
 
-static double round_digits(double value)
+/* The mean start-up of a job on a type, in all settings; 0: unknown. */
+static double start_of(const struct derivation *t, const struct hes_point *job)
 {
-	char text[32];
+	double sum = 0, n = 0;
 
-	snprintf(text, sizeof(text), "%.*g", HES_PROFILE_DIGITS, value);
-	return strtod(text, NULL);
-}
+	for (size_t i = 0; i < t->n; i++) {
+		const struct hes_point *p = t->v[i].p;
 
-/* Points of earlier versions have no standard error; nothing was learnt from the noisy ones. */
-static double time_se_of(const struct hes_point *p)
-{
-	if (!isnan(p->time_se))
-		return round_digits(p->time_se);
-	return p->cv >= NOISY && p->windows ? round_digits(p->cv / sqrt(p->windows)) : 0;
+		if (p->batch_size == job->batch_size && !isnan(p->start_s) &&
+		    !strcmp(p->workload, job->workload) && !strcmp(p->gpu_type, job->gpu_type)) {
+			sum += p->start_s;
+			n++;
+		}
+	}
+	return n > 0 ? round_digits(sum / n) : 0;
 }
 
 /* @return false: the GPU did not report what a profile needs */
-static bool profile_of(const struct derivation *t, const struct hes_point *p,
-		       struct hes_profile *out)
+static bool profile_of(const struct derivation *t, const struct entry *e, struct hes_profile *out)
 {
+	const struct hes_point *p = e->p;
 	double sm = isnan(p->sm_active) ? guess_sm_util(t, p) : p->sm_active;
 	double dram = isnan(p->dram_active) ? p->memory_busy : p->dram_active;
 
@@ -171,8 +253,8 @@ static bool profile_of(const struct derivation *t, const struct hes_point *p,
 		.sm_util = fmin(sm, 1),
 		.dram_util = fmin(dram, 1),
 		.power_mw = p->power_mw,
-		.time_se = time_se_of(p),
-		.start_s = isnan(p->start_s) ? 0 : round_digits(p->start_s),
+		.time_se = e->time_se,
+		.start_s = start_of(t, p),
 	};
 	strcpy(out->workload, p->workload);
 	strcpy(out->gpu_type, p->gpu_type);
@@ -187,8 +269,8 @@ static int derive_profiles(struct derivation *t, struct hes_err *err)
 	for (size_t i = 0; i < t->n; i++) {
 		const struct hes_point *p = t->v[i].p;
 
-		if (!p->co_runners[0] && p->sm_pct == WHOLE && !t->v[i].lock_mhz && !outdated(t, i))
-			t->profiles.n += profile_of(t, p, &t->profiles.v[t->profiles.n]);
+		if (!p->co_runners[0] && p->sm_pct == WHOLE && !t->v[i].lock_mhz)
+			t->profiles.n += profile_of(t, &t->v[i], &t->profiles.v[t->profiles.n]);
 	}
 	hes_profiles_sort(&t->profiles);
 	hes_profiles_hold(&t->profiles, t->c.types, t->c.n);
@@ -209,8 +291,8 @@ static void round_load(struct hes_load *l)
 }
 
 /*
- * @return false: a co-runner's name cannot be read, it has no profile, or the co-runners were never
- * measured without the job
+ * Where the co-runners were never measured without the job, their power is 0: unknown.
+ * @return false: a co-runner's name cannot be read, or it has no profile
  */
 static bool load_of(const struct derivation *t, const struct entry *e, struct hes_load *out)
 {
@@ -221,9 +303,9 @@ static bool load_of(const struct derivation *t, const struct entry *e, struct he
 	const char *at = p->co_runners;
 	struct hes_co_run_job job;
 
-	*out = (struct hes_load){ .power_mw = without ? without->p->power_mw : g->idle_power_mw };
-	if (p->co_runners[0] && !without)
-		return false;
+	*out = (struct hes_load){ .power_mw = without            ? without->p->power_mw
+					      : p->co_runners[0] ? 0
+								 : g->idle_power_mw };
 	while (hes_co_run_text_next(&at, &job)) {
 		struct hes_profile solo;
 
@@ -247,8 +329,7 @@ static int derive_samples(struct derivation *t, struct hes_err *err)
 		const struct hes_point *p = t->v[i].p;
 		struct hes_sample *s = &t->samples.v[t->samples.n];
 
-		if (outdated(t, i) ||
-		    hes_profile_find(&t->profiles, p->workload, p->batch_size, p->gpu_type,
+		if (hes_profile_find(&t->profiles, p->workload, p->batch_size, p->gpu_type,
 				     &s->task, NULL) ||
 		    !load_of(t, &t->v[i], &s->co_runners))
 			continue;
@@ -257,7 +338,7 @@ static int derive_samples(struct derivation *t, struct hes_err *err)
 		strcpy(s->co_runner_names, p->co_runners);
 		s->iteration_us = round_digits(p->iteration_us);
 		s->power_mw = p->power_mw;
-		s->time_se = time_se_of(p);
+		s->time_se = t->v[i].time_se;
 		t->samples.n++;
 	}
 	return 0;
@@ -276,6 +357,8 @@ int hes_points_derive(const struct hes_points *p, const struct hes_catalogue *c,
 		rc = derive_profiles(&t, err);
 	if (!rc)
 		rc = derive_samples(&t, err);
+	for (size_t i = 0; i < t.n; i++)
+		free(t.v[i].combined);
 	free(t.v);
 	hes_catalogue_free(&t.c);
 	if (rc) {

@@ -237,6 +237,27 @@ TEST(intervals_widen_with_the_distance_from_the_samples)
 	}
 }
 
+TEST(an_uncertain_profile_widens_the_interval_of_time_alone)
+{
+	const struct hes_gpu_type *g = lab.types[1];
+	const struct hes_load alone = { .power_mw = g->idle_power_mw };
+	const struct hes_setting s = { 50, 1000 };
+	struct hes_estimate certain, uncertain;
+	struct hes_profile task;
+
+	assert_int_equal(hes_profile_find(&lab.profiles, "resnet50", 32, g->name, &task, NULL), 0);
+	hes_predict(first, g, &task, &s, &alone, &certain);
+	task.time_se = 0.1;
+	hes_predict(first, g, &task, &s, &alone, &uncertain);
+	assert_true(uncertain.iteration_us == certain.iteration_us);
+	/* 1.645 standard errors hold 90 %. */
+	assert_true(fabs(log(uncertain.iteration_high_us / uncertain.iteration_us) -
+			 hypot(0.1645, log(certain.iteration_high_us / certain.iteration_us))) <
+		    1e-3);
+	assert_int_equal(uncertain.power_high_mw, certain.power_high_mw);
+	assert_true(uncertain.widening == 1);
+}
+
 TEST(more_co_runners_than_sampled_are_reported)
 {
 	assert_int_equal(ask(50, 1000, 32, 3).outside, 0);

@@ -156,6 +156,24 @@ TEST(measured_samples_move_the_prior_from_the_first_on_and_intervals_hold_them)
 	assert_true(last < log(1.5) / 2);
 }
 
+/* The same 64 samples with a standard error of 20 % each. */
+TEST(uncertain_samples_move_the_prior_less)
+{
+	const struct hes_train_options o = { .seed = 1, .prior = &lab.samples };
+	struct hes_sample v[1000];
+	const struct hes_samples s = { .v = v, .n = 64 };
+	size_t held = measured_samples(v) - 100;
+	struct hes_predictor *certain = train(&s, o), *uncertain;
+
+	for (size_t i = 0; i < 64; i++)
+		v[i].time_se = 0.2;
+	uncertain = train(&s, o);
+	assert_true(missed(uncertain, v + held, 100) > missed(certain, v + held, 100) + 0.1);
+	assert_true(missed(uncertain, v + held, 100) < log(1.5));
+	hes_predictor_free(certain);
+	hes_predictor_free(uncertain);
+}
+
 TEST(a_prior_alone_is_training_on_it)
 {
 	const struct hes_train_options o = { .seed = 1, .trees = 4, .prior = &lab.samples },

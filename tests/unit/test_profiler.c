@@ -292,35 +292,46 @@ TEST(what_was_not_measured_is_not_made_up)
 	/* The power before a came is unknown without a measurement of b alone at its share. */
 	v[3] = v[5];
 	p.n = 5;
+	v[1].start_s = 6;
+	v[2].start_s = 4;
 	assert_int_equal(hes_points_derive(&p, &catalogue, &profiles, &samples, NULL), 0);
-	assert_null(find_sample(&samples, "a", 60, 1));
-	assert_non_null(find_sample(&samples, "b", 40, 1));
+	assert_int_equal(find_sample(&samples, "a", 60, 1)->co_runners.power_mw, 0);
+	assert_int_equal(find_sample(&samples, "b", 40, 1)->co_runners.power_mw, 40000);
+	assert_true(profiles.v[0].start_s == 4 && profiles.v[1].start_s == 6);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);
 }
 
-TEST(noisy_points_are_learnt_from_with_their_error_and_the_last_of_two_counts)
+TEST(points_that_vary_count_and_those_that_agree_are_combined)
 {
 	struct hes_point v[8];
 	struct hes_points p = { v, a_pair(v) };
 	struct hes_profiles profiles;
 	struct hes_samples samples;
 
-	v[1].time_se = 0.04;
-	v[1].start_s = 7.5;
-	v[3].windows = 4; /* of an earlier version */
-	v[3].cv = 0.06;
-	v[4].time_se = 0.2;
+	/* No standard error in the file: of four windows. */
+	v[4].cv = 0.2;
+	v[4].windows = 4;
+	v[4].time_se = NAN;
+	/* 5 % and 2.5 %: the second counts four times as much. */
+	v[0].time_se = 0.05;
 	v[6] = v[0];
 	v[6].iteration_us = 1100;
-	p.n = 7;
+	v[6].power_mw = 70000;
+	v[6].time_se = 0.025;
+	v[6].busy = NAN;
+	/* Another program by now. */
+	v[1].time_se = 0.01;
+	v[7] = v[1];
+	v[7].iteration_us = 5000;
+	p.n = 8;
 	assert_int_equal(hes_points_derive(&p, &catalogue, &profiles, &samples, NULL), 0);
-	assert_true(find_sample(&samples, "a", 60, 1)->time_se == 0.2);
-	assert_true(find_sample(&samples, "b", 40, 0)->time_se == 0.03);
+	assert_true(fabs(find_sample(&samples, "a", 60, 1)->time_se - 0.1) < 1e-9);
 	assert_int_equal(profiles.n, 2);
-	assert_true(profiles.v[0].iteration_us == 1100 && profiles.v[0].time_se == 0 &&
-		    profiles.v[0].start_s == 0);
-	assert_true(profiles.v[1].time_se == 0.04 && profiles.v[1].start_s == 7.5);
+	assert_true(fabs(profiles.v[0].iteration_us - 1080) < 1e-6);
+	assert_int_equal(profiles.v[0].power_mw, 68000);
+	assert_true(fabs(profiles.v[0].time_se - 0.05 / sqrt(5)) < 1e-9);
+	assert_true(profiles.v[0].busy == 0.9 && profiles.v[1].iteration_us == 5000);
 	assert_int_equal(samples.n, 6);
 	hes_profiles_free(&profiles);
 	hes_samples_free(&samples);

@@ -11,7 +11,8 @@
 #include "base/texts.h"
 #include "core/co_run_text.h"
 
-#define MAX_MW 4e9
+#define MAX_MW  4e9
+#define CERTAIN (0.02 * 0.02) /* a sample with this squared error counts half */
 
 /* Profiles of a sample's co-runners, all of them or none. @return how many */
 static size_t find_named(const struct hes_sample *s, const struct hes_profiles *known,
@@ -49,7 +50,8 @@ static int observe(const struct hes_sample *s, size_t index, const struct hes_ca
 		.co_runners = s->co_runners,
 		.iteration_us = s->iteration_us,
 		.power_w = s->power_mw * 1e-3,
-		.weight = 1,
+		.weight = CERTAIN / (CERTAIN + s->time_se * s->time_se),
+		.power_unknown = s->co_runners.jobs && !s->co_runners.power_mw,
 	};
 	observation_relink(out);
 	return 0;
@@ -121,13 +123,13 @@ void observation_predict_load(const struct constants_table *t, struct observatio
 	}
 	if (!o->n_named)
 		return;
-	load.power_mw = o->co_runners.power_mw;
+	load.power_mw = o->power_unknown ? load.predicted_mw : o->co_runners.power_mw;
 	o->co_runners = load;
 }
 
 const struct named_co_runner *observation_last_named(const struct observation *o)
 {
-	return o->n_named && o->co_runners.power_mw ? &o->named[o->n_named - 1] : NULL;
+	return o->n_named && !o->power_unknown ? &o->named[o->n_named - 1] : NULL;
 }
 
 /* A name and how often it occurs. */

@@ -23,8 +23,9 @@ struct observation {
 	struct hes_load co_runners;
 	double iteration_us;
 	double power_w;
-	double weight; /* in training; 1: as much as a measurement without error */
-	bool modelled; /* a sample of the prior */
+	double weight;      /* in training; 1: as much as a measurement without error */
+	bool modelled;      /* a sample of the prior */
+	bool power_unknown; /* of the co-runners alone: it is predicted */
 	const struct named_co_runner *named; /* all co-runners in the sample's order, or none */
 	size_t n_named;
 };
