@@ -36,6 +36,26 @@ struct hes_run_listener {
 	void (*progress)(void *ctx, const struct hes_run_progress *p);
 };
 
+/** A run as its planner sees it. */
+struct hes_run_now {
+	int64_t now_us;              /* of the run */
+	const struct hes_jobs *jobs; /* all, those that were added at the end */
+	const uint32_t *waiting;     /* indices of those that can be placed again */
+	size_t n_waiting;
+	const struct hes_running *running; /* by GPU; ends and parts left as they are seen */
+	size_t n_running;
+	const bool *usable; /* one a GPU of the fleet: whether jobs may start there */
+};
+
+/**
+ * Plan the waiting jobs of a run again. The run waits meanwhile.
+ * @param out  of the fleet, with indices into the jobs; those that it leaves out stay where they
+ * are
+ * @return 0; or a negative errno: the run goes on as it was planned
+ */
+typedef int hes_run_replan_fn(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
+			      struct hes_err *err);
+
 /** What to run, and how. The caller owns everything; it must outlive the run. */
 struct hes_run_request {
 	const struct hes_plan *plan;
@@ -69,6 +89,9 @@ struct hes_run_request {
 	bool no_clocks, no_mps; /* do not use clock locks, MPS */
 	bool takes_added;       /* only those can change the journal whose jobs this process starts
 				 */
+	hes_run_replan_fn *replan; /* called when jobs were added, differ from the plan or lost
+				      their GPU, and at --resume; NULL: never */
+	void *replan_ctx;
 	struct hes_run_listener listener;
 };
 

@@ -12,10 +12,11 @@
 #include "run/environment.h"
 #include "run/steps.h"
 
+/* @param name  "": no GPU was chosen, and the planner will */
 static struct run_gpu *gpu_of(struct runner *r, const char *name)
 {
 	for (size_t i = 0; i < r->n_gpus; i++)
-		if (strcmp(run_gpu_name(&r->gpus[i]), name) == 0)
+		if (*name ? strcmp(run_gpu_name(&r->gpus[i]), name) == 0 : !r->gpus[i].lost)
 			return &r->gpus[i];
 	return NULL;
 }
@@ -57,8 +58,8 @@ static void want_mps(struct run_gpu *g)
 /* Where a job is alone on its GPU, with all of it, nothing is shared. */
 static bool shares(const struct run_gpu *g, const struct run_place *p, size_t at)
 {
-	return p->sm_pct < 100 || (g->queue.together > 1 && g->queue.n) ||
-	       (!g->queue.together && at && g->queue.v[at - 1].batch == p->batch);
+	return !p->alone && (p->sm_pct < 100 || (g->queue.together > 1 && g->queue.n) ||
+			     (!g->queue.together && at && g->queue.v[at - 1].batch == p->batch));
 }
 
 static void queue_insert(struct run_queue *q, size_t at, const struct run_place *p)
@@ -84,6 +85,21 @@ int run_queue_grow(struct run_queue *q, size_t n, struct hes_err *err)
 	return 0;
 }
 
+void run_queue_close_ranks(struct run_queue *q)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < q->n; i++) {
+		if (!q->v[i].task)
+			continue;
+		q->v[n] = q->v[i];
+		((struct run_task *)q->v[n].task)->place = &q->v[n];
+		n++;
+	}
+	q->n = q->reach = n;
+	q->over = 0;
+}
+
 void run_task_place(struct runner *r, struct run_task *t, struct run_gpu *g,
 		    const struct run_place *p, size_t at)
 {
@@ -102,7 +118,8 @@ static void task_add(struct runner *r, struct run_task *t, struct run_gpu *g)
 	const struct hes_run_added *a = t->added;
 	struct run_queue *q = &g->queue;
 	struct run_place p = { .sm_pct = a->sm_pct,
-			       .clock_mhz = a->clock_mhz ? a->clock_mhz : RUN_UNLOCKED };
+			       .clock_mhz = a->clock_mhz ? a->clock_mhz : RUN_UNLOCKED,
+			       .alone = !a->gpu[0] };
 	size_t at = position_of(q, a->before);
 
 	if (!q->n) {
@@ -116,6 +133,7 @@ static void task_add(struct runner *r, struct run_task *t, struct run_gpu *g)
 	t->planned_end_us = a->planned_end_us;
 	t->planned_mj = a->planned_mj;
 	t->activity = a->activity_mw * 1e-3;
+	t->unknown = !a->gpu[0];
 	run_task_place(r, t, g, &p, at);
 	r->tasks[r->n_tasks++] = t;
 }
@@ -203,6 +221,8 @@ int run_take_added(struct runner *r, struct hes_err *err)
 	if (n)
 		run_tell(&r->log, "%zu job%s added: there are %zu now", n,
 			 n == 1 ? " was" : "s were", r->n_tasks);
+	if (n)
+		run_replan_want(r, "jobs were added");
 	rc = hes_journal_added_taken(r->log.journal, r->log.run->id, r->added, err);
 	r->added_unconfirmed = rc != 0;
 	return rc;

@@ -10,6 +10,7 @@
 
 #include "run/judge.h"
 #include "run/start_jobs.h"
+#include "run/steps.h"
 
 #define KEEP_LEAST_US 2000000 /* between two writes of joules */
 #define KEEP_MOST_US  60000000
@@ -180,6 +181,7 @@ static void task_settle(struct runner *r, struct run_task *t)
 	r->counts.done += t->state == TASK_DONE;
 	r->counts.failed += t->state == TASK_FAILED;
 	r->counts.early += t->state == TASK_EARLY;
+	run_replan_ended(r, t);
 	if (t->state == TASK_DONE) {
 		r->counts.planned_us += (double)(t->planned_end_us - t->planned_start_us);
 		r->counts.took_us += (double)(t->ended_us - t->attempt.started_us);

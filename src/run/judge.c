@@ -133,7 +133,7 @@ void run_judge_done(struct runner *r, struct run_task *t)
 		.step = t->progress.step,
 		.wanted = open ? 0 : t->job->iterations,
 		.took_us = t->ended_us - t->attempt.started_us,
-		.planned_us = open ? 0 : t->planned_end_us - t->planned_start_us,
+		.planned_us = open || t->unknown ? 0 : t->planned_end_us - t->planned_start_us,
 		.left = t->end.left,
 		.outside = t->outside,
 	};

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,10 @@
 
 int64_t run_left_us(const struct runner *r, int64_t now)
 {
-	double stretch = r->counts.planned_us > 0 ? r->counts.took_us / r->counts.planned_us : 1;
+	/* A plan that is made again knows what was late. */
+	double stretch = r->counts.planned_us > 0 && !r->q->replan
+				 ? r->counts.took_us / r->counts.planned_us
+				 : 1;
 	int64_t last_us = 0, left_us;
 
 	for (size_t i = 0; i < r->n_tasks; i++)
@@ -71,15 +75,21 @@ static json_t *gpu_json(const struct runner *r, const struct run_gpu *g)
 			 live_number(known, joules));
 }
 
+double run_part_done(const struct run_task *t)
+{
+	if (!t->progress.known || !t->progress.iterations || t->job->whole_run)
+		return -1;
+	return fmin((double)t->progress.iterations / (double)t->job->iterations, 1);
+}
+
 static json_t *job_json(const struct run_task *t, int64_t now)
 {
 	const double ran_us = (double)(now - t->attempt.started_us),
-		     planned_us = (double)(t->planned_end_us - t->planned_start_us);
-	const bool known = t->progress.known && t->progress.iterations && !t->job->whole_run;
-	double done = known ? (double)t->progress.iterations / (double)t->job->iterations : -1,
-	       left_us = planned_us - ran_us;
+		     planned_us = (double)(t->planned_end_us - t->planned_start_us),
+		     done = run_part_done(t);
+	const bool known = done >= 0;
+	double left_us = planned_us - ran_us;
 
-	done = done > 1 ? 1 : done;
 	if (known)
 		left_us = ran_us * (1 - done) / done;
 	return json_pack("{s:s, s:o, s:I, s:f}", "job", t->job->id, "done",

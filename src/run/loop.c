@@ -126,6 +126,7 @@ static int64_t next_time(const struct runner *r)
 	const int64_t keep_us = r->counts.running ? r->meter.keep_us : RUN_NEVER_US;
 	int64_t next = sooner(r->log.retry_us, sooner(r->events.look_us, keep_us));
 
+	next = sooner(next, run_replan_time(r));
 	for (size_t i = 0; i < r->n_gpus; i++) {
 		const struct run_gpu *g = &r->gpus[i];
 
@@ -164,6 +165,7 @@ static void look_at_all(struct runner *r, int64_t now)
 		run_usage_look(r, &r->gpus[i]);
 	}
 	r->events.look_us = now + LOOK_US;
+	run_replan_look(r, now);
 	look_for_stop(r);
 	tell_progress(r, now);
 	run_live_write(r, now);
@@ -290,7 +292,8 @@ int run_loop(struct runner *r, struct hes_err *err)
 	/* The end of a job may let others start; a start may fail at once. */
 	for (;;) {
 		run_finish(r);
-		if (!r->events.stopping && !r->log.held && run_move_jobs(r, err))
+		if (!r->events.stopping && !r->log.held &&
+		    (r->q->replan ? run_replan(r, err) : run_move_jobs(r, err)))
 			run_hold(&r->log, err);
 		if (run_start(r))
 			continue;

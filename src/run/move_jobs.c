@@ -134,22 +134,6 @@ static int move_batch(struct runner *r, struct run_gpu *from, struct run_gpu *to
 	return 0;
 }
 
-/* The places that are left in the queue of a lost GPU: of jobs that are over or cannot move. */
-static void close_ranks(struct run_queue *q)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < q->n; i++) {
-		if (!q->v[i].task)
-			continue;
-		q->v[n] = q->v[i];
-		task_of(&q->v[n])->place = &q->v[n];
-		n++;
-	}
-	q->n = q->reach = n;
-	q->over = 0;
-}
-
 /* Write down where the jobs are now. @param from  where they were */
 static int note_moved(struct runner *r, const struct run_gpu *from, struct run_task *const *v,
 		      size_t n, struct hes_err *err)
@@ -218,7 +202,7 @@ static int move_all(struct runner *r, struct run_gpu *from, struct run_task **mo
 		while (i + 1 < q->n && !q->v[i + 1].task)
 			i++;
 	}
-	close_ranks(q);
+	run_queue_close_ranks(q);
 	return rc;
 }
 

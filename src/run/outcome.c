@@ -111,6 +111,8 @@ static void add_job(struct hes_totals *t, const struct hes_run_job *j, int64_t e
 
 static void sum_jobs(struct hes_run_report *out)
 {
+	size_t unplanned = 0;
+
 	for (size_t i = 0; i < out->n_jobs; i++) {
 		const struct hes_run_job *j = &out->jobs[i];
 		const bool done = j->state == HES_RUN_JOB_DONE;
@@ -122,6 +124,7 @@ static void sum_jobs(struct hes_run_report *out)
 		out->waiting += j->state == HES_RUN_JOB_WAITING;
 		out->aborted_mj += j->aborted_mj;
 		add_job(&out->planned, j, j->planned_end_us);
+		unplanned += j->planned_end_us <= j->planned_start_us;
 		if (!done)
 			continue;
 		add_job(&out->measured, j, j->end_us);
@@ -132,6 +135,9 @@ static void sum_jobs(struct hes_run_report *out)
 	out->planned.avg_jct_us /= out->n_jobs ? (double)out->n_jobs : 1;
 	out->measured.avg_jct_us /= out->done ? (double)out->done : 1;
 	out->part.avg_jct_us /= out->done ? (double)out->done : 1;
+	/* Of a part of the jobs the sums would mean nothing. */
+	if (unplanned)
+		out->planned = out->part = (struct hes_totals){ 0 };
 }
 
 static void plan_gpu(struct hes_run_report *out, const struct hes_run_gpu *g,
@@ -140,6 +146,8 @@ static void plan_gpu(struct hes_run_report *out, const struct hes_run_gpu *g,
 	const int64_t busy_us = g->planned_busy_us, end_us = out->planned.makespan_us,
 		      idle_us = busy_us < end_us ? end_us - busy_us : 0;
 
+	if (!end_us)
+		return;
 	out->planned.busy_energy_mj += g->planned_mj;
 	out->planned.fleet_energy_mj +=
 		g->planned_mj +

@@ -84,6 +84,17 @@ void run_cap_init(struct run_cap *c, const struct hes_plan *p, const struct hes_
 	c->cap_w = fmax(c->cap_w, 1);
 }
 
+void run_cap_replan(struct run_cap *c, const struct hes_plan *p, const struct hes_fleet *f,
+		    const long *here, struct run_gpu *gpus)
+{
+	const struct run_cap before = *c;
+
+	run_cap_init(c, p, f, here, gpus);
+	c->held = before.held;
+	c->earlier_over_us = before.earlier_over_us;
+	c->earlier_peak_mw = before.earlier_peak_mw;
+}
+
 void run_cap_round(struct run_cap *c)
 {
 	c->limit_us = c->next_us;

@@ -29,6 +29,10 @@ struct run_cap {
 void run_cap_init(struct run_cap *c, const struct hes_plan *p, const struct hes_fleet *f,
 		  const long *here, struct run_gpu *gpus);
 
+/** The same for a plan of the jobs that wait. */
+void run_cap_replan(struct run_cap *c, const struct hes_plan *p, const struct hes_fleet *f,
+		    const long *here, struct run_gpu *gpus);
+
 /** A round of starts begins. */
 void run_cap_round(struct run_cap *c);
 

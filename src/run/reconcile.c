@@ -90,7 +90,7 @@ int run_note_place(struct runner *r, const struct run_task *t, struct hes_err *e
 {
 	struct hes_run_job j = { .sm_pct = t->place->sm_pct,
 				 .planned_start_us = t->planned_start_us,
-				 .planned_end_us = t->planned_end_us };
+				 .planned_end_us = run_planned_end_us(t) };
 
 	snprintf(j.job, sizeof(j.job), "%s", t->job->id);
 	snprintf(j.gpu, sizeof(j.gpu), "%s", run_gpu_name(t->gpu));

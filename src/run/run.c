@@ -31,7 +31,7 @@ static int64_t limit_of(const struct hes_run_request *q, const struct run_task *
 
 	if (q->for_us)
 		return q->for_us;
-	if (q->timeout_factor <= 0 || us >= (double)RUN_NEVER_US)
+	if (q->timeout_factor <= 0 || t->unknown || us >= (double)RUN_NEVER_US)
 		return RUN_NEVER_US;
 	return us > (double)q->timeout_least_us ? (int64_t)us : q->timeout_least_us;
 }
@@ -58,7 +58,8 @@ void run_task_init(const struct hes_run_request *q, struct run_task *t, struct r
 }
 
 static struct run_task *make_task(const struct hes_run_request *q, struct run_gpu *g,
-				  struct run_place *place, const struct hes_placement *p)
+				  struct run_place *place, const struct hes_placement *p,
+				  bool unknown)
 {
 	struct run_task *t = calloc(1, sizeof(*t));
 
@@ -67,7 +68,8 @@ static struct run_task *make_task(const struct hes_run_request *q, struct run_gp
 	t->job = &q->jobs->v[p->job];
 	t->command = q->commands[p->job];
 	t->planned_start_us = p->start_us;
-	t->planned_end_us = p->end_us;
+	t->planned_end_us = t->expected_end_us = p->end_us;
+	t->unknown = unknown;
 	t->activity = p->activity_mw * 1e-3;
 	place->sm_pct = p->sm_pct;
 	run_task_init(q, t, g, place);
@@ -109,7 +111,9 @@ static int make_tasks(struct runner *r, struct run_gpu *g, const struct hes_queu
 
 		g->row.planned_mj += batch->energy_mj;
 		/* Jobs of an open queue overlap; batches do not. */
-		if (!queue->together)
+		if (batch->unknown)
+			;
+		else if (!queue->together)
 			g->row.planned_busy_us += batch->end_us - batch->start_us;
 		else if (!i || batch->end_us > g->row.planned_busy_us)
 			g->row.planned_busy_us = batch->end_us;
@@ -119,9 +123,11 @@ static int make_tasks(struct runner *r, struct run_gpu *g, const struct hes_queu
 			*place = (struct run_place){
 				.batch = (uint32_t)i,
 				.clock_mhz = batch->unlocked ? RUN_UNLOCKED : batch->clock_mhz,
-				.held_mhz = batch->unlocked ? batch->clock_mhz : 0
+				.held_mhz =
+					batch->unlocked && !batch->unknown ? batch->clock_mhz : 0,
+				.alone = batch->unknown,
 			};
-			tasks[n + k] = make_task(r->q, g, place, &batch->jobs[k]);
+			tasks[n + k] = make_task(r->q, g, place, &batch->jobs[k], batch->unknown);
 			if (!tasks[n + k])
 				return -ENOMEM;
 			r->n_tasks++;
@@ -211,7 +217,7 @@ static int note_new_run(struct runner *r, struct hes_err *err)
 		snprintf(jobs[i].gpu, sizeof(jobs[i].gpu), "%s", run_gpu_name(t->gpu));
 		jobs[i].sm_pct = t->place->sm_pct;
 		jobs[i].planned_start_us = t->planned_start_us;
-		jobs[i].planned_end_us = t->planned_end_us;
+		jobs[i].planned_end_us = run_planned_end_us(t);
 	}
 	r->log.run->started_us = hes_wall_us();
 	if (!rc)
@@ -359,7 +365,9 @@ static int begin(struct runner *r, const sigset_t *stops, struct hes_err *err)
 	if (!rc && resumed)
 		rc = run_reconcile(r, err);
 	tell_absent(r);
-	if (!rc)
+	if (resumed)
+		run_replan_want(r, "the run is resumed");
+	if (!rc && !r->q->replan)
 		rc = run_move_jobs(r, err);
 	if (rc)
 		return rc;

@@ -49,8 +49,15 @@ struct run_task {
 	int64_t planned_start_us, planned_end_us;
 	uint64_t planned_mj;
 	int64_t limit_us;            /* of an attempt; RUN_NEVER_US: none */
+	int64_t expected_end_us;     /* of a running job, when it was last planned around */
 	double activity;             /* to split joules by */
+	bool unknown;                /* nothing is known of it: it runs alone, without a limit */
 	struct hes_run_added *added; /* not from the plan: owns job and command */
+
+	/* plan_again.c, while it places jobs again. */
+	size_t index; /* among the tasks */
+	const struct run_gpu *before;
+	bool was_alone;
 
 	/* The attempt that runs, or ran last. */
 	enum run_task_state state;
@@ -178,10 +185,17 @@ struct run_gpu {
 	struct hes_contexts contexts; /* gpu_memory.c: of the last look, since jobs last left */
 	bool lost;                    /* cannot be used: its jobs move, or wait for --resume */
 	bool unmoved_reported;        /* why its jobs do not move; move_jobs.c */
+	bool emptied;   /* it cannot be used, and its jobs were planned again; plan_again.c */
 	bool absent;    /* lost from the start of this process, which has no device for it */
 	unsigned stuck; /* jobs there that are killed and do not end; nothing starts there */
 	bool closed;    /* all jobs are over, the GPU is restored */
 };
+
+/** As the journal has it: a job of which nothing is known has no planned time. */
+static inline int64_t run_planned_end_us(const struct run_task *t)
+{
+	return t->unknown ? t->planned_start_us : t->planned_end_us;
+}
 
 static inline const char *run_gpu_name(const struct run_gpu *g)
 {

@@ -26,6 +26,16 @@ struct run_events {
 	int64_t woken_us;  /* when the last event came */
 };
 
+#define RUN_WHY_MAX 120
+
+/* plan_again.c */
+struct run_replanning {
+	bool due;
+	char why[RUN_WHY_MAX];
+	int64_t not_before_us, idle_not_before_us; /* the latter while a GPU has nothing to do */
+	bool failed;                               /* the last time; reported */
+};
+
 struct runner {
 	const struct hes_run_request *q;
 	struct hes_job_folder folder; /* of the jobs' files */
@@ -44,6 +54,7 @@ struct runner {
 	int64_t added;          /* id of the last added job among the tasks */
 	bool added_unconfirmed; /* the journal does not say so yet */
 	struct run_counts counts;
+	struct run_replanning replanning;
 	struct run_events events;
 	struct hes_undone mended; /* what an earlier process had left */
 	bool begun;               /* the first jobs were started */

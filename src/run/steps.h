@@ -36,6 +36,20 @@ void run_task_place(struct runner *r, struct run_task *t, struct run_gpu *g,
  * @return 0; -ENOMEM; errors of the journal
  */
 int run_move_jobs(struct runner *r, struct hes_err *err);
+/** plan_again.c: plan again as soon as may be; @why is a clause. */
+void run_replan_want(struct runner *r, const char *why);
+/** plan_again.c: a job is over. */
+void run_replan_ended(struct runner *r, const struct run_task *t);
+/** plan_again.c: look for running jobs that differ from the plan. */
+void run_replan_look(struct runner *r, int64_t now);
+/** plan_again.c: when to plan again; RUN_NEVER_US: nothing asks for it. */
+int64_t run_replan_time(const struct runner *r);
+/** plan_again.c: plan again if it is time. @return 0; -ENOMEM; errors of the journal */
+int run_replan(struct runner *r, struct hes_err *err);
+/** added.c: remove the places without a task. */
+void run_queue_close_ranks(struct run_queue *q);
+/** live.c: the part of its work that a running job has done, by its progress; below 0: not known */
+double run_part_done(const struct run_task *t);
 /** reconcile.c: write down a waiting job's GPU, share and planned times. */
 int run_note_place(struct runner *r, const struct run_task *t, struct hes_err *err);
 /** live.c: write live.json, which `heshare status` reads, as the run is at @now. */

@@ -597,7 +597,7 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	lab 1 sh -c 'heshare run batches.json; heshare run batches.json -c "x {iteration}"; heshare run batches.json --resume -c true
 		heshare run batches.json -c true --node b; heshare run bare.json -c true'
 	[ "$status" -eq 1 ]
-	[[ "$stderr" == *"job a has no command; give the jobs a column command before planning, or say --command"* ]]
+	[[ "$stderr" == *"job a has no command; give each job one in a column command"* ]]
 	[[ "$stderr" == *"no value {iteration} for a command; there are {job}, {workload}, {batch}, {iterations}"* ]]
 	[[ "$stderr" == *"batches.json was never run, so there is nothing to resume"* ]]
 	[[ "$stderr" == *'no GPU of the plan is on a node "b"'* ]]

@@ -54,7 +54,8 @@ static int open_sources(const struct cli_known_from *from, const struct hes_cata
 	if (!rc && !own)
 		rc = open_store(from->store, &s->store, err);
 	if (!rc && !from->model)
-		rc = cli_model_load(NULL, c, types, own ? 0 : n_types, &s->model, err);
+		rc = cli_model_load(NULL, c, types, own || from->again ? 0 : n_types, &s->model,
+				    err);
 	return rc;
 }
 
@@ -76,7 +77,7 @@ int cli_known_load_types(const struct cli_known_from *from, const struct hes_cat
 		.fit_all = from->replayed,
 		.profiles_only = from->profiles_only,
 		.keep = !from->model,
-		.say = say,
+		.say = from->again ? NULL : say,
 		.ctx = (void *)(uintptr_t)from->command,
 	};
 

@@ -34,6 +34,7 @@ struct cli_known_from {
 	const struct hes_jobs *jobs; /* to be planned */
 	bool replayed;               /* on the model: it needs every workload of the jobs */
 	bool profiles_only;          /* no predictor is needed */
+	bool again;                  /* it was loaded before: nothing is said of it */
 };
 
 /**

@@ -25,36 +25,55 @@
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/jobs_changed.h"
+#include "cli/inputs/offers.h"
 #include "cli/inputs/rows_folder.h"
 #include "cli/nodes/nodes_run.h"
+#include "cli/profile/profile.h"
 #include "cli/run/carry_out.h"
 #include "cli/run/job_commands.h"
-#include "cli/run/run_baseline.h"
+#include "cli/run/jobs_file.h"
+#include "cli/run/run_ending.h"
 #include "cli/run/run_folder.h"
 #include "cli/run/run_gpus.h"
 #include "cli/run/run_identity.h"
-#include "cli/run/run_report.h"
+#include "cli/run/run_planner.h"
 #include "cli/run/run_shown.h"
 #include "cli/inputs/store_use.h"
 #include "cli/inputs/visible_gpus.h"
 #include "launch/job_files.h"
 #include "launch/process.h"
 
+#define MAX_ARGS 4096
+
 struct run_opts {
 	bool dry_run, resume, resume_if_begun, restart, wrap, stop_file;
+	int before; /* operands before "--" */
 	const char *jobs, *command, *commands, *node, *store, *profiles, *catalogue, *launcher,
 		*program, *predictor;
 	uint64_t retries;
 	uint64_t share_sum;
 	double timeout_factor, timeout_least_s, grace_s, before_end_s;
 	bool no_clocks, no_mps, json, allow_setuid, early_ok, other_gpus;
-	const char *log_max;
+	const char *log_max, *gpus, *policy, *prefer;
+	double power_cap_w;
 };
 
 #define AT(member) .offset = offsetof(struct run_opts, member)
 
 /* clang-format off */
 static const struct opt run_opts[] = {
+	{ .heading = "planning a jobs file",
+	  .name = "gpus", .letter = 'g', .kind = OPT_TEXT, AT(gpus), .arg = "LIST",
+	  .help = "use these GPUs: all, or indices, UUIDs, PCI addresses with commas; without it, "
+		  "all that can be used" },
+	{ .name = "prefer", .kind = OPT_TEXT, AT(prefer), .arg = "NAME", .offer = offer_preferences,
+	  .help = "what to favour: busy energy, average completion time (jct), or both (balanced); "
+		  "without it, balanced" },
+	{ .name = "power-cap", .kind = OPT_DOUBLE, AT(power_cap_w), .arg = "W", .max = 1e9,
+	  .help = "keep the sum of the power of all GPUs below this, W; 0: no cap" },
+	{ .name = "policy", .letter = 'p', .kind = OPT_TEXT, AT(policy), .arg = "NAME",
+	  .offer = offer_contenders,
+	  .help = "policy, as NAME, NAME:PREFERENCE or NAME:VARIANT; without it, joint" },
 	{ .heading = "the run",
 	  .name = "dry-run", .kind = OPT_FLAG, AT(dry_run),
 	  .help = "print every act in order, with planned times, and do nothing" },
@@ -65,8 +84,8 @@ static const struct opt run_opts[] = {
 	{ .name = "restart", .kind = OPT_FLAG, AT(restart),
 	  .help = "start again although the last run of this plan can be resumed" },
 	{ .name = "jobs", .letter = 'j', .kind = OPT_FILE, AT(jobs), .arg = "DIR",
-	  .help = "folder for the output of the jobs; without it, the name of the plan with .run "
-		  "in place of .json" },
+	  .help = "folder for the output of the jobs and the plan; without it, the name of the "
+		  "file with .run in place of .csv or .json" },
 	{ .name = "log-max", .kind = OPT_TEXT, AT(log_max), .arg = "SIZE", .def = "1G",
 	  .help = "of more output than SIZE (100k, 50M, 2G), an attempt of a job keeps the "
 		  "beginning, progress lines and the end; 0: keep all" },
@@ -153,8 +172,13 @@ struct inputs {
 	char mps_folder[PATH_MAX];
 	const char *user;
 	struct launcher launcher;
-	bool on_nodes; /* by runners on several nodes */
-	bool resume;   /* the last run of the plan */
+	bool on_nodes;                    /* by runners on several nodes */
+	bool resume;                      /* the last run of the plan */
+	bool of_jobs;                     /* of a jobs file */
+	char template[HES_POINT_COMMAND]; /* COMMAND, for a shell; "": there is none */
+	struct jobs_file_commands patterns;
+	struct run_planner_options options;
+	struct run_planner planner;
 };
 
 static void unload(struct inputs *in)
@@ -168,7 +192,10 @@ static void unload(struct inputs *in)
 	run_commands_free(in->commands, in->jobs.n);
 	hes_plan_finish(&in->plan);
 	hes_jobs_free(&in->jobs);
+	if (in->planner.owns_fleet)
+		in->fleet = (struct hes_fleet){ 0 };
 	hes_fleet_free(&in->fleet);
+	run_planner_close(&in->planner);
 	hes_catalogue_free(&in->catalogue);
 }
 
@@ -221,13 +248,11 @@ static int validate_plan(const struct inputs *in, uint32_t share_sum, const char
 	return rc ? hes_fail_in(err, "%s", plan) : 0;
 }
 
-static int load_plan(const struct run_opts *o, const char *plan, const char *jobs,
+static int read_plan(const struct run_opts *o, const char *plan, const char *jobs,
 		     struct inputs *in, struct hes_err *err)
 {
-	int rc = cli_catalogue_load(o->catalogue, true, &in->catalogue, err);
+	int rc = load_jobs(plan, jobs, in, err);
 
-	if (!rc)
-		rc = load_jobs(plan, jobs, in, err);
 	if (!rc)
 		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
 	if (!rc && in->plan.unpredicted)
@@ -237,14 +262,16 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 			"went wrong; "
 			"heshare plan --policy exec:PROGRAM writes them to what a program decides",
 			plan);
-	if (!rc)
-		rc = validate_plan(in, (uint32_t)o->share_sum, plan, jobs, err);
+	return rc ? rc : validate_plan(in, (uint32_t)o->share_sum, plan, jobs, err);
+}
+
+static int load_plan(const struct run_opts *o, const char *plan, const char *jobs,
+		     struct inputs *in, struct hes_err *err)
+{
+	int rc = read_plan(o, plan, jobs, in, err);
+
 	if (rc)
 		return rc;
-	gethostname(in->host, sizeof(in->host) - 1);
-	in->host[strcspn(in->host, ".")] = '\0';
-	in->on_nodes = !o->node && !o->dry_run &&
-		       (o->launcher || (slurm_is_job() && slurm_count_nodes() > 1));
 	in->node = o->node                                                ? o->node
 		   : !in->on_nodes && plan_has_node(&in->fleet, in->host) ? in->host
 									  : NULL;
@@ -252,8 +279,77 @@ static int load_plan(const struct run_opts *o, const char *plan, const char *job
 				     : run_plan_key(plan, in->node, &in->key, err);
 	if (!rc && o->stop_file && o->node)
 		in->key = run_part_key(in->key, in->node);
-	return rc ? rc : run_commands_load(&in->jobs, o->commands, o->command, &in->commands, err);
+	return rc ? rc
+		  : run_commands_load(&in->jobs, in->patterns.list, in->patterns.pattern,
+				      &in->commands, err);
 }
+
+/* --- a jobs file --- */
+
+static int open_store(const struct run_opts *o, struct inputs *in, struct hes_err *err)
+{
+	int rc = in->store ? 0
+			   : cli_store_open(o->store, HES_STORE_WRITE, RUN_STORE_WAIT_MS,
+					    &in->store, err);
+
+	return rc || in->journal ? rc : hes_journal_open(in->store, &in->journal, err);
+}
+
+/* The run's plan, and the jobs of the file as it is now. */
+static int load_begun(const char *path, struct inputs *in, struct hes_err *err)
+{
+	char plan[HES_JOURNAL_PATH_MAX + sizeof(JOBS_FILE_PLAN) + 1];
+	struct hes_jobs planned = { 0 };
+	int rc;
+
+	snprintf(plan, sizeof(plan), "%s/" JOBS_FILE_PLAN, in->run.folder);
+	rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &planned, err);
+	if (!rc)
+		rc = jobs_file_load(path, &in->patterns, &planned, &in->jobs, err);
+	hes_jobs_free(&planned);
+	if (!rc)
+		rc = hes_plan_load(plan, &in->fleet, &in->jobs, &in->plan, err);
+	return rc ? rc : run_planner_resume(&in->planner, &in->plan, &in->fleet, err);
+}
+
+static int load_new(const char *path, struct inputs *in, struct hes_err *err)
+{
+	int rc = jobs_file_load(path, &in->patterns, NULL, &in->jobs, err);
+
+	if (!rc)
+		rc = run_planner_gpus(&in->planner, &in->fleet, err);
+	return rc ? rc : run_planner_first(&in->planner, &in->jobs, &in->plan, err);
+}
+
+static int load_jobs_file(const struct run_opts *o, const char *path, struct inputs *in,
+			  struct hes_err *err)
+{
+	int rc = o->dry_run ? 0 : open_store(o, in, err);
+	bool begun = false;
+
+	if (in->on_nodes)
+		rc = hes_fail(err, -ENOTSUP,
+			      "%s: a jobs file is run on one machine; for several nodes plan it "
+			      "first: heshare plan %s --gpus slurm -o plan.json, then heshare run "
+			      "plan.json",
+			      path, path);
+	in->key = jobs_file_key(path);
+	if (!rc && (o->resume || o->resume_if_begun) && !o->dry_run) {
+		rc = hes_journal_last_run(in->journal, in->key, &in->run, err);
+		begun = !rc;
+		if (rc == -ENOENT)
+			rc = o->resume ? hes_fail(err, rc,
+						  "%s was never run, so there is nothing to "
+						  "resume",
+						  path)
+				       : 0;
+	}
+	if (!rc)
+		rc = begun ? load_begun(path, in, err) : load_new(path, in, err);
+	return rc ? rc : run_commands_load(&in->jobs, NULL, NULL, &in->commands, err);
+}
+
+/* --- GPUs --- */
 
 static struct run_gpus gpus_of(struct inputs *in)
 {
@@ -338,6 +434,11 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 			"run %" PRId64
 			" of %s was interrupted; --resume goes on with it, --restart starts over",
 			in->run.id, plan);
+	if (there && !in->resume)
+		fprintf(stderr,
+			"heshare run: run %" PRId64
+			" of %s is %s; this is a new run of all its jobs\n",
+			in->run.id, plan, hes_run_state_names[in->run.state]);
 	if (!in->resume) {
 		in->run = (struct hes_run){ .plan_key = in->key };
 		run_plan_path(plan, in->run.plan);
@@ -369,10 +470,9 @@ static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes
 static int open_run(const struct run_opts *o, const char *plan, struct inputs *in,
 		    struct hes_err *err)
 {
-	int rc = cli_store_open(o->store, HES_STORE_WRITE, RUN_STORE_WAIT_MS, &in->store, err);
+	char path[HES_JOURNAL_PATH_MAX + sizeof(JOBS_FILE_PLAN) + 1];
+	int rc = open_store(o, in, err);
 
-	if (!rc)
-		rc = hes_journal_open(in->store, &in->journal, err);
 	if (!rc)
 		rc = choose_run(o, plan, in, err);
 	if (!rc)
@@ -384,7 +484,10 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 					   in->mps_folder, err);
 	if (!rc)
 		rc = load_profiles(o, in, err);
-	return rc;
+	if (rc || in->resume || !in->of_jobs)
+		return rc;
+	snprintf(path, sizeof(path), "%s/" JOBS_FILE_PLAN, in->run.folder);
+	return hes_plan_save(path, &in->plan, &in->fleet, &in->jobs, err);
 }
 
 /* @return NULL: the user has no name here */
@@ -397,117 +500,21 @@ static const char *own_name(void)
 
 /* --- the end --- */
 
-static int keep_samples(struct inputs *in, const struct hes_run_report *report, struct hes_err *err)
-{
-	char name[HES_STORE_ORIGIN_NAME], driver[HES_DRIVER_MAX];
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
-				  .at_us = hes_wall_us(),
-				  .name = name,
-				  .samples = &report->samples };
-	struct hes_delivered done;
-
-	if (!report->samples.n)
-		return 0;
-	hes_devices_driver(in->devices, driver);
-	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", report->run.id,
-		 run_plan_name(&report->run), driver);
-	return hes_store_add(in->store, &d, &done, err);
-}
-
-static int save_report(const struct hes_run_report *r, json_t *doc, struct hes_err *err)
-{
-	char path[HES_JOURNAL_PATH_MAX + 16];
-	struct hes_file file;
-	int rc;
-
-	snprintf(path, sizeof(path), "%s/report.json", r->run.folder);
-	rc = hes_file_create_own(&file, path, err);
-	if (rc)
-		return rc;
-	if (json_dumpf(doc, file.f, JSON_INDENT(2) | JSON_REAL_PRECISION(10)))
-		rc = hes_fail(err, -EIO, "%s: cannot be written", path);
-	if (rc) {
-		hes_file_abort(&file);
-		return rc;
-	}
-	fputc('\n', file.f);
-	return hes_file_commit(&file, err);
-}
-
-/* What the run itself took of this machine's processor and memory, its jobs left out. */
-static json_t *with_overhead(json_t *doc)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	if (doc)
-		json_object_set_new(
-			doc, "runner",
-			json_pack("{s:f, s:f}", "cpu_s",
-				  (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-					  (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6,
-				  "peak_mib", (double)u.ru_maxrss / 1024));
-	return doc;
-}
-
-/* What follows goes nowhere. */
-static void let_reader_go(void)
-{
-	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	fflush(stdout);
-	if (fd >= 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO)
-		clearerr(stdout);
-	if (fd >= 0)
-		close(fd);
-}
-
-/* A reader that went away has what it wanted: that is no failure of the run. @return exit status */
-static int print_report(const struct run_opts *o, json_t *doc, const struct hes_run_report *r,
-			const struct run_baseline *b)
-{
-	errno = 0;
-	if (!o->json) {
-		run_report_text(stdout, r);
-		run_baseline_text(stdout, b, r);
-	} else if (!json_dumpf(doc, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10))) {
-		putchar('\n');
-	}
-	if (!fflush(stdout) && !ferror(stdout))
-		return 0;
-	if (errno == EPIPE) {
-		let_reader_go();
-		return 0;
-	}
-	fprintf(stderr, "heshare run: cannot write standard output: %s\n", strerror(errno));
-	return 1;
-}
-
 /* @param more  of a run on several nodes; may be NULL. It is used up */
-static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r,
-		       json_t *more)
+static int tell_report(const struct run_opts *o, const struct inputs *in,
+		       const struct hes_run_report *r, json_t *more)
 {
-	json_t *doc = with_overhead(run_report_json(r));
-	struct run_baseline saved = { 0 };
-	struct hes_err err;
-	int status = 0;
+	const struct run_ending e = {
+		.store = in->store,
+		.devices = in->devices,
+		.catalogue = &in->catalogue,
+		.jobs = &in->jobs,
+		.profiles = &in->profiles,
+		.json = o->json,
+		.early_ok = o->early_ok,
+	};
 
-	if (doc && more)
-		json_object_update(doc, more);
-	json_decref(more);
-	if (run_baseline_estimate(r, &in->jobs, &in->profiles, &in->catalogue, &saved, &err))
-		status = cli_fail("run", &err);
-	if (doc)
-		json_object_set_new(doc, "baseline", run_baseline_json(&saved, r));
-	run_clear_line();
-	if (keep_samples(in, r, &err))
-		status = cli_fail("run", &err);
-	if (!doc || save_report(r, doc, &err))
-		status = doc ? cli_fail("run", &err) : 1;
-	if (print_report(o, doc, r, &saved))
-		status = 1;
-	json_decref(doc);
-	return status || r->done + (o->early_ok ? r->early : 0) < r->n_jobs;
+	return run_ending_tell(&e, r, more);
 }
 
 /* When to stop because of the time limit of a Slurm job, by the monotonic clock; 0: never. A head
@@ -617,6 +624,8 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.takes_added = o->dry_run || !cli_store_check_trust(in->store, in->user, NULL),
 		.stop_s = stop_time(o),
 		.takes_stop_file = o->stop_file,
+		.replan = in->of_jobs ? run_planner_again : NULL,
+		.replan_ctx = &in->planner,
 		.listener = { .message = run_show_message, .progress = run_show_progress },
 	};
 	struct hes_run_report report = { 0 };
@@ -636,6 +645,62 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 	return status;
 }
 
+/* What only a jobs file takes. @return 0; -EINVAL wrong usage */
+static int check_use(const struct run_opts *o, int n_args, char **args, struct inputs *in,
+		     struct hes_err *err)
+{
+	const char *only = o->gpus              ? "--gpus"
+			   : o->prefer          ? "--prefer"
+			   : o->policy          ? "--policy"
+			   : o->power_cap_w > 0 ? "--power-cap"
+						: NULL;
+	const int files = o->before < 0 ? n_args : o->before;
+	int rc = 0;
+
+	in->of_jobs = files > 0 && jobs_file_is(args[0]);
+	if (files < 1 || files > (in->of_jobs ? 1 : 2))
+		return hes_fail(err, -EINVAL,
+				"name one jobs file, or a plan and its jobs; a command comes after "
+				"--: heshare run jobs.csv -- ./job.sh {workload} {batch}");
+	if (only && !in->of_jobs)
+		return hes_fail(err, -EINVAL, "%s: it is for a jobs file; %s is planned already",
+				only, args[0]);
+	if (n_args > files)
+		rc = profile_command_join(n_args - files, args + files, in->template, err);
+	if (!rc && n_args > files && o->command)
+		rc = hes_fail(err, -EINVAL,
+			      "--command: there is a command after --, too; name one");
+	in->patterns = (struct jobs_file_commands){ o->commands,
+						    *in->template ? in->template : o->command };
+	in->options =
+		(struct run_planner_options){ o->gpus,     o->policy, o->prefer,     o->predictor,
+					      o->profiles, o->store,  o->power_cap_w };
+	in->planner = (struct run_planner){ .o = &in->options, .catalogue = &in->catalogue };
+	return rc || !in->of_jobs ? rc : run_planner_check(&in->planner, err);
+}
+
+static int load_inputs(const struct run_opts *o, char **args, const char *jobs, struct inputs *in,
+		       struct hes_err *err)
+{
+	int rc = cli_catalogue_load(o->catalogue, true, &in->catalogue, err);
+
+	gethostname(in->host, sizeof(in->host) - 1);
+	in->host[strcspn(in->host, ".")] = '\0';
+	in->on_nodes = !o->node && !o->dry_run &&
+		       (o->launcher || (slurm_is_job() && slurm_count_nodes() > 1));
+	in->user = run_user_behind_sudo();
+	if (!rc)
+		rc = in->of_jobs ? load_jobs_file(o, args[0], in, err)
+				 : load_plan(o, args[0], jobs, in, err);
+	if (!rc && !o->dry_run)
+		rc = check_users(in, err);
+	if (!rc)
+		rc = in->on_nodes ? launcher_open(o->launcher, o->program, &in->launcher, err)
+				  : open_gpus(o, in, err);
+	in->launcher.catalogue = o->catalogue;
+	return rc || o->dry_run ? rc : open_run(o, args[0], in, err);
+}
+
 static int run_run(const void *opts, int n_args, char **args)
 {
 	const struct run_opts *o = opts;
@@ -648,16 +713,9 @@ static int run_run(const void *opts, int n_args, char **args)
 		return cli_fail("run", &err), 2;
 	if (o->wrap)
 		return hes_run_wrap(args[0], log_max);
-	rc = load_plan(o, args[0], n_args > 1 ? args[1] : NULL, &in, &err);
-	if (!rc && !o->dry_run)
-		rc = check_users(&in, &err);
-	if (!rc)
-		rc = in.on_nodes ? launcher_open(o->launcher, o->program, &in.launcher, &err)
-				 : open_gpus(o, &in, &err);
-	in.launcher.catalogue = o->catalogue;
-	in.user = run_user_behind_sudo();
-	if (!rc && !o->dry_run)
-		rc = open_run(o, args[0], &in, &err);
+	if (check_use(o, n_args, args, &in, &err))
+		return cli_fail("run", &err), 2;
+	rc = load_inputs(o, args, n_args > 1 && o->before != 1 ? args[1] : NULL, &in, &err);
 	rc = rc            ? cli_fail("run", &err)
 	     : in.on_nodes ? carry_out_on_nodes(o, &in)
 			   : carry_out(o, &in);
@@ -667,9 +725,10 @@ static int run_run(const void *opts, int n_args, char **args)
 
 const struct command cmd_run = {
 	.name = "run",
-	.args = "PLAN [JOBS]",
+	.args = "JOBS [-- COMMAND [ARGUMENT]...], or PLAN [JOBS]",
 	.min_args = 1,
-	.max_args = 2,
+	.max_args = MAX_ARGS,
+	.before = offsetof(struct run_opts, before),
 	.summary = "carry out a plan on the GPUs of this machine, measured and resumable",
 	.text = "Runs the jobs of PLAN on the GPUs of this machine with the planned co-runners, "
 		"MPS shares and clocks. At the end prints measured times and energies next to the "

@@ -93,10 +93,9 @@ static int command_of(const struct hes_job *job, const struct patterns *p, const
 	}
 	if (!pattern)
 		return hes_fail(err, -ENOENT,
-				"job %s has no command; give the jobs a column command before "
-				"planning, or say --command "
-				"'PROGRAM {workload} {batch} {iterations}', or --commands FILE "
-				"with a command for each workload",
+				"job %s has no command; give each job one in a column command, or "
+				"one for all: -- ./job.sh {workload} {batch} {iterations}; "
+				"--commands FILE has one for each workload",
 				job->id);
 	return hes_run_words(pattern, job, out, err);
 }

@@ -47,16 +47,21 @@ static int check_folder(const char *name, struct hes_err *err)
 int run_folder_choose(const char *named, const char *plan, bool others,
 		      char out[HES_JOURNAL_PATH_MAX], struct hes_err *err)
 {
+	static const char *const ends[] = { ".json", ".csv", ".csv.gz", ".yaml", ".yml" };
 	size_t len = strlen(plan);
 	char name[PATH_MAX], *real;
 	int rc;
 
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (len > strlen(ends[i]) && strcmp(plan + len - strlen(ends[i]), ends[i]) == 0) {
+			len -= strlen(ends[i]);
+			break;
+		}
+
 	if (named)
 		snprintf(name, sizeof(name), "%s", named);
 	else
-		snprintf(name, sizeof(name), "%.*s.run",
-			 (int)(len > 5 && strcmp(plan + len - 5, ".json") == 0 ? len - 5 : len),
-			 plan);
+		snprintf(name, sizeof(name), "%.*s.run", (int)len, plan);
 	rc = others ? check_folder(name, err) : 0;
 	if (!rc)
 		rc = hes_folder_create(name, err);

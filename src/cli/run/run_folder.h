@@ -11,7 +11,8 @@
 
 /**
  * The run's folder, made if it is not there.
- * @param named   by name; NULL: the plan's name with .run in place of .json. May be @out
+ * @param named   by name; NULL: the name of the plan or jobs file with .run in place of .json or
+ * .csv. May be @out
  * @param others  root starts jobs of other users: only a folder that root alone can write and
  * replace will do
  * @param out     its name without links

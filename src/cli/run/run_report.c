@@ -50,9 +50,9 @@ static void gpu_row(FILE *f, const struct hes_run_gpu *g, int type_width)
 	hes_visible_put(f, 14, g->gpu);
 	fputc(' ', f);
 	hes_visible_put(f, type_width, g->gpu_type);
-	put_time(f, true, (double)g->planned_busy_us);
+	put_time(f, g->planned_busy_us > 0, (double)g->planned_busy_us);
 	put_time(f, g->measured, (double)g->busy_us);
-	put_energy(f, true, (double)g->planned_mj);
+	put_energy(f, g->planned_busy_us > 0, (double)g->planned_mj);
 	put_energy(f, g->measured, (double)g->busy_mj);
 	put_energy(f, g->measured, (double)g->idle_mj);
 	fputc('\n', f);
@@ -73,17 +73,18 @@ static void gpu_rows(FILE *f, const struct hes_run_report *r)
 
 static void job_row(FILE *f, const struct hes_run_job *j, uint64_t planned_mj, uint32_t attempts)
 {
-	const bool done = j->state == HES_RUN_JOB_DONE, ran = done || j->state == HES_RUN_JOB_EARLY;
+	const bool done = j->state == HES_RUN_JOB_DONE, ran = done || j->state == HES_RUN_JOB_EARLY,
+		   planned = j->planned_end_us > j->planned_start_us;
 
 	hes_visible_put(f, 12, j->job);
 	fputc(' ', f);
 	hes_visible_put(f, 14, j->gpu);
 	fprintf(f, " %4" PRIu32, j->sm_pct);
-	put_time(f, true, (double)(j->planned_end_us - j->planned_start_us));
+	put_time(f, planned, (double)(j->planned_end_us - j->planned_start_us));
 	put_time(f, ran, (double)(j->end_us - j->start_us));
-	put_time(f, true, (double)j->planned_end_us);
+	put_time(f, planned, (double)j->planned_end_us);
 	put_time(f, ran, (double)j->end_us);
-	put_energy(f, true, (double)planned_mj);
+	put_energy(f, planned, (double)planned_mj);
 	put_energy(f, done && j->has_energy, (double)j->energy_mj);
 	fprintf(f, " %4" PRIu32 "  %s\n", attempts, hes_run_job_state_names[j->state]);
 }
@@ -218,15 +219,16 @@ static json_t *joules(bool there, uint64_t mj)
 static json_t *job_json(const struct hes_run_report *r, const struct hes_run_job *j,
 			uint64_t planned_mj, uint32_t attempts)
 {
-	bool done = j->state == HES_RUN_JOB_DONE, ran = done || j->state == HES_RUN_JOB_EARLY;
+	const bool done = j->state == HES_RUN_JOB_DONE, ran = done || j->state == HES_RUN_JOB_EARLY,
+		   planned = j->planned_end_us > j->planned_start_us;
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:o, s:f, s:o}",
+	return json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}",
 			 "job", j->job, "workload", j->workload, "gpu", j->gpu, "sm_pct",
 			 (json_int_t)j->sm_pct, "state", hes_run_job_state_names[j->state],
 			 "attempts", (json_int_t)attempts, "planned_start_s",
-			 (double)j->planned_start_us * 1e-6, "planned_end_s",
-			 (double)j->planned_end_us * 1e-6, "start_s", seconds(ran, j->start_us),
-			 "end_s", seconds(ran, j->end_us), "planned_j", (double)planned_mj * 1e-3,
+			 seconds(planned, j->planned_start_us), "planned_end_s",
+			 seconds(planned, j->planned_end_us), "start_s", seconds(ran, j->start_us),
+			 "end_s", seconds(ran, j->end_us), "planned_j", joules(planned, planned_mj),
 			 "attributed_j", joules(done && j->has_energy, j->energy_mj), "aborted_j",
 			 (double)j->aborted_mj * 1e-3, "failure",
 			 job_failure_json(j, r->run.folder, r->by_node));
@@ -275,6 +277,7 @@ static json_t *totals_json(const struct hes_totals *t, bool any, bool energy)
 json_t *run_report_json(const struct hes_run_report *r)
 {
 	json_t *jobs = json_array(), *gpus = json_array();
+	const bool planned = r->planned.makespan_us > 0;
 
 	for (size_t i = 0; i < r->n_jobs; i++)
 		json_array_append_new(jobs,
@@ -293,8 +296,8 @@ json_t *run_report_json(const struct hes_run_report *r)
 		(json_int_t)r->timeouts, "clocks_refused", (json_int_t)r->clocks_refused,
 		"clocks_missed", (json_int_t)r->clocks_missed, "samples", (json_int_t)r->samples.n,
 		"longest_gap_s", r->longest_gap_s, "left_out", measure_left_out_json(r->left_out),
-		"planned", totals_json(&r->planned, true, true), "part",
-		totals_json(&r->part, r->done > 0, true), "measured",
+		"planned", totals_json(&r->planned, planned, planned), "part",
+		totals_json(&r->part, r->done > 0 && planned, planned), "measured",
 		totals_json(&r->measured, r->done > 0, r->has_energy), "energy", joules_json(r),
 		"power_cap", power_cap_json(r), "jobs", jobs, "gpus", gpus);
 }

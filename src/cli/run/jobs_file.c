@@ -1,0 +1,136 @@
+/*
+ * jobs_file.c - load a jobs file that is run without a plan of its own; see jobs_file.h.
+ */
+#include "cli/run/jobs_file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/hash_map.h"
+#include "cli/inputs/inputs.h"
+#include "cli/inputs/jobs_changed.h"
+#include "cli/run/job_commands.h"
+#include "cli/run/run_identity.h"
+
+#define LOOKED_AT 512 /* bytes */
+
+static bool ends_with(const char *path, const char *end)
+{
+	const size_t n = strlen(path), m = strlen(end);
+
+	return n > m && strcmp(path + n - m, end) == 0;
+}
+
+/* A file that cannot be read is taken for a plan, whose reader says why. */
+bool jobs_file_is(const char *path)
+{
+	char text[LOOKED_AT];
+	size_t i = 0;
+	ssize_t n;
+	int fd;
+
+	if (ends_with(path, ".csv") || ends_with(path, ".yaml") || ends_with(path, ".yml") ||
+	    ends_with(path, ".csv.gz"))
+		return true;
+	fd = ends_with(path, ".json") ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && i < (size_t)n && isspace((unsigned char)text[i]))
+		i++;
+	return n > 0 && i < (size_t)n && text[i] != '{' && text[i] != '\x1f';
+}
+
+uint64_t jobs_file_key(const char *path)
+{
+	char real[HES_JOURNAL_PATH_MAX];
+
+	run_plan_path(path, real);
+	return hes_hash_text(hes_hash_text(HES_HASH_START, "jobs file"), real);
+}
+
+bool jobs_file_has_run(const struct hes_run *run)
+{
+	return run->plan_key ==
+	       hes_hash_text(hes_hash_text(HES_HASH_START, "jobs file"), run->plan);
+}
+
+/* What is planned keeps its command where the file has none. */
+static int keep_commands(const struct hes_jobs *planned, struct hes_jobs *now, struct hes_err *err)
+{
+	struct hes_text_map ids = { 0 };
+	int rc = hes_text_map_make(&ids, planned->v, sizeof(*planned->v), planned->n);
+
+	for (size_t i = 0; i < now->n && !rc; i++) {
+		const size_t at = hes_text_map_find(&ids, now->v[i].id);
+
+		if (now->v[i].command || at == HES_HASH_NONE || !planned->v[at].command)
+			continue;
+		now->v[i].command = strdup(planned->v[at].command);
+		rc = now->v[i].command ? 0 : -ENOMEM;
+	}
+	hes_hash_map_finish(&ids.map);
+	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", now->n) : 0;
+}
+
+static int fill_commands(const struct jobs_file_commands *c, struct hes_jobs *jobs,
+			 struct hes_err *err)
+{
+	char **commands;
+	int rc = run_commands_load(jobs, c->list, c->pattern, &commands, err);
+
+	for (size_t i = 0; i < jobs->n && !rc; i++)
+		if (!jobs->v[i].command) {
+			jobs->v[i].command = commands[i];
+			commands[i] = NULL;
+		}
+	if (!rc)
+		run_commands_free(commands, jobs->n);
+	return rc;
+}
+
+static int compare(const char *path, const struct hes_jobs *planned, struct hes_jobs *now,
+		   struct hes_err *err)
+{
+	char *what = NULL;
+	bool others = false;
+	int rc = jobs_changed(planned, now, &what, &others, err);
+
+	if (!rc && others)
+		rc = hes_fail(err, -ESTALE,
+			      "%s has other jobs than its run: %s. Keep the rows of the run's "
+			      "jobs; heshare add gives it more; --restart runs the file as it is",
+			      path, what);
+	else if (what)
+		fprintf(stderr, "heshare run: %s has changed since its run began: %s\n", path,
+			what);
+	free(what);
+	return rc ? rc : jobs_keep_measured(planned, now, err);
+}
+
+int jobs_file_load(const char *path, const struct jobs_file_commands *c,
+		   const struct hes_jobs *planned, struct hes_jobs *out, struct hes_err *err)
+{
+	struct hes_jobs jobs = { 0 };
+	int rc = cli_jobs_load("run", path, true, &jobs, err);
+
+	if (!rc && planned && !c->list && !c->pattern)
+		rc = keep_commands(planned, &jobs, err);
+	if (!rc)
+		rc = fill_commands(c, &jobs, err);
+	if (!rc && planned)
+		rc = compare(path, planned, &jobs, err);
+	if (rc) {
+		hes_jobs_free(&jobs);
+		return rc;
+	}
+	cli_arrive_at_once(&jobs);
+	*out = jobs;
+	return 0;
+}

@@ -1,0 +1,36 @@
+/*
+ * jobs_file.h - a jobs file that is run without a plan of its own: its runs are found by its name,
+ * and their plan is in their folder.
+ */
+#ifndef HES_CLI_RUN_JOBS_FILE_H
+#define HES_CLI_RUN_JOBS_FILE_H
+
+#include "heshare/job.h"
+#include "heshare/journal.h"
+
+#define JOBS_FILE_PLAN "plan.json" /* in the run's folder */
+
+/** Whether a file holds jobs and no plan: a plan is JSON. */
+bool jobs_file_is(const char *path);
+
+/** Names the runs of a jobs file in the journal, whatever is in it. */
+uint64_t jobs_file_key(const char *path);
+
+/** Whether a run is one of a jobs file. */
+bool jobs_file_has_run(const struct hes_run *run);
+
+/** Where the commands of jobs without one of their own come from: see run_commands_load(). */
+struct jobs_file_commands {
+	const char *list, *pattern;
+};
+
+/**
+ * The jobs of a file, each with its command; all arrive now.
+ * @param planned  those of the run that goes on: a job that has no command now keeps its own;
+ * NULL: a new run
+ * @return 0; as hes_jobs_load(); -ENOENT a job without a command; -ESTALE other jobs than @planned
+ */
+int jobs_file_load(const char *path, const struct jobs_file_commands *c,
+		   const struct hes_jobs *planned, struct hes_jobs *out, struct hes_err *err);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * run_ending.h - the end of a run: its samples go into the store, its report into its folder and
+ * onto standard output.
+ */
+#ifndef HES_CLI_RUN_RUN_ENDING_H
+#define HES_CLI_RUN_RUN_ENDING_H
+
+#include <jansson.h>
+
+#include "heshare/run.h"
+
+struct run_ending {
+	struct hes_store *store;
+	const struct hes_devices *devices;
+	const struct hes_catalogue *catalogue;
+	const struct hes_jobs *jobs;
+	const struct hes_profiles *profiles;
+	bool json, early_ok;
+};
+
+/**
+ * @param more  members for the report, used up; may be NULL
+ * @return exit status
+ */
+int run_ending_tell(const struct run_ending *e, const struct hes_run_report *r, json_t *more);
+
+#endif

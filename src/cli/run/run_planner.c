@@ -1,0 +1,239 @@
+/*
+ * run_planner.c - plan the jobs of a run; see run_planner.h. app/plan_request.c does the planning.
+ */
+#include "cli/run/run_planner.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/plan_request.h"
+#include "base/plural.h"
+#include "cli/inputs/inputs.h"
+#include "cli/inputs/policy_program.h"
+#include "cli/inputs/rows_folder.h"
+
+#define SHARE_SUM_PCT 100
+
+int run_planner_check(struct run_planner *p, struct hes_err *err)
+{
+	const char *policy = p->o->policy ? p->o->policy : "joint";
+
+	if (policy_program_is(policy))
+		return hes_fail(err, -EINVAL,
+				"--policy: a program plans once; heshare plan --policy %.40s -o "
+				"plan.json, then heshare run plan.json",
+				policy);
+	p->policy = hes_policy_parse(policy, &p->prefer, err);
+	if (!p->policy)
+		return hes_fail_in(err, "--policy"), -EINVAL;
+	if (p->o->prefer) {
+		p->prefer = hes_policy_preference(p->policy, p->o->prefer, err);
+		if (!p->prefer)
+			return hes_fail_in(err, "--prefer"), -EINVAL;
+	}
+	if (p->o->power_cap_w > 0 && !hes_policy_searches(p->policy))
+		return hes_fail(err, -EINVAL,
+				"--power-cap: policy %s keeps no power cap; joint does",
+				p->policy->name);
+	p->power_cap_mw = (uint64_t)(p->o->power_cap_w * 1e3);
+	p->seed = 1;
+	return 0;
+}
+
+int run_planner_gpus(struct run_planner *p, struct hes_fleet *fleet, struct hes_err *err)
+{
+	int rc = gpus_fleet_load(p->o->gpus, p->catalogue, stderr, &p->gpus, err);
+
+	if (!rc)
+		rc = cli_cap_check(p->o->power_cap_w, &p->gpus.fleet, err);
+	if (!rc) {
+		*fleet = p->gpus.fleet;
+		p->fleet = fleet;
+		p->owns_fleet = true;
+	}
+	return rc;
+}
+
+/* --- what is known --- */
+
+static int load_known(struct run_planner *p, const struct hes_jobs *jobs, bool again,
+		      struct hes_known *out, struct hes_err *err)
+{
+	const struct cli_known_from from = { .command = "run",
+					     .store = p->o->store,
+					     .predictor = p->o->predictor,
+					     .profiles = p->o->profiles,
+					     .jobs = jobs,
+					     .profiles_only = again,
+					     .again = again };
+
+	return cli_known_load(&from, p->catalogue, p->fleet, out, err);
+}
+
+static int load_all(struct run_planner *p, const struct hes_jobs *jobs, struct hes_err *err)
+{
+	int rc = load_known(p, jobs, false, &p->known, err);
+
+	if (!rc)
+		cli_known_fit(&p->known, p->o->predictor != NULL, p->gpus.types, p->gpus.n_types);
+	p->loaded = !rc;
+	return rc;
+}
+
+/* Measured meanwhile. */
+static int refresh_known(struct run_planner *p, const struct hes_jobs *jobs, struct hes_err *err)
+{
+	struct hes_known now;
+	int rc = load_known(p, jobs, true, &now, err);
+
+	if (rc)
+		return rc;
+	now.predictor = p->known.predictor;
+	now.learnt = p->known.learnt;
+	p->known.predictor = NULL;
+	hes_known_free(&p->known);
+	p->known = now;
+	return 0;
+}
+
+static struct hes_request request_of(const struct run_planner *p, const struct hes_jobs *jobs)
+{
+	return (struct hes_request){
+		.fleet = p->fleet,
+		.jobs = jobs,
+		.predictor = p->known.predictor,
+		.profiles = &p->known.profiles,
+		.prefer = p->prefer,
+		.seed = p->seed,
+		.power_cap_mw = p->power_cap_mw,
+	};
+}
+
+/* --- the first plan --- */
+
+static int check_memory(const struct run_planner *p, const struct hes_jobs *jobs,
+			struct hes_err *err)
+{
+	uint32_t most_mib = 0;
+
+	for (size_t g = 0; g < p->fleet->n; g++)
+		if (p->fleet->gpus[g].type->memory_mib > most_mib)
+			most_mib = p->fleet->gpus[g].type->memory_mib;
+	for (size_t i = 0; i < jobs->n; i++)
+		if (hes_job_memory_mib(&jobs->v[i]) > most_mib)
+			return hes_fail(err, -ENOSPC,
+					"job %s needs %" PRIu32
+					" MiB of memory, and no GPU here has more than %" PRIu32
+					" MiB",
+					jobs->v[i].id, hes_job_memory_mib(&jobs->v[i]), most_mib);
+	return 0;
+}
+
+static void tell_known(const struct run_planner *p, const struct hes_jobs *jobs)
+{
+	size_t n[HES_KNOWN_SOURCES], unknown;
+	const char *before = ": ";
+
+	hes_known_count_jobs(&p->known, p->fleet, jobs, n);
+	unknown = n[HES_KNOWN_UNKNOWN];
+	fprintf(stderr, "heshare run: %zu job%s on %zu GPU%s", jobs->n, hes_s(jobs->n), p->fleet->n,
+		hes_s(p->fleet->n));
+	for (size_t i = 0; i < HES_KNOWN_SOURCES; i++) {
+		if (!n[i])
+			continue;
+		fprintf(stderr, "%s%zu %s", before, n[i], hes_known_sources[i]);
+		before = ", ";
+	}
+	fprintf(stderr, "%s\n",
+		!unknown       ? ""
+		: unknown == 1 ? "; it runs alone and is measured"
+			       : "; they run alone and are measured");
+}
+
+int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_plan *out,
+		      struct hes_err *err)
+{
+	uint32_t *waiting = calloc(jobs->n + 1, sizeof(*waiting));
+	struct hes_request r;
+	int rc = waiting ? load_all(p, jobs, err)
+			 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", jobs->n);
+
+	if (!rc) {
+		hes_jobs_take_measured(jobs, &p->known.profiles);
+		rc = check_memory(p, jobs, err);
+	}
+	if (!rc) {
+		tell_known(p, jobs);
+		for (size_t i = 0; i < jobs->n; i++)
+			waiting[i] = (uint32_t)i;
+		r = request_of(p, jobs);
+		r.waiting = waiting;
+		r.n_waiting = jobs->n;
+		rc = app_plan_around(p->policy, &r, NULL, out, err);
+	}
+	free(waiting);
+	return rc ? rc : hes_plan_validate(out, p->fleet, jobs, SHARE_SUM_PCT, err);
+}
+
+/* --- again --- */
+
+/* The GPUs of a plan's file as this user can use them now. */
+int run_planner_resume(struct run_planner *p, const struct hes_plan *plan, struct hes_fleet *fleet,
+		       struct hes_err *err)
+{
+	int rc = gpus_fleet_load(NULL, p->catalogue, NULL, &p->gpus, err);
+
+	for (size_t g = 0; g < fleet->n && !rc; g++)
+		for (size_t i = 0; i < p->gpus.fleet.n; i++)
+			if (strcmp(fleet->gpus[g].uuid, p->gpus.fleet.gpus[i].uuid) == 0)
+				fleet->gpus[g].type = p->gpus.fleet.gpus[i].type;
+	p->fleet = fleet;
+	p->policy = rc ? NULL : hes_policy_find(plan->policy, err);
+	p->prefer = plan->prefer;
+	p->seed = plan->seed;
+	p->power_cap_mw = plan->power_cap_mw;
+	return rc ? rc : p->policy ? 0 : -ENOENT;
+}
+
+static bool has_unknown(const struct run_planner *p, const struct hes_run_now *now)
+{
+	for (size_t i = 0; i < now->n_waiting; i++)
+		if (!app_is_known(&p->known.profiles, p->fleet, &now->jobs->v[now->waiting[i]]))
+			return true;
+	return false;
+}
+
+int run_planner_again(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
+		      struct hes_err *err)
+{
+	struct run_planner *p = ctx;
+	struct hes_request r;
+	int rc = p->loaded ? 0 : load_all(p, now->jobs, err);
+
+	if (!rc && has_unknown(p, now))
+		rc = refresh_known(p, now->jobs, err);
+	if (rc)
+		return rc;
+	r = request_of(p, now->jobs);
+	r.waiting = now->waiting;
+	r.n_waiting = now->n_waiting;
+	r.running = now->running;
+	r.n_running = now->n_running;
+	r.now_us = now->now_us;
+	r.budget = app_replan_budget(p->policy, now->n_waiting, p->fleet->n);
+	if (!r.budget)
+		return hes_fail(err, -E2BIG, "planning %zu jobs again would take too long",
+				now->n_waiting);
+	return app_plan_around(p->policy, &r, now->usable, out, err);
+}
+
+void run_planner_close(struct run_planner *p)
+{
+	if (p->loaded)
+		hes_known_free(&p->known);
+	if (p->gpus.types)
+		gpus_fleet_free(&p->gpus);
+}

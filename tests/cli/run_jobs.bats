@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+
+# heshare run with a jobs file, on GPUs of the lab: what nobody knows runs alone, what is known is
+# planned, and both are planned again while the run goes on.
+
+setup() {
+	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
+	PATH=$(dirname "$HESHARE"):$PATH
+	unset LD_LIBRARY_PATH
+	cd "$BATS_TEST_TMPDIR"
+	export HESHARE_STORE=$PWD/store.db
+	printf 'types:\n  - { name: Odd, driver_names: ["NVIDIA Odd GPU 7"], compute: 8.6, sms: 46, memory_mib: 12288, bandwidth_gbs: 504,
+      l2_kib: 4096, pcie_gbs: 24, power_limit_w: 220, idle_w: 18, clocks: { min: 210, max: 1800, step: 15, default: 1800 } }\n' >odd.yaml
+	printf 'name: mine\nnodes:\n  - name: a\n    gpus: [ { type: GeForce-RTX-4090, count: 1 }, { type: Odd, count: 1 } ]\n' >mine.yaml
+	printf 'name: two\nnodes:\n  - name: a\n    gpus: [ { type: T4, count: 2 } ]\n' >two.yaml
+	: >marks
+}
+
+lab() { # FLEET COMMAND...
+	local fleet=$1
+	shift
+	"$HES_LAB" --fleet "$fleet.yaml" --catalogue odd.yaml --speed 50 -- "$@"
+}
+
+done_jobs() {
+	sort -n marks | tr '\n' ' '
+}
+
+# The sums of the report in file $1: every joule of the meters is somewhere.
+joules_sum() {
+	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .unattributed_j) / .meter_j - 1 | fabs < 0.001' "$1"
+}
+
+@test "eight scripts without progress, one column: one command, no option, all done" {
+	local network at=0
+	echo command >scripts.csv
+	for network in resnet50 resnet34 mobilenet vgg16 resnet18 densenet121 mobilenetv2 resnet101; do
+		at=$((at + 1))
+		cat >"train-$at.sh" <<-END
+			#!/bin/sh
+			vgpu-task --workload $network --batch 16 --iterations 4000 >/dev/null && echo "$at" >>$PWD/marks
+		END
+		chmod +x "train-$at.sh"
+		echo "./train-$at.sh" >>scripts.csv
+	done
+	run -0 --separate-stderr lab mine heshare run scripts.csv
+	[[ "$stderr" == *"8 jobs on 2 GPUs: 8 unknown; they run alone and are measured"* ]]
+	[[ "$output" == *"run 1: 8 of 8 jobs done"* ]]
+	[ "$(done_jobs)" = "1 2 3 4 5 6 7 8 " ]
+	joules_sum scripts.run/report.json
+	# Each ran alone, unlocked, and the GPU that was free took the next: no GPU had them all.
+	jq -e '.jobs | all(.sm_pct == 100 and .planned_j == null and .attempts == 1)' scripts.run/report.json
+	jq -e '[.jobs[].gpu] | unique | length == 2' scripts.run/report.json
+	[ "$(sqlite3 store.db 'SELECT max(clock_mhz) FROM attempts')" = 0 ]
+	jq -e '[.gpus[].batches[]] | length == 8 and all(.unknown)' scripts.run/plan.json
+	# The same file again is a new run of all jobs, and says so.
+	run -0 --separate-stderr lab mine heshare run scripts.csv
+	[[ "$stderr" == *"run 1 of scripts.csv is done; this is a new run of all its jobs"* ]]
+	[[ "$output" == *"run 2: 8 of 8 jobs done"* ]]
+	[ "$(done_jobs | wc -w)" = 16 ]
+}
+
+@test "known jobs by a command for all: planned, --dry-run shows it, the plan is in the folder" {
+	printf 'id,workload,batch_size,iterations,memory_mib\na,resnet34,8,1500,1813\nb,mobilenet,4,1500,1266\nc,resnet34,8,900,1813\n' >jobs.csv
+	printf '#!/bin/sh\nvgpu-task --workload "$1" --batch "$2" --iterations "$3" --every 2 && echo "$HESHARE_JOB" >>%s/marks\n' "$PWD" >job.sh
+	chmod +x job.sh
+	run -0 --separate-stderr lab two heshare run jobs.csv --dry-run -- ./job.sh '{workload}' '{batch}' '{iterations}'
+	[[ "$output" == *"start attempt 1"*"exec ./job.sh resnet34 8 1500"* ]]
+	[[ "$stderr" == *"3 jobs on 2 GPUs: 3 known" ]]
+	[ ! -e jobs.run ] && [ ! -e store.db ]
+	run -0 lab two heshare run jobs.csv --gpus 1 --prefer energy --power-cap 500 -- ./job.sh '{workload}' '{batch}' '{iterations}'
+	[ "$(done_jobs)" = "a b c " ]
+	jq -e '.prefer == "energy" and .predicted.power_cap_mw == 500000 and (.gpus | length) == 1 and .jobs[0].command == "exec ./job.sh resnet34 8 1500"' jobs.run/plan.json
+	[ "$(sqlite3 store.db "SELECT group_concat(substr(uuid, -4)) FROM run_gpus")" = 0002 ]
+	joules_sum jobs.run/report.json
+	# The plan in the folder is a plan like any other.
+	run -0 lab two heshare run jobs.run/plan.json --jobs again
+	[ "$(done_jobs)" = "a a b b c c " ]
+}
+
+@test "what cannot work is refused before anything runs" {
+	local wrong=1
+	printf 'id,workload,batch_size,iterations\na,resnet34,8,1500\n' >jobs.csv
+	printf 'id,memory_mib,command\na,90000,true\n' >large.csv
+	refused() { # SENTENCE ARGUMENT...
+		run -$wrong lab two heshare run "${@:2}"
+		[[ "$output" == *"heshare run: "*"$1"* ]]
+	}
+	refused 'job a has no command; ' jobs.csv
+	[[ "$output" == *"column command"*"-- ./job.sh {workload}"* ]]
+	refused 'no value {iteration} for a command' jobs.csv -- 'x {iteration}'
+	refused 'job a needs 90000 MiB of memory, and no GPU here has more than 15360 MiB' large.csv
+	refused 'none.csv' none.csv -- true
+	refused 'so there is nothing to resume' jobs.csv --resume -- true
+	wrong=2
+	refused '--prefer' jobs.csv --prefer speed -- true
+	refused '--policy' jobs.csv --policy speedy -- true
+	refused '--policy: a program plans once' jobs.csv --policy exec:./mine -- true
+	refused 'no GPU "7"' jobs.csv --gpus 7 -- true
+	refused '--power-cap: 10 W is below the ' jobs.csv --power-cap 10 -- true
+	refused 'name one jobs file' jobs.csv more.csv
+	refused '--command: there is a command after --' jobs.csv --command true -- true
+	echo '{}' >plan.json
+	refused '--gpus: it is for a jobs file' plan.json --gpus 1
+	[ ! -e jobs.run ]
+}
