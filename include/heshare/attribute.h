@@ -8,6 +8,7 @@
 #ifndef HESHARE_ATTRIBUTE_H
 #define HESHARE_ATTRIBUTE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct hes_sharer {
 	double start_s, end_s;
 	uint32_t sm_pct; /* 1..100 */
 	double activity; /* its power above idle, in any unit: predicted watts */
+	bool starting;   /* in its start-up, which puts no load on the GPU */
 	double energy_j; /* result: attributed */
 };
 
@@ -37,7 +39,7 @@ int hes_attribute(double energy_j, double idle_w, double seconds, struct hes_sha
 		  double *nobody_j, struct hes_err *err);
 
 /** The same where an activity may not be known, which is 0: then all split the rest by their
- * shares. @return 0; -EINVAL */
+ * shares. Jobs in their start-up have no part of the rest while others work. @return 0; -EINVAL */
 int hes_attribute_known(double energy_j, double idle_w, double seconds, struct hes_sharer *jobs,
 			size_t n);
 

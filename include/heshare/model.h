@@ -75,6 +75,7 @@ struct hes_workload {
 	double activity;   /* switching of a busy SM against the type's reference, about 1 */
 	double memory_mib; /* device memory: context, weights, workspace */
 	double memory_mib_per_item;
+	double start_s; /* until a job's first iteration, the GPU idle */
 	bool own; /* added by a user (hes_model_add_file); jobs may run it like those of the testbed
 		   */
 	struct hes_factors time_factors,

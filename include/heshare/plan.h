@@ -76,6 +76,7 @@ struct hes_running {
 	int64_t start_us; /* actual start */
 	int64_t end_us;   /* predicted end, later than now */
 	double left;      /* predicted part of its work that is left, above 0, at most 1 */
+	bool starting;    /* in its start-up: it has not begun to work */
 };
 
 /** The rest of a job that already ran when a plan was made, with the co-runners that the plan adds.

@@ -3,7 +3,8 @@
  *
  * Jobs of a batch start together and slow each other down as long as they run. The next batch of a
  * GPU starts when the last of them has ended and all its own jobs have arrived. In an open queue
- * the next job starts as soon as its share and memory are free. The simulation keeps the order of a
+ * the next job starts as soon as its share and memory are free. In its start-up a job puts no load
+ * on the GPU. The simulation keeps the order of a
  * plan, not its predicted times.
  *
  * Pure: no clock, file, environment or log; the same request gives the same
@@ -17,6 +18,7 @@
 #include "heshare/job.h"
 #include "heshare/model.h"
 #include "heshare/plan.h"
+#include "heshare/profile.h"
 #include "heshare/replay.h"
 
 #define HES_SIM_MAX_NOISE 0.5
@@ -43,7 +45,9 @@ struct hes_sim {
 		      const int64_t *free_at_us, const struct hes_running *running,
 		      size_t n_running, struct hes_plan *out, struct hes_err *err);
 	void *ctx;
-	int64_t clock_change_us; /* time that a GPU idles when its clock changes */
+	const struct hes_profiles *profiles; /* start-ups of jobs whose workload in the model has
+						none; may be NULL */
+	int64_t clock_change_us;             /* time that a GPU idles when its clock changes */
 	double time_noise;  /* run-to-run variation (cv) of a job's speed, 0 .. HES_SIM_MAX_NOISE */
 	double power_noise; /* of a batch's power above idle */
 	uint64_t seed;      /* of the noise; a job's draw does not depend on the plan */

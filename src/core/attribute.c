@@ -83,11 +83,16 @@ int hes_attribute_known(double energy_j, double idle_w, double seconds, struct h
 			size_t n)
 {
 	double nobody_j = 0;
-	bool known = true;
+	bool known = true, work = false;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		known &= jobs[i].activity > 0;
-	for (size_t i = 0; i < n && !known; i++)
-		jobs[i].activity = jobs[i].sm_pct;
+		work |= !jobs[i].starting;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (work && jobs[i].starting)
+			jobs[i].activity = 0;
+		else if (!known)
+			jobs[i].activity = jobs[i].sm_pct;
 	return hes_attribute(energy_j, idle_w, seconds, jobs, n, &nobody_j, NULL);
 }

@@ -291,6 +291,8 @@ static void interpolate(const struct hes_profile *a, const struct hes_profile *b
 	out->sm_util = between(a->sm_util, b->sm_util, t);
 	out->dram_util = between(a->dram_util, b->dram_util, t);
 	out->l2_util = between(a->l2_util, b->l2_util, t);
+	out->start_s = a->start_s > 0 && b->start_s > 0 ? between(a->start_s, b->start_s, t)
+							: fmax(a->start_s, b->start_s);
 	out->power_mw = between_u32(a->power_mw, b->power_mw, t);
 }
 

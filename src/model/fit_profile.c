@@ -245,6 +245,18 @@ static void fit_memory(const struct hes_fit_point *points, size_t n, struct hes_
 	w->memory_mib = fmax(0, low->memory_mib - w->memory_mib_per_item * low->batch_size);
 }
 
+/* The mean of those that are known. */
+static double mean_start_s(const struct hes_fit_point *points, size_t n)
+{
+	double sum = 0, known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += points[i].measured->start_s;
+		known += points[i].measured->start_s > 0;
+	}
+	return known > 0 ? sum / known : 0;
+}
+
 /* Of many points some, evenly, with the first and the last. */
 static size_t thin_out(struct hes_fit_point *points, size_t n, size_t most)
 {
@@ -292,6 +304,7 @@ static int add(struct hes_model *m, const struct hes_catalogue *c, const char *n
 	strcpy(w.framework, n ? "profile" : "facts");
 	strcpy(w.origin, w.framework);
 	w.load = nearest->load;
+	w.start_s = mean_start_s(points, n);
 	if (n)
 		fit_memory(points, n, &w);
 	strcpy(about->workload, name);

@@ -121,6 +121,7 @@ static const cyaml_schema_field_t workload_fields[] = {
 			 COUNT(load_names)),
 	CYAML_FIELD_ENUM("math", CYAML_FLAG_DEFAULT, struct hes_workload, math, math_names,
 			 COUNT(math_names)),
+	CYAML_FIELD_FLOAT("start_s", CYAML_FLAG_OPTIONAL, struct hes_workload, start_s),
 	WORKLOAD_PARAMS(WORKLOAD_FIELD)
 		CYAML_FIELD_MAPPING("time_factors", CYAML_FLAG_OPTIONAL, struct hes_workload,
 				    time_factors, factors_fields),
@@ -231,9 +232,14 @@ static int check_work(const char *file, const struct hes_workload *w, struct hes
 
 static int check_workload(const char *file, struct hes_workload *w, struct hes_err *err)
 {
+	/* No part of the physics: it is neither fitted nor varied. */
+	static const struct hes_param start = { "start_s", offsetof(struct hes_workload, start_s),
+						0, 1e7 };
 	int rc = check_params(file, "workload", w->name, w, hes_workload_params,
 			      hes_workload_param_count, err);
 
+	if (!rc)
+		rc = check_params(file, "workload", w->name, w, &start, 1, err);
 	if (w->activity == 0)
 		w->activity = 1;
 	if (!rc)

@@ -78,6 +78,7 @@ static int draw_profile(const struct hes_draw *d, const struct hes_gpu_type *g,
 		.dram_util = draw_digits(rate.dram_util),
 		.l2_util = draw_digits(rate.l2_util),
 		.power_mw = (uint32_t)lround(now.power_mw * draw_noise(rng, cv)),
+		.start_s = draw_digits(w->start_s),
 	};
 	strcpy(out->workload, w->name);
 	strcpy(out->gpu_type, g->name);

@@ -5,7 +5,7 @@
  *
  * The bounds hold for the predictor's figures, over every single job and every pair at every share
  * and clock, and over the larger co-run sets that the rate caches hold or that a beam search finds
- * (bound_pricing.h).
+ * (bound_pricing.h). Start-ups take no time in them.
  *
  * The relaxation. At each moment, each GPU of a type runs some co-run set; jobs may be cut into
  * pieces that run anywhere, one at a time. That is a linear program in the time that each set runs

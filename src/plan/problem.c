@@ -99,6 +99,16 @@ static int order_jobs(struct hes_problem *p)
 	return 0;
 }
 
+void hes_problem_continue(struct hes_problem *p, size_t number, const struct hes_running *r,
+			  int64_t now_us)
+{
+	struct hes_problem_job *j = &p->jobs[number];
+
+	j->iterations =
+		(double)p->request->jobs->v[r->job].iterations * fmin(fmax(r->left, 1e-9), 1);
+	j->started_us = r->starting ? fmax(0, (double)(now_us - r->start_us)) : INFINITY;
+}
+
 static void take_running(struct hes_problem *p)
 {
 	const struct hes_request *r = p->request;
@@ -114,9 +124,9 @@ static void take_running(struct hes_problem *p)
 		p->jobs[p->n + i] = (struct hes_problem_job){
 			.job = run->job,
 			.memory_mib = hes_job_memory_mib(job),
-			.iterations = (double)job->iterations * fmin(fmax(run->left, 1e-9), 1),
 			.deadline_us = INFINITY,
 		};
+		hes_problem_continue(p, p->n + i, run, r->now_us);
 		p->running[i] = (struct hes_problem_running){ (uint32_t)(p->n + i),
 							      (uint16_t)run->sm_pct, clock };
 		p->first_running[run->gpu + 1]++;
@@ -218,6 +228,7 @@ static int find_profiles_of(struct hes_problem *p, const struct hes_problem_job 
 			found++;
 		else if (!why.code || one.code == -ERANGE)
 			why = one;
+		p->starts |= solo->start_s > 0;
 	}
 	return found ? 0 : hes_fail(err, why.code, "job %s: %s", job->id, why.msg);
 }
@@ -263,13 +274,16 @@ static struct hes_cost alone_at(const struct hes_problem *p, size_t job, uint32_
 		.m = { { (uint16_t)p->jobs[job].kind, 100 } },
 	};
 	struct hes_set_rates rates;
-	double time_us;
+	double time_us, start_us;
 
 	if (!hes_problem_runs(p, job, type))
 		return (struct hes_cost){ INFINITY, INFINITY };
 	hes_rates_of(p->rates, &alone, &rates);
 	time_us = rates.iteration_us[0] * p->jobs[job].iterations;
-	return (struct hes_cost){ time_us, time_us * rates.power_mw * 1e-6 };
+	start_us = hes_problem_start_us(p, job, type);
+	return (struct hes_cost){ start_us + time_us, (start_us * p->types[type]->idle_power_mw +
+						       time_us * rates.power_mw) *
+							      1e-6 };
 }
 
 struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type)

@@ -18,6 +18,7 @@ struct hes_problem_job {
 	uint32_t kind;
 	uint32_t memory_mib;
 	double iterations;  /* left to do */
+	double started_us;  /* part of its start-up that is over; INFINITY: it works */
 	double deadline_us; /* from now; INFINITY: none, or one that cannot be met */
 	double least_us; /* run time of the job at least, if its deadline cannot be met; else 0 */
 	double ready_us; /* from now: when it arrives */
@@ -49,6 +50,7 @@ struct hes_problem {
 	uint32_t *shares_pct;     /* [n_types]: limit of the sum of SM shares in an open queue */
 	uint32_t together;        /* limit of the jobs at a time in an open queue */
 	struct hes_profile *solo; /* [type * n_kinds + kind]; iteration_us 0: not profiled there */
+	bool starts;              /* some profile has a start-up */
 	size_t n_kinds;           /* with room for kinds to come */
 	size_t n_kinds_now;
 	struct hes_cost *cost;   /* [type * n + job] */
@@ -76,9 +78,24 @@ void hes_problem_finish(struct hes_problem *p);
  */
 long hes_problem_add(struct hes_problem *p, uint32_t job, double ready_us, struct hes_err *err);
 
+/** Take over what is left of a running job, by its number in the problem: work and start-up. */
+void hes_problem_continue(struct hes_problem *p, size_t number, const struct hes_running *r,
+			  int64_t now_us);
+
 /** HeShare's stage 1: assignments of jobs to GPUs that no other one dominates, by its genetic
  * algorithm. @return 0 or -ENOMEM */
 int hes_problem_assign(const struct hes_problem *p, uint64_t seed, struct hes_assign_front *out);
+
+/** The start-up of a job on a type, as far as it is to come. */
+static inline double hes_problem_start_us(const struct hes_problem *p, size_t job, size_t type)
+{
+	double us;
+
+	if (!p->starts)
+		return 0;
+	us = p->solo[type * p->n_kinds + p->jobs[job].kind].start_s * 1e6;
+	return us > p->jobs[job].started_us ? us - p->jobs[job].started_us : 0;
+}
 
 /** A job alone on a whole GPU of a type, at the default clock; INFINITY where it does not run. */
 struct hes_cost hes_problem_alone(const struct hes_problem *p, size_t job, uint32_t type);

@@ -9,6 +9,7 @@
  */
 #include "plan/rates.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -492,6 +493,29 @@ void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_set_r
 	rates_at(r, s, out);
 	if (is_lowered(r->types[s->type]) && out->power_mw > r->types[s->type]->power_limit_mw)
 		rates_at_limit(r, s, out);
+}
+
+void hes_rates_of_starting(struct hes_rates *r, const struct hes_set *s, uint32_t starting,
+			   struct hes_set_rates *out)
+{
+	struct hes_set working = { .type = s->type, .clock_mhz = s->clock_mhz };
+	struct hes_set_rates rates = { .power_mw = r->types[s->type]->idle_power_mw };
+	uint32_t next = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!(starting >> i & 1))
+			working.m[working.n++] = s->m[i];
+	if (working.n)
+		hes_rates_of(r, &working, &rates);
+	*out = (struct hes_set_rates){ .power_mw = rates.power_mw, .far = rates.far };
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (starting >> i & 1) {
+			out->iteration_us[i] = INFINITY;
+			continue;
+		}
+		out->iteration_us[i] = rates.iteration_us[next];
+		out->outside[i] = rates.outside[next++];
+	}
 }
 
 void hes_rates_each(const struct hes_rates *r,

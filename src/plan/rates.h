@@ -68,6 +68,14 @@ void hes_rates_limit(struct hes_rates *r, size_t bytes);
 /** Rates of a set of one or more members. Never fails: without memory, it predicts again. */
 void hes_rates_of(struct hes_rates *r, const struct hes_set *s, struct hes_set_rates *out);
 
+/**
+ * The same while some members are in their start-up: they put no load on the GPU, and their
+ * iterations take INFINITY.
+ * @param starting  a bit for each member, the lowest for the first
+ */
+void hes_rates_of_starting(struct hes_rates *r, const struct hes_set *s, uint32_t starting,
+			   struct hes_set_rates *out);
+
 /** A member alone, to seven digits. */
 struct hes_alone {
 	float iteration_us, power_mw;

@@ -454,7 +454,7 @@ static int check_running(const struct hes_replan *s, size_t gpu, const struct he
 }
 
 static struct hes_problem_running take_running(struct hes_replan *s, size_t gpu,
-					       const struct hes_running *r)
+					       const struct hes_running *r, int64_t now_us)
 {
 	const struct hes_request *request = s->p.request;
 	const struct hes_gpu_type *type = request->fleet->gpus[gpu].type;
@@ -463,8 +463,7 @@ static struct hes_problem_running take_running(struct hes_replan *s, size_t gpu,
 
 	while (clock + 1u < type->n_clocks && type->clocks_mhz[clock] < r->clock_mhz)
 		clock++;
-	s->p.jobs[number].iterations =
-		(double)request->jobs->v[r->job].iterations * fmin(fmax(r->left, 1e-9), 1);
+	hes_problem_continue(&s->p, number, r, now_us);
 	return (struct hes_problem_running){ number, (uint16_t)r->sm_pct, clock };
 }
 
@@ -484,7 +483,7 @@ int hes_replan_observe(struct hes_replan *s, size_t gpu, size_t n_started,
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < n; i++)
-		q->running[i] = take_running(s, gpu, &running[i]);
+		q->running[i] = take_running(s, gpu, &running[i], now_us);
 	q->n_running = n;
 	q->n -= (uint32_t)n_started;
 	memmove(q->items, q->items + n_started, q->n * sizeof(*q->items));

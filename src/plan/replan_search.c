@@ -33,18 +33,24 @@ struct part {
 	struct hes_joint_solution as_is;
 };
 
-/* A running job with the work that is left, at an even rate. */
-static void part_add_running(const struct hes_replan *s, struct part *w, uint32_t job,
+/* A running job with the start-up and the work that are left, at an even rate. */
+static void part_add_running(const struct hes_replan *s, struct part *w, size_t gpu, uint32_t job,
 			     uint32_t sm_pct, uint32_t clock, const struct hes_timeline_times *t,
 			     double now_us)
 {
 	struct hes_problem_job *j = &w->jobs[w->p.n + w->p.n_running];
+	const double begins_us =
+		t->start_us + hes_problem_start_us(&s->p, job, s->p.gpus[gpu].type);
 
 	if (!(t->end_us > now_us))
 		return;
 	*j = s->p.jobs[job];
-	if (t->start_us < now_us)
-		j->iterations *= (t->end_us - now_us) / (t->end_us - t->start_us);
+	if (begins_us < now_us) {
+		j->iterations *= (t->end_us - now_us) / (t->end_us - begins_us);
+		j->started_us = INFINITY;
+	} else {
+		j->started_us += fmax(0, now_us - t->start_us);
+	}
 	w->running[w->p.n_running] =
 		(struct hes_problem_running){ (uint32_t)(w->p.n + w->p.n_running), (uint16_t)sm_pct,
 					      (uint16_t)clock };
@@ -97,10 +103,10 @@ static void part_add_all_running(struct hes_replan *s, struct part *w, const siz
 		w->first_running[i] = w->p.n_running;
 		hes_replan_run(s, gpus[i], q->items, q->n, &c, s->times, running);
 		for (size_t r = 0; r < q->n_running; r++)
-			part_add_running(s, w, q->running[r].at, q->running[r].sm_pct,
+			part_add_running(s, w, gpus[i], q->running[r].at, q->running[r].sm_pct,
 					 q->running[r].clock, &running[r], now_us);
 		for (uint32_t at = 0; at < w->n_started[i]; at++)
-			part_add_running(s, w, q->items[at].job, q->items[at].sm_pct,
+			part_add_running(s, w, gpus[i], q->items[at].job, q->items[at].sm_pct,
 					 q->items[at].clock, &s->times[at], now_us);
 	}
 	w->first_running[n] = w->p.n_running;

@@ -15,7 +15,8 @@ struct live {
 	uint32_t job; /* of the problem */
 	uint32_t at;  /* position in the queue, or RAN + position among the running jobs */
 	uint16_t clock;
-	double left; /* iterations */
+	double left;      /* iterations */
+	double begins_us; /* when its start-up is over */
 };
 
 struct timeline {
@@ -49,6 +50,7 @@ static void join(struct timeline *t, const struct live *one)
 	for (; i > 0 && is_before(one, &t->live[i - 1]); i--)
 		t->live[i] = t->live[i - 1];
 	t->live[i] = *one;
+	t->live[i].begins_us = t->now_us + hes_problem_start_us(t->p, one->job, t->type);
 	t->shares_pct += one->member.sm_pct;
 	t->memory_mib += hes_problem_memory_mib(t->p, one->job, t->type);
 }
@@ -93,9 +95,11 @@ static void admit(struct timeline *t, const struct hes_timeline_item *item, size
 		});
 }
 
-static void find_rates(const struct timeline *t, struct hes_set_rates *out)
+/* @return the jobs in their start-up, a bit for each */
+static uint32_t find_rates(const struct timeline *t, struct hes_set_rates *out)
 {
 	struct hes_set set = { .type = t->type, .n = t->n };
+	uint32_t starting = 0;
 	uint16_t clock = 0;
 
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -103,7 +107,13 @@ static void find_rates(const struct timeline *t, struct hes_set_rates *out)
 		clock = t->live[i].clock > clock ? t->live[i].clock : clock;
 	}
 	set.clock_mhz = t->p->types[t->type]->clocks_mhz[clock];
-	hes_rates_of(t->rates, &set, out);
+	for (uint32_t i = 0; i < t->n && t->p->starts; i++)
+		starting |= (uint32_t)(t->live[i].begins_us > t->now_us) << i;
+	if (starting)
+		hes_rates_of_starting(t->rates, &set, starting, out);
+	else
+		hes_rates_of(t->rates, &set, out);
+	return starting;
 }
 
 /* Where a job's times are written; NULL: nowhere. */
@@ -130,7 +140,7 @@ static void end_job(struct timeline *t, const struct live *l, struct hes_timelin
 }
 
 /* Attribute a phase. */
-static void add_parts(const struct timeline *t, double mj, double us)
+static void add_parts(const struct timeline *t, uint32_t starting, double mj, double us)
 {
 	struct hes_timeline_times *times[HES_MAX_SHARING];
 	struct hes_sharer v[HES_MAX_SHARING];
@@ -139,7 +149,8 @@ static void add_parts(const struct timeline *t, double mj, double us)
 		times[i] = times_of(t, &t->live[i]);
 		v[i] = (struct hes_sharer){ .end_s = us * 1e-6,
 					    .sm_pct = t->live[i].member.sm_pct,
-					    .activity = times[i] ? times[i]->activity_w : 0 };
+					    .activity = times[i] ? times[i]->activity_w : 0,
+					    .starting = starting >> i & 1 };
 	}
 	if (hes_attribute_known(mj * 1e-3, t->p->types[t->type]->idle_power_mw * 1e-3, us * 1e-6, v,
 				t->n))
@@ -149,17 +160,19 @@ static void add_parts(const struct timeline *t, double mj, double us)
 			times[i]->energy_mj += v[i].energy_j * 1e3;
 }
 
-/* Until the first co-runner ends, or until the next job arrives. */
+/* Until the first co-runner ends or its start-up is over, or until the next job arrives. */
 static void run_phase(struct timeline *t, double arrival_us)
 {
 	const uint32_t n = t->n;
 	struct hes_set_rates rates;
 	double us = INFINITY, mj;
-	uint32_t still = 0;
+	uint32_t still = 0, starting = find_rates(t, &rates);
 
-	find_rates(t, &rates);
 	for (uint32_t i = 0; i < n; i++)
 		us = lesser(us, t->live[i].left * rates.iteration_us[i]);
+	for (uint32_t i = 0; starting >> i; i++)
+		if (starting >> i & 1)
+			us = lesser(us, t->live[i].begins_us - t->now_us);
 	if (arrival_us > t->now_us)
 		us = lesser(us, arrival_us - t->now_us);
 	mj = us * rates.power_mw * 1e-6;
@@ -168,7 +181,7 @@ static void run_phase(struct timeline *t, double arrival_us)
 	t->cost.peak_mw = greater(t->cost.peak_mw, rates.power_mw);
 	t->cost.far_us += rates.far ? us : 0;
 	if (t->each || t->running)
-		add_parts(t, mj, us);
+		add_parts(t, starting, mj, us);
 	for (uint32_t i = 0; i < n; i++) {
 		struct live *l = &t->live[i];
 		struct hes_timeline_times *times = times_of(t, l);

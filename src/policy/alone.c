@@ -133,8 +133,10 @@ double hes_alone_us(const struct hes_problem *p, size_t job, uint32_t type)
 static double added_power_mw(const struct hes_problem *p, size_t job, uint32_t type)
 {
 	const struct hes_cost *c = &p->cost[type * p->n + job];
+	const double idle_mw = p->types[type]->idle_power_mw,
+		     start_us = hes_problem_start_us(p, job, type);
 
-	return c->energy_mj / c->time_us * 1e6 - p->types[type]->idle_power_mw;
+	return (c->energy_mj - start_us * idle_mw * 1e-6) / (c->time_us - start_us) * 1e6 - idle_mw;
 }
 
 static size_t random_gpu(const struct hes_problem *p, const struct hes_plan *plan, size_t job)
@@ -190,7 +192,7 @@ static uint32_t capped_clock(const struct hes_problem *p, uint32_t type,
 		struct hes_group_cost c;
 
 		hes_group_run(p, type, g->clocks_mhz[i], alone, &c);
-		if (!c.far && c.energy_mj / c.last_us * 1e6 <= POWER_CAP * g->power_limit_mw)
+		if (!c.far && c.peak_mw <= POWER_CAP * g->power_limit_mw)
 			break;
 	}
 	return g->clocks_mhz[i];

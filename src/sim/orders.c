@@ -163,11 +163,11 @@ static int64_t not_yet(const struct sim *s, int64_t predicted_us)
 /* The part of a task's predicted time that is left: above 0, at most 1. */
 static double part_left(const struct sim *s, const struct sim_task *t)
 {
-	const int64_t end_us = not_yet(s, t->end_us);
+	const int64_t end_us = not_yet(s, t->end_us), from_us = t->begins_us > t->predicted_at_us
+									? t->begins_us
+									: t->predicted_at_us;
 
-	return t->predicted_at_us < s->now_us
-		       ? (double)(end_us - s->now_us) / (double)(end_us - t->predicted_at_us)
-		       : 1;
+	return from_us < s->now_us ? (double)(end_us - s->now_us) / (double)(end_us - from_us) : 1;
 }
 
 static size_t list_running(const struct sim *s)
@@ -186,6 +186,7 @@ static size_t list_running(const struct sim *s)
 				.start_us = t->start_us,
 				.end_us = not_yet(s, t->end_us),
 				.left = t->part * part_left(s, t),
+				.starting = t->begins_us > s->now_us,
 			};
 		}
 	return n;
@@ -291,6 +292,17 @@ static bool has_room(const struct sim *s, const struct sim_gpu *b, const struct 
 	       memory_mib <= b->type->memory_mib;
 }
 
+static int64_t start_up_us(const struct sim *s, const struct hes_job *job,
+			   const struct hes_workload *w, const struct hes_gpu_type *type)
+{
+	struct hes_profile p;
+
+	if (w->start_s > 0 || !s->in->profiles ||
+	    hes_profile_find(s->in->profiles, job->workload, job->batch_size, type->name, &p, NULL))
+		return llround(w->start_s * 1e6);
+	return llround(p.start_s * 1e6);
+}
+
 static void commit_job(struct sim *s, uint32_t gpu, const struct hes_batch *batch,
 		       const struct hes_placement *p, int64_t begin_us)
 {
@@ -305,6 +317,7 @@ static void commit_job(struct sim *s, uint32_t gpu, const struct hes_batch *batc
 		.clock_mhz = batch->clock_mhz,
 		.memory_mib = memory_of(s, b->type, p->job),
 		.start_us = begin_us,
+		.begins_us = begin_us + start_up_us(s, job, s->jobs[p->job].workload, b->type),
 		.predicted_at_us = begin_us,
 		.end_us = begin_us + (p->end_us - p->start_us),
 		.part = 1,

@@ -19,27 +19,39 @@ static uint32_t noisy_power(const struct sim_gpu *b, uint32_t power_mw)
 	return (uint32_t)lround(fmin(fmax(p, 0), fmax(limit, power_mw)));
 }
 
+static bool is_starting(const struct sim_gpu *b, const struct sim_task *t)
+{
+	return t->begins_us > b->now.start_us;
+}
+
 int sim_gpu_refresh(struct sim_gpu *b, const struct hes_model *m, struct hes_err *err)
 {
 	struct hes_model_job r[HES_MAX_SHARING];
 	struct hes_rate rates[HES_MAX_SHARING];
 	struct hes_instant at;
 	double util = 0;
+	size_t n = 0;
 	int rc;
 
 	b->clock_mhz = 0;
 	for (uint32_t i = 0; i < b->n; i++) {
 		b->clock_mhz =
 			b->tasks[i].clock_mhz > b->clock_mhz ? b->tasks[i].clock_mhz : b->clock_mhz;
-		r[i] = (struct hes_model_job){ b->tasks[i].workload, b->tasks[i].batch_size,
-					       b->tasks[i].sm_pct };
+		if (!is_starting(b, &b->tasks[i]))
+			r[n++] = (struct hes_model_job){ b->tasks[i].workload,
+							 b->tasks[i].batch_size,
+							 b->tasks[i].sm_pct };
 	}
-	rc = hes_model_instant(m, b->type, b->clock_mhz, 0, r, b->n, rates, &at, err);
+	rc = hes_model_instant(m, b->type, b->clock_mhz, 0, r, n, rates, &at, err);
 	if (rc)
 		return rc;
+	n = 0;
 	for (uint32_t i = 0; i < b->n; i++) {
-		b->tasks[i].rate = rates[i].iterations_per_s * b->tasks[i].pace;
-		util += rates[i].sm_util;
+		b->tasks[i].rate = 0;
+		if (is_starting(b, &b->tasks[i]))
+			continue;
+		b->tasks[i].rate = rates[n].iterations_per_s * b->tasks[i].pace;
+		util += rates[n++].sm_util;
 	}
 	b->now.jobs = b->n;
 	b->now.power_mw = noisy_power(b, at.power_mw);
@@ -56,6 +68,9 @@ int64_t sim_gpu_next_us(const struct sim_gpu *b)
 		first = fmin(first,
 			     b->tasks[i].rate > 0 ? b->tasks[i].left / b->tasks[i].rate : INFINITY);
 	first *= 1e6;
+	for (uint32_t i = 0; i < b->n; i++)
+		if (is_starting(b, &b->tasks[i]))
+			first = fmin(first, (double)(b->tasks[i].begins_us - b->now.start_us));
 	if (!(first <= (double)SIM_LONGEST_US))
 		return -ERANGE;
 	return first <= 1 ? 1 : (int64_t)ceil(first - SLACK_US);

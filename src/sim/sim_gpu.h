@@ -22,6 +22,7 @@ struct sim_task {
 	uint32_t clock_mhz;
 	uint32_t memory_mib;
 	int64_t start_us;
+	int64_t begins_us;       /* when its start-up is over */
 	int64_t predicted_at_us; /* when a plan last predicted it: its start, or the moment of that
 				    plan */
 	int64_t end_us;          /* its predicted end */
@@ -56,7 +57,7 @@ struct sim_gpu {
 int sim_gpu_refresh(struct sim_gpu *b, const struct hes_model *m, struct hes_err *err);
 
 /**
- * When the next job ends.
+ * When the next job ends, or its start-up is over.
  * @return microseconds after the last settling, at least 1; -ERANGE never, or in over 300 years
  */
 int64_t sim_gpu_next_us(const struct sim_gpu *b);

@@ -148,6 +148,13 @@ static void profile(struct bench *b, const char *workload, const char *type, dou
 	snprintf(v->gpu_type, sizeof(v->gpu_type), "%s", type);
 }
 
+void set_start(struct bench *b, const char *workload, double start_s)
+{
+	for (size_t i = 0; i < b->profiles.n; i++)
+		if (strcmp(b->profiles.v[i].workload, workload) == 0)
+			b->profiles.v[i].start_s = start_s;
+}
+
 int plan_bench_setup(void **state)
 {
 	static const char yaml[] =

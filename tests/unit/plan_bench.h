@@ -54,6 +54,8 @@ int plan_bench_teardown(void **state);
 /** A job of batch size 1, in the jobs and among those that wait. */
 struct hes_job *add_job(struct bench *b, const char *workload, uint64_t iterations,
 			uint32_t memory_mib);
+/** The start-up of a workload, before the problem is made. */
+void set_start(struct bench *b, const char *workload, double start_s);
 /** The problem of the jobs so far. */
 void make_problem(struct bench *b);
 /** Six jobs of 1000 MiB of all workloads, and their problem. */

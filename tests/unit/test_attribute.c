@@ -11,7 +11,7 @@
  * active. */
 TEST(idle_energy_is_split_by_share_and_the_rest_by_activity)
 {
-	struct hes_sharer jobs[2] = { { 0, 10, 75, 30, 0 }, { 0, 10, 25, 90, 0 } };
+	struct hes_sharer jobs[2] = { { 0, 10, 75, 30, false, 0 }, { 0, 10, 25, 90, false, 0 } };
 	double nobody = -1;
 
 	assert_int_equal(hes_attribute(1000, 40, 10, jobs, 2, &nobody, NULL), 0);
@@ -41,9 +41,9 @@ TEST(the_activity_of_a_job_alone_on_a_gpu_is_its_power_above_idle)
 
 TEST(idle_time_has_no_job_and_all_parts_sum_to_the_meter)
 {
-	struct hes_sharer jobs[3] = { { 1, 4, 50, 20, 0 },
-				      { 3, 8, 30, 50, 0 },
-				      { 3.5, 5, 20, 0, 0 } };
+	struct hes_sharer jobs[3] = { { 1, 4, 50, 20, false, 0 },
+				      { 3, 8, 30, 50, false, 0 },
+				      { 3.5, 5, 20, 0, false, 0 } };
 	double nobody = -1;
 
 	assert_int_equal(hes_attribute(777, 30, 12, jobs, 3, &nobody, NULL), 0);
@@ -54,7 +54,7 @@ TEST(idle_time_has_no_job_and_all_parts_sum_to_the_meter)
 
 TEST(below_idle_power_no_part_is_negative)
 {
-	struct hes_sharer job = { 0, 5, 100, 10, 0 };
+	struct hes_sharer job = { 0, 5, 100, 10, false, 0 };
 	double nobody = -1;
 
 	assert_int_equal(hes_attribute(100, 30, 10, &job, 1, &nobody, NULL), 0);
@@ -73,7 +73,7 @@ TEST(without_jobs_no_job_gets_joules)
 /* 2 J over half a second, 1 J of them idle. */
 TEST(small_shares_activities_and_times_count_as_large_ones_do)
 {
-	struct hes_sharer job = { 0, 0.25, 1, 0.5, 0 };
+	struct hes_sharer job = { 0, 0.25, 1, 0.5, false, 0 };
 	double nobody = -1;
 
 	assert_int_equal(hes_attribute(2, 2, 0.5, &job, 1, &nobody, NULL), 0);
@@ -83,7 +83,7 @@ TEST(small_shares_activities_and_times_count_as_large_ones_do)
 
 TEST(jobs_without_activity_share_idle_energy_alone)
 {
-	struct hes_sharer jobs[2] = { { 0, 10, 50, 0, 0 }, { 0, 10, 50, 0, 0 } };
+	struct hes_sharer jobs[2] = { { 0, 10, 50, 0, false, 0 }, { 0, 10, 50, 0, false, 0 } };
 	double nobody = -1;
 
 	assert_int_equal(hes_attribute(1000, 40, 10, jobs, 2, &nobody, NULL), 0);
@@ -92,7 +92,7 @@ TEST(jobs_without_activity_share_idle_energy_alone)
 
 TEST(a_job_that_took_no_time_gets_no_joules)
 {
-	struct hes_sharer jobs[2] = { { 5, 5, 50, 30, 0 }, { 0, 10, 50, 30, 0 } };
+	struct hes_sharer jobs[2] = { { 5, 5, 50, 30, false, 0 }, { 0, 10, 50, 30, false, 0 } };
 	double nobody = -1;
 
 	assert_int_equal(hes_attribute(1000, 40, 10, jobs, 2, &nobody, NULL), 0);
@@ -106,8 +106,8 @@ TEST(where_an_activity_is_not_known_all_energy_goes_by_share)
 	static const double activity[][2] = { { 0, 90 }, { 90, 0 }, { 0, 0 } };
 
 	for (size_t i = 0; i < N(activity); i++) {
-		struct hes_sharer jobs[2] = { { 0, 10, 75, activity[i][0], 0 },
-					      { 0, 10, 25, activity[i][1], 0 } };
+		struct hes_sharer jobs[2] = { { 0, 10, 75, activity[i][0], false, 0 },
+					      { 0, 10, 25, activity[i][1], false, 0 } };
 
 		assert_int_equal(hes_attribute_known(1000, 40, 10, jobs, 2), 0);
 		assert_true(jobs[0].energy_j == 750 && jobs[1].energy_j == 250);
@@ -117,16 +117,32 @@ TEST(where_an_activity_is_not_known_all_energy_goes_by_share)
 /* Half a watt is little, but known. */
 TEST(where_all_activities_are_known_the_split_goes_by_them)
 {
-	struct hes_sharer jobs[2] = { { 0, 10, 75, 0.5, 0 }, { 0, 10, 25, 1.5, 0 } };
+	struct hes_sharer jobs[2] = { { 0, 10, 75, 0.5, false, 0 }, { 0, 10, 25, 1.5, false, 0 } };
 
 	assert_int_equal(hes_attribute_known(1000, 40, 10, jobs, 2), 0);
 	NEAR(jobs[0].energy_j, 300 + 150);
 	NEAR(jobs[1].energy_j, 100 + 450);
 }
 
+TEST(a_job_in_its_start_up_has_a_part_of_the_idle_energy_alone_while_others_work)
+{
+	for (int known = 0; known < 2; known++) {
+		struct hes_sharer jobs[2] = { { 0, 10, 75, 90, true, 0 },
+					      { 0, 10, 25, known ? 30 : 0, false, 0 } };
+
+		assert_int_equal(hes_attribute_known(1000, 40, 10, jobs, 2), 0);
+		NEAR(jobs[0].energy_j, 300);
+		NEAR(jobs[1].energy_j, 100 + 600);
+		/* What is drawn while all start has nobody else. */
+		jobs[1].starting = true;
+		assert_int_equal(hes_attribute_known(1000, 40, 10, jobs, 2), 0);
+		NEAR(jobs[0].energy_j + jobs[1].energy_j, 1000);
+	}
+}
+
 TEST(a_job_outside_of_the_time_is_refused)
 {
-	struct hes_sharer job = { 0, 11, 100, 10, 7 };
+	struct hes_sharer job = { 0, 11, 100, 10, false, 7 };
 	double nobody = -1;
 	struct hes_err err;
 

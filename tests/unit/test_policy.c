@@ -203,6 +203,48 @@ static void check_placed(struct hand *h, const char *variant, const struct hes_p
 				 placed[i].gpu, i);
 }
 
+/* A hundred seconds before each job's work; one job at a time takes so much longer. */
+static void check_start_ups(const struct hes_policy *policy, const char *prefer)
+{
+	const bool alone = strcmp(policy->name, "exclusive") == 0;
+	struct hes_plan before = plan_with(policy, prefer, NULL), plan;
+
+	for (size_t i = 0; i < bench.profiles.n; i++)
+		bench.profiles.v[i].start_s = 100;
+	plan = plan_with(policy, prefer, NULL);
+	for (size_t i = 0; i < bench.profiles.n; i++)
+		bench.profiles.v[i].start_s = 0;
+	assert_int_equal(hes_plan_validate(&plan, &bench.fleet, &bench.jobs, 200, &bench.err), 0);
+	assert_true(plan.predicted.avg_jct_us > before.predicted.avg_jct_us);
+	for (size_t g = 0; g < plan.n_gpus; g++)
+		for (size_t b = 0; b < plan.queues[g].n; b++) {
+			const struct hes_batch *batch = &plan.queues[g].batches[b];
+
+			for (uint32_t i = 0; i < batch->n; i++)
+				assert_true(batch->jobs[i].end_us - batch->jobs[i].start_us >
+					    100000000);
+		}
+	if (alone && bench.jobs.n == 1)
+		assert_int_equal(plan.predicted.makespan_us,
+				 before.predicted.makespan_us + 100000000);
+	hes_plan_finish(&before);
+	hes_plan_finish(&plan);
+}
+
+TEST(every_policy_plans_for_start_ups)
+{
+	for (size_t n = 1; n <= 12; n += 11) {
+		draw_jobs(n, n);
+		for (size_t i = 0; hes_policies[i].name; i++) {
+			const char *const *v = hes_policies[i].variants;
+
+			check_start_ups(&hes_policies[i], NULL);
+			for (; v && *v; v++)
+				check_start_ups(&hes_policies[i], *v);
+		}
+	}
+}
+
 TEST(variants_choose_order_and_gpu_by_finish_by_queued_work_and_by_finish_times_energy)
 {
 	check_placed(hand_made(), "eft",

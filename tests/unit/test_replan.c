@@ -194,6 +194,43 @@ TEST_WITH(what_started_leaves_the_queue_and_what_runs_takes_its_share, bench_set
 	hes_replan_close(r);
 }
 
+/* Of 10 s of start-up, 4 are over; 10 s of work follow. One that has begun has the work alone. */
+TEST_WITH(the_rest_of_a_running_jobs_start_up_is_planned_for, bench_setup, plan_bench_teardown)
+{
+	struct bench *b = *state;
+	struct hes_plan plan, after;
+	const struct hes_timeline_item items[] = { { 0, 60, 11 }, { 1, 60, 11 } };
+	struct hes_running running = { .job = 0,
+				       .sm_pct = 60,
+				       .clock_mhz = 1590,
+				       .start_us = 1000000,
+				       .end_us = 21000000,
+				       .left = 1,
+				       .starting = true };
+	struct hes_replan *r;
+
+	set_start(b, "light", 10);
+	add_job(b, "light", 10000, 1000);
+	add_job(b, "half", 10000, 1000);
+	make_problem(b);
+	assert_int_equal(hes_plan_init(&plan, 2), 0);
+	assert_int_equal(hes_compose_open(&b->p, &plan, 0, items, 2), 0);
+	assert_int_equal(plan.queues[0].batches[1].start_us, 20000000);
+	assert_int_equal(hes_replan_open(&b->request, &plan, 1e6, &r, &b->err), 0);
+	for (int begun = 0; begun < 2; begun++) {
+		running.starting = !begun;
+		assert_int_equal(hes_replan_observe(r, 0, !begun, &running, 1, 5000000, &b->err),
+				 0);
+		assert_int_equal(hes_plan_init(&after, 2), 0);
+		assert_int_equal(hes_replan_write(r, 0, &after), 0);
+		assert_int_equal(after.onward[0].end_us, begun ? 15000000 : 21000000);
+		assert_int_equal(after.queues[0].batches[0].start_us, after.onward[0].end_us);
+		hes_plan_finish(&after);
+	}
+	hes_plan_finish(&plan);
+	hes_replan_close(r);
+}
+
 TEST_WITH(a_plan_with_barriers_is_not_replanned, bench_setup, plan_bench_teardown)
 {
 	struct bench *b = *state;

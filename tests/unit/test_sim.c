@@ -78,6 +78,43 @@ TEST_WITH(jobs_slow_each_other_only_while_both_are_there, sim_bench_setup, sim_b
 	assert_int_equal(b->replay.segments[1].start_us, b->replay.jobs[0].end_us);
 }
 
+/* The second begins to work while the first works; before, the first has the GPU alone. */
+TEST_WITH(in_its_start_up_a_job_puts_no_load_on_the_gpu, sim_bench_setup, sim_bench_teardown)
+{
+	struct bench *b = *state;
+	uint32_t jobs[] = { add_job(b, "resnet152", 2000, 0), add_job(b, "vgg19", 4000, 0) },
+		 half[] = { 50, 50 };
+	struct hes_profile start = {
+		.workload = "vgg19", .gpu_type = "V100-SXM2-32", .batch_size = 8, .start_s = 5
+	};
+	const struct hes_profiles profiles = { &start, 1 };
+	struct hes_sim s = request(b);
+	struct hes_rate both[2];
+	struct hes_instant at;
+	double first;
+
+	s.profiles = &profiles;
+	plan_batch(b, 0, 2, jobs);
+	run_sim(b, &s);
+	query_model(b, 0, 0, 2, jobs, half, both, &at);
+	first = 5 + (2000 - 5 * rate_alone(b, 0, jobs[0], 50)) / both[0].iterations_per_s;
+	assert_us(b->replay.jobs[0].end_us, first, 1);
+	assert_us(b->replay.jobs[1].end_us,
+		  first + (4000 - (first - 5) * both[1].iterations_per_s) /
+				  rate_alone(b, 0, jobs[1], 50),
+		  2);
+	assert_int_equal(b->replay.n_segments, 3);
+	assert_int_equal(b->replay.segments[1].start_us, 5000000);
+	assert_int_equal(b->replay.segments[1].power_mw, at.power_mw);
+	/* Alone in its start-up: the GPU is idle. */
+	start.start_s = 1000;
+	run_sim(b, &s);
+	assert_int_equal(b->replay.n_segments, 3);
+	assert_int_equal(b->replay.segments[1].end_us, 1000000000);
+	assert_int_equal(b->replay.segments[1].power_mw, b->fleet.gpus[0].type->idle_power_mw);
+	assert_us(b->replay.jobs[1].end_us, 1000 + 4000 / rate_alone(b, 0, jobs[1], 50), 2);
+}
+
 TEST_WITH(a_batch_waits_for_the_last_job_of_the_one_before, sim_bench_setup, sim_bench_teardown)
 {
 	struct bench *b = *state;

@@ -267,6 +267,7 @@ static void do_run(const struct campaign *c, struct campaign_run *run)
 	s.model = c->model;
 	s.fleet = c->fleet;
 	s.jobs = c->jobs;
+	s.profiles = c->profiles;
 	s.plan = run->who->plan;
 	s.replan = run->who->policy ? replan : NULL;
 	s.ctx = &p;

@@ -8,8 +8,9 @@
 /* A job that still runs. */
 struct running {
 	struct hes_member member;
-	uint32_t at; /* in the group */
-	double left; /* iterations */
+	uint32_t at;      /* in the group */
+	double left;      /* iterations */
+	double begins_us; /* when its start-up is over */
 };
 
 static bool before(const struct running *a, const struct running *b)
@@ -20,7 +21,8 @@ static bool before(const struct running *a, const struct running *b)
 }
 
 /* Sort the group in the order of its set; equal members stay in the group's order. */
-static void group_sort(const struct hes_problem *p, const struct hes_group *g, struct running *r)
+static void group_sort(const struct hes_problem *p, uint32_t type, const struct hes_group *g,
+		       struct running *r)
 {
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct hes_problem_job *job = &p->jobs[g->m[i].job];
@@ -28,6 +30,7 @@ static void group_sort(const struct hes_problem *p, const struct hes_group *g, s
 			{ (uint16_t)job->kind, (uint16_t)g->m[i].sm_pct },
 			i,
 			job->iterations,
+			hes_problem_start_us(p, g->m[i].job, type),
 		};
 		uint32_t at = i;
 
@@ -37,25 +40,30 @@ static void group_sort(const struct hes_problem *p, const struct hes_group *g, s
 	}
 }
 
-static double until_first_end(const struct running *r, uint32_t n, const struct hes_set_rates *rate)
+/* Until the first job ends or its start-up is over. */
+static double until_change(const struct running *r, uint32_t n, double now_us,
+			   const struct hes_set_rates *rate)
 {
 	double least = INFINITY;
 
 	for (uint32_t i = 0; i < n; i++)
-		least = fmin(least, r[i].left * rate->iteration_us[i]);
+		least = fmin(least, r[i].begins_us > now_us ? r[i].begins_us - now_us
+							    : r[i].left * rate->iteration_us[i]);
 	return least;
 }
 
 /* Attribute a phase. */
 static void add_parts(const struct hes_problem *p, uint32_t type, const struct running *r,
-		      uint32_t n, double mj, double us, const double *activity_w, double *part_mj)
+		      uint32_t n, uint32_t starting, double mj, double us, const double *activity_w,
+		      double *part_mj)
 {
 	struct hes_sharer v[HES_MAX_SHARING];
 
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = (struct hes_sharer){ .end_s = us * 1e-6,
 					    .sm_pct = r[i].member.sm_pct,
-					    .activity = activity_w[r[i].at] };
+					    .activity = activity_w[r[i].at],
+					    .starting = starting >> i & 1 };
 	if (!hes_attribute_known(mj * 1e-3, p->types[type]->idle_power_mw * 1e-3, us * 1e-6, v, n))
 		for (uint32_t i = 0; i < n; i++)
 			part_mj[r[i].at] += v[i].energy_j * 1e3;
@@ -70,22 +78,28 @@ static void group_run(const struct hes_problem *p, uint32_t type, uint32_t clock
 	struct hes_group_cost c = { .energy_mj = 0 };
 	uint32_t n = g->n;
 
-	group_sort(p, g, r);
+	group_sort(p, type, g, r);
 	while (n > 0) {
 		struct hes_set set = { .type = type, .clock_mhz = clock_mhz, .n = n };
 		struct hes_set_rates rate;
-		uint32_t still = 0;
+		uint32_t still = 0, starting = 0;
 		double phase_us;
 
-		for (uint32_t i = 0; i < n; i++)
+		for (uint32_t i = 0; i < n; i++) {
 			set.m[i] = r[i].member;
-		hes_rates_of(p->rates, &set, &rate);
-		phase_us = until_first_end(r, n, &rate);
+			starting |= (uint32_t)(r[i].begins_us > c.last_us) << i;
+		}
+		if (starting)
+			hes_rates_of_starting(p->rates, &set, starting, &rate);
+		else
+			hes_rates_of(p->rates, &set, &rate);
+		phase_us = until_change(r, n, c.last_us, &rate);
 		c.last_us += phase_us;
 		c.energy_mj += phase_us * rate.power_mw * 1e-6;
+		c.peak_mw = fmax(c.peak_mw, rate.power_mw);
 		if (part_mj)
-			add_parts(p, type, r, n, phase_us * rate.power_mw * 1e-6, phase_us,
-				  activity_w, part_mj);
+			add_parts(p, type, r, n, starting, phase_us * rate.power_mw * 1e-6,
+				  phase_us, activity_w, part_mj);
 		c.far |= rate.far;
 		for (uint32_t i = 0; i < n; i++) {
 			c.outside[r[i].at] |= rate.outside[i];

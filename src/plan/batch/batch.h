@@ -23,6 +23,7 @@ struct hes_group_cost {
 	double ends_us;                 /* their sum */
 	double last_us;                 /* when the GPU is free */
 	double energy_mj;
+	double peak_mw;                   /* highest power */
 	uint8_t outside[HES_MAX_SHARING]; /* of each job, in any phase: enum hes_outside */
 	bool far;                         /* in any phase: struct hes_set_rates */
 };

@@ -9,7 +9,7 @@
  *
  * to the cost: its own work and completion time, and its part a of the GPU's time. d is its run
  * time alone with its share s and clock, a tenth longer; P_alone is the power alone; S is what the
- * SM shares on the GPU may sum to.
+ * SM shares on the GPU may sum to. A start-up comes on top of d, but for the energy.
  */
 #include "plan/joint/anneal.h"
 
@@ -83,10 +83,11 @@ static double estimate_cost(const struct anneal *a, uint32_t gpu,
 	const struct hes_alone alone =
 		hes_rates_alone(a->rates, type, member, p->types[type]->clocks_mhz[item->clock]);
 	const double idle_mw = p->types[type]->idle_power_mw;
-	const double run_us = STRETCH * (double)alone.iteration_us * p->jobs[item->job].iterations;
+	const double work_us = STRETCH * (double)alone.iteration_us * p->jobs[item->job].iterations;
+	const double run_us = work_us + hes_problem_start_us(p, item->job, type);
 	const double part_us = run_us * share_pct / p->shares_pct[type];
 
-	return 1e-6 * (run_us * ((double)alone.power_mw - idle_mw) + part_us * idle_mw) +
+	return 1e-6 * (work_us * ((double)alone.power_mw - idle_mw) + part_us * idle_mw) +
 	       a->lambda * (start_us + run_us + behind * part_us);
 }
 
