@@ -221,8 +221,10 @@ int run_take_added(struct runner *r, struct hes_err *err)
 	if (n)
 		run_tell(&r->log, "%zu job%s added: there are %zu now", n,
 			 n == 1 ? " was" : "s were", r->n_tasks);
-	if (n)
+	if (n) {
 		run_replan_want(r, "jobs were added");
+		r->replanning.not_before_us = r->replanning.idle_not_before_us = 0;
+	}
 	rc = hes_journal_added_taken(r->log.journal, r->log.run->id, r->added, err);
 	r->added_unconfirmed = rc != 0;
 	return rc;

@@ -105,3 +105,37 @@ joules_sum() {
 	refused '--gpus: it is for a jobs file' plan.json --gpus 1
 	[ ! -e jobs.run ]
 }
+
+# await RUN CONDITION: until jq's condition holds for what heshare status prints
+await() {
+	until heshare status "$1" --json >seen 2>/dev/null && jq -e "$2" seen >/dev/null; do sleep 1; done
+}
+
+@test "jobs that are added to a run of a jobs file are planned by it; kill -9 and --resume lose none" {
+	export -f await
+	printf 'id,workload,batch_size,iterations,memory_mib\na,resnet34,8,1500,1813\nb,mobilenet,4,1500,1266\nc,resnet34,8,900,1813\nd,vgg16,8,900,4000\n' >jobs.csv
+	printf 'workload,batch_size,iterations,memory_mib\nresnet34,8,1500,1813\nmobilenet,4,1500,1266\n' >more.csv
+	printf 'command\n./own.sh\n' >own.csv
+	printf '#!/bin/sh\nuntil [ -e go ]; do sleep 1; done\nvgpu-task --workload "$1" --batch "$2" --iterations "$3" --every 2 && echo "$HESHARE_JOB" >>%s/marks\n' "$PWD" >job.sh
+	printf '#!/bin/sh\nvgpu-task --workload resnet18 --batch 4 --iterations 900 >/dev/null && echo "$HESHARE_JOB" >>%s/marks\n' "$PWD" >own.sh
+	chmod +x job.sh own.sh
+	cat >typed <<-'END'
+		job="./job.sh {workload} {batch} {iterations}"
+		heshare run jobs.csv -- $job >out 2>err & p=$!
+		await 1 '.jobs_running > 0'
+		heshare add 1 more.csv -- $job
+		await 1 '.jobs | map(select(.added and .gpu != "")) | length == 2'
+		kill -KILL $p; wait $p
+		heshare add 1 own.csv
+		: >go
+		heshare run jobs.csv --resume --json >out 2>>err
+	END
+	run -0 lab two bash typed
+	[[ "$output" == *"2 jobs added to run 1"*"1 job written for run 1, which is interrupted: heshare run jobs.csv --resume starts it"* ]]
+	jq -e '.jobs_done == 7 and .jobs_added == 3 and .state == "done" and .run == 1' out
+	[ "$(sort marks | uniq -d)" = "" ] && [ "$(wc -l <marks)" = 7 ]
+	joules_sum jobs.run/report.json
+	sqlite3 store.db 'SELECT what FROM acts' | grep 'planned again, because '
+	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what = 'planned again, because jobs were added'")" -ge 1 ]
+	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what = 'planned again, because the run is resumed'")" = 1 ]
+}

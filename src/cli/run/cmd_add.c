@@ -25,16 +25,20 @@
 #include "cli/inputs/store_use.h"
 #include "cli/run/add_plan.h"
 #include "cli/run/job_commands.h"
+#include "cli/run/jobs_file.h"
 #include "cli/nodes/nodes_run.h"
+#include "cli/profile/profile.h"
 #include "cli/run/run_identity.h"
 
 #define STORE_WAIT_MS 10000
 #define TAKE_WAIT_S   60
 #define MOST_AGAIN    100
+#define MAX_ARGS      4096
 
 struct add_opts {
 	const char *command, *commands, *predictor, *profiles, *store, *catalogue;
 	bool default_clock, no_wait, json;
+	int before; /* operands before "--" */
 };
 
 #define AT(member) .offset = offsetof(struct add_opts, member)
@@ -425,14 +429,19 @@ static int print_json(const struct inputs *in, enum taken taken)
 	for (size_t i = 0; i < in->new.n; i++) {
 		const struct hes_run_added *a = &in->rows[i];
 
+		const bool placed = *a->gpu;
+
 		json_array_append_new(
-			jobs, json_pack("{s:s, s:s, s:s, s:I, s:o, s:f, s:f, s:f}", "job",
-					a->job.id, "workload", a->job.workload, "gpu", a->gpu,
-					"sm_pct", (json_int_t)a->sm_pct, "clock_mhz",
-					cli_json_maybe(a->clock_mhz, a->clock_mhz),
-					"planned_start_s", (double)a->planned_start_us * 1e-6,
-					"planned_end_s", (double)a->planned_end_us * 1e-6,
-					"planned_j", (double)a->planned_mj * 1e-3));
+			jobs,
+			json_pack("{s:s, s:s, s:s*, s:o, s:o, s:o, s:o, s:o}", "job", a->job.id,
+				  "workload", a->job.workload, "gpu", placed ? a->gpu : NULL,
+				  "sm_pct", cli_json_maybe(placed, a->sm_pct), "clock_mhz",
+				  cli_json_maybe(a->clock_mhz, a->clock_mhz), "planned_start_s",
+				  cli_json_maybe(placed, (double)a->planned_start_us * 1e-6),
+				  "planned_end_s",
+				  cli_json_maybe(placed, (double)a->planned_end_us * 1e-6),
+				  "planned_j",
+				  cli_json_maybe(placed, (double)a->planned_mj * 1e-3)));
 	}
 	return cli_print_json(json_pack("{s:I, s:b, s:o}", "run", (json_int_t)in->view.run.id,
 					"taken", taken == TAKEN, "jobs", jobs));
@@ -446,6 +455,8 @@ static int print_text(const struct inputs *in, enum taken taken)
 	for (size_t i = 0; i < in->new.n; i++) {
 		const struct hes_run_added *a = &in->rows[i];
 
+		if (!*a->gpu)
+			continue;
 		hes_visible_put(stdout, 16, a->job.id);
 		putchar(' ');
 		hes_visible_put(stdout, 16, a->gpu);
@@ -499,12 +510,32 @@ static int load_known(const struct add_opts *o, struct inputs *in, struct hes_er
 	return cli_known_load(&from, &in->catalogue, &in->mine, &in->knowledge, err);
 }
 
+/* The planner inside of a run of a jobs file places them. */
+static int make_unplaced(struct inputs *in, struct hes_err *err)
+{
+	in->rows = calloc(in->new.n + 1, sizeof(*in->rows));
+	in->busy_us = calloc(in->new.n + 1, sizeof(*in->busy_us));
+	if (!in->rows || !in->busy_us)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu jobs", in->new.n);
+	for (size_t i = 0; i < in->new.n; i++) {
+		in->rows[i] = (struct hes_run_added){ .job = in->new.v[i], .sm_pct = 100 };
+		in->rows[i].job.command = in->commands[i];
+	}
+	return 0;
+}
+
 /* Place the jobs as things are now, and write them into the journal. */
 static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs, struct inputs *in,
 			  struct hes_err *err)
 {
 	int rc = load_run(o, id, in, err);
 
+	if (!rc && jobs_file_has_run(&in->view.run)) {
+		rc = load_jobs(o, jobs, in, err);
+		if (!rc)
+			rc = make_unplaced(in, err);
+		return rc ? rc : write_rows(in, err);
+	}
 	if (!rc)
 		rc = load_plan(o, in, err);
 	if (!rc)
@@ -529,15 +560,24 @@ static int plan_and_write(const struct add_opts *o, int64_t id, const char *jobs
 
 static int run_add(const void *opts, int n_args, char **args)
 {
-	const struct add_opts *o = opts;
+	struct add_opts given = *(const struct add_opts *)opts;
+	const struct add_opts *o = &given;
+	char template[HES_POINT_COMMAND];
 	struct inputs in = { 0 };
 	struct hes_err err;
 	int64_t id;
 	int rc;
 
-	(void)n_args;
 	if (run_parse_id(args[0], &id, &err))
 		return cli_fail("add", &err), 2;
+	if (n_args > 2 && (o->before != 2 || o->command))
+		return fprintf(stderr, "heshare add: name one run, one jobs file, and the command "
+				       "of the jobs once, after -- or with --command\n"),
+		       2;
+	if (n_args > 2 && profile_command_join(n_args - 2, args + 2, template, &err))
+		return cli_fail("add", &err), 2;
+	if (n_args > 2)
+		given.command = template;
 	rc = plan_and_write(o, id, args[1], &in, &err);
 	/* Others added jobs meanwhile: place these behind them. */
 	for (int again = 0; rc == -EAGAIN && again < MOST_AGAIN; again++) {
@@ -552,22 +592,25 @@ static int run_add(const void *opts, int n_args, char **args)
 
 const struct command cmd_add = {
 	.name = "add",
-	.args = "RUN JOBS",
+	.args = "RUN JOBS [-- COMMAND [ARGUMENT]...]",
 	.min_args = 2,
-	.max_args = 2,
+	.max_args = MAX_ARGS,
+	.before = offsetof(struct add_opts, before),
 	.summary = "add jobs to a run that goes on: they are placed among those that wait",
-	.text = "Plans the jobs of the file JOBS for the GPUs of run RUN and hands them to its "
-		"process. heshare status prints the numbers of runs. Jobs that run or wait stay "
-		"where they are. In a plan of joint each new job goes to the best GPU, position, "
+	.text = "Hands the jobs of the file JOBS to run RUN. heshare status prints the numbers of "
+		"runs. COMMAND is for jobs without a command of their own, as for heshare run.\n\n"
+		"A run of a jobs file plans all jobs that wait again. In a run of a plan, jobs "
+		"that "
+		"run or wait stay where they are, and the new ones are planned here. In a plan of "
+		"joint each new job goes to the best GPU, position, "
 		"SM share and clock. In plans with batches, the plan's policy plans the new jobs "
 		"behind those that wait. Give the same --predictor and --profiles as to heshare "
 		"plan.\n\n"
 		"The jobs are on the disk before the command returns, and it returns when the run "
 		"has taken them, within about a second. To a run that is interrupted or stopped "
 		"they are added at --resume. A run that is over takes no jobs.",
-	.example =
-		"  heshare status\n"
-		"  heshare add 3 more.csv --command './train.sh {workload} {batch} {iterations}'",
+	.example = "  heshare status\n"
+		   "  heshare add 3 more.csv -- ./train.sh {workload} {batch} {iterations}",
 	.opts = add_opts,
 	.opts_size = sizeof(struct add_opts),
 	.run = run_add,
