@@ -12,11 +12,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PR_SET_PDEATHSIG = 1
+PROGRESS = re.compile(r"heshare: (\d+) iterations in ([0-9.]+) s")
+FLEET = "name: bench\nnodes:\n  - name: here\n    gpus: [ { type: %s, count: 1 } ]\n"
 CLEAN_UP_S = 30  # heshare gets so long to stop its jobs
 
 
@@ -83,6 +87,79 @@ def end_child(child, signalled):
         child.wait()
 
 
+class Job:
+    """A program that prints progress until it is ended, and how far it was when."""
+
+    def __init__(self, command, env, log):
+        self.points = []
+        self.log = open(log, "w", encoding="utf-8")
+        self.child = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+            env=env,
+            preexec_fn=end_with_parent,
+        )
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.child.stdout:
+            m = PROGRESS.search(line)
+            if m:
+                self.points.append((time.monotonic(), int(m.group(1))))
+
+    def rate(self, start, end):
+        """Iterations a second between two moments, from the progress nearest to them."""
+        inside = [p for p in self.points if start <= p[0] <= end]
+        if len(inside) < 2:
+            return 0.0
+        (t0, n0), (t1, n1) = inside[0], inside[-1]
+        return (n1 - n0) / (t1 - t0)
+
+    def done(self):
+        """Iterations that it has reported."""
+        return self.points[-1][1] if self.points else 0
+
+    def wait_for(self, iterations, limit_s):
+        """Until it has reported so many. Raises Failed."""
+        until = time.monotonic() + limit_s
+        while self.done() < iterations:
+            if self.child.poll() is not None:
+                raise Failed(
+                    "a job ended with status %d; see %s" % (self.child.returncode, self.log.name)
+                )
+            if time.monotonic() > until:
+                raise Failed("a job made no progress in %d s; see %s" % (limit_s, self.log.name))
+            time.sleep(0.02)
+
+    def end(self):
+        end_child(self.child, False)
+        self.reader.join()
+        self.log.close()
+
+
+def find_lab(o):
+    lab = os.path.abspath(o.lab_program or os.path.join(ROOT, "build/lab/lab"))
+    if not os.access(lab, os.X_OK):
+        raise Failed("%s is not there: the lab comes with make" % lab)
+    return lab
+
+
+def call_in_lab(o, command, speed=1):
+    """Run a command that meets one virtual GPU of the type --lab. @return its exit status"""
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="heshare-bench-", suffix=".yaml", encoding="utf-8"
+    ) as fleet:
+        fleet.write(FLEET % o.lab)
+        fleet.flush()
+        return subprocess.call(
+            [find_lab(o), "--fleet", fleet.name, "--speed", "%g" % speed, "--", *command],
+            preexec_fn=end_with_parent,
+        )
+
+
 class Session:
     def __init__(self, o):
         self.o = o
@@ -90,10 +167,8 @@ class Session:
         self.heshare = find_program(o.heshare)
         self.lab = None
         if o.lab:
-            self.lab = os.path.abspath(o.lab_program or os.path.join(ROOT, "build/lab/lab"))
+            self.lab = find_lab(o)
             self.heshare = find_program(o.heshare or os.path.join(ROOT, "build/src/cli/heshare"))
-            if not os.access(self.lab, os.X_OK):
-                raise Failed("%s is not there: the lab comes with make" % self.lab)
         self.scale = o.speed if o.lab else 1  # seconds of the GPU in a real one
         self.fleet = None
         self.gpu = self.find_gpu()
@@ -102,6 +177,7 @@ class Session:
         self.work = os.path.abspath(o.work or os.path.join("heshare-bench", slug))
         self.out = os.path.abspath(o.out or os.path.join(ROOT, "docs/results", slug))
         os.makedirs(self.work, exist_ok=True)
+        os.environ["HESHARE_STORE"] = self.path("store.db")  # nothing of the user's own
 
     def path(self, name):
         return os.path.join(self.work, name)
@@ -150,6 +226,25 @@ class Session:
             raise Failed("%s: exit status %d" % (shlex.join(command), child.returncode))
         return text
 
+    def start_arbiter(self, socket, log, env, *options):
+        """heshare fair serve for the GPU, at a socket of its own. @return the process, once it listens"""
+        command = [self.heshare, "fair", "serve", "--gpus", self.gpu["uuid"], "--no-clocks"]
+        child = subprocess.Popen(
+            [*command, "--socket", socket, *options],
+            cwd=self.work,
+            env=env,
+            stdout=log,
+            stderr=log,
+            preexec_fn=end_with_parent,
+        )
+        until = time.monotonic() + 20
+        while not os.path.exists(socket):
+            if child.poll() is not None or time.monotonic() > until:
+                end_child(child, False)
+                raise Failed("heshare fair serve did not start; see %s" % log.name)
+            time.sleep(0.02)
+        return child
+
     def find_gpu(self):
         self.work = os.getcwd()
         if self.lab:
@@ -175,9 +270,7 @@ class Session:
 
     def write_fleet(self, kind):
         with open(self.fleet, "w", encoding="utf-8") as f:
-            f.write(
-                "name: bench\nnodes:\n  - name: here\n    gpus: [ { type: %s, count: 1 } ]\n" % kind
-            )
+            f.write(FLEET % kind)
 
     def command(self, iterations):
         """What runs: the network in PyTorch, or its stand-in."""
@@ -204,10 +297,13 @@ class Session:
 
 
 def stop(_signal, _frame):
+    """Once: a second signal, such as to the process group, must not cut off the cleaning up."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
     raise Stopped
 
 
-def main(name, experiment):
+def main(name, experiment, stopped="stopped; the same command goes on from here"):
     """Run it with a sentence for what goes wrong. @return the exit status"""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
@@ -216,5 +312,5 @@ def main(name, experiment):
     except (Failed, OSError) as e:
         print("bench/gpu/%s: %s" % (name, e), file=sys.stderr)
     except KeyboardInterrupt:
-        print("bench/gpu/%s: stopped; the same command goes on from here" % name, file=sys.stderr)
+        print("bench/gpu/%s: %s" % (name, stopped), file=sys.stderr)
     return 1

@@ -12,7 +12,11 @@ setup() {
 
 @test "wrong arguments get an error that names what would be right" {
 	run -2 python3 "$run_bench" --jobs 3
-	[[ "$output" == *"--jobs 3: give 12 to 20"* ]]
+	[[ "$output" == *"--jobs 3: give 8 to 20"* ]]
+	run -2 python3 "$run_bench" --runs exclusive,alone
+	[[ "$output" == *'run "alone" is unknown; there are heshare, exclusive'* ]]
+	run -2 python3 "$run_bench" --runs heshare
+	[[ "$output" == *"--runs heshare: give exclusive too"* ]]
 	run -2 python3 "$run_bench" --networks lenet
 	[[ "$output" == *'network "lenet" is unknown; there are resnet18'* ]]
 	run -2 python3 "$run_bench" --minutes 1
