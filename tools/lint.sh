@@ -52,7 +52,7 @@ mapfile -t scripts < <(files '*.sh'; grep -lE '^#!.*\b(ba)?sh\b' .ci/run bench/*
 	2>/dev/null || true)
 shellcheck -S warning -e SC2046,SC2086 "${scripts[@]}" || failed=1
 PYTHONPYCACHEPREFIX=$(mktemp -d) python3 -m py_compile tools/*.py papers/*/*.py bench/gpu/*.py \
-	bench/gpu/measure bench/gpu/figures bench/gpu/results bench/gpu/run bench/gpu/partition tests/gpu/*.py ||
+	bench/gpu/measure bench/gpu/figures bench/gpu/results bench/gpu/run bench/gpu/partition bench/gpu/fair bench/gpu/first tests/gpu/*.py ||
 	failed=1
 
 # Looked at and wrong: a key that bsearch reads one member of, a fleet that is never empty, a block
