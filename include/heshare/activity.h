@@ -81,7 +81,9 @@ void hes_watch_stop(struct hes_watch *w);
  * @param counters  read counters, too
  */
 void hes_watch_look(struct hes_watch *w, bool counters);
-/** The sums of the @k-th GPU, in the order given. */
+/** The same for the @k-th GPU, in the order given, with its counters. */
+void hes_watch_look_at(struct hes_watch *w, size_t k);
+/** The sums of the @k-th GPU. */
 void hes_watch_sums(const struct hes_watch *w, size_t k, struct hes_activity_sums *out);
 
 /** The activity between two sums of one GPU, @from before @to. */

@@ -101,6 +101,12 @@ double hes_meter_period_s(const struct hes_meter *m);
 int hes_window_begin(struct hes_meter *m, struct hes_window **out, struct hes_err *err);
 /** The result so far of the meter's @i-th GPU alone; reads that GPU only. */
 void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out);
+/** The same with its activity. */
+void hes_window_read_at(struct hes_window *w, size_t i, struct hes_measured *out);
+/** What was measured between two results of a window for a GPU: the members with a time, and
+ * energy. from is HES_ENERGY_UNKNOWN where energy is known for less than 90 % of the time. */
+struct hes_measured hes_measured_between(const struct hes_measured *from,
+					 const struct hes_measured *to);
 /** End and free the window. @param out  results, one for each GPU in the order given to the meter
  */
 void hes_window_end(struct hes_window *w, struct hes_measured *out);

@@ -17,6 +17,7 @@
 #include "heshare/journal.h"
 #include "heshare/plan.h"
 #include "heshare/profile.h"
+#include "heshare/store.h"
 
 /** Progress of a run. */
 struct hes_run_progress {
@@ -66,8 +67,9 @@ struct hes_run_request {
 	const long *gpus; /* one a GPU of the fleet, as hes_run_fit() has them; -1: not of this
 			     machine */
 	const struct hes_profiles *profiles; /* of the workloads; may be NULL */
-	const char *folder;     /* for the jobs' output; an absolute path that exists */
-	const char *mps_folder; /* for pipes and logs of MPS; a short absolute path that exists */
+	struct hes_store *store; /* for points of jobs that run alone; NULL: they are not kept */
+	const char *folder;      /* for the jobs' output; an absolute path that exists */
+	const char *mps_folder;  /* for pipes and logs of MPS; a short absolute path that exists */
 	const char *const
 		*guard; /* program and arguments that call hes_guard_serve; ends with NULL */
 	const char *const *wrap; /* the same, followed by a command, for hes_run_wrap */

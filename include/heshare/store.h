@@ -79,6 +79,8 @@ struct hes_delivery {
 		*forecasts;              /* one for each sample, made before any training on it */
 	const struct hes_points *points; /* may be NULL */
 	int64_t into; /* number of an earlier delivery to add to; 0: a new delivery */
+	const struct hes_points *replaced; /* rows of that delivery that the points replace; may be
+					      NULL */
 };
 
 struct hes_delivered {

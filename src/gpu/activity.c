@@ -114,24 +114,34 @@ static void look_at_rates(const struct hes_watch *w, struct watched *b, double s
 	b->sums.rate_seconds += seconds;
 }
 
+/* @return whether DCGM is to be looked at */
+static bool watched_look(struct hes_watch *w, struct watched *b, bool counters)
+{
+	double now = hes_monotonic_s();
+
+	if (counters && b->sums.from == HES_ACTIVITY_GPM &&
+	    now - b->gpm.last_s >= HES_WATCH_FASTEST_S)
+		hes_gpm_look(w->d, b->gpu, &b->gpm, now, &b->sums);
+	if (b->sums.from != HES_ACTIVITY_UNKNOWN && now - b->looked_s >= HES_WATCH_FASTEST_S) {
+		look_at_rates(w, b, now - b->looked_s);
+		b->looked_s = now;
+	}
+	return counters && b->sums.from == HES_ACTIVITY_DCGM;
+}
+
 void hes_watch_look(struct hes_watch *w, bool counters)
 {
 	bool dcgm = false;
 
-	for (size_t k = 0; k < w->n; k++) {
-		struct watched *b = &w->gpus[k];
-		double now = hes_monotonic_s();
-
-		if (counters && b->sums.from == HES_ACTIVITY_GPM &&
-		    now - b->gpm.last_s >= HES_WATCH_FASTEST_S)
-			hes_gpm_look(w->d, b->gpu, &b->gpm, now, &b->sums);
-		dcgm |= counters && b->sums.from == HES_ACTIVITY_DCGM;
-		if (b->sums.from == HES_ACTIVITY_UNKNOWN || now - b->looked_s < HES_WATCH_FASTEST_S)
-			continue;
-		look_at_rates(w, b, now - b->looked_s);
-		b->looked_s = now;
-	}
+	for (size_t k = 0; k < w->n; k++)
+		dcgm |= watched_look(w, &w->gpus[k], counters);
 	if (dcgm)
+		hes_dcgm_look(w->dcgm);
+}
+
+void hes_watch_look_at(struct hes_watch *w, size_t k)
+{
+	if (watched_look(w, &w->gpus[k], true))
 		hes_dcgm_look(w->dcgm);
 }
 

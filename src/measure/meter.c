@@ -376,6 +376,19 @@ void hes_window_look_at(struct hes_window *w, size_t i, struct hes_measured *out
 	pthread_mutex_unlock(&w->meter->lock);
 }
 
+void hes_window_read_at(struct hes_window *w, size_t i, struct hes_measured *out)
+{
+	struct hes_activity_sums now;
+
+	pthread_mutex_lock(&w->meter->lock);
+	sample_one(w->meter, i);
+	hes_watch_look_at(w->meter->watch, i);
+	hes_watch_sums(w->meter->watch, i, &now);
+	*out = window_result(&w->sums[i]);
+	hes_activity_between(&w->sums[i].activity, &now, &out->activity);
+	pthread_mutex_unlock(&w->meter->lock);
+}
+
 void hes_window_end(struct hes_window *w, struct hes_measured *out)
 {
 	struct hes_meter *m = w->meter;

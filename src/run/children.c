@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "run/judge.h"
+#include "run/solo_point.h"
 #include "run/outside.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"
@@ -208,6 +209,7 @@ void run_reap(struct runner *r, struct run_task *t)
 	/* Joules first: from now on its co-runners are charged. */
 	run_account(&r->meter, g);
 	run_look(&r->meter, t);
+	run_observe_end(r, t);
 	rc = hes_guard_reap(r->knobs.guard, &t->child, &t->end, &err);
 	/* An event of an earlier process, or it is killed and still there. */
 	if (rc == 0 && !run_watch(r, t))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "run/judge.h"
+#include "run/solo_point.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"
 
@@ -166,6 +167,8 @@ static void task_settle(struct runner *r, struct run_task *t)
 
 	run_status_name(t->job->id, t->attempt.number, name);
 	unlinkat(r->folder.fd, name, 0);
+	run_observe_free(t->observed);
+	t->observed = NULL;
 	t->decided = false;
 	t->charged += t->verdict == HES_VERDICT_FAILED || t->verdict == HES_VERDICT_TIMEOUT;
 	t->co_failures += t->verdict == HES_VERDICT_CO_FAILED;
@@ -202,6 +205,16 @@ static void settle_ended(struct runner *r)
 	r->n_ended = n;
 }
 
+static int keep_ended(struct runner *r, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->n_ended && !rc; i++)
+		if (r->ended[i]->state == TASK_JUDGED)
+			rc = run_observe_keep(r, r->ended[i], true, err);
+	return rc;
+}
+
 void run_finish(struct runner *r)
 {
 	struct hes_err err;
@@ -218,7 +231,8 @@ void run_finish(struct runner *r)
 	}
 	if (r->log.held || !judged)
 		return;
-	if (write_ended(r, &err)) {
+	/* What was measured goes before the end, which no run looks at again. */
+	if (keep_ended(r, &err) || write_ended(r, &err)) {
 		run_hold(&r->log, &err);
 		return;
 	}

@@ -105,6 +105,37 @@ void run_usage_look(struct runner *r, struct run_gpu *g)
 		usage_check(r, g, g->running[i]);
 }
 
+/* In a container the driver may list processes that /proc does not have. Where the job has no
+ * others they are its own. */
+int run_usage_look_alone(struct runner *r, struct run_gpu *g)
+{
+	struct hes_member_rule rules[HES_MAX_SHARING + 1];
+	struct run_task *t = g->running[0];
+	size_t n = run_member_rules(g, rules);
+	uint32_t own = 0, others = 0, hidden = 0;
+	uint64_t bytes = 0;
+	int rc = hes_contexts_look(r->q->devices, g->device, rules, n, &g->contexts, NULL);
+
+	if (rc)
+		return rc;
+	usage_sum(g);
+	for (size_t i = 0; i < g->contexts.n; i++) {
+		const struct hes_context *c = &g->contexts.v[i];
+
+		own += c->of == 1;
+		others += c->of == HES_CONTEXT_FOREIGN && c->id.started;
+		if (c->of != HES_CONTEXT_FOREIGN || c->id.started)
+			continue;
+		hidden++;
+		bytes += c->has_memory ? c->memory_bytes : 0;
+	}
+	if (own || !hidden)
+		return others + hidden > 0;
+	t->contexts = hidden > t->contexts ? hidden : t->contexts;
+	t->most_mib = bytes >> 20 > t->most_mib ? (uint32_t)(bytes >> 20) : t->most_mib;
+	return others > 0;
+}
+
 /* --- judged --- */
 
 static struct run_use usage_of(const struct run_task *t)

@@ -20,6 +20,10 @@ size_t run_member_rules(const struct run_gpu *g, struct hes_member_rule out[HES_
  * share its GPU. */
 void run_usage_look(struct runner *r, struct run_gpu *g);
 
+/** See what the job uses that has a GPU to itself. @return 0; 1 others have contexts there, too;
+ * errors of hes_contexts_look() */
+int run_usage_look_alone(struct runner *r, struct run_gpu *g);
+
 /**
  * Judge a job of a trial that did not get memory, or a place among the clients of MPS: it reached a
  * limit of its own, or another job took too much. t->seen says which. It is tried again alone.

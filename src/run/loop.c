@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "run/children.h"
 #include "run/finish.h"
+#include "run/solo_point.h"
 #include "run/start_jobs.h"
 #include "run/steps.h"
 #include "run/gpu_memory.h"
@@ -133,7 +134,8 @@ static int64_t next_time(const struct runner *r)
 		next = sooner(next, g->n_running ? g->lock.verify_us : RUN_NEVER_US);
 		next = sooner(next, g->trial.open ? g->trial.until_us : RUN_NEVER_US);
 		for (uint32_t k = 0; k < g->n_running; k++)
-			next = sooner(next, task_time(g->running[k]));
+			next = sooner(next, sooner(task_time(g->running[k]),
+						   run_observe_next_us(g->running[k])));
 	}
 	return next;
 }
@@ -163,6 +165,7 @@ static void look_at_all(struct runner *r, int64_t now)
 			run_look(&r->meter, r->gpus[i].running[k]);
 		run_segment_settle(&r->meter, &r->gpus[i]);
 		run_usage_look(r, &r->gpus[i]);
+		run_observe(r, &r->gpus[i], now);
 	}
 	r->events.look_us = now + LOOK_US;
 	run_replan_look(r, now);
@@ -177,6 +180,10 @@ static void pass_task(struct runner *r, struct run_task *t, int64_t now)
 {
 	if (now >= t->stuck_us)
 		run_set_aside(r, t);
+	if (now >= run_observe_next_us(t)) {
+		run_look(&r->meter, t);
+		run_observe(r, t->gpu, now);
+	}
 	if (now >= t->deadline_us) {
 		run_end(r, t, r->q->for_us ? ENDING_OVER : ENDING_TIMEOUT);
 	} else if (now >= t->kill_us) {

@@ -20,6 +20,7 @@
 #include "run/environment.h"
 #include "run/finish.h"
 #include "run/fit_gpus.h"
+#include "run/solo_point.h"
 #include "run/outside.h"
 #include "run/steps.h"
 
@@ -413,6 +414,7 @@ static void unmake(struct runner *r)
 	hes_job_folder_close(&r->folder);
 	for (size_t i = 0; i < r->n_tasks; i++) {
 		hes_run_added_free(r->tasks[i]->added, 1);
+		run_observe_free(r->tasks[i]->observed);
 		free(r->tasks[i]);
 	}
 	free(r->gpus);

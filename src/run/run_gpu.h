@@ -39,6 +39,7 @@ enum run_ending {
 };
 
 struct run_gpu;
+struct run_observed;
 
 struct run_task {
 	/* From the plan. */
@@ -82,6 +83,8 @@ struct run_task {
 	uint32_t most_mib, contexts;     /* most that were seen */
 	enum run_lack lack;              /* what it did not get, when it failed */
 	char seen[HES_JOURNAL_SEEN_MAX]; /* why it ended early, or lacked something; "": neither */
+
+	struct run_observed *observed; /* solo_point.c: alone on its GPU; NULL: nothing was seen */
 
 	const char *excuse; /* of HES_VERDICT_CO_FAILED: what failed, "its MPS server ended" */
 	size_t outside;     /* contexts that may do its work, seen at its end (outside.c) */

@@ -19,6 +19,7 @@
 #include "run/children.h"
 #include "run/environment.h"
 #include "run/gpu_memory.h"
+#include "run/solo_point.h"
 #include "run/outside.h"
 
 #define WRAP_MAX   8
@@ -355,8 +356,10 @@ static void let_go_all(struct runner *r, struct run_task *const *list, size_t n)
 	r->begun |= n > 0;
 	for (size_t i = 0; i < n; i++) {
 		let_go(r, list[i]);
-		if (i + 1 == n || list[i + 1]->gpu != list[i]->gpu)
-			run_segment_begin(&r->meter, list[i]->gpu);
+		if (i + 1 < n && list[i + 1]->gpu == list[i]->gpu)
+			continue;
+		run_segment_begin(&r->meter, list[i]->gpu);
+		run_observe_begin(r, list[i]);
 	}
 }
 

@@ -221,6 +221,26 @@ static int add_samples(struct hes_store *s, const struct hes_delivery *d, struct
 	return rc < 0 ? rc : 0;
 }
 
+/* Rows that are not there, or are of another delivery, are passed over. */
+static int remove_points(struct hes_store *s, const struct hes_delivery *d, struct hes_err *err)
+{
+	sqlite3_stmt *q;
+	int rc = hes_db_prepare(s, "DELETE FROM points WHERE key = ?1 AND origin_id = ?2", &q, err);
+
+	for (size_t i = 0; i < d->replaced->n && !rc; i++) {
+		unsigned char key[HES_ROW_KEY_BYTES];
+
+		rc = hes_row_key(&hes_point_table, &d->replaced->v[i], key, err);
+		if (rc)
+			break;
+		sqlite3_bind_blob(q, 1, key, sizeof(key), SQLITE_STATIC);
+		sqlite3_bind_int64(q, 2, d->into);
+		rc = hes_db_run(s, q, err);
+	}
+	sqlite3_finalize(q);
+	return rc;
+}
+
 static int add_points(struct hes_store *s, const struct hes_delivery *d, struct hes_delivered *out,
 		      struct hes_err *err)
 {
@@ -261,6 +281,8 @@ static int deliver(struct hes_store *s, const struct hes_delivery *d, struct hes
 		rc = add_profiles(s, d, out, err);
 	if (!rc && d->samples)
 		rc = add_samples(s, d, out, err);
+	if (!rc && d->replaced)
+		rc = remove_points(s, d, err);
 	if (!rc && d->points)
 		rc = add_points(s, d, out, err);
 	if (rc || out->profiles_new + out->samples_new + out->points_new)

@@ -362,6 +362,43 @@ TEST_WITH(a_sample_is_there_once_with_the_names_of_its_co_runners, store_set_up,
 	hes_store_close(s);
 }
 
+/* A measurement goes on: its row is replaced in its own delivery, and nowhere else. */
+TEST_WITH(a_point_replaces_an_earlier_one_of_its_delivery, store_set_up, store_tear_down)
+{
+	struct hes_point v[3] = { { .workload = "net",
+				    .gpu_type = "T4",
+				    .batch_size = 4,
+				    .sm_pct = 100,
+				    .iteration_us = 500,
+				    .windows = 1,
+				    .power_mw = 60000 } };
+	struct hes_points old = { v, 1 }, new = { v + 1, 1 }, other = { v + 2, 1 }, got;
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_delivery d = { .at_us = 1, .name = "run 1", .points = &old };
+	const struct hes_store_query all = { 0 };
+	struct hes_delivered done;
+
+	v[1] = v[2] = v[0];
+	v[1].windows = 2;
+	v[2].windows = 3;
+	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
+	d.into = done.origin;
+	d.replaced = &old;
+	d.points = &new;
+	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
+	assert_int_equal(done.points_new, 1);
+	d.points = &other;
+	d.replaced = &new;
+	d.into = 0;
+	assert_int_equal(hes_store_add(s, &d, &done, NULL), 0);
+	assert_int_equal(hes_store_points(s, &all, &got, NULL), 0);
+	assert_int_equal(got.n, 2);
+	assert_int_equal(got.v[0].windows, 2);
+	assert_int_equal(got.v[1].windows, 3);
+	hes_points_free(&got);
+	hes_store_close(s);
+}
+
 TEST_WITH(powers_of_tenants_are_replaced_and_kept_apart, store_set_up, store_tear_down)
 {
 	struct hes_tenant_power p = { .tenant = "a \"b\"",

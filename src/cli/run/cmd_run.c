@@ -610,6 +610,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.devices = in->devices,
 		.gpus = in->gpus,
 		.profiles = &in->profiles,
+		.store = in->store,
 		.folder = in->run.folder,
 		.mps_folder = in->mps_folder,
 		.user = in->user,

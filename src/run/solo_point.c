@@ -1,0 +1,435 @@
+/*
+ * solo_point.c - marks of progress of a job that is alone on its GPU, and the point that they make;
+ * see solo_point.h.
+ *
+ * A mark has the progress and the sums of the meter at one moment. Two marks bound a window.
+ */
+#include "run/solo_point.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "measure/gpu_point.h"
+#include "measure/steady.h"
+#include "run/account.h"
+#include "run/gpu_memory.h"
+
+#define MARKS           33       /* when there are more, every second one goes */
+#define WINDOW_US       10000000 /* shortest window at first */
+#define KEEP_US         60000000 /* between two times that a point is kept */
+#define START_LOOK_US   250000   /* between two looks at a start, at first */
+#define LOOKS_PART      40       /* later: this part of the time since the start, */
+#define START_LONGEST   1000000  /* until the usual looks come as often */
+#define MEMBERS_LONGEST 60000000 /* between two looks at the processes on the GPU */
+#define BUSY_PCT        10       /* utilisation of a GPU that is at work, */
+#define RATE_US         1000000  /* over at most this time */
+#define LATE_PART       50       /* of a run: an end that was seen later is not measured */
+
+struct run_mark {
+	int64_t at_us;
+	double own_s; /* by the job's clock; NaN: not printed */
+	uint64_t iterations;
+	bool gap; /* the window before it does not count */
+	struct hes_measured gpu;
+};
+
+struct run_observed {
+	uint32_t sm_pct, clock_mhz; /* its setting */
+	bool from_start;            /* it was alone when it started */
+	bool whole;                 /* the same, and in this setting ever since */
+	bool disturbed;             /* not alone, or in another setting, since the last mark */
+	bool unlisted;              /* the driver lists no processes */
+	int64_t look_us;            /* at its start; RUN_NEVER_US: it is over */
+	int64_t members_us;         /* when to look at the processes on the GPU */
+	int64_t use_us, busy_us;   /* it first used the GPU, kept it busy; RUN_NEVER_US: not seen */
+	int64_t first_us, seen_us; /* first and last progress that was read; 0: none */
+	uint64_t first;            /* iterations at first_us */
+	double temperature_c;      /* of the last mark; NaN: not read */
+	struct hes_measured begun, ended; /* from first use of the GPU to the end */
+	int64_t window_us;
+	size_t n;
+	struct run_mark marks[MARKS];
+	struct hes_point kept; /* in the store; windows 0: none */
+	int64_t kept_us;
+};
+
+static int64_t least_us(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t most_us(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static struct hes_measured observed_gpu(struct runner *r, const struct run_gpu *g,
+					struct run_observed *o)
+{
+	struct hes_measured now;
+	struct hes_reading x;
+
+	hes_window_read_at(r->meter.window, g->energy.metered, &now);
+	if (!hes_device_read(r->q->devices, g->device, HES_HAS_TEMPERATURE, &x, NULL) &&
+	    x.has & HES_HAS_TEMPERATURE)
+		o->temperature_c = x.temperature_c;
+	return now;
+}
+
+static struct run_observed *observed_make(struct run_task *t, bool whole, int64_t now)
+{
+	struct run_observed *o = calloc(1, sizeof(*o));
+
+	/* Without memory nothing is measured. */
+	if (!o)
+		return NULL;
+	o->sm_pct = t->attempt.sm_pct;
+	o->clock_mhz = t->gpu->lock.mhz;
+	o->from_start = o->whole = whole;
+	o->look_us = whole ? now : RUN_NEVER_US;
+	o->use_us = o->busy_us = RUN_NEVER_US;
+	o->window_us = WINDOW_US;
+	o->temperature_c = NAN;
+	return o;
+}
+
+void run_observe_free(struct run_observed *o)
+{
+	free(o);
+}
+
+void run_observe_begin(struct runner *r, struct run_task *t)
+{
+	struct run_gpu *g = t->gpu;
+
+	run_observe_free(t->observed);
+	t->observed = NULL;
+	if (!r->q->store || g->n_running != 1 || g->running[0] != t)
+		return;
+	t->observed = observed_make(t, true, t->attempt.started_us);
+	if (t->observed)
+		t->observed->begun = observed_gpu(r, g, t->observed);
+}
+
+int64_t run_observe_next_us(const struct run_task *t)
+{
+	return t->observed ? t->observed->look_us : RUN_NEVER_US;
+}
+
+/* --- looks --- */
+
+static void observe_start(struct runner *r, const struct run_task *t, struct run_observed *o,
+			  int64_t now)
+{
+	const struct run_gpu *g = t->gpu;
+	const bool moves = t->progress.known;
+	const int64_t pause = most_us((now - t->attempt.started_us) / LOOKS_PART, START_LOOK_US);
+	struct hes_reading x;
+
+	if (!o->from_start)
+		return;
+	if (o->use_us == RUN_NEVER_US && t->contexts) {
+		o->use_us = now;
+		o->begun = observed_gpu(r, g, o);
+	}
+	if (o->busy_us == RUN_NEVER_US && !moves && (o->unlisted || t->contexts) &&
+	    now >= t->attempt.started_us + RATE_US &&
+	    !hes_device_read(r->q->devices, g->device, HES_HAS_UTILISATION, &x, NULL) &&
+	    x.has & HES_HAS_UTILISATION && x.busy_pct >= BUSY_PCT) {
+		o->busy_us = now;
+		o->begun = observed_gpu(r, g, o);
+	}
+	if (o->look_us != RUN_NEVER_US)
+		o->look_us = pause < START_LONGEST && !moves ? now + pause : RUN_NEVER_US;
+}
+
+static void marks_halve(struct run_observed *o)
+{
+	size_t n = 1;
+
+	for (size_t i = 2; i < o->n; i += 2) {
+		o->marks[i].gap |= o->marks[i - 1].gap;
+		o->marks[n++] = o->marks[i];
+	}
+	o->n = n;
+	o->window_us *= 2;
+}
+
+/* @param last  the attempt has ended: what came after the last mark makes the last window longer */
+static void observe_progress(struct runner *r, const struct run_task *t, struct run_observed *o,
+			     bool last)
+{
+	const struct run_mark *before = o->n ? &o->marks[o->n - 1] : NULL;
+	struct run_mark m = { .at_us = t->progress_us,
+			      .own_s = t->progress.seconds,
+			      .iterations = t->progress.iterations };
+
+	if (!t->progress.known || t->progress_us == o->seen_us)
+		return;
+	o->seen_us = t->progress_us;
+	if (!o->first_us) {
+		o->first_us = t->progress_us;
+		o->first = m.iterations;
+	}
+	m.gap = !before || o->disturbed || m.iterations < before->iterations;
+	if (!m.gap && m.at_us - before->at_us < o->window_us && !last)
+		return;
+	m.gpu = observed_gpu(r, t->gpu, o);
+	if (o->n > 1 && !m.gap && !before->gap && m.at_us - before->at_us < o->window_us)
+		o->n--;
+	else if (o->n == MARKS)
+		marks_halve(o);
+	o->marks[o->n++] = m;
+	o->disturbed = false;
+}
+
+/* Whether the job is in the setting of its marks; without a window they follow it. */
+static bool observe_setting(const struct run_task *t, struct run_observed *o)
+{
+	const uint32_t clock_mhz = t->gpu->lock.mhz;
+
+	if (o->sm_pct == t->attempt.sm_pct && o->clock_mhz == clock_mhz)
+		return true;
+	o->whole = false;
+	if (o->n > 1)
+		return false;
+	o->n = 0;
+	o->sm_pct = t->attempt.sm_pct;
+	o->clock_mhz = clock_mhz;
+	return true;
+}
+
+static void observed_disturb(struct run_observed *o)
+{
+	if (!o)
+		return;
+	o->disturbed = true;
+	o->whole = false;
+	o->look_us = RUN_NEVER_US;
+}
+
+void run_observe(struct runner *r, struct run_gpu *g, int64_t now)
+{
+	struct run_task *t = g->running[0];
+	struct run_observed *o;
+	struct hes_err err;
+	int others = g->n_running > 1;
+
+	/* A job that is requested to end does other things. */
+	if (!r->q->store || g->lost || !g->n_running || t->ending != ENDING_OWN)
+		return;
+	for (uint32_t i = 0; others && i < g->n_running; i++)
+		observed_disturb(g->running[i]->observed);
+	if (others)
+		return;
+	if (!t->observed)
+		t->observed = observed_make(t, false, now);
+	o = t->observed;
+	if (!o)
+		return;
+	if (now >= o->members_us) {
+		others = run_usage_look_alone(r, g);
+		o->unlisted |= others < 0;
+		o->members_us = now + least_us(most_us((now - t->attempt.started_us) / LOOKS_PART,
+						       o->look_us == RUN_NEVER_US ? START_LONGEST
+										  : START_LOOK_US),
+					       MEMBERS_LONGEST);
+	}
+	if (others > 0 || !observe_setting(t, o)) {
+		observed_disturb(o);
+		return;
+	}
+	observe_start(r, t, o, now);
+	observe_progress(r, t, o, false);
+	if (!r->log.held)
+		run_observe_keep(r, t, false, &err);
+}
+
+void run_observe_end(struct runner *r, struct run_task *t)
+{
+	struct run_gpu *g = t->gpu;
+	struct run_observed *o = t->observed;
+	const int64_t ran_us = r->events.woken_us - t->late_us - t->attempt.started_us;
+
+	if (!o)
+		return;
+	if (g->n_running != 1 || g->lost || t->late_us > ran_us / LATE_PART ||
+	    (t->ending != ENDING_OWN && t->ending != ENDING_LEFT)) {
+		o->whole = false;
+		return;
+	}
+	o->ended = observed_gpu(r, g, o);
+	if (observe_setting(t, o))
+		observe_progress(r, t, o, true);
+}
+
+/* --- the point --- */
+
+/* What the marks bound. @return how many windows have iterations and power */
+static size_t observed_windows(const struct run_observed *o, struct hes_measured v[MARKS],
+			       double us[MARKS], double *iteration_us, double *iterations)
+{
+	double all_us = 0;
+	size_t n = 0;
+
+	*iterations = 0;
+	for (size_t i = 1; i < o->n; i++) {
+		const struct run_mark *a = &o->marks[i - 1], *b = &o->marks[i];
+		const double own_us = (b->own_s - a->own_s) * 1e6,
+			     took_us = own_us > 0 ? own_us : (double)(b->at_us - a->at_us),
+			     done = (double)(b->iterations - a->iterations);
+
+		v[n] = hes_measured_between(&a->gpu, &b->gpu);
+		if (b->gap || !(done > 0) || !(took_us > 0) || !(v[n].mean_w > 0))
+			continue;
+		us[n++] = took_us / done;
+		*iterations += done;
+		all_us += took_us;
+	}
+	*iteration_us = n ? all_us / *iterations : NAN;
+	return n;
+}
+
+/* The first line came after some iterations: at most as many as between two lines. */
+static double start_of_progress(const struct run_task *t, const struct run_observed *o,
+				double iteration_us)
+{
+	const uint64_t n = o->first < t->progress.step ? o->first : t->progress.step;
+	const int64_t began_us = t->attempt.started_us,
+		      use_us = o->use_us == RUN_NEVER_US ? began_us : o->use_us;
+	const double start_us = (double)(o->first_us - began_us) - (double)n * iteration_us;
+
+	return fmax(start_us, (double)(use_us - began_us)) * 1e-6;
+}
+
+/* The command as the file of points can hold it. */
+static void put_command(const char *command, char out[HES_POINT_COMMAND])
+{
+	size_t at = 0, n;
+
+	for (const char *c = command; *c; c += n ? n : 1) {
+		n = hes_utf8_character(c, strnlen(c, 4));
+		if (at + n + 1 >= HES_POINT_COMMAND)
+			break;
+		if (!n || hes_utf8_is_control(c)) {
+			out[at++] = n ? ' ' : '?';
+			continue;
+		}
+		memcpy(out + at, c, n);
+		at += n;
+	}
+	out[at] = '\0';
+}
+
+/* Without windows: one iteration, or all of the job, from the first work on the GPU to the end. */
+static bool point_of_whole(const struct run_task *t, const struct run_observed *o, double run_s,
+			   struct hes_point *out)
+{
+	const int64_t from_us = o->busy_us != RUN_NEVER_US  ? o->busy_us
+				: o->use_us != RUN_NEVER_US ? o->use_us
+							    : t->attempt.started_us;
+	const double start_s = (double)(from_us - t->attempt.started_us) * 1e-6,
+		     n = (double)(t->progress.known ? t->progress.iterations : t->job->iterations);
+	const struct hes_measured all = hes_measured_between(&o->begun, &o->ended);
+
+	if (!(run_s > start_s) || !(n > 0) || !(all.mean_w > 0))
+		return false;
+	*out = hes_gpu_point(&all, 1);
+	out->iteration_us = (run_s - start_s) * 1e6 / n;
+	out->start_s = from_us > t->attempt.started_us ? start_s : NAN;
+	return true;
+}
+
+/* @return false: nothing was measured that a point can hold */
+static bool observed_point(const struct run_task *t, const struct run_observed *o, bool over,
+			   struct hes_point *out)
+{
+	const bool whole = over && o->whole && t->verdict == HES_VERDICT_DONE;
+	const double run_s = whole ? (double)(t->ended_us - t->attempt.started_us) * 1e-6 : NAN;
+	struct hes_measured v[MARKS];
+	double us[MARKS], iteration_us, done;
+	const size_t n = observed_windows(o, v, us, &iteration_us, &done);
+
+	if (n && (whole || iteration_us * done >= WINDOW_US)) {
+		*out = hes_gpu_point(v, n);
+		out->iteration_us = iteration_us;
+		out->start_s = o->from_start ? start_of_progress(t, o, iteration_us) : NAN;
+		out->cv = n > 1 ? steady_cv(us, n) : 0;
+		out->time_se = n > 1 ? steady_se(us, n) : NAN;
+	} else if (!whole || !point_of_whole(t, o, run_s, out)) {
+		return false;
+	}
+	snprintf(out->workload, sizeof(out->workload), "%s", t->job->workload);
+	snprintf(out->gpu_type, sizeof(out->gpu_type), "%s", t->gpu->planned->type->name);
+	put_command(t->command, out->command);
+	out->batch_size = t->job->batch_size;
+	out->sm_pct = o->sm_pct;
+	out->clock_mhz = o->clock_mhz;
+	out->memory_mib = t->most_mib ? (double)t->most_mib : NAN;
+	out->temperature_c = o->temperature_c;
+	out->run_s = run_s;
+	if (o->use_us != RUN_NEVER_US)
+		out->first_use_s = (double)(o->use_us - t->attempt.started_us) * 1e-6;
+	return true;
+}
+
+/* --- kept --- */
+
+static int point_store(struct runner *r, const struct hes_point *old, struct hes_point *new,
+		       struct hes_err *err)
+{
+	char name[HES_STORE_ORIGIN_NAME], driver[HES_DRIVER_MAX];
+	const char *plan = strrchr(r->log.run->plan, '/');
+	struct hes_point before = *old;
+	struct hes_points points = { new, 1 }, replaced = { &before, old->windows ? 1 : 0 };
+	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
+				  .at_us = hes_wall_us(),
+				  .name = name,
+				  .points = &points,
+				  .into = r->origin,
+				  .replaced = &replaced };
+	struct hes_delivered done;
+	int rc;
+
+	hes_devices_driver(r->q->devices, driver);
+	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", r->log.run->id,
+		 plan ? plan + 1 : r->log.run->plan, driver);
+	rc = hes_store_add(r->q->store, &d, &done, err);
+	/* It may have been removed meanwhile. */
+	r->origin = rc ? 0 : done.origin ? done.origin : r->origin;
+	return rc;
+}
+
+static bool may_pass(int rc)
+{
+	return rc != -EINVAL && rc != -ERANGE && rc != -EEXIST;
+}
+
+int run_observe_keep(struct runner *r, struct run_task *t, bool over, struct hes_err *err)
+{
+	const struct run_lock *lock = &t->gpu->lock;
+	struct run_observed *o = t->observed;
+	const int64_t now = run_now_us(&r->clock);
+	struct hes_point new;
+	int rc;
+
+	/* At a clock that is not the one that was set nothing is learnt. */
+	if (!o || lock->foreign || lock->missed ||
+	    (!over && o->kept_us && now < o->kept_us + KEEP_US) ||
+	    !observed_point(t, o, over, &new))
+		return 0;
+	o->kept_us = now;
+	rc = point_store(r, &o->kept, &new, err);
+	if (!rc)
+		o->kept = new;
+	else if (!may_pass(rc))
+		run_tell(&r->log, "job %s: what was measured is not kept: %s", t->job->id,
+			 err->msg);
+	return may_pass(rc) ? rc : 0;
+}
