@@ -165,6 +165,22 @@ int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *
 		       const struct hes_catalogue *c, struct hes_accuracy *time,
 		       struct hes_accuracy *power, struct hes_err *err);
 
+/** The same of estimates that are there, of one sample and more. @return 0; -ENOMEM */
+int hes_estimates_test(const struct hes_samples *s, const struct hes_estimate *said,
+		       struct hes_accuracy *time, struct hes_accuracy *power, struct hes_err *err);
+
+/**
+ * Estimate each of some samples by a predictor that was trained without it and without the other
+ * samples of its co-run set: the sets are divided into @folds. For few samples, of which none can
+ * be held back.
+ * @param folds  fewer where there are fewer sets
+ * @param out    [s->n]
+ * @return 0; -ENODATA a single set, nothing is left to train on; errors of training
+ */
+int hes_predict_left_out(const struct hes_samples *s, const struct hes_catalogue *c,
+			 const struct hes_train_options *o, size_t folds, struct hes_estimate *out,
+			 struct hes_err *err);
+
 /**
  * Keep the errors on @rows samples that were held back; they go into the model file. Call it before
  * the predictor is shared.
@@ -178,6 +194,10 @@ int hes_predictor_keep_errors(struct hes_predictor *p, size_t rows, const struct
 int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s,
 			const struct hes_catalogue *c, struct hes_coverage *out,
 			struct hes_err *err);
+
+/** The same of estimates that are there. @return 0; -ENOMEM */
+int hes_estimates_cover(const struct hes_samples *s, const struct hes_estimate *said,
+			double coverage, struct hes_coverage *out, struct hes_err *err);
 
 /**
  * Write a model file: versioned, checksummed. @path "-" is standard output. The file is written

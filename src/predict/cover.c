@@ -31,28 +31,38 @@ static void cover(const struct hes_sample *s, const struct hes_estimate *e,
 	width[n] = e->power_mw ? (double)e->power_high_mw / e->power_mw - 1 : 0;
 }
 
-int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s,
-			const struct hes_catalogue *c, struct hes_coverage *out,
-			struct hes_err *err)
+int hes_estimates_cover(const struct hes_samples *s, const struct hes_estimate *said,
+			double coverage, struct hes_coverage *out, struct hes_err *err)
 {
-	struct hes_coverage sum = { .rows = s->n,
-				    .stated = hes_predictor_about(p)->options.coverage };
+	struct hes_coverage sum = { .rows = s->n, .stated = coverage };
 	double *width = calloc(2 * s->n + 1, sizeof(*width));
-	struct hes_estimate *predicted = calloc(s->n + 1, sizeof(*predicted));
-	int rc = width && predicted ? hes_predict_samples(p, s, c, predicted, err)
-				    : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
 
-	for (size_t i = 0; i < s->n && !rc; i++)
-		cover(&s->v[i], &predicted[i], &sum, width + i, s->n);
-	if (!rc && s->n) {
+	if (!width)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
+	for (size_t i = 0; i < s->n; i++)
+		cover(&s->v[i], &said[i], &sum, width + i, s->n);
+	if (s->n) {
 		sum.time /= (double)s->n;
 		sum.power /= (double)s->n;
 		sum.time_width = median(width, s->n);
 		sum.power_width = median(width + s->n, s->n);
 	}
-	if (!rc)
-		*out = sum;
+	*out = sum;
 	free(width);
-	free(predicted);
+	return 0;
+}
+
+int hes_predictor_cover(const struct hes_predictor *p, const struct hes_samples *s,
+			const struct hes_catalogue *c, struct hes_coverage *out,
+			struct hes_err *err)
+{
+	struct hes_estimate *said = calloc(s->n + 1, sizeof(*said));
+	int rc = said ? hes_predict_samples(p, s, c, said, err)
+		      : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
+
+	if (!rc)
+		rc = hes_estimates_cover(s, said, hes_predictor_about(p)->options.coverage, out,
+					 err);
+	free(said);
 	return rc;
 }

@@ -489,46 +489,41 @@ int hes_predict_samples(const struct hes_predictor *p, const struct hes_samples 
 	return 0;
 }
 
-/* Measured and predicted values of samples: times, then powers. */
-static int predict_all(const struct hes_predictor *p, const struct hes_samples *s,
-		       const struct hes_catalogue *c, double *measured, double *predicted,
-		       struct hes_err *err)
+int hes_estimates_test(const struct hes_samples *s, const struct hes_estimate *said,
+		       struct hes_accuracy *time, struct hes_accuracy *power, struct hes_err *err)
 {
-	struct hes_estimate *e = calloc(s->n, sizeof(*e));
-	int rc = e ? hes_predict_samples(p, s, c, e, err)
-		   : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
+	double *v = malloc(2 * PREDICTOR_OUTPUTS * s->n * sizeof(*v));
+	size_t n = s->n;
 
-	for (size_t i = 0; i < s->n && !rc; i++) {
-		measured[i] = s->v[i].iteration_us;
-		measured[s->n + i] = s->v[i].power_mw;
-		predicted[i] = e[i].iteration_us;
-		predicted[s->n + i] = e[i].power_mw;
+	if (!v)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", n);
+	for (size_t i = 0; i < n; i++) {
+		v[i] = s->v[i].iteration_us;
+		v[n + i] = said[i].iteration_us;
+		v[2 * n + i] = s->v[i].power_mw;
+		v[3 * n + i] = said[i].power_mw;
 	}
-	free(e);
-	return rc;
+	*time = accuracy_measure(v, v + n, 1, n);
+	*power = accuracy_measure(v + 2 * n, v + 3 * n, 1, n);
+	free(v);
+	return 0;
 }
 
 int hes_predictor_test(const struct hes_predictor *p, const struct hes_samples *s,
 		       const struct hes_catalogue *c, struct hes_accuracy *time,
 		       struct hes_accuracy *power, struct hes_err *err)
 {
-	double *measured, *predicted;
+	struct hes_estimate *said;
 	int rc;
 
 	if (!s->n)
 		return hes_fail(err, -EINVAL, "no samples to test on");
-	measured = malloc(PREDICTOR_OUTPUTS * s->n * sizeof(*measured));
-	predicted = malloc(PREDICTOR_OUTPUTS * s->n * sizeof(*predicted));
-	if (!measured || !predicted)
-		rc = hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
-	else
-		rc = predict_all(p, s, c, measured, predicted, err);
-	if (!rc) {
-		*time = accuracy_measure(measured, predicted, 1, s->n);
-		*power = accuracy_measure(measured + s->n, predicted + s->n, 1, s->n);
-	}
-	free(measured);
-	free(predicted);
+	said = calloc(s->n, sizeof(*said));
+	rc = said ? hes_predict_samples(p, s, c, said, err)
+		  : hes_fail(err, -ENOMEM, "out of memory for %zu samples", s->n);
+	if (!rc)
+		rc = hes_estimates_test(s, said, time, power, err);
+	free(said);
 	return rc;
 }
 

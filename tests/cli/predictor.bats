@@ -76,6 +76,23 @@ setup_file() {
 	jq -e '.rows == {fit: 1000, test: 0} and (has("targets") | not)' <<<"$output"
 }
 
+@test "train works from one sample on: few are all learnt from, with modelled ones, and left out in turn" {
+	few() { head -$(($1 + 1)) "$LAB/samples.csv" >few.csv; }
+	cd "$BATS_TEST_TMPDIR"
+	few 1
+	run -0 --separate-stderr "$HESHARE" train few.csv --trees 5 -o one
+	[[ "$output" == *"fitted on 1 sample and, since they are few, on 1000 modelled ones that count less, in "* ]]
+	[[ "$output" == *"All samples are of one co-run set: without it nothing tells the errors." ]]
+	"$HESHARE" predict vgg16 -b 16 -g T4 --predictor one >/dev/null
+	few 6
+	run -0 --separate-stderr "$HESHARE" train few.csv --trees 5 --json
+	jq -e '.rows == {fit: 6, test: 6, modelled: 1000} and .targets.time.rel_error_pct < 10' <<<"$output"
+	"$HESHARE" train few.csv --trees 5 --json --left-out --validate 0 2>/dev/null |
+		jq -e '.left_out | map(.rows) | add == 6 and all(. > 0)'
+	few 100
+	"$HESHARE" train few.csv --trees 5 --json | jq -e '.rows == {fit: 75, test: 25}'
+}
+
 @test "a what-if with co-runners, as text and JSON" {
 	run "$HESHARE" predict vgg16 -b 16 -g T4 --share 50 --beside resnet50:8:30,gpt2:1:20 \
 		--predictor "$LAB/predictor" --profiles "$LAB/profiles.csv" --json

@@ -1,8 +1,11 @@
 /* test_predictor.c - predictors: errors, files, accuracy on modelled GPUs; samples drawn from the
  * physics. */
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <zlib.h>
 
+#include "heshare/profiler.h"
 #include "unit_test.h"
 #include "paper_lab.h"
 
@@ -131,6 +134,7 @@ static double missed(const struct hes_predictor *p, struct hes_sample *v, size_t
 TEST(measured_samples_move_the_prior_from_the_first_on_and_intervals_hold_them)
 {
 	static const size_t many[] = { 0, 1, 16, 64 };
+	const struct hes_samples prior = { .v = lab.samples.v, .n = 300 };
 	struct hes_sample v[1000];
 	size_t n = measured_samples(v), held = n - 100;
 	double last = log(1.5) + 0.05;
@@ -139,7 +143,7 @@ TEST(measured_samples_move_the_prior_from_the_first_on_and_intervals_hold_them)
 	for (size_t i = 0; i < 4; i++) {
 		struct hes_predictor *p =
 			train(&(struct hes_samples){ .v = v, .n = many[i] },
-			      (struct hes_train_options){ .seed = 1, .prior = &lab.samples });
+			      (struct hes_train_options){ .seed = 1, .prior = &prior });
 		double off = missed(p, v + held, 100);
 		struct hes_coverage c;
 
@@ -159,7 +163,8 @@ TEST(measured_samples_move_the_prior_from_the_first_on_and_intervals_hold_them)
 /* The same 64 samples with a standard error of 20 % each. */
 TEST(uncertain_samples_move_the_prior_less)
 {
-	const struct hes_train_options o = { .seed = 1, .prior = &lab.samples };
+	const struct hes_samples prior = { .v = lab.samples.v, .n = 300 };
+	const struct hes_train_options o = { .seed = 1, .prior = &prior };
 	struct hes_sample v[1000];
 	const struct hes_samples s = { .v = v, .n = 64 };
 	size_t held = measured_samples(v) - 100;
@@ -172,6 +177,56 @@ TEST(uncertain_samples_move_the_prior_less)
 	assert_true(missed(uncertain, v + held, 100) < log(1.5));
 	hes_predictor_free(certain);
 	hes_predictor_free(uncertain);
+}
+
+/* What one H100 measured of four programs in 105 s. The prior knows its data sheet alone. */
+TEST(points_of_an_h100_halve_the_errors_of_the_others_and_intervals_hold_them)
+{
+	char file[PATH_MAX];
+	struct hes_catalogue c;
+	const struct hes_gpu_type *g;
+	struct hes_points points;
+	struct hes_profiles profiles, drawn;
+	struct hes_samples samples, prior;
+	struct hes_draw d = { lab.m, &g, 1, 0.017, 1 };
+	struct hes_train_options o = { .seed = 1, .prior = &prior };
+	struct hes_estimate said[2][40];
+	struct hes_accuracy time[2], power[2];
+	struct hes_coverage cover[2];
+	struct hes_predictor *p = NULL;
+
+	snprintf(file, sizeof(file), "%s/data/measured/h100-80gb-hbm3/run/points.csv",
+		 getenv("HES_SOURCE_ROOT"));
+	assert_int_equal(hes_catalogue_load(NULL, &c, NULL), 0);
+	assert_int_equal(hes_model_derive(lab.m, &c, NULL), 0);
+	g = hes_gpu_type_find(&c, "H100-SXM", NULL);
+	assert_int_equal(hes_draw_profiles(&d, &drawn, NULL), 0);
+	assert_int_equal(hes_draw_samples(&d, &drawn, 1000, &prior, NULL), 0);
+	prior.known = &drawn;
+	assert_int_equal(hes_points_load(file, &points, NULL), 0);
+	assert_int_equal(hes_points_derive(&points, &c, &profiles, &samples, NULL), 0);
+	assert_int_equal(profiles.n, 4); /* the eager resnet50, too */
+	assert_int_equal(samples.n, 20); /* bert-large at 20 % was never measured alone */
+	samples.known = &profiles;
+	assert_int_equal(hes_predictor_train(&(struct hes_samples){ 0 }, &c, &o, &p, NULL), 0);
+	assert_int_equal(hes_predict_samples(p, &samples, &c, said[0], NULL), 0);
+	assert_int_equal(hes_predict_left_out(&samples, &c, &o, 5, said[1], NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(hes_estimates_test(&samples, said[i], &time[i], &power[i], NULL),
+				 0);
+		assert_int_equal(hes_estimates_cover(&samples, said[i], 0.9, &cover[i], NULL), 0);
+	}
+	assert_true(time[0].rel_error > 0.07 && time[1].rel_error < 0.06);
+	assert_true(power[0].rel_error > 0.15 && power[1].rel_error < 0.07);
+	assert_true(cover[0].time < 0.5 && cover[0].power < 0.5);
+	assert_true(cover[1].time >= 0.85 && cover[1].power >= 0.85);
+	hes_predictor_free(p);
+	hes_points_free(&points);
+	hes_profiles_free(&profiles);
+	hes_profiles_free(&drawn);
+	hes_samples_free(&samples);
+	hes_samples_free(&prior);
+	hes_catalogue_free(&c);
 }
 
 TEST(a_prior_alone_is_training_on_it)

@@ -146,6 +146,9 @@ const struct command cmd_train = {
 		"predicted| / mean y, relative is mean |y - predicted| / y. The interval columns "
 		"show how many of these samples are inside of their prediction interval, and the "
 		"width of the interval.\n\n"
+		"Any number of samples will do. With fewer than 100, modelled samples of the same "
+		"GPU types are added, and count less the more samples there are. All samples are "
+		"then learnt from, and each is left out in turn for the errors.\n\n"
 		"--from-store trains on the store of `heshare profiles`, which then compares later "
 		"samples with this validation.",
 	.example = "  heshare train profiles -o predictor --left-out",

@@ -52,12 +52,26 @@ uint32_t train_threads(uint64_t threads);
  * status */
 int train_samples(const struct train_opts *o, const char *path);
 
+/** Modelled samples, with the profiles of their co-runners. */
+struct train_prior {
+	struct hes_profiles profiles;
+	struct hes_samples samples;
+};
+
+/**
+ * Draw them for the GPU types of samples; a type that @c lacks is left to the training to report.
+ * @param out  must outlive its use, where it is; train_prior_free() it, also on failure
+ */
+int train_prior_draw(const struct hes_samples *s, const struct hes_catalogue *c,
+		     struct train_prior *out, struct hes_err *err);
+void train_prior_free(struct train_prior *p);
+
 /** The store's samples and profiles, modelled ones only if requested. */
 int train_store_load(const struct train_opts *o, struct cli_rows *out, struct hes_err *err);
 
-/** Let the store keep what the predictor in the file o->out says of samples held back from it. */
+/** Let the store keep what is said of samples held back from the predictor in the file o->out. */
 int train_store_keep(const struct train_opts *o, const struct hes_predictor *p,
-		     const struct hes_catalogue *c, const struct hes_samples *held_back,
+		     const struct hes_samples *held_back, const struct hes_estimate *said,
 		     struct hes_err *err);
 
 /** Write the features of samples as @p sees them, what was measured and the word of its baseline.

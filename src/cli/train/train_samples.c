@@ -1,6 +1,7 @@
 /*
  * train_samples.c - `heshare train SAMPLES`: fit a predictor, tell its errors
- * on samples it has not seen.
+ * on samples it has not seen. Few samples are all fitted on, with modelled ones as a prior, and
+ * left out in turn.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -16,7 +17,9 @@
 #include "cli/inputs/rows_folder.h"
 #include "cli/train/train.h"
 
-#define PASSES 10 /* over the unseen samples, to time a prediction by the fastest */
+#define PASSES 10  /* over the unseen samples, to time a prediction by the fastest */
+#define FEW    100 /* below, modelled samples are added: from here on they would hardly count */
+#define FOLDS  8   /* of few samples */
 
 /* Errors of both outputs on some samples. */
 struct scores {
@@ -51,15 +54,20 @@ struct job {
 	struct hes_catalogue catalogue;
 	struct cli_rows rows;
 	struct hes_samples all, fit, test; /* all: those of rows; fit and test: copies */
+	struct hes_estimate *said;         /* of test, unseen */
+	struct train_prior prior;
 	struct hes_predictor *predictor;
 	struct scores scores;
 	double fit_s, row_s; /* row_s: of one prediction */
 	struct left_out left_out[LEFT_OUT_KINDS];
 };
 
-static struct hes_train_options options_of(const struct train_opts *o)
+static struct hes_train_options options_of(const struct job *j)
 {
+	const struct train_opts *o = j->o;
+
 	return (struct hes_train_options){
+		.prior = j->prior.samples.n ? &j->prior.samples : NULL,
 		.model = o->model ? HES_PREDICTOR_FOREST + (enum hes_predictor_model)train_choice(
 								   train_models, o->model)
 				  : HES_PREDICTOR_BEST,
@@ -94,7 +102,8 @@ static int make_room(const struct job *j, struct hes_samples *fit, struct hes_sa
 static int split(struct job *j, struct hes_err *err)
 {
 	uint32_t *order = malloc(j->all.n * sizeof(*order));
-	size_t n_test = (size_t)((double)j->all.n * j->o->validate_pct / 100);
+	size_t n_test =
+		j->prior.samples.n ? 0 : (size_t)((double)j->all.n * j->o->validate_pct / 100);
 	struct hes_rng rng;
 	int rc = make_room(j, &j->fit, &j->test, err);
 
@@ -115,13 +124,16 @@ static int split(struct job *j, struct hes_err *err)
 	return rc;
 }
 
-static int score(const struct job *j, const struct hes_predictor *p, const struct hes_samples *s,
+static int score(const struct job *j, const struct hes_samples *s, const struct hes_estimate *said,
 		 struct scores *out, struct hes_err *err)
 {
-	int rc = s->n ? hes_predictor_test(p, s, &j->catalogue, &out->time, &out->power, err) : 0;
+	int rc = s->n ? hes_estimates_test(s, said, &out->time, &out->power, err) : 0;
 
 	out->rows = s->n;
-	return rc ? rc : hes_predictor_cover(p, s, &j->catalogue, &out->cover, err);
+	return rc ? rc
+		  : hes_estimates_cover(s, said,
+					hes_predictor_about(j->predictor)->options.coverage,
+					&out->cover, err);
 }
 
 /* Seconds of one prediction with co-runners that are known by their sums. */
@@ -142,15 +154,38 @@ static double time_prediction(const struct job *j)
 	return (hes_monotonic_s() - start) / (double)j->test.n;
 }
 
+/* Estimates of unseen samples: of those held back, or of few ones that are left out in turn. */
+static int estimate_unseen(struct job *j, struct hes_err *err)
+{
+	const struct hes_train_options options = options_of(j);
+	int rc;
+
+	j->said = calloc(j->all.n, sizeof(*j->said));
+	if (!j->said)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu samples", j->all.n);
+	if (!options.prior)
+		return hes_predict_samples(j->predictor, &j->test, &j->catalogue, j->said, err);
+	if (j->o->validate_pct <= 0)
+		return 0;
+	memcpy(j->test.v, j->fit.v, j->fit.n * sizeof(*j->fit.v));
+	j->test.n = j->fit.n;
+	rc = hes_predict_left_out(&j->test, &j->catalogue, &options, FOLDS, j->said, err);
+	if (rc == -ENODATA)
+		j->test.n = 0;
+	return rc == -ENODATA ? 0 : rc;
+}
+
 static int train(struct job *j, struct hes_err *err)
 {
-	struct hes_train_options options = options_of(j->o);
+	struct hes_train_options options = options_of(j);
 	double start = hes_monotonic_s();
 	int rc = hes_predictor_train(&j->fit, &j->catalogue, &options, &j->predictor, err);
 
 	j->fit_s = hes_monotonic_s() - start;
 	if (!rc)
-		rc = score(j, j->predictor, &j->test, &j->scores, err);
+		rc = estimate_unseen(j, err);
+	if (!rc)
+		rc = score(j, &j->test, j->said, &j->scores, err);
 	if (!rc && j->test.n)
 		rc = hes_predictor_keep_errors(j->predictor, j->test.n, &j->scores.time,
 					       &j->scores.power, err);
@@ -166,7 +201,7 @@ static int leave_one_out(const struct job *j, size_t offset, const char *name,
 			 struct hes_samples *fit, struct hes_samples *test, struct scores *out,
 			 struct hes_err *err)
 {
-	struct hes_train_options options = options_of(j->o);
+	struct hes_train_options options = options_of(j);
 	struct hes_predictor *p;
 	int rc;
 
@@ -177,10 +212,14 @@ static int leave_one_out(const struct job *j, size_t offset, const char *name,
 
 		to->v[to->n++] = j->all.v[i];
 	}
+	if (!test->n)
+		return 0;
 	rc = hes_predictor_train(fit, &j->catalogue, &options, &p, err);
 	if (rc)
 		return rc;
-	rc = score(j, p, test, out, err);
+	rc = hes_predict_samples(p, test, &j->catalogue, j->said, err);
+	if (!rc)
+		rc = score(j, test, j->said, out, err);
 	hes_predictor_free(p);
 	return rc;
 }
@@ -238,8 +277,9 @@ static json_t *left_out_json(const struct left_out *l, const char *noun)
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < l->n; i++)
-		json_array_append_new(list,
-				      json_pack("{s:s, s:I, s:o, s:o}", noun, l->names[i], "rows",
+		if (l->scores[i].rows)
+			json_array_append_new(
+				list, json_pack("{s:s, s:I, s:o, s:o}", noun, l->names[i], "rows",
 						(json_int_t)l->scores[i].rows, "targets",
 						targets_json(&l->scores[i]), "coverage",
 						coverage_json(&l->scores[i].cover)));
@@ -254,14 +294,16 @@ static double floor_pct(const struct job *j)
 
 static int print_json(const struct job *j)
 {
-	json_t *doc = json_pack(
-		"{s:s, s:I, s:I, s:s, s:s, s:{s:I, s:I}, s:f, s:f}", "model",
-		train_models[hes_predictor_about(j->predictor)->options.model -
-			     HES_PREDICTOR_FOREST],
-		"trees", (json_int_t)hes_predictor_about(j->predictor)->options.trees, "threads",
-		(json_int_t)train_threads(j->o->threads), "criterion", j->o->criterion, "recipe",
-		j->o->recipe, "rows", "fit", (json_int_t)j->fit.n, "test", (json_int_t)j->test.n,
-		"fit_s", j->fit_s, "noise_floor_pct", floor_pct(j));
+	json_t *doc =
+		json_pack("{s:s, s:I, s:I, s:s, s:s, s:{s:I, s:I, s:o*}, s:f, s:f}", "model",
+			  train_models[hes_predictor_about(j->predictor)->options.model -
+				       HES_PREDICTOR_FOREST],
+			  "trees", (json_int_t)hes_predictor_about(j->predictor)->options.trees,
+			  "threads", (json_int_t)train_threads(j->o->threads), "criterion",
+			  j->o->criterion, "recipe", j->o->recipe, "rows", "fit",
+			  (json_int_t)j->fit.n, "test", (json_int_t)j->test.n, "modelled",
+			  j->prior.samples.n ? json_integer((json_int_t)j->prior.samples.n) : NULL,
+			  "fit_s", j->fit_s, "noise_floor_pct", floor_pct(j));
 
 	if (doc && j->test.n) {
 		json_object_set_new(doc, "targets", targets_json(&j->scores));
@@ -301,8 +343,17 @@ static int print_text(const struct job *j)
 {
 	const struct hes_predictor_info *about = hes_predictor_about(j->predictor);
 
-	printf("%u trees per output, fitted on %u samples in %.3f s\n", about->options.trees,
-	       about->rows, j->fit_s);
+	printf("%u trees per output, fitted on %zu sample%s", about->options.trees, j->fit.n,
+	       j->fit.n == 1 ? "" : "s");
+	if (j->prior.samples.n)
+		printf(" and, since they are few, on %zu modelled ones that count less,",
+		       j->prior.samples.n);
+	printf(" in %.3f s\n", j->fit_s);
+	if (j->prior.samples.n && j->o->validate_pct > 0)
+		printf(j->test.n
+			       ? "Each sample was left out in turn, with those of its co-run set.\n"
+			       : "All samples are of one co-run set: without it nothing tells the "
+				 "errors.\n");
 	if (!j->test.n && !j->o->left_out && !j->o->left_out_types)
 		return 0;
 	print_head(j);
@@ -315,6 +366,9 @@ static int print_text(const struct job *j)
 	for (int k = 0; k < LEFT_OUT_KINDS; k++)
 		for (uint32_t i = 0; i < j->left_out[k].n; i++) {
 			char name[HES_NAME_MAX + 10];
+
+			if (!j->left_out[k].scores[i].rows)
+				continue;
 
 			snprintf(name, sizeof(name), "without %s", j->left_out[k].names[i]);
 			print_scores(name, &j->left_out[k].scores[i]);
@@ -344,9 +398,12 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	if (!rc)
 		rc = path ? cli_samples_load(path, &j->rows, err)
 			  : train_store_load(j->o, &j->rows, err);
+	j->all = (struct hes_samples){ j->rows.samples.v, j->rows.samples.n, &j->rows.profiles };
+	/* The model knows types at the clocks of their rows. */
+	if (!rc && j->all.n < FEW)
+		rc = train_prior_draw(&j->all, &j->catalogue, &j->prior, err);
 	if (!rc)
 		hes_profiles_hold(&j->rows.profiles, j->catalogue.types, j->catalogue.n);
-	j->all = (struct hes_samples){ j->rows.samples.v, j->rows.samples.n, &j->rows.profiles };
 	if (!rc && path)
 		note_unprofiled(&j->all, path);
 	if (!rc)
@@ -363,7 +420,7 @@ static int run(struct job *j, const char *path, struct hes_err *err)
 	if (!rc && j->o->out)
 		rc = hes_predictor_save(j->o->out, j->predictor, err);
 	if (!rc && j->o->out && !path) {
-		rc = train_store_keep(j->o, j->predictor, &j->catalogue, &j->test, err);
+		rc = train_store_keep(j->o, j->predictor, &j->test, j->said, err);
 		if (rc)
 			hes_fail_in(err,
 				    "%s is written and can be used, but its validation is not kept",
@@ -385,6 +442,8 @@ int train_samples(const struct train_opts *o, const char *path)
 	for (int k = 0; k < LEFT_OUT_KINDS; k++)
 		free(j.left_out[k].scores);
 	hes_predictor_free(j.predictor);
+	train_prior_free(&j.prior);
+	free(j.said);
 	cli_rows_free(&j.rows);
 	hes_samples_free(&j.fit);
 	hes_samples_free(&j.test);

@@ -35,21 +35,25 @@ int train_store_load(const struct train_opts *o, struct cli_rows *out, struct he
 }
 
 int train_store_keep(const struct train_opts *o, const struct hes_predictor *p,
-		     const struct hes_catalogue *c, const struct hes_samples *held_back,
+		     const struct hes_samples *held_back, const struct hes_estimate *said,
 		     struct hes_err *err)
 {
+	struct hes_forecast *forecasts = calloc(held_back->n + 1, sizeof(*forecasts));
 	struct hes_store_predictor about;
-	struct hes_forecast *said = NULL;
 	struct hes_store *s = NULL;
-	int rc = cli_store_predictor(o->out, p, &about, err);
+	int rc = forecasts ? cli_store_predictor(o->out, p, &about, err)
+			   : hes_fail(err, -ENOMEM, "out of memory for %zu predictions",
+				      held_back->n);
 
-	if (!rc)
-		rc = cli_forecasts(p, c, held_back, &said, err);
+	for (size_t i = 0; i < held_back->n && !rc; i++)
+		if (hes_predictor_knows(p, held_back->v[i].task.gpu_type))
+			forecasts[i] =
+				(struct hes_forecast){ said[i].iteration_us, said[i].power_mw };
 	if (!rc)
 		rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &s, err);
 	if (!rc)
-		rc = hes_store_keep_validation(s, &about, held_back, said, err);
+		rc = hes_store_keep_validation(s, &about, held_back, forecasts, err);
 	hes_store_close(s);
-	free(said);
+	free(forecasts);
 	return rc;
 }
