@@ -153,6 +153,43 @@ step_us() {
 	[[ "$stderr" == *"J on 8 of 8 GPUs"* ]]
 }
 
+@test "examples/heshare.py tells the joules of a part of a Python program" {
+	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: A100-SXM-80, count: 1 }, { type: T4, count: 1 } ]\n' >f.yaml
+	cat >program.py <<-'END'
+		import json, subprocess, sys, time
+		sys.dont_write_bytecode = True
+		import heshare
+		with heshare.window(gpus="0") as idle:
+		    time.sleep(5)
+		with heshare.window(gpus="0") as busy:
+		    subprocess.run("vgpu-task --workload resnet50 --batch 16 --iterations 3000".split(),
+		        check=True, stdout=subprocess.DEVNULL)
+		try:
+		    with heshare.window() as both:
+		        raise KeyError
+		except KeyError:
+		    print(json.dumps([vars(w)["gpus"] and [w.joules, w.seconds, w.mean_w, len(w.gpus)]
+		        for w in (idle, busy, both)]))
+		subprocess.run(["vgpu-fault", "0:sensor-gap"], check=True)
+		with heshare.window() as blind:
+		    time.sleep(5)
+		print(json.dumps([blind.joules, blind.mean_w]), blind.seconds > 4)
+		try:
+		    with heshare.window(gpus="7"):
+		        print("not reached")
+		except RuntimeError as e:
+		    print(e)
+	END
+	run -0 --separate-stderr "$HES_LAB" --fleet f.yaml --speed 10 -- env \
+		PYTHONPATH="$HES_SOURCE_ROOT/examples" heshare measure --json -o whole.json -- python3 program.py
+	jq -e '.[0][3] == 1 and .[1][3] == 1 and .[2][3] == 2 and .[1][0] > 0 and .[1][2] > 1.5 * .[0][2]
+		and all(.[:2][]; (.[0] - .[1] * .[2] | fabs) < 0.1 * .[0])' <<<"${lines[0]}"
+	[ "$(jq --argjson w "$(jq '.[0][0] + .[1][0]' <<<"${lines[0]}")" '.gpus[0].energy_j > $w' whole.json)" = true ]
+	[ "${lines[1]}" = "[null, null] True" ]
+	[[ "${lines[2]}" == "heshare measure ended with 2: heshare measure: --gpus: no GPU \"7\""* ]]
+	[ "${#lines[@]}" = 3 ]
+}
+
 @test "heshare measure finds the refresh time of a GPU's sensors: 100 ms" {
 	run -0 --separate-stderr "$HES_LAB" --speed 0.2 -- heshare measure -g 0 --json -o - -- true
 	jq -e '.period_s > 0.05 and .period_s < 0.2' <<<"$output"
