@@ -7,10 +7,9 @@
 
 /* In the order of the groups below. */
 const struct command *const commands[] = {
-	&cmd_gpus,    &cmd_trace,     &cmd_auto,   &cmd_plan,    &cmd_simulate,
-	&cmd_run,     &cmd_pilot,     &cmd_status, &cmd_add,     &cmd_measure,
-	&cmd_restore, &cmd_partition, &cmd_fair,   &cmd_profile, &cmd_profiles,
-	&cmd_train,   &cmd_predict,   &cmd_model,  NULL
+	&cmd_gpus,    &cmd_trace,    &cmd_run,     &cmd_plan,    &cmd_simulate,  &cmd_pilot,
+	&cmd_status,  &cmd_add,      &cmd_measure, &cmd_restore, &cmd_partition, &cmd_fair,
+	&cmd_profile, &cmd_profiles, &cmd_train,   &cmd_predict, &cmd_model,     NULL
 };
 
 static const struct {
@@ -18,7 +17,7 @@ static const struct {
 	const char *title;
 } groups[] = {
 	{ &cmd_gpus, "GPUs and jobs" },
-	{ &cmd_auto, "plan and run" },
+	{ &cmd_run, "plan and run" },
 	{ &cmd_partition, "share one GPU" },
 	{ &cmd_profile, "measure and predict" },
 };

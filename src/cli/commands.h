@@ -11,7 +11,6 @@
 #include "cli/opt.h"
 
 extern const struct command cmd_add;
-extern const struct command cmd_auto;
 extern const struct command cmd_fair;
 extern const struct command cmd_gpus;
 extern const struct command cmd_predict;

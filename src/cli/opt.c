@@ -390,6 +390,8 @@ void opt_help(const struct command *c, int word, FILE *f)
 	else
 		fprintf(f, "usage: heshare %s %s [OPTION]... [OPERAND]...\n\n", c->name,
 			c->words[word]);
+	if (c->example && word < 0)
+		fprintf(f, "example:\n%s\n\n", c->example);
 	help_text(c, word, f);
 	fputc('\n', f);
 	for (const struct opt *o = opt_shown(c->opts); o; o = opt_shown(o + 1)) {
@@ -408,8 +410,6 @@ void opt_help(const struct command *c, int word, FILE *f)
 	else if (grouped)
 		fputc('\n', f);
 	help_row(&help, f);
-	if (c->example && word < 0)
-		fprintf(f, "\nexample:\n%s\n", c->example);
 	if (c->example && word >= 0) {
 		fputs("\nexample:\n", f);
 		help_example(c, word, f);

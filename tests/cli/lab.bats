@@ -361,7 +361,7 @@ step_us() {
 		heshare run all.json -c true --early-ok --store s.db >/dev/null
 		refused heshare partition resnet50/16 vgg16/8 --modelled --gpu $sick
 		heshare partition resnet50/16 vgg16/8 --modelled --gpu $well >/dev/null
-		heshare auto jobs.csv --dry-run --store s.db -- true >auto; grep -q "Step 5" auto
+		: >err; heshare run jobs.csv --dry-run --store s.db -- true >acts; left_out; grep -q "start attempt" acts
 	END
 	export HESHARE_FAIR_SOCKET=$PWD/sock
 	for fault in 1:nvmlDeviceGetHandleByIndex=15/lost/full 0:nvmlDeviceGetName=999/Unknown/full \

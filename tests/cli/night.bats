@@ -34,37 +34,35 @@ setup() {
 overnight() {
 	: >night.out
 	nohup "$@" >>night.out 2>&1 &
-	until grep -q '^Step 1\|is resumed' night.out || ! kill -0 $!; do sleep 0.1; done
+	until heshare status --json >seen 2>/dev/null && jq -e '.[-1].jobs_running > 0' seen >/dev/null || ! kill -0 $!; do sleep 0.1; done
 	kill -HUP $!
 }
 
 @test "eight scripts on two GPUs, one unknown: a night, two mistakes, all done" {
 	declare -f overnight >typed
 	cat >>typed <<-'END'
-		auto="heshare auto jobs.csv --samples 40 --patience 100000"
 		heshare gpus
-		overnight $auto
-		wait $! && exit 9
-		chmod +x train-8.sh
-		overnight $auto --resume
-		until heshare status --json | jq -e '.[0].jobs_running > 0' >/dev/null || ! kill -0 $!; do sleep 0.1; done
-		kill -TERM $! # the plan warned of the memory
+		overnight heshare run jobs.csv
 		wait $! && exit 9
 		cat night.out
+		chmod +x train-8.sh
+		overnight heshare run jobs.csv --resume
+		kill -TERM $! # the memory is more than was guessed
+		wait $! && exit 9
 		cut -d, -f5 --complement jobs.csv >mended.csv
-		overnight heshare run jobs.auto/plan.json mended.csv --resume
-		wait $!
+		cp mended.csv jobs.csv
+		overnight heshare run jobs.csv --resume
+		wait $! || exit 9
+		cat night.out
 	END
 	run "$HES_LAB" --fleet mine.yaml --catalogue odd.yaml --speed 20 -- bash typed
-	echo "$output"; cat night.out
+	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *Odd-GPU-7* ]]
-	[[ "$output" == *"job job6: memory_mib is 4000, and net6 at batch size 16 used "*"MiB when it was profiled; write "* ]]
+	[[ "$output" == *"8 jobs on 2 GPUs: 8 unknown; they run alone"*"7 of 8 jobs done, 1 failed"* ]]
+	[[ "$output" == *"jobs.csv has changed since its run began: job job1 differs in memory_mib"* ]]
 	# Each job did its work once.
 	[ "$(sort marks | tr '\n' ' ')" = "job1 job2 job3 job4 job5 job6 job7 job8 " ]
-	jq -e '.jobs_done == 8 and .jobs_failed == 0' jobs.auto/plan.run/report.json
-	# What the plan said of the jobs' joules was right within 3 %.
-	jq -e '([.jobs[].planned_j] | add) as $p | ([.jobs[].attributed_j] | add) as $m |
-		"planned \($p) J, measured \($m) J" | debug |
-		$m / $p > 0.97 and $m / $p < 1.03' jobs.auto/plan.run/report.json
+	jq -e '.jobs_done == 8 and .jobs_failed == 0 and .run == 1' jobs.run/report.json
+	jq -e '.energy | (.jobs_j + .aborted_j + .idle_j + .unattributed_j) / .meter_j - 1 | fabs < 0.001' jobs.run/report.json
 }

@@ -100,7 +100,7 @@ commands() {
 		--gpu predict resnet34 --gpu K80
 		--beside predict resnet34 --beside vgg16
 		--gpu model resnet50 --gpu K80
-		--prefer auto none.csv --prefer cheap -- true
+		--prefer run none.csv --prefer cheap -- true
 		--prefer plan none.csv --prefer cheap
 		--budget plan none.csv --budget soon
 		--prefer pilot none.csv --prefer cheap -- true
@@ -286,7 +286,7 @@ policies() {
 @test "more than a dozen options are grouped under headings, in help and manual page" {
 	grouped=0
 	for name in $(commands | grep -vxE 'help|completion|man'); do
-		"$HESHARE" "$name" --help | sed '/^example:/,$d' >help
+		"$HESHARE" "$name" --help | sed '/^example:/,/^$/d' >help
 		[ "$(grep -cE '^  (-., |    )--' help)" -gt 12 ] || continue
 		grouped=$((grouped + 1))
 		[ "$(grep -c '^[a-zA-Z ]*:$' help)" -ge 3 ]
@@ -301,10 +301,10 @@ policies() {
 @test "a narrow terminal gets its lines between words; JSON and pipes stay as they are" {
 	on_terminal() { script -qec "stty cols 60; $*" /dev/null </dev/null | tr -d '\r'; }
 	for arguments in "plan --help" "plan --policy list" "model resnet50 --beside vgg19:8:50"; do
-		on_terminal "$HESHARE" $arguments | sed '/^example:/,$d' >narrow
+		on_terminal "$HESHARE" $arguments | sed '/^example:/,/^$/d' >narrow
 		[ "$(awk 'length > 60' narrow)" = "" ]
 		cmp <(tr -s ' \n' '\n\n' <narrow) <("$HESHARE" $arguments |
-			sed '/^example:/,$d' | tr -s ' \n' '\n\n')
+			sed '/^example:/,/^$/d' | tr -s ' \n' '\n\n')
 	done
 	[ "$(grep -c '^    ' <(on_terminal "$HESHARE" plan --policy list))" -gt 8 ]
 	cmp <(on_terminal "$HESHARE" trace --list --json) <("$HESHARE" trace --list --json)
@@ -312,7 +312,7 @@ policies() {
 
 @test "help keeps to 100 columns" {
 	for name in $(commands | grep -vxE 'help|completion|man'); do
-		"$HESHARE" "$name" --help | sed '/^example:/q' >help
+		"$HESHARE" "$name" --help | sed '/^example:/,/^$/d' >help
 		[ "$(awk "length > 100" help)" = "" ]
 	done
 }
@@ -371,7 +371,7 @@ policies() {
 @test "what can name no GPU, or no co-runner, is wrong usage on any machine" {
 	printf 'id,workload,batch_size,iterations\na,resnet18,4,100\n' >jobs.csv
 	for list in x '' 0, 1,x 3-5 GPUS; do
-		for command in "measure" "profile r" "plan jobs.csv" "fair serve" "auto jobs.csv" "fair profile --tenant t"; do
+		for command in "measure" "profile r" "plan jobs.csv" "fair serve" "run jobs.csv" "fair profile --tenant t"; do
 			run -2 --separate-stderr "$HESHARE" $command --gpus "$list" $([[ $command == plan* || $command == *serve ]] || echo -- true)
 			[[ "$stderr" == *"--gpus: \""*"\" names no GPU; write all, or indices, UUIDs, PCI addresses with commas: see heshare gpus" ]]
 		done

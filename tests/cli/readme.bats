@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The README's commands with GPUs, typed as they stand there, on a data-centre GPU, a gaming GPU and
-# one that nobody knows.
+# The commands of the README and of docs/running.md, typed as they stand there, on a data-centre GPU,
+# a gaming GPU and one that nobody knows.
 bats_require_minimum_version 1.5.0
 
 # commands FIRST: those of the README's block that starts with this command
@@ -8,7 +8,7 @@ commands() {
 	awk -v first="    $1" 'index($0, first) == 1 { on = 1 } on && !/^    / { exit } on { print substr($0, 5) }' "$HES_SOURCE_ROOT/README.md"
 }
 
-@test "gpus, profile, train, plan, run, status and add of the README" {
+setup() {
 	[ -n "${HES_LAB:-}" ] || skip "this build has no lab"
 	cd "$BATS_TEST_TMPDIR"
 	export HESHARE_STORE=$PWD/store.db PATH=${HESHARE%/*}:$PATH
@@ -18,24 +18,71 @@ commands() {
 	printf 'name: mine\nnodes:\n  - name: a\n    gpus: [ { type: L40S, count: 1 }, { type: GeForce-RTX-3090, count: 1 }, { type: Odd, count: 1 } ]\n' >mine.yaml
 	printf '#!/bin/sh\nexec vgpu-task --workload "$1" --batch "$2" --iterations "${3:-1000000000}" --every 2\n' >job.sh
 	chmod +x job.sh
+	printf 'command\n./job.sh resnet18 4 20000\n./job.sh vgg16 4 9000\n' >scripts.csv
 	{
-		echo id,arrival_s,workload,batch_size,iterations,memory_mib
-		for i in 1 2 3 4; do echo "r$i,0,resnet50,16,40000,6000"
-		echo "v$i,0,vgg16,8,20000,6000"; done
+		echo id,workload,batch_size,iterations,memory_mib
+		for i in 1 2 3 4; do
+			echo "r$i,resnet50,16,40000,6000"
+			echo "v$i,vgg16,8,20000,6000"
+		done
 	} >jobs.csv
-	printf 'id,arrival_s,workload,batch_size,iterations,memory_mib\nlate,0,resnet50,16,20000,6000\n' >more.csv
-	[ "$(commands 'heshare gpus' | cut -d ' ' -f 2 | xargs)" = "gpus profile train profiles plan run" ]
+	printf 'id,workload,batch_size,iterations,memory_mib\nlate,resnet50,16,20000,6000\n' >more.csv
+	cat >await <<-'END'
+		until heshare status "$1" --json >seen 2>/dev/null && jq -e '.jobs_running > 0' seen >/dev/null; do sleep 0.1; done
+	END
+}
+
+type_all() { # the commands in the file typed
+	run -0 --separate-stderr "$HES_LAB" --fleet mine.yaml --catalogue odd.yaml --speed 200 -- bash -ex typed
+	echo "$output"
+}
+
+@test "the README: two commands from scripts and jobs to a measured run" {
+	commands 'heshare run jobs.csv' >typed
+	[ "$(grep -c '^heshare run' typed)" = 2 ]
+	type_all
+	[[ "$output" == *"8 of 8 jobs done"*"2 of 2 jobs done"* ]]
+}
+
+@test "the README: gpus, profile, plan, run, status and add" {
+	[ "$(commands 'heshare gpus' | cut -d ' ' -f 2 | xargs)" = "gpus profile plan run" ]
 	[ "$(commands 'heshare status' | grep -o '^heshare [a-z]*' | xargs)" = "heshare status heshare add" ]
 	commands 'heshare gpus' | sed '$s/$/ >run.out 2>\&1 \&/' >typed
-	cat >>typed <<-'END'
-		until heshare status --json 2>/dev/null | jq -e '.[0].jobs_running > 0' >/dev/null; do sleep 0.1; done
-	END
+	echo 'sh ./await 1' >>typed
 	commands 'heshare status' >>typed
 	echo wait >>typed
-	run -0 --separate-stderr "$HES_LAB" --fleet mine.yaml --catalogue odd.yaml --speed 200 \
-		-- bash -ex typed
-	echo "$output"; cat run.out
+	type_all
 	[[ "$output" == *"Odd-GPU-7"*"GeForce-RTX-3090"* ||
 		"$output" == *"GeForce-RTX-3090"*"Odd-GPU-7"* ]]
+	[[ "$output" == *"predicted: average completion"* ]]
 	grep "9 of 9 jobs done" run.out
+}
+
+@test "docs/running.md: every command of heshare" {
+	awk -F, -v OFS=, 'NR == 1 { print $0, "command"; next } { print $0, "./job.sh " $2 " " $3 " " $4 }' jobs.csv >own.csv
+	sed 's/^late/later/' more.csv >third.csv
+	cat >typed <<-'END'
+		heshare run scripts.csv
+		heshare run jobs.csv -- ./job.sh {workload} {batch} {iterations}
+		heshare run jobs.csv --resume
+		cp own.csv jobs.csv
+		heshare plan jobs.csv --gpus all -o plan.json
+		heshare run plan.json --dry-run
+		heshare run plan.json &
+		sh ./await 3
+		heshare add 3 more.csv -- ./job.sh {workload} {batch} {iterations}
+		wait
+		heshare run plan.json --resume
+		nohup heshare run jobs.csv >night.log 2>&1 &
+		sh ./await 4
+		heshare add 4 third.csv -- ./job.sh {workload} {batch} {iterations}
+		wait
+	END
+	grep -E '^    (nohup )?heshare ' "$HES_SOURCE_ROOT/docs/running.md" | sed 's/ *#.*//; s/^    //' >all
+	[ "$(wc -l <all)" -ge 10 ]
+	while read -r line; do
+		grep -qF "$line" typed || { echo "not typed: $line"; false; }
+	done <all
+	type_all
+	grep "9 of 9 jobs done" night.log
 }

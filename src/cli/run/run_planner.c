@@ -40,7 +40,7 @@ int run_planner_check(struct run_planner *p, struct hes_err *err)
 				p->policy->name);
 	p->power_cap_mw = (uint64_t)(p->o->power_cap_w * 1e3);
 	p->seed = 1;
-	return 0;
+	return p->o->gpus ? gpus_check(p->o->gpus, err) : 0;
 }
 
 int run_planner_gpus(struct run_planner *p, struct hes_fleet *fleet, struct hes_err *err)
