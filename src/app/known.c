@@ -75,10 +75,9 @@ static int load_measured(const struct hes_known_request *q, struct hes_profiles 
 			 struct hes_err *err)
 {
 	static const struct hes_profiles none;
-	const struct hes_store_query all = { .workload = NULL };
 
 	if (!q->profiles && q->store)
-		return hes_store_profiles(q->store, &all, out, err);
+		return hes_known_measured(q->store, q->catalogue, q->types, q->n_types, out, err);
 	if (hes_profiles_join(q->profiles ? q->profiles : &none, &none, out))
 		return hes_fail(err, -ENOMEM, "out of memory for profiles");
 	return 0;

@@ -79,6 +79,16 @@ struct hes_known_request {
 int hes_known_load(const struct hes_known_request *q, struct hes_known *out, struct hes_err *err);
 void hes_known_free(struct hes_known *k);
 
+/**
+ * Profiles that were measured: derived from the points of jobs alone, and the store's profiles of
+ * what has no such points. @types may be missing in the catalogue; points of other types that it
+ * lacks are passed over.
+ * @return 0; errors of reading the store; -ENOMEM
+ */
+int hes_known_measured(struct hes_store *s, const struct hes_catalogue *c,
+		       const struct hes_gpu_type *const *types, size_t n_types,
+		       struct hes_profiles *out, struct hes_err *err);
+
 /** How well a workload at a batch size is known on a GPU type. Of two rows to interpolate between,
  * the worse one counts. No row: unknown. */
 struct hes_known_row hes_known_of(const struct hes_known *k, const char *workload,
