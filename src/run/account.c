@@ -7,6 +7,7 @@
  */
 #include "run/account.h"
 #include "base/grow.h"
+#include "run/steps.h"
 
 #include <errno.h>
 #include <math.h>
@@ -48,6 +49,22 @@ double run_activity(const struct hes_profiles *profiles, const struct hes_gpu_ty
 	return hes_activity_w(type, &solo, sm_pct, clock_mhz);
 }
 
+int64_t run_start_up_us(const struct hes_profiles *profiles, const struct hes_gpu_type *type,
+			const struct hes_job *job)
+{
+	struct hes_profile solo;
+
+	if (!profiles ||
+	    hes_profile_find(profiles, job->workload, job->batch_size, type->name, &solo, NULL))
+		return 0;
+	return (int64_t)(solo.start_s * 1e6);
+}
+
+bool run_is_starting(const struct run_task *t, int64_t now)
+{
+	return !t->begun_us && now - t->attempt.started_us < t->start_up_us;
+}
+
 /* Joules between two readings. @return false: not known */
 static bool between(const struct hes_measured *from, const struct hes_measured *to, double *out)
 {
@@ -59,7 +76,7 @@ static bool between(const struct hes_measured *from, const struct hes_measured *
 }
 
 /* Charge the jobs up to their ends. What remains is of an idle GPU. */
-static void split_segment(struct run_gpu *g, double joules, double seconds)
+static void split_segment(struct run_gpu *g, double joules, double seconds, int64_t now)
 {
 	struct run_energy *e = &g->energy;
 	struct hes_sharer v[HES_MAX_SHARING];
@@ -71,7 +88,8 @@ static void split_segment(struct run_gpu *g, double joules, double seconds)
 
 		v[i] = (struct hes_sharer){ .end_s = seconds - late_s,
 					    .sm_pct = t->place->sm_pct,
-					    .activity = t->activity };
+					    .activity = t->activity,
+					    .starting = run_is_starting(t, now) };
 		idle_s = fmin(idle_s, late_s);
 	}
 	if (hes_attribute_known(joules, g->planned->type->idle_power_mw * 1e-3, seconds, v,
@@ -145,7 +163,7 @@ static void account(struct run_meter *m, struct run_gpu *g, bool changes)
 	e->now.energy_j += joules;
 	e->now.seconds += seconds;
 	if (e->now.has_energy)
-		split_segment(g, joules, seconds);
+		split_segment(g, joules, seconds, run_now_us(m->clock));
 	e->lost_busy = false;
 }
 
@@ -204,6 +222,10 @@ void run_look(const struct run_meter *m, struct run_task *t)
 	if (t->progress.fd < 0 || hes_progress_read(&t->progress) <= 0)
 		return;
 	t->progress_us = run_now_us(m->clock);
+	if (!t->begun_us) {
+		t->begun_us = t->progress_us;
+		t->begun_part = fmax(run_part_done(t), 0);
+	}
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct run_rate *p = &s->rates[i];
 

@@ -82,19 +82,29 @@ double run_part_done(const struct run_task *t)
 	return fmin((double)t->progress.iterations / (double)t->job->iterations, 1);
 }
 
+/* The time to the first line is of the start-up. A job without a line for long is taken to need as
+ * long again. */
+int64_t run_job_left_us(const struct run_task *t, int64_t now)
+{
+	const double part = run_part_done(t), since_us = (double)(now - t->progress_us);
+
+	if (part <= t->begun_part || t->progress_us <= t->begun_us)
+		return t->attempt.started_us + t->planned_end_us - t->planned_start_us - now;
+	return (int64_t)fmax((double)(t->progress_us - t->begun_us) * (1 - part) /
+					     (part - t->begun_part) -
+				     since_us,
+			     since_us);
+}
+
 static json_t *job_json(const struct run_task *t, int64_t now)
 {
-	const double ran_us = (double)(now - t->attempt.started_us),
-		     planned_us = (double)(t->planned_end_us - t->planned_start_us),
-		     done = run_part_done(t);
+	const double done = run_part_done(t);
 	const bool known = done >= 0;
-	double left_us = planned_us - ran_us;
+	const int64_t left_us = run_job_left_us(t, now);
 
-	if (known)
-		left_us = ran_us * (1 - done) / done;
 	return json_pack("{s:s, s:o, s:I, s:f}", "job", t->job->id, "done",
 			 live_number(known, done), "iterations", (json_int_t)t->progress.iterations,
-			 "left_s", left_us > 0 ? left_us * 1e-6 : 0.0);
+			 "left_s", left_us > 0 ? (double)left_us * 1e-6 : 0.0);
 }
 
 static json_t *live_json(const struct runner *r, int64_t now)

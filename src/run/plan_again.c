@@ -49,17 +49,13 @@ static bool is_usable(const struct run_gpu *g)
 	return !g->lost && !g->stuck;
 }
 
-/* When a running job ends: by its progress, else by the plan; of one that runs longer than planned,
- * the end is a quarter of its time away. */
+/* When a running job ends. Of one that runs longer than planned, the end is a quarter of its time
+ * away. */
 static int64_t end_of(const struct run_task *t, int64_t now)
 {
-	const int64_t ran_us = now - t->attempt.started_us,
-		      planned_end_us = t->attempt.started_us + planned_us(t);
-	const double part = run_part_done(t);
+	const int64_t left_us = run_job_left_us(t, now);
 
-	if (part > 0)
-		return now + (int64_t)((double)ran_us * (1 - part) / part);
-	return planned_end_us > now || t->unknown ? planned_end_us : now + ran_us / 4;
+	return left_us >= 0 || t->unknown ? now + left_us : now + (now - t->attempt.started_us) / 4;
 }
 
 static bool differs(const struct run_task *t, int64_t end_us)
@@ -165,8 +161,8 @@ static void snapshot_running(const struct runner *r, const struct run_gpu *g, st
 		struct run_task *t = g->running[k];
 		const int64_t now = s->now.now_us, end_us = end_of(t, now);
 		const double part = run_part_done(t),
-			     by_plan = (double)(now - t->attempt.started_us) /
-				       fmax((double)planned_us(t), 1);
+			     by_plan = (double)(now - t->attempt.started_us - t->start_up_us) /
+				       fmax((double)(planned_us(t) - t->start_up_us), 1);
 
 		s->running[s->now.n_running++] = (struct hes_running){
 			.job = (uint32_t)t->index,
@@ -176,6 +172,7 @@ static void snapshot_running(const struct runner *r, const struct run_gpu *g, st
 			.start_us = t->attempt.started_us,
 			.end_us = end_us > now || t->unknown ? end_us : now + 1,
 			.left = fmin(fmax(1 - (part > 0 ? part : by_plan), LEAST_LEFT), 1),
+			.starting = run_is_starting(t, now),
 		};
 		t->expected_end_us = end_us;
 	}

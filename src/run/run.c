@@ -53,6 +53,7 @@ void run_task_init(const struct hes_run_request *q, struct run_task *t, struct r
 					   place->clock_mhz == RUN_UNLOCKED
 						   ? g->planned->type->clock_default_mhz
 						   : place->clock_mhz);
+	t->start_up_us = run_start_up_us(q->profiles, g->planned->type, job);
 	place->task = t;
 	place->memory_mib = hes_memory_on(g->planned->type, hes_job_memory_mib(job));
 	place->user = g->mps.wanted ? run_user(job->user) : 0;

@@ -52,6 +52,7 @@ struct run_task {
 	int64_t limit_us;            /* of an attempt; RUN_NEVER_US: none */
 	int64_t expected_end_us;     /* of a running job, when it was last planned around */
 	double activity;             /* to split joules by */
+	int64_t start_up_us;         /* by its profile; 0: none, or unknown */
 	bool unknown;                /* nothing is known of it: it runs alone, without a limit */
 	struct hes_run_added *added; /* not from the plan: owns job and command */
 
@@ -69,6 +70,8 @@ struct run_task {
 	struct hes_progress progress;
 	unsigned mps_daemon;  /* that it was started with: 1 is the GPU's first; 0: none */
 	int64_t progress_us;  /* when progress was last read; 0: never in this attempt */
+	int64_t begun_us;     /* when it was read first; 0 as above */
+	double begun_part;    /* of its work, done by then */
 	uint64_t output_from; /* bytes of output of earlier attempts */
 	int64_t deadline_us, kill_us;
 	int64_t stuck_us; /* when a killed job counts as stuck; RUN_NEVER_US: it is not killed */

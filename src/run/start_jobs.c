@@ -322,7 +322,7 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->state = TASK_RUNNING;
 	t->ending = ENDING_OWN;
 	t->kill_us = t->stuck_us = RUN_NEVER_US;
-	t->progress_us = 0;
+	t->progress_us = t->begun_us = 0;
 	t->late_us = 0;
 	t->seen[0] = '\0';
 	t->waits_outside = false;

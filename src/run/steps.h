@@ -50,6 +50,9 @@ int run_replan(struct runner *r, struct hes_err *err);
 void run_queue_close_ranks(struct run_queue *q);
 /** live.c: the part of its work that a running job has done, by its progress; below 0: not known */
 double run_part_done(const struct run_task *t);
+/** live.c: the time that is left to a running job, by its progress, else by the plan; below 0: it
+ * runs longer than planned */
+int64_t run_job_left_us(const struct run_task *t, int64_t now);
 /** reconcile.c: write down a waiting job's GPU, share and planned times. */
 int run_note_place(struct runner *r, const struct run_task *t, struct hes_err *err);
 /** live.c: write live.json, which `heshare status` reads, as the run is at @now. */

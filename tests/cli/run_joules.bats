@@ -47,6 +47,24 @@ lab() { # SPEED COMMAND...
 	done
 }
 
+# Each job starts for 100 s. Where two share a GPU, their start-ups overlap.
+@test "planned times and joules hold the start-ups of jobs, and so do replays" {
+	heshare profile --modelled -f two.yaml -o rows
+	awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "start_s") c = i } NR > 1 { $c = 100 } 1' \
+		rows/profiles.csv >100.csv
+	heshare simulate jobs.csv -f two.yaml --policy exclusive,heshare --profiles 100.csv --json --no-timing >100.sim
+	jq -e '.policies | map(.avg_jct_s / .predicted.avg_jct_s, .busy_energy_j / .predicted.busy_energy_j) | debug |
+		all(. - 1 | fabs < 0.03)' 100.sim
+	jq -e '.policies | all(.p50_jct_s > 150) and .[1].avg_jct_s < 0.6 * .[0].avg_jct_s' 100.sim
+	heshare plan jobs.csv -f two.yaml --policy joint --profiles 100.csv --budget 3000 --json >100.json
+	lab 50 heshare run 100.json --profiles 100.csv --json -c "$task --start 100"
+	[ "$status" -eq 0 ]
+	jq -e '([.jobs[].end_s] | add) as $m | ([.jobs[].planned_end_s] | add) as $p | [$m, $p] | debug |
+		($m / $p - 1 | fabs < 0.1)' <<<"$output"
+	jq -e '.energy.jobs_j / .planned.busy_j - 1 | debug | fabs < 0.1' <<<"$output"
+	jq -e '[.jobs[] | .attributed_j / .planned_j] | debug | all(. > 0.8 and . < 1.25)' <<<"$output"
+}
+
 @test "a power cap holds while the plan is carried out; what it cannot hold is counted" {
 	heshare plan jobs.csv -f two.yaml --policy joint --budget 3000 --power-cap 900 --json \
 		>plan.json

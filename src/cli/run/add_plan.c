@@ -17,6 +17,7 @@
 #include "cli/inputs/policy_program.h"
 #include "heshare/policy.h"
 #include "plan/replan.h"
+#include "run/account.h"
 
 #define LEAST_LEFT 0.01 /* of a job that runs longer than planned */
 
@@ -79,13 +80,14 @@ static bool waits(const struct state *s, uint32_t job)
 	return s->row[job] && !s->running[job] && s->row[job]->state == HES_RUN_JOB_WAITING;
 }
 
-/* The part of its work that is left to a running job: by its progress, else by the plan. */
-static double part_left(const struct add_plan *a, const struct run_view_job *r)
+/* The part of its time that is left to a running job: by its progress, else by the plan.
+ * @param before_us  its start-up, where its work alone counts; else 0 */
+static double part_left(const struct add_plan *a, const struct run_view_job *r, double before_us)
 {
 	const double planned_us = (double)(r->job->planned_end_us - r->job->planned_start_us);
-	const double left = r->done >= 0 ? 1 - r->done
-					 : 1 - (double)(a->now_us - r->attempt->started_us) /
-							   fmax(planned_us, 1);
+	const double worked_us = (double)(a->now_us - r->attempt->started_us) - before_us;
+	const double left =
+		r->done >= 0 ? 1 - r->done : 1 - worked_us / fmax(planned_us - before_us, 1);
 
 	return fmin(fmax(left, LEAST_LEFT), 1);
 }
@@ -93,18 +95,25 @@ static double part_left(const struct add_plan *a, const struct run_view_job *r)
 static struct hes_running running_on(const struct add_plan *a, const struct run_view_job *r,
 				     uint32_t job, size_t gpu)
 {
-	const double left = part_left(a, r),
-		     planned_us = (double)(r->job->planned_end_us - r->job->planned_start_us);
-	const uint32_t mhz = r->attempt->clock_mhz;
+	const struct hes_gpu_type *type = a->fleet->gpus[gpu].type;
+	const int64_t start_up_us =
+			      run_start_up_us(&a->knowledge->profiles, type, &a->jobs->v[job]),
+		      ran_us = a->now_us - r->attempt->started_us,
+		      planned_us = r->job->planned_end_us - r->job->planned_start_us;
+	const bool starting = r->done < 0 && ran_us < start_up_us;
+	const double left = part_left(a, r, (double)start_up_us),
+		     left_us = starting ? (double)(planned_us - ran_us)
+					: left * (double)(planned_us - start_up_us);
 
 	return (struct hes_running){
 		.job = job,
 		.gpu = (uint32_t)gpu,
 		.sm_pct = r->attempt->sm_pct,
-		.clock_mhz = hes_gpu_type_clock(a->fleet->gpus[gpu].type, mhz),
+		.clock_mhz = hes_gpu_type_clock(type, r->attempt->clock_mhz),
 		.start_us = r->attempt->started_us,
-		.end_us = a->now_us + 1 + (int64_t)(left * planned_us),
+		.end_us = a->now_us + 1 + (int64_t)fmax(left_us, 0),
 		.left = left,
+		.starting = starting,
 	};
 }
 
@@ -194,8 +203,8 @@ static int64_t batch_left_us(const struct add_plan *a, const struct state *s,
 		const int64_t us = p->end_us - p->start_us;
 
 		if (s->running[p->job])
-			left_us = later(left_us,
-					(int64_t)((double)us * part_left(a, s->running[p->job])));
+			left_us = later(left_us, (int64_t)((double)us *
+							   part_left(a, s->running[p->job], 0)));
 		else if (waits(s, p->job))
 			left_us = later(left_us, us);
 	}
