@@ -11,10 +11,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/csv.h"
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/profiles/profiles.h"
 #include "cli/inputs/rows_folder.h"
+#include "heshare/profiler.h"
 
 struct import {
 	const struct profiles_opts *o;
@@ -67,10 +70,41 @@ static void tell(struct import *im, const char *path, const struct hes_delivered
 	       d->profiles_new, d->profiles_known, d->samples_new, d->samples_known);
 	if (d->samples_named)
 		printf(", %zu of them got the names of their co-runners", d->samples_named);
+	if (d->points_new + d->points_known)
+		printf("; points: %zu new, %zu known", d->points_new, d->points_known);
 	if (im->predictor)
 		printf(", %zu predicted", d->forecasts);
 	putchar('\n');
 	fflush(stdout);
+}
+
+static bool is_points(const char *path)
+{
+	struct hes_csv *csv;
+	bool found;
+
+	if (hes_csv_open(path, &csv, NULL))
+		return false;
+	found = hes_csv_find(csv, "windows") >= 0;
+	hes_csv_close(csv);
+	return found;
+}
+
+/* Points come with the profiles and samples that are derived from them. */
+static int load_rows(const struct import *im, const char *path, struct cli_rows *r,
+		     struct hes_points *points, struct hes_err *err)
+{
+	int rc;
+
+	if (!is_points(path))
+		return cli_rows_load(path, r, err);
+	rc = hes_points_load(path, points, err);
+	if (!rc) {
+		rc = hes_points_derive(points, &im->catalogue, &r->profiles, &r->samples, err);
+		if (rc)
+			hes_fail_in(err, "%s", path);
+	}
+	return rc;
 }
 
 /* Profiles of co-runners: from the same folder, else from the store. */
@@ -91,15 +125,17 @@ static int load_known(struct import *im, const struct hes_profiles *along, struc
 static int import_one(struct import *im, const char *path, struct hes_err *err)
 {
 	struct cli_rows r = { 0 };
+	struct hes_points points = { 0 };
 	struct hes_delivery d = { .source = im->source,
 				  .at_us = im->at_us,
 				  .name = path,
 				  .profiles = &r.profiles,
-				  .samples = &r.samples };
+				  .samples = &r.samples,
+				  .points = &points };
 	struct hes_profiles known = { 0 };
 	struct hes_forecast *said = NULL;
 	struct hes_delivered done;
-	int rc = cli_rows_load(path, &r, err);
+	int rc = load_rows(im, path, &r, &points, err);
 
 	if (!rc)
 		rc = check_types(im, path, &r, err);
@@ -118,6 +154,7 @@ static int import_one(struct import *im, const char *path, struct hes_err *err)
 		tell(im, path, &done);
 	hes_profiles_free(&known);
 	cli_rows_free(&r);
+	hes_points_free(&points);
 	free(said);
 	return rc;
 }
