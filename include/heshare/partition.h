@@ -68,12 +68,10 @@ struct hes_share_profiles {
  * Share profiles of all jobs that were measured alone at two or more shares. Of two points with the
  * same setting, the later one counts.
  * @param p   points; rows of jobs that share a GPU, and of GPU types that @c lacks, are skipped
- * @param cv  points with at least this coefficient of variation are skipped; see `heshare profile
- * --cv`
  * @param out written on success only; hes_share_profiles_free it
  * @return 0 or -ENOMEM
  */
-int hes_share_profiles_from(const struct hes_points *p, const struct hes_catalogue *c, double cv,
+int hes_share_profiles_from(const struct hes_points *p, const struct hes_catalogue *c,
 			    struct hes_share_profiles *out, struct hes_err *err);
 void hes_share_profiles_free(struct hes_share_profiles *p);
 /** @return NULL: there is none */
@@ -99,15 +97,11 @@ enum hes_partition_learner {
 	HES_PARTITION_BOOSTING,
 };
 
-#define HES_PARTITION_CV 0.05 /* the default of heshare profile --cv */
-
 /** How to train; 0 stands for the default everywhere. */
 struct hes_partition_options {
 	enum hes_partition_method method;
 	enum hes_partition_learner learner;
 	uint32_t trees; /* of each output; default 100 */
-	double cv;      /* points with at least this coefficient of variation are skipped; default
-			   HES_PARTITION_CV */
 	uint64_t seed;
 	uint32_t threads; /* default: all processors; the result is the same */
 };

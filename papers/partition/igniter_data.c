@@ -17,7 +17,6 @@
 #define POWER_MW  150000 /* of every point */
 #define L2_PER_SM 0.40   /* L2 use of a GPU whose SMs all work */
 #define LINK_MIBS 11444  /* 12 GB/s: what copies reach on a V100 */
-#define CV        0.05
 #define MAX_ROWS  2000
 
 const char *const igniter_networks[IGNITER_NETWORKS] = { "alexnet", "resnet50", "vgg19" };
@@ -234,7 +233,7 @@ int igniter_open(const char *folder, struct igniter *out, struct hes_err *err)
 	if (!rc)
 		rc = read_file(folder, "pair_mps.csv", read_pairs, out, err);
 	if (!rc)
-		rc = hes_share_profiles_from(&out->solo, &out->catalogue, CV, &out->profiles, err);
+		rc = hes_share_profiles_from(&out->solo, &out->catalogue, &out->profiles, err);
 	for (size_t i = 0; i < out->n_pairs && !rc; i++)
 		for (size_t k = 0; k < 2; k++)
 			if (!igniter_profile(out, &out->alone[out->pairs[i].alone[k]]))

@@ -11,8 +11,6 @@
 #include "paper_model.h"
 
 #define GPU_TYPE "V100-SXM2-32" /* the paper's, but for the socket */
-#define CV \
-	0.05 /* default of `heshare profile --cv`; doubled where the requested noise is near it */
 
 const struct paper_job paper_jobs[TESTBED_JOBS] = {
 	{ "fwt-samples", 1, 0.956, 0.804 },       { "reduction-samples", 1, 0.932, 0.744 },
@@ -24,11 +22,6 @@ const struct paper_job paper_jobs[TESTBED_JOBS] = {
 	{ "resnet50-train", 2, 0.151, 0.071 },    { "resnet50-inf", 2, 0.102, 0.027 },
 	{ "mobile-train", 2, 0.041, 0.009 },      { "mobile-inf", 2, 0.033, 0.012 },
 };
-
-static double cv_limit(double noise)
-{
-	return fmax(CV, 2 * noise);
-}
 
 static void co_runners_of(const struct testbed *t, const struct co_run_set *s,
 			  struct hes_model_job *r)
@@ -121,8 +114,7 @@ static int measure_alone(struct testbed *t, struct hes_err *err)
 		t->alone_rate[s.job[0]] = s.rate[0]; /* the last is the whole GPU */
 	}
 	if (!rc)
-		rc = hes_share_profiles_from(&t->solo, &t->catalogue, cv_limit(t->draw.noise),
-					     &t->profiles, err);
+		rc = hes_share_profiles_from(&t->solo, &t->catalogue, &t->profiles, err);
 	for (size_t i = 0; i < TESTBED_JOBS && !rc; i++) {
 		t->profile[i] =
 			hes_share_profile_find(&t->profiles, t->gpu->name, paper_jobs[i].name,

@@ -48,11 +48,10 @@ struct co_sets {
 /**
  * Sets of rows that share a GPU of one type, each job with its share profile; others are passed
  * over. Of several rows of one job in one set, means.
- * @param cv  rows that vary by as much or more are passed over
  * @return 0 or -ENOMEM
  */
 int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *solo,
-		 const struct hes_gpu_type *g, double cv, struct co_sets *out, struct hes_err *err);
+		 const struct hes_gpu_type *g, struct co_sets *out, struct hes_err *err);
 
 /**
  * Power of a GPU that holds jobs which do nothing, at a clock: where straight lines of power over

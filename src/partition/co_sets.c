@@ -69,7 +69,7 @@ static bool set_of(const struct row *v, size_t n, const struct hes_share_profile
 }
 
 int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *solo,
-		 const struct hes_gpu_type *g, double cv, struct co_sets *out, struct hes_err *err)
+		 const struct hes_gpu_type *g, struct co_sets *out, struct hes_err *err)
 {
 	struct row *v = calloc(p->n + 1, sizeof(*v));
 	struct co_sets sets = { .v = calloc(p->n + 1, sizeof(*sets.v)) };
@@ -78,8 +78,7 @@ int co_sets_from(const struct hes_points *p, const struct hes_share_profiles *so
 			     : hes_fail(err, -ENOMEM, "out of memory for %zu rows of points", p->n);
 
 	for (size_t i = 0; i < p->n && !rc; i++)
-		if (p->v[i].co_runners[0] && strcmp(p->v[i].gpu_type, g->name) == 0 &&
-		    p->v[i].cv < cv && !(p->v[i].power_cv >= cv)) {
+		if (p->v[i].co_runners[0] && strcmp(p->v[i].gpu_type, g->name) == 0) {
 			v[n].p = &p->v[i];
 			hes_co_run_text_all(&p->v[i], v[n++].all);
 		}

@@ -167,7 +167,7 @@ static int fill_all(const struct hes_point *const *v, size_t n, const struct hes
 	return 0;
 }
 
-int hes_share_profiles_from(const struct hes_points *p, const struct hes_catalogue *c, double cv,
+int hes_share_profiles_from(const struct hes_points *p, const struct hes_catalogue *c,
 			    struct hes_share_profiles *out, struct hes_err *err)
 {
 	const struct hes_point **v = malloc((p->n + 1) * sizeof(const struct hes_point *));
@@ -176,7 +176,7 @@ int hes_share_profiles_from(const struct hes_points *p, const struct hes_catalog
 	int rc = v && all.v ? 0 : hes_fail(err, -ENOMEM, "out of memory for share profiles");
 
 	for (size_t i = 0; i < p->n && !rc; i++)
-		if (!p->v[i].co_runners[0] && p->v[i].cv < cv && !(p->v[i].power_cv >= cv))
+		if (!p->v[i].co_runners[0])
 			v[n++] = &p->v[i];
 	if (n)
 		qsort(v, n, sizeof(*v), compare_points);

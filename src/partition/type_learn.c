@@ -371,12 +371,11 @@ int type_model_learn(struct type_model *m, const struct hes_points *p,
 	int rc;
 
 	info->options.trees = info->options.trees ? info->options.trees : TREES;
-	info->options.cv = info->options.cv > 0 ? info->options.cv : HES_PARTITION_CV;
 	info->rate_error = info->power_error = NAN;
 	info->coverage = COVERAGE;
 	info->low = PRIOR_LOW;
 	info->high = PRIOR_HIGH;
-	rc = co_sets_from(p, solo, m->g, info->options.cv, &sets, err);
+	rc = co_sets_from(p, solo, m->g, &sets, err);
 	if (rc)
 		return rc;
 	info->sets = sets.n;

@@ -120,7 +120,7 @@ points() {
 	[[ "$output" == *"these jobs need "*" MiB of memory and a T4 has 15360 MiB; share with fewer jobs, or take smaller batches" ]]
 }
 
-@test "odd points: unsteady ones, other types, types that nobody knows, names with a slash, few shares" {
+@test "odd points: noisy ones, other types, types that nobody knows, names with a slash, few shares" {
 	points a 4 V100-SXM2-32 1 20 ./a.sh
 	points b 8 V100-SXM2-32 10 2 ./b.sh
 	points c 8 RTX-9090 10 2 ./c.sh
@@ -134,10 +134,8 @@ points() {
 	jq -e 'all(.splits[]; .sm_pct[0] <= 50)' <<<"$output"
 	run -1 heshare partition a b --points half.csv --objective energy
 	[[ "$output" == *"the objective needs the throughput of a/4 alone on a whole V100-SXM2-32 at 1530 MHz, which was not measured"* ]]
-	awk -F, -v OFS=, '$1 == "a" { $9 = 0.08 } { print }' points.csv >unsteady.csv
-	run -1 heshare partition a b --points unsteady.csv
-	[[ "$output" == \
-		*"a/4 was measured on a V100-SXM2-32, but its points vary by 5 % or more"* ]]
+	awk -F, -v OFS=, '$1 == "a" { $9 = 0.08 } { print }' points.csv >noisy.csv
+	heshare partition a b --points noisy.csv --json | jq -e '.jobs[0].workload == "a"'
 	awk -F, '$4 == 100 || NR == 1' points.csv >whole.csv
 	run -1 heshare partition a b --points whole.csv
 	[[ "$output" == *"a/4 was not measured alone at two shares or more on a V100-SXM2-32 at 1530 MHz; run: heshare profile a --batch 4 --shares 10..100"* ]]

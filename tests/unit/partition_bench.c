@@ -101,7 +101,7 @@ void bench_learn(struct partition_bench *b, const struct hes_partition_options *
 	struct hes_err err;
 
 	forget(b);
-	assert_int_equal(hes_share_profiles_from(&b->points, &b->c, 0.05, &b->profiles, NULL), 0);
+	assert_int_equal(hes_share_profiles_from(&b->points, &b->c, &b->profiles, NULL), 0);
 	if (hes_partition_train(&b->points, &b->profiles, &b->g, 1, o ? o : &standard, &b->m, &err))
 		fail_msg("%s", err.msg);
 }

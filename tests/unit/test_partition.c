@@ -48,18 +48,18 @@ TEST(a_share_profile_comes_from_points_alone)
 		point("a", 100, 4000, 200000), point("a", 50, 5000, 150000),
 		point("a", 25, 9999, 1),       point("a", 25, 7000, 120000),
 		point("a", 40, 5500, 140000),  point("b", 100, 1000, 90000),
-		point("a", 30, 1, 1),          point("a", 60, 1, 1),
+		point("a", 60, 1, 1),
 	};
 	const struct hes_points p = { v, sizeof(v) / sizeof(v[0]) };
 	struct hes_share_profiles out;
 	struct hes_share_point at;
 	struct hes_catalogue c;
 
-	v[6].cv = 0.06;                    /* unsteady */
-	strcpy(v[7].co_runners, "b/4@40"); /* not alone */
+	v[4].cv = 0.2;                     /* of an eager program */
+	strcpy(v[6].co_runners, "b/4@40"); /* not alone */
 	v[1].memory_mib = 500;
 	assert_int_equal(hes_catalogue_load(NULL, &c, NULL), 0);
-	assert_int_equal(hes_share_profiles_from(&p, &c, 0.05, &out, NULL), 0);
+	assert_int_equal(hes_share_profiles_from(&p, &c, &out, NULL), 0);
 	assert_int_equal(out.n, 1); /* b was measured at one share */
 	assert_int_equal(out.v[0].n, 4);
 	assert_int_equal(out.v[0].memory_mib, 500);
@@ -160,7 +160,7 @@ TEST(bandwidth_is_divided_between_jobs)
 	bench_open(&b);
 	for (size_t i = 0; i < 3; i++)
 		v[i].dram_active = 1800 / v[i].iteration_us;
-	assert_int_equal(hes_share_profiles_from(&p, &b.c, 0.05, &solo, NULL), 0);
+	assert_int_equal(hes_share_profiles_from(&p, &b.c, &solo, NULL), 0);
 	assert_int_equal(hes_partition_train(&p, &solo, &b.g, 1,
 					     &(struct hes_partition_options){ 0 }, &b.m, NULL),
 			 0);
@@ -218,8 +218,8 @@ TEST(jobs_never_seen_together_are_predicted_within_3_percent_with_trees_and_with
 	bench_close(&b);
 }
 
-/* Co-runs that were not steady, and those of another GPU type, teach nothing. */
-TEST(only_steady_co_runs_of_the_type_count)
+/* Co-runs that lack a row, and those of another GPU type, teach nothing. */
+TEST(only_whole_co_runs_of_the_type_count)
 {
 	struct partition_bench b = bench_of_all(NOISE);
 	const struct hes_gpu_type *types[2];
@@ -228,11 +228,11 @@ TEST(only_steady_co_runs_of_the_type_count)
 	add_pairs(&b);
 	for (size_t i = 0; i < b.points.n; i++)
 		if (b.points.v[i].co_runners[0] && i % 2)
-			b.points.v[i].cv = 5;
+			strcpy(b.points.v[i].gpu_type, "T4");
 	bench_learn(&b, NULL);
 	assert_int_equal(hes_partition_about(b.m, b.g)->sets, 0); /* each set lacks a row */
 	for (size_t i = 0; i < b.points.n; i++)
-		b.points.v[i].cv = 0;
+		strcpy(b.points.v[i].gpu_type, BENCH_TYPE);
 	bench_learn(&b, NULL);
 	types[0] = b.g;
 	types[1] = hes_gpu_type_find(&b.c, "T4", NULL);

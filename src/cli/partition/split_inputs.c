@@ -247,8 +247,7 @@ int partition_inputs_load(const struct partition_from *from, const struct partit
 	if (!rc && !from->modelled)
 		rc = hold_clocks(in, err);
 	if (!rc)
-		rc = hes_share_profiles_from(&in->points, &in->catalogue, HES_PARTITION_CV,
-					     &in->profiles, err);
+		rc = hes_share_profiles_from(&in->points, &in->catalogue, &in->profiles, err);
 	return rc;
 }
 
@@ -320,22 +319,6 @@ static const struct hes_point *any_point(const struct partition_inputs *in,
 	return NULL;
 }
 
-/* Whether a job was measured alone at two shares or more, steady or not. */
-static bool has_two_shares(const struct partition_inputs *in, const struct hes_point *job,
-			   uint32_t clock_mhz)
-{
-	for (size_t i = 0; i < in->points.n; i++) {
-		const struct hes_point *p = &in->points.v[i];
-
-		if (!p->co_runners[0] && p->clock_mhz == clock_mhz &&
-		    p->batch_size == job->batch_size && p->sm_pct != job->sm_pct &&
-		    strcmp(p->workload, job->workload) == 0 &&
-		    strcmp(p->gpu_type, job->gpu_type) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Where else a job that lacks a share profile was measured, and what to run. */
 static void tell_missing(const struct partition_inputs *in, const struct partition_name *job,
 			 const struct hes_gpu_type *g, uint32_t clock_mhz, struct hes_err *err)
@@ -347,15 +330,7 @@ static void tell_missing(const struct partition_inputs *in, const struct partiti
 
 	if (p || job->batch_size)
 		snprintf(batch, sizeof(batch), " --batch %u", p ? p->batch_size : job->batch_size);
-	if (here && here->clock_mhz == clock_mhz && has_two_shares(in, here, clock_mhz))
-		hes_fail(
-			err, -ENOENT,
-			"%s/%u was measured on a %s, but its points vary by %.0f %% or more; "
-			"measure it again with longer "
-			"windows, under another name: heshare profile NAME%s --window 10 -- %.200s",
-			here->workload, here->batch_size, g->name, 100 * HES_PARTITION_CV, batch,
-			command);
-	else if (here)
+	if (here)
 		hes_fail(err, -ENOENT,
 			 "%s/%u was not measured alone at two shares or more on a %s at %u MHz; "
 			 "run: heshare profile %s%s "
