@@ -156,6 +156,14 @@ static int hello_check_weight(const struct arbiter *a, uint32_t uid, double weig
 			weight, uid, a->c.max_weight);
 }
 
+static int hello_check_clock(const struct arbiter_gpu_config *g, uint32_t mhz, struct hes_err *err)
+{
+	if (!mhz || !g->clock_max_mhz || (mhz >= g->clock_min_mhz && mhz <= g->clock_max_mhz))
+		return 0;
+	return hes_fail(err, -ERANGE, "clock: %s does not run at %u MHz; it has %u to %u MHz",
+			g->name, mhz, g->clock_min_mhz, g->clock_max_mhz);
+}
+
 static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h, uint64_t now,
 		      struct hes_err *err)
 {
@@ -166,6 +174,8 @@ static int hello_take(struct arbiter *a, uint32_t id, const struct fair_hello *h
 	if (gpu == NONE)
 		return hes_fail(err, -ENODEV, "this GPU is not shared by the arbiter");
 	if (hello_check_weight(a, a->connections[id].uid, h->weight, err))
+		return err->code;
+	if (hello_check_clock(&a->gpus[gpu].c, h->clock_mhz, err))
 		return err->code;
 	if (hes_check_name("the tenant's name", h->tenant, FAIR_NAME_MAX - 1, err))
 		return -EINVAL;

@@ -30,7 +30,8 @@ struct arbiter;
 struct arbiter_gpu_config {
 	uint8_t uuid[16];
 	char name[FAIR_NAME_MAX];
-	double limit_w; /* power limit; 0: not known */
+	double limit_w;                        /* power limit; 0: not known */
+	uint32_t clock_min_mhz, clock_max_mhz; /* that can be set; 0: not known */
 };
 
 struct arbiter_config {

@@ -352,6 +352,7 @@ static int gpu_open(struct server *s, size_t i, struct hes_err *err)
 				       .guard = s->c->guard,
 				       .folder = s->gpus[i].folder,
 				       .wake = s->wake };
+	struct hes_gpu_type type;
 	int rc = hes_device_info(s->c->devices, c.index, &c.info, err);
 
 	if (rc)
@@ -362,6 +363,12 @@ static int gpu_open(struct server *s, size_t i, struct hes_err *err)
 	snprintf(s->configs[i].name, sizeof(s->configs[i].name), "%.*s", FAIR_NAME_MAX - 1,
 		 c.info.name);
 	s->configs[i].limit_w = c.info.power_limit_mw * 1e-3;
+	/* One clock is all that some drivers tell: it is no range. */
+	if (!hes_device_describe(s->c->devices, c.index, &type, NULL) &&
+	    type.clock_min_mhz < type.clock_max_mhz) {
+		s->configs[i].clock_min_mhz = type.clock_min_mhz;
+		s->configs[i].clock_max_mhz = type.clock_max_mhz;
+	}
 	guard_folder(s, c.info.uuid, s->gpus[i].folder);
 	return gpu_thread_start(&c, &s->gpus[i].thread, err);
 }

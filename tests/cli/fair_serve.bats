@@ -160,6 +160,24 @@ in_lab() {
 	[ "${lines[4]}" = "lock=-" ]
 }
 
+@test "a clock that the GPU does not have is refused with its range" {
+	in_lab <<-'END'
+		serve --profile-for 0
+		client work slow 2 1 5
+		client work slow 2 1 20000
+		client work slow 2 1 600
+		heshare fair profile --tenant a --gpus 0 --clock 0,5 -- sleep 60
+		echo "rc=$?"
+		lock
+	END
+	[ "$status" -eq 0 ]
+	jq -e '.refused == "clock: Tesla T4 does not run at 5 MHz; it has 300 to 1590 MHz" and .leases == 0' <<<"${lines[0]}"
+	jq -e '.refused == "clock: Tesla T4 does not run at 20000 MHz; it has 300 to 1590 MHz"' <<<"${lines[1]}"
+	jq -e '.refused == "" and .leases >= 1' <<<"${lines[2]}"
+	[ "${lines[3]} ${lines[4]}" = "rc=2 lock=-" ]
+	[[ "$stderr" == *"heshare fair profile: --clock: Tesla T4 does not run at 5 MHz; it has 300 to 1590 MHz"* ]]
+}
+
 @test "a clock that cannot be unlocked for a while is unlocked after it, and clocks are set on" {
 	in_lab <<-'END'
 		serve --profile-for 0

@@ -336,12 +336,30 @@ static int gpu_choose(struct measuring *m, const struct fair_opts *o, struct hes
 	return rc;
 }
 
+static int clocks_check(const struct measuring *m, const uint32_t *clocks, size_t n,
+			struct hes_err *err)
+{
+	struct hes_gpu_type g;
+
+	/* Where the range is not known, the driver says what it can when a clock is locked. */
+	if (hes_device_describe(m->devices, m->gpu, &g, NULL) || g.clock_min_mhz == g.clock_max_mhz)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (clocks[i] && (clocks[i] < g.clock_min_mhz || clocks[i] > g.clock_max_mhz))
+			return hes_fail(err, -ERANGE,
+					"--clock: %s does not run at %u MHz; it has %u to %u MHz",
+					m->info.name, clocks[i], g.clock_min_mhz, g.clock_max_mhz);
+	return 0;
+}
+
 static int measuring_run(struct measuring *m, const struct fair_opts *o, const uint32_t *clocks,
 			 size_t n, json_t *doc, struct hes_err *err)
 {
 	struct hes_err why;
 	int rc = gpu_choose(m, o, err), undone = 0;
 
+	if (!rc)
+		rc = clocks_check(m, clocks, n, err);
 	if (!rc)
 		rc = cli_store_open(o->store, HES_STORE_WRITE, HES_STORE_WAIT_MS, &m->store, err);
 	if (!rc)
