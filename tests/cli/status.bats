@@ -73,11 +73,16 @@ once() { # JOBS: each of these left its line once
 
 @test "before the first run there is nothing to show, and that is no error" {
 	run -0 "$HESHARE" status
-	[ "$output" = "no run yet" ]
+	[ "$output" = "no run yet ($HESHARE_STORE: no store there)" ]
+	HESHARE_STORE=wrong.db run -0 "$HESHARE" status
+	[ "$output" = "no run yet (wrong.db: no store there)" ]
 	run -0 "$HESHARE" status --json
 	[ "$output" = "[]" ]
 	run -1 "$HESHARE" status --store nowhere.db
 	[[ "$output" == *"nowhere.db: no store there"* ]]
+	"$HESHARE" profile --modelled --samples 2 --store empty.db -o rows >/dev/null
+	run -0 "$HESHARE" status --store empty.db
+	[ "$output" = "no run yet in empty.db" ]
 }
 
 @test "a run that goes on: its jobs, power, energy and times left; then it is done" {

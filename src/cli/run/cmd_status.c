@@ -101,7 +101,7 @@ static void print_text(const struct status *s, FILE *f)
 	bool lines = false;
 
 	if (!s->n)
-		fputs("no run yet\n", f);
+		fprintf(f, "no run yet in %s\n", hes_store_path(s->store));
 	for (size_t i = 0; i < s->n; i++)
 		if (in_full(s, &s->views[i])) {
 			status_print(f, &s->views[i]);
@@ -243,7 +243,7 @@ static int run_status(const void *opts, int n_args, char **args)
 	rc = cli_store_open(o->store, HES_STORE_READ, STORE_WAIT_MS, &s.store, &err);
 	/* Before the first run there is no store at the usual place. */
 	if (rc == -ENOENT && !o->store && !n_args && !o->watch)
-		return o->json ? print_json(&s) : (print_text(&s, stdout), 0);
+		return o->json ? print_json(&s) : (printf("no run yet (%s)\n", err.msg), 0);
 	if (!rc)
 		rc = hes_journal_open(s.store, &s.journal, &err);
 	if (!rc && o->watch)
