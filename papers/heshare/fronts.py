@@ -30,6 +30,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+os.environ["HESHARE_STORE"] = "/nonexistent"  # modelled GPUs alone
 sys.path.insert(0, str(ROOT / "tools"))
 import docs_table
 

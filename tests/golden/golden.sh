@@ -7,8 +7,9 @@
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 ROOT=$(cd "$here/../.." && pwd)
-export ROOT HESHARE
 work=$(mktemp -d)
+# Plans read the store.
+export ROOT HESHARE HESHARE_STORE=$work/store.db
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit
 

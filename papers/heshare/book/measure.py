@@ -7,11 +7,13 @@ import concurrent.futures
 import csv
 import itertools
 import json
+import os
 import pathlib
 import statistics
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+os.environ["HESHARE_STORE"] = "/nonexistent"  # modelled GPUs alone
 TYPES = {"T4": "T4", "V100": "V100-PCIe-32", "A100": "A100-SXM-80"}
 PAPER_HARDWARE = {
     "T4": (40, 70, 16),
