@@ -211,6 +211,10 @@ int hes_predictor_save(const char *path, const struct hes_predictor *p, struct h
  * features; @err has the reason; -EFBIG above 4 GiB; -ENOMEM; -errno of reading the file
  */
 int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err);
+/** The model file in memory, and back. @param out  free() it. @return as for files */
+int hes_predictor_pack(const struct hes_predictor *p, char **out, size_t *n, struct hes_err *err);
+int hes_predictor_unpack(const char *name, const char *bytes, size_t n, struct hes_predictor **out,
+			 struct hes_err *err);
 /** The checksum of its model file: predictors with equal predictions have equal checksums. @return
  * 0 or -ENOMEM */
 int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err);

@@ -165,6 +165,17 @@ int hes_store_keep_validation(struct hes_store *s, const struct hes_store_predic
 			      const struct hes_samples *held_back,
 			      const struct hes_forecast *forecasts, struct hes_err *err);
 
+/** A hash of the samples that are not modelled. */
+int hes_store_mark(struct hes_store *s, uint64_t *out, struct hes_err *err);
+
+/** The bytes that were kept under @key. @return 0; -ENOENT none */
+int hes_store_trained(struct hes_store *s, uint64_t key, char **out, size_t *n,
+		      struct hes_err *err);
+/** Keep a predictor that was trained, in place of the oldest of eight. @return 0; -E2BIG it is too
+ * large for a row */
+int hes_store_keep_trained(struct hes_store *s, uint64_t key, int64_t at_us, const char *bytes,
+			   size_t n, struct hes_err *err);
+
 /** A predictor that the store has forecasts of. */
 struct hes_store_forecaster {
 	uint32_t crc, rows;

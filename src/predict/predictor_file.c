@@ -55,6 +55,17 @@ int hes_predictor_save(const char *path, const struct hes_predictor *p, struct h
 	return rc;
 }
 
+int hes_predictor_pack(const struct hes_predictor *p, char **out, size_t *n, struct hes_err *err)
+{
+	struct model_writer b = { 0 };
+	int rc;
+
+	put_predictor(&b, p);
+	rc = model_pack(NOUN, VERSION, &b, out, n, err);
+	free(b.v);
+	return rc;
+}
+
 int hes_predictor_checksum(const struct hes_predictor *p, uint32_t *out, struct hes_err *err)
 {
 	struct model_writer b = { 0 };
@@ -168,20 +179,36 @@ static int get_predictor(struct model_reader *r, struct hes_predictor *p, struct
 	return rc;
 }
 
-int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err)
+static int read_predictor(struct model_reader *r, struct hes_predictor **out, struct hes_err *err)
 {
 	struct hes_predictor *p = calloc(1, sizeof(*p));
-	struct model_reader r;
-	char *bytes = NULL;
-	int rc = p ? model_load(path, NOUN, VERSION, &bytes, &r, err)
-		   : hes_fail(err, -ENOMEM, "%s: out of memory", path);
+	int rc =
+		p ? get_predictor(r, p, err) : hes_fail(err, -ENOMEM, "%s: out of memory", r->path);
 
-	if (!rc)
-		rc = get_predictor(&r, p, err);
-	free(bytes);
 	if (rc)
 		hes_predictor_free(p);
 	else
 		*out = p;
+	return rc;
+}
+
+int hes_predictor_unpack(const char *name, const char *bytes, size_t n, struct hes_predictor **out,
+			 struct hes_err *err)
+{
+	struct model_reader r = { .path = name, .v = (const unsigned char *)bytes, .n = n };
+	int rc = model_unpack(&r, NOUN, VERSION, err);
+
+	return rc ? rc : read_predictor(&r, out, err);
+}
+
+int hes_predictor_load(const char *path, struct hes_predictor **out, struct hes_err *err)
+{
+	struct model_reader r;
+	char *bytes = NULL;
+	int rc = model_load(path, NOUN, VERSION, &bytes, &r, err);
+
+	if (!rc)
+		rc = read_predictor(&r, out, err);
+	free(bytes);
 	return rc;
 }

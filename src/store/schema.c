@@ -220,6 +220,13 @@ static const char commands_step[] =
 	"ALTER TABLE added_jobs ADD COLUMN progress TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE runs ADD COLUMN progress TEXT NOT NULL DEFAULT '';";
 
+/* The key is a hash of all that a predictor was trained on. */
+static const char trained_step[] = "CREATE TABLE trained ("
+				   "  key   INTEGER PRIMARY KEY,"
+				   "  at_us INTEGER NOT NULL,"
+				   "  model BLOB NOT NULL"
+				   ") STRICT;";
+
 const struct hes_schema_step hes_schema_steps[] = {
 	{ "profiles, samples, points, predictions and powers",
 	  origins_step,
@@ -235,6 +242,7 @@ const struct hes_schema_step hes_schema_steps[] = {
 	  "",
 	  { &hes_profile_table, &hes_sample_table, &hes_point_table } },
 	{ "jobs that are a command", commands_step, { NULL } },
+	{ "predictors that plans trained", trained_step, { NULL } },
 };
 
 const size_t hes_schema_n_steps = sizeof(hes_schema_steps) / sizeof(hes_schema_steps[0]);

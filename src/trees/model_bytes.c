@@ -69,24 +69,41 @@ uint32_t model_checksum(const struct model_writer *b)
 	return (uint32_t)crc32_z(0, b->v, b->n);
 }
 
+int model_pack(const char *noun, uint32_t version, const struct model_writer *b, char **out,
+	       size_t *n, struct hes_err *err)
+{
+	struct model_writer all = { .failed = b->failed };
+	char line[FIRST_LINE_MAX];
+
+	put(&all, line, (size_t)snprintf(line, sizeof(line), "heshare %s %u\n", noun, version));
+	model_put_u64(&all, b->n, 8);
+	model_put_u64(&all, b->failed ? 0 : model_checksum(b), 4);
+	put(&all, b->v, b->n);
+	if (all.failed) {
+		free(all.v);
+		return hes_fail(err, -ENOMEM, "out of memory for a %s", noun);
+	}
+	*out = (char *)all.v;
+	*n = all.n;
+	return 0;
+}
+
 int model_save(const char *path, const char *noun, uint32_t version, const struct model_writer *b,
 	       struct hes_err *err)
 {
-	struct model_writer header = { 0 };
 	struct hes_file out;
-	int rc;
+	char *bytes = NULL;
+	size_t n;
+	int rc = model_pack(noun, version, b, &bytes, &n, err);
 
-	model_put_u64(&header, b->n, 8);
-	model_put_u64(&header, b->failed ? 0 : model_checksum(b), 4);
-	rc = b->failed || header.failed ? hes_fail(err, -ENOMEM, "%s: out of memory", path)
-					: hes_file_create(&out, path, err);
+	if (rc)
+		return hes_fail_in(err, "%s", path);
+	rc = hes_file_create(&out, path, err);
 	if (!rc) {
-		fprintf(out.f, "heshare %s %u\n", noun, version);
-		fwrite(header.v, 1, header.n, out.f);
-		fwrite(b->v, 1, b->n, out.f);
+		fwrite(bytes, 1, n, out.f);
 		rc = hes_file_commit(&out, err);
 	}
-	free(header.v);
+	free(bytes);
 	return rc;
 }
 
@@ -176,8 +193,7 @@ static int read_line(const struct model_reader *r, const char *noun, uint32_t ve
 	return 0;
 }
 
-static int open_body(struct model_reader *r, const char *noun, uint32_t version,
-		     struct hes_err *err)
+int model_unpack(struct model_reader *r, const char *noun, uint32_t version, struct hes_err *err)
 {
 	struct model_reader h = *r;
 	uint64_t n;
@@ -212,7 +228,7 @@ int model_load(const char *path, const char *noun, uint32_t version, char **byte
 	if (rc)
 		return rc;
 	r.v = (const unsigned char *)text;
-	rc = open_body(&r, noun, version, err);
+	rc = model_unpack(&r, noun, version, err);
 	if (rc) {
 		free(text);
 		return rc;

@@ -30,6 +30,9 @@ void model_put_text(struct model_writer *b, const char *text);
 /** CRC-32 of a body that has not failed, as in the header of its file. */
 uint32_t model_checksum(const struct model_writer *b);
 
+/** The file in memory. @param out  free() it */
+int model_pack(const char *noun, uint32_t version, const struct model_writer *b, char **out,
+	       size_t *n, struct hes_err *err);
 int model_save(const char *path, const char *noun, uint32_t version, const struct model_writer *b,
 	       struct hes_err *err);
 
@@ -50,6 +53,10 @@ double model_get_f64(struct model_reader *r);
 double model_get_within(struct model_reader *r, double low, double high);
 /** Well-formed UTF-8 of fewer than @room bytes, NUL-terminated in @out. */
 void model_get_text(struct model_reader *r, char *out, size_t room);
+
+/** Check line, length and CRC of the file that @r has in memory. On success @r is its body. @return
+ * 0; -EINVAL another format or version, or damaged */
+int model_unpack(struct model_reader *r, const char *noun, uint32_t version, struct hes_err *err);
 
 /**
  * Read a file and check its line, length and CRC.
