@@ -102,6 +102,19 @@ struct hes_totals {
 	uint64_t fleet_energy_mj; /* plus idle power of every GPU until the last job ends */
 };
 
+/** How a workload is known at a batch size on a GPU type, from the most certain to the least
+ * certain. */
+enum hes_known_source {
+	HES_KNOWN_MEASURED, /* heshare measured it, or it was imported */
+	HES_KNOWN_NETWORK,  /* a network of the GPU model, not measured */
+	HES_KNOWN_DERIVED,  /* measured on other GPU types or at other batch sizes only */
+	HES_KNOWN_UNKNOWN,
+	HES_KNOWN_SOURCES,
+};
+
+/** "measured", "known", "derived", "unknown", then NULL. */
+extern const char *const hes_known_sources[HES_KNOWN_SOURCES + 1];
+
 struct hes_plan {
 	char policy[HES_NAME_MAX];
 	char prefer[HES_NAME_MAX]; /* "" if the policy has no preference */
@@ -122,6 +135,8 @@ struct hes_plan {
 				  0: not counted. Not in its file */
 	uint64_t power_cap_mw; /* of the request, if the policy uses it; 0: none */
 	uint64_t peak_mw;      /* with a cap: the sum of the highest power of each GPU */
+	uint32_t known[HES_KNOWN_SOURCES]; /* jobs by how they are known where they are placed; all
+					      0: not reported */
 };
 
 /** Make an empty plan: an empty queue for each GPU. Does not free what @p held. @return 0, then

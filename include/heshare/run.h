@@ -122,6 +122,7 @@ struct hes_run_report {
 					     time */
 	size_t n_jobs, done, failed, early, waiting;
 	size_t added;                              /* of the jobs: not in the plan */
+	uint32_t known[HES_KNOWN_SOURCES];         /* as in the plan */
 	size_t retried, co_failed, timeouts, lost; /* attempts; lost: the process of the run died */
 	double lost_s; /* then at most so many seconds of joules are in none of the sums; 0: it did
 			  not die */

@@ -10,8 +10,6 @@
 
 #include "app/known_rows.h"
 
-const char *const hes_known_sources[] = { "measured", "known", "derived", "unknown", NULL };
-
 int known_rows_put(struct known_load *l, const struct hes_profile *p, struct hes_known_row about,
 		   struct hes_err *err)
 {
@@ -29,7 +27,16 @@ int known_rows_put(struct known_load *l, const struct hes_profile *p, struct hes
 	return 0;
 }
 
-/* Measured rows, and the drawn ones of other workloads, batch sizes and types. */
+/* Whether @p lies between measured batch sizes: then it is interpolated between these. */
+static bool is_between(const struct hes_profiles *measured, const struct hes_profile *p)
+{
+	struct hes_profile found;
+
+	return !hes_profile_find(measured, p->workload, p->batch_size, p->gpu_type, &found, NULL);
+}
+
+/* Measured rows, and the drawn ones of other workloads, types, and batch sizes outside of the
+ * measured ones. */
 static int join_rows(struct known_load *l, const struct hes_profiles *measured, struct hes_err *err)
 {
 	struct hes_profiles all;
@@ -45,11 +52,12 @@ static int join_rows(struct known_load *l, const struct hes_profiles *measured, 
 		const bool own =
 			m < measured->n && !hes_profile_compare(&measured->v[m], &all.v[i]);
 
-		l->rows[i].profile = all.v[i];
-		l->rows[i].about.source = own ? HES_KNOWN_MEASURED : HES_KNOWN_NETWORK;
 		m += own;
+		if (!own && is_between(measured, &all.v[i]))
+			continue;
+		l->rows[l->n].profile = all.v[i];
+		l->rows[l->n++].about.source = own ? HES_KNOWN_MEASURED : HES_KNOWN_NETWORK;
 	}
-	l->n = all.n;
 	hes_profiles_free(&all);
 	return 0;
 }
@@ -200,25 +208,24 @@ struct hes_known_row hes_known_of(const struct hes_known *k, const char *workloa
 		       : *high;
 }
 
-void hes_known_count_plan(const struct hes_known *k, const struct hes_plan *p,
-			  const struct hes_fleet *f, const struct hes_jobs *jobs,
-			  size_t out[HES_KNOWN_SOURCES])
+void hes_known_count_plan(const struct hes_known *k, const struct hes_fleet *f,
+			  const struct hes_jobs *jobs, struct hes_plan *p)
 {
-	memset(out, 0, HES_KNOWN_SOURCES * sizeof(*out));
+	memset(p->known, 0, sizeof(p->known));
 	for (size_t g = 0; g < p->n_gpus; g++)
 		for (size_t b = 0; b < p->queues[g].n; b++)
 			for (uint32_t i = 0; i < p->queues[g].batches[b].n; i++) {
 				const struct hes_job *j =
 					&jobs->v[p->queues[g].batches[b].jobs[i].job];
+				const struct hes_known_row row = hes_known_of(
+					k, j->workload, j->batch_size, f->gpus[g].type->name);
 
-				out[hes_known_of(k, j->workload, j->batch_size,
-						 f->gpus[g].type->name)
-					    .source]++;
+				p->known[row.source]++;
 			}
 }
 
 void hes_known_count_jobs(const struct hes_known *k, const struct hes_fleet *f,
-			  const struct hes_jobs *jobs, size_t out[HES_KNOWN_SOURCES])
+			  const struct hes_jobs *jobs, uint32_t out[HES_KNOWN_SOURCES])
 {
 	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
 	const size_t n = hes_fleet_types(f, types, HES_KNOWN_TYPES);

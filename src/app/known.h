@@ -24,18 +24,6 @@
 #define HES_KNOWN_NOISE   0.017 /* coefficient of variation that was measured on a V100 */
 #define HES_KNOWN_SEED    1
 
-/** From the most certain to the least certain. */
-enum hes_known_source {
-	HES_KNOWN_MEASURED, /* heshare measured it, or it was imported */
-	HES_KNOWN_NETWORK,  /* a network of the GPU model, not measured */
-	HES_KNOWN_DERIVED,  /* measured on other GPU types or at other batch sizes only */
-	HES_KNOWN_UNKNOWN,  /* there is no row */
-	HES_KNOWN_SOURCES,
-};
-
-/** "measured", "known", "derived", "unknown". */
-extern const char *const hes_known_sources[HES_KNOWN_SOURCES + 1];
-
 /** How well a row is known. Errors are standard errors as parts of the value; 0: not known. */
 struct hes_known_row {
 	enum hes_known_source source;
@@ -94,13 +82,12 @@ int hes_known_measured(struct hes_store *s, const struct hes_catalogue *c,
 struct hes_known_row hes_known_of(const struct hes_known *k, const char *workload,
 				  uint32_t batch_size, const char *gpu_type);
 
-/** Jobs of a plan by the source of their row on the GPU type on which they are placed. */
-void hes_known_count_plan(const struct hes_known *k, const struct hes_plan *p,
-			  const struct hes_fleet *f, const struct hes_jobs *jobs,
-			  size_t out[HES_KNOWN_SOURCES]);
+/** Count the jobs of a plan by the source of their row on the GPU type on which they are placed. */
+void hes_known_count_plan(const struct hes_known *k, const struct hes_fleet *f,
+			  const struct hes_jobs *jobs, struct hes_plan *p);
 /** Jobs by the source of their worst row on any GPU type of a fleet. */
 void hes_known_count_jobs(const struct hes_known *k, const struct hes_fleet *f,
-			  const struct hes_jobs *jobs, size_t out[HES_KNOWN_SOURCES]);
+			  const struct hes_jobs *jobs, uint32_t out[HES_KNOWN_SOURCES]);
 
 /** hes_profiles_hold(): the clocks that GPUs held without a lock become the default clocks. What
  * was measured on a type counts before what was modelled. */

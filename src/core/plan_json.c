@@ -175,6 +175,17 @@ static json_t *totals_json(const struct hes_plan *p, const struct hes_jobs *jobs
 	return o;
 }
 
+const char *const hes_known_sources[] = { "measured", "known", "derived", "unknown", NULL };
+
+static json_t *known_json(const struct hes_plan *p)
+{
+	json_t *o = json_object();
+
+	for (int i = 0; i < HES_KNOWN_SOURCES; i++)
+		o = object_set(o, hes_known_sources[i], json_integer(p->known[i]));
+	return o;
+}
+
 static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f,
 			 const struct hes_jobs *jobs)
 {
@@ -186,6 +197,9 @@ static json_t *plan_json(const struct hes_plan *p, const struct hes_fleet *f,
 			version_of(p), "policy", p->policy, "prefer", p->prefer, "seed",
 			(json_int_t)p->seed, "predicted", totals_json(p, jobs), "gpus", gpus,
 			"jobs", jobs_json(jobs));
+	for (int i = 0; i < HES_KNOWN_SOURCES; i++)
+		if (p->known[i] && !json_object_get(doc, "jobs_known"))
+			doc = object_set(doc, "jobs_known", known_json(p));
 	/* A name that is no UTF-8 cannot be kept. */
 	if (jobs->file && json_object_set_new(doc, "jobs_file", json_string(jobs->file)))
 		json_object_del(doc, "jobs_file");
@@ -518,6 +532,13 @@ static void read_totals(struct reader *r, const json_t *doc, struct hes_plan *pl
 	}
 }
 
+static void read_known(struct reader *r, const json_t *o, struct hes_plan *out)
+{
+	set_path(r, "jobs_known");
+	for (int i = 0; i < HES_KNOWN_SOURCES; i++)
+		out->known[i] = get_u32(r, o, hes_known_sources[i], 0, HES_MAX_JOBS);
+}
+
 static void read_plan(struct reader *r, const json_t *doc, struct hes_plan *out)
 {
 	const json_t *gpus;
@@ -532,6 +553,8 @@ static void read_plan(struct reader *r, const json_t *doc, struct hes_plan *out)
 	out->unpredicted = !r->predicted;
 	if (r->predicted)
 		read_totals(r, doc, out);
+	if (has(doc, "jobs_known"))
+		read_known(r, json_object_get(doc, "jobs_known"), out);
 	for (size_t i = 0; !r->rc && i < json_array_size(gpus); i++)
 		read_queue(r, i, json_array_get(gpus, i), out);
 }

@@ -233,6 +233,7 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	sum_gpus(out);
 	out->lost_s = out->lost ? (double)run_keep_pause_us(run_now_us(&r->clock)) * 1e-6 : 0;
 	out->run = *r->log.run;
+	memcpy(out->known, r->q->plan->known, sizeof(out->known));
 	out->cap_mw = (uint64_t)(r->cap.cap_w * 1e3);
 	out->held = r->cap.held;
 	out->longest_gap_s = r->meter.longest_gap_s;
@@ -292,6 +293,7 @@ int hes_run_report_load(struct hes_journal *j, const struct hes_run *run,
 	}
 	count_attempts(v, n, &r);
 	free(v);
+	memcpy(r.known, plan->known, sizeof(r.known));
 	sum_jobs(&r);
 	for (size_t i = 0; i < r.n_gpus; i++)
 		plan_gpu(&r, &r.gpus[i], hes_gpu_type_find(c, r.gpus[i].gpu_type, NULL));

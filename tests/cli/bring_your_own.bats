@@ -249,8 +249,9 @@ own_jobs() {
 	own_profiles >rows.csv
 	own_jobs mine >mine.csv
 	own_jobs bert-miso >known.csv
-	refused 1 'job m1: --profiles FILE with a profile of it is needed, for the model has no workload "mine"' simulate mine.csv "${FLEET[@]}" --plan <(echo '{"gpus": []}')
+	refused 1 'job m1: it was not measured (heshare profile measures it), and the model has no workload "mine"' simulate mine.csv "${FLEET[@]}" --plan <(echo '{"gpus": []}')
 	run -0 "$HESHARE" simulate mine.csv "${FLEET[@]}" -p pwr,mps-equal --profiles rows.csv
+	[[ "$output" == *$'\n'"Jobs: 12 measured."* ]]
 	[[ "$output" == *$'\n'"mine: fitted to 9 points: time "*" %, power "*" %; nearest network "* ]]
 	[[ "$output" != *"resnet50: fitted"* ]]
 	"$HESHARE" simulate mine.csv "${FLEET[@]}" -p pwr,mps-equal --profiles rows.csv --json \
@@ -285,10 +286,14 @@ own_jobs() {
 @test "a workload without a profile that can be used is named" {
 	own_profiles >rows.csv
 	own_jobs other >other.csv
-	refused 1 "rows.csv: workload other: the model does not know it, and it has no profile on a GPU type that the model knows" \
+	refused 1 'job m1: it was not measured (heshare profile measures it), and the model has no workload "other"' \
 		simulate other.csv "${FLEET[@]}" -p pwr --profiles rows.csv
 	refused 1 "nowhere.csv" model mine --profiles nowhere.csv
 	grep -v ,T4, rows.csv >no_t4.csv
-	refused 1 "no_t4.csv: no profiles of T4" simulate <(own_jobs mine) "${FLEET[@]}" -p pwr \
-		--profiles no_t4.csv
+	own_jobs mine >mine.csv
+	run -0 "$HESHARE" simulate mine.csv "${FLEET[@]}" -p pwr --profiles no_t4.csv
+	[[ "$output" == *"Jobs: 12 derived."* ]]
+	sed 's/T4\|V100-SXM2-32\|A100-SXM-80/X-&/' rows.csv >no_type.csv
+	refused 1 "workload mine: the model does not know it, and it has no profile on a GPU type that the model knows" \
+		simulate mine.csv "${FLEET[@]}" -p pwr --profiles no_type.csv
 }

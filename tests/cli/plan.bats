@@ -55,12 +55,13 @@ refused() {
 	[[ "$output" == *"heshare, prefers balanced: 12 jobs on 3 GPUs"* ]]
 	[[ "$output" == *"predicted: average completion "*" busy energy "*" fleet energy "* ]]
 	[[ "$output" != *"Fleet: "* ]]
-	[[ "$output" == *"Profiles and predictor are modelled, not measured on these GPUs (--profiles, --predictor)."* ]]
+	[ "${lines[-1]}" = "Jobs: 12 known networks. The predictor learnt from modelled samples, not from measurements (heshare profile)." ]
 	[[ "$output" != *"arrival times differ"* ]]
 	run "$HESHARE" plan jobs.csv $fleet --policy pwr
-	[[ "$output" != *modelled* && "$output" != *"Fleet: "* ]]
+	[ "${lines[-1]}" = "Jobs: 12 measured." ]
+	[[ "$output" != *"Fleet: "* ]]
 	run "$HESHARE" plan jobs.csv --policy pwr
-	[ "${lines[-1]}" = "Fleet: the eight GPUs of the HeShare paper (--fleet, --gpus). Profiles and predictor are modelled, not measured on these GPUs (--profiles, --predictor)." ]
+	[ "${lines[-1]}" = "Fleet: the eight GPUs of the HeShare paper (--fleet, --gpus). Jobs: 12 known networks. The predictor learnt from modelled samples, not from measurements (heshare profile)." ]
 }
 
 @test "the same seed gives the same bytes, another seed another plan" {

@@ -39,6 +39,11 @@ rows() {
 		--batch 16 --shares 50,100 --clocks 600 -- "${TASK[@]}"
 	[ "${lines[0]}" = "points: 0 measured, 4 known before, 0 failed" ]
 	[ "${lines[1]}" = "profiles: 0 new, 1 known; samples: 0 new" ]
+	# The second command is a plan.
+	printf 'id,workload,batch_size,iterations\na,resnet50,16,500\n' >jobs.csv
+	run -0 "$HES_LAB" -- heshare plan jobs.csv --gpus 0 --store s.db -o plan.json
+	[ "${lines[-1]}" = "Jobs: 1 measured." ]
+	jq -e --argjson us "$step_us" '.jobs[0].measured_mib == 3571 and (.predicted.makespan_us / 500 / $us | . > 0.9 and . < 1.5)' plan.json
 	run -0 "$HES_LAB" --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 \
 		--shares 50,80,100 --clocks 600 --dry-run -- "${TASK[@]}"
 	[[ "$output" == "T4: 2 points, for which jobs are started 1 time; "*" min of one GPU at least; known: 4" ]]

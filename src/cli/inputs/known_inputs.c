@@ -4,11 +4,11 @@
 #include "cli/inputs/known_inputs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/plural.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/rows_folder.h"
 
@@ -23,8 +23,8 @@ static int open_store(const char *path, struct hes_store **out, struct hes_err *
 		rc = 0;
 	else if (rc)
 		hes_fail(err, rc, "%s", why.msg);
-	if (!rc && s)
-		rc = cli_store_check_trust(s, NULL, err);
+	if (!rc && s && (rc = cli_store_check_trust(s, NULL, &why)))
+		hes_fail(err, rc, "%s; a store belongs to one user (docs/store.md)", why.msg);
 	if (rc)
 		hes_store_close(s);
 	else
@@ -105,24 +105,28 @@ void cli_known_fit(const struct hes_known *k, bool file, struct hes_gpu_type *ty
 		hes_predictor_offer(k->predictor, &types[i]);
 }
 
-void cli_known_print(const size_t counts[HES_KNOWN_SOURCES])
+void cli_known_print(FILE *f, const uint32_t known[HES_KNOWN_SOURCES])
 {
-	size_t n = 0, put = 0;
+	static const char *const words[][2] = { { "measured", "measured" },
+						{ "known network", "known networks" },
+						{ "derived", "derived" },
+						{ "unknown", "unknown" } };
+	size_t put = 0;
 
+	fputs("Jobs:", f);
 	for (int i = 0; i < HES_KNOWN_SOURCES; i++)
-		n += counts[i];
-	printf("%zu job%s:", n, hes_s(n));
-	for (int i = 0; i < HES_KNOWN_SOURCES; i++)
-		if (counts[i])
-			printf("%s %zu %s", put++ ? "," : "", counts[i], hes_known_sources[i]);
+		if (known[i])
+			fprintf(f, "%s %" PRIu32 " %s", put++ ? "," : "", known[i],
+				words[i][known[i] > 1]);
+	fputs(".", f);
 }
 
-json_t *cli_known_json(const size_t counts[HES_KNOWN_SOURCES])
+json_t *cli_known_json(const uint32_t known[HES_KNOWN_SOURCES])
 {
 	json_t *o = json_object();
 
 	for (int i = 0; i < HES_KNOWN_SOURCES; i++)
-		json_object_set_new(o, hes_known_sources[i], json_integer((json_int_t)counts[i]));
+		json_object_set_new(o, hes_known_sources[i], json_integer(known[i]));
 	return o;
 }
 

@@ -6,6 +6,7 @@
 #define HES_CLI_INPUTS_KNOWN_INPUTS_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "app/known.h"
 #include "cli/inputs/store_use.h"
@@ -55,10 +56,10 @@ int cli_known_load_types(const struct cli_known_from *from, const struct hes_cat
  */
 void cli_known_fit(const struct hes_known *k, bool file, struct hes_gpu_type *types, size_t n);
 
-/** "60 jobs: 12 measured, 48 known", without an end of line. */
-void cli_known_print(const size_t counts[HES_KNOWN_SOURCES]);
-/** @return {"measured": 12, "known": 48, "derived": 0, "unknown": 0} */
-json_t *cli_known_json(const size_t counts[HES_KNOWN_SOURCES]);
+/** "Jobs: 12 measured, 47 known networks, 1 derived." without an end of line. */
+void cli_known_print(FILE *f, const uint32_t known[HES_KNOWN_SOURCES]);
+/** @return {"measured": 12, "known": 47, "derived": 1, "unknown": 0} */
+json_t *cli_known_json(const uint32_t known[HES_KNOWN_SOURCES]);
 
 /**
  * GPU types by name, commas between them.

@@ -271,6 +271,8 @@ static int make_plan(const struct plan_opts *o, struct inputs *in, struct hes_pl
 	}
 	rc = app_plan_all(in->policy, &r, out, front, err);
 	in->planned_s = hes_monotonic_s() - clock.from_s;
+	if (!rc)
+		hes_known_count_plan(&in->knowledge, &in->fleet, &in->jobs, out);
 	return rc;
 }
 
@@ -350,23 +352,16 @@ static void print_batch(const struct hes_queue *q, const struct hes_batch *b,
 	putchar('\n');
 }
 
-/* What was not given, in one line. */
-static void print_knowledge(const struct plan_opts *o)
+/* What was not given, and how the jobs are known, in one line. */
+static void print_known(const struct plan_opts *o, const struct inputs *in,
+			const struct hes_plan *p)
 {
 	if (!o->fleet && !o->gpus)
 		fputs("Fleet: the eight GPUs of the HeShare paper (--fleet, --gpus). ", stdout);
-	if (!o->predictor && !o->profiles)
-		fputs("Profiles and predictor are modelled, not measured on these GPUs "
-		      "(--profiles, --predictor).",
-		      stdout);
-	else if (!o->predictor)
-		fputs("The predictor was trained on modelled GPUs, not on measurements "
-		      "(--predictor).",
-		      stdout);
-	else if (!o->profiles)
-		fputs("Profiles are modelled, not measured on these GPUs (--profiles).", stdout);
-	if ((!o->fleet && !o->gpus) || !o->predictor || !o->profiles)
-		putchar('\n');
+	cli_known_print(stdout, p->known);
+	puts(in->knowledge.learnt ? ""
+				  : " The predictor learnt from modelled samples, not from "
+				    "measurements (heshare profile).");
 }
 
 /* Which jobs were predicted outside of the samples, on which GPU, and why. */
@@ -435,7 +430,7 @@ static void print_plan(const struct plan_opts *o, const struct inputs *in, const
 	if (in->arrivals_differed)
 		puts("The jobs' arrival times differ; they are planned as if all waited now. "
 		     "heshare simulate plans them as they arrive.");
-	print_knowledge(o);
+	print_known(o, in, p);
 }
 
 /* The job that ends the longest after its deadline. @return NULL where none does */

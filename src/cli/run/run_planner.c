@@ -134,7 +134,7 @@ static int check_memory(const struct run_planner *p, const struct hes_jobs *jobs
 
 static void tell_known(const struct run_planner *p, const struct hes_jobs *jobs)
 {
-	size_t n[HES_KNOWN_SOURCES], unknown;
+	uint32_t n[HES_KNOWN_SOURCES], unknown;
 	const char *before = ": ";
 
 	hes_known_count_jobs(&p->known, p->fleet, jobs, n);
@@ -144,7 +144,7 @@ static void tell_known(const struct run_planner *p, const struct hes_jobs *jobs)
 	for (size_t i = 0; i < HES_KNOWN_SOURCES; i++) {
 		if (!n[i])
 			continue;
-		fprintf(stderr, "%s%zu %s", before, n[i], hes_known_sources[i]);
+		fprintf(stderr, "%s%" PRIu32 " %s", before, n[i], hes_known_sources[i]);
 		before = ", ";
 	}
 	fprintf(stderr, "%s\n",
@@ -174,6 +174,8 @@ int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_p
 		r.n_waiting = jobs->n;
 		rc = app_plan_around(p->policy, &r, NULL, out, err);
 	}
+	if (!rc)
+		hes_known_count_plan(&p->known, p->fleet, jobs, out);
 	free(waiting);
 	return rc ? rc : hes_plan_validate(out, p->fleet, jobs, SHARE_SUM_PCT, err);
 }

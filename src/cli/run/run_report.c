@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/gpu/measure_report.h"
 #include "cli/run/job_failures.h"
+#include "cli/inputs/known_inputs.h"
 #include "heshare/measure.h"
 
 /* --- text --- */
@@ -157,6 +158,16 @@ static void joules_sum(FILE *f, const struct hes_run_report *r)
 	fprintf(f, r->sessions > 1 ? " in %zu sessions\n" : "\n", r->sessions);
 }
 
+/* Whether the plan says how its jobs are known. */
+static bool is_known(const struct hes_run_report *r)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < HES_KNOWN_SOURCES; i++)
+		n += r->known[i];
+	return n > 0;
+}
+
 void run_report_text(FILE *f, const struct hes_run_report *r)
 {
 	bool any = r->done > 0, energy = r->has_energy, all = r->done == r->n_jobs;
@@ -189,6 +200,10 @@ void run_report_text(FILE *f, const struct hes_run_report *r)
 		fprintf(f, "\nthe %zu job%s that %s done, against %s part of the plan", r->done,
 			hes_s(r->done), r->done == 1 ? "is" : "are",
 			r->done == 1 ? "its" : "their");
+	if (is_known(r)) {
+		putc('\n', f);
+		cli_known_print(f, r->known);
+	}
 	fprintf(f, "\n%34s %11s\n", "planned", "measured");
 	run_report_compare(f, "average completion", r->part.avg_jct_us, r->measured.avg_jct_us,
 			   hes_time_text, any);
@@ -287,7 +302,7 @@ json_t *run_report_json(const struct hes_run_report *r)
 	return json_pack(
 		"{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, "
 		"s:o, s:o, "
-		"s:o, s:o, s:o, s:o, s:o, s:o}",
+		"s:o, s:o, s:o, s:o, s:o, s:o, s:o*}",
 		"run", (json_int_t)r->run.id, "plan", r->run.plan, "folder", r->run.folder, "state",
 		hes_run_state_names[r->run.state], "jobs_done", (json_int_t)r->done, "jobs_failed",
 		(json_int_t)r->failed, "jobs_early", (json_int_t)r->early, "jobs_waiting",
@@ -299,5 +314,6 @@ json_t *run_report_json(const struct hes_run_report *r)
 		"planned", totals_json(&r->planned, planned, planned), "part",
 		totals_json(&r->part, r->done > 0 && planned, planned), "measured",
 		totals_json(&r->measured, r->done > 0, r->has_energy), "energy", joules_json(r),
-		"power_cap", power_cap_json(r), "jobs", jobs, "gpus", gpus);
+		"power_cap", power_cap_json(r), "jobs", jobs, "gpus", gpus, "jobs_known",
+		is_known(r) ? cli_known_json(r->known) : NULL);
 }

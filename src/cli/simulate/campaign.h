@@ -45,7 +45,9 @@ struct campaign {
 	const struct hes_jobs *jobs;
 	const struct hes_profiles *profiles;
 	const struct hes_predictor *predictor;
-	struct hes_sim terms;  /* clock change and noise; the rest is filled in */
+	uint32_t known[HES_KNOWN_SOURCES]; /* jobs by how they are known, at worst on a GPU type of
+					      the fleet */
+	struct hes_sim terms;              /* clock change and noise; the rest is filled in */
 	bool replan_all;       /* policies with open queues, too, plan everything at every arrival
 				  (replanner.h) */
 	bool keep;             /* outcomes, segments, plans and fronts of the first seed */

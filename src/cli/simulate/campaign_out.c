@@ -224,8 +224,9 @@ json_t *campaign_json(const struct campaign *c, bool timing)
 			  derived, sizeof(derived));
 	for (size_t i = 0; i < c->n_who * c->n_seeds; i++)
 		json_array_append_new(rows, run_json(&c->runs[i], timing));
-	return json_pack("{s:o, s:I, s:o?, s:s*, s:o*, s:o, s:o*}", "fleet", fleet_json(c->fleet),
-			 "jobs", (json_int_t)c->jobs->n, "never_sampled", campaign_never_sampled(c),
+	return json_pack("{s:o, s:I, s:o, s:o?, s:s*, s:o*, s:o, s:o*}", "fleet",
+			 fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n, "jobs_known",
+			 cli_known_json(c->known), "never_sampled", campaign_never_sampled(c),
 			 "derived", *derived ? derived : NULL, "fitted", cli_fits_json(c->fits),
 			 "policies", rows, "model_draws", campaign_draws_json(c));
 }

@@ -299,6 +299,17 @@ static void print_heading(const struct table *t)
 	fputs("\n\n", stdout);
 }
 
+/* That all are known networks is what "modelled" says. */
+static void print_known(const struct campaign *c)
+{
+	if (c->known[HES_KNOWN_NETWORK] < c->jobs->n) {
+		putchar('\n');
+		cli_known_print(stdout, c->known);
+	}
+	if (c->known[HES_KNOWN_NETWORK] < c->jobs->n || c->fits->n)
+		putchar('\n');
+}
+
 int campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err)
 {
 	struct table t;
@@ -309,8 +320,7 @@ int campaign_print_table(const struct campaign *c, bool wide, bool timing, struc
 		print_heading(&t);
 		print_table(&t);
 		print_never_sampled(c);
-		if (c->fits->n)
-			putchar('\n');
+		print_known(c);
 		cli_fits_print(c->fits);
 		if (hes_report_sentence(t.rows, c->n_who, sentence, sizeof(sentence)))
 			printf("\n%s.\n", sentence);

@@ -343,6 +343,7 @@ static int simulate(const struct simulate_opts *o, const char *jobs, struct inpu
 		rc = check_workloads(in, err);
 	if (rc)
 		return rc;
+	hes_known_count_jobs(&in->knowledge, &in->fleet, &in->jobs, c->known);
 	c->model = in->model;
 	c->fits = &in->fits;
 	c->fleet = &in->fleet;

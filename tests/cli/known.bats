@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+bats_require_minimum_version 1.5.0
+# what is known of workloads: the store, known networks and what is derived, in one plan
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR"
+	# The GPU model plays the measurements; mynet is resnet50 under a name that nobody knows.
+	"$HESHARE" profile --modelled --types T4,A100-SXM-80 --samples 300 -o known >/dev/null
+	sed 's/resnet50/mynet/g' known/profiles.csv >all.csv
+	grep -E '^workload|^mynet,T4,(4|8|16)\b' all.csv >mine.csv
+	printf 'id,workload,batch_size,iterations\na,mynet,8,2000\nb,mynet,12,2000\nc,vgg16,8,900\n' >jobs.csv
+	for g in T4 A100-SXM-80; do
+		printf 'name: %s\nnodes:\n  - name: a\n    gpus: [ { type: %s, count: 2 } ]\n' $g $g >$g.yaml
+	done
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR"
+	export HESHARE_STORE=$BATS_TEST_TMPDIR/store.db
+}
+
+@test "what was imported is planned together with known networks" {
+	run -1 "$HESHARE" plan jobs.csv -f T4.yaml
+	[[ "$output" == *'workload "mynet" was never profiled (heshare profile measures it)'* ]]
+	"$HESHARE" profiles import mine.csv --as measured
+	run -0 "$HESHARE" plan jobs.csv -f T4.yaml -o plan.json
+	[ "${lines[-1]}" = "Jobs: 2 measured, 1 known network. The predictor learnt from modelled samples, not from measurements (heshare profile)." ]
+	jq -e '.jobs_known == { measured: 2, known: 1, derived: 0, unknown: 0 }' plan.json
+	jq -e '[.jobs[] | .measured_mib > 0] == [true, false, false]' plan.json
+	# As measured, and not as the model says.
+	run -0 "$HESHARE" predict mynet --batch 8 --gpu T4 --json
+	measured=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } $c["batch_size"] == 8 { print $c["iteration_us"] }' mine.csv)
+	jq -e --argjson us "$measured" '.iteration_us / $us | . > 0.95 and . < 1.05' <<<"$output"
+	run -0 "$HESHARE" simulate jobs.csv -f T4.yaml --burst -p joint,exclusive --json
+	jq -e '.jobs_known.measured == 2 and (.fitted[0].workload == "mynet")' <<<"$output"
+	run -0 "$HESHARE" simulate jobs.csv -f T4.yaml --burst --plan plan.json
+	[[ "$output" == *"Jobs: 2 measured, 1 known network."* ]]
+}
+
+@test "a file of profiles takes the place of the store's, and known networks stay" {
+	sed 's/^mynet/other/' mine.csv >other.csv
+	"$HESHARE" profiles import other.csv --as measured
+	"$HESHARE" plan jobs.csv -f T4.yaml --profiles mine.csv -o plan.json
+	jq -e '.jobs_known == { measured: 2, known: 1, derived: 0, unknown: 0 }' plan.json
+	sed 's/mynet/other/' jobs.csv >others.csv
+	run -1 "$HESHARE" plan others.csv -f T4.yaml --profiles mine.csv
+	[[ "$output" == *'workload "other" was never profiled'* ]]
+	"$HESHARE" plan others.csv -f T4.yaml --store "$HESHARE_STORE" -o plan.json
+	HESHARE_STORE=none.db run -1 "$HESHARE" plan others.csv -f T4.yaml
+}
+
+# TYPE BATCH: derived / true iteration time and power
+derived() {
+	"$HESHARE" predict mynet --batch "$2" --gpu "$1" --json >derived.json
+	"$HESHARE" predict mynet --batch "$2" --gpu "$1" --profiles all.csv --json |
+		jq -r --slurpfile d derived.json '[$d[0].iteration_us / .iteration_us, $d[0].power_w / .power_w] | @tsv'
+}
+
+@test "what was measured at other batch sizes, or on another GPU type, is derived by the model" {
+	"$HESHARE" profiles import mine.csv --as measured
+	printf 'id,workload,batch_size,iterations\na,mynet,64,200\nb,mynet,1,2000\n' >far.csv
+	run -0 "$HESHARE" plan far.csv -f T4.yaml
+	[[ "${lines[-1]}" == "Jobs: 2 derived."* ]]
+	run -0 "$HESHARE" plan jobs.csv -f A100-SXM-80.yaml
+	[[ "${lines[-1]}" == "Jobs: 1 known network, 2 derived."* ]]
+	for at in "T4 64" "T4 1" "A100-SXM-80 8"; do
+		read -r time power < <(derived $at)
+		echo "$at: time x $time, power x $power"
+		jq -ne "$time > 0.7 and $time < 1.4 and $power > 0.8 and $power < 1.25"
+	done
+}
+
+@test "a predictor is trained on the store's samples once, and again when there are others" {
+	"$HESHARE" profiles import known/profiles.csv --as measured
+	head -200 known/samples.csv >some.csv
+	"$HESHARE" profiles import some.csv --as measured
+	trained() { sqlite3 "$HESHARE_STORE" 'SELECT count(*) FROM trained'; }
+	run -0 "$HESHARE" plan jobs.csv -f T4.yaml --policy heshare --profiles all.csv
+	[ "${lines[-1]}" = "Jobs: 3 measured." ]
+	[ "$(trained)" = 1 ]
+	"$HESHARE" plan jobs.csv -f T4.yaml --policy heshare --profiles all.csv -o first.json
+	[ "$(trained)" = 1 ]
+	# One that cannot be read is trained again, to the same plan.
+	sqlite3 "$HESHARE_STORE" "UPDATE trained SET model = x'00'"
+	"$HESHARE" plan jobs.csv -f T4.yaml --policy heshare --profiles all.csv -o second.json
+	cmp first.json second.json
+	[ "$(sqlite3 "$HESHARE_STORE" 'SELECT length(model) > 1000 FROM trained')" = 1 ]
+	"$HESHARE" profiles import known/samples.csv --as measured
+	"$HESHARE" plan jobs.csv -f T4.yaml --policy heshare --profiles all.csv -o third.json
+	[ "$(trained)" = 2 ]
+	! cmp -s first.json third.json
+	# --predictor takes its place.
+	"$HESHARE" train --from-store --trees 20 -o predictor >/dev/null
+	run -0 "$HESHARE" plan jobs.csv -f T4.yaml --predictor predictor --profiles all.csv
+	[ "$(trained)" = 2 ]
+}
+
+@test "a store that cannot be read, or that other users can write, is refused by a sentence" {
+	for command in "plan jobs.csv -f T4.yaml" "simulate jobs.csv -f T4.yaml -p pwr" "predict vgg16"; do
+		echo "this is no store" >"$HESHARE_STORE"
+		run -1 "$HESHARE" $command
+		[[ "$output" == "heshare ${command%% *}: $HESHARE_STORE: "* ]]
+		rm "$HESHARE_STORE"
+		"$HESHARE" profiles import mine.csv --as measured
+		chmod 666 "$HESHARE_STORE"
+		run -1 "$HESHARE" $command
+		[[ "$output" == "heshare ${command%% *}: $HESHARE_STORE"*": others may write it (mode 0666); a store belongs to one user (docs/store.md)" ]]
+		rm "$HESHARE_STORE"
+	done
+	HESHARE_STORE='' XDG_DATA_HOME= HOME= run -0 "$HESHARE" predict vgg16
+	run -1 "$HESHARE" predict vgg16 --store none.db
+	[[ "$output" == *"none.db"* ]]
+}
