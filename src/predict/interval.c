@@ -11,7 +11,7 @@
 #define PRIOR                                                                                    \
 	20.0 /* errors of all samples that each number of co-runners gets in addition to its own \
 	      */
-#define PRIOR_SCORES 10.0 /* all errors on modelled samples together, where some are measured */
+#define PRIOR_SCORES 5.0  /* all errors on modelled samples together, where some are measured */
 #define LEAST        1e-4 /* half-width */
 #define LEAST_BEYOND                                                                            \
 	0.01 /* per unit of distance: never 0, because unseen cases are less certain even if no \
