@@ -23,6 +23,8 @@ typedef double hes_spent_fn(void *ctx);
  * rises by one up to @of. */
 typedef void hes_progress_fn(void *ctx, size_t done, size_t of);
 
+struct hes_kinds; /* src/plan/problem.h */
+
 struct hes_request {
 	const struct hes_fleet *fleet;
 	const struct hes_jobs *jobs;
@@ -44,10 +46,12 @@ struct hes_request {
 	void *spent_ctx;
 	hes_progress_fn *progress; /* of a search in parts, as for large fleets; may be NULL */
 	void *progress_ctx;
-	bool bound;            /* also find least_energy_mj and least_avg_jct_us; for at most
-				  HES_POLICY_MOST_BOUND jobs */
-	uint64_t power_cap_mw; /* of the fleet, at any time; 0: none; ignored by policies that do
-				  not search */
+	struct hes_kinds *kinds; /* of a caller that plans the same jobs again and again
+				    (src/plan/problem.h); NULL: none */
+	bool bound;              /* also find least_energy_mj and least_avg_jct_us; for at most
+				    HES_POLICY_MOST_BOUND jobs */
+	uint64_t power_cap_mw;   /* of the fleet, at any time; 0: none; ignored by policies that do
+				    not search */
 };
 
 #define HES_POLICY_MOST_BOUND 300
@@ -58,6 +62,10 @@ struct hes_problem; /* src/plan/problem.h: the request, ready to search */
  * busy for 300 years */
 typedef int hes_decide_fn(const struct hes_problem *p, struct hes_plan *plan,
 			  struct hes_front *front);
+
+struct hes_cost; /* src/plan/assign/assign.h: time and energy of a job */
+/** A job alone on a type that it runs on, as a policy would run it. */
+typedef struct hes_cost hes_alone_fn(const struct hes_problem *p, size_t job, uint32_t type);
 
 /**
  * A decision made outside of the library, such as a program's. Only GPUs, order, shares and clocks
@@ -84,6 +92,11 @@ struct hes_policy {
 		*prefers; /* NULL-terminated, the default first; NULL when it has no preference */
 	const char *const *variants; /* NULL-terminated: rules for order and GPU in place of the
 					paper's, the strongest last; NULL: none */
+	/* Of a policy, and of its variants, that take jobs in an order, so that a batch depends on
+	 * the jobs before it and on so many from its first one on in its GPU's queue; 0: another
+	 * kind. */
+	uint32_t looks_ahead, variant_looks_ahead;
+	hes_alone_fn *alone; /* by which variants sort jobs */
 	bool makes_front;
 	bool searches;     /* honours budget, spent, power_cap_mw and deadlines */
 	uint64_t max_work; /* some minutes of planning: jobs times (100 + GPUs); ignored where

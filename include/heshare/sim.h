@@ -38,12 +38,20 @@ struct hes_sim {
 	 * start, or from a later plan (hes_onward)
 	 * @param running     the jobs that run, by GPU and then start; an open queue's jobs may
 	 * join them
-	 * @param out         a plan for the waiting jobs alone, numbered as in jobs
+	 * @param out         a plan for the waiting jobs alone, numbered as in jobs; with more,
+	 * jobs may be missing
 	 * @return 0, or a negative errno that ends the simulation
 	 */
 	int (*replan)(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
 		      const int64_t *free_at_us, const struct hes_running *running,
 		      size_t n_running, struct hes_plan *out, struct hes_err *err);
+	/**
+	 * The plan of the last replan with more jobs in it: its batches in the same order, then
+	 * others. Called when a GPU without work has no batch left while jobs wait that are in no
+	 * plan. NULL: replan plans all jobs.
+	 * @return 0, or a negative errno that ends the simulation
+	 */
+	int (*more)(void *ctx, struct hes_plan *out, struct hes_err *err);
 	void *ctx;
 	const struct hes_profiles *profiles; /* start-ups of jobs whose workload in the model has
 						none; may be NULL */

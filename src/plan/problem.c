@@ -135,18 +135,25 @@ static void take_running(struct hes_problem *p)
 		p->first_running[g + 1] += p->first_running[g];
 }
 
+/* The number of a type, which is added if it is new. */
+static uint32_t number_type(const struct hes_gpu_type *type, const struct hes_gpu_type **types,
+			    size_t *n)
+{
+	uint32_t t = 0;
+
+	while (t < *n && types[t] != type)
+		t++;
+	if (t == *n)
+		types[(*n)++] = type;
+	return t;
+}
+
 static void number_types(struct hes_problem *p)
 {
 	const struct hes_request *r = p->request;
 
 	for (size_t g = 0; g < p->k; g++) {
-		size_t t = 0;
-
-		while (t < p->n_types && p->types[t] != r->fleet->gpus[g].type)
-			t++;
-		if (t == p->n_types)
-			p->types[p->n_types++] = r->fleet->gpus[g].type;
-		p->gpus[g].type = (uint32_t)t;
+		p->gpus[g].type = number_type(r->fleet->gpus[g].type, p->types, &p->n_types);
 		p->gpus[g].wait_us =
 			r->free_at_us[g] > r->now_us ? (double)(r->free_at_us[g] - r->now_us) : 0;
 	}
@@ -189,25 +196,38 @@ static int by_kind(const void *a, const void *b)
 }
 
 /* Kinds are numbered in the order of their names, so that sets have one order whatever the jobs'
- * order. */
-static int number_kinds(struct hes_problem *p, size_t more_kinds)
+ * order. @return how many kinds there are */
+static size_t sort_kinds(struct keyed_job *keys, size_t n, uint32_t *kinds)
 {
-	const size_t n = p->n + p->n_running;
-	struct keyed_job *keys = calloc(n + 1, sizeof(*keys));
+	size_t n_kinds = 0;
 
-	if (!keys)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		keys[i] = (struct keyed_job){ &p->request->jobs->v[p->jobs[i].job], (uint32_t)i };
 	qsort(keys, n, sizeof(*keys), by_kind);
 	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || compare_kinds(keys[i - 1].job, keys[i].job) != 0)
-			p->n_kinds_now++;
-		p->jobs[keys[i].at].kind = (uint32_t)p->n_kinds_now - 1;
+			n_kinds++;
+		kinds[keys[i].at] = (uint32_t)n_kinds - 1;
 	}
+	return n_kinds;
+}
+
+static int number_kinds(struct hes_problem *p, size_t more_kinds)
+{
+	const struct hes_request *r = p->request;
+	const size_t n = p->n + p->n_running;
+	struct keyed_job *keys = r->kinds ? NULL : calloc(n + 1, sizeof(*keys));
+	uint32_t *kinds = r->kinds ? NULL : calloc(n + 1, sizeof(*kinds));
+	int rc = r->kinds || (keys && kinds) ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !rc && !r->kinds; i++)
+		keys[i] = (struct keyed_job){ &r->jobs->v[p->jobs[i].job], (uint32_t)i };
+	if (!rc)
+		p->n_kinds_now = r->kinds ? r->kinds->n : sort_kinds(keys, n, kinds);
+	for (size_t i = 0; i < n && !rc; i++)
+		p->jobs[i].kind = r->kinds ? r->kinds->of[p->jobs[i].job] : kinds[i];
 	p->n_kinds = p->n_kinds_now + more_kinds;
 	free(keys);
-	return 0;
+	free(kinds);
+	return rc;
 }
 
 /* A kind must be profiled on one type at least. Of several errors, a batch size out of range says
@@ -241,7 +261,8 @@ static int find_profiles(struct hes_problem *p, struct hes_err *err)
 		return hes_fail(err, -E2BIG,
 				"%zu different workloads and batch sizes are more than %d",
 				p->n_kinds, UINT16_MAX);
-	p->solo = calloc(p->n_types * p->n_kinds + 1, sizeof(*p->solo));
+	p->solo = p->request->kinds ? p->request->kinds->solo
+				    : calloc(p->n_types * p->n_kinds + 1, sizeof(*p->solo));
 	if (!p->solo)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n + p->n_running && !rc; i++)
@@ -354,7 +375,9 @@ static int find_costs(struct hes_problem *p, struct hes_err *err)
 {
 	double total_us = 0;
 
-	p->rates = hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
+	p->rates = p->request->kinds
+			   ? p->request->kinds->rates
+			   : hes_rates_new(p->request->predictor, p->types, p->solo, p->n_kinds);
 	p->cost = calloc(p->n_types * p->n + 1, sizeof(*p->cost));
 	p->usage = calloc(p->n_types * p->n + 1, sizeof(*p->usage));
 	if (!p->rates || !p->cost || !p->usage)
@@ -471,9 +494,53 @@ void hes_problem_finish(struct hes_problem *p)
 	free(p->gpus);
 	free(p->types);
 	free(p->shares_pct);
-	free(p->solo);
 	free(p->cost);
 	free(p->usage);
-	hes_rates_free(p->rates);
+	if (!p->request || !p->request->kinds) {
+		free(p->solo);
+		hes_rates_free(p->rates);
+	}
 	*p = (struct hes_problem){ 0 };
+}
+
+struct hes_kinds *hes_kinds_new(const struct hes_request *r)
+{
+	const size_t n = r->jobs->n;
+	struct hes_kinds *k = calloc(1, sizeof(*k));
+	struct keyed_job *keys = calloc(n + 1, sizeof(*keys));
+	size_t n_types = 0;
+
+	if (!k || !keys) {
+		free(k);
+		free(keys);
+		return NULL;
+	}
+	k->of = calloc(n + 1, sizeof(*k->of));
+	k->types = calloc(r->fleet->n + 1, sizeof(const struct hes_gpu_type *));
+	for (size_t i = 0; i < n; i++)
+		keys[i] = (struct keyed_job){ &r->jobs->v[i], (uint32_t)i };
+	if (k->of && k->types) {
+		k->n = sort_kinds(keys, n, k->of);
+		for (size_t g = 0; g < r->fleet->n; g++)
+			number_type(r->fleet->gpus[g].type, k->types, &n_types);
+		k->solo = calloc(n_types * k->n + 1, sizeof(*k->solo));
+	}
+	free(keys);
+	if (k->solo && k->n <= UINT16_MAX)
+		k->rates = hes_rates_new(r->predictor, k->types, k->solo, k->n);
+	if (k->rates)
+		return k;
+	hes_kinds_free(k);
+	return NULL;
+}
+
+void hes_kinds_free(struct hes_kinds *k)
+{
+	if (!k)
+		return;
+	hes_rates_free(k->rates);
+	free(k->solo);
+	free(k->types);
+	free(k->of);
+	free(k);
 }

@@ -59,6 +59,23 @@ struct hes_problem {
 };
 
 /**
+ * The kinds of all jobs of a request, and what was predicted of them. Requests with the same jobs,
+ * fleet, profiles and predictor may share it, one after the other: plans stay the same, and nothing
+ * is predicted twice.
+ */
+struct hes_kinds {
+	uint32_t *of; /* [jobs] */
+	size_t n;
+	const struct hes_gpu_type **types; /* as struct hes_problem has them */
+	struct hes_profile *solo;          /* [type * n + kind]; of kinds that were planned */
+	struct hes_rates *rates;
+};
+
+/** @return NULL: out of memory, or too many kinds for one cache */
+struct hes_kinds *hes_kinds_new(const struct hes_request *r);
+void hes_kinds_free(struct hes_kinds *k);
+
+/**
  * @param r  must outlive the problem
  * @return 0; -ENOENT a workload without a profile; -ERANGE a batch size outside of the profiled
  * ones, or jobs that would run for millennia; -ENOSPC a job that fits no GPU; -E2BIG too many kinds

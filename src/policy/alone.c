@@ -78,7 +78,7 @@ static uint32_t low_energy_clock(const struct hes_problem *p, uint32_t type,
 	return best;
 }
 
-static struct hes_cost alone_at_low_energy(const struct hes_problem *p, size_t job, uint32_t type)
+struct hes_cost hes_alone_at_low_energy(const struct hes_problem *p, size_t job, uint32_t type)
 {
 	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
 	struct hes_group_cost c;
@@ -198,7 +198,7 @@ static uint32_t capped_clock(const struct hes_problem *p, uint32_t type,
 	return g->clocks_mhz[i];
 }
 
-static struct hes_cost alone_capped(const struct hes_problem *p, size_t job, uint32_t type)
+struct hes_cost hes_alone_capped(const struct hes_problem *p, size_t job, uint32_t type)
 {
 	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
 	struct hes_group_cost c;
@@ -214,7 +214,7 @@ int hes_decide_batchdvfs(const struct hes_problem *p, struct hes_plan *plan,
 {
 	(void)front;
 	if (*p->request->prefer)
-		return run_variant(p, plan, alone_capped, capped_clock);
+		return run_variant(p, plan, hes_alone_capped, capped_clock);
 	return run_one_by_one(p, plan, random_gpu, capped_clock);
 }
 
@@ -223,6 +223,6 @@ int hes_decide_muserve(const struct hes_problem *p, struct hes_plan *plan, struc
 {
 	(void)front;
 	if (*p->request->prefer)
-		return run_variant(p, plan, alone_at_low_energy, low_energy_clock);
+		return run_variant(p, plan, hes_alone_at_low_energy, low_energy_clock);
 	return run_one_by_one(p, plan, random_gpu, low_energy_clock);
 }

@@ -119,7 +119,7 @@ static int run_queue(const struct hes_problem *p, struct hes_plan *plan, size_t 
 	return rc;
 }
 
-static struct hes_cost alone_tuned(const struct hes_problem *p, size_t job, uint32_t type)
+struct hes_cost hes_alone_tuned(const struct hes_problem *p, size_t job, uint32_t type)
 {
 	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
 	const struct choice c = tune(p, type, &alone);
@@ -137,7 +137,7 @@ int hes_decide_morak(const struct hes_problem *p, struct hes_plan *plan, struct 
 
 	(void)front;
 	if (!rc && *p->request->prefer)
-		rc = hes_place_by_variant(p, alone_tuned, placed);
+		rc = hes_place_by_variant(p, hes_alone_tuned, placed);
 	else
 		for (size_t i = 0; i < p->n && !rc; i++)
 			placed[i] =

@@ -9,7 +9,8 @@
 #include "base/plural.h"
 #include "base/texts.h"
 #include "plan/joint/joint_search.h"
-#include "policy/decide.h"
+#include "plan/batch/sharing.h"
+#include "policy/variants.h"
 
 #define WORK_A_JOB 100 /* in addition to that of each GPU */
 
@@ -51,38 +52,54 @@ const struct hes_policy hes_policies[] = {
 	{ .name = "morak",
 	  .decide = hes_decide_morak,
 	  .variants = variants_of_random,
+	  .looks_ahead = HES_SHARE_MOST,
+	  .variant_looks_ahead = HES_SHARE_MOST,
+	  .alone = hes_alone_tuned,
 	  .max_work = 200000000,
 	  .summary = "a random GPU, first come first served, SM shares and clock tuned together" },
 	{ .name = "muserve",
 	  .decide = hes_decide_muserve,
 	  .variants = variants_of_random,
+	  .looks_ahead = 1,
+	  .variant_looks_ahead = 1,
+	  .alone = hes_alone_at_low_energy,
 	  .max_work = 2000000000,
 	  .summary = "a random GPU, one job at a time, the clock with least energy within a "
 		     "slowdown bound" },
 	{ .name = "batchdvfs",
 	  .decide = hes_decide_batchdvfs,
 	  .variants = variants_of_random,
+	  .looks_ahead = 1,
+	  .variant_looks_ahead = 1,
+	  .alone = hes_alone_capped,
 	  .max_work = 2000000000,
 	  .summary = "a random GPU, one job at a time, the highest clock under a power cap" },
 	{ .name = "pwr",
 	  .decide = hes_decide_pwr,
 	  .variants = variants_of_pwr,
+	  .looks_ahead = 1,
 	  .max_work = 2000000000,
 	  .summary =
 		  "the free GPU whose power a job raises least, one job at a time, default clock" },
 	{ .name = "mps-equal",
 	  .decide = hes_decide_mps_equal,
 	  .variants = variants_of_random,
+	  .variant_looks_ahead = 2,
+	  .alone = hes_alone_at_default,
 	  .max_work = 2000000000,
 	  .summary = "the next free GPU for jobs in turn, two at a time with half the SMs each, "
 		     "default clock" },
 	{ .name = "exclusive",
 	  .decide = hes_decide_exclusive,
 	  .variants = variants_of_exclusive,
+	  .looks_ahead = 1,
+	  .variant_looks_ahead = 1,
+	  .alone = hes_alone_at_default,
 	  .max_work = 2000000000,
 	  .summary = "the next free GPU for each job in turn, one job at a time, default clock" },
 	{ .name = "random",
 	  .decide = hes_decide_random,
+	  .looks_ahead = 1,
 	  .max_work = 2000000000,
 	  .summary = "a random GPU for each job, one job at a time, default clock" },
 	{ .name = NULL }

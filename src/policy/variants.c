@@ -67,14 +67,25 @@ static int shorter(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
+bool hes_variant_is_shortest_first(const char *variant)
+{
+	return *variant && find_rule(variant)->shortest_first;
+}
+
+double hes_variant_least_us(const struct hes_problem *p, hes_alone_fn *alone, size_t job)
+{
+	double least_us = INFINITY;
+
+	for (uint32_t t = 0; t < p->n_types; t++)
+		if (hes_problem_runs(p, job, t))
+			least_us = fmin(least_us, alone(p, job, t).time_us);
+	return least_us;
+}
+
 static void sort_jobs(const struct hes_problem *p, hes_alone_fn *alone, struct timed_job *order)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		order[i].least_us = INFINITY;
-		for (uint32_t t = 0; t < p->n_types; t++)
-			if (hes_problem_runs(p, i, t))
-				order[i].least_us = fmin(order[i].least_us, alone(p, i, t).time_us);
-	}
+	for (size_t i = 0; i < p->n; i++)
+		order[i].least_us = hes_variant_least_us(p, alone, i);
 	qsort(order, p->n, sizeof(*order), shorter);
 }
 

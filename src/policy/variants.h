@@ -15,11 +15,16 @@ struct hes_placed {
 	uint32_t job, gpu;
 };
 
-/** A job alone on a type that it runs on, as a policy would run it. */
-typedef struct hes_cost hes_alone_fn(const struct hes_problem *p, size_t job, uint32_t type);
-
 /** hes_alone_fn: at the default clock. */
 hes_alone_fn hes_alone_at_default;
+/** hes_alone_fn: of the policies of these names. */
+hes_alone_fn hes_alone_tuned /* morak */, hes_alone_at_low_energy /* muserve */,
+	hes_alone_capped /* batchdvfs */;
+
+/** Whether a variant takes the shortest job first, by hes_variant_least_us(). */
+bool hes_variant_is_shortest_first(const char *variant);
+/** Shortest time of a job alone on any type, as the policy would run it. */
+double hes_variant_least_us(const struct hes_problem *p, hes_alone_fn *alone, size_t job);
 
 /**
  * Place all jobs by the rule that the request's preference names.

@@ -38,6 +38,7 @@ struct sim {
 	struct hes_plan own;         /* the plan in force when replanning; else empty */
 	const struct hes_plan *plan; /* the plan in force */
 	uint32_t plan_no;            /* from 1 */
+	size_t n_unplanned;          /* waiting jobs that it leaves out; only with in->more */
 	struct hes_plan carried_out; /* batches started so far, if wanted */
 	struct hes_rng noise;
 	double predicted_mj; /* busy energy so far, by the last prediction of each job */

@@ -83,10 +83,13 @@ static int check_batch(struct sim *s, uint32_t gpu, const struct hes_batch *b, s
 	return 0;
 }
 
-static int check_queue(struct sim *s, uint32_t gpu, const struct hes_queue *q, size_t *n,
-		       struct hes_err *err)
+/* @param from  the first batch that has not started */
+static int check_queue(struct sim *s, uint32_t gpu, const struct hes_queue *q, size_t from,
+		       size_t *n, struct hes_err *err)
 {
-	for (size_t k = 0; k < q->n; k++) {
+	for (size_t k = 0; k < from && k < q->n; k++)
+		*n += q->batches[k].n;
+	for (size_t k = from; k < q->n; k++) {
 		int rc = check_batch(s, gpu, &q->batches[k], err);
 
 		if (!rc && q->together && q->batches[k].n != 1)
@@ -123,7 +126,9 @@ static int name_missing(const struct sim *s, struct hes_err *err)
 	return hes_fail(err, -EINVAL, "the plan leaves out a job");
 }
 
-int sim_adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, struct hes_err *err)
+/* Check a plan and put it in force. @param longer  it begins with the batches of the last one */
+static int adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, bool longer,
+		 struct hes_err *err)
 {
 	size_t n = 0;
 
@@ -132,16 +137,24 @@ int sim_adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, struct
 				p->n_gpus, s->in->fleet->n);
 	s->plan_no++;
 	for (uint32_t g = 0; g < p->n_gpus; g++) {
-		int rc = check_queue(s, g, &p->queues[g], &n, err);
+		int rc;
 
+		if (!longer)
+			s->gpus[g].next_batch = 0;
+		rc = check_queue(s, g, &p->queues[g], s->gpus[g].next_batch, &n, err);
 		if (rc)
 			return rc;
-		s->gpus[g].next_batch = 0;
 	}
-	if (n != n_expected)
+	if (n > n_expected || (n < n_expected && !s->in->more))
 		return name_missing(s, err);
+	s->n_unplanned = n_expected - n;
 	s->plan = p;
 	return 0;
+}
+
+int sim_adopt(struct sim *s, const struct hes_plan *p, size_t n_expected, struct hes_err *err)
+{
+	return adopt(s, p, n_expected, false, err);
 }
 
 static void forget_started(struct sim *s)
@@ -267,6 +280,26 @@ int sim_replan(struct sim *s, struct hes_err *err)
 	s->own = p;
 	rc = update_predictions(s, &s->own, err);
 	return rc ? rc : sim_adopt(s, &s->own, s->n_waiting, err);
+}
+
+/* Plan further while a GPU without work has nothing to start and jobs are in no plan. */
+static int lengthen_plan(struct sim *s, uint32_t gpu, struct hes_err *err)
+{
+	const struct sim_gpu *b = &s->gpus[gpu];
+	int rc = 0;
+
+	while (!rc && s->n_unplanned && b->state == SIM_IDLE &&
+	       b->next_batch >= s->plan->queues[gpu].n) {
+		struct hes_plan p = { 0 };
+
+		rc = s->in->more(s->in->ctx, &p, err);
+		if (rc)
+			break;
+		hes_plan_finish(&s->own);
+		s->own = p;
+		rc = adopt(s, &s->own, s->n_waiting, true, err);
+	}
+	return rc;
 }
 
 static bool all_arrived(const struct sim *s, const struct hes_batch *b)
@@ -407,7 +440,7 @@ int sim_start(struct sim *s, uint32_t gpu, struct hes_err *err)
 {
 	const struct hes_batch *batch;
 	bool any = false;
-	int rc = 0;
+	int rc = lengthen_plan(s, gpu, err);
 
 	while (!rc && (batch = next_to_start(s, gpu))) {
 		rc = start_one(s, gpu, batch, err);

@@ -5,6 +5,7 @@
 #include "heshare/draw.h"
 #include "heshare/policy.h"
 #include "plan/assign/pareto.h"
+#include "policy/line.h"
 #include "policy/variants.h"
 #include "unit_test.h"
 
@@ -739,6 +740,79 @@ TEST(no_jobs_give_an_empty_plan)
 		assert_true(plan.predicted.avg_jct_us == 0);
 		hes_plan_finish(&plan);
 	}
+}
+
+static size_t count_jobs(const struct hes_plan *p)
+{
+	size_t n = 0;
+
+	for (size_t g = 0; g < p->n_gpus; g++)
+		for (size_t b = 0; b < p->queues[g].n; b++)
+			n += p->queues[g].batches[b].n;
+	return n;
+}
+
+/* Whether each queue of @p is the beginning of the one of @whole. */
+static void assert_begins(const struct hes_plan *p, const struct hes_plan *whole)
+{
+	for (size_t g = 0; g < p->n_gpus; g++) {
+		const struct hes_queue *q = &p->queues[g], *all = &whole->queues[g];
+
+		assert_true(q->n <= all->n);
+		for (size_t b = 0; b < q->n; b++)
+			assert_memory_equal(&q->batches[b], &all->batches[b],
+					    offsetof(struct hes_batch, jobs) +
+						    q->batches[b].n * sizeof(*q->batches[b].jobs));
+	}
+}
+
+static void check_line(struct hes_line *l, const struct hes_policy *policy, const char *prefer)
+{
+	struct hes_plan whole = plan_with(policy, prefer, NULL), p;
+	int longer = 0;
+
+	assert_int_equal(hes_line_plan(l, &bench.request, &p, &bench.err), 0);
+	assert_true(count_jobs(&p) < bench.request.n_waiting);
+	for (; count_jobs(&p) < bench.request.n_waiting; longer++) {
+		assert_begins(&p, &whole);
+		hes_plan_finish(&p);
+		assert_int_equal(hes_line_more(l, &p, &bench.err), 0);
+	}
+	assert_true(longer > 0);
+	assert_begins(&p, &whole);
+	hes_plan_finish(&p);
+	hes_plan_finish(&whole);
+}
+
+/* @return whether the policy has a line */
+static bool check_lines_of(const struct hes_policy *policy, const char *prefer)
+{
+	struct hes_line *l = hes_line_new(policy, prefer);
+
+	if (!l)
+		return false;
+	bench.request.waiting = bench.waiting;
+	bench.request.n_waiting = 34;
+	check_line(l, policy, prefer);
+	/* Some have started, others have arrived. */
+	bench.request.waiting = &bench.waiting[4];
+	bench.request.n_waiting = MAX_JOBS - 4;
+	check_line(l, policy, prefer);
+	hes_line_free(l);
+	return true;
+}
+
+TEST(a_line_plans_the_beginning_of_the_whole_plan)
+{
+	size_t lines = 0;
+
+	draw_jobs(MAX_JOBS, 5);
+	for (const struct hes_policy *p = hes_policies; p->name; p++) {
+		lines += check_lines_of(p, "");
+		for (size_t i = 0; p->variants && p->variants[i]; i++)
+			lines += check_lines_of(p, p->variants[i]);
+	}
+	assert_true(lines >= 15);
 }
 
 int main(void)

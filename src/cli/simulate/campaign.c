@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "cli/cli.h"
+#include "policy/line.h"
 #include "policy/replanner.h"
 
 #define MAX_SEEDS 10000
@@ -184,8 +185,23 @@ bool campaign_can_replan(const struct contender *w)
 struct planner {
 	const struct campaign *c;
 	struct campaign_run *run;
-	struct hes_replanner *replanner; /* NULL: plan everything at every arrival */
+	/* Both NULL: plan everything at every arrival. */
+	struct hes_replanner *replanner;
+	struct hes_line *line; /* plan as far as is needed */
 };
+
+/* Count the planning of so many jobs, and refuse what would take hours. */
+static int spend_effort(struct planner *p, size_t n, double now_s, struct hes_err *err)
+{
+	p->run->effort += hes_policy_effort(p->run->who->policy, n, p->c->fleet->n);
+	if (p->run->effort <= MAX_PLANNINGS)
+		return 0;
+	return hes_fail(err, -E2BIG,
+			"planning again at every arrival takes too long: %zu jobs wait at %.0f s; "
+			"fewer jobs, more GPUs, --burst%s or a policy that does not search, such "
+			"as pwr, is needed",
+			n, now_s, campaign_can_replan(p->run->who) ? ", no --replan" : "");
+}
 
 static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_waiting,
 		  const int64_t *free_at_us, const struct hes_running *running, size_t n_running,
@@ -207,26 +223,28 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 		.prefer = run->who->prefer,
 		.seed = run->seed,
 	};
-	bool shown = run->keep && n_waiting == p->c->jobs->n;
-	double start_s;
-	int rc;
+	struct hes_front *front = run->keep && n_waiting == p->c->jobs->n ? &run->front : NULL;
+	const double start_s = hes_monotonic_s();
+	int rc = p->replanner || p->line ? 0
+					 : spend_effort(p, n_waiting, (double)now_us * 1e-6, err);
 
-	if (!p->replanner)
-		run->effort += hes_policy_effort(run->who->policy, n_waiting, r.fleet->n);
-	if (run->effort > MAX_PLANNINGS)
-		return hes_fail(
-			err, -E2BIG,
-			"planning again at every arrival takes too long: %zu jobs wait at %.0f s; "
-			"fewer jobs, more GPUs, --burst%s or a policy that does not search, such "
-			"as pwr, is needed",
-			n_waiting, (double)now_us * 1e-6,
-			campaign_can_replan(run->who) ? ", no --replan" : "");
-	start_s = hes_monotonic_s();
-	if (p->replanner)
-		rc = hes_replanner_plan(p->replanner, &r, out, shown ? &run->front : NULL, err);
-	else
-		rc = hes_policy_plan(run->who->policy, &r, out, shown ? &run->front : NULL, err);
+	if (!rc && p->replanner)
+		rc = hes_replanner_plan(p->replanner, &r, out, front, err);
+	else if (!rc && p->line)
+		rc = hes_line_plan(p->line, &r, out, err);
+	else if (!rc)
+		rc = hes_policy_plan(run->who->policy, &r, out, front, err);
 	run->plan_wall_s += hes_monotonic_s() - start_s;
+	return rc;
+}
+
+static int plan_more(void *ctx, struct hes_plan *out, struct hes_err *err)
+{
+	struct planner *p = ctx;
+	const double start_s = hes_monotonic_s();
+	const int rc = hes_line_more(p->line, out, err);
+
+	p->run->plan_wall_s += hes_monotonic_s() - start_s;
 	return rc;
 }
 
@@ -253,15 +271,18 @@ static void keep_totals(struct hes_replay *r)
 
 static void do_run(const struct campaign *c, struct campaign_run *run)
 {
-	struct planner p = { c, run, NULL };
+	struct planner p = { .c = c, .run = run };
+	const bool inserts = !c->replan_all && campaign_can_replan(run->who),
+		   lines = run->who->policy && hes_line_can(run->who->policy, run->who->prefer);
 	struct hes_sim s = c->terms;
 
-	if (!c->replan_all && campaign_can_replan(run->who)) {
+	if (inserts)
 		p.replanner = hes_replanner_new(run->who->policy);
-		if (!p.replanner) {
-			run->rc = hes_fail(&run->err, -ENOMEM, "out of memory");
-			return;
-		}
+	else if (lines)
+		p.line = hes_line_new(run->who->policy, run->who->prefer);
+	if ((inserts && !p.replanner) || (lines && !p.line)) {
+		run->rc = hes_fail(&run->err, -ENOMEM, "out of memory");
+		return;
 	}
 
 	s.model = c->model;
@@ -270,11 +291,13 @@ static void do_run(const struct campaign *c, struct campaign_run *run)
 	s.profiles = c->profiles;
 	s.plan = run->who->plan;
 	s.replan = run->who->policy ? replan : NULL;
+	s.more = p.line ? plan_more : NULL;
 	s.ctx = &p;
 	s.seed = run->seed;
 	s.carried_out = run->keep ? &run->carried_out : NULL;
 	run->rc = hes_sim_run(&s, &run->replay, &run->err);
 	hes_replanner_free(p.replanner);
+	hes_line_free(p.line);
 	if (run->rc)
 		return;
 	run->deadlines_missed = count_missed(c->jobs, &run->replay);
