@@ -15,6 +15,7 @@
 #define HES_MAX_JOBS       10000000 /* rows accepted from one file */
 #define HES_MAX_BATCH_SIZE 65536
 #define HES_MAX_ITERATIONS UINT64_C(1000000000000)
+#define HES_JOB_PROGRESS   200 /* bytes of a pattern */
 
 struct hes_job {
 	char id[HES_NAME_MAX]; /* unique in a file */
@@ -31,6 +32,8 @@ struct hes_job {
 	uint32_t weight;         /* importance, 1..1000 */
 	char user[HES_NAME_MAX]; /* "" when not given */
 	char *command;           /* NULL when not given; owned */
+	char *progress;          /* pattern with a group for the count in its progress lines
+				    (docs/running.md); NULL: heshare's own lines only. Owned */
 };
 
 struct hes_jobs {
@@ -53,6 +56,10 @@ struct hes_jobs {
  * .gz; -ENOMEM; -errno of reading the file
  */
 int hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err);
+/** The same for jobs that a pattern of commands starts (hes_run_words); NULL: none. It is the
+ * workload of jobs without a workload and a command. */
+int hes_jobs_load_for(const char *pattern, const char *path, struct hes_jobs *out,
+		      struct hes_err *err);
 /**
  * Write CSV; @path "-" is standard output. The file is written completely or not at all.
  * @return 0; -errno of creating or writing it
@@ -83,8 +90,14 @@ static inline uint32_t hes_memory_on(const struct hes_gpu_type *g, uint32_t memo
 	return memory_mib ? memory_mib : g->memory_mib;
 }
 
+/** Check a pattern and give a copy to the jobs that have none of their own. @what  for messages.
+ * @return 0; -EINVAL, -ERANGE no pattern; -ENOMEM */
+int hes_jobs_set_progress(struct hes_job *v, size_t n, const char *what, const char *pattern,
+			  struct hes_err *err);
 /** Number of jobs with a deadline. */
 size_t hes_jobs_due(const struct hes_jobs *jobs);
+/** Free the texts that a job owns. */
+void hes_job_finish(struct hes_job *job);
 /** Free what they hold and clear them. */
 void hes_jobs_free(struct hes_jobs *jobs);
 

@@ -55,6 +55,7 @@ struct hes_run {
 	struct hes_run_process runner;
 	int64_t over_cap_us; /* time in which the GPUs drew more than the plan's power cap */
 	uint64_t peak_mw;    /* the highest power of the GPUs together; 0: not measured */
+	char progress[HES_JOB_PROGRESS + 1]; /* of jobs without a pattern of their own; "": none */
 };
 
 struct hes_run_gpu {
@@ -189,9 +190,9 @@ int hes_journal_recent(struct hes_journal *j, size_t most, struct hes_run **out,
 /** Runs other than @id that have not ended: their runners are alive or crashed. free() @out. */
 int hes_journal_going(struct hes_journal *j, int64_t id, struct hes_run **out, size_t *out_n,
 		      struct hes_err *err);
-/** From now on the process @runner of this machine carries out the run. */
-int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_run_process *runner,
-			  struct hes_err *err);
+/** From now on the process run->runner of this machine carries out the run, with the pattern
+ * run->progress. */
+int hes_journal_take_over(struct hes_journal *j, const struct hes_run *run, struct hes_err *err);
 /** @param state  written as HES_RUN_STOPPED on success where the run has added jobs that its
  * process has not taken */
 int hes_journal_run_ended(struct hes_journal *j, int64_t run, enum hes_run_state *state,

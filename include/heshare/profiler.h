@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "heshare/device.h"
+#include "heshare/job.h"
 #include "heshare/plan.h"
 #include "heshare/point.h"
 #include "heshare/profile.h"
@@ -26,10 +27,11 @@
 struct hes_profiled {
 	char workload[HES_NAME_MAX];
 	uint32_t batch_size;
-	char command[HES_POINT_COMMAND]; /* for sh -c */
-	uint64_t iterations;             /* of one run of the command; 0: the job prints them
-					    (docs/profiling.md) */
-	uint32_t memory_mib;             /* 0: unknown */
+	char command[HES_POINT_COMMAND];     /* for sh -c */
+	uint64_t iterations;                 /* of one run of the command; 0: the job prints them
+						(docs/profiling.md) */
+	uint32_t memory_mib;                 /* 0: unknown */
+	char progress[HES_JOB_PROGRESS + 1]; /* pattern of its progress lines; "": none */
 };
 
 /** A job of a sequence. */

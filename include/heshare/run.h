@@ -265,8 +265,9 @@ int hes_run_note_runner(struct hes_run *run, struct hes_err *err);
  * standard output, write its exit status into the file that is standard input, and kill the
  * processes that it left. A job that prints more than @log_max bytes, or more than the disk has
  * room for, goes on: the output keeps its beginning, its progress and its end. 0: no limit.
+ * @param pattern  of progress lines; NULL: none
  * @return exit status
  */
-int hes_run_wrap(const char *command, uint64_t log_max);
+int hes_run_wrap(const char *command, const char *pattern, uint64_t log_max);
 
 #endif

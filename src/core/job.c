@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/count_pattern.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/grow.h"
@@ -33,6 +34,7 @@
 struct builder {
 	struct hes_jobs jobs;
 	struct hes_hash_map ids; /* of jobs.v */
+	const char *pattern;     /* of the commands; NULL: none */
 };
 
 static bool job_has_id(const void *jobs, uint32_t index, const void *id)
@@ -123,15 +125,19 @@ void hes_job_workload_of(const char *command, char out[HES_NAME_MAX])
 		 n && command[n - 1] == ' ' ? "#" : " #", hash >> 16);
 }
 
-/* Without a workload, it is the command. */
-static int set_workload(struct hes_job *job, const char *text, struct hes_err *err)
+/* Without a workload, it is the command, or the pattern of all commands. */
+static int set_workload(struct hes_job *job, const char *text, const char *pattern,
+			struct hes_err *err)
 {
 	if (*text)
 		return set_name(job->workload, "workload", text, false, err);
-	if (!job->command)
+	if (!job->command && pattern && strstr(pattern, "{workload}"))
+		return hes_fail(err, -EINVAL, "workload: empty; the command needs it: %.80s",
+				pattern);
+	if (!job->command && !pattern)
 		return hes_fail(err, -EINVAL,
 				"command: empty; a job needs a command or a workload");
-	hes_job_workload_of(job->command, job->workload);
+	hes_job_workload_of(job->command ? job->command : pattern, job->workload);
 	return 0;
 }
 
@@ -161,6 +167,28 @@ static int set_command(struct hes_job *job, const char *text, struct hes_err *er
 	return job->command ? 0 : hes_fail(err, -ENOMEM, "command: out of memory");
 }
 
+_Static_assert(HES_JOB_PROGRESS == HES_COUNT_PATTERN_MAX, "a pattern has one longest length");
+
+int hes_jobs_set_progress(struct hes_job *v, size_t n, const char *what, const char *pattern,
+			  struct hes_err *err)
+{
+	struct hes_count_pattern p;
+	int rc = hes_count_pattern_make(&p, what, pattern, err);
+
+	if (rc)
+		return rc;
+	hes_count_pattern_free(&p);
+	for (size_t i = 0; i < n; i++)
+		if (!v[i].progress && !(v[i].progress = strdup(pattern)))
+			return hes_fail(err, -ENOMEM, "%s: out of memory", what);
+	return 0;
+}
+
+static int set_progress(struct hes_job *job, const char *text, struct hes_err *err)
+{
+	return *text ? hes_jobs_set_progress(job, 1, "progress", text, err) : 0;
+}
+
 static int check_deadline(const struct hes_job *job, struct hes_err *err)
 {
 	if (job->has_deadline && job->deadline_us < job->arrival_us)
@@ -173,7 +201,8 @@ static int check_deadline(const struct hes_job *job, struct hes_err *err)
 
 struct columns {
 	/* -1 when not there */
-	int id, workload, batch, iterations, memory, arrival, deadline, weight, user, command, gpus;
+	int id, workload, batch, iterations, memory, arrival, deadline, weight, user, command, gpus,
+		progress;
 	int gpu; /* the same: a number of GPUs, or a type, which nothing reads */
 };
 
@@ -226,13 +255,14 @@ static int list_unread(const struct hes_csv *c, const struct columns *col, char 
 	return 0;
 }
 
-static int find_columns(const struct hes_csv *c, struct columns *col, struct hes_err *err)
+static int find_columns(const struct hes_csv *c, const char *pattern, struct columns *col,
+			struct hes_err *err)
 {
 	struct hes_err why;
 
 	col->command = hes_csv_find(c, "command");
 	col->workload = hes_csv_find(c, "workload");
-	if (col->command < 0 && col->workload < 0 && hes_csv_column(c, "command", &why))
+	if (!pattern && col->command < 0 && col->workload < 0 && hes_csv_column(c, "command", &why))
 		return hes_fail(err, -ENOENT,
 				"%s; the first line names the columns, and jobs need the column "
 				"command or workload",
@@ -245,6 +275,7 @@ static int find_columns(const struct hes_csv *c, struct columns *col, struct hes
 	col->deadline = hes_csv_find(c, "deadline_s");
 	col->weight = hes_csv_find(c, "weight");
 	col->user = hes_csv_find(c, "user");
+	col->progress = hes_csv_find(c, "progress");
 	col->gpu = hes_csv_find(c, "gpu");
 	col->gpus = -1;
 	for (size_t i = 0; i < hes_csv_columns(c); i++)
@@ -319,15 +350,17 @@ static int read_row(const struct hes_csv *c, const struct columns *col, struct b
 	if (!rc)
 		rc = set_command(&job, hes_csv_text(c, col->command), err);
 	if (!rc)
-		rc = set_workload(&job, hes_csv_text(c, col->workload), err);
+		rc = set_workload(&job, hes_csv_text(c, col->workload), b->pattern, err);
 	if (!rc)
 		rc = set_name(job.user, "user", hes_csv_text(c, col->user), true, err);
+	if (!rc)
+		rc = set_progress(&job, hes_csv_text(c, col->progress), err);
 	if (!rc)
 		rc = check_deadline(&job, err);
 	if (!rc)
 		rc = add(b, &job, err);
 	if (rc) {
-		free(job.command);
+		hes_job_finish(&job);
 		hes_fail_in(err, "%s:%zu", hes_csv_path(c), hes_csv_line(c));
 	}
 	return rc;
@@ -341,7 +374,7 @@ static int load_csv(const char *path, struct builder *b, struct hes_err *err)
 
 	if (rc)
 		return rc;
-	rc = find_columns(c, &col, err);
+	rc = find_columns(c, b->pattern, &col, err);
 	if (!rc)
 		rc = list_unread(c, &col, &b->jobs.unread, err);
 	while (!rc) {
@@ -357,7 +390,7 @@ static int load_csv(const char *path, struct builder *b, struct hes_err *err)
 /* --- YAML --- */
 
 struct doc_job {
-	char *id, *workload, *user, *command;
+	char *id, *workload, *user, *command, *progress;
 	char *iterations; /* libcyaml would wrap a negative 64-bit number */
 	double arrival_s;
 	double *deadline_s;
@@ -389,6 +422,8 @@ static const cyaml_schema_field_t job_fields[] = {
 			       user, 0, CYAML_UNLIMITED),
 	CYAML_FIELD_STRING_PTR("command", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
 			       command, 0, CYAML_UNLIMITED),
+	CYAML_FIELD_STRING_PTR("progress", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_job,
+			       progress, 0, CYAML_UNLIMITED),
 	CYAML_FIELD_END
 };
 
@@ -435,7 +470,8 @@ static const char *text_of(const char *text)
 	return text ? text : "";
 }
 
-static int convert_job(const struct doc_job *d, struct hes_job *job, struct hes_err *err)
+static int convert_job(const struct doc_job *d, const char *pattern, struct hes_job *job,
+		       struct hes_err *err)
 {
 	int rc = check_ranges(d, err);
 
@@ -447,9 +483,11 @@ static int convert_job(const struct doc_job *d, struct hes_job *job, struct hes_
 	if (!rc)
 		rc = set_command(job, text_of(d->command), err);
 	if (!rc)
-		rc = set_workload(job, text_of(d->workload), err);
+		rc = set_workload(job, text_of(d->workload), pattern, err);
 	if (!rc)
 		rc = set_name(job->user, "user", text_of(d->user), true, err);
+	if (!rc)
+		rc = set_progress(job, text_of(d->progress), err);
 	if (rc)
 		return rc;
 	job->arrival_us = (int64_t)llround(d->arrival_s * 1e6);
@@ -473,13 +511,13 @@ static int load_yaml(const char *path, struct builder *b, struct hes_err *err)
 	for (unsigned i = 0; i < d->jobs_count && !rc; i++) {
 		struct hes_job job = { 0 };
 
-		rc = convert_job(&d->jobs[i], &job, err);
+		rc = convert_job(&d->jobs[i], b->pattern, &job, err);
 		if (!rc)
 			rc = set_id(&job, text_of(d->jobs[i].id), i + 1, &b->jobs.made_ids, err);
 		if (!rc)
 			rc = add(b, &job, err);
 		if (rc) {
-			free(job.command);
+			hes_job_finish(&job);
 			hes_fail_in(err, "%s: jobs[%u]", path, i);
 		}
 	}
@@ -496,7 +534,13 @@ static bool is_yaml(const char *path)
 
 int hes_jobs_load(const char *path, struct hes_jobs *out, struct hes_err *err)
 {
-	struct builder b = { 0 };
+	return hes_jobs_load_for(NULL, path, out, err);
+}
+
+int hes_jobs_load_for(const char *pattern, const char *path, struct hes_jobs *out,
+		      struct hes_err *err)
+{
+	struct builder b = { .pattern = pattern };
 	int rc = is_yaml(path) ? load_yaml(path, &b, err) : load_csv(path, &b, err);
 
 	b.jobs.file = strdup(path);
@@ -526,7 +570,7 @@ static void put_seconds(FILE *f, int64_t us)
 
 /* Optional columns appear when any job uses them. */
 struct used {
-	bool deadline, weight, user, command;
+	bool deadline, weight, user, command, progress;
 };
 
 static struct used find_used(const struct hes_jobs *jobs)
@@ -540,6 +584,7 @@ static struct used find_used(const struct hes_jobs *jobs)
 		u.weight |= job->weight != 1;
 		u.user |= job->user[0] != '\0';
 		u.command |= job->command != NULL;
+		u.progress |= job->progress != NULL;
 	}
 	return u;
 }
@@ -572,6 +617,10 @@ static void put_job(FILE *f, const struct hes_job *job, const struct used *u)
 		fputc(',', f);
 		hes_csv_put(f, job->command ? job->command : "");
 	}
+	if (u->progress) {
+		fputc(',', f);
+		hes_csv_put(f, job->progress ? job->progress : "");
+	}
 	fputc('\n', f);
 }
 
@@ -583,9 +632,9 @@ int hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err 
 
 	if (rc)
 		return rc;
-	fprintf(out.f, "id,arrival_s,workload,batch_size,iterations,memory_mib%s%s%s%s\n",
+	fprintf(out.f, "id,arrival_s,workload,batch_size,iterations,memory_mib%s%s%s%s%s\n",
 		u.deadline ? ",deadline_s" : "", u.weight ? ",weight" : "", u.user ? ",user" : "",
-		u.command ? ",command" : "");
+		u.command ? ",command" : "", u.progress ? ",progress" : "");
 	for (size_t i = 0; i < jobs->n; i++)
 		put_job(out.f, &jobs->v[i], &u);
 	return hes_file_commit(&out, err);
@@ -600,10 +649,16 @@ size_t hes_jobs_due(const struct hes_jobs *jobs)
 	return n;
 }
 
+void hes_job_finish(struct hes_job *job)
+{
+	free(job->command);
+	free(job->progress);
+}
+
 void hes_jobs_free(struct hes_jobs *jobs)
 {
 	for (size_t i = 0; i < jobs->n; i++)
-		free(jobs->v[i].command);
+		hes_job_finish(&jobs->v[i]);
 	free(jobs->v);
 	free(jobs->file);
 	free(jobs->unread);

@@ -58,6 +58,17 @@ static int read_name(const json_t *o, const char *key, bool optional, char out[H
 	return read_text(o, key, optional, out, HES_NAME_MAX, err);
 }
 
+static int read_progress(const json_t *o, struct hes_job *out, struct hes_err *err)
+{
+	const json_t *value = json_object_get(o, "progress");
+
+	if (!value)
+		return 0;
+	if (!json_is_string(value))
+		return hes_fail(err, -EINVAL, "progress: not a text");
+	return hes_jobs_set_progress(out, 1, "progress", json_string_value(value), err);
+}
+
 static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
 {
 	const char *command = json_string_value(json_object_get(o, "command"));
@@ -90,7 +101,7 @@ static int read_job(const json_t *o, struct hes_job *out, struct hes_err *err)
 		if (!out->command)
 			return hes_fail(err, -ENOMEM, "command: out of memory");
 	}
-	return 0;
+	return read_progress(o, out, err);
 }
 
 static int check_ids(const struct hes_jobs *jobs, struct hes_err *err)

@@ -19,8 +19,9 @@
 #define IN     " in "
 
 int hes_progress_open(struct hes_progress *out, const struct hes_job_folder *f, const char *name,
-		      uint64_t offset, struct hes_err *err)
+		      uint64_t offset, const char *pattern, struct hes_err *err)
 {
+	struct hes_count_pattern p = { .made = false };
 	int fd = hes_job_file_read(f, name, err);
 
 	if (fd < 0)
@@ -31,7 +32,11 @@ int hes_progress_open(struct hes_progress *out, const struct hes_job_folder *f, 
 		close(fd);
 		return hes_fail(err, rc, "%s: %s", name, strerror(-rc));
 	}
-	*out = (struct hes_progress){ .fd = fd };
+	if (pattern && hes_count_pattern_make(&p, "progress", pattern, err)) {
+		close(fd);
+		return -EINVAL;
+	}
+	*out = (struct hes_progress){ .fd = fd, .pattern = p };
 	return 0;
 }
 
@@ -39,6 +44,7 @@ void hes_progress_close(struct hes_progress *p)
 {
 	if (p->fd >= 0)
 		close(p->fd);
+	hes_count_pattern_free(&p->pattern);
 	*p = (struct hes_progress){ .fd = -1 };
 }
 
@@ -65,6 +71,28 @@ bool hes_progress_parse(const char *line, uint64_t *iterations, double *seconds)
 	return true;
 }
 
+bool hes_progress_find(struct hes_progress_count *c, const struct hes_count_pattern *p,
+		       const char *line, uint64_t *iterations, double *seconds)
+{
+	uint64_t n;
+
+	if (hes_progress_parse(line, iterations, seconds)) {
+		c->own = true;
+		return true;
+	}
+	if (!p || !p->made || c->own || !c->left)
+		return false;
+	c->left--;
+	if (!hes_count_pattern_find(p, line, &n))
+		return false;
+	if (n < c->last)
+		c->before += c->last;
+	c->last = n;
+	*iterations = c->before + n;
+	*seconds = NAN;
+	return true;
+}
+
 static void count_line(struct hes_progress *p, uint64_t n, double seconds)
 {
 	uint64_t step = p->known && n > p->iterations ? n - p->iterations : 0;
@@ -86,11 +114,10 @@ static bool take_line(struct hes_progress *p)
 	bool found;
 
 	p->line[p->used] = '\0';
-	found = !p->skipping && hes_progress_parse(p->line, &n, &seconds);
+	found = hes_progress_find(&p->count, &p->pattern, p->line, &n, &seconds);
 	if (!found && p->used)
 		memcpy(p->last_line, p->line, p->used + 1);
 	p->used = 0;
-	p->skipping = false;
 	if (!found)
 		return false;
 	count_line(p, n, seconds);
@@ -107,8 +134,6 @@ static bool take_text(struct hes_progress *p, const char *text, size_t n)
 			found = take_line(p) || found;
 		else if (p->used < HES_PROGRESS_LINE_MAX)
 			p->line[p->used++] = text[i];
-		else
-			p->skipping = true;
 	}
 	p->line[p->used] = '\0';
 	return found;
@@ -120,6 +145,7 @@ int hes_progress_read(struct hes_progress *p)
 	bool found = false;
 	ssize_t n;
 
+	p->count.left = HES_PROGRESS_SEARCHES;
 	while ((n = read(p->fd, text, sizeof(text))) > 0) {
 		p->bytes += (uint64_t)n;
 		found = take_text(p, text, (size_t)n) || found;
@@ -129,15 +155,20 @@ int hes_progress_read(struct hes_progress *p)
 	return found;
 }
 
-void hes_progress_hint(uint64_t bytes, const char *last, char out[HES_PROGRESS_HINT_MAX])
+void hes_progress_hint(const char *pattern, uint64_t bytes, const char *last,
+		       char out[HES_PROGRESS_HINT_MAX])
 {
-	char came[256] = "it printed nothing, where lines \"" BEFORE "N" AFTER "\" are expected";
+	char wanted[128] = "\"" BEFORE "N" AFTER "\"", came[400];
 
+	if (pattern)
+		snprintf(wanted, sizeof(wanted), "that --progress '%.80s' matches", pattern);
+	snprintf(came, sizeof(came), "it printed nothing, where lines %s are expected", wanted);
 	if (bytes)
 		snprintf(came, sizeof(came),
-			 "it printed %" PRIu64 " byte%s but no line \"" BEFORE "N" AFTER
-			 "\" (without anything before it; N counts from its start)%s%.60s",
-			 bytes, hes_s(bytes), *last ? "; its last line: " : "", last);
+			 "it printed %" PRIu64 " byte%s but no line %s%s%s%.60s", bytes,
+			 hes_s(bytes), wanted,
+			 pattern ? "" : " (without anything before it; N counts from its start)",
+			 *last ? "; its last line: " : "", last);
 	snprintf(out, HES_PROGRESS_HINT_MAX,
 		 "%s; programs hold back what they print into a pipe or file: flush it (Python: "
 		 "flush=True or PYTHONUNBUFFERED=1; C: fflush(stdout)), or use stdbuf -oL",

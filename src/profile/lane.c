@@ -71,6 +71,7 @@ static int start_run(struct lane *l, double now_s, struct hes_err *err)
 	}
 	l->fd = ends[0];
 	l->used = 0;
+	l->count = (struct hes_progress_count){ 0 };
 	l->runs++;
 	l->moved_s = now_s;
 	return 0;
@@ -78,10 +79,14 @@ static int start_run(struct lane *l, double now_s, struct hes_err *err)
 
 int lane_start(struct lane *l, double now_s, struct hes_err *err)
 {
+	int rc = 0;
+
 	*l = (struct lane){
 		.host = l->host, .job = l->job, .sm_pct = l->sm_pct, .fd = -1, .since_s = INFINITY
 	};
-	return start_run(l, now_s, err);
+	if (l->job->progress[0])
+		rc = hes_count_pattern_make(&l->pattern, "--progress", l->job->progress, err);
+	return rc ? rc : start_run(l, now_s, err);
 }
 
 /*
@@ -113,7 +118,7 @@ static void take_line(struct lane *l, double now_s)
 
 	l->line[l->used] = '\0';
 	l->used = 0;
-	if (!hes_progress_parse(l->line, &m.iterations, &m.own_s)) {
+	if (!hes_progress_find(&l->count, &l->pattern, l->line, &m.iterations, &m.own_s)) {
 		if (l->line[0])
 			strcpy(l->last_line, l->line);
 		return;
@@ -146,6 +151,7 @@ static bool read_some(struct lane *l, double now_s)
 
 static void read_output(struct lane *l, double now_s)
 {
+	l->count.left = HES_PROGRESS_SEARCHES;
 	for (int i = 0; i < READS && read_some(l, now_s); i++)
 		;
 }
@@ -170,7 +176,7 @@ int lane_no_progress(const struct lane *l, int rc, const char *what, struct hes_
 
 	if (*last)
 		snprintf(named, sizeof(named), "; its last line: %.120s", last);
-	hes_progress_hint(l->bytes, last, hint);
+	hes_progress_hint(j->progress[0] ? j->progress : NULL, l->bytes, last, hint);
 	if (j->iterations)
 		return hes_fail(err, rc,
 				"%s at batch size %u %s: with --iterations (-n) only the ends of "
@@ -274,6 +280,7 @@ int lanes_end(struct lane *l, size_t n, struct hes_err *err)
 				"process %d is killed and does not end: it waits in the driver",
 				(int)l[i].child.id.pid);
 		close_output(&l[i]);
+		hes_count_pattern_free(&l[i].pattern);
 	}
 	return rc;
 }

@@ -14,7 +14,7 @@
 #include "launch/guard.h"
 #include "launch/progress.h"
 
-#define LANE_LINE_MAX 256
+#define LANE_LINE_MAX (HES_PROGRESS_LINE_MAX + 1)
 
 /** What the lanes of one GPU share. */
 struct lane_host {
@@ -42,7 +42,9 @@ struct lane {
 	char line[LANE_LINE_MAX];
 	char last_line[LANE_LINE_MAX]; /* of its output, progress lines left out */
 	unsigned runs;
-	uint64_t bytes; /* of output so far */
+	struct hes_count_pattern pattern;
+	struct hes_progress_count count; /* of this run's lines */
+	uint64_t bytes;                  /* of output so far */
 	uint64_t lines; /* progress lines so far, also those that are not counted */
 	uint64_t marks; /* number of marks so far */
 	struct lane_mark last;

@@ -180,7 +180,7 @@ static int take_one(struct runner *r, struct hes_run_added *row, struct hes_err 
 		return hes_fail(err, -ENOMEM, "out of memory for job %s", row->job.id);
 	}
 	*t->added = *row;
-	row->job.command = NULL;
+	row->job.command = row->job.progress = NULL;
 	task_add(r, t, g);
 	return 0;
 }

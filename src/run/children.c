@@ -73,7 +73,7 @@ static void tell_timeout(const struct runner *r, const struct run_task *t)
 {
 	char hint[HES_PROGRESS_HINT_MAX];
 
-	hes_progress_hint(t->progress.bytes,
+	hes_progress_hint(t->job->progress, t->progress.bytes,
 			  t->progress.used ? t->progress.line : t->progress.last_line, hint);
 	run_tell(&r->log,
 		 "job %s: not done after %.0f s, where %.0f s were planned; it is ended%s%s",

@@ -16,7 +16,7 @@
 #define NOTES      128 /* bytes of what is said before the last ones */
 #define PROGRESS_S 1   /* at least between two progress lines behind the bound */
 
-int job_log_open(struct job_log *l, int to, uint64_t max)
+int job_log_open(struct job_log *l, int to, uint64_t max, const char *pattern)
 {
 	int ends[2];
 
@@ -24,6 +24,8 @@ int job_log_open(struct job_log *l, int to, uint64_t max)
 		return -errno;
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	*l = (struct job_log){ .from = ends[0], .to = to, .max = max };
+	if (pattern)
+		hes_count_pattern_make(&l->pattern, "progress", pattern, NULL);
 	return ends[1];
 }
 
@@ -85,8 +87,12 @@ static void log_line_end(struct job_log *l)
 	double seconds;
 
 	l->line[l->used] = '\0';
-	if (l->used <= HES_PROGRESS_LINE_MAX - 1 && now_s - l->progress_s >= PROGRESS_S &&
-	    hes_progress_parse(l->line, &iterations, &seconds)) {
+	if (now_s - l->searched_s >= PROGRESS_S) {
+		l->searched_s = now_s;
+		l->count.left = HES_PROGRESS_SEARCHES;
+	}
+	if (now_s - l->progress_s >= PROGRESS_S &&
+	    hes_progress_find(&l->count, &l->pattern, l->line, &iterations, &seconds)) {
 		l->progress_s = now_s;
 		l->line[l->used] = '\n';
 		log_put(l, l->line, l->used + 1);

@@ -26,12 +26,15 @@ struct job_log {
 	uint64_t after;          /* bytes behind the bound: all of them went to the ring */
 	char line[HES_PROGRESS_LINE_MAX + 1];
 	size_t used;
+	struct hes_count_pattern pattern;
+	struct hes_progress_count count;
 	double progress_s; /* hes_monotonic_s() of the last progress line behind the bound */
+	double searched_s; /* when count.left was set */
 };
 
-/** Begin to pass on to @to at most @max bytes; 0: all. @return a descriptor for the job to write
- * to, which the caller closes; -errno */
-int job_log_open(struct job_log *l, int to, uint64_t max);
+/** Begin to pass on to @to at most @max bytes; 0: all. @pattern  of the job's progress lines;
+ * NULL: none. @return a descriptor for the job to write to, which the caller closes; -errno */
+int job_log_open(struct job_log *l, int to, uint64_t max, const char *pattern);
 /** Pass on what the job has written, without waiting for more. */
 void job_log_pass(struct job_log *l);
 /** The same, until nothing is left to read; a few MiB at most. */

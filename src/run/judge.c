@@ -53,7 +53,7 @@ static struct run_seen evidence(const struct runner *r, const struct run_gpu *g,
 
 	if (failed)
 		read_last_words(r, t, text);
-	t->lack = run_tells_of_lack(text);
+	t->lack = run_tells_of_lack(text, t->job->progress);
 	return (struct run_seen){
 		.failed = failed,
 		.orphaned = run_tells_of_mps(text),

@@ -139,7 +139,8 @@ static void judge_from_files(struct runner *r, const struct hes_attempt *a, stru
 
 	run_output_name(a->job, output);
 	t->progress = (struct hes_progress){ .fd = -1 };
-	if (a->number == 1 && !hes_progress_open(&t->progress, &r->folder, output, 0, NULL))
+	if (a->number == 1 &&
+	    !hes_progress_open(&t->progress, &r->folder, output, 0, t->job->progress, NULL))
 		hes_progress_read(&t->progress);
 	t->attempt = *a;
 	t->ended_us = end_us;

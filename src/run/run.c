@@ -357,8 +357,7 @@ static int begin(struct runner *r, const sigset_t *stops, struct hes_err *err)
 	if (!rc)
 		rc = hes_run_note_runner(r->log.run, err);
 	if (!rc)
-		rc = resumed ? hes_journal_take_over(r->log.journal, r->log.run->id,
-						     &r->log.run->runner, err)
+		rc = resumed ? hes_journal_take_over(r->log.journal, r->log.run, err)
 			     : note_new_run(r, err);
 	if (!rc && resumed)
 		run_clock_load(&r->clock, &r->folder, r->log.run->runner.boot);

@@ -127,7 +127,7 @@ static int open_output(const struct runner *r, struct run_task *t, const struct 
 static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch *l,
 			struct hes_err *err)
 {
-	const char *argv[WRAP_MAX + 2] = { NULL };
+	const char *argv[WRAP_MAX + 3] = { NULL };
 	size_t n = 0;
 
 	while (n < WRAP_MAX && r->q->wrap[n]) {
@@ -135,6 +135,7 @@ static int hold_wrapped(struct runner *r, struct run_task *t, struct hes_launch 
 		n++;
 	}
 	argv[n] = t->command;
+	argv[n + 1] = t->job->progress;
 	l->argv = argv;
 	return hes_guard_hold(r->knobs.guard, l, &t->child, err);
 }
@@ -332,7 +333,8 @@ static void let_go(struct runner *r, struct run_task *t)
 	t->deadline_us =
 		t->limit_us == RUN_NEVER_US ? RUN_NEVER_US : t->attempt.started_us + t->limit_us;
 	run_output_name(t->job->id, output);
-	if (hes_progress_open(&t->progress, &r->folder, output, t->output_from, &err))
+	if (hes_progress_open(&t->progress, &r->folder, output, t->output_from, t->job->progress,
+			      &err))
 		run_tell(&r->log, "job %s: its progress cannot be seen: %s", t->job->id, err.msg);
 	g->running[g->n_running++] = t;
 	r->counts.running++;

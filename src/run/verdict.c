@@ -75,30 +75,35 @@ static bool line_lacks_memory(const char *line)
 /* Whether the program went on after what was printed before, to work or to another error. The
  * exceptions of launchers, such as torchrun's ChildFailedError, only repeat that a process failed.
  */
-static bool line_goes_on(const char *line)
+static bool line_goes_on(const char *line, const struct hes_count_pattern *pattern)
 {
 	const size_t name = strspn(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._");
+	struct hes_progress_count count = { .left = 1 };
 	uint64_t iterations;
 	double seconds;
 
-	if (hes_progress_parse(line, &iterations, &seconds))
+	if (hes_progress_find(&count, pattern, line, &iterations, &seconds))
 		return true;
 	return name > 5 && line[name] == ':' && strncmp(line + name - 5, "Error", 5) == 0 &&
 	       !strstr(line, "ChildFailedError") && !strstr(line, "CalledProcessError");
 }
 
-enum run_lack run_tells_of_lack(const char *text)
+enum run_lack run_tells_of_lack(const char *text, const char *progress)
 {
 	char line[LINE_MOST];
+	struct hes_count_pattern pattern = { .made = false };
 	bool lacks = false;
 
 	if (LINE_HAS(text, client_words))
 		return RUN_LACK_CLIENTS;
+	if (progress)
+		hes_count_pattern_make(&pattern, "progress", progress, NULL);
 	for (size_t n; *text; text += n + (text[n] != '\0')) {
 		n = strcspn(text, "\r\n");
 		snprintf(line, sizeof(line), "%.*s", (int)n, text);
-		lacks = line_lacks_memory(line) || (lacks && !line_goes_on(line));
+		lacks = line_lacks_memory(line) || (lacks && !line_goes_on(line, &pattern));
 	}
+	hes_count_pattern_free(&pattern);
 	return lacks ? RUN_LACK_MEMORY : RUN_LACK_NONE;
 }
 

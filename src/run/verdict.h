@@ -47,8 +47,8 @@ enum run_blame {
 bool run_tells_of_mps(const char *text);
 
 /** Whether what a job printed last says that it got no GPU memory, or was one client too many for
- * MPS. */
-enum run_lack run_tells_of_lack(const char *text);
+ * MPS. @progress  pattern of its progress lines; NULL: none */
+enum run_lack run_tells_of_lack(const char *text, const char *progress);
 
 /** What a job took of a GPU that it shared. */
 struct run_use {

@@ -157,7 +157,7 @@ static int wait_for_job(pid_t pid, int signals, struct job_log *log)
 	}
 }
 
-int hes_run_wrap(const char *command, uint64_t log_max)
+int hes_run_wrap(const char *command, const char *pattern, uint64_t log_max)
 {
 	static struct job_log log = { .from = -1 };
 	pid_t self = getpid(), pid;
@@ -172,7 +172,7 @@ int hes_run_wrap(const char *command, uint64_t log_max)
 	sigemptyset(&all);
 	sigaddset(&all, SIGCHLD);
 	signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	output = job_log_open(&log, STDOUT_FILENO, log_max);
+	output = job_log_open(&log, STDOUT_FILENO, log_max, pattern);
 	pid = signals < 0 ? -1 : fork();
 	if (pid == 0) {
 		become(self, output, command);

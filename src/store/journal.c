@@ -90,11 +90,12 @@ int hes_journal_end(struct hes_journal *j, int rc, struct hes_err *err)
 static int add_run(struct hes_store *s, const struct hes_run *r, int64_t *id, struct hes_err *err)
 {
 	sqlite3_stmt *q;
-	int rc = hes_db_prepare(s,
-				"INSERT INTO runs (plan_key, plan, folder, host, started_us, "
-				"state, runner_pid, runner_start,"
-				" runner_boot) VALUES (?, ?, ?, ?, ?, 'going', ?, ?, ?)",
-				&q, err);
+	int rc = hes_db_prepare(
+		s,
+		"INSERT INTO runs (plan_key, plan, folder, host, started_us, "
+		"state, runner_pid, runner_start,"
+		" runner_boot, progress) VALUES (?, ?, ?, ?, ?, 'going', ?, ?, ?, ?)",
+		&q, err);
 
 	if (!rc) {
 		sqlite3_bind_int64(q, 1, (int64_t)r->plan_key);
@@ -105,6 +106,7 @@ static int add_run(struct hes_store *s, const struct hes_run *r, int64_t *id, st
 		sqlite3_bind_int64(q, 6, r->runner.pid);
 		sqlite3_bind_int64(q, 7, r->runner.start);
 		journal_bind(q, 8, r->runner.boot);
+		journal_bind(q, 9, r->progress);
 		rc = hes_db_run(s, q, err);
 	}
 	sqlite3_finalize(q);
@@ -183,25 +185,25 @@ int hes_journal_new_run(struct hes_journal *j, struct hes_run *run, const struct
 	return rc;
 }
 
-int hes_journal_take_over(struct hes_journal *j, int64_t run, const struct hes_run_process *runner,
-			  struct hes_err *err)
+int hes_journal_take_over(struct hes_journal *j, const struct hes_run *run, struct hes_err *err)
 {
 	char host[sizeof(((struct hes_run *)0)->host)] = "";
 	sqlite3_stmt *q;
 	int rc = hes_db_prepare(
 		j->store,
 		"UPDATE runs SET state = 'going', ended_us = 0, runner_pid = ?2, runner_start = ?3,"
-		" runner_boot = ?4, host = ?5 WHERE id = ?1",
+		" runner_boot = ?4, host = ?5, progress = ?6 WHERE id = ?1",
 		&q, err);
 
 	gethostname(host, sizeof(host) - 1);
 	host[strcspn(host, ".")] = '\0';
 	if (!rc) {
-		sqlite3_bind_int64(q, 1, run);
-		sqlite3_bind_int64(q, 2, runner->pid);
-		sqlite3_bind_int64(q, 3, runner->start);
-		journal_bind(q, 4, runner->boot);
+		sqlite3_bind_int64(q, 1, run->id);
+		sqlite3_bind_int64(q, 2, run->runner.pid);
+		sqlite3_bind_int64(q, 3, run->runner.start);
+		journal_bind(q, 4, run->runner.boot);
 		journal_bind(q, 5, host);
+		journal_bind(q, 6, run->progress);
 		rc = hes_db_run(j->store, q, err);
 	}
 	sqlite3_finalize(q);

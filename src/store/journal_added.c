@@ -15,7 +15,7 @@
 void hes_run_added_free(struct hes_run_added *v, size_t n)
 {
 	for (size_t i = 0; v && i < n; i++)
-		free(v[i].job.command);
+		hes_job_finish(&v[i].job);
 	free(v);
 }
 
@@ -101,7 +101,8 @@ static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_
 				"INSERT INTO added_jobs (run_id, job, batch_size, iterations, "
 				"memory_mib, command, clock_mhz,"
 				" together, shares_pct, before_job, planned_mj, activity_mw, "
-				"whole_run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				"whole_run, progress) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+				"?, ?)",
 				&q, err);
 
 	if (!rc) {
@@ -118,6 +119,7 @@ static int add_details(struct hes_journal *j, int64_t run, const struct hes_run_
 		sqlite3_bind_int64(q, 11, (int64_t)a->planned_mj);
 		sqlite3_bind_int64(q, 12, a->activity_mw);
 		sqlite3_bind_int64(q, 13, a->job.whole_run);
+		journal_bind(q, 14, a->job.progress ? a->job.progress : "");
 		rc = hes_db_run(j->store, q, err);
 	}
 	sqlite3_finalize(q);
@@ -185,7 +187,8 @@ static bool row_is_sound(sqlite3_stmt *q)
 static int added_row(struct hes_store *s, sqlite3_stmt *q, struct hes_run_added *a,
 		     struct hes_err *err)
 {
-	const char *command = (const char *)sqlite3_column_text(q, 5);
+	const char *command = (const char *)sqlite3_column_text(q, 5),
+		   *progress = (const char *)sqlite3_column_text(q, 18);
 
 	a->id = sqlite3_column_int64(q, 0);
 	hes_db_text(q, 1, a->job.id, sizeof(a->job.id));
@@ -211,6 +214,8 @@ static int added_row(struct hes_store *s, sqlite3_stmt *q, struct hes_run_added 
 	a->activity_mw = (uint32_t)sqlite3_column_int64(q, 16);
 	a->job.whole_run = sqlite3_column_int64(q, 17);
 	a->job.command = command ? strdup(command) : NULL;
+	if (progress && *progress && !(a->job.progress = strdup(progress)))
+		return hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
 	return a->job.command ? 0 : hes_fail(err, -ENOMEM, "%s: out of memory", s->path);
 }
 
@@ -245,7 +250,7 @@ int hes_journal_added(struct hes_journal *j, int64_t run, int64_t after, struct 
 				"SELECT a.id, a.job, batch_size, iterations, memory_mib, command, "
 				"clock_mhz, together, shares_pct,"
 				" before_job, planned_mj, workload, gpu, sm_pct, planned_start_us, "
-				"planned_end_us, activity_mw, whole_run FROM added_jobs a"
+				"planned_end_us, activity_mw, whole_run, progress FROM added_jobs a"
 				" JOIN run_jobs r ON r.run_id = a.run_id AND r.job = a.job WHERE "
 				"a.run_id = ? AND a.id > ? ORDER BY a.id",
 				&q, err);

@@ -10,7 +10,7 @@
 
 #define RUN_COLUMNS                                                                   \
 	"id, plan_key, plan, folder, host, started_us, ended_us, state, runner_pid, " \
-	"runner_start, runner_boot, over_cap_us, peak_mw"
+	"runner_start, runner_boot, over_cap_us, peak_mw, progress"
 
 /* Which of @names a column holds; the schema lets no other in. */
 static int word(sqlite3_stmt *q, int column, const char *const *names)
@@ -43,6 +43,7 @@ static int run_row(struct hes_store *s, sqlite3_stmt *q, void *out, struct hes_e
 	hes_db_text(q, 10, r->runner.boot, sizeof(r->runner.boot));
 	r->over_cap_us = sqlite3_column_int64(q, 11);
 	r->peak_mw = (uint64_t)sqlite3_column_int64(q, 12);
+	hes_db_text(q, 13, r->progress, sizeof(r->progress));
 	return 0;
 }
 

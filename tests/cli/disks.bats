@@ -46,8 +46,8 @@ small_disk() {
 
 @test "of a job that prints without end the log keeps the beginning, progress and the end" {
 	lab <<-'END'
-		heshare run plan.json --log-max 100k --json -c 'i=0; while [ $i -lt 9000 ]; do i=$((i+1)); echo "line $i of {job}"
-			[ $((i % 3000)) != 0 ] || { echo "heshare: $i iterations"; sleep 5; }; done; echo the end' >out
+		heshare run plan.json --log-max 100k --json --progress 'done (\d+)' -c 'i=0; while [ $i -lt 9000 ]; do i=$((i+1)); echo "line $i of {job}"
+			[ $((i % 3000)) != 0 ] || { [ {job} = a ] && echo "heshare: $i iterations" || printf "\rdone $i of 9000\r\n"; sleep 5; }; done; echo the end' >out
 	END
 	[ "$status" -eq 0 ]
 	jq -e '.jobs_done == 2' out
@@ -57,8 +57,9 @@ small_disk() {
 		[ "$(tail -1 "plan.run/$name.log")" = "the end" ]
 		grep -q "^\[heshare: the log has 51200 bytes, half of --log-max; " "plan.run/$name.log"
 		grep -q "^\[heshare: [0-9]* bytes are left out here\]" "plan.run/$name.log"
-		grep -q "^heshare: 6000 iterations" "plan.run/$name.log"
 	done
+	grep -q "^heshare: 6000 iterations" plan.run/a.log
+	grep -qx "done 6000 of 9000" plan.run/b.log
 	run -2 heshare run plan.json --log-max 3X
 	[ "$output" = 'heshare run: --log-max: "3X" is no size; write bytes, or a number with k, M, G or T, such as 50M' ]
 }

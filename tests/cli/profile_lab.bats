@@ -150,16 +150,21 @@ rows() {
 		import subprocess, sys
 		p = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE, text=True)
 		for line in p.stdout:
-		    sys.stdout.write(line if sys.argv[1] == "lines" else "\r" + line.strip())
-		    if sys.argv[1] == "bar":
+		    n = line.split()[1]
+		    sys.stdout.write({"lines": line, "bar": "\r" + line.strip(), "tqdm": f"\r{n}/1000000 [0:01, {n}it/s]"}[sys.argv[1]])
+		    if sys.argv[1] != "lines":
 		        sys.stdout.flush()
 	END
-	for how in lines bar; do
+	for how in lines bar tqdm; do
+		progress=()
+		[ $how != tqdm ] || progress=(--progress '(\d+)/\d+')
 		run -0 "$HES_LAB" --speed 20 -- env -u PYTHONUNBUFFERED heshare profile $how -g 0 \
-			"${QUICK[@]}" --shares 100 --clocks default -- python3 loop.py $how \
+			"${QUICK[@]}" "${progress[@]}" --shares 100 --clocks default -- python3 loop.py $how \
 			vgpu-task --workload resnet50 --batch 16 --iterations 1000000 --every 1
 		[ "${lines[0]}" = "points: 1 measured, 0 known before, 0 failed" ]
 	done
+	run -1 "$HES_LAB" --speed 20 -- heshare profile mute -g 0 "${QUICK[@]}" --progress 'step (\d+)' --shares 100 --clocks default -- 'echo stop 3'
+	[[ "$output" == *"ended without a progress line: it printed 7 bytes but no line that --progress 'step (\d+)' matches; its last line: stop 3; programs"* ]]
 }
 
 @test "jobs with commands of their own take --iterations; what they print does not count then" {
@@ -228,6 +233,9 @@ rows() {
 	[[ "$output" == *"T4 does not run at 601 MHz"* ]]
 	run -2 "$HES_LAB" -- heshare profile net --store s.db --repeats 5..3 -- true
 	run -1 "$HES_LAB" -- heshare profile a+b --store s.db -- true
+	run -2 "$HES_LAB" -- heshare profile net --store s.db --progress 'step' -- true
+	[[ "$output" == *"--progress: \"step\": byte 1: it has no group; the digits of the count need one; such as 'step (\d+)'"* ]]
+	run -2 "$HES_LAB" -- heshare profile net --store s.db --progress '(\d)' -n 5 -- true
 	printf 'id,workload,batch_size,iterations,memory_mib\na,resnet50,16,9,100\nb,vgg16,8,9,100\n' >two.csv
 	run -1 "$HES_LAB" -- heshare profile --jobs two.csv --store s.db -- ./job.sh resnet50 8
 	[[ "$output" == *"resnet50/16 and vgg16/8 would run the same command; put {workload} and {batch} into it" ]]

@@ -638,6 +638,20 @@ with db: db.execute("UPDATE runs SET host = ?", ("elsewhere",))'
 	! grep -q '^ *-' <<<"$output"
 }
 
+@test "progress in a job's own words: --progress, which the run keeps for --resume" {
+	run -2 heshare run batches.json --progress '(\d+)/(\d+)' -c true
+	[[ "$output" == *'--progress: "(\d+)/(\d+)": byte 7: a second group; one group is the count'* ]]
+	local words='n={iterations}; [ {job} != h ] || [ -e go ] || n=400; printf "\r$n/9\r"'
+	lab 40 heshare run batches.json --no-mps --progress '(\d+)/\d+' -c "$words"
+	[ "$status" -eq 1 ]
+	[ "$(grep -c "ended early" <<<"$stderr")" = 1 ]
+	[[ "$stderr" == *"job h ended early, with status 0: its last progress line says 400 of 2000 iterations"* ]]
+	: >go
+	lab 40 heshare run batches.json --resume --no-mps --json -c "$words"
+	[ "$status" -eq 0 ]
+	jq -e '.jobs_done == 8' <<<"$output"
+}
+
 @test "a plan without its jobs runs with their file" {
 	jq 'del(.jobs)' batches.json >bare.json
 	lab 40 heshare run bare.json jobs.csv --no-mps -c "$quick"

@@ -41,7 +41,7 @@ struct image {
 	size_t n;
 };
 
-enum { NOW = 7, EARLY };               /* version of the store; one from before version 0.1.0 */
+enum { NOW = 9, EARLY };               /* version of the store; one from before version 0.1.0 */
 static struct image images[EARLY + 1]; /* by version */
 
 static struct image image_read(void)
@@ -610,9 +610,9 @@ static int act(struct bench *b, struct hes_err *err)
 
 static int take_over(struct bench *b, struct hes_err *err)
 {
-	const struct hes_run_process other = { 99, 100, "boot" };
+	const struct hes_run other = { .id = 1, .runner = { 99, 100, "boot" } };
 
-	return hes_journal_take_over(b->journal, 1, &other, err);
+	return hes_journal_take_over(b->journal, &other, err);
 }
 
 static int run_ended(struct bench *b, struct hes_err *err)

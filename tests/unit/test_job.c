@@ -52,6 +52,9 @@ static void assert_same_job(const struct hes_job *a, const struct hes_job *b)
 	assert_int_equal(a->command == NULL, b->command == NULL);
 	if (a->command)
 		assert_string_equal(a->command, b->command);
+	assert_int_equal(a->progress == NULL, b->progress == NULL);
+	if (a->progress)
+		assert_string_equal(a->progress, b->progress);
 }
 
 static struct hes_job some_jobs[] = {
@@ -79,7 +82,8 @@ static struct hes_job some_jobs[] = {
 	  .iterations = 1,
 	  .whole_run = true,
 	  .weight = 1,
-	  .command = (char[]){ "python3 a.py" } },
+	  .command = (char[]){ "python3 a.py" },
+	  .progress = (char[]){ "(\\d+)/\\d+, " } },
 };
 
 TEST(every_field_survives_saving_and_loading)
@@ -110,7 +114,8 @@ TEST(yaml_and_csv_give_the_same_jobs)
 		   "      weight: 1000, user: ada, command: \"echo \\\"a, b\\\"\\nexit 3\" }\n"
 		   "  - { id: \"two, too\", arrival_s: 1234.56789, workload: gpt2, batch_size: 1,\n"
 		   "      iterations: 1, memory_mib: 0 }\n"
-		   "  - command: |\n"
+		   "  - progress: '(\\d+)/\\d+, '\n"
+		   "    command: |\n"
 		   "      python3 a.py\n");
 	assert_int_equal(hes_jobs_load(path_of("jobs.yaml"), &back, &err), 0);
 	assert_int_equal(back.n, jobs.n);
@@ -199,6 +204,24 @@ TEST(a_file_with_the_one_column_command_is_enough)
 	hes_jobs_free(&jobs);
 }
 
+/* Commands come from a pattern. */
+TEST(a_file_without_workload_and_command_has_the_pattern_as_its_workload)
+{
+	const char *path = write_text("jobs.csv", "batch_size\n8\n16\n");
+	struct hes_jobs jobs;
+	struct hes_err err;
+
+	if (hes_jobs_load_for("./train.sh {batch}", path, &jobs, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(jobs.n, 2);
+	assert_string_equal(jobs.v[1].workload, "./train.sh {batch}");
+	assert_int_equal(jobs.v[1].batch_size, 16);
+	assert_null(jobs.v[1].command);
+	hes_jobs_free(&jobs);
+	assert_int_equal(hes_jobs_load_for("./train.sh {workload}", path, &jobs, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, ":2: workload: empty; the command needs it: ./train.sh"));
+}
+
 TEST(a_command_that_is_no_name_gets_its_beginning_and_a_hash)
 {
 	static const char *const commands[] = {
@@ -266,6 +289,8 @@ TEST(wrong_csv_is_refused_with_line_field_and_value)
 		{ "id,command\na,run --sizes 1,2\n",
 		  ":2: 3 fields where the header has 2; put a field with a comma in it into "
 		  "quotes" },
+		{ "command,progress\ntrue,step \\d+\n",
+		  ":2: progress: \"step \\d+\": byte 1: it has no group" },
 		{ "id,command\n2,true\n,false\n", ":3: id: \"2\" is also job 1" },
 		{ "id\tarrival_s\na\t1\n", "; columns are separated by commas" },
 		{ HEADER "\n" ROW "b,-1,resnet50,8,100,1500\n",

@@ -61,7 +61,8 @@ static void begin_run(struct bench *b)
 
 	b->run = (struct hes_run){ .plan_key = UINT64_MAX,
 				   .started_us = 1000,
-				   .runner = { 12, 34, "boot" } };
+				   .runner = { 12, 34, "boot" },
+				   .progress = "step (\\d+)" };
 	strcpy(b->run.plan, "plan.json");
 	strcpy(b->run.folder, "/runs/1");
 	strcpy(b->run.host, "here");
@@ -248,7 +249,7 @@ TEST_WITH(a_run_is_found_by_its_plan, store_set_up, store_tear_down)
 TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_set_up,
 	  store_tear_down)
 {
-	char command[] = "./job.sh 'of two words'";
+	char command[] = "./job.sh 'of two words'", progress[] = "(\\d+)/\\d+";
 	const int64_t busy_us[2] = { 50, 0 };
 	struct hes_run_added two[2] = {
 		{ .job = { .id = "p",
@@ -271,7 +272,8 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 			   .batch_size = 1,
 			   .iterations = 1,
 			   .whole_run = true,
-			   .command = command },
+			   .command = command,
+			   .progress = progress },
 		  .gpu = "a/1" },
 	};
 	enum hes_run_state ended = HES_RUN_DONE;
@@ -294,6 +296,8 @@ TEST_WITH(added_jobs_wait_like_the_others_and_keep_a_run_from_being_over, store_
 	assert_string_equal(v[1].gpu, "a/1");
 	assert_false(v[0].job.whole_run);
 	assert_true(v[1].job.whole_run);
+	assert_null(v[0].job.progress);
+	assert_string_equal(v[1].job.progress, progress);
 	hes_run_added_free(v, n);
 	assert_int_equal(hes_journal_jobs(b.journal, b.run.id, &j, &n, NULL), 0);
 	assert_int_equal(n, 4);
@@ -417,7 +421,7 @@ TEST_WITH(a_transaction_is_dropped_as_a_whole, store_set_up, store_tear_down)
 
 TEST_WITH(runs_that_have_not_ended_are_listed, store_set_up, store_tear_down)
 {
-	const struct hes_run_process other = { 99, 100, "boot" };
+	struct hes_run other = { .runner = { 99, 100, "boot" }, .progress = "x (1)" };
 	enum hes_run_state stopped = HES_RUN_STOPPED;
 	struct hes_run *v;
 	struct bench b;
@@ -432,11 +436,14 @@ TEST_WITH(runs_that_have_not_ended_are_listed, store_set_up, store_tear_down)
 	assert_int_equal(hes_journal_going(b.journal, 0, &v, &n, NULL), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(v[0].id, b.run.id);
+	assert_string_equal(v[0].progress, "step (\\d+)");
 	free(v);
-	assert_int_equal(hes_journal_take_over(b.journal, first, &other, NULL), 0);
+	other.id = first;
+	assert_int_equal(hes_journal_take_over(b.journal, &other, NULL), 0);
 	assert_int_equal(hes_journal_going(b.journal, b.run.id, &v, &n, NULL), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(v[0].runner.pid, 99);
+	assert_string_equal(v[0].progress, "x (1)");
 	assert_string_not_equal(v[0].host, "here");
 	assert_int_equal(v[0].ended_us, 0);
 	free(v);

@@ -483,7 +483,7 @@ TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 	struct bench *b = *state;
 	struct hes_fleet fleet;
 	struct hes_jobs jobs;
-	char command[] = "./run \"it\"\n";
+	char command[] = "./run \"it\"\n", progress[] = "step (\\d+)";
 
 	b->v[1].command = command;
 	strcpy(b->v[1].workload, "net");
@@ -492,6 +492,7 @@ TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 		strcpy(b->v[i].workload, "net");
 	b->v[2].iterations = 1000000000000;
 	b->v[3].whole_run = true;
+	b->v[3].progress = progress;
 	b->v[2].memory_mib = 0;
 	b->v[3].measured_mib = 7001;
 	assert_int_equal(hes_plan_save(path, &b->plan, &b->fleet, &b->jobs, &b->err), 0);
@@ -507,6 +508,8 @@ TEST_WITH(a_plans_file_tells_of_its_gpus_and_jobs, setup, teardown)
 	assert_int_equal(jobs.v[2].iterations, 1000000000000);
 	assert_false(jobs.v[2].whole_run);
 	assert_true(jobs.v[3].whole_run);
+	assert_string_equal(jobs.v[3].progress, progress);
+	assert_null(jobs.v[2].progress);
 	assert_int_equal(jobs.v[3].iterations, 1);
 	assert_int_equal(jobs.v[2].memory_mib, 0);
 	assert_int_equal(jobs.v[2].measured_mib, 0);
@@ -531,6 +534,8 @@ TEST_WITH(what_a_plan_tells_of_jobs_and_gpus_is_checked, setup, teardown)
 		{ "\"id\": \"j1\"", "\"id\": \"\"", "jobs[1]: id: empty", -EINVAL },
 		{ "\"workload\": \"net\"", "\"command\": 1, \"workload\": \"net\"",
 		  "jobs[0]: command: not a text", -EINVAL },
+		{ "\"workload\": \"net\"", "\"progress\": \"1\", \"workload\": \"net\"",
+		  "jobs[0]: progress: \"1\": byte 1: it has no group", -EINVAL },
 		{ "\"type\": \"T4\"", "\"type\": \"T5\"", "gpus[0]: ", -ENOENT },
 		{ "\"type\": \"T4\"", "\"kind\": \"T4\"",
 		  "gpus[0]: type: missing: GPU a/0 needs its type, such as", -EINVAL },

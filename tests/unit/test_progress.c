@@ -2,6 +2,7 @@
  * test_progress.c - the progress of a job, from the file with its output.
  */
 #include <fcntl.h>
+#include <math.h>
 #include <sys/stat.h>
 
 #include "launch/progress.h"
@@ -20,7 +21,7 @@ static int set_up(void **state)
 	snprintf(o->path, sizeof(o->path), "/tmp/test_progress.XXXXXX");
 	o->fd = mkostemp(o->path, O_CLOEXEC | O_APPEND);
 	*state = o;
-	return o->fd < 0 || hes_progress_open(&o->p, NULL, o->path, 0, NULL);
+	return o->fd < 0 || hes_progress_open(&o->p, NULL, o->path, 0, NULL, NULL);
 }
 
 static int tear_down(void **state)
@@ -121,15 +122,76 @@ TEST_WITH(a_long_line_is_skipped_completely, set_up, tear_down)
 	assert_int_equal(o->p.step, 6);
 }
 
+static uint64_t count_with(struct output *o, const char *pattern, const char *text)
+{
+	hes_progress_close(&o->p);
+	assert_int_equal(ftruncate(o->fd, 0), 0);
+	assert_int_equal(hes_progress_open(&o->p, NULL, o->path, 0, pattern, NULL), 0);
+	say(o, text);
+	hes_progress_read(&o->p);
+	return o->p.known ? o->p.iterations : UINT64_MAX;
+}
+
+TEST_WITH(a_pattern_counts_in_bars_and_over_epochs, set_up, tear_down)
+{
+	static const char bar[] = "\r 10%|\xe2\x96\x88   | 1/10 [00:01<00:09]"
+				  "\r 20%|\xe2\x96\x88   | 2/10 [00:02<00:08]\r";
+	struct output *o = *state;
+
+	assert_int_equal(count_with(o, "(\\d+)/\\d+", bar), 2);
+	assert_int_equal(o->p.step, 1);
+	assert_true(isnan(o->p.seconds));
+	say(o, "10/10\n");
+	assert_int_equal(hes_progress_read(&o->p), 1);
+	assert_int_equal(o->p.iterations, 10);
+	/* The next epoch counts from its start; a count that comes twice is one. */
+	say(o, "0/10\n5/10\n5/10\n10/10\n3/10\n");
+	assert_int_equal(hes_progress_read(&o->p), 1);
+	assert_int_equal(o->p.iterations, 23);
+	/* Lines of heshare's own form always count, and then only these. */
+	say(o, "heshare: 30 iterations\n4/10\n");
+	assert_int_equal(hes_progress_read(&o->p), 1);
+	assert_int_equal(o->p.iterations, 30);
+	assert_int_equal(count_with(o, NULL, "1/10\n"), UINT64_MAX);
+}
+
+TEST_WITH(the_beginning_of_a_long_line_is_searched, set_up, tear_down)
+{
+	char text[HES_PROGRESS_LINE_MAX + 32];
+	struct output *o = *state;
+
+	snprintf(text, sizeof(text), "step 7 %*d\n", HES_PROGRESS_LINE_MAX, 0);
+	assert_int_equal(count_with(o, "step (\\d+)", text), 7);
+	snprintf(text, sizeof(text), "%*d step 7\n", HES_PROGRESS_LINE_MAX, 0);
+	assert_int_equal(count_with(o, "step (\\d+)", text), UINT64_MAX);
+	assert_int_equal(count_with(o, "step (\\d+)", "\377\1\xfe step 8\xff\n"), 8);
+}
+
+/* A program that prints without end costs heshare no more time. */
+TEST_WITH(so_many_lines_are_searched_in_one_look, set_up, tear_down)
+{
+	struct output *o = *state;
+
+	count_with(o, "step (\\d+)", "");
+	for (int i = 0; i < HES_PROGRESS_SEARCHES - 1; i++)
+		say(o, "step 0\n");
+	say(o, "step 1\nstep 2\n");
+	assert_int_equal(hes_progress_read(&o->p), 1);
+	assert_int_equal(o->p.iterations, 1);
+	say(o, "step 3\n");
+	assert_int_equal(hes_progress_read(&o->p), 1);
+	assert_int_equal(o->p.iterations, 3);
+}
+
 TEST_WITH(older_lines_can_be_left_out, set_up, tear_down)
 {
 	struct output *o = *state;
 	struct hes_progress later;
 
 	say(o, "heshare: 900 iterations\n");
-	assert_int_equal(
-		hes_progress_open(&later, NULL, o->path, (uint64_t)lseek(o->fd, 0, SEEK_END), NULL),
-		0);
+	assert_int_equal(hes_progress_open(&later, NULL, o->path,
+					   (uint64_t)lseek(o->fd, 0, SEEK_END), NULL, NULL),
+			 0);
 	assert_int_equal(hes_progress_read(&later), 0);
 	say(o, "heshare: 1 iterations\n");
 	assert_int_equal(hes_progress_read(&later), 1);
@@ -142,7 +204,7 @@ TEST(a_missing_file_is_an_error)
 	struct hes_progress p = { .fd = -7 };
 	struct hes_err err;
 
-	assert_int_equal(hes_progress_open(&p, NULL, "/nowhere/output", 0, &err), -ENOENT);
+	assert_int_equal(hes_progress_open(&p, NULL, "/nowhere/output", 0, NULL, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/nowhere/output"));
 	assert_int_equal(p.fd, -7);
 }
@@ -159,10 +221,10 @@ TEST(a_pipe_in_place_of_the_file_is_refused_at_once)
 	assert_int_equal(mkfifo(pipe, 0600), 0);
 	assert_int_equal(symlink("/etc/passwd", link), 0);
 	alarm(60);
-	assert_int_equal(hes_progress_open(&p, NULL, pipe, 0, &err), -EINVAL);
+	assert_int_equal(hes_progress_open(&p, NULL, pipe, 0, NULL, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "not a plain file"));
-	assert_int_equal(hes_progress_open(&p, NULL, link, 0, &err), -EINVAL);
-	assert_int_equal(hes_progress_open(&p, NULL, folder, 0, &err), -EINVAL);
+	assert_int_equal(hes_progress_open(&p, NULL, link, 0, NULL, &err), -EINVAL);
+	assert_int_equal(hes_progress_open(&p, NULL, folder, 0, NULL, &err), -EINVAL);
 	assert_int_equal(p.fd, -7);
 	alarm(0);
 	unlink(pipe);

@@ -259,18 +259,21 @@ TEST(a_job_that_got_no_memory_took_nobody_down)
 
 	assert_true(run_judge(v, 2, false, b)); /* there is nothing to wait for */
 	assert_int_equal(b[0], RUN_BLAME_OWN);
-	assert_int_equal(run_tells_of_lack("allocating memory: CUDA_ERROR_OUT_OF_MEMORY (2)"),
+	assert_int_equal(run_tells_of_lack("allocating memory: CUDA_ERROR_OUT_OF_MEMORY (2)", NULL),
 			 RUN_LACK_MEMORY);
-	assert_int_equal(run_tells_of_lack("torch.OutOfMemoryError: CUDA out of memory. Tried"),
+	assert_int_equal(
+		run_tells_of_lack("torch.OutOfMemoryError: CUDA out of memory. Tried", NULL),
+		RUN_LACK_MEMORY);
+	assert_int_equal(run_tells_of_lack("CUBLAS_STATUS_ALLOC_FAILED when calling", NULL),
 			 RUN_LACK_MEMORY);
-	assert_int_equal(run_tells_of_lack("CUBLAS_STATUS_ALLOC_FAILED when calling"),
-			 RUN_LACK_MEMORY);
-	assert_int_equal(run_tells_of_lack("CUDA_ERROR_MPS_MAX_CLIENTS_REACHED (808)"),
+	assert_int_equal(run_tells_of_lack("CUDA_ERROR_MPS_MAX_CLIENTS_REACHED (808)", NULL),
 			 RUN_LACK_CLIENTS);
 	assert_int_equal(run_tells_of_lack("error: the hardware resources required to support MPS "
-					   "client have been exhausted"),
+					   "client have been exhausted",
+					   NULL),
 			 RUN_LACK_CLIENTS);
-	assert_int_equal(run_tells_of_lack("CUDA_ERROR_MPS_RPC_FAILURE (806)"), RUN_LACK_NONE);
+	assert_int_equal(run_tells_of_lack("CUDA_ERROR_MPS_RPC_FAILURE (806)", NULL),
+			 RUN_LACK_NONE);
 }
 
 TEST(words_of_memory_count_only_if_they_are_of_the_gpu_and_the_end)
@@ -295,10 +298,10 @@ TEST(words_of_memory_count_only_if_they_are_of_the_gpu_and_the_end)
 	};
 
 	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++)
-		if (run_tells_of_lack(lacks[i]) != RUN_LACK_MEMORY)
+		if (run_tells_of_lack(lacks[i], NULL) != RUN_LACK_MEMORY)
 			fail_msg("row %zu: %s", i, lacks[i]);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (run_tells_of_lack(others[i]) != RUN_LACK_NONE)
+		if (run_tells_of_lack(others[i], NULL) != RUN_LACK_NONE)
 			fail_msg("row %zu: %s", i, others[i]);
 }
 

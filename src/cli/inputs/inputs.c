@@ -78,10 +78,10 @@ static void warn_of_unread(const char *command, const struct hes_jobs *jobs, boo
 			command, jobs->file);
 }
 
-int cli_jobs_load(const char *command, const char *path, bool due, struct hes_jobs *out,
-		  struct hes_err *err)
+int cli_jobs_load(const char *command, const char *pattern, const char *path, bool due,
+		  struct hes_jobs *out, struct hes_err *err)
 {
-	int rc = hes_jobs_load(path, out, err);
+	int rc = hes_jobs_load_for(pattern, path, out, err);
 
 	if (!rc)
 		warn_of_unread(command, out, due);

@@ -20,10 +20,20 @@ int cli_cap_check(double cap_w, const struct hes_fleet *f, struct hes_err *err);
 /**
  * hes_jobs_load(), with a warning on standard error that names the columns that nothing reads.
  * @param command  that warns, "plan"
+ * @param pattern  of the jobs' commands; NULL: none
  * @param due      whether it reads deadlines
  */
-int cli_jobs_load(const char *command, const char *path, bool due, struct hes_jobs *out,
-		  struct hes_err *err);
+int cli_jobs_load(const char *command, const char *pattern, const char *path, bool due,
+		  struct hes_jobs *out, struct hes_err *err);
+
+/** A row of an option table. @param where  offset of a const char * */
+#define CLI_PROGRESS_OPT(where)                                                                  \
+	{                                                                                        \
+		.name = "progress", .kind = OPT_TEXT, .offset = (where), .arg = "REGEX",         \
+		.help = "count the iterations of a job in the lines that match REGEX, with one " \
+			"group around the count: '(\\d+)/\\d+', 'step (\\d+)'; lines "           \
+			"\"heshare: N iterations\" always count"                                 \
+	}
 
 /** Let all jobs arrive at time 0; deadlines keep their distance from the arrival. */
 void cli_arrive_at_once(struct hes_jobs *jobs);

@@ -50,6 +50,7 @@ static void compare_job(struct difference *d, const struct hes_job *a, const str
 		{ "memory_mib", a->memory_mib != b->memory_mib },
 		{ "user", strcmp(a->user, b->user) != 0 },
 		{ "command", strcmp(text_of(a->command), text_of(b->command)) != 0 },
+		{ "progress", strcmp(text_of(a->progress), text_of(b->progress)) != 0 },
 	};
 	char what[128] = "";
 

@@ -78,7 +78,7 @@ static int note_new_run(struct nodes *s, struct hes_err *err)
 static int take_over(struct nodes *s, struct hes_err *err)
 {
 	size_t done = 0;
-	int rc = hes_journal_take_over(s->q->journal, s->run->id, &s->run->runner, err);
+	int rc = hes_journal_take_over(s->q->journal, s->run, err);
 
 	if (!rc)
 		rc = hes_journal_begin(s->q->journal, err);

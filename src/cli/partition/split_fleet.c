@@ -42,7 +42,7 @@ static int load(struct task *t, struct hes_err *err)
 	int rc = cli_catalogue_load(o->catalogue, !o->from.modelled, &t->in.catalogue, err);
 
 	if (!rc)
-		rc = cli_jobs_load("partition", o->jobs, true, &t->jobs, err);
+		rc = cli_jobs_load("partition", NULL, o->jobs, true, &t->jobs, err);
 	if (!rc)
 		rc = cli_fleet_load(o->fleet, &t->in.catalogue, &t->fleet, err);
 	if (rc)

@@ -130,7 +130,7 @@ static void unload(struct inputs *in)
 static int load_jobs(const char *path, struct inputs *in, struct hes_err *err)
 {
 	const bool due = in->program || hes_policy_searches(in->policy);
-	int rc = cli_jobs_load("plan", path, due, &in->jobs, err);
+	int rc = cli_jobs_load("plan", NULL, path, due, &in->jobs, err);
 
 	if (rc)
 		return rc;

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/gpu_list.h"
+#include "cli/inputs/inputs.h"
 #include "cli/inputs/known_inputs.h"
 #include "cli/inputs/offers.h"
 #include "cli/profile/profile.h"
@@ -61,6 +62,7 @@ static const struct opt profile_opts[] = {
 	  .name = "iterations", .letter = 'n', .kind = OPT_U64, AT(iterations), .arg = "N",
 	  .def = "0", .max = 1e12,
 	  .help = "iterations of one run of COMMAND, if it does not print its progress" },
+	CLI_PROGRESS_OPT(offsetof(struct profile_opts, progress)),
 	{ .name = "warm-up", .kind = OPT_DOUBLE, AT(warm_up_s), .arg = "S", .def = "2",
 	  .max = 86400,
 	  .help = "wait after a job has joined, seconds; half of it after a change of the clock" },
@@ -212,6 +214,9 @@ static const char *misuse(const struct profile_opts *o, int n_args)
 		       "profiles export)";
 	if (o->physics)
 		return "--physics is of --modelled; GPUs have their own";
+	if (o->progress && o->iterations)
+		return "--progress counts in the lines of a run, and --iterations in its end: give "
+		       "one of them";
 	if (o->jobs)
 		return o->co_runners ? "--beside needs NAME: --jobs chooses co-runners by itself"
 				     : NULL;
@@ -229,6 +234,8 @@ static int check_lists(const struct profile_opts *o, struct hes_err *err)
 			: hes_ranges_parse("--batch", o->batch, 1, HES_MAX_BATCH_SIZE, v, LIST_MAX,
 					   err);
 
+	if (n >= 0 && o->progress)
+		n = hes_jobs_set_progress(NULL, 0, "--progress", o->progress, err);
 	if (n >= 0)
 		n = hes_ranges_parse("--shares", o->shares, 1, 100, v, LIST_MAX, err);
 	if (n >= 0 && !named)

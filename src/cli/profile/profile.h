@@ -27,6 +27,7 @@ struct profile_opts {
 	const char *co_runners;
 	uint64_t most;
 	uint64_t iterations;
+	const char *progress;
 	double warm_up_s, window_s;
 	const char *repeats;
 	double error_pct;

@@ -153,7 +153,7 @@ static int add_all(const struct profile_opts *o, const char *template, struct pr
 		   struct hes_err *err)
 {
 	struct hes_jobs jobs;
-	int rc = cli_jobs_load("profile", o->jobs, true, &jobs, err);
+	int rc = cli_jobs_load("profile", *template ? template : NULL, o->jobs, true, &jobs, err);
 
 	if (rc)
 		return rc;
@@ -171,6 +171,8 @@ static int add_all(const struct profile_opts *o, const char *template, struct pr
 		else
 			rc = add_job(j, from->workload, from->batch_size, command, o->iterations,
 				     from->memory_mib, err);
+		if (!rc && from->progress)
+			strcpy(j->v[j->n - 1].progress, from->progress);
 		if (!rc && *template && j->n > 1 &&
 		    strcmp(j->v[0].command, j->v[j->n - 1].command) == 0)
 			rc = hes_fail(err, -EINVAL,
@@ -345,6 +347,9 @@ int profile_jobs_choose(const struct profile_opts *o, int n_args, char **args,
 	j.own = j.n;
 	if (!rc && o->co_runners)
 		rc = add_co_runners(o->co_runners, known, &j, err);
+	for (size_t i = 0; i < j.n && o->progress; i++)
+		if (!j.v[i].progress[0])
+			snprintf(j.v[i].progress, sizeof(j.v[i].progress), "%s", o->progress);
 	if (!rc)
 		rc = check_commands(&j, known, err);
 	if (rc)

@@ -36,7 +36,7 @@
 #define MAX_ARGS      4096
 
 struct add_opts {
-	const char *command, *commands, *predictor, *profiles, *store, *catalogue;
+	const char *command, *commands, *progress, *predictor, *profiles, *store, *catalogue;
 	bool default_clock, no_wait, json;
 	int before; /* operands before "--" */
 };
@@ -50,6 +50,7 @@ static const struct opt add_opts[] = {
 		  "{iterations}, {memory} and {job}" },
 	{ .name = "commands", .kind = OPT_FILE, AT(commands), .arg = "FILE",
 	  .help = "CSV file with the columns workload and command: a pattern for each workload" },
+	CLI_PROGRESS_OPT(offsetof(struct add_opts, progress)),
 	CLI_PREDICTOR_OPT(offsetof(struct add_opts, predictor)),
 	CLI_PROFILES_OPT(offsetof(struct add_opts, profiles)),
 	CLI_CATALOGUE_OPT(offsetof(struct add_opts, catalogue)),
@@ -338,7 +339,7 @@ static int load_jobs(const struct add_opts *o, const char *path, struct inputs *
 		     struct hes_err *err)
 {
 	const int64_t now_us = in->view.now_us;
-	int rc = cli_jobs_load("add", path, true, &in->new, err);
+	int rc = cli_jobs_load("add", o->command, path, true, &in->new, err);
 
 	if (!rc)
 		number_jobs(&in->view, &in->new);
@@ -349,6 +350,10 @@ static int load_jobs(const struct add_opts *o, const char *path, struct inputs *
 		job->deadline_us += job->has_deadline ? now_us - job->arrival_us : 0;
 		job->arrival_us = now_us;
 	}
+	/* Without a pattern of their own, they have the run's. */
+	if (!rc && (o->progress || in->view.run.progress[0]))
+		rc = hes_jobs_set_progress(in->new.v, in->new.n, "--progress",
+					   o->progress ? o->progress : in->view.run.progress, err);
 	return rc ? rc : run_commands_load(&in->new, o->commands, o->command, &in->commands, err);
 }
 
@@ -568,7 +573,8 @@ static int run_add(const void *opts, int n_args, char **args)
 	int64_t id;
 	int rc;
 
-	if (run_parse_id(args[0], &id, &err))
+	if (run_parse_id(args[0], &id, &err) ||
+	    (o->progress && hes_jobs_set_progress(NULL, 0, "--progress", o->progress, &err)))
 		return cli_fail("add", &err), 2;
 	if (n_args > 2 && (o->before != 2 || o->command))
 		return fprintf(stderr, "heshare add: name one run, one jobs file, and the command "

@@ -49,7 +49,7 @@ struct run_opts {
 	bool dry_run, resume, resume_if_begun, restart, wrap, stop_file;
 	int before; /* operands before "--" */
 	const char *jobs, *command, *commands, *node, *store, *profiles, *catalogue, *launcher,
-		*program, *predictor;
+		*program, *predictor, *progress;
 	uint64_t retries;
 	uint64_t share_sum;
 	double timeout_factor, timeout_least_s, grace_s, before_end_s;
@@ -95,6 +95,7 @@ static const struct opt run_opts[] = {
 		  "{iterations}, {memory} and {job}" },
 	{ .name = "commands", .kind = OPT_FILE, AT(commands), .arg = "FILE",
 	  .help = "CSV file with the columns workload and command: a pattern for each workload" },
+	CLI_PROGRESS_OPT(offsetof(struct run_opts, progress)),
 	{ .name = "allow-setuid", .kind = OPT_FLAG, AT(allow_setuid),
 	  .help = "let jobs gain rights by setuid programs such as sudo and ping" },
 	{ .name = "node", .kind = OPT_TEXT, AT(node), .arg = "NAME",
@@ -220,7 +221,7 @@ static int load_jobs(const char *plan, const char *jobs, struct inputs *in, stru
 	if (!rc && jobs) {
 		planned = in->jobs;
 		in->jobs = (struct hes_jobs){ 0 };
-		rc = cli_jobs_load("run", jobs, true, &in->jobs, err);
+		rc = cli_jobs_load("run", NULL, jobs, true, &in->jobs, err);
 		if (!rc)
 			rc = jobs_keep_measured(&planned, &in->jobs, err);
 		if (!rc)
@@ -482,6 +483,11 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 	if (!rc && !in->on_nodes)
 		rc = run_folder_choose_mps(in->run.folder, run_has_other_users(&in->jobs, in->user),
 					   in->mps_folder, err);
+	if (!rc && o->progress)
+		snprintf(in->run.progress, sizeof(in->run.progress), "%s", o->progress);
+	if (!rc && in->run.progress[0])
+		rc = hes_jobs_set_progress(in->jobs.v, in->jobs.n, "progress", in->run.progress,
+					   err);
 	if (!rc)
 		rc = load_profiles(o, in, err);
 	if (rc || in->resume || !in->of_jobs)
@@ -656,8 +662,10 @@ static int check_use(const struct run_opts *o, int n_args, char **args, struct i
 			   : o->power_cap_w > 0 ? "--power-cap"
 						: NULL;
 	const int files = o->before < 0 ? n_args : o->before;
-	int rc = 0;
+	int rc = o->progress ? hes_jobs_set_progress(NULL, 0, "--progress", o->progress, err) : 0;
 
+	if (rc)
+		return rc;
 	in->of_jobs = files > 0 && jobs_file_is(args[0]);
 	if (files < 1 || files > (in->of_jobs ? 1 : 2))
 		return hes_fail(err, -EINVAL,
@@ -671,8 +679,9 @@ static int check_use(const struct run_opts *o, int n_args, char **args, struct i
 	if (!rc && n_args > files && o->command)
 		rc = hes_fail(err, -EINVAL,
 			      "--command: there is a command after --, too; name one");
-	in->patterns = (struct jobs_file_commands){ o->commands,
-						    *in->template ? in->template : o->command };
+	in->patterns =
+		(struct jobs_file_commands){ o->commands, *in->template ? in->template : o->command,
+					     o->progress };
 	in->options =
 		(struct run_planner_options){ o->gpus,     o->policy, o->prefer,     o->predictor,
 					      o->profiles, o->store,  o->power_cap_w };
@@ -713,7 +722,7 @@ static int run_run(const void *opts, int n_args, char **args)
 	if (hes_parse_size("--log-max", o->log_max, &log_max, &err))
 		return cli_fail("run", &err), 2;
 	if (o->wrap)
-		return hes_run_wrap(args[0], log_max);
+		return hes_run_wrap(args[0], n_args > 1 ? args[1] : NULL, log_max);
 	if (check_use(o, n_args, args, &in, &err))
 		return cli_fail("run", &err), 2;
 	rc = load_inputs(o, args, n_args > 1 && o->before != 1 ? args[1] : NULL, &in, &err);

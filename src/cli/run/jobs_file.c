@@ -61,8 +61,17 @@ bool jobs_file_has_run(const struct hes_run *run)
 	       hes_hash_text(hes_hash_text(HES_HASH_START, "jobs file"), run->plan);
 }
 
-/* What is planned keeps its command where the file has none. */
-static int keep_commands(const struct hes_jobs *planned, struct hes_jobs *now, struct hes_err *err)
+static int keep_text(const char *planned, char **now)
+{
+	if (!*now && planned)
+		*now = strdup(planned);
+	return !*now && planned ? -ENOMEM : 0;
+}
+
+/* What is planned keeps its command, and the pattern of its progress lines, where neither the file
+ * nor an option has one. */
+static int keep_planned(const struct jobs_file_commands *c, const struct hes_jobs *planned,
+			struct hes_jobs *now, struct hes_err *err)
 {
 	struct hes_text_map ids = { 0 };
 	int rc = hes_text_map_make(&ids, planned->v, sizeof(*planned->v), planned->n);
@@ -70,10 +79,10 @@ static int keep_commands(const struct hes_jobs *planned, struct hes_jobs *now, s
 	for (size_t i = 0; i < now->n && !rc; i++) {
 		const size_t at = hes_text_map_find(&ids, now->v[i].id);
 
-		if (now->v[i].command || at == HES_HASH_NONE || !planned->v[at].command)
-			continue;
-		now->v[i].command = strdup(planned->v[at].command);
-		rc = now->v[i].command ? 0 : -ENOMEM;
+		if (at != HES_HASH_NONE && !c->list && !c->pattern)
+			rc = keep_text(planned->v[at].command, &now->v[i].command);
+		if (at != HES_HASH_NONE && !rc)
+			rc = keep_text(planned->v[at].progress, &now->v[i].progress);
 	}
 	hes_hash_map_finish(&ids.map);
 	return rc ? hes_fail(err, rc, "out of memory for %zu jobs", now->n) : 0;
@@ -118,10 +127,12 @@ int jobs_file_load(const char *path, const struct jobs_file_commands *c,
 		   const struct hes_jobs *planned, struct hes_jobs *out, struct hes_err *err)
 {
 	struct hes_jobs jobs = { 0 };
-	int rc = cli_jobs_load("run", path, true, &jobs, err);
+	int rc = cli_jobs_load("run", c->pattern, path, true, &jobs, err);
 
-	if (!rc && planned && !c->list && !c->pattern)
-		rc = keep_commands(planned, &jobs, err);
+	if (!rc && c->progress)
+		rc = hes_jobs_set_progress(jobs.v, jobs.n, "--progress", c->progress, err);
+	if (!rc && planned)
+		rc = keep_planned(c, planned, &jobs, err);
 	if (!rc)
 		rc = fill_commands(c, &jobs, err);
 	if (!rc && planned)

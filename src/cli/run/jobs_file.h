@@ -22,6 +22,7 @@ bool jobs_file_has_run(const struct hes_run *run);
 /** Where the commands of jobs without one of their own come from: see run_commands_load(). */
 struct jobs_file_commands {
 	const char *list, *pattern;
+	const char *progress; /* pattern of the jobs' progress lines; NULL: not given */
 };
 
 /**

@@ -166,7 +166,7 @@ static int load(const struct simulate_opts *o, const char *jobs, struct inputs *
 	if (!rc)
 		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
 	if (!rc)
-		rc = cli_jobs_load("simulate", jobs, true, &in->jobs, err);
+		rc = cli_jobs_load("simulate", NULL, jobs, true, &in->jobs, err);
 	if (!rc && o->burst)
 		cli_arrive_at_once(&in->jobs);
 	if (!rc && o->plan)
