@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -383,22 +382,6 @@ static int open_gpus(const struct run_opts *o, struct inputs *in, struct hes_err
 	return rc || !o->dry_run ? rc : run_gpus_fit(&use, o->other_gpus, false, err);
 }
 
-/* Who may start jobs of others. */
-static int check_users(const struct inputs *in, struct hes_err *err)
-{
-	const struct passwd *self = getpwuid(geteuid());
-
-	for (size_t i = 0; geteuid() && i < in->jobs.n; i++)
-		if (in->jobs.v[i].user[0] &&
-		    (!self || strcmp(self->pw_name, in->jobs.v[i].user) != 0))
-			return hes_fail(err, -EPERM,
-					"job %s is to run as %s, and only root may start jobs of "
-					"others; run as root, or plan without "
-					"the column user",
-					in->jobs.v[i].id, in->jobs.v[i].user);
-	return 0;
-}
-
 /* --- the run --- */
 
 /* A new run, or the last one again. */
@@ -494,14 +477,6 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 		return rc;
 	snprintf(path, sizeof(path), "%s/" JOBS_FILE_PLAN, in->run.folder);
 	return hes_plan_save(path, &in->plan, &in->fleet, &in->jobs, err);
-}
-
-/* @return NULL: the user has no name here */
-static const char *own_name(void)
-{
-	const struct passwd *self = getpwuid(geteuid());
-
-	return self ? self->pw_name : NULL;
 }
 
 /* --- the end --- */
@@ -641,7 +616,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 
 	if (o->dry_run) {
 		q.mps_folder = "MPS";
-		q.user = q.user ? q.user : own_name();
+		q.user = q.user ? q.user : run_own_name();
 		q.listener.act = run_show_act;
 		return hes_run_rehearse(&q, &err) ? cli_fail("run", &err) : 0;
 	}
@@ -703,7 +678,7 @@ static int load_inputs(const struct run_opts *o, char **args, const char *jobs, 
 		rc = in->of_jobs ? load_jobs_file(o, args[0], in, err)
 				 : load_plan(o, args[0], jobs, in, err);
 	if (!rc && !o->dry_run)
-		rc = check_users(in, err);
+		rc = run_users_check(&in->jobs, err);
 	if (!rc)
 		rc = in->on_nodes ? launcher_open(o->launcher, o->program, &in->launcher, err)
 				  : open_gpus(o, in, err);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,27 @@ const char *run_user_behind_sudo(void)
 	const char *user = geteuid() ? NULL : getenv("SUDO_USER");
 
 	return user && strcmp(user, "root") != 0 ? user : NULL;
+}
+
+const char *run_own_name(void)
+{
+	const struct passwd *self = getpwuid(geteuid());
+
+	return self ? self->pw_name : NULL;
+}
+
+int run_users_check(const struct hes_jobs *jobs, struct hes_err *err)
+{
+	const char *self = run_own_name();
+
+	for (size_t i = 0; geteuid() && i < jobs->n; i++)
+		if (jobs->v[i].user[0] && (!self || strcmp(self, jobs->v[i].user) != 0))
+			return hes_fail(err, -EPERM,
+					"job %s is to run as %s, and only root may start jobs of "
+					"others; run as root, or plan without "
+					"the column user",
+					jobs->v[i].id, jobs->v[i].user);
+	return 0;
 }
 
 bool run_has_other_users(const struct hes_jobs *jobs, const char *user)

@@ -27,6 +27,12 @@ const char *run_plan_name(const struct hes_run *run);
  * user */
 const char *run_user_behind_sudo(void);
 
+/** @return NULL: this user has no name here */
+const char *run_own_name(void);
+
+/** Who may start jobs of others. @return 0; -EPERM */
+int run_users_check(const struct hes_jobs *jobs, struct hes_err *err);
+
 /** Whether root starts jobs of other users. @param user  as whom jobs without a user of their own
  * run; NULL: as this one */
 bool run_has_other_users(const struct hes_jobs *jobs, const char *user);
