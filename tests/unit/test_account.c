@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "run/account.h"
+#include "run/steps.h"
 #include "unit_test.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
@@ -332,6 +333,47 @@ TEST(progress_is_read_when_joules_are_and_not_without_a_file)
 		assert_true(b.task[i].progress.iterations == 10 &&
 			    b.task[1 - i].progress.iterations == 0);
 	}
+}
+
+/* The second job starts for 15 s, or until its first line. */
+TEST(in_its_start_up_a_job_has_a_part_of_the_idle_energy_alone)
+{
+	struct busy b;
+
+	for (int line = 0; line < 2; line++) {
+		begin(&b);
+		b.task[1].start_up_us = 15000000;
+		b.task[1].progress.fd = line ? 1 : -1;
+		now_us = 10000000;
+		count(&b, 10, 1000);
+		NEAR(b.task[0].energy_j, line ? 300 + 150 : 300 + 600);
+		NEAR(b.task[1].energy_j, line ? 100 + 450 : 100);
+		now_us = 20000000;
+		count(&b, 20, 2000);
+		NEAR(b.task[1].energy_j, line ? 2 * 550 : 100 + 550);
+	}
+}
+
+/* Of 100 iterations, 10 are done after 30 s, 20 after 32 s: eight times two seconds are left. */
+TEST(the_time_left_to_a_job_counts_from_its_first_line_and_before_by_the_plan)
+{
+	const struct hes_job job = { .iterations = 100 };
+	struct busy b;
+
+	begin(&b);
+	b.task[0].job = &job;
+	b.task[0].planned_end_us = 60000000;
+	b.task[0].progress = (struct hes_progress){ .fd = 1, .known = true };
+	assert_int_equal(run_job_left_us(&b.task[0], 20000000), 40000000);
+	now_us = 30000000;
+	run_look(&b.meter, &b.task[0]);
+	assert_int_equal(run_job_left_us(&b.task[0], 30000000), 30000000);
+	now_us = 32000000;
+	run_look(&b.meter, &b.task[0]);
+	assert_int_equal(run_job_left_us(&b.task[0], 32000000), 16000000);
+	assert_int_equal(run_job_left_us(&b.task[0], 33000000), 15000000);
+	/* A line that does not come. */
+	assert_int_equal(run_job_left_us(&b.task[0], 72000000), 40000000);
 }
 
 /* Above idle, the job draws 50 W alone at the default clock. */

@@ -57,12 +57,13 @@ static json_t *type_json(const struct hes_gpu_type *g)
 
 static json_t *profile_json(const struct hes_profile *p)
 {
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:I, s:f, s:f, s:f, s:f}", "workload",
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:I, s:f, s:f, s:f, s:f, s:f}", "workload",
 			 p->workload, "gpu_type", p->gpu_type, "batch_size",
 			 (json_int_t)p->batch_size, "memory_mib", (json_int_t)p->memory_mib,
 			 "clock_mhz", (json_int_t)p->clock_mhz, "iteration_us", p->iteration_us,
 			 "power_mw", (json_int_t)p->power_mw, "busy", p->busy, "sm_util",
-			 p->sm_util, "dram_util", p->dram_util, "l2_util", p->l2_util);
+			 p->sm_util, "dram_util", p->dram_util, "l2_util", p->l2_util, "start_s",
+			 p->start_s);
 }
 
 static int by_kind(const void *a, const void *b)

@@ -32,7 +32,7 @@ static size_t gpu_of(const struct hes_run_report *r, const struct hes_run_job *j
 
 /* Time and power of a job by the GPU model. @return false: it does not know them */
 static bool model_alone(const struct hes_model *m, const struct hes_gpu_type *type,
-			const struct hes_job *job, double *iteration_us, double *power_mw)
+			const struct hes_job *job, struct hes_profile *out)
 {
 	const struct hes_model_job one = {
 		.workload = m ? hes_model_workload(m, job->workload, NULL) : NULL,
@@ -44,8 +44,9 @@ static bool model_alone(const struct hes_model *m, const struct hes_gpu_type *ty
 
 	if (!one.workload || hes_model_instant(m, type, 0, 0, &one, 1, &rate, &now, NULL))
 		return false;
-	*iteration_us = 1e6 / rate.iterations_per_s;
-	*power_mw = now.power_mw;
+	*out = (struct hes_profile){ .iteration_us = 1e6 / rate.iterations_per_s,
+				     .power_mw = now.power_mw,
+				     .start_s = one.workload->start_s };
 	return true;
 }
 
@@ -56,26 +57,26 @@ static bool add_job(struct run_baseline *b, const struct hes_run_report *r,
 		    const struct hes_model *m, struct alone *alone)
 {
 	struct hes_profile profile;
-	double iteration_us, power_mw;
+	double work_us;
 
 	/* How many iterations its run has is not known. */
 	if (job->whole_run)
 		return false;
 	if (!hes_profile_find(p, job->workload, job->batch_size, type->name, &profile, NULL)) {
-		iteration_us = profile.iteration_us;
-		power_mw = profile.power_mw;
 		b->profiled++;
-	} else if (model_alone(m, type, job, &iteration_us, &power_mw)) {
+	} else if (model_alone(m, type, job, &profile)) {
 		b->modelled++;
 	} else {
 		return false;
 	}
 	alone->gpu = gpu_of(r, j);
-	alone->us = iteration_us * (double)job->iterations;
+	work_us = profile.iteration_us * (double)job->iterations;
+	alone->us = profile.start_s * 1e6 + work_us;
 	if (j->has_energy) {
 		b->energies++;
 		b->measured_mj += j->energy_mj;
-		b->alone_mj += (uint64_t)llround(alone->us * 1e-6 * power_mw);
+		b->alone_mj += (uint64_t)llround(work_us * 1e-6 * profile.power_mw +
+						 profile.start_s * type->idle_power_mw);
 	}
 	return true;
 }

@@ -218,7 +218,7 @@ static int print_prediction(const struct query_line *q, bool json)
 	if (json)
 		return cli_print_json(json_pack(
 			"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:f, "
-			"s:o}",
+			"s:o, s:f}",
 			"workload", q->task.workload, "batch_size", (int)q->task.batch_size, "gpu",
 			q->gpu->name, "sm_pct", (int)q->setting.sm_pct, "clock_mhz",
 			(int)q->setting.clock_mhz, "neighbours", (int)q->co_runners.jobs,
@@ -227,7 +227,7 @@ static int print_prediction(const struct query_line *q, bool json)
 			q->co_runners.power_mw * 1e-3, "added_j_per_item",
 			(watts - q->co_runners.power_mw * 1e-3) / items_per_s, "interval",
 			interval_json(&e, coverage), "novelty", e.widening, "extrapolated",
-			reasons_json(e.outside)));
+			reasons_json(e.outside), "start_s", q->task.start_s));
 	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n",
 	       q->task.workload, q->task.batch_size, q->gpu->name, q->setting.sm_pct,
 	       q->setting.clock_mhz, q->co_runners.jobs);
@@ -237,6 +237,8 @@ static int print_prediction(const struct query_line *q, bool json)
 	printf("  GPU power        %.1f W (%.1f W before it started)\n", watts,
 	       q->co_runners.power_mw * 1e-3);
 	print_interval(&e, coverage);
+	if (q->task.start_s > 0)
+		printf("  start-up         %.1f s, not in these figures\n", q->task.start_s);
 	return 0;
 }
 
