@@ -327,21 +327,20 @@ static void put_command(const char *command, char out[HES_POINT_COMMAND])
 	out[at] = '\0';
 }
 
-/* Without windows: one iteration, or all of the job, from the first work on the GPU to the end. */
+/* From the first work on the GPU to the end. */
 static bool point_of_whole(const struct run_task *t, const struct run_observed *o, double run_s,
 			   struct hes_point *out)
 {
 	const int64_t from_us = o->busy_us != RUN_NEVER_US  ? o->busy_us
 				: o->use_us != RUN_NEVER_US ? o->use_us
 							    : t->attempt.started_us;
-	const double start_s = (double)(from_us - t->attempt.started_us) * 1e-6,
-		     n = (double)(t->progress.known ? t->progress.iterations : t->job->iterations);
+	const double start_s = (double)(from_us - t->attempt.started_us) * 1e-6;
 	const struct hes_measured all = hes_measured_between(&o->begun, &o->ended);
 
-	if (!(run_s > start_s) || !(n > 0) || !(all.mean_w > 0))
+	if (!(run_s > start_s) || !(all.mean_w > 0))
 		return false;
 	*out = hes_gpu_point(&all, 1);
-	out->iteration_us = (run_s - start_s) * 1e6 / n;
+	out->iteration_us = (run_s - start_s) * 1e6 / (double)t->job->iterations;
 	out->start_s = from_us > t->attempt.started_us ? start_s : NAN;
 	return true;
 }
@@ -356,12 +355,17 @@ static bool observed_point(const struct run_task *t, const struct run_observed *
 	double us[MARKS], iteration_us, done;
 	const size_t n = observed_windows(o, v, us, &iteration_us, &done);
 
+	/* What its lines count is not known: its iteration is the whole run. */
+	if (t->job->whole_run && !whole)
+		return false;
 	if (n && (whole || iteration_us * done >= WINDOW_US)) {
 		*out = hes_gpu_point(v, n);
 		out->iteration_us = iteration_us;
 		out->start_s = o->from_start ? start_of_progress(t, o, iteration_us) : NAN;
 		out->cv = n > 1 ? steady_cv(us, n) : 0;
 		out->time_se = n > 1 ? steady_se(us, n) : NAN;
+		if (t->job->whole_run)
+			out->iteration_us = fmax(run_s - out->start_s, 0) * 1e6;
 	} else if (!whole || !point_of_whole(t, o, run_s, out)) {
 		return false;
 	}

@@ -122,3 +122,21 @@ lab() { # SPEED COMMAND...
 	[ "$(sqlite3 store.db "SELECT group_concat(workload) FROM (SELECT workload FROM points WHERE run_s > 0 ORDER BY workload)")" = resnet50,vgg16 ]
 	[ "$(sqlite3 store.db "SELECT (SELECT count(*) FROM points) <= (SELECT count(*) FROM attempts)")" = 1 ]
 }
+
+@test "a job without a number of iterations is one iteration, though it prints progress" {
+	printf '#!/bin/sh\nexec vgpu-task --workload resnet50 --batch 16 --iterations 8000 --start 5 --every 1\n' >train.sh
+	chmod +x train.sh
+	printf 'command\n./train.sh\n' >scripts.csv
+	cat >script <<-'END'
+		# Stopped: of a part of a run it is not known how large it is.
+		heshare run scripts.csv >/dev/null 2>&1 &
+		until [ "$(grep -hs iterations scripts.run/*.log | wc -l)" -gt 15 ]; do sleep 1; done
+		kill -TERM $!
+		wait $!
+		sqlite3 store.db "SELECT count(*) FROM points"
+		heshare run scripts.csv --resume >/dev/null 2>&1
+		sqlite3 store.db "SELECT workload, windows > 1, abs(start_s + iteration_us / 1e6 - run_s) < 0.01 FROM points"
+	END
+	lab 20 bash script
+	[ "$output" = $'0\n./train.sh|1|1' ]
+}
