@@ -13,7 +13,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define WHOLE 0.9 /* part of a segment whose joules must be known */
+#define LONGEST_US 3600000000 /* of a segment */
+#define WHOLE      0.9        /* part of a segment whose joules must be known */
 
 int run_meter_start(struct run_meter *m, const struct hes_devices *devices, struct run_gpu *gpus,
 		    size_t n, struct hes_err *err)
@@ -197,6 +198,11 @@ void run_segment_settle(struct run_meter *m, struct run_gpu *g)
 {
 	struct run_segment *s = &g->energy.now;
 
+	/* What ends is learnt from, so a runner that dies loses no long time. */
+	if (s->settled && run_now_us(m->clock) - s->start_us >= LONGEST_US) {
+		run_account(m, g);
+		run_segment_begin(m, g);
+	}
 	if (s->settled || !s->n)
 		return;
 	for (uint32_t i = 0; i < s->n; i++)

@@ -26,7 +26,8 @@ void run_account(struct run_meter *m, struct run_gpu *g);
 void run_account_so_far(struct run_meter *m, struct run_gpu *g);
 /** Jobs or clock of the GPU have changed. */
 void run_segment_begin(const struct run_meter *m, struct run_gpu *g);
-/** Forget what jobs did until all of them make progress: they start and load data. */
+/** Forget what jobs did until all of them make progress: they start and load data. End a segment
+ * that is an hour long. */
 void run_segment_settle(struct run_meter *m, struct run_gpu *g);
 /** Time from the first to the last line of progress, us. */
 double run_rate_us(const struct run_rate *p);

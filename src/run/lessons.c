@@ -6,14 +6,18 @@
  * of the co-runners without the job, so there must be another segment with only them.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "core/co_run_text.h"
 #include "run/steps.h"
 
 #define LEAST_US 60000000 /* of progress: output is read every second */
 #define LEAST_S  30       /* of power */
+#define LEARN_US 60000000 /* between two looks for samples */
 
 static bool profile_of(const struct runner *r, const struct run_gpu *g, const struct run_task *task,
 		       struct hes_profile *out)
@@ -109,31 +113,72 @@ static int samples_add(struct hes_samples *out, const struct hes_sample *s, stru
 	return 0;
 }
 
-int run_samples(const struct runner *r, struct hes_samples *out, struct hes_err *err)
+/* Segments that have ended. One may lack the power without a job, or a profile, that a later one
+ * brings. */
+static int learn_gpu(struct runner *r, struct run_gpu *g, struct hes_err *err)
 {
-	struct hes_samples samples = { 0 };
 	int rc = 0;
 
-	for (size_t i = 0; r->q->profiles && i < r->n_gpus; i++) {
-		const struct run_gpu *g = &r->gpus[i];
+	/* A sample would be taken for one at the GPU's own clock. Without MPS jobs take turns: no
+	 * shares to learn of. */
+	if (g->lock.foreign || (g->mps.wanted && g->mps.refused))
+		return 0;
+	for (size_t k = 0; k < g->energy.n_segments; k++) {
+		struct run_segment *s = &g->energy.segments[k];
+		struct hes_sample x;
 
-		/* A sample would be taken for one at the GPU's own clock. */
-		if (g->lock.foreign)
-			continue;
-		/* Without MPS jobs take turns: no shares to learn of. */
-		for (size_t k = 0; k < g->energy.n_segments && !(g->mps.wanted && g->mps.refused);
-		     k++) {
-			const struct run_segment *s = &g->energy.segments[k];
-			struct hes_sample x;
-
-			for (uint32_t j = 0; j < s->n && !rc; j++)
-				if (make_sample(r, g, s, &s->rates[j], &x))
-					rc = samples_add(&samples, &x, err);
+		for (uint32_t j = 0; j < s->n && !rc; j++) {
+			if (s->rates[j].learnt || !make_sample(r, g, s, &s->rates[j], &x))
+				continue;
+			rc = samples_add(&r->samples, &x, err);
+			s->rates[j].learnt = !rc;
 		}
 	}
-	if (rc)
-		hes_samples_free(&samples);
-	else
-		*out = samples;
+	return rc;
+}
+
+int run_deliver(struct runner *r, struct hes_delivery *d, struct hes_err *err)
+{
+	char name[HES_STORE_ORIGIN_NAME], driver[HES_DRIVER_MAX];
+	const char *file = strrchr(r->log.run->plan, '/');
+	struct hes_delivered done;
+	int rc;
+
+	hes_devices_driver(r->q->devices, driver);
+	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", r->log.run->id,
+		 file ? file + 1 : r->log.run->plan, driver);
+	d->source = HES_SOURCE_MEASURED;
+	d->at_us = hes_wall_us();
+	d->name = name;
+	d->into = r->origin;
+	rc = hes_store_add(r->q->store, d, &done, err);
+	/* Somebody may have removed that delivery. */
+	if (rc == -EINVAL && d->into) {
+		d->into = r->origin = 0;
+		rc = hes_store_add(r->q->store, d, &done, err);
+	}
+	if (!rc && done.origin)
+		r->origin = done.origin;
+	if (rc != -EINVAL && rc != -ERANGE && rc != -EEXIST)
+		return rc;
+	run_tell(&r->log, "what was measured is not kept: %s", err->msg);
+	return 0;
+}
+
+int run_learn(struct runner *r, struct hes_err *err)
+{
+	struct hes_samples new;
+	struct hes_delivery d = { .samples = &new };
+	int rc = 0;
+
+	r->lessons_us = run_now_us(&r->clock) + LEARN_US;
+	for (size_t i = 0; r->q->profiles && i < r->n_gpus && !rc; i++)
+		rc = learn_gpu(r, &r->gpus[i], err);
+	new = (struct hes_samples){ .v = r->samples.v + r->samples_kept,
+				    .n = r->samples.n - r->samples_kept };
+	if (rc || !new.n || !r->q->store)
+		return rc;
+	rc = run_deliver(r, &d, err);
+	r->samples_kept = rc ? r->samples_kept : r->samples.n;
 	return rc;
 }

@@ -217,10 +217,10 @@ int run_report(struct runner *r, struct hes_run_report *out, struct hes_err *err
 		rc = take_attempts(r, out, err);
 	if (!rc)
 		rc = sum_meters(r->log.journal, r->log.run->id, out, err);
-	if (!rc)
-		rc = run_samples(r, &out->samples, err);
 	if (rc)
 		return rc;
+	out->samples = r->samples;
+	r->samples = (struct hes_samples){ 0 };
 	take_together(r, &out->together);
 	out->sessions = r->meter.session;
 	correct_ends(r, out);

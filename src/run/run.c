@@ -420,6 +420,7 @@ static void unmake(struct runner *r)
 	free(r->gpus);
 	free(r->tasks);
 	free(r->ended);
+	hes_samples_free(&r->samples);
 }
 
 static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err)
@@ -429,6 +430,7 @@ static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	enum hes_run_state state = good == r->n_tasks   ? HES_RUN_DONE
 				   : over == r->n_tasks ? HES_RUN_FAILED
 							: HES_RUN_STOPPED;
+	struct hes_err why;
 	int rc;
 
 	for (size_t i = 0; i < r->n_gpus; i++)
@@ -436,6 +438,8 @@ static int end(struct runner *r, struct hes_run_report *out, struct hes_err *err
 	/* GPUs that were done before the others have idled until now. */
 	for (size_t i = 0; i < r->n_gpus; i++)
 		run_account(&r->meter, &r->gpus[i]);
+	if (run_learn(r, &why))
+		run_tell(&r->log, "samples of this run are not kept: %s", why.msg);
 	rc = run_keep_gpus(r, err);
 	if (rc)
 		return rc;

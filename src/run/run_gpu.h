@@ -111,6 +111,7 @@ struct run_task {
 struct run_rate {
 	const struct run_task *task;
 	bool seen;
+	bool learnt;               /* there is a sample of it */
 	int64_t first_us, last_us; /* when they were read */
 	double first_s, last_s;    /* what they say; NaN: nothing */
 	uint64_t first, last;

@@ -55,7 +55,11 @@ struct runner {
 	bool added_unconfirmed; /* the journal does not say so yet */
 	struct run_counts counts;
 	struct run_replanning replanning;
-	int64_t origin; /* of the points of this session in the store; 0: none yet */
+	/* lessons.c */
+	struct hes_samples samples; /* measured in this session */
+	size_t samples_kept;        /* of these, in the store */
+	int64_t lessons_us;         /* when to look for samples */
+	int64_t origin; /* of points and samples of this session in the store; 0: none yet */
 	struct run_events events;
 	struct hes_undone mended; /* what an earlier process had left */
 	bool begun;               /* the first jobs were started */

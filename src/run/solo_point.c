@@ -7,18 +7,17 @@
 #include "run/solo_point.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/utf8.h"
 #include "measure/gpu_point.h"
 #include "measure/steady.h"
 #include "run/account.h"
 #include "run/gpu_memory.h"
+#include "run/steps.h"
 
 #define MARKS           33       /* when there are more, every second one goes */
 #define WINDOW_US       10000000 /* shortest window at first */
@@ -29,7 +28,7 @@
 #define MEMBERS_LONGEST 60000000 /* between two looks at the processes on the GPU */
 #define BUSY_PCT        10       /* utilisation of a GPU that is at work, */
 #define RATE_US         1000000  /* over at most this time */
-#define LATE_PART       50       /* of a run: an end that was seen later is not measured */
+#define LATE_PART       10       /* of a run: an end that was seen later is not measured */
 
 struct run_mark {
 	int64_t at_us;
@@ -220,6 +219,7 @@ void run_observe(struct runner *r, struct run_gpu *g, int64_t now)
 	struct run_observed *o;
 	struct hes_err err;
 	int others = g->n_running > 1;
+	bool looked;
 
 	/* A job that is requested to end does other things. */
 	if (!r->q->store || g->lost || !g->n_running || t->ending != ENDING_OWN)
@@ -233,7 +233,8 @@ void run_observe(struct runner *r, struct run_gpu *g, int64_t now)
 	o = t->observed;
 	if (!o)
 		return;
-	if (now >= o->members_us) {
+	looked = now >= o->members_us;
+	if (looked) {
 		others = run_usage_look_alone(r, g);
 		o->unlisted |= others < 0;
 		o->members_us = now + least_us(most_us((now - t->attempt.started_us) / LOOKS_PART,
@@ -247,6 +248,8 @@ void run_observe(struct runner *r, struct run_gpu *g, int64_t now)
 	}
 	observe_start(r, t, o, now);
 	observe_progress(r, t, o, false);
+	if (looked && o->from_start && o->n < 2)
+		o->ended = observed_gpu(r, g, o);
 	if (!r->log.held)
 		run_observe_keep(r, t, false, &err);
 }
@@ -259,9 +262,13 @@ void run_observe_end(struct runner *r, struct run_task *t)
 
 	if (!o)
 		return;
-	if (g->n_running != 1 || g->lost || t->late_us > ran_us / LATE_PART ||
-	    (t->ending != ENDING_OWN && t->ending != ENDING_LEFT)) {
+	if (g->n_running != 1 || g->lost || (t->ending != ENDING_OWN && t->ending != ENDING_LEFT)) {
 		o->whole = false;
+		return;
+	}
+	/* The GPU has idled since the end: what was seen before counts. */
+	if (t->late_us > ran_us / LATE_PART) {
+		o->whole &= o->ended.seconds > 0;
 		return;
 	}
 	o->ended = observed_gpu(r, g, o);
@@ -388,31 +395,11 @@ static bool observed_point(const struct run_task *t, const struct run_observed *
 static int point_store(struct runner *r, const struct hes_point *old, struct hes_point *new,
 		       struct hes_err *err)
 {
-	char name[HES_STORE_ORIGIN_NAME], driver[HES_DRIVER_MAX];
-	const char *plan = strrchr(r->log.run->plan, '/');
 	struct hes_point before = *old;
 	struct hes_points points = { new, 1 }, replaced = { &before, old->windows ? 1 : 0 };
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
-				  .at_us = hes_wall_us(),
-				  .name = name,
-				  .points = &points,
-				  .into = r->origin,
-				  .replaced = &replaced };
-	struct hes_delivered done;
-	int rc;
+	struct hes_delivery d = { .points = &points, .replaced = &replaced };
 
-	hes_devices_driver(r->q->devices, driver);
-	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", r->log.run->id,
-		 plan ? plan + 1 : r->log.run->plan, driver);
-	rc = hes_store_add(r->q->store, &d, &done, err);
-	/* It may have been removed meanwhile. */
-	r->origin = rc ? 0 : done.origin ? done.origin : r->origin;
-	return rc;
-}
-
-static bool may_pass(int rc)
-{
-	return rc != -EINVAL && rc != -ERANGE && rc != -EEXIST;
+	return run_deliver(r, &d, err);
 }
 
 int run_observe_keep(struct runner *r, struct run_task *t, bool over, struct hes_err *err)
@@ -432,8 +419,5 @@ int run_observe_keep(struct runner *r, struct run_task *t, bool over, struct hes
 	rc = point_store(r, &o->kept, &new, err);
 	if (!rc)
 		o->kept = new;
-	else if (!may_pass(rc))
-		run_tell(&r->log, "job %s: what was measured is not kept: %s", t->job->id,
-			 err->msg);
-	return may_pass(rc) ? rc : 0;
+	return rc;
 }

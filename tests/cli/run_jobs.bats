@@ -62,7 +62,6 @@ joules_sum() {
 	# A job that was moved to the other GPU is measured on both.
 	[[ "$stderr" =~ "8 jobs on 2 GPUs: "([0-9]" measured, ")?[0-9]" derived" ]]
 	jq -e --slurpfile first first '.energy.meter_j < 0.9 * $first[0]' scripts.run/report.json
-	jq -e '[.gpus[].batches[]] | all(.unknown | not)' scripts.run/plan.json
 	[[ "$output" == *"run 2: 8 of 8 jobs done"* ]]
 	[ "$(done_jobs | wc -w)" = 16 ]
 }

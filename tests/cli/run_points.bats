@@ -7,6 +7,7 @@ bats_require_minimum_version 1.5.0
 setup_file() {
 	[ -n "${HES_LAB:-}" ] || return 0
 	cd "$BATS_FILE_TMPDIR"
+	export HESHARE_STORE=$PWD/none.db
 	printf 'name: one\nnodes:\n  - name: a\n    gpus: [ { type: H100-SXM, count: 1 } ]\n' >one.yaml
 	cat >jobs.csv <<-END
 		id,workload,batch_size,iterations,memory_mib

@@ -439,9 +439,11 @@ static int choose_run(const struct run_opts *o, const char *plan, struct inputs 
 
 static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes_err *err)
 {
-	const struct hes_store_query all = { 0 };
+	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	const size_t n = hes_fleet_types(&in->fleet, types, HES_KNOWN_TYPES);
 	int rc = o->profiles ? cli_profiles_load(o->profiles, &in->profiles, err)
-			     : hes_store_profiles(in->store, &all, &in->profiles, err);
+			     : hes_known_measured(in->store, &in->catalogue, types, n,
+						  &in->profiles, err);
 
 	if (!rc) {
 		hes_jobs_take_measured(&in->jobs, &in->profiles);
@@ -486,8 +488,6 @@ static int tell_report(const struct run_opts *o, const struct inputs *in,
 		       const struct hes_run_report *r, json_t *more)
 {
 	const struct run_ending e = {
-		.store = in->store,
-		.devices = in->devices,
 		.catalogue = &in->catalogue,
 		.jobs = &in->jobs,
 		.profiles = &in->profiles,
@@ -590,7 +590,7 @@ static int carry_out(const struct run_opts *o, struct inputs *in)
 		.commands = (const char *const *)in->commands,
 		.devices = in->devices,
 		.gpus = in->gpus,
-		.profiles = &in->profiles,
+		.profiles = in->of_jobs ? &in->planner.known.measured : &in->profiles,
 		.store = in->store,
 		.folder = in->run.folder,
 		.mps_folder = in->mps_folder,

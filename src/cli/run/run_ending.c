@@ -19,24 +19,6 @@
 #include "cli/run/run_report.h"
 #include "cli/run/run_shown.h"
 
-static int keep_samples(const struct run_ending *e, const struct hes_run_report *report,
-			struct hes_err *err)
-{
-	char name[HES_STORE_ORIGIN_NAME], driver[HES_DRIVER_MAX];
-	struct hes_delivery d = { .source = HES_SOURCE_MEASURED,
-				  .at_us = hes_wall_us(),
-				  .name = name,
-				  .samples = &report->samples };
-	struct hes_delivered done;
-
-	if (!report->samples.n)
-		return 0;
-	hes_devices_driver(e->devices, driver);
-	snprintf(name, sizeof(name), "run %" PRId64 " of %.150s, driver %s", report->run.id,
-		 run_plan_name(&report->run), driver);
-	return hes_store_add(e->store, &d, &done, err);
-}
-
 static int save_report(const struct hes_run_report *r, json_t *doc, struct hes_err *err)
 {
 	char path[HES_JOURNAL_PATH_MAX + 16];
@@ -121,8 +103,6 @@ int run_ending_tell(const struct run_ending *e, const struct hes_run_report *r, 
 	if (doc)
 		json_object_set_new(doc, "baseline", run_baseline_json(&saved, r));
 	run_clear_line();
-	if (keep_samples(e, r, &err))
-		status = cli_fail("run", &err);
 	if (!doc || save_report(r, doc, &err))
 		status = doc ? cli_fail("run", &err) : 1;
 	if (print_report(e, doc, r, &saved))

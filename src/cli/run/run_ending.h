@@ -1,6 +1,5 @@
 /*
- * run_ending.h - the end of a run: its samples go into the store, its report into its folder and
- * onto standard output.
+ * run_ending.h - the end of a run: its report goes into its folder and onto standard output.
  */
 #ifndef HES_CLI_RUN_RUN_ENDING_H
 #define HES_CLI_RUN_RUN_ENDING_H
@@ -10,8 +9,6 @@
 #include "heshare/run.h"
 
 struct run_ending {
-	struct hes_store *store;
-	const struct hes_devices *devices;
 	const struct hes_catalogue *catalogue;
 	const struct hes_jobs *jobs;
 	const struct hes_profiles *profiles;
