@@ -225,6 +225,39 @@ static int check_words(const struct command *c, uint64_t given, int word, struct
 	return 0;
 }
 
+/* @return the first option of a list of names that was given, or NULL */
+static const struct opt *given_of(const struct command *c, uint64_t given, const char *names)
+{
+	for (const char *at = names; at && *at;
+	     at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+		const struct opt *o = find_long(c, at, strcspn(at, ","));
+
+		if (o && o - c->opts < 64 && given >> (o - c->opts) & 1)
+			return o;
+	}
+	return NULL;
+}
+
+/* Refuse options that the others leave without an effect. */
+static int check_effect(const struct command *c, uint64_t given, struct hes_err *err)
+{
+	for (size_t k = 0; c->opts && k < 64 && c->opts[k].name; k++) {
+		const struct opt *o = &c->opts[k], *other = given_of(c, given, o->without);
+		const char *comma = o->with ? strchr(o->with, ',') : NULL;
+
+		if (!(given >> k & 1))
+			continue;
+		if (other)
+			return hes_fail(err, -EINVAL, "--%s has no effect with --%s", o->name,
+					other->name);
+		if (o->with && !given_of(c, given, o->with))
+			return hes_fail(err, -EINVAL, "--%s goes with --%.*s%s%s", o->name,
+					comma ? (int)(comma - o->with) : (int)strlen(o->with),
+					o->with, comma ? " or --" : "", comma ? comma + 1 : "");
+	}
+	return 0;
+}
+
 /* One option at argv[*i]; *i moves over a separate value. */
 static int parse_option(const struct command *c, int argc, char **argv, int *i, void *values,
 			uint64_t *given, struct hes_err *err)
@@ -288,7 +321,8 @@ int opt_parse(const struct command *c, int argc, char **argv, void *values, stru
 			argv[1 + c->max_before], c->name, c->args);
 	if (c->before)
 		*(int *)((char *)values + c->before) = before;
-	if (n && opt_word(c, argv[1]) >= 0)
+	rc = check_effect(c, given, err);
+	if (!rc && n && opt_word(c, argv[1]) >= 0)
 		rc = check_words(c, given, opt_word(c, argv[1]), err);
 	return rc ? rc : n;
 }

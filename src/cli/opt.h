@@ -41,10 +41,13 @@ struct opt {
 	double min, max;            /* of OPT_U64 and OPT_DOUBLE */
 	const char *const *choices; /* of OPT_CHOICE, NULL-terminated */
 	opt_offer_fn
-		*offer; /* in place of choices; of OPT_TEXT what completion knows of its values */
-	unsigned words; /* which of the command's words take it: bit i is words[i]; 0: all */
-	bool written;   /* of OPT_FILE: the command writes it */
-	bool many;      /* a value is words with commas between them */
+		*offer;   /* in place of choices; of OPT_TEXT what completion knows of its values */
+	unsigned words;   /* which of the command's words take it: bit i is words[i]; 0: all */
+	const char *with; /* names of options, with commas: without one of them this one would have
+			     no effect, and is refused */
+	const char *without; /* the same: next to one of them this one is refused */
+	bool written;        /* of OPT_FILE: the command writes it */
+	bool many;           /* a value is words with commas between them */
 	const char *heading; /* of the group that begins with this row in help and man page; NULL:
 				the group of the row before */
 	bool hidden;         /* for heshare's own use: not in help, man page and completion */

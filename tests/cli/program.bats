@@ -75,6 +75,33 @@ commands() {
 	done
 }
 
+@test "an option that the others leave without an effect is wrong usage" {
+	while read -r said arguments; do
+		run -2 "$HESHARE" $arguments
+		echo "$arguments: $output"
+		[ "${#lines[@]}" -eq 1 ]
+		[[ "$output" == "heshare ${arguments%% *}: ${said//_/ }" ]]
+	done <<-'END'
+		--shares_has_no_effect_with_--modelled profile --modelled -o d --shares 5
+		--batch_has_no_effect_with_--modelled profile -b 3 --modelled -o d
+		--seed_goes_with_--jobs_or_--modelled profile x --seed 3 -- true
+		--noise_goes_with_--modelled profile x --noise 3 -- true
+		--gpu_has_no_effect_with_--list model --list --gpu T4
+		--batch_has_no_effect_with_--check model --check d -b 8
+		--tests_goes_with_--check model --list --tests
+		--yaml_has_no_effect_with_--types gpus --yaml --types
+		--yaml_has_no_effect_with_--json gpus --yaml --json
+		--output_has_no_effect_with_--stats trace helios-like --stats -o x.csv
+		--jobs_has_no_effect_with_--list trace --list --jobs 3
+		--program_goes_with_--gpus plan x.csv --program x
+	END
+	# Each name in the tables is an option of the command.
+	run -0 grep -rhoE '\.with(out)? = "[a-z,-]+"' "$HES_SOURCE_ROOT/src/cli"
+	for name in $(sed 's/.*"\(.*\)"/\1/; s/,/ /g' <<<"$output"); do
+		grep -rqE "name = \"$name\"" "$HES_SOURCE_ROOT/src/cli"
+	done
+}
+
 # On a machine without GPUs, store and jobs: the option is looked at first.
 @test "a value that an option cannot have is wrong usage, exit status 2, whatever is there" {
 	while read -r option arguments; do
@@ -88,7 +115,6 @@ commands() {
 		--shares profile x --shares 0..10 -- true
 		--clocks profile x --clocks fast -- true
 		--repeats profile x --repeats 5..1 -- true
-		--batch profile --modelled -o d --batch 0
 		--types profile --modelled -o d --types K80
 		--split partition a/8 b/4 --split 30,80
 		--split partition a/8 b/4 --split 30

@@ -26,6 +26,7 @@ static const struct opt gpus_opts[] = {
 	{ .name = "types", .letter = 't', .kind = OPT_FLAG, AT(types),
 	  .help = "list the GPU types that heshare knows" },
 	{ .name = "yaml", .letter = 'y', .kind = OPT_FLAG, AT(yaml),
+	  .without = "types,fleet,json",
 	  .help = "print rows of a catalogue for the GPUs of this machine, also for GPUs without a "
 		  "row" },
 	CLI_CATALOGUE_OPT(offsetof(struct gpus_opts, catalogue)),

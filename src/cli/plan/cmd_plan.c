@@ -56,7 +56,7 @@ static const struct opt plan_opts[] = {
 	  .help = "plan for GPUs of this machine: all, or indices, UUIDs, PCI addresses with "
 		  "commas; slurm: of all nodes of the Slurm job; ssh:HOSTFILE: of the hosts in a "
 		  "file" },
-	{ .name = "program", .kind = OPT_FILE, AT(program), .arg = "FILE",
+	{ .name = "program", .with = "gpus", .kind = OPT_FILE, AT(program), .arg = "FILE",
 	  .help = "heshare on the nodes, if it is not this program's file" },
 	CLI_CATALOGUE_OPT(offsetof(struct plan_opts, catalogue)),
 	{ .heading = "policy",
