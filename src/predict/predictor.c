@@ -55,11 +55,14 @@ void predictor_query(const struct hes_predictor *p, const struct hes_gpu_type *g
  * regressor takes from two rows. @return how many rows */
 static size_t repeat_rows(const struct observation *v, size_t n, size_t *repeats)
 {
-	double least = INFINITY, most = clamp(MOST_ROWS / (double)n, 1, MOST_REPEATS);
+	double least = INFINITY, heaviest = 0, most = clamp(MOST_ROWS / (double)n, 1, MOST_REPEATS);
 	size_t rows = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		least = fmin(least, v[i].weight);
+		heaviest = fmax(heaviest, v[i].weight);
+	}
+	least = fmax(least, heaviest / most);
 	for (size_t i = 0; i < n; i++) {
 		repeats[i] = (size_t)llround(clamp(v[i].weight / least, n < 2 ? 2 : 1, most));
 		rows += repeats[i];
