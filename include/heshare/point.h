@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "heshare/gpu_type.h"
+#include "heshare/job.h"
 #include "heshare/profile.h"
 
 #define HES_POINT_COMMAND 1024
@@ -26,6 +27,7 @@ struct hes_point {
 	char co_runners[HES_CO_RUN_TEXT_MAX]; /* the others, "NAME/BATCH@SHARE" sorted, commas
 						 between them; "" alone */
 	char command[HES_POINT_COMMAND];      /* what ran */
+	char progress[HES_JOB_PROGRESS + 1];  /* pattern that counted its iterations; "": none */
 	/* Of the job. */
 	double iteration_us;
 	double cv; /* of iteration_us between windows: standard deviation / mean */

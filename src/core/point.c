@@ -40,6 +40,7 @@ static const struct hes_row_column columns[] = {
 	{ "first_use_s", HES_ROW_MAYBE, AT(first_use_s), 0, 1e7, HES_ROW_LATER },
 	{ "start_s", HES_ROW_MAYBE, AT(start_s), 0, 1e7, HES_ROW_LATER },
 	{ "run_s", HES_ROW_MAYBE, AT(run_s), 0, 1e9, HES_ROW_LATER },
+	{ "progress", HES_ROW_LINE, AT(progress), 0, HES_JOB_PROGRESS, HES_ROW_LATER },
 };
 
 const struct hes_row_table hes_point_table = {

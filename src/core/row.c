@@ -142,7 +142,7 @@ int hes_rows_load(const struct hes_row_table *t, const char *path, void **out, s
 
 static bool is_unknown(const struct hes_row_column *c, const void *slot)
 {
-	const double x = *(const double *)slot;
+	const double x = c->kind == HES_ROW_LINE ? *(const char *)slot : *(const double *)slot;
 
 	return c->kind == HES_ROW_MAYBE ? isnan(x) : !(x < 0 || x > 0);
 }

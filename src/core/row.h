@@ -13,7 +13,7 @@
 #include "heshare/err.h"
 
 #define HES_ROW_MAX_COLUMNS 40
-#define HES_ROW_MAX_TEXT    4096 /* bytes of one row as CSV: quoted names and lines, and numbers */
+#define HES_ROW_MAX_TEXT    4608 /* bytes of one row as CSV: quoted names and lines, and numbers */
 
 enum hes_row_kind {
 	HES_ROW_TEXT, /* char[HES_NAME_MAX] */
@@ -26,8 +26,8 @@ enum hes_row_kind {
 enum hes_row_presence {
 	HES_ROW_NEEDED,
 	HES_ROW_OPTIONAL, /* 0 or "", which stands for unknown, where a file has no such column */
-	HES_ROW_LATER,    /* the same, and a number that earlier stores have no column for: where it
-			     is unknown it is no part of the row's key */
+	HES_ROW_LATER,    /* the same, and earlier stores have no column for it: where it is unknown
+			     it is no part of the row's key */
 };
 
 struct hes_row_column {

@@ -306,6 +306,7 @@ static void fill_rows(const struct session *s, const struct series *w, size_t fr
 		rows[i] = gpu;
 		strcpy(rows[i].workload, s->lanes[i].job->workload);
 		strcpy(rows[i].command, s->lanes[i].job->command);
+		strcpy(rows[i].progress, s->lanes[i].job->progress);
 		rows[i].batch_size = s->lanes[i].job->batch_size;
 		rows[i].sm_pct = s->lanes[i].sm_pct;
 		rows[i].iteration_us = 1e6 * seconds / iterations;

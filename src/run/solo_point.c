@@ -379,6 +379,8 @@ static bool observed_point(const struct run_task *t, const struct run_observed *
 	snprintf(out->workload, sizeof(out->workload), "%s", t->job->workload);
 	snprintf(out->gpu_type, sizeof(out->gpu_type), "%s", t->gpu->planned->type->name);
 	put_command(t->command, out->command);
+	if (t->job->progress)
+		snprintf(out->progress, sizeof(out->progress), "%s", t->job->progress);
 	out->batch_size = t->job->batch_size;
 	out->sm_pct = o->sm_pct;
 	out->clock_mhz = o->clock_mhz;

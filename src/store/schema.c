@@ -241,7 +241,7 @@ const struct hes_schema_step hes_schema_steps[] = {
 	{ "start-up, standard errors and temperatures",
 	  "",
 	  { &hes_profile_table, &hes_sample_table, &hes_point_table } },
-	{ "jobs that are a command", commands_step, { NULL } },
+	{ "jobs that are a command", commands_step, { &hes_point_table } },
 	{ "predictors that plans trained", trained_step, { NULL } },
 };
 
@@ -368,7 +368,10 @@ static int add_column(struct hes_store *s, const struct hes_row_table *t,
 	if (rc || there)
 		return rc;
 	snprintf(sql, sizeof(sql), "ALTER TABLE %s ADD COLUMN %s %s%s", t->what, c->name,
-		 column_types[c->kind], c->kind == HES_ROW_MAYBE ? "" : " DEFAULT 0");
+		 column_types[c->kind],
+		 c->kind == HES_ROW_MAYBE  ? ""
+		 : c->kind == HES_ROW_LINE ? " DEFAULT ''"
+					   : " DEFAULT 0");
 	return hes_db_exec(s, sql, err);
 }
 

@@ -163,6 +163,11 @@ rows() {
 			vgpu-task --workload resnet50 --batch 16 --iterations 1000000 --every 1
 		[ "${lines[0]}" = "points: 1 measured, 0 known before, 0 failed" ]
 	done
+	# What counts is part of a point.
+	[ "$(rows "SELECT progress FROM points WHERE workload = 'tqdm'")" = '(\d+)/\d+' ]
+	run -1 "$HES_LAB" --speed 20 -- heshare profile tqdm -g 0 "${QUICK[@]}" --shares 100 --clocks default -- python3 loop.py tqdm \
+		vgpu-task --workload resnet50 --batch 16 --iterations 1000000 --every 1
+	[[ "$output" == *'tqdm at batch size 1 is in the store already, with iterations counted by --progress (\d+)/\d+; count them so'* ]]
 	run -1 "$HES_LAB" --speed 20 -- heshare profile mute -g 0 "${QUICK[@]}" --progress 'step (\d+)' --shares 100 --clocks default -- 'echo stop 3'
 	[[ "$output" == *"ended without a progress line: it printed 7 bytes but no line that --progress 'step (\d+)' matches; its last line: stop 3; programs"* ]]
 }

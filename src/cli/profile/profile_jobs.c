@@ -185,17 +185,17 @@ static int add_all(const struct profile_opts *o, const char *template, struct pr
 	return rc;
 }
 
-/* The command by which the store knows a job. */
-static const char *known_command(const struct hes_points *known, const char *workload,
-				 uint32_t batch_size)
+/* The last point of a job, for its command and what counts in its output. */
+static const struct hes_point *known_point(const struct hes_points *known, const char *workload,
+					   uint32_t batch_size)
 {
-	const char *command = NULL;
+	const struct hes_point *found = NULL;
 
 	for (size_t i = 0; i < known->n; i++)
 		if (known->v[i].batch_size == batch_size &&
 		    strcmp(known->v[i].workload, workload) == 0)
-			command = known->v[i].command;
-	return command;
+			found = &known->v[i];
+	return found;
 }
 
 /* "NAME[/BATCH][=COMMAND]" @param known  NULL: only check. @return its index; -errno */
@@ -204,7 +204,7 @@ static long co_runner_job(char *text, const struct hes_points *known, struct pro
 {
 	char *command = strchr(text, '='), *slash;
 	const struct hes_profiled *there;
-	const char *runs;
+	const struct hes_point *point;
 	uint32_t batch_size = 1;
 	int rc = 0;
 
@@ -226,14 +226,20 @@ static long co_runner_job(char *text, const struct hes_points *known, struct pro
 	there = find_job(j, text, batch_size);
 	if (there && (!command || strcmp(command, there->command) == 0))
 		return there - j->v;
-	runs = command ? command : !known ? "true" : known_command(known, text, batch_size);
-	if (!runs)
+	point = command || !known ? NULL : known_point(known, text, batch_size);
+	if (!command && known && !point)
 		return hes_fail(err, -ENOENT,
 				"--beside: no command is known of %s at batch size %u: profile it "
 				"first, or say "
 				"--beside %s/%u=COMMAND",
 				text, batch_size, text, batch_size);
-	rc = add_job(j, text, batch_size, runs, 0, 0, err);
+	rc = add_job(j, text, batch_size,
+		     command ? command
+		     : point ? point->command
+			     : "true",
+		     0, 0, err);
+	if (!rc && point)
+		strcpy(j->v[j->n - 1].progress, point->progress);
 	return rc ? rc : (long)j->n - 1;
 }
 
@@ -312,21 +318,31 @@ static int add_own(const struct profile_opts *o, const char *name, const char *t
 	return rc;
 }
 
-/* A name stands for one command: points of two under one name would be taken for one another. */
+/* A name stands for one command and one unit of progress: points of two under one name would be
+ * taken for one another. */
 static int check_commands(const struct profile_jobs *j, const struct hes_points *known,
 			  struct hes_err *err)
 {
 	for (size_t i = 0; i < j->n; i++) {
-		const char *command = known_command(known, j->v[i].workload, j->v[i].batch_size);
+		const struct hes_profiled *job = &j->v[i];
+		const struct hes_point *p = known_point(known, job->workload, job->batch_size);
 
-		if (command && strcmp(command, j->v[i].command))
+		if (p && strcmp(p->progress, job->progress) != 0)
+			return hes_fail(
+				err, -EEXIST,
+				"%s at batch size %u is in the store already, with "
+				"iterations counted by %s%s; count them so, give it another "
+				"name, or forget the old one (heshare profiles forget)",
+				job->workload, job->batch_size,
+				p->progress[0] ? "--progress " : "heshare's own lines or runs",
+				p->progress);
+		if (p && strcmp(p->command, job->command) != 0)
 			return hes_fail(err, -EEXIST,
 					"%s at batch size %u is in the store already, as "
 					"\"%.120s\"; this is \"%.120s\": "
 					"give it another name, or forget the old one (heshare "
 					"profiles forget)",
-					j->v[i].workload, j->v[i].batch_size, command,
-					j->v[i].command);
+					job->workload, job->batch_size, p->command, job->command);
 	}
 	return 0;
 }
