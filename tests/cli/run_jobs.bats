@@ -144,3 +144,34 @@ await() {
 	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what = 'planned again, because jobs were added'")" -ge 1 ]
 	[ "$(sqlite3 store.db "SELECT count(*) FROM acts WHERE what = 'planned again, because the run is resumed'")" = 1 ]
 }
+
+@test "a GPU is lost: the jobs that wait are planned again, known and unknown ones" {
+	export -f await
+	printf 'id,workload,batch_size,iterations,memory_mib,command\n' >jobs.csv
+	for i in 1 2 3 4; do
+		echo "k$i,resnet34,8,1500,1813,./job.sh resnet34 8 1500"
+		echo "u$i,mine$i,8,1500,,./job.sh resnet18 8 1500"
+	done >>jobs.csv
+	printf '#!/bin/sh\nuntil [ -e go ]; do sleep 1; done\nvgpu-task --workload "$1" --batch "$2" --iterations "$3" --every 2 && echo "$HESHARE_JOB" >>%s/marks\n' "$PWD" >job.sh
+	chmod +x job.sh
+	cat >typed <<-'END'
+		heshare run jobs.csv --retries 0 --json >out 2>err & p=$!
+		await 1 '.jobs_running > 1'
+		vgpu-fault 0:gpu-lost
+		: >go
+		wait $p
+	END
+	run -0 lab two bash typed
+	cat err
+	grep -q 'waiting jobs of vm/0, which is lost, moved to vm/1: ' err
+	[ "$(done_jobs)" = "$(printf '%s ' k1 k2 k3 k4 u1 u2 u3 u4)" ]
+	jq -e '.jobs_done == 8 and ([.jobs[].gpu] | unique == ["vm/1"])' out
+	[ "$(sqlite3 store.db "SELECT count(*) > 0 FROM acts WHERE what LIKE 'planned again, because % cannot be used'")" = 1 ]
+}
+
+@test "no right to set clocks, no MPS, one workload: still a run" {
+	printf 'command\nvgpu-task --workload resnet18 --batch 4 --iterations 900\n' >one.csv
+	run -0 "$HES_LAB" --fleet two.yaml --speed 50 --fault all:no-permission -- sh -c 'H=$(command -v heshare) T=$(dirname "$(command -v vgpu-task)")
+		mkdir bin && ln -s "$T/vgpu-task" bin && PATH=$PWD/bin:/usr/bin:/bin "$H" run one.csv'
+	[[ "$output" == *"run 1: 1 of 1 job done"* ]]
+}

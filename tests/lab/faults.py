@@ -9,6 +9,7 @@ HESHARE and HES_LAB name the programs. The moments of the faults are drawn from 
 """
 import argparse
 import contextlib
+import json
 import os
 import random
 import resource
@@ -70,9 +71,9 @@ class Faults:
         self.takes_s = None
 
     @contextlib.contextmanager
-    def case(self, folder=None):
+    def case(self, folder=None, of_jobs=False):
         made = folder or tempfile.mkdtemp(dir=self.lab.folder)
-        c = Run(self.lab, self.plan, made)
+        c = Run(self.lab, None if of_jobs else self.plan, made)
         try:
             yield c
         except Exception:
@@ -185,6 +186,30 @@ class Faults:
                     # Without a run in the journal there is nothing to resume.
                     c.start(*(["--resume"] if c.read("select 1 from runs") else []))
                 self.finish(c)
+
+    def test_a_run_of_a_jobs_file_is_killed(self):
+        """Unknown jobs are measured; what was measured, and what was done, stays."""
+        kills = max(3, round(self.options.moments * 2 / 3))
+        while kills > 0:
+            with self.case(of_jobs=True) as c:
+                c.start()
+                await_that("a job", lambda: c.ended() or c.begun())
+                for _ in range(LIVES):
+                    self.wait_moment(c, self.moment())
+                    if c.ended() or kills <= 0:
+                        break
+                    c.kill_run()
+                    kills -= 1
+                    self.clean(c)
+                    c.start("--resume")
+                self.finish(c)
+                self.joules_sum(c)
+
+    def joules_sum(self, c):
+        with open(os.path.join(c.folder, "jobs.run", "report.json"), encoding="utf-8") as f:
+            e = json.load(f)["energy"]
+        parts = sum(e[k] for k in ("jobs_j", "aborted_j", "idle_j", "unattributed_j"))
+        expect(abs(parts / e["meter_j"] - 1) < 0.001, "joules do not sum to the meter:", e)
 
     def test_the_guard_is_killed(self):
         for i in self.some(4):

@@ -25,6 +25,8 @@ j10,0,densenet121,16,384,4704
 j11,0,gpt2,64,6,13483
 j12,0,mobilenetv2,1,3401,1005
 """
+# Of these jobs nothing is known where a jobs file is run.
+UNKNOWN = ["j03", "j05", "j06", "j09", "j12"]
 # What a job does in the end: its name and the attempt, in one write.
 COMMAND = "${HESHARE_FAULTS_FIRST:-true}; vgpu-task --workload {workload} --batch {batch} --iterations {iterations} && echo {job} $HESHARE_ATTEMPT >>%s"
 
@@ -51,6 +53,31 @@ def make_plan(folder):
     return plan
 
 
+def make_jobs(folder, ledger):
+    """The same jobs as a jobs file with commands: some of workloads that nobody knows."""
+    path = os.path.join(folder, "jobs.csv")
+    head, *rows = (line.split(",") for line in JOBS.split())
+    with open(path, "w", encoding="ascii") as f:
+        print("id,workload,batch_size,iterations,memory_mib,command", file=f)
+        for job, _, workload, batch, iterations, memory in rows:
+            act = COMMAND % ledger
+            for word, value in zip(head, (job, "", workload, batch, iterations, "")):
+                act = act.replace("{%s}" % word.replace("batch_size", "batch"), value)
+            act = act.replace("{job}", job)
+            own = job in UNKNOWN
+            print(
+                job,
+                f"own-{job}" if own else workload,
+                batch,
+                iterations,
+                "" if own else memory,
+                act,
+                sep=",",
+                file=f,
+            )
+    return path
+
+
 # A run with --early-ok alone ends with success where jobs ended early.
 DONE = "('done', 'ended early')"
 
@@ -61,6 +88,7 @@ class Run:
     count = 0
 
     def __init__(self, lab, plan, folder):
+        """@param plan  its file; None: the jobs file is run"""
         Run.count += 1
         self.lab = lab
         self.mark = f"{os.getpid()}-{Run.count}"
@@ -73,7 +101,11 @@ class Run:
         self.rows = {}  # of the journal, as seen before a fault
         self.over = set()  # attempts that had ended by themselves before a fault: job and number
         self.before = 0  # the last attempt, by its id, of the program's lives before this one
-        shutil.copy(plan, self.plan)
+        if plan:
+            shutil.copy(plan, self.plan)
+        else:
+            self.plan = make_jobs(folder, self.ledger)
+        self.what = ["--node", "lab", "--command", COMMAND % self.ledger] if plan else []
 
     # --- the program ---
 
@@ -84,12 +116,9 @@ class Run:
             self.plan,
             "--store",
             self.store,
-            "--node",
-            "lab",
             "--grace",
             "20",
-            "--command",
-            COMMAND % self.ledger,
+            *self.what,
             *more,
         ]
 
@@ -207,6 +236,8 @@ class Run:
             self.rows["act", row[0]] = row
         for row in self.read("select job, start_us, end_us from run_jobs where state = 'done'"):
             self.rows["done", row[0]] = row
+        for row in self.read("select distinct workload, gpu_type from points"):
+            self.rows["point", row] = row
 
     def check_journal(self):
         seen, self.rows = self.rows, {}
