@@ -344,7 +344,7 @@ static int plan_again(struct runner *r, const struct snapshot *s, struct hes_err
 	if (failed && !p->failed)
 		run_tell(&r->log, "the jobs that wait stay where they are: %s", why.msg);
 	p->failed = failed;
-	rc = failed ? 0 : plan_apply(r, &plan, err);
+	rc = failed ? run_move_jobs(r, err) : plan_apply(r, &plan, err);
 	hes_plan_finish(&plan);
 	took_us = run_now_us(&r->clock) - s->now.now_us;
 	p->not_before_us = s->now.now_us + took_us +

@@ -56,6 +56,7 @@ static void add_place(const struct hes_run_request *q, struct stage *s,
 		.clock_mhz = batch->unlocked ? RUN_UNLOCKED : batch->clock_mhz,
 		.memory_mib = hes_memory_on(q->fleet->gpus[s->gpu].type,
 					    hes_job_memory_mib(&q->jobs->v[p->job])),
+		.alone = batch->unknown,
 		.user = s->shares ? run_user(q->jobs->v[p->job].user) : 0,
 	};
 	s->queue.n++;

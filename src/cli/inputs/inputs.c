@@ -4,6 +4,7 @@
 #include "cli/inputs/inputs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "base/plural.h"
 #include "base/visible.h"
 #include "cli/opt.h"
+
+#define MAX_MEMORY_SHOWN 10
 
 int cli_fleet_load(const char *path, const struct hes_catalogue *c, struct hes_fleet *out,
 		   struct hes_err *err)
@@ -94,4 +97,27 @@ void cli_arrive_at_once(struct hes_jobs *jobs)
 		jobs->v[i].deadline_us -= jobs->v[i].has_deadline ? jobs->v[i].arrival_us : 0;
 		jobs->v[i].arrival_us = 0;
 	}
+}
+
+void cli_jobs_warn_memory(const char *command, const struct hes_jobs *jobs)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < jobs->n; i++) {
+		const struct hes_job *j = &jobs->v[i];
+
+		if (!j->memory_mib || j->memory_mib >= j->measured_mib || n++ >= MAX_MEMORY_SHOWN)
+			continue;
+		fprintf(stderr,
+			"heshare %s: job %s: memory_mib is %" PRIu32
+			", and %s at batch size %" PRIu32 " used %" PRIu32
+			" MiB when it was profiled; write %" PRIu32
+			", or leave memory_mib empty to plan with what was measured\n",
+			command, j->id, j->memory_mib, j->workload, j->batch_size, j->measured_mib,
+			j->measured_mib + j->measured_mib / 10);
+	}
+	if (n > MAX_MEMORY_SHOWN)
+		fprintf(stderr,
+			"heshare %s: %zu more jobs have less memory_mib than was measured\n",
+			command, n - MAX_MEMORY_SHOWN);
 }

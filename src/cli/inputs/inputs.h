@@ -38,4 +38,8 @@ int cli_jobs_load(const char *command, const char *pattern, const char *path, bo
 /** Let all jobs arrive at time 0; deadlines keep their distance from the arrival. */
 void cli_arrive_at_once(struct hes_jobs *jobs);
 
+/** Warn on standard error of jobs that need more memory than their file says, some of them by name.
+ */
+void cli_jobs_warn_memory(const char *command, const struct hes_jobs *jobs);
+
 #endif

@@ -29,7 +29,6 @@
 #include "plan/bound.h"
 
 #define MAX_HOPELESS_SHOWN 10
-#define MAX_MEMORY_SHOWN   10
 
 struct plan_opts {
 	const char *fleet, *gpus, *policy, *prefer, *store, *predictor, *profiles, *output, *front,
@@ -454,30 +453,6 @@ static const struct hes_job *latest_job(const struct inputs *in, const struct he
 	return latest;
 }
 
-/* Jobs that need more memory than the jobs file says, some of them by name. */
-static void warn_of_memory(const struct inputs *in)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < in->jobs.n; i++) {
-		const struct hes_job *j = &in->jobs.v[i];
-
-		if (!j->memory_mib || j->memory_mib >= j->measured_mib || n++ >= MAX_MEMORY_SHOWN)
-			continue;
-		fprintf(stderr,
-			"heshare plan: job %s: memory_mib is %" PRIu32
-			", and %s at batch size %" PRIu32 " used %" PRIu32
-			" MiB when it was profiled; write %" PRIu32
-			", or leave memory_mib empty to plan with what was measured\n",
-			j->id, j->memory_mib, j->workload, j->batch_size, j->measured_mib,
-			j->measured_mib + j->measured_mib / 10);
-	}
-	if (n > MAX_MEMORY_SHOWN)
-		fprintf(stderr,
-			"heshare plan: %zu more jobs have less memory_mib than was measured\n",
-			n - MAX_MEMORY_SHOWN);
-}
-
 /* Deadlines that were left out, some of them by name. */
 static void warn_of_hopeless(const struct inputs *in, const struct hes_plan *p)
 {
@@ -659,7 +634,7 @@ static int run_plan(const void *opts, int n_args, char **args)
 	if (!rc)
 		rc = make_plan(o, &in, &plan, &front, &err);
 	if (!rc) {
-		warn_of_memory(&in);
+		cli_jobs_warn_memory("plan", &in.jobs);
 		warn_of_hopeless(&in, &plan);
 		warn_of_broken(o, &in, &plan);
 		rc = write_out(o, &in, &plan, &front, &err);

@@ -167,6 +167,7 @@ int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_p
 	}
 	if (!rc) {
 		tell_known(p, jobs);
+		cli_jobs_warn_memory("run", jobs);
 		for (size_t i = 0; i < jobs->n; i++)
 			waiting[i] = (uint32_t)i;
 		r = request_of(p, jobs);
