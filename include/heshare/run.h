@@ -49,7 +49,7 @@ struct hes_run_now {
 };
 
 /**
- * Plan the waiting jobs of a run again. The run waits meanwhile.
+ * Plan the waiting jobs of a run again. Another thread calls it while jobs run, one call at a time.
  * @param out  of the fleet, with indices into the jobs; those that it leaves out stay where they
  * are
  * @return 0; or a negative errno: the run goes on as it was planned

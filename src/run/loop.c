@@ -243,7 +243,8 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 		return hes_fail(err, -errno, "cannot wait for jobs: %s", strerror(errno));
 	r->events.woken_us = run_now_us(&r->clock);
 	for (int i = 0; i < n; i++)
-		if (events[i].data.ptr && events[i].data.ptr != r)
+		if (events[i].data.ptr && events[i].data.ptr != r &&
+		    events[i].data.ptr != &r->replanning)
 			run_note_end(r, events[i].data.ptr);
 	/* It was stopped: a job may have ended whose event comes next. */
 	if (r->events.woken_us > from_us + left_us + LOOK_US)
@@ -252,6 +253,8 @@ static int wait_for_events(struct runner *r, struct hes_err *err)
 		/* Signals have no pointer, the guard has the run's, a process its task's. */
 		if (!events[i].data.ptr)
 			take_signals(r);
+		else if (events[i].data.ptr == &r->replanning)
+			run_replan_made(r);
 		else if (events[i].data.ptr == r)
 			renew_guard(r);
 		else
@@ -265,7 +268,8 @@ static bool run_is_over(const struct runner *r)
 {
 	size_t waiting = r->n_tasks - r->counts.done - r->counts.failed - r->counts.early;
 
-	if (r->counts.running > r->counts.stuck || r->n_ended)
+	if (r->counts.running > r->counts.stuck || r->n_ended ||
+	    (r->replanning.planning && !r->events.stopping))
 		return false;
 	if (!waiting || r->events.stopping)
 		return true;

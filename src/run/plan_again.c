@@ -2,15 +2,20 @@
  * plan_again.c - plan the waiting jobs again while a run goes on; see steps.h.
  *
  * The planner is a function of the request: this file says when, and shows it what runs and waits.
+ * It works in a thread of its own while jobs run, on copies, and what has changed meanwhile counts.
  * Jobs that run stay where they are. All others leave their queues and are placed again, in one
  * transaction of the journal.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/plural.h"
 #include "base/texts.h"
@@ -127,7 +132,7 @@ int64_t run_replan_time(const struct runner *r)
 {
 	const struct run_replanning *p = &r->replanning;
 
-	if (!p->due)
+	if (!p->due || p->planning)
 		return RUN_NEVER_US;
 	return has_idle_gpu(r) && !p->failed ? p->idle_not_before_us : p->not_before_us;
 }
@@ -209,17 +214,21 @@ static int snapshot_make(struct runner *r, struct snapshot *s, struct hes_err *e
 
 /* --- applied --- */
 
-/* Jobs that the plan has leave their places; @return how many it has */
+/* Jobs that the plan has, and that have not started meanwhile, leave their places. @return how many
+ */
 static size_t take_out(struct runner *r, const struct hes_plan *plan)
 {
 	size_t many = 0;
 
 	for (size_t g = 0; g < plan->n_gpus; g++)
 		for (size_t b = 0; b < plan->queues[g].n; b++)
-			for (uint32_t k = 0; k < plan->queues[g].batches[b].n; k++, many++) {
+			for (uint32_t k = 0; k < plan->queues[g].batches[b].n; k++) {
 				struct run_task *t =
 					r->tasks[plan->queues[g].batches[b].jobs[k].job];
 
+				if (!task_waits(t))
+					continue;
+				many++;
 				t->before = t->gpu;
 				t->was_alone = t->place->alone && !t->unknown;
 				t->place->task = NULL;
@@ -242,6 +251,8 @@ static void put_task(struct runner *r, struct run_gpu *g, const struct hes_batch
 		.alone = b->unknown || t->was_alone,
 	};
 
+	if (!t->before)
+		return;
 	t->planned_start_us = p->start_us;
 	t->planned_end_us = t->expected_end_us = p->end_us;
 	t->planned_mj = p->energy_mj ? p->energy_mj : b->energy_mj / b->n;
@@ -283,9 +294,12 @@ static int note_places(struct runner *r, const struct hes_plan *plan, struct hes
 	rc = run_act(&r->log, NULL, NULL, err, "planned again, because %s", r->replanning.why);
 	for (size_t g = 0; g < plan->n_gpus; g++)
 		for (size_t b = 0; b < plan->queues[g].n && !rc; b++)
-			for (uint32_t k = 0; k < plan->queues[g].batches[b].n && !rc; k++)
-				rc = run_note_place(
-					r, r->tasks[plan->queues[g].batches[b].jobs[k].job], err);
+			for (uint32_t k = 0; k < plan->queues[g].batches[b].n && !rc; k++) {
+				const struct run_task *t =
+					r->tasks[plan->queues[g].batches[b].jobs[k].job];
+
+				rc = t->before ? run_note_place(r, t, err) : 0;
+			}
 	return hes_journal_end(r->log.journal, rc, err);
 }
 
@@ -333,43 +347,129 @@ static int plan_apply(struct runner *r, const struct hes_plan *plan, struct hes_
 
 /* --- all of it --- */
 
-static int plan_again(struct runner *r, const struct snapshot *s, struct hes_err *err)
+/* A plan that is being made. */
+struct run_planning {
+	struct snapshot s;
+	hes_run_replan_fn *replan;
+	void *ctx;
+	struct hes_plan plan;
+	struct hes_err why;
+	int rc;
+	pthread_t thread;
+	int fd; /* readable when it is made */
+};
+
+static void *planning_run(void *arg)
+{
+	struct run_planning *g = arg;
+
+	g->rc = g->replan(g->ctx, &g->s.now, &g->plan, &g->why);
+	eventfd_write(g->fd, 1);
+	return NULL;
+}
+
+static void planning_free(struct run_planning *g)
+{
+	if (!g)
+		return;
+	if (!g->rc)
+		hes_plan_finish(&g->plan);
+	snapshot_free(&g->s);
+	if (g->fd >= 0)
+		close(g->fd);
+	free(g);
+}
+
+/* The plan is made: jobs go where it says. */
+static int planning_take(struct runner *r, struct run_planning *g, struct hes_err *err)
 {
 	struct run_replanning *p = &r->replanning;
-	struct hes_plan plan = { 0 };
-	struct hes_err why;
-	int64_t took_us;
-	int rc = r->q->replan(r->q->replan_ctx, &s->now, &plan, &why), failed = rc;
+	const int64_t now = run_now_us(&r->clock), took_us = now - g->s.now.now_us;
+	int rc;
 
-	if (failed && !p->failed)
-		run_tell(&r->log, "the jobs that wait stay where they are: %s", why.msg);
-	p->failed = failed;
-	rc = failed ? run_move_jobs(r, err) : plan_apply(r, &plan, err);
-	hes_plan_finish(&plan);
-	took_us = run_now_us(&r->clock) - s->now.now_us;
-	p->not_before_us = s->now.now_us + took_us +
-			   (failed ? PAUSE_FAILED_US
-				   : (int64_t)fmax(PAUSE_LEAST_US, (double)took_us * PAUSE_COSTS));
-	p->idle_not_before_us = s->now.now_us + took_us + took_us * PAUSE_IDLE;
-	p->due = failed;
+	if (g->rc && !p->failed)
+		run_tell(&r->log, "the jobs that wait stay where they are: %s", g->why.msg);
+	p->failed = g->rc != 0;
+	p->due |= p->failed;
+	rc = p->failed ? run_move_jobs(r, err) : plan_apply(r, &g->plan, err);
+	p->not_before_us =
+		now + (p->failed ? PAUSE_FAILED_US
+				 : (int64_t)fmax(PAUSE_LEAST_US, (double)took_us * PAUSE_COSTS));
+	p->idle_not_before_us = now + took_us * PAUSE_IDLE;
 	return rc;
+}
+
+/* @return 0; 1 no thread could be made */
+static int planning_begin(struct runner *r, struct run_planning *g)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = &r->replanning };
+
+	g->fd = eventfd(0, EFD_CLOEXEC);
+	if (g->fd < 0 || epoll_ctl(r->events.epoll, EPOLL_CTL_ADD, g->fd, &e) ||
+	    pthread_create(&g->thread, NULL, planning_run, g))
+		return 1;
+	r->replanning.planning = g;
+	return 0;
+}
+
+static int planning_start(struct runner *r, struct hes_err *err)
+{
+	struct run_planning *g = calloc(1, sizeof(*g));
+	int rc = g ? snapshot_make(r, &g->s, err) : hes_fail(err, -ENOMEM, "out of memory");
+
+	r->replanning.due = false;
+	if (rc || !g->s.now.n_waiting) {
+		planning_free(g);
+		return rc;
+	}
+	g->replan = r->q->replan;
+	g->ctx = r->q->replan_ctx;
+	g->fd = -1;
+	/* What runs goes on meanwhile; where nothing runs, jobs wait for the plan. */
+	if (r->counts.running && !planning_begin(r, g))
+		return 0;
+	planning_run(g);
+	rc = planning_take(r, g, err);
+	planning_free(g);
+	return rc;
+}
+
+static struct run_planning *planning_end(struct runner *r)
+{
+	struct run_planning *g = r->replanning.planning;
+
+	if (g)
+		pthread_join(g->thread, NULL);
+	r->replanning.planning = NULL;
+	return g;
+}
+
+void run_replan_made(struct runner *r)
+{
+	r->replanning.made = true;
+}
+
+void run_replan_stop(struct runner *r)
+{
+	planning_free(planning_end(r));
 }
 
 int run_replan(struct runner *r, struct hes_err *err)
 {
-	struct snapshot s;
-	int rc;
+	struct run_planning *g;
+	int rc = 0;
 
 	if (!r->q->replan)
 		return 0;
 	look_for_lost(r);
-	if (!r->replanning.due || run_now_us(&r->clock) < run_replan_time(r))
-		return 0;
-	rc = snapshot_make(r, &s, err);
-	if (!rc && s.now.n_waiting)
-		rc = plan_again(r, &s, err);
-	else
-		r->replanning.due = false;
-	snapshot_free(&s);
-	return rc;
+	if (r->replanning.made) {
+		r->replanning.made = false;
+		g = planning_end(r);
+		rc = planning_take(r, g, err);
+		planning_free(g);
+	}
+	if (rc || r->replanning.planning || !r->replanning.due ||
+	    run_now_us(&r->clock) < run_replan_time(r))
+		return rc;
+	return planning_start(r, err);
 }

@@ -106,6 +106,7 @@ static void split_planned(const struct run_gpu *g, const struct hes_batch *batch
 static int make_tasks(struct runner *r, struct run_gpu *g, const struct hes_queue *queue)
 {
 	struct run_task **tasks = &r->tasks[r->n_tasks];
+	bool unknown = false;
 	size_t n = 0;
 
 	for (size_t i = 0; i < queue->n; i++) {
@@ -113,9 +114,7 @@ static int make_tasks(struct runner *r, struct run_gpu *g, const struct hes_queu
 
 		g->row.planned_mj += batch->energy_mj;
 		/* Jobs of an open queue overlap; batches do not. */
-		if (batch->unknown)
-			;
-		else if (!queue->together)
+		if (!queue->together)
 			g->row.planned_busy_us += batch->end_us - batch->start_us;
 		else if (!i || batch->end_us > g->row.planned_busy_us)
 			g->row.planned_busy_us = batch->end_us;
@@ -136,7 +135,11 @@ static int make_tasks(struct runner *r, struct run_gpu *g, const struct hes_queu
 		}
 		split_planned(g, batch, &tasks[n]);
 		n += batch->n;
+		unknown |= batch->unknown;
 	}
+	/* Behind a job of which nothing is known, no time is. */
+	if (unknown)
+		g->row.planned_busy_us = 0;
 	return 0;
 }
 
@@ -484,6 +487,7 @@ int hes_run_carry_out(const struct hes_run_request *q, struct hes_journal *journ
 		rc = begin(&r, &stops.set, err);
 	if (!rc)
 		rc = run_loop(&r, err);
+	run_replan_stop(&r);
 	drop_all(&r);
 	if (!rc)
 		rc = end(&r, &report, err);

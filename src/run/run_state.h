@@ -34,6 +34,8 @@ struct run_replanning {
 	char why[RUN_WHY_MAX];
 	int64_t not_before_us, idle_not_before_us; /* the latter while a GPU has nothing to do */
 	bool failed;                               /* the last time; reported */
+	struct run_planning *planning;             /* a plan that is being made */
+	bool made;                                 /* it is made, and not taken yet */
 };
 
 struct runner {

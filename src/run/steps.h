@@ -44,7 +44,12 @@ void run_replan_ended(struct runner *r, const struct run_task *t);
 void run_replan_look(struct runner *r, int64_t now);
 /** plan_again.c: when to plan again; RUN_NEVER_US: nothing asks for it. */
 int64_t run_replan_time(const struct runner *r);
-/** plan_again.c: plan again if it is time. @return 0; -ENOMEM; errors of the journal */
+/** plan_again.c: the event that a plan is made. */
+void run_replan_made(struct runner *r);
+/** plan_again.c: wait for a plan that is being made, and drop it. */
+void run_replan_stop(struct runner *r);
+/** plan_again.c: take a plan that is made, and begin another if it is time. @return 0; -ENOMEM;
+ * errors of the journal */
 int run_replan(struct runner *r, struct hes_err *err);
 /** added.c: remove the places without a task. */
 void run_queue_close_ranks(struct run_queue *q);

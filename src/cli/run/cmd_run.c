@@ -298,11 +298,11 @@ static int open_store(const struct run_opts *o, struct inputs *in, struct hes_er
 /* The run's plan, and the jobs of the file as it is now. */
 static int load_begun(const char *path, struct inputs *in, struct hes_err *err)
 {
-	char plan[HES_JOURNAL_PATH_MAX + sizeof(JOBS_FILE_PLAN) + 1];
+	char plan[JOBS_FILE_PLAN_MAX];
 	struct hes_jobs planned = { 0 };
 	int rc;
 
-	snprintf(plan, sizeof(plan), "%s/" JOBS_FILE_PLAN, in->run.folder);
+	jobs_file_plan(&in->run, plan);
 	rc = hes_plan_subjects(plan, &in->catalogue, &in->fleet, &planned, err);
 	if (!rc)
 		rc = jobs_file_load(path, &in->patterns, &planned, &in->jobs, err);
@@ -456,7 +456,7 @@ static int load_profiles(const struct run_opts *o, struct inputs *in, struct hes
 static int open_run(const struct run_opts *o, const char *plan, struct inputs *in,
 		    struct hes_err *err)
 {
-	char path[HES_JOURNAL_PATH_MAX + sizeof(JOBS_FILE_PLAN) + 1];
+	char path[JOBS_FILE_PLAN_MAX];
 	int rc = open_store(o, in, err);
 
 	if (!rc)
@@ -477,20 +477,21 @@ static int open_run(const struct run_opts *o, const char *plan, struct inputs *i
 		rc = load_profiles(o, in, err);
 	if (rc || in->resume || !in->of_jobs)
 		return rc;
-	snprintf(path, sizeof(path), "%s/" JOBS_FILE_PLAN, in->run.folder);
+	jobs_file_plan(&in->run, path);
 	return hes_plan_save(path, &in->plan, &in->fleet, &in->jobs, err);
 }
 
 /* --- the end --- */
 
 /* @param more  of a run on several nodes; may be NULL. It is used up */
-static int tell_report(const struct run_opts *o, const struct inputs *in,
-		       const struct hes_run_report *r, json_t *more)
+static int tell_report(const struct run_opts *o, struct inputs *in, const struct hes_run_report *r,
+		       json_t *more)
 {
 	const struct run_ending e = {
 		.catalogue = &in->catalogue,
 		.jobs = &in->jobs,
-		.profiles = &in->profiles,
+		.profiles =
+			in->of_jobs ? run_planner_profiles(&in->planner, &in->jobs) : &in->profiles,
 		.json = o->json,
 		.early_ok = o->early_ok,
 	};

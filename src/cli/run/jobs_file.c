@@ -61,6 +61,11 @@ bool jobs_file_has_run(const struct hes_run *run)
 	       hes_hash_text(hes_hash_text(HES_HASH_START, "jobs file"), run->plan);
 }
 
+void jobs_file_plan(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX])
+{
+	snprintf(out, JOBS_FILE_PLAN_MAX, "%s/plan.json", run->folder);
+}
+
 static int keep_text(const char *planned, char **now)
 {
 	if (!*now && planned)

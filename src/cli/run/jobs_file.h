@@ -8,7 +8,7 @@
 #include "heshare/job.h"
 #include "heshare/journal.h"
 
-#define JOBS_FILE_PLAN "plan.json" /* in the run's folder */
+#define JOBS_FILE_PLAN_MAX (HES_JOURNAL_PATH_MAX + 16)
 
 /** Whether a file holds jobs and no plan: a plan is JSON. */
 bool jobs_file_is(const char *path);
@@ -18,6 +18,9 @@ uint64_t jobs_file_key(const char *path);
 
 /** Whether a run is one of a jobs file. */
 bool jobs_file_has_run(const struct hes_run *run);
+
+/** The file of a run's plan, in its folder. */
+void jobs_file_plan(const struct hes_run *run, char out[JOBS_FILE_PLAN_MAX]);
 
 /** Where the commands of jobs without one of their own come from: see run_commands_load(). */
 struct jobs_file_commands {

@@ -132,12 +132,13 @@ static int check_memory(const struct run_planner *p, const struct hes_jobs *jobs
 	return 0;
 }
 
-static void tell_known(const struct run_planner *p, const struct hes_jobs *jobs)
+static void tell_known(const struct run_planner *p, const struct hes_jobs *jobs,
+		       const struct hes_plan *plan)
 {
 	uint32_t n[HES_KNOWN_SOURCES], unknown;
 	const char *before = ": ";
 
-	hes_known_count_jobs(&p->known, p->fleet, jobs, n);
+	hes_known_count_plan(&p->known, plan, p->fleet, jobs, n);
 	unknown = n[HES_KNOWN_UNKNOWN];
 	fprintf(stderr, "heshare run: %zu job%s on %zu GPU%s", jobs->n, hes_s(jobs->n), p->fleet->n,
 		hes_s(p->fleet->n));
@@ -162,12 +163,10 @@ int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_p
 			 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", jobs->n);
 
 	if (!rc) {
-		hes_jobs_take_measured(jobs, &p->known.profiles);
+		hes_jobs_take_measured(jobs, &p->known.measured);
 		rc = check_memory(p, jobs, err);
 	}
 	if (!rc) {
-		tell_known(p, jobs);
-		cli_jobs_warn_memory("run", jobs);
 		for (size_t i = 0; i < jobs->n; i++)
 			waiting[i] = (uint32_t)i;
 		r = request_of(p, jobs);
@@ -178,7 +177,13 @@ int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_p
 	if (!rc)
 		hes_known_count_plan(&p->known, p->fleet, jobs, out);
 	free(waiting);
-	return rc ? rc : hes_plan_validate(out, p->fleet, jobs, SHARE_SUM_PCT, err);
+	if (!rc)
+		rc = hes_plan_validate(out, p->fleet, jobs, SHARE_SUM_PCT, err);
+	if (!rc) {
+		tell_known(p, jobs, out);
+		cli_jobs_warn_memory("run", jobs);
+	}
+	return rc;
 }
 
 /* --- again --- */
@@ -231,6 +236,14 @@ int run_planner_again(void *ctx, const struct hes_run_now *now, struct hes_plan 
 		return hes_fail(err, -E2BIG, "planning %zu jobs again would take too long",
 				now->n_waiting);
 	return app_plan_around(p->policy, &r, now->usable, out, err);
+}
+
+const struct hes_profiles *run_planner_profiles(struct run_planner *p, const struct hes_jobs *jobs)
+{
+	struct hes_err err;
+
+	p->loaded |= !refresh_known(p, jobs, &err);
+	return &p->known.profiles;
 }
 
 void run_planner_close(struct run_planner *p)

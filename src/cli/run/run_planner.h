@@ -50,6 +50,9 @@ int run_planner_resume(struct run_planner *p, const struct hes_plan *plan, struc
 int run_planner_again(void *ctx, const struct hes_run_now *now, struct hes_plan *out,
 		      struct hes_err *err);
 
+/** What is known now, after the run. */
+const struct hes_profiles *run_planner_profiles(struct run_planner *p, const struct hes_jobs *jobs);
+
 void run_planner_close(struct run_planner *p);
 
 #endif
