@@ -19,6 +19,8 @@ void cli_say(const char *command, const char *sentence);
  */
 int cli_fail(const char *command, const struct hes_err *err);
 
+#define CLI_MAX_ARGS 4096 /* operands of a command that takes a command */
+
 #define CLI_READER_GONE 141 /* exit status of a program that SIGPIPE ended, as shells tell it */
 
 /** Whether standard output is a pipe without a reader: no reason for a sentence. */

@@ -20,7 +20,7 @@ setup() {
 lab() { # FLEET COMMAND...
 	local fleet=$1
 	shift
-	"$HES_LAB" --fleet "$fleet.yaml" --catalogue odd.yaml --speed 50 -- "$@"
+	"$HES_LAB" --fleet "$fleet.yaml" --catalogue odd.yaml --speed "${SPEED:-50}" -- "$@"
 }
 
 done_jobs() {
@@ -34,6 +34,7 @@ joules_sum() {
 
 @test "eight scripts without progress, one column: one command, no option, all done" {
 	local network at=0
+	SPEED=20 # so that each is seen long enough, also on a busy machine
 	echo command >scripts.csv
 	for network in resnet50 resnet34 mobilenet vgg16 resnet18 densenet121 mobilenetv2 resnet101; do
 		at=$((at + 1))
@@ -59,8 +60,8 @@ joules_sum() {
 	# one measured, and needs less energy.
 	run -0 --separate-stderr lab mine heshare run scripts.csv
 	[[ "$stderr" == *"run 1 of scripts.csv is done; this is a new run of all its jobs"* ]]
-	# A job that was moved to the other GPU is measured on both.
-	[[ "$stderr" =~ "8 jobs on 2 GPUs: "([0-9]" measured, ")?[0-9]" derived" ]]
+	# On the GPU where they ran they are measured, on the other one derived.
+	[[ "$stderr" =~ "8 jobs on 2 GPUs: "[0-9]" measured" ]]
 	jq -e --slurpfile first first '.energy.meter_j < 0.9 * $first[0]' scripts.run/report.json
 	[[ "$output" == *"run 2: 8 of 8 jobs done"* ]]
 	[ "$(done_jobs | wc -w)" = 16 ]

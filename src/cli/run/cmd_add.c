@@ -33,7 +33,6 @@
 #define STORE_WAIT_MS 10000
 #define TAKE_WAIT_S   60
 #define MOST_AGAIN    100
-#define MAX_ARGS      4096
 
 struct add_opts {
 	const char *command, *commands, *progress, *predictor, *profiles, *store, *catalogue;
@@ -600,7 +599,7 @@ const struct command cmd_add = {
 	.name = "add",
 	.args = "RUN JOBS [-- COMMAND [ARGUMENT]...]",
 	.min_args = 2,
-	.max_args = MAX_ARGS,
+	.max_args = CLI_MAX_ARGS,
 	.before = offsetof(struct add_opts, before),
 	.summary = "add jobs to a run that goes on: they are placed among those that wait",
 	.text = "Hands the jobs of the file JOBS to run RUN. heshare status prints the numbers of "

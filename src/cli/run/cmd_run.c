@@ -42,8 +42,6 @@
 #include "launch/job_files.h"
 #include "launch/process.h"
 
-#define MAX_ARGS 4096
-
 struct run_opts {
 	bool dry_run, resume, resume_if_begun, restart, wrap, stop_file;
 	int before; /* operands before "--" */
@@ -713,7 +711,7 @@ const struct command cmd_run = {
 	.name = "run",
 	.args = "JOBS [-- COMMAND [ARGUMENT]...], or PLAN [JOBS]",
 	.min_args = 1,
-	.max_args = MAX_ARGS,
+	.max_args = CLI_MAX_ARGS,
 	.before = offsetof(struct run_opts, before),
 	.summary = "plan jobs and run them on the GPUs of this machine, or carry out a plan",
 	.text = "Runs the jobs of the file JOBS on the GPUs of this machine. A CSV file with the "

@@ -135,17 +135,15 @@ static int check_memory(const struct run_planner *p, const struct hes_jobs *jobs
 static void tell_known(const struct run_planner *p, const struct hes_jobs *jobs,
 		       const struct hes_plan *plan)
 {
-	uint32_t n[HES_KNOWN_SOURCES], unknown;
+	const uint32_t unknown = plan->known[HES_KNOWN_UNKNOWN];
 	const char *before = ": ";
 
-	hes_known_count_plan(&p->known, plan, p->fleet, jobs, n);
-	unknown = n[HES_KNOWN_UNKNOWN];
 	fprintf(stderr, "heshare run: %zu job%s on %zu GPU%s", jobs->n, hes_s(jobs->n), p->fleet->n,
 		hes_s(p->fleet->n));
 	for (size_t i = 0; i < HES_KNOWN_SOURCES; i++) {
-		if (!n[i])
+		if (!plan->known[i])
 			continue;
-		fprintf(stderr, "%s%" PRIu32 " %s", before, n[i], hes_known_sources[i]);
+		fprintf(stderr, "%s%" PRIu32 " %s", before, plan->known[i], hes_known_sources[i]);
 		before = ", ";
 	}
 	fprintf(stderr, "%s\n",
