@@ -111,6 +111,8 @@ commands() {
 		[ "${#lines[@]}" -eq 1 ]
 		[[ "$output" == "heshare "*": $option: "* ]]
 	done <<-'END'
+		--launcher run none.json --launcher pbs
+		--launcher run none.csv --launcher rsh -- true
 		--batch profile x --batch 0 -- true
 		--shares profile x --shares 0..10 -- true
 		--clocks profile x --clocks fast -- true
@@ -405,6 +407,10 @@ policies() {
 	for name in / r/0 r/x /8 a,,b 'a+=x'; do
 		run -2 --separate-stderr "$HESHARE" profile r --beside "$name" -- true
 		[[ "$stderr" == "heshare profile: --beside: "* ]]
+	done
+	for modelled in "" --modelled; do
+		run -2 "$HESHARE" partition resnet50:8 vgg16/8 $modelled
+		[ "$output" = 'heshare partition: "resnet50:8": write resnet50/8' ]
 	done
 	# Well-formed: not found here.
 	run -1 "$HESHARE" measure --gpus GPU-12345678,00000000:01:00.0,7 -- true

@@ -104,6 +104,14 @@ static void forget_distribution(void)
 		unsetenv(names[i]);
 }
 
+int launcher_check(const char *how, struct hes_err *err)
+{
+	return strcmp(how, "slurm") == 0 || strncmp(how, "ssh:", 4) == 0
+		       ? 0
+		       : hes_fail(err, -EINVAL,
+				  "--launcher: \"%.60s\" is neither slurm nor ssh:HOSTFILE", how);
+}
+
 int launcher_open(const char *how, const char *program, struct launcher *out, struct hes_err *err)
 {
 	struct launcher l = { 0 };
@@ -116,9 +124,6 @@ int launcher_open(const char *how, const char *program, struct launcher *out, st
 		rc = hes_fail(err, -ENOMEM, "out of memory");
 	else if (l.ssh)
 		rc = read_hosts(how + 4, &l, err);
-	else if (how && strcmp(how, "slurm") != 0)
-		rc = hes_fail(err, -EINVAL,
-			      "--launcher: \"%.60s\" is neither slurm nor ssh:HOSTFILE", how);
 	else
 		rc = slurm_nodes(&l.nodes, &l.n, err);
 	if (!rc && !l.ssh)

@@ -21,6 +21,9 @@ struct launcher {
 	size_t n;
 };
 
+/** Whether --launcher has a value that it can have. @return 0; -EINVAL */
+int launcher_check(const char *how, struct hes_err *err);
+
 /**
  * @param how      "slurm" or NULL: the nodes of the Slurm job; "ssh:FILE": the hosts of a file, one
  * a line, # begins a comment

@@ -30,6 +30,7 @@ int partition_name_parse(const char *text, struct partition_name *out, struct he
 	const char *last = strrchr(text, '/'),
 		   *slash = last && last[1] && !last[1 + strspn(last + 1, "0123456789")] ? last
 											 : NULL;
+	const char *colon = strrchr(text, ':');
 	size_t len = slash ? (size_t)(slash - text) : strlen(text);
 	int rc = 0;
 
@@ -37,6 +38,11 @@ int partition_name_parse(const char *text, struct partition_name *out, struct he
 	if (!len || len >= HES_NAME_MAX)
 		return hes_fail(err, -EINVAL, "\"%.60s\" is no job; write NAME or NAME/BATCH",
 				text);
+	/* As --beside of predict has it. A name that ends so is written with its batch size. */
+	if (!slash && colon && colon > text && colon[1] && !strchr(text, ' ') &&
+	    !colon[1 + strspn(colon + 1, "0123456789")])
+		return hes_fail(err, -EINVAL, "\"%.60s\": write %.*s/%s", text, (int)(colon - text),
+				text, colon + 1);
 	memcpy(out->workload, text, len);
 	if (slash)
 		rc = hes_parse_u32("batch size", slash + 1, 1, HES_MAX_BATCH_SIZE, &out->batch_size,

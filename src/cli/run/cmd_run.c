@@ -638,6 +638,8 @@ static int check_use(const struct run_opts *o, int n_args, char **args, struct i
 	const int files = o->before < 0 ? n_args : o->before;
 	int rc = o->progress ? hes_jobs_set_progress(NULL, 0, "--progress", o->progress, err) : 0;
 
+	if (!rc && o->launcher)
+		rc = launcher_check(o->launcher, err);
 	if (rc)
 		return rc;
 	in->of_jobs = files > 0 && jobs_file_is(args[0]);
