@@ -63,6 +63,15 @@ lab() { # SPEED COMMAND...
 		($m / $p - 1 | fabs < 0.1)' <<<"$output"
 	jq -e '.energy.jobs_j / .planned.busy_j - 1 | debug | fabs < 0.1' <<<"$output"
 	jq -e '[.jobs[] | .attributed_j / .planned_j] | debug | all(. > 0.8 and . < 1.25)' <<<"$output"
+	# What such a run teaches is of the work: of a job alone its profile's values.
+	grep '^id\|gpt2' jobs.csv >one.csv
+	heshare plan one.csv -f two.yaml --policy exclusive --profiles 100.csv --json >one.json
+	lab 50 heshare run one.json --profiles 100.csv --json -c "$task --start 100"
+	[ "$status" -eq 0 ]
+	heshare profiles export learnt
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { n++ }
+		{ t = $at["iteration_us"] / $at["solo_iteration_us"]; w = $at["power_mw"] / $at["solo_power_mw"]; print t, w }
+		t < 0.97 || t > 1.03 || w < 0.97 || w > 1.03 { off = 1 } END { exit off || !n }' learnt/samples.csv
 }
 
 @test "a power cap holds while the plan is carried out; what it cannot hold is counted" {
