@@ -166,7 +166,10 @@ TEST(a_fit_reports_its_errors_and_expects_more_with_one_point)
 	n = hes_model_workloads(own);
 	/* Nothing is fast at batch size 8 alone: an error of 40 % cannot all be fitted away. */
 	v[1].iteration_us *= 0.4;
+	v[0].start_s = 10;
+	v[1].start_s = 14;
 	assert_int_equal(hes_model_add_workload(own, &types, "mine", NULL, &p, &fit, &err), 0);
+	assert_true(hes_model_workload(own, "mine", NULL)->start_s == 12);
 	assert_true(fit.time_error > 0.05 && fit.power_error < fit.time_error);
 	nine = fit.expected;
 	p.n = 1;
@@ -537,6 +540,7 @@ TEST(a_workload_that_was_written_is_read_back)
 	strcpy(w.framework, "my: tool #3");
 	strcpy(w.origin, "[lab]");
 	w.time_factors = (struct hes_factors){ 0.5, 2 };
+	w.start_s = 12.5;
 	hes_workloads_write_head(f);
 	hes_workload_write(&w, f);
 	strcpy(w.name, "resnet50");
@@ -546,7 +550,7 @@ TEST(a_workload_that_was_written_is_read_back)
 	assert_int_equal(hes_model_workloads(own), n + 1);
 	back = hes_model_workload(own, "it's: mine", NULL);
 	assert_true(back->own && back->time_factors.low == 0.5 && back->time_factors.high == 2 &&
-		    back->power_factors.high == 0);
+		    back->power_factors.high == 0 && back->start_s == 12.5);
 	assert_string_equal(back->framework, w.framework);
 	assert_string_equal(back->origin, w.origin);
 	assert_true(back->testbed);
@@ -576,6 +580,8 @@ TEST(a_bad_workload_is_named_by_file_entry_and_field_and_adds_nothing)
 	} cases[] = {
 		{ "workloads:\n" ROW ", gflop_per_item: -1 }\n", -ERANGE,
 		  "workload a: gflop_per_item is -1; it must be from 0 to 1e+09" },
+		{ "workloads:\n" ROW ", gflop_per_item: 1, start_s: -1 }\n", -ERANGE,
+		  "workload a: start_s is -1; it must be from 0 to 1e+07" },
 		{ "workloads:\n" ROW ", time_factors: { low: 2, high: 1 } }\n", -ERANGE,
 		  "workload a: time_factors are 2 to 1; two rising factors above 0 are needed" },
 		{ "workloads:\n" ROW ", power_factors: { low: 0, high: 1 } }\n", -ERANGE,

@@ -39,6 +39,13 @@ TEST(between_two_batch_sizes_a_profile_is_interpolated)
 	assert_int_equal(out.power_mw, 45000);
 	assert_int_equal(hes_profile_find(&p, "net", 8, "T4", &out, &err), 0);
 	assert_true(out.iteration_us == 800);
+	/* A start-up that is known at one batch size alone is that of all. */
+	p.v[0].start_s = 10;
+	assert_int_equal(hes_profile_find(&p, "net", 5, "T4", &out, &err), 0);
+	assert_true(out.start_s == 10);
+	p.v[1].start_s = 14;
+	assert_int_equal(hes_profile_find(&p, "net", 5, "T4", &out, &err), 0);
+	assert_true(fabs(out.start_s - 11) < 1e-12);
 	hes_profiles_free(&p);
 }
 
