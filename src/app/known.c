@@ -56,7 +56,10 @@ static int join_rows(struct known_load *l, const struct hes_profiles *measured, 
 		if (!own && is_between(measured, &all.v[i]))
 			continue;
 		l->rows[l->n].profile = all.v[i];
-		l->rows[l->n++].about.source = own ? HES_KNOWN_MEASURED : HES_KNOWN_NETWORK;
+		l->rows[l->n++].about = (struct hes_known_row){
+			.source = own ? HES_KNOWN_MEASURED : HES_KNOWN_NETWORK,
+			.time_error = all.v[i].time_se,
+		};
 	}
 	hes_profiles_free(&all);
 	return 0;
@@ -127,7 +130,9 @@ static int load(struct known_load *l, struct hes_known *k, struct hes_err *err)
 		rc = join_rows(l, &k->measured, err);
 	if (!rc)
 		rc = known_derive(l, k, err);
-	return rc ? rc : divide_rows(l, k, err);
+	if (!rc)
+		rc = divide_rows(l, k, err);
+	return rc ? rc : known_runs(l, k, err);
 }
 
 int hes_known_load(const struct hes_known_request *q, struct hes_known *out, struct hes_err *err)
@@ -158,6 +163,7 @@ void hes_known_free(struct hes_known *k)
 	hes_profiles_free(&k->profiles);
 	hes_profiles_free(&k->measured);
 	free(k->rows);
+	free(k->runs);
 	free(k->fits);
 	*k = (struct hes_known){ .learnt = false };
 }

@@ -30,6 +30,13 @@ struct hes_known_row {
 	double time_error, power_error;
 };
 
+/** A job that nobody knows, by runs of its script with other arguments. */
+struct hes_known_run {
+	char workload[HES_NAME_MAX];
+	char gpu_type[HES_NAME_MAX];
+	double run_s; /* of a whole run alone, with its start-up */
+};
+
 struct hes_known {
 	struct hes_profiles profiles; /* of all sources: what planners read */
 	struct hes_known_row *rows;   /* [profiles.n] */
@@ -37,6 +44,9 @@ struct hes_known {
 	struct hes_predictor *predictor;
 	bool learnt; /* the predictor has learnt from measured samples, not from modelled ones
 			alone */
+	struct hes_known_run
+		*runs; /* of jobs whose iterations were not given, or that nobody knows */
+	size_t n_runs;
 	struct hes_model_fit *fits; /* workloads that were added to the model */
 	size_t n_fits;
 };
@@ -81,6 +91,10 @@ int hes_known_measured(struct hes_store *s, const struct hes_catalogue *c,
  * the worse one counts. No row: unknown. */
 struct hes_known_row hes_known_of(const struct hes_known *k, const char *workload,
 				  uint32_t batch_size, const char *gpu_type);
+
+/** How long a job that nobody knows may take alone on a GPU type, by runs of its script with other
+ * arguments; of other GPU types, if this one had none. @return seconds; 0: not known */
+double hes_known_run_s(const struct hes_known *k, const struct hes_job *job, const char *gpu_type);
 
 /** Count the jobs of a plan by the source of their row on the GPU type on which they are placed. */
 void hes_known_count_plan(const struct hes_known *k, const struct hes_fleet *f,

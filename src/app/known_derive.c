@@ -28,10 +28,10 @@ static int model_row(const struct known_load *l, const struct hes_gpu_type *g, c
 	return w ? hes_draw_profile(&exact, g, w, batch_size, out, NULL) : -ENOENT;
 }
 
-/* Measured / model: sums over measured rows of the logarithms. */
+/* Measured / model: sums over measured rows of the logarithms; and of their start-ups. */
 struct ratio {
 	size_t n, n_power, n_start;
-	double time, power, memory, start_s;
+	double time, power, start_s;
 };
 
 static void add_to_ratio(const struct known_load *l, const struct hes_gpu_type *g,
@@ -41,6 +41,8 @@ static void add_to_ratio(const struct known_load *l, const struct hes_gpu_type *
 
 	if (model_row(l, g, measured->workload, measured->batch_size, &said))
 		return;
+	r->n_start += measured->start_s > 0;
+	r->start_s += measured->start_s;
 	r->n++;
 	r->time += log(measured->iteration_us / said.iteration_us);
 	if (measured->power_mw > g->idle_power_mw && said.power_mw > g->idle_power_mw) {
@@ -77,6 +79,8 @@ static void scale(struct hes_profile *p, const struct ratio *r, const struct hes
 	const double limit = g->power_limit_mw ? g->power_limit_mw : UINT32_MAX;
 	double power_mw = p->power_mw;
 
+	if (r->n_start)
+		p->start_s = r->start_s / (double)r->n_start;
 	if (r->n)
 		p->iteration_us *= exp(r->time / (double)r->n);
 	if (r->n_power && power_mw > g->idle_power_mw)
@@ -137,6 +141,7 @@ static int derive_on(struct known_load *l, struct hes_known *k, const struct hes
 		here = ratio_of(l, &k->measured, j->workload, NULL);
 	scale(&p, &here, g);
 	w = hes_model_workload(l->q->model, j->workload, NULL);
+	p.time_se = spread(&w->time_factors);
 	return known_rows_put(l, &p,
 			      (struct hes_known_row){ HES_KNOWN_DERIVED, spread(&w->time_factors),
 						      spread(&w->power_factors) },

@@ -30,6 +30,9 @@ int known_rows_put(struct known_load *l, const struct hes_profile *p, struct hes
 /** Derive rows for the jobs of the request that were measured elsewhere. */
 int known_derive(struct known_load *l, struct hes_known *k, struct hes_err *err);
 
+/** How long the unknown jobs of the request may run. */
+int known_runs(struct known_load *l, struct hes_known *k, struct hes_err *err);
+
 /** The predictor of the request. */
 int known_predictor(struct known_load *l, struct hes_known *k, struct hes_err *err);
 

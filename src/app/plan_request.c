@@ -6,6 +6,7 @@
 #include "app/plan_request.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,12 +63,13 @@ bool app_is_known(const struct hes_profiles *p, const struct hes_fleet *f,
 /* The usable part of a request, and what is decided before the policy. */
 struct around {
 	const struct hes_request *r;
-	struct hes_request known; /* for the policy */
-	struct hes_fleet fleet;   /* usable GPUs */
-	size_t *at;               /* [fleet] index in the whole fleet */
-	uint32_t *usable;         /* [whole fleet] index among the usable; NOT_USED */
-	uint32_t *waiting;        /* known jobs */
-	int64_t *free_at_us;      /* [fleet] */
+	const struct hes_known *all; /* may be NULL */
+	struct hes_request known;    /* for the policy */
+	struct hes_fleet fleet;      /* usable GPUs */
+	size_t *at;                  /* [fleet] index in the whole fleet */
+	uint32_t *usable;            /* [whole fleet] index among the usable; NOT_USED */
+	uint32_t *waiting;           /* known jobs */
+	int64_t *free_at_us;         /* [fleet] */
 	struct hes_running *running;
 	bool *held;           /* [fleet] an unknown job runs or waits there */
 	struct hes_plan plan; /* of the usable GPUs: unknown jobs */
@@ -152,13 +154,25 @@ static bool fits(const struct around *a, size_t g, uint32_t job)
 	return hes_memory_on(type, hes_job_memory_mib(&a->r->jobs->v[job])) <= type->memory_mib;
 }
 
+/* How long a job may run of which nothing is known, or only its script with other arguments. */
+static int64_t guess_us(const struct around *a, size_t g, uint32_t job)
+{
+	const double s =
+		a->all ? hes_known_run_s(a->all, &a->r->jobs->v[job], a->fleet.gpus[g].type->name)
+		       : 0;
+
+	return s > 0 && s < HES_PLAN_LONGEST_US * 1e-6 ? llround(s * 1e6) : APP_GUESS_US;
+}
+
 /* @return NOT_USED: it fits none */
 static uint32_t first_free(const struct around *a, uint32_t job)
 {
 	uint32_t best = NOT_USED;
 
 	for (uint32_t g = 0; g < a->fleet.n; g++)
-		if (fits(a, g, job) && (best == NOT_USED || a->free_at_us[g] < a->free_at_us[best]))
+		if (fits(a, g, job) &&
+		    (best == NOT_USED || a->free_at_us[g] + guess_us(a, g, job) <
+						 a->free_at_us[best] + guess_us(a, best, job)))
 			best = g;
 	return best;
 }
@@ -173,7 +187,7 @@ static int place_unknown(struct around *a, uint32_t job)
 		return 0;
 	b.clock_mhz = a->fleet.gpus[g].type->clock_default_mhz;
 	b.start_us = a->free_at_us[g];
-	b.end_us = b.start_us + APP_GUESS_US;
+	b.end_us = b.start_us + guess_us(a, g, job);
 	b.jobs[0] = (struct hes_placement){
 		.job = job, .sm_pct = 100, .start_us = b.start_us, .end_us = b.end_us
 	};
@@ -262,10 +276,13 @@ static int plan_known(struct around *a, const struct hes_policy *policy, struct 
 }
 
 int app_plan_around(const struct hes_policy *policy, const struct hes_request *r,
-		    const bool *usable, struct hes_plan *out, struct hes_err *err)
+		    const struct hes_known *known, const bool *usable, struct hes_plan *out,
+		    struct hes_err *err)
 {
 	struct around a;
 	int rc = around_make(&a, r, usable, err);
+
+	a.all = known;
 
 	if (!rc) {
 		hold_gpus(&a);

@@ -5,6 +5,7 @@
 #ifndef HES_APP_PLAN_REQUEST_H
 #define HES_APP_PLAN_REQUEST_H
 
+#include "app/known.h"
 #include "heshare/policy.h"
 
 #define APP_GUESS_US 600000000 /* run time of a job of which nothing is known */
@@ -22,14 +23,16 @@ bool app_is_known(const struct hes_profiles *p, const struct hes_fleet *f,
 
 /**
  * Plan the waiting jobs of a request. A job without a profile gets a batch with `unknown` set: it
- * runs alone and unlocked, on the GPU that is free first. A GPU has such jobs before all others.
- * Running jobs may be unknown, too; free_at_us is not read.
+ * runs alone and unlocked, on the GPU on which it may end first. A GPU has such jobs before all
+ * others. Running jobs may be unknown, too; free_at_us is not read.
+ * @param known   how long jobs without a profile may run; NULL: APP_GUESS_US
  * @param usable  one a GPU of the fleet: whether jobs may start there; NULL: on all
  * @param out     jobs that fit no usable GPU are not in it
  * @return as hes_policy_plan()
  */
 int app_plan_around(const struct hes_policy *policy, const struct hes_request *r,
-		    const bool *usable, struct hes_plan *out, struct hes_err *err);
+		    const struct hes_known *known, const bool *usable, struct hes_plan *out,
+		    struct hes_err *err);
 
 /**
  * A budget for planning again while jobs run: some tenths of a second for 60 jobs on 8 GPUs.

@@ -67,6 +67,24 @@ joules_sum() {
 	[ "$(done_jobs | wc -w)" = 16 ]
 }
 
+@test "a job that nobody knows is taken to run as long as its script did with other arguments" {
+	printf '#!/bin/sh\nexec vgpu-task --workload resnet34 --batch 16 --iterations "$1" --every 100\n' >net.sh
+	chmod +x net.sh
+	printf 'command\n./net.sh 4000\n' >first.csv
+	run -0 lab two heshare run first.csv --gpus 0
+	jq -e '.gpus[0].batches[0] | .unknown and .end_us - .start_us == 600e6' first.run/plan.json
+	run_us=$(sqlite3 store.db 'SELECT run_s * 1e6 FROM points')
+	printf 'command\n./net.sh 4000\nsh -e ./net.sh 3900\n./other.sh\n' >second.csv
+	printf '#!/bin/sh\n' >other.sh
+	chmod +x other.sh
+	run -0 --separate-stderr lab two heshare run second.csv --gpus 0
+	[[ "$stderr" == *"3 jobs on 1 GPU: 1 measured, 2 unknown; they run alone and are measured"* ]]
+	[[ "$output" == *"Jobs: 1 measured, 2 unknown."* ]]
+	jq -e '.jobs_known == { measured: 1, known: 0, derived: 0, unknown: 2 }' second.run/plan.json
+	jq -e --argjson us "$run_us" '[.gpus[0].batches[] | { of: .jobs[0].job, us: (.end_us - .start_us) }] | INDEX(.of) |
+		(.["1"].us / $us | . > 0.8 and . < 1.25) and (.["2"].us / $us - 1 | fabs < 0.001) and .["3"].us == 600e6' second.run/plan.json
+}
+
 @test "known jobs by a command for all: planned, --dry-run shows it, the plan is in the folder" {
 	printf 'id,workload,batch_size,iterations,memory_mib\na,resnet34,8,1500,1813\nb,mobilenet,4,1500,1266\nc,resnet34,8,900,1813\n' >jobs.csv
 	printf '#!/bin/sh\nvgpu-task --workload "$1" --batch "$2" --iterations "$3" --every 2 && echo "$HESHARE_JOB" >>%s/marks\n' "$PWD" >job.sh

@@ -170,7 +170,7 @@ int run_planner_first(struct run_planner *p, struct hes_jobs *jobs, struct hes_p
 		r = request_of(p, jobs);
 		r.waiting = waiting;
 		r.n_waiting = jobs->n;
-		rc = app_plan_around(p->policy, &r, NULL, out, err);
+		rc = app_plan_around(p->policy, &r, &p->known, NULL, out, err);
 	}
 	if (!rc)
 		hes_known_count_plan(&p->known, p->fleet, jobs, out);
@@ -233,7 +233,7 @@ int run_planner_again(void *ctx, const struct hes_run_now *now, struct hes_plan 
 	if (!r.budget)
 		return hes_fail(err, -E2BIG, "planning %zu jobs again would take too long",
 				now->n_waiting);
-	return app_plan_around(p->policy, &r, now->usable, out, err);
+	return app_plan_around(p->policy, &r, &p->known, now->usable, out, err);
 }
 
 const struct hes_profiles *run_planner_profiles(struct run_planner *p, const struct hes_jobs *jobs)
