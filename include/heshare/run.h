@@ -23,7 +23,7 @@
 struct hes_run_progress {
 	size_t jobs, done, failed, early, running;
 	int64_t now_us;  /* since its start */
-	int64_t left_us; /* by the plan, scaled by the run times so far */
+	int64_t left_us; /* by the plan, scaled by the run times so far; 0: not known */
 };
 
 /** Callbacks during the run. Each may be NULL. */
@@ -177,14 +177,14 @@ struct hes_run_live_job {
 	double done; /* part of its iterations, 0..1; below 0: it has printed no progress, or how
 			many it has is not known */
 	uint64_t iterations; /* by its progress; 0: none */
-	int64_t left_us;     /* by its progress, else by the plan */
+	int64_t left_us;     /* by its progress, else by the plan; 0: not known */
 };
 
 /** What the runner knows of its run, as it writes it once a second (live.json in the run's folder).
  */
 struct hes_run_live {
 	int64_t at_us;           /* since 1970 UTC */
-	int64_t now_us, left_us; /* time of the run; what it still takes */
+	int64_t now_us, left_us; /* time of the run; what it still takes, 0: not known */
 	struct hes_run_live_gpu *gpus;
 	size_t n_gpus;
 	struct hes_run_live_job *jobs; /* that run */

@@ -34,9 +34,14 @@ int64_t run_left_us(const struct runner *r, int64_t now)
 				 : 1;
 	int64_t last_us = 0, left_us;
 
-	for (size_t i = 0; i < r->n_tasks; i++)
-		if (r->tasks[i]->state < TASK_DONE && r->tasks[i]->planned_end_us > last_us)
+	for (size_t i = 0; i < r->n_tasks; i++) {
+		if (r->tasks[i]->state >= TASK_DONE)
+			continue;
+		if (r->tasks[i]->unknown)
+			return 0;
+		if (r->tasks[i]->planned_end_us > last_us)
 			last_us = r->tasks[i]->planned_end_us;
+	}
 	left_us = (int64_t)((double)last_us * stretch) - now;
 	return left_us > 0 ? left_us : 0;
 }
@@ -100,7 +105,7 @@ static json_t *job_json(const struct run_task *t, int64_t now)
 {
 	const double done = run_part_done(t);
 	const bool known = done >= 0;
-	const int64_t left_us = run_job_left_us(t, now);
+	const int64_t left_us = t->unknown && !known ? 0 : run_job_left_us(t, now);
 
 	return json_pack("{s:s, s:o, s:I, s:f}", "job", t->job->id, "done",
 			 live_number(known, done), "iterations", (json_int_t)t->progress.iterations,

@@ -64,7 +64,8 @@ int run_note_place(struct runner *r, const struct run_task *t, struct hes_err *e
 void run_live_write(const struct runner *r, int64_t now);
 /** live.c: the run is over, and the journal has all. */
 void run_live_end(const struct runner *r);
-/** live.c: time that the run still takes, by the plan and by how it went so far, us. */
+/** live.c: time that the run still takes, by the plan and by how it went so far, us; 0: not known,
+ * as with unknown jobs. */
 int64_t run_left_us(const struct runner *r, int64_t now);
 /** run.c: what follows from a task's job, planned times and place in a GPU's queue. */
 void run_task_init(const struct hes_run_request *q, struct run_task *t, struct run_gpu *g,

@@ -39,8 +39,10 @@ void run_show_progress(void *ctx, const struct hes_run_progress *p)
 		fprintf(stderr, ", %zu failed", p->failed);
 	if (p->early)
 		fprintf(stderr, ", %zu ended early", p->early);
-	fprintf(stderr, "; %s, about %s left\033[K", cli_rough_time(since, (double)p->now_us),
-		cli_rough_time(left, (double)p->left_us));
+	fprintf(stderr, "; %s", cli_rough_time(since, (double)p->now_us));
+	if (p->left_us)
+		fprintf(stderr, ", about %s left", cli_rough_time(left, (double)p->left_us));
+	fputs("\033[K", stderr);
 	fflush(stderr);
 }
 

@@ -247,7 +247,8 @@ json_t *status_json(const struct run_view *v, bool all)
 		(json_int_t)v->done, "jobs_failed", (json_int_t)v->failed, "jobs_early",
 		(json_int_t)v->early, "jobs_added", (json_int_t)v->added, "time_s",
 		(double)v->now_us * 1e-6, "left_s",
-		seconds(alive, v->live.left_us > v->age_us ? v->live.left_us - v->age_us : 0),
+		seconds(alive && v->live.left_us,
+			v->live.left_us > v->age_us ? v->live.left_us - v->age_us : 0),
 		"power_w", cli_json_maybe(v->has_power, v->power_w), "energy_j",
 		cli_json_maybe(v->has_energy, v->energy_j), "age_s",
 		seconds(v->has_live, v->age_us), "warnings", warnings, "gpus", gpus);
