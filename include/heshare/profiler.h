@@ -4,8 +4,9 @@
  *
  * The profiler runs sequences: jobs join one GPU one by one and leave it in the same order. After
  * each change, and at each clock, it measures the GPU until the means are known: a point. A
- * sequence of three jobs needs three starts and gives five co-run sets: the first job, the first
- * two, all three, the last two, and the last.
+ * sequence of three jobs needs three processes and gives five co-run sets: the first job, the first
+ * two, all three, the last two, and the last. The processes of later sequences start meanwhile, as
+ * far as memory allows, and are stopped (SIGSTOP) until their turn.
  *
  * Points are facts. Profiles and samples are derived from them later (hes_points_derive), always
  * with the same result.
@@ -21,7 +22,8 @@
 #include "heshare/point.h"
 #include "heshare/profile.h"
 
-#define HES_PROFILER_JOBS 4096 /* at most */
+#define HES_PROFILER_JOBS  4096 /* at most */
+#define HES_PROFILER_AHEAD 32   /* most processes of a GPU that wait for their turn */
 
 /** A job as it is profiled: a workload at a batch size, and what runs it. */
 struct hes_profiled {
@@ -144,6 +146,8 @@ struct hes_profiler {
 	const char *folder;       /* empty: for the undo file and MPS; the caller removes it */
 	const char *const *guard; /* program of the guard, as for hes_guard_start */
 	bool clocks;              /* clocks may be locked */
+	size_t ahead; /* most processes of a GPU that start while others are measured, or are
+			 stopped until their turn; 0: each starts when it is its turn, and ends */
 	/* The callbacks are called from several threads, one at a time. */
 	/** Store the rows of one point at once. @return 0; a negative errno, which ends the
 	 * profiler */
@@ -155,8 +159,9 @@ struct hes_profiler {
 
 struct hes_profiled_result {
 	size_t measured, known, failed,
-		uncertain; /* uncertain: measured, with larger standard errors */
-	size_t left;       /* not tried, because it was stopped or GPUs were lost */
+		uncertain;    /* uncertain: measured, with larger standard errors */
+	size_t left;          /* not tried, because it was stopped or GPUs were lost */
+	size_t starts, ahead; /* processes that were started; of them while others were measured */
 	bool stopped;
 	bool clocks_refused;
 };

@@ -16,6 +16,8 @@
 #define LEAST_S   1e-6  /* between two marks that count */
 #define END_MS    10000 /* for all jobs of a GPU, once they are killed */
 #define LOOK_MS   20
+#define NOT_RUN   126 /* exit statuses of shells */
+#define NOT_FOUND 127
 #define READS     64 /* of one job at a time, so that endless output does not block the others */
 
 static void close_output(struct lane *l)
@@ -81,12 +83,24 @@ int lane_start(struct lane *l, double now_s, struct hes_err *err)
 {
 	int rc = 0;
 
-	*l = (struct lane){
-		.host = l->host, .job = l->job, .sm_pct = l->sm_pct, .fd = -1, .since_s = INFINITY
-	};
+	*l = (struct lane){ .state = l->state,
+			    .host = l->host,
+			    .job = l->job,
+			    .sm_pct = l->sm_pct,
+			    .fd = -1,
+			    .since_s = INFINITY,
+			    .begun_s = now_s,
+			    .first_use_s = NAN,
+			    .start_s = NAN };
 	if (l->job->progress[0])
 		rc = hes_count_pattern_make(&l->pattern, "--progress", l->job->progress, err);
-	return rc ? rc : start_run(l, now_s, err);
+	if (!rc)
+		rc = start_run(l, now_s, err);
+	if (rc) {
+		hes_count_pattern_free(&l->pattern);
+		l->state = LANE_NONE;
+	}
+	return rc;
 }
 
 /*
@@ -100,6 +114,9 @@ static void count_mark(struct lane *l, const struct lane_mark *m)
 	bool restarted =
 		!l->marks || m->run != last->run || m->iterations < last->iterations || took < 0;
 
+	/* A clock of the job's own says how long the work took that the line reports. */
+	if (isnan(l->start_s) && !l->job->iterations)
+		l->start_s = fmax(0, m->at_s - l->begun_s - (isnan(m->own_s) ? 0 : m->own_s));
 	l->marks++;
 	if (!restarted && (m->iterations == last->iterations || took <= LEAST_S))
 		return;
@@ -156,10 +173,11 @@ static void read_output(struct lane *l, double now_s)
 		;
 }
 
-static int lane_failed(const struct lane *l, const struct hes_child_end *end, struct hes_err *err)
+static int lane_failed(struct lane *l, const struct hes_child_end *end, struct hes_err *err)
 {
 	const struct hes_profiled *j = l->job;
 
+	l->hopeless = !l->lines && (end->code == NOT_RUN || end->code == NOT_FOUND);
 	if (end->signal)
 		return hes_fail(err, -ECHILD, "%s at batch size %u was ended by signal %d%s%s",
 				j->workload, j->batch_size, end->signal,
@@ -208,8 +226,10 @@ static int lane_ended(struct lane *l, const struct hes_child_end *end, double no
 		return lane_failed(l, end, err);
 	if (l->job->iterations)
 		count_mark(l, &m);
-	else if (l->runs > 1 ? l->last.run != l->runs : !l->marks)
+	else if (l->runs > 1 ? l->last.run != l->runs : !l->lines) {
+		l->hopeless = !l->lines;
 		return lane_no_progress(l, -ECHILD, "ended without a progress line", err);
+	}
 	return start_run(l, now_s, err);
 }
 
@@ -230,6 +250,22 @@ int lane_look(struct lane *l, double now_s, struct hes_err *err)
 	rc = hes_guard_reap(l->host->guard, &l->child, &end, err);
 	pthread_mutex_unlock(l->host->guard_lock);
 	return rc < 0 ? rc : lane_ended(l, &end, now_s, err);
+}
+
+void lane_hold(struct lane *l, double now_s)
+{
+	hes_child_stop(&l->child);
+	read_output(l, now_s);
+	l->state = LANE_HELD;
+}
+
+void lane_continue(struct lane *l, double now_s)
+{
+	l->held = true;
+	l->marks = 0;
+	l->moved_s = now_s;
+	l->since_s = INFINITY;
+	hes_child_continue(&l->child);
 }
 
 void lane_settle(struct lane *l, double now_s)
@@ -256,31 +292,33 @@ static int lane_reap(struct lane *l)
 	return rc;
 }
 
-int lanes_end(struct lane *l, size_t n, struct hes_err *err)
+int lanes_end(struct lane *const *l, size_t n, struct hes_err *err)
 {
 	int waited = 0, rc = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (l[i].child.id.pid)
-			hes_child_kill(&l[i].child, l[i].host->mps);
+		if (l[i]->child.id.pid)
+			hes_child_kill(&l[i]->child, l[i]->host->mps);
 	for (size_t i = 0; i < n; i++) {
-		struct pollfd fd = { .fd = l[i].child.pidfd, .events = POLLIN };
-		int ended = l[i].child.id.pid ? lane_reap(&l[i]) : 1;
+		struct pollfd fd = { .fd = l[i]->child.pidfd, .events = POLLIN };
+		int ended = l[i]->child.id.pid ? lane_reap(l[i]) : 1;
 
 		/*
 		 * Once the job has ended its descriptor stays readable, so only sleep while
 		 * processes that it left remain.
 		 */
 		for (; (ended == 0 || ended == -EBUSY) && waited < END_MS;
-		     waited += LOOK_MS, ended = lane_reap(&l[i]))
+		     waited += LOOK_MS, ended = lane_reap(l[i]))
 			poll(&fd, ended == 0, LOOK_MS);
 		if (ended == 0 || ended == -EBUSY)
 			rc = hes_fail(
 				err, -EBUSY,
 				"process %d is killed and does not end: it waits in the driver",
-				(int)l[i].child.id.pid);
-		close_output(&l[i]);
-		hes_count_pattern_free(&l[i].pattern);
+				(int)l[i]->child.id.pid);
+		else
+			l[i]->state = LANE_NONE;
+		close_output(l[i]);
+		hes_count_pattern_free(&l[i]->pattern);
 	}
 	return rc;
 }

@@ -1,5 +1,6 @@
 /*
- * lane.h - a job that is kept running while it is measured, and its speed.
+ * lane.h - a process of a job: started ahead, stopped until its turn, kept running while it is
+ * measured; and its speed.
  *
  * A job that ends with success is started again. It prints progress lines "heshare: N iterations"
  * or "heshare: N iterations in T s"; N and T count from its start, T by its own clock. A job
@@ -32,7 +33,15 @@ struct lane_mark {
 	unsigned run;
 };
 
+enum lane_state {
+	LANE_NONE,  /* no process */
+	LANE_AHEAD, /* it starts while others are measured, or failed to */
+	LANE_HELD,  /* stopped, at a progress line when it was started ahead */
+	LANE_ON,    /* it runs to be measured */
+};
+
 struct lane {
+	enum lane_state state;
 	const struct lane_host *host;
 	const struct hes_profiled *job;
 	uint32_t sm_pct;
@@ -49,13 +58,23 @@ struct lane {
 	uint64_t marks; /* number of marks so far */
 	struct lane_mark last;
 	double moved_s; /* when it last made progress, or started */
+	/* Of its first run, NaN: not known: seconds from its start to its first use of the GPU, and
+	 * to its first progress. */
+	double begun_s, first_use_s, start_s;
+	bool held;     /* it was stopped, and went on */
+	bool warm;     /* it has been measured */
+	bool sought;   /* its first use of the GPU, also after its first progress */
+	bool hopeless; /* its command cannot be run, or prints no progress: no other run will help
+			*/
+	int failed;    /* -errno of a start ahead, for the reason @why */
+	struct hes_err why;
 	/* The window: sums between its marks. */
 	double since_s;
 	double iterations, seconds;
 	unsigned gaps;
 };
 
-/** Start the job. @l: host, job and sm_pct are set. @return 0; -errno, and nothing runs */
+/** Start the job. @l: host, job, sm_pct and state are set. @return 0; -errno, and nothing runs */
 int lane_start(struct lane *l, double now_s, struct hes_err *err);
 /**
  * Read its output, and start it again if it ended.
@@ -68,15 +87,19 @@ int lane_look(struct lane *l, double now_s, struct hes_err *err);
  * @param what  such as "has made no progress for 120 s"
  */
 int lane_no_progress(const struct lane *l, int rc, const char *what, struct hes_err *err);
+/** Stop it until its turn. What it has printed is read before. */
+void lane_hold(struct lane *l, double now_s);
+/** Let it go on. The time in which it was stopped belongs to no window. */
+void lane_continue(struct lane *l, double now_s);
 /** Count from now on: earlier marks belong to no window. */
 void lane_settle(struct lane *l, double now_s);
 /** Begin a window. The time between the last mark before it and its first mark belongs to it. */
 void lane_window(struct lane *l);
 /**
- * End the jobs of a GPU. MPS clients stop their work before they are killed. Harmless on lanes
+ * End @n jobs of a GPU. MPS clients stop their work before they are killed. Harmless on lanes
  * without a job.
  * @return 0; -EBUSY a job cannot be killed: its undo entry stays, and the GPU must not be used
  */
-int lanes_end(struct lane *l, size_t n, struct hes_err *err);
+int lanes_end(struct lane *const *l, size_t n, struct hes_err *err);
 
 #endif

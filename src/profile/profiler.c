@@ -141,6 +141,7 @@ static int make_session(struct profiling *all, size_t at, struct session *s, str
 	if (!s->work)
 		return hes_fail(err, -EINVAL, "GPU %zu: no sequences for a %s", s->gpu,
 				*info.type ? info.type : info.name);
+	s->work->gpus++;
 	s->type = s->work->sequences->type;
 	return 0;
 }
@@ -184,12 +185,35 @@ static int run_sessions(struct profiling *all, struct session *s, struct hes_err
 	return rc;
 }
 
+static int make_lists(struct profiling *all, struct hes_err *err)
+{
+	bool enough;
+
+	all->work = calloc(all->p->n_types + 1, sizeof(*all->work));
+	all->facts = calloc(all->p->n_jobs + 1, sizeof(*all->facts));
+	enough = all->work && all->facts;
+	for (size_t i = 0; enough && i < all->p->n_jobs; i++)
+		all->facts[i].memory_mib = all->p->jobs[i].memory_mib;
+	for (size_t k = 0; enough && k < all->p->n_types; k++) {
+		all->work[k].sequences = &all->p->sequences[k];
+		all->work[k].taken = calloc(all->p->sequences[k].n + 1, sizeof(bool));
+		enough = all->work[k].taken != NULL;
+	}
+	return enough ? 0 : hes_fail(err, -ENOMEM, "out of memory for lists of sequences");
+}
+
+static void free_lists(struct profiling *all)
+{
+	for (size_t k = 0; all->work && k < all->p->n_types; k++)
+		free(all->work[k].taken);
+	free(all->work);
+	free(all->facts);
+}
+
 static int profiling_prepare(struct profiling *all, struct session *s, struct hes_err *err)
 {
 	int rc = add_known(all, err);
 
-	for (size_t k = 0; k < all->p->n_types; k++)
-		all->work[k].sequences = &all->p->sequences[k];
 	for (size_t i = 0; i < all->p->n_gpus && !rc; i++)
 		rc = make_session(all, i, &s[i], err);
 	if (!rc && profiling_count(all, &all->progress.known))
@@ -206,10 +230,9 @@ int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *o
 				 .lock = PTHREAD_MUTEX_INITIALIZER,
 				 .guard_lock = PTHREAD_MUTEX_INITIALIZER };
 	struct session *s = calloc(p->n_gpus + 1, sizeof(*s));
-	int rc = 0;
+	int rc = make_lists(&all, err);
 
-	all.work = calloc(p->n_types + 1, sizeof(*all.work));
-	if (!s || !all.work)
+	if (!s)
 		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", p->n_gpus);
 	if (!rc)
 		rc = profiling_prepare(&all, s, err);
@@ -231,7 +254,7 @@ int hes_profile_gpus(const struct hes_profiler *p, struct hes_profiled_result *o
 	all.result.left =
 		all.progress.all > all.progress.points ? all.progress.all - all.progress.points : 0;
 	hes_hash_set_finish(&all.seen);
-	free(all.work);
+	free_lists(&all);
 	free(s);
 	if (!rc)
 		*out = all.result;

@@ -16,6 +16,11 @@
 #define GRACE_S 1    /* for an MPS daemon to end */
 #define CAPPED  0.05 /* of the time */
 
+static void session_quiet(struct session *s, double seconds)
+{
+	s->quiet_s = fmax(s->quiet_s, hes_monotonic_s() + seconds);
+}
+
 /* If unlocking fails locked_mhz stays set, so that no point is measured as if nothing was locked.
  */
 static int session_unlock(struct session *s, struct hes_err *err)
@@ -27,6 +32,8 @@ static int session_unlock(struct session *s, struct hes_err *err)
 		rc = hes_guard_unlock_clock(s->all->guard, s->all->p->devices, s->gpu, err);
 		pthread_mutex_unlock(&s->all->guard_lock);
 	}
+	if (!rc && s->locked_mhz)
+		session_quiet(s, s->all->p->timing.settle_s);
 	if (!rc)
 		s->locked_mhz = 0;
 	return rc;
@@ -44,8 +51,10 @@ static int set_clock(struct session *s, uint32_t mhz, struct hes_err *err)
 	pthread_mutex_lock(&s->all->guard_lock);
 	rc = hes_guard_lock_clock(s->all->guard, s->all->p->devices, s->gpu, mhz, err);
 	pthread_mutex_unlock(&s->all->guard_lock);
-	if (!rc)
+	if (!rc) {
 		s->locked_mhz = mhz;
+		session_quiet(s, s->all->p->timing.settle_s);
+	}
 	return rc;
 }
 
@@ -101,29 +110,29 @@ static int start_mps(struct session *s, struct hes_err *err)
 /* End all jobs and unlock the clock. @return 0; -EBUSY a job cannot be killed */
 static int session_clear(struct session *s, struct hes_err *err)
 {
-	int rc = lanes_end(s->lanes, s->n, err);
+	int rc = pool_end(s, err);
 
-	s->n = 0;
 	session_unlock(s, NULL);
 	return rc;
 }
 
 /* Whether a point is left to measure. */
-static bool is_left(struct session *s, const struct hes_sequence *t, struct hes_stage stage,
-		    uint32_t mhz)
+static bool is_left(struct session *s, const struct hes_gpu_type *type,
+		    const struct hes_sequence *t, struct hes_stage stage, uint32_t mhz)
 {
 	bool left;
 
 	pthread_mutex_lock(&s->all->lock);
-	left = !hes_hash_set_has(&s->all->seen, setting_of(s->all, s->type, t, stage, mhz)) &&
-	       (s->all->clocks || !setting_lock(s->type, mhz));
+	left = !hes_hash_set_has(&s->all->seen, setting_of(s->all, type, t, stage, mhz)) &&
+	       (s->all->clocks || !setting_lock(type, mhz));
 	pthread_mutex_unlock(&s->all->lock);
 	return left;
 }
 
-static size_t clocks_of(const struct session *s, const struct hes_sequence *t, const uint32_t **out)
+static size_t clocks_of(const struct hes_gpu_type *type, const struct hes_sequence *t,
+			const uint32_t **out)
 {
-	*out = t->n_clocks ? t->clocks_mhz : &s->type->clock_default_mhz;
+	*out = t->n_clocks ? t->clocks_mhz : &type->clock_default_mhz;
 	return t->n_clocks ? t->n_clocks : 1;
 }
 
@@ -131,11 +140,11 @@ static size_t clocks_of(const struct session *s, const struct hes_sequence *t, c
 static long last_left(struct session *s, const struct hes_sequence *t)
 {
 	const uint32_t *clocks;
-	size_t n = clocks_of(s, t, &clocks);
+	size_t n = clocks_of(s->type, t, &clocks);
 
 	for (uint32_t i = hes_sequence_stages(t); i-- > 0;)
 		for (size_t c = 0; c < n; c++)
-			if (is_left(s, t, hes_sequence_stage(t, i), clocks[c]))
+			if (is_left(s, s->type, t, hes_sequence_stage(t, i), clocks[c]))
 				return i;
 	return -1;
 }
@@ -193,16 +202,19 @@ static int measure_stage(struct session *s, const struct hes_sequence *t, struct
 {
 	struct hes_point rows[HES_MAX_SHARING];
 	const uint32_t *clocks;
-	size_t n = clocks_of(s, t, &clocks);
+	size_t n = clocks_of(s->type, t, &clocks);
 	int rc = 0;
 
 	for (size_t c = 0; c < n && !rc; c++) {
 		const uint32_t lock_mhz = setting_lock(s->type, clocks[c]);
 		bool sure;
 
-		if (!is_left(s, t, stage, clocks[c]))
+		if (!is_left(s, s->type, t, stage, clocks[c]))
 			continue;
-		rc = set_clock(s, lock_mhz, err);
+		/* Jobs start at the default clock. */
+		rc = lock_mhz ? session_await_starts(s, err) : 0;
+		if (!rc)
+			rc = set_clock(s, lock_mhz, err);
 		if (rc == -EPERM || rc == -ENOTSUP) {
 			refuse_clocks(s, err);
 			rc = 0;
@@ -218,60 +230,84 @@ static int measure_stage(struct session *s, const struct hes_sequence *t, struct
 	return rc;
 }
 
-/* Start one more job, and wait until it has made progress and is warm. */
-static int join_job(struct session *s, const struct hes_sequence_job *member, struct hes_err *err)
+/* One more job joins: it goes on or starts. Wait until it has made progress and is warm. */
+static int join_job(struct session *s, const struct hes_sequence *t, uint32_t at,
+		    struct hes_err *err)
 {
-	struct lane *l = &s->lanes[s->n];
-	int rc;
+	const struct hes_profile_timing *m = &s->all->p->timing;
+	struct lane *l;
+	int rc = pool_join(s, t, at, err);
 
-	*l = (struct lane){ .host = &s->host,
-			    .job = &s->all->p->jobs[member->job],
-			    .sm_pct = member->sm_pct };
-	rc = lane_start(l, hes_monotonic_s(), err);
 	if (rc)
 		return rc;
-	s->n++;
-	rc = session_wait(s, 0, l->job->iterations ? 1 : 2, err);
-	return rc ? rc : session_wait(s, hes_monotonic_s() + s->all->p->timing.warm_up_s, 0, err);
+	l = s->lanes[s->n - 1];
+	rc = session_wait(s, 0, l->job->iterations || l->held ? 1 : 2, err);
+	session_quiet(s, l->warm ? m->settle_s : m->warm_up_s);
+	return rc;
 }
 
-static void count_failed(struct session *s, const struct hes_sequence *t, const struct hes_err *err)
+/* Leave out the points of a sequence that are missing. @return how many */
+static size_t leave_out(struct session *s, const struct hes_gpu_type *type,
+			const struct hes_sequence *t)
 {
-	char note[HES_ERR_MAX + 160];
 	const uint32_t *clocks;
-	size_t n = clocks_of(s, t, &clocks), failed = 0;
+	size_t n = clocks_of(type, t, &clocks), failed = 0;
 
 	for (uint32_t i = 0; i < hes_sequence_stages(t); i++)
 		for (size_t c = 0; c < n; c++)
-			if (is_left(s, t, hes_sequence_stage(t, i), clocks[c])) {
+			if (is_left(s, type, t, hes_sequence_stage(t, i), clocks[c])) {
 				pthread_mutex_lock(&s->all->lock);
 				/* Other sequences must not try this point again. */
 				hes_hash_set_add(&s->all->seen,
-						 setting_of(s->all, s->type, t,
+						 setting_of(s->all, type, t,
 							    hes_sequence_stage(t, i), clocks[c]));
 				pthread_mutex_unlock(&s->all->lock);
 				failed++;
 			}
+	return failed;
+}
+
+static bool has_job(const struct hes_sequence *t, size_t job)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->jobs[i].job == job)
+			return true;
+	return false;
+}
+
+/* A job that no other start will help fails in all its sequences. */
+static size_t leave_out_job(struct session *s, size_t job)
+{
+	size_t failed = 0;
+
+	for (size_t k = 0; k < s->all->p->n_types; k++) {
+		const struct hes_sequences *of = &s->all->p->sequences[k];
+
+		for (size_t i = 0; i < of->n; i++)
+			if (has_job(&of->v[i], job))
+				failed += leave_out(s, of->type, &of->v[i]);
+	}
+	return failed;
+}
+
+static void count_failed(struct session *s, const struct hes_sequence *t,
+			 const struct lane *hopeless, const struct hes_err *err)
+{
+	char note[HES_ERR_MAX + 160];
+	size_t failed = hopeless ? leave_out_job(s, (size_t)(hopeless->job - s->all->p->jobs))
+				 : leave_out(s, s->type, t);
+
 	pthread_mutex_lock(&s->all->lock);
+	for (uint32_t i = 0; i < t->n; i++)
+		s->all->facts[t->jobs[i].job].fails_ahead = true;
 	s->all->result.failed += failed;
 	s->all->progress.failed += failed;
 	s->all->progress.points += failed;
 	pthread_mutex_unlock(&s->all->lock);
 	snprintf(note, sizeof(note), "GPU %zu: %s; left out: %zu point%s", s->gpu, err->msg, failed,
 		 hes_s(failed));
-	profiling_report(s->all, note);
-}
-
-/* End the job that joined first; the others run on. */
-static int leave_first(struct session *s, struct hes_err *err)
-{
-	int rc = lanes_end(s->lanes, 1, err);
-
-	if (rc)
-		return rc;
-	s->n--;
-	memmove(s->lanes, s->lanes + 1, s->n * sizeof(s->lanes[0]));
-	return session_wait(s, hes_monotonic_s() + s->all->p->timing.settle_s, 0, err);
+	if (failed)
+		profiling_report(s->all, note);
 }
 
 static int run_stages(struct session *s, const struct hes_sequence *t, uint32_t last,
@@ -279,14 +315,20 @@ static int run_stages(struct session *s, const struct hes_sequence *t, uint32_t 
 {
 	int rc = 0;
 
+	rc = pool_prepare(s, t, err);
 	for (uint32_t i = 0; i <= last && !rc; i++) {
-		/* Jobs start at the default clock. */
 		rc = session_unlock(s, err);
-		if (!rc)
-			rc = i < t->n ? join_job(s, &t->jobs[i], err) : leave_first(s, err);
+		if (!rc && i < t->n) {
+			rc = join_job(s, t, i, err);
+		} else if (!rc) {
+			rc = pool_leave_first(s, err);
+			session_quiet(s, s->all->p->timing.settle_s);
+		}
 		if (!rc)
 			rc = measure_stage(s, t, hes_sequence_stage(t, i), err);
 	}
+	while (!rc && s->n)
+		rc = pool_leave_first(s, err);
 	return rc;
 }
 
@@ -306,26 +348,72 @@ static bool is_lost(const struct session *s)
 	return hes_device_read(s->all->p->devices, s->gpu, HES_HAS_POWER, &r, NULL) == -ENODEV;
 }
 
+/* A process of a sequence that no other start will help. @return NULL: none */
+static const struct lane *find_hopeless(const struct session *s, const struct hes_sequence *t)
+{
+	for (size_t k = 0; k < SESSION_POOL; k++) {
+		const struct lane *l = &s->pool[k];
+
+		if (l->state != LANE_NONE && l->hopeless &&
+		    has_job(t, (size_t)(l->job - s->all->p->jobs)))
+			return l;
+	}
+	return NULL;
+}
+
+/*
+ * A sequence has failed while other processes waited or started: they may be the cause. It runs
+ * once more, alone. If jobs make progress then, and did not before, processes that are stopped hold
+ * up others here: from now on none is.
+ */
+static int run_again_alone(struct session *s, const struct hes_sequence *t, uint32_t last,
+			   struct hes_err *err)
+{
+	char note[HES_ERR_MAX + 120];
+	const bool stood = err->code == -ETIME;
+	int rc = session_clear(s, err);
+
+	if (!rc)
+		rc = session_recover(s, err);
+	if (rc)
+		return rc;
+	s->alone = true;
+	snprintf(note, sizeof(note),
+		 "GPU %zu: %.400s; from here on no process starts ahead or is "
+		 "stopped",
+		 s->gpu, err->msg);
+	rc = run_stages(s, t, last, err);
+	s->alone = (stood && !rc) || !s->has_mps;
+	if (stood && !rc)
+		profiling_report(s->all, note);
+	return rc;
+}
+
 /* @return 0 go on; 1 stopped; -errno the GPU cannot be used any more */
 static int run_sequence(struct session *s, const struct hes_sequence *t, struct hes_err *err)
 {
 	long last = last_left(s, t);
+	const struct lane *hopeless;
 	struct hes_err why;
 	int rc;
 
 	if (last < 0)
 		return 0;
 	rc = run_stages(s, t, (uint32_t)last, err);
+	if (rc < 0 && rc != -ENODEV && !is_lost(s) && pool_waiting(s) &&
+	    (rc != -ECHILD || !find_hopeless(s, t)))
+		rc = run_again_alone(s, t, (uint32_t)last, err);
+	if (rc >= 0)
+		return rc;
+	hopeless = find_hopeless(s, t);
 	if (session_clear(s, &why)) {
 		*err = why;
 		return -EBUSY;
 	}
-	if (rc >= 0)
-		return rc;
 	/* The points stay for other GPUs of the type, or for another run. */
 	if (rc == -ENODEV || is_lost(s))
 		return rc;
-	count_failed(s, t, err);
+	count_failed(s, t, hopeless, err);
 	return session_recover(s, err);
 }
 
@@ -335,17 +423,70 @@ static bool is_possible(const struct session *s, const struct hes_sequence *t)
 	return s->has_mps || (t->n == 1 && t->jobs[0].sm_pct == 100);
 }
 
-static const struct hes_sequence *next_sequence(struct session *s)
+/* @return NULL: none is left that this GPU can run, or the profile has failed */
+static const struct hes_sequence *take_sequence(struct session *s)
 {
 	const struct hes_sequence *t = NULL;
+	struct work *w = s->work;
 
 	pthread_mutex_lock(&s->all->lock);
-	while (!t && s->work->next < s->work->sequences->n && !s->all->rc) {
-		t = &s->work->sequences->v[s->work->next++];
-		if (!is_possible(s, t))
-			t = NULL;
-	}
+	for (size_t i = w->next; i < w->sequences->n && !t && !s->all->rc; i++)
+		if (!w->taken[i] && is_possible(s, &w->sequences->v[i])) {
+			t = &w->sequences->v[i];
+			w->taken[i] = true;
+		}
+	while (w->next < w->sequences->n && w->taken[w->next])
+		w->next++;
 	pthread_mutex_unlock(&s->all->lock);
+	return t;
+}
+
+/* Take one sequence, and with processes that start ahead more, at most a GPU's part of them. */
+static void fill_queue(struct session *s)
+{
+	const struct hes_sequence *t;
+	size_t most;
+
+	pthread_mutex_lock(&s->all->lock);
+	most = (s->work->sequences->n - s->work->next) / s->work->gpus;
+	pthread_mutex_unlock(&s->all->lock);
+	most = s->alone || most < 1 ? 1 : most > SESSION_QUEUE ? SESSION_QUEUE : most;
+	while (s->n_queue < most && (t = take_sequence(s)))
+		if (last_left(s, t) >= 0)
+			s->queue[s->n_queue++] = t;
+}
+
+/* Leave what this GPU has not run to others. */
+static void return_queue(struct session *s)
+{
+	struct work *w = s->work;
+
+	pthread_mutex_lock(&s->all->lock);
+	for (size_t i = 0; i < s->n_queue; i++) {
+		const size_t at = (size_t)(s->queue[i] - w->sequences->v);
+
+		w->taken[at] = false;
+		w->next = at < w->next ? at : w->next;
+	}
+	s->n_queue = 0;
+	pthread_mutex_unlock(&s->all->lock);
+}
+
+/* Of the sequences that were taken the one that can be measured first. @return NULL: none */
+static const struct hes_sequence *next_sequence(struct session *s)
+{
+	const struct hes_sequence *t;
+	size_t best = 0;
+
+	fill_queue(s);
+	if (!s->n_queue)
+		return NULL;
+	for (size_t i = 1; i < s->n_queue; i++)
+		if (pool_cost(s, s->queue[i]) < pool_cost(s, s->queue[best]))
+			best = i;
+	t = s->queue[best];
+	s->n_queue--;
+	memmove(&s->queue[best], &s->queue[best + 1], (s->n_queue - best) * sizeof(s->queue[0]));
 	return t;
 }
 
@@ -380,6 +521,8 @@ void session_run(struct session *s)
 	int rc = 0;
 
 	open_gpu(s);
+	/* Without MPS jobs take turns, also with one that starts. */
+	s->alone = !s->all->p->ahead || !s->has_mps;
 	s->looked_s = hes_monotonic_s();
 	while (!rc && !profiling_stopped(s->all) && (t = next_sequence(s)))
 		rc = run_sequence(s, t, &err);
@@ -390,5 +533,6 @@ void session_run(struct session *s)
 		profiling_report(s->all, note);
 	}
 	session_clear(s, NULL);
+	return_queue(s);
 	end_mps(s);
 }

@@ -1,5 +1,6 @@
 /*
- * session.h - inside of src/profile: the state of one GPU, and the state that all GPUs share.
+ * session.h - inside of src/profile: the state of one GPU with its processes, and the state that
+ * all GPUs share.
  */
 #ifndef HES_PROFILE_SESSION_H
 #define HES_PROFILE_SESSION_H
@@ -9,14 +10,25 @@
 #include "base/hash_map.h"
 #include "heshare/measure.h"
 #include "heshare/profiler.h"
+#include "launch/contexts.h"
 #include "profile/lane.h"
 
-#define SESSION_WINDOWS 64 /* most windows of a point */
+#define SESSION_POOL  (HES_PROFILER_AHEAD + HES_MAX_SHARING)
+#define SESSION_QUEUE 16 /* sequences that a GPU has taken */
+#define SESSION_AHEAD 64 /* sequences for which a process is kept */
 
-/** The sequences of one type of GPUs, and the next one to run. */
+/** The sequences of one type of GPUs. */
 struct work {
 	const struct hes_sequences *sequences;
-	size_t next;
+	bool *taken; /* by a GPU */
+	size_t next; /* all before it are taken */
+	size_t gpus;
+};
+
+/** What is known of a job. */
+struct job_facts {
+	uint32_t memory_mib; /* device memory of one process; 0: unknown */
+	bool fails_ahead;    /* it failed, or its co-runners: it starts when it is its turn */
 };
 
 /** Shared by all GPUs. @lock guards what changes. */
@@ -28,6 +40,7 @@ struct profiling {
 	struct hes_meter *meter;  /* of all GPUs; has its own lock */
 	struct hes_hash_set seen; /* settings that are measured, or failed */
 	struct work *work;        /* one a type */
+	struct job_facts *facts;  /* one a job */
 	struct hes_profile_progress progress;
 	struct hes_profiled_result result;
 	double start_s;
@@ -46,8 +59,15 @@ struct session {
 	struct hes_mps mps;
 	bool has_mps;
 	struct lane_host host;
-	struct lane lanes[HES_MAX_SHARING];
-	size_t n;            /* lanes that run */
+	struct lane pool[SESSION_POOL];
+	struct lane *lanes[HES_MAX_SHARING]; /* those that are measured */
+	size_t n;
+	const struct hes_sequence *queue[SESSION_QUEUE]; /* taken, still to run */
+	size_t n_queue;
+	bool alone;     /* nothing but what is measured runs or is kept */
+	double quiet_s; /* nothing is measured before */
+	struct hes_contexts contexts;
+	double contexts_s;   /* when they were last looked at */
 	uint32_t locked_mhz; /* 0: not */
 	bool missed;         /* it did not hold a lock; reported */
 	unsigned left_out;   /* of its readings; reported */
@@ -79,10 +99,39 @@ void session_run(struct session *s);
  * their standard errors are small enough; 1 stopped; -errno */
 int session_measure(struct session *s, uint32_t clock_mhz, struct hes_point *rows, bool *sure,
 		    struct hes_err *err);
+/** Wait until no process starts ahead any more. @return as session_wait() */
+int session_await_starts(struct session *s, struct hes_err *err);
 /**
  * Wait until @until_s, and until every job has @marks marks.
  * @return 0; 1 stopped; -ETIME a job makes no progress; -ECHILD it failed
  */
 int session_wait(struct session *s, double until_s, uint64_t marks, struct hes_err *err);
+/** Wait until a window's time is over and every job has made progress in it. @return the same */
+int session_pass_window(struct session *s, struct hes_err *err);
+/** A look was due every half second: note how much later it came. */
+void session_note_look(struct session *s, double now_s);
+
+/** What @t costs until it can be measured: 0 all its processes wait for their turn. */
+unsigned pool_cost(struct session *s, const struct hes_sequence *t);
+/** Start the processes that @t lacks ahead, and with them those of sequences of the queue, if
+ * memory is known and fits. @return 0; -EBUSY a process cannot be ended */
+int pool_prepare(struct session *s, const struct hes_sequence *t, struct hes_err *err);
+/** The @at-th job of @t joins those that are measured: it goes on, or starts. @return 0; errors of
+ * lane_start() and of its start ahead; -EBUSY as above */
+int pool_join(struct session *s, const struct hes_sequence *t, uint32_t at, struct hes_err *err);
+/** The first of those that are measured leaves: it is stopped if a later sequence needs it and
+ * ended else. @return 0; -EBUSY as above */
+int pool_leave_first(struct session *s, struct hes_err *err);
+/** End all. @return 0; -EBUSY as above */
+int pool_end(struct session *s, struct hes_err *err);
+/** Look at those that start ahead, and stop them at their first progress. */
+void pool_look(struct session *s);
+/** How many start ahead; how many wait, these among them. */
+size_t pool_starting(const struct session *s);
+size_t pool_waiting(const struct session *s);
+/** Whether a process has not used the GPU yet. */
+bool pool_awaits_use(const struct session *s);
+/** Device memory of a process; NaN: NVML does not tell. */
+double pool_memory_mib(struct session *s, const struct lane *l);
 
 #endif

@@ -46,7 +46,7 @@ rows() {
 	jq -e --argjson us "$step_us" '.jobs[0].measured_mib == 3571 and (.predicted.makespan_us / 500 / $us | . > 0.9 and . < 1.5)' plan.json
 	run -0 "$HES_LAB" --dcgm -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 \
 		--shares 50,80,100 --clocks 600 --dry-run -- "${TASK[@]}"
-	[[ "$output" == "T4: 2 points, for which jobs are started 1 time; "*" min of one GPU at least; known: 4" ]]
+	[[ "$output" == "T4: 2 points, for which jobs are started at most 1 time; "*" min of one GPU at least; known: 4" ]]
 	run -1 "$HES_LAB" --speed 100 -- heshare profile resnet50 -g 0 "${QUICK[@]}" --batch 16 \
 		-- sleep 1
 	[[ "$output" == *'resnet50 at batch size 16 is in the store already, as "exec vgpu-task '*'give it another name'* ]]
@@ -102,8 +102,8 @@ rows() {
 	n=$(rows "SELECT count(*) FROM points")
 	[ "$n" -ge 3 ]
 	[ "$n" -lt 20 ]
-	run -0 "$HES_LAB" --speed 100 -- heshare profile resnet18 -g 0,1 "${QUICK[@]}" --clocks \
-		900 -- "$job"
+	run -0 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile resnet18 -g 0,1 \
+		"${QUICK[@]}" --clocks 900 -- "$job"
 	[ "${lines[0]}" = "points: $((20 - n)) measured, $n known before, 0 failed" ]
 	[ "$(rows "SELECT count(DISTINCT sm_pct || ' ' || clock_mhz) FROM points")" = 20 ]
 	rmdir "$TMPDIR"
@@ -195,6 +195,76 @@ rows() {
 	[ "$(rows "SELECT count(*) FROM points")" = 2 ]
 }
 
+@test "a command that cannot be run, or prints no progress, fails at once at all shares" {
+	for command in nosuchprogram true; do
+		run -1 --separate-stderr "$HES_LAB" --speed 100 -- heshare profile broken -g 0 \
+			"${QUICK[@]}" --clocks 600 --batch 1,2 --json -- "$command {batch}"
+		jq -e '[.measured, .failed, .left, .starts] == [0, 40, 0, 2]' <<<"$output"
+		[ "$(grep -c 'left out: 20 points' <<<"$stderr")" = 2 ]
+	done
+}
+
+# Two jobs whose memory is known, on an A100. Their processes have 60, 40 or 100 % of it.
+ahead_jobs() {
+	printf 'id,workload,batch_size,memory_mib,command\na,resnet50,16,4000,%s\nb,bert-large,8,4000,%s\n' \
+		"${1:-}vgpu-task --workload resnet50 --batch 16 --iterations 1000000000 --every 1 --start 8" \
+		"${2:-}vgpu-task --workload bert-large --batch 8 --iterations 1000000000 --every 1 --start 12" >jobs.csv
+	AHEAD=(heshare profile --jobs jobs.csv -g 6 --samples 12 --most 2 --shares 40,60,100
+		--clocks default --warm-up 3 --window 5 --repeats 2..4 --patience 100000 --json)
+}
+
+# The processes of jobs in this lab: states
+states() {
+	for p in $(pgrep -x vgpu-task); do
+		! grep -qzx "HESHARE_LAB=$HESHARE_LAB" "/proc/$p/environ" ||
+			sed 's/.*) \(.\).*/\1/' "/proc/$p/stat"
+	done
+}
+
+@test "processes start ahead, are stopped until their turn and are kept: the same points with fewer starts" {
+	ahead_jobs
+	run -0 --separate-stderr "$HES_LAB" --speed 50 -- "${AHEAD[@]}" --store s.db
+	n=$(jq .measured <<<"$output")
+	starts=$(jq .starts <<<"$output")
+	jq -e '.failed == 0 and .uncertain == 0 and .ahead == .starts' <<<"$output"
+	run -0 --separate-stderr "$HES_LAB" --speed 50 -- "${AHEAD[@]}" --store one.db --ahead 0
+	jq -e ".measured == $n and .ahead == 0 and .starts > $starts" <<<"$output"
+	[ "$(rows "ATTACH 'one.db' AS o; SELECT count(DISTINCT p.id) FROM points p JOIN o.points q USING (workload,beside,sm_pct)
+		WHERE abs(p.iteration_us / q.iteration_us - 1) < 0.03 AND abs(1.0 * p.power_mw / q.power_mw - 1) < 0.03")" = \
+		"$(rows "SELECT count(*) FROM points")" ]
+	# A process uses the GPU at the end of its start, and shows progress then.
+	for store in s.db one.db; do
+		[ "$(sqlite3 $store "SELECT count(*) FROM points WHERE NOT (first_use_s <= start_s AND start_s >= CASE workload WHEN 'resnet50' THEN 8 ELSE 12 END)")" = 0 ]
+		[ "$(sqlite3 $store "SELECT count(*) FROM profiles WHERE start_s >= 8")" = 2 ]
+	done
+}
+
+@test "a profile that is killed leaves no stopped process behind" {
+	ahead_jobs
+	export -f states
+	for sig in KILL TERM; do
+		run -0 "$HES_LAB" --speed 50 -- bash -c '"$@" --store k.db & pid=$!
+			until [[ $(states) == *T* ]]; do sleep 5; done
+			kill -'$sig' $pid; wait $pid
+			while [ -n "$(states)" ]; do sleep 5; done' bash "${AHEAD[@]}"
+	done
+}
+
+@test "a job that crashes the GPU in its start fails alone; stopped processes that hold up others are given up" {
+	ahead_jobs "" "sleep 12; ! mkdir crashed || vgpu-fault 6:crash; sleep 3; exit 5; "
+	run -1 --separate-stderr "$HES_LAB" --speed 50 -- "${AHEAD[@]}" --store s.db
+	jq -e '[.measured, .failed, .left] == [4, 4, 0]' <<<"$output"
+	[ "$(rows "SELECT count(*) FROM points WHERE workload = 'bert-large'")" = 0 ]
+	ahead_jobs
+	export -f states
+	# While a process is stopped, the GPU hangs.
+	run -0 --separate-stderr "$HES_LAB" --speed 50 -- bash -c 'while sleep 10; do
+			if [[ $(states) == *T* ]]; then vgpu-fault 6:hang; else vgpu-fault 6:clear; fi; done &
+		"$@" --store t.db; rc=$?; kill $!; exit $rc' bash "${AHEAD[@]}" --patience 100
+	[ "$(grep -c 'from here on no process starts ahead or is stopped' <<<"$stderr")" = 1 ]
+	jq -e '.left == 0 and .failed == 0' <<<"$output"
+}
+
 @test "without the right to set clocks one message says so, and the default clock is measured" {
 	run -0 --separate-stderr "$HES_LAB" --speed 100 --fault all:no-permission -- heshare \
 		profile resnet50 -g 0,1 "${QUICK[@]}" --batch 16 --shares 50,100 -- "${TASK[@]}"
@@ -245,7 +315,7 @@ rows() {
 	run -1 "$HES_LAB" -- heshare profile --jobs two.csv --store s.db -- ./job.sh resnet50 8
 	[[ "$output" == *"resnet50/16 and vgg16/8 would run the same command; put {workload} and {batch} into it" ]]
 	run -0 "$HES_LAB" -- heshare profile net --store s.db --dry-run -- true
-	[[ "${lines[0]}" == "T4: 120 points, for which jobs are started 10 times; "*" min of one GPU at least" ]]
+	[[ "${lines[0]}" == "T4: 120 points, for which jobs are started at most 10 times; "*" min of one GPU at least" ]]
 }
 
 @test "a clock that cannot be unlocked any more is not taken for the default" {

@@ -4,6 +4,7 @@
 
 #include "heshare/profiler.h"
 #include "heshare/store.h"
+#include "profile/point_windows.h"
 #include "profile/session.h"
 #include "profile/setting.h"
 #include "measure/steady.h"
@@ -86,6 +87,66 @@ TEST(correlated_windows_have_the_standard_error_of_their_blocks)
 
 	assert_true(fabs(steady_se(each, 16) - steady_se(four, 4)) < 1e-12);
 	assert_true(steady_se(mixed, 16) < 0.5 * steady_se(four, 4));
+}
+
+/* Windows of one job with these times, the first @starts of them during a start. */
+static struct series *windows_of(const double *us, size_t n, size_t starts)
+{
+	static struct series w;
+
+	w = (struct series){ .jobs = 1 };
+	for (size_t k = 0; k < n; k++)
+		series_add(&w, &(struct series_window){ .iterations = { 1e6 / us[k] },
+							.job_s = { 1 },
+							.gpu.mean_w = 100,
+							.start = k < starts });
+	return &w;
+}
+
+TEST(windows_during_a_start_count_only_if_others_need_them_and_do_not_differ)
+{
+	static const struct hes_profile_timing m = { .least = 2, .most = 4, .error = 0.03 };
+	static const double alike[] = { 100, 100, 100, 100 }, noisy[] = { 104, 96, 106, 95, 105 },
+			    slower[] = { 130, 131, 129, 95, 105 }, one[] = { 180, 98, 95, 105 };
+	struct series *w = windows_of(alike, 3, 2);
+	double se;
+
+	/* One window without a start says nothing yet: the point is not complete. */
+	series_compare(w, m.least, m.error);
+	assert_int_equal(w->n, 3);
+	assert_false(series_done(w, &m, 0));
+	/* Two are enough here; noisy ones are not. */
+	w = windows_of(alike, 4, 2);
+	series_compare(w, m.least, m.error);
+	assert_int_equal(w->n, 2);
+	series_from(w, m.least, &se);
+	assert_true(series_done(w, &m, se));
+	w = windows_of(noisy, 5, 3);
+	series_compare(w, m.least, m.error);
+	assert_int_equal(w->n, 5);
+	series_from(w, m.least, &se);
+	assert_true(se > m.error && series_done(w, &m, se));
+	/* A start took time from the job: all along, or once. */
+	w = windows_of(slower, 5, 3);
+	series_compare(w, m.least, m.error);
+	assert_int_equal(w->n, 2);
+	assert_false(series_done(w, &m, 0.1));
+	w = windows_of(one, 4, 2);
+	series_compare(w, m.least, m.error);
+	assert_int_equal(w->n, 3);
+}
+
+TEST(windows_at_the_beginning_are_warm_up_if_the_rest_is_known_better)
+{
+	static const double v[] = { 200, 130, 101, 100, 99, 100 };
+	double se;
+
+	assert_int_equal(series_from(windows_of(v, 6, 0), 3, &se), 2);
+	assert_true(se < 0.01);
+	/* Half of the windows count, and the least. */
+	assert_int_equal(series_from(windows_of(v, 3, 0), 3, &se), 0);
+	series_from(windows_of(v, 2, 0), 3, &se);
+	assert_true(isnan(se));
 }
 
 static const struct hes_grid small_grid = {

@@ -93,6 +93,10 @@ static const struct opt profile_opts[] = {
 	  .min = 1, .max = 1e6,
 	  .without = "modelled",
 	  .help = "a job without progress for this time has failed, seconds" },
+	{ .name = "ahead", .kind = OPT_U64, AT(ahead), .arg = "N", .def = "16",
+	  .max = HES_PROFILER_AHEAD,
+	  .help = "most processes of a GPU that start while others are measured, or are stopped "
+		  "until their turn; 0: each starts when it is its turn, and ends" },
 	{ .heading = "run and results",
 	  .name = "minutes", .letter = 'm', .kind = OPT_DOUBLE, AT(minutes), .arg = "MIN",
 	  .def = "0", .max = 1e6,

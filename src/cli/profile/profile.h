@@ -32,6 +32,7 @@ struct profile_opts {
 	const char *repeats;
 	double error_pct;
 	double patience_s;
+	uint64_t ahead;
 	double minutes;
 	bool dry_run;
 	bool json;

@@ -370,10 +370,11 @@ static int report(const struct gpus_profile *b, const struct hes_profiled_result
 {
 	if (b->o->json)
 		return cli_print_json(json_pack(
-			"{s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I}", "measured",
+			"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:I, s:I}", "measured",
 			(json_int_t)r->measured, "known", (json_int_t)r->known, "failed",
 			(json_int_t)r->failed, "left", (json_int_t)r->left, "uncertain",
-			(json_int_t)r->uncertain, "stopped", r->stopped, "clocks_refused",
+			(json_int_t)r->uncertain, "starts", (json_int_t)r->starts, "ahead",
+			(json_int_t)r->ahead, "stopped", r->stopped, "clocks_refused",
 			r->clocks_refused, "rows", (json_int_t)b->points_new, "profiles",
 			(json_int_t)d->profiles_new, "samples", (json_int_t)d->samples_new));
 	printf("points: %zu measured, %zu known before, %zu failed", r->measured, r->known,
@@ -409,6 +410,7 @@ static struct hes_profiler profiler_of(struct gpus_profile *b)
 		.known = &b->known,
 		.timing = b->timing,
 		.clocks = b->clocks,
+		.ahead = b->o->ahead,
 		.keep = keep,
 		.report = report_progress,
 		.stop = stop,
@@ -461,8 +463,8 @@ static int dry_run(struct gpus_profile *b, struct hes_err *err)
 		rc = hes_profile_estimate(&p, k, &w, err);
 		if (rc)
 			break;
-		printf("%s: %zu point%s, for which jobs are started %zu time%s; %.0f min of one "
-		       "GPU at least",
+		printf("%s: %zu point%s, for which jobs are started at most %zu time%s; %.0f "
+		       "min of one GPU at least",
 		       b->sequences[k].type->name, w.points, hes_s(w.points), w.starts,
 		       hes_s(w.starts),
 		       ((double)w.starts * b->timing.warm_up_s +
