@@ -379,7 +379,7 @@ static bool observed_point(const struct run_task *t, const struct run_observed *
 	snprintf(out->workload, sizeof(out->workload), "%s", t->job->workload);
 	snprintf(out->gpu_type, sizeof(out->gpu_type), "%s", t->gpu->planned->type->name);
 	put_command(t->command, out->command);
-	if (t->job->progress)
+	if (t->job->progress && !t->job->whole_run)
 		snprintf(out->progress, sizeof(out->progress), "%s", t->job->progress);
 	out->batch_size = t->job->batch_size;
 	out->sm_pct = o->sm_pct;

@@ -77,6 +77,7 @@ type_all() { # the commands in the file typed
 		sh ./await 4
 		heshare add 4 third.csv -- ./job.sh {workload} {batch} {iterations}
 		wait
+		heshare run jobs.csv --progress '(\d+)/\d+'
 	END
 	grep -E '^    (nohup )?heshare ' "$HES_SOURCE_ROOT/docs/running.md" | sed 's/ *#.*//; s/^    //' >all
 	[ "$(wc -l <all)" -ge 10 ]
