@@ -50,7 +50,8 @@ static void join(struct timeline *t, const struct live *one)
 	for (; i > 0 && is_before(one, &t->live[i - 1]); i--)
 		t->live[i] = t->live[i - 1];
 	t->live[i] = *one;
-	t->live[i].begins_us = t->now_us + hes_problem_start_us(t->p, one->job, t->type);
+	if (t->p->starts)
+		t->live[i].begins_us = t->now_us + hes_problem_start_us(t->p, one->job, t->type);
 	t->shares_pct += one->member.sm_pct;
 	t->memory_mib += hes_problem_memory_mib(t->p, one->job, t->type);
 }
