@@ -76,8 +76,9 @@ static bool make_sample(const struct runner *r, const struct run_gpu *g,
 	struct hes_sample x = { .clock_mhz = s->clock_mhz };
 	size_t n = 0;
 
-	if (!p->seen || run_rate_us(p) < LEAST_US || p->last <= p->first || !is_metered(s) ||
-	    !profile_of(r, g, p->task, &x.task))
+	/* What the lines of a job without iterations count is not that of its profile. */
+	if (p->task->job->whole_run || !p->seen || run_rate_us(p) < LEAST_US ||
+	    p->last <= p->first || !is_metered(s) || !profile_of(r, g, p->task, &x.task))
 		return false;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct run_task *t = s->rates[i].task;

@@ -142,3 +142,14 @@ lab() { # SPEED COMMAND...
 	lab 20 bash script
 	[ "$output" = $'[null,null,null]\n0\n./train.sh|1|1|' ]
 }
+
+@test "of jobs that were unknown when the run began samples are kept, too, but not in another unit" {
+	printf '#!/bin/sh\nexec vgpu-task --workload resnet50 --batch 16 --iterations 20000 --every 1\n' >train.sh
+	chmod +x train.sh
+	printf 'workload,batch_size,iterations,command\nmynet,16,20000,./train.sh\nmynet,16,20000,./train.sh\n' >mine.csv
+	printf 'command\n./train.sh\n./train.sh\n' >scripts.csv
+	lab 40 sh -c 'heshare run mine.csv --json; heshare run scripts.csv --json'
+	[ "$status" -eq 0 ]
+	jq -es '[.[].jobs_done] == [2, 2] and .[0].samples >= 1 and .[1].samples == 0' <<<"$output"
+	[ "$(sqlite3 store.db "SELECT DISTINCT workload, gpu_type FROM samples")" = "mynet|H100-SXM" ]
+}
