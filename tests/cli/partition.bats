@@ -90,6 +90,21 @@ points() {
 	[[ "$output" == *"nvidia-smi -i 0 -lgc "*"nvidia-smi -i 0 -rgc"* ]]
 }
 
+@test "known networks, and what was measured on another type, are split beside what was measured" {
+	heshare partition resnet50/16 vgg16/8 --gpu T4 --json >known.json
+	heshare partition resnet50/16 vgg16/8 --gpu T4 --modelled --json | jq -S .splits >modelled.json
+	jq -S .splits known.json | cmp - modelled.json
+	points a 4 V100-SXM2-32 1 20 ./a.sh
+	heshare profiles import points.csv --as measured
+	run -0 heshare partition a/4 resnet50/16 --gpu V100-SXM2-32
+	[[ "$output" == *"(the store and the GPU model)"* ]]
+	run -0 heshare partition a/4 resnet50/16 --gpu V100-SXM2-32 --json
+	jq -e '.splits | length == 45' <<<"$output"
+	run -0 heshare partition a/4 resnet50/16 --gpu T4
+	run -1 heshare partition b/4 resnet50/16 --gpu T4
+	[[ "$output" == *"has no measured points of b at this batch size; run: heshare profile b --batch 4 -- COMMAND"* ]]
+}
+
 @test "an error names the command that measures what is missing" {
 	run -1 heshare partition a b
 	[[ "$output" == *"no job was measured yet: there is no store; heshare profile NAME -- COMMAND measures one"* ]]

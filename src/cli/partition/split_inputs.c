@@ -55,9 +55,24 @@ struct drawing {
 	struct hes_draw d;
 	const struct hes_gpu_type *g;
 	struct hes_points points;
+	size_t n_measured; /* of the points: the first ones */
 	size_t room;
 	struct hes_rng rng;
 };
+
+/* Whether a job, or where @workload is NULL any set of jobs, was measured on the type. */
+static bool was_measured(const struct drawing *w, const char *workload, uint32_t batch)
+{
+	for (size_t i = 0; i < w->n_measured; i++) {
+		const struct hes_point *p = &w->points.v[i];
+
+		if (strcmp(p->gpu_type, w->g->name) == 0 &&
+		    (workload ? p->batch_size == batch && strcmp(p->workload, workload) == 0
+			      : p->co_runners[0] != 0))
+			return true;
+	}
+	return false;
+}
 
 static int draw_point(struct drawing *w, uint32_t clock_mhz, const struct hes_model_job *r,
 		      size_t n, struct hes_err *err)
@@ -87,14 +102,15 @@ static bool fits(const struct drawing *w, const struct hes_model_job *r, size_t 
 	return mib <= w->g->memory_mib;
 }
 
-/* A job alone at every share and clock. A job that does not fit has no points. */
+/* A job alone at every share and clock. A job that does not fit, or was measured, gets no points.
+ */
 static int draw_alone(struct drawing *w, const struct hes_workload *workload, uint32_t batch,
 		      struct hes_err *err)
 {
 	struct hes_model_job r = { workload, batch, STEP };
 	int rc = 0;
 
-	if (!fits(w, &r, 1))
+	if (!fits(w, &r, 1) || was_measured(w, workload->name, batch))
 		return 0;
 	for (size_t c = 0; c < w->g->n_clocks && !rc; c++)
 		for (r.sm_pct = STEP; r.sm_pct <= 100 && !rc; r.sm_pct += STEP)
@@ -133,8 +149,7 @@ static int draw_set(struct drawing *w, const struct hes_model *m, struct hes_err
 	return draw_point(w, w->g->clocks_mhz[hes_rng_below(&w->rng, w->g->n_clocks)], r, n, err);
 }
 
-static int draw_type(struct drawing *w, const struct hes_model *m,
-		     const struct partition_name *jobs, size_t n_jobs, struct hes_err *err)
+static int draw_testbed(struct drawing *w, const struct hes_model *m, struct hes_err *err)
 {
 	int rc = 0;
 
@@ -144,35 +159,144 @@ static int draw_type(struct drawing *w, const struct hes_model *m,
 		for (size_t b = 0; b < N_BATCHES && one->testbed && !rc; b++)
 			rc = draw_alone(w, one, learnt_batches[b], err);
 	}
-	for (size_t i = 0; i < n_jobs && !rc; i++) {
-		const struct hes_workload *one = hes_model_workload(m, jobs[i].workload, err);
+	return rc;
+}
 
-		rc = one ? draw_alone(w, one, jobs[i].batch_size, err) : -ENOENT;
+/* Jobs that the model does not know have no points. */
+static int draw_jobs(struct drawing *w, const struct hes_model *m,
+		     const struct partition_name *jobs, size_t n_jobs, struct hes_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n_jobs && !rc; i++) {
+		const struct hes_workload *one = hes_model_workload(m, jobs[i].workload, NULL);
+
+		if (one && jobs[i].batch_size)
+			rc = draw_alone(w, one, jobs[i].batch_size, err);
 	}
-	for (size_t i = 0; i < MODELLED_SETS && !rc; i++)
+	return rc;
+}
+
+/* All that a model of sharing is trained on: known networks and the jobs. Sets only where none were
+ * measured. */
+static int draw_type(struct drawing *w, const struct hes_model *m,
+		     const struct partition_name *jobs, size_t n_jobs, struct hes_err *err)
+{
+	const bool sets = !was_measured(w, NULL, 0);
+	int rc = sets ? draw_testbed(w, m, err) : 0;
+
+	if (!rc)
+		rc = draw_jobs(w, m, jobs, n_jobs, err);
+	for (size_t i = 0; i < MODELLED_SETS && !rc && sets; i++)
 		rc = draw_set(w, m, err);
 	return rc;
+}
+
+/* Points of the model behind those that were measured. */
+static int draw_types(const struct hes_model *m, const struct partition_name *jobs, size_t n_jobs,
+		      const struct hes_gpu_type *const *types, size_t n_types,
+		      struct partition_inputs *in, struct hes_err *err)
+{
+	struct drawing w = { .d = { .model = m, .noise = HES_KNOWN_NOISE, .seed = HES_KNOWN_SEED },
+			     .points = in->points,
+			     .n_measured = in->points.n,
+			     .room = in->points.n };
+	int rc = 0;
+
+	hes_rng_seed(&w.rng, HES_KNOWN_SEED);
+	for (size_t t = 0; t < n_types && !rc; t++) {
+		w.g = types[t];
+		rc = draw_type(&w, m, jobs, n_jobs, err);
+	}
+	in->points = w.points;
+	return rc;
+}
+
+static int check_names(const struct hes_model *m, const struct partition_name *jobs, size_t n,
+		       struct hes_err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!hes_model_workload(m, jobs[i].workload, err))
+			return -ENOENT;
+	return 0;
 }
 
 static int draw_all(const struct partition_name *jobs, size_t n_jobs,
 		    const struct hes_gpu_type *const *types, size_t n_types,
 		    struct partition_inputs *in, struct hes_err *err)
 {
-	struct drawing w = { .d = { .noise = HES_KNOWN_NOISE, .seed = HES_KNOWN_SEED } };
 	struct hes_model *m = NULL;
 	int rc = cli_model_load(NULL, &in->catalogue, types, n_types, &m, err);
 
-	w.d.model = m;
-	hes_rng_seed(&w.rng, HES_KNOWN_SEED);
-	for (size_t t = 0; t < n_types && !rc; t++) {
-		w.g = types[t];
-		rc = draw_type(&w, m, jobs, n_jobs, err);
-	}
+	if (!rc)
+		rc = check_names(m, jobs, n_jobs, err);
+	if (!rc)
+		rc = draw_types(m, jobs, n_jobs, types, n_types, in, err);
 	hes_model_free(m);
-	in->points = w.points;
 	in->modelled = true;
 	snprintf(in->what, sizeof(in->what), "the GPU model");
 	return rc;
+}
+
+/* Whether a job with a batch size has no point on one of the types. */
+static bool is_any_missing(const struct partition_name *jobs, size_t n_jobs,
+			   const struct hes_gpu_type *const *types, size_t n_types,
+			   const struct partition_inputs *in)
+{
+	struct drawing w = { .points = in->points, .n_measured = in->points.n };
+
+	for (size_t t = 0; t < n_types && types[t]; t++)
+		for (size_t i = 0; i < n_jobs; i++) {
+			w.g = types[t];
+			if (jobs[i].batch_size &&
+			    !was_measured(&w, jobs[i].workload, jobs[i].batch_size))
+				return true;
+		}
+	return false;
+}
+
+/* Known networks, and what was measured on other types or at other batch sizes, from the model. */
+static int draw_missing(const char *store, const struct partition_name *jobs, size_t n_jobs,
+			const struct hes_gpu_type *const *types, size_t n_types,
+			struct partition_inputs *in, struct hes_err *err)
+{
+	struct hes_jobs named = { .v = calloc(n_jobs + 1, sizeof(*named.v)), .n = n_jobs };
+	struct cli_known_from from = {
+		.command = "partition", .store = store, .jobs = &named, .profiles_only = true
+	};
+	struct hes_known k = { .learnt = false };
+	struct hes_model *m = NULL;
+	const size_t before = in->points.n;
+	int rc = named.v ? cli_model_load(NULL, &in->catalogue, types, n_types, &m, err)
+			 : hes_fail(err, -ENOMEM, "out of memory for %zu jobs", n_jobs);
+
+	for (size_t i = 0; i < n_jobs && !rc; i++) {
+		strcpy(named.v[i].workload, jobs[i].workload);
+		named.v[i].batch_size = jobs[i].batch_size;
+	}
+	from.model = m;
+	if (!rc)
+		rc = cli_known_load_types(&from, &in->catalogue, types, n_types, &k, err);
+	if (!rc)
+		rc = draw_types(m, jobs, n_jobs, types, n_types, in, err);
+	if (!rc && in->points.n > before)
+		snprintf(in->what, sizeof(in->what), "%s",
+			 before ? "the store and the GPU model" : "the GPU model");
+	hes_known_free(&k);
+	hes_model_free(m);
+	free(named.v);
+	return rc;
+}
+
+/* Whether the model has a job that it could draw. */
+static bool is_any_drawn(const struct partition_name *jobs, size_t n_jobs,
+			 const struct partition_inputs *in)
+{
+	for (size_t i = 0; i < n_jobs; i++)
+		for (size_t p = 0; p < in->points.n; p++)
+			if (strcmp(in->points.v[p].workload, jobs[i].workload) == 0)
+				return true;
+	return false;
 }
 
 static int load_file(const char *path, struct partition_inputs *in, struct hes_err *err)
@@ -239,6 +363,23 @@ static int hold_clocks(struct partition_inputs *in, struct hes_err *err)
 	return 0;
 }
 
+static int load_known(const char *store, const struct partition_name *jobs, size_t n_jobs,
+		      const struct hes_gpu_type *const *types, size_t n_types,
+		      struct partition_inputs *in, struct hes_err *err)
+{
+	struct hes_err why;
+	int rc = load_store(store, in, &why), none = rc;
+
+	if (rc && (rc != -ENOENT || store))
+		return hes_fail(err, rc, "%s", why.msg);
+	rc = hold_clocks(in, err);
+	if (!rc && is_any_missing(jobs, n_jobs, types, n_types, in))
+		rc = draw_missing(store, jobs, n_jobs, types, n_types, in, err);
+	if (!rc && none && !is_any_drawn(jobs, n_jobs, in))
+		rc = hes_fail(err, none, "%s", why.msg);
+	return rc;
+}
+
 int partition_inputs_load(const struct partition_from *from, const struct partition_name *jobs,
 			  size_t n_jobs, const struct hes_gpu_type *const *types, size_t n_types,
 			  struct partition_inputs *in, struct hes_err *err)
@@ -247,10 +388,11 @@ int partition_inputs_load(const struct partition_from *from, const struct partit
 
 	if (from->modelled)
 		rc = draw_all(jobs, n_jobs, types, n_types, in, err);
+	else if (from->points)
+		rc = load_file(from->points, in, err);
 	else
-		rc = from->points ? load_file(from->points, in, err)
-				  : load_store(from->store, in, err);
-	if (!rc && !from->modelled)
+		rc = load_known(from->store, jobs, n_jobs, types, n_types, in, err);
+	if (!rc && from->points)
 		rc = hold_clocks(in, err);
 	if (!rc)
 		rc = hes_share_profiles_from(&in->points, &in->catalogue, &in->profiles, err);
