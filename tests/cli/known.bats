@@ -30,7 +30,7 @@ setup() {
 	# As measured, and not as the model says.
 	run -0 "$HESHARE" predict mynet --batch 8 --gpu T4 --json
 	measured=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i } $c["batch_size"] == 8 { print $c["iteration_us"] }' mine.csv)
-	jq -e --argjson us "$measured" '.iteration_us / $us | . > 0.95 and . < 1.05' <<<"$output"
+	jq -e --argjson us "$measured" '.known == "measured" and (.iteration_us / $us | . > 0.95 and . < 1.05)' <<<"$output"
 	run -0 "$HESHARE" simulate jobs.csv -f T4.yaml --burst -p joint,exclusive --json
 	jq -e '.jobs_known.measured == 2 and (.fitted[0].workload == "mynet")' <<<"$output"
 	run -0 "$HESHARE" simulate jobs.csv -f T4.yaml --burst --plan plan.json
@@ -63,6 +63,8 @@ derived() {
 	[[ "${lines[-1]}" == "Jobs: 2 derived."* ]]
 	run -0 "$HESHARE" plan jobs.csv -f A100-SXM-80.yaml
 	[[ "${lines[-1]}" == "Jobs: 1 known network, 2 derived."* ]]
+	run -0 "$HESHARE" predict mynet --batch 64 --gpu T4
+	[[ "${lines[-1]}" =~ ^"  known            derived, standard error of its time "[0-9]+" %"$ ]]
 	for at in "T4 64" "T4 1" "A100-SXM-80 8"; do
 		read -r time power < <(derived $at)
 		echo "$at: time x $time, power x $power"

@@ -90,7 +90,7 @@ points() {
 	[[ "$output" == *"nvidia-smi -i 0 -lgc "*"nvidia-smi -i 0 -rgc"* ]]
 }
 
-@test "known networks, and what was measured on another type, are split beside what was measured" {
+@test "known networks, and what was measured on another type, are split with what was measured" {
 	heshare partition resnet50/16 vgg16/8 --gpu T4 --json >known.json
 	heshare partition resnet50/16 vgg16/8 --gpu T4 --modelled --json | jq -S .splits >modelled.json
 	jq -S .splits known.json | cmp - modelled.json

@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/jobs_changed.h"
+#include "cli/inputs/known_inputs.h"
 #include "cli/inputs/policy_program.h"
 #include "cli/inputs/store_use.h"
 #include "cli/nodes/launcher.h"
@@ -68,10 +69,8 @@ static const struct opt pilot_opts[] = {
 	  .help = "as of heshare plan" },
 	{ .name = "budget", .letter = 'b', .kind = OPT_TEXT, AT(budget), .arg = "TIME|N",
 	  .help = "as of heshare plan" },
-	{ .name = "predictor", .kind = OPT_FILE, AT(predictor), .arg = "FILE",
-	  .help = "predictor of heshare train; without it, train one on modelled samples" },
-	{ .name = "profiles", .kind = OPT_FILE, AT(profiles), .arg = "FILE",
-	  .help = "profiles.csv or its folder; without it, draw profiles from the GPU model" },
+	CLI_PREDICTOR_OPT(offsetof(struct pilot_opts, predictor)),
+	CLI_PROFILES_OPT(offsetof(struct pilot_opts, profiles)),
 	CLI_CATALOGUE_OPT(offsetof(struct pilot_opts, catalogue)),
 	{ .heading = "running",
 	  .name = "early-ok", .kind = OPT_FLAG, AT(early_ok),

@@ -307,7 +307,7 @@ const struct command cmd_profile = {
 		"killed too, use heshare restore.\n\n"
 		"With --jobs: profiles the jobs of FILE, with their own commands or with COMMAND. "
 		"Each runs alone on a whole GPU, then random ones share a GPU until there are "
-		"--samples of them. heshare train --from-store learns from these.\n\n"
+		"--samples of them. heshare plan learns from these.\n\n"
 		"With --modelled: draws profiles and samples from the GPU model, with measurement "
 		"noise. Writes DIR/profiles.csv, every workload alone at batch sizes 1 to 64, and "
 		"DIR/samples.csv, random workloads with random co-runners. See docs/gpu-model.md.",

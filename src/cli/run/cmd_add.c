@@ -609,8 +609,8 @@ const struct command cmd_add = {
 		"run or wait stay where they are, and the new ones are planned here. In a plan of "
 		"joint each new job goes to the best GPU, position, "
 		"SM share and clock. In plans with batches, the plan's policy plans the new jobs "
-		"behind those that wait. Give the same --predictor and --profiles as to heshare "
-		"plan.\n\n"
+		"behind those that wait. Give the --predictor and --profiles of heshare "
+		"plan, if any.\n\n"
 		"The jobs are on the disk before the command returns, and it returns when the run "
 		"has taken them, within about a second. To a run that is interrupted or stopped "
 		"they are added at --resume. A run that is over takes no jobs.",

@@ -210,6 +210,8 @@ static int print_prediction(const struct query_line *q, bool json)
 	double coverage = hes_predictor_about(q->known->predictor)->options.coverage;
 	struct hes_estimate e;
 	double items_per_s, slowdown, watts;
+	const struct hes_known_row row =
+		hes_known_of(q->known, q->task.workload, q->task.batch_size, q->gpu->name);
 
 	hes_predict(q->known->predictor, q->gpu, &q->task, &q->setting, &q->co_runners, &e);
 	items_per_s = q->task.batch_size * 1e6 / e.iteration_us;
@@ -218,7 +220,7 @@ static int print_prediction(const struct query_line *q, bool json)
 	if (json)
 		return cli_print_json(json_pack(
 			"{s:s, s:i, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:f, "
-			"s:o, s:f}",
+			"s:o, s:f, s:s, s:f}",
 			"workload", q->task.workload, "batch_size", (int)q->task.batch_size, "gpu",
 			q->gpu->name, "sm_pct", (int)q->setting.sm_pct, "clock_mhz",
 			(int)q->setting.clock_mhz, "neighbours", (int)q->co_runners.jobs,
@@ -227,7 +229,8 @@ static int print_prediction(const struct query_line *q, bool json)
 			q->co_runners.power_mw * 1e-3, "added_j_per_item",
 			(watts - q->co_runners.power_mw * 1e-3) / items_per_s, "interval",
 			interval_json(&e, coverage), "novelty", e.widening, "extrapolated",
-			reasons_json(e.outside), "start_s", q->task.start_s));
+			reasons_json(e.outside), "start_s", q->task.start_s, "known",
+			hes_known_sources[row.source], "time_error", row.time_error));
 	printf("%s, batch size %u, on %s with %u %% of the SMs at %u MHz, co-runners: %u\n",
 	       q->task.workload, q->task.batch_size, q->gpu->name, q->setting.sm_pct,
 	       q->setting.clock_mhz, q->co_runners.jobs);
@@ -239,6 +242,10 @@ static int print_prediction(const struct query_line *q, bool json)
 	print_interval(&e, coverage);
 	if (q->task.start_s > 0)
 		printf("  start-up         %.1f s, not in these figures\n", q->task.start_s);
+	printf("  known            %s", hes_known_sources[row.source]);
+	if (row.time_error > 0)
+		printf(", standard error of its time %.0f %%", 100 * row.time_error);
+	putchar('\n');
 	return 0;
 }
 
