@@ -21,7 +21,7 @@
 
 #define MARKS           33       /* when there are more, every second one goes */
 #define WINDOW_US       10000000 /* shortest window at first */
-#define KEEP_US         60000000 /* between two times that a point is kept */
+#define KEEP_US         60000000 /* longest time between two times that a point is kept */
 #define START_LOOK_US   250000   /* between two looks at a start, at first */
 #define LOOKS_PART      40       /* later: this part of the time since the start, */
 #define START_LONGEST   1000000  /* until the usual looks come as often */
@@ -414,7 +414,8 @@ int run_observe_keep(struct runner *r, struct run_task *t, bool over, struct hes
 
 	/* At a clock that is not the one that was set nothing is learnt. */
 	if (!o || lock->foreign || lock->missed ||
-	    (!over && o->kept_us && now < o->kept_us + KEEP_US) ||
+	    (!over && o->kept_us &&
+	     now < o->kept_us + least_us(KEEP_US, o->kept_us - t->attempt.started_us)) ||
 	    !observed_point(t, o, over, &new))
 		return 0;
 	o->kept_us = now;

@@ -3,8 +3,9 @@
  * (heshare/point.h) of the store.
  *
  * Time counts while no other job and no other process is on the GPU. A point is kept at the first
- * steady progress, each minute, and at the end of the attempt, however that ends. The later row
- * replaces the earlier one. A job without progress lines is measured as a whole, if it ends well.
+ * steady progress, at least each minute, and at the end of the attempt, however that ends. The
+ * later row replaces the earlier one. A job without progress lines is measured as a whole, if it
+ * ends well.
  */
 #ifndef HES_RUN_SOLO_POINT_H
 #define HES_RUN_SOLO_POINT_H
