@@ -435,6 +435,39 @@ TEST_WITH(powers_of_tenants_are_replaced_and_kept_apart, store_set_up, store_tea
 	hes_store_close(s);
 }
 
+/* What a plan trained is found under the hash of what it was trained on. */
+TEST_WITH(eight_trained_predictors_are_kept_the_newest_ones, store_set_up, store_tear_down)
+{
+	struct hes_store *s = store_opened(HES_STORE_WRITE);
+	struct hes_sample v[] = { store_sample("T4", 1), store_sample("T4", 2) };
+	uint64_t none, modelled, one, two;
+	char *bytes = NULL;
+	size_t n = 7;
+
+	for (uint64_t key = 1; key <= 9; key++)
+		assert_int_equal(
+			hes_store_keep_trained(s, UINT64_MAX - key, (int64_t)key, "a\0b", 3, NULL),
+			0);
+	assert_int_equal(hes_store_trained(s, UINT64_MAX - 1, &bytes, &n, NULL), -ENOENT);
+	assert_true(!bytes && n == 7);
+	assert_int_equal(hes_store_trained(s, UINT64_MAX - 2, &bytes, &n, NULL), 0);
+	assert_int_equal(n, 3);
+	assert_memory_equal(bytes, "a\0b", 3);
+	free(bytes);
+	assert_int_equal(hes_store_keep_trained(s, 1, 1, "", (size_t)1 << 20, NULL), -E2BIG);
+	/* The hash is that of measured samples, whatever else is there. */
+	assert_int_equal(hes_store_mark(s, &none, NULL), 0);
+	store_add(s, HES_SOURCE_MODELLED, 1, NULL, 0, v, 1);
+	assert_int_equal(hes_store_mark(s, &modelled, NULL), 0);
+	store_add(s, HES_SOURCE_IMPORTED, 2, NULL, 0, v + 1, 1);
+	assert_int_equal(hes_store_mark(s, &one, NULL), 0);
+	assert_true(none == modelled && modelled != one);
+	assert_int_equal(hes_store_forget(s, 2, NULL), 0);
+	assert_int_equal(hes_store_mark(s, &two, NULL), 0);
+	assert_true(two == none);
+	hes_store_close(s);
+}
+
 int main(void)
 {
 	return run_unit_tests(NULL, NULL);
