@@ -637,6 +637,26 @@ static int several(struct bench *b, struct hes_err *err)
 	return hes_journal_end(b->journal, rc, err);
 }
 
+static int keep_trained(struct bench *b, struct hes_err *err)
+{
+	return hes_store_keep_trained(b->store, 7, 1, "model", 5, err);
+}
+
+static int find_trained(struct bench *b, struct hes_err *err)
+{
+	char *bytes = NULL;
+	struct hes_err why;
+	uint64_t mark = 0;
+	size_t n = 0;
+	int rc = hes_store_mark(b->store, &mark, err);
+
+	if (rc)
+		return rc;
+	rc = hes_store_trained(b->store, mark, &bytes, &n, &why);
+	assert_true(rc && !bytes && !n);
+	return rc == -ENOENT ? 0 : hes_fail(err, rc, "%s", why.msg);
+}
+
 static int read_last_run(struct bench *b, struct hes_err *err)
 {
 	struct hes_run *r = calloc(1, sizeof(*r));
@@ -708,6 +728,7 @@ static const struct call writing[] = {
 	{ "add names to samples", NOW, false, false, add_names },
 	{ "forget rows", NOW, false, false, forget },
 	{ "keep a validation", NOW, false, false, keep_validation },
+	{ "keep a predictor", NOW, false, false, keep_trained },
 };
 static const struct call reading[] = {
 	{ "read profiles", NOW, false, false, read_profiles },
@@ -717,6 +738,7 @@ static const struct call reading[] = {
 	{ "read origins", NOW, false, false, read_origins },
 	{ "read forecasters", NOW, false, false, read_forecasters },
 	{ "read misses", NOW, false, false, read_misses },
+	{ "find a predictor", NOW, false, false, find_trained },
 };
 static const struct call journal[] = {
 	{ "open a journal", NOW, false, false, open_journal },
