@@ -177,7 +177,7 @@ static int lane_failed(struct lane *l, const struct hes_child_end *end, struct h
 {
 	const struct hes_profiled *j = l->job;
 
-	l->hopeless = !l->lines && (end->code == NOT_RUN || end->code == NOT_FOUND);
+	l->broken = !l->lines && (end->code == NOT_RUN || end->code == NOT_FOUND);
 	if (end->signal)
 		return hes_fail(err, -ECHILD, "%s at batch size %u was ended by signal %d%s%s",
 				j->workload, j->batch_size, end->signal,
@@ -227,7 +227,7 @@ static int lane_ended(struct lane *l, const struct hes_child_end *end, double no
 	if (l->job->iterations)
 		count_mark(l, &m);
 	else if (l->runs > 1 ? l->last.run != l->runs : !l->lines) {
-		l->hopeless = !l->lines;
+		l->broken = !l->lines;
 		return lane_no_progress(l, -ECHILD, "ended without a progress line", err);
 	}
 	return start_run(l, now_s, err);
@@ -252,16 +252,16 @@ int lane_look(struct lane *l, double now_s, struct hes_err *err)
 	return rc < 0 ? rc : lane_ended(l, &end, now_s, err);
 }
 
-void lane_hold(struct lane *l, double now_s)
+void lane_stop(struct lane *l, double now_s)
 {
 	hes_child_stop(&l->child);
 	read_output(l, now_s);
-	l->state = LANE_HELD;
+	l->state = LANE_STOPPED;
 }
 
 void lane_continue(struct lane *l, double now_s)
 {
-	l->held = true;
+	l->was_stopped = true;
 	l->marks = 0;
 	l->moved_s = now_s;
 	l->since_s = INFINITY;

@@ -34,10 +34,10 @@ struct lane_mark {
 };
 
 enum lane_state {
-	LANE_NONE,  /* no process */
-	LANE_AHEAD, /* it starts while others are measured, or failed to */
-	LANE_HELD,  /* stopped, at a progress line when it was started ahead */
-	LANE_ON,    /* it runs to be measured */
+	LANE_NONE,    /* no process */
+	LANE_AHEAD,   /* it starts while others are measured, or failed to */
+	LANE_STOPPED, /* stopped, at a progress line when it was started ahead */
+	LANE_ON,      /* it runs to be measured */
 };
 
 struct lane {
@@ -61,12 +61,12 @@ struct lane {
 	/* Of its first run, NaN: not known: seconds from its start to its first use of the GPU, and
 	 * to its first progress. */
 	double begun_s, first_use_s, start_s;
-	bool held;     /* it was stopped, and went on */
-	bool warm;     /* it has been measured */
-	bool sought;   /* its first use of the GPU, also after its first progress */
-	bool hopeless; /* its command cannot be run, or prints no progress: no other run will help
-			*/
-	int failed;    /* -errno of a start ahead, for the reason @why */
+	bool was_stopped; /* it was stopped, and went on */
+	bool warm;        /* it has been measured */
+	bool sought;      /* its first use of the GPU, also after its first progress */
+	bool broken; /* its command cannot be run, or prints no progress: no other run will help
+		      */
+	int failed;  /* -errno of a start ahead, for the reason @why */
 	struct hes_err why;
 	/* The window: sums between its marks. */
 	double since_s;
@@ -88,7 +88,7 @@ int lane_look(struct lane *l, double now_s, struct hes_err *err);
  */
 int lane_no_progress(const struct lane *l, int rc, const char *what, struct hes_err *err);
 /** Stop it until its turn. What it has printed is read before. */
-void lane_hold(struct lane *l, double now_s);
+void lane_stop(struct lane *l, double now_s);
 /** Let it go on. The time in which it was stopped belongs to no window. */
 void lane_continue(struct lane *l, double now_s);
 /** Count from now on: earlier marks belong to no window. */

@@ -24,7 +24,7 @@ static int await_progress(const struct session *s, struct lane *l, double now_s,
 	if (now_s - l->moved_s <= s->all->p->timing.patience_s)
 		return 1;
 	/* With less of the GPU it will make none, either. */
-	l->hopeless =
+	l->broken =
 		s->n == 1 && l->sm_pct == WHOLE && !l->marks && (!l->lines || l->job->iterations);
 	snprintf(what, sizeof(what), "has made no progress for %.0f s", now_s - l->moved_s);
 	return lane_no_progress(l, -ETIME, what, err);

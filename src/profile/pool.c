@@ -42,7 +42,7 @@ static bool lane_is(const struct session *s, const struct lane *l,
 
 static bool is_waiting(const struct lane *l)
 {
-	return l->state == LANE_AHEAD || l->state == LANE_HELD;
+	return l->state == LANE_AHEAD || l->state == LANE_STOPPED;
 }
 
 /* A process for @member that waits and is not in @taken. @return NULL: none */
@@ -273,7 +273,7 @@ int pool_join(struct session *s, const struct hes_sequence *t, uint32_t at, stru
 		rc = make_room(s, t, t->jobs[at].job, err);
 		l = free_slot(s);
 		rc = rc ? rc : start_in(s, l, LANE_ON, &t->jobs[at], err);
-	} else if (l->state == LANE_HELD) {
+	} else if (l->state == LANE_STOPPED) {
 		lane_continue(l, hes_monotonic_s());
 	}
 	if (rc)
@@ -306,7 +306,7 @@ int pool_leave_first(struct session *s, struct hes_err *err)
 	int rc = 0;
 
 	if (may_wait(s, job_of(s, l)) && pool_waiting(s) < s->all->p->ahead && is_needed(s, l))
-		lane_hold(l, hes_monotonic_s());
+		lane_stop(l, hes_monotonic_s());
 	else
 		rc = lanes_end(&l, 1, err);
 	if (rc)
@@ -399,7 +399,7 @@ void pool_look(struct session *s)
 		if (rc)
 			note_failure(s, l, rc);
 		else if (l->marks)
-			lane_hold(l, now_s);
+			lane_stop(l, now_s);
 	}
 }
 

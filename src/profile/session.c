@@ -241,7 +241,7 @@ static int join_job(struct session *s, const struct hes_sequence *t, uint32_t at
 	if (rc)
 		return rc;
 	l = s->lanes[s->n - 1];
-	rc = session_wait(s, 0, l->job->iterations || l->held ? 1 : 2, err);
+	rc = session_wait(s, 0, l->job->iterations || l->was_stopped ? 1 : 2, err);
 	session_quiet(s, l->warm ? m->settle_s : m->warm_up_s);
 	return rc;
 }
@@ -290,12 +290,12 @@ static size_t leave_out_job(struct session *s, size_t job)
 	return failed;
 }
 
-static void count_failed(struct session *s, const struct hes_sequence *t,
-			 const struct lane *hopeless, const struct hes_err *err)
+static void count_failed(struct session *s, const struct hes_sequence *t, const struct lane *broken,
+			 const struct hes_err *err)
 {
 	char note[HES_ERR_MAX + 160];
-	size_t failed = hopeless ? leave_out_job(s, (size_t)(hopeless->job - s->all->p->jobs))
-				 : leave_out(s, s->type, t);
+	size_t failed = broken ? leave_out_job(s, (size_t)(broken->job - s->all->p->jobs))
+			       : leave_out(s, s->type, t);
 
 	pthread_mutex_lock(&s->all->lock);
 	for (uint32_t i = 0; i < t->n; i++)
@@ -349,12 +349,12 @@ static bool is_lost(const struct session *s)
 }
 
 /* A process of a sequence that no other start will help. @return NULL: none */
-static const struct lane *find_hopeless(const struct session *s, const struct hes_sequence *t)
+static const struct lane *find_broken(const struct session *s, const struct hes_sequence *t)
 {
 	for (size_t k = 0; k < SESSION_POOL; k++) {
 		const struct lane *l = &s->pool[k];
 
-		if (l->state != LANE_NONE && l->hopeless &&
+		if (l->state != LANE_NONE && l->broken &&
 		    has_job(t, (size_t)(l->job - s->all->p->jobs)))
 			return l;
 	}
@@ -393,7 +393,7 @@ static int run_again_alone(struct session *s, const struct hes_sequence *t, uint
 static int run_sequence(struct session *s, const struct hes_sequence *t, struct hes_err *err)
 {
 	long last = last_left(s, t);
-	const struct lane *hopeless;
+	const struct lane *broken;
 	struct hes_err why;
 	int rc;
 
@@ -401,11 +401,11 @@ static int run_sequence(struct session *s, const struct hes_sequence *t, struct 
 		return 0;
 	rc = run_stages(s, t, (uint32_t)last, err);
 	if (rc < 0 && rc != -ENODEV && !is_lost(s) && pool_waiting(s) &&
-	    (rc != -ECHILD || !find_hopeless(s, t)))
+	    (rc != -ECHILD || !find_broken(s, t)))
 		rc = run_again_alone(s, t, (uint32_t)last, err);
 	if (rc >= 0)
 		return rc;
-	hopeless = find_hopeless(s, t);
+	broken = find_broken(s, t);
 	if (session_clear(s, &why)) {
 		*err = why;
 		return -EBUSY;
@@ -413,7 +413,7 @@ static int run_sequence(struct session *s, const struct hes_sequence *t, struct 
 	/* The points stay for other GPUs of the type, or for another run. */
 	if (rc == -ENODEV || is_lost(s))
 		return rc;
-	count_failed(s, t, hopeless, err);
+	count_failed(s, t, broken, err);
 	return session_recover(s, err);
 }
 

@@ -1,6 +1,7 @@
 /* test_lane.c - the speed of a job, from its progress lines and the times of reading them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 
 #include "profile/lane.h"
 #include "unit_test.h"
@@ -80,6 +81,41 @@ TEST(a_wrong_clock_of_the_job_is_ignored)
 	assert_true(l.iterations == 20 && l.seconds == 2.5);
 	says(&l, printer, 5, "heshare: 40 iterations in -3 s\n");
 	assert_true(l.iterations == 30 && l.seconds == 3.5);
+	close(printer);
+	close(l.fd);
+}
+
+TEST(the_start_ends_when_the_work_begins_that_the_first_line_reports)
+{
+	int printer;
+	struct lane l = lane_of(&printer);
+
+	l.begun_s = 1;
+	l.start_s = NAN;
+	says(&l, printer, 9, "loading\n");
+	assert_true(isnan(l.start_s));
+	says(&l, printer, 10, "heshare: 10 iterations in 0.5 s\n");
+	says(&l, printer, 11, "heshare: 20 iterations in 1.5 s\n");
+	assert_true(l.start_s == 8.5);
+	close(printer);
+	close(l.fd);
+}
+
+TEST(the_time_in_which_a_job_is_stopped_belongs_to_no_window)
+{
+	int printer;
+	struct lane l = lane_of(&printer);
+
+	says(&l, printer, 1, "heshare: 100 iterations\n");
+	lane_settle(&l, 1);
+	assert_int_equal(write(printer, "heshare: 140 iterations\n", 24), 24);
+	lane_stop(&l, 2);
+	assert_true(l.lines == 2 && l.state == LANE_STOPPED);
+	lane_continue(&l, 50);
+	says(&l, printer, 51, "heshare: 150 iterations\n");
+	lane_settle(&l, 51);
+	says(&l, printer, 53, "heshare: 190 iterations\n");
+	assert_true(l.iterations == 40 && l.seconds == 2 && l.moved_s == 53);
 	close(printer);
 	close(l.fd);
 }
