@@ -97,6 +97,7 @@ in_lab() {
 		run -1 timeout -k 5 60 "$HESHARE" status
 		[ "$output" = "heshare status: $PWD/$name: it is not a plain file; remove it" ]
 	done
+	rm store.db-*
 	# What users name may be a pipe.
 	cat jobs.csv | "$HESHARE" plan /dev/stdin -f one.yaml -o p.json
 	"$HESHARE" plan <(cat jobs.csv) -f one.yaml -o p.json

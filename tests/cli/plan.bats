@@ -161,7 +161,10 @@ refused() {
 	refused 1 "; columns are separated by commas" semicolons.csv
 	run "$HESHARE" run jobs.csv
 	[ "$status" -eq 1 ]
-	[[ "$output" == "heshare run: jobs.csv:1: not JSON: "*"; a plan is a JSON file that heshare plan -o FILE writes" ]]
+	[[ "$output" == "heshare run: job "*" has no command; "* ]]
+	cp jobs.csv rows.json
+	run -1 "$HESHARE" run rows.json
+	[[ "$output" == "heshare run: rows.json:1: not JSON: "*"; a plan is a JSON file that heshare plan -o FILE writes" ]]
 	{ head -1 jobs.csv; echo "a,0,ResNet50,8,100,1000"; } >letters.csv
 	refused 1 'workload "ResNet50" was never profiled (did you mean resnet50?); there are: ' \
 		letters.csv $fleet
