@@ -70,6 +70,14 @@ int hes_jobs_save(const char *path, const struct hes_jobs *jobs, struct hes_err 
  * comma, a control character) gets its beginning and a hash of the whole.
  */
 void hes_job_workload_of(const char *command, char out[HES_NAME_MAX]);
+/**
+ * A workload that is named, of a job without iterations, gets ": whole run" behind its name: what
+ * is known of its iterations is of another unit than the run.
+ * @param pattern  the command of jobs without one; may be NULL
+ */
+void hes_job_name_whole_run(struct hes_job *job, const char *pattern);
+/** The length of the workload's name as the user gave it. */
+int hes_job_workload_given(const struct hes_job *job);
 struct hes_profiles;
 /** Set measured_mib of the jobs whose workload and batch size have a profile on any type: the
  * largest value. */

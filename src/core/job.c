@@ -111,6 +111,8 @@ static size_t name_part(const char *text, size_t max)
 	return n;
 }
 
+#define WHOLE_RUN ": whole run"
+
 void hes_job_workload_of(const char *command, char out[HES_NAME_MAX])
 {
 	const uint64_t hash = hes_hash_text(HES_HASH_START, command);
@@ -123,6 +125,27 @@ void hes_job_workload_of(const char *command, char out[HES_NAME_MAX])
 	n = name_part(command, HES_NAME_MAX - 1 - NAME_HASH);
 	snprintf(out, HES_NAME_MAX, "%.*s%s%012" PRIx64, (int)n, command,
 		 n && command[n - 1] == ' ' ? "#" : " #", hash >> 16);
+}
+
+void hes_job_name_whole_run(struct hes_job *job, const char *pattern)
+{
+	const char *command = job->command ? job->command : pattern ? pattern : "";
+	const size_t n = strlen(job->workload);
+	char own[HES_NAME_MAX];
+
+	hes_job_workload_of(command, own);
+	if (job->whole_run && strcmp(own, job->workload) != 0 &&
+	    n + sizeof(WHOLE_RUN) <= sizeof(job->workload))
+		strcpy(job->workload + n, WHOLE_RUN);
+}
+
+int hes_job_workload_given(const struct hes_job *job)
+{
+	const size_t n = strlen(job->workload), end = sizeof(WHOLE_RUN) - 1;
+
+	return (int)(job->whole_run && n > end && strcmp(job->workload + n - end, WHOLE_RUN) == 0
+			     ? n - end
+			     : n);
 }
 
 /* Without a workload, it is the command, or the pattern of all commands. */

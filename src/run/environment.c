@@ -31,7 +31,7 @@ void run_environment_set(struct run_environment *out, const struct run_environme
 		add(out, &n, "HESHARE_RUN=%" PRId64, of->run);
 	add(out, &n, "HESHARE_JOB=%s", of->job->id);
 	add(out, &n, "HESHARE_ATTEMPT=%" PRIu32, of->attempt);
-	add(out, &n, "HESHARE_WORKLOAD=%s", of->job->workload);
+	add(out, &n, "HESHARE_WORKLOAD=%.*s", hes_job_workload_given(of->job), of->job->workload);
 	add(out, &n, "HESHARE_BATCH=%" PRIu32, of->job->batch_size);
 	if (!of->job->whole_run)
 		add(out, &n, "HESHARE_ITERATIONS=%" PRIu64, of->job->iterations);

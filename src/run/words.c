@@ -34,12 +34,15 @@ static void put_quoted(FILE *f, const char *text)
 
 static void put_value(FILE *f, size_t name, const struct hes_job *job)
 {
+	char workload[HES_NAME_MAX];
+
+	snprintf(workload, sizeof(workload), "%.*s", hes_job_workload_given(job), job->workload);
 	switch (name) {
 	case 0:
 		put_quoted(f, job->id);
 		break;
 	case 1:
-		put_quoted(f, job->workload);
+		put_quoted(f, workload);
 		break;
 	case 2:
 		fprintf(f, "%" PRIu32, job->batch_size);

@@ -103,6 +103,17 @@ joules_sum() {
 	[ "$(done_jobs)" = "a a b b c c " ]
 }
 
+@test "a named workload without iterations is no known network; its whole run is measured" {
+	printf 'workload,batch_size,command\nresnet50,16,"vgpu-task --workload resnet50 --batch 16 --iterations 4000 >/dev/null; echo $HESHARE_WORKLOAD >name"\n' >named.csv
+	run -0 --separate-stderr lab two heshare run named.csv
+	[[ "$stderr" == *"1 job on 2 GPUs: 1 unknown; it runs alone and is measured"* ]]
+	[ "$(cat name)" = resnet50 ]
+	[ "$(sqlite3 store.db 'SELECT workload FROM points')" = "resnet50: whole run" ]
+	run -0 --separate-stderr lab two heshare run named.csv
+	[[ "$stderr" == *"1 job on 2 GPUs: 1 measured"* ]]
+	[[ "$output" == *"against one job per GPU at the default clock, estimated for 1 of 1 job (1 by profiles"* ]]
+}
+
 @test "what cannot work is refused before anything runs" {
 	local wrong=1
 	printf 'id,workload,batch_size,iterations\na,resnet34,8,1500\n' >jobs.csv

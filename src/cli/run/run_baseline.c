@@ -59,12 +59,9 @@ static bool add_job(struct run_baseline *b, const struct hes_run_report *r,
 	struct hes_profile profile;
 	double work_us;
 
-	/* How many iterations its run has is not known. */
-	if (job->whole_run)
-		return false;
 	if (!hes_profile_find(p, job->workload, job->batch_size, type->name, &profile, NULL)) {
 		b->profiled++;
-	} else if (model_alone(m, type, job, &profile)) {
+	} else if (!job->whole_run && model_alone(m, type, job, &profile)) {
 		b->modelled++;
 	} else {
 		return false;
