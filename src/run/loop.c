@@ -287,11 +287,16 @@ static bool took_more(struct runner *r)
 	return !r->events.stopping && !run_take_added(r, NULL) && r->n_tasks > n;
 }
 
+/* Jobs that wait elsewhere may come to a GPU that has none: its MPS daemon stays. */
 static void settle_gpus(struct runner *r)
 {
+	const struct run_counts *c = &r->counts;
+	const bool may_come =
+		r->q->replan && r->n_tasks > c->done + c->failed + c->early + c->running;
+
 	for (size_t i = 0; i < r->n_gpus; i++) {
 		run_settle_clock(&r->knobs, &r->gpus[i]);
-		if (run_admit_over(&r->gpus[i].queue))
+		if (run_admit_over(&r->gpus[i].queue) && !may_come)
 			run_close_gpu(&r->knobs, &r->gpus[i]);
 	}
 }
