@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "fair/fair_replay.h"
-#include "fair/fair_series.h"
+#include "fair_replay.h"
+#include "fair_series.h"
 #include "panels.h"
 #include "tx2.h"
 

@@ -21,12 +21,11 @@ static void offer_policies(opt_say_fn *say, void *ctx)
 /* Bits of words that take an option, in the order of the actions below. */
 enum {
 	SLICES = 1 << 0,
-	SIMULATE = 1 << 1,
-	RUN = 1 << 2,
-	SERVE = 1 << 3,
-	TOP = 1 << 4,
-	SET = 1 << 5,
-	PROFILE = 1 << 6
+	RUN = 1 << 1,
+	SERVE = 1 << 2,
+	TOP = 1 << 3,
+	SET = 1 << 4,
+	PROFILE = 1 << 5
 };
 
 #define AT(member) .offset = offsetof(struct fair_opts, member)
@@ -34,13 +33,13 @@ enum {
 /* clang-format off */
 static const struct opt fair_opts[] = {
 	{ .heading = "time and parts",
-	  .name = "interval", .words = SLICES | SIMULATE | SERVE, .kind = OPT_TEXT, AT(interval),
+	  .name = "interval", .words = SLICES | SERVE, .kind = OPT_TEXT, AT(interval),
 	  .arg = "QUANTA|TIME",
-	  .help = "slices: number of quanta to share. simulate, serve: length of an interval, "
-		  "default 200ms" },
+	  .help = "slices: number of quanta to share. serve: length of an interval, default "
+		  "200ms" },
 	{ .name = "power", .words = SLICES, .kind = OPT_TEXT, AT(power), .arg = "LIST",
 	  .help = "slices: power of each tenant while it runs, W, with commas" },
-	{ .name = "phi", .words = SLICES | SIMULATE | SERVE | SET, .kind = OPT_DOUBLE, AT(phi),
+	{ .name = "phi", .words = SLICES | SERVE | SET, .kind = OPT_DOUBLE, AT(phi),
 	  .given = offsetof(struct fair_opts, phi_given), .arg = "PHI", .def = "0.7", .max = 1,
 	  .help = "guaranteed part of the fair share of time (policy etf) or energy (etf-energy)" },
 	{ .name = "weight", .words = SLICES | RUN | SET, .kind = OPT_TEXT, AT(weight),
@@ -49,35 +48,12 @@ static const struct opt fair_opts[] = {
 		  "tenant" },
 	{ .name = "demand", .words = SLICES, .kind = OPT_TEXT, AT(demand), .arg = "LIST",
 	  .help = "slices: most quanta that each tenant can use, with commas; no limit if empty" },
-	{ .name = "policy", .words = SLICES | SIMULATE | SERVE, .kind = OPT_CHOICE, AT(policy),
+	{ .name = "policy", .words = SLICES | SERVE, .kind = OPT_CHOICE, AT(policy),
 	  .arg = "NAME", .def = "etf", .offer = offer_policies,
 	  .help = "what to make fair" },
-	{ .heading = "simulate",
-	  .name = "duration", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.duration_s),
-	  .arg = "SECONDS", .min = 1e-6, .max = 1e6,
-	  .help = "simulate: length of the replay, seconds; without it, until the last departure, "
-		  "or 60" },
-	{ .name = "quantum", .words = SIMULATE | SERVE, .kind = OPT_TEXT, AT(quantum),
-	  .arg = "TIME", .def = "1ms",
-	  .help = "simulate, serve: slices are multiples of this" },
-	{ .name = "switch", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.switch_us),
-	  .arg = "US", .def = "0", .max = 1e9,
-	  .help = "simulate: GPU time lost when the tenant changes, us" },
-	{ .name = "sweep", .words = SIMULATE, .kind = OPT_TEXT, AT(simulate.sweep),
-	  .arg = "LOW:HIGH:STEP",
-	  .help = "simulate: replay for each phi from LOW to HIGH, such as 0:1:0.1" },
-	{ .name = "every", .words = SIMULATE, .kind = OPT_DOUBLE, AT(simulate.every_s),
-	  .arg = "SECONDS", .min = 1e-6, .max = 1e6,
-	  .help = "simulate: print shares over time, in windows of this length; for --csv and "
-		  "--figure without it, a hundredth of the duration" },
-	{ .name = "csv", .words = SIMULATE, .kind = OPT_FILE, AT(simulate.csv), .arg = "FILE",
-	  .written = true,
-	  .help = "simulate: write shares over time, or over phi with --sweep, as CSV" },
-	{ .name = "figure", .words = SIMULATE, .kind = OPT_FILE, AT(simulate.figure), .arg = "FILE",
-	  .help = "simulate: draw the same as an SVG file" },
-	{ .name = "seed", .words = SIMULATE, .kind = OPT_U64, AT(simulate.seed), .arg = "N",
-	  .def = "1", .max = 0x1p53,
-	  .help = "simulate: seed of random request times" },
+	{ .name = "quantum", .words = SERVE, .kind = OPT_TEXT, AT(quantum), .arg = "TIME",
+	  .def = "1ms",
+	  .help = "serve: slices are multiples of this" },
 	{ .heading = "tenants",
 	  .name = "tenant", .words = RUN | PROFILE | SET, .kind = OPT_TEXT, AT(tenant),
 	  .arg = "NAME",
@@ -128,8 +104,7 @@ static const struct opt fair_opts[] = {
 	  .help = "top: print once, also on a terminal" },
 	{ .name = "list", .words = PROFILE, .kind = OPT_FLAG, AT(list),
 	  .help = "profile: print the powers in the store" },
-	{ .name = "json", .words = SLICES | SIMULATE | SERVE | TOP | PROFILE, .kind = OPT_FLAG,
-	  AT(json),
+	{ .name = "json", .words = SLICES | SERVE | TOP | PROFILE, .kind = OPT_FLAG, AT(json),
 	  .help = "print one JSON document; serve: one for each event" },
 	{ 0 }
 };
@@ -143,7 +118,6 @@ static const struct fair_action {
 	const char *usage; /* of its operands */
 } actions[] = {
 	{ "slices", 0, 0, fair_slices, "" },
-	{ "simulate", 1, 1, fair_simulate, "TENANTS" },
 	{ "run", 1, FAIR_MAX_ARGS, fair_run,
 	  "--tenant NAME [--weight W] [--clock MHZ] [--socket PATH] -- COMMAND [ARGUMENT]..." },
 	{ "serve", 0, 0, fair_serve, "" },
@@ -156,8 +130,8 @@ static const struct fair_action {
 #define N_ACTIONS (sizeof(actions) / sizeof(actions[0]))
 
 /* The words of the rows above, for completion and for "did you mean". */
-static const char *const fair_words[N_ACTIONS + 1] = { "slices", "simulate", "run",     "serve",
-						       "top",    "set",      "profile", NULL };
+static const char *const fair_words[N_ACTIONS + 1] = { "slices", "run",     "serve", "top",
+						       "set",    "profile", NULL };
 
 static int unknown_action(const char *word)
 {
@@ -207,10 +181,6 @@ const struct command cmd_fair = {
 		"System fairness is the lesser of both. phi_fair is the greatest phi at which "
 		"energy can still be equal. Energy is in W times quanta: joules if a quantum is a "
 		"second.\n\n"
-		"simulate: replays tenants on a virtual clock through the run queue, and prints "
-		"the time, energy, throughput and latency of each. It needs no GPU. TENANTS is a "
-		"CSV file with a row for each tenant: its power and, optionally, request time, "
-		"rate, weight, arrival and departure. See docs/formats/tenants.md.\n\n"
 		"run: starts the unmodified COMMAND as a tenant. A preloaded library delays its "
 		"CUDA launches while other tenants have the GPU. Without an arbiter the command "
 		"runs unscheduled, and the library tries to connect every second. Static and "
@@ -229,8 +199,6 @@ const struct command cmd_fair = {
 	.example = "  heshare fair slices --interval 30 --phi 0.7 --power 2,3,8\n"
 		   "  heshare fair slices --interval 1000 --power 250,120 --weight 2,1 --demand "
 		   ",300 --json\n"
-		   "  heshare fair simulate tenants.csv --phi 0.7 --duration 30\n"
-		   "  heshare fair simulate tenants.csv --sweep 0:1:0.05 --figure phi.svg\n"
 		   "  heshare fair serve --gpus 0 --phi 0.7 --allow @gpu-users\n"
 		   "  heshare fair run --tenant alice -- python3 train.py\n"
 		   "  heshare fair top --json\n"

@@ -8,18 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fair_simulate_opts {
-	double duration_s; /* 0: not given */
-	double switch_us;
-	double every_s;    /* 0: not given */
-	const char *sweep; /* LOW:HIGH:STEP; NULL: not given */
-	const char *csv, *figure;
-	uint64_t seed;
-};
-
 struct fair_opts {
-	const char
-		*interval; /* of slices, quanta; of simulate and serve, a time. NULL: not given */
+	const char *interval; /* of slices, quanta; of serve, a time. NULL: not given */
 	double phi;
 	const char *phi_given;
 	const char *power; /* lists, commas between values; NULL: not given */
@@ -38,7 +28,6 @@ struct fair_opts {
 	const char *user; /* of the tenant to set; NULL: not given */
 	bool no_clocks, once, list;
 	const char *quantum;
-	struct fair_simulate_opts simulate;
 };
 
 /* A function a word of `heshare fair`. @args are the operands after the word. @return exit status
@@ -46,8 +35,6 @@ struct fair_opts {
 
 /** Slices of an interval from numbers. */
 int fair_slices(const struct fair_opts *o, int n_args, char **args);
-/** Replays the tenants of a file on a virtual clock. */
-int fair_simulate(const struct fair_opts *o, int n_args, char **args);
 
 /** Become a command whose launches an arbiter schedules. @return exit status, when it could not be
  * started */

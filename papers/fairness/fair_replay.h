@@ -7,8 +7,8 @@
  * tenant that is alone runs on; when another one gets work, its turn ends once it has used its
  * slice of two tenants. Pure: the same input gives the same result.
  */
-#ifndef HES_FAIR_FAIR_REPLAY_H
-#define HES_FAIR_FAIR_REPLAY_H
+#ifndef PAPERS_FAIR_REPLAY_H
+#define PAPERS_FAIR_REPLAY_H
 
 #include "heshare/fair_queue.h"
 

@@ -8,7 +8,7 @@
  * Invariant: a tenant is in the queue from its arrival to its departure; the queue's items of it
  * are its requests that are not done.
  */
-#include "fair/fair_replay.h"
+#include "fair_replay.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  *
  * Unknown columns are refused: with a misspelt "weight" all tenants would have weight 1.
  */
-#include "cli/fair/tenants_file.h"
+#include "tenants_file.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
  * fair_series.c - shares over time of a replay; see fair_series.h.
  */
-#include "fair/fair_series.h"
+#include "fair_series.h"
 
 #include <stdlib.h>
 #include <string.h>

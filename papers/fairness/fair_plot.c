@@ -1,5 +1,5 @@
 /*
- * fair_plot.c - the figure of `heshare fair simulate`: shares of tenants over time or over phi; see
+ * fair_plot.c - the figure of `fair_simulate`: shares of tenants over time or over phi; see
  * replay_tenants.h.
  *
  * A tenant has a colour. A solid line is its part of the time, a broken line its part of the
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/fair/replay_tenants.h"
+#include "replay_tenants.h"
 #include "report/figures.h"
 #include "report/text.h"
 

@@ -1,10 +1,10 @@
 /*
- * tenants_file.h - tenants files of `heshare fair simulate` (docs/formats/tenants.md).
+ * tenants_file.h - tenants files of `fair_simulate` (tenants.md).
  */
-#ifndef HES_CLI_FAIR_TENANTS_FILE_H
-#define HES_CLI_FAIR_TENANTS_FILE_H
+#ifndef PAPERS_TENANTS_FILE_H
+#define PAPERS_TENANTS_FILE_H
 
-#include "fair/fair_replay.h"
+#include "fair_replay.h"
 #include "heshare/job.h"
 
 struct fair_tenants {

@@ -1,6 +1,6 @@
 /* fuzz_tenants.c - any bytes are a tenants file or an error with a sentence; who is in it can be
  * replayed, in no more time than passes. */
-#include "cli/fair/tenants_file.h"
+#include "tenants_file.h"
 #include "fuzz_loader.h"
 
 #define DURATION_NS 200000

@@ -1,12 +1,12 @@
 /*
- * replay_tenants.h - the results of `heshare fair simulate`: replay_tenants.c computes,
+ * replay_tenants.h - the results of `fair_simulate`: replay_tenants.c computes,
  * replay_out.c prints and fair_plot.c draws them.
  */
-#ifndef HES_CLI_FAIR_REPLAY_TENANTS_H
-#define HES_CLI_FAIR_REPLAY_TENANTS_H
+#ifndef PAPERS_REPLAY_TENANTS_H
+#define PAPERS_REPLAY_TENANTS_H
 
-#include "cli/fair/tenants_file.h"
-#include "fair/fair_series.h"
+#include "tenants_file.h"
+#include "fair_series.h"
 
 /* A replay with one phi. */
 struct fair_simulation_run {

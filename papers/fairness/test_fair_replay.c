@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "fair/fair_replay.h"
-#include "fair/fair_series.h"
+#include "fair_replay.h"
+#include "fair_series.h"
 #include "unit_test.h"
 
 #define MS   UINT64_C(1000000)

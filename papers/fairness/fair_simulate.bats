@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# heshare fair simulate
+# The program fair_simulate.
 
 setup() {
 	tenants=$BATS_TEST_TMPDIR/tenants.csv
@@ -13,14 +13,14 @@ setup() {
 }
 
 simulate() {
-	"$HESHARE" fair simulate "$@"
+	"$FAIR_SIMULATE" "$@"
 }
 
 table() { # LINE...: a tenants file of these lines
 	printf '%s\n' "$@" >"$tenants"
 }
 
-@test "the table of docs/fairness.md" {
+@test "the table of README.md" {
 	run -0 simulate "$tenants" --phi 0.7 --duration 60
 	[ "${lines[0]}" = "60 s, intervals of 200 quanta of 1 ms, policy etf, phi 0.7" ]
 	[ "$(awk '$1 == "resnet50"' <<<"$output" | tr -s ' ')" = "resnet50 1300.5 4.261 1 21.000 35.0 89.48 73.9 368 6.133 1 162.6 187" ]
@@ -96,15 +96,12 @@ table() { # LINE...: a tenants file of these lines
 refused() { # STATUS SENTENCE ARGUMENT...: one line on standard error
 	local status_is=$1 sentence=$2
 	shift 2
-	run "-$status_is" --separate-stderr "$HESHARE" fair simulate "$@"
+	run "-$status_is" --separate-stderr "$FAIR_SIMULATE" "$@"
 	[ -z "$output" ]
-	[ "$stderr" = "heshare fair: $sentence" ] || { echo "got: $stderr"; false; }
+	[ "$stderr" = "fair_simulate: $sentence" ] || { echo "got: $stderr"; false; }
 }
 
 @test "wrong usage exits 2 with what would be right" {
-	refused 2 "missing operand; usage: heshare fair simulate TENANTS"
-	refused 2 "too many operands; usage: heshare fair simulate TENANTS" a b
-	refused 2 "--power is not for simulate; it is for slices" "$tenants" --power 5
 	refused 2 "--sweep varies phi, which only policies etf and etf-energy read" "$tenants" --sweep 0:1:0.1 \
 		--policy time
 	refused 2 "--every is of one replay; it does not go with --sweep" "$tenants" --sweep \

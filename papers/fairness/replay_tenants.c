@@ -1,6 +1,6 @@
 /*
- * replay_tenants.c - `heshare fair simulate`: replay the tenants of a file on a virtual clock; see
- * fair.h.
+ * replay_tenants.c - `fair_simulate`: replay the tenants of a file on a virtual clock; see
+ * replay_tenants.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,14 +9,70 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "cli/cli.h"
-#include "cli/fair/fair.h"
-#include "cli/fair/replay_tenants.h"
+#include "replay_tenants.h"
 #include "cli/fair/time_option.h"
+#include "usage.h"
 
-#define DEFAULT_INTERVAL "200ms"
-#define DEFAULT_SECONDS  60.0
-#define MOST_WINDOWS     1000000 /* times tenants */
+#define DEFAULT_SECONDS 60.0
+#define MOST_WINDOWS    1000000 /* times tenants */
+
+struct simulate_opts {
+	const char *interval, *quantum, *policy, *sweep, *csv, *figure;
+	double phi, duration_s, switch_us, every_s; /* duration and every, 0: not given */
+	uint64_t seed;
+	bool json;
+};
+
+static void offer_policies(opt_say_fn *say, void *ctx)
+{
+	for (const struct hes_fair_policy *p = hes_fair_policies; p->name; p++)
+		say(p->name, ctx);
+}
+
+#define AT(member) .offset = offsetof(struct simulate_opts, member)
+
+/* clang-format off */
+static const struct opt simulate_opts[] = {
+	{ .name = "interval", .kind = OPT_TEXT, AT(interval), .arg = "TIME", .def = "200ms",
+	  .help = "length of an interval" },
+	{ .name = "quantum", .kind = OPT_TEXT, AT(quantum), .arg = "TIME", .def = "1ms",
+	  .help = "slices are multiples of this" },
+	{ .name = "policy", .kind = OPT_CHOICE, AT(policy), .arg = "NAME", .def = "etf",
+	  .offer = offer_policies,
+	  .help = "what to make fair" },
+	{ .name = "phi", .kind = OPT_DOUBLE, AT(phi), .arg = "PHI", .def = "0.7", .max = 1,
+	  .help = "guaranteed part of the fair share of time (policy etf) or energy (etf-energy)" },
+	{ .name = "sweep", .kind = OPT_TEXT, AT(sweep), .arg = "LOW:HIGH:STEP",
+	  .help = "replay for each phi from LOW to HIGH, such as 0:1:0.1" },
+	{ .name = "duration", .kind = OPT_DOUBLE, AT(duration_s), .arg = "SECONDS", .min = 1e-6,
+	  .max = 1e6,
+	  .help = "length of the replay; without it, until the last departure, or 60" },
+	{ .name = "switch", .kind = OPT_DOUBLE, AT(switch_us), .arg = "US", .def = "0", .max = 1e9,
+	  .help = "GPU time lost when the tenant changes, us" },
+	{ .name = "seed", .kind = OPT_U64, AT(seed), .arg = "N", .def = "1", .max = 0x1p53,
+	  .help = "seed of random request times" },
+	{ .name = "every", .kind = OPT_DOUBLE, AT(every_s), .arg = "SECONDS", .min = 1e-6,
+	  .max = 1e6,
+	  .help = "print shares over time, in windows of this length; for --csv and --figure "
+		  "without it, a hundredth of the duration" },
+	{ .name = "csv", .kind = OPT_FILE, AT(csv), .arg = "FILE",
+	  .help = "write shares over time, or over phi with --sweep, as CSV" },
+	{ .name = "figure", .kind = OPT_FILE, AT(figure), .arg = "FILE",
+	  .help = "draw the same as an SVG file" },
+	{ .name = "json", .kind = OPT_FLAG, AT(json),
+	  .help = "print one JSON document" },
+	{ 0 }
+};
+/* clang-format on */
+
+static const struct command program = {
+	.name = "fair_simulate",
+	.args = "TENANTS",
+	.min_args = 1,
+	.max_args = 1,
+	.summary = "Replay the tenants of a file (tenants.md) on a virtual clock.",
+	.opts = simulate_opts,
+};
 
 double fair_time_share(const struct fair_simulation *s, const struct fair_simulation_run *r,
 		       size_t tenant)
@@ -69,13 +125,14 @@ static int sweep_parse(struct fair_simulation *s, const char *text, struct hes_e
 	return 0;
 }
 
-static int runs_create(struct fair_simulation *s, const struct fair_opts *o, struct hes_err *err)
+static int runs_create(struct fair_simulation *s, const struct simulate_opts *o,
+		       struct hes_err *err)
 {
 	int rc = 0;
 
-	s->sweep = o->simulate.sweep;
+	s->sweep = o->sweep;
 	if (s->sweep)
-		rc = sweep_parse(s, o->simulate.sweep, err);
+		rc = sweep_parse(s, o->sweep, err);
 	else {
 		s->n_runs = 1;
 		s->runs = calloc(1, sizeof(*s->runs));
@@ -103,14 +160,13 @@ static double default_duration(const struct fair_tenants *t)
 	return last ? (double)last / 1e9 : DEFAULT_SECONDS;
 }
 
-static int config_fill(struct fair_simulation *s, const struct fair_opts *o, struct hes_err *err)
+static int config_fill(struct fair_simulation *s, const struct simulate_opts *o,
+		       struct hes_err *err)
 {
-	const struct fair_simulate_opts *f = &o->simulate;
-	double duration = f->duration_s > 0 ? f->duration_s : default_duration(&s->t),
-	       every = f->every_s;
+	double duration = o->duration_s > 0 ? o->duration_s : default_duration(&s->t),
+	       every = o->every_s;
 	uint64_t interval_ns, quantum_ns;
-	int rc = fair_time_parse("--interval", o->interval ? o->interval : DEFAULT_INTERVAL,
-				 &interval_ns, err);
+	int rc = fair_time_parse("--interval", o->interval, &interval_ns, err);
 
 	if (!rc)
 		rc = fair_time_parse("--quantum", o->quantum, &quantum_ns, err);
@@ -120,7 +176,7 @@ static int config_fill(struct fair_simulation *s, const struct fair_opts *o, str
 	if (rc)
 		return rc;
 	s->timed = every > 0;
-	if (!(every > 0) && !s->sweep && (f->csv || f->figure))
+	if (!(every > 0) && !s->sweep && (o->csv || o->figure))
 		every = duration / 100;
 	if (every > 0 && duration / every * (double)s->t.n > MOST_WINDOWS)
 		return hes_fail(err, -EINVAL,
@@ -131,8 +187,8 @@ static int config_fill(struct fair_simulation *s, const struct fair_opts *o, str
 			   quantum_ns },
 		.duration_ns = (uint64_t)llround(duration * 1e9),
 		.every_ns = s->sweep ? 0 : (uint64_t)llround(every * 1e9),
-		.switch_ns = (uint64_t)llround(f->switch_us * 1e3),
-		.seed = f->seed,
+		.switch_ns = (uint64_t)llround(o->switch_us * 1e3),
+		.seed = o->seed,
 	};
 	return 0;
 }
@@ -143,17 +199,15 @@ static bool svg_name(const char *path)
 }
 
 /* What does not go together; NULL: nothing. */
-static const char *options_conflict(const struct fair_opts *o)
+static const char *options_conflict(const struct simulate_opts *o)
 {
-	const struct fair_simulate_opts *f = &o->simulate;
-
 	const struct hes_fair_policy *policy = hes_fair_policy_find(o->policy, NULL);
 
-	if (f->sweep && policy && !policy->takes_phi)
+	if (o->sweep && policy && !policy->takes_phi)
 		return "--sweep varies phi, which only policies etf and etf-energy read";
-	if (f->sweep && f->every_s > 0)
+	if (o->sweep && o->every_s > 0)
 		return "--every is of one replay; it does not go with --sweep";
-	if (f->figure && !svg_name(f->figure))
+	if (o->figure && !svg_name(o->figure))
 		return "--figure writes an SVG file: its name must end with .svg";
 	return NULL;
 }
@@ -194,13 +248,13 @@ static int simulation_run(struct fair_simulation *s, struct hes_err *err)
 	return rc;
 }
 
-static int simulation_write(const struct fair_simulation *s, const struct fair_opts *o,
+static int simulation_write(const struct fair_simulation *s, const struct simulate_opts *o,
 			    struct hes_err *err)
 {
-	int rc = o->simulate.csv ? fair_simulation_write_csv(s, o->simulate.csv, err) : 0;
+	int rc = o->csv ? fair_simulation_write_csv(s, o->csv, err) : 0;
 
-	if (!rc && o->simulate.figure)
-		rc = fair_simulation_plot(s, o->simulate.figure, err);
+	if (!rc && o->figure)
+		rc = fair_simulation_plot(s, o->figure, err);
 	if (!rc && o->json)
 		return fair_simulation_print_json(s);
 	if (!rc)
@@ -217,21 +271,20 @@ static void simulation_free(struct fair_simulation *s)
 	fair_tenants_free(&s->t);
 }
 
-int fair_simulate(const struct fair_opts *o, int n_args, char **args)
+static int simulate(const struct simulate_opts *o, const char *path)
 {
 	const char *wrong = options_conflict(o);
 	struct fair_simulation s = { 0 };
-	struct hes_err err;
+	struct hes_err err = { 0 };
 	int rc;
 
-	(void)n_args;
 	if (wrong) {
-		fprintf(stderr, "heshare fair: %s\n", wrong);
+		fprintf(stderr, "fair_simulate: %s\n", wrong);
 		return 2;
 	}
-	rc = fair_tenants_load(args[0], &s.t, &err);
+	rc = fair_tenants_load(path, &s.t, &err);
 	if (rc) {
-		cli_fail("fair", &err);
+		fprintf(stderr, "fair_simulate: %s\n", err.msg);
 		return 1;
 	}
 	rc = runs_create(&s, o, &err);
@@ -243,6 +296,16 @@ int fair_simulate(const struct fair_opts *o, int n_args, char **args)
 		rc = simulation_write(&s, o, &err);
 	simulation_free(&s);
 	if (rc < 0)
-		cli_fail("fair", &err);
+		fprintf(stderr, "fair_simulate: %s\n", err.msg);
 	return rc == -EINVAL || rc == -ERANGE ? 2 : rc < 0 ? 1 : rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct simulate_opts o = { 0 };
+	int status;
+
+	if (usage_parse(&program, argc, argv, &o, &status) < 0)
+		return status;
+	return simulate(&o, argv[1]);
 }

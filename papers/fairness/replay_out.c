@@ -1,5 +1,5 @@
 /*
- * replay_out.c - print and write the results of `heshare fair simulate`; see replay_tenants.h.
+ * replay_out.c - print and write the results of `fair_simulate`; see replay_tenants.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/visible.h"
 #include "cli/cli.h"
-#include "cli/fair/replay_tenants.h"
+#include "replay_tenants.h"
 
 #define SWEEP_TENANTS 4 /* whose shares have room in a line */
 #define SHARES_WIDTH  20

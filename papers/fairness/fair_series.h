@@ -5,12 +5,12 @@
  * Zero a series, set n, and hand it to fair_replay() with fair_series_sample(). Free it with
  * fair_series_free().
  */
-#ifndef HES_FAIR_FAIR_SERIES_H
-#define HES_FAIR_FAIR_SERIES_H
+#ifndef PAPERS_FAIR_SERIES_H
+#define PAPERS_FAIR_SERIES_H
 
 #include <stddef.h>
 
-#include "fair/fair_replay.h"
+#include "fair_replay.h"
 
 struct fair_series {
 	size_t n; /* tenants */
