@@ -113,13 +113,15 @@ struct hes_partition_model;
 struct hes_partition_info {
 	struct hes_partition_options options; /* as used */
 	size_t sets; /* co-run sets with shares and clock that were measured */
-	bool learnt; /* trees were trained on them; false: too few, only the closed form is used */
+	bool learnt; /* trees were trained on them; false: too few, they only move constants of the
+			closed form */
 	bool unseen; /* errors are on combinations of jobs that were held back; false: on other
 			splits of known combinations */
 	double rate_error;  /* mean |predicted / measured - 1| of the sum of throughputs */
 	double power_error; /* ... of GPU power */
 	double coverage;    /* intended coverage of the interval */
-	double low, high;   /* the interval of throughput per watt, as factors of the prediction */
+	double low, high; /* the interval of throughput per watt, as factors of the prediction; NaN:
+			     not learnt */
 };
 
 /**
@@ -157,7 +159,7 @@ void hes_partition_predict(const struct hes_partition_model *m, const struct hes
 
 /** What a split maximises for each watt. */
 enum hes_partition_objective {
-	HES_PARTITION_THROUGHPUT, /* the sum of iterations a second: the paper's */
+	HES_PARTITION_SUM,        /* the sum of iterations a second: the paper's */
 	HES_PARTITION_NORMALIZED, /* the sum of each job's throughput, as a part of its own alone on
 				     the whole GPU */
 	HES_PARTITION_ENERGY,     /* the harmonic mean of these parts times their number: no job is
@@ -168,7 +170,7 @@ extern const char
 	*const hes_partition_objectives[]; /* by enum hes_partition_objective; ends with NULL */
 
 /** The numerator of an objective.
- * @param alone  of each job, iterations a second alone; not read for HES_PARTITION_THROUGHPUT */
+ * @param alone  of each job, iterations a second alone; not read for HES_PARTITION_SUM */
 double hes_partition_work(enum hes_partition_objective objective, const double *rate,
 			  const double *alone, size_t n);
 
@@ -186,7 +188,8 @@ struct hes_split {
 	double work;     /* numerator of the objective: iterations a second, or work in units of one
 			    whole GPU */
 	double per_watt; /* work / GPU power */
-	bool allowed;    /* keeps every floor */
+	double low, high; /* the interval of per_watt that holds 90 %, as factors of it */
+	bool allowed;     /* keeps every floor */
 };
 
 /** Predicted splits, by falling share of the first job, then of the second, and so on. */

@@ -46,9 +46,8 @@ static double true_per_watt(const struct testbed *t, const struct co_run_set *s,
 	double sum = 0, stretch = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		double part =
-			s->rate[i] /
-			(objective == HES_PARTITION_THROUGHPUT ? 1 : t->alone_rate[s->job[i]]);
+		double part = s->rate[i] /
+			      (objective == HES_PARTITION_SUM ? 1 : t->alone_rate[s->job[i]]);
 
 		sum += part;
 		stretch += 1 / part;

@@ -18,10 +18,19 @@ struct co_job {
 	uint64_t who;                 /* hash of workload and batch size */
 };
 
+/** Constants of the closed form that differ between GPU types. */
+enum {
+	CO_MEMORY, /* slowdown of a job that waits for memory all the time by co-runners that use
+		      all of L2 and memory */
+	CO_POWER_MORE, /* logarithm of GPU power of co-runs over what the jobs' powers sum to */
+	CO_CONSTANTS
+};
+
 struct co_run {
 	const struct hes_gpu_type *g;
 	double clock_mhz;
 	double base_w; /* GPU power with jobs that do nothing */
+	double constant[CO_CONSTANTS];
 	size_t n;
 	struct co_job job[HES_PARTITION_MAX_JOBS];
 	/* The closed form. */

@@ -34,15 +34,29 @@ static double known(double metric)
  * counter, SM activity is estimated as share x (1 - fixed). Without a bandwidth counter, the time
  * with memory traffic stands for bandwidth.
  */
+static double sms_of(const struct co_job *j)
+{
+	double sm = j->alone.metric[HES_METRIC_SM];
+
+	return isnan(sm) ? j->alone.sm_pct / 100 * (1 - j->fixed) : sm;
+}
+
+static double traffic_of(const struct co_job *j)
+{
+	double dram = j->alone.metric[HES_METRIC_DRAM];
+
+	return known(isnan(dram) ? j->alone.metric[HES_METRIC_MEMORY_BUSY] : dram);
+}
+
 static double pressure_of(const struct co_job *j)
 {
-	double sm = j->alone.metric[HES_METRIC_SM], dram = j->alone.metric[HES_METRIC_DRAM];
+	return (L2_PER_SM * sms_of(j) + traffic_of(j)) / 2;
+}
 
-	if (isnan(sm))
-		sm = j->alone.sm_pct / 100 * (1 - j->fixed);
-	return (L2_PER_SM * sm +
-		known(isnan(dram) ? j->alone.metric[HES_METRIC_MEMORY_BUSY] : dram)) /
-	       2;
+/* How much of the time of its SMs a job waits for memory: its traffic over its SM activity. */
+static double memory_part(const struct co_job *j)
+{
+	return fmin(traffic_of(j) / fmax(sms_of(j), 1e-3), 1);
 }
 
 double co_base_w(const struct hes_share_profiles *solo, const struct hes_gpu_type *g,
@@ -103,8 +117,9 @@ static double bandwidth_factor(const struct co_run *r)
 /*
  * Slowdown of each job, by a form that was fitted to 750 slowdowns of three networks in pairs on a
  * V100 (iGniter; a network that was in no pair of the fit is off by 2.0 % on average). The first
- * term is waiting for L2 and memory, longer for a job that copies; the second is the part that is
- * bound to the host waiting for co-runners that copy.
+ * term is waiting for L2 and memory, longer for a job that copies, and on some types for one that
+ * is bound to memory; the second is the part that is bound to the host waiting for co-runners that
+ * copy.
  */
 static void slow_down(struct co_run *r)
 {
@@ -118,8 +133,9 @@ static void slow_down(struct co_run *r)
 		const struct co_job *j = &r->job[i];
 		double others = fmax(pressure - pressure_of(j), 0),
 		       copies = fmin(fmax(copying - j->copying, 0), 1);
-		double waits = 1 + WAIT * (1 + WAIT_COPY * j->copying) * sqrt(others) +
-			       HOST * j->fixed * sqrt(copies);
+		double memory = WAIT * (1 + WAIT_COPY * j->copying) +
+				r->constant[CO_MEMORY] * memory_part(j);
+		double waits = 1 + memory * sqrt(others) + HOST * j->fixed * sqrt(copies);
 
 		r->rate[i] = j->alone.rate / fmax(waits, 1 + demand_of(j) * (z - 1));
 	}
@@ -133,6 +149,7 @@ static void limit_power(struct co_run *r)
 	for (size_t i = 0; i < r->n; i++)
 		r->wanted_w +=
 			(r->job[i].alone.power_w - r->base_w) * r->rate[i] / r->job[i].alone.rate;
+	r->wanted_w *= exp(r->constant[CO_POWER_MORE]);
 	r->power_w = fmin(r->wanted_w, limit);
 	if (r->wanted_w <= limit || limit <= r->base_w)
 		return;

@@ -92,7 +92,7 @@ static int prepare_job(struct grouping *x, size_t i, struct hes_err *err)
 	if (!any)
 		return hes_fail(err, -EINVAL,
 				"job %zu has no share profile on any GPU type of the fleet", i);
-	if (isnan(alone) && (x->p->objective != HES_PARTITION_THROUGHPUT || floor > 0))
+	if (isnan(alone) && (x->p->objective != HES_PARTITION_SUM || floor > 0))
 		return hes_fail(err, -ENODATA,
 				"the throughput of %s/%u alone on a whole GPU was not measured; "
 				"heshare profile "

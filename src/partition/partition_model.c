@@ -69,10 +69,7 @@ void hes_partition_predict(const struct hes_partition_model *m, const struct hes
 			   const uint32_t *sm_pct, struct hes_partition_estimate *out)
 {
 	const struct type_model *t = partition_type_model(m, g);
-	struct co_run r = { .g = g,
-			    .clock_mhz = jobs[0]->clock_mhz,
-			    .base_w = type_model_base_w(t, jobs[0]->clock_mhz),
-			    .n = n };
+	struct co_run r = type_model_run(t, jobs[0]->clock_mhz, n);
 
 	for (size_t i = 0; i < n; i++)
 		co_job_at(jobs[i], g, sm_pct[i], &r.job[i]);

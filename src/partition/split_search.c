@@ -17,8 +17,9 @@
 #define PRICES      9     /* of a watt, from nothing to four times what the first split pays */
 #define QUICK_TRIES 4     /* floors of a quick split are raised so often, */
 #define RAISE       1.002 /* ... each time by the missing part and a little more */
+#define SIDE        1.645 /* standard deviations to each side that hold 90 % */
 
-const char *const hes_partition_objectives[] = { "throughput", "normalized", "energy", NULL };
+const char *const hes_partition_objectives[] = { "sum", "normalized", "energy", NULL };
 
 /* Splits that were looked at. */
 struct search {
@@ -30,7 +31,7 @@ struct search {
 /* What a job's rate is counted in. */
 static double unit_of(enum hes_partition_objective objective, double alone_rate)
 {
-	return objective == HES_PARTITION_THROUGHPUT ? 1 : alone_rate;
+	return objective == HES_PARTITION_SUM ? 1 : alone_rate;
 }
 
 double hes_partition_work(enum hes_partition_objective objective, const double *rate,
@@ -64,13 +65,6 @@ static bool floors_kept(const struct split_problem *p, const double *rate)
 	return true;
 }
 
-static struct co_run run_of(const struct split_problem *p)
-{
-	return (struct co_run){
-		.g = p->g, .clock_mhz = p->clock_mhz, .base_w = p->base_w, .n = p->n
-	};
-}
-
 static void split_judge(const struct split_problem *p, struct co_run *r, struct hes_split *out)
 {
 	type_model_predict(p->m, r, &out->estimate);
@@ -82,7 +76,7 @@ static void split_judge(const struct split_problem *p, struct co_run *r, struct 
 static void predict_levels(const struct split_problem *p, const uint32_t *level,
 			   struct hes_split *out)
 {
-	struct co_run r = run_of(p);
+	struct co_run r = type_model_run(p->m, p->clock_mhz, p->n);
 
 	for (size_t i = 0; i < p->n; i++) {
 		r.job[i] = p->job[i]->at[level[i]];
@@ -324,7 +318,7 @@ static int look_at_equal(struct search *s)
 	const struct split_problem *p = s->p;
 	uint32_t share = 100 / (uint32_t)p->n;
 	struct hes_split *last;
-	struct co_run r = run_of(p);
+	struct co_run r = type_model_run(p->m, p->clock_mhz, p->n);
 
 	if (share % p->step == 0 && p->n == 2)
 		return 0; /* among all pairs */
@@ -397,15 +391,15 @@ static int split_check(const struct split_problem *p, struct hes_err *err)
 			return hes_fail(err, -EINVAL,
 					"the floor of %s is %g; it must be from 0 to 1",
 					j->profile->workload, j->floor);
-		if (isnan(j->alone_rate) &&
-		    (p->objective != HES_PARTITION_THROUGHPUT || j->floor > 0))
+		if (isnan(j->alone_rate) && (p->objective != HES_PARTITION_SUM || j->floor > 0))
 			return hes_fail(err, -ENODATA,
 					"%s needs the throughput of %s/%u alone on a whole %s at "
 					"%u MHz, which was not "
-					"measured; heshare profile --shares 10..100 measures it",
+					"measured; heshare profile --shares 10..100 measures it%s",
 					j->floor > 0 ? "a floor" : "the objective",
 					j->profile->workload, j->profile->batch_size, p->g->name,
-					p->g->clock_default_mhz);
+					p->g->clock_default_mhz,
+					j->floor > 0 ? "" : ", and --objective sum does without");
 		memory += j->memory_mib;
 		least += j->least;
 		if (j->least > j->most)
@@ -448,6 +442,27 @@ int split_job_init(struct split_job *j, const struct hes_share_profile *p,
 	for (uint32_t l = 0; l <= levels; l++)
 		co_job_at(p, g, l * step, &j->at[l]);
 	return 0;
+}
+
+/* The constants of the closed form one after the other at one standard deviation more, and what
+ * they do not explain. With trees, what cross-validation found. */
+static void split_interval(const struct split_problem *p, struct hes_split *out)
+{
+	const struct interference *x = &p->m->interference;
+	struct co_run r = type_model_run(p->m, p->clock_mhz, p->n);
+	double variance = x->rest * x->rest;
+	struct hes_split moved;
+
+	for (size_t i = 0; i < p->n; i++)
+		co_job_at(p->job[i]->profile, p->g, out->sm_pct[i], &r.job[i]);
+	for (size_t k = 0; k < CO_CONSTANTS; k++) {
+		r.constant[k] += x->sd[k];
+		split_judge(p, &r, &moved);
+		r.constant[k] -= x->sd[k];
+		variance += pow(log(moved.per_watt / out->per_watt), 2);
+	}
+	out->low = p->m->info.learnt ? p->m->info.low : exp(-SIDE * sqrt(variance));
+	out->high = p->m->info.learnt ? p->m->info.high : exp(SIDE * sqrt(variance));
 }
 
 int split_search(const struct split_problem *p, struct hes_splits *out, struct hes_err *err)
@@ -515,6 +530,8 @@ int hes_partition_search(const struct hes_partition_model *m, const struct hes_g
 
 	if (!rc)
 		rc = split_search(&p, out, err);
+	for (size_t i = 0; i < out->n && !rc; i++)
+		split_interval(&p, &out->v[i]);
 	free_levels(job);
 	return rc;
 }
@@ -548,12 +565,13 @@ int hes_partition_judge(const struct hes_partition_model *m, const struct hes_gp
 		rc = hes_fail(err, -EINVAL,
 			      "shares that sum to %u %%; they may sum to 100 %% at most", sum);
 	if (!rc) {
-		r = run_of(&p);
+		r = type_model_run(p.m, p.clock_mhz, n);
 		for (size_t i = 0; i < n; i++) {
 			split.sm_pct[i] = sm_pct[i];
 			co_job_at(jobs[i], g, sm_pct[i], &r.job[i]);
 		}
 		split_judge(&p, &r, &split);
+		split_interval(&p, &split);
 		*out = split;
 	}
 	free_levels(job);

@@ -12,15 +12,12 @@
 
 #include "partition/type_model.h"
 
-#define LEAST_SETS 5 /* to grow trees from */
-#define LEAST_WHO  3 /* different jobs together, to learn how well trees do on others */
+#define LEAST_SETS 5  /* of the paper's method */
+#define TREE_SETS  20 /* to grow trees from that correct the closed form */
+#define LEAST_WHO  3  /* different jobs together, to learn how well trees do on others */
 #define FOLDS      5
 #define FOLD_TREES 2 /* a fold grows the model's trees divided by this */
 #define COVERAGE   0.9
-#define PRIOR_LOW                                                                                  \
-	0.90 /* the interval where too little was measured together: twice the spread of iGniter's \
-		slowdowns */
-#define PRIOR_HIGH 1.08
 #define TREES      100
 
 /* What is learnt from: rows of features and targets of both outputs, and the set that each row is
@@ -53,15 +50,25 @@ static int learn_bases(struct type_model *m, const struct hes_share_profiles *so
 
 static struct co_run run_of_set(const struct type_model *m, const struct co_set *s)
 {
-	struct co_run r = { .g = s->g,
-			    .clock_mhz = s->jobs[0]->clock_mhz,
-			    .base_w = type_model_base_w(m, s->jobs[0]->clock_mhz),
-			    .n = s->n };
+	struct co_run r = type_model_run(m, s->jobs[0]->clock_mhz, s->n);
 
 	for (size_t i = 0; i < s->n; i++)
 		co_job_at(s->jobs[i], s->g, s->sm_pct[i], &r.job[i]);
 	co_run_compose(&r);
 	return r;
+}
+
+static int learn_interference(struct type_model *m, const struct co_sets *sets, struct hes_err *err)
+{
+	struct co_run *runs = malloc((sets->n + 1) * sizeof(*runs));
+
+	if (!runs)
+		return hes_fail(err, -ENOMEM, "out of memory for %zu co-runs", sets->n);
+	for (size_t i = 0; i < sets->n; i++)
+		runs[i] = run_of_set(m, &sets->v[i]);
+	interference_learn(&m->interference, sets->v, runs, sets->n);
+	free(runs);
+	return 0;
 }
 
 static void lessons_free(struct lessons *l)
@@ -269,20 +276,14 @@ static int compare_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Conformal: the ranks that hold the coverage for a new set; where sets are too few, at least as
- * wide as the prior. */
+/* Conformal: the ranks that hold the coverage for a new set; the ends where sets are too few. */
 static void learn_interval(struct hes_partition_info *info, double *ratio, size_t n)
 {
-	double rank = floor((1 - COVERAGE) / 2 * (double)(n + 1));
+	size_t rank = (size_t)fmax(floor((1 - COVERAGE) / 2 * (double)(n + 1)), 1);
 
 	qsort(ratio, n, sizeof(*ratio), compare_value);
-	if (rank >= 1) {
-		info->low = ratio[(size_t)rank - 1];
-		info->high = ratio[n - (size_t)rank];
-	} else {
-		info->low = fmin(ratio[0], PRIOR_LOW);
-		info->high = fmax(ratio[n - 1], PRIOR_HIGH);
-	}
+	info->low = ratio[rank - 1];
+	info->high = ratio[n - rank];
 }
 
 /* Errors and interval, from predictions of rows that were left out. */
@@ -373,14 +374,16 @@ int type_model_learn(struct type_model *m, const struct hes_points *p,
 	info->options.trees = info->options.trees ? info->options.trees : TREES;
 	info->rate_error = info->power_error = NAN;
 	info->coverage = COVERAGE;
-	info->low = PRIOR_LOW;
-	info->high = PRIOR_HIGH;
+	info->low = info->high = NAN;
+	interference_prior(m->g, &m->interference);
 	rc = co_sets_from(p, solo, m->g, &sets, err);
 	if (rc)
 		return rc;
 	info->sets = sets.n;
-	info->learnt = sets.n >= LEAST_SETS;
+	info->learnt = sets.n >= (size_t)(type_model_paper(m) ? LEAST_SETS : TREE_SETS);
 	rc = learn_bases(m, solo, err);
+	if (!rc && !type_model_paper(m))
+		rc = learn_interference(m, &sets, err);
 	if (!rc && info->learnt)
 		rc = learn_sets(m, &sets, err);
 	else if (!rc && type_model_paper(m))

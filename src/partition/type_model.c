@@ -32,6 +32,17 @@ double type_model_base_w(const struct type_model *m, uint32_t clock_mhz)
 	return m->g->idle_power_mw * 1e-3;
 }
 
+struct co_run type_model_run(const struct type_model *m, double clock_mhz, size_t n)
+{
+	struct co_run r = { .g = m->g,
+			    .clock_mhz = clock_mhz,
+			    .base_w = type_model_base_w(m, (uint32_t)clock_mhz),
+			    .n = n };
+
+	memcpy(r.constant, m->interference.mean, sizeof(r.constant));
+	return r;
+}
+
 double type_output_predict(const struct type_output *o, size_t width, const float *row)
 {
 	float scaled[CO_FEATURES_MAX];

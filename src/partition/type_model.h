@@ -5,6 +5,7 @@
 #define HES_PARTITION_TYPE_MODEL_H
 
 #include "partition/co_features.h"
+#include "partition/interference.h"
 
 enum { TYPE_RATE, TYPE_POWER, TYPE_OUTPUTS };
 enum { TYPE_UNSEEN, TYPE_SEEN, TYPE_KINDS }; /* whether these jobs were measured together */
@@ -25,6 +26,7 @@ struct type_base {
 struct type_model {
 	const struct hes_gpu_type *g;
 	struct hes_partition_info info;
+	struct interference interference;
 	struct type_output of[TYPE_OUTPUTS];
 	struct type_base *bases; /* of each clock that was profiled */
 	size_t n_bases;
@@ -43,6 +45,8 @@ void type_model_free(struct type_model *m);
 
 /** Power of the GPU with jobs that do nothing; idle power at a clock that was never profiled. */
 double type_model_base_w(const struct type_model *m, uint32_t clock_mhz);
+/** Jobs at a clock, their number and levels still missing. */
+struct co_run type_model_run(const struct type_model *m, double clock_mhz, size_t n);
 /** Predict jobs at their shares: @r without what the closed form fills. Pure, no allocation. */
 void type_model_predict(const struct type_model *m, struct co_run *r,
 			struct hes_partition_estimate *out);

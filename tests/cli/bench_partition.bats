@@ -30,7 +30,7 @@ setup() {
 			and (.objectives | length == 3 and all(.all_measured and .chosen.of_best_pct > 80 and .best.per_watt > 0))
 			and .errors.power_pct < 15 and .errors.throughput_pct < 15)' out/partition.json
 	grep -q 'A virtual GPU of the lab' out/partition.md
-	head -c 4 out/partition-throughput.svg out/partition-energy.svg | grep -c '<svg'
+	head -c 4 out/partition-sum.svg out/partition-energy.svg | grep -c '<svg'
 	points=$(sqlite3 work/store.db "SELECT count(*) FROM points")
 	[ "$points" -ge 38 ] # twice ten alone, nine pairs of two rows
 	before=$(cat out/partition.json)

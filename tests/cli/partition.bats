@@ -25,12 +25,12 @@ points() {
 
 @test "every split of two jobs: the best is marked in JSON and its work per watt is the greatest" {
 	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json
-	jq -e '.gpu == "V100-SXM2-32" and .objective == "throughput" and (.jobs | map(.workload)) == ["resnet50", "bert-large"]' <<<"$output"
+	jq -e '.gpu == "V100-SXM2-32" and .objective == "normalized" and (.jobs | map(.workload)) == ["resnet50", "bert-large"]' <<<"$output"
 	jq -e '(.splits | length) == 45 and all(.splits[]; (.sm_pct | add) <= 100 and .interval[0] < .per_watt and .interval[1] > .per_watt)' <<<"$output"
 	jq -e '[.splits[].per_watt] | max == .['"$(jq .best <<<"$output")"']' <<<"$output"
 	jq -e '.splits[.best].per_watt / .equal.per_watt - 1 - .gain_over_equal | fabs < 1e-9' \
 		<<<"$output"
-	jq -e '.splits[0] | (.throughput | add) / .power_w / .per_watt - 1 | fabs < 1e-9' \
+	jq -e '.splits[0] | (.normalized | add) / .power_w / .per_watt - 1 | fabs < 1e-9' \
 		<<<"$output"
 	jq -e '.model.co_runs > 200 and .model.throughput_error < 0.05 and .model.power_error < 0.05' <<<"$output"
 	first=$output
@@ -42,12 +42,12 @@ points() {
 	points a 4 V100-SXM2-32 1 20 "./a.sh --name 'x y'"
 	points b 8 V100-SXM2-32 10 2 ./b.sh
 	run -0 heshare partition a b --points points.csv --gpu V100-SXM2-32
-	[[ "${lines[0]}" == "a/4 + b/8 on V100-SXM2-32: most iterations a second per watt, summed over the jobs" ]]
+	[[ "${lines[0]}" == "a/4 + b/8 on V100-SXM2-32: most work per joule, summed over the jobs" ]]
 	[ "$(grep -c '^best ' <<<"$output")" = 1 ]
 	[ "$(grep -c '^equal  50  50 ' <<<"$output")" = 1 ]
 	[[ "$output" == \
 		*"The best split does +"*" % work per watt against equal shares at 1530 MHz."* ]]
-	[[ "$output" == *"0 co-runs of jobs on a V100-SXM2-32 were measured, too few to learn from"*"heshare profile a --batch 4 --beside b/8 --clocks default -- ./a.sh"* ]]
+	[[ "$output" == *"0 co-runs of jobs on a V100-SXM2-32 were measured; how much jobs slow each other down is a guess."*"heshare profile a --batch 4 --beside b/8 --clocks default -- ./a.sh"* ]]
 	[[ "$output" == *'CUDA_MPS_PIPE_DIRECTORY=$mps'*"trap 'echo quit | nvidia-cuda-mps-control; rm -r \"\$mps\"' EXIT"* ]]
 	# Turns: half of each job's throughput alone, at the mean of their powers.
 	[ "$(awk '$1 == "turns" { print $6, $8 }' <<<"$output")" = "50% 50%" ]
@@ -60,9 +60,13 @@ points() {
 	[ "$(tail -n +3 <<<"$output")" = "$(tail -n +3 <<<"$same")" ]
 }
 
-@test "objectives: the sum of throughputs starves the job with long iterations, energy does not, a floor is kept" {
-	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json
+@test "objectives: the sum of iterations starves the job with long ones, normalized and energy do not, a floor is kept" {
+	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json --objective sum
 	jq -e '.splits[.best].normalized[1] < 0.25' <<<"$output"
+	jq -e '.splits[0] | (.throughput | add) / .power_w / .per_watt - 1 | fabs < 1e-9' \
+		<<<"$output"
+	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json
+	jq -e '.splits[.best].normalized | min > 0.3' <<<"$output"
 	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json --objective energy
 	jq -e '.splits[.best].normalized | min > 0.3' <<<"$output"
 	run -0 heshare partition resnet50/16 bert-large/8 --modelled --json --floor bert-large=0.5
@@ -75,6 +79,36 @@ points() {
 	run -2 heshare partition resnet50/16 bert-large/8 --modelled --floor 0.5,0.3
 	[[ "$output" == \
 		*"--floor: 0.5 is for all jobs and stands alone; write JOB=0.5 for one job" ]]
+}
+
+@test "jobs take turns unless the best split gains by its whole interval; a given split has its commands" {
+	# More SMs help both in proportion: no split does more than turns. Names sort in both orders.
+	points b 8 V100-SXM2-32 0 30 ./b.sh
+	points a 4 V100-SXM2-32 0 20 ./a.sh
+	run -0 heshare partition a b --points points.csv
+	[[ "$output" == *"Take turns: run one job at a time on the whole GPU, without MPS."* ]]
+	[[ "$output" != *"To run the jobs"* ]]
+	run -0 heshare partition a b --points points.csv --split 30,70
+	[[ "$output" == *"Take turns: "*"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=70 sh -c './b.sh' &"* ]]
+	run -0 heshare partition a b --points points.csv --json
+	jq -e '.recommendation == "turns" and .splits[.best].interval[0] < .turns.per_watt' <<<"$output"
+	# Turns give each job half: a floor above that needs a split.
+	run -1 heshare partition a b --points points.csv --floor 0.6
+	run -0 heshare partition a b --points points.csv --floor a=0.6 --json
+	jq -e '.recommendation == "share" and (.turns.floors_kept | not)' <<<"$output"
+	# Both leave most SMs idle.
+	rm points.csv
+	points a 4 V100-SXM2-32 10 2 ./a.sh
+	points b 8 V100-SXM2-32 10 2 ./b.sh
+	run -0 heshare partition a b --points points.csv --json
+	jq -e '.recommendation == "share" and .splits[.best].interval[0] > .turns.per_watt' <<<"$output"
+	# The best split does more of the job that needs less power: turns of the same work are better.
+	rm points.csv
+	points a 4 V100-SXM2-32 0 20 ./a.sh
+	points b 8 V100-SXM2-32 0 20 ./b.sh
+	awk -F, -v OFS=, '$1 == "b" { $13 = 60000 + 2000 * $4; $15 = 1530 } $1 == "a" { $13 = 60000 + 300 * $4 } { print }' points.csv >x && mv x points.csv
+	run -0 heshare partition a b --points points.csv
+	[[ "$output" == *"Take turns: "*"Turns that do the work of the best split need less energy."* ]]
 }
 
 @test "three and four jobs in steps of 5, and the clock chosen with the split" {
@@ -145,10 +179,11 @@ points() {
 	jq -e '.jobs[1].workload == "org/model"' <<<"$output"
 	# From 10 to 50 % only: no guess beyond, and no normalized objective.
 	awk -F, -v OFS=, '$1 != "a" || $4 <= 50' points.csv >half.csv
-	run -0 heshare partition a b --points half.csv --json
+	run -0 heshare partition a b --points half.csv --json --objective sum
 	jq -e 'all(.splits[]; .sm_pct[0] <= 50)' <<<"$output"
-	run -1 heshare partition a b --points half.csv --objective energy
-	[[ "$output" == *"the objective needs the throughput of a/4 alone on a whole V100-SXM2-32 at 1530 MHz, which was not measured"* ]]
+	jq -e '.recommendation == "share" and .turns == null' <<<"$output"
+	run -1 heshare partition a b --points half.csv
+	[[ "$output" == *"the objective needs the throughput of a/4 alone on a whole V100-SXM2-32 at 1530 MHz, which was not measured; "*", and --objective sum does without" ]]
 	awk -F, -v OFS=, '$1 == "a" { $9 = 0.08 } { print }' points.csv >noisy.csv
 	heshare partition a b --points noisy.csv --json | jq -e '.jobs[0].workload == "a"'
 	awk -F, '$4 == 100 || NR == 1' points.csv >whole.csv
@@ -158,7 +193,7 @@ points() {
 	rm points.csv
 	points a 4 V100-SXM2-32 1 20 ./a.sh 900
 	points b 8 V100-SXM2-32 10 2 ./b.sh 900
-	run -0 heshare partition a b --points points.csv --clocks all
+	run -0 heshare partition a b --points points.csv --clocks all --objective sum
 	[[ "$output" == *"against equal shares at 900 MHz."* ]]
 }
 
@@ -203,7 +238,7 @@ points() {
 	run -2 heshare partition --jobs x --clocks 900
 	run -2 heshare partition a b --modelled --points x
 	run -2 heshare partition a b --objective joules
-	[[ "$output" == *throughput*normalized*energy* ]]
+	[[ "$output" == *sum*normalized*energy* ]]
 	run -2 heshare partition a/0 b --modelled
 	[[ "$output" == *'a/0: batch size: '* ]]
 	run -1 heshare partition nosuch resnet50 --modelled

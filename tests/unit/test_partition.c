@@ -251,7 +251,7 @@ TEST(only_whole_co_runs_of_the_type_count)
  * some others. */
 static double coverage_of(struct partition_bench *b)
 {
-	const struct hes_partition_info *info = hes_partition_about(b->m, b->g);
+	const struct hes_partition_goal goal = { .objective = HES_PARTITION_SUM };
 	size_t in = 0, n = 0;
 
 	for (size_t i = 0; i < BENCH_JOBS; i++)
@@ -261,14 +261,16 @@ static double coverage_of(struct partition_bench *b)
 				const struct hes_share_profile *p[] = { bench_profile(b, two[0]),
 									bench_profile(b, two[1]) };
 				const uint32_t shares[] = { share, 100 - share };
-				struct hes_partition_estimate e, t;
+				struct hes_partition_estimate t;
+				struct hes_split s;
 				double ratio;
 
-				hes_partition_predict(b->m, b->g, p, 2, shares, &e);
+				assert_int_equal(hes_partition_judge(b->m, b->g, p, 2, &goal,
+								     shares, &s, NULL),
+						 0);
 				bench_truth(b, two, shares, 2, &t);
-				ratio = (t.rate[0] + t.rate[1]) / t.power_w /
-					((e.rate[0] + e.rate[1]) / e.power_w);
-				in += ratio >= info->low && ratio <= info->high;
+				ratio = (t.rate[0] + t.rate[1]) / t.power_w / s.per_watt;
+				in += ratio >= s.low && ratio <= s.high;
 			}
 	return (double)in / (double)n;
 }
@@ -392,7 +394,7 @@ TEST(all_splits_of_two_jobs_are_searched)
 TEST(a_floor_is_kept_or_refused_with_the_possible_one)
 {
 	struct partition_bench b = bench_of_all(0);
-	struct hes_partition_goal goal = { .objective = HES_PARTITION_THROUGHPUT };
+	struct hes_partition_goal goal = { .objective = HES_PARTITION_SUM };
 	const struct hes_share_profile *p[2];
 	struct hes_splits s = { .n = 77 };
 	struct hes_err err;
@@ -435,7 +437,7 @@ TEST(jobs_that_cannot_share_a_gpu_are_refused)
 	big.memory_mib = 100;
 	big.alone_rate = NAN;
 	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, &err), -ENODATA);
-	goal = (struct hes_partition_goal){ .objective = HES_PARTITION_THROUGHPUT, .step = 40 };
+	goal = (struct hes_partition_goal){ .objective = HES_PARTITION_SUM, .step = 40 };
 	assert_int_equal(hes_partition_search(b.m, b.g, p, 3, &goal, &s, &err), -EINVAL);
 	goal.step = 51;
 	assert_int_equal(hes_partition_search(b.m, b.g, p, 2, &goal, &s, &err), -EINVAL);
@@ -456,7 +458,7 @@ static double best_of_all(const struct partition_bench *b, const struct hes_shar
 
 		hes_partition_predict(b->m, b->g, p, n, shares, &e);
 		for (size_t i = 0; i < n; i++) {
-			double unit = objective == HES_PARTITION_THROUGHPUT ? 1 : p[i]->alone_rate;
+			double unit = objective == HES_PARTITION_SUM ? 1 : p[i]->alone_rate;
 
 			sum += e.rate[i] / unit;
 			stretch += unit / e.rate[i];

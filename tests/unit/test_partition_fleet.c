@@ -101,7 +101,7 @@ TEST(groups_are_never_worse_than_first_come_first_served_or_pairs_at_random)
 
 	fleet_open(&f, 16, 8, 2);
 	hes_rng_seed(&rng, 11);
-	for (int o = HES_PARTITION_THROUGHPUT; o <= HES_PARTITION_ENERGY; o++) {
+	for (int o = HES_PARTITION_SUM; o <= HES_PARTITION_ENERGY; o++) {
 		struct hes_partition_groups g;
 		double filled, in_turn, best = 0;
 
@@ -203,7 +203,7 @@ TEST(groups_reach_98_per_cent_of_the_best_of_all_pairings)
 	struct fleet_bench f;
 
 	fleet_open(&f, PAIRED, 4, 2);
-	for (int o = HES_PARTITION_THROUGHPUT; o <= HES_PARTITION_ENERGY; o++) {
+	for (int o = HES_PARTITION_SUM; o <= HES_PARTITION_ENERGY; o++) {
 		const struct hes_partition_goal goal = { .objective =
 								 (enum hes_partition_objective)o };
 		size_t mate[PAIRED];

@@ -248,28 +248,56 @@ static int find_jobs(const struct partition_inputs *in, const struct partition_n
 	return 0;
 }
 
-/* Jobs that take turns alone on the whole GPU, equal times each: measured, not predicted. Nothing
- * where 100 % was not profiled. */
-static void take_turns(const struct hes_share_profile *const *at, struct partition_answer *a)
+/* Jobs that take turns alone on the whole GPU, equal times each, at a clock: measured, not
+ * predicted. The best clock is kept. Nothing where 100 % was not profiled. */
+static void judge_turns(size_t clock, const struct hes_partition_goal *goal,
+			struct partition_answer *a)
 {
-	double n = (double)a->n, power = 0, work = 0;
+	double n = (double)a->n, alone[HES_PARTITION_MAX_JOBS], turns_w[HES_PARTITION_MAX_JOBS];
+	struct hes_split turns = { .low = 1, .high = 1, .allowed = true };
 
 	for (size_t i = 0; i < a->n; i++) {
-		const struct hes_share_point *whole = &at[i]->at[at[i]->n - 1];
+		const struct hes_share_profile *p = a->jobs[clock][i];
+		const struct hes_share_point *whole = &p->at[p->n - 1];
 
 		if (whole->sm_pct < 100)
 			return;
-		a->turns.sm_pct[i] = 100;
-		a->turns.estimate.rate[i] = whole->rate / n;
-		power += whole->power_w / n;
-		work += a->objective == HES_PARTITION_THROUGHPUT
-				? whole->rate / n
-				: whole->rate / n / at[i]->alone_rate;
+		alone[i] = p->alone_rate;
+		turns.sm_pct[i] = 100;
+		turns.estimate.rate[i] = whole->rate / n;
+		turns_w[i] = whole->power_w;
+		turns.estimate.power_w += whole->power_w / n;
+		turns.allowed &= !(turns.estimate.rate[i] < goal->floor[i] * alone[i]);
 	}
-	a->turns.allowed = true;
-	a->turns.estimate.power_w = power;
-	a->turns.work = work; /* parts of 1 / n each: their sum is the harmonic mean times n, too */
-	a->turns.per_watt = work / power;
+	turns.work = hes_partition_work(a->objective, turns.estimate.rate, alone, a->n);
+	turns.per_watt = turns.work / turns.estimate.power_w;
+	if (turns.allowed > a->turns.allowed ||
+	    (turns.allowed == a->turns.allowed && turns.per_watt > a->turns.per_watt)) {
+		a->turns = turns;
+		memcpy(a->turns_w, turns_w, sizeof(turns_w));
+		a->turns_mhz = a->clocks_mhz[clock];
+	}
+}
+
+/* Turns of equal length favour no job; a split may do more of the job that needs less power. It is
+ * to gain against turns that do the same work, too. @return NULL: the jobs share */
+static const char *turns_reason(const struct partition_answer *a)
+{
+	const struct hes_split *best = &a->splits[a->best].v[a->splits[a->best].best];
+	double same_work_w = 0;
+
+	for (size_t i = 0; i < a->n && a->turns.allowed; i++)
+		same_work_w += best->estimate.rate[i] / ((double)a->n * a->turns.estimate.rate[i]) *
+			       a->turns_w[i];
+	if (!a->turns.allowed)
+		return NULL;
+	if (best->per_watt <= a->turns.per_watt)
+		return "No split does more work per watt.";
+	if (best->per_watt * best->low <= a->turns.per_watt)
+		return "The gain of the best split is within its interval.";
+	return best->estimate.power_w < same_work_w
+		       ? NULL
+		       : "Turns that do the work of the best split need less energy.";
 }
 
 /* Equal shares, at the default clock where the jobs were profiled there. */
@@ -289,7 +317,6 @@ static int judge_equal(const struct partition_inputs *in, const struct partition
 	rc = find_jobs(in, jobs, a, a->equal_mhz, at, err);
 	if (rc)
 		return rc;
-	take_turns(at, a);
 	rc = hes_partition_judge(in->model, a->g, at, a->n, goal, shares, &a->equal, err);
 	return rc == -ERANGE ? 0 : rc; /* equal shares were not profiled: nothing to compare with */
 }
@@ -359,6 +386,7 @@ static int search_clocks(const struct partition_inputs *in, const struct partiti
 
 		if (rc)
 			return rc;
+		judge_turns(c, goal, a);
 		rc = hes_partition_search(in->model, a->g, a->jobs[c], a->n, goal, &a->splits[c],
 					  &why);
 		if (rc == -ERANGE)
@@ -370,7 +398,10 @@ static int search_clocks(const struct partition_inputs *in, const struct partiti
 			a->best = c;
 		found = true;
 	}
-	return found ? 0 : hes_fail(err, why.code, "%s", why.msg);
+	if (!found)
+		return hes_fail(err, why.code, "%s", why.msg);
+	a->take_turns = turns_reason(a);
+	return 0;
 }
 
 static int answer(const struct partition_opts *o, struct partition_inputs *in,
@@ -412,7 +443,7 @@ static int tell_split(const struct partition_opts *o, const struct partition_ans
 
 	if (!o->json)
 		rc = partition_print(a, o->all, !o->run, err);
-	else if (!o->run)
+	else if (!o->run || !partition_chosen(a))
 		status = cli_print_json(partition_json(a));
 	if (!rc && o->run)
 		rc = partition_run(o, a, c, lines, &status, err);
@@ -425,7 +456,11 @@ static int run_split(const struct partition_opts *o, const struct partition_name
 	struct partition_inputs in = { .modelled = false };
 	struct hes_device_info info = { .uuid = "" };
 	struct partition_answer a = {
-		.n = n, .uuid = info.uuid, .what = in.what, .step = (uint32_t)o->step
+		.n = n,
+		.uuid = info.uuid,
+		.what = in.what,
+		.step = (uint32_t)o->step,
+		.objective = HES_PARTITION_NORMALIZED,
 	};
 	struct hes_err err;
 	int status, rc = cli_catalogue_load(o->catalogue, !o->from.modelled, &in.catalogue, &err);
@@ -515,21 +550,25 @@ const struct command cmd_partition = {
 	.max_args = 2 * HES_PARTITION_MAX_JOBS,
 	.max_before = HES_PARTITION_MAX_JOBS,
 	.before = offsetof(struct partition_opts, n_jobs),
-	.summary = "find the split of a GPU's SMs with the most throughput per watt",
+	.summary = "find the split of a GPU's SMs with the most work per watt",
 	.text = "Predicts, for every split of a GPU's SMs between jobs (MPS), the throughput of "
 		"each job, the GPU's power and the work per watt, from measurements of each job "
-		"alone. Marks the best split and prints the commands that apply it. A JOB is NAME, "
+		"alone. Marks the best split and prints the commands that apply it, or says that "
+		"the jobs are to take turns: one at a time on the whole GPU, without MPS. It says "
+		"so unless the best split does more work per watt by its whole interval. A JOB is "
+		"NAME, "
 		"or NAME/BATCH, as heshare profile measured it; with --modelled, NAME alone is "
 		"batch size 8.\n\n"
-		"Objectives. throughput: the sum of iterations a second, as in the paper; it "
-		"favours a job with short iterations. normalized: each job's throughput counts as "
-		"a part of its own alone on the whole GPU. energy: the harmonic mean of these "
-		"parts, so that no job is starved for another.\n\n"
+		"Objectives. normalized: each job's throughput counts as a part of its own alone "
+		"on the whole GPU, summed. energy: the harmonic mean of these parts, so that no "
+		"job is starved for another. sum: the sum of iterations a second, as in the paper; "
+		"it favours a job with short iterations.\n\n"
 		"Methods. corrected: a closed form for each job, corrected by extra trees where "
 		"jobs were measured together. paper: extra trees on the nine features of Han et "
 		"al.; it needs jobs measured together.\n\n"
 		"--run carries the best split out on a GPU of this machine, with MPS, shares and "
-		"clock, and prints for each job its iterations, speed and joules next to the "
+		"clock. Where the jobs are to take turns, it runs nothing unless --split names a "
+		"split. It prints for each job its iterations, speed and joules next to the "
 		"prediction. It runs the commands after --, one for each job, each a line for the "
 		"shell; without them those that heshare profile measured. A job that ends with 0, "
 		"or that --for or Ctrl-C ends, counts as done.\n\n"

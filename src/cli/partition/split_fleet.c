@@ -144,7 +144,7 @@ static void print_group(const struct task *t, const struct hes_partition_group *
 
 static void print_groups(const struct task *t, const struct hes_partition_groups *g)
 {
-	bool raw = t->objective == HES_PARTITION_THROUGHPUT;
+	bool raw = t->objective == HES_PARTITION_SUM;
 
 	printf("%zu job%s on %zu GPU%s, at most %llu on one at a time%s\nPredicted from %s.\n",
 	       t->jobs.n, hes_s(t->jobs.n), t->fleet.n, hes_s(t->fleet.n),

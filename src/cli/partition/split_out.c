@@ -21,8 +21,8 @@
 static const struct {
 	const char *per_watt, *sentence;
 } objective_words[] = {
-	[HES_PARTITION_THROUGHPUT] = { "iter/J",
-				       "most iterations a second per watt, summed over the jobs" },
+	[HES_PARTITION_SUM] = { "iter/J",
+				"most iterations a second per watt, summed over the jobs" },
 	[HES_PARTITION_NORMALIZED] = { "work/kJ", "most work per joule, summed over the jobs" },
 	[HES_PARTITION_ENERGY] = { "work/kJ",
 				   "least energy per unit of work, where every job counts alike" },
@@ -35,7 +35,7 @@ double partition_gain(const struct hes_split *s, const struct hes_split *than)
 
 static double shown(const struct partition_answer *a, const struct hes_split *s)
 {
-	return a->objective == HES_PARTITION_THROUGHPUT ? s->per_watt : 1e3 * s->per_watt;
+	return a->objective == HES_PARTITION_SUM ? s->per_watt : 1e3 * s->per_watt;
 }
 
 static const struct hes_split *best_of(const struct partition_answer *a)
@@ -76,8 +76,8 @@ static void print_row(const struct partition_answer *a, const struct hes_split *
 	}
 	printf(" %8.1f %9.4g", s->estimate.power_w, shown(a, s));
 	if (s != &a->turns)
-		printf("  %.4g to %.4g%s", shown(a, s) * a->model->low,
-		       shown(a, s) * a->model->high, s->allowed ? "" : "  below a floor");
+		printf("  %.4g to %.4g%s", shown(a, s) * s->low, shown(a, s) * s->high,
+		       s->allowed ? "" : "  below a floor");
 	putchar('\n');
 }
 
@@ -156,10 +156,9 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-/* A script that applies the best split, with MPS in a folder of its own. */
-static void print_commands(const struct partition_answer *a)
+/* A script that applies a split, with MPS in a folder of its own. */
+static void print_commands(const struct partition_answer *a, const struct hes_split *s)
 {
-	const struct hes_split *s = best_of(a);
 	uint32_t clock_mhz = a->clocks_mhz[a->best];
 	const char *gpu = a->uuid[0] ? a->uuid : "0", *unlock = "";
 	char text[160];
@@ -199,10 +198,11 @@ static void print_model(const struct partition_answer *a)
 
 	printf("Predicted from each job alone at several shares (%s)", a->what);
 	if (!m->learnt) {
-		printf(".\n%zu co-run%s of jobs on a %s %s measured, too few to learn from, so the "
-		       "interval is a guess. To measure some:\n"
+		printf(".\n%zu co-run%s of jobs on a %s %s measured; %s To measure more:\n"
 		       "heshare profile %s --batch %u --beside %s/%u --clocks default -- %s\n",
 		       m->sets, hes_s(m->sets), a->g->name, m->sets == 1 ? "was" : "were",
+		       m->sets ? "they set how much jobs slow each other down."
+			       : "how much jobs slow each other down is a guess.",
 		       p->workload, p->batch_size, q->workload, q->batch_size,
 		       p->command[0] && is_plain(p->command) ? partition_command(p->command)
 							     : "COMMAND");
@@ -256,10 +256,21 @@ static void print_gain(const struct partition_answer *a)
 	if (a->turns.estimate.power_w > 0)
 		printf("Against jobs that take turns alone on the GPU: %+.1f %%.\n",
 		       100 * partition_gain(best, &a->turns));
+	if (a->take_turns)
+		printf("Take turns: run one job at a time on the whole GPU, without MPS. %s\n",
+		       a->take_turns);
+}
+
+const struct hes_split *partition_chosen(const struct partition_answer *a)
+{
+	if (a->given.estimate.power_w > 0)
+		return &a->given;
+	return a->take_turns ? NULL : best_of(a);
 }
 
 int partition_print(const struct partition_answer *a, bool all, bool script, struct hes_err *err)
 {
+	const struct hes_split *s = partition_chosen(a);
 	int rc = 0;
 
 	for (size_t i = 0; i < a->n; i++)
@@ -276,13 +287,13 @@ int partition_print(const struct partition_answer *a, bool all, bool script, str
 	if (a->equal.estimate.power_w > 0)
 		print_row(a, &a->equal, a->equal_mhz, "equal");
 	if (a->turns.estimate.power_w > 0)
-		print_row(a, &a->turns, a->equal_mhz, "turns");
+		print_row(a, &a->turns, a->turns_mhz, "turns");
 	if (a->given.estimate.power_w > 0)
 		print_row(a, &a->given, a->clocks_mhz[a->best], "given");
 	print_gain(a);
 	print_notes(a);
-	if (script)
-		print_commands(a);
+	if (script && s)
+		print_commands(a, s);
 	return 0;
 }
 
@@ -302,8 +313,7 @@ static json_t *split_json(const struct partition_answer *a, const struct hes_spl
 	return json_pack("{s:o, s:i, s:o, s:o, s:f, s:f, s:[f,f], s:b}", "sm_pct", shares,
 			 "clock_mhz", (int)clock_mhz, "throughput", rates, "normalized", normalized,
 			 "power_w", s->estimate.power_w, "per_watt", s->per_watt, "interval",
-			 s->per_watt * a->model->low, s->per_watt * a->model->high, "floors_kept",
-			 s->allowed);
+			 s->per_watt * s->low, s->per_watt * s->high, "floors_kept", s->allowed);
 }
 
 static json_t *maybe_split(const struct partition_answer *a, const struct hes_split *s,
@@ -336,8 +346,9 @@ json_t *partition_json(const struct partition_answer *a)
 	out = json_pack("{s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "gpu", a->g->name,
 			"objective", hes_partition_objectives[a->objective], "jobs", jobs, "splits",
 			splits, "best", best, "equal", maybe_split(a, &a->equal, a->equal_mhz),
-			"turns", maybe_split(a, &a->turns, a->equal_mhz), "given",
+			"turns", maybe_split(a, &a->turns, a->turns_mhz), "given",
 			maybe_split(a, &a->given, a->clocks_mhz[a->best]), "model", model);
+	json_object_set_new(out, "recommendation", json_string(a->take_turns ? "turns" : "share"));
 	json_object_set_new(out, "gain_over_equal",
 			    a->equal.estimate.power_w > 0
 				    ? json_real(partition_gain(best_of(a), &a->equal))

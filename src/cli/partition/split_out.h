@@ -26,8 +26,11 @@ struct partition_answer {
 	struct hes_split equal; /* equal shares, 100 / n rounded down, at equal_mhz */
 	uint32_t equal_mhz;
 	struct hes_split given; /* of --split, at the best clock; power 0: none */
-	struct hes_split turns; /* jobs that take turns alone on the whole GPU, at equal_mhz; power
+	struct hes_split turns; /* jobs that take turns alone on the whole GPU, at turns_mhz; power
 				   0: unknown */
+	uint32_t turns_mhz;
+	double turns_w[HES_PARTITION_MAX_JOBS]; /* GPU power in each job's turn */
+	const char *take_turns; /* why the jobs are to take turns, a sentence; NULL: they share */
 	bool all_clocks;        /* --clocks all */
 };
 
@@ -42,7 +45,10 @@ struct partition_rows {
 int partition_rows(const struct partition_answer *a, size_t clock, size_t most,
 		   struct partition_rows *out);
 
-/** @param script  also the commands that apply the best split */
+/** The split to apply: that of --split, else the best one. @return NULL: the jobs are to take turns
+ */
+const struct hes_split *partition_chosen(const struct partition_answer *a);
+/** @param script  also the commands that apply the chosen split */
 int partition_print(const struct partition_answer *a, bool all, bool script, struct hes_err *err);
 json_t *partition_json(const struct partition_answer *a);
 /** Draw throughput per watt of the splits as an SVG file. @return 0; -ENOENT gnuplot is missing;

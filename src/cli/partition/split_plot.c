@@ -30,15 +30,15 @@ static void draw_part(struct fig *f, size_t tip, double from, double to, double 
 /* The unit of the table. */
 static double unit_of(const struct partition_answer *a)
 {
-	return a->objective == HES_PARTITION_THROUGHPUT ? 1 : 1e3;
+	return a->objective == HES_PARTITION_SUM ? 1 : 1e3;
 }
 
-static void draw_interval(struct fig *f, const struct partition_answer *a, double value, double row)
+static void draw_interval(struct fig *f, const struct hes_split *s, double value, double row)
 {
 	size_t block = fig_data(f);
 
-	fprintf(f->script, "%.10g %.10g %.10g\n", value * a->model->low,
-		value * (a->model->high - a->model->low), -row - 0.5);
+	fprintf(f->script, "%.10g %.10g %.10g\n", value * s->low, value * (s->high - s->low),
+		-row - 0.5);
 	fig_data_end(f);
 	fig_plot(f, block, NO_TEXT, "using 1:3:2:(0) with vectors nohead lc rgb '%s' lw 1.5",
 		 theme_hex(ROLE_INK));
@@ -53,9 +53,8 @@ static void draw_row(struct fig *f, const struct partition_answer *a, const stru
 	double from = 0;
 
 	for (size_t i = 0; i < a->n; i++) {
-		double alone = a->objective == HES_PARTITION_THROUGHPUT
-				       ? 1
-				       : a->jobs[a->best][i]->alone_rate;
+		double alone =
+			a->objective == HES_PARTITION_SUM ? 1 : a->jobs[a->best][i]->alone_rate;
 		double part = unit_of(a) * s->estimate.rate[i] / alone / s->estimate.power_w;
 
 		hes_text_add(shares, sizeof(shares), " / ", "%u", s->sm_pct[i]);
@@ -69,7 +68,7 @@ static void draw_row(struct fig *f, const struct partition_answer *a, const stru
 	}
 	if (!sum)
 		draw_part(f, NO_TEXT, 0, unit_of(a) * s->per_watt, (double)row, ROLE_OTHER_SOFT);
-	draw_interval(f, a, unit_of(a) * s->per_watt, (double)row);
+	draw_interval(f, s, unit_of(a) * s->per_watt, (double)row);
 	fig_label(f, LEFT - 10, fig_y(f, -(double)row - 0.5), ALIGN_RIGHT, FIG_FONT,
 		  best         ? ROLE_ACCENT
 		  : s->allowed ? ROLE_INK
@@ -116,12 +115,12 @@ static int draw(struct fig *f, const struct partition_answer *a, const struct wi
 		struct hes_err *err)
 {
 	const struct hes_split *best = &a->splits[a->best].v[a->splits[a->best].best];
-	double x = LEFT, max = unit_of(a) * a->equal.per_watt * a->model->high,
-	       n = (double)w->n + 1;
+	double x = LEFT, max = unit_of(a) * a->equal.per_watt * a->equal.high, n = (double)w->n + 1;
 	int rc;
 
 	for (size_t i = 0; i < w->n; i++)
-		max = fmax(max, unit_of(a) * w->rows->v[w->from + i]->per_watt * a->model->high);
+		max = fmax(max, unit_of(a) * w->rows->v[w->from + i]->per_watt *
+					w->rows->v[w->from + i]->high);
 	rc = fig_begin(f,
 		       &(struct fig_layout){ .width = FIG_WIDTH,
 					     .height = n * ROW_PX + 76,
@@ -139,7 +138,7 @@ static int draw(struct fig *f, const struct partition_answer *a, const struct wi
 	fig_ticks_x(f, 1, 10);
 	fig_label(f, FIG_WIDTH - 20, f->at.height - 9, ALIGN_RIGHT, FIG_FONT, ROLE_MUTED,
 		  "%s on %s at %u MHz, 90 %% intervals",
-		  a->objective == HES_PARTITION_THROUGHPUT ? "iterations per joule" : "work per kJ",
+		  a->objective == HES_PARTITION_SUM ? "iterations per joule" : "work per kJ",
 		  a->g->name, a->clocks_mhz[a->best]);
 	for (size_t i = 0; i < a->n && a->objective != HES_PARTITION_ENERGY; i++)
 		x = draw_name(f, a, i, x);

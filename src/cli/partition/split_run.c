@@ -293,7 +293,7 @@ static void result_print(const struct split_run *r, const struct hes_run_report 
 {
 	const struct hes_run_together *t = &report->together;
 	const struct measured m = measured_of(r, report);
-	const double unit = r->a->objective == HES_PARTITION_THROUGHPUT ? 1 : 1e3;
+	const double unit = r->a->objective == HES_PARTITION_SUM ? 1 : 1e3;
 	char time[HES_QUANTITY_MAX];
 
 	printf("\n%-20s %4s %12s %11s %11s %9s %9s\n", "job", "SM %", "iterations", "predicted/s",
@@ -378,12 +378,16 @@ int partition_run(const struct partition_opts *o, const struct partition_answer 
 	struct split_run r = { .a = a,
 			       .catalogue = c,
 			       .for_us = (int64_t)(o->for_s * 1e6),
-			       .s = a->given.estimate.power_w > 0
-					    ? &a->given
-					    : &a->splits[a->best].v[a->splits[a->best].best],
+			       .s = partition_chosen(a),
 			       .user = run_user_behind_sudo() };
 	struct hes_run_report report = { 0 };
-	int rc = plan_make(&r, commands, err);
+	int rc;
+
+	if (!r.s)
+		return hes_fail(err, -EINVAL,
+				"nothing was run: the jobs are to take turns, one at a time "
+				"without MPS; --split SHARES shares the GPU all the same");
+	rc = plan_make(&r, commands, err);
 
 	if (!rc)
 		rc = store_open(o, &r, !commands, err);

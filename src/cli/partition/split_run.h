@@ -13,7 +13,8 @@
  * or a signal stops them. Prints the result; with --json, one document with that of @a.
  * @param commands  lines for a shell in the order of the jobs; NULL: those that were profiled
  * @param status    exit status: 1 when a job failed; set on success
- * @return 0; -ENOENT a job without command; errors of the store, the GPU and the runner
+ * @return 0; -EINVAL the jobs are to take turns; -ENOENT a job without command; errors of the
+ * store, the GPU and the runner
  */
 int partition_run(const struct partition_opts *o, const struct partition_answer *a,
 		  const struct hes_catalogue *c, char *const *commands, int *status,
