@@ -65,7 +65,7 @@ cppcheck --quiet -j "$(nproc)" --std=c11 --enable=warning,performance,portabilit
 		--suppress=memleak:src/trees/model_bytes.c \
 		--suppress=memleak:src/trees/tree_builder.c \
 	--suppress=missingInclude --suppress=internalAstError --error-exitcode=1 \
-	-D_GNU_SOURCE -Iinclude -Isrc -Ilab -Iinterpose -Ipapers/partition -Ipapers/fairness src \
+	-D_GNU_SOURCE -Iinclude -Isrc -Ilab -Iinterpose -Ipapers/partition -Ipapers/fairness -Ipapers/fairness/scheduler src \
 		lab interpose papers || failed=1
 
 echo "== clang-tidy"

@@ -40,7 +40,7 @@ COMMANDS = {
     "planning": ["cli-plan", "cli-simulate"],
     "physics": ["cli-model", "cli-calibrate", "cli-partition"],
     "attribution": ["cli-run_joules", "cli-run"],
-    "launch": ["cli-run", "cli-run_users", "cli-restore", "cli-status", "cli-serve_models"],
+    "launch": ["cli-run", "cli-run_users", "cli-restore", "cli-status"],
 }
 # Text that only people read, and memory: more of it than is needed changes nothing.
 WORDS = r"\b(?:hes_fail|hes_fail_in|fprintf|printf|fputs|strerror)\("

@@ -11,7 +11,7 @@
 
 #include "cli/cli.h"
 #include "gpu/spawn.h"
-#include "streams/cuda_driver.h"
+#include "gpu/cuda_driver.h"
 
 #define ANSWER_MAX_BYTES 16384
 #define MOST_GPUS        (ANSWER_MAX_BYTES / CUDA_ORDER_UUID_MAX)

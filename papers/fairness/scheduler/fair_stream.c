@@ -1,12 +1,12 @@
 /*
- * fair_stream.c - streams of a fair scheduler: submit and sync; see heshare/fair_scheduler.h and
+ * fair_stream.c - streams of a fair scheduler: submit and sync; see fair_scheduler.h and
  * fair_scheduler_state.h.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "streams/fair_scheduler_state.h"
+#include "fair_scheduler_state.h"
 
 /* Last in the ring: before the stream that is next. */
 static void ring_add(struct hes_fair_stream *st)

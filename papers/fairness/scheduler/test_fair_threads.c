@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/rng.h"
-#include "heshare/fair_scheduler.h"
+#include "fair_scheduler.h"
 #include "unit_test.h"
 
 #define TENANTS 4

@@ -28,15 +28,15 @@
  *
  * All functions return 0 or a negative errno with a sentence; outputs are written only on success.
  */
-#ifndef HESHARE_FAIR_SCHEDULER_H
-#define HESHARE_FAIR_SCHEDULER_H
+#ifndef PAPERS_FAIR_SCHEDULER_H
+#define PAPERS_FAIR_SCHEDULER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "heshare/err.h"
-#include "heshare/fair_executor.h"
+#include "fair_executor.h"
 #include "heshare/fair_queue.h"
 
 #define HES_FAIR_MAX_MEMBER_NAME 64 /* bytes, with the NUL */

@@ -1,10 +1,10 @@
 /*
- * serve_models.h - the models that the example serves, and where they run.
+ * serve_models.h - the models that the program serves, and where they run.
  */
 #ifndef SERVE_MODELS_H
 #define SERVE_MODELS_H
 
-#include "heshare/fair_scheduler.h"
+#include "fair_scheduler.h"
 
 #define N_MODELS 3
 

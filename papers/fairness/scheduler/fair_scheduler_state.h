@@ -6,13 +6,13 @@
  * is guarded by the scheduler's lock, unless marked otherwise. The executor's functions and those
  * of work are called without it.
  */
-#ifndef HES_STREAMS_FAIR_SCHEDULER_STATE_H
-#define HES_STREAMS_FAIR_SCHEDULER_STATE_H
+#ifndef PAPERS_FAIR_SCHEDULER_STATE_H
+#define PAPERS_FAIR_SCHEDULER_STATE_H
 
 #include <pthread.h>
 
-#include "heshare/fair_scheduler.h"
-#include "streams/latency.h"
+#include "fair_scheduler.h"
+#include "latency.h"
 
 /** From submit to its end it is in the list of its stream. */
 struct item {

@@ -4,7 +4,7 @@
  * The library must load on a machine without a driver. The driver's threads stay, so it is never
  * unloaded.
  */
-#include "streams/cuda_driver.h"
+#include "gpu/cuda_driver.h"
 
 #include <dlfcn.h>
 #include <errno.h>

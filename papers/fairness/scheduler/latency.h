@@ -2,8 +2,8 @@
  * latency.h - how long things took: their mean, and percentiles from a histogram with buckets of
  * equal ratio.
  */
-#ifndef HES_STREAMS_LATENCY_H
-#define HES_STREAMS_LATENCY_H
+#ifndef PAPERS_LATENCY_H
+#define PAPERS_LATENCY_H
 
 #include <stdint.h>
 

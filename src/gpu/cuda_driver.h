@@ -1,12 +1,11 @@
 /*
- * cuda_driver.h - the functions of the CUDA driver that streams and the order of GPUs need, found
- * at run time.
+ * cuda_driver.h - functions of the CUDA driver, found at run time.
  *
  * NVIDIA's versions by name: those with _v2 are what every CUDA from 3.2 or 4.0 on has under the
  * base name.
  */
-#ifndef HES_STREAMS_CUDA_DRIVER_H
-#define HES_STREAMS_CUDA_DRIVER_H
+#ifndef HES_GPU_CUDA_DRIVER_H
+#define HES_GPU_CUDA_DRIVER_H
 
 #include "heshare/err.h"
 

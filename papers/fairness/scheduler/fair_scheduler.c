@@ -1,5 +1,5 @@
 /*
- * fair_scheduler.c - a fair scheduler and its tenants; see heshare/fair_scheduler.h and
+ * fair_scheduler.c - a fair scheduler and its tenants; see fair_scheduler.h and
  * fair_scheduler_state.h.
  */
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "streams/fair_scheduler_state.h"
+#include "fair_scheduler_state.h"
 
 #define WINDOW_NS  2000000
 #define LEAST_ROOM 16

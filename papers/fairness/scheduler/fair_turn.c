@@ -1,6 +1,6 @@
 /*
  * fair_turn.c - turns of a fair scheduler: the tenant that the run queue picks runs until its slice
- * is over or it has no work, and is charged; see heshare/fair_scheduler.h and
+ * is over or it has no work, and is charged; see fair_scheduler.h and
  * fair_scheduler_state.h.
  *
  * The executor is kept busy by items on their way, up to the window: what is queued on the GPU must
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "streams/fair_scheduler_state.h"
+#include "fair_scheduler_state.h"
 
 #define RECENT 0.25 /* part of the last turn in the mean time of an item */
 

@@ -1,5 +1,5 @@
 /*
- * cpu_executor.c - functions in a pool of worker threads; see heshare/fair_executor.h.
+ * cpu_executor.c - functions in a pool of worker threads; see fair_executor.h.
  *
  * The scheduler starts no more jobs at a time than there are workers, so a job waits for its worker
  * to wake at most.
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "heshare/fair_executor.h"
+#include "fair_executor.h"
 
 struct job {
 	const struct hes_fair_work *w;

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <math.h>
 
-#include "heshare/fair_scheduler.h"
+#include "fair_scheduler.h"
 #include "heshare/model.h"
 #include "unit_test.h"
 

@@ -1,5 +1,5 @@
 /*
- * cuda_executor.c - items on CUDA streams; see heshare/fair_executor.h.
+ * cuda_executor.c - items on CUDA streams; see fair_executor.h.
  *
  * Behind each item an event is recorded on its stream. Before the first item of a turn another one
  * is: the GPU is idle then, so it passes at once. The time between it and the last of the others is
@@ -16,8 +16,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "heshare/fair_executor.h"
-#include "streams/cuda_driver.h"
+#include "fair_executor.h"
+#include "gpu/cuda_driver.h"
 
 #define DEPTH    64
 #define SPIN_NS  50000 /* polls without a pause, then with one */

@@ -1,9 +1,9 @@
 /*
- * fair_executor.h - executors run the work of a fair scheduler (heshare/fair_scheduler.h): in CPU
+ * fair_executor.h - executors run the work of a fair scheduler (fair_scheduler.h): in CPU
  * threads, in CUDA streams, or in an executor that you write.
  */
-#ifndef HESHARE_FAIR_EXECUTOR_H
-#define HESHARE_FAIR_EXECUTOR_H
+#ifndef PAPERS_FAIR_EXECUTOR_H
+#define PAPERS_FAIR_EXECUTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 bats_require_minimum_version 1.5.0
 
-# The example of the fair scheduler: three models in one process. How fast they are is not checked.
+# serve_models: three models in one process. How fast they are is not checked.
 
 tenants() {
 	grep -cE '^(mobilenetv2|resnet50|bert-large) +[0-9]+ +1 +[0-9.]+ +[0-9.]+ ' <<<"$output"

@@ -4,7 +4,7 @@
  * A bucket is the position of the first bit that is set and the LATENCY_BITS bits after it.
  * Durations below 2^(LATENCY_BITS + 1) have a bucket each.
  */
-#include "streams/latency.h"
+#include "latency.h"
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "heshare/fair_scheduler.h"
-#include "streams/latency.h"
+#include "fair_scheduler.h"
+#include "latency.h"
 #include "unit_test.h"
 
 #define QUANTUM 1000 /* ns */
