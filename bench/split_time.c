@@ -88,7 +88,7 @@ int main(void)
 				p.n += draw(&d, g, (size_t[]){ i, k },
 					    (uint32_t[]){ share, 100 - share }, 2, p.v + p.n);
 	}
-	if (hes_share_profiles_from(&p, &c, 0.05, &solo, &err) ||
+	if (hes_share_profiles_from(&p, &c, &solo, &err) ||
 	    hes_partition_train(&p, &solo, &g, 1, &(struct hes_partition_options){ 0 }, &m, &err))
 		die(&err);
 	for (size_t k = 0; k < REPEATS; k++) {

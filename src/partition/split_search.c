@@ -453,6 +453,10 @@ static void split_interval(const struct split_problem *p, struct hes_split *out)
 	double variance = x->rest * x->rest;
 	struct hes_split moved;
 
+	out->low = p->m->info.low;
+	out->high = p->m->info.high;
+	if (p->m->info.learnt)
+		return;
 	for (size_t i = 0; i < p->n; i++)
 		co_job_at(p->job[i]->profile, p->g, out->sm_pct[i], &r.job[i]);
 	for (size_t k = 0; k < CO_CONSTANTS; k++) {
@@ -461,8 +465,8 @@ static void split_interval(const struct split_problem *p, struct hes_split *out)
 		r.constant[k] -= x->sd[k];
 		variance += pow(log(moved.per_watt / out->per_watt), 2);
 	}
-	out->low = p->m->info.learnt ? p->m->info.low : exp(-SIDE * sqrt(variance));
-	out->high = p->m->info.learnt ? p->m->info.high : exp(SIDE * sqrt(variance));
+	out->low = exp(-SIDE * sqrt(variance));
+	out->high = exp(SIDE * sqrt(variance));
 }
 
 int split_search(const struct split_problem *p, struct hes_splits *out, struct hes_err *err)

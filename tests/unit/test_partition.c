@@ -295,6 +295,35 @@ TEST(intervals_hold_their_part_of_unseen_points)
 	bench_close(&b);
 }
 
+/* Co-runs in which the jobs slow each other down more than the prior says: others will, too. */
+TEST(a_few_co_runs_move_what_is_predicted_of_other_jobs)
+{
+	struct partition_bench b = bench_of_all(0);
+	const struct hes_partition_goal goal = { .objective = HES_PARTITION_NORMALIZED };
+	const struct hes_share_profile *p[2];
+	const uint32_t shares[] = { 50, 50 };
+	struct hes_split before, after;
+
+	bench_learn(&b, NULL);
+	p[0] = bench_profile(&b, bench_jobs[0]);
+	p[1] = bench_profile(&b, bench_jobs[1]);
+	assert_int_equal(hes_partition_judge(b.m, b.g, p, 2, &goal, shares, &before, NULL), 0);
+	for (size_t i = 2; i + 1 < BENCH_JOBS; i++)
+		bench_together(&b, (struct bench_job[]){ bench_jobs[i], bench_jobs[i + 1] }, shares,
+			       2, 0);
+	for (size_t i = 0; i < b.points.n; i++)
+		if (b.points.v[i].co_runners[0])
+			b.points.v[i].iteration_us *= 1.2;
+	bench_learn(&b, NULL);
+	assert_false(hes_partition_about(b.m, b.g)->learnt);
+	p[0] = bench_profile(&b, bench_jobs[0]);
+	p[1] = bench_profile(&b, bench_jobs[1]);
+	assert_int_equal(hes_partition_judge(b.m, b.g, p, 2, &goal, shares, &after, NULL), 0);
+	assert_true(after.estimate.rate[0] < 0.98 * before.estimate.rate[0]);
+	assert_true(after.low < 1 && after.high > 1 && before.low < 1 && before.high > 1);
+	bench_close(&b);
+}
+
 TEST(a_model_depends_on_seed_and_data_alone)
 {
 	struct partition_bench b = bench_of_all(NOISE);
