@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/rng.h"
-#include "fair/slices_plain.h"
+#include "slices_plain.h"
 
 #define INTERVAL   1000000
 #define RUNS       21

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fair/fair_request.h"
-#include "fair/slices_plain.h"
+#include "slices_plain.h"
 #include "fairness_study.h"
 
 #define TENANTS 3

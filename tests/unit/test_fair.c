@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/rng.h"
-#include "fair/slices_plain.h"
+#include "slices_plain.h"
 #include "heshare/fair.h"
 #include "unit_test.h"
 

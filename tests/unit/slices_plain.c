@@ -1,7 +1,7 @@
 /*
  * slices_plain.c - Algorithm 1 of the paper line by line; see slices_plain.h.
  */
-#include "fair/slices_plain.h"
+#include "slices_plain.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * slices_plain.h - Algorithm 1 of the paper line by line, the definition that slices.c is tested
  * against.
  */
-#ifndef HES_FAIR_SLICES_PLAIN_H
-#define HES_FAIR_SLICES_PLAIN_H
+#ifndef SLICES_PLAIN_H
+#define SLICES_PLAIN_H
 
 #include "heshare/fair.h"
 
