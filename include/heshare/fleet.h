@@ -45,6 +45,12 @@ void hes_fleet_free(struct hes_fleet *f);
 const struct hes_gpu_type *hes_fleet_limit(struct hes_fleet *f, const struct hes_gpu_type *g,
 					   double limit_w);
 
+/**
+ * A fleet whose GPUs have a part of their default power limits, or a lower one where that is set.
+ * @param out  written only on success; hes_fleet_free it. @return 0; -ENOMEM
+ */
+int hes_fleet_lower(const struct hes_fleet *f, double part, struct hes_fleet *out);
+
 /** @return index of the GPU called @name, or -1 */
 long hes_fleet_find(const struct hes_fleet *f, const char *name);
 

@@ -99,6 +99,9 @@ struct hes_policy {
 	hes_alone_fn *alone; /* by which variants sort jobs */
 	bool makes_front;
 	bool searches;     /* honours budget, spent, power_cap_mw and deadlines */
+	bool static_clock; /* runs every job at hes_gpu_type_static_clock() */
+	bool limits_power; /* plans for GPUs whose power limit is lowered by the caller, to one part
+			      of the default */
 	uint64_t max_work; /* some minutes of planning: jobs times (100 + GPUs); ignored where
 			      effort is given */
 	double (*effort)(

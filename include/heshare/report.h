@@ -50,7 +50,7 @@ struct hes_report {
 	uint32_t n_seeds; /* each row is the mean of so many runs; 0 and 1: a single one */
 };
 
-#define HES_REPORT_SENTENCE 400
+#define HES_REPORT_SENTENCE 500
 
 /** @return the row with the least product of average completion time and fleet energy, the first of
  * equals; 0 if @n is 0 */
@@ -65,7 +65,7 @@ size_t hes_report_rival(const struct hes_report_policy *v, size_t n, size_t best
 
 /**
  * A sentence without its full stop: the best row against the best row of another method, then
- * against "exclusive". Pure.
+ * against "exclusive", then against the best of "static" and "static-equal". Pure.
  * @return whether there is one: rows of two methods, with times and energies above 0; else @out is
  * ""
  */

@@ -20,7 +20,7 @@
 
 /* Document shape; one to one with data/gpu_types.yaml. */
 struct doc_clocks {
-	double min, max, step, default_mhz;
+	double min, max, step, default_mhz, static_mhz;
 	double *list;
 	unsigned list_count;
 };
@@ -47,6 +47,7 @@ static const cyaml_schema_field_t clock_fields[] = {
 	CYAML_FIELD_FLOAT("max", CYAML_FLAG_DEFAULT, struct doc_clocks, max),
 	CYAML_FIELD_FLOAT("step", CYAML_FLAG_OPTIONAL, struct doc_clocks, step),
 	CYAML_FIELD_FLOAT("default", CYAML_FLAG_DEFAULT, struct doc_clocks, default_mhz),
+	CYAML_FIELD_FLOAT("static", CYAML_FLAG_OPTIONAL, struct doc_clocks, static_mhz),
 	CYAML_FIELD_SEQUENCE("list", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct doc_clocks,
 			     list, &clock_value, 0, HES_MAX_CLOCKS),
 	CYAML_FIELD_END
@@ -113,6 +114,8 @@ static int check_ranges(const char *file, const struct doc_type *d, struct hes_e
 		{ "clocks.max", d->clocks.max, d->clocks.min, 10000, "MHz" },
 		{ "clocks.default", d->clocks.default_mhz, d->clocks.min, d->clocks.max, "MHz" },
 		{ "clocks.step", d->clocks.step, 0, 10000, "MHz" },
+		{ "clocks.static", d->clocks.static_mhz > 0 ? d->clocks.static_mhz : d->clocks.min,
+		  d->clocks.min, d->clocks.default_mhz, "MHz" },
 	};
 
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
@@ -175,6 +178,7 @@ static void fill(struct hes_gpu_type *g, const struct doc_type *d)
 		.clock_max_mhz = (uint32_t)d->clocks.max,
 		.clock_step_mhz = d->clocks.step,
 		.clock_default_mhz = (uint32_t)d->clocks.default_mhz,
+		.clock_static_mhz = (uint32_t)d->clocks.static_mhz,
 	};
 	strcpy(g->name, d->name);
 	for (unsigned i = 0; i < d->driver_names_count; i++)
@@ -367,6 +371,19 @@ bool hes_gpu_type_is_unlocked(const struct hes_gpu_type *g, uint32_t clock_mhz)
 uint32_t hes_gpu_type_clock(const struct hes_gpu_type *g, uint32_t clock_mhz)
 {
 	return hes_gpu_type_is_unlocked(g, clock_mhz) ? g->clock_default_mhz : clock_mhz;
+}
+
+uint32_t hes_gpu_type_static_clock(const struct hes_gpu_type *g)
+{
+	size_t i = g->n_clocks;
+
+	if (g->n_clocks == 1)
+		return g->clocks_mhz[0];
+	if (g->clock_static_mhz && g->clock_static_mhz <= g->clock_default_mhz)
+		return g->clock_static_mhz;
+	while (i > 1 && g->clocks_mhz[i - 1] > HES_STATIC_CLOCK_PART * g->clock_default_mhz)
+		i--;
+	return g->clocks_mhz[i - 1];
 }
 
 bool hes_gpu_type_has_clock(const struct hes_gpu_type *g, uint32_t clock_mhz)

@@ -57,6 +57,22 @@ static uint32_t default_clock(const struct hes_problem *p, uint32_t type,
 	return p->types[type]->clock_default_mhz;
 }
 
+static uint32_t static_clock(const struct hes_problem *p, uint32_t type,
+			     const struct hes_group *alone)
+{
+	(void)alone;
+	return hes_gpu_type_static_clock(p->types[type]);
+}
+
+struct hes_cost hes_alone_static(const struct hes_problem *p, size_t job, uint32_t type)
+{
+	const struct hes_group alone = { 1, { { (uint32_t)job, 100 } } };
+	struct hes_group_cost c;
+
+	hes_group_run(p, type, static_clock(p, type, &alone), &alone, &c);
+	return (struct hes_cost){ c.last_us, c.energy_mj };
+}
+
 /* The clock with the least energy, of those that keep the job within a slowdown bound. */
 static uint32_t low_energy_clock(const struct hes_problem *p, uint32_t type,
 				 const struct hes_group *alone)
@@ -170,6 +186,15 @@ int hes_decide_exclusive(const struct hes_problem *p, struct hes_plan *plan,
 	if (*p->request->prefer)
 		return run_variant(p, plan, hes_alone_at_default, default_clock);
 	return run_one_by_one(p, plan, fastest_free_gpu, default_clock);
+}
+
+/* What an operator can do without measuring jobs: one clock for each GPU type. */
+int hes_decide_static(const struct hes_problem *p, struct hes_plan *plan, struct hes_front *front)
+{
+	(void)front;
+	if (*p->request->prefer)
+		return run_variant(p, plan, hes_alone_static, static_clock);
+	return run_one_by_one(p, plan, fastest_free_gpu, static_clock);
 }
 
 /* After Lettich et al. (CCGrid 2025): the free GPU whose power the job raises least. */

@@ -15,7 +15,8 @@
 
 hes_decide_fn hes_decide_heshare, hes_decide_heshare_tuned, hes_decide_joint, hes_decide_sched_only,
 	hes_decide_morak, hes_decide_muserve, hes_decide_pwr, hes_decide_batchdvfs,
-	hes_decide_mps_equal, hes_decide_exclusive, hes_decide_random;
+	hes_decide_mps_equal, hes_decide_mps_default, hes_decide_static, hes_decide_static_equal,
+	hes_decide_exclusive, hes_decide_random;
 
 /** The variant `pwr:shared`. @return as decide functions */
 int hes_decide_pwr_shared(const struct hes_problem *p, struct hes_plan *plan);

@@ -19,7 +19,7 @@ struct hes_placed {
 hes_alone_fn hes_alone_at_default;
 /** hes_alone_fn: of the policies of these names. */
 hes_alone_fn hes_alone_tuned /* morak */, hes_alone_at_low_energy /* muserve */,
-	hes_alone_capped /* batchdvfs */;
+	hes_alone_capped /* batchdvfs */, hes_alone_static /* static, static-equal */;
 
 /** Whether a variant takes the shortest job first, by hes_variant_least_us(). */
 bool hes_variant_is_shortest_first(const char *variant);

@@ -33,11 +33,13 @@ int offer_print_policies(void)
 		       hes_policies[i].summary, hes_policy_most_jobs(&hes_policies[i], LIST_GPUS),
 		       LIST_GPUS);
 	}
-	printf("  morak, muserve, batchdvfs, mps-equal and exclusive with another order or GPU, as "
-	       "in morak:edp-sjf:\n"
+	printf("  morak, muserve, batchdvfs, mps-equal, mps-default, static, static-equal, cap and "
+	       "exclusive\n"
+	       "  with another order or GPU, as in morak:edp-sjf:\n"
 	       "  eft        the GPU of earliest predicted finish, first come first served\n"
 	       "  least      the GPU with the least queued work, first come first served; "
-	       "exclusive does so by itself\n"
+	       "exclusive,\n"
+	       "             static and cap do so by themselves\n"
 	       "  edp-sjf    shortest first, the GPU of least predicted finish x energy\n"
 	       "  pwr:shared lets jobs share GPUs, and also weighs the fragmentation that a job "
 	       "leaves\n");
