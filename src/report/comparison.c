@@ -1,7 +1,7 @@
 /*
  * comparison.c - which policy is best, and by how much, as a sentence; see heshare/report.h.
  *
- * The strongest rival comes first, common practice second.
+ * The strongest rival comes first, common practice second, one clock for each GPU type third.
  */
 #include "heshare/report.h"
 
@@ -12,6 +12,8 @@
 #include <string.h>
 
 #define COMMON_PRACTICE "exclusive" /* one job per GPU, the next free GPU for the next job */
+#define STATIC_CLOCK    "static"
+#define STATIC_EQUAL    "static-equal"
 
 static double cost(const struct hes_report_policy *p)
 {
@@ -60,6 +62,19 @@ size_t hes_report_rival(const struct hes_report_policy *v, size_t n, size_t best
 		if (!same_method(&v[i], &v[best]) && (rival == n || cost(&v[i]) < cost(&v[rival])))
 			rival = i;
 	return rival;
+}
+
+/* The best of those with one clock for each GPU type; @n: there is none. */
+static size_t best_static(const struct hes_report_policy *v, size_t n)
+{
+	size_t best = n;
+
+	for (size_t i = 0; i < n; i++)
+		if ((strcmp(v[i].name, STATIC_CLOCK) == 0 ||
+		     strcmp(v[i].name, STATIC_EQUAL) == 0) &&
+		    (best == n || cost(&v[i]) < cost(&v[best])))
+			best = i;
+	return best;
 }
 
 /* A text that ends where its room does. */
@@ -148,6 +163,14 @@ bool hes_report_sentence(const struct hes_report_policy *v, size_t n, char *out,
 		add(&t, "; ");
 		add_changes(&t, &best->realised, &common->realised, false);
 		add(&t, "one job per GPU (%s)", common->name);
+	}
+	at = best_static(v, n);
+	if (at < n && &v[at] != rival && &v[at] != best && !same_method(&v[at], best)) {
+		add(&t, "; ");
+		add_changes(&t, &best->realised, &v[at].realised, false);
+		add(&t, "one clock for each GPU type (");
+		add_label(&t, &v[at]);
+		add(&t, ")");
 	}
 	if (t.at >= size)
 		*out = '\0';

@@ -67,6 +67,26 @@ TEST(what_is_worse_is_more_and_what_is_equal_is_the_same)
 		       "150 % more and 90 % less than one job per GPU (exclusive)");
 }
 
+TEST(one_clock_for_each_type_comes_third_unless_it_is_the_best_or_the_rival)
+{
+	struct hes_report_policy v[] = {
+		row("joint", "balanced", 50, 40),       row("heshare", "jct", 60, 50),
+		row("static", "edp-sjf", 100, 80),      row("static-equal", "", 300, 100),
+		row("static-equal", "edp-sjf", 80, 80), row("exclusive", "", 200, 160),
+	};
+
+	check_sentence(v, 6,
+		       "joint:balanced: 17 % less average completion time and 20 % less fleet "
+		       "energy than heshare:jct, the strongest other policy; 75 % less and 75 % "
+		       "less than one job per GPU (exclusive); 38 % less and 50 % less than one "
+		       "clock for each GPU type (static-equal:edp-sjf)");
+	v[4] = row("static-equal", "edp-sjf", 55, 50);
+	check_sentence(v, 6,
+		       "joint:balanced: 9 % less average completion time and 20 % less fleet "
+		       "energy than static-equal:edp-sjf, the strongest other policy; 75 % less "
+		       "and 75 % less than one job per GPU (exclusive)");
+}
+
 TEST(common_practice_that_wins_is_the_best)
 {
 	const struct hes_report_policy v[] = { row("random", "", 300, 30),
