@@ -116,7 +116,7 @@ refused() {
 		[ "$(jq --arg n "$name" '[.policies[] | select(.name == $n)] | length' out.json)" -eq 1 ]
 	done
 	[ "$(jq -c '[.policies[] | select(.name == "pwr").prefer]' out.json)" = '["","shared"]' ]
-	for name in morak muserve batchdvfs mps-equal exclusive; do
+	for name in morak muserve batchdvfs mps-equal mps-default static static-equal cap exclusive; do
 		[ "$(jq -c --arg n "$name" '[.policies[] | select(.name == $n).prefer]' out.json)" = '["","edp-sjf"]' ]
 	done
 	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --policy all --prefer jct --json >out.json
@@ -352,4 +352,94 @@ sys.stdout.buffer.write(gzip.compress(first, 1) + gzip.compress(piece * 100000, 
 @test "a file above 2 GiB is refused as too large" {
 	truncate -s 3G p.json
 	refused 1 "p.json: larger than 1024 MiB, unpacked" "$G/jobs.csv" "${FLEET[@]}" --plan p.json
+}
+
+@test "static runs each GPU type at its one clock, of the catalogue or as given" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p static,static:edp-sjf,static-equal:edp-sjf,exclusive \
+		--static-clocks T4=900,V100-SXM2-32=1005 --per-job rows.csv --json >out.json
+	[ "$(jq -c .static_clocks_mhz out.json)" = '{"T4":900,"V100-SXM2-32":1005,"A100-SXM-80":1125}' ]
+	[ "$(jq .power_limits_w out.json)" = null ]
+	! awk -F, '$1 ~ /^static/ { print $7 "=" $11 }' rows.csv | sort -u | grep -vE '^(T4=900|V100-SXM2-32=1005|A100-SXM-80=1125)$'
+	[ "$(awk -F, '$1 ~ /^static/ { print $7 }' rows.csv | sort -u | wc -l)" = 3 ]
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p static | grep -F 'static clocks: T4 1065 MHz, V100-SXM2-32 1117 MHz, A100-SXM-80 1125 MHz'
+	"$HESHARE" plan "$G/jobs.csv" "${FLEET[@]}" --policy static --default-clock -o plan.json
+	[ "$(jq -c '[.gpus[].batches[]?.clock_mhz] | unique' plan.json)" = '[1410,1530,1590]' ]
+	refused 2 '--static-clocks: they are those of static and static-equal' "$G/jobs.csv" -p random --static-clocks T4=900
+	refused 2 '--power-limit: it is that of cap' "$G/jobs.csv" -p random --power-limit 70
+	refused 2 '--static-clocks: "T4" is not TYPE=MHZ, such as T4=900' "$G/jobs.csv" --static-clocks T4
+	refused 2 '--static-clocks: unknown GPU type "T5"' "$G/jobs.csv" --static-clocks T5=900
+	refused 2 '--static-clocks: 901 MHz is none of the clocks of a T4: 300 to 1590 MHz in steps of 15' \
+		"$G/jobs.csv" --static-clocks T4=901
+}
+
+@test "mps-default lets each of two jobs have all SMs" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --burst -p mps-default,mps-default:edp-sjf,static-equal --per-job rows.csv >/dev/null
+	[ "$(awk -F, '$1 == "mps-default" { print $10 }' rows.csv | sort -u)" = 100 ]
+	[ "$(awk -F, '$1 == "static-equal" { print $10 }' rows.csv | sort -nu | xargs)" = 50 ]
+	awk -F, '$1 == "mps-default" && $NF != "" { n++ } END { exit n < 4 }' rows.csv
+}
+
+# The model throttles a GPU to its limit, as on a fleet whose file states the limits.
+@test "cap is exclusive under a part of each GPU's power limit" {
+	sed 's/type: T4,/type: T4, power_limit_w: 35,/; s/type: V100-SXM2-32,/type: V100-SXM2-32, power_limit_w: 150,/
+		s/type: A100-SXM-80,/type: A100-SXM-80, power_limit_w: 200,/' "$G/fleet.yaml" >half.yaml
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p cap,cap:edp-sjf,exclusive --power-limit 50 --json --no-timing >cap.json
+	"$HESHARE" simulate "$G/jobs.csv" --fleet half.yaml -p exclusive,exclusive:edp-sjf --json --no-timing >half.json
+	[ "$(jq -c .power_limits_w cap.json | sed 's/\.0//g')" = '{"T4":35,"V100-SXM2-32":150,"A100-SXM-80":200}' ]
+	jq -es '[.[0].policies[:2][] | del(.name)] == [.[1].policies[] | del(.name)]' cap.json half.json
+	jq -e '.policies[0].busy_energy_j < .policies[2].busy_energy_j' cap.json
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" -p cap --power-limit 50 |
+		grep -F 'power limits of cap, 50 % of the default: T4 35 W, V100-SXM2-32 150 W, A100-SXM-80 200 W'
+}
+
+@test "draws of a trace and jobs files are compared set by set" {
+	for k in 2 3 4; do
+		"$HESHARE" trace helios-like --seed $k -o $k.csv 2>/dev/null
+	done
+	P=exclusive,static:edp-sjf,mps-equal:edp-sjf
+	"$HESHARE" simulate helios-like --draws 2..4 --burst -p $P --json --no-timing >draws.json
+	"$HESHARE" simulate 2.csv 3.csv 4.csv --burst -p $P --json --no-timing >files.json
+	"$HESHARE" simulate 3.csv --burst -p $P --seeds 3 --json --no-timing >3.json
+	[ "$(jq -c '[.sets[].set]' draws.json files.json | xargs)" = "[draw 2,draw 3,draw 4] [2.csv,3.csv,4.csv]" ]
+	jq -es '(.[0].sets[1] | del(.set)) == .[1]' draws.json 3.json
+	jq -es '.[0].comparison == .[1].comparison' draws.json files.json
+	# Student's t for two degrees of freedom is 4.303.
+	jq -e '[.sets[].policies | 100 * (.[1].fleet_energy_j / .[0].fleet_energy_j - 1)] as $d | ($d | add / 3) as $m
+		| (4.303 * (($d | map(. - $m | . * .) | add) / 2 / 3 | sqrt)) as $half
+		| [.sets[].policies | select(.[2].fleet_energy_j <= .[1].fleet_energy_j and .[2].avg_jct_s <= .[1].avg_jct_s)] as $by
+		| [.sets[].policies | select(.[1].fleet_energy_j <= .[0].fleet_energy_j and .[1].avg_jct_s <= .[0].avg_jct_s)] as $less
+		| .comparison | .reference == "exclusive" and .sets == 3 and (.policies[1]
+			| (.change_pct.fleet_energy_j | (.mean - $m | fabs) < 1e-3 and (.high - .low - 2 * $half | fabs) < 1e-3)
+			and .no_more_of_both == ($less | length) and (.dominated_by["mps-equal:edp-sjf"] // 0) == ($by | length))' draws.json
+	"$HESHARE" simulate helios-like --draws 3 --burst -p $P --reference static:edp-sjf >text
+	grep -F "3 draws of helios-like, all at time 0, on 8 GPUs (heshare), modelled" text
+	grep -E "is dominated by another method on (none|[0-9].*) of the 3 sets of jobs" text
+	grep -F "static clocks: T4 1065 MHz" text
+	refused 2 "--draws: 5..2 is not a rising range" helios-like --draws 5..2
+	refused 2 "--draws: it draws from one trace, not from 2 files" 2.csv 3.csv --draws 2
+	refused 2 "--csv: it goes with one jobs file" 2.csv 3.csv --csv rows.csv
+	refused 2 "--reference: random is not one of the policies" 2.csv 3.csv -p exclusive --reference random
+	refused 2 "--reference: it goes with several jobs files" 2.csv -p exclusive --reference exclusive
+	refused 1 "nothing.csv" 2.csv nothing.csv -p exclusive
+}
+
+@test "a sweep finds the clocks and the power limit of least energy x completion time" {
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --burst --sweep -p static --json --sweep-figure sweep.svg >sweep.json
+	[ "$(jq -c '[.sweep[] | .gpu_type, (.points | length)]' sweep.json)" = '["T4",12,"V100-SXM2-32",12,"A100-SXM-80",12]' ]
+	jq -e 'all(.sweep[]; .clock_mhz == (.points | min_by(.fleet_energy_j * .avg_jct_s).clock_mhz))' sweep.json
+	[ "$(grep -c 'circle\|<use' sweep.svg)" -ge 36 ]
+	# The option gives what the sweep found; another clock of a type does not give less.
+	eval "set -- $(jq -r .option sweep.json)"
+	[ "$1" = --static-clocks ]
+	"$HESHARE" simulate "$G/jobs.csv" "${FLEET[@]}" --burst -p static "$@" --json >found.json
+	jq -es '.[1].policies[0] as $found | all(.[0].sweep[]; .clock_mhz as $c | .points[] | select(.clock_mhz == $c)
+		| (.fleet_energy_j / $found.fleet_energy_j - 1 | fabs) < 1e-6 and (.avg_jct_s / $found.avg_jct_s - 1 | fabs) < 1e-6)' \
+		sweep.json found.json
+	"$HESHARE" simulate "$G/jobs.csv" "$G/jobs.csv" "${FLEET[@]}" --burst --sweep -p cap:edp-sjf >text
+	[ "$(grep -c ' %  ' text)" = 13 ]
+	[ "$(grep -c '\*$' text)" = 1 ]
+	limit=$(sed -n 's/^To use it: --power-limit //p' text)
+	grep -E "^ +$limit %  .*\*$" text
+	refused 2 "--sweep: --policy must be one policy that has a setting for all jobs" "$G/jobs.csv" --sweep -p joint
+	refused 2 "--sweep: --policy must be one policy" "$G/jobs.csv" --sweep -p static,cap
 }

@@ -135,15 +135,16 @@ int campaign_policies(struct campaign *c, const char *list, const char *prefer, 
 	return rc;
 }
 
-static int add_seeds(struct campaign *c, uint64_t first, uint64_t last, struct hes_err *err)
+static int add_seeds(struct campaign *c, const char *what, uint64_t first, uint64_t last,
+		     struct hes_err *err)
 {
 	uint64_t *v;
 
 	if (last < first || last - first >= MAX_SEEDS - c->n_seeds)
 		return hes_fail(err, -EINVAL,
-				"--seeds: %" PRIu64 "..%" PRIu64
+				"%s: %" PRIu64 "..%" PRIu64
 				" is not a rising range of at most %d seeds",
-				first, last, MAX_SEEDS);
+				what, first, last, MAX_SEEDS);
 	v = reallocarray(c->seeds, c->n_seeds + (size_t)(last - first) + 1, sizeof(*v));
 	if (!v)
 		return hes_fail(err, -ENOMEM, "out of memory");
@@ -153,7 +154,7 @@ static int add_seeds(struct campaign *c, uint64_t first, uint64_t last, struct h
 	return 0;
 }
 
-int campaign_seeds(struct campaign *c, const char *text, struct hes_err *err)
+int campaign_seeds(struct campaign *c, const char *what, const char *text, struct hes_err *err)
 {
 	char *copy = strdup(text), *rest = copy, *word;
 	int rc = copy ? 0 : hes_fail(err, -ENOMEM, "out of memory");
@@ -164,15 +165,39 @@ int campaign_seeds(struct campaign *c, const char *text, struct hes_err *err)
 
 		if (dots)
 			*dots = '\0';
-		rc = hes_parse_u64("--seeds", word, 0, INT64_MAX, &first, err);
+		rc = hes_parse_u64(what, word, 0, INT64_MAX, &first, err);
 		last = first;
 		if (!rc && dots)
-			rc = hes_parse_u64("--seeds", dots + 2, 0, INT64_MAX, &last, err);
+			rc = hes_parse_u64(what, dots + 2, 0, INT64_MAX, &last, err);
 		if (!rc)
-			rc = add_seeds(c, first, last, err);
+			rc = add_seeds(c, what, first, last, err);
 	}
 	free(copy);
 	return rc;
+}
+
+bool campaign_any(const struct campaign *c, hes_policy_is *is)
+{
+	for (size_t i = 0; i < c->n_who; i++)
+		if (c->who[i].policy && is(c->who[i].policy))
+			return true;
+	return false;
+}
+
+bool policy_is_static(const struct hes_policy *p)
+{
+	return p->static_clock;
+}
+
+bool policy_limits_power(const struct hes_policy *p)
+{
+	return p->limits_power;
+}
+
+/* The GPUs as a contender has them. */
+static const struct hes_fleet *fleet_of(const struct campaign *c, const struct contender *w)
+{
+	return w->policy && w->policy->limits_power ? &c->limited : c->fleet;
 }
 
 /* A policy that searches plans open queues. */
@@ -210,7 +235,7 @@ static int replan(void *ctx, int64_t now_us, const uint32_t *waiting, size_t n_w
 	struct planner *p = ctx;
 	struct campaign_run *run = p->run;
 	struct hes_request r = {
-		.fleet = p->c->fleet,
+		.fleet = fleet_of(p->c, run->who),
 		.jobs = p->c->jobs,
 		.waiting = waiting,
 		.n_waiting = n_waiting,
@@ -286,7 +311,7 @@ static void do_run(const struct campaign *c, struct campaign_run *run)
 	}
 
 	s.model = c->model;
-	s.fleet = c->fleet;
+	s.fleet = fleet_of(c, run->who);
 	s.jobs = c->jobs;
 	s.profiles = c->profiles;
 	s.plan = run->who->plan;
@@ -355,6 +380,8 @@ int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 	size_t done = 0;
 	int rc = check_work(c, err);
 
+	if (!rc && !c->limited.gpus && hes_fleet_lower(c->fleet, c->limit_part, &c->limited))
+		rc = hes_fail(err, -ENOMEM, "out of memory for %zu GPUs", c->fleet->n);
 	if (rc)
 		return rc;
 	c->runs = calloc(n ? n : 1, sizeof(*c->runs));
@@ -372,10 +399,12 @@ int campaign_run_all(struct campaign *c, int threads, struct hes_err *err)
 
 		contender_label(c->runs[i].who, label, sizeof(label));
 #pragma omp critical(campaign_progress)
-		cli_progress(label, done, n);
+		if (!c->quiet)
+			cli_progress(label, done, n);
 		do_run(c, &c->runs[i]);
 #pragma omp critical(campaign_progress)
-		cli_progress(label, ++done, n);
+		if (!c->quiet)
+			cli_progress(label, ++done, n);
 	}
 	return first_failure(c, err);
 }
@@ -402,6 +431,7 @@ void campaign_free(struct campaign *c)
 	for (size_t i = 0; i < c->n_programs; i++)
 		policy_program_free(c->programs[i]);
 	free(c->programs);
+	hes_fleet_free(&c->limited);
 	free(c->draws);
 	free(c->who);
 	free(c->seeds);

@@ -42,6 +42,8 @@ struct campaign {
 	const struct hes_model *model;
 	const struct cli_fits *fits; /* workloads of the model that were fitted to profiles */
 	const struct hes_fleet *fleet;
+	struct hes_fleet limited; /* the fleet for policies that limit power; owned */
+	double limit_part;        /* of the GPUs' default power limits */
 	const struct hes_jobs *jobs;
 	const struct hes_profiles *profiles;
 	const struct hes_predictor *predictor;
@@ -50,6 +52,7 @@ struct campaign {
 	struct hes_sim terms;              /* clock change and noise; the rest is filled in */
 	bool replan_all;       /* policies with open queues, too, plan everything at every arrival
 				  (replanner.h) */
+	bool quiet;            /* tell no progress */
 	bool keep;             /* outcomes, segments, plans and fronts of the first seed */
 	bool keep_jobs;        /* outcomes and segments of every run */
 	struct contender *who; /* owned */
@@ -82,8 +85,13 @@ int campaign_policies(struct campaign *c, const char *list, const char *prefer,
  * borrowed. */
 int campaign_add_plan(struct campaign *c, const char *path, const struct hes_plan *plan,
 		      struct hes_err *err);
-/** Seeds from "7", "1,5,9" or "1..10". */
-int campaign_seeds(struct campaign *c, const char *text, struct hes_err *err);
+/** Seeds from "7", "1,5,9" or "1..10". @param what  the option, for errors */
+int campaign_seeds(struct campaign *c, const char *what, const char *text, struct hes_err *err);
+
+/** Whether some contender is a policy for which @is is true. */
+bool campaign_any(const struct campaign *c, hes_policy_is *is);
+/** hes_policy_is: it has one clock for each GPU type, or one power limit for all. */
+hes_policy_is policy_is_static, policy_limits_power;
 
 /** Whether a contender can plan once and then place what arrives. */
 bool campaign_can_replan(const struct contender *w);
@@ -143,6 +151,8 @@ json_t *campaign_never_sampled(const struct campaign *c);
  * end the sentence of hes_report_sentence(). On a terminal, columns that do not fit follow below.
  */
 int campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err);
+/** One line for each setting that policies have for all jobs: static clocks, power limits. */
+void campaign_print_settings(const struct campaign *c);
 /** The ranges over the draws, and a sentence; needs draws. */
 int campaign_print_draws(const struct campaign *c, struct hes_err *err);
 /** Totals of every draw and contender. @return NULL: no draws */

@@ -214,19 +214,42 @@ static json_t *fleet_json(const struct hes_fleet *f)
 	return json_pack("{s:s, s:o}", "name", f->name, "gpus", gpus);
 }
 
+/* What policies set for all jobs; left out where none does. */
+static void put_settings(json_t *doc, const struct campaign *c)
+{
+	json_t *clocks = json_object(), *limits = json_object();
+
+	for (size_t g = 0; g < c->fleet->n; g++) {
+		const struct hes_gpu_type *type = c->fleet->gpus[g].type,
+					  *lower = c->limited.gpus[g].type;
+
+		json_object_set_new(clocks, type->name,
+				    json_integer(hes_gpu_type_static_clock(type)));
+		json_object_set_new(limits, lower->name, json_real(lower->power_limit_mw * 1e-3));
+	}
+	if (campaign_any(c, policy_is_static))
+		json_object_set(doc, "static_clocks_mhz", clocks);
+	if (campaign_any(c, policy_limits_power))
+		json_object_set(doc, "power_limits_w", limits);
+	json_decref(clocks);
+	json_decref(limits);
+}
+
 json_t *campaign_json(const struct campaign *c, bool timing)
 {
 	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
-	json_t *rows = json_array();
+	json_t *rows = json_array(), *doc;
 	char derived[400];
 
 	hes_model_derived(c->model, types, hes_fleet_types(c->fleet, types, HES_KNOWN_TYPES),
 			  derived, sizeof(derived));
 	for (size_t i = 0; i < c->n_who * c->n_seeds; i++)
 		json_array_append_new(rows, run_json(&c->runs[i], timing));
-	return json_pack("{s:o, s:I, s:o, s:o?, s:s*, s:o*, s:o, s:o*}", "fleet",
-			 fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n, "jobs_known",
-			 cli_known_json(c->known), "never_sampled", campaign_never_sampled(c),
-			 "derived", *derived ? derived : NULL, "fitted", cli_fits_json(c->fits),
-			 "policies", rows, "model_draws", campaign_draws_json(c));
+	doc = json_pack("{s:o, s:I, s:o, s:o?, s:s*, s:o*, s:o, s:o*}", "fleet",
+			fleet_json(c->fleet), "jobs", (json_int_t)c->jobs->n, "jobs_known",
+			cli_known_json(c->known), "never_sampled", campaign_never_sampled(c),
+			"derived", *derived ? derived : NULL, "fitted", cli_fits_json(c->fits),
+			"policies", rows, "model_draws", campaign_draws_json(c));
+	put_settings(doc, c);
+	return doc;
 }

@@ -310,6 +310,28 @@ static void print_known(const struct campaign *c)
 		putchar('\n');
 }
 
+void campaign_print_settings(const struct campaign *c)
+{
+	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
+	size_t n = hes_fleet_types(c->fleet, types, HES_KNOWN_TYPES);
+
+	if (campaign_any(c, policy_is_static)) {
+		fputs("\nstatic clocks:", stdout);
+		for (size_t i = 0; i < n; i++)
+			printf("%s %s %u MHz", i ? "," : "", types[i]->name,
+			       hes_gpu_type_static_clock(types[i]));
+		putchar('\n');
+	}
+	if (campaign_any(c, policy_limits_power)) {
+		n = hes_fleet_types(&c->limited, types, HES_KNOWN_TYPES);
+		printf("\npower limits of cap, %.0f %% of the default:", 100 * c->limit_part);
+		for (size_t i = 0; i < n; i++)
+			printf("%s %s %.0f W", i ? "," : "", types[i]->name,
+			       types[i]->power_limit_mw * 1e-3);
+		putchar('\n');
+	}
+}
+
 int campaign_print_table(const struct campaign *c, bool wide, bool timing, struct hes_err *err)
 {
 	struct table t;
@@ -319,6 +341,7 @@ int campaign_print_table(const struct campaign *c, bool wide, bool timing, struc
 	if (!rc) {
 		print_heading(&t);
 		print_table(&t);
+		campaign_print_settings(c);
 		print_never_sampled(c);
 		print_known(c);
 		cli_fits_print(c->fits);

@@ -14,22 +14,14 @@
 #include "base/plural.h"
 #include "base/texts.h"
 #include "base/visible.h"
-#include "cli/simulate/campaign.h"
+#include "cli/simulate/job_sets.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/inputs.h"
 #include "cli/inputs/known_inputs.h"
 #include "cli/inputs/offers.h"
-
-struct simulate_opts {
-	const char *fleet, *policy, *prefer, *seeds, *plan, *store, *predictor, *profiles, *physics,
-		*csv, *per_job, *show, *catalogue;
-	bool burst, replan, json, wide, no_timing;
-	double exec_limit_s, time_noise_pct, power_noise_pct, clock_change_ms;
-	uint64_t threads, model_draws;
-	struct campaign_pages pages;
-};
+#include "cli/simulate/sweep.h"
 
 static void offer_policies(opt_say_fn *say, void *ctx)
 {
@@ -65,6 +57,26 @@ static const struct opt simulate_opts[] = {
 		"(data/physics.yaml, "
 		"heshare-calibrate); " CLI_SECOND_PHYSICS ": other equations, to test policies on "
 			"GPUs that no predictor matches" },
+	{ .heading = "several sets of jobs",
+	  .name = "draws", .kind = OPT_TEXT, AT(draws), .arg = "N|A..B", .without = "seeds",
+	  .help = "JOBS is a log or generator of heshare trace: draw 60 jobs from it with each of "
+		  "the seeds 1..N, or A..B; draw K is planned with seed K" },
+	{ .name = "reference", .kind = OPT_TEXT, AT(reference), .arg = "POLICY",
+	  .offer = offer_contenders,
+	  .help = "compare with this policy over the sets; without it, exclusive or the first" },
+	{ .name = "sweep", .kind = OPT_FLAG, AT(sweep), .without = "prefer,plan,show,model-draws,csv",
+	  .help = "replay the policy, " SWEEP_POLICY " without --policy, with each clock of each GPU "
+		  "type, or cap with each power limit, and print the best" },
+	{ .name = "sweep-figure", .kind = OPT_FILE, AT(sweep_figure), .arg = "FILE",
+	  .written = true, .with = "sweep",
+	  .help = "also write the sweep as an SVG file (needs gnuplot)" },
+	{ .name = "static-clocks", .kind = OPT_TEXT, AT(static_clocks), .arg = "TYPE=MHZ,...",
+	  .many = true, .without = "sweep",
+	  .help = "clocks of static and static-equal; without it, those of the catalogue" },
+	{ .name = "power-limit", .kind = OPT_DOUBLE, AT(limit_pct), .given = offsetof(struct simulate_opts,
+	  limit_given), .arg = "PCT",
+	  .def = "55", .min = 1, .max = 100, .without = "sweep",
+	  .help = "power limit of cap, % of each GPU's default" },
 	{ .heading = "how it is replayed",
 	  .name = "burst", .kind = OPT_FLAG, AT(burst),
 	  .help = "let all jobs arrive at time 0; each job keeps the time from its arrival to its "
@@ -115,80 +127,6 @@ static const struct opt simulate_opts[] = {
 };
 /* clang-format on */
 
-/* Everything a campaign borrows. */
-struct inputs {
-	struct hes_catalogue catalogue;
-	struct hes_fleet fleet;
-	struct hes_jobs jobs;
-	struct hes_plan plan;
-	struct hes_model *model;
-	struct cli_fits fits;
-	struct hes_known knowledge;
-};
-
-/* The workloads that the model does not know are fitted to their profiles. */
-static struct cli_known_from known_from(const struct simulate_opts *o, const struct inputs *in)
-{
-	return (struct cli_known_from){ .command = "simulate",
-					.store = o->store,
-					.predictor = o->predictor,
-					.profiles = o->profiles,
-					.model = in->model,
-					.jobs = &in->jobs,
-					.replayed = true };
-}
-
-/* Found before any policy has planned. */
-static int check_workloads(struct inputs *in, struct hes_err *err)
-{
-	struct hes_err cause;
-	int rc = 0;
-
-	for (size_t i = 0; i < in->jobs.n && !rc; i++) {
-		const struct hes_workload *w =
-			hes_model_workload(in->model, in->jobs.v[i].workload, &cause);
-
-		rc = w ? cli_fits_own(w, &in->fits, err)
-		       : hes_fail(err, -ENOENT,
-				  "job %s: it was not measured (heshare profile measures it), and "
-				  "%s",
-				  in->jobs.v[i].id, cause.msg);
-	}
-	return rc;
-}
-
-static int load(const struct simulate_opts *o, const char *jobs, struct inputs *in,
-		struct hes_err *err)
-{
-	const struct hes_gpu_type *types[HES_KNOWN_TYPES];
-	int rc = cli_catalogue_load(o->catalogue, false, &in->catalogue, err);
-
-	if (!rc)
-		rc = cli_fleet_load(o->fleet, &in->catalogue, &in->fleet, err);
-	if (!rc)
-		rc = cli_jobs_load("simulate", NULL, jobs, true, &in->jobs, err);
-	if (!rc && o->burst)
-		cli_arrive_at_once(&in->jobs);
-	if (!rc && o->plan)
-		rc = hes_plan_load(o->plan, &in->fleet, &in->jobs, &in->plan, err);
-	if (!rc)
-		rc = cli_model_load(o->physics, &in->catalogue, types,
-				    hes_fleet_types(&in->fleet, types, HES_KNOWN_TYPES), &in->model,
-				    err);
-	return rc;
-}
-
-static void unload(struct inputs *in)
-{
-	hes_known_free(&in->knowledge);
-	free(in->fits.v);
-	hes_model_free(in->model);
-	hes_plan_finish(&in->plan);
-	hes_jobs_free(&in->jobs);
-	hes_fleet_free(&in->fleet);
-	hes_catalogue_free(&in->catalogue);
-}
-
 /* A plan for jobs that all wait is held up by those that are yet to come: what it promised is of
  * another case. */
 static void tell_of_arrivals(const char *path, const struct hes_plan *p,
@@ -214,155 +152,6 @@ static void tell_of_arrivals(const char *path, const struct hes_plan *p,
 		early, jobs->n, hes_s(jobs->n));
 }
 
-static bool anyone_prefers(const struct campaign *c)
-{
-	for (size_t i = 0; i < c->n_who; i++)
-		if (c->who[i].policy && c->who[i].policy->prefers)
-			return true;
-	return false;
-}
-
-static bool anyone_can_replan(const struct campaign *c)
-{
-	for (size_t i = 0; i < c->n_who; i++)
-		if (campaign_can_replan(&c->who[i]))
-			return true;
-	return false;
-}
-
-static int fail_none_can_replan(struct hes_err *err)
-{
-	char names[200];
-
-	hes_policy_names(hes_policy_searches, names, sizeof(names));
-	return hes_fail(err, -EINVAL,
-			"--replan: all of these policies plan again at every arrival; those that "
-			"do not: %s",
-			names);
-}
-
-static bool has_preference(const struct hes_policy *p)
-{
-	return p->prefers;
-}
-
-static int none_prefers(const char *prefer, struct hes_err *err)
-{
-	char names[200];
-
-	hes_policy_names(has_preference, names, sizeof(names));
-	return hes_fail(
-		err, -EINVAL,
-		"--prefer %.40s: none of these policies has a preference; those that have: %s",
-		prefer, names);
-}
-
-/* The policies to run. Exit status 2 if this fails: the options are wrong. */
-static int set_up(const struct simulate_opts *o, const struct inputs *in, struct campaign *c,
-		  struct hes_err *err)
-{
-	int rc = campaign_seeds(c, o->seeds, err);
-
-	c->exec_limit_s = o->exec_limit_s;
-	if (!rc && (o->policy || !o->plan))
-		rc = campaign_policies(c, o->policy ? o->policy : CAMPAIGN_ALL, o->prefer, err);
-	c->replan_all = o->replan;
-	if (!rc && o->replan && !anyone_can_replan(c))
-		rc = fail_none_can_replan(err);
-	if (!rc && o->prefer && !anyone_prefers(c))
-		rc = none_prefers(o->prefer, err);
-	if (!rc && o->plan)
-		rc = campaign_add_plan(c, o->plan, &in->plan, err);
-	if (!rc && o->show && campaign_find(c, o->show) < 0)
-		rc = hes_fail(err, -ENOENT, "--show: %.64s is not one of the policies to be run",
-			      o->show);
-	c->keep_jobs = o->per_job;
-	c->keep = o->pages.report || o->pages.figures;
-	c->terms = (struct hes_sim){
-		.time_noise = o->time_noise_pct / 100,
-		.power_noise = o->power_noise_pct / 100,
-		.clock_change_us = (int64_t)(o->clock_change_ms * 1e3),
-	};
-	return rc;
-}
-
-static bool plans(const struct campaign *c)
-{
-	for (size_t i = 0; i < c->n_who; i++)
-		if (c->who[i].policy)
-			return true;
-	return false;
-}
-
-/* The command again, of the options that change results. */
-static void command_line(const struct simulate_opts *o, const char *jobs, char *out, size_t size)
-{
-	const struct {
-		const char *name, *value;
-	} given[] = {
-		{ "fleet", o->fleet },         { "policy", o->policy },
-		{ "prefer", o->prefer },       { "plan", o->plan },
-		{ "store", o->store },         { "predictor", o->predictor },
-		{ "profiles", o->profiles },   { "physics", o->physics },
-		{ "catalogue", o->catalogue }, { "seeds", strcmp(o->seeds, "1") ? o->seeds : NULL },
-		{ "show", o->show },
-	};
-
-	snprintf(out, size, "heshare simulate %s%s%s", jobs, o->burst ? " --burst" : "",
-		 o->replan ? " --replan" : "");
-	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
-		if (given[i].value)
-			hes_text_add(out, size, " ", "--%s %s", given[i].name, given[i].value);
-	if (o->model_draws)
-		hes_text_add(out, size, " ", "--model-draws %" PRIu64, o->model_draws);
-	if (o->time_noise_pct + o->power_noise_pct + o->clock_change_ms > 0)
-		hes_text_add(out, size, " ", "--time-noise %g --power-noise %g --clock-change %g",
-			     o->time_noise_pct, o->power_noise_pct, o->clock_change_ms);
-}
-
-static int write_report(const struct simulate_opts *o, const char *jobs, const struct campaign *c,
-			struct hes_err *err)
-{
-	char command[1024];
-
-	command_line(o, jobs, command, sizeof(command));
-	return campaign_write_report(c, &o->pages, o->show, command, err);
-}
-
-static int simulate(const struct simulate_opts *o, const char *jobs, struct inputs *in,
-		    struct campaign *c, struct hes_err *err)
-{
-	struct cli_known_from from = known_from(o, in);
-	int rc;
-
-	from.profiles_only = !plans(c);
-	rc = cli_known_load(&from, &in->catalogue, &in->fleet, &in->knowledge, err);
-	in->fits = (struct cli_fits){ in->knowledge.fits, in->knowledge.n_fits };
-	in->knowledge.fits = NULL;
-	if (!rc)
-		rc = check_workloads(in, err);
-	if (rc)
-		return rc;
-	hes_known_count_jobs(&in->knowledge, &in->fleet, &in->jobs, c->known);
-	c->model = in->model;
-	c->fits = &in->fits;
-	c->fleet = &in->fleet;
-	c->jobs = &in->jobs;
-	c->profiles = &in->knowledge.profiles;
-	c->predictor = in->knowledge.predictor;
-	rc = campaign_run_all(c, (int)o->threads, err);
-	if (!rc && o->csv)
-		rc = campaign_write_csv(c, o->csv, !o->no_timing, err);
-	if (!rc && o->per_job)
-		rc = campaign_write_jobs(c, o->per_job, err);
-	if (!rc && c->keep)
-		rc = write_report(o, jobs, c, err);
-	if (!rc && o->model_draws)
-		rc = campaign_run_draws(c, &(struct campaign_files){ from, &in->catalogue },
-					o->model_draws, (int)o->threads, err);
-	return rc;
-}
-
 static int print_json(const struct campaign *c, const struct simulate_opts *o)
 {
 	json_t *doc = campaign_json(c, !o->no_timing);
@@ -372,13 +161,37 @@ static int print_json(const struct campaign *c, const struct simulate_opts *o)
 	return cli_print_json(doc);
 }
 
+static int simulate_one(const struct simulate_opts *o, const char *jobs)
+{
+	struct simulated s = { .name = "" };
+	const struct campaign *c = &s.campaign;
+	struct hes_err err = { 0 };
+	int status = 0;
+
+	if (simulated_load(&s, o, jobs, &err))
+		status = 1;
+	else if (simulated_choose(&s, o, &err))
+		status = 2;
+	else if (simulated_learn(&s, o, &err) || simulated_run(&s, o, jobs, &err))
+		status = 1;
+	if (!status && o->plan && !s.plan.unpredicted)
+		tell_of_arrivals(o->plan, &s.plan, &s.jobs);
+	if (status)
+		status = cli_fail("simulate", &err) == 2 ? 2 : status;
+	else if (o->json)
+		status = print_json(c, o);
+	else
+		status = campaign_print_table(c, o->wide, !o->no_timing, &err) ||
+					 (c->n_draws && campaign_print_draws(c, &err))
+				 ? cli_fail("simulate", &err)
+				 : 0;
+	simulated_free(&s);
+	return status;
+}
+
 static int run_simulate(const void *opts, int n_args, char **args)
 {
 	const struct simulate_opts *o = opts;
-	struct inputs in = { 0 };
-	struct campaign c = { 0 };
-	struct hes_err err = { 0 };
-	int status = 0;
 
 	if (o->policy && strcmp(o->policy, OFFER_LIST) == 0)
 		return offer_print_policies();
@@ -386,33 +199,21 @@ static int run_simulate(const void *opts, int n_args, char **args)
 		fputs("heshare simulate: missing operand; usage: heshare simulate JOBS\n", stderr);
 		return 2;
 	}
-	if (load(o, args[0], &in, &err))
-		status = 1;
-	else if (set_up(o, &in, &c, &err))
-		status = 2;
-	else if (simulate(o, args[0], &in, &c, &err))
-		status = 1;
-	if (!status && o->plan && !in.plan.unpredicted)
-		tell_of_arrivals(o->plan, &in.plan, &in.jobs);
-	if (status)
-		status = cli_fail("simulate", &err) == 2 ? 2 : status;
-	else if (o->json)
-		status = print_json(&c, o);
-	else
-		status = campaign_print_table(&c, o->wide, !o->no_timing, &err) ||
-					 (c.n_draws && campaign_print_draws(&c, &err))
-				 ? cli_fail("simulate", &err)
-				 : 0;
-	campaign_free(&c);
-	unload(&in);
-	return status;
+	if (n_args > 1 || o->draws || o->sweep)
+		return simulate_sets(o, (size_t)n_args, args);
+	if (o->reference) {
+		fputs("heshare simulate: --reference: it goes with several jobs files or --draws\n",
+		      stderr);
+		return 2;
+	}
+	return simulate_one(o, args[0]);
 }
 
 const struct command cmd_simulate = {
 	.name = "simulate",
-	.args = "JOBS",
+	.args = "JOBS...",
 	.min_args = 0,
-	.max_args = 1,
+	.max_args = CLI_MAX_ARGS,
 	.summary = "replay plans on modelled GPUs and compare policies",
 	.text = "Plans the jobs with each policy and replays the plans on a model of the GPUs. "
 		"When jobs arrive, all waiting jobs are planned again; joint places only the new "
@@ -427,13 +228,19 @@ const struct command cmd_simulate = {
 		"are off. On a terminal the best value of a column is bold, without NO_COLOR.\n\n"
 		"The sentence below the table compares the best policy, by the product of average "
 		"completion time and fleet energy, with the best one of another method, then with "
-		"one job per GPU (exclusive).\n\n"
+		"one job per GPU (exclusive), then with one clock for each GPU type (static).\n\n"
+		"Several jobs files, or --draws of a log or generator, give means over the sets, "
+		"the difference from a reference with its 95 % interval, and on how many sets a "
+		"policy needs no more energy and time. --sweep finds the one clock for each GPU "
+		"type, or the one power limit, with the least product of both.\n\n"
 		"Workloads, plans and policies of your own: --profiles, --plan, --policy "
 		"exec:PROGRAM; --per-job writes what became of each job. docs/tutorial.md shows "
 		"them.",
 	.example = "  heshare simulate jobs.csv --policy heshare:energy,heshare:jct,morak\n"
 		   "  heshare simulate jobs.csv --policy exec:./mine,joint --per-job rows.csv\n"
 		   "  heshare simulate jobs.csv --burst --seeds 1..10 --csv runs.csv\n"
+		   "  heshare simulate log.csv.gz --draws 10 --burst --policy all\n"
+		   "  heshare simulate jobs.csv --burst --sweep --sweep-figure sweep.svg\n"
 		   "  heshare simulate --policy list",
 	.opts = simulate_opts,
 	.opts_size = sizeof(struct simulate_opts),

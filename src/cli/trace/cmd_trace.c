@@ -19,6 +19,7 @@
 #include "cli/inputs/catalogue.h"
 #include "cli/inputs/offers.h"
 #include "cli/trace/choices.h"
+#include "cli/trace/draw_jobs.h"
 #include "cli/trace/trace_account.h"
 #include "heshare/trace.h"
 
@@ -378,7 +379,9 @@ static struct hes_trace_options draw_of(const struct trace_opts *o)
 	return d;
 }
 
-static int draw(const struct trace_opts *o, struct hes_trace *t)
+static int draw_jobs(const struct trace_opts *o, const struct hes_trace_options *d,
+		     struct hes_trace *t, struct hes_jobs *out, struct hes_trace_account *account,
+		     struct hes_err *err)
 {
 	const struct trace_choices_from from = {
 		.profiles = o->profiles,
@@ -387,23 +390,30 @@ static int draw(const struct trace_opts *o, struct hes_trace *t)
 		.workloads = o->workloads,
 		.max_memory_mib = (uint32_t)o->max_memory_mib,
 	};
-	const struct hes_trace_options d = draw_of(o);
 	struct trace_choices choices;
+	int rc = trace_choices_load(&from, &choices, err);
+
+	if (rc)
+		return rc;
+	rc = hes_trace_jobs(t, choices.v, choices.n, d, out, account, err);
+	trace_choices_free(&choices);
+	return rc;
+}
+
+static int draw(const struct trace_opts *o, struct hes_trace *t)
+{
+	const struct hes_trace_options d = draw_of(o);
 	struct hes_trace_account account;
 	const struct trace_result result = { t, &d, &account, o->reference,
 					     strcmp(o->durations, "clamp") == 0 };
 	struct hes_jobs jobs;
 	struct hes_err err;
-	int rc = trace_choices_load(&from, &choices, &err);
+	int rc = draw_jobs(o, &d, t, &jobs, &account, &err);
 
-	if (rc)
-		return cli_fail("trace", &err);
-	rc = hes_trace_jobs(t, choices.v, choices.n, &d, &jobs, &account, &err);
 	if (!rc) {
 		rc = hes_jobs_save(o->output, &jobs, &err);
 		hes_jobs_free(&jobs);
 	}
-	trace_choices_free(&choices);
 	if (rc)
 		return cli_fail("trace", &err);
 	if (o->json)
@@ -482,3 +492,25 @@ const struct command cmd_trace = {
 	.opts_size = sizeof(struct trace_opts),
 	.run = run_trace,
 };
+
+/* By the defaults of the options. */
+int trace_draw_jobs(const char *source, uint64_t seed, struct hes_jobs *out, struct hes_err *err)
+{
+	char *args[] = { (char[]){ "trace" }, NULL };
+	struct trace_opts o = { 0 };
+	struct hes_trace_account account;
+	struct hes_trace_options d;
+	struct hes_trace *t;
+	int rc = opt_parse(&cmd_trace, 1, args, &o, err);
+
+	if (rc < 0)
+		return rc;
+	o.seed = seed;
+	rc = open_source(&o, source, &t, err);
+	if (rc)
+		return rc;
+	d = draw_of(&o);
+	rc = draw_jobs(&o, &d, t, out, &account, err);
+	hes_trace_close(t);
+	return rc;
+}
